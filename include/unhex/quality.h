@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* How good a source of symbols is. */
+#ifndef UNHEX_QUALITY_H
+#define UNHEX_QUALITY_H
+
+#include <stdint.h>
+
+/* Ranks, worst first: comparing two is comparing the numbers. */
+enum ux_quality {
+	UX_QUALITY_NONE,
+	UX_QUALITY_DYNSYM,
+	UX_QUALITY_SYMTAB,
+	UX_QUALITY_GOPCLNTAB,
+	UX_QUALITY_LINES,
+	UX_QUALITY_INLINES,
+	UX_QUALITY_COUNT
+};
+
+/* Measured, never claimed. */
+struct ux_counts {
+	uint64_t functions;
+	uint64_t inlines;    /* inlined calls */
+	uint64_t rows;       /* line table rows */
+	uint64_t code_bytes; /* covered by a function */
+	uint64_t line_bytes; /* covered by a row with a line */
+};
+
+/* "none", "dynsym", "symtab", "gopclntab", "lines", "inlines"; never NULL. */
+const char *ux_quality_name(enum ux_quality quality);
+
+#endif

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Memory that dies together. */
+#include "arena.h"
+
+enum {
+	BLOCK_FIRST = 4096,    /* small users pay little */
+	BLOCK_MOST = 1u << 20, /* big ones are rarely here */
+};
+
+struct ux_arena_block {
+	struct ux_arena_block *older;
+	uint8_t *old_pos; /* pos and end of the older block when this one came */
+	uint8_t *old_end;
+	size_t size; /* of data */
+	_Alignas(max_align_t) uint8_t data[];
+};
+
+void ux_arena_init(struct ux_arena *a, size_t budget)
+{
+	*a = (struct ux_arena){.budget = budget};
+}
+
+static void pop(struct ux_arena *a)
+{
+	struct ux_arena_block *b = a->last;
+	a->last = b->older;
+	a->pos = b->old_pos;
+	a->end = b->old_end;
+	a->used -= b->size;
+	free(b);
+}
+
+void ux_arena_deinit(struct ux_arena *a)
+{
+	while (a->last)
+		pop(a);
+}
+
+void *ux_arena_more(struct ux_arena *a, size_t size, size_t align)
+{
+	a->over = false;
+	size_t need = 0;
+	if (__builtin_add_overflow(size, align, &need)) {
+		a->over = true;
+		return NULL;
+	}
+	size_t block = a->last ? ux_min(a->used, (size_t)BLOCK_MOST) : (size_t)BLOCK_FIRST;
+#ifdef __SANITIZE_ADDRESS__
+	block = 0;
+#endif
+	size_t room = a->used < a->budget ? a->budget - a->used : 0;
+	block = ux_max(ux_min(block, room), need);
+	if (block > room) {
+		a->over = true;
+		return NULL;
+	}
+	struct ux_arena_block *b = malloc(sizeof(*b) + block);
+	if (!b)
+		return NULL;
+	*b = (struct ux_arena_block){a->last, a->pos, a->end, block};
+	a->last = b;
+	a->used += block;
+	size_t pad = -(uintptr_t)b->data & (align - 1);
+	a->pos = b->data + pad + size;
+	a->end = b->data + block;
+	return b->data + pad;
+}
+
+char *ux_arena_strndup(struct ux_arena *a, const void *s, size_t n)
+{
+	if (n == SIZE_MAX) {
+		a->over = true;
+		return NULL;
+	}
+	char *copy = ux_arena_alloc(a, n + 1, 1);
+	if (!copy)
+		return NULL;
+	if (n)
+		memcpy(copy, s, n);
+	copy[n] = '\0';
+	return copy;
+}
+
+enum ux_code ux_arena_fail(const struct ux_arena *a, struct ux_error *err)
+{
+	if (!a->over)
+		return ux_error_nomem(err);
+	return ux_error_set(err, UX_ELIMIT, "memory budget of %zu bytes is used up", a->budget);
+}
+
+struct ux_arena_mark ux_arena_mark(const struct ux_arena *a)
+{
+	return (struct ux_arena_mark){a->last, a->pos};
+}
+
+void ux_arena_rewind(struct ux_arena *a, struct ux_arena_mark mark)
+{
+	while (a->last != mark.last)
+		pop(a);
+	a->pos = mark.pos;
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The only way the tree reads bytes that came from outside.
+ *
+ * A cursor walks one section. It latches its first failure: from then on every read gives 0, `more`
+ * is false, and loops end by themselves. So read a record, ask ux_cur_status() once, and only then
+ * act on what was read: a value is no index, count or size before that.
+ *
+ * Nothing in here calls out of line or stores the cursor's address, so that a local cursor lives in
+ * registers; the failure is described only when somebody asks.
+ */
+#ifndef UX_CURSOR_H
+#define UX_CURSOR_H
+
+#include "bytes.h"
+#include "error.h"
+
+struct ux_cur {
+	const uint8_t *pos;
+	const uint8_t *end;
+	const uint8_t *start; /* first byte of this range */
+	const uint8_t *prev;  /* where the last value began */
+	const char *section;  /* for messages; static or outliving the cursor */
+	const char *what;     /* once failed: what is wrong; NULL = bytes missing */
+	uint64_t base;        /* offset of start in its section */
+	uint64_t need;        /* once failed for want of bytes: how many were asked for */
+	bool swap;            /* the section's byte order is not the machine's */
+	bool failed;
+};
+
+static inline struct ux_cur ux_cur_make(struct ux_bytes bytes, const char *section, bool swap)
+{
+	return (struct ux_cur){
+		.pos = bytes.data,
+		.end = bytes.data ? bytes.data + bytes.size : NULL,
+		.start = bytes.data,
+		.prev = bytes.data,
+		.section = section,
+		.swap = swap,
+	};
+}
+
+ux_inline bool ux_cur_more(const struct ux_cur *c)
+{
+	return c->pos != c->end;
+}
+
+ux_inline size_t ux_cur_left(const struct ux_cur *c)
+{
+	if (c->end < c->pos) /* the invariant of every cursor; the compiler cannot see it */
+		__builtin_unreachable();
+	return (size_t)(c->end - c->pos);
+}
+
+/* Offset of the next byte, or of the failure, in the section. */
+ux_inline uint64_t ux_cur_off(const struct ux_cur *c)
+{
+	return c->base + (uint64_t)((c->failed ? c->prev : c->pos) - c->start);
+}
+
+/* Latches a failure of meaning at the start of the last value. what must be a literal. */
+ux_inline void ux_cur_bad(struct ux_cur *c, const char *what)
+{
+	if (c->failed)
+		return;
+	c->failed = true;
+	c->what = what;
+	c->pos = c->end;
+}
+
+/* True when n bytes are there; latches the lack of them. */
+ux_inline bool ux_cur_has(struct ux_cur *c, uint64_t n)
+{
+	if (ux_likely(n <= (uint64_t)(c->end - c->pos)))
+		return true;
+	if (!c->failed) {
+		c->failed = true;
+		c->prev = c->pos;
+		c->need = n;
+		c->pos = c->end;
+	}
+	return false;
+}
+
+/* Fills err for a failed cursor and returns its code; out of line, takes a copy on purpose. */
+enum ux_code ux_cur_report(struct ux_cur c, struct ux_error *err) ux_cold;
+
+/* UX_OK, or UX_ECORRUPT with section, offset and reason in err. */
+ux_inline enum ux_code ux_cur_status(const struct ux_cur *c, struct ux_error *err)
+{
+	return ux_likely(!c->failed) ? UX_OK : ux_cur_report(*c, err);
+}
+
+#define UX_CUR_FIXED(name, type, swapped)              \
+	ux_inline type ux_cur_##name(struct ux_cur *c) \
+	{                                              \
+		type v;                                \
+		if (!ux_cur_has(c, sizeof(v)))         \
+			return 0;                      \
+		memcpy(&v, c->pos, sizeof(v));         \
+		c->prev = c->pos;                      \
+		c->pos += sizeof(v);                   \
+		return c->swap ? (swapped) : v;        \
+	}
+UX_CUR_FIXED(u8, uint8_t, v)
+UX_CUR_FIXED(u16, uint16_t, __builtin_bswap16(v))
+UX_CUR_FIXED(u32, uint32_t, __builtin_bswap32(v))
+UX_CUR_FIXED(u64, uint64_t, __builtin_bswap64(v))
+#undef UX_CUR_FIXED
+
+/* An unsigned integer of n bytes, 1 to 8; any other n is a failure. */
+ux_inline uint64_t ux_cur_uint(struct ux_cur *c, unsigned n)
+{
+	switch (n) {
+	case 1:
+		return ux_cur_u8(c);
+	case 2:
+		return ux_cur_u16(c);
+	case 4:
+		return ux_cur_u32(c);
+	case 8:
+		return ux_cur_u64(c);
+	default:
+		break;
+	}
+	if (n == 0 || n > 8) {
+		ux_cur_bad(c, "integer is not 1 to 8 bytes wide");
+		return 0;
+	}
+	if (!ux_cur_has(c, n))
+		return 0;
+	uint64_t v = 0;
+	bool big = c->swap == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+	for (unsigned i = 0; i < n; i++)
+		v |= (uint64_t)c->pos[i] << 8 * (big ? n - 1 - i : i);
+	c->prev = c->pos;
+	c->pos += n;
+	return v;
+}
+
+ux_inline uint32_t ux_cur_u24(struct ux_cur *c)
+{
+	return (uint32_t)ux_cur_uint(c, 3);
+}
+
+/* Unsigned LEB128; padding zeros are legal, bits past the 64th are a failure. */
+ux_inline uint64_t ux_cur_uleb(struct ux_cur *c)
+{
+	const uint8_t *p = c->pos;
+	if (ux_likely(p < c->end && *p < 0x80)) {
+		c->prev = p;
+		c->pos = p + 1;
+		return *p;
+	}
+	c->prev = p;
+	uint64_t v = 0;
+	for (unsigned shift = 0; p < c->end; shift += 7) {
+		uint8_t byte = *p++;
+		uint64_t bits = byte & 0x7f;
+		if (shift < 64)
+			v |= bits << shift;
+		if (shift > 56 && (shift >= 64 ? bits : bits >> (64 - shift)) != 0) {
+			ux_cur_bad(c, "ULEB128 does not fit 64 bits");
+			return 0;
+		}
+		if (byte < 0x80) {
+			c->pos = p;
+			return v;
+		}
+	}
+	(void)ux_cur_has(c, (uint64_t)(p - c->pos) + 1);
+	return 0;
+}
+
+/* Signed LEB128; sign padding is legal, bits past the 64th are a failure. */
+ux_inline int64_t ux_cur_sleb(struct ux_cur *c)
+{
+	const uint8_t *p = c->pos;
+	c->prev = p;
+	uint64_t v = 0;
+	for (unsigned shift = 0; p < c->end; shift += 7) {
+		uint8_t byte = *p++;
+		uint64_t bits = byte & 0x7f;
+		if (shift < 64)
+			v |= bits << shift;
+		/* Past bit 63 only copies of the sign may come. */
+		if (shift == 63 ? bits != 0 && bits != 0x7f
+				: shift > 63 && bits != ((v >> 63) != 0 ? 0x7f : 0)) {
+			ux_cur_bad(c, "SLEB128 does not fit 64 bits");
+			return 0;
+		}
+		if (byte < 0x80) {
+			if (shift < 57 && (byte & 0x40) != 0)
+				v |= ~(uint64_t)0 << (shift + 7);
+			c->pos = p;
+			return (int64_t)v;
+		}
+	}
+	(void)ux_cur_has(c, (uint64_t)(p - c->pos) + 1);
+	return 0;
+}
+
+/* Moves past n bytes. */
+ux_inline void ux_cur_skip(struct ux_cur *c, uint64_t n)
+{
+	if (ux_cur_has(c, n)) {
+		c->prev = c->pos;
+		c->pos += n;
+	}
+}
+
+/* The next n bytes; empty on failure. */
+ux_inline struct ux_bytes ux_cur_take(struct ux_cur *c, uint64_t n)
+{
+	if (!ux_cur_has(c, n))
+		return UX_BYTES_NONE;
+	c->prev = c->pos;
+	c->pos += n;
+	return ux_bytes(c->prev, (size_t)n);
+}
+
+/* The next n bytes as a range of its own, whose offsets still count from the section's start. */
+ux_inline struct ux_cur ux_cur_sub(struct ux_cur *c, uint64_t n)
+{
+	struct ux_cur sub = *c;
+	if (!ux_cur_has(c, n)) {
+		sub = *c;
+		sub.start = sub.pos;
+		sub.base = ux_cur_off(c);
+		sub.prev = sub.start;
+		return sub;
+	}
+	sub.base = c->base + (uint64_t)(c->pos - c->start);
+	sub.start = sub.prev = c->pos;
+	sub.end = c->pos + n;
+	c->prev = c->pos;
+	c->pos += n;
+	return sub;
+}
+
+/* Text up to a NUL; the slice excludes it. A missing NUL is a failure. */
+ux_inline struct ux_bytes ux_cur_str(struct ux_cur *c)
+{
+	size_t left = ux_cur_left(c);
+	const uint8_t *nul = left ? memchr(c->pos, 0, left) : NULL;
+	if (!nul) {
+		(void)ux_cur_has(c, (uint64_t)left + 1);
+		return UX_BYTES_NONE;
+	}
+	c->prev = c->pos;
+	c->pos = nul + 1;
+	return ux_bytes(c->prev, (size_t)(nul - c->prev));
+}
+
+/* Moves to a multiple of n (a power of two) counted from the start of this range. */
+ux_inline void ux_cur_align(struct ux_cur *c, size_t n)
+{
+	ux_cur_skip(c, -(size_t)(c->pos - c->start) & (n - 1));
+}
+
+/* Moves to off bytes from the start of this range; past the end is a failure. */
+ux_inline void ux_cur_seek(struct ux_cur *c, uint64_t off)
+{
+	if (c->failed)
+		return;
+	c->pos = c->start;
+	ux_cur_skip(c, off);
+}
+
+#endif

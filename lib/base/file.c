@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole files. */
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char *kind_of(mode_t mode)
+{
+	if (S_ISDIR(mode))
+		return "a directory";
+	if (S_ISFIFO(mode))
+		return "a FIFO";
+	if (S_ISCHR(mode) || S_ISBLK(mode))
+		return "a device";
+	if (S_ISSOCK(mode))
+		return "a socket";
+	return "of an unknown kind";
+}
+
+enum ux_code ux_file_map_fd(int fd, struct ux_mapping *ret, struct ux_error *err)
+{
+	struct stat st;
+	if (fstat(fd, &st) != 0)
+		return ux_error_os(err, errno, "cannot stat");
+	if (!S_ISREG(st.st_mode))
+		return ux_error_set(err, UX_EINVAL, "is %s; expected a regular file",
+				    kind_of(st.st_mode));
+	void *data = NULL;
+	if (st.st_size > 0) {
+		data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (data == MAP_FAILED)
+			return ux_error_os(err, errno, "cannot map %" PRIu64 " bytes",
+					   (uint64_t)st.st_size);
+	}
+	*ret = (struct ux_mapping){
+		.bytes = ux_bytes(data, (size_t)st.st_size),
+		.dev = st.st_dev,
+		.ino = st.st_ino,
+		.mtime_ns = st.st_mtim.tv_sec * INT64_C(1000000000) + st.st_mtim.tv_nsec,
+	};
+	return UX_OK;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+enum ux_code ux_file_map(const char *path, struct ux_mapping *ret, struct ux_error *err)
+{
+	/* O_NONBLOCK: opening a FIFO that nobody writes to must not wait for ever. */
+	ux_cleanup(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0)
+		return ux_error_os(err, errno, "cannot open");
+	return ux_file_map_fd(fd, ret, err);
+}
+
+void ux_file_unmap(struct ux_mapping *m)
+{
+	if (m->bytes.size > 0)
+		munmap((void *)(uintptr_t)m->bytes.data, m->bytes.size);
+	*m = (struct ux_mapping){0};
+}
+
+enum ux_code ux_file_new_open(struct ux_file_new *f, const char *path, struct ux_error *err)
+{
+	static const char suffix[] = ".tmp-XXXXXX";
+	size_t n = strlen(path);
+	f->path = strdup(path);
+	f->temp = malloc(n + sizeof(suffix));
+	if (!f->path || !f->temp) {
+		ux_file_new_deinit(f);
+		return ux_error_nomem(err);
+	}
+	memcpy(f->temp, path, n);
+	memcpy(f->temp + n, suffix, sizeof(suffix));
+	f->fd = mkostemp(f->temp, O_CLOEXEC);
+	if (f->fd < 0) {
+		int os_errno = errno;
+		free(ux_take(&f->temp)); /* nothing was made, so nothing is to be removed */
+		ux_file_new_deinit(f);
+		return ux_error_os(err, os_errno, "cannot create a file beside %s", path);
+	}
+	/* mkostemp makes it 0600; a result file is as readable as the umask allows. */
+	mode_t mask = umask(0);
+	umask(mask);
+	if (fchmod(f->fd, 0666 & ~mask) != 0) {
+		int os_errno = errno;
+		ux_file_new_deinit(f);
+		return ux_error_os(err, os_errno, "cannot set the mode of %s", path);
+	}
+	return UX_OK;
+}
+
+enum ux_code ux_file_write(int fd, struct ux_bytes bytes, struct ux_error *err)
+{
+	while (bytes.size > 0) {
+		ssize_t n = write(fd, bytes.data, ux_min(bytes.size, (size_t)1 << 30));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return ux_error_os(err, errno, "cannot write");
+		bytes = ux_bytes(bytes.data + n, bytes.size - (size_t)n);
+	}
+	return UX_OK;
+}
+
+static enum ux_code sync_folder(const char *path, struct ux_error *err)
+{
+	const char *slash = strrchr(path, '/');
+	ux_cleanup(ux_free_ptr) char *folder =
+		slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
+	if (!folder)
+		return ux_error_nomem(err);
+	ux_cleanup(close_fd) int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (fd < 0 || fsync(fd) != 0)
+		return ux_error_os(err, errno, "cannot sync folder %s", folder);
+	return UX_OK;
+}
+
+enum ux_code ux_file_new_commit(struct ux_file_new *f, bool sync, struct ux_error *err)
+{
+	if (sync && fsync(f->fd) != 0)
+		return ux_error_os(err, errno, "cannot sync %s", f->temp);
+	if (rename(f->temp, f->path) != 0)
+		return ux_error_os(err, errno, "cannot rename to %s", f->path);
+	free(ux_take(&f->temp));
+	return sync ? sync_folder(f->path, err) : UX_OK;
+}
+
+void ux_file_new_deinit(struct ux_file_new *f)
+{
+	close_fd(&f->fd);
+	if (f->temp)
+		unlink(f->temp);
+	free(f->temp);
+	free(f->path);
+	*f = UX_FILE_NEW_INIT;
+}

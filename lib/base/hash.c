@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One good hash for tables. */
+#include "hash.h"
+
+static uint64_t load64(const uint8_t *p)
+{
+	uint64_t v;
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+static uint32_t load32(const uint8_t *p)
+{
+	uint32_t v;
+	memcpy(&v, p, sizeof(v));
+	return v;
+}
+
+/* 16 bytes a multiplication; the tail is read with overlap, so no byte loop is needed. */
+uint64_t ux_hash_bytes(struct ux_bytes bytes)
+{
+	const uint64_t k0 = 0xa0761d6478bd642fu, k1 = 0xe7037ed1a0b428dbu;
+	const uint8_t *p = bytes.data;
+	size_t n = bytes.size;
+	uint64_t h = k0;
+	uint64_t a = 0, b = 0;
+	if (n > 16) {
+		const uint8_t *last = p + n - 16;
+		for (; p < last; p += 16)
+			h = ux_hash_mix(load64(p) ^ k1, load64(p + 8) ^ h);
+		a = load64(last);
+		b = load64(last + 8);
+	} else if (n >= 8) {
+		a = load64(p);
+		b = load64(p + n - 8);
+	} else if (n >= 4) {
+		a = load32(p);
+		b = load32(p + n - 4);
+	} else if (n > 0) {
+		a = (uint64_t)p[0] << 16 | (uint64_t)p[n >> 1] << 8 | p[n - 1];
+	}
+	return ux_hash_mix(k0 ^ n, ux_hash_mix(a ^ k1, b ^ h));
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A growing buffer. */
+#include "out.h"
+
+#include <stdarg.h>
+
+enum {
+	FIRST_CAP = 256
+};
+
+void ux_out_deinit(struct ux_out *out)
+{
+	free(out->data);
+	*out = (struct ux_out){0};
+}
+
+void ux_out_reset(struct ux_out *out)
+{
+	out->size = 0;
+	out->failed = false;
+}
+
+uint8_t *ux_out_steal(struct ux_out *out, size_t *ret_size)
+{
+	uint8_t *data = out->data;
+	*ret_size = out->size;
+	*out = (struct ux_out){.swap = out->swap};
+	return data;
+}
+
+enum ux_code ux_out_status(const struct ux_out *out, struct ux_error *err)
+{
+	return out->failed ? ux_error_nomem(err) : UX_OK;
+}
+
+bool ux_out_grow(struct ux_out *out, size_t n)
+{
+	if (out->counting) {
+		out->size += n;
+		return false;
+	}
+	if (out->failed)
+		return false;
+	size_t want = 0;
+	if (__builtin_add_overflow(out->size, n, &want))
+		goto fail;
+	size_t cap = ux_max(out->cap, (size_t)FIRST_CAP);
+	while (cap < want)
+		cap = cap > SIZE_MAX / 2 ? want : cap * 2;
+	uint8_t *data = realloc(out->data, cap);
+	if (!data)
+		goto fail;
+	out->data = data;
+	out->cap = cap;
+	return true;
+fail:
+	out->failed = true;
+	out->size = 0;
+	return false;
+}
+
+void ux_out_uint(struct ux_out *out, uint64_t v, unsigned n)
+{
+	switch (n) {
+	case 1:
+		ux_out_u8(out, (uint8_t)v);
+		return;
+	case 2:
+		ux_out_u16(out, (uint16_t)v);
+		return;
+	case 4:
+		ux_out_u32(out, (uint32_t)v);
+		return;
+	default:
+		assert(n == 8);
+		ux_out_u64(out, v);
+	}
+}
+
+void ux_out_cstr(struct ux_out *out, const char *s)
+{
+	ux_out_put(out, s, strlen(s));
+}
+
+void ux_out_fmt(struct ux_out *out, const char *fmt, ...)
+{
+	char small[256];
+	va_list args;
+	va_start(args, fmt);
+	int n = vsnprintf(small, sizeof(small), fmt, args);
+	va_end(args);
+	if (n < 0) {
+		out->failed = true;
+		return;
+	}
+	if ((size_t)n < sizeof(small)) {
+		ux_out_put(out, small, (size_t)n);
+		return;
+	}
+	/* vsnprintf writes a NUL too: ask for its place and give it back. */
+	uint8_t *p = ux_out_room(out, (size_t)n + 1);
+	if (p) {
+		va_start(args, fmt);
+		vsnprintf((char *)p, (size_t)n + 1, fmt, args);
+		va_end(args);
+	}
+	if (p || out->counting)
+		out->size--;
+}
+
+void ux_out_align(struct ux_out *out, size_t n)
+{
+	size_t pad = -out->size & (n - 1);
+	uint8_t *p = ux_out_room(out, pad);
+	if (p)
+		memset(p, 0, pad);
+}
+
+void ux_out_patch_u32(struct ux_out *out, size_t off, uint32_t v)
+{
+	if (out->counting || out->failed)
+		return;
+	assert(off <= out->size && out->size - off >= sizeof(v));
+	v = out->swap ? __builtin_bswap32(v) : v;
+	memcpy(out->data + off, &v, sizeof(v));
+}

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A growing buffer that values are written to; latches its first failure. */
+#ifndef UX_OUT_H
+#define UX_OUT_H
+
+#include "bytes.h"
+#include "error.h"
+
+/*
+ * Owns data (malloc). Zeroed is a valid empty buffer in the machine's byte order. With `counting`
+ * nothing is kept and size alone grows: the same code then serves as its own size pass.
+ */
+struct ux_out {
+	uint8_t *data;
+	size_t size;
+	size_t cap;
+	bool swap; /* write the other byte order */
+	bool counting;
+	bool failed; /* out of memory; everything written since is lost */
+};
+
+void ux_out_deinit(struct ux_out *out);
+
+/* Forgets the content and the failure, keeps the memory. */
+void ux_out_reset(struct ux_out *out);
+
+/* Moves the bytes out; the caller frees them. NULL when empty. */
+uint8_t *ux_out_steal(struct ux_out *out, size_t *ret_size);
+
+enum ux_code ux_out_status(const struct ux_out *out, struct ux_error *err) ux_must;
+
+static inline struct ux_bytes ux_out_bytes(const struct ux_out *out)
+{
+	return ux_bytes(out->data, out->size);
+}
+
+/* Makes room for n more bytes; false once failed. */
+bool ux_out_grow(struct ux_out *out, size_t n);
+
+/* Room for n bytes that the caller fills; NULL when counting or failed. */
+ux_inline uint8_t *ux_out_room(struct ux_out *out, size_t n)
+{
+	if (ux_unlikely(out->cap - out->size < n || out->counting) && !ux_out_grow(out, n))
+		return NULL;
+	uint8_t *p = out->data + out->size;
+	out->size += n;
+	return p;
+}
+
+ux_inline void ux_out_put(struct ux_out *out, const void *data, size_t n)
+{
+	uint8_t *p = ux_out_room(out, n);
+	if (p && n)
+		memcpy(p, data, n);
+}
+
+ux_inline void ux_out_u8(struct ux_out *out, uint8_t v)
+{
+	ux_out_put(out, &v, sizeof(v));
+}
+
+ux_inline void ux_out_u16(struct ux_out *out, uint16_t v)
+{
+	v = out->swap ? __builtin_bswap16(v) : v;
+	ux_out_put(out, &v, sizeof(v));
+}
+
+ux_inline void ux_out_u32(struct ux_out *out, uint32_t v)
+{
+	v = out->swap ? __builtin_bswap32(v) : v;
+	ux_out_put(out, &v, sizeof(v));
+}
+
+ux_inline void ux_out_u64(struct ux_out *out, uint64_t v)
+{
+	v = out->swap ? __builtin_bswap64(v) : v;
+	ux_out_put(out, &v, sizeof(v));
+}
+
+/* An unsigned integer of n = 1, 2, 4 or 8 bytes. */
+void ux_out_uint(struct ux_out *out, uint64_t v, unsigned n);
+
+ux_inline void ux_out_uleb(struct ux_out *out, uint64_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		ux_out_u8(out, (uint8_t)(v | 0x80));
+	ux_out_u8(out, (uint8_t)v);
+}
+
+ux_inline void ux_out_sleb(struct ux_out *out, int64_t v)
+{
+	while (v < -64 || v > 63) {
+		ux_out_u8(out, (uint8_t)((v & 0x7f) | 0x80));
+		v >>= 7;
+	}
+	ux_out_u8(out, (uint8_t)(v & 0x7f));
+}
+
+/* Text without its NUL; ux_out_u8(out, 0) adds one. */
+void ux_out_cstr(struct ux_out *out, const char *s);
+void ux_out_fmt(struct ux_out *out, const char *fmt, ...) ux_printf(2, 3);
+
+/* Zero bytes up to a multiple of n (a power of two) of size. */
+void ux_out_align(struct ux_out *out, size_t n);
+
+/* Overwrites four bytes that were written at off. */
+void ux_out_patch_u32(struct ux_out *out, size_t off, uint32_t v);
+
+#endif

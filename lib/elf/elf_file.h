@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An ELF file over a slice: header, sections, segments, contents. */
+#ifndef UX_ELF_FILE_H
+#define UX_ELF_FILE_H
+
+#include "bytes.h"
+#include "elf_defs.h"
+#include "error.h"
+
+/* A section header, in the machine's byte order and widened to 64 bits. */
+struct ux_elf_section {
+	const char *name; /* in the file, NUL-terminated; "" when it has none or a bad one */
+	uint32_t index;
+	uint32_t type;
+	uint64_t flags;
+	uint64_t addr; /* pc of the first byte */
+	uint64_t off;  /* in the file */
+	uint64_t size; /* bytes in the file (in memory for SHT_NOBITS) */
+	uint32_t link;
+	uint32_t info;
+	uint64_t align;
+	uint64_t entsize;
+};
+
+struct ux_elf_segment {
+	uint32_t type;
+	uint32_t flags;
+	uint64_t off;
+	uint64_t vaddr;
+	uint64_t filesz;
+	uint64_t memsz;
+	uint64_t align;
+};
+
+/*
+ * Everything in it points into `file`, but for the two arrays. Immutable once open, so any number
+ * of threads may read it.
+ */
+struct ux_elf {
+	struct ux_bytes file;
+	bool is64;
+	bool swap;        /* the file's byte order is not the machine's */
+	uint16_t type;    /* ET_* */
+	uint16_t machine; /* EM_* */
+	uint64_t entry;
+	struct ux_elf_section *sections; /* [0] is the null section; NULL without a table */
+	size_t n_sections;
+	struct ux_elf_segment *segments;
+	size_t n_segments;
+};
+
+/*
+ * Reads header and tables. UX_EUNSUPPORTED: not an ELF at all (the message says what was found);
+ * UX_ECORRUPT: an ELF whose tables leave the file. The extensions for 65,280 sections and more
+ * (SHN_XINDEX, PN_XNUM) are read. A section whose content leaves the file is only an error when it
+ * is asked for.
+ */
+enum ux_code ux_elf_open(struct ux_elf *elf, struct ux_bytes file, struct ux_error *err) ux_must;
+void ux_elf_close(struct ux_elf *elf);
+
+/* True when the first four bytes say so. */
+bool ux_elf_is(struct ux_bytes file);
+
+/* The first section of that name, or NULL. */
+const struct ux_elf_section *ux_elf_section_find(const struct ux_elf *elf, const char *name);
+
+/* The bytes as they are in the file; empty for SHT_NOBITS and SHT_NULL. */
+enum ux_code ux_elf_section_raw(const struct ux_elf *elf, const struct ux_elf_section *section,
+				struct ux_bytes *ret, struct ux_error *err) ux_must;
+
+/* True for SHF_COMPRESSED and for the older .zdebug_* form. */
+bool ux_elf_section_compressed(const struct ux_elf *elf, const struct ux_elf_section *section);
+
+/* Content of a section: a slice of the file, or a buffer of its own when it had to be inflated. */
+struct ux_elf_content {
+	struct ux_bytes bytes;
+	uint8_t *owned; /* NULL, or where bytes points to (malloc) */
+};
+
+/*
+ * The bytes as the producer meant them: inflated (zlib by libdeflate, zstd) when compressed.
+ * max_size bounds the inflated size (UX_ELIMIT); a header that lies about the size is UX_ECORRUPT.
+ */
+enum ux_code ux_elf_section_load(const struct ux_elf *elf, const struct ux_elf_section *section,
+				 uint64_t max_size, struct ux_elf_content *ret,
+				 struct ux_error *err) ux_must;
+void ux_elf_content_free(struct ux_elf_content *content);
+
+/* The first loadable segment, or NULL: its vaddr is the base a GSYM counts from. */
+const struct ux_elf_segment *ux_elf_first_load(const struct ux_elf *elf);
+
+#endif

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GSYM v1, writing: one function's record, and the file around the records. */
+#ifndef UX_GSYM_ENCODE_H
+#define UX_GSYM_ENCODE_H
+
+#include "bytes.h"
+#include "error.h"
+#include "out.h"
+
+/* A row of a line table: from start + off on, this file and line. Ascending off, no two alike. */
+struct ux_gsym_row {
+	uint32_t off; /* bytes from the function's start */
+	uint32_t line;
+	uint32_t file; /* index into the file table; 0 = none */
+};
+
+/* Half-open, in bytes from the function's start. */
+struct ux_gsym_range {
+	uint32_t lo;
+	uint32_t hi;
+};
+
+/*
+ * An inlined call. Nodes come in pre-order; depth is 1 for a call inlined into the function itself,
+ * and a node's parent is the last one before it with depth - 1. Ranges are sorted, disjoint, not
+ * touching, and each lies in one range of the parent.
+ */
+struct ux_gsym_inline {
+	uint32_t name;      /* string table offset */
+	uint32_t call_file; /* where, in the parent, the call stands */
+	uint32_t call_line;
+	uint32_t depth;
+	uint32_t range_first; /* into ux_gsym_function.ranges */
+	uint32_t range_count; /* at least 1 */
+};
+
+/* One function as it is to be written: everything final, nothing owned. */
+struct ux_gsym_function {
+	uint64_t start; /* pc */
+	uint32_t size;  /* bytes, at least 1 */
+	uint32_t name;  /* string table offset, not 0 */
+	const struct ux_gsym_row *rows;
+	size_t n_rows;
+	const struct ux_gsym_inline *inlines;
+	size_t n_inlines;
+	const struct ux_gsym_range *ranges;
+};
+
+/*
+ * Appends the record of f to out (v1: Size, Name, line table, inline tree, end), starting and
+ * ending 4-aligned. Rows are encoded with the MinDelta/MaxDelta that cost the fewest bytes. Pure:
+ * same input, same bytes, any thread.
+ */
+void ux_gsym_encode_function(struct ux_out *out, const struct ux_gsym_function *f);
+
+/* {directory, base name}, as string table offsets; entry 0 is {0, 0}. */
+struct ux_gsym_file_entry {
+	uint32_t dir;
+	uint32_t base;
+};
+
+/* Everything around the records. */
+struct ux_gsym_image {
+	bool swap;            /* the described module's byte order is not the machine's */
+	uint64_t base;        /* pc the address table counts from: vaddr of the first PT_LOAD */
+	struct ux_bytes uuid; /* at most UX_GSYM_UUID_MOST bytes */
+	size_t n_functions;
+	const uint64_t *starts;  /* ascending; equal starts are legal */
+	const uint32_t *records; /* offset of each function's record in `data` */
+	size_t n_files;
+	const struct ux_gsym_file_entry *files;
+	struct ux_bytes strings; /* begins and ends with a NUL */
+	/* the records in pieces, in order, as the threads made them; each piece's size is a
+	 * multiple of 4 */
+	const struct ux_bytes *data;
+	size_t n_data;
+};
+
+enum {
+	UX_GSYM_UUID_MOST = 20
+};
+
+/*
+ * Hands the file, front to back, to `sink` (header, address table, record offsets, files, strings,
+ * records: LLVM's own order). UX_ELIMIT when v1 cannot hold it (offsets over 4 GiB).
+ */
+typedef enum ux_code ux_gsym_sink_fn(void *ctx, struct ux_bytes bytes, struct ux_error *err);
+enum ux_code ux_gsym_image_write(const struct ux_gsym_image *image, ux_gsym_sink_fn *sink,
+				 void *ctx, struct ux_error *err) ux_must;
+
+#endif

@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GSYM v1, reading: address to frames over a mapping. */
+#ifndef UX_GSYM_READER_H
+#define UX_GSYM_READER_H
+
+#include "bytes.h"
+#include "error.h"
+#include "unhex/frame.h"
+
+/* Over somebody else's bytes. Immutable once open: any number of threads may look up. */
+struct ux_gsym {
+	struct ux_bytes file;
+	bool swap;
+	uint16_t version;
+	uint8_t addr_size; /* 1, 2, 4 or 8: width of the address table's values */
+	uint64_t base;
+	uint32_t n_functions;
+	uint32_t n_files;
+	const uint8_t *addrs;
+	const uint8_t *records; /* u32 offsets of the records, from the file's start */
+	const uint8_t *files;   /* {u32 dir, u32 base} each */
+	struct ux_bytes strings;
+	struct ux_bytes uuid;
+};
+
+/*
+ * Checks header and table bounds, in constant time; records are checked as they are read.
+ * UX_EUNSUPPORTED: another magic or version, which the message names; UX_ECORRUPT: tables that
+ * leave the file.
+ */
+enum ux_code ux_gsym_open(struct ux_gsym *g, struct ux_bytes file, struct ux_error *err) ux_must;
+
+/* True when the first bytes are a GSYM's, in either byte order. */
+bool ux_gsym_is(struct ux_bytes file);
+
+enum {
+	UX_GSYM_DEPTH_MOST = 256
+}; /* inline depth; real files stay under 50 */
+
+/*
+ * The frames at pc, innermost first, at most `max` of them (the outermost are kept when there are
+ * more). Allocates nothing; the strings point into the file. UX_ENOTFOUND when no function covers
+ * pc, UX_ECORRUPT when the record is bad; a function without a row for pc still gives its name. The
+ * last function that starts at or before pc is tried first, then others with the same start.
+ */
+enum ux_code ux_gsym_lookup(const struct ux_gsym *g, uint64_t pc, struct ux_frame *frames,
+			    size_t max, size_t *ret_n, struct ux_error *err) ux_must;
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a binary to its GSYM. */
+#ifndef UX_EXTRACT_H
+#define UX_EXTRACT_H
+
+#include "bytes.h"
+#include "error.h"
+#include "gsym_encode.h"
+#include "unhex/quality.h"
+
+struct ux_extract_options {
+	unsigned threads;    /* 0: as many as there are processors */
+	uint64_t memory;     /* bytes of anonymous memory to stay under; 0: no bound */
+	bool no_dwarf;       /* symbol tables only */
+	bool allow_mismatch; /* take a debug file of another build ID */
+};
+
+/* What an extraction found, and what it threw away. */
+struct ux_extract_stats {
+	enum ux_quality quality;
+	struct ux_counts counts;
+	uint64_t units;            /* DWARF units read */
+	uint64_t dwarf_functions;  /* function ranges from DWARF */
+	uint64_t symbols;          /* code symbols */
+	uint64_t bad_units;        /* units given up, each for the first reason below */
+	struct ux_error first_bad; /* code UX_OK when there was none */
+	uint64_t gsym_bytes;
+};
+
+/*
+ * Merges the DWARF and symbol tables of `debug` (empty: of `exe` itself) and of `exe` into one GSYM
+ * with the identity of `exe`, and hands it to sink front to back. Same input, same bytes, at any
+ * thread count.
+ *
+ * UX_ECONFLICT: the build IDs of the two differ. UX_ENOTFOUND: no symbols at all. UX_EUNSUPPORTED:
+ * not an ELF file. A damaged unit costs that unit and is counted, never the file.
+ */
+enum ux_code ux_extract(struct ux_bytes exe, struct ux_bytes debug,
+			const struct ux_extract_options *options, ux_gsym_sink_fn *sink, void *ctx,
+			struct ux_extract_stats *ret_stats, struct ux_error *err) ux_must;
+
+#endif

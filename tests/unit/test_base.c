@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/base. */
+#include "sweep.h"
+
+#include "arena.h"
+#include "cursor.h"
+#include "file.h"
+#include "hash.h"
+#include "hex.h"
+#include "map.h"
+#include "out.h"
+#include "pool.h"
+#include "vec.h"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#define BYTES(...) \
+	((struct ux_bytes){(const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})})
+
+static void cursor_reads_both_byte_orders(void **state)
+{
+	(void)state;
+	struct ux_bytes b = BYTES(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15);
+	bool big_here = __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__;
+	struct ux_cur c = ux_cur_make(b, "t", big_here);
+	assert_int_equal(ux_cur_u8(&c), 1);
+	assert_int_equal(ux_cur_u16(&c), 0x0302);
+	assert_int_equal(ux_cur_u32(&c), 0x07060504);
+	assert_int_equal(ux_cur_u64(&c), 0x0f0e0d0c0b0a0908);
+	assert_false(ux_cur_more(&c));
+	c = ux_cur_make(b, "t", !big_here);
+	assert_int_equal(ux_cur_u24(&c), 0x010203);
+	assert_int_equal(ux_cur_uint(&c, 5), 0x0405060708);
+	assert_int_equal(ux_cur_u16(&c), 0x090a);
+	assert_int_equal(ux_cur_status(&c, NULL), UX_OK);
+}
+
+static void cursor_latches_and_says_where(void **state)
+{
+	(void)state;
+	struct ux_bytes b = guard(BYTES(1, 2, 3, 4, 5));
+	struct ux_cur c = ux_cur_make(b, ".sec", false);
+	ux_cur_u16(&c);
+	assert_int_equal(ux_cur_u64(&c), 0);
+	assert_int_equal(ux_cur_u8(&c), 0);
+	assert_false(ux_cur_more(&c));
+	struct ux_error err = UX_ERROR_INIT;
+	assert_int_equal(ux_cur_status(&c, &err), UX_ECORRUPT);
+	char text[256];
+	assert_string_equal(ux_error_format(&err, text, sizeof(text)),
+			    "section .sec+0x2: ends too early: 8 bytes expected, 3 found");
+	guard_free(b);
+}
+
+static void cursor_bad_points_at_the_last_value(void **state)
+{
+	(void)state;
+	struct ux_cur c = ux_cur_make(BYTES(1, 2, 3, 4), "s", false);
+	ux_cur_u8(&c);
+	struct ux_cur sub = ux_cur_sub(&c, 3);
+	ux_cur_u8(&sub);
+	ux_cur_u8(&sub);
+	ux_cur_bad(&sub, "nonsense");
+	struct ux_error err = UX_ERROR_INIT;
+	assert_int_equal(ux_cur_status(&sub, &err), UX_ECORRUPT);
+	assert_int_equal(err.off, 2);
+	assert_string_equal(err.text, "nonsense");
+	assert_int_equal(ux_cur_status(&c, NULL), UX_OK);
+}
+
+static void sub_range_past_the_end_fails_both(void **state)
+{
+	(void)state;
+	struct ux_cur c = ux_cur_make(BYTES(1, 2, 3), "s", false);
+	struct ux_cur sub = ux_cur_sub(&c, 4);
+	assert_true(c.failed && sub.failed);
+	assert_false(ux_cur_more(&sub));
+	assert_int_equal(ux_cur_u8(&sub), 0);
+}
+
+static uint64_t uleb_of(struct ux_bytes b, bool *failed)
+{
+	struct ux_bytes g = guard(b);
+	struct ux_cur c = ux_cur_make(g, "s", false);
+	uint64_t v = ux_cur_uleb(&c);
+	*failed = c.failed;
+	guard_free(g);
+	return v;
+}
+
+static int64_t sleb_of(struct ux_bytes b, bool *failed)
+{
+	struct ux_bytes g = guard(b);
+	struct ux_cur c = ux_cur_make(g, "s", false);
+	int64_t v = ux_cur_sleb(&c);
+	*failed = c.failed;
+	guard_free(g);
+	return v;
+}
+
+static void leb128_extremes_and_padding(void **state)
+{
+	(void)state;
+	bool failed = false;
+	assert_int_equal(
+		uleb_of(BYTES(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01), &failed),
+		UINT64_MAX);
+	assert_false(failed);
+	uleb_of(BYTES(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x03), &failed);
+	assert_true(failed);
+	assert_int_equal(uleb_of(BYTES(0x85, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80,
+				       0x80, 0x00),
+				 &failed),
+			 5);
+	assert_false(failed);
+	uleb_of(BYTES(0x80, 0x80), &failed);
+	assert_true(failed);
+	uleb_of(UX_BYTES_NONE, &failed);
+	assert_true(failed);
+	assert_true(sleb_of(BYTES(0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x7f),
+			    &failed) == INT64_MIN);
+	assert_false(failed);
+	assert_true(sleb_of(BYTES(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x00),
+			    &failed) == INT64_MAX);
+	assert_false(failed);
+	assert_true(sleb_of(BYTES(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x7f),
+			    &failed) == -1);
+	assert_false(failed);
+	sleb_of(BYTES(0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0x01), &failed);
+	assert_true(failed);
+	sleb_of(BYTES(0xff), &failed);
+	assert_true(failed);
+}
+
+static void leb128_round_trips(void **state)
+{
+	(void)state;
+	static const int64_t values[] = {0,      1,         -1,        63,        64,
+					 -64,    -65,       127,       128,       300,
+					 -12345, INT32_MAX, INT64_MAX, INT64_MIN, 1L << 62};
+	for (size_t i = 0; i < ux_countof(values); i++) {
+		struct ux_out out = {0};
+		ux_out_sleb(&out, values[i]);
+		ux_out_uleb(&out, (uint64_t)values[i]);
+		struct ux_cur c = ux_cur_make(ux_out_bytes(&out), "s", false);
+		assert_true(ux_cur_sleb(&c) == values[i]);
+		assert_true(ux_cur_uleb(&c) == (uint64_t)values[i]);
+		assert_false(ux_cur_more(&c));
+		assert_false(c.failed);
+		ux_out_deinit(&out);
+	}
+}
+
+static void text_without_nul_is_a_failure(void **state)
+{
+	(void)state;
+	struct ux_bytes b = guard(BYTES('a', 'b', 0, 'c'));
+	struct ux_cur c = ux_cur_make(b, "s", false);
+	assert_true(ux_bytes_eq(ux_cur_str(&c), UX_STR("ab")));
+	assert_true(ux_bytes_eq(ux_cur_str(&c), UX_BYTES_NONE));
+	assert_true(c.failed);
+	guard_free(b);
+}
+
+static void align_and_seek_count_from_the_range(void **state)
+{
+	(void)state;
+	struct ux_cur c = ux_cur_make(BYTES(0, 1, 2, 3, 4, 5, 6, 7), "s", false);
+	ux_cur_u8(&c);
+	struct ux_cur sub = ux_cur_sub(&c, 7);
+	ux_cur_u8(&sub);
+	ux_cur_align(&sub, 4);
+	assert_int_equal(ux_cur_u8(&sub), 5);
+	assert_int_equal(ux_cur_off(&sub), 6);
+	ux_cur_seek(&sub, 2);
+	assert_int_equal(ux_cur_u8(&sub), 3);
+	ux_cur_seek(&sub, 8);
+	assert_true(sub.failed);
+}
+
+static void writer_counts_what_it_would_write(void **state)
+{
+	(void)state;
+	struct ux_out real = {0}, count = {.counting = true};
+	struct ux_out *both[] = {&real, &count};
+	for (size_t i = 0; i < 2; i++) {
+		ux_out_u16(both[i], 0x1234);
+		ux_out_align(both[i], 8);
+		ux_out_uleb(both[i], 1000000);
+		ux_out_fmt(both[i], "%0300d", 7);
+		ux_out_patch_u32(both[i], 0, 5);
+	}
+	assert_int_equal(real.size, count.size);
+	assert_int_equal(real.data[0], __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ ? 5 : 0);
+	assert_null(count.data);
+	ux_out_deinit(&real);
+}
+
+static enum ux_code write_much(void *ctx)
+{
+	(void)ctx;
+	struct ux_out out = {0};
+	for (uint32_t i = 0; i < 2000; i++)
+		ux_out_u32(&out, i);
+	enum ux_code code = ux_out_status(&out, NULL);
+	ux_out_deinit(&out);
+	return code;
+}
+
+static void writer_latches_out_of_memory(void **state)
+{
+	(void)state;
+	assert_true(each_failed_alloc(write_much, NULL, /* may_recover= */ false) > 3);
+}
+
+static void arena_obeys_its_budget_and_rewinds(void **state)
+{
+	(void)state;
+	UX_ARENA(a, 100000);
+	assert_non_null(ux_arena_alloc(&a, 10, 1));
+	struct ux_arena_mark mark = ux_arena_mark(&a);
+	size_t used = a.used;
+	uint64_t *v = ux_arena_array(&a, uint64_t, 5000);
+	assert_non_null(v);
+	assert_int_equal((uintptr_t)v % _Alignof(uint64_t), 0);
+	memset(v, 0xff, 5000 * sizeof(*v));
+	assert_null(ux_arena_array(&a, uint64_t, 50000));
+	struct ux_error err = UX_ERROR_INIT;
+	assert_int_equal(ux_arena_fail(&a, &err), UX_ELIMIT);
+	ux_arena_rewind(&a, mark);
+	assert_int_equal(a.used, used);
+	size_t huge = SIZE_MAX / 4;
+	assert_null(ux_arena_alloc_n(&a, huge, 8, 8));
+	assert_string_equal(ux_arena_strndup(&a, "hello", 4), "hell");
+}
+
+UX_VEC(ints, int);
+#define SAME(a, b) ((a) == (b))
+UX_MAP(squares, uint64_t, uint64_t, ux_hash_u64, SAME);
+
+static void vector_grows_and_steals(void **state)
+{
+	(void)state;
+	struct ints v = {0};
+	assert_null(ints_end(&v));
+	for (int i = 0; i < 1000; i++)
+		assert_true(ints_append(&v, i));
+	int sum = 0;
+	for (const int *p = ints_begin(&v); p != ints_end(&v); p++)
+		sum += *p;
+	assert_int_equal(sum, 499500);
+	size_t n = 0;
+	int *data = ints_steal(&v, &n);
+	assert_int_equal(n, 1000);
+	assert_null(v.data);
+	free(data);
+}
+
+static void map_keeps_every_key(void **state)
+{
+	(void)state;
+	struct squares m = {0};
+	assert_null(squares_find(&m, 3));
+	for (uint64_t i = 0; i < 20000; i++) {
+		bool fresh = false;
+		uint64_t *v = squares_insert(&m, i * 64, &fresh);
+		assert_true(v && fresh);
+		*v = i * i;
+	}
+	for (uint64_t i = 0; i < 20000; i++)
+		assert_int_equal(*squares_find(&m, i * 64), i * i);
+	assert_null(squares_find(&m, 1));
+	bool fresh = true;
+	assert_int_equal(*squares_insert(&m, 128, &fresh), 4);
+	assert_false(fresh);
+	squares_deinit(&m);
+}
+
+static void hash_tells_every_length_and_bit_apart(void **state)
+{
+	(void)state;
+	uint8_t zeros[64] = {0};
+	struct squares seen = {0};
+	bool fresh = false;
+	for (size_t n = 0; n <= sizeof(zeros); n++) {
+		assert_non_null(squares_insert(&seen, ux_hash_bytes(ux_bytes(zeros, n)), &fresh));
+		assert_true(fresh);
+		for (size_t bit = 0; bit < n * 8; bit++) {
+			zeros[bit / 8] ^= (uint8_t)(1u << bit % 8);
+			assert_non_null(
+				squares_insert(&seen, ux_hash_bytes(ux_bytes(zeros, n)), &fresh));
+			assert_true(fresh);
+			zeros[bit / 8] = 0;
+		}
+	}
+	squares_deinit(&seen);
+}
+
+static void hex_reads_what_it_writes_and_refuses_the_rest(void **state)
+{
+	(void)state;
+	char text[17];
+	uint8_t back[8];
+	size_t n = 0;
+	ux_hex_encode(BYTES(0x01, 0xab, 0xff), text);
+	assert_string_equal(text, "01abff");
+	assert_true(ux_hex_decode(UX_STR("01ABfF"), back, sizeof(back), &n));
+	assert_int_equal(n, 3);
+	assert_int_equal(back[1], 0xab);
+	assert_false(ux_hex_decode(UX_STR("01a"), back, sizeof(back), &n));
+	assert_false(ux_hex_decode(UX_STR("0g"), back, sizeof(back), &n));
+	assert_false(ux_hex_decode(UX_STR("010203"), back, 2, &n));
+}
+
+static void addresses_are_read_as_people_type_them(void **state)
+{
+	(void)state;
+	uint64_t v = 0;
+	assert_true(ux_hex_parse_u64(UX_STR("0x29d90"), false, &v) && v == 0x29d90);
+	assert_true(ux_hex_parse_u64(UX_STR("171664"), false, &v) && v == 171664);
+	assert_true(ux_hex_parse_u64(UX_STR("29d90"), true, &v) && v == 0x29d90);
+	assert_true(ux_hex_parse_u64(UX_STR("0Xffffffffffffffff"), false, &v) && v == UINT64_MAX);
+	assert_false(ux_hex_parse_u64(UX_STR("0x10000000000000000"), false, &v));
+	assert_false(ux_hex_parse_u64(UX_STR("18446744073709551616"), false, &v));
+	assert_false(ux_hex_parse_u64(UX_STR("29d90"), false, &v));
+	assert_false(ux_hex_parse_u64(UX_STR("0x"), false, &v));
+	assert_false(ux_hex_parse_u64(UX_STR(""), false, &v));
+	assert_false(ux_hex_parse_u64(UX_STR("-1"), false, &v));
+	assert_false(ux_hex_parse_u64(UX_STR("1 "), false, &v));
+}
+
+static char *temp_dir(void)
+{
+	static char path[] = "/tmp/unhex-base-XXXXXX";
+	memcpy(path + sizeof(path) - 7, "XXXXXX", 6);
+	assert_non_null(mkdtemp(path));
+	return path;
+}
+
+static void new_file_appears_whole_or_not_at_all(void **state)
+{
+	(void)state;
+	char path[64];
+	char *dir = temp_dir();
+	snprintf(path, sizeof(path), "%s/f", dir);
+	struct ux_file_new f = UX_FILE_NEW_INIT;
+	assert_int_equal(ux_file_new_open(&f, path, NULL), UX_OK);
+	assert_int_equal(ux_file_write(f.fd, UX_STR("half"), NULL), UX_OK);
+	ux_file_new_deinit(&f);
+	assert_int_equal(rmdir(dir), 0); /* nothing was left in it */
+
+	dir = temp_dir();
+	snprintf(path, sizeof(path), "%s/f", dir);
+	assert_int_equal(ux_file_new_open(&f, path, NULL), UX_OK);
+	assert_int_equal(ux_file_write(f.fd, UX_STR("whole"), NULL), UX_OK);
+	assert_int_equal(ux_file_new_commit(&f, /* sync= */ true, NULL), UX_OK);
+	ux_file_new_deinit(&f);
+	struct ux_mapping m = {0};
+	assert_int_equal(ux_file_map(path, &m, NULL), UX_OK);
+	assert_true(ux_bytes_eq(m.bytes, UX_STR("whole")));
+	ux_file_unmap(&m);
+	unlink(path);
+	rmdir(dir);
+}
+
+static void only_regular_files_are_mapped(void **state)
+{
+	(void)state;
+	struct ux_mapping m = {0};
+	struct ux_error err = UX_ERROR_INIT;
+	assert_int_equal(ux_file_map("/nonexistent/x", &m, &err), UX_ENOTFOUND);
+	char path[64];
+	char *dir = temp_dir();
+	snprintf(path, sizeof(path), "%s/fifo", dir);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	err = (struct ux_error)UX_ERROR_INIT;
+	assert_int_equal(ux_file_map(path, &m, &err), UX_EINVAL);
+	assert_string_equal(err.text, "is a FIFO; expected a regular file");
+	unlink(path);
+	err = (struct ux_error)UX_ERROR_INIT;
+	assert_int_equal(ux_file_map(dir, &m, &err), UX_EINVAL);
+	assert_string_equal(err.text, "is a directory; expected a regular file");
+	rmdir(dir);
+}
+
+static enum ux_code square(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+{
+	(void)worker;
+	size_t *results = ctx;
+	results[job] = job * job;
+	return job == 700 || job == 900 ? ux_error_set(err, UX_ELIMIT, "job %zu", job) : UX_OK;
+}
+
+static void pool_runs_all_jobs_and_reports_the_first_failure(void **state)
+{
+	(void)state;
+	for (unsigned threads = 1; threads <= 8; threads *= 2) {
+		size_t results[1000] = {0};
+		struct ux_error err = UX_ERROR_INIT;
+		assert_int_equal(ux_pool_run(threads, 700, square, results, &err), UX_OK);
+		for (size_t i = 0; i < 700; i++)
+			assert_int_equal(results[i], i * i);
+		assert_int_equal(ux_pool_run(threads, 1000, square, results, &err), UX_ELIMIT);
+		assert_string_equal(err.text, "job 700");
+	}
+	assert_int_equal(ux_pool_run(4, 0, square, NULL, NULL), UX_OK);
+}
+
+static void first_error_wins(void **state)
+{
+	(void)state;
+	struct ux_error err = UX_ERROR_INIT;
+	assert_int_equal(ux_error_at(&err, UX_ECORRUPT, ".x", 16, "first %d", 1), UX_ECORRUPT);
+	assert_int_equal(ux_error_os(&err, 2, "second"), UX_ENOTFOUND);
+	char text[64];
+	assert_string_equal(ux_error_format(&err, text, sizeof(text)), "section .x+0x10: first 1");
+	assert_string_equal(ux_error_format(&err, text, 9), "section ");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UX_TEST(cursor_reads_both_byte_orders),
+		UX_TEST(cursor_latches_and_says_where),
+		UX_TEST(cursor_bad_points_at_the_last_value),
+		UX_TEST(sub_range_past_the_end_fails_both),
+		UX_TEST(leb128_extremes_and_padding),
+		UX_TEST(leb128_round_trips),
+		UX_TEST(text_without_nul_is_a_failure),
+		UX_TEST(align_and_seek_count_from_the_range),
+		UX_TEST(writer_counts_what_it_would_write),
+		UX_TEST(writer_latches_out_of_memory),
+		UX_TEST(arena_obeys_its_budget_and_rewinds),
+		UX_TEST(vector_grows_and_steals),
+		UX_TEST(map_keeps_every_key),
+		UX_TEST(hash_tells_every_length_and_bit_apart),
+		UX_TEST(hex_reads_what_it_writes_and_refuses_the_rest),
+		UX_TEST(addresses_are_read_as_people_type_them),
+		UX_TEST(new_file_appears_whole_or_not_at_all),
+		UX_TEST(only_regular_files_are_mapped),
+		UX_TEST(pool_runs_all_jobs_and_reports_the_first_failure),
+		UX_TEST(first_error_wins),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
