@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One request and its answer, from the first header to the last byte; knows no sockets. */
+#ifndef UX_EXCHANGE_H
+#define UX_EXCHANGE_H
+
+#include "http.h"
+#include "route.h"
+
+/* A program that answers requests. Immutable while it serves; the functions run on many threads. */
+struct ux_http_app {
+	const struct ux_route *routes;
+	size_t n_routes;
+	void *ctx;           /* becomes req->app */
+	ux_handler_fn *gate; /* after the route is known, before the body: may it be? NULL: yes */
+	/* after the answer was sent, or the client vanished (sent = false) */
+	void (*log)(void *ctx, const struct ux_request *req, const struct ux_response *res,
+		    bool sent, uint64_t duration_us);
+	struct ux_http_limits limits; /* complete, see ux_http_limits_default() */
+};
+
+/*
+ * The stages, in order: init, header for each line, begin, data for each piece, finish, deinit.
+ * Whoever owns the socket drives them; tests and the fuzzer drive them without one.
+ */
+struct ux_exchange {
+	const struct ux_http_app *app;
+	struct ux_request req;
+	struct ux_response res;
+	struct ux_out body;
+	bool answered; /* res is final: the rest of the body is only drained */
+	bool sink_open;
+	uint64_t start_us;
+};
+
+/* method and target ("/path?query") as sent. */
+void ux_exchange_init(struct ux_exchange *x, const struct ux_http_app *app, struct ux_bytes method,
+		      struct ux_bytes target);
+
+/* name and value live as long as the exchange. */
+void ux_exchange_header(struct ux_exchange *x, struct ux_bytes name, struct ux_bytes value);
+
+/* All headers are in: finds the route, asks the gate, opens the sink. May answer already. */
+void ux_exchange_begin(struct ux_exchange *x);
+
+/* A piece of the body. */
+void ux_exchange_data(struct ux_exchange *x, struct ux_bytes bytes);
+
+/* The body is complete: runs the handler. x->res is the answer. */
+void ux_exchange_finish(struct ux_exchange *x);
+
+/* Logs, closes the sink, frees. sent: the whole answer reached the system. */
+void ux_exchange_deinit(struct ux_exchange *x, bool sent);
+
+#endif

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* HTTP as the programs see it: requests, responses, handlers; no sockets and no library in here. */
+#ifndef UX_HTTP_H
+#define UX_HTTP_H
+
+#include "arena.h"
+#include "bytes.h"
+#include "error.h"
+#include "out.h"
+
+enum ux_method {
+	UX_METHOD_GET,
+	UX_METHOD_HEAD, /* answered by the GET handler, the body is not sent */
+	UX_METHOD_POST,
+	UX_METHOD_PUT,
+	UX_METHOD_DELETE,
+	UX_METHOD_COUNT
+};
+
+/* "GET", ...; never NULL. */
+const char *ux_method_name(enum ux_method method);
+
+/* False for a method that we do not know. Methods are case-sensitive (RFC 9110, 9.1). */
+bool ux_method_parse(struct ux_bytes text, enum ux_method *ret) ux_must;
+
+/* A header line or a query parameter. */
+struct ux_http_field {
+	struct ux_bytes name;
+	struct ux_bytes value;
+};
+
+enum {
+	UX_ROUTE_PARAMS_MOST = 4,     /* placeholders of one pattern */
+	UX_RESPONSE_FIELDS_MOST = 8,  /* header lines that a handler may add */
+	UX_QUERY_FIELDS_MOST = 64,    /* parameters of one request */
+	UX_REQUEST_HEADERS_MOST = 128 /* header lines of one request */
+};
+
+struct ux_route;
+
+/* Where the body of a streamed request goes as it arrives. */
+struct ux_body_sink {
+	enum ux_code (*write)(void *ctx, struct ux_bytes bytes, struct ux_error *err);
+	void (*close)(void *ctx); /* exactly once, also when the client vanishes; NULL: nothing */
+	void *ctx;
+};
+
+/* One request. Everything in it lives until the answer was sent. One thread at a time. */
+struct ux_request {
+	uint64_t id; /* number within this process, for logs */
+	enum ux_method method;
+	struct ux_bytes path;        /* as sent, without the query */
+	struct ux_http_field *query; /* decoded */
+	size_t n_query;
+	struct ux_http_field *headers;
+	size_t n_headers;
+	uint64_t content_length; /* bytes; UINT64_MAX when not announced */
+	uint64_t body_size;      /* bytes of body that came */
+	struct ux_bytes body;    /* collected body; empty when streamed to the sink */
+	const struct ux_route *route;
+	struct ux_bytes params[UX_ROUTE_PARAMS_MOST]; /* what the placeholders matched, decoded */
+	size_t n_params;
+	struct ux_body_sink sink; /* set by a route's begin() */
+	struct ux_arena arena;
+	struct ux_out out;   /* where a handler writes a body of unknown size */
+	struct ux_error err; /* of the handler, becomes the answer */
+	void *app;           /* the program's own: see struct ux_http_app */
+	void *caller;        /* who asks, as the program's gate found; from the arena */
+};
+
+/* The value of the first header line of that name (any case), or false. */
+bool ux_request_header(const struct ux_request *req, const char *name, struct ux_bytes *ret);
+
+/* The value of the first parameter of that name, or false. */
+bool ux_request_query(const struct ux_request *req, const char *name, struct ux_bytes *ret);
+
+/* The answer. Zeroed apart from fd = -1, it is an empty 200. */
+struct ux_response {
+	unsigned status;      /* 0: 200, or what the handler's code maps to */
+	const char *type;     /* content type, static; NULL: none */
+	struct ux_bytes body; /* borrowed until the request ends: static, in the arena, or req->out
+			       */
+	int fd;               /* with fd >= 0: this range of a file instead; closed after */
+	uint64_t fd_off;
+	uint64_t fd_size;
+	struct ux_http_field fields[UX_RESPONSE_FIELDS_MOST]; /* values as long-lived as body */
+	size_t n_fields;
+};
+
+/*
+ * Answers one request whose body is complete. A code other than UX_OK becomes an error document
+ * with the status that it maps to, unless the handler set res->status itself.
+ */
+typedef enum ux_code ux_handler_fn(struct ux_request *req, struct ux_response *res);
+
+/* Adds a header line; silently too many is a mistake of the program's. value lives like body. */
+void ux_response_field(struct ux_response *res, const char *name, struct ux_bytes value);
+
+/* Takes what was written to req->out as the body. */
+enum ux_code ux_response_out(struct ux_request *req, struct ux_response *res, const char *type)
+	ux_must;
+
+/* The status of an error code: the one table of the tree. 200 for UX_OK. */
+unsigned ux_http_status(enum ux_code code);
+
+/* The word in an error document: "not_found", "corrupt", ...; never NULL. */
+const char *ux_http_code_word(enum ux_code code);
+
+/* Turns req->err into {"error":{"code":...,"message":...}}, replacing whatever was in res. */
+void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_code code);
+
+/* What a stranger may make a server do. Zeroed fields take the default in brackets. */
+struct ux_http_limits {
+	size_t header_bytes;   /* request line and header lines together [32 KiB] */
+	size_t body_bytes;     /* a body that is collected in memory; above: 413 [16 MiB] */
+	uint64_t upload_bytes; /* a body that is streamed to a sink; above: 413 [4 GiB] */
+	size_t drain_bytes;    /* of a refused body, read and thrown away so that the client gets to
+			  see the answer; above: the connection is closed [1 MiB] */
+	size_t arena_bytes;    /* memory of one request besides its body [64 MiB] */
+	unsigned idle_seconds; /* a connection that neither sends nor takes bytes is closed [30] */
+	unsigned connections;  /* at once; more wait in the system's queue [1024] */
+	unsigned threads;      /* that serve requests [2 a processor, at least 4] */
+	unsigned stop_seconds; /* how long requests in flight may take when stopping [20] */
+};
+
+/* Fills in the defaults. */
+struct ux_http_limits ux_http_limits_default(struct ux_http_limits limits);
+
+#endif

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The asking side: one connection to one server. */
+#ifndef UX_HTTP_CLIENT_H
+#define UX_HTTP_CLIENT_H
+
+#include "http.h"
+
+struct ux_http_client;
+
+struct ux_http_client_options {
+	const char *url;     /* "http://host:port" or https, a path prefix is fine */
+	const char *token;   /* sent as "Authorization: Bearer"; NULL or "": none */
+	const char *agent;   /* User-Agent; NULL: "unhex/VERSION" */
+	const char *cafile;  /* PEM file of trusted roots; NULL: the system's */
+	unsigned connect_ms; /* 0: 10 s */
+};
+
+/*
+ * Copies the options. UX_EINVAL: not an http or https URL, or a token with a byte that a header
+ * line cannot hold. Keeps connections open between calls. One thread at a time.
+ */
+enum ux_code ux_http_client_create(struct ux_http_client **ret,
+				   const struct ux_http_client_options *options,
+				   struct ux_error *err) ux_must;
+void ux_http_client_destroy(struct ux_http_client *c);
+
+/* What to ask. Zeroed fields: GET, no body, 30 s, 16 MiB of answer. */
+struct ux_http_call {
+	enum ux_method method;
+	const char *path;     /* appended to the URL as it is: "/v1/query?x=1" */
+	const char *type;     /* content type of the body */
+	struct ux_bytes body; /* from memory, or */
+	bool from_file;       /* body_size bytes of body_fd from body_off on */
+	int body_fd;
+	uint64_t body_off;
+	uint64_t body_size;
+	const char *const *headers; /* more lines, "Name: value"; NULL-terminated; may be NULL */
+	int64_t timeout_ms;         /* for the whole call; 0: 30 s */
+	size_t answer_most;         /* bytes of answer; more is UX_ELIMIT; 0: 16 MiB */
+};
+
+/* The answer, of any status: a 404 is an answer, not a failure. */
+struct ux_http_answer {
+	unsigned status;
+	struct ux_out body;     /* released by ux_http_answer_deinit() */
+	unsigned retry_after_s; /* 0: not said */
+	char location[256];     /* of a redirect; "" otherwise (redirects are never followed) */
+};
+
+void ux_http_answer_deinit(struct ux_http_answer *answer);
+
+/*
+ * UX_EUNAVAILABLE: no connection, no answer within timeout_ms, a broken connection or TLS; the
+ * message says which and names the server, never the token. UX_ELIMIT: the answer is too big.
+ */
+enum ux_code ux_http_client_call(struct ux_http_client *c, const struct ux_http_call *call,
+				 struct ux_http_answer *ret, struct ux_error *err) ux_must;
+
+/* s with every byte but letters, digits and "-._~:" as %XX; NULL when memory is short. */
+char *ux_percent_encode(struct ux_arena *arena, struct ux_bytes s);
+
+#endif

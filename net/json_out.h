@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing JSON front to back, without building it first. */
+#ifndef UX_JSON_OUT_H
+#define UX_JSON_OUT_H
+
+#include "out.h"
+
+enum {
+	UX_JSON_DEPTH_MOST = 32
+};
+
+/*
+ * Puts commas and quotes; the caller keeps begin and end paired, which an assert holds. Failures
+ * are the buffer's. Text is UTF-8; bytes that are none become U+FFFD, one per maximal bad
+ * sequence, so that the document is always valid.
+ */
+struct ux_json {
+	struct ux_out *out;
+	uint32_t filled; /* bit per depth: a value was written at this level */
+	unsigned depth;
+	bool after_key;
+};
+
+static inline struct ux_json ux_json_make(struct ux_out *out)
+{
+	return (struct ux_json){.out = out};
+}
+
+void ux_json_object_begin(struct ux_json *j);
+void ux_json_object_end(struct ux_json *j);
+void ux_json_array_begin(struct ux_json *j);
+void ux_json_array_end(struct ux_json *j);
+
+/* A key without anything to escape. */
+void ux_json_key(struct ux_json *j, const char *key);
+
+void ux_json_str(struct ux_json *j, struct ux_bytes text);
+/* dir and base joined by one '/', as one string; a dir of "" gives base alone. */
+void ux_json_path(struct ux_json *j, struct ux_bytes dir, struct ux_bytes base);
+void ux_json_cstr(struct ux_json *j, const char *text);
+void ux_json_u64(struct ux_json *j, uint64_t v);
+void ux_json_i64(struct ux_json *j, int64_t v);
+void ux_json_bool(struct ux_json *j, bool v);
+void ux_json_null(struct ux_json *j);
+
+/* key and value in one call. */
+void ux_json_key_str(struct ux_json *j, const char *key, struct ux_bytes text);
+void ux_json_key_cstr(struct ux_json *j, const char *key, const char *text);
+void ux_json_key_u64(struct ux_json *j, const char *key, uint64_t v);
+void ux_json_key_bool(struct ux_json *j, const char *key, bool v);
+
+#endif
