@@ -1,0 +1,166 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Choosing the scheme of a linkage name, and holding libiberty to bounds. */
+#include <libiberty/demangle.h> /* first: its headers use names that ours poison */
+
+#include "demangle.h"
+
+#include "demangle_dlang.h"
+
+#include <setjmp.h>
+
+bool ux_demangle_mode_parse(struct ux_bytes word, enum ux_demangle_mode *ret)
+{
+	static const struct {
+		const char *word;
+		enum ux_demangle_mode mode;
+	} words[] = {
+		{"none", UX_DEMANGLE_NONE},
+		{"short", UX_DEMANGLE_SHORT},
+		{"full", UX_DEMANGLE_FULL},
+	};
+	for (size_t i = 0; i < ux_countof(words); i++) {
+		if (!ux_bytes_eq(ux_bytes_cstr(words[i].word), word))
+			continue;
+		*ret = words[i].mode;
+		return true;
+	}
+	return false;
+}
+
+/* Where libiberty's text goes, and the way out of it when there is too much. */
+struct sink {
+	struct ux_out *out;
+	size_t most; /* size that out may reach */
+	bool over;
+	jmp_buf too_much;
+};
+
+/*
+ * A name's text can be exponentially longer than the name, and libiberty has no way to stop early,
+ * so we leave it with longjmp. It holds no memory while it prints, with one exception: a Rust
+ * identifier with letters beyond ASCII, from whose text we therefore do not jump.
+ */
+static void sink_text(const char *text, size_t n, void *ctx)
+{
+	struct sink *sink = ctx;
+	bool ascii = true;
+	for (size_t i = 0; i < n && ascii; i++)
+		ascii = (unsigned char)text[i] < 0x80;
+	sink->over = sink->over || n > sink->most - sink->out->size;
+	if (!sink->over)
+		ux_out_put(sink->out, text, n);
+	else if (ascii)
+		longjmp(sink->too_much, 1);
+}
+
+typedef int demangle_fn(const char *mangled, int options, demangle_callbackref sink, void *ctx);
+
+static bool callback_demangle(demangle_fn *fn, const char *name, int options, struct ux_out *out)
+{
+	struct sink sink = {.out = out, .most = out->size + UX_DEMANGLE_TEXT_MOST};
+	if (setjmp(sink.too_much))
+		return false;
+	return fn(name, options, sink_text, &sink) != 0 && !sink.over;
+}
+
+static bool rust_demangle_name(const char *name, enum ux_demangle_mode mode, struct ux_out *out)
+{
+	(void)mode; /* Rust's names carry no parameters */
+	return callback_demangle(rust_demangle_callback, name, DMGL_PARAMS, out);
+}
+
+static bool cplus_demangle_name(const char *name, enum ux_demangle_mode mode, struct ux_out *out)
+{
+	int options = mode == UX_DEMANGLE_FULL ? DMGL_PARAMS | DMGL_ANSI : DMGL_NO_OPTS;
+	return callback_demangle(cplus_demangle_v3_callback, name, options, out);
+}
+
+/* Without the list of parameters at the end of text, and what follows it. */
+static size_t without_parameters(const char *text, size_t n)
+{
+	size_t depth = 0;
+	const char *close = memrchr(text, ')', n);
+	for (const char *p = close; p && p >= text; p--) {
+		depth += *p == ')';
+		depth -= *p == '(';
+		if (depth == 0)
+			return p > text && p[-1] != '!' ? (size_t)(p - text) : n;
+	}
+	return n;
+}
+
+static bool dlang_demangle_name(const char *name, enum ux_demangle_mode mode, struct ux_out *out)
+{
+	if (!ux_dlang_bounded(ux_bytes_cstr(name), UX_DEMANGLE_TEXT_MOST))
+		return false;
+	ux_cleanup(ux_free_ptr) char *text = dlang_demangle(name, DMGL_PARAMS);
+	if (!text)
+		return false;
+	size_t n = strlen(text);
+	ux_out_put(out, text, mode == UX_DEMANGLE_SHORT ? without_parameters(text, n) : n);
+	return true;
+}
+
+typedef bool scheme_fn(const char *name, enum ux_demangle_mode mode, struct ux_out *out);
+
+/* Length of the mangled part: what follows it was put there by the compiler's back end. */
+static size_t legacy_rust_size(struct ux_bytes name)
+{
+	enum {
+		TAIL = 20 /* 17h, 16 digits, E */
+	};
+	for (size_t i = TAIL; i <= name.size; i++)
+		if (name.data[i - 1] == 'E' && memcmp(name.data + i - TAIL, "17h", 3) == 0 &&
+		    (i == name.size || name.data[i] == '.'))
+			return i;
+	return 0;
+}
+
+static size_t size_to_dot(struct ux_bytes name)
+{
+	const uint8_t *dot = memchr(name.data, '.', name.size);
+	return dot ? (size_t)(dot - name.data) : name.size;
+}
+
+/* Demangles the first `size` bytes by scheme and shows the rest as the suffix of a clone. */
+static bool try_scheme(scheme_fn *scheme, struct ux_bytes name, size_t size,
+		       enum ux_demangle_mode mode, struct ux_out *out)
+{
+	char text[UX_DEMANGLE_NAME_MOST + 1];
+	size_t before = out->size;
+	memcpy(text, name.data, size);
+	text[size] = 0;
+	if (!scheme(text, mode, out) || out->size == before) {
+		out->size = before;
+		return false;
+	}
+	if (size < name.size && mode == UX_DEMANGLE_FULL) {
+		ux_out_cstr(out, " [clone ");
+		ux_out_put(out, name.data + size, name.size - size);
+		ux_out_cstr(out, "]");
+	}
+	return true;
+}
+
+static bool demangled(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *out)
+{
+	if (name.size > UX_DEMANGLE_NAME_MOST || memchr(name.data, 0, name.size))
+		return false;
+	if (ux_bytes_starts(name, UX_STR("_R")))
+		return try_scheme(rust_demangle_name, name, size_to_dot(name), mode, out);
+	if (ux_bytes_starts(name, UX_STR("_D")))
+		return try_scheme(dlang_demangle_name, name, size_to_dot(name), mode, out);
+	size_t rust = ux_bytes_starts(name, UX_STR("_ZN")) ? legacy_rust_size(name) : 0;
+	if (rust && try_scheme(rust_demangle_name, name, rust, mode, out))
+		return true;
+	/* libiberty itself shows the suffixes of C++ clones. */
+	return try_scheme(cplus_demangle_name, name, name.size, mode, out);
+}
+
+void ux_demangle(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *out)
+{
+	bool mangled =
+		name.size > 2 && name.data[0] == '_' && memchr("ZRD", name.data[1], 3) != NULL;
+	if (mode == UX_DEMANGLE_NONE || !mangled || out->failed || !demangled(name, mode, out))
+		ux_out_put(out, name.data, name.size);
+}

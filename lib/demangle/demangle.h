@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Linkage names as people write them: C++, Rust and D. */
+#ifndef UX_DEMANGLE_H
+#define UX_DEMANGLE_H
+
+#include "bytes.h"
+#include "out.h"
+
+enum ux_demangle_mode {
+	UX_DEMANGLE_NONE,  /* the linkage name */
+	UX_DEMANGLE_SHORT, /* no parameter list, no return type, no clone suffix */
+	UX_DEMANGLE_FULL,  /* as c++filt prints it; a clone's suffix in brackets */
+};
+
+enum {
+	UX_DEMANGLE_NAME_MOST = 4096,  /* a longer linkage name is left as it is */
+	UX_DEMANGLE_TEXT_MOST = 65536, /* so is one that would need more text than this */
+};
+
+/* "none", "short" or "full"; false for any other word. */
+bool ux_demangle_mode_parse(struct ux_bytes word, enum ux_demangle_mode *ret) ux_must;
+
+/*
+ * Appends the text for name to out: Itanium C++, Rust (legacy and v0) and D; anything else, and
+ * whatever is malformed, too long or too deep, unchanged. Bounded in time, stack and output for
+ * any input: libiberty's recursion limit stays on, which also leaves C++ names over 1,024 bytes as
+ * they are. Any thread.
+ */
+void ux_demangle(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *out);
+
+#endif
