@@ -10,8 +10,9 @@ struct ux_elf_symbol {
 	uint64_t value;   /* as it stands; see ux_elf_symbol_pc() */
 	uint64_t size;
 	uint32_t section; /* index with SHN_XINDEX resolved, or SHN_UNDEF, SHN_ABS, ... */
-	uint8_t type;     /* STT_* */
-	uint8_t bind;     /* STB_* */
+	const struct ux_elf_section *home; /* that section; NULL when `section` names none */
+	uint8_t type;                      /* STT_* */
+	uint8_t bind;                      /* STB_* */
 	uint8_t visibility;
 };
 
@@ -36,9 +37,9 @@ enum ux_code ux_elf_symbols_open(const struct ux_elf *elf, const struct ux_elf_s
 /* The next symbol, valid until the next call; NULL at the end. Skips the null symbol 0. */
 const struct ux_elf_symbol *ux_elf_symbols_next(struct ux_elf_symbols *it);
 
-/* True for what stands for code a person would want named: STT_FUNC, STT_GNU_IFUNC, and STT_NOTYPE
- * in an executable section, but no mapping symbols ($a, $d, $t, $x of ARM, AArch64, RISC-V) and no
- * .L temporaries. */
+/* True for what stands for code a person would want named: defined STT_FUNC, STT_GNU_IFUNC, and
+ * STT_NOTYPE in an executable section, but no mapping symbols ($a, $d, $t, $x of ARM, AArch64,
+ * RISC-V), no .L temporaries and nothing without a name. */
 bool ux_elf_symbol_is_code(const struct ux_elf *elf, const struct ux_elf_symbol *symbol);
 
 /* The symbol's address without the Thumb and microMIPS bit. */

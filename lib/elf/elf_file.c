@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Header, section table and segment table of an ELF file. */
+#include "elf_file.h"
+
+#include "cursor.h"
+
+/* What the header says about one of the two tables. */
+struct table {
+	const char *what;
+	uint64_t off;
+	uint64_t count;
+	uint64_t entsize; /* as the file says; at least the record's own size */
+};
+
+/* e_shoff and so on, before the escapes of section 0 are applied. */
+struct header {
+	struct table sections;
+	struct table segments;
+	uint32_t names; /* section of the section names */
+};
+
+bool ux_elf_is(struct ux_bytes file)
+{
+	return ux_bytes_starts(file, UX_STR("\177ELF"));
+}
+
+/* An address, offset or size of the file's class. */
+static uint64_t word(struct ux_cur *c, bool is64)
+{
+	return is64 ? ux_cur_u64(c) : ux_cur_u32(c);
+}
+
+static enum ux_code refuse_magic(struct ux_bytes file, struct ux_error *err)
+{
+	if (file.size < 4)
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "not an ELF file: %zu bytes long, expected 7f 45 4c 46",
+				    file.size);
+	return ux_error_set(err, UX_EUNSUPPORTED,
+			    "not an ELF file: starts with %02x %02x %02x %02x, expected "
+			    "7f 45 4c 46",
+			    file.data[0], file.data[1], file.data[2], file.data[3]);
+}
+
+/* Class and byte order, which everything else depends on (gABI, "ELF Identification"). */
+static enum ux_code read_ident(struct ux_elf *elf, struct ux_error *err)
+{
+	if (!ux_elf_is(elf->file))
+		return refuse_magic(elf->file, err);
+	if (elf->file.size < EI_NIDENT)
+		return ux_error_at(err, UX_ECORRUPT, NULL, 0,
+				   "ELF header ends too early: %d bytes expected, %zu found",
+				   EI_NIDENT, elf->file.size);
+	uint8_t class = elf->file.data[EI_CLASS];
+	if (class != ELFCLASS32 && class != ELFCLASS64)
+		return ux_error_at(err, UX_ECORRUPT, NULL, EI_CLASS,
+				   "ELF class is %u, expected 1 (32 bit) or 2 (64 bit)", class);
+	uint8_t data = elf->file.data[EI_DATA];
+	if (data != ELFDATA2LSB && data != ELFDATA2MSB)
+		return ux_error_at(err, UX_ECORRUPT, NULL, EI_DATA,
+				   "ELF byte order is %u, expected 1 (little) or 2 (big)", data);
+	elf->is64 = class == ELFCLASS64;
+	elf->swap = (data == ELFDATA2MSB) != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
+	return UX_OK;
+}
+
+/* gABI, "ELF Header". */
+static enum ux_code read_header(struct ux_elf *elf, struct header *h, struct ux_error *err)
+{
+	struct ux_cur c = ux_cur_make(elf->file, NULL, elf->swap);
+	ux_cur_skip(&c, EI_NIDENT);
+	elf->type = ux_cur_u16(&c);
+	elf->machine = ux_cur_u16(&c);
+	ux_cur_skip(&c, 4); /* e_version: nobody ever counted on */
+	elf->entry = word(&c, elf->is64);
+	*h = (struct header){.segments.what = "program headers",
+			     .sections.what = "section headers"};
+	h->segments.off = word(&c, elf->is64);
+	h->sections.off = word(&c, elf->is64);
+	ux_cur_skip(&c, 4 + 2); /* e_flags, e_ehsize */
+	h->segments.entsize = ux_cur_u16(&c);
+	h->segments.count = ux_cur_u16(&c);
+	h->sections.entsize = ux_cur_u16(&c);
+	h->sections.count = ux_cur_u16(&c);
+	h->names = ux_cur_u16(&c);
+	return ux_cur_status(&c, err);
+}
+
+/* Checks that the table lies in the file; its count is then a safe size. */
+static enum ux_code check_table(const struct ux_elf *elf, const struct table *t, size_t record,
+				struct ux_error *err)
+{
+	if (t->count == 0)
+		return UX_OK;
+	if (t->entsize < record)
+		return ux_error_set(err, UX_ECORRUPT,
+				    "%s are %" PRIu64 " bytes each, expected at least %zu", t->what,
+				    t->entsize, record);
+	if (t->off > elf->file.size || t->count > (elf->file.size - t->off) / t->entsize)
+		return ux_error_set(err, UX_ECORRUPT,
+				    "%" PRIu64 " %s at 0x%" PRIx64 " leave the file of %zu bytes",
+				    t->count, t->what, t->off, elf->file.size);
+	return UX_OK;
+}
+
+/* A cursor over record i of a table that was checked. */
+static struct ux_cur table_record(const struct ux_elf *elf, const struct table *t, uint64_t i)
+{
+	struct ux_bytes record = UX_BYTES_NONE;
+	bool inside = ux_bytes_sub(elf->file, t->off + i * t->entsize, t->entsize, &record);
+	assert(inside);
+	(void)inside;
+	return ux_cur_make(record, NULL, elf->swap);
+}
+
+/* gABI, "Section Header"; ret_name gets sh_name. A whole record is there, so nothing can fail. */
+static struct ux_elf_section read_section(const struct ux_elf *elf, struct ux_cur c,
+					  uint32_t *ret_name)
+{
+	struct ux_elf_section s = {.name = ""};
+	*ret_name = ux_cur_u32(&c);
+	s.type = ux_cur_u32(&c);
+	s.flags = word(&c, elf->is64);
+	s.addr = word(&c, elf->is64);
+	s.off = word(&c, elf->is64);
+	s.size = word(&c, elf->is64);
+	s.link = ux_cur_u32(&c);
+	s.info = ux_cur_u32(&c);
+	s.align = word(&c, elf->is64);
+	s.entsize = word(&c, elf->is64);
+	return s;
+}
+
+/* gABI, "Program Header": p_flags moved when the class grew. */
+static struct ux_elf_segment read_segment(const struct ux_elf *elf, struct ux_cur c)
+{
+	struct ux_elf_segment s = {.type = ux_cur_u32(&c)};
+	if (elf->is64)
+		s.flags = ux_cur_u32(&c);
+	s.off = word(&c, elf->is64);
+	s.vaddr = word(&c, elf->is64);
+	(void)word(&c, elf->is64); /* p_paddr */
+	s.filesz = word(&c, elf->is64);
+	s.memsz = word(&c, elf->is64);
+	if (!elf->is64)
+		s.flags = ux_cur_u32(&c);
+	s.align = word(&c, elf->is64);
+	return s;
+}
+
+/*
+ * Counts that do not fit the header's 16 bits stand in section 0: the number of sections in
+ * sh_size, the section of the names in sh_link, the number of segments in sh_info.
+ */
+static enum ux_code apply_escapes(const struct ux_elf *elf, struct header *h, struct ux_error *err)
+{
+	struct table *s = &h->sections;
+	bool any = s->off != 0 && (s->count == 0 || h->names == SHN_XINDEX);
+	bool segments = h->segments.count == PN_XNUM;
+	if (s->off == 0)
+		s->count = 0;
+	if (segments && s->off == 0)
+		return ux_error_set(
+			err, UX_ECORRUPT,
+			"the count of program headers is in section 0, but there are no "
+			"section headers");
+	if (!any && !segments)
+		return UX_OK;
+	struct table first = *s;
+	first.count = 1;
+	UX_TRY(check_table(elf, &first, elf->is64 ? ELF64_SHDR_SIZE : ELF32_SHDR_SIZE, err));
+	uint32_t name = 0;
+	struct ux_elf_section zero = read_section(elf, table_record(elf, &first, 0), &name);
+	if (s->count == 0)
+		s->count = zero.size;
+	if (h->names == SHN_XINDEX)
+		h->names = zero.link;
+	if (segments)
+		h->segments.count = zero.info;
+	return UX_OK;
+}
+
+/* The section's bytes up to its last NUL, so that every offset below their size is terminated. */
+static struct ux_bytes terminated(const struct ux_elf *elf, const struct ux_elf_section *section)
+{
+	struct ux_bytes bytes = UX_BYTES_NONE;
+	if (section->type != SHT_STRTAB ||
+	    !ux_bytes_sub(elf->file, section->off, section->size, &bytes) || bytes.size == 0)
+		return UX_BYTES_NONE;
+	const uint8_t *nul = memrchr(bytes.data, 0, bytes.size);
+	return ux_bytes(bytes.data, nul ? (size_t)(nul - bytes.data) + 1 : 0);
+}
+
+static enum ux_code load_sections(struct ux_elf *elf, const struct header *h, struct ux_error *err)
+{
+	const struct table *t = &h->sections;
+	UX_TRY(check_table(elf, t, elf->is64 ? ELF64_SHDR_SIZE : ELF32_SHDR_SIZE, err));
+	/* The index of a section is 32 bits wide wherever it is stored. */
+	if (t->count > UINT32_MAX)
+		return ux_error_set(err, UX_ELIMIT, "%" PRIu64 " sections, at most %u are read",
+				    t->count, UINT32_MAX);
+	if (t->count == 0)
+		return UX_OK;
+	elf->sections = calloc(t->count, sizeof(*elf->sections));
+	if (!elf->sections)
+		return ux_error_nomem(err);
+	elf->n_sections = t->count;
+	struct ux_bytes names = UX_BYTES_NONE;
+	uint32_t name = 0;
+	if (h->names != SHN_UNDEF && h->names < t->count) {
+		struct ux_elf_section s = read_section(elf, table_record(elf, t, h->names), &name);
+		names = terminated(elf, &s);
+	}
+	for (uint32_t i = 0; i < t->count; i++) {
+		elf->sections[i] = read_section(elf, table_record(elf, t, i), &name);
+		elf->sections[i].index = i;
+		if (name < names.size)
+			elf->sections[i].name = (const char *)names.data + name;
+	}
+	return UX_OK;
+}
+
+static enum ux_code load_segments(struct ux_elf *elf, const struct header *h, struct ux_error *err)
+{
+	const struct table *t = &h->segments;
+	UX_TRY(check_table(elf, t, elf->is64 ? ELF64_PHDR_SIZE : ELF32_PHDR_SIZE, err));
+	if (t->count == 0)
+		return UX_OK;
+	elf->segments = calloc(t->count, sizeof(*elf->segments));
+	if (!elf->segments)
+		return ux_error_nomem(err);
+	elf->n_segments = t->count;
+	for (size_t i = 0; i < t->count; i++)
+		elf->segments[i] = read_segment(elf, table_record(elf, t, i));
+	return UX_OK;
+}
+
+static enum ux_code open_all(struct ux_elf *elf, struct ux_error *err)
+{
+	struct header h;
+	UX_TRY(read_ident(elf, err));
+	UX_TRY(read_header(elf, &h, err));
+	UX_TRY(apply_escapes(elf, &h, err));
+	UX_TRY(load_sections(elf, &h, err));
+	return load_segments(elf, &h, err);
+}
+
+enum ux_code ux_elf_open(struct ux_elf *elf, struct ux_bytes file, struct ux_error *err)
+{
+	*elf = (struct ux_elf){.file = file};
+	enum ux_code code = open_all(elf, err);
+	if (code != UX_OK)
+		ux_elf_close(elf);
+	return code;
+}
+
+void ux_elf_close(struct ux_elf *elf)
+{
+	free(elf->sections);
+	free(elf->segments);
+	*elf = (struct ux_elf){0};
+}
+
+const struct ux_elf_section *ux_elf_section_find(const struct ux_elf *elf, const char *name)
+{
+	for (size_t i = 1; i < elf->n_sections; i++)
+		if (strcmp(elf->sections[i].name, name) == 0)
+			return &elf->sections[i];
+	return NULL;
+}
+
+enum ux_code ux_elf_section_raw(const struct ux_elf *elf, const struct ux_elf_section *section,
+				struct ux_bytes *ret, struct ux_error *err)
+{
+	if (section->type == SHT_NOBITS || section->type == SHT_NULL || section->size == 0) {
+		*ret = UX_BYTES_NONE;
+		return UX_OK;
+	}
+	if (!ux_bytes_sub(elf->file, section->off, section->size, ret))
+		return ux_error_at(err, UX_ECORRUPT, section->name, UX_ERROR_NO_OFF,
+				   "its %" PRIu64 " bytes at 0x%" PRIx64
+				   " leave the file of %zu bytes",
+				   section->size, section->off, elf->file.size);
+	return UX_OK;
+}
+
+const struct ux_elf_segment *ux_elf_first_load(const struct ux_elf *elf)
+{
+	for (size_t i = 0; i < elf->n_segments; i++)
+		if (elf->segments[i].type == PT_LOAD)
+			return &elf->segments[i];
+	return NULL;
+}
