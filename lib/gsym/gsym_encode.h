@@ -23,7 +23,8 @@ struct ux_gsym_range {
 /*
  * An inlined call. Nodes come in pre-order; depth is 1 for a call inlined into the function itself,
  * and a node's parent is the last one before it with depth - 1. Ranges are sorted, disjoint, not
- * touching, and each lies in one range of the parent.
+ * touching, and each lies in one range of the parent. Nodes deeper than UX_GSYM_DEPTH_MOST are not
+ * written.
  */
 struct ux_gsym_inline {
 	uint32_t name;      /* string table offset */
@@ -62,7 +63,8 @@ struct ux_gsym_file_entry {
 /* Everything around the records. */
 struct ux_gsym_image {
 	bool swap;            /* the described module's byte order is not the machine's */
-	uint64_t base;        /* pc the address table counts from: vaddr of the first PT_LOAD */
+	uint64_t base;        /* pc the address table counts from: vaddr of the first PT_LOAD; a
+				 function below it lowers it to that function's start */
 	struct ux_bytes uuid; /* at most UX_GSYM_UUID_MOST bytes */
 	size_t n_functions;
 	const uint64_t *starts;  /* ascending; equal starts are legal */
@@ -82,7 +84,9 @@ enum {
 
 /*
  * Hands the file, front to back, to `sink` (header, address table, record offsets, files, strings,
- * records: LLVM's own order). UX_ELIMIT when v1 cannot hold it (offsets over 4 GiB).
+ * records: LLVM's own order). UX_ELIMIT when v1 cannot hold it (offsets over 4 GiB); UX_EINVAL
+ * without a function (LLVM's reader does not survive that), with a longer uuid, or without the
+ * NULs.
  */
 typedef enum ux_code ux_gsym_sink_fn(void *ctx, struct ux_bytes bytes, struct ux_error *err);
 enum ux_code ux_gsym_image_write(const struct ux_gsym_image *image, ux_gsym_sink_fn *sink,
