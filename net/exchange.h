@@ -28,7 +28,7 @@ struct ux_exchange {
 	struct ux_response res;
 	struct ux_out body;
 	bool answered; /* res is final: the rest of the body is only drained */
-	bool sink_open;
+	bool refused;  /* res was final before the body was in */
 	uint64_t start_us;
 };
 

@@ -77,6 +77,7 @@ bool ux_request_query(const struct ux_request *req, const char *name, struct ux_
 /* The answer. Zeroed apart from fd = -1, it is an empty 200. */
 struct ux_response {
 	unsigned status;      /* 0: 200, or what the handler's code maps to */
+	const char *word;     /* of an error document; NULL: what the handler's code maps to */
 	const char *type;     /* content type, static; NULL: none */
 	struct ux_bytes body; /* borrowed until the request ends: static, in the arena, or req->out
 			       */
@@ -111,7 +112,7 @@ void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_
 
 /* What a stranger may make a server do. Zeroed fields take the default in brackets. */
 struct ux_http_limits {
-	size_t header_bytes;   /* request line and header lines together [32 KiB] */
+	size_t header_bytes;   /* of a connection, for request line and header lines [64 KiB] */
 	size_t body_bytes;     /* a body that is collected in memory; above: 413 [16 MiB] */
 	uint64_t upload_bytes; /* a body that is streamed to a sink; above: 413 [4 GiB] */
 	size_t drain_bytes;    /* of a refused body, read and thrown away so that the client gets to

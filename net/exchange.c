@@ -1,0 +1,245 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One request and its answer. */
+#include "exchange.h"
+
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Splits "a=1&b=2" and decodes both sides. */
+static enum ux_code parse_query(struct ux_request *req, struct ux_bytes text)
+{
+	while (text.size > 0) {
+		const uint8_t *amp = memchr(text.data, '&', text.size);
+		size_t n = amp ? (size_t)(amp - text.data) : text.size;
+		struct ux_bytes pair = ux_bytes(text.data, n);
+		text = amp ? ux_bytes(amp + 1, text.size - n - 1) : UX_BYTES_NONE;
+		if (n == 0)
+			continue;
+		if (req->n_query == UX_QUERY_FIELDS_MOST)
+			return ux_error_set(&req->err, UX_ELIMIT,
+					    "more than %d parameters in the query",
+					    UX_QUERY_FIELDS_MOST);
+		const uint8_t *eq = memchr(pair.data, '=', n);
+		size_t key = eq ? (size_t)(eq - pair.data) : n;
+		struct ux_http_field *f = &req->query[req->n_query];
+		struct ux_bytes value = eq ? ux_bytes(eq + 1, n - key - 1) : UX_BYTES_NONE;
+		if (!ux_percent_decode(ux_bytes(pair.data, key), /* plus= */ true, &req->arena,
+				       &f->name) ||
+		    !ux_percent_decode(value, /* plus= */ true, &req->arena, &f->value))
+			return ux_error_set(&req->err, UX_EINVAL,
+					    "the query has a bad %%XX escape");
+		req->n_query++;
+	}
+	return UX_OK;
+}
+
+static enum ux_code parse_target(struct ux_request *req, struct ux_bytes target)
+{
+	req->query = ux_arena_array(&req->arena, struct ux_http_field, UX_QUERY_FIELDS_MOST);
+	req->headers = ux_arena_array(&req->arena, struct ux_http_field, UX_REQUEST_HEADERS_MOST);
+	char *text = ux_arena_strndup(&req->arena, target.data, target.size);
+	if (!req->query || !req->headers || !text)
+		return ux_arena_fail(&req->arena, &req->err);
+	target = ux_bytes(text, target.size);
+	const uint8_t *mark = target.size ? memchr(target.data, '?', target.size) : NULL;
+	size_t n = mark ? (size_t)(mark - target.data) : target.size;
+	req->path = ux_bytes(target.data, n);
+	return parse_query(req, mark ? ux_bytes(mark + 1, target.size - n - 1) : UX_BYTES_NONE);
+}
+
+static void answer_error(struct ux_exchange *x, enum ux_code code)
+{
+	ux_response_error(&x->req, &x->res, code);
+	x->answered = true;
+}
+
+static uint64_t now_us(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
+}
+
+void ux_exchange_init(struct ux_exchange *x, const struct ux_http_app *app, struct ux_bytes method,
+		      struct ux_bytes target)
+{
+	/* Only for logs: nothing depends on its order. */
+	static atomic_uint_fast64_t next_id = 1;
+	*x = (struct ux_exchange){
+		.app = app,
+		.start_us = now_us(),
+		.res = {.fd = -1},
+		.req = {.id = atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed),
+			.content_length = UINT64_MAX,
+			.err = UX_ERROR_INIT,
+			.app = app->ctx},
+	};
+	ux_arena_init(&x->req.arena, app->limits.arena_bytes);
+	enum ux_code code = parse_target(&x->req, target);
+	if (code != UX_OK) {
+		answer_error(x, code);
+		return;
+	}
+	if (!ux_method_parse(method, &x->req.method)) {
+		x->res.status = 405;
+		x->res.word = "method_not_allowed";
+		answer_error(x, ux_error_set(&x->req.err, UX_EINVAL, "unknown method"));
+	}
+}
+
+void ux_exchange_header(struct ux_exchange *x, struct ux_bytes name, struct ux_bytes value)
+{
+	struct ux_request *req = &x->req;
+	if (x->answered)
+		return;
+	if (req->n_headers == UX_REQUEST_HEADERS_MOST) {
+		x->res.status = 431;
+		answer_error(x, ux_error_set(&req->err, UX_ELIMIT, "more than %d header lines",
+					     UX_REQUEST_HEADERS_MOST));
+		return;
+	}
+	req->headers[req->n_headers++] = (struct ux_http_field){name, value};
+}
+
+/* RFC 9110, 8.6: digits only. */
+static enum ux_code read_content_length(struct ux_request *req)
+{
+	struct ux_bytes text;
+	if (!ux_request_header(req, "Content-Length", &text))
+		return UX_OK;
+	uint64_t n = 0;
+	for (size_t i = 0; i < text.size; i++) {
+		uint8_t digit = (uint8_t)(text.data[i] - '0');
+		if (digit > 9 || n > (UINT64_MAX - 10) / 10)
+			return ux_error_set(&req->err, UX_EINVAL, "Content-Length is no number");
+		n = n * 10 + digit;
+	}
+	req->content_length = n;
+	return UX_OK;
+}
+
+static void add_allow(struct ux_exchange *x, unsigned allow)
+{
+	char text[64];
+	size_t n = 0;
+	for (int i = 0; i < UX_METHOD_COUNT; i++)
+		if ((allow & 1U << i) != 0)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", n ? ", " : "",
+					      ux_method_name((enum ux_method)i));
+	char *kept = ux_arena_strndup(&x->req.arena, text, n);
+	if (kept)
+		ux_response_field(&x->res, "Allow", ux_bytes(kept, n));
+}
+
+static enum ux_code find_route(struct ux_exchange *x)
+{
+	struct ux_request *req = &x->req;
+	unsigned allow = 0;
+	enum ux_code code = ux_route_find(x->app->routes, x->app->n_routes, req->method, req->path,
+					  &req->route, req->params, &req->n_params, &allow);
+	if (code == UX_ENOTFOUND)
+		return ux_error_set(&req->err, code, "no such route");
+	if (code != UX_OK) {
+		x->res.status = 405;
+		x->res.word = "method_not_allowed";
+		add_allow(x, allow);
+		return ux_error_set(&req->err, code, "this route does not take %s",
+				    ux_method_name(req->method));
+	}
+	for (size_t i = 0; i < req->n_params; i++)
+		if (!ux_percent_decode(req->params[i], /* plus= */ false, &req->arena,
+				       &req->params[i]))
+			return ux_error_set(&req->err, UX_EINVAL, "the path has a bad %%XX escape");
+	return UX_OK;
+}
+
+static uint64_t body_limit(const struct ux_exchange *x)
+{
+	const struct ux_http_limits *l = &x->app->limits;
+	return x->req.route->begin ? l->upload_bytes : l->body_bytes;
+}
+
+static enum ux_code too_large(struct ux_exchange *x)
+{
+	return ux_error_set(&x->req.err, UX_ELIMIT,
+			    "the body is over the limit of %" PRIu64 " bytes", body_limit(x));
+}
+
+static enum ux_code begin(struct ux_exchange *x)
+{
+	struct ux_request *req = &x->req;
+	UX_TRY(read_content_length(req));
+	UX_TRY(find_route(x));
+	if (x->app->gate)
+		UX_TRY(x->app->gate(req, &x->res));
+	if (req->content_length != UINT64_MAX && req->content_length > body_limit(x))
+		return too_large(x);
+	return req->route->begin ? req->route->begin(req, &x->res) : UX_OK;
+}
+
+void ux_exchange_begin(struct ux_exchange *x)
+{
+	if (!x->answered) {
+		enum ux_code code = begin(x);
+		if (code != UX_OK)
+			answer_error(x, code);
+	}
+	x->refused = x->answered;
+}
+
+static enum ux_code take_body(struct ux_exchange *x, struct ux_bytes bytes)
+{
+	struct ux_request *req = &x->req;
+	if (bytes.size > body_limit(x) - (req->body_size - bytes.size))
+		return too_large(x);
+	if (req->sink.write)
+		return req->sink.write(req->sink.ctx, bytes, &req->err);
+	ux_out_put(&x->body, bytes.data, bytes.size);
+	return ux_out_status(&x->body, &req->err);
+}
+
+void ux_exchange_data(struct ux_exchange *x, struct ux_bytes bytes)
+{
+	x->req.body_size += bytes.size;
+	if (x->answered)
+		return;
+	enum ux_code code = take_body(x, bytes);
+	if (code != UX_OK)
+		answer_error(x, code);
+}
+
+static void close_sink(struct ux_exchange *x)
+{
+	struct ux_body_sink sink = x->req.sink;
+	x->req.sink = (struct ux_body_sink){0};
+	if (sink.close)
+		sink.close(sink.ctx);
+}
+
+void ux_exchange_finish(struct ux_exchange *x)
+{
+	if (!x->answered) {
+		x->req.body = ux_out_bytes(&x->body);
+		enum ux_code code = x->req.route->handler(&x->req, &x->res);
+		if (code != UX_OK)
+			answer_error(x, code);
+		x->answered = true;
+	}
+	/* Before the answer: the client's next request may want what the sink holds. */
+	close_sink(x);
+	if (x->res.status == 0)
+		x->res.status = 200;
+}
+
+void ux_exchange_deinit(struct ux_exchange *x, bool sent)
+{
+	close_sink(x);
+	if (x->app && x->app->log)
+		x->app->log(x->app->ctx, &x->req, &x->res, sent, now_us() - x->start_us);
+	if (x->res.fd >= 0)
+		close(x->res.fd);
+	ux_out_deinit(&x->req.out);
+	ux_out_deinit(&x->body);
+	ux_arena_deinit(&x->req.arena);
+}

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests and responses. */
+#include "http.h"
+
+#include "json_out.h"
+#include "pool.h"
+
+#include <strings.h>
+
+static const char *const methods[UX_METHOD_COUNT] = {
+	[UX_METHOD_GET] = "GET", [UX_METHOD_HEAD] = "HEAD",     [UX_METHOD_POST] = "POST",
+	[UX_METHOD_PUT] = "PUT", [UX_METHOD_DELETE] = "DELETE",
+};
+
+const char *ux_method_name(enum ux_method method)
+{
+	return method < UX_METHOD_COUNT ? methods[method] : "?";
+}
+
+bool ux_method_parse(struct ux_bytes text, enum ux_method *ret)
+{
+	for (int i = 0; i < UX_METHOD_COUNT; i++) {
+		if (ux_bytes_eq(text, ux_bytes_cstr(methods[i]))) {
+			*ret = (enum ux_method)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool ux_request_header(const struct ux_request *req, const char *name, struct ux_bytes *ret)
+{
+	size_t n = strlen(name);
+	for (size_t i = 0; i < req->n_headers; i++) {
+		const struct ux_http_field *f = &req->headers[i];
+		if (f->name.size == n && strncasecmp((const char *)f->name.data, name, n) == 0) {
+			*ret = f->value;
+			return true;
+		}
+	}
+	return false;
+}
+
+bool ux_request_query(const struct ux_request *req, const char *name, struct ux_bytes *ret)
+{
+	for (size_t i = 0; i < req->n_query; i++) {
+		if (ux_bytes_eq(req->query[i].name, ux_bytes_cstr(name))) {
+			*ret = req->query[i].value;
+			return true;
+		}
+	}
+	return false;
+}
+
+void ux_response_field(struct ux_response *res, const char *name, struct ux_bytes value)
+{
+	assert(res->n_fields < UX_RESPONSE_FIELDS_MOST);
+	if (res->n_fields < UX_RESPONSE_FIELDS_MOST)
+		res->fields[res->n_fields++] = (struct ux_http_field){ux_bytes_cstr(name), value};
+}
+
+enum ux_code ux_response_out(struct ux_request *req, struct ux_response *res, const char *type)
+{
+	UX_TRY(ux_out_status(&req->out, &req->err));
+	res->type = type;
+	res->body = ux_out_bytes(&req->out);
+	return UX_OK;
+}
+
+static const struct {
+	unsigned status;
+	const char *word;
+} answers[UX_CODE_COUNT] = {
+	[UX_OK] = {200, "ok"},
+	[UX_ENOMEM] = {503, "out_of_memory"},
+	[UX_ELIMIT] = {413, "too_large"},
+	[UX_ECORRUPT] = {422, "corrupt"},
+	[UX_EUNSUPPORTED] = {422, "unsupported"},
+	[UX_ENOTFOUND] = {404, "not_found"},
+	[UX_EINVAL] = {400, "invalid"},
+	[UX_EIO] = {500, "input_output"},
+	[UX_ECONFLICT] = {409, "conflict"},
+	[UX_EDENIED] = {403, "denied"},
+	[UX_EUNAVAILABLE] = {503, "unavailable"},
+};
+
+unsigned ux_http_status(enum ux_code code)
+{
+	return code < UX_CODE_COUNT ? answers[code].status : 500;
+}
+
+const char *ux_http_code_word(enum ux_code code)
+{
+	return code < UX_CODE_COUNT ? answers[code].word : "unknown";
+}
+
+void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_code code)
+{
+	char text[512];
+	struct ux_error err = req->err;
+	if (err.code == UX_OK)
+		err.code = code;
+	/* What the system said belongs to the log: it may name paths of ours. */
+	if (code == UX_EIO)
+		snprintf(err.text, sizeof(err.text), "the server could not read or write");
+	if (code == UX_EIO)
+		err.os_errno = 0;
+	ux_out_reset(&req->out);
+	struct ux_json j = ux_json_make(&req->out);
+	ux_json_object_begin(&j);
+	ux_json_key(&j, "error");
+	ux_json_object_begin(&j);
+	ux_json_key_cstr(&j, "code", res->word ? res->word : ux_http_code_word(code));
+	ux_json_key_cstr(&j, "message", ux_error_format(&err, text, sizeof(text)));
+	ux_json_object_end(&j);
+	ux_json_object_end(&j);
+	ux_out_u8(&req->out, '\n');
+	if (res->status < 400)
+		res->status = ux_http_status(code);
+	res->type = "application/json";
+	res->body = req->out.failed ? UX_STR("{\"error\":{\"code\":\"out_of_memory\","
+					     "\"message\":\"out of memory\"}}\n")
+				    : ux_out_bytes(&req->out);
+}
+
+struct ux_http_limits ux_http_limits_default(struct ux_http_limits l)
+{
+	l.header_bytes = l.header_bytes ? l.header_bytes : (size_t)64 << 10;
+	l.body_bytes = l.body_bytes ? l.body_bytes : (size_t)16 << 20;
+	l.upload_bytes = l.upload_bytes ? l.upload_bytes : (uint64_t)4 << 30;
+	l.drain_bytes = l.drain_bytes ? l.drain_bytes : (size_t)1 << 20;
+	l.arena_bytes = l.arena_bytes ? l.arena_bytes : (size_t)64 << 20;
+	l.idle_seconds = l.idle_seconds ? l.idle_seconds : 30;
+	l.connections = l.connections ? l.connections : 1024;
+	l.threads = l.threads ? l.threads : ux_max(2 * ux_pool_cpus(), 4U);
+	l.stop_seconds = l.stop_seconds ? l.stop_seconds : 20;
+	return l;
+}

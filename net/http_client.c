@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The asking side, over libcurl: the one file that knows it. */
+#include "http_client.h"
+
+#include <curl/curl.h>
+#include <errno.h>
+#include <pthread.h>
+#include <strings.h>
+#include <unistd.h>
+
+enum {
+	CONNECT_MS = 10000,
+	CALL_MS = 30000,
+	ANSWER_BYTES = 16 << 20,
+};
+
+struct ux_http_client {
+	CURL *curl;
+	char *url;  /* without a '/' at its end */
+	char *auth; /* "Authorization: Bearer ...", or NULL */
+	char *agent;
+	char *cafile;
+	unsigned connect_ms;
+	struct curl_slist *lines; /* of the call in progress */
+};
+
+/* One call's ends: where its body comes from and where the answer goes. */
+struct transfer {
+	const struct ux_http_call *call;
+	struct ux_http_answer *answer;
+	size_t answer_most;
+	uint64_t sent; /* bytes of body */
+	bool too_big;
+	int read_errno;
+};
+
+static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
+
+static void curl_start(void)
+{
+	curl_global_init(CURL_GLOBAL_DEFAULT);
+}
+
+/* A byte below 0x20 or 0x7f would end the header line, or begin another one. */
+static bool fits_header(const char *s)
+{
+	for (; *s; s++)
+		if ((unsigned char)*s < 0x20 || *s == 0x7f)
+			return false;
+	return true;
+}
+
+static enum ux_code check_options(const struct ux_http_client_options *o, struct ux_error *err)
+{
+	if (!o->url ||
+	    (strncasecmp(o->url, "http://", 7) != 0 && strncasecmp(o->url, "https://", 8) != 0))
+		return ux_error_set(err, UX_EINVAL,
+				    "'%.80s' is no URL; expected http:// or https://",
+				    o->url ? o->url : "");
+	if (!fits_header(o->url) || strpbrk(o->url, " ?#"))
+		return ux_error_set(err, UX_EINVAL, "the URL has a query, a space or a control");
+	if (o->token && !fits_header(o->token))
+		return ux_error_set(err, UX_EINVAL,
+				    "the token holds a byte that no header can carry");
+	return UX_OK;
+}
+
+/* strdup that keeps NULL, and remembers a failure. */
+static char *copy(const char *s, bool *failed)
+{
+	char *p = s ? strdup(s) : NULL;
+	*failed = *failed || (s && !p);
+	return p;
+}
+
+static void copy_options(struct ux_http_client *c, const struct ux_http_client_options *o,
+			 bool *failed)
+{
+	c->url = copy(o->url, failed);
+	for (size_t n = c->url ? strlen(c->url) : 0; n > 0 && c->url[n - 1] == '/'; n--)
+		c->url[n - 1] = '\0';
+	if (o->token && o->token[0] != '\0' &&
+	    asprintf(&c->auth, "Authorization: Bearer %s", o->token) < 0) {
+		c->auth = NULL;
+		*failed = true;
+	}
+	c->agent = copy(o->agent ? o->agent : "unhex/" UX_VERSION, failed);
+	c->cafile = copy(o->cafile, failed);
+	c->connect_ms = o->connect_ms ? o->connect_ms : CONNECT_MS;
+}
+
+enum ux_code ux_http_client_create(struct ux_http_client **ret,
+				   const struct ux_http_client_options *options,
+				   struct ux_error *err)
+{
+	UX_TRY(check_options(options, err));
+	pthread_once(&curl_once, curl_start);
+	struct ux_http_client *c = calloc(1, sizeof(*c));
+	bool failed = c == NULL;
+	if (c) {
+		copy_options(c, options, &failed);
+		c->curl = curl_easy_init();
+	}
+	if (failed || !c->curl) {
+		ux_http_client_destroy(c);
+		return ux_error_nomem(err);
+	}
+	*ret = c;
+	return UX_OK;
+}
+
+void ux_http_client_destroy(struct ux_http_client *c)
+{
+	if (!c)
+		return;
+	if (c->curl)
+		curl_easy_cleanup(c->curl);
+	curl_slist_free_all(c->lines);
+	if (c->auth)
+		explicit_bzero(c->auth, strlen(c->auth));
+	free(c->auth);
+	free(c->url);
+	free(c->agent);
+	free(c->cafile);
+	free(c);
+}
+
+void ux_http_answer_deinit(struct ux_http_answer *answer)
+{
+	ux_out_deinit(&answer->body);
+}
+
+static size_t on_answer(char *data, size_t size, size_t n, void *ctx)
+{
+	struct transfer *t = ctx;
+	size_t bytes = size * n;
+	if (bytes > t->answer_most - t->answer->body.size) {
+		t->too_big = true;
+		return 0;
+	}
+	ux_out_put(&t->answer->body, data, bytes);
+	return t->answer->body.failed ? 0 : bytes;
+}
+
+static uint64_t body_size(const struct ux_http_call *call)
+{
+	return call->from_file ? call->body_size : call->body.size;
+}
+
+static size_t on_body(char *data, size_t size, size_t n, void *ctx)
+{
+	struct transfer *t = ctx;
+	const struct ux_http_call *call = t->call;
+	size_t want = (size_t)ux_min((uint64_t)(size * n), body_size(call) - t->sent);
+	if (want == 0)
+		return 0;
+	if (!call->from_file) {
+		memcpy(data, call->body.data + t->sent, want);
+		t->sent += want;
+		return want;
+	}
+	ssize_t got = 0;
+	do {
+		got = pread(call->body_fd, data, want, (off_t)(call->body_off + t->sent));
+	} while (got < 0 && errno == EINTR);
+	if (got <= 0) { /* an end before body_size: the file shrank */
+		t->read_errno = got < 0 ? errno : EPIPE;
+		return CURL_READFUNC_ABORT;
+	}
+	t->sent += (uint64_t)got;
+	return (size_t)got;
+}
+
+/* libcurl goes back to the start of the body when a kept connection turns out to be dead. */
+static int on_seek(void *ctx, curl_off_t off, int origin)
+{
+	struct transfer *t = ctx;
+	if (origin != SEEK_SET || off < 0 || (uint64_t)off > body_size(t->call))
+		return CURL_SEEKFUNC_FAIL;
+	t->sent = (uint64_t)off;
+	return CURL_SEEKFUNC_OK;
+}
+
+static bool add_line(struct ux_http_client *c, const char *line)
+{
+	struct curl_slist *longer = curl_slist_append(c->lines, line);
+	c->lines = longer ? longer : c->lines;
+	return longer != NULL;
+}
+
+static bool add_lines(struct ux_http_client *c, const struct ux_http_call *call)
+{
+	char type[128];
+	snprintf(type, sizeof(type), "Content-Type: %s", call->type ? call->type : "");
+	bool ok = add_line(c, type) && (!c->auth || add_line(c, c->auth));
+	for (const char *const *h = call->headers; h && *h && ok; h++)
+		ok = fits_header(*h) && add_line(c, *h);
+	return ok;
+}
+
+static void set_body(CURL *curl, struct transfer *t)
+{
+	const struct ux_http_call *call = t->call;
+	switch (call->method) {
+	case UX_METHOD_GET:
+	case UX_METHOD_COUNT:
+		return;
+	case UX_METHOD_HEAD:
+		curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
+		return;
+	case UX_METHOD_DELETE:
+		curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, "DELETE");
+		return;
+	case UX_METHOD_POST:
+		curl_easy_setopt(curl, CURLOPT_POST, 1L);
+		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body_size(call));
+		break;
+	case UX_METHOD_PUT:
+		curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
+		curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)body_size(call));
+		break;
+	}
+	curl_easy_setopt(curl, CURLOPT_READFUNCTION, on_body);
+	curl_easy_setopt(curl, CURLOPT_READDATA, t);
+	curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, on_seek);
+	curl_easy_setopt(curl, CURLOPT_SEEKDATA, t);
+}
+
+static void set_options(struct ux_http_client *c, struct transfer *t, const char *url, char *words)
+{
+	CURL *curl = c->curl;
+	int64_t ms = t->call->timeout_ms > 0 ? t->call->timeout_ms : CALL_MS;
+	curl_easy_reset(curl); /* keeps connections */
+	curl_easy_setopt(curl, CURLOPT_URL, url);
+	curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
+	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");
+	curl_easy_setopt(curl, CURLOPT_NOSIGNAL, 1L);
+	curl_easy_setopt(curl, CURLOPT_USERAGENT, c->agent);
+	curl_easy_setopt(curl, CURLOPT_HTTPHEADER, c->lines);
+	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, words);
+	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)ux_min(ms, (int64_t)LONG_MAX));
+	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)ux_min(ms, (int64_t)c->connect_ms));
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_answer);
+	curl_easy_setopt(curl, CURLOPT_WRITEDATA, t);
+	if (c->cafile)
+		curl_easy_setopt(curl, CURLOPT_CAINFO, c->cafile);
+	set_body(curl, t);
+}
+
+static enum ux_code failure(const struct ux_http_client *c, const struct transfer *t, CURLcode code,
+			    const char *words, struct ux_error *err)
+{
+	if (t->too_big)
+		return ux_error_set(err, UX_ELIMIT, "the answer of %.60s is over %zu bytes", c->url,
+				    t->answer_most);
+	if (t->read_errno != 0)
+		return ux_error_os(err, t->read_errno, "cannot read the file to send");
+	if (code == CURLE_OUT_OF_MEMORY || t->answer->body.failed)
+		return ux_error_nomem(err);
+	if (code == CURLE_OPERATION_TIMEDOUT)
+		return ux_error_set(err, UX_EUNAVAILABLE, "%.80s did not answer in time", c->url);
+	return ux_error_set(err, UX_EUNAVAILABLE, "cannot reach %.60s: %.80s", c->url,
+			    words[0] != '\0' ? words : curl_easy_strerror(code));
+}
+
+static void read_answer(CURL *curl, struct ux_http_answer *answer)
+{
+	long status = 0;
+	curl_off_t retry = 0;
+	char *location = NULL;
+	curl_easy_getinfo(curl, CURLINFO_RESPONSE_CODE, &status);
+	curl_easy_getinfo(curl, CURLINFO_RETRY_AFTER, &retry);
+	curl_easy_getinfo(curl, CURLINFO_REDIRECT_URL, &location);
+	answer->status = (unsigned)status;
+	answer->retry_after_s = (unsigned)ux_min(retry, (curl_off_t)UINT_MAX);
+	snprintf(answer->location, sizeof(answer->location), "%s", location ? location : "");
+}
+
+enum ux_code ux_http_client_call(struct ux_http_client *c, const struct ux_http_call *call,
+				 struct ux_http_answer *ret, struct ux_error *err)
+{
+	char words[CURL_ERROR_SIZE] = "";
+	ux_cleanup(ux_free_ptr) char *url = NULL;
+	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
+	struct transfer t = {.call = call, .answer = &answer};
+	t.answer_most = call->answer_most ? call->answer_most : ANSWER_BYTES;
+	curl_slist_free_all(ux_take(&c->lines));
+	if (asprintf(&url, "%s%s", c->url, call->path) < 0) {
+		url = NULL;
+		return ux_error_nomem(err);
+	}
+	if (!add_lines(c, call))
+		return ux_error_nomem(err);
+	set_options(c, &t, url, words);
+	CURLcode code = curl_easy_perform(c->curl);
+	if (code != CURLE_OK)
+		return failure(c, &t, code, words, err);
+	read_answer(c->curl, &answer);
+	*ret = answer;
+	answer = (struct ux_http_answer){0};
+	return UX_OK;
+}
+
+char *ux_percent_encode(struct ux_arena *arena, struct ux_bytes s)
+{
+	static const char digits[] = "0123456789ABCDEF";
+	char *text = ux_arena_array(arena, char, s.size * 3 + 1);
+	size_t n = 0;
+	if (!text)
+		return NULL;
+	for (size_t i = 0; i < s.size; i++) {
+		uint8_t c = s.data[i];
+		bool letter = (c | 0x20) >= 'a' && (c | 0x20) <= 'z';
+		if (letter || (c >= '0' && c <= '9') || (c != 0 && strchr("-._~:", c))) {
+			text[n++] = (char)c;
+			continue;
+		}
+		text[n++] = '%';
+		text[n++] = digits[c >> 4];
+		text[n++] = digits[c & 15];
+	}
+	text[n] = '\0';
+	return text;
+}

@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The listening side, over libmicrohttpd: the one file that knows it. */
+#include "http_server.h"
+
+#include "listen.h"
+
+#include <microhttpd.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	BACKLOG = 1024 /* connections that the system keeps while all of ours are busy */
+};
+
+struct ux_http_server {
+	const struct ux_http_app *app;
+	struct MHD_Daemon *daemon;
+	char address[UX_LISTEN_TEXT];
+	atomic_bool stopping; /* a hint that adds "Connection: close": no order needed */
+	pthread_mutex_t lock; /* guards in_flight */
+	pthread_cond_t idle;
+	unsigned in_flight; /* requests whose first line was seen and whose answer is not out */
+};
+
+/* One request on a connection. */
+struct conversation {
+	struct ux_http_server *server;
+	char *target; /* malloc'ed */
+	bool begun;   /* x is in use */
+	bool queued;
+	uint64_t drained; /* bytes thrown away */
+	struct ux_exchange x;
+};
+
+static void flight(struct ux_http_server *s, int change)
+{
+	pthread_mutex_lock(&s->lock);
+	s->in_flight += (unsigned)change;
+	if (s->in_flight == 0)
+		pthread_cond_broadcast(&s->idle);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* The raw target arrives before anything else; NULL here makes on_request refuse. */
+static void *on_target(void *ctx, const char *target, struct MHD_Connection *connection)
+{
+	(void)connection;
+	struct conversation *cv = calloc(1, sizeof(*cv));
+	if (!cv)
+		return NULL;
+	cv->server = ctx;
+	cv->target = strdup(target);
+	flight(cv->server, 1);
+	return cv;
+}
+
+static void on_done(void *ctx, struct MHD_Connection *connection, void **state,
+		    enum MHD_RequestTerminationCode how)
+{
+	(void)connection;
+	struct ux_http_server *s = ctx;
+	struct conversation *cv = *state;
+	*state = NULL;
+	if (!cv)
+		return;
+	if (cv->begun)
+		ux_exchange_deinit(&cv->x,
+				   cv->queued && how == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+	free(cv->target);
+	free(cv);
+	flight(s, -1);
+}
+
+static enum MHD_Result on_header(void *ctx, enum MHD_ValueKind kind, const char *name,
+				 size_t name_size, const char *value, size_t value_size)
+{
+	(void)kind;
+	ux_exchange_header(ctx, ux_bytes(name, name_size), ux_bytes(value, value_size));
+	return MHD_YES;
+}
+
+static struct MHD_Response *make_response(struct ux_response *res)
+{
+	if (res->fd < 0) /* persistent: the body lives until on_done */
+		return MHD_create_response_from_buffer(
+			res->body.size, (void *)(uintptr_t)res->body.data, MHD_RESPMEM_PERSISTENT);
+	struct MHD_Response *r =
+		MHD_create_response_from_fd_at_offset64(res->fd_size, res->fd, res->fd_off);
+	if (r)
+		res->fd = -1; /* the response closes it */
+	return r;
+}
+
+static bool add_fields(const struct ux_http_server *s, const struct ux_response *res,
+		       struct MHD_Response *r)
+{
+	bool ok = !res->type ||
+		  MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, res->type) == MHD_YES;
+	for (size_t i = 0; i < res->n_fields && ok; i++)
+		ok = MHD_add_response_header(r, (const char *)res->fields[i].name.data,
+					     (const char *)res->fields[i].value.data) == MHD_YES;
+	if (ok && atomic_load_explicit(&s->stopping, memory_order_relaxed))
+		ok = MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES;
+	return ok;
+}
+
+static enum MHD_Result answer(struct conversation *cv, struct MHD_Connection *connection)
+{
+	ux_exchange_finish(&cv->x);
+	struct MHD_Response *r = make_response(&cv->x.res);
+	if (!r)
+		return MHD_NO;
+	enum MHD_Result result = MHD_NO;
+	if (add_fields(cv->server, &cv->x.res, r))
+		result = MHD_queue_response(connection, cv->x.res.status, r);
+	cv->queued = result == MHD_YES;
+	MHD_destroy_response(r);
+	return result;
+}
+
+/*
+ * A refused body is read and dropped when it is small: closing a connection on unread bytes makes
+ * the system reset it, and the client would never see why. A big announced one is answered at once,
+ * before the client that sent "Expect: 100-continue" begins.
+ */
+static enum MHD_Result first_call(struct conversation *cv, struct MHD_Connection *connection,
+				  const char *method)
+{
+	const struct ux_http_app *app = cv->server->app;
+	ux_exchange_init(&cv->x, app, ux_bytes_cstr(method), ux_bytes_cstr(cv->target));
+	cv->begun = true;
+	MHD_get_connection_values_n(connection, MHD_HEADER_KIND, on_header, &cv->x);
+	ux_exchange_begin(&cv->x);
+	uint64_t announced = cv->x.req.content_length;
+	if (cv->x.refused && announced != UINT64_MAX && announced > app->limits.drain_bytes)
+		return answer(cv, connection);
+	return MHD_YES;
+}
+
+static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
+				  const char *method, const char *version, const char *data,
+				  size_t *size, void **state)
+{
+	(void)ctx, (void)url, (void)version;
+	struct conversation *cv = *state;
+	if (!cv || !cv->target)
+		return MHD_NO;
+	if (!cv->begun)
+		return first_call(cv, connection, method);
+	if (*size == 0)
+		return cv->queued ? MHD_YES : answer(cv, connection);
+	ux_exchange_data(&cv->x, ux_bytes(data, *size));
+	if (cv->x.answered)
+		cv->drained += *size;
+	*size = 0;
+	return cv->drained <= cv->server->app->limits.drain_bytes ? MHD_YES : MHD_NO;
+}
+
+static enum ux_code start(struct ux_http_server *s, int fd, struct ux_error *err)
+{
+	const struct ux_http_limits *l = &s->app->limits;
+	const struct MHD_OptionItem options[] = {
+		{MHD_OPTION_LISTEN_SOCKET, fd, NULL},
+		{MHD_OPTION_THREAD_POOL_SIZE, l->threads, NULL},
+		{MHD_OPTION_CONNECTION_LIMIT, ux_max(l->connections, l->threads), NULL},
+		{MHD_OPTION_CONNECTION_TIMEOUT, l->idle_seconds, NULL},
+		{MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)l->header_bytes, NULL},
+		{MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_target, s},
+		{MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_done, s},
+		{MHD_OPTION_END, 0, NULL},
+	};
+	s->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC,
+				     0, NULL, NULL, on_request, s, MHD_OPTION_ARRAY, options,
+				     MHD_OPTION_END);
+	if (!s->daemon)
+		return ux_error_set(err, UX_EUNAVAILABLE, "cannot start the HTTP threads");
+	return UX_OK;
+}
+
+enum ux_code ux_http_server_open(struct ux_http_server **ret, const char *listen,
+				 const struct ux_http_app *app, struct ux_error *err)
+{
+	struct ux_http_server *s = calloc(1, sizeof(*s));
+	int fd = -1;
+	if (!s)
+		return ux_error_nomem(err);
+	s->app = app;
+	pthread_mutex_init(&s->lock, NULL);
+	pthread_cond_init(&s->idle, NULL);
+	enum ux_code code =
+		ux_listen_open(listen, BACKLOG, &fd, s->address, sizeof(s->address), err);
+	if (code == UX_OK)
+		code = start(s, fd, err);
+	if (code != UX_OK) {
+		if (fd >= 0)
+			close(fd);
+		ux_http_server_close(s);
+		return code;
+	}
+	*ret = s;
+	return UX_OK;
+}
+
+const char *ux_http_server_address(const struct ux_http_server *s)
+{
+	return s->address;
+}
+
+bool ux_http_is_loopback(const char *listen)
+{
+	return ux_listen_is_loopback(listen);
+}
+
+static void wait_idle(struct ux_http_server *s)
+{
+	struct timespec until;
+	clock_gettime(CLOCK_REALTIME, &until);
+	until.tv_sec += s->app->limits.stop_seconds;
+	int r = 0;
+	pthread_mutex_lock(&s->lock);
+	while (s->in_flight > 0 && r == 0)
+		r = pthread_cond_timedwait(&s->idle, &s->lock, &until);
+	pthread_mutex_unlock(&s->lock);
+}
+
+void ux_http_server_close(struct ux_http_server *s)
+{
+	if (!s)
+		return;
+	if (s->daemon) {
+		atomic_store_explicit(&s->stopping, true, memory_order_relaxed);
+		int fd = MHD_quiesce_daemon(s->daemon);
+		if (fd >= 0)
+			close(fd);
+		wait_idle(s);
+		MHD_stop_daemon(s->daemon);
+	}
+	pthread_cond_destroy(&s->idle);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
+}

@@ -1,0 +1,214 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writing JSON. */
+#include "json_out.h"
+
+static void before_value(struct ux_json *j)
+{
+	uint32_t bit = (uint32_t)1 << j->depth;
+	if (j->after_key)
+		j->after_key = false;
+	else if ((j->filled & bit) != 0)
+		ux_out_u8(j->out, ',');
+	j->filled |= bit;
+}
+
+static void begin(struct ux_json *j, uint8_t c)
+{
+	before_value(j);
+	ux_out_u8(j->out, c);
+	assert(j->depth + 1 < UX_JSON_DEPTH_MOST);
+	j->depth++;
+	j->filled &= ~((uint32_t)1 << j->depth);
+}
+
+static void end(struct ux_json *j, uint8_t c)
+{
+	assert(j->depth > 0 && !j->after_key);
+	j->depth--;
+	ux_out_u8(j->out, c);
+}
+
+void ux_json_object_begin(struct ux_json *j)
+{
+	begin(j, '{');
+}
+
+void ux_json_object_end(struct ux_json *j)
+{
+	end(j, '}');
+}
+
+void ux_json_array_begin(struct ux_json *j)
+{
+	begin(j, '[');
+}
+
+void ux_json_array_end(struct ux_json *j)
+{
+	end(j, ']');
+}
+
+void ux_json_key(struct ux_json *j, const char *key)
+{
+	before_value(j);
+	ux_out_u8(j->out, '"');
+	ux_out_cstr(j->out, key);
+	ux_out_put(j->out, "\":", 2);
+	j->after_key = true;
+}
+
+/*
+ * Bytes of the UTF-8 sequence at p (RFC 3629, section 4: no surrogates, nothing over U+10FFFF,
+ * nothing longer than needed); 0 when it is none, and then *ret_bad bytes are to be replaced by one
+ * U+FFFD: the longest beginning of a good sequence, at least 1.
+ */
+static size_t utf8_length(const uint8_t *p, size_t left, size_t *ret_bad)
+{
+	uint8_t c = p[0], lo = 0x80, hi = 0xbf;
+	size_t n = c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
+	*ret_bad = 1;
+	if (c < 0x80)
+		return 1;
+	if (c == 0xe0)
+		lo = 0xa0;
+	else if (c == 0xed)
+		hi = 0x9f;
+	else if (c == 0xf0)
+		lo = 0x90;
+	else if (c == 0xf4)
+		hi = 0x8f;
+	for (size_t i = 1; i < n; i++) {
+		if (i == left || p[i] < lo || p[i] > hi)
+			return 0;
+		lo = 0x80;
+		hi = 0xbf;
+		*ret_bad = i + 1;
+	}
+	return n;
+}
+
+static void escape(struct ux_out *out, uint8_t c)
+{
+	switch (c) {
+	case '"':
+	case '\\':
+		ux_out_u8(out, '\\');
+		ux_out_u8(out, c);
+		return;
+	case '\n':
+		ux_out_put(out, "\\n", 2);
+		return;
+	case '\t':
+		ux_out_put(out, "\\t", 2);
+		return;
+	default:
+		ux_out_fmt(out, "\\u%04x", c);
+	}
+}
+
+static bool plain(uint8_t c)
+{
+	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
+}
+
+/* Runs of plain ASCII are copied whole: they are nearly all there is. */
+static void text(struct ux_out *out, struct ux_bytes s)
+{
+	for (size_t i = 0, bad = 0; i < s.size;) {
+		size_t run = i;
+		while (run < s.size && plain(s.data[run]))
+			run++;
+		ux_out_put(out, s.data + i, run - i);
+		i = run;
+		if (i == s.size)
+			return;
+		size_t n = utf8_length(s.data + i, s.size - i, &bad);
+		if (n == 0) {
+			ux_out_put(out, "\xef\xbf\xbd", 3);
+			i += bad;
+		} else if (n == 1) {
+			escape(out, s.data[i++]);
+		} else {
+			ux_out_put(out, s.data + i, n);
+			i += n;
+		}
+	}
+}
+
+void ux_json_str(struct ux_json *j, struct ux_bytes s)
+{
+	before_value(j);
+	ux_out_u8(j->out, '"');
+	text(j->out, s);
+	ux_out_u8(j->out, '"');
+}
+
+void ux_json_path(struct ux_json *j, struct ux_bytes dir, struct ux_bytes base)
+{
+	before_value(j);
+	ux_out_u8(j->out, '"');
+	text(j->out, dir);
+	if (dir.size > 0 && dir.data[dir.size - 1] != '/')
+		ux_out_u8(j->out, '/');
+	text(j->out, base);
+	ux_out_u8(j->out, '"');
+}
+
+void ux_json_cstr(struct ux_json *j, const char *s)
+{
+	ux_json_str(j, ux_bytes_cstr(s));
+}
+
+void ux_json_u64(struct ux_json *j, uint64_t v)
+{
+	char digits[20];
+	size_t at = sizeof(digits);
+	before_value(j);
+	do {
+		digits[--at] = (char)('0' + v % 10);
+		v /= 10;
+	} while (v != 0);
+	ux_out_put(j->out, digits + at, sizeof(digits) - at);
+}
+
+void ux_json_i64(struct ux_json *j, int64_t v)
+{
+	before_value(j);
+	ux_out_fmt(j->out, "%" PRId64, v);
+}
+
+void ux_json_bool(struct ux_json *j, bool v)
+{
+	before_value(j);
+	ux_out_cstr(j->out, v ? "true" : "false");
+}
+
+void ux_json_null(struct ux_json *j)
+{
+	before_value(j);
+	ux_out_cstr(j->out, "null");
+}
+
+void ux_json_key_str(struct ux_json *j, const char *key, struct ux_bytes s)
+{
+	ux_json_key(j, key);
+	ux_json_str(j, s);
+}
+
+void ux_json_key_cstr(struct ux_json *j, const char *key, const char *s)
+{
+	ux_json_key(j, key);
+	ux_json_cstr(j, s);
+}
+
+void ux_json_key_u64(struct ux_json *j, const char *key, uint64_t v)
+{
+	ux_json_key(j, key);
+	ux_json_u64(j, v);
+}
+
+void ux_json_key_bool(struct ux_json *j, const char *key, bool v)
+{
+	ux_json_key(j, key);
+	ux_json_bool(j, v);
+}

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Listening sockets from text. */
+#include "listen.h"
+
+#include "base.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Resolves "HOST:PORT", "[HOST]:PORT" or ":PORT"; released by freeaddrinfo(). */
+static enum ux_code resolve(const char *text, struct addrinfo **ret, struct ux_error *err)
+{
+	char host[256] = "";
+	const char *colon = strrchr(text, ':');
+	size_t n = colon ? (size_t)(colon - text) : 0;
+	if (!colon || colon[1] == '\0' || n >= sizeof(host))
+		return ux_error_set(err, UX_EINVAL, "'%.80s' is no address; expected HOST:PORT",
+				    text);
+	bool bracket = n >= 2 && text[0] == '[' && text[n - 1] == ']';
+	snprintf(host, sizeof(host), "%.*s", (int)(bracket ? n - 2 : n), text + bracket);
+	struct addrinfo hints = {
+		.ai_family = AF_UNSPEC, .ai_socktype = SOCK_STREAM, .ai_flags = AI_PASSIVE};
+	if (strspn(colon + 1, "0123456789") != strlen(colon + 1) ||
+	    strtoul(colon + 1, NULL, 10) > UINT16_MAX)
+		return ux_error_set(err, UX_EINVAL, "'%.40s' is no port; expected 0 to 65535",
+				    colon + 1);
+	int r = getaddrinfo(host[0] != '\0' ? host : NULL, colon + 1, &hints, ret);
+	if (r != 0)
+		return ux_error_set(err, UX_EINVAL, "cannot resolve '%.60s': %s", host,
+				    gai_strerror(r));
+	return UX_OK;
+}
+
+static void release(struct addrinfo **ai)
+{
+	if (*ai)
+		freeaddrinfo(*ai);
+}
+
+static bool loopback(const struct sockaddr *sa)
+{
+	if (sa->sa_family == AF_INET) {
+		struct sockaddr_in in;
+		memcpy(&in, sa, sizeof(in));
+		return ntohl(in.sin_addr.s_addr) >> 24 == 127;
+	}
+	struct sockaddr_in6 in6;
+	if (sa->sa_family != AF_INET6)
+		return false;
+	memcpy(&in6, sa, sizeof(in6));
+	return IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr);
+}
+
+/* The first address is the one that ux_listen_open() binds. */
+bool ux_listen_is_loopback(const char *text)
+{
+	ux_cleanup(release) struct addrinfo *ai = NULL;
+	return resolve(text, &ai, NULL) == UX_OK && loopback(ai->ai_addr);
+}
+
+static enum ux_code address_text(int fd, char *address, size_t size, struct ux_error *err)
+{
+	struct sockaddr_storage ss;
+	socklen_t n = sizeof(ss);
+	char host[64], port[8];
+	if (getsockname(fd, (struct sockaddr *)&ss, &n) != 0 ||
+	    getnameinfo((struct sockaddr *)&ss, n, host, sizeof(host), port, sizeof(port),
+			NI_NUMERICHOST | NI_NUMERICSERV) != 0)
+		return ux_error_os(err, errno, "cannot tell the socket's address");
+	snprintf(address, size, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
+	return UX_OK;
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+enum ux_code ux_listen_open(const char *text, unsigned backlog, int *ret_fd, char *address,
+			    size_t size, struct ux_error *err)
+{
+	ux_cleanup(release) struct addrinfo *ai = NULL;
+	UX_TRY(resolve(text, &ai, err));
+	ux_cleanup(close_fd) int fd =
+		socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int on = 1;
+	if (fd < 0)
+		return ux_error_os(err, errno, "cannot make a socket");
+	/* Without it, a server that is started again must wait for its old connections' TIME_WAIT.
+	 */
+	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
+	if (bind(fd, ai->ai_addr, ai->ai_addrlen) != 0 || listen(fd, (int)backlog) != 0) {
+		char why[96];
+		return ux_error_set(err, UX_EUNAVAILABLE, "cannot listen on %.60s: %s", text,
+				    strerror_r(errno, why, sizeof(why)));
+	}
+	UX_TRY(address_text(fd, address, size, err));
+	*ret_fd = fd;
+	fd = -1;
+	return UX_OK;
+}

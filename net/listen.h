@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Listening sockets from text. */
+#ifndef UX_LISTEN_H
+#define UX_LISTEN_H
+
+#include "error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+/* Room for "[IPv6%zone]:65535". */
+enum {
+	UX_LISTEN_TEXT = 96
+};
+
+/* A listening TCP socket for "HOST:PORT"; address gets where it really listens. */
+enum ux_code ux_listen_open(const char *text, unsigned backlog, int *ret_fd, char *address,
+			    size_t size, struct ux_error *err) ux_must;
+
+/* True when "HOST:PORT" names a loopback address, so that only this machine can connect. */
+bool ux_listen_is_loopback(const char *text);
+
+#endif

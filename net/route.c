@@ -1,0 +1,92 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Route tables. */
+#include "route.h"
+
+#include "hex.h"
+
+/* Cuts the segment up to the next '/' off the front of s, with the '/' before it. */
+static bool segment_next(struct ux_bytes *s, struct ux_bytes *ret)
+{
+	if (s->size == 0 || s->data[0] != '/')
+		return false;
+	const uint8_t *start = s->data + 1;
+	const uint8_t *slash = memchr(start, '/', s->size - 1);
+	size_t n = slash ? (size_t)(slash - start) : s->size - 1;
+	*ret = ux_bytes(start, n);
+	*s = ux_bytes(start + n, s->size - 1 - n);
+	return true;
+}
+
+bool ux_route_match(const char *pattern, struct ux_bytes path, struct ux_bytes *params,
+		    size_t *ret_n)
+{
+	struct ux_bytes pat = ux_bytes_cstr(pattern), want = UX_BYTES_NONE, have = UX_BYTES_NONE;
+	size_t n = 0;
+	while (segment_next(&pat, &want)) {
+		if (!segment_next(&path, &have))
+			return false;
+		if (want.size == 0 || want.data[0] != '{') {
+			if (!ux_bytes_eq(want, have))
+				return false;
+			continue;
+		}
+		if (have.size == 0 || n == UX_ROUTE_PARAMS_MOST)
+			return false;
+		params[n++] = have;
+	}
+	*ret_n = n;
+	return path.size == 0;
+}
+
+/* The pattern with the fewest placeholders is the most literal one. */
+enum ux_code ux_route_find(const struct ux_route *routes, size_t n, enum ux_method method,
+			   struct ux_bytes path, const struct ux_route **ret,
+			   struct ux_bytes *params, size_t *ret_n, unsigned *ret_allow)
+{
+	const struct ux_route *best = NULL;
+	enum ux_method want = method == UX_METHOD_HEAD ? UX_METHOD_GET : method;
+	*ret_allow = 0;
+	for (size_t i = 0; i < n; i++) {
+		struct ux_bytes found[UX_ROUTE_PARAMS_MOST];
+		size_t n_found = 0;
+		if (!ux_route_match(routes[i].pattern, path, found, &n_found))
+			continue;
+		*ret_allow |= 1U << routes[i].method;
+		if (routes[i].method == UX_METHOD_GET)
+			*ret_allow |= 1U << UX_METHOD_HEAD;
+		if (routes[i].method != want || (best && n_found >= *ret_n))
+			continue;
+		best = &routes[i];
+		memcpy(params, found, n_found * sizeof(*found));
+		*ret_n = n_found;
+	}
+	*ret = best;
+	return best ? UX_OK : *ret_allow != 0 ? UX_EINVAL : UX_ENOTFOUND;
+}
+
+bool ux_percent_decode(struct ux_bytes s, bool plus, struct ux_arena *arena, struct ux_bytes *ret)
+{
+	char *text = ux_arena_strndup(arena, s.data, s.size);
+	if (!text)
+		return false;
+	size_t n = 0;
+	for (size_t i = 0; i < s.size; i++) {
+		uint8_t c = s.data[i];
+		if (c == '%') {
+			int hi = s.size - i > 2 ? ux_hex_digit((char)s.data[i + 1]) : -1;
+			int lo = hi >= 0 ? ux_hex_digit((char)s.data[i + 2]) : -1;
+			if (lo < 0)
+				return false;
+			c = (uint8_t)(hi << 4 | lo);
+			i += 2;
+		} else if (c == '+' && plus) {
+			c = ' ';
+		}
+		if (c == 0)
+			return false;
+		text[n++] = (char)c;
+	}
+	text[n] = '\0';
+	*ret = ux_bytes(text, n);
+	return true;
+}
