@@ -481,14 +481,13 @@ static void raw_nonsense_on_the_socket_harms_nothing(void **state)
 	(void)state;
 	struct pair p = {0};
 	pair_open(&p);
-	const char *const junk[] = {
-		"\x16\x03\x01\x02\x00\x01\x00",
-		"GET\r\n\r\n",
-		"\r\n\r\n\r\n",
-		"POST /say HTTP/1.1\r\nHost: x\r\nContent-Length: zz\r\n\r\n",
-		"PUT /stream HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nab",
-		"POST /say HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: "
-		"chunked\r\n\r\nfffffffffffffffff\r\n"};
+#define HEAD_OF(line) line " HTTP/1.1\r\nHost: x\r\n"
+	static const char bad_length[] = HEAD_OF("POST /say") "Content-Length: zz\r\n\r\n";
+	static const char cut[] = HEAD_OF("PUT /stream") "Content-Length: 9\r\n\r\nab";
+	static const char bad_chunk[] =
+		HEAD_OF("POST /say") "Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n";
+	const char *const junk[] = {"\x16\x03\x01\x02", "GET\r\n\r\n", "\r\n\r\n\r\n",
+				    bad_length,         cut,           bad_chunk};
 	for (size_t i = 0; i < ux_countof(junk); i++) {
 		struct sockaddr_in in = {.sin_family = AF_INET,
 					 .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
