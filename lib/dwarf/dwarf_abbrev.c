@@ -1,0 +1,386 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Abbreviation tables into skip programs (DWARF 5, 7.5.3). */
+#include "dwarf_abbrev.h"
+
+#include "dwarf_defs.h"
+#include "vec.h"
+
+enum {
+	TABLE_MOST = 1u << 20, /* abbreviations of one table; clang's largest have some 3,000 */
+	ATTRS_MOST = 1024,     /* attributes of one abbreviation; real ones stay under 40 */
+	SKIP_MOST = 0xffffff,  /* what fits beside the opcode */
+};
+
+UX_VEC(abbrev_vec, struct ux_dwarf_abbrev);
+UX_VEC(word_vec, uint32_t);
+
+struct parser {
+	struct ux_cur cur;
+	struct ux_dwarf_layout layout;
+	struct abbrev_vec list;
+	struct word_vec words;
+	struct ux_dwarf_abbrev entry; /* the one being read */
+	uint32_t skip;                /* bytes of fixed forms since the last word */
+	bool simple;                  /* the entry so far has fixed forms only */
+	bool no_memory;
+};
+
+static void parser_deinit(struct parser *p)
+{
+	abbrev_vec_deinit(&p->list);
+	word_vec_deinit(&p->words);
+}
+
+int ux_dwarf_form_size(uint64_t form, struct ux_dwarf_layout layout)
+{
+	switch (form) {
+	case DW_FORM_flag_present:
+	case DW_FORM_implicit_const:
+		return 0;
+	case DW_FORM_data1:
+	case DW_FORM_flag:
+	case DW_FORM_ref1:
+	case DW_FORM_strx1:
+	case DW_FORM_addrx1:
+		return 1;
+	case DW_FORM_data2:
+	case DW_FORM_ref2:
+	case DW_FORM_strx2:
+	case DW_FORM_addrx2:
+		return 2;
+	case DW_FORM_strx3:
+	case DW_FORM_addrx3:
+		return 3;
+	case DW_FORM_data4:
+	case DW_FORM_ref4:
+	case DW_FORM_strx4:
+	case DW_FORM_addrx4:
+	case DW_FORM_ref_sup4:
+		return 4;
+	case DW_FORM_data8:
+	case DW_FORM_ref8:
+	case DW_FORM_ref_sig8:
+	case DW_FORM_ref_sup8:
+		return 8;
+	case DW_FORM_data16:
+		return 16;
+	case DW_FORM_addr:
+		return layout.addr_size;
+	case DW_FORM_ref_addr:
+		return layout.ref_addr_size;
+	case DW_FORM_strp:
+	case DW_FORM_sec_offset:
+	case DW_FORM_line_strp:
+	case DW_FORM_strp_sup:
+	case DW_FORM_GNU_ref_alt:
+	case DW_FORM_GNU_strp_alt:
+		return layout.offset_size;
+	default:
+		return -1;
+	}
+}
+
+enum ux_dwarf_op ux_dwarf_form_op(uint64_t form)
+{
+	switch (form) {
+	case DW_FORM_sdata:
+	case DW_FORM_udata:
+	case DW_FORM_ref_udata:
+	case DW_FORM_strx:
+	case DW_FORM_addrx:
+	case DW_FORM_loclistx:
+	case DW_FORM_rnglistx:
+	case DW_FORM_GNU_addr_index:
+	case DW_FORM_GNU_str_index:
+		return UX_OP_ULEB;
+	case DW_FORM_string:
+		return UX_OP_STRING;
+	case DW_FORM_block1:
+		return UX_OP_BLOCK1;
+	case DW_FORM_block2:
+		return UX_OP_BLOCK2;
+	case DW_FORM_block4:
+		return UX_OP_BLOCK4;
+	case DW_FORM_block:
+	case DW_FORM_exprloc:
+		return UX_OP_BLOCK;
+	case DW_FORM_indirect:
+		return UX_OP_INDIRECT;
+	default:
+		return UX_OP_END;
+	}
+}
+
+static enum ux_dwarf_kind kind_of_tag(uint64_t tag)
+{
+	switch (tag) {
+	case DW_TAG_subprogram:
+		return UX_KIND_FUNCTION;
+	case DW_TAG_inlined_subroutine:
+		return UX_KIND_INLINE;
+	case DW_TAG_compile_unit:
+	case DW_TAG_partial_unit:
+	case DW_TAG_type_unit:
+	case DW_TAG_skeleton_unit:
+		return UX_KIND_ROOT;
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_interface_type:
+		return UX_KIND_CLASS;
+	case DW_TAG_array_type:
+	case DW_TAG_enumeration_type:
+	case DW_TAG_subroutine_type:
+	case DW_TAG_formal_parameter:
+	case DW_TAG_variable:
+	case DW_TAG_call_site:
+	case DW_TAG_GNU_call_site:
+	case DW_TAG_GNU_formal_parameter_pack:
+		return UX_KIND_LEAF;
+	default:
+		return UX_KIND_PLAIN;
+	}
+}
+
+static enum ux_dwarf_slot root_slot(uint64_t attr)
+{
+	switch (attr) {
+	case DW_AT_name:
+		return UX_SLOT_NAME;
+	case DW_AT_stmt_list:
+		return UX_SLOT_STMT_LIST;
+	case DW_AT_comp_dir:
+		return UX_SLOT_COMP_DIR;
+	case DW_AT_language:
+		return UX_SLOT_LANGUAGE;
+	case DW_AT_low_pc:
+		return UX_SLOT_LOW_PC;
+	case DW_AT_high_pc:
+		return UX_SLOT_HIGH_PC;
+	case DW_AT_ranges:
+		return UX_SLOT_RANGES;
+	case DW_AT_str_offsets_base:
+		return UX_SLOT_STR_OFFSETS_BASE;
+	case DW_AT_addr_base:
+		return UX_SLOT_ADDR_BASE;
+	case DW_AT_rnglists_base:
+		return UX_SLOT_RNGLISTS_BASE;
+	default:
+		return UX_SLOT_COUNT;
+	}
+}
+
+static enum ux_dwarf_slot code_slot(uint64_t attr)
+{
+	switch (attr) {
+	case DW_AT_name:
+		return UX_SLOT_NAME;
+	case DW_AT_linkage_name:
+	case DW_AT_MIPS_linkage_name:
+		return UX_SLOT_LINKAGE_NAME;
+	case DW_AT_low_pc:
+		return UX_SLOT_LOW_PC;
+	case DW_AT_high_pc:
+		return UX_SLOT_HIGH_PC;
+	case DW_AT_ranges:
+		return UX_SLOT_RANGES;
+	case DW_AT_abstract_origin:
+		return UX_SLOT_ORIGIN;
+	case DW_AT_specification:
+		return UX_SLOT_SPECIFICATION;
+	case DW_AT_call_file:
+		return UX_SLOT_CALL_FILE;
+	case DW_AT_call_line:
+		return UX_SLOT_CALL_LINE;
+	case DW_AT_sibling:
+		return UX_SLOT_SIBLING;
+	default:
+		return UX_SLOT_COUNT;
+	}
+}
+
+/* Where an attribute of a DIE of this kind goes; UX_SLOT_COUNT: nowhere. */
+static enum ux_dwarf_slot slot_of(enum ux_dwarf_kind kind, uint64_t attr)
+{
+	switch (kind) {
+	case UX_KIND_ROOT:
+		return root_slot(attr);
+	case UX_KIND_FUNCTION:
+	case UX_KIND_INLINE:
+		return code_slot(attr);
+	case UX_KIND_CLASS:
+	case UX_KIND_PLAIN:
+	case UX_KIND_LEAF:
+		return attr == DW_AT_sibling ? UX_SLOT_SIBLING : UX_SLOT_COUNT;
+	}
+	return UX_SLOT_COUNT;
+}
+
+static void word(struct parser *p, enum ux_dwarf_op op, uint32_t arg)
+{
+	if (!word_vec_append(&p->words, (uint32_t)op | arg << 8))
+		p->no_memory = true;
+}
+
+static void flush_skip(struct parser *p)
+{
+	if (p->skip > 0)
+		word(p, UX_OP_SKIP, p->skip);
+	p->skip = 0;
+}
+
+static void read_const(struct parser *p, enum ux_dwarf_slot slot, uint64_t value)
+{
+	flush_skip(p);
+	word(p, UX_OP_CONST, slot);
+	if (!word_vec_append(&p->words, (uint32_t)value) ||
+	    !word_vec_append(&p->words, (uint32_t)(value >> 32)))
+		p->no_memory = true;
+	p->simple = false;
+}
+
+/* Adds one (attribute, form) to the entry's program. */
+static void add_attr(struct parser *p, uint64_t attr, uint64_t form)
+{
+	enum ux_dwarf_slot slot = slot_of(p->entry.kind, attr);
+	if (slot == UX_SLOT_LOW_PC || slot == UX_SLOT_RANGES)
+		p->entry.has_pc = true;
+	if (form == DW_FORM_implicit_const) {
+		int64_t value = ux_cur_sleb(&p->cur);
+		if (slot != UX_SLOT_COUNT)
+			read_const(p, slot, (uint64_t)value);
+		return;
+	}
+	int size = ux_dwarf_form_size(form, p->layout);
+	enum ux_dwarf_op op = ux_dwarf_form_op(form);
+	if (size < 0 && op == UX_OP_END) {
+		ux_cur_bad(&p->cur, "unknown form in an abbreviation");
+		return;
+	}
+	if (slot == UX_SLOT_COUNT && size >= 0 && p->skip + (uint32_t)size <= SKIP_MOST) {
+		p->skip += (uint32_t)size;
+		return;
+	}
+	flush_skip(p);
+	p->simple = false;
+	if (op == UX_OP_INDIRECT)
+		word(p, UX_OP_INDIRECT, slot);
+	else if (slot != UX_SLOT_COUNT)
+		word(p, UX_OP_READ, (uint32_t)slot | (uint32_t)form << 8);
+	else
+		word(p, op, 0);
+}
+
+static void parse_attrs(struct parser *p)
+{
+	for (unsigned n = 0; !p->cur.failed; n++) {
+		uint64_t attr = ux_cur_uleb(&p->cur);
+		uint64_t form = ux_cur_uleb(&p->cur);
+		if (attr == 0 && form == 0)
+			return;
+		if (n == ATTRS_MOST)
+			ux_cur_bad(&p->cur, "abbreviation with over 1024 attributes");
+		add_attr(p, attr, form);
+	}
+}
+
+static void parse_entry(struct parser *p, uint64_t code)
+{
+	uint64_t tag = ux_cur_uleb(&p->cur);
+	uint8_t children = ux_cur_u8(&p->cur);
+	if (children > 1)
+		ux_cur_bad(&p->cur, "children flag of an abbreviation is neither 0 nor 1");
+	p->entry = (struct ux_dwarf_abbrev){
+		.code = code,
+		.program = (uint32_t)p->words.size,
+		.fixed = UINT32_MAX,
+		.tag = tag < 0xffff ? (uint16_t)tag : 0xffff,
+		.kind = kind_of_tag(tag),
+		.has_children = children != 0,
+	};
+	p->simple = true;
+	p->skip = 0;
+	parse_attrs(p);
+	if (p->simple)
+		p->entry.fixed = p->skip;
+	flush_skip(p);
+	word(p, UX_OP_END, 0);
+	if (!abbrev_vec_append(&p->list, p->entry))
+		p->no_memory = true;
+}
+
+static int by_code(const void *a, const void *b)
+{
+	const struct ux_dwarf_abbrev *x = a, *y = b;
+	return (x->code > y->code) - (x->code < y->code);
+}
+
+/* Sorts by code; a code that stands twice keeps no promise about which entry is found. */
+static bool sort_entries(struct abbrev_vec *list)
+{
+	bool ascending = true, dense = true;
+	for (size_t i = 1; i < list->size; i++)
+		ascending &= list->data[i - 1].code < list->data[i].code;
+	if (!ascending)
+		qsort(list->data, list->size, sizeof(*list->data), by_code);
+	for (size_t i = 0; i < list->size; i++)
+		dense &= list->data[i].code == i + 1;
+	return dense;
+}
+
+/* Moves the result into the arena. */
+static enum ux_code finish(struct parser *p, struct ux_arena *arena, struct ux_dwarf_abbrevs *ret,
+			   struct ux_error *err)
+{
+	size_t count = p->list.size;
+	struct ux_dwarf_abbrevs table = {
+		.dense = sort_entries(&p->list),
+		.list = ux_arena_array(arena, struct ux_dwarf_abbrev, count + 1),
+		.words = ux_arena_array(arena, uint32_t, p->words.size + 1),
+		.count = count,
+	};
+	if (!table.list || !table.words)
+		return ux_arena_fail(arena, err);
+	if (count > 0) {
+		memcpy(table.list, p->list.data, count * sizeof(*table.list));
+		memcpy(table.words, p->words.data, p->words.size * sizeof(*table.words));
+	}
+	*ret = table;
+	return UX_OK;
+}
+
+enum ux_code ux_dwarf_abbrevs_parse(const struct ux_dwarf_sections *sections, uint64_t off,
+				    struct ux_dwarf_layout layout, struct ux_arena *arena,
+				    struct ux_dwarf_abbrevs *ret, struct ux_error *err)
+{
+	ux_cleanup(parser_deinit) struct parser p = {
+		.cur = ux_dwarf_cur_at(sections, UX_DWARF_ABBREV, off),
+		.layout = layout,
+	};
+	while (!p.cur.failed && !p.no_memory) {
+		uint64_t code = ux_cur_uleb(&p.cur);
+		if (code == 0)
+			break;
+		if (p.list.size == TABLE_MOST)
+			ux_cur_bad(&p.cur, "abbreviation table with over 1048576 entries");
+		parse_entry(&p, code);
+	}
+	if (p.no_memory)
+		return ux_error_nomem(err);
+	UX_TRY(ux_cur_status(&p.cur, err));
+	return finish(&p, arena, ret, err);
+}
+
+const struct ux_dwarf_abbrev *ux_dwarf_abbrevs_search(const struct ux_dwarf_abbrevs *table,
+						      uint64_t code)
+{
+	size_t lo = 0, hi = table->count;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (table->list[mid].code < code)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < table->count && table->list[lo].code == code ? &table->list[lo] : NULL;
+}

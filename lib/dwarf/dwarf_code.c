@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The walk over a unit's DIEs.
+ *
+ * Nearly all of .debug_info is types, variables and parameters. They are stepped over by their
+ * abbreviation's program or jumped over by DW_AT_sibling; only subprograms and inlined subroutines
+ * are looked at. No tree is built: a depth counter and the stack of open functions are enough.
+ */
+#include "dwarf_code.h"
+
+/* An open function or inlined call: what a DIE inside of it belongs to. */
+struct scope {
+	uint32_t depth; /* of its children */
+	uint32_t function;
+	uint32_t inlines; /* open inlined calls, this one counted */
+};
+
+struct walk {
+	const struct ux_dwarf_context *ctx;
+	const struct ux_dwarf_text *text;
+	struct ux_dwarf_names *names;
+	struct ux_dwarf_code *code;
+	struct ux_error *err;
+	uint32_t depth;
+	uint32_t n_scopes;
+	bool tidy;        /* the language keeps code out of classes and declarations */
+	bool interleaved; /* a function stood inside another's DIE */
+	struct scope scopes[UX_DWARF_NEST_MOST];
+};
+
+void ux_dwarf_code_deinit(struct ux_dwarf_code *code)
+{
+	ux_dwarf_function_vec_deinit(&code->functions);
+	ux_dwarf_inline_vec_deinit(&code->inlines);
+	ux_dwarf_range_vec_deinit(&code->ranges);
+}
+
+/* C and C++ define functions at the unit's or a namespace's level, wherever they were declared. */
+static bool language_is_tidy(uint64_t language)
+{
+	switch (language) {
+	case DW_LANG_C89:
+	case DW_LANG_C:
+	case DW_LANG_C99:
+	case DW_LANG_C11:
+	case DW_LANG_C17:
+	case DW_LANG_C23:
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+	case DW_LANG_C_plus_plus_17:
+	case DW_LANG_C_plus_plus_20:
+	case DW_LANG_C_plus_plus_23:
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Steps over the attributes of a DIE that is not looked at; true with its sibling when it names
+ * one. */
+ux_inline bool step_over(const struct walk *w, struct ux_cur *c,
+			 const struct ux_dwarf_abbrev *abbrev, uint64_t *ret_sibling)
+{
+	if (abbrev->fixed != UINT32_MAX) {
+		ux_cur_skip(c, abbrev->fixed);
+		return false;
+	}
+	struct ux_dwarf_die die;
+	ux_dwarf_die_run(c, w->ctx->abbrevs.words + abbrev->program, w->ctx->unit->layout, &die);
+	return ux_dwarf_die_has(&die, UX_SLOT_SIBLING) &&
+	       ux_dwarf_die_ref(w->ctx, &die, UX_SLOT_SIBLING, ret_sibling);
+}
+
+/* Moves to a sibling; false when it does not lie ahead. */
+ux_inline bool jump(struct ux_cur *c, uint64_t off)
+{
+	uint64_t here = (uint64_t)(c->pos - c->start);
+	if (off <= here || off > (uint64_t)(c->end - c->start))
+		return false;
+	c->pos = c->start + off;
+	return true;
+}
+
+/* Moves behind the children of the DIE whose attributes c has just passed. */
+ux_inline void skip_children(const struct walk *w, struct ux_cur *c)
+{
+	const struct ux_dwarf_abbrevs *table = &w->ctx->abbrevs;
+	for (uint64_t open = 1; open > 0 && ux_cur_more(c);) {
+		uint64_t code = ux_cur_uleb(c);
+		if (code == 0) {
+			open--;
+			continue;
+		}
+		const struct ux_dwarf_abbrev *abbrev = ux_dwarf_abbrevs_find(table, code);
+		uint64_t sibling = 0;
+		if (!abbrev) {
+			ux_cur_bad(c, "abbreviation code that its table does not have");
+			return;
+		}
+		bool known = step_over(w, c, abbrev, &sibling);
+		if (abbrev->has_children && !(known && jump(c, sibling)))
+			open++;
+	}
+}
+
+/* The DIE's ranges into code->ranges; a damaged list keeps what came before. */
+static enum ux_code take_ranges(struct walk *w, const struct ux_dwarf_die *die, uint32_t *ret_first,
+				uint32_t *ret_count)
+{
+	struct ux_dwarf_range_vec *ranges = &w->code->ranges;
+	size_t before = ranges->size;
+	enum ux_code code = ux_dwarf_die_ranges(w->ctx, die, w->text, ranges, NULL);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(w->err);
+	w->code->bad_ranges += code != UX_OK;
+	*ret_first = (uint32_t)before;
+	*ret_count = (uint32_t)(ranges->size - before);
+	return UX_OK;
+}
+
+static void open_scope(struct walk *w, uint32_t function, uint32_t inlines)
+{
+	w->depth++;
+	if (w->n_scopes < UX_DWARF_NEST_MOST)
+		w->scopes[w->n_scopes++] = (struct scope){w->depth, function, inlines};
+}
+
+/* A subprogram; *ret_live tells whether it has code here. */
+static enum ux_code enter_function(struct walk *w, const struct ux_dwarf_die *die,
+				   bool has_children, bool *ret_live)
+{
+	struct ux_dwarf_function f = {.inline_first = (uint32_t)w->code->inlines.size};
+	UX_TRY(take_ranges(w, die, &f.range_first, &f.range_count));
+	*ret_live = f.range_count > 0;
+	if (!*ret_live)
+		return UX_OK;
+	UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, &f.name, w->err));
+	w->interleaved |= w->n_scopes > 0;
+	if (!ux_dwarf_function_vec_append(&w->code->functions, f))
+		return ux_error_nomem(w->err);
+	if (has_children)
+		open_scope(w, (uint32_t)w->code->functions.size - 1, 0);
+	return UX_OK;
+}
+
+static uint32_t narrow(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot)
+{
+	if (!ux_dwarf_die_has(die, slot) || die->raw[slot] > UINT32_MAX)
+		return 0;
+	return (uint32_t)die->raw[slot];
+}
+
+static enum ux_code enter_inline(struct walk *w, const struct ux_dwarf_die *die, bool has_children)
+{
+	const struct scope *scope = &w->scopes[w->n_scopes - 1];
+	struct ux_dwarf_inline node = {
+		.function = scope->function,
+		.call_file = narrow(die, UX_SLOT_CALL_FILE),
+		.call_line = narrow(die, UX_SLOT_CALL_LINE),
+		.depth = scope->inlines + 1,
+	};
+	UX_TRY(take_ranges(w, die, &node.range_first, &node.range_count));
+	UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, &node.name, w->err));
+	if (!ux_dwarf_inline_vec_append(&w->code->inlines, node))
+		return ux_error_nomem(w->err);
+	if (has_children)
+		open_scope(w, node.function, node.depth);
+	return UX_OK;
+}
+
+/* What to do with the DIE of this abbreviation: its own kind, but for the language. */
+ux_inline enum ux_dwarf_kind kind_here(const struct walk *w, const struct ux_dwarf_abbrev *abbrev)
+{
+	switch ((enum ux_dwarf_kind)abbrev->kind) {
+	case UX_KIND_CLASS:
+		return w->tidy ? UX_KIND_LEAF : UX_KIND_PLAIN;
+	case UX_KIND_FUNCTION:
+		return abbrev->has_pc ? UX_KIND_FUNCTION : w->tidy ? UX_KIND_LEAF : UX_KIND_PLAIN;
+	case UX_KIND_INLINE:
+		return w->n_scopes > 0 ? UX_KIND_INLINE : UX_KIND_PLAIN;
+	case UX_KIND_PLAIN:
+	case UX_KIND_LEAF:
+	case UX_KIND_ROOT:
+		break;
+	}
+	return abbrev->kind;
+}
+
+/* A DIE of code: a subprogram or an inlined call. */
+static enum ux_code code_die(struct walk *w, struct ux_cur *cur, uint64_t off,
+			     const struct ux_dwarf_abbrev *abbrev, enum ux_dwarf_kind kind)
+{
+	struct ux_cur c = *cur;
+	struct ux_dwarf_die die;
+	die.off = off;
+	ux_dwarf_die_run(&c, w->ctx->abbrevs.words + abbrev->program, w->ctx->unit->layout, &die);
+	UX_TRY(ux_cur_status(&c, w->err));
+	bool live = true;
+	if (kind == UX_KIND_INLINE)
+		UX_TRY(enter_inline(w, &die, abbrev->has_children));
+	else
+		UX_TRY(enter_function(w, &die, abbrev->has_children, &live));
+	uint64_t sibling = 0;
+	if (!live && abbrev->has_children &&
+	    !(ux_dwarf_die_ref(w->ctx, &die, UX_SLOT_SIBLING, &sibling) && jump(&c, sibling)))
+		skip_children(w, &c);
+	*cur = c;
+	return UX_OK;
+}
+
+static enum ux_code walk(struct walk *w)
+{
+	const struct ux_dwarf_abbrevs *table = &w->ctx->abbrevs;
+	struct ux_cur c = ux_dwarf_unit_cur(w->ctx, w->ctx->first_child);
+	w->depth = 1;
+	while (w->depth > 0 && ux_cur_more(&c)) {
+		uint64_t off = (uint64_t)(c.pos - c.start);
+		uint64_t code = ux_cur_uleb(&c);
+		if (code == 0) {
+			w->depth--;
+			while (w->n_scopes > 0 && w->scopes[w->n_scopes - 1].depth > w->depth)
+				w->n_scopes--;
+			continue;
+		}
+		const struct ux_dwarf_abbrev *abbrev = ux_dwarf_abbrevs_find(table, code);
+		if (ux_unlikely(!abbrev)) {
+			ux_cur_bad(&c, "abbreviation code that its table does not have");
+			break;
+		}
+		enum ux_dwarf_kind kind = kind_here(w, abbrev);
+		if (kind == UX_KIND_FUNCTION || kind == UX_KIND_INLINE) {
+			UX_TRY(code_die(w, &c, off, abbrev, kind));
+			continue;
+		}
+		uint64_t sibling = 0;
+		bool known = step_over(w, &c, abbrev, &sibling);
+		if (!abbrev->has_children)
+			continue;
+		if (kind != UX_KIND_LEAF)
+			w->depth++;
+		else if (!known || !jump(&c, sibling))
+			skip_children(w, &c);
+	}
+	return ux_cur_status(&c, w->err);
+}
+
+/* Brings each function's inlined calls together when functions stood inside one another. */
+static enum ux_code gather(struct ux_dwarf_code *code, struct ux_error *err)
+{
+	size_t n = code->inlines.size;
+	ux_cleanup(ux_free_ptr) struct ux_dwarf_inline *sorted = malloc((n + 1) * sizeof(*sorted));
+	if (!sorted)
+		return ux_error_nomem(err);
+	struct ux_dwarf_function *f = code->functions.data;
+	for (size_t i = 0; i < code->functions.size; i++)
+		f[i].inline_count = 0;
+	for (size_t i = 0; i < n; i++)
+		f[code->inlines.data[i].function].inline_count++;
+	uint32_t first = 0;
+	for (size_t i = 0; i < code->functions.size; i++) {
+		f[i].inline_first = first;
+		first += f[i].inline_count;
+		f[i].inline_count = 0;
+	}
+	for (size_t i = 0; i < n; i++) {
+		struct ux_dwarf_function *owner = &f[code->inlines.data[i].function];
+		sorted[owner->inline_first + owner->inline_count++] = code->inlines.data[i];
+	}
+	if (n > 0)
+		memcpy(code->inlines.data, sorted, n * sizeof(*sorted));
+	return UX_OK;
+}
+
+/* Without nesting a function's inlined calls end where the next function's begin. */
+static void count_inlines(struct ux_dwarf_code *code)
+{
+	size_t end = code->inlines.size;
+	for (size_t i = code->functions.size; i-- > 0;) {
+		struct ux_dwarf_function *f = &code->functions.data[i];
+		f->inline_count = (uint32_t)(end - f->inline_first);
+		end = f->inline_first;
+	}
+}
+
+enum ux_code ux_dwarf_code_read(const struct ux_dwarf_context *ctx,
+				const struct ux_dwarf_text *text, struct ux_dwarf_names *names,
+				struct ux_dwarf_code *code, struct ux_error *err)
+{
+	code->functions.size = code->inlines.size = code->ranges.size = 0;
+	code->bad_ranges = 0;
+	ux_dwarf_names_begin(names);
+	if (!ctx->has_children)
+		return UX_OK;
+	struct walk w;
+	w.ctx = ctx;
+	w.text = text;
+	w.names = names;
+	w.code = code;
+	w.err = err;
+	w.n_scopes = 0;
+	w.tidy = language_is_tidy(ctx->language);
+	w.interleaved = false;
+	enum ux_code result = walk(&w);
+	if (w.interleaved)
+		UX_TRY(gather(code, err));
+	else
+		count_inlines(code);
+	return result;
+}

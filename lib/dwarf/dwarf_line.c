@@ -1,0 +1,440 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Line number programs (DWARF 5, 6.2; DWARF 4, 6.2). */
+#include "dwarf_line.h"
+
+enum {
+	FORMATS_MOST = 255,   /* the count is one byte */
+	ROWS_MOST = 1u << 28, /* of one table: 4 GiB of ours */
+};
+
+/* What the header fixes for the program. */
+struct header {
+	struct ux_dwarf_layout layout; /* of the unit; the table's own offset size */
+	uint8_t min_inst_length;
+	uint8_t max_ops;
+	int8_t line_base;
+	uint8_t line_range;
+	uint8_t opcode_base;
+	struct ux_bytes lengths; /* operands of each standard opcode */
+};
+
+/* The state machine, and where its rows go. */
+struct machine {
+	const struct header *h;
+	const struct ux_dwarf_text *text;
+	struct ux_dwarf_lines *lines;
+	uint64_t pc;
+	uint32_t op_index;
+	uint32_t file;
+	uint32_t line;
+	uint32_t first; /* row that this sequence begins with */
+	bool live;      /* the sequence begins in text */
+	bool begun;     /* a row has been seen */
+	bool sorted;
+	bool no_memory;
+};
+
+void ux_dwarf_lines_deinit(struct ux_dwarf_lines *lines)
+{
+	ux_dwarf_row_vec_deinit(&lines->rows);
+	ux_dwarf_sequence_vec_deinit(&lines->sequences);
+	ux_dwarf_line_file_vec_deinit(&lines->files);
+	ux_dwarf_text_vec_deinit(&lines->dirs);
+}
+
+static void reset(struct machine *m)
+{
+	m->pc = 0;
+	m->op_index = 0;
+	m->file = 1;
+	m->line = 1;
+	m->first = (uint32_t)m->lines->rows.size;
+	m->live = true;
+	m->begun = false;
+	m->sorted = true;
+}
+
+/* Appends a row unless it says nothing new. */
+ux_inline void emit(struct machine *m)
+{
+	struct ux_dwarf_row_vec *rows = &m->lines->rows;
+	if (!m->begun) {
+		m->begun = true;
+		m->live = ux_dwarf_text_find(m->text, m->pc) != NULL;
+	}
+	if (!m->live)
+		return;
+	struct ux_dwarf_row row = {m->pc, m->file, m->line};
+	if (rows->size > m->first) {
+		struct ux_dwarf_row *last = &rows->data[rows->size - 1];
+		if (last->pc == m->pc) {
+			*last = row;
+			return;
+		}
+		if (last->file == row.file && last->line == row.line)
+			return;
+		m->sorted &= last->pc < m->pc;
+	}
+	if (rows->size == ROWS_MOST || !ux_dwarf_row_vec_append(rows, row))
+		m->no_memory = true;
+}
+
+/* Moves pc by `operations` (DWARF 5, 6.2.5.1): more than one fits an instruction on a VLIW machine.
+ */
+ux_inline void advance(struct machine *m, uint64_t operations)
+{
+	if (ux_likely(m->h->max_ops == 1)) {
+		m->pc += operations * m->h->min_inst_length;
+		return;
+	}
+	uint64_t ops = m->op_index + operations;
+	m->pc += ops / m->h->max_ops * m->h->min_inst_length;
+	m->op_index = (uint32_t)(ops % m->h->max_ops);
+}
+
+/* Stable merge sort by pc: a table whose rows go backwards, and the last of equals still wins. */
+static bool sort_rows(struct ux_dwarf_row *rows, size_t n)
+{
+	ux_cleanup(ux_free_ptr) struct ux_dwarf_row *temp = malloc((n + 1) * sizeof(*temp));
+	if (!temp)
+		return false;
+	for (size_t width = 1; width < n; width *= 2) {
+		for (size_t lo = 0; lo < n; lo += 2 * width) {
+			size_t mid = ux_min(lo + width, n), hi = ux_min(lo + 2 * width, n);
+			for (size_t a = lo, b = mid, k = lo; k < hi; k++)
+				temp[k] = a < mid && (b == hi || rows[a].pc <= rows[b].pc)
+						  ? rows[a++]
+						  : rows[b++];
+		}
+		memcpy(rows, temp, n * sizeof(*rows));
+	}
+	return true;
+}
+
+/* Keeps the last of rows at one pc. */
+static size_t unique_rows(struct ux_dwarf_row *rows, size_t n)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (kept > 0 && rows[kept - 1].pc == rows[i].pc)
+			kept--;
+		rows[kept++] = rows[i];
+	}
+	return kept;
+}
+
+/* A row at the end's own pc or behind it covers nothing. */
+static void end_sequence(struct machine *m)
+{
+	struct ux_dwarf_row_vec *rows = &m->lines->rows;
+	size_t count = rows->size - m->first;
+	struct ux_dwarf_row *first = count > 0 ? rows->data + m->first : NULL;
+	if (count > 0 && !m->sorted) {
+		if (!sort_rows(first, count))
+			m->no_memory = true;
+		count = unique_rows(first, count);
+	}
+	while (count > 0 && first[count - 1].pc >= m->pc)
+		count--;
+	rows->size = m->first + count;
+	struct ux_dwarf_sequence s = {.hi = m->pc, .first = m->first, .count = (uint32_t)count};
+	if (count > 0) {
+		s.lo = first[0].pc;
+		if (!ux_dwarf_sequence_vec_append(&m->lines->sequences, s))
+			m->no_memory = true;
+	}
+	reset(m);
+}
+
+static void extended(struct machine *m, struct ux_cur *c)
+{
+	uint64_t length = ux_cur_uleb(c);
+	struct ux_cur op = ux_cur_sub(c, length);
+	if (c->failed || length == 0)
+		return;
+	switch (ux_cur_u8(&op)) {
+	case DW_LNE_end_sequence:
+		end_sequence(m);
+		return;
+	case DW_LNE_set_address:
+		m->pc = ux_cur_uint(&op, (unsigned)ux_min(length - 1, (uint64_t)9));
+		m->op_index = 0;
+		if (op.failed)
+			*c = op;
+		return;
+	case DW_LNE_define_file: {
+		struct ux_dwarf_line_file file = {.name = (const char *)ux_cur_str(&op).data};
+		file.dir = ux_cur_uleb(&op);
+		if (op.failed)
+			*c = op;
+		else if (!ux_dwarf_line_file_vec_append(&m->lines->files, file))
+			m->no_memory = true;
+		return;
+	}
+	default:
+		return; /* set_discriminator, and a vendor's own: stepped over by length */
+	}
+}
+
+static void standard(struct machine *m, struct ux_cur *c, uint8_t op)
+{
+	switch (op) {
+	case DW_LNS_copy:
+		emit(m);
+		return;
+	case DW_LNS_advance_pc:
+		advance(m, ux_cur_uleb(c));
+		return;
+	case DW_LNS_advance_line:
+		m->line += (uint32_t)ux_cur_sleb(c);
+		return;
+	case DW_LNS_set_file: {
+		uint64_t file = ux_cur_uleb(c);
+		m->file = file > UINT32_MAX ? UINT32_MAX : (uint32_t)file;
+		return;
+	}
+	case DW_LNS_set_column:
+	case DW_LNS_set_isa:
+		(void)ux_cur_uleb(c);
+		return;
+	case DW_LNS_negate_stmt:
+	case DW_LNS_set_basic_block:
+	case DW_LNS_set_prologue_end:
+	case DW_LNS_set_epilogue_begin:
+		return;
+	case DW_LNS_const_add_pc:
+		advance(m, (255u - m->h->opcode_base) / m->h->line_range);
+		return;
+	case DW_LNS_fixed_advance_pc:
+		m->pc += ux_cur_u16(c);
+		m->op_index = 0;
+		return;
+	default: /* a later standard's: the header says how many operands */
+		for (unsigned n = m->h->lengths.data[op - 1]; n > 0; n--)
+			(void)ux_cur_uleb(c);
+		return;
+	}
+}
+
+/* Runs the program; c is exactly its bytes. */
+static void run(struct machine *m, struct ux_cur *cur)
+{
+	const struct header *h = m->h;
+	uint16_t pc_delta[256];
+	int16_t line_delta[256];
+	for (unsigned op = h->opcode_base; op < 256; op++) {
+		pc_delta[op] = (uint16_t)((op - h->opcode_base) / h->line_range);
+		line_delta[op] =
+			(int16_t)(h->line_base + (int)((op - h->opcode_base) % h->line_range));
+	}
+	struct ux_cur c = *cur;
+	reset(m);
+	while (ux_cur_more(&c) && !m->no_memory) {
+		uint8_t op = ux_cur_u8(&c);
+		if (op >= h->opcode_base) {
+			advance(m, pc_delta[op]);
+			m->line += (uint32_t)(int32_t)line_delta[op];
+			emit(m);
+		} else if (op == 0) {
+			extended(m, &c);
+		} else {
+			standard(m, &c, op);
+		}
+	}
+	m->lines->rows.size = m->first; /* rows without an end_sequence have no end */
+	*cur = c;
+}
+
+/* One (content type, form) list of a DWARF 5 header. */
+struct formats {
+	unsigned count;
+	uint64_t type[FORMATS_MOST];
+	uint64_t form[FORMATS_MOST];
+};
+
+static void read_formats(struct ux_cur *c, struct formats *f)
+{
+	f->count = ux_cur_u8(c);
+	for (unsigned i = 0; i < f->count; i++) {
+		f->type[i] = ux_cur_uleb(c);
+		f->form[i] = ux_cur_uleb(c);
+	}
+}
+
+/* Text of a header's entry; NULL when the form is none for text. */
+static const char *entry_text(const struct ux_dwarf_context *ctx, uint64_t form, uint64_t raw,
+			      const uint8_t *at)
+{
+	struct ux_dwarf_die die = {.have = 1u << UX_SLOT_NAME};
+	if (form == DW_FORM_string)
+		return (const char *)at;
+	die.form[UX_SLOT_NAME] = form <= UINT16_MAX ? (uint16_t)form : 0;
+	die.raw[UX_SLOT_NAME] = raw;
+	return ux_dwarf_die_text(ctx, &die, UX_SLOT_NAME);
+}
+
+/* One directory or file of a DWARF 5 header. */
+static struct ux_dwarf_line_file read_entry(const struct ux_dwarf_context *ctx, struct ux_cur *c,
+					    const struct formats *f, struct ux_dwarf_layout layout)
+{
+	struct ux_dwarf_line_file file = {0};
+	for (unsigned i = 0; i < f->count && !c->failed; i++) {
+		const uint8_t *at = c->pos;
+		uint64_t raw = ux_dwarf_read(c, f->form[i], layout);
+		if (c->failed)
+			break;
+		if (f->type[i] == DW_LNCT_path)
+			file.name = entry_text(ctx, f->form[i], raw, at);
+		else if (f->type[i] == DW_LNCT_directory_index)
+			file.dir = raw;
+	}
+	return file;
+}
+
+/* Directories and files as DWARF 5 lists them. */
+static bool read_tables_v5(const struct ux_dwarf_context *ctx, struct ux_cur *c,
+			   struct ux_dwarf_layout layout, struct ux_dwarf_lines *lines)
+{
+	struct formats f;
+	for (int files = 0; files < 2; files++) {
+		read_formats(c, &f);
+		uint64_t count = ux_cur_uleb(c);
+		/* An entry of no bytes would make the count alone cost time and memory. */
+		if (!c->failed && (count > ux_cur_left(c) || (f.count == 0 && count > 0)))
+			ux_cur_bad(c, "more directories or files than bytes");
+		for (; count > 0 && !c->failed; count--) {
+			struct ux_dwarf_line_file e = read_entry(ctx, c, &f, layout);
+			if (files ? !ux_dwarf_line_file_vec_append(&lines->files, e)
+				  : !ux_dwarf_text_vec_append(&lines->dirs, e.name))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Directories and files before DWARF 5: text, ended by an empty one. */
+static bool read_tables_v4(struct ux_cur *c, struct ux_dwarf_lines *lines)
+{
+	while (!c->failed) {
+		struct ux_bytes dir = ux_cur_str(c);
+		if (dir.size == 0)
+			break;
+		if (!ux_dwarf_text_vec_append(&lines->dirs, (const char *)dir.data))
+			return false;
+	}
+	while (!c->failed) {
+		struct ux_bytes name = ux_cur_str(c);
+		if (name.size == 0)
+			break;
+		struct ux_dwarf_line_file file = {(const char *)name.data, ux_cur_uleb(c)};
+		(void)ux_cur_uleb(c); /* time */
+		(void)ux_cur_uleb(c); /* size */
+		if (!c->failed && !ux_dwarf_line_file_vec_append(&lines->files, file))
+			return false;
+	}
+	return true;
+}
+
+/* Reads the header; c is the table from behind its length. On return c is the program. */
+static bool read_header(const struct ux_dwarf_context *ctx, struct ux_cur *c, struct header *h,
+			struct ux_dwarf_lines *lines)
+{
+	lines->version = ux_cur_u16(c);
+	if (!c->failed && (lines->version < 2 || lines->version > 5))
+		ux_cur_bad(c, "line table of a version other than 2 to 5");
+	if (lines->version >= 5) {
+		h->layout.addr_size = ux_cur_u8(c);
+		(void)ux_cur_u8(c); /* segment selector size */
+	}
+	uint64_t length = ux_cur_uint(c, h->layout.offset_size);
+	struct ux_cur head = ux_cur_sub(c, length);
+	h->min_inst_length = ux_cur_u8(&head);
+	h->max_ops = lines->version >= 4 ? ux_cur_u8(&head) : 1;
+	(void)ux_cur_u8(&head); /* default_is_stmt */
+	h->line_base = (int8_t)ux_cur_u8(&head);
+	h->line_range = ux_cur_u8(&head);
+	h->opcode_base = ux_cur_u8(&head);
+	h->lengths = ux_cur_take(&head, h->opcode_base > 0 ? h->opcode_base - 1u : 0);
+	if (!head.failed && (h->line_range == 0 || h->opcode_base == 0 || h->max_ops == 0))
+		ux_cur_bad(&head, "line table header with a zero that divides or counts");
+	bool ok = lines->version >= 5 ? read_tables_v5(ctx, &head, h->layout, lines)
+				      : read_tables_v4(&head, lines);
+	if (head.failed)
+		*c = head;
+	return ok;
+}
+
+static int by_lo(const void *a, const void *b)
+{
+	const struct ux_dwarf_sequence *x = a, *y = b;
+	if (x->lo != y->lo)
+		return x->lo < y->lo ? -1 : 1;
+	return (x->first > y->first) - (x->first < y->first);
+}
+
+static void sort_sequences(struct ux_dwarf_sequence_vec *list)
+{
+	for (size_t i = 1; i < list->size; i++) {
+		if (list->data[i - 1].lo > list->data[i].lo) {
+			qsort(list->data, list->size, sizeof(*list->data), by_lo);
+			return;
+		}
+	}
+}
+
+enum ux_code ux_dwarf_lines_parse(const struct ux_dwarf_context *ctx,
+				  const struct ux_dwarf_text *text, struct ux_dwarf_lines *lines,
+				  struct ux_error *err)
+{
+	lines->rows.size = lines->sequences.size = lines->files.size = lines->dirs.size = 0;
+	lines->comp_dir = ctx->comp_dir;
+	if (!ctx->has_lines)
+		return UX_OK;
+	struct ux_cur all = ux_dwarf_cur_at(ctx->sections, UX_DWARF_LINE, ctx->lines_off);
+	bool is64 = false;
+	uint64_t length = ux_dwarf_initial_length(&all, &is64);
+	struct ux_cur c = ux_cur_sub(&all, length);
+	UX_TRY(ux_cur_status(&all, err));
+	struct header h = {.layout = ctx->unit->layout};
+	h.layout.offset_size = is64 ? 8 : 4;
+	if (!read_header(ctx, &c, &h, lines))
+		return ux_error_nomem(err);
+	UX_TRY(ux_cur_status(&c, err));
+	struct machine m = {.h = &h, .text = text, .lines = lines};
+	run(&m, &c);
+	sort_sequences(&lines->sequences);
+	if (m.no_memory)
+		return ux_error_nomem(err);
+	return ux_cur_status(&c, err);
+}
+
+bool ux_dwarf_lines_file(const struct ux_dwarf_lines *lines, uint64_t file,
+			 struct ux_dwarf_path *ret)
+{
+	bool v5 = lines->version >= 5;
+	uint64_t index = v5 ? file : file - 1; /* 0 - 1 is past every table */
+	if (index >= lines->files.size || !lines->files.data[index].name)
+		return false;
+	const struct ux_dwarf_line_file *f = &lines->files.data[index];
+	uint64_t dir = v5 ? f->dir : f->dir - 1;
+	*ret = (struct ux_dwarf_path){
+		.comp_dir = lines->comp_dir,
+		.dir = dir < lines->dirs.size ? lines->dirs.data[dir] : NULL,
+		.name = f->name,
+	};
+	return true;
+}
+
+size_t ux_dwarf_lines_find(const struct ux_dwarf_lines *lines, uint64_t pc)
+{
+	const struct ux_dwarf_sequence *s = lines->sequences.data;
+	size_t lo = 0, hi = lines->sequences.size;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (s[mid].hi <= pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Line number programs: a unit's files, and its rows by address. */
+#ifndef UX_DWARF_LINE_H
+#define UX_DWARF_LINE_H
+
+#include "dwarf_ranges.h"
+
+/* From pc on, this file and line, until the next row of the sequence. */
+struct ux_dwarf_row {
+	uint64_t pc;
+	uint32_t file; /* as the program numbers them; see ux_dwarf_lines_file() */
+	uint32_t line; /* 0: the compiler says there is none */
+};
+
+/* A run of rows for [lo, hi), ascending, no two at one pc. */
+struct ux_dwarf_sequence {
+	uint64_t lo;
+	uint64_t hi;
+	uint32_t first; /* row at lo */
+	uint32_t count;
+};
+
+struct ux_dwarf_line_file {
+	const char *name;
+	uint64_t dir; /* index of its directory, as the header numbers them */
+};
+
+UX_VEC(ux_dwarf_row_vec, struct ux_dwarf_row);
+UX_VEC(ux_dwarf_sequence_vec, struct ux_dwarf_sequence);
+UX_VEC(ux_dwarf_line_file_vec, struct ux_dwarf_line_file);
+UX_VEC(ux_dwarf_text_vec, const char *);
+
+/* One decoded table; memory is kept from one parse to the next. Zeroed is empty. */
+struct ux_dwarf_lines {
+	struct ux_dwarf_row_vec rows;
+	struct ux_dwarf_sequence_vec sequences; /* ascending lo */
+	struct ux_dwarf_line_file_vec files;    /* [0] is file 0 in DWARF 5, file 1 before */
+	struct ux_dwarf_text_vec dirs;          /* [0] is directory 0 in DWARF 5, 1 before */
+	const char *comp_dir;                   /* NULL when not said */
+	uint16_t version;
+};
+
+/*
+ * Decodes the unit's table, replacing what is in lines. Only sequences that begin in text are kept;
+ * of several rows at one address the last stays; rows that repeat file and line of the one before
+ * are dropped. UX_ECORRUPT: the table leaves its section or its header makes no sense; the
+ * sequences that were complete before are kept. A unit without a table gives none.
+ */
+enum ux_code ux_dwarf_lines_parse(const struct ux_dwarf_context *ctx,
+				  const struct ux_dwarf_text *text, struct ux_dwarf_lines *lines,
+				  struct ux_error *err) ux_must;
+void ux_dwarf_lines_deinit(struct ux_dwarf_lines *lines);
+
+/* A file's path in pieces, each NULL when there is none; the first absolute one from the right
+ * counts. */
+struct ux_dwarf_path {
+	const char *comp_dir;
+	const char *dir;
+	const char *name;
+};
+
+/* False for a number that the table does not have; 0 means "none" before DWARF 5. */
+bool ux_dwarf_lines_file(const struct ux_dwarf_lines *lines, uint64_t file,
+			 struct ux_dwarf_path *ret);
+
+/* The first sequence that ends behind pc: it holds pc, or is the next one. sequences.size when
+ * none. */
+size_t ux_dwarf_lines_find(const struct ux_dwarf_lines *lines, uint64_t pc);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The names of functions. */
+#include "dwarf_name.h"
+
+enum {
+	CONTEXTS_BUDGET = 32u << 20, /* bytes of other units' abbreviations kept at a time */
+	SLOTS_FIRST = 1024,
+};
+
+void ux_dwarf_names_init(struct ux_dwarf_names *names, const struct ux_dwarf_sections *sections,
+			 const struct ux_dwarf_units *units)
+{
+	*names = (struct ux_dwarf_names){.sections = sections, .units = units, .generation = 1};
+	ux_arena_init(&names->arena, CONTEXTS_BUDGET);
+}
+
+void ux_dwarf_names_deinit(struct ux_dwarf_names *names)
+{
+	ux_dwarf_text_vec_deinit(&names->list);
+	ux_dwarf_context_map_deinit(&names->contexts);
+	ux_arena_deinit(&names->arena);
+	free(names->slots);
+	names->slots = NULL;
+}
+
+void ux_dwarf_names_begin(struct ux_dwarf_names *names)
+{
+	names->list.size = 0;
+	names->used = 0;
+	if (++names->generation == 0) { /* 2^32 units later the old marks would be new ones */
+		memset(names->slots, 0, names->cap * sizeof(*names->slots));
+		names->generation = 1;
+	}
+}
+
+/* The slot of off: remembered, or empty and to be filled. */
+static struct ux_dwarf_name_slot *find_slot(const struct ux_dwarf_names *names, uint64_t off)
+{
+	size_t i = (size_t)ux_hash_u64(off) & (names->cap - 1);
+	while (names->slots[i].generation == names->generation && names->slots[i].off != off)
+		i = (i + 1) & (names->cap - 1);
+	return &names->slots[i];
+}
+
+static bool grow_slots(struct ux_dwarf_names *names)
+{
+	struct ux_dwarf_names old = *names;
+	size_t cap = old.cap ? old.cap * 2 : SLOTS_FIRST;
+	names->slots = calloc(cap, sizeof(*names->slots));
+	if (!names->slots) {
+		names->slots = old.slots;
+		return false;
+	}
+	names->cap = cap;
+	for (size_t i = 0; i < old.cap; i++)
+		if (old.slots[i].generation == names->generation)
+			*find_slot(names, old.slots[i].off) = old.slots[i];
+	free(old.slots);
+	return true;
+}
+
+static enum ux_code open_context(struct ux_dwarf_names *names, const struct ux_dwarf_unit *unit,
+				 struct ux_dwarf_context **ret, struct ux_error *err)
+{
+	struct ux_dwarf_context *ctx = ux_arena_new(&names->arena, struct ux_dwarf_context);
+	if (!ctx)
+		return ux_arena_fail(&names->arena, err);
+	UX_TRY(ux_dwarf_context_open(names->sections, unit, NULL, &names->arena, ctx, err));
+	bool fresh = false;
+	struct ux_dwarf_context **value =
+		ux_dwarf_context_map_insert(&names->contexts, unit->off, &fresh);
+	if (!value)
+		return ux_error_nomem(err);
+	*ret = *value = ctx;
+	return UX_OK;
+}
+
+/* The context of another unit. When the kept ones have eaten the budget, all are dropped. */
+static enum ux_code other_context(struct ux_dwarf_names *names, const struct ux_dwarf_unit *unit,
+				  struct ux_dwarf_context **ret, struct ux_error *err)
+{
+	struct ux_dwarf_context **known = ux_dwarf_context_map_find(&names->contexts, unit->off);
+	if (known) {
+		*ret = *known;
+		return UX_OK;
+	}
+	enum ux_code code = open_context(names, unit, ret, NULL);
+	if (code != UX_ELIMIT)
+		return code == UX_ENOMEM ? ux_error_nomem(err) : code;
+	ux_dwarf_context_map_deinit(&names->contexts);
+	ux_arena_deinit(&names->arena);
+	code = open_context(names, unit, ret, NULL);
+	return code == UX_ENOMEM ? ux_error_nomem(err) : code;
+}
+
+/* The next DIE of the chain; UX_ENOTFOUND at its end or where it leads nowhere. */
+static enum ux_code hop(struct ux_dwarf_names *names, const struct ux_dwarf_context **ctx,
+			struct ux_dwarf_die *die, uint64_t off, struct ux_error *err)
+{
+	const struct ux_dwarf_unit *unit = (*ctx)->unit;
+	if (off < unit->off || off >= unit->end) {
+		unit = ux_dwarf_units_find(names->units, off);
+		if (!unit)
+			return UX_ENOTFOUND;
+		struct ux_dwarf_context *other = NULL;
+		UX_TRY(other_context(names, unit, &other, err));
+		*ctx = other;
+	}
+	return ux_dwarf_die_at(*ctx, off, die, NULL);
+}
+
+static bool next_off(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+		     uint64_t *ret)
+{
+	return ux_dwarf_die_ref(ctx, die, UX_SLOT_ORIGIN, ret) ||
+	       ux_dwarf_die_ref(ctx, die, UX_SLOT_SPECIFICATION, ret);
+}
+
+/* Follows the chain from the DIE on. Only UX_ENOMEM is a failure. */
+static enum ux_code follow(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
+			   const struct ux_dwarf_die *first, const char **ret, struct ux_error *err)
+{
+	struct ux_dwarf_die die = *first;
+	const char *name = NULL;
+	for (unsigned hops = 0; hops <= UX_DWARF_HOPS_MOST; hops++) {
+		const char *linkage = ux_dwarf_die_text(ctx, &die, UX_SLOT_LINKAGE_NAME);
+		if (linkage && linkage[0] != '\0') {
+			*ret = linkage;
+			return UX_OK;
+		}
+		if (!name || name[0] == '\0')
+			name = ux_dwarf_die_text(ctx, &die, UX_SLOT_NAME);
+		uint64_t off = 0;
+		if (!next_off(ctx, &die, &off))
+			break;
+		enum ux_code code = hop(names, &ctx, &die, off, err);
+		if (code == UX_ENOMEM)
+			return code;
+		if (code != UX_OK)
+			break;
+	}
+	*ret = name && name[0] != '\0' ? name : NULL;
+	return UX_OK;
+}
+
+static enum ux_code number(struct ux_dwarf_names *names, const char *name, uint32_t *ret,
+			   struct ux_error *err)
+{
+	*ret = UX_DWARF_NO_NAME;
+	if (!name)
+		return UX_OK;
+	*ret = (uint32_t)names->list.size;
+	return ux_dwarf_text_vec_append(&names->list, name) ? UX_OK : ux_error_nomem(err);
+}
+
+enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
+			       const struct ux_dwarf_die *die, uint32_t *ret, struct ux_error *err)
+{
+	const char *name = NULL;
+	uint64_t off = 0;
+	/* What has a name of its own is met once; only what is referred to is worth remembering. */
+	if (!next_off(ctx, die, &off) || ux_dwarf_die_has(die, UX_SLOT_LINKAGE_NAME)) {
+		UX_TRY(follow(names, ctx, die, &name, err));
+		return number(names, name, ret, err);
+	}
+	if (names->used >= names->cap / 2 && !grow_slots(names))
+		return ux_error_nomem(err);
+	struct ux_dwarf_name_slot *slot = find_slot(names, off);
+	if (slot->generation != names->generation) {
+		UX_TRY(follow(names, ctx, die, &name, err));
+		*slot = (struct ux_dwarf_name_slot){.off = off, .generation = names->generation};
+		names->used++;
+		UX_TRY(number(names, name, &slot->name, err));
+	}
+	*ret = slot->name;
+	return UX_OK;
+}

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the DWARF reader reads: named slices, never a file. */
+#ifndef UX_DWARF_SECTIONS_H
+#define UX_DWARF_SECTIONS_H
+
+#include "bytes.h"
+#include "cursor.h"
+
+enum ux_dwarf_section {
+	UX_DWARF_INFO,
+	UX_DWARF_ABBREV,
+	UX_DWARF_LINE,
+	UX_DWARF_STR,
+	UX_DWARF_LINE_STR,
+	UX_DWARF_STR_OFFSETS,
+	UX_DWARF_ADDR,
+	UX_DWARF_RANGES,
+	UX_DWARF_RNGLISTS,
+	UX_DWARF_SECTION_COUNT
+};
+
+/* Any slice may be empty; all stay the caller's. */
+struct ux_dwarf_sections {
+	struct ux_bytes data[UX_DWARF_SECTION_COUNT];
+	bool swap; /* the producer's byte order is not the machine's */
+};
+
+/* ".debug_info", ...: the name in an ELF file; never NULL. */
+const char *ux_dwarf_section_name(enum ux_dwarf_section section);
+
+/* A cursor over the whole section. */
+static inline struct ux_cur ux_dwarf_cur(const struct ux_dwarf_sections *s,
+					 enum ux_dwarf_section section)
+{
+	return ux_cur_make(s->data[section], ux_dwarf_section_name(section), s->swap);
+}
+
+/* A cursor at off of the section; failed when that is past its end. */
+static inline struct ux_cur ux_dwarf_cur_at(const struct ux_dwarf_sections *s,
+					    enum ux_dwarf_section section, uint64_t off)
+{
+	struct ux_cur c = ux_dwarf_cur(s, section);
+	ux_cur_seek(&c, off);
+	return c;
+}
+
+/* The NUL-terminated text at off of a string section; NULL when there is none. */
+static inline const char *ux_dwarf_text_at(const struct ux_dwarf_sections *s,
+					   enum ux_dwarf_section section, uint64_t off)
+{
+	struct ux_bytes text = s->data[section];
+	if (off >= text.size || !memchr(text.data + off, 0, text.size - off))
+		return NULL;
+	return (const char *)text.data + off;
+}
+
+/* An initial length (DWARF 5, 7.4): 4 bytes, or 12 for the 64-bit format. */
+static inline uint64_t ux_dwarf_initial_length(struct ux_cur *c, bool *ret_is64)
+{
+	uint64_t length = ux_cur_u32(c);
+	*ret_is64 = length == 0xffffffff;
+	if (*ret_is64)
+		return ux_cur_u64(c);
+	if (length >= 0xfffffff0)
+		ux_cur_bad(c, "reserved initial length; expected below 0xfffffff0 or 0xffffffff");
+	return length;
+}
+
+#endif

@@ -1,0 +1,274 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Units. */
+#include "dwarf_unit.h"
+
+#include "vec.h"
+
+UX_VEC(unit_vec, struct ux_dwarf_unit);
+
+static bool addr_size_ok(uint8_t size)
+{
+	return size == 2 || size == 4 || size == 8;
+}
+
+/* Reads one header from behind its length; c is the unit's range. */
+static void parse_header(struct ux_cur *c, struct ux_dwarf_unit *unit)
+{
+	uint8_t offset_size = unit->layout.offset_size;
+	uint16_t version = ux_cur_u16(c);
+	if (!c->failed && (version < 2 || version > 5)) {
+		ux_cur_bad(c, "unit of a DWARF version other than 2 to 5");
+		return;
+	}
+	unit->version = (uint8_t)version;
+	unit->type = DW_UT_compile;
+	if (version >= 5) {
+		unit->type = ux_cur_u8(c);
+		unit->layout.addr_size = ux_cur_u8(c);
+		unit->abbrev_off = ux_cur_uint(c, offset_size);
+		if (unit->type == DW_UT_skeleton || unit->type == DW_UT_split_compile)
+			ux_cur_skip(c, 8); /* the id that joins skeleton and split unit */
+		else if (unit->type == DW_UT_type || unit->type == DW_UT_split_type)
+			ux_cur_skip(c, 8u + offset_size); /* signature, type offset */
+	} else {
+		unit->abbrev_off = ux_cur_uint(c, offset_size);
+		unit->layout.addr_size = ux_cur_u8(c);
+	}
+	if (!c->failed && !addr_size_ok(unit->layout.addr_size))
+		ux_cur_bad(c, "address size of a unit is not 2, 4 or 8");
+	unit->layout.ref_addr_size = version == 2 ? unit->layout.addr_size : offset_size;
+	unit->die_off = ux_cur_off(c);
+}
+
+enum ux_code ux_dwarf_units_parse(const struct ux_dwarf_sections *sections,
+				  struct ux_dwarf_units *ret, struct ux_error *err)
+{
+	struct ux_cur c = ux_dwarf_cur(sections, UX_DWARF_INFO);
+	ux_cleanup(unit_vec_deinit) struct unit_vec list = {0};
+	struct ux_dwarf_units units = {.reason = UX_ERROR_INIT};
+	while (ux_cur_more(&c)) {
+		struct ux_dwarf_unit unit = {.off = ux_cur_off(&c)};
+		bool is64 = false;
+		uint64_t length = ux_dwarf_initial_length(&c, &is64);
+		if (length == 0 && !c.failed)
+			continue; /* padding between units */
+		struct ux_cur body = ux_cur_sub(&c, length);
+		unit.end = ux_cur_off(&c);
+		unit.layout.offset_size = is64 ? 8 : 4;
+		if (!c.failed)
+			parse_header(&body, &unit);
+		if (c.failed || body.failed) {
+			units.bad++;
+			(void)ux_cur_status(c.failed ? &c : &body, &units.reason);
+		} else if (!unit_vec_append(&list, unit)) {
+			return ux_error_nomem(err);
+		}
+	}
+	units.list = unit_vec_steal(&list, &units.count);
+	*ret = units;
+	return UX_OK;
+}
+
+void ux_dwarf_units_free(struct ux_dwarf_units *units)
+{
+	free(units->list);
+	*units = (struct ux_dwarf_units){0};
+}
+
+const struct ux_dwarf_unit *ux_dwarf_units_find(const struct ux_dwarf_units *units, uint64_t off)
+{
+	size_t lo = 0, hi = units->count;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (units->list[mid].end <= off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < units->count && units->list[lo].off <= off ? &units->list[lo] : NULL;
+}
+
+struct ux_cur ux_dwarf_unit_cur(const struct ux_dwarf_context *ctx, uint64_t off)
+{
+	const struct ux_dwarf_unit *unit = ctx->unit;
+	struct ux_cur c = ux_dwarf_cur(ctx->sections, UX_DWARF_INFO);
+	c.end = c.start + unit->end;
+	c.pos = c.start + unit->die_off;
+	c.prev = c.pos;
+	if (off < unit->die_off || off > unit->end)
+		ux_cur_bad(&c, "reference leaves its unit");
+	else
+		c.pos = c.start + off;
+	return c;
+}
+
+/* Reads the DIE c stands at. */
+static const struct ux_dwarf_abbrev *read_die(const struct ux_dwarf_context *ctx, struct ux_cur *c,
+					      struct ux_dwarf_die *die)
+{
+	die->off = ux_cur_off(c);
+	die->have = 0;
+	uint64_t code = ux_cur_uleb(c);
+	if (code == 0)
+		return NULL;
+	const struct ux_dwarf_abbrev *abbrev = ux_dwarf_abbrevs_find(&ctx->abbrevs, code);
+	if (!abbrev) {
+		ux_cur_bad(c, "abbreviation code that its table does not have");
+		return NULL;
+	}
+	ux_dwarf_die_run(c, ctx->abbrevs.words + abbrev->program, ctx->unit->layout, die);
+	return abbrev;
+}
+
+enum ux_code ux_dwarf_die_at(const struct ux_dwarf_context *ctx, uint64_t off,
+			     struct ux_dwarf_die *ret, struct ux_error *err)
+{
+	struct ux_cur c = ux_dwarf_unit_cur(ctx, off);
+	const struct ux_dwarf_abbrev *abbrev = read_die(ctx, &c, ret);
+	UX_TRY(ux_cur_status(&c, err));
+	if (!abbrev)
+		return ux_error_at(err, UX_ENOTFOUND, c.section, off, "no entry here");
+	return UX_OK;
+}
+
+/* Entry `index` of a table of size-byte values that begins at base of a section. */
+static bool indexed(const struct ux_dwarf_context *ctx, enum ux_dwarf_section section,
+		    uint64_t base, uint64_t index, unsigned size, uint64_t *ret)
+{
+	uint64_t off = 0;
+	if (__builtin_mul_overflow(index, (uint64_t)size, &off) ||
+	    __builtin_add_overflow(off, base, &off))
+		return false;
+	struct ux_cur c = ux_dwarf_cur_at(ctx->sections, section, off);
+	uint64_t value = ux_cur_uint(&c, size);
+	if (c.failed)
+		return false;
+	*ret = value;
+	return true;
+}
+
+bool ux_dwarf_addr_at(const struct ux_dwarf_context *ctx, uint64_t index, uint64_t *ret)
+{
+	return indexed(ctx, UX_DWARF_ADDR, ctx->addr_base, index, ctx->unit->layout.addr_size, ret);
+}
+
+static const char *indexed_text(const struct ux_dwarf_context *ctx, uint64_t index)
+{
+	uint64_t off = 0;
+	if (!indexed(ctx, UX_DWARF_STR_OFFSETS, ctx->str_offsets_base, index,
+		     ctx->unit->layout.offset_size, &off))
+		return NULL;
+	return ux_dwarf_text_at(ctx->sections, UX_DWARF_STR, off);
+}
+
+const char *ux_dwarf_die_text(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+			      enum ux_dwarf_slot slot)
+{
+	if (!ux_dwarf_die_has(die, slot))
+		return NULL;
+	uint64_t raw = die->raw[slot];
+	switch (die->form[slot]) {
+	case DW_FORM_strp:
+		return ux_dwarf_text_at(ctx->sections, UX_DWARF_STR, raw);
+	case DW_FORM_line_strp:
+		return ux_dwarf_text_at(ctx->sections, UX_DWARF_LINE_STR, raw);
+	case DW_FORM_string:
+		return ux_dwarf_text_at(ctx->sections, UX_DWARF_INFO, raw);
+	case DW_FORM_strx:
+	case DW_FORM_strx1:
+	case DW_FORM_strx2:
+	case DW_FORM_strx3:
+	case DW_FORM_strx4:
+	case DW_FORM_GNU_str_index:
+		return indexed_text(ctx, raw);
+	default:
+		return NULL;
+	}
+}
+
+bool ux_dwarf_die_pc(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+		     enum ux_dwarf_slot slot, uint64_t *ret)
+{
+	if (!ux_dwarf_die_has(die, slot))
+		return false;
+	switch (die->form[slot]) {
+	case DW_FORM_addr:
+		*ret = die->raw[slot];
+		return true;
+	case DW_FORM_addrx:
+	case DW_FORM_addrx1:
+	case DW_FORM_addrx2:
+	case DW_FORM_addrx3:
+	case DW_FORM_addrx4:
+	case DW_FORM_GNU_addr_index:
+		return ux_dwarf_addr_at(ctx, die->raw[slot], ret);
+	default:
+		return false;
+	}
+}
+
+bool ux_dwarf_die_ref(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+		      enum ux_dwarf_slot slot, uint64_t *ret)
+{
+	if (!ux_dwarf_die_has(die, slot))
+		return false;
+	switch (die->form[slot]) {
+	case DW_FORM_ref1:
+	case DW_FORM_ref2:
+	case DW_FORM_ref4:
+	case DW_FORM_ref8:
+	case DW_FORM_ref_udata:
+		return !__builtin_add_overflow(ctx->unit->off, die->raw[slot], ret);
+	case DW_FORM_ref_addr:
+		*ret = die->raw[slot];
+		return true;
+	default:
+		return false;
+	}
+}
+
+/* Header bytes in front of a unit's part of .debug_str_offsets and the like, when no base says so.
+ */
+static uint64_t default_base(const struct ux_dwarf_unit *unit)
+{
+	return unit->version < 5 ? 0 : unit->layout.offset_size == 8 ? 16 : 8;
+}
+
+static uint64_t raw_or(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot, uint64_t otherwise)
+{
+	return ux_dwarf_die_has(die, slot) ? die->raw[slot] : otherwise;
+}
+
+enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
+				   const struct ux_dwarf_unit *unit,
+				   const struct ux_dwarf_abbrevs *abbrevs, struct ux_arena *arena,
+				   struct ux_dwarf_context *ret, struct ux_error *err)
+{
+	struct ux_dwarf_context ctx = {.sections = sections, .unit = unit};
+	if (abbrevs)
+		ctx.abbrevs = *abbrevs;
+	else
+		UX_TRY(ux_dwarf_abbrevs_parse(sections, unit->abbrev_off, unit->layout, arena,
+					      &ctx.abbrevs, err));
+	struct ux_cur c = ux_dwarf_unit_cur(&ctx, unit->die_off);
+	struct ux_dwarf_die root;
+	const struct ux_dwarf_abbrev *abbrev = read_die(&ctx, &c, &root);
+	UX_TRY(ux_cur_status(&c, err));
+	if (!abbrev || abbrev->kind != UX_KIND_ROOT)
+		return ux_error_at(err, UX_ECORRUPT, c.section, unit->die_off,
+				   "unit does not begin with a unit's entry");
+	ctx.first_child = ux_cur_off(&c);
+	ctx.has_children = abbrev->has_children;
+	/* The bases first: other attributes of the same DIE count from them. */
+	ctx.str_offsets_base = raw_or(&root, UX_SLOT_STR_OFFSETS_BASE, default_base(unit));
+	ctx.addr_base = raw_or(&root, UX_SLOT_ADDR_BASE, default_base(unit));
+	ctx.rnglists_base = raw_or(&root, UX_SLOT_RNGLISTS_BASE, 0);
+	ctx.has_lines = ux_dwarf_die_has(&root, UX_SLOT_STMT_LIST);
+	ctx.lines_off = raw_or(&root, UX_SLOT_STMT_LIST, 0);
+	ctx.language = raw_or(&root, UX_SLOT_LANGUAGE, 0);
+	ctx.has_low_pc = ux_dwarf_die_pc(&ctx, &root, UX_SLOT_LOW_PC, &ctx.low_pc);
+	ctx.name = ux_dwarf_die_text(&ctx, &root, UX_SLOT_NAME);
+	ctx.comp_dir = ux_dwarf_die_text(&ctx, &root, UX_SLOT_COMP_DIR);
+	*ret = ctx;
+	return UX_OK;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Units: the headers of .debug_info, and what a unit's own DIE says for all DIEs in it. */
+#ifndef UX_DWARF_UNIT_H
+#define UX_DWARF_UNIT_H
+
+#include "dwarf_die.h"
+
+/* One header (DWARF 5, 7.5.1; DWARF 4, 7.5.1.1). */
+struct ux_dwarf_unit {
+	uint64_t off;     /* of the header in .debug_info */
+	uint64_t die_off; /* of the unit's own DIE */
+	uint64_t end;     /* behind its last byte */
+	uint64_t abbrev_off;
+	struct ux_dwarf_layout layout;
+	uint8_t version; /* 2 to 5 */
+	uint8_t type;    /* DW_UT_*; DW_UT_compile before DWARF 5 */
+};
+
+/* All units of .debug_info in order. Immutable once parsed. */
+struct ux_dwarf_units {
+	struct ux_dwarf_unit *list; /* malloc'ed */
+	size_t count;
+	uint64_t bad;           /* headers that could not be read */
+	struct ux_error reason; /* the first one's */
+};
+
+/*
+ * Reads all headers. A header that makes no sense costs its unit when its length is credible, else
+ * the rest of the section; both are counted in `bad`. Fails only for want of memory.
+ */
+enum ux_code ux_dwarf_units_parse(const struct ux_dwarf_sections *sections,
+				  struct ux_dwarf_units *ret, struct ux_error *err) ux_must;
+void ux_dwarf_units_free(struct ux_dwarf_units *units);
+
+/* The unit whose bytes contain off, or NULL. */
+const struct ux_dwarf_unit *ux_dwarf_units_find(const struct ux_dwarf_units *units, uint64_t off);
+
+/* A unit ready for reading: its abbreviations, and the values of its own DIE. */
+struct ux_dwarf_context {
+	const struct ux_dwarf_sections *sections;
+	const struct ux_dwarf_unit *unit;
+	struct ux_dwarf_abbrevs abbrevs;
+	uint64_t first_child; /* offset behind the unit's own DIE */
+	bool has_children;
+	bool has_lines;
+	bool has_low_pc;
+	uint64_t lines_off; /* in .debug_line */
+	uint64_t low_pc;    /* the base of its range lists */
+	uint64_t language;  /* DW_LANG_*, 0 = not said */
+	uint64_t str_offsets_base;
+	uint64_t addr_base;
+	uint64_t rnglists_base;
+	const char *name;     /* NULL = not said */
+	const char *comp_dir; /* NULL = not said */
+};
+
+/*
+ * Parses the abbreviations into arena (unless `abbrevs` already is the table of this unit) and
+ * reads the unit's own DIE.
+ */
+enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
+				   const struct ux_dwarf_unit *unit,
+				   const struct ux_dwarf_abbrevs *abbrevs, struct ux_arena *arena,
+				   struct ux_dwarf_context *ret, struct ux_error *err) ux_must;
+
+/* A cursor over the unit's DIEs, standing at off; its offsets are those of .debug_info. */
+struct ux_cur ux_dwarf_unit_cur(const struct ux_dwarf_context *ctx, uint64_t off);
+
+/*
+ * Reads the DIE at off of this unit. UX_ECORRUPT: a bad code, or bytes missing; UX_ENOTFOUND: off
+ * is outside the unit or at a null entry.
+ */
+enum ux_code ux_dwarf_die_at(const struct ux_dwarf_context *ctx, uint64_t off,
+			     struct ux_dwarf_die *ret, struct ux_error *err) ux_must;
+
+/* The text of a slot; NULL when it is absent, of no string form, or points nowhere. */
+const char *ux_dwarf_die_text(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+			      enum ux_dwarf_slot slot);
+
+/* The address of a slot of an address form (addr, addrx, ...). False for any other form. */
+bool ux_dwarf_die_pc(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+		     enum ux_dwarf_slot slot, uint64_t *ret);
+
+/* The offset in .debug_info that a reference slot names. False for a form that stays unresolved. */
+bool ux_dwarf_die_ref(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+		      enum ux_dwarf_slot slot, uint64_t *ret);
+
+/* Entry `index` of the unit's part of .debug_addr. */
+bool ux_dwarf_addr_at(const struct ux_dwarf_context *ctx, uint64_t index, uint64_t *ret);
+
+#endif
