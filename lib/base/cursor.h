@@ -200,13 +200,21 @@ ux_inline int64_t ux_cur_sleb(struct ux_cur *c)
 	return 0;
 }
 
+/* Moves past n bytes that are there. With n = 0 that holds behind a failure too, whose place must
+ * stay. */
+ux_inline void ux_cur_pass(struct ux_cur *c, uint64_t n)
+{
+	if (ux_unlikely(c->failed))
+		return;
+	c->prev = c->pos;
+	c->pos += n;
+}
+
 /* Moves past n bytes. */
 ux_inline void ux_cur_skip(struct ux_cur *c, uint64_t n)
 {
-	if (ux_cur_has(c, n)) {
-		c->prev = c->pos;
-		c->pos += n;
-	}
+	if (ux_cur_has(c, n))
+		ux_cur_pass(c, n);
 }
 
 /* The next n bytes; empty on failure. */
@@ -214,16 +222,16 @@ ux_inline struct ux_bytes ux_cur_take(struct ux_cur *c, uint64_t n)
 {
 	if (!ux_cur_has(c, n))
 		return UX_BYTES_NONE;
-	c->prev = c->pos;
-	c->pos += n;
-	return ux_bytes(c->prev, (size_t)n);
+	struct ux_bytes taken = ux_bytes(c->pos, (size_t)n);
+	ux_cur_pass(c, n);
+	return taken;
 }
 
 /* The next n bytes as a range of its own, whose offsets still count from the section's start. */
 ux_inline struct ux_cur ux_cur_sub(struct ux_cur *c, uint64_t n)
 {
 	struct ux_cur sub = *c;
-	if (!ux_cur_has(c, n)) {
+	if (!ux_cur_has(c, n) || c->failed) {
 		sub = *c;
 		sub.start = sub.pos;
 		sub.base = ux_cur_off(c);
@@ -233,8 +241,7 @@ ux_inline struct ux_cur ux_cur_sub(struct ux_cur *c, uint64_t n)
 	sub.base = c->base + (uint64_t)(c->pos - c->start);
 	sub.start = sub.prev = c->pos;
 	sub.end = c->pos + n;
-	c->prev = c->pos;
-	c->pos += n;
+	ux_cur_pass(c, n);
 	return sub;
 }
 

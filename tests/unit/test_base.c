@@ -79,6 +79,24 @@ static void sub_range_past_the_end_fails_both(void **state)
 	assert_int_equal(ux_cur_u8(&sub), 0);
 }
 
+static void nothing_read_after_a_failure_moves_its_place(void **state)
+{
+	(void)state;
+	struct ux_cur c = ux_cur_make(BYTES(1, 2, 3, 4, 5), "s", false);
+	ux_cur_u16(&c);
+	ux_cur_u32(&c);
+	assert_int_equal(ux_cur_off(&c), 2);
+	ux_cur_take(&c, 0);
+	ux_cur_skip(&c, 0);
+	ux_cur_align(&c, 1);
+	struct ux_cur sub = ux_cur_sub(&c, 0);
+	struct ux_error err = UX_ERROR_INIT, sub_err = UX_ERROR_INIT;
+	assert_int_equal(ux_cur_status(&c, &err), UX_ECORRUPT);
+	assert_int_equal(err.off, 2);
+	assert_int_equal(ux_cur_status(&sub, &sub_err), UX_ECORRUPT);
+	assert_int_equal(sub_err.off, 2);
+}
+
 static uint64_t uleb_of(struct ux_bytes b, bool *failed)
 {
 	struct ux_bytes g = guard(b);
@@ -425,6 +443,7 @@ int main(void)
 		UX_TEST(cursor_latches_and_says_where),
 		UX_TEST(cursor_bad_points_at_the_last_value),
 		UX_TEST(sub_range_past_the_end_fails_both),
+		UX_TEST(nothing_read_after_a_failure_moves_its_place),
 		UX_TEST(leb128_extremes_and_padding),
 		UX_TEST(leb128_round_trips),
 		UX_TEST(text_without_nul_is_a_failure),
