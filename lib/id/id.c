@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Typed identities of a module, and their text. */
+#include "id.h"
+
+#include "hex.h"
+
+static_assert(sizeof(struct ux_id) == 130, "it is stored and copied by the million");
+static_assert(UX_ID_GNU_MOST * 2 <= UX_ID_BYTES_MOST, "the longest text is a Go build ID's");
+
+const char *ux_id_type_name(enum ux_id_type type)
+{
+	switch (type) {
+	case UX_ID_GNU:
+		return "gnu";
+	case UX_ID_GO:
+		return "go";
+	case UX_ID_FILE:
+		return "file";
+	case UX_ID_UUID:
+		return "uuid";
+	}
+	return "unknown";
+}
+
+/* Words for messages. */
+static const char *title(enum ux_id_type type)
+{
+	switch (type) {
+	case UX_ID_GNU:
+		return "GNU build ID";
+	case UX_ID_GO:
+		return "Go build ID";
+	case UX_ID_FILE:
+		return "File ID";
+	case UX_ID_UUID:
+		return "UUID";
+	}
+	return "identity";
+}
+
+static enum ux_code check_size(enum ux_id_type type, size_t size, struct ux_error *err)
+{
+	size_t most = type == UX_ID_GNU ? UX_ID_GNU_MOST : UX_ID_GO_MOST;
+	if ((type == UX_ID_FILE || type == UX_ID_UUID) && size != UX_ID_FILE_SIZE)
+		return ux_error_set(err, UX_EINVAL, "%s of %zu bytes, expected %d", title(type),
+				    size, UX_ID_FILE_SIZE);
+	if (size == 0)
+		return ux_error_set(err, UX_EINVAL, "%s is empty", title(type));
+	if (size > most)
+		return ux_error_set(err, UX_ELIMIT, "%s of %zu bytes, at most %zu are kept",
+				    title(type), size, most);
+	return UX_OK;
+}
+
+/* Space and control characters would break the text form, and so would bytes of any encoding. */
+static enum ux_code check_text(struct ux_bytes text, struct ux_error *err)
+{
+	for (size_t i = 0; i < text.size; i++)
+		if (text.data[i] < 0x21 || text.data[i] > 0x7e)
+			return ux_error_set(err, UX_EINVAL,
+					    "Go build ID has byte 0x%02x, expected printable ASCII",
+					    text.data[i]);
+	return UX_OK;
+}
+
+enum ux_code ux_id_make(enum ux_id_type type, struct ux_bytes bytes, struct ux_id *ret,
+			struct ux_error *err)
+{
+	UX_TRY(check_size(type, bytes.size, err));
+	if (type == UX_ID_GO)
+		UX_TRY(check_text(bytes, err));
+	struct ux_id id = {.type = (uint8_t)type, .size = (uint8_t)bytes.size};
+	memcpy(id.bytes, bytes.data, bytes.size);
+	*ret = id;
+	return UX_OK;
+}
+
+/* 0x and dashes taken away; false when more than the digits of a File ID are left. */
+static bool plain_digits(struct ux_bytes text, char digits[2 * UX_ID_FILE_SIZE], size_t *ret_n)
+{
+	size_t i =
+		ux_bytes_starts(text, UX_STR("0x")) || ux_bytes_starts(text, UX_STR("0X")) ? 2 : 0;
+	size_t n = 0;
+	for (; i < text.size; i++) {
+		if (text.data[i] == '-')
+			continue;
+		if (n == 2 * UX_ID_FILE_SIZE)
+			return false;
+		digits[n++] = (char)text.data[i];
+	}
+	*ret_n = n;
+	return true;
+}
+
+static bool hex16(struct ux_bytes text, uint8_t bytes[UX_ID_FILE_SIZE])
+{
+	char digits[2 * UX_ID_FILE_SIZE];
+	size_t n = 0;
+	return plain_digits(text, digits, &n) && n == sizeof(digits) &&
+	       ux_hex_decode(ux_bytes(digits, n), bytes, UX_ID_FILE_SIZE, &n);
+}
+
+/* The value of a character of either base64 alphabet (RFC 4648, sections 4 and 5), or -1. */
+static int base64_digit(uint8_t c)
+{
+	if (c >= 'A' && c <= 'Z')
+		return c - 'A';
+	if (c >= 'a' && c <= 'z')
+		return c - 'a' + 26;
+	if (c >= '0' && c <= '9')
+		return c - '0' + 52;
+	if (c == '-' || c == '+')
+		return 62;
+	if (c == '_' || c == '/')
+		return 63;
+	return -1;
+}
+
+/* 16 bytes are 21 characters of six bits and one of two, whose other four are zero. */
+static bool base64_16(struct ux_bytes text, uint8_t bytes[UX_ID_FILE_SIZE])
+{
+	if (text.size != 22)
+		return false;
+	uint32_t bits = 0;
+	unsigned have = 0;
+	for (size_t i = 0, n = 0; i < text.size; i++) {
+		int digit = base64_digit(text.data[i]);
+		if (digit < 0)
+			return false;
+		bits = bits << 6 | (uint32_t)digit;
+		have += 6;
+		if (have >= 8 && n < UX_ID_FILE_SIZE) {
+			have -= 8;
+			bytes[n++] = (uint8_t)(bits >> have);
+		}
+	}
+	return (bits & 15) == 0;
+}
+
+static enum ux_code refuse(struct ux_bytes text, const char *expected, struct ux_error *err)
+{
+	return ux_error_set(err, UX_EINVAL, "\"%.*s%s\" is no identity: expected %s",
+			    (int)ux_min(text.size, (size_t)60), (const char *)text.data,
+			    text.size > 60 ? "..." : "", expected);
+}
+
+static enum ux_code parse_gnu(struct ux_bytes value, struct ux_bytes text, struct ux_id *ret,
+			      struct ux_error *err)
+{
+	uint8_t bytes[UX_ID_GNU_MOST];
+	size_t n = 0;
+	if (value.size > 2 * sizeof(bytes))
+		return check_size(UX_ID_GNU, value.size / 2 + value.size % 2, err);
+	if (value.size == 0 || !ux_hex_decode(value, bytes, sizeof(bytes), &n))
+		return refuse(text, "an even number of hexadecimal digits", err);
+	return ux_id_make(UX_ID_GNU, ux_bytes(bytes, n), ret, err);
+}
+
+static enum ux_code parse_16(enum ux_id_type type, struct ux_bytes value, struct ux_bytes text,
+			     struct ux_id *ret, struct ux_error *err)
+{
+	uint8_t bytes[UX_ID_FILE_SIZE];
+	if (!hex16(value, bytes) && !(type == UX_ID_FILE && base64_16(value, bytes)))
+		return refuse(text, "32 hexadecimal digits", err);
+	return ux_id_make(type, ux_bytes(bytes, sizeof(bytes)), ret, err);
+}
+
+enum ux_code ux_id_parse(struct ux_bytes text, struct ux_id *ret, struct ux_error *err)
+{
+	const uint8_t *colon = text.size ? memchr(text.data, ':', text.size) : NULL;
+	if (!colon)
+		return parse_gnu(text, text, ret, err);
+	struct ux_bytes prefix = ux_bytes(text.data, (size_t)(colon - text.data));
+	struct ux_bytes value = ux_bytes(colon + 1, text.size - prefix.size - 1);
+	if (ux_bytes_eq(prefix, UX_STR("gnu")))
+		return parse_gnu(value, text, ret, err);
+	if (ux_bytes_eq(prefix, UX_STR("go")))
+		return ux_id_make(UX_ID_GO, value, ret, err);
+	if (ux_bytes_eq(prefix, UX_STR("file")))
+		return parse_16(UX_ID_FILE, value, text, ret, err);
+	if (ux_bytes_eq(prefix, UX_STR("uuid")))
+		return parse_16(UX_ID_UUID, value, text, ret, err);
+	return refuse(text, "gnu:, go:, file: or uuid: in front", err);
+}
+
+const char *ux_id_format(const struct ux_id *id, char *text)
+{
+	text[0] = '\0';
+	if (id->size == 0)
+		return text;
+	int n = snprintf(text, UX_ID_TEXT, "%s:", ux_id_type_name((enum ux_id_type)id->type));
+	if (id->type == UX_ID_GO) {
+		memcpy(text + n, id->bytes, id->size);
+		text[n + id->size] = '\0';
+	} else {
+		ux_hex_encode(ux_bytes(id->bytes, id->size), text + n);
+	}
+	return text;
+}
+
+bool ux_id_eq(const struct ux_id *a, const struct ux_id *b)
+{
+	return ux_id_cmp(a, b) == 0;
+}
+
+int ux_id_cmp(const struct ux_id *a, const struct ux_id *b)
+{
+	if (a->type != b->type)
+		return a->type < b->type ? -1 : 1;
+	return ux_bytes_cmp(ux_bytes(a->bytes, a->size), ux_bytes(b->bytes, b->size));
+}
+
+enum ux_code ux_id_of_note(struct ux_bytes owner, uint32_t type, struct ux_bytes desc,
+			   struct ux_id *ret, struct ux_error *err)
+{
+	enum {
+		GNU_BUILD_ID = 3,
+		GO_BUILD_ID = 4,
+	};
+	if (desc.size == 0)
+		return UX_ENOTFOUND;
+	if (type == GNU_BUILD_ID && ux_bytes_eq(owner, UX_STR("GNU")))
+		return ux_id_make(UX_ID_GNU, desc, ret, err);
+	if (type == GO_BUILD_ID && ux_bytes_eq(owner, UX_STR("Go")) &&
+	    ux_id_make(UX_ID_GO, desc, ret, NULL) == UX_OK)
+		return UX_OK;
+	return UX_ENOTFOUND;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Typed identities of a module, and their text. */
+#ifndef UX_ID_H
+#define UX_ID_H
+
+#include "bytes.h"
+#include "error.h"
+
+/* The values are stable: they are stored. */
+enum ux_id_type {
+	UX_ID_GNU,  /* GNU build ID: content of the linker's note */
+	UX_ID_GO,   /* Go build ID: text */
+	UX_ID_FILE, /* File ID: hash of the ends of the file (file_id.h) */
+	UX_ID_UUID, /* Mach-O LC_UUID */
+};
+
+enum {
+	UX_ID_GNU_MOST = 64,      /* bytes; linkers write 8 to 20, --build-id=0x... anything */
+	UX_ID_GO_MOST = 128,      /* characters; the go command writes 83 */
+	UX_ID_FILE_SIZE = 16,     /* bytes, of a UUID too */
+	UX_ID_BYTES_MOST = 128,   /* of any type */
+	UX_ID_TEXT = 5 + 128 + 1, /* longest prefix, longest value, NUL */
+};
+
+/*
+ * Plain data: copies by assignment. Size 0 means "no identity". Bytes behind size are 0, so equal
+ * identities are equal as memory too.
+ */
+struct ux_id {
+	uint8_t type; /* enum ux_id_type */
+	uint8_t size; /* bytes */
+	uint8_t bytes[UX_ID_BYTES_MOST];
+};
+
+/* "gnu", "go", "file", "uuid"; never NULL. */
+const char *ux_id_type_name(enum ux_id_type type);
+
+/*
+ * An identity from its bytes (UX_ID_GO: its text). UX_EINVAL: none at all, a File ID or UUID that
+ * is not 16 bytes, a Go build ID with a character outside 0x21 to 0x7e. UX_ELIMIT: longer than we
+ * keep. *ret is untouched on failure.
+ */
+enum ux_code ux_id_make(enum ux_id_type type, struct ux_bytes bytes, struct ux_id *ret,
+			struct ux_error *err) ux_must;
+
+/*
+ * The text form: gnu:HEX, go:TEXT, file:HEX32, uuid:HEX32; bare hex means gnu. Digits of either
+ * case. A File ID or UUID may also be written with 0x in front and dashes between; a File ID also
+ * as 22 characters of base64, URL-safe or standard, without padding. Codes as of ux_id_make().
+ */
+enum ux_code ux_id_parse(struct ux_bytes text, struct ux_id *ret, struct ux_error *err) ux_must;
+
+/* Writes the text form, lower-case, to text (UX_ID_TEXT bytes) and returns it; "" for none. */
+const char *ux_id_format(const struct ux_id *id, char *text);
+
+bool ux_id_eq(const struct ux_id *a, const struct ux_id *b);
+
+/* By type, then by bytes. */
+int ux_id_cmp(const struct ux_id *a, const struct ux_id *b);
+
+/*
+ * The identity in a note: GNU build ID (owner "GNU", type 3) or Go build ID (owner "Go", type 4).
+ * UX_ENOTFOUND, with nothing said in err: another note, one without content, or a Go build ID that
+ * has no text form (people may write anything there, and then it identifies nothing). UX_ELIMIT: a
+ * GNU build ID longer than we keep.
+ */
+enum ux_code ux_id_of_note(struct ux_bytes owner, uint32_t type, struct ux_bytes desc,
+			   struct ux_id *ret, struct ux_error *err) ux_must;
+
+#endif
