@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The symbols that name code. */
+#include "code_symbols.h"
+
+/* "memcpy@@GLIBC_2.14" names memcpy; a leading @ belongs to the name. */
+static uint32_t size_without_version(const char *name)
+{
+	const char *at = strchr(name[0] == '\0' ? name : name + 1, '@');
+	return (uint32_t)(at ? (size_t)(at - name) : strlen(name));
+}
+
+enum ux_code ux_code_symbols_read(const struct ux_elf *elf, const char *section,
+				  const struct ux_dwarf_text *text, struct ux_code_symbol_vec *out,
+				  struct ux_error *err)
+{
+	const struct ux_elf_section *table = ux_elf_section_find(elf, section);
+	struct ux_elf_symbols it;
+	if (!table || table->type == SHT_NOBITS)
+		return UX_OK;
+	UX_TRY(ux_elf_symbols_open(elf, table, &it, err));
+	for (const struct ux_elf_symbol *s; (s = ux_elf_symbols_next(&it));) {
+		if (!ux_elf_symbol_is_code(elf, s))
+			continue;
+		struct ux_code_symbol made = {
+			.start = ux_elf_symbol_pc(elf, s),
+			.size = s->size,
+			.name = s->name,
+			.bind = s->bind,
+			.untyped = s->type == STT_NOTYPE,
+			.exact = table->type == SHT_DYNSYM,
+		};
+		if (!ux_dwarf_text_find(text, made.start))
+			continue;
+		made.name_size = size_without_version(made.name);
+		if (!ux_code_symbol_vec_append(out, made))
+			return ux_error_nomem(err);
+	}
+	return UX_OK;
+}
+
+static unsigned bind_rank(uint8_t bind)
+{
+	return bind == STB_LOCAL ? 2 : bind == STB_WEAK ? 1 : 0;
+}
+
+static unsigned underscores(const struct ux_code_symbol *s)
+{
+	/* _Z and _R begin mangled names: no sign of something internal. */
+	if (s->name_size > 1 && s->name[0] == '_' && (s->name[1] == 'Z' || s->name[1] == 'R'))
+		return 0;
+	unsigned n = 0;
+	while (n < s->name_size && s->name[n] == '_')
+		n++;
+	return n;
+}
+
+#define UX_ORDER(a, b)                             \
+	do {                                       \
+		if ((a) != (b))                    \
+			return (a) < (b) ? -1 : 1; \
+	} while (0)
+
+static int by_rank(const void *x, const void *y)
+{
+	const struct ux_code_symbol *a = x, *b = y;
+	UX_ORDER(a->start, b->start);
+	UX_ORDER(a->size == 0, b->size == 0);
+	UX_ORDER(a->untyped, b->untyped);
+	UX_ORDER(bind_rank(a->bind), bind_rank(b->bind));
+	UX_ORDER(underscores(a), underscores(b));
+	UX_ORDER(a->name_size, b->name_size);
+	int names = memcmp(a->name, b->name, a->name_size);
+	if (names != 0)
+		return names;
+	UX_ORDER(a->exact, b->exact);
+	UX_ORDER(b->size, a->size);
+	return 0;
+}
+
+static bool same_name(const struct ux_code_symbol *a, const struct ux_code_symbol *b)
+{
+	return a->start == b->start && a->name_size == b->name_size &&
+	       memcmp(a->name, b->name, a->name_size) == 0;
+}
+
+/* Drops what stands twice, as in .symtab and .dynsym, and labels inside of what has a size. */
+static void drop_needless(struct ux_code_symbol_vec *symbols)
+{
+	struct ux_code_symbol *s = symbols->data;
+	size_t kept = 0;
+	uint64_t covered = 0, covered_from = 0;
+	for (size_t i = 0; i < symbols->size; i++) {
+		if (kept > 0 && same_name(&s[kept - 1], &s[i]))
+			continue;
+		if (s[i].size == 0 && s[i].start < covered && s[i].start > covered_from)
+			continue;
+		uint64_t end = s[i].start + s[i].size;
+		if (end > covered) {
+			covered = end;
+			covered_from = s[i].start;
+		}
+		s[kept++] = s[i];
+	}
+	symbols->size = kept;
+}
+
+void ux_code_symbols_settle(struct ux_code_symbol_vec *symbols, const struct ux_dwarf_text *text)
+{
+	struct ux_code_symbol *s = symbols->data;
+	if (symbols->size == 0)
+		return;
+	qsort(s, symbols->size, sizeof(*s), by_rank);
+	drop_needless(symbols);
+	uint64_t next = UINT64_MAX;
+	for (size_t i = symbols->size; i-- > 0;) {
+		if (i + 1 < symbols->size && s[i + 1].start != s[i].start)
+			next = s[i + 1].start;
+		uint64_t end = ux_dwarf_text_find(text, s[i].start)->hi;
+		uint64_t room = ux_min(end, next) - s[i].start;
+		if (s[i].size == 0)
+			s[i].size = s[i].exact ? 1 : room;
+		s[i].size = ux_min(s[i].size, end - s[i].start);
+	}
+}
+
+const struct ux_code_symbol *ux_code_symbols_at(const struct ux_code_symbol_vec *symbols,
+						uint64_t pc, size_t *ret_n)
+{
+	size_t lo = 0, hi = symbols->size;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (symbols->data[mid].start < pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	size_t n = 0;
+	while (lo + n < symbols->size && symbols->data[lo + n].start == pc)
+		n++;
+	*ret_n = n;
+	return n > 0 ? &symbols->data[lo] : NULL;
+}

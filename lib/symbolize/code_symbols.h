@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The symbols that name code, one for each address: the symbol tables' part of a GSYM. */
+#ifndef UX_CODE_SYMBOLS_H
+#define UX_CODE_SYMBOLS_H
+
+#include "dwarf_ranges.h"
+#include "elf_symbols.h"
+#include "vec.h"
+
+/*
+ * Ranks of two symbols at one address, from the most to the least telling: sized over unsized,
+ * function over untyped, global over weak over local, fewer leading underscores, shorter, then byte
+ * order: so the choice never depends on a table's order.
+ */
+struct ux_code_symbol {
+	uint64_t start;     /* pc */
+	uint64_t size;      /* bytes; 0 = not said */
+	const char *name;   /* in the file; a version (@VERS) may follow, see name_size */
+	uint32_t name_size; /* bytes without the version */
+	uint8_t bind;       /* STB_* */
+	bool untyped;       /* STT_NOTYPE */
+	bool exact;         /* of .dynsym: without a size it stands for its own address only */
+};
+
+UX_VEC(ux_code_symbol_vec, struct ux_code_symbol);
+
+/*
+ * Appends the code symbols of the section (`.symtab`, `.dynsym`) that lie in text. A missing
+ * section adds none; a damaged one is UX_ECORRUPT.
+ */
+enum ux_code ux_code_symbols_read(const struct ux_elf *elf, const char *section,
+				  const struct ux_dwarf_text *text, struct ux_code_symbol_vec *out,
+				  struct ux_error *err) ux_must;
+
+/*
+ * Sorts by address, the best name of each first; drops repeats and labels inside of sized symbols;
+ * gives every symbol without a size one: up to the next symbol or the end of its section.
+ */
+void ux_code_symbols_settle(struct ux_code_symbol_vec *symbols, const struct ux_dwarf_text *text);
+
+/* The symbols that begin at pc, best first: *ret_n of them from the returned one on. */
+const struct ux_code_symbol *ux_code_symbols_at(const struct ux_code_symbol_vec *symbols,
+						uint64_t pc, size_t *ret_n);
+
+#endif

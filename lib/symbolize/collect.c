@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first phase of an extraction. */
+#include "collect.h"
+
+#include "pool.h"
+#include "unit_cutter.h"
+
+enum {
+	BATCH_BYTES = 1u << 18, /* of .debug_info in one job: small units are not worth one each */
+};
+
+/* Pieces of hostile input are bounded by its size; this bounds what a thread may hold of them. */
+#define ARENA_BUDGET (UINT64_C(1) << 36)
+
+/* Neighbouring units that one thread reads in one go. */
+struct batch {
+	uint32_t first;
+	uint32_t count;
+	uint64_t bytes;
+};
+
+UX_VEC(batch_vec, struct batch);
+
+/* One thread's tools. */
+struct worker {
+	struct ux_unit_cutter cutter;
+	struct ux_dwarf_names names;
+	struct ux_arena abbrev_arena; /* of the abbreviations below */
+	struct ux_dwarf_abbrevs abbrevs;
+	const struct ux_dwarf_unit *abbrevs_of; /* unit whose table that is; NULL: none */
+};
+
+struct collector {
+	const struct ux_dwarf_sections *sections;
+	const struct ux_dwarf_text *text;
+	const struct ux_dwarf_units *units;
+	const struct batch *batches;
+	struct worker *workers;
+	struct ux_unit_pieces *results;
+};
+
+static void note_bad(struct ux_unit_pieces *unit, const struct ux_error *reason)
+{
+	if (unit->bad++ == 0)
+		unit->reason = *reason;
+}
+
+static bool same_table(const struct ux_dwarf_unit *a, const struct ux_dwarf_unit *b)
+{
+	return a && a->abbrev_off == b->abbrev_off &&
+	       memcmp(&a->layout, &b->layout, sizeof(a->layout)) == 0;
+}
+
+/* Opens the unit; units that share a table, as many as a linker makes them, share the parsed one.
+ */
+static enum ux_code open_unit(struct collector *c, struct worker *w,
+			      const struct ux_dwarf_unit *unit, struct ux_dwarf_context *ret,
+			      struct ux_error *err)
+{
+	bool same = same_table(w->abbrevs_of, unit);
+	if (!same) {
+		w->abbrevs_of = NULL;
+		ux_arena_rewind(&w->abbrev_arena, (struct ux_arena_mark){0});
+	}
+	UX_TRY(ux_dwarf_context_open(c->sections, unit, same ? &w->abbrevs : NULL, &w->abbrev_arena,
+				     ret, err));
+	w->abbrevs = ret->abbrevs;
+	w->abbrevs_of = unit;
+	return UX_OK;
+}
+
+static bool holds_code(const struct ux_dwarf_unit *unit)
+{
+	return unit->type != DW_UT_type && unit->type != DW_UT_split_type;
+}
+
+/* Damage is noted and costs only what it hits; the one failure is memory. */
+static enum ux_code tolerate(enum ux_code code, struct ux_unit_pieces *unit,
+			     struct ux_error *reason, struct ux_error *err)
+{
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	if (code != UX_OK)
+		note_bad(unit, reason);
+	*reason = (struct ux_error)UX_ERROR_INIT;
+	return UX_OK;
+}
+
+static enum ux_code read_unit(struct collector *c, struct worker *w, uint32_t number,
+			      struct ux_error *err)
+{
+	const struct ux_dwarf_unit *unit = &c->units->list[number];
+	struct ux_unit_pieces *result = &c->results[number];
+	struct ux_error reason = UX_ERROR_INIT;
+	struct ux_dwarf_context ctx;
+	if (!holds_code(unit))
+		return UX_OK;
+	enum ux_code code = open_unit(c, w, unit, &ctx, &reason);
+	if (code != UX_OK)
+		return tolerate(code, result, &reason, err);
+	code = ux_dwarf_code_read(&ctx, c->text, &w->names, &w->cutter.code, &reason);
+	UX_TRY(tolerate(code, result, &reason, err));
+	code = ux_dwarf_lines_parse(&ctx, c->text, &w->cutter.lines, &reason);
+	UX_TRY(tolerate(code, result, &reason, err));
+	result->bad += w->cutter.code.bad_ranges;
+	return ux_unit_cut(&w->cutter, number, &w->names, result, err);
+}
+
+static enum ux_code read_batch(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+{
+	struct collector *c = ctx;
+	const struct batch *b = &c->batches[job];
+	for (uint32_t i = 0; i < b->count; i++)
+		UX_TRY(read_unit(c, &c->workers[worker], b->first + i, err));
+	return UX_OK;
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	const struct batch *x = a, *y = b;
+	if (x->bytes != y->bytes)
+		return x->bytes > y->bytes ? -1 : 1;
+	return (x->first > y->first) - (x->first < y->first);
+}
+
+/* Cuts the units into jobs, the largest first, so that no thread is left with it at the end. */
+static bool make_batches(const struct ux_dwarf_units *units, struct batch_vec *batches)
+{
+	struct batch open = {0};
+	for (size_t i = 0; i < units->count; i++) {
+		if (open.count == 0)
+			open.first = (uint32_t)i;
+		open.count++;
+		open.bytes += units->list[i].end - units->list[i].off;
+		if (open.bytes < BATCH_BYTES && i + 1 < units->count)
+			continue;
+		if (!batch_vec_append(batches, open))
+			return false;
+		open = (struct batch){0};
+	}
+	if (batches->size > 1)
+		qsort(batches->data, batches->size, sizeof(*batches->data), by_bytes);
+	return true;
+}
+
+static void free_workers(struct worker *workers, unsigned n)
+{
+	for (unsigned i = 0; workers && i < n; i++) {
+		ux_unit_cutter_deinit(&workers[i].cutter);
+		ux_dwarf_names_deinit(&workers[i].names);
+		ux_arena_deinit(&workers[i].abbrev_arena);
+	}
+	free(workers);
+}
+
+static enum ux_code run(struct collector *c, unsigned threads, struct ux_collection *out,
+			struct ux_error *err)
+{
+	ux_cleanup(batch_vec_deinit) struct batch_vec batches = {0};
+	if (!make_batches(c->units, &batches))
+		return ux_error_nomem(err);
+	threads = (unsigned)ux_max((size_t)1, ux_min((size_t)threads, batches.size));
+	c->batches = batches.data;
+	out->units = c->results = calloc(c->units->count + 1, sizeof(*c->results));
+	out->arenas = calloc(threads, sizeof(*out->arenas));
+	c->workers = calloc(threads, sizeof(*c->workers));
+	if (!out->units || !out->arenas || !c->workers) {
+		free(c->workers);
+		return ux_error_nomem(err);
+	}
+	out->n_units = c->units->count;
+	out->n_arenas = threads;
+	for (unsigned i = 0; i < threads; i++) {
+		ux_arena_init(&out->arenas[i], ARENA_BUDGET);
+		ux_arena_init(&c->workers[i].abbrev_arena, ARENA_BUDGET);
+		ux_dwarf_names_init(&c->workers[i].names, c->sections, c->units);
+		c->workers[i].cutter.arena = &out->arenas[i];
+	}
+	enum ux_code code = ux_pool_run(threads, batches.size, read_batch, c, err);
+	free_workers(c->workers, threads);
+	return code;
+}
+
+enum ux_code ux_collect(const struct ux_dwarf_sections *sections, const struct ux_dwarf_text *text,
+			unsigned threads, struct ux_collection *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_dwarf_units_free) struct ux_dwarf_units units = {0};
+	ux_cleanup(ux_collection_free) struct ux_collection out = {0};
+	UX_TRY(ux_dwarf_units_parse(sections, &units, err));
+	struct collector c = {.sections = sections, .text = text, .units = &units};
+	out.bad_headers = units.bad;
+	out.reason = units.reason;
+	UX_TRY(run(&c, threads, &out, err));
+	*ret = out;
+	out = (struct ux_collection){0};
+	return UX_OK;
+}
+
+void ux_collection_free(struct ux_collection *collection)
+{
+	for (unsigned i = 0; i < collection->n_arenas; i++)
+		ux_arena_deinit(&collection->arenas[i]);
+	free(collection->arenas);
+	free(collection->units);
+	*collection = (struct ux_collection){0};
+}

@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The first phase of an extraction: every unit's code and lines into pieces, on several threads. */
+#ifndef UX_COLLECT_H
+#define UX_COLLECT_H
+
+#include "piece.h"
+
+/* A source file as the GSYM wants it: the path cut at its last slash. */
+struct ux_source_file {
+	const char *dir; /* "" when there is none */
+	const char *base;
+};
+
+/* What one unit gave. */
+struct ux_unit_pieces {
+	struct ux_piece *functions; /* in DIE order */
+	struct ux_piece *lines;     /* rows that no function of the unit covers: assembly, thunks */
+	uint32_t n_functions;
+	uint32_t n_lines;
+	const char **names; /* by the numbers in inlines */
+	uint32_t n_names;
+	uint32_t n_files;
+	struct ux_source_file *files; /* by the numbers in rows and call_file; [0] is none */
+	uint64_t bad;                 /* units, tables and lists that were given up */
+	struct ux_error reason;       /* the first one's */
+};
+
+/* All of them. The arenas own everything, the strings of the sections excepted. */
+struct ux_collection {
+	struct ux_unit_pieces *units; /* malloc'ed */
+	size_t n_units;
+	struct ux_arena *arenas; /* malloc'ed, one a thread */
+	unsigned n_arenas;
+	uint64_t bad_headers;
+	struct ux_error reason;
+};
+
+/*
+ * Reads all units of sections with `threads` threads. What lies outside text is dropped. The result
+ * does not depend on the number of threads. Damage costs the unit it is in and is counted; fails
+ * for want of memory only.
+ */
+enum ux_code ux_collect(const struct ux_dwarf_sections *sections, const struct ux_dwarf_text *text,
+			unsigned threads, struct ux_collection *ret, struct ux_error *err) ux_must;
+void ux_collection_free(struct ux_collection *collection);
+
+#endif

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The DWARF sections of an ELF file, inflated. */
+#ifndef UX_DEBUG_SECTIONS_H
+#define UX_DEBUG_SECTIONS_H
+
+#include "dwarf_sections.h"
+#include "elf_file.h"
+
+/* Slices of the file, and of buffers for what was compressed. */
+struct ux_debug_sections {
+	struct ux_dwarf_sections dwarf;
+	struct ux_elf_content content[UX_DWARF_SECTION_COUNT];
+};
+
+/* True when elf has DWARF units with their content. */
+bool ux_debug_sections_exist(const struct ux_elf *elf);
+
+/*
+ * Loads them, compressed ones in parallel on `threads` threads. Missing sections are empty; a
+ * damaged one is UX_ECORRUPT. ret must be freed also after a failure.
+ */
+enum ux_code ux_debug_sections_load(const struct ux_elf *elf, unsigned threads,
+				    struct ux_debug_sections *ret, struct ux_error *err) ux_must;
+void ux_debug_sections_free(struct ux_debug_sections *sections);
+
+#endif

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a binary to its GSYM. */
+#include "extract.h"
+
+#include "code_symbols.h"
+#include "debug_sections.h"
+#include "elf_ids.h"
+#include "merge.h"
+#include "module_text.h"
+#include "pack.h"
+#include "pool.h"
+
+/* What merging makes: cut pieces and shortened names; a small part of the input. */
+#define MERGE_BUDGET (UINT64_C(1) << 34)
+
+/* One extraction at work; released whole. */
+struct job {
+	struct ux_elf exe;
+	struct ux_elf debug;
+	bool has_debug;
+	unsigned threads;
+	struct ux_dwarf_range_vec text;
+	struct ux_debug_sections sections;
+	struct ux_collection collection;
+	struct ux_code_symbol_vec symbols;
+	struct ux_arena arena;
+	struct ux_piece_vec pieces;
+};
+
+static void job_deinit(struct job *j)
+{
+	ux_piece_vec_deinit(&j->pieces);
+	ux_arena_deinit(&j->arena);
+	ux_code_symbol_vec_deinit(&j->symbols);
+	ux_collection_free(&j->collection);
+	ux_debug_sections_free(&j->sections);
+	ux_dwarf_range_vec_deinit(&j->text);
+	ux_elf_close(&j->debug);
+	ux_elf_close(&j->exe);
+}
+
+/* The GNU build ID of elf; size 0 when it has none, or a damaged one. */
+static struct ux_id gnu_id(const struct ux_elf *elf)
+{
+	struct ux_id_set set = {0};
+	const struct ux_id *id =
+		ux_elf_ids(elf, &set, NULL) == UX_OK ? ux_id_set_find(&set, UX_ID_GNU) : NULL;
+	return id ? *id : (struct ux_id){0};
+}
+
+static enum ux_code check_pair(const struct job *j, struct ux_error *err)
+{
+	char exe_text[UX_ID_TEXT], debug_text[UX_ID_TEXT];
+	struct ux_id exe = gnu_id(&j->exe), debug = gnu_id(&j->debug);
+	if (j->exe.machine != j->debug.machine || j->exe.is64 != j->debug.is64)
+		return ux_error_set(err, UX_ECONFLICT,
+				    "debug file is for another machine: %u, expected %u",
+				    j->debug.machine, j->exe.machine);
+	if (exe.size == 0 || debug.size == 0 || ux_id_eq(&exe, &debug))
+		return UX_OK;
+	return ux_error_set(err, UX_ECONFLICT, "build IDs differ: debug file %.48s, expected %.48s",
+			    ux_id_format(&debug, debug_text), ux_id_format(&exe, exe_text));
+}
+
+static enum ux_code open_files(struct job *j, struct ux_bytes exe, struct ux_bytes debug,
+			       const struct ux_extract_options *options, struct ux_error *err)
+{
+	UX_TRY(ux_elf_open(&j->exe, exe, err));
+	if (j->exe.type == ET_REL)
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "relocatable object (ET_REL); expected a linked one");
+	j->has_debug = debug.size > 0;
+	if (!j->has_debug)
+		return UX_OK;
+	UX_TRY(ux_elf_open(&j->debug, debug, err));
+	return options->allow_mismatch ? UX_OK : check_pair(j, err);
+}
+
+/* DWARF from the debug file, or from the executable when that alone has it. */
+static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
+{
+	const struct ux_elf *from = &j->exe;
+	if (j->has_debug && ux_debug_sections_exist(&j->debug))
+		from = &j->debug;
+	else if (!ux_debug_sections_exist(&j->exe))
+		return UX_OK;
+	UX_TRY(ux_debug_sections_load(from, j->threads, &j->sections, err));
+	struct ux_dwarf_text text = {j->text.data, j->text.size};
+	return ux_collect(&j->sections.dwarf, &text, j->threads, &j->collection, err);
+}
+
+static enum ux_code read_symbols(struct job *j, struct ux_extract_stats *stats,
+				 struct ux_error *err)
+{
+	struct ux_dwarf_text text = {j->text.data, j->text.size};
+	if (j->has_debug) {
+		UX_TRY(ux_code_symbols_read(&j->debug, ".symtab", &text, &j->symbols, err));
+		UX_TRY(ux_code_symbols_read(&j->debug, ".dynsym", &text, &j->symbols, err));
+	}
+	UX_TRY(ux_code_symbols_read(&j->exe, ".symtab", &text, &j->symbols, err));
+	size_t before = j->symbols.size;
+	UX_TRY(ux_code_symbols_read(&j->exe, ".dynsym", &text, &j->symbols, err));
+	if (before > 0)
+		stats->quality = UX_QUALITY_SYMTAB;
+	else if (j->symbols.size > 0)
+		stats->quality = UX_QUALITY_DYNSYM;
+	ux_code_symbols_settle(&j->symbols, &text);
+	stats->symbols = j->symbols.size;
+	return UX_OK;
+}
+
+static void count(const struct job *j, struct ux_extract_stats *stats)
+{
+	const struct ux_collection *all = &j->collection;
+	stats->units = all->n_units;
+	stats->bad_units = all->bad_headers;
+	stats->first_bad = all->reason;
+	for (size_t i = 0; i < all->n_units; i++) {
+		const struct ux_unit_pieces *unit = &all->units[i];
+		stats->dwarf_functions += unit->n_functions;
+		if (unit->bad > 0 && stats->bad_units++ == 0)
+			stats->first_bad = unit->reason;
+	}
+	ux_pack_count(&j->pieces, &stats->counts);
+	if (stats->counts.inlines > 0)
+		stats->quality = UX_QUALITY_INLINES;
+	else if (stats->counts.line_bytes > 0)
+		stats->quality = UX_QUALITY_LINES;
+	else if (stats->dwarf_functions > 0)
+		stats->quality = UX_QUALITY_SYMTAB; /* names alone, whoever gave them */
+}
+
+/* Counts what goes through, for the statistics. */
+struct meter {
+	ux_gsym_sink_fn *sink;
+	void *ctx;
+	uint64_t bytes;
+};
+
+static enum ux_code meter_sink(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	struct meter *m = ctx;
+	m->bytes += bytes.size;
+	return m->sink(m->ctx, bytes, err);
+}
+
+static enum ux_code write_gsym(const struct job *j, ux_gsym_sink_fn *sink, void *ctx,
+			       struct ux_extract_stats *stats, struct ux_error *err)
+{
+	const struct ux_elf_segment *load = ux_elf_first_load(&j->exe);
+	struct ux_id id = gnu_id(&j->exe);
+	struct meter meter = {sink, ctx, 0};
+	struct ux_pack_target target = {
+		.swap = j->exe.swap,
+		.base = load ? load->vaddr : j->pieces.data[0].start,
+		.uuid = ux_bytes(id.bytes, id.size <= UX_GSYM_UUID_MOST ? id.size : 0),
+		.threads = j->threads,
+	};
+	UX_TRY(ux_pack(&j->collection, &j->pieces, &target, meter_sink, &meter, err));
+	stats->gsym_bytes = meter.bytes;
+	return UX_OK;
+}
+
+enum ux_code ux_extract(struct ux_bytes exe, struct ux_bytes debug,
+			const struct ux_extract_options *options, ux_gsym_sink_fn *sink, void *ctx,
+			struct ux_extract_stats *ret_stats, struct ux_error *err)
+{
+	struct ux_extract_stats stats = {.first_bad = UX_ERROR_INIT};
+	ux_cleanup(job_deinit) struct job j = {0};
+	j.threads = options->threads ? options->threads : ux_pool_cpus();
+	ux_arena_init(&j.arena, MERGE_BUDGET);
+	UX_TRY(open_files(&j, exe, debug, options, err));
+	UX_TRY(ux_module_text(&j.exe, &j.text, err));
+	if (!options->no_dwarf)
+		UX_TRY(read_dwarf(&j, err));
+	UX_TRY(read_symbols(&j, &stats, err));
+	UX_TRY(ux_merge(&j.collection, &j.symbols, &j.arena, &j.pieces, err));
+	if (j.pieces.size == 0)
+		return ux_error_set(
+			err, UX_ENOTFOUND,
+			"no symbols: expected DWARF, .symtab or .dynsym with functions");
+	count(&j, &stats);
+	UX_TRY(write_gsym(&j, sink, ctx, &stats, err));
+	*ret_stats = stats;
+	return UX_OK;
+}

@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which of a function's names is told. */
+#include "function_name.h"
+
+static struct ux_bytes symbol_text(const struct ux_code_symbol *s)
+{
+	return ux_bytes(s->name, s->name_size);
+}
+
+static const char *text(struct ux_bytes name, struct ux_arena *arena, bool *ret_nomem)
+{
+	if (name.data[name.size] == '\0')
+		return (const char *)name.data;
+	const char *copy = ux_arena_strndup(arena, name.data, name.size);
+	*ret_nomem |= !copy;
+	return copy;
+}
+
+const char *ux_symbol_name(const struct ux_code_symbol *symbol, struct ux_arena *arena,
+			   bool *ret_nomem)
+{
+	return text(symbol_text(symbol), arena, ret_nomem);
+}
+
+/* The name without ".cold" or ".cold.N" at its end. */
+static struct ux_bytes without_cold(struct ux_bytes name)
+{
+	size_t n = name.size;
+	while (n > 0 && name.data[n - 1] >= '0' && name.data[n - 1] <= '9')
+		n--;
+	if (n > 0 && n < name.size && name.data[n - 1] == '.')
+		n--;
+	else
+		n = name.size;
+	struct ux_bytes cold = UX_STR(".cold");
+	if (n > cold.size && memcmp(name.data + n - cold.size, cold.data, cold.size) == 0)
+		return ux_bytes(name.data, n - cold.size);
+	return name;
+}
+
+/* _ZN1AC4Ev against _ZN1AC2Ev: one digit behind a C or D differs. */
+static bool is_structor_of(struct ux_bytes symbol, struct ux_bytes dwarf)
+{
+	if (symbol.size != dwarf.size || !ux_bytes_starts(dwarf, UX_STR("_Z")))
+		return false;
+	size_t at = 0;
+	while (at < dwarf.size && symbol.data[at] == dwarf.data[at])
+		at++;
+	if (at == 0 || at == dwarf.size || dwarf.data[at] != '4' ||
+	    (dwarf.data[at - 1] != 'C' && dwarf.data[at - 1] != 'D'))
+		return false;
+	return memcmp(symbol.data + at + 1, dwarf.data + at + 1, dwarf.size - at - 1) == 0;
+}
+
+/* _Z1fi holds "1f": the mangled form of the short name f. */
+static bool is_mangled_of(struct ux_bytes symbol, struct ux_bytes dwarf)
+{
+	char length[24];
+	if (!ux_bytes_starts(symbol, UX_STR("_Z")) || ux_bytes_starts(dwarf, UX_STR("_Z")))
+		return false;
+	int digits = snprintf(length, sizeof(length), "%zu", dwarf.size);
+	size_t need = (size_t)digits + dwarf.size;
+	for (size_t at = 2; at + need <= symbol.size; at++) {
+		if (memcmp(symbol.data + at, length, (size_t)digits) == 0 &&
+		    memcmp(symbol.data + at + digits, dwarf.data, dwarf.size) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* True when the symbol, without .cold, is the name itself or a closer one for the same function. */
+static bool says_more(struct ux_bytes symbol, struct ux_bytes dwarf)
+{
+	if (symbol.size > dwarf.size && ux_bytes_starts(symbol, dwarf) &&
+	    symbol.data[dwarf.size] == '.')
+		return true;
+	return is_structor_of(symbol, dwarf) || is_mangled_of(symbol, dwarf);
+}
+
+const char *ux_function_name(const char *dwarf_name, const struct ux_code_symbol *symbols, size_t n,
+			     struct ux_arena *arena, bool *ret_nomem)
+{
+	if (!dwarf_name)
+		return n > 0 ? text(without_cold(symbol_text(&symbols[0])), arena, ret_nomem)
+			     : NULL;
+	struct ux_bytes dwarf = ux_bytes_cstr(dwarf_name);
+	const struct ux_code_symbol *better = NULL;
+	for (size_t i = 0; i < n; i++) {
+		struct ux_bytes symbol = without_cold(symbol_text(&symbols[i]));
+		if (ux_bytes_eq(symbol, dwarf))
+			return dwarf_name;
+		if (!better && says_more(symbol, dwarf))
+			better = &symbols[i];
+	}
+	return better ? text(without_cold(symbol_text(better)), arena, ret_nomem) : dwarf_name;
+}

@@ -1,0 +1,261 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One piece for each address. */
+#include "merge.h"
+
+#include "function_name.h"
+
+struct merger {
+	const struct ux_code_symbol_vec *symbols;
+	struct ux_arena *arena;
+	struct ux_error *err;
+	struct ux_piece_vec *out;
+};
+
+#define UX_ORDER(a, b)                             \
+	do {                                       \
+		if ((a) != (b))                    \
+			return (a) < (b) ? -1 : 1; \
+	} while (0)
+
+/* Later and shorter ones come later; of equal ranges the richest comes first. */
+static int by_range(const void *x, const void *y)
+{
+	const struct ux_piece *a = x, *b = y;
+	UX_ORDER(a->start, b->start);
+	UX_ORDER(b->size, a->size);
+	UX_ORDER(b->n_inlines, a->n_inlines);
+	UX_ORDER(b->n_rows, a->n_rows);
+	UX_ORDER(a->unit, b->unit);
+	int names = strcmp(a->name ? a->name : "", b->name ? b->name : "");
+	if (names != 0)
+		return names;
+	return 0;
+}
+
+static enum ux_code push(struct ux_piece_vec *list, struct ux_piece piece, struct ux_error *err)
+{
+	return ux_piece_vec_append(list, piece) ? UX_OK : ux_error_nomem(err);
+}
+
+/* A piece that others may have begun inside of, and how far it has been put out. */
+struct open_piece {
+	const struct ux_piece *piece;
+	uint64_t pos;
+};
+
+UX_VEC(open_vec, struct open_piece);
+
+/* Puts out what the open piece still has in front of `end`. */
+static enum ux_code put_out(struct merger *m, struct open_piece *open, uint64_t end)
+{
+	const struct ux_piece *p = open->piece;
+	end = ux_min(end, ux_piece_end(p));
+	if (open->pos >= end)
+		return UX_OK;
+	struct ux_piece part = *p;
+	if (open->pos != p->start || end != ux_piece_end(p))
+		UX_TRY(ux_piece_cut(p, open->pos, end, m->arena, &part, m->err));
+	open->pos = end;
+	return push(m->out, part, m->err);
+}
+
+/* Closes what ends at or before `pc`; what it stood in goes on behind it. */
+static enum ux_code close_until(struct merger *m, struct open_vec *stack, uint64_t pc)
+{
+	while (stack->size > 0 && ux_piece_end(stack->data[stack->size - 1].piece) <= pc) {
+		struct open_piece *top = &stack->data[stack->size - 1];
+		uint64_t end = ux_piece_end(top->piece);
+		UX_TRY(put_out(m, top, end));
+		stack->size--;
+		if (stack->size > 0)
+			top[-1].pos = ux_max(top[-1].pos, end);
+	}
+	return UX_OK;
+}
+
+/* Sorted pieces into disjoint ones, appended to m->out. */
+static enum ux_code flatten(struct merger *m, const struct ux_piece_vec *sorted)
+{
+	ux_cleanup(open_vec_deinit) struct open_vec stack = {0};
+	for (size_t i = 0; i < sorted->size; i++) {
+		const struct ux_piece *p = &sorted->data[i];
+		if (i > 0 && p->start == p[-1].start && p->size == p[-1].size)
+			continue;
+		UX_TRY(close_until(m, &stack, p->start));
+		if (stack.size > 0)
+			UX_TRY(put_out(m, &stack.data[stack.size - 1], p->start));
+		if (!open_vec_append(&stack, (struct open_piece){p, p->start}))
+			return ux_error_nomem(m->err);
+	}
+	return close_until(m, &stack, UINT64_MAX);
+}
+
+/* All pieces of one kind, named by the symbols at their start; what nobody names is left out. */
+static enum ux_code gather_functions(struct merger *m, const struct ux_collection *collection,
+				     struct ux_piece_vec *out)
+{
+	for (size_t u = 0; u < collection->n_units; u++) {
+		const struct ux_unit_pieces *unit = &collection->units[u];
+		for (uint32_t i = 0; i < unit->n_functions; i++) {
+			struct ux_piece p = unit->functions[i];
+			bool no_memory = false;
+			size_t n = 0;
+			const struct ux_code_symbol *at =
+				ux_code_symbols_at(m->symbols, p.start, &n);
+			p.name = ux_function_name(p.name, at, n, m->arena, &no_memory);
+			if (no_memory)
+				return ux_arena_fail(m->arena, m->err);
+			if (p.name)
+				UX_TRY(push(out, p, m->err));
+		}
+	}
+	return UX_OK;
+}
+
+static enum ux_code gather_lines(struct merger *m, const struct ux_collection *collection,
+				 struct ux_piece_vec *out)
+{
+	for (size_t u = 0; u < collection->n_units; u++) {
+		const struct ux_unit_pieces *unit = &collection->units[u];
+		for (uint32_t i = 0; i < unit->n_lines; i++)
+			UX_TRY(push(out, unit->lines[i], m->err));
+	}
+	return UX_OK;
+}
+
+static void sort(struct ux_piece_vec *pieces)
+{
+	if (pieces->size > 1)
+		qsort(pieces->data, pieces->size, sizeof(*pieces->data), by_range);
+}
+
+/* The first piece that ends behind pc; pieces are sorted and disjoint. */
+static size_t find(const struct ux_piece_vec *pieces, uint64_t pc)
+{
+	size_t lo = 0, hi = pieces->size;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (ux_piece_end(&pieces->data[mid]) <= pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/*
+ * The rows of a unit for a piece that has none: those of the first unit that covers any of it. In
+ * front of and behind them the line is unknown.
+ */
+static enum ux_code add_lines(struct merger *m, const struct ux_piece_vec *lines,
+			      struct ux_piece *piece)
+{
+	size_t i = find(lines, piece->start);
+	if (i == lines->size || lines->data[i].start >= ux_piece_end(piece))
+		return UX_OK;
+	const struct ux_piece *from = &lines->data[i];
+	uint64_t lo = ux_max(from->start, piece->start);
+	uint64_t hi = ux_min(ux_piece_end(from), ux_piece_end(piece));
+	struct ux_piece cut;
+	UX_TRY(ux_piece_cut(from, lo, hi, m->arena, &cut, m->err));
+	if (cut.n_rows == 0)
+		return UX_OK;
+	struct ux_gsym_row *rows = ux_arena_array(m->arena, struct ux_gsym_row, cut.n_rows + 2);
+	if (!rows)
+		return ux_arena_fail(m->arena, m->err);
+	uint32_t n = 0, shift = (uint32_t)(lo - piece->start);
+	if (shift > 0)
+		rows[n++] = (struct ux_gsym_row){0, 0, cut.rows[0].file};
+	for (uint32_t r = 0; r < cut.n_rows; r++) {
+		rows[n] = cut.rows[r];
+		rows[n++].off += shift;
+	}
+	if (hi < ux_piece_end(piece))
+		rows[n++] = (struct ux_gsym_row){(uint32_t)(hi - piece->start), 0,
+						 cut.rows[cut.n_rows - 1].file};
+	piece->rows = rows;
+	piece->n_rows = n;
+	piece->unit = from->unit;
+	return UX_OK;
+}
+
+/* The parts of a symbol that no function has, as pieces. */
+static enum ux_code fill(struct merger *m, const struct ux_piece_vec *functions,
+			 const struct ux_piece *symbol, const struct ux_piece_vec *lines)
+{
+	uint64_t pos = symbol->start, end = ux_piece_end(symbol);
+	for (size_t i = find(functions, pos); pos < end; i++) {
+		bool last = i >= functions->size || functions->data[i].start >= end;
+		uint64_t hi = last ? end : functions->data[i].start;
+		if (pos < hi) {
+			struct ux_piece part = *symbol;
+			part.start = pos;
+			part.size = (uint32_t)(hi - pos);
+			UX_TRY(add_lines(m, lines, &part));
+			UX_TRY(push(m->out, part, m->err));
+		}
+		if (last)
+			break;
+		pos = ux_piece_end(&functions->data[i]);
+	}
+	return UX_OK;
+}
+
+/* Symbols as pieces of their own, one for each address. */
+static enum ux_code gather_symbols(struct merger *m, struct ux_piece_vec *out)
+{
+	const struct ux_code_symbol_vec *symbols = m->symbols;
+	for (size_t i = 0; i < symbols->size; i++) {
+		const struct ux_code_symbol *s = &symbols->data[i];
+		bool no_memory = false;
+		if (i > 0 && s->start == s[-1].start)
+			continue; /* the best name came first */
+		struct ux_piece p = {
+			.start = s->start,
+			.size = (uint32_t)ux_min(s->size, (uint64_t)UINT32_MAX),
+			.unit = UX_PIECE_NO_UNIT,
+			.name = ux_symbol_name(s, m->arena, &no_memory),
+		};
+		if (no_memory)
+			return ux_arena_fail(m->arena, m->err);
+		UX_TRY(push(out, p, m->err));
+	}
+	return UX_OK;
+}
+
+static enum ux_code merge_symbols(struct merger *m, const struct ux_collection *collection,
+				  const struct ux_piece_vec *functions)
+{
+	ux_cleanup(ux_piece_vec_deinit) struct ux_piece_vec raw = {0}, lines = {0}, symbols = {0};
+	struct merger flat = *m;
+	flat.out = &lines;
+	UX_TRY(gather_lines(m, collection, &raw));
+	sort(&raw);
+	UX_TRY(flatten(&flat, &raw));
+	raw.size = 0;
+	flat.out = &symbols;
+	UX_TRY(gather_symbols(m, &raw));
+	UX_TRY(flatten(&flat, &raw));
+	for (size_t i = 0; i < symbols.size; i++)
+		UX_TRY(fill(m, functions, &symbols.data[i], &lines));
+	return UX_OK;
+}
+
+enum ux_code ux_merge(const struct ux_collection *collection,
+		      const struct ux_code_symbol_vec *symbols, struct ux_arena *arena,
+		      struct ux_piece_vec *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_piece_vec_deinit) struct ux_piece_vec raw = {0}, out = {0}, functions = {0};
+	struct merger m = {.symbols = symbols, .arena = arena, .err = err, .out = &functions};
+	UX_TRY(gather_functions(&m, collection, &raw));
+	sort(&raw);
+	UX_TRY(flatten(&m, &raw));
+	m.out = &out;
+	UX_TRY(merge_symbols(&m, collection, &functions));
+	for (size_t i = 0; i < functions.size; i++)
+		UX_TRY(push(&out, functions.data[i], err));
+	sort(&out);
+	*ret = out;
+	out = (struct ux_piece_vec){0};
+	return UX_OK;
+}

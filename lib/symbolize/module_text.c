@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a module keeps its code. */
+#include "module_text.h"
+
+static enum ux_code add(struct ux_dwarf_range_vec *list, uint64_t lo, uint64_t size,
+			struct ux_error *err)
+{
+	struct ux_dwarf_range r = {lo, 0};
+	if (size == 0 || __builtin_add_overflow(lo, size, &r.hi))
+		return UX_OK;
+	return ux_dwarf_range_vec_append(list, r) ? UX_OK : ux_error_nomem(err);
+}
+
+static int by_lo(const void *a, const void *b)
+{
+	const struct ux_dwarf_range *x = a, *y = b;
+	if (x->lo != y->lo)
+		return x->lo < y->lo ? -1 : 1;
+	return (x->hi > y->hi) - (x->hi < y->hi);
+}
+
+/* Sorts, and cuts what overlaps what came before: no linker makes that, but the search relies on
+ * it. */
+static void settle(struct ux_dwarf_range_vec *list)
+{
+	size_t kept = 0;
+	struct ux_dwarf_range *r = list->data;
+	if (list->size == 0)
+		return;
+	qsort(r, list->size, sizeof(*r), by_lo);
+	for (size_t i = 0; i < list->size; i++) {
+		if (kept > 0)
+			r[i].lo = ux_max(r[i].lo, r[kept - 1].hi);
+		if (r[i].lo < r[i].hi)
+			r[kept++] = r[i];
+	}
+	list->size = kept;
+}
+
+enum ux_code ux_module_text(const struct ux_elf *elf, struct ux_dwarf_range_vec *ret,
+			    struct ux_error *err)
+{
+	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec list = {0};
+	for (size_t i = 0; i < elf->n_sections; i++) {
+		const struct ux_elf_section *s = &elf->sections[i];
+		if ((s->flags & SHF_EXECINSTR) != 0 && (s->flags & SHF_ALLOC) != 0)
+			UX_TRY(add(&list, s->addr, s->size, err));
+	}
+	for (size_t i = 0; list.size == 0 && i < elf->n_segments; i++) {
+		const struct ux_elf_segment *s = &elf->segments[i];
+		if (s->type == PT_LOAD && (s->flags & PF_X) != 0)
+			UX_TRY(add(&list, s->vaddr, s->memsz, err));
+	}
+	settle(&list);
+	*ret = list;
+	list = (struct ux_dwarf_range_vec){0};
+	return UX_OK;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a module keeps its code. */
+#ifndef UX_MODULE_TEXT_H
+#define UX_MODULE_TEXT_H
+
+#include "dwarf_ranges.h"
+#include "elf_file.h"
+
+/*
+ * The executable sections of elf (of its executable segments when it has no section table), sorted
+ * and disjoint, as a malloc'ed list in *ret. A separate debug file's sections have no content, but
+ * the same places.
+ */
+enum ux_code ux_module_text(const struct ux_elf *elf, struct ux_dwarf_range_vec *ret,
+			    struct ux_error *err) ux_must;
+
+#endif

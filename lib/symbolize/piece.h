@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A piece: one address range of one function, with its rows and inlined calls, on its way to a
+ * record. */
+#ifndef UX_PIECE_H
+#define UX_PIECE_H
+
+#include "arena.h"
+#include "dwarf_code.h"
+#include "dwarf_line.h"
+#include "gsym_encode.h"
+#include "vec.h"
+
+enum {
+	UX_PIECE_NO_UNIT = UINT32_MAX
+};
+
+/*
+ * Numbers of names and files in rows and inlines are the unit's own until the pieces are packed.
+ * Everything pointed to lives in the collector's arenas.
+ */
+struct ux_piece {
+	uint64_t start;   /* pc */
+	uint32_t size;    /* bytes, at least 1 */
+	uint32_t unit;    /* whose numbers; UX_PIECE_NO_UNIT: none are used */
+	const char *name; /* linkage name; NULL when the unit gave none */
+	struct ux_gsym_row *rows;
+	struct ux_gsym_inline *inlines;
+	struct ux_gsym_range *ranges;
+	uint32_t n_rows;
+	uint32_t n_inlines;
+	uint32_t n_ranges;
+};
+
+UX_VEC(ux_piece_vec, struct ux_piece);
+
+ux_inline uint64_t ux_piece_end(const struct ux_piece *p)
+{
+	return p->start + p->size;
+}
+
+/*
+ * The part [lo, hi) of whole, which it must lie in: rows and inlined calls cut to it, in arena.
+ * NULL fields when nothing is left.
+ */
+enum ux_code ux_piece_cut(const struct ux_piece *whole, uint64_t lo, uint64_t hi,
+			  struct ux_arena *arena, struct ux_piece *ret, struct ux_error *err)
+	ux_must;
+
+#endif

@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A source file's path. */
+#include "source_path.h"
+
+/* POSIX, or a drive letter: cross compilers leave Windows paths. */
+static bool is_absolute(const char *path)
+{
+	if (path[0] == '/' || path[0] == '\\')
+		return true;
+	return ((path[0] | 0x20) >= 'a' && (path[0] | 0x20) <= 'z') && path[1] == ':';
+}
+
+static bool is_empty(const char *s)
+{
+	return !s || s[0] == '\0';
+}
+
+/* Appends "/" unless there is one, and part. */
+static char *put(char *at, const char *begin, const char *part, size_t n)
+{
+	if (at > begin && at[-1] != '/')
+		*at++ = '/';
+	memcpy(at, part, n);
+	return at + n;
+}
+
+/* The directory of a name whose own part of the path has `n` bytes (up to its last slash, or 0). */
+static const char *make_dir(const struct ux_dwarf_path *p, size_t n, struct ux_arena *arena)
+{
+	bool name_absolute = is_absolute(p->name);
+	bool use_dir = !name_absolute && !is_empty(p->dir);
+	bool use_comp =
+		!name_absolute && !is_empty(p->comp_dir) && !(use_dir && is_absolute(p->dir));
+	if (!use_comp && n == 0)
+		return use_dir ? p->dir : "";
+	if (use_comp && !use_dir && n == 0)
+		return p->comp_dir;
+	size_t comp = use_comp ? strlen(p->comp_dir) : 0;
+	size_t dir = use_dir ? strlen(p->dir) : 0;
+	char *text = ux_arena_alloc(arena, comp + dir + n + 3, 1);
+	if (!text)
+		return NULL;
+	char *at = text;
+	if (use_comp)
+		at = put(at, text, p->comp_dir, comp);
+	if (use_dir)
+		at = put(at, text, p->dir, dir);
+	if (n > 0)
+		at = put(at, text, p->name, n);
+	*at = '\0';
+	return text;
+}
+
+bool ux_source_path_split(const struct ux_dwarf_path *path, struct ux_arena *arena,
+			  struct ux_dwarf_path *last, const char **last_dir,
+			  struct ux_source_file *ret)
+{
+	const char *slash = strrchr(path->name, '/');
+	ret->base = slash ? slash + 1 : path->name;
+	/* A slash at the very front is the directory's own name. */
+	size_t n = !slash ? 0 : slash == path->name ? 1 : (size_t)(slash - path->name);
+	if (n == 0 && *last_dir && last->comp_dir == path->comp_dir && last->dir == path->dir) {
+		ret->dir = *last_dir;
+		return true;
+	}
+	ret->dir = make_dir(path, n, arena);
+	if (n == 0) {
+		*last = *path;
+		*last_dir = ret->dir;
+	}
+	return ret->dir != NULL;
+}

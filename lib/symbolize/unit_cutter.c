@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One unit's code and lines into pieces. */
+#include "unit_cutter.h"
+
+#include "source_path.h"
+
+void ux_unit_cutter_deinit(struct ux_unit_cutter *c)
+{
+	ux_dwarf_code_deinit(&c->code);
+	ux_dwarf_lines_deinit(&c->lines);
+	ux_gsym_row_vec_deinit(&c->rows);
+	ux_gsym_inline_vec_deinit(&c->inlines);
+	ux_gsym_range_vec_deinit(&c->ranges);
+	ux_number_vec_deinit(&c->file_numbers);
+	ux_source_file_vec_deinit(&c->files);
+	ux_number_vec_deinit(&c->open);
+	ux_piece_vec_deinit(&c->functions);
+	ux_piece_vec_deinit(&c->gaps);
+}
+
+/* A malloc'ed vector's content as an exact array in the arena. */
+static void *keep(struct ux_arena *arena, const void *data, size_t n, size_t size)
+{
+	void *copy = ux_arena_alloc_n(arena, ux_max(n, (size_t)1), size, _Alignof(max_align_t));
+	if (copy && n > 0)
+		memcpy(copy, data, n * size);
+	return copy;
+}
+
+/* Our number of a file of the line table; makes one when it is new. False when memory is short. */
+static bool file_number(struct ux_unit_cutter *c, uint64_t file, uint32_t *ret)
+{
+	*ret = 0;
+	struct ux_dwarf_path path;
+	if (file >= c->file_numbers.size || c->file_numbers.data[file] != 0) {
+		*ret = file < c->file_numbers.size ? c->file_numbers.data[file] - 1 : 0;
+		return true;
+	}
+	if (ux_dwarf_lines_file(&c->lines, file, &path)) {
+		struct ux_source_file made = {0};
+		if (!ux_source_path_split(&path, c->arena, &c->last_path, &c->last_dir, &made))
+			return false;
+		*ret = (uint32_t)c->files.size;
+		if (!ux_source_file_vec_append(&c->files, made))
+			return false;
+	}
+	c->file_numbers.data[file] = *ret + 1;
+	return true;
+}
+
+/* Empties the file numbers: one for each file of the table, none met yet. */
+static bool begin_files(struct ux_unit_cutter *c)
+{
+	size_t n = c->lines.files.size + 1;
+	c->files.size = 0;
+	c->last_dir = NULL;
+	if (!ux_number_vec_reserve(&c->file_numbers, n) ||
+	    !ux_source_file_vec_append(&c->files, (struct ux_source_file){"", ""}))
+		return false;
+	memset(c->file_numbers.data, 0, n * sizeof(*c->file_numbers.data));
+	c->file_numbers.size = n;
+	return true;
+}
+
+/* Appends a row at pc unless it says what the one before says; one at the same place replaces it.
+ */
+static bool add_row(struct ux_unit_cutter *c, uint32_t off, uint32_t line, uint32_t file)
+{
+	struct ux_gsym_row_vec *rows = &c->rows;
+	struct ux_gsym_row row = {off, line, file};
+	if (rows->size > 0 && rows->data[rows->size - 1].off == off)
+		rows->size--;
+	if (rows->size > 0 && rows->data[rows->size - 1].line == line &&
+	    rows->data[rows->size - 1].file == file)
+		return true;
+	return ux_gsym_row_vec_append(rows, row);
+}
+
+/* The row of the sequence that is in force at pc, which lies in it. */
+static uint32_t row_at(const struct ux_dwarf_row *rows, uint32_t count, uint64_t pc)
+{
+	uint32_t lo = 0, hi = count;
+	while (hi - lo > 1) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (rows[mid].pc <= pc)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Adds the sequence's rows of [from, hi), with offsets from lo; from lies in the sequence. */
+static bool add_sequence(struct ux_unit_cutter *c, const struct ux_dwarf_sequence *s, uint64_t lo,
+			 uint64_t from, uint64_t hi)
+{
+	const struct ux_dwarf_row *rows = c->lines.rows.data + s->first;
+	for (uint32_t i = row_at(rows, s->count, from); i < s->count && rows[i].pc < hi; i++) {
+		uint32_t file = 0;
+		uint64_t pc = ux_max(rows[i].pc, from);
+		if (!file_number(c, rows[i].file, &file) ||
+		    !add_row(c, (uint32_t)(pc - lo), rows[i].line, file))
+			return false;
+	}
+	return true;
+}
+
+/* Adds a row that says "no line from pc on"; a reader wants it to name some file all the same. */
+static bool add_hole(struct ux_unit_cutter *c, uint64_t lo, uint64_t pc, uint32_t file)
+{
+	return add_row(c, (uint32_t)(pc - lo), 0, file);
+}
+
+/*
+ * The rows of [lo, hi) into c->rows. Where the table has nothing, in front of, between or behind
+ * its sequences, a row of line 0 says so. Where sequences overlap, the one that began first keeps
+ * what it has.
+ */
+static bool cut_rows(struct ux_unit_cutter *c, uint64_t lo, uint64_t hi)
+{
+	const struct ux_dwarf_sequence *s = c->lines.sequences.data;
+	const struct ux_dwarf_sequence *end = ux_dwarf_sequence_vec_end(&c->lines.sequences);
+	uint64_t covered = lo;
+	c->rows.size = 0;
+	for (s += ux_dwarf_lines_find(&c->lines, lo); s < end && s->lo < hi; s++) {
+		uint32_t file = 0;
+		if (s->hi <= covered)
+			continue;
+		if (!file_number(c, c->lines.rows.data[s->first].file, &file))
+			return false;
+		if (s->lo > covered && !add_hole(c, lo, covered, file))
+			return false;
+		if (!add_sequence(c, s, lo, ux_max(covered, s->lo), hi))
+			return false;
+		covered = s->hi;
+	}
+	return c->rows.size == 0 || covered >= hi ||
+	       add_hole(c, lo, covered, c->rows.data[c->rows.size - 1].file);
+}
+
+static int by_lo(const void *a, const void *b)
+{
+	const struct ux_gsym_range *x = a, *y = b;
+	return (x->lo > y->lo) - (x->lo < y->lo);
+}
+
+/* Sorts ranges from `first` on and joins those that overlap or touch. */
+static void tidy_ranges(struct ux_gsym_range_vec *ranges, size_t first)
+{
+	size_t n = ranges->size - first, kept = 0;
+	struct ux_gsym_range *r = ranges->data + first;
+	if (n < 2)
+		return;
+	for (size_t i = 1; i < n; i++) {
+		if (r[i - 1].lo > r[i].lo) {
+			qsort(r, n, sizeof(*r), by_lo);
+			break;
+		}
+	}
+	for (size_t i = 1; i < n; i++) {
+		if (r[i].lo <= r[kept].hi)
+			r[kept].hi = ux_max(r[kept].hi, r[i].hi);
+		else
+			r[++kept] = r[i];
+	}
+	ranges->size = first + kept + 1;
+}
+
+/* Adds the part of [lo, hi) that lies in the parent's ranges. */
+static bool clip(struct ux_unit_cutter *c, uint32_t lo, uint32_t hi, uint32_t parent_first,
+		 uint32_t parent_count)
+{
+	for (uint32_t i = parent_first; i < parent_first + parent_count; i++) {
+		struct ux_gsym_range r = {ux_max(lo, c->ranges.data[i].lo),
+					  ux_min(hi, c->ranges.data[i].hi)};
+		if (r.lo < r.hi && !ux_gsym_range_vec_append(&c->ranges, r))
+			return false;
+	}
+	return true;
+}
+
+/* The ranges of the calls inlined directly into `node`, which has none of its own, stand in for it.
+ */
+static bool clip_children(struct ux_unit_cutter *c, const struct ux_dwarf_inline *node,
+			  const struct ux_dwarf_inline *end, uint64_t lo, uint64_t hi,
+			  uint32_t parent_first, uint32_t parent_count)
+{
+	for (const struct ux_dwarf_inline *child = node + 1;
+	     child < end && child->depth > node->depth; child++) {
+		if (child->depth != node->depth + 1)
+			continue;
+		for (uint32_t i = 0; i < child->range_count; i++) {
+			struct ux_dwarf_range r = c->code.ranges.data[child->range_first + i];
+			uint64_t from = ux_max(r.lo, lo), to = ux_min(r.hi, hi);
+			if (from < to && !clip(c, (uint32_t)(from - lo), (uint32_t)(to - lo),
+					       parent_first, parent_count))
+				return false;
+		}
+	}
+	return true;
+}
+
+/* Cuts one inlined call to [lo, hi) and to its parent. */
+static bool cut_inline(struct ux_unit_cutter *c, const struct ux_dwarf_inline *node,
+		       const struct ux_dwarf_inline *end, uint64_t lo, uint64_t hi,
+		       uint32_t parent_first, uint32_t parent_count)
+{
+	const struct ux_dwarf_range *own = c->code.ranges.data + node->range_first;
+	for (uint32_t i = 0; i < node->range_count; i++) {
+		uint64_t from = ux_max(own[i].lo, lo), to = ux_min(own[i].hi, hi);
+		if (from < to && !clip(c, (uint32_t)(from - lo), (uint32_t)(to - lo), parent_first,
+				       parent_count))
+			return false;
+	}
+	return node->range_count > 0 ||
+	       clip_children(c, node, end, lo, hi, parent_first, parent_count);
+}
+
+/* The call that `node` was inlined into, cut to the piece: NULL for the function itself. */
+static const struct ux_gsym_inline *parent_of(struct ux_unit_cutter *c,
+					      const struct ux_dwarf_inline *node)
+{
+	/* open[d] is the call of depth d + 1 that is still open */
+	c->open.size = ux_min(c->open.size, (size_t)node->depth - 1);
+	if (c->open.size == 0)
+		return NULL;
+	return &c->inlines.data[c->open.data[c->open.size - 1]];
+}
+
+/* Adds one inlined call to the piece [lo, hi); *ret_kept is false when nothing of it lies there. */
+static bool add_inline(struct ux_unit_cutter *c, const struct ux_dwarf_inline *node,
+		       const struct ux_dwarf_inline *end, uint64_t lo, uint64_t hi, bool *ret_kept)
+{
+	const struct ux_gsym_inline *parent = parent_of(c, node);
+	struct ux_gsym_inline made = {
+		.name = node->name,
+		.call_line = node->call_line,
+		.depth = (uint32_t)c->open.size + 1,
+		.range_first = (uint32_t)c->ranges.size,
+	};
+	uint32_t first = parent ? parent->range_first : 0, count = parent ? parent->range_count : 1;
+	*ret_kept = false;
+	if (!cut_inline(c, node, end, lo, hi, first, count))
+		return false;
+	tidy_ranges(&c->ranges, made.range_first);
+	made.range_count = (uint32_t)c->ranges.size - made.range_first;
+	if (made.range_count == 0)
+		return true;
+	*ret_kept = true;
+	return file_number(c, node->call_file, &made.call_file) &&
+	       ux_number_vec_append(&c->open, (uint32_t)c->inlines.size) &&
+	       ux_gsym_inline_vec_append(&c->inlines, made);
+}
+
+/*
+ * The calls inlined into function f in [lo, hi) into c->inlines and c->ranges. What leaves its
+ * parent is cut to it; what has nothing left is dropped with everything inlined into it. ranges[0]
+ * is the piece itself.
+ */
+static bool cut_inlines(struct ux_unit_cutter *c, const struct ux_dwarf_function *f, uint64_t lo,
+			uint64_t hi)
+{
+	c->inlines.size = c->ranges.size = c->open.size = 0;
+	if (f->inline_count == 0)
+		return true;
+	const struct ux_dwarf_inline *node = c->code.inlines.data + f->inline_first;
+	const struct ux_dwarf_inline *end = node + f->inline_count;
+	if (!ux_gsym_range_vec_append(&c->ranges, (struct ux_gsym_range){0, (uint32_t)(hi - lo)}))
+		return false;
+	while (node < end) {
+		const struct ux_dwarf_inline *now = node++;
+		bool kept = false;
+		if (!add_inline(c, now, end, lo, hi, &kept))
+			return false;
+		while (!kept && node < end && node->depth > now->depth)
+			node++;
+	}
+	return true;
+}
+
+/* The scratch vectors as a piece in the arena. */
+static bool keep_piece(struct ux_unit_cutter *c, struct ux_piece_vec *list, struct ux_piece piece)
+{
+	piece.n_rows = (uint32_t)c->rows.size;
+	piece.n_inlines = (uint32_t)c->inlines.size;
+	piece.n_ranges = (uint32_t)c->ranges.size;
+	piece.rows = keep(c->arena, c->rows.data, c->rows.size, sizeof(*c->rows.data));
+	piece.inlines = keep(c->arena, c->inlines.data, c->inlines.size, sizeof(*c->inlines.data));
+	piece.ranges = keep(c->arena, c->ranges.data, c->ranges.size, sizeof(*c->ranges.data));
+	return piece.rows && piece.inlines && piece.ranges && ux_piece_vec_append(list, piece);
+}
+
+static bool cut_function(struct ux_unit_cutter *c, uint32_t unit, const char *name,
+			 const struct ux_dwarf_function *f)
+{
+	for (uint32_t i = 0; i < f->range_count; i++) {
+		struct ux_dwarf_range r = c->code.ranges.data[f->range_first + i];
+		r.hi = ux_min(r.hi, r.lo + UINT32_MAX); /* what a record can hold */
+		if (!cut_rows(c, r.lo, r.hi) || !cut_inlines(c, f, r.lo, r.hi) ||
+		    !keep_piece(c, &c->functions,
+				(struct ux_piece){.start = r.lo,
+						  .size = (uint32_t)(r.hi - r.lo),
+						  .unit = unit,
+						  .name = name}))
+			return false;
+	}
+	return true;
+}
+
+/* True when a row of the sequence begins in [lo, hi): more than the padding behind a function. */
+static bool row_begins(const struct ux_unit_cutter *c, const struct ux_dwarf_sequence *s,
+		       uint64_t lo, uint64_t hi)
+{
+	const struct ux_dwarf_row *rows = c->lines.rows.data + s->first;
+	uint32_t i = row_at(rows, s->count, lo);
+	return rows[i].pc >= lo ? rows[i].pc < hi : i + 1 < s->count && rows[i + 1].pc < hi;
+}
+
+static bool cut_gap(struct ux_unit_cutter *c, uint32_t unit, const struct ux_dwarf_sequence *s,
+		    uint64_t lo, uint64_t hi)
+{
+	hi = ux_min(hi, lo + UINT32_MAX);
+	if (lo >= hi || !row_begins(c, s, lo, hi))
+		return true;
+	c->rows.size = c->inlines.size = c->ranges.size = 0;
+	return add_sequence(c, s, lo, lo, hi) &&
+	       keep_piece(
+		       c, &c->gaps,
+		       (struct ux_piece){.start = lo, .size = (uint32_t)(hi - lo), .unit = unit});
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct ux_dwarf_range *x = a, *y = b;
+	if (x->lo != y->lo)
+		return x->lo < y->lo ? -1 : 1;
+	return (x->hi > y->hi) - (x->hi < y->hi);
+}
+
+/* The rows outside of all functions: a symbol may still want them. */
+static bool cut_gaps(struct ux_unit_cutter *c, uint32_t unit)
+{
+	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec taken = {0};
+	for (size_t i = 0; i < c->functions.size; i++) {
+		const struct ux_piece *p = &c->functions.data[i];
+		if (!ux_dwarf_range_vec_append(&taken,
+					       (struct ux_dwarf_range){p->start, ux_piece_end(p)}))
+			return false;
+	}
+	if (taken.size > 1)
+		qsort(taken.data, taken.size, sizeof(*taken.data), by_start);
+	size_t next = 0;
+	for (size_t i = 0; i < c->lines.sequences.size; i++) {
+		const struct ux_dwarf_sequence *s = &c->lines.sequences.data[i];
+		uint64_t lo = s->lo;
+		while (next > 0 && taken.data[next - 1].hi > lo)
+			next--; /* sequences may overlap */
+		for (; next < taken.size && taken.data[next].lo < s->hi; next++) {
+			if (!cut_gap(c, unit, s, lo, taken.data[next].lo))
+				return false;
+			lo = ux_max(lo, taken.data[next].hi);
+		}
+		if (!cut_gap(c, unit, s, lo, s->hi))
+			return false;
+	}
+	return true;
+}
+
+static bool cut_all(struct ux_unit_cutter *c, uint32_t unit, const struct ux_dwarf_names *names)
+{
+	c->functions.size = c->gaps.size = 0;
+	if (!begin_files(c))
+		return false;
+	for (size_t i = 0; i < c->code.functions.size; i++) {
+		const struct ux_dwarf_function *f = &c->code.functions.data[i];
+		const char *name = f->name == UX_DWARF_NO_NAME ? NULL : names->list.data[f->name];
+		if (!cut_function(c, unit, name, f))
+			return false;
+	}
+	return cut_gaps(c, unit);
+}
+
+enum ux_code ux_unit_cut(struct ux_unit_cutter *c, uint32_t unit,
+			 const struct ux_dwarf_names *names, struct ux_unit_pieces *ret,
+			 struct ux_error *err)
+{
+	if (!cut_all(c, unit, names))
+		return ux_error_nomem(err);
+	ret->functions =
+		keep(c->arena, c->functions.data, c->functions.size, sizeof(*c->functions.data));
+	ret->lines = keep(c->arena, c->gaps.data, c->gaps.size, sizeof(*c->gaps.data));
+	ret->names = keep(c->arena, names->list.data, names->list.size, sizeof(*names->list.data));
+	ret->files = keep(c->arena, c->files.data, c->files.size, sizeof(*c->files.data));
+	if (!ret->functions || !ret->lines || !ret->names || !ret->files)
+		return ux_arena_fail(c->arena, err);
+	ret->n_functions = (uint32_t)c->functions.size;
+	ret->n_lines = (uint32_t)c->gaps.size;
+	ret->n_names = (uint32_t)names->list.size;
+	ret->n_files = (uint32_t)c->files.size;
+	return UX_OK;
+}

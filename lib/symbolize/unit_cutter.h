@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One unit's code and lines into pieces. */
+#ifndef UX_UNIT_CUTTER_H
+#define UX_UNIT_CUTTER_H
+
+#include "collect.h"
+
+UX_VEC(ux_gsym_row_vec, struct ux_gsym_row);
+UX_VEC(ux_gsym_inline_vec, struct ux_gsym_inline);
+UX_VEC(ux_gsym_range_vec, struct ux_gsym_range);
+UX_VEC(ux_number_vec, uint32_t);
+UX_VEC(ux_source_file_vec, struct ux_source_file);
+
+/* One thread's working memory, kept from unit to unit. Zeroed is ready. */
+struct ux_unit_cutter {
+	struct ux_arena *arena; /* where results go */
+	struct ux_dwarf_code code;
+	struct ux_dwarf_lines lines;
+	struct ux_gsym_row_vec rows;
+	struct ux_gsym_inline_vec inlines;
+	struct ux_gsym_range_vec ranges;
+	struct ux_number_vec file_numbers; /* line table's number + 1 -> ours + 1; 0: not met yet */
+	struct ux_source_file_vec files;
+	struct ux_number_vec open; /* inlined calls around the current one, in inlines */
+	struct ux_piece_vec functions;
+	struct ux_piece_vec gaps;
+	const char *last_dir; /* the directory text made last, and what from */
+	struct ux_dwarf_path last_path;
+};
+
+/*
+ * Cuts what code and lines hold into pieces of unit number `unit`: each range of each function a
+ * piece, and each run of rows outside of them that begins there.
+ */
+enum ux_code ux_unit_cut(struct ux_unit_cutter *cutter, uint32_t unit,
+			 const struct ux_dwarf_names *names, struct ux_unit_pieces *ret,
+			 struct ux_error *err) ux_must;
+void ux_unit_cutter_deinit(struct ux_unit_cutter *cutter);
+
+#endif
