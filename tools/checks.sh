@@ -1,0 +1,146 @@
+#!/bin/sh
+# SPDX-License-Identifier: Apache-2.0
+# Runs the named checks (default: those of `./dev test`) and ends with "N passed, N failed".
+set -u
+cd "$(dirname "$0")/.." || exit 2
+
+local_checks='format layers shell unit e2e oracle'
+sanitizer_checks='clang asan tsan'
+
+case ${1-} in
+--list)
+	# shellcheck disable=SC2086 # words, one a line
+	printf '%s\n' $local_checks $sanitizer_checks
+	exit 0
+	;;
+--all) checks="$local_checks $sanitizer_checks" ;;
+'') checks=$local_checks ;;
+*) checks=$* ;;
+esac
+
+passed=0
+failed=0
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+python='/usr/bin/python3 -B'
+
+add() {
+	passed=$((passed + $1))
+	failed=$((failed + $2))
+	printf '== %s: %s passed, %s failed\n' "$3" "$1" "$2"
+}
+
+# one NAME COMMAND...: the command's exit status is one result.
+one() {
+	name=$1
+	shift
+	printf '== %s\n' "$name"
+	if "$@"; then
+		add 1 0 "$name"
+	else
+		add 0 1 "$name"
+	fi
+}
+
+# tally NAME KIND FILE STATUS: adds what a runner wrote down; see tools/tally.py.
+tally() {
+	# shellcheck disable=SC2046,SC2086 # two numbers; an interpreter with its option
+	set -- "$1" $($python tools/tally.py "$2" "$3" "$4")
+	add "${2:-0}" "${3:-1}" "$1"
+}
+
+# build NAME DIRECTORY MESON_OPTION...: false, and a failure counted, when it does not build.
+build() {
+	name=$1 dir=$2
+	shift 2
+	printf '== build %s\n' "$name"
+	[ -f "$dir/build.ninja" ] || meson setup "$dir" "$@" >"$work/setup" || {
+		cat "$work/setup"
+		rm -rf "$dir"
+		add 0 1 "build $name"
+		return 1
+	}
+	ninja -C "$dir" --quiet || {
+		add 0 1 "build $name"
+		return 1
+	}
+}
+
+# meson_tests NAME DIRECTORY [meson test's options]
+meson_tests() {
+	name=$1 dir=$2
+	shift 2
+	rm -f "$dir/meson-logs/$name.json"
+	meson test -C "$dir" --no-rebuild --print-errorlogs --logbase "$name" "$@"
+	tally "$name" meson "$dir/meson-logs/$name.json" $?
+}
+
+clang_name() {
+	command -v clang-14 >/dev/null && echo clang-14 || echo clang
+}
+
+# Any finding ends the program; leaks too.
+ASAN_OPTIONS='abort_on_error=1:detect_stack_use_after_return=1'
+UBSAN_OPTIONS='halt_on_error=1:abort_on_error=1:print_stacktrace=1'
+TSAN_OPTIONS='halt_on_error=1:abort_on_error=1'
+export ASAN_OPTIONS UBSAN_OPTIONS TSAN_OPTIONS
+
+check_format() {
+	one format ./dev format --check
+}
+
+check_layers() {
+	one layers tools/layers.sh
+}
+
+check_shell() {
+	one shell shellcheck dev .ci/run tools/*.sh
+}
+
+check_unit() {
+	build unit build && meson_tests unit build
+}
+
+check_e2e() {
+	build e2e build || return
+	# shellcheck disable=SC2086 # an interpreter with its option
+	UNHEX="$PWD/build/cli/unhex" $python -m pytest -q -p no:cacheprovider \
+		--junitxml="$work/e2e.xml" tests/e2e
+	tally e2e junit "$work/e2e.xml" $?
+}
+
+check_oracle() {
+	build oracle build || return
+	printf '== oracle\n'
+	# shellcheck disable=SC2086 # an interpreter with its option
+	$python tests/oracle/run.py --unhex build/cli/unhex --counts "$work/oracle"
+	tally oracle counts "$work/oracle" $?
+}
+
+check_clang() {
+	CC=$(clang_name) build clang build-clang && meson_tests clang build-clang
+}
+
+check_asan() {
+	build asan build-asan -Db_sanitize=address,undefined -Db_lundef=false &&
+		meson_tests asan build-asan --timeout-multiplier 3
+}
+
+# Only the tests that start threads have anything to say here.
+check_tsan() {
+	build tsan build-tsan -Db_sanitize=thread -Db_lundef=false &&
+		meson_tests tsan build-tsan --timeout-multiplier 3 --suite threads
+}
+
+for check in $checks; do
+	case " $local_checks $sanitizer_checks " in
+	*" $check "*) "check_$check" ;;
+	*)
+		printf 'checks: no check is named %s; there are: %s\n' "$check" \
+			"$local_checks $sanitizer_checks" >&2
+		exit 2
+		;;
+	esac
+done
+printf '%s passed, %s failed\n' "$passed" "$failed"
+[ "$failed" = 0 ] && [ "$passed" -gt 0 ]
