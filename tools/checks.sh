@@ -126,10 +126,9 @@ check_asan() {
 		meson_tests asan build-asan --timeout-multiplier 3
 }
 
-# Only the tests that start threads have anything to say here.
 check_tsan() {
 	build tsan build-tsan -Db_sanitize=thread -Db_lundef=false &&
-		meson_tests tsan build-tsan --timeout-multiplier 3 --suite threads
+		meson_tests tsan build-tsan --timeout-multiplier 5 --suite unit
 }
 
 for check in $checks; do
