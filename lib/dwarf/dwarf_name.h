@@ -8,9 +8,10 @@
 #include "map.h"
 
 enum {
-	UX_DWARF_HOPS_MOST = 16, /* of an origin chain; real ones have up to 4 */
-	UX_DWARF_NO_NAME = UINT32_MAX,
-};
+	UX_DWARF_HOPS_MOST = 16
+}; /* of an origin chain; real ones have up to 4 */
+
+#define UX_DWARF_NO_NAME UINT32_MAX
 
 #define UX_DWARF_SAME_(a, b) ((a) == (b))
 UX_MAP(ux_dwarf_context_map, uint64_t, struct ux_dwarf_context *, ux_hash_u64, UX_DWARF_SAME_);

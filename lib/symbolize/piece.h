@@ -10,9 +10,7 @@
 #include "gsym_encode.h"
 #include "vec.h"
 
-enum {
-	UX_PIECE_NO_UNIT = UINT32_MAX
-};
+#define UX_PIECE_NO_UNIT UINT32_MAX
 
 /*
  * Numbers of names and files in rows and inlines are the unit's own until the pieces are packed.

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unhex id: identities of files, and what symbols they hold. */
+#include "commands.h"
+
+#include "elf_file.h"
+#include "elf_ids.h"
+#include "file.h"
+#include "file_id.h"
+#include "json_out.h"
+#include "output.h"
+#include "sigbus.h"
+
+struct values {
+	bool json;
+};
+
+static const struct ux_option options[] = {
+	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL, "one object a line"},
+};
+
+/* What there is to tell about one file. */
+struct known {
+	struct ux_id_set ids;
+};
+
+static enum ux_code identify(struct ux_bytes file, struct known *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	UX_TRY(ux_elf_open(&elf, file, err));
+	UX_TRY(ux_elf_ids(&elf, &ret->ids, err));
+	struct ux_id content = ux_file_id(file);
+	UX_TRY(ux_id_set_add(&ret->ids, &content, err));
+	return UX_OK;
+}
+
+static void write_json(struct ux_out *out, const char *path, const struct known *k)
+{
+	struct ux_json j = ux_json_make(out);
+	char text[UX_ID_TEXT];
+	ux_json_object_begin(&j);
+	ux_json_key_cstr(&j, "file", path);
+	ux_json_key(&j, "ids");
+	ux_json_array_begin(&j);
+	for (size_t i = 0; i < k->ids.size; i++)
+		ux_json_cstr(&j, ux_id_format(&k->ids.ids[i], text));
+	ux_json_array_end(&j);
+	ux_json_object_end(&j);
+	ux_out_u8(out, '\n');
+}
+
+static void write_text(struct ux_out *out, const char *path, const struct known *k)
+{
+	char text[UX_ID_TEXT];
+	ux_text(out, ux_bytes_cstr(path));
+	ux_out_u8(out, '\n');
+	for (size_t i = 0; i < k->ids.size; i++)
+		ux_out_fmt(out, "  %s\n", ux_id_format(&k->ids.ids[i], text));
+}
+
+static enum ux_code tell(const char *path, const struct values *v, struct ux_out *out,
+			 struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	struct known known = {0};
+	ux_sigbus_reading(path);
+	UX_TRY(ux_file_map(path, &file, err));
+	UX_TRY(identify(file.bytes, &known, err));
+	if (v->json)
+		write_json(out, path, &known);
+	else
+		write_text(out, path, &known);
+	return ux_flush(out, err);
+}
+
+static int run(const struct ux_command *cmd, int argc, char **argv)
+{
+	struct values v = {0};
+	struct ux_args args;
+	int status = 0;
+	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
+		return status;
+	if (args.n == 0)
+		return ux_usage_error(cmd, "no file given");
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	size_t failed = 0;
+	for (size_t i = 0; i < args.n; i++) {
+		struct ux_error err = UX_ERROR_INIT;
+		if (tell(args.items[i], &v, &out, &err) == UX_OK)
+			continue;
+		ux_complain(args.items[i], &err);
+		failed++;
+	}
+	if (failed > 0 && args.n > 1)
+		ux_say("%zu of %zu files failed", failed, args.n);
+	return failed > 0 ? UX_EXIT_SOME : UX_EXIT_DONE;
+}
+
+const struct ux_command ux_cmd_id = {
+	.name = "id",
+	.usage = "FILE... [options]",
+	.line = "identities of files",
+	.text = "Prints the GNU build ID (gnu:), the Go build ID (go:) and the File ID (file:, a hash of\n"
+		"the content) of ELF files.",
+	.options = options,
+	.n_options = ux_countof(options),
+	.run = run,
+};

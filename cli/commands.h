@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commands, each in a file of its own. */
+#ifndef UX_COMMANDS_H
+#define UX_COMMANDS_H
+
+#include "options.h"
+
+extern const struct ux_command ux_cmd_id;
+
+#endif

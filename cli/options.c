@@ -1,0 +1,206 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading a command line by its table. */
+#include "options.h"
+
+#include "hex.h"
+#include "output.h"
+
+#include <stdarg.h>
+
+enum {
+	HELP_COLUMN = 24,
+	COUNT_MOST = 1 << 30
+};
+
+/* Every command has it. */
+static const struct ux_option help_option = {"help", 'h',  UX_OPTION_FLAG,
+					     0,      NULL, "print this help"};
+
+int ux_usage_error(const struct ux_command *cmd, const char *fmt, ...)
+{
+	char text[512];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	ux_say("%s: %s (unhex %s --help)", cmd->name, text, cmd->name);
+	return UX_EXIT_USAGE;
+}
+
+static void print_option(const struct ux_option *o, FILE *to)
+{
+	char left[64];
+	char dash[5] = "    ";
+	if (o->short_name)
+		memcpy(dash, (const char[]){'-', o->short_name, ',', ' '}, 4);
+	int n = snprintf(left, sizeof(left), "  %s--%s%s%s", dash, o->long_name, o->arg ? " " : "",
+			 o->arg ? o->arg : "");
+	if (n < HELP_COLUMN)
+		fprintf(to, "%-*s  %s\n", HELP_COLUMN, left, o->help);
+	else
+		fprintf(to, "%s\n%-*s  %s\n", left, HELP_COLUMN, "", o->help);
+}
+
+void ux_command_help(const struct ux_command *cmd, FILE *to)
+{
+	const char *lead = "Usage:";
+	for (const char *form = cmd->usage; *form;) {
+		size_t n = strcspn(form, "\n");
+		fprintf(to, "%s unhex %s %.*s\n", lead, cmd->name, (int)n, form);
+		lead = "      ";
+		form += n + (form[n] == '\n');
+	}
+	fprintf(to, "\n%s\n\nOptions:\n", cmd->text);
+	for (size_t i = 0; i < cmd->n_options; i++)
+		print_option(&cmd->options[i], to);
+	print_option(&help_option, to);
+}
+
+static bool parse_bytes(const char *text, uint64_t *ret)
+{
+	size_t n = strlen(text);
+	const char *units = "KMG";
+	const char *unit = n > 0 ? strchr(units, text[n - 1] & ~0x20) : NULL;
+	bool with_unit = unit && *unit;
+	unsigned shift = with_unit ? 10 * (unsigned)(unit - units + 1) : 0;
+	uint64_t v = 0;
+	if (!ux_hex_parse_u64(ux_bytes(text, n - with_unit), /* hex= */ false, &v) ||
+	    v > UINT64_MAX >> shift)
+		return false;
+	*ret = v << shift;
+	return true;
+}
+
+static bool store_value(const struct ux_option *o, char *arg, void *values)
+{
+	void *target = (char *)values + o->target;
+	uint64_t v = 0;
+	switch (o->type) {
+	case UX_OPTION_FLAG:
+		*(bool *)target = true;
+		return true;
+	case UX_OPTION_TEXT:
+		*(const char **)target = arg;
+		return true;
+	case UX_OPTION_COUNT:
+		if (!ux_hex_parse_u64(ux_bytes_cstr(arg), /* hex= */ false, &v) || v == 0 ||
+		    v > COUNT_MOST)
+			return false;
+		*(unsigned *)target = (unsigned)v;
+		return true;
+	case UX_OPTION_BYTES:
+		return parse_bytes(arg, target);
+	}
+	return false;
+}
+
+/* One call of ux_options_parse(). */
+struct parser {
+	const struct ux_command *cmd;
+	char **argv;
+	int argc;
+	int next; /* argument to look at */
+	void *values;
+	int status; /* when it ends early */
+};
+
+static const char *const type_words[] = {
+	[UX_OPTION_FLAG] = "",
+	[UX_OPTION_TEXT] = "a text",
+	[UX_OPTION_COUNT] = "a number from 1 on",
+	[UX_OPTION_BYTES] = "a number of bytes like 100M",
+};
+
+/* Takes option o, whose argument is `attached` or else the next word; name is as it was typed. */
+static bool take(struct parser *p, const struct ux_option *o, const char *name, char *attached)
+{
+	if (o == &help_option) {
+		ux_command_help(p->cmd, stdout);
+		p->status = fflush(stdout) == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
+		return false;
+	}
+	if (o->type == UX_OPTION_FLAG) {
+		if (attached) {
+			p->status = ux_usage_error(p->cmd, "option %s takes no argument", name);
+			return false;
+		}
+		return store_value(o, NULL, p->values);
+	}
+	if (!attached && p->next == p->argc) {
+		p->status = ux_usage_error(p->cmd, "option %s needs an argument: %s", name, o->arg);
+		return false;
+	}
+	char *arg = attached ? attached : p->argv[p->next++];
+	if (store_value(o, arg, p->values))
+		return true;
+	p->status = ux_usage_error(p->cmd, "option %s is \"%.64s\"; expected %s", name, arg,
+				   type_words[o->type]);
+	return false;
+}
+
+static bool take_long(struct parser *p, char *word)
+{
+	char *equals = strchr(word, '=');
+	size_t n = equals ? (size_t)(equals - word) : strlen(word);
+	char name[48];
+	snprintf(name, sizeof(name), "--%.*s", (int)ux_min(n, (size_t)44), word);
+	for (size_t i = 0; i <= p->cmd->n_options; i++) {
+		const struct ux_option *o =
+			i < p->cmd->n_options ? &p->cmd->options[i] : &help_option;
+		if (strlen(o->long_name) == n && memcmp(o->long_name, word, n) == 0)
+			return take(p, o, name, equals ? equals + 1 : NULL);
+	}
+	p->status = ux_usage_error(p->cmd, "unknown option %s", name);
+	return false;
+}
+
+/* A word of short options: flags, and at most one with an argument, which is the rest. */
+static bool take_short(struct parser *p, char *word)
+{
+	for (; *word; word++) {
+		char name[3] = {'-', *word, 0};
+		const struct ux_option *o = help_option.short_name == *word ? &help_option : NULL;
+		for (size_t i = 0; i < p->cmd->n_options && !o; i++)
+			if (p->cmd->options[i].short_name == *word)
+				o = &p->cmd->options[i];
+		if (!o) {
+			p->status = ux_usage_error(p->cmd, "unknown option %s", name);
+			return false;
+		}
+		bool rest = o->type != UX_OPTION_FLAG && word[1] != 0;
+		if (!take(p, o, name, rest ? word + 1 : NULL))
+			return false;
+		if (o->type != UX_OPTION_FLAG)
+			return true;
+	}
+	return true;
+}
+
+bool ux_options_parse(const struct ux_command *cmd, int argc, char **argv, void *values,
+		      struct ux_args *ret, int *ret_status)
+{
+	struct parser p = {.cmd = cmd,
+			   .argv = argv,
+			   .argc = argc,
+			   .next = 1,
+			   .values = values,
+			   .status = UX_EXIT_USAGE};
+	size_t n = 0;
+	bool operands = false;
+	while (p.next < argc) {
+		char *word = argv[p.next++];
+		bool ok = true;
+		if (operands || word[0] != '-' || word[1] == 0)
+			argv[n++] = word;
+		else if (strcmp(word, "--") == 0)
+			operands = true;
+		else
+			ok = word[1] == '-' ? take_long(&p, word + 2) : take_short(&p, word + 1);
+		if (!ok) {
+			*ret_status = p.status;
+			return false;
+		}
+	}
+	*ret = (struct ux_args){argv, n};
+	return true;
+}

@@ -1,0 +1,137 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Text for people, escaped in one place. */
+#include "output.h"
+
+#include "file.h"
+
+#include <stdarg.h>
+#include <unistd.h>
+
+int ux_exit_of(enum ux_code code)
+{
+	switch (code) {
+	case UX_OK:
+		return UX_EXIT_DONE;
+	case UX_EUNAVAILABLE:
+		return UX_EXIT_SERVER;
+	case UX_EINVAL:
+	case UX_ENOMEM:
+	case UX_ELIMIT:
+	case UX_ECORRUPT:
+	case UX_EUNSUPPORTED:
+	case UX_ENOTFOUND:
+	case UX_EIO:
+	case UX_ECONFLICT:
+	case UX_EDENIED: /* of a file; the server's own refusals are told apart by push */
+	case UX_CODE_COUNT:
+		break;
+	}
+	return UX_EXIT_SOME;
+}
+
+static void to_stderr(struct ux_out *out)
+{
+	ux_out_u8(out, '\n');
+	/* Where to complain that complaining failed? */
+	if (!out->failed && ux_file_write(STDERR_FILENO, ux_out_bytes(out), NULL) != UX_OK)
+		return;
+}
+
+int ux_complain(const char *subject, const struct ux_error *err)
+{
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	ux_out_cstr(&out, "unhex: ");
+	if (subject) {
+		ux_text(&out, ux_bytes_cstr(subject));
+		ux_out_cstr(&out, ": ");
+	}
+	ux_text(&out, ux_bytes_cstr(ux_error_format(err, text, sizeof(text))));
+	to_stderr(&out);
+	return ux_exit_of(err->code);
+}
+
+void ux_say(const char *fmt, ...)
+{
+	char text[1024];
+	va_list args;
+	va_start(args, fmt);
+	vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	ux_out_cstr(&out, "unhex: ");
+	ux_text(&out, ux_bytes_cstr(text));
+	to_stderr(&out);
+}
+
+/* Bytes of the UTF-8 character that s begins with, or 0 when it is none or a control character. */
+static size_t printable(struct ux_bytes s)
+{
+	uint8_t c = s.data[0];
+	if (c < 0x80)
+		return c >= 0x20 && c != 0x7f;
+	size_t n = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
+	if (c < 0xc2 || c > 0xf4 || s.size < n)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((s.data[i] & 0xc0) != 0x80)
+			return 0;
+	uint8_t next = s.data[1];
+	bool control = c == 0xc2 && next < 0xa0;
+	bool overlong = (c == 0xe0 && next < 0xa0) || (c == 0xf0 && next < 0x90);
+	bool beyond = (c == 0xed && next >= 0xa0) || (c == 0xf4 && next >= 0x90);
+	/* U+200E.., U+202A.., U+2066..: they reorder what a person sees. */
+	bool bidi = c == 0xe2 && ((next == 0x80 && (s.data[2] == 0x8e || s.data[2] == 0x8f ||
+						    (s.data[2] >= 0xa8 && s.data[2] <= 0xae))) ||
+				  (next == 0x81 && s.data[2] >= 0xa6 && s.data[2] <= 0xa9));
+	return control || overlong || beyond || bidi ? 0 : n;
+}
+
+void ux_text(struct ux_out *out, struct ux_bytes s)
+{
+	while (s.size > 0) {
+		size_t n = 0;
+		while (n < s.size && s.data[n] >= 0x20 && s.data[n] < 0x7f)
+			n++;
+		if (n == 0)
+			n = printable(s);
+		if (n == 0) {
+			ux_out_fmt(out, "\\x%02x", s.data[0]);
+			n = 1;
+		} else {
+			ux_out_put(out, s.data, n);
+		}
+		s = ux_bytes(s.data + n, s.size - n);
+	}
+}
+
+void ux_text_size(struct ux_out *out, uint64_t bytes)
+{
+	static const char *const units[] = {"KiB", "MiB", "GiB", "TiB"};
+	if (bytes < 1024) {
+		ux_out_fmt(out, "%" PRIu64 " bytes", bytes);
+		return;
+	}
+	double size = (double)bytes / 1024;
+	size_t unit = 0;
+	for (; size >= 1024 && unit + 1 < ux_countof(units); unit++)
+		size /= 1024;
+	ux_out_fmt(out, "%.1f %s", size, units[unit]);
+}
+
+enum ux_code ux_flush(struct ux_out *out, struct ux_error *err)
+{
+	UX_TRY(ux_out_status(out, err));
+	enum ux_code code = ux_file_write(STDOUT_FILENO, ux_out_bytes(out), err);
+	ux_out_reset(out);
+	return code;
+}
+
+int ux_finish(struct ux_out *out, int status)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	if (ux_flush(out, &err) == UX_OK)
+		return status;
+	ux_complain("standard output", &err);
+	return UX_EXIT_SOME;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The handler of SIGBUS. */
+#include "sigbus.h"
+
+#include "base.h"
+#include "output.h"
+
+#include <signal.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+/* Read by the handler, which may interrupt the thread that writes them. */
+static _Atomic(const char *) reading;
+static _Atomic(const char *) to_remove;
+
+static void complain(const char *text)
+{
+	ssize_t n = write(STDERR_FILENO, text, strlen(text));
+	(void)n; /* nothing can be done about it here */
+}
+
+/* Only calls that signal-safety(7) allows. */
+static void on_sigbus(int signal_number)
+{
+	(void)signal_number;
+	const char *path = atomic_load(&reading);
+	const char *temp = atomic_load(&to_remove);
+	if (temp)
+		unlink(temp);
+	complain("unhex: ");
+	complain(path ? path : "a file");
+	complain(": got shorter, or could not be read, while it was in use\n");
+	_exit(UX_EXIT_SOME);
+}
+
+void ux_sigbus_init(void)
+{
+	struct sigaction action = {.sa_handler = on_sigbus};
+	sigaction(SIGBUS, &action, NULL);
+}
+
+void ux_sigbus_reading(const char *path)
+{
+	atomic_store(&reading, path);
+}
+
+void ux_sigbus_remove(const char *path)
+{
+	atomic_store(&to_remove, path);
+}
