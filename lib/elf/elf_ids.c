@@ -4,9 +4,14 @@
 
 #include "elf_notes.h"
 
-/* A search: what was found, and the first damage that was met. */
+/*
+ * A search: what was found, and the first damage that was met. Honest note sections do not overlap,
+ * so one round over them reads no more than the file; that keeps ten thousand headers that all
+ * describe the same ten thousand notes from being a hundred million.
+ */
 struct search {
 	struct ux_id_set *found;
+	uint64_t left; /* bytes that this round may still read */
 	enum ux_code damage;
 	struct ux_error damage_err;
 };
@@ -27,12 +32,25 @@ static enum ux_code take_ids(struct search *s, struct ux_elf_notes *it, struct u
 	return UX_OK;
 }
 
+/* Takes the bytes of a walk off this round's account. */
+static bool afford(struct search *s, const struct ux_elf_notes *it)
+{
+	uint64_t size = ux_cur_left(&it->cur);
+	if (size > s->left)
+		return false;
+	s->left -= size;
+	return true;
+}
+
 static enum ux_code search_section(struct search *s, const struct ux_elf *elf,
 				   const struct ux_elf_section *section, struct ux_error *err)
 {
 	struct ux_elf_notes it;
 	struct ux_error damage_err = UX_ERROR_INIT;
 	enum ux_code damage = ux_elf_notes_of_section(elf, section, &it, &damage_err);
+	if (damage == UX_OK && !afford(s, &it))
+		damage = ux_error_at(&damage_err, UX_ECORRUPT, section->name, UX_ERROR_NO_OFF,
+				     "overlaps other note sections");
 	if (damage == UX_OK) {
 		UX_TRY(take_ids(s, &it, err));
 		damage = ux_elf_notes_status(&it, &damage_err);
@@ -49,10 +67,12 @@ static enum ux_code search_sections(struct search *s, const struct ux_elf *elf,
 {
 	static const char *const names[] = {".note.gnu.build-id", ".note.go.buildid", ".notes"};
 	for (size_t i = 0; i < ux_countof(names); i++) {
+		s->left = elf->file.size;
 		const struct ux_elf_section *section = ux_elf_section_find(elf, names[i]);
 		if (section)
 			UX_TRY(search_section(s, elf, section, err));
 	}
+	s->left = elf->file.size;
 	for (size_t i = 1; i < elf->n_sections; i++)
 		if (elf->sections[i].type == SHT_NOTE)
 			UX_TRY(search_section(s, elf, &elf->sections[i], err));
@@ -62,10 +82,12 @@ static enum ux_code search_sections(struct search *s, const struct ux_elf *elf,
 static enum ux_code search_segments(struct search *s, const struct ux_elf *elf,
 				    struct ux_error *err)
 {
+	s->left = elf->file.size;
 	for (size_t i = 0; i < elf->n_segments; i++) {
 		struct ux_elf_notes it;
 		if (elf->segments[i].type == PT_NOTE &&
-		    ux_elf_notes_of_segment(elf, &elf->segments[i], &it, NULL) == UX_OK)
+		    ux_elf_notes_of_segment(elf, &elf->segments[i], &it, NULL) == UX_OK &&
+		    afford(s, &it))
 			UX_TRY(take_ids(s, &it, err));
 	}
 	return UX_OK;

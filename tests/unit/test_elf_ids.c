@@ -172,6 +172,35 @@ static void a_gnu_id_of_any_length_is_bounded(void **state)
 	ux_out_deinit(&out);
 }
 
+static void sections_that_all_show_the_same_notes_are_corrupt(void **state)
+{
+	(void)state;
+	struct make_elf m;
+	make_elf_init(&m, 64, false);
+	struct ux_out notes = {.swap = m.file.swap};
+	for (unsigned i = 0; i < 1000; i++)
+		make_note(&notes, "stapsdt", 3, UX_STR("probe"), 4);
+	struct make_section section = {
+		.name = ".note.stapsdt", .type = SHT_NOTE, .content = ux_out_bytes(&notes)};
+	make_elf_section(&m, section);
+	section.content = UX_STR("");
+	uint32_t last = make_elf_section(&m, section);
+	struct ux_bytes file = make_elf_finish(&m);
+	assert_string_equal(ids_of(file), "");
+	/* sh_offset and sh_size */
+	uint8_t *first = &m.file.data[m.section_table + ELF64_SHDR_SIZE + 24];
+	memcpy(first + (last - 1) * ELF64_SHDR_SIZE, first, 16);
+	struct ux_elf elf;
+	struct ux_id_set set = {0};
+	struct ux_error err = UX_ERROR_INIT;
+	assert_int_equal(ux_elf_open(&elf, file, NULL), UX_OK);
+	assert_int_equal(ux_elf_ids(&elf, &set, &err), UX_ECORRUPT);
+	assert_string_equal(err.text, "overlaps other note sections");
+	ux_elf_close(&elf);
+	make_elf_deinit(&m);
+	ux_out_deinit(&notes);
+}
+
 static void read_damaged(struct ux_bytes file, void *ctx)
 {
 	(void)ctx;
@@ -222,6 +251,7 @@ int main(void)
 		UX_TEST(a_debug_file_keeps_its_ids),
 		UX_TEST(a_damaged_note_is_no_missing_id),
 		UX_TEST(a_gnu_id_of_any_length_is_bounded),
+		UX_TEST(sections_that_all_show_the_same_notes_are_corrupt),
 		UX_TEST(no_damage_is_more_than_an_error),
 		UX_TEST(this_program_has_the_id_its_linker_wrote),
 	};

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a fuzz target and the two programs around it agree on. */
+#ifndef UX_FUZZ_H
+#define UX_FUZZ_H
+
+#include "bytes.h"
+#include "error.h"
+
+/* A target: reads the bytes and returns 0; data is NULL or a place that may not be read when size
+ * is 0. */
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+/* Aborts when something is false that no input may make false. */
+#define fuzz_truth(condition)                                                                     \
+	do {                                                                                      \
+		if (!(condition)) {                                                               \
+			fprintf(stderr, "%s:%d: not true: %s\n", __FILE__, __LINE__, #condition); \
+			abort();                                                                  \
+		}                                                                                 \
+	} while (0)
+
+/*
+ * What holds for every answer about `size` bytes: the error value tells the same code as the call,
+ * says something, and points into the bytes. (Its offset may count from a section's start; then
+ * `size` is still an upper bound, unless the section was inflated.)
+ */
+static inline void fuzz_truths_of_error(enum ux_code code, const struct ux_error *err, size_t size)
+{
+	fuzz_truth(code == err->code);
+	fuzz_truth(code == UX_OK || err->text[0] != '\0');
+	fuzz_truth(err->off == UX_ERROR_NO_OFF || err->off <= size);
+}
+
+/* Whether part lies in whole (an empty part lies anywhere). */
+static inline bool fuzz_inside(struct ux_bytes part, struct ux_bytes whole)
+{
+	return part.size == 0 || (part.data >= whole.data && part.size <= whole.size &&
+				  (size_t)(part.data - whole.data) <= whole.size - part.size);
+}
+
+#endif

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Writes the seeds of the elf and id corpora into the folder given. */
+#include "elf_defs.h"
+#include "file.h"
+#include "fuzz.h"
+#include "make_elf.h"
+
+#include <sys/stat.h>
+
+static const char *root;
+
+static void save(const char *folder, const char *name, struct ux_bytes bytes)
+{
+	char path[PATH_MAX];
+	snprintf(path, sizeof(path), "%s/%s", root, folder);
+	mkdir(path, 0777);
+	snprintf(path, sizeof(path), "%s/%s/%s", root, folder, name);
+	ux_cleanup(ux_file_new_deinit) struct ux_file_new file = UX_FILE_NEW_INIT;
+	fuzz_truth(ux_file_new_open(&file, path, NULL) == UX_OK);
+	fuzz_truth(ux_file_write(file.fd, bytes, NULL) == UX_OK);
+	fuzz_truth(ux_file_new_commit(&file, /* sync= */ false, NULL) == UX_OK);
+}
+
+/* Text that deflates well. */
+static struct ux_bytes prose(void)
+{
+	static uint8_t text[600];
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = (uint8_t)("the quick brown fox "[i % 20]);
+	return ux_bytes(text, sizeof(text));
+}
+
+static void add_code(struct make_elf *m)
+{
+	uint32_t text = make_elf_section(m, (struct make_section){
+						    .name = ".text",
+						    .flags = SHF_ALLOC | SHF_EXECINSTR,
+						    .addr = 0x1000,
+						    .content = UX_STR("\x55\x48\x89\xe5\x5d\xc3"),
+					    });
+	make_elf_segment(
+		m, (struct make_segment){
+			   .type = PT_LOAD, .flags = PF_R | PF_X, .first = text, .last = text});
+	make_elf_symbol(m, (struct make_symbol){.name = "main",
+						.value = 0x1000,
+						.size = 6,
+						.section = text,
+						.type = STT_FUNC,
+						.bind = STB_GLOBAL});
+	make_elf_symbol(m,
+			(struct make_symbol){.name = "_start", .value = 0x1003, .section = text});
+	make_elf_symbol(m, (struct make_symbol){.name = "abs", .reserved = SHN_ABS});
+	make_elf_symbol(m, (struct make_symbol){.name = "puts", .type = STT_FUNC, .dynamic = true});
+}
+
+static void add_notes(struct make_elf *m)
+{
+	uint32_t gnu = make_elf_note(m, ".note.gnu.build-id", "GNU", NT_GNU_BUILD_ID,
+				     UX_STR("twenty bytes of hash"));
+	uint32_t go = make_elf_note(m, ".note.go.buildid", "Go", NT_GO_BUILD_ID,
+				    UX_STR("abcdefghij0123456789/ABCDEFGHIJ0123456789"));
+	make_elf_segment(
+		m, (struct make_segment){.type = PT_NOTE, .first = gnu, .last = go, .align = 4});
+}
+
+static void add_packed(struct make_elf *m)
+{
+	struct make_section s = {.name = ".debug_info", .content = prose()};
+	make_elf_packed(m, s, MAKE_ZLIB, prose().size);
+	s.name = ".debug_line";
+	make_elf_packed(m, s, MAKE_ZSTD, prose().size);
+	s.name = ".zdebug_str";
+	make_elf_packed(m, s, MAKE_ZDEBUG, prose().size);
+	make_elf_section(
+		m, (struct make_section){.name = ".bss", .type = SHT_NOBITS, .size = 1 << 20});
+}
+
+static const struct elf_seed {
+	const char *name;
+	unsigned bits;
+	bool big, wide, no_sections;
+	void (*add[3])(struct make_elf *m);
+} elf_seeds[] = {
+	{"empty", 64, .add = {NULL}},
+	{"code-64", 64, .add = {add_code}},
+	{"code-32", 32, .add = {add_code}},
+	{"code-64-big", 64, .big = true, .add = {add_code}},
+	{"code-32-big", 32, .big = true, .add = {add_code}},
+	{"code-wide", 64, .wide = true, .add = {add_code}},
+	{"notes-64", 64, .add = {add_notes}},
+	{"notes-32-big", 32, .big = true, .add = {add_notes}},
+	{"notes-segments-only", 64, .no_sections = true, .add = {add_notes}},
+	{"packed-64", 64, .add = {add_packed}},
+	{"packed-32-big", 32, .big = true, .add = {add_packed}},
+	{"all-64", 64, .add = {add_code, add_notes, add_packed}},
+};
+
+static void make_elf_corpus(void)
+{
+	for (size_t i = 0; i < ux_countof(elf_seeds); i++) {
+		const struct elf_seed *seed = &elf_seeds[i];
+		struct make_elf m;
+		make_elf_init(&m, seed->bits, seed->big);
+		m.wide = seed->wide;
+		m.no_sections = seed->no_sections;
+		for (size_t j = 0; j < ux_countof(seed->add) && seed->add[j]; j++)
+			seed->add[j](&m);
+		save("elf", seed->name, make_elf_finish(&m));
+		make_elf_deinit(&m);
+	}
+	save("elf", "not-elf", UX_STR("#!/bin/sh\n"));
+	save("elf", "nothing", UX_BYTES_NONE);
+}
+
+static void make_id_corpus(void)
+{
+	static const struct {
+		const char *name, *text;
+	} seeds[] = {
+		{"gnu", "gnu:93ac61ec5a8eb1396f9fbd350e3169a558528a40"},
+		{"bare", "f8e1cf0f60558098EDAEC164AC7749DF"},
+		{"go", "go:abcdefghij0123456789/ABCDEFGHIJ0123456789"},
+		{"file", "file:caf6e5907166ac76eef618e5f7f59cd9"},
+		{"file-0x", "file:0xcaf6e5907166ac76eef618e5f7f59cd9"},
+		{"file-base64url", "file:EjRWeBJDl_-HZUMhh3SEqA"},
+		{"file-base64", "file:EjRWeBJDl/+HZUMhh3SEqA"},
+		{"uuid", "uuid:F4C1E5FE-2F28-034F-CCEB-0776EC00B125"},
+		{"odd", "gnu:123"},
+		{"prefix", "md5:123456"},
+		{"nothing", ""},
+	};
+	for (size_t i = 0; i < ux_countof(seeds); i++)
+		save("id", seeds[i].name, ux_bytes_cstr(seeds[i].text));
+}
+
+int main(int argc, char **argv)
+{
+	if (argc != 2) {
+		fprintf(stderr, "usage: make_corpus FOLDER\n");
+		return 2;
+	}
+	root = argv[1];
+	mkdir(root, 0777);
+	make_elf_corpus();
+	make_id_corpus();
+	return 0;
+}
