@@ -26,7 +26,7 @@ struct ux_gsym {
 /*
  * Checks header and table bounds, in constant time; records are checked as they are read.
  * UX_EUNSUPPORTED: another magic or version, which the message names; UX_ECORRUPT: tables that
- * leave the file.
+ * leave the file, or strings whose last has no NUL.
  */
 enum ux_code ux_gsym_open(struct ux_gsym *g, struct ux_bytes file, struct ux_error *err) ux_must;
 
@@ -34,14 +34,32 @@ enum ux_code ux_gsym_open(struct ux_gsym *g, struct ux_bytes file, struct ux_err
 bool ux_gsym_is(struct ux_bytes file);
 
 enum {
-	UX_GSYM_DEPTH_MOST = 256
-}; /* inline depth; real files stay under 50 */
+	UX_GSYM_DEPTH_MOST = 256,    /* inlined calls in each other; real files stay under 50 */
+	UX_GSYM_SAME_START_MOST = 64 /* functions with one start that a lookup tries */
+};
+
+/* pc of function i < n_functions. */
+uint64_t ux_gsym_start(const struct ux_gsym *g, uint32_t i);
+
+/* Offset in the file of the record of function i < n_functions; not checked. */
+uint32_t ux_gsym_record(const struct ux_gsym *g, uint32_t i);
+
+/* The string at off, ended by a NUL inside the table; NULL when off is past the table. */
+ux_inline const char *ux_gsym_string(const struct ux_gsym *g, uint32_t off)
+{
+	return ux_likely(off < g->strings.size) ? (const char *)g->strings.data + off : NULL;
+}
+
+/* Entry `file` of the file table; false when it or its strings are past their tables. */
+bool ux_gsym_file(const struct ux_gsym *g, uint32_t file, const char **ret_dir,
+		  const char **ret_base);
 
 /*
  * The frames at pc, innermost first, at most `max` of them (the outermost are kept when there are
  * more). Allocates nothing; the strings point into the file. UX_ENOTFOUND when no function covers
- * pc, UX_ECORRUPT when the record is bad; a function without a row for pc still gives its name. The
- * last function that starts at or before pc is tried first, then others with the same start.
+ * pc, UX_ECORRUPT when the record is bad; a function without a row for pc still gives its name. Of
+ * the functions with the greatest start at or before pc the first in the file that reaches pc
+ * answers; writers put the smaller first. The record of another function is never asked.
  */
 enum ux_code ux_gsym_lookup(const struct ux_gsym *g, uint64_t pc, struct ux_frame *frames,
 			    size_t max, size_t *ret_n, struct ux_error *err) ux_must;

@@ -1,0 +1,183 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole records. */
+#include "gsym_decode.h"
+
+#include "gsym_lines.h"
+
+struct ux_gsym_raw ux_gsym_raw_open(struct ux_cur *c)
+{
+	struct ux_gsym_raw raw = {0};
+	raw.size = ux_cur_u32(c);
+	raw.name = ux_cur_u32(c);
+	raw.rest = *c;
+	return raw;
+}
+
+enum ux_code ux_gsym_raw_find(const struct ux_gsym *g, uint32_t i, struct ux_gsym_raw *ret,
+			      struct ux_error *err)
+{
+	struct ux_cur c = ux_cur_make(g->file, NULL, g->swap);
+	ux_cur_seek(&c, ux_gsym_record(g, i));
+	*ret = ux_gsym_raw_open(&c);
+	return ux_cur_status(&c, err);
+}
+
+bool ux_gsym_raw_next(struct ux_gsym_raw *raw, struct ux_gsym_block *ret)
+{
+	ret->type = ux_cur_u32(&raw->rest);
+	uint32_t length = ux_cur_u32(&raw->rest);
+	ret->content = ux_cur_sub(&raw->rest, length);
+	if (ret->type == GSYM_INFO_END && length != 0)
+		ux_cur_bad(&raw->rest, "end of the record has a length");
+	return ret->type != GSYM_INFO_END && !raw->rest.failed;
+}
+
+static size_t count_rows(struct ux_cur block)
+{
+	struct gsym_lines l = gsym_lines_start(block);
+	size_t n = 0;
+	while (gsym_lines_next(&l))
+		n++;
+	return n;
+}
+
+/* All values of a row are to fit 32 bits. */
+static bool row_make(const struct gsym_lines *l, struct ux_gsym_row *ret)
+{
+	*ret = (struct ux_gsym_row){(uint32_t)l->off, (uint32_t)l->line, (uint32_t)l->file};
+	return (l->off | l->line | l->file) <= UINT32_MAX;
+}
+
+enum ux_code ux_gsym_decode_lines(struct ux_cur block, struct ux_arena *arena,
+				  const struct ux_gsym_row **ret, size_t *ret_n,
+				  struct ux_error *err)
+{
+	size_t most = count_rows(block), n = 0; /* each took a byte */
+	struct ux_gsym_row *rows = ux_arena_array(arena, struct ux_gsym_row, most);
+	if (!rows && most > 0)
+		return ux_arena_fail(arena, err);
+	struct gsym_lines l = gsym_lines_start(block);
+	while (gsym_lines_next(&l))
+		if (!row_make(&l, &rows[n++]))
+			ux_cur_bad(&l.c, "row does not fit 32 bits");
+	if (ux_cur_more(&l.c))
+		ux_cur_bad(&l.c, "line table ends before its block");
+	UX_TRY(ux_cur_status(&l.c, err));
+	*ret = rows;
+	*ret_n = n;
+	return UX_OK;
+}
+
+/* A walk over an inline block: once to count, once to fill. */
+struct walk {
+	struct ux_cur c;
+	struct ux_gsym_tree *tree; /* counts always, arrays when they are there */
+	uint32_t base[UX_GSYM_DEPTH_MOST + 1];
+};
+
+static void walk_range(struct walk *w, uint32_t depth, bool first)
+{
+	uint64_t base = depth > 0 ? w->base[depth - 1] : 0;
+	uint64_t start = ux_cur_uleb(&w->c);
+	uint64_t size = ux_cur_uleb(&w->c);
+	if (start > UINT32_MAX - base || size > UINT32_MAX - base - start) {
+		ux_cur_bad(&w->c, "range of an inlined call passes 32 bits");
+		return;
+	}
+	uint32_t lo = (uint32_t)(base + start);
+	if (w->tree->ranges)
+		w->tree->ranges[w->tree->n_ranges] =
+			(struct ux_gsym_range){lo, lo + (uint32_t)size};
+	w->tree->n_ranges++;
+	if (first)
+		w->base[depth] = lo;
+}
+
+static uint32_t uleb32(struct ux_cur *c)
+{
+	uint64_t v = ux_cur_uleb(c);
+	if (v > UINT32_MAX)
+		ux_cur_bad(c, "number does not fit 32 bits");
+	return (uint32_t)v;
+}
+
+/* A node whose ranges are counted: true when children follow. */
+static bool walk_node(struct walk *w, uint64_t count, uint32_t depth)
+{
+	struct ux_gsym_inline node = {.depth = depth, .range_first = (uint32_t)w->tree->n_ranges};
+	node.range_count = (uint32_t)count;
+	for (uint64_t i = 0; i < count && !w->c.failed; i++)
+		walk_range(w, depth, i == 0);
+	uint8_t has_children = ux_cur_u8(&w->c);
+	if (has_children > 1)
+		ux_cur_bad(&w->c, "flag for children is not 0 or 1");
+	node.name = ux_cur_u32(&w->c);
+	node.call_file = uleb32(&w->c);
+	node.call_line = uleb32(&w->c);
+	if (w->tree->nodes)
+		w->tree->nodes[w->tree->n_nodes] = node;
+	w->tree->n_nodes++;
+	return has_children != 0;
+}
+
+static void walk_tree(struct walk *w)
+{
+	uint32_t depth = 0;
+	do {
+		uint64_t count = ux_cur_uleb(&w->c);
+		if (count == 0 && depth == 0)
+			ux_cur_bad(&w->c, "function itself has no range");
+		else if (count == 0)
+			depth--;
+		else if (depth > UX_GSYM_DEPTH_MOST)
+			ux_cur_bad(&w->c, "inlined calls are more than 256 deep");
+		else if (walk_node(w, count, depth))
+			depth++;
+	} while (depth > 0 && !w->c.failed);
+	if (ux_cur_more(&w->c))
+		ux_cur_bad(&w->c, "inline tree ends before its block");
+}
+
+enum ux_code ux_gsym_decode_inlines(struct ux_cur block, struct ux_arena *arena,
+				    struct ux_gsym_tree *ret, struct ux_error *err)
+{
+	struct ux_gsym_tree tree = {0};
+	struct walk w = {.c = block, .tree = &tree};
+	walk_tree(&w);
+	UX_TRY(ux_cur_status(&w.c, err));
+	/* Each node took ten bytes at least, each range two. */
+	tree.nodes = ux_arena_array(arena, struct ux_gsym_inline, tree.n_nodes);
+	tree.ranges = ux_arena_array(arena, struct ux_gsym_range, tree.n_ranges);
+	if (!tree.nodes || !tree.ranges)
+		return ux_arena_fail(arena, err);
+	tree.n_nodes = tree.n_ranges = 0;
+	w.c = block;
+	walk_tree(&w);
+	UX_TRY(ux_cur_status(&w.c, err));
+	*ret = tree;
+	return UX_OK;
+}
+
+enum ux_code ux_gsym_decode(const struct ux_gsym *g, uint32_t i, struct ux_arena *arena,
+			    struct ux_gsym_function *ret, struct ux_error *err)
+{
+	struct ux_gsym_raw raw;
+	UX_TRY(ux_gsym_raw_find(g, i, &raw, err));
+	struct ux_gsym_function f = {
+		.start = ux_gsym_start(g, i), .size = raw.size, .name = raw.name};
+	struct ux_gsym_block block;
+	while (ux_gsym_raw_next(&raw, &block)) {
+		if (block.type == GSYM_INFO_LINES)
+			UX_TRY(ux_gsym_decode_lines(block.content, arena, &f.rows, &f.n_rows, err));
+		if (block.type != GSYM_INFO_INLINES)
+			continue;
+		struct ux_gsym_tree tree = {0};
+		UX_TRY(ux_gsym_decode_inlines(block.content, arena, &tree, err));
+		f.inlines = tree.nodes + 1;
+		f.n_inlines = tree.n_nodes - 1;
+		f.ranges = tree.ranges;
+	}
+	UX_TRY(ux_cur_status(&raw.rest, err));
+	*ret = f;
+	return UX_OK;
+}

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole records, for tools; a lookup needs none of this. */
+#ifndef UX_GSYM_DECODE_H
+#define UX_GSYM_DECODE_H
+
+#include "arena.h"
+#include "cursor.h"
+#include "gsym_encode.h"
+#include "gsym_reader.h"
+
+/* A block of a record. */
+struct ux_gsym_block {
+	uint32_t type;
+	struct ux_cur content;
+};
+
+/* A record as it lies in the file. Offsets of all cursors count from the file's start. */
+struct ux_gsym_raw {
+	uint32_t size;
+	uint32_t name;
+	struct ux_cur rest; /* blocks not yet read */
+};
+
+/* Head of the record at c, which moves past it; a failure is the cursor's. */
+struct ux_gsym_raw ux_gsym_raw_open(struct ux_cur *c);
+
+/* Head of the record of function i < n_functions. */
+enum ux_code ux_gsym_raw_find(const struct ux_gsym *g, uint32_t i, struct ux_gsym_raw *ret,
+			      struct ux_error *err) ux_must;
+
+/* The next block; false at the end of the record (rest then lies behind the end tuple) or when rest
+ * failed. */
+bool ux_gsym_raw_next(struct ux_gsym_raw *raw, struct ux_gsym_block *ret);
+
+/* Rows of a line table block, in the arena. */
+enum ux_code ux_gsym_decode_lines(struct ux_cur block, struct ux_arena *arena,
+				  const struct ux_gsym_row **ret, size_t *ret_n,
+				  struct ux_error *err) ux_must;
+
+/* An inline block. */
+struct ux_gsym_tree {
+	struct ux_gsym_inline *nodes; /* pre-order; the function itself is the first, at depth 0 */
+	size_t n_nodes;
+	struct ux_gsym_range *ranges; /* of all nodes, from the function's start */
+	size_t n_ranges;
+};
+
+/*
+ * The nodes of an inline block, in the arena. UX_ECORRUPT also for a range that passes 32 bits, for
+ * calls nested deeper than UX_GSYM_DEPTH_MOST and for bytes behind the tree.
+ */
+enum ux_code ux_gsym_decode_inlines(struct ux_cur block, struct ux_arena *arena,
+				    struct ux_gsym_tree *ret, struct ux_error *err) ux_must;
+
+/*
+ * Function i < n_functions as it was given to ux_gsym_encode_function(); its arrays are in the
+ * arena. Blocks other than lines and inlines are passed over.
+ */
+enum ux_code ux_gsym_decode(const struct ux_gsym *g, uint32_t i, struct ux_arena *arena,
+			    struct ux_gsym_function *ret, struct ux_error *err) ux_must;
+
+#endif
