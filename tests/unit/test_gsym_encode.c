@@ -3,6 +3,7 @@
 #include "sweep.h"
 
 #include "gsym_encode.h"
+#include "make_gsym.h"
 
 #define BYTES(...) \
 	((struct ux_bytes){(const uint8_t[]){__VA_ARGS__}, sizeof((const uint8_t[]){__VA_ARGS__})})
@@ -11,13 +12,6 @@ static void assert_bytes(struct ux_bytes got, struct ux_bytes want)
 {
 	assert_int_equal(got.size, want.size);
 	assert_memory_equal(got.data, want.data, want.size);
-}
-
-static enum ux_code to_out(void *ctx, struct ux_bytes bytes, struct ux_error *err)
-{
-	struct ux_out *out = ctx;
-	ux_out_put(out, bytes.data, bytes.size);
-	return ux_out_status(out, err);
 }
 
 static void symbol_alone_has_no_blocks(void **state)
@@ -103,7 +97,7 @@ static void image_lays_tables_before_records(void **state)
 		BYTES(21, 22, 23, 24)};
 	struct ux_gsym_image image = two_functions(data);
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	assert_int_equal(ux_gsym_image_write(&image, to_out, &out, NULL), UX_OK);
+	assert_int_equal(ux_gsym_image_write(&image, make_gsym_to_out, &out, NULL), UX_OK);
 	assert_bytes(ux_out_bytes(&out),
 		     BYTES(0x4d, 0x59, 0x53, 0x47, 1, 0, 2, 2, 0, 0, 0x40, 0, 0, 0, 0, 0, 2, 0, 0,
 			   0, 80, 0, 0, 0, 5, 0, 0, 0, 0xab, 0xcd, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
@@ -124,7 +118,7 @@ static void function_below_the_base_lowers_it(void **state)
 	struct ux_gsym_image image = two_functions(data);
 	image.base = 0x500000;
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	assert_int_equal(ux_gsym_image_write(&image, to_out, &out, NULL), UX_OK);
+	assert_int_equal(ux_gsym_image_write(&image, make_gsym_to_out, &out, NULL), UX_OK);
 	assert_int_equal(out.data[6], 1);
 	assert_bytes(ux_bytes(out.data + 8, 3), BYTES(0x00, 0x10, 0x40));
 	assert_bytes(ux_bytes(out.data + 48, 4), BYTES(0, 7, 0, 0));
@@ -138,16 +132,16 @@ static void image_refuses_what_the_format_cannot_hold(void **state)
 	struct ux_gsym_image image = two_functions(data);
 	struct ux_error err = UX_ERROR_INIT;
 	data[0].size = (size_t)1 << 32;
-	assert_int_equal(ux_gsym_image_write(&image, to_out, &out, &err), UX_ELIMIT);
+	assert_int_equal(ux_gsym_image_write(&image, make_gsym_to_out, &out, &err), UX_ELIMIT);
 	assert_string_equal(err.text, "GSYM 1 ends at 4 GiB, 4294967388 bytes needed");
 	uint8_t long_id[32] = {1};
 	image.uuid = ux_bytes(long_id, sizeof(long_id));
-	assert_int_equal(ux_gsym_image_write(&image, to_out, &out, NULL), UX_EINVAL);
+	assert_int_equal(ux_gsym_image_write(&image, make_gsym_to_out, &out, NULL), UX_EINVAL);
 	image = two_functions(data);
 	image.strings = ux_bytes("\0d", 2);
-	assert_int_equal(ux_gsym_image_write(&image, to_out, &out, NULL), UX_EINVAL);
+	assert_int_equal(ux_gsym_image_write(&image, make_gsym_to_out, &out, NULL), UX_EINVAL);
 	image.n_functions = 0;
-	assert_int_equal(ux_gsym_image_write(&image, to_out, &out, NULL), UX_EINVAL);
+	assert_int_equal(ux_gsym_image_write(&image, make_gsym_to_out, &out, NULL), UX_EINVAL);
 	assert_int_equal(out.size, 0);
 }
 
