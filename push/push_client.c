@@ -1,0 +1,370 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Query, announce, send, finish. */
+#include "push_client.h"
+
+#include "json_out.h"
+#include "server_answer.h"
+
+#include <errno.h>
+#include <nettle/sha2.h>
+#include <time.h>
+
+#include "hex.h"
+
+enum {
+	TRIES = 4,              /* of a call, and of a piece that does not get through */
+	PAUSE_MS = 250,         /* before the second try; doubles */
+	PAUSE_MOST_MS = 10000,  /* also when the server asks for more */
+	CALL_MS = 60000,        /* a call without a big body */
+	CHUNK_LEAST = 64 << 10, /* bytes of a piece, whatever the server says */
+	CHUNK_MOST = 256 << 20,
+	TEXT_MOST = 1000, /* bytes of a description or file name that the server keeps */
+	UID_SIZE = 33,
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
+}
+
+enum ux_code ux_push_client_open(struct ux_push_client *c, const char *url, const char *token,
+				 int64_t timeout_ms, struct ux_error *err)
+{
+	struct ux_http_client_options options = {.url = url, .token = token};
+	c->deadline_ms = now_ms() + timeout_ms;
+	return ux_http_client_create(&c->http, &options, err);
+}
+
+void ux_push_client_close(struct ux_push_client *c)
+{
+	if (c->http)
+		ux_http_client_destroy(c->http);
+	c->http = NULL;
+}
+
+/* Waits before try number `tries`; false when the time is over. */
+static bool pause_before(const struct ux_push_client *c, unsigned tries, unsigned retry_after_s)
+{
+	int64_t ms = ux_max((int64_t)PAUSE_MS << (tries - 1), (int64_t)retry_after_s * 1000);
+	ms = ux_min(ms, (int64_t)PAUSE_MOST_MS);
+	if (now_ms() + ms >= c->deadline_ms)
+		return false;
+	struct timespec t = {ms / 1000, ms % 1000 * 1000000};
+	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &t, &t) == EINTR)
+		continue;
+	return true;
+}
+
+/* One try. The document of a good answer, or why there is none; word: the error document's. */
+static enum ux_code try_once(const struct ux_push_client *c, struct ux_http_call call, json_t **ret,
+			     unsigned *ret_retry_after_s, char *word, size_t word_size,
+			     struct ux_error *err)
+{
+	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
+	int64_t left = c->deadline_ms - now_ms();
+	if (left <= 0)
+		return ux_error_set(err, UX_EUNAVAILABLE, "no time is left to ask the server");
+	call.timeout_ms = call.timeout_ms ? ux_min(call.timeout_ms, left) : left;
+	UX_TRY(ux_http_client_call(c->http, &call, &answer, err));
+	*ret_retry_after_s = answer.retry_after_s;
+	ux_server_error_word(&answer, word, word_size);
+	return ux_server_answer(&answer, ret, err);
+}
+
+/* The same, again and again while the server cannot be reached. */
+static enum ux_code ask(const struct ux_push_client *c, const struct ux_http_call *call,
+			json_t **ret, char *word, size_t word_size, struct ux_error *err)
+{
+	for (unsigned tries = 1;; tries++) {
+		struct ux_error why = UX_ERROR_INIT;
+		unsigned retry_after_s = 0;
+		word[0] = 0;
+		enum ux_code code = try_once(c, *call, ret, &retry_after_s, word, word_size, &why);
+		if (code == UX_OK)
+			return UX_OK;
+		if (code == UX_EUNAVAILABLE && tries < TRIES &&
+		    pause_before(c, tries, retry_after_s))
+			continue;
+		*err = err->code == UX_OK ? why : *err;
+		return code;
+	}
+}
+
+static const char *text_of(json_t *doc, const char *key)
+{
+	const char *text = json_string_value(json_object_get(doc, key));
+	return text ? text : "";
+}
+
+static void set_reason(struct ux_push_answer *a, const char *reason)
+{
+	snprintf(a->reason, sizeof(a->reason), "%s", reason);
+}
+
+static void write_ids(struct ux_json *j, const struct ux_id_set *ids)
+{
+	char text[UX_ID_TEXT];
+	ux_json_key(j, "ids");
+	ux_json_array_begin(j);
+	for (size_t i = 0; i < ids->size; i++)
+		ux_json_cstr(j, ux_id_format(&ids->ids[i], text));
+	ux_json_array_end(j);
+}
+
+static void write_query(const struct ux_push_question *questions, size_t n, bool force,
+			struct ux_out *out)
+{
+	struct ux_json j = ux_json_make(out);
+	ux_json_object_begin(&j);
+	ux_json_key(&j, "modules");
+	ux_json_array_begin(&j);
+	for (size_t i = 0; i < n; i++) {
+		ux_json_object_begin(&j);
+		write_ids(&j, questions[i].ids);
+		ux_json_key_cstr(&j, "quality", ux_quality_name(questions[i].quality));
+		ux_json_object_end(&j);
+	}
+	ux_json_array_end(&j);
+	ux_json_key_bool(&j, "force", force);
+	ux_json_object_end(&j);
+}
+
+static enum ux_code read_verdict(json_t *answer, struct ux_push_answer *ret, struct ux_error *err)
+{
+	static const struct {
+		const char *word;
+		enum ux_push_verdict verdict;
+	} words[] = {
+		{"wanted", UX_PUSH_WANTED},
+		{"uploaded", UX_PUSH_UPLOADED},
+		{"already-there", UX_PUSH_ALREADY_THERE},
+		{"better-there", UX_PUSH_BETTER_THERE},
+		{"invalid", UX_PUSH_REFUSED},
+	};
+	const char *status = text_of(answer, "status");
+	for (size_t i = 0; i < ux_countof(words); i++) {
+		if (strcmp(words[i].word, status) != 0)
+			continue;
+		ret->verdict = words[i].verdict;
+		set_reason(ret, text_of(answer, "reason"));
+		return UX_OK;
+	}
+	return ux_error_set(err, UX_EUNSUPPORTED, "server answers with the status \"%.32s\"",
+			    status);
+}
+
+static void json_free(json_t **doc)
+{
+	json_decref(*doc);
+}
+
+static enum ux_code query_some(struct ux_push_client *c, const struct ux_push_question *questions,
+			       size_t n, bool force, struct ux_push_answer *answers,
+			       struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out body = {0};
+	ux_cleanup(json_free) json_t *doc = NULL;
+	char word[32];
+	write_query(questions, n, force, &body);
+	UX_TRY(ux_out_status(&body, err));
+	struct ux_http_call call = {
+		.method = UX_METHOD_POST,
+		.path = "/v1/query",
+		.type = "application/json",
+		.body = ux_out_bytes(&body),
+		.timeout_ms = CALL_MS,
+	};
+	UX_TRY(ask(c, &call, &doc, word, sizeof(word), err));
+	json_t *list = json_object_get(doc, "answers");
+	if (json_array_size(list) != n)
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "server gives %zu answers to a query of %zu modules",
+				    json_array_size(list), n);
+	for (size_t i = 0; i < n; i++)
+		UX_TRY(read_verdict(json_array_get(list, i), &answers[i], err));
+	return UX_OK;
+}
+
+enum ux_code ux_push_query(struct ux_push_client *c, const struct ux_push_question *questions,
+			   size_t n, bool force, struct ux_push_answer *answers,
+			   struct ux_error *err)
+{
+	for (size_t at = 0; at < n; at += UX_PUSH_QUERY_MOST) {
+		size_t some = ux_min(n - at, (size_t)UX_PUSH_QUERY_MOST);
+		UX_TRY(query_some(c, questions + at, some, force, answers + at, err));
+	}
+	return UX_OK;
+}
+
+/* One upload on its way. */
+struct transfer {
+	struct ux_push_client *c;
+	const struct ux_push_upload *upload;
+	char uid[UID_SIZE];
+	uint64_t offset; /* bytes that the server has */
+	uint64_t chunk;  /* bytes of a piece */
+	char word[32];   /* of the last error document */
+};
+
+static enum ux_code read_state(struct transfer *t, json_t *doc, struct ux_error *err)
+{
+	json_int_t offset = json_integer_value(json_object_get(doc, "offset"));
+	json_int_t chunk = json_integer_value(json_object_get(doc, "chunk_size"));
+	const char *uid = text_of(doc, "uid");
+	if (offset < 0 || (uint64_t)offset > t->upload->gsym.size || strlen(uid) != UID_SIZE - 1 ||
+	    strspn(uid, "0123456789abcdef") != UID_SIZE - 1)
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "server's state of an upload makes no sense");
+	memcpy(t->uid, uid, UID_SIZE);
+	t->offset = (uint64_t)offset;
+	t->chunk = (uint64_t)ux_min(ux_max(chunk, (json_int_t)CHUNK_LEAST), (json_int_t)CHUNK_MOST);
+	return UX_OK;
+}
+
+static enum ux_code ask_state(struct transfer *t, const struct ux_http_call *call,
+			      struct ux_error *err)
+{
+	ux_cleanup(json_free) json_t *doc = NULL;
+	UX_TRY(ask(t->c, call, &doc, t->word, sizeof(t->word), err));
+	return read_state(t, doc, err);
+}
+
+/* As much of text as the server keeps, not cut inside a character. */
+static struct ux_bytes shortened(const char *text)
+{
+	struct ux_bytes s = ux_bytes_cstr(text);
+	if (s.size <= TEXT_MOST)
+		return s;
+	s.size = TEXT_MOST;
+	while (s.size > 0 && (s.data[s.size] & 0xc0) == 0x80)
+		s.size--;
+	return s;
+}
+
+static enum ux_code announce(struct transfer *t, struct ux_error *err)
+{
+	const struct ux_push_upload *u = t->upload;
+	uint8_t digest[SHA256_DIGEST_SIZE];
+	char hex[2 * SHA256_DIGEST_SIZE + 1];
+	struct sha256_ctx sha;
+	sha256_init(&sha);
+	sha256_update(&sha, u->gsym.size, u->gsym.data);
+	sha256_digest(&sha, sizeof(digest), digest);
+	ux_hex_encode(ux_bytes(digest, sizeof(digest)), hex);
+	ux_cleanup(ux_out_deinit) struct ux_out body = {0};
+	struct ux_json j = ux_json_make(&body);
+	ux_json_object_begin(&j);
+	write_ids(&j, u->ids);
+	ux_json_key_u64(&j, "size", u->gsym.size);
+	ux_json_key_cstr(&j, "sha256", hex);
+	ux_json_key_cstr(&j, "kind", "gsym");
+	ux_json_key_cstr(&j, "quality", ux_quality_name(u->quality));
+	ux_json_key_str(&j, "description", shortened(u->description));
+	ux_json_key_str(&j, "file", shortened(u->file));
+	ux_json_key_bool(&j, "force", u->force);
+	ux_json_object_end(&j);
+	UX_TRY(ux_out_status(&body, err));
+	struct ux_http_call call = {
+		.method = UX_METHOD_POST,
+		.path = "/v1/uploads",
+		.type = "application/json",
+		.body = ux_out_bytes(&body),
+		.timeout_ms = CALL_MS,
+	};
+	return ask_state(t, &call, err);
+}
+
+/* Sends the next piece, once. */
+static enum ux_code send_piece(struct transfer *t, struct ux_error *err)
+{
+	ux_cleanup(json_free) json_t *doc = NULL;
+	char path[96];
+	unsigned retry_after_s = 0;
+	struct ux_bytes gsym = t->upload->gsym;
+	size_t n = (size_t)ux_min(t->chunk, gsym.size - t->offset);
+	snprintf(path, sizeof(path), "/v1/uploads/%s?offset=%" PRIu64, t->uid, t->offset);
+	struct ux_http_call call = {
+		.method = UX_METHOD_PUT,
+		.path = path,
+		.type = "application/octet-stream",
+		.body = ux_bytes(gsym.data + t->offset, n),
+	};
+	UX_TRY(try_once(t->c, call, &doc, &retry_after_s, t->word, sizeof(t->word), err));
+	return read_state(t, doc, err);
+}
+
+static enum ux_code ask_offset(struct transfer *t, struct ux_error *err)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/v1/uploads/%s", t->uid);
+	struct ux_http_call call = {.method = UX_METHOD_GET, .path = path, .timeout_ms = CALL_MS};
+	return ask_state(t, &call, err);
+}
+
+/* Sends all pieces. What breaks is asked about and goes on, as long as bytes get through. */
+static enum ux_code send_all(struct transfer *t, struct ux_error *err)
+{
+	for (unsigned tries = 0; t->offset < t->upload->gsym.size;) {
+		uint64_t before = t->offset;
+		struct ux_error why = UX_ERROR_INIT;
+		enum ux_code code = send_piece(t, &why);
+		if (code == UX_OK && t->offset <= before)
+			code = ux_error_set(&why, UX_EUNSUPPORTED,
+					    "server took a piece and has no more than before");
+		if (code == UX_OK) {
+			tries = 0;
+			continue;
+		}
+		bool again = code == UX_EUNAVAILABLE || code == UX_ECONFLICT;
+		if (!again || ++tries == TRIES || !pause_before(t->c, tries, 0)) {
+			*err = err->code == UX_OK ? why : *err;
+			return code;
+		}
+		UX_TRY(ask_offset(t, err));
+		if (t->offset > before)
+			tries = 0;
+	}
+	return UX_OK;
+}
+
+static enum ux_code finish(struct transfer *t, struct ux_push_answer *ret, struct ux_error *err)
+{
+	ux_cleanup(json_free) json_t *doc = NULL;
+	char path[64];
+	snprintf(path, sizeof(path), "/v1/uploads/%s/finish", t->uid);
+	struct ux_http_call call = {.method = UX_METHOD_POST, .path = path};
+	UX_TRY(ask(t->c, &call, &doc, t->word, sizeof(t->word), err));
+	return read_verdict(doc, ret, err);
+}
+
+static enum ux_code transfer(struct transfer *t, struct ux_push_answer *ret, struct ux_error *err)
+{
+	UX_TRY(announce(t, err));
+	UX_TRY(send_all(t, err));
+	return finish(t, ret, err);
+}
+
+enum ux_code ux_push_upload(struct ux_push_client *c, const struct ux_push_upload *upload,
+			    struct ux_push_answer *ret, struct ux_error *err)
+{
+	struct transfer t = {.c = c, .upload = upload};
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = transfer(&t, ret, &why);
+	if (code == UX_EINVAL && strcmp(t.word, "hash_mismatch") == 0) {
+		/* Damaged on the way: the server has dropped it. Once more, from the start. */
+		why = (struct ux_error)UX_ERROR_INIT;
+		code = transfer(&t, ret, &why);
+	}
+	if (code == UX_OK)
+		return UX_OK;
+	bool better = strcmp(t.word, "better_there") == 0;
+	if (better || code == UX_ECONFLICT || code == UX_EINVAL || code == UX_ELIMIT) {
+		ret->verdict = better ? UX_PUSH_BETTER_THERE : UX_PUSH_REFUSED;
+		set_reason(ret, why.text);
+		return UX_OK;
+	}
+	*err = err->code == UX_OK ? why : *err;
+	return code;
+}

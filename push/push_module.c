@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a file can contribute. */
+#include "push_module.h"
+
+#include "file_id.h"
+
+void ux_push_module_deinit(struct ux_push_module *m)
+{
+	free(m->path);
+	free(m->debug);
+	*m = (struct ux_push_module){0};
+}
+
+void ux_push_modules_free(struct ux_push_modules *v)
+{
+	for (size_t i = 0; i < v->size; i++)
+		ux_push_module_deinit(&v->data[i]);
+	ux_push_modules_deinit(v);
+}
+
+static bool has_content(const struct ux_elf *elf, const char *name)
+{
+	const struct ux_elf_section *s = ux_elf_section_find(elf, name);
+	return s && s->type != SHT_NOBITS && s->size > 0;
+}
+
+static enum ux_quality claim_of(const struct ux_elf *elf)
+{
+	if (ux_elf_has_dwarf(elf))
+		return UX_QUALITY_INLINES;
+	if (has_content(elf, ".symtab"))
+		return UX_QUALITY_SYMTAB;
+	return has_content(elf, ".dynsym") ? UX_QUALITY_DYNSYM : UX_QUALITY_NONE;
+}
+
+/* True when there are sections of code and the content of none of them is in this file. */
+static bool code_is_elsewhere(const struct ux_elf *elf)
+{
+	bool any = false;
+	for (size_t i = 0; i < elf->n_sections; i++) {
+		const struct ux_elf_section *s = &elf->sections[i];
+		if (!(s->flags & SHF_EXECINSTR))
+			continue;
+		if (s->type != SHT_NOBITS)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+static enum ux_code check_type(const struct ux_elf *elf, struct ux_error *err)
+{
+	if (elf->type == ET_EXEC || elf->type == ET_DYN)
+		return UX_OK;
+	return ux_error_set(err, UX_EUNSUPPORTED,
+			    "ELF file of type %u%s; expected an executable or a shared object",
+			    elf->type,
+			    elf->type == ET_REL    ? " (object file)"
+			    : elf->type == ET_CORE ? " (core dump)"
+						   : "");
+}
+
+static enum ux_code read_ids(const struct ux_elf *elf, bool debug_only, struct ux_id_set *ret,
+			     struct ux_error *err)
+{
+	UX_TRY(ux_elf_ids(elf, ret, err));
+	if (debug_only && ret->size > 0)
+		return UX_OK;
+	struct ux_id id = ux_file_id(elf->file);
+	return ux_id_set_add(ret, &id, err);
+}
+
+enum ux_code ux_push_module_read(struct ux_push_module *m, const char *path, struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	UX_TRY(ux_file_map(path, &file, err));
+	UX_TRY(ux_elf_open(&elf, file.bytes, err));
+	UX_TRY(check_type(&elf, err));
+	m->claim = claim_of(&elf);
+	m->debug_only = code_is_elsewhere(&elf);
+	UX_TRY(read_ids(&elf, m->debug_only, &m->ids, err));
+	m->path = strdup(path);
+	return m->path ? UX_OK : ux_error_nomem(err);
+}
+
+enum ux_code ux_push_module_debug(struct ux_push_module *m, const char *path, bool given,
+				  struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	UX_TRY(ux_file_map(path, &file, err));
+	UX_TRY(ux_elf_open(&elf, file.bytes, err));
+	ux_cleanup(ux_free_ptr) char *copy = strdup(path);
+	if (!copy)
+		return ux_error_nomem(err);
+	enum ux_quality claim = claim_of(&elf);
+	m->claim = ux_max(m->claim, claim);
+	free(m->debug);
+	m->debug = ux_take(&copy);
+	m->debug_found = !given;
+	return UX_OK;
+}
+
+enum ux_code ux_push_module_find_debug(struct ux_push_module *m, const char *dirs,
+				       struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	ux_cleanup(ux_debug_file_close) struct ux_debug_file found = {0};
+	if (m->debug || m->claim == UX_QUALITY_INLINES)
+		return UX_OK;
+	UX_TRY(ux_file_map(m->path, &file, err));
+	UX_TRY(ux_debug_file_find(&found, file.bytes, dirs, err));
+	if (!found.path)
+		return UX_OK;
+	/* A debug file that cannot be read is none. */
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ux_push_module_debug(m, found.path, /* given= */ false, &why);
+	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
+}
+
+/* Adds what fits: an alias too many is no reason to give up a module. */
+static void add_ids(struct ux_push_module *m, const struct ux_id_set *ids)
+{
+	for (size_t i = 0; i < ids->size; i++)
+		if (ux_id_set_add(&m->ids, &ids->ids[i], NULL) != UX_OK)
+			return;
+}
+
+bool ux_push_module_join(struct ux_push_module *m, struct ux_push_module *other)
+{
+	if (m->debug_only && !other->debug_only) {
+		struct ux_push_module swapped = *m;
+		*m = *other;
+		*other = swapped;
+	}
+	size_t aliases = m->ids.size;
+	add_ids(m, &other->ids);
+	m->named = m->named || other->named;
+	if (other->claim <= m->claim || m->debug)
+		return m->ids.size > aliases;
+	m->debug = ux_take(&other->path);
+	m->debug_found = true;
+	m->claim = other->claim;
+	return true;
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Modules to push: which file gives the identity, which one the symbols. */
+#ifndef UX_PUSH_MODULE_H
+#define UX_PUSH_MODULE_H
+
+#include "debug_file.h"
+#include "elf_ids.h"
+#include "unhex/quality.h"
+#include "vec.h"
+
+/* One module. Paths are malloc'ed. */
+struct ux_push_module {
+	char *path;            /* the file that gives the identity */
+	char *debug;           /* the file that the symbols come from; NULL: path */
+	struct ux_id_set ids;  /* GNU, Go and File IDs; the first one names it */
+	enum ux_quality claim; /* the best that its sections can be good for */
+	bool named;            /* itself asked for, not met in a folder */
+	bool debug_only;       /* path is a separate debug file: its code is elsewhere */
+	bool debug_found;      /* debug was found, not given: it may turn out useless */
+};
+
+void ux_push_module_deinit(struct ux_push_module *m);
+
+/*
+ * Reads identity and sections of the ELF file at path. UX_EUNSUPPORTED: not an ELF file, or one
+ * that is never loaded as it is (object file, core dump). A debug file that stands alone has no
+ * File ID.
+ */
+enum ux_code ux_push_module_read(struct ux_push_module *m, const char *path, struct ux_error *err)
+	ux_must;
+
+/* Takes the symbols from path; given says that a person did. */
+enum ux_code ux_push_module_debug(struct ux_push_module *m, const char *path, bool given,
+				  struct ux_error *err) ux_must;
+
+/* Looks for a separate debug file in dirs when m has no DWARF: see ux_debug_file_find(). */
+enum ux_code ux_push_module_find_debug(struct ux_push_module *m, const char *dirs,
+				       struct ux_error *err) ux_must;
+
+/*
+ * Joins what `other` adds to m, a module of the same ID: the file with the code gives the identity,
+ * one with DWARF the symbols, every file with code its File ID. True when other was of use.
+ */
+bool ux_push_module_join(struct ux_push_module *m, struct ux_push_module *other);
+
+UX_VEC(ux_push_modules, struct ux_push_module);
+
+void ux_push_modules_free(struct ux_push_modules *v);
+
+#endif

@@ -1,0 +1,353 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The order of things. */
+#include "push_run.h"
+
+#include "extract.h"
+#include "push_module.h"
+#include "push_scan.h"
+
+const char *ux_push_status_name(enum ux_push_status status)
+{
+	switch (status) {
+	case UX_PUSH_DONE_UPLOADED:
+		return "uploaded";
+	case UX_PUSH_DONE_ALREADY_THERE:
+		return "already-there";
+	case UX_PUSH_DONE_BETTER_THERE:
+		return "better-there";
+	case UX_PUSH_DONE_SKIPPED:
+		return "skipped";
+	case UX_PUSH_DONE_FAILED:
+	case UX_PUSH_STATUS_COUNT:
+		break;
+	}
+	return "failed";
+}
+
+static uint64_t id_hash(struct ux_id id)
+{
+	return ux_hash_bytes(ux_bytes(id.bytes, id.size));
+}
+
+static bool id_eq(struct ux_id a, struct ux_id b)
+{
+	return ux_id_eq(&a, &b);
+}
+
+/* The number of a module by each of its IDs. */
+UX_MAP(by_id, struct ux_id, size_t, id_hash, id_eq);
+
+struct push {
+	const struct ux_push_options *o;
+	struct ux_push_summary *summary;
+	struct ux_scan scan;
+	struct ux_push_modules modules;
+	struct by_id known;
+	struct ux_push_client client;
+};
+
+static void push_deinit(struct push *p)
+{
+	ux_scan_deinit(&p->scan);
+	ux_push_modules_free(&p->modules);
+	by_id_deinit(&p->known);
+	ux_push_client_close(&p->client);
+}
+
+static void tell(struct push *p, const struct ux_push_result *r)
+{
+	p->summary->counts[r->status]++;
+	p->summary->quiet += r->quiet;
+	p->o->result(p->o->ctx, r);
+}
+
+/* A file that came to nothing before it was a module. */
+static void tell_left_out(void *ctx, const char *path, bool named, const struct ux_error *err)
+{
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	bool harmless = err->code == UX_EINVAL || err->code == UX_EUNSUPPORTED;
+	tell(ctx, &(struct ux_push_result){
+			  .path = path,
+			  .status = named || !harmless ? UX_PUSH_DONE_FAILED : UX_PUSH_DONE_SKIPPED,
+			  .reason = ux_error_format(err, text, sizeof(text)),
+			  .quiet = !named && harmless,
+		  });
+}
+
+static void tell_module(struct push *p, const struct ux_push_module *m, enum ux_push_status status,
+			const char *reason)
+{
+	tell(p, &(struct ux_push_result){.path = m->path,
+					 .debug = m->debug,
+					 .id = m->ids.size ? &m->ids.ids[0] : NULL,
+					 .status = status,
+					 .reason = reason,
+					 .quality = m->claim});
+}
+
+static void reading(const struct push *p, const char *path)
+{
+	if (p->o->reading)
+		p->o->reading(p->o->ctx, path);
+}
+
+/* Joins m with what has one of its IDs; what is left in it afterwards is told. */
+static void join(struct push *p, struct ux_push_module *first, struct ux_push_module *m)
+{
+	char reason[UX_PUSH_REASON];
+	struct ux_id id = m->ids.ids[0];
+	bool useful = ux_push_module_join(first, m);
+	const char *lost = m->path ? m->path : first->debug;
+	snprintf(reason, sizeof(reason), "%s %.120s", !useful ? "same ID as" : "joined with",
+		 first->path);
+	tell(p, &(struct ux_push_result){.path = lost,
+					 .id = &id,
+					 .status = UX_PUSH_DONE_SKIPPED,
+					 .reason = reason,
+					 .quality = m->claim});
+}
+
+/* Takes *m in, or joins it with the module of the same ID. */
+static enum ux_code take_in(struct push *p, struct ux_push_module *m, struct ux_error *err)
+{
+	for (size_t i = 0; i < m->ids.size; i++) {
+		size_t *number = by_id_find(&p->known, m->ids.ids[i]);
+		if (number) {
+			join(p, &p->modules.data[*number], m);
+			return UX_OK;
+		}
+	}
+	for (size_t i = 0; i < m->ids.size; i++) {
+		bool fresh = false;
+		size_t *number = by_id_insert(&p->known, m->ids.ids[i], &fresh);
+		if (!number)
+			return ux_error_nomem(err);
+		*number = p->modules.size;
+	}
+	if (!ux_push_modules_append(&p->modules, *m))
+		return ux_error_nomem(err);
+	*m = (struct ux_push_module){0};
+	return UX_OK;
+}
+
+static enum ux_code read_file(struct push *p, const struct ux_scan_file *file, struct ux_error *err)
+{
+	ux_cleanup(ux_push_module_deinit) struct ux_push_module m = {.named = file->named};
+	struct ux_error why = UX_ERROR_INIT;
+	reading(p, file->path);
+	enum ux_code code = ux_push_module_read(&m, file->path, &why);
+	if (code == UX_OK)
+		return take_in(p, &m, err);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	tell_left_out(p, file->path, file->named, &why);
+	return UX_OK;
+}
+
+/* The pair that a person gave. */
+static enum ux_code read_pair(struct push *p, struct ux_error *err)
+{
+	ux_cleanup(ux_push_module_deinit) struct ux_push_module m = {.named = true};
+	struct ux_error why = UX_ERROR_INIT;
+	const char *at_fault = p->o->exe;
+	reading(p, p->o->exe);
+	enum ux_code code = ux_push_module_read(&m, p->o->exe, &why);
+	if (code == UX_OK && p->o->debug) {
+		at_fault = p->o->debug;
+		reading(p, p->o->debug);
+		code = ux_push_module_debug(&m, p->o->debug, /* given= */ true, &why);
+	}
+	if (code == UX_OK)
+		return take_in(p, &m, err);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	tell_left_out(p, at_fault, /* named= */ true, &why);
+	return UX_OK;
+}
+
+/* Everything that can be known without the server. */
+static enum ux_code find_modules(struct push *p, char *const *paths, size_t n, struct ux_error *err)
+{
+	for (size_t i = 0; i < n; i++)
+		UX_TRY(ux_scan_path(&p->scan, paths[i], err));
+	for (size_t i = 0; i < p->scan.files.size; i++)
+		UX_TRY(read_file(p, &p->scan.files.data[i], err));
+	if (p->o->exe)
+		UX_TRY(read_pair(p, err));
+	for (size_t i = 0; i < p->modules.size; i++) {
+		struct ux_push_module *m = &p->modules.data[i];
+		struct ux_error why = UX_ERROR_INIT;
+		reading(p, m->path);
+		/* A file that vanished meanwhile is met again when it is extracted. */
+		if (ux_push_module_find_debug(m, p->o->debug_dirs, &why) == UX_ENOMEM)
+			return ux_error_nomem(err);
+	}
+	return UX_OK;
+}
+
+/* The sink of an extraction, with the file ID taken over the bytes on the way. */
+static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	struct ux_out *out = ctx;
+	ux_out_put(out, bytes.data, bytes.size);
+	return ux_out_status(out, err);
+}
+
+static enum ux_code extract_pair(struct push *p, const struct ux_push_module *m, const char *debug,
+				 struct ux_out *gsym, struct ux_extract_stats *stats,
+				 struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping exe_file = {0};
+	ux_cleanup(ux_file_unmap) struct ux_mapping debug_file = {0};
+	struct ux_extract_options how = {.allow_mismatch = p->o->allow_mismatch};
+	reading(p, m->path);
+	UX_TRY(ux_file_map(m->path, &exe_file, err));
+	if (debug)
+		UX_TRY(ux_file_map(debug, &debug_file, err));
+	ux_out_reset(gsym);
+	return ux_extract(exe_file.bytes, debug_file.bytes, &how, keep, gsym, stats, err);
+}
+
+/* A debug file that was found and not given may be damaged: then the file alone is better. */
+static enum ux_code extract(struct push *p, struct ux_push_module *m, struct ux_out *gsym,
+			    struct ux_extract_stats *stats, struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = extract_pair(p, m, m->debug, gsym, stats, &why);
+	if (code != UX_OK && m->debug && m->debug_found) {
+		why = (struct ux_error)UX_ERROR_INIT;
+		free(m->debug);
+		m->debug = NULL;
+		code = extract_pair(p, m, NULL, gsym, stats, &why);
+	}
+	if (code != UX_OK)
+		*err = why;
+	return code;
+}
+
+static enum ux_push_status status_of(enum ux_push_verdict verdict)
+{
+	switch (verdict) {
+	case UX_PUSH_UPLOADED:
+		return UX_PUSH_DONE_UPLOADED;
+	case UX_PUSH_ALREADY_THERE:
+		return UX_PUSH_DONE_ALREADY_THERE;
+	case UX_PUSH_BETTER_THERE:
+		return UX_PUSH_DONE_BETTER_THERE;
+	case UX_PUSH_WANTED:
+	case UX_PUSH_REFUSED:
+		break;
+	}
+	return UX_PUSH_DONE_FAILED;
+}
+
+static enum ux_code send(struct push *p, const struct ux_push_module *m, const struct ux_out *gsym,
+			 const struct ux_extract_stats *stats, struct ux_error *err)
+{
+	struct ux_push_answer answer = {.verdict = UX_PUSH_WANTED};
+	struct ux_push_upload upload = {
+		.ids = &m->ids,
+		.quality = stats->quality,
+		.gsym = ux_out_bytes(gsym),
+		.description = p->o->description ? p->o->description : "",
+		.file = m->path,
+		.force = p->o->force,
+	};
+	/* The sections promised more than there was: ask again before the bytes go out. */
+	if (stats->quality < m->claim && !p->o->force) {
+		struct ux_push_question question = {&m->ids, stats->quality};
+		UX_TRY(ux_push_query(&p->client, &question, 1, false, &answer, err));
+	}
+	if (answer.verdict == UX_PUSH_WANTED)
+		UX_TRY(ux_push_upload(&p->client, &upload, &answer, err));
+	enum ux_push_status status = status_of(answer.verdict);
+	tell(p, &(struct ux_push_result){
+			.path = m->path,
+			.debug = m->debug,
+			.id = &m->ids.ids[0],
+			.status = status,
+			.reason = answer.reason,
+			.quality = stats->quality,
+			.counts = stats->counts,
+			.size = status == UX_PUSH_DONE_UPLOADED ? gsym->size : 0,
+		});
+	return UX_OK;
+}
+
+static enum ux_code push_wanted(struct push *p, struct ux_push_module *m, struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out gsym = {0};
+	struct ux_extract_stats stats = {0};
+	struct ux_error why = UX_ERROR_INIT;
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	enum ux_code code = extract(p, m, &gsym, &stats, &why);
+	if (code == UX_OK)
+		return send(p, m, &gsym, &stats, err);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	bool nothing = code == UX_ENOTFOUND && !m->named;
+	tell_module(p, m, nothing ? UX_PUSH_DONE_SKIPPED : UX_PUSH_DONE_FAILED,
+		    ux_error_format(&why, text, sizeof(text)));
+	return UX_OK;
+}
+
+static enum ux_code push_module(struct push *p, struct ux_push_module *m,
+				const struct ux_push_answer *answer, struct ux_error *err)
+{
+	if (answer->verdict != UX_PUSH_WANTED) {
+		tell_module(p, m, status_of(answer->verdict), answer->reason);
+		return UX_OK;
+	}
+	if (p->o->dry_run) {
+		tell_module(p, m, UX_PUSH_DONE_SKIPPED, "dry run: would be uploaded");
+		return UX_OK;
+	}
+	return push_wanted(p, m, err);
+}
+
+static enum ux_code push_modules(struct push *p, struct ux_error *err)
+{
+	size_t n = p->modules.size;
+	ux_cleanup(ux_free_ptr) struct ux_push_question *questions = calloc(n, sizeof(*questions));
+	ux_cleanup(ux_free_ptr) struct ux_push_answer *answers = calloc(n, sizeof(*answers));
+	if (!questions || !answers)
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < n; i++)
+		questions[i] = (struct ux_push_question){&p->modules.data[i].ids,
+							 p->modules.data[i].claim};
+	UX_TRY(ux_push_query(&p->client, questions, n, p->o->force, answers, err));
+	for (size_t i = 0; i < n; i++)
+		UX_TRY(push_module(p, &p->modules.data[i], &answers[i], err));
+	return UX_OK;
+}
+
+/* Tells what holds no symbols at all, and takes it out, so that nobody is asked about it. */
+static void drop_empty(struct push *p)
+{
+	size_t kept = 0;
+	for (size_t i = 0; i < p->modules.size; i++) {
+		struct ux_push_module *m = &p->modules.data[i];
+		if (m->claim != UX_QUALITY_NONE) {
+			p->modules.data[kept++] = *m;
+			continue;
+		}
+		tell_module(p, m, m->named ? UX_PUSH_DONE_FAILED : UX_PUSH_DONE_SKIPPED,
+			    "has no symbols; expected DWARF or a symbol table");
+		ux_push_module_deinit(m);
+	}
+	p->modules.size = kept;
+}
+
+enum ux_code ux_push_run(const struct ux_push_options *options, char *const *paths, size_t n,
+			 struct ux_push_summary *ret, struct ux_error *err)
+{
+	ux_cleanup(push_deinit) struct push p = {.o = options, .summary = ret};
+	*ret = (struct ux_push_summary){0};
+	p.scan.left_out = tell_left_out;
+	p.scan.ctx = &p;
+	UX_TRY(ux_push_client_open(&p.client, options->url, options->token, options->timeout_ms,
+				   err));
+	UX_TRY(find_modules(&p, paths, n, err));
+	drop_empty(&p);
+	return p.modules.size > 0 ? push_modules(&p, err) : UX_OK;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A whole push: files to modules, ask, extract, send, one result a file. */
+#ifndef UX_PUSH_RUN_H
+#define UX_PUSH_RUN_H
+
+#include "id.h"
+#include "push_client.h"
+#include "unhex/quality.h"
+
+enum ux_push_status {
+	UX_PUSH_DONE_UPLOADED,
+	UX_PUSH_DONE_ALREADY_THERE,
+	UX_PUSH_DONE_BETTER_THERE,
+	UX_PUSH_DONE_SKIPPED, /* nothing to push in it, or a dry run */
+	UX_PUSH_DONE_FAILED,
+	UX_PUSH_STATUS_COUNT
+};
+
+/* "uploaded", "already-there", "better-there", "skipped", "failed". */
+const char *ux_push_status_name(enum ux_push_status status);
+
+/* What became of one file. Lives during the call only. */
+struct ux_push_result {
+	const char *path;
+	const char *debug;      /* where its symbols come from when not from path; NULL otherwise */
+	const struct ux_id *id; /* NULL when none is known */
+	enum ux_push_status status;
+	const char *reason; /* "" when there is nothing to say */
+	bool quiet;         /* of no interest unless somebody asked for every file */
+	enum ux_quality quality;
+	struct ux_counts counts; /* of what was extracted */
+	uint64_t size;           /* bytes uploaded */
+};
+
+typedef void ux_push_result_fn(void *ctx, const struct ux_push_result *result);
+
+struct ux_push_options {
+	const char *url;
+	const char *token;       /* "" for none */
+	const char *debug_dirs;  /* NULL: the default */
+	const char *description; /* NULL: none */
+	const char *exe;         /* push this file ... */
+	const char *debug;       /* ... with the symbols of that one; NULL: its own */
+	bool force;
+	bool dry_run; /* ask, but extract and send nothing */
+	bool allow_mismatch;
+	int64_t timeout_ms; /* for the whole run */
+	ux_push_result_fn *result;
+	void (*reading)(void *ctx, const char *path); /* before a file is mapped; may be NULL */
+	void *ctx;
+};
+
+/* How many files came to which end. */
+struct ux_push_summary {
+	uint64_t counts[UX_PUSH_STATUS_COUNT];
+	uint64_t quiet; /* those of them that nobody asked about */
+};
+
+/*
+ * Pushes files, and all ELF files of folders, in order. A file that fails is a result, and the run
+ * goes on. Files of one build ID are pushed once. The code is that of the conversation with the
+ * server, or UX_ENOMEM; after it, what was not done is not told.
+ */
+enum ux_code ux_push_run(const struct ux_push_options *options, char *const *paths, size_t n,
+			 struct ux_push_summary *ret, struct ux_error *err) ux_must;
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Status and error document to an error code. Source: docs/api/openapi.yaml. */
+#include "server_answer.h"
+
+static json_t *document(const struct ux_http_answer *answer)
+{
+	return json_loadb((const char *)answer->body.data, answer->body.size, 0, NULL);
+}
+
+static enum ux_code code_of(unsigned status)
+{
+	switch (status) {
+	case 401:
+	case 403:
+		return UX_EDENIED;
+	case 404:
+		return UX_ENOTFOUND;
+	case 409:
+		return UX_ECONFLICT;
+	case 413:
+		return UX_ELIMIT;
+	case 408:
+	case 429:
+	case 502:
+	case 503:
+	case 504:
+		return UX_EUNAVAILABLE;
+	default:
+		return status >= 500 ? UX_EIO : status >= 400 ? UX_EINVAL : UX_EUNSUPPORTED;
+	}
+}
+
+enum ux_code ux_server_answer(const struct ux_http_answer *answer, json_t **ret,
+			      struct ux_error *err)
+{
+	unsigned status = answer->status;
+	json_t *doc = document(answer);
+	if (status >= 200 && status < 300 && doc) {
+		*ret = doc;
+		return UX_OK;
+	}
+	const char *message =
+		json_string_value(json_object_get(json_object_get(doc, "error"), "message"));
+	enum ux_code code = code_of(status);
+	if (status >= 300 && status < 400)
+		code = ux_error_set(err, code, "server redirects to %.100s (HTTP %u)",
+				    answer->location, status);
+	else if (status < 300)
+		code = ux_error_set(err, code, "server answered HTTP %u without JSON", status);
+	else if (message)
+		code = ux_error_set(err, code, "server says: %.110s (HTTP %u)", message, status);
+	else
+		code = ux_error_set(err, code, "server answered HTTP %u", status);
+	json_decref(doc);
+	return code;
+}
+
+void ux_server_error_word(const struct ux_http_answer *answer, char *word, size_t size)
+{
+	json_t *doc = document(answer);
+	const char *text =
+		json_string_value(json_object_get(json_object_get(doc, "error"), "code"));
+	snprintf(word, size, "%s", text ? text : "");
+	json_decref(doc);
+}
