@@ -4,36 +4,65 @@
 
 #include "elf_file.h"
 #include "elf_ids.h"
+#include "extract.h"
 #include "file.h"
 #include "file_id.h"
 #include "json_out.h"
 #include "output.h"
 #include "sigbus.h"
+#include "symbols_out.h"
 
 struct values {
 	bool json;
+	bool quick;
 };
 
 static const struct ux_option options[] = {
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL, "one object a line"},
+	{"quick", 'q', UX_OPTION_FLAG, offsetof(struct values, quick), NULL,
+	 "identities only: do not read the symbols"},
 };
 
 /* What there is to tell about one file. */
 struct known {
 	struct ux_id_set ids;
+	struct ux_extract_stats stats;
 };
 
-static enum ux_code identify(struct ux_bytes file, struct known *ret, struct ux_error *err)
+static enum ux_code drop(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	(void)ctx, (void)bytes, (void)err;
+	return UX_OK;
+}
+
+/* No symbols at all is an answer: quality none. */
+static enum ux_code read_symbols(struct ux_bytes file, struct ux_extract_stats *ret,
+				 struct ux_error *err)
+{
+	struct ux_extract_options how = {0};
+	struct ux_error none = UX_ERROR_INIT;
+	enum ux_code code = ux_extract(file, UX_BYTES_NONE, &how, drop, NULL, ret, &none);
+	if (code == UX_OK)
+		return UX_OK;
+	*ret = (struct ux_extract_stats){.quality = UX_QUALITY_NONE};
+	if (code == UX_ENOTFOUND)
+		return UX_OK;
+	*err = none;
+	return code;
+}
+
+static enum ux_code identify(struct ux_bytes file, bool quick, struct known *ret,
+			     struct ux_error *err)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	UX_TRY(ux_elf_open(&elf, file, err));
 	UX_TRY(ux_elf_ids(&elf, &ret->ids, err));
 	struct ux_id content = ux_file_id(file);
 	UX_TRY(ux_id_set_add(&ret->ids, &content, err));
-	return UX_OK;
+	return quick ? UX_OK : read_symbols(file, &ret->stats, err);
 }
 
-static void write_json(struct ux_out *out, const char *path, const struct known *k)
+static void write_json(struct ux_out *out, const char *path, const struct known *k, bool quick)
 {
 	struct ux_json j = ux_json_make(out);
 	char text[UX_ID_TEXT];
@@ -44,17 +73,29 @@ static void write_json(struct ux_out *out, const char *path, const struct known 
 	for (size_t i = 0; i < k->ids.size; i++)
 		ux_json_cstr(&j, ux_id_format(&k->ids.ids[i], text));
 	ux_json_array_end(&j);
+	if (!quick)
+		ux_symbols_out(&j, k->stats.quality, &k->stats.counts);
 	ux_json_object_end(&j);
 	ux_out_u8(out, '\n');
 }
 
-static void write_text(struct ux_out *out, const char *path, const struct known *k)
+static void write_text(struct ux_out *out, const char *path, const struct known *k, bool quick)
 {
 	char text[UX_ID_TEXT];
+	const struct ux_counts *c = &k->stats.counts;
 	ux_text(out, ux_bytes_cstr(path));
 	ux_out_u8(out, '\n');
 	for (size_t i = 0; i < k->ids.size; i++)
 		ux_out_fmt(out, "  %s\n", ux_id_format(&k->ids.ids[i], text));
+	if (quick)
+		return;
+	ux_out_fmt(out, "  symbols: %s", ux_quality_name(k->stats.quality));
+	if (k->stats.quality != UX_QUALITY_NONE)
+		ux_out_fmt(out, ", %" PRIu64 " functions", c->functions);
+	if (c->rows > 0)
+		ux_out_fmt(out, ", %" PRIu64 " lines, %" PRIu64 " inlined calls", c->rows,
+			   c->inlines);
+	ux_out_u8(out, '\n');
 }
 
 static enum ux_code tell(const char *path, const struct values *v, struct ux_out *out,
@@ -64,11 +105,11 @@ static enum ux_code tell(const char *path, const struct values *v, struct ux_out
 	struct known known = {0};
 	ux_sigbus_reading(path);
 	UX_TRY(ux_file_map(path, &file, err));
-	UX_TRY(identify(file.bytes, &known, err));
+	UX_TRY(identify(file.bytes, v->quick, &known, err));
 	if (v->json)
-		write_json(out, path, &known);
+		write_json(out, path, &known, v->quick);
 	else
-		write_text(out, path, &known);
+		write_text(out, path, &known, v->quick);
 	return ux_flush(out, err);
 }
 
@@ -98,9 +139,10 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 const struct ux_command ux_cmd_id = {
 	.name = "id",
 	.usage = "FILE... [options]",
-	.line = "identities of files",
+	.line = "identities of files, and what symbols they hold",
 	.text = "Prints the GNU build ID (gnu:), the Go build ID (go:) and the File ID (file:, a hash of\n"
-		"the content) of ELF files.",
+		"the content) of ELF files, and what their symbols are good for: none, dynsym, symtab,\n"
+		"lines or inlines, as measured.",
 	.options = options,
 	.n_options = ux_countof(options),
 	.run = run,

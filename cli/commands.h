@@ -6,5 +6,11 @@
 #include "options.h"
 
 extern const struct ux_command ux_cmd_id;
+extern const struct ux_command ux_cmd_extract;
+extern const struct ux_command ux_cmd_lookup;
+extern const struct ux_command ux_cmd_push;
+extern const struct ux_command ux_cmd_serve;
+extern const struct ux_command ux_cmd_key;
+extern const struct ux_command ux_cmd_gsym;
 
 #endif

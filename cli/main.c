@@ -6,6 +6,9 @@
 
 static const struct ux_command *const commands[] = {
 	&ux_cmd_id,
+	&ux_cmd_extract,
+	&ux_cmd_lookup,
+	&ux_cmd_push,
 };
 
 static const struct ux_command *command_find(const char *name)

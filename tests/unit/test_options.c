@@ -35,19 +35,19 @@ static const struct ux_command command = {
 struct parsed {
 	struct values values;
 	struct ux_args args;
-	char *argv[12];
 	bool ok;
 	int status;
 };
 
+/* The operands point into one static vector, so they live until the next call. */
 static struct parsed parse_words(const char *const *words)
 {
+	static char *argv[12];
 	struct parsed p = {.status = -1};
 	int argc = 1;
-	p.argv[0] = (char[]){"test"};
 	for (; words[argc - 1]; argc++)
-		p.argv[argc] = (char *)(uintptr_t)words[argc - 1];
-	p.ok = ux_options_parse(&command, argc, p.argv, &p.values, &p.args, &p.status);
+		argv[argc] = (char *)(uintptr_t)words[argc - 1];
+	p.ok = ux_options_parse(&command, argc, argv, &p.values, &p.args, &p.status);
 	return p;
 }
 

@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unhex extract: a binary to a GSYM file. */
+#include "commands.h"
+
+#include "elf_file.h"
+#include "extract.h"
+#include "file.h"
+#include "json_out.h"
+#include "output.h"
+#include "sigbus.h"
+#include "symbols_out.h"
+
+struct values {
+	const char *debug;
+	const char *output;
+	unsigned threads;
+	uint64_t memory;
+	bool no_dwarf;
+	bool allow_mismatch;
+	bool json;
+};
+
+static const struct ux_option options[] = {
+	{"debug", 'd', UX_OPTION_TEXT, offsetof(struct values, debug), "FILE",
+	 "take the symbols from this unstripped or .debug file"},
+	{"output", 'o', UX_OPTION_TEXT, offsetof(struct values, output), "FILE",
+	 "where to write [name of the input + .gsym, in the current folder]"},
+	{"threads", 0, UX_OPTION_COUNT, offsetof(struct values, threads), "N",
+	 "threads to use [one per processor]"},
+	{"memory", 0, UX_OPTION_BYTES, offsetof(struct values, memory), "SIZE",
+	 "memory to stay under, like 100M [no bound]"},
+	{"no-dwarf", 0, UX_OPTION_FLAG, offsetof(struct values, no_dwarf), NULL,
+	 "symbol tables only"},
+	{"allow-mismatch", 0, UX_OPTION_FLAG, offsetof(struct values, allow_mismatch), NULL,
+	 "accept a debug file with another build ID"},
+	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL,
+	 "say what was written as an object"},
+};
+
+static enum ux_code write_piece(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	const struct ux_file_new *f = ctx;
+	return ux_file_write(f->fd, bytes, err);
+}
+
+/* Default output, malloc'ed: the input's name without its folders, and ".gsym". */
+static char *output_name(const char *input)
+{
+	const char *slash = strrchr(input, '/');
+	struct ux_out name = {0};
+	ux_out_cstr(&name, slash ? slash + 1 : input);
+	ux_out_cstr(&name, ".gsym");
+	ux_out_u8(&name, 0);
+	if (name.failed)
+		ux_out_deinit(&name);
+	return (char *)name.data;
+}
+
+static void report(struct ux_out *out, const char *path, bool json,
+		   const struct ux_extract_stats *s)
+{
+	if (!json) {
+		ux_text(out, ux_bytes_cstr(path));
+		ux_out_fmt(out, ": %s, %" PRIu64 " functions, ", ux_quality_name(s->quality),
+			   s->counts.functions);
+		ux_text_size(out, s->gsym_bytes);
+		ux_out_u8(out, '\n');
+		return;
+	}
+	struct ux_json j = ux_json_make(out);
+	ux_json_object_begin(&j);
+	ux_json_key_cstr(&j, "output", path);
+	ux_json_key_u64(&j, "size", s->gsym_bytes);
+	ux_symbols_out(&j, s->quality, &s->counts);
+	ux_json_object_end(&j);
+	ux_out_u8(out, '\n');
+}
+
+static void warn_of_units(const char *path, const struct ux_extract_stats *s)
+{
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	if (s->bad_units > 0)
+		ux_say("%s: %" PRIu64 " of %" PRIu64 " DWARF units left out, the first because: %s",
+		       path, s->bad_units, s->units + s->bad_units,
+		       ux_error_format(&s->first_bad, text, sizeof(text)));
+}
+
+/* One run of the command. */
+struct job {
+	struct ux_mapping exe;
+	struct ux_mapping debug;
+	struct ux_file_new file;
+	struct ux_extract_stats stats;
+};
+
+static void job_deinit(struct job *job)
+{
+	ux_file_new_deinit(&job->file);
+	ux_sigbus_remove(NULL);
+	ux_file_unmap(&job->exe);
+	ux_file_unmap(&job->debug);
+}
+
+/* On failure *ret_subject is the file that it is about. */
+static enum ux_code extract(struct job *job, const struct values *v, const char *input,
+			    const char *output, const char **ret_subject, struct ux_error *err)
+{
+	struct ux_extract_options how = {
+		.threads = v->threads,
+		.memory = v->memory,
+		.no_dwarf = v->no_dwarf,
+		.allow_mismatch = v->allow_mismatch,
+	};
+	*ret_subject = input;
+	ux_sigbus_reading(v->debug ? v->debug : input);
+	UX_TRY(ux_file_map(input, &job->exe, err));
+	if (v->debug) {
+		*ret_subject = v->debug;
+		UX_TRY(ux_file_map(v->debug, &job->debug, err));
+		if (!ux_elf_is(job->debug.bytes))
+			return ux_error_set(err, UX_EUNSUPPORTED, "is not an ELF file");
+	}
+	*ret_subject = input;
+	if (!ux_elf_is(job->exe.bytes))
+		return ux_error_set(err, UX_EUNSUPPORTED, "is not an ELF file");
+	*ret_subject = output;
+	UX_TRY(ux_file_new_open(&job->file, output, err));
+	ux_sigbus_remove(job->file.temp);
+	*ret_subject = input;
+	UX_TRY(ux_extract(job->exe.bytes, job->debug.bytes, &how, write_piece, &job->file,
+			  &job->stats, err));
+	*ret_subject = output;
+	return ux_file_new_commit(&job->file, /* sync= */ false, err);
+}
+
+static int run(const struct ux_command *cmd, int argc, char **argv)
+{
+	struct values v = {0};
+	struct ux_args args;
+	int status = 0;
+	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
+		return status;
+	if (args.n != 1)
+		return ux_usage_error(cmd,
+				      args.n == 0 ? "no file given" : "more than one file given");
+	ux_cleanup(ux_free_ptr) char *name =
+		v.output ? strdup(v.output) : output_name(args.items[0]);
+	ux_cleanup(job_deinit) struct job job = {.file = UX_FILE_NEW_INIT};
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_error err = UX_ERROR_INIT;
+	const char *subject = NULL;
+	enum ux_code code = name ? extract(&job, &v, args.items[0], name, &subject, &err)
+				 : ux_error_nomem(&err);
+	if (code != UX_OK)
+		return ux_complain(subject, &err);
+	warn_of_units(args.items[0], &job.stats);
+	report(&out, name, v.json, &job.stats);
+	return ux_finish(&out, UX_EXIT_DONE);
+}
+
+const struct ux_command ux_cmd_extract = {
+	.name = "extract",
+	.usage = "FILE [-d DEBUG] [-o OUT] [options]",
+	.line = "a GSYM file from an ELF file",
+	.text = "Packs functions, files, lines and inlined calls of an ELF file into a GSYM file. With\n"
+		"-d they come from the unstripped or .debug file of a stripped FILE, while the\n"
+		"identity stays FILE's; a pair whose build IDs differ is refused. The output appears\n"
+		"whole or not at all.",
+	.options = options,
+	.n_options = ux_countof(options),
+	.run = run,
+};

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unhex lookup: addresses to frames. */
+#include "commands.h"
+
+#include "address_reader.h"
+#include "frames_out.h"
+#include "hex.h"
+#include "id.h"
+#include "output.h"
+#include "remote_lookup.h"
+#include "server_options.h"
+#include "sigbus.h"
+#include "symbol_source.h"
+#include "vec.h"
+
+#include <unistd.h>
+
+struct values {
+	bool json;
+	bool hex;
+	bool no_inlines;
+	const char *demangle;
+	const char *debug_dir;
+	struct ux_server_values server;
+};
+
+static const struct ux_option options[] = {
+	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL, "one object a line"},
+	{"hex", 'x', UX_OPTION_FLAG, offsetof(struct values, hex), NULL,
+	 "addresses are hexadecimal also without 0x"},
+	{"demangle", 0, UX_OPTION_TEXT, offsetof(struct values, demangle), "MODE",
+	 "full, short (no parameters) or none [full]"},
+	{"no-inlines", 0, UX_OPTION_FLAG, offsetof(struct values, no_inlines), NULL,
+	 "only the innermost frame of each address"},
+	{"debug-dir", 0, UX_OPTION_TEXT, offsetof(struct values, debug_dir), "DIR:...",
+	 "where separate debug files are [/usr/lib/debug]"},
+	UX_SERVER_OPTIONS(struct values, server),
+};
+
+enum {
+	BATCH = UX_REMOTE_BATCH,
+	FLUSH_BYTES = 1 << 16,
+};
+
+UX_VEC(ux_addresses, uint64_t);
+
+/* One run of the command. */
+struct lookup {
+	struct ux_symbol_source local;
+	struct ux_remote remote;
+	bool is_remote;
+	struct ux_addresses given;   /* on the command line */
+	struct ux_addresses waiting; /* for the server */
+	struct ux_frames_out frames;
+	struct ux_out out;
+	struct ux_error first_bad; /* a record that could not be read, a module that is not there */
+	uint64_t bad_lines;
+	uint64_t found;
+};
+
+static void lookup_deinit(struct lookup *l)
+{
+	ux_symbol_source_close(&l->local);
+	ux_remote_close(&l->remote);
+	ux_addresses_deinit(&l->given);
+	ux_addresses_deinit(&l->waiting);
+	ux_frames_out_deinit(&l->frames);
+	ux_out_deinit(&l->out);
+}
+
+static void answer_local(struct lookup *l, uint64_t pc)
+{
+	struct ux_frame frames[UX_GSYM_DEPTH_MOST + 1];
+	size_t n = 0;
+	struct ux_error err = UX_ERROR_INIT;
+	enum ux_code code =
+		ux_gsym_lookup(&l->local.gsym, pc, frames, ux_countof(frames), &n, &err);
+	if (code != UX_OK && code != UX_ENOTFOUND && l->first_bad.code == UX_OK)
+		l->first_bad = err;
+	n = code == UX_OK ? n : 0;
+	l->found += n > 0;
+	ux_frames_out_write(&l->frames, pc, frames, n);
+}
+
+/* Asks the server for what is waiting. A module that it does not have is an answer, too. */
+static enum ux_code answer_remote(struct lookup *l, struct ux_error *err)
+{
+	if (l->waiting.size == 0)
+		return UX_OK;
+	struct ux_error missing = UX_ERROR_INIT;
+	enum ux_code code = ux_remote_ask(&l->remote, l->waiting.data, l->waiting.size, &missing);
+	if (code != UX_OK && code != UX_ENOTFOUND) {
+		*err = missing;
+		return code;
+	}
+	if (code == UX_ENOTFOUND && l->first_bad.code == UX_OK)
+		l->first_bad = missing;
+	for (size_t i = 0; i < l->waiting.size; i++) {
+		struct ux_frame frames[UX_GSYM_DEPTH_MOST + 1];
+		size_t n = code == UX_OK
+				   ? ux_remote_frames(&l->remote, i, frames, ux_countof(frames))
+				   : 0;
+		l->found += n > 0;
+		ux_frames_out_write(&l->frames, l->waiting.data[i], frames, n);
+	}
+	l->waiting.size = 0;
+	ux_frames_out_forget(&l->frames);
+	return UX_OK;
+}
+
+static enum ux_code answer(struct lookup *l, uint64_t address, struct ux_error *err)
+{
+	if (!l->is_remote) {
+		answer_local(l, address);
+		return UX_OK;
+	}
+	if (!ux_addresses_append(&l->waiting, address))
+		return ux_error_nomem(err);
+	return l->waiting.size < BATCH ? UX_OK : answer_remote(l, err);
+}
+
+static enum ux_code answer_bad(struct lookup *l, const struct ux_asked *asked, struct ux_error *err)
+{
+	UX_TRY(answer_remote(l, err));
+	l->bad_lines++;
+	ux_say("line %" PRIu64 " is \"%.*s\"; expected an address", asked->line,
+	       (int)ux_min(asked->bad.size, (size_t)64), (const char *)asked->bad.data);
+	ux_frames_out_bad(&l->frames, asked->bad);
+	return UX_OK;
+}
+
+/* Everything that was asked so far gets out, for whoever waits for it before asking more. */
+static enum ux_code flush(struct lookup *l, struct ux_error *err)
+{
+	UX_TRY(answer_remote(l, err));
+	return l->out.size > 0 ? ux_flush(&l->out, err) : UX_OK;
+}
+
+static enum ux_code answer_stdin(struct lookup *l, bool hex, struct ux_error *err)
+{
+	static struct ux_address_reader reader;
+	struct ux_asked asked;
+	ux_address_reader_init(&reader, STDIN_FILENO, hex);
+	for (;;) {
+		if (l->out.size >= FLUSH_BYTES)
+			UX_TRY(ux_flush(&l->out, err));
+		if (!ux_address_reader_ready(&reader))
+			UX_TRY(flush(l, err));
+		if (!ux_address_reader_next(&reader, &asked, err))
+			return err->code;
+		UX_TRY(asked.bad.size > 0 ? answer_bad(l, &asked, err)
+					  : answer(l, asked.address, err));
+	}
+}
+
+/* A file if there is one of that name, else an ID to ask the server for. */
+static enum ux_code open_symbols(struct lookup *l, const char *name, struct values *v,
+				 struct ux_server_choice *server, struct ux_error *err)
+{
+	struct ux_id id;
+	if (access(name, F_OK) == 0 || ux_id_parse(ux_bytes_cstr(name), &id, NULL) != UX_OK) {
+		ux_sigbus_reading(name);
+		return ux_symbol_source_open(&l->local, name, v->debug_dir, err);
+	}
+	l->is_remote = true;
+	UX_TRY(ux_server_choose(&v->server, server, err));
+	UX_TRY(ux_remote_open(&l->remote, server, name, l->frames.demangle, err));
+	l->frames.demangle = UX_DEMANGLE_NONE; /* the server does it */
+	return UX_OK;
+}
+
+static int failed(struct lookup *l, const char *subject, const struct ux_error *err)
+{
+	int status = ux_complain(subject, err);
+	if (l->is_remote && err->code == UX_EDENIED)
+		status = UX_EXIT_SERVER;
+	return ux_finish(&l->out, status);
+}
+
+static int finished(struct lookup *l, const char *subject)
+{
+	if (l->first_bad.code != UX_OK)
+		ux_complain(subject, &l->first_bad);
+	bool all = l->first_bad.code == UX_OK && l->bad_lines == 0 && l->found > 0;
+	return ux_finish(&l->out, all ? UX_EXIT_DONE : UX_EXIT_SOME);
+}
+
+static int lookup_all(struct lookup *l, const char *name, struct values *v)
+{
+	static struct ux_server_choice server;
+	struct ux_error err = UX_ERROR_INIT;
+	if (open_symbols(l, name, v, &server, &err) != UX_OK)
+		return failed(l, name, &err);
+	enum ux_code code = UX_OK;
+	for (size_t i = 0; i < l->given.size && code == UX_OK; i++)
+		code = answer(l, l->given.data[i], &err);
+	if (l->given.size == 0)
+		code = answer_stdin(l, v->hex, &err);
+	if (code == UX_OK)
+		code = answer_remote(l, &err);
+	return code == UX_OK ? finished(l, name) : failed(l, name, &err);
+}
+
+/* Reads the words that follow the name before anything is opened. */
+static int take_addresses(const struct ux_command *cmd, const struct ux_args *args, bool hex,
+			  struct ux_addresses *ret)
+{
+	for (size_t i = 1; i < args->n; i++) {
+		uint64_t address = 0;
+		if (!ux_hex_parse_u64(ux_bytes_cstr(args->items[i]), hex, &address))
+			return ux_usage_error(
+				cmd,
+				"\"%.64s\" is no address; expected 0x..., decimal, or "
+				"hexadecimal with --hex",
+				args->items[i]);
+		if (!ux_addresses_append(ret, address))
+			return ux_complain(NULL, &(struct ux_error){.code = UX_ENOMEM});
+	}
+	return UX_EXIT_DONE;
+}
+
+static int run(const struct ux_command *cmd, int argc, char **argv)
+{
+	struct values v = {.demangle = "full"};
+	struct ux_args args;
+	enum ux_demangle_mode mode = UX_DEMANGLE_FULL;
+	int status = 0;
+	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
+		return status;
+	if (args.n == 0)
+		return ux_usage_error(cmd, "no file or ID given");
+	if (!ux_demangle_mode_parse(ux_bytes_cstr(v.demangle), &mode))
+		return ux_usage_error(cmd, "--demangle is \"%.32s\"; expected full, short or none",
+				      v.demangle);
+	ux_cleanup(lookup_deinit) struct lookup l = {.first_bad = UX_ERROR_INIT};
+	ux_frames_out_init(&l.frames, &l.out);
+	l.frames.json = v.json;
+	l.frames.innermost = v.no_inlines;
+	l.frames.demangle = mode;
+	status = take_addresses(cmd, &args, v.hex, &l.given);
+	return status == UX_EXIT_DONE ? lookup_all(&l, args.items[0], &v) : status;
+}
+
+const struct ux_command ux_cmd_lookup = {
+	.name = "lookup",
+	.usage = "FILE|GSYM|ID [ADDR...] [options]",
+	.line = "functions, files and lines at addresses",
+	.text = "Prints the frames at each address, innermost first. Addresses are virtual addresses\n"
+		"as the ELF file has them: 0x..., decimal, or bare hexadecimal with --hex. Without any\n"
+		"they are read from standard input, one a line, and answered as they come.\n"
+		"\n"
+		"FILE is an ELF file, whose separate debug file is found by its build ID, or a GSYM\n"
+		"file. A name that is no file but an ID (gnu:HEX, go:TEXT, file:HEX) is asked of the\n"
+		"server.\n"
+		"\n"
+		"Exit status 1 when no address was found, or one made no sense.",
+	.options = options,
+	.n_options = ux_countof(options),
+	.run = run,
+};

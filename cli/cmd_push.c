@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unhex push: symbols to a server. */
+#include "commands.h"
+
+#include "json_out.h"
+#include "output.h"
+#include "push_run.h"
+#include "server_options.h"
+#include "sigbus.h"
+
+enum {
+	TIMEOUT_S = 600
+};
+
+struct values {
+	struct ux_server_values server;
+	const char *exe;
+	const char *debug;
+	const char *debug_dir;
+	const char *description;
+	unsigned timeout_s;
+	bool force;
+	bool dry_run;
+	bool allow_mismatch;
+	bool json;
+	bool verbose;
+};
+
+static const struct ux_option options[] = {
+	UX_SERVER_OPTIONS(struct values, server),
+	{"exe", 'e', UX_OPTION_TEXT, offsetof(struct values, exe), "EXE",
+	 "push this file, which gives the identity"},
+	{"debug", 'd', UX_OPTION_TEXT, offsetof(struct values, debug), "DEBUG",
+	 "with -e: take the symbols from this unstripped or .debug file"},
+	{"debug-dir", 0, UX_OPTION_TEXT, offsetof(struct values, debug_dir), "DIR:...",
+	 "where separate debug files are looked for [/usr/lib/debug]"},
+	{"force", 'f', UX_OPTION_FLAG, offsetof(struct values, force), NULL,
+	 "upload also what is there already"},
+	{"allow-mismatch", 0, UX_OPTION_FLAG, offsetof(struct values, allow_mismatch), NULL,
+	 "accept a debug file with another build ID"},
+	{"description", 0, UX_OPTION_TEXT, offsetof(struct values, description), "TEXT",
+	 "kept with the symbols: a release, a commit"},
+	{"timeout", 0, UX_OPTION_COUNT, offsetof(struct values, timeout_s), "SECONDS",
+	 "for the whole run [600]"},
+	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct values, dry_run), NULL,
+	 "ask the server what it wants, but upload nothing"},
+	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL, "one object a file"},
+	{"verbose", 'v', UX_OPTION_FLAG, offsetof(struct values, verbose), NULL,
+	 "name also the files of folders that are nothing to push"},
+};
+
+/* One run of the command. */
+struct push {
+	const struct values *values;
+	struct ux_out out;
+	bool broken; /* nobody reads what we print */
+};
+
+static void push_deinit(struct push *push)
+{
+	ux_out_deinit(&push->out);
+}
+
+static void write_json(struct ux_out *out, const struct ux_push_result *r)
+{
+	char id[UX_ID_TEXT];
+	struct ux_json j = ux_json_make(out);
+	ux_json_object_begin(&j);
+	ux_json_key_cstr(&j, "file", r->path);
+	if (r->id)
+		ux_json_key_cstr(&j, "id", ux_id_format(r->id, id));
+	ux_json_key_cstr(&j, "status", ux_push_status_name(r->status));
+	ux_json_key_cstr(&j, "reason", r->reason);
+	if (r->debug)
+		ux_json_key_cstr(&j, "debug", r->debug);
+	if (r->status == UX_PUSH_DONE_UPLOADED) {
+		ux_json_key_cstr(&j, "quality", ux_quality_name(r->quality));
+		ux_json_key_u64(&j, "functions", r->counts.functions);
+		ux_json_key_u64(&j, "size", r->size);
+	}
+	ux_json_object_end(&j);
+	ux_out_u8(out, '\n');
+}
+
+static void write_text(struct ux_out *out, const struct ux_push_result *r)
+{
+	char id[UX_ID_TEXT];
+	ux_out_fmt(out, "%-13s  ", ux_push_status_name(r->status));
+	ux_text(out, ux_bytes_cstr(r->path));
+	if (r->id)
+		ux_out_fmt(out, "  %s", ux_id_format(r->id, id));
+	if (r->status == UX_PUSH_DONE_UPLOADED) {
+		ux_out_fmt(out, "  %s, %" PRIu64 " functions, ", ux_quality_name(r->quality),
+			   r->counts.functions);
+		ux_text_size(out, r->size);
+		if (r->debug) {
+			ux_out_cstr(out, ", from ");
+			ux_text(out, ux_bytes_cstr(r->debug));
+		}
+	}
+	if (*r->reason) {
+		ux_out_cstr(out, "  (");
+		ux_text(out, ux_bytes_cstr(r->reason));
+		ux_out_u8(out, ')');
+	}
+	ux_out_u8(out, '\n');
+}
+
+static void on_result(void *ctx, const struct ux_push_result *r)
+{
+	struct push *push = ctx;
+	if (r->quiet && !push->values->verbose)
+		return;
+	if (push->values->json)
+		write_json(&push->out, r);
+	else
+		write_text(&push->out, r);
+	struct ux_error err = UX_ERROR_INIT;
+	if (ux_flush(&push->out, &err) != UX_OK && !push->broken) {
+		ux_complain("standard output", &err);
+		push->broken = true;
+	}
+}
+
+static void on_reading(void *ctx, const char *path)
+{
+	(void)ctx;
+	ux_sigbus_reading(path);
+}
+
+static void write_summary(struct ux_out *out, const struct ux_push_summary *s)
+{
+	static const char *const words[UX_PUSH_STATUS_COUNT] = {
+		[UX_PUSH_DONE_UPLOADED] = "uploaded",
+		[UX_PUSH_DONE_ALREADY_THERE] = "already there",
+		[UX_PUSH_DONE_BETTER_THERE] = "better there",
+		[UX_PUSH_DONE_SKIPPED] = "skipped",
+		[UX_PUSH_DONE_FAILED] = "failed",
+	};
+	for (size_t i = 0; i < UX_PUSH_STATUS_COUNT; i++)
+		ux_out_fmt(out, "%s%" PRIu64 " %s", i > 0 ? ", " : "", s->counts[i], words[i]);
+	ux_out_u8(out, '\n');
+}
+
+/* The status of a run that came to its end. */
+static int finished(struct push *push, const struct ux_push_summary *s)
+{
+	uint64_t told = 0;
+	for (size_t i = 0; i < UX_PUSH_STATUS_COUNT; i++)
+		told += s->counts[i];
+	if (!push->values->json)
+		write_summary(&push->out, s);
+	if (told == s->quiet)
+		ux_say("push: no executable and no shared object there");
+	bool good = s->counts[UX_PUSH_DONE_FAILED] == 0 && told > s->quiet && !push->broken;
+	return ux_finish(&push->out, good ? UX_EXIT_DONE : UX_EXIT_SOME);
+}
+
+static int push_all(struct push *push, const struct ux_args *args, struct values *v)
+{
+	static struct ux_server_choice server;
+	struct ux_error err = UX_ERROR_INIT;
+	struct ux_push_summary summary;
+	if (ux_server_choose(&v->server, &server, &err) != UX_OK) {
+		ux_complain(v->server.token_file ? v->server.token_file : "push", &err);
+		return UX_EXIT_USAGE;
+	}
+	struct ux_push_options how = {
+		.url = server.url,
+		.token = server.token,
+		.debug_dirs = v->debug_dir,
+		.description = v->description,
+		.exe = v->exe,
+		.debug = v->debug,
+		.force = v->force,
+		.dry_run = v->dry_run,
+		.allow_mismatch = v->allow_mismatch,
+		.timeout_ms = v->timeout_s * INT64_C(1000),
+		.result = on_result,
+		.reading = on_reading,
+		.ctx = push,
+	};
+	enum ux_code code = ux_push_run(&how, args->items, args->n, &summary, &err);
+	if (code == UX_OK)
+		return finished(push, &summary);
+	/* Who cannot be reached is named by the message itself. */
+	ux_complain(code == UX_EUNAVAILABLE ? NULL : server.url, &err);
+	return code == UX_ENOMEM || code == UX_ELIMIT ? UX_EXIT_SOME
+	       : code == UX_EINVAL                    ? UX_EXIT_USAGE
+						      : UX_EXIT_SERVER;
+}
+
+static int run(const struct ux_command *cmd, int argc, char **argv)
+{
+	struct values v = {.timeout_s = TIMEOUT_S};
+	struct ux_args args;
+	int status = 0;
+	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
+		return status;
+	if (args.n == 0 && !v.exe)
+		return ux_usage_error(cmd, "no file or folder given");
+	if (v.debug && !v.exe)
+		return ux_usage_error(cmd, "-d needs -e: the file that it has the symbols of");
+	ux_cleanup(push_deinit) struct push push = {.values = &v};
+	return push_all(&push, &args, &v);
+}
+
+const struct ux_command ux_cmd_push = {
+	.name = "push",
+	.usage = "PATH... [options]\n-e EXE [-d DEBUG] [options]",
+	.line = "symbols of binaries to a server",
+	.text = "Uploads the symbols of ELF files, and of all ELF files in folders, that the server\n"
+		"does not have yet. They are extracted here; the binaries stay where they are. The debug\n"
+		"file of a stripped binary is found by its build ID; with -e and -d it is given.\n"
+		"Prints a line a file: uploaded, already-there, better-there, skipped or failed.",
+	.options = options,
+	.n_options = ux_countof(options),
+	.run = run,
+};

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames as lines, each name rendered once. */
+#include "frames_out.h"
+
+#include "json_out.h"
+#include "output.h"
+
+enum {
+	TEXTS_BUDGET = 256 << 20 /* bytes of names to remember; forgotten when full */
+};
+
+void ux_frames_out_init(struct ux_frames_out *w, struct ux_out *out)
+{
+	*w = (struct ux_frames_out){.out = out, .demangle = UX_DEMANGLE_FULL};
+	ux_arena_init(&w->arena, TEXTS_BUDGET);
+}
+
+void ux_frames_out_deinit(struct ux_frames_out *w)
+{
+	ux_texts_deinit(&w->texts);
+	ux_arena_deinit(&w->arena);
+	ux_out_deinit(&w->scratch);
+}
+
+void ux_frames_out_forget(struct ux_frames_out *w)
+{
+	ux_texts_deinit(&w->texts);
+	ux_arena_deinit(&w->arena);
+	ux_arena_init(&w->arena, TEXTS_BUDGET);
+}
+
+/* The words of key, quoted or escaped as the output wants them, in w->scratch. */
+static void render(struct ux_frames_out *w, struct ux_text_key key)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out plain = {0};
+	ux_out_reset(&w->scratch);
+	struct ux_json json = ux_json_make(&w->scratch);
+	struct ux_bytes a = ux_bytes_cstr(key.a);
+	if (key.b && w->json) {
+		ux_json_path(&json, a, ux_bytes_cstr(key.b));
+		return;
+	}
+	if (key.b) {
+		ux_text(&w->scratch, a);
+		if (a.size > 0 && a.data[a.size - 1] != '/')
+			ux_out_u8(&w->scratch, '/');
+		ux_text(&w->scratch, ux_bytes_cstr(key.b));
+		return;
+	}
+	ux_demangle(a, w->demangle, &plain);
+	w->scratch.failed = w->scratch.failed || plain.failed;
+	if (w->json)
+		ux_json_str(&json, ux_out_bytes(&plain));
+	else
+		ux_text(&w->scratch, ux_out_bytes(&plain));
+}
+
+/* Remembers w->scratch under key; false when there is no room. */
+static bool remember(struct ux_frames_out *w, struct ux_text_key key)
+{
+	size_t n = w->scratch.size;
+	char *text = ux_arena_strndup(&w->arena, w->scratch.data, n);
+	bool fresh = false;
+	struct ux_bytes *slot = text ? ux_texts_insert(&w->texts, key, &fresh) : NULL;
+	if (slot)
+		*slot = ux_bytes(text, n);
+	return slot != NULL;
+}
+
+static void put_text(struct ux_frames_out *w, struct ux_text_key key)
+{
+	const struct ux_bytes *known = ux_texts_find(&w->texts, key);
+	if (known) {
+		ux_out_put(w->out, known->data, known->size);
+		return;
+	}
+	render(w, key);
+	w->out->failed = w->out->failed || w->scratch.failed;
+	ux_out_put(w->out, w->scratch.data, w->scratch.size);
+	if (!remember(w, key))
+		ux_frames_out_forget(w);
+}
+
+static void put_number(struct ux_out *out, uint64_t v, unsigned base)
+{
+	char digits[20];
+	size_t n = sizeof(digits);
+	do {
+		digits[--n] = "0123456789abcdef"[v % base];
+		v /= base;
+	} while (v > 0);
+	ux_out_put(out, digits + n, sizeof(digits) - n);
+}
+
+static void put(struct ux_out *out, struct ux_bytes text)
+{
+	ux_out_put(out, text.data, text.size);
+}
+
+static void write_json(struct ux_frames_out *w, uint64_t address, const struct ux_frame *frames,
+		       size_t n)
+{
+	struct ux_out *out = w->out;
+	put(out, UX_STR("{\"address\":\"0x"));
+	put_number(out, address, 16);
+	put(out, UX_STR("\",\"frames\":["));
+	for (size_t i = 0; i < n; i++) {
+		const struct ux_frame *f = &frames[i];
+		put(out, i > 0 ? UX_STR(",{\"function\":") : UX_STR("{\"function\":"));
+		put_text(w, (struct ux_text_key){f->function, NULL});
+		if (*f->base) {
+			put(out, UX_STR(",\"file\":"));
+			put_text(w, (struct ux_text_key){f->dir, f->base});
+			put(out, UX_STR(",\"line\":"));
+			put_number(out, f->line, 10);
+		}
+		put(out, f->inlined ? UX_STR(",\"inlined\":true}") : UX_STR("}"));
+	}
+	put(out, UX_STR("]}\n"));
+}
+
+static void write_text(struct ux_frames_out *w, uint64_t address, const struct ux_frame *frames,
+		       size_t n)
+{
+	struct ux_out *out = w->out;
+	put(out, UX_STR("0x"));
+	put_number(out, address, 16);
+	if (n == 0)
+		put(out, UX_STR(" ??\n"));
+	for (size_t i = 0; i < n; i++) {
+		const struct ux_frame *f = &frames[i];
+		put(out, i > 0 ? UX_STR("    (inlined by) ") : UX_STR(" "));
+		if (*f->function)
+			put_text(w, (struct ux_text_key){f->function, NULL});
+		else
+			put(out, UX_STR("??"));
+		if (*f->base) {
+			put(out, UX_STR(" at "));
+			put_text(w, (struct ux_text_key){f->dir, f->base});
+			put(out, UX_STR(":"));
+			put_number(out, f->line, 10);
+		} else if (f->offset > 0) {
+			put(out, UX_STR("+0x"));
+			put_number(out, f->offset, 16);
+		}
+		put(out, UX_STR("\n"));
+	}
+}
+
+void ux_frames_out_write(struct ux_frames_out *w, uint64_t address, const struct ux_frame *frames,
+			 size_t n)
+{
+	if (w->innermost)
+		n = ux_min(n, (size_t)1);
+	if (w->json)
+		write_json(w, address, frames, n);
+	else
+		write_text(w, address, frames, n);
+}
+
+void ux_frames_out_bad(struct ux_frames_out *w, struct ux_bytes text)
+{
+	if (!w->json) {
+		ux_text(w->out, text);
+		ux_out_cstr(w->out, " ??\n");
+		return;
+	}
+	struct ux_json json = ux_json_make(w->out);
+	ux_json_object_begin(&json);
+	ux_json_key_str(&json, "address", text);
+	ux_json_key(&json, "frames");
+	ux_json_array_begin(&json);
+	ux_json_array_end(&json);
+	ux_json_key_cstr(&json, "error", "not an address");
+	ux_json_object_end(&json);
+	ux_out_u8(w->out, '\n');
+}

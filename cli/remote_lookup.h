@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Asking a server for frames. */
+#ifndef UX_REMOTE_LOOKUP_H
+#define UX_REMOTE_LOOKUP_H
+
+#include "demangle.h"
+#include "error.h"
+#include "server_options.h"
+#include "unhex/frame.h"
+
+enum {
+	UX_REMOTE_BATCH = 10000 /* addresses of one request */
+};
+
+struct ux_http_client;
+struct json_t; /* of jansson */
+
+/* One module on one server. Zeroed = closed. One thread at a time. */
+struct ux_remote {
+	struct ux_http_client *client;
+	const char *id; /* the caller's */
+	enum ux_demangle_mode demangle;
+	struct json_t *answer; /* the last one; frames' strings are in it */
+};
+
+enum ux_code ux_remote_open(struct ux_remote *r, const struct ux_server_choice *server,
+			    const char *id, enum ux_demangle_mode demangle, struct ux_error *err)
+	ux_must;
+void ux_remote_close(struct ux_remote *r);
+
+/*
+ * Asks for n addresses (at most UX_REMOTE_BATCH). UX_ENOTFOUND: the server has no symbols for the
+ * module; UX_EDENIED: it wants a key, or another one; UX_EUNAVAILABLE; UX_EUNSUPPORTED: what it
+ * answered is not what an unhex server answers.
+ */
+enum ux_code ux_remote_ask(struct ux_remote *r, const uint64_t *addresses, size_t n,
+			   struct ux_error *err) ux_must;
+
+/*
+ * The frames of address number i of the last question, at most max; they live until the next one.
+ */
+size_t ux_remote_frames(const struct ux_remote *r, size_t i, struct ux_frame *frames, size_t max);
+
+#endif

@@ -1,0 +1,42 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a path to a GSYM that can be asked. */
+#include "symbol_source.h"
+
+#include "debug_file.h"
+#include "elf_file.h"
+#include "extract.h"
+
+static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	struct ux_out *out = ctx;
+	ux_out_put(out, bytes.data, bytes.size);
+	return ux_out_status(out, err);
+}
+
+static enum ux_code build(struct ux_symbol_source *s, const char *debug_dirs, struct ux_error *err)
+{
+	ux_cleanup(ux_debug_file_close) struct ux_debug_file debug = {0};
+	struct ux_extract_options options = {0};
+	struct ux_extract_stats stats = {0};
+	UX_TRY(ux_debug_file_find(&debug, s->file.bytes, debug_dirs, err));
+	return ux_extract(s->file.bytes, debug.file.bytes, &options, keep, &s->built, &stats, err);
+}
+
+enum ux_code ux_symbol_source_open(struct ux_symbol_source *s, const char *path,
+				   const char *debug_dirs, struct ux_error *err)
+{
+	UX_TRY(ux_file_map(path, &s->file, err));
+	if (ux_gsym_is(s->file.bytes))
+		return ux_gsym_open(&s->gsym, s->file.bytes, err);
+	if (!ux_elf_is(s->file.bytes))
+		return ux_error_set(err, UX_EUNSUPPORTED, "is neither an ELF nor a GSYM file");
+	UX_TRY(build(s, debug_dirs, err));
+	return ux_gsym_open(&s->gsym, ux_out_bytes(&s->built), err);
+}
+
+void ux_symbol_source_close(struct ux_symbol_source *s)
+{
+	ux_out_deinit(&s->built);
+	ux_file_unmap(&s->file);
+	*s = (struct ux_symbol_source){0};
+}

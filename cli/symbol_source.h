@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Symbols to look in, on this machine: a GSYM file, or an ELF file extracted in memory. */
+#ifndef UX_SYMBOL_SOURCE_H
+#define UX_SYMBOL_SOURCE_H
+
+#include "file.h"
+#include "gsym_reader.h"
+#include "out.h"
+
+/* Zeroed = closed. gsym points into file or built. */
+struct ux_symbol_source {
+	struct ux_mapping file;
+	struct ux_out built;
+	struct ux_gsym gsym;
+};
+
+/*
+ * Opens path. For an ELF file without debug information of its own, the debug file of the same
+ * build ID is looked for in debug_dirs (see ux_debug_file_find()). UX_EUNSUPPORTED: neither a GSYM
+ * nor an ELF file.
+ */
+enum ux_code ux_symbol_source_open(struct ux_symbol_source *s, const char *path,
+				   const char *debug_dirs, struct ux_error *err) ux_must;
+void ux_symbol_source_close(struct ux_symbol_source *s);
+
+#endif
