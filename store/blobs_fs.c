@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Blobs in a folder: blobs/aa/bb/HASH (64 hex digits, aabb its first four) and uploads/UID.
+ *
+ * A part becomes a blob by fsync and rename, with an fsync of each folder whose entries changed; so
+ * a name under blobs/ is always a whole blob. Two writers of one part exclude each other by flock.
+ */
+#include "blobs.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	HASH_TEXT = 2 * UX_BLOB_HASH_SIZE + 1,
+	BLOB_PATH = 6 + HASH_TEXT, /* "aa/bb/HASH" */
+	BLOB_MODE = 0440,          /* nobody writes to a blob */
+};
+
+struct blobs_fs {
+	struct ux_blobs base;
+	int blobs; /* folders */
+	int uploads;
+};
+
+struct ux_blob_part {
+	struct blobs_fs *fs;
+	int fd;
+	uint64_t size;
+	char uid[UX_UPLOAD_UID_SIZE];
+	bool moved; /* it is a blob now */
+};
+
+static struct blobs_fs *fs_of(struct ux_blobs *b)
+{
+	return ux_container_of(b, struct blobs_fs, base);
+}
+
+static void close_fd(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+}
+
+static void close_dir(DIR **dir)
+{
+	if (*dir)
+		closedir(*dir);
+}
+
+static enum ux_code check_uid(const char *uid, struct ux_error *err)
+{
+	return ux_upload_uid_valid(ux_bytes_cstr(uid))
+		       ? UX_OK
+		       : ux_error_set(err, UX_EINVAL, "that is no upload's UID");
+}
+
+static void part_close(struct ux_blob_part *part)
+{
+	if (!part)
+		return;
+	close_fd(&part->fd);
+	free(part);
+}
+
+/* The name may have been renamed or removed between open and lock: then what is locked is no part
+ * any more. */
+static bool still_named(const struct ux_blob_part *part, const struct stat *st)
+{
+	struct stat named;
+	return fstatat(part->fs->uploads, part->uid, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       named.st_ino == st->st_ino && named.st_dev == st->st_dev;
+}
+
+static enum ux_code part_open(struct ux_blobs *b, const char *uid, struct ux_blob_part **ret,
+			      uint64_t *ret_size, struct ux_error *err)
+{
+	UX_TRY(check_uid(uid, err));
+	struct ux_blob_part *part = calloc(1, sizeof(*part));
+	struct stat st;
+	if (!part)
+		return ux_error_nomem(err);
+	part->fs = fs_of(b);
+	snprintf(part->uid, sizeof(part->uid), "%s", uid);
+	part->fd = openat(part->fs->uploads, uid,
+			  O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
+	enum ux_code code = UX_OK;
+	if (part->fd < 0)
+		code = ux_error_os(err, errno, "cannot open upload %s", uid);
+	else if (flock(part->fd, LOCK_EX | LOCK_NB) != 0)
+		code = ux_error_set(err, UX_ECONFLICT, "another request is working on this upload");
+	else if (fstat(part->fd, &st) != 0)
+		code = ux_error_os(err, errno, "cannot stat upload %s", uid);
+	else if (!still_named(part, &st))
+		code = ux_error_set(err, UX_ECONFLICT, "another request has ended this upload");
+	if (code != UX_OK) {
+		part_close(part);
+		return code;
+	}
+	*ret_size = part->size = (uint64_t)st.st_size;
+	*ret = part;
+	return UX_OK;
+}
+
+static enum ux_code part_write(struct ux_blob_part *part, struct ux_bytes bytes,
+			       struct ux_error *err)
+{
+	UX_TRY(ux_file_write(part->fd, bytes, err));
+	part->size += bytes.size;
+	return UX_OK;
+}
+
+static enum ux_code part_map(struct ux_blob_part *part, struct ux_mapping *ret,
+			     struct ux_error *err)
+{
+	return ux_file_map_fd(part->fd, ret, err);
+}
+
+static enum ux_code part_reset(struct ux_blob_part *part, struct ux_error *err)
+{
+	if (ftruncate(part->fd, 0) != 0)
+		return ux_error_os(err, errno, "cannot empty upload %s", part->uid);
+	part->size = 0;
+	return UX_OK;
+}
+
+static void blob_path(const struct ux_blob_hash *hash, char path[BLOB_PATH])
+{
+	char text[HASH_TEXT];
+	ux_blob_hash_text(hash, text);
+	snprintf(path, BLOB_PATH, "%.2s/%.2s/%s", text, text + 2, text);
+}
+
+/* Opens folder `name` under dir, made durably when it is not there. */
+static enum ux_code make_folder(int dir, const char *name, int *ret, struct ux_error *err)
+{
+	bool made = mkdirat(dir, name, 0777) == 0;
+	if (!made && errno != EEXIST)
+		return ux_error_os(err, errno, "cannot make folder %s", name);
+	if (made && fsync(dir) != 0)
+		return ux_error_os(err, errno, "cannot sync the folder of %s", name);
+	*ret = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	return *ret >= 0 ? UX_OK : ux_error_os(err, errno, "cannot open folder %s", name);
+}
+
+/* The folder that a blob belongs in. */
+static enum ux_code blob_folder(struct blobs_fs *fs, const char *path, int *ret,
+				struct ux_error *err)
+{
+	char name[3];
+	ux_cleanup(close_fd) int outer = -1;
+	snprintf(name, sizeof(name), "%.2s", path);
+	UX_TRY(make_folder(fs->blobs, name, &outer, err));
+	snprintf(name, sizeof(name), "%.2s", path + 3);
+	return make_folder(outer, name, ret, err);
+}
+
+/*
+ * A blob that is there already is touched, so that a sweep that found it without a row leaves it
+ * alone for another grace time.
+ */
+static enum ux_code part_commit(struct ux_blob_part *part, const struct ux_blob_hash *hash,
+				struct ux_error *err)
+{
+	char path[BLOB_PATH];
+	ux_cleanup(close_fd) int folder = -1;
+	blob_path(hash, path);
+	UX_TRY(blob_folder(part->fs, path, &folder, err));
+	const char *name = path + 6;
+	if (utimensat(folder, name, NULL, 0) == 0) {
+		if (unlinkat(part->fs->uploads, part->uid, 0) != 0)
+			return ux_error_os(err, errno, "cannot remove upload %s", part->uid);
+		part->moved = true;
+		return fsync(folder) == 0 ? UX_OK : ux_error_os(err, errno, "cannot sync blobs");
+	}
+	if (fchmod(part->fd, BLOB_MODE) != 0 || fsync(part->fd) != 0)
+		return ux_error_os(err, errno, "cannot sync upload %s", part->uid);
+	if (renameat(part->fs->uploads, part->uid, folder, name) != 0)
+		return ux_error_os(err, errno, "cannot rename upload %s", part->uid);
+	part->moved = true;
+	if (fsync(folder) != 0 || fsync(part->fs->uploads) != 0)
+		return ux_error_os(err, errno, "cannot sync the folder of blob %s", name);
+	return UX_OK;
+}
+
+static enum ux_code part_size(struct ux_blobs *b, const char *uid, uint64_t *ret,
+			      struct ux_error *err)
+{
+	struct stat st = {0};
+	UX_TRY(check_uid(uid, err));
+	if (fstatat(fs_of(b)->uploads, uid, &st, AT_SYMLINK_NOFOLLOW) != 0 && errno != ENOENT)
+		return ux_error_os(err, errno, "cannot stat upload %s", uid);
+	*ret = (uint64_t)st.st_size;
+	return UX_OK;
+}
+
+static enum ux_code part_remove(struct ux_blobs *b, const char *uid, struct ux_error *err)
+{
+	UX_TRY(check_uid(uid, err));
+	if (unlinkat(fs_of(b)->uploads, uid, 0) != 0 && errno != ENOENT)
+		return ux_error_os(err, errno, "cannot remove upload %s", uid);
+	return UX_OK;
+}
+
+static enum ux_code blob_open(struct ux_blobs *b, const struct ux_blob_hash *hash, int *ret_fd,
+			      uint64_t *ret_size, struct ux_error *err)
+{
+	char path[BLOB_PATH];
+	struct stat st;
+	blob_path(hash, path);
+	ux_cleanup(close_fd) int fd =
+		openat(fs_of(b)->blobs, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	if (fd < 0 || fstat(fd, &st) != 0)
+		return ux_error_os(err, errno, "cannot open blob %s", path + 6);
+	*ret_size = (uint64_t)st.st_size;
+	*ret_fd = fd;
+	fd = -1;
+	return UX_OK;
+}
+
+static enum ux_code blob_remove(struct ux_blobs *b, const struct ux_blob_hash *hash,
+				struct ux_error *err)
+{
+	char path[BLOB_PATH];
+	blob_path(hash, path);
+	if (unlinkat(fs_of(b)->blobs, path, 0) != 0 && errno != ENOENT)
+		return ux_error_os(err, errno, "cannot remove blob %s", path + 6);
+	return UX_OK;
+}
+
+/* time() may lag behind the clock of a file system by a tick: no age is negative. */
+static int64_t age_of(const struct stat *st)
+{
+	return ux_max((int64_t)(time(NULL) - st->st_mtim.tv_sec), INT64_C(0));
+}
+
+/* Calls fn for the regular files of folder `name` under dir. */
+static enum ux_code each_file(int dir, const char *name, ux_blobs_each_fn *fn, void *ctx,
+			      struct ux_error *err)
+{
+	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+	ux_cleanup(close_dir) DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+	if (!d) {
+		close_fd(&fd);
+		return ux_error_os(err, errno, "cannot list folder %s", name);
+	}
+	for (struct dirent *e = readdir(d); e; e = readdir(d)) {
+		struct stat st;
+		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
+		    S_ISREG(st.st_mode))
+			UX_TRY(fn(ctx, e->d_name, age_of(&st), err));
+	}
+	return UX_OK;
+}
+
+/* The 65,536 folders that may be are asked for by name: nothing else in there is ours. */
+static enum ux_code each_blob(struct ux_blobs *b, ux_blobs_each_fn *fn, void *ctx,
+			      struct ux_error *err)
+{
+	for (unsigned i = 0; i < 256; i++) {
+		char name[3];
+		snprintf(name, sizeof(name), "%02x", i);
+		ux_cleanup(close_fd) int outer =
+			openat(fs_of(b)->blobs, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		for (unsigned k = 0; k < 256 && outer >= 0; k++) {
+			snprintf(name, sizeof(name), "%02x", k);
+			if (faccessat(outer, name, F_OK, 0) == 0)
+				UX_TRY(each_file(outer, name, fn, ctx, err));
+		}
+	}
+	return UX_OK;
+}
+
+static enum ux_code each_part(struct ux_blobs *b, ux_blobs_each_fn *fn, void *ctx,
+			      struct ux_error *err)
+{
+	return each_file(fs_of(b)->uploads, ".", fn, ctx, err);
+}
+
+static void blobs_close(struct ux_blobs *b)
+{
+	if (!b)
+		return;
+	struct blobs_fs *fs = fs_of(b);
+	close_fd(&fs->blobs);
+	close_fd(&fs->uploads);
+	free(fs);
+}
+
+enum ux_code ux_blobs_fs_open(struct ux_blobs **ret, const char *dir, struct ux_error *err)
+{
+	ux_cleanup(close_fd) int top = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	if (top < 0)
+		return ux_error_os(err, errno, "cannot open folder %s", dir);
+	struct blobs_fs *fs = calloc(1, sizeof(*fs));
+	if (!fs)
+		return ux_error_nomem(err);
+	*fs = (struct blobs_fs){
+		.base = {UX_BLOBS_VERSION, part_open, part_write, part_map, part_commit, part_reset,
+			 part_close, part_size, part_remove, blob_open, blob_remove, each_blob,
+			 each_part, blobs_close},
+		.blobs = -1,
+		.uploads = -1,
+	};
+	enum ux_code code = make_folder(top, "blobs", &fs->blobs, err);
+	if (code == UX_OK)
+		code = make_folder(top, "uploads", &fs->uploads, err);
+	if (code != UX_OK) {
+		blobs_close(&fs->base);
+		return code;
+	}
+	*ret = &fs->base;
+	return UX_OK;
+}

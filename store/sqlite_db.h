@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One connection to SQLite with its prepared statements. */
+#ifndef UX_SQLITE_DB_H
+#define UX_SQLITE_DB_H
+
+#include "arena.h"
+#include "bytes.h"
+#include "error.h"
+
+#include <pthread.h>
+#include <sqlite3.h>
+
+/* Every statement of the index by name; the text stands in sqlite_statements.c. */
+enum ux_sql {
+	UX_SQL_BEGIN,
+	UX_SQL_COMMIT,
+	UX_SQL_ROLLBACK,
+	UX_SQL_MODULE_OF_ID,
+	UX_SQL_MODULE_PAGE,
+	UX_SQL_MODULE_ADD,
+	UX_SQL_MODULE_TOUCH,
+	UX_SQL_MODULE_DELETE,
+	UX_SQL_IDS_OF_MODULE,
+	UX_SQL_ID_ADD,
+	UX_SQL_CANDIDATES_OF_MODULE,
+	UX_SQL_CANDIDATE_ADD,
+	UX_SQL_BLOB_ADD,
+	UX_SQL_BLOB_USED,
+	UX_SQL_UPLOAD_ADD,
+	UX_SQL_UPLOAD_ID_ADD,
+	UX_SQL_UPLOAD_FIND,
+	UX_SQL_UPLOAD_IDS,
+	UX_SQL_UPLOAD_END,
+	UX_SQL_UPLOAD_EXPIRE,
+	UX_SQL_KEY_ADD,
+	UX_SQL_KEY_FIND,
+	UX_SQL_KEY_LIST,
+	UX_SQL_KEY_REVOKE,
+	UX_SQL_COUNT
+};
+
+extern const char *const ux_sql_text[UX_SQL_COUNT];
+
+/* One thread at a time: whoever holds lock. */
+struct ux_db {
+	pthread_mutex_t lock;
+	sqlite3 *sqlite;
+	sqlite3_stmt *statements[UX_SQL_COUNT]; /* prepared on first use */
+};
+
+enum ux_code ux_db_open(struct ux_db *db, const char *path, struct ux_error *err) ux_must;
+void ux_db_close(struct ux_db *db);
+
+/* Runs plain text without results: pragmas and the schema. */
+enum ux_code ux_db_exec(struct ux_db *db, const char *sql, struct ux_error *err) ux_must;
+
+/* What SQLite says of its last failure. */
+enum ux_code ux_db_fail(struct ux_db *db, struct ux_error *err);
+
+/* The schema's files in the order of their numbers; a database counts in its user_version how many
+ * it has seen. */
+struct ux_schema_step {
+	const char *name;
+	const char *sql;
+};
+extern const struct ux_schema_step ux_schema_steps[];
+extern const int ux_schema_count;
+
+/* A statement in use. Binds latch their failure, which the next step returns. */
+struct ux_stmt {
+	struct ux_db *db;
+	sqlite3_stmt *s;
+	int rc;
+};
+
+struct ux_stmt ux_stmt_begin(struct ux_db *db, enum ux_sql which);
+void ux_stmt_end(struct ux_stmt *st);
+
+/* Declares a statement that is released at the end of the scope. */
+#define UX_STMT(name, db, which) \
+	ux_cleanup(ux_stmt_end) struct ux_stmt name = ux_stmt_begin((db), (which))
+
+/* Parameters count from 1. Text and bytes must live until the statement ends. */
+void ux_stmt_int(struct ux_stmt *st, int n, int64_t v);
+void ux_stmt_text(struct ux_stmt *st, int n, const char *text);
+void ux_stmt_bytes(struct ux_stmt *st, int n, const void *data, size_t size);
+
+/* UX_OK with *ret_row telling whether a row came. */
+enum ux_code ux_stmt_step(struct ux_stmt *st, bool *ret_row, struct ux_error *err) ux_must;
+
+/* For statements that give no row. *ret_changed may be NULL: how many rows changed. */
+enum ux_code ux_stmt_run(struct ux_stmt *st, uint64_t *ret_changed, struct ux_error *err) ux_must;
+
+/* Columns count from 0. Text goes into the arena; NULL when it is full. */
+int64_t ux_stmt_get_int(struct ux_stmt *st, int n);
+const char *ux_stmt_get_text(struct ux_stmt *st, int n, struct ux_arena *arena);
+/* UX_ECORRUPT unless the column has exactly size bytes. */
+enum ux_code ux_stmt_get_bytes(struct ux_stmt *st, int n, void *data, size_t size,
+			       struct ux_error *err) ux_must;
+
+/* The guard of a transaction that is not committed. */
+struct ux_tx {
+	struct ux_db *db;
+	bool open;
+};
+enum ux_code ux_tx_begin(struct ux_tx *tx, struct ux_db *db, struct ux_error *err) ux_must;
+enum ux_code ux_tx_commit(struct ux_tx *tx, struct ux_error *err) ux_must;
+void ux_tx_end(struct ux_tx *tx);
+
+/* Holds the connection's lock for the scope. */
+static inline pthread_mutex_t *ux_lock_take(pthread_mutex_t *m)
+{
+	pthread_mutex_lock(m);
+	return m;
+}
+static inline void ux_lock_drop(pthread_mutex_t **m)
+{
+	pthread_mutex_unlock(*m);
+}
+#define UX_LOCKED(mutex)                                                            \
+	ux_cleanup(ux_lock_drop) __attribute__((unused)) pthread_mutex_t *UX_PASTE( \
+		ux_held_, __LINE__) = ux_lock_take(mutex)
+
+#endif

@@ -1,0 +1,156 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A store in one folder: DIR/index.sqlite, DIR/blobs, DIR/uploads, DIR/lock. */
+#include "store.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+int ux_candidate_cmp(enum ux_quality a, const struct ux_counts *a_counts, enum ux_quality b,
+		     const struct ux_counts *b_counts)
+{
+	const uint64_t x[] = {a, a_counts->line_bytes, a_counts->code_bytes, a_counts->functions};
+	const uint64_t y[] = {b, b_counts->line_bytes, b_counts->code_bytes, b_counts->functions};
+	for (size_t i = 0; i < ux_countof(x); i++)
+		if (x[i] != y[i])
+			return x[i] > y[i] ? 1 : -1;
+	return 0;
+}
+
+enum ux_code ux_store_default_dir(char **ret, struct ux_error *err)
+{
+	const char *data = getenv("XDG_DATA_HOME");
+	const char *home = getenv("HOME");
+	int n = -1;
+	if (data && data[0] == '/')
+		n = asprintf(ret, "%s/unhex", data);
+	else if (home && home[0] != '\0')
+		n = asprintf(ret, "%s/.local/share/unhex", home);
+	else
+		return ux_error_set(err, UX_EINVAL,
+				    "neither XDG_DATA_HOME nor HOME says where the data goes");
+	return n >= 0 ? UX_OK : ux_error_nomem(err);
+}
+
+/* mkdir -p, for the owner alone: the index holds hashes of keys. */
+static enum ux_code make_folders(const char *dir, struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) char *path = strdup(dir);
+	if (!path)
+		return ux_error_nomem(err);
+	for (char *p = path + 1; path[0] != '\0'; p++) {
+		if (*p != '/' && *p != '\0')
+			continue;
+		char was = *p;
+		*p = '\0';
+		if (mkdir(path, 0700) != 0 && errno != EEXIST)
+			return ux_error_os(err, errno, "cannot make folder %s", path);
+		*p = was;
+		if (was == '\0')
+			break;
+	}
+	return UX_OK;
+}
+
+enum ux_code ux_store_open_index(const char *dir, struct ux_index **ret, struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) char *path = NULL;
+	UX_TRY(make_folders(dir, err));
+	if (asprintf(&path, "%s/index.sqlite", dir) < 0) {
+		path = NULL;
+		return ux_error_nomem(err);
+	}
+	return ux_index_sqlite_open(ret, path, err);
+}
+
+static enum ux_code take_lock(struct ux_store *s, const char *dir, struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) char *path = NULL;
+	if (asprintf(&path, "%s/lock", dir) < 0) {
+		path = NULL;
+		return ux_error_nomem(err);
+	}
+	s->lock_fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (s->lock_fd < 0)
+		return ux_error_os(err, errno, "cannot open %s", path);
+	if (flock(s->lock_fd, LOCK_EX | LOCK_NB) != 0)
+		return ux_error_set(err, UX_ECONFLICT, "another server is using the folder %.100s",
+				    dir);
+	return UX_OK;
+}
+
+static enum ux_code open_all(struct ux_store *s, const char *dir, struct ux_error *err)
+{
+	UX_TRY(make_folders(dir, err));
+	UX_TRY(take_lock(s, dir, err));
+	UX_TRY(ux_store_open_index(dir, &s->index, err));
+	return ux_blobs_fs_open(&s->blobs, dir, err);
+}
+
+enum ux_code ux_store_open(struct ux_store *s, const char *dir, struct ux_error *err)
+{
+	*s = (struct ux_store){.lock_fd = -1};
+	pthread_mutex_init(&s->commit_lock, NULL);
+	enum ux_code code = open_all(s, dir, err);
+	if (code != UX_OK)
+		ux_store_close(s);
+	return code;
+}
+
+void ux_store_close(struct ux_store *s)
+{
+	if (s->blobs)
+		s->blobs->close(s->blobs);
+	if (s->index)
+		s->index->close(s->index);
+	if (s->lock_fd >= 0)
+		close(s->lock_fd);
+	pthread_mutex_destroy(&s->commit_lock);
+	*s = (struct ux_store){.lock_fd = -1};
+}
+
+struct sweep {
+	struct ux_store *store;
+	int64_t grace_s;
+	struct ux_sweep *done;
+};
+
+static enum ux_code sweep_blob(void *ctx, const char *name, int64_t age_s, struct ux_error *err)
+{
+	struct sweep *sw = ctx;
+	struct ux_store *s = sw->store;
+	struct ux_blob_hash hash;
+	bool used = true;
+	if (age_s < sw->grace_s || !ux_blob_hash_parse(ux_bytes_cstr(name), &hash))
+		return UX_OK;
+	pthread_mutex_lock(&s->commit_lock);
+	enum ux_code code = s->index->blob_used(s->index, &hash, &used, err);
+	if (code == UX_OK && !used) {
+		code = s->blobs->remove(s->blobs, &hash, err);
+		sw->done->blobs += code == UX_OK;
+	}
+	pthread_mutex_unlock(&s->commit_lock);
+	return code;
+}
+
+static enum ux_code sweep_part(void *ctx, const char *name, int64_t age_s, struct ux_error *err)
+{
+	struct sweep *sw = ctx;
+	if (age_s < sw->grace_s || !ux_upload_uid_valid(ux_bytes_cstr(name)))
+		return UX_OK;
+	UX_TRY(sw->store->blobs->part_remove(sw->store->blobs, name, err));
+	sw->done->parts++;
+	return UX_OK;
+}
+
+enum ux_code ux_store_sweep(struct ux_store *s, int64_t grace_s, ux_time now, struct ux_sweep *ret,
+			    struct ux_error *err)
+{
+	*ret = (struct ux_sweep){0};
+	struct sweep sw = {s, grace_s, ret};
+	UX_TRY(s->index->upload_expire(s->index, now - grace_s, &ret->uploads, err));
+	UX_TRY(s->blobs->each_part(s->blobs, sweep_part, &sw, err));
+	return s->blobs->each_blob(s->blobs, sweep_blob, &sw, err);
+}
