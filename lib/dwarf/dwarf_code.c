@@ -10,10 +10,12 @@
 
 /* An open function or inlined call: what a DIE inside of it belongs to. */
 struct scope {
-	uint32_t depth; /* of its children */
-	uint32_t function;
-	uint32_t inlines; /* open inlined calls, this one counted */
+	uint32_t depth;    /* of its children */
+	uint32_t function; /* NO_FUNCTION: a declaration or an abstract instance */
+	uint32_t inlines;  /* open inlined calls, this one counted */
 };
+
+#define NO_FUNCTION UINT32_MAX
 
 struct walk {
 	const struct ux_dwarf_context *ctx;
@@ -35,7 +37,10 @@ void ux_dwarf_code_deinit(struct ux_dwarf_code *code)
 	ux_dwarf_range_vec_deinit(&code->ranges);
 }
 
-/* C and C++ define functions at the unit's or a namespace's level, wherever they were declared. */
+/*
+ * True for C and C++: of their classes only those local to a function hold functions with code.
+ * All others, which make up most of a C++ unit, are jumped over.
+ */
 static bool language_is_tidy(uint64_t language)
 {
 	switch (language) {
@@ -127,21 +132,25 @@ static void open_scope(struct walk *w, uint32_t function, uint32_t inlines)
 		w->scopes[w->n_scopes++] = (struct scope){w->depth, function, inlines};
 }
 
-/* A subprogram; *ret_live tells whether it has code here. */
+/*
+ * A subprogram. One without code here still is a scope: a class local to it may have some, even
+ * when the linker dropped the function itself.
+ */
 static enum ux_code enter_function(struct walk *w, const struct ux_dwarf_die *die,
-				   bool has_children, bool *ret_live)
+				   bool has_children)
 {
 	struct ux_dwarf_function f = {.inline_first = (uint32_t)w->code->inlines.size};
+	uint32_t number = NO_FUNCTION;
 	UX_TRY(take_ranges(w, die, &f.range_first, &f.range_count));
-	*ret_live = f.range_count > 0;
-	if (!*ret_live)
-		return UX_OK;
-	UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, &f.name, w->err));
-	w->interleaved |= w->n_scopes > 0;
-	if (!ux_dwarf_function_vec_append(&w->code->functions, f))
-		return ux_error_nomem(w->err);
+	if (f.range_count > 0) {
+		UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, &f.name, w->err));
+		w->interleaved |= w->n_scopes > 0;
+		number = (uint32_t)w->code->functions.size;
+		if (!ux_dwarf_function_vec_append(&w->code->functions, f))
+			return ux_error_nomem(w->err);
+	}
 	if (has_children)
-		open_scope(w, (uint32_t)w->code->functions.size - 1, 0);
+		open_scope(w, number, 0);
 	return UX_OK;
 }
 
@@ -175,11 +184,13 @@ ux_inline enum ux_dwarf_kind kind_here(const struct walk *w, const struct ux_dwa
 {
 	switch ((enum ux_dwarf_kind)abbrev->kind) {
 	case UX_KIND_CLASS:
-		return w->tidy ? UX_KIND_LEAF : UX_KIND_PLAIN;
+		return w->tidy && w->n_scopes == 0 ? UX_KIND_LEAF : UX_KIND_PLAIN;
 	case UX_KIND_FUNCTION:
-		return abbrev->has_pc ? UX_KIND_FUNCTION : w->tidy ? UX_KIND_LEAF : UX_KIND_PLAIN;
+		return UX_KIND_FUNCTION;
 	case UX_KIND_INLINE:
-		return w->n_scopes > 0 ? UX_KIND_INLINE : UX_KIND_PLAIN;
+		if (w->n_scopes > 0 && w->scopes[w->n_scopes - 1].function != NO_FUNCTION)
+			return UX_KIND_INLINE;
+		return UX_KIND_PLAIN;
 	case UX_KIND_PLAIN:
 	case UX_KIND_LEAF:
 	case UX_KIND_ROOT:
@@ -197,15 +208,10 @@ static enum ux_code code_die(struct walk *w, struct ux_cur *cur, uint64_t off,
 	die.off = off;
 	ux_dwarf_die_run(&c, w->ctx->abbrevs.words + abbrev->program, w->ctx->unit->layout, &die);
 	UX_TRY(ux_cur_status(&c, w->err));
-	bool live = true;
 	if (kind == UX_KIND_INLINE)
 		UX_TRY(enter_inline(w, &die, abbrev->has_children));
 	else
-		UX_TRY(enter_function(w, &die, abbrev->has_children, &live));
-	uint64_t sibling = 0;
-	if (!live && abbrev->has_children &&
-	    !(ux_dwarf_die_ref(w->ctx, &die, UX_SLOT_SIBLING, &sibling) && jump(&c, sibling)))
-		skip_children(w, &c);
+		UX_TRY(enter_function(w, &die, abbrev->has_children));
 	*cur = c;
 	return UX_OK;
 }
@@ -230,7 +236,7 @@ static enum ux_code walk(struct walk *w)
 			break;
 		}
 		enum ux_dwarf_kind kind = kind_here(w, abbrev);
-		if (kind == UX_KIND_FUNCTION || kind == UX_KIND_INLINE) {
+		if (kind == UX_KIND_INLINE || (kind == UX_KIND_FUNCTION && abbrev->has_pc)) {
 			UX_TRY(code_die(w, &c, off, abbrev, kind));
 			continue;
 		}
@@ -238,7 +244,9 @@ static enum ux_code walk(struct walk *w)
 		bool known = step_over(w, &c, abbrev, &sibling);
 		if (!abbrev->has_children)
 			continue;
-		if (kind != UX_KIND_LEAF)
+		if (kind == UX_KIND_FUNCTION)
+			open_scope(w, NO_FUNCTION, 0);
+		else if (kind != UX_KIND_LEAF)
 			w->depth++;
 		else if (!known || !jump(&c, sibling))
 			skip_children(w, &c);

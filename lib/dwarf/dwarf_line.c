@@ -418,7 +418,8 @@ bool ux_dwarf_lines_file(const struct ux_dwarf_lines *lines, uint64_t file,
 	const struct ux_dwarf_line_file *f = &lines->files.data[index];
 	uint64_t dir = v5 ? f->dir : f->dir - 1;
 	*ret = (struct ux_dwarf_path){
-		.comp_dir = lines->comp_dir,
+		/* In DWARF 5 directory 0 is the compilation directory: it counts from nothing. */
+		.comp_dir = v5 && dir == 0 ? NULL : lines->comp_dir,
 		.dir = dir < lines->dirs.size ? lines->dirs.data[dir] : NULL,
 		.name = f->name,
 	};

@@ -68,13 +68,22 @@ static bool is_mangled_of(struct ux_bytes symbol, struct ux_bytes dwarf)
 	return false;
 }
 
-/* True when the symbol, without .cold, is the name itself or a closer one for the same function. */
+/* __GI_abort and abort: glibc calls itself by names that no one else sees. */
+static bool is_public_of(struct ux_bytes symbol, struct ux_bytes dwarf)
+{
+	struct ux_bytes internal = UX_STR("__GI_");
+	return ux_bytes_starts(dwarf, internal) && symbol.size == dwarf.size - internal.size &&
+	       memcmp(dwarf.data + internal.size, symbol.data, symbol.size) == 0;
+}
+
+/* True when the symbol, without .cold, is a closer name for the same function. */
 static bool says_more(struct ux_bytes symbol, struct ux_bytes dwarf)
 {
-	if (symbol.size > dwarf.size && ux_bytes_starts(symbol, dwarf) &&
-	    symbol.data[dwarf.size] == '.')
-		return true;
-	return is_structor_of(symbol, dwarf) || is_mangled_of(symbol, dwarf);
+	struct ux_bytes plain = symbol;
+	if (symbol.size > dwarf.size && symbol.data[dwarf.size] == '.')
+		plain.size = dwarf.size; /* a clone: the rest says which */
+	return (plain.size < symbol.size && ux_bytes_eq(plain, dwarf)) ||
+	       is_structor_of(plain, dwarf) || is_mangled_of(symbol, dwarf);
 }
 
 const char *ux_function_name(const char *dwarf_name, const struct ux_code_symbol *symbols, size_t n,
@@ -85,12 +94,16 @@ const char *ux_function_name(const char *dwarf_name, const struct ux_code_symbol
 			     : NULL;
 	struct ux_bytes dwarf = ux_bytes_cstr(dwarf_name);
 	const struct ux_code_symbol *better = NULL;
+	bool exact = false;
 	for (size_t i = 0; i < n; i++) {
 		struct ux_bytes symbol = without_cold(symbol_text(&symbols[i]));
-		if (ux_bytes_eq(symbol, dwarf))
-			return dwarf_name;
+		if (is_public_of(symbol, dwarf))
+			return text(symbol, arena, ret_nomem);
+		exact |= ux_bytes_eq(symbol, dwarf);
 		if (!better && says_more(symbol, dwarf))
 			better = &symbols[i];
 	}
+	if (exact)
+		return dwarf_name;
 	return better ? text(without_cold(symbol_text(better)), arena, ret_nomem) : dwarf_name;
 }

@@ -17,15 +17,19 @@ struct merger {
 			return (a) < (b) ? -1 : 1; \
 	} while (0)
 
-/* Later and shorter ones come later; of equal ranges the richest comes first. */
+/*
+ * Later and shorter ones come later; of equal ranges the one that counts comes first: the first
+ * unit that has rows for it. GNU ld points the debug information of every dropped copy of a COMDAT
+ * function at the copy it kept, which is that of the first object file.
+ */
 static int by_range(const void *x, const void *y)
 {
 	const struct ux_piece *a = x, *b = y;
 	UX_ORDER(a->start, b->start);
 	UX_ORDER(b->size, a->size);
-	UX_ORDER(b->n_inlines, a->n_inlines);
-	UX_ORDER(b->n_rows, a->n_rows);
+	UX_ORDER(a->n_rows == 0, b->n_rows == 0);
 	UX_ORDER(a->unit, b->unit);
+	UX_ORDER(b->n_inlines, a->n_inlines);
 	int names = strcmp(a->name ? a->name : "", b->name ? b->name : "");
 	if (names != 0)
 		return names;

@@ -9,8 +9,8 @@
 /*
  * Pieces in address order, none overlapping, each named. DWARF comes first: of functions that
  * overlap, the one that begins later (then the shorter) has the addresses both claim, and what is
- * left of the other on both sides keeps its name; of functions with the same range the richest
- * stays (inlined calls, then rows, then the unit that comes first). Symbols get the addresses that
+ * left of the other on both sides keeps its name; of functions with the same range that of
+ * the first unit with rows stays. Symbols get the addresses that
  * no function has, with lines where a unit's table covers them.
  */
 enum ux_code ux_merge(const struct ux_collection *collection,

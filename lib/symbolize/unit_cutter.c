@@ -13,7 +13,7 @@ void ux_unit_cutter_deinit(struct ux_unit_cutter *c)
 	ux_gsym_range_vec_deinit(&c->ranges);
 	ux_number_vec_deinit(&c->file_numbers);
 	ux_source_file_vec_deinit(&c->files);
-	ux_number_vec_deinit(&c->open);
+	ux_open_call_vec_deinit(&c->open);
 	ux_piece_vec_deinit(&c->functions);
 	ux_piece_vec_deinit(&c->gaps);
 }
@@ -216,56 +216,53 @@ static bool cut_inline(struct ux_unit_cutter *c, const struct ux_dwarf_inline *n
 	       clip_children(c, node, end, lo, hi, parent_first, parent_count);
 }
 
-/* The call that `node` was inlined into, cut to the piece: NULL for the function itself. */
-static const struct ux_gsym_inline *parent_of(struct ux_unit_cutter *c,
-					      const struct ux_dwarf_inline *node)
-{
-	/* open[d] is the call of depth d + 1 that is still open */
-	c->open.size = ux_min(c->open.size, (size_t)node->depth - 1);
-	if (c->open.size == 0)
-		return NULL;
-	return &c->inlines.data[c->open.data[c->open.size - 1]];
-}
-
 /* Adds one inlined call to the piece [lo, hi); *ret_kept is false when nothing of it lies there. */
 static bool add_inline(struct ux_unit_cutter *c, const struct ux_dwarf_inline *node,
 		       const struct ux_dwarf_inline *end, uint64_t lo, uint64_t hi, bool *ret_kept)
 {
-	const struct ux_gsym_inline *parent = parent_of(c, node);
+	c->open.size = ux_min(c->open.size, (size_t)node->depth);
+	struct ux_open_call *parent = &c->open.data[c->open.size - 1];
 	struct ux_gsym_inline made = {
 		.name = node->name,
 		.call_line = node->call_line,
-		.depth = (uint32_t)c->open.size + 1,
+		.depth = (uint32_t)c->open.size,
 		.range_first = (uint32_t)c->ranges.size,
 	};
-	uint32_t first = parent ? parent->range_first : 0, count = parent ? parent->range_count : 1;
+	/* ranges[0] is the function's own */
+	struct ux_gsym_inline whole = {.range_first = 0, .range_count = 1};
+	if (c->open.size > 1)
+		whole = c->inlines.data[parent->index];
 	*ret_kept = false;
-	if (!cut_inline(c, node, end, lo, hi, first, count))
+	if (!cut_inline(c, node, end, lo, hi, whole.range_first, whole.range_count))
 		return false;
 	tidy_ranges(&c->ranges, made.range_first);
 	made.range_count = (uint32_t)c->ranges.size - made.range_first;
 	if (made.range_count == 0)
 		return true;
+	c->overlap |= c->ranges.data[made.range_first].lo < parent->children;
+	parent->children = ux_max(parent->children, c->ranges.data[c->ranges.size - 1].hi);
 	*ret_kept = true;
+	struct ux_open_call open = {(uint32_t)c->inlines.size, 0};
 	return file_number(c, node->call_file, &made.call_file) &&
-	       ux_number_vec_append(&c->open, (uint32_t)c->inlines.size) &&
+	       ux_open_call_vec_append(&c->open, open) &&
 	       ux_gsym_inline_vec_append(&c->inlines, made);
 }
 
 /*
  * The calls inlined into function f in [lo, hi) into c->inlines and c->ranges. What leaves its
- * parent is cut to it; what has nothing left is dropped with everything inlined into it. ranges[0]
- * is the piece itself.
+ * parent is cut to it; what has nothing left is dropped with everything inlined into it.
  */
 static bool cut_inlines(struct ux_unit_cutter *c, const struct ux_dwarf_function *f, uint64_t lo,
 			uint64_t hi)
 {
 	c->inlines.size = c->ranges.size = c->open.size = 0;
+	c->overlap = false;
 	if (f->inline_count == 0)
 		return true;
 	const struct ux_dwarf_inline *node = c->code.inlines.data + f->inline_first;
 	const struct ux_dwarf_inline *end = node + f->inline_count;
-	if (!ux_gsym_range_vec_append(&c->ranges, (struct ux_gsym_range){0, (uint32_t)(hi - lo)}))
+	if (!ux_gsym_range_vec_append(&c->ranges, (struct ux_gsym_range){0, (uint32_t)(hi - lo)}) ||
+	    !ux_open_call_vec_append(&c->open, (struct ux_open_call){0, 0}))
 		return false;
 	while (node < end) {
 		const struct ux_dwarf_inline *now = node++;
@@ -275,7 +272,7 @@ static bool cut_inlines(struct ux_unit_cutter *c, const struct ux_dwarf_function
 		while (!kept && node < end && node->depth > now->depth)
 			node++;
 	}
-	return true;
+	return !c->overlap || ux_inline_overlap_settle(&c->inlines, &c->ranges);
 }
 
 /* The scratch vectors as a piece in the arena. */

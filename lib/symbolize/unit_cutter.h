@@ -4,12 +4,19 @@
 #define UX_UNIT_CUTTER_H
 
 #include "collect.h"
+#include "inline_overlap.h"
 
 UX_VEC(ux_gsym_row_vec, struct ux_gsym_row);
-UX_VEC(ux_gsym_inline_vec, struct ux_gsym_inline);
-UX_VEC(ux_gsym_range_vec, struct ux_gsym_range);
 UX_VEC(ux_number_vec, uint32_t);
 UX_VEC(ux_source_file_vec, struct ux_source_file);
+
+/* An inlined call around the one at hand. */
+struct ux_open_call {
+	uint32_t index;    /* in the cutter's inlines */
+	uint32_t children; /* how far its children so far reach */
+};
+
+UX_VEC(ux_open_call_vec, struct ux_open_call);
 
 /* One thread's working memory, kept from unit to unit. Zeroed is ready. */
 struct ux_unit_cutter {
@@ -21,7 +28,8 @@ struct ux_unit_cutter {
 	struct ux_gsym_range_vec ranges;
 	struct ux_number_vec file_numbers; /* line table's number + 1 -> ours + 1; 0: not met yet */
 	struct ux_source_file_vec files;
-	struct ux_number_vec open; /* inlined calls around the current one, in inlines */
+	struct ux_open_call_vec open; /* from the outermost in; [0] is the function itself */
+	bool overlap;                 /* siblings of the function at hand may overlap */
 	struct ux_piece_vec functions;
 	struct ux_piece_vec gaps;
 	const char *last_dir; /* the directory text made last, and what from */
