@@ -32,6 +32,25 @@ bool ux_gsym_raw_next(struct ux_gsym_raw *raw, struct ux_gsym_block *ret)
 	return ret->type != GSYM_INFO_END && !raw->rest.failed;
 }
 
+enum ux_code ux_gsym_walk_next(struct ux_gsym_walk *walk, bool *ret_more, struct ux_error *err)
+{
+	*ret_more = walk->next < walk->g->n_functions;
+	if (!*ret_more)
+		return UX_OK;
+	UX_TRY(ux_gsym_raw_find(walk->g, walk->next, &walk->raw, err));
+	struct ux_gsym_raw all = walk->raw;
+	struct ux_gsym_block block;
+	while (ux_gsym_raw_next(&all, &block))
+		;
+	UX_TRY(ux_cur_status(&all.rest, err));
+	walk->walked += ux_cur_off(&all.rest) - ux_gsym_record(walk->g, walk->next);
+	if (walk->walked > walk->g->file.size)
+		return ux_error_at(err, UX_ECORRUPT, NULL, ux_gsym_record(walk->g, walk->next),
+				   "records overlap");
+	walk->next++;
+	return UX_OK;
+}
+
 static size_t count_rows(struct ux_cur block)
 {
 	struct gsym_lines l = gsym_lines_start(block);
@@ -155,6 +174,16 @@ enum ux_code ux_gsym_decode_inlines(struct ux_cur block, struct ux_arena *arena,
 	walk_tree(&w);
 	UX_TRY(ux_cur_status(&w.c, err));
 	*ret = tree;
+	return UX_OK;
+}
+
+enum ux_code ux_gsym_count_inlines(struct ux_cur block, size_t *ret, struct ux_error *err)
+{
+	struct ux_gsym_tree tree = {0};
+	struct walk w = {.c = block, .tree = &tree};
+	walk_tree(&w);
+	UX_TRY(ux_cur_status(&w.c, err));
+	*ret = tree.n_nodes - 1;
 	return UX_OK;
 }
 

@@ -32,6 +32,21 @@ enum ux_code ux_gsym_raw_find(const struct ux_gsym *g, uint32_t i, struct ux_gsy
  * failed. */
 bool ux_gsym_raw_next(struct ux_gsym_raw *raw, struct ux_gsym_block *ret);
 
+/*
+ * All records, in the order of their functions. Zeroed but for g is the start. Records that share
+ * bytes would let a small file take endless time, so their sum is held to the file's size.
+ */
+struct ux_gsym_walk {
+	const struct ux_gsym *g;
+	uint32_t next;   /* function */
+	uint64_t walked; /* bytes of records so far */
+	struct ux_gsym_raw raw;
+};
+
+/* The record of the next function, in walk->raw; *ret_more is false behind the last. */
+enum ux_code ux_gsym_walk_next(struct ux_gsym_walk *walk, bool *ret_more, struct ux_error *err)
+	ux_must;
+
 /* Rows of a line table block, in the arena. */
 enum ux_code ux_gsym_decode_lines(struct ux_cur block, struct ux_arena *arena,
 				  const struct ux_gsym_row **ret, size_t *ret_n,
@@ -51,6 +66,9 @@ struct ux_gsym_tree {
  */
 enum ux_code ux_gsym_decode_inlines(struct ux_cur block, struct ux_arena *arena,
 				    struct ux_gsym_tree *ret, struct ux_error *err) ux_must;
+
+/* How many inlined calls a block holds, with the same checks and no memory. */
+enum ux_code ux_gsym_count_inlines(struct ux_cur block, size_t *ret, struct ux_error *err) ux_must;
 
 /*
  * Function i < n_functions as it was given to ux_gsym_encode_function(); its arrays are in the

@@ -1,0 +1,209 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A GSYM as text. */
+#include "gsym_dump.h"
+
+#include "gsym_decode.h"
+#include "gsym_format.h"
+
+enum {
+	PIECE = 1 << 16,
+	TEXT_MOST = 1 << 16 /* of one name: a long one may be named by every record */
+};
+
+struct dump {
+	const struct ux_gsym *g;
+	struct ux_arena arena; /* empty between two functions */
+	struct ux_out out;
+	ux_gsym_sink_fn *sink;
+	void *ctx;
+};
+
+static void dump_deinit(struct dump *d)
+{
+	ux_arena_deinit(&d->arena);
+	ux_out_deinit(&d->out);
+}
+
+static enum ux_code flush(struct dump *d, size_t least, struct ux_error *err)
+{
+	UX_TRY(ux_out_status(&d->out, err));
+	if (d->out.size < least)
+		return UX_OK;
+	UX_TRY(d->sink(d->ctx, ux_out_bytes(&d->out), err));
+	ux_out_reset(&d->out);
+	return UX_OK;
+}
+
+/* Names are a stranger's: none may speak to a terminal or begin a line. */
+static void put_text(struct ux_out *out, const char *s)
+{
+	for (size_t i = 0; s[i] && i < TEXT_MOST; i++) {
+		uint8_t byte = (uint8_t)s[i];
+		if (byte < 0x20 || byte == 0x7f)
+			ux_out_fmt(out, "\\x%02x", byte);
+		else
+			ux_out_u8(out, byte);
+	}
+}
+
+static void put_name(struct dump *d, uint32_t name)
+{
+	const char *s = ux_gsym_string(d->g, name);
+	if (s)
+		put_text(&d->out, s);
+	else
+		ux_out_fmt(&d->out, "<name 0x%" PRIx32 ">", name);
+}
+
+static void put_place(struct dump *d, uint32_t file, uint32_t line)
+{
+	const char *dir = "", *base = "";
+	if (file != 0 && !ux_gsym_file(d->g, file, &dir, &base))
+		ux_out_fmt(&d->out, "<file %" PRIu32 ">", file);
+	put_text(&d->out, dir);
+	if (*dir)
+		ux_out_u8(&d->out, '/');
+	put_text(&d->out, base);
+	ux_out_fmt(&d->out, ":%" PRIu32, line);
+}
+
+static enum ux_code put_rows(struct dump *d, uint64_t start, struct ux_cur block,
+			     struct ux_error *err)
+{
+	const struct ux_gsym_row *rows = NULL;
+	size_t n = 0;
+	UX_TRY(ux_gsym_decode_lines(block, &d->arena, &rows, &n, err));
+	for (size_t i = 0; i < n; i++) {
+		ux_out_fmt(&d->out, "  row 0x%" PRIx64 " ", start + rows[i].off);
+		put_place(d, rows[i].file, rows[i].line);
+		ux_out_u8(&d->out, '\n');
+		UX_TRY(flush(d, PIECE, err));
+	}
+	return UX_OK;
+}
+
+static void put_inline(struct dump *d, uint64_t start, const struct ux_gsym_tree *tree,
+		       const struct ux_gsym_inline *node)
+{
+	ux_out_fmt(&d->out, "%*sinlined ", (int)node->depth * 2, "");
+	put_name(d, node->name);
+	ux_out_cstr(&d->out, ", called at ");
+	put_place(d, node->call_file, node->call_line);
+	for (uint32_t i = 0; i < node->range_count; i++) {
+		const struct ux_gsym_range *r = &tree->ranges[node->range_first + i];
+		ux_out_fmt(&d->out, ", 0x%" PRIx64 "-0x%" PRIx64, start + r->lo, start + r->hi);
+	}
+	ux_out_u8(&d->out, '\n');
+}
+
+static enum ux_code put_inlines(struct dump *d, uint64_t start, struct ux_cur block,
+				struct ux_error *err)
+{
+	struct ux_gsym_tree tree = {0};
+	UX_TRY(ux_gsym_decode_inlines(block, &d->arena, &tree, err));
+	for (size_t i = 1; i < tree.n_nodes; i++) {
+		put_inline(d, start, &tree, &tree.nodes[i]);
+		UX_TRY(flush(d, PIECE, err));
+	}
+	return UX_OK;
+}
+
+/* Merged functions: their names; they are where their owner is. */
+static enum ux_code put_merged(struct dump *d, struct ux_cur block, struct ux_error *err)
+{
+	uint32_t n = ux_cur_u32(&block);
+	for (uint32_t i = 0; i < n && !block.failed; i++) {
+		struct ux_cur one = ux_cur_sub(&block, ux_cur_u32(&block));
+		struct ux_gsym_raw raw = ux_gsym_raw_open(&one);
+		ux_out_cstr(&d->out, "  merged ");
+		put_name(d, raw.name);
+		ux_out_u8(&d->out, '\n');
+		UX_TRY(flush(d, PIECE, err));
+	}
+	return ux_cur_status(&block, err);
+}
+
+static enum ux_code put_calls(struct dump *d, uint64_t start, struct ux_cur block,
+			      struct ux_error *err)
+{
+	uint32_t n = ux_cur_u32(&block);
+	for (uint32_t i = 0; i < n && !block.failed; i++) {
+		uint64_t returns = ux_cur_u64(&block);
+		uint8_t flags = ux_cur_u8(&block);
+		ux_out_fmt(&d->out, "  call returns 0x%" PRIx64 ", flags %u", start + returns,
+			   flags);
+		uint32_t patterns = ux_cur_u32(&block);
+		for (uint32_t k = 0; k < patterns && !block.failed; k++) {
+			ux_out_cstr(&d->out, ", ");
+			put_name(d, ux_cur_u32(&block));
+		}
+		ux_out_u8(&d->out, '\n');
+		UX_TRY(flush(d, PIECE, err));
+	}
+	return ux_cur_status(&block, err);
+}
+
+static enum ux_code put_block(struct dump *d, uint64_t start, struct ux_gsym_block block,
+			      struct ux_error *err)
+{
+	switch (block.type) {
+	case GSYM_INFO_LINES:
+		return put_rows(d, start, block.content, err);
+	case GSYM_INFO_INLINES:
+		return put_inlines(d, start, block.content, err);
+	case GSYM_INFO_MERGED:
+		return put_merged(d, block.content, err);
+	case GSYM_INFO_CALLS:
+		return put_calls(d, start, block.content, err);
+	default:
+		ux_out_fmt(&d->out, "  block of type %" PRIu32 ", %zu bytes\n", block.type,
+			   ux_cur_left(&block.content));
+		return UX_OK;
+	}
+}
+
+static void put_header(struct dump *d)
+{
+	const struct ux_gsym *g = d->g;
+	bool big = g->swap == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+	ux_out_fmt(&d->out,
+		   "gsym %u, %s-endian, %u-byte addresses from 0x%" PRIx64 ", %" PRIu32
+		   " functions, %" PRIu32 " files",
+		   g->version, big ? "big" : "little", g->addr_size, g->base, g->n_functions,
+		   g->n_files);
+	ux_out_cstr(&d->out, g->uuid.size > 0 ? ", build ID " : ", no build ID");
+	for (size_t i = 0; i < g->uuid.size; i++)
+		ux_out_fmt(&d->out, "%02x", g->uuid.data[i]);
+	ux_out_u8(&d->out, '\n');
+}
+
+static enum ux_code put_function(struct dump *d, uint64_t start, struct ux_gsym_raw *raw,
+				 struct ux_error *err)
+{
+	ux_out_fmt(&d->out, "function 0x%" PRIx64 "-0x%" PRIx64 " ", start, start + raw->size);
+	put_name(d, raw->name);
+	ux_out_u8(&d->out, '\n');
+	struct ux_arena_mark mark = ux_arena_mark(&d->arena);
+	struct ux_gsym_block block;
+	while (ux_gsym_raw_next(raw, &block))
+		UX_TRY(put_block(d, start, block, err));
+	ux_arena_rewind(&d->arena, mark);
+	return flush(d, PIECE, err);
+}
+
+enum ux_code ux_gsym_dump(const struct ux_gsym *g, size_t budget, ux_gsym_sink_fn *sink, void *ctx,
+			  struct ux_error *err)
+{
+	ux_cleanup(dump_deinit) struct dump d = {
+		.g = g, .arena = {.budget = budget}, .sink = sink, .ctx = ctx};
+	struct ux_gsym_walk walk = {.g = g};
+	put_header(&d);
+	for (;;) {
+		bool more = false;
+		UX_TRY(ux_gsym_walk_next(&walk, &more, err));
+		if (!more)
+			return flush(&d, 1, err);
+		uint64_t start = ux_gsym_start(g, walk.next - 1);
+		UX_TRY(put_function(&d, start, &walk.raw, err));
+	}
+}

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where a GSYM's bytes are. */
+#include "gsym_stat.h"
+
+#include "gsym_decode.h"
+#include "gsym_format.h"
+
+enum {
+	HEAD = 2 * sizeof(uint32_t) /* of a record and of a block */
+};
+
+const char *ux_gsym_part_name(enum ux_gsym_part part)
+{
+	static const char *const names[] = {
+		[UX_GSYM_PART_HEADER] = "header",
+		[UX_GSYM_PART_STARTS] = "address table",
+		[UX_GSYM_PART_RECORDS] = "record offsets",
+		[UX_GSYM_PART_FILES] = "file table",
+		[UX_GSYM_PART_STRINGS] = "strings",
+		[UX_GSYM_PART_HEADS] = "sizes and names",
+		[UX_GSYM_PART_LINES] = "line tables",
+		[UX_GSYM_PART_INLINES] = "inlined calls",
+		[UX_GSYM_PART_MERGED] = "merged functions",
+		[UX_GSYM_PART_CALLS] = "call sites",
+		[UX_GSYM_PART_UNKNOWN] = "unknown blocks",
+		[UX_GSYM_PART_ENDS] = "ends of records",
+		[UX_GSYM_PART_PADDING] = "padding",
+	};
+	_Static_assert(ux_countof(names) == UX_GSYM_PART_COUNT, "a name for each part");
+	return (unsigned)part < UX_GSYM_PART_COUNT ? names[part] : "unknown";
+}
+
+static enum ux_gsym_part part_of(uint32_t type)
+{
+	switch (type) {
+	case GSYM_INFO_LINES:
+		return UX_GSYM_PART_LINES;
+	case GSYM_INFO_INLINES:
+		return UX_GSYM_PART_INLINES;
+	case GSYM_INFO_MERGED:
+		return UX_GSYM_PART_MERGED;
+	case GSYM_INFO_CALLS:
+		return UX_GSYM_PART_CALLS;
+	default:
+		return UX_GSYM_PART_UNKNOWN;
+	}
+}
+
+static void add_tables(const struct ux_gsym *g, uint64_t *bytes)
+{
+	bytes[UX_GSYM_PART_HEADER] = GSYM_HEADER_SIZE;
+	bytes[UX_GSYM_PART_STARTS] = (uint64_t)g->n_functions * g->addr_size;
+	bytes[UX_GSYM_PART_RECORDS] = (uint64_t)g->n_functions * sizeof(uint32_t);
+	bytes[UX_GSYM_PART_FILES] = sizeof(uint32_t) + (uint64_t)g->n_files * GSYM_FILE_SIZE;
+	bytes[UX_GSYM_PART_STRINGS] = g->strings.size;
+	bytes[UX_GSYM_PART_HEADS] = (uint64_t)g->n_functions * HEAD;
+	bytes[UX_GSYM_PART_ENDS] = (uint64_t)g->n_functions * HEAD;
+}
+
+static enum ux_code add_padding(uint64_t file, uint64_t *bytes, struct ux_error *err)
+{
+	uint64_t sum = 0;
+	for (size_t i = 0; i < UX_GSYM_PART_PADDING; i++)
+		sum += bytes[i];
+	if (sum > file)
+		return ux_error_set(err, UX_ECORRUPT,
+				    "parts overlap: %" PRIu64 " bytes in a file of %" PRIu64, sum,
+				    file);
+	bytes[UX_GSYM_PART_PADDING] = file - sum;
+	return UX_OK;
+}
+
+enum ux_code ux_gsym_stat(const struct ux_gsym *g, struct ux_gsym_stat *ret, struct ux_error *err)
+{
+	struct ux_gsym_stat stat = {{0}};
+	struct ux_gsym_walk walk = {.g = g};
+	add_tables(g, stat.bytes);
+	for (;;) {
+		bool more = false;
+		UX_TRY(ux_gsym_walk_next(&walk, &more, err));
+		if (!more)
+			break;
+		struct ux_gsym_block block;
+		while (ux_gsym_raw_next(&walk.raw, &block))
+			stat.bytes[part_of(block.type)] += HEAD + ux_cur_left(&block.content);
+	}
+	UX_TRY(add_padding(g->file.size, stat.bytes, err));
+	*ret = stat;
+	return UX_OK;
+}
