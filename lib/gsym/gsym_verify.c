@@ -133,9 +133,10 @@ static enum ux_code check_record(struct gsym_check *check, uint32_t at, uint64_t
 				 uint32_t *ret_size, struct parts *parts, struct ux_error *err)
 {
 	struct ux_cur c = ux_cur_make(check->g->file, NULL, check->g->swap);
+	ux_cur_seek(&c, at);
+	UX_TRY(ux_cur_status(&c, err));
 	if (at % GSYM_RECORD_ALIGN != 0)
 		return ux_error_at(err, UX_ECORRUPT, NULL, at, "record is not aligned to 4 bytes");
-	ux_cur_seek(&c, at);
 	UX_TRY(gsym_check_record(check, &c, ret_size, err));
 	uint64_t length = ux_cur_off(&c) - at;
 	/* Else a file could have one large record checked once for each of its functions. */
