@@ -152,7 +152,6 @@ ux_inline uint64_t ux_cur_uleb(struct ux_cur *c)
 		c->pos = p + 1;
 		return *p;
 	}
-	c->prev = p;
 	uint64_t v = 0;
 	for (unsigned shift = 0; p < c->end; shift += 7) {
 		uint8_t byte = *p++;
@@ -160,10 +159,12 @@ ux_inline uint64_t ux_cur_uleb(struct ux_cur *c)
 		if (shift < 64)
 			v |= bits << shift;
 		if (shift > 56 && (shift >= 64 ? bits : bits >> (64 - shift)) != 0) {
+			c->prev = c->pos;
 			ux_cur_bad(c, "ULEB128 does not fit 64 bits");
 			return 0;
 		}
 		if (byte < 0x80) {
+			c->prev = c->pos;
 			c->pos = p;
 			return v;
 		}
@@ -176,7 +177,6 @@ ux_inline uint64_t ux_cur_uleb(struct ux_cur *c)
 ux_inline int64_t ux_cur_sleb(struct ux_cur *c)
 {
 	const uint8_t *p = c->pos;
-	c->prev = p;
 	uint64_t v = 0;
 	for (unsigned shift = 0; p < c->end; shift += 7) {
 		uint8_t byte = *p++;
@@ -186,12 +186,14 @@ ux_inline int64_t ux_cur_sleb(struct ux_cur *c)
 		/* Past bit 63 only copies of the sign may come. */
 		if (shift == 63 ? bits != 0 && bits != 0x7f
 				: shift > 63 && bits != ((v >> 63) != 0 ? 0x7f : 0)) {
+			c->prev = c->pos;
 			ux_cur_bad(c, "SLEB128 does not fit 64 bits");
 			return 0;
 		}
 		if (byte < 0x80) {
 			if (shift < 57 && (byte & 0x40) != 0)
 				v |= ~(uint64_t)0 << (shift + 7);
+			c->prev = c->pos;
 			c->pos = p;
 			return (int64_t)v;
 		}

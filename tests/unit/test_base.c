@@ -86,6 +86,8 @@ static void nothing_read_after_a_failure_moves_its_place(void **state)
 	ux_cur_u16(&c);
 	ux_cur_u32(&c);
 	assert_int_equal(ux_cur_off(&c), 2);
+	ux_cur_uleb(&c);
+	ux_cur_sleb(&c);
 	ux_cur_take(&c, 0);
 	ux_cur_skip(&c, 0);
 	ux_cur_align(&c, 1);
