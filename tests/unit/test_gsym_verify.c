@@ -84,7 +84,7 @@ static void every_damage_is_named(void **state)
 				    damages[i].message);
 	const uint8_t set_file[] = {1, 2, 2, 0};
 	assert_string_equal(verify_changed(0x8b, set_file, sizeof(set_file)),
-			    "offset 0x8d: row's file is past the file table");
+			    "offset 0x8e: row's file is past the file table");
 }
 
 static void build_id_is_padded_with_zeros(void **state)
