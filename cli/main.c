@@ -9,6 +9,7 @@ static const struct ux_command *const commands[] = {
 	&ux_cmd_extract,
 	&ux_cmd_lookup,
 	&ux_cmd_push,
+	&ux_cmd_serve,
 };
 
 static const struct ux_command *command_find(const char *name)

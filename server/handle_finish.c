@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* POST /v1/uploads/UID/finish: from bytes to a candidate. */
+#include "upload_check.h"
+#include "upload.h"
+
+/* One finish at work: it holds the part, so there is no other. */
+struct finish {
+	struct ux_server *server;
+	struct ux_upload up;
+	struct ux_blob_part *part;
+	struct ux_mapping mapping;
+};
+
+static void finish_deinit(struct finish *f)
+{
+	ux_file_unmap(&f->mapping);
+	if (f->part)
+		f->server->store->blobs->part_close(f->part);
+}
+
+/* The candidate that the upload became, if it is still there. */
+static const struct ux_candidate *candidate_of(struct ux_request *req, const struct ux_upload *up,
+					       struct ux_module *m)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	if (ix->module_find(ix, up->ns, up->ids[0], &req->arena, m, NULL) != UX_OK)
+		return NULL;
+	for (size_t i = 0; i < m->n_candidates; i++)
+		if (memcmp(&m->candidates[i].blob, &up->hash, sizeof(up->hash)) == 0)
+			return &m->candidates[i];
+	return NULL;
+}
+
+static enum ux_code answer_done(struct ux_request *req, struct ux_response *res,
+				const struct ux_upload *up)
+{
+	struct ux_module m = {0};
+	const struct ux_candidate *c = candidate_of(req, up, &m);
+	struct ux_json j = ux_json_make(&req->out);
+	ux_json_object_begin(&j);
+	ux_json_key_cstr(&j, "uid", up->uid);
+	ux_json_key_cstr(&j, "id", c ? m.ids[0] : up->ids[0]);
+	ux_json_key_cstr(&j, "status", up->status);
+	ux_json_key_cstr(&j, "reason", up->reason);
+	if (c)
+		ux_json_key_cstr(&j, "quality", ux_quality_name(c->quality));
+	ux_json_object_end(&j);
+	ux_out_u8(&req->out, '\n');
+	return ux_response_out(req, res, "application/json");
+}
+
+/* An upload that has ended gives the same answer for ever. */
+static enum ux_code answer_ended(struct ux_request *req, struct ux_response *res,
+				 const struct ux_upload *up)
+{
+	if (up->state == UX_UPLOAD_DONE)
+		return answer_done(req, res, up);
+	if (strcmp(up->status, "better-there") == 0) {
+		res->word = "better_there";
+		return ux_error_set(&req->err, UX_ECONFLICT, "%s", up->reason);
+	}
+	return ux_error_set(&req->err, UX_ECORRUPT, "%s", up->reason);
+}
+
+/* Ends it for good: the bytes can never become right. A failure to note it changes nothing: the
+ * next finish finds the same. */
+static enum ux_code give_up(struct ux_request *req, struct finish *f, enum ux_code code)
+{
+	struct ux_store *s = f->server->store;
+	if (s->index->upload_fail(s->index, f->up.uid, req->err.text, ux_server_now(), NULL) ==
+	    UX_OK)
+		(void)!s->blobs->part_remove(s->blobs, f->up.uid, NULL);
+	return code;
+}
+
+static enum ux_code check_bytes(struct ux_request *req, struct ux_response *res, struct finish *f,
+				uint64_t size)
+{
+	struct ux_blobs *b = f->server->store->blobs;
+	if (size != f->up.size) {
+		res->word = "incomplete";
+		ux_upload_offset_field(req, res, size);
+		return ux_error_set(&req->err, UX_ECONFLICT,
+				    "%" PRIu64 " of %" PRIu64 " bytes are there", size, f->up.size);
+	}
+	UX_TRY(b->part_map(f->part, &f->mapping, &req->err));
+	struct ux_blob_hash hash = ux_blob_hash_of(f->mapping.bytes);
+	if (memcmp(&hash, &f->up.hash, sizeof(hash)) == 0)
+		return UX_OK;
+	ux_file_unmap(&f->mapping); /* before the file below it shrinks */
+	UX_TRY(b->part_reset(f->part, &req->err));
+	char text[2 * UX_BLOB_HASH_SIZE + 1];
+	ux_blob_hash_text(&hash, text);
+	res->word = "hash_mismatch";
+	return ux_error_set(&req->err, UX_ECORRUPT,
+			    "the bytes have SHA-256 %.16s..., not the one announced", text);
+}
+
+/* With commit_lock held. A blob that did not become a candidate's is garbage; it is taken away at
+ * once when that is easy, otherwise by the sweep. */
+static enum ux_code commit(struct finish *f, const struct ux_candidate *c,
+			   struct ux_add_result *ret, struct ux_error *err)
+{
+	struct ux_store *s = f->server->store;
+	bool used = true;
+	UX_TRY(s->blobs->part_commit(f->part, &f->up.hash, err));
+	enum ux_code code = s->index->upload_finish(s->index, &f->up, c, ux_server_now(), ret, err);
+	if (code == UX_ECONFLICT || (code == UX_OK && ret->add == UX_ADD_POORER))
+		if (s->index->blob_used(s->index, &f->up.hash, &used, NULL) == UX_OK && !used)
+			(void)!s->blobs->remove(s->blobs, &f->up.hash, NULL);
+	return code;
+}
+
+static void forget_module(struct ux_request *req, struct finish *f)
+{
+	struct ux_module m;
+	struct ux_index *ix = f->server->store->index;
+	const char **ids = f->up.ids;
+	size_t n = f->up.n_ids;
+	if (ix->module_find(ix, f->up.ns, ids[0], &req->arena, &m, NULL) == UX_OK) {
+		ids = m.ids;
+		n = m.n_ids;
+	}
+	ux_module_cache_forget(f->server->cache, f->up.ns, (const char *const *)ids, n);
+}
+
+static enum ux_code finish(struct ux_request *req, struct finish *f)
+{
+	struct ux_store *s = f->server->store;
+	struct ux_add_result result;
+	struct ux_candidate c = {.blob = f->up.hash,
+				 .size = f->up.size,
+				 .kind = f->up.kind,
+				 .description = f->up.description,
+				 .file_name = f->up.file_name,
+				 .key_id = f->up.key_id};
+	enum ux_code code =
+		ux_upload_check(f->mapping.bytes, (const char *const *)f->up.ids, f->up.n_ids,
+				f->up.claim, &c.quality, &c.counts, &req->err);
+	if (code != UX_OK)
+		return code == UX_ENOMEM ? code : give_up(req, f, code);
+	pthread_mutex_lock(&s->commit_lock);
+	code = commit(f, &c, &result, &req->err);
+	pthread_mutex_unlock(&s->commit_lock);
+	if (code == UX_ECONFLICT)
+		return give_up(req, f, code);
+	if (code == UX_OK)
+		forget_module(req, f);
+	return code;
+}
+
+enum ux_code ux_handle_upload_finish(struct ux_request *req, struct ux_response *res)
+{
+	ux_cleanup(finish_deinit) struct finish f = {.server = ux_server_of(req)};
+	struct ux_blobs *b = f.server->store->blobs;
+	uint64_t size = 0;
+	UX_TRY(ux_upload_of(req, &f.up));
+	if (f.up.state != UX_UPLOAD_OPEN)
+		return answer_ended(req, res, &f.up);
+	UX_TRY(b->part_open(b, f.up.uid, &f.part, &size, &req->err));
+	UX_TRY(ux_upload_of(req, &f.up)); /* again: another finish may have ended before */
+	if (f.up.state == UX_UPLOAD_OPEN) {
+		UX_TRY(check_bytes(req, res, &f, size));
+		UX_TRY(finish(req, &f));
+		UX_TRY(ux_upload_of(req, &f.up));
+	} else {
+		UX_TRY(b->part_remove(b, f.up.uid, &req->err)); /* we have just made it */
+	}
+	return answer_ended(req, res, &f.up);
+}

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /v1/modules and /v1/gsym: what is there. */
+#include "hex.h"
+#include "json_out.h"
+#include "module_ids.h"
+#include "server.h"
+
+#include <time.h>
+
+enum {
+	LIST_DEFAULT = 100
+};
+
+static void key_time(struct ux_json *j, const char *key, ux_time t)
+{
+	char text[32];
+	struct tm tm;
+	time_t seconds = t;
+	if (!gmtime_r(&seconds, &tm) ||
+	    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+		snprintf(text, sizeof(text), "unknown");
+	ux_json_key_cstr(j, key, text);
+}
+
+static void put_counts(struct ux_json *j, const struct ux_counts *c)
+{
+	ux_json_key(j, "counts");
+	ux_json_object_begin(j);
+	ux_json_key_u64(j, "functions", c->functions);
+	ux_json_key_u64(j, "inlines", c->inlines);
+	ux_json_key_u64(j, "rows", c->rows);
+	ux_json_key_u64(j, "code_bytes", c->code_bytes);
+	ux_json_key_u64(j, "line_bytes", c->line_bytes);
+	ux_json_object_end(j);
+}
+
+static void put_candidate(struct ux_json *j, const struct ux_candidate *c)
+{
+	char hash[2 * UX_BLOB_HASH_SIZE + 1];
+	ux_blob_hash_text(&c->blob, hash);
+	ux_json_object_begin(j);
+	ux_json_key_cstr(j, "kind", c->kind);
+	ux_json_key_cstr(j, "quality", ux_quality_name(c->quality));
+	put_counts(j, &c->counts);
+	ux_json_key_u64(j, "size", c->size);
+	ux_json_key_cstr(j, "sha256", hash);
+	ux_json_key_cstr(j, "description", c->description);
+	ux_json_key_cstr(j, "file", c->file_name);
+	key_time(j, "created", c->created);
+	ux_json_object_end(j);
+}
+
+static void put_module(struct ux_json *j, const struct ux_module *m)
+{
+	enum ux_quality best = m->n_candidates ? m->candidates[0].quality : UX_QUALITY_NONE;
+	ux_json_object_begin(j);
+	ux_json_key_cstr(j, "id", m->n_ids ? m->ids[0] : "");
+	ux_json_key(j, "ids");
+	ux_json_array_begin(j);
+	for (size_t i = 0; i < m->n_ids; i++)
+		ux_json_cstr(j, m->ids[i]);
+	ux_json_array_end(j);
+	ux_json_key_cstr(j, "quality", ux_quality_name(best));
+	key_time(j, "created", m->created);
+	key_time(j, "updated", m->updated);
+	ux_json_key(j, "candidates");
+	ux_json_array_begin(j);
+	for (size_t i = 0; i < m->n_candidates; i++)
+		put_candidate(j, &m->candidates[i]);
+	ux_json_array_end(j);
+	ux_json_object_end(j);
+}
+
+/* A decimal parameter between lo and hi. */
+static enum ux_code number_of(struct ux_request *req, const char *name, uint64_t lo, uint64_t hi,
+			      uint64_t *ret)
+{
+	struct ux_bytes text;
+	uint64_t v = 0;
+	if (!ux_request_query(req, name, &text))
+		return UX_OK;
+	if (!ux_hex_parse_u64(text, /* hex= */ false, &v) || v < lo || v > hi)
+		return ux_error_set(
+			&req->err, UX_EINVAL, "%s is '%.*s'; expected %" PRIu64 " to %" PRIu64,
+			name, (int)ux_min(text.size, (size_t)32), (const char *)text.data, lo, hi);
+	*ret = v;
+	return UX_OK;
+}
+
+enum ux_code ux_handle_modules(struct ux_request *req, struct ux_response *res)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	struct ux_module_list list;
+	uint64_t limit = LIST_DEFAULT, after = 0;
+	UX_TRY(number_of(req, "limit", 1, UX_LIST_MOST, &limit));
+	UX_TRY(number_of(req, "after", 0, INT64_MAX, &after));
+	UX_TRY(ix->module_list(ix, ux_caller_of(req)->ns, (int64_t)after, (size_t)limit,
+			       &req->arena, &list, &req->err));
+	struct ux_json j = ux_json_make(&req->out);
+	ux_json_object_begin(&j);
+	ux_json_key(&j, "modules");
+	ux_json_array_begin(&j);
+	for (size_t i = 0; i < list.n; i++)
+		put_module(&j, &list.modules[i]);
+	ux_json_array_end(&j);
+	if (list.more) {
+		char next[24];
+		snprintf(next, sizeof(next), "%" PRId64, list.modules[list.n - 1].number);
+		ux_json_key_cstr(&j, "next", next);
+	}
+	ux_json_object_end(&j);
+	ux_out_u8(&req->out, '\n');
+	return ux_response_out(req, res, "application/json");
+}
+
+static enum ux_code find(struct ux_request *req, struct ux_module *ret)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	const char *id = NULL;
+	UX_TRY(ux_module_id(req->params[0], &req->arena, &id, &req->err));
+	return ix->module_find(ix, ux_caller_of(req)->ns, id, &req->arena, ret, &req->err);
+}
+
+enum ux_code ux_handle_module(struct ux_request *req, struct ux_response *res)
+{
+	struct ux_module m;
+	UX_TRY(find(req, &m));
+	struct ux_json j = ux_json_make(&req->out);
+	put_module(&j, &m);
+	ux_out_u8(&req->out, '\n');
+	return ux_response_out(req, res, "application/json");
+}
+
+/* The blobs stay until the sweep finds that nobody refers to them. */
+enum ux_code ux_handle_module_delete(struct ux_request *req, struct ux_response *res)
+{
+	struct ux_server *s = ux_server_of(req);
+	struct ux_module m;
+	UX_TRY(find(req, &m));
+	const char *ns = ux_caller_of(req)->ns;
+	UX_TRY(s->store->index->module_remove(s->store->index, ns, m.ids[0], &req->err));
+	ux_module_cache_forget(s->cache, ns, (const char *const *)m.ids, m.n_ids);
+	res->status = 204;
+	return UX_OK;
+}
+
+/* Does If-None-Match name the tag, or anything? RFC 9110, 13.1.2: a list, compared weakly. */
+static bool has_tag(const struct ux_request *req, const char *tag)
+{
+	struct ux_bytes list;
+	if (!ux_request_header(req, "If-None-Match", &list))
+		return false;
+	return ux_bytes_eq(list, UX_STR("*")) ||
+	       (list.size > 0 && memmem(list.data, list.size, tag, strlen(tag)) != NULL);
+}
+
+enum ux_code ux_handle_gsym(struct ux_request *req, struct ux_response *res)
+{
+	struct ux_blobs *b = ux_server_of(req)->store->blobs;
+	struct ux_module m;
+	char hash[2 * UX_BLOB_HASH_SIZE + 1];
+	UX_TRY(find(req, &m));
+	if (m.n_candidates == 0)
+		return ux_error_set(&req->err, UX_ENOTFOUND, "the module has no candidate");
+	char *tag = ux_arena_array(&req->arena, char, sizeof(hash) + 2);
+	if (!tag)
+		return ux_arena_fail(&req->arena, &req->err);
+	ux_blob_hash_text(&m.candidates[0].blob, hash);
+	snprintf(tag, sizeof(hash) + 2, "\"%s\"", hash);
+	ux_response_field(res, "ETag", ux_bytes_cstr(tag));
+	if (has_tag(req, tag)) {
+		res->status = 304;
+		return UX_OK;
+	}
+	res->type = "application/octet-stream";
+	return b->open(b, &m.candidates[0].blob, &res->fd, &res->fd_size, &req->err);
+}

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* POST /v1/query: which of these do you want? */
+#include "json_in.h"
+#include "json_out.h"
+#include "module_ids.h"
+#include "quality_word.h"
+#include "server.h"
+
+struct question {
+	const char *id; /* as it was sent */
+	const char **ids;
+	size_t n_ids;
+	enum ux_quality quality;
+	bool said; /* quality was */
+};
+
+static void answer(struct ux_json *j, const char *id, const char *status, const char *reason)
+{
+	ux_json_object_begin(j);
+	ux_json_key_cstr(j, "id", id);
+	ux_json_key_cstr(j, "status", status);
+	ux_json_key_cstr(j, "reason", reason);
+}
+
+/* The best candidate that any of the IDs leads to; UX_ENOTFOUND. */
+static enum ux_code best_of(struct ux_request *req, const struct question *q, enum ux_quality *ret)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	for (size_t i = 0; i < q->n_ids; i++) {
+		struct ux_module m;
+		struct ux_error err = UX_ERROR_INIT;
+		enum ux_code code = ix->module_find(ix, ux_caller_of(req)->ns, q->ids[i],
+						    &req->arena, &m, &err);
+		if (code == UX_OK && m.n_candidates > 0) {
+			*ret = m.candidates[0].quality;
+			return UX_OK;
+		}
+		if (code != UX_OK && code != UX_ENOTFOUND) {
+			req->err = err;
+			return code;
+		}
+	}
+	return UX_ENOTFOUND;
+}
+
+static enum ux_code decide(struct ux_request *req, struct ux_json *j, const struct question *q,
+			   bool force)
+{
+	enum ux_quality there = UX_QUALITY_NONE;
+	char reason[128];
+	enum ux_code code = best_of(req, q, &there);
+	if (code != UX_OK && code != UX_ENOTFOUND)
+		return code;
+	if (code == UX_ENOTFOUND) {
+		answer(j, q->id, "wanted", "nothing is there");
+	} else if (force) {
+		answer(j, q->id, "wanted", "forced");
+	} else if (!q->said || q->quality == there) {
+		snprintf(reason, sizeof(reason), "symbols of quality %s are there",
+			 ux_quality_name(there));
+		answer(j, q->id, "already-there", reason);
+	} else {
+		bool wanted = q->quality > there;
+		snprintf(reason, sizeof(reason), "what is there (%s) is %s than this (%s)",
+			 ux_quality_name(there), wanted ? "poorer" : "better",
+			 ux_quality_name(q->quality));
+		answer(j, q->id, wanted ? "wanted" : "better-there", reason);
+	}
+	if (code == UX_OK)
+		ux_json_key_cstr(j, "quality", ux_quality_name(there));
+	ux_json_object_end(j);
+	return UX_OK;
+}
+
+/* A bad ID among good ones costs only its own answer. */
+static enum ux_code one(struct ux_request *req, struct ux_json *j, struct question *q,
+			enum ux_code parsed, const struct ux_error *why, bool force)
+{
+	if (parsed == UX_ENOMEM) {
+		req->err = *why;
+		return parsed;
+	}
+	if (parsed != UX_OK) {
+		answer(j, q->id, "invalid", why->text);
+		ux_json_object_end(j);
+		return UX_OK;
+	}
+	return decide(req, j, q, force);
+}
+
+static enum ux_code each_id(struct ux_request *req, struct ux_json *j, const json_t *list,
+			    bool force)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *v = json_array_get(list, i);
+		struct ux_arena_mark mark = ux_arena_mark(&req->arena);
+		struct ux_error why = UX_ERROR_INIT;
+		const char *id = NULL;
+		if (!json_is_string(v))
+			return ux_error_set(&req->err, UX_EINVAL,
+					    "\"ids\" holds %s; expected strings",
+					    ux_json_in_type(v));
+		struct question q = {.id = json_string_value(v), .ids = &id, .n_ids = 1};
+		enum ux_code code =
+			ux_module_id(ux_bytes(q.id, json_string_length(v)), &req->arena, &id, &why);
+		UX_TRY(one(req, j, &q, code, &why, force));
+		ux_arena_rewind(&req->arena, mark);
+	}
+	return UX_OK;
+}
+
+static enum ux_code read_question(const json_t *v, struct ux_arena *arena, struct question *q,
+				  struct ux_error *err)
+{
+	UX_TRY(ux_module_ids(v, arena, &q->ids, &q->n_ids, err));
+	return ux_quality_member(v, &q->quality, &q->said, err);
+}
+
+static enum ux_code each_module(struct ux_request *req, struct ux_json *j, const json_t *list,
+				bool force)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *v = json_array_get(list, i);
+		struct ux_arena_mark mark = ux_arena_mark(&req->arena);
+		struct ux_error why = UX_ERROR_INIT;
+		if (!json_is_object(v))
+			return ux_error_set(&req->err, UX_EINVAL,
+					    "\"modules\" holds %s; expected objects",
+					    ux_json_in_type(v));
+		const char *first = json_string_value(json_array_get(json_object_get(v, "ids"), 0));
+		struct question q = {.id = first ? first : ""};
+		enum ux_code code = read_question(v, &req->arena, &q, &why);
+		UX_TRY(one(req, j, &q, code, &why, force));
+		ux_arena_rewind(&req->arena, mark);
+	}
+	return UX_OK;
+}
+
+enum ux_code ux_handle_query(struct ux_request *req, struct ux_response *res)
+{
+	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
+	const json_t *ids = NULL, *modules = NULL;
+	bool force = false;
+	struct ux_error *err = &req->err;
+	UX_TRY(ux_json_in_parse(req->body, &doc, err));
+	UX_TRY(ux_json_in_bool(doc, "force", &force, err));
+	UX_TRY(ux_json_in_array(doc, "ids", UX_QUERY_MOST, &ids, err));
+	UX_TRY(ux_json_in_array(doc, "modules", UX_QUERY_MOST, &modules, err));
+	if (!ids == !modules)
+		return ux_error_set(err, UX_EINVAL, "expected either \"ids\" or \"modules\"");
+	struct ux_json j = ux_json_make(&req->out);
+	ux_json_object_begin(&j);
+	ux_json_key(&j, "answers");
+	ux_json_array_begin(&j);
+	UX_TRY(each_id(req, &j, ids, force));
+	UX_TRY(each_module(req, &j, modules, force));
+	ux_json_array_end(&j);
+	ux_json_object_end(&j);
+	ux_out_u8(&req->out, '\n');
+	return ux_response_out(req, res, "application/json");
+}

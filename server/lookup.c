@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Addresses of one module to the JSON of their frames. */
+#include "lookup.h"
+
+void ux_lookup_deinit(struct ux_lookup *l)
+{
+	ux_out_deinit(&l->name);
+}
+
+enum ux_code ux_lookup_demangle(struct ux_lookup *l, struct ux_bytes word, struct ux_error *err)
+{
+	if (ux_demangle_mode_parse(word, &l->demangle))
+		return UX_OK;
+	return ux_error_set(err, UX_EINVAL, "demangle is '%.*s'; expected full, short or none",
+			    (int)ux_min(word.size, (size_t)32), (const char *)word.data);
+}
+
+static void put_name(struct ux_lookup *l, const char *linkage, struct ux_json *j)
+{
+	ux_json_key(j, "function");
+	if (l->demangle == UX_DEMANGLE_NONE) {
+		ux_json_cstr(j, linkage);
+		return;
+	}
+	ux_out_reset(&l->name);
+	ux_demangle(ux_bytes_cstr(linkage), l->demangle, &l->name);
+	if (l->name.failed) /* short of memory: the linkage name is right too */
+		ux_json_cstr(j, linkage);
+	else
+		ux_json_str(j, ux_out_bytes(&l->name));
+}
+
+static void put_frame(struct ux_lookup *l, const struct ux_frame *f, struct ux_json *j)
+{
+	ux_json_object_begin(j);
+	put_name(l, f->function, j);
+	if (f->base[0] != '\0') {
+		ux_json_key(j, "file");
+		ux_json_path(j, ux_bytes_cstr(f->dir), ux_bytes_cstr(f->base));
+		ux_json_key_u64(j, "line", f->line);
+	}
+	if (f->inlined)
+		ux_json_key_bool(j, "inlined", true);
+	ux_json_object_end(j);
+}
+
+void ux_lookup_write(struct ux_lookup *l, const struct ux_open_module *m, uint64_t pc,
+		     struct ux_json *j)
+{
+	struct ux_frame frames[UX_GSYM_DEPTH_MOST + 1];
+	size_t n = 0;
+	bool before = l->return_addresses && pc > 0;
+	ux_json_array_begin(j);
+	for (size_t i = 0; i < ux_open_module_count(m) && n == 0; i++) {
+		const struct ux_gsym *g = &ux_open_module_candidate(m, i)->gsym;
+		if (ux_gsym_lookup(g, pc - before, frames, ux_countof(frames), &n, NULL) != UX_OK)
+			n = 0; /* not there, or damaged: the next one may know */
+	}
+	for (size_t i = 0; i < n; i++)
+		put_frame(l, &frames[i], j);
+	ux_json_array_end(j);
+}

@@ -1,0 +1,241 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Modules that are open for lookups. */
+#include "module_cache.h"
+
+#include "hash.h"
+
+#include <stdatomic.h>
+
+enum {
+	SLOTS = 1024,           /* chains of the table; a power of two */
+	INDEX_ARENA = 16 << 20, /* memory that one module's row may take */
+};
+
+struct ux_open_module {
+	atomic_uint refs; /* acquire-release: the last one frees what others have read */
+	size_t n;
+	struct ux_open_candidate candidates[UX_MODULE_CANDIDATES_MOST];
+};
+
+struct entry {
+	struct entry *chain;         /* next of the slot */
+	struct entry *newer, *older; /* by last use */
+	struct ux_open_module *module;
+	uint64_t hash;
+	size_t size; /* of key */
+	char key[];  /* namespace, NUL, ID */
+};
+
+struct ux_module_cache {
+	struct ux_store *store;
+	size_t most;
+	pthread_mutex_t lock; /* guards all below */
+	uint64_t generation;  /* forgets so far: what was read before one is not kept after it */
+	size_t n;
+	struct entry *newest, *oldest;
+	struct entry *slots[SLOTS];
+};
+
+/* A namespace and an ID, as one slice to compare. */
+struct key {
+	char text[64 + UX_INDEX_ID_BYTES + 2];
+	size_t size;
+	uint64_t hash;
+};
+
+static bool key_make(struct key *k, const char *ns, const char *id)
+{
+	size_t n = strlen(ns) + 1, m = strlen(id);
+	if (n + m > sizeof(k->text))
+		return false;
+	memcpy(k->text, ns, n);
+	memcpy(k->text + n, id, m);
+	k->size = n + m;
+	k->hash = ux_hash_bytes(ux_bytes(k->text, k->size));
+	return true;
+}
+
+size_t ux_open_module_count(const struct ux_open_module *m)
+{
+	return m->n;
+}
+
+const struct ux_open_candidate *ux_open_module_candidate(const struct ux_open_module *m, size_t i)
+{
+	assert(i < m->n);
+	return &m->candidates[i];
+}
+
+static void module_ref(struct ux_open_module *m)
+{
+	atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
+}
+
+void ux_open_module_drop(struct ux_open_module *m)
+{
+	if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) > 1)
+		return;
+	for (size_t i = 0; i < m->n; i++)
+		ux_file_unmap(&m->candidates[i].mapping);
+	free(m);
+}
+
+enum ux_code ux_module_cache_create(struct ux_module_cache **ret, struct ux_store *store,
+				    size_t most, struct ux_error *err)
+{
+	struct ux_module_cache *c = calloc(1, sizeof(*c));
+	if (!c)
+		return ux_error_nomem(err);
+	c->store = store;
+	c->most = most;
+	pthread_mutex_init(&c->lock, NULL);
+	*ret = c;
+	return UX_OK;
+}
+
+static void unlink_use(struct ux_module_cache *c, struct entry *e)
+{
+	*(e->newer ? &e->newer->older : &c->newest) = e->older;
+	*(e->older ? &e->older->newer : &c->oldest) = e->newer;
+	e->newer = e->older = NULL;
+}
+
+static void link_use(struct ux_module_cache *c, struct entry *e)
+{
+	e->older = c->newest;
+	*(c->newest ? &c->newest->newer : &c->oldest) = e;
+	c->newest = e;
+}
+
+static struct entry **slot_of(struct ux_module_cache *c, const char *key, size_t size,
+			      uint64_t hash)
+{
+	struct entry **p = &c->slots[hash & (SLOTS - 1)];
+	while (*p &&
+	       !((*p)->hash == hash && (*p)->size == size && memcmp((*p)->key, key, size) == 0))
+		p = &(*p)->chain;
+	return p;
+}
+
+static void remove_entry(struct ux_module_cache *c, struct entry *e)
+{
+	struct entry **p = slot_of(c, e->key, e->size, e->hash);
+	*p = e->chain;
+	unlink_use(c, e);
+	c->n--;
+	ux_open_module_drop(e->module);
+	free(e);
+}
+
+void ux_module_cache_destroy(struct ux_module_cache *c)
+{
+	if (!c)
+		return;
+	while (c->newest)
+		remove_entry(c, c->newest);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+/* The module of a key with a reference, or NULL; and the generation at this moment. */
+static struct ux_open_module *look(struct ux_module_cache *c, const struct key *k,
+				   uint64_t *ret_generation)
+{
+	struct ux_open_module *m = NULL;
+	pthread_mutex_lock(&c->lock);
+	struct entry *e = *slot_of(c, k->text, k->size, k->hash);
+	if (e) {
+		unlink_use(c, e);
+		link_use(c, e);
+		m = e->module;
+		module_ref(m);
+	}
+	*ret_generation = c->generation;
+	pthread_mutex_unlock(&c->lock);
+	return m;
+}
+
+/* A failure to keep it is no failure: it is only slower. */
+static void keep(struct ux_module_cache *c, const struct key *k, struct ux_open_module *m,
+		 uint64_t generation)
+{
+	pthread_mutex_lock(&c->lock);
+	struct entry **p = slot_of(c, k->text, k->size, k->hash);
+	struct entry *e = *p || c->generation != generation ? NULL : malloc(sizeof(*e) + k->size);
+	if (e) {
+		*e = (struct entry){.module = m, .hash = k->hash, .size = k->size};
+		memcpy(e->key, k->text, k->size);
+		module_ref(m);
+		*p = e;
+		link_use(c, e);
+		if (++c->n > c->most)
+			remove_entry(c, c->oldest);
+	}
+	pthread_mutex_unlock(&c->lock);
+}
+
+static enum ux_code open_candidate(struct ux_store *s, const struct ux_candidate *from,
+				   struct ux_open_candidate *ret, struct ux_error *err)
+{
+	ret->quality = from->quality;
+	UX_TRY(ux_blobs_map(s->blobs, &from->blob, &ret->mapping, err));
+	enum ux_code code = ux_gsym_open(&ret->gsym, ret->mapping.bytes, err);
+	if (code != UX_OK)
+		ux_file_unmap(&ret->mapping);
+	return code;
+}
+
+/* A candidate that cannot be opened is passed over while another one can. */
+static enum ux_code open_module(struct ux_store *s, const char *ns, const char *id,
+				struct ux_open_module **ret, struct ux_error *err)
+{
+	UX_ARENA(arena, INDEX_ARENA);
+	struct ux_module row;
+	struct ux_error why = UX_ERROR_INIT;
+	UX_TRY(s->index->module_find(s->index, ns, id, &arena, &row, err));
+	struct ux_open_module *m = calloc(1, sizeof(*m));
+	if (!m)
+		return ux_error_nomem(err);
+	atomic_init(&m->refs, 1);
+	for (size_t i = 0; i < row.n_candidates && m->n < UX_MODULE_CANDIDATES_MOST; i++)
+		if (open_candidate(s, &row.candidates[i], &m->candidates[m->n], &why) == UX_OK)
+			m->n++;
+	if (m->n == 0) {
+		ux_open_module_drop(m);
+		return ux_error_set(err, UX_ECORRUPT, "no candidate of %.80s can be opened: %.60s",
+				    id, why.text);
+	}
+	*ret = m;
+	return UX_OK;
+}
+
+enum ux_code ux_module_cache_get(struct ux_module_cache *c, const char *ns, const char *id,
+				 struct ux_open_module **ret, struct ux_error *err)
+{
+	struct key k;
+	uint64_t generation = 0;
+	if (!key_make(&k, ns, id))
+		return ux_error_set(err, UX_ENOTFOUND, "no module has that ID");
+	struct ux_open_module *m = look(c, &k, &generation);
+	if (!m) {
+		UX_TRY(open_module(c->store, ns, id, &m, err));
+		keep(c, &k, m, generation);
+	}
+	*ret = m;
+	return UX_OK;
+}
+
+void ux_module_cache_forget(struct ux_module_cache *c, const char *ns, const char *const *ids,
+			    size_t n)
+{
+	pthread_mutex_lock(&c->lock);
+	c->generation++;
+	for (size_t i = 0; i < n; i++) {
+		struct key k;
+		struct entry *e =
+			key_make(&k, ns, ids[i]) ? *slot_of(c, k.text, k.size, k.hash) : NULL;
+		if (e)
+			remove_entry(c, e);
+	}
+	pthread_mutex_unlock(&c->lock);
+}

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Modules that are open for lookups: the hot path touches no index and no disk. */
+#ifndef UX_MODULE_CACHE_H
+#define UX_MODULE_CACHE_H
+
+#include "gsym_reader.h"
+#include "store.h"
+
+enum {
+	UX_MODULE_CANDIDATES_MOST = 8 /* of one module that are opened, best first */
+};
+
+/* One candidate, mapped. */
+struct ux_open_candidate {
+	struct ux_mapping mapping;
+	struct ux_gsym gsym;
+	enum ux_quality quality;
+};
+
+/* A module's candidates, best first. Immutable; shared; released by ux_open_module_drop(). */
+struct ux_open_module;
+
+size_t ux_open_module_count(const struct ux_open_module *m);
+const struct ux_open_candidate *ux_open_module_candidate(const struct ux_open_module *m, size_t i);
+
+/* NULL is fine. */
+void ux_open_module_drop(struct ux_open_module *m);
+
+/* Any thread. */
+struct ux_module_cache;
+
+/* Keeps at most `most` modules open, forgetting what was not asked for the longest. */
+enum ux_code ux_module_cache_create(struct ux_module_cache **ret, struct ux_store *store,
+				    size_t most, struct ux_error *err) ux_must;
+void ux_module_cache_destroy(struct ux_module_cache *c);
+
+/*
+ * The module that an ID (canonical) names. UX_ENOTFOUND: none does; other codes: it is known, but
+ * no candidate can be opened.
+ */
+enum ux_code ux_module_cache_get(struct ux_module_cache *c, const char *ns, const char *id,
+				 struct ux_open_module **ret, struct ux_error *err) ux_must;
+
+/* The module with these IDs has changed: from now on, what is got is what the index says. */
+void ux_module_cache_forget(struct ux_module_cache *c, const char *ns, const char *const *ids,
+			    size_t n);
+
+#endif

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The routes. docs/api/openapi.yaml describes exactly these; a test compares. */
+#include "server.h"
+
+#include <time.h>
+
+const struct ux_route ux_server_routes[] = {
+	{UX_METHOD_GET, "/", ux_handle_root, NULL, 0, "these lines"},
+	{UX_METHOD_GET, "/healthz", ux_handle_health, NULL, 0, "is the process alive?"},
+	{UX_METHOD_POST, "/v1/query", ux_handle_query, NULL, UX_SCOPE_UPLOAD,
+	 "which of these do you want?"},
+	{UX_METHOD_POST, "/v1/uploads", ux_handle_upload_announce, NULL, UX_SCOPE_UPLOAD,
+	 "announce an upload"},
+	{UX_METHOD_GET, "/v1/uploads/{uid}", ux_handle_upload_state, NULL, UX_SCOPE_UPLOAD,
+	 "how far is it?"},
+	{UX_METHOD_PUT, "/v1/uploads/{uid}", ux_handle_upload_data, ux_handle_upload_begin,
+	 UX_SCOPE_UPLOAD, "send bytes"},
+	{UX_METHOD_POST, "/v1/uploads/{uid}/finish", ux_handle_upload_finish, NULL, UX_SCOPE_UPLOAD,
+	 "check it and make it a candidate"},
+	{UX_METHOD_POST, "/v1/symbolize", ux_handle_symbolize, NULL, UX_SCOPE_SYMBOLIZE,
+	 "names of many addresses"},
+	{UX_METHOD_GET, "/v1/symbolize/{id}", ux_handle_symbolize_one, NULL, UX_SCOPE_SYMBOLIZE,
+	 "names of a few addresses: ?addr=0x1,0x2"},
+	{UX_METHOD_GET, "/v1/modules", ux_handle_modules, NULL, UX_SCOPE_READ, "what is there"},
+	{UX_METHOD_GET, "/v1/modules/{id}", ux_handle_module, NULL, UX_SCOPE_READ,
+	 "one module with its candidates"},
+	{UX_METHOD_DELETE, "/v1/modules/{id}", ux_handle_module_delete, NULL, UX_SCOPE_DELETE,
+	 "forget a module"},
+	{UX_METHOD_GET, "/v1/gsym/{id}", ux_handle_gsym, NULL, UX_SCOPE_READ, "the best GSYM"},
+};
+const size_t ux_server_route_count = ux_countof(ux_server_routes);
+
+ux_time ux_server_now(void)
+{
+	return time(NULL);
+}
+
+enum ux_code ux_handle_root(struct ux_request *req, struct ux_response *res)
+{
+	ux_out_cstr(&req->out, "unhex " UX_VERSION "\n\n");
+	for (size_t i = 0; i < ux_server_route_count; i++) {
+		const struct ux_route *r = &ux_server_routes[i];
+		ux_out_fmt(&req->out, "%-6s %-26s %s\n", ux_method_name(r->method), r->pattern,
+			   r->what);
+	}
+	return ux_response_out(req, res, "text/plain; charset=utf-8");
+}
+
+enum ux_code ux_handle_health(struct ux_request *req, struct ux_response *res)
+{
+	(void)req;
+	res->type = "application/json";
+	res->body = UX_STR("{\"status\":\"ok\"}\n");
+	return UX_OK;
+}

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the handlers of an upload share. */
+#ifndef UX_UPLOAD_H
+#define UX_UPLOAD_H
+
+#include "hex.h"
+#include "json_out.h"
+#include "server.h"
+
+/* The upload that the path names. UX_ENOTFOUND, also for one of another namespace. */
+enum ux_code ux_upload_of(struct ux_request *req, struct ux_upload *ret) ux_must;
+
+/* Its state as JSON. */
+enum ux_code ux_upload_answer(struct ux_request *req, struct ux_response *res,
+			      const struct ux_upload *up, uint64_t offset) ux_must;
+
+/* Tells a client that sent the wrong bytes which ones are expected. */
+void ux_upload_offset_field(struct ux_request *req, struct ux_response *res, uint64_t offset);
+
+#endif

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What an uploaded GSYM must be. */
+#include "upload_check.h"
+
+#include "gsym_encode.h"
+#include "gsym_measure.h"
+#include "gsym_reader.h"
+#include "gsym_verify.h"
+#include "hex.h"
+#include "id.h"
+
+/* A GSYM keeps at most UX_GSYM_UUID_MOST bytes of a longer identity. */
+static bool same_bytes(const struct ux_id *id, struct ux_bytes uuid)
+{
+	struct ux_bytes mine = ux_bytes(id->bytes, id->size);
+	return ux_bytes_eq(mine, uuid) ||
+	       (uuid.size == UX_GSYM_UUID_MOST && ux_bytes_starts(mine, uuid));
+}
+
+/* Go build IDs are text that no GSYM holds; a File ID says nothing against a build ID. */
+static enum ux_code check_uuid(struct ux_bytes uuid, const char *const *ids, size_t n_ids,
+			       struct ux_error *err)
+{
+	const char *other = NULL;
+	if (uuid.size == 0)
+		return UX_OK;
+	for (size_t i = 0; i < n_ids; i++) {
+		struct ux_id id;
+		UX_TRY(ux_id_parse(ux_bytes_cstr(ids[i]), &id, err));
+		if (id.type != UX_ID_GO && same_bytes(&id, uuid))
+			return UX_OK;
+		if (id.type == UX_ID_GNU || id.type == UX_ID_UUID)
+			other = ids[i];
+	}
+	if (!other)
+		return UX_OK;
+	char text[2 * UX_GSYM_UUID_MOST + 1] = "";
+	if (uuid.size <= UX_GSYM_UUID_MOST)
+		ux_hex_encode(uuid, text);
+	return ux_error_set(err, UX_ECONFLICT, "the GSYM is of %s, not of %.80s", text, other);
+}
+
+static enum ux_quality rank(const struct ux_counts *c, enum ux_quality claim)
+{
+	if (c->inlines > 0)
+		return UX_QUALITY_INLINES;
+	if (c->line_bytes > 0)
+		return UX_QUALITY_LINES;
+	if (c->functions == 0)
+		return UX_QUALITY_NONE;
+	if (claim == UX_QUALITY_NONE) /* not said */
+		return UX_QUALITY_SYMTAB;
+	return claim > UX_QUALITY_GOPCLNTAB ? UX_QUALITY_GOPCLNTAB : claim;
+}
+
+enum ux_code ux_upload_check(struct ux_bytes file, const char *const *ids, size_t n_ids,
+			     enum ux_quality claim, enum ux_quality *ret_quality,
+			     struct ux_counts *ret_counts, struct ux_error *err)
+{
+	struct ux_gsym g;
+	struct ux_gsym_notes notes;
+	struct ux_counts counts;
+	UX_TRY(ux_gsym_open(&g, file, err));
+	UX_TRY(ux_gsym_verify(&g, &notes, err));
+	UX_TRY(check_uuid(g.uuid, ids, n_ids, err));
+	UX_TRY(ux_gsym_measure(&g, &counts, err));
+	*ret_quality = rank(&counts, claim);
+	*ret_counts = counts;
+	return UX_OK;
+}
