@@ -8,8 +8,10 @@
 enum {
 	TABLE_MOST = 1u << 20, /* abbreviations of one table; clang's largest have some 3,000 */
 	ATTRS_MOST = 1024,     /* attributes of one abbreviation; real ones stay under 40 */
-	SKIP_MOST = 0xffffff,  /* what fits beside the opcode */
 };
+
+/* The longest run of fixed forms, 16 bytes each, fits beside the opcode. */
+static_assert(ATTRS_MOST * 16 <= 0xffffff, "a SKIP's argument has 24 bits");
 
 UX_VEC(abbrev_vec, struct ux_dwarf_abbrev);
 UX_VEC(word_vec, uint32_t);
@@ -127,9 +129,9 @@ static enum ux_dwarf_kind kind_of_tag(uint64_t tag)
 	case DW_TAG_structure_type:
 	case DW_TAG_union_type:
 	case DW_TAG_interface_type:
+	case DW_TAG_enumeration_type:
 		return UX_KIND_CLASS;
 	case DW_TAG_array_type:
-	case DW_TAG_enumeration_type:
 	case DW_TAG_subroutine_type:
 	case DW_TAG_formal_parameter:
 	case DW_TAG_variable:
@@ -253,17 +255,15 @@ static void add_attr(struct parser *p, uint64_t attr, uint64_t form)
 	}
 	int size = ux_dwarf_form_size(form, p->layout);
 	enum ux_dwarf_op op = ux_dwarf_form_op(form);
-	if (size < 0 && op == UX_OP_END) {
-		ux_cur_bad(&p->cur, "unknown form in an abbreviation");
-		return;
-	}
-	if (slot == UX_SLOT_COUNT && size >= 0 && p->skip + (uint32_t)size <= SKIP_MOST) {
+	if (slot == UX_SLOT_COUNT && size >= 0) {
 		p->skip += (uint32_t)size;
 		return;
 	}
 	flush_skip(p);
 	p->simple = false;
-	if (op == UX_OP_INDIRECT)
+	if (size < 0 && op == UX_OP_END)
+		word(p, UX_OP_UNKNOWN, 0);
+	else if (op == UX_OP_INDIRECT)
 		word(p, UX_OP_INDIRECT, slot);
 	else if (slot != UX_SLOT_COUNT)
 		word(p, UX_OP_READ, (uint32_t)slot | (uint32_t)form << 8);

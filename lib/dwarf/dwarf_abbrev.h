@@ -57,6 +57,7 @@ enum ux_dwarf_op {
 	UX_OP_INDIRECT, /* arg: slot, or UX_SLOT_COUNT; the form stands in the DIE */
 	UX_OP_READ,     /* arg: slot | form << 8 */
 	UX_OP_CONST,    /* arg: slot; the value is the next two words */
+	UX_OP_UNKNOWN,  /* a form that does not exist: only a DIE that comes here fails */
 };
 
 struct ux_dwarf_abbrev {

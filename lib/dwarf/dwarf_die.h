@@ -48,6 +48,7 @@ ux_inline void ux_dwarf_step(struct ux_cur *c, enum ux_dwarf_op op)
 	case UX_OP_INDIRECT:
 	case UX_OP_READ:
 	case UX_OP_CONST:
+	case UX_OP_UNKNOWN:
 		break;
 	}
 	ux_cur_bad(c, "unknown form");
@@ -154,6 +155,9 @@ ux_inline void ux_dwarf_die_run(struct ux_cur *c, const uint32_t *words,
 		case UX_OP_BLOCK:
 			ux_dwarf_step(c, op);
 			break;
+		case UX_OP_UNKNOWN:
+			ux_cur_bad(c, "unknown form");
+			return;
 		}
 	}
 }
