@@ -6,8 +6,8 @@
 #include "vec.h"
 
 enum {
-	TABLE_MOST = 1u << 20, /* abbreviations of one table; clang's largest have some 3,000 */
-	ATTRS_MOST = 1024,     /* attributes of one abbreviation; real ones stay under 40 */
+	TABLE_MOST = 16u << 20, /* bytes of one table; clang's largest have some 100,000 */
+	ATTRS_MOST = 1024,      /* attributes of one abbreviation; real ones stay under 40 */
 };
 
 /* The longest run of fixed forms, 16 bytes each, fits beside the opcode. */
@@ -328,47 +328,55 @@ static bool sort_entries(struct abbrev_vec *list)
 	return dense;
 }
 
-/* Moves the result into the arena. */
-static enum ux_code finish(struct parser *p, struct ux_arena *arena, struct ux_dwarf_abbrevs *ret,
-			   struct ux_error *err)
+/* Moves the result into one block. */
+static enum ux_code finish(struct parser *p, struct ux_dwarf_abbrevs *ret, struct ux_error *err)
 {
 	size_t count = p->list.size;
-	struct ux_dwarf_abbrevs table = {
+	size_t list_bytes = count * sizeof(struct ux_dwarf_abbrev);
+	size_t word_bytes = p->words.size * sizeof(uint32_t);
+	uint8_t *block = malloc(list_bytes + word_bytes + 1);
+	if (!block)
+		return ux_error_nomem(err);
+	*ret = (struct ux_dwarf_abbrevs){
 		.dense = sort_entries(&p->list),
-		.list = ux_arena_array(arena, struct ux_dwarf_abbrev, count + 1),
-		.words = ux_arena_array(arena, uint32_t, p->words.size + 1),
+		.list = (struct ux_dwarf_abbrev *)(void *)block,
+		.words = (uint32_t *)(void *)(block + list_bytes),
 		.count = count,
 	};
-	if (!table.list || !table.words)
-		return ux_arena_fail(arena, err);
 	if (count > 0) {
-		memcpy(table.list, p->list.data, count * sizeof(*table.list));
-		memcpy(table.words, p->words.data, p->words.size * sizeof(*table.words));
+		memcpy(ret->list, p->list.data, list_bytes);
+		memcpy(ret->words, p->words.data, word_bytes);
 	}
-	*ret = table;
 	return UX_OK;
 }
 
-enum ux_code ux_dwarf_abbrevs_parse(const struct ux_dwarf_sections *sections, uint64_t off,
-				    struct ux_dwarf_layout layout, struct ux_arena *arena,
+enum ux_code ux_dwarf_abbrevs_parse(const struct ux_dwarf_sections *sections,
+				    const struct ux_dwarf_table *table,
 				    struct ux_dwarf_abbrevs *ret, struct ux_error *err)
 {
 	ux_cleanup(parser_deinit) struct parser p = {
-		.cur = ux_dwarf_cur_at(sections, UX_DWARF_ABBREV, off),
-		.layout = layout,
+		.cur = ux_dwarf_cur_at(sections, UX_DWARF_ABBREV, table->off),
+		.layout = table->layout,
 	};
+	uint64_t most = ux_min(table->end - table->off, (uint64_t)TABLE_MOST);
+	if (most < ux_cur_left(&p.cur))
+		p.cur.end = p.cur.pos + most;
 	while (!p.cur.failed && !p.no_memory) {
 		uint64_t code = ux_cur_uleb(&p.cur);
 		if (code == 0)
 			break;
-		if (p.list.size == TABLE_MOST)
-			ux_cur_bad(&p.cur, "abbreviation table with over 1048576 entries");
 		parse_entry(&p, code);
 	}
 	if (p.no_memory)
 		return ux_error_nomem(err);
 	UX_TRY(ux_cur_status(&p.cur, err));
-	return finish(&p, arena, ret, err);
+	return finish(&p, ret, err);
+}
+
+void ux_dwarf_abbrevs_free(struct ux_dwarf_abbrevs *table)
+{
+	free(table->list);
+	*table = (struct ux_dwarf_abbrevs){0};
 }
 
 const struct ux_dwarf_abbrev *ux_dwarf_abbrevs_search(const struct ux_dwarf_abbrevs *table,

@@ -11,7 +11,6 @@
 #ifndef UX_DWARF_ABBREV_H
 #define UX_DWARF_ABBREV_H
 
-#include "arena.h"
 #include "dwarf_sections.h"
 
 /* The attributes that are read, by slot. */
@@ -77,21 +76,29 @@ struct ux_dwarf_layout {
 	uint8_t ref_addr_size; /* the address size in DWARF 2, the offset size since */
 };
 
-/* Immutable once parsed. Dies with the arena it was parsed into. */
+/* Immutable once parsed; any thread. */
 struct ux_dwarf_abbrevs {
-	struct ux_dwarf_abbrev *list; /* ascending codes */
+	struct ux_dwarf_abbrev *list; /* ascending codes; malloc'ed, together with words */
 	uint32_t *words;
 	size_t count;
 	bool dense; /* list[i].code == i + 1 throughout */
 };
 
+/* One table: where it is, and how its forms are to be measured. */
+struct ux_dwarf_table {
+	uint64_t off; /* in .debug_abbrev */
+	uint64_t end; /* where the next table begins, or the section ends */
+	struct ux_dwarf_layout layout;
+};
+
 /*
- * Parses the table at off. UX_ECORRUPT when it leaves the section or names a form that does not
- * exist; UX_ELIMIT when the arena's budget is not enough.
+ * Parses a table of up to 16 MiB. UX_ECORRUPT when it leaves its bounds; a form that does not exist
+ * costs only the entries of .debug_info that use it. UX_ENOMEM.
  */
-enum ux_code ux_dwarf_abbrevs_parse(const struct ux_dwarf_sections *sections, uint64_t off,
-				    struct ux_dwarf_layout layout, struct ux_arena *arena,
+enum ux_code ux_dwarf_abbrevs_parse(const struct ux_dwarf_sections *sections,
+				    const struct ux_dwarf_table *table,
 				    struct ux_dwarf_abbrevs *ret, struct ux_error *err) ux_must;
+void ux_dwarf_abbrevs_free(struct ux_dwarf_abbrevs *table);
 
 const struct ux_dwarf_abbrev *ux_dwarf_abbrevs_search(const struct ux_dwarf_abbrevs *table,
 						      uint64_t code);

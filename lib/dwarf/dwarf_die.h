@@ -23,11 +23,13 @@ ux_inline bool ux_dwarf_die_has(const struct ux_dwarf_die *die, enum ux_dwarf_sl
 ux_inline void ux_dwarf_step(struct ux_cur *c, enum ux_dwarf_op op)
 {
 	switch (op) {
-	case UX_OP_ULEB:
-		(void)ux_cur_has(c, 1);
-		while (ux_cur_more(c) && *c->pos++ >= 0x80)
-			;
+	case UX_OP_ULEB: {
+		const uint8_t *p = c->pos;
+		while (p < c->end && *p >= 0x80)
+			p++;
+		ux_cur_skip(c, (uint64_t)(p - c->pos) + 1);
 		return;
+	}
 	case UX_OP_STRING:
 		(void)ux_cur_str(c);
 		return;

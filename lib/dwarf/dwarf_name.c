@@ -3,7 +3,6 @@
 #include "dwarf_name.h"
 
 enum {
-	CONTEXTS_BUDGET = 32u << 20, /* bytes of other units' abbreviations kept at a time */
 	SLOTS_FIRST = 1024,
 };
 
@@ -11,7 +10,7 @@ void ux_dwarf_names_init(struct ux_dwarf_names *names, const struct ux_dwarf_sec
 			 const struct ux_dwarf_units *units)
 {
 	*names = (struct ux_dwarf_names){.sections = sections, .units = units, .generation = 1};
-	ux_arena_init(&names->arena, CONTEXTS_BUDGET);
+	ux_arena_init(&names->arena, SIZE_MAX); /* the number of units is the bound */
 }
 
 void ux_dwarf_names_deinit(struct ux_dwarf_names *names)
@@ -59,23 +58,7 @@ static bool grow_slots(struct ux_dwarf_names *names)
 	return true;
 }
 
-static enum ux_code open_context(struct ux_dwarf_names *names, const struct ux_dwarf_unit *unit,
-				 struct ux_dwarf_context **ret, struct ux_error *err)
-{
-	struct ux_dwarf_context *ctx = ux_arena_new(&names->arena, struct ux_dwarf_context);
-	if (!ctx)
-		return ux_arena_fail(&names->arena, err);
-	UX_TRY(ux_dwarf_context_open(names->sections, unit, NULL, &names->arena, ctx, err));
-	bool fresh = false;
-	struct ux_dwarf_context **value =
-		ux_dwarf_context_map_insert(&names->contexts, unit->off, &fresh);
-	if (!value)
-		return ux_error_nomem(err);
-	*ret = *value = ctx;
-	return UX_OK;
-}
-
-/* The context of another unit. When the kept ones have eaten the budget, all are dropped. */
+/* The context of another unit; NULL when it cannot be opened, which is remembered too. */
 static enum ux_code other_context(struct ux_dwarf_names *names, const struct ux_dwarf_unit *unit,
 				  struct ux_dwarf_context **ret, struct ux_error *err)
 {
@@ -84,13 +67,18 @@ static enum ux_code other_context(struct ux_dwarf_names *names, const struct ux_
 		*ret = *known;
 		return UX_OK;
 	}
-	enum ux_code code = open_context(names, unit, ret, NULL);
-	if (code != UX_ELIMIT)
-		return code == UX_ENOMEM ? ux_error_nomem(err) : code;
-	ux_dwarf_context_map_deinit(&names->contexts);
-	ux_arena_deinit(&names->arena);
-	code = open_context(names, unit, ret, NULL);
-	return code == UX_ENOMEM ? ux_error_nomem(err) : code;
+	struct ux_dwarf_context *ctx = ux_arena_new(&names->arena, struct ux_dwarf_context);
+	if (!ctx)
+		return ux_arena_fail(&names->arena, err);
+	enum ux_code code = ux_dwarf_context_open(names->sections, unit, ctx, NULL);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	bool fresh = false;
+	known = ux_dwarf_context_map_insert(&names->contexts, unit->off, &fresh);
+	if (!known)
+		return ux_error_nomem(err);
+	*ret = *known = code == UX_OK ? ctx : NULL;
+	return UX_OK;
 }
 
 /* The next DIE of the chain; UX_ENOTFOUND at its end or where it leads nowhere. */
@@ -104,6 +92,8 @@ static enum ux_code hop(struct ux_dwarf_names *names, const struct ux_dwarf_cont
 			return UX_ENOTFOUND;
 		struct ux_dwarf_context *other = NULL;
 		UX_TRY(other_context(names, unit, &other, err));
+		if (!other)
+			return UX_ENOTFOUND;
 		*ctx = other;
 	}
 	return ux_dwarf_die_at(*ctx, off, die, NULL);
@@ -159,7 +149,8 @@ enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwa
 	const char *name = NULL;
 	uint64_t off = 0;
 	/* What has a name of its own is met once; only what is referred to is worth remembering. */
-	if (!next_off(ctx, die, &off) || ux_dwarf_die_has(die, UX_SLOT_LINKAGE_NAME)) {
+	if (!next_off(ctx, die, &off) || ux_dwarf_die_has(die, UX_SLOT_LINKAGE_NAME) ||
+	    ux_dwarf_die_has(die, UX_SLOT_NAME)) {
 		UX_TRY(follow(names, ctx, die, &name, err));
 		return number(names, name, ret, err);
 	}

@@ -3,6 +3,7 @@
 #ifndef UX_DWARF_NAME_H
 #define UX_DWARF_NAME_H
 
+#include "arena.h"
 #include "dwarf_line.h"
 #include "dwarf_unit.h"
 #include "map.h"
@@ -36,8 +37,8 @@ struct ux_dwarf_names {
 	size_t cap; /* of slots, a power of two */
 	size_t used;
 	uint32_t generation;
-	struct ux_arena arena; /* contexts of other units that names led to */
-	struct ux_dwarf_context_map contexts;
+	struct ux_arena arena;                /* contexts of other units that names led to */
+	struct ux_dwarf_context_map contexts; /* by unit's offset; NULL: it cannot be opened */
 };
 
 void ux_dwarf_names_init(struct ux_dwarf_names *names, const struct ux_dwarf_sections *sections,

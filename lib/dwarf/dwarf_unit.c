@@ -24,6 +24,8 @@ static void parse_header(struct ux_cur *c, struct ux_dwarf_unit *unit)
 	unit->type = DW_UT_compile;
 	if (version >= 5) {
 		unit->type = ux_cur_u8(c);
+		if (!c->failed && (unit->type < DW_UT_compile || unit->type > DW_UT_split_type))
+			ux_cur_bad(c, "unit of an unknown type");
 		unit->layout.addr_size = ux_cur_u8(c);
 		unit->abbrev_off = ux_cur_uint(c, offset_size);
 		if (unit->type == DW_UT_skeleton || unit->type == DW_UT_split_compile)
@@ -38,6 +40,28 @@ static void parse_header(struct ux_cur *c, struct ux_dwarf_unit *unit)
 		ux_cur_bad(c, "address size of a unit is not 2, 4 or 8");
 	unit->layout.ref_addr_size = version == 2 ? unit->layout.addr_size : offset_size;
 	unit->die_off = ux_cur_off(c);
+}
+
+/* Gives each unit its abbreviation table. */
+static enum ux_code share_tables(const struct ux_dwarf_sections *sections, struct unit_vec *units,
+				 struct ux_dwarf_shared **ret, struct ux_error *err)
+{
+	size_t n = units->size;
+	ux_cleanup(ux_free_ptr) struct ux_dwarf_table *places = calloc(n + 1, sizeof(*places));
+	ux_cleanup(ux_free_ptr) uint32_t *index = calloc(n + 1, sizeof(*index));
+	if (!places || !index)
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < n; i++)
+		places[i] = (struct ux_dwarf_table){
+			.off = units->data[i].abbrev_off,
+			.layout = units->data[i].layout,
+		};
+	UX_TRY(ux_dwarf_shared_create(sections, places, n, index, ret, err));
+	for (size_t i = 0; i < n; i++) {
+		units->data[i].shared = *ret;
+		units->data[i].table = index[i];
+	}
+	return UX_OK;
 }
 
 enum ux_code ux_dwarf_units_parse(const struct ux_dwarf_sections *sections,
@@ -64,6 +88,7 @@ enum ux_code ux_dwarf_units_parse(const struct ux_dwarf_sections *sections,
 			return ux_error_nomem(err);
 		}
 	}
+	UX_TRY(share_tables(sections, &list, &units.shared, err));
 	units.list = unit_vec_steal(&list, &units.count);
 	*ret = units;
 	return UX_OK;
@@ -72,6 +97,7 @@ enum ux_code ux_dwarf_units_parse(const struct ux_dwarf_sections *sections,
 void ux_dwarf_units_free(struct ux_dwarf_units *units)
 {
 	free(units->list);
+	ux_dwarf_shared_destroy(units->shared);
 	*units = (struct ux_dwarf_units){0};
 }
 
@@ -240,16 +266,11 @@ static uint64_t raw_or(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot, 
 }
 
 enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
-				   const struct ux_dwarf_unit *unit,
-				   const struct ux_dwarf_abbrevs *abbrevs, struct ux_arena *arena,
-				   struct ux_dwarf_context *ret, struct ux_error *err)
+				   const struct ux_dwarf_unit *unit, struct ux_dwarf_context *ret,
+				   struct ux_error *err)
 {
 	struct ux_dwarf_context ctx = {.sections = sections, .unit = unit};
-	if (abbrevs)
-		ctx.abbrevs = *abbrevs;
-	else
-		UX_TRY(ux_dwarf_abbrevs_parse(sections, unit->abbrev_off, unit->layout, arena,
-					      &ctx.abbrevs, err));
+	UX_TRY(ux_dwarf_shared_abbrevs(unit->shared, sections, unit->table, &ctx.abbrevs, err));
 	struct ux_cur c = ux_dwarf_unit_cur(&ctx, unit->die_off);
 	struct ux_dwarf_die root;
 	const struct ux_dwarf_abbrev *abbrev = read_die(&ctx, &c, &root);

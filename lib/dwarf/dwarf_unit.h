@@ -4,6 +4,7 @@
 #define UX_DWARF_UNIT_H
 
 #include "dwarf_die.h"
+#include "dwarf_shared.h"
 
 /* One header (DWARF 5, 7.5.1; DWARF 4, 7.5.1.1). */
 struct ux_dwarf_unit {
@@ -11,15 +12,18 @@ struct ux_dwarf_unit {
 	uint64_t die_off; /* of the unit's own DIE */
 	uint64_t end;     /* behind its last byte */
 	uint64_t abbrev_off;
+	struct ux_dwarf_shared *shared; /* the module's */
+	uint32_t table;                 /* its abbreviations in shared */
 	struct ux_dwarf_layout layout;
 	uint8_t version; /* 2 to 5 */
 	uint8_t type;    /* DW_UT_*; DW_UT_compile before DWARF 5 */
 };
 
-/* All units of .debug_info in order. Immutable once parsed. */
+/* All units of .debug_info in order. Any thread may use them. */
 struct ux_dwarf_units {
 	struct ux_dwarf_unit *list; /* malloc'ed */
 	size_t count;
+	struct ux_dwarf_shared *shared;
 	uint64_t bad;           /* headers that could not be read */
 	struct ux_error reason; /* the first one's */
 };
@@ -55,13 +59,12 @@ struct ux_dwarf_context {
 };
 
 /*
- * Parses the abbreviations into arena (unless `abbrevs` already is the table of this unit) and
- * reads the unit's own DIE.
+ * Finds the unit's abbreviations and reads its own DIE. Nothing to close: the context lives as long
+ * as the units and the sections.
  */
 enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
-				   const struct ux_dwarf_unit *unit,
-				   const struct ux_dwarf_abbrevs *abbrevs, struct ux_arena *arena,
-				   struct ux_dwarf_context *ret, struct ux_error *err) ux_must;
+				   const struct ux_dwarf_unit *unit, struct ux_dwarf_context *ret,
+				   struct ux_error *err) ux_must;
 
 /* A cursor over the unit's DIEs, standing at off; its offsets are those of .debug_info. */
 struct ux_cur ux_dwarf_unit_cur(const struct ux_dwarf_context *ctx, uint64_t off);

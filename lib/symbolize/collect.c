@@ -25,9 +25,6 @@ UX_VEC(batch_vec, struct batch);
 struct worker {
 	struct ux_unit_cutter cutter;
 	struct ux_dwarf_names names;
-	struct ux_arena abbrev_arena; /* of the abbreviations below */
-	struct ux_dwarf_abbrevs abbrevs;
-	const struct ux_dwarf_unit *abbrevs_of; /* unit whose table that is; NULL: none */
 };
 
 struct collector {
@@ -43,30 +40,6 @@ static void note_bad(struct ux_unit_pieces *unit, const struct ux_error *reason)
 {
 	if (unit->bad++ == 0)
 		unit->reason = *reason;
-}
-
-static bool same_table(const struct ux_dwarf_unit *a, const struct ux_dwarf_unit *b)
-{
-	return a && a->abbrev_off == b->abbrev_off &&
-	       memcmp(&a->layout, &b->layout, sizeof(a->layout)) == 0;
-}
-
-/* Opens the unit; units that share a table, as many as a linker makes them, share the parsed one.
- */
-static enum ux_code open_unit(struct collector *c, struct worker *w,
-			      const struct ux_dwarf_unit *unit, struct ux_dwarf_context *ret,
-			      struct ux_error *err)
-{
-	bool same = same_table(w->abbrevs_of, unit);
-	if (!same) {
-		w->abbrevs_of = NULL;
-		ux_arena_rewind(&w->abbrev_arena, (struct ux_arena_mark){0});
-	}
-	UX_TRY(ux_dwarf_context_open(c->sections, unit, same ? &w->abbrevs : NULL, &w->abbrev_arena,
-				     ret, err));
-	w->abbrevs = ret->abbrevs;
-	w->abbrevs_of = unit;
-	return UX_OK;
 }
 
 static bool holds_code(const struct ux_dwarf_unit *unit)
@@ -95,7 +68,7 @@ static enum ux_code read_unit(struct collector *c, struct worker *w, uint32_t nu
 	struct ux_dwarf_context ctx;
 	if (!holds_code(unit))
 		return UX_OK;
-	enum ux_code code = open_unit(c, w, unit, &ctx, &reason);
+	enum ux_code code = ux_dwarf_context_open(c->sections, unit, &ctx, &reason);
 	if (code != UX_OK)
 		return tolerate(code, result, &reason, err);
 	code = ux_dwarf_code_read(&ctx, c->text, &w->names, &w->cutter.code, &reason);
@@ -148,7 +121,6 @@ static void free_workers(struct worker *workers, unsigned n)
 	for (unsigned i = 0; workers && i < n; i++) {
 		ux_unit_cutter_deinit(&workers[i].cutter);
 		ux_dwarf_names_deinit(&workers[i].names);
-		ux_arena_deinit(&workers[i].abbrev_arena);
 	}
 	free(workers);
 }
@@ -172,7 +144,6 @@ static enum ux_code run(struct collector *c, unsigned threads, struct ux_collect
 	out->n_arenas = threads;
 	for (unsigned i = 0; i < threads; i++) {
 		ux_arena_init(&out->arenas[i], ARENA_BUDGET);
-		ux_arena_init(&c->workers[i].abbrev_arena, ARENA_BUDGET);
 		ux_dwarf_names_init(&c->workers[i].names, c->sections, c->units);
 		c->workers[i].cutter.arena = &out->arenas[i];
 	}

@@ -3,6 +3,7 @@
 #ifndef UX_FUNCTION_NAME_H
 #define UX_FUNCTION_NAME_H
 
+#include "arena.h"
 #include "code_symbols.h"
 
 /*

@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the units of a module have in common. */
+#include "dwarf_shared.h"
+
+#include <stdatomic.h>
+
+enum {
+	LINES_AGAIN_MOST = 16, /* times that the average line table may be decoded */
+};
+
+/* A table's outcome. */
+struct ux_dwarf_parsed {
+	struct ux_dwarf_abbrevs abbrevs;
+	enum ux_code code;
+	struct ux_error err;
+};
+
+/* A place, and who named it. */
+struct claim {
+	struct ux_dwarf_table place;
+	size_t index;
+};
+
+static int compare_layouts(struct ux_dwarf_layout a, struct ux_dwarf_layout b)
+{
+	if (a.addr_size != b.addr_size)
+		return a.addr_size < b.addr_size ? -1 : 1;
+	if (a.offset_size != b.offset_size)
+		return a.offset_size < b.offset_size ? -1 : 1;
+	return (a.ref_addr_size > b.ref_addr_size) - (a.ref_addr_size < b.ref_addr_size);
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct claim *x = a, *y = b;
+	if (x->place.off != y->place.off)
+		return x->place.off < y->place.off ? -1 : 1;
+	return compare_layouts(x->place.layout, y->place.layout);
+}
+
+/* Claims in ascending order to tables without repetition; returns how many. */
+static size_t unite(const struct claim *claims, size_t n, struct ux_dwarf_shared_table *tables,
+		    uint32_t *ret_index)
+{
+	size_t count = 0;
+	for (size_t i = 0; i < n; i++) {
+		if (i == 0 || by_place(&claims[i - 1], &claims[i]) != 0)
+			tables[count++].place = claims[i].place;
+		ret_index[claims[i].index] = (uint32_t)(count - 1);
+	}
+	return count;
+}
+
+/* Each table ends where the next one at another offset begins, the last at `end`. */
+static void set_ends(struct ux_dwarf_shared_table *tables, size_t count, uint64_t end)
+{
+	uint64_t next = end;
+	for (size_t i = count; i-- > 0;) {
+		if (i + 1 < count && tables[i + 1].place.off != tables[i].place.off)
+			next = tables[i + 1].place.off;
+		tables[i].place.end = ux_max(next, tables[i].place.off);
+	}
+}
+
+enum ux_code ux_dwarf_shared_create(const struct ux_dwarf_sections *sections,
+				    const struct ux_dwarf_table *places, size_t n,
+				    uint32_t *ret_index, struct ux_dwarf_shared **ret,
+				    struct ux_error *err)
+{
+	struct ux_dwarf_shared *shared = calloc(1, sizeof(*shared));
+	ux_cleanup(ux_free_ptr) struct claim *claims = calloc(n + 1, sizeof(*claims));
+	if (shared)
+		shared->tables = calloc(n + 1, sizeof(*shared->tables));
+	if (!shared || !claims || !shared->tables) {
+		ux_dwarf_shared_destroy(shared);
+		return ux_error_nomem(err);
+	}
+	bool ascending = true;
+	for (size_t i = 0; i < n; i++) {
+		claims[i] = (struct claim){places[i], i};
+		ascending &= i == 0 || by_place(&claims[i - 1], &claims[i]) <= 0;
+	}
+	if (!ascending)
+		qsort(claims, n, sizeof(*claims), by_place);
+	shared->n_tables = unite(claims, n, shared->tables, ret_index);
+	set_ends(shared->tables, shared->n_tables, sections->data[UX_DWARF_ABBREV].size);
+	*ret = shared;
+	return UX_OK;
+}
+
+static void parsed_destroy(struct ux_dwarf_parsed *parsed)
+{
+	if (!parsed)
+		return;
+	ux_dwarf_abbrevs_free(&parsed->abbrevs);
+	free(parsed);
+}
+
+struct ux_dwarf_shared *ux_dwarf_shared_destroy(struct ux_dwarf_shared *shared)
+{
+	if (!shared)
+		return NULL;
+	for (size_t i = 0; i < shared->n_tables; i++)
+		parsed_destroy(
+			atomic_load_explicit(&shared->tables[i].parsed, memory_order_relaxed));
+	free(shared->tables);
+	free(shared);
+	return NULL;
+}
+
+/* Parses a table and publishes the outcome; of two threads at it the slower one yields. */
+static enum ux_code parse(struct ux_dwarf_shared_table *table,
+			  const struct ux_dwarf_sections *sections, struct ux_dwarf_parsed **ret,
+			  struct ux_error *err)
+{
+	struct ux_dwarf_parsed *fresh = calloc(1, sizeof(*fresh));
+	if (!fresh)
+		return ux_error_nomem(err);
+	fresh->err = (struct ux_error)UX_ERROR_INIT;
+	fresh->code = ux_dwarf_abbrevs_parse(sections, &table->place, &fresh->abbrevs, &fresh->err);
+	if (fresh->code == UX_ENOMEM) {
+		free(fresh);
+		return ux_error_nomem(err);
+	}
+	struct ux_dwarf_parsed *known = NULL;
+	if (!atomic_compare_exchange_strong_explicit(&table->parsed, &known, fresh,
+						     memory_order_acq_rel, memory_order_acquire))
+		parsed_destroy(fresh);
+	*ret = known ? known : fresh;
+	return UX_OK;
+}
+
+enum ux_code ux_dwarf_shared_abbrevs(struct ux_dwarf_shared *shared,
+				     const struct ux_dwarf_sections *sections, uint32_t table,
+				     struct ux_dwarf_abbrevs *ret, struct ux_error *err)
+{
+	struct ux_dwarf_shared_table *slot = &shared->tables[table];
+	struct ux_dwarf_parsed *parsed = atomic_load_explicit(&slot->parsed, memory_order_acquire);
+	if (!parsed)
+		UX_TRY(parse(slot, sections, &parsed, err));
+	if (parsed->code == UX_OK)
+		*ret = parsed->abbrevs;
+	else if (err && err->code == UX_OK)
+		*err = parsed->err;
+	return parsed->code;
+}
+
+enum ux_code ux_dwarf_shared_lines(struct ux_dwarf_shared *shared,
+				   const struct ux_dwarf_sections *sections, uint64_t bytes,
+				   struct ux_error *err)
+{
+	uint64_t most = LINES_AGAIN_MOST * (uint64_t)(sections->data[UX_DWARF_LINE].size +
+						      sections->data[UX_DWARF_INFO].size);
+	uint64_t before =
+		atomic_fetch_add_explicit(&shared->line_bytes, bytes, memory_order_relaxed);
+	if (before > most)
+		return ux_error_at(err, UX_ELIMIT, ux_dwarf_section_name(UX_DWARF_LINE), 0,
+				   "units share their line tables over %d times",
+				   (int)LINES_AGAIN_MOST);
+	return UX_OK;
+}
