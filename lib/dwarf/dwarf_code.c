@@ -27,6 +27,7 @@ struct walk {
 	uint32_t n_scopes;
 	bool tidy;        /* the language keeps code out of classes and declarations */
 	bool interleaved; /* a function stood inside another's DIE */
+	uint64_t entries; /* of range lists that may still be read */
 	struct scope scopes[UX_DWARF_NEST_MOST];
 };
 
@@ -116,7 +117,7 @@ static enum ux_code take_ranges(struct walk *w, const struct ux_dwarf_die *die, 
 {
 	struct ux_dwarf_range_vec *ranges = &w->code->ranges;
 	size_t before = ranges->size;
-	enum ux_code code = ux_dwarf_die_ranges(w->ctx, die, w->text, ranges, NULL);
+	enum ux_code code = ux_dwarf_die_ranges(w->ctx, die, w->text, &w->entries, ranges, NULL);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(w->err);
 	w->code->bad_ranges += code != UX_OK;
@@ -156,9 +157,10 @@ static enum ux_code enter_function(struct walk *w, const struct ux_dwarf_die *di
 
 static uint32_t narrow(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot)
 {
-	if (!ux_dwarf_die_has(die, slot) || die->raw[slot] > UINT32_MAX)
+	uint64_t value = 0;
+	if (!ux_dwarf_die_const(die, slot, &value) || value > UINT32_MAX)
 		return 0;
-	return (uint32_t)die->raw[slot];
+	return (uint32_t)value;
 }
 
 static enum ux_code enter_inline(struct walk *w, const struct ux_dwarf_die *die, bool has_children)
@@ -310,6 +312,7 @@ enum ux_code ux_dwarf_code_read(const struct ux_dwarf_context *ctx,
 	w.n_scopes = 0;
 	w.tidy = language_is_tidy(ctx->language);
 	w.interleaved = false;
+	w.entries = (ctx->unit->end - ctx->unit->off) * UX_DWARF_RANGES_PER_BYTE;
 	enum ux_code result = walk(&w);
 	if (w.interleaved)
 		UX_TRY(gather(code, err));

@@ -21,16 +21,14 @@ struct reader {
 	const struct ux_dwarf_text *text;
 	struct ux_dwarf_range_vec *out;
 	uint64_t mask; /* all ones of the address size */
-	size_t count;
+	uint64_t base; /* what offsets count from */
 	bool no_memory;
 };
 
-static void add(struct reader *r, struct ux_cur *c, uint64_t lo, uint64_t hi)
+static void add(struct reader *r, uint64_t lo, uint64_t hi)
 {
 	lo &= r->mask;
 	hi &= r->mask;
-	if (r->count++ == UX_DWARF_RANGES_MOST)
-		ux_cur_bad(c, "range list with over 1048576 entries");
 	if (lo >= hi)
 		return;
 	const struct ux_dwarf_range *section = ux_dwarf_text_find(r->text, lo);
@@ -41,21 +39,27 @@ static void add(struct reader *r, struct ux_cur *c, uint64_t lo, uint64_t hi)
 		r->no_memory = true;
 }
 
-/* .debug_ranges: pairs, (0, 0) ends, (-1, x) makes x the base. */
-static void read_pairs(struct reader *r, struct ux_cur *c)
+/* Adds a range that counts from the base. A dropped function's base is a tombstone: adding an
+ * offset must not bring it back. */
+static void add_offsets(struct reader *r, uint64_t lo, uint64_t hi)
+{
+	if (r->base != r->mask && r->base != r->mask - 1)
+		add(r, r->base + lo, r->base + hi);
+}
+
+/* One pair of .debug_ranges: (0, 0) ends, (-1, x) makes x the base. False at the end. */
+static bool read_pair(struct reader *r, struct ux_cur *c)
 {
 	unsigned size = r->ctx->unit->layout.addr_size;
-	uint64_t base = r->ctx->low_pc;
-	while (!c->failed && !r->no_memory) {
-		uint64_t lo = ux_cur_uint(c, size);
-		uint64_t hi = ux_cur_uint(c, size);
-		if (lo == 0 && hi == 0)
-			return;
-		if (lo == r->mask)
-			base = hi;
-		else if (!c->failed)
-			add(r, c, base + lo, base + hi);
-	}
+	uint64_t lo = ux_cur_uint(c, size);
+	uint64_t hi = ux_cur_uint(c, size);
+	if (lo == 0 && hi == 0)
+		return false;
+	if (lo == r->mask)
+		r->base = hi;
+	else if (!c->failed)
+		add_offsets(r, lo, hi);
+	return true;
 }
 
 static uint64_t indexed(struct reader *r, struct ux_cur *c)
@@ -68,7 +72,7 @@ static uint64_t indexed(struct reader *r, struct ux_cur *c)
 }
 
 /* One entry of .debug_rnglists; false at the end of the list. */
-static bool read_entry(struct reader *r, struct ux_cur *c, uint64_t *base)
+static bool read_entry(struct reader *r, struct ux_cur *c)
 {
 	unsigned size = r->ctx->unit->layout.addr_size;
 	uint64_t lo = 0, hi = 0;
@@ -76,10 +80,10 @@ static bool read_entry(struct reader *r, struct ux_cur *c, uint64_t *base)
 	case DW_RLE_end_of_list:
 		return false;
 	case DW_RLE_base_addressx:
-		*base = indexed(r, c);
+		r->base = indexed(r, c);
 		return true;
 	case DW_RLE_base_address:
-		*base = ux_cur_uint(c, size);
+		r->base = ux_cur_uint(c, size);
 		return true;
 	case DW_RLE_startx_endx:
 		lo = indexed(r, c);
@@ -90,15 +94,11 @@ static bool read_entry(struct reader *r, struct ux_cur *c, uint64_t *base)
 		hi = lo + ux_cur_uleb(c);
 		break;
 	case DW_RLE_offset_pair:
-		/* A dropped function's base is a tombstone; adding an offset must not bring it
-		 * back. */
 		lo = ux_cur_uleb(c);
 		hi = ux_cur_uleb(c);
-		if (*base == r->mask || *base == r->mask - 1)
-			return true;
-		lo += *base;
-		hi += *base;
-		break;
+		if (!c->failed)
+			add_offsets(r, lo, hi);
+		return true;
 	case DW_RLE_start_end:
 		lo = ux_cur_uint(c, size);
 		hi = ux_cur_uint(c, size);
@@ -112,44 +112,67 @@ static bool read_entry(struct reader *r, struct ux_cur *c, uint64_t *base)
 		return false;
 	}
 	if (!c->failed)
-		add(r, c, lo, hi);
+		add(r, lo, hi);
 	return true;
 }
 
-/* Where the DIE's list begins in .debug_rnglists. */
+/* Where the DIE's list begins. */
 static struct ux_cur list_at(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die)
 {
-	const struct ux_dwarf_sections *s = ctx->sections;
-	uint64_t raw = die->raw[UX_SLOT_RANGES];
-	if (die->form[UX_SLOT_RANGES] != DW_FORM_rnglistx)
-		return ux_dwarf_cur_at(s, UX_DWARF_RNGLISTS, raw);
-	unsigned size = ctx->unit->layout.offset_size;
-	uint64_t off = 0;
-	struct ux_cur table = ux_dwarf_cur_at(s, UX_DWARF_RNGLISTS, ctx->rnglists_base);
-	if (__builtin_mul_overflow(raw, (uint64_t)size, &off))
-		ux_cur_bad(&table, "range list index too large");
-	ux_cur_skip(&table, off);
-	off = ux_cur_uint(&table, size);
-	if (!table.failed)
-		ux_cur_seek(&table, ctx->rnglists_base + off);
-	return table;
+	bool v5 = ctx->unit->version >= 5;
+	enum ux_dwarf_section section = v5 ? UX_DWARF_RNGLISTS : UX_DWARF_RANGES;
+	struct ux_cur c = ux_dwarf_cur(ctx->sections, section);
+	uint64_t raw = die->raw[UX_SLOT_RANGES], off = 0;
+	if (v5 && die->form[UX_SLOT_RANGES] == DW_FORM_rnglistx) {
+		unsigned size = ctx->unit->layout.offset_size;
+		uint64_t at = 0, list = 0;
+		if (__builtin_mul_overflow(raw, (uint64_t)size, &at) ||
+		    __builtin_add_overflow(ctx->rnglists_base, at, &at))
+			ux_cur_bad(&c, "range list index too large");
+		ux_cur_seek(&c, at);
+		list = ux_cur_uint(&c, size);
+		if (__builtin_add_overflow(ctx->rnglists_base, list, &off))
+			ux_cur_bad(&c, "range list offset too large");
+	} else if (!ux_dwarf_die_off(die, UX_SLOT_RANGES, &off)) {
+		ux_cur_bad(&c, "form that leads to no range list");
+	}
+	ux_cur_seek(&c, off);
+	return c;
 }
 
-/* low_pc alone or with high_pc, an address or a length. */
-static void read_low_high(struct reader *r, struct ux_cur *c, const struct ux_dwarf_die *die)
+static enum ux_code read_list(struct reader *r, const struct ux_dwarf_die *die, uint64_t *entries,
+			      struct ux_error *err)
+{
+	struct ux_cur c = list_at(r->ctx, die);
+	bool v5 = r->ctx->unit->version >= 5;
+	bool more = true;
+	while (more && !c.failed && !r->no_memory) {
+		if (*entries == 0)
+			return ux_error_at(err, UX_ELIMIT, c.section, ux_cur_off(&c),
+					   "range lists with over %d entries for each byte of "
+					   "their unit",
+					   (int)UX_DWARF_RANGES_PER_BYTE);
+		--*entries;
+		more = v5 ? read_entry(r, &c) : read_pair(r, &c);
+	}
+	return ux_cur_status(&c, err);
+}
+
+/* low_pc and high_pc, an address or a length. low_pc alone says only where something is. */
+static void read_low_high(struct reader *r, const struct ux_dwarf_die *die)
 {
 	uint64_t lo = 0, hi = 0;
-	if (!ux_dwarf_die_pc(r->ctx, die, UX_SLOT_LOW_PC, &lo) ||
-	    !ux_dwarf_die_has(die, UX_SLOT_HIGH_PC))
+	if (!ux_dwarf_die_pc(r->ctx, die, UX_SLOT_LOW_PC, &lo))
 		return;
-	if (!ux_dwarf_die_pc(r->ctx, die, UX_SLOT_HIGH_PC, &hi))
-		hi = lo + die->raw[UX_SLOT_HIGH_PC];
-	add(r, c, lo, hi);
+	if (ux_dwarf_die_pc(r->ctx, die, UX_SLOT_HIGH_PC, &hi))
+		add(r, lo, hi);
+	else if (ux_dwarf_die_const(die, UX_SLOT_HIGH_PC, &hi))
+		add(r, lo, lo + hi);
 }
 
 enum ux_code ux_dwarf_die_ranges(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
-				 const struct ux_dwarf_text *text, struct ux_dwarf_range_vec *out,
-				 struct ux_error *err)
+				 const struct ux_dwarf_text *text, uint64_t *entries,
+				 struct ux_dwarf_range_vec *out, struct ux_error *err)
 {
 	unsigned size = ctx->unit->layout.addr_size;
 	struct reader r = {
@@ -157,20 +180,12 @@ enum ux_code ux_dwarf_die_ranges(const struct ux_dwarf_context *ctx, const struc
 		.text = text,
 		.out = out,
 		.mask = size >= 8 ? UINT64_MAX : (UINT64_C(1) << 8 * size) - 1,
+		.base = ctx->low_pc,
 	};
-	struct ux_cur c = {0};
-	if (!ux_dwarf_die_has(die, UX_SLOT_RANGES)) {
-		read_low_high(&r, &c, die);
-	} else if (ctx->unit->version < 5) {
-		c = ux_dwarf_cur_at(ctx->sections, UX_DWARF_RANGES, die->raw[UX_SLOT_RANGES]);
-		read_pairs(&r, &c);
-	} else {
-		uint64_t base = ctx->low_pc;
-		c = list_at(ctx, die);
-		while (!c.failed && !r.no_memory && read_entry(&r, &c, &base))
-			;
-	}
-	if (r.no_memory)
-		return ux_error_nomem(err);
-	return ux_cur_status(&c, err);
+	enum ux_code code = UX_OK;
+	if (ux_dwarf_die_has(die, UX_SLOT_RANGES))
+		code = read_list(&r, die, entries, err);
+	else
+		read_low_high(&r, die);
+	return r.no_memory ? ux_error_nomem(err) : code;
 }

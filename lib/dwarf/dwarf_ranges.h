@@ -15,8 +15,11 @@ struct ux_dwarf_range {
 UX_VEC(ux_dwarf_range_vec, struct ux_dwarf_range);
 
 enum {
-	UX_DWARF_RANGES_MOST = 1u << 20
-}; /* of one DIE */
+	/* Entries of range lists that a unit may read for each of its own bytes. Thousands of DIEs
+	 * that share one long list would otherwise cost the square of the input; with a section for
+	 * each basic block real units come to 2. */
+	UX_DWARF_RANGES_PER_BYTE = 4,
+};
 
 /*
  * The module's executable sections: sorted, disjoint. What begins outside of them is no code: the
@@ -33,11 +36,12 @@ const struct ux_dwarf_range *ux_dwarf_text_find(const struct ux_dwarf_text *text
 
 /*
  * Appends the DIE's ranges that are not empty and begin in text, in the producer's order, cut at
- * the end of their section. UX_ECORRUPT for a list that leaves its section or has an unknown entry:
- * the ranges before that are appended all the same. UX_ENOMEM.
+ * the end of their section. *entries, what the unit may still read, is counted down. UX_ECORRUPT
+ * for a list that leaves its section, has an unknown entry or is no list; UX_ELIMIT when *entries
+ * is used up: in both cases the ranges before that are appended all the same. UX_ENOMEM.
  */
 enum ux_code ux_dwarf_die_ranges(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
-				 const struct ux_dwarf_text *text, struct ux_dwarf_range_vec *out,
-				 struct ux_error *err) ux_must;
+				 const struct ux_dwarf_text *text, uint64_t *entries,
+				 struct ux_dwarf_range_vec *out, struct ux_error *err) ux_must;
 
 #endif

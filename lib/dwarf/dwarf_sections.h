@@ -44,14 +44,25 @@ static inline struct ux_cur ux_dwarf_cur_at(const struct ux_dwarf_sections *s,
 	return c;
 }
 
-/* The NUL-terminated text at off of a string section; NULL when there is none. */
+enum {
+	UX_DWARF_TEXT_MOST = 1u << 16, /* bytes searched for a NUL that may not be there */
+};
+
+/*
+ * The NUL-terminated text at off of a string section; NULL when there is none. A section whose last
+ * byte is a NUL, as every linker leaves it, ends all of its texts: none is touched.
+ */
 static inline const char *ux_dwarf_text_at(const struct ux_dwarf_sections *s,
 					   enum ux_dwarf_section section, uint64_t off)
 {
 	struct ux_bytes text = s->data[section];
-	if (off >= text.size || !memchr(text.data + off, 0, text.size - off))
+	if (off >= text.size)
 		return NULL;
-	return (const char *)text.data + off;
+	const uint8_t *p = text.data + off;
+	if (text.data[text.size - 1] != 0 &&
+	    !memchr(p, 0, ux_min(text.size - (size_t)off, (size_t)UX_DWARF_TEXT_MOST)))
+		return NULL;
+	return (const char *)p;
 }
 
 /* An initial length (DWARF 5, 7.4): 4 bytes, or 12 for the 64-bit format. */

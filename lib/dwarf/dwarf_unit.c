@@ -150,7 +150,14 @@ enum ux_code ux_dwarf_die_at(const struct ux_dwarf_context *ctx, uint64_t off,
 			     struct ux_dwarf_die *ret, struct ux_error *err)
 {
 	struct ux_cur c = ux_dwarf_unit_cur(ctx, off);
+	bool cut = ux_cur_left(&c) > UX_DWARF_DIE_MOST;
+	if (cut)
+		c.end = c.pos + UX_DWARF_DIE_MOST;
 	const struct ux_dwarf_abbrev *abbrev = read_die(ctx, &c, ret);
+	if (cut && c.failed && !c.what)
+		return ux_error_at(err, UX_ELIMIT, c.section, off,
+				   "entry of over %d bytes that others refer to",
+				   (int)UX_DWARF_DIE_MOST);
 	UX_TRY(ux_cur_status(&c, err));
 	if (!abbrev)
 		return ux_error_at(err, UX_ENOTFOUND, c.section, off, "no entry here");
@@ -198,8 +205,8 @@ const char *ux_dwarf_die_text(const struct ux_dwarf_context *ctx, const struct u
 		return ux_dwarf_text_at(ctx->sections, UX_DWARF_STR, raw);
 	case DW_FORM_line_strp:
 		return ux_dwarf_text_at(ctx->sections, UX_DWARF_LINE_STR, raw);
-	case DW_FORM_string:
-		return ux_dwarf_text_at(ctx->sections, UX_DWARF_INFO, raw);
+	case DW_FORM_string: /* its end was seen when the DIE was read */
+		return (const char *)ctx->sections->data[UX_DWARF_INFO].data + raw;
 	case DW_FORM_strx:
 	case DW_FORM_strx1:
 	case DW_FORM_strx2:
@@ -233,6 +240,40 @@ bool ux_dwarf_die_pc(const struct ux_dwarf_context *ctx, const struct ux_dwarf_d
 	}
 }
 
+bool ux_dwarf_die_const(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot, uint64_t *ret)
+{
+	if (!ux_dwarf_die_has(die, slot))
+		return false;
+	switch (die->form[slot]) {
+	case DW_FORM_data1:
+	case DW_FORM_data2:
+	case DW_FORM_data4:
+	case DW_FORM_data8:
+	case DW_FORM_sdata:
+	case DW_FORM_udata:
+	case DW_FORM_implicit_const:
+		*ret = die->raw[slot];
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool ux_dwarf_die_off(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot, uint64_t *ret)
+{
+	if (!ux_dwarf_die_has(die, slot))
+		return false;
+	switch (die->form[slot]) {
+	case DW_FORM_sec_offset:
+	case DW_FORM_data4:
+	case DW_FORM_data8:
+		*ret = die->raw[slot];
+		return true;
+	default:
+		return false;
+	}
+}
+
 bool ux_dwarf_die_ref(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
 		      enum ux_dwarf_slot slot, uint64_t *ret)
 {
@@ -253,16 +294,25 @@ bool ux_dwarf_die_ref(const struct ux_dwarf_context *ctx, const struct ux_dwarf_
 	}
 }
 
-/* Header bytes in front of a unit's part of .debug_str_offsets and the like, when no base says so.
+/* What the unit's own DIE says for all others. The bases first: its own attributes count from them.
  */
-static uint64_t default_base(const struct ux_dwarf_unit *unit)
+static void read_root(struct ux_dwarf_context *ctx, const struct ux_dwarf_die *root)
 {
-	return unit->version < 5 ? 0 : unit->layout.offset_size == 8 ? 16 : 8;
-}
-
-static uint64_t raw_or(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot, uint64_t otherwise)
-{
-	return ux_dwarf_die_has(die, slot) ? die->raw[slot] : otherwise;
+	const struct ux_dwarf_unit *unit = ctx->unit;
+	/* Without a base: behind the header of the module's first table, as if there were one unit.
+	 */
+	uint64_t header = unit->version < 5 ? 0 : unit->layout.offset_size == 8 ? 16 : 8;
+	if (!ux_dwarf_die_off(root, UX_SLOT_STR_OFFSETS_BASE, &ctx->str_offsets_base))
+		ctx->str_offsets_base = header;
+	if (!ux_dwarf_die_off(root, UX_SLOT_ADDR_BASE, &ctx->addr_base))
+		ctx->addr_base = header;
+	if (!ux_dwarf_die_off(root, UX_SLOT_RNGLISTS_BASE, &ctx->rnglists_base))
+		ctx->rnglists_base = header + 4; /* it has a count more */
+	ctx->has_lines = ux_dwarf_die_off(root, UX_SLOT_STMT_LIST, &ctx->lines_off);
+	(void)ux_dwarf_die_const(root, UX_SLOT_LANGUAGE, &ctx->language);
+	ctx->has_low_pc = ux_dwarf_die_pc(ctx, root, UX_SLOT_LOW_PC, &ctx->low_pc);
+	ctx->name = ux_dwarf_die_text(ctx, root, UX_SLOT_NAME);
+	ctx->comp_dir = ux_dwarf_die_text(ctx, root, UX_SLOT_COMP_DIR);
 }
 
 enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
@@ -280,16 +330,7 @@ enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
 				   "unit does not begin with a unit's entry");
 	ctx.first_child = ux_cur_off(&c);
 	ctx.has_children = abbrev->has_children;
-	/* The bases first: other attributes of the same DIE count from them. */
-	ctx.str_offsets_base = raw_or(&root, UX_SLOT_STR_OFFSETS_BASE, default_base(unit));
-	ctx.addr_base = raw_or(&root, UX_SLOT_ADDR_BASE, default_base(unit));
-	ctx.rnglists_base = raw_or(&root, UX_SLOT_RNGLISTS_BASE, 0);
-	ctx.has_lines = ux_dwarf_die_has(&root, UX_SLOT_STMT_LIST);
-	ctx.lines_off = raw_or(&root, UX_SLOT_STMT_LIST, 0);
-	ctx.language = raw_or(&root, UX_SLOT_LANGUAGE, 0);
-	ctx.has_low_pc = ux_dwarf_die_pc(&ctx, &root, UX_SLOT_LOW_PC, &ctx.low_pc);
-	ctx.name = ux_dwarf_die_text(&ctx, &root, UX_SLOT_NAME);
-	ctx.comp_dir = ux_dwarf_die_text(&ctx, &root, UX_SLOT_COMP_DIR);
+	read_root(&ctx, &root);
 	*ret = ctx;
 	return UX_OK;
 }

@@ -69,9 +69,16 @@ enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
 /* A cursor over the unit's DIEs, standing at off; its offsets are those of .debug_info. */
 struct ux_cur ux_dwarf_unit_cur(const struct ux_dwarf_context *ctx, uint64_t off);
 
+enum {
+	/* Bytes of an entry that something refers to. Without a bound, thousands of references into
+	 * one long text would read it thousands of times. */
+	UX_DWARF_DIE_MOST = 1u << 14,
+};
+
 /*
- * Reads the DIE at off of this unit. UX_ECORRUPT: a bad code, or bytes missing; UX_ENOTFOUND: off
- * is outside the unit or at a null entry.
+ * Reads the DIE at off of this unit, which something refers to. UX_ECORRUPT: off is outside the
+ * unit's entries, a bad code, or bytes missing; UX_ENOTFOUND: a null entry; UX_ELIMIT: over
+ * UX_DWARF_DIE_MOST bytes.
  */
 enum ux_code ux_dwarf_die_at(const struct ux_dwarf_context *ctx, uint64_t off,
 			     struct ux_dwarf_die *ret, struct ux_error *err) ux_must;
@@ -83,6 +90,13 @@ const char *ux_dwarf_die_text(const struct ux_dwarf_context *ctx, const struct u
 /* The address of a slot of an address form (addr, addrx, ...). False for any other form. */
 bool ux_dwarf_die_pc(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
 		     enum ux_dwarf_slot slot, uint64_t *ret);
+
+/* The number of a slot of a constant form. False for any other form. */
+bool ux_dwarf_die_const(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot, uint64_t *ret);
+
+/* The section offset of a slot: sec_offset, or data4 and data8 as before DWARF 4. False for any
+ * other form. */
+bool ux_dwarf_die_off(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot, uint64_t *ret);
 
 /* The offset in .debug_info that a reference slot names. False for a form that stays unresolved. */
 bool ux_dwarf_die_ref(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
