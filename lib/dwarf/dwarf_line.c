@@ -3,8 +3,8 @@
 #include "dwarf_line.h"
 
 enum {
-	FORMATS_MOST = 255,   /* the count is one byte */
-	ROWS_MOST = 1u << 28, /* of one table: 4 GiB of ours */
+	FORMATS_MOST = 255,          /* the count is one byte */
+	TABLE_MOST = (1u << 28) - 1, /* bytes of one table, each a row at most: 4 GiB of ours */
 };
 
 /* What the header fixes for the program. */
@@ -71,11 +71,11 @@ ux_inline void emit(struct machine *m)
 			*last = row;
 			return;
 		}
-		if (last->file == row.file && last->line == row.line)
+		if (last->file == row.file && last->line == row.line && last->pc < m->pc)
 			return;
 		m->sorted &= last->pc < m->pc;
 	}
-	if (rows->size == ROWS_MOST || !ux_dwarf_row_vec_append(rows, row))
+	if (!ux_dwarf_row_vec_append(rows, row))
 		m->no_memory = true;
 }
 
@@ -123,7 +123,7 @@ static size_t unique_rows(struct ux_dwarf_row *rows, size_t n)
 	return kept;
 }
 
-/* A row at the end's own pc or behind it covers nothing. */
+/* A row at the end's own pc or behind it covers nothing, nor does what lies outside of text. */
 static void end_sequence(struct machine *m)
 {
 	struct ux_dwarf_row_vec *rows = &m->lines->rows;
@@ -134,12 +134,14 @@ static void end_sequence(struct machine *m)
 			m->no_memory = true;
 		count = unique_rows(first, count);
 	}
-	while (count > 0 && first[count - 1].pc >= m->pc)
+	const struct ux_dwarf_range *section =
+		count > 0 ? ux_dwarf_text_find(m->text, first[0].pc) : NULL;
+	uint64_t hi = section ? ux_min(m->pc, section->hi) : 0;
+	while (count > 0 && first[count - 1].pc >= hi)
 		count--;
 	rows->size = m->first + count;
-	struct ux_dwarf_sequence s = {.hi = m->pc, .first = m->first, .count = (uint32_t)count};
 	if (count > 0) {
-		s.lo = first[0].pc;
+		struct ux_dwarf_sequence s = {first[0].pc, hi, m->first, (uint32_t)count};
 		if (!ux_dwarf_sequence_vec_append(&m->lines->sequences, s))
 			m->no_memory = true;
 	}
@@ -299,11 +301,14 @@ static bool read_tables_v5(const struct ux_dwarf_context *ctx, struct ux_cur *c,
 	for (int files = 0; files < 2; files++) {
 		read_formats(c, &f);
 		uint64_t count = ux_cur_uleb(c);
-		/* An entry of no bytes would make the count alone cost time and memory. */
-		if (!c->failed && (count > ux_cur_left(c) || (f.count == 0 && count > 0)))
-			ux_cur_bad(c, "more directories or files than bytes");
 		for (; count > 0 && !c->failed; count--) {
+			const uint8_t *before = c->pos;
 			struct ux_dwarf_line_file e = read_entry(ctx, c, &f, layout);
+			/* Else the count alone would cost time and memory. */
+			if (c->pos == before)
+				ux_cur_bad(c, "directory or file of no bytes");
+			if (c->failed)
+				break;
 			if (files ? !ux_dwarf_line_file_vec_append(&lines->files, e)
 				  : !ux_dwarf_text_vec_append(&lines->dirs, e.name))
 				return false;
@@ -382,19 +387,48 @@ static void sort_sequences(struct ux_dwarf_sequence_vec *list)
 	}
 }
 
-enum ux_code ux_dwarf_lines_parse(const struct ux_dwarf_context *ctx,
-				  const struct ux_dwarf_text *text, struct ux_dwarf_lines *lines,
-				  struct ux_error *err)
+/* Makes s begin at lo, which lies inside of it: the row that covers lo becomes its first. */
+static void cut_front(struct ux_dwarf_row *rows, struct ux_dwarf_sequence *s, uint64_t lo)
 {
-	lines->rows.size = lines->sequences.size = lines->files.size = lines->dirs.size = 0;
-	lines->comp_dir = ctx->comp_dir;
-	if (!ctx->has_lines)
-		return UX_OK;
+	while (s->count > 1 && rows[s->first + 1].pc <= lo) {
+		s->first++;
+		s->count--;
+	}
+	rows[s->first].pc = lo;
+	s->lo = lo;
+}
+
+/* Of overlapping sequences (functions that the linker folded into one) the first keeps what both
+ * claim. */
+static void part_sequences(struct ux_dwarf_lines *lines)
+{
+	struct ux_dwarf_sequence *s = lines->sequences.data;
+	size_t kept = 0;
+	uint64_t hi = 0;
+	for (size_t i = 0; i < lines->sequences.size; i++) {
+		if (s[i].hi <= hi)
+			continue;
+		if (s[i].lo < hi)
+			cut_front(lines->rows.data, &s[i], hi);
+		hi = s[i].hi;
+		s[kept++] = s[i];
+	}
+	lines->sequences.size = kept;
+}
+
+/* Decodes the table that lines->source names. */
+static enum ux_code decode(const struct ux_dwarf_context *ctx, const struct ux_dwarf_text *text,
+			   struct ux_dwarf_lines *lines, struct ux_error *err)
+{
 	struct ux_cur all = ux_dwarf_cur_at(ctx->sections, UX_DWARF_LINE, ctx->lines_off);
 	bool is64 = false;
 	uint64_t length = ux_dwarf_initial_length(&all, &is64);
 	struct ux_cur c = ux_cur_sub(&all, length);
 	UX_TRY(ux_cur_status(&all, err));
+	if (length > TABLE_MOST)
+		return ux_error_at(err, UX_ELIMIT, c.section, ctx->lines_off,
+				   "line table of over 256 MiB");
+	UX_TRY(ux_dwarf_shared_lines(ctx->unit->shared, ctx->sections, length, err));
 	struct header h = {.layout = ctx->unit->layout};
 	h.layout.offset_size = is64 ? 8 : 4;
 	if (!read_header(ctx, &c, &h, lines))
@@ -403,9 +437,43 @@ enum ux_code ux_dwarf_lines_parse(const struct ux_dwarf_context *ctx,
 	struct machine m = {.h = &h, .text = text, .lines = lines};
 	run(&m, &c);
 	sort_sequences(&lines->sequences);
+	part_sequences(lines);
 	if (m.no_memory)
 		return ux_error_nomem(err);
 	return ux_cur_status(&c, err);
+}
+
+static bool same_source(const struct ux_dwarf_lines_source *a,
+			const struct ux_dwarf_lines_source *b)
+{
+	return a->sections == b->sections && a->text == b->text && a->off == b->off &&
+	       a->str_offsets_base == b->str_offsets_base && a->addr_size == b->addr_size &&
+	       a->offset_size == b->offset_size;
+}
+
+enum ux_code ux_dwarf_lines_parse(const struct ux_dwarf_context *ctx,
+				  const struct ux_dwarf_text *text, struct ux_dwarf_lines *lines,
+				  struct ux_error *err)
+{
+	struct ux_dwarf_lines_source source = {
+		.sections = ctx->has_lines ? ctx->sections : NULL,
+		.text = text,
+		.off = ctx->lines_off,
+		.str_offsets_base = ctx->str_offsets_base,
+		.addr_size = ctx->unit->layout.addr_size,
+		.offset_size = ctx->unit->layout.offset_size,
+	};
+	lines->comp_dir = ctx->comp_dir;
+	if (!source.sections || !same_source(&source, &lines->source)) {
+		lines->rows.size = lines->sequences.size = lines->files.size = lines->dirs.size = 0;
+		lines->source = source;
+		lines->outcome = (struct ux_error)UX_ERROR_INIT;
+		if (ctx->has_lines && decode(ctx, text, lines, &lines->outcome) == UX_ENOMEM)
+			lines->source.sections = NULL; /* another time it may go well */
+	}
+	if (err && err->code == UX_OK)
+		*err = lines->outcome;
+	return lines->outcome.code;
 }
 
 bool ux_dwarf_lines_file(const struct ux_dwarf_lines *lines, uint64_t file,

@@ -30,21 +30,37 @@ UX_VEC(ux_dwarf_sequence_vec, struct ux_dwarf_sequence);
 UX_VEC(ux_dwarf_line_file_vec, struct ux_dwarf_line_file);
 UX_VEC(ux_dwarf_text_vec, const char *);
 
-/* One decoded table; memory is kept from one parse to the next. Zeroed is empty. */
+/* What a decoded table was made from. */
+struct ux_dwarf_lines_source {
+	const struct ux_dwarf_sections *sections; /* NULL: nothing is decoded */
+	const struct ux_dwarf_text *text;
+	uint64_t off; /* in .debug_line */
+	uint64_t str_offsets_base;
+	uint8_t addr_size, offset_size; /* of the unit */
+};
+
+/* One decoded table, with the memory of those before. For one module only. Zeroed is empty. */
 struct ux_dwarf_lines {
 	struct ux_dwarf_row_vec rows;
-	struct ux_dwarf_sequence_vec sequences; /* ascending lo */
-	struct ux_dwarf_line_file_vec files;    /* [0] is file 0 in DWARF 5, file 1 before */
-	struct ux_dwarf_text_vec dirs;          /* [0] is directory 0 in DWARF 5, 1 before */
-	const char *comp_dir;                   /* NULL when not said */
+	struct ux_dwarf_sequence_vec
+		sequences; /* ascending, disjoint, each inside a section of text */
+	struct ux_dwarf_line_file_vec files; /* [0] is file 0 in DWARF 5, file 1 before */
+	struct ux_dwarf_text_vec dirs;       /* [0] is directory 0 in DWARF 5, 1 before */
+	const char *comp_dir;                /* NULL when not said */
 	uint16_t version;
+	struct ux_dwarf_lines_source
+		source;          /* so that the next unit with this table gets it as it is */
+	struct ux_error outcome; /* of decoding it */
 };
 
 /*
- * Decodes the unit's table, replacing what is in lines. Only sequences that begin in text are kept;
- * of several rows at one address the last stays; rows that repeat file and line of the one before
- * are dropped. UX_ECORRUPT: the table leaves its section or its header makes no sense; the
- * sequences that were complete before are kept. A unit without a table gives none.
+ * Decodes the unit's table, replacing what is in lines. Only sequences that begin in text are kept,
+ * cut at the end of their section; where two overlap, the first has the addresses. Of several rows
+ * at one address the last stays; rows that repeat file and line of the one before are dropped.
+ * UX_ECORRUPT: the table leaves its section or its header makes no sense; the sequences that were
+ * complete before are kept. UX_ELIMIT: a table over 256 MiB, or tables decoded again and again by
+ * units that take turns (the one that lines already holds is free). A unit without a table gives
+ * none.
  */
 enum ux_code ux_dwarf_lines_parse(const struct ux_dwarf_context *ctx,
 				  const struct ux_dwarf_text *text, struct ux_dwarf_lines *lines,
