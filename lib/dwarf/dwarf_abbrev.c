@@ -155,6 +155,8 @@ static enum ux_dwarf_slot root_slot(uint64_t attr)
 		return UX_SLOT_COMP_DIR;
 	case DW_AT_language:
 		return UX_SLOT_LANGUAGE;
+	case DW_AT_producer:
+		return UX_SLOT_PRODUCER;
 	case DW_AT_low_pc:
 		return UX_SLOT_LOW_PC;
 	case DW_AT_high_pc:

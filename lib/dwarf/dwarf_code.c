@@ -8,14 +8,26 @@
  */
 #include "dwarf_code.h"
 
+#define NO_FUNCTION UINT32_MAX
+
 /* An open function or inlined call: what a DIE inside of it belongs to. */
 struct scope {
 	uint32_t depth;    /* of its children */
-	uint32_t function; /* NO_FUNCTION: a declaration or an abstract instance */
+	uint32_t function; /* NO_FUNCTION: one without code, whose inlined calls mean nothing */
 	uint32_t inlines;  /* open inlined calls, this one counted */
 };
 
-#define NO_FUNCTION UINT32_MAX
+/*
+ * Where a producer puts the functions that stand in another's source. Clang never puts a function
+ * of C or C++ into another one or into a class; GCC does so for nested functions of C and for the
+ * methods of local classes, lambdas among them, even below functions that have no code themselves.
+ */
+enum habit {
+	HABIT_FLAT,    /* functions stand in the unit and in namespaces */
+	HABIT_GNU_C,   /* in functions too */
+	HABIT_GNU_CXX, /* in functions and in the classes in them */
+	HABIT_ANY,     /* anywhere */
+};
 
 struct walk {
 	const struct ux_dwarf_context *ctx;
@@ -25,7 +37,7 @@ struct walk {
 	struct ux_error *err;
 	uint32_t depth;
 	uint32_t n_scopes;
-	bool tidy;        /* the language keeps code out of classes and declarations */
+	enum habit habit;
 	bool interleaved; /* a function stood inside another's DIE */
 	uint64_t entries; /* of range lists that may still be read */
 	struct scope scopes[UX_DWARF_NEST_MOST];
@@ -38,19 +50,17 @@ void ux_dwarf_code_deinit(struct ux_dwarf_code *code)
 	ux_dwarf_range_vec_deinit(&code->ranges);
 }
 
-/*
- * True for C and C++: of their classes only those local to a function hold functions with code.
- * All others, which make up most of a C++ unit, are jumped over.
- */
-static bool language_is_tidy(uint64_t language)
+static enum habit habit_of(const struct ux_dwarf_context *ctx)
 {
-	switch (language) {
+	bool clang = ctx->producer && strstr(ctx->producer, "clang");
+	switch (ctx->language) {
 	case DW_LANG_C89:
 	case DW_LANG_C:
 	case DW_LANG_C99:
 	case DW_LANG_C11:
 	case DW_LANG_C17:
 	case DW_LANG_C23:
+		return clang ? HABIT_FLAT : HABIT_GNU_C;
 	case DW_LANG_C_plus_plus:
 	case DW_LANG_C_plus_plus_03:
 	case DW_LANG_C_plus_plus_11:
@@ -58,9 +68,9 @@ static bool language_is_tidy(uint64_t language)
 	case DW_LANG_C_plus_plus_17:
 	case DW_LANG_C_plus_plus_20:
 	case DW_LANG_C_plus_plus_23:
-		return true;
+		return clang ? HABIT_FLAT : HABIT_GNU_CXX;
 	default:
-		return false;
+		return HABIT_ANY;
 	}
 }
 
@@ -134,24 +144,24 @@ static void open_scope(struct walk *w, uint32_t function, uint32_t inlines)
 }
 
 /*
- * A subprogram. One without code here still is a scope: a class local to it may have some, even
- * when the linker dropped the function itself.
+ * A subprogram; *ret_open tells whether to look inside. One without code here still is a scope: a
+ * class local to it may have some, even when the linker dropped the function itself.
  */
 static enum ux_code enter_function(struct walk *w, const struct ux_dwarf_die *die,
-				   bool has_children)
+				   bool has_children, bool *ret_open)
 {
 	struct ux_dwarf_function f = {.inline_first = (uint32_t)w->code->inlines.size};
-	uint32_t number = NO_FUNCTION;
 	UX_TRY(take_ranges(w, die, &f.range_first, &f.range_count));
-	if (f.range_count > 0) {
+	bool live = f.range_count > 0;
+	*ret_open = has_children && (live || w->habit != HABIT_FLAT);
+	if (live) {
 		UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, &f.name, w->err));
 		w->interleaved |= w->n_scopes > 0;
-		number = (uint32_t)w->code->functions.size;
 		if (!ux_dwarf_function_vec_append(&w->code->functions, f))
 			return ux_error_nomem(w->err);
 	}
-	if (has_children)
-		open_scope(w, number, 0);
+	if (*ret_open)
+		open_scope(w, live ? (uint32_t)w->code->functions.size - 1 : NO_FUNCTION, 0);
 	return UX_OK;
 }
 
@@ -181,18 +191,20 @@ static enum ux_code enter_inline(struct walk *w, const struct ux_dwarf_die *die,
 	return UX_OK;
 }
 
-/* What to do with the DIE of this abbreviation: its own kind, but for the language. */
+/* What to do with the DIE of this abbreviation: its own kind, but for where it stands. */
 ux_inline enum ux_dwarf_kind kind_here(const struct walk *w, const struct ux_dwarf_abbrev *abbrev)
 {
 	switch ((enum ux_dwarf_kind)abbrev->kind) {
 	case UX_KIND_CLASS:
-		return w->tidy && w->n_scopes == 0 ? UX_KIND_LEAF : UX_KIND_PLAIN;
+		if (w->habit == HABIT_ANY || (w->habit == HABIT_GNU_CXX && w->n_scopes > 0))
+			return UX_KIND_PLAIN;
+		return UX_KIND_LEAF;
 	case UX_KIND_FUNCTION:
-		return UX_KIND_FUNCTION;
+		return w->habit == HABIT_FLAT && !abbrev->has_pc ? UX_KIND_LEAF : UX_KIND_FUNCTION;
 	case UX_KIND_INLINE:
-		if (w->n_scopes > 0 && w->scopes[w->n_scopes - 1].function != NO_FUNCTION)
-			return UX_KIND_INLINE;
-		return UX_KIND_PLAIN;
+		return w->n_scopes > 0 && w->scopes[w->n_scopes - 1].function != NO_FUNCTION
+			       ? UX_KIND_INLINE
+			       : UX_KIND_PLAIN;
 	case UX_KIND_PLAIN:
 	case UX_KIND_LEAF:
 	case UX_KIND_ROOT:
@@ -210,10 +222,15 @@ static enum ux_code code_die(struct walk *w, struct ux_cur *cur, uint64_t off,
 	die.off = off;
 	ux_dwarf_die_run(&c, w->ctx->abbrevs.words + abbrev->program, w->ctx->unit->layout, &die);
 	UX_TRY(ux_cur_status(&c, w->err));
+	bool open = abbrev->has_children;
 	if (kind == UX_KIND_INLINE)
 		UX_TRY(enter_inline(w, &die, abbrev->has_children));
 	else
-		UX_TRY(enter_function(w, &die, abbrev->has_children));
+		UX_TRY(enter_function(w, &die, abbrev->has_children, &open));
+	uint64_t sibling = 0;
+	if (abbrev->has_children && !open &&
+	    !(ux_dwarf_die_ref(w->ctx, &die, UX_SLOT_SIBLING, &sibling) && jump(&c, sibling)))
+		skip_children(w, &c);
 	*cur = c;
 	return UX_OK;
 }
@@ -310,7 +327,7 @@ enum ux_code ux_dwarf_code_read(const struct ux_dwarf_context *ctx,
 	w.code = code;
 	w.err = err;
 	w.n_scopes = 0;
-	w.tidy = language_is_tidy(ctx->language);
+	w.habit = habit_of(ctx);
 	w.interleaved = false;
 	w.entries = (ctx->unit->end - ctx->unit->off) * UX_DWARF_RANGES_PER_BYTE;
 	enum ux_code result = walk(&w);

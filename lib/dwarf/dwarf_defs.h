@@ -42,6 +42,7 @@ enum {
 	DW_AT_high_pc = 0x12,
 	DW_AT_language = 0x13,
 	DW_AT_comp_dir = 0x1b,
+	DW_AT_producer = 0x25,
 	DW_AT_abstract_origin = 0x31,
 	DW_AT_specification = 0x47,
 	DW_AT_ranges = 0x55,

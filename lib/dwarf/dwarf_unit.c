@@ -313,6 +313,7 @@ static void read_root(struct ux_dwarf_context *ctx, const struct ux_dwarf_die *r
 	ctx->has_low_pc = ux_dwarf_die_pc(ctx, root, UX_SLOT_LOW_PC, &ctx->low_pc);
 	ctx->name = ux_dwarf_die_text(ctx, root, UX_SLOT_NAME);
 	ctx->comp_dir = ux_dwarf_die_text(ctx, root, UX_SLOT_COMP_DIR);
+	ctx->producer = ux_dwarf_die_text(ctx, root, UX_SLOT_PRODUCER);
 }
 
 enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,

@@ -56,6 +56,7 @@ struct ux_dwarf_context {
 	uint64_t rnglists_base;
 	const char *name;     /* NULL = not said */
 	const char *comp_dir; /* NULL = not said */
+	const char *producer; /* NULL = not said */
 };
 
 /*
