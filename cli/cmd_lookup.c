@@ -55,6 +55,7 @@ struct lookup {
 	struct ux_out out;
 	struct ux_error first_bad; /* a record that could not be read, a module that is not there */
 	uint64_t bad_lines;
+	uint64_t asked;
 	uint64_t found;
 };
 
@@ -110,6 +111,7 @@ static enum ux_code answer_remote(struct lookup *l, struct ux_error *err)
 
 static enum ux_code answer(struct lookup *l, uint64_t address, struct ux_error *err)
 {
+	l->asked++;
 	if (!l->is_remote) {
 		answer_local(l, address);
 		return UX_OK;
@@ -181,7 +183,8 @@ static int finished(struct lookup *l, const char *subject)
 {
 	if (l->first_bad.code != UX_OK)
 		ux_complain(subject, &l->first_bad);
-	bool all = l->first_bad.code == UX_OK && l->bad_lines == 0 && l->found > 0;
+	bool all =
+		l->first_bad.code == UX_OK && l->bad_lines == 0 && (l->found > 0 || l->asked == 0);
 	return ux_finish(&l->out, all ? UX_EXIT_DONE : UX_EXIT_SOME);
 }
 

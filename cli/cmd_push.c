@@ -197,10 +197,10 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 	int status = 0;
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
 		return status;
-	if (args.n == 0 && !v.exe)
-		return ux_usage_error(cmd, "no file or folder given");
 	if (v.debug && !v.exe)
 		return ux_usage_error(cmd, "-d needs -e: the file that it has the symbols of");
+	if (args.n == 0 && !v.exe)
+		return ux_usage_error(cmd, "no file or folder given");
 	ux_cleanup(push_deinit) struct push push = {.values = &v};
 	return push_all(&push, &args, &v);
 }

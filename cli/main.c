@@ -10,6 +10,7 @@ static const struct ux_command *const commands[] = {
 	&ux_cmd_lookup,
 	&ux_cmd_push,
 	&ux_cmd_serve,
+	&ux_cmd_key,
 };
 
 static const struct ux_command *command_find(const char *name)

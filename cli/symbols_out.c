@@ -2,9 +2,8 @@
 /* Quality and counts. */
 #include "symbols_out.h"
 
-void ux_symbols_out(struct ux_json *j, enum ux_quality quality, const struct ux_counts *counts)
+void ux_counts_out(struct ux_json *j, const struct ux_counts *counts)
 {
-	ux_json_key_cstr(j, "quality", ux_quality_name(quality));
 	ux_json_key(j, "counts");
 	ux_json_object_begin(j);
 	ux_json_key_u64(j, "functions", counts->functions);
@@ -13,4 +12,10 @@ void ux_symbols_out(struct ux_json *j, enum ux_quality quality, const struct ux_
 	ux_json_key_u64(j, "code_bytes", counts->code_bytes);
 	ux_json_key_u64(j, "line_bytes", counts->line_bytes);
 	ux_json_object_end(j);
+}
+
+void ux_symbols_out(struct ux_json *j, enum ux_quality quality, const struct ux_counts *counts)
+{
+	ux_json_key_cstr(j, "quality", ux_quality_name(quality));
+	ux_counts_out(j, counts);
 }

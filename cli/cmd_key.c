@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unhex key: API keys of a store. */
+#include "commands.h"
+
+#include "json_out.h"
+#include "keys.h"
+#include "output.h"
+#include "store.h"
+
+#include <time.h>
+
+struct values {
+	const char *data;
+	const char *scopes;
+	const char *description;
+	unsigned days;
+	bool json;
+};
+
+static const struct ux_option options[] = {
+	{"data", 0, UX_OPTION_TEXT, offsetof(struct values, data), "DIR",
+	 "the server's folder [$XDG_DATA_HOME/unhex]"},
+	{"scopes", 0, UX_OPTION_TEXT, offsetof(struct values, scopes), "LIST",
+	 "create: of read, symbolize, upload, delete, admin [read,symbolize,upload]"},
+	{"description", 0, UX_OPTION_TEXT, offsetof(struct values, description), "TEXT",
+	 "create: whose it is"},
+	{"days", 0, UX_OPTION_COUNT, offsetof(struct values, days), "N",
+	 "create: expires after so many days [never]"},
+	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL, "one object a key"},
+};
+
+enum {
+	LIST_BUDGET = 256 << 20, /* bytes of all keys of a store */
+	DAY_S = 24 * 60 * 60,
+};
+
+/* "2026-08-21T10:00:00Z"; text has room for 32 bytes. */
+static const char *time_text(ux_time t, char *text)
+{
+	struct tm tm;
+	time_t seconds = t;
+	if (!gmtime_r(&seconds, &tm) || strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+		text[0] = 0;
+	return text;
+}
+
+static void scopes_json(struct ux_json *j, unsigned scopes)
+{
+	char text[UX_SCOPES_TEXT];
+	ux_json_key(j, "scopes");
+	ux_json_array_begin(j);
+	for (const char *word = ux_scopes_text(scopes, text); *word;) {
+		size_t n = strcspn(word, ",");
+		ux_json_str(j, ux_bytes(word, n));
+		word += n + (word[n] == ',');
+	}
+	ux_json_array_end(j);
+}
+
+static void key_json(struct ux_out *out, const struct ux_key *key, const char *token)
+{
+	char when[32];
+	struct ux_json j = ux_json_make(out);
+	ux_json_object_begin(&j);
+	ux_json_key_cstr(&j, "id", key->id);
+	if (token)
+		ux_json_key_cstr(&j, "token", token);
+	scopes_json(&j, key->scopes);
+	ux_json_key_cstr(&j, "namespace", key->ns ? key->ns : UX_NAMESPACE_DEFAULT);
+	ux_json_key_cstr(&j, "description", key->description ? key->description : "");
+	ux_json_key_cstr(&j, "created", time_text(key->created, when));
+	if (key->expires)
+		ux_json_key_cstr(&j, "expires", time_text(key->expires, when));
+	if (key->revoked)
+		ux_json_key_cstr(&j, "revoked", time_text(key->revoked, when));
+	ux_json_object_end(&j);
+	ux_out_u8(out, '\n');
+}
+
+static void key_text(struct ux_out *out, const struct ux_key *key)
+{
+	char text[UX_SCOPES_TEXT];
+	char when[32];
+	ux_out_fmt(out, "%s  %s  %s", key->id, time_text(key->created, when),
+		   ux_scopes_text(key->scopes, text));
+	if (key->expires)
+		ux_out_fmt(out, "  expires %s", time_text(key->expires, when));
+	if (key->revoked)
+		ux_out_fmt(out, "  revoked %s", time_text(key->revoked, when));
+	if (key->description && *key->description) {
+		ux_out_cstr(out, "  ");
+		ux_text(out, ux_bytes_cstr(key->description));
+	}
+	ux_out_u8(out, '\n');
+}
+
+/* One run of the command. */
+struct job {
+	struct ux_index *index;
+	const struct values *values;
+	const char *id; /* of the key to revoke */
+	struct ux_out out;
+};
+
+static void job_deinit(struct job *job)
+{
+	if (job->index)
+		job->index->close(job->index);
+	ux_out_deinit(&job->out);
+}
+
+static enum ux_code create(struct job *job, struct ux_error *err)
+{
+	char token[UX_TOKEN_SIZE];
+	const struct values *v = job->values;
+	ux_time now = time(NULL);
+	struct ux_key key = {
+		.description = v->description,
+		.expires = v->days ? now + (ux_time)v->days * DAY_S : 0,
+	};
+	if (!ux_scopes_parse(ux_bytes_cstr(v->scopes), &key.scopes))
+		return ux_error_set(err, UX_EINVAL,
+				    "--scopes is \"%.64s\"; expected some of "
+				    "read,symbolize,upload,delete,admin",
+				    v->scopes);
+	UX_TRY(ux_key_create(job->index, &key, now, token, err));
+	if (v->json)
+		key_json(&job->out, &key, token);
+	else
+		ux_out_fmt(&job->out, "%s\n", token);
+	return UX_OK;
+}
+
+static enum ux_code list(struct job *job, struct ux_error *err)
+{
+	UX_ARENA(arena, LIST_BUDGET);
+	struct ux_key_list keys = {0};
+	UX_TRY(job->index->key_list(job->index, &arena, &keys, err));
+	for (size_t i = 0; i < keys.n; i++) {
+		if (job->values->json)
+			key_json(&job->out, &keys.keys[i], NULL);
+		else
+			key_text(&job->out, &keys.keys[i]);
+	}
+	return UX_OK;
+}
+
+static enum ux_code revoke(struct job *job, struct ux_error *err)
+{
+	return job->index->key_revoke(job->index, job->id, time(NULL), err);
+}
+
+typedef enum ux_code verb_fn(struct job *job, struct ux_error *err);
+
+static enum ux_code open_index(struct job *job, struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) char *dir = NULL;
+	if (!job->values->data)
+		UX_TRY(ux_store_default_dir(&dir, err));
+	return ux_store_open_index(dir ? dir : job->values->data, &job->index, err);
+}
+
+static int do_verb(verb_fn *verb, struct job *job)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	enum ux_code code = open_index(job, &err);
+	if (code == UX_OK)
+		code = verb(job, &err);
+	if (code == UX_OK)
+		return ux_finish(&job->out, UX_EXIT_DONE);
+	int status = ux_complain(verb == revoke ? job->id : "key", &err);
+	return code == UX_EINVAL ? UX_EXIT_USAGE : status;
+}
+
+static int run(const struct ux_command *cmd, int argc, char **argv)
+{
+	struct values v = {.scopes = "read,symbolize,upload"};
+	struct ux_args args;
+	int status = 0;
+	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
+		return status;
+	const char *word = args.n > 0 ? args.items[0] : "";
+	verb_fn *verb = strcmp(word, "create") == 0   ? create
+			: strcmp(word, "list") == 0   ? list
+			: strcmp(word, "revoke") == 0 ? revoke
+						      : NULL;
+	if (!verb)
+		return ux_usage_error(cmd, "first comes create, list or revoke");
+	if (verb == revoke && args.n != 2)
+		return ux_usage_error(cmd, "revoke needs the ID of one key");
+	if (verb != revoke && args.n != 1)
+		return ux_usage_error(cmd, "\"%.64s\" is too much", args.items[1]);
+	ux_cleanup(job_deinit) struct job job = {.values = &v};
+	job.id = verb == revoke ? args.items[1] : NULL;
+	return do_verb(verb, &job);
+}
+
+const struct ux_command ux_cmd_key = {
+	.name = "key",
+	.usage = "create [options]\nlist [options]\nrevoke ID [options]",
+	.line = "API keys of the server in a folder",
+	.text = "create prints a new key, which is kept nowhere: only its hash goes into the folder. list\n"
+		"names the keys, revoke ends one for good. All of it works while the server runs.",
+	.options = options,
+	.n_options = ux_countof(options),
+	.run = run,
+};

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""unhex extract"""
+import re
+
+import pytest
+
+from tool import compile_c, fails, lines, stripped, symbol, unhex
+
+
+@pytest.fixture(scope="module")
+def prog(tmp_path_factory):
+    return compile_c(tmp_path_factory.mktemp("extract"))
+
+
+def test_the_output_is_named_after_the_input_in_the_current_folder(prog, tmp_path):
+    result = unhex("extract", prog, cwd=tmp_path)
+    assert result.returncode == 0
+    assert re.match(r"prog\.gsym: inlines, \d+ functions, ", result.stdout)
+    assert [p.name for p in tmp_path.iterdir()] == ["prog.gsym"]
+
+
+def test_json_says_what_was_written(prog, tmp_path):
+    out = tmp_path / "o.gsym"
+    (told,) = lines(unhex("extract", prog, "-o", out, "--json"))
+    assert told["output"] == str(out)
+    assert told["size"] == out.stat().st_size
+    assert told["quality"] == "inlines"
+    assert told["counts"]["functions"] > 0
+
+
+def test_the_same_bytes_at_any_number_of_threads(prog, tmp_path):
+    made = []
+    for threads in (1, 2, 8):
+        out = tmp_path / f"{threads}.gsym"
+        assert unhex("extract", prog, "-o", out, "--threads", threads).returncode == 0
+        made.append(out.read_bytes())
+    assert made[0] == made[1] == made[2]
+
+
+def test_a_stripped_binary_takes_its_symbols_from_the_debug_file(prog, tmp_path):
+    bare, debug = stripped(prog)
+    out = tmp_path / "o.gsym"
+    assert unhex("extract", bare, "-d", debug, "-o", out).returncode == 0
+    start, _ = symbol(prog, "outer")
+    (answer,) = lines(unhex("lookup", out, hex(start), "--json"))
+    assert answer["frames"][-1]["function"] == "outer"
+
+
+def test_no_dwarf_leaves_the_symbol_table(prog, tmp_path):
+    (told,) = lines(unhex("extract", prog, "--no-dwarf", "-o", tmp_path / "o", "--json"))
+    assert told["quality"] == "symtab"
+    assert told["counts"]["rows"] == 0
+
+
+def test_a_pair_that_does_not_belong_together_is_refused(prog, tmp_path):
+    other = compile_c(tmp_path, "other", flags=("-O1", "-g"))
+    out = tmp_path / "o.gsym"
+    fails(unhex("extract", prog, "-d", other, "-o", out), 1, prog, "build ID")
+    assert not out.exists()
+    assert unhex("extract", prog, "-d", other, "-o", out, "--allow-mismatch").returncode == 0
+    assert out.exists()
+
+
+def test_nothing_is_left_behind_when_it_fails(tmp_path):
+    folder = tmp_path / "out"
+    folder.mkdir()
+    (tmp_path / "text").write_text("not a binary")
+    out = folder / "o.gsym"
+    out.write_text("what was there before")
+    fails(unhex("extract", tmp_path / "text", "-o", out), 1, "text", "ELF")
+    fails(unhex("extract", tmp_path / "gone", "-o", out), 1, "gone", "No such file")
+    assert [p.name for p in folder.iterdir()] == ["o.gsym"]
+    assert out.read_text() == "what was there before"
+
+
+def test_a_folder_that_is_not_there(prog, tmp_path):
+    fails(unhex("extract", prog, "-o", tmp_path / "no/o.gsym"), 1, "no/o.gsym")
+
+
+def test_a_debug_file_that_is_no_elf_file_is_named(prog, tmp_path):
+    (tmp_path / "text").write_text("not a binary")
+    fails(unhex("extract", prog, "-d", tmp_path / "text", "-o", tmp_path / "o"), 1,
+          tmp_path / "text", "ELF")
+
+
+def test_a_bound_on_memory_does_not_change_the_bytes(prog, tmp_path):
+    assert unhex("extract", prog, "-o", tmp_path / "a").returncode == 0
+    assert unhex("extract", prog, "--memory", "256M", "-o", tmp_path / "b").returncode == 0
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""unhex id"""
+import hashlib
+import re
+import subprocess
+
+import pytest
+
+from tool import ROOT, compile_c, fails, lines, stripped, unhex
+
+
+@pytest.fixture(scope="module")
+def prog(tmp_path_factory):
+    return compile_c(tmp_path_factory.mktemp("id"))
+
+
+def file_id(path):
+    data = path.read_bytes()
+    text = data[:4096] + data[-4096:] + len(data).to_bytes(8, "big")
+    return "file:" + hashlib.sha256(text).hexdigest()[:32]
+
+
+def gnu_id(path):
+    notes = subprocess.run(["readelf", "-n", path], check=True, capture_output=True, text=True)
+    return "gnu:" + re.search(r"Build ID: (\w+)", notes.stdout)[1]
+
+
+def test_ids_and_measured_symbols(prog):
+    result = unhex("id", "--json", prog)
+    assert result.returncode == 0
+    (told,) = lines(result)
+    assert told["file"] == str(prog)
+    assert told["ids"] == [gnu_id(prog), file_id(prog)]
+    assert told["quality"] == "inlines"
+    counts = told["counts"]
+    assert counts["functions"] >= 2 and counts["inlines"] >= 2 and counts["rows"] >= 3
+    assert counts["code_bytes"] >= counts["line_bytes"] > 0
+
+
+def test_text_has_an_id_a_line(prog):
+    text = unhex("id", prog).stdout.splitlines()
+    assert text[0] == str(prog)
+    assert text[1:3] == [f"  {gnu_id(prog)}", f"  {file_id(prog)}"]
+    assert re.fullmatch(r"  symbols: inlines, \d+ functions, \d+ lines, \d+ inlined calls", text[3])
+
+
+def test_quick_tells_identities_only(prog):
+    (told,) = lines(unhex("id", "-qj", prog))
+    assert set(told) == {"file", "ids"}
+
+
+def test_a_stripped_file_has_another_file_id_and_no_lines(prog):
+    bare, debug = stripped(prog)
+    told = lines(unhex("id", "--json", bare, debug))
+    assert told[0]["ids"][0] == told[1]["ids"][0] == gnu_id(prog)
+    assert told[0]["ids"][1] == file_id(bare) != file_id(prog)
+    assert told[0]["quality"] in ("none", "dynsym")
+    assert told[1]["quality"] == "inlines"
+
+
+@pytest.mark.parametrize("name", ["code-32", "code-32-big", "code-64-big"])
+def test_other_classes_and_byte_orders(name):
+    path = ROOT / "fuzz/corpus/elf" / name
+    result = unhex("id", "--json", path)
+    assert result.returncode == 0
+    (told,) = lines(result)
+    assert file_id(path) in told["ids"]
+    assert told["quality"] == "symtab"
+    assert told["counts"]["functions"] > 0
+
+
+def test_a_bad_file_among_good_ones_is_told_and_the_run_goes_on(prog, tmp_path):
+    text = tmp_path / "text"
+    text.write_text("#!/bin/sh\n")
+    result = unhex("id", "--json", prog, text, prog)
+    assert result.returncode == 1
+    assert len(lines(result)) == 2
+    complaint, summary = result.stderr.splitlines()
+    assert str(text) in complaint
+    assert summary == "unhex: 1 of 3 files failed"
+
+
+def test_a_missing_file(tmp_path):
+    fails(unhex("id", tmp_path / "gone"), 1, "gone", "No such file")

@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""unhex lookup"""
+import json
+import os
+import select
+import subprocess
+
+import pytest
+
+from tool import UNHEX, compile_c, fails, lines, stripped, symbol, unhex
+
+CPP = r"""
+#include <cstdlib>
+namespace space { template <class T> __attribute__((noinline)) T twice(T x) { return x + std::atoi("1"); } }
+int main(int argc, char **) { return space::twice<int>(argc); }
+"""
+
+
+@pytest.fixture(scope="module")
+def prog(tmp_path_factory):
+    return compile_c(tmp_path_factory.mktemp("lookup"))
+
+
+@pytest.fixture(scope="module")
+def gsym(prog):
+    out = prog.with_suffix(".gsym")
+    assert unhex("extract", prog, "-o", out).returncode == 0
+    return out
+
+
+def inlined_address(prog):
+    """The first address in outer() with three frames, by a tool that is not ours."""
+    start, size = symbol(prog, "outer")
+    for pc in range(start, start + size):
+        told = subprocess.run(["addr2line", "-ifae", prog, hex(pc)], capture_output=True, text=True,
+                              check=True).stdout.splitlines()
+        if len(told) == 7:
+            return pc, told[1::2], told[2::2]
+    raise AssertionError("no inlined call in outer()")
+
+
+@pytest.mark.parametrize("source", ["prog", "gsym"])
+def test_frames_are_innermost_first(source, request):
+    prog = request.getfixturevalue("prog")
+    pc, names, places = inlined_address(prog)
+    result = unhex("lookup", request.getfixturevalue(source), hex(pc), "--json")
+    assert result.returncode == 0
+    (answer,) = lines(result)
+    assert answer["address"] == hex(pc)
+    frames = answer["frames"]
+    assert [f["function"] for f in frames] == names == ["inner", "middle", "outer"]
+    assert [f"{f['file']}:{f['line']}" for f in frames] == [p.split(" ")[0] for p in places]
+    assert [f.get("inlined") for f in frames] == [True, True, None]
+
+
+def test_text_has_a_line_a_frame(prog, gsym):
+    pc, names, places = inlined_address(prog)
+    text = unhex("lookup", gsym, hex(pc)).stdout.splitlines()
+    places = [p.split(" ")[0] for p in places]
+    assert text == [f"{hex(pc)} inner at {places[0]}",
+                    f"    (inlined by) middle at {places[1]}",
+                    f"    (inlined by) outer at {places[2]}"]
+    only = unhex("lookup", gsym, hex(pc), "--no-inlines").stdout.splitlines()
+    assert only == text[:1]
+
+
+def test_addresses_are_hexadecimal_or_decimal(prog, gsym):
+    pc, _, _ = inlined_address(prog)
+    told = unhex("lookup", gsym, hex(pc), str(pc), hex(pc).upper().replace("X", "x"), "--json")
+    assert len({json.dumps(a) for a in lines(told)}) == 1
+    (bare,) = lines(unhex("lookup", gsym, "--hex", f"{pc:x}", "--json"))
+    assert bare == lines(told)[0]
+
+
+def test_without_lines_the_distance_from_the_start_is_told(prog):
+    bare = prog.with_name("nodebug")
+    subprocess.run(["strip", "-g", "-o", bare, prog], check=True)
+    start, _ = symbol(prog, "outer")
+    text = unhex("lookup", bare, hex(start), hex(start + 1), "--debug-dir", "").stdout
+    assert text == f"{hex(start)} outer\n{hex(start + 1)} outer+0x1\n"
+
+
+def test_an_address_without_symbols_is_an_empty_list_and_status_1(gsym):
+    result = unhex("lookup", gsym, "0", "--json")
+    assert result.returncode == 1
+    assert result.stdout == '{"address":"0x0","frames":[]}\n'
+    assert unhex("lookup", gsym, "0").stdout == "0x0 ??\n"
+
+
+def test_names_are_demangled_unless_told_otherwise(tmp_path):
+    path = tmp_path / "cpp"
+    path.with_suffix(".cc").write_text(CPP)
+    subprocess.run(["g++", "-O2", "-g", "-o", path, path.with_suffix(".cc")], check=True)
+    start, _ = symbol(path, "_ZN5space5twiceIiEET_S1_")
+
+    def name(*args):
+        return lines(unhex("lookup", path, hex(start), "--json", *args))[0]["frames"][-1]["function"]
+    assert name() == name("--demangle", "full") == "int space::twice<int>(int)"
+    assert name("--demangle=short") == "space::twice<int>"
+    assert name("--demangle=none") == "_ZN5space5twiceIiEET_S1_"
+
+
+def test_the_debug_file_is_found_by_its_build_id(prog, tmp_path):
+    bare, debug = stripped(prog)
+    told = lines(unhex("id", "-qj", bare))[0]["ids"][0].removeprefix("gnu:")
+    place = tmp_path / "debug/.build-id" / told[:2]
+    place.mkdir(parents=True)
+    (place / f"{told[2:]}.debug").symlink_to(debug)
+    pc, names, _ = inlined_address(prog)
+    dirs = f"/nope:{tmp_path}/debug"
+    (answer,) = lines(unhex("lookup", bare, hex(pc), "--json", "--debug-dir", dirs))
+    assert [f["function"] for f in answer["frames"]] == names
+
+
+def test_addresses_come_from_stdin_a_line_each(prog, gsym):
+    pc, _, _ = inlined_address(prog)
+    result = unhex("lookup", gsym, "--json", stdin=f"{hex(pc)}\n\n  {pc} \r\n0\n{hex(pc)}")
+    assert result.returncode == 0
+    assert [a["address"] for a in lines(result)] == [hex(pc), hex(pc), "0x0", hex(pc)]
+
+
+def test_a_bad_line_is_answered_and_told_and_the_run_goes_on(prog, gsym):
+    pc, _, _ = inlined_address(prog)
+    result = unhex("lookup", gsym, "--json", stdin=f"{pc}\nxyz\n{'9' * 100000}\n{pc}\n")
+    assert result.returncode == 1
+    answers = lines(result)
+    assert [bool(a["frames"]) for a in answers] == [True, False, False, True]
+    assert answers[1] == {"address": "xyz", "frames": [], "error": "not an address"}
+    complaints = result.stderr.splitlines()
+    assert len(complaints) == 2
+    assert 'line 2 is "xyz"; expected an address' in complaints[0]
+    assert "line 3" in complaints[1]
+    text = unhex("lookup", gsym, stdin="x\x1b[0m\n").stdout
+    assert text == "x\\x1b[0m ??\n"
+
+
+def test_each_line_is_answered_before_the_next_is_asked(prog, gsym):
+    pc, _, _ = inlined_address(prog)
+    with subprocess.Popen([UNHEX, "lookup", gsym, "--json"], stdin=subprocess.PIPE,
+                          stdout=subprocess.PIPE) as child:
+        for ask in (pc, 0, pc):
+            os.write(child.stdin.fileno(), f"{ask:#x}\n".encode())
+            ready, _, _ = select.select([child.stdout], [], [], 30)
+            assert ready, "no answer"
+            assert json.loads(os.read(child.stdout.fileno(), 65536))["address"] == f"{ask:#x}"
+        child.stdin.close()
+        assert child.wait(30) == 0
+
+
+def test_many_addresses_are_all_answered_in_order(prog, gsym):
+    start, size = symbol(prog, "outer")
+    asked = [start + i % size for i in range(200000)]
+    result = unhex("lookup", gsym, "--json", stdin="".join(f"{a}\n" for a in asked))
+    assert result.returncode == 0
+    assert [int(a["address"], 16) for a in lines(result)] == asked
+
+
+def test_no_addresses_no_answers(gsym):
+    result = unhex("lookup", gsym, stdin="")
+    assert (result.returncode, result.stdout) == (0, "")
+
+
+def test_a_reader_that_goes_away_is_no_crash(gsym):
+    with subprocess.Popen([UNHEX, "lookup", gsym], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE) as child:
+        child.stdout.close()
+        try:
+            child.stdin.write(b"0x1\n" * 1000000)
+            child.stdin.close()
+        except BrokenPipeError:
+            pass
+        assert child.wait(30) in (1, -13)
+
+
+def test_a_name_that_is_neither_file_nor_id():
+    fails(unhex("lookup", "./no-such-file", "1"), 1, "no-such-file", "No such file")
+
+
+def test_an_id_needs_a_server():
+    result = unhex("lookup", "gnu:0123456789", "1", "--url", "http://127.0.0.1:1")
+    fails(result, 3, "127.0.0.1:1")

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Help, version and usage errors. UNHEX_GOLDEN=write rewrites the golden files."""
+import os
+import re
+
+import pytest
+
+from tool import ROOT, fails, unhex
+
+GOLDEN = ROOT / "tests/e2e/golden"
+
+
+def commands():
+    text = unhex("help").stdout
+    return re.findall(r"^  (\S+)  ", text.split("Commands:")[1], re.M)
+
+
+def same_as_golden(name, text):
+    path = GOLDEN / name
+    if os.environ.get("UNHEX_GOLDEN") == "write":
+        path.write_text(text)
+    assert text == path.read_text()
+
+
+def test_overview_is_as_recorded():
+    result = unhex("help")
+    assert result.returncode == 0
+    same_as_golden("help.txt", result.stdout)
+    assert unhex("--help").stdout == result.stdout
+
+
+@pytest.mark.parametrize("command", commands())
+def test_help_of_each_command_is_as_recorded(command):
+    result = unhex(command, "--help")
+    assert (result.returncode, result.stderr) == (0, "")
+    same_as_golden(f"help-{command}.txt", result.stdout)
+    assert unhex("help", command).stdout == result.stdout
+    assert all(len(line) <= 100 for line in result.stdout.splitlines())
+
+
+def test_every_golden_help_has_its_command():
+    assert {p.name for p in GOLDEN.glob("help-*.txt")} == {f"help-{c}.txt" for c in commands()}
+
+
+def test_version():
+    result = unhex("--version")
+    assert result.returncode == 0
+    assert re.fullmatch(r"unhex \d+\.\d+\.\d+\n", result.stdout)
+
+
+@pytest.mark.parametrize("args,words", [
+    ([], ["no command"]),
+    (["nope"], ['unknown command "nope"']),
+    (["help", "nope"], ['unknown command "nope"']),
+    (["id"], ["id:", "no file"]),
+    (["id", "--nope", "x"], ["unknown option --nope"]),
+    (["id", "-Z", "x"], ["unknown option -Z"]),
+    (["id", "--json=1", "x"], ["--json", "no argument"]),
+    (["extract"], ["no file"]),
+    (["extract", "a", "b"], ["more than one"]),
+    (["extract", "a", "--threads", "0"], ["--threads", '"0"', "number"]),
+    (["extract", "a", "--memory", "lots"], ["--memory", '"lots"', "100M"]),
+    (["extract", "a", "-o"], ["-o", "needs an argument"]),
+    (["lookup"], ["no file or ID"]),
+    (["lookup", "/bin/sh", "--demangle", "some", "0x1"], ["--demangle", '"some"', "short"]),
+    (["lookup", "/bin/sh", "0x10", "xyz"], ['"xyz"', "no address"]),
+    (["lookup", "/bin/sh", "ff"], ['"ff"', "--hex"]),
+    (["lookup", "/bin/sh", "0x10000000000000000"], ["no address"]),
+    (["push"], ["no file or folder"]),
+    (["push", "-d", "x"], ["-d needs -e"]),
+    (["push", "x", "--timeout", "soon"], ["--timeout", '"soon"']),
+    (["key"], ["create, list or revoke"]),
+    (["key", "revoke"], ["ID"]),
+    (["key", "list", "more"], ['"more"']),
+])
+def test_usage_errors_are_one_line_and_status_2(args, words):
+    result = unhex(*args)
+    fails(result, 2, *words)
+    assert result.stdout == ""
+
+
+def test_control_characters_of_arguments_do_not_reach_the_terminal():
+    result = unhex("id", "/nope\x1b[31m\n")
+    fails(result, 1, r"/nope\x1b[31m\x0a")
