@@ -2,9 +2,12 @@
 /* Memory that dies together. */
 #include "arena.h"
 
+#include "spill.h"
+
 enum {
-	BLOCK_FIRST = 4096,    /* small users pay little */
-	BLOCK_MOST = 1u << 20, /* big ones are rarely here */
+	BLOCK_FIRST = 4096,                                   /* small users pay little */
+	BLOCK_MOST = 1u << 20,                                /* big ones are rarely here */
+	BLOCK_SPILLED = (4u << 20) - sizeof(max_align_t) * 4, /* a file each: few and large */
 };
 
 struct ux_arena_block {
@@ -20,6 +23,15 @@ void ux_arena_init(struct ux_arena *a, size_t budget)
 	*a = (struct ux_arena){.budget = budget};
 }
 
+/* A block with its head; a spilled one is mapped whole. */
+static struct ux_arena_block *take_block(const struct ux_arena *a, size_t size)
+{
+	void *region = NULL;
+	if (!a->spill)
+		return malloc(size);
+	return ux_spill_map(a->spill, size, &region, NULL) == UX_OK ? region : NULL;
+}
+
 static void pop(struct ux_arena *a)
 {
 	struct ux_arena_block *b = a->last;
@@ -27,7 +39,10 @@ static void pop(struct ux_arena *a)
 	a->pos = b->old_pos;
 	a->end = b->old_end;
 	a->used -= b->size;
-	free(b);
+	if (a->spill)
+		ux_spill_unmap(b, sizeof(*b) + b->size);
+	else
+		free(b);
 }
 
 void ux_arena_deinit(struct ux_arena *a)
@@ -45,6 +60,8 @@ void *ux_arena_more(struct ux_arena *a, size_t size, size_t align)
 		return NULL;
 	}
 	size_t block = a->last ? ux_min(a->used, (size_t)BLOCK_MOST) : (size_t)BLOCK_FIRST;
+	if (a->spill)
+		block = BLOCK_SPILLED;
 #ifdef __SANITIZE_ADDRESS__
 	block = 0;
 #endif
@@ -54,7 +71,7 @@ void *ux_arena_more(struct ux_arena *a, size_t size, size_t align)
 		a->over = true;
 		return NULL;
 	}
-	struct ux_arena_block *b = malloc(sizeof(*b) + block);
+	struct ux_arena_block *b = take_block(a, sizeof(*b) + block);
 	if (!b)
 		return NULL;
 	*b = (struct ux_arena_block){a->last, a->pos, a->end, block};

@@ -7,18 +7,19 @@
 #include "error.h"
 
 /*
- * Blocks from malloc, handed out front to back, freed at once. budget bounds the sum of the
- * blocks, so that hostile input ends in UX_ELIMIT and never in the OOM killer. One thread at a
- * time.
+ * Blocks from malloc or, with `spill` set before the first use, from the disk; handed out front to
+ * back, freed at once. budget bounds the sum of the blocks, so that hostile input ends in UX_ELIMIT
+ * and never in the OOM killer. One thread at a time.
  */
 struct ux_arena_block;
 struct ux_arena {
 	struct ux_arena_block *last; /* newest block; older ones hang behind it */
 	uint8_t *pos;                /* free bytes of the newest block */
 	uint8_t *end;
-	size_t used;   /* bytes of all blocks */
-	size_t budget; /* bytes that used may reach */
-	bool over;     /* the last NULL was the budget's, not malloc's */
+	size_t used;       /* bytes of all blocks */
+	size_t budget;     /* bytes that used may reach */
+	bool over;         /* the last NULL was the budget's, not malloc's */
+	const char *spill; /* NULL, or the folder whose disk holds the blocks (spill.h) */
 };
 
 /* A place to come back to. */

@@ -12,6 +12,7 @@
 #include "elf_file.h"
 
 #include "cursor.h"
+#include "spill.h"
 
 #include <libdeflate.h>
 #include <zstd.h>
@@ -157,8 +158,38 @@ static enum ux_code inflate_zstd(const struct packed *p, uint8_t *out, struct ux
 	return n < p->size ? wrong_size(p, "less", err) : UX_OK;
 }
 
+uint64_t ux_elf_section_loaded_size(const struct ux_elf *elf, const struct ux_elf_section *section)
+{
+	struct ux_bytes raw = UX_BYTES_NONE;
+	struct packed p;
+	if (ux_elf_section_raw(elf, section, &raw, NULL) != UX_OK)
+		return 0;
+	if (!ux_elf_section_compressed(elf, section))
+		return raw.size;
+	return read_packed(elf, section, raw, &p, NULL) == UX_OK ? p.size : 0;
+}
+
+/* Memory for the inflated bytes. */
+static enum ux_code make_room(struct ux_elf_content *content, size_t size, const char *spill,
+			      struct ux_error *err)
+{
+	void *region = NULL;
+	size = ux_max(size, (size_t)1);
+	if (spill) {
+		UX_TRY(ux_spill_map(spill, size, &region, err));
+		content->spilled = true;
+	} else {
+		region = malloc(size);
+		if (!region)
+			return ux_error_nomem(err);
+	}
+	content->owned = region;
+	content->bytes = ux_bytes(region, size);
+	return UX_OK;
+}
+
 enum ux_code ux_elf_section_load(const struct ux_elf *elf, const struct ux_elf_section *section,
-				 uint64_t max_size, struct ux_elf_content *ret,
+				 uint64_t max_size, const char *spill, struct ux_elf_content *ret,
 				 struct ux_error *err)
 {
 	struct ux_bytes raw = UX_BYTES_NONE;
@@ -170,18 +201,21 @@ enum ux_code ux_elf_section_load(const struct ux_elf *elf, const struct ux_elf_s
 	struct packed p;
 	UX_TRY(read_packed(elf, section, raw, &p, err));
 	UX_TRY(check_size(&p, max_size, err));
-	ux_cleanup(ux_free_ptr) uint8_t *out = malloc(p.size ? p.size : 1);
-	if (!out)
-		return ux_error_nomem(err);
-	UX_TRY(p.type == ELFCOMPRESS_ZLIB ? inflate_zlib(&p, out, err)
-					  : inflate_zstd(&p, out, err));
-	ret->bytes = ux_bytes(out, p.size);
-	ret->owned = ux_take(&out);
+	ux_cleanup(ux_elf_content_free) struct ux_elf_content made = {0};
+	UX_TRY(make_room(&made, p.size, spill, err));
+	UX_TRY(p.type == ELFCOMPRESS_ZLIB ? inflate_zlib(&p, made.owned, err)
+					  : inflate_zstd(&p, made.owned, err));
+	made.bytes.size = p.size;
+	*ret = made;
+	made = (struct ux_elf_content){0};
 	return UX_OK;
 }
 
 void ux_elf_content_free(struct ux_elf_content *content)
 {
-	free(content->owned);
+	if (content->spilled)
+		ux_spill_unmap(content->owned, ux_max(content->bytes.size, (size_t)1));
+	else
+		free(content->owned);
 	*content = (struct ux_elf_content){0};
 }

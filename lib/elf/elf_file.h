@@ -71,20 +71,25 @@ enum ux_code ux_elf_section_raw(const struct ux_elf *elf, const struct ux_elf_se
 /* True for SHF_COMPRESSED and for the older .zdebug_* form. */
 bool ux_elf_section_compressed(const struct ux_elf *elf, const struct ux_elf_section *section);
 
-/* Content of a section: a slice of the file, or a buffer of its own when it had to be inflated. */
+/* Content of a section: a slice of the file, or memory of its own when it had to be inflated. */
 struct ux_elf_content {
 	struct ux_bytes bytes;
-	uint8_t *owned; /* NULL, or where bytes points to (malloc) */
+	uint8_t *owned; /* NULL, or where bytes points to */
+	bool spilled;   /* owned is a region of the disk (spill.h), else malloc'ed */
 };
 
 /*
  * The bytes as the producer meant them: inflated (zlib by libdeflate, zstd) when compressed.
  * max_size bounds the inflated size (UX_ELIMIT); a header that lies about the size is UX_ECORRUPT.
+ * spill: NULL, or the folder whose disk is to hold what is inflated.
  */
 enum ux_code ux_elf_section_load(const struct ux_elf *elf, const struct ux_elf_section *section,
-				 uint64_t max_size, struct ux_elf_content *ret,
+				 uint64_t max_size, const char *spill, struct ux_elf_content *ret,
 				 struct ux_error *err) ux_must;
 void ux_elf_content_free(struct ux_elf_content *content);
+
+/* The size ux_elf_section_load() would give, by the section's header alone; 0 for a damaged one. */
+uint64_t ux_elf_section_loaded_size(const struct ux_elf *elf, const struct ux_elf_section *section);
 
 /* The first loadable segment, or NULL: its vaddr is the base a GSYM counts from. */
 const struct ux_elf_segment *ux_elf_first_load(const struct ux_elf *elf);

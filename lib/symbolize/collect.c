@@ -125,8 +125,8 @@ static void free_workers(struct worker *workers, unsigned n)
 	free(workers);
 }
 
-static enum ux_code run(struct collector *c, unsigned threads, struct ux_collection *out,
-			struct ux_error *err)
+static enum ux_code run(struct collector *c, unsigned threads, const char *spill,
+			struct ux_collection *out, struct ux_error *err)
 {
 	ux_cleanup(batch_vec_deinit) struct batch_vec batches = {0};
 	if (!make_batches(c->units, &batches))
@@ -144,6 +144,7 @@ static enum ux_code run(struct collector *c, unsigned threads, struct ux_collect
 	out->n_arenas = threads;
 	for (unsigned i = 0; i < threads; i++) {
 		ux_arena_init(&out->arenas[i], ARENA_BUDGET);
+		out->arenas[i].spill = spill;
 		ux_dwarf_names_init(&c->workers[i].names, c->sections, c->units);
 		c->workers[i].cutter.arena = &out->arenas[i];
 	}
@@ -153,7 +154,8 @@ static enum ux_code run(struct collector *c, unsigned threads, struct ux_collect
 }
 
 enum ux_code ux_collect(const struct ux_dwarf_sections *sections, const struct ux_dwarf_text *text,
-			unsigned threads, struct ux_collection *ret, struct ux_error *err)
+			unsigned threads, const char *spill, struct ux_collection *ret,
+			struct ux_error *err)
 {
 	ux_cleanup(ux_dwarf_units_free) struct ux_dwarf_units units = {0};
 	ux_cleanup(ux_collection_free) struct ux_collection out = {0};
@@ -161,7 +163,7 @@ enum ux_code ux_collect(const struct ux_dwarf_sections *sections, const struct u
 	struct collector c = {.sections = sections, .text = text, .units = &units};
 	out.bad_headers = units.bad;
 	out.reason = units.reason;
-	UX_TRY(run(&c, threads, &out, err));
+	UX_TRY(run(&c, threads, spill, &out, err));
 	*ret = out;
 	out = (struct ux_collection){0};
 	return UX_OK;

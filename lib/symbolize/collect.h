@@ -36,12 +36,14 @@ struct ux_collection {
 };
 
 /*
- * Reads all units of sections with `threads` threads. What lies outside text is dropped. The result
- * does not depend on the number of threads. Damage costs the unit it is in and is counted; fails
- * for want of memory only.
+ * Reads all units of sections with `threads` threads; the pieces go into memory or (spill not NULL)
+ * onto the disk of that folder. What lies outside text is dropped. The result does not depend on
+ * the number of threads. Damage costs the unit it is in and is counted; fails for want of memory
+ * only.
  */
 enum ux_code ux_collect(const struct ux_dwarf_sections *sections, const struct ux_dwarf_text *text,
-			unsigned threads, struct ux_collection *ret, struct ux_error *err) ux_must;
+			unsigned threads, const char *spill, struct ux_collection *ret,
+			struct ux_error *err) ux_must;
 void ux_collection_free(struct ux_collection *collection);
 
 #endif

@@ -9,6 +9,7 @@
 
 struct loader {
 	const struct ux_elf *elf;
+	const char *spill;
 	struct ux_debug_sections *out;
 };
 
@@ -45,17 +46,29 @@ static enum ux_code load(void *ctx, size_t job, unsigned worker, struct ux_error
 	(void)worker;
 	if (!s)
 		return UX_OK;
-	UX_TRY(ux_elf_section_load(l->elf, s, INFLATED_MOST, &l->out->content[which], err));
+	UX_TRY(ux_elf_section_load(l->elf, s, INFLATED_MOST, l->spill, &l->out->content[which],
+				   err));
 	l->out->dwarf.data[which] = l->out->content[which].bytes;
 	return UX_OK;
 }
 
-enum ux_code ux_debug_sections_load(const struct ux_elf *elf, unsigned threads,
+enum ux_code ux_debug_sections_load(const struct ux_elf *elf, unsigned threads, const char *spill,
 				    struct ux_debug_sections *ret, struct ux_error *err)
 {
-	struct loader l = {elf, ret};
+	struct loader l = {elf, spill, ret};
 	*ret = (struct ux_debug_sections){.dwarf.swap = elf->swap};
 	return ux_pool_run(threads, UX_DWARF_SECTION_COUNT, load, &l, err);
+}
+
+uint64_t ux_debug_sections_inflated(const struct ux_elf *elf)
+{
+	uint64_t sum = 0;
+	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++) {
+		const struct ux_elf_section *s = find(elf, i);
+		if (s && ux_elf_section_compressed(elf, s))
+			sum += ux_elf_section_loaded_size(elf, s);
+	}
+	return sum;
 }
 
 void ux_debug_sections_free(struct ux_debug_sections *sections)

@@ -16,11 +16,16 @@ struct ux_debug_sections {
 bool ux_debug_sections_exist(const struct ux_elf *elf);
 
 /*
- * Loads them, compressed ones in parallel on `threads` threads. Missing sections are empty; a
- * damaged one is UX_ECORRUPT. ret must be freed also after a failure.
+ * Loads them, compressed ones in parallel on `threads` threads, into memory or (spill not NULL)
+ * onto the disk of that folder. Missing sections are empty; a damaged one is UX_ECORRUPT. ret must
+ * be freed also after a failure.
  */
-enum ux_code ux_debug_sections_load(const struct ux_elf *elf, unsigned threads,
+enum ux_code ux_debug_sections_load(const struct ux_elf *elf, unsigned threads, const char *spill,
 				    struct ux_debug_sections *ret, struct ux_error *err) ux_must;
+
+/* Bytes that loading takes beside the file itself: the inflated sizes, by their headers. */
+uint64_t ux_debug_sections_inflated(const struct ux_elf *elf);
+
 void ux_debug_sections_free(struct ux_debug_sections *sections);
 
 #endif

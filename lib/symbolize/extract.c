@@ -19,6 +19,7 @@ struct job {
 	struct ux_elf debug;
 	bool has_debug;
 	unsigned threads;
+	const char *spill; /* NULL: everything fits in memory */
 	struct ux_dwarf_range_vec text;
 	struct ux_debug_sections sections;
 	struct ux_collection collection;
@@ -76,17 +77,34 @@ static enum ux_code open_files(struct job *j, struct ux_bytes exe, struct ux_byt
 	return options->allow_mismatch ? UX_OK : check_pair(j, err);
 }
 
+/*
+ * Where large things go: into memory, unless a bound was given that they would pass. What is read
+ * counts as it is inflated, what is made of it as a half of the units' bytes: libjvm, ceph and
+ * vmlinux need a third.
+ */
+static const char *choose_spill(const struct ux_elf *from, const struct ux_extract_options *options)
+{
+	const struct ux_elf_section *info = ux_elf_section_find(from, ".debug_info");
+	uint64_t units = info ? ux_elf_section_loaded_size(from, info) : 0;
+	uint64_t need = ux_debug_sections_inflated(from) + units / 2;
+	if (options->memory == 0 || need <= options->memory)
+		return NULL;
+	return options->spill ? options->spill : "/var/tmp";
+}
+
 /* DWARF from the debug file, or from the executable when that alone has it. */
-static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
+static enum ux_code read_dwarf(struct job *j, const struct ux_extract_options *options,
+			       struct ux_error *err)
 {
 	const struct ux_elf *from = &j->exe;
 	if (j->has_debug && ux_debug_sections_exist(&j->debug))
 		from = &j->debug;
 	else if (!ux_debug_sections_exist(&j->exe))
 		return UX_OK;
-	UX_TRY(ux_debug_sections_load(from, j->threads, &j->sections, err));
+	j->spill = choose_spill(from, options);
+	UX_TRY(ux_debug_sections_load(from, j->threads, j->spill, &j->sections, err));
 	struct ux_dwarf_text text = {j->text.data, j->text.size};
-	return ux_collect(&j->sections.dwarf, &text, j->threads, &j->collection, err);
+	return ux_collect(&j->sections.dwarf, &text, j->threads, j->spill, &j->collection, err);
 }
 
 static enum ux_code read_symbols(struct job *j, struct ux_extract_stats *stats,
@@ -155,6 +173,7 @@ static enum ux_code write_gsym(const struct job *j, ux_gsym_sink_fn *sink, void 
 		.base = load ? load->vaddr : j->pieces.data[0].start,
 		.uuid = ux_bytes(id.bytes, id.size <= UX_GSYM_UUID_MOST ? id.size : 0),
 		.threads = j->threads,
+		.spill = j->spill,
 	};
 	UX_TRY(ux_pack(&j->collection, &j->pieces, &target, meter_sink, &meter, err));
 	stats->gsym_bytes = meter.bytes;
@@ -172,7 +191,7 @@ enum ux_code ux_extract(struct ux_bytes exe, struct ux_bytes debug,
 	UX_TRY(open_files(&j, exe, debug, options, err));
 	UX_TRY(ux_module_text(&j.exe, &j.text, err));
 	if (!options->no_dwarf)
-		UX_TRY(read_dwarf(&j, err));
+		UX_TRY(read_dwarf(&j, options, err));
 	UX_TRY(read_symbols(&j, &stats, err));
 	UX_TRY(ux_merge(&j.collection, &j.symbols, &j.arena, &j.pieces, err));
 	if (j.pieces.size == 0)

@@ -9,6 +9,9 @@ enum {
 	JOB_PIECES = 256
 }; /* functions one job encodes: small enough to balance */
 
+/* Of the records: what GSYM 1 can hold, and some for the ends of blocks. */
+#define RECORDS_BUDGET (UINT64_C(6) << 30)
+
 /* A unit's numbers in the GSYM; UINT32_MAX: not met yet. */
 struct numbering {
 	uint32_t *names;
@@ -44,8 +47,9 @@ struct packer {
 	uint32_t *names; /* of each piece */
 	uint64_t *starts;
 	uint32_t *records;
-	struct ux_out *chunks; /* one a job */
-	struct ux_bytes *data;
+	struct ux_arena *arenas; /* one a thread: finished records */
+	struct ux_out *outs;     /* one a thread: the job's records while they are made */
+	struct ux_bytes *data;   /* one a job, in an arena */
 	size_t n_jobs;
 };
 
@@ -58,13 +62,16 @@ static void packer_deinit(struct packer *p)
 		free(p->units[i].names);
 		free(p->units[i].files);
 	}
-	for (size_t i = 0; p->chunks && i < p->n_jobs; i++)
-		ux_out_deinit(&p->chunks[i]);
+	for (unsigned i = 0; p->outs && i < p->target->threads; i++)
+		ux_out_deinit(&p->outs[i]);
+	for (unsigned i = 0; p->arenas && i < p->target->threads; i++)
+		ux_arena_deinit(&p->arenas[i]);
 	free(p->units);
 	free(p->names);
 	free(p->starts);
 	free(p->records);
-	free(p->chunks);
+	free(p->arenas);
+	free(p->outs);
 	free(p->data);
 }
 
@@ -77,11 +84,16 @@ static enum ux_code packer_init(struct packer *p, struct ux_error *err)
 	p->names = calloc(n + 1, sizeof(*p->names));
 	p->starts = calloc(n + 1, sizeof(*p->starts));
 	p->records = calloc(n + 1, sizeof(*p->records));
-	p->chunks = calloc(p->n_jobs + 1, sizeof(*p->chunks));
+	p->arenas = calloc(p->target->threads, sizeof(*p->arenas));
+	p->outs = calloc(p->target->threads, sizeof(*p->outs));
 	p->data = calloc(p->n_jobs + 1, sizeof(*p->data));
-	if (!p->units || !p->names || !p->starts || !p->records || !p->chunks || !p->data ||
-	    !file_vec_append(&p->files, (struct ux_gsym_file_entry){0, 0}))
+	if (!p->units || !p->names || !p->starts || !p->records || !p->arenas || !p->outs ||
+	    !p->data || !file_vec_append(&p->files, (struct ux_gsym_file_entry){0, 0}))
 		return ux_error_nomem(err);
+	for (unsigned i = 0; i < p->target->threads; i++) {
+		ux_arena_init(&p->arenas[i], RECORDS_BUDGET);
+		p->arenas[i].spill = p->target->spill;
+	}
 	return UX_OK;
 }
 
@@ -189,9 +201,9 @@ static void renumber(const struct packer *p, const struct ux_piece *piece)
 static enum ux_code encode_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
 {
 	struct packer *p = ctx;
-	struct ux_out *out = &p->chunks[job];
+	struct ux_out *out = &p->outs[worker];
 	size_t end = ux_min((job + 1) * JOB_PIECES, p->pieces->size);
-	(void)worker;
+	ux_out_reset(out);
 	out->swap = p->target->swap;
 	for (size_t i = job * JOB_PIECES; i < end; i++) {
 		const struct ux_piece *piece = &p->pieces->data[i];
@@ -210,7 +222,13 @@ static enum ux_code encode_job(void *ctx, size_t job, unsigned worker, struct ux
 						     .ranges = piece->ranges,
 					     });
 	}
-	return ux_out_status(out, err);
+	UX_TRY(ux_out_status(out, err));
+	uint8_t *copy = ux_arena_alloc(&p->arenas[worker], out->size, 4);
+	if (!copy)
+		return ux_arena_fail(&p->arenas[worker], err);
+	memcpy(copy, out->data, out->size);
+	p->data[job] = ux_bytes(copy, out->size);
+	return UX_OK;
 }
 
 /* Record offsets count from the first job's record; a job knows only its own. */
@@ -219,7 +237,6 @@ static enum ux_code join(struct packer *p, struct ux_error *err)
 	uint64_t before = 0;
 	for (size_t job = 0; job < p->n_jobs; job++) {
 		size_t end = ux_min((job + 1) * JOB_PIECES, p->pieces->size);
-		p->data[job] = ux_out_bytes(&p->chunks[job]);
 		if (before + p->data[job].size > UINT32_MAX)
 			return ux_error_set(err, UX_ELIMIT,
 					    "records of over 4 GiB; GSYM 1 holds no more");

@@ -11,6 +11,8 @@ struct ux_pack_target {
 	uint64_t base;
 	struct ux_bytes uuid;
 	unsigned threads;
+	const char *
+		spill; /* NULL, or the folder whose disk holds the records until they are written */
 };
 
 /*

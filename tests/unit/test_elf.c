@@ -132,21 +132,23 @@ static void contents_come_out_as_they_went_in(void **state)
 		struct ux_elf_content content = {0};
 		const struct ux_elf_section *s = ux_elf_section_find(&elf, ".text");
 		assert_false(ux_elf_section_compressed(&elf, s));
-		assert_int_equal(ux_elf_section_load(&elf, s, LOAD_MOST, &content, NULL), UX_OK);
+		assert_int_equal(ux_elf_section_load(&elf, s, LOAD_MOST, NULL, &content, NULL),
+				 UX_OK);
 		assert_true(ux_bytes_eq(content.bytes, UX_STR("0123456789abcdef")));
 		assert_null(content.owned);
 		for (size_t i = 0; i < ux_countof(packed); i++) {
 			s = ux_elf_section_find(&elf, packed[i]);
 			assert_true(ux_elf_section_compressed(&elf, s));
-			assert_int_equal(ux_elf_section_load(&elf, s, LOAD_MOST, &content, NULL),
-					 UX_OK);
+			assert_int_equal(
+				ux_elf_section_load(&elf, s, LOAD_MOST, NULL, &content, NULL),
+				UX_OK);
 			assert_true(ux_bytes_eq(content.bytes, prose()));
 			assert_ptr_equal(content.owned, content.bytes.data);
 			ux_elf_content_free(&content);
 		}
 		s = ux_elf_section_find(&elf, ".bss");
 		assert_int_equal(s->size, 1 << 30);
-		assert_int_equal(ux_elf_section_load(&elf, s, 0, &content, NULL), UX_OK);
+		assert_int_equal(ux_elf_section_load(&elf, s, 0, NULL, &content, NULL), UX_OK);
 		assert_int_equal(content.bytes.size, 0);
 		ux_elf_close(&elf);
 		make_elf_deinit(&m);
@@ -335,8 +337,8 @@ static void expect_load(struct make_elf *m, uint64_t max_size, enum ux_code code
 	struct ux_elf_content content = {0};
 	char text[256];
 	assert_int_equal(ux_elf_open(&elf, make_elf_finish(m), NULL), UX_OK);
-	assert_int_equal(ux_elf_section_load(&elf, &elf.sections[1], max_size, &content, &err),
-			 code);
+	assert_int_equal(
+		ux_elf_section_load(&elf, &elf.sections[1], max_size, NULL, &content, &err), code);
 	assert_string_equal(ux_error_format(&err, text, sizeof(text)), message);
 	assert_null(content.owned);
 	ux_elf_close(&elf);
@@ -384,9 +386,9 @@ static void a_size_that_no_stream_reaches_costs_no_memory(void **state)
 		make_elf_init(&m, 64, false);
 		make_elf_packed(&m, s, forms[i], UINT64_MAX / 2);
 		assert_int_equal(ux_elf_open(&elf, make_elf_finish(&m), NULL), UX_OK);
-		assert_int_equal(
-			ux_elf_section_load(&elf, &elf.sections[1], UINT64_MAX, &content, NULL),
-			UX_ECORRUPT);
+		assert_int_equal(ux_elf_section_load(&elf, &elf.sections[1], UINT64_MAX, NULL,
+						     &content, NULL),
+				 UX_ECORRUPT);
 		ux_elf_close(&elf);
 		make_elf_deinit(&m);
 	}
@@ -411,8 +413,9 @@ static void streams_behind_one_header_are_one_content(void **state)
 		struct ux_elf elf;
 		struct ux_elf_content content = {0};
 		assert_int_equal(ux_elf_open(&elf, make_elf_finish(&m), NULL), UX_OK);
-		assert_int_equal(ux_elf_section_load(&elf, &elf.sections[1], 11, &content, NULL),
-				 UX_OK);
+		assert_int_equal(
+			ux_elf_section_load(&elf, &elf.sections[1], 11, NULL, &content, NULL),
+			UX_OK);
 		assert_true(ux_bytes_eq(content.bytes, UX_STR("hello world")));
 		ux_elf_content_free(&content);
 		ux_elf_close(&elf);
@@ -455,7 +458,8 @@ static void a_zdebug_section_without_the_mark_is_plain(void **state)
 			 (struct make_section){.name = ".zdebug_a", .content = UX_STR("plain")});
 	assert_int_equal(ux_elf_open(&elf, make_elf_finish(&m), NULL), UX_OK);
 	assert_false(ux_elf_section_compressed(&elf, &elf.sections[1]));
-	assert_int_equal(ux_elf_section_load(&elf, &elf.sections[1], 0, &content, NULL), UX_OK);
+	assert_int_equal(ux_elf_section_load(&elf, &elf.sections[1], 0, NULL, &content, NULL),
+			 UX_OK);
 	assert_true(ux_bytes_eq(content.bytes, UX_STR("plain")));
 	ux_elf_close(&elf);
 	make_elf_deinit(&m);
@@ -576,7 +580,7 @@ static enum ux_code read_all(struct ux_bytes file, struct ux_error *err)
 	for (size_t i = 0; i < elf.n_sections; i++) {
 		const struct ux_elf_section *s = &elf.sections[i];
 		ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0};
-		UX_TRY(ux_elf_section_load(&elf, s, LOAD_MOST, &content, err));
+		UX_TRY(ux_elf_section_load(&elf, s, LOAD_MOST, NULL, &content, err));
 		struct ux_elf_symbols symbols;
 		struct ux_elf_notes notes;
 		if (s->type == SHT_SYMTAB || s->type == SHT_DYNSYM) {
