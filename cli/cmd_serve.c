@@ -12,12 +12,12 @@ struct values {
 };
 
 static const struct ux_option options[] = {
-	{"listen", 'l', UX_OPTION_TEXT, offsetof(struct values, listen), "HOST:PORT",
-	 "where to listen; port 0 takes a free one [127.0.0.1:8420]"},
+	{"listen", 'l', UX_OPTION_TEXT, offsetof(struct values, listen), "ADDRESS",
+	 "HOST:PORT to listen on; port 0 takes a free one [127.0.0.1:8420]"},
 	{"data", 0, UX_OPTION_TEXT, offsetof(struct values, data), "DIR",
 	 "where to keep everything [$XDG_DATA_HOME/unhex]"},
 	{"reading", 0, UX_OPTION_TEXT, offsetof(struct values, reading), "WHO",
-	 "who may read and symbolize: open (anyone), keyed, or auto (open on loopback) [auto]"},
+	 "who needs no key to read: open, keyed, auto (open on loopback) [auto]"},
 };
 
 static bool parse_reading(const char *word, enum ux_reading *ret)
