@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tests share: a server of their own."""
+import dataclasses
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import urllib.error
+import urllib.request
+
+import pytest
+
+from tool import UNHEX, unhex
+
+
+@dataclasses.dataclass
+class Server:
+    """`unhex serve` on a free port of 127.0.0.1 with a folder of its own."""
+    data: pathlib.Path
+    token: str = ""
+    url: str = ""
+    process: subprocess.Popen = None
+    options: tuple = ()
+
+    def start(self, listen="127.0.0.1:0"):
+        env = {k: v for k, v in os.environ.items() if not k.startswith("UNHEX_")}
+        self.log = open(self.data.with_suffix(".log"), "ab")
+        self.process = subprocess.Popen(
+            [UNHEX, "serve", "--listen", listen, "--data", self.data, *self.options], env=env,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log, text=True)
+        for line in self.process.stdout:
+            if found := re.search(r"admin key (\S+)", line):
+                self.token = found[1]
+            if found := re.search(r"serving on (\S+)", line):
+                self.url = found[1]
+                return self
+        raise RuntimeError(f"the server did not start: see {self.log.name}")
+
+    def stop(self, how=signal.SIGTERM):
+        if self.process:
+            self.process.send_signal(how)
+            status = self.process.wait(60)
+            self.process.stdout.close()
+            self.log.close()
+            self.process = None
+            return status
+        return None
+
+    @property
+    def env(self):
+        return {"UNHEX_URL": self.url, "UNHEX_TOKEN": self.token}
+
+    def unhex(self, *args, **more):
+        """The command, with this server in its environment."""
+        return unhex(*args, env={**self.env, **more.pop("env", {})}, **more)
+
+    def get(self, path, token=None):
+        """Status and document of a GET."""
+        request = urllib.request.Request(self.url + path)
+        if token:
+            request.add_header("Authorization", f"Bearer {token}")
+        try:
+            with urllib.request.urlopen(request, timeout=60) as answer:
+                return answer.status, json.load(answer)
+        except urllib.error.HTTPError as answer:
+            return answer.code, json.load(answer)
+
+
+@pytest.fixture
+def server(tmp_path):
+    """A fresh server, stopped afterwards; stopping it must succeed."""
+    s = Server(tmp_path / "server").start()
+    yield s
+    assert s.stop() in (0, None)

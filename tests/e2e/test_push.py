@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0
+"""unhex push against a real server"""
+import http.server
+import json
+import os
+import shutil
+import subprocess
+import threading
+import time
+
+import pytest
+
+from tool import UNHEX, build_id, compile_c, fails, lines, stripped, symbol, unhex
+
+
+@pytest.fixture(scope="module")
+def prog(tmp_path_factory):
+    return compile_c(tmp_path_factory.mktemp("push"))
+
+
+@pytest.fixture(scope="module")
+def other(tmp_path_factory):
+    return compile_c(tmp_path_factory.mktemp("push-other"), "other", flags=("-O1", "-g"))
+
+
+def push(server, *args, **more):
+    """Exit status and the objects of --json."""
+    result = server.unhex("push", "--json", *args, **more)
+    return result.returncode, lines(result)
+
+
+def frames(server, name, pc):
+    (answer,) = lines(server.unhex("lookup", "--json", name, hex(pc)))
+    return [f["function"] for f in answer["frames"]]
+
+
+def test_the_same_file_twice_is_already_there(server, prog):
+    status, (told,) = push(server, prog)
+    assert (status, told["status"]) == (0, "uploaded")
+    assert told["file"] == str(prog) and told["id"] == build_id(prog)
+    assert told["quality"] == "inlines" and told["functions"] > 0 and told["size"] > 0
+    status, (told,) = push(server, prog)
+    assert (status, told["status"]) == (0, "already-there")
+    assert told["reason"]
+
+
+def test_text_has_a_line_a_file_and_a_summary(server, prog, other):
+    text = server.unhex("push", prog, other).stdout.splitlines()
+    assert [line.split()[0] for line in text] == ["uploaded", "uploaded", "2"]
+    assert build_id(prog) in text[0] and str(other) in text[1]
+    assert text[2] == "2 uploaded, 0 already there, 0 better there, 0 skipped, 0 failed"
+
+
+def test_what_was_pushed_is_answered_by_every_id(server, prog):
+    assert push(server, prog)[0] == 0
+    start, _ = symbol(prog, "outer")
+    (ids,) = lines(unhex("id", "-qj", prog))
+    assert len(ids["ids"]) == 2
+    for name in (*ids["ids"], ids["ids"][0].removeprefix("gnu:")):
+        assert frames(server, name, start)[-1] == "outer"
+    local = unhex("lookup", prog, hex(start)).stdout
+    assert server.unhex("lookup", ids["ids"][0], hex(start)).stdout == local
+
+
+def test_force_sends_what_is_there_already(server, prog):
+    assert push(server, prog)[0] == 0
+    worse = prog.with_name("worse")
+    subprocess.run(["strip", "-g", "-o", worse, prog], check=True)
+    status, (told,) = push(server, worse, "--debug-dir", "")
+    assert (status, told["status"]) == (0, "better-there")
+    status, (told,) = push(server, worse, "--debug-dir", "", "--force")
+    assert (status, told["status"], told["quality"]) == (0, "uploaded", "symtab")
+
+
+def test_better_symbols_replace_poorer_ones(server, prog):
+    worse = prog.with_name("worse")
+    subprocess.run(["strip", "-g", "-o", worse, prog], check=True)
+    assert push(server, worse, "--debug-dir", "")[1][0]["status"] == "uploaded"
+    assert push(server, prog)[1][0]["status"] == "uploaded"
+    status, module = server.get("/v1/modules/" + build_id(prog))
+    assert status == 200 and module["quality"] == "inlines"
+    assert len(module["candidates"]) == 2
+
+
+def test_a_wrong_token_is_refused_with_status_3_and_not_printed(server, prog):
+    result = server.unhex("push", prog, env={"UNHEX_TOKEN": "ux_" + "a" * 52})
+    fails(result, 3, server.url, "401")
+    assert "aaaa" not in result.stderr + result.stdout
+    fails(server.unhex("push", prog, env={"UNHEX_TOKEN": ""}), 3, server.url, "401")
+
+
+def test_a_server_that_is_down_is_status_3_within_the_timeout(prog):
+    started = time.monotonic()
+    result = unhex("push", prog, "--url", "http://127.0.0.1:1", "--timeout", "5")
+    assert time.monotonic() - started < 6
+    fails(result, 3, "127.0.0.1:1")
+
+
+def test_a_server_that_does_not_answer_is_status_3_within_the_timeout(prog):
+    import socket
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        started = time.monotonic()
+        result = unhex("push", prog, "--url", "http://127.0.0.1:%d" % silent.getsockname()[1],
+                       "--timeout", "2")
+        assert time.monotonic() - started < 4
+        fails(result, 3)
+
+
+def test_a_url_that_is_none(prog):
+    fails(unhex("push", prog, "--url", "nonsense"), 2, "nonsense")
+    fails(unhex("push", prog, "--url", "ftp://host/"), 2, "ftp://host/")
+
+
+def test_a_dry_run_sends_nothing(server, prog):
+    status, (told,) = push(server, "--dry-run", prog)
+    assert (status, told["status"]) == (0, "skipped")
+    assert "would be uploaded" in told["reason"]
+    assert server.get("/v1/modules")[1]["modules"] == []
+    push(server, prog)
+    assert push(server, "-n", prog)[1][0]["status"] == "already-there"
+
+
+def test_e_and_d_as_elastics_users_know_it(server, prog):
+    bare, debug = stripped(prog)
+    result = unhex("push", "-e", bare, "-d", debug, "-u", server.url, "-t", server.token, "--json")
+    assert result.returncode == 0, result.stderr
+    (told,) = lines(result)
+    assert told["status"] == "uploaded" and told["debug"] == str(debug)
+    assert told["quality"] == "inlines"
+    start, _ = symbol(prog, "outer")
+    for name in lines(unhex("id", "-qj", bare))[0]["ids"]:
+        assert frames(server, name, start)[-1] == "outer"
+
+
+def test_a_pair_of_two_builds_is_refused_unless_told_otherwise(server, prog, other):
+    status, (told,) = push(server, "-e", prog, "-d", other)
+    assert (status, told["status"]) == (1, "failed")
+    assert "build ID" in told["reason"]
+    status, (told,) = push(server, "-e", prog, "-d", other, "--allow-mismatch")
+    assert (status, told["status"]) == (0, "uploaded")
+
+
+def test_a_token_from_a_file(server, prog, tmp_path):
+    path = tmp_path / "token"
+    path.write_text(server.token + "\n")
+    result = unhex("push", prog, "--url", server.url, "--token-file", path)
+    assert result.returncode == 0, result.stderr
+    path.write_text("\n")
+    fails(unhex("push", prog, "--url", server.url, "--token-file", path), 2, path, "first line")
+    fails(unhex("push", prog, "--token-file", tmp_path / "gone"), 2, "gone")
+    fails(unhex("push", prog, "--token", "a", "--token-file", path), 2, "--token-file", "both")
+
+
+def test_a_token_of_the_command_line_does_not_stay_in_the_process_list(prog):
+    import socket
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = "http://127.0.0.1:%d" % silent.getsockname()[1]
+        child = subprocess.Popen([UNHEX, "push", prog, "--url", url, "--token=ux_secret",
+                                  "--timeout", "60"], stderr=subprocess.DEVNULL)
+        connection, _ = silent.accept()
+        shown = open(f"/proc/{child.pid}/cmdline", "rb").read()
+        child.kill()
+        child.wait()
+        connection.close()
+    assert b"ux_secret" not in shown and b"--token=*" in shown
+
+
+def test_folders_are_walked_and_only_what_can_be_is_pushed(server, prog, other, tmp_path):
+    tree = tmp_path / "tree"
+    (tree / "sub/deeper").mkdir(parents=True)
+    shutil.copy(prog, tree / "sub/prog")
+    shutil.copy(other, tree / "sub/deeper/other")
+    shutil.copy(other, tree / "copy")
+    (tree / "link").symlink_to("sub/prog")
+    (tree / "sub/loop").symlink_to(tree)
+    (tree / "dangling").symlink_to("nowhere")
+    (tree / "text").write_text("no binary")
+    os.mkfifo(tree / "fifo")
+    started = time.monotonic()
+    status, told = push(server, tree)
+    assert time.monotonic() - started < 30
+    assert status == 0
+    assert sorted((t["status"], os.path.relpath(t["file"], tree)) for t in told) == [
+        ("skipped", "sub/deeper/other"), ("uploaded", "copy"), ("uploaded", "link")]
+    status, told = push(server, "-v", tree)
+    reasons = {os.path.relpath(t["file"], tree): t["reason"] for t in told}
+    assert "FIFO" in reasons["fifo"] and "ELF" in reasons["text"]
+    assert "leads nowhere" in reasons["dangling"] and "link to a folder" in reasons["sub/loop"]
+
+
+def test_a_stripped_file_and_its_debug_file_in_one_folder_become_one_module(server, prog, tmp_path):
+    bare, debug = stripped(prog)
+    tree = tmp_path / "tree"
+    tree.mkdir()
+    shutil.copy(bare, tree / "prog")
+    shutil.copy(debug, tree / "a-debug-file")
+    status, told = push(server, tree)
+    assert status == 0
+    skipped, done = sorted(told, key=lambda t: t["status"])
+    assert done["status"] == "uploaded" and done["quality"] == "inlines"
+    assert (done["file"], done["debug"]) == (str(tree / "prog"), str(tree / "a-debug-file"))
+    assert skipped["file"] == str(tree / "a-debug-file") and "joined" in skipped["reason"]
+    start, _ = symbol(prog, "outer")
+    for name in lines(unhex("id", "-qj", bare))[0]["ids"]:
+        assert frames(server, name, start)[-1] == "outer"
+
+
+def test_the_debug_file_is_found_by_its_build_id(server, prog, tmp_path):
+    bare, debug = stripped(prog)
+    told = build_id(bare).removeprefix("gnu:")
+    place = tmp_path / ".build-id" / told[:2]
+    place.mkdir(parents=True)
+    found = place / f"{told[2:]}.debug"
+    shutil.copy(debug, found)
+    status, (told,) = push(server, bare, "--debug-dir", tmp_path)
+    assert (status, told["status"], told["quality"]) == (0, "uploaded", "inlines")
+    assert told["debug"] == str(found)
+
+
+def test_a_damaged_debug_file_that_nobody_gave_is_done_without(server, prog, tmp_path):
+    half = prog.with_name("half")
+    subprocess.run(["strip", "-g", "-o", half, prog], check=True)
+    told = build_id(half).removeprefix("gnu:")
+    place = tmp_path / ".build-id" / told[:2]
+    place.mkdir(parents=True)
+    (place / f"{told[2:]}.debug").write_text("rubbish")
+    status, (told,) = push(server, half, "--debug-dir", tmp_path)
+    assert (status, told["status"], told["quality"]) == (0, "uploaded", "symtab")
+
+
+def test_bad_files_among_good_ones_are_told_and_the_run_goes_on(server, prog, other, tmp_path):
+    text = tmp_path / "text"
+    text.write_text("no binary")
+    gone = tmp_path / "gone"
+    status, told = push(server, prog, text, gone, other)
+    assert status == 1
+    assert {t["file"]: t["status"] for t in told} == {
+        str(prog): "uploaded", str(text): "failed", str(gone): "failed", str(other): "uploaded"}
+    text_of = {t["file"]: t["reason"] for t in told}
+    assert "ELF" in text_of[str(text)] and "No such file" in text_of[str(gone)]
+
+
+def test_nothing_to_push_is_said(server, tmp_path):
+    (tmp_path / "tree").mkdir()
+    (tmp_path / "tree/text").write_text("no binary")
+    result = server.unhex("push", tmp_path / "tree")
+    fails(result, 1, "no executable")
+
+
+def test_an_object_file_is_not_pushed(server, prog, tmp_path):
+    obj = tmp_path / "prog.o"
+    subprocess.run(["gcc", "-c", "-g", "-o", obj, f"{prog}.c"], check=True)
+    status, (told,) = push(server, obj)
+    assert (status, told["status"]) == (1, "failed")
+    assert "object file" in told["reason"]
+
+
+def test_a_description_is_kept(server, prog):
+    push(server, prog, "--description", "release 7 ✓")
+    _, module = server.get("/v1/modules/" + build_id(prog))
+    assert module["candidates"][0]["description"] == "release 7 ✓"
+    assert module["candidates"][0]["file"] == str(prog)
+
+
+class Breaker(http.server.BaseHTTPRequestHandler):
+    """An unhex server as far as push can tell, which loses connections in the middle."""
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args):
+        pass
+
+    def answer(self, document, status=200):
+        body = json.dumps(document).encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def state(self):
+        s = self.server
+        return {"uid": "0" * 32, "state": "open", "offset": len(s.got), "size": s.size,
+                "chunk_size": 65536}
+
+    def do_GET(self):
+        self.server.asked += 1
+        self.answer(self.state())
+
+    def do_POST(self):
+        s = self.server
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        if self.path == "/v1/query":
+            n = len(json.loads(body)["modules"])
+            self.answer({"answers": [{"id": "x", "status": "wanted", "reason": ""}] * n})
+        elif self.path == "/v1/uploads":
+            s.announced = json.loads(body)
+            s.size = s.announced["size"]
+            self.answer(self.state(), 201)
+        else:
+            self.answer({"uid": "0" * 32, "id": "x", "status": "uploaded", "reason": ""})
+
+    def do_PUT(self):
+        s = self.server
+        size = int(self.headers["Content-Length"])
+        offset = int(self.path.split("offset=")[1])
+        assert offset == len(s.got)
+        s.puts += 1
+        if s.puts % 2 == 1 and s.puts < s.breaks * 2:
+            s.got += self.rfile.read(size // 2)
+            self.connection.close()
+            self.close_connection = True
+            return
+        s.got += self.rfile.read(size)
+        self.answer(self.state())
+
+
+@pytest.fixture
+def breaker():
+    s = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Breaker)
+    s.got, s.size, s.puts, s.asked, s.breaks = b"", 0, 0, 0, 3
+    threading.Thread(target=s.serve_forever, daemon=True).start()
+    yield s
+    s.shutdown()
+    s.server_close()
+
+
+def big_program(tmp_path):
+    """A binary whose GSYM takes several pieces."""
+    source = "\n".join(f"int function_number_{i}(int x)\n{{\n\tx += {i};\n\treturn x * {i + 3};\n}}"
+                       for i in range(6000))
+    return compile_c(tmp_path, "big", source + "\nint main(void) { return 0; }\n", ("-O0", "-g"))
+
+
+def test_a_broken_connection_goes_on_where_it_was(breaker, tmp_path):
+    big = big_program(tmp_path)
+    expected = tmp_path / "big.gsym"
+    assert unhex("extract", big, "-o", expected).returncode == 0
+    result = unhex("push", big, "--url", "http://127.0.0.1:%d" % breaker.server_port)
+    assert result.returncode == 0, result.stderr
+    assert breaker.got == expected.read_bytes()
+    assert breaker.asked >= 3
+    assert len(breaker.got) > 65536 * 2
+
+
+def test_a_connection_that_always_breaks_is_given_up(breaker, prog):
+    breaker.breaks = 10 ** 6
+    breaker.puts = 0
+
+    def always(handler):
+        handler.connection.close()
+        handler.close_connection = True
+    breaker.RequestHandlerClass = type("Always", (Breaker,), {"do_PUT": always})
+    started = time.monotonic()
+    result = unhex("push", prog, "--url", "http://127.0.0.1:%d" % breaker.server_port,
+                   "--timeout", "20")
+    assert time.monotonic() - started < 21
+    assert result.returncode == 3, result.stderr
+
+
+def test_a_server_of_another_kind_is_said(breaker, prog):
+    breaker.RequestHandlerClass = type("Web", (Breaker,), {
+        "do_POST": lambda handler: (handler.rfile.read(int(handler.headers["Content-Length"])),
+                                    handler.answer([1, 2, 3]))})
+    fails(unhex("push", prog, "--url", "http://127.0.0.1:%d" % breaker.server_port), 3, "server")
