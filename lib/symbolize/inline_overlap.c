@@ -2,6 +2,8 @@
 /* Inlined calls of one parent that claim the same addresses. */
 #include "inline_overlap.h"
 
+#define NO_SIBLING UINT32_MAX
+
 static bool touches(const struct ux_gsym_range_vec *ranges, const struct ux_gsym_inline *a,
 		    const struct ux_gsym_inline *b)
 {
@@ -41,28 +43,88 @@ static bool subtract(struct ux_gsym_range_vec *ranges, struct ux_gsym_inline *no
 	return true;
 }
 
-/* Takes what node number `now` claims from those before it under the same parent. */
-static bool settle_one(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
-		       size_t now, uint32_t *work)
+/* Takes what `node` claims from an earlier sibling and from all that was inlined into that. */
+static bool subtract_tree(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
+			  size_t sibling, size_t now, uint32_t *work)
 {
 	const struct ux_gsym_inline *node = &nodes->data[now];
-	for (size_t i = now; i-- > 0 && nodes->data[i].depth >= node->depth;) {
+	uint32_t depth = nodes->data[sibling].depth;
+	for (size_t i = sibling; i < now && (i == sibling || nodes->data[i].depth > depth); i++) {
 		struct ux_gsym_inline *before = &nodes->data[i];
-		if (++*work > UX_OVERLAP_WORK_MOST)
-			return true;
-		if (before->range_count > 0 && node->range_count > 0 &&
-		    touches(ranges, before, node) && !subtract(ranges, before, node))
+		*work += 1 + before->range_count;
+		if (before->range_count > 0 && touches(ranges, before, node) &&
+		    !subtract(ranges, before, node))
 			return false;
 	}
 	return true;
 }
 
+/* True when the two share an address; both are sorted. */
+static bool overlap(const struct ux_gsym_range_vec *ranges, const struct ux_gsym_inline *a,
+		    const struct ux_gsym_inline *b, uint32_t *work)
+{
+	const struct ux_gsym_range *x = ranges->data + a->range_first, *x_end = x + a->range_count;
+	const struct ux_gsym_range *y = ranges->data + b->range_first, *y_end = y + b->range_count;
+	while (x < x_end && y < y_end) {
+		++*work;
+		if (x->hi <= y->lo)
+			x++;
+		else if (y->hi <= x->lo)
+			y++;
+		else
+			return true;
+	}
+	return false;
+}
+
+/* Takes what node number `now` claims from its earlier siblings, which `before` links. */
+static bool settle_one(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
+		       const uint32_t *before, size_t now, uint32_t *work)
+{
+	for (uint32_t i = before[now]; i != NO_SIBLING && *work <= UX_OVERLAP_WORK_MOST;
+	     i = before[i]) {
+		const struct ux_gsym_inline *node = &nodes->data[now], *sibling = &nodes->data[i];
+		++*work;
+		if (sibling->range_count > 0 && node->range_count > 0 &&
+		    touches(ranges, sibling, node) && overlap(ranges, sibling, node, work) &&
+		    !subtract_tree(nodes, ranges, i, now, work))
+			return false;
+	}
+	return true;
+}
+
+/* before[i] is the sibling in front of node i, or NO_SIBLING; last[d] serves as the open path. */
+static void link_siblings(const struct ux_gsym_inline_vec *nodes, uint32_t *before, uint32_t *last)
+{
+	uint32_t depth = 0; /* last[1..depth] are the newest of the open path's levels */
+	for (size_t i = 0; i < nodes->size; i++) {
+		uint32_t d = nodes->data[i].depth;
+		before[i] = d <= depth ? last[d] : NO_SIBLING;
+		last[d] = (uint32_t)i;
+		depth = d;
+	}
+}
+
+static bool settle(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_vec *ranges)
+{
+	uint32_t deepest = 0, work = 0;
+	for (size_t i = 0; i < nodes->size; i++)
+		deepest = ux_max(deepest, nodes->data[i].depth);
+	ux_cleanup(ux_free_ptr) uint32_t *links =
+		malloc((nodes->size + deepest + 1) * sizeof(*links));
+	if (!links)
+		return false;
+	link_siblings(nodes, links, links + nodes->size);
+	for (size_t i = 0; i < nodes->size && work <= UX_OVERLAP_WORK_MOST; i++)
+		if (!settle_one(nodes, ranges, links, i, &work))
+			return false;
+	return true;
+}
+
 bool ux_inline_overlap_settle(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_vec *ranges)
 {
-	uint32_t work = 0;
-	for (size_t i = 0; i < nodes->size && work <= UX_OVERLAP_WORK_MOST; i++)
-		if (!settle_one(nodes, ranges, i, &work))
-			return false;
+	if (!settle(nodes, ranges))
+		return false;
 	size_t kept = 0;
 	for (size_t i = 0; i < nodes->size; i++)
 		if (nodes->data[i].range_count > 0)

@@ -18,14 +18,23 @@ void ux_unit_cutter_deinit(struct ux_unit_cutter *c)
 	ux_piece_vec_deinit(&c->gaps);
 }
 
-/* A malloc'ed vector's content as an exact array in the arena. */
-static void *keep(struct ux_arena *arena, const void *data, size_t n, size_t size)
+/*
+ * A scratch vector's content as an exact array in the arena: *(T **)ret, NULL when it is empty. The
+ * arena hands out 4- or 8-byte places: most of what is kept are rows and ranges.
+ */
+static bool keep(struct ux_arena *arena, const void *data, size_t n, size_t size, void *ret)
 {
-	void *copy = ux_arena_alloc_n(arena, ux_max(n, (size_t)1), size, _Alignof(max_align_t));
-	if (copy && n > 0)
+	size_t align = size % sizeof(uint64_t) == 0 ? _Alignof(uint64_t) : _Alignof(uint32_t);
+	void *copy = n > 0 ? ux_arena_alloc_n(arena, n, size, align) : NULL;
+	if (n > 0 && !copy)
+		return false;
+	if (n > 0)
 		memcpy(copy, data, n * size);
-	return copy;
+	memcpy(ret, &copy, sizeof(copy));
+	return true;
 }
+
+#define KEEP(arena, vec, ret) keep((arena), (vec).data, (vec).size, sizeof(*(vec).data), (ret))
 
 /* Our number of a file of the line table; makes one when it is new. False when memory is short. */
 static bool file_number(struct ux_unit_cutter *c, uint64_t file, uint32_t *ret)
@@ -281,10 +290,8 @@ static bool keep_piece(struct ux_unit_cutter *c, struct ux_piece_vec *list, stru
 	piece.n_rows = (uint32_t)c->rows.size;
 	piece.n_inlines = (uint32_t)c->inlines.size;
 	piece.n_ranges = (uint32_t)c->ranges.size;
-	piece.rows = keep(c->arena, c->rows.data, c->rows.size, sizeof(*c->rows.data));
-	piece.inlines = keep(c->arena, c->inlines.data, c->inlines.size, sizeof(*c->inlines.data));
-	piece.ranges = keep(c->arena, c->ranges.data, c->ranges.size, sizeof(*c->ranges.data));
-	return piece.rows && piece.inlines && piece.ranges && ux_piece_vec_append(list, piece);
+	return KEEP(c->arena, c->rows, &piece.rows) && KEEP(c->arena, c->inlines, &piece.inlines) &&
+	       KEEP(c->arena, c->ranges, &piece.ranges) && ux_piece_vec_append(list, piece);
 }
 
 static bool cut_function(struct ux_unit_cutter *c, uint32_t unit, const char *name,
@@ -383,12 +390,9 @@ enum ux_code ux_unit_cut(struct ux_unit_cutter *c, uint32_t unit,
 {
 	if (!cut_all(c, unit, names))
 		return ux_error_nomem(err);
-	ret->functions =
-		keep(c->arena, c->functions.data, c->functions.size, sizeof(*c->functions.data));
-	ret->lines = keep(c->arena, c->gaps.data, c->gaps.size, sizeof(*c->gaps.data));
-	ret->names = keep(c->arena, names->list.data, names->list.size, sizeof(*names->list.data));
-	ret->files = keep(c->arena, c->files.data, c->files.size, sizeof(*c->files.data));
-	if (!ret->functions || !ret->lines || !ret->names || !ret->files)
+	if (!KEEP(c->arena, c->functions, &ret->functions) ||
+	    !KEEP(c->arena, c->gaps, &ret->lines) || !KEEP(c->arena, names->list, &ret->names) ||
+	    !KEEP(c->arena, c->files, &ret->files))
 		return ux_arena_fail(c->arena, err);
 	ret->n_functions = (uint32_t)c->functions.size;
 	ret->n_lines = (uint32_t)c->gaps.size;
