@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """The table of differences: each class with its reason and the share it may explain.
 
-A class is as narrow as it can be said: it names what each side answered, and for names it asks a
-second oracle, llvm-symbolizer on a copy of the file without a symbol table.
+A class is as narrow as it can be said: it names what each side answered, and asks the symbol table
+and a second oracle, llvm-symbolizer on a copy of the file that has DWARF alone.
 """
 from compare import Class, plain
 
 
-def _same_but_outer_name(case):
+def _only_outer_name_differs(case):
     if not case.ours or len(case.ours) != len(case.theirs or []):
         return False
     pairs = list(zip(case.ours, case.theirs))
@@ -15,39 +15,77 @@ def _same_but_outer_name(case):
             and all(o.line == t.line and plain(o.file) == plain(t.file) for o, t in pairs))
 
 
-def _symbol_name(case):
-    """Theirs is a symbol's name that the address lies in, ours the one that DWARF gives."""
-    if not _same_but_outer_name(case):
-        return False
+def _names_fit(case):
+    """The outer names are equal, or ours is DWARF's, or both are symbols of one start."""
+    ours, theirs = case.ours[-1].function, case.theirs[-1].function
     by_dwarf = case.about.dwarf_only(case.address)
-    return bool(by_dwarf) and case.ours[-1].function == by_dwarf[-1].function
+    starts = case.about.starts
+    return (ours == theirs or (by_dwarf and ours == by_dwarf[-1].function)
+            or bool(starts.get(ours, set()) & starts.get(theirs, set())))
+
+
+def _symbol_name(case):
+    by_dwarf = case.about.dwarf_only(case.address)
+    return (_only_outer_name_differs(case) and bool(by_dwarf)
+            and case.ours[-1].function == by_dwarf[-1].function)
 
 
 def _alias(case):
-    """Both names are symbols of one start, and DWARF says nothing."""
-    if not _same_but_outer_name(case) or case.about.dwarf_only(case.address):
+    return _only_outer_name_differs(case) and _names_fit(case)
+
+
+def _unit_name(case):
+    """Theirs is a file symbol's bare name without a line."""
+    if len(case.ours or []) != 1 or len(case.theirs) != 1:
         return False
-    starts = case.about.starts
-    mine = starts.get(case.ours[-1].function, set())
-    return bool(mine & starts.get(case.theirs[-1].function, set()))
+    ours, theirs = case.ours[0], case.theirs[0]
+    by_dwarf = case.about.dwarf_only(case.address)
+    return (ours.line == theirs.line == 0 and "/" not in theirs.file and _names_fit(case)
+            and not (by_dwarf and by_dwarf[0].file))
+
+
+def _padding(case):
+    return case.ours == [] and len(case.theirs) == 1 and case.theirs[0].function == ""
+
+
+def _past_symbol(case):
+    """Every symbol of that name ends before the address, or is of another section."""
+    if case.ours != [] or len(case.theirs) != 1 or case.theirs[0].line != 0:
+        return False
+    elf = case.about.elf
+    section = elf.section_of(case.address)
+    named = [s for s in elf.symbols if s.name == case.theirs[0].function]
+    return bool(named) and not any(
+        s.value <= case.address < s.value + s.size
+        or s.size == 0 and elf.section_of(s.value) == section for s in named)
 
 
 def _dropped(case):
-    """The linker threw the function away; its DWARF now names addresses without code."""
     return case.ours == [] and not case.about.elf.is_code(case.address)
 
 
 SYMBOLIZER = [
     Class("symbol table's name",
           "llvm-symbolizer names the outermost frame by the symbol table (.cold, .constprop, "
-          "aliases of libc, C1 for C4); ours is DWARF's linkage name", 0.35, _symbol_name),
+          "C1 for C4); ours is the name that DWARF gives it", 0.20, _symbol_name),
     Class("alias",
-          "several symbols start there and no DWARF names the function; each side has its rule",
-          0.02, _alias),
+          "several symbols start where the function does (C1 and C2, __GI_ in libc, versions behind "
+          "an @); each side has its rule which to show",
+          0.10, _alias),
+    Class("name of the unit",
+          "no row of a line table covers the address; llvm-symbolizer then gives the bare file "
+          "name of a file symbol, without a line", 0.02, _unit_name),
+    Class("padding",
+          "no function covers the address, but rows of the line table reach over the padding; "
+          "llvm-symbolizer gives a place without a function, we give nothing", 0.005, _padding),
+    Class("past the symbol",
+          "the address lies past the end of the symbol that llvm-symbolizer gives it to, or in "
+          "another section (_init for the stubs of .plt)", 0.01, _past_symbol),
     Class("dropped by the linker",
-          "no section holds code at the address; DWARF of discarded functions begins at 0",
+          "no section holds code there; DWARF of discarded functions begins at 0",
           0.02, _dropped),
 ]
 
-GSYMUTIL = [
-]
+# llvm-gsymutil says "error: address is not in GSYM" where we say "frames":[]; peers.py makes both
+# empty. There is no other difference.
+GSYMUTIL = []

@@ -33,7 +33,7 @@ def same(ours, theirs):
     """Number of frames, functions, files, lines."""
     if ours == theirs:
         return True
-    if ours is None or theirs is None or len(ours) != len(theirs):
+    if len(ours) != len(theirs):
         return False
     return all(o.function == t.function and o.line == t.line and plain(o.file) == plain(t.file)
                for o, t in zip(ours, theirs))
@@ -93,4 +93,4 @@ class Tally:
             for case in cases[:self.SHOWN]:
                 print(f"  {name} 0x{case.address:x}")
                 for side, frames in (("ours", case.ours), ("theirs", case.theirs)):
-                    print(f"    {side:6} {frames if frames is None else list(map(tuple, frames))}")
+                    print(f"    {side:6} {list(map(tuple, frames))}")

@@ -53,5 +53,9 @@ class Elf:
     def is_code(self, pc):
         return any(low <= pc < high for low, high in self.code)
 
+    def section_of(self, pc):
+        """Start of the code section that pc is in, or None."""
+        return next((low for low, high in self.code if low <= pc < high), None)
+
     def functions(self):
         return [s for s in self.symbols if s.type in (STT_FUNC, STT_IFUNC)]

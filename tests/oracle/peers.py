@@ -76,7 +76,7 @@ _LOOKUP = re.compile(r"^(?:0x([0-9a-f]{16}): |\s+)(.*?)(?: \+ \d+)?"
 
 
 def gsymutil(path, addresses):
-    """{address: frames} by llvm-gsymutil from a GSYM; None where it gives an error."""
+    """{address: frames} by llvm-gsymutil from a GSYM; empty where it says that it knows nothing."""
     run = _run([tool("llvm-gsymutil"), "--addresses-from-stdin"],
                [f"0x{a:x} {path}\n" for a in addresses])
     if run.returncode != 0 or run.stderr:
@@ -92,8 +92,7 @@ def gsymutil(path, addresses):
             frames = []
             current = int(match[1], 16)
             answers[current] = frames
-            if match[2].startswith("error: "):
-                answers[current] = None
+            if match[2] == f"error: address 0x{current:x} is not in GSYM":
                 continue
         frames.append(Frame(match[2], match[3] or "", int(match[4] or 0)))
     return answers

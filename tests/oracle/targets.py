@@ -27,10 +27,11 @@ class Target:
 
     @cached_property
     def starts(self):
-        """{symbol's name: its addresses}"""
+        """{symbol's name: its addresses}; a versioned name stands there without version too."""
         result = {}
         for symbol in self.elf.symbols:
-            result.setdefault(symbol.name, set()).add(symbol.value)
+            for name in (symbol.name, symbol.name.split("@")[0]):
+                result.setdefault(name, set()).add(symbol.value)
         return result
 
     def addresses(self, n_random):
