@@ -13,6 +13,8 @@ enum {
 /* The longest run of fixed forms, 16 bytes each, fits beside the opcode. */
 static_assert(ATTRS_MOST * 16 <= 0xffffff, "a SKIP's argument has 24 bits");
 
+static_assert(UX_SLOT_COUNT < 32, "UX_OP_LOAD has five bits for the slot");
+
 UX_VEC(abbrev_vec, struct ux_dwarf_abbrev);
 UX_VEC(word_vec, uint32_t);
 
@@ -243,6 +245,14 @@ static void read_const(struct parser *p, enum ux_dwarf_slot slot, uint64_t value
 	p->simple = false;
 }
 
+static void load(struct parser *p, enum ux_dwarf_slot slot, uint32_t size, uint32_t form)
+{
+	word(p, UX_OP_LOAD, (uint32_t)slot | size << 5 | form << 9);
+	if (!word_vec_append(&p->words, p->skip))
+		p->no_memory = true;
+	p->skip = 0;
+}
+
 /* Adds one (attribute, form) to the entry's program. */
 static void add_attr(struct parser *p, uint64_t attr, uint64_t form)
 {
@@ -261,8 +271,12 @@ static void add_attr(struct parser *p, uint64_t attr, uint64_t form)
 		p->skip += (uint32_t)size;
 		return;
 	}
-	flush_skip(p);
 	p->simple = false;
+	if (slot != UX_SLOT_COUNT && size > 0 && size <= (int)sizeof(uint64_t)) {
+		load(p, slot, (uint32_t)size, (uint32_t)form);
+		return;
+	}
+	flush_skip(p);
 	if (size < 0 && op == UX_OP_END)
 		word(p, UX_OP_UNKNOWN, 0);
 	else if (op == UX_OP_INDIRECT)

@@ -55,7 +55,8 @@ enum ux_dwarf_op {
 	UX_OP_BLOCK4,
 	UX_OP_BLOCK,
 	UX_OP_INDIRECT, /* arg: slot, or UX_SLOT_COUNT; the form stands in the DIE */
-	UX_OP_READ,     /* arg: slot | form << 8 */
+	UX_OP_LOAD,     /* arg: slot | bytes << 5 | form << 9; next word: bytes to skip first */
+	UX_OP_READ,     /* arg: slot | form << 8; a form of variable size */
 	UX_OP_CONST,    /* arg: slot; the value is the next two words */
 	UX_OP_UNKNOWN,  /* a form that does not exist: only a DIE that comes here fails */
 };

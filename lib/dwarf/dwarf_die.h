@@ -48,6 +48,7 @@ ux_inline void ux_dwarf_step(struct ux_cur *c, enum ux_dwarf_op op)
 	case UX_OP_END:
 	case UX_OP_SKIP:
 	case UX_OP_INDIRECT:
+	case UX_OP_LOAD:
 	case UX_OP_READ:
 	case UX_OP_CONST:
 	case UX_OP_UNKNOWN:
@@ -121,6 +122,22 @@ ux_inline void ux_dwarf_indirect(struct ux_cur *c, enum ux_dwarf_slot slot,
 	die->raw[slot] = value;
 }
 
+/* An integer of 1 to 8 bytes, without a branch on its size where eight bytes can be read. */
+ux_inline uint64_t ux_dwarf_load(struct ux_cur *c, uint32_t skip, uint32_t size)
+{
+	if (ux_likely(ux_cur_left(c) >= (uint64_t)skip + sizeof(uint64_t) && !c->swap)) {
+		uint64_t v;
+		memcpy(&v, c->pos + skip, sizeof(v));
+		c->prev = c->pos + skip;
+		c->pos += skip + size;
+		return __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
+			       ? v & (UINT64_MAX >> (64 - 8 * size))
+			       : v >> (64 - 8 * size);
+	}
+	ux_cur_skip(c, skip);
+	return ux_cur_uint(c, size);
+}
+
 /* Moves c from behind the DIE's code to its end, filling die->have, form and raw. */
 ux_inline void ux_dwarf_die_run(struct ux_cur *c, const uint32_t *words,
 				struct ux_dwarf_layout layout, struct ux_dwarf_die *die)
@@ -135,6 +152,13 @@ ux_inline void ux_dwarf_die_run(struct ux_cur *c, const uint32_t *words,
 		case UX_OP_SKIP:
 			ux_cur_skip(c, arg);
 			break;
+		case UX_OP_LOAD: {
+			uint32_t slot = arg & 31;
+			die->have |= 1u << slot;
+			die->form[slot] = (uint16_t)(arg >> 9);
+			die->raw[slot] = ux_dwarf_load(c, *++words, arg >> 5 & 15);
+			break;
+		}
 		case UX_OP_READ:
 			die->have |= 1u << (arg & 0xff);
 			die->form[arg & 0xff] = (uint16_t)(arg >> 8);
