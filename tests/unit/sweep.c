@@ -94,11 +94,13 @@ void *__real_calloc(size_t n, size_t size);
 void *__real_realloc(void *p, size_t n);
 void *__real_reallocarray(void *p, size_t n, size_t size);
 char *__real_strdup(const char *s);
+void *__real_aligned_alloc(size_t align, size_t n);
 void *__wrap_malloc(size_t n);
 void *__wrap_calloc(size_t n, size_t size);
 void *__wrap_realloc(void *p, size_t n);
 void *__wrap_reallocarray(void *p, size_t n, size_t size);
 char *__wrap_strdup(const char *s);
+void *__wrap_aligned_alloc(size_t align, size_t n);
 
 void *__wrap_malloc(size_t n)
 {
@@ -123,6 +125,11 @@ void *__wrap_reallocarray(void *p, size_t n, size_t size)
 char *__wrap_strdup(const char *s)
 {
 	return fails() ? NULL : __real_strdup(s);
+}
+
+void *__wrap_aligned_alloc(size_t align, size_t n)
+{
+	return fails() ? NULL : __real_aligned_alloc(align, n);
 }
 
 unsigned each_failed_alloc(alloc_fn *body, void *ctx, bool may_recover)
