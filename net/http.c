@@ -128,7 +128,7 @@ struct ux_http_limits ux_http_limits_default(struct ux_http_limits l)
 	l.header_bytes = l.header_bytes ? l.header_bytes : (size_t)64 << 10;
 	l.body_bytes = l.body_bytes ? l.body_bytes : (size_t)16 << 20;
 	l.upload_bytes = l.upload_bytes ? l.upload_bytes : (uint64_t)4 << 30;
-	l.drain_bytes = l.drain_bytes ? l.drain_bytes : (size_t)1 << 20;
+	l.drain_bytes = l.drain_bytes ? l.drain_bytes : (size_t)32 << 20;
 	l.arena_bytes = l.arena_bytes ? l.arena_bytes : (size_t)64 << 20;
 	l.idle_seconds = l.idle_seconds ? l.idle_seconds : 30;
 	l.connections = l.connections ? l.connections : 1024;

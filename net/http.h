@@ -116,7 +116,7 @@ struct ux_http_limits {
 	size_t body_bytes;     /* a body that is collected in memory; above: 413 [16 MiB] */
 	uint64_t upload_bytes; /* a body that is streamed to a sink; above: 413 [4 GiB] */
 	size_t drain_bytes;    /* of a refused body, read and thrown away so that the client gets to
-			  see the answer; above: the connection is closed [1 MiB] */
+			  see the answer; above: the connection is closed [32 MiB] */
 	size_t arena_bytes;    /* memory of one request besides its body [64 MiB] */
 	unsigned idle_seconds; /* a connection that neither sends nor takes bytes is closed [30] */
 	unsigned connections;  /* at once; more wait in the system's queue [1024] */

@@ -49,19 +49,36 @@ static enum ux_code look_up_array(const json_t *array, const struct ux_open_modu
 	return UX_OK;
 }
 
+/* The next address of "0x1,2"; *more is false behind the last one. */
+static enum ux_code list_next(struct ux_bytes *list, bool *more, uint64_t *ret,
+			      struct ux_error *err)
+{
+	const uint8_t *comma = list->size ? memchr(list->data, ',', list->size) : NULL;
+	size_t n = comma ? (size_t)(comma - list->data) : list->size;
+	UX_TRY(parse_address(ux_bytes(list->data, n), ret, err));
+	*more = comma != NULL;
+	if (comma)
+		*list = ux_bytes(comma + 1, list->size - n - 1);
+	return UX_OK;
+}
+
+static enum ux_code check_list(struct ux_bytes list, struct ux_error *err)
+{
+	uint64_t pc = 0;
+	for (bool more = true; more;)
+		UX_TRY(list_next(&list, &more, &pc, err));
+	return UX_OK;
+}
+
 static enum ux_code look_up_list(struct ux_bytes list, const struct ux_open_module *m,
 				 struct ux_lookup *l, struct ux_json *j, struct ux_error *err)
 {
-	while (true) {
-		uint64_t pc = 0;
-		const uint8_t *comma = list.size ? memchr(list.data, ',', list.size) : NULL;
-		size_t n = comma ? (size_t)(comma - list.data) : list.size;
-		UX_TRY(parse_address(ux_bytes(list.data, n), &pc, err));
+	uint64_t pc = 0;
+	for (bool more = true; more;) {
+		UX_TRY(list_next(&list, &more, &pc, err));
 		ux_lookup_write(l, m, pc, j);
-		if (!comma)
-			return UX_OK;
-		list = ux_bytes(comma + 1, list.size - n - 1);
 	}
+	return UX_OK;
 }
 
 static void drop_module(struct ux_open_module **m)
@@ -195,6 +212,7 @@ enum ux_code ux_handle_symbolize_one(struct ux_request *req, struct ux_response 
 	UX_TRY(ux_module_id(req->params[0], &req->arena, &id, &req->err));
 	if (!ux_request_query(req, "addr", &a.list) || a.list.size == 0)
 		return ux_error_set(&req->err, UX_EINVAL, "expected ?addr=0x1,0x2");
+	UX_TRY(check_list(a.list, &req->err));
 	struct ux_json j = ux_json_make(&req->out);
 	UX_TRY(symbolize(req, req->params[0], &a, &l, &j, &found));
 	if (found == UX_ENOTFOUND)

@@ -49,8 +49,8 @@ ux_inline uint8_t *ux_out_room(struct ux_out *out, size_t n)
 
 ux_inline void ux_out_put(struct ux_out *out, const void *data, size_t n)
 {
-	uint8_t *p = ux_out_room(out, n);
-	if (p && n)
+	uint8_t *p = n ? ux_out_room(out, n) : NULL; /* nothing to a NULL that is yet to grow */
+	if (p)
 		memcpy(p, data, n);
 }
 

@@ -1,0 +1,427 @@
+# SPDX-License-Identifier: Apache-2.0
+"""unhex serve: every route, what it refuses, and what is left after kill -9"""
+import concurrent.futures
+import hashlib
+import http.client
+import os
+import random
+import re
+import signal
+import socket
+import sqlite3
+import subprocess
+import threading
+import time
+
+import pytest
+
+from conftest import Server
+from http_api import Api, with_uuid
+from tool import build_id, compile_c, symbol, unhex
+
+
+@pytest.fixture(scope="module")
+def prog(tmp_path_factory):
+    return compile_c(tmp_path_factory.mktemp("server"))
+
+
+@pytest.fixture(scope="module")
+def gsym(prog):
+    out = prog.with_suffix(".gsym")
+    assert unhex("extract", prog, "-o", out).returncode == 0
+    return out.read_bytes()
+
+
+@pytest.fixture
+def api(server):
+    return Api(server)
+
+
+def functions(doc):
+    return [[f["function"] for f in frames] for frames in doc["frames"]]
+
+
+# every route
+
+def test_root_lists_the_routes_and_health_is_ok(server):
+    anyone = Api(server, token="")
+    status, doc, headers = anyone("GET", "/")
+    assert status == 200 and doc is None and headers["Content-Type"].startswith("text/plain")
+    assert anyone("GET", "/healthz")[:2] == (200, {"status": "ok"})
+    assert anyone("HEAD", "/healthz")[0] == 200
+
+
+def test_an_upload_is_answered_in_both_ways(api, prog, gsym):
+    name, (start, size) = build_id(prog), symbol(prog, "outer")
+    status, doc, _ = api.upload([name, "go:some/thing"], gsym, description="by hand", file="prog")
+    assert (status, doc["status"], doc["quality"]) == (200, "uploaded", "inlines")
+    body = {"modules": [{"id": name, "addresses": [hex(start), start, str(start), 1]},
+                        {"id": "gnu:00", "addresses": ["0x1"]}]}
+    status, doc, _ = api("POST", "/v1/symbolize", body)
+    assert status == 200
+    found, missing = doc["modules"]
+    assert found["status"] == "found" and found["quality"] == "inlines"
+    first, second, third, fourth = functions(found)
+    assert first == second == third and first[-1] == "outer" and fourth == []
+    assert missing == {"id": "gnu:00", "status": "missing"}
+    frames = found["frames"][0]
+    assert all(f["inlined"] for f in frames[:-1]) and "inlined" not in frames[-1]
+    assert frames[-1]["file"] == str(prog.with_suffix(".c")) and frames[-1]["line"] > 0
+    for path in (f"/v1/symbolize/{name}", "/v1/symbolize/go:some%2Fthing"):
+        status, doc, _ = api("GET", f"{path}?addr={start:#x},1")
+        assert status == 200 and functions(doc) == [first, []]
+    status, doc, _ = api("GET", f"/v1/symbolize/{name}?addr={start + size}&return_addresses=true")
+    assert functions(doc)[0][-1] == "outer"
+
+
+def test_demangling_is_a_choice(api, tmp_path):
+    source = "namespace n { int f(int x) { return x + 1; } }\nint main() { return n::f(1); }\n"
+    path = tmp_path / "p"
+    path.with_suffix(".cc").write_text(source)
+    subprocess.run(["g++", "-g", "-O0", "-Wl,--build-id", "-o", path, path.with_suffix(".cc")],
+                   check=True)
+    assert unhex("extract", path, "-o", path.with_suffix(".gsym")).returncode == 0
+    name, (start, _) = build_id(path), symbol(path, "_ZN1n1fEi")
+    assert api.upload([name], path.with_suffix(".gsym").read_bytes())[0] == 200
+    for choice, text in (("", "n::f(int)"), ("&demangle=full", "n::f(int)"),
+                         ("&demangle=short", "n::f"), ("&demangle=none", "_ZN1n1fEi")):
+        status, doc, _ = api("GET", f"/v1/symbolize/{name}?addr={start}{choice}")
+        assert status == 200 and functions(doc) == [[text]]
+
+
+def test_modules_are_listed_shown_fetched_and_deleted(api, prog, gsym):
+    name = build_id(prog)
+    others = [bytes([i]) * 20 for i in range(1, 6)]
+    for uuid in others:
+        assert api.upload([f"gnu:{uuid.hex()}"], with_uuid(gsym, uuid))[0] == 200
+    assert api.upload([name, "file:" + "ab" * 16], gsym, description="d", file="f")[0] == 200
+    seen, after = [], ""
+    while True:
+        status, doc, _ = api("GET", f"/v1/modules?limit=4{after}")
+        assert status == 200 and len(doc["modules"]) <= 4
+        seen += [m["id"] for m in doc["modules"]]
+        if "next" not in doc:
+            break
+        after = f"&after={doc['next']}"
+    assert seen == [f"gnu:{uuid.hex()}" for uuid in others] + [name]
+    status, doc, _ = api("GET", f"/v1/modules/file:{'ab' * 16}")
+    assert status == 200 and doc["ids"] == [name, "file:" + "ab" * 16]
+    (candidate,) = doc["candidates"]
+    assert candidate["sha256"] == hashlib.sha256(gsym).hexdigest()
+    assert candidate["size"] == len(gsym) and candidate["counts"]["functions"] > 0
+    assert (candidate["description"], candidate["file"]) == ("d", "f")
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", candidate["created"])
+    api.connection.request("GET", f"/v1/gsym/{name}")
+    answer = api.connection.getresponse()
+    assert answer.read() == gsym
+    tag = answer.headers["ETag"]
+    assert api("GET", f"/v1/gsym/{name}", headers={"If-None-Match": tag})[0] == 304
+    assert api("DELETE", f"/v1/modules/{name}")[0] == 204
+    api.refused(404, "not_found", "GET", f"/v1/modules/{name}")
+    api.refused(404, "not_found", "GET", f"/v1/symbolize/{name}?addr=1")
+    api.refused(404, "not_found", "DELETE", f"/v1/modules/{name}")
+
+
+def test_query_tells_what_is_wanted(api, prog, gsym):
+    name = build_id(prog)
+    ask = {"modules": [{"ids": [name], "quality": q} for q in ("symtab", "inlines")]}
+    assert [a["status"] for a in api("POST", "/v1/query", ask)[1]["answers"]] == ["wanted"] * 2
+    assert api.upload([name], gsym)[0] == 200
+    answers = api("POST", "/v1/query", ask)[1]["answers"]
+    assert [a["status"] for a in answers] == ["better-there", "already-there"]
+    assert all(a["reason"] and a["id"] == name for a in answers)
+    forced = api("POST", "/v1/query", {**ask, "force": True})[1]["answers"]
+    assert [a["status"] for a in forced] == ["wanted"] * 2
+    mixed = api("POST", "/v1/query", {"ids": [name, "gnu:00", "what"]})[1]["answers"]
+    assert [a["status"] for a in mixed] == ["already-there", "wanted", "invalid"]
+
+
+# uploads that go wrong
+
+def test_an_upload_in_pieces_goes_on_where_it_broke_off(server, api, gsym):
+    name = "gnu:" + gsym[28:48].hex()
+    uid = api.announce([name], gsym)
+    third = len(gsym) // 3
+    # A client that vanishes in the middle of its body: what came is kept.
+    with socket.create_connection((api.url.hostname, api.url.port)) as s:
+        s.sendall(f"PUT /v1/uploads/{uid} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(gsym)}\r\n"
+                  f"Authorization: Bearer {server.token}\r\n\r\n".encode() + gsym[:third])
+        time.sleep(0.2)
+    for _ in range(100):
+        status, state, _ = api("GET", f"/v1/uploads/{uid}")
+        if state["offset"] == third:
+            break
+        time.sleep(0.05)
+    assert (status, state["state"], state["offset"]) == (200, "open", third)
+    status, doc, headers = api.finish(uid)
+    assert (status, doc["error"]["code"]) == (409, "incomplete")
+    assert headers["Upload-Offset"] == str(third)
+    for _ in range(100):  # the lost connection may still hold the upload
+        status, doc, headers = api.put(uid, gsym, 0)
+        if "working" not in doc["error"]["message"]:
+            break
+        time.sleep(0.05)
+    assert (status, headers["Upload-Offset"]) == (409, str(third))
+    last = len(gsym) - 1
+    status, doc, _ = api("PUT", f"/v1/uploads/{uid}", gsym[third:],
+                         {"Content-Range": f"bytes {third}-{last}/{len(gsym)}"})
+    assert (status, doc["offset"]) == (200, len(gsym))
+    assert api.finish(uid)[1]["status"] == "uploaded"
+    assert api.finish(uid)[1]["status"] == "uploaded"
+    assert api("GET", f"/v1/uploads/{uid}")[1]["state"] == "done"
+
+
+def test_bytes_of_another_hash_are_dropped(api, gsym):
+    name = "gnu:" + gsym[28:48].hex()
+    uid = api.announce([name], gsym)
+    assert api.put(uid, bytes(len(gsym)))[0] == 200
+    status, doc, _ = api.finish(uid)
+    assert (status, doc["error"]["code"]) == (422, "hash_mismatch")
+    api.refused(404, "not_found", "GET", f"/v1/modules/{name}")
+    assert api.put(uid, gsym)[0] == 200
+    assert api.finish(uid)[0] == 200
+
+
+@pytest.mark.parametrize("damage, word, say", [
+    (lambda g: g[:4] + b"\x07" + g[5:], "unsupported", "version"),
+    (lambda g: b"\x7fELF" + g[4:], "unsupported", ""),
+    (lambda g: g[:-8], "corrupt", ""),
+    (lambda g: g[:60], "corrupt", ""),
+    (lambda g: g[:48] + b"\xff" * (len(g) - 48), "corrupt", ""),
+    (lambda g: b"x", "corrupt", "1 found"),
+])
+def test_a_gsym_that_is_none_is_refused_with_the_reason(api, gsym, damage, word, say):
+    name = "gnu:" + gsym[28:48].hex()
+    status, doc, _ = api.upload([name], damage(gsym))
+    assert (status, doc["error"]["code"]) == (422, word), doc
+    assert say in doc["error"]["message"] and doc["error"]["message"]
+    api.refused(404, "not_found", "GET", f"/v1/modules/{name}")
+
+
+def test_a_gsym_of_another_module_is_refused(api, gsym):
+    status, doc, _ = api.upload(["gnu:0102030405"], gsym)
+    assert (status, doc["error"]["code"]) == (409, "conflict")
+    assert gsym[28:48].hex() in doc["error"]["message"]
+    assert api("GET", "/v1/modules")[1]["modules"] == []
+
+
+def test_a_poorer_upload_is_refused_unless_forced(api, prog, gsym):
+    name = build_id(prog)
+    poor = prog.with_suffix(".poor.gsym")
+    assert unhex("extract", prog, "-o", poor, "--no-dwarf").returncode == 0
+    assert api.upload([name], gsym)[0] == 200
+    status, doc, _ = api.upload([name], poor.read_bytes(), quality="symtab")
+    assert (status, doc["error"]["code"]) == (409, "better_there")
+    status, doc, _ = api.upload([name], poor.read_bytes(), quality="symtab", force=True)
+    assert (status, doc["status"], doc["quality"]) == (200, "uploaded", "symtab")
+    qualities = [c["quality"] for c in api("GET", f"/v1/modules/{name}")[1]["candidates"]]
+    assert qualities == ["inlines", "symtab"]
+
+
+# bad input
+
+@pytest.mark.parametrize("path", ["/v1/symbolize", "/v1/query", "/v1/uploads"])
+@pytest.mark.parametrize("body", [b"", b"{", b"[]", b"nonsense", b"\xff\xfe", b'{"modules":',
+                                  b'{"a":1,"a":2}', b'{"modules":' + b"[" * 5000])
+def test_json_that_is_none_is_refused(api, path, body):
+    message = api.refused(400, "invalid", "POST", path, body=body)
+    assert "JSON" in message or "expected" in message
+
+
+def test_a_body_over_the_limit_is_refused(server, api):
+    assert "16777216" in api.refused(413, "too_large", "POST", "/v1/query",
+                                     body=b" " * ((16 << 20) + 1))
+    # announced only: the answer comes before the body
+    with socket.create_connection((api.url.hostname, api.url.port), timeout=30) as s:
+        s.sendall(f"POST /v1/query HTTP/1.1\r\nHost: x\r\nContent-Length: 99999999999\r\n"
+                  f"Authorization: Bearer {server.token}\r\n\r\n".encode())
+        assert b" 413 " in s.recv(4096).split(b"\r\n")[0]
+    # and one that tells no length
+    with socket.create_connection((api.url.hostname, api.url.port), timeout=30) as s:
+        s.sendall(f"POST /v1/query HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n"
+                  f"Authorization: Bearer {server.token}\r\n\r\n".encode())
+        piece = b"10000\r\n" + b" " * 65536 + b"\r\n"
+        with pytest.raises(OSError):
+            for _ in range(1000):
+                s.sendall(piece)
+    assert Api(server)("GET", "/healthz")[0] == 200
+
+
+def test_unknown_things_are_not_found(api):
+    api.refused(404, "not_found", "GET", "/v1/nothing")
+    api.refused(404, "not_found", "GET", "/v1/modules/gnu:0011")
+    api.refused(404, "not_found", "GET", "/v1/gsym/gnu:0011")
+    api.refused(404, "not_found", "GET", "/v1/symbolize/gnu:0011?addr=1")
+    api.refused(404, "not_found", "GET", "/v1/uploads/" + "0" * 32)
+    api.refused(404, "not_found", "PUT", "/v1/uploads/..%2F..%2Flock", body=b"x")
+    api.refused(404, "not_found", "POST", "/v1/uploads/" + "f" * 32 + "/finish")
+    api.refused(400, "invalid", "GET", "/v1/modules/zz")
+    assert "no address" in api.refused(400, "invalid", "GET", "/v1/symbolize/gnu:00?addr=seven")
+    api.refused(405, "method_not_allowed", "PATCH", "/v1/modules")
+    assert api("POST", "/v1/modules")[2]["Allow"] == "GET, HEAD"
+
+
+def test_tokens_are_asked_for_and_checked(server, gsym):
+    ids = {"ids": ["gnu:00"]}
+    message = Api(server, token="").refused(401, "unauthorized", "POST", "/v1/query", body=ids)
+    assert "scope upload" in message
+    wrong = server.token[:-1] + ("a" if server.token[-1] != "a" else "q")
+    for token in ("nonsense", wrong):
+        message = Api(server, token=token).refused(401, "unauthorized", "POST", "/v1/query",
+                                                   body=ids)
+        assert token not in message
+    assert Api(server, token="")("GET", "/v1/modules")[0] == 200  # reading is open on loopback
+    Api(server, token="").refused(401, "unauthorized", "DELETE", "/v1/modules/gnu:00")
+
+
+def test_keyed_reading_is_keyed(tmp_path):
+    server = Server(tmp_path / "server", options=("--reading", "keyed")).start()
+    try:
+        for path in ("/v1/modules", "/v1/symbolize/gnu:00?addr=1", "/v1/gsym/gnu:00"):
+            Api(server, token="").refused(401, "unauthorized", "GET", path)
+        assert Api(server, token="")("GET", "/healthz")[0] == 200
+        assert Api(server)("GET", "/v1/modules")[0] == 200
+    finally:
+        assert server.stop() == 0
+
+
+def test_the_token_is_printed_once_and_is_nowhere_else(server, api, gsym):
+    assert api.upload(["gnu:" + gsym[28:48].hex()], gsym)[0] == 200
+    token = server.token
+    assert re.fullmatch(r"ux_[a-z2-7]{52}", token)
+    assert server.stop() == 0
+    server.token = ""
+    server.start()
+    assert server.token == ""  # no second key
+    assert Api(server, token=token)("POST", "/v1/query", {"ids": ["gnu:00"]})[0] == 200
+    assert server.stop() == 0
+    for folder, _, names in os.walk(server.data.parent):
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as f:
+                assert token[3:].encode() not in f.read(), name
+
+
+# stopping and starting
+
+def test_a_second_server_on_the_folder_is_refused(server):
+    result = unhex("serve", "--listen", "127.0.0.1:0", "--data", server.data)
+    assert result.returncode != 0
+    assert "another server" in result.stderr and len(result.stderr.splitlines()) == 1
+
+
+def test_a_taken_address_is_refused(server, tmp_path):
+    address = server.url.removeprefix("http://")
+    result = unhex("serve", "--listen", address, "--data", tmp_path / "other")
+    assert result.returncode == 3 and address in result.stderr
+
+
+def test_sigterm_lets_a_request_end(server, gsym):
+    api = Api(server)
+    uid = api.announce(["gnu:" + gsym[28:48].hex()], gsym)
+    with socket.create_connection((api.url.hostname, api.url.port), timeout=30) as s:
+        s.sendall(f"PUT /v1/uploads/{uid} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(gsym)}\r\n"
+                  f"Authorization: Bearer {server.token}\r\n\r\n".encode() + gsym[:10])
+        time.sleep(0.2)
+        server.process.send_signal(signal.SIGTERM)
+        time.sleep(0.3)
+        with pytest.raises(OSError):
+            socket.create_connection((api.url.hostname, api.url.port), timeout=5)
+        s.sendall(gsym[10:])
+        assert b" 200 " in s.recv(4096).split(b"\r\n")[0]
+    assert server.process.wait(30) == 0
+
+
+UPLOADS = 50
+WORKERS = 8
+
+
+class Crash:
+    """50 uploads in parallel, until the server dies: who was acknowledged, who had asked."""
+
+    def __init__(self, server, gsym, rng):
+        self.server, self.gsym, self.rng = server, gsym, rng
+        self.lock = threading.Lock()
+        self.acknowledged, self.asked = set(), set()
+
+    def upload(self, uuid):
+        name = f"gnu:{uuid.hex()}"
+        gsym = with_uuid(self.gsym, uuid)
+        try:
+            api = Api(self.server)
+            uid = api.announce([name], gsym)
+            middle = len(gsym) // 2
+            assert api.put(uid, gsym[:middle])[0] == 200
+            assert api.put(uid, gsym[middle:], middle)[0] == 200
+            with self.lock:
+                self.asked.add(name)
+            status, doc, _ = api.finish(uid)
+            assert (status, doc["status"]) == (200, "uploaded"), doc
+            with self.lock:
+                self.acknowledged.add(name)
+        except (OSError, http.client.HTTPException):
+            pass  # the server is dead: this one was not acknowledged
+
+    def run(self):
+        """Returns when the server has been killed after a random number of acknowledgements."""
+        goal = self.rng.randrange(1, UPLOADS - WORKERS)
+        uuids = [self.rng.randbytes(20) for _ in range(UPLOADS)]
+        with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
+            jobs = [pool.submit(self.upload, uuid) for uuid in uuids]
+            while len(self.acknowledged) < goal:
+                assert not all(job.done() for job in jobs)
+                time.sleep(0.0005)
+            time.sleep(self.rng.random() * 0.003)
+            assert self.server.stop(signal.SIGKILL) == -signal.SIGKILL
+            for job in jobs:
+                job.result()
+
+
+def visible(api):
+    names, after = [], ""
+    while True:
+        doc = api("GET", f"/v1/modules?limit=1000{after}")[1]
+        names += [m["id"] for m in doc["modules"]]
+        if "next" not in doc:
+            return set(names)
+        after = f"&after={doc['next']}"
+
+
+def check_store(data):
+    """The index is whole, and each blob is what its name says."""
+    with sqlite3.connect(f"file:{data}/index.sqlite?mode=ro", uri=True) as db:
+        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
+        assert db.execute("PRAGMA foreign_key_check").fetchall() == []
+    for folder, _, names in os.walk(data / "blobs"):
+        for name in names:
+            with open(os.path.join(folder, name), "rb") as f:
+                assert hashlib.sha256(f.read()).hexdigest() == name
+
+
+def test_kill_9_loses_nothing_that_was_acknowledged_and_shows_nothing_else(server, prog, gsym):
+    seed = int(os.environ.get("UNHEX_SEED", "0")) or random.randrange(1 << 32)
+    print(f"UNHEX_SEED={seed}")
+    rng = random.Random(seed)
+    start, _ = symbol(prog, "outer")
+    acknowledged, asked, killed = set(), set(), 0
+    for _ in range(6):
+        crash = Crash(server, gsym, rng)
+        crash.run()
+        acknowledged |= crash.acknowledged
+        asked |= crash.asked
+        killed += UPLOADS - len(crash.acknowledged)
+        server.start()
+        api = Api(server)
+        there = visible(api)
+        # An upload that had asked to be finished and got no answer may be in or not.
+        assert acknowledged <= there <= asked
+        doc = api("POST", "/v1/symbolize",
+                  {"modules": [{"id": name, "addresses": [start]} for name in sorted(there)]})[1]
+        assert [m["id"] for m in doc["modules"]] == sorted(there)
+        for module in doc["modules"]:
+            assert module["status"] == "found"
+            assert functions(module)[0][-1] == "outer"
+    assert killed > 0 and acknowledged
+    assert server.stop() == 0
+    check_store(server.data)
+    print(f"{len(acknowledged)} acknowledged, {killed} not")
+    server.start()
