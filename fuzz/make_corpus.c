@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the seeds of the elf and id corpora into the folder given. */
+/* Writes the seeds of the elf, id and gsym corpora into the folder given. */
 #include "elf_defs.h"
 #include "file.h"
 #include "fuzz.h"
 #include "make_elf.h"
+#include "make_gsym.h"
 
 #include <sys/stat.h>
 
@@ -133,6 +134,35 @@ static void make_id_corpus(void)
 		save("id", seeds[i].name, ux_bytes_cstr(seeds[i].text));
 }
 
+/* A thousand bytes of a known row. */
+static struct ux_bytes dice(uint64_t seed)
+{
+	static uint8_t bytes[1000];
+	for (size_t i = 0; i < sizeof(bytes); i++) {
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		bytes[i] = (uint8_t)(seed >> 56);
+	}
+	return ux_bytes(bytes, sizeof(bytes));
+}
+
+static void make_gsym_corpus(void)
+{
+	save("gsym_read", "example", ux_bytes(make_gsym_example, sizeof(make_gsym_example)));
+	save("gsym_read", "nothing", UX_BYTES_NONE);
+	save("gsym_roundtrip", "nothing", UX_BYTES_NONE);
+	for (uint64_t seed = 0; seed < 16; seed++) {
+		UX_ARENA(arena, 1 << 22);
+		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+		struct make_gsym m;
+		char name[32];
+		fuzz_truth(make_gsym_draw(&m, &arena, dice(seed)) == UX_OK);
+		fuzz_truth(make_gsym_write(&m, &out) == UX_OK);
+		snprintf(name, sizeof(name), "drawn-%02u%s", (unsigned)seed, m.swap ? "-swap" : "");
+		save("gsym_read", name, ux_out_bytes(&out));
+		save("gsym_roundtrip", name, dice(seed));
+	}
+}
+
 int main(int argc, char **argv)
 {
 	if (argc != 2) {
@@ -143,5 +173,6 @@ int main(int argc, char **argv)
 	mkdir(root, 0777);
 	make_elf_corpus();
 	make_id_corpus();
+	make_gsym_corpus();
 	return 0;
 }

@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Target: a GSYM file and everything that lib/gsym reads from it. */
+#include "fuzz.h"
+
+#include "gsym_decode.h"
+#include "gsym_dump.h"
+#include "gsym_measure.h"
+#include "gsym_stat.h"
+#include "gsym_verify.h"
+
+enum {
+	BUDGET = 1 << 24,
+	FUNCTIONS_MOST =
+		200, /* looked into; records may be shared, so a small file names much work */
+	PCS = 16,    /* in each */
+	FRAMES = 8
+};
+
+/* Nothing is known about the file but that it opened. */
+static void read_frames(const struct ux_gsym *g, uint64_t pc, bool promised, bool hidden)
+{
+	struct ux_frame frames[FRAMES];
+	struct ux_error err = UX_ERROR_INIT;
+	size_t n = 0;
+	enum ux_code code = ux_gsym_lookup(g, pc, frames, FRAMES, &n, &err);
+	fuzz_truths_of_error(code, &err, g->file.size);
+	fuzz_truth(!promised || code == UX_OK || (hidden && code == UX_ENOTFOUND));
+	if (code != UX_OK)
+		return;
+	fuzz_truth(n > 0 && n <= FRAMES);
+	for (size_t i = 0; i < n; i++) {
+		const struct ux_frame *f = &frames[i];
+		fuzz_truth(f->inlined == (i + 1 < n));
+		fuzz_truth(fuzz_inside(ux_bytes(f->function, strlen(f->function) + 1), g->strings));
+		fuzz_truth(!*f->dir || fuzz_inside(ux_bytes(f->dir, 1), g->strings));
+		fuzz_truth(!*f->base || fuzz_inside(ux_bytes(f->base, 1), g->strings));
+	}
+}
+
+static void read_function(const struct ux_gsym *g, uint32_t i, bool verified, bool hidden)
+{
+	UX_ARENA(arena, BUDGET);
+	struct ux_gsym_function f;
+	struct ux_error err = UX_ERROR_INIT;
+	enum ux_code code = ux_gsym_decode(g, i, &arena, &f, &err);
+	fuzz_truths_of_error(code, &err, g->file.size);
+	fuzz_truth(!verified || code == UX_OK);
+	uint64_t start = ux_gsym_start(g, i);
+	if (code != UX_OK) {
+		read_frames(g, start, false, hidden);
+		return;
+	}
+	for (uint64_t k = 0; k < PCS; k++) {
+		uint64_t off = f.size * k / (PCS - 1); /* the last one is behind the function */
+		read_frames(g, start + off, verified && off < f.size, hidden);
+	}
+}
+
+static enum ux_code forget(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	(void)err;
+	size_t *left = ctx;
+	*left -= ux_min(*left, bytes.size);
+	return *left > 0 ? UX_OK : ux_error_set(err, UX_ELIMIT, "enough text");
+}
+
+/* The readers of whole files. */
+static void read_whole(const struct ux_gsym *g, bool verified)
+{
+	struct ux_counts counts;
+	struct ux_gsym_stat stat;
+	struct ux_error err = UX_ERROR_INIT;
+	enum ux_code code = ux_gsym_measure(g, &counts, &err);
+	fuzz_truths_of_error(code, &err, g->file.size);
+	fuzz_truth(!verified || code == UX_OK);
+	fuzz_truth(code != UX_OK || counts.line_bytes <= counts.code_bytes);
+	err = (struct ux_error)UX_ERROR_INIT;
+	code = ux_gsym_stat(g, &stat, &err);
+	fuzz_truths_of_error(code, &err, g->file.size);
+	fuzz_truth(!verified || code == UX_OK);
+	err = (struct ux_error)UX_ERROR_INIT;
+	size_t text = BUDGET;
+	code = ux_gsym_dump(g, BUDGET, forget, &text, &err);
+	fuzz_truths_of_error(code, &err, g->file.size);
+	fuzz_truth(!verified || code == UX_OK || code == UX_ELIMIT);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct ux_gsym g;
+	struct ux_gsym_notes notes = {{0}};
+	struct ux_error err = UX_ERROR_INIT;
+	enum ux_code code = ux_gsym_open(&g, ux_bytes(data, size), &err);
+	fuzz_truths_of_error(code, &err, size);
+	if (code != UX_OK)
+		return 0;
+	fuzz_truth(ux_gsym_is(g.file) && fuzz_inside(g.uuid, g.file));
+	code = ux_gsym_verify(&g, &notes, &err);
+	fuzz_truths_of_error(code, &err, size);
+	bool verified = code == UX_OK;
+	bool hidden = notes.count[UX_GSYM_NOTE_OVERLAP] + notes.count[UX_GSYM_NOTE_UNTRIED] > 0;
+	for (uint32_t i = 0; i < g.n_functions && i < FUNCTIONS_MOST; i++)
+		read_function(&g, i, verified, hidden);
+	read_whole(&g, verified);
+	return 0;
+}

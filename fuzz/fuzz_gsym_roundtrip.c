@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Target: functions drawn from the input are read back as they were written. */
+#include "fuzz.h"
+
+#include "gsym_decode.h"
+#include "gsym_verify.h"
+#include "make_gsym.h"
+
+enum {
+	BUDGET = 1 << 24
+};
+
+static bool same_nodes(const struct ux_gsym_function *a, const struct ux_gsym_function *b)
+{
+	for (size_t i = 0; i < a->n_inlines; i++) {
+		const struct ux_gsym_inline *x = &a->inlines[i], *y = &b->inlines[i];
+		if (x->name != y->name || x->call_file != y->call_file ||
+		    x->call_line != y->call_line || x->depth != y->depth ||
+		    x->range_count != y->range_count ||
+		    memcmp(a->ranges + x->range_first, b->ranges + y->range_first,
+			   x->range_count * sizeof(*a->ranges)) != 0)
+			return false;
+	}
+	return true;
+}
+
+static bool same(const struct ux_gsym_function *a, const struct ux_gsym_function *b)
+{
+	return a->start == b->start && a->size == b->size && a->name == b->name &&
+	       a->n_rows == b->n_rows && a->n_inlines == b->n_inlines &&
+	       (a->n_rows == 0 || memcmp(a->rows, b->rows, a->n_rows * sizeof(*a->rows)) == 0) &&
+	       same_nodes(a, b);
+}
+
+/* The row that a lookup is to give, without inlined calls in the way. */
+static void check_rows(const struct ux_gsym *g, const struct ux_gsym_function *f)
+{
+	for (size_t i = 0; i < f->n_rows; i++) {
+		struct ux_frame frame[UX_GSYM_DEPTH_MOST + 1];
+		size_t n = 0;
+		uint64_t pc = f->start + f->rows[i].off;
+		fuzz_truth(ux_gsym_lookup(g, pc, frame, ux_countof(frame), &n, NULL) == UX_OK);
+		fuzz_truth(frame[0].line == f->rows[i].line);
+		fuzz_truth(frame[n - 1].offset == f->rows[i].off);
+	}
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	UX_ARENA(arena, BUDGET);
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct make_gsym m;
+	struct ux_gsym g;
+	struct ux_gsym_notes notes;
+	fuzz_truth(make_gsym_draw(&m, &arena, ux_bytes(data, size)) == UX_OK);
+	fuzz_truth(make_gsym_write(&m, &out) == UX_OK);
+	fuzz_truth(ux_gsym_open(&g, ux_out_bytes(&out), NULL) == UX_OK);
+	fuzz_truth(ux_gsym_verify(&g, &notes, NULL) == UX_OK);
+	fuzz_truth(notes.count[UX_GSYM_NOTE_OVERLAP] == 0);
+	fuzz_truth(g.n_functions == m.n_functions && g.n_files == m.n_files && g.base == m.base);
+	for (uint32_t i = 0; i < g.n_functions; i++) {
+		struct ux_gsym_function f;
+		fuzz_truth(ux_gsym_decode(&g, i, &arena, &f, NULL) == UX_OK);
+		fuzz_truth(same(&m.functions[i], &f));
+		check_rows(&g, &f);
+	}
+	return 0;
+}
