@@ -111,7 +111,7 @@ void ux_out_fmt(struct ux_out *out, const char *fmt, ...)
 void ux_out_align(struct ux_out *out, size_t n)
 {
 	size_t pad = -out->size & (n - 1);
-	uint8_t *p = ux_out_room(out, pad);
+	uint8_t *p = pad > 0 ? ux_out_room(out, pad) : NULL;
 	if (p)
 		memset(p, 0, pad);
 }

@@ -181,7 +181,7 @@ static enum ux_code check_nested(struct gsym_check *check, struct ux_cur *c, uns
 {
 	struct ux_gsym_raw raw = ux_gsym_raw_open(c);
 	struct ux_gsym_block block;
-	unsigned seen = 0, n = 0;
+	unsigned n = 0;
 	if (raw.name == 0)
 		ux_cur_bad(&raw.rest, "function has no name");
 	else if (!gsym_check_string(check, raw.name))
@@ -189,13 +189,9 @@ static enum ux_code check_nested(struct gsym_check *check, struct ux_cur *c, uns
 	else if (nesting > NESTING_MOST)
 		ux_cur_bad(&raw.rest, "merged functions are nested more than 4 deep");
 	while (ux_gsym_raw_next(&raw, &block)) {
-		unsigned bit = block.type < GSYM_INFO_COUNT ? 1u << block.type : 0;
-		if ((seen & bit) != 0)
-			ux_cur_bad(&block.content, "record has two blocks of a type");
 		if (++n > BLOCKS_MOST)
 			ux_cur_bad(&block.content, "record has more than 64 blocks");
 		UX_TRY(ux_cur_status(&block.content, err));
-		seen |= bit;
 		UX_TRY(check_block(check, &raw, block, nesting, err));
 	}
 	UX_TRY(ux_cur_status(&raw.rest, err));

@@ -25,6 +25,10 @@ enum ux_code ux_gsym_raw_find(const struct ux_gsym *g, uint32_t i, struct ux_gsy
 bool ux_gsym_raw_next(struct ux_gsym_raw *raw, struct ux_gsym_block *ret)
 {
 	ret->type = ux_cur_u32(&raw->rest);
+	uint32_t bit = ret->type < GSYM_INFO_COUNT ? 1u << ret->type : 0;
+	if ((raw->seen & bit) != 0)
+		ux_cur_bad(&raw->rest, "record has two blocks of a type");
+	raw->seen |= bit;
 	uint32_t length = ux_cur_u32(&raw->rest);
 	ret->content = ux_cur_sub(&raw->rest, length);
 	if (ret->type == GSYM_INFO_END && length != 0)

@@ -19,6 +19,7 @@ struct ux_gsym_raw {
 	uint32_t size;
 	uint32_t name;
 	struct ux_cur rest; /* blocks not yet read */
+	uint32_t seen;      /* types of those that were, a bit each */
 };
 
 /* Head of the record at c, which moves past it; a failure is the cursor's. */
@@ -29,7 +30,7 @@ enum ux_code ux_gsym_raw_find(const struct ux_gsym *g, uint32_t i, struct ux_gsy
 			      struct ux_error *err) ux_must;
 
 /* The next block; false at the end of the record (rest then lies behind the end tuple) or when rest
- * failed. */
+ * failed, which a second block of a known type does too. */
 bool ux_gsym_raw_next(struct ux_gsym_raw *raw, struct ux_gsym_block *ret);
 
 /*

@@ -73,7 +73,7 @@ static const struct {
 	{0xaa, 0x02, "offset 0x98: inlined call's file is past the file table"},
 	{0xac, 0x01, "offset 0xad: ends too early: 1 bytes expected, 0 found"},
 	{0xb1, 0x01, "offset 0xb5: end of the record has a length"},
-	{0x90, 0x01, "offset 0x98: record has two blocks of a type"},
+	{0x90, 0x01, "offset 0x90: record has two blocks of a type"},
 };
 
 static void every_damage_is_named(void **state)
