@@ -1,0 +1,361 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Abbreviation tables. */
+#include "test_dwarf.h"
+
+static const struct ux_dwarf_layout layout64 = {8, 4, 4};
+
+static enum ux_code parse(const struct ux_dwarf_sections *s, struct ux_dwarf_layout layout,
+			  struct ux_dwarf_abbrevs *ret, struct ux_error *err)
+{
+	struct ux_dwarf_table table = {.end = s->data[UX_DWARF_ABBREV].size, .layout = layout};
+	return ux_dwarf_abbrevs_parse(s, &table, ret, err);
+}
+
+/* Parses what m made, which must be right. */
+static struct ux_dwarf_abbrevs parsed(const struct make_dwarf *m, struct ux_dwarf_layout layout)
+{
+	struct ux_dwarf_sections s = make_dwarf_sections(m);
+	struct ux_dwarf_abbrevs table;
+	assert_int_equal(parse(&s, layout, &table, NULL), UX_OK);
+	return table;
+}
+
+static void codes_from_one_on_are_an_index(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	for (unsigned code = 1; code <= 20; code++)
+		MAKE_ABBREV(&m, code, 0x100 + code, false, {DW_AT_name, DW_FORM_strp});
+	make_table_end(&m);
+	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
+	assert_true(table.dense);
+	assert_int_equal(table.count, 20);
+	for (unsigned code = 1; code <= 20; code++)
+		assert_int_equal(ux_dwarf_abbrevs_find(&table, code)->tag, 0x100 + code);
+	assert_null(ux_dwarf_abbrevs_find(&table, 0));
+	assert_null(ux_dwarf_abbrevs_find(&table, 21));
+	assert_null(ux_dwarf_abbrevs_find(&table, UINT64_MAX));
+}
+
+static void sparse_codes_in_any_order_are_found(void **state)
+{
+	(void)state;
+	static const uint64_t codes[] = {700, 3, UINT64_MAX, 1, 128, 5};
+	MODULE(m, r);
+	for (unsigned i = 0; i < ux_countof(codes); i++)
+		MAKE_ABBREV(&m, codes[i], 0x100 + i, false, {DW_AT_name, DW_FORM_strp});
+	make_table_end(&m);
+	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
+	assert_false(table.dense);
+	for (unsigned i = 0; i < ux_countof(codes); i++)
+		assert_int_equal(ux_dwarf_abbrevs_find(&table, codes[i])->tag, 0x100 + i);
+	assert_null(ux_dwarf_abbrevs_find(&table, 0));
+	assert_null(ux_dwarf_abbrevs_find(&table, 2));
+	assert_null(ux_dwarf_abbrevs_find(&table, 701));
+}
+
+static void code_that_stands_twice_is_still_found(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	MAKE_ABBREV(&m, 1, DW_TAG_variable, false, {DW_AT_name, DW_FORM_strp});
+	MAKE_ABBREV(&m, 1, DW_TAG_variable, false, {DW_AT_name, DW_FORM_strp});
+	make_table_end(&m);
+	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
+	assert_false(table.dense);
+	assert_non_null(ux_dwarf_abbrevs_find(&table, 1));
+}
+
+static void empty_table_has_no_code(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	make_table_end(&m);
+	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
+	assert_int_equal(table.count, 0);
+	assert_null(ux_dwarf_abbrevs_find(&table, 1));
+}
+
+static void fixed_forms_add_up_by_layout(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	MAKE_ABBREV(&m, 1, DW_TAG_variable, false, {0x31, DW_FORM_addr}, {0x32, DW_FORM_strp},
+		    {0x33, DW_FORM_ref_addr}, {0x34, DW_FORM_data16}, {0x35, DW_FORM_strx3},
+		    {0x36, DW_FORM_flag_present}, {0x37, DW_FORM_implicit_const, -5});
+	make_table_end(&m);
+	static const struct {
+		struct ux_dwarf_layout layout;
+		uint32_t bytes;
+	} cases[] = {
+		{{8, 4, 4}, 8 + 4 + 4 + 19},
+		{{4, 4, 4}, 4 + 4 + 4 + 19},
+		{{8, 8, 8}, 8 + 8 + 8 + 19},
+		{{8, 4, 8}, 8 + 4 + 8 + 19}, /* DWARF 2 */
+	};
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table =
+			parsed(&m, cases[i].layout);
+		assert_int_equal(table.list[0].fixed, cases[i].bytes);
+	}
+}
+
+static void runs_of_unwanted_fixed_forms_are_one_skip(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	MAKE_ABBREV(&m, 1, DW_TAG_subprogram, false, {0x3a, DW_FORM_data1}, {0x3b, DW_FORM_data2},
+		    {DW_AT_name, DW_FORM_strp}, {0x3c, DW_FORM_flag_present},
+		    {0x40, DW_FORM_exprloc});
+	make_table_end(&m);
+	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
+	const uint32_t *words = table.words + table.list[0].program;
+	assert_int_equal(table.list[0].fixed, UINT32_MAX);
+	assert_int_equal(words[0], UX_OP_SKIP | 3u << 8);
+	assert_int_equal(words[1],
+			 UX_OP_READ | (uint32_t)UX_SLOT_NAME << 8 | (uint32_t)DW_FORM_strp << 16);
+	assert_int_equal(words[2], UX_OP_BLOCK);
+	assert_int_equal(words[3], UX_OP_END);
+}
+
+static void implicit_constant_of_any_width_is_kept(void **state)
+{
+	(void)state;
+	static const int64_t values[] = {0, 7, -1, INT64_MAX, INT64_MIN, INT64_C(0x123456789a)};
+	for (size_t i = 0; i < ux_countof(values); i++) {
+		MODULE(m, r);
+		MAKE_ABBREV(&m, 1, DW_TAG_inlined_subroutine, false,
+			    {DW_AT_call_line, DW_FORM_implicit_const, values[i]});
+		make_table_end(&m);
+		ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table =
+			parsed(&m, layout64);
+		const uint32_t *words = table.words + table.list[0].program;
+		assert_int_equal(words[0], UX_OP_CONST | (uint32_t)UX_SLOT_CALL_LINE << 8);
+		assert_int_equal(words[1] | (uint64_t)words[2] << 32, (uint64_t)values[i]);
+		assert_int_equal(words[3], UX_OP_END);
+	}
+}
+
+static void kinds_follow_the_tag(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t tag;
+		enum ux_dwarf_kind kind;
+	} cases[] = {
+		{DW_TAG_subprogram, UX_KIND_FUNCTION},
+		{DW_TAG_inlined_subroutine, UX_KIND_INLINE},
+		{DW_TAG_compile_unit, UX_KIND_ROOT},
+		{DW_TAG_partial_unit, UX_KIND_ROOT},
+		{DW_TAG_class_type, UX_KIND_CLASS},
+		{DW_TAG_enumeration_type, UX_KIND_CLASS},
+		{DW_TAG_formal_parameter, UX_KIND_LEAF},
+		{DW_TAG_GNU_call_site, UX_KIND_LEAF},
+		{DW_TAG_namespace, UX_KIND_PLAIN},
+		{0x0b /* lexical_block */, UX_KIND_PLAIN},
+		{0x123456 /* nobody's */, UX_KIND_PLAIN},
+	};
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		MODULE(m, r);
+		MAKE_ABBREV(&m, 1, cases[i].tag, true, {0x3a, DW_FORM_data1});
+		make_table_end(&m);
+		ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table =
+			parsed(&m, layout64);
+		assert_int_equal(table.list[0].kind, cases[i].kind);
+		assert_int_equal(table.list[0].tag, ux_min(cases[i].tag, (uint64_t)0xffff));
+		assert_true(table.list[0].has_children);
+	}
+}
+
+static void code_is_where_low_pc_or_ranges_is(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	MAKE_ABBREV(&m, 1, DW_TAG_subprogram, false, {DW_AT_low_pc, DW_FORM_addr});
+	MAKE_ABBREV(&m, 2, DW_TAG_subprogram, false, {DW_AT_ranges, DW_FORM_sec_offset});
+	MAKE_ABBREV(&m, 3, DW_TAG_subprogram, false, {DW_AT_high_pc, DW_FORM_data4});
+	make_table_end(&m);
+	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
+	assert_true(table.list[0].has_pc && table.list[1].has_pc && !table.list[2].has_pc);
+}
+
+static void unknown_form_does_not_cost_the_table(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	MAKE_ABBREV(&m, 1, DW_TAG_variable, false, {0x3a, DW_FORM_data1}, {0x3b, 0x7e});
+	MAKE_ABBREV(&m, 2, DW_TAG_variable, false, {0x3a, DW_FORM_data1});
+	make_table_end(&m);
+	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
+	assert_int_equal(table.count, 2);
+	assert_int_equal(table.list[0].fixed, UINT32_MAX);
+	assert_int_equal(table.words[table.list[0].program + 1], UX_OP_UNKNOWN);
+	assert_int_equal(table.list[1].fixed, 1);
+}
+
+static enum ux_code parse_bytes(struct ux_bytes bytes, struct ux_error *err)
+{
+	struct ux_dwarf_sections s = {.data = {[UX_DWARF_ABBREV] = bytes}};
+	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = {0};
+	return parse(&s, layout64, &table, err);
+}
+
+static void damaged_table_is_corrupt_where_the_damage_is(void **state)
+{
+	(void)state;
+	struct ux_error err = UX_ERROR_INIT;
+	assert_int_equal(parse_bytes(UX_STR("\1\x34\2\3\x08\0\0\0"), &err), UX_ECORRUPT);
+	assert_string_equal(err.section, ".debug_abbrev");
+	assert_int_equal(err.off, 2);
+	err = (struct ux_error)UX_ERROR_INIT;
+	assert_int_equal(parse_bytes(UX_STR("\1\x34\0\3\x08\0\0"), &err), UX_ECORRUPT);
+	assert_int_equal(err.off, 7);
+	assert_int_equal(parse_bytes(UX_STR("\1\x34\0\3\x08"), NULL), UX_ECORRUPT);
+	assert_int_equal(parse_bytes(UX_BYTES_NONE, NULL), UX_ECORRUPT);
+}
+
+static void abbreviation_with_too_many_attributes_is_corrupt(void **state)
+{
+	(void)state;
+	for (unsigned n = 1024; n <= 1025; n++) {
+		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+		ux_out_put(&out, "\1\x34\0", 3);
+		for (unsigned i = 0; i < n; i++)
+			ux_out_put(&out, "\x3a\x1e", 2); /* 16 bytes each */
+		ux_out_put(&out, "\0\0\0", 3);
+		assert_int_equal(parse_bytes(ux_out_bytes(&out), NULL),
+				 n == 1024 ? UX_OK : UX_ECORRUPT);
+	}
+}
+
+/* Two units, the second with its abbreviations at off. */
+static void two_units(struct make_dwarf *m, uint64_t off, uint8_t addr_size)
+{
+	MAKE_ABBREV(m, 1, DW_TAG_compile_unit, false, {DW_AT_name, DW_FORM_string});
+	make_table_end(m);
+	make_unit_begin(m, (struct make_unit){0});
+	MAKE_DIE(m, 1, T("a"));
+	make_unit_end(m);
+	make_unit_begin(m, (struct make_unit){.abbrev_off = off, .addr_size = addr_size});
+	MAKE_DIE(m, 1, T("b"));
+	make_unit_end(m);
+}
+
+static void units_with_one_table_share_it(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	two_units(&m, 0, 8);
+	reading_of(&r, &m);
+	const void *first = r.ctx.abbrevs.list;
+	assert_int_equal(open_unit(&r, 1), UX_OK);
+	assert_ptr_equal(r.ctx.abbrevs.list, first);
+	assert_string_equal(r.ctx.name, "b");
+}
+
+static void units_of_two_layouts_read_one_table_each_in_its_way(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	two_units(&m, 0, 4);
+	reading_of(&r, &m);
+	const void *first = r.ctx.abbrevs.list;
+	assert_int_equal(open_unit(&r, 1), UX_OK);
+	assert_ptr_not_equal(r.ctx.abbrevs.list, first);
+	assert_string_equal(r.ctx.name, "b");
+}
+
+static void table_that_runs_into_the_next_is_corrupt(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	two_units(&m, 4, 8);
+	assert_int_equal(reading_init(&r, make_dwarf_sections(&m)), UX_OK);
+	assert_int_equal(open_unit(&r, 0), UX_ECORRUPT);
+	assert_string_equal(r.err.section, ".debug_abbrev");
+	char again[UX_ERROR_TEXT];
+	snprintf(again, sizeof(again), "%s", r.err.text);
+	assert_int_equal(open_unit(&r, 0), UX_ECORRUPT);
+	assert_string_equal(r.err.text, again);
+}
+
+static void table_behind_its_section_is_corrupt(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	two_units(&m, 1000, 8);
+	assert_int_equal(reading_init(&r, make_dwarf_sections(&m)), UX_OK);
+	assert_int_equal(open_unit(&r, 0), UX_OK);
+	assert_int_equal(open_unit(&r, 1), UX_ECORRUPT);
+}
+
+/* A table with each kind of opcode. */
+static void make_rich_table(struct make_dwarf *m)
+{
+	MAKE_ABBREV(m, 1, DW_TAG_compile_unit, true, {DW_AT_name, DW_FORM_string},
+		    {DW_AT_language, DW_FORM_data2});
+	MAKE_ABBREV(m, 2, DW_TAG_subprogram, true, {0x3a, DW_FORM_data1}, {0x3b, DW_FORM_udata},
+		    {DW_AT_low_pc, DW_FORM_indirect}, {0x40, DW_FORM_block2},
+		    {DW_AT_high_pc, DW_FORM_implicit_const, 300});
+	MAKE_ABBREV(m, 200, 0x4109, false, {0x2111, DW_FORM_block4}, {3, DW_FORM_string});
+	make_table_end(m);
+}
+
+static void sweep_parse(struct ux_bytes input, void *ctx)
+{
+	(void)ctx;
+	struct ux_error err = UX_ERROR_INIT;
+	enum ux_code code = parse_bytes(input, &err);
+	assert_int_equal(code, err.code);
+	assert_true(code == UX_OK || (code == UX_ECORRUPT && err.off <= input.size));
+}
+
+static void no_damage_is_read_past_the_table(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	make_rich_table(&m);
+	struct ux_bytes good = make_dwarf_sections(&m).data[UX_DWARF_ABBREV];
+	each_prefix(good, sweep_parse, NULL);
+	each_bit_flip(good, sweep_parse, NULL);
+	each_byte_extreme(good, sweep_parse, NULL);
+}
+
+static enum ux_code parse_with_failures(void *ctx)
+{
+	return parse_bytes(*(const struct ux_bytes *)ctx, NULL);
+}
+
+static void each_failed_allocation_is_reported(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	make_rich_table(&m);
+	struct ux_bytes good = make_dwarf_sections(&m).data[UX_DWARF_ABBREV];
+	assert_true(each_failed_alloc(parse_with_failures, &good, false) > 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UX_TEST(codes_from_one_on_are_an_index),
+		UX_TEST(sparse_codes_in_any_order_are_found),
+		UX_TEST(code_that_stands_twice_is_still_found),
+		UX_TEST(empty_table_has_no_code),
+		UX_TEST(fixed_forms_add_up_by_layout),
+		UX_TEST(runs_of_unwanted_fixed_forms_are_one_skip),
+		UX_TEST(implicit_constant_of_any_width_is_kept),
+		UX_TEST(kinds_follow_the_tag),
+		UX_TEST(code_is_where_low_pc_or_ranges_is),
+		UX_TEST(unknown_form_does_not_cost_the_table),
+		UX_TEST(damaged_table_is_corrupt_where_the_damage_is),
+		UX_TEST(abbreviation_with_too_many_attributes_is_corrupt),
+		UX_TEST(units_with_one_table_share_it),
+		UX_TEST(units_of_two_layouts_read_one_table_each_in_its_way),
+		UX_TEST(table_that_runs_into_the_next_is_corrupt),
+		UX_TEST(table_behind_its_section_is_corrupt),
+		UX_TEST(no_damage_is_read_past_the_table),
+		UX_TEST(each_failed_allocation_is_reported),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
