@@ -6,9 +6,12 @@
 
 UX_VEC(unit_vec, struct ux_dwarf_unit);
 
-static bool addr_size_ok(uint8_t size)
+static uint8_t read_addr_size(struct ux_cur *c)
 {
-	return size == 2 || size == 4 || size == 8;
+	uint8_t size = ux_cur_u8(c);
+	if (!c->failed && size != 2 && size != 4 && size != 8)
+		ux_cur_bad(c, "address size of a unit is not 2, 4 or 8");
+	return size;
 }
 
 /* Reads one header from behind its length; c is the unit's range. */
@@ -26,7 +29,7 @@ static void parse_header(struct ux_cur *c, struct ux_dwarf_unit *unit)
 		unit->type = ux_cur_u8(c);
 		if (!c->failed && (unit->type < DW_UT_compile || unit->type > DW_UT_split_type))
 			ux_cur_bad(c, "unit of an unknown type");
-		unit->layout.addr_size = ux_cur_u8(c);
+		unit->layout.addr_size = read_addr_size(c);
 		unit->abbrev_off = ux_cur_uint(c, offset_size);
 		if (unit->type == DW_UT_skeleton || unit->type == DW_UT_split_compile)
 			ux_cur_skip(c, 8); /* the id that joins skeleton and split unit */
@@ -34,10 +37,8 @@ static void parse_header(struct ux_cur *c, struct ux_dwarf_unit *unit)
 			ux_cur_skip(c, 8u + offset_size); /* signature, type offset */
 	} else {
 		unit->abbrev_off = ux_cur_uint(c, offset_size);
-		unit->layout.addr_size = ux_cur_u8(c);
+		unit->layout.addr_size = read_addr_size(c);
 	}
-	if (!c->failed && !addr_size_ok(unit->layout.addr_size))
-		ux_cur_bad(c, "address size of a unit is not 2, 4 or 8");
 	unit->layout.ref_addr_size = version == 2 ? unit->layout.addr_size : offset_size;
 	unit->die_off = ux_cur_off(c);
 }
