@@ -58,7 +58,7 @@ void ux_command_help(const struct ux_command *cmd, FILE *to)
 
 static bool parse_bytes(const char *text, uint64_t *ret)
 {
-	size_t n = strlen(text);
+	size_t n = text ? strlen(text) : 0; /* an option without its value has none */
 	const char *units = "KMG";
 	const char *unit = n > 0 ? strchr(units, text[n - 1] & ~0x20) : NULL;
 	bool with_unit = unit && *unit;

@@ -35,52 +35,60 @@ static void parser_deinit(struct parser *p)
 	word_vec_deinit(&p->words);
 }
 
+/* Sizes that the layout gives. */
+enum {
+	VARIABLE = -1,
+	BY_ADDR = -2,
+	BY_OFFSET = -3,
+	BY_REF_ADDR = -4
+};
+
 int ux_dwarf_form_size(uint64_t form, struct ux_dwarf_layout layout)
 {
-	switch (form) {
-	case DW_FORM_flag_present:
-	case DW_FORM_implicit_const:
-		return 0;
-	case DW_FORM_data1:
-	case DW_FORM_flag:
-	case DW_FORM_ref1:
-	case DW_FORM_strx1:
-	case DW_FORM_addrx1:
-		return 1;
-	case DW_FORM_data2:
-	case DW_FORM_ref2:
-	case DW_FORM_strx2:
-	case DW_FORM_addrx2:
-		return 2;
-	case DW_FORM_strx3:
-	case DW_FORM_addrx3:
-		return 3;
-	case DW_FORM_data4:
-	case DW_FORM_ref4:
-	case DW_FORM_strx4:
-	case DW_FORM_addrx4:
-	case DW_FORM_ref_sup4:
-		return 4;
-	case DW_FORM_data8:
-	case DW_FORM_ref8:
-	case DW_FORM_ref_sig8:
-	case DW_FORM_ref_sup8:
-		return 8;
-	case DW_FORM_data16:
-		return 16;
-	case DW_FORM_addr:
-		return layout.addr_size;
-	case DW_FORM_ref_addr:
-		return layout.ref_addr_size;
-	case DW_FORM_strp:
-	case DW_FORM_sec_offset:
-	case DW_FORM_line_strp:
-	case DW_FORM_strp_sup:
-	case DW_FORM_GNU_ref_alt:
-	case DW_FORM_GNU_strp_alt:
+	/* 0 of a form that is not listed: 1 is added, so that nothing listed is 0 */
+	static const int8_t sizes[] = {
+		[DW_FORM_flag_present] = 1,
+		[DW_FORM_implicit_const] = 1,
+		[DW_FORM_data1] = 2,
+		[DW_FORM_flag] = 2,
+		[DW_FORM_ref1] = 2,
+		[DW_FORM_strx1] = 2,
+		[DW_FORM_addrx1] = 2,
+		[DW_FORM_data2] = 3,
+		[DW_FORM_ref2] = 3,
+		[DW_FORM_strx2] = 3,
+		[DW_FORM_addrx2] = 3,
+		[DW_FORM_strx3] = 4,
+		[DW_FORM_addrx3] = 4,
+		[DW_FORM_data4] = 5,
+		[DW_FORM_ref4] = 5,
+		[DW_FORM_strx4] = 5,
+		[DW_FORM_addrx4] = 5,
+		[DW_FORM_ref_sup4] = 5,
+		[DW_FORM_data8] = 9,
+		[DW_FORM_ref8] = 9,
+		[DW_FORM_ref_sig8] = 9,
+		[DW_FORM_ref_sup8] = 9,
+		[DW_FORM_data16] = 17,
+		[DW_FORM_addr] = BY_ADDR + 1,
+		[DW_FORM_ref_addr] = BY_REF_ADDR + 1,
+		[DW_FORM_strp] = BY_OFFSET + 1,
+		[DW_FORM_sec_offset] = BY_OFFSET + 1,
+		[DW_FORM_line_strp] = BY_OFFSET + 1,
+		[DW_FORM_strp_sup] = BY_OFFSET + 1,
+	};
+	if (form == DW_FORM_GNU_ref_alt || form == DW_FORM_GNU_strp_alt)
 		return layout.offset_size;
+	int size = form < ux_countof(sizes) ? sizes[form] - 1 : VARIABLE;
+	switch (size) {
+	case BY_ADDR:
+		return layout.addr_size;
+	case BY_OFFSET:
+		return layout.offset_size;
+	case BY_REF_ADDR:
+		return layout.ref_addr_size;
 	default:
-		return -1;
+		return size;
 	}
 }
 
