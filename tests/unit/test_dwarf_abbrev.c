@@ -105,7 +105,7 @@ static void runs_of_unwanted_fixed_forms_are_one_skip(void **state)
 	(void)state;
 	MODULE(m, r);
 	MAKE_ABBREV(&m, 1, DW_TAG_subprogram, false, {0x3a, DW_FORM_data1}, {0x3b, DW_FORM_data2},
-		    {DW_AT_name, DW_FORM_strp}, {0x3c, DW_FORM_flag_present},
+		    {DW_AT_name, DW_FORM_string}, {0x3c, DW_FORM_flag_present},
 		    {0x40, DW_FORM_exprloc});
 	make_table_end(&m);
 	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
@@ -113,9 +113,27 @@ static void runs_of_unwanted_fixed_forms_are_one_skip(void **state)
 	assert_int_equal(table.list[0].fixed, UINT32_MAX);
 	assert_int_equal(words[0], UX_OP_SKIP | 3u << 8);
 	assert_int_equal(words[1],
-			 UX_OP_READ | (uint32_t)UX_SLOT_NAME << 8 | (uint32_t)DW_FORM_strp << 16);
+			 UX_OP_READ | (uint32_t)UX_SLOT_NAME << 8 | (uint32_t)DW_FORM_string << 16);
 	assert_int_equal(words[2], UX_OP_BLOCK);
 	assert_int_equal(words[3], UX_OP_END);
+}
+
+static void skip_rides_along_with_a_wanted_attribute_of_fixed_size(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	MAKE_ABBREV(&m, 1, DW_TAG_subprogram, false, {0x3a, DW_FORM_data1}, {0x3b, DW_FORM_data2},
+		    {DW_AT_name, DW_FORM_strp}, {DW_AT_low_pc, DW_FORM_addr});
+	make_table_end(&m);
+	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
+	const uint32_t *words = table.words + table.list[0].program;
+	uint32_t name = UX_SLOT_NAME | 4u << 5 | (uint32_t)DW_FORM_strp << 9;
+	uint32_t low_pc = UX_SLOT_LOW_PC | 8u << 5 | (uint32_t)DW_FORM_addr << 9;
+	assert_int_equal(words[0], UX_OP_LOAD | name << 8);
+	assert_int_equal(words[1], 3);
+	assert_int_equal(words[2], UX_OP_LOAD | low_pc << 8);
+	assert_int_equal(words[3], 0);
+	assert_int_equal(words[4], UX_OP_END);
 }
 
 static void implicit_constant_of_any_width_is_kept(void **state)
@@ -344,6 +362,7 @@ int main(void)
 		UX_TEST(empty_table_has_no_code),
 		UX_TEST(fixed_forms_add_up_by_layout),
 		UX_TEST(runs_of_unwanted_fixed_forms_are_one_skip),
+		UX_TEST(skip_rides_along_with_a_wanted_attribute_of_fixed_size),
 		UX_TEST(implicit_constant_of_any_width_is_kept),
 		UX_TEST(kinds_follow_the_tag),
 		UX_TEST(code_is_where_low_pc_or_ranges_is),
