@@ -1,0 +1,865 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Line number programs. */
+#include "test_dwarf.h"
+
+static const char *const no_dirs[] = {NULL};
+static const char *const one_file[] = {"a.c", NULL};
+static const uint8_t dir_zero[] = {0};
+
+/* A unit whose line table begins at off. */
+static void make_user_at(struct make_dwarf *m, struct make_unit unit, uint64_t off)
+{
+	unit.abbrev_off = make_off(m, UX_DWARF_ABBREV);
+	MAKE_ABBREV(m, 1, DW_TAG_compile_unit, false, {DW_AT_stmt_list, DW_FORM_sec_offset},
+		    {DW_AT_comp_dir, DW_FORM_string});
+	make_table_end(m);
+	make_unit_begin(m, unit);
+	MAKE_DIE(m, 1, N(off), T("/src"));
+	make_unit_end(m);
+}
+
+/* The same for the table that is made next, whose header of one file it begins. */
+static void begin_table(struct make_dwarf *m, struct make_unit unit, struct make_lines lines)
+{
+	make_user_at(m, unit, make_off(m, UX_DWARF_LINE));
+	make_lines_begin(m, lines);
+	make_lines_files(m, no_dirs, one_file, dir_zero);
+	make_lines_program(m);
+}
+
+/* "1000:10 1004:12 | 1010": each sequence's rows and its end. File 1 unless ":line/file". */
+static const char *rows_of(struct make_dwarf *m, struct reading *r, enum ux_code expected)
+{
+	static char text[1024];
+	if (!r->units.shared) {
+		make_lines_end(m);
+		reading_of(r, m);
+	}
+	assert_int_equal(read_lines(r), expected);
+	assert_int_equal(r->err.code, expected);
+	size_t n = 0;
+	text[0] = '\0';
+	for (size_t i = 0; i < r->lines.sequences.size; i++) {
+		const struct ux_dwarf_sequence *s = &r->lines.sequences.data[i];
+		assert_true(s->count > 0 && s->first + s->count <= r->lines.rows.size);
+		assert_int_equal(s->lo, r->lines.rows.data[s->first].pc);
+		for (size_t k = s->first; k < s->first + s->count; k++) {
+			const struct ux_dwarf_row *row = &r->lines.rows.data[k];
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%" PRIx64 ":%u",
+					      n ? " " : "", row->pc, row->line);
+			if (row->file != 1)
+				n += (size_t)snprintf(text + n, sizeof(text) - n, "/%u", row->file);
+		}
+		n += (size_t)snprintf(text + n, sizeof(text) - n, " | %" PRIx64, s->hi);
+	}
+	return text;
+}
+
+static void each_version_width_and_byte_order_is_read(void **state)
+{
+	(void)state;
+	for (unsigned i = 0; i < 4 * 2 * 2 * 2; i++) {
+		ux_cleanup(make_dwarf_deinit) struct make_dwarf m;
+		make_dwarf_init(&m, /* big= */ i / 16 % 2);
+		ux_cleanup(reading_deinit) struct reading r = {0};
+		begin_table(&m, (struct make_unit){.addr_size = i / 8 % 2 ? 4 : 8},
+			    (struct make_lines){.version = (uint16_t)(2 + i % 4),
+						.offset_size = i / 4 % 2 ? 8 : 4});
+		make_set_address(&m, 0x1000);
+		make_row(&m, 0, 9);
+		make_row(&m, 4, 2);
+		make_end_sequence(&m, 12);
+		assert_string_equal(rows_of(&m, &r, UX_OK), "1000:10 1004:12 | 1010");
+		assert_int_equal(r.lines.version, 2 + i % 4);
+	}
+}
+
+static void unit_without_a_table_has_no_rows(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	MAKE_ABBREV(&m, 1, DW_TAG_compile_unit, false, {DW_AT_name, DW_FORM_string});
+	make_table_end(&m);
+	make_unit_begin(&m, (struct make_unit){0});
+	MAKE_DIE(&m, 1, T("u"));
+	make_unit_end(&m);
+	reading_of(&r, &m);
+	assert_string_equal(rows_of(&m, &r, UX_OK), "");
+	struct ux_dwarf_path path;
+	assert_false(ux_dwarf_lines_file(&r.lines, 1, &path));
+	assert_int_equal(ux_dwarf_lines_find(&r.lines, 0x1000), 0);
+}
+
+static void special_opcodes_move_address_and_line_together(void **state)
+{
+	(void)state;
+	static const struct {
+		struct make_lines h;
+		const char *rows;
+	} cases[] = {
+		{{0}, "1000:1 1002:8 1003:3 | 1013"},
+		{{.min_inst_length = 4}, "1000:1 1008:8 100c:3 | 101c"},
+		{{.line_base = -3, .line_range = 12}, "1000:1 1003:2 1004:1 | 1014"},
+	};
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		MODULE(m, r);
+		begin_table(&m, (struct make_unit){0}, cases[i].h);
+		make_set_address(&m, 0x1000);
+		make_op(&m, DW_LNS_copy);
+		make_op(&m, 13 + 2 * 14 + 12); /* by the default header 2 addresses, 7 lines */
+		make_op(&m, 13 + 1 * 14 + 0);  /* 1 address, -5 lines */
+		make_op(&m, DW_LNS_fixed_advance_pc);
+		ux_out_u16(&m.out[UX_DWARF_LINE], 16);
+		make_end_sequence(&m, 0);
+		assert_string_equal(rows_of(&m, &r, UX_OK), cases[i].rows);
+	}
+}
+
+static void const_add_pc_moves_as_opcode_255_does(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_table(&m, (struct make_unit){0}, (struct make_lines){.min_inst_length = 2});
+	make_set_address(&m, 0x1000);
+	make_op(&m, DW_LNS_copy);
+	make_op(&m, DW_LNS_const_add_pc); /* (255 - 13) / 14 = 17 instructions */
+	make_row(&m, 0, 1);
+	make_end_sequence(&m, 1);
+	assert_string_equal(rows_of(&m, &r, UX_OK), "1000:1 1022:2 | 1024");
+}
+
+static void several_operations_fit_one_instruction(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_table(&m, (struct make_unit){0},
+		    (struct make_lines){.min_inst_length = 16, .max_ops = 3});
+	make_set_address(&m, 0x1000);
+	make_row(&m, 0, 9);
+	make_row(&m, 2, 1); /* still in the first instruction */
+	make_row(&m, 1, 1);
+	make_row(&m, 4, 1);
+	make_end_sequence(&m, 5);
+	assert_string_equal(rows_of(&m, &r, UX_OK), "1000:11 1010:12 1020:13 | 1040");
+}
+
+static void set_address_and_fixed_advance_begin_an_instruction(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_table(&m, (struct make_unit){0},
+		    (struct make_lines){.min_inst_length = 16, .max_ops = 3});
+	make_set_address(&m, 0x1000);
+	make_row(&m, 2, 9);
+	make_op(&m, DW_LNS_fixed_advance_pc);
+	ux_out_u16(&m.out[UX_DWARF_LINE], 16);
+	make_row(&m, 2, 1);
+	make_set_address(&m, 0x1020);
+	make_row(&m, 2, 1);
+	make_end_sequence(&m, 1);
+	assert_string_equal(rows_of(&m, &r, UX_OK), "1000:10 1010:11 1020:12 | 1030");
+}
+
+static void unknown_opcodes_are_stepped_over_by_their_lengths(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_table(&m, (struct make_unit){0}, (struct make_lines){.opcode_base = 16});
+	make_set_address(&m, 0x1000);
+	make_op(&m, 14); /* two operands, says the header */
+	ux_out_uleb(&m.out[UX_DWARF_LINE], 300);
+	ux_out_uleb(&m.out[UX_DWARF_LINE], DW_LNS_copy);
+	make_extended(&m, 0x80, UX_STR("\1\1\1\1"));
+	make_extended(&m, DW_LNE_set_discriminator, UX_STR("\5"));
+	make_op(&m, DW_LNS_set_column);
+	ux_out_uleb(&m.out[UX_DWARF_LINE], 400);
+	make_op(&m, DW_LNS_set_isa);
+	ux_out_uleb(&m.out[UX_DWARF_LINE], 1);
+	make_op(&m, DW_LNS_negate_stmt);
+	make_op(&m, DW_LNS_set_basic_block);
+	make_op(&m, DW_LNS_set_prologue_end);
+	make_op(&m, DW_LNS_set_epilogue_begin);
+	make_row(&m, 0, 1);
+	make_end_sequence(&m, 1);
+	assert_string_equal(rows_of(&m, &r, UX_OK), "1000:2 | 1001");
+}
+
+static void opcodes_above_a_small_base_are_special(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_table(&m, (struct make_unit){0}, (struct make_lines){.opcode_base = 4});
+	make_set_address(&m, 0x1000);
+	make_op(&m, DW_LNS_copy);
+	make_op(&m, 4 + 14 + 6); /* 1 address, 1 line; a standard opcode elsewhere is past 12 */
+	make_op(&m, 10);         /* 0 addresses, 1 line: set_prologue_end elsewhere */
+	make_end_sequence(&m, 1);
+	assert_string_equal(rows_of(&m, &r, UX_OK), "1000:1 1001:3 | 1002");
+}
+
+static void extended_opcode_of_no_bytes_is_passed(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+	make_set_address(&m, 0x1000);
+	make_op(&m, 0);
+	make_op(&m, 0);
+	make_row(&m, 0, 1);
+	make_end_sequence(&m, 1);
+	assert_string_equal(rows_of(&m, &r, UX_OK), "1000:2 | 1001");
+}
+
+static void last_of_rows_at_one_address_stays(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+	make_set_address(&m, 0x1000);
+	make_row(&m, 0, 9);
+	make_row(&m, 0, 1);
+	make_row(&m, 4, 1);
+	make_row(&m, 0, 1);
+	make_row(&m, 0, -13);
+	make_end_sequence(&m, 4);
+	assert_string_equal(rows_of(&m, &r, UX_OK), "1000:11 1004:0 | 1008");
+}
+
+static void rows_that_say_nothing_new_are_dropped(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+	make_set_address(&m, 0x1000);
+	make_row(&m, 0, 9);
+	make_row(&m, 4, 0);
+	make_set_file(&m, 2);
+	make_row(&m, 4, 0);
+	make_row(&m, 4, 1);
+	make_end_sequence(&m, 4);
+	assert_string_equal(rows_of(&m, &r, UX_OK), "1000:10 1008:10/2 100c:11/2 | 1010");
+}
+
+static void line_zero_is_a_row_of_its_own(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+	make_set_address(&m, 0x1000);
+	make_row(&m, 0, 9);
+	make_row(&m, 4, -10);
+	make_row(&m, 4, 12);
+	make_end_sequence(&m, 4);
+	assert_string_equal(rows_of(&m, &r, UX_OK), "1000:10 1004:0 1008:12 | 100c");
+}
+
+static void gap_after_a_sequence_has_no_line(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+	make_set_address(&m, 0x1000);
+	make_row(&m, 0, 9);
+	make_end_sequence(&m, 4);
+	make_set_address(&m, 0x2000);
+	make_row(&m, 0, 19);
+	make_end_sequence(&m, 4);
+	assert_string_equal(rows_of(&m, &r, UX_OK), "1000:10 | 1004 2000:20 | 2004");
+	static const struct {
+		uint64_t pc;
+		size_t sequence;
+	} cases[] = {{0, 0}, {0x1000, 0}, {0x1003, 0}, {0x1004, 1}, {0x2003, 1}, {0x2004, 2}};
+	for (size_t i = 0; i < ux_countof(cases); i++)
+		assert_int_equal(ux_dwarf_lines_find(&r.lines, cases[i].pc), cases[i].sequence);
+}
+
+static void registers_begin_anew_with_each_sequence(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+	make_set_address(&m, 0x1000);
+	make_set_file(&m, 7);
+	make_row(&m, 0, 9);
+	make_end_sequence(&m, 4);
+	make_set_address(&m, 0x2000);
+	make_row(&m, 0, 0);
+	make_end_sequence(&m, 4);
+	assert_string_equal(rows_of(&m, &r, UX_OK), "1000:10/7 | 1004 2000:1 | 2004");
+}
+
+static void dropped_sequences_are_gone(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+	static const uint64_t dead[] = {0, 1, UINT64_MAX, UINT64_MAX - 1, TEXT_HI};
+	for (size_t i = 0; i < ux_countof(dead); i++) {
+		make_set_address(&m, dead[i]);
+		make_row(&m, 0, 9);
+		make_row(&m, 0x2000, 1); /* into text, but it did not begin there */
+		make_end_sequence(&m, 16);
+	}
+	make_set_address(&m, 0x1000);
+	make_row(&m, 0, 9);
+	make_end_sequence(&m, 4);
+	assert_string_equal(rows_of(&m, &r, UX_OK), "1000:10 | 1004");
+	assert_int_equal(r.lines.rows.size, 1);
+}
+
+static void sequence_of_no_length_is_gone(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+	make_set_address(&m, 0x1000);
+	make_row(&m, 0, 9);
+	make_end_sequence(&m, 0);
+	make_end_sequence(&m, 5); /* not even a row */
+	make_set_address(&m, 0x2000);
+	make_row(&m, 0, 9);
+	make_row(&m, 4, 1);
+	make_end_sequence(&m, 0); /* the last row covers nothing */
+	assert_string_equal(rows_of(&m, &r, UX_OK), "2000:10 | 2004");
+}
+
+static void rows_without_an_end_are_gone(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+	make_set_address(&m, 0x1000);
+	make_row(&m, 0, 9);
+	make_end_sequence(&m, 4);
+	make_set_address(&m, 0x2000);
+	make_row(&m, 0, 9);
+	assert_string_equal(rows_of(&m, &r, UX_OK), "1000:10 | 1004");
+	assert_int_equal(r.lines.rows.size, 1);
+}
+
+static void sequence_is_cut_at_the_end_of_its_section(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+	make_set_address(&m, TEXT_HI - 8);
+	make_row(&m, 0, 9);
+	make_row(&m, 4, 1);
+	make_row(&m, 4, 1);
+	make_end_sequence(&m, 0x100000);
+	assert_string_equal(rows_of(&m, &r, UX_OK), "8ff8:10 8ffc:11 | 9000");
+}
+
+static void sequences_come_out_by_address(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+	static const uint64_t begins[] = {0x3000, 0x1000, 0x2000};
+	for (size_t i = 0; i < 3; i++) {
+		make_set_address(&m, begins[i]);
+		make_row(&m, 0, (int64_t)i);
+		make_end_sequence(&m, 4);
+	}
+	assert_string_equal(rows_of(&m, &r, UX_OK), "1000:2 | 1004 2000:3 | 2004 3000:1 | 3004");
+}
+
+static void of_overlapping_sequences_the_first_has_the_addresses(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t lo, size;
+		const char *rows;
+	} cases[] = {
+		{0x1000, 0x20, "1000:10 1010:11 | 1020"},                /* the same, folded */
+		{0x1004, 0x10, "1000:10 1010:11 | 1020"},                /* inside */
+		{0x1000, 0x30, "1000:10 1010:11 | 1020 1020:21 | 1030"}, /* goes on */
+		{0x1018, 0x20, "1000:10 1010:11 | 1020 1020:20 1028:21 | 1038"},
+		{0x0ff0, 0x80, "1000:10 1010:11 | 1020"}, /* begins outside text */
+		{0x1020, 0x20, "1000:10 1010:11 | 1020 1020:20 1030:21 | 1040"},
+	};
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		MODULE(m, r);
+		begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+		make_set_address(&m, 0x1000);
+		make_row(&m, 0, 9);
+		make_row(&m, 0x10, 1);
+		make_end_sequence(&m, 0x10);
+		make_set_address(&m, cases[i].lo);
+		make_row(&m, 0, 19);
+		make_row(&m, 0x10, 1);
+		make_end_sequence(&m, cases[i].size - 0x10);
+		assert_string_equal(rows_of(&m, &r, UX_OK), cases[i].rows);
+	}
+}
+
+static void rows_that_go_backwards_are_sorted(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+	make_set_address(&m, 0x1010);
+	make_row(&m, 0, 9);
+	make_row(&m, 4, 1);
+	make_set_address(&m, 0x1000); /* as unrelocated object files have it */
+	make_row(&m, 0, 0);
+	make_row(&m, 4, 1);
+	make_row(&m, 0x10, 1); /* 1014 again: the last wins */
+	make_end_sequence(&m, 0x10);
+	assert_string_equal(rows_of(&m, &r, UX_OK), "1000:11 1004:12 1010:10 1014:13 | 1024");
+}
+
+static void many_unsorted_rows_are_sorted(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+	for (unsigned i = 0; i < 1000; i++) {
+		make_set_address(&m, TEXT_LO + i * 389 % 1000);
+		make_row(&m, 0, 1);
+	}
+	make_set_address(&m, TEXT_LO + 1000);
+	make_end_sequence(&m, 0);
+	make_lines_end(&m);
+	reading_of(&r, &m);
+	assert_int_equal(read_lines(&r), UX_OK);
+	assert_int_equal(r.lines.rows.size, 1000);
+	for (unsigned i = 0; i < 1000; i++)
+		assert_int_equal(r.lines.rows.data[i].pc, TEXT_LO + i);
+	for (unsigned i = 0; i < 1000; i++)
+		assert_int_equal(r.lines.rows.data[i * 389 % 1000].line, i + 2);
+}
+
+static void end_before_the_first_row_leaves_nothing(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+	make_set_address(&m, 0x2000);
+	make_row(&m, 0, 9);
+	make_set_address(&m, 0x1000);
+	make_end_sequence(&m, 0);
+	assert_string_equal(rows_of(&m, &r, UX_OK), "");
+}
+
+/* "comp|dir|name" of a file, "-" for what is not there, "none" for no file. */
+static const char *file_of(const struct reading *r, uint64_t file)
+{
+	static char text[128];
+	struct ux_dwarf_path p;
+	if (!ux_dwarf_lines_file(&r->lines, file, &p))
+		return "none";
+	snprintf(text, sizeof(text), "%s|%s|%s", p.comp_dir ? p.comp_dir : "-", p.dir ? p.dir : "-",
+		 p.name);
+	return text;
+}
+
+static void files_before_version_5_count_from_one(void **state)
+{
+	(void)state;
+	static const char *const dirs[] = {"inc", "/abs", NULL};
+	static const char *const files[] = {"a.c", "b.h", "c.h", "/d.h", "e.h", NULL};
+	static const uint8_t file_dirs[] = {0, 1, 2, 1, 9};
+	for (uint16_t version = 2; version <= 4; version++) {
+		MODULE(m, r);
+		make_user_at(&m, (struct make_unit){.version = 4}, 0);
+		make_lines_begin(&m, (struct make_lines){.version = version});
+		make_lines_files(&m, dirs, files, file_dirs);
+		make_lines_program(&m);
+		assert_string_equal(rows_of(&m, &r, UX_OK), "");
+		assert_string_equal(file_of(&r, 0), "none");
+		assert_string_equal(file_of(&r, 1), "/src|-|a.c");
+		assert_string_equal(file_of(&r, 2), "/src|inc|b.h");
+		assert_string_equal(file_of(&r, 3), "/src|/abs|c.h");
+		assert_string_equal(file_of(&r, 4), "/src|inc|/d.h");
+		assert_string_equal(file_of(&r, 5), "/src|-|e.h"); /* no such directory */
+		assert_string_equal(file_of(&r, 6), "none");
+		assert_string_equal(file_of(&r, UINT64_MAX), "none");
+	}
+}
+
+static void files_of_version_5_count_from_zero(void **state)
+{
+	(void)state;
+	static const char *const dirs[] = {"/comp", "inc", "", NULL};
+	static const char *const files[] = {"a.c", "b.h", "c.h", NULL};
+	static const uint8_t file_dirs[] = {0, 1, 2};
+	MODULE(m, r);
+	make_user_at(&m, (struct make_unit){0}, 0);
+	make_lines_begin(&m, (struct make_lines){0});
+	make_lines_files(&m, dirs, files, file_dirs);
+	make_lines_program(&m);
+	assert_string_equal(rows_of(&m, &r, UX_OK), "");
+	assert_string_equal(file_of(&r, 0), "-|/comp|a.c");
+	assert_string_equal(file_of(&r, 1), "/src|inc|b.h");
+	assert_string_equal(file_of(&r, 2), "/src||c.h");
+	assert_string_equal(file_of(&r, 3), "none");
+}
+
+static void file_defined_by_the_program_is_the_next_one(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_table(&m, (struct make_unit){.version = 3}, (struct make_lines){.version = 3});
+	make_extended(&m, DW_LNE_define_file, UX_STR("late.c\0\0\0\0"));
+	make_set_address(&m, 0x1000);
+	make_set_file(&m, 2);
+	make_row(&m, 0, 9);
+	make_end_sequence(&m, 4);
+	assert_string_equal(rows_of(&m, &r, UX_OK), "1000:10/2 | 1004");
+	assert_string_equal(file_of(&r, 2), "/src|-|late.c");
+}
+
+static void unit_without_comp_dir_has_relative_files(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	MAKE_ABBREV(&m, 1, DW_TAG_compile_unit, false, {DW_AT_stmt_list, DW_FORM_sec_offset});
+	make_table_end(&m);
+	make_unit_begin(&m, (struct make_unit){.version = 4});
+	MAKE_DIE(&m, 1, N(0));
+	make_unit_end(&m);
+	make_lines_begin(&m, (struct make_lines){.version = 4});
+	make_lines_files(&m, no_dirs, one_file, dir_zero);
+	make_lines_program(&m);
+	assert_string_equal(rows_of(&m, &r, UX_OK), "");
+	assert_string_equal(file_of(&r, 1), "-|-|a.c");
+}
+
+/* A version 5 table with these bytes for directories and files. */
+static void make_raw_tables(struct make_dwarf *m, struct ux_bytes tables)
+{
+	make_user_at(m, (struct make_unit){0}, 0);
+	make_lines_begin(m, (struct make_lines){0});
+	ux_out_put(&m->out[UX_DWARF_LINE], tables.data, tables.size);
+	make_lines_program(m);
+}
+
+static void entries_of_any_form_and_content_are_read(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	make_text(&m, UX_DWARF_LINE_STR, "/comp");
+	make_text(&m, UX_DWARF_STR, "s.c");
+	make_table_begin(&m, UX_DWARF_STR_OFFSETS, 4, 0);
+	make_offset(&m, UX_DWARF_STR_OFFSETS, 0);
+	make_table_length(&m, UX_DWARF_STR_OFFSETS);
+	/* dir: line_strp. files: MD5 data16, path strx1, a vendor's block, size data4, dir data2 */
+	make_raw_tables(&m, UX_STR("\x01\x01\x1f\x01\0\0\0\0"
+				   "\x05\x05\x1e\x01\x25\x80\x40\x09\x04\x06\x02\x05"
+				   "\x01"
+				   "0123456789abcdef\0\3xyz\0\0\0\1\0\0"));
+	assert_string_equal(rows_of(&m, &r, UX_OK), "");
+	assert_string_equal(file_of(&r, 0), "-|/comp|s.c");
+}
+
+static void tables_without_entries_or_formats_are_empty(void **state)
+{
+	(void)state;
+	static const struct ux_bytes tables[] = {
+		{(const uint8_t *)"\0\0\0\0", 4},
+		{(const uint8_t *)"\1\1\x08\0\1\1\x08\0", 8},
+	};
+	for (size_t i = 0; i < 2; i++) {
+		MODULE(m, r);
+		make_raw_tables(&m, tables[i]);
+		make_set_address(&m, 0x1000);
+		make_row(&m, 0, 9);
+		make_end_sequence(&m, 4);
+		assert_string_equal(rows_of(&m, &r, UX_OK), "1000:10 | 1004");
+		assert_string_equal(file_of(&r, 1), "none");
+	}
+}
+
+static void file_without_a_path_is_none(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	/* a file of directory only, and one whose path is a number */
+	make_raw_tables(&m, UX_STR("\0\0\1\2\x0b\1\7"));
+	assert_string_equal(rows_of(&m, &r, UX_OK), "");
+	assert_string_equal(file_of(&r, 0), "none");
+	MODULE(m2, r2);
+	make_raw_tables(&m2, UX_STR("\0\0\1\1\x0b\1\7"));
+	assert_string_equal(rows_of(&m2, &r2, UX_OK), "");
+	assert_string_equal(file_of(&r2, 0), "none");
+}
+
+static void tables_that_promise_more_than_there_is_are_corrupt(void **state)
+{
+	(void)state;
+	static const struct ux_bytes tables[] = {
+		{(const uint8_t *)"\0\x05\0\0", 4},       /* entries without formats */
+		{(const uint8_t *)"\1\1\x19\x05\0\0", 6}, /* entries of no bytes */
+		{(const uint8_t *)"\1\1\x08\x05"
+				  "a\0b\0",
+		 8},                                      /* fewer than counted */
+		{(const uint8_t *)"\1\1\x7e\1\0\0\0", 7}, /* an unknown form */
+		{(const uint8_t *)"\xff\1\x08", 3},       /* formats cut */
+	};
+	for (size_t i = 0; i < ux_countof(tables); i++) {
+		MODULE(m, r);
+		make_raw_tables(&m, tables[i]);
+		assert_string_equal(rows_of(&m, &r, UX_ECORRUPT), "");
+		assert_string_equal(r.err.section, ".debug_line");
+	}
+}
+
+static void header_that_makes_no_sense_is_corrupt(void **state)
+{
+	(void)state;
+	static const struct {
+		size_t at;
+		uint64_t value;
+		unsigned size;
+	} damage[] = {
+		{0, 0xfffffff5, 4},                 /* a reserved length */
+		{0, 0xffffff, 4},                   /* past the section */
+		{4, 1, 2},                          /* version */
+		{4, 6, 2},          {8, 0xffff, 4}, /* header length */
+		{8, 3, 4},          {13, 0, 1},     /* max_ops */
+		{16, 0, 1},                         /* line_range */
+		{17, 0, 1},                         /* opcode_base */
+	};
+	for (size_t i = 0; i < ux_countof(damage); i++) {
+		MODULE(m, r);
+		begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+		make_lines_end(&m);
+		make_patch(&m, UX_DWARF_LINE, damage[i].at, damage[i].value, damage[i].size);
+		reading_of(&r, &m);
+		assert_string_equal(rows_of(&m, &r, UX_ECORRUPT), "");
+		assert_string_equal(r.err.section, ".debug_line");
+	}
+}
+
+static void table_behind_its_section_is_corrupt(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	make_user_at(&m, (struct make_unit){0}, 1000);
+	reading_of(&r, &m);
+	assert_string_equal(rows_of(&m, &r, UX_ECORRUPT), "");
+}
+
+static void damaged_program_keeps_the_sequences_before(void **state)
+{
+	(void)state;
+	static const struct ux_bytes tails[] = {
+		{(const uint8_t *)"\0\x20\x02", 3}, /* longer than what is left */
+		{(const uint8_t *)"\0\x0a\x02"
+				  "123456789",
+		 12},                                 /* an address of nine bytes */
+		{(const uint8_t *)"\0\x01\x02", 3},   /* of none */
+		{(const uint8_t *)"\x02\x80", 2},     /* half an operand */
+		{(const uint8_t *)"\0\x03\x03xy", 5}, /* a name without an end */
+	};
+	for (size_t i = 0; i < ux_countof(tails); i++) {
+		MODULE(m, r);
+		begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+		make_set_address(&m, 0x1000);
+		make_row(&m, 0, 9);
+		make_end_sequence(&m, 4);
+		make_set_address(&m, 0x2000);
+		make_row(&m, 0, 9);
+		ux_out_put(&m.out[UX_DWARF_LINE], tails[i].data, tails[i].size);
+		assert_string_equal(rows_of(&m, &r, UX_ECORRUPT), "1000:10 | 1004");
+	}
+}
+
+static void units_that_share_a_table_get_it_as_it_is(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+	make_set_address(&m, 0x1000);
+	make_row(&m, 0, 9);
+	make_end_sequence(&m, 4);
+	make_op(&m, DW_LNS_advance_pc); /* and an end that is cut */
+	make_lines_end(&m);
+	MAKE_ABBREV(&m, 1, DW_TAG_compile_unit, false, {DW_AT_stmt_list, DW_FORM_sec_offset},
+		    {DW_AT_comp_dir, DW_FORM_string});
+	uint64_t table = m.unit.abbrev_off;
+	make_unit_begin(&m, (struct make_unit){.abbrev_off = table});
+	MAKE_DIE(&m, 1, N(0), T("/other"));
+	make_unit_end(&m);
+	assert_int_equal(reading_init(&r, make_dwarf_sections(&m)), UX_OK);
+	assert_int_equal(open_unit(&r, 0), UX_OK);
+	assert_string_equal(rows_of(&m, &r, UX_ECORRUPT), "1000:10 | 1004");
+	uint64_t decoded = r.units.shared->line_bytes;
+	assert_int_equal(open_unit(&r, 1), UX_OK);
+	assert_string_equal(rows_of(&m, &r, UX_ECORRUPT), "1000:10 | 1004");
+	assert_string_equal(r.lines.comp_dir, "/other");
+	assert_int_equal(r.units.shared->line_bytes, decoded);
+}
+
+static void units_that_take_turns_on_tables_come_to_a_limit(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	for (int i = 0; i < 2; i++) {
+		begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+		make_set_address(&m, 0x1000);
+		make_row(&m, 0, 9);
+		make_end_sequence(&m, 4);
+		make_lines_end(&m);
+	}
+	assert_int_equal(reading_init(&r, make_dwarf_sections(&m)), UX_OK);
+	unsigned good = 0;
+	enum ux_code code = UX_OK;
+	for (; code == UX_OK && good < 1000; good++) {
+		assert_int_equal(open_unit(&r, good % 2), UX_OK);
+		code = read_lines(&r);
+	}
+	assert_int_equal(code, UX_ELIMIT);
+	assert_true(good > 16);
+}
+
+/* A table of each generation with something of everything. */
+static void make_rich_table(struct make_dwarf *m, uint16_t version)
+{
+	static const char *const dirs[] = {"/comp", "inc", NULL};
+	static const char *const files[] = {"a.c", "b.h", NULL};
+	static const uint8_t file_dirs[] = {0, 1};
+	make_user_at(m, (struct make_unit){0}, make_off(m, UX_DWARF_LINE));
+	make_lines_begin(m, (struct make_lines){.version = version});
+	make_lines_files(m, dirs, files, file_dirs);
+	make_lines_program(m);
+	make_set_address(m, 0x1010);
+	make_row(m, 0, 300);
+	make_op(m, 100);
+	make_set_address(m, 0x1000); /* backwards */
+	make_set_file(m, 2);
+	make_row(m, 0, -20);
+	make_op(m, DW_LNS_const_add_pc);
+	make_row(m, 100, 2);
+	make_end_sequence(m, 40);
+	make_extended(m, DW_LNE_define_file, UX_STR("c\0\0\0\0"));
+	make_set_address(m, 0x1004); /* overlaps */
+	make_row(m, 0, 5);
+	make_end_sequence(m, 0x1000);
+	make_lines_end(m);
+}
+
+static void check_lines(const struct ux_dwarf_lines *l)
+{
+	uint64_t hi = TEXT_LO;
+	for (size_t i = 0; i < l->sequences.size; i++) {
+		const struct ux_dwarf_sequence *s = &l->sequences.data[i];
+		assert_true(s->lo >= hi && s->lo < s->hi && s->hi <= TEXT_HI && s->count > 0);
+		assert_int_equal(l->rows.data[s->first].pc, s->lo);
+		for (size_t k = 1; k < s->count; k++)
+			assert_true(l->rows.data[s->first + k - 1].pc <
+				    l->rows.data[s->first + k].pc);
+		assert_true(l->rows.data[s->first + s->count - 1].pc < s->hi);
+		hi = s->hi;
+	}
+}
+
+static void sweep_lines(struct ux_bytes input, void *ctx)
+{
+	(void)ctx;
+	ux_cleanup(reading_deinit) struct reading r = {0};
+	assert_int_equal(reading_init(&r, split_sections(input)), UX_OK);
+	if (r.units.count == 0 || open_unit(&r, 0) != UX_OK)
+		return;
+	enum ux_code code = read_lines(&r);
+	assert_int_equal(code, r.err.code);
+	assert_true(r.err.off == UX_ERROR_NO_OFF || r.err.off <= input.size);
+	check_lines(&r.lines);
+	for (uint64_t file = 0; file < 5; file++) {
+		struct ux_dwarf_path path;
+		if (ux_dwarf_lines_file(&r.lines, file, &path))
+			assert_true(strlen(path.name) + (path.dir ? strlen(path.dir) : 0) <
+				    2 * input.size);
+	}
+}
+
+static void no_damage_breaks_the_order_of_rows(void **state)
+{
+	(void)state;
+	for (uint16_t version = 4; version <= 5; version++) {
+		MODULE(m, r);
+		make_rich_table(&m, version);
+		struct ux_dwarf_sections s = make_dwarf_sections(&m);
+		ux_cleanup(ux_out_deinit) struct ux_out joined = {0};
+		join_sections(&s, &joined);
+		each_prefix(ux_out_bytes(&joined), sweep_lines, NULL);
+		each_bit_flip(ux_out_bytes(&joined), sweep_lines, NULL);
+		each_byte_extreme(ux_out_bytes(&joined), sweep_lines, NULL);
+	}
+}
+
+static enum ux_code lines_with_failures(void *ctx)
+{
+	const struct make_dwarf *m = ctx;
+	ux_cleanup(reading_deinit) struct reading r = {0};
+	UX_TRY(reading_init(&r, make_dwarf_sections(m)));
+	UX_TRY(open_unit(&r, 0));
+	return read_lines(&r);
+}
+
+static void each_failed_allocation_is_reported(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	make_rich_table(&m, 4);
+	assert_true(each_failed_alloc(lines_with_failures, &m, false) > 10);
+}
+
+static void failed_allocation_is_forgotten_by_the_next_reading(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	make_rich_table(&m, 4);
+	reading_of(&r, &m);
+	r.lines.source = (struct ux_dwarf_lines_source){0};
+	r.lines.outcome.code = UX_ENOMEM;
+	assert_int_equal(read_lines(&r), UX_OK);
+	check_lines(&r.lines);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UX_TEST(each_version_width_and_byte_order_is_read),
+		UX_TEST(unit_without_a_table_has_no_rows),
+		UX_TEST(special_opcodes_move_address_and_line_together),
+		UX_TEST(const_add_pc_moves_as_opcode_255_does),
+		UX_TEST(several_operations_fit_one_instruction),
+		UX_TEST(set_address_and_fixed_advance_begin_an_instruction),
+		UX_TEST(unknown_opcodes_are_stepped_over_by_their_lengths),
+		UX_TEST(opcodes_above_a_small_base_are_special),
+		UX_TEST(extended_opcode_of_no_bytes_is_passed),
+		UX_TEST(last_of_rows_at_one_address_stays),
+		UX_TEST(rows_that_say_nothing_new_are_dropped),
+		UX_TEST(line_zero_is_a_row_of_its_own),
+		UX_TEST(gap_after_a_sequence_has_no_line),
+		UX_TEST(registers_begin_anew_with_each_sequence),
+		UX_TEST(dropped_sequences_are_gone),
+		UX_TEST(sequence_of_no_length_is_gone),
+		UX_TEST(rows_without_an_end_are_gone),
+		UX_TEST(sequence_is_cut_at_the_end_of_its_section),
+		UX_TEST(sequences_come_out_by_address),
+		UX_TEST(of_overlapping_sequences_the_first_has_the_addresses),
+		UX_TEST(rows_that_go_backwards_are_sorted),
+		UX_TEST(many_unsorted_rows_are_sorted),
+		UX_TEST(end_before_the_first_row_leaves_nothing),
+		UX_TEST(files_before_version_5_count_from_one),
+		UX_TEST(files_of_version_5_count_from_zero),
+		UX_TEST(file_defined_by_the_program_is_the_next_one),
+		UX_TEST(unit_without_comp_dir_has_relative_files),
+		UX_TEST(entries_of_any_form_and_content_are_read),
+		UX_TEST(tables_without_entries_or_formats_are_empty),
+		UX_TEST(file_without_a_path_is_none),
+		UX_TEST(tables_that_promise_more_than_there_is_are_corrupt),
+		UX_TEST(header_that_makes_no_sense_is_corrupt),
+		UX_TEST(table_behind_its_section_is_corrupt),
+		UX_TEST(damaged_program_keeps_the_sequences_before),
+		UX_TEST(units_that_share_a_table_get_it_as_it_is),
+		UX_TEST(units_that_take_turns_on_tables_come_to_a_limit),
+		UX_TEST(no_damage_breaks_the_order_of_rows),
+		UX_TEST(each_failed_allocation_is_reported),
+		UX_TEST(failed_allocation_is_forgotten_by_the_next_reading),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
