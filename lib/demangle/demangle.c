@@ -32,24 +32,25 @@ struct sink {
 	struct ux_out *out;
 	size_t most; /* size that out may reach */
 	bool over;
+	bool ascii_only; /* jump from ASCII text only */
 	jmp_buf too_much;
 };
 
 /*
  * A name's text can be exponentially longer than the name, and libiberty has no way to stop early,
- * so we leave it with longjmp. It holds no memory while it prints, with one exception: a Rust
+ * so we leave it with longjmp. It holds no memory while it prints, with one exception: a Rust v0
  * identifier with letters beyond ASCII, from whose text we therefore do not jump.
  */
 static void sink_text(const char *text, size_t n, void *ctx)
 {
 	struct sink *sink = ctx;
-	bool ascii = true;
-	for (size_t i = 0; i < n && ascii; i++)
-		ascii = (unsigned char)text[i] < 0x80;
+	bool jump = true;
+	for (size_t i = 0; sink->ascii_only && i < n && jump; i++)
+		jump = (unsigned char)text[i] < 0x80;
 	sink->over = sink->over || n > sink->most - sink->out->size;
 	if (!sink->over)
 		ux_out_put(sink->out, text, n);
-	else if (ascii)
+	else if (jump)
 		longjmp(sink->too_much, 1);
 }
 
@@ -57,7 +58,11 @@ typedef int demangle_fn(const char *mangled, int options, demangle_callbackref s
 
 static bool callback_demangle(demangle_fn *fn, const char *name, int options, struct ux_out *out)
 {
-	struct sink sink = {.out = out, .most = out->size + UX_DEMANGLE_TEXT_MOST};
+	struct sink sink = {
+		.out = out,
+		.most = out->size + UX_DEMANGLE_TEXT_MOST,
+		.ascii_only = fn == rust_demangle_callback,
+	};
 	if (setjmp(sink.too_much))
 		return false;
 	return fn(name, options, sink_text, &sink) != 0 && !sink.over;

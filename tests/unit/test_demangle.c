@@ -130,6 +130,9 @@ static void names_that_double_at_every_step_stay_as_they_are(void **state)
 		ux_out_fmt(&cplus, "S0_IS%c_S%c_E", *c, *c);
 	ux_out_cstr(&cplus, "Evv");
 	stays_itself(&cplus);
+	/* The same with an identifier beyond ASCII. */
+	memcpy(cplus.data + 6, "\xc3", 1);
+	stays_itself(&cplus);
 	expect("_Z1fI1aIiiES0_IS1_S1_EEvv", "f<a<int, int>, a<a<int, int>, a<int, int> > >",
 	       "void f<a<int, int>, a<a<int, int>, a<int, int> > >()");
 	/* Rust v0: a tuple of two references to the tuple before. */
