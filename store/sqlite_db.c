@@ -159,6 +159,14 @@ enum ux_code ux_tx_begin(struct ux_tx *tx, struct ux_db *db, struct ux_error *er
 	return UX_OK;
 }
 
+enum ux_code ux_tx_begin_read(struct ux_tx *tx, struct ux_db *db, struct ux_error *err)
+{
+	*tx = (struct ux_tx){.db = db};
+	UX_TRY(run(db, UX_SQL_BEGIN_READ, err));
+	tx->open = true;
+	return UX_OK;
+}
+
 enum ux_code ux_tx_commit(struct ux_tx *tx, struct ux_error *err)
 {
 	UX_TRY(run(tx->db, UX_SQL_COMMIT, err));

@@ -13,6 +13,7 @@
 /* Every statement of the index by name; the text stands in sqlite_statements.c. */
 enum ux_sql {
 	UX_SQL_BEGIN,
+	UX_SQL_BEGIN_READ,
 	UX_SQL_COMMIT,
 	UX_SQL_ROLLBACK,
 	UX_SQL_MODULE_OF_ID,
@@ -104,6 +105,8 @@ struct ux_tx {
 	bool open;
 };
 enum ux_code ux_tx_begin(struct ux_tx *tx, struct ux_db *db, struct ux_error *err) ux_must;
+/* Several reads that must see the same moment; needs no commit. */
+enum ux_code ux_tx_begin_read(struct ux_tx *tx, struct ux_db *db, struct ux_error *err) ux_must;
 enum ux_code ux_tx_commit(struct ux_tx *tx, struct ux_error *err) ux_must;
 void ux_tx_end(struct ux_tx *tx);
 

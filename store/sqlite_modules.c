@@ -111,6 +111,8 @@ static enum ux_code module_find(struct ux_index *ix, const char *ns, const char 
 {
 	struct ux_db *db = &ux_index_sqlite_of(ix)->reader;
 	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin_read(&tx, db, err));
 	UX_TRY(ux_sqlite_module_number(db, ns, id, ret, err));
 	return ux_sqlite_module_fill(db, arena, ret, err);
 }
@@ -143,6 +145,8 @@ static enum ux_code module_list(struct ux_index *ix, const char *ns, int64_t aft
 	struct ux_db *db = &ux_index_sqlite_of(ix)->reader;
 	ux_cleanup(modules_deinit) struct modules v = {0};
 	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin_read(&tx, db, err));
 	UX_TRY(read_page(db, ns, after, limit, &v, err));
 	ret->more = v.size > limit;
 	ret->n = ux_min(v.size, limit);

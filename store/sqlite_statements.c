@@ -4,6 +4,7 @@
 
 const char *const ux_sql_text[UX_SQL_COUNT] = {
 	[UX_SQL_BEGIN] = "BEGIN IMMEDIATE",
+	[UX_SQL_BEGIN_READ] = "BEGIN",
 	[UX_SQL_COMMIT] = "COMMIT",
 	[UX_SQL_ROLLBACK] = "ROLLBACK",
 	[UX_SQL_MODULE_OF_ID] = "SELECT m.number, m.created, m.updated "

@@ -77,6 +77,8 @@ static enum ux_code upload_find(struct ux_index *ix, const char *uid, struct ux_
 {
 	struct ux_db *db = &ux_index_sqlite_of(ix)->reader;
 	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin_read(&tx, db, err));
 	UX_STMT(st, db, UX_SQL_UPLOAD_FIND);
 	ux_stmt_text(&st, 1, uid);
 	bool row = false;

@@ -8,7 +8,10 @@
 #include "make_server.h"
 
 #include <jansson.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <strings.h>
+#include <unistd.h>
 
 /* The worked example: f at 0x401000 with sq inlined, _start at 0x401007. */
 static const char example_id[] = "gnu:1b700ab56bff4136b7c92cfe7a92fa17ef09d874";
@@ -715,6 +718,70 @@ static void cache_keeps_a_bounded_number_and_stays_right(void **state)
 	}
 }
 
+struct reader {
+	struct make_server *server;
+	atomic_bool *stop;
+	unsigned found, missing, wrong;
+	unsigned status; /* of a wrong answer */
+	char text[256];
+};
+
+static void *read_on(void *ctx)
+{
+	struct reader *r = ctx;
+	char target[96];
+	snprintf(target, sizeof(target), "/v1/symbolize/%s?addr=0x401007", example_id);
+	while (!atomic_load(r->stop)) {
+		struct make_answer a = make_server_ask(
+			r->server, &(struct make_ask){.method = "GET", .target = target});
+		const char *text = a.body.data ? (const char *)a.body.data : "";
+		bool right = a.status == 200 &&
+			     memmem(text, a.body.size, "_start", strlen("_start")) != NULL;
+		r->found += right;
+		r->missing += a.status == 404;
+		if (!right && a.status != 404) {
+			r->wrong++;
+			r->status = a.status;
+			snprintf(r->text, sizeof(r->text), "%.*s", (int)a.body.size, text);
+		}
+		ux_out_deinit(&a.body);
+	}
+	return NULL;
+}
+
+static void lookups_during_uploads_and_deletions_are_right_or_missing(void **state)
+{
+	struct make_server *s = *state;
+	atomic_bool stop = false;
+	pthread_t threads[3];
+	struct reader readers[ux_countof(threads)];
+	char ids[64], target[96];
+	snprintf(ids, sizeof(ids), "\"%s\"", example_id);
+	snprintf(target, sizeof(target), "/v1/modules/%s", example_id);
+	for (size_t i = 0; i < ux_countof(threads); i++) {
+		readers[i] = (struct reader){.server = s, .stop = &stop};
+		assert_int_equal(pthread_create(&threads[i], NULL, read_on, &readers[i]), 0);
+	}
+	for (unsigned i = 0; i < 30; i++) {
+		json_decref(upload(s, ids, example(), "", 200));
+		json_decref(get(s, target, 200));
+		json_decref(ask(
+			s,
+			&(struct make_ask){.method = "DELETE", .target = target, .token = s->admin},
+			204));
+	}
+	json_decref(upload(s, ids, example(), "", 200));
+	usleep(20000);
+	atomic_store(&stop, true);
+	for (size_t i = 0; i < ux_countof(threads); i++)
+		pthread_join(threads[i], NULL); /* all, before a failure leaves */
+	for (size_t i = 0; i < ux_countof(threads); i++) {
+		if (readers[i].wrong > 0)
+			fail_msg("status %u: %s", readers[i].status, readers[i].text);
+		assert_true(readers[i].found > 0);
+	}
+}
+
 /* "METHOD /path" of each operation in the file, found by its indentation. */
 static size_t described(char lines[][96], size_t most)
 {
@@ -786,6 +853,7 @@ int main(void)
 		SERVER_TEST(failing_disk_never_makes_a_lie),
 		SERVER_TEST(each_failed_allocation_is_an_answer),
 		SERVER_TEST(each_damaged_body_gets_an_answer),
+		SERVER_TEST(lookups_during_uploads_and_deletions_are_right_or_missing),
 		SERVER_TEST(cache_keeps_a_bounded_number_and_stays_right),
 		UX_TEST(openapi_file_and_route_table_agree),
 	};
