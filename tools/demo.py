@@ -1,0 +1,285 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: Apache-2.0
+"""What `./dev run` shows: real programs are sampled, pushed and symbolized by a server.
+
+With --once it ends, with status 0 only when the server really named inlined frames of the C++
+program, of the Go program and of libc, with files and lines.
+"""
+import argparse
+import collections
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import urllib.error
+import urllib.request
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+STACKS = 400
+INPUT = [ROOT / "LICENSE", ROOT / "README.md"]
+
+
+class Failure(Exception):
+    """What kept the demonstration from working, in one line."""
+
+
+def command(*args, **options):
+    """Standard output of a command that has to work."""
+    args = list(map(str, args))
+    run = subprocess.run(args, capture_output=True, text=True, check=False, **options)
+    if run.returncode != 0:
+        raise Failure(f"{' '.join(args)}: status {run.returncode}\n{run.stdout}{run.stderr}")
+    return run.stdout
+
+
+class Server:
+    """`unhex serve` as a child, with the admin key of its folder."""
+
+    def __init__(self, unhex, data):
+        self.data = Path(data)
+        self.key_file = self.data / "admin.key"
+        self.url = self.child = None
+        for port in (8420, 0):
+            if self._start(unhex, port):
+                return
+        log = (self.data / "serve.log").read_text(errors="replace")
+        raise Failure(f"the server did not start; its log:\n{log}")
+
+    def _start(self, unhex, port):
+        self.data.mkdir(parents=True, exist_ok=True)
+        with open(self.data / "serve.log", "ab") as log:
+            # pylint: disable-next=consider-using-with
+            self.child = subprocess.Popen(
+                [unhex, "serve", "--listen", f"127.0.0.1:{port}", "--data", str(self.data / "store")],
+                stdout=subprocess.PIPE, stderr=log, text=True, start_new_session=True)
+        for line in self.child.stdout:
+            if match := re.match(r"unhex: admin key (\S+)", line):
+                self.key_file.touch(mode=0o600)
+                self.key_file.write_text(match[1] + "\n", encoding="ascii")
+            elif match := re.match(r"unhex: serving on (\S+)", line):
+                self.url = match[1]
+                return True
+        self.child.wait()
+        return False
+
+    def symbolize(self, modules, return_addresses):
+        """POST /v1/symbolize: {id: [address]} to {(id, address): frames}."""
+        body = {"modules": [{"id": i, "addresses": a} for i, a in modules.items()],
+                "return_addresses": return_addresses}
+        request = urllib.request.Request(self.url + "/v1/symbolize",
+                                         json.dumps(body).encode(),
+                                         {"Content-Type": "application/json"})
+        with urllib.request.urlopen(request, timeout=60) as answer:
+            answered = json.load(answer)["modules"]
+        return {(module["id"], address): frames
+                for module in answered if module["status"] == "found"
+                for address, frames in zip(modules[module["id"]], module["frames"])}
+
+    def stop(self):
+        """Lets it end by itself."""
+        if self.child and self.child.poll() is None:
+            self.child.terminate()
+            self.child.wait(20)
+
+
+class Process:
+    """What sample.c saw of one run of a program."""
+
+    def __init__(self, sampler, program):
+        self.program = program
+        self.maps = []
+        self.stacks = []
+        for line in command(sampler, STACKS, program, *INPUT).splitlines():
+            kind, *words = line.split(" ", 3)
+            if kind == "map":
+                low, high = (int(w, 16) for w in words[0].split("-"))
+                self.maps.append((low, high, int(words[1], 16), words[2]))
+            else:
+                self.stacks.append([int(w, 16) for w in " ".join(words).split()])
+
+    def files(self):
+        """The binaries that are mapped as code."""
+        return sorted({path for _, _, _, path in self.maps})
+
+    def place(self, address):
+        """(path, pc as the file has it), or None."""
+        for low, high, offset, path in self.maps:
+            if low <= address < high:
+                return path, pc_of(path, address - low + offset)
+        return None
+
+
+SEGMENTS = {}
+
+
+def pc_of(path, offset):
+    """The virtual address at which a file says that its byte at offset lies."""
+    if path not in SEGMENTS:
+        text = command("readelf", "-lW", path)
+        SEGMENTS[path] = [tuple(int(n, 16) for n in m) for m in re.findall(
+            r"^ +LOAD +0x(\w+) 0x(\w+) 0x\w+ 0x(\w+) ", text, re.M)]
+    for start, pc, size in SEGMENTS[path]:
+        if start <= offset < start + size:
+            return pc + offset - start
+    return offset
+
+
+def compile_examples(folder):
+    """The C++ and the Go program, as anybody would compile them for production."""
+    folder.mkdir(parents=True, exist_ok=True)
+    source = ROOT / "docs" / "examples"
+    programs = [folder / "words-cxx", folder / "words-go"]
+    if not up_to_date(programs[0], source / "words.cc"):
+        command("g++", "-std=c++17", "-O2", "-g", "-fno-omit-frame-pointer",
+                source / "words.cc", "-o", programs[0])
+    if not up_to_date(programs[1], source / "words.go"):
+        cache = os.environ.get("GOCACHE") or str(folder.resolve() / "go-cache")
+        command("go", "build", "-o", programs[1], source / "words.go",
+                env={**os.environ, "GOCACHE": cache, "GOFLAGS": "-mod=mod", "GO111MODULE": "off"})
+    return programs
+
+
+def up_to_date(target, source):
+    """True when target was made after source."""
+    return target.exists() and target.stat().st_mtime >= source.stat().st_mtime
+
+
+def readable(names):
+    """Linkage names as people write them."""
+    text = "".join(n + "\n" for n in names)
+    return dict(zip(names, command("c++filt", "-p", input=text).splitlines()))
+
+
+def ask(server, process, ids):
+    """Every stack as a list of (path, frames); an address without symbols has no frames."""
+    leaves, callers = collections.defaultdict(set), collections.defaultdict(set)
+    placed = []
+    for stack in process.stacks:
+        places = [process.place(address) for address in stack]
+        placed.append([p for p in places if p])
+        for depth, place in enumerate(places):
+            if place:
+                (callers if depth else leaves)[ids[place[0]]].add(place[1])
+    answers = [server.symbolize({i: sorted(a) for i, a in asked.items()}, returns)
+               for asked, returns in ((leaves, False), (callers, True))]
+    return [[(path, answers[depth > 0].get((ids[path], pc), []))
+             for depth, (path, pc) in enumerate(places)] for places in placed]
+
+
+def short(name):
+    """A C++ name without its arguments and return type, so that it fits a line."""
+    cut = name.replace("(anonymous namespace)", "{anonymous}").split(" [")[0]
+    while "operator" not in cut and "(*" not in cut:
+        less = re.sub(r"\((?:[^()<>]*)\)| ?<[^<>()]*>", "", cut)
+        if less == cut:
+            break
+        cut = less
+    cut = cut.removesuffix(" const")
+    if "operator" not in cut:
+        cut = cut.split(" ")[-1] or name
+    return cut if len(cut) <= 50 else cut[:47] + "..."
+
+
+def lines_of(stack, pretty):
+    """One line a frame; recursion is folded."""
+    lines = []
+    for path, frames in stack:
+        for frame in frames:
+            mark = "~" if frame.get("inlined") else " "
+            where = f"{frame['file']}:{frame['line']}" if frame.get("file") else "-"
+            lines.append(f"    {mark} {short(pretty[frame['function']]):50} "
+                         f"{Path(path).name.split('.so')[0]:10} {where}")
+    folded = [[line, 0] for i, line in enumerate(lines) if i == 0 or lines[i - 1] != line]
+    at = -1
+    for i, line in enumerate(lines):
+        at += i == 0 or lines[i - 1] != line
+        folded[at][1] += 1
+    return [line + (f"  ({n} times)" if n > 1 else "") for line, n in folded]
+
+
+def show(process, stacks):
+    """What was named, and of each binary the richest stack that ends there."""
+    pretty = readable(sorted({f["function"] for s in stacks for _, frames in s for f in frames}))
+    named = sum(bool(frames) for s in stacks for _, frames in s)
+    print(f"\n{process.program.name}: {len(stacks)} stacks, "
+          f"{named} of {sum(map(len, stacks))} addresses named")
+    seen = set()
+
+    def interest(stack):
+        return sum(1 + bool(f.get("inlined")) for _, frames in stack for f in frames)
+
+    for stack in sorted(stacks, key=interest, reverse=True):
+        if stack and stack[0][1] and stack[0][0] not in seen:
+            seen.add(stack[0][0])
+            print("\n".join(lines_of(stack, pretty)) + "\n")
+
+
+def resolved(stacks, path):
+    """Frames of one binary that have function, file and line: (all of them, inlined ones)."""
+    frames = [f for s in stacks for p, fs in s if Path(p) == Path(path) for f in fs
+              if f["function"] and f.get("file") and f.get("line")]
+    return len(frames), sum(bool(f.get("inlined")) for f in frames)
+
+
+def demonstrate(unhex, build, server):
+    """Sample, push, ask, show; Failure unless inlined frames were named everywhere."""
+    programs = compile_examples(build / "demo")
+    processes = [Process(build / "tools" / "sample", p.resolve()) for p in programs]
+    files = sorted({path for p in processes for path in p.files()})
+    print(command(unhex, "push", "--url", server.url, "--token-file", server.key_file, *files))
+    ids = {f: json.loads(command(unhex, "id", "--json", f))["ids"][0] for f in files}
+    total = collections.Counter()
+    libc = next(f for f in files if "/libc.so" in f)
+    for process in processes:
+        stacks = ask(server, process, ids)
+        show(process, stacks)
+        for path in {libc, str(process.program)}:
+            plain, inlined = resolved(stacks, path)
+            total[path, "frames"] += plain
+            total[path, "inlined frames"] += inlined
+    print("~ inlined into the function on the next line\n")
+    for (path, kind), count in sorted(total.items()):
+        print(f"{Path(path).name}: {count} {kind} with function, file and line")
+        if count == 0:
+            raise Failure(f"no {kind} of {path} were named with file and line")
+
+
+def main():
+    """Command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--build", type=Path, default=ROOT / "build", help="build folder")
+    parser.add_argument("--once", action="store_true", help="end instead of serving on")
+    options = parser.parse_args()
+    build = options.build.resolve()
+    unhex = str(build / "cli" / "unhex")
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    data = Path(tempfile.mkdtemp(prefix="unhex-")) if options.once else ROOT / ".cache" / "run"
+    server = None
+    try:
+        server = Server(unhex, data)
+        print(f"server on {server.url}, data in {data}\n")
+        demonstrate(unhex, build, server)
+        if not options.once:
+            print(f"\nserving on {server.url}, admin key in {server.key_file}; Ctrl-C ends it",
+                  flush=True)
+            server.child.wait()
+        return 0
+    except KeyboardInterrupt:
+        return 0
+    except (Failure, OSError, urllib.error.URLError, json.JSONDecodeError) as error:
+        print(f"dev run: {error}", file=sys.stderr)
+        return 1
+    finally:
+        if server:
+            server.stop()
+        if options.once:
+            shutil.rmtree(data, ignore_errors=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
