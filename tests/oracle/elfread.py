@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """Just enough ELF (64 bit, little endian) to choose addresses: sections and code symbols."""
+import mmap
 import struct
 from dataclasses import dataclass
 
@@ -21,8 +22,11 @@ class Elf:
     """The parts of one file that the oracle test asks about."""
 
     def __init__(self, path):
-        with open(path, "rb") as file:
-            data = file.read()
+        with open(path, "rb") as file, \
+                mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
+            self._read(path, data)
+
+    def _read(self, path, data):
         if data[:6] != b"\x7fELF\x02\x01":
             raise ValueError(f"{path}: not a 64-bit little-endian ELF file")
         shoff, = struct.unpack_from("<Q", data, 0x28)
@@ -45,7 +49,7 @@ class Elf:
                 kind = info & 15
                 if shndx == 0 or kind not in (STT_NOTYPE, STT_FUNC, STT_IFUNC):
                     continue
-                end = data.index(b"\0", strings + name)
+                end = data.find(b"\0", strings + name)
                 text = data[strings + name:end].decode("utf-8", "replace")
                 if text and self.is_code(value):
                     yield Symbol(text, value, size, kind, info >> 4)
