@@ -80,10 +80,12 @@ static inline const char *name_of(const struct reading *r, uint32_t name)
 	return name == UX_DWARF_NO_NAME ? "?" : r->names.list.data[name];
 }
 
-/* Declares an assembler and a reading that end with the scope. */
-#define MODULE(m, r)                                       \
+/* Declares an assembler that ends with the scope; MODULE: and a reading. */
+#define ASSEMBLER(m)                                       \
 	ux_cleanup(make_dwarf_deinit) struct make_dwarf m; \
-	make_dwarf_init(&m, false);                        \
+	make_dwarf_init(&m, /* big= */ false)
+#define MODULE(m, r)  \
+	ASSEMBLER(m); \
 	ux_cleanup(reading_deinit) struct reading r = {.err = UX_ERROR_INIT}
 
 /*

@@ -23,7 +23,7 @@ static struct ux_dwarf_abbrevs parsed(const struct make_dwarf *m, struct ux_dwar
 static void codes_from_one_on_are_an_index(void **state)
 {
 	(void)state;
-	MODULE(m, r);
+	ASSEMBLER(m);
 	for (unsigned code = 1; code <= 20; code++)
 		MAKE_ABBREV(&m, code, 0x100 + code, false, {DW_AT_name, DW_FORM_strp});
 	make_table_end(&m);
@@ -41,7 +41,7 @@ static void sparse_codes_in_any_order_are_found(void **state)
 {
 	(void)state;
 	static const uint64_t codes[] = {700, 3, UINT64_MAX, 1, 128, 5};
-	MODULE(m, r);
+	ASSEMBLER(m);
 	for (unsigned i = 0; i < ux_countof(codes); i++)
 		MAKE_ABBREV(&m, codes[i], 0x100 + i, false, {DW_AT_name, DW_FORM_strp});
 	make_table_end(&m);
@@ -57,7 +57,7 @@ static void sparse_codes_in_any_order_are_found(void **state)
 static void code_that_stands_twice_is_still_found(void **state)
 {
 	(void)state;
-	MODULE(m, r);
+	ASSEMBLER(m);
 	MAKE_ABBREV(&m, 1, DW_TAG_variable, false, {DW_AT_name, DW_FORM_strp});
 	MAKE_ABBREV(&m, 1, DW_TAG_variable, false, {DW_AT_name, DW_FORM_strp});
 	make_table_end(&m);
@@ -69,7 +69,7 @@ static void code_that_stands_twice_is_still_found(void **state)
 static void empty_table_has_no_code(void **state)
 {
 	(void)state;
-	MODULE(m, r);
+	ASSEMBLER(m);
 	make_table_end(&m);
 	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
 	assert_int_equal(table.count, 0);
@@ -79,7 +79,7 @@ static void empty_table_has_no_code(void **state)
 static void fixed_forms_add_up_by_layout(void **state)
 {
 	(void)state;
-	MODULE(m, r);
+	ASSEMBLER(m);
 	MAKE_ABBREV(&m, 1, DW_TAG_variable, false, {0x31, DW_FORM_addr}, {0x32, DW_FORM_strp},
 		    {0x33, DW_FORM_ref_addr}, {0x34, DW_FORM_data16}, {0x35, DW_FORM_strx3},
 		    {0x36, DW_FORM_flag_present}, {0x37, DW_FORM_implicit_const, -5});
@@ -103,7 +103,7 @@ static void fixed_forms_add_up_by_layout(void **state)
 static void runs_of_unwanted_fixed_forms_are_one_skip(void **state)
 {
 	(void)state;
-	MODULE(m, r);
+	ASSEMBLER(m);
 	MAKE_ABBREV(&m, 1, DW_TAG_subprogram, false, {0x3a, DW_FORM_data1}, {0x3b, DW_FORM_data2},
 		    {DW_AT_name, DW_FORM_string}, {0x3c, DW_FORM_flag_present},
 		    {0x40, DW_FORM_exprloc});
@@ -121,7 +121,7 @@ static void runs_of_unwanted_fixed_forms_are_one_skip(void **state)
 static void skip_rides_along_with_a_wanted_attribute_of_fixed_size(void **state)
 {
 	(void)state;
-	MODULE(m, r);
+	ASSEMBLER(m);
 	MAKE_ABBREV(&m, 1, DW_TAG_subprogram, false, {0x3a, DW_FORM_data1}, {0x3b, DW_FORM_data2},
 		    {DW_AT_name, DW_FORM_strp}, {DW_AT_low_pc, DW_FORM_addr});
 	make_table_end(&m);
@@ -141,7 +141,7 @@ static void implicit_constant_of_any_width_is_kept(void **state)
 	(void)state;
 	static const int64_t values[] = {0, 7, -1, INT64_MAX, INT64_MIN, INT64_C(0x123456789a)};
 	for (size_t i = 0; i < ux_countof(values); i++) {
-		MODULE(m, r);
+		ASSEMBLER(m);
 		MAKE_ABBREV(&m, 1, DW_TAG_inlined_subroutine, false,
 			    {DW_AT_call_line, DW_FORM_implicit_const, values[i]});
 		make_table_end(&m);
@@ -174,7 +174,7 @@ static void kinds_follow_the_tag(void **state)
 		{0x123456 /* nobody's */, UX_KIND_PLAIN},
 	};
 	for (size_t i = 0; i < ux_countof(cases); i++) {
-		MODULE(m, r);
+		ASSEMBLER(m);
 		MAKE_ABBREV(&m, 1, cases[i].tag, true, {0x3a, DW_FORM_data1});
 		make_table_end(&m);
 		ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table =
@@ -188,7 +188,7 @@ static void kinds_follow_the_tag(void **state)
 static void code_is_where_low_pc_or_ranges_is(void **state)
 {
 	(void)state;
-	MODULE(m, r);
+	ASSEMBLER(m);
 	MAKE_ABBREV(&m, 1, DW_TAG_subprogram, false, {DW_AT_low_pc, DW_FORM_addr});
 	MAKE_ABBREV(&m, 2, DW_TAG_subprogram, false, {DW_AT_ranges, DW_FORM_sec_offset});
 	MAKE_ABBREV(&m, 3, DW_TAG_subprogram, false, {DW_AT_high_pc, DW_FORM_data4});
@@ -200,7 +200,7 @@ static void code_is_where_low_pc_or_ranges_is(void **state)
 static void unknown_form_does_not_cost_the_table(void **state)
 {
 	(void)state;
-	MODULE(m, r);
+	ASSEMBLER(m);
 	MAKE_ABBREV(&m, 1, DW_TAG_variable, false, {0x3a, DW_FORM_data1}, {0x3b, 0x7e});
 	MAKE_ABBREV(&m, 2, DW_TAG_variable, false, {0x3a, DW_FORM_data1});
 	make_table_end(&m);
@@ -331,7 +331,7 @@ static void sweep_parse(struct ux_bytes input, void *ctx)
 static void no_damage_is_read_past_the_table(void **state)
 {
 	(void)state;
-	MODULE(m, r);
+	ASSEMBLER(m);
 	make_rich_table(&m);
 	struct ux_bytes good = make_dwarf_sections(&m).data[UX_DWARF_ABBREV];
 	each_prefix(good, sweep_parse, NULL);
@@ -347,7 +347,7 @@ static enum ux_code parse_with_failures(void *ctx)
 static void each_failed_allocation_is_reported(void **state)
 {
 	(void)state;
-	MODULE(m, r);
+	ASSEMBLER(m);
 	make_rich_table(&m);
 	struct ux_bytes good = make_dwarf_sections(&m).data[UX_DWARF_ABBREV];
 	assert_true(each_failed_alloc(parse_with_failures, &good, false) > 3);

@@ -695,7 +695,7 @@ static void sweep_module(struct ux_bytes input, void *ctx)
 static void no_damage_breaks_the_order_of_code(void **state)
 {
 	(void)state;
-	MODULE(m, r);
+	ASSEMBLER(m);
 	make_module(&m);
 	struct ux_dwarf_sections s = make_dwarf_sections(&m);
 	ux_cleanup(ux_out_deinit) struct ux_out joined = {0};
@@ -708,7 +708,7 @@ static void no_damage_breaks_the_order_of_code(void **state)
 static void no_damage_breaks_nested_functions(void **state)
 {
 	(void)state;
-	MODULE(m, r);
+	ASSEMBLER(m);
 	make_nests(&m, DW_LANG_C_plus_plus, "GNU C++14");
 	struct ux_dwarf_sections s = make_dwarf_sections(&m);
 	ux_cleanup(ux_out_deinit) struct ux_out joined = {0};
@@ -732,10 +732,10 @@ static enum ux_code module_with_failures(void *ctx)
 static void each_failed_allocation_is_reported(void **state)
 {
 	(void)state;
-	MODULE(m, r);
+	ASSEMBLER(m);
 	make_module(&m);
 	assert_true(each_failed_alloc(module_with_failures, &m, false) > 20);
-	MODULE(nests, r2);
+	ASSEMBLER(nests);
 	make_nests(&nests, DW_LANG_C_plus_plus, "GNU C++14");
 	assert_true(each_failed_alloc(module_with_failures, &nests, false) > 15);
 }

@@ -778,7 +778,7 @@ static void no_damage_breaks_the_order_of_rows(void **state)
 {
 	(void)state;
 	for (uint16_t version = 4; version <= 5; version++) {
-		MODULE(m, r);
+		ASSEMBLER(m);
 		make_rich_table(&m, version);
 		struct ux_dwarf_sections s = make_dwarf_sections(&m);
 		ux_cleanup(ux_out_deinit) struct ux_out joined = {0};
@@ -801,7 +801,7 @@ static enum ux_code lines_with_failures(void *ctx)
 static void each_failed_allocation_is_reported(void **state)
 {
 	(void)state;
-	MODULE(m, r);
+	ASSEMBLER(m);
 	make_rich_table(&m, 4);
 	assert_true(each_failed_alloc(lines_with_failures, &m, false) > 10);
 }

@@ -317,7 +317,7 @@ static enum ux_code name_with_failures(void *ctx)
 static void each_failed_allocation_is_reported(void **state)
 {
 	(void)state;
-	MODULE(m, r);
+	ASSEMBLER(m);
 	begin_unit(&m, (struct make_unit){0});
 	MAKE_DIE(&m, FAR, N(0));
 	size_t at = m.value_at[0];

@@ -506,7 +506,7 @@ static void sweep_ranges(struct ux_bytes input, void *ctx)
 static void no_damage_leaves_text_or_sections(void **state)
 {
 	(void)state;
-	MODULE(m, r);
+	ASSEMBLER(m);
 	make_indexed(&m, 4, true, 1);
 	struct ux_dwarf_sections s = make_dwarf_sections(&m);
 	ux_cleanup(ux_out_deinit) struct ux_out joined = {0};
@@ -514,7 +514,7 @@ static void no_damage_leaves_text_or_sections(void **state)
 	each_prefix(ux_out_bytes(&joined), sweep_ranges, NULL);
 	each_bit_flip(ux_out_bytes(&joined), sweep_ranges, NULL);
 	each_byte_extreme(ux_out_bytes(&joined), sweep_ranges, NULL);
-	MODULE(m4, r4);
+	ASSEMBLER(m4);
 	make_pair(&m4, 0x10, 0x20);
 	make_pair(&m4, UINT64_MAX, 0x4000);
 	make_pair(&m4, 0x10, 0x20);

@@ -575,7 +575,7 @@ static void sweep_units(struct ux_bytes input, void *ctx)
 static void no_damage_is_read_past_the_sections(void **state)
 {
 	(void)state;
-	MODULE(m, r);
+	ASSEMBLER(m);
 	make_rich_unit(&m);
 	struct ux_dwarf_sections s = make_dwarf_sections(&m);
 	ux_cleanup(ux_out_deinit) struct ux_out joined = {0};
@@ -596,7 +596,7 @@ static enum ux_code open_with_failures(void *ctx)
 static void each_failed_allocation_is_reported(void **state)
 {
 	(void)state;
-	MODULE(m, r);
+	ASSEMBLER(m);
 	make_rich_unit(&m);
 	assert_true(each_failed_alloc(open_with_failures, &m, false) > 8);
 }
