@@ -8,6 +8,7 @@
 #include "json_out.h"
 #include "output.h"
 #include "sigbus.h"
+#include "supplementary.h"
 #include "symbols_out.h"
 
 struct values {
@@ -89,6 +90,7 @@ static void warn_of_units(const char *path, const struct ux_extract_stats *s)
 struct job {
 	struct ux_mapping exe;
 	struct ux_mapping debug;
+	struct ux_mapping sup;
 	struct ux_file_new file;
 	struct ux_extract_stats stats;
 };
@@ -99,6 +101,19 @@ static void job_deinit(struct job *job)
 	ux_sigbus_remove(NULL);
 	ux_file_unmap(&job->exe);
 	ux_file_unmap(&job->debug);
+	ux_file_unmap(&job->sup);
+}
+
+/* The supplementary file of the symbols; without it some names are unknown, and that is said. */
+static void find_supplementary(struct job *job, const struct values *v, const char *input)
+{
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	struct ux_error why = UX_ERROR_INIT;
+	const char *from = v->debug ? v->debug : input;
+	if (ux_supplementary_find(v->debug ? job->debug.bytes : job->exe.bytes, from, NULL,
+				  &job->sup, &why) == UX_ENOTFOUND)
+		ux_say("%s: %s; names that are in it stay unknown", from,
+		       ux_error_format(&why, text, sizeof(text)));
 }
 
 /* On failure *ret_subject is the file that it is about. */
@@ -110,6 +125,7 @@ static enum ux_code extract(struct job *job, const struct values *v, const char 
 		.memory = v->memory,
 		.no_dwarf = v->no_dwarf,
 		.allow_mismatch = v->allow_mismatch,
+		.spill = getenv("TMPDIR"),
 	};
 	*ret_subject = input;
 	ux_sigbus_reading(v->debug ? v->debug : input);
@@ -123,6 +139,9 @@ static enum ux_code extract(struct job *job, const struct values *v, const char 
 	*ret_subject = input;
 	if (!ux_elf_is(job->exe.bytes))
 		return ux_error_set(err, UX_EUNSUPPORTED, "is not an ELF file");
+	if (!v->no_dwarf)
+		find_supplementary(job, v, input);
+	how.supplementary = job->sup.bytes;
 	*ret_subject = output;
 	UX_TRY(ux_file_new_open(&job->file, output, err));
 	ux_sigbus_remove(job->file.temp);

@@ -5,6 +5,7 @@
 #include "debug_file.h"
 #include "elf_file.h"
 #include "extract.h"
+#include "supplementary.h"
 
 static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
@@ -13,12 +14,18 @@ static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 	return ux_out_status(out, err);
 }
 
-static enum ux_code build(struct ux_symbol_source *s, const char *debug_dirs, struct ux_error *err)
+static enum ux_code build(struct ux_symbol_source *s, const char *path, const char *debug_dirs,
+			  struct ux_error *err)
 {
 	ux_cleanup(ux_debug_file_close) struct ux_debug_file debug = {0};
 	struct ux_extract_options options = {0};
 	struct ux_extract_stats stats = {0};
+	ux_cleanup(ux_file_unmap) struct ux_mapping sup = {0};
 	UX_TRY(ux_debug_file_find(&debug, s->file.bytes, debug_dirs, err));
+	/* Without it some names are unknown, which is better than no answer. */
+	if (ux_supplementary_find(debug.path ? debug.file.bytes : s->file.bytes,
+				  debug.path ? debug.path : path, debug_dirs, &sup, NULL) == UX_OK)
+		options.supplementary = sup.bytes;
 	return ux_extract(s->file.bytes, debug.file.bytes, &options, keep, &s->built, &stats, err);
 }
 
@@ -30,7 +37,7 @@ enum ux_code ux_symbol_source_open(struct ux_symbol_source *s, const char *path,
 		return ux_gsym_open(&s->gsym, s->file.bytes, err);
 	if (!ux_elf_is(s->file.bytes))
 		return ux_error_set(err, UX_EUNSUPPORTED, "is neither an ELF nor a GSYM file");
-	UX_TRY(build(s, debug_dirs, err));
+	UX_TRY(build(s, path, debug_dirs, err));
 	return ux_gsym_open(&s->gsym, ux_out_bytes(&s->built), err);
 }
 

@@ -5,6 +5,7 @@
 #include "extract.h"
 #include "push_module.h"
 #include "push_scan.h"
+#include "supplementary.h"
 
 const char *ux_push_status_name(enum ux_push_status status)
 {
@@ -199,11 +200,16 @@ static enum ux_code extract_pair(struct push *p, const struct ux_push_module *m,
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping exe_file = {0};
 	ux_cleanup(ux_file_unmap) struct ux_mapping debug_file = {0};
+	ux_cleanup(ux_file_unmap) struct ux_mapping sup = {0};
 	struct ux_extract_options how = {.allow_mismatch = p->o->allow_mismatch};
 	reading(p, m->path);
 	UX_TRY(ux_file_map(m->path, &exe_file, err));
 	if (debug)
 		UX_TRY(ux_file_map(debug, &debug_file, err));
+	/* Without it some names are unknown; the rest is worth pushing. */
+	if (ux_supplementary_find(debug ? debug_file.bytes : exe_file.bytes,
+				  debug ? debug : m->path, p->o->debug_dirs, &sup, NULL) == UX_OK)
+		how.supplementary = sup.bytes;
 	ux_out_reset(gsym);
 	return ux_extract(exe_file.bytes, debug_file.bytes, &how, keep, gsym, stats, err);
 }

@@ -58,11 +58,18 @@ static bool grow_slots(struct ux_dwarf_names *names)
 	return true;
 }
 
+/* One number for a place in either file. */
+static uint64_t key_of(const struct ux_dwarf_ref *ref)
+{
+	return ref->off | (uint64_t)ref->sup << 63;
+}
+
 /* The context of another unit; NULL when it cannot be opened, which is remembered too. */
 static enum ux_code other_context(struct ux_dwarf_names *names, const struct ux_dwarf_unit *unit,
-				  struct ux_dwarf_context **ret, struct ux_error *err)
+				  bool sup, struct ux_dwarf_context **ret, struct ux_error *err)
 {
-	struct ux_dwarf_context **known = ux_dwarf_context_map_find(&names->contexts, unit->off);
+	uint64_t key = key_of(&(struct ux_dwarf_ref){unit->off, sup});
+	struct ux_dwarf_context **known = ux_dwarf_context_map_find(&names->contexts, key);
 	if (known) {
 		*ret = *known;
 		return UX_OK;
@@ -70,11 +77,12 @@ static enum ux_code other_context(struct ux_dwarf_names *names, const struct ux_
 	struct ux_dwarf_context *ctx = ux_arena_new(&names->arena, struct ux_dwarf_context);
 	if (!ctx)
 		return ux_arena_fail(&names->arena, err);
-	enum ux_code code = ux_dwarf_context_open(names->sections, unit, ctx, NULL);
+	enum ux_code code = ux_dwarf_context_open(sup ? names->sections->sup : names->sections,
+						  unit, ctx, NULL);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	bool fresh = false;
-	known = ux_dwarf_context_map_insert(&names->contexts, unit->off, &fresh);
+	known = ux_dwarf_context_map_insert(&names->contexts, key, &fresh);
 	if (!known)
 		return ux_error_nomem(err);
 	*ret = *known = code == UX_OK ? ctx : NULL;
@@ -83,27 +91,23 @@ static enum ux_code other_context(struct ux_dwarf_names *names, const struct ux_
 
 /* The next DIE of the chain; UX_ENOTFOUND at its end or where it leads nowhere. */
 static enum ux_code hop(struct ux_dwarf_names *names, const struct ux_dwarf_context **ctx,
-			struct ux_dwarf_die *die, uint64_t off, struct ux_error *err)
+			struct ux_dwarf_die *die, struct ux_dwarf_ref to, struct ux_error *err)
 {
 	const struct ux_dwarf_unit *unit = (*ctx)->unit;
-	if (off < unit->off || off >= unit->end) {
-		unit = ux_dwarf_units_find(names->units, off);
+	bool in_sup = (*ctx)->sections != names->sections;
+	bool sup = to.sup || in_sup; /* what is in the supplementary file stays there */
+	if (sup != in_sup || to.off < unit->off || to.off >= unit->end) {
+		const struct ux_dwarf_units *units = sup ? names->units->sup : names->units;
+		unit = units ? ux_dwarf_units_find(units, to.off) : NULL;
 		if (!unit)
 			return UX_ENOTFOUND;
 		struct ux_dwarf_context *other = NULL;
-		UX_TRY(other_context(names, unit, &other, err));
+		UX_TRY(other_context(names, unit, sup, &other, err));
 		if (!other)
 			return UX_ENOTFOUND;
 		*ctx = other;
 	}
-	return ux_dwarf_die_at(*ctx, off, die, NULL);
-}
-
-static bool next_off(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
-		     uint64_t *ret)
-{
-	return ux_dwarf_die_ref(ctx, die, UX_SLOT_ORIGIN, ret) ||
-	       ux_dwarf_die_ref(ctx, die, UX_SLOT_SPECIFICATION, ret);
+	return ux_dwarf_die_at(*ctx, to.off, die, NULL);
 }
 
 /* Follows the chain from the DIE on. Only UX_ENOMEM is a failure. */
@@ -120,10 +124,10 @@ static enum ux_code follow(struct ux_dwarf_names *names, const struct ux_dwarf_c
 		}
 		if (!name || name[0] == '\0')
 			name = ux_dwarf_die_text(ctx, &die, UX_SLOT_NAME);
-		uint64_t off = 0;
-		if (!next_off(ctx, &die, &off))
+		struct ux_dwarf_ref to;
+		if (!ux_dwarf_die_origin(ctx, &die, &to))
 			break;
-		enum ux_code code = hop(names, &ctx, &die, off, err);
+		enum ux_code code = hop(names, &ctx, &die, to, err);
 		if (code == UX_ENOMEM)
 			return code;
 		if (code != UX_OK)
@@ -147,19 +151,20 @@ enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwa
 			       const struct ux_dwarf_die *die, uint32_t *ret, struct ux_error *err)
 {
 	const char *name = NULL;
-	uint64_t off = 0;
+	struct ux_dwarf_ref to;
 	/* What has a name of its own is met once; only what is referred to is worth remembering. */
-	if (!next_off(ctx, die, &off) || ux_dwarf_die_has(die, UX_SLOT_LINKAGE_NAME) ||
+	if (!ux_dwarf_die_origin(ctx, die, &to) || ux_dwarf_die_has(die, UX_SLOT_LINKAGE_NAME) ||
 	    ux_dwarf_die_has(die, UX_SLOT_NAME)) {
 		UX_TRY(follow(names, ctx, die, &name, err));
 		return number(names, name, ret, err);
 	}
 	if (names->used >= names->cap / 2 && !grow_slots(names))
 		return ux_error_nomem(err);
-	struct ux_dwarf_name_slot *slot = find_slot(names, off);
+	uint64_t key = key_of(&to);
+	struct ux_dwarf_name_slot *slot = find_slot(names, key);
 	if (slot->generation != names->generation) {
 		UX_TRY(follow(names, ctx, die, &name, err));
-		*slot = (struct ux_dwarf_name_slot){.off = off, .generation = names->generation};
+		*slot = (struct ux_dwarf_name_slot){.off = key, .generation = names->generation};
 		names->used++;
 		UX_TRY(number(names, name, &slot->name, err));
 	}

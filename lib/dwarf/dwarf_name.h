@@ -19,7 +19,7 @@ UX_MAP(ux_dwarf_context_map, uint64_t, struct ux_dwarf_context *, ux_hash_u64, U
 
 /* A remembered answer; an entry of another generation is empty. */
 struct ux_dwarf_name_slot {
-	uint64_t off; /* of the DIE in .debug_info */
+	uint64_t off; /* of the DIE in .debug_info; bit 63: of the supplementary file */
 	uint32_t generation;
 	uint32_t name;
 };
@@ -37,8 +37,9 @@ struct ux_dwarf_names {
 	size_t cap; /* of slots, a power of two */
 	size_t used;
 	uint32_t generation;
-	struct ux_arena arena;                /* contexts of other units that names led to */
-	struct ux_dwarf_context_map contexts; /* by unit's offset; NULL: it cannot be opened */
+	struct ux_arena arena; /* contexts of other units that names led to */
+	struct ux_dwarf_context_map
+		contexts; /* by unit's offset and file; NULL: it cannot be opened */
 };
 
 void ux_dwarf_names_init(struct ux_dwarf_names *names, const struct ux_dwarf_sections *sections,

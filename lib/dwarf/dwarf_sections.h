@@ -23,6 +23,9 @@ enum ux_dwarf_section {
 struct ux_dwarf_sections {
 	struct ux_bytes data[UX_DWARF_SECTION_COUNT];
 	bool swap; /* the producer's byte order is not the machine's */
+	/* the supplementary file that dwz moved common entries and texts to (DWARF 5, 7.3.6), or
+	 * NULL */
+	const struct ux_dwarf_sections *sup;
 };
 
 /* ".debug_info", ...: the name in an ELF file; never NULL. */

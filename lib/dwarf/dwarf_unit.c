@@ -206,6 +206,11 @@ const char *ux_dwarf_die_text(const struct ux_dwarf_context *ctx, const struct u
 		return ux_dwarf_text_at(ctx->sections, UX_DWARF_STR, raw);
 	case DW_FORM_line_strp:
 		return ux_dwarf_text_at(ctx->sections, UX_DWARF_LINE_STR, raw);
+	case DW_FORM_strp_sup:
+	case DW_FORM_GNU_strp_alt:
+		if (!ctx->sections->sup)
+			return NULL;
+		return ux_dwarf_text_at(ctx->sections->sup, UX_DWARF_STR, raw);
 	case DW_FORM_string: /* its end was seen when the DIE was read */
 		return (const char *)ctx->sections->data[UX_DWARF_INFO].data + raw;
 	case DW_FORM_strx:
@@ -293,6 +298,30 @@ bool ux_dwarf_die_ref(const struct ux_dwarf_context *ctx, const struct ux_dwarf_
 	default:
 		return false;
 	}
+}
+
+static bool origin_in(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+		      enum ux_dwarf_slot slot, struct ux_dwarf_ref *ret)
+{
+	if (!ux_dwarf_die_has(die, slot))
+		return false;
+	switch (die->form[slot]) {
+	case DW_FORM_ref_sup4:
+	case DW_FORM_ref_sup8:
+	case DW_FORM_GNU_ref_alt:
+		*ret = (struct ux_dwarf_ref){die->raw[slot], .sup = true};
+		return true;
+	default:
+		ret->sup = false;
+		return ux_dwarf_die_ref(ctx, die, slot, &ret->off);
+	}
+}
+
+bool ux_dwarf_die_origin(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+			 struct ux_dwarf_ref *ret)
+{
+	return origin_in(ctx, die, UX_SLOT_ORIGIN, ret) ||
+	       origin_in(ctx, die, UX_SLOT_SPECIFICATION, ret);
 }
 
 /* What the unit's own DIE says for all others. The bases first: its own attributes count from them.

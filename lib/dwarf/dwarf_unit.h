@@ -24,8 +24,9 @@ struct ux_dwarf_units {
 	struct ux_dwarf_unit *list; /* malloc'ed */
 	size_t count;
 	struct ux_dwarf_shared *shared;
-	uint64_t bad;           /* headers that could not be read */
-	struct ux_error reason; /* the first one's */
+	const struct ux_dwarf_units *sup; /* those of the supplementary file; set by who has it */
+	uint64_t bad;                     /* headers that could not be read */
+	struct ux_error reason;           /* the first one's */
 };
 
 /*
@@ -102,6 +103,17 @@ bool ux_dwarf_die_off(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot, u
 /* The offset in .debug_info that a reference slot names. False for a form that stays unresolved. */
 bool ux_dwarf_die_ref(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
 		      enum ux_dwarf_slot slot, uint64_t *ret);
+
+/* A DIE that another one names: of the same file, or of the supplementary one. */
+struct ux_dwarf_ref {
+	uint64_t off; /* in .debug_info of that file */
+	bool sup;
+};
+
+/* Where abstract_origin, else specification leads. False when there is neither, or of a form that
+ * stays unresolved. */
+bool ux_dwarf_die_origin(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+			 struct ux_dwarf_ref *ret);
 
 /* Entry `index` of the unit's part of .debug_addr. */
 bool ux_dwarf_addr_at(const struct ux_dwarf_context *ctx, uint64_t index, uint64_t *ret);

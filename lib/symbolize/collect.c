@@ -157,9 +157,13 @@ enum ux_code ux_collect(const struct ux_dwarf_sections *sections, const struct u
 			unsigned threads, const char *spill, struct ux_collection *ret,
 			struct ux_error *err)
 {
-	ux_cleanup(ux_dwarf_units_free) struct ux_dwarf_units units = {0};
+	ux_cleanup(ux_dwarf_units_free) struct ux_dwarf_units units = {0}, sup = {0};
 	ux_cleanup(ux_collection_free) struct ux_collection out = {0};
 	UX_TRY(ux_dwarf_units_parse(sections, &units, err));
+	if (sections->sup) {
+		UX_TRY(ux_dwarf_units_parse(sections->sup, &sup, err));
+		units.sup = &sup;
+	}
 	struct collector c = {.sections = sections, .text = text, .units = &units};
 	out.bad_headers = units.bad;
 	out.reason = units.reason;

@@ -22,6 +22,8 @@ struct job {
 	const char *spill; /* NULL: everything fits in memory */
 	struct ux_dwarf_range_vec text;
 	struct ux_debug_sections sections;
+	struct ux_elf sup;
+	struct ux_debug_sections sup_sections;
 	struct ux_collection collection;
 	struct ux_code_symbol_vec symbols;
 	struct ux_arena arena;
@@ -35,6 +37,8 @@ static void job_deinit(struct job *j)
 	ux_code_symbol_vec_deinit(&j->symbols);
 	ux_collection_free(&j->collection);
 	ux_debug_sections_free(&j->sections);
+	ux_debug_sections_free(&j->sup_sections);
+	ux_elf_close(&j->sup);
 	ux_dwarf_range_vec_deinit(&j->text);
 	ux_elf_close(&j->debug);
 	ux_elf_close(&j->exe);
@@ -92,6 +96,17 @@ static const char *choose_spill(const struct ux_elf *from, const struct ux_extra
 	return options->spill ? options->spill : "/var/tmp";
 }
 
+/* The supplementary file's entries and texts: most of them are names that are asked for. */
+static enum ux_code read_supplementary(struct job *j, struct ux_bytes file, struct ux_error *err)
+{
+	if (file.size == 0)
+		return UX_OK;
+	UX_TRY(ux_elf_open(&j->sup, file, err));
+	UX_TRY(ux_debug_sections_load(&j->sup, j->threads, j->spill, &j->sup_sections, err));
+	j->sections.dwarf.sup = &j->sup_sections.dwarf;
+	return UX_OK;
+}
+
 /* DWARF from the debug file, or from the executable when that alone has it. */
 static enum ux_code read_dwarf(struct job *j, const struct ux_extract_options *options,
 			       struct ux_error *err)
@@ -103,6 +118,7 @@ static enum ux_code read_dwarf(struct job *j, const struct ux_extract_options *o
 		return UX_OK;
 	j->spill = choose_spill(from, options);
 	UX_TRY(ux_debug_sections_load(from, j->threads, j->spill, &j->sections, err));
+	UX_TRY(read_supplementary(j, options->supplementary, err));
 	struct ux_dwarf_text text = {j->text.data, j->text.size};
 	return ux_collect(&j->sections.dwarf, &text, j->threads, j->spill, &j->collection, err);
 }

@@ -9,11 +9,13 @@
 #include "unhex/quality.h"
 
 struct ux_extract_options {
-	unsigned threads;    /* 0: as many as there are processors */
-	uint64_t memory;     /* bytes of anonymous memory to stay under; 0: no bound */
-	const char *spill;   /* folder for what does not fit (unlinked files); NULL: /var/tmp */
-	bool no_dwarf;       /* symbol tables only */
-	bool allow_mismatch; /* take a debug file of another build ID */
+	unsigned threads;  /* 0: as many as there are processors */
+	uint64_t memory;   /* bytes of anonymous memory to stay under; 0: no bound */
+	const char *spill; /* folder for what does not fit (unlinked files); NULL: /var/tmp */
+	struct ux_bytes supplementary; /* the file dwz moved common entries to (supplementary.h);
+					  empty: none */
+	bool no_dwarf;                 /* symbol tables only */
+	bool allow_mismatch;           /* take a debug file of another build ID */
 };
 
 /* What an extraction found, and what it threw away. */
