@@ -64,6 +64,7 @@ def main():
     parser.add_argument("files", nargs="*", metavar="FILE", help="ELF files with their own DWARF")
     options = parser.parse_args()
     options.unhex = str(Path(options.unhex).resolve())
+    options.programs = Path(options.programs).resolve()
 
     started = time.monotonic()
     if options.files:

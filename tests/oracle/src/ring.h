@@ -6,7 +6,9 @@
 #include <stdint.h>
 #include <stdlib.h>
 
-enum { RING_SIZE = 64 };
+enum {
+	RING_SIZE = 64
+};
 
 struct ring {
 	uint32_t at[RING_SIZE];
@@ -47,9 +49,9 @@ static inline uint32_t ring_sum(struct ring *r)
 	return sum;
 }
 
-#define RING_EACH(r, v)                                                                 \
-	for (unsigned each_ = 0; each_ < (r)->count; each_++)                           \
-		for (int once_ = 1; once_; once_ = 0)                                   \
+#define RING_EACH(r, v)                                       \
+	for (unsigned each_ = 0; each_ < (r)->count; each_++) \
+		for (int once_ = 1; once_; once_ = 0)         \
 			for (uint32_t v = *ring_slot((r), each_); once_; once_ = 0)
 
 uint32_t mix(uint32_t a, uint32_t b);

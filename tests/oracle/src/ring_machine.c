@@ -88,7 +88,7 @@ static int dead_helper(struct ring *r, int by)
 {
 	int n = 0;
 	RING_EACH(r, v)
-		n += (int)v / by;
+	n += (int)v / by;
 	return n;
 }
 

@@ -54,7 +54,7 @@ static int nested_blocks(int n)
 			ring_push(&local, (uint32_t)square);
 			ring_push(&local, (uint32_t)i);
 			RING_EACH(&local, v)
-				total += (int)v;
+			total += (int)v;
 		}
 	}
 	return total;

@@ -6,7 +6,8 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace shapes {
+namespace shapes
+{
 
 template <typename T> struct point {
 	T x;
@@ -21,11 +22,12 @@ template <typename T> struct point {
 	}
 };
 
-template <typename T, std::size_t N> class bag {
+template <typename T, std::size_t N> class bag
+{
 	T items[N] = {};
 	std::size_t used = 0;
 
-public:
+      public:
 	void put(const T &v)
 	{
 		items[used++ % N] = v;
@@ -39,10 +41,11 @@ public:
 	}
 };
 
-class shape {
+class shape
+{
 	int id;
 
-public:
+      public:
 	explicit shape(int n);
 	virtual ~shape();
 	virtual double area() const = 0;
@@ -52,24 +55,27 @@ public:
 	}
 };
 
-class box : public shape {
+class box : public shape
+{
 	point<double> corner;
 
-public:
+      public:
 	box(int n, double w, double h);
 	double area() const override;
 };
 
-class disc final : public shape {
+class disc final : public shape
+{
 	double radius;
 
-public:
+      public:
 	disc(int n, double r);
 	~disc() override;
 	double area() const override;
 };
 
-namespace detail {
+namespace detail
+{
 inline int clamp(int v, int low, int high)
 {
 	return v < low ? low : v > high ? high : v;
