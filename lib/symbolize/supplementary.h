@@ -21,8 +21,8 @@ enum ux_code ux_supplementary_link(const struct ux_elf *elf, struct ux_supplemen
  * Maps the file that the ELF file debug, read from debug_path, links to. Looked for: the path as it
  * stands or from debug_path's folder; then DIR/.build-id/xx/yyyy.debug and DIR/.dwz/NAME, where DIR
  * is the tree that debug_path's .build-id belongs to, or one of dirs ("DIR:DIR"; NULL:
- * /usr/lib/debug). UX_OK and nothing mapped when there is no link; UX_ENOTFOUND when no file of that
- * build ID is there.
+ * /usr/lib/debug). UX_OK and nothing mapped when there is no link; UX_ENOTFOUND when no file of
+ * that build ID is there.
  */
 enum ux_code ux_supplementary_find(struct ux_bytes debug, const char *debug_path, const char *dirs,
 				   struct ux_mapping *ret, struct ux_error *err) ux_must;
