@@ -310,7 +310,7 @@ static bool origin_in(const struct ux_dwarf_context *ctx, const struct ux_dwarf_
 	case DW_FORM_ref_sup8:
 	case DW_FORM_GNU_ref_alt:
 		*ret = (struct ux_dwarf_ref){die->raw[slot], .sup = true};
-		return true;
+		return ctx->sections->sup != NULL;
 	default:
 		ret->sup = false;
 		return ux_dwarf_die_ref(ctx, die, slot, &ret->off);
