@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes the seeds of the elf, id and gsym corpora into the folder given. */
+/* Writes the seeds of the corpora into the folder given. */
 #include "elf_defs.h"
 #include "file.h"
 #include "fuzz.h"
+#include "make_corpus.h"
 #include "make_elf.h"
 #include "make_gsym.h"
 
@@ -10,7 +11,7 @@
 
 static const char *root;
 
-static void save(const char *folder, const char *name, struct ux_bytes bytes)
+void save_seed(const char *folder, const char *name, struct ux_bytes bytes)
 {
 	char path[PATH_MAX];
 	snprintf(path, sizeof(path), "%s/%s", root, folder);
@@ -106,11 +107,11 @@ static void make_elf_corpus(void)
 		m.no_sections = seed->no_sections;
 		for (size_t j = 0; j < ux_countof(seed->add) && seed->add[j]; j++)
 			seed->add[j](&m);
-		save("elf", seed->name, make_elf_finish(&m));
+		save_seed("elf", seed->name, make_elf_finish(&m));
 		make_elf_deinit(&m);
 	}
-	save("elf", "not-elf", UX_STR("#!/bin/sh\n"));
-	save("elf", "nothing", UX_BYTES_NONE);
+	save_seed("elf", "not-elf", UX_STR("#!/bin/sh\n"));
+	save_seed("elf", "nothing", UX_BYTES_NONE);
 }
 
 static void make_id_corpus(void)
@@ -131,7 +132,7 @@ static void make_id_corpus(void)
 		{"nothing", ""},
 	};
 	for (size_t i = 0; i < ux_countof(seeds); i++)
-		save("id", seeds[i].name, ux_bytes_cstr(seeds[i].text));
+		save_seed("id", seeds[i].name, ux_bytes_cstr(seeds[i].text));
 }
 
 /* A thousand bytes of a known row. */
@@ -147,9 +148,9 @@ static struct ux_bytes dice(uint64_t seed)
 
 static void make_gsym_corpus(void)
 {
-	save("gsym_read", "example", ux_bytes(make_gsym_example, sizeof(make_gsym_example)));
-	save("gsym_read", "nothing", UX_BYTES_NONE);
-	save("gsym_roundtrip", "nothing", UX_BYTES_NONE);
+	save_seed("gsym_read", "example", ux_bytes(make_gsym_example, sizeof(make_gsym_example)));
+	save_seed("gsym_read", "nothing", UX_BYTES_NONE);
+	save_seed("gsym_roundtrip", "nothing", UX_BYTES_NONE);
 	for (uint64_t seed = 0; seed < 16; seed++) {
 		UX_ARENA(arena, 1 << 22);
 		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
@@ -158,8 +159,8 @@ static void make_gsym_corpus(void)
 		fuzz_truth(make_gsym_draw(&m, &arena, dice(seed)) == UX_OK);
 		fuzz_truth(make_gsym_write(&m, &out) == UX_OK);
 		snprintf(name, sizeof(name), "drawn-%02u%s", (unsigned)seed, m.swap ? "-swap" : "");
-		save("gsym_read", name, ux_out_bytes(&out));
-		save("gsym_roundtrip", name, dice(seed));
+		save_seed("gsym_read", name, ux_out_bytes(&out));
+		save_seed("gsym_roundtrip", name, dice(seed));
 	}
 }
 
@@ -174,5 +175,6 @@ int main(int argc, char **argv)
 	make_elf_corpus();
 	make_id_corpus();
 	make_gsym_corpus();
+	make_dwarf_corpus();
 	return 0;
 }

@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Target: all sections of a module, read as an extraction reads them. */
+#include "fuzz_dwarf.h"
+
+struct reading {
+	const struct ux_dwarf_sections *s;
+	struct ux_dwarf_text text;
+	struct ux_dwarf_units units;
+	struct ux_dwarf_names names;
+	struct ux_dwarf_code code;
+	struct ux_dwarf_lines lines;
+};
+
+static void check_units(const struct reading *r)
+{
+	uint64_t end = 0;
+	for (size_t i = 0; i < r->units.count; i++) {
+		const struct ux_dwarf_unit *u = &r->units.list[i];
+		fuzz_truth(u->off >= end && u->off < u->die_off && u->die_off <= u->end);
+		fuzz_truth(u->end <= r->s->data[UX_DWARF_INFO].size);
+		fuzz_truth(u->table < r->units.shared->n_tables);
+		fuzz_truth(ux_dwarf_units_find(&r->units, u->off) == u);
+		fuzz_truth(ux_dwarf_units_find(&r->units, u->end - 1) == u);
+		end = u->end;
+	}
+	fuzz_truth((r->units.bad > 0) == (r->units.reason.code != UX_OK));
+}
+
+static void check_calls(const struct reading *r, const struct ux_dwarf_function *f, uint32_t number)
+{
+	uint32_t depth = 0;
+	for (uint32_t i = f->inline_first; i < f->inline_first + f->inline_count; i++) {
+		const struct ux_dwarf_inline *call = &r->code.inlines.data[i];
+		fuzz_truth(call->function == number);
+		fuzz_truth(call->depth >= 1 && call->depth <= depth + 1);
+		fuzz_truth(call->depth <= UX_DWARF_NEST_MOST + 1);
+		fuzz_truth(call->range_first <= r->code.ranges.size &&
+			   call->range_count <= r->code.ranges.size - call->range_first);
+		fuzz_truth(call->name == UX_DWARF_NO_NAME || call->name < r->names.list.size);
+		depth = call->depth;
+	}
+}
+
+static void check_code(const struct reading *r, const struct ux_dwarf_unit *unit)
+{
+	const struct ux_dwarf_code *c = &r->code;
+	uint64_t bytes = unit->end - unit->off;
+	fuzz_truth(c->functions.size <= bytes && c->inlines.size <= bytes);
+	/* each DIE has one range of its own, or those of a list */
+	fuzz_truth(c->ranges.size <= (UX_DWARF_RANGES_PER_BYTE + 1) * bytes);
+	for (size_t i = 0; i < c->ranges.size; i++)
+		fuzz_truth(fuzz_in_text(&r->text, c->ranges.data[i].lo, c->ranges.data[i].hi));
+	size_t inlines = 0;
+	for (size_t i = 0; i < c->functions.size; i++) {
+		const struct ux_dwarf_function *f = &c->functions.data[i];
+		fuzz_truth(f->range_count > 0 && f->range_count <= c->ranges.size &&
+			   f->range_first <= c->ranges.size - f->range_count);
+		fuzz_truth(f->name == UX_DWARF_NO_NAME || f->name < r->names.list.size);
+		fuzz_truth(f->inline_first == inlines &&
+			   f->inline_count <= c->inlines.size - inlines);
+		inlines += f->inline_count;
+		check_calls(r, f, (uint32_t)i);
+	}
+	fuzz_truth(inlines == c->inlines.size);
+	for (size_t i = 0; i < r->names.list.size; i++) {
+		fuzz_truth(r->names.list.data[i] && r->names.list.data[i][0] != '\0');
+		fuzz_truths_of_text(r->names.list.data[i], r->s);
+	}
+}
+
+static void read_unit(struct reading *r, const struct ux_dwarf_unit *unit)
+{
+	struct ux_dwarf_context ctx;
+	struct ux_error err = UX_ERROR_INIT;
+	enum ux_code code = ux_dwarf_context_open(r->s, unit, &ctx, &err);
+	fuzz_truths_of_dwarf_error(code, &err, r->s);
+	if (code != UX_OK)
+		return;
+	fuzz_truths_of_text(ctx.name, r->s);
+	fuzz_truths_of_text(ctx.comp_dir, r->s);
+	fuzz_truths_of_text(ctx.producer, r->s);
+	code = ux_dwarf_code_read(&ctx, &r->text, &r->names, &r->code, &err);
+	fuzz_truths_of_dwarf_error(code, &err, r->s);
+	check_code(r, unit);
+	err = (struct ux_error)UX_ERROR_INIT;
+	code = ux_dwarf_lines_parse(&ctx, &r->text, &r->lines, &err);
+	fuzz_truths_of_dwarf_error(code, &err, r->s);
+	fuzz_truths_of_lines(&r->lines, &r->text, r->s);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	if (size < FUZZ_HEAD)
+		return 0;
+	struct ux_dwarf_sections s = fuzz_sections(ux_bytes(data, size));
+	struct reading r = {.s = &s, .text = fuzz_text(data[0])};
+	fuzz_truth(ux_dwarf_units_parse(&s, &r.units, NULL) == UX_OK);
+	check_units(&r);
+	ux_dwarf_names_init(&r.names, &s, &r.units);
+	for (size_t i = 0; i < r.units.count; i++)
+		read_unit(&r, &r.units.list[i]);
+	/* each unit once, besides what the names led to */
+	fuzz_truth(r.names.contexts.size <= r.units.count);
+	ux_dwarf_names_deinit(&r.names);
+	ux_dwarf_code_deinit(&r.code);
+	ux_dwarf_lines_deinit(&r.lines);
+	ux_dwarf_units_free(&r.units);
+	return 0;
+}
