@@ -43,8 +43,11 @@ static void compare(const struct ux_dwarf_abbrevs *table, const struct ux_dwarf_
 	struct ux_dwarf_die die;
 	ux_dwarf_die_run(&bytes, table->words + entry->program, layout, &die);
 	read_plainly(&attrs, &plain, layout);
-	fuzz_truth(bytes.failed == plain.failed);
-	fuzz_truth(bytes.pos == plain.pos);
+	/* A number that is wanted must fit 64 bits; one that is stepped over need not. */
+	if (bytes.failed && !plain.failed)
+		fuzz_truth(bytes.what && strstr(bytes.what, "LEB128 does not fit"));
+	else
+		fuzz_truth(bytes.failed == plain.failed && bytes.pos == plain.pos);
 	if (entry->fixed != UINT32_MAX && !bytes.failed)
 		fuzz_truth((size_t)(bytes.pos - bytes.start) == entry->fixed);
 }

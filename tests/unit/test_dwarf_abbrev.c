@@ -2,6 +2,8 @@
 /* Abbreviation tables. */
 #include "test_dwarf.h"
 
+#include "pool.h"
+
 static const struct ux_dwarf_layout layout64 = {8, 4, 4};
 
 static enum ux_code parse(const struct ux_dwarf_sections *s, struct ux_dwarf_layout layout,
@@ -283,6 +285,41 @@ static void units_of_two_layouts_read_one_table_each_in_its_way(void **state)
 	assert_string_equal(r.ctx.name, "b");
 }
 
+/* What each job saw, for comparison. */
+struct race {
+	struct reading *r;
+	const void *lists[64];
+	enum ux_code codes[64];
+};
+
+static enum ux_code open_in_race(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+{
+	(void)worker;
+	(void)err;
+	struct race *race = ctx;
+	struct ux_dwarf_context unit = {0};
+	const struct ux_dwarf_unit *units = race->r->units.list;
+	race->codes[job] = ux_dwarf_context_open(&race->r->sections, &units[job % 2], &unit, NULL);
+	race->lists[job] = unit.abbrevs.list;
+	return UX_OK;
+}
+
+static void threads_that_want_one_table_get_the_same(void **state)
+{
+	(void)state;
+	for (int times = 0; times < 20; times++) {
+		MODULE(m, r);
+		two_units(&m, 0, 8);
+		assert_int_equal(reading_init(&r, make_dwarf_sections(&m)), UX_OK);
+		struct race race = {.r = &r};
+		assert_int_equal(ux_pool_run(8, 64, open_in_race, &race, NULL), UX_OK);
+		for (size_t i = 0; i < 64; i++) {
+			assert_int_equal(race.codes[i], UX_OK);
+			assert_ptr_equal(race.lists[i], race.lists[0]);
+		}
+	}
+}
+
 static void table_that_runs_into_the_next_is_corrupt(void **state)
 {
 	(void)state;
@@ -371,6 +408,7 @@ int main(void)
 		UX_TEST(abbreviation_with_too_many_attributes_is_corrupt),
 		UX_TEST(units_with_one_table_share_it),
 		UX_TEST(units_of_two_layouts_read_one_table_each_in_its_way),
+		UX_TEST(threads_that_want_one_table_get_the_same),
 		UX_TEST(table_that_runs_into_the_next_is_corrupt),
 		UX_TEST(table_behind_its_section_is_corrupt),
 		UX_TEST(no_damage_is_read_past_the_table),
