@@ -259,6 +259,63 @@ static void unit_that_cannot_be_opened_names_nothing(void **state)
 	assert_int_equal(r.names.contexts.size, 1); /* the failure is remembered */
 }
 
+/* A module that refers into a supplementary file, and the file. */
+static void names_of_a_supplementary_file_are_found(void **state)
+{
+	(void)state;
+	MODULE(sup, sr);
+	begin_unit(&sup, (struct make_unit){0});
+	uint64_t named = MAKE_DIE(&sup, LINKED, T("f"), T("_Z1fv"));
+	uint64_t second = MAKE_DIE(&sup, FAR, N(named)); /* stays in that file */
+	end_unit(&sup);
+	reading_of(&sr, &sup);
+	MODULE(m, r);
+	begin_unit(&m, (struct make_unit){0});
+	uint64_t home = MAKE_DIE(&m, NAMED, T("home"));
+	uint64_t user = MAKE_DIE(&m, ALT, N(second));
+	uint64_t chain = MAKE_DIE(&m, ORIGIN, N(user));
+	uint64_t both = MAKE_DIE(&m, ALT_SPEC, N(named), N(home));
+	uint64_t lost = MAKE_DIE(&m, ALT, N(0xffffff));
+	uint64_t same = MAKE_DIE(&m, ORIGIN, N(home)); /* maybe an offset of both files */
+	end_unit(&m);
+	assert_int_equal(reading_init(&r, make_dwarf_sections(&m)), UX_OK);
+	r.sections.sup = &sr.sections;
+	r.units.sup = &sr.units;
+	assert_int_equal(open_unit(&r, 0), UX_OK);
+	for (int times = 0; times < 2; times++) {
+		assert_string_equal(name_at(&r, user), "_Z1fv");
+		assert_string_equal(name_at(&r, chain), "_Z1fv");
+		assert_string_equal(name_at(&r, both), "_Z1fv");
+		assert_string_equal(name_at(&r, lost), "?");
+		assert_string_equal(name_at(&r, same), "home");
+	}
+}
+
+static void text_of_a_supplementary_file_is_found(void **state)
+{
+	(void)state;
+	static const uint32_t forms[] = {DW_FORM_GNU_strp_alt, DW_FORM_strp_sup};
+	for (size_t i = 0; i < ux_countof(forms); i++) {
+		ASSEMBLER(sup);
+		make_text(&sup, UX_DWARF_STR, "x");
+		uint64_t text = make_text(&sup, UX_DWARF_STR, "far");
+		struct ux_dwarf_sections supplementary = make_dwarf_sections(&sup);
+		MODULE(m, r);
+		MAKE_ABBREV(&m, 1, DW_TAG_compile_unit, false, {DW_AT_name, forms[i]},
+			    {DW_AT_comp_dir, forms[i]});
+		make_table_end(&m);
+		make_unit_begin(&m, (struct make_unit){0});
+		MAKE_DIE(&m, 1, N(text), N(1000));
+		make_unit_end(&m);
+		reading_of(&r, &m);
+		assert_null(r.ctx.name);
+		r.sections.sup = &supplementary;
+		assert_int_equal(open_unit(&r, 0), UX_OK);
+		assert_string_equal(r.ctx.name, "far");
+		assert_null(r.ctx.comp_dir);
+	}
+}
+
 static void names_are_kept_byte_for_byte(void **state)
 {
 	(void)state;
@@ -343,6 +400,8 @@ int main(void)
 		UX_TEST(name_of_another_unit_is_found),
 		UX_TEST(chain_may_come_back_to_its_first_unit),
 		UX_TEST(unit_that_cannot_be_opened_names_nothing),
+		UX_TEST(names_of_a_supplementary_file_are_found),
+		UX_TEST(text_of_a_supplementary_file_is_found),
 		UX_TEST(names_are_kept_byte_for_byte),
 		UX_TEST(one_origin_is_one_number),
 		UX_TEST(each_failed_allocation_is_reported),
