@@ -16,6 +16,7 @@ enum {
 	FUZZ_TEXT_AT_0 = 2, /* code also lies at 0, as in object files */
 	FUZZ_ADDR4 = 4,     /* fuzz_dwarf_line: addresses of 4 bytes */
 	FUZZ_DWARF5 = 8,    /* fuzz_dwarf_line: a unit of DWARF 5 */
+	FUZZ_SUP = 16,      /* fuzz_dwarf_info: the module is its own supplementary file */
 	FUZZ_HEAD = 1 + 2 * UX_DWARF_SECTION_COUNT,
 };
 

@@ -93,14 +93,20 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < FUZZ_HEAD)
 		return 0;
 	struct ux_dwarf_sections s = fuzz_sections(ux_bytes(data, size));
+	struct ux_dwarf_sections sup_sections = s;
+	ux_cleanup(ux_dwarf_units_free) struct ux_dwarf_units sup = {0};
 	struct reading r = {.s = &s, .text = fuzz_text(data[0])};
 	fuzz_truth(ux_dwarf_units_parse(&s, &r.units, NULL) == UX_OK);
 	check_units(&r);
+	if (data[0] & FUZZ_SUP) {
+		fuzz_truth(ux_dwarf_units_parse(&sup_sections, &sup, NULL) == UX_OK);
+		s.sup = &sup_sections;
+		r.units.sup = &sup;
+	}
 	ux_dwarf_names_init(&r.names, &s, &r.units);
 	for (size_t i = 0; i < r.units.count; i++)
 		read_unit(&r, &r.units.list[i]);
-	/* each unit once, besides what the names led to */
-	fuzz_truth(r.names.contexts.size <= r.units.count);
+	fuzz_truth(r.names.contexts.size <= r.units.count + sup.count);
 	ux_dwarf_names_deinit(&r.names);
 	ux_dwarf_code_deinit(&r.code);
 	ux_dwarf_lines_deinit(&r.lines);

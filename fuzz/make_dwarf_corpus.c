@@ -125,7 +125,9 @@ static void make_module_abbrevs(struct make_dwarf *m, bool v5)
 	MAKE_ABBREV(m, BLOCK, 0x0b, true, {0x3a, DW_FORM_udata});
 	MAKE_ABBREV(m, CLASS, DW_TAG_structure_type, true, {DW_AT_name, DW_FORM_string});
 	MAKE_ABBREV(m, VARIABLE, DW_TAG_variable, false, {0x02, DW_FORM_exprloc});
-	MAKE_ABBREV(m, OUTLINE, DW_TAG_subprogram, false, {DW_AT_specification, DW_FORM_ref_addr},
+	MAKE_ABBREV(m, OUTLINE, DW_TAG_subprogram, false,
+		    {DW_AT_specification,
+		     m->unit.addr_size == 4 ? DW_FORM_GNU_ref_alt : DW_FORM_ref_addr},
 		    {DW_AT_low_pc, DW_FORM_addr}, {DW_AT_high_pc, DW_FORM_data4});
 	make_table_end(m);
 }
@@ -207,7 +209,8 @@ static void make_info_seeds(void)
 		char name[32];
 		snprintf(name, sizeof(name), "version-%u%s-%u", unit.version, big ? "-big" : "",
 			 unit.addr_size * 8u);
-		save_sections("dwarf_info", name, &m, i & 1 ? FUZZ_TEXT_AT_0 : 0);
+		save_sections("dwarf_info", name, &m,
+			      (uint8_t)((i & 1 ? FUZZ_TEXT_AT_0 : 0) | (i & 4 ? FUZZ_SUP : 0)));
 	}
 }
 

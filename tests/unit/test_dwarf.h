@@ -116,4 +116,63 @@ static inline struct ux_dwarf_sections split_sections(struct ux_bytes joined)
 	return s;
 }
 
+/* What the headers promise of any code. */
+static inline void check_code(const struct reading *r)
+{
+	const struct ux_dwarf_code *c = &r->code;
+	size_t inlines = 0;
+	for (size_t i = 0; i < c->ranges.size; i++)
+		assert_true(c->ranges.data[i].lo >= TEXT_LO &&
+			    c->ranges.data[i].lo < c->ranges.data[i].hi &&
+			    c->ranges.data[i].hi <= TEXT_HI);
+	for (size_t i = 0; i < c->functions.size; i++) {
+		const struct ux_dwarf_function *f = &c->functions.data[i];
+		assert_true(f->range_count > 0 &&
+			    f->range_first + f->range_count <= c->ranges.size);
+		assert_int_equal(f->inline_first, inlines);
+		inlines += f->inline_count;
+		uint32_t depth = 0;
+		for (size_t k = f->inline_first; k < inlines; k++) {
+			const struct ux_dwarf_inline *call = &c->inlines.data[k];
+			assert_int_equal(call->function, i);
+			assert_true(call->depth >= 1 && call->depth <= depth + 1);
+			assert_true(call->range_first + call->range_count <= c->ranges.size);
+			assert_true(call->name == UX_DWARF_NO_NAME ||
+				    call->name < r->names.list.size);
+			depth = call->depth;
+		}
+	}
+	assert_int_equal(inlines, c->inlines.size);
+}
+
+static inline void sweep_module(struct ux_bytes input, void *ctx)
+{
+	(void)ctx;
+	ux_cleanup(reading_deinit) struct reading r = {0};
+	assert_int_equal(reading_init(&r, split_sections(input)), UX_OK);
+	for (size_t i = 0; i < r.units.count; i++) {
+		if (open_unit(&r, i) != UX_OK)
+			continue;
+		enum ux_code code = read_code(&r);
+		assert_int_equal(code, r.err.code);
+		assert_true(r.err.off == UX_ERROR_NO_OFF || r.err.off <= input.size);
+		check_code(&r);
+		code = read_lines(&r);
+		assert_int_equal(code, r.err.code);
+	}
+}
+
+static inline enum ux_code module_with_failures(void *ctx)
+{
+	const struct make_dwarf *m = ctx;
+	ux_cleanup(reading_deinit) struct reading r = {0};
+	UX_TRY(reading_init(&r, make_dwarf_sections(m)));
+	for (size_t i = 0; i < r.units.count; i++) {
+		UX_TRY(open_unit(&r, i));
+		UX_TRY(read_code(&r));
+		UX_TRY(read_lines(&r));
+	}
+	return UX_OK;
+}
+
 #endif
