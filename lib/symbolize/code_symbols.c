@@ -123,8 +123,8 @@ void ux_code_symbols_settle(struct ux_code_symbol_vec *symbols, const struct ux_
 	}
 }
 
-const struct ux_code_symbol *ux_code_symbols_at(const struct ux_code_symbol_vec *symbols,
-						uint64_t pc, size_t *ret_n)
+const struct ux_code_symbol *ux_code_symbols_from(const struct ux_code_symbol_vec *symbols,
+						  uint64_t pc)
 {
 	size_t lo = 0, hi = symbols->size;
 	while (lo < hi) {
@@ -134,9 +134,17 @@ const struct ux_code_symbol *ux_code_symbols_at(const struct ux_code_symbol_vec 
 		else
 			hi = mid;
 	}
+	return lo < symbols->size ? &symbols->data[lo] : NULL;
+}
+
+const struct ux_code_symbol *ux_code_symbols_at(const struct ux_code_symbol_vec *symbols,
+						uint64_t pc, size_t *ret_n)
+{
+	const struct ux_code_symbol *first = ux_code_symbols_from(symbols, pc);
+	const struct ux_code_symbol *end = ux_code_symbol_vec_end(symbols);
 	size_t n = 0;
-	while (lo + n < symbols->size && symbols->data[lo + n].start == pc)
+	while (first && first + n < end && first[n].start == pc)
 		n++;
 	*ret_n = n;
-	return n > 0 ? &symbols->data[lo] : NULL;
+	return n > 0 ? first : NULL;
 }

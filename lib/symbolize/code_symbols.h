@@ -38,6 +38,10 @@ enum ux_code ux_code_symbols_read(const struct ux_elf *elf, const char *section,
  */
 void ux_code_symbols_settle(struct ux_code_symbol_vec *symbols, const struct ux_dwarf_text *text);
 
+/* The first symbol that begins at pc or behind it; NULL when none does. */
+const struct ux_code_symbol *ux_code_symbols_from(const struct ux_code_symbol_vec *symbols,
+						  uint64_t pc);
+
 /* The symbols that begin at pc, best first: *ret_n of them from the returned one on. */
 const struct ux_code_symbol *ux_code_symbols_at(const struct ux_code_symbol_vec *symbols,
 						uint64_t pc, size_t *ret_n);

@@ -28,8 +28,7 @@ struct worker {
 };
 
 struct collector {
-	const struct ux_dwarf_sections *sections;
-	const struct ux_dwarf_text *text;
+	const struct ux_collect_input *in;
 	const struct ux_dwarf_units *units;
 	const struct batch *batches;
 	struct worker *workers;
@@ -68,12 +67,12 @@ static enum ux_code read_unit(struct collector *c, struct worker *w, uint32_t nu
 	struct ux_dwarf_context ctx;
 	if (!holds_code(unit))
 		return UX_OK;
-	enum ux_code code = ux_dwarf_context_open(c->sections, unit, &ctx, &reason);
+	enum ux_code code = ux_dwarf_context_open(c->in->sections, unit, &ctx, &reason);
 	if (code != UX_OK)
 		return tolerate(code, result, &reason, err);
-	code = ux_dwarf_code_read(&ctx, c->text, &w->names, &w->cutter.code, &reason);
+	code = ux_dwarf_code_read(&ctx, c->in->text, &w->names, &w->cutter.code, &reason);
 	UX_TRY(tolerate(code, result, &reason, err));
-	code = ux_dwarf_lines_parse(&ctx, c->text, &w->cutter.lines, &reason);
+	code = ux_dwarf_lines_parse(&ctx, c->in->text, &w->cutter.lines, &reason);
 	UX_TRY(tolerate(code, result, &reason, err));
 	result->bad += w->cutter.code.bad_ranges;
 	return ux_unit_cut(&w->cutter, number, &w->names, result, err);
@@ -125,9 +124,9 @@ static void free_workers(struct worker *workers, unsigned n)
 	free(workers);
 }
 
-static enum ux_code run(struct collector *c, unsigned threads, const char *spill,
-			struct ux_collection *out, struct ux_error *err)
+static enum ux_code run(struct collector *c, struct ux_collection *out, struct ux_error *err)
 {
+	unsigned threads = c->in->threads;
 	ux_cleanup(batch_vec_deinit) struct batch_vec batches = {0};
 	if (!make_batches(c->units, &batches))
 		return ux_error_nomem(err);
@@ -144,19 +143,20 @@ static enum ux_code run(struct collector *c, unsigned threads, const char *spill
 	out->n_arenas = threads;
 	for (unsigned i = 0; i < threads; i++) {
 		ux_arena_init(&out->arenas[i], ARENA_BUDGET);
-		out->arenas[i].spill = spill;
-		ux_dwarf_names_init(&c->workers[i].names, c->sections, c->units);
+		out->arenas[i].spill = c->in->spill;
+		ux_dwarf_names_init(&c->workers[i].names, c->in->sections, c->units);
 		c->workers[i].cutter.arena = &out->arenas[i];
+		c->workers[i].cutter.symbols = c->in->symbols;
 	}
 	enum ux_code code = ux_pool_run(threads, batches.size, read_batch, c, err);
 	free_workers(c->workers, threads);
 	return code;
 }
 
-enum ux_code ux_collect(const struct ux_dwarf_sections *sections, const struct ux_dwarf_text *text,
-			unsigned threads, const char *spill, struct ux_collection *ret,
+enum ux_code ux_collect(const struct ux_collect_input *input, struct ux_collection *ret,
 			struct ux_error *err)
 {
+	const struct ux_dwarf_sections *sections = input->sections;
 	ux_cleanup(ux_dwarf_units_free) struct ux_dwarf_units units = {0}, sup = {0};
 	ux_cleanup(ux_collection_free) struct ux_collection out = {0};
 	UX_TRY(ux_dwarf_units_parse(sections, &units, err));
@@ -164,10 +164,10 @@ enum ux_code ux_collect(const struct ux_dwarf_sections *sections, const struct u
 		UX_TRY(ux_dwarf_units_parse(sections->sup, &sup, err));
 		units.sup = &sup;
 	}
-	struct collector c = {.sections = sections, .text = text, .units = &units};
+	struct collector c = {.in = input, .units = &units};
 	out.bad_headers = units.bad;
 	out.reason = units.reason;
-	UX_TRY(run(&c, threads, spill, &out, err));
+	UX_TRY(run(&c, &out, err));
 	*ret = out;
 	out = (struct ux_collection){0};
 	return UX_OK;

@@ -3,6 +3,7 @@
 #ifndef UX_COLLECT_H
 #define UX_COLLECT_H
 
+#include "code_symbols.h"
 #include "piece.h"
 
 /* A source file as the GSYM wants it: the path cut at its last slash. */
@@ -14,7 +15,8 @@ struct ux_source_file {
 /* What one unit gave. */
 struct ux_unit_pieces {
 	struct ux_piece *functions; /* in DIE order */
-	struct ux_piece *lines;     /* rows that no function of the unit covers: assembly, thunks */
+	struct ux_piece *
+		lines; /* rows that no function of the unit covers, for symbols: assembly, thunks */
 	uint32_t n_functions;
 	uint32_t n_lines;
 	const char **names; /* by the numbers in inlines */
@@ -35,14 +37,21 @@ struct ux_collection {
 	struct ux_error reason;
 };
 
+/* What is collected from, and how. */
+struct ux_collect_input {
+	const struct ux_dwarf_sections *sections;
+	const struct ux_dwarf_text *text; /* what lies outside is dropped */
+	const struct ux_code_symbol_vec
+		*symbols; /* settled; lines outside of functions are kept for them */
+	unsigned threads;
+	const char *spill; /* NULL: pieces go into memory; else onto the disk of that folder */
+};
+
 /*
- * Reads all units of sections with `threads` threads; the pieces go into memory or (spill not NULL)
- * onto the disk of that folder. What lies outside text is dropped. The result does not depend on
- * the number of threads. Damage costs the unit it is in and is counted; fails for want of memory
- * only.
+ * Reads all units. The result does not depend on the number of threads. Damage costs the unit it is
+ * in and is counted; fails for want of memory only.
  */
-enum ux_code ux_collect(const struct ux_dwarf_sections *sections, const struct ux_dwarf_text *text,
-			unsigned threads, const char *spill, struct ux_collection *ret,
+enum ux_code ux_collect(const struct ux_collect_input *input, struct ux_collection *ret,
 			struct ux_error *err) ux_must;
 void ux_collection_free(struct ux_collection *collection);
 

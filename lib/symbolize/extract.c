@@ -120,7 +120,14 @@ static enum ux_code read_dwarf(struct job *j, const struct ux_extract_options *o
 	UX_TRY(ux_debug_sections_load(from, j->threads, j->spill, &j->sections, err));
 	UX_TRY(read_supplementary(j, options->supplementary, err));
 	struct ux_dwarf_text text = {j->text.data, j->text.size};
-	return ux_collect(&j->sections.dwarf, &text, j->threads, j->spill, &j->collection, err);
+	struct ux_collect_input input = {
+		.sections = &j->sections.dwarf,
+		.text = &text,
+		.symbols = &j->symbols,
+		.threads = j->threads,
+		.spill = j->spill,
+	};
+	return ux_collect(&input, &j->collection, err);
 }
 
 static enum ux_code read_symbols(struct job *j, struct ux_extract_stats *stats,
@@ -206,9 +213,9 @@ enum ux_code ux_extract(struct ux_bytes exe, struct ux_bytes debug,
 	ux_arena_init(&j.arena, MERGE_BUDGET);
 	UX_TRY(open_files(&j, exe, debug, options, err));
 	UX_TRY(ux_module_text(&j.exe, &j.text, err));
+	UX_TRY(read_symbols(&j, &stats, err));
 	if (!options->no_dwarf)
 		UX_TRY(read_dwarf(&j, options, err));
-	UX_TRY(read_symbols(&j, &stats, err));
 	UX_TRY(ux_merge(&j.collection, &j.symbols, &j.arena, &j.pieces, err));
 	if (j.pieces.size == 0)
 		return ux_error_set(

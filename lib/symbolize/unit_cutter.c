@@ -311,20 +311,18 @@ static bool cut_function(struct ux_unit_cutter *c, uint32_t unit, const char *na
 	return true;
 }
 
-/* True when a row of the sequence begins in [lo, hi): more than the padding behind a function. */
-static bool row_begins(const struct ux_unit_cutter *c, const struct ux_dwarf_sequence *s,
-		       uint64_t lo, uint64_t hi)
+/* True when a symbol begins in [lo, hi): only then has somebody use for the rows there. */
+static bool symbol_begins(const struct ux_unit_cutter *c, uint64_t lo, uint64_t hi)
 {
-	const struct ux_dwarf_row *rows = c->lines.rows.data + s->first;
-	uint32_t i = row_at(rows, s->count, lo);
-	return rows[i].pc >= lo ? rows[i].pc < hi : i + 1 < s->count && rows[i + 1].pc < hi;
+	const struct ux_code_symbol *s = ux_code_symbols_from(c->symbols, lo);
+	return s && s->start < hi;
 }
 
 static bool cut_gap(struct ux_unit_cutter *c, uint32_t unit, const struct ux_dwarf_sequence *s,
 		    uint64_t lo, uint64_t hi)
 {
 	hi = ux_min(hi, lo + UINT32_MAX);
-	if (lo >= hi || !row_begins(c, s, lo, hi))
+	if (lo >= hi || !symbol_begins(c, lo, hi))
 		return true;
 	c->rows.size = c->inlines.size = c->ranges.size = 0;
 	return add_sequence(c, s, lo, lo, hi) &&

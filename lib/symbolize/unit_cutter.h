@@ -21,6 +21,8 @@ UX_VEC(ux_open_call_vec, struct ux_open_call);
 /* One thread's working memory, kept from unit to unit. Zeroed is ready. */
 struct ux_unit_cutter {
 	struct ux_arena *arena; /* where results go */
+	const struct ux_code_symbol_vec
+		*symbols; /* settled: lines outside of functions are kept for them */
 	struct ux_dwarf_code code;
 	struct ux_dwarf_lines lines;
 	struct ux_gsym_row_vec rows;
@@ -38,7 +40,7 @@ struct ux_unit_cutter {
 
 /*
  * Cuts what code and lines hold into pieces of unit number `unit`: each range of each function a
- * piece, and each run of rows outside of them that begins there.
+ * piece, and each run of rows outside of them that a symbol begins in.
  */
 enum ux_code ux_unit_cut(struct ux_unit_cutter *cutter, uint32_t unit,
 			 const struct ux_dwarf_names *names, struct ux_unit_pieces *ret,
