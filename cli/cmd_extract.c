@@ -11,6 +11,8 @@
 #include "supplementary.h"
 #include "symbols_out.h"
 
+#include <sys/stat.h>
+
 struct values {
 	const char *debug;
 	const char *output;
@@ -116,6 +118,21 @@ static void find_supplementary(struct job *job, const struct values *v, const ch
 		       ux_error_format(&why, text, sizeof(text)));
 }
 
+static bool is_same_file(const struct ux_mapping *m, const struct stat *st)
+{
+	return m->bytes.data && m->dev == st->st_dev && m->ino == st->st_ino;
+}
+
+/* A slip of the fingers must not cost a binary. */
+static enum ux_code check_output(const struct job *job, const char *output, struct ux_error *err)
+{
+	struct stat st;
+	if (stat(output, &st) == 0 &&
+	    (is_same_file(&job->exe, &st) || is_same_file(&job->debug, &st)))
+		return ux_error_set(err, UX_EINVAL, "is the input itself; expected another file");
+	return UX_OK;
+}
+
 /* On failure *ret_subject is the file that it is about. */
 static enum ux_code extract(struct job *job, const struct values *v, const char *input,
 			    const char *output, const char **ret_subject, struct ux_error *err)
@@ -133,16 +150,15 @@ static enum ux_code extract(struct job *job, const struct values *v, const char 
 	if (v->debug) {
 		*ret_subject = v->debug;
 		UX_TRY(ux_file_map(v->debug, &job->debug, err));
-		if (!ux_elf_is(job->debug.bytes))
-			return ux_error_set(err, UX_EUNSUPPORTED, "is not an ELF file");
+		UX_TRY(ux_elf_check(job->debug.bytes, err));
 	}
 	*ret_subject = input;
-	if (!ux_elf_is(job->exe.bytes))
-		return ux_error_set(err, UX_EUNSUPPORTED, "is not an ELF file");
+	UX_TRY(ux_elf_check(job->exe.bytes, err));
 	if (!v->no_dwarf)
 		find_supplementary(job, v, input);
 	how.supplementary = job->sup.bytes;
 	*ret_subject = output;
+	UX_TRY(check_output(job, output, err));
 	UX_TRY(ux_file_new_open(&job->file, output, err));
 	ux_sigbus_remove(job->file.temp);
 	*ret_subject = input;

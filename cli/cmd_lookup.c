@@ -125,8 +125,13 @@ static enum ux_code answer_bad(struct lookup *l, const struct ux_asked *asked, s
 {
 	UX_TRY(answer_remote(l, err));
 	l->bad_lines++;
-	ux_say("line %" PRIu64 " is \"%.*s\"; expected an address", asked->line,
-	       (int)ux_min(asked->bad.size, (size_t)64), (const char *)asked->bad.data);
+	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
+	ux_text(&text, ux_bytes(asked->bad.data, ux_min(asked->bad.size, (size_t)64)));
+	ux_out_u8(&text, 0); /* NUL bytes of the line are \x00 by now */
+	if (text.failed)
+		return ux_error_nomem(err);
+	ux_say("standard input: line %" PRIu64 " is \"%s\"; expected an address", asked->line,
+	       (const char *)text.data);
 	ux_frames_out_bad(&l->frames, asked->bad);
 	return UX_OK;
 }

@@ -67,17 +67,35 @@ void ux_file_unmap(struct ux_mapping *m)
 	*m = (struct ux_mapping){0};
 }
 
+/*
+ * The name that a rename may take, malloc'ed. What is no regular file is refused: a rename would
+ * put a file in the place of a device. A link is followed, so that it stays and its target changes.
+ */
+static enum ux_code place_of(const char *path, char **ret, struct ux_error *err)
+{
+	struct stat st;
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
+		return ux_error_set(err, UX_EINVAL, "is %s; expected a regular file or none",
+				    kind_of(st.st_mode));
+	if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
+		*ret = realpath(path, NULL);
+		return *ret ? UX_OK : ux_error_os(err, errno, "cannot follow the link");
+	}
+	*ret = strdup(path);
+	return *ret ? UX_OK : ux_error_nomem(err);
+}
+
 enum ux_code ux_file_new_open(struct ux_file_new *f, const char *path, struct ux_error *err)
 {
 	static const char suffix[] = ".tmp-XXXXXX";
-	size_t n = strlen(path);
-	f->path = strdup(path);
+	UX_TRY(place_of(path, &f->path, err));
+	size_t n = strlen(f->path);
 	f->temp = malloc(n + sizeof(suffix));
-	if (!f->path || !f->temp) {
+	if (!f->temp) {
 		ux_file_new_deinit(f);
 		return ux_error_nomem(err);
 	}
-	memcpy(f->temp, path, n);
+	memcpy(f->temp, f->path, n);
 	memcpy(f->temp + n, suffix, sizeof(suffix));
 	f->fd = mkostemp(f->temp, O_CLOEXEC);
 	if (f->fd < 0) {

@@ -27,7 +27,8 @@ void ux_file_unmap(struct ux_mapping *m);
 
 /*
  * A file that appears whole or not at all: written under a temporary name beside path, then
- * renamed. Start it with UX_FILE_NEW_INIT.
+ * renamed. Start it with UX_FILE_NEW_INIT. Where path is a link, the file it leads to is replaced;
+ * where it is a FIFO, device, socket or folder, UX_EINVAL.
  */
 struct ux_file_new {
 	int fd;

@@ -30,8 +30,10 @@ static uint64_t word(struct ux_cur *c, bool is64)
 	return is64 ? ux_cur_u64(c) : ux_cur_u32(c);
 }
 
-static enum ux_code refuse_magic(struct ux_bytes file, struct ux_error *err)
+enum ux_code ux_elf_check(struct ux_bytes file, struct ux_error *err)
 {
+	if (ux_elf_is(file))
+		return UX_OK;
 	if (file.size < 4)
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "not an ELF file: %zu bytes long, expected 7f 45 4c 46",
@@ -45,8 +47,7 @@ static enum ux_code refuse_magic(struct ux_bytes file, struct ux_error *err)
 /* Class and byte order, which everything else depends on (gABI, "ELF Identification"). */
 static enum ux_code read_ident(struct ux_elf *elf, struct ux_error *err)
 {
-	if (!ux_elf_is(elf->file))
-		return refuse_magic(elf->file, err);
+	UX_TRY(ux_elf_check(elf->file, err));
 	if (elf->file.size < EI_NIDENT)
 		return ux_error_at(err, UX_ECORRUPT, NULL, 0,
 				   "ELF header ends too early: %d bytes expected, %zu found",

@@ -61,6 +61,9 @@ void ux_elf_close(struct ux_elf *elf);
 /* True when the first four bytes say so. */
 bool ux_elf_is(struct ux_bytes file);
 
+/* The same; UX_EUNSUPPORTED tells what the file starts with instead. */
+enum ux_code ux_elf_check(struct ux_bytes file, struct ux_error *err) ux_must;
+
 /* The first section of that name, or NULL. */
 const struct ux_elf_section *ux_elf_section_find(const struct ux_elf *elf, const char *name);
 

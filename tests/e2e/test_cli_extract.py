@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """unhex extract"""
+import os
 import re
+import shutil
 
 import pytest
 
@@ -80,7 +82,27 @@ def test_a_folder_that_is_not_there(prog, tmp_path):
 def test_a_debug_file_that_is_no_elf_file_is_named(prog, tmp_path):
     (tmp_path / "text").write_text("not a binary")
     fails(unhex("extract", prog, "-d", tmp_path / "text", "-o", tmp_path / "o"), 1,
-          tmp_path / "text", "ELF")
+          tmp_path / "text", "starts with 6e 6f 74 20, expected 7f 45 4c 46")
+
+
+def test_a_device_or_fifo_is_not_replaced_by_the_output(prog, tmp_path):
+    os.mkfifo(tmp_path / "fifo")
+    (tmp_path / "link").symlink_to("fifo")
+    for name in ("fifo", "link"):
+        fails(unhex("extract", prog, "-o", tmp_path / name), 1, tmp_path / name, "FIFO",
+              "expected a regular file")
+    assert (tmp_path / "fifo").is_fifo() and (tmp_path / "link").is_symlink()
+
+
+def test_the_input_is_not_replaced_by_the_output(prog, tmp_path):
+    binary = tmp_path / "binary"
+    shutil.copy(prog, binary)
+    (tmp_path / "other-name").hardlink_to(binary)
+    before = binary.read_bytes()
+    for args in ([binary], [prog, "-d", binary]):
+        for output in (binary, tmp_path / "other-name"):
+            fails(unhex("extract", *args, "-o", output), 1, output, "input itself")
+    assert binary.read_bytes() == before
 
 
 def test_a_bound_on_memory_does_not_change_the_bytes(prog, tmp_path):

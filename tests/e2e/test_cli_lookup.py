@@ -130,8 +130,9 @@ def test_a_bad_line_is_answered_and_told_and_the_run_goes_on(prog, gsym):
     assert len(complaints) == 2
     assert 'line 2 is "xyz"; expected an address' in complaints[0]
     assert "line 3" in complaints[1]
-    text = unhex("lookup", gsym, stdin="x\x1b[0m\n").stdout
-    assert text == "x\\x1b[0m ??\n"
+    odd = unhex("lookup", gsym, stdin="x\x1b[0m\n0x1\x002\n")
+    assert odd.stdout == "x\\x1b[0m ??\n0x1\\x002 ??\n"
+    assert 'standard input: line 2 is "0x1\\x002"; expected' in odd.stderr
 
 
 def test_each_line_is_answered_before_the_next_is_asked(prog, gsym):

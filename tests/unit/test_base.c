@@ -12,6 +12,7 @@
 #include "pool.h"
 #include "vec.h"
 
+#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -384,6 +385,61 @@ static void new_file_appears_whole_or_not_at_all(void **state)
 	rmdir(dir);
 }
 
+static void only_regular_files_are_replaced(void **state)
+{
+	(void)state;
+	char path[64], link[64];
+	char *dir = temp_dir();
+	snprintf(path, sizeof(path), "%s/fifo", dir);
+	snprintf(link, sizeof(link), "%s/link", dir);
+	assert_int_equal(mkfifo(path, 0600), 0);
+	assert_int_equal(symlink("fifo", link), 0);
+	const char *names[] = {path, link, dir};
+	const char *kinds[] = {"FIFO", "FIFO", "directory"};
+	for (size_t i = 0; i < ux_countof(names); i++) {
+		struct ux_file_new f = UX_FILE_NEW_INIT;
+		struct ux_error err = UX_ERROR_INIT;
+		char expected[64];
+		snprintf(expected, sizeof(expected), "is a %s; expected a regular file or none",
+			 kinds[i]);
+		assert_int_equal(ux_file_new_open(&f, names[i], &err), UX_EINVAL);
+		assert_string_equal(err.text, expected);
+	}
+	unlink(path);
+	struct ux_file_new f = UX_FILE_NEW_INIT;
+	assert_int_equal(ux_file_new_open(&f, link, NULL), UX_ENOTFOUND); /* leads nowhere */
+	unlink(link);
+	assert_int_equal(rmdir(dir), 0);
+}
+
+static void a_link_stays_and_what_it_leads_to_is_replaced(void **state)
+{
+	(void)state;
+	char path[64], link[64];
+	char *dir = temp_dir();
+	snprintf(path, sizeof(path), "%s/f", dir);
+	snprintf(link, sizeof(link), "%s/link", dir);
+	assert_int_equal(symlink("f", link), 0);
+	int fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_true(fd >= 0);
+	close(fd);
+	struct ux_file_new f = UX_FILE_NEW_INIT;
+	assert_int_equal(ux_file_new_open(&f, link, NULL), UX_OK);
+	assert_int_equal(ux_file_write(f.fd, UX_STR("new"), NULL), UX_OK);
+	assert_int_equal(ux_file_new_commit(&f, /* sync= */ true, NULL), UX_OK);
+	ux_file_new_deinit(&f);
+	struct ux_mapping m = {0};
+	assert_int_equal(ux_file_map(path, &m, NULL), UX_OK);
+	assert_true(ux_bytes_eq(m.bytes, UX_STR("new")));
+	ux_file_unmap(&m);
+	struct stat st;
+	assert_int_equal(lstat(link, &st), 0);
+	assert_true(S_ISLNK(st.st_mode));
+	unlink(link);
+	unlink(path);
+	assert_int_equal(rmdir(dir), 0);
+}
+
 static void only_regular_files_are_mapped(void **state)
 {
 	(void)state;
@@ -459,6 +515,8 @@ int main(void)
 		UX_TEST(hex_reads_what_it_writes_and_refuses_the_rest),
 		UX_TEST(addresses_are_read_as_people_type_them),
 		UX_TEST(new_file_appears_whole_or_not_at_all),
+		UX_TEST(only_regular_files_are_replaced),
+		UX_TEST(a_link_stays_and_what_it_leads_to_is_replaced),
 		UX_TEST(only_regular_files_are_mapped),
 		UX_TEST(pool_runs_all_jobs_and_reports_the_first_failure),
 		UX_TEST(first_error_wins),
