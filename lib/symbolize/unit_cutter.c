@@ -294,12 +294,19 @@ static bool keep_piece(struct ux_unit_cutter *c, struct ux_piece_vec *list, stru
 	       KEEP(c->arena, c->ranges, &piece.ranges) && ux_piece_vec_append(list, piece);
 }
 
+/* hi, or as far as a record that begins at lo can reach; lo may be in the highest 4 GiB, as a
+ * kernel's code is. */
+static uint64_t record_end(uint64_t lo, uint64_t hi)
+{
+	return lo + ux_min(hi - lo, (uint64_t)UINT32_MAX);
+}
+
 static bool cut_function(struct ux_unit_cutter *c, uint32_t unit, const char *name,
 			 const struct ux_dwarf_function *f)
 {
 	for (uint32_t i = 0; i < f->range_count; i++) {
 		struct ux_dwarf_range r = c->code.ranges.data[f->range_first + i];
-		r.hi = ux_min(r.hi, r.lo + UINT32_MAX); /* what a record can hold */
+		r.hi = record_end(r.lo, r.hi);
 		if (!cut_rows(c, r.lo, r.hi) || !cut_inlines(c, f, r.lo, r.hi) ||
 		    !keep_piece(c, &c->functions,
 				(struct ux_piece){.start = r.lo,
@@ -321,8 +328,10 @@ static bool symbol_begins(const struct ux_unit_cutter *c, uint64_t lo, uint64_t 
 static bool cut_gap(struct ux_unit_cutter *c, uint32_t unit, const struct ux_dwarf_sequence *s,
 		    uint64_t lo, uint64_t hi)
 {
-	hi = ux_min(hi, lo + UINT32_MAX);
-	if (lo >= hi || !symbol_begins(c, lo, hi))
+	if (lo >= hi)
+		return true;
+	hi = record_end(lo, hi);
+	if (!symbol_begins(c, lo, hi))
 		return true;
 	c->rows.size = c->inlines.size = c->ranges.size = 0;
 	return add_sequence(c, s, lo, lo, hi) &&
