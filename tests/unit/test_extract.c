@@ -1,0 +1,564 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/symbolize as a whole: what an address of a made module says. */
+#include "test_extract.h"
+
+static void rows(struct made *m, uint64_t from, const uint32_t *lines, size_t n, uint64_t step)
+{
+	make_set_address(&m->dwarf, from);
+	int64_t line = 1;
+	for (size_t i = 0; i < n; i++) {
+		make_row(&m->dwarf, i ? step : 0, (int64_t)lines[i] - line);
+		line = lines[i];
+	}
+	make_end_sequence(&m->dwarf, step);
+}
+#define ROWS(m, from, step, ...)                           \
+	rows((m), (from), (const uint32_t[]){__VA_ARGS__}, \
+	     sizeof((const uint32_t[]){__VA_ARGS__}) / sizeof(uint32_t), (step))
+
+static void functions_lines_and_inlined_calls_are_found(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init(&m);
+	add_abbrevs(&m);
+	uint64_t lines = begin_lines(&m);
+	ROWS(&m, 0x1100, 0x10, 10, 11, 12, 13);
+	make_lines_end(&m.dwarf);
+	begin_unit(&m, lines);
+	uint64_t callee = MAKE_DIE(&m.dwarf, ABSTRACT, T("callee"));
+	MAKE_DIE(&m.dwarf, FUNCTION, T("outer"), N(0x1100), N(0x40));
+	MAKE_DIE(&m.dwarf, INLINE, N(callee), N(0x1110), N(0x20), N(2), N(77));
+	make_null(&m.dwarf);
+	make_null(&m.dwarf);
+	end_unit(&m);
+	made_extract(&m);
+	assert_string_equal(at(&m, 0x1100), "outer a.cc:10");
+	assert_string_equal(at(&m, 0x1110), "callee a.cc:11 < outer b.h:77");
+	assert_string_equal(at(&m, 0x112f), "callee a.cc:12 < outer b.h:77");
+	assert_string_equal(at(&m, 0x1130), "outer a.cc:13");
+	assert_string_equal(at(&m, 0x1140), "-");
+	assert_int_equal(m.stats.quality, UX_QUALITY_INLINES);
+	assert_int_equal(m.stats.counts.inlines, 1);
+	assert_int_equal(m.reader.base, 0x400);
+	made_deinit(&m);
+}
+
+static void split_function_has_a_record_for_each_range(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init(&m);
+	add_abbrevs(&m);
+	uint64_t lines = begin_lines(&m);
+	ROWS(&m, 0x1100, 0x10, 5, 6);
+	ROWS(&m, 0x1800, 0x8, 90, 91);
+	make_lines_end(&m.dwarf);
+	uint64_t list = make_rle(&m.dwarf, DW_RLE_start_end, 0x1100, 0x1120);
+	make_rle(&m.dwarf, DW_RLE_start_end, 0x1800, 0x1810);
+	make_rle(&m.dwarf, DW_RLE_end_of_list, 0, 0);
+	begin_unit(&m, lines);
+	MAKE_DIE(&m.dwarf, SPLIT, T("hot"), N(list));
+	make_null(&m.dwarf);
+	end_unit(&m);
+	add_symbol(&m, "hot", 0x1100, 0x20, STB_GLOBAL);
+	add_symbol(&m, "hot.cold", 0x1800, 0x10, STB_LOCAL);
+	made_extract(&m);
+	assert_string_equal(at(&m, 0x1100), "hot a.cc:5");
+	assert_string_equal(at(&m, 0x1808), "hot a.cc:91"); /* DWARF's name, not hot.cold */
+	assert_int_equal(m.stats.counts.functions, 2);
+	made_deinit(&m);
+}
+
+static void tail_of_an_outer_function_stays_findable(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init(&m);
+	add_abbrevs(&m);
+	uint64_t lines = begin_lines(&m);
+	ROWS(&m, 0x1100, 0x10, 1, 2, 3, 4);
+	make_lines_end(&m.dwarf);
+	begin_unit(&m, lines);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("outer"), N(0x1100), N(0x40));
+	make_null(&m.dwarf);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("nested"), N(0x1110), N(0x10));
+	make_null(&m.dwarf);
+	end_unit(&m);
+	made_extract(&m);
+	assert_string_equal(at(&m, 0x110f), "outer a.cc:1");
+	assert_string_equal(at(&m, 0x1110), "nested a.cc:2");
+	assert_string_equal(at(&m, 0x1120), "outer a.cc:3");
+	assert_string_equal(at(&m, 0x113f), "outer a.cc:4");
+	assert_int_equal(m.stats.counts.functions, 3);
+	made_deinit(&m);
+}
+
+static void partly_overlapping_functions_share_at_the_later_start(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init(&m);
+	add_abbrevs(&m);
+	begin_unit(&m, 0xffffff); /* no table there: a damaged one costs lines, not names */
+	MAKE_DIE(&m.dwarf, FUNCTION, T("first"), N(0x1100), N(0x40));
+	make_null(&m.dwarf);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("second"), N(0x1120), N(0x40));
+	make_null(&m.dwarf);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("short"), N(0x1200), N(0x10));
+	make_null(&m.dwarf);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("long"), N(0x1200), N(0x20));
+	make_null(&m.dwarf);
+	end_unit(&m);
+	made_extract(&m);
+	assert_string_equal(at(&m, 0x111f), "first :0");
+	assert_string_equal(at(&m, 0x1120), "second :0");
+	assert_string_equal(at(&m, 0x115f), "second :0");
+	assert_string_equal(at(&m, 0x1200), "short :0");
+	assert_string_equal(at(&m, 0x1210), "long :0");
+	assert_int_equal(m.stats.bad_units, 1);
+	assert_int_equal(m.stats.quality, UX_QUALITY_SYMTAB);
+	made_deinit(&m);
+}
+
+static void first_unit_of_a_range_stays(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init(&m);
+	add_abbrevs(&m);
+	uint64_t lines = begin_lines(&m);
+	ROWS(&m, 0x1100, 0x10, 1);
+	make_lines_end(&m.dwarf);
+	begin_unit(&m, lines);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("kept"), N(0x1100), N(0x10));
+	make_null(&m.dwarf);
+	end_unit(&m);
+	begin_unit(&m, lines);
+	uint64_t callee = MAKE_DIE(&m.dwarf, ABSTRACT, T("callee"));
+	MAKE_DIE(&m.dwarf, FUNCTION, T("dropped"), N(0x1100), N(0x10));
+	MAKE_DIE(&m.dwarf, INLINE, N(callee), N(0x1100), N(0x10), N(1), N(7));
+	make_null(&m.dwarf);
+	make_null(&m.dwarf);
+	end_unit(&m);
+	made_extract(&m);
+	assert_string_equal(at(&m, 0x1100), "kept a.cc:1");
+	/* What nothing refers to is not stored. */
+	struct ux_bytes strings = m.reader.strings;
+	assert_null(memmem(strings.data, strings.size, "dropped", 7));
+	assert_null(memmem(strings.data, strings.size, "callee", 6));
+	made_deinit(&m);
+}
+
+static void inlined_call_outside_its_parent_is_clipped(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init(&m);
+	add_abbrevs(&m);
+	begin_unit(&m, 0xffffff);
+	uint64_t callee = MAKE_DIE(&m.dwarf, ABSTRACT, T("callee"));
+	uint64_t leaf = MAKE_DIE(&m.dwarf, ABSTRACT, T("leaf"));
+	MAKE_DIE(&m.dwarf, FUNCTION, T("f"), N(0x1100), N(0x40));
+	MAKE_DIE(&m.dwarf, INLINE, N(callee), N(0x10f0), N(0x30), N(0), N(7));
+	MAKE_DIE(&m.dwarf, INLINE, N(leaf), N(0x1118), N(0x100), N(0), N(8));
+	make_null(&m.dwarf);
+	make_null(&m.dwarf);
+	MAKE_DIE(&m.dwarf, INLINE, N(leaf), N(0x1300), N(0x10), N(0), N(9)); /* wholly outside */
+	make_null(&m.dwarf);
+	make_null(&m.dwarf);
+	end_unit(&m);
+	made_extract(&m);
+	assert_string_equal(at(&m, 0x1100), "callee :0 < f :7");
+	assert_string_equal(at(&m, 0x1118), "leaf :0 < callee :8 < f :7");
+	assert_string_equal(at(&m, 0x1120), "f :0");
+	assert_string_equal(at(&m, 0x1300), "-");
+	assert_int_equal(m.stats.counts.inlines, 2);
+	made_deinit(&m);
+}
+
+static void later_sibling_has_what_both_claim(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init(&m);
+	add_abbrevs(&m);
+	begin_unit(&m, 0xffffff);
+	uint64_t one = MAKE_DIE(&m.dwarf, ABSTRACT, T("one"));
+	uint64_t deep = MAKE_DIE(&m.dwarf, ABSTRACT, T("deep"));
+	uint64_t two = MAKE_DIE(&m.dwarf, ABSTRACT, T("two"));
+	MAKE_DIE(&m.dwarf, FUNCTION, T("f"), N(0x1100), N(0x40));
+	MAKE_DIE(&m.dwarf, INLINE, N(one), N(0x1100), N(0x30), N(0), N(1));
+	MAKE_DIE(&m.dwarf, INLINE, N(deep), N(0x1108), N(0x20), N(0), N(2));
+	make_null(&m.dwarf);
+	make_null(&m.dwarf);
+	MAKE_DIE(&m.dwarf, INLINE, N(two), N(0x1110), N(0x10), N(0), N(3));
+	make_null(&m.dwarf);
+	make_null(&m.dwarf);
+	end_unit(&m);
+	made_extract(&m);
+	assert_string_equal(at(&m, 0x1108), "deep :0 < one :2 < f :1");
+	assert_string_equal(at(&m, 0x1110), "two :0 < f :3");
+	assert_string_equal(at(&m, 0x1120), "deep :0 < one :2 < f :1");
+	assert_string_equal(at(&m, 0x1128), "one :0 < f :1");
+	made_deinit(&m);
+}
+
+static void inlined_call_without_ranges_has_those_of_its_children(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init(&m);
+	add_abbrevs(&m);
+	begin_unit(&m, 0xffffff);
+	uint64_t outer = MAKE_DIE(&m.dwarf, ABSTRACT, T("outer"));
+	uint64_t inner = MAKE_DIE(&m.dwarf, ABSTRACT, T("inner"));
+	MAKE_DIE(&m.dwarf, FUNCTION, T("f"), N(0x1100), N(0x40));
+	MAKE_DIE(&m.dwarf, BLOCK, N(outer), N(0), N(5));
+	MAKE_DIE(&m.dwarf, INLINE, N(inner), N(0x1110), N(0x10), N(0), N(6));
+	make_null(&m.dwarf);
+	make_null(&m.dwarf);
+	make_null(&m.dwarf);
+	end_unit(&m);
+	made_extract(&m);
+	assert_string_equal(at(&m, 0x1110), "inner :0 < outer :6 < f :5");
+	assert_string_equal(at(&m, 0x1120), "f :0");
+	made_deinit(&m);
+}
+
+static void nameless_function_takes_the_symbols_name_or_is_dropped(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init(&m);
+	add_abbrevs(&m);
+	begin_unit(&m, 0xffffff);
+	MAKE_DIE(&m.dwarf, NAMELESS, N(0x1100), N(0x10));
+	MAKE_DIE(&m.dwarf, NAMELESS, N(0x1200), N(0x10));
+	end_unit(&m);
+	add_symbol(&m, "known", 0x1100, 0x10, STB_GLOBAL);
+	made_extract(&m);
+	assert_string_equal(at(&m, 0x1100), "known :0");
+	assert_string_equal(at(&m, 0x1200), "-");
+	made_deinit(&m);
+}
+
+static void symbols_fill_what_dwarf_leaves(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init(&m);
+	add_abbrevs(&m);
+	uint64_t lines = begin_lines(&m);
+	ROWS(&m, 0x1100, 0x10, 1, 2, 2, 4);
+	make_lines_end(&m.dwarf);
+	begin_unit(&m, lines);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("f"), N(0x1100), N(0x20));
+	make_null(&m.dwarf);
+	end_unit(&m);
+	/* Its row began in f and reaches over it. */
+	add_symbol(&m, "thunk", 0x1120, 0x20, STB_GLOBAL);
+	add_symbol(&m, "around", 0x10f0, 0x100, STB_GLOBAL);
+	made_extract(&m);
+	assert_string_equal(at(&m, 0x10f0), "around :0");
+	assert_string_equal(at(&m, 0x1110), "f a.cc:2");
+	assert_string_equal(at(&m, 0x1120), "thunk a.cc:2");
+	assert_string_equal(at(&m, 0x1130), "thunk a.cc:4");
+	assert_string_equal(at(&m, 0x1140), "around :0");
+	made_deinit(&m);
+}
+
+static void best_alias_is_told_whatever_the_order(void **state)
+{
+	(void)state;
+	for (int order = 0; order < 2; order++) {
+		struct made m;
+		made_init(&m);
+		static const struct {
+			const char *name;
+			uint8_t bind;
+		} names[] = {{"__internal", STB_LOCAL},
+			     {"weak", STB_WEAK},
+			     {"__global", STB_GLOBAL},
+			     {"global_two", STB_GLOBAL},
+			     {"global", STB_GLOBAL}};
+		for (size_t i = 0; i < ux_countof(names); i++) {
+			size_t k = order ? ux_countof(names) - 1 - i : i;
+			add_symbol(&m, names[k].name, 0x1100, 0x10, names[k].bind);
+		}
+		made_extract(&m);
+		assert_string_equal(at(&m, 0x1100), "global :0");
+		assert_int_equal(m.stats.counts.functions, 1);
+		made_deinit(&m);
+	}
+}
+
+static void symbols_without_a_size_reach_to_the_next_or_the_sections_end(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init(&m);
+	add_symbol(&m, "entry", 0x1100, 0, STB_GLOBAL);
+	add_symbol(&m, "next", 0x1180, 0x20, STB_GLOBAL);
+	add_symbol(&m, "label_inside", 0x1190, 0, STB_LOCAL);
+	add_symbol(&m, "last", 0x1f00, 0, STB_GLOBAL);
+	make_elf_symbol(&m.elf, (struct make_symbol){.name = "untyped",
+						     .value = 0x1300,
+						     .section = TEXT_SECTION,
+						     .type = STT_NOTYPE});
+	make_elf_symbol(&m.elf, (struct make_symbol){.name = "$x",
+						     .value = 0x1400,
+						     .section = TEXT_SECTION,
+						     .type = STT_OBJECT});
+	made_extract(&m);
+	assert_string_equal(at(&m, 0x117f), "entry :0");
+	assert_string_equal(at(&m, 0x1190), "next :0");
+	assert_string_equal(at(&m, 0x11a0), "-");
+	assert_string_equal(at(&m, 0x1400), "untyped :0");
+	assert_string_equal(at(&m, TEXT_AT + TEXT_SIZE - 1), "last :0");
+	assert_string_equal(at(&m, TEXT_AT + TEXT_SIZE), "-");
+	made_deinit(&m);
+}
+
+static void versions_are_no_part_of_a_name(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init(&m);
+	add_symbol(&m, "memcpy@@GLIBC_2.14", 0x1100, 0x10, STB_GLOBAL);
+	add_symbol(&m, "@odd", 0x1200, 0x10, STB_GLOBAL);
+	made_extract(&m);
+	assert_string_equal(at(&m, 0x1100), "memcpy :0");
+	assert_string_equal(at(&m, 0x1200), "@odd :0");
+	made_deinit(&m);
+}
+
+static void gap_in_the_line_table_has_no_line(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init(&m);
+	add_abbrevs(&m);
+	uint64_t lines = begin_lines(&m);
+	ROWS(&m, 0x1110, 0x10, 11);
+	ROWS(&m, 0x1130, 0x8, 13);
+	make_lines_end(&m.dwarf);
+	begin_unit(&m, lines);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("f"), N(0x1100), N(0x40));
+	make_null(&m.dwarf);
+	end_unit(&m);
+	made_extract(&m);
+	assert_string_equal(at(&m, 0x1100), "f a.cc:0");
+	assert_string_equal(at(&m, 0x1110), "f a.cc:11");
+	assert_string_equal(at(&m, 0x1120), "f a.cc:0");
+	assert_string_equal(at(&m, 0x1130), "f a.cc:13");
+	assert_string_equal(at(&m, 0x1138), "f a.cc:0");
+	made_deinit(&m);
+}
+
+static void big_endian_32_bit_module_is_read(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init_as(&m, 32, true);
+	add_abbrevs(&m);
+	uint64_t lines = begin_lines(&m);
+	make_extended(&m.dwarf, DW_LNE_set_address, UX_STR("\0\0\x11\0"));
+	make_row(&m.dwarf, 0, 41);
+	make_end_sequence(&m.dwarf, 0x10);
+	make_lines_end(&m.dwarf);
+	make_unit_begin(&m.dwarf, (struct make_unit){.addr_size = 4});
+	MAKE_DIE(&m.dwarf, UNIT, T("a.cc"), T("/src"), N(lines), N(DW_LANG_C_plus_plus_14), N(0));
+	MAKE_DIE(&m.dwarf, FUNCTION, T("f"), N(0x1100), N(0x10));
+	make_null(&m.dwarf);
+	end_unit(&m);
+	made_extract(&m);
+	assert_memory_equal(m.gsym.data, "GSYM", 4);
+	assert_string_equal(at(&m, 0x1108), "f a.cc:42");
+	made_deinit(&m);
+}
+
+/* Several units with functions, inlined calls and symbols: enough to give every thread some. */
+static void make_many(struct made *m)
+{
+	static char names[40][16];
+	made_init(m);
+	add_abbrevs(m);
+	for (uint64_t u = 0; u < 40; u++) {
+		uint64_t from = 0x1100 + u * 0x20;
+		uint64_t lines = begin_lines(m);
+		ROWS(m, from, 8, (uint32_t)u + 1, (uint32_t)u + 9, 3);
+		make_lines_end(&m->dwarf);
+		snprintf(names[u], sizeof(names[u]), "function_%d", (int)u);
+		begin_unit(m, lines);
+		uint64_t callee = MAKE_DIE(&m->dwarf, ABSTRACT, T(names[39 - u]));
+		MAKE_DIE(&m->dwarf, FUNCTION, T(names[u]), N(from), N(0x18));
+		MAKE_DIE(&m->dwarf, INLINE, N(callee), N(from + 8), N(8), N(u % 3), N(u + 100));
+		make_null(&m->dwarf);
+		make_null(&m->dwarf);
+		end_unit(m);
+		add_symbol(m, names[u], from + 0x18, 8, STB_LOCAL);
+	}
+}
+
+static void bytes_do_not_depend_on_the_number_of_threads(void **state)
+{
+	(void)state;
+	struct made m;
+	make_many(&m);
+	struct ux_bytes file = made_file(&m);
+	assert_int_equal(extract_with(&m, file, 1, NULL), UX_OK);
+	size_t size = 0;
+	uint8_t *one = ux_out_steal(&m.gsym, &size);
+	for (unsigned threads = 2; threads <= 8; threads *= 2) {
+		assert_int_equal(extract_with(&m, file, threads, NULL), UX_OK);
+		assert_int_equal(m.gsym.size, size);
+		assert_memory_equal(m.gsym.data, one, size);
+	}
+	struct ux_extract_options options = {.threads = 2, .memory = 1, .spill = "/tmp"};
+	ux_out_reset(&m.gsym);
+	assert_int_equal(
+		ux_extract(file, UX_BYTES_NONE, &options, collect_gsym, &m.gsym, &m.stats, NULL),
+		UX_OK);
+	assert_memory_equal(m.gsym.data, one, size);
+	free(one);
+	made_deinit(&m);
+}
+
+static void nothing_to_tell_is_an_error_that_says_so(void **state)
+{
+	(void)state;
+	struct made m;
+	struct ux_error err = UX_ERROR_INIT;
+	made_init(&m);
+	assert_int_equal(extract_with(&m, made_file(&m), 1, &err), UX_ENOTFOUND);
+	assert_string_equal(err.text,
+			    "no symbols: expected DWARF, .symtab or .dynsym with functions");
+	assert_int_equal(m.gsym.size, 0);
+	made_deinit(&m);
+}
+
+static void debug_file_of_another_build_is_refused_unless_allowed(void **state)
+{
+	(void)state;
+	struct made exe, debug;
+	struct ux_error err = UX_ERROR_INIT;
+	made_init(&exe);
+	make_elf_note(&exe.elf, ".note.gnu.build-id", "GNU", 3, UX_STR("aaaaaaaaaaaaaaaaaaaa"));
+	made_init(&debug);
+	make_elf_note(&debug.elf, ".note.gnu.build-id", "GNU", 3, UX_STR("bbbbbbbbbbbbbbbbbbbb"));
+	add_symbol(&debug, "f", 0x1100, 0x10, STB_GLOBAL);
+	struct ux_bytes exe_file = made_file(&exe), debug_file = made_file(&debug);
+	struct ux_extract_options options = {.threads = 1};
+	assert_int_equal(ux_extract(exe_file, debug_file, &options, collect_gsym, &exe.gsym,
+				    &exe.stats, &err),
+			 UX_ECONFLICT);
+	assert_non_null(strstr(err.text, "build IDs differ: debug file gnu:6262"));
+	options.allow_mismatch = true;
+	assert_int_equal(ux_extract(exe_file, debug_file, &options, collect_gsym, &exe.gsym,
+				    &exe.stats, NULL),
+			 UX_OK);
+	assert_int_equal(ux_gsym_open(&exe.reader, ux_out_bytes(&exe.gsym), NULL), UX_OK);
+	assert_memory_equal(exe.reader.uuid.data, "aaaaaaaaaaaaaaaaaaaa", 20); /* exe's identity */
+	made_deinit(&exe);
+	made_deinit(&debug);
+}
+
+/* What a damaged module may do: give a GSYM that opens and verifies, or a clean error. */
+static void extract_damaged(struct ux_bytes input, void *ctx)
+{
+	struct made *m = ctx;
+	struct ux_error err = UX_ERROR_INIT;
+	enum ux_code code = extract_with(m, input, 1, &err);
+	if (code != UX_OK) {
+		assert_int_not_equal(err.code, UX_OK);
+		return;
+	}
+	struct ux_gsym g;
+	assert_int_equal(ux_gsym_open(&g, ux_out_bytes(&m->gsym), NULL), UX_OK);
+	struct ux_frame frames[16];
+	size_t n = 0;
+	for (uint64_t pc = TEXT_AT; pc < TEXT_AT + 0x200; pc += 8)
+		(void)!ux_gsym_lookup(&g, pc, frames, 16, &n, NULL);
+}
+
+static void damaged_modules_give_clean_answers(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init(&m);
+	add_abbrevs(&m);
+	uint64_t lines = begin_lines(&m);
+	ROWS(&m, 0x1100, 0x10, 10, 11, 12);
+	make_lines_end(&m.dwarf);
+	uint64_t list = make_rle(&m.dwarf, DW_RLE_start_end, 0x1200, 0x1220);
+	make_rle(&m.dwarf, DW_RLE_end_of_list, 0, 0);
+	begin_unit(&m, lines);
+	uint64_t callee = MAKE_DIE(&m.dwarf, ABSTRACT, T("callee"));
+	MAKE_DIE(&m.dwarf, FUNCTION, T("outer"), N(0x1100), N(0x40));
+	MAKE_DIE(&m.dwarf, INLINE, N(callee), N(0x1110), N(0x20), N(2), N(77));
+	make_null(&m.dwarf);
+	make_null(&m.dwarf);
+	MAKE_DIE(&m.dwarf, SPLIT, T("split"), N(list));
+	make_null(&m.dwarf);
+	end_unit(&m);
+	add_symbol(&m, "thunk", 0x1140, 0x10, STB_GLOBAL);
+	struct ux_bytes file = made_file(&m);
+	struct made scratch = {0};
+	extract_damaged(file, &scratch);
+	each_prefix(file, extract_damaged, &scratch);
+	each_bit_flip(file, extract_damaged, &scratch);
+	each_byte_extreme(file, extract_damaged, &scratch);
+	ux_out_deinit(&scratch.gsym);
+	made_deinit(&m);
+}
+
+struct again {
+	struct made m;
+	struct ux_bytes file;
+};
+
+static enum ux_code extract_again(void *ctx)
+{
+	struct again *a = ctx;
+	struct ux_error err = UX_ERROR_INIT;
+	ux_out_deinit(&a->m.gsym);
+	return extract_with(&a->m, a->file, 1, &err);
+}
+
+static void each_failed_allocation_is_reported(void **state)
+{
+	(void)state;
+	struct again a;
+	make_many(&a.m);
+	a.file = made_file(&a.m);
+	assert_true(each_failed_alloc(extract_again, &a, /* may_recover= */ false) > 50);
+	made_deinit(&a.m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UX_TEST(functions_lines_and_inlined_calls_are_found),
+		UX_TEST(split_function_has_a_record_for_each_range),
+		UX_TEST(tail_of_an_outer_function_stays_findable),
+		UX_TEST(partly_overlapping_functions_share_at_the_later_start),
+		UX_TEST(first_unit_of_a_range_stays),
+		UX_TEST(inlined_call_outside_its_parent_is_clipped),
+		UX_TEST(later_sibling_has_what_both_claim),
+		UX_TEST(inlined_call_without_ranges_has_those_of_its_children),
+		UX_TEST(nameless_function_takes_the_symbols_name_or_is_dropped),
+		UX_TEST(symbols_fill_what_dwarf_leaves),
+		UX_TEST(best_alias_is_told_whatever_the_order),
+		UX_TEST(symbols_without_a_size_reach_to_the_next_or_the_sections_end),
+		UX_TEST(versions_are_no_part_of_a_name),
+		UX_TEST(gap_in_the_line_table_has_no_line),
+		UX_TEST(big_endian_32_bit_module_is_read),
+		UX_TEST(bytes_do_not_depend_on_the_number_of_threads),
+		UX_TEST(nothing_to_tell_is_an_error_that_says_so),
+		UX_TEST(debug_file_of_another_build_is_refused_unless_allowed),
+		UX_TEST(damaged_modules_give_clean_answers),
+		UX_TEST(each_failed_allocation_is_reported),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

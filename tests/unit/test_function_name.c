@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which of a function's names is told. */
+#include "sweep.h"
+
+#include "function_name.h"
+
+enum {
+	SYMBOLS_MOST = 4
+};
+
+/* The name told for DWARF's and up to four symbols at its start, NULL-ended. */
+static const char *told(const char *dwarf, const char *const *names)
+{
+	static struct ux_arena arena;
+	struct ux_code_symbol symbols[SYMBOLS_MOST];
+	size_t n = 0;
+	bool no_memory = false;
+	ux_arena_deinit(&arena);
+	ux_arena_init(&arena, 1 << 16);
+	for (; names[n]; n++)
+		symbols[n] = (struct ux_code_symbol){.name = names[n],
+						     .name_size = (uint32_t)strcspn(names[n], "@")};
+	const char *name = ux_function_name(dwarf, symbols, n, &arena, &no_memory);
+	assert_false(no_memory);
+	return name ? name : "-";
+}
+
+#define TOLD(dwarf, ...) told((dwarf), (const char *const[]){__VA_ARGS__, NULL})
+
+static void dwarf_name_stands_beside_strangers(void **state)
+{
+	(void)state;
+	assert_string_equal(TOLD("f", NULL), "f");
+	assert_string_equal(TOLD("f", "g"), "f");
+	assert_string_equal(TOLD("f", "ff", "f_"), "f");
+	assert_string_equal(TOLD("f", "g", "f"), "f");
+	assert_string_equal(TOLD("_ZN1AC2Ev", "_ZN1AC1Ev", "_ZN1AC2Ev"), "_ZN1AC2Ev");
+}
+
+static void clones_keep_their_suffix_and_cold_parts_do_not(void **state)
+{
+	(void)state;
+	assert_string_equal(TOLD("f", "f.constprop.0"), "f.constprop.0");
+	assert_string_equal(TOLD("f", "f.isra.0.part.3"), "f.isra.0.part.3");
+	assert_string_equal(TOLD("f", "f.cold"), "f");
+	assert_string_equal(TOLD("f", "f.cold.12"), "f");
+	assert_string_equal(TOLD("f", "f.constprop.0.cold"), "f.constprop.0");
+	assert_string_equal(TOLD("f.cold", "f.cold"), "f.cold");
+	assert_string_equal(TOLD("cold", ".cold"), "cold");
+}
+
+static void structor_that_was_made_goes_before_the_one_that_names_none(void **state)
+{
+	(void)state;
+	assert_string_equal(TOLD("_ZN1AC4Ei", "_ZN1AC2Ei"), "_ZN1AC2Ei");
+	assert_string_equal(TOLD("_ZN1AD4Ev", "_ZN1AD0Ev"), "_ZN1AD0Ev");
+	assert_string_equal(TOLD("_ZN1AC4Ei", "_ZN1AC2Ei.constprop.1"), "_ZN1AC2Ei.constprop.1");
+	assert_string_equal(TOLD("_ZN1AC4Ei", "_ZN1BC2Ei"), "_ZN1AC4Ei");
+	assert_string_equal(TOLD("_ZN1AC4Ei", "_ZN1AC2Ej"), "_ZN1AC4Ei");
+}
+
+static void mangled_symbol_of_a_short_name_is_told(void **state)
+{
+	(void)state;
+	assert_string_equal(TOLD("f", "_Z1fi"), "_Z1fi");
+	assert_string_equal(TOLD("do_thread", "_ZN1A9do_threadEP1B"), "_ZN1A9do_threadEP1B");
+	assert_string_equal(TOLD("f", "_Z2gfi"), "f");
+	assert_string_equal(TOLD("", "_Z1fi"), "");
+}
+
+static void names_for_the_c_library_itself_are_not_told(void **state)
+{
+	(void)state;
+	assert_string_equal(TOLD("__GI_abort", "__GI_abort", "abort"), "abort");
+	assert_string_equal(TOLD("__GI_abort", "__GI_abort", "abort@@GLIBC_2.2.5"), "abort");
+	assert_string_equal(TOLD("__GI_abort", "__GI_abort"), "__GI_abort");
+}
+
+static void nameless_function_has_the_best_symbols_name(void **state)
+{
+	(void)state;
+	assert_string_equal(TOLD(NULL, "best", "other"), "best");
+	assert_string_equal(TOLD(NULL, "f.cold"), "f");
+	assert_string_equal(TOLD(NULL, "memcpy@@GLIBC_2.14"), "memcpy");
+	assert_string_equal(TOLD(NULL, NULL), "-");
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UX_TEST(dwarf_name_stands_beside_strangers),
+		UX_TEST(clones_keep_their_suffix_and_cold_parts_do_not),
+		UX_TEST(structor_that_was_made_goes_before_the_one_that_names_none),
+		UX_TEST(mangled_symbol_of_a_short_name_is_told),
+		UX_TEST(names_for_the_c_library_itself_are_not_told),
+		UX_TEST(nameless_function_has_the_best_symbols_name),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}

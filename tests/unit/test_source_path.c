@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Source paths out of DWARF's pieces. */
+#include "sweep.h"
+
+#include "source_path.h"
+
+/* "DIR|BASE" */
+static const char *split(const char *comp_dir, const char *dir, const char *name)
+{
+	static char text[256];
+	struct ux_arena arena;
+	struct ux_dwarf_path path = {comp_dir, dir, name}, last = {0};
+	const char *last_dir = NULL;
+	struct ux_source_file file;
+	ux_arena_init(&arena, 4096);
+	assert_true(ux_source_path_split(&path, &arena, &last, &last_dir, &file));
+	snprintf(text, sizeof(text), "%s|%s", file.dir, file.base);
+	ux_arena_deinit(&arena);
+	return text;
+}
+
+static void rightmost_absolute_piece_begins_the_path(void **state)
+{
+	(void)state;
+	assert_string_equal(split("/comp", "dir", "a.c"), "/comp/dir|a.c");
+	assert_string_equal(split("/comp", "/dir", "a.c"), "/dir|a.c");
+	assert_string_equal(split("/comp", "/dir", "/abs/a.c"), "/abs|a.c");
+	assert_string_equal(split("/comp", NULL, "a.c"), "/comp|a.c");
+	assert_string_equal(split("/comp", "", "a.c"), "/comp|a.c");
+	assert_string_equal(split(NULL, "dir", "a.c"), "dir|a.c");
+	assert_string_equal(split("", NULL, "a.c"), "|a.c");
+	assert_string_equal(split("C:\\comp", "D:\\dir", "a.c"), "D:\\dir|a.c");
+}
+
+static void name_is_cut_at_its_last_slash_and_nothing_is_normalized(void **state)
+{
+	(void)state;
+	assert_string_equal(split("/comp", "dir", "sub/a.c"), "/comp/dir/sub|a.c");
+	assert_string_equal(split("/comp/", "../dir/", "./a.c"), "/comp/../dir/.|a.c");
+	assert_string_equal(split(NULL, NULL, "sub/a.c"), "sub|a.c");
+	assert_string_equal(split("/comp", NULL, "/a.c"), "/|a.c");
+}
+
+static void directory_of_neighbours_is_made_once(void **state)
+{
+	(void)state;
+	struct ux_arena arena;
+	struct ux_dwarf_path path = {"/comp", "dir", "a.c"}, last = {0};
+	const char *last_dir = NULL;
+	struct ux_source_file a, b, c;
+	ux_arena_init(&arena, 4096);
+	assert_true(ux_source_path_split(&path, &arena, &last, &last_dir, &a));
+	path.name = "b.c";
+	assert_true(ux_source_path_split(&path, &arena, &last, &last_dir, &b));
+	path.dir = "other";
+	assert_true(ux_source_path_split(&path, &arena, &last, &last_dir, &c));
+	assert_ptr_equal(a.dir, b.dir);
+	assert_string_equal(c.dir, "/comp/other");
+	ux_arena_deinit(&arena);
+}
+
+static void want_of_memory_is_reported(void **state)
+{
+	(void)state;
+	struct ux_arena arena;
+	struct ux_dwarf_path path = {"/comp", "dir", "a.c"}, last = {0};
+	const char *last_dir = NULL;
+	struct ux_source_file file;
+	ux_arena_init(&arena, 4);
+	assert_false(ux_source_path_split(&path, &arena, &last, &last_dir, &file));
+	ux_arena_deinit(&arena);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UX_TEST(rightmost_absolute_piece_begins_the_path),
+		UX_TEST(name_is_cut_at_its_last_slash_and_nothing_is_normalized),
+		UX_TEST(directory_of_neighbours_is_made_once),
+		UX_TEST(want_of_memory_is_reported),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
