@@ -26,6 +26,8 @@ static enum ux_code keep_from_file(const char *path, struct ux_server_choice *re
 		line.size = (size_t)(newline - line.data);
 	while (line.size > 0 && strchr(" \t\r", line.data[line.size - 1]))
 		line.size--;
+	while (line.size > 0 && strchr(" \t", line.data[0]))
+		line = ux_bytes(line.data + 1, line.size - 1);
 	if (line.size == 0)
 		return ux_error_set(err, UX_EINVAL, "has no key on its first line");
 	return keep(line, ret, err);

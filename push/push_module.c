@@ -84,13 +84,30 @@ enum ux_code ux_push_module_read(struct ux_push_module *m, const char *path, str
 	return m->path ? UX_OK : ux_error_nomem(err);
 }
 
-enum ux_code ux_push_module_debug(struct ux_push_module *m, const char *path, bool given,
-				  struct ux_error *err)
+/* Files without a GNU build ID, or with a damaged one, pass: nothing says that they differ. */
+static enum ux_code check_pair(const struct ux_push_module *m, const struct ux_elf *debug,
+			       struct ux_error *err)
+{
+	char have[UX_ID_TEXT], want[UX_ID_TEXT];
+	struct ux_id_set set = {0};
+	const struct ux_id *ours = ux_id_set_find(&m->ids, UX_ID_GNU);
+	const struct ux_id *its =
+		ux_elf_ids(debug, &set, NULL) == UX_OK ? ux_id_set_find(&set, UX_ID_GNU) : NULL;
+	if (!ours || !its || ux_id_eq(ours, its))
+		return UX_OK;
+	return ux_error_set(err, UX_ECONFLICT, "build IDs differ: debug file %.48s, expected %.48s",
+			    ux_id_format(its, have), ux_id_format(ours, want));
+}
+
+enum ux_code ux_push_module_debug(struct ux_push_module *m, const char *path,
+				  enum ux_debug_origin origin, struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	UX_TRY(ux_file_map(path, &file, err));
 	UX_TRY(ux_elf_open(&elf, file.bytes, err));
+	if (origin == UX_DEBUG_GIVEN)
+		UX_TRY(check_pair(m, &elf, err));
 	ux_cleanup(ux_free_ptr) char *copy = strdup(path);
 	if (!copy)
 		return ux_error_nomem(err);
@@ -98,7 +115,7 @@ enum ux_code ux_push_module_debug(struct ux_push_module *m, const char *path, bo
 	m->claim = ux_max(m->claim, claim);
 	free(m->debug);
 	m->debug = ux_take(&copy);
-	m->debug_found = !given;
+	m->debug_found = origin == UX_DEBUG_FOUND;
 	return UX_OK;
 }
 
@@ -115,7 +132,7 @@ enum ux_code ux_push_module_find_debug(struct ux_push_module *m, const char *dir
 		return UX_OK;
 	/* A debug file that cannot be read is none. */
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = ux_push_module_debug(m, found.path, /* given= */ false, &why);
+	enum ux_code code = ux_push_module_debug(m, found.path, UX_DEBUG_FOUND, &why);
 	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
 }
 

@@ -29,9 +29,19 @@ void ux_push_module_deinit(struct ux_push_module *m);
 enum ux_code ux_push_module_read(struct ux_push_module *m, const char *path, struct ux_error *err)
 	ux_must;
 
-/* Takes the symbols from path; given says that a person did. */
-enum ux_code ux_push_module_debug(struct ux_push_module *m, const char *path, bool given,
-				  struct ux_error *err) ux_must;
+/* Where a debug file comes from. */
+enum ux_debug_origin {
+	UX_DEBUG_FOUND,
+	UX_DEBUG_GIVEN,
+	UX_DEBUG_GIVEN_ANYWAY, /* given, and its build ID may be another */
+};
+
+/*
+ * Takes the symbols from path. UX_ECONFLICT: it is given and its GNU build ID is not m's, so that
+ * a wrong pair is refused whatever the server has.
+ */
+enum ux_code ux_push_module_debug(struct ux_push_module *m, const char *path,
+				  enum ux_debug_origin origin, struct ux_error *err) ux_must;
 
 /* Looks for a separate debug file in dirs when m has no DWARF: see ux_debug_file_find(). */
 enum ux_code ux_push_module_find_debug(struct ux_push_module *m, const char *dirs,

@@ -150,19 +150,25 @@ static enum ux_code read_pair(struct push *p, struct ux_error *err)
 {
 	ux_cleanup(ux_push_module_deinit) struct ux_push_module m = {.named = true};
 	struct ux_error why = UX_ERROR_INIT;
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	const char *at_fault = p->o->exe;
 	reading(p, p->o->exe);
 	enum ux_code code = ux_push_module_read(&m, p->o->exe, &why);
 	if (code == UX_OK && p->o->debug) {
 		at_fault = p->o->debug;
 		reading(p, p->o->debug);
-		code = ux_push_module_debug(&m, p->o->debug, /* given= */ true, &why);
+		code = ux_push_module_debug(
+			&m, p->o->debug,
+			p->o->allow_mismatch ? UX_DEBUG_GIVEN_ANYWAY : UX_DEBUG_GIVEN, &why);
 	}
 	if (code == UX_OK)
 		return take_in(p, &m, err);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
-	tell_left_out(p, at_fault, /* named= */ true, &why);
+	if (code == UX_ECONFLICT)
+		tell_module(p, &m, UX_PUSH_DONE_FAILED, ux_error_format(&why, text, sizeof(text)));
+	else
+		tell_left_out(p, at_fault, /* named= */ true, &why);
 	return UX_OK;
 }
 

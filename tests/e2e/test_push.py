@@ -136,13 +136,16 @@ def test_a_pair_of_two_builds_is_refused_unless_told_otherwise(server, prog, oth
     status, (told,) = push(server, "-e", prog, "-d", other)
     assert (status, told["status"]) == (1, "failed")
     assert "build ID" in told["reason"]
+    assert told["file"] == str(prog) and told["id"].startswith("gnu:")
     status, (told,) = push(server, "-e", prog, "-d", other, "--allow-mismatch")
     assert (status, told["status"]) == (0, "uploaded")
+    status, (told,) = push(server, "-e", prog, "-d", other)
+    assert (status, told["status"]) == (1, "failed"), "whatever the server has"
 
 
 def test_a_token_from_a_file(server, prog, tmp_path):
     path = tmp_path / "token"
-    path.write_text(server.token + "\n")
+    path.write_text(f"  {server.token} \r\n")
     result = unhex("push", prog, "--url", server.url, "--token-file", path)
     assert result.returncode == 0, result.stderr
     path.write_text("\n")
