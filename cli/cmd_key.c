@@ -8,6 +8,7 @@
 #include "store.h"
 
 #include <time.h>
+#include <unistd.h>
 
 struct values {
 	const char *data;
@@ -145,30 +146,48 @@ static enum ux_code list(struct job *job, struct ux_error *err)
 	return UX_OK;
 }
 
-static enum ux_code revoke(struct job *job, struct ux_error *err)
+static enum ux_code revoke_key(struct job *job, struct ux_error *err)
 {
 	return job->index->key_revoke(job->index, job->id, time(NULL), err);
 }
 
 typedef enum ux_code verb_fn(struct job *job, struct ux_error *err);
 
-static enum ux_code open_index(struct job *job, struct ux_error *err)
+/* A mistyped folder is told, and not made. */
+static enum ux_code check_folder(const char *dir, struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) char *path = NULL;
+	if (asprintf(&path, "%s/index.sqlite", dir) < 0) {
+		path = NULL;
+		return ux_error_nomem(err);
+	}
+	if (access(path, F_OK) != 0)
+		return ux_error_set(err, UX_ENOTFOUND,
+				    "no index.sqlite in %.100s; expected a folder of unhex serve",
+				    dir);
+	return UX_OK;
+}
+
+static enum ux_code open_index(struct job *job, bool make, struct ux_error *err)
 {
 	ux_cleanup(ux_free_ptr) char *dir = NULL;
 	if (!job->values->data)
 		UX_TRY(ux_store_default_dir(&dir, err));
-	return ux_store_open_index(dir ? dir : job->values->data, &job->index, err);
+	const char *chosen = dir ? dir : job->values->data;
+	if (!make)
+		UX_TRY(check_folder(chosen, err));
+	return ux_store_open_index(chosen, &job->index, err);
 }
 
 static int do_verb(verb_fn *verb, struct job *job)
 {
 	struct ux_error err = UX_ERROR_INIT;
-	enum ux_code code = open_index(job, &err);
+	enum ux_code code = open_index(job, /* make= */ verb == create, &err);
 	if (code == UX_OK)
 		code = verb(job, &err);
 	if (code == UX_OK)
 		return ux_finish(&job->out, UX_EXIT_DONE);
-	int status = ux_complain(verb == revoke ? job->id : "key", &err);
+	int status = ux_complain(verb == revoke_key ? job->id : "key", &err);
 	return code == UX_EINVAL ? UX_EXIT_USAGE : status;
 }
 
@@ -182,16 +201,16 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 	const char *word = args.n > 0 ? args.items[0] : "";
 	verb_fn *verb = strcmp(word, "create") == 0   ? create
 			: strcmp(word, "list") == 0   ? list
-			: strcmp(word, "revoke") == 0 ? revoke
+			: strcmp(word, "revoke") == 0 ? revoke_key
 						      : NULL;
 	if (!verb)
 		return ux_usage_error(cmd, "first comes create, list or revoke");
-	if (verb == revoke && args.n != 2)
+	if (verb == revoke_key && args.n != 2)
 		return ux_usage_error(cmd, "revoke needs the ID of one key");
-	if (verb != revoke && args.n != 1)
+	if (verb != revoke_key && args.n != 1)
 		return ux_usage_error(cmd, "\"%.64s\" is too much", args.items[1]);
 	ux_cleanup(job_deinit) struct job job = {.values = &v};
-	job.id = verb == revoke ? args.items[1] : NULL;
+	job.id = verb == revoke_key ? args.items[1] : NULL;
 	return do_verb(verb, &job);
 }
 

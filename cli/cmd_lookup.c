@@ -160,12 +160,28 @@ static enum ux_code answer_stdin(struct lookup *l, bool hex, struct ux_error *er
 	}
 }
 
+static bool is_meant_as_id(const char *name)
+{
+	static const char *const kinds[] = {"gnu:", "go:", "file:", "uuid:"};
+	for (size_t i = 0; i < ux_countof(kinds); i++)
+		if (strncmp(name, kinds[i], strlen(kinds[i])) == 0)
+			return true;
+	return false;
+}
+
 /* A file if there is one of that name, else an ID to ask the server for. */
 static enum ux_code open_symbols(struct lookup *l, const char *name, struct values *v,
 				 struct ux_server_choice *server, struct ux_error *err)
 {
 	struct ux_id id;
-	if (access(name, F_OK) == 0 || ux_id_parse(ux_bytes_cstr(name), &id, NULL) != UX_OK) {
+	struct ux_error why = UX_ERROR_INIT;
+	bool is_file = access(name, F_OK) == 0;
+	bool is_id = !is_file && ux_id_parse(ux_bytes_cstr(name), &id, &why) == UX_OK;
+	if (!is_file && !is_id && is_meant_as_id(name)) {
+		*err = why;
+		return why.code;
+	}
+	if (!is_id) {
 		ux_sigbus_reading(name);
 		return ux_symbol_source_open(&l->local, name, v->debug_dir, err);
 	}

@@ -29,14 +29,25 @@ static enum ux_code build(struct ux_symbol_source *s, const char *path, const ch
 	return ux_extract(s->file.bytes, debug.file.bytes, &options, keep, &s->built, &stats, err);
 }
 
+static enum ux_code check_kind(struct ux_bytes file, struct ux_error *err)
+{
+	if (ux_elf_is(file))
+		return UX_OK;
+	if (file.size < 4)
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "is %zu bytes long; expected an ELF or a GSYM file", file.size);
+	return ux_error_set(err, UX_EUNSUPPORTED,
+			    "starts with %02x %02x %02x %02x; expected an ELF or a GSYM file",
+			    file.data[0], file.data[1], file.data[2], file.data[3]);
+}
+
 enum ux_code ux_symbol_source_open(struct ux_symbol_source *s, const char *path,
 				   const char *debug_dirs, struct ux_error *err)
 {
 	UX_TRY(ux_file_map(path, &s->file, err));
 	if (ux_gsym_is(s->file.bytes))
 		return ux_gsym_open(&s->gsym, s->file.bytes, err);
-	if (!ux_elf_is(s->file.bytes))
-		return ux_error_set(err, UX_EUNSUPPORTED, "is neither an ELF nor a GSYM file");
+	UX_TRY(check_kind(s->file.bytes, err));
 	UX_TRY(build(s, path, debug_dirs, err));
 	return ux_gsym_open(&s->gsym, ux_out_bytes(&s->built), err);
 }

@@ -19,7 +19,12 @@ static enum ux_code read_address(const json_t *v, uint64_t *ret, struct ux_error
 	if (json_is_string(v))
 		return parse_address(ux_bytes(json_string_value(v), json_string_length(v)), ret,
 				     err);
-	if (!json_is_integer(v) || json_integer_value(v) < 0)
+	if (json_is_integer(v) && json_integer_value(v) < 0)
+		return ux_error_set(err, UX_EINVAL,
+				    "an address is %" JSON_INTEGER_FORMAT
+				    "; expected a string or an integer from 0 on",
+				    json_integer_value(v));
+	if (!json_is_integer(v))
 		return ux_error_set(err, UX_EINVAL,
 				    "an address is %s; expected a string or an integer from 0 on",
 				    ux_json_in_type(v));

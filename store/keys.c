@@ -118,7 +118,10 @@ enum ux_code ux_key_check(struct ux_index *ix, struct ux_bytes token, ux_time no
 	struct ux_key key = {0};
 	char id[UX_KEY_ID_SIZE];
 	if (!looks_like_token(token))
-		return ux_error_set(err, UX_EDENIED, "that is no token: ux_ and 52 letters");
+		return ux_error_set(
+			err, UX_EDENIED,
+			"that is no token; expected ux_ and 52 letters and digits, not %zu bytes",
+			token.size);
 	struct ux_blob_hash hash = ux_blob_hash_of(token);
 	key_id(&hash, id);
 	struct ux_error why = UX_ERROR_INIT;

@@ -40,6 +40,13 @@ def test_a_key_that_is_not_there(tmp_path):
     fails(unhex("key", "revoke", "nope", "--data", tmp_path / "d"), 1, "nope")
 
 
+def test_a_mistyped_folder_is_told_and_not_made(tmp_path):
+    for words in (["list"], ["revoke", "0123456789ab"]):
+        fails(unhex("key", *words, "--data", tmp_path / "typo"), 1, tmp_path / "typo",
+              "index.sqlite")
+    assert not (tmp_path / "typo").exists()
+
+
 def test_a_folder_that_cannot_be(tmp_path):
     (tmp_path / "file").touch()
     fails(unhex("key", "list", "--data", tmp_path / "file"), 1, "file")

@@ -175,6 +175,7 @@ def test_a_reader_that_goes_away_is_no_crash(gsym):
 
 def test_a_name_that_is_neither_file_nor_id():
     fails(unhex("lookup", "./no-such-file", "1"), 1, "no-such-file", "No such file")
+    fails(unhex("lookup", "gnu:xyz", "1"), 1, "gnu:xyz", "hexadecimal digits")
 
 
 def test_an_id_needs_a_server():
