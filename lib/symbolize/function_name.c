@@ -52,17 +52,38 @@ static bool is_structor_of(struct ux_bytes symbol, struct ux_bytes dwarf)
 	return memcmp(symbol.data + at + 1, dwarf.data + at + 1, dwarf.size - at - 1) == 0;
 }
 
-/* _Z1fi holds "1f": the mangled form of the short name f. */
+/* f of f<int> or ~f: what a mangled name spells out of them. */
+static struct ux_bytes bare_word(struct ux_bytes name)
+{
+	if (ux_bytes_starts(name, UX_STR("~")))
+		name = ux_bytes(name.data + 1, name.size - 1);
+	const uint8_t *open = name.size > 1 ? memchr(name.data + 1, '<', name.size - 1) : NULL;
+	return open ? ux_bytes(name.data, (size_t)(open - name.data)) : name;
+}
+
+/* operator(), operator<, ...: mangled names spell operators without their name. */
+static bool is_operator(struct ux_bytes name)
+{
+	struct ux_bytes word = UX_STR("operator");
+	struct ux_bytes next = UX_STR("()<>=!+-*/%^&|~,[] ");
+	return ux_bytes_starts(name, word) && name.size > word.size &&
+	       memchr(next.data, name.data[word.size], next.size);
+}
+
+/* _Z1fi holds "1f": the mangled form of the short name f; so does _Z1fIiEvT_ of f<int>. */
 static bool is_mangled_of(struct ux_bytes symbol, struct ux_bytes dwarf)
 {
 	char length[24];
 	if (!ux_bytes_starts(symbol, UX_STR("_Z")) || ux_bytes_starts(dwarf, UX_STR("_Z")))
 		return false;
-	int digits = snprintf(length, sizeof(length), "%zu", dwarf.size);
-	size_t need = (size_t)digits + dwarf.size;
+	if (is_operator(dwarf))
+		return true;
+	struct ux_bytes word = bare_word(dwarf);
+	int digits = snprintf(length, sizeof(length), "%zu", word.size);
+	size_t need = (size_t)digits + word.size;
 	for (size_t at = 2; at + need <= symbol.size; at++) {
 		if (memcmp(symbol.data + at, length, (size_t)digits) == 0 &&
-		    memcmp(symbol.data + at + digits, dwarf.data, dwarf.size) == 0)
+		    memcmp(symbol.data + at + digits, word.data, word.size) == 0)
 			return true;
 	}
 	return false;

@@ -7,13 +7,20 @@
 #include "code_symbols.h"
 
 /*
- * DWARF's name, unless a symbol at the same address says the same more exactly:
- *   foo            and the symbol foo.constprop.0, foo.isra.0, ...: the clone is another function,
- * its name is kept foo            and foo.cold: the part split off foo is foo f              and
- * _Z1fi: the linkage name that the compiler left out _ZN1AC4Ev      and _ZN1AC2Ev: the constructor
- * that was really made (C4 and D4 name none) A function that DWARF does not name takes the best
- * symbol's. NULL when nobody names it. Text is made in arena only for names that end before their
- * symbol does; *ret_nomem is set when that fails.
+ * DWARF's name, unless one of the n symbols at the same address (best first) says the same more
+ * exactly:
+ *
+ *   DWARF            symbol             told
+ *   foo              foo.constprop.0    the symbol: a clone is another function
+ *   foo              foo.cold           foo: the part that was split off is still foo
+ *   f, f<int>        _Z1fi, _Z1fIiEvT_  the symbol: the linkage name that the compiler left out
+ *   operator()       _ZZ3runvENKUlvE_clEv  the symbol, likewise
+ *   _ZN1AC4Ev        _ZN1AC2Ev          the symbol: C4 and D4 name no constructor that was made
+ *   __GI_abort       abort              the symbol: glibc's name for itself alone
+ *
+ * A function that DWARF does not name takes the best symbol's. NULL when nobody names it. Text is
+ * made in arena only for names that end before their symbol does; *ret_nomem is set when that
+ * fails.
  */
 const char *ux_function_name(const char *dwarf_name, const struct ux_code_symbol *symbols, size_t n,
 			     struct ux_arena *arena, bool *ret_nomem);

@@ -4,6 +4,8 @@
 A class is as narrow as it can be said: it names what each side answered, and asks the symbol table
 and a second oracle, llvm-symbolizer on a copy of the file that has DWARF alone.
 """
+import re
+
 from compare import Class, plain
 
 
@@ -15,33 +17,42 @@ def _only_outer_name_differs(case):
             and all(o.line == t.line and plain(o.file) == plain(t.file) for o, t in pairs))
 
 
-def _names_fit(case):
-    """The outer names are equal, or ours is DWARF's, or both are symbols of one start."""
-    ours, theirs = case.ours[-1].function, case.theirs[-1].function
-    by_dwarf = case.about.dwarf_only(case.address)
+def _same_start(case, ours, theirs):
+    """Both are symbols, and start at one address, before the one in question."""
     starts = case.about.starts
-    return (ours == theirs or (by_dwarf and ours == by_dwarf[-1].function)
-            or bool(starts.get(ours, set()) & starts.get(theirs, set())))
+    shared = starts.get(ours, set()) & starts.get(theirs, set())
+    return any(start <= case.address for start in shared)
 
 
-def _symbol_name(case):
-    by_dwarf = case.about.dwarf_only(case.address)
-    return (_only_outer_name_differs(case) and bool(by_dwarf)
-            and case.ours[-1].function == by_dwarf[-1].function)
+def _by_dwarf(case, name):
+    frames = case.about.dwarf_only(case.address)
+    return bool(frames) and frames[-1].function == name
+
+
+def _cold_part(case):
+    return (_only_outer_name_differs(case) and re.fullmatch(
+        re.escape(case.ours[-1].function) + r"\.cold(\.\d+)?", case.theirs[-1].function))
 
 
 def _alias(case):
-    return _only_outer_name_differs(case) and _names_fit(case)
+    return _only_outer_name_differs(case) and _same_start(
+        case, case.ours[-1].function, case.theirs[-1].function)
+
+
+def _dwarf_name(case):
+    return _only_outer_name_differs(case) and _by_dwarf(case, case.ours[-1].function)
 
 
 def _unit_name(case):
-    """Theirs is a file symbol's bare name without a line."""
-    if len(case.ours or []) != 1 or len(case.theirs) != 1:
+    """Theirs is a file symbol's bare name without a line, and DWARF has no row either."""
+    if len(case.ours) != 1 or len(case.theirs) != 1:
         return False
     ours, theirs = case.ours[0], case.theirs[0]
     by_dwarf = case.about.dwarf_only(case.address)
-    return (ours.line == theirs.line == 0 and "/" not in theirs.file and _names_fit(case)
-            and not (by_dwarf and by_dwarf[0].file))
+    return (ours.line == theirs.line == 0 and "/" not in theirs.file
+            and not (by_dwarf and by_dwarf[0].file)
+            and (ours.function == theirs.function or _by_dwarf(case, ours.function)
+                 or f"{ours.function}.cold" == theirs.function))
 
 
 def _padding(case):
@@ -65,13 +76,17 @@ def _dropped(case):
 
 
 SYMBOLIZER = [
-    Class("symbol table's name",
-          "llvm-symbolizer names the outermost frame by the symbol table (.cold, .constprop, "
-          "C1 for C4); ours is the name that DWARF gives it", 0.20, _symbol_name),
+    Class("cold part",
+          "the compiler moved unlikely code of a function away, and the symbol table calls that "
+          "f.cold; ours is the function's name", 0.02, _cold_part),
     Class("alias",
-          "several symbols start where the function does (C1 and C2, __GI_ in libc, versions behind "
-          "an @); each side has its rule which to show",
-          0.10, _alias),
+          "several symbols start where the function does (glob and __glob, versions behind an @, C1 "
+          "and C2); llvm-symbolizer shows its choice of them, we the one that DWARF names, or the "
+          "best known", 0.25, _alias),
+    Class("DWARF's name",
+          "llvm-symbolizer names the outermost frame by the symbol table, also where the address "
+          "belongs to a function that DWARF calls otherwise; ours is DWARF's name",
+          0.002, _dwarf_name),
     Class("name of the unit",
           "no row of a line table covers the address; llvm-symbolizer then gives the bare file "
           "name of a file symbol, without a line", 0.02, _unit_name),

@@ -68,6 +68,27 @@ static void mangled_symbol_of_a_short_name_is_told(void **state)
 	assert_string_equal(TOLD("", "_Z1fi"), "");
 }
 
+static void mangled_symbol_of_a_template_is_told(void **state)
+{
+	(void)state;
+	assert_string_equal(TOLD("f<int>", "_Z1fIiEvT_"), "_Z1fIiEvT_");
+	assert_string_equal(TOLD("f<g<int> >", "_Z1gi", "_Z1fI1gIiEEvT_"), "_Z1fI1gIiEEvT_");
+	assert_string_equal(TOLD("f<int>", "_Z2fgIiEvT_"), "f<int>");
+	assert_string_equal(TOLD("<f", "_Z1fi"), "<f");
+}
+
+static void mangled_symbol_of_an_operator_or_destructor_is_told(void **state)
+{
+	(void)state;
+	assert_string_equal(TOLD("operator()", "_ZZ1rvENKUlvE_clEv"), "_ZZ1rvENKUlvE_clEv");
+	assert_string_equal(TOLD("operator<", "_ZltRK1AS1_"), "_ZltRK1AS1_");
+	assert_string_equal(TOLD("operator bool", "_ZNK1AcvbEv"), "_ZNK1AcvbEv");
+	assert_string_equal(TOLD("~guard", "_ZN5guardD1Ev"), "_ZN5guardD1Ev");
+	assert_string_equal(TOLD("operator()", "plain"), "operator()");
+	assert_string_equal(TOLD("operator_of", "_Z1fi"), "operator_of");
+	assert_string_equal(TOLD("operator", "_Z1fi"), "operator");
+}
+
 static void names_for_the_c_library_itself_are_not_told(void **state)
 {
 	(void)state;
@@ -92,6 +113,8 @@ int main(void)
 		UX_TEST(clones_keep_their_suffix_and_cold_parts_do_not),
 		UX_TEST(structor_that_was_made_goes_before_the_one_that_names_none),
 		UX_TEST(mangled_symbol_of_a_short_name_is_told),
+		UX_TEST(mangled_symbol_of_a_template_is_told),
+		UX_TEST(mangled_symbol_of_an_operator_or_destructor_is_told),
 		UX_TEST(names_for_the_c_library_itself_are_not_told),
 		UX_TEST(nameless_function_has_the_best_symbols_name),
 	};
