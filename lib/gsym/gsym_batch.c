@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many addresses at once: sorted, cut into runs in one function each, a run read as a whole. */
+#include "gsym_batch.h"
+
+#include "gsym_order.h"
+#include "gsym_run.h"
+
+/* One batch at work. Keys of `order` count from g->base. */
+struct work {
+	const struct ux_gsym *g;
+	struct ux_gsym_batch *b;
+	struct gsym_order order;
+	struct gsym_run *run; /* malloc'ed */
+	bool stopped;         /* fn said so */
+	struct ux_error first_bad;
+	struct ux_frame frames[UX_FRAMES_MOST]; /* of one address, on the way to fn */
+};
+
+static void work_deinit(struct work *w)
+{
+	gsym_order_deinit(&w->order);
+	free(w->run);
+}
+
+/* --- answers ------------------------------------------------------------------------------ */
+
+/* Where the n frames of the next answer belong; NULL when they do not fit. */
+static struct ux_frame *room(struct work *w, size_t n)
+{
+	struct ux_gsym_batch *b = w->b;
+	if (b->fn)
+		return w->frames;
+	return b->n_frames <= b->max && b->max - b->n_frames >= n ? b->frames + b->n_frames : NULL;
+}
+
+static void answer(struct work *w, size_t place, const struct ux_frame *frames, size_t n)
+{
+	struct ux_gsym_batch *b = w->b;
+	if (!b->fn)
+		b->spans[place] =
+			(struct ux_frame_span){n > 0 ? (uint32_t)b->n_frames : 0, (uint32_t)n};
+	else if (!w->stopped)
+		w->stopped = !b->fn(b->ctx, place, frames, n);
+}
+
+/* n frames for all keys from i to end, which are of one address. */
+static void answer_equal(struct work *w, size_t i, size_t end, const struct ux_frame *frames,
+			 size_t n)
+{
+	for (; i < end; i++)
+		answer(w, gsym_order_place(&w->order, i), frames, n);
+	w->b->n_frames += n;
+}
+
+/* By itself, from pc (already set back) to the number of frames in w->frames. */
+static size_t lookup_one(struct work *w, uint64_t pc)
+{
+	size_t n = 0;
+	enum ux_code code = ux_gsym_lookup(w->g, pc, w->frames, UX_FRAMES_MOST, &n, NULL);
+	if (code == UX_OK)
+		return n;
+	if (code != UX_ENOTFOUND && w->first_bad.code == UX_OK)
+		(void)!ux_gsym_lookup(w->g, pc, w->frames, UX_FRAMES_MOST, &n, &w->first_bad);
+	return 0;
+}
+
+/* The frames of pc, found by itself, in the place where they belong. */
+static const struct ux_frame *place_one(struct work *w, uint64_t pc, size_t *ret_n)
+{
+	*ret_n = lookup_one(w, pc);
+	struct ux_frame *to = room(w, *ret_n);
+	if (to && to != w->frames && *ret_n > 0)
+		memcpy(to, w->frames, *ret_n * sizeof(*to));
+	return w->frames;
+}
+
+static void answer_one(struct work *w, size_t i, size_t end)
+{
+	size_t n = 0;
+	uint64_t pc = w->g->base + gsym_order_address(&w->order, i);
+	const struct ux_frame *frames = place_one(w, pc, &n);
+	answer_equal(w, i, end, frames, n);
+}
+
+/* The same for an address that has no key. */
+static void answer_far(struct work *w, uint64_t pc, size_t place)
+{
+	size_t n = 0;
+	const struct ux_frame *frames = place_one(w, pc, &n);
+	answer(w, place, frames, n);
+	w->b->n_frames += n;
+}
+
+/* Behind the keys that are of key i's address. */
+static size_t equal_end(const struct work *w, size_t i)
+{
+	uint64_t address = gsym_order_address(&w->order, i);
+	for (i++; i < w->order.n && gsym_order_address(&w->order, i) == address;)
+		i++;
+	return i;
+}
+
+/* --- runs --------------------------------------------------------------------------------- */
+
+/* The keys from i on that are below `limit`, as offsets from `start`; returns the first behind. */
+static size_t run_fill(struct work *w, size_t i, uint64_t start, uint64_t limit)
+{
+	struct gsym_run *run = w->run;
+	uint64_t last = UINT64_MAX;
+	run->n = 0;
+	for (; i < w->order.n; i++) {
+		uint64_t off = gsym_order_address(&w->order, i);
+		if (off == last)
+			continue;
+		if (off >= limit || run->n == GSYM_RUN_MOST)
+			break;
+		run->off[run->n++] = off - start;
+		last = off;
+	}
+	return i;
+}
+
+static void answer_run(struct work *w, size_t i, size_t end)
+{
+	bool good = gsym_run_read(w->run);
+	for (size_t k = 0; i < end && !w->stopped; k++) {
+		size_t next = equal_end(w, i);
+		size_t n = good ? gsym_run_depth(w->run, k) : 0;
+		struct ux_frame *to = good ? room(w, n) : NULL;
+		if (good && (!to || gsym_run_frames(w->run, w->g, k, to)))
+			answer_equal(w, i, next, to, n);
+		else
+			answer_one(w, i, next);
+		i = next;
+	}
+}
+
+/* The keys from i to end are in a function that cannot be read, or (code says it) in none. */
+static void answer_rest(struct work *w, size_t i, size_t end, enum ux_code code)
+{
+	while (i < end && !w->stopped) {
+		size_t next = equal_end(w, i);
+		if (code == UX_ENOTFOUND)
+			answer_equal(w, i, next, NULL, 0);
+		else
+			answer_one(w, i, next);
+		i = next;
+	}
+}
+
+/* Answers key i and those behind it that are in the same function; returns what is left. */
+static size_t answer_from(struct work *w, size_t i)
+{
+	const struct ux_gsym *g = w->g;
+	struct gsym_record *r = &w->run->record;
+	uint64_t off = gsym_order_address(&w->order, i);
+	struct gsym_starts s = gsym_starts_find(g, off);
+	uint64_t limit = s.end < g->n_functions
+				 ? gsym_table_at(g->addrs, s.end, g->addr_size, g->swap)
+				 : UINT64_MAX;
+	enum ux_code code = UX_ENOTFOUND;
+	if (s.value > off)
+		limit = s.value;
+	else
+		code = gsym_record_find(g, &s, off - s.value, r, NULL);
+	if (code == UX_OK && r->size > 0 && limit > s.value)
+		limit = s.value + ux_min(limit - s.value, (uint64_t)r->size);
+	limit = ux_max(limit, off + 1); /* an unsorted table may say less */
+	size_t end = run_fill(w, i, s.value, limit);
+	if (code == UX_OK)
+		answer_run(w, i, end);
+	else
+		answer_rest(w, i, end, code);
+	return end;
+}
+
+/* Gives each pc a key, or its answer. */
+static void take_pcs(struct work *w)
+{
+	const struct ux_gsym_batch *b = w->b;
+	uint64_t limit = gsym_order_limit(&w->order);
+	for (size_t i = 0; i < b->n && !w->stopped; i++) {
+		uint64_t pc = b->pcs[i] - b->back;
+		if (b->pcs[i] < b->back || pc < w->g->base)
+			answer(w, i, NULL, 0);
+		else if (pc - w->g->base > limit)
+			answer_far(w, pc, i);
+		else
+			gsym_order_add(&w->order, pc - w->g->base, i);
+	}
+}
+
+static void answer_nothing(struct work *w)
+{
+	for (size_t i = 0; i < w->b->n && !w->stopped; i++)
+		answer(w, i, NULL, 0);
+}
+
+static enum ux_code answer_all(struct work *w, struct ux_error *err)
+{
+	w->run = malloc(sizeof(*w->run));
+	if (!w->run || !gsym_order_init(&w->order, w->b->n))
+		return ux_error_nomem(err);
+	take_pcs(w);
+	if (!gsym_order_sort(&w->order))
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < w->order.n && !w->stopped;)
+		i = answer_from(w, i);
+	return UX_OK;
+}
+
+enum ux_code ux_gsym_batch(const struct ux_gsym *g, struct ux_gsym_batch *b, struct ux_error *err)
+{
+	ux_cleanup(work_deinit) struct work w = {.g = g, .b = b, .first_bad = UX_ERROR_INIT};
+	size_t most = ux_min(b->max, (size_t)UINT32_MAX);
+	b->n_frames = 0;
+	if (g->n_functions == 0 || b->n == 0)
+		answer_nothing(&w);
+	else
+		UX_TRY(answer_all(&w, err));
+	if (!b->fn && b->n_frames > most)
+		return ux_error_set(err, UX_ELIMIT, "%zu frames found, room for %zu", b->n_frames,
+				    most);
+	if (w.first_bad.code != UX_OK && err && err->code == UX_OK)
+		*err = w.first_bad;
+	return w.first_bad.code;
+}
