@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include <unhex/api.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -51,14 +53,14 @@ struct ux_error {
 		UX_OK, 0, UX_ERROR_NO_OFF, "", "" \
 	}
 
-/* "corrupt", "not found", ...: a short English name; never NULL. Any thread. */
-const char *ux_code_name(enum ux_code code);
+/* "corrupt", "not found", ...: a short English name; never NULL. Any thread. Since 0.1. */
+UX_API const char *ux_code_name(enum ux_code code);
 
 /*
  * Writes "section .debug_info+0x12: text: strerror" (the parts that are known) into buf, always
- * NUL-terminated, cut at size. Returns buf. Any thread.
+ * NUL-terminated, cut at size. Returns buf. Any thread. Since 0.1.
  */
-const char *ux_error_format(const struct ux_error *err, char *buf, size_t size);
+UX_API const char *ux_error_format(const struct ux_error *err, char *buf, size_t size);
 
 #ifdef __cplusplus
 }

@@ -5,6 +5,12 @@
 
 #include <stdint.h>
 
+#include <unhex/api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 /* Ranks, worst first: comparing two is comparing the numbers. */
 enum ux_quality {
 	UX_QUALITY_NONE,
@@ -25,7 +31,12 @@ struct ux_counts {
 	uint64_t line_bytes; /* covered by a row with a line */
 };
 
-/* "none", "dynsym", "symtab", "gopclntab", "lines", "inlines"; never NULL. */
-const char *ux_quality_name(enum ux_quality quality);
+/* "none", "dynsym", "symtab", "gopclntab", "lines", "inlines"; never NULL. Any thread.
+ * Since 0.1. */
+UX_API const char *ux_quality_name(enum ux_quality quality);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

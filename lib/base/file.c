@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -85,6 +86,28 @@ static enum ux_code place_of(const char *path, char **ret, struct ux_error *err)
 	return *ret ? UX_OK : ux_error_nomem(err);
 }
 
+/*
+ * Creates a file whose name ends in six letters of chance, put over the last six of `name`. It is
+ * as readable as the umask allows: mkostemp would make it 0600, and asking for the umask to widen
+ * that changes it for all threads.
+ */
+static int create_unique(char *name)
+{
+	static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
+	char *end = name + strlen(name);
+	for (int attempt = 0; attempt < 100; attempt++) {
+		uint8_t dice[6];
+		if (getrandom(dice, sizeof(dice), 0) != (ssize_t)sizeof(dice))
+			return -1;
+		for (size_t i = 0; i < sizeof(dice); i++)
+			end[(ptrdiff_t)i - 6] = letters[dice[i] % (sizeof(letters) - 1)];
+		int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+		if (fd >= 0 || errno != EEXIST)
+			return fd;
+	}
+	return -1;
+}
+
 enum ux_code ux_file_new_open(struct ux_file_new *f, const char *path, struct ux_error *err)
 {
 	static const char suffix[] = ".tmp-XXXXXX";
@@ -97,20 +120,12 @@ enum ux_code ux_file_new_open(struct ux_file_new *f, const char *path, struct ux
 	}
 	memcpy(f->temp, f->path, n);
 	memcpy(f->temp + n, suffix, sizeof(suffix));
-	f->fd = mkostemp(f->temp, O_CLOEXEC);
+	f->fd = create_unique(f->temp);
 	if (f->fd < 0) {
 		int os_errno = errno;
 		free(ux_take(&f->temp)); /* nothing was made, so nothing is to be removed */
 		ux_file_new_deinit(f);
 		return ux_error_os(err, os_errno, "cannot create a file beside %s", path);
-	}
-	/* mkostemp makes it 0600; a result file is as readable as the umask allows. */
-	mode_t mask = umask(0);
-	umask(mask);
-	if (fchmod(f->fd, 0666 & ~mask) != 0) {
-		int os_errno = errno;
-		ux_file_new_deinit(f);
-		return ux_error_os(err, os_errno, "cannot set the mode of %s", path);
 	}
 	return UX_OK;
 }

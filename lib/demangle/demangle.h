@@ -5,12 +5,7 @@
 
 #include "bytes.h"
 #include "out.h"
-
-enum ux_demangle_mode {
-	UX_DEMANGLE_NONE,  /* the linkage name */
-	UX_DEMANGLE_SHORT, /* no parameter list, no return type, no clone suffix */
-	UX_DEMANGLE_FULL,  /* as c++filt prints it; a clone's suffix in brackets */
-};
+#include "unhex/demangle.h"
 
 enum {
 	UX_DEMANGLE_NAME_MOST = 4096,  /* a longer linkage name is left as it is */

@@ -5,6 +5,7 @@
 
 #include "bytes.h"
 #include "error.h"
+#include "unhex/ids.h"
 
 /* The values are stable: they are stored. */
 enum ux_id_type {
@@ -15,11 +16,10 @@ enum ux_id_type {
 };
 
 enum {
-	UX_ID_GNU_MOST = 64,      /* bytes; linkers write 8 to 20, --build-id=0x... anything */
-	UX_ID_GO_MOST = 128,      /* characters; the go command writes 83 */
-	UX_ID_FILE_SIZE = 16,     /* bytes, of a UUID too */
-	UX_ID_BYTES_MOST = 128,   /* of any type */
-	UX_ID_TEXT = 5 + 128 + 1, /* longest prefix, longest value, NUL */
+	UX_ID_GNU_MOST = 64,    /* bytes; linkers write 8 to 20, --build-id=0x... anything */
+	UX_ID_GO_MOST = 128,    /* characters; the go command writes 83 */
+	UX_ID_FILE_SIZE = 16,   /* bytes, of a UUID too */
+	UX_ID_BYTES_MOST = 128, /* of any type */
 };
 
 /*

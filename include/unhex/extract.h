@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a binary to its GSYM file. */
+#ifndef UNHEX_EXTRACT_H
+#define UNHEX_EXTRACT_H
+
+#include <unhex/api.h>
+#include <unhex/error.h>
+#include <unhex/input.h>
+#include <unhex/quality.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Flags of an extraction. */
+enum {
+	UX_EXTRACT_NO_DWARF = 1,       /* symbol tables only */
+	UX_EXTRACT_ALLOW_MISMATCH = 2, /* take a debug file of another build ID */
+};
+
+/*
+ * All zeros but for `size` is the default. A struct of an older or a newer version works as long as
+ * what the library does not know is zero (else UX_EINVAL).
+ */
+struct ux_extract_opts {
+	size_t size;                   /* sizeof(struct ux_extract_opts) */
+	struct ux_input debug;         /* separate debug file; zeros: none */
+	struct ux_input supplementary; /* the file that dwz moved shared parts to; zeros: as the
+					  debug file links to it, where that came from a path */
+	uint64_t memory;               /* bytes of anonymous memory to stay under; 0: no bound */
+	const char *spill; /* folder for what then does not fit (unlinked files); NULL: /var/tmp */
+	uint32_t threads;  /* 0: one a processor */
+	uint32_t flags;    /* UX_EXTRACT_* */
+};
+
+/* What was found and what was thrown away. The caller sets `size`; as much as that is filled. */
+struct ux_extract_result {
+	size_t size;               /* sizeof(struct ux_extract_result) */
+	uint64_t gsym_bytes;       /* of the output */
+	uint64_t units;            /* DWARF units read */
+	uint64_t bad_units;        /* given up, the first for this reason: */
+	struct ux_error first_bad; /* code UX_OK when there was none */
+	struct ux_counts counts;
+	uint32_t quality; /* enum ux_quality */
+	uint32_t reserved;
+};
+
+/*
+ * Takes output front to back. Anything but UX_OK ends the extraction, which then returns it. Called
+ * on the thread that extracts.
+ */
+typedef enum ux_code ux_write_fn(void *ctx, const void *data, size_t size);
+
+/*
+ * Merges the DWARF and the symbol tables of opts->debug and of `exe` into one GSYM with the
+ * identity of `exe`. The same input gives the same bytes at any number of threads. Both files are
+ * the caller's and are only read. A damaged unit costs that unit and is counted; without the
+ * supplementary file of dwz the names that are in it stay unknown.
+ *
+ * To a path: under a temporary name beside it, renamed at the end; on failure nothing is left.
+ * To a function: what it got before a failure is no GSYM.
+ *
+ * opts and ret may be NULL; *ret is untouched on failure. UX_EUNSUPPORTED: not a linked ELF file.
+ * UX_ECORRUPT: a damaged one. UX_ENOTFOUND: no symbols in it, or no such file. UX_ECONFLICT: the
+ * build IDs of the files differ. UX_EINVAL: options that make no sense. UX_EIO, UX_EDENIED: the
+ * system refused. UX_ELIMIT: more than the format holds. UX_ENOMEM. err may be NULL.
+ *
+ * Works on several threads, which have ended when it returns; any thread may call it. Since 0.1.
+ */
+UX_API enum ux_code ux_extract_to_path(const struct ux_input *exe, const char *path,
+				       const struct ux_extract_opts *opts,
+				       struct ux_extract_result *ret, struct ux_error *err) UX_MUST;
+UX_API enum ux_code ux_extract_to_fn(const struct ux_input *exe, ux_write_fn *fn, void *ctx,
+				     const struct ux_extract_opts *opts,
+				     struct ux_extract_result *ret, struct ux_error *err) UX_MUST;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Extraction, for callers. */
+#include "public_extract.h"
+
+#include "elf_file.h"
+#include "extract.h"
+#include "supplementary.h"
+
+/* Sizes of the first version's structs. */
+#define OPTS_LEAST   (offsetof(struct ux_extract_opts, flags) + sizeof(uint32_t))
+#define RESULT_LEAST (offsetof(struct ux_extract_result, reserved) + sizeof(uint32_t))
+
+/* The files of one extraction. */
+struct files {
+	struct ux_opened debug;
+	struct ux_opened given;  /* the supplementary file by option */
+	struct ux_mapping found; /* by link */
+};
+
+static void files_close(struct files *f)
+{
+	ux_opened_close(&f->debug);
+	ux_opened_close(&f->given);
+	ux_file_unmap(&f->found);
+}
+
+static bool is_given(const struct ux_input *in)
+{
+	return in->path || in->data || in->size > 0;
+}
+
+static enum ux_code open_files(struct files *f, struct ux_bytes exe, const char *exe_path,
+			       const struct ux_extract_opts *opts, struct ux_error *err)
+{
+	const char *from = is_given(&opts->debug) ? opts->debug.path : exe_path;
+	UX_TRY(ux_opened_open(&f->debug, &opts->debug, err));
+	if (is_given(&opts->debug) && !ux_elf_is(f->debug.bytes))
+		return ux_error_set(err, UX_EUNSUPPORTED, "debug file is not an ELF file");
+	if (is_given(&opts->supplementary))
+		return ux_opened_open(&f->given, &opts->supplementary, err);
+	/* Without it some names are unknown, which is better than no answer. */
+	if (from && !(opts->flags & UX_EXTRACT_NO_DWARF) &&
+	    ux_supplementary_find(is_given(&opts->debug) ? f->debug.bytes : exe, from, NULL,
+				  &f->found, NULL) != UX_OK)
+		f->found = (struct ux_mapping){0};
+	return UX_OK;
+}
+
+enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
+			       const struct ux_extract_opts *caller, ux_gsym_sink_fn *sink,
+			       void *ctx, struct ux_extract_result *ret, struct ux_error *err)
+{
+	ux_cleanup(files_close) struct files files = {0};
+	struct ux_extract_opts opts;
+	struct ux_extract_stats stats = {0};
+	UX_TRY(ux_sized_take(&opts, sizeof(opts), OPTS_LEAST, caller, err));
+	if ((opts.flags & ~(uint32_t)(UX_EXTRACT_NO_DWARF | UX_EXTRACT_ALLOW_MISMATCH)) != 0)
+		return ux_error_set(err, UX_EINVAL, "unknown flag in 0x%" PRIx32, opts.flags);
+	UX_TRY(open_files(&files, exe, exe_path, &opts, err));
+	struct ux_extract_options how = {
+		.threads = opts.threads,
+		.memory = opts.memory,
+		.spill = opts.spill,
+		.supplementary = files.given.bytes.size > 0 ? files.given.bytes : files.found.bytes,
+		.no_dwarf = (opts.flags & UX_EXTRACT_NO_DWARF) != 0,
+		.allow_mismatch = (opts.flags & UX_EXTRACT_ALLOW_MISMATCH) != 0,
+	};
+	UX_TRY(ux_extract(exe, files.debug.bytes, &how, sink, ctx, &stats, err));
+	*ret = (struct ux_extract_result){
+		.size = sizeof(*ret),
+		.gsym_bytes = stats.gsym_bytes,
+		.units = stats.units,
+		.bad_units = stats.bad_units,
+		.first_bad = stats.first_bad,
+		.counts = stats.counts,
+		.quality = stats.quality,
+	};
+	return UX_OK;
+}
+
+/* Opens the input, extracts, fills the caller's result. */
+static enum ux_code extract(const struct ux_input *in, const struct ux_extract_opts *opts,
+			    ux_gsym_sink_fn *sink, void *ctx, struct ux_extract_result *ret,
+			    struct ux_error *err)
+{
+	ux_cleanup(ux_opened_close) struct ux_opened exe = {0};
+	struct ux_extract_result result;
+	UX_TRY(ux_sized_check(ret, RESULT_LEAST, err));
+	UX_TRY(ux_opened_open(&exe, in, err));
+	UX_TRY(ux_public_extract(exe.bytes, in->path, opts, sink, ctx, &result, err));
+	ux_sized_give(ret, &result, sizeof(result));
+	return UX_OK;
+}
+
+static enum ux_code to_file(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	const struct ux_file_new *f = ctx;
+	return ux_file_write(f->fd, bytes, err);
+}
+
+enum ux_code ux_extract_to_path(const struct ux_input *exe, const char *path,
+				const struct ux_extract_opts *opts, struct ux_extract_result *ret,
+				struct ux_error *err)
+{
+	ux_cleanup(ux_file_new_deinit) struct ux_file_new f = UX_FILE_NEW_INIT;
+	struct ux_extract_result result = {.size = sizeof(result)};
+	UX_TRY(ux_sized_check(ret, RESULT_LEAST, err));
+	UX_TRY(ux_file_new_open(&f, path, err));
+	UX_TRY(extract(exe, opts, to_file, &f, &result, err));
+	UX_TRY(ux_file_new_commit(&f, /* sync= */ false, err));
+	ux_sized_give(ret, &result, sizeof(result));
+	return UX_OK;
+}
+
+/* A caller's function. */
+struct receiver {
+	ux_write_fn *fn;
+	void *ctx;
+};
+
+static enum ux_code to_receiver(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	const struct receiver *r = ctx;
+	enum ux_code code = r->fn(r->ctx, bytes.data, bytes.size);
+	return code == UX_OK ? UX_OK : ux_error_set(err, code, "output is not wanted any more");
+}
+
+enum ux_code ux_extract_to_fn(const struct ux_input *exe, ux_write_fn *fn, void *ctx,
+			      const struct ux_extract_opts *opts, struct ux_extract_result *ret,
+			      struct ux_error *err)
+{
+	struct receiver receiver = {fn, ctx};
+	return extract(exe, opts, to_receiver, &receiver, ret, err);
+}

@@ -1,0 +1,142 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A module's symbols, for callers. */
+#include "unhex/module.h"
+
+#include "elf_file.h"
+#include "gsym_batch.h"
+#include "gsym_measure.h"
+#include "id.h"
+#include "out.h"
+#include "public_extract.h"
+
+#define OPTS_LEAST (offsetof(struct ux_module_opts, extract) + sizeof(void *))
+
+struct ux_module {
+	struct ux_opened file; /* a GSYM; closed when it was an ELF file */
+	struct ux_out built;   /* the GSYM of an ELF file */
+	struct ux_gsym gsym;   /* over one of them */
+	char build_id[UX_ID_TEXT];
+};
+
+static_assert((int)UX_FRAMES_MOST == (int)UX_GSYM_DEPTH_MOST + 1, "what the headers promise");
+
+void ux_module_close(struct ux_module *m)
+{
+	if (!m)
+		return;
+	ux_opened_close(&m->file);
+	ux_out_deinit(&m->built);
+	free(m);
+}
+
+static void module_guard(struct ux_module **m)
+{
+	ux_module_close(*m);
+}
+
+static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	struct ux_out *out = ctx;
+	ux_out_put(out, bytes.data, bytes.size);
+	return ux_out_status(out, err);
+}
+
+/* The file's GSYM: itself, or what is extracted from it. */
+static enum ux_code open_gsym(struct ux_module *m, const char *path,
+			      const struct ux_extract_opts *extract, struct ux_error *err)
+{
+	struct ux_extract_result result;
+	if (ux_gsym_is(m->file.bytes))
+		return ux_gsym_open(&m->gsym, m->file.bytes, err);
+	if (!ux_elf_is(m->file.bytes))
+		return ux_error_set(err, UX_EUNSUPPORTED, "is neither an ELF nor a GSYM file");
+	UX_TRY(ux_public_extract(m->file.bytes, path, extract, keep, &m->built, &result, err));
+	ux_opened_close(&m->file);
+	return ux_gsym_open(&m->gsym, ux_out_bytes(&m->built), err);
+}
+
+enum ux_code ux_module_open(const struct ux_input *in, const struct ux_module_opts *caller,
+			    struct ux_module **ret, struct ux_error *err)
+{
+	struct ux_module_opts opts;
+	struct ux_id id = {0};
+	UX_TRY(ux_sized_take(&opts, sizeof(opts), OPTS_LEAST, caller, err));
+	ux_cleanup(module_guard) struct ux_module *m = calloc(1, sizeof(*m));
+	if (!m)
+		return ux_error_nomem(err);
+	UX_TRY(ux_opened_open(&m->file, in, err));
+	UX_TRY(open_gsym(m, in->path, opts.extract, err));
+	if (m->gsym.uuid.size > 0)
+		UX_TRY(ux_id_make(UX_ID_GNU, m->gsym.uuid, &id, err));
+	ux_id_format(&id, m->build_id);
+	*ret = ux_take(&m);
+	return UX_OK;
+}
+
+const char *ux_module_build_id(const struct ux_module *m)
+{
+	return m->build_id;
+}
+
+/* What the flags take off an address. */
+static enum ux_code back_of(uint32_t flags, uint64_t *ret, struct ux_error *err)
+{
+	if (ux_unlikely((flags & ~(uint32_t)UX_LOOKUP_RETURN_ADDRESS) != 0))
+		return ux_error_set(err, UX_EINVAL, "unknown flag in 0x%" PRIx32, flags);
+	*ret = flags & UX_LOOKUP_RETURN_ADDRESS;
+	return UX_OK;
+}
+
+enum ux_code ux_module_lookup(const struct ux_module *m, uint64_t pc, uint32_t flags,
+			      struct ux_frame *frames, size_t max, size_t *ret_n,
+			      struct ux_error *err)
+{
+	uint64_t back = 0;
+	UX_TRY(back_of(flags, &back, err));
+	if (pc < back)
+		return ux_error_set(err, UX_ENOTFOUND, "no call returns to 0x0");
+	return ux_gsym_lookup(&m->gsym, pc - back, frames, max, ret_n, err);
+}
+
+enum ux_code ux_module_lookup_many(const struct ux_module *m, const uint64_t *pcs, size_t n,
+				   uint32_t flags, struct ux_frame_span *spans,
+				   struct ux_frame *frames, size_t max, size_t *ret_n,
+				   struct ux_error *err)
+{
+	struct ux_gsym_batch batch = {
+		.pcs = pcs, .n = n, .frames = frames, .max = max, .spans = spans};
+	UX_TRY(back_of(flags, &batch.back, err));
+	enum ux_code code = ux_gsym_batch(&m->gsym, &batch, err);
+	if (code != UX_ENOMEM)
+		*ret_n = batch.n_frames;
+	return code;
+}
+
+enum ux_code ux_module_lookup_each(const struct ux_module *m, const uint64_t *pcs, size_t n,
+				   uint32_t flags, ux_frames_fn *fn, void *ctx,
+				   struct ux_error *err)
+{
+	struct ux_gsym_batch batch = {.pcs = pcs, .n = n, .fn = fn, .ctx = ctx};
+	UX_TRY(back_of(flags, &batch.back, err));
+	return ux_gsym_batch(&m->gsym, &batch, err);
+}
+
+static enum ux_quality quality_of(const struct ux_counts *c)
+{
+	if (c->inlines > 0)
+		return UX_QUALITY_INLINES;
+	if (c->line_bytes > 0)
+		return UX_QUALITY_LINES;
+	return c->functions > 0 ? UX_QUALITY_SYMTAB : UX_QUALITY_NONE;
+}
+
+enum ux_code ux_module_measure(const struct ux_module *m, enum ux_quality *ret_quality,
+			       struct ux_counts *ret_counts, struct ux_error *err)
+{
+	struct ux_counts counts;
+	UX_TRY(ux_gsym_measure(&m->gsym, &counts, err));
+	*ret_quality = quality_of(&counts);
+	if (ret_counts)
+		*ret_counts = counts;
+	return UX_OK;
+}

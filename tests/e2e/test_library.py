@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The library alone: built, installed and used as its users do, by C and C++, shared and static."""
+import os
+import re
+import shutil
+import subprocess
+
+import pytest
+
+from tool import ROOT, compile_c, lines, symbol, unhex
+
+HEADERS = sorted((ROOT / "include/unhex").glob("*.h"))
+CLANG = shutil.which("clang-14") or "clang"
+EXAMPLE = ROOT / "docs/examples/library.c"
+WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
+
+VERSIONS = r"""
+#include <stdio.h>
+#include <unhex/version.h>
+int main(void)
+{
+	printf("%d.%d.%d %s\n", UX_VERSION_MAJOR, UX_VERSION_MINOR, UX_VERSION_PATCH, ux_version());
+	return 0;
+}
+"""
+
+
+def run(*args, **more):
+    """Standard output of a command that works."""
+    done = subprocess.run([str(a) for a in args], capture_output=True, text=True, **more)
+    assert done.returncode == 0, done.stderr + done.stdout
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def prefix(tmp_path_factory):
+    """The root that a build without programs is installed below."""
+    work = tmp_path_factory.mktemp("library")
+    clean = {k: v for k, v in os.environ.items() if k not in ("CFLAGS", "LDFLAGS", "DESTDIR")}
+    run("meson", "setup", work / "build", ROOT, "-Dprograms=disabled", "--prefix=/usr",
+        "--libdir=lib", "--buildtype=debug", env=clean)
+    run("ninja", "-C", work / "build", env=clean)
+    run("meson", "install", "-C", work / "build", "--no-rebuild", "--destdir", work / "root",
+        env=clean)
+    return work / "root"
+
+
+def pkg_config(prefix, *args):
+    """What pkg-config says of the installed library."""
+    return run("pkg-config", *args, "unhex", env={
+        **os.environ, "PKG_CONFIG_SYSROOT_DIR": str(prefix),
+        "PKG_CONFIG_LIBDIR": f"{prefix}/usr/lib/pkgconfig:"
+        + run("pkg-config", "--variable", "pc_path", "pkg-config").strip()}).split()
+
+
+def build(prefix, source, out, compiler=("gcc", "-std=c11"), how=()):
+    """A program of the library's user."""
+    static = ["--static"] if "-static" in how else []
+    run(*compiler, *WARNINGS, *how, *pkg_config(prefix, "--cflags"), source, "-o", out,
+        *pkg_config(prefix, *static, "--libs"))
+    return out
+
+
+def start(prefix, program, *args):
+    """The program's words; the shared library is where it was installed."""
+    return run(program, *args, env={**os.environ, "LD_LIBRARY_PATH": f"{prefix}/usr/lib"})
+
+
+@pytest.fixture(scope="module")
+def prog(tmp_path_factory):
+    return compile_c(tmp_path_factory.mktemp("inlined"))
+
+
+def expected(prog, address):
+    """What the example has to print, as the command knows it."""
+    (answer,) = lines(unhex("lookup", prog, address, "--json", "--demangle=short"))
+    assert len(answer["frames"]) > 1
+    return "".join(f"{address} {f['function']} {f['file']}:{f['line']}"
+                   f"{' inlined' if f.get('inlined') else ''}\n" for f in answer["frames"])
+
+
+def inlined_address(prog):
+    """An address where functions are inlined."""
+    at, size = symbol(prog, "outer")
+    for answer in lines(unhex("lookup", prog, *range(at, at + size), "--json")):
+        if len(answer["frames"]) == 3:
+            return answer["address"]
+    raise LookupError("nothing is inlined into outer")
+
+
+def test_exactly_the_library_is_installed(prefix):
+    found = {str(p.relative_to(prefix / "usr")) for p in prefix.rglob("*") if not p.is_dir()}
+    assert found == {f"include/unhex/{h.name}" for h in HEADERS} | {
+        "lib/libunhex.a", "lib/libunhex.so", "lib/libunhex.so.0.1", "lib/libunhex.so.0.1.0",
+        "lib/pkgconfig/unhex.pc"}
+
+
+def test_the_shared_library_exports_what_the_headers_declare_and_nothing_else(prefix):
+    library = prefix / "usr/lib/libunhex.so"
+    exported = re.findall(r" [A-Z] (\S+)", run("nm", "-D", "--defined-only", library))
+    declared = re.findall(r"UX_API [^;(]*?(ux_\w+)\(", "".join(h.read_text() for h in HEADERS))
+    mapped = re.findall(r"^\t(ux_\w+);", (ROOT / "lib/public/libunhex.map").read_text(), re.M)
+    assert len(declared) == len(set(declared)) > 10
+    assert sorted(mapped) == sorted(declared)
+    assert sorted(exported) == sorted(["UNHEX_0.1"] + [f"{d}@@UNHEX_0.1" for d in declared])
+
+
+def test_every_function_is_in_the_manual():
+    manual = (ROOT / "docs/api/library.md").read_text()
+    for header in HEADERS:
+        for function in re.findall(r"UX_API [^;(]*?(ux_\w+)\(", header.read_text()):
+            assert f"`{function}" in manual, function
+
+
+@pytest.mark.parametrize("header", HEADERS, ids=lambda h: h.name)
+@pytest.mark.parametrize("compiler", [("gcc", "-std=c11", "-xc"), ("g++", "-std=c++11", "-xc++")],
+                         ids=["c", "c++"])
+def test_each_header_stands_alone(header, compiler, tmp_path):
+    source = tmp_path / "source"
+    source.write_text(f"#include <unhex/{header.name}>\n#include <unhex/{header.name}>\n"
+                      "extern int nothing;\n")
+    run(*compiler, *WARNINGS, "-fsyntax-only", "-I", ROOT / "include", source)
+
+
+def test_the_example_is_short():
+    assert len(EXAMPLE.read_text().splitlines()) <= 40
+
+
+@pytest.mark.parametrize("compiler", [("gcc", "-std=c11"), ("g++", "-std=c++11", "-xc++"),
+                                      (CLANG, "-std=c11")], ids=["c", "c++", "clang"])
+def test_the_example_runs_with_the_shared_library(prefix, prog, compiler, tmp_path):
+    example = build(prefix, EXAMPLE, tmp_path / "example", compiler)
+    assert "libunhex.so.0.1" in run("readelf", "-d", example)
+    address = inlined_address(prog)
+    assert start(prefix, example, prog, address) == expected(prog, address)
+
+
+def test_the_example_runs_with_the_static_library(prefix, prog, tmp_path):
+    example = build(prefix, EXAMPLE, tmp_path / "example", how=["-static"])
+    assert "NEEDED" not in run("readelf", "-d", example)
+    address = inlined_address(prog)
+    assert run(example, prog, address) == expected(prog, address)
+
+
+def test_the_example_reads_gsym_files_and_names_what_it_cannot_read(prefix, prog, tmp_path):
+    example = build(prefix, EXAMPLE, tmp_path / "example")
+    gsym = tmp_path / "o.gsym"
+    assert unhex("extract", prog, "-o", gsym).returncode == 0
+    address = inlined_address(prog)
+    assert start(prefix, example, gsym, address, "0x1") == (
+        expected(prog, address) + "0x1 nothing known\n")
+    bad = subprocess.run([example, EXAMPLE, address], capture_output=True, text=True,
+                         env={**os.environ, "LD_LIBRARY_PATH": f"{prefix}/usr/lib"})
+    assert bad.returncode == 1
+    assert bad.stderr == f"{EXAMPLE}: is neither an ELF nor a GSYM file\n"
+
+
+def test_all_say_the_same_version(prefix, tmp_path):
+    source = tmp_path / "versions.c"
+    source.write_text(VERSIONS)
+    said = start(prefix, build(prefix, source, tmp_path / "versions")).split()
+    assert said == pkg_config(prefix, "--modversion") * 2

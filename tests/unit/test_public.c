@@ -1,0 +1,452 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the installed headers promise, through them alone. */
+#include "sweep.h"
+
+#include <unhex/unhex.h>
+
+#include <errno.h>
+#include <glob.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "make_elf.h"
+#include "make_gsym.h"
+
+#define BUILD_ID \
+	UX_STR("\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67")
+
+/* Two functions at 0x1000 ("first", 32 bytes) and 0x1020 ("_Z6secondv", 16 bytes). */
+static struct ux_bytes make_binary(struct make_elf *m, uint8_t id_byte)
+{
+	static uint8_t id[20];
+	static const uint8_t code[64];
+	make_elf_init(m, 64, false);
+	memcpy(id, BUILD_ID.data, sizeof(id));
+	id[0] = id_byte;
+	make_elf_note(m, ".note.gnu.build-id", "GNU", NT_GNU_BUILD_ID, ux_bytes(id, sizeof(id)));
+	uint32_t text =
+		make_elf_section(m, (struct make_section){.name = ".text",
+							  .flags = SHF_ALLOC | SHF_EXECINSTR,
+							  .addr = 0x1000,
+							  .content = ux_bytes(code, 64)});
+	make_elf_segment(
+		m, (struct make_segment){
+			   .type = PT_LOAD, .flags = PF_R | PF_X, .first = text, .last = text});
+	make_elf_symbol(m, (struct make_symbol){.name = "first",
+						.value = 0x1000,
+						.size = 32,
+						.section = text,
+						.type = STT_FUNC,
+						.bind = STB_GLOBAL});
+	make_elf_symbol(m, (struct make_symbol){.name = "_Z6secondv",
+						.value = 0x1020,
+						.size = 16,
+						.section = text,
+						.type = STT_FUNC,
+						.bind = STB_GLOBAL});
+	return make_elf_finish(m);
+}
+
+static struct ux_input input_of(struct ux_bytes bytes)
+{
+	return ux_input_memory(bytes.data, bytes.size);
+}
+
+static struct ux_input example(void)
+{
+	return ux_input_memory(make_gsym_example, sizeof(make_gsym_example));
+}
+
+static struct ux_module *open_example(void)
+{
+	struct ux_module *m = NULL;
+	struct ux_input in = example();
+	assert_int_equal(ux_module_open(&in, NULL, &m, NULL), UX_OK);
+	return m;
+}
+
+/* --- modules -------------------------------------------------------------------------------- */
+
+static void a_gsym_in_memory_is_looked_up(void **state)
+{
+	(void)state;
+	struct ux_module *m = open_example();
+	struct ux_frame f[UX_FRAMES_MOST];
+	size_t n = 0;
+	assert_int_equal(ux_module_lookup(m, 0x401002, 0, f, UX_FRAMES_MOST, &n, NULL), UX_OK);
+	assert_int_equal(n, 2);
+	assert_string_equal(f[0].function, "sq");
+	assert_int_equal(f[0].line, 2);
+	assert_true(f[0].inlined);
+	assert_string_equal(f[1].function, "f");
+	assert_int_equal(f[1].line, 8);
+	assert_false(f[1].inlined);
+	assert_string_equal(ux_module_build_id(m), "gnu:1b700ab56bff4136b7c92cfe7a92fa17ef09d874");
+	ux_module_close(m);
+}
+
+static void a_return_address_names_the_call_before_it(void **state)
+{
+	(void)state;
+	struct ux_module *m = open_example();
+	struct ux_frame f[4];
+	size_t n = 77;
+	assert_int_equal(ux_module_lookup(m, 0x401007, UX_LOOKUP_RETURN_ADDRESS, f, 4, &n, NULL),
+			 UX_OK);
+	assert_int_equal(n, 1);
+	assert_string_equal(f[0].function, "f");
+	assert_int_equal(f[0].offset, 6);
+	n = 77;
+	assert_int_equal(ux_module_lookup(m, 0x401000, UX_LOOKUP_RETURN_ADDRESS, f, 4, &n, NULL),
+			 UX_ENOTFOUND);
+	assert_int_equal(ux_module_lookup(m, 0, UX_LOOKUP_RETURN_ADDRESS, f, 4, &n, NULL),
+			 UX_ENOTFOUND);
+	assert_int_equal(n, 77);
+	ux_module_close(m);
+}
+
+static void unknown_flags_are_refused(void **state)
+{
+	(void)state;
+	struct ux_module *m = open_example();
+	struct ux_error err = UX_ERROR_INIT;
+	struct ux_frame f[4];
+	struct ux_frame_span span;
+	uint64_t pc = 0x401000;
+	size_t n = 0;
+	assert_int_equal(ux_module_lookup(m, pc, 2, f, 4, &n, &err), UX_EINVAL);
+	assert_string_equal(err.text, "unknown flag in 0x2");
+	assert_int_equal(ux_module_lookup_many(m, &pc, 1, 4, &span, f, 4, &n, NULL), UX_EINVAL);
+	assert_int_equal(ux_module_lookup_each(m, &pc, 1, 4, NULL, NULL, NULL), UX_EINVAL);
+	ux_module_close(m);
+}
+
+static bool add_lines(void *ctx, size_t index, const struct ux_frame *frames, size_t n)
+{
+	unsigned *lines = ctx;
+	lines[index] = n > 0 ? frames[n - 1].line : 0;
+	return index != 3;
+}
+
+static void many_addresses_are_looked_up_at_once(void **state)
+{
+	(void)state;
+	struct ux_module *m = open_example();
+	const uint64_t pcs[] = {0x401007, 0x401002, 0x500000, 0x401002};
+	struct ux_frame_span spans[4];
+	struct ux_frame f[3];
+	size_t n = 0;
+	assert_int_equal(ux_module_lookup_many(m, pcs, 4, 0, spans, f, 3, &n, NULL), UX_OK);
+	assert_int_equal(n, 3);
+	assert_int_equal(spans[1].n, 2);
+	assert_int_equal(spans[1].first, spans[3].first);
+	assert_int_equal(spans[2].n, 0);
+	assert_string_equal(f[spans[0].first].function, "_start");
+	assert_int_equal(ux_module_lookup_many(m, pcs, 4, 0, spans, f, 2, &n, NULL), UX_ELIMIT);
+	assert_int_equal(n, 3);
+	assert_int_equal(
+		ux_module_lookup_many(m, pcs, 1, UX_LOOKUP_RETURN_ADDRESS, spans, f, 3, &n, NULL),
+		UX_OK);
+	assert_string_equal(f[spans[0].first].function, "f");
+
+	unsigned lines[4] = {0};
+	assert_int_equal(ux_module_lookup_each(m, pcs, 3, 0, add_lines, lines, NULL), UX_OK);
+	assert_int_equal(lines[0], 13);
+	assert_int_equal(lines[1], 8);
+	assert_int_equal(lines[2], 0);
+	ux_module_close(m);
+}
+
+static void a_module_tells_how_much_it_knows(void **state)
+{
+	(void)state;
+	struct ux_module *m = open_example();
+	struct ux_counts counts;
+	enum ux_quality quality = UX_QUALITY_NONE;
+	assert_int_equal(ux_module_measure(m, &quality, &counts, NULL), UX_OK);
+	assert_int_equal(quality, UX_QUALITY_INLINES);
+	assert_int_equal(counts.functions, 2);
+	assert_int_equal(counts.inlines, 1);
+	assert_int_equal(counts.rows, 5);
+	assert_int_equal(counts.code_bytes, 18);
+	assert_int_equal(ux_module_measure(m, &quality, NULL, NULL), UX_OK);
+	ux_module_close(m);
+}
+
+static void an_elf_file_is_a_module_too(void **state)
+{
+	(void)state;
+	struct make_elf elf;
+	struct ux_module *m = NULL;
+	struct ux_frame f[4];
+	enum ux_quality quality = UX_QUALITY_NONE;
+	size_t n = 0;
+	struct ux_input in = input_of(make_binary(&elf, 0x01));
+	assert_int_equal(ux_module_open(&in, NULL, &m, NULL), UX_OK);
+	make_elf_deinit(&elf); /* what was extracted needs it no more */
+	assert_int_equal(ux_module_lookup(m, 0x1021, 0, f, 4, &n, NULL), UX_OK);
+	assert_int_equal(n, 1);
+	assert_string_equal(f[0].function, "_Z6secondv");
+	assert_string_equal(f[0].base, "");
+	assert_int_equal(f[0].offset, 1);
+	assert_string_equal(ux_module_build_id(m), "gnu:0123456789abcdef0123456789abcdef01234567");
+	assert_int_equal(ux_module_measure(m, &quality, NULL, NULL), UX_OK);
+	assert_int_equal(quality, UX_QUALITY_SYMTAB);
+	ux_module_close(m);
+}
+
+static void what_is_no_module_is_named(void **state)
+{
+	(void)state;
+	struct ux_module *m = NULL;
+	struct ux_error err = UX_ERROR_INIT;
+	struct ux_input in = ux_input_memory("text", 4);
+	assert_int_equal(ux_module_open(&in, NULL, &m, &err), UX_EUNSUPPORTED);
+	assert_string_equal(err.text, "is neither an ELF nor a GSYM file");
+	in = ux_input_path("/nonexistent/file");
+	err = (struct ux_error)UX_ERROR_INIT;
+	assert_int_equal(ux_module_open(&in, NULL, &m, &err), UX_ENOTFOUND);
+	assert_int_equal(err.os_errno, ENOENT);
+	in = ux_input_memory(NULL, 4);
+	assert_int_equal(ux_module_open(&in, NULL, &m, NULL), UX_EINVAL);
+	assert_int_equal(ux_module_open(NULL, NULL, &m, NULL), UX_EINVAL);
+	in = ux_input_memory(make_gsym_example, 40);
+	assert_int_equal(ux_module_open(&in, NULL, &m, NULL), UX_ECORRUPT);
+	assert_null(m);
+	ux_module_close(NULL);
+}
+
+static enum ux_code open_elf_once(void *ctx)
+{
+	struct ux_module *m = NULL;
+	struct ux_extract_opts extract = {.size = sizeof(extract), .threads = 1};
+	struct ux_module_opts opts = {.size = sizeof(opts), .extract = &extract};
+	enum ux_code code = ux_module_open(ctx, &opts, &m, NULL);
+	ux_module_close(m);
+	return code;
+}
+
+static void opening_without_memory_says_so(void **state)
+{
+	(void)state;
+	struct make_elf elf;
+	struct ux_input in = input_of(make_binary(&elf, 0x01)), gsym = example();
+	assert_true(each_failed_alloc(open_elf_once, &in, /* may_recover= */ true) > 5);
+	assert_int_equal(each_failed_alloc(open_elf_once, &gsym, /* may_recover= */ false), 2);
+	make_elf_deinit(&elf);
+}
+
+/* --- structs that grow ----------------------------------------------------------------------- */
+
+static void options_of_other_versions_are_taken_when_they_say_nothing_new(void **state)
+{
+	(void)state;
+	struct {
+		struct ux_extract_opts opts;
+		uint64_t new_option;
+	} newer = {.opts = {.size = sizeof(newer), .threads = 1}};
+	struct ux_module_opts opts = {.size = sizeof(opts), .extract = &newer.opts};
+	struct make_elf elf;
+	struct ux_module *m = NULL;
+	struct ux_error err = UX_ERROR_INIT;
+	struct ux_input in = input_of(make_binary(&elf, 0x01));
+	assert_int_equal(ux_module_open(&in, &opts, &m, NULL), UX_OK);
+	ux_module_close(m);
+	newer.new_option = (uint64_t)1 << 56;
+	assert_int_equal(ux_module_open(&in, &opts, &m, &err), UX_EINVAL);
+	assert_string_equal(err.text, "option at byte 87 is set; this version knows 80");
+	newer.opts.size = 8;
+	assert_int_equal(ux_module_open(&in, &opts, &m, NULL), UX_EINVAL);
+	opts.size = 0;
+	assert_int_equal(ux_module_open(&in, &opts, &m, NULL), UX_EINVAL);
+	newer.opts = (struct ux_extract_opts){.size = sizeof(newer.opts), .flags = 0x80};
+	opts.size = sizeof(opts);
+	assert_int_equal(ux_module_open(&in, &opts, &m, NULL), UX_EINVAL);
+	make_elf_deinit(&elf);
+}
+
+/* --- extraction ------------------------------------------------------------------------------ */
+
+struct received {
+	uint8_t bytes[4096];
+	size_t size;
+	enum ux_code answer;
+};
+
+static enum ux_code receive(void *ctx, const void *data, size_t size)
+{
+	struct received *r = ctx;
+	if (r->answer != UX_OK)
+		return r->answer;
+	assert_true(size <= sizeof(r->bytes) - r->size);
+	memcpy(r->bytes + r->size, data, size);
+	r->size += size;
+	return UX_OK;
+}
+
+static void a_function_receives_what_is_extracted(void **state)
+{
+	(void)state;
+	struct make_elf elf;
+	struct received got = {.size = 0};
+	struct ux_error err = UX_ERROR_INIT;
+	struct {
+		struct ux_extract_result result;
+		uint64_t mine;
+	} newer = {.result = {.size = sizeof(newer)}, .mine = 7};
+	struct ux_input in = input_of(make_binary(&elf, 0x01));
+	assert_int_equal(ux_extract_to_fn(&in, receive, &got, NULL, &newer.result, NULL), UX_OK);
+	assert_int_equal(newer.result.gsym_bytes, got.size);
+	assert_int_equal(newer.result.quality, UX_QUALITY_SYMTAB);
+	assert_int_equal(newer.result.counts.functions, 2);
+	assert_int_equal(newer.result.size, sizeof(newer));
+	assert_int_equal(newer.mine, 7);
+	newer.result.size = 8;
+	assert_int_equal(ux_extract_to_fn(&in, receive, &got, NULL, &newer.result, NULL),
+			 UX_EINVAL);
+	got.answer = UX_EUNAVAILABLE;
+	assert_int_equal(ux_extract_to_fn(&in, receive, &got, NULL, NULL, &err), UX_EUNAVAILABLE);
+	assert_string_equal(err.text, "output is not wanted any more");
+	make_elf_deinit(&elf);
+}
+
+static void a_debug_file_belongs_to_its_binary(void **state)
+{
+	(void)state;
+	struct make_elf elf, other;
+	struct received got = {.size = 0};
+	struct ux_input in = input_of(make_binary(&elf, 0x01));
+	struct ux_extract_opts opts = {.size = sizeof(opts),
+				       .debug = input_of(make_binary(&other, 0x02))};
+	assert_int_equal(ux_extract_to_fn(&in, receive, &got, &opts, NULL, NULL), UX_ECONFLICT);
+	opts.flags = UX_EXTRACT_ALLOW_MISMATCH | UX_EXTRACT_NO_DWARF;
+	assert_int_equal(ux_extract_to_fn(&in, receive, &got, &opts, NULL, NULL), UX_OK);
+	opts.debug = ux_input_memory("text", 4);
+	assert_int_equal(ux_extract_to_fn(&in, receive, &got, &opts, NULL, NULL), UX_EUNSUPPORTED);
+	opts.debug = ux_input_path("/nonexistent/file");
+	assert_int_equal(ux_extract_to_fn(&in, receive, &got, &opts, NULL, NULL), UX_ENOTFOUND);
+	make_elf_deinit(&elf);
+	make_elf_deinit(&other);
+}
+
+static size_t files_in(const char *folder)
+{
+	char pattern[128];
+	glob_t found;
+	snprintf(pattern, sizeof(pattern), "%s/*", folder);
+	int failed = glob(pattern, 0, NULL, &found);
+	size_t n = failed ? 0 : found.gl_pathc;
+	globfree(&found);
+	return n;
+}
+
+static void a_path_gets_all_or_nothing(void **state)
+{
+	(void)state;
+	char folder[] = "/tmp/unhex-public-XXXXXX", path[64];
+	struct make_elf elf;
+	struct ux_module *m = NULL;
+	struct stat st;
+	struct ux_extract_result result = {.size = sizeof(result)};
+	struct ux_input in = input_of(make_binary(&elf, 0x01)), text = ux_input_memory("text", 4);
+	assert_non_null(mkdtemp(folder));
+	snprintf(path, sizeof(path), "%s/out.gsym", folder);
+	assert_int_equal(ux_extract_to_path(&text, path, NULL, NULL, NULL), UX_EUNSUPPORTED);
+	assert_int_equal(files_in(folder), 0);
+	assert_int_equal(ux_extract_to_path(&in, path, NULL, &result, NULL), UX_OK);
+	assert_int_equal(files_in(folder), 1);
+	assert_int_equal(stat(path, &st), 0);
+	assert_int_equal(st.st_size, result.gsym_bytes);
+	struct ux_input made = ux_input_path(path);
+	assert_int_equal(ux_module_open(&made, NULL, &m, NULL), UX_OK);
+	ux_module_close(m);
+	snprintf(path, sizeof(path), "%s/no/out.gsym", folder);
+	assert_int_equal(ux_extract_to_path(&in, path, NULL, NULL, NULL), UX_ENOTFOUND);
+	snprintf(path, sizeof(path), "%s/out.gsym", folder);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(rmdir(folder), 0);
+	make_elf_deinit(&elf);
+}
+
+/* --- identities, names, version --------------------------------------------------------------- */
+
+static void identities_are_text(void **state)
+{
+	(void)state;
+	struct make_elf elf;
+	struct ux_ids ids;
+	struct ux_input in = input_of(make_binary(&elf, 0x01)), text = ux_input_memory("text", 4);
+	assert_int_equal(ux_ids_read(&in, &ids, NULL), UX_OK);
+	assert_int_equal(ids.n, 2);
+	assert_string_equal(ids.text[0], "gnu:0123456789abcdef0123456789abcdef01234567");
+	assert_int_equal(strncmp(ids.text[1], "file:", 5), 0);
+	assert_int_equal(strlen(ids.text[1]), 5 + 32);
+	assert_int_equal(ux_ids_read(&text, &ids, NULL), UX_EUNSUPPORTED);
+	assert_int_equal(ids.n, 2);
+	make_elf_deinit(&elf);
+}
+
+static void names_are_cut_to_the_buffer(void **state)
+{
+	(void)state;
+	char buf[32];
+	const char *name = "_ZN3foo3barEi";
+	assert_int_equal(ux_demangle_name(name, UX_DEMANGLE_FULL, buf, sizeof(buf)), 13);
+	assert_string_equal(buf, "foo::bar(int)");
+	assert_int_equal(ux_demangle_name(name, UX_DEMANGLE_SHORT, buf, sizeof(buf)), 8);
+	assert_string_equal(buf, "foo::bar");
+	assert_int_equal(ux_demangle_name(name, UX_DEMANGLE_FULL, buf, 4), 13);
+	assert_string_equal(buf, "foo");
+	assert_int_equal(ux_demangle_name(name, UX_DEMANGLE_FULL, NULL, 0), 13);
+	assert_int_equal(ux_demangle_name("main", UX_DEMANGLE_FULL, buf, 1), 4);
+	assert_string_equal(buf, "");
+	assert_int_equal(ux_demangle_name("", UX_DEMANGLE_FULL, buf, sizeof(buf)), 0);
+	assert_string_equal(buf, "");
+}
+
+static enum ux_code demangle_once(void *ctx)
+{
+	char buf[32];
+	(void)ctx;
+	ux_demangle_name("_ZN3foo3barEi", UX_DEMANGLE_FULL, buf, sizeof(buf));
+	assert_true(strcmp(buf, "foo::bar(int)") == 0 || strcmp(buf, "_ZN3foo3barEi") == 0);
+	return UX_OK;
+}
+
+static void without_memory_a_name_stays_as_it_is(void **state)
+{
+	(void)state;
+	assert_true(each_failed_alloc(demangle_once, NULL, /* may_recover= */ true) >= 2);
+}
+
+static void the_version_is_that_of_the_headers(void **state)
+{
+	(void)state;
+	char want[32];
+	snprintf(want, sizeof(want), "%d.%d.%d", UX_VERSION_MAJOR, UX_VERSION_MINOR,
+		 UX_VERSION_PATCH);
+	assert_string_equal(ux_version(), want);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UX_TEST(a_gsym_in_memory_is_looked_up),
+		UX_TEST(a_return_address_names_the_call_before_it),
+		UX_TEST(unknown_flags_are_refused),
+		UX_TEST(many_addresses_are_looked_up_at_once),
+		UX_TEST(a_module_tells_how_much_it_knows),
+		UX_TEST(an_elf_file_is_a_module_too),
+		UX_TEST(what_is_no_module_is_named),
+		UX_TEST(opening_without_memory_says_so),
+		UX_TEST(options_of_other_versions_are_taken_when_they_say_nothing_new),
+		UX_TEST(a_function_receives_what_is_extracted),
+		UX_TEST(a_debug_file_belongs_to_its_binary),
+		UX_TEST(a_path_gets_all_or_nothing),
+		UX_TEST(identities_are_text),
+		UX_TEST(names_are_cut_to_the_buffer),
+		UX_TEST(without_memory_a_name_stays_as_it_is),
+		UX_TEST(the_version_is_that_of_the_headers),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
