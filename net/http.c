@@ -98,13 +98,16 @@ void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_
 {
 	char text[512];
 	struct ux_error err = req->err;
+	/* A file of ours that is missing or closed to us is no 404 and no 403. */
+	if (err.os_errno != 0 && code != UX_ENOMEM)
+		code = UX_EIO;
 	if (err.code == UX_OK)
 		err.code = code;
 	/* What the system said belongs to the log: it may name paths of ours. */
-	if (code == UX_EIO)
+	if (code == UX_EIO) {
 		snprintf(err.text, sizeof(err.text), "the server could not read or write");
-	if (code == UX_EIO)
 		err.os_errno = 0;
+	}
 	ux_out_reset(&req->out);
 	struct ux_json j = ux_json_make(&req->out);
 	ux_json_object_begin(&j);

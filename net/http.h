@@ -107,7 +107,11 @@ unsigned ux_http_status(enum ux_code code);
 /* The word in an error document: "not_found", "corrupt", ...; never NULL. */
 const char *ux_http_code_word(enum ux_code code);
 
-/* Turns req->err into {"error":{"code":...,"message":...}}, replacing whatever was in res. */
+/*
+ * Turns req->err into {"error":{"code":...,"message":...}}, replacing whatever was in res. An error
+ * that the operating system gave (os_errno) is the server's own, a 500 without details, whatever
+ * its code.
+ */
 void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_code code);
 
 /* What a stranger may make a server do. Zeroed fields take the default in brackets. */

@@ -17,8 +17,8 @@ enum ux_code ux_db_fail(struct ux_db *db, struct ux_error *err)
 	case SQLITE_LOCKED:
 		return ux_error_set(err, UX_EUNAVAILABLE, "the index is busy: %s", words);
 	case SQLITE_CORRUPT:
-	case SQLITE_NOTADB:
-		return ux_error_set(err, UX_ECORRUPT, "the index is damaged: %s", words);
+	case SQLITE_NOTADB: /* UX_ECORRUPT would be about what a client sent */
+		return ux_error_set(err, UX_EIO, "the index is damaged: %s", words);
 	default:
 		return ux_error_set(err, UX_EIO, "the index: %s", words);
 	}
@@ -138,7 +138,7 @@ enum ux_code ux_stmt_get_bytes(struct ux_stmt *st, int n, void *data, size_t siz
 {
 	const void *bytes = sqlite3_column_blob(st->s, n);
 	if (!bytes || (size_t)sqlite3_column_bytes(st->s, n) != size)
-		return ux_error_set(err, UX_ECORRUPT,
+		return ux_error_set(err, UX_EIO,
 				    "the index is damaged: a hash of %d bytes, expected %zu",
 				    sqlite3_column_bytes(st->s, n), size);
 	memcpy(data, bytes, size);

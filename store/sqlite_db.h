@@ -55,7 +55,7 @@ void ux_db_close(struct ux_db *db);
 /* Runs plain text without results: pragmas and the schema. */
 enum ux_code ux_db_exec(struct ux_db *db, const char *sql, struct ux_error *err) ux_must;
 
-/* What SQLite says of its last failure. */
+/* What SQLite says of its last failure: UX_ENOMEM, UX_EUNAVAILABLE (busy), else UX_EIO. */
 enum ux_code ux_db_fail(struct ux_db *db, struct ux_error *err);
 
 /* The schema's files in the order of their numbers; a database counts in its user_version how many
@@ -95,7 +95,7 @@ enum ux_code ux_stmt_run(struct ux_stmt *st, uint64_t *ret_changed, struct ux_er
 /* Columns count from 0. Text goes into the arena; NULL when it is full. */
 int64_t ux_stmt_get_int(struct ux_stmt *st, int n);
 const char *ux_stmt_get_text(struct ux_stmt *st, int n, struct ux_arena *arena);
-/* UX_ECORRUPT unless the column has exactly size bytes. */
+/* UX_EIO unless the column has exactly size bytes. */
 enum ux_code ux_stmt_get_bytes(struct ux_stmt *st, int n, void *data, size_t size,
 			       struct ux_error *err) ux_must;
 

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <netinet/in.h>
 #include <arpa/inet.h>
+#include <errno.h>
 #include <unistd.h>
 
 #define STR ux_bytes_cstr
@@ -62,6 +63,14 @@ static enum ux_code refuse(struct ux_request *req, struct ux_response *res)
 {
 	(void)res;
 	return ux_error_set(&req->err, UX_ECONFLICT, "said \"no\"");
+}
+
+/* As ux_error_os() makes it when a file of the server's is not there, or not for it to read. */
+static enum ux_code fail_in_system(struct ux_request *req, struct ux_response *res)
+{
+	(void)res;
+	return ux_error_os(&req->err, ux_bytes_eq(req->params[0], STR("gone")) ? ENOENT : EACCES,
+			   "cannot open /secret/path");
 }
 
 struct sink {
@@ -120,6 +129,7 @@ static const struct ux_route routes[] = {
 	{UX_METHOD_PUT, "/stream", stream_end, stream_begin, 0, ""},
 	{UX_METHOD_GET, "/secret", say, NULL, 1, ""},
 	{UX_METHOD_GET, "/slow", slow, NULL, 0, ""},
+	{UX_METHOD_GET, "/system/{how}", fail_in_system, NULL, 0, ""},
 };
 
 static struct ux_http_app app_make(struct sink *sink)
@@ -192,6 +202,14 @@ static void exchanges_refuse_with_a_reason(void **state)
 	big[101] = '\0';
 	ask("POST", "/say", NULL, big, 413,
 	    ERROR("too_large", "the body is over the limit of 100 bytes"));
+}
+
+static void errors_of_the_system_are_the_servers_and_tell_no_paths(void **state)
+{
+	(void)state;
+	const char want[] = ERROR("input_output", "the server could not read or write");
+	ask("GET", "/system/gone", NULL, "", 500, want);
+	ask("GET", "/system/closed", NULL, "", 500, want);
 }
 
 static void announced_body_over_the_limit_is_refused_before_it_comes(void **state)
@@ -509,6 +527,7 @@ int main(void)
 		UX_TEST(patterns_match_segment_by_segment),
 		UX_TEST(exchanges_find_their_handler),
 		UX_TEST(exchanges_refuse_with_a_reason),
+		UX_TEST(errors_of_the_system_are_the_servers_and_tell_no_paths),
 		UX_TEST(announced_body_over_the_limit_is_refused_before_it_comes),
 		UX_TEST(client_that_vanishes_closes_the_sink_once),
 		UX_TEST(json_puts_commas_where_they_belong),

@@ -435,7 +435,7 @@ static void index_of_a_newer_unhex_is_refused(void **state)
 	dir_remove(&d);
 }
 
-static void index_file_that_is_none_is_corrupt(void **state)
+static void index_file_that_is_none_is_refused(void **state)
 {
 	(void)state;
 	struct dir d;
@@ -447,7 +447,9 @@ static void index_file_that_is_none_is_corrupt(void **state)
 		fputs("this is no database ", f);
 	fclose(f);
 	struct ux_index *ix = NULL;
-	assert_int_equal(ux_index_sqlite_open(&ix, path, NULL), UX_ECORRUPT);
+	struct ux_error err = UX_ERROR_INIT;
+	assert_int_equal(ux_index_sqlite_open(&ix, path, &err), UX_EIO);
+	assert_non_null(strstr(err.text, "damaged"));
 	dir_remove(&d);
 }
 
@@ -632,7 +634,7 @@ int main(void)
 		UX_TEST(blob_file_is_where_its_hash_says_and_is_not_writable),
 		UX_TEST(index_in_sqlite_conforms),
 		UX_TEST(index_of_a_newer_unhex_is_refused),
-		UX_TEST(index_file_that_is_none_is_corrupt),
+		UX_TEST(index_file_that_is_none_is_refused),
 		UX_TEST(keys_open_what_they_say_until_they_end),
 		UX_TEST(tokens_that_are_wrong_in_any_way_are_denied_without_an_echo),
 		UX_TEST(scopes_have_names),
