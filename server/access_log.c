@@ -10,7 +10,8 @@
 #include <unistd.h>
 
 enum {
-	PATH_SHOWN = 200 /* bytes of a path that a line shows */
+	QUOTED = 400, /* room for a text of strangers, quoted */
+	LINE = 1280   /* room for two of them and all the rest */
 };
 
 static int stamp(char *buf, size_t size)
@@ -26,7 +27,7 @@ static int stamp(char *buf, size_t size)
 /* One write a line: lines of several threads do not mix. */
 void ux_log_line(const char *level, const char *event, const char *fmt, ...)
 {
-	char line[1024], when[40];
+	char line[LINE], when[40];
 	va_list args;
 	stamp(when, sizeof(when));
 	int n = snprintf(line, sizeof(line), "time=%s level=%s event=%s ", when, level, event);
@@ -39,14 +40,19 @@ void ux_log_line(const char *level, const char *event, const char *fmt, ...)
 		return; /* nobody listens, and there is nobody to tell */
 }
 
+/* Whole escapes and both quotes, however little fits: a cut quote would swallow what follows. */
 const char *ux_log_quote(struct ux_bytes s, char *buf, size_t size)
 {
+	static const char cut[] = "...";
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	struct ux_json j = ux_json_make(&out);
-	bool whole = s.size <= PATH_SHOWN;
-	ux_json_str(&j, ux_bytes(s.data, ux_min(s.size, (size_t)PATH_SHOWN)));
+	size_t shown = ux_min(s.size, size);
+	do {
+		struct ux_json j = ux_json_make(&out);
+		ux_out_reset(&out);
+		ux_json_str(&j, ux_bytes(s.data, shown));
+	} while (out.size + sizeof(cut) > size && shown-- > 0);
 	snprintf(buf, size, "%.*s%s", (int)out.size, out.data ? (char *)out.data : "\"\"",
-		 whole ? "" : "...");
+		 shown == s.size ? "" : cut);
 	return buf;
 }
 
@@ -55,17 +61,17 @@ void ux_log_request(void *ctx, const struct ux_request *req, const struct ux_res
 {
 	(void)ctx;
 	const struct ux_caller *caller = req->caller;
-	char path[6 * PATH_SHOWN + 8], why[400] = "";
+	char path[QUOTED], why[QUOTED + 8] = "";
 	const char *key = caller && caller->key_id[0] != '\0' ? caller->key_id : "-";
 	if (req->err.code != UX_OK) {
-		char text[256], quoted[380];
+		char text[256], quoted[QUOTED];
 		ux_error_format(&req->err, text, sizeof(text));
 		snprintf(why, sizeof(why), " error=%s",
 			 ux_log_quote(ux_bytes_cstr(text), quoted, sizeof(quoted)));
 	}
 	uint64_t bytes = res->fd_size > 0 ? res->fd_size : res->body.size;
 	ux_log_line(res->status >= 500 ? "error" : "info", "request",
-		    "request=%" PRIu64 " method=%s path=%.400s status=%u sent=%s "
+		    "request=%" PRIu64 " method=%s path=%s status=%u sent=%s "
 		    "duration_us=%" PRIu64 " in=%" PRIu64 " out=%" PRIu64 " key=%s%s",
 		    req->id, ux_method_name(req->method),
 		    ux_log_quote(req->path, path, sizeof(path)), res->status, sent ? "yes" : "no",

@@ -12,8 +12,8 @@ void ux_log_line(const char *level, const char *event, const char *fmt, ...) ux_
 void ux_log_request(void *ctx, const struct ux_request *req, const struct ux_response *res,
 		    bool sent, uint64_t duration_us);
 
-/* s in quotes, escaped as JSON, cut to fit; returns buf. The one place where text of strangers
- * becomes part of a line. */
+/* s in quotes, escaped as JSON, cut to fit with "..." behind the quotes; returns buf. The one place
+ * where text of strangers becomes part of a line. size: at least 8. */
 const char *ux_log_quote(struct ux_bytes s, char *buf, size_t size);
 
 #endif

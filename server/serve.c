@@ -63,10 +63,11 @@ static void sweep(struct ux_store *s)
 {
 	struct ux_sweep done;
 	struct ux_error err = UX_ERROR_INIT;
-	char text[256];
+	char text[256], quoted[300];
 	if (ux_store_sweep(s, SWEEP_GRACE, ux_server_now(), &done, &err) != UX_OK)
-		ux_log_line("warning", "sweep", "error=\"%s\"",
-			    ux_error_format(&err, text, sizeof(text)));
+		ux_log_line("warning", "sweep", "error=%s",
+			    ux_log_quote(ux_bytes_cstr(ux_error_format(&err, text, sizeof(text))),
+					 quoted, sizeof(quoted)));
 	else if (done.blobs + done.parts + done.uploads > 0)
 		ux_log_line("info", "sweep", "blobs=%" PRIu64 " parts=%" PRIu64 " uploads=%" PRIu64,
 			    done.blobs, done.parts, done.uploads);

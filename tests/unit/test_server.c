@@ -2,6 +2,7 @@
 /* server: routes and handlers, without a socket. */
 #include "sweep.h"
 
+#include "access_log.h"
 #include "blobs_mem.h"
 #include "json_in.h"
 #include "make_gsym.h"
@@ -811,6 +812,23 @@ static size_t described(char lines[][96], size_t most)
 	return n;
 }
 
+static void quoted_text_keeps_its_quotes_however_little_fits(void **state)
+{
+	(void)state;
+	char buf[40];
+	assert_string_equal(ux_log_quote(UX_STR("/a\"b"), buf, sizeof(buf)), "\"/a\\\"b\"");
+	assert_string_equal(ux_log_quote(UX_BYTES_NONE, buf, sizeof(buf)), "\"\"");
+	char hostile[64];
+	memset(hostile, 1, sizeof(hostile));
+	for (size_t size = 8; size <= sizeof(buf); size++) {
+		const char *got = ux_log_quote(ux_bytes(hostile, sizeof(hostile)), buf, size);
+		size_t n = strlen(got);
+		assert_true(n < size && n >= 5 && got[0] == '"');
+		assert_string_equal(got + n - 4, "\"...");
+		assert_int_equal((n - 5) % 6, 0); /* whole \u0001 */
+	}
+}
+
 static void openapi_file_and_route_table_agree(void **state)
 {
 	(void)state;
@@ -855,6 +873,7 @@ int main(void)
 		SERVER_TEST(each_damaged_body_gets_an_answer),
 		SERVER_TEST(lookups_during_uploads_and_deletions_are_right_or_missing),
 		SERVER_TEST(cache_keeps_a_bounded_number_and_stays_right),
+		UX_TEST(quoted_text_keeps_its_quotes_however_little_fits),
 		UX_TEST(openapi_file_and_route_table_agree),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
