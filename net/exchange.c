@@ -199,22 +199,24 @@ static enum ux_code take_body(struct ux_exchange *x, struct ux_bytes bytes)
 	return ux_out_status(&x->body, &req->err);
 }
 
-void ux_exchange_data(struct ux_exchange *x, struct ux_bytes bytes)
-{
-	x->req.body_size += bytes.size;
-	if (x->answered)
-		return;
-	enum ux_code code = take_body(x, bytes);
-	if (code != UX_OK)
-		answer_error(x, code);
-}
-
 static void close_sink(struct ux_exchange *x)
 {
 	struct ux_body_sink sink = x->req.sink;
 	x->req.sink = (struct ux_body_sink){0};
 	if (sink.close)
 		sink.close(sink.ctx);
+}
+
+void ux_exchange_data(struct ux_exchange *x, struct ux_bytes bytes)
+{
+	x->req.body_size += bytes.size;
+	if (x->answered)
+		return;
+	enum ux_code code = take_body(x, bytes);
+	if (code == UX_OK)
+		return;
+	answer_error(x, code);
+	close_sink(x); /* the rest is only drained, and others may want what the sink holds */
 }
 
 void ux_exchange_finish(struct ux_exchange *x)

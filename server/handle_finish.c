@@ -152,19 +152,12 @@ static enum ux_code finish(struct ux_request *req, struct finish *f)
 enum ux_code ux_handle_upload_finish(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(finish_deinit) struct finish f = {.server = ux_server_of(req)};
-	struct ux_blobs *b = f.server->store->blobs;
 	uint64_t size = 0;
-	UX_TRY(ux_upload_of(req, &f.up));
-	if (f.up.state != UX_UPLOAD_OPEN)
-		return answer_ended(req, res, &f.up);
-	UX_TRY(b->part_open(b, f.up.uid, &f.part, &size, &req->err));
-	UX_TRY(ux_upload_of(req, &f.up)); /* again: another finish may have ended before */
-	if (f.up.state == UX_UPLOAD_OPEN) {
+	UX_TRY(ux_upload_hold(req, res, &f.up, &f.part, &size));
+	if (f.part) {
 		UX_TRY(check_bytes(req, res, &f, size));
 		UX_TRY(finish(req, &f));
 		UX_TRY(ux_upload_of(req, &f.up));
-	} else {
-		UX_TRY(b->part_remove(b, f.up.uid, &req->err)); /* we have just made it */
 	}
 	return answer_ended(req, res, &f.up);
 }

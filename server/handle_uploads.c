@@ -90,22 +90,29 @@ enum ux_code ux_handle_upload_state(struct ux_request *req, struct ux_response *
 	return ux_upload_answer(req, res, &up, offset);
 }
 
-/* "bytes FIRST-LAST/SIZE" (RFC 9110, 14.4), SIZE may be "*". */
+/* Cuts the number that is before the first `end` off the front of *v, with `end`. */
+static bool take_number(struct ux_bytes *v, char end, uint64_t *ret)
+{
+	const uint8_t *at = v->size ? memchr(v->data, end, v->size) : NULL;
+	size_t n = at ? (size_t)(at - v->data) : 0;
+	if (!at || !ux_hex_parse_u64(ux_bytes(v->data, n), /* hex= */ false, ret))
+		return false;
+	*v = ux_bytes(at + 1, v->size - n - 1);
+	return true;
+}
+
+/* "bytes FIRST-LAST/SIZE" (RFC 9110, 14.4); SIZE may be "*", and is UINT64_MAX then. */
 static bool parse_range(struct ux_bytes v, uint64_t *ret_first, uint64_t *ret_size)
 {
+	static const char unit[] = "bytes ";
 	uint64_t last = 0;
-	char text[80], end = 0, size[24] = "";
-	if (v.size >= sizeof(text))
+	if (!ux_bytes_starts(v, ux_bytes_cstr(unit)))
 		return false;
-	memcpy(text, v.data, v.size);
-	text[v.size] = '\0';
-	int n = sscanf(text, "bytes %" SCNu64 "-%" SCNu64 "/%22[0-9*]%c", ret_first, &last, size,
-		       &end);
-	if (n != 3 || strchr(text, '+') || strchr(text + 6, ' ') || last < *ret_first)
+	v = ux_bytes(v.data + sizeof(unit) - 1, v.size - (sizeof(unit) - 1));
+	if (!take_number(&v, '-', ret_first) || !take_number(&v, '/', &last) || last < *ret_first)
 		return false;
 	*ret_size = UINT64_MAX;
-	return strcmp(size, "*") == 0 ||
-	       ux_hex_parse_u64(ux_bytes_cstr(size), /* hex= */ false, ret_size);
+	return ux_bytes_eq(v, UX_STR("*")) || ux_hex_parse_u64(v, /* hex= */ false, ret_size);
 }
 
 static enum ux_code read_offset(struct ux_request *req, const struct ux_upload *up, uint64_t *ret)
@@ -171,17 +178,22 @@ enum ux_code ux_handle_upload_begin(struct ux_request *req, struct ux_response *
 {
 	struct ux_upload up;
 	uint64_t offset = 0;
-	UX_TRY(ux_upload_of(req, &up));
-	UX_TRY(read_offset(req, &up, &offset));
-	if (up.state != UX_UPLOAD_OPEN)
-		return ux_error_set(&req->err, UX_ECONFLICT, "the upload has ended");
 	struct incoming *in = ux_arena_new(&req->arena, struct incoming);
 	if (!in)
 		return ux_arena_fail(&req->arena, &req->err);
-	*in = (struct incoming){.blobs = ux_server_of(req)->store->blobs, .size = up.size};
-	UX_TRY(in->blobs->part_open(in->blobs, up.uid, &in->part, &in->offset, &req->err));
-	req->sink = (struct ux_body_sink){incoming_write, incoming_close, in};
-	return check_room(req, res, in, offset);
+	*in = (struct incoming){.blobs = ux_server_of(req)->store->blobs};
+	UX_TRY(ux_upload_hold(req, res, &up, &in->part, &in->offset));
+	if (!in->part)
+		return ux_error_set(&req->err, UX_ECONFLICT, "the upload has ended");
+	in->size = up.size;
+	enum ux_code code = read_offset(req, &up, &offset);
+	if (code == UX_OK)
+		code = check_room(req, res, in, offset);
+	if (code == UX_OK)
+		req->sink = (struct ux_body_sink){incoming_write, incoming_close, in};
+	else /* at once: a body that is only drained keeps nobody else waiting */
+		incoming_close(in);
+	return code;
 }
 
 enum ux_code ux_handle_upload_data(struct ux_request *req, struct ux_response *res)

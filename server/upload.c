@@ -14,6 +14,31 @@ enum ux_code ux_upload_of(struct ux_request *req, struct ux_upload *ret)
 	return UX_OK;
 }
 
+enum ux_code ux_upload_hold(struct ux_request *req, struct ux_response *res, struct ux_upload *ret,
+			    struct ux_blob_part **ret_part, uint64_t *ret_size)
+{
+	struct ux_blobs *b = ux_server_of(req)->store->blobs;
+	struct ux_blob_part *part = NULL;
+	*ret_part = NULL;
+	UX_TRY(ux_upload_of(req, ret));
+	if (ret->state != UX_UPLOAD_OPEN)
+		return UX_OK;
+	enum ux_code code = b->part_open(b, ret->uid, &part, ret_size, &req->err);
+	if (code == UX_ECONFLICT)
+		res->word = "busy";
+	if (code != UX_OK)
+		return code;
+	/* Again: until the part was ours, another request may have ended the upload. */
+	code = ux_upload_of(req, ret);
+	if (code == UX_OK && ret->state == UX_UPLOAD_OPEN) {
+		*ret_part = part;
+		return UX_OK;
+	}
+	b->part_close(part);
+	/* Opening has made it anew. */
+	return code == UX_OK ? b->part_remove(b, ret->uid, &req->err) : code;
+}
+
 enum ux_code ux_upload_answer(struct ux_request *req, struct ux_response *res,
 			      const struct ux_upload *up, uint64_t offset)
 {

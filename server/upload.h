@@ -10,6 +10,14 @@
 /* The upload that the path names. UX_ENOTFOUND, also for one of another namespace. */
 enum ux_code ux_upload_of(struct ux_request *req, struct ux_upload *ret) ux_must;
 
+/*
+ * The same, and with it, while it is open, its part, which is the caller's to close: until then
+ * nobody else writes to it or ends it. *ret_part is NULL for an upload that has ended. UX_ECONFLICT
+ * with the word "busy": another request has the part; asking again is right.
+ */
+enum ux_code ux_upload_hold(struct ux_request *req, struct ux_response *res, struct ux_upload *ret,
+			    struct ux_blob_part **ret_part, uint64_t *ret_size) ux_must;
+
 /* Its state as JSON. */
 enum ux_code ux_upload_answer(struct ux_request *req, struct ux_response *res,
 			      const struct ux_upload *up, uint64_t offset) ux_must;

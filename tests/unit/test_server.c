@@ -389,7 +389,8 @@ static void upload_goes_on_where_it_was_broken_off(void **state)
 	json_decref(doc);
 	struct make_ask put = {.method = "PUT", .target = target, .token = s->admin, .body = b};
 	const char *const bad[] = {"bytes 100-213",     "100-213/214",     "bytes 213-100/214",
-				   "bytes 100-213/215", "bytes x-213/214", "bytes 100-213/214x"};
+				   "bytes 100-213/215", "bytes x-213/214", "bytes 100-213/214x",
+				   "bytes 100--1/214",  "bytes 100-213/",  "bytes  100-213/214"};
 	for (size_t i = 0; i < ux_countof(bad); i++) {
 		put.range = bad[i];
 		refused(ask(s, &put, 400), "invalid", "Content-Range");
@@ -403,6 +404,42 @@ static void upload_goes_on_where_it_was_broken_off(void **state)
 	doc = finish(s, uid, 200);
 	assert_string_equal(text_of(doc, "status"), "uploaded");
 	json_decref(doc);
+}
+
+/* A PUT of which only the headers have come. */
+static void put_begin(struct make_server *s, struct ux_exchange *x, const char *target)
+{
+	char line[UX_TOKEN_SIZE + 16];
+	snprintf(line, sizeof(line), "Bearer %s", s->admin);
+	ux_exchange_init(x, &s->app, UX_STR("PUT"), ux_bytes_cstr(target));
+	ux_exchange_header(x, UX_STR("Authorization"), ux_bytes_cstr(line));
+	ux_exchange_begin(x);
+}
+
+static void upload_that_is_being_written_is_busy_and_a_refused_writer_holds_nothing(void **state)
+{
+	struct make_server *s = *state;
+	char uid[UX_UPLOAD_UID_SIZE], target[128], ids[64];
+	struct ux_exchange x;
+	snprintf(ids, sizeof(ids), "\"%s\"", example_id);
+	announce(s, ids, example(), "", uid);
+	snprintf(target, sizeof(target), "/v1/uploads/%s", uid);
+	put_begin(s, &x, target);
+	ux_exchange_data(&x, ux_bytes(make_gsym_example, 10));
+	refused(send(s, uid, "?offset=10", example(), 409), "busy", "working");
+	refused(finish(s, uid, 409), "busy", "working");
+	ux_exchange_deinit(&x, false);
+	put_begin(s, &x, target); /* at 0, where 10 is expected */
+	assert_true(x.refused);
+	json_decref(send(s, uid, "?offset=10", ux_bytes(make_gsym_example + 10, 10), 200));
+	ux_exchange_deinit(&x, false);
+	snprintf(target, sizeof(target), "/v1/uploads/%s?offset=20", uid);
+	put_begin(s, &x, target);
+	ux_exchange_data(&x, example()); /* more than is missing */
+	assert_true(x.answered);
+	json_decref(send(s, uid, "?offset=20", ux_bytes(make_gsym_example + 20, 194), 200));
+	ux_exchange_deinit(&x, false);
+	json_decref(finish(s, uid, 200));
 }
 
 static void finish_is_idempotent(void **state)
@@ -860,6 +897,8 @@ int main(void)
 		SERVER_TEST(query_says_what_is_wanted),
 		SERVER_TEST(announcements_are_checked),
 		SERVER_TEST(upload_goes_on_where_it_was_broken_off),
+		SERVER_TEST(
+			upload_that_is_being_written_is_busy_and_a_refused_writer_holds_nothing),
 		SERVER_TEST(finish_is_idempotent),
 		SERVER_TEST(bytes_that_are_not_the_announced_ones_can_be_sent_again),
 		SERVER_TEST(gsym_that_is_bad_or_of_another_module_is_refused_for_good),
