@@ -44,11 +44,11 @@ void ux_push_client_close(struct ux_push_client *c)
 	c->http = NULL;
 }
 
-/* Waits before try number `tries`; false when the time is over. */
-static bool pause_before(const struct ux_push_client *c, unsigned tries, unsigned retry_after_s)
+/* Waits for the pause number `pauses` from 1 on; false when the time is over. */
+static bool pause_before(const struct ux_push_client *c, unsigned pauses, unsigned retry_after_s)
 {
-	int64_t ms = ux_max((int64_t)PAUSE_MS << (tries - 1), (int64_t)retry_after_s * 1000);
-	ms = ux_min(ms, (int64_t)PAUSE_MOST_MS);
+	int64_t ms = (int64_t)PAUSE_MS << ux_min(pauses - 1, 16U);
+	ms = ux_min(ux_max(ms, (int64_t)retry_after_s * 1000), (int64_t)PAUSE_MOST_MS);
 	if (now_ms() + ms >= c->deadline_ms)
 		return false;
 	struct timespec t = {ms / 1000, ms % 1000 * 1000000};
@@ -64,6 +64,7 @@ static enum ux_code try_once(const struct ux_push_client *c, struct ux_http_call
 {
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 	int64_t left = c->deadline_ms - now_ms();
+	word[0] = 0;
 	if (left <= 0)
 		return ux_error_set(err, UX_EUNAVAILABLE, "no time is left to ask the server");
 	call.timeout_ms = call.timeout_ms ? ux_min(call.timeout_ms, left) : left;
@@ -73,19 +74,27 @@ static enum ux_code try_once(const struct ux_push_client *c, struct ux_http_call
 	return ux_server_answer(&answer, ret, err);
 }
 
-/* The same, again and again while the server cannot be reached. */
+/*
+ * A request of ours whose connection broke may still hold the upload, or be finishing it: that ends
+ * by itself, however long it takes.
+ */
+static bool busy(const char *word)
+{
+	return strcmp(word, "busy") == 0;
+}
+
+/* The same, again and again while the server cannot be reached or is busy with this upload. */
 static enum ux_code ask(const struct ux_push_client *c, const struct ux_http_call *call,
 			json_t **ret, char *word, size_t word_size, struct ux_error *err)
 {
 	for (unsigned tries = 1;; tries++) {
 		struct ux_error why = UX_ERROR_INIT;
 		unsigned retry_after_s = 0;
-		word[0] = 0;
 		enum ux_code code = try_once(c, *call, ret, &retry_after_s, word, word_size, &why);
 		if (code == UX_OK)
 			return UX_OK;
-		if (code == UX_EUNAVAILABLE && tries < TRIES &&
-		    pause_before(c, tries, retry_after_s))
+		bool again = busy(word) || (code == UX_EUNAVAILABLE && tries < TRIES);
+		if (again && pause_before(c, tries, retry_after_s))
 			continue;
 		*err = err->code == UX_OK ? why : *err;
 		return code;
@@ -306,7 +315,8 @@ static enum ux_code ask_offset(struct transfer *t, struct ux_error *err)
 /* Sends all pieces. What breaks is asked about and goes on, as long as bytes get through. */
 static enum ux_code send_all(struct transfer *t, struct ux_error *err)
 {
-	for (unsigned tries = 0; t->offset < t->upload->gsym.size;) {
+	unsigned tries = 0, pauses = 0;
+	while (t->offset < t->upload->gsym.size) {
 		uint64_t before = t->offset;
 		struct ux_error why = UX_ERROR_INIT;
 		enum ux_code code = send_piece(t, &why);
@@ -314,17 +324,18 @@ static enum ux_code send_all(struct transfer *t, struct ux_error *err)
 			code = ux_error_set(&why, UX_EUNSUPPORTED,
 					    "server took a piece and has no more than before");
 		if (code == UX_OK) {
-			tries = 0;
+			tries = pauses = 0;
 			continue;
 		}
 		bool again = code == UX_EUNAVAILABLE || code == UX_ECONFLICT;
-		if (!again || ++tries == TRIES || !pause_before(t->c, tries, 0)) {
+		tries += !busy(t->word);
+		if (!again || tries == TRIES || !pause_before(t->c, ++pauses, 0)) {
 			*err = err->code == UX_OK ? why : *err;
 			return code;
 		}
 		UX_TRY(ask_offset(t, err));
 		if (t->offset > before)
-			tries = 0;
+			tries = pauses = 0;
 	}
 	return UX_OK;
 }
@@ -339,11 +350,22 @@ static enum ux_code finish(struct transfer *t, struct ux_push_answer *ret, struc
 	return read_verdict(doc, ret, err);
 }
 
+/* A server that was stopped hard may have fewer bytes than it had told: then it gets the rest. */
 static enum ux_code transfer(struct transfer *t, struct ux_push_answer *ret, struct ux_error *err)
 {
 	UX_TRY(announce(t, err));
-	UX_TRY(send_all(t, err));
-	return finish(t, ret, err);
+	for (unsigned tries = 1;; tries++) {
+		struct ux_error why = UX_ERROR_INIT;
+		UX_TRY(send_all(t, err));
+		enum ux_code code = finish(t, ret, &why);
+		if (code == UX_OK)
+			return UX_OK;
+		if (strcmp(t->word, "incomplete") != 0 || tries == TRIES) {
+			*err = err->code == UX_OK ? why : *err;
+			return code;
+		}
+		UX_TRY(ask_offset(t, err));
+	}
 }
 
 enum ux_code ux_push_upload(struct ux_push_client *c, const struct ux_push_upload *upload,

@@ -360,6 +360,52 @@ def test_a_connection_that_always_breaks_is_given_up(breaker, prog):
     assert result.returncode == 3, result.stderr
 
 
+def refuse(handler, status, word):
+    handler.answer({"error": {"code": word, "message": word}}, status)
+
+
+def test_an_upload_that_is_busy_is_waited_for(breaker, prog):
+    """As when a connection broke while the server was at work: its request goes on without us."""
+    left = ["put", "finish"] * 5  # more than tries without a word would be
+
+    def put(handler):
+        if "put" not in left:
+            return Breaker.do_PUT(handler)
+        left.remove("put")
+        handler.rfile.read(int(handler.headers["Content-Length"]))
+        return refuse(handler, 409, "busy")
+
+    def post(handler):
+        if not handler.path.endswith("/finish") or "finish" not in left:
+            return Breaker.do_POST(handler)
+        left.remove("finish")
+        return refuse(handler, 409, "busy")
+    breaker.breaks = 0
+    breaker.RequestHandlerClass = type("Busy", (Breaker,), {"do_PUT": put, "do_POST": post})
+    result = unhex("push", prog, "--url", "http://127.0.0.1:%d" % breaker.server_port)
+    assert result.returncode == 0, result.stderr + result.stdout
+    assert left == []
+
+
+def test_bytes_that_the_server_lost_are_sent_again(breaker, prog):
+    """As after a power failure: it acknowledged bytes that had not reached the disk."""
+    finishes = []
+
+    def post(handler):
+        if not handler.path.endswith("/finish"):
+            return Breaker.do_POST(handler)
+        finishes.append(len(breaker.got))
+        if len(finishes) == 1:
+            breaker.got = breaker.got[:100]
+            return refuse(handler, 409, "incomplete")
+        return Breaker.do_POST(handler)
+    breaker.breaks = 0
+    breaker.RequestHandlerClass = type("Loser", (Breaker,), {"do_POST": post})
+    result = unhex("push", prog, "--url", "http://127.0.0.1:%d" % breaker.server_port)
+    assert result.returncode == 0, result.stderr + result.stdout
+    assert finishes == [breaker.size] * 2
+
+
 def test_a_server_of_another_kind_is_said(breaker, prog):
     breaker.RequestHandlerClass = type("Web", (Breaker,), {
         "do_POST": lambda handler: (handler.rfile.read(int(handler.headers["Content-Length"])),
