@@ -173,5 +173,6 @@ enum ux_code ux_handle_gsym(struct ux_request *req, struct ux_response *res)
 		return UX_OK;
 	}
 	res->type = "application/octet-stream";
-	return b->open(b, &m.candidates[0].blob, &res->fd, &res->fd_size, &req->err);
+	res->fd_size = m.candidates[0].size;
+	return ux_blobs_open(b, &m.candidates[0].blob, res->fd_size, &res->fd, &req->err);
 }

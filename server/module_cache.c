@@ -178,7 +178,7 @@ static enum ux_code open_candidate(struct ux_store *s, const struct ux_candidate
 				   struct ux_open_candidate *ret, struct ux_error *err)
 {
 	ret->quality = from->quality;
-	UX_TRY(ux_blobs_map(s->blobs, &from->blob, &ret->mapping, err));
+	UX_TRY(ux_blobs_map(s->blobs, &from->blob, from->size, &ret->mapping, err));
 	enum ux_code code = ux_gsym_open(&ret->gsym, ret->mapping.bytes, err);
 	if (code != UX_OK)
 		ux_file_unmap(&ret->mapping);

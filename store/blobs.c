@@ -41,12 +41,29 @@ bool ux_upload_uid_valid(struct ux_bytes uid)
 	return true;
 }
 
-enum ux_code ux_blobs_map(struct ux_blobs *b, const struct ux_blob_hash *hash,
+enum ux_code ux_blobs_open(struct ux_blobs *b, const struct ux_blob_hash *hash, uint64_t size,
+			   int *ret_fd, struct ux_error *err)
+{
+	uint64_t found = 0;
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = b->open(b, hash, ret_fd, &found, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	if (code != UX_OK)
+		return ux_error_set(err, UX_EIO, "%s", why.text);
+	if (found == size)
+		return UX_OK;
+	close(*ret_fd);
+	*ret_fd = -1;
+	return ux_error_set(err, UX_EIO, "the blob has %" PRIu64 " bytes; expected %" PRIu64, found,
+			    size);
+}
+
+enum ux_code ux_blobs_map(struct ux_blobs *b, const struct ux_blob_hash *hash, uint64_t size,
 			  struct ux_mapping *ret, struct ux_error *err)
 {
 	int fd = -1;
-	uint64_t size = 0;
-	UX_TRY(b->open(b, hash, &fd, &size, err));
+	UX_TRY(ux_blobs_open(b, hash, size, &fd, err));
 	enum ux_code code = ux_file_map_fd(fd, ret, err);
 	close(fd);
 	return code;

@@ -46,7 +46,7 @@ struct ux_blobs {
 				 struct ux_error *err);
 	/*
 	 * Makes the part the blob of that hash, durably, and removes the part; the caller has
-	 * checked that the hash is right. The same blob being there already is success.
+	 * checked that the hash is right. A blob of that hash that is there is replaced.
 	 */
 	enum ux_code (*part_commit)(struct ux_blob_part *part, const struct ux_blob_hash *hash,
 				    struct ux_error *err);
@@ -74,8 +74,12 @@ struct ux_blobs {
 	void (*close)(struct ux_blobs *b);
 };
 
-/* Maps a blob for reading. */
-enum ux_code ux_blobs_map(struct ux_blobs *b, const struct ux_blob_hash *hash,
+/* Opens a blob that must have size bytes. UX_EIO: it is not there, or was damaged. */
+enum ux_code ux_blobs_open(struct ux_blobs *b, const struct ux_blob_hash *hash, uint64_t size,
+			   int *ret_fd, struct ux_error *err) ux_must;
+
+/* The same, mapped for reading. */
+enum ux_code ux_blobs_map(struct ux_blobs *b, const struct ux_blob_hash *hash, uint64_t size,
 			  struct ux_mapping *ret, struct ux_error *err) ux_must;
 
 /* SHA-256 of bytes. */

@@ -32,7 +32,6 @@ struct ux_blob_part {
 	int fd;
 	uint64_t size;
 	char uid[UX_UPLOAD_UID_SIZE];
-	bool moved; /* it is a blob now */
 };
 
 static struct blobs_fs *fs_of(struct ux_blobs *b)
@@ -135,10 +134,10 @@ static void blob_path(const struct ux_blob_hash *hash, char path[BLOB_PATH])
 	snprintf(path, BLOB_PATH, "%.2s/%.2s/%s", text, text + 2, text);
 }
 
-/* Opens folder `name` under dir, made durably when it is not there. */
+/* Opens folder `name` under dir, made durably, for the owner alone, when it is not there. */
 static enum ux_code make_folder(int dir, const char *name, int *ret, struct ux_error *err)
 {
-	bool made = mkdirat(dir, name, 0777) == 0;
+	bool made = mkdirat(dir, name, 0700) == 0;
 	if (!made && errno != EEXIST)
 		return ux_error_os(err, errno, "cannot make folder %s", name);
 	if (made && fsync(dir) != 0)
@@ -160,8 +159,8 @@ static enum ux_code blob_folder(struct blobs_fs *fs, const char *path, int *ret,
 }
 
 /*
- * A blob that is there already is touched, so that a sweep that found it without a row leaves it
- * alone for another grace time.
+ * Also over a blob that is there: its bytes may have been damaged since, and these are right. Who
+ * has mapped the old file keeps it.
  */
 static enum ux_code part_commit(struct ux_blob_part *part, const struct ux_blob_hash *hash,
 				struct ux_error *err)
@@ -171,17 +170,10 @@ static enum ux_code part_commit(struct ux_blob_part *part, const struct ux_blob_
 	blob_path(hash, path);
 	UX_TRY(blob_folder(part->fs, path, &folder, err));
 	const char *name = path + 6;
-	if (utimensat(folder, name, NULL, 0) == 0) {
-		if (unlinkat(part->fs->uploads, part->uid, 0) != 0)
-			return ux_error_os(err, errno, "cannot remove upload %s", part->uid);
-		part->moved = true;
-		return fsync(folder) == 0 ? UX_OK : ux_error_os(err, errno, "cannot sync blobs");
-	}
 	if (fchmod(part->fd, BLOB_MODE) != 0 || fsync(part->fd) != 0)
 		return ux_error_os(err, errno, "cannot sync upload %s", part->uid);
 	if (renameat(part->fs->uploads, part->uid, folder, name) != 0)
 		return ux_error_os(err, errno, "cannot rename upload %s", part->uid);
-	part->moved = true;
 	if (fsync(folder) != 0 || fsync(part->fs->uploads) != 0)
 		return ux_error_os(err, errno, "cannot sync the folder of blob %s", name);
 	return UX_OK;

@@ -54,6 +54,16 @@ static enum ux_code make_folders(const char *dir, struct ux_error *err)
 	return UX_OK;
 }
 
+/* SQLite would make it as readable as the umask allows; its log gets the mode of the file. */
+static enum ux_code make_index(const char *path, struct ux_error *err)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return ux_error_os(err, errno, "cannot open %s", path);
+	close(fd);
+	return UX_OK;
+}
+
 enum ux_code ux_store_open_index(const char *dir, struct ux_index **ret, struct ux_error *err)
 {
 	ux_cleanup(ux_free_ptr) char *path = NULL;
@@ -62,6 +72,7 @@ enum ux_code ux_store_open_index(const char *dir, struct ux_index **ret, struct 
 		path = NULL;
 		return ux_error_nomem(err);
 	}
+	UX_TRY(make_index(path, err));
 	return ux_index_sqlite_open(ret, path, err);
 }
 

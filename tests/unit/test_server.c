@@ -597,6 +597,32 @@ static void module_can_be_seen_fetched_and_forgotten(void **state)
 	refused(get(s, "/v1/modules?after=-1", 400), "invalid", "after");
 }
 
+static void blob_that_was_cut_is_no_answer_and_is_repaired_by_its_bytes(void **state)
+{
+	struct make_server *s = *state;
+	char path[256], hash[65], target[128];
+	upload_example(s);
+	struct ux_blob_hash h = ux_blob_hash_of(example());
+	ux_blob_hash_text(&h, hash);
+	snprintf(path, sizeof(path), "%s/blobs/%.2s/%.2s/%s", s->dir, hash, hash + 2, hash);
+	assert_int_equal(truncate(path, MAKE_GSYM_EXAMPLE_SIZE - 1), 0);
+	snprintf(target, sizeof(target), "/v1/gsym/%s", example_id);
+	refused(get(s, target, 500), "input_output", "could not read");
+	snprintf(target, sizeof(target), "/v1/symbolize/%s?addr=0x401000", example_id);
+	json_t *doc = get(s, target, 200);
+	assert_string_equal(text_of(doc, "status"), "failed");
+	assert_non_null(strstr(text_of(doc, "reason"), "expected 214"));
+	json_decref(doc);
+	char ids[64];
+	snprintf(ids, sizeof(ids), "\"%s\"", example_id);
+	doc = upload(s, ids, example(), "", 200);
+	assert_string_equal(text_of(doc, "status"), "already-there");
+	json_decref(doc);
+	doc = get(s, target, 200);
+	assert_string_equal(text_of(doc, "status"), "found");
+	json_decref(doc);
+}
+
 static void key_opens_its_scopes_and_namespace_only(void **state)
 {
 	struct make_server *s = *state;
@@ -905,6 +931,7 @@ int main(void)
 		SERVER_TEST(poorer_is_refused_and_forced_it_fills_the_gaps),
 		SERVER_TEST(better_upload_replaces_a_poorer_answer_at_once),
 		SERVER_TEST(module_can_be_seen_fetched_and_forgotten),
+		SERVER_TEST(blob_that_was_cut_is_no_answer_and_is_repaired_by_its_bytes),
 		SERVER_TEST(key_opens_its_scopes_and_namespace_only),
 		SERVER_TEST(keyed_reading_asks_everybody_for_a_key),
 		SERVER_TEST(failing_disk_never_makes_a_lie),

@@ -4,6 +4,7 @@
 
 #include "blobs_mem.h"
 #include "keys.h"
+#include "sqlite_db.h"
 #include "store.h"
 
 #include <fcntl.h>
@@ -62,9 +63,12 @@ static struct ux_blob_hash commit(struct ux_blobs *b, const char *uid)
 static void assert_blob(struct ux_blobs *b, const struct ux_blob_hash *hash, const char *text)
 {
 	struct ux_mapping m = {0};
-	assert_int_equal(ux_blobs_map(b, hash, &m, NULL), UX_OK);
+	assert_int_equal(ux_blobs_map(b, hash, strlen(text), &m, NULL), UX_OK);
 	assert_true(ux_bytes_eq(m.bytes, ux_bytes_cstr(text)));
 	ux_file_unmap(&m);
+	struct ux_error err = UX_ERROR_INIT;
+	assert_int_equal(ux_blobs_map(b, hash, strlen(text) + 1, &m, &err), UX_EIO);
+	assert_non_null(strstr(err.text, "bytes; expected"));
 }
 
 static enum ux_code count_one(void *ctx, const char *name, int64_t age_s, struct ux_error *err)
@@ -174,6 +178,10 @@ static void blob_file_is_where_its_hash_says_and_is_not_writable(void **state)
 	struct stat st;
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0222, 0);
+	assert_int_equal(truncate(path, 1), 0); /* damage, which the same bytes repair */
+	put(b, uid_a, "abc");
+	struct ux_blob_hash hash = commit(b, uid_a);
+	assert_blob(b, &hash, "abc");
 	b->close(b);
 	dir_remove(&d);
 }
@@ -435,6 +443,68 @@ static void index_of_a_newer_unhex_is_refused(void **state)
 	dir_remove(&d);
 }
 
+static int64_t count_of(sqlite3 *db, const char *sql)
+{
+	sqlite3_stmt *st = NULL;
+	assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &st, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_step(st), SQLITE_ROW);
+	int64_t n = sqlite3_column_int64(st, 0);
+	sqlite3_finalize(st);
+	return n;
+}
+
+/* As the first schema left it: a row of a blob that no candidate has. */
+static void index_of_the_first_schema_is_brought_up_to_date(void **state)
+{
+	(void)state;
+	struct dir d;
+	char path[128];
+	dir_make(&d);
+	snprintf(path, sizeof(path), "%s/index.sqlite", d.path);
+	sqlite3 *db = NULL;
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, ux_schema_steps[0].sql, NULL, NULL, NULL), SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db,
+				      "PRAGMA user_version = 1;"
+				      "INSERT INTO blobs (hash, size) VALUES (zeroblob(32), 1)",
+				      NULL, NULL, NULL),
+			 SQLITE_OK);
+	struct ux_index *ix = NULL;
+	assert_int_equal(ux_index_sqlite_open(&ix, path, NULL), UX_OK);
+	assert_int_equal(count_of(db, "PRAGMA user_version"), ux_schema_count);
+	assert_int_equal(count_of(db, "SELECT count(*) FROM blobs"), 0);
+	poorer_is_refused_unless_forced_and_the_same_is_the_same(ix);
+	int64_t blobs = count_of(db, "SELECT count(*) FROM blobs");
+	assert_true(blobs > 0);
+	removed_module_leaves_nothing(ix);
+	assert_int_equal(count_of(db, "SELECT count(*) FROM blobs"),
+			 count_of(db, "SELECT count(DISTINCT blob) FROM candidates"));
+	ix->close(ix);
+	sqlite3_close(db);
+	dir_remove(&d);
+}
+
+static void folder_is_for_its_owner_alone(void **state)
+{
+	(void)state;
+	struct dir d;
+	struct ux_store s;
+	dir_make(&d);
+	assert_int_equal(chmod(d.path, 0755), 0); /* made by somebody else, as /var/lib/unhex is */
+	assert_int_equal(ux_store_open(&s, d.path, NULL), UX_OK);
+	static const char *const names[] = {"index.sqlite", "index.sqlite-wal", "lock", "blobs",
+					    "uploads"};
+	for (size_t i = 0; i < ux_countof(names); i++) {
+		char path[160];
+		struct stat st;
+		snprintf(path, sizeof(path), "%s/%s", d.path, names[i]);
+		assert_int_equal(stat(path, &st), 0);
+		assert_int_equal(st.st_mode & 077, 0);
+	}
+	ux_store_close(&s);
+	dir_remove(&d);
+}
+
 static void index_file_that_is_none_is_refused(void **state)
 {
 	(void)state;
@@ -634,6 +704,8 @@ int main(void)
 		UX_TEST(blob_file_is_where_its_hash_says_and_is_not_writable),
 		UX_TEST(index_in_sqlite_conforms),
 		UX_TEST(index_of_a_newer_unhex_is_refused),
+		UX_TEST(index_of_the_first_schema_is_brought_up_to_date),
+		UX_TEST(folder_is_for_its_owner_alone),
 		UX_TEST(index_file_that_is_none_is_refused),
 		UX_TEST(keys_open_what_they_say_until_they_end),
 		UX_TEST(tokens_that_are_wrong_in_any_way_are_denied_without_an_echo),
