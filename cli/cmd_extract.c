@@ -83,8 +83,9 @@ static void warn_of_units(const char *path, const struct ux_extract_stats *s)
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	if (s->bad_units > 0)
-		ux_say("%s: %" PRIu64 " of %" PRIu64 " DWARF units left out, the first because: %s",
-		       path, s->bad_units, s->units + s->bad_units,
+		ux_say("%s: %" PRIu64 " of %" PRIu64
+		       " DWARF units are damaged and give less, the first: %s",
+		       path, s->bad_units, s->units,
 		       ux_error_format(&s->first_bad, text, sizeof(text)));
 }
 

@@ -2,11 +2,16 @@
 /* The symbols that name code. */
 #include "code_symbols.h"
 
+enum {
+	NAME_MOST = 1 << 16
+}; /* bytes of a symbol's name that count; Boost's longest have 20,000 */
+
 /* "memcpy@@GLIBC_2.14" names memcpy; a leading @ belongs to the name. */
 static uint32_t size_without_version(const char *name)
 {
-	const char *at = strchr(name[0] == '\0' ? name : name + 1, '@');
-	return (uint32_t)(at ? (size_t)(at - name) : strlen(name));
+	size_t size = strnlen(name, NAME_MOST);
+	const char *at = size > 0 ? memchr(name + 1, '@', size - 1) : NULL;
+	return (uint32_t)(at ? (size_t)(at - name) : size);
 }
 
 enum ux_code ux_code_symbols_read(const struct ux_elf *elf, const char *section,
@@ -69,7 +74,7 @@ static int by_rank(const void *x, const void *y)
 	UX_ORDER(bind_rank(a->bind), bind_rank(b->bind));
 	UX_ORDER(underscores(a), underscores(b));
 	UX_ORDER(a->name_size, b->name_size);
-	int names = memcmp(a->name, b->name, a->name_size);
+	int names = a->name == b->name ? 0 : memcmp(a->name, b->name, a->name_size);
 	if (names != 0)
 		return names;
 	UX_ORDER(a->exact, b->exact);
@@ -80,7 +85,7 @@ static int by_rank(const void *x, const void *y)
 static bool same_name(const struct ux_code_symbol *a, const struct ux_code_symbol *b)
 {
 	return a->start == b->start && a->name_size == b->name_size &&
-	       memcmp(a->name, b->name, a->name_size) == 0;
+	       (a->name == b->name || memcmp(a->name, b->name, a->name_size) == 0);
 }
 
 /* Drops what stands twice, as in .symtab and .dynsym, and labels inside of what has a size. */

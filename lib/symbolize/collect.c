@@ -74,14 +74,27 @@ static enum ux_code read_unit(struct collector *c, struct worker *w, uint32_t nu
 	UX_TRY(tolerate(code, result, &reason, err));
 	code = ux_dwarf_lines_parse(&ctx, c->in->text, &w->cutter.lines, &reason);
 	UX_TRY(tolerate(code, result, &reason, err));
-	result->bad += w->cutter.code.bad_ranges;
-	return ux_unit_cut(&w->cutter, number, &w->names, result, err);
+	if (w->cutter.code.bad_ranges > 0) {
+		(void)ux_error_at(&reason, UX_ECORRUPT, ".debug_info", unit->off,
+				  "%" PRIu64 " range lists of the unit are damaged",
+				  w->cutter.code.bad_ranges);
+		note_bad(result, &reason);
+		reason = (struct ux_error)UX_ERROR_INIT;
+	}
+	UX_TRY(ux_unit_cut(&w->cutter, number, &w->names, result, err));
+	if (w->cutter.starved) {
+		(void)ux_error_at(&reason, UX_ELIMIT, ".debug_info", unit->off,
+				  "functions of the unit overlap too often; lines left out");
+		note_bad(result, &reason);
+	}
+	return UX_OK;
 }
 
 static enum ux_code read_batch(void *ctx, size_t job, unsigned worker, struct ux_error *err)
 {
 	struct collector *c = ctx;
 	const struct batch *b = &c->batches[job];
+	ux_unit_cutter_begin(&c->workers[worker].cutter);
 	for (uint32_t i = 0; i < b->count; i++)
 		UX_TRY(read_unit(c, &c->workers[worker], b->first + i, err));
 	return UX_OK;

@@ -13,6 +13,15 @@
 /* What merging makes: cut pieces and shortened names; a small part of the input. */
 #define MERGE_BUDGET (UINT64_C(1) << 34)
 
+/*
+ * Names and paths may add up to this many times what the input has as text, and STRINGS_FREE:
+ * linkers keep a text once that another one ends with, but never thousands of them.
+ */
+enum {
+	STRINGS_RATIO = 4,
+	STRINGS_FREE = 16 << 20
+};
+
 /* One extraction at work; released whole. */
 struct job {
 	struct ux_elf exe;
@@ -153,7 +162,7 @@ static enum ux_code read_symbols(struct job *j, struct ux_extract_stats *stats,
 static void count(const struct job *j, struct ux_extract_stats *stats)
 {
 	const struct ux_collection *all = &j->collection;
-	stats->units = all->n_units;
+	stats->units = all->n_units + all->bad_headers;
 	stats->bad_units = all->bad_headers;
 	stats->first_bad = all->reason;
 	for (size_t i = 0; i < all->n_units; i++) {
@@ -185,6 +194,16 @@ static enum ux_code meter_sink(void *ctx, struct ux_bytes bytes, struct ux_error
 	return m->sink(m->ctx, bytes, err);
 }
 
+static uint64_t strings_most(const struct job *j)
+{
+	const struct ux_debug_sections *all[] = {&j->sections, &j->sup_sections};
+	uint64_t sum = j->exe.file.size + j->debug.file.size + j->sup.file.size;
+	for (size_t i = 0; i < ux_countof(all); i++)
+		for (unsigned k = 0; k < UX_DWARF_SECTION_COUNT; k++)
+			sum += all[i]->content[k].owned ? all[i]->content[k].bytes.size : 0;
+	return STRINGS_FREE + STRINGS_RATIO * sum;
+}
+
 static enum ux_code write_gsym(const struct job *j, ux_gsym_sink_fn *sink, void *ctx,
 			       struct ux_extract_stats *stats, struct ux_error *err)
 {
@@ -196,6 +215,7 @@ static enum ux_code write_gsym(const struct job *j, ux_gsym_sink_fn *sink, void 
 		.base = load ? load->vaddr : j->pieces.data[0].start,
 		.uuid = ux_bytes(id.bytes, id.size <= UX_GSYM_UUID_MOST ? id.size : 0),
 		.threads = j->threads,
+		.strings_most = strings_most(j),
 		.spill = j->spill,
 	};
 	UX_TRY(ux_pack(&j->collection, &j->pieces, &target, meter_sink, &meter, err));

@@ -25,7 +25,7 @@ struct ux_extract_stats {
 	uint64_t units;            /* DWARF units read */
 	uint64_t dwarf_functions;  /* function ranges from DWARF */
 	uint64_t symbols;          /* code symbols */
-	uint64_t bad_units;        /* units given up, each for the first reason below */
+	uint64_t bad_units;        /* of them: damaged, so that they gave less or nothing */
 	struct ux_error first_bad; /* code UX_OK when there was none */
 	uint64_t gsym_bytes;
 };

@@ -2,6 +2,11 @@
 /* Which of a function's names is told. */
 #include "function_name.h"
 
+enum {
+	NAME_MOST = 1 << 16, /* bytes of a name that are compared */
+	ALIASES_MOST = 64,   /* symbols of one address that are asked, the best ones; libc has 9 */
+};
+
 static struct ux_bytes symbol_text(const struct ux_code_symbol *s)
 {
 	return ux_bytes(s->name, s->name_size);
@@ -113,7 +118,8 @@ const char *ux_function_name(const char *dwarf_name, const struct ux_code_symbol
 	if (!dwarf_name)
 		return n > 0 ? text(without_cold(symbol_text(&symbols[0])), arena, ret_nomem)
 			     : NULL;
-	struct ux_bytes dwarf = ux_bytes_cstr(dwarf_name);
+	struct ux_bytes dwarf = ux_bytes(dwarf_name, strnlen(dwarf_name, NAME_MOST));
+	n = ux_min(n, (size_t)ALIASES_MOST);
 	const struct ux_code_symbol *better = NULL;
 	bool exact = false;
 	for (size_t i = 0; i < n; i++) {

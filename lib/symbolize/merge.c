@@ -4,6 +4,10 @@
 
 #include "function_name.h"
 
+enum {
+	NAMES_COMPARED = 1 << 12
+}; /* bytes that decide an order nothing else decides */
+
 struct merger {
 	const struct ux_code_symbol_vec *symbols;
 	struct ux_arena *arena;
@@ -30,10 +34,9 @@ static int by_range(const void *x, const void *y)
 	UX_ORDER(a->n_rows == 0, b->n_rows == 0);
 	UX_ORDER(a->unit, b->unit);
 	UX_ORDER(b->n_inlines, a->n_inlines);
-	int names = strcmp(a->name ? a->name : "", b->name ? b->name : "");
-	if (names != 0)
-		return names;
-	return 0;
+	if (a->name == b->name)
+		return 0;
+	return strncmp(a->name ? a->name : "", b->name ? b->name : "", NAMES_COMPARED);
 }
 
 static enum ux_code push(struct ux_piece_vec *list, struct ux_piece piece, struct ux_error *err)

@@ -78,7 +78,7 @@ static void packer_deinit(struct packer *p)
 static enum ux_code packer_init(struct packer *p, struct ux_error *err)
 {
 	size_t n = p->pieces->size;
-	ux_string_table_init(&p->strings);
+	ux_string_table_init(&p->strings, p->target->strings_most);
 	p->n_jobs = (n + JOB_PIECES - 1) / JOB_PIECES;
 	p->units = calloc(p->collection->n_units + 1, sizeof(*p->units));
 	p->names = calloc(n + 1, sizeof(*p->names));

@@ -11,6 +11,7 @@ struct ux_pack_target {
 	uint64_t base;
 	struct ux_bytes uuid;
 	unsigned threads;
+	uint64_t strings_most; /* bytes that names and paths may add up to */
 	const char *
 		spill; /* NULL, or the folder whose disk holds the records until they are written */
 };

@@ -2,9 +2,9 @@
 /* The strings of a GSYM. */
 #include "string_table.h"
 
-void ux_string_table_init(struct ux_string_table *table)
+void ux_string_table_init(struct ux_string_table *table, uint64_t limit)
 {
-	*table = (struct ux_string_table){0};
+	*table = (struct ux_string_table){.limit = ux_min(limit, (uint64_t)UINT32_MAX)};
 	ux_out_u8(&table->bytes, 0);
 }
 
@@ -17,7 +17,13 @@ void ux_string_table_deinit(struct ux_string_table *table)
 
 static uint32_t add_text(struct ux_string_table *table, const char *text)
 {
-	struct ux_bytes bytes = ux_bytes_cstr(text);
+	/* No more is looked at than there is room for. */
+	size_t room = table->limit - ux_min(table->limit, (uint64_t)table->bytes.size);
+	struct ux_bytes bytes = ux_bytes(text, strnlen(text, room));
+	if (bytes.size == room) {
+		table->too_large = true;
+		return 0;
+	}
 	struct ux_string_key key = {text, ux_hash_bytes(bytes), bytes.size};
 	bool fresh = false;
 	uint32_t *off = ux_string_by_text_insert(&table->texts, key, &fresh);
@@ -26,8 +32,6 @@ static uint32_t add_text(struct ux_string_table *table, const char *text)
 		return 0;
 	}
 	if (fresh) {
-		if (table->bytes.size > UINT32_MAX - bytes.size - 1)
-			table->too_large = true;
 		*off = (uint32_t)table->bytes.size;
 		ux_out_put(&table->bytes, text, bytes.size + 1);
 	}
@@ -55,6 +59,8 @@ enum ux_code ux_string_table_status(const struct ux_string_table *table, struct 
 		return ux_error_nomem(err);
 	UX_TRY(ux_out_status(&table->bytes, err));
 	if (table->too_large)
-		return ux_error_set(err, UX_ELIMIT, "strings of over 4 GiB; GSYM 1 holds no more");
+		return ux_error_set(err, UX_ELIMIT,
+				    "names and paths add up to over %" PRIu64 " bytes",
+				    table->limit);
 	return UX_OK;
 }

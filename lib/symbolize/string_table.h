@@ -35,11 +35,16 @@ struct ux_string_table {
 	struct ux_out bytes; /* begins with a NUL: offset 0 is "" */
 	struct ux_string_by_text texts;
 	struct ux_string_by_pointer pointers;
+	uint64_t limit; /* bytes that it may grow to */
 	bool no_memory;
-	bool too_large; /* over 4 GiB */
+	bool too_large; /* over the limit */
 };
 
-void ux_string_table_init(struct ux_string_table *table);
+/*
+ * limit: bytes of all texts with their NULs, at most 4 GiB count. Texts may be ends of one another
+ * in the input, and then add up to far more than they take there.
+ */
+void ux_string_table_init(struct ux_string_table *table, uint64_t limit);
 void ux_string_table_deinit(struct ux_string_table *table);
 
 /* The offset of text (NULL and "" are 0). After a failure: 0, and status says it. */

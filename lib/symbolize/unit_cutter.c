@@ -175,54 +175,68 @@ static void tidy_ranges(struct ux_gsym_range_vec *ranges, size_t first)
 	ranges->size = first + kept + 1;
 }
 
-/* Adds the part of [lo, hi) that lies in the parent's ranges. */
-static bool clip(struct ux_unit_cutter *c, uint32_t lo, uint32_t hi, uint32_t parent_first,
-		 uint32_t parent_count)
-{
-	for (uint32_t i = parent_first; i < parent_first + parent_count; i++) {
-		struct ux_gsym_range r = {ux_max(lo, c->ranges.data[i].lo),
-					  ux_min(hi, c->ranges.data[i].hi)};
-		if (r.lo < r.hi && !ux_gsym_range_vec_append(&c->ranges, r))
-			return false;
-	}
-	return true;
-}
-
-/* The ranges of the calls inlined directly into `node`, which has none of its own, stand in for it.
- */
-static bool clip_children(struct ux_unit_cutter *c, const struct ux_dwarf_inline *node,
-			  const struct ux_dwarf_inline *end, uint64_t lo, uint64_t hi,
-			  uint32_t parent_first, uint32_t parent_count)
-{
-	for (const struct ux_dwarf_inline *child = node + 1;
-	     child < end && child->depth > node->depth; child++) {
-		if (child->depth != node->depth + 1)
-			continue;
-		for (uint32_t i = 0; i < child->range_count; i++) {
-			struct ux_dwarf_range r = c->code.ranges.data[child->range_first + i];
-			uint64_t from = ux_max(r.lo, lo), to = ux_min(r.hi, hi);
-			if (from < to && !clip(c, (uint32_t)(from - lo), (uint32_t)(to - lo),
-					       parent_first, parent_count))
-				return false;
-		}
-	}
-	return true;
-}
-
-/* Cuts one inlined call to [lo, hi) and to its parent. */
-static bool cut_inline(struct ux_unit_cutter *c, const struct ux_dwarf_inline *node,
-		       const struct ux_dwarf_inline *end, uint64_t lo, uint64_t hi,
-		       uint32_t parent_first, uint32_t parent_count)
+/* Adds the parts of DIE ranges that lie in the piece [lo, hi). */
+static bool add_ranges(struct ux_unit_cutter *c, const struct ux_dwarf_inline *node, uint64_t lo,
+		       uint64_t hi)
 {
 	const struct ux_dwarf_range *own = c->code.ranges.data + node->range_first;
 	for (uint32_t i = 0; i < node->range_count; i++) {
 		uint64_t from = ux_max(own[i].lo, lo), to = ux_min(own[i].hi, hi);
-		if (from < to && !clip(c, (uint32_t)(from - lo), (uint32_t)(to - lo), parent_first,
-				       parent_count))
+		struct ux_gsym_range r = {(uint32_t)(from - lo), (uint32_t)(to - lo)};
+		if (from < to && !ux_gsym_range_vec_append(&c->ranges, r))
 			return false;
 	}
-	return node->range_count > 0 ||
-	       clip_children(c, node, end, lo, hi, parent_first, parent_count);
+	return true;
+}
+
+/* The ranges of the calls inlined directly into `node`, which has none, stand in for its own. */
+static bool add_children_ranges(struct ux_unit_cutter *c, const struct ux_dwarf_inline *node,
+				const struct ux_dwarf_inline *end, uint64_t lo, uint64_t hi)
+{
+	for (const struct ux_dwarf_inline *child = node + 1;
+	     child < end && child->depth > node->depth; child++) {
+		if (child->depth == node->depth + 1 && !add_ranges(c, child, lo, hi))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Cuts the ranges from `first` on, tidy, to those of the parent, which are tidy too: one pass over
+ * both, whose result replaces them.
+ */
+static bool clip(struct ux_gsym_range_vec *ranges, uint32_t first,
+		 const struct ux_gsym_inline *parent)
+{
+	uint32_t end = (uint32_t)ranges->size;
+	uint32_t p = parent->range_first, p_end = p + parent->range_count;
+	for (uint32_t i = first; i < end && p < p_end;) {
+		struct ux_gsym_range own = ranges->data[i], outer = ranges->data[p];
+		struct ux_gsym_range both = {ux_max(own.lo, outer.lo), ux_min(own.hi, outer.hi)};
+		if (both.lo < both.hi && !ux_gsym_range_vec_append(ranges, both))
+			return false;
+		if (own.hi < outer.hi)
+			i++;
+		else
+			p++;
+	}
+	size_t kept = ranges->size - end;
+	memmove(ranges->data + first, ranges->data + end, kept * sizeof(*ranges->data));
+	ranges->size = first + kept;
+	return true;
+}
+
+/* The ranges of one inlined call, cut to the piece and to its parent, at the end of c->ranges. */
+static bool cut_inline(struct ux_unit_cutter *c, const struct ux_dwarf_inline *node,
+		       const struct ux_dwarf_inline *end, uint64_t lo, uint64_t hi,
+		       const struct ux_gsym_inline *parent)
+{
+	uint32_t first = (uint32_t)c->ranges.size;
+	if (!add_ranges(c, node, lo, hi) ||
+	    (node->range_count == 0 && !add_children_ranges(c, node, end, lo, hi)))
+		return false;
+	tidy_ranges(&c->ranges, first);
+	return clip(&c->ranges, first, parent);
 }
 
 /* Adds one inlined call to the piece [lo, hi); *ret_kept is false when nothing of it lies there. */
@@ -242,9 +256,8 @@ static bool add_inline(struct ux_unit_cutter *c, const struct ux_dwarf_inline *n
 	if (c->open.size > 1)
 		whole = c->inlines.data[parent->index];
 	*ret_kept = false;
-	if (!cut_inline(c, node, end, lo, hi, whole.range_first, whole.range_count))
+	if (!cut_inline(c, node, end, lo, hi, &whole))
 		return false;
-	tidy_ranges(&c->ranges, made.range_first);
 	made.range_count = (uint32_t)c->ranges.size - made.range_first;
 	if (made.range_count == 0)
 		return true;
@@ -301,13 +314,42 @@ static uint64_t record_end(uint64_t lo, uint64_t hi)
 	return lo + ux_min(hi - lo, (uint64_t)UINT32_MAX);
 }
 
+/* Takes from the unit's work what a piece will cost at most; false when that is not left. */
+static bool afford(struct ux_unit_cutter *c, const struct ux_dwarf_function *f)
+{
+	const struct ux_dwarf_inline *nodes = c->code.inlines.data + f->inline_first;
+	uint64_t cost = c->rows.size + f->inline_count;
+	for (uint32_t i = 0; i < f->inline_count; i++)
+		cost += nodes[i].range_count;
+	if (cost > c->work_left) {
+		c->starved = true;
+		return false;
+	}
+	c->work_left -= cost;
+	return true;
+}
+
+/* Rows and inlined calls of one range; a piece that the unit cannot afford has its name alone. */
+static bool cut_content(struct ux_unit_cutter *c, const struct ux_dwarf_function *f, uint64_t lo,
+			uint64_t hi)
+{
+	c->rows.size = c->inlines.size = c->ranges.size = 0;
+	if (c->work_left > 0 && !cut_rows(c, lo, hi))
+		return false;
+	if (afford(c, f))
+		return cut_inlines(c, f, lo, hi);
+	c->rows.size = 0;
+	c->work_left = 0;
+	return true;
+}
+
 static bool cut_function(struct ux_unit_cutter *c, uint32_t unit, const char *name,
 			 const struct ux_dwarf_function *f)
 {
 	for (uint32_t i = 0; i < f->range_count; i++) {
 		struct ux_dwarf_range r = c->code.ranges.data[f->range_first + i];
 		r.hi = record_end(r.lo, r.hi);
-		if (!cut_rows(c, r.lo, r.hi) || !cut_inlines(c, f, r.lo, r.hi) ||
+		if (!cut_content(c, f, r.lo, r.hi) ||
 		    !keep_piece(c, &c->functions,
 				(struct ux_piece){.start = r.lo,
 						  .size = (uint32_t)(r.hi - r.lo),
@@ -380,6 +422,10 @@ static bool cut_gaps(struct ux_unit_cutter *c, uint32_t unit)
 static bool cut_all(struct ux_unit_cutter *c, uint32_t unit, const struct ux_dwarf_names *names)
 {
 	c->functions.size = c->gaps.size = 0;
+	c->starved = false;
+	c->work_left =
+		UX_CUT_WORK_FREE + UX_CUT_WORK_EACH * ((uint64_t)c->lines.rows.size +
+						       c->code.ranges.size + c->code.inlines.size);
 	if (!begin_files(c))
 		return false;
 	for (size_t i = 0; i < c->code.functions.size; i++) {
@@ -388,7 +434,16 @@ static bool cut_all(struct ux_unit_cutter *c, uint32_t unit, const struct ux_dwa
 		if (!cut_function(c, unit, name, f))
 			return false;
 	}
+	if (c->gaps_done && c->gaps_of == c->lines.source.off)
+		return true;
+	c->gaps_done = true;
+	c->gaps_of = c->lines.source.off;
 	return cut_gaps(c, unit);
+}
+
+void ux_unit_cutter_begin(struct ux_unit_cutter *c)
+{
+	c->gaps_done = false;
 }
 
 enum ux_code ux_unit_cut(struct ux_unit_cutter *c, uint32_t unit,

@@ -21,6 +21,10 @@ UX_VEC(ux_open_call_vec, struct ux_open_call);
 /* One thread's working memory, kept from unit to unit. Zeroed is ready. */
 struct ux_unit_cutter {
 	struct ux_arena *arena; /* where results go */
+	uint64_t work_left; /* rows and inlined calls that this unit's pieces may still look at */
+	bool starved;       /* some got neither, since the work was used up */
+	bool gaps_done;     /* gaps_of's are cut already */
+	uint64_t gaps_of;   /* offset of the line table that gaps were cut of last */
 	const struct ux_code_symbol_vec
 		*symbols; /* settled: lines outside of functions are kept for them */
 	struct ux_dwarf_code code;
@@ -37,6 +41,17 @@ struct ux_unit_cutter {
 	const char *last_dir; /* the directory text made last, and what from */
 	struct ux_dwarf_path last_path;
 };
+
+enum {
+	/* What a unit's pieces may cost for each row, range and inlined call of the unit, beside
+	 * UX_CUT_WORK_FREE. Disjoint functions need 1, nested ones a little more; thousands of
+	 * functions on one range would need thousands. */
+	UX_CUT_WORK_EACH = 32,
+	UX_CUT_WORK_FREE = 1 << 20,
+};
+
+/* Units of a batch may share a line table, whose gaps are cut once: this begins a batch. */
+void ux_unit_cutter_begin(struct ux_unit_cutter *cutter);
 
 /*
  * Cuts what code and lines hold into pieces of unit number `unit`: each range of each function a

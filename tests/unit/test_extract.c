@@ -464,6 +464,62 @@ static void debug_file_of_another_build_is_refused_unless_allowed(void **state)
 	made_deinit(&debug);
 }
 
+/* Functions on one range, as many rows below them, and calls inlined into each. */
+static void thousands_of_functions_on_one_range_do_not_copy_its_rows_each_time(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init(&m);
+	add_abbrevs(&m);
+	uint64_t lines = begin_lines(&m);
+	make_set_address(&m.dwarf, 0x1100);
+	for (int i = 0; i < 2000; i++)
+		make_row(&m.dwarf, i > 0, i % 2 ? 1 : -1);
+	make_end_sequence(&m.dwarf, 1);
+	make_lines_end(&m.dwarf);
+	begin_unit(&m, lines);
+	for (int i = 0; i < 5000; i++) {
+		MAKE_DIE(&m.dwarf, FUNCTION, T("f"), N(0x1100), N(2000));
+		make_null(&m.dwarf);
+	}
+	end_unit(&m);
+	made_extract(&m);
+	assert_int_equal(m.stats.counts.functions, 1);
+	assert_int_equal(m.stats.bad_units, 1);
+	assert_int_equal(m.stats.first_bad.code, UX_ELIMIT);
+	made_deinit(&m);
+}
+
+static void names_that_are_ends_of_one_text_do_not_add_up_for_ever(void **state)
+{
+	(void)state;
+	enum {
+		LONG = 1 << 20,
+		SYMBOLS = 2000
+	};
+	struct made m;
+	made_init(&m);
+	char *text = malloc(LONG + 1);
+	assert_non_null(text);
+	memset(text, 'n', LONG);
+	text[LONG] = '\0';
+	add_abbrevs(&m);
+	make_unit_begin(&m.dwarf, (struct make_unit){0});
+	MAKE_DIE(&m.dwarf, UNIT, T("a.cc"), T("/src"), N(0xffffff), N(DW_LANG_C_plus_plus_14),
+		 N(0));
+	size_t off = make_text(&m.dwarf, UX_DWARF_STR, text);
+	for (uint64_t i = 0; i < SYMBOLS; i++) {
+		MAKE_DIE(&m.dwarf, LONG_NAMED, N(off + i), N(0x1100 + i), N(1));
+	}
+	make_null(&m.dwarf);
+	make_unit_end(&m.dwarf);
+	struct ux_error err = UX_ERROR_INIT;
+	assert_int_equal(extract_with(&m, made_file(&m), 1, &err), UX_ELIMIT);
+	assert_non_null(strstr(err.text, "names and paths add up to over"));
+	free(text);
+	made_deinit(&m);
+}
+
 /* What a damaged module may do: give a GSYM that opens and verifies, or a clean error. */
 static void extract_damaged(struct ux_bytes input, void *ctx)
 {
@@ -557,6 +613,8 @@ int main(void)
 		UX_TEST(bytes_do_not_depend_on_the_number_of_threads),
 		UX_TEST(nothing_to_tell_is_an_error_that_says_so),
 		UX_TEST(debug_file_of_another_build_is_refused_unless_allowed),
+		UX_TEST(thousands_of_functions_on_one_range_do_not_copy_its_rows_each_time),
+		UX_TEST(names_that_are_ends_of_one_text_do_not_add_up_for_ever),
 		UX_TEST(damaged_modules_give_clean_answers),
 		UX_TEST(each_failed_allocation_is_reported),
 	};

@@ -33,7 +33,8 @@ enum {
 	SPLIT,
 	NAMELESS,
 	BLOCK,
-	ABSTRACT
+	ABSTRACT,
+	LONG_NAMED
 };
 
 static inline void made_init_as(struct made *m, unsigned bits, bool big)
@@ -97,6 +98,8 @@ static inline void add_abbrevs(struct made *m)
 		    {DW_AT_abstract_origin, DW_FORM_ref4}, {DW_AT_call_file, DW_FORM_data1},
 		    {DW_AT_call_line, DW_FORM_data2});
 	MAKE_ABBREV(d, ABSTRACT, DW_TAG_subprogram, false, {DW_AT_name, DW_FORM_string});
+	MAKE_ABBREV(d, LONG_NAMED, DW_TAG_subprogram, false, {DW_AT_name, DW_FORM_strp},
+		    {DW_AT_low_pc, DW_FORM_addr}, {DW_AT_high_pc, DW_FORM_data4});
 	make_table_end(d);
 }
 
