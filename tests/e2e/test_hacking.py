@@ -1,0 +1,28 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What docs/hacking.md tells a newcomer to type works."""
+import os
+import pathlib
+import re
+import subprocess
+
+from tool import UNHEX
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BUILD = pathlib.Path(UNHEX).resolve().parents[1]
+
+
+def test_one_function_of_a_unit_test_is_run_by_its_name():
+    text = (ROOT / "docs/hacking.md").read_text()
+    said = re.search(r"`build/(tests/unit/\w+)`.*`CMOCKA_TEST_FILTER='([^']+)'`", text)
+    env = dict(os.environ, CMOCKA_TEST_FILTER=said[2])
+    run = subprocess.run([BUILD / said[1]], env=env, capture_output=True, text=True, check=True)
+    ran = re.findall(r"^\[       OK \] (\w+)$", run.stdout + run.stderr, re.M)
+    assert ran and all(re.fullmatch(said[2].replace("*", ".*"), name) for name in ran), ran
+
+
+def test_every_verb_it_names_is_one_of_dev():
+    verbs = subprocess.run([ROOT / "dev", "help"], capture_output=True, text=True,
+                           check=True).stdout
+    for page in ("docs/hacking.md", "README.md"):
+        for verb in set(re.findall(r"\./dev ([a-z]+)", (ROOT / page).read_text())):
+            assert re.search(rf"^  {verb}\b", verbs, re.M), (page, verb)
