@@ -208,6 +208,11 @@ const char *ux_http_server_address(const struct ux_http_server *s)
 	return s->address;
 }
 
+enum ux_code ux_http_listen_check(const char *listen, struct ux_error *err)
+{
+	return ux_listen_check(listen, err);
+}
+
 bool ux_http_is_loopback(const char *listen)
 {
 	return ux_listen_is_loopback(listen);

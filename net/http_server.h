@@ -18,6 +18,9 @@ enum ux_code ux_http_server_open(struct ux_http_server **ret, const char *listen
 /* "127.0.0.1:8420": where it really listens. Lives as long as the server. */
 const char *ux_http_server_address(const struct ux_http_server *s);
 
+/* What ux_http_server_open() would refuse with UX_EINVAL, before anything else is begun. */
+enum ux_code ux_http_listen_check(const char *listen, struct ux_error *err) ux_must;
+
 /* True when "HOST:PORT" names a loopback address, so that only this machine can connect. */
 bool ux_http_is_loopback(const char *listen);
 

@@ -55,6 +55,12 @@ static bool loopback(const struct sockaddr *sa)
 	return IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr);
 }
 
+enum ux_code ux_listen_check(const char *text, struct ux_error *err)
+{
+	ux_cleanup(release) struct addrinfo *ai = NULL;
+	return resolve(text, &ai, err);
+}
+
 /* The first address is the one that ux_listen_open() binds. */
 bool ux_listen_is_loopback(const char *text)
 {

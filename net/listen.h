@@ -17,6 +17,9 @@ enum {
 enum ux_code ux_listen_open(const char *text, unsigned backlog, int *ret_fd, char *address,
 			    size_t size, struct ux_error *err) ux_must;
 
+/* UX_EINVAL when "HOST:PORT" makes no sense or resolves to nothing; nothing is opened. */
+enum ux_code ux_listen_check(const char *text, struct ux_error *err) ux_must;
+
 /* True when "HOST:PORT" names a loopback address, so that only this machine can connect. */
 bool ux_listen_is_loopback(const char *text);
 

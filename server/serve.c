@@ -123,6 +123,8 @@ enum ux_code ux_server_run(const struct ux_server_options *options, struct ux_er
 	struct ux_server s = {.store = &store,
 			      .open_reading = open_reading(options->reading, listen)};
 	sigset_t set;
+	/* First, so that a slip of the fingers makes no folder and no key. */
+	UX_TRY(ux_http_listen_check(listen, err));
 	block_signals(&set);
 	if (!options->data)
 		UX_TRY(ux_store_default_dir(&default_dir, err));

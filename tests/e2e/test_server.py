@@ -17,7 +17,7 @@ import pytest
 
 from conftest import Server
 from http_api import Api, with_uuid
-from tool import build_id, compile_c, symbol, unhex
+from tool import build_id, compile_c, fails, symbol, unhex
 
 
 @pytest.fixture(scope="module")
@@ -313,6 +313,13 @@ def test_a_taken_address_is_refused(server, tmp_path):
     address = server.url.removeprefix("http://")
     result = unhex("serve", "--listen", address, "--data", tmp_path / "other")
     assert result.returncode == 3 and address in result.stderr
+
+
+@pytest.mark.parametrize("address", ["foo", "127.0.0.1", "127.0.0.1:99999", "127.0.0.1:x"])
+def test_an_address_that_is_none_makes_no_folder_and_no_key(tmp_path, address):
+    result = unhex("serve", "--listen", address, "--data", tmp_path / "data")
+    fails(result, 2, "expected")
+    assert result.stdout == "" and not (tmp_path / "data").exists()
 
 
 def test_sigterm_lets_a_request_end(server, gsym):

@@ -474,6 +474,9 @@ static void addresses_that_make_no_sense_are_refused(void **state)
 		"", "127.0.0.1", "127.0.0.1:", "127.0.0.1:x", "127.0.0.1:65536", "256.0.0.1.1:80"};
 	for (size_t i = 0; i < ux_countof(bad); i++)
 		assert_int_equal(ux_http_server_open(&s, bad[i], &app, NULL), UX_EINVAL);
+	assert_int_equal(ux_http_listen_check("127.0.0.1:0", NULL), UX_OK);
+	assert_int_equal(ux_http_listen_check("127.0.0.1:65536", NULL), UX_EINVAL);
+	assert_int_equal(ux_http_listen_check("127.0.0.1", NULL), UX_EINVAL);
 	assert_true(ux_http_is_loopback("127.0.0.1:1"));
 	assert_true(ux_http_is_loopback("127.8.9.1:1"));
 	assert_true(ux_http_is_loopback("[::1]:1"));
