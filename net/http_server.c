@@ -171,7 +171,12 @@ static enum ux_code start(struct ux_http_server *s, int fd, struct ux_error *err
 		{MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_done, s},
 		{MHD_OPTION_END, 0, NULL},
 	};
-	s->daemon = MHD_start_daemon(MHD_USE_EPOLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC,
+	/*
+	 * Not epoll: libmicrohttpd uses it edge-triggered and reads once, so a client that sends
+	 * and closes before it is accepted stays, with its descriptor and what it holds, until the
+	 * idle timeout. poll() has few connections a thread to look at.
+	 */
+	s->daemon = MHD_start_daemon(MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC,
 				     0, NULL, NULL, on_request, s, MHD_OPTION_ARRAY, options,
 				     MHD_OPTION_END);
 	if (!s->daemon)
