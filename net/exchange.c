@@ -48,8 +48,13 @@ static enum ux_code parse_target(struct ux_request *req, struct ux_bytes target)
 	return parse_query(req, mark ? ux_bytes(mark + 1, target.size - n - 1) : UX_BYTES_NONE);
 }
 
+/* Nobody looks at the body any more, nor at what a handler had written. */
 static void answer_error(struct ux_exchange *x, enum ux_code code)
 {
+	ux_out_deinit(&x->body);
+	ux_out_deinit(&x->req.out);
+	x->req.body = UX_BYTES_NONE;
+	(void)!ux_request_hold(&x->req, 0); /* giving back always works */
 	ux_response_error(&x->req, &x->res, code);
 	x->answered = true;
 }
@@ -73,6 +78,7 @@ void ux_exchange_init(struct ux_exchange *x, const struct ux_http_app *app, stru
 		.req = {.id = atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed),
 			.content_length = UINT64_MAX,
 			.err = UX_ERROR_INIT,
+			.memory = app->memory,
 			.app = app->ctx},
 	};
 	ux_arena_init(&x->req.arena, app->limits.arena_bytes);
@@ -196,7 +202,8 @@ static enum ux_code take_body(struct ux_exchange *x, struct ux_bytes bytes)
 	if (req->sink.write)
 		return req->sink.write(req->sink.ctx, bytes, &req->err);
 	ux_out_put(&x->body, bytes.data, bytes.size);
-	return ux_out_status(&x->body, &req->err);
+	UX_TRY(ux_out_status(&x->body, &req->err));
+	return ux_request_hold(req, x->body.cap);
 }
 
 static void close_sink(struct ux_exchange *x)
@@ -224,6 +231,11 @@ void ux_exchange_finish(struct ux_exchange *x)
 	if (!x->answered) {
 		x->req.body = ux_out_bytes(&x->body);
 		enum ux_code code = x->req.route->handler(&x->req, &x->res);
+		/* The client may take its time now: only the answer is kept for it. */
+		ux_out_deinit(&x->body);
+		x->req.body = UX_BYTES_NONE;
+		if (code == UX_OK)
+			code = ux_request_hold(&x->req, x->req.out.cap + x->req.arena.used);
 		if (code != UX_OK)
 			answer_error(x, code);
 		x->answered = true;
@@ -241,6 +253,7 @@ void ux_exchange_deinit(struct ux_exchange *x, bool sent)
 		x->app->log(x->app->ctx, &x->req, &x->res, sent, now_us() - x->start_us);
 	if (x->res.fd >= 0)
 		close(x->res.fd);
+	(void)!ux_request_hold(&x->req, 0);
 	ux_out_deinit(&x->req.out);
 	ux_out_deinit(&x->body);
 	ux_arena_deinit(&x->req.arena);

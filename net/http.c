@@ -52,6 +52,27 @@ bool ux_request_query(const struct ux_request *req, const char *name, struct ux_
 	return false;
 }
 
+enum ux_code ux_request_hold(struct ux_request *req, size_t bytes)
+{
+	struct ux_http_memory *m = req->memory;
+	if (!m)
+		return UX_OK;
+	if (bytes <= req->held) {
+		atomic_fetch_sub_explicit(&m->used, req->held - bytes, memory_order_relaxed);
+		req->held = bytes;
+		return UX_OK;
+	}
+	size_t more = bytes - req->held;
+	size_t used = atomic_fetch_add_explicit(&m->used, more, memory_order_relaxed);
+	if (used < m->most && more <= m->most - used) {
+		req->held = bytes;
+		return UX_OK;
+	}
+	atomic_fetch_sub_explicit(&m->used, more, memory_order_relaxed);
+	return ux_error_set(&req->err, UX_EUNAVAILABLE,
+			    "too much is going on at once; ask again later");
+}
+
 void ux_response_field(struct ux_response *res, const char *name, struct ux_bytes value)
 {
 	assert(res->n_fields < UX_RESPONSE_FIELDS_MOST);
@@ -133,6 +154,7 @@ struct ux_http_limits ux_http_limits_default(struct ux_http_limits l)
 	l.upload_bytes = l.upload_bytes ? l.upload_bytes : (uint64_t)4 << 30;
 	l.drain_bytes = l.drain_bytes ? l.drain_bytes : (size_t)32 << 20;
 	l.arena_bytes = l.arena_bytes ? l.arena_bytes : (size_t)64 << 20;
+	l.memory_bytes = l.memory_bytes ? l.memory_bytes : (size_t)1 << 30;
 	l.idle_seconds = l.idle_seconds ? l.idle_seconds : 30;
 	l.connections = l.connections ? l.connections : 1024;
 	l.threads = l.threads ? l.threads : ux_max(2 * ux_pool_cpus(), 4U);

@@ -8,6 +8,8 @@
 #include "error.h"
 #include "out.h"
 
+#include <stdatomic.h>
+
 enum ux_method {
 	UX_METHOD_GET,
 	UX_METHOD_HEAD, /* answered by the GET handler, the body is not sent */
@@ -38,6 +40,15 @@ enum {
 
 struct ux_route;
 
+/*
+ * Bytes that all requests of a server together keep, bodies that came and answers that a slow
+ * client has yet to take: so many clients cannot do what one may not. Any thread.
+ */
+struct ux_http_memory {
+	atomic_size_t used; /* a sum alone: no order needed */
+	size_t most;
+};
+
 /* Where the body of a streamed request goes as it arrives. */
 struct ux_body_sink {
 	enum ux_code (*write)(void *ctx, struct ux_bytes bytes, struct ux_error *err);
@@ -62,11 +73,19 @@ struct ux_request {
 	size_t n_params;
 	struct ux_body_sink sink; /* set by a route's begin() */
 	struct ux_arena arena;
-	struct ux_out out;   /* where a handler writes a body of unknown size */
-	struct ux_error err; /* of the handler, becomes the answer */
-	void *app;           /* the program's own: see struct ux_http_app */
-	void *caller;        /* who asks, as the program's gate found; from the arena */
+	struct ux_out out;             /* where a handler writes a body of unknown size */
+	struct ux_error err;           /* of the handler, becomes the answer */
+	struct ux_http_memory *memory; /* of all requests; NULL: nobody counts */
+	size_t held;                   /* of them by this one: see ux_request_hold() */
+	void *app;                     /* the program's own: see struct ux_http_app */
+	void *caller;                  /* who asks, as the program's gate found; from the arena */
 };
+
+/*
+ * The request keeps so many bytes now, in place of what it said before; a handler whose answer
+ * grows large says so on the way. UX_EUNAVAILABLE: all requests together have too much.
+ */
+enum ux_code ux_request_hold(struct ux_request *req, size_t bytes) ux_must;
 
 /* The value of the first header line of that name (any case), or false. */
 bool ux_request_header(const struct ux_request *req, const char *name, struct ux_bytes *ret);
@@ -122,6 +141,7 @@ struct ux_http_limits {
 	size_t drain_bytes;    /* of a refused body, read and thrown away so that the client gets to
 			  see the answer; above: the connection is closed [32 MiB] */
 	size_t arena_bytes;    /* memory of one request besides its body [64 MiB] */
+	size_t memory_bytes;   /* bodies and answers of all requests together; above: 503 [1 GiB] */
 	unsigned idle_seconds; /* a connection that neither sends nor takes bytes is closed [30] */
 	unsigned connections;  /* at once; more wait in the system's queue [1024] */
 	unsigned threads;      /* that serve requests [2 a processor, at least 4] */

@@ -2,6 +2,7 @@
 /* Who may do what. */
 #include "server.h"
 
+#include <arpa/inet.h>
 #include <strings.h>
 
 /* RFC 6750, 2.1; the scheme's name has no case (RFC 9110, 11.1). */
@@ -28,15 +29,40 @@ static enum ux_code unauthorized(struct ux_response *res, enum ux_code code)
 	return code;
 }
 
+/* "localhost" or a numeric address, with or without a port; who sends no Host is no browser. */
+static bool host_is_local(const struct ux_request *req)
+{
+	struct ux_bytes v;
+	char host[64];
+	uint8_t address[16];
+	if (!ux_request_header(req, "Host", &v))
+		return true;
+	bool six = v.size > 0 && v.data[0] == '[';
+	const uint8_t *end = v.size ? memchr(v.data, six ? ']' : ':', v.size) : NULL;
+	size_t n = (end ? (size_t)(end - v.data) : v.size) - six;
+	if (n >= sizeof(host))
+		return false;
+	memcpy(host, v.data + six, n);
+	host[n] = '\0';
+	return strcasecmp(host, "localhost") == 0 ||
+	       inet_pton(six ? AF_INET6 : AF_INET, host, address) == 1;
+}
+
+static bool is_open(const struct ux_request *req)
+{
+	const struct ux_server *s = ux_server_of(req);
+	return atomic_load_explicit(&s->open_reading, memory_order_relaxed) &&
+	       (!s->local_only || host_is_local(req));
+}
+
 static enum ux_code identify(struct ux_request *req, struct ux_response *res,
 			     struct ux_caller *caller)
 {
 	struct ux_key key;
 	struct ux_bytes token;
 	const struct ux_server *s = ux_server_of(req);
-	*caller = (struct ux_caller){.key_id = "", .ns = UX_NAMESPACE_DEFAULT};
-	if (s->open_reading)
-		caller->scopes = UX_SCOPE_READ | UX_SCOPE_SYMBOLIZE;
+	const unsigned reading = is_open(req) ? UX_SCOPE_READ | UX_SCOPE_SYMBOLIZE : 0;
+	*caller = (struct ux_caller){.key_id = "", .ns = UX_NAMESPACE_DEFAULT, .scopes = reading};
 	if (!bearer(req, &token))
 		return UX_OK;
 	enum ux_code code =
@@ -47,7 +73,9 @@ static enum ux_code identify(struct ux_request *req, struct ux_response *res,
 	if (!caller->key_id)
 		return ux_arena_fail(&req->arena, &req->err);
 	caller->ns = key.ns;
-	caller->scopes |= (key.scopes & UX_SCOPE_ADMIN) != 0 ? (unsigned)UX_SCOPES_ALL : key.scopes;
+	caller->scopes = (key.scopes & UX_SCOPE_ADMIN) != 0 ? (unsigned)UX_SCOPES_ALL : key.scopes;
+	if (strcmp(key.ns, UX_NAMESPACE_DEFAULT) == 0) /* other namespaces are open to nobody */
+		caller->scopes |= reading;
 	return UX_OK;
 }
 

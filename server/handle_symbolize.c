@@ -38,18 +38,28 @@ struct addresses {
 	struct ux_bytes list; /* "0x1,2" */
 };
 
-static enum ux_code look_up_array(const json_t *array, const struct ux_open_module *m,
-				  struct ux_lookup *l, struct ux_json *j, struct ux_error *err)
+/* One address; the answer is bounded alone and with those of all other requests. */
+static enum ux_code look_up(struct ux_request *req, const struct ux_open_module *m, uint64_t pc,
+			    struct ux_lookup *l, struct ux_json *j)
+{
+	ux_lookup_write(l, m, pc, j);
+	if (j->out->size > UX_SYMBOLIZE_ANSWER_MOST)
+		return ux_error_set(&req->err, UX_ELIMIT,
+				    "the answer is over %d bytes; ask for fewer addresses",
+				    UX_SYMBOLIZE_ANSWER_MOST);
+	size_t bytes = req->body.size + j->out->cap;
+	return bytes > req->held ? ux_request_hold(req, bytes) : UX_OK;
+}
+
+static enum ux_code look_up_array(struct ux_request *req, const json_t *array,
+				  const struct ux_open_module *m, struct ux_lookup *l,
+				  struct ux_json *j)
 {
 	size_t n = json_array_size(array);
 	for (size_t i = 0; i < n; i++) {
 		uint64_t pc = 0;
-		UX_TRY(read_address(json_array_get(array, i), &pc, err));
-		ux_lookup_write(l, m, pc, j);
-		if (j->out->size > UX_SYMBOLIZE_ANSWER_MOST)
-			return ux_error_set(err, UX_ELIMIT,
-					    "the answer is over %d bytes; ask for fewer addresses",
-					    UX_SYMBOLIZE_ANSWER_MOST);
+		UX_TRY(read_address(json_array_get(array, i), &pc, &req->err));
+		UX_TRY(look_up(req, m, pc, l, j));
 	}
 	return UX_OK;
 }
@@ -75,13 +85,14 @@ static enum ux_code check_list(struct ux_bytes list, struct ux_error *err)
 	return UX_OK;
 }
 
-static enum ux_code look_up_list(struct ux_bytes list, const struct ux_open_module *m,
-				 struct ux_lookup *l, struct ux_json *j, struct ux_error *err)
+static enum ux_code look_up_list(struct ux_request *req, struct ux_bytes list,
+				 const struct ux_open_module *m, struct ux_lookup *l,
+				 struct ux_json *j)
 {
 	uint64_t pc = 0;
 	for (bool more = true; more;) {
-		UX_TRY(list_next(&list, &more, &pc, err));
-		ux_lookup_write(l, m, pc, j);
+		UX_TRY(list_next(&list, &more, &pc, &req->err));
+		UX_TRY(look_up(req, m, pc, l, j));
 	}
 	return UX_OK;
 }
@@ -120,9 +131,9 @@ static enum ux_code symbolize(struct ux_request *req, struct ux_bytes id_text,
 		ux_json_key(j, "frames");
 		ux_json_array_begin(j);
 		if (a->array)
-			UX_TRY(look_up_array(a->array, m, l, j, &req->err));
+			UX_TRY(look_up_array(req, a->array, m, l, j));
 		else
-			UX_TRY(look_up_list(a->list, m, l, j, &req->err));
+			UX_TRY(look_up_list(req, a->list, m, l, j));
 		ux_json_array_end(j);
 	} else if (code != UX_ENOTFOUND) {
 		ux_json_key_cstr(j, "reason", why.text);

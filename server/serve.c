@@ -9,12 +9,15 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/resource.h>
 #include <time.h>
 
 enum {
 	OPEN_MODULES = 256,         /* that the cache keeps mapped */
 	SWEEP_SECONDS = 3600,       /* between two sweeps */
 	SWEEP_GRACE = 24 * 60 * 60, /* seconds that garbage is left alone */
+	DESCRIPTORS = 64,           /* that the index, logs, the lock and folders take */
+	DESCRIPTORS_THREAD = 4,     /* that a thread takes besides its connections */
 };
 
 static const char default_listen[] = "127.0.0.1:8420";
@@ -27,9 +30,11 @@ struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limi
 		.ctx = s,
 		.gate = ux_server_gate,
 		.log = ux_log_request,
+		.memory = &s->memory,
 		.limits = ux_http_limits_default(limits),
 	};
 	s->upload_most = app.limits.upload_bytes;
+	s->memory.most = app.limits.memory_bytes;
 	return app;
 }
 
@@ -87,22 +92,26 @@ static void wait_for_signal(struct ux_store *store, const sigset_t *set)
 	ux_log_line("info", "stop", "signal=%d", got);
 }
 
-static enum ux_code serve(struct ux_server *s, const char *listen, const char *dir,
-			  const sigset_t *set, struct ux_error *err)
+/*
+ * Each connection may need a second descriptor, for a blob or an upload; as many as are left when
+ * the index, the threads and the rest have theirs. The soft limit is raised to the hard one.
+ */
+static struct ux_http_limits limits_of_process(void)
 {
-	struct ux_http_server *http = NULL;
-	struct ux_http_app app = ux_server_app(s, (struct ux_http_limits){0});
-	UX_TRY(ux_http_server_open(&http, listen, &app, err));
-	printf("unhex: serving on http://%s data=%s\n", ux_http_server_address(http), dir);
-	fflush(stdout);
-	ux_log_line("info", "start", "version=%s address=%s reading=%s", UX_VERSION,
-		    ux_http_server_address(http), s->open_reading ? "open" : "keyed");
-	wait_for_signal(s->store, set);
-	ux_http_server_close(http);
-	return UX_OK;
+	struct ux_http_limits l = ux_http_limits_default((struct ux_http_limits){0});
+	rlim_t others = DESCRIPTORS + DESCRIPTORS_THREAD * (rlim_t)l.threads;
+	struct rlimit r = {0};
+	if (getrlimit(RLIMIT_NOFILE, &r) != 0)
+		return l;
+	r.rlim_cur = r.rlim_max;
+	if (setrlimit(RLIMIT_NOFILE, &r) != 0 && getrlimit(RLIMIT_NOFILE, &r) != 0)
+		return l;
+	rlim_t most = r.rlim_cur > others ? (r.rlim_cur - others) / 2 : 1;
+	l.connections = (unsigned)ux_min((rlim_t)l.connections, ux_max(most, (rlim_t)l.threads));
+	return l;
 }
 
-static bool open_reading(enum ux_reading reading, const char *listen)
+static bool is_open(enum ux_reading reading, const char *address)
 {
 	switch (reading) {
 	case UX_READING_OPEN:
@@ -112,7 +121,26 @@ static bool open_reading(enum ux_reading reading, const char *listen)
 	case UX_READING_AUTO:
 		break;
 	}
-	return ux_http_is_loopback(listen);
+	return ux_http_is_loopback(address);
+}
+
+static enum ux_code serve(struct ux_server *s, const char *listen, enum ux_reading reading,
+			  const char *dir, const sigset_t *set, struct ux_error *err)
+{
+	struct ux_http_server *http = NULL;
+	struct ux_http_app app = ux_server_app(s, limits_of_process());
+	s->local_only = reading == UX_READING_AUTO;
+	UX_TRY(ux_http_server_open(&http, listen, &app, err));
+	/* By where it really listens: a name might be resolved to something else a second time. */
+	const char *address = ux_http_server_address(http);
+	atomic_store_explicit(&s->open_reading, is_open(reading, address), memory_order_relaxed);
+	printf("unhex: serving on http://%s data=%s\n", address, dir);
+	fflush(stdout);
+	ux_log_line("info", "start", "version=%s address=%s reading=%s connections=%u", UX_VERSION,
+		    address, s->open_reading ? "open" : "keyed", app.limits.connections);
+	wait_for_signal(s->store, set);
+	ux_http_server_close(http);
+	return UX_OK;
 }
 
 enum ux_code ux_server_run(const struct ux_server_options *options, struct ux_error *err)
@@ -120,8 +148,7 @@ enum ux_code ux_server_run(const struct ux_server_options *options, struct ux_er
 	ux_cleanup(ux_free_ptr) char *default_dir = NULL;
 	const char *listen = options->listen ? options->listen : default_listen;
 	struct ux_store store;
-	struct ux_server s = {.store = &store,
-			      .open_reading = open_reading(options->reading, listen)};
+	struct ux_server s = {.store = &store};
 	sigset_t set;
 	/* First, so that a slip of the fingers makes no folder and no key. */
 	UX_TRY(ux_http_listen_check(listen, err));
@@ -134,7 +161,7 @@ enum ux_code ux_server_run(const struct ux_server_options *options, struct ux_er
 	if (code == UX_OK)
 		code = first_key(store.index, err);
 	if (code == UX_OK)
-		code = serve(&s, listen, dir, &set, err);
+		code = serve(&s, listen, options->reading, dir, &set, err);
 	ux_module_cache_destroy(s.cache);
 	ux_store_close(&store);
 	return code;

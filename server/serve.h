@@ -7,7 +7,7 @@
 
 /* Who may read and symbolize without a key. */
 enum ux_reading {
-	UX_READING_AUTO, /* anyone on loopback, keys elsewhere */
+	UX_READING_AUTO, /* anyone on this machine when listening on loopback, keys elsewhere */
 	UX_READING_OPEN,
 	UX_READING_KEYED,
 };

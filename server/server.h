@@ -8,6 +8,8 @@
 #include "module_cache.h"
 #include "store.h"
 
+#include <stdatomic.h>
+
 /* What one request may ask for, besides the bytes that net/ counts. */
 enum {
 	UX_SYMBOLIZE_ADDRESSES_MOST = 100000,
@@ -22,8 +24,13 @@ enum {
 struct ux_server {
 	struct ux_store *store;
 	struct ux_module_cache *cache;
-	bool open_reading;    /* reading and symbolizing need no key */
-	uint64_t upload_most; /* bytes of one upload */
+	/* The default namespace is read and symbolized without a key. Atomic since it may depend on
+	 * where the server listens, which is known when requests may come already; no order needed.
+	 */
+	atomic_bool open_reading;
+	bool local_only;              /* open_reading is for this machine: see ux_server_gate() */
+	uint64_t upload_most;         /* bytes of one upload */
+	struct ux_http_memory memory; /* of all requests */
 };
 
 /* Who asks: the handlers' req->caller. */
@@ -53,7 +60,11 @@ struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limi
 /* Seconds since 1970. */
 ux_time ux_server_now(void);
 
-/* Finds out who asks and refuses what they may not. */
+/*
+ * Finds out who asks and refuses what they may not. With local_only, who has no key must have asked
+ * for "localhost" or an address: a web page can make a name of its own point to this machine and
+ * then read what is answered under it (DNS rebinding), but that name stays in the Host line.
+ */
 ux_handler_fn ux_server_gate;
 
 ux_handler_fn ux_handle_root, ux_handle_health;

@@ -23,13 +23,15 @@ class Server:
     url: str = ""
     process: subprocess.Popen = None
     options: tuple = ()
+    before: object = None  # called in the child before it becomes the server
 
     def start(self, listen="127.0.0.1:0"):
         env = {k: v for k, v in os.environ.items() if not k.startswith("UNHEX_")}
         self.log = open(self.data.with_suffix(".log"), "ab")
         self.process = subprocess.Popen(
             [UNHEX, "serve", "--listen", listen, "--data", self.data, *self.options], env=env,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log, text=True)
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log, text=True,
+            preexec_fn=self.before)
         for line in self.process.stdout:
             if found := re.search(r"admin key (\S+)", line):
                 self.token = found[1]

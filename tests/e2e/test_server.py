@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """unhex serve: every route, what it refuses, and what is left after kill -9"""
 import concurrent.futures
+import contextlib
 import hashlib
 import http.client
 import os
 import random
 import re
+import resource
 import signal
 import socket
 import sqlite3
@@ -299,6 +301,33 @@ def test_the_token_is_printed_once_and_is_nowhere_else(server, api, gsym):
         for name in names:
             with open(os.path.join(folder, name), "rb") as f:
                 assert token[3:].encode() not in f.read(), name
+
+
+def test_many_idle_connections_leave_descriptors_for_the_work(tmp_path, gsym):
+    few = (200, 200)
+    server = Server(tmp_path / "server",
+                    before=lambda: resource.setrlimit(resource.RLIMIT_NOFILE, few)).start()
+    try:
+        api = Api(server)
+        uid = api.announce(["gnu:" + gsym[28:48].hex()], gsym)
+        with contextlib.ExitStack() as idle:
+            for _ in range(300):
+                s = idle.enter_context(socket.create_connection((api.url.hostname, api.url.port)))
+                s.sendall(b"GET /healthz HTTP/1.1\r\n")
+            time.sleep(0.5)
+            assert api.put(uid, gsym)[0] == 200
+            assert api.finish(uid)[1]["status"] == "uploaded"
+    finally:
+        started = time.monotonic()
+        assert server.stop() == 0
+        # All of them have gone, those too that had gone before they were accepted.
+        assert time.monotonic() - started < 10
+
+
+def test_a_page_of_another_name_cannot_read_without_a_key(server):
+    anyone = Api(server, token="")
+    assert anyone("GET", "/v1/modules", headers={"Host": "localhost"})[0] == 200
+    anyone.refused(401, "unauthorized", "GET", "/v1/modules", headers={"Host": "rebound.example"})
 
 
 # stopping and starting

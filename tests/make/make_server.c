@@ -73,6 +73,8 @@ struct make_answer make_server_ask(struct make_server *s, const struct make_ask 
 		snprintf(line, sizeof(line), "Bearer %s", ask->token);
 		ux_exchange_header(&x, UX_STR("Authorization"), ux_bytes_cstr(line));
 	}
+	if (ask->host)
+		ux_exchange_header(&x, UX_STR("Host"), ux_bytes_cstr(ask->host));
 	if (ask->range)
 		ux_exchange_header(&x, UX_STR("Content-Range"), ux_bytes_cstr(ask->range));
 	ux_exchange_begin(&x);

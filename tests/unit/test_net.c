@@ -230,6 +230,36 @@ static void announced_body_over_the_limit_is_refused_before_it_comes(void **stat
 	}
 }
 
+static void requests_together_have_a_bound_on_memory(void **state)
+{
+	(void)state;
+	struct ux_http_memory memory = {.most = 600}; /* a buffer begins with 256 */
+	struct ux_http_app app = app_make(NULL);
+	struct ux_exchange x[3];
+	app.memory = &memory;
+	for (size_t i = 0; i < ux_countof(x); i++) {
+		ux_exchange_init(&x[i], &app, STR("POST"), STR("/say"));
+		ux_exchange_begin(&x[i]);
+		ux_exchange_data(&x[i], STR("hello"));
+	}
+	assert_false(x[0].answered || x[1].answered);
+	ux_exchange_finish(&x[2]);
+	assert_int_equal(x[2].res.status, 503);
+	assert_text(x[2].res.body,
+		    ERROR("unavailable", "too much is going on at once; ask again later"));
+	for (size_t i = 0; i < ux_countof(x); i++)
+		ux_exchange_deinit(&x[i], true);
+	assert_int_equal(memory.used, 0);
+	memory.most = 1 << 20; /* an answer counts as long as it is not taken */
+	ux_exchange_init(&x[0], &app, STR("POST"), STR("/say"));
+	ux_exchange_begin(&x[0]);
+	ux_exchange_finish(&x[0]);
+	assert_int_equal(x[0].res.status, 200);
+	assert_true(memory.used >= x[0].res.body.size && memory.used > 0);
+	ux_exchange_deinit(&x[0], true);
+	assert_int_equal(memory.used, 0);
+}
+
 static void client_that_vanishes_closes_the_sink_once(void **state)
 {
 	(void)state;
@@ -532,6 +562,7 @@ int main(void)
 		UX_TEST(exchanges_refuse_with_a_reason),
 		UX_TEST(errors_of_the_system_are_the_servers_and_tell_no_paths),
 		UX_TEST(announced_body_over_the_limit_is_refused_before_it_comes),
+		UX_TEST(requests_together_have_a_bound_on_memory),
 		UX_TEST(client_that_vanishes_closes_the_sink_once),
 		UX_TEST(json_puts_commas_where_they_belong),
 		UX_TEST(json_text_is_valid_whatever_the_bytes),

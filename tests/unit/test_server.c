@@ -672,6 +672,65 @@ static void keyed_reading_asks_everybody_for_a_key(void **state)
 	}
 }
 
+static void open_reading_of_this_machine_is_not_for_pages_of_other_names(void **state)
+{
+	struct make_server *s = *state;
+	static const char *const local[] = {"localhost",    "LocalHost:8420", "127.0.0.1",
+					    "127.0.0.1:80", "[::1]:8420",     "[::1]"};
+	static const char *const names[] = {"evil.example",
+					    "evil.example:8420",
+					    "localhost.evil.example",
+					    "127.0.0.1.nip.io",
+					    "",
+					    "[evil]:1",
+					    "::1"};
+	struct make_ask a = {.method = "GET", .target = "/v1/modules"};
+	s->server.local_only = true;
+	json_decref(ask(s, &a, 200));
+	for (size_t i = 0; i < ux_countof(local); i++) {
+		a.host = local[i];
+		json_decref(ask(s, &a, 200));
+	}
+	for (size_t i = 0; i < ux_countof(names); i++) {
+		a.host = names[i];
+		a.token = NULL;
+		refused(ask(s, &a, 401), "unauthorized", "scope read");
+		a.token = s->admin;
+		json_decref(ask(s, &a, 200));
+	}
+	s->server.local_only = false;
+	a.token = NULL;
+	json_decref(ask(s, &a, 200));
+}
+
+static void open_reading_is_of_the_default_namespace(void **state)
+{
+	struct make_server *s = *state;
+	char uploader[UX_TOKEN_SIZE], other[UX_TOKEN_SIZE];
+	make_server_key(s, UX_SCOPE_UPLOAD, NULL, uploader);
+	make_server_key(s, UX_SCOPE_UPLOAD, "other", other);
+	struct make_ask a = {.method = "GET", .target = "/v1/modules", .token = uploader};
+	json_decref(ask(s, &a, 200));
+	a.token = other;
+	refused(ask(s, &a, 403), "denied", "no scope read");
+}
+
+static void answer_that_all_requests_have_no_memory_for_is_put_off(void **state)
+{
+	struct make_server *s = *state;
+	char body[4096];
+	upload_example(s);
+	int n = snprintf(body, sizeof(body), "{\"modules\":[{\"id\":\"%s\",\"addresses\":[1",
+			 example_id);
+	for (unsigned i = 0; i < 300; i++)
+		n += snprintf(body + n, sizeof(body) - (size_t)n, ",4198400");
+	snprintf(body + n, sizeof(body) - (size_t)n, "]}]}");
+	json_decref(post(s, "/v1/symbolize", body, 200));
+	s->server.memory.most = 16384;
+	refused(post(s, "/v1/symbolize", body, 503), "unavailable", "at once");
+	assert_int_equal(s->server.memory.used, 0);
+}
+
 /* Whatever fails at whatever step: what was acknowledged answers, nothing else is visible. */
 static void failing_disk_never_makes_a_lie(void **state)
 {
@@ -934,6 +993,9 @@ int main(void)
 		SERVER_TEST(blob_that_was_cut_is_no_answer_and_is_repaired_by_its_bytes),
 		SERVER_TEST(key_opens_its_scopes_and_namespace_only),
 		SERVER_TEST(keyed_reading_asks_everybody_for_a_key),
+		SERVER_TEST(open_reading_of_this_machine_is_not_for_pages_of_other_names),
+		SERVER_TEST(open_reading_is_of_the_default_namespace),
+		SERVER_TEST(answer_that_all_requests_have_no_memory_for_is_put_off),
 		SERVER_TEST(failing_disk_never_makes_a_lie),
 		SERVER_TEST(each_failed_allocation_is_an_answer),
 		SERVER_TEST(each_damaged_body_gets_an_answer),
