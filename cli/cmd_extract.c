@@ -79,7 +79,7 @@ static void report(struct ux_out *out, const char *path, bool json,
 	ux_out_u8(out, '\n');
 }
 
-static void warn_of_units(const char *path, const struct ux_extract_stats *s)
+static void warn_of_losses(const char *path, const struct ux_extract_stats *s)
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	if (s->bad_units > 0)
@@ -87,6 +87,9 @@ static void warn_of_units(const char *path, const struct ux_extract_stats *s)
 		       " DWARF units are damaged and give less, the first: %s",
 		       path, s->bad_units, s->units,
 		       ux_error_format(&s->first_bad, text, sizeof(text)));
+	if (s->bad_relocs > 0)
+		ux_say("%s: %" PRIu64 " relocations passed over, the first because: %s", path,
+		       s->bad_relocs, ux_error_format(&s->first_bad_reloc, text, sizeof(text)));
 }
 
 /* One run of the command. */
@@ -189,7 +192,7 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 				 : ux_error_nomem(&err);
 	if (code != UX_OK)
 		return ux_complain(subject, &err);
-	warn_of_units(args.items[0], &job.stats);
+	warn_of_losses(args.items[0], &job.stats);
 	report(&out, name, v.json, &job.stats);
 	return ux_finish(&out, UX_EXIT_DONE);
 }

@@ -176,5 +176,6 @@ int main(int argc, char **argv)
 	make_id_corpus();
 	make_gsym_corpus();
 	make_dwarf_corpus();
+	make_reloc_corpus();
 	return 0;
 }

@@ -9,5 +9,6 @@
 void save_seed(const char *corpus, const char *name, struct ux_bytes bytes);
 
 void make_dwarf_corpus(void);
+void make_reloc_corpus(void);
 
 #endif

@@ -211,6 +211,24 @@ enum ux_code ux_elf_section_load(const struct ux_elf *elf, const struct ux_elf_s
 	return UX_OK;
 }
 
+enum ux_code ux_elf_section_load_copy(const struct ux_elf *elf,
+				      const struct ux_elf_section *section, uint64_t max_size,
+				      const char *spill, struct ux_elf_content *ret,
+				      struct ux_error *err)
+{
+	struct ux_elf_content loaded = {0};
+	UX_TRY(ux_elf_section_load(elf, section, max_size, spill, &loaded, err));
+	if (!loaded.owned) {
+		struct ux_bytes raw = loaded.bytes;
+		UX_TRY(make_room(&loaded, raw.size, spill, err));
+		if (raw.size > 0)
+			memcpy(loaded.owned, raw.data, raw.size);
+		loaded.bytes.size = raw.size;
+	}
+	*ret = loaded;
+	return UX_OK;
+}
+
 void ux_elf_content_free(struct ux_elf_content *content)
 {
 	if (content->spilled)

@@ -82,6 +82,8 @@ enum {
 	SHT_PREINIT_ARRAY = 16,
 	SHT_GROUP = 17,
 	SHT_SYMTAB_SHNDX = 18,
+	SHT_RELR = 19,
+	SHT_CREL = 0x40000014,
 	SHT_GNU_HASH = 0x6ffffff6,
 	SHT_GNU_verdef = 0x6ffffffd,
 	SHT_GNU_verneed = 0x6ffffffe,

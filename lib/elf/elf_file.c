@@ -3,6 +3,7 @@
 #include "elf_file.h"
 
 #include "cursor.h"
+#include "elf_layout.h"
 
 /* What the header says about one of the two tables. */
 struct table {
@@ -243,6 +244,8 @@ static enum ux_code open_all(struct ux_elf *elf, struct ux_error *err)
 	UX_TRY(read_header(elf, &h, err));
 	UX_TRY(apply_escapes(elf, &h, err));
 	UX_TRY(load_sections(elf, &h, err));
+	if (elf->type == ET_REL)
+		ux_elf_layout(elf);
 	return load_segments(elf, &h, err);
 }
 

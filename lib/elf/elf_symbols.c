@@ -80,11 +80,10 @@ static void set_section(struct ux_elf_symbols *it, size_t i, uint16_t index)
 			  : NULL;
 }
 
-const struct ux_elf_symbol *ux_elf_symbols_next(struct ux_elf_symbols *it)
+const struct ux_elf_symbol *ux_elf_symbols_at(struct ux_elf_symbols *it, uint64_t i)
 {
-	if (it->next >= it->count)
+	if (i >= it->count)
 		return NULL;
-	size_t i = it->next++;
 	bool is64 = it->elf->is64;
 	size_t record = is64 ? ELF64_SYM_SIZE : ELF32_SYM_SIZE;
 	/* i < count, so the whole record is there. */
@@ -113,6 +112,11 @@ const struct ux_elf_symbol *ux_elf_symbols_next(struct ux_elf_symbols *it)
 	s->visibility = other & 3;
 	set_section(it, i, index);
 	return s;
+}
+
+const struct ux_elf_symbol *ux_elf_symbols_next(struct ux_elf_symbols *it)
+{
+	return it->next < it->count ? ux_elf_symbols_at(it, it->next++) : NULL;
 }
 
 /*
@@ -157,5 +161,6 @@ uint64_t ux_elf_symbol_pc(const struct ux_elf *elf, const struct ux_elf_symbol *
 {
 	bool function = symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC;
 	bool marked = elf->machine == EM_ARM || elf->machine == EM_MIPS;
-	return function && marked ? symbol->value & ~(uint64_t)1 : symbol->value;
+	uint64_t value = function && marked ? symbol->value & ~(uint64_t)1 : symbol->value;
+	return elf->type == ET_REL && symbol->home ? symbol->home->addr + value : value;
 }

@@ -37,12 +37,16 @@ enum ux_code ux_elf_symbols_open(const struct ux_elf *elf, const struct ux_elf_s
 /* The next symbol, valid until the next call; NULL at the end. Skips the null symbol 0. */
 const struct ux_elf_symbol *ux_elf_symbols_next(struct ux_elf_symbols *it);
 
+/* Symbol number i, 0 being the null symbol, valid like the one of next; NULL behind the last. */
+const struct ux_elf_symbol *ux_elf_symbols_at(struct ux_elf_symbols *it, uint64_t i);
+
 /* True for what stands for code a person would want named: defined STT_FUNC, STT_GNU_IFUNC, and
  * STT_NOTYPE in an executable section, but no mapping symbols ($a, $d, $t, $x of ARM, AArch64,
  * RISC-V), no .L temporaries and nothing without a name. */
 bool ux_elf_symbol_is_code(const struct ux_elf *elf, const struct ux_elf_symbol *symbol);
 
-/* The symbol's address without the Thumb and microMIPS bit. */
+/* The symbol's pc, without the Thumb and microMIPS bit; in an ET_REL, where values count from the
+ * start of a section, by that section's addr. */
 uint64_t ux_elf_symbol_pc(const struct ux_elf *elf, const struct ux_elf_symbol *symbol);
 
 #endif

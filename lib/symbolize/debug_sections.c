@@ -11,17 +11,35 @@ struct loader {
 	const struct ux_elf *elf;
 	const char *spill;
 	struct ux_debug_sections *out;
+	struct ux_elf_reloc_loss loss[UX_DWARF_SECTION_COUNT]; /* each section's, on any thread */
 };
+
+/*
+ * The section of that name. An ET_REL keeps each type unit in a section of its own, all of them
+ * named .debug_info, in a group; the one with the code is in none.
+ */
+static const struct ux_elf_section *find_named(const struct ux_elf *elf, const char *name)
+{
+	const struct ux_elf_section *first = ux_elf_section_find(elf, name);
+	if (elf->type != ET_REL || !first || (first->flags & SHF_GROUP) == 0)
+		return first;
+	for (size_t i = first->index; i < elf->n_sections; i++) {
+		const struct ux_elf_section *s = &elf->sections[i];
+		if ((s->flags & SHF_GROUP) == 0 && strcmp(s->name, name) == 0)
+			return s;
+	}
+	return first;
+}
 
 /* .debug_NAME, or .zdebug_NAME of older tools. */
 static const struct ux_elf_section *find(const struct ux_elf *elf, enum ux_dwarf_section which)
 {
 	char old[32];
 	const char *name = ux_dwarf_section_name(which);
-	const struct ux_elf_section *s = ux_elf_section_find(elf, name);
+	const struct ux_elf_section *s = find_named(elf, name);
 	if (!s) {
 		snprintf(old, sizeof(old), ".z%s", name + 1);
-		s = ux_elf_section_find(elf, old);
+		s = find_named(elf, old);
 	}
 	return s && s->type != SHT_NOBITS ? s : NULL;
 }
@@ -46,8 +64,8 @@ static enum ux_code load(void *ctx, size_t job, unsigned worker, struct ux_error
 	(void)worker;
 	if (!s)
 		return UX_OK;
-	UX_TRY(ux_elf_section_load(l->elf, s, INFLATED_MOST, l->spill, &l->out->content[which],
-				   err));
+	UX_TRY(ux_elf_section_load_relocated(l->elf, s, INFLATED_MOST, l->spill,
+					     &l->out->content[which], &l->loss[which], err));
 	l->out->dwarf.data[which] = l->out->content[which].bytes;
 	return UX_OK;
 }
@@ -55,17 +73,23 @@ static enum ux_code load(void *ctx, size_t job, unsigned worker, struct ux_error
 enum ux_code ux_debug_sections_load(const struct ux_elf *elf, unsigned threads, const char *spill,
 				    struct ux_debug_sections *ret, struct ux_error *err)
 {
-	struct loader l = {elf, spill, ret};
-	*ret = (struct ux_debug_sections){.dwarf.swap = elf->swap};
-	return ux_pool_run(threads, UX_DWARF_SECTION_COUNT, load, &l, err);
+	struct loader l = {.elf = elf, .spill = spill, .out = ret};
+	*ret = (struct ux_debug_sections){.dwarf.swap = elf->swap, .loss.first = UX_ERROR_INIT};
+	UX_TRY(ux_pool_run(threads, UX_DWARF_SECTION_COUNT, load, &l, err));
+	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++) {
+		if (ret->loss.count == 0 && l.loss[i].count > 0)
+			ret->loss.first = l.loss[i].first;
+		ret->loss.count += l.loss[i].count;
+	}
+	return UX_OK;
 }
 
-uint64_t ux_debug_sections_inflated(const struct ux_elf *elf)
+uint64_t ux_debug_sections_memory(const struct ux_elf *elf)
 {
 	uint64_t sum = 0;
 	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++) {
 		const struct ux_elf_section *s = find(elf, i);
-		if (s && ux_elf_section_compressed(elf, s))
+		if (s && (ux_elf_section_compressed(elf, s) || ux_elf_section_has_relocs(elf, s)))
 			sum += ux_elf_section_loaded_size(elf, s);
 	}
 	return sum;

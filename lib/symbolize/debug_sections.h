@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The DWARF sections of an ELF file, inflated. */
+/* The DWARF sections of an ELF file, inflated and relocated. */
 #ifndef UX_DEBUG_SECTIONS_H
 #define UX_DEBUG_SECTIONS_H
 
 #include "dwarf_sections.h"
-#include "elf_file.h"
+#include "elf_reloc.h"
 
-/* Slices of the file, and of buffers for what was compressed. */
+/* Slices of the file, and of buffers for what was compressed or had relocations. */
 struct ux_debug_sections {
 	struct ux_dwarf_sections dwarf;
 	struct ux_elf_content content[UX_DWARF_SECTION_COUNT];
+	struct ux_elf_reloc_loss loss; /* of all sections */
 };
 
 /* True when elf has DWARF units with their content. */
@@ -23,8 +24,9 @@ bool ux_debug_sections_exist(const struct ux_elf *elf);
 enum ux_code ux_debug_sections_load(const struct ux_elf *elf, unsigned threads, const char *spill,
 				    struct ux_debug_sections *ret, struct ux_error *err) ux_must;
 
-/* Bytes that loading takes beside the file itself: the inflated sizes, by their headers. */
-uint64_t ux_debug_sections_inflated(const struct ux_elf *elf);
+/* Bytes that loading takes beside the file itself: of inflated and of relocated sections, by their
+ * headers. */
+uint64_t ux_debug_sections_memory(const struct ux_elf *elf);
 
 void ux_debug_sections_free(struct ux_debug_sections *sections);
 

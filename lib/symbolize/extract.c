@@ -70,6 +70,10 @@ static enum ux_code check_pair(const struct job *j, struct ux_error *err)
 		return ux_error_set(err, UX_ECONFLICT,
 				    "debug file is for another machine: %u, expected %u",
 				    j->debug.machine, j->exe.machine);
+	if ((j->exe.type == ET_REL) != (j->debug.type == ET_REL))
+		return ux_error_set(err, UX_ECONFLICT,
+				    "debug file is of type %u, expected %u: one of them was linked",
+				    j->debug.type, j->exe.type);
 	if (exe.size == 0 || debug.size == 0 || ux_id_eq(&exe, &debug))
 		return UX_OK;
 	return ux_error_set(err, UX_ECONFLICT, "build IDs differ: debug file %.48s, expected %.48s",
@@ -80,9 +84,6 @@ static enum ux_code open_files(struct job *j, struct ux_bytes exe, struct ux_byt
 			       const struct ux_extract_options *options, struct ux_error *err)
 {
 	UX_TRY(ux_elf_open(&j->exe, exe, err));
-	if (j->exe.type == ET_REL)
-		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "relocatable object (ET_REL); expected a linked one");
 	j->has_debug = debug.size > 0;
 	if (!j->has_debug)
 		return UX_OK;
@@ -99,7 +100,7 @@ static const char *choose_spill(const struct ux_elf *from, const struct ux_extra
 {
 	const struct ux_elf_section *info = ux_elf_section_find(from, ".debug_info");
 	uint64_t units = info ? ux_elf_section_loaded_size(from, info) : 0;
-	uint64_t need = ux_debug_sections_inflated(from) + units / 2;
+	uint64_t need = ux_debug_sections_memory(from) + units / 2;
 	if (options->memory == 0 || need <= options->memory)
 		return NULL;
 	return options->spill ? options->spill : "/var/tmp";
@@ -165,6 +166,8 @@ static void count(const struct job *j, struct ux_extract_stats *stats)
 	stats->units = all->n_units + all->bad_headers;
 	stats->bad_units = all->bad_headers;
 	stats->first_bad = all->reason;
+	stats->bad_relocs = j->sections.loss.count;
+	stats->first_bad_reloc = j->sections.loss.first;
 	for (size_t i = 0; i < all->n_units; i++) {
 		const struct ux_unit_pieces *unit = &all->units[i];
 		stats->dwarf_functions += unit->n_functions;
@@ -178,6 +181,22 @@ static void count(const struct job *j, struct ux_extract_stats *stats)
 		stats->quality = UX_QUALITY_LINES;
 	else if (stats->dwarf_functions > 0)
 		stats->quality = UX_QUALITY_SYMTAB; /* names alone, whoever gave them */
+}
+
+/* The pieces were made at the pcs of elf_layout.h; people count a relocatable file's from 0. */
+static void unbias(struct job *j)
+{
+	for (size_t i = 0; j->exe.bias > 0 && i < j->pieces.size; i++)
+		j->pieces.data[i].start -= j->exe.bias;
+}
+
+/* What a GSYM counts from: where the first segment is, or 0 for a file that is yet to be linked. */
+static uint64_t base_of(const struct job *j)
+{
+	const struct ux_elf_segment *load = ux_elf_first_load(&j->exe);
+	if (j->exe.type == ET_REL)
+		return 0;
+	return load ? load->vaddr : j->pieces.data[0].start;
 }
 
 /* Counts what goes through, for the statistics. */
@@ -207,12 +226,11 @@ static uint64_t strings_most(const struct job *j)
 static enum ux_code write_gsym(const struct job *j, ux_gsym_sink_fn *sink, void *ctx,
 			       struct ux_extract_stats *stats, struct ux_error *err)
 {
-	const struct ux_elf_segment *load = ux_elf_first_load(&j->exe);
 	struct ux_id id = gnu_id(&j->exe);
 	struct meter meter = {sink, ctx, 0};
 	struct ux_pack_target target = {
 		.swap = j->exe.swap,
-		.base = load ? load->vaddr : j->pieces.data[0].start,
+		.base = base_of(j),
 		.uuid = ux_bytes(id.bytes, id.size <= UX_GSYM_UUID_MOST ? id.size : 0),
 		.threads = j->threads,
 		.strings_most = strings_most(j),
@@ -227,7 +245,8 @@ enum ux_code ux_extract(struct ux_bytes exe, struct ux_bytes debug,
 			const struct ux_extract_options *options, ux_gsym_sink_fn *sink, void *ctx,
 			struct ux_extract_stats *ret_stats, struct ux_error *err)
 {
-	struct ux_extract_stats stats = {.first_bad = UX_ERROR_INIT};
+	struct ux_extract_stats stats = {.first_bad = UX_ERROR_INIT,
+					 .first_bad_reloc = UX_ERROR_INIT};
 	ux_cleanup(job_deinit) struct job j = {0};
 	j.threads = options->threads ? options->threads : ux_pool_cpus();
 	ux_arena_init(&j.arena, MERGE_BUDGET);
@@ -241,6 +260,7 @@ enum ux_code ux_extract(struct ux_bytes exe, struct ux_bytes debug,
 		return ux_error_set(
 			err, UX_ENOTFOUND,
 			"no symbols: expected DWARF, .symtab or .dynsym with functions");
+	unbias(&j);
 	count(&j, &stats);
 	UX_TRY(write_gsym(&j, sink, ctx, &stats, err));
 	*ret_stats = stats;

@@ -27,16 +27,19 @@ struct ux_extract_stats {
 	uint64_t symbols;          /* code symbols */
 	uint64_t bad_units;        /* of them: damaged, so that they gave less or nothing */
 	struct ux_error first_bad; /* code UX_OK when there was none */
+	uint64_t bad_relocs;       /* of debug sections of an ET_REL, passed over */
+	struct ux_error first_bad_reloc;
 	uint64_t gsym_bytes;
 };
 
 /*
  * Merges the DWARF and symbol tables of `debug` (empty: of `exe` itself) and of `exe` into one GSYM
  * with the identity of `exe`, and hands it to sink front to back. Same input, same bytes, at any
- * thread count.
+ * thread count. The addresses of an ET_REL count from its .text (docs/formats/relocatable.md).
  *
- * UX_ECONFLICT: the build IDs of the two differ. UX_ENOTFOUND: no symbols at all. UX_EUNSUPPORTED:
- * not an ELF file. A damaged unit costs that unit and is counted, never the file.
+ * UX_ECONFLICT: the build IDs of the two differ, or only one was linked. UX_ENOTFOUND: no symbols
+ * at all. UX_EUNSUPPORTED: not an ELF file. A damaged unit costs that unit and is counted, never
+ * the file.
  */
 enum ux_code ux_extract(struct ux_bytes exe, struct ux_bytes debug,
 			const struct ux_extract_options *options, ux_gsym_sink_fn *sink, void *ctx,

@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Target: an ELF file read as a relocatable one: its layout, and every section with relocations. */
+#include "fuzz.h"
+
+#include "elf_layout.h"
+#include "elf_reloc.h"
+
+enum {
+	INFLATED_MOST = 1 << 20,
+	WORK_MOST = 1 << 22, /* sections may overlap: bytes of sections and of the file together */
+};
+
+/* Code lies behind one another and ends below what stands for dropped addresses. */
+static void check_layout(const struct ux_elf *elf)
+{
+	const uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
+	uint64_t most = elf->is64 ? INT64_MAX : UINT32_MAX - 2, sum = 0;
+	for (size_t i = 0; i < elf->n_sections; i++) {
+		const struct ux_elf_section *s = &elf->sections[i];
+		if ((s->flags & code) != code) {
+			fuzz_truth(s->addr == 0);
+			continue;
+		}
+		if (s->addr == UINT64_MAX)
+			continue;
+		fuzz_truth(s->addr >= UX_ELF_LAYOUT_BASE && s->addr <= most);
+		fuzz_truth(s->size <= most - s->addr && s->size <= most - sum);
+		sum += s->size;
+		for (size_t j = 0; j < i && i < 64; j++) {
+			const struct ux_elf_section *o = &elf->sections[j];
+			fuzz_truth(o->addr == 0 || o->addr == UINT64_MAX ||
+				   o->addr + o->size <= s->addr || s->addr + s->size <= o->addr);
+		}
+	}
+}
+
+static void read_section(const struct ux_elf *elf, const struct ux_elf_section *section,
+			 size_t *work)
+{
+	ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0}, plain = {0};
+	struct ux_elf_reloc_loss loss;
+	struct ux_error err = UX_ERROR_INIT;
+	bool relocs = ux_elf_section_has_relocs(elf, section);
+	enum ux_code code = ux_elf_section_load_relocated(elf, section, INFLATED_MOST, NULL,
+							  &content, &loss, &err);
+	fuzz_truths_of_error(code, &err, elf->file.size);
+	fuzz_truth((loss.count > 0) == (loss.first.code != UX_OK));
+	*work += content.bytes.size + (relocs ? elf->file.size : 0);
+	if (code != UX_OK)
+		return;
+	fuzz_truth(content.owned || !relocs);
+	fuzz_truth(ux_elf_section_load(elf, section, INFLATED_MOST, NULL, &plain, NULL) == UX_OK);
+	fuzz_truth(content.bytes.size == plain.bytes.size);
+	fuzz_truth(relocs || ux_bytes_eq(content.bytes, plain.bytes));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	if (ux_elf_open(&elf, ux_bytes(data, size), NULL) != UX_OK)
+		return 0;
+	elf.type = ET_REL;
+	ux_elf_layout(&elf);
+	check_layout(&elf);
+	size_t work = 0;
+	for (size_t i = 0; i < elf.n_sections && work < WORK_MOST; i++)
+		read_section(&elf, &elf.sections[i], &work);
+	return 0;
+}

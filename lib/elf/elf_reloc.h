@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contents of sections of a relocatable file with their relocations applied. */
+#ifndef UX_ELF_RELOC_H
+#define UX_ELF_RELOC_H
+
+#include "elf_file.h"
+
+/* Relocations that were passed over: a type that is not known, a place outside of the section, a
+ * symbol that is not there. Their places keep what the file has. */
+struct ux_elf_reloc_loss {
+	uint64_t count;
+	struct ux_error first; /* why, of the first one; code UX_OK when count is 0 */
+};
+
+/* True when elf is an ET_REL and has relocations for the section. */
+bool ux_elf_section_has_relocs(const struct ux_elf *elf, const struct ux_elf_section *section);
+
+/*
+ * ux_elf_section_load(), and every relocation of an ET_REL for that section (SHT_REL, SHT_RELA,
+ * SHT_CREL) applied to a copy, which is spilled like an inflated one. Symbols count as elf_layout.h
+ * places their sections. *loss is set. UX_ECORRUPT: a table of relocations that is none, leaves the
+ * file or has no symbol table.
+ */
+enum ux_code ux_elf_section_load_relocated(const struct ux_elf *elf,
+					   const struct ux_elf_section *section, uint64_t max_size,
+					   const char *spill, struct ux_elf_content *ret,
+					   struct ux_elf_reloc_loss *loss, struct ux_error *err)
+	ux_must;
+
+#endif
