@@ -13,6 +13,12 @@
 
 #include <sys/stat.h>
 
+/* What never goes to the disk: tables of functions, strings, one unit's rows. libjvm takes 39 MB.
+ */
+enum {
+	MEMORY_LEAST = 64 << 20
+};
+
 struct values {
 	const char *debug;
 	const char *output;
@@ -31,7 +37,7 @@ static const struct ux_option options[] = {
 	{"threads", 0, UX_OPTION_COUNT, offsetof(struct values, threads), "N",
 	 "threads to use [one per processor]"},
 	{"memory", 0, UX_OPTION_BYTES, offsetof(struct values, memory), "SIZE",
-	 "memory to stay under, like 100M [no bound]"},
+	 "memory to stay under, 64M or more [no bound]"},
 	{"no-dwarf", 0, UX_OPTION_FLAG, offsetof(struct values, no_dwarf), NULL,
 	 "symbol tables only"},
 	{"allow-mismatch", 0, UX_OPTION_FLAG, offsetof(struct values, allow_mismatch), NULL,
@@ -182,6 +188,9 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 	if (args.n != 1)
 		return ux_usage_error(cmd,
 				      args.n == 0 ? "no file given" : "more than one file given");
+	if (v.memory != 0 && v.memory < MEMORY_LEAST)
+		return ux_usage_error(cmd, "--memory: %" PRIu64 " bytes, expected at least %dM",
+				      v.memory, MEMORY_LEAST >> 20);
 	ux_cleanup(ux_free_ptr) char *name =
 		v.output ? strdup(v.output) : output_name(args.items[0]);
 	ux_cleanup(job_deinit) struct job job = {.file = UX_FILE_NEW_INIT};

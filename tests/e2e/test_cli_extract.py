@@ -105,6 +105,12 @@ def test_the_input_is_not_replaced_by_the_output(prog, tmp_path):
     assert binary.read_bytes() == before
 
 
+def test_a_bound_on_memory_that_cannot_be_kept_is_refused(prog, tmp_path):
+    out = unhex("extract", prog, "--memory", "1M", "-o", tmp_path / "a")
+    fails(out, 2, "--memory: 1048576 bytes, expected at least 64M")
+    assert not (tmp_path / "a").exists()
+
+
 def test_a_bound_on_memory_does_not_change_the_bytes(prog, tmp_path):
     assert unhex("extract", prog, "-o", tmp_path / "a").returncode == 0
     assert unhex("extract", prog, "--memory", "256M", "-o", tmp_path / "b").returncode == 0
