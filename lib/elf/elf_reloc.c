@@ -15,6 +15,10 @@
 #include "elf_reloc_kind.h"
 #include "elf_symbols.h"
 
+enum {
+	ULEB_MOST = 16, /* bytes of a place: ten hold 64 bits, and some to pad */
+};
+
 /* One relocation, whichever table it is from. */
 struct entry {
 	uint64_t off;
@@ -30,7 +34,8 @@ struct reloc {
 	const struct ux_elf_section *table;
 	const struct ux_elf_section *target;
 	struct ux_elf_symbols symbols;
-	uint8_t *data; /* the target's copy */
+	uint32_t symtab; /* their section; 0: not open yet */
+	uint8_t *data;   /* the target's copy */
 	size_t size;
 	bool big;
 	struct ux_elf_reloc_loss *loss;
@@ -81,14 +86,15 @@ static bool apply_fixed(struct reloc *r, const struct ux_elf_reloc_kind *kind,
 }
 
 /* An ULEB128, whose length stays: what the assembler left is long enough for the distance. False
- * when it does not end in the section. */
+ * when it does not end in the section, or is so long that nobody means it: thousands of relocations
+ * for one run of 0x80 must not cost the square of the file. */
 static bool apply_uleb(struct reloc *r, const struct ux_elf_reloc_kind *kind, const struct entry *e,
 		       uint64_t value)
 {
 	if (e->off >= r->size)
 		return false;
-	struct ux_cur c =
-		ux_cur_make(ux_bytes(r->data + e->off, r->size - e->off), NULL, r->elf->swap);
+	size_t left = ux_min(r->size - e->off, (size_t)ULEB_MOST);
+	struct ux_cur c = ux_cur_make(ux_bytes(r->data + e->off, left), NULL, r->elf->swap);
 	uint64_t old = ux_cur_uleb(&c);
 	size_t n = (size_t)ux_cur_off(&c);
 	if (c.failed)
@@ -204,13 +210,25 @@ static enum ux_code apply_crel(struct reloc *r, struct ux_bytes bytes, struct ux
 	return UX_OK;
 }
 
-static enum ux_code apply_table(struct reloc *r, struct ux_bytes bytes, struct ux_error *err)
+/* A file has one symbol table (gABI, "Sections"), which is opened once: that takes a walk over all
+ * sections. */
+static enum ux_code open_symbols(struct reloc *r, struct ux_error *err)
 {
 	uint32_t link = r->table->link;
-	if (link >= r->elf->n_sections || r->elf->sections[link].type != SHT_SYMTAB)
+	if (link >= r->elf->n_sections || r->elf->sections[link].type != SHT_SYMTAB ||
+	    (r->symtab != 0 && r->symtab != link))
 		return ux_error_at(err, UX_ECORRUPT, r->table->name, UX_ERROR_NO_OFF,
-				   "its symbol table, section %" PRIu32 ", is none", link);
-	UX_TRY(ux_elf_symbols_open(r->elf, &r->elf->sections[link], &r->symbols, err));
+				   "its symbol table, section %" PRIu32 ", is %s", link,
+				   r->symtab != 0 ? "another than before" : "none");
+	if (r->symtab == link)
+		return UX_OK;
+	r->symtab = link;
+	return ux_elf_symbols_open(r->elf, &r->elf->sections[link], &r->symbols, err);
+}
+
+static enum ux_code apply_table(struct reloc *r, struct ux_bytes bytes, struct ux_error *err)
+{
+	UX_TRY(open_symbols(r, err));
 	return r->table->type == SHT_CREL ? apply_crel(r, bytes, err)
 					  : apply_records(r, bytes, err);
 }

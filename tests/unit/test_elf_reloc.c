@@ -314,6 +314,27 @@ static void an_uleb128_without_an_end_is_lost(void **state)
 	end(&o);
 }
 
+static void an_uleb128_that_nobody_writes_is_lost(void **state)
+{
+	(void)state;
+	for (size_t n = 15; n <= 16; n++) {
+		uint8_t long_one[PLACES];
+		memset(long_one, 0x80, sizeof(long_one));
+		long_one[n] = 0; /* n + 1 bytes */
+		struct object o;
+		begin(&o, EM_RISCV, 64, false, SHT_RELA);
+		o.content = ux_bytes(long_one, sizeof(long_one));
+		entry(&o, 0, ABSOLUTE, 60, 0x7f - 0x1234);
+		ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0};
+		struct ux_elf_reloc_loss loss;
+		assert_int_equal(load(finish(&o), &content, &loss, NULL), UX_OK);
+		assert_int_equal(loss.count, n == 16);
+		assert_int_equal(content.bytes.data[0], n == 16 ? 0x80 : 0xff);
+		assert_int_equal(content.bytes.data[n], 0);
+		end(&o);
+	}
+}
+
 static void sparc_keeps_other_things_above_the_type(void **state)
 {
 	(void)state;
@@ -566,6 +587,36 @@ static void tables_that_overlap_are_refused(void **state)
 	end(&o);
 }
 
+static void a_second_symbol_table_is_refused(void **state)
+{
+	(void)state;
+	struct object o;
+	begin(&o, EM_X86_64, 64, false, SHT_RELA);
+	entry(&o, 0, F, 1, 0);
+	ux_cleanup(ux_elf_close) struct ux_elf elf;
+	ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0};
+	struct ux_elf_reloc_loss loss;
+	struct ux_error err = UX_ERROR_INIT;
+	assert_int_equal(ux_elf_open(&elf, finish(&o), NULL), UX_OK);
+	struct ux_elf_section many[SYMTAB + 3];
+	memcpy(many, elf.sections, (SYMTAB + 1) * sizeof(*many));
+	many[SYMTAB + 1] = many[SYMTAB];
+	many[SYMTAB + 2] = many[RELOCS];
+	struct ux_elf twice = elf;
+	twice.sections = many;
+	twice.n_sections = ux_countof(many);
+	assert_int_equal(ux_elf_section_load_relocated(&twice, &many[DEBUG], LOAD_MOST, NULL,
+						       &content, &loss, &err),
+			 UX_OK);
+	ux_elf_content_free(&content);
+	many[SYMTAB + 2].link = SYMTAB + 1;
+	assert_int_equal(ux_elf_section_load_relocated(&twice, &many[DEBUG], LOAD_MOST, NULL,
+						       &content, &loss, &err),
+			 UX_ECORRUPT);
+	assert_string_equal(err.text, "its symbol table, section 6, is another than before");
+	end(&o);
+}
+
 /* Adds a section of code. */
 static uint32_t code(struct make_elf *m, const char *name, uint64_t size, uint64_t align)
 {
@@ -715,6 +766,7 @@ int main(void)
 		UX_TEST(six_bits_leave_the_other_two),
 		UX_TEST(an_uleb128_keeps_its_length),
 		UX_TEST(an_uleb128_without_an_end_is_lost),
+		UX_TEST(an_uleb128_that_nobody_writes_is_lost),
 		UX_TEST(sparc_keeps_other_things_above_the_type),
 		UX_TEST(the_thumb_bit_is_not_in_debug_sections),
 		UX_TEST(crel_is_read_with_and_without_addends),
@@ -727,6 +779,7 @@ int main(void)
 		UX_TEST(several_relocations_of_one_place_follow_each_other),
 		UX_TEST(a_table_that_is_none_is_corrupt),
 		UX_TEST(tables_that_overlap_are_refused),
+		UX_TEST(a_second_symbol_table_is_refused),
 		UX_TEST(code_lies_in_the_order_of_the_kernels_loader),
 		UX_TEST(code_that_leaves_the_address_space_has_no_place),
 		UX_TEST(no_damage_is_more_than_an_error_or_a_loss),
