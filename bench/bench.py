@@ -2,9 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """Times unhex against LLVM's tools: A B A B, medians, one line a case.
 
-A ratio is the peer's figure divided by ours: 8.0 means that we take an eighth. Memory is the peak of
-the resident set and of its anonymous part, sampled from /proc while the command runs. (wait4's
-ru_maxrss would be that of this script wherever it is larger: the kernel keeps it across exec.)
+A ratio is the peer's figure divided by ours: 8.0 means that we take an eighth. "cpu" is the ratio of
+user and system time, which other load on the machine disturbs less than the time by the clock.
+Memory is the peak of the resident set and of its anonymous part, sampled from /proc while the command
+runs. (wait4's ru_maxrss would be this script's wherever that is larger: it is kept across exec.)
 """
 import argparse
 import os
@@ -96,9 +97,9 @@ def compare(name, ours, peers, rounds, note=""):
     for label, *_ in peers:
         other = results[label]
         ratio = {n: other.median(n) / max(mine.median(n), 1e-9)
-                 for n in ("seconds", "rss", "anonymous")}
+                 for n in ("seconds", "cpu", "rss", "anonymous")}
         print(f"{name:34} {mine.median('seconds'):8.3f} s  {label:16} "
-              f"{other.median('seconds'):8.3f} s  x{ratio['seconds']:<6.2f} "
+              f"{other.median('seconds'):8.3f} s  x{ratio['seconds']:<6.2f} cpu x{ratio['cpu']:<6.2f} "
               f"rss {mine.median('rss') / 1e6:7.1f} MB x{ratio['rss']:<6.2f} "
               f"anon {mine.median('anonymous') / 1e6:7.1f} MB x{ratio['anonymous']:<6.2f}{note}",
               flush=True)
