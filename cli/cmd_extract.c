@@ -98,6 +98,19 @@ static void warn_of_losses(const char *path, const struct ux_extract_stats *s)
 		       s->bad_relocs, ux_error_format(&s->first_bad_reloc, text, sizeof(text)));
 }
 
+/* Files of split units that were not found: their functions are named by symbols alone. */
+static void warn_of_split(const char *path, const struct ux_extract_stats *s)
+{
+	if (s->split_missing > 0)
+		ux_say("%s: %" PRIu64 " of %" PRIu64
+		       " .dwo files are not there; inlined calls in them stay unknown",
+		       path, s->split_missing, s->split_units);
+	if (s->split_mismatched > 0)
+		ux_say("%s: %" PRIu64 " of %" PRIu64
+		       " .dwo files are of another build; inlined calls in them stay unknown",
+		       path, s->split_mismatched, s->split_units);
+}
+
 /* One run of the command. */
 struct job {
 	struct ux_mapping exe;
@@ -153,6 +166,8 @@ static enum ux_code extract(struct job *job, const struct values *v, const char 
 		.no_dwarf = v->no_dwarf,
 		.allow_mismatch = v->allow_mismatch,
 		.spill = getenv("TMPDIR"),
+		.path = input,
+		.debug_path = v->debug,
 	};
 	*ret_subject = input;
 	ux_sigbus_reading(v->debug ? v->debug : input);
@@ -202,6 +217,7 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 	if (code != UX_OK)
 		return ux_complain(subject, &err);
 	warn_of_losses(args.items[0], &job.stats);
+	warn_of_split(args.items[0], &job.stats);
 	report(&out, name, v.json, &job.stats);
 	return ux_finish(&out, UX_EXIT_DONE);
 }

@@ -36,10 +36,10 @@ static enum ux_code drop(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 }
 
 /* No symbols at all is an answer: quality none. */
-static enum ux_code read_symbols(struct ux_bytes file, struct ux_extract_stats *ret,
-				 struct ux_error *err)
+static enum ux_code read_symbols(const char *path, struct ux_bytes file,
+				 struct ux_extract_stats *ret, struct ux_error *err)
 {
-	struct ux_extract_options how = {0};
+	struct ux_extract_options how = {.path = path};
 	struct ux_error none = UX_ERROR_INIT;
 	enum ux_code code = ux_extract(file, UX_BYTES_NONE, &how, drop, NULL, ret, &none);
 	if (code == UX_OK)
@@ -51,7 +51,7 @@ static enum ux_code read_symbols(struct ux_bytes file, struct ux_extract_stats *
 	return code;
 }
 
-static enum ux_code identify(struct ux_bytes file, bool quick, struct known *ret,
+static enum ux_code identify(const char *path, struct ux_bytes file, bool quick, struct known *ret,
 			     struct ux_error *err)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
@@ -59,7 +59,7 @@ static enum ux_code identify(struct ux_bytes file, bool quick, struct known *ret
 	UX_TRY(ux_elf_ids(&elf, &ret->ids, err));
 	struct ux_id content = ux_file_id(file);
 	UX_TRY(ux_id_set_add(&ret->ids, &content, err));
-	return quick ? UX_OK : read_symbols(file, &ret->stats, err);
+	return quick ? UX_OK : read_symbols(path, file, &ret->stats, err);
 }
 
 static void write_json(struct ux_out *out, const char *path, const struct known *k, bool quick)
@@ -105,7 +105,7 @@ static enum ux_code tell(const char *path, const struct values *v, struct ux_out
 	struct known known = {0};
 	ux_sigbus_reading(path);
 	UX_TRY(ux_file_map(path, &file, err));
-	UX_TRY(identify(file.bytes, v->quick, &known, err));
+	UX_TRY(identify(path, file.bytes, v->quick, &known, err));
 	if (v->json)
 		write_json(out, path, &known, v->quick);
 	else

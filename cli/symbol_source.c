@@ -18,7 +18,7 @@ static enum ux_code build(struct ux_symbol_source *s, const char *path, const ch
 			  struct ux_error *err)
 {
 	ux_cleanup(ux_debug_file_close) struct ux_debug_file debug = {0};
-	struct ux_extract_options options = {0};
+	struct ux_extract_options options = {.path = path};
 	struct ux_extract_stats stats = {0};
 	ux_cleanup(ux_file_unmap) struct ux_mapping sup = {0};
 	UX_TRY(ux_debug_file_find(&debug, s->file.bytes, debug_dirs, err));
@@ -26,6 +26,7 @@ static enum ux_code build(struct ux_symbol_source *s, const char *path, const ch
 	if (ux_supplementary_find(debug.path ? debug.file.bytes : s->file.bytes,
 				  debug.path ? debug.path : path, debug_dirs, &sup, NULL) == UX_OK)
 		options.supplementary = sup.bytes;
+	options.debug_path = debug.path;
 	return ux_extract(s->file.bytes, debug.file.bytes, &options, keep, &s->built, &stats, err);
 }
 

@@ -207,7 +207,11 @@ static enum ux_code extract_pair(struct push *p, const struct ux_push_module *m,
 	ux_cleanup(ux_file_unmap) struct ux_mapping exe_file = {0};
 	ux_cleanup(ux_file_unmap) struct ux_mapping debug_file = {0};
 	ux_cleanup(ux_file_unmap) struct ux_mapping sup = {0};
-	struct ux_extract_options how = {.allow_mismatch = p->o->allow_mismatch};
+	struct ux_extract_options how = {
+		.allow_mismatch = p->o->allow_mismatch,
+		.path = m->path,
+		.debug_path = debug,
+	};
 	reading(p, m->path);
 	UX_TRY(ux_file_map(m->path, &exe_file, err));
 	if (debug)

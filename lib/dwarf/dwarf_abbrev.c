@@ -176,9 +176,17 @@ static enum ux_dwarf_slot root_slot(uint64_t attr)
 	case DW_AT_str_offsets_base:
 		return UX_SLOT_STR_OFFSETS_BASE;
 	case DW_AT_addr_base:
+	case DW_AT_GNU_addr_base:
 		return UX_SLOT_ADDR_BASE;
 	case DW_AT_rnglists_base:
 		return UX_SLOT_RNGLISTS_BASE;
+	case DW_AT_dwo_name:
+	case DW_AT_GNU_dwo_name:
+		return UX_SLOT_DWO_NAME;
+	case DW_AT_GNU_dwo_id:
+		return UX_SLOT_DWO_ID;
+	case DW_AT_GNU_ranges_base:
+		return UX_SLOT_RANGES_BASE;
 	default:
 		return UX_SLOT_COUNT;
 	}

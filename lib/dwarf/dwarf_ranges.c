@@ -135,6 +135,8 @@ static struct ux_cur list_at(const struct ux_dwarf_context *ctx, const struct ux
 			ux_cur_bad(&c, "range list offset too large");
 	} else if (!ux_dwarf_die_off(die, UX_SLOT_RANGES, &off)) {
 		ux_cur_bad(&c, "form that leads to no range list");
+	} else if (!v5 && __builtin_add_overflow(ctx->ranges_base, off, &off)) {
+		ux_cur_bad(&c, "range list offset too large");
 	}
 	ux_cur_seek(&c, off);
 	return c;

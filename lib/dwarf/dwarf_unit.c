@@ -32,7 +32,7 @@ static void parse_header(struct ux_cur *c, struct ux_dwarf_unit *unit)
 		unit->layout.addr_size = read_addr_size(c);
 		unit->abbrev_off = ux_cur_uint(c, offset_size);
 		if (unit->type == DW_UT_skeleton || unit->type == DW_UT_split_compile)
-			ux_cur_skip(c, 8); /* the id that joins skeleton and split unit */
+			unit->dwo_id = ux_cur_u64(c);
 		else if (unit->type == DW_UT_type || unit->type == DW_UT_split_type)
 			ux_cur_skip(c, 8u + offset_size); /* signature, type offset */
 	} else {
@@ -324,10 +324,20 @@ bool ux_dwarf_die_origin(const struct ux_dwarf_context *ctx, const struct ux_dwa
 	       origin_in(ctx, die, UX_SLOT_SPECIFICATION, ret);
 }
 
-/* What the unit's own DIE says for all others. The bases first: its own attributes count from them.
- */
-static void read_root(struct ux_dwarf_context *ctx, const struct ux_dwarf_die *root)
+static const char *first_text(const char *own, const char *other)
 {
+	return own ? own : other;
+}
+
+/*
+ * What the unit's own DIE says for all others. The bases first: its own attributes count from them.
+ * skeleton: NULL, or what a split unit builds on.
+ */
+static void read_root(struct ux_dwarf_context *ctx, const struct ux_dwarf_die *root,
+		      const struct ux_dwarf_context *skeleton)
+{
+	static const struct ux_dwarf_context nothing;
+	const struct ux_dwarf_context *from = skeleton ? skeleton : &nothing;
 	const struct ux_dwarf_unit *unit = ctx->unit;
 	/* Without a base: behind the header of the module's first table, as if there were one unit.
 	 */
@@ -335,20 +345,29 @@ static void read_root(struct ux_dwarf_context *ctx, const struct ux_dwarf_die *r
 	if (!ux_dwarf_die_off(root, UX_SLOT_STR_OFFSETS_BASE, &ctx->str_offsets_base))
 		ctx->str_offsets_base = header;
 	if (!ux_dwarf_die_off(root, UX_SLOT_ADDR_BASE, &ctx->addr_base))
-		ctx->addr_base = header;
+		ctx->addr_base = skeleton ? from->addr_base : header;
 	if (!ux_dwarf_die_off(root, UX_SLOT_RNGLISTS_BASE, &ctx->rnglists_base))
 		ctx->rnglists_base = header + 4; /* it has a count more */
+	ctx->ranges_base = from->split_ranges_base;
+	(void)ux_dwarf_die_off(root, UX_SLOT_RANGES_BASE, &ctx->split_ranges_base);
 	ctx->has_lines = ux_dwarf_die_off(root, UX_SLOT_STMT_LIST, &ctx->lines_off);
 	(void)ux_dwarf_die_const(root, UX_SLOT_LANGUAGE, &ctx->language);
-	ctx->has_low_pc = ux_dwarf_die_pc(ctx, root, UX_SLOT_LOW_PC, &ctx->low_pc);
+	ctx->low_pc = from->low_pc;
+	ctx->has_low_pc =
+		ux_dwarf_die_pc(ctx, root, UX_SLOT_LOW_PC, &ctx->low_pc) || from->has_low_pc;
+	ctx->dwo_id = unit->dwo_id;
+	ctx->has_dwo_id = unit->type == DW_UT_skeleton || unit->type == DW_UT_split_compile ||
+			  ux_dwarf_die_const(root, UX_SLOT_DWO_ID, &ctx->dwo_id);
+	ctx->dwo_name = ux_dwarf_die_text(ctx, root, UX_SLOT_DWO_NAME);
 	ctx->name = ux_dwarf_die_text(ctx, root, UX_SLOT_NAME);
-	ctx->comp_dir = ux_dwarf_die_text(ctx, root, UX_SLOT_COMP_DIR);
+	ctx->comp_dir = first_text(ux_dwarf_die_text(ctx, root, UX_SLOT_COMP_DIR), from->comp_dir);
 	ctx->producer = ux_dwarf_die_text(ctx, root, UX_SLOT_PRODUCER);
 }
 
-enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
-				   const struct ux_dwarf_unit *unit, struct ux_dwarf_context *ret,
-				   struct ux_error *err)
+static enum ux_code open_context(const struct ux_dwarf_sections *sections,
+				 const struct ux_dwarf_unit *unit,
+				 const struct ux_dwarf_context *skeleton,
+				 struct ux_dwarf_context *ret, struct ux_error *err)
 {
 	struct ux_dwarf_context ctx = {.sections = sections, .unit = unit};
 	UX_TRY(ux_dwarf_shared_abbrevs(unit->shared, sections, unit->table, &ctx.abbrevs, err));
@@ -361,7 +380,22 @@ enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
 				   "unit does not begin with a unit's entry");
 	ctx.first_child = ux_cur_off(&c);
 	ctx.has_children = abbrev->has_children;
-	read_root(&ctx, &root);
+	read_root(&ctx, &root, skeleton);
 	*ret = ctx;
 	return UX_OK;
+}
+
+enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
+				   const struct ux_dwarf_unit *unit, struct ux_dwarf_context *ret,
+				   struct ux_error *err)
+{
+	return open_context(sections, unit, NULL, ret, err);
+}
+
+enum ux_code ux_dwarf_context_open_split(const struct ux_dwarf_sections *sections,
+					 const struct ux_dwarf_unit *unit,
+					 const struct ux_dwarf_context *skeleton,
+					 struct ux_dwarf_context *ret, struct ux_error *err)
+{
+	return open_context(sections, unit, skeleton, ret, err);
 }

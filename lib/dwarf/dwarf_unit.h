@@ -17,6 +17,7 @@ struct ux_dwarf_unit {
 	struct ux_dwarf_layout layout;
 	uint8_t version; /* 2 to 5 */
 	uint8_t type;    /* DW_UT_*; DW_UT_compile before DWARF 5 */
+	uint64_t dwo_id; /* joins a skeleton and its split unit; in the header since DWARF 5 */
 };
 
 /* All units of .debug_info in order. Any thread may use them. */
@@ -49,12 +50,17 @@ struct ux_dwarf_context {
 	bool has_children;
 	bool has_lines;
 	bool has_low_pc;
+	bool has_dwo_id;
 	uint64_t lines_off; /* in .debug_line */
 	uint64_t low_pc;    /* the base of its range lists */
 	uint64_t language;  /* DW_LANG_*, 0 = not said */
 	uint64_t str_offsets_base;
 	uint64_t addr_base;
 	uint64_t rnglists_base;
+	uint64_t ranges_base;       /* of .debug_ranges for this unit's own lists */
+	uint64_t split_ranges_base; /* the same for its split unit (DW_AT_GNU_ranges_base) */
+	uint64_t dwo_id;
+	const char *dwo_name; /* the file of its split unit; NULL = not said */
 	const char *name;     /* NULL = not said */
 	const char *comp_dir; /* NULL = not said */
 	const char *producer; /* NULL = not said */
@@ -67,6 +73,22 @@ struct ux_dwarf_context {
 enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
 				   const struct ux_dwarf_unit *unit, struct ux_dwarf_context *ret,
 				   struct ux_error *err) ux_must;
+
+/* True for a unit whose entries are in another file, joined by dwo_id (DWARF 5, 3.1.2). */
+static inline bool ux_dwarf_is_skeleton(const struct ux_dwarf_context *ctx)
+{
+	return ctx->dwo_name && ctx->has_dwo_id;
+}
+
+/*
+ * The same for a unit of a .dwo or .dwp file: what it does not say itself is the skeleton's, which
+ * stays the caller's. sections are those of dwarf_split.h.
+ */
+enum ux_code ux_dwarf_context_open_split(const struct ux_dwarf_sections *sections,
+					 const struct ux_dwarf_unit *unit,
+					 const struct ux_dwarf_context *skeleton,
+					 struct ux_dwarf_context *ret, struct ux_error *err)
+	ux_must;
 
 /* A cursor over the unit's DIEs, standing at off; its offsets are those of .debug_info. */
 struct ux_cur ux_dwarf_unit_cur(const struct ux_dwarf_context *ctx, uint64_t off);

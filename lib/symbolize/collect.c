@@ -7,6 +7,8 @@
 
 enum {
 	BATCH_BYTES = 1u << 18, /* of .debug_info in one job: small units are not worth one each */
+	SKELETON_MOST = 512,    /* bytes of a unit that is likely to be one */
+	SPLIT_BYTES = 1u << 16, /* what a split unit is taken for before it is opened */
 };
 
 /* Pieces of hostile input are bounded by its size; this bounds what a thread may hold of them. */
@@ -25,6 +27,7 @@ UX_VEC(batch_vec, struct batch);
 struct worker {
 	struct ux_unit_cutter cutter;
 	struct ux_dwarf_names names;
+	struct ux_split_unit split;
 };
 
 struct collector {
@@ -58,6 +61,34 @@ static enum ux_code tolerate(enum ux_code code, struct ux_unit_pieces *unit,
 	return UX_OK;
 }
 
+/* The unit's functions: a skeleton's are its split unit's, when that can be had. *ret_names is who
+ * named them. */
+static enum ux_code read_code(struct collector *c, struct worker *w,
+			      const struct ux_dwarf_context *ctx, struct ux_unit_pieces *result,
+			      struct ux_dwarf_names **ret_names, struct ux_error *err)
+{
+	struct ux_error reason = UX_ERROR_INIT;
+	struct ux_dwarf_context split;
+	enum ux_split_outcome outcome = UX_SPLIT_NONE;
+	*ret_names = &w->names;
+	if (c->in->split && ux_dwarf_is_skeleton(ctx))
+		UX_TRY(ux_split_unit_open(&w->split, c->in->split, ctx, &split, &outcome, &reason,
+					  err));
+	result->split = (uint8_t)outcome;
+	if (outcome == UX_SPLIT_DAMAGED)
+		note_bad(result, &reason);
+	reason = (struct ux_error)UX_ERROR_INIT;
+	if (outcome == UX_SPLIT_READ) {
+		*ret_names = &w->split.names;
+		ctx = &split;
+	}
+	enum ux_code code =
+		ux_dwarf_code_read(ctx, c->in->text, *ret_names, &w->cutter.code, &reason);
+	UX_TRY(tolerate(code, result, &reason, err));
+	return outcome == UX_SPLIT_READ ? ux_split_unit_keep_names(&w->split, w->cutter.arena, err)
+					: UX_OK;
+}
+
 static enum ux_code read_unit(struct collector *c, struct worker *w, uint32_t number,
 			      struct ux_error *err)
 {
@@ -70,8 +101,8 @@ static enum ux_code read_unit(struct collector *c, struct worker *w, uint32_t nu
 	enum ux_code code = ux_dwarf_context_open(c->in->sections, unit, &ctx, &reason);
 	if (code != UX_OK)
 		return tolerate(code, result, &reason, err);
-	code = ux_dwarf_code_read(&ctx, c->in->text, &w->names, &w->cutter.code, &reason);
-	UX_TRY(tolerate(code, result, &reason, err));
+	struct ux_dwarf_names *names = NULL;
+	UX_TRY(read_code(c, w, &ctx, result, &names, err));
 	code = ux_dwarf_lines_parse(&ctx, c->in->text, &w->cutter.lines, &reason);
 	UX_TRY(tolerate(code, result, &reason, err));
 	if (w->cutter.code.bad_ranges > 0) {
@@ -81,7 +112,7 @@ static enum ux_code read_unit(struct collector *c, struct worker *w, uint32_t nu
 		note_bad(result, &reason);
 		reason = (struct ux_error)UX_ERROR_INIT;
 	}
-	UX_TRY(ux_unit_cut(&w->cutter, number, &w->names, result, err));
+	UX_TRY(ux_unit_cut(&w->cutter, number, names, result, err));
 	if (w->cutter.starved) {
 		(void)ux_error_at(&reason, UX_ELIMIT, ".debug_info", unit->off,
 				  "functions of the unit overlap too often; lines left out");
@@ -108,15 +139,22 @@ static int by_bytes(const void *a, const void *b)
 	return (x->first > y->first) - (x->first < y->first);
 }
 
+/* How much work a unit is likely to be. */
+static uint64_t weigh(const struct ux_dwarf_unit *unit, bool split)
+{
+	uint64_t bytes = unit->end - unit->off;
+	return bytes + (split && bytes <= SKELETON_MOST ? SPLIT_BYTES : 0);
+}
+
 /* Cuts the units into jobs, the largest first, so that no thread is left with it at the end. */
-static bool make_batches(const struct ux_dwarf_units *units, struct batch_vec *batches)
+static bool make_batches(const struct ux_dwarf_units *units, bool split, struct batch_vec *batches)
 {
 	struct batch open = {0};
 	for (size_t i = 0; i < units->count; i++) {
 		if (open.count == 0)
 			open.first = (uint32_t)i;
 		open.count++;
-		open.bytes += units->list[i].end - units->list[i].off;
+		open.bytes += weigh(&units->list[i], split);
 		if (open.bytes < BATCH_BYTES && i + 1 < units->count)
 			continue;
 		if (!batch_vec_append(batches, open))
@@ -133,6 +171,7 @@ static void free_workers(struct worker *workers, unsigned n)
 	for (unsigned i = 0; workers && i < n; i++) {
 		ux_unit_cutter_deinit(&workers[i].cutter);
 		ux_dwarf_names_deinit(&workers[i].names);
+		ux_split_unit_close(&workers[i].split);
 	}
 	free(workers);
 }
@@ -141,7 +180,7 @@ static enum ux_code run(struct collector *c, struct ux_collection *out, struct u
 {
 	unsigned threads = c->in->threads;
 	ux_cleanup(batch_vec_deinit) struct batch_vec batches = {0};
-	if (!make_batches(c->units, &batches))
+	if (!make_batches(c->units, c->in->split != NULL, &batches))
 		return ux_error_nomem(err);
 	threads = (unsigned)ux_max((size_t)1, ux_min((size_t)threads, batches.size));
 	c->batches = batches.data;

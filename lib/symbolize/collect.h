@@ -5,6 +5,7 @@
 
 #include "code_symbols.h"
 #include "piece.h"
+#include "split_files.h"
 
 /* A source file as the GSYM wants it: the path cut at its last slash. */
 struct ux_source_file {
@@ -25,6 +26,7 @@ struct ux_unit_pieces {
 	struct ux_source_file *files; /* by the numbers in rows and call_file; [0] is none */
 	uint64_t bad;                 /* units, tables and lists that were given up */
 	struct ux_error reason;       /* the first one's */
+	uint8_t split;                /* enum ux_split_outcome */
 };
 
 /* All of them. The arenas own everything, the strings of the sections excepted. */
@@ -43,6 +45,8 @@ struct ux_collect_input {
 	const struct ux_dwarf_text *text; /* what lies outside is dropped */
 	const struct ux_code_symbol_vec
 		*symbols; /* settled; lines outside of functions are kept for them */
+	const struct ux_split_files *split; /* finds what skeletons stand for; NULL: they are read
+					       as they stand, which is for their lines */
 	unsigned threads;
 	const char *spill; /* NULL: pieces go into memory; else onto the disk of that folder */
 };

@@ -2,6 +2,7 @@
 /* The DWARF sections of an ELF file. */
 #include "debug_sections.h"
 
+#include "dwarf_split.h"
 #include "pool.h"
 
 /* Of one inflated section: four times the largest .debug_info known to us (an 11 GB server). */
@@ -10,6 +11,7 @@
 struct loader {
 	const struct ux_elf *elf;
 	const char *spill;
+	bool split;
 	struct ux_debug_sections *out;
 	struct ux_elf_reloc_loss loss[UX_DWARF_SECTION_COUNT]; /* each section's, on any thread */
 };
@@ -31,17 +33,26 @@ static const struct ux_elf_section *find_named(const struct ux_elf *elf, const c
 	return first;
 }
 
-/* .debug_NAME, or .zdebug_NAME of older tools. */
-static const struct ux_elf_section *find(const struct ux_elf *elf, enum ux_dwarf_section which)
+/* .debug_NAME, or .zdebug_NAME of older tools; the same with .dwo behind it. */
+static const struct ux_elf_section *find_any(const struct ux_elf *elf, enum ux_dwarf_section which,
+					     bool split)
 {
 	char old[32];
-	const char *name = ux_dwarf_section_name(which);
-	const struct ux_elf_section *s = find_named(elf, name);
+	const char *name =
+		split ? ux_dwarf_split_section_name(which) : ux_dwarf_section_name(which);
+	const struct ux_elf_section *s = name ? find_named(elf, name) : NULL;
+	if (!name)
+		return NULL;
 	if (!s) {
 		snprintf(old, sizeof(old), ".z%s", name + 1);
 		s = find_named(elf, old);
 	}
 	return s && s->type != SHT_NOBITS ? s : NULL;
+}
+
+static const struct ux_elf_section *find(const struct ux_elf *elf, enum ux_dwarf_section which)
+{
+	return find_any(elf, which, /* split= */ false);
 }
 
 bool ux_debug_sections_exist(const struct ux_elf *elf)
@@ -60,7 +71,7 @@ static enum ux_code load(void *ctx, size_t job, unsigned worker, struct ux_error
 {
 	struct loader *l = ctx;
 	enum ux_dwarf_section which = order[job];
-	const struct ux_elf_section *s = find(l->elf, which);
+	const struct ux_elf_section *s = find_any(l->elf, which, l->split);
 	(void)worker;
 	if (!s)
 		return UX_OK;
@@ -81,6 +92,33 @@ enum ux_code ux_debug_sections_load(const struct ux_elf *elf, unsigned threads, 
 			ret->loss.first = l.loss[i].first;
 		ret->loss.count += l.loss[i].count;
 	}
+	return UX_OK;
+}
+
+enum ux_code ux_debug_sections_load_split(const struct ux_elf *elf, const char *spill,
+					  struct ux_debug_sections *ret, struct ux_error *err)
+{
+	struct loader l = {.elf = elf, .spill = spill, .split = true, .out = ret};
+	*ret = (struct ux_debug_sections){.dwarf.swap = elf->swap, .loss.first = UX_ERROR_INIT};
+	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++)
+		UX_TRY(load(&l, i, 0, err));
+	return UX_OK;
+}
+
+enum ux_code ux_debug_sections_next_split_info(const struct ux_elf *elf, const char *spill,
+					       uint32_t *at, struct ux_debug_sections *sections,
+					       struct ux_error *err)
+{
+	const char *name = ux_dwarf_split_section_name(UX_DWARF_INFO);
+	struct ux_elf_content *content = &sections->content[UX_DWARF_INFO];
+	while (++*at < elf->n_sections && strcmp(elf->sections[*at].name, name) != 0)
+		continue;
+	if (*at >= elf->n_sections)
+		return UX_ENOTFOUND;
+	ux_elf_content_free(content);
+	sections->dwarf.data[UX_DWARF_INFO] = UX_BYTES_NONE;
+	UX_TRY(ux_elf_section_load(elf, &elf->sections[*at], INFLATED_MOST, spill, content, err));
+	sections->dwarf.data[UX_DWARF_INFO] = content->bytes;
 	return UX_OK;
 }
 

@@ -24,6 +24,20 @@ bool ux_debug_sections_exist(const struct ux_elf *elf);
 enum ux_code ux_debug_sections_load(const struct ux_elf *elf, unsigned threads, const char *spill,
 				    struct ux_debug_sections *ret, struct ux_error *err) ux_must;
 
+/* The same for the sections of a .dwo or .dwp file (dwarf_split.h), on the calling thread. */
+enum ux_code ux_debug_sections_load_split(const struct ux_elf *elf, const char *spill,
+					  struct ux_debug_sections *ret, struct ux_error *err)
+	ux_must;
+
+/*
+ * Replaces the entries by those of the next section of their name behind `*at`, a section's number
+ * that is moved on: type units have sections of their own in a .dwo file. UX_ENOTFOUND: there is no
+ * other.
+ */
+enum ux_code ux_debug_sections_next_split_info(const struct ux_elf *elf, const char *spill,
+					       uint32_t *at, struct ux_debug_sections *sections,
+					       struct ux_error *err) ux_must;
+
 /* Bytes that loading takes beside the file itself: of inflated and of relocated sections, by their
  * headers. */
 uint64_t ux_debug_sections_memory(const struct ux_elf *elf);

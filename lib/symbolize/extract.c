@@ -33,6 +33,7 @@ struct job {
 	struct ux_debug_sections sections;
 	struct ux_elf sup;
 	struct ux_debug_sections sup_sections;
+	struct ux_split_files split;
 	struct ux_collection collection;
 	struct ux_code_symbol_vec symbols;
 	struct ux_arena arena;
@@ -45,6 +46,7 @@ static void job_deinit(struct job *j)
 	ux_arena_deinit(&j->arena);
 	ux_code_symbol_vec_deinit(&j->symbols);
 	ux_collection_free(&j->collection);
+	ux_split_files_close(&j->split);
 	ux_debug_sections_free(&j->sections);
 	ux_debug_sections_free(&j->sup_sections);
 	ux_elf_close(&j->sup);
@@ -130,9 +132,13 @@ static enum ux_code read_dwarf(struct job *j, const struct ux_extract_options *o
 	UX_TRY(ux_debug_sections_load(from, j->threads, j->spill, &j->sections, err));
 	UX_TRY(read_supplementary(j, options->supplementary, err));
 	struct ux_dwarf_text text = {j->text.data, j->text.size};
+	if (options->path || options->debug_path)
+		UX_TRY(ux_split_files_open(&j->split, &j->sections.dwarf, options->debug_path,
+					   options->path, j->spill, err));
 	struct ux_collect_input input = {
 		.sections = &j->sections.dwarf,
 		.text = &text,
+		.split = j->split.linked ? &j->split : NULL,
 		.symbols = &j->symbols,
 		.threads = j->threads,
 		.spill = j->spill,
@@ -160,6 +166,13 @@ static enum ux_code read_symbols(struct job *j, struct ux_extract_stats *stats,
 	return UX_OK;
 }
 
+static void count_split(const struct ux_unit_pieces *unit, struct ux_extract_stats *stats)
+{
+	stats->split_units += unit->split != UX_SPLIT_NONE;
+	stats->split_missing += unit->split == UX_SPLIT_MISSING;
+	stats->split_mismatched += unit->split == UX_SPLIT_MISMATCH;
+}
+
 static void count(const struct job *j, struct ux_extract_stats *stats)
 {
 	const struct ux_collection *all = &j->collection;
@@ -168,9 +181,12 @@ static void count(const struct job *j, struct ux_extract_stats *stats)
 	stats->first_bad = all->reason;
 	stats->bad_relocs = j->sections.loss.count;
 	stats->first_bad_reloc = j->sections.loss.first;
+	if (j->split.reason.code != UX_OK && stats->bad_units++ == 0)
+		stats->first_bad = j->split.reason;
 	for (size_t i = 0; i < all->n_units; i++) {
 		const struct ux_unit_pieces *unit = &all->units[i];
 		stats->dwarf_functions += unit->n_functions;
+		count_split(unit, stats);
 		if (unit->bad > 0 && stats->bad_units++ == 0)
 			stats->first_bad = unit->reason;
 	}

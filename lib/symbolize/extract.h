@@ -14,8 +14,11 @@ struct ux_extract_options {
 	const char *spill; /* folder for what does not fit (unlinked files); NULL: /var/tmp */
 	struct ux_bytes supplementary; /* the file dwz moved common entries to (supplementary.h);
 					  empty: none */
-	bool no_dwarf;                 /* symbol tables only */
-	bool allow_mismatch;           /* take a debug file of another build ID */
+	const char *path; /* where exe is, to look for the files of split units (split_files.h)
+			     beside it and where they were compiled; NULL: no search */
+	const char *debug_path; /* the same of debug; NULL: not known */
+	bool no_dwarf;          /* symbol tables only */
+	bool allow_mismatch;    /* take a debug file of another build ID */
 };
 
 /* What an extraction found, and what it threw away. */
@@ -29,6 +32,9 @@ struct ux_extract_stats {
 	struct ux_error first_bad; /* code UX_OK when there was none */
 	uint64_t bad_relocs;       /* of debug sections of an ET_REL, passed over */
 	struct ux_error first_bad_reloc;
+	uint64_t split_units;      /* units whose entries are in files of their own */
+	uint64_t split_missing;    /* of those: files that are not there */
+	uint64_t split_mismatched; /* of those: files of another build */
 	uint64_t gsym_bytes;
 };
 

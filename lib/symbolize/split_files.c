@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The files that hold a module's split units. */
+#include "split_files.h"
+
+#include <limits.h>
+
+enum {
+	INDEX_MOST = 1u << 30, /* bytes of an inflated index: 32 million units */
+};
+
+/* Opens what is mapped as the package. */
+static enum ux_code open_package(struct ux_split_files *f, struct ux_error *err)
+{
+	UX_TRY(ux_elf_open(&f->elf, f->file.bytes, err));
+	const struct ux_elf_section *s = ux_elf_section_find(&f->elf, ".debug_cu_index");
+	if (!s)
+		return ux_error_set(err, UX_EUNSUPPORTED, "has no .debug_cu_index");
+	UX_TRY(ux_elf_section_load(&f->elf, s, INDEX_MOST, f->spill, &f->index, err));
+	UX_TRY(ux_debug_sections_load_split(&f->elf, f->spill, &f->sections, err));
+	return ux_dwarf_package_open(&f->package, f->index.bytes, &f->sections.dwarf, err);
+}
+
+static void drop_package(struct ux_split_files *f)
+{
+	ux_elf_content_free(&f->index);
+	ux_debug_sections_free(&f->sections);
+	ux_elf_close(&f->elf);
+	ux_file_unmap(&f->file);
+	f->has_package = false;
+}
+
+/* Maps "path[0, size).dwp" when it is there. */
+static bool map_package(struct ux_split_files *f, const char *path, size_t size)
+{
+	char name[PATH_MAX];
+	return size < PATH_MAX &&
+	       snprintf(name, sizeof(name), "%.*s.dwp", (int)size, path) < PATH_MAX &&
+	       ux_file_map(name, &f->file, NULL) == UX_OK;
+}
+
+static bool find_package(struct ux_split_files *f)
+{
+	struct ux_bytes debug = UX_STR(".debug");
+	for (unsigned i = 0; i < ux_countof(f->paths); i++) {
+		size_t n = f->paths[i] ? strlen(f->paths[i]) : 0;
+		if (n == 0)
+			continue;
+		if (map_package(f, f->paths[i], n))
+			return true;
+		if (n > debug.size &&
+		    memcmp(f->paths[i] + n - debug.size, debug.data, debug.size) == 0 &&
+		    map_package(f, f->paths[i], n - debug.size))
+			return true;
+	}
+	return false;
+}
+
+enum ux_code ux_split_files_open(struct ux_split_files *files,
+				 const struct ux_dwarf_sections *linked, const char *debug_path,
+				 const char *module_path, const char *spill, struct ux_error *err)
+{
+	*files = (struct ux_split_files){
+		.linked = linked,
+		.paths = {debug_path, module_path},
+		.spill = spill,
+		.reason = UX_ERROR_INIT,
+	};
+	if (!find_package(files))
+		return UX_OK;
+	enum ux_code code = open_package(files, &files->reason);
+	files->has_package = code == UX_OK;
+	if (code != UX_OK)
+		drop_package(files);
+	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
+}
+
+void ux_split_files_close(struct ux_split_files *files)
+{
+	drop_package(files);
+	*files = (struct ux_split_files){0};
+}
+
+/* Undoes prepare(). */
+static void forget(struct ux_split_unit *u)
+{
+	if (u->ready)
+		ux_dwarf_names_deinit(&u->names);
+	u->ready = false;
+	ux_dwarf_units_free(&u->units);
+}
+
+/* Lets go of the file; the copies of names stay known. */
+static void release(struct ux_split_unit *u)
+{
+	forget(u);
+	ux_debug_sections_free(&u->loaded);
+	ux_elf_close(&u->elf);
+	ux_file_unmap(&u->file);
+	free(u->path);
+	u->path = NULL;
+}
+
+void ux_split_unit_close(struct ux_split_unit *unit)
+{
+	release(unit);
+	ux_split_texts_deinit(&unit->texts);
+}
+
+static bool has_code(const struct ux_dwarf_units *units)
+{
+	for (size_t i = 0; i < units->count; i++)
+		if (units->list[i].type != DW_UT_split_type)
+			return true;
+	return false;
+}
+
+/* Makes the unit's sections ready for reading. */
+static enum ux_code prepare(struct ux_split_unit *u, const struct ux_split_files *f,
+			    const struct ux_dwarf_sections *dwo, struct ux_error *err)
+{
+	u->sections = ux_dwarf_split_sections(dwo, f->linked);
+	UX_TRY(ux_dwarf_units_parse(&u->sections, &u->units, err));
+	ux_dwarf_names_init(&u->names, &u->sections, &u->units);
+	u->ready = true;
+	return UX_OK;
+}
+
+static enum ux_code from_package(struct ux_split_unit *u, const struct ux_split_files *f,
+				 const struct ux_dwarf_context *skeleton,
+				 struct ux_dwarf_context *ret, struct ux_error *err)
+{
+	struct ux_dwarf_sections dwo;
+	if (!f->has_package)
+		return UX_ENOTFOUND;
+	UX_TRY(ux_dwarf_package_find(&f->package, skeleton->dwo_id, &dwo, err));
+	release(u);
+	UX_TRY(prepare(u, f, &dwo, err));
+	return ux_dwarf_split_open(&u->sections, &u->units, skeleton, ret, err);
+}
+
+/* Opens the .dwo file at path, unless that one is open. UX_ENOTFOUND: there is none. */
+static enum ux_code open_file(struct ux_split_unit *u, const struct ux_split_files *f,
+			      const char *path, struct ux_error *err)
+{
+	struct ux_mapping file = {0};
+	if (u->ready && u->path && strcmp(u->path, path) == 0)
+		return UX_OK;
+	if (ux_file_map(path, &file, NULL) != UX_OK)
+		return UX_ENOTFOUND;
+	release(u);
+	u->file = file;
+	u->path = strdup(path);
+	if (!u->path)
+		return ux_error_nomem(err);
+	UX_TRY(ux_elf_open(&u->elf, file.bytes, err));
+	UX_TRY(ux_debug_sections_load_split(&u->elf, f->spill, &u->loaded, err));
+	const struct ux_elf_section *first =
+		ux_elf_section_find(&u->elf, ux_dwarf_split_section_name(UX_DWARF_INFO));
+	uint32_t at = first ? first->index : UINT32_MAX - 1;
+	UX_TRY(prepare(u, f, &u->loaded.dwarf, err));
+	while (!has_code(&u->units)) {
+		enum ux_code code =
+			ux_debug_sections_next_split_info(&u->elf, f->spill, &at, &u->loaded, err);
+		if (code == UX_ENOTFOUND)
+			return UX_OK; /* no unit of its ID will be found */
+		forget(u);
+		UX_TRY(code);
+		UX_TRY(prepare(u, f, &u->loaded.dwarf, err));
+	}
+	return UX_OK;
+}
+
+/* A search of a unit's file: what has been met so far. */
+struct search {
+	struct ux_split_unit *unit;
+	const struct ux_split_files *files;
+	const struct ux_dwarf_context *skeleton;
+	struct ux_dwarf_context *ret;
+	enum ux_split_outcome outcome;
+	struct ux_error *reason;
+};
+
+/* Takes the unit when `code`, the outcome of looking at one place, is UX_OK; true to stop there. */
+static bool settle(struct search *s, enum ux_code code, const struct ux_error *why)
+{
+	if (code == UX_OK) {
+		s->outcome = UX_SPLIT_READ;
+	} else if (code == UX_ENOTFOUND) {
+		if (s->outcome == UX_SPLIT_MISSING)
+			s->outcome = UX_SPLIT_MISMATCH;
+	} else {
+		s->outcome = UX_SPLIT_DAMAGED;
+		*s->reason = *why;
+	}
+	return code == UX_OK || code == UX_ENOMEM;
+}
+
+/* Tries one path; true to stop there. */
+static bool try_path(struct search *s, const char *path)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = open_file(s->unit, s->files, path, &why);
+	if (code == UX_ENOTFOUND)
+		return false;
+	if (code == UX_OK)
+		code = ux_dwarf_split_open(&s->unit->sections, &s->unit->units, s->skeleton, s->ret,
+					   &why);
+	return settle(s, code, &why);
+}
+
+/* Tries "folder/middle/name"; middle may be NULL. */
+static bool try_in(struct search *s, struct ux_bytes folder, const char *middle, const char *name)
+{
+	char path[PATH_MAX];
+	int n = folder.size < PATH_MAX ? snprintf(path, sizeof(path), "%.*s/%s%s%s",
+						  (int)folder.size, (const char *)folder.data,
+						  middle ? middle : "", middle ? "/" : "", name)
+				       : PATH_MAX;
+	return n < PATH_MAX && try_path(s, path);
+}
+
+static struct ux_bytes folder_of(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? ux_bytes(path, (size_t)(slash - path)) : UX_STR(".");
+}
+
+/* Tries the unit's file where the compiler put it, and where the module is now. */
+static bool try_paths(struct search *s)
+{
+	const char *name = s->skeleton->dwo_name, *dir = s->skeleton->comp_dir;
+	const char *slash = strrchr(name, '/');
+	bool absolute = dir && dir[0] == '/';
+	if (name[0] == '/' && try_path(s, name))
+		return true;
+	if (name[0] != '/' && absolute && try_in(s, ux_bytes_cstr(dir), NULL, name))
+		return true;
+	for (unsigned i = 0; i < ux_countof(s->files->paths); i++) {
+		if (!s->files->paths[i])
+			continue;
+		struct ux_bytes folder = folder_of(s->files->paths[i]);
+		if (name[0] != '/' && ((dir && !absolute && try_in(s, folder, dir, name)) ||
+				       try_in(s, folder, NULL, name)))
+			return true;
+		if (slash && try_in(s, folder, NULL, slash + 1))
+			return true;
+	}
+	return false;
+}
+
+enum ux_code ux_split_unit_open(struct ux_split_unit *unit, const struct ux_split_files *files,
+				const struct ux_dwarf_context *skeleton,
+				struct ux_dwarf_context *ret, enum ux_split_outcome *ret_outcome,
+				struct ux_error *reason, struct ux_error *err)
+{
+	struct search s = {unit, files, skeleton, ret, UX_SPLIT_MISSING, reason};
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = from_package(unit, files, skeleton, ret, &why);
+	bool found = code != UX_ENOTFOUND && settle(&s, code, &why);
+	if (!found)
+		(void)try_paths(&s);
+	if (s.outcome == UX_SPLIT_DAMAGED && s.reason->code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	*ret_outcome = s.outcome;
+	return UX_OK;
+}
+
+enum ux_code ux_split_unit_keep_names(struct ux_split_unit *unit, struct ux_arena *arena,
+				      struct ux_error *err)
+{
+	struct ux_dwarf_text_vec *list = &unit->names.list;
+	if (!unit->path)
+		return UX_OK; /* the package stays open */
+	for (size_t i = 0; i < list->size; i++) {
+		struct ux_bytes text = ux_bytes_cstr(list->data[i]);
+		const char **known = ux_split_texts_find(&unit->texts, text);
+		if (known) {
+			list->data[i] = *known;
+			continue;
+		}
+		const char *copy = ux_arena_strndup(arena, text.data, text.size);
+		if (!copy)
+			return ux_arena_fail(arena, err);
+		bool fresh = false;
+		known = ux_split_texts_insert(&unit->texts, ux_bytes(copy, text.size), &fresh);
+		if (!known)
+			return ux_error_nomem(err);
+		list->data[i] = *known = copy;
+	}
+	return UX_OK;
+}
