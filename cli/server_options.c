@@ -33,11 +33,24 @@ static enum ux_code keep_from_file(const char *path, struct ux_server_choice *re
 	return keep(line, ret, err);
 }
 
+/* Messages name the server by its URL: a password in it would be in all of them. */
+static enum ux_code check_url(const char *url, struct ux_error *err)
+{
+	const char *host = strstr(url, "://");
+	host = host ? host + 3 : url;
+	if (!memchr(host, '@', strcspn(host, "/?#")))
+		return UX_OK;
+	return ux_error_set(
+		err, UX_EINVAL,
+		"the URL holds a user name; a key goes into --token-file or UNHEX_TOKEN");
+}
+
 enum ux_code ux_server_choose(struct ux_server_values *values, struct ux_server_choice *ret,
 			      struct ux_error *err)
 {
 	const char *url = values->url ? values->url : getenv("UNHEX_URL");
 	ret->url = url && *url ? url : UX_URL_DEFAULT;
+	UX_TRY(check_url(ret->url, err));
 	if (values->token && values->token_file)
 		return ux_error_set(err, UX_EINVAL, "--token and --token-file are both given");
 	if (values->token_file)

@@ -37,7 +37,8 @@ struct ux_server_choice {
 
 /*
  * Decides, and overwrites a token that stood on the command line, so that it is not in the list of
- * processes for longer than it must. UX_EINVAL: token and token file both; UX_ELIMIT: too long.
+ * processes for longer than it must. UX_EINVAL: token and token file both, or a URL with a user
+ * name in it; UX_ELIMIT: a token that is too long.
  */
 enum ux_code ux_server_choose(struct ux_server_values *values, struct ux_server_choice *ret,
 			      struct ux_error *err) ux_must;

@@ -31,7 +31,10 @@ enum ux_code ux_route_find(const struct ux_route *routes, size_t n, enum ux_meth
 			   struct ux_bytes path, const struct ux_route **ret,
 			   struct ux_bytes *params, size_t *ret_n, unsigned *ret_allow) ux_must;
 
-/* Decodes %XX (and with plus, '+' to a space) in place of s; false for a bad escape or a NUL. */
+/*
+ * s with %XX decoded (and with plus, '+' to a space), in the arena with a NUL behind; false for a
+ * bad escape, for a NUL in it, and when the arena is full.
+ */
 bool ux_percent_decode(struct ux_bytes s, bool plus, struct ux_arena *arena, struct ux_bytes *ret)
 	ux_must;
 

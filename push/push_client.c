@@ -185,7 +185,15 @@ static enum ux_code query_some(struct ux_push_client *c, const struct ux_push_qu
 		.body = ux_out_bytes(&body),
 		.timeout_ms = CALL_MS,
 	};
-	UX_TRY(ask(c, &call, &doc, word, sizeof(word), err));
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ask(c, &call, &doc, word, sizeof(word), &why);
+	if (code ==
+	    UX_EINVAL) /* what an unhex server would take: the mistake is not the caller's */
+		return ux_error_set(err, UX_EUNSUPPORTED, "%s", why.text);
+	if (code != UX_OK) {
+		*err = err->code == UX_OK ? why : *err;
+		return code;
+	}
 	json_t *list = json_object_get(doc, "answers");
 	if (json_array_size(list) != n)
 		return ux_error_set(err, UX_EUNSUPPORTED,

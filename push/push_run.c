@@ -192,7 +192,7 @@ static enum ux_code find_modules(struct push *p, char *const *paths, size_t n, s
 	return UX_OK;
 }
 
-/* The sink of an extraction, with the file ID taken over the bytes on the way. */
+/* The sink of an extraction. */
 static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct ux_out *out = ctx;

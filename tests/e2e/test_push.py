@@ -111,6 +111,14 @@ def test_a_url_that_is_none(prog):
     fails(unhex("push", prog, "--url", "ftp://host/"), 2, "ftp://host/")
 
 
+def test_a_url_with_a_password_is_refused_and_not_printed(prog):
+    url = "http://me:secret@127.0.0.1:1/"
+    for args in (["push", prog], ["lookup", "gnu:00", "1"]):
+        result = unhex(*args, "--url", url)
+        assert result.returncode != 0 and "--token-file" in result.stderr
+        assert "secret" not in result.stderr + result.stdout
+
+
 def test_a_dry_run_sends_nothing(server, prog):
     status, (told,) = push(server, "--dry-run", prog)
     assert (status, told["status"]) == (0, "skipped")
@@ -411,3 +419,10 @@ def test_a_server_of_another_kind_is_said(breaker, prog):
         "do_POST": lambda handler: (handler.rfile.read(int(handler.headers["Content-Length"])),
                                     handler.answer([1, 2, 3]))})
     fails(unhex("push", prog, "--url", "http://127.0.0.1:%d" % breaker.server_port), 3, "server")
+
+
+def test_a_server_that_refuses_the_question_is_status_3(breaker, prog):
+    breaker.RequestHandlerClass = type("Web", (Breaker,), {
+        "do_POST": lambda handler: (handler.rfile.read(int(handler.headers["Content-Length"])),
+                                    refuse(handler, 400, "bad"))})
+    fails(unhex("push", prog, "--url", "http://127.0.0.1:%d" % breaker.server_port), 3, "HTTP 400")
