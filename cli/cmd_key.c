@@ -6,6 +6,7 @@
 #include "keys.h"
 #include "output.h"
 #include "store.h"
+#include "time_text.h"
 
 #include <time.h>
 #include <unistd.h>
@@ -35,16 +36,6 @@ enum {
 	DAY_S = 24 * 60 * 60,
 };
 
-/* "2026-08-21T10:00:00Z"; text has room for 32 bytes. */
-static const char *time_text(ux_time t, char *text)
-{
-	struct tm tm;
-	time_t seconds = t;
-	if (!gmtime_r(&seconds, &tm) || strftime(text, 32, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
-		text[0] = 0;
-	return text;
-}
-
 static void scopes_json(struct ux_json *j, unsigned scopes)
 {
 	char text[UX_SCOPES_TEXT];
@@ -60,7 +51,7 @@ static void scopes_json(struct ux_json *j, unsigned scopes)
 
 static void key_json(struct ux_out *out, const struct ux_key *key, const char *token)
 {
-	char when[32];
+	char when[UX_TIME_TEXT];
 	struct ux_json j = ux_json_make(out);
 	ux_json_object_begin(&j);
 	ux_json_key_cstr(&j, "id", key->id);
@@ -69,11 +60,11 @@ static void key_json(struct ux_out *out, const struct ux_key *key, const char *t
 	scopes_json(&j, key->scopes);
 	ux_json_key_cstr(&j, "namespace", key->ns ? key->ns : UX_NAMESPACE_DEFAULT);
 	ux_json_key_cstr(&j, "description", key->description ? key->description : "");
-	ux_json_key_cstr(&j, "created", time_text(key->created, when));
+	ux_json_key_cstr(&j, "created", ux_time_text(key->created, when));
 	if (key->expires)
-		ux_json_key_cstr(&j, "expires", time_text(key->expires, when));
+		ux_json_key_cstr(&j, "expires", ux_time_text(key->expires, when));
 	if (key->revoked)
-		ux_json_key_cstr(&j, "revoked", time_text(key->revoked, when));
+		ux_json_key_cstr(&j, "revoked", ux_time_text(key->revoked, when));
 	ux_json_object_end(&j);
 	ux_out_u8(out, '\n');
 }
@@ -81,13 +72,13 @@ static void key_json(struct ux_out *out, const struct ux_key *key, const char *t
 static void key_text(struct ux_out *out, const struct ux_key *key)
 {
 	char text[UX_SCOPES_TEXT];
-	char when[32];
-	ux_out_fmt(out, "%s  %s  %s", key->id, time_text(key->created, when),
+	char when[UX_TIME_TEXT];
+	ux_out_fmt(out, "%s  %s  %s", key->id, ux_time_text(key->created, when),
 		   ux_scopes_text(key->scopes, text));
 	if (key->expires)
-		ux_out_fmt(out, "  expires %s", time_text(key->expires, when));
+		ux_out_fmt(out, "  expires %s", ux_time_text(key->expires, when));
 	if (key->revoked)
-		ux_out_fmt(out, "  revoked %s", time_text(key->revoked, when));
+		ux_out_fmt(out, "  revoked %s", ux_time_text(key->revoked, when));
 	if (key->description && *key->description) {
 		ux_out_cstr(out, "  ");
 		ux_text(out, ux_bytes_cstr(key->description));

@@ -4,8 +4,8 @@
 #include "json_out.h"
 #include "module_ids.h"
 #include "server.h"
-
-#include <time.h>
+#include "symbols_out.h"
+#include "time_text.h"
 
 enum {
 	LIST_DEFAULT = 100
@@ -13,25 +13,8 @@ enum {
 
 static void key_time(struct ux_json *j, const char *key, ux_time t)
 {
-	char text[32];
-	struct tm tm;
-	time_t seconds = t;
-	if (!gmtime_r(&seconds, &tm) ||
-	    strftime(text, sizeof(text), "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
-		snprintf(text, sizeof(text), "unknown");
-	ux_json_key_cstr(j, key, text);
-}
-
-static void put_counts(struct ux_json *j, const struct ux_counts *c)
-{
-	ux_json_key(j, "counts");
-	ux_json_object_begin(j);
-	ux_json_key_u64(j, "functions", c->functions);
-	ux_json_key_u64(j, "inlines", c->inlines);
-	ux_json_key_u64(j, "rows", c->rows);
-	ux_json_key_u64(j, "code_bytes", c->code_bytes);
-	ux_json_key_u64(j, "line_bytes", c->line_bytes);
-	ux_json_object_end(j);
+	char text[UX_TIME_TEXT];
+	ux_json_key_cstr(j, key, ux_time_text(t, text));
 }
 
 static void put_candidate(struct ux_json *j, const struct ux_candidate *c)
@@ -40,8 +23,7 @@ static void put_candidate(struct ux_json *j, const struct ux_candidate *c)
 	ux_blob_hash_text(&c->blob, hash);
 	ux_json_object_begin(j);
 	ux_json_key_cstr(j, "kind", c->kind);
-	ux_json_key_cstr(j, "quality", ux_quality_name(c->quality));
-	put_counts(j, &c->counts);
+	ux_symbols_out(j, c->quality, &c->counts);
 	ux_json_key_u64(j, "size", c->size);
 	ux_json_key_cstr(j, "sha256", hash);
 	ux_json_key_cstr(j, "description", c->description);

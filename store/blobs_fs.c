@@ -80,7 +80,7 @@ static enum ux_code part_open(struct ux_blobs *b, const char *uid, struct ux_blo
 {
 	UX_TRY(check_uid(uid, err));
 	struct ux_blob_part *part = calloc(1, sizeof(*part));
-	struct stat st;
+	struct stat st = {0};
 	if (!part)
 		return ux_error_nomem(err);
 	part->fs = fs_of(b);

@@ -6,6 +6,7 @@
 #include "keys.h"
 #include "sqlite_db.h"
 #include "store.h"
+#include "time_text.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>
@@ -595,6 +596,16 @@ static void tokens_that_are_wrong_in_any_way_are_denied_without_an_echo(void **s
 	dir_remove(&d);
 }
 
+static void times_have_text_however_far_they_are(void **state)
+{
+	(void)state;
+	char text[UX_TIME_TEXT];
+	assert_string_equal(ux_time_text(0, text), "1970-01-01T00:00:00Z");
+	assert_string_equal(ux_time_text(1787306400, text), "2026-08-21T10:00:00Z");
+	assert_string_equal(ux_time_text(INT64_MAX, text), "unknown");
+	assert_string_equal(ux_time_text(INT64_MIN, text), "unknown");
+}
+
 static void scopes_have_names(void **state)
 {
 	(void)state;
@@ -709,6 +720,7 @@ int main(void)
 		UX_TEST(index_file_that_is_none_is_refused),
 		UX_TEST(keys_open_what_they_say_until_they_end),
 		UX_TEST(tokens_that_are_wrong_in_any_way_are_denied_without_an_echo),
+		UX_TEST(times_have_text_however_far_they_are),
 		UX_TEST(scopes_have_names),
 		UX_TEST(second_server_on_a_folder_is_refused),
 		UX_TEST(sweep_takes_garbage_after_the_grace_time_only),
