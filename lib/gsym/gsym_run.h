@@ -4,34 +4,22 @@
 #define UX_GSYM_RUN_H
 
 #include "gsym_record.h"
+#include "gsym_spread.h"
 
 enum {
 	GSYM_RUN_MOST = 256,        /* addresses; more are another run */
 	GSYM_RUN_NODES_MOST = 4096, /* nodes that hold one of them */
 };
 
-/* A node of the tree that holds some of the addresses. */
-struct gsym_run_node {
-	uint32_t parent;
-	uint32_t depth; /* frames of an address whose innermost node this is */
-	uint32_t name;
-	uint32_t file; /* of the call, in the parent */
-	uint32_t line;
-	uint32_t lo, hi; /* addresses that it holds are among these */
-	uint32_t left;   /* how many no child holds, as far as children were read */
-	uint64_t start;  /* of the first range */
-};
-
 /* Large: belongs on the heap. */
 struct gsym_run {
 	struct gsym_record record;
 	size_t n;
-	size_t n_nodes;
 	uint64_t off[GSYM_RUN_MOST]; /* from the function's start; strictly ascending */
 	uint32_t file[GSYM_RUN_MOST];
 	uint32_t line[GSYM_RUN_MOST];
 	uint32_t node[GSYM_RUN_MOST]; /* the innermost */
-	struct gsym_run_node nodes[GSYM_RUN_NODES_MOST];
+	struct gsym_spread_node nodes[GSYM_RUN_NODES_MOST];
 };
 
 /*
