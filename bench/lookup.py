@@ -79,6 +79,7 @@ def bench_file(name, path, options, work):
         sides["unhex, LLVM's file"] = [mine, case, theirs, at]
         sides["unhex, unhex' file"] = [mine, case, ours, at]
         if case == "single":
+            sides["indexed, unhex' file"] = [mine, "indexed", ours, at]
             sides["batch, unhex' file"] = [mine, "batch", ours, at]
         show(f"{name}, {kind}", measure(sides, options.rounds), len(addresses))
 

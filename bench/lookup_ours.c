@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lookup_ours single|batch|cold GSYM ADDRESSES: the time of lookups through the C API. */
+/* lookup_ours single|indexed|batch|cold GSYM ADDRESSES: the time of lookups through the C API. */
 #include "lookup_cases.h"
 
 #include <unhex/unhex.h>
 
-static struct ux_module *open_module(const char *path)
+static struct ux_module *open_module(const char *path, uint64_t flags)
 {
+	struct ux_module_opts opts = {.size = sizeof(opts), .flags = flags};
 	struct ux_error err = UX_ERROR_INIT;
 	struct ux_input in = ux_input_path(path);
 	struct ux_module *m = NULL;
 	char text[256];
-	if (ux_module_open(&in, NULL, &m, &err) == UX_OK)
+	if (ux_module_open(&in, &opts, &m, &err) == UX_OK)
 		return m;
 	fprintf(stderr, "%s: %s\n", path, ux_error_format(&err, text, sizeof(text)));
 	exit(2);
@@ -34,9 +35,9 @@ static void one_by_one(const struct ux_module *m, const uint64_t *pcs, size_t n,
 	}
 }
 
-static void single(const char *path, const uint64_t *pcs, size_t n)
+static void single(const char *path, uint64_t flags, const uint64_t *pcs, size_t n)
 {
-	struct ux_module *m = open_module(path);
+	struct ux_module *m = open_module(path, flags);
 	uint64_t frames = 0, lines = 0;
 	one_by_one(m, pcs, n, &frames, &lines); /* warms up */
 	frames = lines = 0;
@@ -51,7 +52,7 @@ static void cold(const char *path, const uint64_t *pcs, size_t n)
 	uint64_t frames = 0, lines = 0;
 	double start = lookup_now();
 	for (size_t i = 0; i < n; i++) {
-		struct ux_module *m = open_module(path);
+		struct ux_module *m = open_module(path, 0);
 		one_by_one(m, &pcs[i], 1, &frames, &lines);
 		ux_module_close(m);
 	}
@@ -61,7 +62,7 @@ static void cold(const char *path, const uint64_t *pcs, size_t n)
 /* The time is that of the call; what it gave is summed up behind it. */
 static void batch(const char *path, const uint64_t *pcs, size_t n)
 {
-	struct ux_module *m = open_module(path);
+	struct ux_module *m = open_module(path, 0);
 	size_t max = n * 8, found = 0;
 	struct ux_frame_span *spans = calloc(n, sizeof(*spans));
 	struct ux_frame *f = calloc(max, sizeof(*f));
@@ -88,7 +89,7 @@ int main(int argc, char **argv)
 {
 	size_t n = 0;
 	if (argc != 4) {
-		fprintf(stderr, "usage: lookup_ours single|batch|cold GSYM ADDRESSES\n");
+		fprintf(stderr, "usage: lookup_ours single|indexed|batch|cold GSYM ADDRESSES\n");
 		return 2;
 	}
 	uint64_t *pcs = lookup_addresses(argv[3], &n);
@@ -97,7 +98,7 @@ int main(int argc, char **argv)
 	else if (strcmp(argv[1], "cold") == 0)
 		cold(argv[2], pcs, n);
 	else
-		single(argv[2], pcs, n);
+		single(argv[2], strcmp(argv[1], "indexed") == 0 ? UX_MODULE_INDEX : 0, pcs, n);
 	free(pcs);
 	return 0;
 }

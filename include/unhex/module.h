@@ -20,10 +20,21 @@ extern "C" {
  */
 struct ux_module;
 
+/* Flags of a module. */
+enum {
+	/*
+	 * Prepare for many single lookups: reads the whole file once and takes memory about as
+	 * large as it, and then a lookup in a large function costs no more than in a small one.
+	 * Batches do not need it.
+	 */
+	UX_MODULE_INDEX = 1,
+};
+
 /* All zeros but for `size` is the default; see struct ux_extract_opts for versions. */
 struct ux_module_opts {
 	size_t size;                           /* sizeof(struct ux_module_opts) */
 	const struct ux_extract_opts *extract; /* how an ELF file is read; NULL: the default */
+	uint64_t flags;                        /* UX_MODULE_* */
 };
 
 /*

@@ -18,6 +18,12 @@ struct gsym_lines {
 	uint64_t file;
 };
 
+/* Exact for every opcode: the rounding adds less than 252 * 252 / 65536 < 1. */
+ux_inline uint32_t gsym_lines_inverse(uint32_t range)
+{
+	return (1u << 16) / range + 1;
+}
+
 /* Reads the block's head. A failure is the cursor's. */
 ux_inline struct gsym_lines gsym_lines_start(struct ux_cur block)
 {
@@ -30,8 +36,7 @@ ux_inline struct gsym_lines gsym_lines_start(struct ux_cur block)
 	/* A wider range never advances the address, as 252 does not. */
 	uint64_t wide = (uint64_t)max - (uint64_t)l.min;
 	l.range = wide > GSYM_LINE_SPECIAL_MOST ? GSYM_LINE_SPECIAL_MOST + 1 : (uint32_t)wide + 1;
-	/* Exact for every opcode: the rounding adds less than 252 * 252 / 65536 < 1. */
-	l.inverse = (1u << 16) / l.range + 1;
+	l.inverse = gsym_lines_inverse(l.range);
 	return l;
 }
 

@@ -2,6 +2,7 @@
 /* From an address to its frames: the hot path, which allocates and remembers nothing. */
 #include "gsym_reader.h"
 
+#include "gsym_index.h"
 #include "gsym_lines.h"
 #include "gsym_record.h"
 
@@ -119,9 +120,14 @@ enum ux_code ux_gsym_lookup(const struct ux_gsym *g, uint64_t pc, struct ux_fram
 	struct gsym_starts s = gsym_starts_find(g, off);
 	if (s.value > off)
 		return not_found(pc, err);
+	off -= s.value;
 	struct gsym_record r;
-	enum ux_code code = gsym_record_find(g, &s, off - s.value, &r, err);
-	if (code == UX_ENOTFOUND)
+	struct ux_cur c;
+	size_t i = gsym_record_choose(g, &s, off, &c, &r);
+	if (i == s.end)
 		return not_found(pc, err);
-	return code == UX_OK ? record_frames(g, &r, off - s.value, frames, max, ret_n, err) : code;
+	if (g->index && gsym_index_lookup(g, i, r.name, off, frames, max, ret_n))
+		return UX_OK;
+	UX_TRY(gsym_record_finish(g, &s, &c, &r, err));
+	return record_frames(g, &r, off, frames, max, ret_n, err);
 }

@@ -7,6 +7,8 @@
 #include "error.h"
 #include "unhex/frame.h"
 
+struct ux_gsym_index;
+
 /* Over somebody else's bytes. Immutable once open: any number of threads may look up. */
 struct ux_gsym {
 	struct ux_bytes file;
@@ -21,6 +23,7 @@ struct ux_gsym {
 	const uint8_t *files;   /* {u32 dir, u32 base} each */
 	struct ux_bytes strings;
 	struct ux_bytes uuid;
+	const struct ux_gsym_index *index; /* NULL, or for shorter lookups: gsym_index.h */
 };
 
 /*

@@ -38,27 +38,45 @@ ux_inline enum ux_code gsym_record_read(const struct ux_gsym *g, struct ux_cur *
 }
 
 /*
- * Of the functions at s the first that reaches off bytes behind their start. UX_ENOTFOUND, with
- * nothing said in err, when none does.
+ * Of the functions at s the first that reaches off bytes behind their start, or s->end. Its size
+ * and name are in *ret, its blocks behind *ret_c, which may have failed.
  */
+ux_inline size_t gsym_record_choose(const struct ux_gsym *g, const struct gsym_starts *s,
+				    uint64_t off, struct ux_cur *ret_c, struct gsym_record *ret)
+{
+	struct ux_cur file = ux_cur_make(g->file, NULL, g->swap);
+	size_t i = s->first;
+	for (; i < s->end; i++) {
+		*ret_c = file;
+		ux_cur_seek(ret_c, gsym_table_at(g->records, i, sizeof(uint32_t), g->swap));
+		ret->size = ux_cur_u32(ret_c);
+		ret->name = ux_cur_u32(ret_c);
+		if (ret->size == 0 || off < ret->size)
+			break;
+	}
+	return i;
+}
+
+/* The blocks of the record that was chosen at s. */
+ux_inline enum ux_code gsym_record_finish(const struct ux_gsym *g, const struct gsym_starts *s,
+					  struct ux_cur *c, struct gsym_record *r,
+					  struct ux_error *err)
+{
+	UX_TRY(gsym_record_read(g, c, r, err));
+	if (ux_likely(r->name != 0))
+		return UX_OK;
+	return ux_error_set(err, UX_ECORRUPT, "function at 0x%" PRIx64 " has no name",
+			    g->base + s->value);
+}
+
+/* Both in one. UX_ENOTFOUND, with nothing said in err, when no function reaches so far. */
 ux_inline enum ux_code gsym_record_find(const struct ux_gsym *g, const struct gsym_starts *s,
 					uint64_t off, struct gsym_record *ret, struct ux_error *err)
 {
-	struct ux_cur file = ux_cur_make(g->file, NULL, g->swap);
-	for (size_t i = s->first; i < s->end; i++) {
-		struct ux_cur c = file;
-		ux_cur_seek(&c, gsym_table_at(g->records, i, sizeof(uint32_t), g->swap));
-		ret->size = ux_cur_u32(&c);
-		ret->name = ux_cur_u32(&c);
-		if (ret->size != 0 && off >= ret->size)
-			continue;
-		UX_TRY(gsym_record_read(g, &c, ret, err));
-		if (ux_likely(ret->name != 0))
-			return UX_OK;
-		return ux_error_set(err, UX_ECORRUPT, "function at 0x%" PRIx64 " has no name",
-				    g->base + s->value);
-	}
-	return UX_ENOTFOUND;
+	struct ux_cur c;
+	if (gsym_record_choose(g, s, off, &c, ret) == s->end)
+		return UX_ENOTFOUND;
+	return gsym_record_finish(g, s, &c, ret, err);
 }
 
 /* Moves past a list of sibling nodes and everything below them. */

@@ -4,12 +4,13 @@
 
 #include "elf_file.h"
 #include "gsym_batch.h"
+#include "gsym_index.h"
 #include "gsym_measure.h"
 #include "id.h"
 #include "out.h"
 #include "public_extract.h"
 
-#define OPTS_LEAST (offsetof(struct ux_module_opts, extract) + sizeof(void *))
+#define OPTS_LEAST (offsetof(struct ux_module_opts, flags) + sizeof(uint64_t))
 
 struct ux_module {
 	struct ux_opened file; /* a GSYM; closed when it was an ELF file */
@@ -24,6 +25,7 @@ void ux_module_close(struct ux_module *m)
 {
 	if (!m)
 		return;
+	ux_gsym_index_free(&m->gsym);
 	ux_opened_close(&m->file);
 	ux_out_deinit(&m->built);
 	free(m);
@@ -61,11 +63,15 @@ enum ux_code ux_module_open(const struct ux_input *in, const struct ux_module_op
 	struct ux_module_opts opts;
 	struct ux_id id = {0};
 	UX_TRY(ux_sized_take(&opts, sizeof(opts), OPTS_LEAST, caller, err));
+	if ((opts.flags & ~(uint64_t)UX_MODULE_INDEX) != 0)
+		return ux_error_set(err, UX_EINVAL, "unknown flag in 0x%" PRIx64, opts.flags);
 	ux_cleanup(module_guard) struct ux_module *m = calloc(1, sizeof(*m));
 	if (!m)
 		return ux_error_nomem(err);
 	UX_TRY(ux_opened_open(&m->file, in, err));
 	UX_TRY(open_gsym(m, in->path, opts.extract, err));
+	if ((opts.flags & UX_MODULE_INDEX) != 0)
+		UX_TRY(ux_gsym_index_build(&m->gsym, err));
 	if (m->gsym.uuid.size > 0)
 		UX_TRY(ux_id_make(UX_ID_GNU, m->gsym.uuid, &id, err));
 	ux_id_format(&id, m->build_id);

@@ -195,6 +195,25 @@ static void an_elf_file_is_a_module_too(void **state)
 	ux_module_close(m);
 }
 
+static void an_index_changes_no_answer(void **state)
+{
+	(void)state;
+	struct ux_module *m = NULL;
+	struct ux_module_opts opts = {.size = sizeof(opts), .flags = UX_MODULE_INDEX};
+	struct ux_input in = example();
+	struct ux_frame f[4];
+	size_t n = 0;
+	assert_int_equal(ux_module_open(&in, &opts, &m, NULL), UX_OK);
+	assert_int_equal(ux_module_lookup(m, 0x401002, 0, f, 4, &n, NULL), UX_OK);
+	assert_int_equal(n, 2);
+	assert_string_equal(f[0].function, "sq");
+	ux_module_close(m);
+	m = NULL;
+	opts.flags = 2;
+	assert_int_equal(ux_module_open(&in, &opts, &m, NULL), UX_EINVAL);
+	assert_null(m);
+}
+
 static void what_is_no_module_is_named(void **state)
 {
 	(void)state;
@@ -437,6 +456,7 @@ int main(void)
 		UX_TEST(many_addresses_are_looked_up_at_once),
 		UX_TEST(a_module_tells_how_much_it_knows),
 		UX_TEST(an_elf_file_is_a_module_too),
+		UX_TEST(an_index_changes_no_answer),
 		UX_TEST(what_is_no_module_is_named),
 		UX_TEST(opening_without_memory_says_so),
 		UX_TEST(options_of_other_versions_are_taken_when_they_say_nothing_new),

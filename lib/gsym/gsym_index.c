@@ -1,0 +1,292 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Cutting up large functions. What a tree says is the same between two neighbours among all ends of
+ * its ranges, so the innermost call is found for each of these and kept where it changes. Of a line
+ * table every row is kept that is some bytes behind the last kept one.
+ */
+#include "gsym_index.h"
+
+#include "gsym_decode.h"
+#include "gsym_lines.h"
+#include "gsym_order.h"
+#include "gsym_record.h"
+#include "gsym_spread.h"
+
+enum {
+	SMALL = 192,                     /* bytes of blocks that are read as fast as found here */
+	ROW_BYTES = 64,                  /* of line table between kept rows */
+	ENDS_MOST = 1 << 20,             /* of ranges, in a function */
+	STEPS_EACH = 2 * UX_FRAMES_MOST, /* an end's share of the work; a level of calls takes 1 */
+	FUNCTION_BUDGET = 256 * 1024 * 1024, /* bytes for one tree at a time */
+};
+
+/* One function being cut up. */
+struct cut {
+	struct ux_gsym_index *index;
+	struct ux_arena arena; /* of this function alone */
+	uint64_t *off;         /* ends of ranges, ascending */
+	uint32_t *node;        /* at each, the innermost */
+	size_t n;
+	struct gsym_spread spread;
+};
+
+/* --- building: the tree ----------------------------------------------------------------------- */
+
+static bool sort_ends(const struct ux_gsym_tree *tree, struct gsym_order *order)
+{
+	if (!gsym_order_init(order, 2 * tree->n_ranges + 1))
+		return false;
+	gsym_order_add(order, 0, 0);
+	for (size_t i = 0; i < tree->n_ranges; i++) {
+		gsym_order_add(order, tree->ranges[i].lo, 2 * i + 1);
+		gsym_order_add(order, tree->ranges[i].hi, 2 * i + 2);
+	}
+	return gsym_order_sort(order);
+}
+
+/* All ends of ranges, each once. UX_ELIMIT: more than are worth it. */
+static enum ux_code find_ends(struct cut *cut, const struct ux_gsym_tree *tree)
+{
+	ux_cleanup(gsym_order_deinit) struct gsym_order order = {0};
+	if (tree->n_ranges > ENDS_MOST)
+		return UX_ELIMIT;
+	cut->off = ux_arena_array(&cut->arena, uint64_t, 2 * tree->n_ranges + 1);
+	cut->node = ux_arena_array(&cut->arena, uint32_t, 2 * tree->n_ranges + 1);
+	if (!cut->off || !cut->node)
+		return ux_arena_fail(&cut->arena, NULL);
+	if (!sort_ends(tree, &order))
+		return UX_ENOMEM;
+	cut->n = 0;
+	for (size_t i = 0; i < order.n; i++) {
+		uint64_t off = gsym_order_address(&order, i);
+		if (cut->n == 0 || cut->off[cut->n - 1] != off)
+			cut->off[cut->n++] = off;
+	}
+	return UX_OK;
+}
+
+static enum ux_code keep_tree(struct cut *cut, struct gsym_index_function *f)
+{
+	struct ux_gsym_index *index = cut->index;
+	f->spans = (uint32_t)index->spans.size;
+	f->nodes = (uint32_t)index->nodes.size;
+	for (size_t i = 0; i < cut->spread.n_nodes; i++) {
+		const struct gsym_spread_node *n = &cut->spread.nodes[i];
+		struct gsym_index_node kept = {n->parent, n->name, n->file, n->line,
+					       (uint32_t)n->start};
+		if (!gsym_index_nodes_append(&index->nodes, kept))
+			return UX_ENOMEM;
+	}
+	for (size_t i = 0; i < cut->n; i++) {
+		struct gsym_index_span span = {(uint32_t)cut->off[i], cut->node[i]};
+		if (i > 0 && cut->node[i] == cut->node[i - 1])
+			continue;
+		if (!gsym_index_spans_append(&index->spans, span))
+			return UX_ENOMEM;
+	}
+	f->n_spans = (uint32_t)index->spans.size - f->spans;
+	return UX_OK;
+}
+
+/* UX_OK, UX_ENOMEM, or any other code when the tree is to be read as before. */
+static enum ux_code cut_tree(struct cut *cut, struct ux_cur block, struct gsym_index_function *f)
+{
+	struct ux_gsym_tree tree = {0};
+	if (ux_cur_more(&block))
+		UX_TRY(ux_gsym_decode_inlines(block, &cut->arena, &tree, NULL));
+	UX_TRY(find_ends(cut, &tree));
+	cut->spread = (struct gsym_spread){.off = cut->off,
+					   .node = cut->node,
+					   .n = cut->n,
+					   .most = tree.n_nodes + 3,
+					   .steps = (uint64_t)cut->n * STEPS_EACH + 1};
+	cut->spread.nodes = ux_arena_array(&cut->arena, struct gsym_spread_node, cut->spread.most);
+	if (!cut->spread.nodes)
+		return ux_arena_fail(&cut->arena, NULL);
+	return gsym_spread_read(&cut->spread, block) ? keep_tree(cut, f) : UX_ECORRUPT;
+}
+
+/* --- building: the line table ------------------------------------------------------------------
+ */
+
+/* The same codes. A table that descends is none that rows can be left out of. */
+static enum ux_code cut_lines(struct ux_gsym_index *index, const struct ux_gsym *g,
+			      struct ux_cur block, struct gsym_index_function *f)
+{
+	f->rows = (uint32_t)index->rows.size;
+	if (!ux_cur_more(&block))
+		return UX_OK;
+	struct gsym_lines l = gsym_lines_start(block);
+	const uint8_t *last = l.c.pos;
+	uint64_t before = 0;
+	f->line_min = l.min;
+	f->line_range = l.range;
+	f->line_end = (uint32_t)(block.end - g->file.data);
+	for (size_t n = 0; gsym_lines_next(&l); n++) {
+		if (l.off < before || l.off > UINT32_MAX)
+			return UX_ECORRUPT;
+		before = l.off;
+		if (n > 0 && l.c.pos - last < ROW_BYTES)
+			continue;
+		struct gsym_index_row row = {(uint32_t)l.off, (uint32_t)l.file, (uint32_t)l.line,
+					     (uint32_t)(l.c.pos - g->file.data)};
+		if (l.line > UINT32_MAX || l.file > UINT32_MAX)
+			return UX_ECORRUPT;
+		if (!gsym_index_rows_append(&index->rows, row))
+			return UX_ENOMEM;
+		last = l.c.pos;
+	}
+	f->n_rows = (uint32_t)index->rows.size - f->rows;
+	return l.c.failed ? UX_ECORRUPT : UX_OK;
+}
+
+/* --- building: the file ------------------------------------------------------------------------
+ */
+
+static enum ux_code cut_record(struct cut *cut, const struct ux_gsym *g,
+			       const struct gsym_record *r, uint32_t i)
+{
+	struct ux_gsym_index *index = cut->index;
+	struct gsym_index_function f = {0};
+	size_t nodes = index->nodes.size, spans = index->spans.size, rows = index->rows.size;
+	if ((nodes | spans | rows) > UINT32_MAX / 2) /* so that places fit 32 bits */
+		return UX_OK;
+	enum ux_code code = cut_lines(index, g, r->lines, &f);
+	if (code == UX_OK)
+		code = cut_tree(cut, r->inlines, &f);
+	if (code == UX_OK) {
+		index->of[i] = (uint32_t)index->functions.size + 1;
+		return gsym_index_functions_append(&index->functions, f) ? UX_OK : UX_ENOMEM;
+	}
+	index->nodes.size = nodes;
+	index->spans.size = spans;
+	index->rows.size = rows;
+	return code == UX_ENOMEM ? code : UX_OK;
+}
+
+/* Records that cannot be walked, or that overlap, end it: what is there by then is right. */
+static enum ux_code cut_all(struct cut *cut, const struct ux_gsym *g)
+{
+	struct ux_gsym_walk walk = {.g = g};
+	bool more = false;
+	while (ux_gsym_walk_next(&walk, &more, NULL) == UX_OK && more) {
+		struct ux_cur c = walk.raw.rest;
+		struct gsym_record r;
+		if (walk.raw.name == 0 || gsym_record_read(g, &c, &r, NULL) != UX_OK ||
+		    ux_cur_left(&r.lines) + ux_cur_left(&r.inlines) < SMALL)
+			continue;
+		ux_arena_init(&cut->arena, FUNCTION_BUDGET);
+		enum ux_code code = cut_record(cut, g, &r, walk.next - 1);
+		ux_arena_deinit(&cut->arena);
+		UX_TRY(code);
+	}
+	return UX_OK;
+}
+
+static void index_free(struct ux_gsym_index **p)
+{
+	struct ux_gsym_index *index = *p;
+	if (!index)
+		return;
+	free(index->of);
+	gsym_index_functions_deinit(&index->functions);
+	gsym_index_spans_deinit(&index->spans);
+	gsym_index_nodes_deinit(&index->nodes);
+	gsym_index_rows_deinit(&index->rows);
+	free(index);
+}
+
+enum ux_code ux_gsym_index_build(struct ux_gsym *g, struct ux_error *err)
+{
+	ux_cleanup(index_free) struct ux_gsym_index *index = calloc(1, sizeof(*index));
+	struct cut cut = {.index = index};
+	if (g->n_functions == 0)
+		return UX_OK;
+	if (index)
+		index->of = calloc(g->n_functions, sizeof(*index->of));
+	if (!index || !index->of || cut_all(&cut, g) != UX_OK)
+		return ux_error_nomem(err);
+	g->index = ux_take(&index);
+	return UX_OK;
+}
+
+void ux_gsym_index_free(struct ux_gsym *g)
+{
+	struct ux_gsym_index *index = (struct ux_gsym_index *)(uintptr_t)g->index;
+	index_free(&index);
+	g->index = NULL;
+}
+
+/* --- looking up ---------------------------------------------------------------------------------
+ */
+
+/* The last row at or before off: from the kept one before it on. */
+static void find_row(const struct ux_gsym *g, const struct gsym_index_function *f, uint64_t off,
+		     uint32_t *file, uint32_t *line)
+{
+	const struct gsym_index_row *rows = g->index->rows.data + f->rows;
+	size_t at = 0;
+	*file = *line = 0;
+	if (f->n_rows == 0 || rows[0].off > off)
+		return;
+	for (size_t left = f->n_rows; left > 1; left -= left / 2)
+		at += left / 2 & -(size_t)(rows[at + left / 2].off <= off);
+	const struct gsym_index_row *row = &rows[at];
+	struct ux_bytes rest = ux_bytes(g->file.data + row->next, f->line_end - row->next);
+	struct gsym_lines l = {.c = ux_cur_make(rest, NULL, g->swap),
+			       .min = f->line_min,
+			       .range = f->line_range,
+			       .inverse = gsym_lines_inverse(f->line_range),
+			       .off = row->off,
+			       .line = row->line,
+			       .file = row->file};
+	do {
+		*file = (uint32_t)l.file;
+		*line = (uint32_t)l.line;
+	} while (gsym_lines_next(&l) && l.off <= off);
+}
+
+static const struct gsym_index_span *find_span(const struct gsym_index_span *spans, size_t n,
+					       uint64_t off)
+{
+	size_t at = 0;
+	for (size_t left = n; left > 1; left -= left / 2)
+		at += left / 2 & -(size_t)(spans[at + left / 2].off <= off);
+	return &spans[at];
+}
+
+bool gsym_index_lookup(const struct ux_gsym *g, size_t i, uint32_t name, uint64_t off,
+		       struct ux_frame *frames, size_t max, size_t *ret_n)
+{
+	const struct ux_gsym_index *index = g->index;
+	if (index->of[i] == 0)
+		return false;
+	const struct gsym_index_function *f = &index->functions.data[index->of[i] - 1];
+	const struct gsym_index_node *nodes = index->nodes.data + f->nodes;
+	uint32_t file, line,
+		innermost = find_span(index->spans.data + f->spans, f->n_spans, off)->node;
+	size_t depth = 1, skip = 0;
+	for (uint32_t at = innermost; at > GSYM_SPREAD_ROOT; at = nodes[at].parent)
+		depth++;
+	find_row(g, f, off, &file, &line);
+	skip = depth > max ? depth - max : 0; /* the outermost are kept */
+	for (uint32_t at = innermost;; at = nodes[at].parent) {
+		bool inlined = at > GSYM_SPREAD_ROOT;
+		if (skip > 0) {
+			skip--;
+		} else if (max > 0) {
+			if (gsym_frame_make(g, inlined ? nodes[at].name : name, file, line, frames,
+					    NULL) != UX_OK)
+				return false;
+			frames->inlined = inlined;
+			frames->offset = off - (inlined ? nodes[at].start : 0);
+			frames++;
+		}
+		if (!inlined)
+			break;
+		file = nodes[at].file;
+		line = nodes[at].line;
+	}
+	*ret_n = ux_min(depth, max);
+	return true;
+}

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Lookups with an index, held against lookups without. */
+#include "sweep.h"
+
+#include "gsym_decode.h"
+#include "gsym_index.h"
+#include "make_gsym.h"
+
+enum {
+	BUDGET = 1 << 22,
+};
+
+static uint64_t step(uint64_t *seed)
+{
+	*seed = *seed * 6364136223846793005u + 1442695040888963407u;
+	return *seed >> 33;
+}
+
+static struct ux_bytes random_bytes(uint64_t seed, uint8_t *buf, size_t size)
+{
+	for (size_t i = 0; i < size; i++)
+		buf[i] = (uint8_t)(step(&seed) >> 8);
+	return ux_bytes(buf, size);
+}
+
+static void draw_file(uint64_t seed, size_t size, struct ux_out *out)
+{
+	UX_ARENA(arena, BUDGET);
+	uint8_t buf[3000];
+	struct make_gsym m;
+	assert_int_equal(make_gsym_draw(&m, &arena, random_bytes(seed, buf, size)), UX_OK);
+	assert_int_equal(make_gsym_write(&m, out), UX_OK);
+}
+
+static void assert_same_answer(const struct ux_gsym *plain, const struct ux_gsym *indexed,
+			       uint64_t pc, size_t max)
+{
+	struct ux_frame a[UX_FRAMES_MOST], b[UX_FRAMES_MOST];
+	struct ux_error a_err = UX_ERROR_INIT, b_err = UX_ERROR_INIT;
+	size_t a_n = 77, b_n = 77;
+	assert_int_equal(ux_gsym_lookup(plain, pc, a, max, &a_n, &a_err),
+			 ux_gsym_lookup(indexed, pc, b, max, &b_n, &b_err));
+	assert_int_equal(a_n, b_n);
+	assert_string_equal(a_err.text, b_err.text);
+	for (size_t i = 0; a_n != 77 && i < a_n; i++) {
+		assert_ptr_equal(a[i].function, b[i].function);
+		assert_string_equal(a[i].dir, b[i].dir);
+		assert_string_equal(a[i].base, b[i].base);
+		assert_int_equal(a[i].line, b[i].line);
+		assert_int_equal(a[i].inlined, b[i].inlined);
+		assert_int_equal(a[i].offset, b[i].offset);
+	}
+}
+
+/* At the ends of everything in function i, and at some places between. */
+static void assert_same_function(const struct ux_gsym *plain, const struct ux_gsym *indexed,
+				 uint32_t i, uint64_t seed)
+{
+	struct ux_gsym_raw raw;
+	if (ux_gsym_raw_find(plain, i, &raw, NULL) != UX_OK)
+		return;
+	uint64_t start = ux_gsym_start(plain, i), size = ux_min(raw.size, 1u << 20);
+	for (uint64_t k = 0; k < ux_min(size, (uint64_t)600); k++) {
+		assert_same_answer(plain, indexed, start + k, UX_FRAMES_MOST);
+		assert_same_answer(plain, indexed, start + step(&seed) % size, step(&seed) % 4);
+	}
+	assert_same_answer(plain, indexed, start + raw.size - 1, UX_FRAMES_MOST);
+	assert_same_answer(plain, indexed, start + raw.size, UX_FRAMES_MOST);
+}
+
+/* Returns how many functions were cut up. */
+static size_t assert_same_file(struct ux_bytes file, uint64_t seed)
+{
+	struct ux_gsym plain, indexed;
+	if (ux_gsym_open(&plain, file, NULL) != UX_OK)
+		return 0;
+	indexed = plain;
+	assert_int_equal(ux_gsym_index_build(&indexed, NULL), UX_OK);
+	for (uint32_t i = 0; i < plain.n_functions && i < 20; i++)
+		assert_same_function(&plain, &indexed, i, seed);
+	size_t n = indexed.index ? indexed.index->functions.size : 0;
+	ux_gsym_index_free(&indexed);
+	assert_null(indexed.index);
+	return n;
+}
+
+static void indexed_lookups_answer_as_plain_ones(void **state)
+{
+	(void)state;
+	size_t cut = 0;
+	for (uint64_t seed = 0; seed < 200; seed++) {
+		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+		draw_file(seed, 3000, &out);
+		cut += assert_same_file(ux_out_bytes(&out), seed);
+	}
+	assert_true(cut > 200);
+}
+
+/* --- one large function ----------------------------------------------------------------------- */
+
+/* `n` inlined calls, each of `width` bytes, `apart`, in chains of `deep`; as many rows. */
+static void write_large(struct ux_out *out, uint32_t n, uint32_t deep, uint32_t apart,
+			uint32_t width)
+{
+	static const uint8_t names[] = "\0f\0g";
+	ux_cleanup(ux_out_deinit) struct ux_out data = {0};
+	ux_cleanup(ux_free_ptr) struct ux_gsym_inline *nodes = calloc(n, sizeof(*nodes));
+	ux_cleanup(ux_free_ptr) struct ux_gsym_range *ranges = calloc(n, sizeof(*ranges));
+	ux_cleanup(ux_free_ptr) struct ux_gsym_row *rows = calloc(n, sizeof(*rows));
+	for (uint32_t i = 0; i < n; i++) {
+		uint32_t lo = i / deep * apart;
+		ranges[i] = (struct ux_gsym_range){lo, lo + width};
+		nodes[i] = (struct ux_gsym_inline){.name = i % 2 ? 1 : 3,
+						   .call_line = i,
+						   .depth = i % deep + 1,
+						   .range_first = i,
+						   .range_count = 1};
+		rows[i] = (struct ux_gsym_row){i + 2, 1000 + i * i % 700, 0};
+	}
+	const struct ux_gsym_function f = {.size = n / deep * apart + n + 2,
+					   .name = 1,
+					   .rows = rows,
+					   .n_rows = n,
+					   .inlines = nodes,
+					   .n_inlines = n,
+					   .ranges = ranges};
+	ux_gsym_encode_function(&data, &f);
+	struct ux_gsym_file_entry none = {0, 0};
+	const struct ux_bytes all = ux_out_bytes(&data);
+	const struct ux_gsym_image image = {.n_functions = 1,
+					    .starts = &f.start,
+					    .records = &(uint32_t){0},
+					    .n_files = 1,
+					    .files = &none,
+					    .strings = ux_bytes(names, sizeof(names)),
+					    .data = &all,
+					    .n_data = 1};
+	assert_int_equal(ux_gsym_image_write(&image, make_gsym_to_out, out, NULL), UX_OK);
+}
+
+static void large_functions_answer_as_before(void **state)
+{
+	(void)state;
+	static const uint32_t deeps[] = {1, 7, UX_GSYM_DEPTH_MOST};
+	for (size_t i = 0; i < ux_countof(deeps); i++) {
+		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+		write_large(&out, 5 * deeps[i] + 300, deeps[i], 9, 4);
+		assert_int_equal(assert_same_file(ux_out_bytes(&out), i), 1);
+	}
+}
+
+static void check_damaged(struct ux_bytes file, void *ctx)
+{
+	size_t *cut = ctx;
+	*cut += assert_same_file(file, file.size);
+}
+
+static void damaged_files_answer_as_plain_ones(void **state)
+{
+	(void)state;
+	size_t cut = 0;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	write_large(&out, 40, 3, 9, 4);
+	each_prefix(ux_out_bytes(&out), check_damaged, &cut);
+	each_byte_extreme(ux_out_bytes(&out), check_damaged, &cut);
+	each_bit_flip(ux_out_bytes(&out), check_damaged, &cut);
+	assert_true(cut > 200);
+}
+
+/*
+ * Each node of a chain holds what the one above holds, and each sibling asks for what the one
+ * before took: quadratic work unless somebody counts.
+ */
+static void work_is_bounded(void **state)
+{
+	(void)state;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	write_large(&out, 100000, 1, 1, 50000);
+	struct ux_gsym g;
+	assert_int_equal(ux_gsym_open(&g, ux_out_bytes(&out), NULL), UX_OK);
+	assert_int_equal(ux_gsym_index_build(&g, NULL), UX_OK);
+	assert_int_equal(g.index->functions.size, 0);
+	assert_int_equal(g.index->nodes.size, 0);
+	assert_int_equal(g.index->rows.size, 0);
+	ux_gsym_index_free(&g);
+}
+
+static void small_functions_need_no_index(void **state)
+{
+	(void)state;
+	assert_int_equal(
+		assert_same_file(ux_bytes(make_gsym_example, sizeof(make_gsym_example)), 0), 0);
+	struct ux_gsym none = {.n_functions = 0};
+	assert_int_equal(ux_gsym_index_build(&none, NULL), UX_OK);
+	ux_gsym_index_free(&none);
+}
+
+static enum ux_code build_once(void *ctx)
+{
+	const struct ux_out *out = ctx;
+	struct ux_gsym g;
+	assert_int_equal(ux_gsym_open(&g, ux_out_bytes(out), NULL), UX_OK);
+	enum ux_code code = ux_gsym_index_build(&g, NULL);
+	assert_int_equal(g.index != NULL, code == UX_OK);
+	ux_gsym_index_free(&g);
+	return code;
+}
+
+static void an_index_without_memory_says_so(void **state)
+{
+	(void)state;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	write_large(&out, 600, 2, 9, 4);
+	assert_true(each_failed_alloc(build_once, &out, /* may_recover= */ false) > 8);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UX_TEST(indexed_lookups_answer_as_plain_ones),
+		UX_TEST(damaged_files_answer_as_plain_ones),
+		UX_TEST(large_functions_answer_as_before),
+		UX_TEST(work_is_bounded),
+		UX_TEST(small_functions_need_no_index),
+		UX_TEST(an_index_without_memory_says_so),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
