@@ -329,7 +329,7 @@ def test_relocations_of_an_unknown_type_are_said_and_cost_their_places(tmp_path)
 
 def test_a_bound_on_memory_changes_nothing(tmp_path):
     path = compiled(tmp_path, "-gz=zlib")
-    for name, more in (("a", []), ("b", ["--memory=1K"]), ("c", ["--threads=8"])):
+    for name, more in (("a", []), ("b", ["--memory=64M"]), ("c", ["--threads=8"])):
         assert unhex("extract", path, "-o", tmp_path / name, *more).returncode == 0
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
     assert (tmp_path / "a").read_bytes() == (tmp_path / "c").read_bytes()
