@@ -93,8 +93,9 @@ def main():
     parser.add_argument("files", nargs="*", metavar="NAME", help="libc, libjvm")
     options = parser.parse_args()
     options.build = options.build.resolve()
-    if shutil.which("llvm-config-19"):
-        subprocess.run(["ninja", "-C", options.build, "--quiet", "bench/lookup_llvm"], check=True)
+    wanted = ["cli/unhex", "bench/lookup_ours"]
+    wanted += ["bench/lookup_llvm"] if shutil.which("llvm-config-19") else []
+    subprocess.run(["ninja", "-C", options.build, "--quiet", *wanted], check=True)
     with tempfile.TemporaryDirectory() as work:
         for name, path in inputs(options.files or ["libc", "libjvm"]):
             bench_file(name, path, options, Path(work))
