@@ -16,6 +16,7 @@ enum {
 	FUZZ_TEXT_AT_0 = 2, /* code also lies at 0, as in object files */
 	FUZZ_ADDR4 = 4,     /* fuzz_dwarf_line: addresses of 4 bytes */
 	FUZZ_DWARF5 = 8,    /* fuzz_dwarf_line: a unit of DWARF 5 */
+	FUZZ_SPLIT = 32,    /* fuzz_dwarf_info: the module is its own .dwo file */
 	FUZZ_SUP = 16,      /* fuzz_dwarf_info: the module is its own supplementary file */
 	FUZZ_HEAD = 1 + 2 * UX_DWARF_SECTION_COUNT,
 };
@@ -90,7 +91,14 @@ static inline void fuzz_truths_of_lines(const struct ux_dwarf_lines *l,
 		fuzz_truth(ux_dwarf_lines_find(l, q->hi - 1) == i);
 		end = q->hi;
 	}
-	fuzz_truth(l->rows.size <= s->data[UX_DWARF_LINE].size);
+	/* overlapping sequences may be there twice */
+	fuzz_truth(l->rows.size <= 2 * s->data[UX_DWARF_LINE].size);
+	for (size_t i = 0; i < l->whole.size; i++) {
+		const struct ux_dwarf_sequence *q = &l->whole.data[i];
+		fuzz_truth(i == 0 || l->whole.data[i - 1].off < q->off);
+		fuzz_truth(ux_dwarf_lines_sequence(l, q->off, q->lo) == q);
+		fuzz_truth(l->rows.data[q->first].pc == q->lo);
+	}
 	for (uint64_t file = 0; file < l->files.size + 2; file++) {
 		struct ux_dwarf_path path;
 		if (!ux_dwarf_lines_file(l, file, &path))

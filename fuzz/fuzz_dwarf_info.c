@@ -2,6 +2,8 @@
 /* Target: all sections of a module, read as an extraction reads them. */
 #include "fuzz_dwarf.h"
 
+#include "dwarf_split.h"
+
 struct reading {
 	const struct ux_dwarf_sections *s;
 	struct ux_dwarf_text text;
@@ -9,6 +11,7 @@ struct reading {
 	struct ux_dwarf_names names;
 	struct ux_dwarf_code code;
 	struct ux_dwarf_lines lines;
+	bool split;
 };
 
 static void check_units(const struct reading *r)
@@ -68,6 +71,21 @@ static void check_code(const struct reading *r, const struct ux_dwarf_unit *unit
 	}
 }
 
+/* What a skeleton stands for, when the module is its own .dwo file. */
+static void read_split(struct reading *r, const struct ux_dwarf_context *skeleton)
+{
+	struct ux_dwarf_context ctx;
+	struct ux_error err = UX_ERROR_INIT;
+	enum ux_code code = ux_dwarf_split_open(r->s, &r->units, skeleton, &ctx, &err);
+	fuzz_truths_of_dwarf_error(code, &err, r->s);
+	if (code != UX_OK)
+		return;
+	fuzz_truth(ctx.has_dwo_id && ctx.dwo_id == skeleton->dwo_id);
+	code = ux_dwarf_code_read(&ctx, &r->text, &r->names, &r->code, &err);
+	fuzz_truths_of_dwarf_error(code, &err, r->s);
+	check_code(r, ctx.unit);
+}
+
 static void read_unit(struct reading *r, const struct ux_dwarf_unit *unit)
 {
 	struct ux_dwarf_context ctx;
@@ -86,6 +104,8 @@ static void read_unit(struct reading *r, const struct ux_dwarf_unit *unit)
 	code = ux_dwarf_lines_parse(&ctx, &r->text, &r->lines, &err);
 	fuzz_truths_of_dwarf_error(code, &err, r->s);
 	fuzz_truths_of_lines(&r->lines, &r->text, r->s);
+	if (r->split && ux_dwarf_is_skeleton(&ctx))
+		read_split(r, &ctx);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -95,7 +115,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct ux_dwarf_sections s = fuzz_sections(ux_bytes(data, size));
 	struct ux_dwarf_sections sup_sections = s;
 	ux_cleanup(ux_dwarf_units_free) struct ux_dwarf_units sup = {0};
-	struct reading r = {.s = &s, .text = fuzz_text(data[0])};
+	struct reading r = {
+		.s = &s,
+		.text = fuzz_text(data[0]),
+		.split = (data[0] & FUZZ_SPLIT) != 0,
+	};
 	fuzz_truth(ux_dwarf_units_parse(&s, &r.units, NULL) == UX_OK);
 	check_units(&r);
 	if (data[0] & FUZZ_SUP) {

@@ -214,9 +214,77 @@ static void make_info_seeds(void)
 	}
 }
 
+/* A skeleton and its split unit in one module, which is then its own .dwo file. */
+static void make_split_seed(void)
+{
+	ux_cleanup(make_dwarf_deinit) struct make_dwarf m;
+	make_dwarf_init(&m, false);
+	m.unit.addr_size = 8;
+	MAKE_ABBREV(&m, 1, DW_TAG_skeleton_unit, false, {DW_AT_dwo_name, DW_FORM_string},
+		    {DW_AT_addr_base, DW_FORM_sec_offset}, {DW_AT_low_pc, DW_FORM_addr});
+	MAKE_ABBREV(&m, 2, DW_TAG_compile_unit, true, {DW_AT_language, DW_FORM_data1});
+	MAKE_ABBREV(&m, 3, DW_TAG_subprogram, false, {DW_AT_name, DW_FORM_string},
+		    {DW_AT_low_pc, DW_FORM_addrx}, {DW_AT_high_pc, DW_FORM_data4});
+	make_table_end(&m);
+	uint64_t base = make_table_begin(&m, UX_DWARF_ADDR, 4, 0);
+	make_addr(&m, UX_DWARF_ADDR, 0x1000);
+	make_table_length(&m, UX_DWARF_ADDR);
+	make_unit_begin(&m, (struct make_unit){.type = DW_UT_skeleton, .id = 77});
+	MAKE_DIE(&m, 1, T("a.dwo"), N(base), N(0x1000));
+	make_unit_end(&m);
+	make_unit_begin(&m, (struct make_unit){.type = DW_UT_split_compile, .id = 77});
+	MAKE_DIE(&m, 2, N(DW_LANG_C11));
+	MAKE_DIE(&m, 3, T("f"), N(0), N(0x10));
+	make_null(&m);
+	make_unit_end(&m);
+	save_sections("dwarf_info", "split", &m, FUZZ_SPLIT);
+}
+
+/* The index of a package of two units, both of them in slot 0. */
+static void make_package_seed(const char *name, uint16_t version, bool big)
+{
+	enum {
+		UNITS = 2,
+		COLUMNS = 5
+	};
+	static const uint32_t columns[COLUMNS] = {1, 3, 4, 6, 8};
+	ux_cleanup(ux_out_deinit) struct ux_out out = {
+		.swap = big == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__),
+	};
+	ux_out_u8(&out, out.swap);
+	if (version == 2)
+		ux_out_u32(&out, 2);
+	else
+		ux_out_u32(&out, big ? 5u << 16 : 5);
+	ux_out_u32(&out, COLUMNS);
+	ux_out_u32(&out, UNITS);
+	ux_out_u32(&out, 4);
+	for (uint64_t slot = 0; slot < 4; slot++)
+		ux_out_u64(&out, slot < UNITS ? 0x100 * slot + 4 : 0);
+	for (uint32_t slot = 0; slot < 4; slot++)
+		ux_out_u32(&out, slot < UNITS ? slot + 1 : 0);
+	for (unsigned i = 0; i < COLUMNS; i++)
+		ux_out_u32(&out, columns[i]);
+	for (uint32_t i = 0; i < UNITS * COLUMNS; i++)
+		ux_out_u32(&out, 8 * i);
+	for (uint32_t i = 0; i < UNITS * COLUMNS; i++)
+		ux_out_u32(&out, 8);
+	save_seed("dwarf_package", name, ux_out_bytes(&out));
+}
+
+static void make_split_seeds(void)
+{
+	make_split_seed();
+	make_package_seed("version-2", 2, false);
+	make_package_seed("version-2-big", 2, true);
+	make_package_seed("version-5", 5, false);
+	make_package_seed("version-5-big", 5, true);
+}
+
 void make_dwarf_corpus(void)
 {
 	make_abbrev_seeds();
 	make_line_seeds();
 	make_info_seeds();
+	make_split_seeds();
 }

@@ -216,6 +216,8 @@ static enum ux_dwarf_slot code_slot(uint64_t attr)
 		return UX_SLOT_CALL_LINE;
 	case DW_AT_sibling:
 		return UX_SLOT_SIBLING;
+	case DW_AT_LLVM_stmt_sequence:
+		return UX_SLOT_STMT_LIST;
 	default:
 		return UX_SLOT_COUNT;
 	}

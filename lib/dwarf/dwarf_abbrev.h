@@ -25,7 +25,7 @@ enum ux_dwarf_slot {
 	UX_SLOT_CALL_FILE,
 	UX_SLOT_CALL_LINE,
 	UX_SLOT_SIBLING,
-	UX_SLOT_STMT_LIST,
+	UX_SLOT_STMT_LIST, /* of a function: DW_AT_LLVM_stmt_sequence */
 	UX_SLOT_COMP_DIR,
 	UX_SLOT_LANGUAGE,
 	UX_SLOT_PRODUCER,

@@ -150,7 +150,11 @@ static void open_scope(struct walk *w, uint32_t function, uint32_t inlines)
 static enum ux_code enter_function(struct walk *w, const struct ux_dwarf_die *die,
 				   bool has_children, bool *ret_open)
 {
-	struct ux_dwarf_function f = {.inline_first = (uint32_t)w->code->inlines.size};
+	struct ux_dwarf_function f = {
+		.sequence = UX_DWARF_NO_SEQUENCE,
+		.inline_first = (uint32_t)w->code->inlines.size,
+	};
+	(void)ux_dwarf_die_off(die, UX_SLOT_STMT_LIST, &f.sequence);
 	UX_TRY(take_ranges(w, die, &f.range_first, &f.range_count));
 	bool live = f.range_count > 0;
 	*ret_open = has_children && (live || w->habit != HABIT_FLAT);

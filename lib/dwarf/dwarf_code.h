@@ -11,7 +11,8 @@ enum {
 
 /* A subprogram with code. Its ranges are those of the DIE: hot, cold, in any order. */
 struct ux_dwarf_function {
-	uint32_t name; /* number of ux_dwarf_names, or UX_DWARF_NO_NAME */
+	uint64_t sequence; /* its own one, for ux_dwarf_lines_sequence(); UX_DWARF_NO_SEQUENCE */
+	uint32_t name;     /* number of ux_dwarf_names, or UX_DWARF_NO_NAME */
 	uint32_t range_first;
 	uint32_t range_count; /* at least 1 */
 	uint32_t inline_first;

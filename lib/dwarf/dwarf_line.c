@@ -28,6 +28,7 @@ struct machine {
 	uint32_t file;
 	uint32_t line;
 	uint32_t first; /* row that this sequence begins with */
+	uint64_t off;   /* of its first opcode */
 	bool live;      /* the sequence begins in text */
 	bool begun;     /* a row has been seen */
 	bool sorted;
@@ -38,12 +39,15 @@ void ux_dwarf_lines_deinit(struct ux_dwarf_lines *lines)
 {
 	ux_dwarf_row_vec_deinit(&lines->rows);
 	ux_dwarf_sequence_vec_deinit(&lines->sequences);
+	ux_dwarf_sequence_vec_deinit(&lines->whole);
 	ux_dwarf_line_file_vec_deinit(&lines->files);
 	ux_dwarf_text_vec_deinit(&lines->dirs);
 }
 
-static void reset(struct machine *m)
+/* off: where the next sequence's program begins. */
+static void reset(struct machine *m, uint64_t off)
 {
+	m->off = off;
 	m->pc = 0;
 	m->op_index = 0;
 	m->file = 1;
@@ -124,7 +128,7 @@ static size_t unique_rows(struct ux_dwarf_row *rows, size_t n)
 }
 
 /* A row at the end's own pc or behind it covers nothing, nor does what lies outside of text. */
-static void end_sequence(struct machine *m)
+static void end_sequence(struct machine *m, uint64_t next)
 {
 	struct ux_dwarf_row_vec *rows = &m->lines->rows;
 	size_t count = rows->size - m->first;
@@ -141,11 +145,11 @@ static void end_sequence(struct machine *m)
 		count--;
 	rows->size = m->first + count;
 	if (count > 0) {
-		struct ux_dwarf_sequence s = {first[0].pc, hi, m->first, (uint32_t)count};
+		struct ux_dwarf_sequence s = {first[0].pc, hi, m->first, (uint32_t)count, m->off};
 		if (!ux_dwarf_sequence_vec_append(&m->lines->sequences, s))
 			m->no_memory = true;
 	}
-	reset(m);
+	reset(m, next);
 }
 
 static void extended(struct machine *m, struct ux_cur *c)
@@ -156,7 +160,7 @@ static void extended(struct machine *m, struct ux_cur *c)
 		return;
 	switch (ux_cur_u8(&op)) {
 	case DW_LNE_end_sequence:
-		end_sequence(m);
+		end_sequence(m, ux_cur_off(c));
 		return;
 	case DW_LNE_set_address:
 		m->pc = ux_cur_uint(&op, (unsigned)ux_min(length - 1, (uint64_t)9));
@@ -230,7 +234,7 @@ static void run(struct machine *m, struct ux_cur *cur)
 			(int16_t)(h->line_base + (int)((op - h->opcode_base) % h->line_range));
 	}
 	struct ux_cur c = *cur;
-	reset(m);
+	reset(m, ux_cur_off(&c));
 	while (ux_cur_more(&c) && !m->no_memory) {
 		uint8_t op = ux_cur_u8(&c);
 		if (op >= h->opcode_base) {
@@ -387,33 +391,53 @@ static void sort_sequences(struct ux_dwarf_sequence_vec *list)
 	}
 }
 
-/* Makes s begin at lo, which lies inside of it: the row that covers lo becomes its first. */
-static void cut_front(struct ux_dwarf_row *rows, struct ux_dwarf_sequence *s, uint64_t lo)
+/* Makes s begin at lo, which lies inside of it, with rows of its own: the one that covers lo
+ * becomes its first. */
+static bool cut_front(struct ux_dwarf_row_vec *rows, struct ux_dwarf_sequence *s, uint64_t lo)
 {
-	while (s->count > 1 && rows[s->first + 1].pc <= lo) {
+	while (s->count > 1 && rows->data[s->first + 1].pc <= lo) {
 		s->first++;
 		s->count--;
 	}
-	rows[s->first].pc = lo;
+	uint32_t first = (uint32_t)rows->size;
+	if (!ux_dwarf_row_vec_reserve(rows, rows->size + s->count))
+		return false;
+	memcpy(rows->data + first, rows->data + s->first, s->count * sizeof(*rows->data));
+	rows->size += s->count;
+	rows->data[first].pc = lo;
+	s->first = first;
 	s->lo = lo;
+	return true;
+}
+
+static int by_off(const void *a, const void *b)
+{
+	const struct ux_dwarf_sequence *x = a, *y = b;
+	return (x->off > y->off) - (x->off < y->off);
 }
 
 /* Of overlapping sequences (functions that the linker folded into one) the first keeps what both
- * claim. */
-static void part_sequences(struct ux_dwarf_lines *lines)
+ * claim. False when memory is short. */
+static bool part_sequences(struct ux_dwarf_lines *lines)
 {
 	struct ux_dwarf_sequence *s = lines->sequences.data;
+	struct ux_dwarf_sequence_vec *whole = &lines->whole;
 	size_t kept = 0;
 	uint64_t hi = 0;
 	for (size_t i = 0; i < lines->sequences.size; i++) {
+		if (s[i].lo < hi && !ux_dwarf_sequence_vec_append(whole, s[i]))
+			return false;
 		if (s[i].hi <= hi)
 			continue;
-		if (s[i].lo < hi)
-			cut_front(lines->rows.data, &s[i], hi);
+		if (s[i].lo < hi && !cut_front(&lines->rows, &s[i], hi))
+			return false;
 		hi = s[i].hi;
 		s[kept++] = s[i];
 	}
 	lines->sequences.size = kept;
+	if (whole->size > 1)
+		qsort(whole->data, whole->size, sizeof(*whole->data), by_off);
+	return true;
 }
 
 /* Decodes the table that lines->source names. */
@@ -437,8 +461,7 @@ static enum ux_code decode(const struct ux_dwarf_context *ctx, const struct ux_d
 	struct machine m = {.h = &h, .text = text, .lines = lines};
 	run(&m, &c);
 	sort_sequences(&lines->sequences);
-	part_sequences(lines);
-	if (m.no_memory)
+	if (m.no_memory || !part_sequences(lines))
 		return ux_error_nomem(err);
 	return ux_cur_status(&c, err);
 }
@@ -465,7 +488,8 @@ enum ux_code ux_dwarf_lines_parse(const struct ux_dwarf_context *ctx,
 	};
 	lines->comp_dir = ctx->comp_dir;
 	if (!source.sections || !same_source(&source, &lines->source)) {
-		lines->rows.size = lines->sequences.size = lines->files.size = lines->dirs.size = 0;
+		lines->rows.size = lines->sequences.size = lines->whole.size = 0;
+		lines->files.size = lines->dirs.size = 0;
 		lines->source = source;
 		lines->outcome = (struct ux_error)UX_ERROR_INIT;
 		if (ctx->has_lines && decode(ctx, text, lines, &lines->outcome) == UX_ENOMEM)
@@ -492,6 +516,25 @@ bool ux_dwarf_lines_file(const struct ux_dwarf_lines *lines, uint64_t file,
 		.name = f->name,
 	};
 	return true;
+}
+
+const struct ux_dwarf_sequence *ux_dwarf_lines_sequence(const struct ux_dwarf_lines *lines,
+							uint64_t off, uint64_t pc)
+{
+	const struct ux_dwarf_sequence *s = lines->whole.data;
+	size_t lo = 0, hi = lines->whole.size;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (s[mid].off < off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < lines->whole.size && s[lo].off == off)
+		return s[lo].lo <= pc && pc < s[lo].hi ? &s[lo] : NULL;
+	lo = ux_dwarf_lines_find(lines, pc);
+	s = lines->sequences.data;
+	return lo < lines->sequences.size && s[lo].off == off && s[lo].lo <= pc ? &s[lo] : NULL;
 }
 
 size_t ux_dwarf_lines_find(const struct ux_dwarf_lines *lines, uint64_t pc)

@@ -18,7 +18,10 @@ struct ux_dwarf_sequence {
 	uint64_t hi;
 	uint32_t first; /* row at lo */
 	uint32_t count;
+	uint64_t off; /* of its first opcode, in .debug_line */
 };
+
+#define UX_DWARF_NO_SEQUENCE UINT64_MAX
 
 struct ux_dwarf_line_file {
 	const char *name;
@@ -44,6 +47,8 @@ struct ux_dwarf_lines {
 	struct ux_dwarf_row_vec rows;
 	struct ux_dwarf_sequence_vec
 		sequences; /* ascending, disjoint, each inside a section of text */
+	struct ux_dwarf_sequence_vec
+		whole; /* those that overlap others, ascending off: all that they claim */
 	struct ux_dwarf_line_file_vec files; /* [0] is file 0 in DWARF 5, file 1 before */
 	struct ux_dwarf_text_vec dirs;       /* [0] is directory 0 in DWARF 5, 1 before */
 	const char *comp_dir;                /* NULL when not said */
@@ -78,6 +83,14 @@ struct ux_dwarf_path {
 /* False for a number that the table does not have; 0 means "none" before DWARF 5. */
 bool ux_dwarf_lines_file(const struct ux_dwarf_lines *lines, uint64_t file,
 			 struct ux_dwarf_path *ret);
+
+/*
+ * The sequence whose program begins at off and that holds pc, with all its rows, also those that
+ * another one has in `sequences`: of functions folded into one, each knows its own lines that way
+ * (DW_AT_LLVM_stmt_sequence). NULL when there is none.
+ */
+const struct ux_dwarf_sequence *ux_dwarf_lines_sequence(const struct ux_dwarf_lines *lines,
+							uint64_t off, uint64_t pc);
 
 /* The first sequence that ends behind pc: it holds pc, or is the next one. sequences.size when
  * none. */

@@ -51,7 +51,7 @@ static uint32_t read_version(struct ux_cur *c)
 static void read_columns(struct ux_dwarf_package *p, struct ux_cur *c, uint32_t version)
 {
 	memset(p->column, -1, sizeof(p->column));
-	for (uint32_t i = 0; i < p->n_columns; i++) {
+	for (uint32_t i = 0; i < p->n_columns && !c->failed; i++) {
 		enum ux_dwarf_section section = section_of(version, ux_cur_u32(c));
 		if (section != UX_DWARF_SECTION_COUNT && p->column[section] >= 0)
 			ux_cur_bad(c, "two columns for one section");

@@ -120,18 +120,12 @@ static bool add_hole(struct ux_unit_cutter *c, uint64_t lo, uint64_t pc, uint32_
 	return add_row(c, (uint32_t)(pc - lo), 0, file);
 }
 
-/*
- * The rows of [lo, hi) into c->rows. Where the table has nothing, in front of, between or behind
- * its sequences, a row of line 0 says so. Where sequences overlap, the one that began first keeps
- * what it has.
- */
-static bool cut_rows(struct ux_unit_cutter *c, uint64_t lo, uint64_t hi)
+/* Adds the rows of the sequences from s on, which are disjoint, in [lo, hi). */
+static bool add_sequences(struct ux_unit_cutter *c, const struct ux_dwarf_sequence *s,
+			  const struct ux_dwarf_sequence *end, uint64_t lo, uint64_t hi)
 {
-	const struct ux_dwarf_sequence *s = c->lines.sequences.data;
-	const struct ux_dwarf_sequence *end = ux_dwarf_sequence_vec_end(&c->lines.sequences);
 	uint64_t covered = lo;
-	c->rows.size = 0;
-	for (s += ux_dwarf_lines_find(&c->lines, lo); s < end && s->lo < hi; s++) {
+	for (; s < end && s->lo < hi; s++) {
 		uint32_t file = 0;
 		if (s->hi <= covered)
 			continue;
@@ -145,6 +139,26 @@ static bool cut_rows(struct ux_unit_cutter *c, uint64_t lo, uint64_t hi)
 	}
 	return c->rows.size == 0 || covered >= hi ||
 	       add_hole(c, lo, covered, c->rows.data[c->rows.size - 1].file);
+}
+
+/*
+ * The rows of f's range [lo, hi) into c->rows. Where the table has nothing, in front of, between or
+ * behind its sequences, a row of line 0 says so. Where sequences overlap, the one that began first
+ * keeps what it has, unless f says which is its own.
+ */
+static bool cut_rows(struct ux_unit_cutter *c, const struct ux_dwarf_function *f, uint64_t lo,
+		     uint64_t hi)
+{
+	const struct ux_dwarf_sequence *own = NULL;
+	c->rows.size = 0;
+	if (f->sequence != UX_DWARF_NO_SEQUENCE)
+		own = ux_dwarf_lines_sequence(&c->lines, f->sequence, lo);
+	if (own)
+		return add_sequences(c, own, own + 1, lo, hi);
+	if (c->lines.sequences.size == 0)
+		return true;
+	return add_sequences(c, c->lines.sequences.data + ux_dwarf_lines_find(&c->lines, lo),
+			     ux_dwarf_sequence_vec_end(&c->lines.sequences), lo, hi);
 }
 
 static int by_lo(const void *a, const void *b)
@@ -334,7 +348,7 @@ static bool cut_content(struct ux_unit_cutter *c, const struct ux_dwarf_function
 			uint64_t hi)
 {
 	c->rows.size = c->inlines.size = c->ranges.size = 0;
-	if (c->work_left > 0 && !cut_rows(c, lo, hi))
+	if (c->work_left > 0 && !cut_rows(c, f, lo, hi))
 		return false;
 	if (afford(c, f))
 		return cut_inlines(c, f, lo, hi);

@@ -109,7 +109,7 @@ size_t make_unit_begin(struct make_dwarf *m, struct make_unit unit)
 		ux_out_u8(out, unit.addr_size);
 	}
 	if (unit.version >= 5 && unit.type != DW_UT_compile && unit.type != DW_UT_partial)
-		ux_out_u64(out, 0x5157a7e5157a7e55); /* the signature or id */
+		ux_out_u64(out, unit.id ? unit.id : 0x5157a7e5157a7e55);
 	if (unit.version >= 5 && (unit.type == DW_UT_type || unit.type == DW_UT_split_type))
 		ux_out_uint(out, 0, unit.offset_size);
 	return m->unit_off;

@@ -31,6 +31,7 @@ struct make_unit {
 	uint8_t addr_size;   /* 0: 8 */
 	uint8_t offset_size; /* 0: 4 */
 	uint64_t abbrev_off;
+	uint64_t id; /* of a skeleton or split unit, or a type's signature; 0: some number */
 };
 
 /* A line table's header; what is zero gets a usual value. */

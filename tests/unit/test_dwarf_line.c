@@ -311,6 +311,52 @@ static void sequences_come_out_by_address(void **state)
 	assert_string_equal(rows_of(&m, &r, UX_OK), "1000:2 | 1004 2000:3 | 2004 3000:1 | 3004");
 }
 
+/* "1000:10 1010:11 | 1020": all rows of the sequence whose program begins at off. */
+static const char *sequence_at(const struct ux_dwarf_lines *l, uint64_t off, uint64_t pc)
+{
+	static char text[256];
+	const struct ux_dwarf_sequence *s = ux_dwarf_lines_sequence(l, off, pc);
+	size_t n = 0;
+	if (!s)
+		return "none";
+	for (uint32_t i = s->first; i < s->first + s->count; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%" PRIx64 ":%u ",
+				      l->rows.data[i].pc, l->rows.data[i].line);
+	snprintf(text + n, sizeof(text) - n, "| %" PRIx64, s->hi);
+	return text;
+}
+
+static void a_sequence_asked_for_by_its_place_has_all_its_rows(void **state)
+{
+	(void)state;
+	static const uint64_t places[] = {0x1000, 0x1000, 0x1004, 0x1018, 0x2000};
+	static const char *const rows[] = {
+		"1000:1 1010:2 | 1020",     "1000:101 1010:102 | 1020", "1004:201 1014:202 | 1024",
+		"1018:301 1028:302 | 1038", "2000:401 2010:402 | 2020",
+	};
+	MODULE(m, r);
+	uint64_t off[ux_countof(places)];
+	begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+	for (size_t i = 0; i < ux_countof(places); i++) {
+		off[i] = make_off(&m, UX_DWARF_LINE);
+		make_set_address(&m, places[i]);
+		make_row(&m, 0, (int64_t)(100 * i));
+		make_row(&m, 0x10, 1);
+		make_end_sequence(&m, 0x10);
+	}
+	assert_string_equal(rows_of(&m, &r, UX_OK),
+			    "1000:1 1010:2 | 1020 1020:202 | 1024 1024:301 1028:302 | 1038 "
+			    "2000:401 2010:402 | 2020");
+	for (size_t i = 0; i < ux_countof(places); i++) {
+		assert_string_equal(sequence_at(&r.lines, off[i], places[i]), rows[i]);
+		assert_string_equal(sequence_at(&r.lines, off[i], places[i] + 0x1f), rows[i]);
+		assert_string_equal(sequence_at(&r.lines, off[i], places[i] + 0x20), "none");
+		assert_string_equal(sequence_at(&r.lines, off[i], places[i] - 1), "none");
+		assert_string_equal(sequence_at(&r.lines, off[i] + 1, places[i]), "none");
+	}
+	assert_string_equal(sequence_at(&r.lines, UX_DWARF_NO_SEQUENCE, 0x1000), "none");
+}
+
 static void of_overlapping_sequences_the_first_has_the_addresses(void **state)
 {
 	(void)state;
@@ -588,6 +634,7 @@ int main(void)
 		UX_TEST(rows_without_an_end_are_gone),
 		UX_TEST(sequence_is_cut_at_the_end_of_its_section),
 		UX_TEST(sequences_come_out_by_address),
+		UX_TEST(a_sequence_asked_for_by_its_place_has_all_its_rows),
 		UX_TEST(of_overlapping_sequences_the_first_has_the_addresses),
 		UX_TEST(rows_that_go_backwards_are_sorted),
 		UX_TEST(many_unsorted_rows_are_sorted),

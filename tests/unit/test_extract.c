@@ -70,6 +70,30 @@ static void split_function_has_a_record_for_each_range(void **state)
 	made_deinit(&m);
 }
 
+/* Edge 31: `second` was folded with another function, whose rows come first. */
+static void function_with_a_sequence_of_its_own_has_the_lines_of_that(void **state)
+{
+	(void)state;
+	static const uint64_t none = UINT32_MAX; /* what producers write for "no sequence" */
+	for (int own = 0; own < 2; own++) {
+		struct made m;
+		made_init(&m);
+		add_abbrevs(&m);
+		uint64_t lines = begin_lines(&m);
+		ROWS(&m, 0x1100, 0x10, 10, 11);
+		uint64_t off = make_off(&m.dwarf, UX_DWARF_LINE);
+		ROWS(&m, 0x1100, 0x10, 70, 71);
+		make_lines_end(&m.dwarf);
+		begin_unit(&m, lines);
+		MAKE_DIE(&m.dwarf, SEQUENCED, T("second"), N(0x1100), N(0x20), N(own ? off : none));
+		end_unit(&m);
+		made_extract(&m);
+		assert_string_equal(at(&m, 0x1100), own ? "second a.cc:70" : "second a.cc:10");
+		assert_string_equal(at(&m, 0x111f), own ? "second a.cc:71" : "second a.cc:11");
+		made_deinit(&m);
+	}
+}
+
 static void tail_of_an_outer_function_stays_findable(void **state)
 {
 	(void)state;
@@ -597,6 +621,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(functions_lines_and_inlined_calls_are_found),
 		UX_TEST(split_function_has_a_record_for_each_range),
+		UX_TEST(function_with_a_sequence_of_its_own_has_the_lines_of_that),
 		UX_TEST(tail_of_an_outer_function_stays_findable),
 		UX_TEST(partly_overlapping_functions_share_at_the_later_start),
 		UX_TEST(first_unit_of_a_range_stays),

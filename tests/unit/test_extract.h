@@ -34,7 +34,8 @@ enum {
 	NAMELESS,
 	BLOCK,
 	ABSTRACT,
-	LONG_NAMED
+	LONG_NAMED,
+	SEQUENCED
 };
 
 static inline void made_init_as(struct made *m, unsigned bits, bool big)
@@ -100,6 +101,9 @@ static inline void add_abbrevs(struct made *m)
 	MAKE_ABBREV(d, ABSTRACT, DW_TAG_subprogram, false, {DW_AT_name, DW_FORM_string});
 	MAKE_ABBREV(d, LONG_NAMED, DW_TAG_subprogram, false, {DW_AT_name, DW_FORM_strp},
 		    {DW_AT_low_pc, DW_FORM_addr}, {DW_AT_high_pc, DW_FORM_data4});
+	MAKE_ABBREV(d, SEQUENCED, DW_TAG_subprogram, false, {DW_AT_name, DW_FORM_string},
+		    {DW_AT_low_pc, DW_FORM_addr}, {DW_AT_high_pc, DW_FORM_data4},
+		    {DW_AT_LLVM_stmt_sequence, DW_FORM_sec_offset});
 	make_table_end(d);
 }
 
