@@ -143,6 +143,12 @@ static void open_scope(struct walk *w, uint32_t function, uint32_t inlines)
 		w->scopes[w->n_scopes++] = (struct scope){w->depth, function, inlines};
 }
 
+static bool is_told(const struct ux_dwarf_code *code, const struct ux_dwarf_function *f)
+{
+	return code->is_told && f->range_count == 1 &&
+	       code->is_told(code->is_told_ctx, &code->ranges.data[f->range_first]);
+}
+
 /*
  * A subprogram; *ret_open tells whether to look inside. One without code here still is a scope: a
  * class local to it may have some, even when the linker dropped the function itself.
@@ -157,15 +163,17 @@ static enum ux_code enter_function(struct walk *w, const struct ux_dwarf_die *di
 	(void)ux_dwarf_die_off(die, UX_SLOT_STMT_LIST, &f.sequence);
 	UX_TRY(take_ranges(w, die, &f.range_first, &f.range_count));
 	bool live = f.range_count > 0;
-	*ret_open = has_children && (live || w->habit != HABIT_FLAT);
 	if (live) {
 		UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, &f.name, w->err));
 		w->interleaved |= w->n_scopes > 0;
+		f.told = is_told(w->code, &f);
 		if (!ux_dwarf_function_vec_append(&w->code->functions, f))
 			return ux_error_nomem(w->err);
 	}
+	*ret_open = has_children && ((live && !f.told) || w->habit != HABIT_FLAT);
 	if (*ret_open)
-		open_scope(w, live ? (uint32_t)w->code->functions.size - 1 : NO_FUNCTION, 0);
+		open_scope(w, live && !f.told ? (uint32_t)w->code->functions.size - 1 : NO_FUNCTION,
+			   0);
 	return UX_OK;
 }
 

@@ -17,6 +17,7 @@ struct ux_dwarf_function {
 	uint32_t range_count; /* at least 1 */
 	uint32_t inline_first;
 	uint32_t inline_count;
+	bool told; /* ux_dwarf_code.is_told() said so: its inlined calls were not read */
 };
 
 /* An inlined call, in pre-order; depth 1 is inlined into the function itself. */
@@ -38,6 +39,10 @@ struct ux_dwarf_code {
 	struct ux_dwarf_function_vec functions; /* in the order of their DIEs */
 	struct ux_dwarf_inline_vec inlines;     /* each function's are contiguous */
 	struct ux_dwarf_range_vec ranges;
+	/* Asked about each function of one range: true when nobody wants more of it than its name
+	 * and range. NULL: everything is wanted. */
+	bool (*is_told)(void *ctx, const struct ux_dwarf_range *range);
+	void *is_told_ctx;
 	uint64_t bad_ranges; /* range lists that were cut short, kept as far as they went */
 };
 

@@ -7,6 +7,7 @@
 
 enum {
 	BATCH_BYTES = 1u << 18, /* of .debug_info in one job: small units are not worth one each */
+	WAVE_LEAST = 1u << 21,  /* of .debug_info in a wave: enough to keep many threads busy */
 	SKELETON_MOST = 512,    /* bytes of a unit that is likely to be one */
 	SPLIT_BYTES = 1u << 16, /* what a split unit is taken for before it is opened */
 };
@@ -19,6 +20,7 @@ struct batch {
 	uint32_t first;
 	uint32_t count;
 	uint64_t bytes;
+	uint8_t wave; /* see claims.h */
 };
 
 UX_VEC(batch_vec, struct batch);
@@ -28,6 +30,8 @@ struct worker {
 	struct ux_unit_cutter cutter;
 	struct ux_dwarf_names names;
 	struct ux_split_unit split;
+	const struct ux_claims *claims;
+	uint32_t unit; /* the one that is being read */
 };
 
 struct collector {
@@ -35,8 +39,15 @@ struct collector {
 	const struct ux_dwarf_units *units;
 	const struct batch *batches;
 	struct worker *workers;
+	struct ux_claims claims;
 	struct ux_unit_pieces *results;
 };
+
+static bool is_told(void *ctx, const struct ux_dwarf_range *range)
+{
+	const struct worker *w = ctx;
+	return ux_claims_told(w->claims, w->unit, range->lo, range->hi - range->lo);
+}
 
 static void note_bad(struct ux_unit_pieces *unit, const struct ux_error *reason)
 {
@@ -96,6 +107,7 @@ static enum ux_code read_unit(struct collector *c, struct worker *w, uint32_t nu
 	struct ux_unit_pieces *result = &c->results[number];
 	struct ux_error reason = UX_ERROR_INIT;
 	struct ux_dwarf_context ctx;
+	w->unit = number;
 	if (!holds_code(unit))
 		return UX_OK;
 	enum ux_code code = ux_dwarf_context_open(c->in->sections, unit, &ctx, &reason);
@@ -134,6 +146,8 @@ static enum ux_code read_batch(void *ctx, size_t job, unsigned worker, struct ux
 static int by_bytes(const void *a, const void *b)
 {
 	const struct batch *x = a, *y = b;
+	if (x->wave != y->wave)
+		return x->wave < y->wave ? -1 : 1;
 	if (x->bytes != y->bytes)
 		return x->bytes > y->bytes ? -1 : 1;
 	return (x->first > y->first) - (x->first < y->first);
@@ -146,7 +160,7 @@ static uint64_t weigh(const struct ux_dwarf_unit *unit, bool split)
 	return bytes + (split && bytes <= SKELETON_MOST ? SPLIT_BYTES : 0);
 }
 
-/* Cuts the units into jobs, the largest first, so that no thread is left with it at the end. */
+/* Neighbours into jobs. */
 static bool make_batches(const struct ux_dwarf_units *units, bool split, struct batch_vec *batches)
 {
 	struct batch open = {0};
@@ -161,9 +175,28 @@ static bool make_batches(const struct ux_dwarf_units *units, bool split, struct 
 			return false;
 		open = (struct batch){0};
 	}
+	return true;
+}
+
+/*
+ * Cuts the jobs into waves of equal work, by nothing but the units. A job as large as a wave goes
+ * into the first one, and within a wave the largest is first, so that no thread is left with it at
+ * the end.
+ */
+static void make_waves(const struct batch_vec *batches, uint8_t *wave_of)
+{
+	uint64_t total = 0, before = 0;
+	for (size_t i = 0; i < batches->size; i++)
+		total += batches->data[i].bytes;
+	uint64_t each = ux_max(total / UX_WAVES_MOST + 1, (uint64_t)WAVE_LEAST);
+	for (size_t i = 0; i < batches->size; i++) {
+		struct batch *b = &batches->data[i];
+		b->wave = b->bytes >= each ? 0 : (uint8_t)(before / each);
+		before += b->bytes;
+		memset(wave_of + b->first, b->wave, b->count);
+	}
 	if (batches->size > 1)
 		qsort(batches->data, batches->size, sizeof(*batches->data), by_bytes);
-	return true;
 }
 
 static void free_workers(struct worker *workers, unsigned n)
@@ -176,14 +209,33 @@ static void free_workers(struct worker *workers, unsigned n)
 	free(workers);
 }
 
+static enum ux_code run_waves(struct collector *c, const struct batch_vec *batches,
+			      unsigned threads, struct ux_error *err)
+{
+	for (size_t first = 0, end; first < batches->size; first = end) {
+		for (end = first; end < batches->size; end++)
+			if (batches->data[end].wave != batches->data[first].wave)
+				break;
+		c->batches = batches->data + first;
+		UX_TRY(ux_pool_run(threads, end - first, read_batch, c, err));
+	}
+	return UX_OK;
+}
+
+static void collector_deinit(struct collector *c)
+{
+	ux_claims_deinit(&c->claims);
+}
+
 static enum ux_code run(struct collector *c, struct ux_collection *out, struct ux_error *err)
 {
 	unsigned threads = c->in->threads;
 	ux_cleanup(batch_vec_deinit) struct batch_vec batches = {0};
-	if (!make_batches(c->units, c->in->split != NULL, &batches))
+	if (!make_batches(c->units, c->in->split != NULL, &batches) ||
+	    !ux_claims_init(&c->claims, c->in->symbols, c->units->count))
 		return ux_error_nomem(err);
+	make_waves(&batches, c->claims.wave_of);
 	threads = (unsigned)ux_max((size_t)1, ux_min((size_t)threads, batches.size));
-	c->batches = batches.data;
 	out->units = c->results = calloc(c->units->count + 1, sizeof(*c->results));
 	out->arenas = calloc(threads, sizeof(*out->arenas));
 	c->workers = calloc(threads, sizeof(*c->workers));
@@ -199,8 +251,12 @@ static enum ux_code run(struct collector *c, struct ux_collection *out, struct u
 		ux_dwarf_names_init(&c->workers[i].names, c->in->sections, c->units);
 		c->workers[i].cutter.arena = &out->arenas[i];
 		c->workers[i].cutter.symbols = c->in->symbols;
+		c->workers[i].cutter.claims = &c->claims;
+		c->workers[i].claims = &c->claims;
+		c->workers[i].cutter.code.is_told = is_told;
+		c->workers[i].cutter.code.is_told_ctx = &c->workers[i];
 	}
-	enum ux_code code = ux_pool_run(threads, batches.size, read_batch, c, err);
+	enum ux_code code = run_waves(c, &batches, threads, err);
 	free_workers(c->workers, threads);
 	return code;
 }
@@ -216,7 +272,7 @@ enum ux_code ux_collect(const struct ux_collect_input *input, struct ux_collecti
 		UX_TRY(ux_dwarf_units_parse(sections->sup, &sup, err));
 		units.sup = &sup;
 	}
-	struct collector c = {.in = input, .units = &units};
+	ux_cleanup(collector_deinit) struct collector c = {.in = input, .units = &units};
 	out.bad_headers = units.bad;
 	out.reason = units.reason;
 	UX_TRY(run(&c, &out, err));

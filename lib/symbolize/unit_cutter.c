@@ -343,11 +343,14 @@ static bool afford(struct ux_unit_cutter *c, const struct ux_dwarf_function *f)
 	return true;
 }
 
-/* Rows and inlined calls of one range; a piece that the unit cannot afford has its name alone. */
+/* Rows and inlined calls of one range; a piece that the unit cannot afford has its name alone, as
+ * one has that another unit tells. */
 static bool cut_content(struct ux_unit_cutter *c, const struct ux_dwarf_function *f, uint64_t lo,
 			uint64_t hi)
 {
 	c->rows.size = c->inlines.size = c->ranges.size = 0;
+	if (f->told)
+		return true;
 	if (c->work_left > 0 && !cut_rows(c, f, lo, hi))
 		return false;
 	if (afford(c, f))
@@ -370,6 +373,8 @@ static bool cut_function(struct ux_unit_cutter *c, uint32_t unit, const char *na
 						  .unit = unit,
 						  .name = name}))
 			return false;
+		if (c->claims && c->rows.size > 0)
+			ux_claims_add(c->claims, unit, r.lo, (uint32_t)(r.hi - r.lo));
 	}
 	return true;
 }

@@ -3,6 +3,7 @@
 #ifndef UX_UNIT_CUTTER_H
 #define UX_UNIT_CUTTER_H
 
+#include "claims.h"
 #include "collect.h"
 #include "inline_overlap.h"
 
@@ -26,7 +27,8 @@ struct ux_unit_cutter {
 	bool gaps_done;     /* gaps_of's are cut already */
 	uint64_t gaps_of;   /* offset of the line table that gaps were cut of last */
 	const struct ux_code_symbol_vec
-		*symbols; /* settled: lines outside of functions are kept for them */
+		*symbols;         /* settled: lines outside of functions are kept for them */
+	struct ux_claims *claims; /* what has rows is claimed there; NULL: nothing is */
 	struct ux_dwarf_code code;
 	struct ux_dwarf_lines lines;
 	struct ux_gsym_row_vec rows;

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who has claimed a function. */
+#include "claims.h"
+
+bool ux_claims_init(struct ux_claims *claims, const struct ux_code_symbol_vec *symbols,
+		    size_t n_units)
+{
+	*claims = (struct ux_claims){
+		.symbols = symbols,
+		.places = calloc(symbols->size + 1, sizeof(*claims->places)),
+		.wave_of = calloc(n_units + 1, sizeof(*claims->wave_of)),
+	};
+	return claims->places && claims->wave_of;
+}
+
+void ux_claims_deinit(struct ux_claims *claims)
+{
+	free(claims->places);
+	free(claims->wave_of);
+	*claims = (struct ux_claims){0};
+}
+
+/* The place of the first symbol that begins at start; NULL when none does. */
+static _Atomic uint64_t *place_of(const struct ux_claims *claims, uint64_t start)
+{
+	const struct ux_code_symbol *s = ux_code_symbols_from(claims->symbols, start);
+	return s && s->start == start ? &claims->places[s - claims->symbols->data] : NULL;
+}
+
+/* Never 0, as no piece is empty; of two the lower one has the lower unit. */
+static uint64_t pack(uint32_t unit, uint32_t size)
+{
+	return (uint64_t)unit << 32 | size;
+}
+
+void ux_claims_add(struct ux_claims *claims, uint32_t unit, uint64_t start, uint32_t size)
+{
+	_Atomic uint64_t *place = place_of(claims, start);
+	if (!place)
+		return;
+	/* Relaxed: the number is all there is; waves are ordered by their threads' join. */
+	uint64_t now = atomic_load_explicit(place, memory_order_relaxed);
+	uint64_t mine = pack(unit, size);
+	do {
+		/* An earlier wave's claim stays: this wave reads it. */
+		if (now != 0 && (claims->wave_of[now >> 32] < claims->wave_of[unit] || now <= mine))
+			return;
+	} while (!atomic_compare_exchange_weak_explicit(place, &now, mine, memory_order_relaxed,
+							memory_order_relaxed));
+}
+
+bool ux_claims_told(const struct ux_claims *claims, uint32_t unit, uint64_t start, uint64_t size)
+{
+	const _Atomic uint64_t *place = place_of(claims, start);
+	uint64_t now = place ? atomic_load_explicit(place, memory_order_relaxed) : 0;
+	return now != 0 && (uint32_t)now == size && now >> 32 < unit &&
+	       claims->wave_of[now >> 32] < claims->wave_of[unit];
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which function is told already: C++ has the same inline function in hundreds of units, and the
+ * merge keeps the first unit's copy alone. To read the others' lines and inlined calls would be in
+ * vain.
+ *
+ * Units are read in waves, one after the other; a wave sees what earlier ones claimed and nothing
+ * of its own. So what is left unread does not depend on threads.
+ */
+#ifndef UX_CLAIMS_H
+#define UX_CLAIMS_H
+
+#include "code_symbols.h"
+
+#include <stdatomic.h>
+
+enum {
+	UX_WAVES_MOST = 16
+};
+
+/* One place a symbol: only what begins where a symbol does is claimed. */
+struct ux_claims {
+	const struct ux_code_symbol_vec *symbols;
+	_Atomic uint64_t *places; /* the claiming unit and the size; 0: nobody */
+	uint8_t *wave_of;         /* of each unit */
+};
+
+/* False when memory is short. All units are in wave 0 at first. */
+bool ux_claims_init(struct ux_claims *claims, const struct ux_code_symbol_vec *symbols,
+		    size_t n_units);
+void ux_claims_deinit(struct ux_claims *claims);
+
+/* Unit `unit` has rows for all of [start, start + size). Any thread. */
+void ux_claims_add(struct ux_claims *claims, uint32_t unit, uint64_t start, uint32_t size);
+
+/* True when a unit of an earlier wave, and with a lower number, has claimed just that range. */
+bool ux_claims_told(const struct ux_claims *claims, uint32_t unit, uint64_t start, uint64_t size);
+
+#endif
