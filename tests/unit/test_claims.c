@@ -101,12 +101,12 @@ static void what_no_symbol_begins_is_nobodys(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(a_later_wave_sees_a_claim),
-		cmocka_unit_test(a_wave_does_not_see_its_own_claims),
-		cmocka_unit_test(a_unit_of_a_lower_number_reads_for_itself),
-		cmocka_unit_test(the_lowest_unit_of_a_wave_claims_in_any_order),
-		cmocka_unit_test(an_earlier_waves_claim_stays_whatever_comes),
-		cmocka_unit_test(what_no_symbol_begins_is_nobodys),
+		UX_TEST(a_later_wave_sees_a_claim),
+		UX_TEST(a_wave_does_not_see_its_own_claims),
+		UX_TEST(a_unit_of_a_lower_number_reads_for_itself),
+		UX_TEST(the_lowest_unit_of_a_wave_claims_in_any_order),
+		UX_TEST(an_earlier_waves_claim_stays_whatever_comes),
+		UX_TEST(what_no_symbol_begins_is_nobodys),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

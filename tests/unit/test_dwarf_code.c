@@ -438,6 +438,43 @@ static void nested_functions_keep_their_calls_apart(void **state)
 			    "nested2 3000-3100; last 4000-4100; >g 3/9 4020-4028;");
 }
 
+static bool told_at_1000(void *ctx, const struct ux_dwarf_range *range)
+{
+	++*(size_t *)ctx;
+	return range->lo == 0x1000;
+}
+
+/* What is asked of a function that is told elsewhere: its name; what stands inside of it is its
+ * own. */
+static void calls_of_a_told_function_are_not_read(void **state)
+{
+	(void)state;
+	size_t asked = 0;
+	MODULE(m, r);
+	begin_unit(&m, DW_LANG_C11, "GNU C11");
+	uint64_t g = MAKE_DIE(&m, ABSTRACT, T("g"), T(""));
+	make_null(&m);
+	MAKE_DIE(&m, FUNC, T("outer"), N(0x1000), N(0x100));
+	MAKE_DIE(&m, CALL, N(g), N(0x1010), N(0x40), N(1), N(5));
+	MAKE_DIE(&m, FUNC, T("nested"), N(0x2000), N(0x100));
+	MAKE_DIE(&m, CALL_LEAF, N(g), N(0x2020), N(8), N(6));
+	make_null(&m);
+	MAKE_DIE(&m, CALL_LEAF, N(g), N(0x1030), N(8), N(7));
+	make_null(&m);
+	make_null(&m);
+	MAKE_DIE(&m, FUNC, T("last"), N(0x4000), N(0x100));
+	MAKE_DIE(&m, CALL_LEAF, N(g), N(0x4020), N(8), N(9));
+	make_null(&m);
+	end_unit(&m);
+	reading_of(&r, &m);
+	r.code.is_told = told_at_1000;
+	r.code.is_told_ctx = &asked;
+	assert_string_equal(code_of(&r, UX_OK),
+			    "outer 1000-1100; nested 2000-2100; >g 3/6 2020-2028; "
+			    "last 4000-4100; >g 3/9 4020-4028;");
+	assert_int_equal(asked, 3);
+}
+
 static void leaves_are_passed_with_and_without_siblings(void **state)
 {
 	(void)state;
@@ -620,6 +657,7 @@ int main(void)
 		UX_TEST(declarations_and_dead_functions_are_no_functions),
 		UX_TEST(functions_are_looked_for_where_the_producer_puts_them),
 		UX_TEST(nested_functions_keep_their_calls_apart),
+		UX_TEST(calls_of_a_told_function_are_not_read),
 		UX_TEST(leaves_are_passed_with_and_without_siblings),
 		UX_TEST(sibling_that_does_not_lie_ahead_is_not_followed),
 		UX_TEST(dead_function_is_jumped_over_by_its_sibling),
