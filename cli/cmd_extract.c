@@ -24,6 +24,8 @@ struct values {
 	const char *output;
 	unsigned threads;
 	uint64_t memory;
+	unsigned gsym_version;
+	bool alternatives;
 	bool no_dwarf;
 	bool allow_mismatch;
 	bool json;
@@ -38,6 +40,10 @@ static const struct ux_option options[] = {
 	 "threads to use [one per processor]"},
 	{"memory", 0, UX_OPTION_BYTES, offsetof(struct values, memory), "SIZE",
 	 "memory to stay under, 64M or more [no bound]"},
+	{"gsym-version", 0, UX_OPTION_COUNT, offsetof(struct values, gsym_version), "1|2",
+	 "format of the output [1, or 2 when that cannot hold it]"},
+	{"alternatives", 0, UX_OPTION_FLAG, offsetof(struct values, alternatives), NULL,
+	 "keep other names of a function's range, too"},
 	{"no-dwarf", 0, UX_OPTION_FLAG, offsetof(struct values, no_dwarf), NULL,
 	 "symbol tables only"},
 	{"allow-mismatch", 0, UX_OPTION_FLAG, offsetof(struct values, allow_mismatch), NULL,
@@ -163,6 +169,8 @@ static enum ux_code extract(struct job *job, const struct values *v, const char 
 	struct ux_extract_options how = {
 		.threads = v->threads,
 		.memory = v->memory,
+		.gsym_version = v->gsym_version,
+		.alternatives = v->alternatives,
 		.no_dwarf = v->no_dwarf,
 		.allow_mismatch = v->allow_mismatch,
 		.spill = getenv("TMPDIR"),
@@ -206,6 +214,8 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 	if (v.memory != 0 && v.memory < MEMORY_LEAST)
 		return ux_usage_error(cmd, "--memory: %" PRIu64 " bytes, expected at least %dM",
 				      v.memory, MEMORY_LEAST >> 20);
+	if (v.gsym_version > 2)
+		return ux_usage_error(cmd, "--gsym-version is %u; expected 1 or 2", v.gsym_version);
 	ux_cleanup(ux_free_ptr) char *name =
 		v.output ? strdup(v.output) : output_name(args.items[0]);
 	ux_cleanup(job_deinit) struct job job = {.file = UX_FILE_NEW_INIT};

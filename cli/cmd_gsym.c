@@ -9,6 +9,7 @@
 #include "gsym_stat.h"
 #include "gsym_verify.h"
 #include "hex.h"
+#include "id.h"
 #include "json_out.h"
 #include "output.h"
 #include "sigbus.h"
@@ -89,7 +90,7 @@ static enum ux_code verify(const struct opened *o, struct ux_error *err)
 
 /* What `stat` tells. */
 struct facts {
-	char uuid[2 * UX_GSYM_UUID_MOST + 1];
+	char uuid[2 * UX_ID_GNU_MOST + 1]; /* the first bytes of a longer one */
 	struct ux_counts counts;
 	struct ux_gsym_stat parts;
 };
@@ -143,8 +144,8 @@ static enum ux_code stat_file(const struct opened *o, struct ux_error *err)
 	struct facts facts = {.uuid = ""};
 	UX_TRY(ux_gsym_measure(&o->gsym, &facts.counts, err));
 	UX_TRY(ux_gsym_stat(&o->gsym, &facts.parts, err));
-	if (o->gsym.uuid.size <= UX_GSYM_UUID_MOST)
-		ux_hex_encode(o->gsym.uuid, facts.uuid);
+	size_t uuid_size = ux_min(o->gsym.uuid.size, (size_t)UX_ID_GNU_MOST);
+	ux_hex_encode(ux_bytes(o->gsym.uuid.data, uuid_size), facts.uuid);
 	if (o->json)
 		stat_json(o, &facts);
 	else

@@ -11,7 +11,7 @@ enum {
 	FLUSH_BYTES = 1 << 16,
 };
 
-static const char *string(const struct ux_gsym *g, uint32_t off)
+static const char *string(const struct ux_gsym *g, uint64_t off)
 {
 	const char *s = ux_gsym_string(g, off);
 	return s ? s : "";
@@ -50,8 +50,8 @@ static void json_source(struct ux_json *j, const struct ux_gsym *g, uint32_t fil
 	ux_json_key_u64(j, line_key, line);
 }
 
-static void json_inline(struct ux_json *j, const struct ux_gsym *g,
-			const struct ux_gsym_function *f, const struct ux_gsym_inline *n)
+static void json_inline(struct ux_json *j, const struct ux_gsym *g, const struct ux_gsym_decoded *f,
+			const struct ux_gsym_node *n)
 {
 	ux_json_object_begin(j);
 	ux_json_key_cstr(j, "function", string(g, n->name));
@@ -69,7 +69,7 @@ static void json_inline(struct ux_json *j, const struct ux_gsym *g,
 	ux_json_object_end(j);
 }
 
-static void write_function(const struct ux_gsym *g, const struct ux_gsym_function *f,
+static void write_function(const struct ux_gsym *g, const struct ux_gsym_decoded *f,
 			   struct ux_out *out)
 {
 	struct ux_json j = ux_json_make(out);
@@ -93,6 +93,13 @@ static void write_function(const struct ux_gsym *g, const struct ux_gsym_functio
 	for (size_t i = 0; i < f->n_inlines; i++)
 		json_inline(&j, g, f, &f->inlines[i]);
 	ux_json_array_end(&j);
+	if (f->n_merged > 0) {
+		ux_json_key(&j, "alternatives");
+		ux_json_array_begin(&j);
+		for (size_t i = 0; i < f->n_merged; i++)
+			ux_json_cstr(&j, string(g, f->merged[i]));
+		ux_json_array_end(&j);
+	}
 	ux_json_object_end(&j);
 	ux_out_u8(out, '\n');
 }
@@ -102,7 +109,7 @@ enum ux_code ux_gsym_json(const struct ux_gsym *g, struct ux_out *out, struct ux
 	UX_ARENA(arena, ARENA_BUDGET);
 	struct ux_arena_mark start = ux_arena_mark(&arena);
 	for (uint32_t i = 0; i < g->n_functions; i++) {
-		struct ux_gsym_function f;
+		struct ux_gsym_decoded f;
 		ux_arena_rewind(&arena, start);
 		UX_TRY(ux_gsym_decode(g, i, &arena, &f, err));
 		write_function(g, &f, out);

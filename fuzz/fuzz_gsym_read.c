@@ -40,7 +40,7 @@ static void read_frames(const struct ux_gsym *g, uint64_t pc, bool promised, boo
 static void read_function(const struct ux_gsym *g, uint32_t i, bool verified, bool hidden)
 {
 	UX_ARENA(arena, BUDGET);
-	struct ux_gsym_function f;
+	struct ux_gsym_decoded f;
 	struct ux_error err = UX_ERROR_INIT;
 	enum ux_code code = ux_gsym_decode(g, i, &arena, &f, &err);
 	fuzz_truths_of_error(code, &err, g->file.size);

@@ -10,10 +10,11 @@ enum {
 	BUDGET = 1 << 24
 };
 
-static bool same_nodes(const struct ux_gsym_function *a, const struct ux_gsym_function *b)
+static bool same_nodes(const struct ux_gsym_function *a, const struct ux_gsym_decoded *b)
 {
 	for (size_t i = 0; i < a->n_inlines; i++) {
-		const struct ux_gsym_inline *x = &a->inlines[i], *y = &b->inlines[i];
+		const struct ux_gsym_inline *x = &a->inlines[i];
+		const struct ux_gsym_node *y = &b->inlines[i];
 		if (x->name != y->name || x->call_file != y->call_file ||
 		    x->call_line != y->call_line || x->depth != y->depth ||
 		    x->range_count != y->range_count ||
@@ -24,7 +25,7 @@ static bool same_nodes(const struct ux_gsym_function *a, const struct ux_gsym_fu
 	return true;
 }
 
-static bool same(const struct ux_gsym_function *a, const struct ux_gsym_function *b)
+static bool same(const struct ux_gsym_function *a, const struct ux_gsym_decoded *b)
 {
 	return a->start == b->start && a->size == b->size && a->name == b->name &&
 	       a->n_rows == b->n_rows && a->n_inlines == b->n_inlines &&
@@ -33,7 +34,7 @@ static bool same(const struct ux_gsym_function *a, const struct ux_gsym_function
 }
 
 /* The row that a lookup is to give, without inlined calls in the way. */
-static void check_rows(const struct ux_gsym *g, const struct ux_gsym_function *f)
+static void check_rows(const struct ux_gsym *g, const struct ux_gsym_decoded *f)
 {
 	for (size_t i = 0; i < f->n_rows; i++) {
 		struct ux_frame frame[UX_GSYM_DEPTH_MOST + 1];
@@ -59,7 +60,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	fuzz_truth(notes.count[UX_GSYM_NOTE_OVERLAP] == 0);
 	fuzz_truth(g.n_functions == m.n_functions && g.n_files == m.n_files && g.base == m.base);
 	for (uint32_t i = 0; i < g.n_functions; i++) {
-		struct ux_gsym_function f;
+		struct ux_gsym_decoded f;
 		fuzz_truth(ux_gsym_decode(&g, i, &arena, &f, NULL) == UX_OK);
 		fuzz_truth(same(&m.functions[i], &f));
 		check_rows(&g, &f);

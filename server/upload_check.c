@@ -9,7 +9,7 @@
 #include "hex.h"
 #include "id.h"
 
-/* A GSYM keeps at most UX_GSYM_UUID_MOST bytes of a longer identity. */
+/* A GSYM of version 1 keeps at most UX_GSYM_UUID_MOST bytes of a longer identity. */
 static bool same_bytes(const struct ux_id *id, struct ux_bytes uuid)
 {
 	struct ux_bytes mine = ux_bytes(id->bytes, id->size);
@@ -34,10 +34,10 @@ static enum ux_code check_uuid(struct ux_bytes uuid, const char *const *ids, siz
 	}
 	if (!other)
 		return UX_OK;
-	char text[2 * UX_GSYM_UUID_MOST + 1] = "";
-	if (uuid.size <= UX_GSYM_UUID_MOST)
-		ux_hex_encode(uuid, text);
-	return ux_error_set(err, UX_ECONFLICT, "the GSYM is of %s, not of %.80s", text, other);
+	char text[2 * UX_GSYM_UUID_MOST + 1]; /* as much as there is room for in a message */
+	ux_hex_encode(ux_bytes(uuid.data, ux_min(uuid.size, (size_t)UX_GSYM_UUID_MOST)), text);
+	return ux_error_set(err, UX_ECONFLICT, "the GSYM is of %s%s, not of %.80s", text,
+			    uuid.size > UX_GSYM_UUID_MOST ? "..." : "", other);
 }
 
 static enum ux_quality rank(const struct ux_counts *c, enum ux_quality claim)

@@ -52,7 +52,8 @@ UX_API enum ux_code ux_module_open(const struct ux_input *in, const struct ux_mo
 /* Ends the strings of all answers, too. NULL is fine. Since 0.1. */
 UX_API void ux_module_close(struct ux_module *m);
 
-/* "gnu:HEX", or "" when the file names none. Lives as long as m. Any thread. Since 0.1. */
+/* "gnu:HEX", or "" when the file names none (or one of over 64 bytes). Lives as long as m. Any
+ * thread. Since 0.1. */
 UX_API const char *ux_module_build_id(const struct ux_module *m);
 
 /* Flags of a lookup. */

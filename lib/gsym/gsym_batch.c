@@ -122,7 +122,7 @@ static size_t run_fill(struct work *w, size_t i, uint64_t start, uint64_t limit)
 
 static void answer_run(struct work *w, size_t i, size_t end)
 {
-	bool good = gsym_run_read(w->run);
+	bool good = gsym_run_read(w->run, w->g);
 	for (size_t k = 0; i < end && !w->stopped; k++) {
 		size_t next = equal_end(w, i);
 		size_t n = good ? gsym_run_depth(w->run, k) : 0;

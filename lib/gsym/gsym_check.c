@@ -11,7 +11,7 @@ enum {
 	CALL_FLAGS = 3    /* internal and external call */
 };
 
-bool gsym_check_string(struct gsym_check *check, uint32_t off)
+bool gsym_check_string(struct gsym_check *check, uint64_t off)
 {
 	const struct ux_bytes s = check->g->strings;
 	if (off >= s.size)
@@ -73,7 +73,7 @@ static const char *check_ranges(const struct ux_gsym_range *ranges, uint32_t n,
 	return NULL;
 }
 
-static const char *check_node(struct gsym_check *check, const struct ux_gsym_inline *node)
+static const char *check_node(struct gsym_check *check, const struct ux_gsym_node *node)
 {
 	if (node->call_file >= check->g->n_files)
 		return "inlined call's file is past the file table";
@@ -85,11 +85,11 @@ static const char *check_node(struct gsym_check *check, const struct ux_gsym_inl
 static const char *check_tree(struct gsym_check *check, const struct ux_gsym_tree *tree,
 			      uint32_t size)
 {
-	const struct ux_gsym_inline *path[UX_GSYM_DEPTH_MOST + 1];
+	const struct ux_gsym_node *path[UX_GSYM_DEPTH_MOST + 1];
 	const struct ux_gsym_range whole = {0, size > 0 ? size : UINT32_MAX};
 	for (size_t i = 0; i < tree->n_nodes; i++) {
-		const struct ux_gsym_inline *node = &tree->nodes[i];
-		const struct ux_gsym_inline *up = node->depth > 0 ? path[node->depth - 1] : NULL;
+		const struct ux_gsym_node *node = &tree->nodes[i];
+		const struct ux_gsym_node *up = node->depth > 0 ? path[node->depth - 1] : NULL;
 		const char *bad = check_node(check, node);
 		if (!bad)
 			bad = check_ranges(tree->ranges + node->range_first, node->range_count,
@@ -107,7 +107,7 @@ static enum ux_code check_inlines(struct gsym_check *check, struct ux_cur block,
 {
 	struct ux_arena_mark mark = ux_arena_mark(check->arena);
 	struct ux_gsym_tree tree = {0};
-	UX_TRY(ux_gsym_decode_inlines(block, check->arena, &tree, err));
+	UX_TRY(ux_gsym_decode_inlines(check->g, block, check->arena, &tree, err));
 	const char *bad = check_tree(check, &tree, raw->size);
 	check->notes.count[UX_GSYM_NOTE_ROOT] +=
 		tree.nodes[0].name != raw->name || tree.nodes[0].range_count != 1 ||
@@ -129,7 +129,7 @@ static enum ux_code check_calls(struct gsym_check *check, struct ux_cur block, u
 			ux_cur_bad(&block, "call site has unknown flags");
 		uint32_t patterns = ux_cur_u32(&block);
 		for (uint32_t k = 0; k < patterns && !block.failed; k++)
-			if (!gsym_check_string(check, ux_cur_u32(&block)))
+			if (!gsym_check_string(check, ux_gsym_name(check->g, &block)))
 				ux_cur_bad(&block, "call site's pattern is past the string table");
 	}
 	check->notes.count[UX_GSYM_NOTE_CALL_SITE] += n;
@@ -179,7 +179,7 @@ static enum ux_code check_block(struct gsym_check *check, const struct ux_gsym_r
 static enum ux_code check_nested(struct gsym_check *check, struct ux_cur *c, unsigned nesting,
 				 uint32_t *ret_size, struct ux_error *err)
 {
-	struct ux_gsym_raw raw = ux_gsym_raw_open(c);
+	struct ux_gsym_raw raw = ux_gsym_raw_open(check->g, c);
 	struct ux_gsym_block block;
 	unsigned n = 0;
 	if (raw.name == 0)

@@ -16,7 +16,7 @@ struct gsym_check {
 };
 
 /* Marks the string at off as used; false when it is outside of the table. */
-bool gsym_check_string(struct gsym_check *check, uint32_t off);
+bool gsym_check_string(struct gsym_check *check, uint64_t off);
 
 /* Checks the record at c, which moves behind its end. */
 enum ux_code gsym_check_record(struct gsym_check *check, struct ux_cur *c, uint32_t *ret_size,

@@ -3,12 +3,18 @@
 #include "gsym_decode.h"
 
 #include "gsym_lines.h"
+#include "gsym_record.h"
 
-struct ux_gsym_raw ux_gsym_raw_open(struct ux_cur *c)
+uint64_t ux_gsym_name(const struct ux_gsym *g, struct ux_cur *c)
+{
+	return gsym_name_read(c, g->offset_size);
+}
+
+struct ux_gsym_raw ux_gsym_raw_open(const struct ux_gsym *g, struct ux_cur *c)
 {
 	struct ux_gsym_raw raw = {0};
 	raw.size = ux_cur_u32(c);
-	raw.name = ux_cur_u32(c);
+	raw.name = ux_gsym_name(g, c);
 	raw.rest = *c;
 	return raw;
 }
@@ -16,9 +22,8 @@ struct ux_gsym_raw ux_gsym_raw_open(struct ux_cur *c)
 enum ux_code ux_gsym_raw_find(const struct ux_gsym *g, uint32_t i, struct ux_gsym_raw *ret,
 			      struct ux_error *err)
 {
-	struct ux_cur c = ux_cur_make(g->file, NULL, g->swap);
-	ux_cur_seek(&c, ux_gsym_record(g, i));
-	*ret = ux_gsym_raw_open(&c);
+	struct ux_cur c = gsym_body_at(g, ux_gsym_record(g, i));
+	*ret = ux_gsym_raw_open(g, &c);
 	return ux_cur_status(&c, err);
 }
 
@@ -47,10 +52,10 @@ enum ux_code ux_gsym_walk_next(struct ux_gsym_walk *walk, bool *ret_more, struct
 	while (ux_gsym_raw_next(&all, &block))
 		;
 	UX_TRY(ux_cur_status(&all.rest, err));
-	walk->walked += ux_cur_off(&all.rest) - ux_gsym_record(walk->g, walk->next);
+	struct ux_cur start = gsym_body_at(walk->g, ux_gsym_record(walk->g, walk->next));
+	walk->walked += ux_cur_off(&all.rest) - ux_cur_off(&start);
 	if (walk->walked > walk->g->file.size)
-		return ux_error_at(err, UX_ECORRUPT, NULL, ux_gsym_record(walk->g, walk->next),
-				   "records overlap");
+		return ux_error_at(err, UX_ECORRUPT, NULL, ux_cur_off(&start), "records overlap");
 	walk->next++;
 	return UX_OK;
 }
@@ -93,6 +98,7 @@ enum ux_code ux_gsym_decode_lines(struct ux_cur block, struct ux_arena *arena,
 
 /* A walk over an inline block: once to count, once to fill. */
 struct walk {
+	const struct ux_gsym *g;
 	struct ux_cur c;
 	struct ux_gsym_tree *tree; /* counts always, arrays when they are there */
 	uint32_t base[UX_GSYM_DEPTH_MOST + 1];
@@ -127,14 +133,14 @@ static uint32_t uleb32(struct ux_cur *c)
 /* A node whose ranges are counted: true when children follow. */
 static bool walk_node(struct walk *w, uint64_t count, uint32_t depth)
 {
-	struct ux_gsym_inline node = {.depth = depth, .range_first = (uint32_t)w->tree->n_ranges};
+	struct ux_gsym_node node = {.depth = depth, .range_first = (uint32_t)w->tree->n_ranges};
 	node.range_count = (uint32_t)count;
 	for (uint64_t i = 0; i < count && !w->c.failed; i++)
 		walk_range(w, depth, i == 0);
 	uint8_t has_children = ux_cur_u8(&w->c);
 	if (has_children > 1)
 		ux_cur_bad(&w->c, "flag for children is not 0 or 1");
-	node.name = ux_cur_u32(&w->c);
+	node.name = ux_gsym_name(w->g, &w->c);
 	node.call_file = uleb32(&w->c);
 	node.call_line = uleb32(&w->c);
 	if (w->tree->nodes)
@@ -161,15 +167,16 @@ static void walk_tree(struct walk *w)
 		ux_cur_bad(&w->c, "inline tree ends before its block");
 }
 
-enum ux_code ux_gsym_decode_inlines(struct ux_cur block, struct ux_arena *arena,
-				    struct ux_gsym_tree *ret, struct ux_error *err)
+enum ux_code ux_gsym_decode_inlines(const struct ux_gsym *g, struct ux_cur block,
+				    struct ux_arena *arena, struct ux_gsym_tree *ret,
+				    struct ux_error *err)
 {
 	struct ux_gsym_tree tree = {0};
-	struct walk w = {.c = block, .tree = &tree};
+	struct walk w = {.g = g, .c = block, .tree = &tree};
 	walk_tree(&w);
 	UX_TRY(ux_cur_status(&w.c, err));
 	/* Each node took ten bytes at least, each range two. */
-	tree.nodes = ux_arena_array(arena, struct ux_gsym_inline, tree.n_nodes);
+	tree.nodes = ux_arena_array(arena, struct ux_gsym_node, tree.n_nodes);
 	tree.ranges = ux_arena_array(arena, struct ux_gsym_range, tree.n_ranges);
 	if (!tree.nodes || !tree.ranges)
 		return ux_arena_fail(arena, err);
@@ -181,35 +188,86 @@ enum ux_code ux_gsym_decode_inlines(struct ux_cur block, struct ux_arena *arena,
 	return UX_OK;
 }
 
-enum ux_code ux_gsym_count_inlines(struct ux_cur block, size_t *ret, struct ux_error *err)
+enum ux_code ux_gsym_count_inlines(const struct ux_gsym *g, struct ux_cur block, size_t *ret,
+				   struct ux_error *err)
 {
 	struct ux_gsym_tree tree = {0};
-	struct walk w = {.c = block, .tree = &tree};
+	struct walk w = {.g = g, .c = block, .tree = &tree};
 	walk_tree(&w);
 	UX_TRY(ux_cur_status(&w.c, err));
 	*ret = tree.n_nodes - 1;
 	return UX_OK;
 }
 
+struct ux_gsym_merged ux_gsym_merged_open(const struct ux_gsym *g, struct ux_cur block)
+{
+	struct ux_gsym_merged m = {.g = g, .c = block};
+	m.left = ux_cur_u32(&m.c);
+	return m;
+}
+
+bool ux_gsym_merged_next(struct ux_gsym_merged *m, struct ux_gsym_raw *ret)
+{
+	if (m->left == 0 || m->c.failed)
+		return false;
+	m->left--;
+	struct ux_cur one = ux_cur_sub(&m->c, ux_cur_u32(&m->c));
+	*ret = ux_gsym_raw_open(m->g, &one);
+	if (one.failed)
+		ux_cur_bad(&m->c, "merged function has no room for its name");
+	return !m->c.failed;
+}
+
+static enum ux_code decode_merged(const struct ux_gsym *g, struct ux_cur block,
+				  struct ux_arena *arena, struct ux_gsym_decoded *f,
+				  struct ux_error *err)
+{
+	struct ux_gsym_merged m = ux_gsym_merged_open(g, block);
+	struct ux_gsym_raw raw;
+	/* Each takes the room of its size field at least. */
+	size_t most = ux_min((size_t)m.left, ux_cur_left(&m.c) / sizeof(uint32_t)), n = 0;
+	uint64_t *names = most > 0 ? ux_arena_array(arena, uint64_t, most) : NULL;
+	if (!names && most > 0)
+		return ux_arena_fail(arena, err);
+	while (ux_gsym_merged_next(&m, &raw))
+		names[n++] = raw.name;
+	UX_TRY(ux_cur_status(&m.c, err));
+	f->merged = names;
+	f->n_merged = n;
+	return UX_OK;
+}
+
+static enum ux_code decode_block(const struct ux_gsym *g, struct ux_gsym_block block,
+				 struct ux_arena *arena, struct ux_gsym_decoded *f,
+				 struct ux_error *err)
+{
+	struct ux_gsym_tree tree = {0};
+	switch (block.type) {
+	case GSYM_INFO_LINES:
+		return ux_gsym_decode_lines(block.content, arena, &f->rows, &f->n_rows, err);
+	case GSYM_INFO_INLINES:
+		UX_TRY(ux_gsym_decode_inlines(g, block.content, arena, &tree, err));
+		f->inlines = tree.nodes + 1;
+		f->n_inlines = tree.n_nodes - 1;
+		f->ranges = tree.ranges;
+		return UX_OK;
+	case GSYM_INFO_MERGED:
+		return decode_merged(g, block.content, arena, f, err);
+	default:
+		return UX_OK;
+	}
+}
+
 enum ux_code ux_gsym_decode(const struct ux_gsym *g, uint32_t i, struct ux_arena *arena,
-			    struct ux_gsym_function *ret, struct ux_error *err)
+			    struct ux_gsym_decoded *ret, struct ux_error *err)
 {
 	struct ux_gsym_raw raw;
-	UX_TRY(ux_gsym_raw_find(g, i, &raw, err));
-	struct ux_gsym_function f = {
-		.start = ux_gsym_start(g, i), .size = raw.size, .name = raw.name};
 	struct ux_gsym_block block;
-	while (ux_gsym_raw_next(&raw, &block)) {
-		if (block.type == GSYM_INFO_LINES)
-			UX_TRY(ux_gsym_decode_lines(block.content, arena, &f.rows, &f.n_rows, err));
-		if (block.type != GSYM_INFO_INLINES)
-			continue;
-		struct ux_gsym_tree tree = {0};
-		UX_TRY(ux_gsym_decode_inlines(block.content, arena, &tree, err));
-		f.inlines = tree.nodes + 1;
-		f.n_inlines = tree.n_nodes - 1;
-		f.ranges = tree.ranges;
-	}
+	UX_TRY(ux_gsym_raw_find(g, i, &raw, err));
+	struct ux_gsym_decoded f = {
+		.start = ux_gsym_start(g, i), .size = raw.size, .name = raw.name};
+	while (ux_gsym_raw_next(&raw, &block))
+		UX_TRY(decode_block(g, block, arena, &f, err));
 	UX_TRY(ux_cur_status(&raw.rest, err));
 	*ret = f;
 	return UX_OK;

@@ -17,13 +17,16 @@ struct ux_gsym_block {
 /* A record as it lies in the file. Offsets of all cursors count from the file's start. */
 struct ux_gsym_raw {
 	uint32_t size;
-	uint32_t name;
+	uint64_t name;
 	struct ux_cur rest; /* blocks not yet read */
 	uint32_t seen;      /* types of those that were, a bit each */
 };
 
+/* A string's offset at c, as wide as the file's version has it. */
+uint64_t ux_gsym_name(const struct ux_gsym *g, struct ux_cur *c);
+
 /* Head of the record at c, which moves past it; a failure is the cursor's. */
-struct ux_gsym_raw ux_gsym_raw_open(struct ux_cur *c);
+struct ux_gsym_raw ux_gsym_raw_open(const struct ux_gsym *g, struct ux_cur *c);
 
 /* Head of the record of function i < n_functions. */
 enum ux_code ux_gsym_raw_find(const struct ux_gsym *g, uint32_t i, struct ux_gsym_raw *ret,
@@ -53,9 +56,19 @@ enum ux_code ux_gsym_decode_lines(struct ux_cur block, struct ux_arena *arena,
 				  const struct ux_gsym_row **ret, size_t *ret_n,
 				  struct ux_error *err) ux_must;
 
+/* struct ux_gsym_inline of a file that may have more than 4 GiB of strings. */
+struct ux_gsym_node {
+	uint64_t name;
+	uint32_t call_file;
+	uint32_t call_line;
+	uint32_t depth;
+	uint32_t range_first;
+	uint32_t range_count;
+};
+
 /* An inline block. */
 struct ux_gsym_tree {
-	struct ux_gsym_inline *nodes; /* pre-order; the function itself is the first, at depth 0 */
+	struct ux_gsym_node *nodes; /* pre-order; the function itself is the first, at depth 0 */
 	size_t n_nodes;
 	struct ux_gsym_range *ranges; /* of all nodes, from the function's start */
 	size_t n_ranges;
@@ -65,17 +78,47 @@ struct ux_gsym_tree {
  * The nodes of an inline block, in the arena. UX_ECORRUPT also for a range that passes 32 bits, for
  * calls nested deeper than UX_GSYM_DEPTH_MOST and for bytes behind the tree.
  */
-enum ux_code ux_gsym_decode_inlines(struct ux_cur block, struct ux_arena *arena,
-				    struct ux_gsym_tree *ret, struct ux_error *err) ux_must;
+enum ux_code ux_gsym_decode_inlines(const struct ux_gsym *g, struct ux_cur block,
+				    struct ux_arena *arena, struct ux_gsym_tree *ret,
+				    struct ux_error *err) ux_must;
 
 /* How many inlined calls a block holds, with the same checks and no memory. */
-enum ux_code ux_gsym_count_inlines(struct ux_cur block, size_t *ret, struct ux_error *err) ux_must;
+enum ux_code ux_gsym_count_inlines(const struct ux_gsym *g, struct ux_cur block, size_t *ret,
+				   struct ux_error *err) ux_must;
+
+/* A block of merged functions, one after the other. */
+struct ux_gsym_merged {
+	const struct ux_gsym *g;
+	struct ux_cur c;
+	uint32_t left;
+};
+
+/* Reads the block's head. A failure is the cursor's. */
+struct ux_gsym_merged ux_gsym_merged_open(const struct ux_gsym *g, struct ux_cur block);
+
+/* The next function; false behind the last or when m->c failed. */
+bool ux_gsym_merged_next(struct ux_gsym_merged *m, struct ux_gsym_raw *ret);
+
+/* struct ux_gsym_function as a file holds it. */
+struct ux_gsym_decoded {
+	uint64_t start; /* pc */
+	uint64_t name;
+	uint32_t size;
+	const struct ux_gsym_row *rows;
+	size_t n_rows;
+	const struct ux_gsym_node *inlines; /* without the function itself */
+	size_t n_inlines;
+	const struct ux_gsym_range *ranges;
+	const uint64_t *merged; /* names */
+	size_t n_merged;
+};
 
 /*
  * Function i < n_functions as it was given to ux_gsym_encode_function(); its arrays are in the
- * arena. Blocks other than lines and inlines are passed over.
+ * arena. Call sites and blocks of unknown types are passed over, and so is all of a merged function
+ * but its name.
  */
 enum ux_code ux_gsym_decode(const struct ux_gsym *g, uint32_t i, struct ux_arena *arena,
-			    struct ux_gsym_function *ret, struct ux_error *err) ux_must;
+			    struct ux_gsym_decoded *ret, struct ux_error *err) ux_must;
 
 #endif

@@ -46,13 +46,13 @@ static void put_text(struct ux_out *out, const char *s)
 	}
 }
 
-static void put_name(struct dump *d, uint32_t name)
+static void put_name(struct dump *d, uint64_t name)
 {
 	const char *s = ux_gsym_string(d->g, name);
 	if (s)
 		put_text(&d->out, s);
 	else
-		ux_out_fmt(&d->out, "<name 0x%" PRIx32 ">", name);
+		ux_out_fmt(&d->out, "<name 0x%" PRIx64 ">", name);
 }
 
 static void put_place(struct dump *d, uint32_t file, uint32_t line)
@@ -83,7 +83,7 @@ static enum ux_code put_rows(struct dump *d, uint64_t start, struct ux_cur block
 }
 
 static void put_inline(struct dump *d, uint64_t start, const struct ux_gsym_tree *tree,
-		       const struct ux_gsym_inline *node)
+		       const struct ux_gsym_node *node)
 {
 	ux_out_fmt(&d->out, "%*sinlined ", (int)node->depth * 2, "");
 	put_name(d, node->name);
@@ -100,7 +100,7 @@ static enum ux_code put_inlines(struct dump *d, uint64_t start, struct ux_cur bl
 				struct ux_error *err)
 {
 	struct ux_gsym_tree tree = {0};
-	UX_TRY(ux_gsym_decode_inlines(block, &d->arena, &tree, err));
+	UX_TRY(ux_gsym_decode_inlines(d->g, block, &d->arena, &tree, err));
 	for (size_t i = 1; i < tree.n_nodes; i++) {
 		put_inline(d, start, &tree, &tree.nodes[i]);
 		UX_TRY(flush(d, PIECE, err));
@@ -111,16 +111,15 @@ static enum ux_code put_inlines(struct dump *d, uint64_t start, struct ux_cur bl
 /* Merged functions: their names; they are where their owner is. */
 static enum ux_code put_merged(struct dump *d, struct ux_cur block, struct ux_error *err)
 {
-	uint32_t n = ux_cur_u32(&block);
-	for (uint32_t i = 0; i < n && !block.failed; i++) {
-		struct ux_cur one = ux_cur_sub(&block, ux_cur_u32(&block));
-		struct ux_gsym_raw raw = ux_gsym_raw_open(&one);
+	struct ux_gsym_merged m = ux_gsym_merged_open(d->g, block);
+	struct ux_gsym_raw raw;
+	while (ux_gsym_merged_next(&m, &raw)) {
 		ux_out_cstr(&d->out, "  merged ");
 		put_name(d, raw.name);
 		ux_out_u8(&d->out, '\n');
 		UX_TRY(flush(d, PIECE, err));
 	}
-	return ux_cur_status(&block, err);
+	return ux_cur_status(&m.c, err);
 }
 
 static enum ux_code put_calls(struct dump *d, uint64_t start, struct ux_cur block,
@@ -135,7 +134,7 @@ static enum ux_code put_calls(struct dump *d, uint64_t start, struct ux_cur bloc
 		uint32_t patterns = ux_cur_u32(&block);
 		for (uint32_t k = 0; k < patterns && !block.failed; k++) {
 			ux_out_cstr(&d->out, ", ");
-			put_name(d, ux_cur_u32(&block));
+			put_name(d, ux_gsym_name(d->g, &block));
 		}
 		ux_out_u8(&d->out, '\n');
 		UX_TRY(flush(d, PIECE, err));

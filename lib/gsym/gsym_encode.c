@@ -79,6 +79,19 @@ static void put_inlines(struct ux_out *out, const struct ux_gsym_function *f)
 	pen_lift(&pen);
 }
 
+/* Functions of which the name is all that is said: where they are, their owner says. */
+static void put_merged(struct ux_out *out, const struct ux_gsym_function *f)
+{
+	ux_out_u32(out, (uint32_t)f->n_merged);
+	for (size_t i = 0; i < f->n_merged; i++) {
+		ux_out_u32(out, GSYM_RECORD_LEAST);
+		ux_out_u32(out, f->size);
+		ux_out_u32(out, f->merged[i]);
+		ux_out_u32(out, GSYM_INFO_END);
+		ux_out_u32(out, 0);
+	}
+}
+
 void ux_gsym_encode_function(struct ux_out *out, const struct ux_gsym_function *f)
 {
 	ux_out_align(out, GSYM_RECORD_ALIGN);
@@ -92,6 +105,11 @@ void ux_gsym_encode_function(struct ux_out *out, const struct ux_gsym_function *
 	if (f->n_inlines > 0) {
 		size_t start = block_open(out, GSYM_INFO_INLINES);
 		put_inlines(out, f);
+		block_close(out, start);
+	}
+	if (f->n_merged > 0) {
+		size_t start = block_open(out, GSYM_INFO_MERGED);
+		put_merged(out, f);
 		block_close(out, start);
 	}
 	ux_out_u32(out, GSYM_INFO_END);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GSYM v1, writing: one function's record, and the file around the records. */
+/* GSYM, writing: one function's record, and the file around the records. */
 #ifndef UX_GSYM_ENCODE_H
 #define UX_GSYM_ENCODE_H
 
@@ -45,12 +45,14 @@ struct ux_gsym_function {
 	const struct ux_gsym_inline *inlines;
 	size_t n_inlines;
 	const struct ux_gsym_range *ranges;
+	const uint32_t *merged; /* names of other functions of the same range; none is 0 */
+	size_t n_merged;
 };
 
 /*
- * Appends the record of f to out (v1: Size, Name, line table, inline tree, end), starting and
- * ending 4-aligned. Rows are encoded with the MinDelta/MaxDelta that cost the fewest bytes. Pure:
- * same input, same bytes, any thread.
+ * Appends the record of f to out in the form of version 1 (Size, Name, line table, inline tree,
+ * merged functions, end), starting and ending 4-aligned. Rows are encoded with the
+ * MinDelta/MaxDelta that cost the fewest bytes. Pure: same input, same bytes, any thread.
  */
 void ux_gsym_encode_function(struct ux_out *out, const struct ux_gsym_function *f);
 
@@ -62,16 +64,20 @@ struct ux_gsym_file_entry {
 
 /* Everything around the records. */
 struct ux_gsym_image {
+	unsigned version;     /* 1, 2, or 0: 1 when that holds it, else 2 */
+	uint64_t v1_most;     /* bytes that a file of version 1 may have; 0: 4 GiB less one */
 	bool swap;            /* the described module's byte order is not the machine's */
 	uint64_t base;        /* pc the address table counts from: vaddr of the first PT_LOAD; a
 				 function below it lowers it to that function's start */
-	struct ux_bytes uuid; /* at most UX_GSYM_UUID_MOST bytes */
+	struct ux_bytes uuid; /* version 1: at most UX_GSYM_UUID_MOST bytes */
 	size_t n_functions;
 	const uint64_t *starts;  /* ascending; equal starts are legal */
-	const uint32_t *records; /* offset of each function's record in `data` */
+	const uint64_t *records; /* offset of each function's record in `data` */
 	size_t n_files;
 	const struct ux_gsym_file_entry *files;
 	struct ux_bytes strings; /* begins and ends with a NUL */
+	unsigned string_shift;   /* names and file entries are offsets >> string_shift: 32 bits then
+				    reach further than 4 GiB; only version 2 can have more than 0 */
 	/* the records in pieces, in order, as the threads made them; each piece's size is a
 	 * multiple of 4 */
 	const struct ux_bytes *data;
@@ -79,14 +85,21 @@ struct ux_gsym_image {
 };
 
 enum {
-	UX_GSYM_UUID_MOST = 20
+	UX_GSYM_UUID_MOST = 20 /* bytes, in version 1 */
 };
 
 /*
- * Hands the file, front to back, to `sink` (header, address table, record offsets, files, strings,
- * records: LLVM's own order). UX_ELIMIT when v1 cannot hold it (offsets over 4 GiB); UX_EINVAL
- * without a function (LLVM's reader does not survive that), with a longer uuid, or without the
- * NULs.
+ * The version that `image` is written in: image->version, or the first that holds it. Depends on
+ * sizes alone; the content is not looked at. Needs a function.
+ */
+unsigned ux_gsym_image_version(const struct ux_gsym_image *image);
+
+/*
+ * Hands the file, front to back, to `sink` (header, directory, address table, record offsets,
+ * files, strings, records: LLVM's own order). UX_ELIMIT when the version asked for cannot hold it;
+ * UX_EINVAL without a function (LLVM's reader does not survive that), without the NULs, or for
+ * another version; UX_ECORRUPT for records that ux_gsym_encode_function() did not make, where
+ * version 2 has to know them.
  */
 typedef enum ux_code ux_gsym_sink_fn(void *ctx, struct ux_bytes bytes, struct ux_error *err);
 enum ux_code ux_gsym_image_write(const struct ux_gsym_image *image, ux_gsym_sink_fn *sink,

@@ -5,12 +5,33 @@
 
 enum {
 	GSYM_MAGIC = 0x4753594d,
-	GSYM_VERSION = 1,
-	GSYM_HEADER_SIZE = 48,
-	GSYM_UUID_OFF = 28,
+	GSYM_VERSION_MOST = 2,
 	GSYM_RECORD_ALIGN = 4,
-	GSYM_RECORD_LEAST = 16, /* Size, Name and the end tuple */
-	GSYM_FILE_SIZE = 8,     /* {u32 directory, u32 base name} */
+	GSYM_RECORD_LEAST = 16, /* of version 1: Size, Name and the end tuple */
+
+	GSYM1_HEADER_SIZE = 48,
+	GSYM1_UUID_OFF = 28,
+
+	GSYM2_HEADER_SIZE = 20,
+	GSYM2_ENTRY_SIZE = 20, /* of the directory: {u32 type, u64 offset, u64 size} */
+};
+
+/* Bytes of an offset: a string's, wherever one is named, and a record's in their table. */
+enum {
+	GSYM1_OFFSET = 4,
+	GSYM2_OFFSET = 8,
+};
+
+/* Sections of version 2. */
+enum {
+	GSYM_SECTION_END = 0,
+	GSYM_SECTION_STARTS = 1,
+	GSYM_SECTION_RECORDS = 2, /* where in GSYM_SECTION_FUNCTIONS each record is */
+	GSYM_SECTION_STRINGS = 3,
+	GSYM_SECTION_FILES = 4,
+	GSYM_SECTION_FUNCTIONS = 5,
+	GSYM_SECTION_UUID = 6,
+	GSYM_SECTION_COUNT
 };
 
 /* Types of a record's blocks. */

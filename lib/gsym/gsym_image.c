@@ -3,25 +3,34 @@
 #include "gsym_encode.h"
 
 #include "gsym_format.h"
+#include "gsym_widen.h"
 
 enum {
 	PIECE = 1 << 16 /* bytes of tables handed to the sink at once */
 };
 
-/* Where things lie in the file, in file order. */
+/*
+ * Where things lie in the file, in file order. The versions differ in what stands in front, in the
+ * width of offsets, and in what record offsets count from.
+ */
 struct layout {
+	unsigned version;
+	unsigned offset_size; /* of a string's or record's offset */
 	uint64_t base;
 	unsigned addr_size;
+	uint64_t uuid; /* version 2 */
+	uint64_t starts;
 	uint64_t records; /* table of record offsets */
 	uint64_t files;
 	uint64_t strings;
 	uint64_t data;
 	uint64_t end;
+	uint64_t records_from; /* added to the records' offsets in `data` */
 };
 
-static uint64_t align4(uint64_t v)
+static uint64_t align(uint64_t v, uint64_t n)
 {
-	return (v + 3) & ~(uint64_t)3;
+	return (v + n - 1) & ~(n - 1);
 }
 
 static unsigned addr_size(uint64_t most)
@@ -29,22 +38,67 @@ static unsigned addr_size(uint64_t most)
 	return most <= UINT8_MAX ? 1 : most <= UINT16_MAX ? 2 : most <= UINT32_MAX ? 4 : 8;
 }
 
+/* Entries of the directory, the last one with it. */
+static unsigned n_entries(const struct ux_gsym_image *image)
+{
+	return GSYM_SECTION_FUNCTIONS + (image->uuid.size > 0) + 1;
+}
+
 /*
  * A function below the base would wrap to a huge offset and leave the table unsorted, so such an
  * image counts from its first function, as LLVM does where nothing names a base.
  */
-static struct layout layout_make(const struct ux_gsym_image *image)
+static struct layout layout_make(const struct ux_gsym_image *image, unsigned version,
+				 uint64_t data_size)
 {
-	struct layout l = {.base = ux_min(image->base, image->starts[0])};
-	l.addr_size = addr_size(image->starts[image->n_functions - 1] - l.base);
-	l.records = align4(GSYM_HEADER_SIZE + (uint64_t)image->n_functions * l.addr_size);
-	l.files = l.records + (uint64_t)image->n_functions * sizeof(uint32_t);
-	l.strings = l.files + sizeof(uint32_t) + (uint64_t)image->n_files * GSYM_FILE_SIZE;
-	l.data = align4(l.strings + image->strings.size);
-	l.end = l.data;
-	for (size_t i = 0; i < image->n_data; i++)
-		l.end += image->data[i].size;
+	struct layout l = {.version = version, .base = ux_min(image->base, image->starts[0])};
+	uint64_t n = image->n_functions, header = GSYM1_HEADER_SIZE;
+	l.offset_size = version == 1 ? GSYM1_OFFSET : GSYM2_OFFSET;
+	l.addr_size = addr_size(image->starts[n - 1] - l.base);
+	if (version != 1) {
+		l.uuid = GSYM2_HEADER_SIZE + (uint64_t)n_entries(image) * GSYM2_ENTRY_SIZE;
+		header = l.uuid + image->uuid.size;
+	}
+	l.starts = align(header, l.addr_size);
+	l.records = align(l.starts + n * l.addr_size, l.offset_size);
+	l.files = l.records + n * l.offset_size;
+	l.strings = l.files + sizeof(uint32_t) + (uint64_t)image->n_files * 2 * l.offset_size;
+	l.data = align(l.strings + image->strings.size, GSYM_RECORD_ALIGN);
+	l.end = l.data + data_size;
+	l.records_from = version == 1 ? l.data : 0;
 	return l;
+}
+
+static uint64_t data_size(const struct ux_gsym_image *image)
+{
+	uint64_t size = 0;
+	for (size_t i = 0; i < image->n_data; i++)
+		size += image->data[i].size;
+	return size;
+}
+
+/* UX_OK when version 1 holds the image. */
+static enum ux_code check_v1(const struct ux_gsym_image *image, struct ux_error *err)
+{
+	uint64_t most = image->v1_most ? image->v1_most : UINT32_MAX;
+	if (image->uuid.size > UX_GSYM_UUID_MOST)
+		return ux_error_set(err, UX_ELIMIT, "build ID has %zu bytes, GSYM 1 holds %d",
+				    image->uuid.size, UX_GSYM_UUID_MOST);
+	if (image->string_shift > 0)
+		return ux_error_set(err, UX_ELIMIT,
+				    "strings are numbered in steps, which GSYM 1 is not");
+	uint64_t end = layout_make(image, 1, data_size(image)).end;
+	if (end > most)
+		return ux_error_set(err, UX_ELIMIT,
+				    "GSYM 1 ends at 4 GiB, %" PRIu64 " bytes needed", end);
+	return UX_OK;
+}
+
+unsigned ux_gsym_image_version(const struct ux_gsym_image *image)
+{
+	if (image->version != 0)
+		return image->version;
+	return check_v1(image, NULL) == UX_OK ? 1 : 2;
 }
 
 static enum ux_code check(const struct ux_gsym_image *image, struct ux_error *err)
@@ -52,20 +106,18 @@ static enum ux_code check(const struct ux_gsym_image *image, struct ux_error *er
 	struct ux_bytes s = image->strings;
 	if (image->n_functions == 0)
 		return ux_error_set(err, UX_EINVAL, "a GSYM needs at least one function");
-	if (image->uuid.size > UX_GSYM_UUID_MOST)
-		return ux_error_set(err, UX_EINVAL, "build ID has %zu bytes, GSYM holds %d",
-				    image->uuid.size, UX_GSYM_UUID_MOST);
 	if (s.size == 0 || s.data[0] != 0 || s.data[s.size - 1] != 0)
 		return ux_error_set(err, UX_EINVAL, "string table lacks its NULs");
-	/* Counts are bounded first, so that the sums below cannot wrap. */
+	/* Counts are bounded first, so that sums cannot wrap. */
 	if (image->n_functions > UINT32_MAX || image->n_files > UINT32_MAX)
 		return ux_error_set(err, UX_ELIMIT, "more functions or files than GSYM counts");
-	uint64_t end = layout_make(image).end;
-	if (end > UINT32_MAX)
-		return ux_error_set(err, UX_ELIMIT,
-				    "GSYM 1 ends at 4 GiB, %" PRIu64 " bytes needed", end);
-	return UX_OK;
+	if (image->version > GSYM_VERSION_MOST)
+		return ux_error_set(err, UX_EINVAL, "GSYM version %u asked for, %d is the last",
+				    image->version, GSYM_VERSION_MOST);
+	return image->version == 1 ? check_v1(image, err) : UX_OK;
 }
+
+/* --- the file, front to back ------------------------------------------------------------------ */
 
 /* A ux_out that is emptied into the sink whenever it holds a piece. */
 struct stream {
@@ -89,13 +141,17 @@ static enum ux_code stream_flush(struct stream *s, size_t least, struct ux_error
 	return UX_OK;
 }
 
-static void put_header(struct ux_out *out, const struct ux_gsym_image *image,
-		       const struct layout *l)
+/* From the end of one part to the start of the next. */
+static void put_padding(struct stream *s, uint64_t from, uint64_t to)
+{
+	static const uint8_t zeros[sizeof(uint64_t)];
+	ux_out_put(&s->out, zeros, (size_t)(to - from));
+}
+
+static void put_header1(struct ux_out *out, const struct ux_gsym_image *image,
+			const struct layout *l)
 {
 	static const uint8_t zeros[UX_GSYM_UUID_MOST];
-	ux_out_u32(out, GSYM_MAGIC);
-	ux_out_u16(out, GSYM_VERSION);
-	ux_out_u8(out, (uint8_t)l->addr_size);
 	ux_out_u8(out, (uint8_t)image->uuid.size);
 	ux_out_u64(out, l->base);
 	ux_out_u32(out, (uint32_t)image->n_functions);
@@ -105,6 +161,45 @@ static void put_header(struct ux_out *out, const struct ux_gsym_image *image,
 	ux_out_put(out, zeros, sizeof(zeros) - image->uuid.size);
 }
 
+static void put_entry(struct ux_out *out, uint32_t type, uint64_t from, uint64_t to)
+{
+	ux_out_u32(out, type);
+	ux_out_u64(out, from);
+	ux_out_u64(out, to - from);
+}
+
+static void put_header2(struct ux_out *out, const struct ux_gsym_image *image,
+			const struct layout *l)
+{
+	uint64_t n = image->n_functions;
+	ux_out_u8(out, 0); /* strings as in version 1 */
+	ux_out_u64(out, l->base);
+	ux_out_u32(out, (uint32_t)n);
+	if (image->uuid.size > 0)
+		put_entry(out, GSYM_SECTION_UUID, l->uuid, l->uuid + image->uuid.size);
+	put_entry(out, GSYM_SECTION_STARTS, l->starts, l->starts + n * l->addr_size);
+	put_entry(out, GSYM_SECTION_RECORDS, l->records, l->files);
+	put_entry(out, GSYM_SECTION_FILES, l->files, l->strings);
+	put_entry(out, GSYM_SECTION_STRINGS, l->strings, l->strings + image->strings.size);
+	put_entry(out, GSYM_SECTION_FUNCTIONS, l->data, l->end);
+	put_entry(out, GSYM_SECTION_END, 0, 0);
+	ux_out_put(out, image->uuid.data, image->uuid.size);
+}
+
+/* All in front of the address table. */
+static void put_header(struct stream *s, const struct ux_gsym_image *image, const struct layout *l)
+{
+	struct ux_out *out = &s->out;
+	ux_out_u32(out, GSYM_MAGIC);
+	ux_out_u16(out, (uint16_t)l->version);
+	ux_out_u8(out, (uint8_t)l->addr_size);
+	if (l->version == 1)
+		put_header1(out, image, l);
+	else
+		put_header2(out, image, l);
+	put_padding(s, out->size, l->starts);
+}
+
 static enum ux_code put_starts(struct stream *s, const struct ux_gsym_image *image,
 			       const struct layout *l, struct ux_error *err)
 {
@@ -112,52 +207,104 @@ static enum ux_code put_starts(struct stream *s, const struct ux_gsym_image *ima
 		ux_out_uint(&s->out, image->starts[i] - l->base, l->addr_size);
 		UX_TRY(stream_flush(s, PIECE, err));
 	}
-	/* Pieces are multiples of 4 long but for the last, so this pads the file too. */
-	ux_out_align(&s->out, sizeof(uint32_t));
+	put_padding(s, l->starts + (uint64_t)image->n_functions * l->addr_size, l->records);
 	return UX_OK;
 }
 
 static enum ux_code put_records(struct stream *s, const struct ux_gsym_image *image,
-				const struct layout *l, struct ux_error *err)
+				const struct layout *l, const uint64_t *records,
+				struct ux_error *err)
 {
 	for (size_t i = 0; i < image->n_functions; i++) {
-		assert(image->records[i] < l->end - l->data);
-		ux_out_u32(&s->out, (uint32_t)(l->data + image->records[i]));
+		assert(records[i] < l->end - l->data);
+		ux_out_uint(&s->out, l->records_from + records[i], l->offset_size);
 		UX_TRY(stream_flush(s, PIECE, err));
 	}
 	return UX_OK;
 }
 
 static enum ux_code put_files(struct stream *s, const struct ux_gsym_image *image,
-			      struct ux_error *err)
+			      const struct layout *l, struct ux_error *err)
 {
+	unsigned shift = image->string_shift;
 	ux_out_u32(&s->out, (uint32_t)image->n_files);
 	for (size_t i = 0; i < image->n_files; i++) {
-		ux_out_u32(&s->out, image->files[i].dir);
-		ux_out_u32(&s->out, image->files[i].base);
+		ux_out_uint(&s->out, (uint64_t)image->files[i].dir << shift, l->offset_size);
+		ux_out_uint(&s->out, (uint64_t)image->files[i].base << shift, l->offset_size);
 		UX_TRY(stream_flush(s, PIECE, err));
 	}
 	return stream_flush(s, 0, err);
 }
 
+static enum ux_code put_tables(struct stream *s, const struct ux_gsym_image *image,
+			       const struct layout *l, const uint64_t *records,
+			       struct ux_error *err)
+{
+	put_header(s, image, l);
+	UX_TRY(put_starts(s, image, l, err));
+	UX_TRY(put_records(s, image, l, records, err));
+	UX_TRY(put_files(s, image, l, err));
+	UX_TRY(s->sink(s->ctx, image->strings, err));
+	put_padding(s, l->strings + image->strings.size, l->data);
+	return stream_flush(s, 0, err);
+}
+
+/* --- version 1 -------------------------------------------------------------------------------- */
+
+static enum ux_code write1(struct stream *s, const struct ux_gsym_image *image,
+			   struct ux_error *err)
+{
+	struct layout l = layout_make(image, 1, data_size(image));
+	UX_TRY(put_tables(s, image, &l, image->records, err));
+	for (size_t i = 0; i < image->n_data; i++)
+		if (image->data[i].size > 0)
+			UX_TRY(s->sink(s->ctx, image->data[i], err));
+	return UX_OK;
+}
+
+/* --- version 2 -------------------------------------------------------------------------------- */
+
+/* All records in the wide form, counted into out or through the stream. records[i], where not NULL,
+ * is set to where the i-th begins. */
+static enum ux_code widen(struct stream *s, const struct ux_gsym_image *image, uint64_t *records,
+			  struct ux_error *err)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < image->n_data; i++) {
+		struct ux_cur c = ux_cur_make(image->data[i], NULL, image->swap);
+		for (; ux_cur_more(&c); n++) {
+			if (records && n < image->n_functions)
+				records[n] = s->out.size;
+			gsym_widen_record(&s->out, &c, image->string_shift);
+			UX_TRY(ux_cur_status(&c, err));
+			if (!s->out.counting)
+				UX_TRY(stream_flush(s, PIECE, err));
+		}
+	}
+	if (n != image->n_functions)
+		return ux_error_set(err, UX_EINVAL, "%zu records for %zu functions", n,
+				    image->n_functions);
+	return s->out.counting ? UX_OK : stream_flush(s, 0, err);
+}
+
+static enum ux_code write2(struct stream *s, const struct ux_gsym_image *image,
+			   struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) uint64_t *records = calloc(image->n_functions, sizeof(*records));
+	struct stream counter = {.out = {.swap = image->swap, .counting = true}};
+	if (!records)
+		return ux_error_nomem(err);
+	UX_TRY(widen(&counter, image, records, err));
+	struct layout l = layout_make(image, 2, counter.out.size);
+	UX_TRY(put_tables(s, image, &l, records, err));
+	return widen(s, image, NULL, err);
+}
+
 enum ux_code ux_gsym_image_write(const struct ux_gsym_image *image, ux_gsym_sink_fn *sink,
 				 void *ctx, struct ux_error *err)
 {
-	static const uint8_t zeros[GSYM_RECORD_ALIGN];
 	UX_TRY(check(image, err));
-	struct layout l = layout_make(image);
 	ux_cleanup(stream_deinit) struct stream s = {
 		.out = {.swap = image->swap}, .sink = sink, .ctx = ctx};
-	put_header(&s.out, image, &l);
-	UX_TRY(put_starts(&s, image, &l, err));
-	UX_TRY(put_records(&s, image, &l, err));
-	UX_TRY(put_files(&s, image, err));
-	UX_TRY(sink(ctx, image->strings, err));
-	uint64_t pad = l.data - l.strings - image->strings.size;
-	if (pad > 0)
-		UX_TRY(sink(ctx, ux_bytes(zeros, (size_t)pad), err));
-	for (size_t i = 0; i < image->n_data; i++)
-		if (image->data[i].size > 0)
-			UX_TRY(sink(ctx, image->data[i], err));
-	return UX_OK;
+	return ux_gsym_image_version(image) == 1 ? write1(&s, image, err) : write2(&s, image, err);
 }

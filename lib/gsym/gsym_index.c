@@ -89,16 +89,18 @@ static enum ux_code keep_tree(struct cut *cut, struct gsym_index_function *f)
 }
 
 /* UX_OK, UX_ENOMEM, or any other code when the tree is to be read as before. */
-static enum ux_code cut_tree(struct cut *cut, struct ux_cur block, struct gsym_index_function *f)
+static enum ux_code cut_tree(struct cut *cut, const struct ux_gsym *g, struct ux_cur block,
+			     struct gsym_index_function *f)
 {
 	struct ux_gsym_tree tree = {0};
 	if (ux_cur_more(&block))
-		UX_TRY(ux_gsym_decode_inlines(block, &cut->arena, &tree, NULL));
+		UX_TRY(ux_gsym_decode_inlines(g, block, &cut->arena, &tree, NULL));
 	UX_TRY(find_ends(cut, &tree));
 	cut->spread = (struct gsym_spread){.off = cut->off,
 					   .node = cut->node,
 					   .n = cut->n,
 					   .most = tree.n_nodes + 3,
+					   .offset_size = g->offset_size,
 					   .steps = (uint64_t)cut->n * STEPS_EACH + 1};
 	cut->spread.nodes = ux_arena_array(&cut->arena, struct gsym_spread_node, cut->spread.most);
 	if (!cut->spread.nodes)
@@ -121,7 +123,7 @@ static enum ux_code cut_lines(struct ux_gsym_index *index, const struct ux_gsym 
 	uint64_t before = 0;
 	f->line_min = l.min;
 	f->line_range = l.range;
-	f->line_end = (uint32_t)(block.end - g->file.data);
+	f->line_end = (uint64_t)(block.end - g->file.data);
 	for (size_t n = 0; gsym_lines_next(&l); n++) {
 		if (l.off < before || l.off > UINT32_MAX)
 			return UX_ECORRUPT;
@@ -129,7 +131,7 @@ static enum ux_code cut_lines(struct ux_gsym_index *index, const struct ux_gsym 
 		if (n > 0 && l.c.pos - last < ROW_BYTES)
 			continue;
 		struct gsym_index_row row = {(uint32_t)l.off, (uint32_t)l.file, (uint32_t)l.line,
-					     (uint32_t)(l.c.pos - g->file.data)};
+					     (uint32_t)ux_cur_left(&l.c)};
 		if (l.line > UINT32_MAX || l.file > UINT32_MAX)
 			return UX_ECORRUPT;
 		if (!gsym_index_rows_append(&index->rows, row))
@@ -153,7 +155,7 @@ static enum ux_code cut_record(struct cut *cut, const struct ux_gsym *g,
 		return UX_OK;
 	enum ux_code code = cut_lines(index, g, r->lines, &f);
 	if (code == UX_OK)
-		code = cut_tree(cut, r->inlines, &f);
+		code = cut_tree(cut, g, r->inlines, &f);
 	if (code == UX_OK) {
 		index->of[i] = (uint32_t)index->functions.size + 1;
 		return gsym_index_functions_append(&index->functions, f) ? UX_OK : UX_ENOMEM;
@@ -232,7 +234,7 @@ static void find_row(const struct ux_gsym *g, const struct gsym_index_function *
 	for (size_t left = f->n_rows; left > 1; left -= left / 2)
 		at += left / 2 & -(size_t)(rows[at + left / 2].off <= off);
 	const struct gsym_index_row *row = &rows[at];
-	struct ux_bytes rest = ux_bytes(g->file.data + row->next, f->line_end - row->next);
+	struct ux_bytes rest = ux_bytes(g->file.data + f->line_end - row->left, row->left);
 	struct gsym_lines l = {.c = ux_cur_make(rest, NULL, g->swap),
 			       .min = f->line_min,
 			       .range = f->line_range,
@@ -255,7 +257,7 @@ static const struct gsym_index_span *find_span(const struct gsym_index_span *spa
 	return &spans[at];
 }
 
-bool gsym_index_lookup(const struct ux_gsym *g, size_t i, uint32_t name, uint64_t off,
+bool gsym_index_lookup(const struct ux_gsym *g, size_t i, uint64_t name, uint64_t off,
 		       struct ux_frame *frames, size_t max, size_t *ret_n)
 {
 	const struct ux_gsym_index *index = g->index;
@@ -275,8 +277,8 @@ bool gsym_index_lookup(const struct ux_gsym *g, size_t i, uint32_t name, uint64_
 		if (skip > 0) {
 			skip--;
 		} else if (max > 0) {
-			if (gsym_frame_make(g, inlined ? nodes[at].name : name, file, line, frames,
-					    NULL) != UX_OK)
+			if (gsym_frame_make(g, inlined ? (uint64_t)nodes[at].name : name, file,
+					    line, frames, NULL) != UX_OK)
 				return false;
 			frames->inlined = inlined;
 			frames->offset = off - (inlined ? nodes[at].start : 0);

@@ -26,14 +26,14 @@ struct gsym_index_row {
 	uint32_t off;
 	uint32_t file;
 	uint32_t line;
-	uint32_t next; /* in the GSYM file: the opcode behind the row's */
+	uint32_t left; /* bytes of the line table behind the row's opcode */
 };
 
 /* Where the parts of one function are; offsets of all count from the function's start. */
 struct gsym_index_function {
 	int64_t line_min; /* MinDelta */
 	uint32_t line_range;
-	uint32_t line_end; /* in the GSYM file */
+	uint64_t line_end; /* in the GSYM file */
 	uint32_t rows, n_rows;
 	uint32_t spans, n_spans;
 	uint32_t nodes;
@@ -65,7 +65,7 @@ void ux_gsym_index_free(struct ux_gsym *g);
  * The frames at off bytes behind the start of function i, as ux_gsym_lookup() gives them; false
  * when the function has no part in the index or a name in it is past its table.
  */
-bool gsym_index_lookup(const struct ux_gsym *g, size_t i, uint32_t name, uint64_t off,
+bool gsym_index_lookup(const struct ux_gsym *g, size_t i, uint64_t name, uint64_t off,
 		       struct ux_frame *frames, size_t max, size_t *ret_n) ux_must;
 
 #endif

@@ -8,7 +8,7 @@
 
 /* What a record says about pc, before names are looked up. */
 struct call {
-	uint32_t name;
+	uint64_t name;
 	uint32_t file; /* of the call, in the caller */
 	uint32_t line;
 	uint64_t start; /* of the first range, from the function's start */
@@ -48,10 +48,10 @@ ux_inline bool read_ranges(struct ux_cur *c, uint64_t n, uint64_t base, uint64_t
 
 /*
  * Fills calls[0..] with the nodes that hold off, outermost (the function) first. The first child
- * that holds it wins, and nothing behind it is read.
+ * that holds it wins, and nothing behind it is read. Compiled for each offset_size by itself.
  */
-static enum ux_code find_calls(struct ux_cur c, uint64_t off, struct call *calls, size_t *ret_n,
-			       struct ux_error *err)
+ux_inline enum ux_code find_calls_of(struct ux_cur c, uint64_t off, unsigned offset_size,
+				     struct call *calls, size_t *ret_n, struct ux_error *err)
 {
 	size_t n = 0;
 	uint64_t base = 0;
@@ -62,14 +62,14 @@ static enum ux_code find_calls(struct ux_cur c, uint64_t off, struct call *calls
 			break; /* no sibling holds it */
 		bool holds = read_ranges(&c, count, base, off, &call->start);
 		bool has_children = ux_cur_u8(&c) != 0;
-		call->name = ux_cur_u32(&c);
+		call->name = gsym_name_read(&c, offset_size);
 		call->file = (uint32_t)ux_cur_uleb(&c);
 		call->line = (uint32_t)ux_cur_uleb(&c);
 		if (!holds && n == 0)
 			break; /* the function's own node has no sibling */
 		if (!holds) {
 			if (has_children)
-				gsym_list_skip(&c);
+				gsym_list_skip(&c, offset_size);
 			continue;
 		}
 		if (n++ == UX_GSYM_DEPTH_MOST && has_children)
@@ -82,6 +82,14 @@ static enum ux_code find_calls(struct ux_cur c, uint64_t off, struct call *calls
 	return ux_cur_status(&c, err);
 }
 
+static enum ux_code find_calls(const struct ux_gsym *g, struct ux_cur c, uint64_t off,
+			       struct call *calls, size_t *ret_n, struct ux_error *err)
+{
+	return ux_likely(g->offset_size == GSYM1_OFFSET)
+		       ? find_calls_of(c, off, GSYM1_OFFSET, calls, ret_n, err)
+		       : find_calls_of(c, off, GSYM2_OFFSET, calls, ret_n, err);
+}
+
 /* --- frames ------------------------------------------------------------------------------- */
 
 static enum ux_code record_frames(const struct ux_gsym *g, const struct gsym_record *r,
@@ -91,7 +99,7 @@ static enum ux_code record_frames(const struct ux_gsym *g, const struct gsym_rec
 	struct call calls[UX_GSYM_DEPTH_MOST + 2]; /* the function, its inlined calls, the row */
 	size_t n = 1;
 	if (ux_cur_more(&r->inlines))
-		UX_TRY(find_calls(r->inlines, off, calls, &n, err));
+		UX_TRY(find_calls(g, r->inlines, off, calls, &n, err));
 	calls[0] = (struct call){.name = r->name};
 	UX_TRY(find_row(r->lines, off, &calls[n], err));
 	size_t kept = ux_min(n, max);

@@ -24,8 +24,8 @@ static enum ux_code count_lines(struct ux_cur block, uint64_t from, uint64_t siz
 	return ux_cur_status(&l.c, err);
 }
 
-static enum ux_code count_blocks(struct ux_gsym_raw *raw, uint64_t from, struct ux_counts *ret,
-				 struct ux_error *err)
+static enum ux_code count_blocks(const struct ux_gsym *g, struct ux_gsym_raw *raw, uint64_t from,
+				 struct ux_counts *ret, struct ux_error *err)
 {
 	struct ux_gsym_block block;
 	while (ux_gsym_raw_next(raw, &block)) {
@@ -33,7 +33,7 @@ static enum ux_code count_blocks(struct ux_gsym_raw *raw, uint64_t from, struct 
 		if (block.type == GSYM_INFO_LINES)
 			UX_TRY(count_lines(block.content, from, raw->size, ret, err));
 		if (block.type == GSYM_INFO_INLINES)
-			UX_TRY(ux_gsym_count_inlines(block.content, &n, err));
+			UX_TRY(ux_gsym_count_inlines(g, block.content, &n, err));
 		ret->inlines += n;
 	}
 	return UX_OK;
@@ -52,7 +52,7 @@ enum ux_code ux_gsym_measure(const struct ux_gsym *g, struct ux_counts *ret, str
 		uint64_t start = ux_gsym_start(g, walk.next - 1), size = walk.raw.size;
 		uint64_t from = reach > start ? ux_min(reach - start, size) : 0;
 		counts.code_bytes += size - from;
-		UX_TRY(count_blocks(&walk.raw, from, &counts, err));
+		UX_TRY(count_blocks(g, &walk.raw, from, &counts, err));
 		if (size <= UINT64_MAX - start)
 			reach = ux_max(reach, start + size);
 	}

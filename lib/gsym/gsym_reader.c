@@ -2,8 +2,9 @@
 /* Opening a GSYM: header and tables. */
 #include "gsym_reader.h"
 
-#include "cursor.h"
+#include "gsym_directory.h"
 #include "gsym_format.h"
+#include "gsym_search.h"
 
 bool ux_gsym_is(struct ux_bytes file)
 {
@@ -26,26 +27,37 @@ static enum ux_code open_version(struct ux_gsym *g, struct ux_cur *c, struct ux_
 	g->swap = c->swap;
 	g->version = ux_cur_u16(c);
 	UX_TRY(ux_cur_status(c, err));
-	if (g->version != GSYM_VERSION)
+	if (g->version == 0 || g->version > GSYM_VERSION_MOST)
 		return ux_error_at(err, UX_EUNSUPPORTED, NULL, sizeof(uint32_t),
-				   "GSYM version %u found, %u expected", g->version,
-				   (unsigned)GSYM_VERSION);
-	return UX_OK;
-}
-
-static enum ux_code open_header(struct ux_gsym *g, struct ux_cur *c, struct ux_error *err)
-{
+				   "GSYM version %u found, 1 or %d expected", g->version,
+				   GSYM_VERSION_MOST);
 	g->addr_size = ux_cur_u8(c);
 	if (g->addr_size != 1 && g->addr_size != 2 && g->addr_size != 4 && g->addr_size != 8)
 		ux_cur_bad(c, "address width is not 1, 2, 4 or 8");
+	return ux_cur_status(c, err);
+}
+
+static enum ux_code check_strings(const struct ux_gsym *g, struct ux_error *err)
+{
+	struct ux_bytes s = g->strings;
+	if (s.size > 0 && s.data[s.size - 1] == 0)
+		return UX_OK;
+	return ux_error_at(err, UX_ECORRUPT, NULL, s.data ? (uint64_t)(s.data - g->file.data) : 0,
+			   "string table does not end with a NUL");
+}
+
+/* --- version 1 -------------------------------------------------------------------------------- */
+
+static enum ux_code open_header1(struct ux_gsym *g, struct ux_cur *c, struct ux_error *err)
+{
 	uint8_t uuid_size = ux_cur_u8(c);
-	if (uuid_size > GSYM_HEADER_SIZE - GSYM_UUID_OFF)
+	if (uuid_size > GSYM1_HEADER_SIZE - GSYM1_UUID_OFF)
 		ux_cur_bad(c, "build ID is longer than 20 bytes");
 	g->base = ux_cur_u64(c);
 	g->n_functions = ux_cur_u32(c);
 	uint32_t strings = ux_cur_u32(c);
 	uint32_t strings_size = ux_cur_u32(c);
-	struct ux_bytes uuid = ux_cur_take(c, GSYM_HEADER_SIZE - GSYM_UUID_OFF);
+	struct ux_bytes uuid = ux_cur_take(c, GSYM1_HEADER_SIZE - GSYM1_UUID_OFF);
 	UX_TRY(ux_cur_status(c, err));
 	g->uuid = ux_bytes(uuid.data, uuid_size);
 	if (!ux_bytes_sub(g->file, strings, strings_size, &g->strings))
@@ -53,21 +65,92 @@ static enum ux_code open_header(struct ux_gsym *g, struct ux_cur *c, struct ux_e
 				   "string table at 0x%" PRIx32 " with 0x%" PRIx32
 				   " bytes leaves the file of 0x%zx",
 				   strings, strings_size, g->file.size);
-	if (strings_size == 0 || g->strings.data[strings_size - 1] != 0)
-		return ux_error_at(err, UX_ECORRUPT, NULL, strings,
-				   "string table does not end with a NUL");
 	return UX_OK;
 }
 
-static enum ux_code open_tables(struct ux_gsym *g, struct ux_cur *c, struct ux_error *err)
+/* The rest of the file table, whose count is next. */
+static void open_files(struct ux_gsym *g, struct ux_cur *c)
 {
+	g->n_files = ux_cur_u32(c);
+	g->files = ux_cur_take(c, (uint64_t)g->n_files * 2 * g->offset_size).data;
+}
+
+static enum ux_code open1(struct ux_gsym *g, struct ux_cur *c, struct ux_error *err)
+{
+	g->offset_size = GSYM1_OFFSET;
+	g->body = g->file;
+	UX_TRY(open_header1(g, c, err));
 	/* Counts have 32 bits, so none of the products wraps. */
 	g->addrs = ux_cur_take(c, (uint64_t)g->n_functions * g->addr_size).data;
 	ux_cur_align(c, sizeof(uint32_t));
-	g->records = ux_cur_take(c, (uint64_t)g->n_functions * sizeof(uint32_t)).data;
-	g->n_files = ux_cur_u32(c);
-	g->files = ux_cur_take(c, (uint64_t)g->n_files * GSYM_FILE_SIZE).data;
+	g->records = ux_cur_take(c, (uint64_t)g->n_functions * GSYM1_OFFSET).data;
+	open_files(g, c);
 	return ux_cur_status(c, err);
+}
+
+/* --- version 2 -------------------------------------------------------------------------------- */
+
+static const char *const section_names[GSYM_SECTION_COUNT] = {
+	[GSYM_SECTION_STARTS] = "address table", [GSYM_SECTION_RECORDS] = "record offsets",
+	[GSYM_SECTION_STRINGS] = "string table", [GSYM_SECTION_FILES] = "file table",
+	[GSYM_SECTION_FUNCTIONS] = "records",    [GSYM_SECTION_UUID] = "build ID",
+};
+
+/* The sections of known types; those of others are passed over, as LLVM does. */
+static enum ux_code read_directory(const struct ux_gsym *g, struct gsym_section *found,
+				   struct ux_error *err)
+{
+	struct gsym_directory d = gsym_directory_open(g->file, g->swap);
+	struct gsym_section s;
+	while (gsym_directory_next(&d, &s)) {
+		if (s.type >= GSYM_SECTION_COUNT)
+			continue;
+		if (found[s.type].content.size > 0)
+			ux_cur_bad(&d.c, "two sections of one type");
+		found[s.type] = s;
+	}
+	UX_TRY(ux_cur_status(&d.c, err));
+	for (unsigned i = GSYM_SECTION_STARTS; i <= GSYM_SECTION_FUNCTIONS; i++)
+		if (found[i].content.size == 0)
+			return ux_error_at(err, UX_ECORRUPT, NULL, GSYM2_HEADER_SIZE,
+					   "section %u (%s) is missing", i, section_names[i]);
+	return UX_OK;
+}
+
+static enum ux_code check_size(const struct gsym_section *s, uint64_t want, struct ux_error *err)
+{
+	if (s->content.size == want)
+		return UX_OK;
+	return ux_error_at(err, UX_ECORRUPT, NULL, s->off,
+			   "section %" PRIu32 " (%s) has 0x%zx bytes, 0x%" PRIx64 " expected",
+			   s->type, section_names[s->type], s->content.size, want);
+}
+
+static enum ux_code open2(struct ux_gsym *g, struct ux_cur *c, struct ux_error *err)
+{
+	struct gsym_section found[GSYM_SECTION_COUNT] = {0};
+	uint8_t encoding = ux_cur_u8(c);
+	g->offset_size = GSYM2_OFFSET;
+	g->base = ux_cur_u64(c);
+	g->n_functions = ux_cur_u32(c);
+	UX_TRY(ux_cur_status(c, err));
+	if (encoding != 0)
+		return ux_error_at(err, UX_EUNSUPPORTED, NULL, 7,
+				   "strings in encoding %u, 0 expected", encoding);
+	UX_TRY(read_directory(g, found, err));
+	const struct gsym_section *files = &found[GSYM_SECTION_FILES];
+	uint64_t n = g->n_functions;
+	UX_TRY(check_size(&found[GSYM_SECTION_STARTS], n * g->addr_size, err));
+	UX_TRY(check_size(&found[GSYM_SECTION_RECORDS], n * GSYM2_OFFSET, err));
+	g->addrs = found[GSYM_SECTION_STARTS].content.data;
+	g->records = found[GSYM_SECTION_RECORDS].content.data;
+	g->body = found[GSYM_SECTION_FUNCTIONS].content;
+	g->strings = found[GSYM_SECTION_STRINGS].content;
+	g->uuid = found[GSYM_SECTION_UUID].content;
+	struct ux_cur table = ux_cur_make(files->content, NULL, g->swap);
+	table.base = files->off;
+	open_files(g, &table);
+	return ux_cur_status(&table, err);
 }
 
 enum ux_code ux_gsym_open(struct ux_gsym *g, struct ux_bytes file, struct ux_error *err)
@@ -75,26 +158,22 @@ enum ux_code ux_gsym_open(struct ux_gsym *g, struct ux_bytes file, struct ux_err
 	struct ux_gsym made = {.file = file};
 	struct ux_cur c = ux_cur_make(file, NULL, false);
 	UX_TRY(open_version(&made, &c, err));
-	UX_TRY(open_header(&made, &c, err));
-	UX_TRY(open_tables(&made, &c, err));
+	UX_TRY(made.version == 1 ? open1(&made, &c, err) : open2(&made, &c, err));
+	UX_TRY(check_strings(&made, err));
 	*g = made;
 	return UX_OK;
 }
 
 uint64_t ux_gsym_start(const struct ux_gsym *g, uint32_t i)
 {
-	struct ux_bytes one = ux_bytes(g->addrs + (size_t)i * g->addr_size, g->addr_size);
-	struct ux_cur c = ux_cur_make(one, NULL, g->swap);
 	assert(i < g->n_functions);
-	return g->base + ux_cur_uint(&c, g->addr_size);
+	return g->base + gsym_table_at(g->addrs, i, g->addr_size, g->swap);
 }
 
-uint32_t ux_gsym_record(const struct ux_gsym *g, uint32_t i)
+uint64_t ux_gsym_record(const struct ux_gsym *g, uint32_t i)
 {
-	struct ux_bytes one = ux_bytes(g->records + i * sizeof(uint32_t), sizeof(uint32_t));
-	struct ux_cur c = ux_cur_make(one, NULL, g->swap);
 	assert(i < g->n_functions);
-	return ux_cur_u32(&c);
+	return gsym_table_at(g->records, i, g->offset_size, g->swap);
 }
 
 bool ux_gsym_file(const struct ux_gsym *g, uint32_t file, const char **ret_dir,
@@ -102,10 +181,10 @@ bool ux_gsym_file(const struct ux_gsym *g, uint32_t file, const char **ret_dir,
 {
 	if (file >= g->n_files)
 		return false;
-	struct ux_bytes entry = ux_bytes(g->files + (size_t)file * GSYM_FILE_SIZE, GSYM_FILE_SIZE);
-	struct ux_cur c = ux_cur_make(entry, NULL, g->swap);
-	const char *dir = ux_gsym_string(g, ux_cur_u32(&c));
-	const char *base = ux_gsym_string(g, ux_cur_u32(&c));
+	size_t i = (size_t)file * 2;
+	const char *dir = ux_gsym_string(g, gsym_table_at(g->files, i, g->offset_size, g->swap));
+	const char *base =
+		ux_gsym_string(g, gsym_table_at(g->files, i + 1, g->offset_size, g->swap));
 	if (!dir || !base)
 		return false;
 	*ret_dir = dir;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GSYM v1, reading: address to frames over a mapping. */
+/* GSYM, reading: address to frames over a mapping. */
 #ifndef UX_GSYM_READER_H
 #define UX_GSYM_READER_H
 
@@ -14,22 +14,25 @@ struct ux_gsym {
 	struct ux_bytes file;
 	bool swap;
 	uint16_t version;
-	uint8_t addr_size; /* 1, 2, 4 or 8: width of the address table's values */
+	uint8_t addr_size;   /* 1, 2, 4 or 8: width of the address table's values */
+	uint8_t offset_size; /* 4 or 8: width of a string's or record's offset. This and `body` are
+				all that a lookup sees of the version */
 	uint64_t base;
 	uint32_t n_functions;
 	uint32_t n_files;
 	const uint8_t *addrs;
-	const uint8_t *records; /* u32 offsets of the records, from the file's start */
-	const uint8_t *files;   /* {u32 dir, u32 base} each */
+	const uint8_t *records; /* where in `body` each record is */
+	struct ux_bytes body;   /* what holds the records: the file, or a section of it */
+	const uint8_t *files;   /* {directory, base name} each */
 	struct ux_bytes strings;
 	struct ux_bytes uuid;
 	const struct ux_gsym_index *index; /* NULL, or for shorter lookups: gsym_index.h */
 };
 
 /*
- * Checks header and table bounds, in constant time; records are checked as they are read.
- * UX_EUNSUPPORTED: another magic or version, which the message names; UX_ECORRUPT: tables that
- * leave the file, or strings whose last has no NUL.
+ * Checks header and table bounds, in constant time; records are checked as they are read. Versions
+ * 1 and 2. UX_EUNSUPPORTED: another magic, version or encoding of strings, which the message names;
+ * UX_ECORRUPT: tables that leave the file or are missing, or strings whose last has no NUL.
  */
 enum ux_code ux_gsym_open(struct ux_gsym *g, struct ux_bytes file, struct ux_error *err) ux_must;
 
@@ -44,11 +47,11 @@ enum {
 /* pc of function i < n_functions. */
 uint64_t ux_gsym_start(const struct ux_gsym *g, uint32_t i);
 
-/* Offset in the file of the record of function i < n_functions; not checked. */
-uint32_t ux_gsym_record(const struct ux_gsym *g, uint32_t i);
+/* Where in g->body the record of function i < n_functions is; not checked. */
+uint64_t ux_gsym_record(const struct ux_gsym *g, uint32_t i);
 
 /* The string at off, ended by a NUL inside the table; NULL when off is past the table. */
-ux_inline const char *ux_gsym_string(const struct ux_gsym *g, uint32_t off)
+ux_inline const char *ux_gsym_string(const struct ux_gsym *g, uint64_t off)
 {
 	return ux_likely(off < g->strings.size) ? (const char *)g->strings.data + off : NULL;
 }

@@ -13,10 +13,25 @@ enum {
 
 struct gsym_record {
 	uint32_t size;
-	uint32_t name;
+	uint64_t name;
 	struct ux_cur lines; /* empty without a line table */
 	struct ux_cur inlines;
 };
+
+/* A string's offset, as it stands in a record. */
+ux_inline uint64_t gsym_name_read(struct ux_cur *c, unsigned offset_size)
+{
+	return ux_likely(offset_size == GSYM1_OFFSET) ? ux_cur_u32(c) : ux_cur_u64(c);
+}
+
+/* At `off` in what holds the records; the cursor's offsets count from the file's start. */
+ux_inline struct ux_cur gsym_body_at(const struct ux_gsym *g, uint64_t off)
+{
+	struct ux_cur c = ux_cur_make(g->body, NULL, g->swap);
+	c.base = (uint64_t)(g->body.data - g->file.data);
+	ux_cur_seek(&c, off);
+	return c;
+}
 
 /* Reads the blocks behind size and name. */
 ux_inline enum ux_code gsym_record_read(const struct ux_gsym *g, struct ux_cur *c,
@@ -44,13 +59,11 @@ ux_inline enum ux_code gsym_record_read(const struct ux_gsym *g, struct ux_cur *
 ux_inline size_t gsym_record_choose(const struct ux_gsym *g, const struct gsym_starts *s,
 				    uint64_t off, struct ux_cur *ret_c, struct gsym_record *ret)
 {
-	struct ux_cur file = ux_cur_make(g->file, NULL, g->swap);
 	size_t i = s->first;
 	for (; i < s->end; i++) {
-		*ret_c = file;
-		ux_cur_seek(ret_c, gsym_table_at(g->records, i, sizeof(uint32_t), g->swap));
+		*ret_c = gsym_body_at(g, gsym_table_at(g->records, i, g->offset_size, g->swap));
 		ret->size = ux_cur_u32(ret_c);
-		ret->name = ux_cur_u32(ret_c);
+		ret->name = gsym_name_read(ret_c, g->offset_size);
 		if (ret->size == 0 || off < ret->size)
 			break;
 	}
@@ -80,7 +93,7 @@ ux_inline enum ux_code gsym_record_find(const struct ux_gsym *g, const struct gs
 }
 
 /* Moves past a list of sibling nodes and everything below them. */
-static inline void gsym_list_skip(struct ux_cur *c)
+static inline void gsym_list_skip(struct ux_cur *c, unsigned offset_size)
 {
 	for (uint64_t open = 1; open > 0 && ux_cur_more(c);) {
 		uint64_t n = ux_cur_uleb(c);
@@ -93,19 +106,19 @@ static inline void gsym_list_skip(struct ux_cur *c)
 			ux_cur_uleb(c);
 		}
 		open += ux_cur_u8(c) != 0;
-		ux_cur_skip(c, sizeof(uint32_t));
+		ux_cur_skip(c, offset_size);
 		ux_cur_uleb(c);
 		ux_cur_uleb(c);
 	}
 }
 
 /* Fills all of *ret but `inlined` and `offset`. */
-ux_inline enum ux_code gsym_frame_make(const struct ux_gsym *g, uint32_t name, uint32_t file,
+ux_inline enum ux_code gsym_frame_make(const struct ux_gsym *g, uint64_t name, uint32_t file,
 				       uint32_t line, struct ux_frame *ret, struct ux_error *err)
 {
 	ret->function = ux_gsym_string(g, name);
 	if (ux_unlikely(!ret->function))
-		return ux_error_set(err, UX_ECORRUPT, "name %" PRIu32 " is past its table", name);
+		return ux_error_set(err, UX_ECORRUPT, "name %" PRIu64 " is past its table", name);
 	ret->line = line;
 	ret->dir = ret->base = "";
 	if (file != 0 && !ux_gsym_file(g, file, &ret->dir, &ret->base))

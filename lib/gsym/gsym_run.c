@@ -25,13 +25,14 @@ static bool read_rows(struct gsym_run *run)
 	return !l.c.failed;
 }
 
-bool gsym_run_read(struct gsym_run *run)
+bool gsym_run_read(struct gsym_run *run, const struct ux_gsym *g)
 {
 	struct gsym_spread spread = {.off = run->off,
 				     .node = run->node,
 				     .n = run->n,
 				     .nodes = run->nodes,
 				     .most = GSYM_RUN_NODES_MOST,
+				     .offset_size = g->offset_size,
 				     .steps = UINT64_MAX};
 	return read_rows(run) && gsym_spread_read(&spread, run->record.inlines);
 }

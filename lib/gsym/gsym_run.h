@@ -27,7 +27,7 @@ struct gsym_run {
  * damaged or its tree is too much for the arrays; a lookup one by one then has the answers, and
  * knows the damage.
  */
-bool gsym_run_read(struct gsym_run *run) ux_must;
+bool gsym_run_read(struct gsym_run *run, const struct ux_gsym *g) ux_must;
 
 /* How many frames address i has. */
 ux_inline size_t gsym_run_depth(const struct gsym_run *run, size_t i)

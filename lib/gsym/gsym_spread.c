@@ -58,7 +58,9 @@ static bool read_node(struct gsym_spread *s, struct ux_cur *c, uint64_t n, uint3
 		take_range(s, self, start, size);
 	}
 	bool has_children = ux_cur_u8(c) != 0;
-	node->name = ux_cur_u32(c);
+	uint64_t name = gsym_name_read(c, s->offset_size);
+	s->far |= name > UINT32_MAX;
+	node->name = (uint32_t)name;
 	node->file = (uint32_t)ux_cur_uleb(c);
 	node->line = (uint32_t)ux_cur_uleb(c);
 	node->depth = s->nodes[parent].depth + (parent != GSYM_SPREAD_OUTSIDE);
@@ -83,16 +85,17 @@ bool gsym_spread_read(struct gsym_spread *s, struct ux_cur c)
 			if (taken > 0 && has_children)
 				at = next;
 			else if (has_children && at != GSYM_SPREAD_OUTSIDE)
-				gsym_list_skip(&c);
+				gsym_list_skip(&c, s->offset_size);
 			else
 				unsettled -= taken;
 			next += taken > 0;
 		}
 		if (at == GSYM_SPREAD_OUTSIDE) /* the function's own node has no sibling */
 			break;
-		if (next == s->most || s->steps == 0 || s->nodes[at].depth > UX_GSYM_DEPTH_MOST)
+		if (next == s->most || s->steps == 0 || s->far ||
+		    s->nodes[at].depth > UX_GSYM_DEPTH_MOST)
 			return false;
 	}
 	s->n_nodes = next;
-	return !c.failed;
+	return !c.failed && !s->far;
 }

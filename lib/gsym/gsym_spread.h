@@ -32,11 +32,14 @@ struct gsym_spread {
 	struct gsym_spread_node *nodes; /* set: those up to n_nodes */
 	size_t most;                    /* room in nodes, at least 3 */
 	size_t n_nodes;
-	uint64_t steps; /* how often an address may be looked at, all nodes together */
+	unsigned offset_size; /* of names in the block */
+	bool far;             /* set: a name does not fit 32 bits */
+	uint64_t steps;       /* how often an address may be looked at, all nodes together */
 };
 
 /*
- * Reads an inline block once. False when it is damaged, too deep, or too much for nodes or steps.
+ * Reads an inline block once. False when it is damaged, too deep, too much for nodes or steps, or
+ * has a name behind the first 4 GiB of strings.
  * Answers are those of ux_gsym_lookup(): of siblings that hold an address the first has it.
  */
 bool gsym_spread_read(struct gsym_spread *s, struct ux_cur block) ux_must;

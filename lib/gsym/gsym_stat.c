@@ -3,16 +3,19 @@
 #include "gsym_stat.h"
 
 #include "gsym_decode.h"
+#include "gsym_directory.h"
 #include "gsym_format.h"
 
 enum {
-	HEAD = 2 * sizeof(uint32_t) /* of a record and of a block */
+	HEAD = 2 * sizeof(uint32_t) /* of a block */
 };
 
 const char *ux_gsym_part_name(enum ux_gsym_part part)
 {
 	static const char *const names[] = {
 		[UX_GSYM_PART_HEADER] = "header",
+		[UX_GSYM_PART_DIRECTORY] = "directory",
+		[UX_GSYM_PART_UUID] = "build ID section",
 		[UX_GSYM_PART_STARTS] = "address table",
 		[UX_GSYM_PART_RECORDS] = "record offsets",
 		[UX_GSYM_PART_FILES] = "file table",
@@ -24,6 +27,7 @@ const char *ux_gsym_part_name(enum ux_gsym_part part)
 		[UX_GSYM_PART_CALLS] = "call sites",
 		[UX_GSYM_PART_UNKNOWN] = "unknown blocks",
 		[UX_GSYM_PART_ENDS] = "ends of records",
+		[UX_GSYM_PART_FOREIGN] = "unknown sections",
 		[UX_GSYM_PART_PADDING] = "padding",
 	};
 	_Static_assert(ux_countof(names) == UX_GSYM_PART_COUNT, "a name for each part");
@@ -46,15 +50,32 @@ static enum ux_gsym_part part_of(uint32_t type)
 	}
 }
 
+/* What version 2 has besides. */
+static void add_sections(const struct ux_gsym *g, uint64_t *bytes)
+{
+	struct gsym_directory d = gsym_directory_open(g->file, g->swap);
+	struct gsym_section s;
+	while (gsym_directory_next(&d, &s))
+		if (s.type >= GSYM_SECTION_COUNT)
+			bytes[UX_GSYM_PART_FOREIGN] += s.content.size;
+	bytes[UX_GSYM_PART_HEADER] = GSYM2_HEADER_SIZE;
+	bytes[UX_GSYM_PART_DIRECTORY] = ux_cur_off(&d.c) - GSYM2_HEADER_SIZE;
+	bytes[UX_GSYM_PART_UUID] = g->uuid.size;
+}
+
 static void add_tables(const struct ux_gsym *g, uint64_t *bytes)
 {
-	bytes[UX_GSYM_PART_HEADER] = GSYM_HEADER_SIZE;
-	bytes[UX_GSYM_PART_STARTS] = (uint64_t)g->n_functions * g->addr_size;
-	bytes[UX_GSYM_PART_RECORDS] = (uint64_t)g->n_functions * sizeof(uint32_t);
-	bytes[UX_GSYM_PART_FILES] = sizeof(uint32_t) + (uint64_t)g->n_files * GSYM_FILE_SIZE;
+	uint64_t n = g->n_functions;
+	if (g->version == 1)
+		bytes[UX_GSYM_PART_HEADER] = GSYM1_HEADER_SIZE;
+	else
+		add_sections(g, bytes);
+	bytes[UX_GSYM_PART_STARTS] = n * g->addr_size;
+	bytes[UX_GSYM_PART_RECORDS] = n * g->offset_size;
+	bytes[UX_GSYM_PART_FILES] = sizeof(uint32_t) + (uint64_t)g->n_files * 2 * g->offset_size;
 	bytes[UX_GSYM_PART_STRINGS] = g->strings.size;
-	bytes[UX_GSYM_PART_HEADS] = (uint64_t)g->n_functions * HEAD;
-	bytes[UX_GSYM_PART_ENDS] = (uint64_t)g->n_functions * HEAD;
+	bytes[UX_GSYM_PART_HEADS] = n * (sizeof(uint32_t) + g->offset_size);
+	bytes[UX_GSYM_PART_ENDS] = n * HEAD;
 }
 
 static enum ux_code add_padding(uint64_t file, uint64_t *bytes, struct ux_error *err)

@@ -8,8 +8,10 @@
 /* Parts of a file, in file order as LLVM and we write it. Blocks count with their heads. */
 enum ux_gsym_part {
 	UX_GSYM_PART_HEADER,
-	UX_GSYM_PART_STARTS,  /* address table */
-	UX_GSYM_PART_RECORDS, /* offsets of records */
+	UX_GSYM_PART_DIRECTORY, /* version 2 */
+	UX_GSYM_PART_UUID,      /* version 2; before, it is in the header */
+	UX_GSYM_PART_STARTS,    /* address table */
+	UX_GSYM_PART_RECORDS,   /* offsets of records */
 	UX_GSYM_PART_FILES,
 	UX_GSYM_PART_STRINGS,
 	UX_GSYM_PART_HEADS, /* size and name of functions */
@@ -19,6 +21,7 @@ enum ux_gsym_part {
 	UX_GSYM_PART_CALLS,
 	UX_GSYM_PART_UNKNOWN, /* blocks of other types */
 	UX_GSYM_PART_ENDS,    /* of records */
+	UX_GSYM_PART_FOREIGN, /* unknown sections of version 2 */
 	UX_GSYM_PART_PADDING, /* what is in no other part */
 	UX_GSYM_PART_COUNT
 };

@@ -3,7 +3,9 @@
 #include "gsym_verify.h"
 
 #include "gsym_check.h"
+#include "gsym_directory.h"
 #include "gsym_format.h"
+#include "gsym_record.h"
 #include "vec.h"
 
 enum {
@@ -23,6 +25,7 @@ const char *ux_gsym_note_name(enum ux_gsym_note note)
 		[UX_GSYM_NOTE_CALL_SITE] = "call sites",
 		[UX_GSYM_NOTE_UNKNOWN_BLOCK] = "unknown blocks",
 		[UX_GSYM_NOTE_INSIDE_STRING] = "references into strings",
+		[UX_GSYM_NOTE_UNKNOWN_SECTION] = "unknown sections",
 		[UX_GSYM_NOTE_UNTRIED] = "functions past the limit of one start",
 		[UX_GSYM_NOTE_FOREIGN_BYTE] = "bytes of no known part",
 	};
@@ -48,10 +51,10 @@ static uint64_t off_of(const struct ux_gsym *g, const uint8_t *at)
 	return (uint64_t)(at - g->file.data);
 }
 
-static enum ux_code check_header(const struct ux_gsym *g, struct ux_error *err)
+static enum ux_code check_header1(const struct ux_gsym *g, struct ux_error *err)
 {
 	struct ux_bytes rest = {g->uuid.data + g->uuid.size,
-				GSYM_HEADER_SIZE - GSYM_UUID_OFF - g->uuid.size};
+				GSYM1_HEADER_SIZE - GSYM1_UUID_OFF - g->uuid.size};
 	for (size_t i = 0; i < rest.size; i++)
 		if (rest.data[i] != 0)
 			return ux_error_at(err, UX_ECORRUPT, NULL, off_of(g, rest.data + i),
@@ -62,7 +65,7 @@ static enum ux_code check_header(const struct ux_gsym *g, struct ux_error *err)
 static enum ux_code check_files(struct gsym_check *check, struct ux_error *err)
 {
 	const struct ux_gsym *g = check->g;
-	size_t size = (size_t)g->n_files * GSYM_FILE_SIZE;
+	size_t size = (size_t)g->n_files * 2 * g->offset_size;
 	struct ux_cur c = ux_cur_make(g->file, NULL, g->swap);
 	ux_cur_seek(&c, off_of(g, g->files));
 	c = ux_cur_sub(&c, size);
@@ -70,8 +73,8 @@ static enum ux_code check_files(struct gsym_check *check, struct ux_error *err)
 		return ux_error_at(err, UX_ECORRUPT, NULL, ux_cur_off(&c),
 				   "file table lacks entry 0");
 	for (uint32_t i = 0; ux_cur_more(&c); i++) {
-		uint32_t dir = ux_cur_u32(&c);
-		uint32_t base = ux_cur_u32(&c);
+		uint64_t dir = gsym_name_read(&c, g->offset_size);
+		uint64_t base = gsym_name_read(&c, g->offset_size);
 		if (i == 0 && (dir | base) != 0)
 			ux_cur_bad(&c, "file 0 has a name");
 		if (!gsym_check_string(check, dir) || !gsym_check_string(check, base))
@@ -80,17 +83,36 @@ static enum ux_code check_files(struct gsym_check *check, struct ux_error *err)
 	return ux_cur_status(&c, err);
 }
 
-static enum ux_code add_tables(const struct ux_gsym *g, struct parts *parts, struct ux_error *err)
+static enum ux_code add_tables1(const struct ux_gsym *g, struct parts *parts, struct ux_error *err)
 {
 	uint64_t starts = off_of(g, g->addrs), records = off_of(g, g->records);
 	uint64_t files = off_of(g, g->files), strings = off_of(g, g->strings.data);
 	uint64_t n = g->n_functions;
-	UX_TRY(add_part(parts, 0, GSYM_HEADER_SIZE, err));
+	UX_TRY(check_header1(g, err));
+	UX_TRY(add_part(parts, 0, GSYM1_HEADER_SIZE, err));
 	UX_TRY(add_part(parts, starts, starts + n * g->addr_size, err));
-	UX_TRY(add_part(parts, records, records + n * sizeof(uint32_t), err));
+	UX_TRY(add_part(parts, records, records + n * g->offset_size, err));
 	UX_TRY(add_part(parts, files - sizeof(uint32_t),
-			files + (uint64_t)g->n_files * GSYM_FILE_SIZE, err));
+			files + (uint64_t)g->n_files * 2 * g->offset_size, err));
 	return add_part(parts, strings, strings + g->strings.size, err);
+}
+
+/* The section of records is not a part: each record is one. */
+static enum ux_code add_tables2(struct gsym_check *check, struct parts *parts, struct ux_error *err)
+{
+	const struct ux_gsym *g = check->g;
+	struct gsym_directory d = gsym_directory_open(g->file, g->swap);
+	struct gsym_section s;
+	while (gsym_directory_next(&d, &s)) {
+		uint64_t end = s.off + s.content.size;
+		check->notes.count[UX_GSYM_NOTE_UNKNOWN_SECTION] += s.type >= GSYM_SECTION_COUNT;
+		if (s.type == GSYM_SECTION_FILES) /* its own count says where it ends */
+			end = off_of(g, g->files) + (uint64_t)g->n_files * 2 * g->offset_size;
+		if (s.type != GSYM_SECTION_FUNCTIONS)
+			UX_TRY(add_part(parts, s.off, end, err));
+	}
+	UX_TRY(ux_cur_status(&d.c, err));
+	return add_part(parts, 0, ux_cur_off(&d.c), err);
 }
 
 /* The functions before the one that is looked at. */
@@ -129,12 +151,12 @@ static enum ux_code check_start(struct gsym_check *check, struct neighbours *bef
 	return UX_OK;
 }
 
-static enum ux_code check_record(struct gsym_check *check, uint32_t at, uint64_t *left,
+static enum ux_code check_record(struct gsym_check *check, uint64_t record, uint64_t *left,
 				 uint32_t *ret_size, struct parts *parts, struct ux_error *err)
 {
-	struct ux_cur c = ux_cur_make(check->g->file, NULL, check->g->swap);
-	ux_cur_seek(&c, at);
+	struct ux_cur c = gsym_body_at(check->g, record);
 	UX_TRY(ux_cur_status(&c, err));
+	uint64_t at = ux_cur_off(&c);
 	if (at % GSYM_RECORD_ALIGN != 0)
 		return ux_error_at(err, UX_ECORRUPT, NULL, at, "record is not aligned to 4 bytes");
 	UX_TRY(gsym_check_record(check, &c, ret_size, err));
@@ -181,10 +203,12 @@ static int part_cmp(const void *va, const void *vb)
 	return (a->hi > b->hi) - (a->hi < b->hi);
 }
 
-/* Bytes between two parts: zeros that align the next, or somebody's own. */
+/* Bytes between two parts: zeros that align the next, or somebody's own. In version 2 each table
+ * has an alignment of its own, up to 8. */
 static uint64_t foreign_bytes(const struct ux_gsym *g, uint64_t lo, uint64_t hi)
 {
-	if (hi - lo >= GSYM_RECORD_ALIGN || (hi % GSYM_RECORD_ALIGN != 0 && hi != g->file.size))
+	uint64_t least = g->version == 1 ? GSYM_RECORD_ALIGN : 2;
+	if (hi - lo >= g->offset_size || (hi % least != 0 && hi != g->file.size))
 		return hi - lo;
 	for (uint64_t i = lo; i < hi; i++)
 		if (g->file.data[i] != 0)
@@ -224,9 +248,8 @@ enum ux_code ux_gsym_verify(const struct ux_gsym *g, struct ux_gsym_notes *ret,
 	if (g->strings.data[0] != 0)
 		return ux_error_at(err, UX_ECORRUPT, NULL, off_of(g, g->strings.data),
 				   "string table does not begin with a NUL");
-	UX_TRY(check_header(g, err));
 	UX_TRY(check_files(&check, err));
-	UX_TRY(add_tables(g, &parts, err));
+	UX_TRY(g->version == 1 ? add_tables1(g, &parts, err) : add_tables2(&check, &parts, err));
 	UX_TRY(check_records(&check, &parts, err));
 	count_strings(&check);
 	qsort(parts.data, parts.size, sizeof(*parts.data), part_cmp);

@@ -72,7 +72,7 @@ enum ux_code ux_module_open(const struct ux_input *in, const struct ux_module_op
 	UX_TRY(open_gsym(m, in->path, opts.extract, err));
 	if ((opts.flags & UX_MODULE_INDEX) != 0)
 		UX_TRY(ux_gsym_index_build(&m->gsym, err));
-	if (m->gsym.uuid.size > 0)
+	if (m->gsym.uuid.size > 0 && m->gsym.uuid.size <= UX_ID_GNU_MOST)
 		UX_TRY(ux_id_make(UX_ID_GNU, m->gsym.uuid, &id, err));
 	ux_id_format(&id, m->build_id);
 	*ret = ux_take(&m);

@@ -2,6 +2,7 @@
 /* From a binary to its GSYM. */
 #include "extract.h"
 
+#include "alternatives.h"
 #include "code_symbols.h"
 #include "debug_sections.h"
 #include "elf_ids.h"
@@ -38,10 +39,12 @@ struct job {
 	struct ux_code_symbol_vec symbols;
 	struct ux_arena arena;
 	struct ux_piece_vec pieces;
+	struct ux_alternative_vec alternatives;
 };
 
 static void job_deinit(struct job *j)
 {
+	ux_alternative_vec_deinit(&j->alternatives);
 	ux_piece_vec_deinit(&j->pieces);
 	ux_arena_deinit(&j->arena);
 	ux_code_symbol_vec_deinit(&j->symbols);
@@ -239,17 +242,21 @@ static uint64_t strings_most(const struct job *j)
 	return STRINGS_FREE + STRINGS_RATIO * sum;
 }
 
-static enum ux_code write_gsym(const struct job *j, ux_gsym_sink_fn *sink, void *ctx,
-			       struct ux_extract_stats *stats, struct ux_error *err)
+static enum ux_code write_gsym(const struct job *j, const struct ux_extract_options *options,
+			       ux_gsym_sink_fn *sink, void *ctx, struct ux_extract_stats *stats,
+			       struct ux_error *err)
 {
 	struct ux_id id = gnu_id(&j->exe);
 	struct meter meter = {sink, ctx, 0};
 	struct ux_pack_target target = {
+		.version = options->gsym_version,
+		.v1_most = options->gsym1_most,
 		.swap = j->exe.swap,
 		.base = base_of(j),
-		.uuid = ux_bytes(id.bytes, id.size <= UX_GSYM_UUID_MOST ? id.size : 0),
+		.uuid = ux_bytes(id.bytes, id.size),
 		.threads = j->threads,
 		.strings_most = strings_most(j),
+		.alternatives = &j->alternatives,
 		.spill = j->spill,
 	};
 	UX_TRY(ux_pack(&j->collection, &j->pieces, &target, meter_sink, &meter, err));
@@ -276,9 +283,12 @@ enum ux_code ux_extract(struct ux_bytes exe, struct ux_bytes debug,
 		return ux_error_set(
 			err, UX_ENOTFOUND,
 			"no symbols: expected DWARF, .symtab or .dynsym with functions");
+	if (options->alternatives)
+		UX_TRY(ux_alternatives_find(&j.collection, &j.symbols, &j.pieces, &j.arena,
+					    &j.alternatives, err));
 	unbias(&j);
 	count(&j, &stats);
-	UX_TRY(write_gsym(&j, sink, ctx, &stats, err));
+	UX_TRY(write_gsym(&j, options, sink, ctx, &stats, err));
 	*ret_stats = stats;
 	return UX_OK;
 }

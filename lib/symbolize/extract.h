@@ -17,6 +17,9 @@ struct ux_extract_options {
 	const char *path; /* where exe is, to look for the files of split units (split_files.h)
 			     beside it and where they were compiled; NULL: no search */
 	const char *debug_path; /* the same of debug; NULL: not known */
+	unsigned gsym_version;  /* 1 or 2; 0: 1, or 2 when that cannot hold it */
+	uint64_t gsym1_most;    /* bytes that version 1 is taken to hold; 0: what it does hold */
+	bool alternatives;      /* keep other names of the same range */
 	bool no_dwarf;          /* symbol tables only */
 	bool allow_mismatch;    /* take a debug file of another build ID */
 };
@@ -43,9 +46,9 @@ struct ux_extract_stats {
  * with the identity of `exe`, and hands it to sink front to back. Same input, same bytes, at any
  * thread count. The addresses of an ET_REL count from its .text (docs/formats/relocatable.md).
  *
- * UX_ECONFLICT: the build IDs of the two differ, or only one was linked. UX_ENOTFOUND: no symbols
- * at all. UX_EUNSUPPORTED: not an ELF file. A damaged unit costs that unit and is counted, never
- * the file.
+ * UX_ELIMIT: GSYM 1 was asked for and cannot hold it. UX_ECONFLICT: the build IDs of the two
+ * differ, or only one was linked. UX_ENOTFOUND: no symbols at all. UX_EUNSUPPORTED: not an ELF
+ * file. A damaged unit costs that unit and is counted, never the file.
  */
 enum ux_code ux_extract(struct ux_bytes exe, struct ux_bytes debug,
 			const struct ux_extract_options *options, ux_gsym_sink_fn *sink, void *ctx,

@@ -9,8 +9,12 @@ enum {
 	JOB_PIECES = 256
 }; /* functions one job encodes: small enough to balance */
 
-/* Of the records: what GSYM 1 can hold, and some for the ends of blocks. */
-#define RECORDS_BUDGET (UINT64_C(6) << 30)
+/* Of one thread's records. They follow from pieces, which have a budget of their own. */
+#define RECORDS_BUDGET (UINT64_C(1) << 36)
+
+enum {
+	STRING_STEPS = 4 /* strings of over 4 GiB begin at multiples of 2^this: up to 64 GiB */
+};
 
 /* A unit's numbers in the GSYM; UINT32_MAX: not met yet. */
 struct numbering {
@@ -46,22 +50,29 @@ struct packer {
 	struct numbering *units;
 	uint32_t *names; /* of each piece */
 	uint64_t *starts;
-	uint32_t *records;
+	uint64_t *records;
+	uint32_t *merged;        /* names of the alternatives */
 	struct ux_arena *arenas; /* one a thread: finished records */
 	struct ux_out *outs;     /* one a thread: the job's records while they are made */
 	struct ux_bytes *data;   /* one a job, in an arena */
 	size_t n_jobs;
 };
 
-static void packer_deinit(struct packer *p)
+/* Forgets all numbers that were given. */
+static void forget_numbers(struct packer *p)
 {
 	ux_string_table_deinit(&p->strings);
 	file_map_deinit(&p->file_numbers);
 	file_vec_deinit(&p->files);
 	for (size_t i = 0; p->units && i < p->collection->n_units; i++) {
-		free(p->units[i].names);
-		free(p->units[i].files);
+		free(ux_take(&p->units[i].names));
+		free(ux_take(&p->units[i].files));
 	}
+}
+
+static void packer_deinit(struct packer *p)
+{
+	forget_numbers(p);
 	for (unsigned i = 0; p->outs && i < p->target->threads; i++)
 		ux_out_deinit(&p->outs[i]);
 	for (unsigned i = 0; p->arenas && i < p->target->threads; i++)
@@ -70,25 +81,31 @@ static void packer_deinit(struct packer *p)
 	free(p->names);
 	free(p->starts);
 	free(p->records);
+	free(p->merged);
 	free(p->arenas);
 	free(p->outs);
 	free(p->data);
 }
 
+static size_t n_alternatives(const struct packer *p)
+{
+	return p->target->alternatives ? p->target->alternatives->size : 0;
+}
+
 static enum ux_code packer_init(struct packer *p, struct ux_error *err)
 {
 	size_t n = p->pieces->size;
-	ux_string_table_init(&p->strings, p->target->strings_most);
 	p->n_jobs = (n + JOB_PIECES - 1) / JOB_PIECES;
 	p->units = calloc(p->collection->n_units + 1, sizeof(*p->units));
 	p->names = calloc(n + 1, sizeof(*p->names));
 	p->starts = calloc(n + 1, sizeof(*p->starts));
 	p->records = calloc(n + 1, sizeof(*p->records));
+	p->merged = calloc(n_alternatives(p) + 1, sizeof(*p->merged));
 	p->arenas = calloc(p->target->threads, sizeof(*p->arenas));
 	p->outs = calloc(p->target->threads, sizeof(*p->outs));
 	p->data = calloc(p->n_jobs + 1, sizeof(*p->data));
-	if (!p->units || !p->names || !p->starts || !p->records || !p->arenas || !p->outs ||
-	    !p->data || !file_vec_append(&p->files, (struct ux_gsym_file_entry){0, 0}))
+	if (!p->units || !p->names || !p->starts || !p->records || !p->merged || !p->arenas ||
+	    !p->outs || !p->data)
 		return ux_error_nomem(err);
 	for (unsigned i = 0; i < p->target->threads; i++) {
 		ux_arena_init(&p->arenas[i], RECORDS_BUDGET);
@@ -173,14 +190,54 @@ static bool meet_piece(struct packer *p, const struct ux_piece *piece, uint32_t 
 	return true;
 }
 
-static enum ux_code number_all(struct packer *p, struct ux_error *err)
+static enum ux_code number_pieces(struct packer *p, unsigned shift, struct ux_error *err)
 {
+	const struct ux_alternative *other =
+		n_alternatives(p) ? p->target->alternatives->data : NULL;
+	uint64_t limit = p->target->strings_most;
+	size_t n = 0;
+	if (shift == 0 && p->target->v1_most > 0)
+		limit = ux_min(limit, p->target->v1_most);
+	ux_string_table_init(&p->strings, limit, shift);
+	if (!file_vec_append(&p->files, (struct ux_gsym_file_entry){0, 0}))
+		return ux_error_nomem(err);
 	for (size_t i = 0; i < p->pieces->size; i++) {
 		if (!meet_piece(p, &p->pieces->data[i], &p->names[i]))
 			return ux_error_nomem(err);
+		for (; n < n_alternatives(p) && other[n].piece == i; n++)
+			p->merged[n] = ux_string_table_add(&p->strings, other[n].name);
 		p->starts[i] = p->pieces->data[i].start;
 	}
 	return ux_string_table_status(&p->strings, err);
+}
+
+/* Strings that version 1 cannot hold are numbered again, in steps. */
+static enum ux_code number_all(struct packer *p, struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = number_pieces(p, 0, &why);
+	if (code == UX_ELIMIT && p->target->version != 1 &&
+	    p->strings.limit < p->target->strings_most) {
+		forget_numbers(p);
+		return number_pieces(p, STRING_STEPS, err);
+	}
+	if (code != UX_OK && err && err->code == UX_OK)
+		*err = why;
+	return code;
+}
+
+/* The first alternative of a piece that is not before `piece`. */
+static size_t alternatives_from(const struct packer *p, size_t piece)
+{
+	size_t lo = 0, hi = n_alternatives(p);
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (p->target->alternatives->data[mid].piece < piece)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
 }
 
 static void renumber(const struct packer *p, const struct ux_piece *piece)
@@ -205,12 +262,12 @@ static enum ux_code encode_job(void *ctx, size_t job, unsigned worker, struct ux
 	size_t end = ux_min((job + 1) * JOB_PIECES, p->pieces->size);
 	ux_out_reset(out);
 	out->swap = p->target->swap;
+	size_t other = alternatives_from(p, job * JOB_PIECES);
 	for (size_t i = job * JOB_PIECES; i < end; i++) {
 		const struct ux_piece *piece = &p->pieces->data[i];
+		size_t other_end = alternatives_from(p, i + 1);
 		renumber(p, piece);
-		if (out->size > UINT32_MAX)
-			return ux_error_set(err, UX_ELIMIT, "records of over 4 GiB");
-		p->records[i] = (uint32_t)out->size;
+		p->records[i] = out->size;
 		ux_gsym_encode_function(out, &(struct ux_gsym_function){
 						     .start = piece->start,
 						     .size = piece->size,
@@ -220,7 +277,10 @@ static enum ux_code encode_job(void *ctx, size_t job, unsigned worker, struct ux
 						     .inlines = piece->inlines,
 						     .n_inlines = piece->n_inlines,
 						     .ranges = piece->ranges,
+						     .merged = p->merged + other,
+						     .n_merged = other_end - other,
 					     });
+		other = other_end;
 	}
 	UX_TRY(ux_out_status(out, err));
 	uint8_t *copy = ux_arena_alloc(&p->arenas[worker], out->size, 4);
@@ -232,19 +292,15 @@ static enum ux_code encode_job(void *ctx, size_t job, unsigned worker, struct ux
 }
 
 /* Record offsets count from the first job's record; a job knows only its own. */
-static enum ux_code join(struct packer *p, struct ux_error *err)
+static void join(struct packer *p)
 {
 	uint64_t before = 0;
 	for (size_t job = 0; job < p->n_jobs; job++) {
 		size_t end = ux_min((job + 1) * JOB_PIECES, p->pieces->size);
-		if (before + p->data[job].size > UINT32_MAX)
-			return ux_error_set(err, UX_ELIMIT,
-					    "records of over 4 GiB; GSYM 1 holds no more");
 		for (size_t i = job * JOB_PIECES; i < end; i++)
-			p->records[i] += (uint32_t)before;
+			p->records[i] += before;
 		before += p->data[job].size;
 	}
-	return UX_OK;
 }
 
 enum ux_code ux_pack(const struct ux_collection *collection, const struct ux_piece_vec *pieces,
@@ -256,8 +312,10 @@ enum ux_code ux_pack(const struct ux_collection *collection, const struct ux_pie
 	UX_TRY(packer_init(&p, err));
 	UX_TRY(number_all(&p, err));
 	UX_TRY(ux_pool_run(target->threads, p.n_jobs, encode_job, &p, err));
-	UX_TRY(join(&p, err));
+	join(&p);
 	struct ux_gsym_image image = {
+		.version = target->version,
+		.v1_most = target->v1_most,
 		.swap = target->swap,
 		.base = target->base,
 		.uuid = target->uuid,
@@ -267,6 +325,7 @@ enum ux_code ux_pack(const struct ux_collection *collection, const struct ux_pie
 		.n_files = p.files.size,
 		.files = p.files.data,
 		.strings = ux_out_bytes(&p.strings.bytes),
+		.string_shift = p.strings.shift,
 		.data = p.data,
 		.n_data = p.n_jobs,
 	};

@@ -6,18 +6,31 @@
 #include "collect.h"
 #include "unhex/quality.h"
 
+/* Another name of a piece's range. */
+struct ux_alternative {
+	uint32_t piece; /* index */
+	const char *name;
+};
+
+UX_VEC(ux_alternative_vec, struct ux_alternative);
+
 struct ux_pack_target {
+	unsigned version; /* of the GSYM; 0: the first that holds it */
+	uint64_t v1_most; /* bytes that version 1 is taken to hold; 0: what it does hold */
 	bool swap;
 	uint64_t base;
 	struct ux_bytes uuid;
 	unsigned threads;
 	uint64_t strings_most; /* bytes that names and paths may add up to */
+	const struct ux_alternative_vec *alternatives; /* ascending by piece; NULL: none */
 	const char *
 		spill; /* NULL, or the folder whose disk holds the records until they are written */
 };
 
 /*
- * Numbers names and files, encodes every piece and hands the file to sink. Rows and inlined calls
+ * Numbers names and files, encodes every piece and hands the file to sink. Version 2 is chosen by
+ * the sizes of what was encoded, so not by the number of threads. UX_ELIMIT: the version asked for
+ * does not hold it. Rows and inlined calls
  * of the pieces are renumbered in place: they are spent afterwards. Only what a piece uses gets
  * into the string and file tables, in address order.
  */

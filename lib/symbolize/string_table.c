@@ -2,9 +2,10 @@
 /* The strings of a GSYM. */
 #include "string_table.h"
 
-void ux_string_table_init(struct ux_string_table *table, uint64_t limit)
+void ux_string_table_init(struct ux_string_table *table, uint64_t limit, unsigned shift)
 {
-	*table = (struct ux_string_table){.limit = ux_min(limit, (uint64_t)UINT32_MAX)};
+	*table = (struct ux_string_table){.limit = ux_min(limit, (uint64_t)UINT32_MAX << shift),
+					  .shift = shift};
 	ux_out_u8(&table->bytes, 0);
 }
 
@@ -18,7 +19,8 @@ void ux_string_table_deinit(struct ux_string_table *table)
 static uint32_t add_text(struct ux_string_table *table, const char *text)
 {
 	/* No more is looked at than there is room for. */
-	size_t room = table->limit - ux_min(table->limit, (uint64_t)table->bytes.size);
+	uint64_t size = table->bytes.size + ((uint64_t)1 << table->shift) - 1; /* aligned */
+	size_t room = table->limit - ux_min(table->limit, size);
 	struct ux_bytes bytes = ux_bytes(text, strnlen(text, room));
 	if (bytes.size == room) {
 		table->too_large = true;
@@ -32,7 +34,8 @@ static uint32_t add_text(struct ux_string_table *table, const char *text)
 		return 0;
 	}
 	if (fresh) {
-		*off = (uint32_t)table->bytes.size;
+		ux_out_align(&table->bytes, (size_t)1 << table->shift);
+		*off = (uint32_t)(table->bytes.size >> table->shift);
 		ux_out_put(&table->bytes, text, bytes.size + 1);
 	}
 	return *off;

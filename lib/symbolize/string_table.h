@@ -36,18 +36,20 @@ struct ux_string_table {
 	struct ux_string_by_text texts;
 	struct ux_string_by_pointer pointers;
 	uint64_t limit; /* bytes that it may grow to */
+	unsigned shift; /* offsets are counted in steps of 2^shift bytes */
 	bool no_memory;
 	bool too_large; /* over the limit */
 };
 
 /*
- * limit: bytes of all texts with their NULs, at most 4 GiB count. Texts may be ends of one another
- * in the input, and then add up to far more than they take there.
+ * limit: bytes of all texts with their NULs; at most as many count as 32 bits reach, which is 4 GiB
+ * in steps of 1. Texts may be ends of one another in the input, and then add up to far more than
+ * they take there. Each text begins at a multiple of 2^shift: shift 0 wastes nothing.
  */
-void ux_string_table_init(struct ux_string_table *table, uint64_t limit);
+void ux_string_table_init(struct ux_string_table *table, uint64_t limit, unsigned shift);
 void ux_string_table_deinit(struct ux_string_table *table);
 
-/* The offset of text (NULL and "" are 0). After a failure: 0, and status says it. */
+/* The offset of text, in steps (NULL and "" are 0). After a failure: 0, and status says it. */
 uint32_t ux_string_table_add(struct ux_string_table *table, const char *text);
 enum ux_code ux_string_table_status(const struct ux_string_table *table, struct ux_error *err)
 	ux_must;

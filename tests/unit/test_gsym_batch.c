@@ -277,11 +277,11 @@ static void write_functions(struct ux_out *out, const struct ux_gsym_function *f
 {
 	ux_cleanup(ux_out_deinit) struct ux_out data = {0};
 	uint64_t starts[4];
-	uint32_t records[4];
+	uint64_t records[4];
 	assert_true(n <= 4);
 	for (size_t i = 0; i < n; i++) {
 		starts[i] = f[i].start;
-		records[i] = (uint32_t)data.size;
+		records[i] = data.size;
 		ux_gsym_encode_function(&data, &f[i]);
 	}
 	struct ux_gsym_file_entry none = {0, 0};

@@ -72,7 +72,7 @@ static void inline_tree_is_nested_lists(void **state)
 
 static const uint8_t two_uuid[] = {0xab, 0xcd};
 static const uint64_t two_starts[] = {0x401000, 0x401007};
-static const uint32_t two_records[] = {0, 16};
+static const uint64_t two_records[] = {0, 16};
 static const struct ux_gsym_file_entry two_files[] = {{0, 0}, {1, 3}};
 
 static struct ux_gsym_image two_functions(const struct ux_bytes *data)
@@ -131,11 +131,17 @@ static void image_refuses_what_the_format_cannot_hold(void **state)
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	struct ux_gsym_image image = two_functions(data);
 	struct ux_error err = UX_ERROR_INIT;
+	image.version = 1;
 	data[0].size = (size_t)1 << 32;
 	assert_int_equal(ux_gsym_image_write(&image, make_gsym_to_out, &out, &err), UX_ELIMIT);
 	assert_string_equal(err.text, "GSYM 1 ends at 4 GiB, 4294967388 bytes needed");
 	uint8_t long_id[32] = {1};
 	image.uuid = ux_bytes(long_id, sizeof(long_id));
+	err = (struct ux_error)UX_ERROR_INIT;
+	assert_int_equal(ux_gsym_image_write(&image, make_gsym_to_out, &out, &err), UX_ELIMIT);
+	assert_string_equal(err.text, "build ID has 32 bytes, GSYM 1 holds 20");
+	image = two_functions(data);
+	image.version = 3;
 	assert_int_equal(ux_gsym_image_write(&image, make_gsym_to_out, &out, NULL), UX_EINVAL);
 	image = two_functions(data);
 	image.strings = ux_bytes("\0d", 2);
@@ -143,6 +149,186 @@ static void image_refuses_what_the_format_cannot_hold(void **state)
 	image.n_functions = 0;
 	assert_int_equal(ux_gsym_image_write(&image, make_gsym_to_out, &out, NULL), UX_EINVAL);
 	assert_int_equal(out.size, 0);
+}
+
+/* --- version 2 ---------------------------------------------------------------------------- */
+
+/* The worked example, around the records of its first version, padded to a multiple of 4. */
+static enum ux_code write_example(unsigned version, struct ux_out *out)
+{
+	static const uint64_t starts[] = {0x401000, 0x401007}, records[] = {0, 0x40};
+	static const struct ux_gsym_file_entry files[] = {{0, 0}, {8, 0x19}};
+	enum {
+		SIZE = MAKE_GSYM_EXAMPLE_SIZE - MAKE_GSYM_EXAMPLE_RECORDS
+	};
+	uint8_t bytes[SIZE + 2] = {0};
+	memcpy(bytes, make_gsym_example + MAKE_GSYM_EXAMPLE_RECORDS, SIZE);
+	const struct ux_bytes data = ux_bytes(bytes, sizeof(bytes));
+	const struct ux_gsym_image image = {.version = version,
+					    .base = 0x400000,
+					    .uuid = ux_bytes(make_gsym_example + 0x1c, 20),
+					    .n_functions = 2,
+					    .starts = starts,
+					    .records = records,
+					    .n_files = 2,
+					    .files = files,
+					    .strings = ux_bytes(make_gsym_example + 0x50, 0x27),
+					    .data = &data,
+					    .n_data = 1};
+	return ux_gsym_image_write(&image, make_gsym_to_out, out, NULL);
+}
+
+static void both_versions_of_the_example_are_written_as_llvm_does(void **state)
+{
+	(void)state;
+	ux_cleanup(ux_out_deinit) struct ux_out one = {0}, two = {0};
+	assert_int_equal(write_example(1, &one), UX_OK);
+	assert_int_equal(one.size, MAKE_GSYM_EXAMPLE_SIZE + 2);
+	assert_memory_equal(one.data, make_gsym_example, MAKE_GSYM_EXAMPLE_SIZE);
+	assert_int_equal(write_example(2, &two), UX_OK);
+	assert_int_equal(two.size, MAKE_GSYM_EXAMPLE2_SIZE + 2);
+	enum {
+		FUNCTIONS_SIZE = 20 + 5 * 20 + 12
+	}; /* counts the padding of the last record */
+	assert_int_equal(two.data[FUNCTIONS_SIZE], make_gsym_example2[FUNCTIONS_SIZE] + 2);
+	two.data[FUNCTIONS_SIZE] -= 2;
+	assert_memory_equal(two.data, make_gsym_example2, MAKE_GSYM_EXAMPLE2_SIZE);
+}
+
+static enum ux_code write_example2(void *ctx)
+{
+	(void)ctx;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	return write_example(2, &out);
+}
+
+static void version_2_without_memory_says_so(void **state)
+{
+	(void)state;
+	assert_true(each_failed_alloc(write_example2, NULL, /* may_recover= */ false) > 2);
+}
+
+static void version_2_comes_when_1_cannot_hold_it(void **state)
+{
+	(void)state;
+	struct ux_bytes data[] = {BYTES(1, 2, 3, 4), BYTES(1, 2, 3, 4)};
+	uint8_t id[32] = {1};
+	struct ux_gsym_image image = two_functions(data);
+	assert_int_equal(ux_gsym_image_version(&image), 1);
+	image.version = 2;
+	assert_int_equal(ux_gsym_image_version(&image), 2);
+	image = two_functions(data);
+	image.uuid = ux_bytes(id, 20);
+	assert_int_equal(ux_gsym_image_version(&image), 1);
+	image.uuid = ux_bytes(id, 21);
+	assert_int_equal(ux_gsym_image_version(&image), 2);
+	image = two_functions(data);
+	image.string_shift = 4;
+	assert_int_equal(ux_gsym_image_version(&image), 2);
+}
+
+static void four_gib_are_the_end_of_version_1(void **state)
+{
+	(void)state;
+	/* header, starts, record offsets, files, strings with their padding */
+	const uint64_t tables = 48 + 4 + 8 + 20 + 8;
+	struct ux_bytes data[] = {BYTES(1, 2, 3, 4), BYTES(1, 2, 3, 4)};
+	struct ux_gsym_image image = two_functions(data);
+	data[0].size = UINT32_MAX - tables - 4; /* sizes alone are asked for */
+	assert_int_equal(ux_gsym_image_version(&image), 1);
+	data[0].size++;
+	assert_int_equal(ux_gsym_image_version(&image), 2);
+	image.strings.size = (size_t)5 << 30;
+	data[0].size = 4;
+	assert_int_equal(ux_gsym_image_version(&image), 2);
+	image = two_functions(data);
+	image.v1_most = tables + 8;
+	assert_int_equal(ux_gsym_image_version(&image), 1);
+	image.v1_most--;
+	assert_int_equal(ux_gsym_image_version(&image), 2);
+}
+
+static void strings_in_steps_are_widened_to_bytes(void **state)
+{
+	(void)state;
+	static const uint64_t starts[] = {0}, records[] = {0};
+	static const struct ux_gsym_file_entry files[] = {{0, 0}, {0, 0xffffffff}};
+	const struct ux_gsym_range range = {0, 4};
+	const struct ux_gsym_inline node = {
+		.name = 3, .call_line = 7, .depth = 1, .range_count = 1};
+	const uint32_t merged = 0xfffffffe;
+	ux_cleanup(ux_out_deinit) struct ux_out data = {0}, out = {0};
+	ux_gsym_encode_function(&data, &(struct ux_gsym_function){.size = 8,
+								  .name = 0x10000000,
+								  .inlines = &node,
+								  .n_inlines = 1,
+								  .ranges = &range,
+								  .merged = &merged,
+								  .n_merged = 1});
+	const struct ux_bytes all = ux_out_bytes(&data);
+	const struct ux_gsym_image image = {.n_functions = 1,
+					    .starts = starts,
+					    .records = records,
+					    .n_files = 2,
+					    .files = files,
+					    .strings = UX_STR("\0x\0"),
+					    .string_shift = 4,
+					    .data = &all,
+					    .n_data = 1};
+	assert_int_equal(ux_gsym_image_write(&image, make_gsym_to_out, &out, NULL), UX_OK);
+	enum {
+		FILES = 20 + 6 * 20 + 4 + 8,
+		RECORD = FILES + 36 + 4
+	};
+	assert_bytes(ux_bytes(out.data + FILES, 36),
+		     BYTES(2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+			   0, 0, 0, 0, 0xf0, 0xff, 0xff, 0xff, 0xf, 0, 0, 0));
+	assert_bytes(ux_bytes(out.data + RECORD, out.size - RECORD),
+		     BYTES(8, 0, 0, 0, 0, 0, 0, 0, 1, 0, 0, 0,               /* size, name */
+			   2, 0, 0, 0, 29, 0, 0, 0,                          /* inlines */
+			   1, 0, 8, 1, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0,         /* the function */
+			   1, 0, 4, 0, 0x30, 0, 0, 0, 0, 0, 0, 0, 0, 7,      /* the call */
+			   0,                                                /* no more */
+			   3, 0, 0, 0, 28, 0, 0, 0, 1, 0, 0, 0, 20, 0, 0, 0, /* merged: one */
+			   8, 0, 0, 0, 0xe0, 0xff, 0xff, 0xff, 0xf, 0, 0, 0, /* its name */
+			   0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0,
+			   0)); /* ends, pad */
+}
+
+static void records_that_are_not_ours_are_not_widened(void **state)
+{
+	(void)state;
+	struct ux_bytes data[] = {BYTES(1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12), BYTES(1, 2, 3, 4)};
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_gsym_image image = two_functions(data);
+	image.version = 2;
+	assert_int_equal(ux_gsym_image_write(&image, make_gsym_to_out, &out, NULL), UX_ECORRUPT);
+	struct ux_bytes whole = BYTES(8, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+	image.data = &whole;
+	image.n_data = 1;
+	assert_int_equal(ux_gsym_image_write(&image, make_gsym_to_out, &out, NULL), UX_EINVAL);
+	assert_int_equal(out.size, 0);
+}
+
+static void widen_any(struct ux_bytes input, void *ctx)
+{
+	(void)ctx;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_bytes data = ux_bytes(input.data, input.size & ~(size_t)3);
+	struct ux_gsym_image image = two_functions(&data);
+	image.version = 2;
+	image.n_data = 1;
+	(void)!ux_gsym_image_write(&image, make_gsym_to_out, &out, NULL);
+}
+
+static void damaged_records_do_not_harm_widening(void **state)
+{
+	(void)state;
+	struct ux_bytes good = ux_bytes(make_gsym_example + MAKE_GSYM_EXAMPLE_RECORDS,
+					MAKE_GSYM_EXAMPLE_SIZE - MAKE_GSYM_EXAMPLE_RECORDS);
+	each_prefix(good, widen_any, NULL);
+	each_bit_flip(good, widen_any, NULL);
+	each_byte_extreme(good, widen_any, NULL);
 }
 
 int main(void)
@@ -154,6 +340,13 @@ int main(void)
 		UX_TEST(image_lays_tables_before_records),
 		UX_TEST(function_below_the_base_lowers_it),
 		UX_TEST(image_refuses_what_the_format_cannot_hold),
+		UX_TEST(both_versions_of_the_example_are_written_as_llvm_does),
+		UX_TEST(version_2_without_memory_says_so),
+		UX_TEST(version_2_comes_when_1_cannot_hold_it),
+		UX_TEST(four_gib_are_the_end_of_version_1),
+		UX_TEST(strings_in_steps_are_widened_to_bytes),
+		UX_TEST(records_that_are_not_ours_are_not_widened),
+		UX_TEST(damaged_records_do_not_harm_widening),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -129,7 +129,7 @@ static void write_large(struct ux_out *out, uint32_t n, uint32_t deep, uint32_t 
 	const struct ux_bytes all = ux_out_bytes(&data);
 	const struct ux_gsym_image image = {.n_functions = 1,
 					    .starts = &f.start,
-					    .records = &(uint32_t){0},
+					    .records = &(uint64_t){0},
 					    .n_files = 1,
 					    .files = &none,
 					    .strings = ux_bytes(names, sizeof(names)),

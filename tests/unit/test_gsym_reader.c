@@ -100,7 +100,7 @@ static void whole_record_is_decoded(void **state)
 	(void)state;
 	UX_ARENA(arena, BUDGET);
 	struct ux_gsym g;
-	struct ux_gsym_function f;
+	struct ux_gsym_decoded f;
 	assert_int_equal(ux_gsym_open(&g, example(), NULL), UX_OK);
 	assert_int_equal(ux_gsym_decode(&g, 0, &arena, &f, NULL), UX_OK);
 	assert_int_equal(f.start, 0x401000);
@@ -136,8 +136,8 @@ static void bad_headers_are_named(void **state)
 	(void)state;
 	assert_string_equal(open_changed(0, 'X', UX_EUNSUPPORTED),
 			    "not a GSYM: magic 0x47535958 found, 0x4753594d expected");
-	assert_string_equal(open_changed(4, 2, UX_EUNSUPPORTED),
-			    "GSYM version 2 found, 1 expected");
+	assert_string_equal(open_changed(4, 3, UX_EUNSUPPORTED),
+			    "GSYM version 3 found, 1 or 2 expected");
 	assert_string_equal(open_changed(6, 3, UX_ECORRUPT), "address width is not 1, 2, 4 or 8");
 	assert_string_equal(open_changed(7, 21, UX_ECORRUPT), "build ID is longer than 20 bytes");
 	assert_string_equal(open_changed(26, 1, UX_ECORRUPT),
@@ -161,12 +161,12 @@ static struct ux_bytes random_bytes(uint64_t seed, uint8_t *buf, size_t size)
 	return ux_bytes(buf, size);
 }
 
-static void assert_same_tree(const struct ux_gsym_function *got,
-			     const struct ux_gsym_function *want)
+static void assert_same_tree(const struct ux_gsym_decoded *got, const struct ux_gsym_function *want)
 {
 	assert_int_equal(got->n_inlines, want->n_inlines);
 	for (size_t i = 0; i < want->n_inlines; i++) {
-		const struct ux_gsym_inline *a = &got->inlines[i], *b = &want->inlines[i];
+		const struct ux_gsym_node *a = &got->inlines[i];
+		const struct ux_gsym_inline *b = &want->inlines[i];
 		assert_int_equal(a->name, b->name);
 		assert_int_equal(a->call_file, b->call_file);
 		assert_int_equal(a->call_line, b->call_line);
@@ -177,7 +177,7 @@ static void assert_same_tree(const struct ux_gsym_function *got,
 	}
 }
 
-static void assert_same_function(const struct ux_gsym_function *got,
+static void assert_same_function(const struct ux_gsym_decoded *got,
 				 const struct ux_gsym_function *want)
 {
 	assert_int_equal(got->start, want->start);
@@ -284,7 +284,7 @@ static void what_is_written_is_read(void **state)
 		seen_order[g.swap]++;
 		seen_width[g.addr_size]++;
 		for (uint32_t i = 0; i < m.n_functions; i++) {
-			struct ux_gsym_function f;
+			struct ux_gsym_decoded f;
 			assert_int_equal(ux_gsym_decode(&g, i, &arena, &f, NULL), UX_OK);
 			assert_same_function(&f, &m.functions[i]);
 			assert_lookups(&m, &g, &m.functions[i]);
@@ -307,11 +307,11 @@ static void write_plain(struct ux_out *out, const struct plain *p, size_t n)
 	static const uint8_t names[] = "\0001\0002\0003\0004\0005\0006\0007\0008\0009\0x";
 	ux_cleanup(ux_out_deinit) struct ux_out data = {0};
 	uint64_t starts[80];
-	uint32_t records[80];
+	uint64_t records[80];
 	assert_true(n <= 80);
 	for (size_t i = 0; i < n; i++) {
 		starts[i] = p[i].start;
-		records[i] = (uint32_t)data.size;
+		records[i] = data.size;
 		ux_gsym_encode_function(&data, &(struct ux_gsym_function){
 						       .size = p[i].size,
 						       .name = (uint32_t)(i < 9 ? 2 * i + 1 : 19)});
@@ -429,8 +429,9 @@ static void calls_deeper_than_the_limit_are_not_written(void **state)
 	assert_int_equal(ux_gsym_lookup(&g, 3, frames, FRAMES, &n, NULL), UX_OK);
 	assert_int_equal(n, UX_GSYM_DEPTH_MOST + 1);
 	assert_int_equal(frames[1].line, UX_GSYM_DEPTH_MOST - 1);
-	assert_int_equal(ux_gsym_decode(&g, 0, &arena, &f, NULL), UX_OK);
-	assert_int_equal(f.n_inlines, UX_GSYM_DEPTH_MOST);
+	struct ux_gsym_decoded read;
+	assert_int_equal(ux_gsym_decode(&g, 0, &arena, &read, NULL), UX_OK);
+	assert_int_equal(read.n_inlines, UX_GSYM_DEPTH_MOST);
 }
 
 /* --- damage -------------------------------------------------------------------------------- */
@@ -446,7 +447,7 @@ static void use_all(struct ux_bytes input, void *ctx)
 		return;
 	}
 	for (uint32_t i = 0; i < g.n_functions; i++) {
-		struct ux_gsym_function f;
+		struct ux_gsym_decoded f;
 		struct ux_frame frames[4];
 		size_t n = 0;
 		err = (struct ux_error)UX_ERROR_INIT;
@@ -486,7 +487,7 @@ static enum ux_code decode_example(void *ctx)
 	(void)ctx;
 	UX_ARENA(arena, BUDGET);
 	struct ux_gsym g;
-	struct ux_gsym_function f;
+	struct ux_gsym_decoded f;
 	UX_TRY(ux_gsym_open(&g, example(), NULL));
 	UX_TRY(ux_gsym_decode(&g, 0, &arena, &f, NULL));
 	return ux_gsym_decode(&g, 1, &arena, &f, NULL);
@@ -498,7 +499,7 @@ static void decoding_without_memory_says_so(void **state)
 	assert_true(each_failed_alloc(decode_example, NULL, /* may_recover= */ false) > 1);
 	UX_ARENA(arena, 16);
 	struct ux_gsym g;
-	struct ux_gsym_function f;
+	struct ux_gsym_decoded f;
 	assert_int_equal(ux_gsym_open(&g, example(), NULL), UX_OK);
 	assert_int_equal(ux_gsym_decode(&g, 0, &arena, &f, NULL), UX_ELIMIT);
 }

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Other names of the same range. */
+#include "alternatives.h"
+
+#include "function_name.h"
+
+enum {
+	NAME_MOST = 1 << 12,   /* bytes of a name that are compared */
+	SYMBOLS_MOST = 64,     /* of one address that are looked at, the best ones */
+	RUST_HASH = 3 + 16 + 1 /* 17h, 16 digits, E */
+};
+
+/* --- names that say the same ------------------------------------------------------------------ */
+
+static bool ends_with(struct ux_bytes s, struct ux_bytes end)
+{
+	return s.size >= end.size && memcmp(s.data + s.size - end.size, end.data, end.size) == 0;
+}
+
+/* The name without one ".word" or ".word.N" at its end that compilers add to copies. */
+static struct ux_bytes without_clone(struct ux_bytes name)
+{
+	static const char *const words[] = {".constprop", ".isra", ".part",      ".cold",
+					    ".lto_priv",  ".llvm", ".localalias"};
+	size_t n = name.size;
+	while (n > 0 && name.data[n - 1] >= '0' && name.data[n - 1] <= '9')
+		n--;
+	bool numbered = n > 0 && n < name.size && name.data[n - 1] == '.';
+	struct ux_bytes plain = ux_bytes(name.data, numbered ? n - 1 : name.size);
+	for (size_t i = 0; i < ux_countof(words); i++) {
+		struct ux_bytes word = ux_bytes_cstr(words[i]);
+		if (plain.size > word.size && ends_with(plain, word))
+			return ux_bytes(plain.data, plain.size - word.size);
+	}
+	return name;
+}
+
+/* _ZN4core3fmt5write17h0123456789abcdefE: the hash tells copies of one function apart. */
+static struct ux_bytes without_hash(struct ux_bytes name)
+{
+	if (name.size <= RUST_HASH || !ux_bytes_starts(name, UX_STR("_ZN")) ||
+	    name.data[name.size - 1] != 'E')
+		return name;
+	const uint8_t *hash = name.data + name.size - RUST_HASH;
+	if (memcmp(hash, "17h", 3) != 0)
+		return name;
+	for (size_t i = 3; i < RUST_HASH - 1; i++)
+		if (!(hash[i] >= '0' && hash[i] <= '9') && !(hash[i] >= 'a' && hash[i] <= 'f'))
+			return name;
+	return ux_bytes(name.data, name.size - RUST_HASH);
+}
+
+/* What is left of a name when all is off that says nothing. */
+static struct ux_bytes core(struct ux_bytes name)
+{
+	for (struct ux_bytes less = without_clone(name); less.size < name.size;
+	     less = without_clone(name))
+		name = less;
+	name = without_hash(name);
+	if (ux_bytes_starts(name, UX_STR("_Z")) || ux_bytes_starts(name, UX_STR("_R")))
+		return name;
+	struct ux_bytes internal = UX_STR("__GI_");
+	if (ux_bytes_starts(name, internal) && name.size > internal.size)
+		name = ux_bytes(name.data + internal.size, name.size - internal.size);
+	while (name.size > 1 && name.data[0] == '_')
+		name = ux_bytes(name.data + 1, name.size - 1);
+	return name;
+}
+
+static bool is_digit(uint8_t c)
+{
+	return c >= '0' && c <= '9';
+}
+
+/* _ZN1AC1Ev and _ZN1AC2Ev: one digit behind a C or D differs. */
+static bool same_structor(struct ux_bytes a, struct ux_bytes b)
+{
+	if (a.size != b.size || !ux_bytes_starts(a, UX_STR("_ZN")))
+		return false;
+	size_t at = 0;
+	while (at < a.size && a.data[at] == b.data[at])
+		at++;
+	return at > 0 && at < a.size && (a.data[at - 1] == 'C' || a.data[at - 1] == 'D') &&
+	       is_digit(a.data[at]) && is_digit(b.data[at]) &&
+	       memcmp(a.data + at + 1, b.data + at + 1, a.size - at - 1) == 0;
+}
+
+bool ux_names_alike(struct ux_bytes a, struct ux_bytes b)
+{
+	a = core(a);
+	b = core(b);
+	return ux_bytes_eq(a, b) || same_structor(a, b);
+}
+
+/* --- finding them ----------------------------------------------------------------------------- */
+
+/* A DWARF function with the range of a piece and another name. */
+struct twin {
+	uint32_t piece;
+	uint32_t order; /* of its unit, and in it */
+	const char *name;
+};
+
+UX_VEC(twin_vec, struct twin);
+
+struct finder {
+	const struct ux_code_symbol_vec *symbols;
+	const struct ux_piece_vec *pieces;
+	struct ux_arena *arena;
+	struct twin_vec twins;
+	struct ux_alternative_vec *ret;
+};
+
+static void finder_deinit(struct finder *f)
+{
+	twin_vec_deinit(&f->twins);
+}
+
+static struct ux_bytes text_of(const char *name)
+{
+	return ux_bytes(name, strnlen(name, NAME_MOST));
+}
+
+/* The piece with this very range; the number of pieces when there is none. */
+static size_t find_piece(const struct ux_piece_vec *pieces, const struct ux_piece *range)
+{
+	size_t lo = 0, hi = pieces->size;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (pieces->data[mid].start < range->start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	bool found = lo < pieces->size && pieces->data[lo].start == range->start &&
+		     pieces->data[lo].size == range->size;
+	return found ? lo : pieces->size;
+}
+
+/* Linkers leave one DWARF function for each copy they dropped: nearly all have the same name. */
+static enum ux_code find_twins(struct finder *f, const struct ux_collection *collection,
+			       struct ux_error *err)
+{
+	uint32_t order = 0;
+	for (size_t u = 0; u < collection->n_units; u++) {
+		const struct ux_unit_pieces *unit = &collection->units[u];
+		for (uint32_t i = 0; i < unit->n_functions; i++, order++) {
+			const struct ux_piece *p = &unit->functions[i];
+			size_t at = p->name ? find_piece(f->pieces, p) : f->pieces->size;
+			if (at == f->pieces->size || f->pieces->data[at].name == p->name)
+				continue;
+			struct twin t = {(uint32_t)at, order, p->name};
+			if (!twin_vec_append(&f->twins, t))
+				return ux_error_nomem(err);
+		}
+	}
+	return UX_OK;
+}
+
+static int by_piece(const void *x, const void *y)
+{
+	const struct twin *a = x, *b = y;
+	if (a->piece != b->piece)
+		return a->piece < b->piece ? -1 : 1;
+	return (a->order > b->order) - (a->order < b->order);
+}
+
+/* Keeps the name unless the piece's own or a kept one (from `first` on) says it already. */
+static enum ux_code keep(struct finder *f, size_t piece, size_t first, const char *name,
+			 struct ux_error *err)
+{
+	struct ux_bytes text = text_of(name);
+	if (f->ret->size - first == UX_ALTERNATIVES_MOST || text.size == 0 ||
+	    ux_names_alike(text, text_of(f->pieces->data[piece].name)))
+		return UX_OK;
+	for (size_t i = first; i < f->ret->size; i++)
+		if (ux_names_alike(text, text_of(f->ret->data[i].name)))
+			return UX_OK;
+	struct ux_alternative kept = {(uint32_t)piece, name};
+	return ux_alternative_vec_append(f->ret, kept) ? UX_OK : ux_error_nomem(err);
+}
+
+static enum ux_code keep_symbols(struct finder *f, size_t piece, size_t first, struct ux_error *err)
+{
+	const struct ux_piece *p = &f->pieces->data[piece];
+	size_t n = 0;
+	const struct ux_code_symbol *at = ux_code_symbols_at(f->symbols, p->start, &n);
+	for (size_t i = 0; i < n && i < SYMBOLS_MOST; i++) {
+		bool no_memory = false;
+		if (at[i].size != p->size)
+			continue;
+		const char *name = ux_symbol_name(&at[i], f->arena, &no_memory);
+		if (no_memory)
+			return ux_arena_fail(f->arena, err);
+		UX_TRY(keep(f, piece, first, name, err));
+	}
+	return UX_OK;
+}
+
+enum ux_code ux_alternatives_find(const struct ux_collection *collection,
+				  const struct ux_code_symbol_vec *symbols,
+				  const struct ux_piece_vec *pieces, struct ux_arena *arena,
+				  struct ux_alternative_vec *ret, struct ux_error *err)
+{
+	ux_cleanup(finder_deinit) struct finder f = {
+		.symbols = symbols, .pieces = pieces, .arena = arena, .ret = ret};
+	UX_TRY(find_twins(&f, collection, err));
+	if (f.twins.size > 1)
+		qsort(f.twins.data, f.twins.size, sizeof(*f.twins.data), by_piece);
+	size_t twin = 0;
+	for (size_t i = 0; i < pieces->size; i++) {
+		size_t first = ret->size;
+		UX_TRY(keep_symbols(&f, i, first, err));
+		for (; twin < f.twins.size && f.twins.data[twin].piece == i; twin++)
+			UX_TRY(keep(&f, i, first, f.twins.data[twin].name, err));
+	}
+	return UX_OK;
+}
