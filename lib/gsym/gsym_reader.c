@@ -173,7 +173,7 @@ uint64_t ux_gsym_start(const struct ux_gsym *g, uint32_t i)
 uint64_t ux_gsym_record(const struct ux_gsym *g, uint32_t i)
 {
 	assert(i < g->n_functions);
-	return gsym_table_at(g->records, i, g->offset_size, g->swap);
+	return gsym_offset_at(g, g->records, i);
 }
 
 bool ux_gsym_file(const struct ux_gsym *g, uint32_t file, const char **ret_dir,
@@ -182,9 +182,8 @@ bool ux_gsym_file(const struct ux_gsym *g, uint32_t file, const char **ret_dir,
 	if (file >= g->n_files)
 		return false;
 	size_t i = (size_t)file * 2;
-	const char *dir = ux_gsym_string(g, gsym_table_at(g->files, i, g->offset_size, g->swap));
-	const char *base =
-		ux_gsym_string(g, gsym_table_at(g->files, i + 1, g->offset_size, g->swap));
+	const char *dir = ux_gsym_string(g, gsym_offset_at(g, g->files, i));
+	const char *base = ux_gsym_string(g, gsym_offset_at(g, g->files, i + 1));
 	if (!dir || !base)
 		return false;
 	*ret_dir = dir;

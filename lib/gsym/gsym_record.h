@@ -61,7 +61,7 @@ ux_inline size_t gsym_record_choose(const struct ux_gsym *g, const struct gsym_s
 {
 	size_t i = s->first;
 	for (; i < s->end; i++) {
-		*ret_c = gsym_body_at(g, gsym_table_at(g->records, i, g->offset_size, g->swap));
+		*ret_c = gsym_body_at(g, gsym_offset_at(g, g->records, i));
 		ret->size = ux_cur_u32(ret_c);
 		ret->name = gsym_name_read(ret_c, g->offset_size);
 		if (ret->size == 0 || off < ret->size)
@@ -93,7 +93,7 @@ ux_inline enum ux_code gsym_record_find(const struct ux_gsym *g, const struct gs
 }
 
 /* Moves past a list of sibling nodes and everything below them. */
-static inline void gsym_list_skip(struct ux_cur *c, unsigned offset_size)
+ux_inline void gsym_list_skip(struct ux_cur *c, unsigned offset_size)
 {
 	for (uint64_t open = 1; open > 0 && ux_cur_more(c);) {
 		uint64_t n = ux_cur_uleb(c);

@@ -3,6 +3,7 @@
 #ifndef UX_GSYM_SEARCH_H
 #define UX_GSYM_SEARCH_H
 
+#include "gsym_format.h"
 #include "gsym_reader.h"
 
 ux_inline uint64_t gsym_table_at(const uint8_t *table, size_t i, unsigned width, bool swap)
@@ -23,6 +24,14 @@ ux_inline uint64_t gsym_table_at(const uint8_t *table, size_t i, unsigned width,
 		memcpy(&v64, table + i * 8, sizeof(v64));
 		return swap ? __builtin_bswap64(v64) : v64;
 	}
+}
+
+/* The same for a table of offsets of strings or records: of two widths one is common. */
+ux_inline uint64_t gsym_offset_at(const struct ux_gsym *g, const uint8_t *table, size_t i)
+{
+	return ux_likely(g->offset_size == GSYM1_OFFSET)
+		       ? gsym_table_at(table, i, GSYM1_OFFSET, g->swap)
+		       : gsym_table_at(table, i, GSYM2_OFFSET, g->swap);
 }
 
 /* Which entries start where. */
