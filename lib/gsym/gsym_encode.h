@@ -56,6 +56,13 @@ struct ux_gsym_function {
  */
 void ux_gsym_encode_function(struct ux_out *out, const struct ux_gsym_function *f);
 
+struct ux_gsym_draft;
+struct ux_gsym_numbers;
+
+/* The same of f's head, with the lines and inlined calls of a draft; see gsym_draft.h. */
+void ux_gsym_put_function(struct ux_out *out, const struct ux_gsym_function *f,
+			  const struct ux_gsym_draft *draft, const struct ux_gsym_numbers *numbers);
+
 /* {directory, base name}, as string table offsets; entry 0 is {0, 0}. */
 struct ux_gsym_file_entry {
 	uint32_t dir;

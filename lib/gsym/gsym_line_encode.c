@@ -163,10 +163,13 @@ static uint32_t first_line(struct window w, uint32_t line)
 	return first < 0 || first > UINT32_MAX ? line : (uint32_t)first;
 }
 
-void ux_gsym_encode_lines(struct ux_out *out, const struct ux_gsym_row *rows, size_t n)
+bool ux_gsym_encode_lines(struct ux_out *out, struct ux_gsym_refs *files,
+			  const struct ux_gsym_row *rows, size_t n)
 {
+	if (!ux_gsym_refs_reserve(files, files->size + n))
+		return false;
 	struct window w = window_pick(rows, n);
-	struct ux_gsym_row at = {.off = 0, .line = first_line(w, rows[0].line), .file = 1};
+	struct ux_gsym_row at = {.off = 0, .line = first_line(w, rows[0].line)};
 	struct pen pen;
 	pen_start(&pen, out);
 	pen_sleb(&pen, w.min);
@@ -176,9 +179,9 @@ void ux_gsym_encode_lines(struct ux_out *out, const struct ux_gsym_row *rows, si
 		pen_flow(&pen);
 		int64_t line = (int64_t)rows[i].line - (int64_t)at.line;
 		uint32_t pc = rows[i].off - at.off;
-		if (ux_unlikely(rows[i].file != at.file)) {
+		if (ux_unlikely(rows[i].file != at.file || i == 0)) {
 			pen_u8(&pen, GSYM_LINE_SET_FILE);
-			pen_uleb(&pen, rows[i].file);
+			files->data[files->size++] = rows[i].file;
 		}
 		uint64_t x = (uint64_t)(line - w.min);
 		uint64_t op = x + (uint64_t)pc * w.range;
@@ -190,4 +193,5 @@ void ux_gsym_encode_lines(struct ux_out *out, const struct ux_gsym_row *rows, si
 	}
 	pen_u8(&pen, GSYM_LINE_END);
 	pen_lift(&pen);
+	return true;
 }

@@ -11,6 +11,7 @@ enum {
 struct merger {
 	const struct ux_code_symbol_vec *symbols;
 	struct ux_arena *arena;
+	struct ux_gsym_drafter *drafter;
 	struct ux_error *err;
 	struct ux_piece_vec *out;
 };
@@ -31,9 +32,9 @@ static int by_range(const void *x, const void *y)
 	const struct ux_piece *a = x, *b = y;
 	UX_ORDER(a->start, b->start);
 	UX_ORDER(b->size, a->size);
-	UX_ORDER(a->n_rows == 0, b->n_rows == 0);
+	UX_ORDER(a->draft.n_rows == 0, b->draft.n_rows == 0);
 	UX_ORDER(a->unit, b->unit);
-	UX_ORDER(b->n_inlines, a->n_inlines);
+	UX_ORDER(b->draft.n_inlines, a->draft.n_inlines);
 	if (a->name == b->name)
 		return 0;
 	return strncmp(a->name ? a->name : "", b->name ? b->name : "", NAMES_COMPARED);
@@ -61,7 +62,7 @@ static enum ux_code put_out(struct merger *m, struct open_piece *open, uint64_t 
 		return UX_OK;
 	struct ux_piece part = *p;
 	if (open->pos != p->start || end != ux_piece_end(p))
-		UX_TRY(ux_piece_cut(p, open->pos, end, m->arena, &part, m->err));
+		UX_TRY(ux_piece_cut(p, open->pos, end, m->drafter, m->arena, &part, m->err));
 	open->pos = end;
 	return push(m->out, part, m->err);
 }
@@ -164,26 +165,10 @@ static enum ux_code add_lines(struct merger *m, const struct ux_piece_vec *lines
 	uint64_t lo = ux_max(from->start, piece->start);
 	uint64_t hi = ux_min(ux_piece_end(from), ux_piece_end(piece));
 	struct ux_piece cut;
-	UX_TRY(ux_piece_cut(from, lo, hi, m->arena, &cut, m->err));
-	if (cut.n_rows == 0)
-		return UX_OK;
-	struct ux_gsym_row *rows = ux_arena_array(m->arena, struct ux_gsym_row, cut.n_rows + 2);
-	if (!rows)
-		return ux_arena_fail(m->arena, m->err);
-	uint32_t n = 0, shift = (uint32_t)(lo - piece->start);
-	if (shift > 0)
-		rows[n++] = (struct ux_gsym_row){0, 0, cut.rows[0].file};
-	for (uint32_t r = 0; r < cut.n_rows; r++) {
-		rows[n] = cut.rows[r];
-		rows[n++].off += shift;
-	}
-	if (hi < ux_piece_end(piece))
-		rows[n++] = (struct ux_gsym_row){(uint32_t)(hi - piece->start), 0,
-						 cut.rows[cut.n_rows - 1].file};
-	piece->rows = rows;
-	piece->n_rows = n;
+	UX_TRY(ux_piece_cut(from, lo, hi, m->drafter, m->arena, &cut, m->err));
 	piece->unit = from->unit;
-	return UX_OK;
+	return ux_piece_widen(&cut, piece->start, ux_piece_end(piece), m->drafter, m->arena,
+			      &piece->draft, m->err);
 }
 
 /* The parts of a symbol that no function has, as pieces. */
@@ -253,7 +238,12 @@ enum ux_code ux_merge(const struct ux_collection *collection,
 		      struct ux_piece_vec *ret, struct ux_error *err)
 {
 	ux_cleanup(ux_piece_vec_deinit) struct ux_piece_vec raw = {0}, out = {0}, functions = {0};
-	struct merger m = {.symbols = symbols, .arena = arena, .err = err, .out = &functions};
+	ux_cleanup(ux_gsym_drafter_deinit) struct ux_gsym_drafter drafter = {0};
+	struct merger m = {.symbols = symbols,
+			   .arena = arena,
+			   .drafter = &drafter,
+			   .err = err,
+			   .out = &functions};
 	UX_TRY(gather_functions(&m, collection, &raw));
 	sort(&raw);
 	UX_TRY(flatten(&m, &raw));

@@ -30,9 +30,7 @@ struct ux_pack_target {
 /*
  * Numbers names and files, encodes every piece and hands the file to sink. Version 2 is chosen by
  * the sizes of what was encoded, so not by the number of threads. UX_ELIMIT: the version asked for
- * does not hold it. Rows and inlined calls
- * of the pieces are renumbered in place: they are spent afterwards. Only what a piece uses gets
- * into the string and file tables, in address order.
+ * does not hold it. Only what a piece uses gets into the string and file tables.
  */
 enum ux_code ux_pack(const struct ux_collection *collection, const struct ux_piece_vec *pieces,
 		     const struct ux_pack_target *target, ux_gsym_sink_fn *sink, void *ctx,

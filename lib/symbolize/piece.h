@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A piece: one address range of one function, with its rows and inlined calls, on its way to a
+/* A piece: one address range of one function, with its lines and inlined calls, on its way to a
  * record. */
 #ifndef UX_PIECE_H
 #define UX_PIECE_H
@@ -7,13 +7,13 @@
 #include "arena.h"
 #include "dwarf_code.h"
 #include "dwarf_line.h"
-#include "gsym_encode.h"
+#include "gsym_draft.h"
 #include "vec.h"
 
 #define UX_PIECE_NO_UNIT UINT32_MAX
 
 /*
- * Numbers of names and files in rows and inlines are the unit's own until the pieces are packed.
+ * Numbers of names and files in the draft are the unit's own until the pieces are packed.
  * Everything pointed to lives in the collector's arenas.
  */
 struct ux_piece {
@@ -21,12 +21,7 @@ struct ux_piece {
 	uint32_t size;    /* bytes, at least 1 */
 	uint32_t unit;    /* whose numbers; UX_PIECE_NO_UNIT: none are used */
 	const char *name; /* linkage name; NULL when the unit gave none */
-	struct ux_gsym_row *rows;
-	struct ux_gsym_inline *inlines;
-	struct ux_gsym_range *ranges;
-	uint32_t n_rows;
-	uint32_t n_inlines;
-	uint32_t n_ranges;
+	struct ux_gsym_draft draft;
 };
 
 UX_VEC(ux_piece_vec, struct ux_piece);
@@ -37,11 +32,19 @@ ux_inline uint64_t ux_piece_end(const struct ux_piece *p)
 }
 
 /*
- * The part [lo, hi) of whole, which it must lie in: rows and inlined calls cut to it, in arena.
- * NULL fields when nothing is left.
+ * The part [lo, hi) of whole, which it must lie in: rows and inlined calls cut to it, drafted into
+ * the arena.
  */
 enum ux_code ux_piece_cut(const struct ux_piece *whole, uint64_t lo, uint64_t hi,
-			  struct ux_arena *arena, struct ux_piece *ret, struct ux_error *err)
-	ux_must;
+			  struct ux_gsym_drafter *drafter, struct ux_arena *arena,
+			  struct ux_piece *ret, struct ux_error *err) ux_must;
+
+/*
+ * The rows of `from`, which lies in [lo, hi), as those of the whole of it: in front of them and
+ * behind them the line is unknown. Drafted into the arena.
+ */
+enum ux_code ux_piece_widen(const struct ux_piece *from, uint64_t lo, uint64_t hi,
+			    struct ux_gsym_drafter *drafter, struct ux_arena *arena,
+			    struct ux_gsym_draft *ret, struct ux_error *err) ux_must;
 
 #endif

@@ -14,6 +14,7 @@ void ux_unit_cutter_deinit(struct ux_unit_cutter *c)
 	ux_number_vec_deinit(&c->file_numbers);
 	ux_source_file_vec_deinit(&c->files);
 	ux_open_call_vec_deinit(&c->open);
+	ux_gsym_drafter_deinit(&c->drafter);
 	ux_piece_vec_deinit(&c->functions);
 	ux_piece_vec_deinit(&c->gaps);
 }
@@ -311,14 +312,19 @@ static bool cut_inlines(struct ux_unit_cutter *c, const struct ux_dwarf_function
 	return !c->overlap || ux_inline_overlap_settle(&c->inlines, &c->ranges);
 }
 
-/* The scratch vectors as a piece in the arena. */
+/* The scratch vectors as a piece, drafted into the arena. */
 static bool keep_piece(struct ux_unit_cutter *c, struct ux_piece_vec *list, struct ux_piece piece)
 {
-	piece.n_rows = (uint32_t)c->rows.size;
-	piece.n_inlines = (uint32_t)c->inlines.size;
-	piece.n_ranges = (uint32_t)c->ranges.size;
-	return KEEP(c->arena, c->rows, &piece.rows) && KEEP(c->arena, c->inlines, &piece.inlines) &&
-	       KEEP(c->arena, c->ranges, &piece.ranges) && ux_piece_vec_append(list, piece);
+	struct ux_gsym_function f = {
+		.size = piece.size,
+		.rows = c->rows.data,
+		.n_rows = c->rows.size,
+		.inlines = c->inlines.data,
+		.n_inlines = c->inlines.size,
+		.ranges = c->ranges.data,
+	};
+	return ux_gsym_draft_make(&c->drafter, &f, c->arena, &piece.draft) &&
+	       ux_piece_vec_append(list, piece);
 }
 
 /* hi, or as far as a record that begins at lo can reach; lo may be in the highest 4 GiB, as a

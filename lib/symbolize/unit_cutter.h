@@ -38,6 +38,7 @@ struct ux_unit_cutter {
 	struct ux_source_file_vec files;
 	struct ux_open_call_vec open; /* from the outermost in; [0] is the function itself */
 	bool overlap;                 /* siblings of the function at hand may overlap */
+	struct ux_gsym_drafter drafter;
 	struct ux_piece_vec functions;
 	struct ux_piece_vec gaps;
 	const char *last_dir; /* the directory text made last, and what from */

@@ -1,0 +1,372 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Drafts of records: made, finished, read back. */
+#include "gsym_draft.h"
+
+#include "gsym_format.h"
+#include "gsym_line_encode.h"
+#include "gsym_pen.h"
+#include "gsym_reader.h"
+
+enum {
+	LEB_MOST = 5,             /* bytes of a LEB128 of 32 bits */
+	NODE_MOST = 4 + LEB_MOST, /* a name and a file */
+	ROOT_MOST = 1 + 1 + LEB_MOST + 1 + NODE_MOST + 1,
+	LINE_LEBS = 3, /* in front of a line table's opcodes */
+};
+
+void ux_gsym_drafter_deinit(struct ux_gsym_drafter *drafter)
+{
+	ux_out_deinit(&drafter->out);
+	ux_gsym_refs_deinit(&drafter->refs);
+}
+
+static void put_node(struct pen *pen, const struct ux_gsym_inline *node,
+		     const struct ux_gsym_range *ranges, uint32_t base, bool has_children)
+{
+	pen_uleb(pen, node->range_count);
+	for (uint32_t i = 0; i < node->range_count; i++) {
+		pen_flow(pen);
+		pen_uleb(pen, ranges[i].lo - base);
+		pen_uleb(pen, ranges[i].hi - ranges[i].lo);
+	}
+	pen_flow(pen);
+	pen_u8(pen, has_children);
+	pen_uleb(pen, node->call_line);
+}
+
+/* Ends lists of siblings until the one at `depth` is open. */
+static void put_ends(struct pen *pen, uint32_t from, uint32_t depth)
+{
+	for (; from > depth; from--) {
+		pen_flow(pen);
+		pen_u8(pen, 0);
+	}
+}
+
+/* Index of the first node from i on that a reader will reach. */
+static size_t next_node(const struct ux_gsym_function *f, size_t i)
+{
+	while (i < f->n_inlines && f->inlines[i].depth > UX_GSYM_DEPTH_MOST)
+		i++;
+	return i;
+}
+
+/* Two references for each node that is put; false when memory is short. */
+static bool put_tree(struct ux_gsym_drafter *d, const struct ux_gsym_function *f)
+{
+	/* Children's ranges count from the start of the parent's first; by depth of the parent. */
+	uint32_t base[UX_GSYM_DEPTH_MOST + 1];
+	struct pen pen;
+	pen_start(&pen, &d->out);
+	base[0] = 0;
+	uint32_t depth = 1; /* of the list of siblings that is open */
+	if (!ux_gsym_refs_reserve(&d->refs, d->refs.size + 2 * f->n_inlines))
+		return false;
+	for (size_t i = next_node(f, 0), next; i < f->n_inlines; i = next) {
+		const struct ux_gsym_inline *node = &f->inlines[i];
+		const struct ux_gsym_range *ranges = f->ranges + node->range_first;
+		next = next_node(f, i + 1);
+		bool has_children = next < f->n_inlines && f->inlines[next].depth > node->depth;
+		put_ends(&pen, depth, node->depth);
+		pen_flow(&pen);
+		depth = node->depth;
+		put_node(&pen, node, ranges, base[depth - 1], has_children);
+		d->refs.data[d->refs.size++] = node->name;
+		d->refs.data[d->refs.size++] = node->call_file;
+		base[depth] = ranges[0].lo;
+	}
+	put_ends(&pen, depth, 0);
+	pen_lift(&pen);
+	return true;
+}
+
+static uint32_t bytes_with_line(const struct ux_gsym_function *f)
+{
+	uint32_t sum = 0;
+	for (size_t i = 0; i < f->n_rows; i++) {
+		uint32_t end = i + 1 < f->n_rows ? f->rows[i + 1].off : f->size;
+		sum += f->rows[i].line != 0 ? end - f->rows[i].off : 0;
+	}
+	return sum;
+}
+
+/* References and bytes, one behind the other, in the arena. */
+static bool keep(const struct ux_gsym_drafter *d, struct ux_arena *arena,
+		 struct ux_gsym_draft *draft)
+{
+	size_t refs_size = d->refs.size * sizeof(uint32_t);
+	if (refs_size + d->out.size == 0)
+		return true;
+	uint32_t *copy = ux_arena_alloc(arena, refs_size + d->out.size, _Alignof(uint32_t));
+	if (!copy)
+		return false;
+	if (refs_size > 0)
+		memcpy(copy, d->refs.data, refs_size);
+	memcpy(copy + d->refs.size, d->out.data, d->out.size);
+	draft->refs = copy;
+	return true;
+}
+
+bool ux_gsym_draft_make(struct ux_gsym_drafter *d, const struct ux_gsym_function *f,
+			struct ux_arena *arena, struct ux_gsym_draft *ret)
+{
+	*ret = (struct ux_gsym_draft){0};
+	d->refs.size = 0;
+	ux_out_reset(&d->out);
+	if (f->n_rows > 0 && !ux_gsym_encode_lines(&d->out, &d->refs, f->rows, f->n_rows))
+		return false;
+	ret->n_rows = (uint32_t)f->n_rows;
+	ret->n_sets = (uint32_t)d->refs.size;
+	ret->lines_size = (uint32_t)d->out.size;
+	ret->line_bytes = bytes_with_line(f);
+	if (f->n_inlines > 0 && !put_tree(d, f))
+		return false;
+	if (d->out.size - ret->lines_size > UINT32_MAX) { /* no record holds that */
+		d->out.size = ret->lines_size;
+		d->refs.size = ret->n_sets;
+	}
+	ret->n_inlines = (uint32_t)(d->refs.size - ret->n_sets) / 2;
+	ret->inlines_size = (uint32_t)(d->out.size - ret->lines_size);
+	return !d->out.failed && keep(d, arena, ret);
+}
+
+static const uint32_t *inline_refs(const struct ux_gsym_draft *draft)
+{
+	return draft->refs + draft->n_sets;
+}
+
+static const uint8_t *lines_of(const struct ux_gsym_draft *draft)
+{
+	return (const uint8_t *)(inline_refs(draft) + 2 * (size_t)draft->n_inlines);
+}
+
+ux_inline uint32_t name_number(const struct ux_gsym_numbers *numbers, uint32_t name)
+{
+	if (!numbers->names)
+		return name;
+	return name < numbers->n_names ? numbers->names[name] : 0;
+}
+
+ux_inline uint32_t file_number(const struct ux_gsym_numbers *numbers, uint32_t file)
+{
+	return numbers->names ? numbers->files[file] : file;
+}
+
+ux_inline uint8_t *put_uleb(uint8_t *to, uint32_t v)
+{
+	for (; v >= 0x80; v >>= 7)
+		*to++ = (uint8_t)(v | 0x80);
+	*to++ = (uint8_t)v;
+	return to;
+}
+
+ux_inline uint8_t *put_u32(uint8_t *to, uint32_t v, bool swap)
+{
+	v = swap ? __builtin_bswap32(v) : v;
+	memcpy(to, &v, sizeof(v));
+	return to + sizeof(v);
+}
+
+/* Copies n LEB128 numbers and moves both places behind them. */
+ux_inline void copy_lebs(uint8_t **to, const uint8_t **from, uint64_t n)
+{
+	uint8_t *o = *to;
+	const uint8_t *p = *from;
+	while (n > 0) {
+		n -= *p < 0x80;
+		*o++ = *p++;
+	}
+	*to = o;
+	*from = p;
+}
+
+/* Gives back what was not needed of the room that ends at out->size. */
+static void trim(struct ux_out *out, const uint8_t *end)
+{
+	out->size = (size_t)(end - out->data);
+}
+
+void ux_gsym_draft_put_lines(struct ux_out *out, const struct ux_gsym_draft *draft,
+			     const struct ux_gsym_numbers *numbers)
+{
+	const uint8_t *p = lines_of(draft), *end = p + draft->lines_size;
+	const uint32_t *set = draft->refs;
+	uint32_t file = 1; /* what a table begins with */
+	uint8_t *o = ux_out_room(out, draft->lines_size + (size_t)draft->n_sets * LEB_MOST);
+	if (!o)
+		return;
+	copy_lebs(&o, &p, LINE_LEBS);
+	while (p < end) {
+		uint8_t op = *p++;
+		if (ux_unlikely(op == GSYM_LINE_SET_FILE)) {
+			uint32_t next = file_number(numbers, *set++);
+			if (next == file)
+				continue;
+			file = next;
+			*o++ = op;
+			o = put_uleb(o, file);
+			continue;
+		}
+		*o++ = op;
+		if (op == GSYM_LINE_ADVANCE_PC || op == GSYM_LINE_ADVANCE_LINE)
+			copy_lebs(&o, &p, 1);
+	}
+	trim(out, o);
+}
+
+static uint8_t *put_root(uint8_t *o, uint32_t size, uint32_t name, bool swap)
+{
+	*o++ = 1; /* range */
+	*o++ = 0; /* its start */
+	o = put_uleb(o, size);
+	*o++ = 1; /* has children */
+	o = put_u32(o, name, swap);
+	*o++ = 0; /* call_file */
+	*o++ = 0; /* call_line */
+	return o;
+}
+
+ux_inline uint64_t get_uleb(const uint8_t **from)
+{
+	uint64_t v = 0;
+	for (unsigned shift = 0;; shift += 7) {
+		uint8_t byte = *(*from)++;
+		v |= (uint64_t)(byte & 0x7f) << shift;
+		if (byte < 0x80)
+			return v;
+	}
+}
+
+void ux_gsym_draft_put_inlines(struct ux_out *out, const struct ux_gsym_draft *draft,
+			       const struct ux_gsym_numbers *numbers, uint32_t size, uint32_t name)
+{
+	const uint8_t *p = lines_of(draft) + draft->lines_size, *end = p + draft->inlines_size;
+	const uint32_t *ref = inline_refs(draft);
+	uint8_t *o = ux_out_room(out, ROOT_MOST + draft->inlines_size +
+					      (size_t)draft->n_inlines * NODE_MOST);
+	if (!o)
+		return;
+	o = put_root(o, size, name, out->swap);
+	while (p < end) {
+		if (*p == 0) { /* the end of a list of siblings */
+			*o++ = *p++;
+			continue;
+		}
+		const uint8_t *count = p;
+		uint64_t n = get_uleb(&count);
+		copy_lebs(&o, &p, 1 + 2 * n);
+		*o++ = *p++; /* has children */
+		o = put_u32(o, name_number(numbers, ref[0]), out->swap);
+		o = put_uleb(o, file_number(numbers, ref[1]));
+		copy_lebs(&o, &p, 1); /* call_line */
+		ref += 2;
+	}
+	trim(out, o);
+}
+
+static int64_t get_sleb(const uint8_t **from)
+{
+	uint64_t v = 0;
+	unsigned shift = 0;
+	uint8_t byte = 0;
+	do {
+		byte = *(*from)++;
+		v |= (uint64_t)(byte & 0x7f) << shift;
+		shift += 7;
+	} while (byte >= 0x80);
+	if (shift < 64 && (byte & 0x40) != 0)
+		v |= ~(uint64_t)0 << shift;
+	return (int64_t)v;
+}
+
+static void read_rows(const struct ux_gsym_draft *draft, struct ux_gsym_row *rows)
+{
+	const uint8_t *p = lines_of(draft);
+	const uint32_t *set = draft->refs;
+	int64_t min = get_sleb(&p);
+	int64_t range = get_sleb(&p) - min + 1;
+	struct ux_gsym_row at = {.line = (uint32_t)get_uleb(&p)};
+	for (uint32_t n = 0; n < draft->n_rows;) {
+		uint8_t op = *p++;
+		if (op == GSYM_LINE_SET_FILE) {
+			at.file = *set++;
+			continue;
+		}
+		if (op == GSYM_LINE_ADVANCE_LINE) {
+			at.line += (uint32_t)get_sleb(&p);
+			continue;
+		}
+		if (op == GSYM_LINE_ADVANCE_PC) {
+			at.off += (uint32_t)get_uleb(&p);
+		} else {
+			at.line += (uint32_t)(min + (op - GSYM_LINE_SPECIAL) % range);
+			at.off += (uint32_t)((op - GSYM_LINE_SPECIAL) / range);
+		}
+		rows[n++] = at;
+	}
+}
+
+static uint32_t count_ranges(const struct ux_gsym_draft *draft)
+{
+	const uint8_t *p = lines_of(draft) + draft->lines_size, *end = p + draft->inlines_size;
+	uint64_t sum = 0;
+	while (p < end) {
+		uint64_t n = get_uleb(&p);
+		sum += n;
+		for (uint64_t i = 0; n > 0 && i < 2 * n; i++)
+			(void)get_uleb(&p);
+		if (n > 0) {
+			p++;
+			(void)get_uleb(&p);
+		}
+	}
+	return (uint32_t)sum;
+}
+
+static void read_inlines(const struct ux_gsym_draft *draft, struct ux_gsym_inline *nodes,
+			 struct ux_gsym_range *ranges)
+{
+	const uint8_t *p = lines_of(draft) + draft->lines_size, *end = p + draft->inlines_size;
+	const uint32_t *ref = inline_refs(draft);
+	uint32_t base[UX_GSYM_DEPTH_MOST + 1] = {0};
+	uint32_t depth = 1, used = 0;
+	while (p < end) {
+		uint32_t n = (uint32_t)get_uleb(&p);
+		if (n == 0) {
+			depth--;
+			continue;
+		}
+		struct ux_gsym_inline node = {.name = ref[0],
+					      .call_file = ref[1],
+					      .depth = depth,
+					      .range_first = used,
+					      .range_count = n};
+		for (uint32_t i = 0; i < n; i++) {
+			uint32_t lo = base[depth - 1] + (uint32_t)get_uleb(&p);
+			ranges[used++] = (struct ux_gsym_range){lo, lo + (uint32_t)get_uleb(&p)};
+		}
+		base[depth] = ranges[node.range_first].lo;
+		depth += *p++; /* has children */
+		node.call_line = (uint32_t)get_uleb(&p);
+		*nodes++ = node;
+		ref += 2;
+	}
+}
+
+bool ux_gsym_draft_read(const struct ux_gsym_draft *draft, struct ux_arena *arena,
+			struct ux_gsym_content *ret)
+{
+	uint32_t n_ranges = draft->n_inlines > 0 ? count_ranges(draft) : 0;
+	struct ux_gsym_row *rows = ux_arena_array(arena, struct ux_gsym_row, draft->n_rows + 1u);
+	struct ux_gsym_inline *nodes =
+		ux_arena_array(arena, struct ux_gsym_inline, draft->n_inlines + 1u);
+	struct ux_gsym_range *ranges = ux_arena_array(arena, struct ux_gsym_range, n_ranges + 1u);
+	if (!rows || !nodes || !ranges)
+		return false;
+	if (draft->n_rows > 0)
+		read_rows(draft, rows);
+	if (draft->n_inlines > 0)
+		read_inlines(draft, nodes, ranges);
+	*ret = (struct ux_gsym_content){rows, nodes, ranges};
+	return true;
+}
