@@ -148,7 +148,7 @@ const struct ux_code_symbol *ux_code_symbols_at(const struct ux_code_symbol_vec 
 	const struct ux_code_symbol *first = ux_code_symbols_from(symbols, pc);
 	const struct ux_code_symbol *end = ux_code_symbol_vec_end(symbols);
 	size_t n = 0;
-	while (first && first + n < end && first[n].start == pc)
+	while (first && n < UX_CODE_ALIASES_MOST && first + n < end && first[n].start == pc)
 		n++;
 	*ret_n = n;
 	return n > 0 ? first : NULL;

@@ -42,7 +42,12 @@ void ux_code_symbols_settle(struct ux_code_symbol_vec *symbols, const struct ux_
 const struct ux_code_symbol *ux_code_symbols_from(const struct ux_code_symbol_vec *symbols,
 						  uint64_t pc);
 
-/* The symbols that begin at pc, best first: *ret_n of them from the returned one on. */
+enum {
+	UX_CODE_ALIASES_MOST = 64, /* symbols of one address that are asked; libc has 9 */
+};
+
+/* The symbols that begin at pc, the best first: *ret_n of them from the returned one on, at most
+ * UX_CODE_ALIASES_MOST. */
 const struct ux_code_symbol *ux_code_symbols_at(const struct ux_code_symbol_vec *symbols,
 						uint64_t pc, size_t *ret_n);
 

@@ -38,6 +38,7 @@ struct job {
 	struct ux_collection collection;
 	struct ux_code_symbol_vec symbols;
 	struct ux_arena arena;
+	struct ux_arena names; /* those that had to be copied */
 	struct ux_piece_vec pieces;
 	struct ux_alternative_vec alternatives;
 };
@@ -47,6 +48,7 @@ static void job_deinit(struct job *j)
 	ux_alternative_vec_deinit(&j->alternatives);
 	ux_piece_vec_deinit(&j->pieces);
 	ux_arena_deinit(&j->arena);
+	ux_arena_deinit(&j->names);
 	ux_code_symbol_vec_deinit(&j->symbols);
 	ux_collection_free(&j->collection);
 	ux_split_files_close(&j->split);
@@ -278,13 +280,14 @@ enum ux_code ux_extract(struct ux_bytes exe, struct ux_bytes debug,
 	UX_TRY(read_symbols(&j, &stats, err));
 	if (!options->no_dwarf)
 		UX_TRY(read_dwarf(&j, options, err));
-	UX_TRY(ux_merge(&j.collection, &j.symbols, &j.arena, &j.pieces, err));
+	ux_arena_init(&j.names, strings_most(&j));
+	UX_TRY(ux_merge(&j.collection, &j.symbols, &j.arena, &j.names, &j.pieces, err));
 	if (j.pieces.size == 0)
 		return ux_error_set(
 			err, UX_ENOTFOUND,
 			"no symbols: expected DWARF, .symtab or .dynsym with functions");
 	if (options->alternatives)
-		UX_TRY(ux_alternatives_find(&j.collection, &j.symbols, &j.pieces, &j.arena,
+		UX_TRY(ux_alternatives_find(&j.collection, &j.symbols, &j.pieces, &j.names,
 					    &j.alternatives, err));
 	unbias(&j);
 	count(&j, &stats);

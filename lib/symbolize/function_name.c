@@ -4,7 +4,6 @@
 
 enum {
 	NAME_MOST = 1 << 16, /* bytes of a name that are compared */
-	ALIASES_MOST = 64,   /* symbols of one address that are asked, the best ones; libc has 9 */
 };
 
 static struct ux_bytes symbol_text(const struct ux_code_symbol *s)
@@ -119,7 +118,7 @@ const char *ux_function_name(const char *dwarf_name, const struct ux_code_symbol
 		return n > 0 ? text(without_cold(symbol_text(&symbols[0])), arena, ret_nomem)
 			     : NULL;
 	struct ux_bytes dwarf = ux_bytes(dwarf_name, strnlen(dwarf_name, NAME_MOST));
-	n = ux_min(n, (size_t)ALIASES_MOST);
+	n = ux_min(n, (size_t)UX_CODE_ALIASES_MOST);
 	const struct ux_code_symbol *better = NULL;
 	bool exact = false;
 	for (size_t i = 0; i < n; i++) {

@@ -5,12 +5,24 @@
 #include "function_name.h"
 
 enum {
-	NAMES_COMPARED = 1 << 12
-}; /* bytes that decide an order nothing else decides */
+	NAMES_COMPARED = 1 << 12, /* bytes that decide an order nothing else decides */
+
+	/* Bytes of symbols' names that may be compared with those of functions: so many for each
+	 * function, and some. Real ones come to 100. */
+	NAME_WORK_EACH = 1 << 9,
+	NAME_WORK_FREE = 1 << 24,
+
+	/* Inlined calls and their ranges that may be looked at to cut functions that others stand
+	 * in; behind that their rows alone are kept. */
+	CALL_WORK_MOST = 1 << 26,
+	CALL_WORK_KEPT = 32, /* what a call that is copied counts as */
+};
 
 struct merger {
 	const struct ux_code_symbol_vec *symbols;
 	struct ux_arena *arena;
+	struct ux_arena *names;
+	uint64_t *call_work; /* left */
 	struct ux_gsym_drafter *drafter;
 	struct ux_error *err;
 	struct ux_piece_vec *out;
@@ -49,9 +61,30 @@ static enum ux_code push(struct ux_piece_vec *list, struct ux_piece piece, struc
 struct open_piece {
 	const struct ux_piece *piece;
 	uint64_t pos;
+	struct ux_piece_reader reader;
 };
 
 UX_VEC(open_vec, struct open_piece);
+
+static void open_stack_deinit(struct open_vec *stack)
+{
+	for (size_t i = 0; i < stack->size; i++)
+		ux_piece_reader_deinit(&stack->data[i].reader);
+	open_vec_deinit(stack);
+}
+
+/* The part [lo, hi) of p; without its inlined calls when too many have been looked at. */
+static enum ux_code cut(struct merger *m, struct ux_piece_reader *reader, const struct ux_piece *p,
+			uint64_t lo, uint64_t hi, struct ux_piece *ret)
+{
+	UX_TRY(ux_piece_read(reader, p, m->err));
+	uint64_t work = (uint64_t)p->draft.n_inlines + reader->n_ranges;
+	bool calls = work <= *m->call_work;
+	*m->call_work -= calls ? work : 0;
+	UX_TRY(ux_piece_cut(reader, lo, hi, calls, m->drafter, m->arena, ret, m->err));
+	*m->call_work -= ux_min(*m->call_work, (uint64_t)CALL_WORK_KEPT * ret->draft.n_inlines);
+	return UX_OK;
+}
 
 /* Puts out what the open piece still has in front of `end`. */
 static enum ux_code put_out(struct merger *m, struct open_piece *open, uint64_t end)
@@ -62,7 +95,7 @@ static enum ux_code put_out(struct merger *m, struct open_piece *open, uint64_t 
 		return UX_OK;
 	struct ux_piece part = *p;
 	if (open->pos != p->start || end != ux_piece_end(p))
-		UX_TRY(ux_piece_cut(p, open->pos, end, m->drafter, m->arena, &part, m->err));
+		UX_TRY(cut(m, &open->reader, p, open->pos, end, &part));
 	open->pos = end;
 	return push(m->out, part, m->err);
 }
@@ -74,6 +107,7 @@ static enum ux_code close_until(struct merger *m, struct open_vec *stack, uint64
 		struct open_piece *top = &stack->data[stack->size - 1];
 		uint64_t end = ux_piece_end(top->piece);
 		UX_TRY(put_out(m, top, end));
+		ux_piece_reader_deinit(&top->reader);
 		stack->size--;
 		if (stack->size > 0)
 			top[-1].pos = ux_max(top[-1].pos, end);
@@ -84,7 +118,7 @@ static enum ux_code close_until(struct merger *m, struct open_vec *stack, uint64
 /* Sorted pieces into disjoint ones, appended to m->out. */
 static enum ux_code flatten(struct merger *m, const struct ux_piece_vec *sorted)
 {
-	ux_cleanup(open_vec_deinit) struct open_vec stack = {0};
+	ux_cleanup(open_stack_deinit) struct open_vec stack = {0};
 	for (size_t i = 0; i < sorted->size; i++) {
 		const struct ux_piece *p = &sorted->data[i];
 		if (i > 0 && p->start == p[-1].start && p->size == p[-1].size)
@@ -92,27 +126,42 @@ static enum ux_code flatten(struct merger *m, const struct ux_piece_vec *sorted)
 		UX_TRY(close_until(m, &stack, p->start));
 		if (stack.size > 0)
 			UX_TRY(put_out(m, &stack.data[stack.size - 1], p->start));
-		if (!open_vec_append(&stack, (struct open_piece){p, p->start}))
+		if (!open_vec_append(&stack, (struct open_piece){p, p->start, {0}}))
 			return ux_error_nomem(m->err);
 	}
 	return close_until(m, &stack, UINT64_MAX);
+}
+
+/* Takes the names' bytes from what may still be compared; false when that is used up. */
+static bool afford_names(const struct ux_code_symbol *symbols, size_t n, uint64_t *left)
+{
+	uint64_t bytes = 0;
+	for (size_t i = 0; i < n; i++)
+		bytes += symbols[i].name_size;
+	bool ok = bytes <= *left;
+	*left -= ok ? bytes : 0;
+	return ok;
 }
 
 /* All pieces of one kind, named by the symbols at their start; what nobody names is left out. */
 static enum ux_code gather_functions(struct merger *m, const struct ux_collection *collection,
 				     struct ux_piece_vec *out)
 {
+	uint64_t work = NAME_WORK_FREE;
 	for (size_t u = 0; u < collection->n_units; u++) {
 		const struct ux_unit_pieces *unit = &collection->units[u];
+		work += (uint64_t)NAME_WORK_EACH * unit->n_functions;
 		for (uint32_t i = 0; i < unit->n_functions; i++) {
 			struct ux_piece p = unit->functions[i];
 			bool no_memory = false;
 			size_t n = 0;
 			const struct ux_code_symbol *at =
 				ux_code_symbols_at(m->symbols, p.start, &n);
-			p.name = ux_function_name(p.name, at, n, m->arena, &no_memory);
+			if (p.name && !afford_names(at, n, &work))
+				n = 0;
+			p.name = ux_function_name(p.name, at, n, m->names, &no_memory);
 			if (no_memory)
-				return ux_arena_fail(m->arena, m->err);
+				return ux_arena_fail(m->names, m->err);
 			if (p.name)
 				UX_TRY(push(out, p, m->err));
 		}
@@ -156,7 +205,7 @@ static size_t find(const struct ux_piece_vec *pieces, uint64_t pc)
  * front of and behind them the line is unknown.
  */
 static enum ux_code add_lines(struct merger *m, const struct ux_piece_vec *lines,
-			      struct ux_piece *piece)
+			      struct ux_piece_reader *reader, struct ux_piece *piece)
 {
 	size_t i = find(lines, piece->start);
 	if (i == lines->size || lines->data[i].start >= ux_piece_end(piece))
@@ -164,16 +213,17 @@ static enum ux_code add_lines(struct merger *m, const struct ux_piece_vec *lines
 	const struct ux_piece *from = &lines->data[i];
 	uint64_t lo = ux_max(from->start, piece->start);
 	uint64_t hi = ux_min(ux_piece_end(from), ux_piece_end(piece));
-	struct ux_piece cut;
-	UX_TRY(ux_piece_cut(from, lo, hi, m->drafter, m->arena, &cut, m->err));
+	struct ux_piece part;
+	UX_TRY(cut(m, reader, from, lo, hi, &part));
 	piece->unit = from->unit;
-	return ux_piece_widen(&cut, piece->start, ux_piece_end(piece), m->drafter, m->arena,
+	return ux_piece_widen(&part, piece->start, ux_piece_end(piece), m->drafter, m->arena,
 			      &piece->draft, m->err);
 }
 
 /* The parts of a symbol that no function has, as pieces. */
 static enum ux_code fill(struct merger *m, const struct ux_piece_vec *functions,
-			 const struct ux_piece *symbol, const struct ux_piece_vec *lines)
+			 const struct ux_piece *symbol, const struct ux_piece_vec *lines,
+			 struct ux_piece_reader *reader)
 {
 	uint64_t pos = symbol->start, end = ux_piece_end(symbol);
 	for (size_t i = find(functions, pos); pos < end; i++) {
@@ -183,7 +233,7 @@ static enum ux_code fill(struct merger *m, const struct ux_piece_vec *functions,
 			struct ux_piece part = *symbol;
 			part.start = pos;
 			part.size = (uint32_t)(hi - pos);
-			UX_TRY(add_lines(m, lines, &part));
+			UX_TRY(add_lines(m, lines, reader, &part));
 			UX_TRY(push(m->out, part, m->err));
 		}
 		if (last)
@@ -206,10 +256,10 @@ static enum ux_code gather_symbols(struct merger *m, struct ux_piece_vec *out)
 			.start = s->start,
 			.size = (uint32_t)ux_min(s->size, (uint64_t)UINT32_MAX),
 			.unit = UX_PIECE_NO_UNIT,
-			.name = ux_symbol_name(s, m->arena, &no_memory),
+			.name = ux_symbol_name(s, m->names, &no_memory),
 		};
 		if (no_memory)
-			return ux_arena_fail(m->arena, m->err);
+			return ux_arena_fail(m->names, m->err);
 		UX_TRY(push(out, p, m->err));
 	}
 	return UX_OK;
@@ -228,19 +278,23 @@ static enum ux_code merge_symbols(struct merger *m, const struct ux_collection *
 	flat.out = &symbols;
 	UX_TRY(gather_symbols(m, &raw));
 	UX_TRY(flatten(&flat, &raw));
+	ux_cleanup(ux_piece_reader_deinit) struct ux_piece_reader reader = {0};
 	for (size_t i = 0; i < symbols.size; i++)
-		UX_TRY(fill(m, functions, &symbols.data[i], &lines));
+		UX_TRY(fill(m, functions, &symbols.data[i], &lines, &reader));
 	return UX_OK;
 }
 
 enum ux_code ux_merge(const struct ux_collection *collection,
 		      const struct ux_code_symbol_vec *symbols, struct ux_arena *arena,
-		      struct ux_piece_vec *ret, struct ux_error *err)
+		      struct ux_arena *names, struct ux_piece_vec *ret, struct ux_error *err)
 {
 	ux_cleanup(ux_piece_vec_deinit) struct ux_piece_vec raw = {0}, out = {0}, functions = {0};
 	ux_cleanup(ux_gsym_drafter_deinit) struct ux_gsym_drafter drafter = {0};
+	uint64_t call_work = CALL_WORK_MOST;
 	struct merger m = {.symbols = symbols,
 			   .arena = arena,
+			   .names = names,
+			   .call_work = &call_work,
 			   .drafter = &drafter,
 			   .err = err,
 			   .out = &functions};

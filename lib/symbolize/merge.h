@@ -11,10 +11,12 @@
  * overlap, the one that begins later (then the shorter) has the addresses both claim, and what is
  * left of the other on both sides keeps its name; of functions with the same range that of
  * the first unit with rows stays. Symbols get the addresses that
- * no function has, with lines where a unit's table covers them.
+ * no function has, with lines where a unit's table covers them. What is cut goes into arena, names
+ * that are shortened into `names`, whose budget bounds what they add up to.
  */
 enum ux_code ux_merge(const struct ux_collection *collection,
 		      const struct ux_code_symbol_vec *symbols, struct ux_arena *arena,
-		      struct ux_piece_vec *ret, struct ux_error *err) ux_must;
+		      struct ux_arena *names, struct ux_piece_vec *ret, struct ux_error *err)
+	ux_must;
 
 #endif

@@ -2,78 +2,133 @@
 /* Cutting a piece. */
 #include "piece.h"
 
-/* Rows of [from, to), counted anew in place; the row in force at `from` moves there. */
-static void cut_rows(struct ux_gsym_row *rows, struct ux_gsym_function *f, uint32_t from,
-		     uint32_t to)
+enum ux_code ux_piece_read(struct ux_piece_reader *reader, const struct ux_piece *whole,
+			   struct ux_error *err)
 {
-	size_t first = 0, end = 0;
-	while (end < f->n_rows && rows[end].off < to) {
-		if (rows[end].off <= from)
-			first = end;
-		end++;
+	const struct ux_gsym_draft *draft = &whole->draft;
+	if (reader->whole == whole)
+		return UX_OK;
+	ux_piece_reader_deinit(reader);
+	ux_arena_init(&reader->arena, SIZE_MAX); /* a piece was made of no more than this */
+	if (!ux_gsym_draft_read(draft, &reader->arena, &reader->content))
+		return ux_arena_fail(&reader->arena, err);
+	if (draft->n_inlines > 0) {
+		const struct ux_gsym_inline *last = &reader->content.inlines[draft->n_inlines - 1];
+		reader->n_ranges = last->range_first + last->range_count;
 	}
-	for (size_t i = first; i < end; i++)
-		rows[i].off = rows[i].off > from ? rows[i].off - from : 0;
-	f->rows = rows + first;
-	f->n_rows = end - first;
+	reader->whole = whole;
+	return UX_OK;
 }
 
-/* Inlined calls of [from, to), in place. A call that ends before it goes, and what was inlined into
- * it goes too. */
-static void cut_inlines(struct ux_gsym_inline *nodes, struct ux_gsym_range *ranges,
-			struct ux_gsym_function *f, uint32_t from, uint32_t to)
+void ux_piece_reader_deinit(struct ux_piece_reader *reader)
 {
-	size_t kept = 0;
-	uint32_t used = 0;
-	for (size_t i = 0; i < f->n_inlines; i++) {
-		struct ux_gsym_inline node = nodes[i];
+	ux_arena_deinit(&reader->arena);
+	*reader = (struct ux_piece_reader){0};
+}
+
+/* How many of the rows begin before off. */
+static uint32_t rows_before(const struct ux_gsym_row *rows, uint32_t n, uint64_t off)
+{
+	uint32_t lo = 0, hi = n;
+	while (lo < hi) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (rows[mid].off < off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Rows of [from, to), counted anew; the row in force at `from` moves there. */
+static bool cut_rows(const struct ux_piece_reader *reader, uint32_t from, uint32_t to,
+		     struct ux_arena *temp, struct ux_gsym_function *f)
+{
+	const struct ux_gsym_row *rows = reader->content.rows;
+	uint32_t n = reader->whole->draft.n_rows;
+	uint32_t first = rows_before(rows, n, (uint64_t)from + 1), end = rows_before(rows, n, to);
+	first -= first > 0;
+	if (first >= end)
+		return true;
+	struct ux_gsym_row *part = ux_arena_array(temp, struct ux_gsym_row, end - first);
+	if (!part)
+		return false;
+	for (uint32_t i = first; i < end; i++) {
+		part[i - first] = rows[i];
+		part[i - first].off = rows[i].off > from ? rows[i].off - from : 0;
+	}
+	f->rows = part;
+	f->n_rows = end - first;
+	return true;
+}
+
+/* How many calls and ranges have something in [from, to). */
+static void count_inlines(const struct ux_piece_reader *reader, uint32_t from, uint32_t to,
+			  uint32_t *ret_inlines, uint32_t *ret_ranges)
+{
+	for (uint32_t i = 0; i < reader->whole->draft.n_inlines; i++) {
+		const struct ux_gsym_inline *node = &reader->content.inlines[i];
+		const struct ux_gsym_range *r = reader->content.ranges + node->range_first;
+		uint32_t n = 0;
+		for (uint32_t k = 0; k < node->range_count; k++)
+			n += ux_max(r[k].lo, from) < ux_min(r[k].hi, to);
+		*ret_ranges += n;
+		*ret_inlines += n > 0;
+	}
+}
+
+/* Inlined calls of [from, to). A call that ends before it goes, and what was inlined into it goes
+ * too. */
+static bool cut_inlines(const struct ux_piece_reader *reader, uint32_t from, uint32_t to,
+			struct ux_arena *temp, struct ux_gsym_function *f)
+{
+	const struct ux_gsym_range *all = reader->content.ranges;
+	uint32_t n_inlines = 0, n_ranges = 0, used = 0;
+	count_inlines(reader, from, to, &n_inlines, &n_ranges);
+	if (n_inlines == 0)
+		return true;
+	struct ux_gsym_inline *nodes = ux_arena_array(temp, struct ux_gsym_inline, n_inlines);
+	struct ux_gsym_range *ranges = ux_arena_array(temp, struct ux_gsym_range, n_ranges);
+	if (!nodes || !ranges)
+		return false;
+	for (uint32_t i = 0; i < reader->whole->draft.n_inlines; i++) {
+		struct ux_gsym_inline node = reader->content.inlines[i];
 		uint32_t first = used;
 		for (uint32_t r = node.range_first; r < node.range_first + node.range_count; r++) {
-			uint32_t lo = ux_max(ranges[r].lo, from), hi = ux_min(ranges[r].hi, to);
+			uint32_t lo = ux_max(all[r].lo, from), hi = ux_min(all[r].hi, to);
 			if (lo < hi)
 				ranges[used++] = (struct ux_gsym_range){lo - from, hi - from};
 		}
 		node.range_first = first;
 		node.range_count = used - first;
 		if (node.range_count > 0)
-			nodes[kept++] = node;
+			nodes[f->n_inlines++] = node;
 	}
-	f->n_inlines = kept;
+	f->inlines = nodes;
+	f->ranges = ranges;
+	return true;
 }
 
-/* [from, to) of the draft, made of what is read into temp. */
-static bool cut_draft(const struct ux_gsym_draft *draft, uint32_t from, uint32_t to,
-		      struct ux_gsym_drafter *drafter, struct ux_arena *temp,
-		      struct ux_arena *arena, struct ux_gsym_draft *ret)
-{
-	struct ux_gsym_function f = {.size = to - from};
-	struct ux_gsym_content c;
-	if (!ux_gsym_draft_read(draft, temp, &c))
-		return false;
-	f.n_rows = draft->n_rows;
-	f.n_inlines = draft->n_inlines;
-	f.inlines = c.inlines;
-	f.ranges = c.ranges;
-	cut_rows(c.rows, &f, from, to);
-	cut_inlines(c.inlines, c.ranges, &f, from, to);
-	return ux_gsym_draft_make(drafter, &f, arena, ret);
-}
-
-enum ux_code ux_piece_cut(const struct ux_piece *whole, uint64_t lo, uint64_t hi,
-			  struct ux_gsym_drafter *drafter, struct ux_arena *arena,
+enum ux_code ux_piece_cut(const struct ux_piece_reader *reader, uint64_t lo, uint64_t hi,
+			  bool calls, struct ux_gsym_drafter *drafter, struct ux_arena *arena,
 			  struct ux_piece *ret, struct ux_error *err)
 {
+	const struct ux_piece *whole = reader->whole;
 	struct ux_piece part = {
 		.start = lo,
 		.size = (uint32_t)(hi - lo),
 		.unit = whole->unit,
 		.name = whole->name,
 	};
+	uint32_t from = (uint32_t)(lo - whole->start), to = (uint32_t)(hi - whole->start);
+	struct ux_gsym_function f = {.size = part.size};
 	ux_cleanup(ux_arena_deinit) struct ux_arena temp;
-	ux_arena_init(&temp, arena->budget);
-	if (!cut_draft(&whole->draft, (uint32_t)(lo - whole->start), (uint32_t)(hi - whole->start),
-		       drafter, &temp, arena, &part.draft))
-		return ux_arena_fail(arena->over ? arena : &temp, err);
+	ux_arena_init(&temp, SIZE_MAX);
+	if (!cut_rows(reader, from, to, &temp, &f) ||
+	    (calls && !cut_inlines(reader, from, to, &temp, &f)))
+		return ux_arena_fail(&temp, err);
+	if (!ux_gsym_draft_make(drafter, &f, arena, &part.draft))
+		return ux_arena_fail(arena, err);
 	*ret = part;
 	return UX_OK;
 }

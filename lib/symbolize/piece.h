@@ -32,11 +32,27 @@ ux_inline uint64_t ux_piece_end(const struct ux_piece *p)
 }
 
 /*
- * The part [lo, hi) of whole, which it must lie in: rows and inlined calls cut to it, drafted into
- * the arena.
+ * One piece read back, for parts to be cut of it: thousands of others may stand in it, and it is
+ * read once for all of them. Zeroed is empty.
  */
-enum ux_code ux_piece_cut(const struct ux_piece *whole, uint64_t lo, uint64_t hi,
-			  struct ux_gsym_drafter *drafter, struct ux_arena *arena,
+struct ux_piece_reader {
+	const struct ux_piece *whole;
+	struct ux_arena arena;
+	struct ux_gsym_content content;
+	uint32_t n_ranges; /* of its inlined calls together */
+};
+
+/* Reads whole, which must stay, unless that one was read last. */
+enum ux_code ux_piece_read(struct ux_piece_reader *reader, const struct ux_piece *whole,
+			   struct ux_error *err) ux_must;
+void ux_piece_reader_deinit(struct ux_piece_reader *reader);
+
+/*
+ * The part [lo, hi) of the piece that was read, which it must lie in: rows and, with `calls`,
+ * inlined calls cut to it, drafted into the arena.
+ */
+enum ux_code ux_piece_cut(const struct ux_piece_reader *reader, uint64_t lo, uint64_t hi,
+			  bool calls, struct ux_gsym_drafter *drafter, struct ux_arena *arena,
 			  struct ux_piece *ret, struct ux_error *err) ux_must;
 
 /*
