@@ -25,6 +25,7 @@ struct parser {
 	struct word_vec words;
 	struct ux_dwarf_abbrev entry; /* the one being read */
 	uint32_t skip;                /* bytes of fixed forms since the last word */
+	uint32_t seen;                /* slots of the entry so far, a bit each */
 	bool simple;                  /* the entry so far has fixed forms only */
 	bool no_memory;
 };
@@ -275,6 +276,11 @@ static void load(struct parser *p, enum ux_dwarf_slot slot, uint32_t size, uint3
 static void add_attr(struct parser *p, uint64_t attr, uint64_t form)
 {
 	enum ux_dwarf_slot slot = slot_of(p->entry.kind, attr);
+	if (slot != UX_SLOT_COUNT && (p->seen & 1u << slot) != 0)
+		slot = UX_SLOT_COUNT; /* once is what the standard allows: hundreds would cost time
+					 and no bytes */
+	if (slot != UX_SLOT_COUNT)
+		p->seen |= 1u << slot;
 	if (slot == UX_SLOT_LOW_PC || slot == UX_SLOT_RANGES)
 		p->entry.has_pc = true;
 	if (form == DW_FORM_implicit_const) {
@@ -333,6 +339,7 @@ static void parse_entry(struct parser *p, uint64_t code)
 		.has_children = children != 0,
 	};
 	p->simple = true;
+	p->seen = 0;
 	p->skip = 0;
 	parse_attrs(p);
 	if (p->simple)

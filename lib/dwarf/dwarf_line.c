@@ -264,6 +264,9 @@ static void read_formats(struct ux_cur *c, struct formats *f)
 	for (unsigned i = 0; i < f->count; i++) {
 		f->type[i] = ux_cur_uleb(c);
 		f->form[i] = ux_cur_uleb(c);
+		/* Hundreds of them for each file would cost time and no bytes. */
+		if (f->form[i] == DW_FORM_flag_present || f->form[i] == DW_FORM_implicit_const)
+			ux_cur_bad(c, "directory or file with a form of no bytes");
 	}
 }
 

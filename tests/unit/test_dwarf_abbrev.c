@@ -120,6 +120,21 @@ static void runs_of_unwanted_fixed_forms_are_one_skip(void **state)
 	assert_int_equal(words[3], UX_OP_END);
 }
 
+static void attribute_that_stands_twice_counts_once(void **state)
+{
+	(void)state;
+	ASSEMBLER(m);
+	MAKE_ABBREV(&m, 1, DW_TAG_subprogram, false, {DW_AT_call_line, DW_FORM_implicit_const, 7},
+		    {DW_AT_call_line, DW_FORM_implicit_const, 8}, {DW_AT_call_line, DW_FORM_data4});
+	make_table_end(&m);
+	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
+	const uint32_t *words = table.words + table.list[0].program;
+	assert_int_equal(words[0], UX_OP_CONST | (uint32_t)UX_SLOT_CALL_LINE << 8);
+	assert_int_equal(words[1], 7);
+	assert_int_equal(words[3], UX_OP_SKIP | 4u << 8);
+	assert_int_equal(words[4], UX_OP_END);
+}
+
 static void skip_rides_along_with_a_wanted_attribute_of_fixed_size(void **state)
 {
 	(void)state;
@@ -399,6 +414,7 @@ int main(void)
 		UX_TEST(empty_table_has_no_code),
 		UX_TEST(fixed_forms_add_up_by_layout),
 		UX_TEST(runs_of_unwanted_fixed_forms_are_one_skip),
+		UX_TEST(attribute_that_stands_twice_counts_once),
 		UX_TEST(skip_rides_along_with_a_wanted_attribute_of_fixed_size),
 		UX_TEST(implicit_constant_of_any_width_is_kept),
 		UX_TEST(kinds_follow_the_tag),

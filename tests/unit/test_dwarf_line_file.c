@@ -149,8 +149,9 @@ static void tables_that_promise_more_than_there_is_are_corrupt(void **state)
 {
 	(void)state;
 	static const struct ux_bytes tables[] = {
-		{(const uint8_t *)"\0\x05\0\0", 4},       /* entries without formats */
-		{(const uint8_t *)"\1\1\x19\x05\0\0", 6}, /* entries of no bytes */
+		{(const uint8_t *)"\0\x05\0\0", 4},             /* entries without formats */
+		{(const uint8_t *)"\1\1\x19\x05\0\0", 6},       /* entries of no bytes */
+		{(const uint8_t *)"\2\1\x19\2\x0b\1\0\0\0", 9}, /* a form of none */
 		{(const uint8_t *)"\1\1\x08\x05"
 				  "a\0b\0",
 		 8},                                      /* fewer than counted */
