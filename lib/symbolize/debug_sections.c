@@ -8,6 +8,15 @@
 /* Of one inflated section: four times the largest .debug_info known to us (an 11 GB server). */
 #define INFLATED_MOST (UINT64_C(48) << 30)
 
+/*
+ * What all sections of a file may inflate to: honest ones to ten times the file. A megabyte of
+ * zeros' compression would otherwise fill the memory.
+ */
+enum {
+	INFLATED_RATIO = 32,
+	INFLATED_FREE = 64 << 20,
+};
+
 struct loader {
 	const struct ux_elf *elf;
 	const char *spill;
@@ -81,11 +90,38 @@ static enum ux_code load(void *ctx, size_t job, unsigned worker, struct ux_error
 	return UX_OK;
 }
 
+/* Bytes of what has to be inflated or copied. */
+static uint64_t made_bytes(const struct ux_elf *elf, bool split)
+{
+	uint64_t sum = 0;
+	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++) {
+		const struct ux_elf_section *s = find_any(elf, i, split);
+		uint64_t size = 0;
+		if (s && (ux_elf_section_compressed(elf, s) || ux_elf_section_has_relocs(elf, s)))
+			size = ux_elf_section_loaded_size(elf, s);
+		sum = size > UINT64_MAX - sum ? UINT64_MAX : sum + size;
+	}
+	return sum;
+}
+
+static enum ux_code check_inflation(const struct ux_elf *elf, bool split, struct ux_error *err)
+{
+	uint64_t sum = made_bytes(elf, split);
+	uint64_t most = INFLATED_FREE + INFLATED_RATIO * (uint64_t)elf->file.size;
+	if (sum > most)
+		return ux_error_set(err, UX_ELIMIT,
+				    "debug sections inflate to %" PRIu64
+				    " bytes, of a file of %zu: over %d times as much",
+				    sum, elf->file.size, (int)INFLATED_RATIO);
+	return UX_OK;
+}
+
 enum ux_code ux_debug_sections_load(const struct ux_elf *elf, unsigned threads, const char *spill,
 				    struct ux_debug_sections *ret, struct ux_error *err)
 {
 	struct loader l = {.elf = elf, .spill = spill, .out = ret};
 	*ret = (struct ux_debug_sections){.dwarf.swap = elf->swap, .loss.first = UX_ERROR_INIT};
+	UX_TRY(check_inflation(elf, /* split= */ false, err));
 	UX_TRY(ux_pool_run(threads, UX_DWARF_SECTION_COUNT, load, &l, err));
 	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++) {
 		if (ret->loss.count == 0 && l.loss[i].count > 0)
@@ -100,6 +136,7 @@ enum ux_code ux_debug_sections_load_split(const struct ux_elf *elf, const char *
 {
 	struct loader l = {.elf = elf, .spill = spill, .split = true, .out = ret};
 	*ret = (struct ux_debug_sections){.dwarf.swap = elf->swap, .loss.first = UX_ERROR_INIT};
+	UX_TRY(check_inflation(elf, l.split, err));
 	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++)
 		UX_TRY(load(&l, i, 0, err));
 	return UX_OK;
@@ -124,13 +161,7 @@ enum ux_code ux_debug_sections_next_split_info(const struct ux_elf *elf, const c
 
 uint64_t ux_debug_sections_memory(const struct ux_elf *elf)
 {
-	uint64_t sum = 0;
-	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++) {
-		const struct ux_elf_section *s = find(elf, i);
-		if (s && (ux_elf_section_compressed(elf, s) || ux_elf_section_has_relocs(elf, s)))
-			sum += ux_elf_section_loaded_size(elf, s);
-	}
-	return sum;
+	return made_bytes(elf, /* split= */ false);
 }
 
 void ux_debug_sections_free(struct ux_debug_sections *sections)
