@@ -329,6 +329,7 @@ enum ux_code ux_dwarf_code_read(const struct ux_dwarf_context *ctx,
 {
 	code->functions.size = code->inlines.size = code->ranges.size = 0;
 	code->bad_ranges = 0;
+	code->bytes = ctx->unit->end - ctx->unit->off;
 	ux_dwarf_names_begin(names);
 	if (!ctx->has_children)
 		return UX_OK;

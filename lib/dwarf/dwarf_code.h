@@ -43,6 +43,7 @@ struct ux_dwarf_code {
 	 * and range. NULL: everything is wanted. */
 	bool (*is_told)(void *ctx, const struct ux_dwarf_range *range);
 	void *is_told_ctx;
+	uint64_t bytes;      /* of the unit in .debug_info */
 	uint64_t bad_ranges; /* range lists that were cut short, kept as far as they went */
 };
 

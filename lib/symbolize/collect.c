@@ -126,8 +126,10 @@ static enum ux_code read_unit(struct collector *c, struct worker *w, uint32_t nu
 	}
 	UX_TRY(ux_unit_cut(&w->cutter, number, names, result, err));
 	if (w->cutter.starved) {
-		(void)ux_error_at(&reason, UX_ELIMIT, ".debug_info", unit->off,
-				  "functions of the unit overlap too often; lines left out");
+		(void)ux_error_at(
+			&reason, UX_ELIMIT, ".debug_info", unit->off,
+			"functions of the unit overlap too often, or its paths are too long; "
+			"some is left out");
 		note_bad(result, &reason);
 	}
 	return UX_OK;

@@ -4,6 +4,11 @@
 
 #define NO_SIBLING UINT32_MAX
 
+static void take(uint64_t *steps, uint64_t n)
+{
+	*steps -= ux_min(*steps, n);
+}
+
 static bool touches(const struct ux_gsym_range_vec *ranges, const struct ux_gsym_inline *a,
 		    const struct ux_gsym_inline *b)
 {
@@ -45,13 +50,13 @@ static bool subtract(struct ux_gsym_range_vec *ranges, struct ux_gsym_inline *no
 
 /* Takes what `node` claims from an earlier sibling and from all that was inlined into that. */
 static bool subtract_tree(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
-			  size_t sibling, size_t now, uint32_t *work)
+			  size_t sibling, size_t now, uint64_t *steps)
 {
 	const struct ux_gsym_inline *node = &nodes->data[now];
 	uint32_t depth = nodes->data[sibling].depth;
 	for (size_t i = sibling; i < now && (i == sibling || nodes->data[i].depth > depth); i++) {
 		struct ux_gsym_inline *before = &nodes->data[i];
-		*work += 1 + before->range_count;
+		take(steps, 1 + before->range_count);
 		if (before->range_count > 0 && touches(ranges, before, node) &&
 		    !subtract(ranges, before, node))
 			return false;
@@ -61,12 +66,12 @@ static bool subtract_tree(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range
 
 /* True when the two share an address; both are sorted. */
 static bool overlap(const struct ux_gsym_range_vec *ranges, const struct ux_gsym_inline *a,
-		    const struct ux_gsym_inline *b, uint32_t *work)
+		    const struct ux_gsym_inline *b, uint64_t *steps)
 {
 	const struct ux_gsym_range *x = ranges->data + a->range_first, *x_end = x + a->range_count;
 	const struct ux_gsym_range *y = ranges->data + b->range_first, *y_end = y + b->range_count;
 	while (x < x_end && y < y_end) {
-		++*work;
+		take(steps, 1);
 		if (x->hi <= y->lo)
 			x++;
 		else if (y->hi <= x->lo)
@@ -79,15 +84,14 @@ static bool overlap(const struct ux_gsym_range_vec *ranges, const struct ux_gsym
 
 /* Takes what node number `now` claims from its earlier siblings, which `before` links. */
 static bool settle_one(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
-		       const uint32_t *before, size_t now, uint32_t *work)
+		       const uint32_t *before, size_t now, uint64_t *steps)
 {
-	for (uint32_t i = before[now]; i != NO_SIBLING && *work <= UX_OVERLAP_WORK_MOST;
-	     i = before[i]) {
+	for (uint32_t i = before[now]; i != NO_SIBLING && *steps > 0; i = before[i]) {
 		const struct ux_gsym_inline *node = &nodes->data[now], *sibling = &nodes->data[i];
-		++*work;
+		take(steps, 1);
 		if (sibling->range_count > 0 && node->range_count > 0 &&
-		    touches(ranges, sibling, node) && overlap(ranges, sibling, node, work) &&
-		    !subtract_tree(nodes, ranges, i, now, work))
+		    touches(ranges, sibling, node) && overlap(ranges, sibling, node, steps) &&
+		    !subtract_tree(nodes, ranges, i, now, steps))
 			return false;
 	}
 	return true;
@@ -105,9 +109,10 @@ static void link_siblings(const struct ux_gsym_inline_vec *nodes, uint32_t *befo
 	}
 }
 
-static bool settle(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_vec *ranges)
+static bool settle(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
+		   uint64_t *steps)
 {
-	uint32_t deepest = 0, work = 0;
+	uint32_t deepest = 0;
 	for (size_t i = 0; i < nodes->size; i++)
 		deepest = ux_max(deepest, nodes->data[i].depth);
 	ux_cleanup(ux_free_ptr) uint32_t *links =
@@ -115,15 +120,16 @@ static bool settle(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_vec *r
 	if (!links)
 		return false;
 	link_siblings(nodes, links, links + nodes->size);
-	for (size_t i = 0; i < nodes->size && work <= UX_OVERLAP_WORK_MOST; i++)
-		if (!settle_one(nodes, ranges, links, i, &work))
+	for (size_t i = 0; i<nodes->size && * steps> 0; i++)
+		if (!settle_one(nodes, ranges, links, i, steps))
 			return false;
 	return true;
 }
 
-bool ux_inline_overlap_settle(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_vec *ranges)
+bool ux_inline_overlap_settle(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
+			      uint64_t *steps)
 {
-	if (!settle(nodes, ranges))
+	if (!settle(nodes, ranges, steps))
 		return false;
 	size_t kept = 0;
 	for (size_t i = 0; i < nodes->size; i++)

@@ -9,17 +9,15 @@
 UX_VEC(ux_gsym_inline_vec, struct ux_gsym_inline);
 UX_VEC(ux_gsym_range_vec, struct ux_gsym_range);
 
-enum {
-	UX_OVERLAP_WORK_MOST = 1u << 20
-}; /* subtractions a function may cost; real ones need a few */
-
 /*
  * Compilers let siblings overlap now and then. A GSYM lookup takes the first sibling that has the
  * address, debuggers the last one in the order of the DIEs; so what a later call claims is taken
  * from the earlier ones and from all that was inlined into those. Calls left with nothing are
- * removed. A function that would need more than UX_OVERLAP_WORK_MOST steps is left as it is. False
- * when memory is short.
+ * removed. The steps it takes come off *steps, and where they are used up it stops: real functions
+ * need a few, thousands of calls that all claim one address would need millions. False when memory
+ * is short.
  */
-bool ux_inline_overlap_settle(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_vec *ranges);
+bool ux_inline_overlap_settle(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
+			      uint64_t *steps);
 
 #endif

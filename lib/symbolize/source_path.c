@@ -25,7 +25,8 @@ static char *put(char *at, const char *begin, const char *part, size_t n)
 }
 
 /* The directory of a name whose own part of the path has `n` bytes (up to its last slash, or 0). */
-static const char *make_dir(const struct ux_dwarf_path *p, size_t n, struct ux_arena *arena)
+static const char *make_dir(const struct ux_dwarf_path *p, size_t n, struct ux_arena *arena,
+			    uint64_t *left)
 {
 	bool name_absolute = is_absolute(p->name);
 	bool use_dir = !name_absolute && !is_empty(p->dir);
@@ -37,7 +38,13 @@ static const char *make_dir(const struct ux_dwarf_path *p, size_t n, struct ux_a
 		return p->comp_dir;
 	size_t comp = use_comp ? strlen(p->comp_dir) : 0;
 	size_t dir = use_dir ? strlen(p->dir) : 0;
-	char *text = ux_arena_alloc(arena, comp + dir + n + 3, 1);
+	size_t need = comp + dir + n + 3;
+	if (need > *left) {
+		*left = 0;
+		return use_dir ? p->dir : "";
+	}
+	*left -= need;
+	char *text = ux_arena_alloc(arena, need, 1);
 	if (!text)
 		return NULL;
 	char *at = text;
@@ -51,7 +58,7 @@ static const char *make_dir(const struct ux_dwarf_path *p, size_t n, struct ux_a
 	return text;
 }
 
-bool ux_source_path_split(const struct ux_dwarf_path *path, struct ux_arena *arena,
+bool ux_source_path_split(const struct ux_dwarf_path *path, struct ux_arena *arena, uint64_t *left,
 			  struct ux_dwarf_path *last, const char **last_dir,
 			  struct ux_source_file *ret)
 {
@@ -63,7 +70,7 @@ bool ux_source_path_split(const struct ux_dwarf_path *path, struct ux_arena *are
 		ret->dir = *last_dir;
 		return true;
 	}
-	ret->dir = make_dir(path, n, arena);
+	ret->dir = make_dir(path, n, arena, left);
 	if (n == 0) {
 		*last = *path;
 		*last_dir = ret->dir;

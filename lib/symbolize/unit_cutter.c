@@ -48,8 +48,10 @@ static bool file_number(struct ux_unit_cutter *c, uint64_t file, uint32_t *ret)
 	}
 	if (ux_dwarf_lines_file(&c->lines, file, &path)) {
 		struct ux_source_file made = {0};
-		if (!ux_source_path_split(&path, c->arena, &c->last_path, &c->last_dir, &made))
+		if (!ux_source_path_split(&path, c->arena, &c->left.text, &c->last_path,
+					  &c->last_dir, &made))
 			return false;
+		c->starved |= c->left.text == 0;
 		*ret = (uint32_t)c->files.size;
 		if (!ux_source_file_vec_append(&c->files, made))
 			return false;
@@ -100,6 +102,15 @@ static uint32_t row_at(const struct ux_dwarf_row *rows, uint32_t count, uint64_t
 	return lo;
 }
 
+/* Takes steps from those that are left; false when they are used up. */
+static bool spend(struct ux_unit_cutter *c, uint64_t steps)
+{
+	bool ok = steps <= c->left.steps;
+	c->left.steps -= ok ? steps : c->left.steps;
+	c->starved |= !ok;
+	return ok;
+}
+
 /* Adds the sequence's rows of [from, hi), with offsets from lo; from lies in the sequence. */
 static bool add_sequence(struct ux_unit_cutter *c, const struct ux_dwarf_sequence *s, uint64_t lo,
 			 uint64_t from, uint64_t hi)
@@ -108,6 +119,10 @@ static bool add_sequence(struct ux_unit_cutter *c, const struct ux_dwarf_sequenc
 	for (uint32_t i = row_at(rows, s->count, from); i < s->count && rows[i].pc < hi; i++) {
 		uint32_t file = 0;
 		uint64_t pc = ux_max(rows[i].pc, from);
+		if (c->rows.size >= c->left.kept || !spend(c, 1)) {
+			c->starved = c->cut_short = true;
+			return true;
+		}
 		if (!file_number(c, rows[i].file, &file) ||
 		    !add_row(c, (uint32_t)(pc - lo), rows[i].line, file))
 			return false;
@@ -209,7 +224,7 @@ static bool add_children_ranges(struct ux_unit_cutter *c, const struct ux_dwarf_
 				const struct ux_dwarf_inline *end, uint64_t lo, uint64_t hi)
 {
 	for (const struct ux_dwarf_inline *child = node + 1;
-	     child < end && child->depth > node->depth; child++) {
+	     child < end && child->depth > node->depth && spend(c, 1); child++) {
 		if (child->depth == node->depth + 1 && !add_ranges(c, child, lo, hi))
 			return false;
 	}
@@ -309,7 +324,7 @@ static bool cut_inlines(struct ux_unit_cutter *c, const struct ux_dwarf_function
 		while (!kept && node < end && node->depth > now->depth)
 			node++;
 	}
-	return !c->overlap || ux_inline_overlap_settle(&c->inlines, &c->ranges);
+	return !c->overlap || ux_inline_overlap_settle(&c->inlines, &c->ranges, &c->left.overlap);
 }
 
 /* The scratch vectors as a piece, drafted into the arena. */
@@ -334,45 +349,60 @@ static uint64_t record_end(uint64_t lo, uint64_t hi)
 	return lo + ux_min(hi - lo, (uint64_t)UINT32_MAX);
 }
 
-/* Takes from the unit's work what a piece will cost at most; false when that is not left. */
-static bool afford(struct ux_unit_cutter *c, const struct ux_dwarf_function *f)
+/* What looking at a function's inlined calls costs. */
+static uint64_t calls_cost(const struct ux_unit_cutter *c, const struct ux_dwarf_function *f)
 {
 	const struct ux_dwarf_inline *nodes = c->code.inlines.data + f->inline_first;
-	uint64_t cost = c->rows.size + f->inline_count;
+	uint64_t cost = f->inline_count;
 	for (uint32_t i = 0; i < f->inline_count; i++)
 		cost += nodes[i].range_count;
-	if (cost > c->work_left) {
-		c->starved = true;
-		return false;
-	}
-	c->work_left -= cost;
-	return true;
+	return cost;
 }
 
-/* Rows and inlined calls of one range; a piece that the unit cannot afford has its name alone, as
- * one has that another unit tells. */
-static bool cut_content(struct ux_unit_cutter *c, const struct ux_dwarf_function *f, uint64_t lo,
-			uint64_t hi)
+/* Takes n rows, calls and ranges from what may be kept; false when that is used up. */
+static bool afford(struct ux_unit_cutter *c, uint64_t n)
+{
+	bool ok = n <= c->left.kept;
+	c->left.kept -= ok ? n : 0;
+	c->starved |= !ok;
+	return ok;
+}
+
+/* Rows and inlined calls of one range, of which looking at the calls costs `steps`; what is over
+ * the bounds has its name alone, as has what another unit tells. */
+static bool cut_content(struct ux_unit_cutter *c, const struct ux_dwarf_function *f, uint64_t steps,
+			uint64_t lo, uint64_t hi)
 {
 	c->rows.size = c->inlines.size = c->ranges.size = 0;
-	if (f->told)
+	if (f->told || !spend(c, 1 + steps))
 		return true;
-	if (c->work_left > 0 && !cut_rows(c, f, lo, hi))
+	c->cut_short = false;
+	if (!cut_rows(c, f, lo, hi))
 		return false;
-	if (afford(c, f))
-		return cut_inlines(c, f, lo, hi);
-	c->rows.size = 0;
-	c->work_left = 0;
+	if (c->cut_short || !afford(c, c->rows.size)) {
+		c->rows.size = 0;
+		return true;
+	}
+	if (!cut_inlines(c, f, lo, hi))
+		return false;
+	if (!afford(c, (uint64_t)c->inlines.size + c->ranges.size))
+		c->inlines.size = c->ranges.size = 0;
 	return true;
 }
 
 static bool cut_function(struct ux_unit_cutter *c, uint32_t unit, const char *name,
 			 const struct ux_dwarf_function *f)
 {
+	uint64_t steps = calls_cost(c, f);
 	for (uint32_t i = 0; i < f->range_count; i++) {
 		struct ux_dwarf_range r = c->code.ranges.data[f->range_first + i];
 		r.hi = record_end(r.lo, r.hi);
-		if (!cut_content(c, f, r.lo, r.hi) ||
+		if (c->pieces_left == 0) {
+			c->starved = true;
+			return true;
+		}
+		c->pieces_left--;
+		if (!cut_content(c, f, steps, r.lo, r.hi) ||
 		    !keep_piece(c, &c->functions,
 				(struct ux_piece){.start = r.lo,
 						  .size = (uint32_t)(r.hi - r.lo),
@@ -401,10 +431,13 @@ static bool cut_gap(struct ux_unit_cutter *c, uint32_t unit, const struct ux_dwa
 	if (!symbol_begins(c, lo, hi))
 		return true;
 	c->rows.size = c->inlines.size = c->ranges.size = 0;
-	return add_sequence(c, s, lo, lo, hi) &&
-	       keep_piece(
-		       c, &c->gaps,
-		       (struct ux_piece){.start = lo, .size = (uint32_t)(hi - lo), .unit = unit});
+	c->cut_short = false;
+	if (!add_sequence(c, s, lo, lo, hi))
+		return false;
+	if (c->cut_short || !afford(c, c->rows.size))
+		return true;
+	struct ux_piece gap = {.start = lo, .size = (uint32_t)(hi - lo), .unit = unit};
+	return keep_piece(c, &c->gaps, gap);
 }
 
 static int by_start(const void *a, const void *b)
@@ -444,13 +477,30 @@ static bool cut_gaps(struct ux_unit_cutter *c, uint32_t unit)
 	return true;
 }
 
+/* What the unit adds to the bounds; a line table counts for the first of the units that share it.
+ */
+static void add_bounds(struct ux_unit_cutter *c)
+{
+	const struct ux_dwarf_code *code = &c->code;
+	bool fresh = c->lines.source.sections && c->lines.source.off >= c->lines_seen;
+	uint64_t rows = fresh ? c->lines.rows.size : 0;
+	uint64_t calls = code->inlines.size, ranges = code->ranges.size;
+	if (fresh) {
+		/* The table takes a byte a row at least. */
+		c->lines_seen = c->lines.source.off + ux_max(rows, (uint64_t)1);
+		c->left.text += UX_CUT_TEXT_EACH * (uint64_t)c->lines.files.size;
+	}
+	c->left.overlap += UX_CUT_OVERLAP_EACH * calls;
+	c->left.steps += UX_CUT_STEPS_EACH * (rows + calls + ranges);
+	c->left.kept += UX_CUT_KEPT_EACH * (rows + calls) + UX_CUT_KEPT_RANGE * ranges;
+	c->pieces_left = UX_CUT_PIECES_FREE + code->bytes / UX_CUT_PIECES_PER_BYTES;
+}
+
 static bool cut_all(struct ux_unit_cutter *c, uint32_t unit, const struct ux_dwarf_names *names)
 {
 	c->functions.size = c->gaps.size = 0;
 	c->starved = false;
-	c->work_left =
-		UX_CUT_WORK_FREE + UX_CUT_WORK_EACH * ((uint64_t)c->lines.rows.size +
-						       c->code.ranges.size + c->code.inlines.size);
+	add_bounds(c);
 	if (!begin_files(c))
 		return false;
 	for (size_t i = 0; i < c->code.functions.size; i++) {
@@ -469,6 +519,13 @@ static bool cut_all(struct ux_unit_cutter *c, uint32_t unit, const struct ux_dwa
 void ux_unit_cutter_begin(struct ux_unit_cutter *c)
 {
 	c->gaps_done = false;
+	c->lines_seen = 0;
+	c->left = (struct ux_cut_bounds){
+		.steps = UX_CUT_STEPS_FREE,
+		.overlap = UX_CUT_OVERLAP_FREE,
+		.kept = UX_CUT_KEPT_FREE,
+		.text = UX_CUT_TEXT_FREE,
+	};
 }
 
 enum ux_code ux_unit_cut(struct ux_unit_cutter *c, uint32_t unit,

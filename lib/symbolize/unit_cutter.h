@@ -19,11 +19,23 @@ struct ux_open_call {
 
 UX_VEC(ux_open_call_vec, struct ux_open_call);
 
+/* What is left of the bounds below. */
+struct ux_cut_bounds {
+	uint64_t steps;
+	uint64_t overlap;
+	uint64_t kept;
+	uint64_t text;
+};
+
 /* One thread's working memory, kept from unit to unit. Zeroed is ready. */
 struct ux_unit_cutter {
-	struct ux_arena *arena; /* where results go */
-	uint64_t work_left; /* rows and inlined calls that this unit's pieces may still look at */
-	bool starved;       /* some got neither, since the work was used up */
+	struct ux_arena *arena;    /* where results go */
+	struct ux_cut_bounds left; /* of what this batch may still cost */
+	uint64_t pieces_left;      /* of this unit */
+	bool starved;              /* something of the unit was left out for a bound */
+	bool cut_short;            /* rows of the piece at hand were */
+	uint64_t
+		lines_seen; /* tables of the batch that begin below this offset have been counted */
 	bool gaps_done;     /* gaps_of's are cut already */
 	uint64_t gaps_of;   /* offset of the line table that gaps were cut of last */
 	const struct ux_code_symbol_vec
@@ -45,15 +57,31 @@ struct ux_unit_cutter {
 	struct ux_dwarf_path last_path;
 };
 
+/*
+ * What pieces may cost. Honest functions are disjoint or nested, so that the sum of what they hold
+ * is about what the unit holds; thousands of functions on one range, or of units on one line table,
+ * would hold it thousands of times.
+ */
 enum {
-	/* What a unit's pieces may cost for each row, range and inlined call of the unit, beside
-	 * UX_CUT_WORK_FREE. Disjoint functions need 1, nested ones a little more; thousands of
-	 * functions on one range would need thousands. */
-	UX_CUT_WORK_EACH = 32,
-	UX_CUT_WORK_FREE = 1 << 20,
+	UX_CUT_STEPS_FREE = 1 << 24, /* of a batch: rows, calls and ranges looked at */
+	UX_CUT_STEPS_EACH = 16,      /* for each of those of a unit */
+	/* Of a batch, and for each call of a unit: pairs of calls that are compared, since one
+	 * claims what another has. A function of thousands of calls needs millions. */
+	UX_CUT_OVERLAP_FREE = 1 << 25,
+	UX_CUT_OVERLAP_EACH = 256,
+	UX_CUT_KEPT_FREE = 1 << 20, /* of a batch: rows, calls and ranges kept */
+	UX_CUT_KEPT_EACH = 4,       /* for each row and call of a unit */
+	UX_CUT_KEPT_RANGE = 1,      /* for each range of a unit */
+	UX_CUT_TEXT_FREE = 1 << 22, /* of a batch: bytes of directories that are put together */
+	UX_CUT_TEXT_EACH = 128,     /* for each file of a line table */
+	/* Ranges of functions for a byte of their unit; with a section for each basic block and
+	 * nothing but names and lines real units come to 0.22. */
+	UX_CUT_PIECES_PER_BYTES = 2,
+	UX_CUT_PIECES_FREE = 16,
 };
 
-/* Units of a batch may share a line table, whose gaps are cut once: this begins a batch. */
+/* Units of a batch may share a line table, whose gaps are cut once, and share the bounds: this
+ * begins a batch. */
 void ux_unit_cutter_begin(struct ux_unit_cutter *cutter);
 
 /*

@@ -10,10 +10,11 @@ static const char *split(const char *comp_dir, const char *dir, const char *name
 	static char text[256];
 	struct ux_arena arena;
 	struct ux_dwarf_path path = {comp_dir, dir, name}, last = {0};
+	uint64_t left = 1000;
 	const char *last_dir = NULL;
 	struct ux_source_file file;
 	ux_arena_init(&arena, 4096);
-	assert_true(ux_source_path_split(&path, &arena, &last, &last_dir, &file));
+	assert_true(ux_source_path_split(&path, &arena, &left, &last, &last_dir, &file));
 	snprintf(text, sizeof(text), "%s|%s", file.dir, file.base);
 	ux_arena_deinit(&arena);
 	return text;
@@ -46,16 +47,32 @@ static void directory_of_neighbours_is_made_once(void **state)
 	(void)state;
 	struct ux_arena arena;
 	struct ux_dwarf_path path = {"/comp", "dir", "a.c"}, last = {0};
+	uint64_t left = 1000;
 	const char *last_dir = NULL;
 	struct ux_source_file a, b, c;
 	ux_arena_init(&arena, 4096);
-	assert_true(ux_source_path_split(&path, &arena, &last, &last_dir, &a));
+	assert_true(ux_source_path_split(&path, &arena, &left, &last, &last_dir, &a));
 	path.name = "b.c";
-	assert_true(ux_source_path_split(&path, &arena, &last, &last_dir, &b));
+	assert_true(ux_source_path_split(&path, &arena, &left, &last, &last_dir, &b));
 	path.dir = "other";
-	assert_true(ux_source_path_split(&path, &arena, &last, &last_dir, &c));
+	assert_true(ux_source_path_split(&path, &arena, &left, &last, &last_dir, &c));
 	assert_ptr_equal(a.dir, b.dir);
 	assert_string_equal(c.dir, "/comp/other");
+	ux_arena_deinit(&arena);
+}
+
+static void directory_that_would_be_too_much_text_is_told_without_the_one_in_front(void **state)
+{
+	(void)state;
+	struct ux_arena arena;
+	struct ux_dwarf_path path = {"/comp", "dir", "a.c"}, last = {0};
+	uint64_t left = 5;
+	const char *last_dir = NULL;
+	struct ux_source_file file;
+	ux_arena_init(&arena, 4096);
+	assert_true(ux_source_path_split(&path, &arena, &left, &last, &last_dir, &file));
+	assert_string_equal(file.dir, "dir");
+	assert_int_equal(left, 0);
 	ux_arena_deinit(&arena);
 }
 
@@ -64,10 +81,11 @@ static void want_of_memory_is_reported(void **state)
 	(void)state;
 	struct ux_arena arena;
 	struct ux_dwarf_path path = {"/comp", "dir", "a.c"}, last = {0};
+	uint64_t left = 1000;
 	const char *last_dir = NULL;
 	struct ux_source_file file;
 	ux_arena_init(&arena, 4);
-	assert_false(ux_source_path_split(&path, &arena, &last, &last_dir, &file));
+	assert_false(ux_source_path_split(&path, &arena, &left, &last, &last_dir, &file));
 	ux_arena_deinit(&arena);
 }
 
@@ -77,6 +95,7 @@ int main(void)
 		UX_TEST(rightmost_absolute_piece_begins_the_path),
 		UX_TEST(name_is_cut_at_its_last_slash_and_nothing_is_normalized),
 		UX_TEST(directory_of_neighbours_is_made_once),
+		UX_TEST(directory_that_would_be_too_much_text_is_told_without_the_one_in_front),
 		UX_TEST(want_of_memory_is_reported),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

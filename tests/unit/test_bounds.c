@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a hostile file of 1 MB may cost: 2 s of processor time, 256 MiB of memory. */
+#include "sweep.h"
+
+#include "extract.h"
+#include "gsym_index.h"
+#include "gsym_verify.h"
+#include "make_hostile.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+enum {
+	/* Sanitizers take up to ten times the time, and keep what was freed. */
+	SECONDS_MOST = SANITIZED ? 20 : 2,
+	MEMORY_MOST_MB = SANITIZED ? 4096 : 256,
+	STOP_AFTER_S = 60, /* of processor time: the kernel ends it */
+	LOOKUPS = 1000,
+};
+
+static enum ux_code collect(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	ux_out_put(ctx, bytes.data, bytes.size);
+	return ux_out_status(ctx, err);
+}
+
+/* Extracts, verifies, and asks. */
+static void use(struct ux_bytes file)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_extract_options options = {.threads = 2};
+	struct ux_extract_stats stats;
+	struct ux_error err = UX_ERROR_INIT;
+	struct ux_gsym g;
+	struct ux_gsym_notes notes;
+	enum ux_code code = ux_extract(file, UX_BYTES_NONE, &options, collect, &out, &stats, &err);
+	printf("  %s", code == UX_OK ? "extracted" : err.text);
+	if (code != UX_OK)
+		return;
+	if (ux_gsym_open(&g, ux_out_bytes(&out), NULL) != UX_OK ||
+	    ux_gsym_verify(&g, &notes, NULL) != UX_OK)
+		exit(2);
+	for (uint64_t i = 0; i < LOOKUPS; i++) {
+		struct ux_frame frames[UX_FRAMES_MOST];
+		size_t n = 0;
+		if (ux_gsym_lookup(&g, MAKE_HOSTILE_TEXT + 997 * i, frames, UX_FRAMES_MOST, &n,
+				   NULL) == UX_ECORRUPT)
+			exit(5);
+	}
+	if (ux_gsym_index_build(&g, NULL) != UX_OK)
+		exit(3);
+	ux_gsym_index_free(&g);
+}
+
+static double seconds(struct timeval t)
+{
+	return (double)t.tv_sec + (double)t.tv_usec / 1e6;
+}
+
+/* In a child, so that its memory counts by itself. */
+static void cost(const struct make_hostile_kind *kind, double *ret_seconds, long *ret_mb)
+{
+	struct make_hostile m;
+	struct ux_bytes file = make_hostile_file(&m, kind);
+	struct rusage used;
+	int status = 0;
+	assert_in_range(file.size, 1000, MAKE_HOSTILE_SIZE + MAKE_HOSTILE_SIZE / 8);
+	fflush(stdout);
+	pid_t child = fork();
+	assert_true(child >= 0);
+	if (child == 0) {
+		struct rlimit stop = {STOP_AFTER_S, STOP_AFTER_S};
+		if (setrlimit(RLIMIT_CPU, &stop) != 0)
+			_exit(4);
+		use(file);
+		fflush(stdout);
+		_exit(0);
+	}
+	assert_int_equal(wait4(child, &status, 0, &used), child);
+	make_hostile_deinit(&m);
+	*ret_seconds = seconds(used.ru_utime) + seconds(used.ru_stime);
+	*ret_mb = used.ru_maxrss / 1024;
+	printf("  %s: %.2f s, %ld MB\n", kind->name, *ret_seconds, *ret_mb);
+	assert_int_equal(status, 0);
+}
+
+static void every_hostile_file_stays_in_its_bounds(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < make_hostile_count; i++) {
+		const char *only = getenv("UX_HOSTILE");
+		double s = 0;
+		long mb = 0;
+		if (only && strcmp(only, make_hostile_kinds[i].name) != 0)
+			continue;
+		cost(&make_hostile_kinds[i], &s, &mb);
+		assert_true(s <= SECONDS_MOST);
+		assert_true(mb <= MEMORY_MOST_MB);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {UX_TEST(every_hostile_file_stays_in_its_bounds)};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
