@@ -96,6 +96,9 @@ ux_inline bool jump(struct ux_cur *c, uint64_t off)
 	if (off <= here || off > (uint64_t)(c->end - c->start))
 		return false;
 	c->pos = c->start + off;
+	/* What follows was in no stream that the processor could have guessed. */
+	for (size_t ahead = 64; ahead <= 512; ahead += 64)
+		__builtin_prefetch(c->pos + ahead);
 	return true;
 }
 

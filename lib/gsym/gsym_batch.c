@@ -2,14 +2,14 @@
 /* Many addresses at once: sorted, cut into runs in one function each, a run read as a whole. */
 #include "gsym_batch.h"
 
-#include "gsym_order.h"
+#include "order.h"
 #include "gsym_run.h"
 
 /* One batch at work. Keys of `order` count from g->base. */
 struct work {
 	const struct ux_gsym *g;
 	struct ux_gsym_batch *b;
-	struct gsym_order order;
+	struct ux_order order;
 	struct gsym_run *run; /* malloc'ed */
 	bool stopped;         /* fn said so */
 	struct ux_error first_bad;
@@ -18,7 +18,7 @@ struct work {
 
 static void work_deinit(struct work *w)
 {
-	gsym_order_deinit(&w->order);
+	ux_order_deinit(&w->order);
 	free(w->run);
 }
 
@@ -48,7 +48,7 @@ static void answer_equal(struct work *w, size_t i, size_t end, const struct ux_f
 			 size_t n)
 {
 	for (; i < end; i++)
-		answer(w, gsym_order_place(&w->order, i), frames, n);
+		answer(w, ux_order_place(&w->order, i), frames, n);
 	w->b->n_frames += n;
 }
 
@@ -77,7 +77,7 @@ static const struct ux_frame *place_one(struct work *w, uint64_t pc, size_t *ret
 static void answer_one(struct work *w, size_t i, size_t end)
 {
 	size_t n = 0;
-	uint64_t pc = w->g->base + gsym_order_address(&w->order, i);
+	uint64_t pc = w->g->base + ux_order_address(&w->order, i);
 	const struct ux_frame *frames = place_one(w, pc, &n);
 	answer_equal(w, i, end, frames, n);
 }
@@ -94,8 +94,8 @@ static void answer_far(struct work *w, uint64_t pc, size_t place)
 /* Behind the keys that are of key i's address. */
 static size_t equal_end(const struct work *w, size_t i)
 {
-	uint64_t address = gsym_order_address(&w->order, i);
-	for (i++; i < w->order.n && gsym_order_address(&w->order, i) == address;)
+	uint64_t address = ux_order_address(&w->order, i);
+	for (i++; i < w->order.n && ux_order_address(&w->order, i) == address;)
 		i++;
 	return i;
 }
@@ -109,7 +109,7 @@ static size_t run_fill(struct work *w, size_t i, uint64_t start, uint64_t limit)
 	uint64_t last = UINT64_MAX;
 	run->n = 0;
 	for (; i < w->order.n; i++) {
-		uint64_t off = gsym_order_address(&w->order, i);
+		uint64_t off = ux_order_address(&w->order, i);
 		if (off == last)
 			continue;
 		if (off >= limit || run->n == GSYM_RUN_MOST)
@@ -153,7 +153,7 @@ static size_t answer_from(struct work *w, size_t i)
 {
 	const struct ux_gsym *g = w->g;
 	struct gsym_record *r = &w->run->record;
-	uint64_t off = gsym_order_address(&w->order, i);
+	uint64_t off = ux_order_address(&w->order, i);
 	struct gsym_starts s = gsym_starts_find(g, off);
 	uint64_t limit = s.end < g->n_functions
 				 ? gsym_table_at(g->addrs, s.end, g->addr_size, g->swap)
@@ -178,7 +178,7 @@ static size_t answer_from(struct work *w, size_t i)
 static void take_pcs(struct work *w)
 {
 	const struct ux_gsym_batch *b = w->b;
-	uint64_t limit = gsym_order_limit(&w->order);
+	uint64_t limit = ux_order_limit(&w->order);
 	for (size_t i = 0; i < b->n && !w->stopped; i++) {
 		uint64_t pc = b->pcs[i] - b->back;
 		if (b->pcs[i] < b->back || pc < w->g->base)
@@ -186,7 +186,7 @@ static void take_pcs(struct work *w)
 		else if (pc - w->g->base > limit)
 			answer_far(w, pc, i);
 		else
-			gsym_order_add(&w->order, pc - w->g->base, i);
+			ux_order_add(&w->order, pc - w->g->base, i);
 	}
 }
 
@@ -199,10 +199,10 @@ static void answer_nothing(struct work *w)
 static enum ux_code answer_all(struct work *w, struct ux_error *err)
 {
 	w->run = malloc(sizeof(*w->run));
-	if (!w->run || !gsym_order_init(&w->order, w->b->n))
+	if (!w->run || !ux_order_init(&w->order, w->b->n))
 		return ux_error_nomem(err);
 	take_pcs(w);
-	if (!gsym_order_sort(&w->order))
+	if (!ux_order_sort(&w->order))
 		return ux_error_nomem(err);
 	for (size_t i = 0; i < w->order.n && !w->stopped;)
 		i = answer_from(w, i);

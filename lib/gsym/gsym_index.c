@@ -8,7 +8,7 @@
 
 #include "gsym_decode.h"
 #include "gsym_lines.h"
-#include "gsym_order.h"
+#include "order.h"
 #include "gsym_record.h"
 #include "gsym_spread.h"
 
@@ -32,22 +32,22 @@ struct cut {
 
 /* --- building: the tree ----------------------------------------------------------------------- */
 
-static bool sort_ends(const struct ux_gsym_tree *tree, struct gsym_order *order)
+static bool sort_ends(const struct ux_gsym_tree *tree, struct ux_order *order)
 {
-	if (!gsym_order_init(order, 2 * tree->n_ranges + 1))
+	if (!ux_order_init(order, 2 * tree->n_ranges + 1))
 		return false;
-	gsym_order_add(order, 0, 0);
+	ux_order_add(order, 0, 0);
 	for (size_t i = 0; i < tree->n_ranges; i++) {
-		gsym_order_add(order, tree->ranges[i].lo, 2 * i + 1);
-		gsym_order_add(order, tree->ranges[i].hi, 2 * i + 2);
+		ux_order_add(order, tree->ranges[i].lo, 2 * i + 1);
+		ux_order_add(order, tree->ranges[i].hi, 2 * i + 2);
 	}
-	return gsym_order_sort(order);
+	return ux_order_sort(order);
 }
 
 /* All ends of ranges, each once. UX_ELIMIT: more than are worth it. */
 static enum ux_code find_ends(struct cut *cut, const struct ux_gsym_tree *tree)
 {
-	ux_cleanup(gsym_order_deinit) struct gsym_order order = {0};
+	ux_cleanup(ux_order_deinit) struct ux_order order = {0};
 	if (tree->n_ranges > ENDS_MOST)
 		return UX_ELIMIT;
 	cut->off = ux_arena_array(&cut->arena, uint64_t, 2 * tree->n_ranges + 1);
@@ -58,7 +58,7 @@ static enum ux_code find_ends(struct cut *cut, const struct ux_gsym_tree *tree)
 		return UX_ENOMEM;
 	cut->n = 0;
 	for (size_t i = 0; i < order.n; i++) {
-		uint64_t off = gsym_order_address(&order, i);
+		uint64_t off = ux_order_address(&order, i);
 		if (cut->n == 0 || cut->off[cut->n - 1] != off)
 			cut->off[cut->n++] = off;
 	}

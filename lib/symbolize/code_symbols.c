@@ -2,6 +2,8 @@
 /* The symbols that name code. */
 #include "code_symbols.h"
 
+#include "order.h"
+
 enum {
 	NAME_MOST = 1 << 16
 }; /* bytes of a symbol's name that count; Boost's longest have 20,000 */
@@ -59,12 +61,6 @@ static unsigned underscores(const struct ux_code_symbol *s)
 	return n;
 }
 
-#define UX_ORDER(a, b)                             \
-	do {                                       \
-		if ((a) != (b))                    \
-			return (a) < (b) ? -1 : 1; \
-	} while (0)
-
 static int by_rank(const void *x, const void *y)
 {
 	const struct ux_code_symbol *a = x, *b = y;
@@ -114,7 +110,7 @@ void ux_code_symbols_settle(struct ux_code_symbol_vec *symbols, const struct ux_
 	struct ux_code_symbol *s = symbols->data;
 	if (symbols->size == 0)
 		return;
-	qsort(s, symbols->size, sizeof(*s), by_rank);
+	ux_sort_by_start(s, symbols->size, sizeof(*s), by_rank);
 	drop_needless(symbols);
 	uint64_t next = UINT64_MAX;
 	for (size_t i = symbols->size; i-- > 0;) {

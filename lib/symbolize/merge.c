@@ -3,6 +3,7 @@
 #include "merge.h"
 
 #include "function_name.h"
+#include "order.h"
 
 enum {
 	NAMES_COMPARED = 1 << 12, /* bytes that decide an order nothing else decides */
@@ -27,12 +28,6 @@ struct merger {
 	struct ux_error *err;
 	struct ux_piece_vec *out;
 };
-
-#define UX_ORDER(a, b)                             \
-	do {                                       \
-		if ((a) != (b))                    \
-			return (a) < (b) ? -1 : 1; \
-	} while (0)
 
 /*
  * Later and shorter ones come later; of equal ranges the one that counts comes first: the first
@@ -122,7 +117,7 @@ static enum ux_code flatten(struct merger *m, const struct ux_piece_vec *sorted)
 	for (size_t i = 0; i < sorted->size; i++) {
 		const struct ux_piece *p = &sorted->data[i];
 		if (i > 0 && p->start == p[-1].start && p->size == p[-1].size)
-			continue;
+			continue; /* of lines and symbols; functions are alone by now */
 		UX_TRY(close_until(m, &stack, p->start));
 		if (stack.size > 0)
 			UX_TRY(put_out(m, &stack.data[stack.size - 1], p->start));
@@ -143,29 +138,55 @@ static bool afford_names(const struct ux_code_symbol *symbols, size_t n, uint64_
 	return ok;
 }
 
-/* All pieces of one kind, named by the symbols at their start; what nobody names is left out. */
+/* The units' functions, of which a symbol at their start may know the name better. */
 static enum ux_code gather_functions(struct merger *m, const struct ux_collection *collection,
 				     struct ux_piece_vec *out)
 {
-	uint64_t work = NAME_WORK_FREE;
+	size_t n = 0;
+	for (size_t u = 0; u < collection->n_units; u++)
+		n += collection->units[u].n_functions;
+	if (!ux_piece_vec_reserve(out, n))
+		return ux_error_nomem(m->err);
 	for (size_t u = 0; u < collection->n_units; u++) {
 		const struct ux_unit_pieces *unit = &collection->units[u];
-		work += (uint64_t)NAME_WORK_EACH * unit->n_functions;
-		for (uint32_t i = 0; i < unit->n_functions; i++) {
-			struct ux_piece p = unit->functions[i];
-			bool no_memory = false;
-			size_t n = 0;
-			const struct ux_code_symbol *at =
-				ux_code_symbols_at(m->symbols, p.start, &n);
-			if (p.name && !afford_names(at, n, &work))
-				n = 0;
-			p.name = ux_function_name(p.name, at, n, m->names, &no_memory);
-			if (no_memory)
-				return ux_arena_fail(m->names, m->err);
-			if (p.name)
-				UX_TRY(push(out, p, m->err));
-		}
+		if (unit->n_functions > 0)
+			memcpy(out->data + out->size, unit->functions,
+			       unit->n_functions * sizeof(*unit->functions));
+		out->size += unit->n_functions;
 	}
+	return UX_OK;
+}
+
+/*
+ * Names sorted pieces by the symbols at their start. Of equal ranges the first that has a name
+ * stays; what nobody names is left out.
+ */
+static enum ux_code name_functions(struct merger *m, struct ux_piece_vec *sorted)
+{
+	const struct ux_code_symbol *at = ux_code_symbol_vec_begin(m->symbols);
+	const struct ux_code_symbol *end = ux_code_symbol_vec_end(m->symbols);
+	uint64_t work = NAME_WORK_FREE + (uint64_t)NAME_WORK_EACH * sorted->size;
+	size_t kept = 0;
+	for (size_t i = 0; i < sorted->size; i++) {
+		struct ux_piece p = sorted->data[i];
+		const struct ux_piece *last = kept > 0 ? &sorted->data[kept - 1] : NULL;
+		bool no_memory = false;
+		size_t n = 0;
+		if (last && last->start == p.start && last->size == p.size)
+			continue;
+		while (at < end && at->start < p.start)
+			at++;
+		while (at + n < end && at[n].start == p.start)
+			n++;
+		if (p.name && !afford_names(at, n, &work))
+			n = 0;
+		p.name = ux_function_name(p.name, at, n, m->names, &no_memory);
+		if (no_memory)
+			return ux_arena_fail(m->names, m->err);
+		if (p.name)
+			sorted->data[kept++] = p;
+	}
+	sorted->size = kept;
 	return UX_OK;
 }
 
@@ -182,8 +203,7 @@ static enum ux_code gather_lines(struct merger *m, const struct ux_collection *c
 
 static void sort(struct ux_piece_vec *pieces)
 {
-	if (pieces->size > 1)
-		qsort(pieces->data, pieces->size, sizeof(*pieces->data), by_range);
+	ux_sort_by_start(pieces->data, pieces->size, sizeof(*pieces->data), by_range);
 }
 
 /* The first piece that ends behind pc; pieces are sorted and disjoint. */
@@ -220,13 +240,14 @@ static enum ux_code add_lines(struct merger *m, const struct ux_piece_vec *lines
 			      &piece->draft, m->err);
 }
 
-/* The parts of a symbol that no function has, as pieces. */
-static enum ux_code fill(struct merger *m, const struct ux_piece_vec *functions,
+/* The parts of a symbol that no function has, as pieces; `next` is the first one that ends behind
+ * its start. */
+static enum ux_code fill(struct merger *m, const struct ux_piece_vec *functions, size_t next,
 			 const struct ux_piece *symbol, const struct ux_piece_vec *lines,
 			 struct ux_piece_reader *reader)
 {
 	uint64_t pos = symbol->start, end = ux_piece_end(symbol);
-	for (size_t i = find(functions, pos); pos < end; i++) {
+	for (size_t i = next; pos < end; i++) {
 		bool last = i >= functions->size || functions->data[i].start >= end;
 		uint64_t hi = last ? end : functions->data[i].start;
 		if (pos < hi) {
@@ -279,8 +300,27 @@ static enum ux_code merge_symbols(struct merger *m, const struct ux_collection *
 	UX_TRY(gather_symbols(m, &raw));
 	UX_TRY(flatten(&flat, &raw));
 	ux_cleanup(ux_piece_reader_deinit) struct ux_piece_reader reader = {0};
-	for (size_t i = 0; i < symbols.size; i++)
-		UX_TRY(fill(m, functions, &symbols.data[i], &lines, &reader));
+	size_t next = 0;
+	for (size_t i = 0; i < symbols.size; i++) {
+		while (next < functions->size &&
+		       ux_piece_end(&functions->data[next]) <= symbols.data[i].start)
+			next++;
+		UX_TRY(fill(m, functions, next, &symbols.data[i], &lines, &reader));
+	}
+	return UX_OK;
+}
+
+/* Two lists in address order into one. */
+static enum ux_code interleave(const struct ux_piece_vec *a, const struct ux_piece_vec *b,
+			       struct ux_piece_vec *ret, struct ux_error *err)
+{
+	*ret = (struct ux_piece_vec){0};
+	if (!ux_piece_vec_reserve(ret, a->size + b->size))
+		return ux_error_nomem(err);
+	for (size_t i = 0, k = 0; i < a->size || k < b->size;) {
+		bool first = k == b->size || (i < a->size && a->data[i].start < b->data[k].start);
+		ret->data[ret->size++] = first ? a->data[i++] : b->data[k++];
+	}
 	return UX_OK;
 }
 
@@ -288,7 +328,7 @@ enum ux_code ux_merge(const struct ux_collection *collection,
 		      const struct ux_code_symbol_vec *symbols, struct ux_arena *arena,
 		      struct ux_arena *names, struct ux_piece_vec *ret, struct ux_error *err)
 {
-	ux_cleanup(ux_piece_vec_deinit) struct ux_piece_vec raw = {0}, out = {0}, functions = {0};
+	ux_cleanup(ux_piece_vec_deinit) struct ux_piece_vec raw = {0}, fills = {0}, functions = {0};
 	ux_cleanup(ux_gsym_drafter_deinit) struct ux_gsym_drafter drafter = {0};
 	uint64_t call_work = CALL_WORK_MOST;
 	struct merger m = {.symbols = symbols,
@@ -300,13 +340,9 @@ enum ux_code ux_merge(const struct ux_collection *collection,
 			   .out = &functions};
 	UX_TRY(gather_functions(&m, collection, &raw));
 	sort(&raw);
+	UX_TRY(name_functions(&m, &raw));
 	UX_TRY(flatten(&m, &raw));
-	m.out = &out;
+	m.out = &fills;
 	UX_TRY(merge_symbols(&m, collection, &functions));
-	for (size_t i = 0; i < functions.size; i++)
-		UX_TRY(push(&out, functions.data[i], err));
-	sort(&out);
-	*ret = out;
-	out = (struct ux_piece_vec){0};
-	return UX_OK;
+	return interleave(&functions, &fills, ret, err);
 }

@@ -8,6 +8,7 @@
 #include "hash.h"
 #include "hex.h"
 #include "map.h"
+#include "order.h"
 #include "out.h"
 #include "pool.h"
 #include "vec.h"
@@ -494,6 +495,48 @@ static void first_error_wins(void **state)
 	assert_string_equal(ux_error_format(&err, text, 9), "section ");
 }
 
+struct item {
+	uint64_t start;
+	uint32_t rank;
+};
+
+static int by_start_and_rank(const void *x, const void *y)
+{
+	const struct item *a = x, *b = y;
+	UX_ORDER(a->start, b->start);
+	UX_ORDER(a->rank, b->rank);
+	return 0;
+}
+
+/* Few and many, near the top of the address space and all over it. */
+static void sorting_by_start_is_sorting(void **state)
+{
+	(void)state;
+	enum {
+		MOST = 3000
+	};
+	static const uint64_t spreads[] = {1, 7, 1 << 20, UINT64_MAX};
+	static struct item mine[MOST], plain[MOST];
+	uint64_t dice = 1;
+	for (size_t k = 0; k < ux_countof(spreads); k++) {
+		for (size_t n = 0; n <= MOST; n = n * 3 + 1) {
+			for (size_t i = 0; i < n; i++) {
+				dice = ux_hash_u64(dice);
+				mine[i].start = UINT64_MAX - dice % spreads[k];
+				mine[i].rank = dice >> 32 & 3;
+			}
+			memcpy(plain, mine, sizeof(mine));
+			ux_sort_by_start(mine, n, sizeof(*mine), by_start_and_rank);
+			if (n > 0)
+				qsort(plain, n, sizeof(*plain), by_start_and_rank);
+			for (size_t i = 0; i < n; i++) {
+				assert_true(mine[i].start == plain[i].start);
+				assert_int_equal(mine[i].rank, plain[i].rank);
+			}
+		}
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -520,6 +563,7 @@ int main(void)
 		UX_TEST(only_regular_files_are_mapped),
 		UX_TEST(pool_runs_all_jobs_and_reports_the_first_failure),
 		UX_TEST(first_error_wins),
+		UX_TEST(sorting_by_start_is_sorting),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Sorting addresses by radix. */
+#include "order.h"
+
+enum {
+	DIGIT_BITS = 11, /* 2,048 counters stay in the first-level cache */
+	DIGITS = 1 << DIGIT_BITS,
+	FEW = 64, /* keys that insertion sorts sooner than counters are cleared */
+};
+
+bool ux_order_init(struct ux_order *o, size_t most)
+{
+	*o = (struct ux_order){0};
+	while (o->shift < 63 && (uint64_t)most >> o->shift != 0)
+		o->shift++;
+	o->keys = reallocarray(NULL, most, sizeof(*o->keys));
+	return o->keys != NULL;
+}
+
+void ux_order_deinit(struct ux_order *o)
+{
+	free(o->keys);
+	free(o->room);
+	*o = (struct ux_order){0};
+}
+
+static void insertion_sort(uint64_t *keys, size_t n)
+{
+	for (size_t i = 1; i < n; i++) {
+		uint64_t key = keys[i];
+		size_t at = i;
+		for (; at > 0 && keys[at - 1] > key; at--)
+			keys[at] = keys[at - 1];
+		keys[at] = key;
+	}
+}
+
+/* One stable pass by the digit at `shift`. */
+static void radix_pass(const uint64_t *from, uint64_t *to, size_t n, unsigned shift)
+{
+	size_t at[DIGITS] = {0};
+	for (size_t i = 0; i < n; i++)
+		at[from[i] >> shift & (DIGITS - 1)]++;
+	size_t sum = 0;
+	for (size_t d = 0; d < DIGITS; d++) {
+		size_t count = at[d];
+		at[d] = sum;
+		sum += count;
+	}
+	for (size_t i = 0; i < n; i++)
+		to[at[from[i] >> shift & (DIGITS - 1)]++] = from[i];
+}
+
+bool ux_order_sort(struct ux_order *o)
+{
+	bool sorted = true;
+	uint64_t bits = 0; /* that differ */
+	for (size_t i = 1; i < o->n; i++) {
+		sorted &= o->keys[i - 1] < o->keys[i];
+		bits |= o->keys[i - 1] ^ o->keys[i];
+	}
+	if (sorted)
+		return true;
+	if (o->n <= FEW) {
+		insertion_sort(o->keys, o->n);
+		return true;
+	}
+	o->room = reallocarray(NULL, o->n, sizeof(*o->room));
+	if (!o->room)
+		return false;
+	for (unsigned shift = o->shift; shift < 64 && bits >> shift != 0; shift += DIGIT_BITS) {
+		radix_pass(o->keys, o->room, o->n, shift);
+		uint64_t *swap = o->keys;
+		o->keys = o->room;
+		o->room = swap;
+	}
+	free(ux_take(&o->room));
+	return true;
+}
+
+static uint64_t start_of(const uint8_t *item)
+{
+	uint64_t start;
+	memcpy(&start, item, sizeof(start));
+	return start;
+}
+
+/* Sorts what is alike in its start. */
+static void sort_ties(uint8_t *items, size_t n, size_t size, ux_compare_fn *compare)
+{
+	for (size_t first = 0, end; first < n; first = end) {
+		uint64_t start = start_of(items + first * size);
+		for (end = first + 1; end < n; end++)
+			if (start_of(items + end * size) != start)
+				break;
+		if (end - first > 1)
+			qsort(items + first * size, end - first, size, compare);
+	}
+}
+
+/* Moves the items into the order of their starts; false when that needs more bits or memory. */
+static bool sort_starts(uint8_t *items, size_t n, size_t size)
+{
+	uint64_t low = UINT64_MAX, high = 0;
+	for (size_t i = 0; i < n; i++) {
+		low = ux_min(low, start_of(items + i * size));
+		high = ux_max(high, start_of(items + i * size));
+	}
+	ux_cleanup(ux_order_deinit) struct ux_order order;
+	if (!ux_order_init(&order, n) || high - low > ux_order_limit(&order))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		ux_order_add(&order, start_of(items + i * size) - low, i);
+	ux_cleanup(ux_free_ptr) uint8_t *moved = reallocarray(NULL, n, size);
+	if (!moved || !ux_order_sort(&order))
+		return false;
+	for (size_t i = 0; i < n; i++)
+		memcpy(moved + i * size, items + ux_order_place(&order, i) * size, size);
+	memcpy(items, moved, n * size);
+	return true;
+}
+
+void ux_sort_by_start(void *items, size_t n, size_t size, ux_compare_fn *compare)
+{
+	if (n < 2)
+		return;
+	if (n > FEW && sort_starts(items, n, size))
+		sort_ties(items, n, size, compare);
+	else
+		qsort(items, n, size, compare);
+}
