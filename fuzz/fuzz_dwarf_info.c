@@ -65,9 +65,15 @@ static void check_code(const struct reading *r, const struct ux_dwarf_unit *unit
 		check_calls(r, f, (uint32_t)i);
 	}
 	fuzz_truth(inlines == c->inlines.size);
+	fuzz_truth(r->names.own.size == r->names.list.size && r->names.unqualified.size == 0);
 	for (size_t i = 0; i < r->names.list.size; i++) {
-		fuzz_truth(r->names.list.data[i] && r->names.list.data[i][0] != '\0');
-		fuzz_truths_of_text(r->names.list.data[i], r->s);
+		const char *name = r->names.list.data[i];
+		uint32_t own = r->names.own.data[i];
+		fuzz_truth(name && name[0] != '\0');
+		if (own == 0)
+			fuzz_truths_of_text(name, r->s);
+		else /* made, with something behind what qualifies it */
+			fuzz_truth(strnlen(name, UX_DWARF_QUALIFIED_MOST) > own);
 	}
 }
 
@@ -130,7 +136,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	ux_dwarf_names_init(&r.names, &s, &r.units);
 	for (size_t i = 0; i < r.units.count; i++)
 		read_unit(&r, &r.units.list[i]);
-	fuzz_truth(r.names.contexts.size <= r.units.count + sup.count);
+	fuzz_truth(r.names.others.size <= r.units.count + sup.count);
 	ux_dwarf_names_deinit(&r.names);
 	ux_dwarf_code_deinit(&r.code);
 	ux_dwarf_lines_deinit(&r.lines);

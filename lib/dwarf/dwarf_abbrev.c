@@ -27,6 +27,7 @@ struct parser {
 	uint32_t skip;                /* bytes of fixed forms since the last word */
 	uint32_t seen;                /* slots of the entry so far, a bit each */
 	bool simple;                  /* the entry so far has fixed forms only */
+	bool naming;                  /* the second program is being made */
 	bool no_memory;
 };
 
@@ -224,6 +225,20 @@ static enum ux_dwarf_slot code_slot(uint64_t attr)
 	}
 }
 
+static enum ux_dwarf_slot naming_slot(uint64_t attr)
+{
+	switch (attr) {
+	case DW_AT_name:
+		return UX_SLOT_NAME;
+	case DW_AT_specification:
+		return UX_SLOT_SPECIFICATION;
+	case DW_AT_signature:
+		return UX_SLOT_SIGNATURE;
+	default:
+		return UX_SLOT_COUNT;
+	}
+}
+
 /* Where an attribute of a DIE of this kind goes; UX_SLOT_COUNT: nowhere. */
 static enum ux_dwarf_slot slot_of(enum ux_dwarf_kind kind, uint64_t attr)
 {
@@ -275,7 +290,7 @@ static void load(struct parser *p, enum ux_dwarf_slot slot, uint32_t size, uint3
 /* Adds one (attribute, form) to the entry's program. */
 static void add_attr(struct parser *p, uint64_t attr, uint64_t form)
 {
-	enum ux_dwarf_slot slot = slot_of(p->entry.kind, attr);
+	enum ux_dwarf_slot slot = p->naming ? naming_slot(attr) : slot_of(p->entry.kind, attr);
 	if (slot != UX_SLOT_COUNT && (p->seen & 1u << slot) != 0)
 		slot = UX_SLOT_COUNT; /* once is what the standard allows: hundreds would cost time
 					 and no bytes */
@@ -324,6 +339,20 @@ static void parse_attrs(struct parser *p)
 	}
 }
 
+static void make_program(struct parser *p)
+{
+	p->simple = true;
+	p->seen = 0;
+	p->skip = 0;
+	parse_attrs(p);
+}
+
+static void end_program(struct parser *p)
+{
+	flush_skip(p);
+	word(p, UX_OP_END, 0);
+}
+
 static void parse_entry(struct parser *p, uint64_t code)
 {
 	uint64_t tag = ux_cur_uleb(&p->cur);
@@ -338,14 +367,18 @@ static void parse_entry(struct parser *p, uint64_t code)
 		.kind = kind_of_tag(tag),
 		.has_children = children != 0,
 	};
-	p->simple = true;
-	p->seen = 0;
-	p->skip = 0;
-	parse_attrs(p);
+	struct ux_cur attrs = p->cur;
+	make_program(p);
 	if (p->simple)
 		p->entry.fixed = p->skip;
-	flush_skip(p);
-	word(p, UX_OP_END, 0);
+	end_program(p);
+	if (ux_dwarf_tag_names(tag) && !p->cur.failed) {
+		p->cur = attrs;
+		p->naming = true;
+		make_program(p);
+		end_program(p);
+		p->naming = false;
+	}
 	if (!abbrev_vec_append(&p->list, p->entry))
 		p->no_memory = true;
 }
@@ -432,4 +465,15 @@ const struct ux_dwarf_abbrev *ux_dwarf_abbrevs_search(const struct ux_dwarf_abbr
 			hi = mid;
 	}
 	return lo < table->count && table->list[lo].code == code ? &table->list[lo] : NULL;
+}
+
+const uint32_t *ux_dwarf_abbrevs_naming(const struct ux_dwarf_abbrevs *table,
+					const struct ux_dwarf_abbrev *abbrev)
+{
+	const uint32_t *words = table->words + abbrev->program;
+	for (; (*words & 0xff) != UX_OP_END; words++) {
+		enum ux_dwarf_op op = *words & 0xff;
+		words += op == UX_OP_LOAD ? 1 : op == UX_OP_CONST ? 2 : 0;
+	}
+	return words + 1;
 }

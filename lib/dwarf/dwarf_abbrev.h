@@ -11,6 +11,7 @@
 #ifndef UX_DWARF_ABBREV_H
 #define UX_DWARF_ABBREV_H
 
+#include "dwarf_defs.h"
 #include "dwarf_sections.h"
 
 /* The attributes that are read, by slot. */
@@ -35,6 +36,7 @@ enum ux_dwarf_slot {
 	UX_SLOT_DWO_NAME,
 	UX_SLOT_DWO_ID,
 	UX_SLOT_RANGES_BASE,
+	UX_SLOT_SIGNATURE, /* of a type that stands in a type unit */
 	UX_SLOT_COUNT
 };
 
@@ -115,6 +117,31 @@ ux_inline const struct ux_dwarf_abbrev *ux_dwarf_abbrevs_find(const struct ux_dw
 	if (ux_likely(table->dense))
 		return code - 1 < table->count ? &table->list[code - 1] : NULL;
 	return ux_dwarf_abbrevs_search(table, code);
+}
+
+/*
+ * The program that reads what an entry others stand in is called: name, specification, signature.
+ * It is there beside the walk's own for the tags that ux_dwarf_tag_names() tells, of which the walk
+ * wants to know nothing.
+ */
+const uint32_t *ux_dwarf_abbrevs_naming(const struct ux_dwarf_abbrevs *table,
+					const struct ux_dwarf_abbrev *abbrev);
+
+/* True for namespaces, modules and types: their names qualify those of the functions in them. */
+ux_inline bool ux_dwarf_tag_names(uint64_t tag)
+{
+	switch (tag) {
+	case DW_TAG_namespace:
+	case DW_TAG_module:
+	case DW_TAG_class_type:
+	case DW_TAG_structure_type:
+	case DW_TAG_union_type:
+	case DW_TAG_interface_type:
+	case DW_TAG_enumeration_type:
+		return true;
+	default:
+		return false;
+	}
 }
 
 /* Bytes of a form whose size is fixed under this layout, else -1. */

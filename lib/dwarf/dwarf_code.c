@@ -8,6 +8,8 @@
  */
 #include "dwarf_code.h"
 
+#include "dwarf_step.h"
+
 #define NO_FUNCTION UINT32_MAX
 
 /* An open function or inlined call: what a DIE inside of it belongs to. */
@@ -74,56 +76,6 @@ static enum habit habit_of(const struct ux_dwarf_context *ctx)
 	}
 }
 
-/* Steps over the attributes of a DIE that is not looked at; true with its sibling when it names
- * one. */
-ux_inline bool step_over(const struct walk *w, struct ux_cur *c,
-			 const struct ux_dwarf_abbrev *abbrev, uint64_t *ret_sibling)
-{
-	if (abbrev->fixed != UINT32_MAX) {
-		ux_cur_skip(c, abbrev->fixed);
-		return false;
-	}
-	struct ux_dwarf_die die;
-	ux_dwarf_die_run(c, w->ctx->abbrevs.words + abbrev->program, w->ctx->unit->layout, &die);
-	return ux_dwarf_die_has(&die, UX_SLOT_SIBLING) &&
-	       ux_dwarf_die_ref(w->ctx, &die, UX_SLOT_SIBLING, ret_sibling);
-}
-
-/* Moves to a sibling; false when it does not lie ahead. */
-ux_inline bool jump(struct ux_cur *c, uint64_t off)
-{
-	uint64_t here = (uint64_t)(c->pos - c->start);
-	if (off <= here || off > (uint64_t)(c->end - c->start))
-		return false;
-	c->pos = c->start + off;
-	/* What follows was in no stream that the processor could have guessed. */
-	for (size_t ahead = 64; ahead <= 512; ahead += 64)
-		__builtin_prefetch(c->pos + ahead);
-	return true;
-}
-
-/* Moves behind the children of the DIE whose attributes c has just passed. */
-ux_inline void skip_children(const struct walk *w, struct ux_cur *c)
-{
-	const struct ux_dwarf_abbrevs *table = &w->ctx->abbrevs;
-	for (uint64_t open = 1; open > 0 && ux_cur_more(c);) {
-		uint64_t code = ux_cur_uleb(c);
-		if (code == 0) {
-			open--;
-			continue;
-		}
-		const struct ux_dwarf_abbrev *abbrev = ux_dwarf_abbrevs_find(table, code);
-		uint64_t sibling = 0;
-		if (!abbrev) {
-			ux_cur_bad(c, "abbreviation code that its table does not have");
-			return;
-		}
-		bool known = step_over(w, c, abbrev, &sibling);
-		if (abbrev->has_children && !(known && jump(c, sibling)))
-			open++;
-	}
-}
-
 /* The DIE's ranges into code->ranges; a damaged list keeps what came before. */
 static enum ux_code take_ranges(struct walk *w, const struct ux_dwarf_die *die, uint32_t *ret_first,
 				uint32_t *ret_count)
@@ -167,7 +119,7 @@ static enum ux_code enter_function(struct walk *w, const struct ux_dwarf_die *di
 	UX_TRY(take_ranges(w, die, &f.range_first, &f.range_count));
 	bool live = f.range_count > 0;
 	if (live) {
-		UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, &f.name, w->err));
+		UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, w->depth > 1, &f.name, w->err));
 		w->interleaved |= w->n_scopes > 0;
 		f.told = is_told(w->code, &f);
 		if (!ux_dwarf_function_vec_append(&w->code->functions, f))
@@ -198,7 +150,7 @@ static enum ux_code enter_inline(struct walk *w, const struct ux_dwarf_die *die,
 		.depth = scope->inlines + 1,
 	};
 	UX_TRY(take_ranges(w, die, &node.range_first, &node.range_count));
-	UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, &node.name, w->err));
+	UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, /* placed= */ false, &node.name, w->err));
 	if (!ux_dwarf_inline_vec_append(&w->code->inlines, node))
 		return ux_error_nomem(w->err);
 	if (has_children)
@@ -244,8 +196,9 @@ static enum ux_code code_die(struct walk *w, struct ux_cur *cur, uint64_t off,
 		UX_TRY(enter_function(w, &die, abbrev->has_children, &open));
 	uint64_t sibling = 0;
 	if (abbrev->has_children && !open &&
-	    !(ux_dwarf_die_ref(w->ctx, &die, UX_SLOT_SIBLING, &sibling) && jump(&c, sibling)))
-		skip_children(w, &c);
+	    !(ux_dwarf_die_ref(w->ctx, &die, UX_SLOT_SIBLING, &sibling) &&
+	      ux_dwarf_jump(&c, sibling)))
+		(void)ux_dwarf_skip_children(w->ctx, &c);
 	*cur = c;
 	return UX_OK;
 }
@@ -275,15 +228,18 @@ static enum ux_code walk(struct walk *w)
 			continue;
 		}
 		uint64_t sibling = 0;
-		bool known = step_over(w, &c, abbrev, &sibling);
+		bool known = ux_dwarf_step_over(w->ctx, &c, abbrev, &sibling);
+		if (kind == UX_KIND_FUNCTION && w->depth == 1 &&
+		    !ux_dwarf_names_outermost(w->names, off))
+			return ux_error_nomem(w->err);
 		if (!abbrev->has_children)
 			continue;
 		if (kind == UX_KIND_FUNCTION)
 			open_scope(w, NO_FUNCTION, 0);
 		else if (kind != UX_KIND_LEAF)
 			w->depth++;
-		else if (!known || !jump(&c, sibling))
-			skip_children(w, &c);
+		else if (!known || !ux_dwarf_jump(&c, sibling))
+			(void)ux_dwarf_skip_children(w->ctx, &c);
 	}
 	return ux_cur_status(&c, w->err);
 }
@@ -333,7 +289,7 @@ enum ux_code ux_dwarf_code_read(const struct ux_dwarf_context *ctx,
 	code->functions.size = code->inlines.size = code->ranges.size = 0;
 	code->bad_ranges = 0;
 	code->bytes = ctx->unit->end - ctx->unit->off;
-	ux_dwarf_names_begin(names);
+	ux_dwarf_names_begin(names, ctx);
 	if (!ctx->has_children)
 		return UX_OK;
 	struct walk w;
@@ -347,6 +303,7 @@ enum ux_code ux_dwarf_code_read(const struct ux_dwarf_context *ctx,
 	w.interleaved = false;
 	w.entries = (ctx->unit->end - ctx->unit->off) * UX_DWARF_RANGES_PER_BYTE;
 	enum ux_code result = walk(&w);
+	UX_TRY(ux_dwarf_names_end(names, err));
 	if (w.interleaved)
 		UX_TRY(gather(code, err));
 	else

@@ -9,23 +9,55 @@ enum {
 void ux_dwarf_names_init(struct ux_dwarf_names *names, const struct ux_dwarf_sections *sections,
 			 const struct ux_dwarf_units *units)
 {
-	*names = (struct ux_dwarf_names){.sections = sections, .units = units, .generation = 1};
+	*names = (struct ux_dwarf_names){
+		.sections = sections,
+		.units = units,
+		.generation = 1,
+		.scope_work = UX_DWARF_SCOPE_WORK_FREE +
+			      UX_DWARF_SCOPE_WORK * sections->data[UX_DWARF_INFO].size,
+	};
+	if (sections->sup)
+		names->scope_work += UX_DWARF_SCOPE_WORK * sections->sup->data[UX_DWARF_INFO].size;
 	ux_arena_init(&names->arena, SIZE_MAX); /* the number of units is the bound */
+	names->texts = &names->arena;
+}
+
+/* Forgets what is known of the scopes of other units. */
+static void forget_far(struct ux_dwarf_names *names)
+{
+	for (size_t i = 0; i < names->others.cap; i++) {
+		struct ux_dwarf_far_map_entry *e = &names->others.entries[i];
+		if (e->hash != 0 && e->value)
+			ux_dwarf_scopes_deinit(&e->value->scopes);
+	}
+	names->far_scopes = 0;
 }
 
 void ux_dwarf_names_deinit(struct ux_dwarf_names *names)
 {
+	forget_far(names);
 	ux_dwarf_text_vec_deinit(&names->list);
-	ux_dwarf_context_map_deinit(&names->contexts);
+	ux_dwarf_own_vec_deinit(&names->own);
+	ux_dwarf_unqualified_vec_deinit(&names->unqualified);
+	ux_dwarf_off_vec_deinit(&names->outermost);
+	ux_dwarf_scopes_deinit(&names->scopes);
+	ux_dwarf_far_map_deinit(&names->others);
 	ux_arena_deinit(&names->arena);
 	free(names->slots);
 	names->slots = NULL;
 }
 
-void ux_dwarf_names_begin(struct ux_dwarf_names *names)
+void ux_dwarf_names_begin(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx)
 {
-	names->list.size = 0;
+	names->list.size = names->own.size = names->unqualified.size = 0;
+	names->scopes.list.size = names->outermost.size = 0;
+	names->ctx = ctx;
+	names->joined = ux_dwarf_joint(ctx->language) != NULL;
 	names->used = 0;
+	names->text_left = UX_DWARF_QUALIFIED_MOST +
+			   UX_DWARF_QUALIFIED_EACH * (ctx->unit->end - ctx->unit->off);
+	if (names->far_scopes > UX_DWARF_FAR_SCOPES)
+		forget_far(names);
 	if (++names->generation == 0) { /* 2^32 units later the old marks would be new ones */
 		memset(names->slots, 0, names->cap * sizeof(*names->slots));
 		names->generation = 1;
@@ -64,109 +96,152 @@ static uint64_t key_of(const struct ux_dwarf_ref *ref)
 	return ref->off | (uint64_t)ref->sup << 63;
 }
 
-/* The context of another unit; NULL when it cannot be opened, which is remembered too. */
-static enum ux_code other_context(struct ux_dwarf_names *names, const struct ux_dwarf_unit *unit,
-				  bool sup, struct ux_dwarf_context **ret, struct ux_error *err)
+/* Another unit; NULL when it cannot be opened, which is remembered too. */
+static enum ux_code other_unit(struct ux_dwarf_names *names, const struct ux_dwarf_unit *unit,
+			       bool sup, struct ux_dwarf_far **ret, struct ux_error *err)
 {
 	uint64_t key = key_of(&(struct ux_dwarf_ref){unit->off, sup});
-	struct ux_dwarf_context **known = ux_dwarf_context_map_find(&names->contexts, key);
+	struct ux_dwarf_far **known = ux_dwarf_far_map_find(&names->others, key);
 	if (known) {
 		*ret = *known;
 		return UX_OK;
 	}
-	struct ux_dwarf_context *ctx = ux_arena_new(&names->arena, struct ux_dwarf_context);
-	if (!ctx)
+	struct ux_dwarf_far *far = ux_arena_new(&names->arena, struct ux_dwarf_far);
+	if (!far)
 		return ux_arena_fail(&names->arena, err);
+	far->scopes = (struct ux_dwarf_scopes){0};
 	enum ux_code code = ux_dwarf_context_open(sup ? names->sections->sup : names->sections,
-						  unit, ctx, NULL);
+						  unit, &far->ctx, NULL);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	bool fresh = false;
-	known = ux_dwarf_context_map_insert(&names->contexts, key, &fresh);
+	known = ux_dwarf_far_map_insert(&names->others, key, &fresh);
 	if (!known)
 		return ux_error_nomem(err);
-	*ret = *known = code == UX_OK ? ctx : NULL;
+	*ret = *known = code == UX_OK ? far : NULL;
 	return UX_OK;
 }
 
-/* The next DIE of the chain; UX_ENOTFOUND at its end or where it leads nowhere. */
-static enum ux_code hop(struct ux_dwarf_names *names, const struct ux_dwarf_context **ctx,
-			struct ux_dwarf_die *die, struct ux_dwarf_ref to, struct ux_error *err)
+enum ux_code ux_dwarf_names_hop(struct ux_dwarf_names *names, struct ux_dwarf_place *place,
+				struct ux_dwarf_ref to, struct ux_error *err)
 {
-	const struct ux_dwarf_unit *unit = (*ctx)->unit;
-	bool in_sup = (*ctx)->sections != names->sections;
+	const struct ux_dwarf_unit *unit = place->ctx->unit;
+	bool in_sup = place->ctx->sections != names->sections;
 	bool sup = to.sup || in_sup; /* what is in the supplementary file stays there */
 	if (sup != in_sup || to.off < unit->off || to.off >= unit->end) {
 		const struct ux_dwarf_units *units = sup ? names->units->sup : names->units;
 		unit = units ? ux_dwarf_units_find(units, to.off) : NULL;
 		if (!unit)
 			return UX_ENOTFOUND;
-		struct ux_dwarf_context *other = NULL;
-		UX_TRY(other_context(names, unit, sup, &other, err));
-		if (!other)
+		struct ux_dwarf_far *far = NULL;
+		UX_TRY(other_unit(names, unit, sup, &far, err));
+		if (!far)
 			return UX_ENOTFOUND;
-		*ctx = other;
+		place->ctx = &far->ctx;
 	}
-	return ux_dwarf_die_at(*ctx, to.off, die, NULL);
+	place->off = to.off;
+	return UX_OK;
 }
+
+struct ux_dwarf_scopes *ux_dwarf_names_scopes(struct ux_dwarf_names *names,
+					      const struct ux_dwarf_context *ctx)
+{
+	if (ctx == names->ctx)
+		return &names->scopes;
+	return &((struct ux_dwarf_far *)(uintptr_t)ctx)->scopes; /* its first member is ctx */
+}
+
+static_assert(offsetof(struct ux_dwarf_far, ctx) == 0, "ux_dwarf_names_scopes() goes from it");
+
+/* A name, and the DIE at the end of the chain it was found along. */
+struct found {
+	const char *name; /* NULL: there is none */
+	bool linkage;
+	bool moved; /* the chain led to another DIE */
+	struct ux_dwarf_place place;
+};
 
 /* Follows the chain from the DIE on. Only UX_ENOMEM is a failure. */
 static enum ux_code follow(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
-			   const struct ux_dwarf_die *first, const char **ret, struct ux_error *err)
+			   const struct ux_dwarf_die *first, struct found *ret,
+			   struct ux_error *err)
 {
 	struct ux_dwarf_die die = *first;
-	const char *name = NULL;
+	*ret = (struct found){.place = {ctx, first->off}};
 	for (unsigned hops = 0; hops <= UX_DWARF_HOPS_MOST; hops++) {
+		ctx = ret->place.ctx;
 		const char *linkage = ux_dwarf_die_text(ctx, &die, UX_SLOT_LINKAGE_NAME);
-		if (linkage && linkage[0] != '\0') {
-			*ret = linkage;
+		ret->linkage = linkage && linkage[0] != '\0';
+		if (ret->linkage) {
+			ret->name = linkage;
 			return UX_OK;
 		}
-		if (!name || name[0] == '\0')
-			name = ux_dwarf_die_text(ctx, &die, UX_SLOT_NAME);
+		const char *name = ret->name ? NULL : ux_dwarf_die_text(ctx, &die, UX_SLOT_NAME);
+		if (name && name[0] != '\0')
+			ret->name = name;
 		struct ux_dwarf_ref to;
 		if (!ux_dwarf_die_origin(ctx, &die, &to))
 			break;
-		enum ux_code code = hop(names, &ctx, &die, to, err);
+		struct ux_dwarf_place next = ret->place;
+		enum ux_code code = ux_dwarf_names_hop(names, &next, to, err);
+		if (code == UX_OK)
+			code = ux_dwarf_die_at(next.ctx, next.off, &die, NULL);
 		if (code == UX_ENOMEM)
 			return code;
 		if (code != UX_OK)
 			break;
+		ret->place = next;
+		ret->moved = true;
 	}
-	*ret = name && name[0] != '\0' ? name : NULL;
 	return UX_OK;
 }
 
-static enum ux_code number(struct ux_dwarf_names *names, const char *name, uint32_t *ret,
-			   struct ux_error *err)
+static bool is_mangled(const char *name)
 {
+	return name[0] == '_' && name[1] == 'Z'; /* GCC gives some clones such a short name */
+}
+
+/* Gives the name a number, and remembers what is to be done about it. */
+static enum ux_code number(struct ux_dwarf_names *names, const struct found *found, bool placed,
+			   uint32_t *ret, struct ux_error *err)
+{
+	const struct ux_dwarf_context *ctx = found->place.ctx;
 	*ret = UX_DWARF_NO_NAME;
-	if (!name)
+	if (!found->name)
 		return UX_OK;
 	*ret = (uint32_t)names->list.size;
-	return ux_dwarf_text_vec_append(&names->list, name) ? UX_OK : ux_error_nomem(err);
+	if (!ux_dwarf_text_vec_append(&names->list, found->name) ||
+	    !ux_dwarf_own_vec_append(&names->own, 0))
+		return ux_error_nomem(err);
+	if (found->linkage || !(placed || found->moved) || is_mangled(found->name) ||
+	    !ux_dwarf_joint(ctx->language ? ctx->language : names->ctx->language))
+		return UX_OK;
+	struct ux_dwarf_unqualified wanted = {*ret, found->place};
+	return ux_dwarf_unqualified_vec_append(&names->unqualified, wanted) ? UX_OK
+									    : ux_error_nomem(err);
 }
 
 enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
-			       const struct ux_dwarf_die *die, uint32_t *ret, struct ux_error *err)
+			       const struct ux_dwarf_die *die, bool placed, uint32_t *ret,
+			       struct ux_error *err)
 {
-	const char *name = NULL;
+	struct found found;
 	struct ux_dwarf_ref to;
 	/* What has a name of its own is met once; only what is referred to is worth remembering. */
 	if (!ux_dwarf_die_origin(ctx, die, &to) || ux_dwarf_die_has(die, UX_SLOT_LINKAGE_NAME) ||
 	    ux_dwarf_die_has(die, UX_SLOT_NAME)) {
-		UX_TRY(follow(names, ctx, die, &name, err));
-		return number(names, name, ret, err);
+		UX_TRY(follow(names, ctx, die, &found, err));
+		return number(names, &found, placed, ret, err);
 	}
 	if (names->used >= names->cap / 2 && !grow_slots(names))
 		return ux_error_nomem(err);
 	uint64_t key = key_of(&to);
 	struct ux_dwarf_name_slot *slot = find_slot(names, key);
 	if (slot->generation != names->generation) {
-		UX_TRY(follow(names, ctx, die, &name, err));
+		UX_TRY(follow(names, ctx, die, &found, err));
 		*slot = (struct ux_dwarf_name_slot){.off = key, .generation = names->generation};
 		names->used++;
-		UX_TRY(number(names, name, &slot->name, err));
+		UX_TRY(number(names, &found, placed, &slot->name, err));
 	}
 	*ret = slot->name;
 	return UX_OK;

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names of functions: through abstract origins and specifications, also of other units. */
+/* The names of functions: through abstract origins and specifications, also of other units, and
+ * qualified by what they stand in. */
 #ifndef UX_DWARF_NAME_H
 #define UX_DWARF_NAME_H
 
 #include "arena.h"
 #include "dwarf_line.h"
-#include "dwarf_unit.h"
+#include "dwarf_scope.h"
 #include "map.h"
 
 enum {
@@ -14,8 +15,14 @@ enum {
 
 #define UX_DWARF_NO_NAME UINT32_MAX
 
+/* Another unit that names led to. */
+struct ux_dwarf_far {
+	struct ux_dwarf_context ctx;
+	struct ux_dwarf_scopes scopes;
+};
+
 #define UX_DWARF_SAME_(a, b) ((a) == (b))
-UX_MAP(ux_dwarf_context_map, uint64_t, struct ux_dwarf_context *, ux_hash_u64, UX_DWARF_SAME_);
+UX_MAP(ux_dwarf_far_map, uint64_t, struct ux_dwarf_far *, ux_hash_u64, UX_DWARF_SAME_);
 
 /* A remembered answer; an entry of another generation is empty. */
 struct ux_dwarf_name_slot {
@@ -24,38 +31,104 @@ struct ux_dwarf_name_slot {
 	uint32_t name;
 };
 
+/* A DIE, and the unit it is in. */
+struct ux_dwarf_place {
+	const struct ux_dwarf_context *ctx;
+	uint64_t off;
+};
+
+/* A name that is to be qualified by what stands around a place. */
+struct ux_dwarf_unqualified {
+	uint32_t name;
+	struct ux_dwarf_place place;
+};
+
+UX_VEC(ux_dwarf_unqualified_vec, struct ux_dwarf_unqualified);
+UX_VEC(ux_dwarf_own_vec, uint32_t);
+UX_VEC(ux_dwarf_off_vec, uint64_t);
+
 /*
  * One thread's resolver. Names of one unit are numbered from 0 in the order of first use, and asked
  * for once per origin: the same inlined function is named thousands of times.
+ *
+ * Names that are no linkage names are qualified when the unit is at its end: "a::f" for f of the
+ * namespace a. Only these few cost a look at what stands around them.
  */
 struct ux_dwarf_names {
 	const struct ux_dwarf_sections *sections;
 	const struct ux_dwarf_units *units;
 	struct ux_dwarf_text_vec
-		list; /* the current unit's names by number; text of the sections */
+		list; /* the current unit's names by number; text of the sections, or made */
+	struct ux_dwarf_own_vec own; /* where in the text the function's own name begins */
+	struct ux_dwarf_unqualified_vec unqualified;
+	struct ux_dwarf_off_vec outermost; /* DIEs that are known to stand directly in the unit */
 	struct ux_dwarf_name_slot *slots;
 	size_t cap; /* of slots, a power of two */
 	size_t used;
 	uint32_t generation;
-	struct ux_arena arena; /* contexts of other units that names led to */
-	struct ux_dwarf_context_map
-		contexts; /* by unit's offset and file; NULL: it cannot be opened */
+	struct ux_arena *texts; /* where qualified names are made: arena, or what the user sets */
+	struct ux_arena arena;  /* other units that names led to */
+	struct ux_dwarf_far_map others; /* by unit's offset and file; NULL: it cannot be opened */
+	const struct ux_dwarf_context *ctx; /* the current unit */
+	bool joined;                        /* its language qualifies names */
+	struct ux_dwarf_scopes scopes;      /* its own */
+	size_t far_scopes;                  /* that others know */
+	uint64_t scope_work;                /* entries that may still be passed to learn more */
+	uint64_t text_left;                 /* bytes the unit's qualified names may still take */
+};
+
+enum {
+	UX_DWARF_QUALIFIED_MOST = 1 << 14, /* bytes of a name with what it is qualified by */
+	UX_DWARF_FAR_SCOPES = 1 << 18,     /* of other units, kept; some 12 MB */
+	UX_DWARF_SCOPE_WORK = 16, /* entries passed for each byte of .debug_info, beside .. */
+	UX_DWARF_SCOPE_WORK_FREE = 1 << 16,
+	UX_DWARF_QUALIFIED_EACH = 8, /* bytes of made names for each byte of the unit */
 };
 
 void ux_dwarf_names_init(struct ux_dwarf_names *names, const struct ux_dwarf_sections *sections,
 			 const struct ux_dwarf_units *units);
 void ux_dwarf_names_deinit(struct ux_dwarf_names *names);
 
-/* Forgets the names of the unit before. */
-void ux_dwarf_names_begin(struct ux_dwarf_names *names);
+/* Forgets the names of the unit before; those of ctx are asked for next. */
+void ux_dwarf_names_begin(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx);
 
 /*
  * The number of the DIE's name: its linkage name, else its short one, found along abstract_origin
  * and specification; UX_DWARF_NO_NAME when there is none (also when a reference leads nowhere).
- * UX_ENOMEM.
+ * placed: where the DIE itself stands tells what its name is in; false for an inlined call, and for
+ * what stands directly in the unit. UX_ENOMEM.
  */
 enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
-			       const struct ux_dwarf_die *die, uint32_t *ret, struct ux_error *err)
-	ux_must;
+			       const struct ux_dwarf_die *die, bool placed, uint32_t *ret,
+			       struct ux_error *err) ux_must;
+
+/*
+ * Tells of a DIE that stands directly in the unit, in ascending order: what is found there costs no
+ * search. It may be left out. False when memory is short.
+ */
+ux_inline bool ux_dwarf_names_outermost(struct ux_dwarf_names *names, uint64_t off)
+{
+	return !names->joined || ux_dwarf_off_vec_append(&names->outermost, off);
+}
+
+/*
+ * Qualifies the short names of the unit in the manner of its language: "a::f", "(anonymous
+ * namespace)::f", "m.f". Until then they are as they stand. UX_ENOMEM, UX_ELIMIT of names->texts.
+ */
+enum ux_code ux_dwarf_names_end(struct ux_dwarf_names *names, struct ux_error *err) ux_must;
+
+/* What a name of that language is joined to what it stands in with; NULL when it is not joined. */
+const char *ux_dwarf_joint(uint64_t language);
+
+/*
+ * Follows one reference of a DIE, to the same unit or another one: *place becomes the DIE it leads
+ * to, which is not read yet. UX_ENOTFOUND: it leads nowhere. UX_ENOMEM.
+ */
+enum ux_code ux_dwarf_names_hop(struct ux_dwarf_names *names, struct ux_dwarf_place *place,
+				struct ux_dwarf_ref to, struct ux_error *err) ux_must;
+
+/* What is known of the scopes of the place's unit. */
+struct ux_dwarf_scopes *ux_dwarf_names_scopes(struct ux_dwarf_names *names,
+					      const struct ux_dwarf_context *ctx);
 
 #endif

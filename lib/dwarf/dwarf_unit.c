@@ -14,6 +14,14 @@ static uint8_t read_addr_size(struct ux_cur *c)
 	return size;
 }
 
+static void read_type(struct ux_cur *c, struct ux_dwarf_unit *unit)
+{
+	unit->dwo_id = ux_cur_u64(c);
+	uint64_t off = ux_cur_uint(c, unit->layout.offset_size);
+	if (__builtin_add_overflow(unit->off, off, &unit->type_off))
+		unit->type_off = unit->off; /* no entry is there */
+}
+
 /* Reads one header from behind its length; c is the unit's range. */
 static void parse_header(struct ux_cur *c, struct ux_dwarf_unit *unit)
 {
@@ -34,7 +42,7 @@ static void parse_header(struct ux_cur *c, struct ux_dwarf_unit *unit)
 		if (unit->type == DW_UT_skeleton || unit->type == DW_UT_split_compile)
 			unit->dwo_id = ux_cur_u64(c);
 		else if (unit->type == DW_UT_type || unit->type == DW_UT_split_type)
-			ux_cur_skip(c, 8u + offset_size); /* signature, type offset */
+			read_type(c, unit);
 	} else {
 		unit->abbrev_off = ux_cur_uint(c, offset_size);
 		unit->layout.addr_size = read_addr_size(c);
@@ -65,12 +73,53 @@ static enum ux_code share_tables(const struct ux_dwarf_sections *sections, struc
 	return UX_OK;
 }
 
+static bool is_type_unit(const struct ux_dwarf_unit *unit)
+{
+	return unit->type == DW_UT_type || unit->type == DW_UT_split_type;
+}
+
+struct type_key {
+	uint64_t signature;
+	uint32_t index;
+};
+
+static int by_signature(const void *a, const void *b)
+{
+	const struct type_key *x = a, *y = b;
+	if (x->signature != y->signature)
+		return x->signature < y->signature ? -1 : 1;
+	return (x->index > y->index) - (x->index < y->index);
+}
+
+/* Sorts the type units; of those with one signature the first counts. */
+static enum ux_code sort_types(struct ux_dwarf_units *units, const struct unit_vec *list,
+			       struct ux_error *err)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < list->size; i++)
+		n += is_type_unit(&list->data[i]);
+	if (n == 0)
+		return UX_OK;
+	ux_cleanup(ux_free_ptr) struct type_key *keys = malloc(n * sizeof(*keys));
+	units->types = malloc(n * sizeof(*units->types));
+	if (!keys || !units->types)
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < list->size; i++)
+		if (is_type_unit(&list->data[i]))
+			keys[units->n_types++] =
+				(struct type_key){list->data[i].dwo_id, (uint32_t)i};
+	qsort(keys, n, sizeof(*keys), by_signature);
+	for (size_t i = 0; i < n; i++)
+		units->types[i] = keys[i].index;
+	return UX_OK;
+}
+
 enum ux_code ux_dwarf_units_parse(const struct ux_dwarf_sections *sections,
 				  struct ux_dwarf_units *ret, struct ux_error *err)
 {
 	struct ux_cur c = ux_dwarf_cur(sections, UX_DWARF_INFO);
 	ux_cleanup(unit_vec_deinit) struct unit_vec list = {0};
-	struct ux_dwarf_units units = {.reason = UX_ERROR_INIT};
+	ux_cleanup(ux_dwarf_units_free) struct ux_dwarf_units units = {.reason = UX_ERROR_INIT};
 	while (ux_cur_more(&c)) {
 		struct ux_dwarf_unit unit = {.off = ux_cur_off(&c)};
 		bool is64 = false;
@@ -89,15 +138,35 @@ enum ux_code ux_dwarf_units_parse(const struct ux_dwarf_sections *sections,
 			return ux_error_nomem(err);
 		}
 	}
+	UX_TRY(sort_types(&units, &list, err));
 	UX_TRY(share_tables(sections, &list, &units.shared, err));
 	units.list = unit_vec_steal(&list, &units.count);
 	*ret = units;
+	units = (struct ux_dwarf_units){0};
 	return UX_OK;
+}
+
+bool ux_dwarf_units_find_type(const struct ux_dwarf_units *units, uint64_t signature,
+			      uint64_t *ret_off)
+{
+	size_t lo = 0, hi = units ? units->n_types : 0;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (units->list[units->types[mid]].dwo_id < signature)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!units || lo == units->n_types || units->list[units->types[lo]].dwo_id != signature)
+		return false;
+	*ret_off = units->list[units->types[lo]].type_off;
+	return true;
 }
 
 void ux_dwarf_units_free(struct ux_dwarf_units *units)
 {
 	free(units->list);
+	free(units->types);
 	ux_dwarf_shared_destroy(units->shared);
 	*units = (struct ux_dwarf_units){0};
 }

@@ -15,15 +15,19 @@ struct ux_dwarf_unit {
 	struct ux_dwarf_shared *shared; /* the module's */
 	uint32_t table;                 /* its abbreviations in shared */
 	struct ux_dwarf_layout layout;
-	uint8_t version; /* 2 to 5 */
-	uint8_t type;    /* DW_UT_*; DW_UT_compile before DWARF 5 */
-	uint64_t dwo_id; /* joins a skeleton and its split unit; in the header since DWARF 5 */
+	uint8_t version;   /* 2 to 5 */
+	uint8_t type;      /* DW_UT_*; DW_UT_compile before DWARF 5 */
+	uint64_t dwo_id;   /* joins a skeleton and its split unit; in the header since DWARF 5. Of a
+			    * type unit: the signature of its type */
+	uint64_t type_off; /* of a type unit: its type, in .debug_info */
 };
 
 /* All units of .debug_info in order. Any thread may use them. */
 struct ux_dwarf_units {
 	struct ux_dwarf_unit *list; /* malloc'ed */
 	size_t count;
+	uint32_t *types; /* malloc'ed; the type units' indexes by ascending signature */
+	size_t n_types;
 	struct ux_dwarf_shared *shared;
 	const struct ux_dwarf_units *sup; /* those of the supplementary file; set by who has it */
 	uint64_t bad;                     /* headers that could not be read */
@@ -40,6 +44,10 @@ void ux_dwarf_units_free(struct ux_dwarf_units *units);
 
 /* The unit whose bytes contain off, or NULL. */
 const struct ux_dwarf_unit *ux_dwarf_units_find(const struct ux_dwarf_units *units, uint64_t off);
+
+/* Where the type of that signature is. False when no type unit of .debug_info has it. */
+bool ux_dwarf_units_find_type(const struct ux_dwarf_units *units, uint64_t signature,
+			      uint64_t *ret_off);
 
 /* A unit ready for reading: its abbreviations, and the values of its own DIE. */
 struct ux_dwarf_context {

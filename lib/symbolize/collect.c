@@ -91,6 +91,7 @@ static enum ux_code read_code(struct collector *c, struct worker *w,
 	reason = (struct ux_error)UX_ERROR_INIT;
 	if (outcome == UX_SPLIT_READ) {
 		*ret_names = &w->split.names;
+		w->split.names.texts = w->cutter.arena; /* they outlive the unit's file */
 		ctx = &split;
 	}
 	enum ux_code code =
@@ -251,6 +252,7 @@ static enum ux_code run(struct collector *c, struct ux_collection *out, struct u
 		ux_arena_init(&out->arenas[i], ARENA_BUDGET);
 		out->arenas[i].spill = c->in->spill;
 		ux_dwarf_names_init(&c->workers[i].names, c->in->sections, c->units);
+		c->workers[i].names.texts = &out->arenas[i];
 		c->workers[i].cutter.arena = &out->arenas[i];
 		c->workers[i].cutter.symbols = c->in->symbols;
 		c->workers[i].cutter.claims = &c->claims;

@@ -74,11 +74,24 @@ static bool is_operator(struct ux_bytes name)
 	       memchr(next.data, name.data[word.size], next.size);
 }
 
+/* __m_MOD_f: f of the Fortran module m. */
+static bool is_fortran_of(struct ux_bytes symbol, struct ux_bytes dwarf)
+{
+	struct ux_bytes word = UX_STR("_MOD_");
+	size_t tail = word.size + dwarf.size;
+	return ux_bytes_starts(symbol, UX_STR("__")) && symbol.size > tail + 2 &&
+	       memcmp(symbol.data + symbol.size - tail, word.data, word.size) == 0 &&
+	       memcmp(symbol.data + symbol.size - dwarf.size, dwarf.data, dwarf.size) == 0;
+}
+
 /* _Z1fi holds "1f": the mangled form of the short name f; so does _Z1fIiEvT_ of f<int>. */
 static bool is_mangled_of(struct ux_bytes symbol, struct ux_bytes dwarf)
 {
 	char length[24];
-	if (!ux_bytes_starts(symbol, UX_STR("_Z")) || ux_bytes_starts(dwarf, UX_STR("_Z")))
+	bool mangled = ux_bytes_starts(symbol, UX_STR("_Z")) ||
+		       ux_bytes_starts(symbol, UX_STR("_R")) ||
+		       ux_bytes_starts(symbol, UX_STR("_D"));
+	if (!mangled || ux_bytes_starts(dwarf, UX_STR("_Z")))
 		return false;
 	if (is_operator(dwarf))
 		return true;
@@ -108,16 +121,19 @@ static bool says_more(struct ux_bytes symbol, struct ux_bytes dwarf)
 	if (symbol.size > dwarf.size && symbol.data[dwarf.size] == '.')
 		plain.size = dwarf.size; /* a clone: the rest says which */
 	return (plain.size < symbol.size && ux_bytes_eq(plain, dwarf)) ||
-	       is_structor_of(plain, dwarf) || is_mangled_of(symbol, dwarf);
+	       is_structor_of(plain, dwarf) || is_mangled_of(symbol, dwarf) ||
+	       is_fortran_of(plain, dwarf);
 }
 
-const char *ux_function_name(const char *dwarf_name, const struct ux_code_symbol *symbols, size_t n,
-			     struct ux_arena *arena, bool *ret_nomem)
+const char *ux_function_name(const char *dwarf_name, uint32_t own,
+			     const struct ux_code_symbol *symbols, size_t n, struct ux_arena *arena,
+			     bool *ret_nomem)
 {
 	if (!dwarf_name)
 		return n > 0 ? text(without_cold(symbol_text(&symbols[0])), arena, ret_nomem)
 			     : NULL;
-	struct ux_bytes dwarf = ux_bytes(dwarf_name, strnlen(dwarf_name, NAME_MOST));
+	const char *bare = dwarf_name + own;
+	struct ux_bytes dwarf = ux_bytes(bare, strnlen(bare, NAME_MOST));
 	n = ux_min(n, (size_t)UX_CODE_ALIASES_MOST);
 	const struct ux_code_symbol *better = NULL;
 	bool exact = false;
@@ -130,6 +146,6 @@ const char *ux_function_name(const char *dwarf_name, const struct ux_code_symbol
 			better = &symbols[i];
 	}
 	if (exact)
-		return dwarf_name;
+		return bare;
 	return better ? text(without_cold(symbol_text(better)), arena, ret_nomem) : dwarf_name;
 }

@@ -17,13 +17,19 @@
  *   operator()       _ZZ3runvENKUlvE_clEv  the symbol, likewise
  *   _ZN1AC4Ev        _ZN1AC2Ev          the symbol: C4 and D4 name no constructor that was made
  *   __GI_abort       abort              the symbol: glibc's name for itself alone
+ *   a::f             _ZN1a1fEv          the symbol: what stands in front of f is in it too
+ *   a::f             f                  f: extern "C", which is no other a's
+ *   m::f             __m_MOD_f          the symbol: Fortran's linkage name
  *
+ * own: where in DWARF's name the function's own begins, behind what qualifies it; 0 when nothing
+ * does.
  * A function that DWARF does not name takes the best symbol's. NULL when nobody names it. Text is
  * made in arena only for names that end before their symbol does; *ret_nomem is set when that
  * fails.
  */
-const char *ux_function_name(const char *dwarf_name, const struct ux_code_symbol *symbols, size_t n,
-			     struct ux_arena *arena, bool *ret_nomem);
+const char *ux_function_name(const char *dwarf_name, uint32_t own,
+			     const struct ux_code_symbol *symbols, size_t n, struct ux_arena *arena,
+			     bool *ret_nomem);
 
 /* The symbol's name without its version. */
 const char *ux_symbol_name(const struct ux_code_symbol *symbol, struct ux_arena *arena,

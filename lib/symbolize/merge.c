@@ -180,7 +180,7 @@ static enum ux_code name_functions(struct merger *m, struct ux_piece_vec *sorted
 			n++;
 		if (p.name && !afford_names(at, n, &work))
 			n = 0;
-		p.name = ux_function_name(p.name, at, n, m->names, &no_memory);
+		p.name = ux_function_name(p.name, p.own, at, n, m->names, &no_memory);
 		if (no_memory)
 			return ux_arena_fail(m->names, m->err);
 		if (p.name)

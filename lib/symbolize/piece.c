@@ -119,6 +119,7 @@ enum ux_code ux_piece_cut(const struct ux_piece_reader *reader, uint64_t lo, uin
 		.size = (uint32_t)(hi - lo),
 		.unit = whole->unit,
 		.name = whole->name,
+		.own = whole->own,
 	};
 	uint32_t from = (uint32_t)(lo - whole->start), to = (uint32_t)(hi - whole->start);
 	struct ux_gsym_function f = {.size = part.size};

@@ -20,7 +20,8 @@ struct ux_piece {
 	uint64_t start;   /* pc */
 	uint32_t size;    /* bytes, at least 1 */
 	uint32_t unit;    /* whose numbers; UX_PIECE_NO_UNIT: none are used */
-	const char *name; /* linkage name; NULL when the unit gave none */
+	const char *name; /* linkage name, or a qualified one; NULL when the unit gave none */
+	uint32_t own; /* where in the name the function's own begins, behind what qualifies it */
 	struct ux_gsym_draft draft;
 };
 

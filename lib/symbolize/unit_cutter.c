@@ -390,10 +390,11 @@ static bool cut_content(struct ux_unit_cutter *c, const struct ux_dwarf_function
 	return true;
 }
 
-static bool cut_function(struct ux_unit_cutter *c, uint32_t unit, const char *name,
-			 const struct ux_dwarf_function *f)
+static bool cut_function(struct ux_unit_cutter *c, uint32_t unit,
+			 const struct ux_dwarf_names *names, const struct ux_dwarf_function *f)
 {
 	uint64_t steps = calls_cost(c, f);
+	bool named = f->name != UX_DWARF_NO_NAME;
 	for (uint32_t i = 0; i < f->range_count; i++) {
 		struct ux_dwarf_range r = c->code.ranges.data[f->range_first + i];
 		r.hi = record_end(r.lo, r.hi);
@@ -407,7 +408,8 @@ static bool cut_function(struct ux_unit_cutter *c, uint32_t unit, const char *na
 				(struct ux_piece){.start = r.lo,
 						  .size = (uint32_t)(r.hi - r.lo),
 						  .unit = unit,
-						  .name = name}))
+						  .name = named ? names->list.data[f->name] : NULL,
+						  .own = named ? names->own.data[f->name] : 0}))
 			return false;
 		if (c->claims && c->rows.size > 0)
 			ux_claims_add(c->claims, unit, r.lo, (uint32_t)(r.hi - r.lo));
@@ -504,9 +506,7 @@ static bool cut_all(struct ux_unit_cutter *c, uint32_t unit, const struct ux_dwa
 	if (!begin_files(c))
 		return false;
 	for (size_t i = 0; i < c->code.functions.size; i++) {
-		const struct ux_dwarf_function *f = &c->code.functions.data[i];
-		const char *name = f->name == UX_DWARF_NO_NAME ? NULL : names->list.data[f->name];
-		if (!cut_function(c, unit, name, f))
+		if (!cut_function(c, unit, names, &c->code.functions.data[i]))
 			return false;
 	}
 	if (c->gaps_done && c->gaps_of == c->lines.source.off)

@@ -29,6 +29,16 @@ def plain(path):
     return posixpath.normpath(path) if path else ""
 
 
+def qualified(ours, theirs):
+    """Their frames with our name where theirs is the end of it: of a function without a linkage
+    name peers tell the short one, and we what it stands in as well."""
+    if len(ours) != len(theirs):
+        return theirs
+    return [t._replace(function=o.function)
+            if t.function and o.function.endswith(("::" + t.function, "." + t.function)) else t
+            for o, t in zip(ours, theirs)]
+
+
 def same(ours, theirs):
     """Number of frames, functions, files, lines."""
     if ours == theirs:
@@ -58,8 +68,9 @@ class Tally:
             raise RuntimeError(f"{name}: {len(ours)} and {len(theirs)} addresses answered")
         self.addresses += len(ours)
         for address, mine in ours.items():
-            if not same(mine, theirs[address]):
-                self._difference(name, Case(address, mine, theirs[address], about))
+            other = qualified(mine, theirs[address])
+            if not same(mine, other):
+                self._difference(name, Case(address, mine, other, about))
 
     def _difference(self, name, case):
         for known in self.classes:

@@ -391,13 +391,17 @@ static void functions_are_looked_for_where_the_producer_puts_them(void **state)
 		const char *code;
 	} cases[] = {
 		{DW_LANG_C11, "clang version 14.0.6", "n5 5000-5004;"},
-		{DW_LANG_C_plus_plus_14, "Apple clang version 15", "n5 5000-5004;"},
+		{DW_LANG_C_plus_plus_14, "Apple clang version 15", "ns::n5 5000-5004;"},
+		{DW_LANG_C_plus_plus_17, "clang version 14.0.6", "ns::n5 5000-5004;"},
+		{DW_LANG_C17, "clang version 14.0.6", "n5 5000-5004;"},
 		{DW_LANG_C11, "GNU C11", "n1 1010-1014; n2 2010-2014; n5 5000-5004;"},
 		{DW_LANG_C_plus_plus_14, "GNU C++14",
-		 "m1 1000-1004; n1 1010-1014; m2 2000-2004; n2 2010-2014; n5 5000-5004;"},
-		{0x1c /* Rust */, "clang LLVM (rustc version 1.63.0)",
-		 "m1 1000-1004; n1 1010-1014; m2 2000-2004; n2 2010-2014; m3 3000-3004; "
-		 "m4 4000-4004; n5 5000-5004;"},
+		 "abstract::local::m1 1000-1004; abstract::n1 1010-1014; "
+		 "dead::local::m2 2000-2004; dead::n2 2010-2014; ns::n5 5000-5004;"},
+		{DW_LANG_Rust, "clang LLVM (rustc version 1.63.0)",
+		 "abstract::local::m1 1000-1004; abstract::n1 1010-1014; "
+		 "dead::local::m2 2000-2004; dead::n2 2010-2014; global::m3 3000-3004; "
+		 "enum::m4 4000-4004; ns::n5 5000-5004;"},
 		{0, "",
 		 "m1 1000-1004; n1 1010-1014; m2 2000-2004; n2 2010-2014; m3 3000-3004; "
 		 "m4 4000-4004; n5 5000-5004;"},

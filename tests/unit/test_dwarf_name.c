@@ -61,10 +61,10 @@ static const char *name_at(struct reading *r, uint64_t off)
 	uint32_t name = 0;
 	if (!r->names.sections) {
 		ux_dwarf_names_init(&r->names, &r->sections, &r->units);
-		ux_dwarf_names_begin(&r->names);
+		ux_dwarf_names_begin(&r->names, &r->ctx);
 	}
 	assert_int_equal(ux_dwarf_die_at(&r->ctx, off, &die, NULL), UX_OK);
-	assert_int_equal(ux_dwarf_names_of(&r->names, &r->ctx, &die, &name, NULL), UX_OK);
+	assert_int_equal(ux_dwarf_names_of(&r->names, &r->ctx, &die, true, &name, NULL), UX_OK);
 	return name_of(r, name);
 }
 
@@ -256,7 +256,7 @@ static void unit_that_cannot_be_opened_names_nothing(void **state)
 	reading_of(&r, &m);
 	assert_string_equal(name_at(&r, user), "?");
 	assert_string_equal(name_at(&r, other), "?");
-	assert_int_equal(r.names.contexts.size, 1); /* the failure is remembered */
+	assert_int_equal(r.names.others.size, 1); /* the failure is remembered */
 }
 
 /* A module that refers into a supplementary file, and the file. */
@@ -350,7 +350,7 @@ static void one_origin_is_one_number(void **state)
 		}
 		assert_int_equal(r.names.list.size, 3000);
 	}
-	ux_dwarf_names_begin(&r.names);
+	ux_dwarf_names_begin(&r.names, &r.ctx);
 	assert_string_equal(name_at(&r, user[7]), "f7");
 	assert_int_equal(r.names.list.size, 1);
 }
@@ -364,9 +364,9 @@ static enum ux_code name_with_failures(void *ctx)
 	UX_TRY(reading_init(&r, make_dwarf_sections(m)));
 	UX_TRY(open_unit(&r, 0));
 	ux_dwarf_names_init(&r.names, &r.sections, &r.units);
-	ux_dwarf_names_begin(&r.names);
+	ux_dwarf_names_begin(&r.names, &r.ctx);
 	UX_TRY(ux_dwarf_die_at(&r.ctx, r.ctx.first_child, &die, NULL));
-	UX_TRY(ux_dwarf_names_of(&r.names, &r.ctx, &die, &name, NULL));
+	UX_TRY(ux_dwarf_names_of(&r.names, &r.ctx, &die, true, &name, NULL));
 	assert_string_equal(name_of(&r, name), "_Z1fv");
 	return UX_OK;
 }

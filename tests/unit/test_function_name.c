@@ -9,7 +9,7 @@ enum {
 };
 
 /* The name told for DWARF's and up to four symbols at its start, NULL-ended. */
-static const char *told(const char *dwarf, const char *const *names)
+static const char *told(const char *dwarf, uint32_t own, const char *const *names)
 {
 	static struct ux_arena arena;
 	struct ux_code_symbol symbols[SYMBOLS_MOST];
@@ -20,12 +20,13 @@ static const char *told(const char *dwarf, const char *const *names)
 	for (; names[n]; n++)
 		symbols[n] = (struct ux_code_symbol){.name = names[n],
 						     .name_size = (uint32_t)strcspn(names[n], "@")};
-	const char *name = ux_function_name(dwarf, symbols, n, &arena, &no_memory);
+	const char *name = ux_function_name(dwarf, own, symbols, n, &arena, &no_memory);
 	assert_false(no_memory);
 	return name ? name : "-";
 }
 
-#define TOLD(dwarf, ...) told((dwarf), (const char *const[]){__VA_ARGS__, NULL})
+#define TOLD(dwarf, ...)          told((dwarf), 0, (const char *const[]){__VA_ARGS__, NULL})
+#define TOLD_OWN(dwarf, own, ...) told((dwarf), (own), (const char *const[]){__VA_ARGS__, NULL})
 
 static void dwarf_name_stands_beside_strangers(void **state)
 {
@@ -97,6 +98,32 @@ static void names_for_the_c_library_itself_are_not_told(void **state)
 	assert_string_equal(TOLD("__GI_abort", "__GI_abort"), "__GI_abort");
 }
 
+static void symbol_says_more_than_what_a_name_is_qualified_by(void **state)
+{
+	(void)state;
+	assert_string_equal(TOLD_OWN("a::f", 3, NULL), "a::f");
+	assert_string_equal(TOLD_OWN("a::f", 3, "stranger"), "a::f");
+	assert_string_equal(TOLD_OWN("a::f", 3, "_ZN1a1fEv"), "_ZN1a1fEv");
+	assert_string_equal(TOLD_OWN("a::f<int>", 3, "_ZN1a1fIiEEvv"), "_ZN1a1fIiEEvv");
+	assert_string_equal(TOLD_OWN("a::f", 3, "_RNvC1a1f"), "_RNvC1a1f");
+	assert_string_equal(TOLD_OWN("a.f", 2, "_D1a1fFZv"), "_D1a1fFZv");
+	assert_string_equal(
+		TOLD_OWN("main::(anonymous struct)::operator()", 26, "_ZZ4mainENKUlvE_clEv"),
+		"_ZZ4mainENKUlvE_clEv");
+	assert_string_equal(TOLD_OWN("a::f", 3, "f"), "f"); /* extern "C" */
+	assert_string_equal(TOLD_OWN("a::f", 3, "f.constprop.0"), "f.constprop.0");
+	assert_string_equal(TOLD_OWN("a::f", 3, "a"), "a::f");
+}
+
+static void fortran_procedure_has_its_modules_symbol(void **state)
+{
+	(void)state;
+	assert_string_equal(TOLD_OWN("m::f", 3, "__m_MOD_f"), "__m_MOD_f");
+	assert_string_equal(TOLD_OWN("m::f", 3, "__m_MOD_ff"), "m::f");
+	assert_string_equal(TOLD_OWN("m::f", 3, "m_MOD_f"), "m::f");
+	assert_string_equal(TOLD_OWN("m::f", 3, "__MOD_f"), "m::f");
+}
+
 static void nameless_function_has_the_best_symbols_name(void **state)
 {
 	(void)state;
@@ -116,6 +143,8 @@ int main(void)
 		UX_TEST(mangled_symbol_of_a_template_is_told),
 		UX_TEST(mangled_symbol_of_an_operator_or_destructor_is_told),
 		UX_TEST(names_for_the_c_library_itself_are_not_told),
+		UX_TEST(symbol_says_more_than_what_a_name_is_qualified_by),
+		UX_TEST(fortran_procedure_has_its_modules_symbol),
 		UX_TEST(nameless_function_has_the_best_symbols_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names with what they stand in. */
+#include "dwarf_name.h"
+
+const char *ux_dwarf_joint(uint64_t language)
+{
+	switch (language) {
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+	case DW_LANG_C_plus_plus_17:
+	case DW_LANG_C_plus_plus_20:
+	case DW_LANG_C_plus_plus_23:
+	case DW_LANG_ObjC_plus_plus:
+	case DW_LANG_CPP_for_OpenCL:
+	case DW_LANG_HIP:
+	case DW_LANG_SYCL:
+	case DW_LANG_Crystal:
+	case DW_LANG_Fortran90:
+	case DW_LANG_Fortran95:
+	case DW_LANG_Fortran03:
+	case DW_LANG_Fortran08:
+	case DW_LANG_Fortran18:
+	case DW_LANG_Rust:
+		return "::";
+	case DW_LANG_C_sharp:
+	case DW_LANG_D:
+	case DW_LANG_Java:
+	case DW_LANG_Kotlin:
+	case DW_LANG_Swift:
+	case DW_LANG_Zig:
+		return ".";
+	default:
+		return NULL;
+	}
+}
+
+/* What stands around a name, from the inside out. */
+struct chain {
+	struct ux_bytes part[UX_DWARF_SCOPES_DEEP];
+	unsigned n;
+	size_t size; /* of all parts, without what joins them */
+};
+
+/* Reads the entry that is somebody's scope, or that one's declaration. */
+static enum ux_code read_scope(struct ux_dwarf_place at, struct ux_dwarf_die *ret)
+{
+	struct ux_cur c = ux_dwarf_unit_cur(at.ctx, at.off);
+	if (ux_cur_left(&c) > UX_DWARF_DIE_MOST)
+		c.end = c.pos + UX_DWARF_DIE_MOST;
+	const struct ux_dwarf_abbrevs *table = &at.ctx->abbrevs;
+	const struct ux_dwarf_abbrev *abbrev = ux_dwarf_abbrevs_find(table, ux_cur_uleb(&c));
+	ret->off = at.off;
+	ret->have = 0;
+	if (!abbrev)
+		return UX_ENOTFOUND;
+	const uint32_t *words = ux_dwarf_tag_names(abbrev->tag)
+					? ux_dwarf_abbrevs_naming(table, abbrev)
+					: table->words + abbrev->program;
+	ux_dwarf_die_run(&c, words, at.ctx->unit->layout, ret);
+	return ux_cur_status(&c, NULL);
+}
+
+/* Where the declaration of a scope is: its specification, or the type unit it names. */
+static bool declaration(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
+			const struct ux_dwarf_die *die, struct ux_dwarf_ref *ret)
+{
+	if (ux_dwarf_die_origin(ctx, die, ret))
+		return true;
+	if (!ux_dwarf_die_has(die, UX_SLOT_SIGNATURE) ||
+	    die->form[UX_SLOT_SIGNATURE] != DW_FORM_ref_sig8)
+		return false;
+	ret->sup = ctx->sections != names->sections;
+	return ux_dwarf_units_find_type(ret->sup ? names->units->sup : names->units,
+					die->raw[UX_SLOT_SIGNATURE], &ret->off);
+}
+
+/* What an entry without a name is called. */
+static const char *anonymous(uint16_t tag)
+{
+	switch (tag) {
+	case DW_TAG_namespace:
+		return "(anonymous namespace)";
+	case DW_TAG_class_type:
+		return "(anonymous class)";
+	case DW_TAG_structure_type:
+		return "(anonymous struct)";
+	case DW_TAG_union_type:
+		return "(anonymous union)";
+	default:
+		return NULL;
+	}
+}
+
+/* The scope's name, and in *place its declaration, which says what it stands in; *ret_moved is
+ * false when that is the scope itself. */
+static enum ux_code name_scope(struct ux_dwarf_names *names, struct ux_dwarf_place *place,
+			       const char **ret, bool *ret_moved, struct ux_error *err)
+{
+	struct ux_dwarf_die die;
+	*ret = NULL;
+	*ret_moved = false;
+	for (unsigned hops = 0; hops <= UX_DWARF_HOPS_MOST; hops++) {
+		struct ux_dwarf_place next = *place;
+		struct ux_dwarf_ref to;
+		if (read_scope(*place, &die) != UX_OK)
+			break;
+		const char *name = *ret ? NULL : ux_dwarf_die_text(place->ctx, &die, UX_SLOT_NAME);
+		if (name && name[0] != '\0')
+			*ret = name;
+		if (!declaration(names, place->ctx, &die, &to))
+			break;
+		enum ux_code code = ux_dwarf_names_hop(names, &next, to, err);
+		if (code == UX_ENOMEM)
+			return code;
+		if (code != UX_OK)
+			break;
+		*place = next;
+		*ret_moved = true;
+	}
+	return UX_OK;
+}
+
+static bool is_outermost(const struct ux_dwarf_names *names, struct ux_dwarf_place place)
+{
+	size_t lo = 0, hi = place.ctx == names->ctx ? names->outermost.size : 0, n = hi;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (names->outermost.data[mid] < place.off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < n && names->outermost.data[lo] == place.off;
+}
+
+/* find() with the account of what other units know. */
+static enum ux_code find_scope(struct ux_dwarf_names *names, struct ux_dwarf_place place,
+			       uint32_t *ret, struct ux_error *err)
+{
+	struct ux_dwarf_scopes *scopes = ux_dwarf_names_scopes(names, place.ctx);
+	size_t before = scopes->list.size;
+	UX_TRY(ux_dwarf_scopes_find(scopes, place.ctx, place.off, &names->scope_work, ret, err));
+	if (place.ctx != names->ctx)
+		names->far_scopes += scopes->list.size - before;
+	return UX_OK;
+}
+
+static void add_part(struct chain *chain, const char *name)
+{
+	if (!name)
+		return;
+	struct ux_bytes part = ux_bytes(name, strnlen(name, UX_DWARF_QUALIFIED_MOST));
+	chain->part[chain->n++] = part;
+	chain->size += part.size;
+}
+
+/* Everything around the place. */
+static enum ux_code collect(struct ux_dwarf_names *names, struct ux_dwarf_place place,
+			    struct chain *chain, struct ux_error *err)
+{
+	uint32_t at = 0;
+	UX_TRY(find_scope(names, place, &at, err));
+	for (unsigned depth = 0; at != 0 && depth < UX_DWARF_SCOPES_DEEP; depth++) {
+		const struct ux_dwarf_scopes *scopes = ux_dwarf_names_scopes(names, place.ctx);
+		const struct ux_dwarf_scope *scope = &scopes->list.data[at];
+		const char *name = NULL;
+		bool moved = false;
+		place.off = scope->off;
+		struct ux_dwarf_place home = place;
+		UX_TRY(name_scope(names, &home, &name, &moved, err));
+		add_part(chain, name ? name : anonymous(scope->tag));
+		if (moved)
+			UX_TRY(find_scope(names, home, &at, err));
+		else
+			at = ux_dwarf_scopes_around(scopes, at);
+		place = home;
+	}
+	return UX_OK;
+}
+
+/* GCC calls a lambda's type "<lambda(int)>"; as demanglers write it, nobody takes it for the
+ * arguments of a template. */
+static void put_part(char *to, struct ux_bytes part)
+{
+	memcpy(to, part.data, part.size);
+	if (ux_bytes_starts(part, UX_STR("<lambda")) && part.data[part.size - 1] == '>') {
+		to[0] = '{';
+		to[part.size - 1] = '}';
+	}
+}
+
+/* The text of a name in front of which the chain stands. */
+static enum ux_code join(struct ux_dwarf_names *names, const struct chain *chain, const char *joint,
+			 uint32_t number, struct ux_error *err)
+{
+	const char *own = names->list.data[number];
+	size_t own_size = strnlen(own, UX_DWARF_QUALIFIED_MOST);
+	size_t gap = strlen(joint), before = chain->size + chain->n * gap;
+	size_t size = before + own_size + 1;
+	if (chain->n == 0 || size > UX_DWARF_QUALIFIED_MOST || size > names->text_left)
+		return UX_OK; /* it stays as it is */
+	char *text = ux_arena_alloc(names->texts, size, 1);
+	if (!text)
+		return ux_arena_fail(names->texts, err);
+	char *to = text;
+	for (unsigned i = chain->n; i-- > 0;) {
+		put_part(to, chain->part[i]);
+		to += chain->part[i].size;
+		memcpy(to, joint, gap);
+		to += gap;
+	}
+	memcpy(to, own, own_size);
+	to[own_size] = '\0';
+	names->text_left -= size;
+	names->list.data[number] = text;
+	names->own.data[number] = (uint32_t)before;
+	return UX_OK;
+}
+
+enum ux_code ux_dwarf_names_end(struct ux_dwarf_names *names, struct ux_error *err)
+{
+	for (size_t i = 0; i < names->unqualified.size; i++) {
+		const struct ux_dwarf_unqualified *u = &names->unqualified.data[i];
+		uint64_t language = u->place.ctx->language;
+		struct chain chain;
+		chain.n = 0;
+		chain.size = 0;
+		if (is_outermost(names, u->place))
+			continue;
+		UX_TRY(collect(names, u->place, &chain, err));
+		UX_TRY(join(names, &chain,
+			    ux_dwarf_joint(language ? language : names->ctx->language), u->name,
+			    err));
+	}
+	names->unqualified.size = 0;
+	return UX_OK;
+}
