@@ -102,6 +102,7 @@ static enum ux_code close_until(struct merger *m, struct open_vec *stack, uint64
 		struct open_piece *top = &stack->data[stack->size - 1];
 		uint64_t end = ux_piece_end(top->piece);
 		UX_TRY(put_out(m, top, end));
+		end = ux_max(end, top->pos); /* what began in it may have gone further */
 		ux_piece_reader_deinit(&top->reader);
 		stack->size--;
 		if (stack->size > 0)

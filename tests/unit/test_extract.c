@@ -145,6 +145,30 @@ static void partly_overlapping_functions_share_at_the_later_start(void **state)
 	made_deinit(&m);
 }
 
+static void function_that_passes_the_end_of_what_it_began_in_keeps_its_rest(void **state)
+{
+	(void)state;
+	struct made m;
+	struct ux_gsym_notes notes;
+	made_init(&m);
+	add_abbrevs(&m);
+	begin_unit(&m, 0xffffff);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("outer"), N(0x1100), N(0x100));
+	make_null(&m.dwarf);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("first"), N(0x1120), N(0x10));
+	make_null(&m.dwarf);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("second"), N(0x1124), N(0x10));
+	make_null(&m.dwarf);
+	end_unit(&m);
+	made_extract(&m);
+	assert_string_equal(at(&m, 0x1123), "first :0");
+	assert_string_equal(at(&m, 0x1133), "second :0");
+	assert_string_equal(at(&m, 0x1134), "outer :0");
+	assert_int_equal(ux_gsym_verify(&m.reader, &notes, NULL), UX_OK);
+	assert_int_equal(notes.count[UX_GSYM_NOTE_OVERLAP], 0);
+	made_deinit(&m);
+}
+
 static void first_unit_of_a_range_stays(void **state)
 {
 	(void)state;
@@ -624,6 +648,7 @@ int main(void)
 		UX_TEST(function_with_a_sequence_of_its_own_has_the_lines_of_that),
 		UX_TEST(tail_of_an_outer_function_stays_findable),
 		UX_TEST(partly_overlapping_functions_share_at_the_later_start),
+		UX_TEST(function_that_passes_the_end_of_what_it_began_in_keeps_its_rest),
 		UX_TEST(first_unit_of_a_range_stays),
 		UX_TEST(inlined_call_outside_its_parent_is_clipped),
 		UX_TEST(later_sibling_has_what_both_claim),
