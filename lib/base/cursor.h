@@ -273,7 +273,8 @@ ux_inline void ux_cur_seek(struct ux_cur *c, uint64_t off)
 	if (c->failed)
 		return;
 	c->pos = c->start;
-	ux_cur_skip(c, off);
+	if (off > 0) /* a cursor over nothing has no place to add to */
+		ux_cur_skip(c, off);
 }
 
 #endif

@@ -127,7 +127,8 @@ static void answer_run(struct work *w, size_t i, size_t end)
 		size_t next = equal_end(w, i);
 		size_t n = good ? gsym_run_depth(w->run, k) : 0;
 		struct ux_frame *to = good ? room(w, n) : NULL;
-		if (good && (!to || gsym_run_frames(w->run, w->g, k, to)))
+		/* Even without room: what has no frames must not count any. */
+		if (good && gsym_run_frames(w->run, w->g, k, to ? to : w->frames))
 			answer_equal(w, i, next, to, n);
 		else
 			answer_one(w, i, next);

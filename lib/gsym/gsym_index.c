@@ -226,10 +226,12 @@ void ux_gsym_index_free(struct ux_gsym *g)
 static void find_row(const struct ux_gsym *g, const struct gsym_index_function *f, uint64_t off,
 		     uint32_t *file, uint32_t *line)
 {
-	const struct gsym_index_row *rows = g->index->rows.data + f->rows;
 	size_t at = 0;
 	*file = *line = 0;
-	if (f->n_rows == 0 || rows[0].off > off)
+	if (f->n_rows == 0)
+		return;
+	const struct gsym_index_row *rows = g->index->rows.data + f->rows;
+	if (rows[0].off > off)
 		return;
 	for (size_t left = f->n_rows; left > 1; left -= left / 2)
 		at += left / 2 & -(size_t)(rows[at + left / 2].off <= off);

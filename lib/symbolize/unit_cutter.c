@@ -352,10 +352,9 @@ static uint64_t record_end(uint64_t lo, uint64_t hi)
 /* What looking at a function's inlined calls costs. */
 static uint64_t calls_cost(const struct ux_unit_cutter *c, const struct ux_dwarf_function *f)
 {
-	const struct ux_dwarf_inline *nodes = c->code.inlines.data + f->inline_first;
 	uint64_t cost = f->inline_count;
 	for (uint32_t i = 0; i < f->inline_count; i++)
-		cost += nodes[i].range_count;
+		cost += c->code.inlines.data[f->inline_first + i].range_count;
 	return cost;
 }
 
