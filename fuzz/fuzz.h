@@ -8,6 +8,9 @@
 
 /* A target: reads the bytes and returns 0; data is NULL or a place that may not be read when size
  * is 0. */
+int fuzz_input(const uint8_t *data, size_t size);
+
+/* The same within bounds of time and memory (bounds.c): what libFuzzer and driver.c call. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Aborts when something is false that no input may make false. */

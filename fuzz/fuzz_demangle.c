@@ -4,7 +4,7 @@
 
 #include "demangle.h"
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	if (size == 0)
 		return 0;

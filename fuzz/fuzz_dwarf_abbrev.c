@@ -84,7 +84,7 @@ static void check_entries(const struct ux_dwarf_abbrevs *table, struct ux_cur c,
 	fuzz_truth(!ux_dwarf_abbrevs_find(table, 0));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	if (size < 3)
 		return 0;

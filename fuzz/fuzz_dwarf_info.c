@@ -114,7 +114,7 @@ static void read_unit(struct reading *r, const struct ux_dwarf_unit *unit)
 		read_split(r, &ctx);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	if (size < FUZZ_HEAD)
 		return 0;

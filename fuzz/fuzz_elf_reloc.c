@@ -54,7 +54,7 @@ static void read_section(const struct ux_elf *elf, const struct ux_elf_section *
 	fuzz_truth(relocs || ux_bytes_eq(content.bytes, plain.bytes));
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	if (ux_elf_open(&elf, ux_bytes(data, size), NULL) != UX_OK)

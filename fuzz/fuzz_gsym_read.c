@@ -85,7 +85,7 @@ static void read_whole(const struct ux_gsym *g, bool verified)
 	fuzz_truth(!verified || code == UX_OK || code == UX_ELIMIT);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	struct ux_gsym g;
 	struct ux_gsym_notes notes = {{0}};

@@ -46,7 +46,7 @@ static void check_rows(const struct ux_gsym *g, const struct ux_gsym_decoded *f)
 	}
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	UX_ARENA(arena, BUDGET);
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};

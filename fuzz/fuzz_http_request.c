@@ -114,7 +114,7 @@ static void truths(const struct make_ask *a, const struct make_answer *answer)
 	json_decref(doc);
 }
 
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+int fuzz_input(const uint8_t *data, size_t size)
 {
 	static const char *const methods[] = {"GET",    "HEAD",  "POST", "PUT",
 					      "DELETE", "PATCH", "",     "get"};

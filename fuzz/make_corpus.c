@@ -149,6 +149,7 @@ static struct ux_bytes dice(uint64_t seed)
 static void make_gsym_corpus(void)
 {
 	save_seed("gsym_read", "example", ux_bytes(make_gsym_example, sizeof(make_gsym_example)));
+	save_gsym_seed("example", 0, ux_bytes(make_gsym_example, sizeof(make_gsym_example)));
 	save_seed("gsym_read", "nothing", UX_BYTES_NONE);
 	save_seed("gsym_roundtrip", "nothing", UX_BYTES_NONE);
 	for (uint64_t seed = 0; seed < 16; seed++) {
@@ -160,6 +161,7 @@ static void make_gsym_corpus(void)
 		fuzz_truth(make_gsym_write(&m, &out) == UX_OK);
 		snprintf(name, sizeof(name), "drawn-%02u%s", (unsigned)seed, m.swap ? "-swap" : "");
 		save_seed("gsym_read", name, ux_out_bytes(&out));
+		save_gsym_seed(name, (unsigned)seed + 1, ux_out_bytes(&out));
 		save_seed("gsym_roundtrip", name, dice(seed));
 	}
 }
@@ -176,6 +178,7 @@ int main(int argc, char **argv)
 	make_id_corpus();
 	make_gsym_corpus();
 	make_dwarf_corpus();
+	make_module_corpus();
 	make_reloc_corpus();
 	return 0;
 }

@@ -8,7 +8,15 @@
 /* Writes a seed into its corpus, over one of the same name. */
 void save_seed(const char *corpus, const char *name, struct ux_bytes bytes);
 
+/* A GSYM file as a seed of gsym_batch and gsym_index; the number varies how it is asked. */
+void save_gsym_seed(const char *name, unsigned number, struct ux_bytes file);
+
+/* What dwarf made, in an ELF file, as a seed of extract; the number varies file and options. */
+struct make_dwarf;
+void save_module_seed(const char *name, const struct make_dwarf *dwarf, unsigned number);
+
 void make_dwarf_corpus(void);
+void make_module_corpus(void);
 void make_reloc_corpus(void);
 
 #endif

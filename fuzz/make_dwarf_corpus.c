@@ -211,6 +211,7 @@ static void make_info_seeds(void)
 			 unit.addr_size * 8u);
 		save_sections("dwarf_info", name, &m,
 			      (uint8_t)((i & 1 ? FUZZ_TEXT_AT_0 : 0) | (i & 4 ? FUZZ_SUP : 0)));
+		save_module_seed(name, &m, i);
 	}
 }
 

@@ -35,7 +35,7 @@ for program in $programs; do
 	found=.cache/fuzz/$name
 	mkdir -p "$found/corpus"
 	printf '== fuzz %s, %s s\n' "$name" "$seconds"
-	"$program" -max_total_time="$seconds" -timeout=2 -rss_limit_mb=1024 -print_final_stats=1 \
+	"$program" -max_total_time="$seconds" -timeout=25 -rss_limit_mb=2048 -print_final_stats=1 \
 		-artifact_prefix="$found/" "$found/corpus" "fuzz/corpus/$name" || {
 		failed=1
 		printf 'fuzz: %s failed; again: %s %s/...\n' "$name" "$program" "$found"

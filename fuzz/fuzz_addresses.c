@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Target: lines of addresses, as a pipe brings them. The first byte: bit 0, all are hexadecimal. */
+#include "fuzz.h"
+
+#include "address_reader.h"
+
+#include <sys/mman.h>
+#include <unistd.h>
+
+int fuzz_input(const uint8_t *data, size_t size)
+{
+	static struct ux_address_reader reader; /* large */
+	if (size == 0)
+		return 0;
+	int fd = memfd_create("addresses", MFD_CLOEXEC);
+	fuzz_truth(fd >= 0);
+	fuzz_truth(write(fd, data + 1, size - 1) == (ssize_t)(size - 1));
+	fuzz_truth(lseek(fd, 0, SEEK_SET) == 0);
+	ux_address_reader_init(&reader, fd, data[0] & 1);
+	struct ux_asked asked;
+	struct ux_error err = UX_ERROR_INIT;
+	uint64_t line = 0;
+	while (ux_address_reader_next(&reader, &asked, &err)) {
+		fuzz_truth(asked.line > line && asked.line <= size);
+		fuzz_truth(asked.bad.size <= UX_ADDRESS_LINE_MOST);
+		fuzz_truth(asked.bad.size == 0 || !memchr(asked.bad.data, '\n', asked.bad.size));
+		line = asked.line;
+	}
+	fuzz_truth(err.code == UX_OK);
+	close(fd);
+	return 0;
+}
