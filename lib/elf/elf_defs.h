@@ -45,6 +45,7 @@ enum {
 	EM_CUDA = 190,
 	EM_RISCV = 243,
 	EM_BPF = 247,
+	EM_CSKY = 252,
 	EM_LOONGARCH = 258,
 };
 

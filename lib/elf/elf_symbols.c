@@ -120,8 +120,8 @@ const struct ux_elf_symbol *ux_elf_symbols_next(struct ux_elf_symbols *it)
 }
 
 /*
- * ARM, AArch64 and RISC-V mark where code and data begin with symbols that name nothing: $a, $d,
- * $t, $x, alone or before a dot; RISC-V writes the instruction set behind $x.
+ * ARM, AArch64, C-SKY and RISC-V mark where code and data begin with symbols that name nothing: $a,
+ * $d, $t, $x, alone or before a dot; RISC-V writes the instruction set behind $x.
  */
 static bool is_mapping(const struct ux_elf *elf, const char *name)
 {
@@ -133,6 +133,8 @@ static bool is_mapping(const struct ux_elf *elf, const char *name)
 		return end && strchr("adt", name[1]);
 	case EM_AARCH64:
 		return end && strchr("cdx", name[1]);
+	case EM_CSKY:
+		return end && strchr("dt", name[1]);
 	case EM_RISCV:
 		return name[1] == 'x' || (end && name[1] == 'd');
 	default:
@@ -148,6 +150,8 @@ bool ux_elf_symbol_is_code(const struct ux_elf *elf, const struct ux_elf_symbol 
 	switch (symbol->type) {
 	case STT_FUNC:
 	case STT_GNU_IFUNC:
+		if (elf->n_sections == 0) /* its segment decides */
+			return symbol->section != SHN_UNDEF;
 		return symbol->home || symbol->section == SHN_ABS;
 	case STT_NOTYPE:
 		return symbol->home && (symbol->home->flags & SHF_EXECINSTR) != 0 &&

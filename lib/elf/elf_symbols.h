@@ -42,7 +42,7 @@ const struct ux_elf_symbol *ux_elf_symbols_at(struct ux_elf_symbols *it, uint64_
 
 /* True for what stands for code a person would want named: defined STT_FUNC, STT_GNU_IFUNC, and
  * STT_NOTYPE in an executable section, but no mapping symbols ($a, $d, $t, $x of ARM, AArch64,
- * RISC-V), no .L temporaries and nothing without a name. */
+ * C-SKY, RISC-V), no .L temporaries and nothing without a name. */
 bool ux_elf_symbol_is_code(const struct ux_elf *elf, const struct ux_elf_symbol *symbol);
 
 /* The symbol's pc, without the Thumb and microMIPS bit; in an ET_REL, where values count from the

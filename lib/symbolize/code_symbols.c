@@ -2,6 +2,8 @@
 /* The symbols that name code. */
 #include "code_symbols.h"
 
+#include "elf_dynamic.h"
+
 #include "order.h"
 
 enum {
@@ -16,16 +18,12 @@ static uint32_t size_without_version(const char *name)
 	return (uint32_t)(at ? (size_t)(at - name) : size);
 }
 
-enum ux_code ux_code_symbols_read(const struct ux_elf *elf, const char *section,
-				  const struct ux_dwarf_text *text, struct ux_code_symbol_vec *out,
-				  struct ux_error *err)
+static enum ux_code take_all(struct ux_elf_symbols *it, bool exact, const struct ux_elf_opd *opd,
+			     const struct ux_dwarf_text *text, struct ux_code_symbol_vec *out,
+			     struct ux_error *err)
 {
-	const struct ux_elf_section *table = ux_elf_section_find(elf, section);
-	struct ux_elf_symbols it;
-	if (!table || table->type == SHT_NOBITS)
-		return UX_OK;
-	UX_TRY(ux_elf_symbols_open(elf, table, &it, err));
-	for (const struct ux_elf_symbol *s; (s = ux_elf_symbols_next(&it));) {
+	const struct ux_elf *elf = it->elf;
+	for (const struct ux_elf_symbol *s; (s = ux_elf_symbols_next(it));) {
 		if (!ux_elf_symbol_is_code(elf, s))
 			continue;
 		struct ux_code_symbol made = {
@@ -34,15 +32,41 @@ enum ux_code ux_code_symbols_read(const struct ux_elf *elf, const char *section,
 			.name = s->name,
 			.bind = s->bind,
 			.untyped = s->type == STT_NOTYPE,
-			.exact = table->type == SHT_DYNSYM,
+			.exact = exact,
 		};
-		if (!ux_dwarf_text_find(text, made.start))
+		if (!ux_dwarf_text_find(text, made.start) &&
+		    !(ux_elf_opd_code(opd, made.start, &made.start) &&
+		      ux_dwarf_text_find(text, made.start)))
 			continue;
 		made.name_size = size_without_version(made.name);
 		if (!ux_code_symbol_vec_append(out, made))
 			return ux_error_nomem(err);
 	}
 	return UX_OK;
+}
+
+enum ux_code ux_code_symbols_read(const struct ux_elf *elf, const char *section,
+				  const struct ux_elf_opd *opd, const struct ux_dwarf_text *text,
+				  struct ux_code_symbol_vec *out, struct ux_error *err)
+{
+	const struct ux_elf_section *table = ux_elf_section_find(elf, section);
+	struct ux_elf_symbols it;
+	if (elf->n_sections == 0 && strcmp(section, ".dynsym") == 0) {
+		struct ux_error why = UX_ERROR_INIT;
+		enum ux_code code = ux_elf_dynamic_symbols(elf, &it, &why);
+		if (code == UX_ENOTFOUND)
+			return UX_OK;
+		if (code != UX_OK) {
+			if (err && err->code == UX_OK)
+				*err = why;
+			return code;
+		}
+		return take_all(&it, /* exact= */ true, opd, text, out, err);
+	}
+	if (!table || table->type == SHT_NOBITS)
+		return UX_OK;
+	UX_TRY(ux_elf_symbols_open(elf, table, &it, err));
+	return take_all(&it, table->type == SHT_DYNSYM, opd, text, out, err);
 }
 
 static unsigned bind_rank(uint8_t bind)

@@ -4,6 +4,7 @@
 #define UX_CODE_SYMBOLS_H
 
 #include "dwarf_ranges.h"
+#include "elf_opd.h"
 #include "elf_symbols.h"
 #include "vec.h"
 
@@ -25,12 +26,13 @@ struct ux_code_symbol {
 UX_VEC(ux_code_symbol_vec, struct ux_code_symbol);
 
 /*
- * Appends the code symbols of the section (`.symtab`, `.dynsym`) that lie in text. A missing
- * section adds none; a damaged one is UX_ECORRUPT.
+ * Appends the code symbols of the section (`.symtab`, `.dynsym`) that lie in text, by way of opd
+ * where they name descriptors. A missing section adds none; a damaged one is UX_ECORRUPT. A file
+ * without a section table has as its `.dynsym` what its loader finds.
  */
 enum ux_code ux_code_symbols_read(const struct ux_elf *elf, const char *section,
-				  const struct ux_dwarf_text *text, struct ux_code_symbol_vec *out,
-				  struct ux_error *err) ux_must;
+				  const struct ux_elf_opd *opd, const struct ux_dwarf_text *text,
+				  struct ux_code_symbol_vec *out, struct ux_error *err) ux_must;
 
 /*
  * Sorts by address, the best name of each first; drops repeats and labels inside of sized symbols;

@@ -69,6 +69,19 @@ static struct ux_id gnu_id(const struct ux_elf *elf)
 	return id ? *id : (struct ux_id){0};
 }
 
+/* prelink moves a module and leaves its build ID: the debug file's addresses are no longer its. */
+static enum ux_code check_place(const struct job *j, struct ux_error *err)
+{
+	const struct ux_elf_section *exe = ux_elf_section_find(&j->exe, ".text");
+	const struct ux_elf_section *debug = ux_elf_section_find(&j->debug, ".text");
+	if (!exe || !debug || exe->addr == debug->addr)
+		return UX_OK;
+	return ux_error_set(err, UX_ECONFLICT,
+			    "debug file has .text at 0x%" PRIx64 ", expected 0x%" PRIx64
+			    ": one of them was moved",
+			    debug->addr, exe->addr);
+}
+
 static enum ux_code check_pair(const struct job *j, struct ux_error *err)
 {
 	char exe_text[UX_ID_TEXT], debug_text[UX_ID_TEXT];
@@ -82,7 +95,7 @@ static enum ux_code check_pair(const struct job *j, struct ux_error *err)
 				    "debug file is of type %u, expected %u: one of them was linked",
 				    j->debug.type, j->exe.type);
 	if (exe.size == 0 || debug.size == 0 || ux_id_eq(&exe, &debug))
-		return UX_OK;
+		return check_place(j, err);
 	return ux_error_set(err, UX_ECONFLICT, "build IDs differ: debug file %.48s, expected %.48s",
 			    ux_id_format(&debug, debug_text), ux_id_format(&exe, exe_text));
 }
@@ -155,13 +168,16 @@ static enum ux_code read_symbols(struct job *j, struct ux_extract_stats *stats,
 				 struct ux_error *err)
 {
 	struct ux_dwarf_text text = {j->text.data, j->text.size};
+	struct ux_code_symbol_vec *all = &j->symbols;
+	ux_cleanup(ux_elf_opd_close) struct ux_elf_opd opd = {0};
+	UX_TRY(ux_elf_opd_open(&j->exe, &opd, err)); /* a debug file has no content of it */
 	if (j->has_debug) {
-		UX_TRY(ux_code_symbols_read(&j->debug, ".symtab", &text, &j->symbols, err));
-		UX_TRY(ux_code_symbols_read(&j->debug, ".dynsym", &text, &j->symbols, err));
+		UX_TRY(ux_code_symbols_read(&j->debug, ".symtab", &opd, &text, all, err));
+		UX_TRY(ux_code_symbols_read(&j->debug, ".dynsym", &opd, &text, all, err));
 	}
-	UX_TRY(ux_code_symbols_read(&j->exe, ".symtab", &text, &j->symbols, err));
-	size_t before = j->symbols.size;
-	UX_TRY(ux_code_symbols_read(&j->exe, ".dynsym", &text, &j->symbols, err));
+	UX_TRY(ux_code_symbols_read(&j->exe, ".symtab", &opd, &text, all, err));
+	size_t before = all->size;
+	UX_TRY(ux_code_symbols_read(&j->exe, ".dynsym", &opd, &text, all, err));
 	if (before > 0)
 		stats->quality = UX_QUALITY_SYMTAB;
 	else if (j->symbols.size > 0)

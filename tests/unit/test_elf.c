@@ -557,6 +557,10 @@ static void what_counts_as_code(void **state)
 	assert_false(is_code(EM_AARCH64, "$x", STT_NOTYPE, true));
 	assert_false(is_code(EM_AARCH64, "$d.4", STT_NOTYPE, true));
 	assert_false(is_code(EM_RISCV, "$xrv64i2p1_m2p0", STT_NOTYPE, true));
+	assert_false(is_code(EM_RISCV, "$d.2", STT_NOTYPE, true));
+	assert_false(is_code(EM_CSKY, "$t", STT_NOTYPE, true));
+	assert_false(is_code(EM_CSKY, "$d.1", STT_NOTYPE, true));
+	assert_true(is_code(EM_CSKY, "$a", STT_NOTYPE, true));
 	assert_false(is_code(EM_RISCV, ".L0 ", STT_NOTYPE, true));
 	assert_true(is_code(EM_RISCV, "$", STT_NOTYPE, true));
 }
