@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Functions without a linkage name are told with what they stand in."""
+import re
+import subprocess
+
+import pytest
+
+from tool import lines, unhex
+
+CXX = r"""
+#include <cstdlib>
+namespace outer { namespace {
+struct Hidden {
+	int v;
+	static inline __attribute__((always_inline)) int folded(int x) { return x * atoi("2"); }
+	__attribute__((noinline)) int method(int x) { return v + x + atoi("1"); }
+};
+} extern "C" __attribute__((noinline)) int c_name(int x) { return x + atoi("5"); } }
+static inline __attribute__((always_inline)) int plain(int x) { return x + atoi("3"); }
+int main(int argc, char **)
+{
+	struct Local {
+		int a;
+		inline __attribute__((always_inline)) int run(int x) { return a + x + atoi("9"); }
+	};
+	Local local{argc};
+	outer::Hidden hidden{argc};
+	auto lambda = [&](int x) __attribute__((always_inline)) { return x + argc + atoi("4"); };
+	return local.run(1) + hidden.method(2) + outer::Hidden::folded(argc) +
+	       outer::c_name(4) + plain(argc) + lambda(2);
+}
+"""
+
+FORTRAN = """
+module shapes
+  implicit none
+  private
+  public :: area
+contains
+  function area(x) result(r)
+    real, intent(in) :: x
+    real :: r
+    r = hidden(x) + inner(x)
+  contains
+    function inner(y) result(q)
+      real, intent(in) :: y
+      real :: q
+      q = y + sin(y)
+    end function
+  end function
+  function hidden(x) result(r)
+    real, intent(in) :: x
+    real :: r
+    r = x * cos(x)
+  end function
+end module
+program p
+  use shapes
+  real :: v
+  read *, v
+  print *, area(v)
+end program
+"""
+
+
+def build(folder, source, name, *command):
+    (folder / name).write_text(source)
+    subprocess.run([*command, name, "-o", "p"], cwd=folder, check=True)
+    return folder / "p"
+
+
+def told(path, addresses):
+    out = unhex("lookup", path, "--json", "--demangle", "none",
+                stdin="".join(f"{a:#x}\n" for a in addresses))
+    return {f["function"] for o in lines(out) for f in o["frames"]}
+
+
+def code(path):
+    row = re.search(r"\.text +PROGBITS +([0-9a-f]+) [0-9a-f]+ ([0-9a-f]+)",
+                    subprocess.run(["readelf", "-SW", path], check=True, capture_output=True,
+                                   text=True).stdout)
+    return range(int(row[1], 16), int(row[1], 16) + int(row[2], 16))
+
+
+@pytest.mark.parametrize("flags", [("-gdwarf-4",), ("-gdwarf-5",), ("-flto",),
+                                   ("-fdebug-types-section",),
+                                   ("-gdwarf-4", "-fdebug-types-section"), ("-gsplit-dwarf",)])
+def test_inlined_functions_of_gcc_are_qualified(tmp_path, flags):
+    path = build(tmp_path, CXX, "p.cc", "g++", "-std=c++20", "-O2", "-g", *flags)
+    found = told(path, code(path))
+    assert {"outer::(anonymous namespace)::Hidden::folded", "main::Local::run", "plain",
+            "main"} <= found
+    assert {"c_name", "c_name.constprop.0"} & found and "outer::c_name" not in found
+    assert any(re.fullmatch(r"main::\S.*::operator\(\)", name) for name in found)
+
+
+def test_symbols_are_told_where_there_are_some(tmp_path):
+    path = build(tmp_path, CXX, "p.cc", "g++", "-O1", "-g", "-fno-ipa-sra", "-fno-ipa-cp")
+    assert "_ZN5outer12_GLOBAL__N_16Hidden6methodEi" in told(path, code(path))
+    subprocess.run(["strip", "-s", "-o", path.with_suffix(".bare"), path], check=True)
+    subprocess.run(["objcopy", "--only-keep-debug", path, path.with_suffix(".debug")], check=True)
+    subprocess.run(["llvm-objcopy-19", "--remove-section=.symtab", "--remove-section=.strtab",
+                    path.with_suffix(".debug")], check=True)
+    out = path.with_suffix(".gsym")
+    done = unhex("extract", path.with_suffix(".bare"), "-d", path.with_suffix(".debug"), "-o", out)
+    assert done.returncode == 0, done.stderr
+    found = told(out, code(path))
+    assert {"outer::(anonymous namespace)::Hidden::method", "outer::c_name", "main"} <= found
+
+
+def test_names_do_not_depend_on_the_number_of_threads(tmp_path):
+    path = build(tmp_path, CXX, "p.cc", "g++", "-O2", "-g", "-flto")
+    made = []
+    for threads in (1, 2, 8):
+        out = tmp_path / f"{threads}.gsym"
+        assert unhex("extract", path, "--threads", threads, "-o", out).returncode == 0
+        made.append(out.read_bytes())
+    assert made[0] == made[1] == made[2]
+
+
+def test_simple_template_names_leave_linkage_names_as_they_are(tmp_path):
+    path = build(tmp_path, "template<class T> __attribute__((noinline)) T twice(T x) "
+                 "{ return x * 2; }\nint main(int c, char **) { return twice(c) + twice(2.5); }\n",
+                 "p.cc", "clang++", "-O1", "-g", "-gsimple-template-names")
+    assert {"_Z5twiceIiET_S0_", "_Z5twiceIdET_S0_", "main"} <= told(path, code(path))
+
+
+def test_fortran_procedures_are_called_by_their_modules(tmp_path):
+    path = build(tmp_path, FORTRAN, "p.f90", "gfortran", "-O2", "-g")
+    assert {"shapes::hidden", "shapes::area::inner"} <= told(path, code(path))
+    path = build(tmp_path, FORTRAN, "p.f90", "gfortran", "-O0", "-g")
+    assert {"__shapes_MOD_hidden", "__shapes_MOD_area"} <= told(path, code(path))
