@@ -4,6 +4,7 @@
 
 #include "address_reader.h"
 #include "frames_out.h"
+#include "gsym_alternatives.h"
 #include "hex.h"
 #include "id.h"
 #include "output.h"
@@ -19,6 +20,7 @@ struct values {
 	bool json;
 	bool hex;
 	bool no_inlines;
+	bool alternatives;
 	const char *demangle;
 	const char *debug_dir;
 	struct ux_server_values server;
@@ -32,6 +34,8 @@ static const struct ux_option options[] = {
 	 "full, short (no parameters) or none [full]"},
 	{"no-inlines", 0, UX_OPTION_FLAG, offsetof(struct values, no_inlines), NULL,
 	 "only the innermost frame of each address"},
+	{"alternatives", 0, UX_OPTION_FLAG, offsetof(struct values, alternatives), NULL,
+	 "also other names of the function, where the file keeps them"},
 	{"debug-dir", 0, UX_OPTION_TEXT, offsetof(struct values, debug_dir), "DIR:...",
 	 "where separate debug files are [/usr/lib/debug]"},
 	UX_SERVER_OPTIONS(struct values, server),
@@ -39,6 +43,7 @@ static const struct ux_option options[] = {
 
 enum {
 	BATCH = UX_REMOTE_BATCH,
+	ALTERNATIVES_MOST = 64, /* names that are told of one function */
 	FLUSH_BYTES = 1 << 16,
 };
 
@@ -49,6 +54,7 @@ struct lookup {
 	struct ux_symbol_source local;
 	struct ux_remote remote;
 	bool is_remote;
+	bool alternatives;
 	struct ux_addresses given;   /* on the command line */
 	struct ux_addresses waiting; /* for the server */
 	struct ux_frames_out frames;
@@ -78,9 +84,13 @@ static void answer_local(struct lookup *l, uint64_t pc)
 		ux_gsym_lookup(&l->local.gsym, pc, frames, ux_countof(frames), &n, &err);
 	if (code != UX_OK && code != UX_ENOTFOUND && l->first_bad.code == UX_OK)
 		l->first_bad = err;
-	n = code == UX_OK ? n : 0;
-	l->found += n > 0;
-	ux_frames_out_write(&l->frames, pc, frames, n);
+	const char *others[ALTERNATIVES_MOST];
+	struct ux_answer answer = {.frames = frames, .n = code == UX_OK ? n : 0, .others = others};
+	if (l->alternatives && answer.n > 0 &&
+	    ux_gsym_alternatives(&l->local.gsym, pc, others, ALTERNATIVES_MOST, &n, NULL) == UX_OK)
+		answer.n_others = ux_min(n, (size_t)ALTERNATIVES_MOST);
+	l->found += answer.n > 0;
+	ux_frames_out_write(&l->frames, pc, answer);
 }
 
 /* Asks the server for what is waiting. A module that it does not have is an answer, too. */
@@ -102,7 +112,8 @@ static enum ux_code answer_remote(struct lookup *l, struct ux_error *err)
 				   ? ux_remote_frames(&l->remote, i, frames, ux_countof(frames))
 				   : 0;
 		l->found += n > 0;
-		ux_frames_out_write(&l->frames, l->waiting.data[i], frames, n);
+		ux_frames_out_write(&l->frames, l->waiting.data[i],
+				    (struct ux_answer){.frames = frames, .n = n});
 	}
 	l->waiting.size = 0;
 	ux_frames_out_forget(&l->frames);
@@ -183,8 +194,11 @@ static enum ux_code open_symbols(struct lookup *l, const char *name, struct valu
 	}
 	if (!is_id) {
 		ux_sigbus_reading(name);
-		return ux_symbol_source_open(&l->local, name, v->debug_dir, err);
+		return ux_symbol_source_open(&l->local, name, v->debug_dir, v->alternatives, err);
 	}
+	if (v->alternatives)
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "--alternatives: a server does not tell them; expected a file");
 	l->is_remote = true;
 	UX_TRY(ux_server_choose(&v->server, server, err));
 	UX_TRY(ux_remote_open(&l->remote, server, name, l->frames.demangle, err));
@@ -258,6 +272,7 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 				      v.demangle);
 	ux_cleanup(lookup_deinit) struct lookup l = {.first_bad = UX_ERROR_INIT};
 	ux_frames_out_init(&l.frames, &l.out);
+	l.alternatives = v.alternatives;
 	l.frames.json = v.json;
 	l.frames.innermost = v.no_inlines;
 	l.frames.demangle = mode;

@@ -97,15 +97,14 @@ static void put(struct ux_out *out, struct ux_bytes text)
 	ux_out_put(out, text.data, text.size);
 }
 
-static void write_json(struct ux_frames_out *w, uint64_t address, const struct ux_frame *frames,
-		       size_t n)
+static void write_json(struct ux_frames_out *w, uint64_t address, const struct ux_answer *a)
 {
 	struct ux_out *out = w->out;
 	put(out, UX_STR("{\"address\":\"0x"));
 	put_number(out, address, 16);
 	put(out, UX_STR("\",\"frames\":["));
-	for (size_t i = 0; i < n; i++) {
-		const struct ux_frame *f = &frames[i];
+	for (size_t i = 0; i < a->n; i++) {
+		const struct ux_frame *f = &a->frames[i];
 		put(out, i > 0 ? UX_STR(",{\"function\":") : UX_STR("{\"function\":"));
 		put_text(w, (struct ux_text_key){f->function, NULL});
 		if (*f->base) {
@@ -116,19 +115,23 @@ static void write_json(struct ux_frames_out *w, uint64_t address, const struct u
 		}
 		put(out, f->inlined ? UX_STR(",\"inlined\":true}") : UX_STR("}"));
 	}
-	put(out, UX_STR("]}\n"));
+	put(out, UX_STR("]"));
+	for (size_t i = 0; i < a->n_others; i++) {
+		put(out, i > 0 ? UX_STR(",") : UX_STR(",\"alternatives\":["));
+		put_text(w, (struct ux_text_key){a->others[i], NULL});
+	}
+	put(out, a->n_others > 0 ? UX_STR("]}\n") : UX_STR("}\n"));
 }
 
-static void write_text(struct ux_frames_out *w, uint64_t address, const struct ux_frame *frames,
-		       size_t n)
+static void write_text(struct ux_frames_out *w, uint64_t address, const struct ux_answer *a)
 {
 	struct ux_out *out = w->out;
 	put(out, UX_STR("0x"));
 	put_number(out, address, 16);
-	if (n == 0)
+	if (a->n == 0)
 		put(out, UX_STR(" ??\n"));
-	for (size_t i = 0; i < n; i++) {
-		const struct ux_frame *f = &frames[i];
+	for (size_t i = 0; i < a->n; i++) {
+		const struct ux_frame *f = &a->frames[i];
 		put(out, i > 0 ? UX_STR("    (inlined by) ") : UX_STR(" "));
 		if (*f->function)
 			put_text(w, (struct ux_text_key){f->function, NULL});
@@ -145,17 +148,21 @@ static void write_text(struct ux_frames_out *w, uint64_t address, const struct u
 		}
 		put(out, UX_STR("\n"));
 	}
+	for (size_t i = 0; i < a->n_others; i++) {
+		put(out, UX_STR("    (also) "));
+		put_text(w, (struct ux_text_key){a->others[i], NULL});
+		put(out, UX_STR("\n"));
+	}
 }
 
-void ux_frames_out_write(struct ux_frames_out *w, uint64_t address, const struct ux_frame *frames,
-			 size_t n)
+void ux_frames_out_write(struct ux_frames_out *w, uint64_t address, struct ux_answer answer)
 {
 	if (w->innermost)
-		n = ux_min(n, (size_t)1);
+		answer.n = ux_min(answer.n, (size_t)1);
 	if (w->json)
-		write_json(w, address, frames, n);
+		write_json(w, address, &answer);
 	else
-		write_text(w, address, frames, n);
+		write_text(w, address, &answer);
 }
 
 void ux_frames_out_bad(struct ux_frames_out *w, struct ux_bytes text)

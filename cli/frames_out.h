@@ -47,12 +47,20 @@ void ux_frames_out_init(struct ux_frames_out *w, struct ux_out *out);
 void ux_frames_out_deinit(struct ux_frames_out *w);
 void ux_frames_out_forget(struct ux_frames_out *w);
 
+/* What is said of one address. */
+struct ux_answer {
+	const struct ux_frame *frames;
+	size_t n;
+	const char *const *others; /* other names of the outermost frame's function */
+	size_t n_others;
+};
+
 /*
  * One address. JSON: one line, "frames":[] when n is 0. Text: "0x29d90 name at file:line", one line
- * of "    (inlined by) name at file:line" for each further frame, "0x29d90 ??" when n is 0.
+ * of "    (inlined by) name at file:line" for each further frame, "0x29d90 ??" when n is 0. Other
+ * names: a line of "    (also) name" each, and in JSON "alternatives" when there are any.
  */
-void ux_frames_out_write(struct ux_frames_out *w, uint64_t address, const struct ux_frame *frames,
-			 size_t n);
+void ux_frames_out_write(struct ux_frames_out *w, uint64_t address, struct ux_answer answer);
 
 /* Input that is no address, so that there is an answer to each line: "text ??", or with "error". */
 void ux_frames_out_bad(struct ux_frames_out *w, struct ux_bytes text);

@@ -15,10 +15,10 @@ static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 }
 
 static enum ux_code build(struct ux_symbol_source *s, const char *path, const char *debug_dirs,
-			  struct ux_error *err)
+			  bool alternatives, struct ux_error *err)
 {
 	ux_cleanup(ux_debug_file_close) struct ux_debug_file debug = {0};
-	struct ux_extract_options options = {.path = path};
+	struct ux_extract_options options = {.path = path, .alternatives = alternatives};
 	struct ux_extract_stats stats = {0};
 	ux_cleanup(ux_file_unmap) struct ux_mapping sup = {0};
 	UX_TRY(ux_debug_file_find(&debug, s->file.bytes, debug_dirs, err));
@@ -43,13 +43,13 @@ static enum ux_code check_kind(struct ux_bytes file, struct ux_error *err)
 }
 
 enum ux_code ux_symbol_source_open(struct ux_symbol_source *s, const char *path,
-				   const char *debug_dirs, struct ux_error *err)
+				   const char *debug_dirs, bool alternatives, struct ux_error *err)
 {
 	UX_TRY(ux_file_map(path, &s->file, err));
 	if (ux_gsym_is(s->file.bytes))
 		return ux_gsym_open(&s->gsym, s->file.bytes, err);
 	UX_TRY(check_kind(s->file.bytes, err));
-	UX_TRY(build(s, path, debug_dirs, err));
+	UX_TRY(build(s, path, debug_dirs, alternatives, err));
 	return ux_gsym_open(&s->gsym, ux_out_bytes(&s->built), err);
 }
 

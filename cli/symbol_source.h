@@ -17,10 +17,12 @@ struct ux_symbol_source {
 /*
  * Opens path. For an ELF file without debug information of its own, the debug file of the same
  * build ID is looked for in debug_dirs (see ux_debug_file_find()). UX_EUNSUPPORTED: neither a GSYM
- * nor an ELF file.
+ * nor an ELF file. alternatives: keep other names of a range,
+ * which a GSYM has or has not.
  */
 enum ux_code ux_symbol_source_open(struct ux_symbol_source *s, const char *path,
-				   const char *debug_dirs, struct ux_error *err) ux_must;
+				   const char *debug_dirs, bool alternatives, struct ux_error *err)
+	ux_must;
 void ux_symbol_source_close(struct ux_symbol_source *s);
 
 #endif

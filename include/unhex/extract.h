@@ -16,6 +16,10 @@ extern "C" {
 enum {
 	UX_EXTRACT_NO_DWARF = 1,       /* symbol tables only */
 	UX_EXTRACT_ALLOW_MISMATCH = 2, /* take a debug file of another build ID */
+	UX_EXTRACT_ALTERNATIVES = 4,   /* keep other names of a function's range */
+	/* The GSYM's version; neither: 1, or 2 when that cannot hold it; both make no sense. */
+	UX_EXTRACT_GSYM_1 = 8,  /* UX_ELIMIT when it cannot hold it */
+	UX_EXTRACT_GSYM_2 = 16, /* LLVM reads it from 23 on */
 };
 
 /*

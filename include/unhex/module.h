@@ -105,6 +105,17 @@ UX_API enum ux_code ux_module_lookup_each(const struct ux_module *m, const uint6
 					  struct ux_error *err) UX_MUST;
 
 /*
+ * The other names of the function at pc, where the linker folded functions into one or symbols
+ * share a range: at most `max` of them into names, *ret_n how many there are. A GSYM has them when
+ * it was extracted with UX_EXTRACT_ALTERNATIVES or is a linker's with merged functions. flags and
+ * codes as of ux_module_lookup(); UX_OK with none is the usual answer. Names live as long as m. Any
+ * thread. Since 0.1.
+ */
+UX_API enum ux_code ux_module_alternatives(const struct ux_module *m, uint64_t pc, uint32_t flags,
+					   const char **names, size_t max, size_t *ret_n,
+					   struct ux_error *err) UX_MUST;
+
+/*
  * How much is known, counted by reading all of the module's records; time in proportion to its
  * size, no allocation. A GSYM does not tell which symbol table a name came from, so
  * UX_QUALITY_SYMTAB stands for functions without lines. ret_counts may be NULL. UX_ECORRUPT: a

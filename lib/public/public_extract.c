@@ -10,6 +10,11 @@
 #define OPTS_LEAST   (offsetof(struct ux_extract_opts, flags) + sizeof(uint32_t))
 #define RESULT_LEAST (offsetof(struct ux_extract_result, reserved) + sizeof(uint32_t))
 
+#define VERSIONS ((uint32_t)(UX_EXTRACT_GSYM_1 | UX_EXTRACT_GSYM_2))
+#define FLAGS       \
+	(VERSIONS | \
+	 (uint32_t)(UX_EXTRACT_NO_DWARF | UX_EXTRACT_ALLOW_MISMATCH | UX_EXTRACT_ALTERNATIVES))
+
 /* The files of one extraction. */
 struct files {
 	struct ux_opened debug;
@@ -54,14 +59,20 @@ enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 	struct ux_extract_opts opts;
 	struct ux_extract_stats stats = {0};
 	UX_TRY(ux_sized_take(&opts, sizeof(opts), OPTS_LEAST, caller, err));
-	if ((opts.flags & ~(uint32_t)(UX_EXTRACT_NO_DWARF | UX_EXTRACT_ALLOW_MISMATCH)) != 0)
+	if ((opts.flags & ~FLAGS) != 0)
 		return ux_error_set(err, UX_EINVAL, "unknown flag in 0x%" PRIx32, opts.flags);
+	if ((opts.flags & VERSIONS) == VERSIONS)
+		return ux_error_set(err, UX_EINVAL, "two versions of GSYM asked for");
 	UX_TRY(open_files(&files, exe, exe_path, &opts, err));
 	struct ux_extract_options how = {
 		.threads = opts.threads,
 		.memory = opts.memory,
 		.spill = opts.spill,
 		.supplementary = files.given.bytes.size > 0 ? files.given.bytes : files.found.bytes,
+		.gsym_version = (opts.flags & UX_EXTRACT_GSYM_1) != 0   ? 1
+				: (opts.flags & UX_EXTRACT_GSYM_2) != 0 ? 2
+									: 0,
+		.alternatives = (opts.flags & UX_EXTRACT_ALTERNATIVES) != 0,
 		.no_dwarf = (opts.flags & UX_EXTRACT_NO_DWARF) != 0,
 		.allow_mismatch = (opts.flags & UX_EXTRACT_ALLOW_MISMATCH) != 0,
 	};

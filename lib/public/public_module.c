@@ -3,6 +3,7 @@
 #include "unhex/module.h"
 
 #include "elf_file.h"
+#include "gsym_alternatives.h"
 #include "gsym_batch.h"
 #include "gsym_index.h"
 #include "gsym_measure.h"
@@ -125,6 +126,17 @@ enum ux_code ux_module_lookup_each(const struct ux_module *m, const uint64_t *pc
 	struct ux_gsym_batch batch = {.pcs = pcs, .n = n, .fn = fn, .ctx = ctx};
 	UX_TRY(back_of(flags, &batch.back, err));
 	return ux_gsym_batch(&m->gsym, &batch, err);
+}
+
+enum ux_code ux_module_alternatives(const struct ux_module *m, uint64_t pc, uint32_t flags,
+				    const char **names, size_t max, size_t *ret_n,
+				    struct ux_error *err)
+{
+	uint64_t back = 0;
+	UX_TRY(back_of(flags, &back, err));
+	if (pc < back)
+		return ux_error_set(err, UX_ENOTFOUND, "no call returns to 0x0");
+	return ux_gsym_alternatives(&m->gsym, pc - back, names, max, ret_n, err);
 }
 
 static enum ux_quality quality_of(const struct ux_counts *c)

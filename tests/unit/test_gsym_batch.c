@@ -157,6 +157,7 @@ static void draw_file(uint64_t seed, size_t size, struct ux_out *out)
 	uint8_t buf[1500];
 	struct make_gsym m;
 	assert_int_equal(make_gsym_draw(&m, &arena, random_bytes(seed, buf, size)), UX_OK);
+	m.version = 1 + seed % 2;
 	assert_int_equal(make_gsym_write(&m, out), UX_OK);
 }
 

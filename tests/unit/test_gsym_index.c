@@ -29,6 +29,7 @@ static void draw_file(uint64_t seed, size_t size, struct ux_out *out)
 	uint8_t buf[3000];
 	struct make_gsym m;
 	assert_int_equal(make_gsym_draw(&m, &arena, random_bytes(seed, buf, size)), UX_OK);
+	m.version = 1 + seed % 2;
 	assert_int_equal(make_gsym_write(&m, out), UX_OK);
 }
 
@@ -98,9 +99,10 @@ static void indexed_lookups_answer_as_plain_ones(void **state)
 
 /* --- one large function ----------------------------------------------------------------------- */
 
-/* `n` inlined calls, each of `width` bytes, `apart`, in chains of `deep`; as many rows. */
-static void write_large(struct ux_out *out, uint32_t n, uint32_t deep, uint32_t apart,
-			uint32_t width)
+/* In the version given, `n` inlined calls, each of `width` bytes, `apart`, in chains of `deep`; as
+ * many rows. */
+static void write_large(struct ux_out *out, unsigned version, uint32_t n, uint32_t deep,
+			uint32_t apart, uint32_t width)
 {
 	static const uint8_t names[] = "\0f\0g";
 	ux_cleanup(ux_out_deinit) struct ux_out data = {0};
@@ -127,7 +129,8 @@ static void write_large(struct ux_out *out, uint32_t n, uint32_t deep, uint32_t 
 	ux_gsym_encode_function(&data, &f);
 	struct ux_gsym_file_entry none = {0, 0};
 	const struct ux_bytes all = ux_out_bytes(&data);
-	const struct ux_gsym_image image = {.n_functions = 1,
+	const struct ux_gsym_image image = {.version = version,
+					    .n_functions = 1,
 					    .starts = &f.start,
 					    .records = &(uint64_t){0},
 					    .n_files = 1,
@@ -144,7 +147,7 @@ static void large_functions_answer_as_before(void **state)
 	static const uint32_t deeps[] = {1, 7, UX_GSYM_DEPTH_MOST};
 	for (size_t i = 0; i < ux_countof(deeps); i++) {
 		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-		write_large(&out, 5 * deeps[i] + 300, deeps[i], 9, 4);
+		write_large(&out, 1 + i % 2, 5 * deeps[i] + 300, deeps[i], 9, 4);
 		assert_int_equal(assert_same_file(ux_out_bytes(&out), i), 1);
 	}
 }
@@ -158,13 +161,15 @@ static void check_damaged(struct ux_bytes file, void *ctx)
 static void damaged_files_answer_as_plain_ones(void **state)
 {
 	(void)state;
-	size_t cut = 0;
-	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	write_large(&out, 40, 3, 9, 4);
-	each_prefix(ux_out_bytes(&out), check_damaged, &cut);
-	each_byte_extreme(ux_out_bytes(&out), check_damaged, &cut);
-	each_bit_flip(ux_out_bytes(&out), check_damaged, &cut);
-	assert_true(cut > 200);
+	for (unsigned version = 1; version <= 2; version++) {
+		size_t cut = 0;
+		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+		write_large(&out, version, 40, 3, 9, 4);
+		each_prefix(ux_out_bytes(&out), check_damaged, &cut);
+		each_byte_extreme(ux_out_bytes(&out), check_damaged, &cut);
+		each_bit_flip(ux_out_bytes(&out), check_damaged, &cut);
+		assert_true(cut > 200);
+	}
 }
 
 /*
@@ -175,7 +180,7 @@ static void work_is_bounded(void **state)
 {
 	(void)state;
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	write_large(&out, 100000, 1, 1, 50000);
+	write_large(&out, 1, 100000, 1, 1, 50000);
 	struct ux_gsym g;
 	assert_int_equal(ux_gsym_open(&g, ux_out_bytes(&out), NULL), UX_OK);
 	assert_int_equal(ux_gsym_index_build(&g, NULL), UX_OK);
@@ -210,7 +215,7 @@ static void an_index_without_memory_says_so(void **state)
 {
 	(void)state;
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	write_large(&out, 600, 2, 9, 4);
+	write_large(&out, 1, 600, 2, 9, 4);
 	assert_true(each_failed_alloc(build_once, &out, /* may_recover= */ false) > 8);
 }
 

@@ -269,7 +269,7 @@ static void what_is_written_is_read(void **state)
 {
 	(void)state;
 	unsigned seen_order[2] = {0}, seen_width[9] = {0};
-	for (uint64_t seed = 0; seed < 400; seed++) {
+	for (uint64_t seed = 0; seed < 600; seed++) {
 		UX_ARENA(arena, BUDGET);
 		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 		uint8_t buf[1500];
@@ -277,8 +277,10 @@ static void what_is_written_is_read(void **state)
 		struct ux_gsym g;
 		assert_int_equal(make_gsym_draw(&m, &arena, random_bytes(seed, buf, sizeof(buf))),
 				 UX_OK);
+		m.version = 1 + seed % 2;
 		assert_int_equal(make_gsym_write(&m, &out), UX_OK);
 		assert_int_equal(ux_gsym_open(&g, ux_out_bytes(&out), NULL), UX_OK);
+		assert_int_equal(g.version, m.version);
 		assert_int_equal(g.base, m.base);
 		assert_true(ux_bytes_eq(g.uuid, m.uuid));
 		seen_order[g.swap]++;

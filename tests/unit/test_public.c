@@ -15,7 +15,7 @@
 #define BUILD_ID \
 	UX_STR("\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67")
 
-/* Two functions at 0x1000 ("first", 32 bytes) and 0x1020 ("_Z6secondv", 16 bytes). */
+/* Two functions at 0x1000 ("first", also "again", 32 bytes) and 0x1020 ("_Z6secondv", 16 bytes). */
 static struct ux_bytes make_binary(struct make_elf *m, uint8_t id_byte)
 {
 	static uint8_t id[20];
@@ -38,6 +38,12 @@ static struct ux_bytes make_binary(struct make_elf *m, uint8_t id_byte)
 						.section = text,
 						.type = STT_FUNC,
 						.bind = STB_GLOBAL});
+	make_elf_symbol(m, (struct make_symbol){.name = "again",
+						.value = 0x1000,
+						.size = 32,
+						.section = text,
+						.type = STT_FUNC,
+						.bind = STB_WEAK});
 	make_elf_symbol(m, (struct make_symbol){.name = "_Z6secondv",
 						.value = 0x1020,
 						.size = 16,
@@ -329,6 +335,97 @@ static void a_function_receives_what_is_extracted(void **state)
 	make_elf_deinit(&elf);
 }
 
+static void the_version_of_gsym_can_be_asked_for(void **state)
+{
+	(void)state;
+	struct make_elf elf;
+	struct ux_error err = UX_ERROR_INIT;
+	struct ux_input in = input_of(make_binary(&elf, 0x01));
+	for (unsigned version = 1; version <= 2; version++) {
+		struct received got = {.size = 0};
+		struct ux_extract_opts opts = {.size = sizeof(opts),
+					       .flags = version == 1 ? UX_EXTRACT_GSYM_1
+								     : UX_EXTRACT_GSYM_2};
+		struct ux_frame f[4];
+		struct ux_module *m = NULL;
+		size_t n = 0;
+		assert_int_equal(ux_extract_to_fn(&in, receive, &got, &opts, NULL, NULL), UX_OK);
+		assert_int_equal(got.bytes[4], version);
+		struct ux_input made = ux_input_memory(got.bytes, got.size);
+		assert_int_equal(ux_module_open(&made, NULL, &m, NULL), UX_OK);
+		assert_int_equal(ux_module_lookup(m, 0x1021, 0, f, 4, &n, NULL), UX_OK);
+		assert_string_equal(f[0].function, "_Z6secondv");
+		ux_module_close(m);
+	}
+	struct ux_extract_opts both = {.size = sizeof(both),
+				       .flags = UX_EXTRACT_GSYM_1 | UX_EXTRACT_GSYM_2};
+	struct received got = {.size = 0};
+	assert_int_equal(ux_extract_to_fn(&in, receive, &got, &both, NULL, &err), UX_EINVAL);
+	assert_string_equal(err.text, "two versions of GSYM asked for");
+	make_elf_deinit(&elf);
+}
+
+static void other_names_are_told_when_they_were_kept(void **state)
+{
+	(void)state;
+	struct make_elf elf;
+	struct ux_extract_opts extract = {.size = sizeof(extract),
+					  .flags = UX_EXTRACT_ALTERNATIVES};
+	struct ux_module_opts opts = {.size = sizeof(opts), .extract = &extract};
+	struct ux_input in = input_of(make_binary(&elf, 0x01));
+	struct ux_module *m = NULL;
+	const char *names[4];
+	size_t n = 77;
+	assert_int_equal(ux_module_open(&in, &opts, &m, NULL), UX_OK);
+	assert_int_equal(ux_module_alternatives(m, 0x101f, 0, names, 4, &n, NULL), UX_OK);
+	assert_int_equal(n, 1);
+	assert_string_equal(names[0], "again");
+	assert_int_equal(
+		ux_module_alternatives(m, 0x1020, UX_LOOKUP_RETURN_ADDRESS, names, 0, &n, NULL),
+		UX_OK);
+	assert_int_equal(n, 1);
+	assert_int_equal(ux_module_alternatives(m, 0x1020, 0, names, 4, &n, NULL), UX_OK);
+	assert_int_equal(n, 0);
+	n = 77;
+	assert_int_equal(ux_module_alternatives(m, 0x2000, 0, names, 4, &n, NULL), UX_ENOTFOUND);
+	assert_int_equal(ux_module_alternatives(m, 0, UX_LOOKUP_RETURN_ADDRESS, names, 4, &n, NULL),
+			 UX_ENOTFOUND);
+	assert_int_equal(ux_module_alternatives(m, 0x1000, 2, names, 4, &n, NULL), UX_EINVAL);
+	assert_int_equal(n, 77);
+	ux_module_close(m);
+	assert_int_equal(ux_module_open(&in, NULL, &m, NULL), UX_OK);
+	assert_int_equal(ux_module_alternatives(m, 0x101f, 0, names, 4, &n, NULL), UX_OK);
+	assert_int_equal(n, 0);
+	ux_module_close(m);
+	make_elf_deinit(&elf);
+}
+
+static void build_ids_of_any_length_are_told_or_none(void **state)
+{
+	(void)state;
+	static const uint8_t id[65] = {0xab};
+	static const size_t sizes[] = {20, 32, 64, 65};
+	for (size_t i = 0; i < ux_countof(sizes); i++) {
+		struct ux_gsym_function f = {.start = 0x1000, .size = 8, .name = 1};
+		struct ux_gsym_file_entry none = {0, 0};
+		struct make_gsym made = {.uuid = ux_bytes(id, sizes[i]),
+					 .functions = &f,
+					 .n_functions = 1,
+					 .files = &none,
+					 .n_files = 1,
+					 .strings = UX_STR("\0f\0")};
+		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+		struct ux_module *m = NULL;
+		assert_int_equal(make_gsym_write(&made, &out), UX_OK);
+		struct ux_input in = ux_input_memory(out.data, out.size);
+		assert_int_equal(ux_module_open(&in, NULL, &m, NULL), UX_OK);
+		const char *text = ux_module_build_id(m);
+		assert_int_equal(strlen(text), sizes[i] > 64 ? 0 : 4 + 2 * sizes[i]);
+		assert_true(sizes[i] > 64 || strncmp(text, "gnu:ab00", 8) == 0);
+		ux_module_close(m);
+	}
+}
+
 static void a_debug_file_belongs_to_its_binary(void **state)
 {
 	(void)state;
@@ -461,6 +558,9 @@ int main(void)
 		UX_TEST(opening_without_memory_says_so),
 		UX_TEST(options_of_other_versions_are_taken_when_they_say_nothing_new),
 		UX_TEST(a_function_receives_what_is_extracted),
+		UX_TEST(the_version_of_gsym_can_be_asked_for),
+		UX_TEST(other_names_are_told_when_they_were_kept),
+		UX_TEST(build_ids_of_any_length_are_told_or_none),
 		UX_TEST(a_debug_file_belongs_to_its_binary),
 		UX_TEST(a_path_gets_all_or_nothing),
 		UX_TEST(identities_are_text),

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/symbolize/pack: which version of GSYM holds a module, and that both say the same. */
+#include "test_extract.h"
+
+#include "elf_defs.h"
+#include "gsym_dump.h"
+
+enum {
+	BUDGET = 1 << 20,
+	FUNCTIONS = 600, /* more than two jobs of a thread */
+	FEW = 40         /* that are sorted without memory, which may not lack there unnoticed */
+};
+
+/* n functions of 4 bytes, every second with an inlined call; returns the file. */
+static struct ux_bytes made_functions(struct made *m, unsigned n, struct ux_bytes build_id)
+{
+	made_init(m);
+	if (build_id.size > 0)
+		make_elf_note(&m->elf, ".note.gnu.build-id", "GNU", NT_GNU_BUILD_ID, build_id);
+	add_abbrevs(m);
+	uint64_t lines = begin_lines(m);
+	make_set_address(&m->dwarf, TEXT_AT);
+	for (unsigned i = 0; i < n; i++)
+		make_row(&m->dwarf, i ? 4 : 0, i % 3);
+	make_end_sequence(&m->dwarf, 4);
+	make_lines_end(&m->dwarf);
+	begin_unit(m, lines);
+	uint64_t callee = MAKE_DIE(&m->dwarf, ABSTRACT, T("callee"));
+	for (unsigned i = 0; i < n; i++) {
+		char name[16];
+		snprintf(name, sizeof(name), "f%u", i);
+		MAKE_DIE(&m->dwarf, FUNCTION, T(name), N(TEXT_AT + 4 * i), N(4));
+		if (i % 2) {
+			MAKE_DIE(&m->dwarf, INLINE, N(callee), N(TEXT_AT + 4 * i + 1), N(2), N(2),
+				 N(i));
+			make_null(&m->dwarf);
+		}
+		make_null(&m->dwarf);
+	}
+	end_unit(m);
+	return made_file(m);
+}
+
+static struct ux_bytes made_module(struct made *m, struct ux_bytes build_id)
+{
+	return made_functions(m, FUNCTIONS, build_id);
+}
+
+static enum ux_code extract_as(struct made *m, struct ux_bytes file,
+			       struct ux_extract_options options, struct ux_error *err)
+{
+	ux_out_reset(&m->gsym);
+	enum ux_code code =
+		ux_extract(file, UX_BYTES_NONE, &options, collect_gsym, &m->gsym, &m->stats, err);
+	if (code != UX_OK)
+		return code;
+	struct ux_gsym_notes notes;
+	assert_int_equal(ux_gsym_open(&m->reader, ux_out_bytes(&m->gsym), NULL), UX_OK);
+	assert_int_equal(ux_gsym_verify(&m->reader, &notes, NULL), UX_OK);
+	assert_int_equal(notes.count[UX_GSYM_NOTE_FOREIGN_BYTE], 0);
+	assert_int_equal(m->stats.gsym_bytes, m->gsym.size);
+	return UX_OK;
+}
+
+/* All that the file says but its version; "gsym 1" begins the first line. */
+static void dump(const struct made *m, struct ux_out *out)
+{
+	assert_int_equal(ux_gsym_dump(&m->reader, BUDGET, collect_gsym, out, NULL), UX_OK);
+	assert_int_equal(out->data[5], '0' + m->reader.version);
+	out->data[5] = '?';
+}
+
+static void assert_same_content(struct made *m, const struct ux_out *want)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out got = {0};
+	dump(m, &got);
+	assert_int_equal(got.size, want->size);
+	assert_memory_equal(got.data, want->data, want->size);
+}
+
+static void version_2_on_request_says_what_1_says(void **state)
+{
+	(void)state;
+	struct made m;
+	ux_cleanup(ux_out_deinit) struct ux_out want = {0};
+	struct ux_bytes file = made_module(&m, UX_STR("twenty bytes of hash"));
+	assert_int_equal(extract_as(&m, file, (struct ux_extract_options){.threads = 1}, NULL),
+			 UX_OK);
+	assert_int_equal(m.reader.version, 1);
+	dump(&m, &want);
+	struct ux_extract_options two = {.threads = 1, .gsym_version = 2};
+	assert_int_equal(extract_as(&m, file, two, NULL), UX_OK);
+	assert_int_equal(m.reader.version, 2);
+	assert_string_equal(at(&m, TEXT_AT + 5), "callee a.cc:2 < f1 b.h:1");
+	assert_same_content(&m, &want);
+	made_deinit(&m);
+}
+
+static void one_byte_too_many_for_version_1_gives_2_at_any_thread_count(void **state)
+{
+	(void)state;
+	static const unsigned threads[] = {1, 2, 8};
+	struct made m;
+	ux_cleanup(ux_out_deinit) struct ux_out want = {0}, first = {0};
+	struct ux_bytes file = made_module(&m, UX_BYTES_NONE);
+	assert_int_equal(extract_as(&m, file, (struct ux_extract_options){.threads = 1}, NULL),
+			 UX_OK);
+	uint64_t size = m.gsym.size;
+	dump(&m, &want);
+	for (size_t i = 0; i < ux_countof(threads); i++) {
+		struct ux_extract_options how = {.threads = threads[i], .gsym1_most = size};
+		assert_int_equal(extract_as(&m, file, how, NULL), UX_OK);
+		assert_int_equal(m.reader.version, 1);
+		assert_int_equal(m.gsym.size, size);
+		how.gsym1_most--;
+		assert_int_equal(extract_as(&m, file, how, NULL), UX_OK);
+		assert_int_equal(m.reader.version, 2);
+		assert_same_content(&m, &want);
+		if (i == 0)
+			ux_out_put(&first, m.gsym.data, m.gsym.size);
+		assert_int_equal(m.gsym.size, first.size);
+		assert_memory_equal(m.gsym.data, first.data, first.size);
+	}
+	made_deinit(&m);
+}
+
+/* As with over 4 GiB of names, of which 100 bytes stand here. */
+static void strings_that_32_bits_do_not_reach_are_numbered_in_steps(void **state)
+{
+	(void)state;
+	struct made m;
+	ux_cleanup(ux_out_deinit) struct ux_out want = {0};
+	struct ux_bytes file = made_module(&m, UX_BYTES_NONE);
+	assert_int_equal(extract_as(&m, file, (struct ux_extract_options){.threads = 2}, NULL),
+			 UX_OK);
+	dump(&m, &want);
+	size_t strings = m.reader.strings.size;
+	struct ux_extract_options how = {.threads = 2, .gsym1_most = 100};
+	assert_int_equal(extract_as(&m, file, how, NULL), UX_OK);
+	assert_int_equal(m.reader.version, 2);
+	assert_true(m.reader.strings.size > 2 * strings);
+	assert_int_equal(ux_gsym_record(&m.reader, 0), 0);
+	assert_same_content(&m, &want);
+	made_deinit(&m);
+}
+
+static void version_1_that_cannot_hold_it_is_refused(void **state)
+{
+	(void)state;
+	static const char *const texts[] = {"GSYM 1 ends at 4 GiB, ",
+					    "names and paths add up to over 100 bytes"};
+	static const uint64_t most[] = {10000, 100};
+	struct made m;
+	struct ux_bytes file = made_module(&m, UX_BYTES_NONE);
+	for (size_t i = 0; i < ux_countof(most); i++) {
+		struct ux_error err = UX_ERROR_INIT;
+		struct ux_extract_options how = {
+			.threads = 1, .gsym_version = 1, .gsym1_most = most[i]};
+		assert_int_equal(extract_as(&m, file, how, &err), UX_ELIMIT);
+		assert_memory_equal(err.text, texts[i], strlen(texts[i]));
+		assert_int_equal(m.gsym.size, 0);
+	}
+	made_deinit(&m);
+}
+
+static void build_id_of_over_20_bytes_takes_version_2(void **state)
+{
+	(void)state;
+	const struct ux_bytes ids[] = {UX_STR("twenty bytes of hash"),
+				       UX_STR("twenty-one bytes, see"),
+				       UX_STR("thirty-two bytes as SHA-256 has.")};
+	for (size_t i = 0; i < ux_countof(ids); i++) {
+		struct made m;
+		struct ux_error err = UX_ERROR_INIT;
+		struct ux_extract_options how = {.threads = 1};
+		struct ux_bytes file = made_module(&m, ids[i]);
+		assert_int_equal(extract_as(&m, file, how, NULL), UX_OK);
+		assert_int_equal(m.reader.version, i == 0 ? 1 : 2);
+		assert_true(ux_bytes_eq(m.reader.uuid, ids[i]));
+		how.gsym_version = 1;
+		assert_int_equal(extract_as(&m, file, how, &err), i == 0 ? UX_OK : UX_ELIMIT);
+		if (i == 2)
+			assert_string_equal(err.text, "build ID has 32 bytes, GSYM 1 holds 20");
+		made_deinit(&m);
+	}
+}
+
+/* What extract_2() needs. */
+struct file_of {
+	struct made *m;
+	struct ux_bytes file;
+};
+
+static enum ux_code extract_2(void *ctx)
+{
+	struct file_of *f = ctx;
+	struct ux_extract_options how = {.threads = 1, .gsym1_most = 100, .alternatives = true};
+	ux_out_deinit(&f->m->gsym);
+	return ux_extract(f->file, UX_BYTES_NONE, &how, collect_gsym, &f->m->gsym, &f->m->stats,
+			  NULL);
+}
+
+static void each_failed_allocation_of_version_2_is_reported(void **state)
+{
+	(void)state;
+	struct made m;
+	struct file_of f = {.m = &m, .file = made_functions(&m, FEW, UX_BYTES_NONE)};
+	assert_true(each_failed_alloc(extract_2, &f, /* may_recover= */ false) > 20);
+	made_deinit(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UX_TEST(version_2_on_request_says_what_1_says),
+		UX_TEST(one_byte_too_many_for_version_1_gives_2_at_any_thread_count),
+		UX_TEST(strings_that_32_bits_do_not_reach_are_numbered_in_steps),
+		UX_TEST(version_1_that_cannot_hold_it_is_refused),
+		UX_TEST(build_id_of_over_20_bytes_takes_version_2),
+		UX_TEST(each_failed_allocation_of_version_2_is_reported),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
