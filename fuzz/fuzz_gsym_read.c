@@ -2,6 +2,7 @@
 /* Target: a GSYM file and everything that lib/gsym reads from it. */
 #include "fuzz.h"
 
+#include "gsym_alternatives.h"
 #include "gsym_decode.h"
 #include "gsym_dump.h"
 #include "gsym_measure.h"
@@ -37,6 +38,19 @@ static void read_frames(const struct ux_gsym *g, uint64_t pc, bool promised, boo
 	}
 }
 
+/* Whoever is found has names, or is known to be damaged. */
+static void read_alternatives(const struct ux_gsym *g, uint64_t pc, bool promised)
+{
+	const char *names[FRAMES];
+	struct ux_error err = UX_ERROR_INIT;
+	size_t n = 0;
+	enum ux_code code = ux_gsym_alternatives(g, pc, names, FRAMES, &n, &err);
+	fuzz_truths_of_error(code, &err, g->file.size);
+	fuzz_truth(!promised || code == UX_OK);
+	for (size_t i = 0; code == UX_OK && i < n && i < FRAMES; i++)
+		fuzz_truth(fuzz_inside(ux_bytes(names[i], strlen(names[i]) + 1), g->strings));
+}
+
 static void read_function(const struct ux_gsym *g, uint32_t i, bool verified, bool hidden)
 {
 	UX_ARENA(arena, BUDGET);
@@ -54,6 +68,7 @@ static void read_function(const struct ux_gsym *g, uint32_t i, bool verified, bo
 		uint64_t off = f.size * k / (PCS - 1); /* the last one is behind the function */
 		read_frames(g, start + off, verified && off < f.size, hidden);
 	}
+	read_alternatives(g, start, verified && f.size > 0 && !hidden);
 }
 
 static enum ux_code forget(void *ctx, struct ux_bytes bytes, struct ux_error *err)

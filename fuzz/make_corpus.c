@@ -150,19 +150,24 @@ static void make_gsym_corpus(void)
 {
 	save_seed("gsym_read", "example", ux_bytes(make_gsym_example, sizeof(make_gsym_example)));
 	save_gsym_seed("example", 0, ux_bytes(make_gsym_example, sizeof(make_gsym_example)));
+	save_seed("gsym_read", "example-v2",
+		  ux_bytes(make_gsym_example2, sizeof(make_gsym_example2)));
 	save_seed("gsym_read", "nothing", UX_BYTES_NONE);
 	save_seed("gsym_roundtrip", "nothing", UX_BYTES_NONE);
-	for (uint64_t seed = 0; seed < 16; seed++) {
+	for (uint64_t seed = 0; seed < 20; seed++) { /* the last four in version 2 */
 		UX_ARENA(arena, 1 << 22);
 		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 		struct make_gsym m;
 		char name[32];
 		fuzz_truth(make_gsym_draw(&m, &arena, dice(seed)) == UX_OK);
+		m.version = seed < 16 ? 1 : 2;
 		fuzz_truth(make_gsym_write(&m, &out) == UX_OK);
-		snprintf(name, sizeof(name), "drawn-%02u%s", (unsigned)seed, m.swap ? "-swap" : "");
+		snprintf(name, sizeof(name), "drawn-%02u%s%s", (unsigned)seed,
+			 seed < 16 ? "" : "-v2", m.swap ? "-swap" : "");
 		save_seed("gsym_read", name, ux_out_bytes(&out));
 		save_gsym_seed(name, (unsigned)seed + 1, ux_out_bytes(&out));
-		save_seed("gsym_roundtrip", name, dice(seed));
+		if (seed < 16)
+			save_seed("gsym_roundtrip", name, dice(seed));
 	}
 }
 
