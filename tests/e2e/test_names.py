@@ -130,3 +130,54 @@ def test_fortran_procedures_are_called_by_their_modules(tmp_path):
     assert {"shapes::hidden", "shapes::area::inner"} <= told(path, code(path))
     path = build(tmp_path, FORTRAN, "p.f90", "gfortran", "-O0", "-g")
     assert {"__shapes_MOD_hidden", "__shapes_MOD_area"} <= told(path, code(path))
+
+
+def test_names_of_any_bytes_come_out_as_they_are(tmp_path):
+    (tmp_path / "p.s").write_bytes(b'.text\n.type "a b\\nc", @function\n"a b\\nc": nop\nnop\n'
+                                   b'.size "a b\\nc", 2\n.type "caf\xe9", @function\n'
+                                   b'"caf\xe9": nop\n.size "caf\xe9", 1\n')
+    subprocess.run(["gcc", "-nostdlib", "-static", "-Wl,-e,0", "p.s", "-o", "p"], cwd=tmp_path,
+                   check=True, capture_output=True)
+    out = unhex("lookup", tmp_path / "p", "--json", *map(hex, code(tmp_path / "p")))
+    names = [o["frames"][0]["function"] for o in lines(out)]
+    assert len(names) == 3 and names[0] == names[1]
+    assert names[0].startswith("a b") and names[0].endswith("c")
+    assert names[2].startswith("caf")
+
+
+def test_lines_of_the_debug_file_and_symbols_of_the_program_are_put_together(tmp_path):
+    """Symbols in a third place: the debug file has DWARF and no symbol table."""
+    path = build(tmp_path, "static __attribute__((noinline)) int f(int x) { return x + 1; }\n"
+                 "int main(int c, char **v) { return f(c) + !v; }\n", "p.cc", "g++", "-O1", "-g",
+                 "-fno-ipa-cp", "-fno-ipa-sra")
+    debug, plain = path.with_suffix(".debug"), path.with_suffix(".plain")
+    subprocess.run(["objcopy", "--only-keep-debug", path, debug], check=True)
+    subprocess.run(["llvm-objcopy-19", "--remove-section=.symtab", "--remove-section=.strtab",
+                    debug], check=True)
+    subprocess.run(["strip", "-g", "-o", plain, path], check=True)
+    out = path.with_suffix(".gsym")
+    done = unhex("extract", plain, "-d", debug, "-o", out)
+    assert done.returncode == 0, done.stderr
+    found = lines(unhex("lookup", out, "--json", "--demangle", "none", *map(hex, code(path))))
+    frames = {(f["function"], f.get("line", 0)) for o in found for f in o["frames"]}
+    assert ("_ZL1fi", 1) in frames and ("main", 2) in frames and ("_start", 0) in frames
+
+
+def test_a_second_entry_of_fortran_is_told_as_llvm_symbolizer_does(tmp_path):
+    path = build(tmp_path, """
+subroutine sub(a)
+  integer :: a
+  a = a + 1
+  return
+entry also(a)
+  a = a + 2
+end subroutine
+program p
+  integer :: v
+  v = 1
+  call sub(v)
+  call also(v)
+  print *, v
+end program
+""", "p.f90", "gfortran", "-O0", "-g")
+    assert {"sub_", "also_", "main"} <= told(path, code(path))

@@ -43,6 +43,8 @@ static void clones_keep_their_suffix_and_cold_parts_do_not(void **state)
 	(void)state;
 	assert_string_equal(TOLD("f", "f.constprop.0"), "f.constprop.0");
 	assert_string_equal(TOLD("f", "f.isra.0.part.3"), "f.isra.0.part.3");
+	assert_string_equal(TOLD("f", "f.lto_priv.0"), "f.lto_priv.0");
+	assert_string_equal(TOLD("_Z1fv", "_Z1fv.llvm.8172635"), "_Z1fv.llvm.8172635");
 	assert_string_equal(TOLD("f", "f.cold"), "f");
 	assert_string_equal(TOLD("f", "f.cold.12"), "f");
 	assert_string_equal(TOLD("f", "f.constprop.0.cold"), "f.constprop.0");
