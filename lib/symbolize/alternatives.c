@@ -137,6 +137,19 @@ static size_t find_piece(const struct ux_piece_vec *pieces, const struct ux_piec
 	return found ? lo : pieces->size;
 }
 
+/* True when the piece's name is a closer one of the function that DWARF calls `name`: "_ZN1a1fEv"
+ * of a::f is no other function. */
+static enum ux_code is_same(struct finder *f, const struct ux_piece *dwarf, const char *told,
+			    bool *ret, struct ux_error *err)
+{
+	bool no_memory = false;
+	struct ux_code_symbol symbol = {.name = told, .name_size = (uint32_t)text_of(told).size};
+	const char *name =
+		ux_function_name(dwarf->name, dwarf->own, &symbol, 1, f->arena, &no_memory);
+	*ret = name != dwarf->name;
+	return no_memory ? ux_arena_fail(f->arena, err) : UX_OK;
+}
+
 /* Linkers leave one DWARF function for each copy they dropped: nearly all have the same name. */
 static enum ux_code find_twins(struct finder *f, const struct ux_collection *collection,
 			       struct ux_error *err)
@@ -148,6 +161,10 @@ static enum ux_code find_twins(struct finder *f, const struct ux_collection *col
 			const struct ux_piece *p = &unit->functions[i];
 			size_t at = p->name ? find_piece(f->pieces, p) : f->pieces->size;
 			if (at == f->pieces->size || f->pieces->data[at].name == p->name)
+				continue;
+			bool same = false;
+			UX_TRY(is_same(f, p, f->pieces->data[at].name, &same, err));
+			if (same)
 				continue;
 			struct twin t = {(uint32_t)at, order, p->name};
 			if (!twin_vec_append(&f->twins, t))

@@ -96,6 +96,28 @@ static void aliases_of_the_whole_range_are_kept_in_the_order_of_their_rank(void 
 	}
 }
 
+static void short_name_of_the_function_itself_is_no_other_name(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init(&m);
+	add_abbrevs(&m);
+	begin_unit(&m, 0);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("f"), N(0x1100), N(0x20));
+	make_null(&m.dwarf);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("g"), N(0x1200), N(0x20));
+	make_null(&m.dwarf);
+	end_unit(&m);
+	add_symbol(&m, "_ZL1fi", 0x1100, 0x20, STB_LOCAL);
+	add_symbol(&m, "g.constprop.0", 0x1200, 0x20, STB_LOCAL);
+	extract_kept(&m, 1);
+	assert_string_equal(at(&m, 0x1110), "_ZL1fi :0");
+	assert_string_equal(also(&m, 0x1110), "");
+	assert_string_equal(at(&m, 0x1210), "g.constprop.0 :0");
+	assert_string_equal(also(&m, 0x1210), "");
+	made_deinit(&m);
+}
+
 /* GSYM 2.4: identical range, here of functions that the linker folded into one. */
 static void folded_functions_of_dwarf_are_kept(void **state)
 {
@@ -211,6 +233,7 @@ int main(void)
 		UX_TEST(names_that_say_the_same_are_alike),
 		UX_TEST(names_that_say_something_else_are_not_alike),
 		UX_TEST(aliases_of_the_whole_range_are_kept_in_the_order_of_their_rank),
+		UX_TEST(short_name_of_the_function_itself_is_no_other_name),
 		UX_TEST(folded_functions_of_dwarf_are_kept),
 		UX_TEST(no_more_than_the_limit_are_kept_and_none_unless_asked),
 		UX_TEST(frames_stay_the_same_with_them),
