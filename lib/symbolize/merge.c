@@ -164,8 +164,8 @@ static enum ux_code gather_functions(struct merger *m, const struct ux_collectio
  */
 static enum ux_code name_functions(struct merger *m, struct ux_piece_vec *sorted)
 {
-	const struct ux_code_symbol *at = ux_code_symbol_vec_begin(m->symbols);
-	const struct ux_code_symbol *end = ux_code_symbol_vec_end(m->symbols);
+	const struct ux_code_symbol *symbols = m->symbols->data;
+	size_t symbol = 0, n_symbols = m->symbols->size;
 	uint64_t work = NAME_WORK_FREE + (uint64_t)NAME_WORK_EACH * sorted->size;
 	size_t kept = 0;
 	for (size_t i = 0; i < sorted->size; i++) {
@@ -175,10 +175,12 @@ static enum ux_code name_functions(struct merger *m, struct ux_piece_vec *sorted
 		size_t n = 0;
 		if (last && last->start == p.start && last->size == p.size)
 			continue;
-		while (at < end && at->start < p.start)
-			at++;
-		while (at + n < end && at[n].start == p.start)
+		while (symbol < n_symbols && symbols[symbol].start < p.start)
+			symbol++;
+		while (n < UX_CODE_ALIASES_MOST && symbol + n < n_symbols &&
+		       symbols[symbol + n].start == p.start)
 			n++;
+		const struct ux_code_symbol *at = n > 0 ? &symbols[symbol] : NULL;
 		if (p.name && !afford_names(at, n, &work))
 			n = 0;
 		p.name = ux_function_name(p.name, p.own, at, n, m->names, &no_memory);
