@@ -2,6 +2,10 @@
 /* Names with what they stand in. */
 #include "dwarf_name.h"
 
+enum {
+	BYTES_EACH = 8, /* of an entry or a name, looked at in the time an entry is passed in */
+};
+
 const char *ux_dwarf_joint(uint64_t language)
 {
 	switch (language) {
@@ -43,8 +47,15 @@ struct chain {
 	size_t size; /* of all parts, without what joins them */
 };
 
+/* Takes what looking at so many bytes costs from the work that is left. */
+static void spend(struct ux_dwarf_names *names, uint64_t bytes)
+{
+	names->scope_work -= ux_min(names->scope_work, 1 + bytes / BYTES_EACH);
+}
+
 /* Reads the entry that is somebody's scope, or that one's declaration. */
-static enum ux_code read_scope(struct ux_dwarf_place at, struct ux_dwarf_die *ret)
+static enum ux_code read_scope(struct ux_dwarf_names *names, struct ux_dwarf_place at,
+			       struct ux_dwarf_die *ret)
 {
 	struct ux_cur c = ux_dwarf_unit_cur(at.ctx, at.off);
 	if (ux_cur_left(&c) > UX_DWARF_DIE_MOST)
@@ -59,6 +70,7 @@ static enum ux_code read_scope(struct ux_dwarf_place at, struct ux_dwarf_die *re
 					? ux_dwarf_abbrevs_naming(table, abbrev)
 					: table->words + abbrev->program;
 	ux_dwarf_die_run(&c, words, at.ctx->unit->layout, ret);
+	spend(names, ux_cur_off(&c) - at.off);
 	return ux_cur_status(&c, NULL);
 }
 
@@ -104,7 +116,7 @@ static enum ux_code name_scope(struct ux_dwarf_names *names, struct ux_dwarf_pla
 	for (unsigned hops = 0; hops <= UX_DWARF_HOPS_MOST; hops++) {
 		struct ux_dwarf_place next = *place;
 		struct ux_dwarf_ref to;
-		if (read_scope(*place, &die) != UX_OK)
+		if (read_scope(names, *place, &die) != UX_OK)
 			break;
 		const char *name = *ret ? NULL : ux_dwarf_die_text(place->ctx, &die, UX_SLOT_NAME);
 		if (name && name[0] != '\0')
@@ -147,22 +159,24 @@ static enum ux_code find_scope(struct ux_dwarf_names *names, struct ux_dwarf_pla
 	return UX_OK;
 }
 
-static void add_part(struct chain *chain, const char *name)
+static void add_part(struct ux_dwarf_names *names, struct chain *chain, const char *name)
 {
 	if (!name)
 		return;
 	struct ux_bytes part = ux_bytes(name, strnlen(name, UX_DWARF_QUALIFIED_MOST));
 	chain->part[chain->n++] = part;
 	chain->size += part.size;
+	spend(names, part.size);
 }
 
-/* Everything around the place. */
+/* Everything around the place; nothing when that is more work than is left. */
 static enum ux_code collect(struct ux_dwarf_names *names, struct ux_dwarf_place place,
 			    struct chain *chain, struct ux_error *err)
 {
 	uint32_t at = 0;
 	UX_TRY(find_scope(names, place, &at, err));
-	for (unsigned depth = 0; at != 0 && depth < UX_DWARF_SCOPES_DEEP; depth++) {
+	for (unsigned depth = 0; at != 0 && depth < UX_DWARF_SCOPES_DEEP && names->scope_work > 0;
+	     depth++) {
 		const struct ux_dwarf_scopes *scopes = ux_dwarf_names_scopes(names, place.ctx);
 		const struct ux_dwarf_scope *scope = &scopes->list.data[at];
 		const char *name = NULL;
@@ -170,13 +184,15 @@ static enum ux_code collect(struct ux_dwarf_names *names, struct ux_dwarf_place 
 		place.off = scope->off;
 		struct ux_dwarf_place home = place;
 		UX_TRY(name_scope(names, &home, &name, &moved, err));
-		add_part(chain, name ? name : anonymous(scope->tag));
+		add_part(names, chain, name ? name : anonymous(scope->tag));
 		if (moved)
 			UX_TRY(find_scope(names, home, &at, err));
 		else
 			at = ux_dwarf_scopes_around(scopes, at);
 		place = home;
 	}
+	if (names->scope_work == 0)
+		chain->n = 0;
 	return UX_OK;
 }
 

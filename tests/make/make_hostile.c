@@ -30,6 +30,35 @@ static void long_chains(struct make_hostile *m)
 	free(text);
 }
 
+/* Functions in namespaces in namespaces, whose entries are long: each would be looked at for each.
+ */
+static void deep_names(struct make_hostile *m)
+{
+	struct make_dwarf *d = &m->dwarf;
+	enum {
+		SPACE = LINK + 1,
+		LEVELS = 60,
+		TEXT = 4000
+	};
+	MAKE_ABBREV(d, SPACE, DW_TAG_namespace, true, {DW_AT_name, DW_FORM_strx1},
+		    {0x3a, DW_FORM_string});
+	make_hostile_abbrevs(d, false);
+	make_hostile_tables(d);
+	char *text = calloc(1, TEXT + 1);
+	if (!text)
+		abort();
+	memset(text, 'x', TEXT);
+	make_hostile_unit(d);
+	for (unsigned i = 0; i < LEVELS; i++)
+		MAKE_DIE(d, SPACE, N(0), T(text));
+	for (unsigned i = 0; make_hostile_info(m) < MAKE_HOSTILE_SIZE - TENTH; i++)
+		MAKE_DIE(d, SHORT, N(i % 0x7f), N(1 + i % 0x7f), N(0));
+	for (unsigned i = 0; i < LEVELS; i++)
+		make_null(d);
+	make_hostile_unit_end(d);
+	free(text);
+}
+
 /* A file table of entries that are made of 255 values without bytes. */
 static void hollow_files(struct make_hostile *m)
 {
@@ -294,6 +323,7 @@ const struct make_hostile_kind make_hostile_kinds[] = {
 	{"rival_calls", make_hostile_rival_calls},
 	{"constant_entries", make_hostile_constant_entries},
 	{"long_chains", long_chains},
+	{"deep_names", deep_names},
 	{"hollow_files", hollow_files},
 	{"units_same_files", units_same_files},
 	{"long_directories", long_directories},
