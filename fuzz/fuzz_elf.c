@@ -2,15 +2,34 @@
 /* Target: an ELF file and everything that lib/elf reads from it. */
 #include "fuzz.h"
 
+#include "elf_dynamic.h"
 #include "elf_ids.h"
 #include "elf_notes.h"
-#include "elf_symbols.h"
+#include "elf_opd.h"
 
 enum {
 	INFLATED_MOST = 1 << 20,
 	/* Sections may overlap, so a small file can name much work; one input does this much. */
 	WORK_MOST = 1 << 22, /* inflated bytes, symbols and notes together */
 };
+
+static void walk_symbols(struct ux_elf_symbols *it, size_t *work)
+{
+	const struct ux_elf *elf = it->elf;
+	fuzz_truth(fuzz_inside(it->table, elf->file) && fuzz_inside(it->strings, elf->file));
+	fuzz_truth(it->strings.size == 0 || it->strings.data[it->strings.size - 1] == '\0');
+	const struct ux_elf_symbol *s;
+	size_t count = 0;
+	while ((s = ux_elf_symbols_next(it)) && (*work)++ < WORK_MOST) {
+		struct ux_bytes first = ux_bytes(s->name, 1);
+		fuzz_truth(s->name[0] == '\0' || fuzz_inside(first, it->strings));
+		fuzz_truth(!s->home || s->home == &elf->sections[s->section]);
+		fuzz_truth(!ux_elf_symbol_is_code(elf, s) || s->name[0] != '\0');
+		fuzz_truth(elf->type == ET_REL || ux_elf_symbol_pc(elf, s) <= s->value);
+		count++;
+	}
+	fuzz_truth(count <= it->table.size / ELF32_SYM_SIZE);
+}
 
 static void read_symbols(const struct ux_elf *elf, const struct ux_elf_section *section,
 			 size_t *work)
@@ -19,21 +38,27 @@ static void read_symbols(const struct ux_elf *elf, const struct ux_elf_section *
 	struct ux_error err = UX_ERROR_INIT;
 	enum ux_code code = ux_elf_symbols_open(elf, section, &it, &err);
 	fuzz_truths_of_error(code, &err, elf->file.size);
-	if (code != UX_OK)
-		return;
-	fuzz_truth(fuzz_inside(it.table, elf->file) && fuzz_inside(it.strings, elf->file));
-	fuzz_truth(it.strings.size == 0 || it.strings.data[it.strings.size - 1] == '\0');
-	const struct ux_elf_symbol *s;
-	size_t count = 0;
-	while ((s = ux_elf_symbols_next(&it)) && (*work)++ < WORK_MOST) {
-		struct ux_bytes first = ux_bytes(s->name, 1);
-		fuzz_truth(s->name[0] == '\0' || fuzz_inside(first, it.strings));
-		fuzz_truth(!s->home || s->home == &elf->sections[s->section]);
-		fuzz_truth(!ux_elf_symbol_is_code(elf, s) || s->name[0] != '\0');
-		fuzz_truth(elf->type == ET_REL || ux_elf_symbol_pc(elf, s) <= s->value);
-		count++;
-	}
-	fuzz_truth(count <= it.table.size / ELF32_SYM_SIZE);
+	if (code == UX_OK)
+		walk_symbols(&it, work);
+}
+
+/* What the loader finds, and descriptors at every place. */
+static void read_dynamic(const struct ux_elf *elf, size_t *work)
+{
+	struct ux_elf_symbols it;
+	struct ux_error err = UX_ERROR_INIT;
+	enum ux_code code = ux_elf_dynamic_symbols(elf, &it, &err);
+	fuzz_truths_of_error(code, &err, elf->file.size);
+	if (code == UX_OK)
+		walk_symbols(&it, work);
+	ux_cleanup(ux_elf_opd_close) struct ux_elf_opd opd = {0};
+	err = (struct ux_error)UX_ERROR_INIT;
+	code = ux_elf_opd_open(elf, &opd, &err);
+	fuzz_truths_of_error(code, &err, elf->file.size);
+	uint64_t pc = 0, most = ux_min((uint64_t)opd.content.bytes.size, UINT64_C(1) << 12);
+	for (uint64_t i = 0; code == UX_OK && opd.elf && i <= most; i++)
+		if (ux_elf_opd_code(&opd, opd.section->addr + i, &pc))
+			fuzz_truth(i + sizeof(pc) <= opd.content.bytes.size);
 }
 
 static void read_notes(const struct ux_elf *elf, struct ux_elf_notes *it, size_t *work)
@@ -110,6 +135,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 		if (ux_elf_notes_of_segment(&elf, &elf.segments[i], &notes, NULL) == UX_OK)
 			read_notes(&elf, &notes, &work);
 	}
+	read_dynamic(&elf, &work);
 	read_ids(&elf);
 	return 0;
 }

@@ -77,6 +77,69 @@ static void add_packed(struct make_elf *m)
 		m, (struct make_section){.name = ".bss", .type = SHT_NOBITS, .size = 1 << 20});
 }
 
+/* Little-endian words of eight bytes. */
+static void put_words(struct ux_out *out, const uint64_t *words, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		for (unsigned k = 0; k < 8; k++)
+			ux_out_u8(out, (uint8_t)(words[i] >> 8 * k));
+}
+
+/* A dynamic section, its symbols, strings and the hash table of GNU's kind. */
+static void add_dynamic(struct make_elf *m)
+{
+	enum {
+		AT = 0x1000
+	};
+	static const uint64_t words[] = {
+		/* the dynamic section: symbols, strings, their size, the hash table */
+		6,
+		AT + 80,
+		5,
+		AT + 176,
+		10,
+		9,
+		0x6ffffef5,
+		AT + 192,
+		0,
+		0,
+		/* symbols: none, imp, f, g */
+		0,
+		0,
+		0,
+		0x1200000001,
+		0,
+		0,
+		0x7001200000005,
+		0x1010,
+		16,
+		0x7001200000007,
+		0x1020,
+		16,
+	};
+	static const uint64_t hash[] = {0x200000002, 0x500000001, 0, 0x200000000, 0x2100000010};
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	put_words(&out, words, ux_countof(words));
+	ux_out_put(&out, "\0imp\0f\0g\0no\0\0\0\0", 16);
+	put_words(&out, hash, ux_countof(hash));
+	uint32_t all = make_elf_section(
+		m, (struct make_section){.name = "x", .addr = AT, .content = ux_out_bytes(&out)});
+	make_elf_segment(m, (struct make_segment){
+				    .type = PT_LOAD, .flags = PF_X, .first = all, .last = all});
+	make_elf_segment(m, (struct make_segment){.type = PT_DYNAMIC, .first = all, .last = all});
+}
+
+static void add_descriptors(struct make_elf *m)
+{
+	m->machine = EM_PPC64;
+	make_elf_section(m, (struct make_section){.name = ".opd",
+						  .flags = SHF_ALLOC | SHF_WRITE,
+						  .addr = 0x2000,
+						  .content = UX_STR("\0\0\0\0\0\0\x10\0"
+								    "\0\0\0\0\0\0\x90\0"
+								    "\0\0\0\0\0\0\0\0")});
+}
+
 static const struct elf_seed {
 	const char *name;
 	unsigned bits;
@@ -94,6 +157,8 @@ static const struct elf_seed {
 	{"notes-segments-only", 64, .no_sections = true, .add = {add_notes}},
 	{"packed-64", 64, .add = {add_packed}},
 	{"packed-32-big", 32, .big = true, .add = {add_packed}},
+	{"dynamic-64", 64, .no_sections = true, .add = {add_dynamic}},
+	{"descriptors-64-big", 64, .big = true, .add = {add_code, add_descriptors}},
 	{"all-64", 64, .add = {add_code, add_notes, add_packed}},
 };
 

@@ -241,6 +241,72 @@ static void make_split_seed(void)
 	save_sections("dwarf_info", "split", &m, FUZZ_SPLIT);
 }
 
+/* Functions without linkage names in all that names can be qualified by. */
+static void make_qualified_seed(void)
+{
+	enum {
+		Q_UNIT = 1,
+		Q_TYPES,
+		Q_SPACE,
+		Q_CLASS,
+		Q_DEFINED,
+		Q_BODILESS,
+		Q_DECLARED,
+		Q_FUNCTION,
+		Q_OWN
+	};
+	ux_cleanup(make_dwarf_deinit) struct make_dwarf m;
+	make_dwarf_init(&m, false);
+	MAKE_ABBREV(&m, Q_UNIT, DW_TAG_compile_unit, true, {DW_AT_language, DW_FORM_data1});
+	MAKE_ABBREV(&m, Q_TYPES, DW_TAG_type_unit, true, {DW_AT_language, DW_FORM_data1});
+	MAKE_ABBREV(&m, Q_SPACE, DW_TAG_namespace, true, {DW_AT_name, DW_FORM_string});
+	MAKE_ABBREV(&m, Q_CLASS, DW_TAG_class_type, true, {DW_AT_name, DW_FORM_strp},
+		    {0x0b, DW_FORM_udata});
+	MAKE_ABBREV(&m, Q_DEFINED, DW_TAG_structure_type, true,
+		    {DW_AT_specification, DW_FORM_ref_addr});
+	MAKE_ABBREV(&m, Q_BODILESS, DW_TAG_class_type, true, {DW_AT_signature, DW_FORM_ref_sig8});
+	MAKE_ABBREV(&m, Q_DECLARED, DW_TAG_subprogram, false, {DW_AT_name, DW_FORM_string});
+	MAKE_ABBREV(&m, Q_FUNCTION, DW_TAG_subprogram, true,
+		    {DW_AT_specification, DW_FORM_ref_addr}, {DW_AT_low_pc, DW_FORM_addr},
+		    {DW_AT_high_pc, DW_FORM_data4});
+	MAKE_ABBREV(&m, Q_OWN, DW_TAG_subprogram, false, {DW_AT_name, DW_FORM_string},
+		    {DW_AT_low_pc, DW_FORM_addr}, {DW_AT_high_pc, DW_FORM_data4});
+	make_table_end(&m);
+	size_t types = make_unit_begin(&m, (struct make_unit){.type = DW_UT_type, .id = 7});
+	MAKE_DIE(&m, Q_TYPES, N(DW_LANG_C_plus_plus_14));
+	size_t type = MAKE_DIE(&m, Q_CLASS, T("Typed"), N(1));
+	make_patch(&m, UX_DWARF_INFO, types + 20, type - types, 4);
+	make_null(&m);
+	make_null(&m);
+	make_unit_end(&m);
+	make_unit_begin(&m, (struct make_unit){0});
+	MAKE_DIE(&m, Q_UNIT, N(DW_LANG_C_plus_plus_14));
+	MAKE_DIE(&m, Q_SPACE, T(""));
+	size_t impl = MAKE_DIE(&m, Q_CLASS, T("Impl"), N(8));
+	make_null(&m);
+	make_null(&m);
+	MAKE_DIE(&m, Q_DEFINED, N(impl));
+	size_t f = MAKE_DIE(&m, Q_DECLARED, T("f"));
+	make_null(&m);
+	MAKE_DIE(&m, Q_BODILESS, N(7));
+	size_t g = MAKE_DIE(&m, Q_DECLARED, T("g"));
+	make_null(&m);
+	MAKE_DIE(&m, Q_FUNCTION, N(f), N(0x1000), N(0x20));
+	MAKE_DIE(&m, Q_CLASS, T("<lambda()>"), N(8));
+	MAKE_DIE(&m, Q_OWN, T("operator()"), N(0x1100), N(0x20));
+	make_null(&m);
+	make_null(&m);
+	make_null(&m);
+	make_unit_end(&m);
+	make_unit_begin(&m, (struct make_unit){0});
+	MAKE_DIE(&m, Q_UNIT, N(DW_LANG_Rust));
+	MAKE_DIE(&m, Q_FUNCTION, N(g), N(0x1200), N(0x20));
+	make_null(&m);
+	make_null(&m);
+	make_unit_end(&m);
+	save_sections("dwarf_info", "qualified", &m, 0);
+}
+
 /* The index of a package of two units, both of them in slot 0. */
 static void make_package_seed(const char *name, uint16_t version, bool big)
 {
@@ -287,5 +353,6 @@ void make_dwarf_corpus(void)
 	make_abbrev_seeds();
 	make_line_seeds();
 	make_info_seeds();
+	make_qualified_seed();
 	make_split_seeds();
 }
