@@ -46,7 +46,9 @@ enum ux_code ux_module_text(const struct ux_elf *elf, struct ux_dwarf_range_vec 
 		if ((s->flags & SHF_EXECINSTR) != 0 && (s->flags & SHF_ALLOC) != 0)
 			UX_TRY(add(&list, s->addr, s->size, err));
 	}
-	for (size_t i = 0; list.size == 0 && i < elf->n_segments; i++) {
+	/* What is yet to be linked has no segments that mean anything. */
+	size_t n_segments = elf->type == ET_REL ? 0 : elf->n_segments;
+	for (size_t i = 0; list.size == 0 && i < n_segments; i++) {
 		const struct ux_elf_segment *s = &elf->segments[i];
 		if (s->type == PT_LOAD && (s->flags & PF_X) != 0)
 			UX_TRY(add(&list, s->vaddr, s->memsz, err));

@@ -169,6 +169,19 @@ static void function_that_passes_the_end_of_what_it_began_in_keeps_its_rest(void
 	made_deinit(&m);
 }
 
+static void segments_of_a_relocatable_file_are_no_code(void **state)
+{
+	(void)state;
+	struct made m;
+	struct ux_error err = UX_ERROR_INIT;
+	made_init(&m);
+	m.elf.type = ET_REL;
+	m.elf.sections.data[TEXT_SECTION].flags = 0;
+	add_symbol(&m, "f", 0x1100, 16, STB_GLOBAL);
+	assert_int_equal(extract_with(&m, made_file(&m), 1, &err), UX_ENOTFOUND);
+	made_deinit(&m);
+}
+
 static void first_unit_of_a_range_stays(void **state)
 {
 	(void)state;
@@ -650,6 +663,7 @@ int main(void)
 		UX_TEST(partly_overlapping_functions_share_at_the_later_start),
 		UX_TEST(function_that_passes_the_end_of_what_it_began_in_keeps_its_rest),
 		UX_TEST(first_unit_of_a_range_stays),
+		UX_TEST(segments_of_a_relocatable_file_are_no_code),
 		UX_TEST(inlined_call_outside_its_parent_is_clipped),
 		UX_TEST(later_sibling_has_what_both_claim),
 		UX_TEST(inlined_call_without_ranges_has_those_of_its_children),
