@@ -62,6 +62,37 @@ static void read_columns(struct ux_dwarf_package *p, struct ux_cur *c, uint32_t 
 		ux_cur_bad(c, "no column for entries or for abbreviations");
 }
 
+/* Number i of a table of 32-bit numbers that has it. */
+static uint32_t cell(struct ux_cur c, uint64_t i)
+{
+	ux_cur_seek(&c, i * sizeof(uint32_t));
+	return ux_cur_u32(&c);
+}
+
+/*
+ * Units do not share their entries: together they are no larger than the section. Thousands of
+ * IDs for all of it would read it thousands of times.
+ */
+static bool is_apart(const struct ux_dwarf_package *p)
+{
+	uint64_t left = p->whole->data[UX_DWARF_INFO].size;
+	for (uint32_t slot = 0; slot < p->n_slots; slot++) {
+		uint32_t row = cell(p->rows, slot);
+		if (row == 0 || row > p->n_units)
+			continue;
+		uint64_t at =
+			(uint64_t)(row - 1) * p->n_columns + (unsigned)p->column[UX_DWARF_INFO];
+		uint32_t off = cell(p->offsets, at), size = cell(p->sizes, at);
+		struct ux_bytes part = UX_BYTES_NONE;
+		if (!ux_bytes_sub(p->whole->data[UX_DWARF_INFO], off, size, &part))
+			continue; /* never read */
+		if (size > left)
+			return false;
+		left -= size;
+	}
+	return true;
+}
+
 enum ux_code ux_dwarf_package_open(struct ux_dwarf_package *package, struct ux_bytes index,
 				   const struct ux_dwarf_sections *whole, struct ux_error *err)
 {
@@ -87,15 +118,12 @@ enum ux_code ux_dwarf_package_open(struct ux_dwarf_package *package, struct ux_b
 	p.offsets = ux_cur_sub(&c, cells * sizeof(uint32_t));
 	p.sizes = ux_cur_sub(&c, cells * sizeof(uint32_t));
 	UX_TRY(ux_cur_status(&c, err));
+	if (!is_apart(&p))
+		return ux_error_at(err, UX_ECORRUPT, INDEX, 0,
+				   "units take more than the %zu bytes of .debug_info.dwo",
+				   whole->data[UX_DWARF_INFO].size);
 	*package = p;
 	return UX_OK;
-}
-
-/* Number i of a table of 32-bit numbers that has it. */
-static uint32_t cell(struct ux_cur c, uint64_t i)
-{
-	ux_cur_seek(&c, i * sizeof(uint32_t));
-	return ux_cur_u32(&c);
 }
 
 /* The row of an ID, counted from 1; 0 when there is none. */

@@ -31,7 +31,8 @@ struct ux_dwarf_package {
 /*
  * Reads the index; it and whole stay the caller's and must outlive the package. Immutable from then
  * on: any thread. UX_EUNSUPPORTED: another version; UX_ECORRUPT: tables that leave the index, a
- * table size that is no power of two, no columns for entries and abbreviations.
+ * table size that is no power of two, no columns for entries and abbreviations, units that take
+ * more than there is.
  */
 enum ux_code ux_dwarf_package_open(struct ux_dwarf_package *package, struct ux_bytes index,
 				   const struct ux_dwarf_sections *whole, struct ux_error *err)

@@ -2,6 +2,11 @@
 /* Split units. */
 #include "dwarf_split.h"
 
+enum {
+	OPENED_MOST = 256, /* units of DWARF 4 in one file, whose ID is in their entry; compilers
+			      make one */
+};
+
 const char *ux_dwarf_split_section_name(enum ux_dwarf_section section)
 {
 	static const char *const names[UX_DWARF_SECTION_COUNT] = {
@@ -38,11 +43,13 @@ enum ux_code ux_dwarf_split_open(const struct ux_dwarf_sections *sections,
 				 const struct ux_dwarf_context *skeleton,
 				 struct ux_dwarf_context *ret, struct ux_error *err)
 {
-	for (size_t i = 0; i < units->count; i++) {
+	unsigned opened = 0;
+	for (size_t i = 0; i < units->count && opened < OPENED_MOST; i++) {
 		const struct ux_dwarf_unit *unit = &units->list[i];
 		struct ux_dwarf_context ctx;
 		if (!may_be(unit, skeleton))
 			continue;
+		opened++;
 		struct ux_error why = UX_ERROR_INIT;
 		enum ux_code code =
 			ux_dwarf_context_open_split(sections, unit, skeleton, &ctx, &why);

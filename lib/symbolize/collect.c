@@ -3,12 +3,12 @@
 #include "collect.h"
 
 #include "pool.h"
+#include "split_twins.h"
 #include "unit_cutter.h"
 
 enum {
 	BATCH_BYTES = 1u << 18, /* of .debug_info in one job: small units are not worth one each */
 	WAVE_LEAST = 1u << 21,  /* of .debug_info in a wave: enough to keep many threads busy */
-	SKELETON_MOST = 512,    /* bytes of a unit that is likely to be one */
 	SPLIT_BYTES = 1u << 16, /* what a split unit is taken for before it is opened */
 };
 
@@ -41,6 +41,7 @@ struct collector {
 	struct worker *workers;
 	struct ux_claims claims;
 	struct ux_unit_pieces *results;
+	bool *twins; /* units whose split unit enough others have read; NULL: no search */
 };
 
 static bool is_told(void *ctx, const struct ux_dwarf_range *range)
@@ -82,9 +83,16 @@ static enum ux_code read_code(struct collector *c, struct worker *w,
 	struct ux_dwarf_context split;
 	enum ux_split_outcome outcome = UX_SPLIT_NONE;
 	*ret_names = &w->names;
-	if (c->in->split && ux_dwarf_is_skeleton(ctx))
+	bool skeleton = c->in->split && ux_dwarf_is_skeleton(ctx);
+	if (skeleton && c->twins[w->unit]) {
+		outcome = UX_SPLIT_DAMAGED;
+		(void)ux_error_at(&reason, UX_ELIMIT, ".debug_info", ctx->unit->off,
+				  "over %d units have its split unit's ID",
+				  (int)UX_SPLIT_TWINS_MOST);
+	} else if (skeleton) {
 		UX_TRY(ux_split_unit_open(&w->split, c->in->split, ctx, &split, &outcome, &reason,
 					  err));
+	}
 	result->split = (uint8_t)outcome;
 	if (outcome == UX_SPLIT_DAMAGED)
 		note_bad(result, &reason);
@@ -160,7 +168,7 @@ static int by_bytes(const void *a, const void *b)
 static uint64_t weigh(const struct ux_dwarf_unit *unit, bool split)
 {
 	uint64_t bytes = unit->end - unit->off;
-	return bytes + (split && bytes <= SKELETON_MOST ? SPLIT_BYTES : 0);
+	return bytes + (split && bytes <= UX_SKELETON_MOST ? SPLIT_BYTES : 0);
 }
 
 /* Neighbours into jobs. */
@@ -228,6 +236,7 @@ static enum ux_code run_waves(struct collector *c, const struct batch_vec *batch
 static void collector_deinit(struct collector *c)
 {
 	ux_claims_deinit(&c->claims);
+	free(c->twins);
 }
 
 static enum ux_code run(struct collector *c, struct ux_collection *out, struct ux_error *err)
@@ -237,6 +246,8 @@ static enum ux_code run(struct collector *c, struct ux_collection *out, struct u
 	if (!make_batches(c->units, c->in->split != NULL, &batches) ||
 	    !ux_claims_init(&c->claims, c->in->symbols, c->units->count))
 		return ux_error_nomem(err);
+	if (c->in->split)
+		UX_TRY(ux_split_twins_find(c->in->sections, c->units, &c->twins, err));
 	make_waves(&batches, c->claims.wave_of);
 	threads = (unsigned)ux_max((size_t)1, ux_min((size_t)threads, batches.size));
 	out->units = c->results = calloc(c->units->count + 1, sizeof(*c->results));

@@ -30,6 +30,11 @@ extern const size_t make_hostile_count;
 
 /* The file of a kind, in m until make_hostile_deinit(). */
 struct ux_bytes make_hostile_file(struct make_hostile *m, const struct make_hostile_kind *kind);
+
+/* A file of skeletons, and the .dwp package of the one split unit that all of them stand for. */
+struct ux_bytes make_hostile_skeletons(struct make_hostile *m);
+struct ux_bytes make_hostile_package(struct make_hostile *m);
+
 void make_hostile_deinit(struct make_hostile *m);
 
 #endif

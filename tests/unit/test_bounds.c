@@ -38,11 +38,11 @@ static enum ux_code collect(void *ctx, struct ux_bytes bytes, struct ux_error *e
 	return ux_out_status(ctx, err);
 }
 
-/* Extracts, verifies, and asks. */
-static void use(struct ux_bytes file)
+/* Extracts, verifies, and asks. path: where the file's package is, or NULL. */
+static void use(struct ux_bytes file, const char *path)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	struct ux_extract_options options = {.threads = 2};
+	struct ux_extract_options options = {.threads = 2, .path = path};
 	struct ux_extract_stats stats;
 	struct ux_error err = UX_ERROR_INIT;
 	struct ux_gsym g;
@@ -72,10 +72,8 @@ static double seconds(struct timeval t)
 }
 
 /* In a child, so that its memory counts by itself. */
-static void cost(const struct make_hostile_kind *kind, double *ret_seconds, long *ret_mb)
+static void check_cost(const char *name, struct ux_bytes file, const char *path)
 {
-	struct make_hostile m;
-	struct ux_bytes file = make_hostile_file(&m, kind);
 	struct rusage used;
 	int status = 0;
 	assert_in_range(file.size, 1000, MAKE_HOSTILE_SIZE + MAKE_HOSTILE_SIZE / 8);
@@ -86,16 +84,17 @@ static void cost(const struct make_hostile_kind *kind, double *ret_seconds, long
 		struct rlimit stop = {STOP_AFTER_S, STOP_AFTER_S};
 		if (setrlimit(RLIMIT_CPU, &stop) != 0)
 			_exit(4);
-		use(file);
+		use(file, path);
 		fflush(stdout);
 		_exit(0);
 	}
 	assert_int_equal(wait4(child, &status, 0, &used), child);
-	make_hostile_deinit(&m);
-	*ret_seconds = seconds(used.ru_utime) + seconds(used.ru_stime);
-	*ret_mb = used.ru_maxrss / 1024;
-	printf("  %s: %.2f s, %ld MB\n", kind->name, *ret_seconds, *ret_mb);
+	double took = seconds(used.ru_utime) + seconds(used.ru_stime);
+	long mb = used.ru_maxrss / 1024;
+	printf("  %s: %.2f s, %ld MB\n", name, took, mb);
 	assert_int_equal(status, 0);
+	assert_true(took <= SECONDS_MOST);
+	assert_true(mb <= MEMORY_MOST_MB);
 }
 
 static void every_hostile_file_stays_in_its_bounds(void **state)
@@ -103,18 +102,45 @@ static void every_hostile_file_stays_in_its_bounds(void **state)
 	(void)state;
 	for (size_t i = 0; i < make_hostile_count; i++) {
 		const char *only = getenv("UX_HOSTILE");
-		double s = 0;
-		long mb = 0;
 		if (only && strcmp(only, make_hostile_kinds[i].name) != 0)
 			continue;
-		cost(&make_hostile_kinds[i], &s, &mb);
-		assert_true(s <= SECONDS_MOST);
-		assert_true(mb <= MEMORY_MOST_MB);
+		struct make_hostile m;
+		check_cost(make_hostile_kinds[i].name,
+			   make_hostile_file(&m, &make_hostile_kinds[i]), NULL);
+		make_hostile_deinit(&m);
 	}
+}
+
+static void write_file(const char *path, struct ux_bytes bytes)
+{
+	FILE *f = fopen(path, "wb");
+	assert_non_null(f);
+	assert_int_equal(fwrite(bytes.data, 1, bytes.size, f), bytes.size);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void package_of_one_unit_for_thousands_of_skeletons_stays_in_its_bounds(void **state)
+{
+	(void)state;
+	char dir[] = "/tmp/test-bounds-XXXXXX", exe[64], package[64];
+	struct make_hostile m, p;
+	struct ux_bytes file = make_hostile_skeletons(&m);
+	assert_non_null(mkdtemp(dir));
+	snprintf(exe, sizeof(exe), "%s/a", dir);
+	snprintf(package, sizeof(package), "%s/a.dwp", dir);
+	write_file(package, make_hostile_package(&p));
+	check_cost("skeletons", file, exe);
+	assert_int_equal(unlink(package), 0);
+	assert_int_equal(rmdir(dir), 0);
+	make_hostile_deinit(&m);
+	make_hostile_deinit(&p);
 }
 
 int main(void)
 {
-	const struct CMUnitTest tests[] = {UX_TEST(every_hostile_file_stays_in_its_bounds)};
+	const struct CMUnitTest tests[] = {
+		UX_TEST(every_hostile_file_stays_in_its_bounds),
+		UX_TEST(package_of_one_unit_for_thousands_of_skeletons_stays_in_its_bounds),
+	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -204,6 +204,16 @@ static void a_part_that_leaves_its_section_is_corrupt(void **state)
 	assert_non_null(strstr(err.text, "leaves it: 1009 bytes at 16"));
 }
 
+static void units_that_share_their_entries_are_corrupt(void **state)
+{
+	(void)state;
+	INDEX_OF(index, .size = sizeof(content) / 2 - 0x80);
+	struct ux_dwarf_package p;
+	struct ux_error err = UX_ERROR_INIT;
+	assert_int_equal(open_index(&index, &p, &err), UX_ECORRUPT);
+	assert_non_null(strstr(err.text, "units take more than"));
+}
+
 static void a_row_behind_the_last_is_corrupt(void **state)
 {
 	(void)state;
@@ -284,6 +294,7 @@ int main(void)
 		UX_TEST(an_index_that_makes_no_sense_is_refused),
 		UX_TEST(a_table_larger_than_the_index_is_corrupt),
 		UX_TEST(a_part_that_leaves_its_section_is_corrupt),
+		UX_TEST(units_that_share_their_entries_are_corrupt),
 		UX_TEST(a_row_behind_the_last_is_corrupt),
 		UX_TEST(a_full_table_is_not_searched_to_its_end),
 		UX_TEST(damaged_indexes_end_in_a_clear_answer),
