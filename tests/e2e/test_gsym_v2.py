@@ -100,6 +100,19 @@ def test_a_build_id_of_32_bytes_takes_version_2_by_itself(tmp_path):
         == Gsym(extract(prog, "t2", "--threads=2").read_bytes()).data == g.data
 
 
+def test_a_server_takes_and_answers_from_version_2(server, tmp_path):
+    prog = compile_c(tmp_path)
+    subprocess.run(["gcc", "-O2", "-g", f"-Wl,--build-id={SHA256}", "-o", prog, f"{prog}.c"],
+                   check=True)
+    pushed = server.unhex("push", prog, "--json")
+    assert pushed.returncode == 0, pushed.stderr
+    (told,) = lines(pushed)
+    assert told["status"] == "uploaded"
+    start, _ = symbol(prog, "outer")
+    assert server.unhex("lookup", "gnu:" + SHA256[2:], hex(start)).stdout \
+        == unhex("lookup", prog, hex(start)).stdout
+
+
 def test_versions_that_do_not_exist_are_refused(prog):
     for version in ("0", "3", "two"):
         fails(unhex("extract", prog, f"--gsym-version={version}"), 2, "--gsym-version")
