@@ -10,8 +10,10 @@ runs. (wait4's ru_maxrss would be this script's wherever that is larger: it is k
 import argparse
 import os
 import random
+import re
 import shutil
 import statistics
+import subprocess
 import sys
 import tempfile
 import threading
@@ -27,6 +29,9 @@ from elfread import Elf  # noqa: E402
 from targets import debug_file_of  # noqa: E402
 
 SAMPLE_S = 0.002
+NAMES = ["libc", "libjvm", "libjvm-plain", "vmlinux", "ceph"]
+COMPRESSED = {"libc", "libjvm", "ceph"}
+LOOKED_UP = {"libc", "libjvm-plain"}
 
 
 @dataclass
@@ -98,7 +103,7 @@ def compare(name, ours, peers, rounds, note=""):
         other = results[label]
         ratio = {n: other.median(n) / max(mine.median(n), 1e-9)
                  for n in ("seconds", "cpu", "rss", "anonymous")}
-        print(f"{name:34} {mine.median('seconds'):8.3f} s  {label:16} "
+        print(f"{name:34} {mine.median('seconds'):8.3f} s  {label:18} "
               f"{other.median('seconds'):8.3f} s  x{ratio['seconds']:<6.2f} cpu x{ratio['cpu']:<6.2f} "
               f"rss {mine.median('rss') / 1e6:7.1f} MB x{ratio['rss']:<6.2f} "
               f"anon {mine.median('anonymous') / 1e6:7.1f} MB x{ratio['anonymous']:<6.2f}{note}",
@@ -121,19 +126,58 @@ def random_addresses(path, count):
     return [dice.randrange(low, high) for low, high in spans]
 
 
-def bench_file(name, path, options, work):
-    """Extract and lookups on one debug file."""
+def gsymutils(options):
+    """(label, path) of each llvm-gsymutil: Debian's stable one, and the newest when it is there."""
+    found = [("llvm-gsymutil-19", llvm("llvm-gsymutil"))]
+    if options.newest:
+        newest = Path(options.newest) / "llvm-gsymutil"
+        version = re.search(r"LLVM version (\d+)", subprocess.run(
+            [newest, "--version"], check=True, capture_output=True, text=True).stdout)
+        found.append((f"llvm-gsymutil-{version[1]}", str(newest)))
+    return found
+
+
+def extraction(options, path, to, *more):
+    """Our command line."""
+    return [options.unhex, "extract", str(path), "-o", str(to), *more]
+
+
+def bench_extract(name, path, options, work):
+    """Extractions by us and each peer, on one thread and on two; their sizes."""
     ours, theirs = work / "ours.gsym", work / "theirs.gsym"
-    gsymutil = llvm("llvm-gsymutil")
     for threads in (1, 2):
         compare(f"extract {name}, {threads} thread{'s' * (threads > 1)}",
-                ("unhex", [options.unhex, "extract", str(path), "-o", str(ours),
-                           f"--threads={threads}"], None),
-                [("llvm-gsymutil", [gsymutil, "--convert", str(path), "-o", str(theirs),
-                                    f"--num-threads={threads}", "--quiet"], None)], options.rounds)
+                ("unhex", extraction(options, path, ours, f"--threads={threads}"), None),
+                [(label, [tool, "--convert", str(path), "-o", str(theirs),
+                          f"--num-threads={threads}", "--quiet"], None)
+                 for label, tool in gsymutils(options)], options.rounds)
     sizes = ours.stat().st_size, theirs.stat().st_size
-    print(f"{'size ' + name:34} {sizes[0]:>10} B  {'llvm-gsymutil':16} {sizes[1]:>10} B  "
-          f"x{sizes[1] / sizes[0]:.2f}")
+    print(f"{'size ' + name:34} {sizes[0]:>10} B  {gsymutils(options)[-1][0]:18} "
+          f"{sizes[1]:>10} B  x{sizes[1] / sizes[0]:.2f} (ours is {sizes[0] / sizes[1]:.3f})")
+
+
+def bench_floor(name, path, options, work):
+    """Against what nobody can do without: one inflate of the input, with libdeflate."""
+    compare(f"floor {name}, 1 thread",
+            ("unhex", extraction(options, path, work / "ours.gsym", "--threads=1"), None),
+            [("one inflate", [options.inflate, str(path)], None)], options.rounds,
+            note="  (1 / 1.6 = x0.63)")
+
+
+def bench_memory(name, path, options, work):
+    """What a bound of 100 MB costs."""
+    compare(f"memory {name}, 1 thread",
+            ("--memory=100M", extraction(options, path, work / "ours.gsym", "--threads=1",
+                                         "--memory=100M"), None),
+            [("unhex", extraction(options, path, work / "whole.gsym", "--threads=1"), None)],
+            options.rounds, note="  (twice as slow = x0.50)")
+    if (work / "ours.gsym").read_bytes() != (work / "whole.gsym").read_bytes():
+        raise RuntimeError(f"{name}: --memory=100M gave another file")
+
+
+def bench_lookup(name, path, options, work):
+    """Lookups in the GSYM and in the ELF file, text in and text out."""
+    ours, theirs = work / "ours.gsym", work / "theirs.gsym"
     addresses = random_addresses(path, options.addresses)
     plain, paired = work / "plain", work / "paired"
     plain.write_text("".join(f"0x{a:x}\n" for a in addresses), encoding="ascii")
@@ -141,8 +185,8 @@ def bench_file(name, path, options, work):
     # gsymutil prints plain text, the symbolizer is asked for the same lines as JSON
     compare(f"lookup {name}, {len(addresses)} random",
             ("unhex", [options.unhex, "lookup", "--demangle=none", str(ours)], str(plain)),
-            [("llvm-gsymutil", [gsymutil, "--addresses-from-stdin"], str(paired))],
-            options.rounds)
+            [(label, [tool, "--addresses-from-stdin"], str(paired))
+             for label, tool in gsymutils(options)[-1:]], options.rounds)
     compare(f"lookup {name}, from the ELF file",
             ("unhex", [options.unhex, "lookup", "--json", "--demangle=none", str(path)],
              str(plain)),
@@ -151,13 +195,25 @@ def bench_file(name, path, options, work):
             options.rounds)
 
 
+def bench_file(name, path, options, work):
+    """Everything about one debug file."""
+    bench_extract(name, path, options, work)
+    if name in COMPRESSED:
+        bench_floor(name, path, options, work)
+    if name != "libc":
+        bench_memory(name, path, options, work)
+    if name in LOOKED_UP:
+        bench_lookup(name, path, options, work)
+
+
 def inputs(wanted):
-    """(name, path) of what is there; libjvm needs `./dev corpus`."""
+    """(name, path) of what is there; all but libc need `./dev corpus`."""
     corpus = ROOT / "corpus"
     with open("/proc/self/maps", encoding="ascii") as maps:
         libc = next(line.split()[-1] for line in maps if "/libc.so.6" in line)
     every = {"libc": debug_file_of(libc), "libjvm": corpus / "libjvm.debug",
-             "libjvm-plain": corpus / "libjvm-plain.debug"}
+             "libjvm-plain": corpus / "libjvm-plain.debug", "vmlinux": corpus / "vmlinux",
+             "ceph": corpus / "ceph.debug"}
     for name in wanted or every:
         if every[name].exists():
             yield name, every[name].resolve()
@@ -171,10 +227,13 @@ def main():
     parser.add_argument("--unhex", required=True, help="the command to time")
     parser.add_argument("--rounds", type=int, default=5, help="measured rounds")
     parser.add_argument("--addresses", type=int, default=100_000, help="addresses to look up")
-    parser.add_argument("files", nargs="*", choices=["libc", "libjvm", "libjvm-plain", []],
-                        metavar="NAME", help="libc, libjvm, libjvm-plain")
+    parser.add_argument("--inflate", required=True, help="the program of bench/inflate.c")
+    parser.add_argument("--newest", help="folder of a newer LLVM's tools")
+    parser.add_argument("files", nargs="*", choices=[*NAMES, []], metavar="NAME",
+                        help=", ".join(NAMES))
     options = parser.parse_args()
     options.unhex = str(Path(options.unhex).resolve())
+    options.inflate = str(Path(options.inflate).resolve())
     with tempfile.TemporaryDirectory() as work:
         for name, path in inputs(options.files):
             bench_file(name, path, options, Path(work))
