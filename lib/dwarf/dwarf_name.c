@@ -4,6 +4,7 @@
 
 enum {
 	SLOTS_FIRST = 1024,
+	SIDE_BY_SIDE = 16, /* loads that a processor keeps on their way at a time, or some more */
 };
 
 void ux_dwarf_names_init(struct ux_dwarf_names *names, const struct ux_dwarf_sections *sections,
@@ -38,6 +39,7 @@ void ux_dwarf_names_deinit(struct ux_dwarf_names *names)
 	forget_far(names);
 	ux_dwarf_text_vec_deinit(&names->list);
 	ux_dwarf_own_vec_deinit(&names->own);
+	ux_dwarf_waiting_vec_deinit(&names->waiting);
 	ux_dwarf_unqualified_vec_deinit(&names->unqualified);
 	ux_dwarf_off_vec_deinit(&names->outermost);
 	ux_dwarf_scopes_deinit(&names->scopes);
@@ -50,6 +52,7 @@ void ux_dwarf_names_deinit(struct ux_dwarf_names *names)
 void ux_dwarf_names_begin(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx)
 {
 	names->list.size = names->own.size = names->unqualified.size = 0;
+	names->waiting.size = 0;
 	names->scopes.list.size = names->outermost.size = 0;
 	names->ctx = ctx;
 	names->joined = ux_dwarf_joint(ctx->language) != NULL;
@@ -153,46 +156,68 @@ struct ux_dwarf_scopes *ux_dwarf_names_scopes(struct ux_dwarf_names *names,
 
 static_assert(offsetof(struct ux_dwarf_far, ctx) == 0, "ux_dwarf_names_scopes() goes from it");
 
-/* A name, and the DIE at the end of the chain it was found along. */
-struct found {
-	const char *name; /* NULL: there is none */
-	bool linkage;
-	bool moved; /* the chain led to another DIE */
-	struct ux_dwarf_place place;
+/*
+ * A name on the way to be found: hop by hop along abstract_origin and specification. Each hop leads
+ * to memory that nobody touched for long, so what it needs is asked for one step ahead.
+ */
+struct search {
+	const char *name;            /* NULL: none yet */
+	const char *linkage;         /* of the DIE at place; not looked into yet */
+	const char *shorter;         /* that DIE's short name, if the linkage name is empty */
+	struct ux_dwarf_place place; /* the last DIE that was reached */
+	struct ux_dwarf_ref to;      /* where it leads, if has_next */
+	unsigned hops;
+	bool has_next;
+	bool found; /* name is a linkage name */
+	bool moved; /* place is another DIE than the first one */
 };
 
-/* Follows the chain from the DIE on. Only UX_ENOMEM is a failure. */
-static enum ux_code follow(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
-			   const struct ux_dwarf_die *first, struct found *ret,
-			   struct ux_error *err)
+static void prefetch_die(const struct ux_dwarf_context *ctx, struct ux_dwarf_ref to)
 {
-	struct ux_dwarf_die die = *first;
-	*ret = (struct found){.place = {ctx, first->off}};
-	for (unsigned hops = 0; hops <= UX_DWARF_HOPS_MOST; hops++) {
-		ctx = ret->place.ctx;
-		const char *linkage = ux_dwarf_die_text(ctx, &die, UX_SLOT_LINKAGE_NAME);
-		ret->linkage = linkage && linkage[0] != '\0';
-		if (ret->linkage) {
-			ret->name = linkage;
-			return UX_OK;
-		}
-		const char *name = ret->name ? NULL : ux_dwarf_die_text(ctx, &die, UX_SLOT_NAME);
-		if (name && name[0] != '\0')
-			ret->name = name;
-		struct ux_dwarf_ref to;
-		if (!ux_dwarf_die_origin(ctx, &die, &to))
-			break;
-		struct ux_dwarf_place next = ret->place;
-		enum ux_code code = ux_dwarf_names_hop(names, &next, to, err);
-		if (code == UX_OK)
-			code = ux_dwarf_die_at(next.ctx, next.off, &die, NULL);
-		if (code == UX_ENOMEM)
-			return code;
-		if (code != UX_OK)
-			break;
-		ret->place = next;
-		ret->moved = true;
+	struct ux_bytes info = ctx->sections->data[UX_DWARF_INFO];
+	if (!to.sup && to.off < info.size)
+		__builtin_prefetch(info.data + to.off);
+}
+
+/* Takes what the DIE at search->place says. */
+static void look(struct search *search, const struct ux_dwarf_die *die)
+{
+	const struct ux_dwarf_context *ctx = search->place.ctx;
+	search->linkage = ux_dwarf_die_text(ctx, die, UX_SLOT_LINKAGE_NAME);
+	search->shorter = search->name ? NULL : ux_dwarf_die_text(ctx, die, UX_SLOT_NAME);
+	search->has_next =
+		search->hops++ < UX_DWARF_HOPS_MOST && ux_dwarf_die_origin(ctx, die, &search->to);
+	if (search->linkage)
+		__builtin_prefetch(search->linkage);
+	else if (search->has_next)
+		prefetch_die(ctx, search->to);
+}
+
+/* One step more; *ret_more tells whether there is another. Only UX_ENOMEM is a failure. */
+static enum ux_code step(struct ux_dwarf_names *names, struct search *search, bool *ret_more,
+			 struct ux_error *err)
+{
+	struct ux_dwarf_die die;
+	*ret_more = false;
+	if (search->linkage && search->linkage[0] != '\0') {
+		search->name = search->linkage;
+		search->found = true;
+		return UX_OK;
 	}
+	if (search->shorter && search->shorter[0] != '\0')
+		search->name = search->shorter;
+	if (!search->has_next)
+		return UX_OK;
+	struct ux_dwarf_place next = search->place;
+	enum ux_code code = ux_dwarf_names_hop(names, &next, search->to, err);
+	if (code == UX_OK)
+		code = ux_dwarf_die_at(next.ctx, next.off, &die, NULL);
+	if (code != UX_OK)
+		return code == UX_ENOMEM ? code : UX_OK;
+	search->place = next;
+	search->moved = true;
+	look(search, &die);
+	*ret_more = true;
 	return UX_OK;
 }
 
@@ -201,47 +226,104 @@ static bool is_mangled(const char *name)
 	return name[0] == '_' && name[1] == 'Z'; /* GCC gives some clones such a short name */
 }
 
-/* Gives the name a number, and remembers what is to be done about it. */
-static enum ux_code number(struct ux_dwarf_names *names, const struct found *found, bool placed,
-			   uint32_t *ret, struct ux_error *err)
+/* Keeps the name that was found under its number, and remembers what is to be done about it. */
+static enum ux_code settle(struct ux_dwarf_names *names, const struct search *search, bool placed,
+			   uint32_t number, struct ux_error *err)
 {
-	const struct ux_dwarf_context *ctx = found->place.ctx;
-	*ret = UX_DWARF_NO_NAME;
-	if (!found->name)
-		return UX_OK;
-	*ret = (uint32_t)names->list.size;
-	if (!ux_dwarf_text_vec_append(&names->list, found->name) ||
-	    !ux_dwarf_own_vec_append(&names->own, 0))
-		return ux_error_nomem(err);
-	if (found->linkage || !(placed || found->moved) || is_mangled(found->name) ||
+	const struct ux_dwarf_context *ctx = search->place.ctx;
+	names->list.data[number] = search->name;
+	if (!search->name || search->found || !(placed || search->moved) ||
+	    is_mangled(search->name) ||
 	    !ux_dwarf_joint(ctx->language ? ctx->language : names->ctx->language))
 		return UX_OK;
-	struct ux_dwarf_unqualified wanted = {*ret, found->place};
+	struct ux_dwarf_unqualified wanted = {number, search->place};
 	return ux_dwarf_unqualified_vec_append(&names->unqualified, wanted) ? UX_OK
 									    : ux_error_nomem(err);
+}
+
+/* The next number, whose name is yet to be found. */
+static bool next_number(struct ux_dwarf_names *names, uint32_t *ret)
+{
+	*ret = (uint32_t)names->list.size;
+	return ux_dwarf_text_vec_append(&names->list, NULL) &&
+	       ux_dwarf_own_vec_append(&names->own, 0);
+}
+
+/* Finds the names of n that wait, side by side. */
+static enum ux_code find_some(struct ux_dwarf_names *names, const struct ux_dwarf_waiting *waiting,
+			      size_t n, struct ux_error *err)
+{
+	struct search searches[SIDE_BY_SIDE];
+	bool more[SIDE_BY_SIDE];
+	for (size_t i = 0; i < n; i++) {
+		searches[i] = (struct search){.place = {names->ctx, waiting[i].from},
+					      .to = waiting[i].to,
+					      .hops = 1,
+					      .has_next = true};
+		more[i] = true;
+		prefetch_die(names->ctx, waiting[i].to);
+	}
+	for (bool any = true; any;) {
+		any = false;
+		for (size_t i = 0; i < n; i++) {
+			if (more[i])
+				UX_TRY(step(names, &searches[i], &more[i], err));
+			any |= more[i];
+		}
+	}
+	for (size_t i = 0; i < n; i++)
+		UX_TRY(settle(names, &searches[i], waiting[i].placed, waiting[i].name, err));
+	return UX_OK;
+}
+
+enum ux_code ux_dwarf_names_find(struct ux_dwarf_names *names, struct ux_error *err)
+{
+	const struct ux_dwarf_waiting_vec *all = &names->waiting;
+	for (size_t i = 0; i < all->size; i += SIDE_BY_SIDE)
+		UX_TRY(find_some(names, all->data + i, ux_min(all->size - i, (size_t)SIDE_BY_SIDE),
+				 err));
+	names->waiting.size = 0;
+	return UX_OK;
+}
+
+/* A DIE with a name of its own: it is met once, and its name is found at once. */
+static enum ux_code find_own(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
+			     const struct ux_dwarf_die *die, bool placed, uint32_t *ret,
+			     struct ux_error *err)
+{
+	struct search search = {.place = {ctx, die->off}};
+	bool more = true;
+	look(&search, die);
+	while (more)
+		UX_TRY(step(names, &search, &more, err));
+	*ret = UX_DWARF_NO_NAME;
+	if (!search.name)
+		return UX_OK;
+	return next_number(names, ret) ? settle(names, &search, placed, *ret, err)
+				       : ux_error_nomem(err);
 }
 
 enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
 			       const struct ux_dwarf_die *die, bool placed, uint32_t *ret,
 			       struct ux_error *err)
 {
-	struct found found;
 	struct ux_dwarf_ref to;
-	/* What has a name of its own is met once; only what is referred to is worth remembering. */
+	/* Only what is referred to is worth remembering. */
 	if (!ux_dwarf_die_origin(ctx, die, &to) || ux_dwarf_die_has(die, UX_SLOT_LINKAGE_NAME) ||
-	    ux_dwarf_die_has(die, UX_SLOT_NAME)) {
-		UX_TRY(follow(names, ctx, die, &found, err));
-		return number(names, &found, placed, ret, err);
-	}
+	    ux_dwarf_die_has(die, UX_SLOT_NAME))
+		return find_own(names, ctx, die, placed, ret, err);
 	if (names->used >= names->cap / 2 && !grow_slots(names))
 		return ux_error_nomem(err);
 	uint64_t key = key_of(&to);
 	struct ux_dwarf_name_slot *slot = find_slot(names, key);
 	if (slot->generation != names->generation) {
-		UX_TRY(follow(names, ctx, die, &found, err));
 		*slot = (struct ux_dwarf_name_slot){.off = key, .generation = names->generation};
 		names->used++;
-		UX_TRY(number(names, &found, placed, &slot->name, err));
+		struct ux_dwarf_waiting waiting = {.from = die->off, .to = to, .placed = placed};
+		if (!next_number(names, &waiting.name) ||
+		    !ux_dwarf_waiting_vec_append(&names->waiting, waiting))
+			return ux_error_nomem(err);
+		slot->name = waiting.name;
 	}
 	*ret = slot->name;
 	return UX_OK;

@@ -43,6 +43,15 @@ struct ux_dwarf_unqualified {
 	struct ux_dwarf_place place;
 };
 
+/* A name that is to be found: that of the DIE at `from`, which leads to another one. */
+struct ux_dwarf_waiting {
+	uint64_t from;
+	struct ux_dwarf_ref to;
+	uint32_t name;
+	bool placed;
+};
+
+UX_VEC(ux_dwarf_waiting_vec, struct ux_dwarf_waiting);
 UX_VEC(ux_dwarf_unqualified_vec, struct ux_dwarf_unqualified);
 UX_VEC(ux_dwarf_own_vec, uint32_t);
 UX_VEC(ux_dwarf_off_vec, uint64_t);
@@ -51,7 +60,10 @@ UX_VEC(ux_dwarf_off_vec, uint64_t);
  * One thread's resolver. Names of one unit are numbered from 0 in the order of first use, and asked
  * for once per origin: the same inlined function is named thousands of times.
  *
- * Names that are no linkage names are qualified when the unit is at its end: "a::f" for f of the
+ * Names that have to be looked for elsewhere are found when the unit is at its end, many at a time:
+ * the memory of one is on its way while another is read.
+ *
+ * Names that are no linkage names are then qualified: "a::f" for f of the
  * namespace a. Only these few cost a look at what stands around them.
  */
 struct ux_dwarf_names {
@@ -60,6 +72,7 @@ struct ux_dwarf_names {
 	struct ux_dwarf_text_vec
 		list; /* the current unit's names by number; text of the sections, or made */
 	struct ux_dwarf_own_vec own; /* where in the text the function's own name begins */
+	struct ux_dwarf_waiting_vec waiting;
 	struct ux_dwarf_unqualified_vec unqualified;
 	struct ux_dwarf_off_vec outermost; /* DIEs that are known to stand directly in the unit */
 	struct ux_dwarf_name_slot *slots;
@@ -94,7 +107,8 @@ void ux_dwarf_names_begin(struct ux_dwarf_names *names, const struct ux_dwarf_co
 
 /*
  * The number of the DIE's name: its linkage name, else its short one, found along abstract_origin
- * and specification; UX_DWARF_NO_NAME when there is none (also when a reference leads nowhere).
+ * and specification by ux_dwarf_names_end(), which may find none: then the list holds NULL (also
+ * when a reference leads nowhere). UX_DWARF_NO_NAME: it has none and leads to none.
  * placed: where the DIE itself stands tells what its name is in; false for an inlined call, and for
  * what stands directly in the unit. UX_ENOMEM.
  */
@@ -111,9 +125,13 @@ ux_inline bool ux_dwarf_names_outermost(struct ux_dwarf_names *names, uint64_t o
 	return !names->joined || ux_dwarf_off_vec_append(&names->outermost, off);
 }
 
+/* The first half of ux_dwarf_names_end(): finds the names that wait. UX_ENOMEM. */
+enum ux_code ux_dwarf_names_find(struct ux_dwarf_names *names, struct ux_error *err) ux_must;
+
 /*
- * Qualifies the short names of the unit in the manner of its language: "a::f", "(anonymous
- * namespace)::f", "m.f". Until then they are as they stand. UX_ENOMEM, UX_ELIMIT of names->texts.
+ * Finds the names of the unit that are still to be found, and qualifies the short ones in the
+ * manner of its language: "a::f", "(anonymous namespace)::f", "m.f". Until then they are as they
+ * stand. UX_ENOMEM, UX_ELIMIT of names->texts.
  */
 enum ux_code ux_dwarf_names_end(struct ux_dwarf_names *names, struct ux_error *err) ux_must;
 

@@ -237,6 +237,7 @@ static enum ux_code join(struct ux_dwarf_names *names, const struct chain *chain
 
 enum ux_code ux_dwarf_names_end(struct ux_dwarf_names *names, struct ux_error *err)
 {
+	UX_TRY(ux_dwarf_names_find(names, err));
 	for (size_t i = 0; i < names->unqualified.size; i++) {
 		const struct ux_dwarf_unqualified *u = &names->unqualified.data[i];
 		uint64_t language = u->place.ctx->language;

@@ -272,6 +272,8 @@ enum ux_code ux_split_unit_keep_names(struct ux_split_unit *unit, struct ux_aren
 	if (!unit->path)
 		return UX_OK; /* the package stays open */
 	for (size_t i = 0; i < list->size; i++) {
+		if (!list->data[i])
+			continue;
 		struct ux_bytes text = ux_bytes_cstr(list->data[i]);
 		const char **known = ux_split_texts_find(&unit->texts, text);
 		if (known) {

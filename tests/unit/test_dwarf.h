@@ -77,7 +77,8 @@ static inline void reading_of(struct reading *r, const struct make_dwarf *m)
 /* The name with that number, "?" when there is none. */
 static inline const char *name_of(const struct reading *r, uint32_t name)
 {
-	return name == UX_DWARF_NO_NAME ? "?" : r->names.list.data[name];
+	const char *text = name == UX_DWARF_NO_NAME ? NULL : r->names.list.data[name];
+	return text ? text : "?";
 }
 
 /* Declares an assembler that ends with the scope; MODULE: and a reading. */

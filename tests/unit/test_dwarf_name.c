@@ -65,6 +65,7 @@ static const char *name_at(struct reading *r, uint64_t off)
 	}
 	assert_int_equal(ux_dwarf_die_at(&r->ctx, off, &die, NULL), UX_OK);
 	assert_int_equal(ux_dwarf_names_of(&r->names, &r->ctx, &die, true, &name, NULL), UX_OK);
+	assert_int_equal(ux_dwarf_names_find(&r->names, NULL), UX_OK);
 	return name_of(r, name);
 }
 
@@ -355,6 +356,43 @@ static void one_origin_is_one_number(void **state)
 	assert_int_equal(r.names.list.size, 1);
 }
 
+/* Chains of all lengths wait for the end of the unit; the numbers are those of the first asking. */
+static void names_that_wait_are_found_together(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	begin_unit(&m, (struct make_unit){0});
+	enum {
+		WAITING = 100
+	};
+	uint64_t asked[WAITING];
+	uint32_t numbers[WAITING];
+	for (size_t i = 0; i < WAITING; i++) {
+		char text[16];
+		snprintf(text, sizeof(text), "f%zu", i);
+		asked[i] = i % 7 == 3 ? MAKE_DIE(&m, BARE, N(1)) : MAKE_DIE(&m, NAMED, T(text));
+		for (size_t hop = 0; hop <= i % 5; hop++)
+			asked[i] = MAKE_DIE(&m, ORIGIN, N(asked[i]));
+	}
+	end_unit(&m);
+	reading_of(&r, &m);
+	ux_dwarf_names_init(&r.names, &r.sections, &r.units);
+	ux_dwarf_names_begin(&r.names, &r.ctx);
+	for (size_t i = 0; i < WAITING; i++) {
+		struct ux_dwarf_die die;
+		assert_int_equal(ux_dwarf_die_at(&r.ctx, asked[i], &die, NULL), UX_OK);
+		assert_int_equal(
+			ux_dwarf_names_of(&r.names, &r.ctx, &die, false, &numbers[i], NULL), UX_OK);
+		assert_int_equal(numbers[i], i);
+	}
+	assert_int_equal(ux_dwarf_names_find(&r.names, NULL), UX_OK);
+	for (size_t i = 0; i < WAITING; i++) {
+		char text[16];
+		snprintf(text, sizeof(text), "f%zu", i);
+		assert_string_equal(name_of(&r, numbers[i]), i % 7 == 3 ? "?" : text);
+	}
+}
+
 static enum ux_code name_with_failures(void *ctx)
 {
 	struct make_dwarf *m = ctx;
@@ -367,6 +405,7 @@ static enum ux_code name_with_failures(void *ctx)
 	ux_dwarf_names_begin(&r.names, &r.ctx);
 	UX_TRY(ux_dwarf_die_at(&r.ctx, r.ctx.first_child, &die, NULL));
 	UX_TRY(ux_dwarf_names_of(&r.names, &r.ctx, &die, true, &name, NULL));
+	UX_TRY(ux_dwarf_names_find(&r.names, NULL));
 	assert_string_equal(name_of(&r, name), "_Z1fv");
 	return UX_OK;
 }
@@ -404,6 +443,7 @@ int main(void)
 		UX_TEST(text_of_a_supplementary_file_is_found),
 		UX_TEST(names_are_kept_byte_for_byte),
 		UX_TEST(one_origin_is_one_number),
+		UX_TEST(names_that_wait_are_found_together),
 		UX_TEST(each_failed_allocation_is_reported),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
