@@ -18,20 +18,29 @@ struct header {
 	struct ux_bytes lengths; /* operands of each standard opcode */
 };
 
+/* The state machine's registers, and what decides whether a row says something new. */
+struct registers {
+	uint64_t pc;
+	uint64_t last_pc; /* of the row that was made last */
+	size_t rows;      /* of all sequences */
+	uint32_t op_index;
+	uint32_t file;
+	uint32_t line;
+	uint32_t last_file;
+	uint32_t last_line;
+	bool live;   /* the sequence begins in text */
+	bool begun;  /* a row has been seen */
+	bool sorted; /* so far */
+};
+
 /* The state machine, and where its rows go. */
 struct machine {
 	const struct header *h;
 	const struct ux_dwarf_text *text;
 	struct ux_dwarf_lines *lines;
-	uint64_t pc;
-	uint32_t op_index;
-	uint32_t file;
-	uint32_t line;
-	uint32_t first; /* row that this sequence begins with */
-	uint64_t off;   /* of its first opcode */
-	bool live;      /* the sequence begins in text */
-	bool begun;     /* a row has been seen */
-	bool sorted;
+	struct registers r; /* between two opcodes that are not among the frequent ones */
+	uint32_t first;     /* row that this sequence begins with */
+	uint64_t off;       /* of its first opcode */
 	bool no_memory;
 };
 
@@ -48,52 +57,68 @@ void ux_dwarf_lines_deinit(struct ux_dwarf_lines *lines)
 static void reset(struct machine *m, uint64_t off)
 {
 	m->off = off;
-	m->pc = 0;
-	m->op_index = 0;
-	m->file = 1;
-	m->line = 1;
 	m->first = (uint32_t)m->lines->rows.size;
-	m->live = true;
-	m->begun = false;
-	m->sorted = true;
+	m->r = (struct registers){
+		.rows = m->first, .file = 1, .line = 1, .live = true, .sorted = true};
 }
 
-/* Appends a row unless it says nothing new. */
-ux_inline void emit(struct machine *m)
+/* The first row of a sequence: false when the sequence is not wanted. */
+static bool begin(struct registers *r, const struct ux_dwarf_text *text)
 {
-	struct ux_dwarf_row_vec *rows = &m->lines->rows;
-	if (!m->begun) {
-		m->begun = true;
-		m->live = ux_dwarf_text_find(m->text, m->pc) != NULL;
-	}
-	if (!m->live)
-		return;
-	struct ux_dwarf_row row = {m->pc, m->file, m->line};
-	if (rows->size > m->first) {
-		struct ux_dwarf_row *last = &rows->data[rows->size - 1];
-		if (last->pc == m->pc) {
-			*last = row;
-			return;
-		}
-		if (last->file == row.file && last->line == row.line && last->pc < m->pc)
-			return;
-		m->sorted &= last->pc < m->pc;
-	}
-	if (!ux_dwarf_row_vec_append(rows, row))
-		m->no_memory = true;
+	r->begun = true;
+	r->live = ux_dwarf_text_find(text, r->pc) != NULL;
+	/* Lies before this row and says something else. */
+	r->last_pc = r->pc - 1;
+	r->last_line = ~r->line;
+	return r->live;
+}
+
+static bool more_rows(struct ux_dwarf_row_vec *rows, size_t used)
+{
+	rows->size = used;
+	return ux_dwarf_row_vec_reserve(rows, used + 1);
+}
+
+/*
+ * Appends a row unless it says nothing new; one at the pc of the one before replaces it. Compilers
+ * mix all three in ways that no processor guesses, so the row is written in any case, and only the
+ * count decides. False when memory is short.
+ */
+ux_inline bool emit(struct registers *r, const struct ux_dwarf_text *text,
+		    struct ux_dwarf_row_vec *rows)
+{
+	if (ux_unlikely(!r->begun) && !begin(r, text))
+		return true;
+	if (ux_unlikely(!r->live))
+		return true;
+	if (ux_unlikely(r->rows == rows->cap) && !more_rows(rows, r->rows))
+		return false;
+	bool same_pc = r->pc == r->last_pc;
+	bool later = r->last_pc < r->pc;
+	bool idle = later & (r->line == r->last_line) & (r->file == r->last_file);
+	size_t at = r->rows - same_pc;
+	rows->data[at].pc = r->pc;
+	rows->data[at].file = r->file;
+	rows->data[at].line = r->line;
+	r->rows = at + !idle;
+	r->sorted &= same_pc | later;
+	r->last_pc = idle ? r->last_pc : r->pc;
+	r->last_line = r->line;
+	r->last_file = r->file;
+	return true;
 }
 
 /* Moves pc by `operations` (DWARF 5, 6.2.5.1): more than one fits an instruction on a VLIW machine.
  */
-ux_inline void advance(struct machine *m, uint64_t operations)
+ux_inline void advance(struct registers *r, const struct header *h, uint64_t operations)
 {
-	if (ux_likely(m->h->max_ops == 1)) {
-		m->pc += operations * m->h->min_inst_length;
+	if (ux_likely(h->max_ops == 1)) {
+		r->pc += operations * h->min_inst_length;
 		return;
 	}
-	uint64_t ops = m->op_index + operations;
-	m->pc += ops / m->h->max_ops * m->h->min_inst_length;
-	m->op_index = (uint32_t)(ops % m->h->max_ops);
+	uint64_t ops = r->op_index + operations;
+	r->pc += ops / h->max_ops * h->min_inst_length;
+	r->op_index = (uint32_t)(ops % h->max_ops);
 }
 
 /* Stable merge sort by pc: a table whose rows go backwards, and the last of equals still wins. */
@@ -133,14 +158,14 @@ static void end_sequence(struct machine *m, uint64_t next)
 	struct ux_dwarf_row_vec *rows = &m->lines->rows;
 	size_t count = rows->size - m->first;
 	struct ux_dwarf_row *first = count > 0 ? rows->data + m->first : NULL;
-	if (count > 0 && !m->sorted) {
+	if (count > 0 && !m->r.sorted) {
 		if (!sort_rows(first, count))
 			m->no_memory = true;
 		count = unique_rows(first, count);
 	}
 	const struct ux_dwarf_range *section =
 		count > 0 ? ux_dwarf_text_find(m->text, first[0].pc) : NULL;
-	uint64_t hi = section ? ux_min(m->pc, section->hi) : 0;
+	uint64_t hi = section ? ux_min(m->r.pc, section->hi) : 0;
 	while (count > 0 && first[count - 1].pc >= hi)
 		count--;
 	rows->size = m->first + count;
@@ -163,8 +188,8 @@ static void extended(struct machine *m, struct ux_cur *c)
 		end_sequence(m, ux_cur_off(c));
 		return;
 	case DW_LNE_set_address:
-		m->pc = ux_cur_uint(&op, (unsigned)ux_min(length - 1, (uint64_t)9));
-		m->op_index = 0;
+		m->r.pc = ux_cur_uint(&op, (unsigned)ux_min(length - 1, (uint64_t)9));
+		m->r.op_index = 0;
 		if (op.failed)
 			*c = op;
 		return;
@@ -182,38 +207,20 @@ static void extended(struct machine *m, struct ux_cur *c)
 	}
 }
 
+/* A standard opcode of the seldom ones, or an unknown one. */
 static void standard(struct machine *m, struct ux_cur *c, uint8_t op)
 {
 	switch (op) {
-	case DW_LNS_copy:
-		emit(m);
-		return;
-	case DW_LNS_advance_pc:
-		advance(m, ux_cur_uleb(c));
-		return;
-	case DW_LNS_advance_line:
-		m->line += (uint32_t)ux_cur_sleb(c);
-		return;
-	case DW_LNS_set_file: {
-		uint64_t file = ux_cur_uleb(c);
-		m->file = file > UINT32_MAX ? UINT32_MAX : (uint32_t)file;
-		return;
-	}
-	case DW_LNS_set_column:
 	case DW_LNS_set_isa:
 		(void)ux_cur_uleb(c);
 		return;
-	case DW_LNS_negate_stmt:
 	case DW_LNS_set_basic_block:
 	case DW_LNS_set_prologue_end:
 	case DW_LNS_set_epilogue_begin:
 		return;
-	case DW_LNS_const_add_pc:
-		advance(m, (255u - m->h->opcode_base) / m->h->line_range);
-		return;
 	case DW_LNS_fixed_advance_pc:
-		m->pc += ux_cur_u16(c);
-		m->op_index = 0;
+		m->r.pc += ux_cur_u16(c);
+		m->r.op_index = 0;
 		return;
 	default: /* a later standard's: the header says how many operands */
 		for (unsigned n = m->h->lengths.data[op - 1]; n > 0; n--)
@@ -222,32 +229,81 @@ static void standard(struct machine *m, struct ux_cur *c, uint8_t op)
 	}
 }
 
+/* An opcode that is not one of the frequent ones; what it needs of registers and cursor is copied,
+ * so that those of run() stay in the processor's. */
+static void seldom(struct machine *m, struct ux_cur *c, uint8_t op)
+{
+	if (op == 0)
+		extended(m, c);
+	else
+		standard(m, c, op);
+}
+
+/* What special opcodes add. */
+struct specials {
+	uint16_t pc[256];
+	int16_t line[256];
+};
+
+static void make_specials(const struct header *h, struct specials *s)
+{
+	for (unsigned op = h->opcode_base; op < 256; op++) {
+		s->pc[op] = (uint16_t)((op - h->opcode_base) / h->line_range);
+		s->line[op] =
+			(int16_t)(h->line_base + (int)((op - h->opcode_base) % h->line_range));
+	}
+}
+
 /* Runs the program; c is exactly its bytes. */
 static void run(struct machine *m, struct ux_cur *cur)
 {
 	const struct header *h = m->h;
-	uint16_t pc_delta[256];
-	int16_t line_delta[256];
-	for (unsigned op = h->opcode_base; op < 256; op++) {
-		pc_delta[op] = (uint16_t)((op - h->opcode_base) / h->line_range);
-		line_delta[op] =
-			(int16_t)(h->line_base + (int)((op - h->opcode_base) % h->line_range));
-	}
+	struct ux_dwarf_row_vec *rows = &m->lines->rows;
 	struct ux_cur c = *cur;
+	struct specials specials;
+	make_specials(h, &specials);
 	reset(m, ux_cur_off(&c));
+	struct registers r = m->r;
 	while (ux_cur_more(&c) && !m->no_memory) {
 		uint8_t op = ux_cur_u8(&c);
 		if (op >= h->opcode_base) {
-			advance(m, pc_delta[op]);
-			m->line += (uint32_t)(int32_t)line_delta[op];
-			emit(m);
-		} else if (op == 0) {
-			extended(m, &c);
-		} else {
-			standard(m, &c, op);
+			advance(&r, h, specials.pc[op]);
+			r.line += (uint32_t)(int32_t)specials.line[op];
+			m->no_memory |= !emit(&r, m->text, rows);
+			continue;
+		}
+		switch (op) {
+		case DW_LNS_copy:
+			m->no_memory |= !emit(&r, m->text, rows);
+			break;
+		case DW_LNS_advance_pc:
+			advance(&r, h, ux_cur_uleb(&c));
+			break;
+		case DW_LNS_advance_line:
+			r.line += (uint32_t)ux_cur_sleb(&c);
+			break;
+		case DW_LNS_set_file:
+			r.file = (uint32_t)ux_min(ux_cur_uleb(&c), (uint64_t)UINT32_MAX);
+			break;
+		case DW_LNS_set_column:
+			(void)ux_cur_uleb(&c);
+			break;
+		case DW_LNS_negate_stmt:
+			break;
+		case DW_LNS_const_add_pc:
+			advance(&r, h, (255u - h->opcode_base) / h->line_range);
+			break;
+		default: {
+			struct ux_cur at = c;
+			rows->size = r.rows;
+			m->r = r;
+			seldom(m, &at, op);
+			r = m->r;
+			c = at;
+		}
 		}
 	}
-	m->lines->rows.size = m->first; /* rows without an end_sequence have no end */
+	rows->size = m->first; /* rows without an end_sequence have no end */
 	*cur = c;
 }
 
