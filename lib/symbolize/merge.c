@@ -344,6 +344,8 @@ enum ux_code ux_merge(const struct ux_collection *collection,
 	UX_TRY(gather_functions(&m, collection, &raw));
 	sort(&raw);
 	UX_TRY(name_functions(&m, &raw));
+	if (!ux_piece_vec_reserve(&functions, raw.size))
+		return ux_error_nomem(err);
 	UX_TRY(flatten(&m, &raw));
 	m.out = &fills;
 	UX_TRY(merge_symbols(&m, collection, &functions));

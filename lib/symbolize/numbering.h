@@ -8,6 +8,7 @@
 #define UX_NUMBERING_H
 
 #include "collect.h"
+#include "map.h"
 #include "string_table.h"
 
 struct ux_file_pair {

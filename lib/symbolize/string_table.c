@@ -2,6 +2,12 @@
 /* The strings of a GSYM. */
 #include "string_table.h"
 
+#include "hash.h"
+
+enum {
+	FIRST_PLACES = 1 << 12
+};
+
 void ux_string_table_init(struct ux_string_table *table, uint64_t limit, unsigned shift)
 {
 	*table = (struct ux_string_table){.limit = ux_min(limit, (uint64_t)UINT32_MAX << shift),
@@ -12,8 +18,81 @@ void ux_string_table_init(struct ux_string_table *table, uint64_t limit, unsigne
 void ux_string_table_deinit(struct ux_string_table *table)
 {
 	ux_out_deinit(&table->bytes);
-	ux_string_by_text_deinit(&table->texts);
-	ux_string_by_pointer_deinit(&table->pointers);
+	free(ux_take(&table->places));
+	free(ux_take(&table->known));
+}
+
+static struct ux_string_known *find_known(const struct ux_string_table *table, const char *text)
+{
+	size_t mask = table->known_cap - 1, i = ux_hash_u64((uintptr_t)text) & mask;
+	while (table->known[i].text && table->known[i].text != text)
+		i = (i + 1) & mask;
+	return &table->known[i];
+}
+
+static bool grow_known(struct ux_string_table *table)
+{
+	struct ux_string_known *old = table->known;
+	size_t old_cap = table->known_cap, cap = old_cap ? old_cap * 2 : FIRST_PLACES;
+	table->known = calloc(cap, sizeof(*table->known));
+	if (!table->known) {
+		table->known = old;
+		return false;
+	}
+	table->known_cap = cap;
+	for (size_t i = 0; i < old_cap; i++)
+		if (old[i].text)
+			*find_known(table, old[i].text) = old[i];
+	free(old);
+	return true;
+}
+
+static bool says(const struct ux_string_table *table, uint32_t off, struct ux_bytes text)
+{
+	uint64_t at = (uint64_t)off << table->shift;
+	return table->bytes.size - at > text.size && table->bytes.data[at + text.size] == '\0' &&
+	       memcmp(table->bytes.data + at, text.data, text.size) == 0;
+}
+
+/* The place of the text, which may be empty. */
+static struct ux_string_place *find_place(const struct ux_string_table *table, uint32_t hash,
+					  struct ux_bytes text)
+{
+	size_t mask = table->places_cap - 1, i = hash & mask;
+	while (table->places[i].off != 0 &&
+	       !(table->places[i].hash == hash && says(table, table->places[i].off, text)))
+		i = (i + 1) & mask;
+	return &table->places[i];
+}
+
+static bool grow_places(struct ux_string_table *table)
+{
+	size_t cap = table->places_cap ? table->places_cap * 2 : FIRST_PLACES, mask = cap - 1;
+	struct ux_string_place *places = calloc(cap, sizeof(*places));
+	if (!places)
+		return false;
+	for (size_t k = 0; k < table->places_cap; k++) {
+		if (table->places[k].off == 0)
+			continue;
+		size_t i = table->places[k].hash & mask;
+		while (places[i].off != 0)
+			i = (i + 1) & mask;
+		places[i] = table->places[k];
+	}
+	free(table->places);
+	table->places = places;
+	table->places_cap = cap;
+	return true;
+}
+
+/* Puts the text behind the others; 0 when memory is short. */
+static uint32_t append(struct ux_string_table *table, struct ux_bytes text)
+{
+	ux_out_align(&table->bytes, (size_t)1 << table->shift);
+	uint64_t at = table->bytes.size;
+	ux_out_put(&table->bytes, text.data, text.size + 1);
+	table->no_memory |= table->bytes.failed;
+	return table->bytes.failed ? 0 : (uint32_t)(at >> table->shift);
 }
 
 static uint32_t add_text(struct ux_string_table *table, const char *text)
@@ -26,34 +105,33 @@ static uint32_t add_text(struct ux_string_table *table, const char *text)
 		table->too_large = true;
 		return 0;
 	}
-	struct ux_string_key key = {text, ux_hash_bytes(bytes), bytes.size};
-	bool fresh = false;
-	uint32_t *off = ux_string_by_text_insert(&table->texts, key, &fresh);
-	if (!off) {
+	if (table->n_places >= table->places_cap / 4 * 3 && !grow_places(table)) {
 		table->no_memory = true;
 		return 0;
 	}
-	if (fresh) {
-		ux_out_align(&table->bytes, (size_t)1 << table->shift);
-		*off = (uint32_t)(table->bytes.size >> table->shift);
-		ux_out_put(&table->bytes, text, bytes.size + 1);
+	uint64_t hash = ux_hash_bytes(bytes);
+	struct ux_string_place *place = find_place(table, (uint32_t)hash, bytes);
+	if (place->off == 0) {
+		*place = (struct ux_string_place){(uint32_t)hash, append(table, bytes)};
+		table->n_places += place->off != 0;
 	}
-	return *off;
+	return place->off;
 }
 
 uint32_t ux_string_table_add(struct ux_string_table *table, const char *text)
 {
 	if (!text || text[0] == '\0' || table->no_memory || table->too_large)
 		return 0;
-	bool fresh = false;
-	uint32_t *off = ux_string_by_pointer_insert(&table->pointers, (uintptr_t)text, &fresh);
-	if (!off) {
+	if (table->n_known >= table->known_cap / 4 * 3 && !grow_known(table)) {
 		table->no_memory = true;
 		return 0;
 	}
-	if (fresh)
-		*off = add_text(table, text);
-	return *off;
+	struct ux_string_known *known = find_known(table, text);
+	if (!known->text) {
+		*known = (struct ux_string_known){text, add_text(table, text)};
+		table->n_known++;
+	}
+	return known->off;
 }
 
 enum ux_code ux_string_table_status(const struct ux_string_table *table, struct ux_error *err)

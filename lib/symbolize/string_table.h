@@ -3,38 +3,30 @@
 #ifndef UX_STRING_TABLE_H
 #define UX_STRING_TABLE_H
 
-#include "map.h"
 #include "out.h"
 
-/* Text with its hash, so that growing the map and comparing rarely touch the text. */
-struct ux_string_key {
-	const char *text;
-	uint64_t hash;
-	size_t size;
+/* A place of the table by text; off 0 is empty. The text itself lies in the table's bytes. */
+struct ux_string_place {
+	uint32_t hash;
+	uint32_t off;
 };
 
-ux_inline uint64_t ux_string_key_hash(struct ux_string_key key)
-{
-	return key.hash;
-}
-
-ux_inline bool ux_string_key_eq(struct ux_string_key a, struct ux_string_key b)
-{
-	return a.hash == b.hash && a.size == b.size && memcmp(a.text, b.text, a.size) == 0;
-}
-
-#define UX_SAME_NUMBER_(a, b) ((a) == (b))
-UX_MAP(ux_string_by_text, struct ux_string_key, uint32_t, ux_string_key_hash, ux_string_key_eq);
-UX_MAP(ux_string_by_pointer, uint64_t, uint32_t, ux_hash_u64, UX_SAME_NUMBER_);
+/* A place of the table by pointer; NULL is empty. */
+struct ux_string_known {
+	const char *text;
+	uint32_t off;
+};
 
 /*
  * Keeps pointers to the texts it was given: they must outlive it. The same place in memory is the
  * same text, which spares nearly all hashing, since linkers merge .debug_str.
  */
 struct ux_string_table {
-	struct ux_out bytes; /* begins with a NUL: offset 0 is "" */
-	struct ux_string_by_text texts;
-	struct ux_string_by_pointer pointers;
+	struct ux_out bytes;            /* begins with a NUL: offset 0 is "" */
+	struct ux_string_place *places; /* malloc'ed, open addressing, at most 3/4 full */
+	struct ux_string_known *known;  /* the same */
+	size_t n_places, places_cap;    /* powers of two, or 0 */
+	size_t n_known, known_cap;
 	uint64_t limit; /* bytes that it may grow to */
 	unsigned shift; /* offsets are counted in steps of 2^shift bytes */
 	bool no_memory;
