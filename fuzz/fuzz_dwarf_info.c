@@ -96,7 +96,7 @@ static void read_unit(struct reading *r, const struct ux_dwarf_unit *unit)
 {
 	struct ux_dwarf_context ctx;
 	struct ux_error err = UX_ERROR_INIT;
-	enum ux_code code = ux_dwarf_context_open(r->s, unit, &ctx, &err);
+	enum ux_code code = ux_dwarf_context_open(r->s, unit, NULL, &ctx, &err);
 	fuzz_truths_of_dwarf_error(code, &err, r->s);
 	if (code != UX_OK)
 		return;

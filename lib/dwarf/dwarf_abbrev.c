@@ -15,14 +15,10 @@ static_assert(ATTRS_MOST * 16 <= 0xffffff, "a SKIP's argument has 24 bits");
 
 static_assert(UX_SLOT_COUNT < 32, "UX_OP_LOAD has five bits for the slot");
 
-UX_VEC(abbrev_vec, struct ux_dwarf_abbrev);
-UX_VEC(word_vec, uint32_t);
-
 struct parser {
 	struct ux_cur cur;
 	struct ux_dwarf_layout layout;
-	struct abbrev_vec list;
-	struct word_vec words;
+	struct ux_dwarf_abbrev_room *room;
 	struct ux_dwarf_abbrev entry; /* the one being read */
 	uint32_t skip;                /* bytes of fixed forms since the last word */
 	uint32_t seen;                /* slots of the entry so far, a bit each */
@@ -31,10 +27,10 @@ struct parser {
 	bool no_memory;
 };
 
-static void parser_deinit(struct parser *p)
+void ux_dwarf_abbrev_room_deinit(struct ux_dwarf_abbrev_room *room)
 {
-	abbrev_vec_deinit(&p->list);
-	word_vec_deinit(&p->words);
+	ux_dwarf_abbrev_vec_deinit(&room->list);
+	ux_dwarf_word_vec_deinit(&room->words);
 }
 
 /* Sizes that the layout gives. */
@@ -258,7 +254,7 @@ static enum ux_dwarf_slot slot_of(enum ux_dwarf_kind kind, uint64_t attr)
 
 static void word(struct parser *p, enum ux_dwarf_op op, uint32_t arg)
 {
-	if (!word_vec_append(&p->words, (uint32_t)op | arg << 8))
+	if (!ux_dwarf_word_vec_append(&p->room->words, (uint32_t)op | arg << 8))
 		p->no_memory = true;
 }
 
@@ -273,8 +269,8 @@ static void read_const(struct parser *p, enum ux_dwarf_slot slot, uint64_t value
 {
 	flush_skip(p);
 	word(p, UX_OP_CONST, slot);
-	if (!word_vec_append(&p->words, (uint32_t)value) ||
-	    !word_vec_append(&p->words, (uint32_t)(value >> 32)))
+	if (!ux_dwarf_word_vec_append(&p->room->words, (uint32_t)value) ||
+	    !ux_dwarf_word_vec_append(&p->room->words, (uint32_t)(value >> 32)))
 		p->no_memory = true;
 	p->simple = false;
 }
@@ -282,7 +278,7 @@ static void read_const(struct parser *p, enum ux_dwarf_slot slot, uint64_t value
 static void load(struct parser *p, enum ux_dwarf_slot slot, uint32_t size, uint32_t form)
 {
 	word(p, UX_OP_LOAD, (uint32_t)slot | size << 5 | form << 9);
-	if (!word_vec_append(&p->words, p->skip))
+	if (!ux_dwarf_word_vec_append(&p->room->words, p->skip))
 		p->no_memory = true;
 	p->skip = 0;
 }
@@ -361,7 +357,7 @@ static void parse_entry(struct parser *p, uint64_t code)
 		ux_cur_bad(&p->cur, "children flag of an abbreviation is neither 0 nor 1");
 	p->entry = (struct ux_dwarf_abbrev){
 		.code = code,
-		.program = (uint32_t)p->words.size,
+		.program = (uint32_t)p->room->words.size,
 		.fixed = UINT32_MAX,
 		.tag = tag < 0xffff ? (uint16_t)tag : 0xffff,
 		.kind = kind_of_tag(tag),
@@ -379,7 +375,7 @@ static void parse_entry(struct parser *p, uint64_t code)
 		end_program(p);
 		p->naming = false;
 	}
-	if (!abbrev_vec_append(&p->list, p->entry))
+	if (!ux_dwarf_abbrev_vec_append(&p->room->list, p->entry))
 		p->no_memory = true;
 }
 
@@ -390,7 +386,7 @@ static int by_code(const void *a, const void *b)
 }
 
 /* Sorts by code; a code that stands twice keeps no promise about which entry is found. */
-static bool sort_entries(struct abbrev_vec *list)
+static bool sort_entries(struct ux_dwarf_abbrev_vec *list)
 {
 	bool ascending = true, dense = true;
 	for (size_t i = 1; i < list->size; i++)
@@ -402,36 +398,17 @@ static bool sort_entries(struct abbrev_vec *list)
 	return dense;
 }
 
-/* Moves the result into one block. */
-static enum ux_code finish(struct parser *p, struct ux_dwarf_abbrevs *ret, struct ux_error *err)
+enum ux_code ux_dwarf_abbrevs_parse_in(const struct ux_dwarf_sections *sections,
+				       const struct ux_dwarf_table *table,
+				       struct ux_dwarf_abbrev_room *room,
+				       struct ux_dwarf_abbrevs *ret, struct ux_error *err)
 {
-	size_t count = p->list.size;
-	size_t list_bytes = count * sizeof(struct ux_dwarf_abbrev);
-	size_t word_bytes = p->words.size * sizeof(uint32_t);
-	uint8_t *block = malloc(list_bytes + word_bytes + 1);
-	if (!block)
-		return ux_error_nomem(err);
-	*ret = (struct ux_dwarf_abbrevs){
-		.dense = sort_entries(&p->list),
-		.list = (struct ux_dwarf_abbrev *)(void *)block,
-		.words = (uint32_t *)(void *)(block + list_bytes),
-		.count = count,
-	};
-	if (count > 0) {
-		memcpy(ret->list, p->list.data, list_bytes);
-		memcpy(ret->words, p->words.data, word_bytes);
-	}
-	return UX_OK;
-}
-
-enum ux_code ux_dwarf_abbrevs_parse(const struct ux_dwarf_sections *sections,
-				    const struct ux_dwarf_table *table,
-				    struct ux_dwarf_abbrevs *ret, struct ux_error *err)
-{
-	ux_cleanup(parser_deinit) struct parser p = {
+	struct parser p = {
 		.cur = ux_dwarf_cur_at(sections, UX_DWARF_ABBREV, table->off),
 		.layout = table->layout,
+		.room = room,
 	};
+	room->list.size = room->words.size = 0;
 	uint64_t most = ux_min(table->end - table->off, (uint64_t)TABLE_MOST);
 	if (most < ux_cur_left(&p.cur))
 		p.cur.end = p.cur.pos + most;
@@ -444,7 +421,36 @@ enum ux_code ux_dwarf_abbrevs_parse(const struct ux_dwarf_sections *sections,
 	if (p.no_memory)
 		return ux_error_nomem(err);
 	UX_TRY(ux_cur_status(&p.cur, err));
-	return finish(&p, ret, err);
+	*ret = (struct ux_dwarf_abbrevs){
+		.dense = sort_entries(&room->list),
+		.list = room->list.data,
+		.words = room->words.data,
+		.count = room->list.size,
+	};
+	return UX_OK;
+}
+
+enum ux_code ux_dwarf_abbrevs_parse(const struct ux_dwarf_sections *sections,
+				    const struct ux_dwarf_table *table,
+				    struct ux_dwarf_abbrevs *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_dwarf_abbrev_room_deinit) struct ux_dwarf_abbrev_room room = {0};
+	struct ux_dwarf_abbrevs made;
+	UX_TRY(ux_dwarf_abbrevs_parse_in(sections, table, &room, &made, err));
+	/* One block, as long as it needs to be. */
+	size_t list_bytes = room.list.size * sizeof(*room.list.data);
+	size_t word_bytes = room.words.size * sizeof(*room.words.data);
+	uint8_t *block = malloc(list_bytes + word_bytes + 1);
+	if (!block)
+		return ux_error_nomem(err);
+	made.list = (struct ux_dwarf_abbrev *)(void *)block;
+	made.words = (uint32_t *)(void *)(block + list_bytes);
+	if (list_bytes > 0) {
+		memcpy(made.list, room.list.data, list_bytes);
+		memcpy(made.words, room.words.data, word_bytes);
+	}
+	*ret = made;
+	return UX_OK;
 }
 
 void ux_dwarf_abbrevs_free(struct ux_dwarf_abbrevs *table)

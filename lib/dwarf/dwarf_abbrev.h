@@ -13,6 +13,7 @@
 
 #include "dwarf_defs.h"
 #include "dwarf_sections.h"
+#include "vec.h"
 
 /* The attributes that are read, by slot. */
 enum ux_dwarf_slot {
@@ -106,6 +107,22 @@ enum ux_code ux_dwarf_abbrevs_parse(const struct ux_dwarf_sections *sections,
 				    const struct ux_dwarf_table *table,
 				    struct ux_dwarf_abbrevs *ret, struct ux_error *err) ux_must;
 void ux_dwarf_abbrevs_free(struct ux_dwarf_abbrevs *table);
+
+UX_VEC(ux_dwarf_abbrev_vec, struct ux_dwarf_abbrev);
+UX_VEC(ux_dwarf_word_vec, uint32_t);
+
+/* Where one table after the other is parsed. Zeroed is ready. */
+struct ux_dwarf_abbrev_room {
+	struct ux_dwarf_abbrev_vec list;
+	struct ux_dwarf_word_vec words;
+};
+
+/* The same into the room, whose table before is gone: nothing of *ret is to be freed. */
+enum ux_code ux_dwarf_abbrevs_parse_in(const struct ux_dwarf_sections *sections,
+				       const struct ux_dwarf_table *table,
+				       struct ux_dwarf_abbrev_room *room,
+				       struct ux_dwarf_abbrevs *ret, struct ux_error *err) ux_must;
+void ux_dwarf_abbrev_room_deinit(struct ux_dwarf_abbrev_room *room);
 
 const struct ux_dwarf_abbrev *ux_dwarf_abbrevs_search(const struct ux_dwarf_abbrevs *table,
 						      uint64_t code);

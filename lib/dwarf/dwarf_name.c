@@ -114,7 +114,7 @@ static enum ux_code other_unit(struct ux_dwarf_names *names, const struct ux_dwa
 		return ux_arena_fail(&names->arena, err);
 	far->scopes = (struct ux_dwarf_scopes){0};
 	enum ux_code code = ux_dwarf_context_open(sup ? names->sections->sup : names->sections,
-						  unit, &far->ctx, NULL);
+						  unit, NULL, &far->ctx, NULL);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	bool fresh = false;

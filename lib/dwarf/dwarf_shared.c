@@ -46,6 +46,7 @@ static size_t unite(const struct claim *claims, size_t n, struct ux_dwarf_shared
 	for (size_t i = 0; i < n; i++) {
 		if (i == 0 || by_place(&claims[i - 1], &claims[i]) != 0)
 			tables[count++].place = claims[i].place;
+		tables[count - 1].users++;
 		ret_index[claims[i].index] = (uint32_t)(count - 1);
 	}
 	return count;
@@ -132,10 +133,13 @@ static enum ux_code parse(struct ux_dwarf_shared_table *table,
 
 enum ux_code ux_dwarf_shared_abbrevs(struct ux_dwarf_shared *shared,
 				     const struct ux_dwarf_sections *sections, uint32_t table,
+				     struct ux_dwarf_abbrev_room *room,
 				     struct ux_dwarf_abbrevs *ret, struct ux_error *err)
 {
 	struct ux_dwarf_shared_table *slot = &shared->tables[table];
 	struct ux_dwarf_parsed *parsed = atomic_load_explicit(&slot->parsed, memory_order_acquire);
+	if (!parsed && room && slot->users == 1)
+		return ux_dwarf_abbrevs_parse_in(sections, &slot->place, room, ret, err);
 	if (!parsed)
 		UX_TRY(parse(slot, sections, &parsed, err));
 	if (parsed->code == UX_OK)

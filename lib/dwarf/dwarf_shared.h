@@ -13,6 +13,7 @@
 struct ux_dwarf_parsed;
 struct ux_dwarf_shared_table {
 	struct ux_dwarf_table place;
+	uint32_t users; /* units that name it */
 	/* NULL: nobody asked yet. Written once; release and acquire publish what it points to. */
 	_Atomic(struct ux_dwarf_parsed *) parsed;
 };
@@ -35,10 +36,14 @@ enum ux_code ux_dwarf_shared_create(const struct ux_dwarf_sections *sections,
 				    struct ux_error *err) ux_must;
 struct ux_dwarf_shared *ux_dwarf_shared_destroy(struct ux_dwarf_shared *shared);
 
-/* A table's abbreviations, parsed now or before; they live as long as shared. The failure of a
- * damaged table is the same each time. */
+/*
+ * A table's abbreviations, parsed now or before; they live as long as shared. The failure of a
+ * damaged table is the same each time. With a room, a table of one unit alone is parsed there and
+ * lives until the next one is: it is not worth keeping.
+ */
 enum ux_code ux_dwarf_shared_abbrevs(struct ux_dwarf_shared *shared,
 				     const struct ux_dwarf_sections *sections, uint32_t table,
+				     struct ux_dwarf_abbrev_room *room,
 				     struct ux_dwarf_abbrevs *ret, struct ux_error *err) ux_must;
 
 /*

@@ -436,10 +436,12 @@ static void read_root(struct ux_dwarf_context *ctx, const struct ux_dwarf_die *r
 static enum ux_code open_context(const struct ux_dwarf_sections *sections,
 				 const struct ux_dwarf_unit *unit,
 				 const struct ux_dwarf_context *skeleton,
-				 struct ux_dwarf_context *ret, struct ux_error *err)
+				 struct ux_dwarf_abbrev_room *room, struct ux_dwarf_context *ret,
+				 struct ux_error *err)
 {
 	struct ux_dwarf_context ctx = {.sections = sections, .unit = unit};
-	UX_TRY(ux_dwarf_shared_abbrevs(unit->shared, sections, unit->table, &ctx.abbrevs, err));
+	UX_TRY(ux_dwarf_shared_abbrevs(unit->shared, sections, unit->table, room, &ctx.abbrevs,
+				       err));
 	struct ux_cur c = ux_dwarf_unit_cur(&ctx, unit->die_off);
 	struct ux_dwarf_die root;
 	const struct ux_dwarf_abbrev *abbrev = read_die(&ctx, &c, &root);
@@ -455,10 +457,11 @@ static enum ux_code open_context(const struct ux_dwarf_sections *sections,
 }
 
 enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
-				   const struct ux_dwarf_unit *unit, struct ux_dwarf_context *ret,
+				   const struct ux_dwarf_unit *unit,
+				   struct ux_dwarf_abbrev_room *room, struct ux_dwarf_context *ret,
 				   struct ux_error *err)
 {
-	return open_context(sections, unit, NULL, ret, err);
+	return open_context(sections, unit, NULL, room, ret, err);
 }
 
 enum ux_code ux_dwarf_context_open_split(const struct ux_dwarf_sections *sections,
@@ -466,5 +469,5 @@ enum ux_code ux_dwarf_context_open_split(const struct ux_dwarf_sections *section
 					 const struct ux_dwarf_context *skeleton,
 					 struct ux_dwarf_context *ret, struct ux_error *err)
 {
-	return open_context(sections, unit, skeleton, ret, err);
+	return open_context(sections, unit, skeleton, NULL, ret, err);
 }

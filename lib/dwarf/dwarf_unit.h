@@ -76,10 +76,12 @@ struct ux_dwarf_context {
 
 /*
  * Finds the unit's abbreviations and reads its own DIE. Nothing to close: the context lives as long
- * as the units and the sections.
+ * as the units and the sections. With a room, which may be NULL, until the next one is opened
+ * there: a table of abbreviations that no other unit has is then gone.
  */
 enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
-				   const struct ux_dwarf_unit *unit, struct ux_dwarf_context *ret,
+				   const struct ux_dwarf_unit *unit,
+				   struct ux_dwarf_abbrev_room *room, struct ux_dwarf_context *ret,
 				   struct ux_error *err) ux_must;
 
 /* True for a unit whose entries are in another file, joined by dwo_id (DWARF 5, 3.1.2). */

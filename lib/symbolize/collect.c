@@ -30,6 +30,7 @@ struct worker {
 	struct ux_unit_cutter cutter;
 	struct ux_dwarf_names names;
 	struct ux_split_unit split;
+	struct ux_dwarf_abbrev_room room;
 	const struct ux_claims *claims;
 	uint32_t unit; /* the one that is being read */
 };
@@ -119,7 +120,7 @@ static enum ux_code read_unit(struct collector *c, struct worker *w, uint32_t nu
 	w->unit = number;
 	if (!holds_code(unit))
 		return UX_OK;
-	enum ux_code code = ux_dwarf_context_open(c->in->sections, unit, &ctx, &reason);
+	enum ux_code code = ux_dwarf_context_open(c->in->sections, unit, &w->room, &ctx, &reason);
 	if (code != UX_OK)
 		return tolerate(code, result, &reason, err);
 	struct ux_dwarf_names *names = NULL;
@@ -216,6 +217,7 @@ static void free_workers(struct worker *workers, unsigned n)
 		ux_unit_cutter_deinit(&workers[i].cutter);
 		ux_dwarf_names_deinit(&workers[i].names);
 		ux_split_unit_close(&workers[i].split);
+		ux_dwarf_abbrev_room_deinit(&workers[i].room);
 	}
 	free(workers);
 }

@@ -28,7 +28,7 @@ static bool has_id(const struct ux_dwarf_sections *sections, const struct ux_dwa
 		return unit->type == DW_UT_skeleton;
 	}
 	if (unit->end - unit->off > UX_SKELETON_MOST ||
-	    ux_dwarf_context_open(sections, unit, &ctx, NULL) != UX_OK)
+	    ux_dwarf_context_open(sections, unit, NULL, &ctx, NULL) != UX_OK)
 		return false;
 	*ret = ctx.dwo_id;
 	return ux_dwarf_is_skeleton(&ctx);

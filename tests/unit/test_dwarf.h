@@ -50,7 +50,7 @@ static inline enum ux_code open_unit(struct reading *r, size_t index)
 {
 	assert_true(index < r->units.count);
 	r->err = (struct ux_error)UX_ERROR_INIT;
-	return ux_dwarf_context_open(&r->sections, &r->units.list[index], &r->ctx, &r->err);
+	return ux_dwarf_context_open(&r->sections, &r->units.list[index], NULL, &r->ctx, &r->err);
 }
 
 static inline enum ux_code read_code(struct reading *r)

@@ -314,7 +314,8 @@ static enum ux_code open_in_race(void *ctx, size_t job, unsigned worker, struct 
 	struct race *race = ctx;
 	struct ux_dwarf_context unit = {0};
 	const struct ux_dwarf_unit *units = race->r->units.list;
-	race->codes[job] = ux_dwarf_context_open(&race->r->sections, &units[job % 2], &unit, NULL);
+	race->codes[job] =
+		ux_dwarf_context_open(&race->r->sections, &units[job % 2], NULL, &unit, NULL);
 	race->lists[job] = unit.abbrevs.list;
 	return UX_OK;
 }
