@@ -112,9 +112,12 @@ static void number_names(struct ux_numbering *n, size_t unit)
 	const struct ux_unit_pieces *from = &n->collection->units[unit];
 	const uint32_t *uses = names_of(n, n->uses, unit);
 	uint32_t *numbers = names_of(n, n->numbers, unit);
-	for (uint32_t i = 0; i < from->n_names; i++)
+	for (uint32_t i = 0; i < from->n_names; i++) {
+		if (i + UX_STRINGS_AHEAD < from->n_names)
+			ux_string_table_expect(&n->strings, from->names[i + UX_STRINGS_AHEAD]);
 		if (uses[i] > 0)
 			numbers[i] = ux_string_table_add(&n->strings, from->names[i]);
+	}
 }
 
 /* How often a file is used, in the order they are met. */

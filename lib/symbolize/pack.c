@@ -82,6 +82,8 @@ static enum ux_code number_pieces(struct packer *p, unsigned shift, struct ux_er
 		limit = ux_min(limit, p->target->v1_most);
 	UX_TRY(ux_numbering_assign(&p->numbering, limit, shift, err));
 	for (size_t i = 0; i < p->pieces->size; i++) {
+		if (i + UX_STRINGS_AHEAD < p->pieces->size)
+			ux_string_table_expect(strings, p->pieces->data[i + UX_STRINGS_AHEAD].name);
 		p->names[i] = ux_string_table_add(strings, p->pieces->data[i].name);
 		p->starts[i] = p->pieces->data[i].start;
 	}

@@ -134,6 +134,14 @@ uint32_t ux_string_table_add(struct ux_string_table *table, const char *text)
 	return known->off;
 }
 
+void ux_string_table_expect(const struct ux_string_table *table, const char *text)
+{
+	__builtin_prefetch(text);
+	if (table->known_cap > 0)
+		__builtin_prefetch(
+			&table->known[ux_hash_u64((uintptr_t)text) & (table->known_cap - 1)]);
+}
+
 enum ux_code ux_string_table_status(const struct ux_string_table *table, struct ux_error *err)
 {
 	if (table->no_memory)

@@ -21,6 +21,10 @@ struct ux_string_known {
  * Keeps pointers to the texts it was given: they must outlive it. The same place in memory is the
  * same text, which spares nearly all hashing, since linkers merge .debug_str.
  */
+enum {
+	UX_STRINGS_AHEAD = 8 /* how far ahead of its adding a text is expected */
+};
+
 struct ux_string_table {
 	struct ux_out bytes;            /* begins with a NUL: offset 0 is "" */
 	struct ux_string_place *places; /* malloc'ed, open addressing, at most 3/4 full */
@@ -43,6 +47,10 @@ void ux_string_table_deinit(struct ux_string_table *table);
 
 /* The offset of text, in steps (NULL and "" are 0). After a failure: 0, and status says it. */
 uint32_t ux_string_table_add(struct ux_string_table *table, const char *text);
+
+/* Fetches what adding text is going to touch: neither it nor its place are in any cache. */
+void ux_string_table_expect(const struct ux_string_table *table, const char *text);
+
 enum ux_code ux_string_table_status(const struct ux_string_table *table, struct ux_error *err)
 	ux_must;
 
