@@ -60,6 +60,10 @@ static bool file_number(struct ux_unit_cutter *c, uint64_t file, uint32_t *ret)
 	return true;
 }
 
+/* The unit's file number of rows that say "no line here"; LLVM's reader takes no row without one.
+ */
+#define NAMELESS_FILE 1
+
 /* Empties the file numbers: one for each file of the table, none met yet. */
 static bool begin_files(struct ux_unit_cutter *c)
 {
@@ -67,6 +71,7 @@ static bool begin_files(struct ux_unit_cutter *c)
 	c->files.size = 0;
 	c->last_dir = NULL;
 	if (!ux_number_vec_reserve(&c->file_numbers, n) ||
+	    !ux_source_file_vec_append(&c->files, (struct ux_source_file){"", ""}) ||
 	    !ux_source_file_vec_append(&c->files, (struct ux_source_file){"", ""}))
 		return false;
 	memset(c->file_numbers.data, 0, n * sizeof(*c->file_numbers.data));
@@ -124,16 +129,16 @@ static bool add_sequence(struct ux_unit_cutter *c, const struct ux_dwarf_sequenc
 			return true;
 		}
 		if (!file_number(c, rows[i].file, &file) ||
-		    !add_row(c, (uint32_t)(pc - lo), rows[i].line, file))
+		    !add_row(c, (uint32_t)(pc - lo), rows[i].line, file ? file : NAMELESS_FILE))
 			return false;
 	}
 	return true;
 }
 
-/* Adds a row that says "no line from pc on"; a reader wants it to name some file all the same. */
-static bool add_hole(struct ux_unit_cutter *c, uint64_t lo, uint64_t pc, uint32_t file)
+/* Adds a row that says "neither file nor line from pc on". */
+static bool add_hole(struct ux_unit_cutter *c, uint64_t lo, uint64_t pc)
 {
-	return add_row(c, (uint32_t)(pc - lo), 0, file);
+	return add_row(c, (uint32_t)(pc - lo), 0, NAMELESS_FILE);
 }
 
 /* Adds the rows of the sequences from s on, which are disjoint, in [lo, hi). */
@@ -142,19 +147,15 @@ static bool add_sequences(struct ux_unit_cutter *c, const struct ux_dwarf_sequen
 {
 	uint64_t covered = lo;
 	for (; s < end && s->lo < hi; s++) {
-		uint32_t file = 0;
 		if (s->hi <= covered)
 			continue;
-		if (!file_number(c, c->lines.rows.data[s->first].file, &file))
-			return false;
-		if (s->lo > covered && !add_hole(c, lo, covered, file))
+		if (s->lo > covered && !add_hole(c, lo, covered))
 			return false;
 		if (!add_sequence(c, s, lo, ux_max(covered, s->lo), hi))
 			return false;
 		covered = s->hi;
 	}
-	return c->rows.size == 0 || covered >= hi ||
-	       add_hole(c, lo, covered, c->rows.data[c->rows.size - 1].file);
+	return c->rows.size == 0 || covered >= hi || add_hole(c, lo, covered);
 }
 
 /*
