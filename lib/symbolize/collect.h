@@ -23,7 +23,7 @@ struct ux_unit_pieces {
 	const char **names; /* by the numbers in inlines */
 	uint32_t n_names;
 	uint32_t n_files;
-	struct ux_source_file *files; /* by the numbers in rows and call_file; [0] is none, [1] nameless */
+	struct ux_source_file *files; /* by number in rows and call_file; 0 none, 1 nameless */
 	uint64_t bad;                 /* units, tables and lists that were given up */
 	struct ux_error reason;       /* the first one's */
 	uint8_t split;                /* enum ux_split_outcome */

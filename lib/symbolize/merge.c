@@ -243,6 +243,26 @@ static enum ux_code add_lines(struct merger *m, const struct ux_piece_vec *lines
 			      &piece->draft, m->err);
 }
 
+/* The part [pos, end) of a symbol as pieces, a new one where other rows begin: of crti.o and
+ * crtn.o. */
+static enum ux_code fill_part(struct merger *m, const struct ux_piece *symbol, uint64_t pos,
+			      uint64_t end, const struct ux_piece_vec *lines,
+			      struct ux_piece_reader *reader)
+{
+	while (pos < end) {
+		size_t next = find(lines, pos) + 1;
+		bool more = next < lines->size && lines->data[next].start < end;
+		uint64_t hi = more ? lines->data[next].start : end;
+		struct ux_piece part = *symbol;
+		part.start = pos;
+		part.size = (uint32_t)(hi - pos);
+		UX_TRY(add_lines(m, lines, reader, &part));
+		UX_TRY(push(m->out, part, m->err));
+		pos = hi;
+	}
+	return UX_OK;
+}
+
 /* The parts of a symbol that no function has, as pieces; `next` is the first one that ends behind
  * its start. */
 static enum ux_code fill(struct merger *m, const struct ux_piece_vec *functions, size_t next,
@@ -253,13 +273,7 @@ static enum ux_code fill(struct merger *m, const struct ux_piece_vec *functions,
 	for (size_t i = next; pos < end; i++) {
 		bool last = i >= functions->size || functions->data[i].start >= end;
 		uint64_t hi = last ? end : functions->data[i].start;
-		if (pos < hi) {
-			struct ux_piece part = *symbol;
-			part.start = pos;
-			part.size = (uint32_t)(hi - pos);
-			UX_TRY(add_lines(m, lines, reader, &part));
-			UX_TRY(push(m->out, part, m->err));
-		}
+		UX_TRY(fill_part(m, symbol, pos, hi, lines, reader));
 		if (last)
 			break;
 		pos = ux_piece_end(&functions->data[i]);

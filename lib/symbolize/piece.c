@@ -152,14 +152,14 @@ enum ux_code ux_piece_widen(const struct ux_piece *from, uint64_t lo, uint64_t h
 	if (!rows)
 		return ux_arena_fail(&temp, err);
 	if (shift > 0)
-		rows[n++] = (struct ux_gsym_row){0, 0, c.rows[0].file};
+		rows[n++] = (struct ux_gsym_row){0, 0, UX_FILE_NAMELESS};
 	for (uint32_t r = 0; r < n_rows; r++) {
 		rows[n] = c.rows[r];
 		rows[n++].off += shift;
 	}
 	if (ux_piece_end(from) < hi)
 		rows[n++] = (struct ux_gsym_row){(uint32_t)(ux_piece_end(from) - lo), 0,
-						 c.rows[n_rows - 1].file};
+						 UX_FILE_NAMELESS};
 	struct ux_gsym_function f = {.size = (uint32_t)(hi - lo), .rows = rows, .n_rows = n};
 	if (!ux_gsym_draft_make(drafter, &f, arena, ret))
 		return ux_arena_fail(arena, err);

@@ -12,6 +12,10 @@
 
 #define UX_PIECE_NO_UNIT UINT32_MAX
 
+/* A unit's number of the file of rows that say "no line here": it has no name. LLVM's reader takes
+ * no row of file 0. */
+#define UX_FILE_NAMELESS 1
+
 /*
  * Numbers of names and files in the draft are the unit's own until the pieces are packed.
  * Everything pointed to lives in the collector's arenas.

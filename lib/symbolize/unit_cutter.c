@@ -60,10 +60,6 @@ static bool file_number(struct ux_unit_cutter *c, uint64_t file, uint32_t *ret)
 	return true;
 }
 
-/* The unit's file number of rows that say "no line here"; LLVM's reader takes no row without one.
- */
-#define NAMELESS_FILE 1
-
 /* Empties the file numbers: one for each file of the table, none met yet. */
 static bool begin_files(struct ux_unit_cutter *c)
 {
@@ -129,7 +125,7 @@ static bool add_sequence(struct ux_unit_cutter *c, const struct ux_dwarf_sequenc
 			return true;
 		}
 		if (!file_number(c, rows[i].file, &file) ||
-		    !add_row(c, (uint32_t)(pc - lo), rows[i].line, file ? file : NAMELESS_FILE))
+		    !add_row(c, (uint32_t)(pc - lo), rows[i].line, file ? file : UX_FILE_NAMELESS))
 			return false;
 	}
 	return true;
@@ -138,7 +134,7 @@ static bool add_sequence(struct ux_unit_cutter *c, const struct ux_dwarf_sequenc
 /* Adds a row that says "neither file nor line from pc on". */
 static bool add_hole(struct ux_unit_cutter *c, uint64_t lo, uint64_t pc)
 {
-	return add_row(c, (uint32_t)(pc - lo), 0, NAMELESS_FILE);
+	return add_row(c, (uint32_t)(pc - lo), 0, UX_FILE_NAMELESS);
 }
 
 /* Adds the rows of the sequences from s on, which are disjoint, in [lo, hi). */
@@ -417,11 +413,27 @@ static bool cut_function(struct ux_unit_cutter *c, uint32_t unit,
 	return true;
 }
 
-/* True when a symbol begins in [lo, hi): only then has somebody use for the rows there. */
-static bool symbol_begins(const struct ux_unit_cutter *c, uint64_t lo, uint64_t hi)
+enum {
+	SYMBOLS_ASKED = 8
+};
+
+/*
+ * True when a symbol has a part of [lo, hi): only then has somebody use for the rows there. Of
+ * those that begin in front of it, few are asked: one that began before many others hardly reaches
+ * here.
+ */
+static bool symbol_reaches(const struct ux_unit_cutter *c, uint64_t lo, uint64_t hi)
 {
+	const struct ux_code_symbol *first = c->symbols->data;
 	const struct ux_code_symbol *s = ux_code_symbols_from(c->symbols, lo);
-	return s && s->start < hi;
+	if (s && s->start < hi)
+		return true;
+	s = s ? s : ux_code_symbol_vec_end(c->symbols);
+	for (int i = 0; i < SYMBOLS_ASKED && s > first; i++, s--) {
+		if (s[-1].size > lo - s[-1].start)
+			return true;
+	}
+	return false;
 }
 
 static bool cut_gap(struct ux_unit_cutter *c, uint32_t unit, const struct ux_dwarf_sequence *s,
@@ -430,7 +442,7 @@ static bool cut_gap(struct ux_unit_cutter *c, uint32_t unit, const struct ux_dwa
 	if (lo >= hi)
 		return true;
 	hi = record_end(lo, hi);
-	if (!symbol_begins(c, lo, hi))
+	if (!symbol_reaches(c, lo, hi))
 		return true;
 	c->rows.size = c->inlines.size = c->ranges.size = 0;
 	c->cut_short = false;

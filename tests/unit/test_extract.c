@@ -394,6 +394,57 @@ static void versions_are_no_part_of_a_name(void **state)
 	made_deinit(&m);
 }
 
+/* GHC's DWARF functions end where the first block of a procedure does; its symbol goes on. */
+static void symbol_longer_than_its_function_has_lines_behind_it(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init(&m);
+	add_abbrevs(&m);
+	uint64_t lines = begin_lines(&m);
+	ROWS(&m, 0x1100, 0x10, 10, 11, 12);
+	make_lines_end(&m.dwarf);
+	begin_unit(&m, lines);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("f"), N(0x1100), N(0x10));
+	make_null(&m.dwarf);
+	end_unit(&m);
+	add_symbol(&m, "f", 0x1100, 0x40, STB_GLOBAL);
+	made_extract(&m);
+	assert_string_equal(at(&m, 0x110f), "f a.cc:10");
+	assert_string_equal(at(&m, 0x1110), "f a.cc:11");
+	assert_string_equal(at(&m, 0x112f), "f a.cc:12");
+	assert_string_equal(at(&m, 0x1130), "f :0");
+	made_deinit(&m);
+}
+
+/* _init is begun by crti.o and ended by crtn.o, with padding between. */
+static void symbol_of_several_units_has_the_lines_of_each(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init(&m);
+	add_abbrevs(&m);
+	for (int unit = 0; unit < 2; unit++) {
+		uint64_t lines = begin_lines(&m);
+		ROWS(&m, unit ? 0x1110u : 0x1100u, 4, 10 + unit);
+		ROWS(&m, unit ? 0x1118u : 0x1108u, 4, 20 + unit);
+		make_lines_end(&m.dwarf);
+		begin_unit(&m, lines);
+		end_unit(&m);
+	}
+	add_symbol(&m, "_init", 0x1100, 0x20, STB_GLOBAL);
+	made_extract(&m);
+	assert_string_equal(at(&m, 0x1100), "_init a.cc:10");
+	assert_string_equal(at(&m, 0x1104), "_init :0");
+	assert_string_equal(at(&m, 0x1108), "_init a.cc:20");
+	assert_string_equal(at(&m, 0x110c), "_init :0");
+	assert_string_equal(at(&m, 0x1110), "_init a.cc:11");
+	assert_string_equal(at(&m, 0x1114), "_init :0");
+	assert_string_equal(at(&m, 0x1118), "_init a.cc:21");
+	assert_string_equal(at(&m, 0x111f), "_init :0");
+	made_deinit(&m);
+}
+
 static void gap_in_the_line_table_has_neither_file_nor_line(void **state)
 {
 	(void)state;
@@ -673,6 +724,8 @@ int main(void)
 		UX_TEST(symbols_without_a_size_reach_to_the_next_or_the_sections_end),
 		UX_TEST(versions_are_no_part_of_a_name),
 		UX_TEST(gap_in_the_line_table_has_neither_file_nor_line),
+		UX_TEST(symbol_longer_than_its_function_has_lines_behind_it),
+		UX_TEST(symbol_of_several_units_has_the_lines_of_each),
 		UX_TEST(big_endian_32_bit_module_is_read),
 		UX_TEST(bytes_do_not_depend_on_the_number_of_threads),
 		UX_TEST(nothing_to_tell_is_an_error_that_says_so),
