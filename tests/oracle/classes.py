@@ -1,106 +1,143 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The table of differences: each class with its reason and the share it may explain.
+"""The table of differences: each class with its reason.
 
-A class is as narrow as it can be said: it names what each side answered, and asks the symbol table
-and a second oracle, llvm-symbolizer on a copy of the file that has DWARF alone.
+A class is as narrow as it can be said. It sees the case (ours, everybody's answers, the symbol
+table) and the frames of the oracle that differs; of "nobody agrees" there is no single oracle.
 """
-import re
-
-from compare import Class, plain
+from score import Class
 
 
-def _only_outer_name_differs(case):
-    if not case.ours or len(case.ours) != len(case.theirs or []):
-        return False
-    pairs = list(zip(case.ours, case.theirs))
-    return (all(o.function == t.function for o, t in pairs[:-1])
-            and all(o.line == t.line and plain(o.file) == plain(t.file) for o, t in pairs))
+def _symbols_named(case, name):
+    elf = case.target.elf
+    return [s for s in elf.symbols if name in (s.name, s.name.split("@")[0])]
 
 
-def _same_start(case, ours, theirs):
-    """Both are symbols, and start at one address, before the one in question."""
-    starts = case.about.starts
-    shared = starts.get(ours, set()) & starts.get(theirs, set())
-    return any(start <= case.address for start in shared)
+def _covers(case, symbol):
+    return symbol.value <= case.address < symbol.value + symbol.size
 
 
-def _by_dwarf(case, name):
-    frames = case.about.dwarf_only(case.address)
-    return bool(frames) and frames[-1].function == name
+def _outer_name_alone(case, theirs):
+    return bool(case.ours) and case.verdict_of(theirs) == {"function"} and all(
+        case.names.compare(o.function, t.function) for o, t in zip(case.ours[:-1], theirs[:-1]))
 
 
-def _cold_part(case):
-    return (_only_outer_name_differs(case) and re.fullmatch(
-        re.escape(case.ours[-1].function) + r"\.cold(\.\d+)?", case.theirs[-1].function))
-
-
-def _alias(case):
-    return _only_outer_name_differs(case) and _same_start(
-        case, case.ours[-1].function, case.theirs[-1].function)
-
-
-def _dwarf_name(case):
-    return _only_outer_name_differs(case) and _by_dwarf(case, case.ours[-1].function)
-
-
-def _unit_name(case):
-    """Theirs is a file symbol's bare name without a line, and DWARF has no row either."""
-    if len(case.ours) != 1 or len(case.theirs) != 1:
-        return False
-    ours, theirs = case.ours[0], case.theirs[0]
-    by_dwarf = case.about.dwarf_only(case.address)
-    return (ours.line == theirs.line == 0 and "/" not in theirs.file
-            and not (by_dwarf and by_dwarf[0].file)
-            and (ours.function == theirs.function or _by_dwarf(case, ours.function)
-                 or f"{ours.function}.cold" == theirs.function))
-
-
-def _padding(case):
-    return case.ours == [] and len(case.theirs) == 1 and case.theirs[0].function == ""
-
-
-def _past_symbol(case):
+def _past_symbol(case, theirs):
     """Every symbol of that name ends before the address, or is of another section."""
-    if case.ours != [] or len(case.theirs) != 1 or case.theirs[0].line != 0:
+    if case.ours or len(theirs) != 1:
         return False
-    elf = case.about.elf
+    elf = case.target.elf
     section = elf.section_of(case.address)
-    named = [s for s in elf.symbols if s.name == case.theirs[0].function]
+    named = _symbols_named(case, theirs[0].function)
     return bool(named) and not any(
-        s.value <= case.address < s.value + s.size
-        or s.size == 0 and elf.section_of(s.value) == section for s in named)
+        _covers(case, s) or s.size == 0 and elf.section_of(s.value) == section for s in named)
 
 
-def _dropped(case):
-    return case.ours == [] and not case.about.elf.is_code(case.address)
+def _label(case, theirs):
+    """Theirs has no size and lies inside of ours, which has one and covers the address."""
+    return (_outer_name_alone(case, theirs)
+            and any(_covers(case, s) for s in _symbols_named(case, case.ours[-1].function))
+            and any(s.size == 0 and s.value <= case.address
+                    for s in _symbols_named(case, theirs[-1].function)))
 
 
-SYMBOLIZER = [
-    Class("cold part",
-          "the compiler moved unlikely code of a function away, and the symbol table calls that "
-          "f.cold; ours is the function's name", 0.02, _cold_part),
-    Class("alias",
-          "several symbols start where the function does (glob and __glob, versions behind an @, C1 "
-          "and C2); llvm-symbolizer shows its choice of them, we the one that DWARF names, or the "
-          "best known", 0.25, _alias),
-    Class("DWARF's name",
-          "llvm-symbolizer names the outermost frame by the symbol table, also where the address "
-          "belongs to a function that DWARF calls otherwise; ours is DWARF's name",
-          0.002, _dwarf_name),
-    Class("name of the unit",
-          "no row of a line table covers the address; llvm-symbolizer then gives the bare file "
-          "name of a file symbol, without a line", 0.02, _unit_name),
-    Class("padding",
-          "no function covers the address, but rows of the line table reach over the padding; "
-          "llvm-symbolizer gives a place without a function, we give nothing", 0.005, _padding),
-    Class("past the symbol",
-          "the address lies past the end of the symbol that llvm-symbolizer gives it to, or in "
-          "another section (_init for the stubs of .plt)", 0.01, _past_symbol),
-    Class("dropped by the linker",
-          "no section holds code there; DWARF of discarded functions begins at 0",
-          0.02, _dropped),
-]
+def _dwarf_name(case, theirs):
+    """gimli, which reads DWARF alone, has our name."""
+    return _outer_name_alone(case, theirs) and case.verdict_of(case.answers["gimli"]) == set()
 
-# llvm-gsymutil says "error: address is not in GSYM" where we say "frames":[]; peers.py makes both
-# empty. There is no other difference.
-GSYMUTIL = []
+
+def _in_supplementary(case, theirs):
+    """As many frames, the same places; only names are missing."""
+    if not case.target.supplementary or len(theirs) != len(case.ours):
+        return False
+    return all((t.function == "" or case.names.compare(o.function, t.function))
+               and o.line == t.line for o, t in zip(case.ours, theirs))
+
+
+def _file_symbol(case, theirs):
+    """A bare file name without a line, where no row covers the address."""
+    return (case.verdict_of(theirs) == {"file"} and not case.ours[-1].file
+            and theirs[-1].line == 0 and "/" not in theirs[-1].file)
+
+
+def _outside_units(case, theirs):
+    """The same, though a row of a line table does cover it."""
+    return (case.verdict_of(theirs) <= {"file", "line"} and len(case.ours) == 1
+            and theirs[0].line == 0 and "/" not in theirs[0].file
+            and case.answers["gimli"] == [])
+
+
+def _only_symbols(case, theirs):
+    return not theirs and len(case.ours) == 1 and any(
+        _covers(case, s) or s.size == 0 and s.value <= case.address
+        for s in _symbols_named(case, case.ours[0].function))
+
+
+def _overlap(case, theirs):
+    """One function, and the same innermost place, but a different stack between: DWARF has several
+    functions, or several units' copies of one, on this range."""
+    return bool(theirs and case.ours) and case.verdict_of(case.answers["llvm"]) == set()
+
+
+def _no_row(case, _):
+    """llvm's is a file symbol's, elfutils' the last row before the gap."""
+    return (len(case.ours) == 1 and case.ours[0].line == 0 and not case.ours[0].file
+            and _file_symbol(case, case.answers["llvm"]))
+
+
+def _scopes(case, _):
+    """No DWARF function is there; llvm's is a file symbol's; elfutils has frames more than the
+    place of the row, which is ours."""
+    referee = case.answers.get("elfutils", [])
+    return (_only_symbols(case, case.answers["gimli"]) and len(referee) > 1
+            and not case.verdict_of(referee[:1])
+            and _outside_units(case, case.answers["llvm"]))
+
+
+_PAST = Class("past the symbol",
+              "the address lies past the end of the symbol that it is given to, or in another "
+              "section (_init for the stubs of .plt); no symbol and no DWARF function covers it",
+              _past_symbol)
+_LABEL = Class("label inside",
+               "a label without a size lies inside a function with a size that covers the address; "
+               "the last label before the address is taken for the function", _label)
+_ONLY_SYMBOLS = Class("only in the symbol table",
+                      "no DWARF function covers the address (assembly, start files); gimli reads "
+                      "no symbol table", _only_symbols)
+
+CLASSES = {
+    "llvm": [
+        _PAST, _LABEL,
+        Class("DWARF's name",
+              "llvm-symbolizer names the outermost function by the symbol table (MAIN__ for "
+              "Fortran's heat, one of several merged functions' names); ours is DWARF's name, and "
+              "gimli's", _dwarf_name),
+        Class("supplementary file",
+              "the function's name is in the file that dwz made, which llvm-symbolizer does not "
+              "read", _in_supplementary),
+        Class("file symbol",
+              "no row of a line table covers the address; llvm-symbolizer then gives the bare name "
+              "of a file symbol", _file_symbol),
+        Class("outside of the units",
+              "a row of a line table covers the address, but DW_AT_ranges of no unit do (what Ada "
+              "generates); llvm-symbolizer gives the bare name of a file symbol", _outside_units),
+    ],
+    "gimli": [
+        _ONLY_SYMBOLS,
+        Class("overlapping functions",
+              "GNU ld points the debug information of every dropped copy of a COMDAT function at "
+              "the copy that it kept, so that several units claim the range; gimli takes the file "
+              "of one and the inlined calls of another, llvm-symbolizer says what we say",
+              _overlap),
+    ],
+    "none": [
+        Class("no row",
+              "no row of a line table covers the address (crtstuff.c is built without -g): "
+              "llvm-symbolizer gives the bare name of a file symbol, elfutils the last row in "
+              "front of the gap, of another function; we give the function alone", _no_row),
+        Class("scopes of elfutils",
+              "no DWARF function covers the address; elfutils adds the call of one that was "
+              "inlined elsewhere: in bank.adb 0x9070 gets bank__accounts__next__4, whose only "
+              "range near it is [0x904c, 0x9066); llvm-symbolizer gives a file symbol's name",
+              _scopes),
+    ],
+}

@@ -1,11 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Asking unhex, llvm-symbolizer and llvm-gsymutil what addresses are."""
+"""Asking unhex, llvm-symbolizer, gimli's addr2line, elfutils' and llvm-gsymutil about addresses."""
+import concurrent.futures
 import json
 import re
 import shutil
 import subprocess
 import tempfile
+from pathlib import Path
 from typing import NamedTuple
+
+from elfread import SHT_NOBITS
 
 
 class Frame(NamedTuple):
@@ -108,12 +112,91 @@ def gsym_dump(path):
     return "\n".join(complaints + run.stderr.splitlines())
 
 
-_ROW = re.compile(r"^0x([0-9a-f]{16}) +(\d+) .*$", re.M)
+def _halves(addresses):
+    """Two runs of neighbours: each process then reads its own units."""
+    middle = (len(addresses) + 1) // 2
+    return [part for part in (addresses[:middle], addresses[middle:]) if part]
 
 
-def line_rows(path):
-    """Sorted addresses of all line table rows but the ends of sequences."""
-    run = subprocess.run([tool("llvm-dwarfdump"), "--debug-line", str(path)],
-                         capture_output=True, text=True, errors="replace", check=True)
-    return sorted({int(m[1], 16) for m in _ROW.finditer(run.stdout)
-                   if not m[0].endswith("end_sequence")})
+def in_halves(ask, addresses, threads=2):
+    """ask(addresses) by two processes at once; what it cost is waiting, not Python's time."""
+    if len(addresses) < 2000:
+        return ask(addresses)
+    with concurrent.futures.ThreadPoolExecutor(threads) as pool:
+        answers = {}
+        for part in pool.map(ask, _halves(addresses)):
+            answers.update(part)
+    return answers
+
+
+def gimli_build(folder):
+    """Path of gimli_lookup, built from Debian's librust-*-dev without any network."""
+    folder = Path(folder)
+    source = Path(__file__).resolve().parent / "gimli"
+    texts = {name: (source / name).read_text() for name in ("Cargo.toml", "main.rs")}
+    for name, text in texts.items():
+        if not (folder / name).exists() or (folder / name).read_text() != text:
+            folder.mkdir(parents=True, exist_ok=True)
+            (folder / name).write_text(text)
+    registry = "/usr/share/cargo/registry"
+    run = subprocess.run(
+        ["/usr/bin/cargo", "build", "--release", "--quiet", "--offline",
+         "--config", 'source.crates-io.replace-with="system"',
+         "--config", f'source.system.directory="{registry}"'],
+        cwd=folder, capture_output=True, text=True, check=False,
+        env={"PATH": "/usr/bin:/bin", "HOME": str(folder), "CARGO_HOME": str(folder / "home")})
+    if run.returncode != 0:
+        raise RuntimeError(f"gimli_lookup does not build:\n{run.stderr}")
+    return folder / "target/release/gimli_lookup"
+
+
+def _debug_sections(elf):
+    return [f"{s.name}={s.offset},{s.size}" for s in elf.sections
+            if s.name.startswith(".debug_") and s.type != SHT_NOBITS and s.size]
+
+
+def gimli(binary, elf, addresses, supplementary=None):
+    """{address: frames} by gimli's addr2line; neither file may have compressed sections."""
+    args = [str(binary), "little", str(elf.path), *_debug_sections(elf)]
+    if supplementary:
+        args += ["--sup", str(supplementary.path), *_debug_sections(supplementary)]
+    run = _run(args, [f"{a:x}\n" for a in addresses])
+    if run.returncode != 0:
+        raise RuntimeError(f"gimli_lookup {elf.path}: {run.stderr[:500]}")
+    answers = {}
+    for line in run.stdout.split("\n")[:-1]:
+        address, *rest = line.split("\t")
+        frames = []
+        for text in rest:
+            if text.startswith("!"):
+                frames.append(Frame(text, "", 0))
+                continue
+            function, file, number = text.split("\x1f")
+            frames.append(Frame(function, file, int(number)))
+        answers[int(address, 16)] = frames
+    return answers
+
+
+def elfutils(path, addresses):
+    """{address: frames} by eu-addr2line with inlines and linkage names."""
+    run = _run(["eu-addr2line", "-e", str(path), "-a", "-f", "-i"],
+               [f"0x{a:x}\n" for a in addresses])
+    answers = {}  # its status is 1 when it knows nothing of some address
+    frames = []
+    pending = None
+    for line in run.stdout.splitlines():
+        if re.fullmatch(r"0x(?:[0-9a-f]{8}){1,2}", line):
+            frames = answers[int(line, 16)] = []
+        elif pending is None:
+            pending = line.split(" inlined at ")[0]
+        else:
+            place = re.fullmatch(r"(.*?):(\d+)(?::\d+)?", line)
+            if not place:
+                raise RuntimeError(f"eu-addr2line {path}: cannot read its line {line!r}")
+            file, number = place.groups()
+            frames.append(Frame("" if pending == "??" else pending,
+                                "" if file == "??" else file, int(number)))
+            pending = None
+    if len(answers) != len(addresses):
+        raise RuntimeError(f"eu-addr2line {path}: status {run.returncode}: {run.stderr[:500]}")
+    return answers
