@@ -72,6 +72,25 @@ def _only_symbols(case, theirs):
         for s in _symbols_named(case, case.ours[0].function))
 
 
+def _no_code_symbol(case, theirs):
+    """The name is of a symbol that is neither a function nor untyped."""
+    return not case.ours and len(theirs) == 1 and theirs[0].line == 0 and not _symbols_named(
+        case, theirs[0].function)
+
+
+def _call_file_0(case, theirs):
+    """Only a caller's file is missing."""
+    return case.verdict_of(theirs) == {"file"} and all(
+        t.file == "" or o.file == t.file or number == 0
+        for number, (o, t) in enumerate(zip(case.ours, theirs)))
+
+
+def _bare_name(case, theirs):
+    """Only names differ, and llvm-symbolizer has ours."""
+    return case.verdict_of(theirs) == {"function"} and (
+        "function" not in case.verdict_of(case.answers["llvm"]))
+
+
 def _overlap(case, theirs):
     """One function, and the same innermost place, but a different stack between: DWARF has several
     functions, or several units' copies of one, on this range."""
@@ -107,6 +126,9 @@ _ONLY_SYMBOLS = Class("only in the symbol table",
 CLASSES = {
     "llvm": [
         _PAST, _LABEL,
+        Class("data in code",
+              "the symbol is STT_OBJECT or the like (GHC's info tables); we take functions and "
+              "untyped labels of code", _no_code_symbol),
         Class("DWARF's name",
               "llvm-symbolizer names the outermost function by the symbol table (MAIN__ for "
               "Fortran's heat, one of several merged functions' names); ours is DWARF's name, and "
@@ -123,6 +145,12 @@ CLASSES = {
     ],
     "gimli": [
         _ONLY_SYMBOLS,
+        Class("call file 0",
+              "gimli 0.27 takes DW_AT_call_file 0 for none, as it was before DWARF 5; there it is "
+              "the unit's own file, which clang writes", _call_file_0),
+        Class("name without a linkage name",
+              "gimli gives DW_AT_name alone; ours is the symbol's name or says what the function "
+              "stands in, llvm-symbolizer has ours", _bare_name),
         Class("overlapping functions",
               "GNU ld points the debug information of every dropped copy of a COMDAT function at "
               "the copy that it kept, so that several units claim the range; gimli takes the file "
