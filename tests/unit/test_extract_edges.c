@@ -51,7 +51,7 @@ static void function_that_its_symbol_gives_another_size_is_dwarfs(void **state)
 	assert_string_equal(at(&m, 0x1118), "longer a.cc:11");
 	assert_string_equal(at(&m, 0x1120), "-");
 	assert_string_equal(at(&m, 0x1158), "shorter a.cc:15");
-	assert_string_equal(at(&m, 0x1168), "shorter :0"); /* the symbol's rest */
+	assert_string_equal(at(&m, 0x1168), "shorter a.cc:16"); /* the symbol's rest */
 	assert_int_equal(m.stats.counts.functions, 3);
 	made_deinit(&m);
 }
