@@ -1,47 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Line number programs (DWARF 5, 6.2; DWARF 4, 6.2). */
+/* Line tables: their headers, and their rows by address (DWARF 5, 6.2; DWARF 4, 6.2). */
 #include "dwarf_line.h"
+
+#include "dwarf_line_program.h"
 
 enum {
 	FORMATS_MOST = 255,          /* the count is one byte */
 	TABLE_MOST = (1u << 28) - 1, /* bytes of one table, each a row at most: 4 GiB of ours */
-};
-
-/* What the header fixes for the program. */
-struct header {
-	struct ux_dwarf_layout layout; /* of the unit; the table's own offset size */
-	uint8_t min_inst_length;
-	uint8_t max_ops;
-	int8_t line_base;
-	uint8_t line_range;
-	uint8_t opcode_base;
-	struct ux_bytes lengths; /* operands of each standard opcode */
-};
-
-/* The state machine's registers, and what decides whether a row says something new. */
-struct registers {
-	uint64_t pc;
-	uint64_t last_pc; /* of the row that was made last */
-	size_t rows;      /* of all sequences */
-	uint32_t op_index;
-	uint32_t file;
-	uint32_t line;
-	uint32_t last_file;
-	uint32_t last_line;
-	bool live;   /* the sequence begins in text */
-	bool begun;  /* a row has been seen */
-	bool sorted; /* so far */
-};
-
-/* The state machine, and where its rows go. */
-struct machine {
-	const struct header *h;
-	const struct ux_dwarf_text *text;
-	struct ux_dwarf_lines *lines;
-	struct registers r; /* between two opcodes that are not among the frequent ones */
-	uint32_t first;     /* row that this sequence begins with */
-	uint64_t off;       /* of its first opcode */
-	bool no_memory;
 };
 
 void ux_dwarf_lines_deinit(struct ux_dwarf_lines *lines)
@@ -51,260 +16,6 @@ void ux_dwarf_lines_deinit(struct ux_dwarf_lines *lines)
 	ux_dwarf_sequence_vec_deinit(&lines->whole);
 	ux_dwarf_line_file_vec_deinit(&lines->files);
 	ux_dwarf_text_vec_deinit(&lines->dirs);
-}
-
-/* off: where the next sequence's program begins. */
-static void reset(struct machine *m, uint64_t off)
-{
-	m->off = off;
-	m->first = (uint32_t)m->lines->rows.size;
-	m->r = (struct registers){
-		.rows = m->first, .file = 1, .line = 1, .live = true, .sorted = true};
-}
-
-/* The first row of a sequence: false when the sequence is not wanted. */
-static bool begin(struct registers *r, const struct ux_dwarf_text *text)
-{
-	r->begun = true;
-	r->live = ux_dwarf_text_find(text, r->pc) != NULL;
-	/* Lies before this row and says something else. */
-	r->last_pc = r->pc - 1;
-	r->last_line = ~r->line;
-	return r->live;
-}
-
-static bool more_rows(struct ux_dwarf_row_vec *rows, size_t used)
-{
-	rows->size = used;
-	return ux_dwarf_row_vec_reserve(rows, used + 1);
-}
-
-/*
- * Appends a row unless it says nothing new; one at the pc of the one before replaces it. Compilers
- * mix all three in ways that no processor guesses, so the row is written in any case, and only the
- * count decides. False when memory is short.
- */
-ux_inline bool emit(struct registers *r, const struct ux_dwarf_text *text,
-		    struct ux_dwarf_row_vec *rows)
-{
-	if (ux_unlikely(!r->begun) && !begin(r, text))
-		return true;
-	if (ux_unlikely(!r->live))
-		return true;
-	if (ux_unlikely(r->rows == rows->cap) && !more_rows(rows, r->rows))
-		return false;
-	bool same_pc = r->pc == r->last_pc;
-	bool later = r->last_pc < r->pc;
-	bool idle = later & (r->line == r->last_line) & (r->file == r->last_file);
-	size_t at = r->rows - same_pc;
-	rows->data[at].pc = r->pc;
-	rows->data[at].file = r->file;
-	rows->data[at].line = r->line;
-	r->rows = at + !idle;
-	r->sorted &= same_pc | later;
-	r->last_pc = idle ? r->last_pc : r->pc;
-	r->last_line = r->line;
-	r->last_file = r->file;
-	return true;
-}
-
-/* Moves pc by `operations` (DWARF 5, 6.2.5.1): more than one fits an instruction on a VLIW machine.
- */
-ux_inline void advance(struct registers *r, const struct header *h, uint64_t operations)
-{
-	if (ux_likely(h->max_ops == 1)) {
-		r->pc += operations * h->min_inst_length;
-		return;
-	}
-	uint64_t ops = r->op_index + operations;
-	r->pc += ops / h->max_ops * h->min_inst_length;
-	r->op_index = (uint32_t)(ops % h->max_ops);
-}
-
-/* Stable merge sort by pc: a table whose rows go backwards, and the last of equals still wins. */
-static bool sort_rows(struct ux_dwarf_row *rows, size_t n)
-{
-	ux_cleanup(ux_free_ptr) struct ux_dwarf_row *temp = malloc((n + 1) * sizeof(*temp));
-	if (!temp)
-		return false;
-	for (size_t width = 1; width < n; width *= 2) {
-		for (size_t lo = 0; lo < n; lo += 2 * width) {
-			size_t mid = ux_min(lo + width, n), hi = ux_min(lo + 2 * width, n);
-			for (size_t a = lo, b = mid, k = lo; k < hi; k++)
-				temp[k] = a < mid && (b == hi || rows[a].pc <= rows[b].pc)
-						  ? rows[a++]
-						  : rows[b++];
-		}
-		memcpy(rows, temp, n * sizeof(*rows));
-	}
-	return true;
-}
-
-/* Keeps the last of rows at one pc. */
-static size_t unique_rows(struct ux_dwarf_row *rows, size_t n)
-{
-	size_t kept = 0;
-	for (size_t i = 0; i < n; i++) {
-		if (kept > 0 && rows[kept - 1].pc == rows[i].pc)
-			kept--;
-		rows[kept++] = rows[i];
-	}
-	return kept;
-}
-
-/* A row at the end's own pc or behind it covers nothing, nor does what lies outside of text. */
-static void end_sequence(struct machine *m, uint64_t next)
-{
-	struct ux_dwarf_row_vec *rows = &m->lines->rows;
-	size_t count = rows->size - m->first;
-	struct ux_dwarf_row *first = count > 0 ? rows->data + m->first : NULL;
-	if (count > 0 && !m->r.sorted) {
-		if (!sort_rows(first, count))
-			m->no_memory = true;
-		count = unique_rows(first, count);
-	}
-	const struct ux_dwarf_range *section =
-		count > 0 ? ux_dwarf_text_find(m->text, first[0].pc) : NULL;
-	uint64_t hi = section ? ux_min(m->r.pc, section->hi) : 0;
-	while (count > 0 && first[count - 1].pc >= hi)
-		count--;
-	rows->size = m->first + count;
-	if (count > 0) {
-		struct ux_dwarf_sequence s = {first[0].pc, hi, m->first, (uint32_t)count, m->off};
-		if (!ux_dwarf_sequence_vec_append(&m->lines->sequences, s))
-			m->no_memory = true;
-	}
-	reset(m, next);
-}
-
-static void extended(struct machine *m, struct ux_cur *c)
-{
-	uint64_t length = ux_cur_uleb(c);
-	struct ux_cur op = ux_cur_sub(c, length);
-	if (c->failed || length == 0)
-		return;
-	switch (ux_cur_u8(&op)) {
-	case DW_LNE_end_sequence:
-		end_sequence(m, ux_cur_off(c));
-		return;
-	case DW_LNE_set_address:
-		m->r.pc = ux_cur_uint(&op, (unsigned)ux_min(length - 1, (uint64_t)9));
-		m->r.op_index = 0;
-		if (op.failed)
-			*c = op;
-		return;
-	case DW_LNE_define_file: {
-		struct ux_dwarf_line_file file = {.name = (const char *)ux_cur_str(&op).data};
-		file.dir = ux_cur_uleb(&op);
-		if (op.failed)
-			*c = op;
-		else if (!ux_dwarf_line_file_vec_append(&m->lines->files, file))
-			m->no_memory = true;
-		return;
-	}
-	default:
-		return; /* set_discriminator, and a vendor's own: stepped over by length */
-	}
-}
-
-/* A standard opcode of the seldom ones, or an unknown one. */
-static void standard(struct machine *m, struct ux_cur *c, uint8_t op)
-{
-	switch (op) {
-	case DW_LNS_set_isa:
-		(void)ux_cur_uleb(c);
-		return;
-	case DW_LNS_set_basic_block:
-	case DW_LNS_set_prologue_end:
-	case DW_LNS_set_epilogue_begin:
-		return;
-	case DW_LNS_fixed_advance_pc:
-		m->r.pc += ux_cur_u16(c);
-		m->r.op_index = 0;
-		return;
-	default: /* a later standard's: the header says how many operands */
-		for (unsigned n = m->h->lengths.data[op - 1]; n > 0; n--)
-			(void)ux_cur_uleb(c);
-		return;
-	}
-}
-
-/* An opcode that is not one of the frequent ones; what it needs of registers and cursor is copied,
- * so that those of run() stay in the processor's. */
-static void seldom(struct machine *m, struct ux_cur *c, uint8_t op)
-{
-	if (op == 0)
-		extended(m, c);
-	else
-		standard(m, c, op);
-}
-
-/* What special opcodes add. */
-struct specials {
-	uint16_t pc[256];
-	int16_t line[256];
-};
-
-static void make_specials(const struct header *h, struct specials *s)
-{
-	for (unsigned op = h->opcode_base; op < 256; op++) {
-		s->pc[op] = (uint16_t)((op - h->opcode_base) / h->line_range);
-		s->line[op] =
-			(int16_t)(h->line_base + (int)((op - h->opcode_base) % h->line_range));
-	}
-}
-
-/* Runs the program; c is exactly its bytes. */
-static void run(struct machine *m, struct ux_cur *cur)
-{
-	const struct header *h = m->h;
-	struct ux_dwarf_row_vec *rows = &m->lines->rows;
-	struct ux_cur c = *cur;
-	struct specials specials;
-	make_specials(h, &specials);
-	reset(m, ux_cur_off(&c));
-	struct registers r = m->r;
-	while (ux_cur_more(&c) && !m->no_memory) {
-		uint8_t op = ux_cur_u8(&c);
-		if (op >= h->opcode_base) {
-			advance(&r, h, specials.pc[op]);
-			r.line += (uint32_t)(int32_t)specials.line[op];
-			m->no_memory |= !emit(&r, m->text, rows);
-			continue;
-		}
-		switch (op) {
-		case DW_LNS_copy:
-			m->no_memory |= !emit(&r, m->text, rows);
-			break;
-		case DW_LNS_advance_pc:
-			advance(&r, h, ux_cur_uleb(&c));
-			break;
-		case DW_LNS_advance_line:
-			r.line += (uint32_t)ux_cur_sleb(&c);
-			break;
-		case DW_LNS_set_file:
-			r.file = (uint32_t)ux_min(ux_cur_uleb(&c), (uint64_t)UINT32_MAX);
-			break;
-		case DW_LNS_set_column:
-			(void)ux_cur_uleb(&c);
-			break;
-		case DW_LNS_negate_stmt:
-			break;
-		case DW_LNS_const_add_pc:
-			advance(&r, h, (255u - h->opcode_base) / h->line_range);
-			break;
-		default: {
-			struct ux_cur at = c;
-			rows->size = r.rows;
-			m->r = r;
-			seldom(m, &at, op);
-			r = m->r;
-			c = at;
-		}
-		}
-	}
-	rows->size = m->first; /* rows without an end_sequence have no end */
-	*cur = c;
 }
 
 /* One (content type, form) list of a DWARF 5 header. */
@@ -404,8 +115,8 @@ static bool read_tables_v4(struct ux_cur *c, struct ux_dwarf_lines *lines)
 }
 
 /* Reads the header; c is the table from behind its length. On return c is the program. */
-static bool read_header(const struct ux_dwarf_context *ctx, struct ux_cur *c, struct header *h,
-			struct ux_dwarf_lines *lines)
+static bool read_header(const struct ux_dwarf_context *ctx, struct ux_cur *c,
+			struct ux_dwarf_line_header *h, struct ux_dwarf_lines *lines)
 {
 	lines->version = ux_cur_u16(c);
 	if (!c->failed && (lines->version < 2 || lines->version > 5))
@@ -512,15 +223,15 @@ static enum ux_code decode(const struct ux_dwarf_context *ctx, const struct ux_d
 		return ux_error_at(err, UX_ELIMIT, c.section, ctx->lines_off,
 				   "line table of over 256 MiB");
 	UX_TRY(ux_dwarf_shared_lines(ctx->unit->shared, ctx->sections, length, err));
-	struct header h = {.layout = ctx->unit->layout};
+	struct ux_dwarf_line_header h = {.layout = ctx->unit->layout};
 	h.layout.offset_size = is64 ? 8 : 4;
 	if (!read_header(ctx, &c, &h, lines))
 		return ux_error_nomem(err);
 	UX_TRY(ux_cur_status(&c, err));
-	struct machine m = {.h = &h, .text = text, .lines = lines};
-	run(&m, &c);
+	if (!ux_dwarf_line_program_run(&h, text, &c, lines))
+		return ux_error_nomem(err);
 	sort_sequences(&lines->sequences);
-	if (m.no_memory || !part_sequences(lines))
+	if (!part_sequences(lines))
 		return ux_error_nomem(err);
 	return ux_cur_status(&c, err);
 }
