@@ -149,7 +149,7 @@ static enum ux_code read_batch(void *ctx, size_t job, unsigned worker, struct ux
 {
 	struct collector *c = ctx;
 	const struct batch *b = &c->batches[job];
-	ux_unit_cutter_begin(&c->workers[worker].cutter);
+	ux_unit_cutter_begin(&c->workers[worker].cutter, b->first == 0);
 	for (uint32_t i = 0; i < b->count; i++)
 		UX_TRY(read_unit(c, &c->workers[worker], b->first + i, err));
 	return UX_OK;

@@ -497,17 +497,21 @@ static void add_bounds(struct ux_unit_cutter *c)
 {
 	const struct ux_dwarf_code *code = &c->code;
 	bool fresh = c->lines.source.sections && c->lines.source.off >= c->lines_seen;
-	uint64_t rows = fresh ? c->lines.rows.size : 0;
+	uint64_t rows = fresh ? c->lines.rows.size : 0, bytes = code->bytes;
 	uint64_t calls = code->inlines.size, ranges = code->ranges.size;
 	if (fresh) {
 		/* The table takes a byte a row at least. */
 		c->lines_seen = c->lines.source.off + ux_max(rows, (uint64_t)1);
-		c->left.text += UX_CUT_TEXT_EACH * (uint64_t)c->lines.files.size;
+		c->left.text += UX_CUT_TEXT_EACH * ux_min((uint64_t)c->lines.files.size, bytes);
 	}
-	c->left.overlap += UX_CUT_OVERLAP_EACH * calls;
-	c->left.steps += UX_CUT_STEPS_EACH * (rows + calls + ranges);
-	c->left.kept += UX_CUT_KEPT_EACH * (rows + calls) + UX_CUT_KEPT_RANGE * ranges;
-	c->pieces_left = UX_CUT_PIECES_FREE + code->bytes / UX_CUT_PIECES_PER_BYTES;
+	/* Else each batch could have all rows of one table. */
+	rows = ux_min(rows, UX_CUT_ROWS_PER_BYTE * bytes);
+	c->left.text += UX_CUT_TEXT_BYTE * bytes;
+	c->left.overlap += UX_CUT_OVERLAP_EACH * calls + UX_CUT_OVERLAP_BYTE * bytes;
+	c->left.steps += UX_CUT_STEPS_EACH * (rows + calls + ranges) + UX_CUT_STEPS_BYTE * bytes;
+	c->left.kept += UX_CUT_KEPT_EACH * (rows + calls) + UX_CUT_KEPT_RANGE * ranges +
+			UX_CUT_KEPT_BYTE * bytes;
+	c->pieces_left = UX_CUT_PIECES_FREE + bytes / UX_CUT_PIECES_PER_BYTES;
 }
 
 static bool cut_all(struct ux_unit_cutter *c, uint32_t unit, const struct ux_dwarf_names *names)
@@ -528,16 +532,18 @@ static bool cut_all(struct ux_unit_cutter *c, uint32_t unit, const struct ux_dwa
 	return cut_gaps(c, unit);
 }
 
-void ux_unit_cutter_begin(struct ux_unit_cutter *c)
+void ux_unit_cutter_begin(struct ux_unit_cutter *c, bool first)
 {
 	c->gaps_done = false;
 	c->lines_seen = 0;
-	c->left = (struct ux_cut_bounds){
-		.steps = UX_CUT_STEPS_FREE,
-		.overlap = UX_CUT_OVERLAP_FREE,
-		.kept = UX_CUT_KEPT_FREE,
-		.text = UX_CUT_TEXT_FREE,
-	};
+	c->left = (struct ux_cut_bounds){0};
+	if (first)
+		c->left = (struct ux_cut_bounds){
+			.steps = UX_CUT_STEPS_FREE,
+			.overlap = UX_CUT_OVERLAP_FREE,
+			.kept = UX_CUT_KEPT_FREE,
+			.text = UX_CUT_TEXT_FREE,
+		};
 }
 
 enum ux_code ux_unit_cut(struct ux_unit_cutter *c, uint32_t unit,

@@ -63,17 +63,29 @@ struct ux_unit_cutter {
  * would hold it thousands of times.
  */
 enum {
-	UX_CUT_STEPS_FREE = 1 << 24, /* of a batch: rows, calls and ranges looked at */
-	UX_CUT_STEPS_EACH = 16,      /* for each of those of a unit */
-	/* Of a batch, and for each call of a unit: pairs of calls that are compared, since one
-	 * claims what another has. A function of thousands of calls needs millions. */
+	/* What the first batch has beside, so that small modules are free in what they do. */
+	UX_CUT_STEPS_FREE = 1 << 24,
 	UX_CUT_OVERLAP_FREE = 1 << 25,
+	UX_CUT_KEPT_FREE = 1 << 20,
+	UX_CUT_TEXT_FREE = 1 << 22,
+
+	/* Rows, calls and ranges looked at: for each of those of a unit, and for each byte of it.
+	 */
+	UX_CUT_STEPS_EACH = 16,
+	UX_CUT_STEPS_BYTE = 64,
+	/* Pairs of calls that are compared, since one claims what another has. A function of
+	 * thousands of calls needs millions. */
 	UX_CUT_OVERLAP_EACH = 256,
-	UX_CUT_KEPT_FREE = 1 << 20, /* of a batch: rows, calls and ranges kept */
-	UX_CUT_KEPT_EACH = 4,       /* for each row and call of a unit */
-	UX_CUT_KEPT_RANGE = 1,      /* for each range of a unit */
-	UX_CUT_TEXT_FREE = 1 << 22, /* of a batch: bytes of directories that are put together */
-	UX_CUT_TEXT_EACH = 128,     /* for each file of a line table */
+	UX_CUT_OVERLAP_BYTE = 128,
+	/* Rows, calls and ranges kept. */
+	UX_CUT_KEPT_EACH = 4,
+	UX_CUT_KEPT_RANGE = 1,
+	UX_CUT_KEPT_BYTE = 4,
+	/* Bytes of directories that are put together: for each file of a line table. */
+	UX_CUT_TEXT_EACH = 128,
+	UX_CUT_TEXT_BYTE = 16,
+	/* Rows of a line table that count for a byte of the unit. */
+	UX_CUT_ROWS_PER_BYTE = 32,
 	/* Ranges of functions for a byte of their unit; with a section for each basic block and
 	 * nothing but names and lines real units come to 0.22. */
 	UX_CUT_PIECES_PER_BYTES = 2,
@@ -81,8 +93,8 @@ enum {
 };
 
 /* Units of a batch may share a line table, whose gaps are cut once, and share the bounds: this
- * begins a batch. */
-void ux_unit_cutter_begin(struct ux_unit_cutter *cutter);
+ * begins a batch, the first or another. */
+void ux_unit_cutter_begin(struct ux_unit_cutter *cutter, bool first);
 
 /*
  * Cuts what code and lines hold into pieces of unit number `unit`: each range of each function a

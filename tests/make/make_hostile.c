@@ -36,7 +36,7 @@ static void deep_names(struct make_hostile *m)
 {
 	struct make_dwarf *d = &m->dwarf;
 	enum {
-		SPACE = LINK + 1,
+		SPACE = NAMESPACE + 1,
 		LEVELS = 60,
 		TEXT = 4000
 	};
@@ -57,6 +57,58 @@ static void deep_names(struct make_hostile *m)
 		make_null(d);
 	make_hostile_unit_end(d);
 	free(text);
+}
+
+enum {
+	DEEP = 16,
+	LONG_NAME = 900,
+};
+
+/* Opens or closes namespaces in each other. */
+static void nest(struct make_dwarf *d, bool open)
+{
+	for (unsigned i = 0; i < DEEP; i++) {
+		if (open)
+			MAKE_DIE(d, NAMESPACE, N(2 + i));
+		else
+			make_null(d);
+	}
+}
+
+static void begin_spaces(struct make_hostile *m)
+{
+	struct make_dwarf *d = &m->dwarf;
+	make_hostile_abbrevs(d, false);
+	make_hostile_tables(d);
+	make_hostile_run(&d->out[UX_DWARF_STR], "namespace", LONG_NAME);
+	make_text(d, UX_DWARF_STR, "");
+}
+
+/* Functions deep in namespaces of long names. */
+static void nested_spaces(struct make_hostile *m)
+{
+	struct make_dwarf *d = &m->dwarf;
+	begin_spaces(m);
+	make_hostile_unit(d);
+	nest(d, true);
+	for (uint64_t i = 0; make_hostile_info(m) < MAKE_HOSTILE_SIZE - TENTH; i++)
+		MAKE_DIE(d, FUNCTION, N(2 + i % LONG_NAME), N(CODE + 4 * i), N(4));
+	nest(d, false);
+	make_hostile_unit_end(d);
+}
+
+/* Units of one such function each. */
+static void units_of_spaces(struct make_hostile *m)
+{
+	struct make_dwarf *d = &m->dwarf;
+	begin_spaces(m);
+	for (uint64_t i = 0; make_hostile_info(m) < MAKE_HOSTILE_SIZE - TENTH; i++) {
+		make_hostile_unit(d);
+		nest(d, true);
+		MAKE_DIE(d, FUNCTION, N(2 + i % LONG_NAME), N(CODE + 4 * i), N(4));
+		nest(d, false);
+		make_hostile_unit_end(d);
+	}
 }
 
 /* A file table of entries that are made of 255 values without bytes. */
@@ -324,6 +376,8 @@ const struct make_hostile_kind make_hostile_kinds[] = {
 	{"constant_entries", make_hostile_constant_entries},
 	{"long_chains", long_chains},
 	{"deep_names", deep_names},
+	{"nested_spaces", nested_spaces},
+	{"units_of_spaces", units_of_spaces},
 	{"hollow_files", hollow_files},
 	{"units_same_files", units_same_files},
 	{"long_directories", long_directories},

@@ -25,6 +25,7 @@ void make_hostile_abbrevs(struct make_dwarf *d, bool children)
 		    {DW_AT_high_pc, DW_FORM_data1});
 	MAKE_ABBREV(d, LINK, DW_TAG_subprogram, false, {0x3a, DW_FORM_string},
 		    {DW_AT_specification, DW_FORM_ref4});
+	MAKE_ABBREV(d, NAMESPACE, DW_TAG_namespace, true, {DW_AT_name, DW_FORM_strp});
 	make_table_end(d);
 }
 

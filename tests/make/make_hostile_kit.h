@@ -25,6 +25,7 @@ enum {
 	SHORT,     /* function of three bytes: address by index */
 	NAMED,     /* function of a name and an origin */
 	LINK,      /* an origin with one of its own */
+	NAMESPACE,
 };
 
 /* What most kinds use: DIEs of the codes above. */
