@@ -25,11 +25,11 @@ struct ux_gsym_batch {
 
 /*
  * The frames are those of ux_gsym_lookup() for each pc by itself, all of them; none where that
- * fails. (A damaged file whose functions are not in ascending order gives some of its functions.)
- * UX_ELIMIT: frames is too small, n_frames says how many it takes, and frames and spans have no
- * meaning. UX_ECORRUPT: a record was bad, err describes the first such failure; the other answers
- * are all there. UX_ENOMEM: answers are missing. Takes 16 bytes a pc for sorting (8 when they come
- * sorted) and a fixed 170 KB. Any thread.
+ * fails. (A damaged file whose functions are not in ascending order, or pass 2^64, gives some of
+ * its functions.) UX_ELIMIT: frames is too small, n_frames says how many it takes, and frames and
+ * spans have no meaning. UX_ECORRUPT: a record was bad, err describes the first such failure; the
+ * other answers are all there. UX_ENOMEM: answers are missing. Takes 16 bytes a pc for sorting (8
+ * when they come sorted) and a fixed 170 KB. Any thread.
  */
 enum ux_code ux_gsym_batch(const struct ux_gsym *g, struct ux_gsym_batch *b, struct ux_error *err)
 	ux_must;
