@@ -68,7 +68,7 @@ def _compile(language, folder):
 
 def compile_all(folder):
     """(paths of programs, names of languages without a compiler here)."""
-    folder = Path(folder)
+    folder = Path(folder).resolve()
     folder.mkdir(parents=True, exist_ok=True)
     there = [l for l in LANGUAGES if l.path()]
     return ([_compile(l, folder) for l in there],
