@@ -23,6 +23,7 @@ from bench import inputs, llvm, random_addresses  # noqa: E402
 
 PROFILE_PLACES = 20_000  # different addresses in a profile
 COLD = 2_000
+FROM_DWARF = 20_000  # addresses for the symbolizer, which reads DWARF each time
 
 
 def profile_addresses(path, count):
@@ -50,10 +51,11 @@ def measure(sides, rounds):
 
 
 def show(name, found, count):
-    """One line a side."""
-    base = found.get("LLVM")
+    """One line a side; ratios are to the first one when that is LLVM's."""
+    first = next(iter(found))
+    base = found[first] if first.startswith("LLVM") else None
     for label, (ns, frames, _) in found.items():
-        ratio = f"x{base[0] / ns:<6.1f}" if base and label != "LLVM" else " " * 7
+        ratio = f"x{base[0] / ns:<6.1f}" if base and label != first else " " * 7
         print(f"{name:28} {label:22} {ns:10.1f} ns an address  {ratio} "
               f"{frames / count / ns * 1e3:7.1f} M frames/s", flush=True)
     ours = found.get("unhex, LLVM's file")
@@ -82,6 +84,12 @@ def bench_file(name, path, options, work):
             sides["indexed, unhex' file"] = [mine, "indexed", ours, at]
             sides["batch, unhex' file"] = [mine, "batch", ours, at]
         show(f"{name}, {kind}", measure(sides, options.rounds), len(addresses))
+    if llvms.exists():
+        few = write(work / "few", lists["random"][:FROM_DWARF])
+        show(f"{name}, {FROM_DWARF} random", measure({
+            "LLVM's symbolizer": [llvms, "symbolizer", path, few],
+            "unhex, unhex' file": [mine, "single", ours, few],
+            "indexed, unhex' file": [mine, "indexed", ours, few]}, options.rounds), FROM_DWARF)
 
 
 def main():

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lookup_llvm single|cold GSYM ADDRESSES: the time of lookups by LLVM's GsymReader. */
+/*
+ * lookup_llvm single|cold GSYM ADDRESSES: the time of lookups by LLVM's GsymReader.
+ * lookup_llvm symbolizer ELF ADDRESSES: by the library that llvm-symbolizer is, from DWARF.
+ */
 #include "lookup_cases.h"
 
 #include <llvm/DebugInfo/GSYM/GsymReader.h>
+#include <llvm/DebugInfo/Symbolize/Symbolize.h>
 
 using llvm::gsym::GsymReader;
 
@@ -52,16 +56,47 @@ static void cold(const char *path, const uint64_t *pcs, size_t n)
 	lookup_report(lookup_now() - start, n, frames, lines);
 }
 
+static void from_dwarf(llvm::symbolize::LLVMSymbolizer &symbolizer, const char *path,
+		       const uint64_t *pcs, size_t n, uint64_t &frames, uint64_t &lines)
+{
+	for (size_t i = 0; i < n; i++) {
+		auto found = symbolizer.symbolizeInlinedCode(
+			path, {pcs[i], llvm::object::SectionedAddress::UndefSection});
+		if (!found) {
+			llvm::consumeError(found.takeError());
+			continue;
+		}
+		frames += found->getNumberOfFrames();
+		for (uint32_t k = 0; k < found->getNumberOfFrames(); k++)
+			lines += found->getFrame(k).Line;
+	}
+}
+
+static void symbolizer(const char *path, const uint64_t *pcs, size_t n)
+{
+	llvm::symbolize::LLVMSymbolizer::Options options;
+	options.Demangle = false;
+	llvm::symbolize::LLVMSymbolizer symbolizer(options);
+	uint64_t frames = 0, lines = 0;
+	from_dwarf(symbolizer, path, pcs, n, frames, lines); /* reads the units and warms up */
+	frames = lines = 0;
+	double start = lookup_now();
+	from_dwarf(symbolizer, path, pcs, n, frames, lines);
+	lookup_report(lookup_now() - start, n, frames, lines);
+}
+
 int main(int argc, char **argv)
 {
 	size_t n = 0;
 	if (argc != 4) {
-		fprintf(stderr, "usage: lookup_llvm single|cold GSYM ADDRESSES\n");
+		fprintf(stderr, "usage: lookup_llvm single|cold|symbolizer FILE ADDRESSES\n");
 		return 2;
 	}
 	uint64_t *pcs = lookup_addresses(argv[3], &n);
 	if (strcmp(argv[1], "cold") == 0)
 		cold(argv[2], pcs, n);
+	else if (strcmp(argv[1], "symbolizer") == 0)
+		symbolizer(argv[2], pcs, n);
 	else
 		single(argv[2], pcs, n);
 	free(pcs);
