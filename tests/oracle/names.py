@@ -39,8 +39,17 @@ def base(name):
 
 
 def _bare(name, text):
-    """DW_AT_name alone: not mangled, without what it stands in."""
-    return name == text and not re.search(r"::|\.|\s", _strip_brackets(text).strip())
+    """DW_AT_name alone: not mangled, without what it stands in ("operator delete" has a space)."""
+    if name != text:
+        return False
+    if re.match(r"operator\b", text):
+        return True
+    return not re.search(r"::|\.|\s", _strip_brackets(text).strip())
+
+
+def _ends_in(longer, shorter):
+    """True for a::<lambda> and <lambda>: what the shorter one stands in is all that differs."""
+    return any(longer.endswith(joint + shorter) for joint in ("::", "."))
 
 
 class Names:
@@ -72,5 +81,7 @@ class Names:
         text_a, text_b = self._text.get(a, a), self._text.get(b, b)
         if text_a == text_b:
             return VARIANT
+        if _ends_in(text_a, text_b) or _ends_in(text_b, text_a):
+            return QUALIFIED
         bare = _bare(a, text_a) or _bare(b, text_b)
         return QUALIFIED if bare and base(text_a) == base(text_b) else NO
