@@ -6,31 +6,20 @@
 
 enum {
 	NAME_MOST = 1 << 12,   /* bytes of a name that are compared */
-	SYMBOLS_MOST = 64,     /* of one address that are looked at, the best ones */
 	RUST_HASH = 3 + 16 + 1 /* 17h, 16 digits, E */
 };
 
 /* --- names that say the same ------------------------------------------------------------------ */
-
-static bool ends_with(struct ux_bytes s, struct ux_bytes end)
-{
-	return s.size >= end.size && memcmp(s.data + s.size - end.size, end.data, end.size) == 0;
-}
 
 /* The name without one ".word" or ".word.N" at its end that compilers add to copies. */
 static struct ux_bytes without_clone(struct ux_bytes name)
 {
 	static const char *const words[] = {".constprop", ".isra", ".part",      ".cold",
 					    ".lto_priv",  ".llvm", ".localalias"};
-	size_t n = name.size;
-	while (n > 0 && name.data[n - 1] >= '0' && name.data[n - 1] <= '9')
-		n--;
-	bool numbered = n > 0 && n < name.size && name.data[n - 1] == '.';
-	struct ux_bytes plain = ux_bytes(name.data, numbered ? n - 1 : name.size);
 	for (size_t i = 0; i < ux_countof(words); i++) {
-		struct ux_bytes word = ux_bytes_cstr(words[i]);
-		if (plain.size > word.size && ends_with(plain, word))
-			return ux_bytes(plain.data, plain.size - word.size);
+		struct ux_bytes plain = ux_name_without(name, ux_bytes_cstr(words[i]));
+		if (plain.size < name.size)
+			return plain;
 	}
 	return name;
 }
@@ -72,17 +61,12 @@ static bool is_digit(uint8_t c)
 	return c >= '0' && c <= '9';
 }
 
-/* _ZN1AC1Ev and _ZN1AC2Ev: one digit behind a C or D differs. */
+/* _ZN1AC1Ev and _ZN1AC2Ev. */
 static bool same_structor(struct ux_bytes a, struct ux_bytes b)
 {
-	if (a.size != b.size || !ux_bytes_starts(a, UX_STR("_ZN")))
-		return false;
-	size_t at = 0;
-	while (at < a.size && a.data[at] == b.data[at])
-		at++;
-	return at > 0 && at < a.size && (a.data[at - 1] == 'C' || a.data[at - 1] == 'D') &&
-	       is_digit(a.data[at]) && is_digit(b.data[at]) &&
-	       memcmp(a.data + at + 1, b.data + at + 1, a.size - at - 1) == 0;
+	size_t at = ux_names_structor(a, b);
+	return at > 0 && is_digit(a.data[at]) && is_digit(b.data[at]) &&
+	       ux_bytes_starts(a, UX_STR("_ZN"));
 }
 
 bool ux_names_alike(struct ux_bytes a, struct ux_bytes b)
@@ -202,7 +186,7 @@ static enum ux_code keep_symbols(struct finder *f, size_t piece, size_t first, s
 	const struct ux_piece *p = &f->pieces->data[piece];
 	size_t n = 0;
 	const struct ux_code_symbol *at = ux_code_symbols_at(f->symbols, p->start, &n);
-	for (size_t i = 0; i < n && i < SYMBOLS_MOST; i++) {
+	for (size_t i = 0; i < n; i++) {
 		bool no_memory = false;
 		if (at[i].size != p->size)
 			continue;

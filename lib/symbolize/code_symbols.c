@@ -162,14 +162,20 @@ const struct ux_code_symbol *ux_code_symbols_from(const struct ux_code_symbol_ve
 	return lo < symbols->size ? &symbols->data[lo] : NULL;
 }
 
+size_t ux_code_symbols_count(const struct ux_code_symbol_vec *symbols, size_t first, uint64_t pc)
+{
+	size_t n = 0;
+	while (n < UX_CODE_ALIASES_MOST && first + n < symbols->size &&
+	       symbols->data[first + n].start == pc)
+		n++;
+	return n;
+}
+
 const struct ux_code_symbol *ux_code_symbols_at(const struct ux_code_symbol_vec *symbols,
 						uint64_t pc, size_t *ret_n)
 {
 	const struct ux_code_symbol *first = ux_code_symbols_from(symbols, pc);
-	const struct ux_code_symbol *end = ux_code_symbol_vec_end(symbols);
-	size_t n = 0;
-	while (first && n < UX_CODE_ALIASES_MOST && first + n < end && first[n].start == pc)
-		n++;
-	*ret_n = n;
-	return n > 0 ? first : NULL;
+	size_t at = first ? (size_t)(first - symbols->data) : symbols->size;
+	*ret_n = ux_code_symbols_count(symbols, at, pc);
+	return *ret_n > 0 ? first : NULL;
 }

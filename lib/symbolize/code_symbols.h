@@ -48,6 +48,9 @@ enum {
 	UX_CODE_ALIASES_MOST = 64, /* symbols of one address that are asked; libc has 9 */
 };
 
+/* How many symbols from number `first` on begin at pc; at most UX_CODE_ALIASES_MOST. */
+size_t ux_code_symbols_count(const struct ux_code_symbol_vec *symbols, size_t first, uint64_t pc);
+
 /* The symbols that begin at pc, the best first: *ret_n of them from the returned one on, at most
  * UX_CODE_ALIASES_MOST. */
 const struct ux_code_symbol *ux_code_symbols_at(const struct ux_code_symbol_vec *symbols,

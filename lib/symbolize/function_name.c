@@ -26,8 +26,7 @@ const char *ux_symbol_name(const struct ux_code_symbol *symbol, struct ux_arena 
 	return text(symbol_text(symbol), arena, ret_nomem);
 }
 
-/* The name without ".cold" or ".cold.N" at its end. */
-static struct ux_bytes without_cold(struct ux_bytes name)
+struct ux_bytes ux_name_without(struct ux_bytes name, struct ux_bytes word)
 {
 	size_t n = name.size;
 	while (n > 0 && name.data[n - 1] >= '0' && name.data[n - 1] <= '9')
@@ -36,24 +35,33 @@ static struct ux_bytes without_cold(struct ux_bytes name)
 		n--;
 	else
 		n = name.size;
-	struct ux_bytes cold = UX_STR(".cold");
-	if (n > cold.size && memcmp(name.data + n - cold.size, cold.data, cold.size) == 0)
-		return ux_bytes(name.data, n - cold.size);
+	if (n > word.size && memcmp(name.data + n - word.size, word.data, word.size) == 0)
+		return ux_bytes(name.data, n - word.size);
 	return name;
 }
 
-/* _ZN1AC4Ev against _ZN1AC2Ev: one digit behind a C or D differs. */
+static struct ux_bytes without_cold(struct ux_bytes name)
+{
+	return ux_name_without(name, UX_STR(".cold"));
+}
+
+size_t ux_names_structor(struct ux_bytes a, struct ux_bytes b)
+{
+	size_t at = 0;
+	if (a.size != b.size)
+		return 0;
+	while (at < a.size && a.data[at] == b.data[at])
+		at++;
+	if (at == 0 || at == a.size || (a.data[at - 1] != 'C' && a.data[at - 1] != 'D'))
+		return 0;
+	return memcmp(a.data + at + 1, b.data + at + 1, a.size - at - 1) == 0 ? at : 0;
+}
+
+/* _ZN1AC4Ev against _ZN1AC2Ev. */
 static bool is_structor_of(struct ux_bytes symbol, struct ux_bytes dwarf)
 {
-	if (symbol.size != dwarf.size || !ux_bytes_starts(dwarf, UX_STR("_Z")))
-		return false;
-	size_t at = 0;
-	while (at < dwarf.size && symbol.data[at] == dwarf.data[at])
-		at++;
-	if (at == 0 || at == dwarf.size || dwarf.data[at] != '4' ||
-	    (dwarf.data[at - 1] != 'C' && dwarf.data[at - 1] != 'D'))
-		return false;
-	return memcmp(symbol.data + at + 1, dwarf.data + at + 1, dwarf.size - at - 1) == 0;
+	size_t at = ux_names_structor(symbol, dwarf);
+	return at > 0 && dwarf.data[at] == '4' && ux_bytes_starts(dwarf, UX_STR("_Z"));
 }
 
 /* f of f<int> or ~f: what a mangled name spells out of them. */

@@ -31,6 +31,13 @@ const char *ux_function_name(const char *dwarf_name, uint32_t own,
 			     const struct ux_code_symbol *symbols, size_t n, struct ux_arena *arena,
 			     bool *ret_nomem);
 
+/* The name without `word` (".cold") or word and a number (".cold.3") at its end; else as it is. */
+struct ux_bytes ux_name_without(struct ux_bytes name, struct ux_bytes word);
+
+/* Where two names differ, if that is in one byte only and behind a C or D, as constructors and
+ * destructors do; 0: they do not. */
+size_t ux_names_structor(struct ux_bytes a, struct ux_bytes b);
+
 /* The symbol's name without its version. */
 const char *ux_symbol_name(const struct ux_code_symbol *symbol, struct ux_arena *arena,
 			   bool *ret_nomem);

@@ -172,14 +172,11 @@ static enum ux_code name_functions(struct merger *m, struct ux_piece_vec *sorted
 		struct ux_piece p = sorted->data[i];
 		const struct ux_piece *last = kept > 0 ? &sorted->data[kept - 1] : NULL;
 		bool no_memory = false;
-		size_t n = 0;
 		if (last && last->start == p.start && last->size == p.size)
 			continue;
 		while (symbol < n_symbols && symbols[symbol].start < p.start)
 			symbol++;
-		while (n < UX_CODE_ALIASES_MOST && symbol + n < n_symbols &&
-		       symbols[symbol + n].start == p.start)
-			n++;
+		size_t n = ux_code_symbols_count(m->symbols, symbol, p.start);
 		const struct ux_code_symbol *at = n > 0 ? &symbols[symbol] : NULL;
 		if (p.name && !afford_names(at, n, &work))
 			n = 0;
