@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A module on its way to a GSYM. */
+#include "module_build.h"
+
+#include "alternatives.h"
+#include "merge.h"
+#include "pool.h"
+
+/* What merging makes: cut pieces and shortened names; a small part of the input. */
+#define MERGE_BUDGET (UINT64_C(1) << 34)
+
+/*
+ * Names and paths may add up to this many times what the input has as text, and STRINGS_FREE:
+ * linkers keep a text once that another one ends with, but never thousands of them.
+ */
+enum {
+	STRINGS_RATIO = 4,
+	STRINGS_FREE = 16 << 20
+};
+
+void ux_module_build_init(struct ux_module_build *build, const struct ux_extract_options *options)
+{
+	*build = (struct ux_module_build){
+		.options = options,
+		.threads = options->threads ? options->threads : ux_pool_cpus(),
+		.base = UX_BASE_FIRST,
+		.stats = {.first_bad = UX_ERROR_INIT, .first_bad_reloc = UX_ERROR_INIT},
+	};
+	ux_arena_init(&build->arena, MERGE_BUDGET);
+	ux_arena_init(&build->extra, MERGE_BUDGET);
+}
+
+void ux_module_build_deinit(struct ux_module_build *build)
+{
+	ux_alternative_vec_deinit(&build->alternatives);
+	ux_piece_vec_deinit(&build->pieces);
+	ux_arena_deinit(&build->names);
+	ux_arena_deinit(&build->arena);
+	ux_collection_free(&build->collection);
+	ux_arena_deinit(&build->extra);
+	ux_code_symbol_vec_deinit(&build->symbols);
+	ux_dwarf_range_vec_deinit(&build->text);
+}
+
+enum ux_code ux_module_build_add_units(struct ux_module_build *build,
+				       const struct ux_unit_pieces *units, size_t n,
+				       struct ux_error *err)
+{
+	struct ux_collection *all = &build->collection;
+	if (n == 0)
+		return UX_OK;
+	if (n > UX_PIECE_NO_UNIT - 1 - all->n_units)
+		return ux_error_set(err, UX_ELIMIT, "too many units: %zu more than %zu", n,
+				    all->n_units);
+	struct ux_unit_pieces *more = reallocarray(all->units, all->n_units + n, sizeof(*more));
+	if (!more)
+		return ux_error_nomem(err);
+	memcpy(more + all->n_units, units, n * sizeof(*more));
+	all->units = more;
+	all->n_units += n;
+	return UX_OK;
+}
+
+void ux_module_build_bad(struct ux_module_build *build, const struct ux_error *reason)
+{
+	if (build->stats.bad_units++ == 0)
+		build->stats.first_bad = *reason;
+}
+
+static void count_split(const struct ux_unit_pieces *unit, struct ux_extract_stats *stats)
+{
+	stats->split_units += unit->split != UX_SPLIT_NONE;
+	stats->split_missing += unit->split == UX_SPLIT_MISSING;
+	stats->split_mismatched += unit->split == UX_SPLIT_MISMATCH;
+}
+
+static void count_units(const struct ux_collection *all, struct ux_extract_stats *stats)
+{
+	stats->units = all->n_units + all->bad_headers;
+	stats->bad_units += all->bad_headers;
+	if (all->bad_headers > 0)
+		stats->first_bad = all->reason;
+	for (size_t i = 0; i < all->n_units; i++) {
+		const struct ux_unit_pieces *unit = &all->units[i];
+		stats->dwarf_functions += unit->n_functions;
+		count_split(unit, stats);
+		if (unit->bad > 0 && stats->bad_units++ == 0)
+			stats->first_bad = unit->reason;
+	}
+}
+
+static void count(struct ux_module_build *build)
+{
+	struct ux_extract_stats *stats = &build->stats;
+	count_units(&build->collection, stats);
+	ux_pack_count(&build->pieces, &stats->counts);
+	if (stats->counts.inlines > 0)
+		stats->quality = UX_QUALITY_INLINES;
+	else if (stats->counts.line_bytes > 0)
+		stats->quality = UX_QUALITY_LINES;
+	else if (stats->dwarf_functions > 0 && stats->quality < UX_QUALITY_SYMTAB)
+		stats->quality = UX_QUALITY_SYMTAB; /* names alone, whoever gave them */
+}
+
+static void unbias(struct ux_module_build *build)
+{
+	for (size_t i = 0; build->bias > 0 && i < build->pieces.size; i++)
+		build->pieces.data[i].start -= build->bias;
+}
+
+/* Counts what goes through, for the statistics. */
+struct meter {
+	ux_gsym_sink_fn *sink;
+	void *ctx;
+	uint64_t bytes;
+};
+
+static enum ux_code meter_sink(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	struct meter *m = ctx;
+	m->bytes += bytes.size;
+	return m->sink(m->ctx, bytes, err);
+}
+
+static uint64_t strings_most(const struct ux_module_build *build)
+{
+	return STRINGS_FREE + STRINGS_RATIO * build->input_size;
+}
+
+static enum ux_code pack(struct ux_module_build *build, ux_gsym_sink_fn *sink, void *ctx,
+			 struct ux_error *err)
+{
+	struct meter meter = {sink, ctx, 0};
+	bool first = build->base == UX_BASE_FIRST;
+	struct ux_pack_target target = {
+		.version = build->options->gsym_version,
+		.v1_most = build->options->gsym1_most,
+		.swap = build->swap,
+		.base = first ? build->pieces.data[0].start : build->base,
+		.uuid = ux_bytes(build->id.bytes, build->id.size),
+		.threads = build->threads,
+		.strings_most = strings_most(build),
+		.alternatives = &build->alternatives,
+		.spill = build->spill,
+	};
+	UX_TRY(ux_pack(&build->collection, &build->pieces, &target, meter_sink, &meter, err));
+	build->stats.gsym_bytes = meter.bytes;
+	return UX_OK;
+}
+
+enum ux_code ux_module_build_write(struct ux_module_build *build, ux_gsym_sink_fn *sink, void *ctx,
+				   struct ux_extract_stats *ret_stats, struct ux_error *err)
+{
+	ux_arena_init(&build->names, strings_most(build));
+	build->stats.symbols = build->symbols.size;
+	UX_TRY(ux_merge(&build->collection, &build->symbols, &build->arena, &build->names,
+			&build->pieces, err));
+	if (build->pieces.size == 0)
+		return ux_error_set(err, UX_ENOTFOUND, "no symbols: expected %s", build->expected);
+	if (build->options->alternatives)
+		UX_TRY(ux_alternatives_find(&build->collection, &build->symbols, &build->pieces,
+					    &build->names, &build->alternatives, err));
+	unbias(build);
+	count(build);
+	UX_TRY(pack(build, sink, ctx, err));
+	*ret_stats = build->stats;
+	return UX_OK;
+}
