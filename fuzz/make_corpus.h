@@ -17,6 +17,7 @@ void save_module_seed(const char *name, const struct make_dwarf *dwarf, unsigned
 
 void make_dwarf_corpus(void);
 void make_module_corpus(void);
+void make_process_corpus(void);
 void make_reloc_corpus(void);
 
 #endif

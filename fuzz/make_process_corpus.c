@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Seeds of what a live process and its kernel tell: perf maps, jitdumps. */
+#include "make_corpus.h"
+#include "make_jitdump.h"
+
+/* A seed whose first byte is `first`. */
+static void save_text(const char *folder, const char *name, uint8_t first, const char *text)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	ux_out_u8(&out, first);
+	ux_out_cstr(&out, text);
+	save_seed(folder, name, ux_out_bytes(&out));
+}
+
+static void make_perfmap_corpus(void)
+{
+	save_text("perfmap", "v8", 0,
+		  "7f49340254c0 1e0 JS:*hot /path/t.js:1:13\n"
+		  "2ef4ecc29426 4 JS:~get x /a b/t.js:7:1\n"
+		  "18c4000 120 Builtin:ArrayMap\n");
+	save_text("perfmap", "java", 0,
+		  "0x00007f60f0eca920 0x00000000000000d8 int T.f(int)\n"
+		  "0x00007f60f0eca940 0x0000000000000010 Interpreter\n");
+	save_text("perfmap", "erlang_python_lua", 9,
+		  "0x7fd4b9a22000 68 $global::apply_fun_shared\n"
+		  "7f6ef772c780 c py::K.meth:/tmp/t.py\r\n"
+		  "7000 40 TRACE_3::/srv/x.lua:99\n");
+	save_text("perfmap", "overlaps_in_small_steps", 1,
+		  "1000 100 old\n1040 20 young\n10f0 20 tail\n1000 1 point\n0 1 null\n"
+		  "ffffffffffffff00 ff end\n2000 10 torn");
+	save_text("perfmap", "decimal", 0,
+		  "1000 99 a\n1064 99 b\n10c8 99 c\n112c 99 d\n1190 99 e\n11f4 99 f\n"
+		  "1258 99 g\n12bc 99 h\n1320 99 i\n1384 99 j\n13e8 99 k\n144c 99 l\n"
+		  "14b0 99 m\n1514 99 n\n1578 99 o\n15dc 99 p\n1640 99 q\n16a4 99 r\n");
+	save_text("perfmap", "bad_lines", 0,
+		  "1000 0 a\n1000\n\n0x 1 a\nffffffffffffffff 2 a\n1000 10 \x1b[m\xc3\xc0\n");
+}
+
+static void make_dump(const char *name, uint8_t first, bool swap, uint32_t pad, bool padded)
+{
+	static const struct make_jit_row rows[] = {
+		{0x40, 10, "/src/a.c"}, {0x50, 11, NULL}, {0x60, 3, "b.c"}};
+	ux_cleanup(ux_out_deinit) struct ux_out out = {.swap = swap};
+	ux_out_u8(&out, first);
+	make_jit_header(&out, pad, 0);
+	make_jit_debug(&out, 0, rows, 3, padded);
+	make_jit_record(&out, 4, 60);
+	make_jit_load(&out, (struct make_jit_load){1, 0, 0x80, 1, "JS:*g /x/y.js:5:6", 16});
+	make_jit_load(&out, (struct make_jit_load){20, 0x100, 0x40, 2, "py::f:/t.py", 4});
+	make_jit_load(&out, (struct make_jit_load){40, 0x120, 0x40, 3, "over it", 0});
+	make_jit_move(&out, 50, 0x100, 0x800, 0x40, 2);
+	make_jit_record(&out, 77, 4);
+	make_jit_record(&out, 3, 0);
+	save_seed("jitdump", name, ux_out_bytes(&out));
+}
+
+void make_process_corpus(void)
+{
+	make_perfmap_corpus();
+	make_dump("plain", 0, false, 0, false);
+	make_dump("v8_in_small_steps", 5, false, 0xdeadbeef, true);
+	make_dump("other_byte_order", 0, true, 0, false);
+}

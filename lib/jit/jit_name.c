@@ -1,0 +1,197 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names that run-time compilers write: made printable, taken apart. */
+#include "jit_name.h"
+
+#define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
+
+enum {
+	REPLACEMENT_SIZE = 3
+};
+
+/* The bytes of the UTF-8 character that s, not empty, begins with; 0 when it is none, or a control
+ * character. Source: The Unicode Standard, table 3-7. */
+static size_t character(struct ux_bytes s)
+{
+	uint8_t b = s.data[0];
+	if (b < 0x80)
+		return b >= 0x20 && b != 0x7f;
+	size_t n = b >= 0xf0 ? 4 : b >= 0xe0 ? 3 : 2;
+	if (b < 0xc2 || b > 0xf4 || s.size < n)
+		return 0;
+	uint8_t low = 0x80, high = 0xbf;
+	if (b == 0xe0 || b == 0xf0)
+		low = b == 0xe0 ? 0xa0 : 0x90;
+	else if (b == 0xed || b == 0xf4)
+		high = b == 0xed ? 0x9f : 0x8f;
+	else if (b == 0xc2)
+		low = 0xa0; /* U+0080 to U+009F are controls */
+	for (size_t i = 1; i < n; i++) {
+		if (s.data[i] < low || s.data[i] > high)
+			return 0;
+		low = 0x80;
+		high = 0xbf;
+	}
+	return n;
+}
+
+/* Writes the printable form of s and a NUL to `to`; NULL counts. Returns the bytes, less the NUL.
+ */
+static size_t clean(struct ux_bytes s, char *to)
+{
+	size_t size = 0;
+	while (s.size > 0) {
+		size_t n = character(s);
+		const void *from = n > 0 ? (const void *)s.data : REPLACEMENT;
+		size_t made = n > 0 ? n : (size_t)REPLACEMENT_SIZE;
+		if (to)
+			memcpy(to + size, from, made);
+		size += made;
+		n = n > 0 ? n : 1;
+		s = ux_bytes(s.data + n, s.size - n);
+	}
+	if (to)
+		to[size] = 0;
+	return size;
+}
+
+/* A name in its parts. */
+struct parts {
+	struct ux_bytes function;
+	struct ux_bytes dir;
+	struct ux_bytes base;
+	uint32_t line;
+};
+
+static void split_path(struct ux_bytes path, struct parts *p)
+{
+	size_t at = path.size;
+	while (at > 0 && path.data[at - 1] != '/')
+		at--;
+	p->base = ux_bytes(path.data + at, path.size - at);
+	p->dir = ux_bytes(path.data, at > 1 ? at - 1 : at);
+}
+
+/* Takes ":NUMBER" off the end. */
+static bool take_number(struct ux_bytes *s, uint32_t *ret)
+{
+	size_t at = s->size;
+	uint64_t v = 0, unit = 1;
+	while (at > 0 && s->data[at - 1] >= '0' && s->data[at - 1] <= '9' && s->size - at < 9) {
+		v += unit * (uint64_t)(s->data[--at] - '0');
+		unit *= 10;
+	}
+	if (at == s->size || at < 2 || s->data[at - 1] != ':')
+		return false;
+	*ret = (uint32_t)v;
+	s->size = at - 1;
+	return true;
+}
+
+static size_t find(struct ux_bytes s, const char *what)
+{
+	const uint8_t *at = s.size > 0 ? memmem(s.data, s.size, what, strlen(what)) : NULL;
+	return at ? (size_t)(at - s.data) : s.size;
+}
+
+/* The blank before V8's file: file names may have blanks of their own, so the first that a whole
+ * path or a URL stands behind, else the last. */
+static size_t blank_before_file(struct ux_bytes s)
+{
+	static const char *const begins[] = {" /", " file:", " node:", " http:", " https:"};
+	size_t best = s.size;
+	for (size_t i = 0; i < ux_countof(begins); i++)
+		best = ux_min(best, find(s, begins[i]));
+	if (best < s.size)
+		return best;
+	for (best = s.size; best > 0 && s.data[best - 1] != ' ';)
+		best--;
+	return best > 0 ? best - 1 : s.size;
+}
+
+static bool split_v8(struct ux_bytes name, struct parts *p)
+{
+	static const char *const kinds[] = {
+		"JS:", "Function:", "LazyCompile:", "Script:", "Eval:", "RegExp:"};
+	uint32_t column = 0;
+	bool is_v8 = false;
+	for (size_t i = 0; i < ux_countof(kinds); i++)
+		is_v8 = is_v8 || ux_bytes_starts(name, ux_bytes_cstr(kinds[i]));
+	struct ux_bytes rest = name;
+	if (!is_v8 || !take_number(&rest, &column) || !take_number(&rest, &p->line))
+		return false;
+	size_t at = blank_before_file(rest);
+	if (at + 1 >= rest.size)
+		return false;
+	p->function = ux_bytes(rest.data, at);
+	split_path(ux_bytes(rest.data + at + 1, rest.size - at - 1), p);
+	return true;
+}
+
+static bool split_python(struct ux_bytes name, struct parts *p)
+{
+	if (!ux_bytes_starts(name, UX_STR("py::")))
+		return false;
+	size_t at = 4 + find(ux_bytes(name.data + 4, name.size - 4), ":");
+	if (at + 1 >= name.size)
+		return false;
+	p->function = ux_bytes(name.data, at);
+	split_path(ux_bytes(name.data + at + 1, name.size - at - 1), p);
+	return true;
+}
+
+static bool split_lua(struct ux_bytes name, struct parts *p)
+{
+	struct ux_bytes rest = name;
+	size_t at = find(name, "::");
+	if (!ux_bytes_starts(name, UX_STR("TRACE_")) || !take_number(&rest, &p->line) ||
+	    at + 2 >= rest.size)
+		return false;
+	p->function = ux_bytes(rest.data, at);
+	split_path(ux_bytes(rest.data + at + 2, rest.size - at - 2), p);
+	return true;
+}
+
+/* The parts behind each other in the arena. */
+static const char *keep(struct ux_arena *a, const struct ux_bytes *parts, size_t n)
+{
+	size_t size = 0;
+	for (size_t i = 0; i < n; i++)
+		size += clean(parts[i], NULL) + 1;
+	char *text = ux_arena_array(a, char, size);
+	size_t at = 0;
+	for (size_t i = 0; text && i < n; i++)
+		at += clean(parts[i], text + at) + 1;
+	return text;
+}
+
+struct ux_jit_name ux_jit_name_keep(struct ux_arena *a, struct ux_bytes name)
+{
+	struct parts p = {0};
+	name.size = ux_min(name.size, (size_t)UX_JIT_NAME_MOST);
+	if (!split_v8(name, &p) && !split_python(name, &p) && !split_lua(name, &p))
+		p = (struct parts){.function = name};
+	struct ux_bytes parts[] = {p.function, p.dir, p.base};
+	return (struct ux_jit_name){keep(a, parts, ux_countof(parts)), p.line};
+}
+
+const char *ux_jit_path_keep(struct ux_arena *a, struct ux_bytes path)
+{
+	struct parts p = {0};
+	path.size = ux_min(path.size, (size_t)UX_JIT_NAME_MOST);
+	split_path(path, &p);
+	struct ux_bytes parts[] = {p.dir, p.base};
+	return keep(a, parts, ux_countof(parts));
+}
+
+void ux_jit_path_frame(const char *path, struct ux_frame *frame)
+{
+	frame->dir = path;
+	frame->base = path + strlen(path) + 1;
+}
+
+struct ux_frame ux_jit_name_frame(struct ux_jit_name name, uint64_t offset)
+{
+	struct ux_frame frame = {.function = name.text, .line = name.line, .offset = offset};
+	ux_jit_path_frame(name.text + strlen(name.text) + 1, &frame);
+	return frame;
+}
