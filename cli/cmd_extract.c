@@ -2,6 +2,7 @@
 /* unhex extract: a binary to a GSYM file. */
 #include "commands.h"
 
+#include "dsym.h"
 #include "elf_file.h"
 #include "extract.h"
 #include "file.h"
@@ -22,6 +23,7 @@ enum {
 struct values {
 	const char *debug;
 	const char *output;
+	const char *arch;
 	unsigned threads;
 	uint64_t memory;
 	unsigned gsym_version;
@@ -33,9 +35,11 @@ struct values {
 
 static const struct ux_option options[] = {
 	{"debug", 'd', UX_OPTION_TEXT, offsetof(struct values, debug), "FILE",
-	 "take the symbols from this unstripped or .debug file"},
+	 "take the symbols from this unstripped or .debug file, or dSYM bundle"},
 	{"output", 'o', UX_OPTION_TEXT, offsetof(struct values, output), "FILE",
 	 "where to write [name of the input + .gsym, in the current folder]"},
+	{"arch", 0, UX_OPTION_TEXT, offsetof(struct values, arch), "NAME",
+	 "slice of a universal Mach-O file [the only one, or this machine's]"},
 	{"threads", 0, UX_OPTION_COUNT, offsetof(struct values, threads), "N",
 	 "threads to use [one per processor]"},
 	{"memory", 0, UX_OPTION_BYTES, offsetof(struct values, memory), "SIZE",
@@ -102,6 +106,10 @@ static void warn_of_losses(const char *path, const struct ux_extract_stats *s)
 	if (s->bad_relocs > 0)
 		ux_say("%s: %" PRIu64 " relocations passed over, the first because: %s", path,
 		       s->bad_relocs, ux_error_format(&s->first_bad_reloc, text, sizeof(text)));
+	if (s->map_objects > 0)
+		ux_say("%s: its DWARF is in %" PRIu64
+		       " object files and was not linked, so that lines stay unknown; run dsymutil",
+		       path, s->map_objects);
 }
 
 /* Files of split units that were not found: their functions are named by symbols alone. */
@@ -141,8 +149,9 @@ static void find_supplementary(struct job *job, const struct values *v, const ch
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	struct ux_error why = UX_ERROR_INIT;
 	const char *from = v->debug ? v->debug : input;
-	if (ux_supplementary_find(v->debug ? job->debug.bytes : job->exe.bytes, from, NULL,
-				  &job->sup, &why) == UX_ENOTFOUND)
+	struct ux_bytes file = v->debug ? job->debug.bytes : job->exe.bytes;
+	if (ux_elf_is(file) &&
+	    ux_supplementary_find(file, from, NULL, &job->sup, &why) == UX_ENOTFOUND)
 		ux_say("%s: %s; names that are in it stay unknown", from,
 		       ux_error_format(&why, text, sizeof(text)));
 }
@@ -173,20 +182,21 @@ static enum ux_code extract(struct job *job, const struct values *v, const char 
 		.alternatives = v->alternatives,
 		.no_dwarf = v->no_dwarf,
 		.allow_mismatch = v->allow_mismatch,
+		.arch = v->arch,
 		.spill = getenv("TMPDIR"),
 		.path = input,
 		.debug_path = v->debug,
 	};
 	*ret_subject = input;
 	ux_sigbus_reading(v->debug ? v->debug : input);
-	UX_TRY(ux_file_map(input, &job->exe, err));
+	UX_TRY(ux_dsym_map(input, UX_BYTES_NONE, &job->exe, err));
 	if (v->debug) {
 		*ret_subject = v->debug;
-		UX_TRY(ux_file_map(v->debug, &job->debug, err));
-		UX_TRY(ux_elf_check(job->debug.bytes, err));
+		UX_TRY(ux_dsym_map(v->debug, job->exe.bytes, &job->debug, err));
+		UX_TRY(ux_extract_check(job->debug.bytes, err));
 	}
 	*ret_subject = input;
-	UX_TRY(ux_elf_check(job->exe.bytes, err));
+	UX_TRY(ux_extract_check(job->exe.bytes, err));
 	if (!v->no_dwarf)
 		find_supplementary(job, v, input);
 	how.supplementary = job->sup.bytes;
@@ -235,11 +245,12 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 const struct ux_command ux_cmd_extract = {
 	.name = "extract",
 	.usage = "FILE [-d DEBUG] [-o OUT] [options]",
-	.line = "a GSYM file from an ELF file",
-	.text = "Packs functions, files, lines and inlined calls of an ELF file into a GSYM file. With\n"
-		"-d they come from the unstripped or .debug file of a stripped FILE, while the\n"
-		"identity stays FILE's; a pair whose build IDs differ is refused. The output appears\n"
-		"whole or not at all.",
+	.line = "a GSYM file from an ELF or Mach-O file",
+	.text = "Packs functions, files, lines and inlined calls of an ELF or Mach-O file into a GSYM\n"
+		"file. With -d they come from the unstripped or .debug file of a stripped FILE, or from\n"
+		"the dSYM bundle of a Mach-O FILE, while the identity stays FILE's; a pair whose build\n"
+		"IDs or UUIDs differ is refused. X.dSYM beside a Mach-O file X is found by itself. The\n"
+		"output appears whole or not at all.",
 	.options = options,
 	.n_options = ux_countof(options),
 	.run = run,

@@ -2,12 +2,15 @@
 /* unhex id: identities of files, and what symbols they hold. */
 #include "commands.h"
 
+#include "dsym.h"
 #include "elf_file.h"
 #include "elf_ids.h"
 #include "extract.h"
 #include "file.h"
 #include "file_id.h"
 #include "json_out.h"
+#include "macho_fat.h"
+#include "macho_ids.h"
 #include "output.h"
 #include "sigbus.h"
 #include "symbols_out.h"
@@ -23,8 +26,10 @@ static const struct ux_option options[] = {
 	 "identities only: do not read the symbols"},
 };
 
-/* What there is to tell about one file. */
+/* What there is to tell about one file, or one slice of a universal file. */
 struct known {
+	char arch[UX_MACHO_ARCH_TEXT]; /* of a Mach-O file; else "" */
+	bool encrypted;                /* its code is */
 	struct ux_id_set ids;
 	struct ux_extract_stats stats;
 };
@@ -62,12 +67,28 @@ static enum ux_code identify(const char *path, struct ux_bytes file, bool quick,
 	return quick ? UX_OK : read_symbols(path, file, &ret->stats, err);
 }
 
+/* A slice's File ID is that of the file it would be alone. */
+static enum ux_code identify_slice(const char *path, const struct ux_macho_slice *slice, bool quick,
+				   struct known *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_macho_close) struct ux_macho macho = {0};
+	UX_TRY(ux_macho_open(&macho, slice->bytes, err));
+	ux_macho_arch_name(slice->cpu, slice->subtype, ret->arch);
+	ret->encrypted = macho.encrypted;
+	UX_TRY(ux_macho_ids(&macho, &ret->ids, err));
+	return quick ? UX_OK : read_symbols(path, slice->bytes, &ret->stats, err);
+}
+
 static void write_json(struct ux_out *out, const char *path, const struct known *k, bool quick)
 {
 	struct ux_json j = ux_json_make(out);
 	char text[UX_ID_TEXT];
 	ux_json_object_begin(&j);
 	ux_json_key_cstr(&j, "file", path);
+	if (k->arch[0] != '\0')
+		ux_json_key_cstr(&j, "arch", k->arch);
+	if (k->encrypted)
+		ux_json_key_bool(&j, "encrypted", true);
 	ux_json_key(&j, "ids");
 	ux_json_array_begin(&j);
 	for (size_t i = 0; i < k->ids.size; i++)
@@ -84,9 +105,13 @@ static void write_text(struct ux_out *out, const char *path, const struct known 
 	char text[UX_ID_TEXT];
 	const struct ux_counts *c = &k->stats.counts;
 	ux_text(out, ux_bytes_cstr(path));
+	if (k->arch[0] != '\0')
+		ux_out_fmt(out, " (%s)", k->arch);
 	ux_out_u8(out, '\n');
 	for (size_t i = 0; i < k->ids.size; i++)
 		ux_out_fmt(out, "  %s\n", ux_id_format(&k->ids.ids[i], text));
+	if (k->encrypted)
+		ux_out_fmt(out, "  code: encrypted\n");
 	if (quick)
 		return;
 	ux_out_fmt(out, "  symbols: %s", ux_quality_name(k->stats.quality));
@@ -98,19 +123,41 @@ static void write_text(struct ux_out *out, const char *path, const struct known 
 	ux_out_u8(out, '\n');
 }
 
+static enum ux_code write_known(struct ux_out *out, const char *path, const struct known *k,
+				const struct values *v, struct ux_error *err)
+{
+	if (v->json)
+		write_json(out, path, k, v->quick);
+	else
+		write_text(out, path, k, v->quick);
+	return ux_flush(out, err);
+}
+
+static enum ux_code tell_slices(const char *path, struct ux_bytes file, const struct values *v,
+				struct ux_out *out, struct ux_error *err)
+{
+	struct ux_macho_slices slices;
+	UX_TRY(ux_macho_slices(file, &slices, err));
+	for (size_t i = 0; i < slices.size; i++) {
+		struct known known = {0};
+		UX_TRY(identify_slice(path, &slices.list[i], v->quick, &known, err));
+		UX_TRY(write_known(out, path, &known, v, err));
+	}
+	return UX_OK;
+}
+
 static enum ux_code tell(const char *path, const struct values *v, struct ux_out *out,
 			 struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	struct known known = {0};
 	ux_sigbus_reading(path);
-	UX_TRY(ux_file_map(path, &file, err));
+	UX_TRY(ux_dsym_map(path, UX_BYTES_NONE, &file, err));
+	if (ux_macho_any(file.bytes))
+		return tell_slices(path, file.bytes, v, out, err);
+	UX_TRY(ux_extract_check(file.bytes, err));
 	UX_TRY(identify(path, file.bytes, v->quick, &known, err));
-	if (v->json)
-		write_json(out, path, &known, v->quick);
-	else
-		write_text(out, path, &known, v->quick);
-	return ux_flush(out, err);
+	return write_known(out, path, &known, v, err);
 }
 
 static int run(const struct ux_command *cmd, int argc, char **argv)
@@ -140,9 +187,10 @@ const struct ux_command ux_cmd_id = {
 	.name = "id",
 	.usage = "FILE... [options]",
 	.line = "identities of files, and what symbols they hold",
-	.text = "Prints the GNU build ID (gnu:), the Go build ID (go:) and the File ID (file:, a hash of\n"
-		"the content) of ELF files, and what their symbols are good for: none, dynsym, symtab,\n"
-		"lines or inlines, as measured.",
+	.text = "Prints the GNU build ID (gnu:), the Go build ID (go:), the UUID (uuid:) and the File ID\n"
+		"(file:, a hash of the content) of ELF and Mach-O files, and what their symbols are good\n"
+		"for: none, dynsym, symtab, lines or inlines, as measured. Of a universal Mach-O file or\n"
+		"a dSYM bundle each slice is told.",
 	.options = options,
 	.n_options = ux_countof(options),
 	.run = run,

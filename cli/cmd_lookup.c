@@ -23,6 +23,7 @@ struct values {
 	bool alternatives;
 	const char *demangle;
 	const char *debug_dir;
+	const char *arch;
 	struct ux_server_values server;
 };
 
@@ -38,6 +39,8 @@ static const struct ux_option options[] = {
 	 "also other names of the function, where the file keeps them"},
 	{"debug-dir", 0, UX_OPTION_TEXT, offsetof(struct values, debug_dir), "DIR:...",
 	 "where separate debug files are [/usr/lib/debug]"},
+	{"arch", 0, UX_OPTION_TEXT, offsetof(struct values, arch), "NAME",
+	 "slice of a universal Mach-O file [the only one, or this machine's]"},
 	UX_SERVER_OPTIONS(struct values, server),
 };
 
@@ -193,8 +196,9 @@ static enum ux_code open_symbols(struct lookup *l, const char *name, struct valu
 		return why.code;
 	}
 	if (!is_id) {
+		struct ux_symbol_choice choice = {v->debug_dir, v->arch, v->alternatives};
 		ux_sigbus_reading(name);
-		return ux_symbol_source_open(&l->local, name, v->debug_dir, v->alternatives, err);
+		return ux_symbol_source_open(&l->local, name, &choice, err);
 	}
 	if (v->alternatives)
 		return ux_error_set(err, UX_EUNSUPPORTED,
@@ -285,12 +289,12 @@ const struct ux_command ux_cmd_lookup = {
 	.usage = "FILE|GSYM|ID [ADDR...] [options]",
 	.line = "functions, files and lines at addresses",
 	.text = "Prints the frames at each address, innermost first. Addresses are virtual addresses\n"
-		"as the ELF file has them: 0x..., decimal, or bare hexadecimal with --hex. Without any\n"
+		"as the file has them: 0x..., decimal, or bare hexadecimal with --hex. Without any\n"
 		"they are read from standard input, one a line, and answered as they come.\n"
 		"\n"
-		"FILE is an ELF file, whose separate debug file is found by its build ID, or a GSYM\n"
-		"file. A name that is no file but an ID (gnu:HEX, go:TEXT, file:HEX) is asked of the\n"
-		"server.\n"
+		"FILE is an ELF file, whose separate debug file is found by its build ID, a Mach-O file\n"
+		"(--arch chooses a slice), whose dSYM bundle is found beside it, or a GSYM file. A name\n"
+		"that is no file but an ID (gnu:HEX, go:TEXT, file:HEX, uuid:HEX) is asked of the server.\n"
 		"\n"
 		"Exit status 1 when no address was found, or one made no sense.",
 	.options = options,

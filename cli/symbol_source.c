@@ -3,6 +3,7 @@
 #include "symbol_source.h"
 
 #include "debug_file.h"
+#include "dsym.h"
 #include "elf_file.h"
 #include "extract.h"
 #include "supplementary.h"
@@ -14,17 +15,19 @@ static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 	return ux_out_status(out, err);
 }
 
-static enum ux_code build(struct ux_symbol_source *s, const char *path, const char *debug_dirs,
-			  bool alternatives, struct ux_error *err)
+static enum ux_code build(struct ux_symbol_source *s, const char *path,
+			  const struct ux_symbol_choice *choice, struct ux_error *err)
 {
 	ux_cleanup(ux_debug_file_close) struct ux_debug_file debug = {0};
-	struct ux_extract_options options = {.path = path, .alternatives = alternatives};
+	struct ux_extract_options options = {
+		.path = path, .arch = choice->arch, .alternatives = choice->alternatives};
 	struct ux_extract_stats stats = {0};
 	ux_cleanup(ux_file_unmap) struct ux_mapping sup = {0};
-	UX_TRY(ux_debug_file_find(&debug, s->file.bytes, debug_dirs, err));
+	UX_TRY(ux_debug_file_find(&debug, s->file.bytes, choice->debug_dirs, err));
 	/* Without it some names are unknown, which is better than no answer. */
 	if (ux_supplementary_find(debug.path ? debug.file.bytes : s->file.bytes,
-				  debug.path ? debug.path : path, debug_dirs, &sup, NULL) == UX_OK)
+				  debug.path ? debug.path : path, choice->debug_dirs, &sup,
+				  NULL) == UX_OK)
 		options.supplementary = sup.bytes;
 	options.debug_path = debug.path;
 	return ux_extract(s->file.bytes, debug.file.bytes, &options, keep, &s->built, &stats, err);
@@ -32,24 +35,26 @@ static enum ux_code build(struct ux_symbol_source *s, const char *path, const ch
 
 static enum ux_code check_kind(struct ux_bytes file, struct ux_error *err)
 {
-	if (ux_elf_is(file))
+	if (ux_extract_takes(file))
 		return UX_OK;
 	if (file.size < 4)
 		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "is %zu bytes long; expected an ELF or a GSYM file", file.size);
-	return ux_error_set(err, UX_EUNSUPPORTED,
-			    "starts with %02x %02x %02x %02x; expected an ELF or a GSYM file",
-			    file.data[0], file.data[1], file.data[2], file.data[3]);
+				    "is %zu bytes long; expected an ELF, a Mach-O or a GSYM file",
+				    file.size);
+	return ux_error_set(
+		err, UX_EUNSUPPORTED,
+		"starts with %02x %02x %02x %02x; expected an ELF, a Mach-O or a GSYM file",
+		file.data[0], file.data[1], file.data[2], file.data[3]);
 }
 
 enum ux_code ux_symbol_source_open(struct ux_symbol_source *s, const char *path,
-				   const char *debug_dirs, bool alternatives, struct ux_error *err)
+				   const struct ux_symbol_choice *choice, struct ux_error *err)
 {
-	UX_TRY(ux_file_map(path, &s->file, err));
+	UX_TRY(ux_dsym_map(path, UX_BYTES_NONE, &s->file, err));
 	if (ux_gsym_is(s->file.bytes))
 		return ux_gsym_open(&s->gsym, s->file.bytes, err);
 	UX_TRY(check_kind(s->file.bytes, err));
-	UX_TRY(build(s, path, debug_dirs, alternatives, err));
+	UX_TRY(build(s, path, choice, err));
 	return ux_gsym_open(&s->gsym, ux_out_bytes(&s->built), err);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbols to look in, on this machine: a GSYM file, or an ELF file extracted in memory. */
+/* Symbols to look in, on this machine: a GSYM file, or another that is extracted in memory. */
 #ifndef UX_SYMBOL_SOURCE_H
 #define UX_SYMBOL_SOURCE_H
 
@@ -14,14 +14,20 @@ struct ux_symbol_source {
 	struct ux_gsym gsym;
 };
 
+/* How it is opened. */
+struct ux_symbol_choice {
+	const char *debug_dirs; /* see ux_debug_file_find() */
+	const char *arch;       /* slice of a universal file; NULL: see struct ux_extract_options */
+	bool alternatives;      /* keep other names of a range, which a GSYM has or has not */
+};
+
 /*
  * Opens path. For an ELF file without debug information of its own, the debug file of the same
- * build ID is looked for in debug_dirs (see ux_debug_file_find()). UX_EUNSUPPORTED: neither a GSYM
- * nor an ELF file. alternatives: keep other names of a range,
- * which a GSYM has or has not.
+ * build ID is looked for; for a Mach-O file the dSYM bundle beside it. path may be such a bundle.
+ * UX_EUNSUPPORTED: neither a GSYM nor an ELF nor a Mach-O file.
  */
 enum ux_code ux_symbol_source_open(struct ux_symbol_source *s, const char *path,
-				   const char *debug_dirs, bool alternatives, struct ux_error *err)
+				   const struct ux_symbol_choice *choice, struct ux_error *err)
 	ux_must;
 void ux_symbol_source_close(struct ux_symbol_source *s);
 

@@ -15,7 +15,7 @@ BEGIN {
 		allow[f[i]] = low
 	allow["cuda"] = allow["cuda"] " elf"
 	allow["symbolize"] = low " " formats
-	allow["public"] = low " elf gsym symbolize"
+	allow["public"] = low " elf macho gsym symbolize"
 	allow["profile"] = low " symbolize"
 	allow["net"] = "base"
 	allow["store"] = "include base id net"

@@ -28,13 +28,15 @@ enum {
  */
 struct ux_extract_opts {
 	size_t size;                   /* sizeof(struct ux_extract_opts) */
-	struct ux_input debug;         /* separate debug file; zeros: none */
+	struct ux_input debug;         /* separate debug file or dSYM bundle; zeros: none */
 	struct ux_input supplementary; /* the file that dwz moved shared parts to; zeros: as the
 					  debug file links to it, where that came from a path */
 	uint64_t memory;               /* bytes of anonymous memory to stay under; 0: no bound */
 	const char *spill; /* folder for what then does not fit (unlinked files); NULL: /var/tmp */
 	uint32_t threads;  /* 0: one a processor */
 	uint32_t flags;    /* UX_EXTRACT_* */
+	const char *arch;  /* slice of a universal Mach-O file: "x86_64", "arm64", ...; NULL: the
+			      only one, else the one of the debug file, else this machine's */
 };
 
 /* What was found and what was thrown away. The caller sets `size`; as much as that is filled. */
@@ -59,15 +61,17 @@ typedef enum ux_code ux_write_fn(void *ctx, const void *data, size_t size);
  * Merges the DWARF and the symbol tables of opts->debug and of `exe` into one GSYM with the
  * identity of `exe`. The same input gives the same bytes at any number of threads. Both files are
  * the caller's and are only read. A damaged unit costs that unit and is counted; without the
- * supplementary file of dwz the names that are in it stay unknown.
+ * supplementary file of dwz the names that are in it stay unknown. Without opts->debug, the dSYM
+ * bundle beside a Mach-O file (X.dSYM beside X) is used when it has its UUID.
  *
  * To a path: under a temporary name beside it, renamed at the end; on failure nothing is left.
  * To a function: what it got before a failure is no GSYM.
  *
- * opts and ret may be NULL; *ret is untouched on failure. UX_EUNSUPPORTED: not a linked ELF file.
- * UX_ECORRUPT: a damaged one. UX_ENOTFOUND: no symbols in it, or no such file. UX_ECONFLICT: the
- * build IDs of the files differ. UX_EINVAL: options that make no sense. UX_EIO, UX_EDENIED: the
- * system refused. UX_ELIMIT: more than the format holds. UX_ENOMEM. err may be NULL.
+ * opts and ret may be NULL; *ret is untouched on failure. UX_EUNSUPPORTED: neither an ELF nor
+ * a Mach-O file. UX_ECORRUPT: a damaged one. UX_ENOTFOUND: no symbols in it, no such slice or no
+ * such file. UX_ECONFLICT: the build IDs or UUIDs of the files differ. UX_EINVAL: options that make
+ * no sense. UX_EIO, UX_EDENIED: the system refused. UX_ELIMIT: more than the format holds.
+ * UX_ENOMEM. err may be NULL.
  *
  * Works on several threads, which have ended when it returns; any thread may call it. Since 0.1.
  */

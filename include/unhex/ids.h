@@ -25,11 +25,13 @@ struct ux_ids {
 /*
  * The identities of an ELF file: "gnu:HEX" (GNU build ID), "go:TEXT" (Go build ID), and last
  * "file:HEX32", a hash of the ends of the file, which every file has. The two first survive strip
- * and objcopy --only-keep-debug; a File ID does not.
+ * and objcopy --only-keep-debug; a File ID does not. Of a Mach-O file: "uuid:HEX32", which its dSYM
+ * bundle has too, and "file:HEX32". Of a universal one those of the only slice or of this machine's
+ * (UX_ENOTFOUND: there is neither); the File ID is that of the slice alone.
  *
- * UX_EUNSUPPORTED: not an ELF file. UX_ECORRUPT: a damaged one. UX_ENOTFOUND, UX_EDENIED, UX_EIO:
- * it cannot be read. *ret is untouched on failure. err may be NULL. Reads a few pages. Any thread.
- * Since 0.1.
+ * UX_EUNSUPPORTED: neither an ELF nor a Mach-O file. UX_ECORRUPT: a damaged one. UX_ENOTFOUND,
+ * UX_EDENIED, UX_EIO: it cannot be read. *ret is untouched on failure. err may be NULL. Reads a few
+ * pages. Any thread. Since 0.1.
  */
 UX_API enum ux_code ux_ids_read(const struct ux_input *in, struct ux_ids *ret,
 				struct ux_error *err) UX_MUST;

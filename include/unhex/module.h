@@ -33,17 +33,18 @@ enum {
 /* All zeros but for `size` is the default; see struct ux_extract_opts for versions. */
 struct ux_module_opts {
 	size_t size;                           /* sizeof(struct ux_module_opts) */
-	const struct ux_extract_opts *extract; /* how an ELF file is read; NULL: the default */
+	const struct ux_extract_opts *extract; /* how other files than GSYM are read; NULL: the
+						  default */
 	uint64_t flags;                        /* UX_MODULE_* */
 };
 
 /*
  * Opens a GSYM file (at once, whatever its size: only header and bounds are checked, records as
- * they are read) or an ELF file (which is extracted into memory first). Bytes given in memory have
- * to live, unchanged, as long as the module; a path is mapped.
+ * they are read) or an ELF or Mach-O file (which is extracted into memory first). Bytes given in
+ * memory have to live, unchanged, as long as the module; a path is mapped.
  *
- * opts may be NULL. *ret is untouched on failure. UX_EUNSUPPORTED: neither a GSYM nor an ELF file,
- * or a GSYM of another version. UX_ECORRUPT: a damaged one. For an ELF file also the codes of
+ * opts may be NULL. *ret is untouched on failure. UX_EUNSUPPORTED: no GSYM, ELF or Mach-O file, or
+ * a GSYM of another version. UX_ECORRUPT: a damaged one. For ELF and Mach-O also the codes of
  * ux_extract_to_fn(). err may be NULL. Any thread. Since 0.1.
  */
 UX_API enum ux_code ux_module_open(const struct ux_input *in, const struct ux_module_opts *opts,
@@ -52,8 +53,9 @@ UX_API enum ux_code ux_module_open(const struct ux_input *in, const struct ux_mo
 /* Ends the strings of all answers, too. NULL is fine. Since 0.1. */
 UX_API void ux_module_close(struct ux_module *m);
 
-/* "gnu:HEX", or "" when the file names none (or one of over 64 bytes). Lives as long as m. Any
- * thread. Since 0.1. */
+/* "gnu:HEX", of a Mach-O file "uuid:HEX32", or "" when the file names none (or one of over 64
+ * bytes). A GSYM does not tell the two apart: "gnu:HEX". Lives as long as m. Any thread. Since 0.1.
+ */
 UX_API const char *ux_module_build_id(const struct ux_module *m);
 
 /* Flags of a lookup. */
@@ -64,7 +66,7 @@ enum {
 };
 
 /*
- * The frames at pc, a virtual address as the ELF file has it, innermost first. Of more than `max`
+ * The frames at pc, a virtual address as the file has it, innermost first. Of more than `max`
  * the outermost are kept; UX_FRAMES_MOST is always enough. *ret_n is their number.
  *
  * UX_ENOTFOUND: no function is known there, and *ret_n is untouched. UX_ECORRUPT: the record is

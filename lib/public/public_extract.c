@@ -2,8 +2,10 @@
 /* Extraction, for callers. */
 #include "public_extract.h"
 
+#include "dsym.h"
 #include "elf_file.h"
 #include "extract.h"
+#include "macho_fat.h"
 #include "supplementary.h"
 
 /* Sizes of the first version's structs. */
@@ -34,19 +36,31 @@ static bool is_given(const struct ux_input *in)
 	return in->path || in->data || in->size > 0;
 }
 
+/* A bundle may have several files. */
+static enum ux_code open_debug(struct ux_opened *o, const struct ux_input *in, struct ux_bytes exe,
+			       struct ux_error *err)
+{
+	if (!in->path)
+		return ux_opened_open(o, in, err);
+	UX_TRY(ux_dsym_map(in->path, exe, &o->map, err));
+	o->bytes = o->map.bytes;
+	return UX_OK;
+}
+
 static enum ux_code open_files(struct files *f, struct ux_bytes exe, const char *exe_path,
 			       const struct ux_extract_opts *opts, struct ux_error *err)
 {
 	const char *from = is_given(&opts->debug) ? opts->debug.path : exe_path;
-	UX_TRY(ux_opened_open(&f->debug, &opts->debug, err));
-	if (is_given(&opts->debug) && !ux_elf_is(f->debug.bytes))
-		return ux_error_set(err, UX_EUNSUPPORTED, "debug file is not an ELF file");
+	UX_TRY(open_debug(&f->debug, &opts->debug, exe, err));
+	if (is_given(&opts->debug) && !ux_extract_takes(f->debug.bytes))
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "debug file is neither an ELF nor a Mach-O file");
 	if (is_given(&opts->supplementary))
 		return ux_opened_open(&f->given, &opts->supplementary, err);
 	/* Without it some names are unknown, which is better than no answer. */
-	if (from && !(opts->flags & UX_EXTRACT_NO_DWARF) &&
-	    ux_supplementary_find(is_given(&opts->debug) ? f->debug.bytes : exe, from, NULL,
-				  &f->found, NULL) != UX_OK)
+	struct ux_bytes file = is_given(&opts->debug) ? f->debug.bytes : exe;
+	if (from && !(opts->flags & UX_EXTRACT_NO_DWARF) && ux_elf_is(file) &&
+	    ux_supplementary_find(file, from, NULL, &f->found, NULL) != UX_OK)
 		f->found = (struct ux_mapping){0};
 	return UX_OK;
 }
@@ -68,6 +82,8 @@ enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 		.threads = opts.threads,
 		.memory = opts.memory,
 		.spill = opts.spill,
+		.path = ux_macho_any(exe) ? exe_path : NULL, /* for the bundle beside it */
+		.arch = opts.arch,
 		.supplementary = files.given.bytes.size > 0 ? files.given.bytes : files.found.bytes,
 		.gsym_version = (opts.flags & UX_EXTRACT_GSYM_1) != 0   ? 1
 				: (opts.flags & UX_EXTRACT_GSYM_2) != 0 ? 2

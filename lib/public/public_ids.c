@@ -4,20 +4,37 @@
 
 #include "elf_ids.h"
 #include "file_id.h"
+#include "macho_fat.h"
+#include "macho_ids.h"
 #include "public_input.h"
 
 static_assert((size_t)UX_IDS_MOST >= (size_t)UX_ID_SET_MOST, "a set fits the caller's struct");
 
+static enum ux_code read_elf(struct ux_bytes file, struct ux_id_set *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	UX_TRY(ux_elf_open(&elf, file, err));
+	UX_TRY(ux_elf_ids(&elf, ret, err));
+	struct ux_id content = ux_file_id(file);
+	return ux_id_set_add(ret, &content, err);
+}
+
+static enum ux_code read_macho(struct ux_bytes file, struct ux_id_set *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_macho_close) struct ux_macho macho = {0};
+	struct ux_macho_slice slice;
+	UX_TRY(ux_macho_slice_choose(file, /* arch= */ NULL, /* id= */ NULL, &slice, err));
+	UX_TRY(ux_macho_open(&macho, slice.bytes, err));
+	return ux_macho_ids(&macho, ret, err);
+}
+
 enum ux_code ux_ids_read(const struct ux_input *in, struct ux_ids *ret, struct ux_error *err)
 {
 	ux_cleanup(ux_opened_close) struct ux_opened file = {0};
-	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	struct ux_id_set set = {0};
 	UX_TRY(ux_opened_open(&file, in, err));
-	UX_TRY(ux_elf_open(&elf, file.bytes, err));
-	UX_TRY(ux_elf_ids(&elf, &set, err));
-	struct ux_id content = ux_file_id(file.bytes);
-	UX_TRY(ux_id_set_add(&set, &content, err));
+	UX_TRY(ux_macho_any(file.bytes) ? read_macho(file.bytes, &set, err)
+					: read_elf(file.bytes, &set, err));
 	memset(ret, 0, sizeof(*ret));
 	ret->n = set.size;
 	for (size_t i = 0; i < set.size; i++)

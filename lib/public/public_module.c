@@ -2,20 +2,21 @@
 /* A module's symbols, for callers. */
 #include "unhex/module.h"
 
-#include "elf_file.h"
+#include "extract.h"
 #include "gsym_alternatives.h"
 #include "gsym_batch.h"
 #include "gsym_index.h"
 #include "gsym_measure.h"
 #include "id.h"
+#include "macho_fat.h"
 #include "out.h"
 #include "public_extract.h"
 
 #define OPTS_LEAST (offsetof(struct ux_module_opts, flags) + sizeof(uint64_t))
 
 struct ux_module {
-	struct ux_opened file; /* a GSYM; closed when it was an ELF file */
-	struct ux_out built;   /* the GSYM of an ELF file */
+	struct ux_opened file; /* a GSYM; closed when it was another file */
+	struct ux_out built;   /* the GSYM of another file */
 	struct ux_gsym gsym;   /* over one of them */
 	char build_id[UX_ID_TEXT];
 };
@@ -51,8 +52,8 @@ static enum ux_code open_gsym(struct ux_module *m, const char *path,
 	struct ux_extract_result result;
 	if (ux_gsym_is(m->file.bytes))
 		return ux_gsym_open(&m->gsym, m->file.bytes, err);
-	if (!ux_elf_is(m->file.bytes))
-		return ux_error_set(err, UX_EUNSUPPORTED, "is neither an ELF nor a GSYM file");
+	if (!ux_extract_takes(m->file.bytes))
+		return ux_error_set(err, UX_EUNSUPPORTED, "is no ELF, Mach-O or GSYM file");
 	UX_TRY(ux_public_extract(m->file.bytes, path, extract, keep, &m->built, &result, err));
 	ux_opened_close(&m->file);
 	return ux_gsym_open(&m->gsym, ux_out_bytes(&m->built), err);
@@ -70,11 +71,12 @@ enum ux_code ux_module_open(const struct ux_input *in, const struct ux_module_op
 	if (!m)
 		return ux_error_nomem(err);
 	UX_TRY(ux_opened_open(&m->file, in, err));
+	enum ux_id_type type = ux_macho_any(m->file.bytes) ? UX_ID_UUID : UX_ID_GNU;
 	UX_TRY(open_gsym(m, in->path, opts.extract, err));
 	if ((opts.flags & UX_MODULE_INDEX) != 0)
 		UX_TRY(ux_gsym_index_build(&m->gsym, err));
 	if (m->gsym.uuid.size > 0 && m->gsym.uuid.size <= UX_ID_GNU_MOST)
-		UX_TRY(ux_id_make(UX_ID_GNU, m->gsym.uuid, &id, err));
+		UX_TRY(ux_id_make(type, m->gsym.uuid, &id, err));
 	ux_id_format(&id, m->build_id);
 	*ret = ux_take(&m);
 	return UX_OK;

@@ -164,6 +164,16 @@ uint64_t ux_debug_sections_memory(const struct ux_elf *elf)
 	return made_bytes(elf, /* split= */ false);
 }
 
+const char *ux_debug_sections_spill(const struct ux_elf *elf, uint64_t memory, const char *folder)
+{
+	const struct ux_elf_section *info = ux_elf_section_find(elf, ".debug_info");
+	uint64_t units = info ? ux_elf_section_loaded_size(elf, info) : 0;
+	uint64_t need = ux_debug_sections_memory(elf) + units / 2;
+	if (memory == 0 || need <= memory)
+		return NULL;
+	return folder ? folder : "/var/tmp";
+}
+
 void ux_debug_sections_free(struct ux_debug_sections *sections)
 {
 	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++)

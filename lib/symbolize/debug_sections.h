@@ -42,6 +42,13 @@ enum ux_code ux_debug_sections_next_split_info(const struct ux_elf *elf, const c
  * headers. */
 uint64_t ux_debug_sections_memory(const struct ux_elf *elf);
 
+/*
+ * Where large things go: NULL for into memory, unless `memory` bytes (0: no bound) would be passed;
+ * then folder (NULL: /var/tmp). What is read counts as it is inflated, what is made of it as a half
+ * of the units' bytes: libjvm, ceph and vmlinux need a third.
+ */
+const char *ux_debug_sections_spill(const struct ux_elf *elf, uint64_t memory, const char *folder);
+
 void ux_debug_sections_free(struct ux_debug_sections *sections);
 
 #endif

@@ -4,6 +4,8 @@
 
 #include "elf_file.h"
 #include "extract_elf.h"
+#include "extract_macho.h"
+#include "macho_fat.h"
 
 /* Kinds of files, told by their first bytes. */
 static const struct {
@@ -11,14 +13,33 @@ static const struct {
 	ux_extract_fn *extract;
 } ways_in[] = {
 	{ux_elf_is, ux_extract_elf},
+	{ux_macho_any, ux_extract_macho},
 };
+
+static ux_extract_fn *way_in(struct ux_bytes file)
+{
+	for (size_t i = 0; i < ux_countof(ways_in); i++)
+		if (ways_in[i].is(file))
+			return ways_in[i].extract;
+	return NULL;
+}
+
+bool ux_extract_takes(struct ux_bytes file)
+{
+	return way_in(file) != NULL;
+}
+
+enum ux_code ux_extract_check(struct ux_bytes file, struct ux_error *err)
+{
+	return ux_extract_takes(file) ? UX_OK : ux_elf_check(file, err);
+}
 
 enum ux_code ux_extract(struct ux_bytes exe, struct ux_bytes debug,
 			const struct ux_extract_options *options, ux_gsym_sink_fn *sink, void *ctx,
 			struct ux_extract_stats *ret_stats, struct ux_error *err)
 {
-	for (size_t i = 0; i < ux_countof(ways_in); i++)
-		if (ways_in[i].is(exe))
-			return ways_in[i].extract(exe, debug, options, sink, ctx, ret_stats, err);
-	return ux_elf_check(exe, err); /* says what the file starts with */
+	ux_extract_fn *extract = way_in(exe);
+	if (!extract)
+		return ux_extract_check(exe, err);
+	return extract(exe, debug, options, sink, ctx, ret_stats, err);
 }

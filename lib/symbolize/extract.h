@@ -17,11 +17,13 @@ struct ux_extract_options {
 	const char *path; /* where exe is, to look for the files of split units (split_files.h)
 			     beside it and where they were compiled; NULL: no search */
 	const char *debug_path; /* the same of debug; NULL: not known */
-	unsigned gsym_version;  /* 1 or 2; 0: 1, or 2 when that cannot hold it */
-	uint64_t gsym1_most;    /* bytes that version 1 is taken to hold; 0: what it does hold */
-	bool alternatives;      /* keep other names of the same range */
-	bool no_dwarf;          /* symbol tables only */
-	bool allow_mismatch;    /* take a debug file of another build ID */
+	const char *arch; /* which slice of a universal Mach-O file (macho_fat.h); NULL: the only
+			     one, the one of the debug file, or the host's */
+	unsigned gsym_version; /* 1 or 2; 0: 1, or 2 when that cannot hold it */
+	uint64_t gsym1_most;   /* bytes that version 1 is taken to hold; 0: what it does hold */
+	bool alternatives;     /* keep other names of the same range */
+	bool no_dwarf;         /* symbol tables only */
+	bool allow_mismatch;   /* take a debug file of another build ID */
 };
 
 /* What an extraction found, and what it threw away. */
@@ -38,8 +40,16 @@ struct ux_extract_stats {
 	uint64_t split_units;      /* units whose entries are in files of their own */
 	uint64_t split_missing;    /* of those: files that are not there */
 	uint64_t split_mismatched; /* of those: files of another build */
+	uint64_t map_objects; /* object files in which a Mach-O linker left DWARF that was not read
+			       */
 	uint64_t gsym_bytes;
 };
+
+/* True for the kinds of files that ux_extract() reads, told by their first bytes. */
+bool ux_extract_takes(struct ux_bytes file);
+
+/* The same; UX_EUNSUPPORTED says what the file starts with instead. */
+enum ux_code ux_extract_check(struct ux_bytes file, struct ux_error *err) ux_must;
 
 /*
  * Merges the DWARF and symbol tables of `debug` (empty: of `exe` itself) and of `exe` into one GSYM
@@ -47,8 +57,9 @@ struct ux_extract_stats {
  * thread count. The addresses of an ET_REL count from its .text (docs/formats/relocatable.md).
  *
  * UX_ELIMIT: GSYM 1 was asked for and cannot hold it. UX_ECONFLICT: the build IDs of the two
- * differ, or only one was linked. UX_ENOTFOUND: no symbols at all. UX_EUNSUPPORTED: not an ELF
- * file. A damaged unit costs that unit and is counted, never the file.
+ * differ, or only one was linked. UX_ENOTFOUND: no symbols at all, or no such slice.
+ * UX_EUNSUPPORTED: neither an ELF nor a Mach-O file. A damaged unit costs that unit and is counted,
+ * never the file.
  */
 enum ux_code ux_extract(struct ux_bytes exe, struct ux_bytes debug,
 			const struct ux_extract_options *options, ux_gsym_sink_fn *sink, void *ctx,

@@ -81,21 +81,6 @@ static enum ux_code open_files(struct job *j, struct ux_bytes exe, struct ux_byt
 	return j->build.options->allow_mismatch ? UX_OK : check_pair(j, err);
 }
 
-/*
- * Where large things go: into memory, unless a bound was given that they would pass. What is read
- * counts as it is inflated, what is made of it as a half of the units' bytes: libjvm, ceph and
- * vmlinux need a third.
- */
-static const char *choose_spill(const struct ux_elf *from, const struct ux_extract_options *options)
-{
-	const struct ux_elf_section *info = ux_elf_section_find(from, ".debug_info");
-	uint64_t units = info ? ux_elf_section_loaded_size(from, info) : 0;
-	uint64_t need = ux_debug_sections_memory(from) + units / 2;
-	if (options->memory == 0 || need <= options->memory)
-		return NULL;
-	return options->spill ? options->spill : "/var/tmp";
-}
-
 /* The supplementary file's entries and texts: most of them are names that are asked for. */
 static enum ux_code read_supplementary(struct job *j, struct ux_bytes file, struct ux_error *err)
 {
@@ -138,7 +123,7 @@ static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
 		from = &j->debug;
 	else if (!ux_debug_sections_exist(&j->exe))
 		return UX_OK;
-	b->spill = choose_spill(from, options);
+	b->spill = ux_debug_sections_spill(from, options->memory, options->spill);
 	UX_TRY(ux_debug_sections_load(from, b->threads, b->spill, &j->sections, err));
 	UX_TRY(read_supplementary(j, options->supplementary, err));
 	if (options->path || options->debug_path)

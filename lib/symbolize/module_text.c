@@ -2,8 +2,8 @@
 /* Where a module keeps its code. */
 #include "module_text.h"
 
-static enum ux_code add(struct ux_dwarf_range_vec *list, uint64_t lo, uint64_t size,
-			struct ux_error *err)
+enum ux_code ux_module_text_add(struct ux_dwarf_range_vec *list, uint64_t lo, uint64_t size,
+				struct ux_error *err)
 {
 	struct ux_dwarf_range r = {lo, 0};
 	if (size == 0 || __builtin_add_overflow(lo, size, &r.hi))
@@ -19,9 +19,7 @@ static int by_lo(const void *a, const void *b)
 	return (x->hi > y->hi) - (x->hi < y->hi);
 }
 
-/* Sorts, and cuts what overlaps what came before: no linker makes that, but the search relies on
- * it. */
-static void settle(struct ux_dwarf_range_vec *list)
+void ux_module_text_settle(struct ux_dwarf_range_vec *list)
 {
 	size_t kept = 0;
 	struct ux_dwarf_range *r = list->data;
@@ -44,16 +42,16 @@ enum ux_code ux_module_text(const struct ux_elf *elf, struct ux_dwarf_range_vec 
 	for (size_t i = 0; i < elf->n_sections; i++) {
 		const struct ux_elf_section *s = &elf->sections[i];
 		if ((s->flags & SHF_EXECINSTR) != 0 && (s->flags & SHF_ALLOC) != 0)
-			UX_TRY(add(&list, s->addr, s->size, err));
+			UX_TRY(ux_module_text_add(&list, s->addr, s->size, err));
 	}
 	/* What is yet to be linked has no segments that mean anything. */
 	size_t n_segments = elf->type == ET_REL ? 0 : elf->n_segments;
 	for (size_t i = 0; list.size == 0 && i < n_segments; i++) {
 		const struct ux_elf_segment *s = &elf->segments[i];
 		if (s->type == PT_LOAD && (s->flags & PF_X) != 0)
-			UX_TRY(add(&list, s->vaddr, s->memsz, err));
+			UX_TRY(ux_module_text_add(&list, s->vaddr, s->memsz, err));
 	}
-	settle(&list);
+	ux_module_text_settle(&list);
 	*ret = list;
 	list = (struct ux_dwarf_range_vec){0};
 	return UX_OK;

@@ -152,7 +152,7 @@ def test_the_example_reads_gsym_files_and_names_what_it_cannot_read(prefix, prog
     bad = subprocess.run([example, EXAMPLE, address], capture_output=True, text=True,
                          env={**os.environ, "LD_LIBRARY_PATH": f"{prefix}/usr/lib"})
     assert bad.returncode == 1
-    assert bad.stderr == f"{EXAMPLE}: is neither an ELF nor a GSYM file\n"
+    assert bad.stderr == f"{EXAMPLE}: is no ELF, Mach-O or GSYM file\n"
 
 
 def test_all_say_the_same_version(prefix, tmp_path):

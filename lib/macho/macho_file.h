@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A Mach-O file over a slice: header, load commands, segments, sections.
+ *
+ *   header       magic u32, cputype u32, cpusubtype u32, filetype u32, ncmds u32, sizeofcmds u32,
+ *                flags u32, and 4 unused bytes when it is of 64 bits
+ *   ncmds times  cmd u32, cmdsize u32 (of the whole command), then what the command says
+ *
+ * Everything is in the byte order of the magic. A universal file (macho_fat.h) holds several.
+ * Source: Apple's <mach-o/loader.h>.
+ */
+#ifndef UX_MACHO_FILE_H
+#define UX_MACHO_FILE_H
+
+#include "bytes.h"
+#include "error.h"
+#include "id.h"
+#include "macho_defs.h"
+
+struct ux_macho_section {
+	char name[MACHO_NAME_SIZE + 1];    /* "__text"; longer ones are cut in the file */
+	char segment[MACHO_NAME_SIZE + 1]; /* "__TEXT" */
+	uint64_t addr;                     /* pc of the first byte */
+	uint64_t size;                     /* bytes */
+	uint32_t off;                      /* in the slice; 0: the content is not in this file */
+	uint32_t flags;                    /* S_* */
+	uint32_t reserved1;                /* of stubs: where they begin in the indirect symbols */
+	uint32_t reserved2;                /* of stubs: bytes of each */
+};
+
+struct ux_macho_segment {
+	char name[MACHO_NAME_SIZE + 1];
+	uint64_t vmaddr;
+	uint64_t vmsize;
+	uint64_t off; /* in the slice */
+	uint64_t filesize;
+	uint32_t initprot; /* VM_PROT_* */
+};
+
+/* Where something lies in the slice, as a command says; not checked. count 0: there is none. */
+struct ux_macho_place {
+	uint64_t off;
+	uint64_t count; /* bytes or entries */
+};
+
+/* Everything in it points into `file`, but for the two arrays. Immutable once open: any thread. */
+struct ux_macho {
+	struct ux_bytes file; /* the slice */
+	bool is64;
+	bool swap; /* the file's byte order is not the machine's */
+	uint32_t cpu;
+	uint32_t subtype;
+	uint32_t type;                     /* MH_* */
+	struct ux_id id;                   /* UX_ID_UUID; size 0 without LC_UUID */
+	bool encrypted;                    /* the code is (LC_ENCRYPTION_INFO with a cryptid) */
+	bool has_symtab;                   /* LC_SYMTAB was there */
+	struct ux_macho_place symbols;     /* entries */
+	struct ux_macho_place strings;     /* bytes */
+	struct ux_macho_place indirect;    /* entries: numbers of symbols, for stubs */
+	struct ux_macho_place starts;      /* bytes: LC_FUNCTION_STARTS */
+	struct ux_macho_section *sections; /* n_sect of a symbol counts them from 1 */
+	size_t n_sections;
+	struct ux_macho_segment *segments;
+	size_t n_segments;
+};
+
+/* True when the first four bytes are a magic of one machine's file (not a universal one's). */
+bool ux_macho_is(struct ux_bytes file);
+
+/*
+ * Reads header and commands of one machine's file. UX_EUNSUPPORTED: not a Mach-O at all;
+ * UX_ECORRUPT: commands that leave their area, or sections that leave their command. Contents are
+ * only checked when they are asked for.
+ */
+enum ux_code ux_macho_open(struct ux_macho *m, struct ux_bytes file, struct ux_error *err) ux_must;
+void ux_macho_close(struct ux_macho *m);
+
+/* The first section of that name, cut to what fits a name, in any segment; or NULL. */
+const struct ux_macho_section *ux_macho_section_find(const struct ux_macho *m, const char *name);
+
+/* The first segment of that name, or NULL. */
+const struct ux_macho_segment *ux_macho_segment_find(const struct ux_macho *m, const char *name);
+
+/* True for sections that code is in. */
+ux_inline bool ux_macho_section_is_code(const struct ux_macho_section *s)
+{
+	return (s->flags & (S_ATTR_PURE_INSTRUCTIONS | S_ATTR_SOME_INSTRUCTIONS)) != 0;
+}
+
+/* True when the file has the section's bytes: a dSYM file has those of DWARF alone. */
+bool ux_macho_section_has_content(const struct ux_macho_section *s);
+
+/* The section's bytes; empty without content. UX_ECORRUPT: they leave the slice. */
+enum ux_code ux_macho_section_bytes(const struct ux_macho *m, const struct ux_macho_section *s,
+				    struct ux_bytes *ret, struct ux_error *err) ux_must;
+
+/* The bytes of a place whose entries have `size` bytes each; what names it, for the message. */
+enum ux_code ux_macho_place_bytes(const struct ux_macho *m, const struct ux_macho_place *place,
+				  size_t size, const char *what, struct ux_bytes *ret,
+				  struct ux_error *err) ux_must;
+
+/* "executable", "dylib", "dSYM file", ...; never NULL. */
+const char *ux_macho_type_name(uint32_t type);
+
+#endif

@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Walking a symbol table (LC_SYMTAB), and what stands beside it.
+ *
+ *   nlist     n_strx u32, n_type u8, n_sect u8 (from 1), n_desc u16, n_value (u32 or u64)
+ *   starts    LC_FUNCTION_STARTS: ULEB128 distances, the first from the start of __TEXT, up to a 0
+ *   stubs     sections of S_SYMBOL_STUBS: stubs of reserved2 bytes, whose symbols are numbered in
+ *             the indirect symbol table from entry reserved1 on
+ *
+ * Source: Apple's <mach-o/nlist.h>, <mach-o/loader.h>.
+ */
+#ifndef UX_MACHO_SYMBOLS_H
+#define UX_MACHO_SYMBOLS_H
+
+#include "cursor.h"
+#include "macho_file.h"
+
+struct ux_macho_symbol {
+	const char *name; /* in the file, as it stands there: with its underscore; "" when none */
+	uint8_t type;     /* n_type */
+	uint8_t section;  /* n_sect; 0: none */
+	uint16_t desc;    /* n_desc */
+	uint64_t value;   /* n_value: a pc for symbols of a section */
+};
+
+/* On the stack; symbol is overwritten by each step. */
+struct ux_macho_symbols {
+	const struct ux_macho *macho;
+	struct ux_bytes table;
+	struct ux_bytes strings; /* up to the last NUL */
+	uint64_t count;
+	uint64_t next;
+	struct ux_macho_symbol symbol;
+};
+
+/* UX_ECORRUPT: the table leaves the file. Without LC_SYMTAB there is no symbol. */
+enum ux_code ux_macho_symbols_open(const struct ux_macho *m, struct ux_macho_symbols *ret,
+				   struct ux_error *err) ux_must;
+/* NULL behind the last one. */
+const struct ux_macho_symbol *ux_macho_symbols_next(struct ux_macho_symbols *it);
+/* Symbol number i, or NULL. */
+const struct ux_macho_symbol *ux_macho_symbols_at(struct ux_macho_symbols *it, uint64_t i);
+
+/* True for a name of something in a section with code. */
+bool ux_macho_symbol_is_code(const struct ux_macho *m, const struct ux_macho_symbol *s);
+
+/* The name as the compiler had it: one leading underscore is the format's own. */
+ux_inline const char *ux_macho_plain_name(const char *name)
+{
+	return name[0] == '_' ? name + 1 : name;
+}
+
+/* The starts of functions, ascending. */
+struct ux_macho_starts {
+	struct ux_cur cur;
+	uint64_t pc;
+	bool done;
+};
+
+/* UX_ECORRUPT: the list leaves the file. Without a list there is no start. */
+enum ux_code ux_macho_starts_open(const struct ux_macho *m, struct ux_macho_starts *ret,
+				  struct ux_error *err) ux_must;
+/* False behind the last one; damage ends the list, too. */
+bool ux_macho_starts_next(struct ux_macho_starts *it, uint64_t *ret_pc);
+
+struct ux_macho_stub {
+	uint64_t pc;
+	uint64_t size;
+	const char *name; /* of what it jumps to, with its underscore */
+};
+
+struct ux_macho_stubs {
+	struct ux_macho_symbols symbols;
+	struct ux_bytes indirect;
+	uint64_t left; /* stubs that there can be: an entry is one stub's */
+	size_t section;
+	uint64_t next; /* stub of that section */
+	struct ux_macho_stub stub;
+};
+
+/* UX_ECORRUPT: the tables leave the file. */
+enum ux_code ux_macho_stubs_open(const struct ux_macho *m, struct ux_macho_stubs *ret,
+				 struct ux_error *err) ux_must;
+/* The next stub of a symbol with a name; NULL behind the last one. */
+const struct ux_macho_stub *ux_macho_stubs_next(struct ux_macho_stubs *it);
+
+#endif

@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* dSYM bundles. */
+#include "dsym.h"
+
+#include "macho_fat.h"
+#include "vec.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+enum {
+	FOLDERS_UP = 5, /* X.framework/Versions/A/X, X.app/Contents/MacOS/X and one more */
+};
+
+UX_VEC(name_vec, char *);
+
+static void names_deinit(struct name_vec *v)
+{
+	for (size_t i = 0; i < v->size; i++)
+		free(v->data[i]);
+	name_vec_deinit(v);
+}
+
+static int by_bytes(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void close_folder(DIR **d)
+{
+	if (*d)
+		closedir(*d);
+}
+
+/* The files of the bundle at path, in the order of their names. */
+static enum ux_code list_files(const char *path, struct name_vec *ret, struct ux_error *err)
+{
+	char folder[PATH_MAX], name[PATH_MAX];
+	if (snprintf(folder, sizeof(folder), "%s/Contents/Resources/DWARF", path) >= PATH_MAX)
+		return ux_error_set(err, UX_ENOTFOUND, "path is too long");
+	ux_cleanup(close_folder) DIR *dir = opendir(folder);
+	if (!dir)
+		return ux_error_set(err, UX_ENOTFOUND, "has no folder Contents/Resources/DWARF");
+	for (const struct dirent *e; (e = readdir(dir)) && ret->size < UX_DSYM_FILES_MOST;) {
+		struct stat st;
+		if (e->d_name[0] == '.' ||
+		    snprintf(name, sizeof(name), "%s/%s", folder, e->d_name) >= PATH_MAX ||
+		    stat(name, &st) != 0 || !S_ISREG(st.st_mode))
+			continue;
+		char *copy = strdup(name);
+		if (!copy || !name_vec_append(ret, copy)) {
+			free(copy);
+			return ux_error_nomem(err);
+		}
+	}
+	if (ret->size > 1)
+		qsort(ret->data, ret->size, sizeof(*ret->data), by_bytes);
+	return UX_OK;
+}
+
+/* True when a slice of file has the UUID. */
+static bool has_id(struct ux_bytes file, const struct ux_id *id)
+{
+	struct ux_macho_slices slices;
+	if (id->size == 0 || ux_macho_slices(file, &slices, NULL) != UX_OK)
+		return false;
+	for (size_t i = 0; i < slices.size; i++) {
+		ux_cleanup(ux_macho_close) struct ux_macho m = {0};
+		if (ux_macho_open(&m, slices.list[i].bytes, NULL) == UX_OK && ux_id_eq(&m.id, id))
+			return true;
+	}
+	return false;
+}
+
+/* True when the two have a UUID in common. */
+static bool belong(struct ux_bytes exe, struct ux_bytes file)
+{
+	struct ux_macho_slices slices;
+	if (exe.size == 0 || ux_macho_slices(exe, &slices, NULL) != UX_OK)
+		return false;
+	for (size_t i = 0; i < slices.size; i++) {
+		ux_cleanup(ux_macho_close) struct ux_macho m = {0};
+		if (ux_macho_open(&m, slices.list[i].bytes, NULL) == UX_OK && has_id(file, &m.id))
+			return true;
+	}
+	return false;
+}
+
+static enum ux_code map_bundle(const char *path, struct ux_bytes exe, struct ux_mapping *ret,
+			       struct ux_error *err)
+{
+	ux_cleanup(names_deinit) struct name_vec names = {0};
+	enum ux_code code = list_files(path, &names, NULL);
+	if (code != UX_OK) /* a folder as any other, which mapping refuses */
+		return code == UX_ENOMEM ? ux_error_nomem(err) : ux_file_map(path, ret, err);
+	for (size_t i = 0; i < names.size && names.size > 1; i++) {
+		struct ux_mapping file = {0};
+		if (ux_file_map(names.data[i], &file, NULL) != UX_OK)
+			continue;
+		if (belong(exe, file.bytes)) {
+			*ret = file;
+			return UX_OK;
+		}
+		ux_file_unmap(&file);
+	}
+	if (names.size == 1)
+		return ux_file_map(names.data[0], ret, err);
+	return ux_error_set(err, names.size == 0 ? UX_ENOTFOUND : UX_EINVAL,
+			    names.size == 0 ? "is a bundle of no files"
+					    : "is a bundle of several files, none of this UUID");
+}
+
+enum ux_code ux_dsym_map(const char *path, struct ux_bytes exe, struct ux_mapping *ret,
+			 struct ux_error *err)
+{
+	struct stat st;
+	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
+		return map_bundle(path, exe, ret, err);
+	return ux_file_map(path, ret, err);
+}
+
+/* --- beside a binary -------------------------------------------------------------------------- */
+
+/* The file of that UUID in the bundle "path[0, size).dSYM". */
+static enum ux_code try_bundle(const struct ux_id *id, const char *path, size_t size,
+			       struct ux_mapping *ret, struct ux_error *err)
+{
+	char name[PATH_MAX];
+	ux_cleanup(names_deinit) struct name_vec names = {0};
+	if (snprintf(name, sizeof(name), "%.*s.dSYM", (int)ux_min(size, (size_t)PATH_MAX), path) >=
+	    PATH_MAX)
+		return UX_OK;
+	if (list_files(name, &names, NULL) == UX_ENOMEM)
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < names.size; i++) {
+		struct ux_mapping file = {0};
+		if (ux_file_map(names.data[i], &file, NULL) != UX_OK)
+			continue;
+		if (has_id(file.bytes, id)) {
+			*ret = file;
+			return UX_OK;
+		}
+		ux_file_unmap(&file);
+	}
+	return UX_OK;
+}
+
+/* Beside the binary, then beside the folders around it whose names have a dot, from the inside. */
+static enum ux_code try_path(const struct ux_id *id, const char *path, struct ux_mapping *ret,
+			     struct ux_error *err)
+{
+	size_t size = strlen(path);
+	UX_TRY(try_bundle(id, path, size, ret, err));
+	for (unsigned up = 0; up < FOLDERS_UP && !ret->bytes.data; up++) {
+		const char *slash = memrchr(path, '/', size);
+		if (!slash || slash == path)
+			return UX_OK;
+		size = (size_t)(slash - path);
+		const char *before = memrchr(path, '/', size);
+		const char *name = before ? before + 1 : path;
+		if (memchr(name + 1, '.', size - (size_t)(name - path) - 1))
+			UX_TRY(try_bundle(id, path, size, ret, err));
+	}
+	return UX_OK;
+}
+
+enum ux_code ux_dsym_find(const struct ux_id *id, const char *path, struct ux_mapping *ret,
+			  struct ux_error *err)
+{
+	*ret = (struct ux_mapping){0};
+	if (id->size == 0)
+		return UX_OK;
+	UX_TRY(try_path(id, path, ret, err));
+	ux_cleanup(ux_free_ptr) char *real = ret->bytes.data ? NULL : realpath(path, NULL);
+	return real && strcmp(real, path) != 0 ? try_path(id, real, ret, err) : UX_OK;
+}
