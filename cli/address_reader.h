@@ -5,6 +5,7 @@
 
 #include "bytes.h"
 #include "error.h"
+#include "line_reader.h"
 
 enum {
 	UX_ADDRESS_LINE_MOST = 4096, /* bytes of a line; the rest of a longer one is dropped */
@@ -18,14 +19,8 @@ struct ux_asked {
 };
 
 struct ux_address_reader {
-	int fd;
+	struct ux_line_reader lines;
 	bool hex;
-	bool end;
-	bool cut; /* the buffer begins inside a line that was too long */
-	uint64_t line;
-	size_t pos;  /* of what is not yet used in buf */
-	size_t size; /* of what is in buf */
-	char buf[65536];
 };
 
 void ux_address_reader_init(struct ux_address_reader *r, int fd, bool hex);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unhex: picks the command. */
 #include "commands.h"
+#include "drop_in.h"
 #include "output.h"
 #include "sigbus.h"
 
 static const struct ux_command *const commands[] = {
-	&ux_cmd_id,    &ux_cmd_extract, &ux_cmd_lookup, &ux_cmd_push,
-	&ux_cmd_serve, &ux_cmd_key,     &ux_cmd_gsym,
+	&ux_cmd_id,   &ux_cmd_extract,   &ux_cmd_lookup,
+	&ux_cmd_push, &ux_cmd_serve,     &ux_cmd_key,
+	&ux_cmd_gsym, &ux_cmd_addr2line, &ux_cmd_llvm_symbolizer,
 };
 
 static const struct ux_command *command_find(const char *name)
@@ -25,7 +27,7 @@ static int print_overview(void)
 	     "\n"
 	     "Commands:");
 	for (size_t i = 0; i < ux_countof(commands); i++)
-		printf("  %-10s  %s\n", commands[i]->name, commands[i]->line);
+		printf("  %-15s  %s\n", commands[i]->name, commands[i]->line);
 	puts("\n"
 	     "`unhex COMMAND --help` tells more, `unhex --version` the version.\n"
 	     "Exit status: 0 done, 1 not found or some inputs failed, 2 usage, 3 server refused\n"
@@ -50,8 +52,28 @@ static int print_help(int argc, char **argv)
 	return fflush(stdout) == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
 }
 
+/* The command that stands in for the program of that name; NULL: we are called by our own. */
+static const struct ux_command *command_of_program(const char *argv0)
+{
+	switch (ux_drop_in_of(argv0)) {
+	case UX_DROP_IN_ADDR2LINE:
+		return &ux_cmd_addr2line;
+	case UX_DROP_IN_LLVM_SYMBOLIZER:
+	case UX_DROP_IN_LLVM_ADDR2LINE:
+		return &ux_cmd_llvm_symbolizer;
+	case UX_DROP_IN_NONE:
+		break;
+	}
+	return NULL;
+}
+
 int main(int argc, char **argv)
 {
+	const struct ux_command *stand_in = argc > 0 ? command_of_program(argv[0]) : NULL;
+	if (stand_in) {
+		ux_sigbus_init();
+		return stand_in->run(stand_in, argc, argv);
+	}
 	if (argc < 2) {
 		ux_say("no command given (unhex help)");
 		return UX_EXIT_USAGE;

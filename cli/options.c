@@ -44,6 +44,10 @@ static void print_option(const struct ux_option *o, FILE *to)
 void ux_command_help(const struct ux_command *cmd, FILE *to)
 {
 	const char *lead = "Usage:";
+	if (cmd->help) {
+		cmd->help(to);
+		return;
+	}
 	for (const char *form = cmd->usage; *form;) {
 		size_t n = strcspn(form, "\n");
 		fprintf(to, "%s unhex %s %.*s\n", lead, cmd->name, (int)n, form);

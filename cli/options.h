@@ -35,6 +35,7 @@ struct ux_command {
 	const char *text; /* paragraphs for --help, without a newline at the end */
 	const struct ux_option *options;
 	size_t n_options;
+	void (*help)(FILE *to); /* instead of usage, text and options, for another's command line */
 	int (*run)(const struct ux_command *cmd, int argc, char **argv); /* exit status */
 };
 

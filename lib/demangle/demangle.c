@@ -147,25 +147,37 @@ static bool try_scheme(scheme_fn *scheme, struct ux_bytes name, size_t size,
 	return true;
 }
 
-static bool demangled(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *out)
+static bool demangled(unsigned schemes, struct ux_bytes name, enum ux_demangle_mode mode,
+		      struct ux_out *out)
 {
 	if (name.size > UX_DEMANGLE_NAME_MOST || memchr(name.data, 0, name.size))
 		return false;
 	if (ux_bytes_starts(name, UX_STR("_R")))
-		return try_scheme(rust_demangle_name, name, size_to_dot(name), mode, out);
+		return (schemes & UX_SCHEME_RUST) != 0 &&
+		       try_scheme(rust_demangle_name, name, size_to_dot(name), mode, out);
 	if (ux_bytes_starts(name, UX_STR("_D")))
-		return try_scheme(dlang_demangle_name, name, size_to_dot(name), mode, out);
+		return (schemes & UX_SCHEME_DLANG) != 0 &&
+		       try_scheme(dlang_demangle_name, name, size_to_dot(name), mode, out);
 	size_t rust = ux_bytes_starts(name, UX_STR("_ZN")) ? legacy_rust_size(name) : 0;
-	if (rust && try_scheme(rust_demangle_name, name, rust, mode, out))
+	if (rust && (schemes & UX_SCHEME_RUST) != 0 &&
+	    try_scheme(rust_demangle_name, name, rust, mode, out))
 		return true;
 	/* libiberty itself shows the suffixes of C++ clones. */
-	return try_scheme(cplus_demangle_name, name, name.size, mode, out);
+	return (schemes & UX_SCHEME_ITANIUM) != 0 &&
+	       try_scheme(cplus_demangle_name, name, name.size, mode, out);
+}
+
+void ux_demangle_by(unsigned schemes, struct ux_bytes name, enum ux_demangle_mode mode,
+		    struct ux_out *out)
+{
+	bool mangled =
+		name.size > 2 && name.data[0] == '_' && memchr("ZRD", name.data[1], 3) != NULL;
+	if (mode == UX_DEMANGLE_NONE || !mangled || out->failed ||
+	    !demangled(schemes, name, mode, out))
+		ux_out_put(out, name.data, name.size);
 }
 
 void ux_demangle(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *out)
 {
-	bool mangled =
-		name.size > 2 && name.data[0] == '_' && memchr("ZRD", name.data[1], 3) != NULL;
-	if (mode == UX_DEMANGLE_NONE || !mangled || out->failed || !demangled(name, mode, out))
-		ux_out_put(out, name.data, name.size);
+	ux_demangle_by(UX_SCHEME_ALL, name, mode, out);
 }

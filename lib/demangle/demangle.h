@@ -15,6 +15,19 @@ enum {
 /* "none", "short" or "full"; false for any other word. */
 bool ux_demangle_mode_parse(struct ux_bytes word, enum ux_demangle_mode *ret) ux_must;
 
+/* Schemes that linkage names are made by; a name may look like one of several. */
+enum {
+	UX_SCHEME_ITANIUM = 1, /* C++ */
+	UX_SCHEME_RUST = 2,    /* legacy and v0 */
+	UX_SCHEME_DLANG = 4,
+	UX_SCHEME_ADA = 8, /* GNAT */
+	UX_SCHEME_ALL = 7,
+};
+
+/* The same for names of these schemes alone; others stay as they are. */
+void ux_demangle_by(unsigned schemes, struct ux_bytes name, enum ux_demangle_mode mode,
+		    struct ux_out *out);
+
 /*
  * Appends the text for name to out: Itanium C++, Rust (legacy and v0) and D; anything else, and
  * whatever is malformed, too long or too deep, unchanged. Bounded in time, stack and output for

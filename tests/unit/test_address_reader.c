@@ -47,7 +47,7 @@ static void expect_end(struct ux_address_reader *r)
 	assert_false(ux_address_reader_next(r, &asked, &err));
 	assert_int_equal(err.code, UX_OK);
 	assert_false(ux_address_reader_next(r, &asked, &err));
-	close(r->fd);
+	close(r->lines.fd);
 }
 
 static void lines_are_trimmed_and_blank_ones_are_passed_over(void **state)

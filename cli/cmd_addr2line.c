@@ -1,0 +1,336 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unhex addr2line: the command of binutils, option for option and byte for byte. */
+#include "commands.h"
+
+#include "drop_in.h"
+#include "elf_file.h"
+#include "gsym_reader.h"
+#include "line_reader.h"
+#include "output.h"
+#include "response_file.h"
+#include "sigbus.h"
+#include "symbol_list.h"
+
+#include <getopt.h>
+#include <unistd.h>
+
+enum {
+	FLUSH_BYTES = 1 << 16
+};
+
+struct values {
+	const char *exe;
+	const char *section;
+	bool addresses, functions, inlines, pretty, basenames, demangle;
+	unsigned schemes; /* of names that are demangled */
+};
+
+/* One run of the command. */
+struct run {
+	struct values v;
+	struct ux_drop_in_file file;
+	struct ux_elf elf;             /* only open for a section */
+	struct ux_symbol_list symbols; /* only open for functions without a file */
+	bool symbols_read;
+	const struct ux_elf_section *section;
+	struct ux_out out;
+};
+
+static void run_deinit(struct run *r)
+{
+	ux_out_deinit(&r->out);
+	ux_symbol_list_close(&r->symbols);
+	ux_elf_close(&r->elf);
+	ux_drop_in_close(&r->file);
+}
+
+static void print_usage(FILE *to)
+{
+	fputs("Usage: addr2line [option(s)] [addr(s)]\n"
+	      " Functions, files and lines at addresses of a binary; without addresses on the\n"
+	      " command line they are read from standard input, one a line. All are hexadecimal.\n"
+	      " The options are those of GNU addr2line:\n"
+	      "  @FILE                    take options and addresses from FILE\n"
+	      "  -a --addresses           print each address first\n"
+	      "  -b --target=BFDNAME      format of the file; only ELF names are taken\n"
+	      "  -e --exe=FILE            the binary, or a GSYM file [a.out]\n"
+	      "  -i --inlines             print the callers of inlined code, too\n"
+	      "  -j --section=NAME        addresses count from the start of this section\n"
+	      "  -p --pretty-print        one line for each frame\n"
+	      "  -s --basenames           names of files without their folders\n"
+	      "  -f --functions           print names of functions, too\n"
+	      "  -C --demangle[=STYLE]    demangle them: auto, gnu-v3, rust, dlang, gnat, none\n"
+	      "  -R --recurse-limit       taken and ignored: demangling is always bounded\n"
+	      "  -r --no-recurse-limit    taken and ignored, likewise\n"
+	      "  -h --help                print this\n"
+	      "  -v --version             print the version\n",
+	      to);
+}
+
+static void complain(const char *subject, const char *what)
+{
+	fprintf(stderr, "addr2line: %s%s%s\n", subject ? subject : "", subject ? ": " : "", what);
+}
+
+/* False for a style that nobody knows. */
+static bool take_style(struct values *v, const char *style)
+{
+	static const struct {
+		const char *word;
+		unsigned schemes;
+	} styles[] = {
+		{"none", 0},
+		{"auto", UX_SCHEME_ITANIUM | UX_SCHEME_RUST},
+		{"gnu-v3", UX_SCHEME_ITANIUM | UX_SCHEME_RUST},
+		{"java", UX_SCHEME_ITANIUM},
+		{"gnat", UX_SCHEME_ADA},
+		{"dlang", UX_SCHEME_DLANG},
+		{"rust", UX_SCHEME_RUST},
+	};
+	for (size_t i = 0; i < ux_countof(styles); i++) {
+		if (strcmp(style, styles[i].word) != 0)
+			continue;
+		v->schemes = styles[i].schemes;
+		return true;
+	}
+	fprintf(stderr, "addr2line: unknown demangling style `%.64s'\n", style);
+	return false;
+}
+
+static bool take_target(const char *exe, const char *name)
+{
+	if (strncmp(name, "elf", 3) == 0 || strcmp(name, "default") == 0)
+		return true;
+	complain(exe, "invalid bfd target");
+	return false;
+}
+
+static const struct option long_options[] = {
+	{"addresses", no_argument, NULL, 'a'},
+	{"basenames", no_argument, NULL, 's'},
+	{"demangle", optional_argument, NULL, 'C'},
+	{"exe", required_argument, NULL, 'e'},
+	{"functions", no_argument, NULL, 'f'},
+	{"inlines", no_argument, NULL, 'i'},
+	{"pretty-print", no_argument, NULL, 'p'},
+	{"recurse-limit", no_argument, NULL, 'R'},
+	{"recursion-limit", no_argument, NULL, 'R'},
+	{"no-recurse-limit", no_argument, NULL, 'r'},
+	{"no-recursion-limit", no_argument, NULL, 'r'},
+	{"section", required_argument, NULL, 'j'},
+	{"target", required_argument, NULL, 'b'},
+	{"help", no_argument, NULL, 'H'},
+	{"version", no_argument, NULL, 'V'},
+	{0},
+};
+
+/* Takes one option; false ends the command with *ret_status. */
+static bool take(struct values *v, int option, int *ret_status)
+{
+	*ret_status = UX_EXIT_SOME;
+	switch (option) {
+	case 'a':
+		return v->addresses = true;
+	case 'b':
+		return take_target(v->exe, optarg);
+	case 'C':
+		v->demangle = true;
+		return !optarg || take_style(v, optarg);
+	case 'e':
+		v->exe = optarg;
+		return true;
+	case 'f':
+		return v->functions = true;
+	case 'i':
+		return v->inlines = true;
+	case 'j':
+		v->section = optarg;
+		return true;
+	case 'p':
+		return v->pretty = true;
+	case 'r':
+	case 'R':
+		return true;
+	case 's':
+		return v->basenames = true;
+	case 'v':
+	case 'V':
+		puts("GNU addr2line stand-in (unhex " UX_VERSION ")");
+		*ret_status = UX_EXIT_DONE;
+		return false;
+	case 'h':
+	case 'H':
+		print_usage(stdout);
+		*ret_status = UX_EXIT_DONE;
+		return false;
+	default:
+		print_usage(stderr);
+		return false;
+	}
+}
+
+static bool parse(struct values *v, struct ux_command_line *line, int *ret_status)
+{
+	optind = 0; /* GNU: from the start, whoever used it before */
+	for (int option = 0;
+	     (option = getopt_long(line->argc, line->argv.data, "ab:Ce:rRsfHhij:pVv", long_options,
+				   NULL)) != -1;)
+		if (!take(v, option, ret_status))
+			return false;
+	return true;
+}
+
+static void put_function(struct run *r, const char *name)
+{
+	if (!*name)
+		ux_out_cstr(&r->out, "??");
+	else
+		ux_demangle_by(r->v.demangle ? r->v.schemes : 0, ux_bytes_cstr(name),
+			       UX_DEMANGLE_FULL, &r->out);
+}
+
+static void put_frame(struct run *r, const struct ux_frame *f)
+{
+	if (r->v.functions) {
+		put_function(r, f->function);
+		ux_out_cstr(&r->out, r->v.pretty ? " at " : "\n");
+	}
+	if (*f->base)
+		ux_drop_in_path(&r->out, f, r->v.basenames);
+	else
+		ux_out_cstr(&r->out, "??");
+	if (f->line > 0)
+		ux_out_fmt(&r->out, ":%" PRIu32 "\n", f->line);
+	else
+		ux_out_cstr(&r->out, ":?\n");
+}
+
+static void put_unknown(struct run *r)
+{
+	if (r->v.functions)
+		ux_out_cstr(&r->out, r->v.pretty ? "?? " : "??\n");
+	ux_out_cstr(&r->out, "??:0\n");
+}
+
+/* Where an address of the command line is: as it stands, or in the section. */
+static bool pc_of(const struct run *r, uint64_t address, uint64_t *ret)
+{
+	if (r->section && address >= r->section->size)
+		return false;
+	*ret = r->section ? r->section->addr - r->elf.bias + address : address;
+	return true;
+}
+
+/* A local function has a source file in the symbol table, if it has none by debug information. */
+static const char *file_by_symbol(struct run *r, uint64_t pc)
+{
+	if (!r->symbols_read && ux_symbol_list_open(&r->symbols, r->v.exe, NULL) != UX_OK)
+		ux_symbol_list_close(&r->symbols);
+	r->symbols_read = true;
+	const struct ux_listed_symbol *symbol = ux_symbol_list_at(&r->symbols, pc);
+	return symbol ? symbol->file : "";
+}
+
+/* As strtoul() reads it: what is no number is 0, and what is too large the greatest. */
+static void answer(struct run *r, const char *text)
+{
+	struct ux_frame frames[UX_GSYM_DEPTH_MOST + 1];
+	uint64_t address = strtoull(text, NULL, 16), pc = 0;
+	if (r->file.is_elf32)
+		address &= UINT32_MAX;
+	if (r->v.addresses)
+		ux_out_fmt(&r->out, "0x%0*" PRIx64 "%s", r->file.is_elf32 ? 8 : 16, address,
+			   r->v.pretty ? ": " : "\n");
+	size_t n = pc_of(r, address, &pc)
+			   ? ux_drop_in_frames(&r->file, pc, frames, ux_countof(frames))
+			   : 0;
+	if (n == 0)
+		put_unknown(r);
+	if (n == 1 && !*frames[0].base)
+		frames[0].base = file_by_symbol(r, pc);
+	for (size_t i = 0; i < (r->v.inlines ? n : ux_min(n, (size_t)1)); i++) {
+		if (i > 0 && r->v.pretty)
+			ux_out_cstr(&r->out, " (inlined by) ");
+		put_frame(r, &frames[i]);
+	}
+}
+
+/* Whoever drives us by hand waits for an answer before the next question. */
+static enum ux_code answer_stdin(struct run *r, struct ux_error *err)
+{
+	static struct ux_line_reader reader;
+	struct ux_bytes line;
+	ux_line_reader_init(&reader, STDIN_FILENO);
+	for (;;) {
+		bool waits = r->out.size > 0 && !ux_line_reader_ready(&reader);
+		if (waits || r->out.size >= FLUSH_BYTES)
+			UX_TRY(ux_flush(&r->out, err));
+		if (!ux_line_reader_next(&reader, &line, err))
+			return err->code;
+		char text[100];
+		snprintf(text, sizeof(text), "%.*s", (int)ux_min(line.size, sizeof(text)),
+			 (const char *)line.data);
+		answer(r, text);
+	}
+}
+
+static bool open_section(struct run *r)
+{
+	if (!r->v.section)
+		return true;
+	struct ux_bytes file = r->file.source.file.bytes;
+	if (ux_elf_is(file) && ux_elf_open(&r->elf, file, NULL) == UX_OK)
+		r->section = ux_elf_section_find(&r->elf, r->v.section);
+	if (!r->section)
+		fprintf(stderr, "addr2line: %s: cannot find section %s\n", r->v.exe, r->v.section);
+	return r->section != NULL;
+}
+
+static bool open_file(struct run *r)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	ux_sigbus_reading(r->v.exe);
+	enum ux_code code = ux_drop_in_open(&r->file, r->v.exe, NULL, &err);
+	if (code == UX_OK)
+		return open_section(r);
+	if (code == UX_ENOTFOUND)
+		fprintf(stderr, "addr2line: '%s': No such file\n", r->v.exe);
+	else if (code == UX_EUNSUPPORTED)
+		complain(r->v.exe, "file format not recognized");
+	else
+		complain(r->v.exe, ux_error_format(&err, text, sizeof(text)));
+	return false;
+}
+
+static int answer_all(struct run *r, struct ux_command_line *line)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	if (!open_file(r))
+		return UX_EXIT_SOME;
+	for (int i = optind; i < line->argc; i++)
+		answer(r, line->argv.data[i]);
+	if (optind == line->argc && answer_stdin(r, &err) != UX_OK)
+		return ux_complain(NULL, &err);
+	return ux_finish(&r->out, UX_EXIT_DONE);
+}
+
+static int run(const struct ux_command *cmd, int argc, char **argv)
+{
+	(void)cmd;
+	struct ux_error err = UX_ERROR_INIT;
+	int status = 0;
+	ux_cleanup(ux_command_line_deinit) struct ux_command_line line = {0};
+	ux_cleanup(run_deinit) struct run r = {
+		.v = {.exe = "a.out", .schemes = UX_SCHEME_ITANIUM | UX_SCHEME_RUST}};
+	if (ux_command_line_expand(&line, argc, argv, &err) != UX_OK)
+		return ux_complain(NULL, &err);
+	return parse(&r.v, &line, &status) ? answer_all(&r, &line) : status;
+}
+
+const struct ux_command ux_cmd_addr2line = {
+	.name = "addr2line",
+	.line = "GNU addr2line's options and output, drop-in",
+	.help = print_usage,
+	.run = run,
+};

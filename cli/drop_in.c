@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Names of programs, and files that need not have symbols. */
+#include "drop_in.h"
+
+#include "elf_file.h"
+
+#include <unistd.h>
+
+static struct ux_bytes base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return ux_bytes_cstr(slash ? slash + 1 : path);
+}
+
+/* Without "-14", "-19.1". */
+static struct ux_bytes without_version(struct ux_bytes name)
+{
+	size_t n = name.size;
+	while (n > 0 &&
+	       ((name.data[n - 1] >= '0' && name.data[n - 1] <= '9') || name.data[n - 1] == '.'))
+		n--;
+	return n > 1 && n < name.size && name.data[n - 1] == '-' ? ux_bytes(name.data, n - 1)
+								 : name;
+}
+
+static bool ends_with_word(struct ux_bytes name, struct ux_bytes word)
+{
+	if (name.size < word.size ||
+	    memcmp(name.data + name.size - word.size, word.data, word.size) != 0)
+		return false;
+	return name.size == word.size || name.data[name.size - word.size - 1] == '-';
+}
+
+enum ux_drop_in ux_drop_in_of(const char *argv0)
+{
+	static const struct {
+		const char *word;
+		enum ux_drop_in kind;
+	} words[] = {
+		{"llvm-symbolizer", UX_DROP_IN_LLVM_SYMBOLIZER},
+		{"llvm-addr2line", UX_DROP_IN_LLVM_ADDR2LINE},
+		{"eu-addr2line", UX_DROP_IN_NONE}, /* elfutils' has other options */
+		{"addr2line", UX_DROP_IN_ADDR2LINE},
+	};
+	struct ux_bytes name = without_version(base_name(argv0));
+	for (size_t i = 0; i < ux_countof(words); i++)
+		if (ends_with_word(name, ux_bytes_cstr(words[i].word)))
+			return words[i].kind;
+	return UX_DROP_IN_NONE;
+}
+
+static bool is_elf32(struct ux_bytes file)
+{
+	enum {
+		CLASS = 4,
+		CLASS_32 = 1
+	};
+	return ux_elf_is(file) && file.size > CLASS && file.data[CLASS] == CLASS_32;
+}
+
+enum ux_code ux_drop_in_open(struct ux_drop_in_file *f, const char *path, const char *debug_dirs,
+			     struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ux_symbol_source_open(&f->source, path, debug_dirs,
+						  /* alternatives= */ false, &why);
+	bool mapped = f->source.file.bytes.data != NULL;
+	f->is_elf32 = is_elf32(f->source.file.bytes);
+	if (code == UX_OK || (code == UX_ENOTFOUND && mapped))
+		return UX_OK;
+	*err = why;
+	return code;
+}
+
+void ux_drop_in_close(struct ux_drop_in_file *f)
+{
+	ux_symbol_source_close(&f->source);
+}
+
+size_t ux_drop_in_frames(const struct ux_drop_in_file *f, uint64_t pc, struct ux_frame *frames,
+			 size_t max)
+{
+	size_t n = 0;
+	if (f->source.gsym.n_functions == 0 ||
+	    ux_gsym_lookup(&f->source.gsym, pc, frames, max, &n, NULL) != UX_OK)
+		return 0;
+	return n;
+}
+
+void ux_drop_in_path(struct ux_out *out, const struct ux_frame *frame, bool base)
+{
+	if (!base && *frame->dir) {
+		size_t n = strlen(frame->dir);
+		ux_out_put(out, frame->dir, n);
+		if (frame->dir[n - 1] != '/')
+			ux_out_u8(out, '/');
+	}
+	ux_out_cstr(out, frame->base);
+}

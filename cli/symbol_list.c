@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading and sorting the symbols of a file. */
+#include "symbol_list.h"
+
+#include "elf_symbols.h"
+#include "order.h"
+
+/* No mapping symbol ($x, $d) and no label of an assembler (.L1). */
+static bool is_name(const char *name)
+{
+	return *name != 0 && *name != '$' && strncmp(name, ".L", 2) != 0;
+}
+
+static enum ux_code take_all(struct ux_symbol_list *l, const struct ux_elf *elf,
+			     const char *section, struct ux_error *err)
+{
+	const struct ux_elf_section *table = ux_elf_section_find(elf, section);
+	struct ux_elf_symbols it;
+	if (!table || table->type == SHT_NOBITS ||
+	    ux_elf_symbols_open(elf, table, &it, NULL) != UX_OK)
+		return UX_OK;
+	const char *file = "";
+	for (const struct ux_elf_symbol *s; (s = ux_elf_symbols_next(&it));) {
+		if (s->type == STT_FILE)
+			file = s->name;
+		bool is_code = ux_elf_symbol_is_code(elf, s);
+		bool is_data = (s->type == STT_OBJECT || s->type == STT_NOTYPE) && s->home &&
+			       is_name(s->name);
+		if (!is_code && !is_data)
+			continue;
+		struct ux_listed_symbol made = {
+			.start = is_code ? ux_elf_symbol_pc(elf, s) : s->value,
+			.size = s->size,
+			.name = s->name,
+			.file = s->bind == STB_LOCAL ? file : "",
+			.is_code = is_code,
+			.is_global = s->bind != STB_LOCAL,
+			.place = l->symbols.size,
+		};
+		if (!ux_listed_symbols_append(&l->symbols, made))
+			return ux_error_nomem(err);
+	}
+	return UX_OK;
+}
+
+/* As LLVM sorts them: of several at one address the last of the widest answers. */
+static int by_start(const void *x, const void *y)
+{
+	const struct ux_listed_symbol *a = x, *b = y;
+	UX_ORDER(a->start, b->start);
+	UX_ORDER(a->size, b->size);
+	UX_ORDER(a->place, b->place);
+	return 0;
+}
+
+enum ux_code ux_symbol_list_open(struct ux_symbol_list *l, const char *path, struct ux_error *err)
+{
+	UX_TRY(ux_file_map(path, &l->file, err));
+	if (!ux_elf_is(l->file.bytes) || ux_elf_open(&l->elf, l->file.bytes, NULL) != UX_OK)
+		return UX_OK;
+	UX_TRY(take_all(l, &l->elf, ".symtab", err));
+	if (l->symbols.size == 0)
+		UX_TRY(take_all(l, &l->elf, ".dynsym", err));
+	ux_sort_by_start(l->symbols.data, l->symbols.size, sizeof(*l->symbols.data), by_start);
+	return UX_OK;
+}
+
+void ux_symbol_list_close(struct ux_symbol_list *l)
+{
+	ux_listed_symbols_deinit(&l->symbols);
+	ux_elf_close(&l->elf);
+	ux_file_unmap(&l->file);
+	*l = (struct ux_symbol_list){0};
+}
+
+const struct ux_listed_symbol *ux_symbol_list_at(const struct ux_symbol_list *l, uint64_t pc)
+{
+	size_t lo = 0, hi = l->symbols.size;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (l->symbols.data[mid].start <= pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	const struct ux_listed_symbol *last = lo > 0 ? &l->symbols.data[lo - 1] : NULL;
+	return last && (last->size == 0 || pc - last->start < last->size) ? last : NULL;
+}
+
+const struct ux_listed_symbol *ux_symbol_list_named(const struct ux_symbol_list *l,
+						    struct ux_bytes name)
+{
+	const struct ux_listed_symbol *found = NULL;
+	for (size_t i = 0; i < l->symbols.size; i++) {
+		const struct ux_listed_symbol *s = &l->symbols.data[i];
+		if (strncmp(s->name, (const char *)name.data, name.size) != 0 ||
+		    (s->name[name.size] != 0 && s->name[name.size] != '@'))
+			continue;
+		if (s->is_global)
+			return s;
+		found = found ? found : s;
+	}
+	return found;
+}

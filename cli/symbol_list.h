@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Symbols of an ELF file by address and by name: variables too, which no GSYM has. */
+#ifndef UX_SYMBOL_LIST_H
+#define UX_SYMBOL_LIST_H
+
+#include "elf_file.h"
+#include "file.h"
+#include "vec.h"
+
+struct ux_listed_symbol {
+	uint64_t start; /* pc */
+	uint64_t size;
+	const char *name; /* in the file; a version (@VERS) may follow */
+	const char *file; /* source file of a local one, as the table tells; "" */
+	size_t place;     /* in the table */
+	bool is_code;
+	bool is_global;
+};
+
+/* The name without a version. */
+static inline struct ux_bytes ux_listed_symbol_name(const struct ux_listed_symbol *s)
+{
+	const char *at = *s->name ? strchr(s->name + 1, '@') : NULL;
+	return at ? ux_bytes(s->name, (size_t)(at - s->name)) : ux_bytes_cstr(s->name);
+}
+
+UX_VEC(ux_listed_symbols, struct ux_listed_symbol);
+
+/* Zeroed = closed. The names are in the files, which it keeps mapped. */
+struct ux_symbol_list {
+	struct ux_mapping file;
+	struct ux_elf elf;
+	struct ux_listed_symbols symbols;
+};
+
+/*
+ * The functions and variables of .symtab, or without one of .dynsym: what LLVM's symbolizer names
+ * things by. A file that is no ELF file has none. The codes of ux_file_map().
+ */
+enum ux_code ux_symbol_list_open(struct ux_symbol_list *l, const char *path, struct ux_error *err)
+	ux_must;
+void ux_symbol_list_close(struct ux_symbol_list *l);
+
+/* The last symbol that starts at pc or before, if its size, or none, lets it reach that far; or
+ * NULL. Of several at one address the widest, and of these the last in the table. */
+const struct ux_listed_symbol *ux_symbol_list_at(const struct ux_symbol_list *l, uint64_t pc);
+
+/* The first symbol of that name, a global one before others; NULL when there is none. */
+const struct ux_listed_symbol *ux_symbol_list_named(const struct ux_symbol_list *l,
+						    struct ux_bytes name);
+
+#endif

@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Opening modules by path or build ID. */
+#include "symbolizer_modules.h"
+
+#include "debug_file.h"
+#include "hex.h"
+#include "id.h"
+#include "sigbus.h"
+
+#include <unistd.h>
+
+static void module_free(struct ux_symbolizer_module *module)
+{
+	if (!module)
+		return;
+	ux_symbol_list_close(&module->symbols);
+	ux_drop_in_close(&module->file);
+	free(module->name);
+	free(module->path);
+	free(module);
+}
+
+void ux_symbolizer_modules_deinit(struct ux_symbolizer_modules *m)
+{
+	ux_sigbus_reading(NULL);
+	for (size_t i = 0; i < m->n; i++)
+		module_free(m->all[i]);
+	m->n = 0;
+}
+
+/* DIR/.build-id/xx/yyyy.debug that is there; NULL: none is, or no memory. malloc'ed. */
+static char *path_of_build_id(const char *dirs, struct ux_bytes text)
+{
+	uint8_t id[UX_ID_GNU_MOST];
+	char hex[2 * UX_ID_GNU_MOST + 1];
+	size_t size = 0;
+	if (!ux_hex_decode(text, id, sizeof(id), &size) || size < 2)
+		return NULL;
+	ux_hex_encode(ux_bytes(id, size), hex);
+	for (const char *dir = dirs ? dirs : UX_DEBUG_DIRS_DEFAULT; *dir;) {
+		size_t n = strcspn(dir, ":");
+		char *path = NULL;
+		if (asprintf(&path, "%.*s/.build-id/%.2s/%s.debug", (int)n, dir, hex, hex + 2) < 0)
+			return NULL;
+		if (n > 0 && access(path, R_OK) == 0)
+			return path;
+		free(path);
+		dir += n + (dir[n] == ':');
+	}
+	return NULL;
+}
+
+/* "/usr/lib/libx.so:x86_64": sanitizers name an architecture that no ELF file needs. */
+static char *path_of_file(const char *name)
+{
+	const char *colon = strrchr(name, ':');
+	if (colon && access(name, F_OK) != 0 && !strchr(colon, '/')) {
+		char *path = strndup(name, (size_t)(colon - name));
+		if (path && access(path, F_OK) == 0)
+			return path;
+		free(path);
+	}
+	return strdup(name);
+}
+
+static void module_open(struct ux_symbolizer_modules *m, struct ux_symbolizer_module *module,
+			struct ux_bytes name, bool is_build_id)
+{
+	module->path =
+		is_build_id ? path_of_build_id(m->debug_dirs, name) : path_of_file(module->name);
+	if (!module->path) {
+		(void)ux_error_set(&module->failure, UX_ENOTFOUND, "could not find build ID");
+		return;
+	}
+	ux_sigbus_reading(module->path);
+	if (ux_drop_in_open(&module->file, module->path, m->debug_dirs, &module->failure) != UX_OK)
+		return;
+}
+
+struct ux_symbolizer_module *ux_symbolizer_module_find(struct ux_symbolizer_modules *m,
+						       struct ux_bytes name, bool is_build_id,
+						       bool *ret_new)
+{
+	char *text = NULL;
+	*ret_new = false;
+	if (asprintf(&text, "%s%.*s", is_build_id ? "BUILDID:" : "", (int)name.size,
+		     (const char *)name.data) < 0)
+		return NULL;
+	for (size_t i = 0; i < m->n; i++) {
+		if (strcmp(m->all[i]->name, text) == 0) {
+			free(text);
+			return m->all[i];
+		}
+	}
+	struct ux_symbolizer_module *module = calloc(1, sizeof(*module));
+	if (!module) {
+		free(text);
+		return NULL;
+	}
+	*ret_new = true;
+	module->name = text;
+	module->failure = (struct ux_error)UX_ERROR_INIT;
+	module_open(m, module, name, is_build_id);
+	size_t at = m->n < UX_SYMBOLIZER_OPEN_MOST ? m->n++ : m->oldest++ % UX_SYMBOLIZER_OPEN_MOST;
+	module_free(m->all[at]);
+	m->all[at] = module;
+	return module;
+}
+
+const struct ux_symbol_list *ux_symbolizer_symbols(struct ux_symbolizer_module *module)
+{
+	if (!module->symbols_read &&
+	    ux_symbol_list_open(&module->symbols, module->path, NULL) != UX_OK)
+		module->symbols.symbols.size = 0;
+	module->symbols_read = true;
+	return &module->symbols;
+}

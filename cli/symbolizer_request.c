@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading a request word by word. */
+#include "symbolizer_request.h"
+
+#include "hex.h"
+
+static bool consume(struct ux_bytes *s, struct ux_bytes prefix)
+{
+	if (!ux_bytes_starts(*s, prefix))
+		return false;
+	*s = ux_bytes(s->data + prefix.size, s->size - prefix.size);
+	return true;
+}
+
+static bool is_space(uint8_t c)
+{
+	return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static struct ux_bytes trimmed(struct ux_bytes s)
+{
+	while (s.size > 0 && is_space(s.data[s.size - 1]))
+		s.size--;
+	while (s.size > 0 && is_space(*s.data))
+		s = ux_bytes(s.data + 1, s.size - 1);
+	return s;
+}
+
+/* 0x, 0b, 0o and a leading 0 choose the base, as in LLVM; no sign, no other character. */
+static bool parse_number(struct ux_bytes s, bool hex, uint64_t *ret)
+{
+	unsigned base = hex ? 16 : 10;
+	if (consume(&s, UX_STR("0x")) || consume(&s, UX_STR("0X")))
+		base = 16;
+	else if (!hex && (consume(&s, UX_STR("0b")) || consume(&s, UX_STR("0B"))))
+		base = 2;
+	else if (!hex && (consume(&s, UX_STR("0o")) || (s.size > 1 && consume(&s, UX_STR("0")))))
+		base = 8;
+	uint64_t v = 0;
+	for (size_t i = 0; i < s.size; i++) {
+		int digit = ux_hex_digit((char)s.data[i]);
+		if (digit < 0 || digit >= (int)base || __builtin_mul_overflow(v, base, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)digit, &v))
+			return false;
+	}
+	*ret = v;
+	return s.size > 0;
+}
+
+/* A word, or what stands in quotes; false when the quotes do not end. */
+static bool take_module(struct ux_bytes *line, struct ux_bytes *ret)
+{
+	struct ux_bytes s = trimmed(*line);
+	size_t n = 0, skip = 0;
+	if (s.size > 0 && (*s.data == '"' || *s.data == '\'')) {
+		const uint8_t *end = memchr(s.data + 1, *s.data, s.size - 1);
+		if (!end)
+			return false;
+		skip = 1;
+		n = (size_t)(end - s.data) - 1;
+	} else {
+		while (n < s.size && !is_space(s.data[n]))
+			n++;
+	}
+	*ret = ux_bytes(s.data + skip, n);
+	*line = ux_bytes(s.data + n + 2 * skip, s.size - n - 2 * skip);
+	return true;
+}
+
+static const char *parse_place(struct ux_bytes place, bool hex, struct ux_symbolizer_request *r)
+{
+	if (place.size == 0)
+		return "no module offset has been specified";
+	if (parse_number(place, hex, &r->offset))
+		return NULL;
+	if (*place.data >= '0' && *place.data <= '9' && !memchr(place.data, ' ', place.size))
+		return "expected a number as module offset";
+	const uint8_t *plus = memrchr(place.data, '+', place.size);
+	r->symbol = place;
+	if (!plus)
+		return NULL;
+	size_t n = (size_t)(plus - place.data);
+	if (parse_number(trimmed(ux_bytes(plus + 1, place.size - n - 1)), hex, &r->offset))
+		r->symbol = trimmed(ux_bytes(place.data, n));
+	return NULL;
+}
+
+const char *ux_symbolizer_request_parse(struct ux_bytes line, bool has_module, bool hex,
+					struct ux_symbolizer_request *ret)
+{
+	*ret = (struct ux_symbolizer_request){.verb = UX_SYMBOLIZER_CODE};
+	if (consume(&line, UX_STR("DATA ")))
+		ret->verb = UX_SYMBOLIZER_DATA;
+	else if (consume(&line, UX_STR("FRAME ")))
+		ret->verb = UX_SYMBOLIZER_FRAME;
+	else
+		(void)consume(&line, UX_STR("CODE "));
+	if (!has_module) {
+		line = trimmed(line);
+		ret->is_build_id = consume(&line, UX_STR("BUILDID:"));
+		if (!ret->is_build_id)
+			(void)consume(&line, UX_STR("FILE:"));
+		if (!take_module(&line, &ret->module))
+			return "no input filename has been specified";
+		if (ret->module.size == 0)
+			return "no input filename has been specified";
+	}
+	return parse_place(trimmed(line), hex, ret);
+}
