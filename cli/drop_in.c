@@ -62,8 +62,8 @@ enum ux_code ux_drop_in_open(struct ux_drop_in_file *f, const char *path, const 
 			     struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = ux_symbol_source_open(&f->source, path, debug_dirs,
-						  /* alternatives= */ false, &why);
+	struct ux_symbol_choice choice = {.debug_dirs = debug_dirs};
+	enum ux_code code = ux_symbol_source_open(&f->source, path, &choice, &why);
 	bool mapped = f->source.file.bytes.data != NULL;
 	f->is_elf32 = is_elf32(f->source.file.bytes);
 	if (code == UX_OK || (code == UX_ENOTFOUND && mapped))
