@@ -149,6 +149,12 @@ enum ux_code ux_dwarf_shared_abbrevs(struct ux_dwarf_shared *shared,
 	return parsed->code;
 }
 
+void ux_dwarf_shared_go_on(struct ux_dwarf_shared *shared, const struct ux_dwarf_shared *before)
+{
+	uint64_t bytes = atomic_load_explicit(&before->line_bytes, memory_order_relaxed);
+	atomic_store_explicit(&shared->line_bytes, bytes, memory_order_relaxed);
+}
+
 enum ux_code ux_dwarf_shared_lines(struct ux_dwarf_shared *shared,
 				   const struct ux_dwarf_sections *sections, uint64_t bytes,
 				   struct ux_error *err)

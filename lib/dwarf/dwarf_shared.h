@@ -46,6 +46,9 @@ enum ux_code ux_dwarf_shared_abbrevs(struct ux_dwarf_shared *shared,
 				     struct ux_dwarf_abbrev_room *room,
 				     struct ux_dwarf_abbrevs *ret, struct ux_error *err) ux_must;
 
+/* Takes over how much was decoded from `before`, whose units were read first. */
+void ux_dwarf_shared_go_on(struct ux_dwarf_shared *shared, const struct ux_dwarf_shared *before);
+
 /*
  * Asks for leave to decode a line table of this many bytes. UX_ELIMIT once the tables of a module
  * have been read many times over: an input whose units all name one another's tables would

@@ -114,36 +114,66 @@ static enum ux_code sort_types(struct ux_dwarf_units *units, const struct unit_v
 	return UX_OK;
 }
 
-enum ux_code ux_dwarf_units_parse(const struct ux_dwarf_sections *sections,
-				  struct ux_dwarf_units *ret, struct ux_error *err)
+void ux_dwarf_headers_open(const struct ux_dwarf_sections *sections, struct ux_dwarf_headers *ret)
 {
-	struct ux_cur c = ux_dwarf_cur(sections, UX_DWARF_INFO);
+	*ret = (struct ux_dwarf_headers){
+		.cur = ux_dwarf_cur(sections, UX_DWARF_INFO),
+		.reason = UX_ERROR_INIT,
+	};
+}
+
+/* Reads one header; *ret_good is false for padding and for one that makes no sense. */
+static void read_header(struct ux_dwarf_headers *h, struct ux_dwarf_unit *unit, bool *ret_good)
+{
+	struct ux_cur *c = &h->cur;
+	bool is64 = false;
+	*ret_good = false;
+	*unit = (struct ux_dwarf_unit){.off = ux_cur_off(c)};
+	uint64_t length = ux_dwarf_initial_length(c, &is64);
+	if (length == 0 && !c->failed)
+		return; /* padding between units */
+	struct ux_cur body = ux_cur_sub(c, length);
+	unit->end = ux_cur_off(c);
+	unit->layout.offset_size = is64 ? 8 : 4;
+	if (!c->failed)
+		parse_header(&body, unit);
+	*ret_good = !c->failed && !body.failed;
+	if (*ret_good)
+		return;
+	h->bad++;
+	(void)ux_cur_status(c->failed ? c : &body, &h->reason);
+}
+
+enum ux_code ux_dwarf_headers_read(const struct ux_dwarf_sections *sections,
+				   struct ux_dwarf_headers *headers, uint64_t limit,
+				   struct ux_dwarf_units *ret, struct ux_error *err)
+{
 	ux_cleanup(unit_vec_deinit) struct unit_vec list = {0};
 	ux_cleanup(ux_dwarf_units_free) struct ux_dwarf_units units = {.reason = UX_ERROR_INIT};
-	while (ux_cur_more(&c)) {
-		struct ux_dwarf_unit unit = {.off = ux_cur_off(&c)};
-		bool is64 = false;
-		uint64_t length = ux_dwarf_initial_length(&c, &is64);
-		if (length == 0 && !c.failed)
-			continue; /* padding between units */
-		struct ux_cur body = ux_cur_sub(&c, length);
-		unit.end = ux_cur_off(&c);
-		unit.layout.offset_size = is64 ? 8 : 4;
-		if (!c.failed)
-			parse_header(&body, &unit);
-		if (c.failed || body.failed) {
-			units.bad++;
-			(void)ux_cur_status(c.failed ? &c : &body, &units.reason);
-		} else if (!unit_vec_append(&list, unit)) {
+	uint64_t bad = headers->bad;
+	while (ux_cur_more(&headers->cur) && ux_cur_off(&headers->cur) < limit) {
+		struct ux_dwarf_unit unit;
+		bool good = false;
+		read_header(headers, &unit, &good);
+		if (good && !unit_vec_append(&list, unit))
 			return ux_error_nomem(err);
-		}
 	}
 	UX_TRY(sort_types(&units, &list, err));
 	UX_TRY(share_tables(sections, &list, &units.shared, err));
 	units.list = unit_vec_steal(&list, &units.count);
+	units.bad = headers->bad - bad;
+	units.reason = headers->reason;
 	*ret = units;
 	units = (struct ux_dwarf_units){0};
 	return UX_OK;
+}
+
+enum ux_code ux_dwarf_units_parse(const struct ux_dwarf_sections *sections,
+				  struct ux_dwarf_units *ret, struct ux_error *err)
+{
+	struct ux_dwarf_headers headers;
+	ux_dwarf_headers_open(sections, &headers);
+	return ux_dwarf_headers_read(sections, &headers, UINT64_MAX, ret, err);
 }
 
 bool ux_dwarf_units_find_type(const struct ux_dwarf_units *units, uint64_t signature,

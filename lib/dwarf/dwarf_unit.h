@@ -42,6 +42,29 @@ enum ux_code ux_dwarf_units_parse(const struct ux_dwarf_sections *sections,
 				  struct ux_dwarf_units *ret, struct ux_error *err) ux_must;
 void ux_dwarf_units_free(struct ux_dwarf_units *units);
 
+/* Where the headers of .debug_info are read, a part of it at a time. */
+struct ux_dwarf_headers {
+	struct ux_cur cur; /* at the next one */
+	uint64_t bad;      /* headers so far that could not be read */
+	struct ux_error reason;
+};
+
+enum {
+	UX_DWARF_HEADER_MOST = 12 + 2 + 1 + 1 + 8 + 8 + 8, /* bytes of the longest header */
+};
+
+void ux_dwarf_headers_open(const struct ux_dwarf_sections *sections, struct ux_dwarf_headers *ret);
+
+/*
+ * The units that begin in front of offset `limit` and were not read yet; of the section only what
+ * is in front of limit + UX_DWARF_HEADER_MOST is touched. *ret owes nothing to other parts: units
+ * that refer to each other have to be read at once, as ux_dwarf_units_parse() does. ret->bad counts
+ * this part's. Fails only for want of memory.
+ */
+enum ux_code ux_dwarf_headers_read(const struct ux_dwarf_sections *sections,
+				   struct ux_dwarf_headers *headers, uint64_t limit,
+				   struct ux_dwarf_units *ret, struct ux_error *err) ux_must;
+
 /* The unit whose bytes contain off, or NULL. */
 const struct ux_dwarf_unit *ux_dwarf_units_find(const struct ux_dwarf_units *units, uint64_t off);
 

@@ -2,15 +2,24 @@
 /* Who has claimed a function. */
 #include "claims.h"
 
-bool ux_claims_init(struct ux_claims *claims, const struct ux_code_symbol_vec *symbols,
-		    size_t n_units)
+bool ux_claims_init(struct ux_claims *claims, const struct ux_code_symbol_vec *symbols)
 {
 	*claims = (struct ux_claims){
 		.symbols = symbols,
 		.places = calloc(symbols->size + 1, sizeof(*claims->places)),
-		.wave_of = calloc(n_units + 1, sizeof(*claims->wave_of)),
 	};
-	return claims->places && claims->wave_of;
+	return claims->places != NULL;
+}
+
+bool ux_claims_grow(struct ux_claims *claims, size_t n_units)
+{
+	uint8_t *grown = realloc(claims->wave_of, n_units + 1);
+	if (!grown)
+		return false;
+	memset(grown + claims->n_units, 0, n_units - claims->n_units);
+	claims->wave_of = grown;
+	claims->n_units = n_units;
+	return true;
 }
 
 void ux_claims_deinit(struct ux_claims *claims)

@@ -23,11 +23,14 @@ struct ux_claims {
 	const struct ux_code_symbol_vec *symbols;
 	_Atomic uint64_t *places; /* the claiming unit and the size; 0: nobody */
 	uint8_t *wave_of;         /* of each unit */
+	size_t n_units;
 };
 
-/* False when memory is short. All units are in wave 0 at first. */
-bool ux_claims_init(struct ux_claims *claims, const struct ux_code_symbol_vec *symbols,
-		    size_t n_units);
+/* False when memory is short. There are no units at first. */
+bool ux_claims_init(struct ux_claims *claims, const struct ux_code_symbol_vec *symbols);
+/* Makes wave_of that of n_units, more than before; the new ones are in wave 0. False when memory is
+ * short. Nobody claims meanwhile. */
+bool ux_claims_grow(struct ux_claims *claims, size_t n_units);
 void ux_claims_deinit(struct ux_claims *claims);
 
 /* Unit `unit` has rows for all of [start, start + size). Any thread. */

@@ -2,6 +2,7 @@
 /* The first phase of an extraction. */
 #include "collect.h"
 
+#include "info_feed.h"
 #include "pool.h"
 #include "split_twins.h"
 #include "unit_cutter.h"
@@ -37,8 +38,11 @@ struct worker {
 
 struct collector {
 	const struct ux_collect_input *in;
-	const struct ux_dwarf_units *units;
+	const struct ux_dwarf_units *units; /* those that are there: all, or a wave's */
+	uint32_t first;                     /* number of the first of them */
+	struct ux_info_feed *feed;          /* NULL: all are there */
 	const struct batch *batches;
+	size_t n_batches;
 	struct worker *workers;
 	struct ux_claims claims;
 	struct ux_unit_pieces *results;
@@ -113,7 +117,7 @@ static enum ux_code read_code(struct collector *c, struct worker *w,
 static enum ux_code read_unit(struct collector *c, struct worker *w, uint32_t number,
 			      struct ux_error *err)
 {
-	const struct ux_dwarf_unit *unit = &c->units->list[number];
+	const struct ux_dwarf_unit *unit = &c->units->list[number - c->first];
 	struct ux_unit_pieces *result = &c->results[number];
 	struct ux_error reason = UX_ERROR_INIT;
 	struct ux_dwarf_context ctx;
@@ -135,6 +139,8 @@ static enum ux_code read_unit(struct collector *c, struct worker *w, uint32_t nu
 		reason = (struct ux_error)UX_ERROR_INIT;
 	}
 	UX_TRY(ux_unit_cut(&w->cutter, number, names, result, err));
+	if (c->feed)
+		UX_TRY(ux_info_feed_keep_texts(c->feed, result, w->cutter.arena, err));
 	if (w->cutter.starved) {
 		(void)ux_error_at(
 			&reason, UX_ELIMIT, ".debug_info", unit->off,
@@ -172,13 +178,14 @@ static uint64_t weigh(const struct ux_dwarf_unit *unit, bool split)
 	return bytes + (split && bytes <= UX_SKELETON_MOST ? SPLIT_BYTES : 0);
 }
 
-/* Neighbours into jobs. */
-static bool make_batches(const struct ux_dwarf_units *units, bool split, struct batch_vec *batches)
+/* Neighbours into jobs; units->list[0] has the number `first`. */
+static bool make_batches(const struct ux_dwarf_units *units, uint32_t first, bool split,
+			 struct batch_vec *batches)
 {
 	struct batch open = {0};
 	for (size_t i = 0; i < units->count; i++) {
 		if (open.count == 0)
-			open.first = (uint32_t)i;
+			open.first = first + (uint32_t)i;
 		open.count++;
 		open.bytes += weigh(&units->list[i], split);
 		if (open.bytes < BATCH_BYTES && i + 1 < units->count)
@@ -188,6 +195,18 @@ static bool make_batches(const struct ux_dwarf_units *units, bool split, struct 
 		open = (struct batch){0};
 	}
 	return true;
+}
+
+/* What is in one wave: a part of the whole, but not less than keeps many threads busy. */
+static uint64_t wave_bytes(uint64_t total)
+{
+	return ux_max(total / UX_WAVES_MOST + 1, (uint64_t)WAVE_LEAST);
+}
+
+static void sort_batches(const struct batch_vec *batches)
+{
+	if (batches->size > 1)
+		qsort(batches->data, batches->size, sizeof(*batches->data), by_bytes);
 }
 
 /*
@@ -200,15 +219,14 @@ static void make_waves(const struct batch_vec *batches, uint8_t *wave_of)
 	uint64_t total = 0, before = 0;
 	for (size_t i = 0; i < batches->size; i++)
 		total += batches->data[i].bytes;
-	uint64_t each = ux_max(total / UX_WAVES_MOST + 1, (uint64_t)WAVE_LEAST);
+	uint64_t each = wave_bytes(total);
 	for (size_t i = 0; i < batches->size; i++) {
 		struct batch *b = &batches->data[i];
 		b->wave = b->bytes >= each ? 0 : (uint8_t)(before / each);
 		before += b->bytes;
 		memset(wave_of + b->first, b->wave, b->count);
 	}
-	if (batches->size > 1)
-		qsort(batches->data, batches->size, sizeof(*batches->data), by_bytes);
+	sort_batches(batches);
 }
 
 static void free_workers(struct worker *workers, unsigned n)
@@ -222,77 +240,153 @@ static void free_workers(struct worker *workers, unsigned n)
 	free(workers);
 }
 
-static enum ux_code run_waves(struct collector *c, const struct batch_vec *batches,
-			      unsigned threads, struct ux_error *err)
+/* All units are there. */
+static enum ux_code run_waves(struct collector *c, struct ux_error *err)
 {
-	for (size_t first = 0, end; first < batches->size; first = end) {
-		for (end = first; end < batches->size; end++)
-			if (batches->data[end].wave != batches->data[first].wave)
+	unsigned threads = c->in->threads;
+	ux_cleanup(batch_vec_deinit) struct batch_vec batches = {0};
+	if (!make_batches(c->units, 0, c->in->split != NULL, &batches) ||
+	    !ux_claims_grow(&c->claims, c->units->count))
+		return ux_error_nomem(err);
+	make_waves(&batches, c->claims.wave_of);
+	for (size_t first = 0, end; first < batches.size; first = end) {
+		for (end = first; end < batches.size; end++)
+			if (batches.data[end].wave != batches.data[first].wave)
 				break;
-		c->batches = batches->data + first;
+		c->batches = batches.data + first;
 		UX_TRY(ux_pool_run(threads, end - first, read_batch, c, err));
+	}
+	return UX_OK;
+}
+
+/*
+ * Reads a batch, or makes the next wave's units be there: first of all when another thread reads
+ * meanwhile, and last when this one is alone, for what was inflated last is in the cache.
+ */
+static enum ux_code read_or_feed(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+{
+	struct collector *c = ctx;
+	size_t feeder = c->in->threads > 1 ? 0 : c->n_batches;
+	if (job == feeder)
+		return ux_info_feed_next(c->feed, err);
+	return read_batch(c, job > feeder ? job - 1 : job, worker, err);
+}
+
+/* Room for the results of the units that are there, at their numbers. */
+static enum ux_code grow_results(struct collector *c, struct ux_collection *out,
+				 struct ux_error *err)
+{
+	size_t n = c->first + c->units->count;
+	struct ux_unit_pieces *grown = realloc(out->units, (n + 1) * sizeof(*grown));
+	if (!grown)
+		return ux_error_nomem(err);
+	memset(grown + c->first, 0, (c->units->count + 1) * sizeof(*grown));
+	out->units = c->results = grown;
+	out->n_units = n;
+	return UX_OK;
+}
+
+/* The units come as .debug_info is inflated, a wave at a time. */
+static enum ux_code run_feed(struct collector *c, struct ux_collection *out, struct ux_error *err)
+{
+	UX_TRY(ux_info_feed_next(c->feed, err));
+	for (unsigned wave = 0; ux_info_feed_take(c->feed); wave++) {
+		ux_cleanup(batch_vec_deinit) struct batch_vec batches = {0};
+		c->first = (uint32_t)out->n_units;
+		c->units = &c->feed->units;
+		if (!make_batches(c->units, c->first, /* split= */ false, &batches) ||
+		    !ux_claims_grow(&c->claims, c->first + c->units->count))
+			return ux_error_nomem(err);
+		memset(c->claims.wave_of + c->first, (int)wave, c->units->count);
+		UX_TRY(grow_results(c, out, err));
+		sort_batches(&batches);
+		c->batches = batches.data;
+		c->n_batches = batches.size;
+		UX_TRY(ux_pool_run(c->in->threads, batches.size + 1, read_or_feed, c, err));
 	}
 	return UX_OK;
 }
 
 static void collector_deinit(struct collector *c)
 {
+	free_workers(c->workers, c->in->threads);
 	ux_claims_deinit(&c->claims);
 	free(c->twins);
 }
 
-static enum ux_code run(struct collector *c, struct ux_collection *out, struct ux_error *err)
+/* One for each thread; they are released in the end whatever happens. */
+static enum ux_code make_workers(struct collector *c, const struct ux_dwarf_units *units,
+				 struct ux_collection *out, struct ux_error *err)
 {
 	unsigned threads = c->in->threads;
-	ux_cleanup(batch_vec_deinit) struct batch_vec batches = {0};
-	if (!make_batches(c->units, c->in->split != NULL, &batches) ||
-	    !ux_claims_init(&c->claims, c->in->symbols, c->units->count))
-		return ux_error_nomem(err);
-	if (c->in->split)
-		UX_TRY(ux_split_twins_find(c->in->sections, c->units, &c->twins, err));
-	make_waves(&batches, c->claims.wave_of);
-	threads = (unsigned)ux_max((size_t)1, ux_min((size_t)threads, batches.size));
-	out->units = c->results = calloc(c->units->count + 1, sizeof(*c->results));
 	out->arenas = calloc(threads, sizeof(*out->arenas));
 	c->workers = calloc(threads, sizeof(*c->workers));
-	if (!out->units || !out->arenas || !c->workers) {
-		free(c->workers);
+	if (!out->arenas || !c->workers)
 		return ux_error_nomem(err);
-	}
-	out->n_units = c->units->count;
 	out->n_arenas = threads;
 	for (unsigned i = 0; i < threads; i++) {
+		struct worker *w = &c->workers[i];
 		ux_arena_init(&out->arenas[i], ARENA_BUDGET);
 		out->arenas[i].spill = c->in->spill;
-		ux_dwarf_names_init(&c->workers[i].names, c->in->sections, c->units);
-		c->workers[i].names.texts = &out->arenas[i];
-		c->workers[i].cutter.arena = &out->arenas[i];
-		c->workers[i].cutter.symbols = c->in->symbols;
-		c->workers[i].cutter.claims = &c->claims;
-		c->workers[i].claims = &c->claims;
-		c->workers[i].cutter.code.is_told = is_told;
-		c->workers[i].cutter.code.is_told_ctx = &c->workers[i];
+		ux_dwarf_names_init(&w->names, c->in->sections, units);
+		w->names.texts = &out->arenas[i];
+		w->cutter.arena = &out->arenas[i];
+		w->cutter.symbols = c->in->symbols;
+		w->cutter.claims = &c->claims;
+		w->claims = &c->claims;
+		w->cutter.code.is_told = is_told;
+		w->cutter.code.is_told_ctx = w;
 	}
-	enum ux_code code = run_waves(c, &batches, threads, err);
-	free_workers(c->workers, threads);
-	return code;
+	return UX_OK;
+}
+
+/* Reads everything at once. */
+static enum ux_code collect_whole(struct collector *c, const struct ux_dwarf_units *sup,
+				  struct ux_collection *out, struct ux_error *err)
+{
+	ux_cleanup(ux_dwarf_units_free) struct ux_dwarf_units units = {0};
+	UX_TRY(ux_dwarf_units_parse(c->in->sections, &units, err));
+	units.sup = sup;
+	c->units = &units;
+	out->bad_headers = units.bad;
+	out->reason = units.reason;
+	if (c->in->split)
+		UX_TRY(ux_split_twins_find(c->in->sections, &units, &c->twins, err));
+	UX_TRY(grow_results(c, out, err));
+	UX_TRY(make_workers(c, &units, out, err));
+	return run_waves(c, err);
+}
+
+/* Reads units that stand alone: of the others nothing is known. */
+static enum ux_code collect_stream(struct collector *c, const struct ux_dwarf_units *sup,
+				   struct ux_collection *out, struct ux_error *err)
+{
+	const struct ux_dwarf_units others = {.sup = sup};
+	ux_cleanup(ux_info_feed_close) struct ux_info_feed feed = {0};
+	uint64_t size = c->in->sections->data[UX_DWARF_INFO].size;
+	ux_info_feed_open(&feed, c->in->stream, c->in->sections, wave_bytes(size));
+	c->feed = &feed;
+	UX_TRY(make_workers(c, &others, out, err));
+	UX_TRY(run_feed(c, out, err));
+	out->bad_headers = feed.headers.bad;
+	out->reason = feed.headers.reason;
+	return UX_OK;
 }
 
 enum ux_code ux_collect(const struct ux_collect_input *input, struct ux_collection *ret,
 			struct ux_error *err)
 {
 	const struct ux_dwarf_sections *sections = input->sections;
-	ux_cleanup(ux_dwarf_units_free) struct ux_dwarf_units units = {0}, sup = {0};
+	ux_cleanup(ux_dwarf_units_free) struct ux_dwarf_units sup = {0};
 	ux_cleanup(ux_collection_free) struct ux_collection out = {0};
-	UX_TRY(ux_dwarf_units_parse(sections, &units, err));
-	if (sections->sup) {
+	ux_cleanup(collector_deinit) struct collector c = {.in = input};
+	if (sections->sup)
 		UX_TRY(ux_dwarf_units_parse(sections->sup, &sup, err));
-		units.sup = &sup;
-	}
-	ux_cleanup(collector_deinit) struct collector c = {.in = input, .units = &units};
-	out.bad_headers = units.bad;
-	out.reason = units.reason;
-	UX_TRY(run(&c, &out, err));
+	const struct ux_dwarf_units *with = sections->sup ? &sup : NULL;
+	if (!ux_claims_init(&c.claims, input->symbols))
+		return ux_error_nomem(err);
+	UX_TRY(input->stream ? collect_stream(&c, with, &out, err)
+			     : collect_whole(&c, with, &out, err));
 	*ret = out;
 	out = (struct ux_collection){0};
 	return UX_OK;

@@ -4,6 +4,7 @@
 #define UX_COLLECT_H
 
 #include "code_symbols.h"
+#include "info_stream.h"
 #include "piece.h"
 #include "split_files.h"
 
@@ -42,6 +43,8 @@ struct ux_collection {
 /* What is collected from, and how. */
 struct ux_collect_input {
 	const struct ux_dwarf_sections *sections;
+	struct ux_info_stream *stream; /* fills .debug_info as it is read; NULL: it is there. There
+					  is no split file then */
 	const struct ux_dwarf_text *text; /* what lies outside is dropped */
 	const struct ux_code_symbol_vec
 		*symbols; /* settled; lines outside of functions are kept for them */

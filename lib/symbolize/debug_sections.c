@@ -2,11 +2,17 @@
 /* The DWARF sections of an ELF file. */
 #include "debug_sections.h"
 
+#include "dwarf_alone.h"
 #include "dwarf_split.h"
 #include "pool.h"
 
 /* Of one inflated section: four times the largest .debug_info known to us (an 11 GB server). */
 #define INFLATED_MOST (UINT64_C(48) << 30)
+
+/* Below this much of .debug_info nothing is gained by reading it while it is inflated. */
+enum {
+	STREAM_LEAST = 16 << 20
+};
 
 /*
  * What all sections of a file may inflate to: honest ones to ten times the file. A megabyte of
@@ -82,8 +88,8 @@ static enum ux_code load(void *ctx, size_t job, unsigned worker, struct ux_error
 	enum ux_dwarf_section which = order[job];
 	const struct ux_elf_section *s = find_any(l->elf, which, l->split);
 	(void)worker;
-	if (!s)
-		return UX_OK;
+	if (!s || l->out->content[which].bytes.data || (which == UX_DWARF_INFO && l->out->stream))
+		return UX_OK; /* what stream_info() did */
 	UX_TRY(ux_elf_section_load_relocated(l->elf, s, INFLATED_MOST, l->spill,
 					     &l->out->content[which], &l->loss[which], err));
 	l->out->dwarf.data[which] = l->out->content[which].bytes;
@@ -116,12 +122,38 @@ static enum ux_code check_inflation(const struct ux_elf *elf, bool split, struct
 	return UX_OK;
 }
 
+/*
+ * Opens .debug_info as a stream where that can be and is worth it. It takes the abbreviations to
+ * know, which are loaded for it.
+ */
+static enum ux_code stream_info(struct loader *l, struct ux_error *err)
+{
+	const struct ux_elf *elf = l->elf;
+	const struct ux_elf_section *s = find(elf, UX_DWARF_INFO);
+	if (l->spill || !s || !ux_elf_section_compressed(elf, s) ||
+	    ux_elf_section_has_relocs(elf, s) || ux_elf_section_loaded_size(elf, s) < STREAM_LEAST)
+		return UX_OK;
+	static_assert(UX_DWARF_SECTION_COUNT == 9, "the last of order[] is .debug_abbrev");
+	UX_TRY(load(l, UX_DWARF_SECTION_COUNT - 1, 0, err));
+	if (!ux_dwarf_units_alone(&l->out->dwarf))
+		return UX_OK;
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ux_info_stream_open(elf, s, INFLATED_MOST, &l->out->stream,
+						&l->out->dwarf.data[UX_DWARF_INFO], &why);
+	if (code == UX_OK || code == UX_EUNSUPPORTED)
+		return UX_OK;
+	if (err && err->code == UX_OK)
+		*err = why;
+	return code;
+}
+
 enum ux_code ux_debug_sections_load(const struct ux_elf *elf, unsigned threads, const char *spill,
 				    struct ux_debug_sections *ret, struct ux_error *err)
 {
 	struct loader l = {.elf = elf, .spill = spill, .out = ret};
 	*ret = (struct ux_debug_sections){.dwarf.swap = elf->swap, .loss.first = UX_ERROR_INIT};
 	UX_TRY(check_inflation(elf, /* split= */ false, err));
+	UX_TRY(stream_info(&l, err));
 	UX_TRY(ux_pool_run(threads, UX_DWARF_SECTION_COUNT, load, &l, err));
 	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++) {
 		if (ret->loss.count == 0 && l.loss[i].count > 0)
@@ -178,5 +210,6 @@ void ux_debug_sections_free(struct ux_debug_sections *sections)
 {
 	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++)
 		ux_elf_content_free(&sections->content[i]);
+	ux_info_stream_close(sections->stream);
 	*sections = (struct ux_debug_sections){0};
 }

@@ -5,10 +5,12 @@
 
 #include "dwarf_sections.h"
 #include "elf_reloc.h"
+#include "info_stream.h"
 
 /* Slices of the file, and of buffers for what was compressed or had relocations. */
 struct ux_debug_sections {
 	struct ux_dwarf_sections dwarf;
+	struct ux_info_stream *stream; /* .debug_info is yet to be inflated; NULL: it is there */
 	struct ux_elf_content content[UX_DWARF_SECTION_COUNT];
 	struct ux_elf_reloc_loss loss; /* of all sections */
 };
@@ -18,8 +20,9 @@ bool ux_debug_sections_exist(const struct ux_elf *elf);
 
 /*
  * Loads them, compressed ones in parallel on `threads` threads, into memory or (spill not NULL)
- * onto the disk of that folder. Missing sections are empty; a damaged one is UX_ECORRUPT. ret must
- * be freed also after a failure.
+ * onto the disk of that folder. A large .debug_info whose units stand alone stays a stream when it
+ * may be in memory. Missing sections are empty; a damaged one is UX_ECORRUPT. ret must be freed
+ * also after a failure.
  */
 enum ux_code ux_debug_sections_load(const struct ux_elf *elf, unsigned threads, const char *spill,
 				    struct ux_debug_sections *ret, struct ux_error *err) ux_must;

@@ -99,8 +99,9 @@ static enum ux_code collect(struct job *j, struct ux_error *err)
 	struct ux_dwarf_text text = ux_module_build_text(b);
 	struct ux_collect_input input = {
 		.sections = &j->sections.dwarf,
+		.stream = j->sections.stream,
 		.text = &text,
-		.split = j->split.linked ? &j->split : NULL,
+		.split = j->split.linked && !j->sections.stream ? &j->split : NULL,
 		.symbols = &b->symbols,
 		.threads = b->threads,
 		.spill = b->spill,
@@ -175,6 +176,8 @@ static uint64_t input_size(const struct job *j)
 {
 	const struct ux_debug_sections *all[] = {&j->sections, &j->sup_sections};
 	uint64_t sum = j->exe.file.size + j->debug.file.size + j->sup.file.size;
+	if (j->sections.stream)
+		sum += j->sections.dwarf.data[UX_DWARF_INFO].size;
 	for (size_t i = 0; i < ux_countof(all); i++)
 		for (unsigned k = 0; k < UX_DWARF_SECTION_COUNT; k++)
 			sum += all[i]->content[k].owned ? all[i]->content[k].bytes.size : 0;

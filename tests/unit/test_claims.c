@@ -21,7 +21,8 @@ static void begin(struct fixture *f)
 	f->list[0] = f->list[1] = at(0x1000);
 	f->list[2] = at(0x2000);
 	f->symbols = (struct ux_code_symbol_vec){.data = f->list, .size = 3, .cap = 3};
-	assert_true(ux_claims_init(&f->claims, &f->symbols, 10));
+	assert_true(ux_claims_init(&f->claims, &f->symbols));
+	assert_true(ux_claims_grow(&f->claims, 10));
 }
 
 static void a_later_wave_sees_a_claim(void **state)
@@ -34,6 +35,19 @@ static void a_later_wave_sees_a_claim(void **state)
 	assert_true(ux_claims_told(&f.claims, 5, 0x1000, 16));
 	assert_false(ux_claims_told(&f.claims, 5, 0x1000, 17));
 	assert_false(ux_claims_told(&f.claims, 5, 0x2000, 16));
+	ux_claims_deinit(&f.claims);
+}
+
+static void units_that_come_later_see_the_claims_of_before(void **state)
+{
+	(void)state;
+	struct fixture f;
+	begin(&f);
+	ux_claims_add(&f.claims, 2, 0x1000, 16);
+	assert_true(ux_claims_grow(&f.claims, 5000));
+	assert_int_equal(f.claims.wave_of[4999], 0);
+	f.claims.wave_of[4999] = 1;
+	assert_true(ux_claims_told(&f.claims, 4999, 0x1000, 16));
 	ux_claims_deinit(&f.claims);
 }
 
@@ -102,6 +116,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UX_TEST(a_later_wave_sees_a_claim),
+		UX_TEST(units_that_come_later_see_the_claims_of_before),
 		UX_TEST(a_wave_does_not_see_its_own_claims),
 		UX_TEST(a_unit_of_a_lower_number_reads_for_itself),
 		UX_TEST(the_lowest_unit_of_a_wave_claims_in_any_order),
