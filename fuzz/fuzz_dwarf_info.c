@@ -69,7 +69,7 @@ static void check_code(const struct reading *r, const struct ux_dwarf_unit *unit
 	for (size_t i = 0; i < r->names.list.size; i++) {
 		const char *name = r->names.list.data[i];
 		uint32_t own = r->names.own.data[i];
-		fuzz_truth(name && name[0] != '\0');
+		fuzz_truth(!name || name[0] != '\0'); /* none: what it refers to is not there */
 		if (own == 0)
 			fuzz_truths_of_text(name, r->s);
 		else /* made, with something behind what qualifies it */
