@@ -1,0 +1,243 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Mach-O: every address as llvm-symbolizer says; slices, UUIDs, bundles."""
+import os
+import re
+import shutil
+
+import pytest
+
+from apple import agree, compiled, fat, inside, linked, ours, run, text_of, theirs
+from tool import fails, lines, unhex
+
+GO = """package main
+
+import "os"
+
+func add(a, b int) int { return a*b + len(os.Args) }
+func main() {
+	for i := 0; i < 3; i++ {
+		println(add(i, 7))
+	}
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def both(tmp_path_factory):
+    """{name: dylib} for two machines, and a universal file of them with its bundle."""
+    root = tmp_path_factory.mktemp("both")
+    made = {arch: linked(root / arch, arch) for arch in ("x86_64", "arm64")}
+    made["fat"] = fat(root / "p", made.values())
+    fat(root / "p.dSYM/Contents/Resources/DWARF/p", [inside(made[a]) for a in ("x86_64", "arm64")])
+    return made
+
+
+def uuid_of(path, arch):
+    found = re.search(r"UUID: (\S+) \(%s\)" % arch, run("llvm-dwarfdump-19", "--uuid", path))
+    return "uuid:" + found[1].replace("-", "").lower()
+
+
+def ids_of(path):
+    told = lines(unhex("id", "--json", path))
+    return {o["arch"]: o["ids"] for o in told}
+
+
+@pytest.mark.parametrize("dwarf", [4, 5])
+@pytest.mark.parametrize("arch", ["x86_64", "arm64"])
+def test_dylibs_with_their_bundles_come_out_as_llvm_symbolizer_says(tmp_path, arch, dwarf):
+    path = linked(tmp_path / "d", arch, dwarf=dwarf)
+    addresses = range(*text_of(path, arch))
+    mine = ours(path, addresses)
+    agree(mine, theirs(path, addresses))
+    assert max(map(len, mine)) == 3
+    names = {frames[-1][0] for frames in mine if frames}
+    assert names == {"_ZN3geo5firstEi", "_ZL6hiddenii", "second", "other", "main",
+                     "_ZNK3geo3BoxIiE5twiceEi"}
+
+
+@pytest.mark.parametrize("kind", [["-bundle"], ["-execute", "-e", "_main"]])
+def test_bundles_and_executables_are_read(tmp_path, kind):
+    path = linked(tmp_path / "d", "x86_64", kind=kind)
+    start, end = text_of(path, "x86_64")
+    assert (start > 0x100000000) == (kind[0] == "-execute")
+    mine = ours(path, range(start, end))
+    agree(mine, theirs(path, range(start, end)))
+    unhex("extract", path, "-o", tmp_path / "p.gsym")
+    dump = unhex("gsym", "stat", tmp_path / "p.gsym").stdout
+    base = 0x100000000 if kind[0] == "-execute" else 0
+    assert f"uuid {uuid_of(path, 'x86_64')[5:]}, base {base:#x}," in dump
+
+
+def test_the_gsym_of_a_dylib_answers_as_the_dylib(both, tmp_path):
+    out = unhex("extract", both["arm64"], "-o", tmp_path / "p.gsym")
+    assert (out.returncode, out.stderr) == (0, "")
+    addresses = range(*text_of(both["arm64"], "arm64"))
+    assert ours(tmp_path / "p.gsym", addresses) == ours(both["arm64"], addresses)
+    told = run("llvm-gsymutil-19", f"--address={addresses[0]:#x}", tmp_path / "p.gsym")
+    assert ours(both["arm64"], addresses[:1])[0][-1][0] in told
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64"])
+@pytest.mark.parametrize("wide", [[], ["-fat64"]])
+def test_each_slice_of_a_universal_file_is_told(both, tmp_path, arch, wide):
+    whole = fat(tmp_path / "p", [both["x86_64"], both["arm64"]], *wide)
+    shutil.copytree(both["fat"].parent / "p.dSYM", tmp_path / "p.dSYM")
+    addresses = range(*text_of(both[arch], arch))
+    mine = ours(whole, addresses, f"--arch={arch}")
+    assert mine == ours(both[arch], addresses)
+    agree(mine, theirs(both["fat"], addresses, arch))
+
+
+def test_a_slice_that_is_not_there_is_named_with_those_that_are(both, tmp_path):
+    out = tmp_path / "p.gsym"
+    fails(unhex("extract", "--arch=ppc", both["fat"], "-o", out), 1, "ppc", "x86_64, arm64")
+    fails(unhex("lookup", "--arch=i386", both["fat"], "0x1"), 1, "i386", "x86_64, arm64")
+    fails(unhex("extract", "--arch=arm64", both["x86_64"], "-o", out), 1, "there are: x86_64")
+    assert not out.exists()
+
+
+def test_without_a_choice_a_universal_file_of_other_machines_lists_its_slices(tmp_path):
+    objects = [compiled(tmp_path / arch, arch)[1] for arch in ("i386", "arm64_32")]
+    whole = fat(tmp_path / "p", objects)
+    fails(unhex("lookup", whole, "0x1"), 1, "--arch", "i386, arm64_32")
+    assert [frames[-1][0] for frames in ours(whole, [0], "--arch=i386")] == ["other"]
+
+
+def test_id_tells_each_slice(both):
+    told = ids_of(both["fat"])
+    assert list(told) == ["x86_64", "arm64"]
+    for arch, ids in told.items():
+        assert ids[0] == uuid_of(both["fat"], arch)
+        assert ids == ids_of(both[arch])[arch]  # also the File ID
+    assert {a: i[0] for a, i in ids_of(both["fat"].parent / "p.dSYM").items()} == {
+        a: i[0] for a, i in told.items()}
+    text = unhex("id", both["fat"]).stdout.splitlines()
+    assert [line for line in text if not line.startswith(" ")] == [
+        f"{both['fat']} (x86_64)", f"{both['fat']} (arm64)"]
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64"])
+def test_a_bundle_may_be_given_as_folder_or_file_and_be_asked_itself(both, tmp_path, arch):
+    alone = shutil.copy(both[arch], tmp_path / "alone")
+    bundle = both["fat"].parent / "p.dSYM"
+    addresses = range(*text_of(alone, arch))
+    expected = ours(both[arch], addresses)
+    for debug in (bundle, inside(both["fat"]), inside(both[arch])):
+        out = unhex("extract", alone, "-d", debug, "-o", tmp_path / "p.gsym")
+        assert (out.returncode, out.stderr) == (0, "")
+        assert ours(tmp_path / "p.gsym", addresses) == expected
+    assert ours(bundle, addresses, f"--arch={arch}") == expected
+    assert ours(inside(both[arch]), addresses) == expected
+
+
+def test_a_bundle_of_another_build_is_refused_and_not_found(both, tmp_path):
+    other = linked(tmp_path / "d", "x86_64", "-DNOTHING", "-O1", dsym=True)
+    alone = shutil.copy(both["x86_64"], tmp_path / "alone")
+    shutil.copytree(other.parent / "p.dSYM", tmp_path / "alone.dSYM")
+    gsym = tmp_path / "p.gsym"
+    refused = unhex("extract", alone, "-d", tmp_path / "alone.dSYM", "-o", gsym)
+    fails(refused, 1, "UUIDs differ", uuid_of(other, "x86_64"), uuid_of(alone, "x86_64"))
+    assert not gsym.exists()
+    assert unhex("extract", "--allow-mismatch", alone, "-d", tmp_path / "alone.dSYM", "-o",
+                 gsym).returncode == 0
+    assert lines(unhex("id", "--json", alone))[0]["quality"] == "symtab"
+    shutil.rmtree(tmp_path / "alone.dSYM")
+    shutil.copytree(both["fat"].parent / "p.dSYM", tmp_path / "alone.dSYM")
+    assert lines(unhex("id", "--json", alone))[0]["quality"] == "inlines"
+    fails(unhex("extract", alone, "-d", inside(both["arm64"]), "-o", gsym), 1, "another machine")
+
+
+def test_the_bundle_beside_an_application_is_found(both, tmp_path):
+    program = tmp_path / "P.app/Contents/MacOS/p"
+    program.parent.mkdir(parents=True)
+    shutil.copy(both["x86_64"], program)
+    assert lines(unhex("id", "--json", program))[0]["quality"] == "symtab"
+    shutil.copytree(both["fat"].parent / "p.dSYM", tmp_path / "P.app.dSYM")
+    assert lines(unhex("id", "--json", program))[0]["quality"] == "inlines"
+
+
+def test_without_a_bundle_symbols_are_told_and_dsymutil_is_named(both, tmp_path):
+    alone = shutil.copy(both["x86_64"], tmp_path / "alone")
+    for path in tmp_path.parent.glob("both*/x86_64/*.o"):
+        path.rename(path.with_suffix(".moved"))
+    out = unhex("extract", alone, "-o", tmp_path / "p.gsym")
+    for path in tmp_path.parent.glob("both*/x86_64/*.moved"):
+        path.rename(path.with_suffix(".o"))
+    assert out.returncode == 0
+    assert "in 2 object files" in out.stderr and "dsymutil" in out.stderr
+    addresses = range(*text_of(alone, "x86_64"))
+    agree(ours(alone, addresses), theirs(alone, addresses))
+
+
+def test_stubs_are_named_after_what_they_jump_to(both):
+    for arch in ("x86_64", "arm64"):
+        told = run("llvm-objdump-19", "--section=__stubs", "-d", both[arch])
+        address = int(re.search(r"^ *([0-9a-f]+):", told, re.M)[1], 16)
+        assert ours(both[arch], [address]) == [[("puts@plt", "", 0)]]
+
+
+def test_a_stripped_dylib_has_what_it_exports_and_no_more(both, tmp_path):
+    stripped = tmp_path / "p"
+    run("llvm-strip-19", "-x", both["x86_64"], "-o", stripped)
+    told = lines(unhex("id", "--json", stripped))[0]
+    assert told["quality"] == "dynsym"
+    full = {n: (lo, hi) for lo, hi, n in functions(both["x86_64"], tmp_path)}
+    for lo, hi, name in functions(stripped, tmp_path):
+        if not name.endswith("@plt"):
+            assert lo == full[name][0]  # and not over the next function, which has lost its name
+            assert hi - full[name][1] < 16
+    missing = full["_ZL6hiddenii"][0]
+    assert ours(stripped, [missing])[0] != [("_ZN3geo5firstEi", "", 0)]
+
+
+def functions(path, folder):
+    unhex("extract", path, "-o", folder / "f.gsym")
+    dump = unhex("gsym", "dump", folder / "f.gsym").stdout
+    return [(int(lo, 16), int(hi, 16), name)
+            for lo, hi, name in re.findall(r"^function (\S+)-(\S+) (\S+)", dump, re.M)]
+
+
+@pytest.mark.parametrize("arch", ["x86_64", "arm64"])
+def test_object_files_are_read_by_their_own_addresses(tmp_path, arch):
+    path = compiled(tmp_path / "d", arch)[0]
+    start, end = text_of(path, arch)
+    agree(ours(path, range(start, end)), theirs(path, range(start, end)))
+
+
+@pytest.mark.parametrize("arch", ["arm64e", "i386", "armv7", "arm64_32", "x86_64h"])
+def test_objects_of_other_machines_are_named_and_read(tmp_path, arch):
+    triple = "armv7-apple-ios9" if arch == "armv7" else ""
+    flags = ["-target", triple] if triple else []
+    path = compiled(tmp_path / "d", arch, *flags)[1]
+    told = lines(unhex("id", "--json", path))[0]
+    assert (told["arch"], told["quality"]) == (arch, "inlines")
+    start, end = text_of(path, arch)
+    addresses = range(start, end, 2 if arch == "armv7" else 1)
+    agree(ours(path, addresses), theirs(path, addresses))
+
+
+def test_programs_of_go_are_read_with_the_dwarf_that_go_compresses(tmp_path):
+    (tmp_path / "p.go").write_text(GO)
+    for arch, ours_ in (("amd64", "x86_64"), ("arm64", "arm64")):
+        run("go", "build", "-o", "p", "p.go", cwd=tmp_path, env={
+            **os.environ, "GOOS": "darwin", "GOARCH": arch, "CGO_ENABLED": "0",
+            "GOCACHE": str(tmp_path / "cache"), "GO111MODULE": "off", "GOFLAGS": ""})
+        told = lines(unhex("id", "--json", tmp_path / "p"))[0]
+        assert (told["arch"], told["quality"]) == (ours_, "inlines")
+        assert "go:" + run("go", "tool", "buildid", tmp_path / "p").strip() in told["ids"]
+        names = {n: (lo, hi) for lo, hi, n in functions(tmp_path / "p", tmp_path)}
+        lo, hi = names["main.main"]
+        frames = ours(tmp_path / "p", range(lo, hi, 4))
+        assert any([n for n, *_ in f] == ["main.add", "main.main"] for f in frames)
+        assert {f[-1][1] for f in frames if f} >= {str(tmp_path / "p.go")}
+
+
+def test_damaged_files_are_errors(both, tmp_path):
+    data = both["fat"].read_bytes()
+    (tmp_path / "cut").write_bytes(data[:5000])
+    fails(unhex("id", tmp_path / "cut"), 1, "slice", "leave the file")
+    thin = both["x86_64"].read_bytes()
+    (tmp_path / "cut").write_bytes(thin[:200])
+    fails(unhex("id", tmp_path / "cut"), 1, "cut")
+    (tmp_path / "Java.class").write_bytes(bytes.fromhex("cafebabe00000037") + bytes(100))
+    fails(unhex("id", tmp_path / "Java.class"), 1, "not an ELF file", "ca fe ba be")
