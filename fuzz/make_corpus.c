@@ -247,6 +247,7 @@ int main(int argc, char **argv)
 	make_elf_corpus();
 	make_id_corpus();
 	make_gsym_corpus();
+	make_cuda_corpus();
 	make_dwarf_corpus();
 	make_module_corpus();
 	make_process_corpus();

@@ -15,6 +15,7 @@ void save_gsym_seed(const char *name, unsigned number, struct ux_bytes file);
 struct make_dwarf;
 void save_module_seed(const char *name, const struct make_dwarf *dwarf, unsigned number);
 
+void make_cuda_corpus(void);
 void make_dwarf_corpus(void);
 void make_module_corpus(void);
 void make_process_corpus(void);

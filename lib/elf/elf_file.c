@@ -244,7 +244,8 @@ static enum ux_code open_all(struct ux_elf *elf, struct ux_error *err)
 	UX_TRY(read_header(elf, &h, err));
 	UX_TRY(apply_escapes(elf, &h, err));
 	UX_TRY(load_sections(elf, &h, err));
-	if (elf->type == ET_REL)
+	elf->by_section = elf->type == ET_REL || elf->machine == EM_CUDA;
+	if (elf->by_section)
 		ux_elf_layout(elf);
 	return load_segments(elf, &h, err);
 }

@@ -13,7 +13,7 @@ struct ux_elf_section {
 	uint32_t index;
 	uint32_t type;
 	uint64_t flags;
-	uint64_t addr; /* pc of the first byte; of an ET_REL, see elf_layout.h */
+	uint64_t addr; /* pc of the first byte; of an ET_REL or a cubin, see elf_layout.h */
 	uint64_t off;  /* in the file */
 	uint64_t size; /* bytes in the file (in memory for SHT_NOBITS) */
 	uint32_t link;
@@ -43,7 +43,8 @@ struct ux_elf {
 	uint16_t type;    /* ET_* */
 	uint16_t machine; /* EM_* */
 	uint64_t entry;
-	uint64_t bias; /* what pcs are above the ones that people use: 0 but for ET_REL */
+	uint64_t bias;   /* what pcs are above the ones that people use: 0 but for ET_REL */
+	bool by_section; /* values of symbols count from their section: an ET_REL, any cubin */
 	struct ux_elf_section *sections; /* [0] is the null section; NULL without a table */
 	size_t n_sections;
 	struct ux_elf_segment *segments;
@@ -54,7 +55,7 @@ struct ux_elf {
  * Reads header and tables. UX_EUNSUPPORTED: not an ELF at all (the message says what was found);
  * UX_ECORRUPT: an ELF whose tables leave the file. The extensions for 65,280 sections and more
  * (SHN_XINDEX, PN_XNUM) are read. A section whose content leaves the file is only an error when it
- * is asked for. Sections of an ET_REL are given addresses (elf_layout.h).
+ * is asked for. Sections of an ET_REL and of a cubin are given addresses (elf_layout.h).
  */
 enum ux_code ux_elf_open(struct ux_elf *elf, struct ux_bytes file, struct ux_error *err) ux_must;
 void ux_elf_close(struct ux_elf *elf);

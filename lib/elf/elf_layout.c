@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses for the sections of a relocatable file. */
+/* Addresses for the sections of files that have none. */
 #include "elf_layout.h"
 
 #include "bytes.h"
@@ -37,8 +37,23 @@ static uint64_t place(uint64_t *pc, uint64_t align, uint64_t size, uint64_t most
 	return start;
 }
 
+static void lay_out_cubin(struct ux_elf *elf)
+{
+	for (size_t i = 0; i < elf->n_sections; i++) {
+		struct ux_elf_section *s = &elf->sections[i];
+		struct ux_bytes content = UX_BYTES_NONE;
+		bool inside =
+			s->type != SHT_NOBITS && ux_bytes_sub(elf->file, s->off, s->size, &content);
+		s->addr = rank_of(s) == RANK_NONE ? 0 : inside ? s->off : UINT64_MAX;
+	}
+}
+
 void ux_elf_layout(struct ux_elf *elf)
 {
+	if (elf->machine == EM_CUDA) {
+		lay_out_cubin(elf);
+		return;
+	}
 	/* -1 and -2 are tombstones in either width. */
 	const uint64_t most = elf->is64 ? INT64_MAX : UINT32_MAX - 2;
 	uint64_t pc = UX_ELF_LAYOUT_BASE;

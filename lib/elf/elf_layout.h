@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses for the sections of a relocatable file, which has none. */
+/* Addresses for the sections of files that have none: relocatable ones and cubins. */
 #ifndef UX_ELF_LAYOUT_H
 #define UX_ELF_LAYOUT_H
 
@@ -19,6 +19,10 @@
  * order of the table but those named `.init...`, then these: as a kernel places the code of a
  * module. All others are at 0, so that what refers to a debug section is an offset in it. A section
  * that would leave the address space gets UINT64_MAX and holds no code.
+ *
+ * A cubin (EM_CUDA), linked or not, has all of its code sections at 0, and the driver puts each
+ * where it likes: there a code section's addr is its place in the file, which every reader of the
+ * file can tell without another one's help. One that leaves the file gets UINT64_MAX.
  */
 void ux_elf_layout(struct ux_elf *elf);
 

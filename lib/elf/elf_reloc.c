@@ -49,7 +49,7 @@ static bool is_table(const struct ux_elf_section *s, const struct ux_elf_section
 
 bool ux_elf_section_has_relocs(const struct ux_elf *elf, const struct ux_elf_section *section)
 {
-	for (size_t i = 1; elf->type == ET_REL && i < elf->n_sections; i++)
+	for (size_t i = 1; elf->by_section && i < elf->n_sections; i++)
 		if (is_table(&elf->sections[i], section) && elf->sections[i].size > 0)
 			return true;
 	return false;

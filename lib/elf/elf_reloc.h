@@ -12,14 +12,15 @@ struct ux_elf_reloc_loss {
 	struct ux_error first; /* why, of the first one; code UX_OK when count is 0 */
 };
 
-/* True when elf is an ET_REL and has relocations for the section. */
+/* True when elf is one whose relocations we apply, an ET_REL or a cubin, and has some for the
+ * section. */
 bool ux_elf_section_has_relocs(const struct ux_elf *elf, const struct ux_elf_section *section);
 
 /*
- * ux_elf_section_load(), and every relocation of an ET_REL for that section (SHT_REL, SHT_RELA,
- * SHT_CREL) applied to a copy, which is spilled like an inflated one. Symbols count as elf_layout.h
- * places their sections. *loss is set. UX_ECORRUPT: a table of relocations that is none, leaves the
- * file or has no symbol table.
+ * ux_elf_section_load(), and every relocation of an ET_REL or a cubin for that section (SHT_REL,
+ * SHT_RELA, SHT_CREL) applied to a copy, which is spilled like an inflated one. Symbols count as
+ * elf_layout.h places their sections. *loss is set. UX_ECORRUPT: a table of relocations that is
+ * none, leaves the file or has no symbol table.
  */
 enum ux_code ux_elf_section_load_relocated(const struct ux_elf *elf,
 					   const struct ux_elf_section *section, uint64_t max_size,

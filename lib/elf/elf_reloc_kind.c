@@ -111,6 +111,9 @@ static const kind sparc[] = {SET(23, 32), SET(54, 64), SET(3, 32), SET(32, 64),
 /* The kernel's Documentation/bpf/llvm_reloc.rst: 64_ABS64, 64_ABS32, 64_NODYLD32 */
 static const kind bpf[] = {SET(3, 32), SET(2, 64), SET(4, 32), NONE(0)};
 
+/* No document: what cubins of CUDA 11 to 13 have in their debug sections (docs/formats/cuda.md) */
+static const kind cuda[] = {SET(2, 64), SET(1, 32), NONE(0)};
+
 struct kinds {
 	const kind *list;
 	size_t count;
@@ -146,6 +149,8 @@ static struct kinds kinds_of(uint16_t machine)
 		return KINDS(sparc);
 	case EM_BPF:
 		return KINDS(bpf);
+	case EM_CUDA:
+		return KINDS(cuda);
 	default:
 		return (struct kinds){NULL, 0};
 	}

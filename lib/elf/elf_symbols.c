@@ -166,5 +166,5 @@ uint64_t ux_elf_symbol_pc(const struct ux_elf *elf, const struct ux_elf_symbol *
 	bool function = symbol->type == STT_FUNC || symbol->type == STT_GNU_IFUNC;
 	bool marked = elf->machine == EM_ARM || elf->machine == EM_MIPS;
 	uint64_t value = function && marked ? symbol->value & ~(uint64_t)1 : symbol->value;
-	return elf->type == ET_REL && symbol->home ? symbol->home->addr + value : value;
+	return elf->by_section && symbol->home ? symbol->home->addr + value : value;
 }

@@ -45,8 +45,8 @@ const struct ux_elf_symbol *ux_elf_symbols_at(struct ux_elf_symbols *it, uint64_
  * C-SKY, RISC-V), no .L temporaries and nothing without a name. */
 bool ux_elf_symbol_is_code(const struct ux_elf *elf, const struct ux_elf_symbol *symbol);
 
-/* The symbol's pc, without the Thumb and microMIPS bit; in an ET_REL, where values count from the
- * start of a section, by that section's addr. */
+/* The symbol's pc, without the Thumb and microMIPS bit; where values count from the start of a
+ * section (an ET_REL, a cubin), by that section's addr. */
 uint64_t ux_elf_symbol_pc(const struct ux_elf *elf, const struct ux_elf_symbol *symbol);
 
 #endif

@@ -2,7 +2,9 @@
 /* Which way in a file takes. */
 #include "extract.h"
 
+#include "cubin.h"
 #include "elf_file.h"
+#include "extract_cubin.h"
 #include "extract_elf.h"
 #include "extract_macho.h"
 #include "macho_fat.h"
@@ -12,6 +14,7 @@ static const struct {
 	bool (*is)(struct ux_bytes file);
 	ux_extract_fn *extract;
 } ways_in[] = {
+	{ux_cubin_is, ux_extract_cubin}, /* an ELF file, too */
 	{ux_elf_is, ux_extract_elf},
 	{ux_macho_any, ux_extract_macho},
 };

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The way in for cubins. */
+#include "extract_cubin.h"
+
+#include "cubin.h"
+#include "cubin_units.h"
+#include "debug_sections.h"
+#include "elf_symbols.h"
+#include "module_text.h"
+
+/* One extraction at work; released whole. */
+struct job {
+	struct ux_elf cubin;
+	struct ux_debug_sections sections;
+	struct ux_module_build build;
+};
+
+static void job_deinit(struct job *j)
+{
+	ux_module_build_deinit(&j->build);
+	ux_debug_sections_free(&j->sections);
+	ux_elf_close(&j->cubin);
+}
+
+/* Adds a symbol unless it lies outside of all code. */
+static enum ux_code add_symbol(struct ux_module_build *b, struct ux_code_symbol symbol,
+			       struct ux_error *err)
+{
+	struct ux_dwarf_text text = ux_module_build_text(b);
+	if (!ux_dwarf_text_find(&text, symbol.start) || symbol.name[0] == '\0')
+		return UX_OK;
+	symbol.name_size = (uint32_t)strnlen(symbol.name, UX_DWARF_TEXT_MOST);
+	return ux_code_symbol_vec_append(&b->symbols, symbol) ? UX_OK : ux_error_nomem(err);
+}
+
+/* Kernels, and the functions inside of them. */
+static enum ux_code read_table(struct job *j, struct ux_error *err)
+{
+	const struct ux_elf_section *table = ux_elf_section_find(&j->cubin, ".symtab");
+	struct ux_elf_symbols it;
+	if (!table || table->type == SHT_NOBITS)
+		return UX_OK;
+	UX_TRY(ux_elf_symbols_open(&j->cubin, table, &it, err));
+	for (const struct ux_elf_symbol *s; (s = ux_elf_symbols_next(&it));) {
+		if (s->type != STT_FUNC || !s->home)
+			continue;
+		struct ux_code_symbol symbol = {
+			.start = ux_elf_symbol_pc(&j->cubin, s),
+			.size = s->size,
+			.name = ux_cubin_symbol_name(s->name, s->home),
+			.bind = s->bind,
+		};
+		UX_TRY(add_symbol(&j->build, symbol, err));
+	}
+	return UX_OK;
+}
+
+/* Each section of code is named after its function: enough where the symbols were stripped. */
+static enum ux_code read_section_names(struct job *j, struct ux_error *err)
+{
+	for (size_t i = 1; i < j->cubin.n_sections; i++) {
+		const struct ux_elf_section *s = &j->cubin.sections[i];
+		const char *name = ux_cubin_section_name(s);
+		if (!name || s->size == 0)
+			continue;
+		struct ux_code_symbol symbol = {
+			.start = s->addr,
+			.size = s->size,
+			.name = name,
+			.bind = STB_LOCAL, /* a symbol of the same range is better */
+		};
+		UX_TRY(add_symbol(&j->build, symbol, err));
+	}
+	return UX_OK;
+}
+
+static enum ux_code read_symbols(struct job *j, struct ux_error *err)
+{
+	struct ux_module_build *b = &j->build;
+	struct ux_dwarf_text text = ux_module_build_text(b);
+	UX_TRY(read_table(j, err));
+	UX_TRY(read_section_names(j, err));
+	ux_code_symbols_settle(&b->symbols, &text);
+	b->stats.quality = b->symbols.size > 0 ? UX_QUALITY_SYMTAB : UX_QUALITY_NONE;
+	return UX_OK;
+}
+
+/* Units of -G have entries of everything; the line tables of -lineinfo stand alone. */
+static enum ux_code read_units(struct job *j, struct ux_error *err)
+{
+	struct ux_module_build *b = &j->build;
+	struct ux_dwarf_text text = ux_module_build_text(b);
+	b->spill = ux_debug_sections_spill(&j->cubin, b->options->memory, b->options->spill);
+	UX_TRY(ux_debug_sections_load(&j->cubin, b->threads, b->spill, &j->sections, err));
+	b->stats.bad_relocs = j->sections.loss.count;
+	b->stats.first_bad_reloc = j->sections.loss.first;
+	struct ux_collect_input input = {
+		.sections = &j->sections.dwarf,
+		.stream = j->sections.stream,
+		.text = &text,
+		.symbols = &b->symbols,
+		.threads = b->threads,
+		.spill = b->spill,
+	};
+	if (ux_debug_sections_exist(&j->cubin))
+		UX_TRY(ux_collect(&input, &b->collection, err));
+	return ux_cubin_units_add(b, &j->sections.dwarf, err);
+}
+
+static uint64_t input_size(const struct job *j)
+{
+	uint64_t sum = j->cubin.file.size;
+	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++)
+		sum += j->sections.content[i].owned ? j->sections.content[i].bytes.size : 0;
+	return sum;
+}
+
+enum ux_code ux_extract_cubin(struct ux_bytes exe, struct ux_bytes debug,
+			      const struct ux_extract_options *options, ux_gsym_sink_fn *sink,
+			      void *ctx, struct ux_extract_stats *ret_stats, struct ux_error *err)
+{
+	ux_cleanup(job_deinit) struct job j = {0};
+	ux_module_build_init(&j.build, options);
+	if (debug.size > 0)
+		return ux_error_set(err, UX_EINVAL,
+				    "a cubin has its symbols in itself: expected "
+				    "no debug file");
+	UX_TRY(ux_elf_open(&j.cubin, exe, err));
+	j.build.swap = j.cubin.swap;
+	j.build.base = 0; /* addresses are places in the file */
+	j.build.expected = "a cubin with functions";
+	UX_TRY(ux_module_text(&j.cubin, &j.build.text, err));
+	UX_TRY(read_symbols(&j, err));
+	if (!options->no_dwarf)
+		UX_TRY(read_units(&j, err));
+	j.build.input_size = input_size(&j);
+	return ux_module_build_write(&j.build, sink, ctx, ret_stats, err);
+}

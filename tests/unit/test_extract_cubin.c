@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Cubins from end to end: what a place in their code says. */
+#include "test_extract.h"
+
+#include "make_cubin.h"
+
+static const char *const dirs[] = {"/src", NULL};
+static const char *const files[] = {"k.cu", "k.h", NULL};
+static const uint8_t dir_of[] = {1, 1};
+
+/* A cubin on its way, and what became of it. */
+struct gpu {
+	struct make_cubin cubin;
+	struct made made;
+};
+
+static void begin(struct gpu *g)
+{
+	*g = (struct gpu){0};
+	make_cubin_init(&g->cubin, 80, false);
+}
+
+static void end(struct gpu *g)
+{
+	make_cubin_deinit(&g->cubin);
+	ux_out_deinit(&g->made.gsym);
+}
+
+static void verify(const struct made *m)
+{
+	struct ux_gsym_notes notes;
+	assert_int_equal(ux_gsym_verify(&m->reader, &notes, NULL), UX_OK);
+}
+
+/* Extracts, opens and verifies. */
+static void extract_gpu(struct gpu *g)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	struct ux_bytes file = make_cubin_finish(&g->cubin);
+	if (extract_with(&g->made, file, 1, &err) != UX_OK)
+		fail_msg("%s", err.text);
+	assert_int_equal(ux_gsym_open(&g->made.reader, ux_out_bytes(&g->made.gsym), NULL), UX_OK);
+	verify(&g->made);
+}
+
+/* What byte off of the section says. */
+static const char *at_off(struct gpu *g, uint32_t section, uint64_t off)
+{
+	return at(&g->made, g->cubin.elf.sections.data[section].off + off);
+}
+
+/* Two kernels, the second with a function inside; calls inlined in each other. */
+static void make_kernels(struct gpu *g, uint32_t *ret_a, uint32_t *ret_b)
+{
+	struct make_cubin *m = &g->cubin;
+	begin(g);
+	*ret_a = make_cubin_section(m, ".text.a", 0x100);
+	*ret_b = make_cubin_section(m, ".text.b", 0x100);
+	uint32_t a = make_cubin_function(m, "a", *ret_a, 0, 0x100);
+	make_cubin_function(m, "$b$in", *ret_b, 0x80, 0x40);
+	uint32_t b = make_cubin_function(m, "b", *ret_b, 0, 0x100);
+	make_cubin_lines_begin(m, dirs, files, dir_of);
+	make_cubin_sequence(m, b);
+	make_cubin_row(m, 0, 1, 50);
+	make_cubin_row(m, 0x80, 1, 60);
+	make_cubin_inlined(m, 2, "low");
+	make_cubin_row(m, 0x90, 2, 3);
+	make_cubin_inlined(m, 0, NULL);
+	make_cubin_row(m, 0xc0, 1, 55);
+	make_cubin_sequence_end(m, 0x100);
+	make_cubin_sequence(m, a);
+	make_cubin_row(m, 0, 1, 10);
+	make_cubin_row(m, 0x20, 1, 12);
+	make_cubin_inlined(m, 2, "mid");
+	make_cubin_row(m, 0x20, 1, 5);
+	make_cubin_inlined(m, 3, "low");
+	make_cubin_row(m, 0x20, 2, 3);
+	make_cubin_row(m, 0x30, 2, 4);
+	make_cubin_inlined(m, 2, "mid");
+	make_cubin_row(m, 0x40, 1, 6);
+	make_cubin_inlined(m, 0, NULL);
+	make_cubin_row(m, 0x50, 1, 13);
+	make_cubin_inlined(m, 2, "mid");
+	make_cubin_row(m, 0x60, 1, 7);
+	make_cubin_sequence_end(m, 0x100);
+	make_cubin_lines_end(m);
+}
+
+static void chains_of_inlined_calls_are_found(void **state)
+{
+	(void)state;
+	struct gpu g;
+	uint32_t a, b;
+	make_kernels(&g, &a, &b);
+	extract_gpu(&g);
+	assert_string_equal(at_off(&g, a, 0x00), "a k.cu:10");
+	assert_string_equal(at_off(&g, a, 0x1f), "a k.cu:10");
+	assert_string_equal(at_off(&g, a, 0x20), "low k.h:3 < mid k.cu:5 < a k.cu:12");
+	assert_string_equal(at_off(&g, a, 0x3f), "low k.h:4 < mid k.cu:5 < a k.cu:12");
+	assert_string_equal(at_off(&g, a, 0x40), "mid k.cu:6 < a k.cu:12");
+	assert_string_equal(at_off(&g, a, 0x50), "a k.cu:13");
+	assert_string_equal(at_off(&g, a, 0xff), "mid k.cu:7 < a k.cu:12");
+	assert_int_equal(g.made.stats.quality, UX_QUALITY_INLINES);
+	assert_int_equal(g.made.stats.bad_units, 0);
+	end(&g);
+}
+
+static void function_inside_of_a_kernel_is_told_apart(void **state)
+{
+	(void)state;
+	struct gpu g;
+	uint32_t a, b;
+	make_kernels(&g, &a, &b);
+	extract_gpu(&g);
+	assert_string_equal(at_off(&g, b, 0x7f), "b k.cu:50");
+	assert_string_equal(at_off(&g, b, 0x80), "in k.cu:60");
+	assert_string_equal(at_off(&g, b, 0x90), "low k.h:3 < in k.cu:60");
+	assert_string_equal(at_off(&g, b, 0xc0), "b k.cu:55");
+	assert_int_equal(g.made.stats.counts.functions, 4);
+	end(&g);
+}
+
+static void addresses_are_places_in_the_file(void **state)
+{
+	(void)state;
+	struct gpu g;
+	uint32_t a, b;
+	make_kernels(&g, &a, &b);
+	extract_gpu(&g);
+	assert_string_equal(at(&g.made, 0), "-");
+	assert_string_equal(at(&g.made, 0x3f), "-");
+	assert_int_equal(g.made.reader.base, 0);
+	end(&g);
+}
+
+static void sections_name_their_code_where_symbols_are_gone(void **state)
+{
+	(void)state;
+	struct gpu g;
+	begin(&g);
+	uint32_t a = make_cubin_section(&g.cubin, ".text._Z3addv", 0x80);
+	extract_gpu(&g);
+	assert_string_equal(at_off(&g, a, 0x7f), "_Z3addv :0");
+	assert_int_equal(g.made.stats.quality, UX_QUALITY_SYMTAB);
+	end(&g);
+}
+
+static void lines_of_dropped_functions_are_nobodys(void **state)
+{
+	(void)state;
+	struct gpu g;
+	begin(&g);
+	struct make_cubin *m = &g.cubin;
+	uint32_t a = make_cubin_section(m, ".text.a", 0x80);
+	uint32_t f = make_cubin_function(m, "a", a, 0, 0x80);
+	make_cubin_lines_begin(m, dirs, files, dir_of);
+	make_cubin_sequence(m, 0); /* without a relocation: it reaches over all of the file */
+	make_cubin_row(m, 0, 1, 999);
+	make_cubin_sequence_end(m, 0x100000);
+	make_cubin_sequence(m, f);
+	make_cubin_row(m, 0, 1, 3);
+	make_cubin_sequence_end(m, 0x100000); /* longer than its section */
+	make_cubin_lines_end(m);
+	extract_gpu(&g);
+	assert_string_equal(at_off(&g, a, 0), "a k.cu:3");
+	assert_string_equal(at_off(&g, a, 0x7f), "a k.cu:3");
+	assert_string_equal(at_off(&g, a, 0x80), "-");
+	end(&g);
+}
+
+static void calls_that_lead_in_circles_end(void **state)
+{
+	(void)state;
+	struct gpu g;
+	begin(&g);
+	struct make_cubin *m = &g.cubin;
+	uint32_t a = make_cubin_section(m, ".text.a", 0x80);
+	uint32_t f = make_cubin_function(m, "a", a, 0, 0x80);
+	make_cubin_lines_begin(m, dirs, files, dir_of);
+	make_cubin_sequence(m, f);
+	make_cubin_inlined(m, 2, "x");
+	make_cubin_row(m, 0, 1, 1);
+	make_cubin_inlined(m, 1, "y");
+	make_cubin_row(m, 0x10, 1, 2);
+	make_cubin_inlined(m, 3, "z"); /* itself */
+	make_cubin_row(m, 0x20, 1, 3);
+	make_cubin_inlined(m, 4000000000, "w"); /* nothing */
+	make_cubin_row(m, 0x30, 1, 4);
+	make_cubin_sequence_end(m, 0x80);
+	make_cubin_lines_end(m);
+	extract_gpu(&g);
+	struct ux_frame frames[UX_FRAMES_MOST];
+	size_t n = 0;
+	uint64_t pc = m->elf.sections.data[a].off;
+	assert_int_equal(ux_gsym_lookup(&g.made.reader, pc, frames, UX_FRAMES_MOST, &n, NULL),
+			 UX_OK);
+	assert_int_equal(n, UX_FRAMES_MOST);
+	assert_string_equal(at_off(&g, a, 0x30), "a k.cu:4");
+	end(&g);
+}
+
+static void first_of_two_tables_has_the_function(void **state)
+{
+	(void)state;
+	struct gpu g;
+	begin(&g);
+	struct make_cubin *m = &g.cubin;
+	uint32_t a = make_cubin_section(m, ".text.a", 0x80);
+	uint32_t f = make_cubin_function(m, "a", a, 0, 0x80);
+	for (uint32_t line = 1; line <= 2; line++) {
+		make_cubin_lines_begin(m, dirs, files, dir_of);
+		make_cubin_sequence(m, f);
+		make_cubin_row(m, 0, line, line);
+		make_cubin_sequence_end(m, 0x80);
+		make_cubin_lines_end(m);
+	}
+	extract_gpu(&g);
+	assert_string_equal(at_off(&g, a, 0x40), "a k.cu:1");
+	assert_int_equal(g.made.stats.units, 1);
+	end(&g);
+}
+
+static void damaged_table_leaves_the_others(void **state)
+{
+	(void)state;
+	struct gpu g;
+	begin(&g);
+	struct make_cubin *m = &g.cubin;
+	uint32_t a = make_cubin_section(m, ".text.a", 0x80);
+	uint32_t f = make_cubin_function(m, "a", a, 0, 0x80);
+	make_cubin_lines_begin(m, dirs, files, dir_of);
+	make_cubin_lines_end(m);
+	m->lines.data[4] = 77; /* version */
+	make_cubin_lines_begin(m, dirs, files, dir_of);
+	make_cubin_sequence(m, f);
+	make_cubin_row(m, 0, 1, 9);
+	make_cubin_sequence_end(m, 0x80);
+	make_cubin_lines_end(m);
+	extract_gpu(&g);
+	assert_string_equal(at_off(&g, a, 0), "a k.cu:9");
+	assert_int_equal(g.made.stats.bad_units, 1);
+	assert_string_equal(g.made.stats.first_bad.text,
+			    "line table of version 77, expected 2 to 4");
+	end(&g);
+}
+
+static void debug_file_of_a_cubin_is_refused(void **state)
+{
+	(void)state;
+	struct gpu g;
+	uint32_t a, b;
+	struct ux_error err = UX_ERROR_INIT;
+	struct ux_extract_options options = {.threads = 1};
+	struct ux_extract_stats stats;
+	make_kernels(&g, &a, &b);
+	struct ux_bytes file = make_cubin_finish(&g.cubin);
+	assert_int_equal(ux_extract(file, file, &options, collect_gsym, &g.made.gsym, &stats, &err),
+			 UX_EINVAL);
+	end(&g);
+}
+
+static void extract_any(struct ux_bytes input, void *ctx)
+{
+	struct made *made = ctx;
+	struct ux_error err = UX_ERROR_INIT;
+	enum ux_code code = extract_with(made, input, 1, &err);
+	assert_int_equal(code, err.code);
+	if (code != UX_OK)
+		return;
+	assert_int_equal(ux_gsym_open(&made->reader, ux_out_bytes(&made->gsym), NULL), UX_OK);
+	verify(made);
+}
+
+static void damaged_cubins_are_read_cleanly(void **state)
+{
+	(void)state;
+	struct gpu g;
+	uint32_t a, b;
+	make_kernels(&g, &a, &b);
+	struct ux_bytes file = make_cubin_finish(&g.cubin);
+	each_prefix(file, extract_any, &g.made);
+	each_bit_flip(file, extract_any, &g.made);
+	each_byte_extreme(file, extract_any, &g.made);
+	end(&g);
+}
+
+static enum ux_code extract_once(void *ctx)
+{
+	const struct ux_bytes *file = ctx;
+	struct ux_extract_options options = {.threads = 1};
+	struct ux_extract_stats stats;
+	ux_cleanup(ux_out_deinit) struct ux_out gsym = {0};
+	return ux_extract(*file, UX_BYTES_NONE, &options, collect_gsym, &gsym, &stats, NULL);
+}
+
+static void lack_of_memory_is_an_error(void **state)
+{
+	(void)state;
+	struct gpu g;
+	uint32_t a, b;
+	make_kernels(&g, &a, &b);
+	struct ux_bytes file = make_cubin_finish(&g.cubin);
+	assert_true(each_failed_alloc(extract_once, &file, /* may_recover= */ false) > 10);
+	end(&g);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UX_TEST(chains_of_inlined_calls_are_found),
+		UX_TEST(function_inside_of_a_kernel_is_told_apart),
+		UX_TEST(addresses_are_places_in_the_file),
+		UX_TEST(sections_name_their_code_where_symbols_are_gone),
+		UX_TEST(lines_of_dropped_functions_are_nobodys),
+		UX_TEST(calls_that_lead_in_circles_end),
+		UX_TEST(first_of_two_tables_has_the_function),
+		UX_TEST(damaged_table_leaves_the_others),
+		UX_TEST(debug_file_of_a_cubin_is_refused),
+		UX_TEST(damaged_cubins_are_read_cleanly),
+		UX_TEST(lack_of_memory_is_an_error),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
