@@ -131,6 +131,22 @@ enum {
 	PF_R = 4,
 };
 
+/* d_tag */
+enum {
+	DT_NULL = 0,
+	DT_PLTRELSZ = 2,
+	DT_PLTGOT = 3,
+	DT_HASH = 4,
+	DT_STRTAB = 5,
+	DT_SYMTAB = 6,
+	DT_STRSZ = 10,
+	DT_PLTREL = 20,
+	DT_JMPREL = 23,
+	DT_RELA = 7,
+	DT_REL = 17,
+	DT_GNU_HASH = 0x6ffffef5,
+};
+
 /* Low and high half of st_info, and st_other */
 enum {
 	STT_NOTYPE = 0,
@@ -174,6 +190,10 @@ enum {
 	ELF64_SHDR_SIZE = 64,
 	ELF32_SYM_SIZE = 16,
 	ELF64_SYM_SIZE = 24,
+	ELF32_REL_SIZE = 8,
+	ELF64_REL_SIZE = 16,
+	ELF32_RELA_SIZE = 12,
+	ELF64_RELA_SIZE = 24,
 	ELF32_CHDR_SIZE = 12,
 	ELF64_CHDR_SIZE = 24,
 };

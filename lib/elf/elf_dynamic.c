@@ -4,15 +4,6 @@
 
 #include "cursor.h"
 
-enum {
-	DT_NULL = 0,
-	DT_HASH = 4,
-	DT_STRTAB = 5,
-	DT_SYMTAB = 6,
-	DT_STRSZ = 10,
-	DT_GNU_HASH = 0x6ffffef5,
-};
-
 /* The entries that matter; 0: it is not there. */
 struct dynamic {
 	uint64_t hash;
@@ -22,53 +13,41 @@ struct dynamic {
 	uint64_t symbols;
 };
 
-/* The bytes in the file from pc on, as far as its segment goes; none when no segment has it. */
-static struct ux_bytes bytes_at(const struct ux_elf *elf, uint64_t pc)
-{
-	for (size_t i = 0; i < elf->n_segments; i++) {
-		const struct ux_elf_segment *s = &elf->segments[i];
-		if (s->type != PT_LOAD || pc < s->vaddr || pc - s->vaddr >= s->filesz ||
-		    s->off > elf->file.size)
-			continue;
-		uint64_t skip = pc - s->vaddr;
-		uint64_t there = ux_min(s->filesz, (uint64_t)elf->file.size - s->off);
-		if (skip < there)
-			return ux_bytes(elf->file.data + s->off + skip, (size_t)(there - skip));
-	}
-	return UX_BYTES_NONE;
-}
-
 static struct ux_cur cursor_at(const struct ux_elf *elf, uint64_t pc)
 {
-	return ux_cur_make(bytes_at(elf, pc), "PT_DYNAMIC", elf->swap);
+	return ux_cur_make(ux_elf_bytes_at(elf, pc), "PT_DYNAMIC", elf->swap);
 }
 
-static bool read_dynamic(const struct ux_elf *elf, struct dynamic *ret)
+uint64_t ux_elf_dynamic_find(const struct ux_elf *elf, uint64_t wanted)
 {
 	const struct ux_elf_segment *d = NULL;
 	for (size_t i = 0; i < elf->n_segments && !d; i++)
 		if (elf->segments[i].type == PT_DYNAMIC)
 			d = &elf->segments[i];
-	*ret = (struct dynamic){0};
 	if (!d)
-		return false;
+		return 0;
 	struct ux_cur c = cursor_at(elf, d->vaddr);
 	unsigned word = elf->is64 ? 8 : 4;
+	uint64_t found = 0;
 	while (ux_cur_left(&c) >= 2 * word) {
 		uint64_t tag = ux_cur_uint(&c, word), value = ux_cur_uint(&c, word);
 		if (tag == DT_NULL)
 			break;
-		if (tag == DT_HASH)
-			ret->hash = value;
-		else if (tag == DT_GNU_HASH)
-			ret->gnu_hash = value;
-		else if (tag == DT_STRTAB)
-			ret->strings = value;
-		else if (tag == DT_STRSZ)
-			ret->strings_size = value;
-		else if (tag == DT_SYMTAB)
-			ret->symbols = value;
+		if (tag == wanted)
+			found = value;
 	}
+	return found;
+}
+
+static bool read_dynamic(const struct ux_elf *elf, struct dynamic *ret)
+{
+	*ret = (struct dynamic){
+		.hash = ux_elf_dynamic_find(elf, DT_HASH),
+		.gnu_hash = ux_elf_dynamic_find(elf, DT_GNU_HASH),
+		.strings = ux_elf_dynamic_find(elf, DT_STRTAB),
+		.strings_size = ux_elf_dynamic_find(elf, DT_STRSZ),
+		.symbols = ux_elf_dynamic_find(elf, DT_SYMTAB),
+	};
 	return ret->symbols != 0 && ret->strings != 0;
 }
 
@@ -110,8 +89,8 @@ enum ux_code ux_elf_dynamic_symbols(const struct ux_elf *elf, struct ux_elf_symb
 		return ux_error_set(err, UX_ENOTFOUND, "no PT_DYNAMIC with symbols");
 	struct ux_elf_symbols it = {.elf = elf, .next = 1};
 	size_t record = elf->is64 ? ELF64_SYM_SIZE : ELF32_SYM_SIZE;
-	it.table = bytes_at(elf, d.symbols);
-	it.strings = bytes_at(elf, d.strings);
+	it.table = ux_elf_bytes_at(elf, d.symbols);
+	it.strings = ux_elf_bytes_at(elf, d.strings);
 	if (it.table.size == 0 || it.strings.size == 0)
 		return ux_error_set(err, UX_ECORRUPT,
 				    "PT_DYNAMIC names symbols or strings that are in no segment");

@@ -14,4 +14,7 @@
 enum ux_code ux_elf_dynamic_symbols(const struct ux_elf *elf, struct ux_elf_symbols *ret,
 				    struct ux_error *err) ux_must;
 
+/* What stands for a tag (DT_*) in PT_DYNAMIC; the last of several, 0 when it is not there. */
+uint64_t ux_elf_dynamic_find(const struct ux_elf *elf, uint64_t tag);
+
 #endif

@@ -289,6 +289,21 @@ enum ux_code ux_elf_section_raw(const struct ux_elf *elf, const struct ux_elf_se
 	return UX_OK;
 }
 
+struct ux_bytes ux_elf_bytes_at(const struct ux_elf *elf, uint64_t pc)
+{
+	for (size_t i = 0; i < elf->n_segments; i++) {
+		const struct ux_elf_segment *s = &elf->segments[i];
+		if (s->type != PT_LOAD || pc < s->vaddr || pc - s->vaddr >= s->filesz ||
+		    s->off > elf->file.size)
+			continue;
+		uint64_t skip = pc - s->vaddr;
+		uint64_t there = ux_min(s->filesz, (uint64_t)elf->file.size - s->off);
+		if (skip < there)
+			return ux_bytes(elf->file.data + s->off + skip, (size_t)(there - skip));
+	}
+	return UX_BYTES_NONE;
+}
+
 const struct ux_elf_segment *ux_elf_first_load(const struct ux_elf *elf)
 {
 	for (size_t i = 0; i < elf->n_segments; i++)

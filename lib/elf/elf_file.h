@@ -101,6 +101,10 @@ void ux_elf_content_free(struct ux_elf_content *content);
 /* The size ux_elf_section_load() would give, by the section's header alone; 0 for a damaged one. */
 uint64_t ux_elf_section_loaded_size(const struct ux_elf *elf, const struct ux_elf_section *section);
 
+/* The bytes in the file from pc on, as far as the loadable segment that has it goes; none when no
+ * segment has it. */
+struct ux_bytes ux_elf_bytes_at(const struct ux_elf *elf, uint64_t pc);
+
 /* The first loadable segment, or NULL: its vaddr is the base a GSYM counts from. */
 const struct ux_elf_segment *ux_elf_first_load(const struct ux_elf *elf);
 

@@ -7,11 +7,6 @@
 #include "make_elf.h"
 
 enum {
-	DT_HASH = 4,
-	DT_STRTAB = 5,
-	DT_SYMTAB = 6,
-	DT_STRSZ = 10,
-	DT_GNU_HASH = 0x6ffffef5,
 	AT = 0x1000, /* where the one segment is */
 };
 
