@@ -11,6 +11,10 @@ void ux_counts_out(struct ux_json *j, const struct ux_counts *counts)
 	ux_json_key_u64(j, "rows", counts->rows);
 	ux_json_key_u64(j, "code_bytes", counts->code_bytes);
 	ux_json_key_u64(j, "line_bytes", counts->line_bytes);
+	if (counts->unnamed > 0) {
+		ux_json_key_u64(j, "unnamed", counts->unnamed);
+		ux_json_key_u64(j, "unnamed_bytes", counts->unnamed_bytes);
+	}
 	ux_json_object_end(j);
 }
 

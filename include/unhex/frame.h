@@ -12,6 +12,9 @@ enum {
 	UX_FRAMES_MOST = 257
 };
 
+/* The name of functions of which a stripped file tells where they are and nothing else. */
+#define UX_NO_NAME "<no name>"
+
 /*
  * Lookups give a list, innermost first; all but the last are `inlined`. The strings belong to
  * whatever was looked in and live as long as it; they are never NULL, "" means unknown.

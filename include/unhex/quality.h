@@ -24,11 +24,13 @@ enum ux_quality {
 
 /* Measured, never claimed. */
 struct ux_counts {
-	uint64_t functions;
+	uint64_t functions;  /* with a name */
 	uint64_t inlines;    /* inlined calls */
 	uint64_t rows;       /* line table rows */
-	uint64_t code_bytes; /* covered by a function */
+	uint64_t code_bytes; /* covered by a function with a name */
 	uint64_t line_bytes; /* covered by a row with a line */
+	uint64_t unnamed;    /* functions of which only the range is known: UX_NO_NAME */
+	uint64_t unnamed_bytes;
 };
 
 /* "none", "dynsym", "symtab", "gopclntab", "lines", "inlines"; never NULL. Any thread.

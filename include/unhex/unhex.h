@@ -11,6 +11,7 @@
 #include <unhex/input.h>
 #include <unhex/module.h>
 #include <unhex/quality.h>
+#include <unhex/source.h>
 #include <unhex/version.h>
 
 #endif

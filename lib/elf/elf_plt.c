@@ -62,7 +62,7 @@ static bool take(struct plt *p, struct ux_cur *c, bool with_addend, bool is_jump
 	uint64_t info = ux_cur_uint(c, word);
 	uint64_t addend = with_addend ? ux_cur_uint(c, word) : 0;
 	uint32_t type = (uint32_t)(p->elf->is64 ? info & UINT32_MAX : info & 0xff);
-	bool chosen = type == p->machine->chosen;
+	bool chosen = type != 0 && (type == p->machine->chosen[0] || type == p->machine->chosen[1]);
 	s.jump = type == p->machine->jump;
 	s.symbol = (uint32_t)(p->elf->is64 ? info >> 32 : info >> 8);
 	if (chosen) {

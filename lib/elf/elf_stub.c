@@ -195,8 +195,9 @@ static bool decode_riscv(const struct ux_elf_stub_place *place, struct ux_bytes 
 }
 
 /*
- * [std r2, 24|40(r1)]; addis rX, r2, high; ... ld r12, low(rX); ... mtctr r12; ...; bctr. The first
- * ABI has the address of a descriptor in its slot, and loads more of that in between.
+ * [std r2, 24|40(r1)]; addis rX, r2, high; ld r12, low(rX); mtctr r12; bctr. In the first ABI a
+ * slot is a descriptor, so that r2 is loaded in between, and compared where it may not be filled
+ * yet.
  */
 static bool decode_ppc64(const struct ux_elf_stub_place *place, struct ux_bytes code, uint64_t pc,
 			 struct ux_elf_stub_code *ret)
@@ -222,7 +223,9 @@ static bool decode_ppc64(const struct ux_elf_stub_place *place, struct ux_bytes 
 			loaded = true;
 		} else if (word == 0x7d8903a6) {
 			moved = true;
-		} else if (word == 0x4e800420) {
+		} else if (word == 0x4e800420 || word == 0x4ce20420) {
+			if (word == 0x4ce20420) /* bnectr+, then b to what finds the function */
+				(void)ux_cur_u32(&c);
 			ret->size = (uint32_t)ux_cur_off(&c);
 			return loaded && moved && !c.failed;
 		} else if (!loaded) {
@@ -247,13 +250,13 @@ static bool decode_s390(const struct ux_elf_stub_place *place, struct ux_bytes c
 }
 
 static const struct ux_elf_stub_machine machines[] = {
-	{EM_X86_64, 8, 32, false, 7, 6, 37, decode_x86_64},
-	{EM_386, 8, 16, false, 7, 6, 42, decode_386},
-	{EM_AARCH64, 4, 32, false, 1026, 1025, 1032, decode_aarch64},
-	{EM_ARM, 4, 24, false, 22, 21, 160, decode_arm},
-	{EM_RISCV, 4, 16, false, 5, 2, 58, decode_riscv},
-	{EM_PPC64, 4, 40, true, 21, 21, 248, decode_ppc64},
-	{EM_S390, 8, 32, false, 11, 10, 61, decode_s390},
+	{EM_X86_64, 8, 32, false, 7, 6, {37}, decode_x86_64},
+	{EM_386, 8, 16, false, 7, 6, {42}, decode_386},
+	{EM_AARCH64, 4, 32, false, 1026, 1025, {1032}, decode_aarch64},
+	{EM_ARM, 4, 24, false, 22, 21, {160}, decode_arm},
+	{EM_RISCV, 4, 16, false, 5, 2, {58}, decode_riscv},
+	{EM_PPC64, 4, 40, true, 21, 21, {248, 247}, decode_ppc64},
+	{EM_S390, 8, 32, false, 11, 10, {61}, decode_s390},
 };
 
 const struct ux_elf_stub_machine *ux_elf_stub_machine(uint16_t machine, bool is64)

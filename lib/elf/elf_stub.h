@@ -28,13 +28,13 @@ typedef bool ux_elf_stub_fn(const struct ux_elf_stub_place *place, struct ux_byt
 			    uint64_t pc, struct ux_elf_stub_code *ret);
 
 struct ux_elf_stub_machine {
-	uint16_t machine; /* EM_* */
-	uint8_t step;     /* stubs begin at multiples of it, counted from their section */
-	uint8_t most;     /* bytes of a stub */
-	bool in_text;     /* they are among other code */
-	uint16_t jump;    /* relocations of slots: of a call alone, */
-	uint16_t data;    /* of any use, */
-	uint16_t chosen;  /* of what a function of the module itself chooses */
+	uint16_t machine;   /* EM_* */
+	uint8_t step;       /* stubs begin at multiples of it, counted from their section */
+	uint8_t most;       /* bytes of a stub */
+	bool in_text;       /* they are among other code */
+	uint16_t jump;      /* relocations of slots: of a call alone, */
+	uint16_t data;      /* of any use, */
+	uint16_t chosen[2]; /* of what a function of the module itself chooses; 0: none */
 	ux_elf_stub_fn *decode;
 };
 

@@ -4,6 +4,7 @@
 
 #include "gsym_decode.h"
 #include "gsym_lines.h"
+#include "unhex/frame.h"
 
 /* Counts rows and the bytes from `from` to the function's end that have a line. */
 static enum ux_code count_lines(struct ux_cur block, uint64_t from, uint64_t size,
@@ -39,9 +40,15 @@ static enum ux_code count_blocks(const struct ux_gsym *g, struct ux_gsym_raw *ra
 	return UX_OK;
 }
 
+static bool is_named(const struct ux_gsym *g, uint64_t name)
+{
+	const char *text = ux_gsym_string(g, name);
+	return !text || strcmp(text, UX_NO_NAME) != 0;
+}
+
 enum ux_code ux_gsym_measure(const struct ux_gsym *g, struct ux_counts *ret, struct ux_error *err)
 {
-	struct ux_counts counts = {.functions = g->n_functions};
+	struct ux_counts counts = {0};
 	struct ux_gsym_walk walk = {.g = g};
 	uint64_t reach = 0; /* end of the bytes that are counted */
 	for (;;) {
@@ -51,7 +58,10 @@ enum ux_code ux_gsym_measure(const struct ux_gsym *g, struct ux_counts *ret, str
 			break;
 		uint64_t start = ux_gsym_start(g, walk.next - 1), size = walk.raw.size;
 		uint64_t from = reach > start ? ux_min(reach - start, size) : 0;
-		counts.code_bytes += size - from;
+		bool named = is_named(g, walk.raw.name);
+		counts.functions += named;
+		counts.unnamed += !named;
+		*(named ? &counts.code_bytes : &counts.unnamed_bytes) += size - from;
 		UX_TRY(count_blocks(g, &walk.raw, from, &counts, err));
 		if (size <= UINT64_MAX - start)
 			reach = ux_max(reach, start + size);

@@ -188,7 +188,7 @@ static enum ux_code keep_symbols(struct finder *f, size_t piece, size_t first, s
 	const struct ux_code_symbol *at = ux_code_symbols_at(f->symbols, p->start, &n);
 	for (size_t i = 0; i < n; i++) {
 		bool no_memory = false;
-		if (at[i].size != p->size)
+		if (at[i].size != p->size || at[i].name == ux_no_name)
 			continue;
 		const char *name = ux_symbol_name(&at[i], f->arena, &no_memory);
 		if (no_memory)

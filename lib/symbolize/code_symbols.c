@@ -3,8 +3,10 @@
 #include "code_symbols.h"
 
 #include "elf_dynamic.h"
-
 #include "order.h"
+#include "unhex/frame.h"
+
+const char ux_no_name[] = UX_NO_NAME;
 
 enum {
 	NAME_MOST = 1 << 16
@@ -18,9 +20,9 @@ static uint32_t size_without_version(const char *name)
 	return (uint32_t)(at ? (size_t)(at - name) : size);
 }
 
-static enum ux_code take_all(struct ux_elf_symbols *it, bool exact, const struct ux_elf_opd *opd,
-			     const struct ux_dwarf_text *text, struct ux_code_symbol_vec *out,
-			     struct ux_error *err)
+static enum ux_code take_all(struct ux_elf_symbols *it, bool exact, enum ux_source source,
+			     const struct ux_elf_opd *opd, const struct ux_dwarf_text *text,
+			     struct ux_code_symbol_vec *out, struct ux_error *err)
 {
 	const struct ux_elf *elf = it->elf;
 	for (const struct ux_elf_symbol *s; (s = ux_elf_symbols_next(it));) {
@@ -33,6 +35,7 @@ static enum ux_code take_all(struct ux_elf_symbols *it, bool exact, const struct
 			.bind = s->bind,
 			.untyped = s->type == STT_NOTYPE,
 			.exact = exact,
+			.source = (uint8_t)source,
 		};
 		if (!ux_dwarf_text_find(text, made.start) &&
 		    !(ux_elf_opd_code(opd, made.start, &made.start) &&
@@ -46,8 +49,9 @@ static enum ux_code take_all(struct ux_elf_symbols *it, bool exact, const struct
 }
 
 enum ux_code ux_code_symbols_read(const struct ux_elf *elf, const char *section,
-				  const struct ux_elf_opd *opd, const struct ux_dwarf_text *text,
-				  struct ux_code_symbol_vec *out, struct ux_error *err)
+				  enum ux_source source, const struct ux_elf_opd *opd,
+				  const struct ux_dwarf_text *text, struct ux_code_symbol_vec *out,
+				  struct ux_error *err)
 {
 	const struct ux_elf_section *table = ux_elf_section_find(elf, section);
 	struct ux_elf_symbols it;
@@ -61,12 +65,70 @@ enum ux_code ux_code_symbols_read(const struct ux_elf *elf, const char *section,
 				*err = why;
 			return code;
 		}
-		return take_all(&it, /* exact= */ true, opd, text, out, err);
+		return take_all(&it, /* exact= */ true, source, opd, text, out, err);
 	}
 	if (!table || table->type == SHT_NOBITS)
 		return UX_OK;
 	UX_TRY(ux_elf_symbols_open(elf, table, &it, err));
-	return take_all(&it, table->type == SHT_DYNSYM, opd, text, out, err);
+	return take_all(&it, table->type == SHT_DYNSYM, source, opd, text, out, err);
+}
+
+enum ux_code ux_code_symbols_add_stubs(const struct ux_elf_stubs *stubs,
+				       const struct ux_dwarf_text *text, struct ux_arena *names,
+				       struct ux_code_symbol_vec *out, struct ux_error *err)
+{
+	for (size_t i = 0; i < stubs->size; i++) {
+		const struct ux_elf_stub *s = &stubs->data[i];
+		char target[32];
+		if (!ux_dwarf_text_find(text, s->pc))
+			continue;
+		snprintf(target, sizeof(target), "*ABS*+0x%" PRIx64, s->target);
+		const char *name = s->name ? s->name : target;
+		size_t size = strnlen(name, NAME_MOST);
+		char *text_of = ux_arena_array(names, char, size + sizeof("@plt"));
+		if (!text_of)
+			return ux_arena_fail(names, err);
+		memcpy(text_of, name, size);
+		memcpy(text_of + size, "@plt", sizeof("@plt"));
+		struct ux_code_symbol made = {
+			.start = s->pc,
+			.size = s->size,
+			.name = text_of,
+			.name_size = (uint32_t)size + 4,
+			.bind = STB_LOCAL,
+			.source = UX_SOURCE_PLT,
+		};
+		if (!ux_code_symbol_vec_append(out, made))
+			return ux_error_nomem(err);
+	}
+	return UX_OK;
+}
+
+/* The first of the bounds that begins at pc or behind it. */
+static size_t bound_from(const struct ux_dwarf_range_vec *bounds, uint64_t pc)
+{
+	size_t lo = 0, hi = bounds->size;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (bounds->data[mid].lo < pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+void ux_code_symbols_bound(struct ux_code_symbol_vec *symbols,
+			   const struct ux_dwarf_range_vec *bounds)
+{
+	for (size_t i = 0; i < symbols->size; i++) {
+		struct ux_code_symbol *s = &symbols->data[i];
+		if (s->size > 0 || !s->exact)
+			continue;
+		size_t at = bound_from(bounds, s->start);
+		if (at < bounds->size && bounds->data[at].lo == s->start)
+			s->size = bounds->data[at].hi - s->start;
+	}
 }
 
 static unsigned bind_rank(uint8_t bind)
@@ -146,6 +208,54 @@ void ux_code_symbols_settle(struct ux_code_symbol_vec *symbols, const struct ux_
 			s[i].size = s[i].exact ? 1 : room;
 		s[i].size = ux_min(s[i].size, end - s[i].start);
 	}
+}
+
+/* The bounds that begin in front of `next`, from number *at on, but not in front of `covered`. */
+static bool fill_gap(const struct ux_dwarf_range_vec *bounds, size_t *at, uint64_t covered,
+		     uint64_t next, struct ux_code_symbol_vec *out, uint64_t *n)
+{
+	for (; *at < bounds->size && bounds->data[*at].lo < next; ++*at) {
+		const struct ux_dwarf_range *b = &bounds->data[*at];
+		struct ux_code_symbol made = {
+			.start = b->lo,
+			.size = ux_min(b->hi, next) - b->lo,
+			.name = ux_no_name,
+			.name_size = sizeof(UX_NO_NAME) - 1,
+			.bind = STB_LOCAL,
+			.source = UX_SOURCE_FRAMES,
+		};
+		if (b->lo < covered || made.size == 0)
+			continue;
+		if (!ux_code_symbol_vec_append(out, made))
+			return false;
+		++*n;
+	}
+	return true;
+}
+
+enum ux_code ux_code_symbols_fill(struct ux_code_symbol_vec *symbols,
+				  const struct ux_dwarf_range_vec *bounds, uint64_t *ret_n,
+				  struct ux_error *err)
+{
+	ux_cleanup(ux_code_symbol_vec_deinit) struct ux_code_symbol_vec all = {0};
+	uint64_t covered = 0;
+	size_t at = 0;
+	*ret_n = 0;
+	for (size_t i = 0; i < symbols->size && bounds->size > 0; i++) {
+		const struct ux_code_symbol *s = &symbols->data[i];
+		if (!fill_gap(bounds, &at, covered, s->start, &all, ret_n) ||
+		    !ux_code_symbol_vec_append(&all, *s))
+			return ux_error_nomem(err);
+		covered = ux_max(covered, s->start + s->size);
+	}
+	if (!fill_gap(bounds, &at, covered, UINT64_MAX, &all, ret_n))
+		return ux_error_nomem(err);
+	if (*ret_n > 0) {
+		struct ux_code_symbol_vec before = *symbols;
+		*symbols = all;
+		all = before;
+	}
+	return UX_OK;
 }
 
 const struct ux_code_symbol *ux_code_symbols_from(const struct ux_code_symbol_vec *symbols,

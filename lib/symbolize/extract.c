@@ -37,6 +37,12 @@ enum ux_code ux_extract_check(struct ux_bytes file, struct ux_error *err)
 	return ux_extract_takes(file) ? UX_OK : ux_elf_check(file, err);
 }
 
+bool ux_extract_wants(const struct ux_extract_options *options, enum ux_source source)
+{
+	bool excluded = source == UX_SOURCE_DWARF && options->no_dwarf;
+	return !excluded && (options->without & 1u << source) == 0;
+}
+
 enum ux_code ux_extract(struct ux_bytes exe, struct ux_bytes debug,
 			const struct ux_extract_options *options, ux_gsym_sink_fn *sink, void *ctx,
 			struct ux_extract_stats *ret_stats, struct ux_error *err)

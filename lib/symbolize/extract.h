@@ -7,6 +7,7 @@
 #include "error.h"
 #include "gsym_encode.h"
 #include "unhex/quality.h"
+#include "unhex/source.h"
 
 struct ux_extract_options {
 	unsigned threads;  /* 0: as many as there are processors */
@@ -24,6 +25,7 @@ struct ux_extract_options {
 	bool alternatives;     /* keep other names of the same range */
 	bool no_dwarf;         /* symbol tables only */
 	bool allow_mismatch;   /* take a debug file of another build ID */
+	uint32_t without; /* sources that are not to be read: a bit (1 << enum ux_source) each */
 };
 
 /* What an extraction found, and what it threw away. */
@@ -43,6 +45,13 @@ struct ux_extract_stats {
 	uint64_t map_objects; /* object files in which a Mach-O linker left DWARF that was not read
 			       */
 	uint64_t gsym_bytes;
+	uint64_t text_bytes; /* of all executable sections */
+	/* What each source has, before they are merged: functions, symbols, stubs; of frames those
+	 * that fill gaps. */
+	uint64_t found[UX_SOURCE_COUNT];
+	unsigned dwarf_version; /* of the first unit; 0: there is none */
+	uint64_t bad_sources;   /* given up, but for DWARF's units, which are counted above */
+	struct ux_error first_bad_source;
 };
 
 /* True for the kinds of files that ux_extract() reads, told by their first bytes. */
@@ -50,6 +59,9 @@ bool ux_extract_takes(struct ux_bytes file);
 
 /* The same; UX_EUNSUPPORTED says what the file starts with instead. */
 enum ux_code ux_extract_check(struct ux_bytes file, struct ux_error *err) ux_must;
+
+/* True when the options ask for that source. */
+bool ux_extract_wants(const struct ux_extract_options *options, enum ux_source source);
 
 /*
  * Merges the DWARF and symbol tables of `debug` (empty: of `exe` itself) and of `exe` into one GSYM

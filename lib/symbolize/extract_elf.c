@@ -3,14 +3,17 @@
 #include "extract_elf.h"
 
 #include "debug_sections.h"
+#include "elf_debugdata.h"
 #include "elf_ids.h"
 #include "elf_opd.h"
+#include "function_bounds.h"
 #include "module_text.h"
 
 /* One extraction at work; released whole. */
 struct job {
 	struct ux_elf exe;
 	struct ux_elf debug;
+	struct ux_elf_debugdata debugdata;
 	bool has_debug;
 	struct ux_debug_sections sections;
 	struct ux_elf sup;
@@ -26,6 +29,7 @@ static void job_deinit(struct job *j)
 	ux_debug_sections_free(&j->sections);
 	ux_debug_sections_free(&j->sup_sections);
 	ux_elf_close(&j->sup);
+	ux_elf_debugdata_close(&j->debugdata);
 	ux_elf_close(&j->debug);
 	ux_elf_close(&j->exe);
 }
@@ -93,6 +97,15 @@ static enum ux_code read_supplementary(struct job *j, struct ux_bytes file, stru
 	return UX_OK;
 }
 
+/* The DWARF version that the first unit's header has behind its length. */
+static unsigned first_version(const struct ux_dwarf_sections *sections)
+{
+	struct ux_cur c = ux_cur_make(sections->data[UX_DWARF_INFO], ".debug_info", sections->swap);
+	if (ux_cur_u32(&c) == UINT32_MAX)
+		ux_cur_skip(&c, 8);
+	return ux_cur_u16(&c);
+}
+
 static enum ux_code collect(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
@@ -107,6 +120,9 @@ static enum ux_code collect(struct job *j, struct ux_error *err)
 		.spill = b->spill,
 	};
 	UX_TRY(ux_collect(&input, &b->collection, err));
+	for (size_t i = 0; i < b->collection.n_units; i++)
+		b->stats.found[UX_SOURCE_DWARF] += b->collection.units[i].n_functions;
+	b->stats.dwarf_version = first_version(&j->sections.dwarf);
 	b->stats.bad_relocs = j->sections.loss.count;
 	b->stats.first_bad_reloc = j->sections.loss.first;
 	if (j->split.reason.code != UX_OK)
@@ -133,40 +149,93 @@ static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
 	return collect(j, err);
 }
 
-static enum ux_code read_tables(struct job *j, struct ux_error *err)
+/* A symbol table of one of the files. */
+static enum ux_code read_table(struct job *j, const struct ux_elf *elf, enum ux_source source,
+			       const struct ux_elf_opd *opd, struct ux_error *err)
 {
 	struct ux_dwarf_text text = ux_module_build_text(&j->build);
 	struct ux_code_symbol_vec *all = &j->build.symbols;
+	const char *name = source == UX_SOURCE_DYNSYM ? ".dynsym" : ".symtab";
+	size_t before = all->size;
+	if (!ux_extract_wants(j->build.options, source))
+		return UX_OK;
+	UX_TRY(ux_code_symbols_read(elf, name, source, opd, &text, all, err));
+	j->build.stats.found[source] += all->size - before;
+	return UX_OK;
+}
+
+/* What a stripped file keeps compressed. Without it there is the rest. */
+static enum ux_code read_debugdata(struct job *j, const struct ux_elf_opd *opd,
+				   struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	if (!ux_extract_wants(j->build.options, UX_SOURCE_DEBUGDATA))
+		return UX_OK;
+	enum ux_code code = ux_elf_debugdata_open(&j->exe, &j->debugdata, &why);
+	if (code == UX_OK && j->debugdata.elf.file.size > 0)
+		code = read_table(j, &j->debugdata.elf, UX_SOURCE_DEBUGDATA, opd, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	ux_module_build_lost(&j->build, &why);
+	return UX_OK;
+}
+
+static enum ux_code read_tables(struct job *j, struct ux_error *err)
+{
+	const uint64_t *found = j->build.stats.found;
 	ux_cleanup(ux_elf_opd_close) struct ux_elf_opd opd = {0};
 	UX_TRY(ux_elf_opd_open(&j->exe, &opd, err)); /* a debug file has no content of it */
 	if (j->has_debug) {
-		UX_TRY(ux_code_symbols_read(&j->debug, ".symtab", &opd, &text, all, err));
-		UX_TRY(ux_code_symbols_read(&j->debug, ".dynsym", &opd, &text, all, err));
+		UX_TRY(read_table(j, &j->debug, UX_SOURCE_SYMTAB, &opd, err));
+		UX_TRY(read_table(j, &j->debug, UX_SOURCE_DYNSYM, &opd, err));
 	}
-	UX_TRY(ux_code_symbols_read(&j->exe, ".symtab", &opd, &text, all, err));
-	size_t before = all->size;
-	UX_TRY(ux_code_symbols_read(&j->exe, ".dynsym", &opd, &text, all, err));
-	if (before > 0)
+	UX_TRY(read_table(j, &j->exe, UX_SOURCE_SYMTAB, &opd, err));
+	UX_TRY(read_debugdata(j, &opd, err));
+	UX_TRY(read_table(j, &j->exe, UX_SOURCE_DYNSYM, &opd, err));
+	if (found[UX_SOURCE_SYMTAB] > 0 || found[UX_SOURCE_DEBUGDATA] > 0)
 		j->build.stats.quality = UX_QUALITY_SYMTAB;
-	else if (all->size > 0)
+	else if (found[UX_SOURCE_DYNSYM] > 0)
 		j->build.stats.quality = UX_QUALITY_DYNSYM;
 	return UX_OK;
 }
 
-/* All that names code without saying more of it. Each kind of table is a line here. */
+static enum ux_code read_stubs(struct job *j, struct ux_error *err)
+{
+	struct ux_module_build *b = &j->build;
+	struct ux_dwarf_text text = ux_module_build_text(b);
+	ux_cleanup(ux_elf_stubs_deinit) struct ux_elf_stubs stubs = {0};
+	if (!ux_extract_wants(b->options, UX_SOURCE_PLT))
+		return UX_OK;
+	UX_TRY(ux_elf_plt_read(&j->exe, &stubs, err));
+	b->stats.found[UX_SOURCE_PLT] = stubs.size;
+	if (stubs.size > 0 && b->stats.quality == UX_QUALITY_NONE)
+		b->stats.quality = UX_QUALITY_DYNSYM; /* it names them */
+	return ux_code_symbols_add_stubs(&stubs, &text, &b->extra, &b->symbols, err);
+}
+
+/* All that names code without saying more of it, each kind of table a line; then what only says
+ * where code is. */
 static enum ux_code read_symbols(struct job *j, struct ux_error *err)
 {
-	struct ux_dwarf_text text = ux_module_build_text(&j->build);
+	struct ux_module_build *b = &j->build;
+	struct ux_dwarf_text text = ux_module_build_text(b);
+	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec bounds = {0};
+	struct ux_error bad = UX_ERROR_INIT;
+	if (ux_extract_wants(b->options, UX_SOURCE_FRAMES))
+		UX_TRY(ux_function_bounds(&j->exe, &text, &bounds, &bad, err));
+	ux_module_build_lost(b, &bad);
 	UX_TRY(read_tables(j, err));
-	ux_code_symbols_settle(&j->build.symbols, &text);
-	return UX_OK;
+	UX_TRY(read_stubs(j, err));
+	ux_code_symbols_bound(&b->symbols, &bounds);
+	ux_code_symbols_settle(&b->symbols, &text);
+	return ux_code_symbols_fill(&b->symbols, &bounds, &b->stats.found[UX_SOURCE_FRAMES], err);
 }
 
 /* All that has functions with lines and inlined calls, the most telling first: a further kind is a
  * line behind DWARF's, which ux_module_build_add_units() takes. */
 static enum ux_code read_units(struct job *j, struct ux_error *err)
 {
-	if (!j->build.options->no_dwarf)
+	if (ux_extract_wants(j->build.options, UX_SOURCE_DWARF))
 		UX_TRY(read_dwarf(j, err));
 	return UX_OK;
 }
@@ -193,7 +262,7 @@ static void describe(struct job *j)
 	b->swap = j->exe.swap;
 	b->bias = j->exe.bias;
 	b->id = gnu_id(&j->exe);
-	b->expected = "DWARF, .symtab or .dynsym with functions";
+	b->expected = "DWARF, .symtab or .dynsym with functions, or .eh_frame";
 	if (j->exe.type == ET_REL)
 		b->base = 0;
 	else if (load)

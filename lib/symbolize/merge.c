@@ -300,6 +300,18 @@ static enum ux_code gather_symbols(struct merger *m, struct ux_piece_vec *out)
 	return UX_OK;
 }
 
+/*
+ * Bounds without a name never say more than a function that begins before they end: false when it
+ * has their start, and so is the one that they are of.
+ */
+static bool cut_unnamed(struct ux_piece *unnamed, const struct ux_piece *function)
+{
+	if (function->start <= unnamed->start)
+		return false;
+	unnamed->size = (uint32_t)ux_min((uint64_t)unnamed->size, function->start - unnamed->start);
+	return true;
+}
+
 static enum ux_code merge_symbols(struct merger *m, const struct ux_collection *collection,
 				  const struct ux_piece_vec *functions)
 {
@@ -316,10 +328,14 @@ static enum ux_code merge_symbols(struct merger *m, const struct ux_collection *
 	ux_cleanup(ux_piece_reader_deinit) struct ux_piece_reader reader = {0};
 	size_t next = 0;
 	for (size_t i = 0; i < symbols.size; i++) {
+		struct ux_piece *symbol = &symbols.data[i];
 		while (next < functions->size &&
-		       ux_piece_end(&functions->data[next]) <= symbols.data[i].start)
+		       ux_piece_end(&functions->data[next]) <= symbol->start)
 			next++;
-		UX_TRY(fill(m, functions, next, &symbols.data[i], &lines, &reader));
+		if (next < functions->size && symbol->name == ux_no_name &&
+		    !cut_unnamed(symbol, &functions->data[next]))
+			continue;
+		UX_TRY(fill(m, functions, next, symbol, &lines, &reader));
 	}
 	return UX_OK;
 }

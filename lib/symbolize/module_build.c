@@ -24,7 +24,9 @@ void ux_module_build_init(struct ux_module_build *build, const struct ux_extract
 		.options = options,
 		.threads = options->threads ? options->threads : ux_pool_cpus(),
 		.base = UX_BASE_FIRST,
-		.stats = {.first_bad = UX_ERROR_INIT, .first_bad_reloc = UX_ERROR_INIT},
+		.stats = {.first_bad = UX_ERROR_INIT,
+			  .first_bad_reloc = UX_ERROR_INIT,
+			  .first_bad_source = UX_ERROR_INIT},
 	};
 	ux_arena_init(&build->arena, MERGE_BUDGET);
 	ux_arena_init(&build->extra, MERGE_BUDGET);
@@ -67,6 +69,12 @@ void ux_module_build_bad(struct ux_module_build *build, const struct ux_error *r
 		build->stats.first_bad = *reason;
 }
 
+void ux_module_build_lost(struct ux_module_build *build, const struct ux_error *reason)
+{
+	if (reason->code != UX_OK && build->stats.bad_sources++ == 0)
+		build->stats.first_bad_source = *reason;
+}
+
 static void count_split(const struct ux_unit_pieces *unit, struct ux_extract_stats *stats)
 {
 	stats->split_units += unit->split != UX_SPLIT_NONE;
@@ -93,6 +101,8 @@ static void count(struct ux_module_build *build)
 {
 	struct ux_extract_stats *stats = &build->stats;
 	count_units(&build->collection, stats);
+	for (size_t i = 0; i < build->text.size; i++)
+		stats->text_bytes += build->text.data[i].hi - build->text.data[i].lo;
 	ux_pack_count(&build->pieces, &stats->counts);
 	if (stats->counts.inlines > 0)
 		stats->quality = UX_QUALITY_INLINES;

@@ -72,6 +72,9 @@ enum ux_code ux_module_build_add_units(struct ux_module_build *build,
 /* Counts one damaged source of units that was passed over; the first one's reason is kept. */
 void ux_module_build_bad(struct ux_module_build *build, const struct ux_error *reason);
 
+/* Counts one damaged source that was passed over, unless reason is none; the first one is kept. */
+void ux_module_build_lost(struct ux_module_build *build, const struct ux_error *reason);
+
 /*
  * Merges everything, counts it, and hands the GSYM to sink; *ret_stats has what the way in counted,
  * and the rest. UX_ENOTFOUND: nothing has a name. The codes of ux_extract().

@@ -197,12 +197,15 @@ enum ux_code ux_pack(const struct ux_collection *collection, const struct ux_pie
 
 void ux_pack_count(const struct ux_piece_vec *pieces, struct ux_counts *ret)
 {
-	struct ux_counts counts = {.functions = pieces->size};
+	struct ux_counts counts = {0};
 	for (size_t i = 0; i < pieces->size; i++) {
 		const struct ux_piece *p = &pieces->data[i];
+		bool named = p->name != ux_no_name;
+		counts.functions += named;
+		counts.unnamed += !named;
 		counts.inlines += p->draft.n_inlines;
 		counts.rows += p->draft.n_rows;
-		counts.code_bytes += p->size;
+		*(named ? &counts.code_bytes : &counts.unnamed_bytes) += p->size;
 		counts.line_bytes += p->draft.line_bytes;
 	}
 	*ret = counts;

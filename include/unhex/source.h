@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Where in a module names and lines come from. */
+#ifndef UNHEX_SOURCE_H
+#define UNHEX_SOURCE_H
+
+#include <unhex/api.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What can tell of a module's code; the numbers stay, new ones come behind them. */
+enum ux_source {
+	UX_SOURCE_DWARF,     /* functions, lines, inlined calls */
+	UX_SOURCE_GOPCLNTAB, /* the same of Go */
+	UX_SOURCE_SYMTAB,    /* the full symbol table */
+	UX_SOURCE_DEBUGDATA, /* symbols that a stripped file keeps compressed */
+	UX_SOURCE_DYNSYM,    /* symbols for the loader */
+	UX_SOURCE_PLT,       /* stubs that call other modules: name@plt */
+	UX_SOURCE_FRAMES,    /* where functions begin and end, by what unwinds them: no names */
+	UX_SOURCE_COUNT
+};
+
+/* "dwarf", "gopclntab", "symtab", "gnu_debugdata", "dynsym", "plt", "frames"; never NULL. Any
+ * thread. Since 0.1. */
+UX_API const char *ux_source_name(enum ux_source source);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

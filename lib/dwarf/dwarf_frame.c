@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * .eh_frame and .debug_frame: entries, each a length and either a CIE (what functions have in
+ * common) or an FDE (one range of code, by way of its CIE):
+ *
+ *   CIE   length, ID (0, in .debug_frame all ones), version, augmentation text, in version 4 sizes
+ *         of addresses and segments, two alignments, a register; with "z" in the text a length and
+ *         what its other letters stand for, of which R is how FDEs write their addresses
+ *   FDE   length, where its CIE is (in .eh_frame the way back from this field), first address, size
+ *
+ * A length of 0 ends what one object file of crtend.o's kind brought; others may follow.
+ */
+#include "dwarf_frame.h"
+
+enum {
+	AUGMENTATION_MOST = 16, /* letters that are looked at; "zPLRSB" has six */
+
+	PE_ABSPTR = 0x00,
+	PE_ULEB128 = 0x01,
+	PE_UDATA2 = 0x02,
+	PE_UDATA4 = 0x03,
+	PE_UDATA8 = 0x04,
+	PE_SLEB128 = 0x09,
+	PE_SDATA2 = 0x0a,
+	PE_SDATA4 = 0x0b,
+	PE_SDATA8 = 0x0c,
+	PE_FORM = 0x0f,
+	PE_PCREL = 0x10,
+	PE_TEXTREL = 0x20,
+	PE_DATAREL = 0x30,
+	PE_ALIGNED = 0x50,
+	PE_BASE = 0x70,
+	PE_INDIRECT = 0x80,
+	PE_OMIT = 0xff,
+};
+
+/* What FDEs need of their CIE. */
+struct cie {
+	uint64_t off; /* in the section; UINT64_MAX: none was read yet */
+	uint8_t encoding;
+	uint8_t address_size;
+	uint8_t segment_size;
+	bool known; /* its augmentation was understood as far as that takes */
+};
+
+struct reader {
+	const struct ux_dwarf_frames *frames;
+	struct cie cie; /* the last one that was asked for */
+	struct ux_dwarf_range_vec *out;
+	struct ux_error *err;
+};
+
+/* A number of a form of PE_*, its sign extended; latches for an unknown form. */
+static uint64_t read_form(struct ux_cur *c, unsigned form, unsigned address_size)
+{
+	switch (form) {
+	case PE_ABSPTR:
+		return ux_cur_uint(c, address_size);
+	case PE_ULEB128:
+		return ux_cur_uleb(c);
+	case PE_UDATA2:
+		return ux_cur_u16(c);
+	case PE_UDATA4:
+		return ux_cur_u32(c);
+	case PE_UDATA8:
+	case PE_SDATA8:
+		return ux_cur_u64(c);
+	case PE_SLEB128:
+		return (uint64_t)ux_cur_sleb(c);
+	case PE_SDATA2:
+		return (uint64_t)(int16_t)ux_cur_u16(c);
+	case PE_SDATA4:
+		return (uint64_t)(int32_t)ux_cur_u32(c);
+	default:
+		ux_cur_bad(c, "unknown form of address");
+		return 0;
+	}
+}
+
+/* An address; false when it cannot be known from the file alone. pc is of the cursor's start. */
+static bool read_address(struct ux_cur *c, const struct ux_dwarf_frames *f, uint8_t encoding,
+			 unsigned address_size, uint64_t *ret)
+{
+	if (encoding == PE_OMIT)
+		return false;
+	uint64_t here = f->pc + ux_cur_off(c);
+	if ((encoding & PE_BASE) == PE_ALIGNED) {
+		ux_cur_skip(c, -here & (address_size - 1));
+		encoding = PE_ABSPTR;
+	}
+	uint64_t v = read_form(c, encoding & PE_FORM, address_size);
+	switch (encoding & PE_BASE) {
+	case 0:
+		break;
+	case PE_PCREL:
+		v += here;
+		break;
+	case PE_TEXTREL:
+		v += f->text_pc;
+		break;
+	case PE_DATAREL:
+		v += f->data_pc;
+		break;
+	default:
+		return false;
+	}
+	*ret = address_size == 4 ? (uint32_t)v : v;
+	return (encoding & PE_INDIRECT) == 0;
+}
+
+/* The letters behind "z", and what stands for them. */
+static void read_augmentation(struct ux_cur *c, const struct ux_dwarf_frames *f,
+			      struct ux_bytes text, struct cie *cie)
+{
+	uint64_t ignored = 0;
+	struct ux_cur data = ux_cur_sub(c, ux_cur_uleb(c));
+	for (size_t i = 1; i < ux_min(text.size, (size_t)AUGMENTATION_MOST); i++) {
+		uint8_t encoding = 0;
+		switch (text.data[i]) {
+		case 'R':
+			cie->encoding = ux_cur_u8(&data);
+			break;
+		case 'P':
+			encoding = ux_cur_u8(&data);
+			(void)read_address(&data, f, encoding, cie->address_size, &ignored);
+			break;
+		case 'L':
+			(void)ux_cur_u8(&data);
+			break;
+		case 'S':
+		case 'B':
+		case 'G':
+			break;
+		default:
+			cie->known = false; /* R may be behind it */
+			return;
+		}
+	}
+	cie->known = cie->known && !data.failed;
+}
+
+/* The entry's length, taken off the cursor, as a cursor of its own; wide: of 64-bit DWARF. */
+static struct ux_cur read_length(struct ux_cur *c, bool *ret_wide)
+{
+	uint64_t length = ux_cur_u32(c);
+	*ret_wide = length == UINT32_MAX;
+	if (*ret_wide)
+		length = ux_cur_u64(c);
+	return ux_cur_sub(c, length);
+}
+
+/* In .eh_frame the field has four bytes whatever the length's form is. */
+static uint64_t read_id(struct ux_cur *c, bool wide, bool eh)
+{
+	return wide && !eh ? ux_cur_u64(c) : ux_cur_u32(c);
+}
+
+static bool is_cie(uint64_t id, bool wide, bool eh)
+{
+	return id == (eh ? 0 : wide ? UINT64_MAX : UINT32_MAX);
+}
+
+/* Reads the CIE at off into r->cie; one that makes no sense is not known. */
+static void read_cie(struct reader *r, uint64_t off)
+{
+	const struct ux_dwarf_frames *f = r->frames;
+	struct cie *cie = &r->cie;
+	struct ux_cur all = ux_cur_make(f->data, ".eh_frame", f->swap);
+	bool wide = false;
+	*cie = (struct cie){.off = off, .address_size = f->address_size, .known = true};
+	ux_cur_seek(&all, off);
+	struct ux_cur c = read_length(&all, &wide);
+	if (all.failed || !is_cie(read_id(&c, wide, f->eh), wide, f->eh)) {
+		cie->known = false;
+		return;
+	}
+	uint8_t version = ux_cur_u8(&c);
+	struct ux_bytes text = ux_cur_str(&c);
+	if (ux_bytes_eq(text, UX_STR("eh"))) /* of GCC 2 */
+		ux_cur_skip(&c, f->address_size);
+	if (version >= 4) {
+		cie->address_size = ux_cur_u8(&c);
+		cie->segment_size = ux_cur_u8(&c);
+	}
+	(void)ux_cur_uleb(&c);
+	(void)ux_cur_sleb(&c);
+	if (version == 1)
+		(void)ux_cur_u8(&c);
+	else
+		(void)ux_cur_uleb(&c);
+	if (text.size > 0 && text.data[0] == 'z')
+		read_augmentation(&c, f, text, cie);
+	cie->known = cie->known && !c.failed && version >= 1 && version <= 4 &&
+		     (cie->address_size == 4 || cie->address_size == 8);
+}
+
+/* An FDE behind its CIE's place. */
+static enum ux_code read_fde(struct reader *r, struct ux_cur *c, uint64_t cie)
+{
+	uint64_t lo = 0, size = 0, hi = 0;
+	if (r->cie.off != cie)
+		read_cie(r, cie);
+	if (!r->cie.known)
+		return UX_OK;
+	ux_cur_skip(c, r->cie.segment_size);
+	bool sure = read_address(c, r->frames, r->cie.encoding, r->cie.address_size, &lo);
+	size = read_form(c, r->cie.encoding & PE_FORM, r->cie.address_size);
+	if ((r->cie.encoding & PE_FORM) == PE_SDATA4) /* a size has no sign */
+		size = (uint32_t)size;
+	UX_TRY(ux_cur_status(c, r->err));
+	if (!sure || size == 0 || __builtin_add_overflow(lo, size, &hi))
+		return UX_OK;
+	return ux_dwarf_range_vec_append(r->out, (struct ux_dwarf_range){lo, hi})
+		       ? UX_OK
+		       : ux_error_nomem(r->err);
+}
+
+enum ux_code ux_dwarf_frames_read(const struct ux_dwarf_frames *f, struct ux_dwarf_range_vec *out,
+				  struct ux_error *err)
+{
+	struct reader r = {.frames = f, .cie.off = UINT64_MAX, .out = out, .err = err};
+	struct ux_cur all = ux_cur_make(f->data, f->eh ? ".eh_frame" : ".debug_frame", f->swap);
+	while (ux_cur_more(&all)) {
+		bool wide = false;
+		struct ux_cur c = read_length(&all, &wide);
+		if (!ux_cur_more(&c))
+			continue; /* a terminator, or the failure of `all` */
+		uint64_t field = ux_cur_off(&c);
+		uint64_t id = read_id(&c, wide, f->eh);
+		UX_TRY(ux_cur_status(&c, err));
+		if (is_cie(id, wide, f->eh))
+			continue;
+		if (f->eh && id > field)
+			return ux_error_at(err, UX_ECORRUPT, all.section, field,
+					   "CIE is %" PRIu64 " bytes in front of the section",
+					   id - field);
+		UX_TRY(read_fde(&r, &c, f->eh ? field - id : id));
+	}
+	return ux_cur_status(&all, err);
+}
+
+bool ux_dwarf_frame_hdr(struct ux_bytes hdr, uint64_t pc, bool swap, uint8_t address_size,
+			uint64_t *ret_pc)
+{
+	struct ux_dwarf_frames f = {.pc = pc, .data_pc = pc, .swap = swap, .eh = true};
+	struct ux_cur c = ux_cur_make(hdr, ".eh_frame_hdr", swap);
+	uint8_t version = ux_cur_u8(&c), encoding = ux_cur_u8(&c);
+	ux_cur_skip(&c, 2); /* of the number of entries, and of these */
+	return version == 1 && read_address(&c, &f, encoding, address_size, ret_pc) && !c.failed;
+}

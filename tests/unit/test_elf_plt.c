@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* lib/elf: stubs. */
+#include "sweep.h"
+
+#include "elf_plt.h"
+#include "make_stubs.h"
+
+static enum ux_code read_all(struct ux_bytes file, struct ux_elf_stubs *out)
+{
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	UX_TRY(ux_elf_open(&elf, file, NULL));
+	return ux_elf_plt_read(&elf, out, NULL);
+}
+
+/* "1010 puts 16, ..." of all stubs; without a name its target. */
+static const char *told(struct ux_bytes file)
+{
+	static char text[512];
+	ux_cleanup(ux_elf_stubs_deinit) struct ux_elf_stubs stubs = {0};
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	size_t n = 0;
+	text[0] = '\0';
+	assert_int_equal(ux_elf_open(&elf, file, NULL), UX_OK);
+	assert_int_equal(ux_elf_plt_read(&elf, &stubs, NULL), UX_OK);
+	for (size_t i = 0; i < stubs.size; i++) {
+		const struct ux_elf_stub *s = &stubs.data[i];
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%" PRIx64 " ", n ? ", " : "",
+				      s->pc);
+		if (s->name)
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s", s->name);
+		else
+			n += (size_t)snprintf(text + n, sizeof(text) - n, "->%" PRIx64, s->target);
+		n += (size_t)snprintf(text + n, sizeof(text) - n, " %" PRIu64, s->size);
+	}
+	return text;
+}
+
+static void every_shape_is_named_by_the_slot_that_it_loads(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < make_stubs_count; i++) {
+		struct make_elf m;
+		const char *found = told(make_stubs_file(&m, &make_stubs_shapes[i]));
+		if (strcmp(found, make_stubs_shapes[i].expected) != 0)
+			fail_msg("%s: \"%s\", expected \"%s\"", make_stubs_shapes[i].name, found,
+				 make_stubs_shapes[i].expected);
+		make_elf_deinit(&m);
+	}
+}
+
+static const struct make_stubs *shape(const char *name)
+{
+	for (size_t i = 0; i < make_stubs_count; i++)
+		if (strcmp(make_stubs_shapes[i].name, name) == 0)
+			return &make_stubs_shapes[i];
+	fail_msg("no shape is named %s", name);
+	return NULL;
+}
+
+static void stub_of_a_function_that_chooses_has_its_name(void **state)
+{
+	(void)state;
+	struct make_elf m;
+	assert_string_equal(
+		told(make_stubs_chosen(&m, shape("x86-64-lazy"), 37, 0x1500, /* named= */ true)),
+		"1010 memcpy 16, 1020 memcpy 16");
+	make_elf_deinit(&m);
+	assert_string_equal(
+		told(make_stubs_chosen(&m, shape("aarch64"), 1032, 0x1500, /* named= */ true)),
+		"1000 memcpy 16, 1010 memcpy 16");
+	make_elf_deinit(&m);
+}
+
+static void stub_that_nobody_names_tells_where_the_choice_is_made(void **state)
+{
+	(void)state;
+	struct make_elf m;
+	assert_string_equal(
+		told(make_stubs_chosen(&m, shape("x86-64-ibt"), 37, 0x1500, /* named= */ false)),
+		"1000 ->1500 16, 1010 ->1500 16");
+	make_elf_deinit(&m);
+}
+
+/* In 32 bits the relocation has no room for it. */
+static void target_of_a_choice_may_stand_in_the_slot(void **state)
+{
+	(void)state;
+	struct make_elf m;
+	assert_string_equal(
+		told(make_stubs_chosen(&m, shape("i386-absolute"), 42, 0x1540, /* named= */ false)),
+		"1010 ->1540 16, 1020 ->1540 16");
+	make_elf_deinit(&m);
+}
+
+static void code_that_loads_no_slot_is_no_stub(void **state)
+{
+	(void)state;
+	struct make_elf m;
+	struct make_stubs other = *shape("x86-64-lazy");
+	other.type = 1; /* R_X86_64_64 */
+	assert_string_equal(told(make_stubs_file(&m, &other)), "");
+	make_elf_deinit(&m);
+	other.type = 7;
+	other.section = ".text";
+	assert_string_equal(told(make_stubs_file(&m, &other)), "");
+	make_elf_deinit(&m);
+}
+
+static void objects_and_other_machines_have_none(void **state)
+{
+	(void)state;
+	struct make_elf m;
+	struct make_stubs other = *shape("x86-64-lazy");
+	other.machine = EM_SPARCV9;
+	assert_string_equal(told(make_stubs_file(&m, &other)), "");
+	make_elf_deinit(&m);
+	struct ux_bytes file = make_stubs_file(&m, shape("x86-64-lazy"));
+	((uint8_t *)(uintptr_t)file.data)[16] = ET_REL;
+	assert_string_equal(told(file), "");
+	make_elf_deinit(&m);
+}
+
+static void sweep(struct ux_bytes input, void *ctx)
+{
+	ux_cleanup(ux_elf_stubs_deinit) struct ux_elf_stubs stubs = {0};
+	(void)ctx;
+	(void)!read_all(input, &stubs);
+	for (size_t i = 0; i < stubs.size; i++)
+		assert_true(!stubs.data[i].name || stubs.data[i].name[0] != '\0');
+}
+
+static void damaged_files_give_fewer_stubs(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < make_stubs_count; i++) {
+		struct make_elf m;
+		struct ux_bytes file = make_stubs_file(&m, &make_stubs_shapes[i]);
+		each_prefix(file, sweep, NULL);
+		each_byte_extreme(file, sweep, NULL);
+		if (i % 4 == 0)
+			each_bit_flip(file, sweep, NULL);
+		make_elf_deinit(&m);
+	}
+}
+
+static enum ux_code read_once(void *ctx)
+{
+	ux_cleanup(ux_elf_stubs_deinit) struct ux_elf_stubs stubs = {0};
+	return read_all(*(const struct ux_bytes *)ctx, &stubs);
+}
+
+static void want_of_memory_is_said(void **state)
+{
+	(void)state;
+	struct make_elf m;
+	struct ux_bytes file =
+		make_stubs_chosen(&m, shape("x86-64-lazy"), 37, 0x1500, /* named= */ true);
+	assert_true(each_failed_alloc(read_once, &file, /* may_recover= */ false) > 3);
+	make_elf_deinit(&m);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UX_TEST(every_shape_is_named_by_the_slot_that_it_loads),
+		UX_TEST(stub_of_a_function_that_chooses_has_its_name),
+		UX_TEST(stub_that_nobody_names_tells_where_the_choice_is_made),
+		UX_TEST(target_of_a_choice_may_stand_in_the_slot),
+		UX_TEST(code_that_loads_no_slot_is_no_stub),
+		UX_TEST(objects_and_other_machines_have_none),
+		UX_TEST(damaged_files_give_fewer_stubs),
+		UX_TEST(want_of_memory_is_said),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
