@@ -17,11 +17,11 @@ enum ux_source {
 	UX_SOURCE_DEBUGDATA, /* symbols that a stripped file keeps compressed */
 	UX_SOURCE_DYNSYM,    /* symbols for the loader */
 	UX_SOURCE_PLT,       /* stubs that call other modules: name@plt */
-	UX_SOURCE_FRAMES,    /* where functions begin and end, by what unwinds them: no names */
+	UX_SOURCE_BOUNDS,    /* where functions begin and end, by what unwinds them: no names */
 	UX_SOURCE_COUNT
 };
 
-/* "dwarf", "gopclntab", "symtab", "gnu_debugdata", "dynsym", "plt", "frames"; never NULL. Any
+/* "dwarf", "gopclntab", "symtab", "gnu_debugdata", "dynsym", "plt", "bounds"; never NULL. Any
  * thread. Since 0.1. */
 UX_API const char *ux_source_name(enum ux_source source);
 

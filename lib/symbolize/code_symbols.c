@@ -20,9 +20,9 @@ static uint32_t size_without_version(const char *name)
 	return (uint32_t)(at ? (size_t)(at - name) : size);
 }
 
-static enum ux_code take_all(struct ux_elf_symbols *it, bool exact, enum ux_source source,
-			     const struct ux_elf_opd *opd, const struct ux_dwarf_text *text,
-			     struct ux_code_symbol_vec *out, struct ux_error *err)
+static enum ux_code take_all(struct ux_elf_symbols *it, bool exact, const struct ux_elf_opd *opd,
+			     const struct ux_dwarf_text *text, struct ux_code_symbol_vec *out,
+			     struct ux_error *err)
 {
 	const struct ux_elf *elf = it->elf;
 	for (const struct ux_elf_symbol *s; (s = ux_elf_symbols_next(it));) {
@@ -35,7 +35,6 @@ static enum ux_code take_all(struct ux_elf_symbols *it, bool exact, enum ux_sour
 			.bind = s->bind,
 			.untyped = s->type == STT_NOTYPE,
 			.exact = exact,
-			.source = (uint8_t)source,
 		};
 		if (!ux_dwarf_text_find(text, made.start) &&
 		    !(ux_elf_opd_code(opd, made.start, &made.start) &&
@@ -49,9 +48,8 @@ static enum ux_code take_all(struct ux_elf_symbols *it, bool exact, enum ux_sour
 }
 
 enum ux_code ux_code_symbols_read(const struct ux_elf *elf, const char *section,
-				  enum ux_source source, const struct ux_elf_opd *opd,
-				  const struct ux_dwarf_text *text, struct ux_code_symbol_vec *out,
-				  struct ux_error *err)
+				  const struct ux_elf_opd *opd, const struct ux_dwarf_text *text,
+				  struct ux_code_symbol_vec *out, struct ux_error *err)
 {
 	const struct ux_elf_section *table = ux_elf_section_find(elf, section);
 	struct ux_elf_symbols it;
@@ -65,12 +63,12 @@ enum ux_code ux_code_symbols_read(const struct ux_elf *elf, const char *section,
 				*err = why;
 			return code;
 		}
-		return take_all(&it, /* exact= */ true, source, opd, text, out, err);
+		return take_all(&it, /* exact= */ true, opd, text, out, err);
 	}
 	if (!table || table->type == SHT_NOBITS)
 		return UX_OK;
 	UX_TRY(ux_elf_symbols_open(elf, table, &it, err));
-	return take_all(&it, table->type == SHT_DYNSYM, source, opd, text, out, err);
+	return take_all(&it, table->type == SHT_DYNSYM, opd, text, out, err);
 }
 
 enum ux_code ux_code_symbols_add_stubs(const struct ux_elf_stubs *stubs,
@@ -96,7 +94,6 @@ enum ux_code ux_code_symbols_add_stubs(const struct ux_elf_stubs *stubs,
 			.name = text_of,
 			.name_size = (uint32_t)size + 4,
 			.bind = STB_LOCAL,
-			.source = UX_SOURCE_PLT,
 		};
 		if (!ux_code_symbol_vec_append(out, made))
 			return ux_error_nomem(err);
@@ -222,7 +219,6 @@ static bool fill_gap(const struct ux_dwarf_range_vec *bounds, size_t *at, uint64
 			.name = ux_no_name,
 			.name_size = sizeof(UX_NO_NAME) - 1,
 			.bind = STB_LOCAL,
-			.source = UX_SOURCE_FRAMES,
 		};
 		if (b->lo < covered || made.size == 0)
 			continue;

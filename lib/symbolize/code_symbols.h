@@ -8,7 +8,6 @@
 #include "elf_opd.h"
 #include "elf_plt.h"
 #include "elf_symbols.h"
-#include "unhex/source.h"
 #include "vec.h"
 
 /*
@@ -24,7 +23,6 @@ struct ux_code_symbol {
 	uint8_t bind;       /* STB_* */
 	bool untyped;       /* STT_NOTYPE */
 	bool exact;         /* of .dynsym: without a size it stands for its own address only */
-	uint8_t source;     /* enum ux_source */
 };
 
 UX_VEC(ux_code_symbol_vec, struct ux_code_symbol);
@@ -35,9 +33,8 @@ UX_VEC(ux_code_symbol_vec, struct ux_code_symbol);
  * without a section table has as its `.dynsym` what its loader finds.
  */
 enum ux_code ux_code_symbols_read(const struct ux_elf *elf, const char *section,
-				  enum ux_source source, const struct ux_elf_opd *opd,
-				  const struct ux_dwarf_text *text, struct ux_code_symbol_vec *out,
-				  struct ux_error *err) ux_must;
+				  const struct ux_elf_opd *opd, const struct ux_dwarf_text *text,
+				  struct ux_code_symbol_vec *out, struct ux_error *err) ux_must;
 
 /* The name of what has none (UX_NO_NAME): all such symbols and pieces have this very pointer. */
 extern const char ux_no_name[];

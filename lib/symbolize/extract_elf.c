@@ -97,15 +97,6 @@ static enum ux_code read_supplementary(struct job *j, struct ux_bytes file, stru
 	return UX_OK;
 }
 
-/* The DWARF version that the first unit's header has behind its length. */
-static unsigned first_version(const struct ux_dwarf_sections *sections)
-{
-	struct ux_cur c = ux_cur_make(sections->data[UX_DWARF_INFO], ".debug_info", sections->swap);
-	if (ux_cur_u32(&c) == UINT32_MAX)
-		ux_cur_skip(&c, 8);
-	return ux_cur_u16(&c);
-}
-
 static enum ux_code collect(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
@@ -120,9 +111,7 @@ static enum ux_code collect(struct job *j, struct ux_error *err)
 		.spill = b->spill,
 	};
 	UX_TRY(ux_collect(&input, &b->collection, err));
-	for (size_t i = 0; i < b->collection.n_units; i++)
-		b->stats.found[UX_SOURCE_DWARF] += b->collection.units[i].n_functions;
-	b->stats.dwarf_version = first_version(&j->sections.dwarf);
+	ux_module_build_dwarf(b, &j->sections.dwarf);
 	b->stats.bad_relocs = j->sections.loss.count;
 	b->stats.first_bad_reloc = j->sections.loss.first;
 	if (j->split.reason.code != UX_OK)
@@ -159,7 +148,7 @@ static enum ux_code read_table(struct job *j, const struct ux_elf *elf, enum ux_
 	size_t before = all->size;
 	if (!ux_extract_wants(j->build.options, source))
 		return UX_OK;
-	UX_TRY(ux_code_symbols_read(elf, name, source, opd, &text, all, err));
+	UX_TRY(ux_code_symbols_read(elf, name, opd, &text, all, err));
 	j->build.stats.found[source] += all->size - before;
 	return UX_OK;
 }
@@ -221,14 +210,14 @@ static enum ux_code read_symbols(struct job *j, struct ux_error *err)
 	struct ux_dwarf_text text = ux_module_build_text(b);
 	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec bounds = {0};
 	struct ux_error bad = UX_ERROR_INIT;
-	if (ux_extract_wants(b->options, UX_SOURCE_FRAMES))
+	if (ux_extract_wants(b->options, UX_SOURCE_BOUNDS))
 		UX_TRY(ux_function_bounds(&j->exe, &text, &bounds, &bad, err));
 	ux_module_build_lost(b, &bad);
 	UX_TRY(read_tables(j, err));
 	UX_TRY(read_stubs(j, err));
 	ux_code_symbols_bound(&b->symbols, &bounds);
 	ux_code_symbols_settle(&b->symbols, &text);
-	return ux_code_symbols_fill(&b->symbols, &bounds, &b->stats.found[UX_SOURCE_FRAMES], err);
+	return ux_code_symbols_fill(&b->symbols, &bounds, &b->stats.found[UX_SOURCE_BOUNDS], err);
 }
 
 /* All that has functions with lines and inlined calls, the most telling first: a further kind is a

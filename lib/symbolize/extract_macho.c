@@ -145,12 +145,15 @@ static enum ux_code read_symbols(struct job *j, struct ux_error *err)
 	struct ux_dwarf_text text = ux_module_build_text(b);
 	struct ux_macho_names names = {0}, more = {0};
 	size_t nameless = 0;
+	if (!ux_extract_wants(b->options, UX_SOURCE_SYMTAB))
+		return UX_OK;
 	UX_TRY(ux_macho_code_symbols(&j->exe, &text, &b->extra, &b->symbols, &names, err));
 	if (j->has_debug)
 		UX_TRY(ux_macho_code_symbols(&j->debug, &text, &b->extra, &b->symbols, &more, err));
 	UX_TRY(ux_macho_bound_symbols(&j->exe, &text, &b->symbols, &nameless, err));
 	ux_code_symbols_settle(&b->symbols, &text);
 	b->stats.map_objects = names.objects;
+	b->stats.found[UX_SOURCE_SYMTAB] = b->symbols.size;
 	b->stats.quality = ux_max(quality_of(&names, nameless), quality_of(&more, nameless));
 	return UX_OK;
 }
@@ -166,7 +169,9 @@ static enum ux_code collect(struct job *j, struct ux_error *err)
 		.threads = b->threads,
 		.spill = b->spill,
 	};
-	return ux_collect(&input, &b->collection, err);
+	UX_TRY(ux_collect(&input, &b->collection, err));
+	ux_module_build_dwarf(b, &j->sections.dwarf);
+	return UX_OK;
 }
 
 /* DWARF from the debug file, or from the executable when that alone has it. */
@@ -190,7 +195,7 @@ static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
  * line behind DWARF's, which ux_module_build_add_units() takes. */
 static enum ux_code read_units(struct job *j, struct ux_error *err)
 {
-	if (!j->build.options->no_dwarf)
+	if (ux_extract_wants(j->build.options, UX_SOURCE_DWARF))
 		UX_TRY(read_dwarf(j, err));
 	return ux_macho_trim_symbols(&j->build.collection, &j->build.symbols, err);
 }

@@ -69,6 +69,23 @@ void ux_module_build_bad(struct ux_module_build *build, const struct ux_error *r
 		build->stats.first_bad = *reason;
 }
 
+/* The DWARF version that the first unit's header has behind its length. */
+static unsigned first_version(const struct ux_dwarf_sections *sections)
+{
+	struct ux_cur c = ux_cur_make(sections->data[UX_DWARF_INFO], ".debug_info", sections->swap);
+	if (ux_cur_u32(&c) == UINT32_MAX)
+		ux_cur_skip(&c, 8);
+	return ux_cur_u16(&c);
+}
+
+void ux_module_build_dwarf(struct ux_module_build *build, const struct ux_dwarf_sections *sections)
+{
+	const struct ux_collection *all = &build->collection;
+	build->stats.dwarf_version = first_version(sections);
+	for (size_t i = 0; i < all->n_units; i++)
+		build->stats.found[UX_SOURCE_DWARF] += all->units[i].n_functions;
+}
+
 void ux_module_build_lost(struct ux_module_build *build, const struct ux_error *reason)
 {
 	if (reason->code != UX_OK && build->stats.bad_sources++ == 0)

@@ -57,7 +57,7 @@ static void frames_fill_what_nobody_names(void **state)
 	assert_int_equal(m.stats.counts.code_bytes, 0x20);
 	assert_int_equal(m.stats.counts.unnamed, 1);
 	assert_int_equal(m.stats.counts.unnamed_bytes, 0x30);
-	assert_int_equal(m.stats.found[UX_SOURCE_FRAMES], 1);
+	assert_int_equal(m.stats.found[UX_SOURCE_BOUNDS], 1);
 	assert_int_equal(m.stats.quality, UX_QUALITY_SYMTAB);
 	made_deinit(&m);
 }
@@ -227,7 +227,7 @@ static void sources_that_are_not_wanted_are_not_read(void **state)
 	struct ux_bytes file = made_file(&m);
 	for (unsigned only = 0; only < UX_SOURCE_COUNT; only++) {
 		bool there = only == UX_SOURCE_SYMTAB || only == UX_SOURCE_DEBUGDATA ||
-			     only == UX_SOURCE_FRAMES;
+			     only == UX_SOURCE_BOUNDS;
 		assert_int_equal(extract_file(&m, file, ~(1u << only)),
 				 there ? UX_OK : UX_ENOTFOUND);
 		if (!there)
@@ -236,7 +236,7 @@ static void sources_that_are_not_wanted_are_not_read(void **state)
 		assert_string_equal(at(&m, 0x1100),
 				    only == UX_SOURCE_DEBUGDATA ? "hidden :0" : "-");
 		assert_string_equal(at(&m, 0x1200),
-				    only == UX_SOURCE_FRAMES ? "<no name> :0" : "-");
+				    only == UX_SOURCE_BOUNDS ? "<no name> :0" : "-");
 	}
 	made_deinit(&m);
 }
