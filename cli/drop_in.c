@@ -3,6 +3,7 @@
 #include "drop_in.h"
 
 #include "elf_file.h"
+#include "unhex/source.h"
 
 #include <unistd.h>
 
@@ -62,7 +63,9 @@ enum ux_code ux_drop_in_open(struct ux_drop_in_file *f, const char *path, const 
 			     struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
-	struct ux_symbol_choice choice = {.debug_dirs = debug_dirs};
+	/* What the others do not know either. */
+	struct ux_symbol_choice choice = {.debug_dirs = debug_dirs,
+					  .without = 1u << UX_SOURCE_PLT | 1u << UX_SOURCE_BOUNDS};
 	enum ux_code code = ux_symbol_source_open(&f->source, path, &choice, &why);
 	bool mapped = f->source.file.bytes.data != NULL;
 	f->is_elf32 = is_elf32(f->source.file.bytes);
@@ -84,7 +87,8 @@ size_t ux_drop_in_frames(const struct ux_drop_in_file *f, uint64_t pc, struct ux
 	if (f->source.gsym.n_functions == 0 ||
 	    ux_gsym_lookup(&f->source.gsym, pc, frames, max, &n, NULL) != UX_OK)
 		return 0;
-	return n;
+	bool unnamed = n == 1 && strcmp(frames[0].function, UX_NO_NAME) == 0; /* of a GSYM */
+	return unnamed && *frames[0].base == '\0' ? 0 : n;
 }
 
 void ux_drop_in_path(struct ux_out *out, const struct ux_frame *frame, bool base)

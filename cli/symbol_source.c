@@ -19,8 +19,10 @@ static enum ux_code build(struct ux_symbol_source *s, const char *path,
 			  const struct ux_symbol_choice *choice, struct ux_error *err)
 {
 	ux_cleanup(ux_debug_file_close) struct ux_debug_file debug = {0};
-	struct ux_extract_options options = {
-		.path = path, .arch = choice->arch, .alternatives = choice->alternatives};
+	struct ux_extract_options options = {.path = path,
+					     .arch = choice->arch,
+					     .alternatives = choice->alternatives,
+					     .without = choice->without};
 	struct ux_extract_stats stats = {0};
 	ux_cleanup(ux_file_unmap) struct ux_mapping sup = {0};
 	UX_TRY(ux_debug_file_find(&debug, s->file.bytes, choice->debug_dirs, err));

@@ -19,6 +19,7 @@ struct ux_symbol_choice {
 	const char *debug_dirs; /* see ux_debug_file_find() */
 	const char *arch;       /* slice of a universal file; NULL: see struct ux_extract_options */
 	bool alternatives;      /* keep other names of a range, which a GSYM has or has not */
+	uint32_t without;       /* sources that are left out, see struct ux_extract_options */
 };
 
 /*
