@@ -6,6 +6,7 @@
 #include "elf_debugdata.h"
 #include "elf_ids.h"
 #include "elf_opd.h"
+#include "elf_stream.h"
 #include "function_bounds.h"
 #include "module_text.h"
 
@@ -97,6 +98,26 @@ static enum ux_code read_supplementary(struct job *j, struct ux_bytes file, stru
 	return UX_OK;
 }
 
+enum {
+	INFO_HEAD = 16 /* bytes of .debug_info that have the first unit's version */
+};
+
+/* How .debug_info begins: in `room` when it was inflated piece by piece, and is gone by now. */
+static struct ux_bytes info_head(const struct job *j, const struct ux_elf *from, uint8_t *room)
+{
+	const struct ux_elf_section *s = ux_elf_section_find(from, ".debug_info");
+	struct ux_elf_stream *stream = NULL;
+	uint64_t size = 0;
+	if (!j->sections.stream || !s)
+		return j->sections.dwarf.data[UX_DWARF_INFO];
+	if (ux_elf_stream_open(from, s, UINT64_MAX, &stream, &size, NULL) != UX_OK)
+		return UX_BYTES_NONE;
+	bool there =
+		size >= INFO_HEAD && ux_elf_stream_read(stream, room, INFO_HEAD, NULL) == UX_OK;
+	ux_elf_stream_close(stream);
+	return ux_bytes(room, there ? INFO_HEAD : 0);
+}
+
 static enum ux_code collect(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
@@ -111,7 +132,6 @@ static enum ux_code collect(struct job *j, struct ux_error *err)
 		.spill = b->spill,
 	};
 	UX_TRY(ux_collect(&input, &b->collection, err));
-	ux_module_build_dwarf(b, &j->sections.dwarf);
 	b->stats.bad_relocs = j->sections.loss.count;
 	b->stats.first_bad_reloc = j->sections.loss.first;
 	if (j->split.reason.code != UX_OK)
@@ -125,6 +145,7 @@ static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
 	struct ux_module_build *b = &j->build;
 	const struct ux_extract_options *options = b->options;
 	const struct ux_elf *from = &j->exe;
+	uint8_t head[INFO_HEAD];
 	if (j->has_debug && ux_debug_sections_exist(&j->debug))
 		from = &j->debug;
 	else if (!ux_debug_sections_exist(&j->exe))
@@ -135,7 +156,9 @@ static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
 	if (options->path || options->debug_path)
 		UX_TRY(ux_split_files_open(&j->split, &j->sections.dwarf, options->debug_path,
 					   options->path, b->spill, err));
-	return collect(j, err);
+	UX_TRY(collect(j, err));
+	ux_module_build_dwarf(b, info_head(j, from, head));
+	return UX_OK;
 }
 
 /* A symbol table of one of the files. */

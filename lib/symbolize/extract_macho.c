@@ -170,7 +170,7 @@ static enum ux_code collect(struct job *j, struct ux_error *err)
 		.spill = b->spill,
 	};
 	UX_TRY(ux_collect(&input, &b->collection, err));
-	ux_module_build_dwarf(b, &j->sections.dwarf);
+	ux_module_build_dwarf(b, j->sections.dwarf.data[UX_DWARF_INFO]);
 	return UX_OK;
 }
 

@@ -70,18 +70,18 @@ void ux_module_build_bad(struct ux_module_build *build, const struct ux_error *r
 }
 
 /* The DWARF version that the first unit's header has behind its length. */
-static unsigned first_version(const struct ux_dwarf_sections *sections)
+static unsigned first_version(struct ux_bytes info, bool swap)
 {
-	struct ux_cur c = ux_cur_make(sections->data[UX_DWARF_INFO], ".debug_info", sections->swap);
+	struct ux_cur c = ux_cur_make(info, ".debug_info", swap);
 	if (ux_cur_u32(&c) == UINT32_MAX)
 		ux_cur_skip(&c, 8);
 	return ux_cur_u16(&c);
 }
 
-void ux_module_build_dwarf(struct ux_module_build *build, const struct ux_dwarf_sections *sections)
+void ux_module_build_dwarf(struct ux_module_build *build, struct ux_bytes info)
 {
 	const struct ux_collection *all = &build->collection;
-	build->stats.dwarf_version = first_version(sections);
+	build->stats.dwarf_version = first_version(info, build->swap);
 	for (size_t i = 0; i < all->n_units; i++)
 		build->stats.found[UX_SOURCE_DWARF] += all->units[i].n_functions;
 }

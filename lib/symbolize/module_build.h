@@ -72,8 +72,8 @@ enum ux_code ux_module_build_add_units(struct ux_module_build *build,
 /* Counts one damaged source of units that was passed over; the first one's reason is kept. */
 void ux_module_build_bad(struct ux_module_build *build, const struct ux_error *reason);
 
-/* Counts what ux_collect() found in these sections. */
-void ux_module_build_dwarf(struct ux_module_build *build, const struct ux_dwarf_sections *sections);
+/* Counts what ux_collect() found; info is how the module's .debug_info begins. */
+void ux_module_build_dwarf(struct ux_module_build *build, struct ux_bytes info);
 
 /* Counts one damaged source that was passed over, unless reason is none; the first one is kept. */
 void ux_module_build_lost(struct ux_module_build *build, const struct ux_error *reason);
