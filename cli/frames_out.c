@@ -97,6 +97,25 @@ static void put(struct ux_out *out, struct ux_bytes text)
 	ux_out_put(out, text.data, text.size);
 }
 
+static void put_member(struct ux_out *out, const char *key, const char *value)
+{
+	struct ux_json json = ux_json_make(out);
+	if (!*value)
+		return;
+	ux_out_fmt(out, ",\"%s\":", key);
+	ux_json_str(&json, ux_bytes_cstr(value));
+}
+
+static void write_json_origin(struct ux_out *out, const struct ux_origin *o)
+{
+	put_member(out, "kind", o->kind);
+	put_member(out, "module", o->module);
+	put_member(out, "build_id", o->build_id);
+	if (o->has_pc)
+		ux_out_fmt(out, ",\"pc\":\"0x%" PRIx64 "\"", o->pc);
+	put_member(out, "reason", o->reason);
+}
+
 static void write_json(struct ux_frames_out *w, uint64_t address, const struct ux_answer *a)
 {
 	struct ux_out *out = w->out;
@@ -120,7 +139,30 @@ static void write_json(struct ux_frames_out *w, uint64_t address, const struct u
 		put(out, i > 0 ? UX_STR(",") : UX_STR(",\"alternatives\":["));
 		put_text(w, (struct ux_text_key){a->others[i], NULL});
 	}
-	put(out, a->n_others > 0 ? UX_STR("]}\n") : UX_STR("}\n"));
+	if (a->n_others > 0)
+		put(out, UX_STR("]"));
+	if (a->origin)
+		write_json_origin(out, a->origin);
+	put(out, UX_STR("}\n"));
+}
+
+static void write_text_origin(struct ux_out *out, const struct ux_origin *o)
+{
+	if (o && *o->module) {
+		bool pseudo = *o->module == '['; /* has its brackets */
+		put(out, pseudo ? UX_STR(" ") : UX_STR(" ["));
+		ux_text(out, ux_bytes_cstr(o->module));
+		if (o->has_pc) {
+			put(out, UX_STR("+0x"));
+			put_number(out, o->pc, 16);
+		}
+		put(out, pseudo ? UX_STR("") : UX_STR("]"));
+	}
+	if (o && *o->reason) {
+		put(out, UX_STR(" ("));
+		ux_text(out, ux_bytes_cstr(o->reason));
+		put(out, UX_STR(")"));
+	}
 }
 
 static void write_text(struct ux_frames_out *w, uint64_t address, const struct ux_answer *a)
@@ -128,8 +170,11 @@ static void write_text(struct ux_frames_out *w, uint64_t address, const struct u
 	struct ux_out *out = w->out;
 	put(out, UX_STR("0x"));
 	put_number(out, address, 16);
-	if (a->n == 0)
-		put(out, UX_STR(" ??\n"));
+	if (a->n == 0) {
+		put(out, UX_STR(" ??"));
+		write_text_origin(out, a->origin);
+		put(out, UX_STR("\n"));
+	}
 	for (size_t i = 0; i < a->n; i++) {
 		const struct ux_frame *f = &a->frames[i];
 		put(out, i > 0 ? UX_STR("    (inlined by) ") : UX_STR(" "));
@@ -146,6 +191,8 @@ static void write_text(struct ux_frames_out *w, uint64_t address, const struct u
 			put(out, UX_STR("+0x"));
 			put_number(out, f->offset, 16);
 		}
+		if (i == 0)
+			write_text_origin(out, a->origin);
 		put(out, UX_STR("\n"));
 	}
 	for (size_t i = 0; i < a->n_others; i++) {

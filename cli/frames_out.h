@@ -47,18 +47,31 @@ void ux_frames_out_init(struct ux_frames_out *w, struct ux_out *out);
 void ux_frames_out_deinit(struct ux_frames_out *w);
 void ux_frames_out_forget(struct ux_frames_out *w);
 
+/* What an address of a process belongs to. */
+struct ux_origin {
+	const char *kind;     /* "file", "jit", ... */
+	const char *module;   /* "": unknown */
+	const char *build_id; /* "": unknown */
+	uint64_t pc;          /* in the module, with has_pc */
+	bool has_pc;
+	const char *reason; /* why there are no frames; "": there are */
+};
+
 /* What is said of one address. */
 struct ux_answer {
 	const struct ux_frame *frames;
 	size_t n;
 	const char *const *others; /* other names of the outermost frame's function */
 	size_t n_others;
+	const struct ux_origin *origin; /* of an address of a process; NULL: not told */
 };
 
 /*
  * One address. JSON: one line, "frames":[] when n is 0. Text: "0x29d90 name at file:line", one line
  * of "    (inlined by) name at file:line" for each further frame, "0x29d90 ??" when n is 0. Other
- * names: a line of "    (also) name" each, and in JSON "alternatives" when there are any.
+ * names: a line of "    (also) name" each, and in JSON "alternatives" when there are any. An
+ * origin: in text " [module+0xpc]" or " [kernel]" behind the first line, or " [module+0xpc]
+ * (reason)"; in JSON "kind", and as far as they are known "module", "build_id", "pc", "reason".
  */
 void ux_frames_out_write(struct ux_frames_out *w, uint64_t address, struct ux_answer answer);
 

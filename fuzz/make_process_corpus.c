@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Seeds of what a live process and its kernel tell: perf maps, jitdumps. */
+/* Seeds of what a live process and its kernel tell: perf maps, jitdumps, symbols. */
 #include "make_corpus.h"
 #include "make_jitdump.h"
 
@@ -54,8 +54,44 @@ static void make_dump(const char *name, uint8_t first, bool swap, uint32_t pad, 
 	save_seed("jitdump", name, ux_out_bytes(&out));
 }
 
+static void make_kallsyms_corpus(void)
+{
+	save_seed("kallsyms", "modules_and_symbols",
+		  UX_STR("ext4 8192 1 - Live 0xffffffffc0100000\n"
+			 "jbd2 4096 1 ext4, Live 0xffffffffc0000000 (OE)\n\n"
+			 "ffffffff81000000 T _text\n"
+			 "ffffffff81000000 T first\n"
+			 "ffffffff81000040 t local_function\n"
+			 "ffffffff81000040 T __global_function\n"
+			 "ffffffff81000090 d data\n"
+			 "ffffffffc0000010 t jbd2_a\t[jbd2]\n"
+			 "ffffffffc0100000 t ext4_a\t[ext4]\n"
+			 "ffffffffc0200000 t bpf_prog_6deef7357e7b4530_f\t[bpf]\n"));
+	save_seed("kallsyms", "hidden", UX_STR("0000000000000000 T _text\n"));
+	save_seed("kallsyms", "last_page", UX_STR("ffffffffffffff00 T a\nffffffffffffffff T b"));
+	save_seed("kallsyms", "notes", UX_STR("\4\0\0\0\2\0\0\0\3\0\0\0GNU\0\253\315\0\0"));
+}
+
+static void make_maps_corpus(void)
+{
+	save_seed("proc_maps", "all_kinds",
+		  UX_STR("1000-2000 r-xp 00002000 fe:00 7 /a b\\012c (deleted)\n"
+			 "2000-3000 rw-p 00000000 00:00 0 [heap]\n"
+			 "3000-4000 r-xs 00000000 00:01 9 /memfd:x (deleted)\n"
+			 "4000-5000 r-xp 00000000 00:00 0 \n"
+			 "5000-6000 r-xp 00000000 00:00 0 [anon:v8]\n"
+			 "6000-7000 r-xp 00000000 00:00 0 [vdso]\n"
+			 "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n"));
+	save_seed(
+		"proc_maps", "bad_lines",
+		UX_STR("1000-1000 r-xp 0 0:0 0\n5000-6000 r-xp 0 0:0 0 /a\n5800-7000 r-xp 0 0:0 0\n"
+		       "7000-8000 r-xp 0 0:0 0 /cut"));
+}
+
 void make_process_corpus(void)
 {
+	make_maps_corpus();
+	make_kallsyms_corpus();
 	make_perfmap_corpus();
 	make_dump("plain", 0, false, 0, false);
 	make_dump("v8_in_small_steps", 5, false, 0xdeadbeef, true);

@@ -14,14 +14,16 @@ BEGIN {
 	for (i = 1; i <= n; i++)
 		allow[f[i]] = low
 	allow["cuda"] = allow["cuda"] " elf"
+	allow["kernel"] = low " elf"
 	allow["symbolize"] = low " " formats
+	allow["process"] = low " elf jit interp gsym kernel symbolize"
 	allow["public"] = low " elf macho gsym symbolize"
 	allow["profile"] = low " symbolize"
 	allow["net"] = "base"
 	allow["store"] = "include base id net"
 	allow["push"] = low " " formats " symbolize net"
 	allow["server"] = allow["push"] " store push profile"
-	allow["cli"] = allow["server"] " server"
+	allow["cli"] = allow["server"] " server process"
 	allow["agent"] = allow["crawl"] = allow["push"] " push store"
 }
 {

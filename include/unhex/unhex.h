@@ -10,6 +10,7 @@
 #include <unhex/ids.h>
 #include <unhex/input.h>
 #include <unhex/module.h>
+#include <unhex/process.h>
 #include <unhex/quality.h>
 #include <unhex/source.h>
 #include <unhex/version.h>

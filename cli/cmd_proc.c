@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unhex proc: addresses of a live process to frames. */
+#include "commands.h"
+
+#include "address_reader.h"
+#include "frames_out.h"
+#include "hex.h"
+#include "output.h"
+#include "unhex/module.h"
+#include "unhex/process.h"
+#include "vec.h"
+
+#include <unistd.h>
+
+struct values {
+	bool json;
+	bool hex;
+	bool no_inlines;
+	bool return_addresses;
+	const char *demangle;
+	const char *debug_dir;
+};
+
+static const struct ux_option options[] = {
+	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL, "one object a line"},
+	{"hex", 'x', UX_OPTION_FLAG, offsetof(struct values, hex), NULL,
+	 "addresses are hexadecimal also without 0x"},
+	{"demangle", 0, UX_OPTION_TEXT, offsetof(struct values, demangle), "MODE",
+	 "full, short (no parameters) or none [full]"},
+	{"no-inlines", 0, UX_OPTION_FLAG, offsetof(struct values, no_inlines), NULL,
+	 "only the innermost frame of each address"},
+	{"return-addresses", 0, UX_OPTION_FLAG, offsetof(struct values, return_addresses), NULL,
+	 "addresses are where calls return to"},
+	{"debug-dir", 0, UX_OPTION_TEXT, offsetof(struct values, debug_dir), "DIR:...",
+	 "where separate debug files are [/usr/lib/debug]"},
+};
+
+enum {
+	BATCH = 4096,
+	FLUSH_BYTES = 1 << 16,
+};
+
+UX_VEC(address_list, uint64_t);
+
+/* One run of the command. */
+struct proc {
+	struct ux_process *process;
+	struct address_list given; /* on the command line, or waiting */
+	struct ux_frames_out frames;
+	struct ux_out out;
+	uint32_t flags;
+	uint64_t bad_lines;
+	uint64_t asked;
+	uint64_t found;
+};
+
+static void proc_deinit(struct proc *p)
+{
+	ux_process_close(p->process);
+	address_list_deinit(&p->given);
+	ux_frames_out_deinit(&p->frames);
+	ux_out_deinit(&p->out);
+}
+
+static void free_answers(struct ux_process_answers **a)
+{
+	ux_process_answers_free(*a);
+}
+
+/* Whether the address has another number in its module. */
+static bool has_pc(const struct ux_process_answer *a)
+{
+	return *a->build_id ? a->kind != UX_PROCESS_KERNEL
+			    : a->kind == UX_PROCESS_FILE || a->pc != a->addr;
+}
+
+/* Looks up what waits. */
+static enum ux_code answer_waiting(struct proc *p, struct ux_error *err)
+{
+	ux_cleanup(free_answers) struct ux_process_answers *answers = NULL;
+	size_t n = p->given.size;
+	if (n == 0)
+		return UX_OK;
+	UX_TRY(ux_process_lookup(p->process, p->given.data, n, UX_PROCESS_NOW, p->flags, &answers,
+				 err));
+	for (size_t i = 0; i < n; i++) {
+		const struct ux_process_answer *a = ux_process_answer_at(answers, i);
+		struct ux_origin origin = {ux_process_kind_name(a->kind),
+					   a->module,
+					   a->build_id,
+					   a->pc,
+					   has_pc(a),
+					   a->reason};
+		p->found += a->n > 0;
+		ux_frames_out_write(
+			&p->frames, a->addr,
+			(struct ux_answer){.frames = a->frames, .n = a->n, .origin = &origin});
+	}
+	p->asked += n;
+	p->given.size = 0;
+	ux_frames_out_forget(&p->frames); /* the names end with the answers */
+	return UX_OK;
+}
+
+static void answer_bad(struct proc *p, const struct ux_asked *asked)
+{
+	p->bad_lines++;
+	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
+	ux_text(&text, ux_bytes(asked->bad.data, ux_min(asked->bad.size, (size_t)64)));
+	ux_out_u8(&text, 0);
+	if (!text.failed)
+		ux_say("standard input: line %" PRIu64 " is \"%s\"; expected an address",
+		       asked->line, (const char *)text.data);
+	ux_frames_out_bad(&p->frames, asked->bad);
+}
+
+static enum ux_code answer_stdin(struct proc *p, bool hex, struct ux_error *err)
+{
+	static struct ux_address_reader reader;
+	struct ux_asked asked;
+	ux_address_reader_init(&reader, STDIN_FILENO, hex);
+	for (;;) {
+		bool ready = ux_address_reader_ready(&reader);
+		if (!ready || p->given.size == BATCH)
+			UX_TRY(answer_waiting(p, err));
+		if (p->out.size > 0 && (!ready || p->out.size >= FLUSH_BYTES))
+			UX_TRY(ux_flush(&p->out, err));
+		if (!ux_address_reader_next(&reader, &asked, err)) {
+			UX_TRY(err->code);
+			return answer_waiting(p, err);
+		}
+		if (asked.bad.size > 0) {
+			UX_TRY(answer_waiting(p, err));
+			answer_bad(p, &asked);
+		} else if (!address_list_append(&p->given, asked.address)) {
+			return ux_error_nomem(err);
+		}
+	}
+}
+
+static int proc_all(struct proc *p, const char *name, pid_t pid, const struct values *v)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	struct ux_process_opts opts = {.size = sizeof(opts)};
+	bool from_stdin = p->given.size == 0;
+	enum ux_code code = ux_process_cache_create(v->debug_dir, &opts.cache, &err);
+	if (code == UX_OK)
+		code = ux_process_open(pid, &opts, &p->process, &err);
+	ux_process_cache_free(opts.cache);
+	if (code == UX_OK)
+		code = from_stdin ? answer_stdin(p, v->hex, &err) : answer_waiting(p, &err);
+	if (code != UX_OK)
+		return ux_finish(&p->out, ux_complain(name, &err));
+	bool all = p->bad_lines == 0 && (p->found > 0 || p->asked == 0);
+	return ux_finish(&p->out, all ? UX_EXIT_DONE : UX_EXIT_SOME);
+}
+
+static int take_addresses(const struct ux_command *cmd, const struct ux_args *args, bool hex,
+			  struct address_list *ret)
+{
+	for (size_t i = 1; i < args->n; i++) {
+		uint64_t address = 0;
+		if (!ux_hex_parse_u64(ux_bytes_cstr(args->items[i]), hex, &address))
+			return ux_usage_error(
+				cmd,
+				"\"%.64s\" is no address; expected 0x..., decimal, or "
+				"hexadecimal with --hex",
+				args->items[i]);
+		if (!address_list_append(ret, address))
+			return ux_complain(NULL, &(struct ux_error){.code = UX_ENOMEM});
+	}
+	return UX_EXIT_DONE;
+}
+
+static int run(const struct ux_command *cmd, int argc, char **argv)
+{
+	struct values v = {.demangle = "full"};
+	struct ux_args args;
+	enum ux_demangle_mode mode = UX_DEMANGLE_FULL;
+	uint64_t pid = 0;
+	int status = 0;
+	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
+		return status;
+	if (args.n == 0)
+		return ux_usage_error(cmd, "no process given");
+	if (!ux_hex_parse_u64(ux_bytes_cstr(args.items[0]), /* hex= */ false, &pid) || pid == 0 ||
+	    pid > INT_MAX)
+		return ux_usage_error(cmd, "\"%.64s\" is no process number", args.items[0]);
+	if (!ux_demangle_mode_parse(ux_bytes_cstr(v.demangle), &mode))
+		return ux_usage_error(cmd, "--demangle is \"%.32s\"; expected full, short or none",
+				      v.demangle);
+	ux_cleanup(proc_deinit) struct proc p = {0};
+	ux_frames_out_init(&p.frames, &p.out);
+	p.frames.json = v.json;
+	p.frames.innermost = v.no_inlines;
+	p.frames.demangle = mode;
+	p.flags = v.return_addresses ? UX_LOOKUP_RETURN_ADDRESS : 0;
+	status = take_addresses(cmd, &args, v.hex, &p.given);
+	return status == UX_EXIT_DONE ? proc_all(&p, args.items[0], (pid_t)pid, &v) : status;
+}
+
+const struct ux_command ux_cmd_proc = {
+	.name = "proc",
+	.usage = "PID [ADDR...] [options]",
+	.line = "functions, files and lines at addresses of a live process",
+	.text = "Prints the frames at each address of a process, innermost first, and what the address\n"
+		"belongs to: a file it has mapped (deleted, in memory, or of another container, too),\n"
+		"code made at run time (perf maps and jitdumps), the vDSO, or the kernel, for addresses\n"
+		"in the upper half. Without addresses they are read from standard input, one a line,\n"
+		"and answered as they come, while the process goes on.\n"
+		"\n"
+		"Takes the right to trace the process; for deleted files of others CAP_SYS_ADMIN, for\n"
+		"the kernel that kernel.kptr_restrict does not hide its addresses.\n"
+		"\n"
+		"Exit status 1 when no address was found, or one made no sense.",
+	.options = options,
+	.n_options = ux_countof(options),
+	.run = run,
+};

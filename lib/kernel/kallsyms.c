@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The running kernel's symbols, as /proc/kallsyms lists them. */
+#include "kallsyms.h"
+
+#include "hex.h"
+#include "order.h"
+
+enum {
+	NAMES_BUDGET = 512 << 20,
+	SYMBOLS_MOST = 1 << 24,
+	NAME_MOST = 1024,
+	PAGE = 4096,
+	VSYSCALL_SLOT = 0x400,
+};
+
+#define VSYSCALL_PAGE 0xffffffffff600000u
+
+/* A line. */
+struct line {
+	uint64_t start;
+	struct ux_bytes name;
+	struct ux_bytes module; /* without its brackets */
+	char type;
+};
+
+/* A symbol of any type; only those of code have a name. */
+struct raw {
+	uint64_t start;
+	const char *name;
+	const char *module;
+	bool global;
+};
+
+UX_VEC(raw_list, struct raw);
+
+void ux_kallsyms_deinit(struct ux_kallsyms *k)
+{
+	ux_arena_deinit(&k->arena);
+	ux_kernel_symbols_deinit(&k->symbols);
+	*k = (struct ux_kallsyms){0};
+}
+
+static bool read_line(struct ux_bytes s, struct line *ret)
+{
+	uint64_t v = 0;
+	size_t i = 0;
+	*ret = (struct line){0};
+	for (int digit = 0; i < s.size && i < 17; i++, v = v << 4 | (unsigned)digit)
+		if ((digit = ux_hex_digit((char)s.data[i])) < 0)
+			break;
+	if (i == 0 || i > 16 || s.size - i < 4 || s.data[i] != ' ' || s.data[i + 2] != ' ')
+		return false;
+	ret->start = v;
+	ret->type = (char)s.data[i + 1];
+	s = ux_bytes(s.data + i + 3, s.size - i - 3);
+	const uint8_t *tab = memchr(s.data, '\t', s.size);
+	ret->name = ux_bytes(s.data, tab ? (size_t)(tab - s.data) : s.size);
+	s = tab ? ux_bytes(tab + 1, s.size - ret->name.size - 1) : UX_BYTES_NONE;
+	if (s.size > 2 && s.data[0] == '[' && s.data[s.size - 1] == ']')
+		ret->module = ux_bytes(s.data + 1, s.size - 2);
+	return ret->name.size > 0 && ret->name.size <= NAME_MOST && ret->module.size <= NAME_MOST &&
+	       !memchr(ret->name.data, 0, ret->name.size) &&
+	       !(ret->module.size > 0 && memchr(ret->module.data, 0, ret->module.size));
+}
+
+static bool is_code(char type)
+{
+	return type == 't' || type == 'T' || type == 'w' || type == 'W';
+}
+
+/* The name of a module: lines of one module follow each other. */
+static const char *keep_module(struct ux_kallsyms *k, const struct raw_list *all,
+			       struct ux_bytes name)
+{
+	const char *last = all->size > 0 ? all->data[all->size - 1].module : "";
+	if (name.size == 0)
+		return "";
+	if (ux_bytes_eq(ux_bytes_cstr(last), name))
+		return last;
+	return ux_arena_strndup(&k->arena, name.data, name.size);
+}
+
+static enum ux_code add_line(struct ux_kallsyms *k, struct raw_list *all, const struct line *line,
+			     struct ux_error *err)
+{
+	struct raw raw = {.start = line->start, .global = line->type < 'a'};
+	if (all->size == SYMBOLS_MOST)
+		return ux_error_set(err, UX_ELIMIT, "more than %d symbols", SYMBOLS_MOST);
+	raw.module = keep_module(k, all, line->module);
+	if (is_code(line->type))
+		raw.name = ux_arena_strndup(&k->arena, line->name.data, line->name.size);
+	if (!raw.module || (is_code(line->type) && !raw.name))
+		return ux_arena_fail(&k->arena, err);
+	if (raw.name && (k->text == 0 || ux_bytes_eq(line->name, UX_STR("_text"))) &&
+	    (ux_bytes_eq(line->name, UX_STR("_text")) || ux_bytes_eq(line->name, UX_STR("_stext"))))
+		k->text = line->start;
+	return raw_list_append(all, raw) ? UX_OK : ux_error_nomem(err);
+}
+
+static enum ux_code read_lines(struct ux_kallsyms *k, struct raw_list *all, struct ux_bytes list,
+			       struct ux_error *err)
+{
+	struct line line;
+	uint64_t hidden = 0;
+	for (size_t n = 0; list.size > 0; list = ux_bytes(list.data + n, list.size - n)) {
+		const uint8_t *end = memchr(list.data, '\n', list.size);
+		n = end ? (size_t)(end - list.data) : list.size;
+		if (n > 0 && !read_line(ux_bytes(list.data, n), &line))
+			k->skipped++;
+		else if (n > 0 && line.start == 0)
+			hidden++;
+		else if (n > 0)
+			UX_TRY(add_line(k, all, &line, err));
+		n = ux_min(n + 1, list.size);
+	}
+	if (all->size == 0 && hidden > 0)
+		return ux_error_set(err, UX_EDENIED,
+				    "kptr_restrict hides addresses: all %" PRIu64
+				    " symbols are at 0 (sysctl kernel.kptr_restrict, CAP_SYSLOG)",
+				    hidden);
+	return UX_OK;
+}
+
+static bool ends_with(const char *name, const char *end)
+{
+	size_t n = strlen(name), m = strlen(end);
+	return n >= m && memcmp(name + n - m, end, m) == 0;
+}
+
+/* Where a section begins or ends, which is no function. */
+static bool is_marker(const char *name)
+{
+	static const char *const ends[] = {"_text_start", "_text_end",  "_stext",    "_etext",
+					   "_sinittext",  "_einittext", "__pi__text"};
+	for (size_t i = 0; i < ux_countof(ends); i++)
+		if (ends_with(name, ends[i]))
+			return true;
+	return strcmp(name, "_text") == 0;
+}
+
+static size_t underscores(const char *name)
+{
+	return strspn(name, "_");
+}
+
+/* By address; of one address code first, the best name before the others. */
+static int by_rank(const void *a, const void *b)
+{
+	const struct raw *x = a, *y = b;
+	UX_ORDER(x->start, y->start);
+	UX_ORDER(!x->name, !y->name);
+	if (!x->name)
+		return 0;
+	UX_ORDER(is_marker(x->name), is_marker(y->name));
+	UX_ORDER(underscores(x->name), underscores(y->name));
+	UX_ORDER(y->global, x->global);
+	UX_ORDER(strlen(x->name), strlen(y->name));
+	return strcmp(x->name, y->name);
+}
+
+/* Where a symbol ends that begins at start, with the next one at `next` (0: none). */
+static uint64_t end_of(const struct raw *raw, const struct raw *next,
+		       const struct ux_kernel_modules *modules)
+{
+	const struct ux_kernel_module *m =
+		modules && *raw->module ? ux_kernel_modules_find(modules, raw->start) : NULL;
+	uint64_t page = raw->start > UINT64_MAX - PAGE ? UINT64_MAX : (raw->start | (PAGE - 1)) + 1;
+	if (next && strcmp(next->module, raw->module) == 0)
+		return next->start;
+	uint64_t end = m ? m->start + m->size : page;
+	return next ? ux_min(end, next->start) : end;
+}
+
+static enum ux_code keep_symbols(struct ux_kallsyms *k, const struct raw_list *all,
+				 const struct ux_kernel_modules *modules, struct ux_error *err)
+{
+	for (size_t i = 0, next; i < all->size; i = next) {
+		const struct raw *raw = &all->data[i];
+		for (next = i + 1; next < all->size && all->data[next].start == raw->start;)
+			next++;
+		if (!raw->name)
+			continue;
+		struct ux_kernel_symbol s = {
+			.start = raw->start,
+			.end = end_of(raw, next < all->size ? &all->data[next] : NULL, modules),
+			.name = raw->name,
+			.module = raw->module};
+		if (!ux_kernel_symbols_append(&k->symbols, s))
+			return ux_error_nomem(err);
+	}
+	if (k->symbols.size == 0)
+		return ux_error_set(err, UX_ENOTFOUND, "lists no code");
+	return UX_OK;
+}
+
+enum ux_code ux_kallsyms_parse(struct ux_bytes list, const struct ux_kernel_modules *modules,
+			       struct ux_kallsyms *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_kallsyms_deinit) struct ux_kallsyms k = {0};
+	ux_cleanup(raw_list_deinit) struct raw_list all = {0};
+	*ret = (struct ux_kallsyms){0};
+	ux_arena_init(&k.arena, NAMES_BUDGET);
+	UX_TRY(read_lines(&k, &all, list, err));
+	if (all.size > 1)
+		qsort(all.data, all.size, sizeof(*all.data), by_rank);
+	UX_TRY(keep_symbols(&k, &all, modules, err));
+	*ret = k;
+	k = (struct ux_kallsyms){0};
+	return UX_OK;
+}
+
+const struct ux_kernel_symbol *ux_kallsyms_find(const struct ux_kallsyms *k, uint64_t addr)
+{
+	size_t low = 0, high = k->symbols.size;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (k->symbols.data[mid].start <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	const struct ux_kernel_symbol *s = low > 0 ? &k->symbols.data[low - 1] : NULL;
+	return s && addr < s->end ? s : NULL;
+}
+
+const char *ux_vsyscall_name(uint64_t addr, uint64_t *ret_start)
+{
+	static const char *const names[] = {"gettimeofday", "time", "getcpu"};
+	uint64_t slot = (addr - VSYSCALL_PAGE) / VSYSCALL_SLOT;
+	if (addr < VSYSCALL_PAGE || slot >= ux_countof(names))
+		return NULL;
+	*ret_start = VSYSCALL_PAGE + slot * VSYSCALL_SLOT;
+	return names[slot];
+}

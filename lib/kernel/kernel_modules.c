@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the running kernel is made of: loaded modules and build IDs. */
+#include "kernel_modules.h"
+
+#include "elf_notes.h"
+#include "hex.h"
+#include "order.h"
+
+enum {
+	NAMES_BUDGET = 16 << 20,
+	MODULES_MOST = 1 << 16,
+	NAME_MOST = 256,
+	WORDS = 6, /* of a line, up to its address */
+};
+
+void ux_kernel_modules_deinit(struct ux_kernel_modules *m)
+{
+	ux_arena_deinit(&m->arena);
+	ux_kernel_module_list_deinit(&m->list);
+	*m = (struct ux_kernel_modules){0};
+}
+
+/* Up to n words between blanks; how many there are. */
+static size_t split(struct ux_bytes line, struct ux_bytes *words, size_t n)
+{
+	size_t found = 0;
+	for (size_t i = 0; i < line.size && found < n;) {
+		size_t from = i;
+		while (i < line.size && line.data[i] != ' ')
+			i++;
+		if (i > from)
+			words[found++] = ux_bytes(line.data + from, i - from);
+		i++;
+	}
+	return found;
+}
+
+static enum ux_code add_line(struct ux_kernel_modules *m, struct ux_bytes line,
+			     struct ux_error *err)
+{
+	struct ux_bytes words[WORDS];
+	struct ux_kernel_module module = {0};
+	if (split(line, words, WORDS) < WORDS || words[0].size > NAME_MOST ||
+	    memchr(words[0].data, 0, words[0].size) ||
+	    !ux_hex_parse_u64(words[1], /* hex= */ false, &module.size) ||
+	    !ux_hex_parse_u64(words[5], /* hex= */ false, &module.start) ||
+	    module.start > UINT64_MAX - module.size) {
+		m->skipped++;
+		return UX_OK;
+	}
+	if (m->list.size == MODULES_MOST)
+		return ux_error_set(err, UX_ELIMIT, "more than %d modules", MODULES_MOST);
+	module.name = ux_arena_strndup(&m->arena, words[0].data, words[0].size);
+	if (!module.name)
+		return ux_arena_fail(&m->arena, err);
+	return ux_kernel_module_list_append(&m->list, module) ? UX_OK : ux_error_nomem(err);
+}
+
+static int by_start(const void *a, const void *b)
+{
+	const struct ux_kernel_module *x = a, *y = b;
+	UX_ORDER(x->start, y->start);
+	return strcmp(x->name, y->name);
+}
+
+enum ux_code ux_kernel_modules_parse(struct ux_bytes list, struct ux_kernel_modules *ret,
+				     struct ux_error *err)
+{
+	ux_cleanup(ux_kernel_modules_deinit) struct ux_kernel_modules m = {0};
+	*ret = (struct ux_kernel_modules){0};
+	ux_arena_init(&m.arena, NAMES_BUDGET);
+	while (list.size > 0) {
+		const uint8_t *end = memchr(list.data, '\n', list.size);
+		size_t n = end ? (size_t)(end - list.data) : list.size;
+		if (n > 0)
+			UX_TRY(add_line(&m, ux_bytes(list.data, n), err));
+		n = ux_min(n + 1, list.size);
+		list = ux_bytes(list.data + n, list.size - n);
+	}
+	if (m.list.size > 1)
+		qsort(m.list.data, m.list.size, sizeof(*m.list.data), by_start);
+	*ret = m;
+	m = (struct ux_kernel_modules){0};
+	return UX_OK;
+}
+
+const struct ux_kernel_module *ux_kernel_modules_find(const struct ux_kernel_modules *m,
+						      uint64_t addr)
+{
+	size_t low = 0, high = m->list.size;
+	while (low < high) {
+		size_t mid = low + (high - low) / 2;
+		if (m->list.data[mid].start <= addr)
+			low = mid + 1;
+		else
+			high = mid;
+	}
+	const struct ux_kernel_module *module = low > 0 ? &m->list.data[low - 1] : NULL;
+	return module && addr - module->start < module->size ? module : NULL;
+}
+
+struct ux_bytes ux_kernel_build_id(struct ux_bytes notes)
+{
+	struct ux_elf_notes it;
+	const struct ux_elf_note *note;
+	ux_elf_notes_init(&it, notes, 4, /* swap= */ false, NULL);
+	while ((note = ux_elf_notes_next(&it)) != NULL)
+		if (note->type == NT_GNU_BUILD_ID && ux_bytes_eq(note->owner, UX_STR("GNU")))
+			return note->desc;
+	return UX_BYTES_NONE;
+}

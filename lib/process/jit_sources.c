@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What run-time compilers in a process wrote for us: its perf maps and jitdumps. */
+#include "jit_sources.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum {
+	CHUNK = 1 << 20,
+	LINE_MOST = 16 << 20, /* bytes of a perf map without a newline */
+};
+
+struct ux_jit_file *ux_jit_file_hold(struct ux_jit_file *f)
+{
+	atomic_fetch_add_explicit(&f->refs, 1, memory_order_relaxed);
+	return f;
+}
+
+void ux_jit_file_drop(struct ux_jit_file *f)
+{
+	if (!f || atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	if (f->is_dump)
+		ux_jitdump_deinit(&f->dump);
+	else
+		ux_perf_map_deinit(&f->map);
+	free(f->path);
+	free(f);
+}
+
+enum ux_code ux_jit_sources_create(struct ux_jit_sources **ret, struct ux_error *err)
+{
+	struct ux_jit_sources *s = calloc(1, sizeof(*s));
+	if (!s)
+		return ux_error_nomem(err);
+	atomic_init(&s->refs, 1);
+	pthread_rwlock_init(&s->lock, NULL);
+	*ret = s;
+	return UX_OK;
+}
+
+struct ux_jit_sources *ux_jit_sources_hold(struct ux_jit_sources *s)
+{
+	atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+	return s;
+}
+
+void ux_jit_sources_drop(struct ux_jit_sources *s)
+{
+	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	for (size_t i = 0; i < s->n; i++)
+		ux_jit_file_drop(s->files[i]);
+	pthread_rwlock_destroy(&s->lock);
+	free(s);
+}
+
+static struct ux_jit_file *file_make(const char *path, bool in_root, bool is_dump)
+{
+	struct ux_jit_file *f = calloc(1, sizeof(*f));
+	char *own = f ? strdup(path) : NULL;
+	if (!own) {
+		free(f);
+		return NULL;
+	}
+	atomic_init(&f->refs, 1);
+	f->path = own;
+	f->in_root = in_root;
+	f->is_dump = is_dump;
+	if (is_dump)
+		ux_jitdump_init(&f->dump);
+	else
+		ux_perf_map_init(&f->map);
+	return f;
+}
+
+/* Bytes that are wanted of the file at f->used, and how many came. */
+struct window {
+	uint8_t *data; /* malloc'ed */
+	size_t cap;
+	size_t size;
+};
+
+static void window_deinit(struct window *w)
+{
+	free(w->data);
+}
+
+static bool window_read(struct window *w, int fd, uint64_t off, size_t want)
+{
+	if (want > w->cap) {
+		uint8_t *more = realloc(w->data, want);
+		if (!more)
+			return false;
+		w->data = more;
+		w->cap = want;
+	}
+	for (w->size = 0; w->size < want;) {
+		ssize_t n = pread(fd, w->data + w->size, want - w->size, (off_t)(off + w->size));
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n <= 0)
+			break;
+		w->size += (size_t)n;
+	}
+	return true;
+}
+
+/* Remembers the first and the last bytes that were read. */
+static void remember(struct ux_jit_file *f, const uint8_t *data, size_t n)
+{
+	for (size_t i = 0; i < n && f->used + i < UX_JIT_SEEN; i++)
+		f->head[f->used + i] = data[i];
+	size_t fresh = ux_min(n, (size_t)UX_JIT_SEEN);
+	memmove(f->tail, f->tail + fresh, UX_JIT_SEEN - fresh);
+	memcpy(f->tail + UX_JIT_SEEN - fresh, data + n - fresh, fresh);
+	f->used += n;
+}
+
+/* Hands on what came. *ret_need: bytes that are wanted at once before it goes on; 0: no more. */
+static enum ux_code feed(struct ux_jit_file *f, const struct window *w, size_t *ret_need,
+			 struct ux_error *err)
+{
+	struct ux_bytes bytes = ux_bytes(w->data, w->size);
+	size_t used = 0, need = 0;
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = f->is_dump ? ux_jitdump_feed(&f->dump, bytes, &used, &need, &why)
+				       : ux_perf_map_feed(&f->map, bytes, &used, &why);
+	f->failed = f->failed || code != UX_OK;
+	if (used > 0)
+		remember(f, w->data, used);
+	if (!f->is_dump && used == 0 && w->size < LINE_MOST)
+		need = 2 * w->size;
+	*ret_need = ux_max(need, (size_t)CHUNK);
+	if (used == 0 && *ret_need <= w->size) /* it has all it wanted and made nothing of it */
+		f->failed = true;
+	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
+}
+
+/* Reads on to the end of the file. */
+static enum ux_code read_on(struct ux_jit_file *f, int fd, struct ux_error *err)
+{
+	ux_cleanup(window_deinit) struct window w = {0};
+	size_t want = CHUNK;
+	uint64_t most = f->is_dump ? UINT64_MAX : (uint64_t)UX_PERF_MAP_MOST;
+	while (!f->failed && f->used < most) {
+		size_t asked = want;
+		if (!window_read(&w, fd, f->used, asked))
+			return ux_error_nomem(err);
+		if (w.size == 0)
+			break;
+		UX_TRY(feed(f, &w, &want, err));
+		if (w.size < asked)
+			break;
+	}
+	return UX_OK;
+}
+
+/* Whether the file behind fd begins with what was read of f. */
+static bool continues(const struct ux_jit_file *f, int fd, const struct stat *st)
+{
+	uint8_t seen[UX_JIT_SEEN];
+	size_t n = (size_t)ux_min(f->used, (uint64_t)UX_JIT_SEEN);
+	if (f->dev != st->st_dev || f->ino != st->st_ino || (uint64_t)st->st_size < f->size)
+		return false;
+	return pread(fd, seen, n, 0) == (ssize_t)n && memcmp(seen, f->head, n) == 0 &&
+	       pread(fd, seen, n, (off_t)(f->used - n)) == (ssize_t)n &&
+	       memcmp(seen, f->tail + UX_JIT_SEEN - n, n) == 0;
+}
+
+static int64_t mtime_of(const struct stat *st)
+{
+	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
+}
+
+/* Reads what is new behind fd into *slot; a file that is not the one before takes its place. */
+static enum ux_code update_file(struct ux_jit_file **slot, int fd, const struct stat *st,
+				struct ux_error *err)
+{
+	struct ux_jit_file *f = *slot;
+	if (f->ino == st->st_ino && f->dev == st->st_dev && f->size == (uint64_t)st->st_size &&
+	    f->mtime_ns == mtime_of(st))
+		return UX_OK;
+	bool rewritten =
+		f->size > 0 && (uint64_t)st->st_size == f->size && f->mtime_ns != mtime_of(st);
+	if (f->size > 0 && (rewritten || !continues(f, fd, st))) {
+		f = file_make(f->path, f->in_root, f->is_dump);
+		if (!f)
+			return ux_error_nomem(err);
+		ux_jit_file_drop(*slot);
+		*slot = f;
+	}
+	f->dev = st->st_dev;
+	f->ino = st->st_ino;
+	f->size = (uint64_t)st->st_size;
+	f->mtime_ns = mtime_of(st);
+	return read_on(f, fd, err);
+}
+
+/* The slot of a file; made when there is room. NULL: none, with *ret_full or without memory. */
+static struct ux_jit_file **slot_of(struct ux_jit_sources *s, const char *path, bool in_root,
+				    bool is_dump, bool *ret_full)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->files[i]->in_root == in_root && strcmp(s->files[i]->path, path) == 0)
+			return &s->files[i];
+	*ret_full = s->n == UX_JIT_FILES_MOST;
+	struct ux_jit_file *f = *ret_full ? NULL : file_make(path, in_root, is_dump);
+	if (!f)
+		return NULL;
+	size_t at = s->n++;
+	for (; is_dump && at > 0 && !s->files[at - 1]->is_dump; at--)
+		s->files[at] = s->files[at - 1];
+	s->files[at] = f;
+	return &s->files[at];
+}
+
+static bool is_same_as_other(const struct ux_jit_sources *s, const char *path, bool in_root,
+			     const struct stat *st)
+{
+	for (size_t i = 0; i < s->n; i++)
+		if (s->files[i]->dev == st->st_dev && s->files[i]->ino == st->st_ino &&
+		    (s->files[i]->in_root != in_root || strcmp(s->files[i]->path, path) != 0))
+			return true;
+	return false;
+}
+
+static enum ux_code take(struct ux_jit_sources *s, int fd, const char *path, bool in_root,
+			 bool is_dump, const struct stat *st, struct ux_error *err)
+{
+	bool full = false;
+	if (is_same_as_other(s, path, in_root, st))
+		return UX_OK;
+	struct ux_jit_file **slot = slot_of(s, path, in_root, is_dump, &full);
+	if (!slot)
+		return full ? UX_OK : ux_error_nomem(err);
+	return update_file(slot, fd, st, err);
+}
+
+/* The wall clock may have been set a little since the process began. */
+#define SLACK_NS INT64_C(2000000000)
+
+static enum ux_code update_map(struct ux_jit_sources *s, const struct ux_proc *p, bool in_root,
+			       pid_t pid, struct ux_error *err)
+{
+	char path[64];
+	UX_FD(fd);
+	struct stat st;
+	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)pid);
+	if (ux_proc_open_in_root(p, in_root, path, &fd, NULL) != UX_OK || fstat(fd, &st) != 0)
+		return UX_OK;
+	if (st.st_uid != p->uid && st.st_uid != p->real_uid && st.st_uid != 0)
+		return UX_OK; /* anybody can write such a name into /tmp */
+	if (mtime_of(&st) + SLACK_NS < p->started_ns)
+		return UX_OK; /* an earlier process of that number left it */
+	return take(s, fd, path, in_root, /* is_dump= */ false, &st, err);
+}
+
+static bool is_dump_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	size_t n = strlen(name);
+	return n > 9 && strncmp(name, "jit-", 4) == 0 && strcmp(name + n - 5, ".dump") == 0;
+}
+
+static enum ux_code update_dumps(struct ux_jit_sources *s, const struct ux_proc *p,
+				 const struct ux_proc_maps *maps, struct ux_error *err)
+{
+	for (size_t i = 0; i < maps->list.size; i++) {
+		const struct ux_proc_map *m = &maps->list.data[i];
+		UX_FD(fd);
+		struct stat st;
+		if (m->kind != UX_PROC_MAP_FILE || m->off != 0 || !is_dump_name(m->path) ||
+		    ux_proc_open_mapped(p, m, &fd, NULL) != UX_OK || fstat(fd, &st) != 0)
+			continue;
+		UX_TRY(take(s, fd, m->path, /* in_root= */ true, /* is_dump= */ true, &st, err));
+	}
+	return UX_OK;
+}
+
+static enum ux_code update_all(struct ux_jit_sources *s, const struct ux_proc *p,
+			       const struct ux_proc_maps *maps, struct ux_error *err)
+{
+	UX_TRY(update_dumps(s, p, maps, err));
+	UX_TRY(update_map(s, p, /* in_root= */ true, p->own_pid, err));
+	if (p->own_pid != p->pid)
+		UX_TRY(update_map(s, p, /* in_root= */ true, p->pid, err));
+	return update_map(s, p, /* in_root= */ false, p->pid, err);
+}
+
+enum ux_code ux_jit_sources_update(struct ux_jit_sources *s, const struct ux_proc *p,
+				   const struct ux_proc_maps *maps, struct ux_error *err)
+{
+	pthread_rwlock_wrlock(&s->lock);
+	enum ux_code code = update_all(s, p, maps, err);
+	pthread_rwlock_unlock(&s->lock);
+	return code;
+}
+
+static bool lookup(const struct ux_jit_file *f, uint64_t addr, uint64_t time, struct ux_frame *ret)
+{
+	if (!f->is_dump)
+		return ux_perf_map_lookup(&f->map, addr, ret);
+	return ux_jitdump_lookup(&f->dump, addr, f->dump.other_clock ? UINT64_MAX : time, ret);
+}
+
+bool ux_jit_sources_lookup(struct ux_jit_sources *s, uint64_t addr, uint64_t time,
+			   struct ux_frame *ret, struct ux_jit_file **ret_file)
+{
+	bool found = false;
+	pthread_rwlock_rdlock(&s->lock);
+	for (size_t i = 0; i < s->n && !found; i++) {
+		found = lookup(s->files[i], addr, time, ret);
+		if (found)
+			*ret_file = ux_jit_file_hold(s->files[i]);
+	}
+	pthread_rwlock_unlock(&s->lock);
+	return found;
+}

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files of a process: those of /proc/PID, those it has mapped, those under its root. */
+#include "proc_files.h"
+
+#include "hash.h"
+#include "spill.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/magic.h>
+#include <linux/openat2.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/vfs.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	STAT_MOST = 4096,
+	STATUS_MOST = 1 << 16,
+	FIRST_READ = 1 << 14,
+	FIELD_START = 22,
+	MEMORY_MOST = 1 << 20, /* of a vDSO */
+	IN_MEMORY = 128 << 20, /* files above go to the disk */
+};
+
+#define SECOND    INT64_C(1000000000)
+#define FILE_MOST ((uint64_t)16 << 30)
+#define SPILL     "/var/tmp"
+
+void ux_fd_close(int *fd)
+{
+	if (*fd >= 0)
+		close(*fd);
+	*fd = -1;
+}
+
+void ux_read_deinit(struct ux_read *r)
+{
+	if (r->spilled)
+		ux_spill_unmap((void *)(uintptr_t)r->bytes.data, r->bytes.size);
+	else
+		free((void *)(uintptr_t)r->bytes.data);
+	*r = (struct ux_read){0};
+}
+
+/* As many bytes as come, up to size. */
+static ssize_t read_at(int fd, void *buf, size_t size, uint64_t off)
+{
+	size_t n = 0;
+	while (n < size) {
+		ssize_t got = pread(fd, (char *)buf + n, size - n, (off_t)(off + n));
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got < 0)
+			return n > 0 ? (ssize_t)n : -1;
+		if (got == 0)
+			break;
+		n += (size_t)got;
+	}
+	return (ssize_t)n;
+}
+
+enum ux_code ux_proc_read(int dir, const char *name, size_t most, struct ux_read *ret,
+			  struct ux_error *err)
+{
+	UX_FD(fd);
+	ux_cleanup(ux_free_ptr) char *data = NULL;
+	size_t size = 0, cap = 0;
+	fd = openat(dir, name, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (fd < 0)
+		return ux_error_os(err, errno, "cannot open %s", name);
+	for (ssize_t got = 1; got != 0;) {
+		if (size == cap) {
+			cap = cap ? cap * 2 : FIRST_READ;
+			char *more = size < most ? realloc(data, cap) : NULL;
+			if (size >= most)
+				return ux_error_set(err, UX_ELIMIT, "%s is over %zu bytes long",
+						    name, most);
+			if (!more)
+				return ux_error_nomem(err);
+			data = more;
+		}
+		got = read(fd, data + size, cap - size);
+		if (got < 0 && errno != EINTR)
+			return ux_error_os(err, errno, "cannot read %s", name);
+		size += got > 0 ? (size_t)got : 0;
+	}
+	*ret = (struct ux_read){.bytes = ux_bytes(ux_take(&data), size)};
+	return UX_OK;
+}
+
+static enum ux_code room(struct ux_read *r, uint64_t size, struct ux_error *err)
+{
+	void *region = NULL;
+	if (size > FILE_MOST || size > SIZE_MAX)
+		return ux_error_set(err, UX_ELIMIT, "is %" PRIu64 " bytes long; at most %" PRIu64,
+				    size, FILE_MOST);
+	if (size > IN_MEMORY) {
+		UX_TRY(ux_spill_map(SPILL, (size_t)size, &region, err));
+		r->spilled = true;
+	} else {
+		region = calloc(1, size > 0 ? (size_t)size : 1);
+		if (!region)
+			return ux_error_nomem(err);
+	}
+	r->bytes = ux_bytes(region, (size_t)size);
+	return UX_OK;
+}
+
+static enum ux_code fill(int fd, uint64_t off, uint64_t size, const char *what, struct ux_read *ret,
+			 struct ux_error *err)
+{
+	ux_cleanup(ux_read_deinit) struct ux_read r = {0};
+	UX_TRY(room(&r, size, err));
+	if (read_at(fd, (void *)(uintptr_t)r.bytes.data, (size_t)size, off) < 0)
+		return ux_error_os(err, errno, "cannot read %s", what);
+	*ret = r;
+	r = (struct ux_read){0};
+	return UX_OK;
+}
+
+enum ux_code ux_proc_read_file(int fd, uint64_t size, struct ux_read *ret, struct ux_error *err)
+{
+	return fill(fd, 0, size, "file", ret, err);
+}
+
+enum ux_code ux_proc_read_memory(const struct ux_proc *p, uint64_t start, uint64_t end,
+				 struct ux_read *ret, struct ux_error *err)
+{
+	UX_FD(fd);
+	if (end < start || end - start > MEMORY_MOST)
+		return ux_error_set(err, UX_ELIMIT, "is over %d bytes long", MEMORY_MOST);
+	fd = openat(p->dir, "mem", O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return ux_error_os(err, errno, "cannot open memory of process %d", (int)p->pid);
+	return fill(fd, start, end - start, "memory", ret, err);
+}
+
+/* The words of a line "KEY: ..." of status. */
+static struct ux_bytes line_of(struct ux_bytes status, const char *key)
+{
+	size_t n = strlen(key);
+	while (status.size > 0) {
+		const uint8_t *end = memchr(status.data, '\n', status.size);
+		size_t size = end ? (size_t)(end - status.data) : status.size;
+		if (size > n && memcmp(status.data, key, n) == 0)
+			return ux_bytes(status.data + n, size - n);
+		size = ux_min(size + 1, status.size);
+		status = ux_bytes(status.data + size, status.size - size);
+	}
+	return UX_BYTES_NONE;
+}
+
+/* Takes the next decimal number of a line. */
+static bool next_number(struct ux_bytes *line, uint64_t *ret)
+{
+	size_t i = 0;
+	while (i < line->size && (line->data[i] < '0' || line->data[i] > '9'))
+		i++;
+	if (i == line->size)
+		return false;
+	for (*ret = 0; i < line->size && line->data[i] >= '0' && line->data[i] <= '9'; i++)
+		*ret = *ret * 10 + (uint64_t)(line->data[i] - '0');
+	*line = ux_bytes(line->data + i, line->size - i);
+	return true;
+}
+
+static enum ux_code read_status(struct ux_proc *p, struct ux_error *err)
+{
+	ux_cleanup(ux_read_deinit) struct ux_read status = {0};
+	uint64_t v = 0;
+	UX_TRY(ux_proc_read(p->dir, "status", STATUS_MOST, &status, err));
+	struct ux_bytes uids = line_of(status.bytes, "Uid:");
+	struct ux_bytes pids = line_of(status.bytes, "NSpid:");
+	if (!next_number(&uids, &v))
+		return ux_error_set(err, UX_ECORRUPT, "status of process %d has no Uid",
+				    (int)p->pid);
+	p->uid = p->real_uid = (uid_t)v;
+	if (next_number(&uids, &v))
+		p->uid = (uid_t)v;
+	p->own_pid = p->pid;
+	while (next_number(&pids, &v)) /* the last is the innermost namespace's */
+		p->own_pid = (pid_t)v;
+	return UX_OK;
+}
+
+/* What stat says, from its third field on (the second may have any text); empty: it has ended. */
+static enum ux_code read_stat(const struct ux_proc *p, char *text, size_t size,
+			      struct ux_bytes *ret, struct ux_error *err)
+{
+	ssize_t n = read_at(p->stat, text, size, 0);
+	if (n < 0 && errno == ESRCH)
+		return ux_error_set(err, UX_ENOTFOUND, "process %d has ended", (int)p->pid);
+	if (n < 0)
+		return ux_error_os(err, errno, "cannot read stat of process %d", (int)p->pid);
+	const char *at = memrchr(text, ')', (size_t)n);
+	if (!at || text + n - at < 2)
+		return ux_error_set(err, UX_ECORRUPT, "stat of process %d has no name",
+				    (int)p->pid);
+	*ret = ux_bytes(at + 2, (size_t)(text + n - at) - 2);
+	return UX_OK;
+}
+
+/* Takes a word. */
+static struct ux_bytes next_word(struct ux_bytes *s)
+{
+	const uint8_t *end = s->size > 0 ? memchr(s->data, ' ', s->size) : NULL;
+	struct ux_bytes word = ux_bytes(s->data, end ? (size_t)(end - s->data) : s->size);
+	size_t n = ux_min(word.size + 1, s->size);
+	*s = ux_bytes(s->data + n, s->size - n);
+	return word;
+}
+
+static int64_t now_of(clockid_t clock)
+{
+	struct timespec t = {0};
+	clock_gettime(clock, &t);
+	return (int64_t)t.tv_sec * SECOND + t.tv_nsec;
+}
+
+/* The start is told in ticks since the system booted. */
+static enum ux_code read_start(struct ux_proc *p, struct ux_error *err)
+{
+	char text[STAT_MOST];
+	struct ux_bytes stat = UX_BYTES_NONE, word = UX_BYTES_NONE;
+	uint64_t ticks = 0;
+	UX_TRY(read_stat(p, text, sizeof(text), &stat, err));
+	for (unsigned field = 3; field <= FIELD_START; field++)
+		word = next_word(&stat);
+	if (!next_number(&word, &ticks) || ticks > INT64_MAX / SECOND)
+		return ux_error_set(err, UX_ECORRUPT, "stat of process %d has no start",
+				    (int)p->pid);
+	int64_t hz = ux_max(sysconf(_SC_CLK_TCK), 1L);
+	int64_t since_boot = (int64_t)ticks * (SECOND / hz);
+	p->started_ns = now_of(CLOCK_REALTIME) - (now_of(CLOCK_BOOTTIME) - since_boot);
+	return UX_OK;
+}
+
+enum ux_code ux_proc_open(struct ux_proc *p, pid_t pid, struct ux_error *err)
+{
+	char path[64];
+	ux_cleanup(ux_proc_close) struct ux_proc made = {.dir = -1, .stat = -1, .pid = pid};
+	if (pid <= 0)
+		return ux_error_set(err, UX_EINVAL, "%d is no process number", (int)pid);
+	snprintf(path, sizeof(path), "/proc/%d", (int)pid);
+	made.dir = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (made.dir < 0 && errno == ENOENT)
+		return ux_error_set(err, UX_ENOTFOUND, "no process %d", (int)pid);
+	if (made.dir < 0)
+		return ux_error_os(err, errno, "cannot open %s", path);
+	made.stat = openat(made.dir, "stat", O_RDONLY | O_CLOEXEC);
+	if (made.stat < 0)
+		return ux_error_os(err, errno, "cannot open %s/stat", path);
+	UX_TRY(read_status(&made, err));
+	UX_TRY(read_start(&made, err));
+	*p = made;
+	made = (struct ux_proc){.dir = -1, .stat = -1};
+	return UX_OK;
+}
+
+void ux_proc_close(struct ux_proc *p)
+{
+	ux_fd_close(&p->dir);
+	ux_fd_close(&p->stat);
+}
+
+enum ux_code ux_proc_generation(const struct ux_proc *p, uint64_t *ret, struct ux_error *err)
+{
+	/* Fields of proc_pid_stat(5), counted from 1: start; code, stack, data, arguments. */
+	static const uint8_t wanted[] = {FIELD_START, 26, 27, 28, 45, 46, 48, 49, 50, 51};
+	char text[STAT_MOST];
+	struct ux_bytes stat = UX_BYTES_NONE;
+	uint64_t hash = 0;
+	UX_TRY(read_stat(p, text, sizeof(text), &stat, err));
+	for (unsigned field = 3, next = 0; next < ux_countof(wanted) && stat.size > 0; field++) {
+		struct ux_bytes word = next_word(&stat);
+		if (field != wanted[next])
+			continue;
+		hash = ux_hash_mix(hash ^ 0x9e3779b97f4a7c15u, ux_hash_bytes(word));
+		next++;
+	}
+	*ret = hash;
+	return UX_OK;
+}
+
+/* Opens for reading what path, an O_PATH descriptor, stands for, if that is a regular file: opening
+ * anything else may have effects. -1: it is none, or errno. */
+static int reopen_regular(int path)
+{
+	char name[64];
+	struct stat st;
+	errno = 0;
+	if (path < 0 || fstat(path, &st) != 0 || !S_ISREG(st.st_mode))
+		return -1;
+	snprintf(name, sizeof(name), "/proc/self/fd/%d", path);
+	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+/* openat2() where the kernel has it (5.6); without, links in the path are not followed at all. */
+static int open_beneath(int root, const char *path)
+{
+	struct open_how how = {
+		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
+		.resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS,
+	};
+	int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	if (fd >= 0 || (errno != ENOSYS && errno != EPERM))
+		return fd;
+	UX_FD(dir);
+	dir = openat(root, ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (const char *slash; dir >= 0 && (slash = strchr(path, '/')); path = slash + 1) {
+		char name[NAME_MAX + 1];
+		size_t n = (size_t)(slash - path);
+		if (n == 0)
+			continue;
+		if (n > NAME_MAX || (n == 2 && memcmp(path, "..", 2) == 0)) {
+			errno = ENOENT;
+			return -1;
+		}
+		memcpy(name, path, n);
+		name[n] = 0;
+		int below = openat(dir, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+		ux_fd_close(&dir);
+		dir = below;
+	}
+	return dir < 0 ? -1 : openat(dir, path, (int)how.flags);
+}
+
+enum ux_code ux_proc_open_in_root(const struct ux_proc *p, bool root, const char *path, int *ret,
+				  struct ux_error *err)
+{
+	UX_FD(dir);
+	UX_FD(at);
+	dir = root ? openat(p->dir, "root", O_PATH | O_DIRECTORY | O_CLOEXEC)
+		   : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (dir < 0)
+		return ux_error_os(err, errno, "cannot open the root of process %d", (int)p->pid);
+	at = open_beneath(dir, path + strspn(path, "/"));
+	if (at < 0)
+		return ux_error_os(err, errno, "cannot open %.100s", path);
+	int fd = reopen_regular(at);
+	if (fd < 0 && errno == 0)
+		return ux_error_set(err, UX_EINVAL, "%.100s is no regular file", path);
+	if (fd < 0)
+		return ux_error_os(err, errno, "cannot open %.100s", path);
+	*ret = fd;
+	return UX_OK;
+}
+
+/*
+ * Whether fd is what was mapped. File systems that give each subvolume or layer a device number of
+ * its own tell another one here than in maps; overlayfs other inode numbers, too.
+ */
+static bool is_mapped(int fd, const struct ux_proc_map *map)
+{
+	struct stat st;
+	struct statfs fs;
+	if (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode))
+		return false;
+	if (st.st_ino == map->ino && st.st_dev == map->dev)
+		return true;
+	if (map->deleted || fstatfs(fd, &fs) != 0)
+		return false;
+	return (uint64_t)fs.f_type == OVERLAYFS_SUPER_MAGIC ||
+	       ((uint64_t)fs.f_type == BTRFS_SUPER_MAGIC && st.st_ino == map->ino);
+}
+
+enum ux_code ux_proc_open_mapped(const struct ux_proc *p, const struct ux_proc_map *map, int *ret,
+				 struct ux_error *err)
+{
+	char name[64];
+	UX_FD(at);
+	UX_FD(fd);
+	UX_FD(exe);
+	snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, map->start, map->end);
+	at = openat(p->dir, name, O_PATH | O_CLOEXEC);
+	fd = reopen_regular(at);
+	enum ux_code code = UX_OK;
+	struct ux_error why = UX_ERROR_INIT;
+	if (fd < 0 && map->kind == UX_PROC_MAP_FILE && !map->deleted) {
+		code = ux_proc_open_in_root(p, /* root= */ true, map->path, &fd, &why);
+		if (fd >= 0 && !is_mapped(fd, map))
+			ux_fd_close(&fd);
+	}
+	if (fd < 0) {
+		exe = openat(p->dir, "exe", O_PATH | O_CLOEXEC);
+		fd = reopen_regular(exe);
+		if (fd >= 0 && !is_mapped(fd, map))
+			ux_fd_close(&fd);
+	}
+	if (fd < 0 && code != UX_OK) {
+		if (err && err->code == UX_OK)
+			*err = why;
+		return code;
+	}
+	if (fd < 0)
+		return ux_error_set(err, UX_ENOTFOUND, "%.80s is %s (CAP_SYS_ADMIN opens it)",
+				    map->path, map->deleted ? "deleted" : "another file by now");
+	*ret = fd;
+	fd = -1;
+	return UX_OK;
+}

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a process has mapped, as /proc/PID/maps tells it. */
+#ifndef UX_PROC_MAPS_H
+#define UX_PROC_MAPS_H
+
+#include "arena.h"
+#include "bytes.h"
+#include "error.h"
+#include "vec.h"
+
+enum {
+	UX_PROC_MAPS_MOST = 64 << 20, /* bytes of a list that are read */
+};
+
+enum ux_proc_map_kind {
+	UX_PROC_MAP_FILE,   /* of a file, deleted or not */
+	UX_PROC_MAP_MEMORY, /* a file in memory: memfd, shared or huge pages; an ELF file or not */
+	UX_PROC_MAP_ANON,   /* nothing behind it: "", [heap], [anon:...], //anon */
+	UX_PROC_MAP_VDSO,
+	UX_PROC_MAP_VSYSCALL,
+	UX_PROC_MAP_SPECIAL, /* [vvar], [uprobes], ...: no code that has a name */
+};
+
+struct ux_proc_map {
+	uint64_t start;
+	uint64_t end;     /* above start */
+	uint64_t off;     /* in the file */
+	uint64_t dev;     /* as makedev() makes it */
+	uint64_t ino;     /* 0: no file */
+	const char *path; /* without " (deleted)"; "" when there is none */
+	enum ux_proc_map_kind kind;
+	bool exec;
+	bool deleted; /* the path ends in " (deleted)" */
+};
+
+UX_VEC(ux_proc_map_list, struct ux_proc_map);
+
+/* Immutable once parsed. Strings live as long as it. */
+struct ux_proc_maps {
+	struct ux_arena arena;
+	struct ux_proc_map_list list; /* by address, none overlap */
+	uint64_t skipped;             /* lines that are none, or not behind the one before */
+};
+
+/*
+ * Reads "START-END PERM OFFSET MAJOR:MINOR INODE   PATH" lines. A newline in a path stands there as
+ * \012, all else as it is. Lines that are cut off or make no sense are counted and passed.
+ * UX_ELIMIT, UX_ENOMEM; *ret is zeroed on failure. Source: proc_pid_maps(5); Linux,
+ * fs/proc/task_mmu.c, show_map_vma().
+ */
+enum ux_code ux_proc_maps_parse(struct ux_bytes text, struct ux_proc_maps *ret,
+				struct ux_error *err) ux_must;
+void ux_proc_maps_deinit(struct ux_proc_maps *m);
+
+/* The number of the mapping that has an address; false when none has. */
+bool ux_proc_maps_find(const struct ux_proc_maps *m, uint64_t addr, size_t *ret);
+
+#endif

@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Addresses of a process to frames. */
+#include "process.h"
+
+#include "arena.h"
+#include "unhex/module.h"
+#include "vec.h"
+
+enum {
+	ANSWERS_BUDGET = 1 << 30,
+	KERNEL_AGE_MS = 1000, /* older symbols are read again for an address they do not have */
+};
+
+#define KERNEL_HALF     ((uint64_t)1 << 63)
+#define VSYSCALL_MODULE "[vsyscall]"
+
+UX_VEC(jit_file_list, struct ux_jit_file *);
+
+struct ux_process_answers {
+	struct ux_arena arena; /* frames, reasons */
+	struct ux_process_answer *answers;
+	size_t n;
+	struct ux_process_view view;          /* what strings are in: this, */
+	struct ux_process_view before;        /* what was seen before, */
+	struct jit_file_list jit_files;       /* these */
+	struct ux_kernel_symbols_now *kernel; /* and this */
+};
+
+/* One lookup. */
+struct asked {
+	struct ux_process *p;
+	struct ux_process_answers *to;
+	uint64_t time_ns;
+	uint64_t back; /* what is taken off each address */
+	bool missed;   /* some address is not known */
+};
+
+void ux_process_answers_free(struct ux_process_answers *a)
+{
+	if (!a)
+		return;
+	for (size_t i = 0; i < a->jit_files.size; i++)
+		ux_jit_file_drop(a->jit_files.data[i]);
+	jit_file_list_deinit(&a->jit_files);
+	ux_kernel_symbols_drop(a->kernel);
+	ux_process_view_drop(&a->view);
+	ux_process_view_drop(&a->before);
+	free(a->answers);
+	ux_arena_deinit(&a->arena);
+	free(a);
+}
+
+static void free_guard(struct ux_process_answers **a)
+{
+	ux_process_answers_free(*a);
+}
+
+const struct ux_process_answer *ux_process_answer_at(const struct ux_process_answers *a, size_t i)
+{
+	assert(i < a->n);
+	return &a->answers[i];
+}
+
+static enum ux_code set_frames(struct asked *q, struct ux_process_answer *a,
+			       const struct ux_frame *frames, size_t n, struct ux_error *err)
+{
+	struct ux_frame *own = ux_arena_array(&q->to->arena, struct ux_frame, n);
+	if (!own)
+		return ux_arena_fail(&q->to->arena, err);
+	memcpy(own, frames, n * sizeof(*own));
+	a->frames = own;
+	a->n = (uint32_t)n;
+	a->reason = "";
+	return UX_OK;
+}
+
+static enum ux_code set_reason(struct asked *q, struct ux_process_answer *a,
+			       const struct ux_error *why, struct ux_error *err)
+{
+	char text[UX_ERROR_TEXT + 256];
+	ux_error_format(why, text, sizeof(text));
+	a->reason = ux_arena_strndup(&q->to->arena, text, strlen(text));
+	return a->reason ? UX_OK : ux_arena_fail(&q->to->arena, err);
+}
+
+/* The function at pc of a file's symbols. */
+static enum ux_code answer_pc(struct asked *q, struct ux_process_answer *a,
+			      const struct ux_file_symbols *s, uint64_t pc, struct ux_error *err)
+{
+	struct ux_frame frames[UX_FRAMES_MOST];
+	struct ux_error why = UX_ERROR_INIT;
+	size_t n = 0;
+	a->pc = pc + q->back;
+	a->build_id = s->build_id;
+	if (s->built.size == 0)
+		return set_reason(q, a, &s->why, err);
+	enum ux_code code = ux_gsym_lookup(&s->gsym, pc, frames, UX_FRAMES_MOST, &n, &why);
+	if (code == UX_OK)
+		return set_frames(q, a, frames, n, err);
+	return set_reason(q, a, &why, err);
+}
+
+/* An address of a mapping that has a file, or is the vDSO. */
+static enum ux_code answer_file(struct asked *q, struct ux_process_answer *a, size_t map,
+				uint64_t addr, struct ux_error *err)
+{
+	struct ux_snapshot *snapshot = q->to->view.snapshot;
+	const struct ux_proc_map *m = &snapshot->maps.list.data[map];
+	struct ux_file_symbols *s = NULL;
+	uint64_t pc = 0;
+	UX_TRY(ux_snapshot_symbols(snapshot, map, &q->p->proc, q->p->cache, &s, err));
+	a->kind = m->kind == UX_PROC_MAP_VDSO ? UX_PROCESS_VDSO : UX_PROCESS_FILE;
+	a->module = m->path;
+	if (s->n_loads == 0) {
+		struct ux_error none = {.code = UX_ENOTFOUND, .text = "no loaded part has it"};
+		return set_reason(q, a, s->why.code != UX_OK ? &s->why : &none, err);
+	}
+	if (!ux_file_symbols_pc(s, m->off + (addr - m->start), &pc)) {
+		a->build_id = s->build_id;
+		a->reason = "the file has no code there";
+		return UX_OK;
+	}
+	return answer_pc(q, a, s, pc, err);
+}
+
+/* Code that was made at run time. */
+static enum ux_code answer_jit(struct asked *q, struct ux_process_answer *a, uint64_t addr,
+			       bool *ret_found, struct ux_error *err)
+{
+	struct ux_frame frame;
+	struct ux_jit_file *file = NULL;
+	struct jit_file_list *held = &q->to->jit_files;
+	*ret_found = ux_jit_sources_lookup(q->to->view.jit, addr, q->time_ns, &frame, &file);
+	if (!*ret_found)
+		return UX_OK;
+	bool is_held = false;
+	for (size_t i = 0; i < held->size; i++)
+		is_held = is_held || held->data[i] == file;
+	if (is_held)
+		ux_jit_file_drop(file);
+	else if (!jit_file_list_append(held, file)) {
+		ux_jit_file_drop(file);
+		return ux_error_nomem(err);
+	}
+	a->kind = UX_PROCESS_JIT;
+	a->module = file->path;
+	a->build_id = "";
+	a->pc = a->addr;
+	return set_frames(q, a, &frame, 1, err);
+}
+
+/* Anonymous code that stands where a file's code was mapped. */
+static enum ux_code answer_moved(struct asked *q, struct ux_process_answer *a, size_t map,
+				 uint64_t addr, struct ux_error *err)
+{
+	struct ux_snapshot *snapshot = q->to->view.snapshot;
+	const struct ux_proc_map *maps = snapshot->maps.list.data;
+	struct ux_file_symbols *s = NULL;
+	uint64_t pc = 0;
+	size_t near = 0;
+	if (!ux_snapshot_neighbour(snapshot, map, &near))
+		return UX_OK;
+	UX_TRY(ux_snapshot_symbols(snapshot, near, &q->p->proc, q->p->cache, &s, err));
+	if (s->n_loads == 0 || !ux_file_symbols_pc(s, maps[near].off, &pc))
+		return UX_OK;
+	pc += addr - maps[near].start;
+	if (!ux_file_symbols_has_code(s, pc))
+		return UX_OK;
+	a->kind = UX_PROCESS_FILE;
+	a->module = maps[near].path;
+	return answer_pc(q, a, s, pc, err);
+}
+
+static enum ux_code answer_kernel(struct asked *q, struct ux_process_answer *a, uint64_t addr,
+				  struct ux_error *err)
+{
+	struct ux_process_answers *to = q->to;
+	uint64_t start = 0;
+	const char *name = ux_vsyscall_name(addr, &start);
+	if (name) {
+		struct ux_frame frame = {name, "", "", 0, false, addr - start};
+		a->kind = UX_PROCESS_VDSO;
+		a->module = VSYSCALL_MODULE;
+		return set_frames(q, a, &frame, 1, err);
+	}
+	if (!to->kernel)
+		UX_TRY(ux_symbols_cache_kernel(q->p->cache, ux_process_clock(), 0, &to->kernel,
+					       err));
+	const struct ux_kernel_symbol *s = ux_kallsyms_find(&to->kernel->symbols, addr);
+	const struct ux_kernel_part *part = ux_kernel_part_find(to->kernel, s ? s->module : "");
+	a->kind = UX_PROCESS_KERNEL;
+	a->module = s ? part->label : "[kernel]";
+	a->build_id = s ? part->build_id : "";
+	if (!s && to->kernel->why.code != UX_OK)
+		return set_reason(q, a, &to->kernel->why, err);
+	if (!s) {
+		a->reason = "the kernel has no code there";
+		return UX_OK;
+	}
+	struct ux_frame frame = {s->name, "", "", 0, false, addr - s->start};
+	return set_frames(q, a, &frame, 1, err);
+}
+
+static enum ux_code answer_mapped(struct asked *q, struct ux_process_answer *a, size_t map,
+				  uint64_t addr, struct ux_error *err)
+{
+	const struct ux_proc_map *m = &q->to->view.snapshot->maps.list.data[map];
+	bool found = false;
+	switch (m->kind) {
+	case UX_PROC_MAP_FILE:
+	case UX_PROC_MAP_VDSO:
+	case UX_PROC_MAP_MEMORY:
+		UX_TRY(answer_file(q, a, map, addr, err));
+		break;
+	case UX_PROC_MAP_VSYSCALL:
+	case UX_PROC_MAP_SPECIAL:
+		a->module = m->path;
+		a->reason = "no code that has a name";
+		return UX_OK;
+	case UX_PROC_MAP_ANON:
+		a->reason = "anonymous memory that no perf map or jitdump names";
+		break;
+	}
+	if (a->n > 0)
+		return UX_OK;
+	if (!m->exec) {
+		if (m->kind == UX_PROC_MAP_ANON)
+			a->reason = "anonymous memory that is not executable";
+		return UX_OK;
+	}
+	q->missed = true;
+	UX_TRY(answer_jit(q, a, addr, &found, err));
+	if (found || (m->kind != UX_PROC_MAP_ANON && m->kind != UX_PROC_MAP_MEMORY))
+		return UX_OK;
+	return answer_moved(q, a, map, addr, err);
+}
+
+static enum ux_code answer_one(struct asked *q, struct ux_process_answer *a, struct ux_error *err)
+{
+	static const struct ux_process_answer blank = {.module = "", .build_id = "", .reason = ""};
+	uint64_t given = a->addr, addr = given - q->back;
+	size_t map = 0;
+	*a = blank;
+	a->addr = a->pc = given;
+	if (given < q->back) {
+		a->reason = "no call returns to 0x0";
+		return UX_OK;
+	}
+	if (addr >= KERNEL_HALF)
+		return answer_kernel(q, a, addr, err);
+	if (ux_proc_maps_find(&q->to->view.snapshot->maps, addr, &map))
+		return answer_mapped(q, a, map, addr, err);
+	q->missed = true;
+	a->reason = "nothing is mapped there";
+	return UX_OK;
+}
+
+/* All answers, from what is seen now. */
+static enum ux_code answer_all(struct asked *q, struct ux_error *err)
+{
+	q->missed = false;
+	for (size_t i = 0; i < q->to->n; i++)
+		UX_TRY(answer_one(q, &q->to->answers[i], err));
+	return UX_OK;
+}
+
+/* Those that were not found, from what is seen now; the others keep what they have. */
+static enum ux_code answer_again(struct asked *q, struct ux_error *err)
+{
+	for (size_t i = 0; i < q->to->n; i++)
+		if (q->to->answers[i].n == 0)
+			UX_TRY(answer_one(q, &q->to->answers[i], err));
+	return UX_OK;
+}
+
+/* The kernel's programs come and go: symbols that lack an address are read again. */
+static enum ux_code renew_kernel(struct asked *q, struct ux_error *err)
+{
+	struct ux_process_answers *to = q->to;
+	uint64_t now = ux_process_clock(), age = (uint64_t)KERNEL_AGE_MS * 1000000;
+	bool lacks = false;
+	for (size_t i = 0; i < to->n; i++)
+		lacks = lacks ||
+			(to->answers[i].kind == UX_PROCESS_KERNEL && to->answers[i].n == 0);
+	if (!lacks || !to->kernel || now - to->kernel->read_ns < age)
+		return UX_OK;
+	/* Answers that are there point into the old ones: all of the kernel's are made again. */
+	ux_kernel_symbols_drop(to->kernel);
+	to->kernel = NULL;
+	UX_TRY(ux_symbols_cache_kernel(q->p->cache, now, now - age, &to->kernel, err));
+	for (size_t i = 0; i < to->n; i++)
+		if (to->answers[i].kind == UX_PROCESS_KERNEL)
+			UX_TRY(answer_one(q, &to->answers[i], err));
+	return UX_OK;
+}
+
+enum ux_code ux_process_lookup(struct ux_process *p, const uint64_t *addrs, size_t n,
+			       uint64_t time_ns, uint32_t flags, struct ux_process_answers **ret,
+			       struct ux_error *err)
+{
+	bool fresh = false;
+	if ((flags & ~(uint32_t)UX_LOOKUP_RETURN_ADDRESS) != 0)
+		return ux_error_set(err, UX_EINVAL, "unknown flag in 0x%" PRIx32, flags);
+	ux_cleanup(free_guard) struct ux_process_answers *a = calloc(1, sizeof(*a));
+	if (!a || !(a->answers = calloc(n + 1, sizeof(*a->answers))))
+		return ux_error_nomem(err);
+	ux_arena_init(&a->arena, ANSWERS_BUDGET);
+	a->n = n;
+	for (size_t i = 0; i < n; i++)
+		a->answers[i].addr = addrs[i];
+	struct asked q = {
+		.p = p, .to = a, .time_ns = time_ns, .back = flags & UX_LOOKUP_RETURN_ADDRESS};
+	UX_TRY(ux_process_see(p, UX_PROCESS_CURRENT, &a->view, &fresh, err));
+	UX_TRY(answer_all(&q, err));
+	if (q.missed) {
+		a->before = a->view;
+		a->view = (struct ux_process_view){0};
+		UX_TRY(ux_process_see(p, UX_PROCESS_MISSED, &a->view, &fresh, err));
+		if (fresh)
+			UX_TRY(answer_again(&q, err));
+	}
+	UX_TRY(renew_kernel(&q, err));
+	*ret = ux_take(&a);
+	return UX_OK;
+}
