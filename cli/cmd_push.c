@@ -209,7 +209,7 @@ const struct ux_command ux_cmd_push = {
 	.name = "push",
 	.usage = "PATH... [options]\n-e EXE [-d DEBUG] [options]",
 	.line = "symbols of binaries to a server",
-	.text = "Uploads the symbols of ELF files, and of all ELF files in folders, that the server\n"
+	.text = "Uploads the symbols of ELF and Mach-O files, and of all in folders, that the server\n"
 		"does not have yet. They are extracted here; the binaries stay where they are. The debug\n"
 		"file of a stripped binary is found by its build ID; with -e and -d it is given.\n"
 		"Prints a line a file: uploaded, already-there, better-there, skipped or failed.",

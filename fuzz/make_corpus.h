@@ -15,8 +15,12 @@ void save_gsym_seed(const char *name, unsigned number, struct ux_bytes file);
 struct make_dwarf;
 void save_module_seed(const char *name, const struct make_dwarf *dwarf, unsigned number);
 
+/* The same in a Mach-O file. */
+void save_macho_seed(const char *name, const struct make_dwarf *dwarf, unsigned number);
+
 void make_cuda_corpus(void);
 void make_dwarf_corpus(void);
+void make_macho_corpus(void);
 void make_module_corpus(void);
 void make_process_corpus(void);
 void make_reloc_corpus(void);

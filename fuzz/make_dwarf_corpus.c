@@ -212,6 +212,10 @@ static void make_info_seeds(void)
 		save_sections("dwarf_info", name, &m,
 			      (uint8_t)((i & 1 ? FUZZ_TEXT_AT_0 : 0) | (i & 4 ? FUZZ_SUP : 0)));
 		save_module_seed(name, &m, i);
+		snprintf(name, sizeof(name), "macho-%u%s-%u", unit.version, big ? "-big" : "",
+			 unit.addr_size * 8u);
+		if (i % 3 == 0)
+			save_macho_seed(name, &m, i);
 	}
 }
 

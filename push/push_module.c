@@ -2,7 +2,9 @@
 /* What a file can contribute. */
 #include "push_module.h"
 
+#include "extract.h"
 #include "file_id.h"
+#include "push_macho.h"
 
 void ux_push_module_deinit(struct ux_push_module *m)
 {
@@ -70,18 +72,32 @@ static enum ux_code read_ids(const struct ux_elf *elf, bool debug_only, struct u
 	return ux_id_set_add(ret, &id, err);
 }
 
-enum ux_code ux_push_module_read(struct ux_push_module *m, const char *path, struct ux_error *err)
+static enum ux_code read_elf(struct ux_push_module *m, const char *path, struct ux_bytes file,
+			     struct ux_error *err)
 {
-	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
-	UX_TRY(ux_file_map(path, &file, err));
-	UX_TRY(ux_elf_open(&elf, file.bytes, err));
+	UX_TRY(ux_extract_check(file, err));
+	UX_TRY(ux_elf_open(&elf, file, err));
 	UX_TRY(check_type(&elf, err));
 	m->claim = claim_of(&elf);
 	m->debug_only = code_is_elsewhere(&elf);
 	UX_TRY(read_ids(&elf, m->debug_only, &m->ids, err));
 	m->path = strdup(path);
 	return m->path ? UX_OK : ux_error_nomem(err);
+}
+
+enum ux_code ux_push_modules_read(struct ux_push_modules *v, const char *path, struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	ux_cleanup(ux_push_module_deinit) struct ux_push_module m = {0};
+	UX_TRY(ux_file_map(path, &file, err));
+	if (ux_macho_any(file.bytes))
+		return ux_push_macho_read(v, path, file.bytes, err);
+	UX_TRY(read_elf(&m, path, file.bytes, err));
+	if (!ux_push_modules_append(v, m))
+		return ux_error_nomem(err);
+	m = (struct ux_push_module){0};
+	return UX_OK;
 }
 
 /* Files without a GNU build ID, or with a damaged one, pass: nothing says that they differ. */
@@ -104,6 +120,8 @@ enum ux_code ux_push_module_debug(struct ux_push_module *m, const char *path,
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	if (m->arch[0] != '\0')
+		return ux_push_macho_debug(m, path, origin, err);
 	UX_TRY(ux_file_map(path, &file, err));
 	UX_TRY(ux_elf_open(&elf, file.bytes, err));
 	if (origin == UX_DEBUG_GIVEN)
@@ -124,6 +142,8 @@ enum ux_code ux_push_module_find_debug(struct ux_push_module *m, const char *dir
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_debug_file_close) struct ux_debug_file found = {0};
+	if (m->arch[0] != '\0')
+		return ux_push_macho_find_debug(m, err);
 	if (m->debug || m->claim == UX_QUALITY_INLINES)
 		return UX_OK;
 	UX_TRY(ux_file_map(m->path, &file, err));

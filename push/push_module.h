@@ -5,28 +5,34 @@
 
 #include "debug_file.h"
 #include "elf_ids.h"
+#include "macho_fat.h"
 #include "unhex/quality.h"
 #include "vec.h"
 
 /* One module. Paths are malloc'ed. */
 struct ux_push_module {
-	char *path;            /* the file that gives the identity */
-	char *debug;           /* the file that the symbols come from; NULL: path */
-	struct ux_id_set ids;  /* GNU, Go and File IDs; the first one names it */
-	enum ux_quality claim; /* the best that its sections can be good for */
-	bool named;            /* itself asked for, not met in a folder */
-	bool debug_only;       /* path is a separate debug file: its code is elsewhere */
-	bool debug_found;      /* debug was found, not given: it may turn out useless */
+	char *path;                    /* the file that gives the identity */
+	char *debug;                   /* the file that the symbols come from; NULL: path */
+	struct ux_id_set ids;          /* GNU, Go and File IDs, UUID; the first one names it */
+	char arch[UX_MACHO_ARCH_TEXT]; /* which slice of a Mach-O file; "": of another format */
+	enum ux_quality claim;         /* the best that its sections can be good for */
+	bool named;                    /* itself asked for, not met in a folder */
+	bool debug_only;               /* path is a separate debug file: its code is elsewhere */
+	bool debug_found;              /* debug was found, not given: it may turn out useless */
 };
 
 void ux_push_module_deinit(struct ux_push_module *m);
 
+UX_VEC(ux_push_modules, struct ux_push_module);
+
+void ux_push_modules_free(struct ux_push_modules *v);
+
 /*
- * Reads identity and sections of the ELF file at path. UX_EUNSUPPORTED: not an ELF file, or one
- * that is never loaded as it is (object file, core dump). A debug file that stands alone has no
- * File ID.
+ * Appends the module in the ELF or Mach-O file at path, or those in a universal one, with their
+ * identities and what their sections promise. UX_EUNSUPPORTED: another file, or one that is never
+ * loaded as it is (object file, core dump). A debug file that stands alone has no File ID.
  */
-enum ux_code ux_push_module_read(struct ux_push_module *m, const char *path, struct ux_error *err)
+enum ux_code ux_push_modules_read(struct ux_push_modules *v, const char *path, struct ux_error *err)
 	ux_must;
 
 /* Where a debug file comes from. */
@@ -37,8 +43,8 @@ enum ux_debug_origin {
 };
 
 /*
- * Takes the symbols from path. UX_ECONFLICT: it is given and its GNU build ID is not m's, so that
- * a wrong pair is refused whatever the server has.
+ * Takes the symbols from path. UX_ECONFLICT: it is given and its build ID or UUID is not m's, so
+ * that a wrong pair is refused whatever the server has.
  */
 enum ux_code ux_push_module_debug(struct ux_push_module *m, const char *path,
 				  enum ux_debug_origin origin, struct ux_error *err) ux_must;
@@ -52,9 +58,5 @@ enum ux_code ux_push_module_find_debug(struct ux_push_module *m, const char *dir
  * one with DWARF the symbols, every file with code its File ID. True when other was of use.
  */
 bool ux_push_module_join(struct ux_push_module *m, struct ux_push_module *other);
-
-UX_VEC(ux_push_modules, struct ux_push_module);
-
-void ux_push_modules_free(struct ux_push_modules *v);
 
 #endif

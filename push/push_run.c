@@ -2,6 +2,7 @@
 /* The order of things. */
 #include "push_run.h"
 
+#include "dsym.h"
 #include "extract.h"
 #include "push_module.h"
 #include "push_scan.h"
@@ -131,44 +132,68 @@ static enum ux_code take_in(struct push *p, struct ux_push_module *m, struct ux_
 	return UX_OK;
 }
 
+/* Those of one file, a slice each. */
+static enum ux_code take_in_all(struct push *p, struct ux_push_modules *v, bool named,
+				struct ux_error *err)
+{
+	for (size_t i = 0; i < v->size; i++) {
+		v->data[i].named = named;
+		UX_TRY(take_in(p, &v->data[i], err));
+	}
+	return UX_OK;
+}
+
 static enum ux_code read_file(struct push *p, const struct ux_scan_file *file, struct ux_error *err)
 {
-	ux_cleanup(ux_push_module_deinit) struct ux_push_module m = {.named = file->named};
+	ux_cleanup(ux_push_modules_free) struct ux_push_modules v = {0};
 	struct ux_error why = UX_ERROR_INIT;
 	reading(p, file->path);
-	enum ux_code code = ux_push_module_read(&m, file->path, &why);
+	enum ux_code code = ux_push_modules_read(&v, file->path, &why);
 	if (code == UX_OK)
-		return take_in(p, &m, err);
+		return take_in_all(p, &v, file->named, err);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	tell_left_out(p, file->path, file->named, &why);
 	return UX_OK;
 }
 
-/* The pair that a person gave. */
-static enum ux_code read_pair(struct push *p, struct ux_error *err)
+/* The debug file that was given, for a module of the file that was given. */
+static enum ux_code pair_module(struct push *p, struct ux_push_module *m, struct ux_error *err)
 {
-	ux_cleanup(ux_push_module_deinit) struct ux_push_module m = {.named = true};
 	struct ux_error why = UX_ERROR_INIT;
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
-	const char *at_fault = p->o->exe;
-	reading(p, p->o->exe);
-	enum ux_code code = ux_push_module_read(&m, p->o->exe, &why);
-	if (code == UX_OK && p->o->debug) {
-		at_fault = p->o->debug;
+	enum ux_code code = UX_OK;
+	m->named = true;
+	if (p->o->debug) {
 		reading(p, p->o->debug);
 		code = ux_push_module_debug(
-			&m, p->o->debug,
+			m, p->o->debug,
 			p->o->allow_mismatch ? UX_DEBUG_GIVEN_ANYWAY : UX_DEBUG_GIVEN, &why);
 	}
 	if (code == UX_OK)
-		return take_in(p, &m, err);
+		return take_in(p, m, err);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code == UX_ECONFLICT)
-		tell_module(p, &m, UX_PUSH_DONE_FAILED, ux_error_format(&why, text, sizeof(text)));
+		tell_module(p, m, UX_PUSH_DONE_FAILED, ux_error_format(&why, text, sizeof(text)));
 	else
-		tell_left_out(p, at_fault, /* named= */ true, &why);
+		tell_left_out(p, p->o->debug, /* named= */ true, &why);
+	return UX_OK;
+}
+
+/* The pair that a person gave. */
+static enum ux_code read_pair(struct push *p, struct ux_error *err)
+{
+	ux_cleanup(ux_push_modules_free) struct ux_push_modules v = {0};
+	struct ux_error why = UX_ERROR_INIT;
+	reading(p, p->o->exe);
+	enum ux_code code = ux_push_modules_read(&v, p->o->exe, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	if (code != UX_OK)
+		tell_left_out(p, p->o->exe, /* named= */ true, &why);
+	for (size_t i = 0; i < v.size; i++)
+		UX_TRY(pair_module(p, &v.data[i], err));
 	return UX_OK;
 }
 
@@ -211,11 +236,12 @@ static enum ux_code extract_pair(struct push *p, const struct ux_push_module *m,
 		.allow_mismatch = p->o->allow_mismatch,
 		.path = m->path,
 		.debug_path = debug,
+		.arch = m->arch[0] != '\0' ? m->arch : NULL,
 	};
 	reading(p, m->path);
 	UX_TRY(ux_file_map(m->path, &exe_file, err));
 	if (debug)
-		UX_TRY(ux_file_map(debug, &debug_file, err));
+		UX_TRY(ux_dsym_map(debug, exe_file.bytes, &debug_file, err));
 	/* Without it some names are unknown; the rest is worth pushing. */
 	if (ux_supplementary_find(debug ? debug_file.bytes : exe_file.bytes,
 				  debug ? debug : m->path, p->o->debug_dirs, &sup, NULL) == UX_OK)

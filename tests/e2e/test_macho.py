@@ -216,6 +216,53 @@ def test_objects_of_other_machines_are_named_and_read(tmp_path, arch):
     agree(ours(path, addresses), theirs(path, addresses))
 
 
+def pushed(server, *args):
+    out = server.unhex("push", "--json", *args)
+    return out.returncode, [(t["status"], t.get("id"), t.get("quality")) for t in lines(out)]
+
+
+def test_each_slice_is_pushed_under_its_uuid(server, both):
+    ids = {arch: uuid_of(both["fat"], arch) for arch in ("x86_64", "arm64")}
+    assert pushed(server, both["fat"]) == (
+        0, [("uploaded", ids[arch], "inlines") for arch in ("x86_64", "arm64")])
+    assert pushed(server, both["arm64"])[1] == [("already-there", ids["arm64"], None)]
+    for arch, name in ids.items():
+        addresses = range(*text_of(both[arch], arch))
+        out = server.unhex("lookup", "--json", "--demangle", "none", name,
+                           stdin="".join(f"{a:#x}\n" for a in addresses))
+        told = [[(f["function"], f.get("file", ""), f.get("line", 0)) for f in o["frames"]]
+                for o in lines(out)]
+        assert told == ours(both[arch], addresses)
+
+
+def test_a_binary_and_its_bundle_in_a_folder_are_pushed_as_one(server, both, tmp_path):
+    shutil.copy(both["x86_64"], tmp_path / "alone")
+    shutil.copytree(both["x86_64"].parent / "p.dSYM", tmp_path / "elsewhere.dSYM")
+    status, told = pushed(server, tmp_path)
+    uuid = uuid_of(both["x86_64"], "x86_64")
+    assert status == 0 and ("uploaded", uuid, "inlines") in told
+    assert {t[0] for t in told} == {"uploaded", "skipped"}
+    name = unhex("id", "--json", tmp_path / "alone")
+    (file_id,) = [i for i in lines(name)[0]["ids"] if i.startswith("file:")]
+    start, _ = text_of(both["x86_64"], "x86_64")
+    out = server.unhex("lookup", "--json", file_id, hex(start))
+    assert lines(out)[0]["frames"][-1]["line"] > 0
+
+
+def test_a_given_bundle_of_another_build_is_not_pushed(server, both, tmp_path):
+    other = linked(tmp_path / "d", "x86_64", "-O1")
+    alone = shutil.copy(both["x86_64"], tmp_path / "alone")
+    out = server.unhex("push", "-e", alone, "-d", other.parent / "p.dSYM")
+    assert out.returncode == 1 and "UUIDs differ" in out.stdout + out.stderr
+    assert pushed(server, "-e", alone, "-d", both["fat"].parent / "p.dSYM")[1] == [
+        ("uploaded", uuid_of(alone, "x86_64"), "inlines")]
+
+
+def test_an_object_of_mach_o_is_not_pushed(server, tmp_path):
+    out = server.unhex("push", compiled(tmp_path / "d", "arm64")[0])
+    assert out.returncode == 1 and "Mach-O object file" in out.stdout + out.stderr
+
+
 def test_programs_of_go_are_read_with_the_dwarf_that_go_compresses(tmp_path):
     (tmp_path / "p.go").write_text(GO)
     for arch, ours_ in (("amd64", "x86_64"), ("arm64", "arm64")):
