@@ -4,6 +4,7 @@
 
 #include "dwarf_alone.h"
 #include "dwarf_split.h"
+#include "elf_stream.h"
 #include "pool.h"
 
 /* Of one inflated section: four times the largest .debug_info known to us (an 11 GB server). */
@@ -194,6 +195,23 @@ enum ux_code ux_debug_sections_next_split_info(const struct ux_elf *elf, const c
 uint64_t ux_debug_sections_memory(const struct ux_elf *elf)
 {
 	return made_bytes(elf, /* split= */ false);
+}
+
+struct ux_bytes ux_debug_sections_info_head(const struct ux_elf *elf,
+					    const struct ux_debug_sections *sections,
+					    uint8_t room[UX_DEBUG_INFO_HEAD])
+{
+	const struct ux_elf_section *s = ux_elf_section_find(elf, ".debug_info");
+	struct ux_elf_stream *stream = NULL;
+	uint64_t size = 0;
+	if (!sections->stream || !s)
+		return sections->dwarf.data[UX_DWARF_INFO];
+	if (ux_elf_stream_open(elf, s, UINT64_MAX, &stream, &size, NULL) != UX_OK)
+		return UX_BYTES_NONE;
+	bool there = size >= UX_DEBUG_INFO_HEAD &&
+		     ux_elf_stream_read(stream, room, UX_DEBUG_INFO_HEAD, NULL) == UX_OK;
+	ux_elf_stream_close(stream);
+	return ux_bytes(room, there ? UX_DEBUG_INFO_HEAD : 0);
 }
 
 const char *ux_debug_sections_spill(const struct ux_elf *elf, uint64_t memory, const char *folder)

@@ -45,6 +45,15 @@ enum ux_code ux_debug_sections_next_split_info(const struct ux_elf *elf, const c
  * headers. */
 uint64_t ux_debug_sections_memory(const struct ux_elf *elf);
 
+enum {
+	UX_DEBUG_INFO_HEAD = 16 /* bytes of .debug_info that have the first unit's version */
+};
+
+/* How .debug_info begins: in `room` when it was inflated piece by piece, and is gone by now. */
+struct ux_bytes ux_debug_sections_info_head(const struct ux_elf *elf,
+					    const struct ux_debug_sections *sections,
+					    uint8_t room[UX_DEBUG_INFO_HEAD]);
+
 /*
  * Where large things go: NULL for into memory, unless `memory` bytes (0: no bound) would be passed;
  * then folder (NULL: /var/tmp). What is read counts as it is inflated, what is made of it as a half

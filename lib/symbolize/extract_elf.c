@@ -6,7 +6,6 @@
 #include "elf_debugdata.h"
 #include "elf_ids.h"
 #include "elf_opd.h"
-#include "elf_stream.h"
 #include "function_bounds.h"
 #include "module_text.h"
 
@@ -98,26 +97,6 @@ static enum ux_code read_supplementary(struct job *j, struct ux_bytes file, stru
 	return UX_OK;
 }
 
-enum {
-	INFO_HEAD = 16 /* bytes of .debug_info that have the first unit's version */
-};
-
-/* How .debug_info begins: in `room` when it was inflated piece by piece, and is gone by now. */
-static struct ux_bytes info_head(const struct job *j, const struct ux_elf *from, uint8_t *room)
-{
-	const struct ux_elf_section *s = ux_elf_section_find(from, ".debug_info");
-	struct ux_elf_stream *stream = NULL;
-	uint64_t size = 0;
-	if (!j->sections.stream || !s)
-		return j->sections.dwarf.data[UX_DWARF_INFO];
-	if (ux_elf_stream_open(from, s, UINT64_MAX, &stream, &size, NULL) != UX_OK)
-		return UX_BYTES_NONE;
-	bool there =
-		size >= INFO_HEAD && ux_elf_stream_read(stream, room, INFO_HEAD, NULL) == UX_OK;
-	ux_elf_stream_close(stream);
-	return ux_bytes(room, there ? INFO_HEAD : 0);
-}
-
 static enum ux_code collect(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
@@ -145,7 +124,7 @@ static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
 	struct ux_module_build *b = &j->build;
 	const struct ux_extract_options *options = b->options;
 	const struct ux_elf *from = &j->exe;
-	uint8_t head[INFO_HEAD];
+	uint8_t head[UX_DEBUG_INFO_HEAD];
 	if (j->has_debug && ux_debug_sections_exist(&j->debug))
 		from = &j->debug;
 	else if (!ux_debug_sections_exist(&j->exe))
@@ -157,7 +136,7 @@ static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
 		UX_TRY(ux_split_files_open(&j->split, &j->sections.dwarf, options->debug_path,
 					   options->path, b->spill, err));
 	UX_TRY(collect(j, err));
-	ux_module_build_dwarf(b, info_head(j, from, head));
+	ux_module_build_dwarf(b, ux_debug_sections_info_head(from, &j->sections, head));
 	return UX_OK;
 }
 

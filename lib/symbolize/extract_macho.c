@@ -108,7 +108,7 @@ static enum ux_code check_pair(const struct job *j, struct ux_error *err)
 static enum ux_code find_debug(struct job *j, struct ux_error *err)
 {
 	const struct ux_extract_options *o = j->build.options;
-	if (!o->path || o->no_dwarf || ux_macho_dwarf_exists(&j->exe))
+	if (!o->path || !ux_extract_wants(o, UX_SOURCE_DWARF) || ux_macho_dwarf_exists(&j->exe))
 		return UX_OK;
 	return ux_dsym_find(&j->exe.id, o->path, &j->found, err);
 }
@@ -130,31 +130,53 @@ static enum ux_code open_files(struct job *j, struct ux_bytes exe, struct ux_byt
 
 /* --- what is in them -------------------------------------------------------------------------- */
 
-/* Functions that no symbol names are what strip takes: then the table is no better than .dynsym. */
-static enum ux_quality quality_of(const struct ux_macho_names *names, size_t nameless)
+/* The names that one of the files has. */
+static enum ux_code read_names(struct job *j, const struct ux_macho *from,
+			       struct ux_macho_names *ret, struct ux_error *err)
+{
+	struct ux_module_build *b = &j->build;
+	struct ux_dwarf_text text = ux_module_build_text(b);
+	uint64_t *found = b->stats.found;
+	size_t before = b->symbols.size;
+	if (ux_extract_wants(b->options, UX_SOURCE_SYMTAB))
+		UX_TRY(ux_macho_code_symbols(from, &text, &b->symbols, ret, err));
+	found[UX_SOURCE_SYMTAB] += b->symbols.size - before;
+	before = b->symbols.size;
+	if (ux_extract_wants(b->options, UX_SOURCE_PLT))
+		UX_TRY(ux_macho_stub_symbols(from, &text, &b->extra, &b->symbols, err));
+	found[UX_SOURCE_PLT] += b->symbols.size - before;
+	return UX_OK;
+}
+
+/* Functions that no symbol names are what strip leaves: then the table is no better than .dynsym.
+ */
+static enum ux_quality quality_of(const struct ux_macho_names *names, bool nameless)
 {
 	if (names->symbols == 0)
 		return UX_QUALITY_NONE;
-	return names->local || nameless == 0 ? UX_QUALITY_SYMTAB : UX_QUALITY_DYNSYM;
+	return names->local || !nameless ? UX_QUALITY_SYMTAB : UX_QUALITY_DYNSYM;
 }
 
-/* All that names code without saying more of it. Each kind of table is a line here. */
+/* All that names code without saying more of it, each kind of table a line; then what only says
+ * where code is. */
 static enum ux_code read_symbols(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
 	struct ux_dwarf_text text = ux_module_build_text(b);
 	struct ux_macho_names names = {0}, more = {0};
-	size_t nameless = 0;
-	if (!ux_extract_wants(b->options, UX_SOURCE_SYMTAB))
-		return UX_OK;
-	UX_TRY(ux_macho_code_symbols(&j->exe, &text, &b->extra, &b->symbols, &names, err));
+	uint64_t *nameless = &b->stats.found[UX_SOURCE_BOUNDS];
+	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec bounds = {0};
+	if (ux_extract_wants(b->options, UX_SOURCE_BOUNDS))
+		UX_TRY(ux_macho_bounds(&j->exe, &text, &bounds, err));
+	UX_TRY(read_names(j, &j->exe, &names, err));
 	if (j->has_debug)
-		UX_TRY(ux_macho_code_symbols(&j->debug, &text, &b->extra, &b->symbols, &more, err));
-	UX_TRY(ux_macho_bound_symbols(&j->exe, &text, &b->symbols, &nameless, err));
+		UX_TRY(read_names(j, &j->debug, &more, err));
+	ux_macho_bound_symbols(&bounds, &b->symbols);
 	ux_code_symbols_settle(&b->symbols, &text);
+	UX_TRY(ux_code_symbols_fill(&b->symbols, &bounds, nameless, err));
 	b->stats.map_objects = names.objects;
-	b->stats.found[UX_SOURCE_SYMTAB] = b->symbols.size;
-	b->stats.quality = ux_max(quality_of(&names, nameless), quality_of(&more, nameless));
+	b->stats.quality =
+		ux_max(quality_of(&names, *nameless > 0), quality_of(&more, *nameless > 0));
 	return UX_OK;
 }
 
@@ -164,6 +186,7 @@ static enum ux_code collect(struct job *j, struct ux_error *err)
 	struct ux_dwarf_text text = ux_module_build_text(b);
 	struct ux_collect_input input = {
 		.sections = &j->sections.dwarf,
+		.stream = j->sections.stream,
 		.text = &text,
 		.symbols = &b->symbols,
 		.threads = b->threads,
@@ -180,6 +203,7 @@ static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
 	struct ux_module_build *b = &j->build;
 	const struct ux_extract_options *options = b->options;
 	const struct ux_macho *from = &j->exe;
+	uint8_t head[UX_DEBUG_INFO_HEAD];
 	if (j->has_debug && ux_macho_dwarf_exists(&j->debug))
 		from = &j->debug;
 	else if (!ux_macho_dwarf_exists(&j->exe))
@@ -188,7 +212,9 @@ static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
 	b->spill = ux_debug_sections_spill(&j->dwarf.elf, options->memory, options->spill);
 	UX_TRY(ux_debug_sections_load(&j->dwarf.elf, b->threads, b->spill, &j->sections, err));
 	b->stats.map_objects = 0; /* it is linked */
-	return collect(j, err);
+	UX_TRY(collect(j, err));
+	ux_module_build_dwarf(b, ux_debug_sections_info_head(&j->dwarf.elf, &j->sections, head));
+	return UX_OK;
 }
 
 /* All that has functions with lines and inlined calls, the most telling first: a further kind is a
@@ -204,6 +230,8 @@ static enum ux_code read_units(struct job *j, struct ux_error *err)
 static uint64_t input_size(const struct job *j)
 {
 	uint64_t sum = j->exe.file.size + j->debug.file.size;
+	if (j->sections.stream)
+		sum += j->sections.dwarf.data[UX_DWARF_INFO].size;
 	for (unsigned k = 0; k < UX_DWARF_SECTION_COUNT; k++)
 		if (j->sections.content[k].owned)
 			sum += j->sections.content[k].bytes.size;

@@ -6,8 +6,6 @@
 #include "module_text.h"
 #include "order.h"
 
-UX_VEC(pc_vec, uint64_t);
-
 enum {
 	NAME_MOST = 1 << 16 /* bytes of a name that count */
 };
@@ -88,10 +86,11 @@ static enum ux_code add_stab(struct map_function *open, const struct ux_macho_sy
 		   (struct ux_code_symbol){.start = f.pc, .size = s->value, .name = f.name}, err);
 }
 
-static enum ux_code add_symbols(const struct ux_macho *macho, const struct ux_dwarf_text *text,
-				struct ux_code_symbol_vec *out, struct ux_macho_names *ret,
-				struct ux_error *err)
+enum ux_code ux_macho_code_symbols(const struct ux_macho *macho, const struct ux_dwarf_text *text,
+				   struct ux_code_symbol_vec *out, struct ux_macho_names *ret,
+				   struct ux_error *err)
 {
+	*ret = (struct ux_macho_names){0};
 	struct ux_macho_symbols it;
 	struct map_function open = {0};
 	UX_TRY(ux_macho_symbols_open(macho, &it, err));
@@ -114,9 +113,9 @@ static enum ux_code add_symbols(const struct ux_macho *macho, const struct ux_dw
 	return UX_OK;
 }
 
-static enum ux_code add_stubs(const struct ux_macho *macho, const struct ux_dwarf_text *text,
-			      struct ux_arena *arena, struct ux_code_symbol_vec *out,
-			      struct ux_error *err)
+enum ux_code ux_macho_stub_symbols(const struct ux_macho *macho, const struct ux_dwarf_text *text,
+				   struct ux_arena *arena, struct ux_code_symbol_vec *out,
+				   struct ux_error *err)
 {
 	struct ux_macho_stubs it;
 	UX_TRY(ux_macho_stubs_open(macho, &it, err));
@@ -135,15 +134,6 @@ static enum ux_code add_stubs(const struct ux_macho *macho, const struct ux_dwar
 	return UX_OK;
 }
 
-enum ux_code ux_macho_code_symbols(const struct ux_macho *macho, const struct ux_dwarf_text *text,
-				   struct ux_arena *arena, struct ux_code_symbol_vec *out,
-				   struct ux_macho_names *ret, struct ux_error *err)
-{
-	*ret = (struct ux_macho_names){0};
-	UX_TRY(add_symbols(macho, text, out, ret, err));
-	return add_stubs(macho, text, arena, out, err);
-}
-
 /* --- bounds ----------------------------------------------------------------------------------- */
 
 static int by_start(const void *x, const void *y)
@@ -153,14 +143,22 @@ static int by_start(const void *x, const void *y)
 	return 0;
 }
 
-static enum ux_code read_starts(const struct ux_macho *macho, const struct ux_dwarf_text *text,
-				struct pc_vec *ret, struct ux_error *err)
+enum ux_code ux_macho_bounds(const struct ux_macho *macho, const struct ux_dwarf_text *text,
+			     struct ux_dwarf_range_vec *ret, struct ux_error *err)
 {
+	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec list = {0};
 	struct ux_macho_starts it;
 	UX_TRY(ux_macho_starts_open(macho, &it, err));
-	for (uint64_t pc = 0; ux_macho_starts_next(&it, &pc);)
-		if (ux_dwarf_text_find(text, pc) && !pc_vec_append(ret, pc))
+	for (uint64_t pc = 0; ux_macho_starts_next(&it, &pc);) {
+		const struct ux_dwarf_range *home = ux_dwarf_text_find(text, pc);
+		if (list.size > 0)
+			list.data[list.size - 1].hi = ux_min(list.data[list.size - 1].hi, pc);
+		if (home &&
+		    !ux_dwarf_range_vec_append(&list, (struct ux_dwarf_range){pc, home->hi}))
 			return ux_error_nomem(err);
+	}
+	*ret = list;
+	list = (struct ux_dwarf_range_vec){0};
 	return UX_OK;
 }
 
@@ -173,31 +171,21 @@ static uint64_t next_symbol(const struct ux_code_symbol_vec *symbols, size_t i)
 	return i < symbols->size ? symbols->data[i].start : UINT64_MAX;
 }
 
-enum ux_code ux_macho_bound_symbols(const struct ux_macho *macho, const struct ux_dwarf_text *text,
-				    struct ux_code_symbol_vec *symbols, size_t *ret_nameless,
-				    struct ux_error *err)
+void ux_macho_bound_symbols(const struct ux_dwarf_range_vec *bounds,
+			    struct ux_code_symbol_vec *symbols)
 {
-	ux_cleanup(pc_vec_deinit) struct pc_vec starts = {0};
-	UX_TRY(read_starts(macho, text, &starts, err));
 	if (symbols->size > 1)
 		ux_sort_by_start(symbols->data, symbols->size, sizeof(*symbols->data), by_start);
-	size_t named = 0, k = 0;
 	uint64_t end = 0; /* of the symbols at this pc: where the next symbol begins */
-	for (size_t i = 0; i < symbols->size; i++) {
+	for (size_t i = 0, k = 0; i < symbols->size; i++) {
 		struct ux_code_symbol *s = &symbols->data[i];
-		bool first = i == 0 || s[-1].start != s->start;
-		if (first)
+		if (i == 0 || s[-1].start != s->start)
 			end = next_symbol(symbols, i);
-		while (k < starts.size && starts.data[k] < s->start)
+		while (k < bounds->size && bounds->data[k].lo <= s->start)
 			k++;
-		bool starts_here = k < starts.size && starts.data[k] == s->start;
-		size_t next = k + starts_here;
-		named += first && starts_here;
-		if (s->size == 0 && next < starts.size && starts.data[next] < end)
-			s->size = starts.data[next] - s->start;
+		if (s->size == 0 && k < bounds->size && bounds->data[k].lo < end)
+			s->size = bounds->data[k].lo - s->start;
 	}
-	*ret_nameless = starts.size - named;
-	return UX_OK;
 }
 
 static int by_range(const void *x, const void *y)

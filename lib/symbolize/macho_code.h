@@ -24,21 +24,30 @@ struct ux_macho_names {
 
 /*
  * Appends the names of code that lies in text: the symbol table's, whose leading underscore is left
- * out, functions of the debug map (which have a size), and stubs as "name@plt". Names that are made
- * go into arena. UX_ECORRUPT: a table leaves the file.
+ * out, and functions of the debug map, which have a size. UX_ECORRUPT: a table leaves the file.
  */
 enum ux_code ux_macho_code_symbols(const struct ux_macho *macho, const struct ux_dwarf_text *text,
+				   struct ux_code_symbol_vec *out, struct ux_macho_names *ret,
+				   struct ux_error *err) ux_must;
+
+/* Appends stubs that lie in text, as NAME@plt; the texts are made in arena. */
+enum ux_code ux_macho_stub_symbols(const struct ux_macho *macho, const struct ux_dwarf_text *text,
 				   struct ux_arena *arena, struct ux_code_symbol_vec *out,
-				   struct ux_macho_names *ret, struct ux_error *err) ux_must;
+				   struct ux_error *err) ux_must;
 
 /*
- * Ends the symbols without a size where the next function starts (LC_FUNCTION_STARTS of macho),
- * named or not, and counts in *ret_nameless the functions that no symbol begins at. Before
- * ux_code_symbols_settle().
+ * The functions that lie in text, each up to where the next one starts or its section ends, as a
+ * malloc'ed list in *ret (LC_FUNCTION_STARTS). UX_ECORRUPT: the table leaves the file.
  */
-enum ux_code ux_macho_bound_symbols(const struct ux_macho *macho, const struct ux_dwarf_text *text,
-				    struct ux_code_symbol_vec *symbols, size_t *ret_nameless,
-				    struct ux_error *err) ux_must;
+enum ux_code ux_macho_bounds(const struct ux_macho *macho, const struct ux_dwarf_text *text,
+			     struct ux_dwarf_range_vec *ret, struct ux_error *err) ux_must;
+
+/*
+ * Ends the symbols without a size where the next function starts, named or not: without that they
+ * reach up to the next symbol. Sorts them. Before ux_code_symbols_settle().
+ */
+void ux_macho_bound_symbols(const struct ux_dwarf_range_vec *bounds,
+			    struct ux_code_symbol_vec *symbols);
 
 /*
  * Ends the symbols where the collected function that begins at the same place does: a size in a
