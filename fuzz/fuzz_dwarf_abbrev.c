@@ -52,6 +52,34 @@ static void compare(const struct ux_dwarf_abbrevs *table, const struct ux_dwarf_
 		fuzz_truth((size_t)(bytes.pos - bytes.start) == entry->fixed);
 }
 
+/* The step of a code of one byte passes what the entry's program passes. `bytes` are those behind
+ * the code. */
+static void check_step(const struct ux_dwarf_abbrevs *table, const struct ux_dwarf_abbrev *entry,
+		       struct ux_cur bytes, struct ux_dwarf_layout layout)
+{
+	struct ux_dwarf_die die;
+	if (entry->code >= table->n_steps)
+		return;
+	const struct ux_dwarf_step *step = &table->steps[entry->code];
+	const uint8_t *behind = bytes.pos;
+	ux_dwarf_die_run(&bytes, table->words + entry->program, layout, &die);
+	if (bytes.failed || (step->flags & UX_STEP_LOOSE) != 0)
+		return;
+	size_t size = step->size - 1u;
+	if ((step->flags & UX_STEP_BLOCK) != 0) {
+		if (behind[step->block - 1] >= 0x80)
+			return;
+		size += behind[step->block - 1];
+	}
+	fuzz_truth((size_t)(bytes.pos - behind) == size);
+	fuzz_truth(step->depth == entry->has_children);
+	if ((step->flags & UX_STEP_SIBLING) == 0 || !ux_dwarf_die_has(&die, UX_SLOT_SIBLING))
+		return;
+	uint32_t sibling;
+	memcpy(&sibling, behind + step->sibling - 1, sizeof(sibling));
+	fuzz_truth(bytes.swap || sibling == die.raw[UX_SLOT_SIBLING]);
+}
+
 /* The table again, plainly: each entry must be found under its code. */
 static void check_entries(const struct ux_dwarf_abbrevs *table, struct ux_cur c,
 			  struct ux_cur bytes, struct ux_dwarf_layout layout)
@@ -71,6 +99,8 @@ static void check_entries(const struct ux_dwarf_abbrevs *table, struct ux_cur c,
 		fuzz_truth(twice || entry->has_children == children);
 		if (!twice && i < ENTRIES_MOST)
 			compare(table, entry, c, bytes, layout);
+		if (!twice && i < ENTRIES_MOST)
+			check_step(table, entry, bytes, layout);
 		while (!c.failed) {
 			uint64_t attr = ux_cur_uleb(&c);
 			uint64_t form = ux_cur_uleb(&c);

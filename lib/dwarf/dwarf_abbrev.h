@@ -12,84 +12,64 @@
 #define UX_DWARF_ABBREV_H
 
 #include "dwarf_defs.h"
+#include "dwarf_form.h"
 #include "dwarf_sections.h"
+#include "dwarf_slot.h"
 #include "vec.h"
-
-/* The attributes that are read, by slot. */
-enum ux_dwarf_slot {
-	UX_SLOT_NAME,
-	UX_SLOT_LINKAGE_NAME,
-	UX_SLOT_LOW_PC,
-	UX_SLOT_HIGH_PC,
-	UX_SLOT_RANGES,
-	UX_SLOT_ORIGIN,
-	UX_SLOT_SPECIFICATION,
-	UX_SLOT_CALL_FILE,
-	UX_SLOT_CALL_LINE,
-	UX_SLOT_SIBLING,
-	UX_SLOT_STMT_LIST, /* of a function: DW_AT_LLVM_stmt_sequence */
-	UX_SLOT_COMP_DIR,
-	UX_SLOT_LANGUAGE,
-	UX_SLOT_PRODUCER,
-	UX_SLOT_STR_OFFSETS_BASE,
-	UX_SLOT_ADDR_BASE,
-	UX_SLOT_RNGLISTS_BASE,
-	UX_SLOT_DWO_NAME,
-	UX_SLOT_DWO_ID,
-	UX_SLOT_RANGES_BASE,
-	UX_SLOT_SIGNATURE, /* of a type that stands in a type unit */
-	UX_SLOT_COUNT
-};
-
-/* What the walk does with a DIE of this tag. */
-enum ux_dwarf_kind {
-	UX_KIND_PLAIN,    /* functions may be inside: step over it, go on with its children */
-	UX_KIND_CLASS,    /* functions may be inside in some languages */
-	UX_KIND_LEAF,     /* no code inside: jump over all of it */
-	UX_KIND_FUNCTION, /* subprogram */
-	UX_KIND_INLINE,   /* inlined_subroutine */
-	UX_KIND_ROOT,     /* the unit's own DIE */
-};
-
-enum ux_dwarf_op {
-	UX_OP_END,
-	UX_OP_SKIP,   /* arg: bytes */
-	UX_OP_ULEB,   /* one LEB128 */
-	UX_OP_STRING, /* text up to a NUL */
-	UX_OP_BLOCK1, /* a length of 1, 2, 4 bytes or a ULEB128, and as many bytes */
-	UX_OP_BLOCK2,
-	UX_OP_BLOCK4,
-	UX_OP_BLOCK,
-	UX_OP_INDIRECT, /* arg: slot, or UX_SLOT_COUNT; the form stands in the DIE */
-	UX_OP_LOAD,     /* arg: slot | bytes << 5 | form << 9; next word: bytes to skip first */
-	UX_OP_READ,     /* arg: slot | form << 8; a form of variable size */
-	UX_OP_CONST,    /* arg: slot; the value is the next two words */
-	UX_OP_UNKNOWN,  /* a form that does not exist: only a DIE that comes here fails */
-};
 
 struct ux_dwarf_abbrev {
 	uint64_t code;
 	uint32_t program; /* index of its first word */
+	uint32_t attrs;   /* where its attributes are listed, from the table's start on */
 	uint32_t fixed;   /* bytes of the DIE's attributes; UINT32_MAX: run the program */
 	uint16_t tag;     /* 0xffff when it needs more */
 	uint8_t kind;     /* enum ux_dwarf_kind */
 	bool has_children;
-	bool has_pc; /* low_pc or ranges is among the attributes */
+	bool has_pc;      /* low_pc or ranges is among the attributes */
+	uint32_t sibling; /* of a fixed one: 1 + where among those bytes DW_AT_sibling is, of
+			   * DW_FORM_ref4; 0 when it is not */
 };
 
-/* What the size of a form depends on, beside the form. */
-struct ux_dwarf_layout {
-	uint8_t addr_size;     /* 1 to 8 */
-	uint8_t offset_size;   /* 4, or 8 in the 64-bit format */
-	uint8_t ref_addr_size; /* the address size in DWARF 2, the offset size since */
+enum {
+	UX_DWARF_STEPS_MOST = 128, /* codes of one byte, 0 with them */
+	UX_DWARF_STEP_MOST = 250,  /* bytes of a DIE that a step passes, but for its block */
 };
+
+/* What there is to a DIE beside its size. */
+enum {
+	UX_STEP_LOOSE = 1 << 0,    /* its size is not known from the step */
+	UX_STEP_CODE = 1 << 1,     /* a function with code, or an inlined call */
+	UX_STEP_DECLARES = 1 << 2, /* a function without code */
+	UX_STEP_CLASS = 1 << 3,    /* of UX_KIND_CLASS */
+	UX_STEP_DEEP = 1 << 4,    /* of no use with its children, and does not say where they end */
+	UX_STEP_BLOCK = 1 << 5,   /* it has a block */
+	UX_STEP_SIBLING = 1 << 6, /* it has children and says where they end */
+	UX_STEP_USELESS = 1 << 7, /* the same, and there is no code in them if it is none itself */
+};
+
+/*
+ * How a DIE with a code of one byte is passed without looking at anything else: its size, and that
+ * of the one block it may have. Few bytes, so that a unit's are in the first-level cache.
+ */
+struct ux_dwarf_step {
+	uint8_t size; /* from the code on, without what is in the block */
+	uint8_t flags;
+	int8_t depth;    /* of what follows: 1 deeper where children do, -1 behind code 0 */
+	uint8_t block;   /* where the block has its length, one byte that is below 0x80 */
+	uint8_t sibling; /* where from the code on DW_AT_sibling is: 4 bytes */
+	uint8_t unused[3];
+};
+
+static_assert(sizeof(struct ux_dwarf_step) == 8, "found by a shift");
 
 /* Immutable once parsed; any thread. */
 struct ux_dwarf_abbrevs {
-	struct ux_dwarf_abbrev *list; /* ascending codes; malloc'ed, together with words */
+	struct ux_dwarf_abbrev *list; /* ascending codes; malloc'ed, together with the others */
 	uint32_t *words;
+	struct ux_dwarf_step *steps; /* by code */
 	size_t count;
-	bool dense; /* list[i].code == i + 1 throughout */
+	size_t n_steps; /* 0 when codes are not dense */
+	bool dense;     /* list[i].code == i + 1 throughout */
 };
 
 /* One table: where it is, and how its forms are to be measured. */
@@ -110,11 +90,13 @@ void ux_dwarf_abbrevs_free(struct ux_dwarf_abbrevs *table);
 
 UX_VEC(ux_dwarf_abbrev_vec, struct ux_dwarf_abbrev);
 UX_VEC(ux_dwarf_word_vec, uint32_t);
+UX_VEC(ux_dwarf_step_vec, struct ux_dwarf_step);
 
 /* Where one table after the other is parsed. Zeroed is ready. */
 struct ux_dwarf_abbrev_room {
 	struct ux_dwarf_abbrev_vec list;
 	struct ux_dwarf_word_vec words;
+	struct ux_dwarf_step_vec steps;
 };
 
 /* The same into the room, whose table before is gone: nothing of *ret is to be freed. */
@@ -136,14 +118,6 @@ ux_inline const struct ux_dwarf_abbrev *ux_dwarf_abbrevs_find(const struct ux_dw
 	return ux_dwarf_abbrevs_search(table, code);
 }
 
-/*
- * The program that reads what an entry others stand in is called: name, specification, signature.
- * It is there beside the walk's own for the tags that ux_dwarf_tag_names() tells, of which the walk
- * wants to know nothing.
- */
-const uint32_t *ux_dwarf_abbrevs_naming(const struct ux_dwarf_abbrevs *table,
-					const struct ux_dwarf_abbrev *abbrev);
-
 /* True for namespaces, modules and types: their names qualify those of the functions in them. */
 ux_inline bool ux_dwarf_tag_names(uint64_t tag)
 {
@@ -160,11 +134,5 @@ ux_inline bool ux_dwarf_tag_names(uint64_t tag)
 		return false;
 	}
 }
-
-/* Bytes of a form whose size is fixed under this layout, else -1. */
-int ux_dwarf_form_size(uint64_t form, struct ux_dwarf_layout layout);
-
-/* The opcode that steps over a form of variable size; UX_OP_END when there is no such form. */
-enum ux_dwarf_op ux_dwarf_form_op(uint64_t form);
 
 #endif

@@ -37,7 +37,7 @@ struct walk {
 	struct ux_dwarf_names *names;
 	struct ux_dwarf_code *code;
 	struct ux_error *err;
-	uint32_t depth;
+	struct ux_dwarf_depth depth; /* the least one since scopes were last closed */
 	uint32_t n_scopes;
 	enum habit habit;
 	bool interleaved; /* a function stood inside another's DIE */
@@ -93,9 +93,9 @@ static enum ux_code take_ranges(struct walk *w, const struct ux_dwarf_die *die, 
 
 static void open_scope(struct walk *w, uint32_t function, uint32_t inlines)
 {
-	w->depth++;
+	w->depth.least = ++w->depth.now;
 	if (w->n_scopes < UX_DWARF_NEST_MOST)
-		w->scopes[w->n_scopes++] = (struct scope){w->depth, function, inlines};
+		w->scopes[w->n_scopes++] = (struct scope){w->depth.now, function, inlines};
 }
 
 static bool is_told(const struct ux_dwarf_code *code, const struct ux_dwarf_function *f)
@@ -119,7 +119,7 @@ static enum ux_code enter_function(struct walk *w, const struct ux_dwarf_die *di
 	UX_TRY(take_ranges(w, die, &f.range_first, &f.range_count));
 	bool live = f.range_count > 0;
 	if (live) {
-		UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, w->depth > 1, &f.name, w->err));
+		UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, w->depth.now > 1, &f.name, w->err));
 		w->interleaved |= w->n_scopes > 0;
 		f.told = is_told(w->code, &f);
 		if (!ux_dwarf_function_vec_append(&w->code->functions, f))
@@ -203,18 +203,61 @@ static enum ux_code code_die(struct walk *w, struct ux_cur *cur, uint64_t off,
 	return UX_OK;
 }
 
+/* Closes the scopes that ended since this was done last. */
+ux_inline void close_scopes(struct walk *w)
+{
+	while (w->n_scopes > 0 && w->scopes[w->n_scopes - 1].depth > w->depth.least)
+		w->n_scopes--;
+	w->depth.least = w->depth.now;
+}
+
+/* Passes DIEs that mean nothing where they stand. */
+ux_inline void stride(struct walk *w, struct ux_cur *c)
+{
+	unsigned stop = UX_STEP_LOOSE | UX_STEP_CODE | UX_STEP_DEEP;
+	if (w->habit != HABIT_FLAT)
+		stop |= UX_STEP_DECLARES;
+	if (w->habit == HABIT_ANY || (w->habit == HABIT_GNU_CXX && w->n_scopes > 0))
+		stop |= UX_STEP_CLASS;
+	(void)ux_dwarf_stride(w->ctx, c, stop, UX_STEP_USELESS, &w->depth);
+}
+
+/* A DIE that is no code; c stands behind its abbreviation code. */
+static enum ux_code other_die(struct walk *w, struct ux_cur *cur, uint64_t off,
+			      const struct ux_dwarf_abbrev *abbrev, enum ux_dwarf_kind kind)
+{
+	struct ux_cur c = *cur;
+	uint64_t sibling = 0;
+	bool known = ux_dwarf_step_over(w->ctx, &c, abbrev, &sibling);
+	if (kind == UX_KIND_FUNCTION && w->depth.now == 1 &&
+	    !ux_dwarf_names_outermost(w->names, off))
+		return ux_error_nomem(w->err);
+	if (abbrev->has_children) {
+		if (kind == UX_KIND_FUNCTION)
+			open_scope(w, NO_FUNCTION, 0);
+		else if (kind != UX_KIND_LEAF)
+			w->depth.now++;
+		else if (!known || !ux_dwarf_jump(&c, sibling))
+			(void)ux_dwarf_skip_children(w->ctx, &c);
+	}
+	*cur = c;
+	return UX_OK;
+}
+
 static enum ux_code walk(struct walk *w)
 {
 	const struct ux_dwarf_abbrevs *table = &w->ctx->abbrevs;
 	struct ux_cur c = ux_dwarf_unit_cur(w->ctx, w->ctx->first_child);
-	w->depth = 1;
-	while (w->depth > 0 && ux_cur_more(&c)) {
+	w->depth = (struct ux_dwarf_depth){1, 1};
+	for (;;) {
+		stride(w, &c);
+		if (w->depth.now == 0 || !ux_cur_more(&c))
+			break;
 		uint64_t off = (uint64_t)(c.pos - c.start);
 		uint64_t code = ux_cur_uleb(&c);
 		if (code == 0) {
-			w->depth--;
-			while (w->n_scopes > 0 && w->scopes[w->n_scopes - 1].depth > w->depth)
-				w->n_scopes--;
+			w->depth.now--;
+			w->depth.least = ux_min(w->depth.least, w->depth.now);
 			continue;
 		}
 		const struct ux_dwarf_abbrev *abbrev = ux_dwarf_abbrevs_find(table, code);
@@ -222,24 +265,12 @@ static enum ux_code walk(struct walk *w)
 			ux_cur_bad(&c, "abbreviation code that its table does not have");
 			break;
 		}
+		close_scopes(w);
 		enum ux_dwarf_kind kind = kind_here(w, abbrev);
-		if (kind == UX_KIND_INLINE || (kind == UX_KIND_FUNCTION && abbrev->has_pc)) {
+		if (kind == UX_KIND_INLINE || (kind == UX_KIND_FUNCTION && abbrev->has_pc))
 			UX_TRY(code_die(w, &c, off, abbrev, kind));
-			continue;
-		}
-		uint64_t sibling = 0;
-		bool known = ux_dwarf_step_over(w->ctx, &c, abbrev, &sibling);
-		if (kind == UX_KIND_FUNCTION && w->depth == 1 &&
-		    !ux_dwarf_names_outermost(w->names, off))
-			return ux_error_nomem(w->err);
-		if (!abbrev->has_children)
-			continue;
-		if (kind == UX_KIND_FUNCTION)
-			open_scope(w, NO_FUNCTION, 0);
-		else if (kind != UX_KIND_LEAF)
-			w->depth++;
-		else if (!known || !ux_dwarf_jump(&c, sibling))
-			(void)ux_dwarf_skip_children(w->ctx, &c);
+		else
+			UX_TRY(other_die(w, &c, off, abbrev, kind));
 	}
 	return ux_cur_status(&c, w->err);
 }

@@ -55,17 +55,12 @@ static bool more_rows(struct ux_dwarf_row_vec *rows, size_t used)
 }
 
 /*
- * Appends a row unless it says nothing new; one at the pc of the one before replaces it. Compilers
- * mix all three in ways that no processor guesses, so the row is written in any case, and only the
- * count decides. False when memory is short.
+ * Appends a row of a live sequence unless it says nothing new; one at the pc of the one before
+ * replaces it. Compilers mix all three in ways that no processor guesses, so the row is written in
+ * any case, and only the count decides. False when memory is short.
  */
-ux_inline bool emit(struct registers *r, const struct ux_dwarf_text *text,
-		    struct ux_dwarf_row_vec *rows)
+ux_inline bool put_row(struct registers *r, struct ux_dwarf_row_vec *rows)
 {
-	if (ux_unlikely(!r->begun) && !begin(r, text))
-		return true;
-	if (ux_unlikely(!r->live))
-		return true;
 	if (ux_unlikely(r->rows == rows->cap) && !more_rows(rows, r->rows))
 		return false;
 	bool same_pc = r->pc == r->last_pc;
@@ -81,6 +76,14 @@ ux_inline bool emit(struct registers *r, const struct ux_dwarf_text *text,
 	r->last_line = r->line;
 	r->last_file = r->file;
 	return true;
+}
+
+static bool emit(struct machine *m)
+{
+	struct registers *r = &m->r;
+	if (!r->begun && !begin(r, m->text))
+		return true;
+	return !r->live || put_row(r, &m->lines->rows);
 }
 
 /* Moves pc by `operations` (DWARF 5, 6.2.5.1): more than one fits an instruction on a VLIW machine.
@@ -205,81 +208,174 @@ static void standard(struct machine *m, struct ux_cur *c, uint8_t op)
 	}
 }
 
-/* An opcode that is not one of the frequent ones; what it needs of registers and cursor is copied,
- * so that those of run() stay in the processor's. */
-static void seldom(struct machine *m, struct ux_cur *c, uint8_t op)
-{
-	if (op == 0)
-		extended(m, c);
-	else
-		standard(m, c, op);
-}
-
 /* What special opcodes add. */
-struct specials {
-	uint16_t pc[256];
-	int16_t line[256];
+struct special {
+	uint16_t pc;
+	int16_t line;
 };
 
-static void make_specials(const struct ux_dwarf_line_header *h, struct specials *s)
+static void make_specials(const struct ux_dwarf_line_header *h, struct special *specials)
 {
+	unsigned pc = 0, line = 0; /* without a division each: tables are small and many */
 	for (unsigned op = h->opcode_base; op < 256; op++) {
-		s->pc[op] = (uint16_t)((op - h->opcode_base) / h->line_range);
-		s->line[op] =
-			(int16_t)(h->line_base + (int)((op - h->opcode_base) % h->line_range));
+		specials[op] = (struct special){(uint16_t)(pc * h->min_inst_length),
+						(int16_t)(h->line_base + (int)line)};
+		if (++line == h->line_range) {
+			line = 0;
+			pc++;
+		}
 	}
 }
 
-static void run(struct machine *m, struct ux_cur *cur)
+/* Any one opcode. */
+static void step(struct machine *m, struct ux_cur *c)
 {
 	const struct ux_dwarf_line_header *h = m->h;
+	struct registers *r = &m->r;
+	uint8_t op = ux_cur_u8(c);
+	if (op >= h->opcode_base) {
+		advance(r, h, (op - h->opcode_base) / h->line_range);
+		r->line += (uint32_t)(h->line_base + (op - h->opcode_base) % h->line_range);
+		m->no_memory |= !emit(m);
+		return;
+	}
+	switch (op) {
+	case 0:
+		extended(m, c);
+		break;
+	case DW_LNS_copy:
+		m->no_memory |= !emit(m);
+		break;
+	case DW_LNS_advance_pc:
+		advance(r, h, ux_cur_uleb(c));
+		break;
+	case DW_LNS_advance_line:
+		r->line += (uint32_t)ux_cur_sleb(c);
+		break;
+	case DW_LNS_set_file:
+		r->file = (uint32_t)ux_min(ux_cur_uleb(c), (uint64_t)UINT32_MAX);
+		break;
+	case DW_LNS_set_column:
+		(void)ux_cur_uleb(c);
+		break;
+	case DW_LNS_negate_stmt:
+		break;
+	case DW_LNS_const_add_pc:
+		advance(r, h, (255u - h->opcode_base) / h->line_range);
+		break;
+	default:
+		standard(m, c, op);
+	}
+}
+
+/* An operand of one or two bytes at *p; false for a longer one. */
+ux_inline bool short_uleb(const uint8_t **p, uint32_t *ret)
+{
+	uint32_t v = *(*p)++;
+	if (ux_unlikely(v >= 0x80)) {
+		uint32_t high = *(*p)++;
+		if (ux_unlikely(high >= 0x80))
+			return false;
+		v = (v & 0x7f) | high << 7;
+	}
+	*ret = v;
+	return true;
+}
+
+ux_inline bool short_sleb(const uint8_t **p, int32_t *ret)
+{
+	int32_t v = *(*p)++;
+	if (ux_unlikely(v >= 0x80)) {
+		int32_t high = *(*p)++;
+		if (ux_unlikely(high >= 0x80))
+			return false;
+		*ret = ((v & 0x7f) | high << 7) - ((high & 0x40) << 8);
+		return true;
+	}
+	*ret = v - ((v & 0x40) << 1);
+	return true;
+}
+
+/*
+ * Runs as far as opcodes are the usual ones with short operands, in a sequence that has begun: nine
+ * million of them are in a kernel. It stops in front of the first that step() has to do.
+ */
+static void run_usual(struct machine *m, struct ux_cur *cur, const struct special *specials)
+{
+	enum {
+		USUAL_MOST = 16, /* bytes that are looked at without another check */
+	};
+	const struct ux_dwarf_line_header *h = m->h;
 	struct ux_dwarf_row_vec *rows = &m->lines->rows;
-	struct ux_cur c = *cur;
-	struct specials specials;
-	make_specials(h, &specials);
-	reset(m, ux_cur_off(&c));
 	struct registers r = m->r;
-	while (ux_cur_more(&c) && !m->no_memory) {
-		uint8_t op = ux_cur_u8(&c);
-		if (op >= h->opcode_base) {
-			advance(&r, h, specials.pc[op]);
-			r.line += (uint32_t)(int32_t)specials.line[op];
-			m->no_memory |= !emit(&r, m->text, rows);
+	const uint8_t *p = cur->pos, *done = p, *end = cur->end;
+	const unsigned opcode_base = h->opcode_base, inst = h->min_inst_length;
+	const uint64_t const_pc = (255u - opcode_base) / h->line_range * inst;
+	for (; end - p >= USUAL_MOST; done = p) {
+		uint32_t n = 0;
+		int32_t by = 0;
+		uint8_t op = *p++;
+		if (op >= opcode_base) {
+			r.pc += specials[op].pc;
+			r.line += (uint32_t)(int32_t)specials[op].line;
+		} else if (op == DW_LNS_set_column) {
+			if (ux_unlikely(!short_uleb(&p, &n)))
+				break;
 			continue;
+		} else if (op == DW_LNS_negate_stmt) {
+			continue;
+		} else if (op == DW_LNS_advance_line) {
+			if (ux_unlikely(!short_sleb(&p, &by)))
+				break;
+			r.line += (uint32_t)by;
+			continue;
+		} else if (op == DW_LNS_set_file) {
+			if (ux_unlikely(!short_uleb(&p, &n)))
+				break;
+			r.file = n;
+			continue;
+		} else if (op == DW_LNS_const_add_pc) {
+			r.pc += const_pc;
+			continue;
+		} else if (op == DW_LNS_advance_pc) {
+			if (ux_unlikely(!short_uleb(&p, &n)))
+				break;
+			r.pc += (uint64_t)n * inst;
+			continue;
+		} else if (op == 0 && p[0] < USUAL_MOST - 1 && p[1] > DW_LNE_define_file) {
+			p += 1 + p[0]; /* set_discriminator */
+			continue;
+		} else if (op != DW_LNS_copy) {
+			break;
 		}
-		switch (op) {
-		case DW_LNS_copy:
-			m->no_memory |= !emit(&r, m->text, rows);
+		if (ux_unlikely(!r.live))
+			continue;
+		if (ux_unlikely(!put_row(&r, rows))) {
+			m->no_memory = true;
 			break;
-		case DW_LNS_advance_pc:
-			advance(&r, h, ux_cur_uleb(&c));
-			break;
-		case DW_LNS_advance_line:
-			r.line += (uint32_t)ux_cur_sleb(&c);
-			break;
-		case DW_LNS_set_file:
-			r.file = (uint32_t)ux_min(ux_cur_uleb(&c), (uint64_t)UINT32_MAX);
-			break;
-		case DW_LNS_set_column:
-			(void)ux_cur_uleb(&c);
-			break;
-		case DW_LNS_negate_stmt:
-			break;
-		case DW_LNS_const_add_pc:
-			advance(&r, h, (255u - h->opcode_base) / h->line_range);
-			break;
-		default: {
-			struct ux_cur at = c;
-			rows->size = r.rows;
-			m->r = r;
-			seldom(m, &at, op);
-			r = m->r;
-			c = at;
-		}
 		}
 	}
-	rows->size = m->first; /* rows without an end_sequence have no end */
-	*cur = c;
+	m->r = r;
+	rows->size = r.rows;
+	if (done != cur->pos)
+		cur->prev = cur->pos;
+	cur->pos = done;
+}
+
+static void run(struct machine *m, struct ux_cur *c)
+{
+	struct special specials[256];
+	make_specials(m->h, specials);
+	reset(m, ux_cur_off(c));
+	while (ux_cur_more(c) && !m->no_memory) {
+		if (m->r.begun && m->h->max_ops == 1)
+			run_usual(m, c, specials);
+		if (!ux_cur_more(c))
+			break;
+		step(m, c);
+		m->lines->rows.size = m->r.rows;
+	}
+	m->lines->rows.size = m->first; /* rows without an end_sequence have no end */
 }
 
 bool ux_dwarf_line_program_run(const struct ux_dwarf_line_header *header,

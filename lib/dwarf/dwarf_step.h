@@ -11,8 +11,13 @@ ux_inline bool ux_dwarf_step_over(const struct ux_dwarf_context *ctx, struct ux_
 				  const struct ux_dwarf_abbrev *abbrev, uint64_t *ret_sibling)
 {
 	if (abbrev->fixed != UINT32_MAX) {
+		struct ux_cur at = *c;
 		ux_cur_skip(c, abbrev->fixed);
-		return false;
+		if (abbrev->sibling == 0 || c->failed)
+			return false;
+		ux_cur_skip(&at, abbrev->sibling - 1);
+		*ret_sibling = ctx->unit->off + ux_cur_u32(&at);
+		return true;
 	}
 	struct ux_dwarf_die die;
 	ux_dwarf_die_run(c, ctx->abbrevs.words + abbrev->program, ctx->unit->layout, &die);
@@ -33,28 +38,65 @@ ux_inline bool ux_dwarf_jump(struct ux_cur *c, uint64_t off)
 	return true;
 }
 
-/* Moves behind the children of the DIE whose attributes c has just passed; the number of entries
- * that were passed. */
-ux_inline uint64_t ux_dwarf_skip_children(const struct ux_dwarf_context *ctx, struct ux_cur *c)
+/* How deep a pass over DIEs has come. */
+struct ux_dwarf_depth {
+	uint32_t now;
+	uint32_t least; /* since the caller last set it */
+};
+
+/*
+ * Passes DIEs as long as their steps tell all that is to be known: none has any of the `stop`
+ * flags. Those that have the `jump` flag are passed with their children. Ends at depth 0, in front
+ * of any other DIE, and near the end of the unit. Returns how many were passed.
+ */
+ux_inline uint64_t ux_dwarf_stride(const struct ux_dwarf_context *ctx, struct ux_cur *c,
+				   unsigned stop, unsigned jump, struct ux_dwarf_depth *ret)
 {
+	enum {
+		MARGIN = UX_DWARF_STEP_MOST + 0x80 + (int)sizeof(uint32_t), /* of one DIE */
+	};
+	const struct ux_dwarf_step *steps = ctx->abbrevs.steps;
+	const size_t n_steps = ctx->abbrevs.n_steps;
+	uint32_t depth = ret->now, least = ret->least;
+	struct ux_cur at = *c;
 	uint64_t passed = 0;
-	for (uint64_t open = 1; open > 0 && ux_cur_more(c); passed++) {
-		uint64_t code = ux_cur_uleb(c);
-		if (code == 0) {
-			open--;
+	if (c->swap)
+		return 0;
+	while (depth > 0 && ux_cur_left(&at) > MARGIN && *at.pos < n_steps) {
+		const struct ux_dwarf_step step = steps[*at.pos];
+		const uint8_t *die = at.pos;
+		if ((step.flags & stop) != 0)
+			break;
+		if ((step.flags & jump) != 0) {
+			uint32_t sibling;
+			memcpy(&sibling, die + step.sibling, sizeof(sibling));
+			at.pos += step.size;
+			if (ux_unlikely(!ux_dwarf_jump(&at, ctx->unit->off + sibling))) {
+				at.pos = die;
+				break;
+			}
+			passed++;
 			continue;
 		}
-		const struct ux_dwarf_abbrev *abbrev = ux_dwarf_abbrevs_find(&ctx->abbrevs, code);
-		uint64_t sibling = 0;
-		if (!abbrev) {
-			ux_cur_bad(c, "abbreviation code that its table does not have");
-			break;
+		if ((step.flags & UX_STEP_BLOCK) != 0) {
+			if (ux_unlikely(die[step.block] >= 0x80))
+				break;
+			at.pos += die[step.block];
 		}
-		bool known = ux_dwarf_step_over(ctx, c, abbrev, &sibling);
-		if (abbrev->has_children && !(known && ux_dwarf_jump(c, sibling)))
-			open++;
+		at.pos += step.size;
+		depth += (uint32_t)(int32_t)step.depth;
+		least = ux_min(least, depth);
+		passed++;
 	}
+	if (at.pos != c->pos)
+		c->prev = c->pos;
+	c->pos = at.pos;
+	*ret = (struct ux_dwarf_depth){depth, least};
 	return passed;
 }
+
+/* Moves behind the children of the DIE whose attributes c has just passed; the number of entries
+ * that were passed. */
+uint64_t ux_dwarf_skip_children(const struct ux_dwarf_context *ctx, struct ux_cur *c);
 
 #endif

@@ -112,20 +112,40 @@ static bool spend(struct ux_unit_cutter *c, uint64_t steps)
 	return ok;
 }
 
+/* The same file as that of the row before, most of the time. */
+ux_inline bool row_file(struct ux_unit_cutter *c, uint32_t file, uint32_t *last, uint32_t *number)
+{
+	if (ux_likely(file == *last))
+		return true;
+	if (!file_number(c, file, number))
+		return false;
+	*number = *number ? *number : UX_FILE_NAMELESS;
+	*last = file;
+	return true;
+}
+
 /* Adds the sequence's rows of [from, hi), with offsets from lo; from lies in the sequence. */
 static bool add_sequence(struct ux_unit_cutter *c, const struct ux_dwarf_sequence *s, uint64_t lo,
 			 uint64_t from, uint64_t hi)
 {
 	const struct ux_dwarf_row *rows = c->lines.rows.data + s->first;
-	for (uint32_t i = row_at(rows, s->count, from); i < s->count && rows[i].pc < hi; i++) {
-		uint32_t file = 0;
-		uint64_t pc = ux_max(rows[i].pc, from);
-		if (c->rows.size >= c->left.kept || !spend(c, 1)) {
+	uint32_t first = row_at(rows, s->count, from), end = row_at(rows, s->count, hi - 1) + 1;
+	uint32_t last = ~rows[first].file, number = 0;
+	if (first >= end)
+		return true;
+	if (!spend(c, end - first)) {
+		c->cut_short = true;
+		return true;
+	}
+	if (!ux_gsym_row_vec_reserve(&c->rows, c->rows.size + (end - first)))
+		return false;
+	for (const struct ux_dwarf_row *row = rows + first; row < rows + end; row++) {
+		if (ux_unlikely(c->rows.size >= c->left.kept)) {
 			c->starved = c->cut_short = true;
 			return true;
 		}
-		if (!file_number(c, rows[i].file, &file) ||
-		    !add_row(c, (uint32_t)(pc - lo), rows[i].line, file ? file : UX_FILE_NAMELESS))
+		if (!row_file(c, row->file, &last, &number) ||
+		    !add_row(c, (uint32_t)(ux_max(row->pc, from) - lo), row->line, number))
 			return false;
 	}
 	return true;

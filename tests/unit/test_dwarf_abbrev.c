@@ -102,6 +102,51 @@ static void fixed_forms_add_up_by_layout(void **state)
 	}
 }
 
+static void step_tells_how_entry_of_short_code_is_passed(void **state)
+{
+	(void)state;
+	ASSEMBLER(m);
+	MAKE_ABBREV(&m, 1, DW_TAG_variable, false, {DW_AT_name, DW_FORM_strp},
+		    {0x02, DW_FORM_exprloc}, {0x3f, DW_FORM_data1});
+	MAKE_ABBREV(&m, 2, DW_TAG_structure_type, true, {DW_AT_name, DW_FORM_strp},
+		    {DW_AT_sibling, DW_FORM_ref4});
+	MAKE_ABBREV(&m, 3, DW_TAG_variable, false, {0x02, DW_FORM_exprloc},
+		    {0x03, DW_FORM_exprloc});
+	MAKE_ABBREV(&m, 4, DW_TAG_array_type, true, {0x3f, DW_FORM_data1});
+	MAKE_ABBREV(&m, 5, DW_TAG_subprogram, true, {DW_AT_sibling, DW_FORM_ref_udata});
+	make_table_end(&m);
+	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
+	const struct ux_dwarf_step *s = table.steps;
+	assert_int_equal(table.n_steps, 6);
+	assert_int_equal(s[0].size, 1);
+	assert_int_equal(s[0].depth, -1);
+	assert_int_equal(s[1].size, 1 + 4 + 1 + 1);
+	assert_int_equal(s[1].block, 1 + 4);
+	assert_int_equal(s[1].flags, UX_STEP_BLOCK);
+	assert_int_equal(s[2].sibling, 1 + 4);
+	assert_int_equal(s[2].depth, 1);
+	assert_int_equal(s[2].flags, UX_STEP_CLASS | UX_STEP_SIBLING | UX_STEP_USELESS);
+	assert_true((s[3].flags & UX_STEP_LOOSE) != 0);
+	assert_int_equal(s[4].flags, UX_STEP_DEEP);
+	assert_int_equal(s[5].flags, UX_STEP_DECLARES | UX_STEP_LOOSE);
+}
+
+static void steps_are_for_dense_codes(void **state)
+{
+	(void)state;
+	ASSEMBLER(m);
+	for (unsigned code = 1; code <= 60; code++)
+		MAKE_ABBREV(&m, code, DW_TAG_variable, false, {DW_AT_name, DW_FORM_strp});
+	make_table_end(&m);
+	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
+	assert_int_equal(table.n_steps, 61);
+	ASSEMBLER(sparse);
+	MAKE_ABBREV(&sparse, 2, DW_TAG_variable, false, {DW_AT_name, DW_FORM_strp});
+	make_table_end(&sparse);
+	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs other = parsed(&sparse, layout64);
+	assert_int_equal(other.n_steps, 0);
+}
+
 static void runs_of_unwanted_fixed_forms_are_one_skip(void **state)
 {
 	(void)state;
@@ -414,6 +459,8 @@ int main(void)
 		UX_TEST(code_that_stands_twice_is_still_found),
 		UX_TEST(empty_table_has_no_code),
 		UX_TEST(fixed_forms_add_up_by_layout),
+		UX_TEST(step_tells_how_entry_of_short_code_is_passed),
+		UX_TEST(steps_are_for_dense_codes),
 		UX_TEST(runs_of_unwanted_fixed_forms_are_one_skip),
 		UX_TEST(attribute_that_stands_twice_counts_once),
 		UX_TEST(skip_rides_along_with_a_wanted_attribute_of_fixed_size),
