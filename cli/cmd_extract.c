@@ -103,6 +103,9 @@ static void warn_of_losses(const char *path, const struct ux_extract_stats *s)
 		       " DWARF units are damaged and give less, the first: %s",
 		       path, s->bad_units, s->units,
 		       ux_error_format(&s->first_bad, text, sizeof(text)));
+	if (s->bad_go > 0)
+		ux_say("%s: %" PRIu64 " Go functions are damaged and give less, the first: %s",
+		       path, s->bad_go, ux_error_format(&s->first_bad_go, text, sizeof(text)));
 	if (s->bad_relocs > 0)
 		ux_say("%s: %" PRIu64 " relocations passed over, the first because: %s", path,
 		       s->bad_relocs, ux_error_format(&s->first_bad_reloc, text, sizeof(text)));

@@ -143,6 +143,7 @@ enum {
 	DT_PLTREL = 20,
 	DT_JMPREL = 23,
 	DT_RELA = 7,
+	DT_RELASZ = 8,
 	DT_REL = 17,
 	DT_GNU_HASH = 0x6ffffef5,
 };

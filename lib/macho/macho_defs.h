@@ -56,7 +56,8 @@ enum {
 };
 
 enum {
-	VM_PROT_EXECUTE = 4
+	VM_PROT_WRITE = 2,
+	VM_PROT_EXECUTE = 4,
 };
 
 /* flags of a section: the type is the low byte */

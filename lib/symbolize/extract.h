@@ -5,6 +5,7 @@
 
 #include "bytes.h"
 #include "error.h"
+#include "gosym_version.h"
 #include "gsym_encode.h"
 #include "unhex/quality.h"
 #include "unhex/source.h"
@@ -23,7 +24,7 @@ struct ux_extract_options {
 	unsigned gsym_version; /* 1 or 2; 0: 1, or 2 when that cannot hold it */
 	uint64_t gsym1_most;   /* bytes that version 1 is taken to hold; 0: what it does hold */
 	bool alternatives;     /* keep other names of the same range */
-	bool no_dwarf;         /* symbol tables only */
+	bool no_dwarf;         /* symbol tables and Go's tables only */
 	bool allow_mismatch;   /* take a debug file of another build ID */
 	uint32_t without; /* sources that are not to be read: a bit (1 << enum ux_source) each */
 };
@@ -44,6 +45,10 @@ struct ux_extract_stats {
 	uint64_t split_mismatched; /* of those: files of another build */
 	uint64_t map_objects; /* object files in which a Mach-O linker left DWARF that was not read
 			       */
+	uint64_t go_units;    /* of units: of Go's own tables (lib/gosym) */
+	uint64_t bad_go;      /* Go functions that are damaged, so that they give less or nothing */
+	struct ux_error first_bad_go;
+	char go_version[UX_GOSYM_VERSION_MOST]; /* "go1.19.8"; "": no Go, or not said */
 	uint64_t gsym_bytes;
 	uint64_t text_bytes; /* of all executable sections */
 	/* What each source has, before they are merged: functions, symbols, stubs; of frames those

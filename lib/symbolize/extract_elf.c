@@ -7,6 +7,7 @@
 #include "elf_ids.h"
 #include "elf_opd.h"
 #include "function_bounds.h"
+#include "go_elf.h"
 #include "module_text.h"
 
 /* One extraction at work; released whole. */
@@ -19,12 +20,14 @@ struct job {
 	struct ux_elf sup;
 	struct ux_debug_sections sup_sections;
 	struct ux_split_files split;
+	struct ux_go_source go;
 	struct ux_module_build build;
 };
 
 static void job_deinit(struct job *j)
 {
 	ux_module_build_deinit(&j->build);
+	ux_go_source_close(&j->go);
 	ux_split_files_close(&j->split);
 	ux_debug_sections_free(&j->sections);
 	ux_debug_sections_free(&j->sup_sections);
@@ -100,7 +103,7 @@ static enum ux_code read_supplementary(struct job *j, struct ux_bytes file, stru
 static enum ux_code collect(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
-	struct ux_dwarf_text text = ux_module_build_text(b);
+	struct ux_dwarf_text text = ux_go_source_rest(&j->go, b);
 	struct ux_collect_input input = {
 		.sections = &j->sections.dwarf,
 		.stream = j->sections.stream,
@@ -223,12 +226,15 @@ static enum ux_code read_symbols(struct job *j, struct ux_error *err)
 }
 
 /* All that has functions with lines and inlined calls, the most telling first: a further kind is a
- * line behind DWARF's, which ux_module_build_add_units() takes. */
+ * line behind DWARF's, which ux_module_build_add_units() takes. Go's tables are read in front of
+ * DWARF, which need not tell again what is in them. */
 static enum ux_code read_units(struct job *j, struct ux_error *err)
 {
+	UX_TRY(ux_go_elf_open(&j->exe, &j->go.memory, err));
+	UX_TRY(ux_go_source_read(&j->go, &j->build, err));
 	if (ux_extract_wants(j->build.options, UX_SOURCE_DWARF))
 		UX_TRY(read_dwarf(j, err));
-	return UX_OK;
+	return ux_go_source_add(&j->go, &j->build, err);
 }
 
 /* Bytes that names and paths can be in. */
@@ -253,7 +259,7 @@ static void describe(struct job *j)
 	b->swap = j->exe.swap;
 	b->bias = j->exe.bias;
 	b->id = gnu_id(&j->exe);
-	b->expected = "DWARF, .symtab or .dynsym with functions, or .eh_frame";
+	b->expected = "DWARF, .symtab, .dynsym or Go's tables with functions, or .eh_frame";
 	if (j->exe.type == ET_REL)
 		b->base = 0;
 	else if (load)

@@ -3,6 +3,7 @@
 #include "extract_macho.h"
 
 #include "dsym.h"
+#include "go_macho.h"
 #include "macho_code.h"
 #include "macho_dwarf.h"
 #include "macho_fat.h"
@@ -15,12 +16,14 @@ struct job {
 	struct ux_mapping found; /* a dSYM bundle's file, beside exe */
 	struct ux_macho_dwarf dwarf;
 	struct ux_debug_sections sections;
+	struct ux_go_source go;
 	struct ux_module_build build;
 };
 
 static void job_deinit(struct job *j)
 {
 	ux_module_build_deinit(&j->build);
+	ux_go_source_close(&j->go);
 	ux_debug_sections_free(&j->sections);
 	ux_macho_close(&j->debug);
 	ux_macho_close(&j->exe);
@@ -183,7 +186,7 @@ static enum ux_code read_symbols(struct job *j, struct ux_error *err)
 static enum ux_code collect(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
-	struct ux_dwarf_text text = ux_module_build_text(b);
+	struct ux_dwarf_text text = ux_go_source_rest(&j->go, b);
 	struct ux_collect_input input = {
 		.sections = &j->sections.dwarf,
 		.stream = j->sections.stream,
@@ -221,8 +224,11 @@ static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
  * line behind DWARF's, which ux_module_build_add_units() takes. */
 static enum ux_code read_units(struct job *j, struct ux_error *err)
 {
+	UX_TRY(ux_go_macho_open(&j->exe, &j->go.memory, err));
+	UX_TRY(ux_go_source_read(&j->go, &j->build, err));
 	if (ux_extract_wants(j->build.options, UX_SOURCE_DWARF))
 		UX_TRY(read_dwarf(j, err));
+	UX_TRY(ux_go_source_add(&j->go, &j->build, err));
 	return ux_macho_trim_symbols(&j->build.collection, &j->build.symbols, err);
 }
 

@@ -122,15 +122,34 @@ static bool is_public_of(struct ux_bytes symbol, struct ux_bytes dwarf)
 	       memcmp(dwarf.data + internal.size, symbol.data, symbol.size) == 0;
 }
 
+/* main.f[go.shape.int] of main.f[...]: Go 1.18 to 1.20 leave types out of their own tables. */
+static bool is_go_instance_of(struct ux_bytes symbol, struct ux_bytes name)
+{
+	struct ux_bytes word = UX_STR("[...]");
+	const uint8_t *at = memmem(name.data, name.size, word.data, word.size);
+	size_t head = at ? (size_t)(at - name.data) + 1 : 0, tail = name.size - head - 3;
+	return at && symbol.size > head + tail && memcmp(symbol.data, name.data, head) == 0 &&
+	       memcmp(symbol.data + symbol.size - tail, at + 4, tail) == 0;
+}
+
+/* f.abi0 of f: how Go's linker tells who calls f, which is no other f. */
+static bool is_go_abi(struct ux_bytes suffix)
+{
+	return ux_bytes_eq(suffix, UX_STR(".abi0")) || ux_bytes_eq(suffix, UX_STR(".abiinternal"));
+}
+
 /* True when the symbol, without .cold, is a closer name for the same function. */
 static bool says_more(struct ux_bytes symbol, struct ux_bytes dwarf)
 {
 	struct ux_bytes plain = symbol;
+	if (symbol.size > dwarf.size &&
+	    is_go_abi(ux_bytes(symbol.data + dwarf.size, symbol.size - dwarf.size)))
+		return false;
 	if (symbol.size > dwarf.size && symbol.data[dwarf.size] == '.')
 		plain.size = dwarf.size; /* a clone: the rest says which */
 	return (plain.size < symbol.size && ux_bytes_eq(plain, dwarf)) ||
 	       is_structor_of(plain, dwarf) || is_mangled_of(symbol, dwarf) ||
-	       is_fortran_of(plain, dwarf);
+	       is_fortran_of(plain, dwarf) || is_go_instance_of(symbol, dwarf);
 }
 
 const char *ux_function_name(const char *dwarf_name, uint32_t own,

@@ -20,6 +20,8 @@
  *   a::f             _ZN1a1fEv          the symbol: what stands in front of f is in it too
  *   a::f             f                  f: extern "C", which is no other a's
  *   m::f             __m_MOD_f          the symbol: Fortran's linkage name
+ *   m.f[...]         m.f[go.shape.int]  the symbol: a generic function of Go 1.18 to 1.20
+ *   m.f              m.f.abi0           m.f: Go's linker says how it is called
  *
  * own: where in DWARF's name the function's own begins, behind what qualifies it; 0 when nothing
  * does.

@@ -26,7 +26,8 @@ void ux_module_build_init(struct ux_module_build *build, const struct ux_extract
 		.base = UX_BASE_FIRST,
 		.stats = {.first_bad = UX_ERROR_INIT,
 			  .first_bad_reloc = UX_ERROR_INIT,
-			  .first_bad_source = UX_ERROR_INIT},
+			  .first_bad_source = UX_ERROR_INIT,
+			  .first_bad_go = UX_ERROR_INIT},
 	};
 	ux_arena_init(&build->arena, MERGE_BUDGET);
 	ux_arena_init(&build->extra, MERGE_BUDGET);
@@ -120,11 +121,15 @@ static void count(struct ux_module_build *build)
 	count_units(&build->collection, stats);
 	for (size_t i = 0; i < build->text.size; i++)
 		stats->text_bytes += build->text.data[i].hi - build->text.data[i].lo;
+	stats->units -= stats->go_units;
+	stats->dwarf_functions -= stats->found[UX_SOURCE_GOPCLNTAB];
 	ux_pack_count(&build->pieces, &stats->counts);
 	if (stats->counts.inlines > 0)
 		stats->quality = UX_QUALITY_INLINES;
 	else if (stats->counts.line_bytes > 0)
 		stats->quality = UX_QUALITY_LINES;
+	else if (stats->found[UX_SOURCE_GOPCLNTAB] > 0)
+		stats->quality = UX_QUALITY_GOPCLNTAB;
 	else if (stats->dwarf_functions > 0 && stats->quality < UX_QUALITY_SYMTAB)
 		stats->quality = UX_QUALITY_SYMTAB; /* names alone, whoever gave them */
 }

@@ -545,8 +545,8 @@ static void nothing_to_tell_is_an_error_that_says_so(void **state)
 	made_init(&m);
 	assert_int_equal(extract_with(&m, made_file(&m), 1, &err), UX_ENOTFOUND);
 	assert_string_equal(err.text,
-			    "no symbols: expected DWARF, .symtab or .dynsym with functions, "
-			    "or .eh_frame");
+			    "no symbols: expected DWARF, .symtab, .dynsym or Go's tables with "
+			    "functions, or .eh_frame");
 	assert_int_equal(m.gsym.size, 0);
 	made_deinit(&m);
 }

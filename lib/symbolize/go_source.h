@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Go's own tables as a source of functions with lines and inlined calls, for every way in. */
+#ifndef UX_GO_SOURCE_H
+#define UX_GO_SOURCE_H
+
+#include "go_units.h"
+
+/* What a way in has to find tables in (go_elf.h, go_macho.h). Owns its arrays; the bytes are the
+ * file's. Zeroed is empty: no Go. */
+struct ux_go_memory {
+	struct ux_gosym_image image;
+	struct ux_gosym_hints hints;
+	struct ux_gosym_segment *segments;
+	struct ux_gosym_word *words;
+};
+
+/* The image gets the first n segments, sorted. */
+void ux_go_memory_settle(struct ux_go_memory *memory, size_t n);
+void ux_go_memory_close(struct ux_go_memory *memory);
+
+/* Zeroed is empty. Must outlive the module's build: names are in the memory. */
+struct ux_go_source {
+	struct ux_go_memory memory; /* the way in's to open */
+	struct ux_gosym tables;
+	struct ux_go_units units;
+	struct ux_dwarf_range_vec rest; /* of the text */
+	bool leave;                     /* DWARF tells the rest alone */
+};
+
+/*
+ * Reads the tables in the memory, if there are any. With inlined calls they tell at least what the
+ * DWARF of Go's compiler does, of every function and much faster: DWARF is left the rest, which is
+ * C. Without (before 1.14, or where the trees are not found) they fill in behind DWARF.
+ */
+enum ux_code ux_go_source_read(struct ux_go_source *go, struct ux_module_build *build,
+			       struct ux_error *err) ux_must;
+
+/* The text for DWARF; good until `go` or the module's text changes. */
+struct ux_dwarf_text ux_go_source_rest(const struct ux_go_source *go,
+				       const struct ux_module_build *build);
+
+/* Adds what was read to the module, behind DWARF's units. */
+enum ux_code ux_go_source_add(struct ux_go_source *go, struct ux_module_build *build,
+			      struct ux_error *err) ux_must;
+void ux_go_source_close(struct ux_go_source *go);
+
+#endif
