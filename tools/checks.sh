@@ -107,6 +107,7 @@ check_unit() {
 
 check_e2e() {
 	build e2e build || return
+	one go-programs tools/corpus.sh --go
 	# shellcheck disable=SC2086 # an interpreter with its option
 	UNHEX="$PWD/build/cli/unhex" $python -m pytest -q -p no:cacheprovider \
 		--junitxml="$work/e2e.xml" tests/e2e

@@ -4,6 +4,7 @@
 #
 #   tools/corpus.sh           all of them: 1.5 GB to download, 5 GB unpacked
 #   tools/corpus.sh --sample  the few that `./dev test` looks at
+#   tools/corpus.sh --go      programs in Go, and toolchains of other releases (tools/go.sh)
 #
 # Each package has its folder corpus/packages/NAME, which appears whole or not at all: a run that was
 # cut off is repeated, and goes on where it was. The system's own apt says what exists.
@@ -89,6 +90,12 @@ debug_of() {
 	id=$(readelf -n "$1" | sed -n 's/.*Build ID: //p')
 	find packages -path "*/.build-id/${id%"${id#??}"}/${id#??}.debug" | head -n 1
 }
+
+if [ "${1-}" = --go ]; then
+	fetch runc
+	fetch docker-registry
+	exec ../tools/go.sh
+fi
 
 image=$(kernel)
 if [ "${1-}" = --sample ]; then

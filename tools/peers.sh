@@ -20,6 +20,9 @@ root=.peers/llvm
 tools='llvm-gsymutil llvm-symbolizer llvm-dwarfdump'
 suite=sid
 
+# shellcheck source=tools/apt_beside.sh
+. tools/apt_beside.sh
+
 fail() {
 	printf '%s\n' "peers: $*" >&2
 	exit 1
@@ -27,25 +30,6 @@ fail() {
 
 works() {
 	[ -x "$root/bin/llvm-gsymutil" ] && "$root/bin/llvm-gsymutil" --version >/dev/null 2>&1
-}
-
-# The mirror of the system's own release. Its key is the one that signs all releases.
-mirror() {
-	# shellcheck disable=SC2016 # apt's own names
-	apt-get indextargets --format '$(ORIGIN)|$(LABEL)|$(REPO_URI)' 'Created-By: Packages' |
-		sed -n 's/^Debian|Debian|//p' | head -n 1
-}
-
-# apt with lists, state and archives of its own, so that the system's are not touched. It trusts and
-# knows nothing of what is installed, and so takes all libraries along.
-apt() {
-	tool=$1
-	shift
-	"$tool" -qq -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$work/sources" \
-		-o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null -o "Dir::State=$work/state" \
-		-o "Dir::State::status=$work/status" -o "Dir::Cache=$work/cache" \
-		-o "APT::Sandbox::User=$(id -un)" -o Acquire::Languages=none \
-		-o Debug::NoLocking=true -o APT::Install-Recommends=false "$@"
 }
 
 # The newest that has a number for a name.
@@ -76,11 +60,9 @@ unpack() {
 	[ -n "$uri" ] || fail "apt knows no mirror of Debian (apt-get update?)"
 	work=$root.new
 	rm -rf "$work"
-	mkdir -p "$work/sources" "$work/state/lists/partial" "$work/cache/archives/partial" "$work/root"
-	: >"$work/status"
-	printf '%s\n' 'Types: deb' "URIs: $uri" "Suites: $suite" 'Components: main' \
-		'Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg' >"$work/sources/$suite.sources"
+	mkdir -p "$work/root"
 	work=$(pwd)/$work
+	apt_prepare "$uri" "$suite"
 	apt apt-get update >"$work/log" 2>&1 || fail "the mirror gives no list of $suite: $(tail -n 1 "$work/log")"
 	version=$(newest)
 	[ -n "$version" ] || fail "the mirror has no LLVM in $suite"
