@@ -19,6 +19,7 @@ struct values {
 	bool return_addresses;
 	const char *demangle;
 	const char *debug_dir;
+	const char *at;
 };
 
 static const struct ux_option options[] = {
@@ -31,6 +32,8 @@ static const struct ux_option options[] = {
 	 "only the innermost frame of each address"},
 	{"return-addresses", 0, UX_OPTION_FLAG, offsetof(struct values, return_addresses), NULL,
 	 "addresses are where calls return to"},
+	{"at", 0, UX_OPTION_TEXT, offsetof(struct values, at), "TIME",
+	 "when they were, in seconds as perf script tells them [now]"},
 	{"debug-dir", 0, UX_OPTION_TEXT, offsetof(struct values, debug_dir), "DIR:...",
 	 "where separate debug files are [/usr/lib/debug]"},
 };
@@ -49,6 +52,7 @@ struct proc {
 	struct ux_frames_out frames;
 	struct ux_out out;
 	uint32_t flags;
+	uint64_t time_ns;
 	uint64_t bad_lines;
 	uint64_t asked;
 	uint64_t found;
@@ -81,7 +85,7 @@ static enum ux_code answer_waiting(struct proc *p, struct ux_error *err)
 	size_t n = p->given.size;
 	if (n == 0)
 		return UX_OK;
-	UX_TRY(ux_process_lookup(p->process, p->given.data, n, UX_PROCESS_NOW, p->flags, &answers,
+	UX_TRY(ux_process_lookup(p->process, p->given.data, n, p->time_ns, p->flags, &answers,
 				 err));
 	for (size_t i = 0; i < n; i++) {
 		const struct ux_process_answer *a = ux_process_answer_at(answers, i);
@@ -172,6 +176,28 @@ static int take_addresses(const struct ux_command *cmd, const struct ux_args *ar
 	return UX_EXIT_DONE;
 }
 
+/* Seconds of CLOCK_MONOTONIC, with up to nine digits behind a point. */
+static bool parse_time(const char *text, uint64_t *ret)
+{
+	uint64_t v = 0;
+	unsigned point = 0;
+	for (const char *c = text; *c; c++) {
+		if (*c == '.' && point == 0 && c > text) {
+			point = 1;
+			continue;
+		}
+		if (*c < '0' || *c > '9' || v > (UINT64_MAX - 9) / 10 || point > 9)
+			return false;
+		v = v * 10 + (uint64_t)(*c - '0');
+		point += point > 0;
+	}
+	for (unsigned digits = point > 0 ? point - 1 : 0; digits < 9; digits++)
+		if (__builtin_mul_overflow(v, 10, &v))
+			return false;
+	*ret = v;
+	return *text != 0;
+}
+
 static int run(const struct ux_command *cmd, int argc, char **argv)
 {
 	struct values v = {.demangle = "full"};
@@ -189,7 +215,10 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 	if (!ux_demangle_mode_parse(ux_bytes_cstr(v.demangle), &mode))
 		return ux_usage_error(cmd, "--demangle is \"%.32s\"; expected full, short or none",
 				      v.demangle);
-	ux_cleanup(proc_deinit) struct proc p = {0};
+	ux_cleanup(proc_deinit) struct proc p = {.time_ns = UX_PROCESS_NOW};
+	if (v.at && !parse_time(v.at, &p.time_ns))
+		return ux_usage_error(cmd, "--at is \"%.32s\"; expected seconds, as 123.456789",
+				      v.at);
 	ux_frames_out_init(&p.frames, &p.out);
 	p.frames.json = v.json;
 	p.frames.innermost = v.no_inlines;

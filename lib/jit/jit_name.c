@@ -34,6 +34,17 @@ static size_t character(struct ux_bytes s)
 	return n;
 }
 
+bool ux_jit_text_is_clean(struct ux_bytes s)
+{
+	while (s.size > 0) {
+		size_t n = character(s);
+		if (n == 0)
+			return false;
+		s = ux_bytes(s.data + n, s.size - n);
+	}
+	return true;
+}
+
 /* Writes the printable form of s and a NUL to `to`; NULL counts. Returns the bytes, less the NUL.
  */
 static size_t clean(struct ux_bytes s, char *to)

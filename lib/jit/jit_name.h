@@ -30,6 +30,9 @@ struct ux_jit_name ux_jit_name_keep(struct ux_arena *a, struct ux_bytes name);
 /* "directory", NUL, "file", NUL, made printable likewise; NULL when memory is short. */
 const char *ux_jit_path_keep(struct ux_arena *a, struct ux_bytes path);
 
+/* Whether it is UTF-8 without control characters. */
+bool ux_jit_text_is_clean(struct ux_bytes text);
+
 /* The frame of a name, `offset` bytes behind its code's start. */
 struct ux_frame ux_jit_name_frame(struct ux_jit_name name, uint64_t offset);
 

@@ -123,13 +123,16 @@ static enum ux_code read_debug(struct ux_jitdump *d, struct ux_cur *c, struct ux
 	if (n > ux_cur_left(c) / ROW_LEAST)
 		ux_cur_bad(c, "more lines than bytes");
 	for (uint64_t i = 0; i < n && !c->failed; i++) {
-		struct ux_jit_row row = {.offset = ux_cur_u64(c), .line = ux_cur_u32(c)};
+		struct ux_jit_row row = {.offset = (int64_t)ux_cur_u64(c), .line = ux_cur_u32(c)};
 		ux_cur_skip(c, 4);
 		struct ux_bytes name = ux_cur_str(c);
 		if (c->failed)
 			break;
-		if (!ux_bytes_eq(name, UX_STR("\xff")))
-			UX_TRY(path_number(d, name, &path, err));
+		if (!ux_bytes_eq(name, UX_STR("\xff"))) {
+			path = UINT32_MAX;
+			if (ux_jit_text_is_clean(name)) /* else V8's freed memory */
+				UX_TRY(path_number(d, name, &path, err));
+		}
 		row.path = path;
 		if (row.line > INT32_MAX)
 			row.line = 0;
@@ -172,13 +175,13 @@ static struct ux_jit_rows take_rows(struct ux_jitdump *d, uint64_t addr)
 	slot->n = 0;
 	uint64_t least = UINT64_MAX;
 	for (size_t i = 0; i < rows.n; i++)
-		least = ux_min(least, row[i].offset);
+		least = ux_min(least, (uint64_t)row[i].offset);
 	uint64_t base = addr;
 	if (d->is_v8 && least >= addr && least - addr >= V8_SHIFT)
 		base += V8_SHIFT;
 	bool sorted = true;
 	for (size_t i = 0; i < rows.n; i++) {
-		row[i].offset -= base; /* what is before the code comes to lie far behind it */
+		row[i].offset = (int64_t)((uint64_t)row[i].offset - base);
 		sorted = sorted && (i == 0 || row[i - 1].offset <= row[i].offset);
 	}
 	if (!sorted)
@@ -350,14 +353,16 @@ enum ux_code ux_jitdump_feed(struct ux_jitdump *d, struct ux_bytes bytes, size_t
 static void add_line(const struct ux_jitdump *d, struct ux_jit_rows rows, struct ux_frame *frame)
 {
 	const struct ux_jit_row *row = rows.n > 0 ? d->rows.data + rows.first : NULL;
-	if (!row || row->offset > frame->offset)
+	int64_t offset = (int64_t)frame->offset;
+	if (!row || row->offset > offset)
 		return;
 	size_t low = 0;
 	for (size_t n = rows.n; n > 1; n -= n / 2)
-		low += row[low + n / 2].offset <= frame->offset ? n / 2 : 0;
+		low += row[low + n / 2].offset <= offset ? n / 2 : 0;
+	if (row[low].path == UINT32_MAX)
+		return; /* a line of nobody knows which file */
 	frame->line = row[low].line;
-	if (row[low].path != UINT32_MAX)
-		ux_jit_path_frame(d->paths.data[row[low].path], frame);
+	ux_jit_path_frame(d->paths.data[row[low].path], frame);
 }
 
 bool ux_jitdump_lookup(const struct ux_jitdump *d, uint64_t addr, uint64_t time,

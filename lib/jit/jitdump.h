@@ -17,9 +17,10 @@ enum {
 
 /* A line of the code's source from an offset on. */
 struct ux_jit_row {
-	uint64_t offset; /* from the code's start; an address until its code is loaded */
+	int64_t offset; /* from the code's start, which it may be before (Erlang); an address
+			   until its code is loaded */
 	uint32_t line;
-	uint32_t path; /* number in paths */
+	uint32_t path; /* number in paths; UINT32_MAX: not known */
 };
 
 /* Neighbours in the array of rows. */

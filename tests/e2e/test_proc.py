@@ -278,6 +278,9 @@ def test_who_may_not_look_is_told_so(folder, target):
     (["99999999999"], 2, ["no process number"]),
     (["1", "zz"], 2, ['"zz" is no address']),
     (["1", "--demangle", "x"], 2, ["--demangle"]),
+    (["1", "--at", "now"], 2, ["--at"]),
+    (["1", "--at", "1.1234567890"], 2, ["--at"]),
+    (["1", "--at", "99999999999.9"], 2, ["--at"]),
     (["4194305", "0x1"], 1, ["no process 4194305"]),
 ])
 def test_what_makes_no_sense_is_said(args, status, words):

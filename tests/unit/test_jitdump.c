@@ -142,6 +142,38 @@ static void lines_are_of_the_next_code_at_their_address_alone(void **state)
 	ux_out_deinit(&out);
 }
 
+static void files_that_are_no_text_leave_what_the_name_says(void **state)
+{
+	(void)state;
+	static const struct make_jit_row rows[] = {
+		{0x1040, 10, "\x50\xc6\x93\xff"}, {0x1050, 11, NULL}, {0x1060, 12, "/good.js"}};
+	struct ux_out out = {0};
+	make_jit_header(&out, 0xdeadbeef, 0);
+	make_jit_debug(&out, 0x1000, rows, 3, true);
+	make_jit_load(&out, (struct make_jit_load){10, 0x1000, 0x80, 1, "JS:*f /x/y.js:5:6", 0});
+	struct ux_jitdump d = read_dump(&out);
+	assert_frame(&d, 0x1000, UINT64_MAX, "JS:*f", "y.js", 5);
+	assert_frame(&d, 0x1010, UINT64_MAX, "JS:*f", "y.js", 5);
+	assert_frame(&d, 0x1020, UINT64_MAX, "JS:*f", "good.js", 12);
+	ux_jitdump_deinit(&d);
+	ux_out_deinit(&out);
+}
+
+static void lines_may_begin_before_the_code(void **state)
+{
+	(void)state;
+	static const struct make_jit_row rows[] = {{0xfca, 900, "a.erl"}, {0x1010, 901, NULL}};
+	struct ux_out out = {0};
+	make_jit_header(&out, 0, 0);
+	make_jit_debug(&out, 0x1000, rows, 2, false);
+	make_jit_load(&out, (struct make_jit_load){10, 0x1000, 0x80, 1, "f", 0});
+	struct ux_jitdump d = read_dump(&out);
+	assert_frame(&d, 0x1000, UINT64_MAX, "f", "a.erl", 900);
+	assert_frame(&d, 0x1010, UINT64_MAX, "f", "a.erl", 901);
+	ux_jitdump_deinit(&d);
+	ux_out_deinit(&out);
+}
+
 static void records_come_in_pieces(void **state)
 {
 	(void)state;
@@ -277,6 +309,8 @@ int main(void)
 		UX_TEST(moved_code_takes_its_lines_along),
 		UX_TEST(v8s_lines_are_shifted_back_and_its_padding_is_passed),
 		UX_TEST(lines_are_of_the_next_code_at_their_address_alone),
+		UX_TEST(files_that_are_no_text_leave_what_the_name_says),
+		UX_TEST(lines_may_begin_before_the_code),
 		UX_TEST(records_come_in_pieces),
 		UX_TEST(damaged_records_cost_themselves),
 		UX_TEST(what_is_no_jitdump_is_said),
