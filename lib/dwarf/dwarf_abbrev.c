@@ -252,14 +252,21 @@ static int by_code(const void *a, const void *b)
 	return (x->code > y->code) - (x->code < y->code);
 }
 
-/* Sorts by code; a code that stands twice keeps no promise about which entry is found. */
+/* Sorts by code; a code that stands twice keeps no promise about which entry is found. False when
+ * they had not stood in order. */
 static bool sort_entries(struct ux_dwarf_abbrev_vec *list)
 {
-	bool ascending = true, dense = true;
+	bool ascending = true;
 	for (size_t i = 1; i < list->size; i++)
 		ascending &= list->data[i - 1].code < list->data[i].code;
 	if (!ascending)
 		qsort(list->data, list->size, sizeof(*list->data), by_code);
+	return ascending;
+}
+
+static bool is_dense(const struct ux_dwarf_abbrev_vec *list)
+{
+	bool dense = true;
 	for (size_t i = 0; i < list->size; i++)
 		dense &= list->data[i].code == i + 1;
 	return dense;
@@ -290,14 +297,14 @@ enum ux_code ux_dwarf_abbrevs_parse_in(const struct ux_dwarf_sections *sections,
 	if (p.no_memory)
 		return ux_error_nomem(err);
 	UX_TRY(ux_cur_status(&p.cur, err));
-	bool dense = sort_entries(&room->list);
+	bool in_order = sort_entries(&room->list), dense = is_dense(&room->list);
 	*ret = (struct ux_dwarf_abbrevs){
 		.dense = dense,
 		.list = room->list.data,
 		.words = room->words.data,
 		.steps = room->steps.data,
 		.count = room->list.size,
-		.n_steps = dense ? room->steps.size : 0,
+		.n_steps = in_order && dense ? room->steps.size : 0,
 	};
 	return UX_OK;
 }

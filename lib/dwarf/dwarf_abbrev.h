@@ -68,7 +68,7 @@ struct ux_dwarf_abbrevs {
 	uint32_t *words;
 	struct ux_dwarf_step *steps; /* by code */
 	size_t count;
-	size_t n_steps; /* 0 when codes are not dense */
+	size_t n_steps; /* 0 when codes are not dense, or stand in another order */
 	bool dense;     /* list[i].code == i + 1 throughout */
 };
 

@@ -131,7 +131,7 @@ static void step_tells_how_entry_of_short_code_is_passed(void **state)
 	assert_int_equal(s[5].flags, UX_STEP_DECLARES | UX_STEP_LOOSE);
 }
 
-static void steps_are_for_dense_codes(void **state)
+static void steps_are_for_dense_codes_in_order(void **state)
 {
 	(void)state;
 	ASSEMBLER(m);
@@ -140,6 +140,13 @@ static void steps_are_for_dense_codes(void **state)
 	make_table_end(&m);
 	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs table = parsed(&m, layout64);
 	assert_int_equal(table.n_steps, 61);
+	ASSEMBLER(backward);
+	MAKE_ABBREV(&backward, 2, DW_TAG_variable, false, {DW_AT_name, DW_FORM_strp});
+	MAKE_ABBREV(&backward, 1, DW_TAG_variable, true, {DW_AT_name, DW_FORM_data1});
+	make_table_end(&backward);
+	ux_cleanup(ux_dwarf_abbrevs_free) struct ux_dwarf_abbrevs turned =
+		parsed(&backward, layout64);
+	assert_true(turned.dense && turned.n_steps == 0);
 	ASSEMBLER(sparse);
 	MAKE_ABBREV(&sparse, 2, DW_TAG_variable, false, {DW_AT_name, DW_FORM_strp});
 	make_table_end(&sparse);
@@ -460,7 +467,7 @@ int main(void)
 		UX_TEST(empty_table_has_no_code),
 		UX_TEST(fixed_forms_add_up_by_layout),
 		UX_TEST(step_tells_how_entry_of_short_code_is_passed),
-		UX_TEST(steps_are_for_dense_codes),
+		UX_TEST(steps_are_for_dense_codes_in_order),
 		UX_TEST(runs_of_unwanted_fixed_forms_are_one_skip),
 		UX_TEST(attribute_that_stands_twice_counts_once),
 		UX_TEST(skip_rides_along_with_a_wanted_attribute_of_fixed_size),
