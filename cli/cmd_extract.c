@@ -24,6 +24,7 @@ struct values {
 	const char *debug;
 	const char *output;
 	const char *arch;
+	const char *gpu;
 	unsigned threads;
 	uint64_t memory;
 	unsigned gsym_version;
@@ -40,6 +41,8 @@ static const struct ux_option options[] = {
 	 "where to write [name of the input + .gsym, in the current folder]"},
 	{"arch", 0, UX_OPTION_TEXT, offsetof(struct values, arch), "NAME",
 	 "slice of a universal Mach-O file [the only one, or this machine's]"},
+	{"gpu", 0, UX_OPTION_TEXT, offsetof(struct values, gpu), "WHICH",
+	 "its GPU code instead: sm_90, an ID, or a number that unhex id tells"},
 	{"threads", 0, UX_OPTION_COUNT, offsetof(struct values, threads), "N",
 	 "threads to use [one per processor]"},
 	{"memory", 0, UX_OPTION_BYTES, offsetof(struct values, memory), "SIZE",
@@ -62,12 +65,15 @@ static enum ux_code write_piece(void *ctx, struct ux_bytes bytes, struct ux_erro
 	return ux_file_write(f->fd, bytes, err);
 }
 
-/* Default output, malloc'ed: the input's name without its folders, and ".gsym". */
-static char *output_name(const char *input)
+/* Default output, malloc'ed: the input's name without its folders, which piece of GPU code, and
+ * ".gsym". */
+static char *output_name(const char *input, const char *gpu)
 {
 	const char *slash = strrchr(input, '/');
 	struct ux_out name = {0};
 	ux_out_cstr(&name, slash ? slash + 1 : input);
+	if (gpu)
+		ux_out_fmt(&name, ".%s", gpu);
 	ux_out_cstr(&name, ".gsym");
 	ux_out_u8(&name, 0);
 	if (name.failed)
@@ -186,6 +192,7 @@ static enum ux_code extract(struct job *job, const struct values *v, const char 
 		.no_dwarf = v->no_dwarf,
 		.allow_mismatch = v->allow_mismatch,
 		.arch = v->arch,
+		.gpu = v->gpu,
 		.spill = getenv("TMPDIR"),
 		.path = input,
 		.debug_path = v->debug,
@@ -200,7 +207,7 @@ static enum ux_code extract(struct job *job, const struct values *v, const char 
 	}
 	*ret_subject = input;
 	UX_TRY(ux_extract_check(job->exe.bytes, err));
-	if (!v->no_dwarf)
+	if (!v->no_dwarf && !v->gpu)
 		find_supplementary(job, v, input);
 	how.supplementary = job->sup.bytes;
 	*ret_subject = output;
@@ -230,7 +237,7 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 	if (v.gsym_version > 2)
 		return ux_usage_error(cmd, "--gsym-version is %u; expected 1 or 2", v.gsym_version);
 	ux_cleanup(ux_free_ptr) char *name =
-		v.output ? strdup(v.output) : output_name(args.items[0]);
+		v.output ? strdup(v.output) : output_name(args.items[0], v.gpu);
 	ux_cleanup(job_deinit) struct job job = {.file = UX_FILE_NEW_INIT};
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	struct ux_error err = UX_ERROR_INIT;
@@ -252,8 +259,9 @@ const struct ux_command ux_cmd_extract = {
 	.text = "Packs functions, files, lines and inlined calls of an ELF or Mach-O file into a GSYM\n"
 		"file. With -d they come from the unstripped or .debug file of a stripped FILE, or from\n"
 		"the dSYM bundle of a Mach-O FILE, while the identity stays FILE's; a pair whose build\n"
-		"IDs or UUIDs differ is refused. X.dSYM beside a Mach-O file X is found by itself. The\n"
-		"output appears whole or not at all.",
+		"IDs or UUIDs differ is refused. X.dSYM beside a Mach-O file X is found by itself. With\n"
+		"--gpu it is a piece of the GPU code in FILE, which may be a program or a fat binary;\n"
+		"a cubin needs no choice. The output appears whole or not at all.",
 	.options = options,
 	.n_options = ux_countof(options),
 	.run = run,

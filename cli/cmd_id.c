@@ -2,12 +2,16 @@
 /* unhex id: identities of files, and what symbols they hold. */
 #include "commands.h"
 
+#include "cubin.h"
+#include "cubin_crc.h"
 #include "dsym.h"
 #include "elf_file.h"
 #include "elf_ids.h"
 #include "extract.h"
 #include "file.h"
+#include "fatbin.h"
 #include "file_id.h"
+#include "gpu_list.h"
 #include "json_out.h"
 #include "macho_fat.h"
 #include "macho_ids.h"
@@ -18,17 +22,20 @@
 struct values {
 	bool json;
 	bool quick;
+	bool gpu;
 };
 
 static const struct ux_option options[] = {
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL, "one object a line"},
 	{"quick", 'q', UX_OPTION_FLAG, offsetof(struct values, quick), NULL,
 	 "identities only: do not read the symbols"},
+	{"gpu", 0, UX_OPTION_FLAG, offsetof(struct values, gpu), NULL,
+	 "each piece of GPU code in programs, however many there are"},
 };
 
 /* What there is to tell about one file, or one slice of a universal file. */
 struct known {
-	char arch[UX_MACHO_ARCH_TEXT]; /* of a Mach-O file; else "" */
+	char arch[UX_MACHO_ARCH_TEXT]; /* of a Mach-O file, or a cubin; else "" */
 	bool encrypted;                /* its code is */
 	struct ux_id_set ids;
 	struct ux_extract_stats stats;
@@ -64,6 +71,11 @@ static enum ux_code identify(const char *path, struct ux_bytes file, bool quick,
 	UX_TRY(ux_elf_ids(&elf, &ret->ids, err));
 	struct ux_id content = ux_file_id(file);
 	UX_TRY(ux_id_set_add(&ret->ids, &content, err));
+	if (ux_cubin_is(file)) {
+		struct ux_id crc = ux_id_of_cubin_crc(ux_cubin_crc(file));
+		snprintf(ret->arch, sizeof(ret->arch), "sm_%" PRIu32, ux_cubin_sm(&elf));
+		UX_TRY(ux_id_set_add(&ret->ids, &crc, err));
+	}
 	return quick ? UX_OK : read_symbols(path, file, &ret->stats, err);
 }
 
@@ -146,6 +158,28 @@ static enum ux_code tell_slices(const char *path, struct ux_bytes file, const st
 	return UX_OK;
 }
 
+/* The GPU code in the file, behind what was told of itself. */
+static enum ux_code tell_gpu(const char *path, struct ux_bytes file, const struct values *v,
+			     struct ux_out *out, struct ux_error *err)
+{
+	struct ux_gpu_list_options how = {.json = v->json, .quick = v->quick, .all = v->gpu};
+	UX_TRY(ux_gpu_list_write(out, path, file, &how, err));
+	return ux_flush(out, err);
+}
+
+/* A fat binary is no module itself. */
+static enum ux_code tell_fatbin(const char *path, struct ux_bytes file, const struct values *v,
+				struct ux_out *out, struct ux_error *err)
+{
+	struct values quick = *v;
+	struct known known = {0};
+	struct ux_id content = ux_file_id(file);
+	UX_TRY(ux_id_set_add(&known.ids, &content, err));
+	quick.quick = true;
+	UX_TRY(write_known(out, path, &known, &quick, err));
+	return tell_gpu(path, file, v, out, err);
+}
+
 static enum ux_code tell(const char *path, const struct values *v, struct ux_out *out,
 			 struct ux_error *err)
 {
@@ -155,9 +189,12 @@ static enum ux_code tell(const char *path, const struct values *v, struct ux_out
 	UX_TRY(ux_dsym_map(path, UX_BYTES_NONE, &file, err));
 	if (ux_macho_any(file.bytes))
 		return tell_slices(path, file.bytes, v, out, err);
+	if (ux_fatbin_is(file.bytes))
+		return tell_fatbin(path, file.bytes, v, out, err);
 	UX_TRY(ux_extract_check(file.bytes, err));
 	UX_TRY(identify(path, file.bytes, v->quick, &known, err));
-	return write_known(out, path, &known, v, err);
+	UX_TRY(write_known(out, path, &known, v, err));
+	return tell_gpu(path, file.bytes, v, out, err);
 }
 
 static int run(const struct ux_command *cmd, int argc, char **argv)
@@ -190,7 +227,8 @@ const struct ux_command ux_cmd_id = {
 	.text = "Prints the GNU build ID (gnu:), the Go build ID (go:), the UUID (uuid:) and the File ID\n"
 		"(file:, a hash of the content) of ELF and Mach-O files, and what their symbols are good\n"
 		"for: none, dynsym, symtab, lines or inlines, as measured. Of a universal Mach-O file or\n"
-		"a dSYM bundle each slice is told.",
+		"a dSYM bundle each slice is told. A cubin has an alias (cubin-crc:), by which CUPTI names\n"
+		"it; of a program with GPU code, and of a fat binary, each piece of it is told.",
 	.options = options,
 	.n_options = ux_countof(options),
 	.run = run,

@@ -3,11 +3,13 @@
 #include "commands.h"
 
 #include "address_reader.h"
+#include "cubin.h"
 #include "frames_out.h"
 #include "gsym_alternatives.h"
 #include "hex.h"
 #include "id.h"
 #include "output.h"
+#include "place_names.h"
 #include "remote_lookup.h"
 #include "server_options.h"
 #include "sigbus.h"
@@ -24,6 +26,7 @@ struct values {
 	const char *demangle;
 	const char *debug_dir;
 	const char *arch;
+	const char *gpu;
 	struct ux_server_values server;
 };
 
@@ -41,6 +44,8 @@ static const struct ux_option options[] = {
 	 "where separate debug files are [/usr/lib/debug]"},
 	{"arch", 0, UX_OPTION_TEXT, offsetof(struct values, arch), "NAME",
 	 "slice of a universal Mach-O file [the only one, or this machine's]"},
+	{"gpu", 0, UX_OPTION_TEXT, offsetof(struct values, gpu), "WHICH",
+	 "its GPU code instead: sm_90, an ID, or a number that unhex id tells"},
 	UX_SERVER_OPTIONS(struct values, server),
 };
 
@@ -52,13 +57,22 @@ enum {
 
 UX_VEC(ux_addresses, uint64_t);
 
+/* What the command line asks for. */
+struct word {
+	const char *place; /* NAME+OFFSET; NULL: the address */
+	uint64_t address;
+};
+
+UX_VEC(words, struct word);
+
 /* One run of the command. */
 struct lookup {
 	struct ux_symbol_source local;
 	struct ux_remote remote;
 	bool is_remote;
 	bool alternatives;
-	struct ux_addresses given;   /* on the command line */
+	struct words given; /* on the command line */
+	struct ux_place_names names;
 	struct ux_addresses waiting; /* for the server */
 	struct ux_frames_out frames;
 	struct ux_out out;
@@ -72,7 +86,8 @@ static void lookup_deinit(struct lookup *l)
 {
 	ux_symbol_source_close(&l->local);
 	ux_remote_close(&l->remote);
-	ux_addresses_deinit(&l->given);
+	words_deinit(&l->given);
+	ux_place_names_deinit(&l->names);
 	ux_addresses_deinit(&l->waiting);
 	ux_frames_out_deinit(&l->frames);
 	ux_out_deinit(&l->out);
@@ -135,9 +150,54 @@ static enum ux_code answer(struct lookup *l, uint64_t address, struct ux_error *
 	return l->waiting.size < BATCH ? UX_OK : answer_remote(l, err);
 }
 
+/* Byte off of the function with that name, or with the number of "%21" in the symbol table of a
+ * cubin: CUPTI's records have both. */
+static enum ux_code find_place(struct lookup *l, struct ux_bytes name, uint64_t off, uint64_t *ret,
+			       struct ux_error *err)
+{
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	uint64_t index = 0;
+	if (l->is_remote)
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "a server is asked for addresses alone: a function and an "
+				    "offset need the file");
+	if (name.data[0] == '%' && ux_cubin_is(l->local.file.bytes) &&
+	    ux_hex_parse_u64(ux_bytes(name.data + 1, name.size - 1), false, &index)) {
+		UX_TRY(ux_elf_open(&elf, l->local.file.bytes, err));
+		return ux_cubin_pc(&elf, (uint32_t)ux_min(index, (uint64_t)UINT32_MAX), off, ret,
+				   err);
+	}
+	UX_TRY(ux_place_find(&l->names, &l->local.gsym, name, ret, err));
+	*ret += off;
+	return UX_OK;
+}
+
+/* NAME+OFFSET. One that is not known is an answer. */
+static enum ux_code answer_place(struct lookup *l, struct ux_bytes text, struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	struct ux_bytes name = UX_BYTES_NONE;
+	uint64_t off = 0, pc = 0;
+	(void)!ux_place_parse(text, &name, &off); /* it was, before */
+	enum ux_code code = find_place(l, name, off, &pc, &why);
+	if (code == UX_OK)
+		return answer(l, pc, err);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	if (l->first_bad.code == UX_OK)
+		l->first_bad = why;
+	l->asked++;
+	ux_frames_out_bad(&l->frames, text);
+	return UX_OK;
+}
+
 static enum ux_code answer_bad(struct lookup *l, const struct ux_asked *asked, struct ux_error *err)
 {
+	struct ux_bytes name;
+	uint64_t off;
 	UX_TRY(answer_remote(l, err));
+	if (ux_place_parse(asked->bad, &name, &off))
+		return answer_place(l, asked->bad, err);
 	l->bad_lines++;
 	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
 	ux_text(&text, ux_bytes(asked->bad.data, ux_min(asked->bad.size, (size_t)64)));
@@ -176,7 +236,7 @@ static enum ux_code answer_stdin(struct lookup *l, bool hex, struct ux_error *er
 
 static bool is_meant_as_id(const char *name)
 {
-	static const char *const kinds[] = {"gnu:", "go:", "file:", "uuid:"};
+	static const char *const kinds[] = {"gnu:", "go:", "file:", "uuid:", "cubin-crc:"};
 	for (size_t i = 0; i < ux_countof(kinds); i++)
 		if (strncmp(name, kinds[i], strlen(kinds[i])) == 0)
 			return true;
@@ -196,7 +256,12 @@ static enum ux_code open_symbols(struct lookup *l, const char *name, struct valu
 		return why.code;
 	}
 	if (!is_id) {
-		struct ux_symbol_choice choice = {v->debug_dir, v->arch, v->alternatives};
+		struct ux_symbol_choice choice = {
+			.debug_dirs = v->debug_dir,
+			.arch = v->arch,
+			.gpu = v->gpu,
+			.alternatives = v->alternatives,
+		};
 		ux_sigbus_reading(name);
 		return ux_symbol_source_open(&l->local, name, &choice, err);
 	}
@@ -234,8 +299,11 @@ static int lookup_all(struct lookup *l, const char *name, struct values *v)
 	if (open_symbols(l, name, v, &server, &err) != UX_OK)
 		return failed(l, name, &err);
 	enum ux_code code = UX_OK;
-	for (size_t i = 0; i < l->given.size && code == UX_OK; i++)
-		code = answer(l, l->given.data[i], &err);
+	for (size_t i = 0; i < l->given.size && code == UX_OK; i++) {
+		const struct word *w = &l->given.data[i];
+		code = w->place ? answer_place(l, ux_bytes_cstr(w->place), &err)
+				: answer(l, w->address, &err);
+	}
 	if (l->given.size == 0)
 		code = answer_stdin(l, v->hex, &err);
 	if (code == UX_OK)
@@ -245,17 +313,20 @@ static int lookup_all(struct lookup *l, const char *name, struct values *v)
 
 /* Reads the words that follow the name before anything is opened. */
 static int take_addresses(const struct ux_command *cmd, const struct ux_args *args, bool hex,
-			  struct ux_addresses *ret)
+			  struct words *ret)
 {
 	for (size_t i = 1; i < args->n; i++) {
-		uint64_t address = 0;
-		if (!ux_hex_parse_u64(ux_bytes_cstr(args->items[i]), hex, &address))
-			return ux_usage_error(
-				cmd,
-				"\"%.64s\" is no address; expected 0x..., decimal, or "
-				"hexadecimal with --hex",
-				args->items[i]);
-		if (!ux_addresses_append(ret, address))
+		struct ux_bytes text = ux_bytes_cstr(args->items[i]), name;
+		struct word word = {0};
+		uint64_t off;
+		if (ux_place_parse(text, &name, &off))
+			word.place = args->items[i];
+		else if (!ux_hex_parse_u64(text, hex, &word.address))
+			return ux_usage_error(cmd,
+					      "\"%.64s\" is no address; expected 0x..., decimal, "
+					      "hexadecimal with --hex, or FUNCTION+OFFSET",
+					      args->items[i]);
+		if (!words_append(ret, word))
 			return ux_complain(NULL, &(struct ux_error){.code = UX_ENOMEM});
 	}
 	return UX_EXIT_DONE;
@@ -289,12 +360,14 @@ const struct ux_command ux_cmd_lookup = {
 	.usage = "FILE|GSYM|ID [ADDR...] [options]",
 	.line = "functions, files and lines at addresses",
 	.text = "Prints the frames at each address, innermost first. Addresses are virtual addresses\n"
-		"as the file has them: 0x..., decimal, or bare hexadecimal with --hex. Without any\n"
-		"they are read from standard input, one a line, and answered as they come.\n"
+		"as the file has them: 0x..., decimal, or bare hexadecimal with --hex; or a function's\n"
+		"linkage name and an offset: main+0x12. Without any they are read from standard input,\n"
+		"one a line, and answered as they come.\n"
 		"\n"
 		"FILE is an ELF file, whose separate debug file is found by its build ID, a Mach-O file\n"
-		"(--arch chooses a slice), whose dSYM bundle is found beside it, or a GSYM file. A name\n"
-		"that is no file but an ID (gnu:HEX, go:TEXT, file:HEX, uuid:HEX) is asked of the server.\n"
+		"(--arch chooses a slice), whose dSYM bundle is found beside it, a cubin, a program with\n"
+		"GPU code (--gpu chooses it), or a GSYM file. A name that is no file but an ID (gnu:HEX,\n"
+		"go:TEXT, file:HEX, uuid:HEX, cubin-crc:HEX) is asked of the server.\n"
 		"\n"
 		"Exit status 1 when no address was found, or one made no sense.",
 	.options = options,

@@ -22,6 +22,7 @@ struct values {
 	bool force;
 	bool dry_run;
 	bool allow_mismatch;
+	bool no_gpu;
 	bool json;
 	bool verbose;
 };
@@ -38,6 +39,8 @@ static const struct ux_option options[] = {
 	 "upload also what is there already"},
 	{"allow-mismatch", 0, UX_OPTION_FLAG, offsetof(struct values, allow_mismatch), NULL,
 	 "accept a debug file with another build ID"},
+	{"no-gpu", 0, UX_OPTION_FLAG, offsetof(struct values, no_gpu), NULL,
+	 "leave out the GPU code in programs"},
 	{"description", 0, UX_OPTION_TEXT, offsetof(struct values, description), "TEXT",
 	 "kept with the symbols: a release, a commit"},
 	{"timeout", 0, UX_OPTION_COUNT, offsetof(struct values, timeout_s), "SECONDS",
@@ -67,6 +70,8 @@ static void write_json(struct ux_out *out, const struct ux_push_result *r)
 	struct ux_json j = ux_json_make(out);
 	ux_json_object_begin(&j);
 	ux_json_key_cstr(&j, "file", r->path);
+	if (r->gpu > 0)
+		ux_json_key_u64(&j, "gpu", r->gpu);
 	if (r->id)
 		ux_json_key_cstr(&j, "id", ux_id_format(r->id, id));
 	ux_json_key_cstr(&j, "status", ux_push_status_name(r->status));
@@ -87,6 +92,8 @@ static void write_text(struct ux_out *out, const struct ux_push_result *r)
 	char id[UX_ID_TEXT];
 	ux_out_fmt(out, "%-13s  ", ux_push_status_name(r->status));
 	ux_text(out, ux_bytes_cstr(r->path));
+	if (r->gpu > 0)
+		ux_out_fmt(out, " gpu %u", r->gpu);
 	if (r->id)
 		ux_out_fmt(out, "  %s", ux_id_format(r->id, id));
 	if (r->status == UX_PUSH_DONE_UPLOADED) {
@@ -175,6 +182,7 @@ static int push_all(struct push *push, const struct ux_args *args, struct values
 		.force = v->force,
 		.dry_run = v->dry_run,
 		.allow_mismatch = v->allow_mismatch,
+		.no_gpu = v->no_gpu,
 		.timeout_ms = v->timeout_s * INT64_C(1000),
 		.result = on_result,
 		.reading = on_reading,

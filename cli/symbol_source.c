@@ -2,6 +2,7 @@
 /* From a path to a GSYM that can be asked. */
 #include "symbol_source.h"
 
+#include "cubin.h"
 #include "debug_file.h"
 #include "dsym.h"
 #include "elf_file.h"
@@ -25,6 +26,10 @@ static enum ux_code build(struct ux_symbol_source *s, const char *path,
 					     .without = choice->without};
 	struct ux_extract_stats stats = {0};
 	ux_cleanup(ux_file_unmap) struct ux_mapping sup = {0};
+	options.gpu = choice->gpu;
+	if (choice->gpu || ux_cubin_is(s->file.bytes)) /* which has its symbols in itself */
+		return ux_extract(s->file.bytes, UX_BYTES_NONE, &options, keep, &s->built, &stats,
+				  err);
 	UX_TRY(ux_debug_file_find(&debug, s->file.bytes, choice->debug_dirs, err));
 	/* Without it some names are unknown, which is better than no answer. */
 	if (ux_supplementary_find(debug.path ? debug.file.bytes : s->file.bytes,

@@ -18,6 +18,7 @@ struct ux_symbol_source {
 struct ux_symbol_choice {
 	const char *debug_dirs; /* see ux_debug_file_find() */
 	const char *arch;       /* slice of a universal file; NULL: see struct ux_extract_options */
+	const char *gpu;        /* which piece of its GPU code; NULL: see ux_extract_options */
 	bool alternatives;      /* keep other names of a range, which a GSYM has or has not */
 	uint32_t without;       /* sources that are left out, see struct ux_extract_options */
 };
@@ -25,7 +26,7 @@ struct ux_symbol_choice {
 /*
  * Opens path. For an ELF file without debug information of its own, the debug file of the same
  * build ID is looked for; for a Mach-O file the dSYM bundle beside it. path may be such a bundle.
- * UX_EUNSUPPORTED: neither a GSYM nor an ELF nor a Mach-O file.
+ * UX_EUNSUPPORTED: neither a GSYM nor an ELF nor a Mach-O file, nor a fat binary.
  */
 enum ux_code ux_symbol_source_open(struct ux_symbol_source *s, const char *path,
 				   const struct ux_symbol_choice *choice, struct ux_error *err)

@@ -2,6 +2,8 @@
 /* What a file can contribute. */
 #include "push_module.h"
 
+#include "cubin.h"
+#include "cubin_crc.h"
 #include "extract.h"
 #include "file_id.h"
 #include "push_macho.h"
@@ -33,6 +35,16 @@ static enum ux_quality claim_of(const struct ux_elf *elf)
 	if (has_content(elf, ".symtab"))
 		return UX_QUALITY_SYMTAB;
 	return has_content(elf, ".dynsym") ? UX_QUALITY_DYNSYM : UX_QUALITY_NONE;
+}
+
+/* -lineinfo gives lines and inlined calls without any entries. */
+static enum ux_quality claim_of_cubin(const struct ux_elf *elf)
+{
+	for (size_t i = 1; i < elf->n_sections; i++)
+		if (ux_cubin_section_name(&elf->sections[i]) && elf->sections[i].size > 0)
+			return has_content(elf, ".debug_line") ? UX_QUALITY_INLINES
+							       : UX_QUALITY_SYMTAB;
+	return UX_QUALITY_NONE;
 }
 
 /* True when there are sections of code and the content of none of them is in this file. */
@@ -72,16 +84,18 @@ static enum ux_code read_ids(const struct ux_elf *elf, bool debug_only, struct u
 	return ux_id_set_add(ret, &id, err);
 }
 
-static enum ux_code read_elf(struct ux_push_module *m, const char *path, struct ux_bytes file,
-			     struct ux_error *err)
+enum ux_code ux_push_module_read_elf(struct ux_push_module *m, const char *path,
+				     struct ux_bytes file, struct ux_error *err)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	UX_TRY(ux_extract_check(file, err));
 	UX_TRY(ux_elf_open(&elf, file, err));
 	UX_TRY(check_type(&elf, err));
-	m->claim = claim_of(&elf);
+	m->claim = elf.machine == EM_CUDA ? claim_of_cubin(&elf) : claim_of(&elf);
 	m->debug_only = code_is_elsewhere(&elf);
 	UX_TRY(read_ids(&elf, m->debug_only, &m->ids, err));
+	if (elf.machine == EM_CUDA)
+		m->alias = ux_id_of_cubin_crc(ux_cubin_crc(file));
 	m->path = strdup(path);
 	return m->path ? UX_OK : ux_error_nomem(err);
 }
@@ -93,7 +107,7 @@ enum ux_code ux_push_modules_read(struct ux_push_modules *v, const char *path, s
 	UX_TRY(ux_file_map(path, &file, err));
 	if (ux_macho_any(file.bytes))
 		return ux_push_macho_read(v, path, file.bytes, err);
-	UX_TRY(read_elf(&m, path, file.bytes, err));
+	UX_TRY(ux_push_module_read_elf(&m, path, file.bytes, err));
 	if (!ux_push_modules_append(v, m))
 		return ux_error_nomem(err);
 	m = (struct ux_push_module){0};
@@ -144,7 +158,7 @@ enum ux_code ux_push_module_find_debug(struct ux_push_module *m, const char *dir
 	ux_cleanup(ux_debug_file_close) struct ux_debug_file found = {0};
 	if (m->arch[0] != '\0')
 		return ux_push_macho_find_debug(m, err);
-	if (m->debug || m->claim == UX_QUALITY_INLINES)
+	if (m->debug || m->claim == UX_QUALITY_INLINES || m->alias.size > 0)
 		return UX_OK;
 	UX_TRY(ux_file_map(m->path, &file, err));
 	UX_TRY(ux_debug_file_find(&found, file.bytes, dirs, err));

@@ -15,6 +15,9 @@ struct ux_push_module {
 	char *debug;                   /* the file that the symbols come from; NULL: path */
 	struct ux_id_set ids;          /* GNU, Go and File IDs, UUID; the first one names it */
 	char arch[UX_MACHO_ARCH_TEXT]; /* which slice of a Mach-O file; "": of another format */
+	struct ux_id alias;            /* of a cubin: a name that others may share, told with an
+					  upload and asked for by nobody here; size 0: none */
+	unsigned gpu;                  /* which piece of GPU code in path; 0: path itself */
 	enum ux_quality claim;         /* the best that its sections can be good for */
 	bool named;                    /* itself asked for, not met in a folder */
 	bool debug_only;               /* path is a separate debug file: its code is elsewhere */
@@ -34,6 +37,10 @@ void ux_push_modules_free(struct ux_push_modules *v);
  */
 enum ux_code ux_push_modules_read(struct ux_push_modules *v, const char *path, struct ux_error *err)
 	ux_must;
+
+/* Fills *m from the bytes of the ELF file at path, or of a cubin in it. Codes as above. */
+enum ux_code ux_push_module_read_elf(struct ux_push_module *m, const char *path,
+				     struct ux_bytes file, struct ux_error *err) ux_must;
 
 /* Where a debug file comes from. */
 enum ux_debug_origin {

@@ -4,6 +4,7 @@
 
 #include "dsym.h"
 #include "extract.h"
+#include "push_gpu.h"
 #include "push_module.h"
 #include "push_scan.h"
 #include "supplementary.h"
@@ -80,6 +81,7 @@ static void tell_module(struct push *p, const struct ux_push_module *m, enum ux_
 			const char *reason)
 {
 	tell(p, &(struct ux_push_result){.path = m->path,
+					 .gpu = m->gpu,
 					 .debug = m->debug,
 					 .id = m->ids.size ? &m->ids.ids[0] : NULL,
 					 .status = status,
@@ -103,6 +105,7 @@ static void join(struct push *p, struct ux_push_module *first, struct ux_push_mo
 	snprintf(reason, sizeof(reason), "%s %.120s", !useful ? "same ID as" : "joined with",
 		 first->path);
 	tell(p, &(struct ux_push_result){.path = lost,
+					 .gpu = m->gpu,
 					 .id = &id,
 					 .status = UX_PUSH_DONE_SKIPPED,
 					 .reason = reason,
@@ -132,7 +135,7 @@ static enum ux_code take_in(struct push *p, struct ux_push_module *m, struct ux_
 	return UX_OK;
 }
 
-/* Those of one file, a slice each. */
+/* Those of one file, a slice or a piece of GPU code each. */
 static enum ux_code take_in_all(struct push *p, struct ux_push_modules *v, bool named,
 				struct ux_error *err)
 {
@@ -143,18 +146,32 @@ static enum ux_code take_in_all(struct push *p, struct ux_push_modules *v, bool 
 	return UX_OK;
 }
 
+/* The GPU code in the file. */
+static enum ux_code read_gpu(struct push *p, const struct ux_scan_file *file,
+			     struct ux_push_modules *ret, struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	if (!p->o->no_gpu && ux_push_gpu_read(file->path, ret, &why) == UX_ENOMEM)
+		return ux_error_nomem(err);
+	return UX_OK;
+}
+
 static enum ux_code read_file(struct push *p, const struct ux_scan_file *file, struct ux_error *err)
 {
-	ux_cleanup(ux_push_modules_free) struct ux_push_modules v = {0};
+	ux_cleanup(ux_push_modules_free) struct ux_push_modules v = {0}, gpu = {0};
 	struct ux_error why = UX_ERROR_INIT;
 	reading(p, file->path);
 	enum ux_code code = ux_push_modules_read(&v, file->path, &why);
-	if (code == UX_OK)
-		return take_in_all(p, &v, file->named, err);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
-	tell_left_out(p, file->path, file->named, &why);
-	return UX_OK;
+	if (code == UX_OK || code == UX_EUNSUPPORTED) /* a fat binary is no ELF file */
+		UX_TRY(read_gpu(p, file, &gpu, err));
+	/* With GPU code, what was asked for is there. */
+	if (code == UX_OK)
+		UX_TRY(take_in_all(p, &v, file->named && gpu.size == 0, err));
+	else if (gpu.size == 0)
+		tell_left_out(p, file->path, file->named, &why);
+	return take_in_all(p, &gpu, file->named, err);
 }
 
 /* The debug file that was given, for a module of the file that was given. */
@@ -232,12 +249,15 @@ static enum ux_code extract_pair(struct push *p, const struct ux_push_module *m,
 	ux_cleanup(ux_file_unmap) struct ux_mapping exe_file = {0};
 	ux_cleanup(ux_file_unmap) struct ux_mapping debug_file = {0};
 	ux_cleanup(ux_file_unmap) struct ux_mapping sup = {0};
+	char gpu[16];
 	struct ux_extract_options how = {
 		.allow_mismatch = p->o->allow_mismatch,
 		.path = m->path,
 		.debug_path = debug,
 		.arch = m->arch[0] != '\0' ? m->arch : NULL,
+		.gpu = m->gpu != 0 ? gpu : NULL,
 	};
+	snprintf(gpu, sizeof(gpu), "%u", m->gpu);
 	reading(p, m->path);
 	UX_TRY(ux_file_map(m->path, &exe_file, err));
 	if (debug)
@@ -287,8 +307,11 @@ static enum ux_code send(struct push *p, const struct ux_push_module *m, const s
 			 const struct ux_extract_stats *stats, struct ux_error *err)
 {
 	struct ux_push_answer answer = {.verdict = UX_PUSH_WANTED};
+	struct ux_id_set ids = m->ids;
+	if (m->alias.size > 0)
+		(void)!ux_id_set_add(&ids, &m->alias, NULL); /* one too many is left out */
 	struct ux_push_upload upload = {
-		.ids = &m->ids,
+		.ids = &ids,
 		.quality = stats->quality,
 		.gsym = ux_out_bytes(gsym),
 		.description = p->o->description ? p->o->description : "",
@@ -305,6 +328,7 @@ static enum ux_code send(struct push *p, const struct ux_push_module *m, const s
 	enum ux_push_status status = status_of(answer.verdict);
 	tell(p, &(struct ux_push_result){
 			.path = m->path,
+			.gpu = m->gpu,
 			.debug = m->debug,
 			.id = &m->ids.ids[0],
 			.status = status,

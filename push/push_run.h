@@ -22,6 +22,7 @@ const char *ux_push_status_name(enum ux_push_status status);
 /* What became of one file. Lives during the call only. */
 struct ux_push_result {
 	const char *path;
+	unsigned gpu;           /* number of the piece of GPU code in path; 0: path itself */
 	const char *debug;      /* where its symbols come from when not from path; NULL otherwise */
 	const struct ux_id *id; /* NULL when none is known */
 	enum ux_push_status status;
@@ -42,6 +43,7 @@ struct ux_push_options {
 	const char *exe;         /* push this file ... */
 	const char *debug;       /* ... with the symbols of that one; NULL: its own */
 	bool force;
+	bool no_gpu;  /* leave out the GPU code in programs */
 	bool dry_run; /* ask, but extract and send nothing */
 	bool allow_mismatch;
 	int64_t timeout_ms; /* for the whole run */

@@ -131,7 +131,8 @@ struct ux_index {
 	 * In one transaction: adds the candidate to the module that up->ids name (made when there
 	 * is none, IDs that are new become aliases), unless it is poorer and not up->force; marks
 	 * the upload done with the outcome. cand's number is ignored. UX_ECONFLICT: the IDs belong
-	 * to different modules, or would give a module a second GNU build ID.
+	 * to different modules, or would give a module a second GNU build ID. A cubin-crc: beside
+	 * another ID names no module, and becomes this one's even where it was another's.
 	 */
 	enum ux_code (*upload_finish)(struct ux_index *ix, const struct ux_upload *up,
 				      const struct ux_candidate *cand, ux_time now,

@@ -19,6 +19,8 @@ const char *const ux_sql_text[UX_SQL_COUNT] = {
 		"WHERE number = (SELECT module FROM ids WHERE ns = ?1 AND id = ?2)",
 	[UX_SQL_IDS_OF_MODULE] = "SELECT id FROM ids WHERE module = ?1 ORDER BY rank, id",
 	[UX_SQL_ID_ADD] = "INSERT INTO ids (ns, id, module, rank) VALUES (?1, ?2, ?3, ?4)",
+	[UX_SQL_ID_TAKE] = "INSERT INTO ids (ns, id, module, rank) VALUES (?1, ?2, ?3, ?4) "
+			   "ON CONFLICT (ns, id) DO UPDATE SET module = ?3",
 	[UX_SQL_CANDIDATES_OF_MODULE] =
 		"SELECT c.number, c.blob, b.size, c.kind, c.quality, c.functions, c.inlines, "
 		"c.rows, c.code_bytes, c.line_bytes, c.description, c.file_name, c.key_id, "

@@ -135,11 +135,18 @@ static bool is_gnu(const char *id)
 
 static int rank_of(const char *id)
 {
-	static const char *const order[] = {"gnu:", "go:", "uuid:", "file:"};
+	static const char *const order[] = {"gnu:", "go:", "uuid:", "file:", "cubin-crc:"};
 	int i = 0;
 	while (i < (int)ux_countof(order) && strncmp(id, order[i], strlen(order[i])) != 0)
 		i++;
 	return i;
+}
+
+/* True for an ID that several modules may have: a name for lookups, which is the last one's that
+ * came with it, and never what tells two modules to be one. */
+static bool is_shared(const char *id)
+{
+	return strncmp(id, "cubin-crc:", 10) == 0;
 }
 
 /* The one module that any of the upload's IDs names; number 0 when there is none. */
@@ -150,6 +157,8 @@ static enum ux_code find_target(struct ux_db *db, const struct ux_upload *up, st
 	*ret = (struct ux_module){0};
 	for (size_t i = 0; i < up->n_ids; i++) {
 		struct ux_module m;
+		if (is_shared(up->ids[i]) && up->n_ids > 1)
+			continue;
 		enum ux_code code = ux_sqlite_module_number(db, up->ns, up->ids[i], &m, NULL);
 		if (code == UX_ENOTFOUND)
 			continue;
@@ -216,7 +225,7 @@ static enum ux_code add_ids(struct ux_db *db, const struct ux_module *m, const s
 		if (has_text((const char *const *)m->ids, m->n_ids, up->ids[i]) ||
 		    has_text((const char *const *)up->ids, i, up->ids[i]))
 			continue;
-		UX_STMT(st, db, UX_SQL_ID_ADD);
+		UX_STMT(st, db, is_shared(up->ids[i]) ? UX_SQL_ID_TAKE : UX_SQL_ID_ADD);
 		ux_stmt_text(&st, 1, up->ns);
 		ux_stmt_text(&st, 2, up->ids[i]);
 		ux_stmt_int(&st, 3, m->number);

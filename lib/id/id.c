@@ -18,6 +18,8 @@ const char *ux_id_type_name(enum ux_id_type type)
 		return "file";
 	case UX_ID_UUID:
 		return "uuid";
+	case UX_ID_CUBIN_CRC:
+		return "cubin-crc";
 	}
 	return "unknown";
 }
@@ -34,6 +36,8 @@ static const char *title(enum ux_id_type type)
 		return "File ID";
 	case UX_ID_UUID:
 		return "UUID";
+	case UX_ID_CUBIN_CRC:
+		return "cubin CRC";
 	}
 	return "identity";
 }
@@ -44,6 +48,9 @@ static enum ux_code check_size(enum ux_id_type type, size_t size, struct ux_erro
 	if ((type == UX_ID_FILE || type == UX_ID_UUID) && size != UX_ID_FILE_SIZE)
 		return ux_error_set(err, UX_EINVAL, "%s of %zu bytes, expected %d", title(type),
 				    size, UX_ID_FILE_SIZE);
+	if (type == UX_ID_CUBIN_CRC && size != UX_ID_CUBIN_CRC_SIZE)
+		return ux_error_set(err, UX_EINVAL, "%s of %zu bytes, expected %d", title(type),
+				    size, UX_ID_CUBIN_CRC_SIZE);
 	if (size == 0)
 		return ux_error_set(err, UX_EINVAL, "%s is empty", title(type));
 	if (size > most)
@@ -165,6 +172,17 @@ static enum ux_code parse_16(enum ux_id_type type, struct ux_bytes value, struct
 	return ux_id_make(type, ux_bytes(bytes, sizeof(bytes)), ret, err);
 }
 
+/* 0x in front, and leading zeros, are as profilers print it. */
+static enum ux_code parse_cubin_crc(struct ux_bytes value, struct ux_bytes text, struct ux_id *ret,
+				    struct ux_error *err)
+{
+	uint64_t crc = 0;
+	if (!ux_hex_parse_u64(value, /* hex= */ true, &crc) || crc > UINT32_MAX)
+		return refuse(text, "up to 8 hexadecimal digits", err);
+	*ret = ux_id_of_cubin_crc((uint32_t)crc);
+	return UX_OK;
+}
+
 enum ux_code ux_id_parse(struct ux_bytes text, struct ux_id *ret, struct ux_error *err)
 {
 	const uint8_t *colon = text.size ? memchr(text.data, ':', text.size) : NULL;
@@ -180,7 +198,9 @@ enum ux_code ux_id_parse(struct ux_bytes text, struct ux_id *ret, struct ux_erro
 		return parse_16(UX_ID_FILE, value, text, ret, err);
 	if (ux_bytes_eq(prefix, UX_STR("uuid")))
 		return parse_16(UX_ID_UUID, value, text, ret, err);
-	return refuse(text, "gnu:, go:, file: or uuid: in front", err);
+	if (ux_bytes_eq(prefix, UX_STR("cubin-crc")))
+		return parse_cubin_crc(value, text, ret, err);
+	return refuse(text, "gnu:, go:, file:, uuid: or cubin-crc: in front", err);
 }
 
 const char *ux_id_format(const struct ux_id *id, char *text)
@@ -196,6 +216,14 @@ const char *ux_id_format(const struct ux_id *id, char *text)
 		ux_hex_encode(ux_bytes(id->bytes, id->size), text + n);
 	}
 	return text;
+}
+
+struct ux_id ux_id_of_cubin_crc(uint32_t crc)
+{
+	struct ux_id id = {.type = UX_ID_CUBIN_CRC, .size = UX_ID_CUBIN_CRC_SIZE};
+	for (int i = 0; i < UX_ID_CUBIN_CRC_SIZE; i++)
+		id.bytes[i] = (uint8_t)(crc >> 8 * (UX_ID_CUBIN_CRC_SIZE - 1 - i));
+	return id;
 }
 
 bool ux_id_eq(const struct ux_id *a, const struct ux_id *b)

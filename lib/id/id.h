@@ -9,16 +9,18 @@
 
 /* The values are stable: they are stored. */
 enum ux_id_type {
-	UX_ID_GNU,  /* GNU build ID: content of the linker's note */
-	UX_ID_GO,   /* Go build ID: text */
-	UX_ID_FILE, /* File ID: hash of the ends of the file (file_id.h) */
-	UX_ID_UUID, /* Mach-O LC_UUID */
+	UX_ID_GNU,       /* GNU build ID: content of the linker's note */
+	UX_ID_GO,        /* Go build ID: text */
+	UX_ID_FILE,      /* File ID: hash of the ends of the file (file_id.h) */
+	UX_ID_UUID,      /* Mach-O LC_UUID */
+	UX_ID_CUBIN_CRC, /* CUPTI's number of a cubin: a name to look by, no proof */
 };
 
 enum {
-	UX_ID_GNU_MOST = 64,    /* bytes; linkers write 8 to 20, --build-id=0x... anything */
-	UX_ID_GO_MOST = 128,    /* characters; the go command writes 83 */
-	UX_ID_FILE_SIZE = 16,   /* bytes, of a UUID too */
+	UX_ID_GNU_MOST = 64,  /* bytes; linkers write 8 to 20, --build-id=0x... anything */
+	UX_ID_GO_MOST = 128,  /* characters; the go command writes 83 */
+	UX_ID_FILE_SIZE = 16, /* bytes, of a UUID too */
+	UX_ID_CUBIN_CRC_SIZE = 4,
 	UX_ID_BYTES_MOST = 128, /* of any type */
 };
 
@@ -32,7 +34,7 @@ struct ux_id {
 	uint8_t bytes[UX_ID_BYTES_MOST];
 };
 
-/* "gnu", "go", "file", "uuid"; never NULL. */
+/* "gnu", "go", "file", "uuid", "cubin-crc"; never NULL. */
 const char *ux_id_type_name(enum ux_id_type type);
 
 /*
@@ -44,14 +46,18 @@ enum ux_code ux_id_make(enum ux_id_type type, struct ux_bytes bytes, struct ux_i
 			struct ux_error *err) ux_must;
 
 /*
- * The text form: gnu:HEX, go:TEXT, file:HEX32, uuid:HEX32; bare hex means gnu. Digits of either
- * case. A File ID or UUID may also be written with 0x in front and dashes between; a File ID also
- * as 22 characters of base64, URL-safe or standard, without padding. Codes as of ux_id_make().
+ * The text form: gnu:HEX, go:TEXT, file:HEX32, uuid:HEX32, cubin-crc:HEX8; bare hex means gnu.
+ * Digits of either case. A File ID or UUID may also be written with 0x in front and dashes between;
+ * a File ID also as 22 characters of base64, URL-safe or standard, without padding. Codes as of
+ * ux_id_make().
  */
 enum ux_code ux_id_parse(struct ux_bytes text, struct ux_id *ret, struct ux_error *err) ux_must;
 
 /* Writes the text form, lower-case, to text (UX_ID_TEXT bytes) and returns it; "" for none. */
 const char *ux_id_format(const struct ux_id *id, char *text);
+
+/* The alias of the cubin that CUPTI calls by this number (cubin_crc.h). */
+struct ux_id ux_id_of_cubin_crc(uint32_t crc);
 
 bool ux_id_eq(const struct ux_id *a, const struct ux_id *b);
 

@@ -6,7 +6,9 @@
 #include "elf_file.h"
 #include "extract_cubin.h"
 #include "extract_elf.h"
+#include "extract_fatbin.h"
 #include "extract_macho.h"
+#include "fatbin.h"
 #include "macho_fat.h"
 
 /* Kinds of files, told by their first bytes. */
@@ -17,6 +19,7 @@ static const struct {
 	{ux_cubin_is, ux_extract_cubin}, /* an ELF file, too */
 	{ux_elf_is, ux_extract_elf},
 	{ux_macho_any, ux_extract_macho},
+	{ux_fatbin_is, ux_extract_fatbin},
 };
 
 static ux_extract_fn *way_in(struct ux_bytes file)
@@ -47,7 +50,8 @@ enum ux_code ux_extract(struct ux_bytes exe, struct ux_bytes debug,
 			const struct ux_extract_options *options, ux_gsym_sink_fn *sink, void *ctx,
 			struct ux_extract_stats *ret_stats, struct ux_error *err)
 {
-	ux_extract_fn *extract = way_in(exe);
+	ux_extract_fn *extract =
+		options->gpu && !ux_cubin_is(exe) ? ux_extract_fatbin : way_in(exe);
 	if (!extract)
 		return ux_extract_check(exe, err);
 	return extract(exe, debug, options, sink, ctx, ret_stats, err);

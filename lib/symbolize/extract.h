@@ -21,6 +21,8 @@ struct ux_extract_options {
 	const char *debug_path; /* the same of debug; NULL: not known */
 	const char *arch; /* which slice of a universal Mach-O file (macho_fat.h); NULL: the only
 			     one, the one of the debug file, or the host's */
+	const char *gpu;  /* which piece of exe's GPU code, instead of exe (fatbin_choose.h); NULL:
+			     exe, and of a fat binary the only one */
 	unsigned gsym_version; /* 1 or 2; 0: 1, or 2 when that cannot hold it */
 	uint64_t gsym1_most;   /* bytes that version 1 is taken to hold; 0: what it does hold */
 	bool alternatives;     /* keep other names of the same range */
@@ -74,9 +76,9 @@ bool ux_extract_wants(const struct ux_extract_options *options, enum ux_source s
  * thread count. The addresses of an ET_REL count from its .text (docs/formats/relocatable.md).
  *
  * UX_ELIMIT: GSYM 1 was asked for and cannot hold it. UX_ECONFLICT: the build IDs of the two
- * differ, or only one was linked. UX_ENOTFOUND: no symbols at all, or no such slice.
- * UX_EUNSUPPORTED: neither an ELF nor a Mach-O file. A damaged unit costs that unit and is counted,
- * never the file.
+ * differ, or only one was linked. UX_ENOTFOUND: no symbols at all, or no such slice
+ * or piece of GPU code. UX_EUNSUPPORTED: neither an ELF nor a Mach-O file, nor a fat binary. A
+ * damaged unit costs that unit and is counted, never the file.
  */
 enum ux_code ux_extract(struct ux_bytes exe, struct ux_bytes debug,
 			const struct ux_extract_options *options, ux_gsym_sink_fn *sink, void *ctx,

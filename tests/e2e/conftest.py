@@ -12,10 +12,13 @@ import urllib.request
 
 import pytest
 
-from tool import ROOT, UNHEX, unhex
+from tool import ROOT, UNHEX, cuda_toolkit, unhex
 
 # Tests that ask an LLVM newer than the system's are there where that is (tools/peers.sh).
 collect_ignore = [] if (ROOT / ".peers/llvm/bin").exists() else ["test_gsym_llvm.py"]
+# Proprietary, and in no distribution that we test on.
+if cuda_toolkit() is None:
+    collect_ignore.append("test_cuda_toolkit.py")
 
 
 @dataclasses.dataclass

@@ -39,6 +39,15 @@ def unhex(*args, stdin=None, env=None, cwd=None, timeout=120):
                           capture_output=True, timeout=timeout)
 
 
+def cuda_toolkit():
+    """Where a CUDA toolkit is that compiles and has CUPTI; None without one."""
+    for place in (os.environ.get("CUDA_HOME"), "/usr/local/cuda"):
+        path = pathlib.Path(place) if place else None
+        if path and (path / "bin/nvcc").exists() and any(path.glob("**/libcupti.so.1*")):
+            return path
+    return None
+
+
 def lines(result):
     """The objects of --json."""
     return [json.loads(line) for line in result.stdout.splitlines()]

@@ -42,6 +42,7 @@ static void text_forms_are_read_and_written(void **state)
 		"go:abc/def:1-2_3",
 		"file:caf6e5907166ac76eef618e5f7f59cd9",
 		"uuid:f4c1e5fe2f28034fcceb0776ec00b125",
+		"cubin-crc:036a7ef2",
 	};
 	for (size_t i = 0; i < ux_countof(same); i++)
 		assert_string_equal(formatted(same[i]), same[i]);
@@ -70,6 +71,29 @@ static void file_ids_are_read_in_every_spelling(void **state)
 		assert_string_equal(formatted(one[i]), one[0]);
 }
 
+static void cubin_crcs_are_read_as_profilers_print_them(void **state)
+{
+	(void)state;
+	static const char *const one[] = {
+		"cubin-crc:036a7ef2",
+		"cubin-crc:36A7EF2",
+		"cubin-crc:0x36a7ef2",
+		"cubin-crc:00000000036a7ef2",
+	};
+	for (size_t i = 0; i < ux_countof(one); i++)
+		assert_string_equal(formatted(one[i]), one[0]);
+	struct ux_id made = ux_id_of_cubin_crc(0x36a7ef2), read = parsed(one[0]);
+	assert_true(ux_id_eq(&made, &read));
+	assert_string_equal(ux_id_type_name(UX_ID_CUBIN_CRC), "cubin-crc");
+	refused("cubin-crc:", UX_EINVAL);
+	refused("cubin-crc:xyz", UX_EINVAL);
+	assert_string_equal(refused("cubin-crc:1036a7ef2", UX_EINVAL),
+			    "\"cubin-crc:1036a7ef2\" is no identity: expected up to 8 hexadecimal "
+			    "digits");
+	struct ux_id id;
+	assert_int_equal(ux_id_make(UX_ID_CUBIN_CRC, UX_STR("abc"), &id, NULL), UX_EINVAL);
+}
+
 static void nonsense_is_refused_with_its_reason(void **state)
 {
 	(void)state;
@@ -80,8 +104,9 @@ static void nonsense_is_refused_with_its_reason(void **state)
 			    "\"gnu:123\" is no identity: expected an even number of hexadecimal "
 			    "digits");
 	assert_non_null(strstr(refused("xyz", UX_EINVAL), digits));
-	assert_non_null(strstr(refused("GNU:12", UX_EINVAL), "expected gnu:, go:, file: or uuid:"));
-	assert_non_null(strstr(refused(":12", UX_EINVAL), "expected gnu:, go:, file: or uuid:"));
+	assert_non_null(
+		strstr(refused("GNU:12", UX_EINVAL), "expected gnu:, go:, file:, uuid: or "));
+	assert_non_null(strstr(refused(":12", UX_EINVAL), "expected gnu:, go:, file:, uuid: or "));
 	assert_string_equal(refused("go:", UX_EINVAL), "Go build ID is empty");
 	assert_string_equal(refused("go:a b", UX_EINVAL),
 			    "Go build ID has byte 0x20, expected printable ASCII");
@@ -272,6 +297,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(text_forms_are_read_and_written),
 		UX_TEST(file_ids_are_read_in_every_spelling),
+		UX_TEST(cubin_crcs_are_read_as_profilers_print_them),
 		UX_TEST(nonsense_is_refused_with_its_reason),
 		UX_TEST(lengths_are_bounded),
 		UX_TEST(any_bytes_are_refused_or_round_trip),

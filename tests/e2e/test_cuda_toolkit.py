@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GPU code that nvcc makes of tests/e2e/kernels, instruction by instruction against CUPTI, and against
+nvdisasm where that is installed. No GPU is needed. Only there where a CUDA toolkit is (conftest.py)."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import struct
+import subprocess
+
+import pytest
+
+from tool import ROOT, cuda_toolkit, lines, unhex
+
+TOOLKIT = cuda_toolkit()
+KERNELS = ROOT / "tests/e2e/kernels"
+CUPTI = next(iter(sorted(TOOLKIT.glob("**/libcupti.so.1*"))), None)
+NVDISASM = shutil.which("nvdisasm", path=f"{TOOLKIT}/bin:{os.environ['PATH']}")
+LIBRARIES = [p for p in (TOOLKIT / "lib64/libcurand.so.10", TOOLKIT / "lib64/libcublas.so.13")
+             if p.exists()]
+ARCHS = ["sm_80", "sm_90"]
+FUNC = 2
+
+
+def nvcc(*args):
+    made = subprocess.run([TOOLKIT / "bin/nvcc", *map(str, args)], capture_output=True, text=True)
+    assert made.returncode == 0, made.stderr
+
+
+@pytest.fixture(scope="module")
+def cupti(tmp_path_factory):
+    program = tmp_path_factory.mktemp("cupti") / "cupti_lines"
+    subprocess.run(["g++", "-O1", f"-I{TOOLKIT}/include", "-o", program,
+                    ROOT / "tests/oracle/cupti_lines.cpp", "-ldl"], check=True)
+
+    def ask(what, *args, stdin=None):
+        return subprocess.run([program, CUPTI, what, *map(str, args)], input=stdin, check=True,
+                              capture_output=True, text=True).stdout.splitlines()
+    return ask
+
+
+@pytest.fixture(scope="module")
+def cubins(tmp_path_factory):
+    """Each way to compile, for each GPU."""
+    into = tmp_path_factory.mktemp("cubins")
+    for arch in ARCHS:
+        for source in ("chains", "reduce"):
+            for kind, flags in {"lines": ["-lineinfo"], "debug": ["-G"], "plain": [],
+                                "parts": ["-lineinfo", "-dc"]}.items():
+                nvcc(f"-arch={arch}", *flags, "-cubin", "-o", into / f"{source}.{arch}.{kind}.cubin",
+                     KERNELS / f"{source}.cu")
+        for kind, far, near in (("linked", "-lineinfo", "-lineinfo"), ("mixed", "-G", "-lineinfo")):
+            objects = []
+            for source, flag in (("far", far), ("near", near)):
+                objects.append(into / f"{source}.{arch}.{kind}.o")
+                nvcc(f"-arch={arch}", flag, "-dc", "-o", objects[-1], KERNELS / f"{source}.cu")
+            nvcc(f"-arch={arch}", "-lineinfo", "-dlink", "-cubin", "-o",
+                 into / f"far.{arch}.{kind}.cubin", *objects)
+    return sorted(into.glob("*.cubin"))
+
+
+class Cubin:
+    """As much of an ELF file as a comparison needs."""
+
+    def __init__(self, path):
+        data = path.read_bytes()
+        table, = struct.unpack_from("<Q", data, 40)
+        count, names = struct.unpack_from("<HH", data, 60)
+        raw = [struct.unpack_from("<IIQQQQIIQQ", data, table + 64 * i) for i in range(count)]
+
+        def text(at):
+            return data[at:data.index(b"\0", at)].decode()
+        self.off = {text(raw[names][4] + s[0]): s[4] for s in raw}
+        symtab = next(s for s in raw if text(raw[names][4] + s[0]) == ".symtab")
+        self.functions = []
+        for at in range(symtab[4], symtab[4] + symtab[5], 24):
+            name, info, _, section, value, size = struct.unpack_from("<IBBHQQ", data, at)
+            if info & 15 == FUNC and section < count:
+                self.functions.append((text(raw[symtab[6]][4] + name), raw[section][4] + value, size))
+
+
+def asked(path, addresses):
+    result = unhex("lookup", "--json", "--demangle", "none", path,
+                   stdin="\n".join(map(hex, addresses)) + "\n")
+    return [answer["frames"] for answer in lines(result)]
+
+
+def test_every_instruction_is_where_cupti_says(cubins, cupti):
+    compared = inlined = 0
+    for path in cubins:
+        # A kernel's range covers the functions inside of it, which CUPTI does not know by name.
+        places = [(name, start, off) for name, start, size in Cubin(path).functions
+                  if not name.startswith("$") for off in range(0, size, 16)]
+        theirs = cupti("lines", path, stdin="".join(f"{n} {o}\n" for n, _, o in places))
+        ours = asked(path, [start + off for _, start, off in places])
+        assert len(theirs) == len(ours) == len(places)
+        for place, line, frames in zip(places, theirs, ours):
+            directory, file, number = line.split("\t") if line != "-" else ("", "", "0")
+            mine = (frames[0].get("file", ""), frames[0].get("line", 0)) if frames else ("", 0)
+            if number == "0":
+                assert mine[1] == 0, (path.name, place, mine)
+            else:
+                assert mine == (f"{directory}/{file}", int(number)), (path.name, place)
+            compared += 1
+            inlined += len(frames) > 1
+    print(f"{len(cubins)} cubins, {compared} instructions, {inlined} in inlined calls: all agree")
+    assert compared > 10000 and inlined > 2000
+
+
+def printed_chains(path):
+    """(section, offset) to [(file, line), ...], innermost first, where nvdisasm prints it."""
+    text = subprocess.run([NVDISASM, "-gi", path], capture_output=True).stdout.decode("latin-1")
+    section = chain = None
+    open_chain = fresh = False
+    found = {}
+    for line in text.splitlines():
+        if match := re.match(r"(\.text\.\S+):$", line):
+            section, chain, fresh = match[1], [], False
+        elif re.match(r"\t?\.section\s+\.(?!text)", line):
+            section = None
+        elif match := re.match(r'\s*//## File "([^"]*)", line (\d+)(?: inlined at "([^"]*)", line (\d+))?',
+                               line):
+            here = (match[1], int(match[2]))
+            chain = chain if open_chain and chain and chain[-1] == here else [here]
+            open_chain = match[3] is not None
+            if open_chain:
+                chain.append((match[3], int(match[4])))
+            fresh = True
+        elif (match := re.match(r"\s+/\*([0-9a-f]{4,})\*/\s", line)) and section:
+            if fresh:
+                found[section, int(match[1], 16)] = chain
+            open_chain = fresh = False
+    return found
+
+
+if NVDISASM:
+    def test_chains_are_those_that_nvdisasm_prints(cubins):
+        compared = inlined = 0
+        for path in (p for p in cubins if ".debug." not in p.name and ".mixed." not in p.name):
+            expected = printed_chains(path)
+            off = Cubin(path).off
+            for place, frames in zip(expected, asked(path, [off[s] + o for s, o in expected])):
+                chain = [(f.get("file", ""), f.get("line", 0)) for f in frames]
+                assert chain == expected[place], (path.name, place)
+                compared += 1
+                inlined += len(chain) > 1
+        assert compared > 500 and inlined > 300
+
+
+def test_functions_inside_of_kernels_have_their_own_names(cubins):
+    path = next(p for p in cubins if p.name == "chains.sm_80.lines.cubin")
+    inside = [(n, start) for n, start, _ in Cubin(path).functions if n.startswith("$")]
+    assert inside
+    for (name, _), frames in zip(inside, asked(path, [start for _, start in inside])):
+        assert frames[-1]["function"] == name.split("$", 2)[2]
+
+
+def test_numbers_are_those_of_cupti(cubins, cupti, tmp_path):
+    """Also of files cut short, whose sizes are no multiples of anything."""
+    paths = list(cubins)
+    for i, path in enumerate(cubins):
+        cut = tmp_path / f"{i}.cubin"
+        cut.write_bytes(path.read_bytes() + bytes(i * 37 % 101))
+        paths.append(cut)
+    assert len(paths) >= 40
+    ours = [told["ids"][-1] for told in lines(unhex("id", "--quick", "--json", *paths))]
+    assert ours == [f"cubin-crc:{int(crc, 16):08x}" for crc in cupti("crc", *paths)]
+
+
+@pytest.mark.parametrize("mode", ["default", "size", "speed", "balance", "none"])
+def test_fat_binaries_of_every_compression(tmp_path, mode):
+    fat = tmp_path / "k.fatbin"
+    nvcc(f"--compress-mode={mode}", "-lineinfo", "-gencode", "arch=compute_80,code=sm_80", "-gencode",
+         "arch=compute_90,code=sm_90", "-gencode", "arch=compute_90,code=compute_90", "-fatbin", "-o",
+         fat, KERNELS / "chains.cu")
+    _, *pieces = lines(unhex("id", "--json", fat))
+    assert sorted((p["arch"], p["kind"]) for p in pieces) == [
+        ("compute_90", "ptx"), ("sm_80", "cubin"), ("sm_90", "cubin")]
+    for arch in ("sm_80", "sm_90"):
+        cubin = tmp_path / f"{arch}.cubin"
+        nvcc(f"-arch={arch}", "-lineinfo", "-cubin", "-o", cubin, KERNELS / "chains.cu")
+        (alone,) = lines(unhex("id", "--json", cubin))
+        piece = next(p for p in pieces if p["arch"] == arch)
+        assert piece["quality"] == "inlines" and piece["counts"] == alone["counts"]
+        out = unhex("lookup", "--json", fat, "--gpu", arch, "_Z5scaleIiLi3EEvPT_+0x90").stdout
+        assert json.loads(out)["frames"]
+        assert out == unhex("lookup", "--json", cubin, "_Z5scaleIiLi3EEvPT_+0x90").stdout
+
+
+def test_a_host_program_with_separate_compilation(tmp_path):
+    program = tmp_path / "program"
+    nvcc("-arch=sm_80", "-lineinfo", "-rdc=true", "-o", program, KERNELS / "near.cu",
+         KERNELS / "far.cu")
+    result = unhex("lookup", "--json", "--demangle", "none", program, "--gpu", "1", "_Z4nearPf+0")
+    (answer,) = lines(result)
+    assert answer["frames"][-1]["function"] == "_Z4nearPf"
+    assert pathlib.Path(answer["frames"][-1]["file"]).name == "near.cu"
+
+
+@pytest.mark.parametrize("arch", ["sm_90a", "sm_100f"])
+def test_architectures_with_a_letter(tmp_path, arch):
+    fat = tmp_path / "k.fatbin"
+    nvcc("-gencode", f"arch={arch.replace('sm', 'compute')},code={arch}", "-fatbin", "-o", fat,
+         KERNELS / "reduce.cu")
+    _, piece = lines(unhex("id", "--json", fat))
+    assert piece["arch"] == arch
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=lambda p: p.name)
+def test_libraries_of_the_toolkit_are_read(library):
+    """Names alone, as all of them are stripped of lines: every piece is read, none is damaged."""
+    result = unhex("id", "--gpu", "--quick", "--json", library)
+    assert result.returncode == 0 and result.stderr == ""
+    told = lines(result)[1:]
+    assert told and not [t for t in told if "error" in t]
