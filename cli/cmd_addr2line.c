@@ -21,8 +21,8 @@ enum {
 struct values {
 	const char *exe;
 	const char *section;
-	bool addresses, functions, inlines, pretty, basenames, demangle;
-	unsigned schemes; /* of names that are demangled */
+	bool addresses, functions, inlines, pretty, basenames;
+	struct ux_demangle_how how;
 };
 
 /* One run of the command. */
@@ -90,7 +90,7 @@ static bool take_style(struct values *v, const char *style)
 	for (size_t i = 0; i < ux_countof(styles); i++) {
 		if (strcmp(style, styles[i].word) != 0)
 			continue;
-		v->schemes = styles[i].schemes;
+		v->how.schemes = styles[i].schemes;
 		return true;
 	}
 	fprintf(stderr, "addr2line: unknown demangling style `%.64s'\n", style);
@@ -134,7 +134,7 @@ static bool take(struct values *v, int option, int *ret_status)
 	case 'b':
 		return take_target(v->exe, optarg);
 	case 'C':
-		v->demangle = true;
+		v->how.mode = UX_DEMANGLE_FULL;
 		return !optarg || take_style(v, optarg);
 	case 'e':
 		v->exe = optarg;
@@ -185,8 +185,7 @@ static void put_function(struct run *r, const char *name)
 	if (!*name)
 		ux_out_cstr(&r->out, "??");
 	else
-		ux_demangle_by(r->v.demangle ? r->v.schemes : 0, ux_bytes_cstr(name),
-			       UX_DEMANGLE_FULL, &r->out);
+		ux_demangle_as(ux_bytes_cstr(name), &r->v.how, &r->out);
 }
 
 static void put_frame(struct run *r, const struct ux_frame *f)
@@ -322,7 +321,9 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 	int status = 0;
 	ux_cleanup(ux_command_line_deinit) struct ux_command_line line = {0};
 	ux_cleanup(run_deinit) struct run r = {
-		.v = {.exe = "a.out", .schemes = UX_SCHEME_ITANIUM | UX_SCHEME_RUST}};
+		.v = {.exe = "a.out",
+		      .how = {.mode = UX_DEMANGLE_NONE,
+			      .schemes = UX_SCHEME_ITANIUM | UX_SCHEME_RUST}}};
 	if (ux_command_line_expand(&line, argc, argv, &err) != UX_OK)
 		return ux_complain(NULL, &err);
 	return parse(&r.v, &line, &status) ? answer_all(&r, &line) : status;

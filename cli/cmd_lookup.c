@@ -35,7 +35,7 @@ static const struct ux_option options[] = {
 	{"hex", 'x', UX_OPTION_FLAG, offsetof(struct values, hex), NULL,
 	 "addresses are hexadecimal also without 0x"},
 	{"demangle", 0, UX_OPTION_TEXT, offsetof(struct values, demangle), "MODE",
-	 "full, short (no parameters) or none [full]"},
+	 "full, short (no parameters), templates-elided or none [full]"},
 	{"no-inlines", 0, UX_OPTION_FLAG, offsetof(struct values, no_inlines), NULL,
 	 "only the innermost frame of each address"},
 	{"alternatives", 0, UX_OPTION_FLAG, offsetof(struct values, alternatives), NULL,
@@ -343,8 +343,11 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 	if (args.n == 0)
 		return ux_usage_error(cmd, "no file or ID given");
 	if (!ux_demangle_mode_parse(ux_bytes_cstr(v.demangle), &mode))
-		return ux_usage_error(cmd, "--demangle is \"%.32s\"; expected full, short or none",
-				      v.demangle);
+		return ux_usage_error(
+			cmd,
+			"--demangle is \"%.32s\"; expected full, short, templates-elided "
+			"or none",
+			v.demangle);
 	ux_cleanup(lookup_deinit) struct lookup l = {.first_bad = UX_ERROR_INIT};
 	ux_frames_out_init(&l.frames, &l.out);
 	l.alternatives = v.alternatives;

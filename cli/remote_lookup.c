@@ -27,7 +27,7 @@ void ux_remote_close(struct ux_remote *r)
 static void write_question(const struct ux_remote *r, const uint64_t *addresses, size_t n,
 			   struct ux_out *out)
 {
-	static const char *const modes[] = {"none", "short", "full"};
+	static const char *const modes[] = {"none", "short", "full", "templates-elided"};
 	struct ux_json j = ux_json_make(out);
 	ux_json_object_begin(&j);
 	ux_json_key(&j, "modules");

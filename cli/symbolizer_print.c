@@ -31,10 +31,14 @@ enum {
 	SCHEMES = UX_SCHEME_ITANIUM | UX_SCHEME_RUST | UX_SCHEME_DLANG, /* as LLVM */
 };
 
+static const struct ux_demangle_how short_names = {UX_DEMANGLE_SHORT, SCHEMES, /* llvm= */ true};
+
 static void put_whole_name(const struct ux_symbolizer_print *p, struct ux_bytes name,
 			   struct ux_out *out)
 {
-	ux_demangle_by(p->demangle ? SCHEMES : 0, name, UX_DEMANGLE_FULL, out);
+	struct ux_demangle_how how = {UX_DEMANGLE_FULL, p->demangle ? SCHEMES : 0,
+				      /* llvm= */ true};
+	ux_demangle_as(name, &how, out);
 }
 
 /* A function's name as the options want it. */
@@ -45,7 +49,7 @@ static void put_name(const struct ux_symbolizer_print *p, struct ux_bytes name, 
 		put_whole_name(p, name, out);
 		return;
 	}
-	ux_demangle_by(SCHEMES, name, UX_DEMANGLE_SHORT, out);
+	ux_demangle_as(name, &short_names, out);
 	if (out->failed)
 		return;
 	struct ux_bytes text = ux_bytes(out->data + before, out->size - before);

@@ -11,7 +11,8 @@ enum ux_code ux_lookup_demangle(struct ux_lookup *l, struct ux_bytes word, struc
 {
 	if (ux_demangle_mode_parse(word, &l->demangle))
 		return UX_OK;
-	return ux_error_set(err, UX_EINVAL, "demangle is '%.*s'; expected full, short or none",
+	return ux_error_set(err, UX_EINVAL,
+			    "demangle is '%.*s'; expected full, short, templates-elided or none",
 			    (int)ux_min(word.size, (size_t)32), (const char *)word.data);
 }
 

@@ -16,7 +16,8 @@ struct ux_lookup {
 
 void ux_lookup_deinit(struct ux_lookup *l);
 
-/* "none", "short" or "full" of the option `demangle`; UX_EINVAL for another word. */
+/* "none", "short", "full" or "templates-elided" of the option `demangle`; UX_EINVAL for another
+ * word. */
 enum ux_code ux_lookup_demangle(struct ux_lookup *l, struct ux_bytes word, struct ux_error *err)
 	ux_must;
 

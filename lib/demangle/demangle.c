@@ -5,6 +5,8 @@
 #include "demangle.h"
 
 #include "demangle_dlang.h"
+#include "demangle_plain.h"
+#include "itanium.h"
 
 #include <setjmp.h>
 
@@ -17,6 +19,7 @@ bool ux_demangle_mode_parse(struct ux_bytes word, enum ux_demangle_mode *ret)
 		{"none", UX_DEMANGLE_NONE},
 		{"short", UX_DEMANGLE_SHORT},
 		{"full", UX_DEMANGLE_FULL},
+		{"templates-elided", UX_DEMANGLE_ELIDED},
 	};
 	for (size_t i = 0; i < ux_countof(words); i++) {
 		if (!ux_bytes_eq(ux_bytes_cstr(words[i].word), word))
@@ -68,10 +71,36 @@ static bool callback_demangle(demangle_fn *fn, const char *name, int options, st
 	return fn(name, options, sink_text, &sink) != 0 && !sink.over;
 }
 
+/* "::<...>" in place of the arguments of Rust's generics. */
+static void elide_generics(uint8_t *text, size_t n, struct ux_out *out)
+{
+	size_t depth = 0;
+	for (size_t i = 0; i < n; i++) {
+		bool opens = depth == 0 && n - i > 3 && memcmp(text + i, "::<", 3) == 0;
+		if (opens) {
+			ux_out_cstr(out, "::<...>");
+			i += 2;
+			depth = 1;
+			continue;
+		}
+		bool arrow = i > 0 && text[i] == '>' && text[i - 1] == '-';
+		if (depth == 0)
+			ux_out_u8(out, text[i]);
+		depth += depth > 0 && text[i] == '<';
+		depth -= depth > 0 && text[i] == '>' && !arrow;
+	}
+}
+
+/* Rust's names carry no parameters. */
 static bool rust_demangle_name(const char *name, enum ux_demangle_mode mode, struct ux_out *out)
 {
-	(void)mode; /* Rust's names carry no parameters */
-	return callback_demangle(rust_demangle_callback, name, DMGL_PARAMS, out);
+	if (mode != UX_DEMANGLE_ELIDED)
+		return callback_demangle(rust_demangle_callback, name, DMGL_PARAMS, out);
+	ux_cleanup(ux_out_deinit) struct ux_out whole = {0};
+	if (!callback_demangle(rust_demangle_callback, name, DMGL_PARAMS, &whole) || whole.failed)
+		return false;
+	elide_generics(whole.data, whole.size, out);
+	return true;
 }
 
 static bool cplus_demangle_name(const char *name, enum ux_demangle_mode mode, struct ux_out *out)
@@ -102,7 +131,7 @@ static bool dlang_demangle_name(const char *name, enum ux_demangle_mode mode, st
 	if (!text)
 		return false;
 	size_t n = strlen(text);
-	ux_out_put(out, text, mode == UX_DEMANGLE_SHORT ? without_parameters(text, n) : n);
+	ux_out_put(out, text, mode == UX_DEMANGLE_FULL ? n : without_parameters(text, n));
 	return true;
 }
 
@@ -147,37 +176,75 @@ static bool try_scheme(scheme_fn *scheme, struct ux_bytes name, size_t size,
 	return true;
 }
 
-static bool demangled(unsigned schemes, struct ux_bytes name, enum ux_demangle_mode mode,
-		      struct ux_out *out)
+/*
+ * C++ by our own parser, and by libiberty what that leaves to others. A text of libiberty's has its
+ * template arguments also where they are to be elided.
+ */
+static bool cplus_demangled(struct ux_bytes name, const struct ux_demangle_how *how,
+			    struct ux_out *out)
 {
-	if (name.size > UX_DEMANGLE_NAME_MOST || memchr(name.data, 0, name.size))
-		return false;
-	if (ux_bytes_starts(name, UX_STR("_R")))
-		return (schemes & UX_SCHEME_RUST) != 0 &&
-		       try_scheme(rust_demangle_name, name, size_to_dot(name), mode, out);
-	if (ux_bytes_starts(name, UX_STR("_D")))
-		return (schemes & UX_SCHEME_DLANG) != 0 &&
-		       try_scheme(dlang_demangle_name, name, size_to_dot(name), mode, out);
-	size_t rust = ux_bytes_starts(name, UX_STR("_ZN")) ? legacy_rust_size(name) : 0;
-	if (rust && (schemes & UX_SCHEME_RUST) != 0 &&
-	    try_scheme(rust_demangle_name, name, rust, mode, out))
-		return true;
-	/* libiberty itself shows the suffixes of C++ clones. */
-	return (schemes & UX_SCHEME_ITANIUM) != 0 &&
-	       try_scheme(cplus_demangle_name, name, name.size, mode, out);
+	struct ux_itanium_style style = {
+		.parameters = how->mode == UX_DEMANGLE_FULL,
+		.elide = how->mode == UX_DEMANGLE_ELIDED,
+		.llvm = how->llvm,
+	};
+	return ux_itanium_demangle(name, style, UX_DEMANGLE_TEXT_MOST, out) ||
+	       /* libiberty itself shows the suffixes of C++ clones. */
+	       try_scheme(cplus_demangle_name, name, name.size, how->mode, out);
 }
 
-void ux_demangle_by(unsigned schemes, struct ux_bytes name, enum ux_demangle_mode mode,
-		    struct ux_out *out)
+/* GNAT's rule fits many names of C, so that it is used for names that are said to be Ada's. */
+static bool ada_demangled(struct ux_bytes name, struct ux_out *out)
 {
-	bool mangled =
-		name.size > 2 && name.data[0] == '_' && memchr("ZRD", name.data[1], 3) != NULL;
-	if (mode == UX_DEMANGLE_NONE || !mangled || out->failed ||
-	    !demangled(schemes, name, mode, out))
+	char text[UX_DEMANGLE_NAME_MOST + 1];
+	memcpy(text, name.data, name.size);
+	text[name.size] = 0;
+	ux_cleanup(ux_free_ptr) char *plain = ada_demangle(text, 0);
+	if (plain)
+		ux_out_cstr(out, plain);
+	return plain != NULL;
+}
+
+static bool mangled_demangled(struct ux_bytes name, const struct ux_demangle_how *how,
+			      struct ux_out *out)
+{
+	unsigned schemes = how->schemes;
+	if (ux_bytes_starts(name, UX_STR("_R")))
+		return (schemes & UX_SCHEME_RUST) != 0 &&
+		       try_scheme(rust_demangle_name, name, size_to_dot(name), how->mode, out);
+	if (ux_bytes_starts(name, UX_STR("_D")))
+		return (schemes & UX_SCHEME_DLANG) != 0 &&
+		       try_scheme(dlang_demangle_name, name, size_to_dot(name), how->mode, out);
+	size_t rust = ux_bytes_starts(name, UX_STR("_ZN")) ? legacy_rust_size(name) : 0;
+	if (rust && (schemes & UX_SCHEME_RUST) != 0 &&
+	    try_scheme(rust_demangle_name, name, rust, how->mode, out))
+		return true;
+	return (schemes & UX_SCHEME_ITANIUM) != 0 && cplus_demangled(name, how, out);
+}
+
+static bool demangled(struct ux_bytes name, const struct ux_demangle_how *how, struct ux_out *out)
+{
+	if (how->mode == UX_DEMANGLE_NONE || how->schemes == 0 || out->failed ||
+	    name.size > UX_DEMANGLE_NAME_MOST || name.size < 3 || memchr(name.data, 0, name.size))
+		return false;
+	if (how->schemes & UX_SCHEME_ADA)
+		return ada_demangled(name, out);
+	/* Mach-O puts an underscore before every name. */
+	if (ux_bytes_starts(name, UX_STR("__Z")))
+		name = ux_bytes(name.data + 1, name.size - 1);
+	if (name.data[0] == '_' && memchr("ZRD", name.data[1], 3))
+		return mangled_demangled(name, how, out);
+	return (how->schemes & UX_SCHEME_OTHERS) != 0 && ux_demangle_plain(name, how->mode, out);
+}
+
+void ux_demangle_as(struct ux_bytes name, const struct ux_demangle_how *how, struct ux_out *out)
+{
+	if (!demangled(name, how, out))
 		ux_out_put(out, name.data, name.size);
 }
 
 void ux_demangle(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *out)
 {
-	ux_demangle_by(UX_SCHEME_ALL, name, mode, out);
+	ux_demangle_as(name, &(struct ux_demangle_how){.mode = mode, .schemes = UX_SCHEME_ALL},
+		       out);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linkage names as people write them: C++, Rust and D. */
+/* Linkage names as people write them. */
 #ifndef UX_DEMANGLE_H
 #define UX_DEMANGLE_H
 
@@ -8,11 +8,11 @@
 #include "unhex/demangle.h"
 
 enum {
-	UX_DEMANGLE_NAME_MOST = 4096,  /* a longer linkage name is left as it is */
+	UX_DEMANGLE_NAME_MOST = 8192,  /* a longer linkage name is left as it is */
 	UX_DEMANGLE_TEXT_MOST = 65536, /* so is one that would need more text than this */
 };
 
-/* "none", "short" or "full"; false for any other word. */
+/* "none", "short", "full" or "templates-elided"; false for any other word. */
 bool ux_demangle_mode_parse(struct ux_bytes word, enum ux_demangle_mode *ret) ux_must;
 
 /* Schemes that linkage names are made by; a name may look like one of several. */
@@ -20,20 +20,25 @@ enum {
 	UX_SCHEME_ITANIUM = 1, /* C++ */
 	UX_SCHEME_RUST = 2,    /* legacy and v0 */
 	UX_SCHEME_DLANG = 4,
-	UX_SCHEME_ADA = 8, /* GNAT */
-	UX_SCHEME_ALL = 7,
+	UX_SCHEME_ADA = 8,     /* GNAT; its rule changes many names that are not Ada's */
+	UX_SCHEME_OTHERS = 16, /* what is safe to tell by the name alone: demangle_plain.h */
+	UX_SCHEME_ALL = UX_SCHEME_ITANIUM | UX_SCHEME_RUST | UX_SCHEME_DLANG | UX_SCHEME_OTHERS,
 };
 
-/* The same for names of these schemes alone; others stay as they are. */
-void ux_demangle_by(unsigned schemes, struct ux_bytes name, enum ux_demangle_mode mode,
-		    struct ux_out *out);
+struct ux_demangle_how {
+	enum ux_demangle_mode mode;
+	unsigned schemes;
+	bool llvm; /* C++ as LLVM's tools write it, else as GNU's do */
+};
 
 /*
- * Appends the text for name to out: Itanium C++, Rust (legacy and v0) and D; anything else, and
- * whatever is malformed, too long or too deep, unchanged. Bounded in time, stack and output for
- * any input: libiberty's recursion limit stays on, which also leaves C++ names over 1,024 bytes as
- * they are. Any thread.
+ * Appends the text for name to out; anything that is of none of the schemes, and whatever is
+ * malformed, too long or too deep, unchanged. Bounded in time, stack and output for any input. Any
+ * thread.
  */
+void ux_demangle_as(struct ux_bytes name, const struct ux_demangle_how *how, struct ux_out *out);
+
+/* The same for all schemes that are safe to tell by the name alone. */
 void ux_demangle(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *out);
 
 #endif

@@ -108,6 +108,8 @@ static void modes_have_names(void **state)
 	assert_int_equal(mode, UX_DEMANGLE_FULL);
 	assert_true(ux_demangle_mode_parse(UX_STR("none"), &mode));
 	assert_int_equal(mode, UX_DEMANGLE_NONE);
+	assert_true(ux_demangle_mode_parse(UX_STR("templates-elided"), &mode));
+	assert_int_equal(mode, UX_DEMANGLE_ELIDED);
 	assert_false(ux_demangle_mode_parse(UX_STR("Full"), &mode));
 	assert_false(ux_demangle_mode_parse(UX_STR(""), &mode));
 }
@@ -204,6 +206,7 @@ static void demangle_all(struct ux_bytes input, void *ctx)
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	ux_demangle(input, UX_DEMANGLE_SHORT, &out);
 	ux_demangle(input, UX_DEMANGLE_FULL, &out);
+	ux_demangle(input, UX_DEMANGLE_ELIDED, &out);
 }
 
 static void damaged_names_are_harmless(void **state)
@@ -215,6 +218,13 @@ static void damaged_names_are_harmless(void **state)
 		"_RNqCs4fqI2P2rA04_11utf8_identsu30____7hkackfecea1cbdathfdh9hlq6y",
 		"_ZN4core3fmt5Write9write_fmt17h0123456789abcdefE.llvm.7",
 		"_D3std4conv__T7textImplTAyaTQeTQhTQkZQuFNaNbNfQuQwQyZQBb",
+		"_ZZN1a1fIJidEEENSt9enable_ifIXsr3std9is_signedIT_EE5valueEiE4typeEDpRKT_ENKUlvE_clEv",
+		"_ZN1AcvT_IiEEM1BKFPA3_iRKS0_zE",
+		"randomzm1zi2_SystemziRandom_z3bbUZ2T_con_info",
+		"camlStdlib__List__$3emap_269",
+		"main.Map[go.shape.int,[]a].func1",
+		"kfun:a.B#c(kotlin.Int){}kotlin.Int",
+		"add__system_u1234",
 	};
 	for (size_t i = 0; i < ux_countof(names); i++) {
 		struct ux_bytes name = ux_bytes_cstr(names[i]);
@@ -238,6 +248,224 @@ static void failed_allocations_are_latched(void **state)
 	assert_true(each_failed_alloc(demangle_status, name, false) > 1);
 }
 
+/* Each production of the Itanium ABI that names have; the texts are those of binutils 2.40. */
+static void each_production_of_cplusplus_has_its_text(void **state)
+{
+	(void)state;
+	static const char *const names[][2] = {
+		{"_Z1fv", "f()"},
+		{"_Z1fiz", "f(int, ...)"},
+		{"_ZN1a1bE", "a::b"},
+		{"_ZNK1a1fEv", "a::f() const"},
+		{"_ZNVKR1a1fEv", "a::f() const volatile &"},
+		{"_ZNO1a1fEv", "a::f() &&"},
+		{"_ZN1AC1Ei", "A::A(int)"},
+		{"_ZN1AD0Ev", "A::~A()"},
+		{"_ZN1AIiEC2Ev", "A<int>::A()"},
+		{"_ZNSsC1Ev",
+		 "std::basic_string<char, std::char_traits<char>, std::allocator<char> >::basic_string()"},
+		{"_ZN1AplERKS_", "A::operator+(A const&)"},
+		{"_ZN1AnwEm", "A::operator new(unsigned long)"},
+		{"_ZN1AcviEv", "A::operator int()"},
+		{"_ZN1AcvT_IiEEv", "A::operator int<int>()"},
+		{"_ZN1AcvPT_IiEEv", "A::operator int*<int>()"},
+		{"_Zli2_xy", "operator\"\" _x(unsigned long long)"},
+		{"_ZStlsISt11char_traitsIcEERSt13basic_ostreamIcT_ES5_c",
+		 "std::basic_ostream<char, std::char_traits<char> >& std::operator<< "
+		 "<std::char_traits<char> >(std::basic_ostream<char, std::char_traits<char> >&, char)"},
+		{"_ZN12_GLOBAL__N_11fEv", "(anonymous namespace)::f()"},
+		{"_Z1fB5cxx11v", "f[abi:cxx11]()"},
+		{"_ZZ1fvENKUliE_clEi", "f()::{lambda(int)#1}::operator()(int) const"},
+		{"_ZZ1fvENKUlT_E0_clIiEEDaS_",
+		 "auto f()::{lambda(auto:1)#2}::operator()<int>(int) const"},
+		{"_ZZ1fvE1x", "f()::x"},
+		{"_ZZ1fvE1x_0", "f()::x"},
+		{"_ZZ1fvEs", "f()::string literal"},
+		{"_ZZ1fIiEvT_E1x", "f<int>(int)::x"},
+		{"_ZZ1fiEd_NKUlvE_clEv",
+		 "f(int)::{default arg#1}::{lambda()#1}::operator()() const"},
+		{"_ZN1AUt_1fEv", "A::{unnamed type#1}::f()"},
+		{"_ZN1AUt0_1fE", "A::{unnamed type#2}::f"},
+		{"_ZDC1a1bE", "[a, b]"},
+		{"_ZTV1A", "vtable for A"},
+		{"_ZTIPKc", "typeinfo for char const*"},
+		{"_ZTC1A8_1B", "construction vtable for B-in-A"},
+		{"_ZThn8_N1A1fEv", "non-virtual thunk to A::f()"},
+		{"_ZTv0_n24_N1A1fEv", "virtual thunk to A::f()"},
+		{"_ZTch0_h4_N1A1fEv", "covariant return thunk to A::f()"},
+		{"_ZGVZ1fvE1x", "guard variable for f()::x"},
+		{"_ZGR1x_", "reference temporary #0 for x"},
+		{"_ZTW1x", "TLS wrapper function for x"},
+		{"_Z1fPFvPKciE", "f(void (*)(char const*, int))"},
+		{"_Z1fPFPFvvEiE", "f(void (*(*)(int))())"},
+		{"_Z1fIiEPFvvET_", "void (*f<int>(int))()"},
+		{"_Z1fRA5_i", "f(int (&) [5])"},
+		{"_Z1fPA2_A3_Ki", "f(int const (*) [2][3])"},
+		{"_Z1fM1AKFivE", "f(int (A::*)() const)"},
+		{"_Z1fM1Ai", "f(int A::*)"},
+		{"_Z1fPDoFvvE", "f(void (*)() noexcept)"},
+		{"_Z1fCd", "f(double _Complex)"},
+		{"_Z1fDv4_f", "f(float __vector(4))"},
+		{"_Z1fPVKi", "f(int const volatile*)"},
+		{"_Z1fPrPi", "f(int* restrict*)"},
+		{"_Z1fU3AS1i", "f(int AS1)"},
+		{"_Z1fu8__float8", "f(__float8)"},
+		{"_Z1fIRiEvOT_", "void f<int&>(int&)"},
+		{"_Z1fIOiEvRT_", "void f<int&&>(int&)"},
+		{"_Z1fIKiEvRKT_", "void f<int const>(int const&)"},
+		{"_Z1fIJidEEvDpT_", "void f<int, double>(int, double)"},
+		{"_Z1fIJEEviDpT_c", "void f<>(int, char)"},
+		{"_Z1fIJidEEv1AIDpRKT_E", "void f<int, double>(A<int const&, double const&>)"},
+		{"_Z1fILi3ELb1ELj4ELln5ELc65EEvv", "void f<3, true, 4u, -5l, (char)65>()"},
+		{"_Z1fIXadL_Z1gvEEEvv", "void f<&(g())>()"},
+		{"_Z1fIXadL_ZN1A1gEvEEEvv", "void f<&A::g>()"},
+		{"_Z1fIiEDTcl1gfp_EET_", "decltype (g({parm#1})) f<int>(int)"},
+		{"_Z1fIiENSt9enable_ifIXsrSt11is_integralIT_E5valueEiE4typeES2_",
+		 "std::enable_if<std::is_integral<int>::value, int>::type f<int>(int)"},
+		{"_Z1fIiEv1AIXgtstT_Li4EEE", "void f<int>(A<((sizeof (int))>(4))>)"},
+		{"_Z1fIJiiEEv1AIXsZT_EE", "void f<int, int>(A<2>)"},
+		{"_Z1fSsSaIcERSo", "f(std::string, std::allocator<char>, std::ostream&)"},
+		{"_Z1fv.part.0.constprop.1.cold",
+		 "f() [clone .part.0] [clone .constprop.1] [clone .cold]"},
+		{"__Z1fv", "f()"},
+	};
+	for (size_t i = 0; i < ux_countof(names); i++)
+		expect_mode(names[i][0], UX_DEMANGLE_FULL, names[i][1]);
+}
+
+static void expect_llvm(const char *name, const char *text)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_demangle_how how = {UX_DEMANGLE_FULL, UX_SCHEME_ALL, /* llvm= */ true};
+	ux_demangle_as(ux_bytes_cstr(name), &how, &out);
+	ux_out_u8(&out, 0);
+	assert_string_equal((const char *)out.data, text);
+}
+
+static void llvm_writes_some_things_otherwise(void **state)
+{
+	(void)state;
+	expect_llvm("_Z1f1AIS_IiEE", "f(A<A<int>>)");
+	expect_llvm("_ZZ1fvENKUliE0_clEi", "f()::'lambda0'(int)::operator()(int) const");
+	expect_llvm("_ZN1AUt_1fE", "A::'unnamed'::f");
+	expect_llvm("_Z1fDn", "f(std::nullptr_t)");
+	expect_llvm("_ZlsIiEvT_", "void operator<<<int>(int)");
+	expect_llvm("_Z1fv.part.0.cold", "f() (.part.0.cold)");
+}
+
+static void templates_can_be_elided(void **state)
+{
+	(void)state;
+	static const char *const names[][2] = {
+		{"_ZNSt6vectorIiSaIiEE9push_backEOi", "std::vector<...>::push_back"},
+		{"_ZN1AIiEC2Ev", "A<...>::A"},
+		{"_ZlsIiEvT_", "operator<< <...>"},
+		{"_ZZ1fIiEvT_ENKUlvE_clEv", "f<...>::{lambda()#1}::operator()"},
+		{"_Z1fv.cold", "f"},
+		{"_RINvNtC3std3mem8align_ofjE", "std::mem::align_of::<...>"},
+		{"_RINvC1a1bTuuEE.llvm.1", "a::b::<...>"},
+		{"main.Map[go.shape.int,go.shape.[]uint8].func1", "main.Map[...].func1"},
+		{"main.main", "main.main"},
+	};
+	for (size_t i = 0; i < ux_countof(names); i++)
+		expect_mode(names[i][0], UX_DEMANGLE_ELIDED, names[i][1]);
+}
+
+static void languages_are_told_by_their_patterns(void **state)
+{
+	(void)state;
+	expect("base_GHCziBase_map_info", "GHC.Base.map", "base:GHC.Base.map");
+	expect("randomzm1zi2zi1zi2_SystemziRandom_zdwgo_info", "System.Random.$wgo",
+	       "random-1.2.1.2:System.Random.$wgo");
+	expect("ghczmprim_GHCziTuple_Z2T_con_info", "GHC.Tuple.(,)",
+	       "ghc-prim:GHC.Tuple.(,) [con_info]");
+	expect("ghczmprim_GHCziPrim_Z2H_con_info", "GHC.Prim.(#,#)",
+	       "ghc-prim:GHC.Prim.(#,#) [con_info]");
+	expect("base_GHCziBase_zgzgze_closure", "GHC.Base.>>=", "base:GHC.Base.>>= [closure]");
+	expect("main_Main_z3bbU_info", "Main.\xce\xbb", "main:Main.\xce\xbb");
+	expect("camlStdlib__List__map_269", "Stdlib.List.map", "Stdlib.List.map");
+	expect("camlStdlib.map_269", "Stdlib.map", "Stdlib.map");
+	expect("camlFoo__$3e$3e$3d_12", "Foo.>>=", "Foo.>>=");
+	expect("__mesh_MOD_refine", "mesh::refine", "mesh::refine");
+	expect("add__system_u1234", "system.add", "system.add");
+	expect("kfun:a.B#c(kotlin.Int){}kotlin.Int", "a.B.c", "a.B.c(kotlin.Int)");
+	expect("main.Map[go.shape.int]", "main.Map[...]", "main.Map[go.shape.int]");
+	expect("main.(*Set[go.shape.string]).Add", "main.(*Set[...]).Add",
+	       "main.(*Set[go.shape.string]).Add");
+	expect("refine.part.0", "refine", "refine.part.0");
+	expect("refine.isra.0.cold", "refine", "refine.isra.0.cold");
+	expect("f.llvm.123", "f", "f.llvm.123");
+	expect("__pfx_schedule", "schedule", "__pfx_schedule");
+}
+
+static void names_of_c_are_nobody_elses(void **state)
+{
+	(void)state;
+	static const char *const names[] = {
+		"get_info",
+		"zlib_info",
+		"z_Zone_info",
+		"my_Own_map_info",
+		"zz_foo_zq9_info",
+		"caml_alloc",
+		"camlX",
+		"camlXy_12",
+		"hash__type_u32",
+		"vec__add_u8",
+		"a__b__c__2",
+		"__MOD_x",
+		"_MOD_",
+		"-[NSObject init]",
+		"x[3]",
+		"kfun:",
+		"kfun:#",
+		"foo.c",
+		".cold",
+		"__pfx_",
+		"_ada_main",
+		"$s4main1fyyF",
+		"u12",
+		"_u12",
+		"__x_u12",
+	};
+	for (size_t i = 0; i < ux_countof(names); i++) {
+		expect_mode(names[i], UX_DEMANGLE_SHORT, names[i]);
+		expect_mode(names[i], UX_DEMANGLE_FULL, names[i]);
+	}
+}
+
+static void ada_is_for_those_who_ask(void **state)
+{
+	(void)state;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_demangle_how how = {UX_DEMANGLE_FULL, UX_SCHEME_ADA, /* llvm= */ false};
+	ux_demangle_as(UX_STR("stack__push__2"), &how, &out);
+	assert_true(ux_bytes_eq(ux_out_bytes(&out), UX_STR("stack.push")));
+}
+
+/* A conversion's arguments that stand for themselves, trees that share all, and the like. */
+static void cplusplus_names_that_bite_their_tails_stay_as_they_are(void **state)
+{
+	(void)state;
+	static const char *const names[] = {
+		"_ZN1AcvT_IS0_EEv",  "_ZN1AcvT_IS0_S0_EEv", "_ZN1AcvT0_IS1_S0_EEv",
+		"_ZN1AcvPT_IS1_EEv", "_Z1fIXsZT_EEvv",      "_ZN1AcvDpT_IS1_EEv",
+	};
+	for (size_t i = 0; i < ux_countof(names); i++) {
+		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+		ux_demangle(ux_bytes_cstr(names[i]), UX_DEMANGLE_FULL, &out);
+		assert_true(out.size < 1000);
+	}
+	/* Substitutions that double, read again in another context: 2^40 nodes. */
+	ux_cleanup(ux_out_deinit) struct ux_out name = {0};
+	ux_out_cstr(&name, "_Z1fIiEvZ1gIiEv1aIT_S0_E");
+	static const char base36[] = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ";
+	for (size_t i = 2; i < 34; i++)
+		ux_out_fmt(&name, "S1_IS%c_S%c_E", base36[i], base36[i]);
+	ux_out_cstr(&name, "E1xSX_SX_SX_SX_SX_SX_");
+	demangle_all(ux_out_bytes(&name), NULL);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -253,6 +481,13 @@ int main(void)
 		UX_TEST(deep_and_long_names_stay_as_they_are),
 		UX_TEST(damaged_names_are_harmless),
 		UX_TEST(failed_allocations_are_latched),
+		UX_TEST(each_production_of_cplusplus_has_its_text),
+		UX_TEST(llvm_writes_some_things_otherwise),
+		UX_TEST(templates_can_be_elided),
+		UX_TEST(languages_are_told_by_their_patterns),
+		UX_TEST(names_of_c_are_nobody_elses),
+		UX_TEST(ada_is_for_those_who_ask),
+		UX_TEST(cplusplus_names_that_bite_their_tails_stay_as_they_are),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

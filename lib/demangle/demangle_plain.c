@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Patterns of languages, one after the other. */
+#include "demangle_plain.h"
+
+#include "hex.h"
+
+static bool is_digit(uint8_t c)
+{
+	return c >= '0' && c <= '9';
+}
+
+static bool is_upper(uint8_t c)
+{
+	return c >= 'A' && c <= 'Z';
+}
+
+/* The place of `word` in s; s.size: it is not there. */
+static size_t find(struct ux_bytes s, struct ux_bytes word)
+{
+	const uint8_t *at = memmem(s.data, s.size, word.data, word.size);
+	return at ? (size_t)(at - s.data) : s.size;
+}
+
+static struct ux_bytes from(struct ux_bytes s, size_t n)
+{
+	return ux_bytes(s.data + n, s.size - n);
+}
+
+/* Without "_123". */
+static struct ux_bytes without_stamp(struct ux_bytes s)
+{
+	size_t n = s.size;
+	while (n > 0 && is_digit(s.data[n - 1]))
+		n--;
+	return n > 1 && n < s.size && s.data[n - 1] == '_' ? ux_bytes(s.data, n - 1) : s;
+}
+
+/* OCaml: "__" and since 5.1 "." between modules, "$xx" for other characters, a stamp at the end. */
+static bool ocaml(struct ux_bytes name, struct ux_out *out)
+{
+	if (name.size < 6 || !ux_bytes_starts(name, UX_STR("caml")) || !is_upper(name.data[4]))
+		return false;
+	struct ux_bytes s = without_stamp(from(name, 4));
+	if (find(s, UX_STR("__")) == s.size && !memchr(s.data, '.', s.size))
+		return false;
+	for (size_t i = 0; i < s.size; i++) {
+		uint8_t byte = 0;
+		size_t n = 0;
+		if (i > 0 && s.size - i > 2 && s.data[i] == '_' && s.data[i + 1] == '_') {
+			ux_out_u8(out, '.');
+			i++;
+		} else if (s.data[i] == '$' && s.size - i > 2 &&
+			   ux_hex_decode(ux_bytes(s.data + i + 1, 2), &byte, 1, &n) &&
+			   byte >= 0x20) {
+			ux_out_u8(out, byte);
+			i += 2;
+		} else {
+			ux_out_u8(out, s.data[i]);
+		}
+	}
+	return true;
+}
+
+/* gfortran: __module_MOD_procedure. */
+static bool fortran(struct ux_bytes name, struct ux_out *out)
+{
+	struct ux_bytes word = UX_STR("_MOD_");
+	if (!ux_bytes_starts(name, UX_STR("__")))
+		return false;
+	struct ux_bytes s = from(name, 2);
+	size_t at = find(s, word);
+	if (at == 0 || at + word.size >= s.size)
+		return false;
+	ux_out_put(out, s.data, at);
+	ux_out_cstr(out, "::");
+	ux_out_put(out, s.data + at + word.size, s.size - at - word.size);
+	return true;
+}
+
+static bool is_word(struct ux_bytes s)
+{
+	for (size_t i = 0; i < s.size; i++) {
+		uint8_t c = s.data[i] | 0x20;
+		if (!(c >= 'a' && c <= 'z') && !is_digit(s.data[i]) && s.data[i] != '_')
+			return false;
+	}
+	return s.size > 0 && !is_digit(*s.data);
+}
+
+/* Nim 2: name__module_u123. Types of C that end like that are no stamps. */
+static bool nim(struct ux_bytes name, struct ux_out *out)
+{
+	static const char *const types[] = {"_u8", "_u16", "_u32", "_u64", "_u128"};
+	size_t n = name.size;
+	while (n > 0 && is_digit(name.data[n - 1]))
+		n--;
+	if (n < 3 || n == name.size || name.data[n - 1] != 'u' || name.data[n - 2] != '_')
+		return false;
+	for (size_t i = 0; i < ux_countof(types); i++)
+		if (ux_bytes_eq(from(name, n - 2), ux_bytes_cstr(types[i])))
+			return false;
+	struct ux_bytes s = ux_bytes(name.data, n - 2);
+	size_t at = find(s, UX_STR("__"));
+	if (at == 0 || at + 2 >= s.size || !is_word(ux_bytes(s.data, at)) ||
+	    !is_word(from(s, at + 2)))
+		return false;
+	ux_out_put(out, s.data + at + 2, s.size - at - 2);
+	ux_out_u8(out, '.');
+	ux_out_put(out, s.data, at);
+	return true;
+}
+
+/* Kotlin/Native: kfun:package.Class#method(arguments){parameters}result. */
+static bool kotlin(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *out)
+{
+	struct ux_bytes word = UX_STR("kfun:");
+	if (!ux_bytes_starts(name, word) || name.size == word.size)
+		return false;
+	struct ux_bytes s = from(name, word.size);
+	const uint8_t *end = memchr(s.data, mode == UX_DEMANGLE_FULL ? '{' : '(', s.size);
+	size_t n = end ? (size_t)(end - s.data) : s.size;
+	size_t before = out->size;
+	for (size_t i = 0; i < n; i++)
+		if (s.data[i] != '#')
+			ux_out_u8(out, s.data[i]);
+		else if (i > 0)
+			ux_out_u8(out, '.');
+	return out->size > before;
+}
+
+/* Go: type arguments as tracebacks write them. */
+static bool go(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *out)
+{
+	const uint8_t *open = memchr(name.data, '[', name.size);
+	size_t at = open ? (size_t)(open - name.data) : 0, depth = 0;
+	if (mode == UX_DEMANGLE_FULL || at == 0 || !memchr(name.data, '.', at) ||
+	    name.data[0] == '-' || name.data[0] == '+')
+		return false;
+	for (size_t i = 0; i < name.size; i++) {
+		depth += name.data[i] == '[';
+		if (depth == 0)
+			ux_out_u8(out, name.data[i]);
+		if (depth > 0 && name.data[i] == ']' && --depth == 0)
+			ux_out_cstr(out, "[...]");
+	}
+	return depth == 0;
+}
+
+/* What compilers and linkers put behind a function that they copied or split. */
+static bool clone(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *out)
+{
+	static const char *const words[] = {".cold",      ".part.", ".constprop.", ".isra.",
+					    ".lto_priv.", ".llvm.", ".__uniq."};
+	size_t n = name.size;
+	if (mode == UX_DEMANGLE_FULL)
+		return false;
+	for (size_t i = 0; i < ux_countof(words); i++)
+		n = ux_min(n, find(ux_bytes(name.data, n), ux_bytes_cstr(words[i])));
+	struct ux_bytes s = ux_bytes(name.data, n);
+	if (ux_bytes_starts(s, UX_STR("__pfx_")) && s.size > 6)
+		s = from(s, 6);
+	if (n == 0 || s.size == name.size)
+		return false;
+	ux_out_put(out, s.data, s.size);
+	return true;
+}
+
+bool ux_demangle_plain(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *out)
+{
+	size_t before = out->size;
+	bool done = false;
+	switch (name.data[0]) {
+	case 'c':
+		done = ocaml(name, out);
+		break;
+	case 'k':
+		done = kotlin(name, mode, out);
+		break;
+	case '_':
+		done = fortran(name, out);
+		break;
+	default:
+		break;
+	}
+	if (!done && memchr("oeytws", name.data[name.size - 1], 6))
+		done = ux_haskell_demangle(name, mode, out);
+	if (!done && is_digit(name.data[name.size - 1]))
+		done = nim(name, out);
+	if (!done) {
+		out->size = before;
+		done = go(name, mode, out);
+	}
+	if (!done) {
+		out->size = before;
+		done = clone(name, mode, out);
+	}
+	if (!done)
+		out->size = before;
+	return done;
+}

@@ -1,0 +1,448 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Productions of names and encodings. */
+#include "itanium_tree.h"
+
+static bool is_digit(char c)
+{
+	return c >= '0' && c <= '9';
+}
+
+uint16_t itanium_source_name(struct itanium *p)
+{
+	uint16_t size = 0;
+	if (!itanium_number(p, &size) || size == 0 || p->end - p->pos < size)
+		return 0;
+	const char *name = p->pos;
+	p->pos += size;
+	if (size > 9 && memcmp(name, "_GLOBAL_", 8) == 0 && strchr("._$", name[8]) &&
+	    name[9 < size ? 9 : 8] == 'N')
+		return itanium_node(p, ITANIUM_ANONYMOUS, 0, 0, 0);
+	return itanium_node(p, ITANIUM_NAME, (uint16_t)(name - p->start), size, 0);
+}
+
+/* The name of the class itself, for its constructors. */
+static uint16_t class_name(struct itanium *p, uint16_t node)
+{
+	for (;;) {
+		const struct itanium_node *n = &p->nodes[node];
+		switch (n->kind) {
+		case ITANIUM_QUALIFIED:
+		case ITANIUM_LOCAL:
+			node = n->b;
+			continue;
+		case ITANIUM_TEMPLATE:
+		case ITANIUM_TAGGED:
+			node = n->a;
+			continue;
+		case ITANIUM_TEXT:
+			if (n->a >= ITANIUM_T_LONG_STRING && n->a <= ITANIUM_T_LONG_IOSTREAM) {
+				static const uint16_t shorts[] = {
+					ITANIUM_T_BASIC_STRING, ITANIUM_T_BASIC_ISTREAM,
+					ITANIUM_T_BASIC_OSTREAM, ITANIUM_T_BASIC_IOSTREAM};
+				return itanium_text_node(
+					p, (enum itanium_text)shorts[n->a - ITANIUM_T_LONG_STRING]);
+			}
+			return node;
+		default:
+			return node;
+		}
+	}
+}
+
+/* C1, D2, CI1A, ... of the class `scope`. */
+static uint16_t ctor_dtor_name(struct itanium *p, uint16_t scope)
+{
+	bool is_ctor = *p->pos++ == 'C';
+	bool inherits = is_ctor && itanium_take(p, 'I');
+	char variant = itanium_peek(p);
+	if (!scope || !strchr(is_ctor ? "12345" : "01245", variant) || variant == '\0')
+		return 0;
+	p->pos++;
+	if (inherits && !itanium_type(p))
+		return 0;
+	return itanium_over(p, is_ctor ? ITANIUM_CTOR : ITANIUM_DTOR, class_name(p, scope));
+}
+
+static uint16_t lambda(struct itanium *p)
+{
+	bool outer = p->in_lambda, ok = false;
+	uint16_t number = 0;
+	p->in_lambda = true;
+	uint16_t parameters = itanium_types_until(p, &ok);
+	p->in_lambda = outer;
+	if (!ok || !itanium_take(p, 'E') || !itanium_sequence(p, 10, &number))
+		return 0;
+	return itanium_node(p, ITANIUM_LAMBDA, parameters, number, 0);
+}
+
+static uint16_t unnamed_name(struct itanium *p)
+{
+	uint16_t number = 0;
+	if (itanium_take2(p, "Ul"))
+		return lambda(p);
+	if (!itanium_take2(p, "Ut") || !itanium_sequence(p, 10, &number))
+		return 0;
+	return itanium_node(p, ITANIUM_UNNAMED, 0, number, 0);
+}
+
+static uint16_t binding(struct itanium *p)
+{
+	struct itanium_list names = {0};
+	while (!itanium_take(p, 'E'))
+		if (!itanium_append(p, &names, itanium_source_name(p)))
+			return 0;
+	return itanium_over(p, ITANIUM_BINDING, names.first);
+}
+
+static uint16_t conversion(struct itanium *p)
+{
+	bool outer = p->in_conversion;
+	p->in_conversion = true;
+	uint16_t type = itanium_type(p);
+	p->in_conversion = outer;
+	return itanium_over(p, ITANIUM_CONVERSION, type);
+}
+
+static uint16_t operator_name(struct itanium *p)
+{
+	if (itanium_take2(p, "cv"))
+		return conversion(p);
+	if (itanium_take2(p, "li"))
+		return itanium_over(p, ITANIUM_LITERAL_OP, itanium_source_name(p));
+	int number = itanium_operator_take(p);
+	return number < 0 ? 0 : itanium_node(p, ITANIUM_OPERATOR, (uint16_t)number, 0, 0);
+}
+
+static uint16_t untagged_name(struct itanium *p, uint16_t scope)
+{
+	char c = itanium_peek(p);
+	if (is_digit(c))
+		return itanium_source_name(p);
+	if (c == 'U')
+		return unnamed_name(p);
+	if (itanium_take2(p, "DC"))
+		return binding(p);
+	if (c == 'C' || c == 'D')
+		return ctor_dtor_name(p, scope);
+	return c >= 'a' && c <= 'z' ? operator_name(p) : 0;
+}
+
+uint16_t itanium_unqualified_name(struct itanium *p, uint16_t scope)
+{
+	(void)itanium_take(p, 'L'); /* internal linkage: no text */
+	uint16_t name = untagged_name(p, scope);
+	while (name && itanium_take(p, 'B')) {
+		uint16_t tag = itanium_source_name(p);
+		name = tag ? itanium_node(p, ITANIUM_TAGGED, name, tag, 0) : 0;
+	}
+	return name;
+}
+
+static uint16_t std_name(struct itanium *p)
+{
+	p->pos += 2;
+	uint16_t name = itanium_unqualified_name(p, 0);
+	uint16_t std = itanium_text_node(p, ITANIUM_T_STD);
+	return name && std ? itanium_node(p, ITANIUM_QUALIFIED, std, name, 0) : 0;
+}
+
+/* The part of a nested name that comes next, behind `scope`; what it gives is a prefix, too. */
+static uint16_t nested_part(struct itanium *p, uint16_t scope, bool naming)
+{
+	char c = itanium_peek(p), d = itanium_peek2(p);
+	if (c == 'I')
+		return scope ? itanium_template_args(p, scope, naming) : 0;
+	if (c == 'T')
+		return scope ? 0 : itanium_template_param(p);
+	if (c == 'D' && (d == 't' || d == 'T'))
+		return scope ? 0 : itanium_decltype(p);
+	if (c == 'S' && d == 't')
+		return scope ? 0 : std_name(p);
+	uint16_t name = itanium_unqualified_name(p, scope);
+	return name && scope ? itanium_node(p, ITANIUM_QUALIFIED, scope, name, 0) : name;
+}
+
+static uint16_t nested_name(struct itanium *p, bool naming)
+{
+	p->pos++;
+	uint8_t flags = itanium_qualifiers(p);
+	if (itanium_take(p, 'R'))
+		flags |= ITANIUM_FOR_LREF;
+	else if (itanium_take(p, 'O'))
+		flags |= ITANIUM_FOR_RREF;
+	uint16_t scope = 0;
+	while (!itanium_take(p, 'E')) {
+		if (itanium_peek(p) == 'S' && itanium_peek2(p) != 't') {
+			scope = scope ? 0 : itanium_substitution(p, /* in_prefix= */ true);
+			if (!scope)
+				return 0;
+			continue;
+		}
+		if (scope && itanium_take(p, 'M')) /* a member's initializer: no text */
+			continue;
+		scope = nested_part(p, scope, naming);
+		if (scope && itanium_peek(p) != 'E')
+			scope = itanium_remember(p, scope);
+		if (!scope)
+			return 0;
+	}
+	p->flags = flags;
+	return scope;
+}
+
+/* "_3", "__12_": which of several alike; no text. */
+static void discriminator(struct itanium *p)
+{
+	uint16_t number = 0;
+	if (itanium_take2(p, "__")) {
+		if (itanium_number(p, &number))
+			(void)itanium_take(p, '_');
+	} else if (itanium_peek(p) == '_' && is_digit(itanium_peek2(p))) {
+		p->pos += 2;
+	}
+}
+
+static uint16_t local_name(struct itanium *p, bool naming)
+{
+	uint16_t number = 0, entity = 0;
+	p->pos++;
+	uint16_t function = itanium_encoding(p);
+	if (!function || !itanium_take(p, 'E'))
+		return 0;
+	p->flags = 0;
+	if (itanium_take(p, 's')) {
+		entity = itanium_text_node(p, ITANIUM_T_STRING_LITERAL);
+		discriminator(p);
+	} else if (itanium_take(p, 'd')) {
+		if (!itanium_sequence(p, 10, &number))
+			return 0;
+		number++;
+		entity = itanium_name(p, naming);
+	} else {
+		entity = itanium_name(p, naming);
+		discriminator(p);
+	}
+	return entity ? itanium_node(p, ITANIUM_LOCAL, function, entity, number) : 0;
+}
+
+/* A name outside of N...E that may have template arguments. */
+static uint16_t unscoped_name(struct itanium *p, bool naming)
+{
+	char c = itanium_peek(p), d = itanium_peek2(p);
+	uint16_t name = 0;
+	if (c == 'S' && d != 't') {
+		name = itanium_substitution(p, /* in_prefix= */ false);
+		if (!name || itanium_peek(p) != 'I')
+			return 0;
+	} else {
+		name = c == 'S' ? std_name(p) : itanium_unqualified_name(p, 0);
+		if (name && itanium_peek(p) == 'I')
+			name = itanium_remember(p, name);
+	}
+	if (name && itanium_peek(p) == 'I')
+		name = itanium_template_args(p, name, naming);
+	p->flags = 0;
+	return name;
+}
+
+/* naming: the template arguments in it are those that T_ means from there on. */
+uint16_t itanium_name(struct itanium *p, bool naming)
+{
+	if (!itanium_enter(p))
+		return itanium_leave(p, 0);
+	switch (itanium_peek(p)) {
+	case 'N':
+		return itanium_leave(p, nested_name(p, naming));
+	case 'Z':
+		return itanium_leave(p, local_name(p, naming));
+	default:
+		return itanium_leave(p, unscoped_name(p, naming));
+	}
+}
+
+/* "h4_", "v8_n16_": by how much a thunk moves `this`; no text. */
+static bool call_offset(struct itanium *p)
+{
+	bool is_virtual = itanium_peek(p) == 'v';
+	if (!is_virtual && itanium_peek(p) != 'h')
+		return false;
+	p->pos++;
+	for (int i = 0; i <= is_virtual; i++) {
+		(void)itanium_take(p, 'n');
+		while (is_digit(itanium_peek(p)))
+			p->pos++;
+		if (!itanium_take(p, '_'))
+			return false;
+	}
+	return true;
+}
+
+static uint16_t special(struct itanium *p, enum itanium_text text, uint16_t of)
+{
+	return of ? itanium_node(p, ITANIUM_SPECIAL, (uint16_t)text, of, 0) : 0;
+}
+
+static uint16_t construction_vtable(struct itanium *p)
+{
+	uint16_t derived = itanium_type(p);
+	while (derived && is_digit(itanium_peek(p)))
+		p->pos++;
+	uint16_t base = derived && itanium_take(p, '_') ? itanium_type(p) : 0;
+	return special(p, ITANIUM_T_CONSTRUCTION,
+		       base ? itanium_node(p, ITANIUM_IN, base, derived, 0) : 0);
+}
+
+/* Of T... */
+static uint16_t virtual_name(struct itanium *p)
+{
+	static const struct {
+		char code;
+		enum itanium_text text;
+	} of_types[] = {
+		{'V', ITANIUM_T_VTABLE},      {'T', ITANIUM_T_VTT},
+		{'I', ITANIUM_T_TYPEINFO},    {'S', ITANIUM_T_TYPEINFO_NAME},
+		{'F', ITANIUM_T_TYPEINFO_FN},
+	};
+	char c = itanium_peek2(p);
+	p->pos += 2;
+	for (size_t i = 0; i < ux_countof(of_types); i++)
+		if (of_types[i].code == c)
+			return special(p, of_types[i].text, itanium_type(p));
+	switch (c) {
+	case 'C':
+		return construction_vtable(p);
+	case 'H':
+		return special(p, ITANIUM_T_TLS_INIT, itanium_name(p, false));
+	case 'W':
+		return special(p, ITANIUM_T_TLS_WRAPPER, itanium_name(p, false));
+	case 'c':
+		return call_offset(p) && call_offset(p)
+			       ? special(p, ITANIUM_T_COVARIANT_THUNK, itanium_encoding(p))
+			       : 0;
+	case 'h':
+	case 'v':
+		p->pos--;
+		return call_offset(p) ? special(p,
+						c == 'h' ? ITANIUM_T_NON_VIRTUAL_THUNK
+							 : ITANIUM_T_VIRTUAL_THUNK,
+						itanium_encoding(p))
+				      : 0;
+	default:
+		return 0;
+	}
+}
+
+static uint16_t reference_temporary(struct itanium *p)
+{
+	uint16_t number = 0, name = itanium_name(p, false);
+	if (!name || (p->pos < p->end && !itanium_sequence(p, 36, &number)))
+		return 0;
+	return itanium_node(p, ITANIUM_SPECIAL, ITANIUM_T_REFERENCE_TEMPORARY, name, number);
+}
+
+/* Of G... */
+static uint16_t other_name(struct itanium *p)
+{
+	if (itanium_take2(p, "GV"))
+		return special(p, ITANIUM_T_GUARD, itanium_name(p, false));
+	if (itanium_take2(p, "GR"))
+		return reference_temporary(p);
+	if (itanium_take2(p, "GA"))
+		return special(p, ITANIUM_T_HIDDEN_ALIAS, itanium_encoding(p));
+	if (!itanium_take2(p, "GT"))
+		return 0;
+	bool safe = itanium_take(p, 't');
+	if (!safe && !itanium_take(p, 'n'))
+		return 0;
+	return special(p, safe ? ITANIUM_T_TRANSACTION : ITANIUM_T_NON_TRANSACTION,
+		       itanium_encoding(p));
+}
+
+/* True when the function's name ends in template arguments: then its type tells what it returns. */
+static bool tells_return(const struct itanium *p, uint16_t node)
+{
+	while (p->nodes[node].kind == ITANIUM_LOCAL)
+		node = p->nodes[node].b;
+	if (p->nodes[node].kind != ITANIUM_TEMPLATE)
+		return false;
+	node = p->nodes[node].a;
+	while (p->nodes[node].kind == ITANIUM_QUALIFIED || p->nodes[node].kind == ITANIUM_TAGGED)
+		node = p->nodes[node].kind == ITANIUM_QUALIFIED ? p->nodes[node].b
+								: p->nodes[node].a;
+	uint8_t kind = p->nodes[node].kind;
+	return kind != ITANIUM_CTOR && kind != ITANIUM_DTOR && kind != ITANIUM_CONVERSION;
+}
+
+/* False when parameters stand for each other in a circle. */
+static bool ends(const struct itanium *p, uint16_t node)
+{
+	for (unsigned i = 0; i <= ITANIUM_ARGS_MOST; i++) {
+		if (p->nodes[node].kind != ITANIUM_PARAMETER)
+			return true;
+		node = p->nodes[node].a;
+	}
+	return false;
+}
+
+/* Arguments that a conversion's type named before they were there. */
+static bool resolve(struct itanium *p, unsigned from)
+{
+	for (unsigned i = from; i < p->n_forward; i++) {
+		struct itanium_node *n = &p->nodes[p->forward[i]];
+		if (p->first_arg + n->b >= p->n_args)
+			return false;
+		n->a = p->args[p->first_arg + n->b];
+	}
+	for (unsigned i = from; i < p->n_forward; i++)
+		if (!ends(p, p->forward[i]))
+			return false;
+	p->n_forward = from;
+	return true;
+}
+
+static bool at_end(const struct itanium *p)
+{
+	return p->pos == p->end || *p->pos == 'E' || *p->pos == '.';
+}
+
+static uint16_t function_or_data(struct itanium *p)
+{
+	unsigned forward = p->n_forward;
+	uint16_t returned = 0;
+	bool ok = false;
+	uint16_t name = itanium_name(p, /* naming= */ true);
+	if (!name || !resolve(p, forward))
+		return 0;
+	if (at_end(p))
+		return name;
+	uint8_t flags = p->flags;
+	if (tells_return(p, name) && !(returned = itanium_type(p)))
+		return 0;
+	uint16_t parameters = itanium_types_until(p, &ok);
+	uint16_t node =
+		ok && at_end(p) ? itanium_node(p, ITANIUM_ENCODING, name, parameters, returned) : 0;
+	p->nodes[node].flags = node ? flags : 0;
+	return node;
+}
+
+uint16_t itanium_encoding(struct itanium *p)
+{
+	if (!itanium_enter(p))
+		return itanium_leave(p, 0);
+	if (itanium_peek(p) == 'T')
+		return itanium_leave(p, virtual_name(p));
+	if (itanium_peek(p) == 'G')
+		return itanium_leave(p, other_name(p));
+	unsigned first = p->first_arg, n = p->n_args, context = p->context;
+	bool in_lambda = p->in_lambda, in_conversion = p->in_conversion;
+	p->first_arg = n;
+	p->context = ++p->n_contexts;
+	p->in_lambda = p->in_conversion = false;
+	uint16_t node = function_or_data(p);
+	p->context = context;
+	p->first_arg = first;
+	p->n_args = n;
+	p->in_lambda = in_lambda;
+	p->in_conversion = in_conversion;
+	return itanium_leave(p, node);
+}
