@@ -65,6 +65,13 @@ static enum ux_code write_piece(void *ctx, struct ux_bytes bytes, struct ux_erro
 	return ux_file_write(f->fd, bytes, err);
 }
 
+static enum ux_code place_piece(void *ctx, uint64_t off, struct ux_bytes bytes,
+				struct ux_error *err)
+{
+	const struct ux_file_new *f = ctx;
+	return ux_file_write_at(f->fd, off, bytes, err);
+}
+
 /* Default output, malloc'ed: the input's name without its folders, which piece of GPU code, and
  * ".gsym". */
 static char *output_name(const char *input, const char *gpu)
@@ -194,6 +201,7 @@ static enum ux_code extract(struct job *job, const struct values *v, const char 
 		.arch = v->arch,
 		.gpu = v->gpu,
 		.spill = getenv("TMPDIR"),
+		.place = place_piece,
 		.path = input,
 		.debug_path = v->debug,
 	};

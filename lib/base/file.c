@@ -143,6 +143,20 @@ enum ux_code ux_file_write(int fd, struct ux_bytes bytes, struct ux_error *err)
 	return UX_OK;
 }
 
+enum ux_code ux_file_write_at(int fd, uint64_t off, struct ux_bytes bytes, struct ux_error *err)
+{
+	while (bytes.size > 0) {
+		ssize_t n = pwrite(fd, bytes.data, ux_min(bytes.size, (size_t)1 << 30), (off_t)off);
+		if (n < 0 && errno == EINTR)
+			continue;
+		if (n < 0)
+			return ux_error_os(err, errno, "cannot write");
+		bytes = ux_bytes(bytes.data + n, bytes.size - (size_t)n);
+		off += (uint64_t)n;
+	}
+	return UX_OK;
+}
+
 static enum ux_code sync_folder(const char *path, struct ux_error *err)
 {
 	const char *slash = strrchr(path, '/');

@@ -44,6 +44,10 @@ enum ux_code ux_file_new_open(struct ux_file_new *f, const char *path, struct ux
 /* Writes all of it, however many calls that takes. */
 enum ux_code ux_file_write(int fd, struct ux_bytes bytes, struct ux_error *err) ux_must;
 
+/* The same at off, wherever the descriptor stands, which stays there. Any thread. */
+enum ux_code ux_file_write_at(int fd, uint64_t off, struct ux_bytes bytes, struct ux_error *err)
+	ux_must;
+
 /* Renames it into place; with sync, data and folder are on the disk when this returns. */
 enum ux_code ux_file_new_commit(struct ux_file_new *f, bool sync, struct ux_error *err) ux_must;
 

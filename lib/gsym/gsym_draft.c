@@ -11,7 +11,8 @@ enum {
 	LEB_MOST = 5,             /* bytes of a LEB128 of 32 bits */
 	NODE_MOST = 4 + LEB_MOST, /* a name and a file */
 	ROOT_MOST = 1 + 1 + LEB_MOST + 1 + NODE_MOST + 1,
-	LINE_LEBS = 3, /* in front of a line table's opcodes */
+	LINE_LEBS = 3,  /* in front of a line table's opcodes */
+	HEAD_MOST = 64, /* size, name, heads of blocks, end, padding */
 };
 
 void ux_gsym_drafter_deinit(struct ux_gsym_drafter *drafter)
@@ -212,6 +213,12 @@ void ux_gsym_draft_put_lines(struct ux_out *out, const struct ux_gsym_draft *dra
 			copy_lebs(&o, &p, 1);
 	}
 	trim(out, o);
+}
+
+uint64_t ux_gsym_draft_most(const struct ux_gsym_draft *draft)
+{
+	return HEAD_MOST + ROOT_MOST + (uint64_t)draft->lines_size + draft->inlines_size +
+	       (uint64_t)draft->n_sets * LEB_MOST + (uint64_t)draft->n_inlines * NODE_MOST;
 }
 
 static uint8_t *put_root(uint8_t *o, uint32_t size, uint32_t name, bool swap)

@@ -50,6 +50,9 @@ struct ux_gsym_numbers {
 	uint32_t n_names;
 };
 
+/* Bytes that a record of the draft may come to, merged functions apart. */
+uint64_t ux_gsym_draft_most(const struct ux_gsym_draft *draft);
+
 /* Appends the content of the line table block; only for a draft with rows. */
 void ux_gsym_draft_put_lines(struct ux_out *out, const struct ux_gsym_draft *draft,
 			     const struct ux_gsym_numbers *numbers);

@@ -89,6 +89,8 @@ struct ux_gsym_image {
 	 * multiple of 4 */
 	const struct ux_bytes *data;
 	size_t n_data;
+	uint64_t placed; /* of version 1: bytes of records that the file has already, behind all
+			    that ux_gsym_image_write() then writes; `data` is not looked at */
 };
 
 enum {
@@ -102,6 +104,13 @@ enum {
 unsigned ux_gsym_image_version(const struct ux_gsym_image *image);
 
 /*
+ * True when a version 1 of the image holds `most` bytes of records, whatever else is still to be
+ * filled in: then *ret_off is where in the file they begin. Counts, starts, files, strings and uuid
+ * must be there.
+ */
+bool ux_gsym_image_place(const struct ux_gsym_image *image, uint64_t most, uint64_t *ret_off);
+
+/*
  * Hands the file, front to back, to `sink` (header, directory, address table, record offsets,
  * files, strings, records: LLVM's own order). UX_ELIMIT when the version asked for cannot hold it;
  * UX_EINVAL without a function (LLVM's reader does not survive that), without the NULs, or for
@@ -109,6 +118,11 @@ unsigned ux_gsym_image_version(const struct ux_gsym_image *image);
  * version 2 has to know them.
  */
 typedef enum ux_code ux_gsym_sink_fn(void *ctx, struct ux_bytes bytes, struct ux_error *err);
+
+/* Puts bytes where they belong in the file, which may be anywhere behind what the sink was given so
+ * far. Called by any thread. */
+typedef enum ux_code ux_gsym_place_fn(void *ctx, uint64_t off, struct ux_bytes bytes,
+				      struct ux_error *err);
 enum ux_code ux_gsym_image_write(const struct ux_gsym_image *image, ux_gsym_sink_fn *sink,
 				 void *ctx, struct ux_error *err) ux_must;
 

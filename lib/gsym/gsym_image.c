@@ -71,14 +71,15 @@ static struct layout layout_make(const struct ux_gsym_image *image, unsigned ver
 
 static uint64_t data_size(const struct ux_gsym_image *image)
 {
-	uint64_t size = 0;
+	uint64_t size = image->placed;
 	for (size_t i = 0; i < image->n_data; i++)
 		size += image->data[i].size;
 	return size;
 }
 
-/* UX_OK when version 1 holds the image. */
-static enum ux_code check_v1(const struct ux_gsym_image *image, struct ux_error *err)
+/* UX_OK when version 1 holds the image with so many bytes of records. */
+static enum ux_code check_v1(const struct ux_gsym_image *image, uint64_t records,
+			     struct ux_error *err)
 {
 	uint64_t most = image->v1_most ? image->v1_most : UINT32_MAX;
 	if (image->uuid.size > UX_GSYM_UUID_MOST)
@@ -87,18 +88,28 @@ static enum ux_code check_v1(const struct ux_gsym_image *image, struct ux_error 
 	if (image->string_shift > 0)
 		return ux_error_set(err, UX_ELIMIT,
 				    "strings are numbered in steps, which GSYM 1 is not");
-	uint64_t end = layout_make(image, 1, data_size(image)).end;
+	uint64_t end = layout_make(image, 1, records).end;
 	if (end > most)
 		return ux_error_set(err, UX_ELIMIT,
 				    "GSYM 1 ends at 4 GiB, %" PRIu64 " bytes needed", end);
 	return UX_OK;
 }
 
+bool ux_gsym_image_place(const struct ux_gsym_image *image, uint64_t most, uint64_t *ret_off)
+{
+	bool fits = image->version != 2 && image->n_functions > 0 &&
+		    image->n_functions <= UINT32_MAX && image->n_files <= UINT32_MAX &&
+		    check_v1(image, most, NULL) == UX_OK;
+	if (fits)
+		*ret_off = layout_make(image, 1, most).data;
+	return fits;
+}
+
 unsigned ux_gsym_image_version(const struct ux_gsym_image *image)
 {
 	if (image->version != 0)
 		return image->version;
-	return check_v1(image, NULL) == UX_OK ? 1 : 2;
+	return check_v1(image, data_size(image), NULL) == UX_OK ? 1 : 2;
 }
 
 static enum ux_code check(const struct ux_gsym_image *image, struct ux_error *err)
@@ -114,7 +125,7 @@ static enum ux_code check(const struct ux_gsym_image *image, struct ux_error *er
 	if (image->version > GSYM_VERSION_MOST)
 		return ux_error_set(err, UX_EINVAL, "GSYM version %u asked for, %d is the last",
 				    image->version, GSYM_VERSION_MOST);
-	return image->version == 1 ? check_v1(image, err) : UX_OK;
+	return image->version == 1 ? check_v1(image, data_size(image), err) : UX_OK;
 }
 
 /* --- the file, front to back ------------------------------------------------------------------ */

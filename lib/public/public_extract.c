@@ -67,7 +67,8 @@ static enum ux_code open_files(struct files *f, struct ux_bytes exe, const char 
 
 enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 			       const struct ux_extract_opts *caller, ux_gsym_sink_fn *sink,
-			       void *ctx, struct ux_extract_result *ret, struct ux_error *err)
+			       ux_gsym_place_fn *place, void *ctx, struct ux_extract_result *ret,
+			       struct ux_error *err)
 {
 	ux_cleanup(files_close) struct files files = {0};
 	struct ux_extract_opts opts;
@@ -82,6 +83,7 @@ enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 		.threads = opts.threads,
 		.memory = opts.memory,
 		.spill = opts.spill,
+		.place = place,
 		.path = ux_macho_any(exe) ? exe_path : NULL, /* for the bundle beside it */
 		.arch = opts.arch,
 		.supplementary = files.given.bytes.size > 0 ? files.given.bytes : files.found.bytes,
@@ -107,14 +109,14 @@ enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 
 /* Opens the input, extracts, fills the caller's result. */
 static enum ux_code extract(const struct ux_input *in, const struct ux_extract_opts *opts,
-			    ux_gsym_sink_fn *sink, void *ctx, struct ux_extract_result *ret,
-			    struct ux_error *err)
+			    ux_gsym_sink_fn *sink, ux_gsym_place_fn *place, void *ctx,
+			    struct ux_extract_result *ret, struct ux_error *err)
 {
 	ux_cleanup(ux_opened_close) struct ux_opened exe = {0};
 	struct ux_extract_result result;
 	UX_TRY(ux_sized_check(ret, RESULT_LEAST, err));
 	UX_TRY(ux_opened_open(&exe, in, err));
-	UX_TRY(ux_public_extract(exe.bytes, in->path, opts, sink, ctx, &result, err));
+	UX_TRY(ux_public_extract(exe.bytes, in->path, opts, sink, place, ctx, &result, err));
 	ux_sized_give(ret, &result, sizeof(result));
 	return UX_OK;
 }
@@ -125,6 +127,12 @@ static enum ux_code to_file(void *ctx, struct ux_bytes bytes, struct ux_error *e
 	return ux_file_write(f->fd, bytes, err);
 }
 
+static enum ux_code to_place(void *ctx, uint64_t off, struct ux_bytes bytes, struct ux_error *err)
+{
+	const struct ux_file_new *f = ctx;
+	return ux_file_write_at(f->fd, off, bytes, err);
+}
+
 enum ux_code ux_extract_to_path(const struct ux_input *exe, const char *path,
 				const struct ux_extract_opts *opts, struct ux_extract_result *ret,
 				struct ux_error *err)
@@ -133,7 +141,7 @@ enum ux_code ux_extract_to_path(const struct ux_input *exe, const char *path,
 	struct ux_extract_result result = {.size = sizeof(result)};
 	UX_TRY(ux_sized_check(ret, RESULT_LEAST, err));
 	UX_TRY(ux_file_new_open(&f, path, err));
-	UX_TRY(extract(exe, opts, to_file, &f, &result, err));
+	UX_TRY(extract(exe, opts, to_file, to_place, &f, &result, err));
 	UX_TRY(ux_file_new_commit(&f, /* sync= */ false, err));
 	ux_sized_give(ret, &result, sizeof(result));
 	return UX_OK;
@@ -157,5 +165,5 @@ enum ux_code ux_extract_to_fn(const struct ux_input *exe, ux_write_fn *fn, void 
 			      struct ux_error *err)
 {
 	struct receiver receiver = {fn, ctx};
-	return extract(exe, opts, to_receiver, &receiver, ret, err);
+	return extract(exe, opts, to_receiver, NULL, &receiver, ret, err);
 }

@@ -12,7 +12,8 @@
  * `size` set to all of it, on success.
  */
 enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
-			       const struct ux_extract_opts *opts, ux_gsym_sink_fn *sink, void *ctx,
-			       struct ux_extract_result *ret, struct ux_error *err) ux_must;
+			       const struct ux_extract_opts *opts, ux_gsym_sink_fn *sink,
+			       ux_gsym_place_fn *place, void *ctx, struct ux_extract_result *ret,
+			       struct ux_error *err) ux_must;
 
 #endif

@@ -54,7 +54,8 @@ static enum ux_code open_gsym(struct ux_module *m, const char *path,
 		return ux_gsym_open(&m->gsym, m->file.bytes, err);
 	if (!ux_extract_takes(m->file.bytes))
 		return ux_error_set(err, UX_EUNSUPPORTED, "is no ELF, Mach-O or GSYM file");
-	UX_TRY(ux_public_extract(m->file.bytes, path, extract, keep, &m->built, &result, err));
+	UX_TRY(ux_public_extract(m->file.bytes, path, extract, keep, NULL, &m->built, &result,
+				 err));
 	ux_opened_close(&m->file);
 	return ux_gsym_open(&m->gsym, ux_out_bytes(&m->built), err);
 }

@@ -16,6 +16,8 @@ struct ux_extract_options {
 	const char *spill; /* folder for what does not fit (unlinked files); NULL: /var/tmp */
 	struct ux_bytes supplementary; /* the file dwz moved common entries to (supplementary.h);
 					  empty: none */
+	ux_gsym_place_fn *place; /* with the sink's context; NULL: the sink alone. Where a file can
+				    be written at any place, records need not be kept */
 	const char *path; /* where exe is, to look for the files of split units (split_files.h)
 			     beside it and where they were compiled; NULL: no search */
 	const char *debug_path; /* the same of debug; NULL: not known */

@@ -6,6 +6,8 @@
 #include "merge.h"
 #include "pool.h"
 
+#include <stdatomic.h>
+
 /* What merging makes: cut pieces and shortened names; a small part of the input. */
 #define MERGE_BUDGET (UINT64_C(1) << 34)
 
@@ -143,8 +145,10 @@ static void unbias(struct ux_module_build *build)
 /* Counts what goes through, for the statistics. */
 struct meter {
 	ux_gsym_sink_fn *sink;
+	ux_gsym_place_fn *place;
 	void *ctx;
-	uint64_t bytes;
+	uint64_t bytes; /* front to back */
+	_Atomic uint64_t placed;
 };
 
 static enum ux_code meter_sink(void *ctx, struct ux_bytes bytes, struct ux_error *err)
@@ -152,6 +156,14 @@ static enum ux_code meter_sink(void *ctx, struct ux_bytes bytes, struct ux_error
 	struct meter *m = ctx;
 	m->bytes += bytes.size;
 	return m->sink(m->ctx, bytes, err);
+}
+
+static enum ux_code meter_place(void *ctx, uint64_t off, struct ux_bytes bytes,
+				struct ux_error *err)
+{
+	struct meter *m = ctx;
+	atomic_fetch_add_explicit(&m->placed, bytes.size, memory_order_relaxed);
+	return m->place(m->ctx, off, bytes, err);
 }
 
 static uint64_t strings_most(const struct ux_module_build *build)
@@ -162,7 +174,7 @@ static uint64_t strings_most(const struct ux_module_build *build)
 static enum ux_code pack(struct ux_module_build *build, ux_gsym_sink_fn *sink, void *ctx,
 			 struct ux_error *err)
 {
-	struct meter meter = {sink, ctx, 0};
+	struct meter meter = {.sink = sink, .place = build->options->place, .ctx = ctx};
 	bool first = build->base == UX_BASE_FIRST;
 	struct ux_pack_target target = {
 		.version = build->options->gsym_version,
@@ -174,9 +186,10 @@ static enum ux_code pack(struct ux_module_build *build, ux_gsym_sink_fn *sink, v
 		.strings_most = strings_most(build),
 		.alternatives = &build->alternatives,
 		.spill = build->spill,
+		.place = meter.place ? meter_place : NULL,
 	};
 	UX_TRY(ux_pack(&build->collection, &build->pieces, &target, meter_sink, &meter, err));
-	build->stats.gsym_bytes = meter.bytes;
+	build->stats.gsym_bytes = meter.bytes + meter.placed;
 	return UX_OK;
 }
 

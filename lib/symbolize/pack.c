@@ -5,6 +5,9 @@
 #include "numbering.h"
 #include "pool.h"
 
+#include <sched.h>
+#include <stdatomic.h>
+
 enum {
 	JOB_PIECES = 256
 }; /* functions one job encodes: small enough to balance */
@@ -13,7 +16,8 @@ enum {
 #define RECORDS_BUDGET (UINT64_C(1) << 36)
 
 enum {
-	STRING_STEPS = 4 /* strings of over 4 GiB begin at multiples of 2^this: up to 64 GiB */
+	MERGED_MOST = 32, /* bytes that an alternative adds to its record */
+	STRING_STEPS = 4  /* strings of over 4 GiB begin at multiples of 2^this: up to 64 GiB */
 };
 
 struct packer {
@@ -29,6 +33,10 @@ struct packer {
 	struct ux_out *outs;     /* one a thread: the job's records while they are made */
 	struct ux_bytes *data;   /* one a job, in an arena */
 	size_t n_jobs;
+	void *ctx;         /* of target->place, if records go where they belong as they are made */
+	uint64_t data_off; /* where the first one does */
+	_Atomic uint64_t *ends; /* of each job's records plus 1, from there on; 0: not yet known */
+	_Atomic bool failed;    /* a job's end will never be known */
 };
 
 static void packer_deinit(struct packer *p)
@@ -45,6 +53,7 @@ static void packer_deinit(struct packer *p)
 	free(p->arenas);
 	free(p->outs);
 	free(p->data);
+	free(p->ends);
 }
 
 static size_t n_alternatives(const struct packer *p)
@@ -119,9 +128,9 @@ static size_t alternatives_from(const struct packer *p, size_t piece)
 	return lo;
 }
 
-static enum ux_code encode_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+/* The records of a job into the worker's buffer. */
+static enum ux_code encode_job(struct packer *p, size_t job, unsigned worker, struct ux_error *err)
 {
-	struct packer *p = ctx;
 	struct ux_out *out = &p->outs[worker];
 	size_t end = ux_min((job + 1) * JOB_PIECES, p->pieces->size);
 	ux_out_reset(out);
@@ -145,7 +154,15 @@ static enum ux_code encode_job(void *ctx, size_t job, unsigned worker, struct ux
 				     &piece->draft, &numbers);
 		other = other_end;
 	}
-	UX_TRY(ux_out_status(out, err));
+	return ux_out_status(out, err);
+}
+
+/* Keeps the records of a job until all sizes are known. */
+static enum ux_code keep_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+{
+	struct packer *p = ctx;
+	struct ux_out *out = &p->outs[worker];
+	UX_TRY(encode_job(p, job, worker, err));
 	uint8_t *copy = ux_arena_alloc(&p->arenas[worker], out->size, 4);
 	if (!copy)
 		return ux_arena_fail(&p->arenas[worker], err);
@@ -166,16 +183,76 @@ static void join(struct packer *p)
 	}
 }
 
+/* Where the records of a job begin, once the one before it knows where it ends. Jobs are begun in
+ * order, so that one is at work, or done. False when it failed. */
+static bool await_turn(struct packer *p, size_t job, uint64_t *ret)
+{
+	uint64_t end = 1;
+	while (job > 0 &&
+	       (end = atomic_load_explicit(&p->ends[job - 1], memory_order_acquire)) == 0) {
+		if (atomic_load_explicit(&p->failed, memory_order_relaxed))
+			return false;
+		sched_yield();
+	}
+	*ret = end - 1;
+	return true;
+}
+
+/* Encodes a job and puts it where it belongs, while others are encoded. */
+static enum ux_code place_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+{
+	struct packer *p = ctx;
+	uint64_t before = 0;
+	enum ux_code code = encode_job(p, job, worker, err);
+	if (code != UX_OK)
+		atomic_store_explicit(&p->failed, true, memory_order_relaxed);
+	if (code != UX_OK || !await_turn(p, job, &before))
+		return code; /* the job that failed tells why */
+	struct ux_bytes made = ux_out_bytes(&p->outs[worker]);
+	atomic_store_explicit(&p->ends[job], before + made.size + 1, memory_order_release);
+	size_t end = ux_min((job + 1) * JOB_PIECES, p->pieces->size);
+	for (size_t i = job * JOB_PIECES; i < end; i++)
+		p->records[i] += before;
+	return p->target->place(p->ctx, p->data_off + before, made, err);
+}
+
+/* Bytes that all records may come to. */
+static uint64_t records_most(const struct packer *p)
+{
+	uint64_t sum = n_alternatives(p) * MERGED_MOST;
+	for (size_t i = 0; i < p->pieces->size; i++)
+		sum += ux_gsym_draft_most(&p->pieces->data[i].draft);
+	return sum;
+}
+
+/* Encodes everything. *image is whole but for the records. */
+static enum ux_code encode_all(struct packer *p, struct ux_gsym_image *image, struct ux_error *err)
+{
+	unsigned threads = p->target->threads;
+	if (p->target->place && ux_gsym_image_place(image, records_most(p), &p->data_off)) {
+		p->ends = calloc(p->n_jobs + 1, sizeof(*p->ends));
+		if (!p->ends)
+			return ux_error_nomem(err);
+		UX_TRY(ux_pool_run(threads, p->n_jobs, place_job, p, err));
+		image->version = 1;
+		image->placed = p->n_jobs > 0 ? p->ends[p->n_jobs - 1] - 1 : 0;
+		return UX_OK;
+	}
+	UX_TRY(ux_pool_run(threads, p->n_jobs, keep_job, p, err));
+	join(p);
+	image->data = p->data;
+	image->n_data = p->n_jobs;
+	return UX_OK;
+}
+
 enum ux_code ux_pack(const struct ux_collection *collection, const struct ux_piece_vec *pieces,
 		     const struct ux_pack_target *target, ux_gsym_sink_fn *sink, void *ctx,
 		     struct ux_error *err)
 {
 	ux_cleanup(packer_deinit) struct packer p = {
-		.collection = collection, .pieces = pieces, .target = target};
+		.collection = collection, .pieces = pieces, .target = target, .ctx = ctx};
 	UX_TRY(packer_init(&p, err));
 	UX_TRY(number_all(&p, err));
-	UX_TRY(ux_pool_run(target->threads, p.n_jobs, encode_job, &p, err));
-	join(&p);
 	struct ux_gsym_image image = {
 		.version = target->version,
 		.v1_most = target->v1_most,
@@ -189,9 +266,8 @@ enum ux_code ux_pack(const struct ux_collection *collection, const struct ux_pie
 		.files = p.numbering.files.data,
 		.strings = ux_out_bytes(&p.numbering.strings.bytes),
 		.string_shift = p.numbering.strings.shift,
-		.data = p.data,
-		.n_data = p.n_jobs,
 	};
+	UX_TRY(encode_all(&p, &image, err));
 	return ux_gsym_image_write(&image, sink, ctx, err);
 }
 

@@ -5,6 +5,8 @@
 #include "elf_defs.h"
 #include "gsym_dump.h"
 
+#include <pthread.h>
+
 enum {
 	BUDGET = 1 << 20,
 	FUNCTIONS = 600, /* more than two jobs of a thread */
@@ -60,6 +62,82 @@ static enum ux_code extract_as(struct made *m, struct ux_bytes file,
 	assert_int_equal(notes.count[UX_GSYM_NOTE_FOREIGN_BYTE], 0);
 	assert_int_equal(m->stats.gsym_bytes, m->gsym.size);
 	return UX_OK;
+}
+
+/* A file that may be written at any place. */
+struct places {
+	struct ux_out *front; /* what the sink got */
+	pthread_mutex_t lock;
+	uint8_t bytes[1 << 20];
+	uint64_t first, end; /* of what was placed */
+	size_t calls;
+	size_t calls_most; /* then it fails */
+};
+
+static enum ux_code to_front(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	return collect_gsym(((struct places *)ctx)->front, bytes, err);
+}
+
+static enum ux_code to_place(void *ctx, uint64_t off, struct ux_bytes bytes, struct ux_error *err)
+{
+	struct places *p = ctx;
+	enum ux_code code = UX_OK;
+	pthread_mutex_lock(&p->lock);
+	if (p->calls++ == p->calls_most)
+		code = ux_error_set(err, UX_EIO, "no room at 0x%" PRIx64, off);
+	assert_true(off + bytes.size <= sizeof(p->bytes));
+	memcpy(p->bytes + off, bytes.data, bytes.size);
+	p->first = ux_min(p->first, off);
+	p->end = ux_max(p->end, off + bytes.size);
+	pthread_mutex_unlock(&p->lock);
+	return code;
+}
+
+static void records_put_where_they_belong_make_the_same_file(void **state)
+{
+	(void)state;
+	ux_cleanup(made_deinit) struct made m = {0};
+	ux_cleanup(ux_out_deinit) struct ux_out other = {0};
+	struct ux_extract_stats stats;
+	struct ux_bytes file = made_module(&m, UX_STR("0123456789"));
+	assert_int_equal(extract_as(&m, file, (struct ux_extract_options){.threads = 1}, NULL),
+			 UX_OK);
+	for (unsigned threads = 1; threads <= 8; threads *= 2) {
+		struct places *p = calloc(1, sizeof(*p));
+		pthread_mutex_init(&p->lock, NULL);
+		p->front = &other;
+		p->first = p->calls_most = SIZE_MAX;
+		struct ux_extract_options how = {.threads = threads, .place = to_place};
+		ux_out_reset(&other);
+		assert_int_equal(ux_extract(file, UX_BYTES_NONE, &how, to_front, p, &stats, NULL),
+				 UX_OK);
+		assert_int_equal(p->first, other.size);
+		assert_int_equal(p->end, m.gsym.size);
+		assert_int_equal(stats.gsym_bytes, m.gsym.size);
+		ux_out_put(&other, p->bytes + p->first, (size_t)(p->end - p->first));
+		assert_memory_equal(other.data, m.gsym.data, m.gsym.size);
+		pthread_mutex_destroy(&p->lock);
+		free(p);
+	}
+}
+
+static void place_that_takes_nothing_ends_it(void **state)
+{
+	(void)state;
+	ux_cleanup(made_deinit) struct made m = {0};
+	struct ux_bytes file = made_module(&m, UX_BYTES_NONE);
+	struct places *p = calloc(1, sizeof(*p));
+	pthread_mutex_init(&p->lock, NULL);
+	p->front = &m.gsym;
+	struct ux_error err = UX_ERROR_INIT;
+	struct ux_extract_options how = {.threads = 4, .place = to_place};
+	assert_int_equal(ux_extract(file, UX_BYTES_NONE, &how, to_front, p, &m.stats, &err),
+			 UX_EIO);
+	assert_non_null(strstr(err.text, "no room at"));
+	assert_int_equal(m.gsym.size, 0);
+	pthread_mutex_destroy(&p->lock);
+	free(p);
 }
 
 /* All that the file says but its version; "gsym 1" begins the first line. */
@@ -212,6 +290,8 @@ static void each_failed_allocation_of_version_2_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		UX_TEST(records_put_where_they_belong_make_the_same_file),
+		UX_TEST(place_that_takes_nothing_ends_it),
 		UX_TEST(version_2_on_request_says_what_1_says),
 		UX_TEST(one_byte_too_many_for_version_1_gives_2_at_any_thread_count),
 		UX_TEST(strings_that_32_bits_do_not_reach_are_numbered_in_steps),
