@@ -152,6 +152,23 @@ static enum ux_code read_thin(struct ux_bytes file, struct ux_macho_slices *ret,
 	return UX_OK;
 }
 
+/* Linkers and lipo leave them apart; 31 names for one content would be 31 times the work. */
+static enum ux_code check_apart(const struct ux_macho_slices *slices, struct ux_error *err)
+{
+	char one[UX_MACHO_ARCH_TEXT], other[UX_MACHO_ARCH_TEXT];
+	for (size_t i = 0; i < slices->size; i++)
+		for (size_t k = 0; k < i; k++) {
+			const struct ux_macho_slice *a = &slices->list[i], *b = &slices->list[k];
+			if (a->bytes.data >= b->bytes.data + b->bytes.size ||
+			    b->bytes.data >= a->bytes.data + a->bytes.size)
+				continue;
+			return ux_error_set(err, UX_ECORRUPT, "slices %s and %s overlap",
+					    ux_macho_arch_name(b->cpu, b->subtype, other),
+					    ux_macho_arch_name(a->cpu, a->subtype, one));
+		}
+	return UX_OK;
+}
+
 enum ux_code ux_macho_slices(struct ux_bytes file, struct ux_macho_slices *ret,
 			     struct ux_error *err)
 {
@@ -174,7 +191,7 @@ enum ux_code ux_macho_slices(struct ux_bytes file, struct ux_macho_slices *ret,
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "universal file of %" PRIu32 " slices, none a Mach-O file",
 				    count);
-	return UX_OK;
+	return check_apart(ret, err);
 }
 
 /* --- choosing --------------------------------------------------------------------------------- */

@@ -42,7 +42,8 @@ bool ux_macho_is_fat(struct ux_bytes file);
 /*
  * The Mach-O files in file: itself, or its slices in the order of the header. Slices of a universal
  * file that are no Mach-O (archives of objects) are left out. UX_EUNSUPPORTED: no Mach-O, or a
- * universal file without any; UX_ECORRUPT: a slice that leaves the file.
+ * universal file without any; UX_ECORRUPT: a slice that leaves the file,
+ * or reaches into another.
  */
 enum ux_code ux_macho_slices(struct ux_bytes file, struct ux_macho_slices *ret,
 			     struct ux_error *err) ux_must;

@@ -7,7 +7,10 @@
 #include "order.h"
 
 enum {
-	NAME_MOST = 1 << 16 /* bytes of a name that count */
+	NAME_MOST = 1 << 16, /* bytes of a name that count */
+	/* What the names of stubs may add up to: thousands may have one long name. */
+	STUBS_FREE = 16 << 20,
+	STUBS_RATIO = 4 /* times the file */
 };
 
 /* --- text ------------------------------------------------------------------------------------- */
@@ -118,10 +121,14 @@ enum ux_code ux_macho_stub_symbols(const struct ux_macho *macho, const struct ux
 				   struct ux_error *err)
 {
 	struct ux_macho_stubs it;
+	uint64_t left = STUBS_FREE + STUBS_RATIO * (uint64_t)macho->file.size;
 	UX_TRY(ux_macho_stubs_open(macho, &it, err));
 	for (const struct ux_macho_stub *s; (s = ux_macho_stubs_next(&it));) {
 		const char *plain = ux_macho_plain_name(s->name);
 		size_t n = strnlen(plain, NAME_MOST - sizeof("@plt"));
+		if (n > left)
+			break; /* the rest stays without a name */
+		left -= n;
 		char *name = ux_arena_alloc(arena, n + sizeof("@plt"), 1);
 		if (!name)
 			return ux_arena_fail(arena, err);

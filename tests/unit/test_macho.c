@@ -505,6 +505,20 @@ static void java_classes_and_slices_that_leave_the_file_are_refused(void **state
 	ux_out_deinit(&archives);
 }
 
+static void slices_that_overlap_are_corrupt(void **state)
+{
+	(void)state;
+	struct whole w;
+	struct ux_macho_slices slices;
+	struct ux_error err = UX_ERROR_INIT;
+	whole_init(&w, false);
+	uint8_t *first = w.file.data + 8 + 8, *third = w.file.data + 8 + 2 * 20 + 8;
+	memcpy(third, first, 4); /* its offset */
+	assert_int_equal(ux_macho_slices(ux_out_bytes(&w.file), &slices, &err), UX_ECORRUPT);
+	assert_string_equal(err.text, "slices ppc64 and arm64e overlap");
+	whole_deinit(&w);
+}
+
 static void damaged_universal_files_are_survived(void **state)
 {
 	(void)state;
@@ -535,6 +549,7 @@ int main(void)
 		UX_TEST(a_slice_is_chosen_by_name_by_uuid_or_because_it_is_alone),
 		UX_TEST(names_of_machines_are_apples),
 		UX_TEST(java_classes_and_slices_that_leave_the_file_are_refused),
+		UX_TEST(slices_that_overlap_are_corrupt),
 		UX_TEST(damaged_universal_files_are_survived),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
