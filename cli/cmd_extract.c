@@ -122,10 +122,11 @@ static void warn_of_losses(const char *path, const struct ux_extract_stats *s)
 	if (s->bad_relocs > 0)
 		ux_say("%s: %" PRIu64 " relocations passed over, the first because: %s", path,
 		       s->bad_relocs, ux_error_format(&s->first_bad_reloc, text, sizeof(text)));
-	if (s->map_objects > 0)
-		ux_say("%s: its DWARF is in %" PRIu64
-		       " object files and was not linked, so that lines stay unknown; run dsymutil",
-		       path, s->map_objects);
+	if (s->map_missing + s->map_changed > 0)
+		ux_say("%s: DWARF of %" PRIu64 " of %" PRIu64
+		       " object files is not linked, and they are gone or written since, so that "
+		       "lines stay unknown; run dsymutil where it is built",
+		       path, s->map_missing + s->map_changed, s->map_objects);
 }
 
 /* Files of split units that were not found: their functions are named by symbols alone. */

@@ -81,8 +81,33 @@ void save_macho_seed(const char *name, const struct make_dwarf *dwarf, unsigned 
 	make_macho_deinit(&m);
 }
 
+/* Names in each of the three ways; see fuzz_ar.c for what is in front. */
+static void make_ar_corpus(void)
+{
+	static const struct {
+		const char *seed, *name, *members;
+	} seeds[] = {
+		{"short", "a.o",
+		 "a.o             7           0     0     644     3         `\nabc\n"},
+		{"bsd", "a b.o",
+		 "#1/5            7           0     0     644     7         `\na b.oxy\n"},
+		{"system-v", "long.o",
+		 "//              0           0     0     0       8         `\nlong.o/\n"
+		 "/0              7           0     0     644     2         `\nxy"},
+	};
+	for (size_t i = 0; i < ux_countof(seeds); i++) {
+		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+		ux_out_u8(&out, (uint8_t)strlen(seeds[i].name));
+		ux_out_cstr(&out, seeds[i].name);
+		ux_out_cstr(&out, "!<arch>\n");
+		ux_out_cstr(&out, seeds[i].members);
+		save_seed("ar", seeds[i].seed, ux_out_bytes(&out));
+	}
+}
+
 void make_macho_corpus(void)
 {
+	make_ar_corpus();
 	static const char *const names[] = {"64_little", "32_little", "64_big", "32_big"};
 	struct make_macho made[ux_countof(names)];
 	struct make_macho_slice slices[ux_countof(names)];

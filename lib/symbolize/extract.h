@@ -47,10 +47,11 @@ struct ux_extract_stats {
 	uint64_t split_units;      /* units whose entries are in files of their own */
 	uint64_t split_missing;    /* of those: files that are not there */
 	uint64_t split_mismatched; /* of those: files of another build */
-	uint64_t map_objects; /* object files in which a Mach-O linker left DWARF that was not read
-			       */
-	uint64_t go_units;    /* of units: of Go's own tables (lib/gosym) */
-	uint64_t bad_go;      /* Go functions that are damaged, so that they give less or nothing */
+	uint64_t map_objects;      /* object files that a Mach-O linker left the DWARF in */
+	uint64_t map_missing;      /* of those: files that are not there, or were not looked for */
+	uint64_t map_changed;      /* of those: files that were written since */
+	uint64_t go_units;         /* of units: of Go's own tables (lib/gosym) */
+	uint64_t bad_go; /* Go functions that are damaged, so that they give less or nothing */
 	struct ux_error first_bad_go;
 	char go_version[UX_GOSYM_VERSION_MOST]; /* "go1.19.8"; "": no Go, or not said */
 	uint64_t gsym_bytes;

@@ -2,6 +2,7 @@
 /* The way in for Mach-O files. */
 #include "extract_macho.h"
 
+#include "debug_map.h"
 #include "dsym.h"
 #include "go_macho.h"
 #include "macho_code.h"
@@ -17,6 +18,7 @@ struct job {
 	struct ux_macho_dwarf dwarf;
 	struct ux_debug_sections sections;
 	struct ux_go_source go;
+	struct ux_debug_map map;
 	struct ux_module_build build;
 };
 
@@ -24,6 +26,7 @@ static void job_deinit(struct job *j)
 {
 	ux_module_build_deinit(&j->build);
 	ux_go_source_close(&j->go);
+	ux_debug_map_close(&j->map);
 	ux_debug_sections_free(&j->sections);
 	ux_macho_close(&j->debug);
 	ux_macho_close(&j->exe);
@@ -177,7 +180,6 @@ static enum ux_code read_symbols(struct job *j, struct ux_error *err)
 	ux_macho_bound_symbols(&bounds, &b->symbols);
 	ux_code_symbols_settle(&b->symbols, &text);
 	UX_TRY(ux_code_symbols_fill(&b->symbols, &bounds, nameless, err));
-	b->stats.map_objects = names.objects;
 	b->stats.quality =
 		ux_max(quality_of(&names, *nameless > 0), quality_of(&more, *nameless > 0));
 	return UX_OK;
@@ -195,8 +197,49 @@ static enum ux_code collect(struct job *j, struct ux_error *err)
 		.threads = b->threads,
 		.spill = b->spill,
 	};
-	UX_TRY(ux_collect(&input, &b->collection, err));
-	ux_module_build_dwarf(b, j->sections.dwarf.data[UX_DWARF_INFO]);
+	return ux_collect(&input, &b->collection, err);
+}
+
+/* An object's units, numbered behind those that are there. */
+static enum ux_code add_object(struct job *j, const struct ux_collection *object,
+			       struct ux_error *err)
+{
+	struct ux_module_build *b = &j->build;
+	uint32_t first = (uint32_t)b->collection.n_units;
+	for (size_t i = 0; i < object->n_units; i++) {
+		struct ux_unit_pieces *unit = &object->units[i];
+		for (uint32_t k = 0; k < unit->n_functions; k++)
+			unit->functions[k].unit += first;
+		for (uint32_t k = 0; k < unit->n_lines; k++)
+			unit->lines[k].unit += first;
+	}
+	if (object->bad_headers > 0)
+		ux_module_build_bad(b, &object->reason);
+	return ux_module_build_add_units(b, object->units, object->n_units, err);
+}
+
+/* DWARF that the linker left where it was, unless nobody may look there. */
+static enum ux_code read_map(struct job *j, struct ux_error *err)
+{
+	struct ux_module_build *b = &j->build;
+	const struct ux_extract_options *o = b->options;
+	struct ux_debug_map *map = &j->map;
+	UX_TRY(ux_debug_map_open(map, &j->exe, err));
+	b->stats.map_objects = map->n_objects;
+	b->stats.map_missing = map->n_objects;
+	if (!o->path || map->n_objects == 0)
+		return UX_OK;
+	/* How much it is shows when it is open. */
+	if (o->memory > 0)
+		b->spill = o->spill ? o->spill : "/var/tmp";
+	UX_TRY(ux_debug_map_read(map, b->threads, b->spill, err));
+	b->stats.map_missing = map->missing;
+	b->stats.map_changed = map->changed;
+	if (map->damaged > 0)
+		ux_module_build_lost(b, &map->bad);
+	for (size_t i = 0; i < map->n_objects; i++)
+		UX_TRY(add_object(j, ux_debug_map_collection(map, i), err));
+	ux_module_build_dwarf(b, UX_BYTES_NONE);
 	return UX_OK;
 }
 
@@ -210,11 +253,10 @@ static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
 	if (j->has_debug && ux_macho_dwarf_exists(&j->debug))
 		from = &j->debug;
 	else if (!ux_macho_dwarf_exists(&j->exe))
-		return UX_OK;
+		return read_map(j, err);
 	ux_macho_dwarf_init(&j->dwarf, from);
 	b->spill = ux_debug_sections_spill(&j->dwarf.elf, options->memory, options->spill);
 	UX_TRY(ux_debug_sections_load(&j->dwarf.elf, b->threads, b->spill, &j->sections, err));
-	b->stats.map_objects = 0; /* it is linked */
 	UX_TRY(collect(j, err));
 	ux_module_build_dwarf(b, ux_debug_sections_info_head(&j->dwarf.elf, &j->sections, head));
 	return UX_OK;
@@ -235,7 +277,7 @@ static enum ux_code read_units(struct job *j, struct ux_error *err)
 /* Bytes that names and paths can be in. */
 static uint64_t input_size(const struct job *j)
 {
-	uint64_t sum = j->exe.file.size + j->debug.file.size;
+	uint64_t sum = j->exe.file.size + j->debug.file.size + j->map.size;
 	if (j->sections.stream)
 		sum += j->sections.dwarf.data[UX_DWARF_INFO].size;
 	for (unsigned k = 0; k < UX_DWARF_SECTION_COUNT; k++)

@@ -72,8 +72,6 @@ static enum ux_code add_stab(struct map_function *open, const struct ux_macho_sy
 			     const struct ux_dwarf_text *text, struct ux_code_symbol_vec *out,
 			     struct ux_macho_names *ret, struct ux_error *err)
 {
-	if (s->type == N_OSO)
-		ret->objects++;
 	if (s->type != N_FUN)
 		return UX_OK;
 	if (s->name[0] != '\0') {

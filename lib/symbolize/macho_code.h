@@ -19,7 +19,6 @@ enum ux_code ux_macho_text(const struct ux_macho *macho, struct ux_dwarf_range_v
 struct ux_macho_names {
 	size_t symbols; /* names of code in the symbol table */
 	bool local;     /* some of them are not exported */
-	size_t objects; /* N_OSO: object files that the linker left the DWARF in */
 };
 
 /*

@@ -76,14 +76,22 @@ def compiled(folder, arch, *flags, dwarf=4):
 
 
 def linked(folder, arch, *flags, dwarf=4, kind=("-dylib", "-install_name", "libp.dylib"),
-           name="p", dsym=True):
-    """A dylib, its dSYM bundle beside it."""
+           name="p", dsym=True, keep=False):
+    """A dylib, its dSYM bundle beside it, and the objects only if they are to be kept."""
     objects = compiled(folder, arch, *flags, dwarf=dwarf)
-    run(tool("ld64.lld"), "-arch", arch, "-platform_version", "macos", "11.0", "11.0", *kind,
-        "-undefined", "dynamic_lookup", "-o", folder / name, *objects)
+    link(folder / name, arch, objects, kind)
     if dsym:
         run("dsymutil-19", folder / name)
+    if not keep:
+        for path in objects:
+            path.unlink()
     return folder / name
+
+
+def link(out, arch, objects, kind=("-dylib", "-install_name", "libp.dylib")):
+    run(tool("ld64.lld"), "-arch", arch, "-platform_version", "macos", "11.0", "11.0", *kind,
+        "-undefined", "dynamic_lookup", "-o", out, *objects)
+    return out
 
 
 def inside(path):

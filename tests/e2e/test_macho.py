@@ -6,7 +6,7 @@ import shutil
 
 import pytest
 
-from apple import agree, compiled, fat, inside, linked, ours, run, text_of, theirs
+from apple import agree, compiled, fat, inside, link, linked, ours, run, text_of, theirs
 from tool import fails, lines, unhex
 
 GO = """package main
@@ -158,15 +158,51 @@ def test_the_bundle_beside_an_application_is_found(both, tmp_path):
 
 def test_without_a_bundle_symbols_are_told_and_dsymutil_is_named(both, tmp_path):
     alone = shutil.copy(both["x86_64"], tmp_path / "alone")
-    for path in tmp_path.parent.glob("both*/x86_64/*.o"):
-        path.rename(path.with_suffix(".moved"))
     out = unhex("extract", alone, "-o", tmp_path / "p.gsym")
-    for path in tmp_path.parent.glob("both*/x86_64/*.moved"):
-        path.rename(path.with_suffix(".o"))
     assert out.returncode == 0
-    assert "in 2 object files" in out.stderr and "dsymutil" in out.stderr
+    assert "DWARF of 2 of 2 object files" in out.stderr and "dsymutil" in out.stderr
     addresses = range(*text_of(alone, "x86_64"))
     agree(ours(alone, addresses), theirs(alone, addresses))
+
+
+@pytest.mark.parametrize("dwarf", [4, 5])
+@pytest.mark.parametrize("arch", ["x86_64", "arm64"])
+def test_dwarf_that_was_left_in_the_objects_is_the_bundles(tmp_path, arch, dwarf):
+    path = linked(tmp_path / "d", arch, dwarf=dwarf, keep=True)
+    alone = shutil.copy(path, tmp_path / "alone")
+    for file in (path, alone):
+        out = unhex("extract", file, "-o", file.with_suffix(".gsym"))
+        assert (out.returncode, out.stderr) == (0, "")
+    assert alone.with_suffix(".gsym").read_bytes() == path.with_suffix(".gsym").read_bytes()
+    more = unhex("extract", "--memory=64M", "--threads=3", alone, "-o", tmp_path / "more.gsym")
+    assert (more.returncode, more.stderr) == (0, "")
+    assert (tmp_path / "more.gsym").read_bytes() == alone.with_suffix(".gsym").read_bytes()
+
+
+def test_objects_of_archives_are_read(tmp_path):
+    path = linked(tmp_path / "d", "arm64", keep=True)
+    objects = [path.with_name("a.o"), path.with_name("b.o").rename(path.with_name(
+        "a name of more than sixteen letters.o"))]
+    for style, name in (("darwin", "lib.a"), ("gnu", "libgnu.a")):
+        run("llvm-ar-19", f"--format={style}", "rcsU", path.with_name(name), *objects)
+        whole = link(tmp_path / style, "arm64", ["-all_load", path.with_name(name)])
+        addresses = range(*text_of(whole, "arm64"))
+        assert ours(whole, addresses) == ours(path, addresses)
+        assert lines(unhex("id", "--json", whole))[0]["quality"] == "inlines"
+
+
+def test_objects_that_were_written_since_are_not_believed(tmp_path):
+    path = linked(tmp_path / "d", "x86_64", keep=True, dsym=False)
+    time = path.with_name("a.o").stat().st_mtime
+    os.utime(path.with_name("a.o"), (time + 10, time + 10))
+    out = unhex("extract", path, "-o", tmp_path / "p.gsym")
+    assert out.returncode == 0 and "DWARF of 1 of 2 object files" in out.stderr
+    told = {f[-1][0]: f[-1][1] for f in ours(tmp_path / "p.gsym",
+                                              range(*text_of(path, "x86_64"))) if f}
+    assert told["second"] == "" and told["other"].endswith("b.c")
+    path.with_name("b.o").write_bytes(b"nothing")
+    os.utime(path.with_name("b.o"), (time, time))
+    assert unhex("extract", path, "-o", tmp_path / "p.gsym").returncode == 0
 
 
 def test_stubs_are_named_after_what_they_jump_to(both):

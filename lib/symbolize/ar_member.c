@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Members of a static library. */
+#include "ar_member.h"
+
+#include "cursor.h"
+
+struct member {
+	struct ux_bytes name;
+	uint64_t mtime;
+	struct ux_bytes content;
+};
+
+/* Decimal digits up to a space; false when something else is there. */
+static bool number(struct ux_bytes text, uint64_t *ret)
+{
+	size_t i = 0;
+	for (*ret = 0; i < text.size && text.data[i] >= '0' && text.data[i] <= '9'; i++)
+		*ret = *ret * 10 + (text.data[i] - '0'); /* at most 12 digits */
+	for (; i < text.size; i++)
+		if (text.data[i] != ' ')
+			return false;
+	return true;
+}
+
+static struct ux_bytes without_tail(struct ux_bytes text, char tail)
+{
+	while (text.size > 0 && text.data[text.size - 1] == (uint8_t)tail)
+		text.size--;
+	return text;
+}
+
+/* "/NUMBER": where in the member "//" the name is, up to "/\n". */
+static struct ux_bytes long_name_of(struct ux_bytes name, struct ux_bytes table)
+{
+	uint64_t off = 0;
+	struct ux_bytes rest = UX_BYTES_NONE;
+	if (name.size < 2 || !number(ux_bytes(name.data + 1, name.size - 1), &off) ||
+	    off >= table.size || !ux_bytes_sub(table, off, table.size - off, &rest))
+		return name;
+	const uint8_t *end = memchr(rest.data, '\n', rest.size);
+	rest.size = end ? (size_t)(end - rest.data) : rest.size;
+	return without_tail(rest, '/');
+}
+
+/* Reads the member that c is at; a failure is latched in c. */
+static struct member read_member(struct ux_cur *c)
+{
+	struct member m = {0};
+	uint64_t size = 0, long_name = 0;
+	struct ux_bytes name = ux_cur_take(c, 16);
+	struct ux_bytes date = ux_cur_take(c, 12);
+	ux_cur_skip(c, 6 + 6 + 8);
+	struct ux_bytes digits = ux_cur_take(c, 10);
+	ux_cur_skip(c, 2);
+	if (!number(date, &m.mtime) || !number(digits, &size))
+		ux_cur_bad(c, "header of a member without its numbers");
+	if (ux_bytes_starts(name, UX_STR("#1/"))) {
+		if (!number(ux_bytes(name.data + 3, name.size - 3), &long_name) || long_name > size)
+			ux_cur_bad(c, "name of a member that is longer than the member");
+		name = without_tail(ux_cur_take(c, long_name), '\0');
+	} else {
+		name = without_tail(name, ' ');
+	}
+	m.name = name;
+	m.content = ux_cur_take(c, size - long_name);
+	if ((size & 1) != 0 && ux_cur_more(c))
+		ux_cur_skip(c, 1);
+	return m;
+}
+
+enum ux_code ux_ar_member(struct ux_bytes archive, struct ux_bytes name, uint64_t mtime,
+			  struct ux_bytes *ret, uint64_t *ret_mtime, struct ux_error *err)
+{
+	struct member found = {0};
+	struct ux_bytes long_names = UX_BYTES_NONE;
+	struct ux_bytes magic = UX_STR("!<arch>\n");
+	if (!ux_bytes_starts(archive, magic))
+		return ux_error_set(err, UX_EUNSUPPORTED, "not an archive");
+	struct ux_cur c = ux_cur_make(archive, NULL, false);
+	ux_cur_skip(&c, magic.size);
+	while (ux_cur_more(&c)) {
+		struct member m = read_member(&c);
+		UX_TRY(ux_cur_status(&c, err));
+		if (ux_bytes_eq(m.name, UX_STR("//")))
+			long_names = m.content;
+		m.name = ux_bytes_starts(m.name, UX_STR("/")) ? long_name_of(m.name, long_names)
+							      : without_tail(m.name, '/');
+		if (!ux_bytes_eq(m.name, name) || (found.content.data && m.mtime != mtime))
+			continue;
+		found = m;
+		if (m.mtime == mtime)
+			break;
+	}
+	if (!found.content.data)
+		return ux_error_set(err, UX_ENOTFOUND, "archive has no member %.*s",
+				    (int)ux_min(name.size, (size_t)96), (const char *)name.data);
+	*ret = found.content;
+	*ret_mtime = found.mtime;
+	return UX_OK;
+}

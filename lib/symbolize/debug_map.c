@@ -1,0 +1,346 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The debug map of a Mach-O file. */
+#include "debug_map.h"
+
+#include "ar_member.h"
+#include "file.h"
+#include "macho_code.h"
+#include "macho_dwarf.h"
+#include "macho_fat.h"
+#include "macho_symbols.h"
+#include "order.h"
+#include "pool.h"
+
+#include <limits.h>
+
+/* A function of the executable, then also of its object. */
+struct ux_map_function {
+	uint64_t object_pc; /* first, to be sorted by; UINT64_MAX: not found */
+	uint64_t pc;
+	uint64_t size;
+	const char *name; /* in exe, with its underscore */
+};
+
+enum {
+	OBJECTS_MOST = 1 << 15, /* mapped at once; the kernel lets a process have twice as many */
+};
+
+enum outcome {
+	NOT_READ,
+	READ,
+	MISSING,
+	CHANGED,
+	DAMAGED
+};
+
+struct ux_map_object {
+	const char *path; /* in exe */
+	uint64_t mtime;   /* seconds; 0: not said */
+	size_t first;     /* of its functions */
+	size_t count;
+	const struct ux_macho *exe;
+	struct ux_mapping file;
+	struct ux_macho macho;
+	struct ux_macho_dwarf dwarf;
+	struct ux_debug_sections sections;
+	struct ux_collection collection;
+	enum outcome outcome;
+	struct ux_error reason;
+};
+
+UX_VEC(object_vec, struct ux_map_object);
+UX_VEC(function_vec, struct ux_map_function);
+
+/* --- the map ---------------------------------------------------------------------------------- */
+
+/* Its vectors while it is read. */
+struct reader {
+	const struct ux_macho *exe;
+	struct object_vec objects;
+	struct function_vec functions;
+	struct ux_map_function open; /* whose size is still to come */
+};
+
+static void reader_deinit(struct reader *r)
+{
+	object_vec_deinit(&r->objects);
+	function_vec_deinit(&r->functions);
+}
+
+static bool add_object(struct reader *r, const struct ux_macho_symbol *s)
+{
+	struct object_vec *all = &r->objects;
+	if (all->size > 0 && all->data[all->size - 1].count == 0)
+		all->size--; /* nothing of it was linked */
+	return object_vec_append(all, (struct ux_map_object){
+					      .path = s->name,
+					      .mtime = s->value,
+					      .first = r->functions.size,
+					      .exe = r->exe,
+					      .reason = UX_ERROR_INIT,
+				      });
+}
+
+static bool add_function(struct reader *r, const struct ux_macho_symbol *s)
+{
+	struct ux_map_function f = r->open;
+	if (s->name[0] != '\0') {
+		r->open = (struct ux_map_function){UINT64_MAX, s->value, 0, s->name};
+		return true;
+	}
+	r->open = (struct ux_map_function){0};
+	if (!f.name || s->value == 0 || r->objects.size == 0)
+		return true;
+	f.size = s->value;
+	r->objects.data[r->objects.size - 1].count++;
+	return function_vec_append(&r->functions, f);
+}
+
+enum ux_code ux_debug_map_open(struct ux_debug_map *map, const struct ux_macho *exe,
+			       struct ux_error *err)
+{
+	ux_cleanup(reader_deinit) struct reader r = {.exe = exe};
+	struct ux_macho_symbols it;
+	UX_TRY(ux_macho_symbols_open(exe, &it, err));
+	for (const struct ux_macho_symbol *s; (s = ux_macho_symbols_next(&it));) {
+		if ((s->type == N_OSO && !add_object(&r, s)) ||
+		    (s->type == N_FUN && !add_function(&r, s)))
+			return ux_error_nomem(err);
+	}
+	if (r.objects.size > 0 && r.objects.data[r.objects.size - 1].count == 0)
+		r.objects.size--;
+	*map = (struct ux_debug_map){.bad = UX_ERROR_INIT};
+	map->objects = object_vec_steal(&r.objects, &map->n_objects);
+	map->functions = function_vec_steal(&r.functions, &map->n_functions);
+	return UX_OK;
+}
+
+static void object_close(struct ux_map_object *o)
+{
+	ux_collection_free(&o->collection);
+	ux_debug_sections_free(&o->sections);
+	ux_macho_close(&o->macho);
+	ux_file_unmap(&o->file);
+}
+
+void ux_debug_map_close(struct ux_debug_map *map)
+{
+	for (size_t i = 0; i < map->n_objects; i++)
+		object_close(&map->objects[i]);
+	free(map->objects);
+	free(map->functions);
+	*map = (struct ux_debug_map){0};
+}
+
+/* --- an object -------------------------------------------------------------------------------- */
+
+/* Where "/lib/libx.a(member.o)" has its member's name; NULL: it is no such path. */
+static const char *member_of(const char *path)
+{
+	size_t n = strlen(path);
+	return n > 2 && path[n - 1] == ')' ? strrchr(path, '(') : NULL;
+}
+
+/* The object's bytes; *ret_mtime is in seconds. */
+static enum ux_code map_object(struct ux_map_object *o, struct ux_bytes *ret, uint64_t *ret_mtime,
+			       struct ux_error *err)
+{
+	char path[PATH_MAX];
+	const char *member = member_of(o->path);
+	size_t n = member ? (size_t)(member - o->path) : strlen(o->path);
+	if (n >= sizeof(path))
+		return ux_error_set(err, UX_ENOTFOUND, "path is too long");
+	memcpy(path, o->path, n);
+	path[n] = '\0';
+	UX_TRY(ux_file_map(path, &o->file, err));
+	*ret = o->file.bytes;
+	*ret_mtime = (uint64_t)(o->file.mtime_ns / 1000000000);
+	if (!member)
+		return UX_OK;
+	struct ux_bytes name = ux_bytes(member + 1, strlen(member) - 2);
+	return ux_ar_member(o->file.bytes, name, o->mtime, ret, ret_mtime, err);
+}
+
+static enum ux_code open_object(struct ux_map_object *o, struct ux_error *err)
+{
+	char arch[UX_MACHO_ARCH_TEXT];
+	struct ux_bytes bytes = UX_BYTES_NONE;
+	struct ux_macho_slice slice;
+	uint64_t mtime = 0;
+	UX_TRY(map_object(o, &bytes, &mtime, err));
+	/* One that was compiled again has other code behind the same names. */
+	if (o->mtime != 0 && mtime != o->mtime)
+		return ux_error_set(err, UX_ECONFLICT, "%.96s was written after it was linked",
+				    o->path);
+	ux_macho_arch_name(o->exe->cpu, o->exe->subtype, arch);
+	UX_TRY(ux_macho_slice_choose(bytes, arch, /* id= */ NULL, &slice, err));
+	return ux_macho_open(&o->macho, slice.bytes, err);
+}
+
+struct name {
+	const char *text;
+	uint64_t pc;
+};
+
+UX_VEC(name_vec, struct name);
+
+static int by_text(const void *a, const void *b)
+{
+	return strcmp(((const struct name *)a)->text, ((const struct name *)b)->text);
+}
+
+static enum ux_code read_names(const struct ux_macho *object, struct name_vec *ret,
+			       struct ux_error *err)
+{
+	struct ux_macho_symbols it;
+	UX_TRY(ux_macho_symbols_open(object, &it, err));
+	for (const struct ux_macho_symbol *s; (s = ux_macho_symbols_next(&it));)
+		if (ux_macho_symbol_is_code(object, s) &&
+		    !name_vec_append(ret, (struct name){s->name, s->value}))
+			return ux_error_nomem(err);
+	if (ret->size > 1)
+		qsort(ret->data, ret->size, sizeof(*ret->data), by_text);
+	return UX_OK;
+}
+
+static int by_object_pc(const void *a, const void *b)
+{
+	const struct ux_map_function *x = a, *y = b;
+	UX_ORDER(x->object_pc, y->object_pc);
+	UX_ORDER(x->pc, y->pc);
+	return 0;
+}
+
+/* Finds where the functions are in their object and sorts them by that. */
+static enum ux_code locate(const struct ux_map_object *o, struct ux_map_function *functions,
+			   struct ux_error *err)
+{
+	ux_cleanup(name_vec_deinit) struct name_vec names = {0};
+	UX_TRY(read_names(&o->macho, &names, err));
+	for (size_t i = 0; i < o->count && names.size > 0; i++) {
+		struct name key = {functions[i].name, 0};
+		const struct name *found =
+			bsearch(&key, names.data, names.size, sizeof(key), by_text);
+		if (found)
+			functions[i].object_pc = found->pc;
+	}
+	qsort(functions, o->count, sizeof(*functions), by_object_pc);
+	return UX_OK;
+}
+
+/* The function that has all of the piece; NULL: it was not linked. */
+static const struct ux_map_function *home_of(const struct ux_map_object *o,
+					     const struct ux_map_function *functions,
+					     const struct ux_piece *p)
+{
+	size_t lo = 0, hi = o->count;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (functions[mid].object_pc <= p->start)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	const struct ux_map_function *f = lo > 0 ? &functions[lo - 1] : NULL;
+	if (!f || f->object_pc == UINT64_MAX || p->start - f->object_pc >= f->size ||
+	    p->size > f->size - (p->start - f->object_pc))
+		return NULL;
+	return f;
+}
+
+/* Moves the pieces to where their functions were linked to; returns how many are left. */
+static uint32_t move(const struct ux_map_object *o, const struct ux_map_function *functions,
+		     struct ux_piece *pieces, uint32_t n)
+{
+	uint32_t kept = 0;
+	for (uint32_t i = 0; i < n; i++) {
+		const struct ux_map_function *f = home_of(o, functions, &pieces[i]);
+		if (!f)
+			continue;
+		pieces[kept] = pieces[i];
+		pieces[kept++].start += f->pc - f->object_pc;
+	}
+	return kept;
+}
+
+static enum ux_code collect(struct ux_map_object *o, const char *spill, struct ux_error *err)
+{
+	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec ranges = {0};
+	ux_cleanup(ux_code_symbol_vec_deinit) struct ux_code_symbol_vec symbols = {0};
+	struct ux_macho_names ignored;
+	UX_TRY(ux_macho_text(&o->macho, &ranges, err));
+	struct ux_dwarf_text text = {ranges.data, ranges.size};
+	UX_TRY(ux_macho_code_symbols(&o->macho, &text, &symbols, &ignored, err));
+	ux_code_symbols_settle(&symbols, &text);
+	ux_macho_dwarf_init(&o->dwarf, &o->macho);
+	UX_TRY(ux_debug_sections_load(&o->dwarf.elf, 1, spill, &o->sections, err));
+	struct ux_collect_input input = {
+		.sections = &o->sections.dwarf,
+		.stream = o->sections.stream,
+		.text = &text,
+		.symbols = &symbols,
+		.threads = 1,
+		.spill = spill,
+	};
+	return ux_collect(&input, &o->collection, err);
+}
+
+static enum ux_code read_object(struct ux_map_object *o, struct ux_map_function *functions,
+				const char *spill, struct ux_error *err)
+{
+	UX_TRY(open_object(o, err));
+	UX_TRY(locate(o, functions, err));
+	UX_TRY(collect(o, spill, err));
+	for (size_t i = 0; i < o->collection.n_units; i++) {
+		struct ux_unit_pieces *unit = &o->collection.units[i];
+		unit->n_functions = move(o, functions, unit->functions, unit->n_functions);
+		unit->n_lines = move(o, functions, unit->lines, unit->n_lines);
+	}
+	return UX_OK;
+}
+
+/* --- all of them ------------------------------------------------------------------------------ */
+
+struct work {
+	struct ux_debug_map *map;
+	const char *spill;
+};
+
+static enum ux_code read_one(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+{
+	const struct work *w = ctx;
+	struct ux_map_object *o = &w->map->objects[job];
+	(void)worker;
+	enum ux_code code = read_object(o, w->map->functions + o->first, w->spill, &o->reason);
+	o->outcome = code == UX_OK          ? READ
+		     : code == UX_ENOTFOUND ? MISSING
+		     : code == UX_ECONFLICT ? CHANGED
+					    : DAMAGED;
+	if (code != UX_OK)
+		object_close(o);
+	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
+}
+
+enum ux_code ux_debug_map_read(struct ux_debug_map *map, unsigned threads, const char *spill,
+			       struct ux_error *err)
+{
+	struct work w = {map, spill};
+	size_t n = ux_min(map->n_objects, (size_t)OBJECTS_MOST);
+	UX_TRY(ux_pool_run(threads, n, read_one, &w, err));
+	map->missing = map->n_objects - n;
+	for (size_t i = 0; i < map->n_objects; i++) {
+		const struct ux_map_object *o = &map->objects[i];
+		map->missing += o->outcome == MISSING;
+		map->changed += o->outcome == CHANGED;
+		map->damaged += o->outcome == DAMAGED;
+		map->size += o->macho.file.size;
+		if (map->bad.code == UX_OK && o->outcome == DAMAGED)
+			map->bad = o->reason;
+	}
+	return UX_OK;
+}
+
+const struct ux_collection *ux_debug_map_collection(const struct ux_debug_map *map, size_t i)
+{
+	return &map->objects[i].collection;
+}
