@@ -6,6 +6,7 @@
 #include "frames_out.h"
 #include "hex.h"
 #include "output.h"
+#include "process_stacks.h"
 #include "unhex/module.h"
 #include "unhex/process.h"
 #include "vec.h"
@@ -17,6 +18,7 @@ struct values {
 	bool hex;
 	bool no_inlines;
 	bool return_addresses;
+	bool python;
 	const char *demangle;
 	const char *debug_dir;
 	const char *at;
@@ -36,6 +38,8 @@ static const struct ux_option options[] = {
 	 "when they were, in seconds as perf script tells them [now]"},
 	{"debug-dir", 0, UX_OPTION_TEXT, offsetof(struct values, debug_dir), "DIR:...",
 	 "where separate debug files are [/usr/lib/debug]"},
+	{"python", 0, UX_OPTION_FLAG, offsetof(struct values, python), NULL,
+	 "the Python stack of every thread instead"},
 };
 
 enum {
@@ -212,6 +216,10 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 	if (!ux_hex_parse_u64(ux_bytes_cstr(args.items[0]), /* hex= */ false, &pid) || pid == 0 ||
 	    pid > INT_MAX)
 		return ux_usage_error(cmd, "\"%.64s\" is no process number", args.items[0]);
+	if (v.python && args.n > 1)
+		return ux_usage_error(cmd, "addresses with --python; it takes the process alone");
+	if (v.python)
+		return ux_process_stacks(args.items[0], (pid_t)pid, UX_INTERP_PYTHON, v.json);
 	if (!ux_demangle_mode_parse(ux_bytes_cstr(v.demangle), &mode))
 		return ux_usage_error(cmd, "--demangle is \"%.32s\"; expected full, short or none",
 				      v.demangle);
@@ -237,6 +245,10 @@ const struct ux_command ux_cmd_proc = {
 		"code made at run time (perf maps and jitdumps), the vDSO, or the kernel, for addresses\n"
 		"in the upper half. Without addresses they are read from standard input, one a line,\n"
 		"and answered as they come, while the process goes on.\n"
+		"\n"
+		"With --python, what each thread of the Python in it (CPython 3.7 to 3.15) runs, innermost\n"
+		"function first. The process is not stopped: a stack that changed while it was read says\n"
+		"so, and has only what did not.\n"
 		"\n"
 		"Takes the right to trace the process; for deleted files of others CAP_SYS_ADMIN, for\n"
 		"the kernel that kernel.kptr_restrict does not hide its addresses.\n"

@@ -253,5 +253,6 @@ int main(int argc, char **argv)
 	make_module_corpus();
 	make_process_corpus();
 	make_reloc_corpus();
+	make_interp_corpus();
 	return 0;
 }

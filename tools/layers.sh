@@ -17,13 +17,14 @@ BEGIN {
 	allow["kernel"] = low " elf"
 	allow["symbolize"] = low " " formats
 	allow["process"] = low " elf jit interp gsym kernel symbolize"
+	allow["target"] = low " elf interp process"
 	allow["public"] = low " elf macho gsym symbolize"
 	allow["profile"] = low " symbolize"
 	allow["net"] = "base"
 	allow["store"] = "include base id net"
 	allow["push"] = low " " formats " symbolize net"
 	allow["server"] = allow["push"] " store push profile"
-	allow["cli"] = allow["server"] " server process"
+	allow["cli"] = allow["server"] " server process target"
 	allow["agent"] = allow["crawl"] = allow["push"] " push store"
 }
 {

@@ -9,6 +9,7 @@
 #include <unhex/frame.h>
 #include <unhex/ids.h>
 #include <unhex/input.h>
+#include <unhex/interp.h>
 #include <unhex/module.h>
 #include <unhex/process.h>
 #include <unhex/quality.h>

@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads of a CPython and their stacks. */
+#include "python_stack.h"
+
+#include "python_code.h"
+#include "python_qualname.h"
+
+enum {
+	INTERPRETERS_MOST = 1 << 12,
+	THREADS_MOST = 1 << 16, /* of an interpreter */
+	READINGS = 4,           /* of a stack with its names */
+	OWNED_BY_GENERATOR = 1,
+	TAG_BITS = 3, /* of a _PyStackRef (3.14): what a pointer to an object has not */
+};
+
+/* The layout by what _PyRuntime begins with, or by a version from elsewhere. */
+static enum ux_code find_layout(struct ux_python *p, uint32_t version, uint32_t *ret_hex,
+				struct ux_error *err)
+{
+	uint8_t head[UX_PYTHON_OFFSETS];
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = UX_ENOTFOUND;
+	if (ux_memory_read(&p->memory, p->runtime, head, sizeof(head)))
+		code = ux_python_layout_parse(ux_bytes(head, sizeof(head)), &p->layout, ret_hex,
+					      &why);
+	const struct ux_python_layout *known = ux_python_layout_find(version >> 8);
+	if (code == UX_ENOTFOUND && known) {
+		p->layout = *known;
+		*ret_hex = version << 8;
+		return UX_OK;
+	}
+	if (code == UX_ENOTFOUND && version == 0)
+		return ux_error_set(err, UX_EUNSUPPORTED, "a Python of unknown version");
+	if (code == UX_ENOTFOUND)
+		return ux_error_set(err, UX_EUNSUPPORTED, "Python %u.%u; known are 3.7 to 3.15",
+				    version >> 16, version >> 8 & 0xff);
+	if (code != UX_OK && err && err->code == UX_OK)
+		*err = why;
+	return code;
+}
+
+/* The first interpreter, whose first thread says that it belongs to it. */
+static bool is_there(struct ux_python *p)
+{
+	const struct ux_python_layout *l = &p->layout;
+	uint64_t interp = 0, thread = 0, back = 0;
+	return ux_memory_pointer(&p->memory, p->runtime + l->runtime_head, &interp) &&
+	       ux_memory_pointer(&p->memory, interp + l->interp_threads, &thread) &&
+	       ux_memory_pointer(&p->memory, thread + l->thread_interp, &back) && back == interp;
+}
+
+enum ux_code ux_python_init(struct ux_python *p, const struct ux_memory_reader *reader,
+			    const struct ux_interp_root *root, uint32_t *ret_hex,
+			    struct ux_error *err)
+{
+	*p = (struct ux_python){.memory = {.reader = *reader, .left = UX_MEMORY_WORK},
+				.runtime = root->addr};
+	UX_TRY(find_layout(p, root->version, ret_hex, err));
+	if (!is_there(p))
+		return ux_error_set(err, UX_ECORRUPT,
+				    "no interpreter with a thread at _PyRuntime 0x%" PRIx64,
+				    root->addr);
+	return UX_OK;
+}
+
+/* A walk, and what it has in hand. */
+struct walk {
+	struct ux_python *p;
+	struct ux_interp_teller *t;
+	uint64_t thread;                     /* address of the thread state */
+	uint8_t copy[UX_PYTHON_STRUCT_MOST]; /* of it */
+};
+
+static bool find_innermost(void *ctx, uint64_t *ret)
+{
+	struct walk *w = ctx;
+	const struct ux_python_layout *l = &w->p->layout;
+	uint64_t at = w->thread + l->thread_frame;
+	if (l->cframe_frame != UX_PYTHON_NONE) {
+		if (!ux_memory_pointer(&w->p->memory, at, &at))
+			return false;
+		at += l->cframe_frame;
+	}
+	return ux_memory_read(&w->p->memory, at, ret, sizeof(*ret));
+}
+
+/* A PyFrameObject counts units; later ones point to the instruction. */
+static uint64_t instr_of(const struct ux_python_layout *l, const uint8_t *frame)
+{
+	if (l->frame_unit == 0)
+		return ux_field_u64(frame, l->frame_instr);
+	return (uint64_t)((int64_t)(int32_t)ux_field_u32(frame, l->frame_instr) * l->frame_unit);
+}
+
+/* Before 3.11 a frame knows whether it runs. */
+static bool runs(struct walk *w, const uint8_t *copy)
+{
+	const struct ux_python_layout *l = &w->p->layout;
+	if (l->frame_running == UX_PYTHON_NONE)
+		return true;
+	uint8_t state = copy[l->frame_running];
+	return state < 32 && (l->running >> state & 1) != 0 &&
+	       ux_python_type_is(w->p, ux_field_u64(copy, l->object_type), UX_PYTHON_FRAME);
+}
+
+/* From 3.12 on the outermost frame is a shim; in 3.11 it is one that C code called, and no
+ * generator's, which has no link while it waits. */
+static bool may_be_last(const struct ux_python_layout *l, const uint8_t *copy)
+{
+	if (l->frame_owner == UX_PYTHON_NONE)
+		return true;
+	if (l->frame_entry == UX_PYTHON_NONE)
+		return copy[l->frame_owner] >= l->frame_no_own;
+	return copy[l->frame_entry] != 0 && copy[l->frame_owner] != OWNED_BY_GENERATOR;
+}
+
+/* A frame whose code is no code object is not one: the chain was read torn. */
+static bool parse_frame(void *ctx, const uint8_t *copy, struct ux_raw_frame *ret)
+{
+	struct walk *w = ctx;
+	const struct ux_python_layout *l = &w->p->layout;
+	bool own = l->frame_owner == UX_PYTHON_NONE || copy[l->frame_owner] < l->frame_no_own;
+	if (!runs(w, copy))
+		return false;
+	ret->next = ux_field_u64(copy, l->frame_previous);
+	ret->code = own ? ux_field_u64(copy, l->frame_code) & ~(uint64_t)TAG_BITS : 0;
+	ret->instr = instr_of(l, copy);
+	ret->last = may_be_last(l, copy);
+	return !own || ux_python_is(w->p, ret->code, UX_PYTHON_CODE);
+}
+
+/* What is known of a code object. */
+struct known {
+	struct ux_python_code code;
+	bool found;
+	bool qualified; /* its qualified name was looked for */
+};
+
+static enum ux_code look_up(struct walk *w, uint64_t addr, struct known **ret, struct ux_error *err)
+{
+	bool fresh = false;
+	void **slot = ux_addr_map_insert(&w->t->known, addr, &fresh);
+	if (!slot)
+		return ux_error_nomem(err);
+	if (fresh) {
+		struct known *k = ux_arena_new(&w->t->arena, struct known);
+		if (!k)
+			return ux_arena_fail(&w->t->arena, err);
+		*k = (struct known){0};
+		*slot = k;
+		UX_TRY(ux_python_code_read(w->p, addr, &w->t->arena, &k->code, &k->found, err));
+	}
+	*ret = *slot;
+	return UX_OK;
+}
+
+/* Bytes from the first instruction; negative: in front of it. */
+static int64_t offset_of(const struct ux_python *p, const struct ux_python_code *code,
+			 uint64_t instr)
+{
+	return (int64_t)(p->layout.frame_unit == 0 ? instr - code->instrs : instr);
+}
+
+/* Before 3.11 a code object has no qualified name, but the function that is called has. */
+static enum ux_code qualify(struct walk *w, const struct ux_raw_frame *frame,
+			    const struct ux_raw_frame *caller, struct known *k,
+			    struct ux_error *err)
+{
+	const char *name = "";
+	if (w->p->layout.code_qualname != UX_PYTHON_NONE || k->qualified || !k->found)
+		return UX_OK;
+	UX_TRY(ux_python_qualname(w->p, frame, caller, &w->t->arena, &name, err));
+	k->qualified = true;
+	if (name[0] != '\0')
+		k->code.name = name;
+	return UX_OK;
+}
+
+static enum ux_code name_frame(struct walk *w, size_t i, struct ux_error *err)
+{
+	const struct ux_raw_frames *raw = &w->t->chain.frames;
+	const struct ux_raw_frame *frame = &raw->data[i];
+	struct known *k = NULL;
+	if (frame->code == 0)
+		return UX_OK;
+	UX_TRY(look_up(w, frame->code, &k, err));
+	UX_TRY(qualify(w, frame, i + 1 < raw->size ? frame + 1 : NULL, k, err));
+	int64_t offset = offset_of(w->p, &k->code, frame->instr);
+	struct ux_interp_frame f = {
+		.function = k->found ? k->code.name : "",
+		.file = k->found ? k->code.file : "",
+		.line = k->found ? ux_python_code_line(w->p, &k->code, offset) : 0,
+		.first_line = k->found && k->code.first_line > 0 ? (uint32_t)k->code.first_line : 0,
+		.code = frame->code,
+		.offset = offset > 0 ? (uint64_t)offset : 0,
+	};
+	return ux_interp_frames_append(&w->t->frames, f) ? UX_OK : ux_error_nomem(err);
+}
+
+/* The names are still those of the code objects that they were read from. */
+static bool names_hold(struct walk *w)
+{
+	const struct ux_addr_map *known = &w->t->known;
+	for (size_t i = 0; i < known->cap; i++) {
+		const struct known *k = known->entries[i].value;
+		if (known->entries[i].hash != 0 && k->found &&
+		    !ux_python_code_holds(w->p, known->entries[i].key, &k->code))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Reads stack and names; *ret_again: they were not there at one time. Code objects that come and go
+ * often get the address of one before: so the stack is looked at again when its names are read.
+ */
+static enum ux_code read_stack(struct walk *w, bool *ret_again, struct ux_error *err)
+{
+	struct ux_python *p = w->p;
+	const struct ux_chain_kind kind = {p->layout.frame_bytes, find_innermost, parse_frame};
+	ux_interp_teller_begin(w->t);
+	UX_TRY(ux_chain_read(&w->t->chain, &p->memory, &kind, w, err));
+	for (size_t i = 0; i < w->t->chain.frames.size; i++)
+		UX_TRY(name_frame(w, i, err));
+	bool torn = w->t->chain.state == UX_INTERP_STACK_TORN;
+	*ret_again = !names_hold(w);
+	if (*ret_again)
+		w->t->frames.size = 0;
+	else if (!torn)
+		*ret_again = !ux_chain_holds(&w->t->chain, &p->memory, &kind, w);
+	if (*ret_again)
+		w->t->chain.state = UX_INTERP_STACK_TORN;
+	return UX_OK;
+}
+
+static enum ux_code tell_thread(struct walk *w, bool *ret_more, struct ux_error *err)
+{
+	const struct ux_python_layout *l = &w->p->layout;
+	bool again = true;
+	for (unsigned i = 0; i < READINGS && again; i++)
+		UX_TRY(read_stack(w, &again, err));
+	if (w->p->memory.exhausted)
+		return UX_OK;
+	uint64_t tid = l->thread_tid == UX_PYTHON_NONE ? 0 : ux_field_u64(w->copy, l->thread_tid);
+	*ret_more = ux_interp_teller_tell(w->t, ux_field_u64(w->copy, l->thread_handle),
+					  tid <= INT32_MAX ? (int32_t)tid : 0);
+	return UX_OK;
+}
+
+/* Threads that say they belong elsewhere are gone; so is then whatever follows them. */
+static enum ux_code walk_threads(struct walk *w, uint64_t interp, bool *ret_more,
+				 struct ux_error *err)
+{
+	const struct ux_python_layout *l = &w->p->layout;
+	if (!ux_memory_pointer(&w->p->memory, interp + l->interp_threads, &w->thread))
+		return UX_OK;
+	for (unsigned i = 0; i < THREADS_MOST && *ret_more; i++) {
+		if (!ux_memory_plausible(w->thread) ||
+		    !ux_memory_read(&w->p->memory, w->thread, w->copy, l->thread_bytes) ||
+		    ux_field_u64(w->copy, l->thread_interp) != interp)
+			break;
+		UX_TRY(tell_thread(w, ret_more, err));
+		w->thread = ux_field_u64(w->copy, l->thread_next);
+	}
+	return UX_OK;
+}
+
+enum ux_code ux_python_walk(struct ux_python *p, struct ux_interp_teller *t, struct ux_error *err)
+{
+	struct walk w = {.p = p, .t = t};
+	uint64_t interp = 0;
+	bool more = true;
+	p->memory.left = UX_MEMORY_WORK;
+	p->memory.exhausted = false;
+	if (!is_there(p))
+		return ux_error_set(err, UX_ENOTFOUND, "the interpreter is gone");
+	if (!ux_memory_pointer(&p->memory, p->runtime + p->layout.runtime_head, &interp))
+		return ux_error_set(err, UX_ENOTFOUND, "the interpreter is gone");
+	for (unsigned i = 0; i < INTERPRETERS_MOST && more; i++) {
+		UX_TRY(walk_threads(&w, interp, &more, err));
+		if (!ux_memory_pointer(&p->memory, interp + p->layout.interp_next, &interp))
+			break;
+	}
+	if (p->memory.exhausted)
+		return ux_error_set(err, UX_ELIMIT, "more than %d bytes of stacks",
+				    (int)UX_MEMORY_WORK);
+	return UX_OK;
+}
+
+enum ux_code ux_python_resolve(struct ux_python *p, uint64_t code, uint64_t offset,
+			       struct ux_arena *a, struct ux_interp_frame *ret,
+			       struct ux_error *err)
+{
+	struct ux_python_code c;
+	bool found = false;
+	p->memory.left = UX_MEMORY_WORK;
+	p->memory.exhausted = false;
+	UX_TRY(ux_python_code_read(p, code, a, &c, &found, err));
+	if (!found)
+		return ux_error_set(err, UX_ENOTFOUND, "no code object at 0x%" PRIx64, code);
+	*ret = (struct ux_interp_frame){
+		.function = c.name,
+		.file = c.file,
+		.line = offset <= INT64_MAX ? ux_python_code_line(p, &c, (int64_t)offset) : 0,
+		.first_line = c.first_line > 0 ? (uint32_t)c.first_line : 0,
+		.code = code,
+		.offset = offset,
+	};
+	return UX_OK;
+}
