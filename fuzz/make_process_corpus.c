@@ -1,7 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Seeds of what a live process and its kernel tell: perf maps, jitdumps, symbols. */
+#include "fuzz.h"
 #include "make_corpus.h"
 #include "make_jitdump.h"
+
+#include <libdeflate.h>
+#include <lzma.h>
+#include <zstd.h>
 
 /* A seed whose first byte is `first`. */
 static void save_text(const char *folder, const char *name, uint8_t first, const char *text)
@@ -88,8 +93,28 @@ static void make_maps_corpus(void)
 		       "7000-8000 r-xp 0 0:0 0 /cut"));
 }
 
+static void make_packed_corpus(void)
+{
+	static uint8_t text[700], to[4096];
+	size_t n = 0;
+	for (size_t i = 0; i < sizeof(text); i++)
+		text[i] = (uint8_t)("the quick brown fox "[i % 20]);
+	fuzz_truth(lzma_easy_buffer_encode(1, LZMA_CHECK_CRC32, NULL, text, sizeof(text), to, &n,
+					   sizeof(to)) == LZMA_OK);
+	save_seed("packed_file", "xz", ux_bytes(to, n));
+	n = ZSTD_compress(to, sizeof(to), text, sizeof(text), 3);
+	fuzz_truth(!ZSTD_isError(n));
+	save_seed("packed_file", "zstd", ux_bytes(to, n));
+	struct libdeflate_compressor *c = libdeflate_alloc_compressor(6);
+	n = libdeflate_gzip_compress(c, text, sizeof(text), to, sizeof(to));
+	n += libdeflate_gzip_compress(c, text, sizeof(text), to + n, sizeof(to) - n);
+	libdeflate_free_compressor(c);
+	save_seed("packed_file", "gzip_twice", ux_bytes(to, n));
+}
+
 void make_process_corpus(void)
 {
+	make_packed_corpus();
 	make_maps_corpus();
 	make_kallsyms_corpus();
 	make_perfmap_corpus();

@@ -3,6 +3,7 @@
 #include "dsym.h"
 
 #include "macho_fat.h"
+#include "packed_file.h"
 #include "vec.h"
 
 #include <dirent.h>
@@ -114,10 +115,18 @@ static enum ux_code map_bundle(const char *path, struct ux_bytes exe, struct ux_
 enum ux_code ux_dsym_map(const char *path, struct ux_bytes exe, struct ux_mapping *ret,
 			 struct ux_error *err)
 {
+	struct ux_mapping file = {0};
 	struct stat st;
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
 		return map_bundle(path, exe, ret, err);
-	return ux_file_map(path, ret, err);
+	UX_TRY(ux_file_map(path, &file, err));
+	enum ux_code code = ux_packed_open(&file, err);
+	if (code != UX_OK) {
+		ux_file_unmap(&file);
+		return code;
+	}
+	*ret = file;
+	return UX_OK;
 }
 
 /* --- beside a binary -------------------------------------------------------------------------- */

@@ -14,10 +14,11 @@ enum {
 };
 
 /*
- * Maps path: a file as it is; of a bundle the file that has a UUID of exe, which may be empty or of
- * any format. When none has, the only file in it: whoever compares the two says what is wrong.
- * UX_ENOTFOUND: a bundle without files; UX_EINVAL: one of several files, none of them exe's. The
- * codes of ux_file_map(), which refuses other folders.
+ * Maps path: a file as it is, or what it holds when it is compressed (packed_file.h); of a bundle
+ * the file that has a UUID of exe, which may be empty or of any format. When none has, the only
+ * file in it: whoever compares the two says what is wrong. UX_ENOTFOUND: a bundle without files;
+ * UX_EINVAL: one of several files, none of them exe's. The codes of ux_file_map(), which refuses
+ * other folders.
  */
 enum ux_code ux_dsym_map(const char *path, struct ux_bytes exe, struct ux_mapping *ret,
 			 struct ux_error *err) ux_must;
