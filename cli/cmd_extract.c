@@ -6,10 +6,10 @@
 #include "elf_file.h"
 #include "extract.h"
 #include "file.h"
+#include "find_options.h"
 #include "json_out.h"
 #include "output.h"
 #include "sigbus.h"
-#include "supplementary.h"
 #include "symbols_out.h"
 
 #include <sys/stat.h>
@@ -22,6 +22,7 @@ enum {
 
 struct values {
 	const char *debug;
+	struct ux_find_values find;
 	const char *output;
 	const char *arch;
 	const char *gpu;
@@ -37,6 +38,7 @@ struct values {
 static const struct ux_option options[] = {
 	{"debug", 'd', UX_OPTION_TEXT, offsetof(struct values, debug), "FILE",
 	 "take the symbols from this unstripped or .debug file, or dSYM bundle"},
+	UX_FIND_OPTIONS(struct values, find),
 	{"output", 'o', UX_OPTION_TEXT, offsetof(struct values, output), "FILE",
 	 "where to write [name of the input + .gsym, in the current folder]"},
 	{"arch", 0, UX_OPTION_TEXT, offsetof(struct values, arch), "NAME",
@@ -129,6 +131,14 @@ static void warn_of_losses(const char *path, const struct ux_extract_stats *s)
 		       path, s->map_missing + s->map_changed, s->map_objects);
 }
 
+static void warn_of_sources(const char *path, const struct ux_extract_stats *s)
+{
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	if (s->bad_sources > 0)
+		ux_say("%s: passed over what is damaged: %s", path,
+		       ux_error_format(&s->first_bad_source, text, sizeof(text)));
+}
+
 /* Files of split units that were not found: their functions are named by symbols alone. */
 static void warn_of_split(const char *path, const struct ux_extract_stats *s)
 {
@@ -146,7 +156,8 @@ static void warn_of_split(const char *path, const struct ux_extract_stats *s)
 struct job {
 	struct ux_mapping exe;
 	struct ux_mapping debug;
-	struct ux_mapping sup;
+	struct ux_finder finder;
+	struct ux_symbol_files files; /* found, not given */
 	struct ux_file_new file;
 	struct ux_extract_stats stats;
 };
@@ -157,20 +168,22 @@ static void job_deinit(struct job *job)
 	ux_sigbus_remove(NULL);
 	ux_file_unmap(&job->exe);
 	ux_file_unmap(&job->debug);
-	ux_file_unmap(&job->sup);
+	ux_symbol_files_close(&job->files);
+	ux_find_close(&job->finder);
 }
 
-/* The supplementary file of the symbols; without it some names are unknown, and that is said. */
-static void find_supplementary(struct job *job, const struct values *v, const char *input)
+/* The debug file, unless one is given, and the supplementary file of the symbols; without them some
+ * names are unknown, and that is said. */
+static enum ux_code find_files(struct job *job, const struct values *v, const char *input,
+			       struct ux_error *err)
 {
-	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
-	struct ux_error why = UX_ERROR_INIT;
-	const char *from = v->debug ? v->debug : input;
-	struct ux_bytes file = v->debug ? job->debug.bytes : job->exe.bytes;
-	if (ux_elf_is(file) &&
-	    ux_supplementary_find(file, from, NULL, &job->sup, &why) == UX_ENOTFOUND)
-		ux_say("%s: %s; names that are in it stay unknown", from,
-		       ux_error_format(&why, text, sizeof(text)));
+	UX_TRY(ux_find_open(&job->finder, &v->find, err));
+	UX_TRY(v->debug ? ux_symbol_files_supplement(&job->files, &job->finder, job->debug.bytes,
+						     v->debug, err)
+			: ux_symbol_files_find(&job->files, &job->finder, job->exe.bytes, input,
+					       err));
+	ux_find_warn(v->debug ? v->debug : input, &job->files.lost);
+	return UX_OK;
 }
 
 static bool is_same_file(const struct ux_mapping *m, const struct stat *st)
@@ -183,7 +196,8 @@ static enum ux_code check_output(const struct job *job, const char *output, stru
 {
 	struct stat st;
 	if (stat(output, &st) == 0 &&
-	    (is_same_file(&job->exe, &st) || is_same_file(&job->debug, &st)))
+	    (is_same_file(&job->exe, &st) || is_same_file(&job->debug, &st) ||
+	     is_same_file(&job->files.debug.file, &st)))
 		return ux_error_set(err, UX_EINVAL, "is the input itself; expected another file");
 	return UX_OK;
 }
@@ -217,22 +231,29 @@ static enum ux_code extract(struct job *job, const struct values *v, const char 
 	*ret_subject = input;
 	UX_TRY(ux_extract_check(job->exe.bytes, err));
 	if (!v->no_dwarf && !v->gpu)
-		find_supplementary(job, v, input);
-	how.supplementary = job->sup.bytes;
+		UX_TRY(find_files(job, v, input, err));
+	how.supplementary = job->files.supplementary.bytes;
+	if (job->files.debug.path)
+		how.debug_path = job->files.debug.path;
+	struct ux_bytes debug = v->debug ? job->debug.bytes : job->files.debug.file.bytes;
 	*ret_subject = output;
 	UX_TRY(check_output(job, output, err));
 	UX_TRY(ux_file_new_open(&job->file, output, err));
 	ux_sigbus_remove(job->file.temp);
 	*ret_subject = input;
-	UX_TRY(ux_extract(job->exe.bytes, job->debug.bytes, &how, write_piece, &job->file,
-			  &job->stats, err));
+	UX_TRY(ux_extract(job->exe.bytes, debug, &how, write_piece, &job->file, &job->stats, err));
 	*ret_subject = output;
 	return ux_file_new_commit(&job->file, /* sync= */ false, err);
 }
 
+static void values_deinit(struct values *v)
+{
+	free(v->find.dirs);
+}
+
 static int run(const struct ux_command *cmd, int argc, char **argv)
 {
-	struct values v = {0};
+	ux_cleanup(values_deinit) struct values v = {0};
 	struct ux_args args;
 	int status = 0;
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
@@ -256,6 +277,7 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 	if (code != UX_OK)
 		return ux_complain(subject, &err);
 	warn_of_losses(args.items[0], &job.stats);
+	warn_of_sources(args.items[0], &job.stats);
 	warn_of_split(args.items[0], &job.stats);
 	report(&out, name, v.json, &job.stats);
 	return ux_finish(&out, UX_EXIT_DONE);

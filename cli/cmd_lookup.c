@@ -4,6 +4,7 @@
 
 #include "address_reader.h"
 #include "cubin.h"
+#include "find_options.h"
 #include "frames_out.h"
 #include "gsym_alternatives.h"
 #include "hex.h"
@@ -24,7 +25,7 @@ struct values {
 	bool no_inlines;
 	bool alternatives;
 	const char *demangle;
-	const char *debug_dir;
+	struct ux_find_values find;
 	const char *arch;
 	const char *gpu;
 	struct ux_server_values server;
@@ -40,8 +41,7 @@ static const struct ux_option options[] = {
 	 "only the innermost frame of each address"},
 	{"alternatives", 0, UX_OPTION_FLAG, offsetof(struct values, alternatives), NULL,
 	 "also other names of the function, where the file keeps them"},
-	{"debug-dir", 0, UX_OPTION_TEXT, offsetof(struct values, debug_dir), "DIR:...",
-	 "where separate debug files are [/usr/lib/debug]"},
+	UX_FIND_OPTIONS(struct values, find),
 	{"arch", 0, UX_OPTION_TEXT, offsetof(struct values, arch), "NAME",
 	 "slice of a universal Mach-O file [the only one, or this machine's]"},
 	{"gpu", 0, UX_OPTION_TEXT, offsetof(struct values, gpu), "WHICH",
@@ -256,14 +256,16 @@ static enum ux_code open_symbols(struct lookup *l, const char *name, struct valu
 		return why.code;
 	}
 	if (!is_id) {
-		struct ux_symbol_choice choice = {
-			.debug_dirs = v->debug_dir,
-			.arch = v->arch,
-			.gpu = v->gpu,
-			.alternatives = v->alternatives,
-		};
+		ux_cleanup(ux_find_close) struct ux_finder finder = {0};
+		UX_TRY(ux_find_open(&finder, &v->find, err));
+		struct ux_symbol_choice choice = {.finder = finder,
+						  .arch = v->arch,
+						  .gpu = v->gpu,
+						  .alternatives = v->alternatives};
 		ux_sigbus_reading(name);
-		return ux_symbol_source_open(&l->local, name, &choice, err);
+		UX_TRY(ux_symbol_source_open(&l->local, name, &choice, err));
+		ux_find_warn(name, &l->local.lost);
+		return UX_OK;
 	}
 	if (v->alternatives)
 		return ux_error_set(err, UX_EUNSUPPORTED,
@@ -332,9 +334,14 @@ static int take_addresses(const struct ux_command *cmd, const struct ux_args *ar
 	return UX_EXIT_DONE;
 }
 
+static void values_deinit(struct values *v)
+{
+	free(v->find.dirs);
+}
+
 static int run(const struct ux_command *cmd, int argc, char **argv)
 {
-	struct values v = {.demangle = "full"};
+	ux_cleanup(values_deinit) struct values v = {.demangle = "full"};
 	struct ux_args args;
 	enum ux_demangle_mode mode = UX_DEMANGLE_FULL;
 	int status = 0;

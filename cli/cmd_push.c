@@ -2,6 +2,7 @@
 /* unhex push: symbols to a server. */
 #include "commands.h"
 
+#include "find_options.h"
 #include "json_out.h"
 #include "output.h"
 #include "push_run.h"
@@ -16,7 +17,7 @@ struct values {
 	struct ux_server_values server;
 	const char *exe;
 	const char *debug;
-	const char *debug_dir;
+	char *debug_dir;
 	const char *description;
 	unsigned timeout_s;
 	bool force;
@@ -33,8 +34,7 @@ static const struct ux_option options[] = {
 	 "push this file, which gives the identity"},
 	{"debug", 'd', UX_OPTION_TEXT, offsetof(struct values, debug), "DEBUG",
 	 "with -e: take the symbols from this unstripped or .debug file"},
-	{"debug-dir", 0, UX_OPTION_TEXT, offsetof(struct values, debug_dir), "DIR:...",
-	 "where separate debug files are looked for [/usr/lib/debug]"},
+	UX_DEBUG_DIR_OPTION(struct values, debug_dir),
 	{"force", 'f', UX_OPTION_FLAG, offsetof(struct values, force), NULL,
 	 "upload also what is there already"},
 	{"allow-mismatch", 0, UX_OPTION_FLAG, offsetof(struct values, allow_mismatch), NULL,
@@ -198,9 +198,14 @@ static int push_all(struct push *push, const struct ux_args *args, struct values
 						      : UX_EXIT_SERVER;
 }
 
+static void values_deinit(struct values *v)
+{
+	free(v->debug_dir);
+}
+
 static int run(const struct ux_command *cmd, int argc, char **argv)
 {
-	struct values v = {.timeout_s = TIMEOUT_S};
+	ux_cleanup(values_deinit) struct values v = {.timeout_s = TIMEOUT_S};
 	struct ux_args args;
 	int status = 0;
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))

@@ -7,6 +7,7 @@
 
 extern const struct ux_command ux_cmd_id;
 extern const struct ux_command ux_cmd_extract;
+extern const struct ux_command ux_cmd_explain;
 extern const struct ux_command ux_cmd_lookup;
 extern const struct ux_command ux_cmd_proc;
 extern const struct ux_command ux_cmd_push;

@@ -64,7 +64,7 @@ enum ux_code ux_drop_in_open(struct ux_drop_in_file *f, const char *path, const 
 {
 	struct ux_error why = UX_ERROR_INIT;
 	/* What the others do not know either. */
-	struct ux_symbol_choice choice = {.debug_dirs = debug_dirs,
+	struct ux_symbol_choice choice = {.finder.search.dirs = debug_dirs,
 					  .without = 1u << UX_SOURCE_PLT | 1u << UX_SOURCE_BOUNDS};
 	enum ux_code code = ux_symbol_source_open(&f->source, path, &choice, &why);
 	bool mapped = f->source.file.bytes.data != NULL;

@@ -75,6 +75,17 @@ static bool parse_bytes(const char *text, uint64_t *ret)
 	return true;
 }
 
+/* Joins text to the list, which the command frees. */
+static bool append(char **list, const char *text)
+{
+	char *joined = NULL;
+	if (asprintf(&joined, "%s%s%s", *list ? *list : "", *list ? ":" : "", text) < 0)
+		return false;
+	free(*list);
+	*list = joined;
+	return true;
+}
+
 static bool store_value(const struct ux_option *o, char *arg, void *values)
 {
 	void *target = (char *)values + o->target;
@@ -86,6 +97,8 @@ static bool store_value(const struct ux_option *o, char *arg, void *values)
 	case UX_OPTION_TEXT:
 		*(const char **)target = arg;
 		return true;
+	case UX_OPTION_LIST:
+		return append(target, arg);
 	case UX_OPTION_COUNT:
 		if (!ux_hex_parse_u64(ux_bytes_cstr(arg), /* hex= */ false, &v) || v == 0 ||
 		    v > COUNT_MOST)
@@ -111,6 +124,7 @@ struct parser {
 static const char *const type_words[] = {
 	[UX_OPTION_FLAG] = "",
 	[UX_OPTION_TEXT] = "a text",
+	[UX_OPTION_LIST] = "a text",
 	[UX_OPTION_COUNT] = "a number from 1 on",
 	[UX_OPTION_BYTES] = "a number of bytes like 100M",
 };

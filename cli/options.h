@@ -9,6 +9,7 @@ enum ux_option_type {
 	UX_OPTION_FLAG,  /* bool, becomes true; takes no argument */
 	UX_OPTION_TEXT,  /* const char *, in argv */
 	UX_OPTION_COUNT, /* unsigned, at least 1 */
+	UX_OPTION_LIST,  /* char *, malloc'ed: all that were given, with ':' between */
 	UX_OPTION_BYTES, /* uint64_t: 100, 100K, 100M, 2G (powers of 1024) */
 };
 

@@ -3,11 +3,9 @@
 #include "symbol_source.h"
 
 #include "cubin.h"
-#include "debug_file.h"
 #include "dsym.h"
 #include "elf_file.h"
 #include "extract.h"
-#include "supplementary.h"
 
 static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
@@ -19,25 +17,25 @@ static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 static enum ux_code build(struct ux_symbol_source *s, const char *path,
 			  const struct ux_symbol_choice *choice, struct ux_error *err)
 {
-	ux_cleanup(ux_debug_file_close) struct ux_debug_file debug = {0};
-	struct ux_extract_options options = {.path = path,
-					     .arch = choice->arch,
-					     .alternatives = choice->alternatives,
-					     .without = choice->without};
+	ux_cleanup(ux_symbol_files_close) struct ux_symbol_files files = {0};
+	struct ux_extract_options options = {
+		.path = path,
+		.arch = choice->arch,
+		.alternatives = choice->alternatives,
+		.without = choice->without,
+	};
 	struct ux_extract_stats stats = {0};
-	ux_cleanup(ux_file_unmap) struct ux_mapping sup = {0};
 	options.gpu = choice->gpu;
 	if (choice->gpu || ux_cubin_is(s->file.bytes)) /* which has its symbols in itself */
 		return ux_extract(s->file.bytes, UX_BYTES_NONE, &options, keep, &s->built, &stats,
 				  err);
-	UX_TRY(ux_debug_file_find(&debug, s->file.bytes, choice->debug_dirs, err));
-	/* Without it some names are unknown, which is better than no answer. */
-	if (ux_supplementary_find(debug.path ? debug.file.bytes : s->file.bytes,
-				  debug.path ? debug.path : path, choice->debug_dirs, &sup,
-				  NULL) == UX_OK)
-		options.supplementary = sup.bytes;
-	options.debug_path = debug.path;
-	return ux_extract(s->file.bytes, debug.file.bytes, &options, keep, &s->built, &stats, err);
+	/* Without them some names are unknown, which is better than no answer. */
+	UX_TRY(ux_symbol_files_find(&files, &choice->finder, s->file.bytes, path, err));
+	s->lost = files.lost;
+	options.supplementary = files.supplementary.bytes;
+	options.debug_path = files.debug.path;
+	return ux_extract(s->file.bytes, files.debug.file.bytes, &options, keep, &s->built, &stats,
+			  err);
 }
 
 static enum ux_code check_kind(struct ux_bytes file, struct ux_error *err)

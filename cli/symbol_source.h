@@ -6,21 +6,24 @@
 #include "file.h"
 #include "gsym_reader.h"
 #include "out.h"
+#include "symbol_files.h"
 
 /* Zeroed = closed. gsym points into file or built. */
 struct ux_symbol_source {
 	struct ux_mapping file;
 	struct ux_out built;
 	struct ux_gsym gsym;
+	struct ux_error
+		lost; /* of its debug files, see struct ux_symbol_files; code UX_OK: nothing */
 };
 
 /* How it is opened. */
 struct ux_symbol_choice {
-	const char *debug_dirs; /* see ux_debug_file_find() */
-	const char *arch;       /* slice of a universal file; NULL: see struct ux_extract_options */
-	const char *gpu;        /* which piece of its GPU code; NULL: see ux_extract_options */
-	bool alternatives;      /* keep other names of a range, which a GSYM has or has not */
-	uint32_t without;       /* sources that are left out, see struct ux_extract_options */
+	struct ux_finder finder; /* of debug files; its server stays the caller's */
+	const char *arch;  /* slice of a universal file; NULL: see struct ux_extract_options */
+	const char *gpu;   /* which piece of its GPU code; NULL: see ux_extract_options */
+	bool alternatives; /* keep other names of a range, which a GSYM has or has not */
+	uint32_t without;  /* sources that are left out, see struct ux_extract_options */
 };
 
 /*

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <strings.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -29,9 +30,16 @@ struct transfer {
 	const struct ux_http_call *call;
 	struct ux_http_answer *answer;
 	size_t answer_most;
-	uint64_t sent; /* bytes of body */
+	uint64_t sent;     /* bytes of body */
+	uint64_t received; /* bytes of answer */
 	bool too_big;
+	bool silent; /* for too long */
 	int read_errno;
+	CURL *curl;
+	enum ux_code sink_code; /* why the caller's function ended the call */
+	struct ux_error sink_err;
+	curl_off_t heard; /* bytes, and when they came */
+	int64_t heard_ms;
 };
 
 static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
@@ -134,12 +142,41 @@ static size_t on_answer(char *data, size_t size, size_t n, void *ctx)
 {
 	struct transfer *t = ctx;
 	size_t bytes = size * n;
-	if (bytes > t->answer_most - t->answer->body.size) {
+	long status = 0;
+	if (bytes > t->answer_most - t->received) {
 		t->too_big = true;
 		return 0;
 	}
+	t->received += bytes;
+	curl_easy_getinfo(t->curl, CURLINFO_RESPONSE_CODE, &status);
+	if (t->call->sink && status == 200) {
+		t->sink_code =
+			t->call->sink(t->call->sink_ctx, ux_bytes(data, bytes), &t->sink_err);
+		return t->sink_code == UX_OK ? bytes : 0;
+	}
 	ux_out_put(&t->answer->body, data, bytes);
 	return t->answer->body.failed ? 0 : bytes;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Called about once a second: ends the call when nothing came for too long. */
+static int on_progress(void *ctx, curl_off_t down_all, curl_off_t down, curl_off_t up_all,
+		       curl_off_t up)
+{
+	struct transfer *t = ctx;
+	(void)down_all, (void)up_all;
+	if (down + up != t->heard) {
+		t->heard = down + up;
+		t->heard_ms = now_ms();
+	}
+	t->silent = now_ms() - t->heard_ms >= t->call->silence_ms;
+	return t->silent;
 }
 
 static uint64_t body_size(const struct ux_http_call *call)
@@ -244,6 +281,16 @@ static void set_options(struct ux_http_client *c, struct transfer *t, const char
 	curl_easy_setopt(curl, CURLOPT_WRITEDATA, t);
 	if (c->cafile)
 		curl_easy_setopt(curl, CURLOPT_CAINFO, c->cafile);
+	if (t->call->redirects > 0) {
+		curl_easy_setopt(curl, CURLOPT_FOLLOWLOCATION, 1L);
+		curl_easy_setopt(curl, CURLOPT_MAXREDIRS, (long)t->call->redirects);
+		curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
+	}
+	if (t->call->silence_ms > 0) {
+		curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+		curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+		curl_easy_setopt(curl, CURLOPT_XFERINFODATA, t);
+	}
 	set_body(curl, t);
 }
 
@@ -253,11 +300,16 @@ static enum ux_code failure(const struct ux_http_client *c, const struct transfe
 	if (t->too_big)
 		return ux_error_set(err, UX_ELIMIT, "the answer of %.60s is over %zu bytes", c->url,
 				    t->answer_most);
+	if (t->sink_code != UX_OK) {
+		if (err && err->code == UX_OK)
+			*err = t->sink_err;
+		return t->sink_code;
+	}
 	if (t->read_errno != 0)
 		return ux_error_os(err, t->read_errno, "cannot read the file to send");
 	if (code == CURLE_OUT_OF_MEMORY || t->answer->body.failed)
 		return ux_error_nomem(err);
-	if (code == CURLE_OPERATION_TIMEDOUT)
+	if (code == CURLE_OPERATION_TIMEDOUT || t->silent)
 		return ux_error_set(err, UX_EUNAVAILABLE, "%.80s did not answer in time", c->url);
 	return ux_error_set(err, UX_EUNAVAILABLE, "cannot reach %.60s: %.80s", c->url,
 			    words[0] != '\0' ? words : curl_easy_strerror(code));
@@ -284,6 +336,9 @@ enum ux_code ux_http_client_call(struct ux_http_client *c, const struct ux_http_
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 	struct transfer t = {.call = call, .answer = &answer};
 	t.answer_most = call->answer_most ? call->answer_most : ANSWER_BYTES;
+	t.curl = c->curl;
+	t.sink_err = (struct ux_error)UX_ERROR_INIT;
+	t.heard_ms = now_ms();
 	curl_slist_free_all(ux_take(&c->lines));
 	if (asprintf(&url, "%s%s", c->url, call->path) < 0) {
 		url = NULL;

@@ -24,6 +24,9 @@ enum ux_code ux_http_client_create(struct ux_http_client **ret,
 				   struct ux_error *err) ux_must;
 void ux_http_client_destroy(struct ux_http_client *c);
 
+/* Takes a piece of the body of an answer of status 200; another code than UX_OK ends the call. */
+typedef enum ux_code ux_http_sink_fn(void *ctx, struct ux_bytes bytes, struct ux_error *err);
+
 /* What to ask. Zeroed fields: GET, no body, 30 s, 16 MiB of answer. */
 struct ux_http_call {
 	enum ux_method method;
@@ -36,7 +39,11 @@ struct ux_http_call {
 	uint64_t body_size;
 	const char *const *headers; /* more lines, "Name: value"; NULL-terminated; may be NULL */
 	int64_t timeout_ms;         /* for the whole call; 0: 30 s */
+	int64_t silence_ms;         /* without a byte from the server; 0: timeout_ms alone counts */
 	size_t answer_most;         /* bytes of answer; more is UX_ELIMIT; 0: 16 MiB */
+	unsigned redirects;         /* to follow, to whatever http or https server; 0: none */
+	ux_http_sink_fn *sink; /* takes the body of an answer of status 200; NULL: the answer */
+	void *sink_ctx;
 };
 
 /* The answer, of any status: a 404 is an answer, not a failure. */
@@ -44,7 +51,7 @@ struct ux_http_answer {
 	unsigned status;
 	struct ux_out body;     /* released by ux_http_answer_deinit() */
 	unsigned retry_after_s; /* 0: not said */
-	char location[256];     /* of a redirect; "" otherwise (redirects are never followed) */
+	char location[256];     /* of a redirect; "" otherwise (which is not followed) */
 };
 
 void ux_http_answer_deinit(struct ux_http_answer *answer);

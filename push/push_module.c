@@ -32,7 +32,7 @@ static enum ux_quality claim_of(const struct ux_elf *elf)
 {
 	if (ux_elf_has_dwarf(elf))
 		return UX_QUALITY_INLINES;
-	if (has_content(elf, ".symtab"))
+	if (has_content(elf, ".symtab") || has_content(elf, ".gnu_debugdata"))
 		return UX_QUALITY_SYMTAB;
 	return has_content(elf, ".dynsym") ? UX_QUALITY_DYNSYM : UX_QUALITY_NONE;
 }
@@ -158,10 +158,11 @@ enum ux_code ux_push_module_find_debug(struct ux_push_module *m, const char *dir
 	ux_cleanup(ux_debug_file_close) struct ux_debug_file found = {0};
 	if (m->arch[0] != '\0')
 		return ux_push_macho_find_debug(m, err);
+	struct ux_debug_search search = {.dirs = dirs};
 	if (m->debug || m->claim == UX_QUALITY_INLINES || m->alias.size > 0)
 		return UX_OK;
 	UX_TRY(ux_file_map(m->path, &file, err));
-	UX_TRY(ux_debug_file_find(&found, file.bytes, dirs, err));
+	UX_TRY(ux_debug_file_find(&found, file.bytes, m->path, &search, err));
 	if (!found.path)
 		return UX_OK;
 	/* A debug file that cannot be read is none. */

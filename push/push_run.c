@@ -347,6 +347,8 @@ static enum ux_code push_wanted(struct push *p, struct ux_push_module *m, struct
 	struct ux_error why = UX_ERROR_INIT;
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	enum ux_code code = extract(p, m, &gsym, &stats, &why);
+	if (code == UX_OK && stats.quality == UX_QUALITY_NONE) /* bounds alone name nothing */
+		code = ux_error_set(&why, UX_ENOTFOUND, "no symbols: no function has a name");
 	if (code == UX_OK)
 		return send(p, m, &gsym, &stats, err);
 	if (code == UX_ENOMEM)

@@ -97,7 +97,8 @@ static enum ux_code extract(struct ux_file_symbols *s, struct ux_bytes file, con
 	ux_cleanup(ux_file_unmap) struct ux_mapping sup = {0};
 	struct ux_extract_options options = {.path = path};
 	struct ux_extract_stats stats = {0};
-	UX_TRY(ux_debug_file_find(&debug, file, debug_dirs, err));
+	struct ux_debug_search search = {.dirs = debug_dirs};
+	UX_TRY(ux_debug_file_find(&debug, file, path, &search, err));
 	/* Without it some names are unknown, which is better than no answer. */
 	if (debug.path &&
 	    ux_supplementary_find(debug.file.bytes, debug.path, debug_dirs, &sup, NULL) == UX_OK)

@@ -1,10 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The build-id folders of gdb's convention. */
+/* Where gdb looks for separate debug files. */
 #include "debug_file.h"
 
+#include "cursor.h"
 #include "elf_ids.h"
 #include "hex.h"
-#include "out.h"
+
+#include <libdeflate.h>
+#include <limits.h>
+#include <sys/stat.h>
+
+const char *ux_debug_how_name(enum ux_debug_how how)
+{
+	switch (how) {
+	case UX_DEBUG_NOT_FOUND:
+		break;
+	case UX_DEBUG_BY_ID:
+		return "build-id";
+	case UX_DEBUG_BY_LINK:
+		return "debuglink";
+	case UX_DEBUG_BY_SERVER:
+		return "debuginfod";
+	}
+	return "none";
+}
 
 bool ux_elf_has_dwarf(const struct ux_elf *elf)
 {
@@ -17,52 +36,212 @@ bool ux_elf_has_dwarf(const struct ux_elf *elf)
 	return false;
 }
 
-/* DIR/.build-id/xx/yyyy.debug with a NUL, malloc'ed; NULL when memory is short. */
-static char *path_in(struct ux_bytes dir, const struct ux_id *id)
+enum ux_code ux_debuglink_read(const struct ux_elf *elf, struct ux_debuglink *ret,
+			       struct ux_error *err)
 {
-	char hex[2 * UX_ID_BYTES_MOST + 1];
-	ux_hex_encode(ux_bytes(id->bytes, id->size), hex);
-	struct ux_out path = {0};
-	ux_out_put(&path, dir.data, dir.size);
-	ux_out_fmt(&path, "/.build-id/%.2s/%s.debug", hex, hex + 2);
-	ux_out_u8(&path, 0);
-	if (path.failed)
-		ux_out_deinit(&path);
-	return (char *)path.data;
-}
-
-static enum ux_code try_dirs(struct ux_debug_file *ret, const struct ux_id *id, const char *dirs,
-			     struct ux_error *err)
-{
-	for (const char *dir = dirs; *dir && !ret->path;) {
-		size_t n = strcspn(dir, ":");
-		ux_cleanup(ux_free_ptr) char *path = path_in(ux_bytes(dir, n), id);
-		if (!path)
-			return ux_error_nomem(err);
-		if (n > 0 && ux_file_map(path, &ret->file, NULL) == UX_OK)
-			ret->path = ux_take(&path);
-		dir += n + (dir[n] == ':');
-	}
+	const struct ux_elf_section *s = ux_elf_section_find(elf, ".gnu_debuglink");
+	struct ux_bytes raw = UX_BYTES_NONE;
+	*ret = (struct ux_debuglink){0};
+	if (!s || s->type == SHT_NOBITS)
+		return UX_OK;
+	UX_TRY(ux_elf_section_raw(elf, s, &raw, err));
+	struct ux_cur c = ux_cur_make(raw, s->name, elf->swap);
+	struct ux_bytes name = ux_cur_str(&c);
+	ux_cur_align(&c, 4);
+	uint32_t crc = ux_cur_u32(&c);
+	UX_TRY(ux_cur_status(&c, err));
+	if (name.size == 0 || memchr(name.data, '/', name.size))
+		return ux_error_at(err, UX_ECORRUPT, s->name, 0, "is no name of a file");
+	*ret = (struct ux_debuglink){(const char *)name.data, crc};
 	return UX_OK;
 }
 
-enum ux_code ux_debug_file_find(struct ux_debug_file *ret, struct ux_bytes exe, const char *dirs,
-				struct ux_error *err)
+uint32_t ux_debuglink_crc(struct ux_bytes file)
+{
+	return libdeflate_crc32(0, file.data, file.size);
+}
+
+bool ux_debug_id_path(char *out, const char *dir, size_t dir_size, const struct ux_id *id)
+{
+	char hex[2 * UX_ID_BYTES_MOST + 1];
+	ux_hex_encode(ux_bytes(id->bytes, id->size), hex);
+	return id->size >= 2 && dir_size < PATH_MAX &&
+	       snprintf(out, PATH_MAX, "%.*s/.build-id/%.2s/%s.debug", (int)dir_size, dir, hex,
+			hex + 2) < PATH_MAX;
+}
+
+/* The GNU build ID of file; size 0 when it has none. NULL: it is no ELF file. */
+static const struct ux_id *gnu_id(struct ux_bytes file, struct ux_id *room)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	struct ux_id_set ids = {0};
-	if (ux_elf_open(&elf, exe, NULL) != UX_OK || ux_elf_has_dwarf(&elf) ||
-	    ux_elf_ids(&elf, &ids, NULL) != UX_OK)
+	if (ux_elf_open(&elf, file, NULL) != UX_OK)
+		return NULL;
+	const struct ux_id *id =
+		ux_elf_ids(&elf, &ids, NULL) == UX_OK ? ux_id_set_find(&ids, UX_ID_GNU) : NULL;
+	*room = id ? *id : (struct ux_id){0};
+	return room;
+}
+
+bool ux_debug_map_id(const char *path, const struct ux_id *id, struct ux_mapping *ret,
+		     const char **ret_why)
+{
+	struct ux_mapping file = {0};
+	struct ux_id room;
+	*ret_why = "is not there";
+	if (ux_file_map(path, &file, NULL) != UX_OK)
+		return false;
+	const struct ux_id *its = gnu_id(file.bytes, &room);
+	if (its && ux_id_eq(its, id)) {
+		*ret = file;
+		return true;
+	}
+	*ret_why = its ? "has another build ID" : "is no ELF file";
+	ux_file_unmap(&file);
+	return false;
+}
+
+/* One search. */
+struct hunt {
+	const struct ux_debug_search *search;
+	const char *dirs;
+	struct ux_id id; /* of the executable; size 0: none */
+	struct ux_debuglink link;
+	struct stat exe; /* st_ino 0: not known */
+	struct ux_debug_file *ret;
+	bool no_memory;
+};
+
+/* Tells the outcome, and keeps the file when there is one. */
+static bool outcome(struct hunt *h, const char *path, const struct ux_mapping *file,
+		    const char *why, enum ux_debug_how how)
+{
+	if (h->search->tried)
+		h->search->tried(h->search->ctx, path, why);
+	if (why)
+		return false;
+	h->ret->path = strdup(path);
+	h->ret->file = *file;
+	h->ret->how = how;
+	h->no_memory = !h->ret->path;
+	return true;
+}
+
+/* Calls try(h, DIR, its size) for each of the folders until one says that it is enough. */
+static bool each_dir(struct hunt *h, bool (*try)(struct hunt *h, const char *dir, size_t size))
+{
+	for (const char *dir = h->dirs; *dir;) {
+		size_t n = strcspn(dir, ":");
+		if (n > 0 && try(h, dir, n))
+			return true;
+		dir += n + (dir[n] == ':');
+	}
+	return false;
+}
+
+static bool try_tree(struct hunt *h, const char *dir, size_t size)
+{
+	char path[PATH_MAX];
+	struct ux_mapping file = {0};
+	const char *why = NULL;
+	if (!ux_debug_id_path(path, dir, size, &h->id))
+		return false;
+	if (ux_debug_map_id(path, &h->id, &file, &why))
+		why = NULL;
+	return outcome(h, path, &file, why, UX_DEBUG_BY_ID);
+}
+
+/* What is wrong with a file that a link may mean; NULL: nothing. */
+static const char *judge(const struct hunt *h, const struct ux_mapping *file)
+{
+	struct ux_id room;
+	if (h->exe.st_ino != 0 && file->dev == h->exe.st_dev && file->ino == h->exe.st_ino)
+		return "is the file itself";
+	const struct ux_id *its = gnu_id(file->bytes, &room);
+	if (!its)
+		return "is no ELF file";
+	if (its->size > 0 && h->id.size > 0 && !ux_id_eq(its, &h->id))
+		return "has another build ID";
+	return ux_debuglink_crc(file->bytes) == h->link.crc ? NULL : "has another CRC";
+}
+
+static bool try_link(struct hunt *h, const char *path)
+{
+	struct ux_mapping file = {0};
+	if (ux_file_map(path, &file, NULL) != UX_OK)
+		return outcome(h, path, NULL, "is not there", UX_DEBUG_BY_LINK);
+	const char *why = judge(h, &file);
+	if (outcome(h, path, &file, why, UX_DEBUG_BY_LINK))
+		return true;
+	ux_file_unmap(&file);
+	return false;
+}
+
+/* FOLDER/NAME, FOLDER/.debug/NAME, and DIR/FOLDER/NAME in each of the folders of debug files. */
+static bool try_folder(struct hunt *h, const char *folder)
+{
+	char path[PATH_MAX];
+	const char *name = h->link.name;
+	if (snprintf(path, sizeof(path), "%s/%s", folder, name) < PATH_MAX && try_link(h, path))
+		return true;
+	if (snprintf(path, sizeof(path), "%s/.debug/%s", folder, name) < PATH_MAX &&
+	    try_link(h, path))
+		return true;
+	for (const char *dir = h->dirs; *dir;) {
+		size_t n = strcspn(dir, ":");
+		if (n > 0 && n < PATH_MAX &&
+		    snprintf(path, sizeof(path), "%.*s%s/%s", (int)n, dir, folder, name) <
+			    PATH_MAX &&
+		    try_link(h, path))
+			return true;
+		dir += n + (dir[n] == ':');
+	}
+	return false;
+}
+
+/* The folder of the binary without links, and the one of its name when that is another. */
+static bool try_folders(struct hunt *h, const char *exe_path)
+{
+	ux_cleanup(ux_free_ptr) char *real = realpath(exe_path, NULL);
+	const char *slash = strrchr(exe_path, '/');
+	ux_cleanup(ux_free_ptr) char *near =
+		strndup(slash ? exe_path : ".", slash ? (size_t)(slash - exe_path) : 1);
+	ux_cleanup(ux_free_ptr) char *given = near ? realpath(*near ? near : "/", NULL) : NULL;
+	if (given && try_folder(h, strcmp(given, "/") == 0 ? "" : given))
+		return true;
+	char *last = real ? strrchr(real, '/') : NULL;
+	if (!last)
+		return false;
+	*last = '\0';
+	return (!given || strcmp(given, *real ? real : "/") != 0) && try_folder(h, real);
+}
+
+enum ux_code ux_debug_file_find(struct ux_debug_file *ret, struct ux_bytes exe,
+				const char *exe_path, const struct ux_debug_search *search,
+				struct ux_error *err)
+{
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	struct hunt h = {.search = search, .dirs = search->dirs, .ret = ret};
+	h.dirs = h.dirs ? h.dirs : UX_DEBUG_DIRS_DEFAULT;
+	if (*h.dirs == '\0' || ux_elf_open(&elf, exe, NULL) != UX_OK || ux_elf_has_dwarf(&elf))
 		return UX_OK;
-	const struct ux_id *gnu = ux_id_set_find(&ids, UX_ID_GNU);
-	if (!gnu || gnu->size < 2)
+	(void)gnu_id(exe, &h.id);
+	if (h.id.size == 0 || !each_dir(&h, try_tree)) {
+		if (ux_debuglink_read(&elf, &h.link, NULL) != UX_OK || !h.link.name || !exe_path)
+			return UX_OK;
+		if (stat(exe_path, &h.exe) != 0)
+			h.exe.st_ino = 0;
+		(void)try_folders(&h, exe_path);
+	}
+	if (!h.no_memory)
 		return UX_OK;
-	return try_dirs(ret, gnu, dirs ? dirs : UX_DEBUG_DIRS_DEFAULT, err);
+	ux_debug_file_close(ret);
+	return ux_error_nomem(err);
 }
 
 void ux_debug_file_close(struct ux_debug_file *f)
 {
 	ux_file_unmap(&f->file);
 	free(f->path);
-	f->path = NULL;
+	*f = (struct ux_debug_file){0};
 }

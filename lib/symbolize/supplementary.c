@@ -2,13 +2,10 @@
 /* The file that dwz moved a debug file's common entries to. */
 #include "supplementary.h"
 
-#include "elf_ids.h"
 #include "cursor.h"
-#include "hex.h"
+#include "debug_file.h"
 
 #include <limits.h>
-
-#define DIRS_DEFAULT "/usr/lib/debug"
 
 enum ux_code ux_supplementary_link(const struct ux_elf *elf, struct ux_supplementary_link *ret,
 				   struct ux_error *err)
@@ -30,22 +27,10 @@ enum ux_code ux_supplementary_link(const struct ux_elf *elf, struct ux_supplemen
 	return UX_OK;
 }
 
-/* Maps path when it is an ELF file of that build ID. */
 static bool try_path(const char *path, const struct ux_id *id, struct ux_mapping *ret)
 {
-	struct ux_mapping file = {0};
-	struct ux_elf elf = {0};
-	struct ux_id_set ids = {0};
-	if (ux_file_map(path, &file, NULL) != UX_OK)
-		return false;
-	bool same = ux_elf_open(&elf, file.bytes, NULL) == UX_OK &&
-		    ux_elf_ids(&elf, &ids, NULL) == UX_OK && ux_id_set_has(&ids, id);
-	ux_elf_close(&elf);
-	if (same)
-		*ret = file;
-	else
-		ux_file_unmap(&file);
-	return same;
+	const char *why = NULL;
+	return ux_debug_map_id(path, id, ret, &why);
 }
 
 /* "FOLDER OF base" "/" path; false when that is too long for a path. */
@@ -72,12 +57,10 @@ static bool try_link(const struct ux_supplementary_link *link, const char *debug
 static bool try_dir(const struct ux_supplementary_link *link, const char *dir, int dir_size,
 		    struct ux_mapping *ret)
 {
-	char path[PATH_MAX], hex[2 * UX_ID_GNU_MOST + 1];
+	char path[PATH_MAX];
 	const char *name = strstr(link->path, "/.dwz/");
 	const char *slash = strrchr(link->path, '/');
-	ux_hex_encode(ux_bytes(link->id.bytes, link->id.size), hex);
-	if (snprintf(path, sizeof(path), "%.*s/.build-id/%.2s/%s.debug", dir_size, dir, hex,
-		     hex + 2) < PATH_MAX &&
+	if (ux_debug_id_path(path, dir, (size_t)dir_size, &link->id) &&
 	    try_path(path, &link->id, ret))
 		return true;
 	name = name ? name + strlen("/.dwz/") : slash ? slash + 1 : link->path;
@@ -104,7 +87,7 @@ enum ux_code ux_supplementary_find(struct ux_bytes debug, const char *debug_path
 	if (link.path[0] == '\0' || try_link(&link, debug_path, ret) ||
 	    try_own_tree(&link, debug_path, ret))
 		return UX_OK;
-	for (const char *dir = dirs ? dirs : DIRS_DEFAULT; *dir != '\0';) {
+	for (const char *dir = dirs ? dirs : UX_DEBUG_DIRS_DEFAULT; *dir != '\0';) {
 		size_t n = strcspn(dir, ":");
 		if (n > 0 && n < PATH_MAX && try_dir(&link, dir, (int)n, ret))
 			return UX_OK;

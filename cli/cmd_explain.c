@@ -1,0 +1,484 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unhex explain: what each source says of an address, and which one was believed. */
+#include "commands.h"
+
+#include "demangle.h"
+#include "dsym.h"
+#include "find_options.h"
+#include "gsym_reader.h"
+#include "hex.h"
+#include "json_out.h"
+#include "output.h"
+#include "sigbus.h"
+#include "sources_out.h"
+#include "symbols_out.h"
+#include "vec.h"
+
+struct values {
+	struct ux_find_values find;
+	const char *arch;
+	const char *demangle;
+	bool json;
+	bool hex;
+};
+
+static const struct ux_option options[] = {
+	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL, "one object a line"},
+	{"hex", 'x', UX_OPTION_FLAG, offsetof(struct values, hex), NULL,
+	 "addresses are hexadecimal also without 0x"},
+	{"demangle", 0, UX_OPTION_TEXT, offsetof(struct values, demangle), "MODE",
+	 "full, short (no parameters) or none [full]"},
+	{"arch", 0, UX_OPTION_TEXT, offsetof(struct values, arch), "NAME",
+	 "slice of a universal Mach-O file: x86_64, arm64, ..."},
+	UX_FIND_OPTIONS(struct values, find),
+};
+
+/* One place where a debug file was looked for. */
+struct tried {
+	char *path; /* malloc'ed */
+	char *why;  /* malloc'ed; NULL: it was taken */
+};
+
+UX_VEC(tried_vec, struct tried);
+UX_VEC(pc_vec, uint64_t);
+
+/* What one source alone, or all of them together, make of the file. */
+struct view {
+	struct ux_out built;
+	struct ux_gsym gsym;
+	struct ux_extract_stats stats;
+	bool there;             /* it has something */
+	struct ux_error failed; /* code UX_OK: nothing is wrong with it */
+};
+
+/* One run of the command. */
+struct explain {
+	struct ux_mapping file;
+	struct ux_finder finder;
+	struct ux_symbol_files files;
+	struct tried_vec tried;
+	struct view all;
+	struct view of[UX_SOURCE_COUNT];
+	enum ux_demangle_mode demangle;
+	struct ux_out out;
+};
+
+/* An answer of a view. */
+struct said {
+	struct ux_frame frames[UX_FRAMES_MOST];
+	size_t n;
+};
+
+static void explain_deinit(struct explain *e)
+{
+	for (size_t i = 0; i < e->tried.size; i++) {
+		free(e->tried.data[i].path);
+		free(e->tried.data[i].why);
+	}
+	tried_vec_deinit(&e->tried);
+	for (size_t i = 0; i < UX_SOURCE_COUNT; i++)
+		ux_out_deinit(&e->of[i].built);
+	ux_out_deinit(&e->all.built);
+	ux_symbol_files_close(&e->files);
+	ux_find_close(&e->finder);
+	ux_file_unmap(&e->file);
+	ux_out_deinit(&e->out);
+}
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+static void remember(void *ctx, const char *path, const char *why)
+{
+	struct explain *e = ctx;
+	struct tried t = {strdup(path), why ? strdup(why) : NULL};
+	if (!t.path || !tried_vec_append(&e->tried, t)) {
+		free(t.path);
+		free(t.why);
+	}
+}
+
+static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	struct ux_out *out = ctx;
+	ux_out_put(out, bytes.data, bytes.size);
+	return ux_out_status(out, err);
+}
+
+/* Extracts with all sources but those of `without`. A failure is the view's own, but for memory. */
+static enum ux_code look(struct explain *e, const char *path, const char *arch, uint32_t without,
+			 struct view *ret, struct ux_error *err)
+{
+	struct ux_extract_options how = {
+		.path = path,
+		.arch = arch,
+		.debug_path = e->files.debug.path,
+		.supplementary = e->files.supplementary.bytes,
+		.without = without,
+	};
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ux_extract(e->file.bytes, e->files.debug.file.bytes, &how, keep,
+				       &ret->built, &ret->stats, &why);
+	if (code == UX_OK)
+		code = ux_gsym_open(&ret->gsym, ux_out_bytes(&ret->built), &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	ret->there = code == UX_OK;
+	ret->failed = code == UX_ENOTFOUND ? (struct ux_error)UX_ERROR_INIT : why;
+	return UX_OK;
+}
+
+static void ask(const struct view *v, uint64_t pc, struct said *ret)
+{
+	ret->n = 0;
+	if (v->there && ux_gsym_lookup(&v->gsym, pc, ret->frames, ux_countof(ret->frames), &ret->n,
+				       NULL) != UX_OK)
+		ret->n = 0;
+}
+
+static const struct ux_frame *function_of(const struct said *s)
+{
+	return s->n > 0 ? &s->frames[s->n - 1] : NULL;
+}
+
+static bool same_name(const struct said *a, const struct said *b)
+{
+	const struct ux_frame *x = function_of(a), *y = function_of(b);
+	return x && y && strcmp(x->function, y->function) == 0;
+}
+
+static bool has_line(const struct said *s)
+{
+	return s->n > 0 && *s->frames[0].base != '\0';
+}
+
+/* Where the chosen name and line come from. */
+struct choice {
+	int name; /* enum ux_source; -1: from nowhere */
+	int line;
+	const char *why;
+};
+
+/* DWARF and Go's table know functions with all that is in them; symbols only name them. */
+static bool is_rich(int source)
+{
+	return source == UX_SOURCE_DWARF || source == UX_SOURCE_GOPCLNTAB;
+}
+
+static const char *reason(const struct said *of, int name)
+{
+	if (name == UX_SOURCE_PLT)
+		return "code that jumps to where the loader put the function of another module";
+	if (name == UX_SOURCE_BOUNDS)
+		return "nobody names it; what unwinds it knows where it begins and ends";
+	if (is_rich(name))
+		return "debug information knows the function and what is inlined in it";
+	if (of[UX_SOURCE_DWARF].n > 0 || of[UX_SOURCE_GOPCLNTAB].n > 0)
+		return "the symbol names the same function more exactly than debug information";
+	return "no debug information here; of the symbols that reach it this is the best";
+}
+
+static struct choice choose(const struct said *all, const struct said *of)
+{
+	struct choice c = {-1, -1, "no source knows the address"};
+	for (int i = 0; i < UX_SOURCE_COUNT && c.name < 0; i++)
+		if (same_name(all, &of[i]))
+			c.name = i;
+	if (c.name >= 0)
+		c.why = reason(of, c.name);
+	else if (all->n > 0)
+		c.why = "the sources together know more than each of them alone";
+	if (!has_line(all))
+		return c;
+	c.line = UX_SOURCE_DWARF;
+	if (!has_line(&of[UX_SOURCE_DWARF]) && has_line(&of[UX_SOURCE_GOPCLNTAB]))
+		c.line = UX_SOURCE_GOPCLNTAB;
+	return c;
+}
+
+/* --- telling ---------------------------------------------------------------------------------- */
+
+/* What a view has nothing to say for: NULL when it answers. */
+static const char *silence(const struct view *v, const struct said *s, int source)
+{
+	if (v->failed.code != UX_OK)
+		return "damaged";
+	if (s->n > 0)
+		return NULL;
+	return v->stats.found[source] == 0 ? "not in the file" : "nothing here";
+}
+
+static void name_text(struct explain *e, const char *name)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out plain = {0};
+	ux_demangle(ux_bytes_cstr(name), e->demangle, &plain);
+	ux_text(&e->out, ux_out_bytes(&plain));
+	e->out.failed = e->out.failed || plain.failed;
+}
+
+static void frame_text(struct explain *e, const struct ux_frame *f)
+{
+	struct ux_out *out = &e->out;
+	name_text(e, f->function);
+	if (f->offset > 0 && !f->inlined)
+		ux_out_fmt(out, "+0x%" PRIx64, f->offset);
+	if (*f->base == '\0')
+		return;
+	ux_out_cstr(out, " at ");
+	ux_text(out, ux_bytes_cstr(f->dir));
+	if (*f->dir && f->dir[strlen(f->dir) - 1] != '/')
+		ux_out_u8(out, '/');
+	ux_text(out, ux_bytes_cstr(f->base));
+	ux_out_fmt(out, ":%" PRIu32, f->line);
+}
+
+static void said_text(struct explain *e, const char *label, const struct said *s,
+		      const char *nothing)
+{
+	ux_out_fmt(&e->out, "  %-13s  ", label);
+	if (nothing)
+		ux_out_cstr(&e->out, nothing);
+	for (size_t i = 0; i < s->n && !nothing; i++) {
+		if (i > 0)
+			ux_out_fmt(&e->out, "\n  %-13s  (inlined by) ", "");
+		frame_text(e, &s->frames[i]);
+	}
+	ux_out_u8(&e->out, '\n');
+}
+
+static void address_text(struct explain *e, uint64_t pc, const struct said *all,
+			 const struct said *of)
+{
+	struct choice c = choose(all, of);
+	ux_out_fmt(&e->out, "0x%" PRIx64 "\n", pc);
+	for (int i = 0; i < UX_SOURCE_COUNT; i++)
+		said_text(e, ux_source_name((enum ux_source)i), &of[i],
+			  silence(&e->of[i], &of[i], i));
+	said_text(e, "chosen", all, all->n > 0 ? NULL : "??");
+	ux_out_fmt(&e->out, "  %-13s  ", "because");
+	if (c.name >= 0)
+		ux_out_fmt(&e->out, "%s: ", ux_source_name((enum ux_source)c.name));
+	ux_out_cstr(&e->out, c.why);
+	if (c.line >= 0 && c.line != c.name)
+		ux_out_fmt(&e->out, "; the line is from %s",
+			   ux_source_name((enum ux_source)c.line));
+	ux_out_u8(&e->out, '\n');
+}
+
+static void file_text(struct explain *e, const char *path)
+{
+	struct ux_out *out = &e->out;
+	ux_text(out, ux_bytes_cstr(path));
+	ux_out_cstr(out, "\n  sources        ");
+	ux_sources_text(out, &e->all.stats);
+	ux_out_fmt(out, "\n  quality        %s\n  code           ",
+		   ux_quality_name(e->all.stats.quality));
+	ux_coverage_text(out, &e->all.stats);
+	ux_out_cstr(out, "\n  debug file     ");
+	if (e->files.debug.path)
+		ux_text(out, ux_bytes_cstr(e->files.debug.path));
+	ux_out_fmt(out, e->files.debug.path ? " (%s)\n" : "%s\n",
+		   ux_debug_how_name(e->files.debug.how));
+	for (size_t i = 0; i < e->tried.size; i++) {
+		const struct tried *t = &e->tried.data[i];
+		if (!t->why)
+			continue;
+		ux_out_cstr(out, "    tried        ");
+		ux_text(out, ux_bytes_cstr(t->path));
+		ux_out_cstr(out, ": ");
+		ux_text(out, ux_bytes_cstr(t->why));
+		ux_out_u8(out, '\n');
+	}
+	if (e->all.stats.bad_sources > 0) {
+		char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+		ux_out_fmt(out, "  damaged        %s\n",
+			   ux_error_format(&e->all.stats.first_bad_source, text, sizeof(text)));
+	}
+}
+
+static void frames_json(struct explain *e, struct ux_json *j, const struct said *s)
+{
+	ux_json_key(j, "frames");
+	ux_json_array_begin(j);
+	for (size_t i = 0; i < s->n; i++) {
+		const struct ux_frame *f = &s->frames[i];
+		ux_cleanup(ux_out_deinit) struct ux_out plain = {0};
+		ux_demangle(ux_bytes_cstr(f->function), e->demangle, &plain);
+		ux_json_object_begin(j);
+		ux_json_key_str(j, "function", ux_out_bytes(&plain));
+		if (*f->base) {
+			ux_json_key(j, "file");
+			ux_json_path(j, ux_bytes_cstr(f->dir), ux_bytes_cstr(f->base));
+			ux_json_key_u64(j, "line", f->line);
+		}
+		if (f->inlined)
+			ux_json_key_bool(j, "inlined", true);
+		ux_json_object_end(j);
+	}
+	ux_json_array_end(j);
+}
+
+static void sources_json(struct explain *e, struct ux_json *j, const struct said *of)
+{
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	ux_json_key(j, "sources");
+	ux_json_array_begin(j);
+	for (int i = 0; i < UX_SOURCE_COUNT; i++) {
+		const char *nothing = silence(&e->of[i], &of[i], i);
+		ux_json_object_begin(j);
+		ux_json_key_cstr(j, "source", ux_source_name((enum ux_source)i));
+		ux_json_key_cstr(j, "status", nothing ? nothing : "answers");
+		if (e->of[i].failed.code != UX_OK)
+			ux_json_key_cstr(j, "reason",
+					 ux_error_format(&e->of[i].failed, text, sizeof(text)));
+		if (!nothing)
+			frames_json(e, j, &of[i]);
+		ux_json_object_end(j);
+	}
+	ux_json_array_end(j);
+}
+
+static void address_json(struct explain *e, uint64_t pc, const struct said *all,
+			 const struct said *of)
+{
+	struct ux_json j = ux_json_make(&e->out);
+	struct choice c = choose(all, of);
+	char address[32];
+	snprintf(address, sizeof(address), "0x%" PRIx64, pc);
+	ux_json_object_begin(&j);
+	ux_json_key_cstr(&j, "address", address);
+	frames_json(e, &j, all);
+	if (c.name >= 0)
+		ux_json_key_cstr(&j, "name_from", ux_source_name((enum ux_source)c.name));
+	if (c.line >= 0)
+		ux_json_key_cstr(&j, "line_from", ux_source_name((enum ux_source)c.line));
+	ux_json_key_cstr(&j, "why", c.why);
+	sources_json(e, &j, of);
+	ux_json_object_end(&j);
+	ux_out_u8(&e->out, '\n');
+}
+
+static void file_json(struct explain *e, const char *path)
+{
+	struct ux_json j = ux_json_make(&e->out);
+	ux_json_object_begin(&j);
+	ux_json_key_cstr(&j, "file", path);
+	ux_symbols_out(&j, e->all.stats.quality, &e->all.stats.counts);
+	ux_json_key_u64(&j, "text_bytes", e->all.stats.text_bytes);
+	ux_sources_json(&j, &e->all.stats);
+	if (e->files.debug.path) {
+		ux_json_key(&j, "debug_file");
+		ux_json_object_begin(&j);
+		ux_json_key_cstr(&j, "file", e->files.debug.path);
+		ux_json_key_cstr(&j, "found", ux_debug_how_name(e->files.debug.how));
+		ux_json_object_end(&j);
+	}
+	ux_json_key(&j, "tried");
+	ux_json_array_begin(&j);
+	for (size_t i = 0; i < e->tried.size; i++) {
+		ux_json_object_begin(&j);
+		ux_json_key_cstr(&j, "path", e->tried.data[i].path);
+		ux_json_key_cstr(&j, "outcome",
+				 e->tried.data[i].why ? e->tried.data[i].why : "taken");
+		ux_json_object_end(&j);
+	}
+	ux_json_array_end(&j);
+	ux_json_object_end(&j);
+	ux_out_u8(&e->out, '\n');
+}
+
+/* --- the command ------------------------------------------------------------------------------ */
+
+static enum ux_code open_all(struct explain *e, const char *path, const struct values *v,
+			     bool addresses, struct ux_error *err)
+{
+	ux_sigbus_reading(path);
+	UX_TRY(ux_dsym_map(path, UX_BYTES_NONE, &e->file, err));
+	UX_TRY(ux_extract_check(e->file.bytes, err));
+	UX_TRY(ux_find_open(&e->finder, &v->find, err));
+	e->finder.search.tried = remember;
+	e->finder.search.ctx = e;
+	UX_TRY(ux_symbol_files_find(&e->files, &e->finder, e->file.bytes, path, err));
+	ux_find_warn(path, &e->files.lost);
+	UX_TRY(look(e, path, v->arch, 0, &e->all, err));
+	if (e->all.failed.code != UX_OK) {
+		*err = e->all.failed;
+		return err->code;
+	}
+	for (unsigned i = 0; i < UX_SOURCE_COUNT && addresses; i++)
+		UX_TRY(look(e, path, v->arch, ~(1u << i), &e->of[i], err));
+	return UX_OK;
+}
+
+/* Answers one address; true when something is known of it. */
+static bool tell(struct explain *e, uint64_t pc, bool json)
+{
+	static struct said all, of[UX_SOURCE_COUNT];
+	ask(&e->all, pc, &all);
+	for (size_t i = 0; i < UX_SOURCE_COUNT; i++)
+		ask(&e->of[i], pc, &of[i]);
+	if (json)
+		address_json(e, pc, &all, of);
+	else
+		address_text(e, pc, &all, of);
+	return all.n > 0;
+}
+
+static int explain_all(struct explain *e, const struct ux_args *args, const struct values *v,
+		       const struct pc_vec *pcs)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	size_t known = 0;
+	if (open_all(e, args->items[0], v, pcs->size > 0, &err) != UX_OK)
+		return ux_complain(args->items[0], &err);
+	if (v->json)
+		file_json(e, args->items[0]);
+	else
+		file_text(e, args->items[0]);
+	for (size_t i = 0; i < pcs->size; i++)
+		known += tell(e, pcs->data[i], v->json);
+	return ux_finish(&e->out, known == pcs->size ? UX_EXIT_DONE : UX_EXIT_SOME);
+}
+
+static void values_deinit(struct values *v)
+{
+	free(v->find.dirs);
+}
+
+static int run(const struct ux_command *cmd, int argc, char **argv)
+{
+	ux_cleanup(values_deinit) struct values v = {.demangle = "full"};
+	ux_cleanup(pc_vec_deinit) struct pc_vec pcs = {0};
+	ux_cleanup(explain_deinit) struct explain e = {0};
+	struct ux_args args;
+	int status = 0;
+	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
+		return status;
+	if (args.n == 0)
+		return ux_usage_error(cmd, "no file given");
+	if (!ux_demangle_mode_parse(ux_bytes_cstr(v.demangle), &e.demangle))
+		return ux_usage_error(cmd, "--demangle is \"%.32s\"; expected full, short or none",
+				      v.demangle);
+	for (size_t i = 1; i < args.n; i++) {
+		uint64_t pc = 0;
+		if (!ux_hex_parse_u64(ux_bytes_cstr(args.items[i]), v.hex, &pc))
+			return ux_usage_error(cmd, "\"%.64s\" is no address", args.items[i]);
+		if (!pc_vec_append(&pcs, pc))
+			return ux_complain(NULL, &(struct ux_error){.code = UX_ENOMEM});
+	}
+	return explain_all(&e, &args, &v, &pcs);
+}
+
+const struct ux_command ux_cmd_explain = {
+	.name = "explain",
+	.usage = "FILE [ADDR...] [options]",
+	.line = "what each source of symbols says, and which one is believed",
+	.text = "Tells what symbols FILE, an ELF or a Mach-O file, has and how much of its code they\n"
+		"cover, where its debug file was looked for, and for each address what every source\n"
+		"alone says of it, which answer is given, and why. Addresses are those of unhex\n"
+		"lookup.\n"
+		"\n"
+		"Exit status 1 when nothing is known of an address.",
+	.options = options,
+	.n_options = ux_countof(options),
+	.run = run,
+};

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each source of a file has. */
+#include "sources_out.h"
+
+#include "output.h"
+
+void ux_sources_json(struct ux_json *j, const struct ux_extract_stats *stats)
+{
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	ux_json_key(j, "sources");
+	ux_json_array_begin(j);
+	for (unsigned i = 0; i < UX_SOURCE_COUNT; i++) {
+		if (stats->found[i] == 0)
+			continue;
+		ux_json_object_begin(j);
+		ux_json_key_cstr(j, "source", ux_source_name(i));
+		if (i == UX_SOURCE_DWARF)
+			ux_json_key_u64(j, "version", stats->dwarf_version);
+		ux_json_key_u64(j, "found", stats->found[i]);
+		ux_json_object_end(j);
+	}
+	ux_json_array_end(j);
+	if (stats->bad_sources > 0)
+		ux_json_key_cstr(j, "damaged",
+				 ux_error_format(&stats->first_bad_source, text, sizeof(text)));
+}
+
+void ux_sources_text(struct ux_out *out, const struct ux_extract_stats *stats)
+{
+	bool any = false;
+	for (unsigned i = 0; i < UX_SOURCE_COUNT; i++) {
+		if (stats->found[i] == 0)
+			continue;
+		ux_out_fmt(out, "%s%s", any ? ", " : "", ux_source_name(i));
+		if (i == UX_SOURCE_DWARF && stats->dwarf_version > 0)
+			ux_out_fmt(out, " %u", stats->dwarf_version);
+		ux_out_fmt(out, " (%" PRIu64 ")", stats->found[i]);
+		any = true;
+	}
+	if (!any)
+		ux_out_cstr(out, "none");
+}
+
+/* Tenths of a percent, rounded down: 100.0 means all. */
+static void percent(struct ux_out *out, uint64_t part, uint64_t whole, const char *what)
+{
+	uint64_t tenths = whole ? (uint64_t)((double)part * 1000 / (double)whole) : 0;
+	ux_out_fmt(out, ", %" PRIu64 ".%" PRIu64 " %% %s", tenths / 10, tenths % 10, what);
+}
+
+void ux_coverage_text(struct ux_out *out, const struct ux_extract_stats *stats)
+{
+	const struct ux_counts *c = &stats->counts;
+	ux_out_fmt(out, "%" PRIu64 " bytes", stats->text_bytes);
+	percent(out, c->code_bytes, stats->text_bytes, "in functions");
+	percent(out, c->line_bytes, stats->text_bytes, "with lines");
+	if (c->unnamed > 0)
+		percent(out, c->unnamed_bytes, stats->text_bytes, "in functions without a name");
+}

@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What each source of a file has, as text and JSON. */
+#ifndef UX_SOURCES_OUT_H
+#define UX_SOURCES_OUT_H
+
+#include "extract.h"
+#include "json_out.h"
+
+/* "sources": [{"source":"dwarf","version":5,"found":12}, ...] of those that have something, and
+ * "damaged" for what was passed over. */
+void ux_sources_json(struct ux_json *j, const struct ux_extract_stats *stats);
+
+/* "dwarf 5 (12), symtab (40)", or "none". */
+void ux_sources_text(struct ux_out *out, const struct ux_extract_stats *stats);
+
+/* "1234 bytes, 98.7 % in functions, 95.1 % with lines". */
+void ux_coverage_text(struct ux_out *out, const struct ux_extract_stats *stats);
+
+#endif

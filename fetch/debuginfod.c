@@ -1,0 +1,325 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The client of debuginfod's web API (debuginfod(8), "WEBAPI"). */
+#include "debuginfod.h"
+
+#include "debug_file.h"
+#include "file.h"
+#include "hex.h"
+#include "http_client.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	SERVERS_MOST = 16,
+	HEADERS_MOST = 16, /* lines, and */
+	HEADERS_BYTES = 16 << 10,
+	SILENCE_MS = 4000, /* with what curl takes to notice, less than 5 s */
+	MOST_MS = 600000,
+	AVOID_MS = 60000, /* that a server is left alone which did not answer */
+	MISS_S = 600,
+	REDIRECTS_MOST = 5,
+};
+
+#define SIZE_MOST (UINT64_C(4) << 30)
+
+struct server {
+	struct ux_http_client *client;
+	int64_t avoid_until; /* milliseconds of the monotonic clock */
+};
+
+struct ux_debuginfod {
+	char *cache;
+	uint64_t size_most;
+	int64_t silence_ms, most_ms;
+	char *lines; /* the header file's text, its newlines made NULs */
+	const char *headers[HEADERS_MOST + 1];
+	struct server servers[SERVERS_MOST];
+	size_t n_servers;
+};
+
+/* --- options ---------------------------------------------------------------------------------- */
+
+static const char *variable(const char *name)
+{
+	const char *v = getenv(name);
+	return v && *v ? v : NULL;
+}
+
+/* A number times `unit`; 0 when there is none, or none that makes sense. */
+static uint64_t number(const char *name, uint64_t unit, uint64_t most)
+{
+	const char *text = variable(name);
+	uint64_t v = 0;
+	if (!text || !ux_hex_parse_u64(ux_bytes_cstr(text), /* hex= */ false, &v))
+		return 0;
+	return v > most / unit ? most : v * unit;
+}
+
+struct ux_debuginfod_options ux_debuginfod_environment(void)
+{
+	return (struct ux_debuginfod_options){
+		.urls = variable("DEBUGINFOD_URLS"),
+		.cache = variable("DEBUGINFOD_CACHE_PATH"),
+		.headers = variable("DEBUGINFOD_HEADERS_FILE"),
+		.size_most = number("DEBUGINFOD_MAXSIZE", 1, SIZE_MOST),
+		.silence_ms = (unsigned)number("DEBUGINFOD_TIMEOUT", 1000, INT_MAX),
+		.most_ms = (unsigned)number("DEBUGINFOD_MAXTIME", 1000, INT_MAX),
+	};
+}
+
+static char *default_cache(void)
+{
+	const char *xdg = variable("XDG_CACHE_HOME"), *home = variable("HOME");
+	char *path = NULL;
+	int n = xdg ? asprintf(&path, "%s/debuginfod_client", xdg)
+		    : asprintf(&path, "%s/.cache/debuginfod_client", home ? home : "/tmp");
+	return n < 0 ? NULL : path;
+}
+
+/* Adds the server of a word of the list; what is a word for other clients is none. */
+static enum ux_code add_server(struct ux_debuginfod *d, const char *word, size_t n,
+			       struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) char *url = strndup(word, n);
+	if (!url)
+		return ux_error_nomem(err);
+	if (strncmp(url, "ima:", 4) == 0)
+		return UX_OK;
+	if (d->n_servers == SERVERS_MOST)
+		return ux_error_set(err, UX_ELIMIT, "over %d debuginfod servers", SERVERS_MOST);
+	struct ux_http_client_options options = {.url = url, .connect_ms = (unsigned)d->silence_ms};
+	UX_TRY(ux_http_client_create(&d->servers[d->n_servers].client, &options, err));
+	d->n_servers++;
+	return UX_OK;
+}
+
+static enum ux_code add_servers(struct ux_debuginfod *d, const char *urls, struct ux_error *err)
+{
+	static const char blanks[] = " \t\n";
+	for (const char *word = urls + strspn(urls, blanks); *word;) {
+		size_t n = strcspn(word, blanks);
+		UX_TRY(add_server(d, word, n, err));
+		word += n;
+		word += strspn(word, blanks);
+	}
+	return UX_OK;
+}
+
+/* Lines that a server wants to see: "Authorization: Bearer ...". */
+static enum ux_code read_headers(struct ux_debuginfod *d, const char *path, struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	size_t n = 0;
+	if (!path)
+		return UX_OK;
+	UX_TRY(ux_file_map(path, &file, err));
+	if (file.bytes.size > HEADERS_BYTES)
+		return ux_error_set(err, UX_ELIMIT, "%.80s is over %d bytes", path, HEADERS_BYTES);
+	d->lines = strndup((const char *)file.bytes.data, file.bytes.size);
+	if (!d->lines)
+		return ux_error_nomem(err);
+	for (char *line = d->lines; line && n < HEADERS_MOST;) {
+		char *end = strpbrk(line, "\r\n");
+		if (end)
+			*end++ = '\0';
+		if (strchr(line, ':'))
+			d->headers[n++] = line;
+		line = end;
+	}
+	return UX_OK;
+}
+
+static void guard(struct ux_debuginfod **d)
+{
+	ux_debuginfod_destroy(*d);
+}
+
+enum ux_code ux_debuginfod_create(struct ux_debuginfod **ret, const struct ux_debuginfod_options *o,
+				  struct ux_error *err)
+{
+	*ret = NULL;
+	if (!o->urls || o->urls[strspn(o->urls, " \t\n")] == '\0')
+		return UX_OK;
+	ux_cleanup(guard) struct ux_debuginfod *d = calloc(1, sizeof(*d));
+	if (!d)
+		return ux_error_nomem(err);
+	d->size_most = o->size_most ? o->size_most : SIZE_MOST;
+	d->silence_ms = o->silence_ms ? o->silence_ms : SILENCE_MS;
+	d->most_ms = o->most_ms ? o->most_ms : MOST_MS;
+	d->cache = o->cache ? strdup(o->cache) : default_cache();
+	if (!d->cache)
+		return ux_error_nomem(err);
+	UX_TRY(add_servers(d, o->urls, err));
+	UX_TRY(read_headers(d, o->headers, err));
+	*ret = ux_take(&d);
+	return UX_OK;
+}
+
+void ux_debuginfod_destroy(struct ux_debuginfod *d)
+{
+	if (!d)
+		return;
+	for (size_t i = 0; i < d->n_servers; i++)
+		ux_http_client_destroy(d->servers[i].client);
+	if (d->lines)
+		explicit_bzero(d->lines, strlen(d->lines));
+	free(d->lines);
+	free(d->cache);
+	free(d);
+}
+
+/* --- what is kept ----------------------------------------------------------------------------- */
+
+/* Makes the folder that path is in, and those above it. */
+static enum ux_code make_folder(const char *path, struct ux_error *err)
+{
+	char part[PATH_MAX];
+	snprintf(part, sizeof(part), "%s", path);
+	for (char *slash = strchr(part + 1, '/'); slash; slash = strchr(slash + 1, '/')) {
+		*slash = '\0';
+		if (mkdir(part, 0700) != 0 && errno != EEXIST)
+			return ux_error_os(err, errno, "cannot make folder %.80s", part);
+		*slash = '/';
+	}
+	return UX_OK;
+}
+
+/* For how long an empty file keeps us from asking again. */
+static int64_t miss_seconds(const struct ux_debuginfod *d)
+{
+	char path[PATH_MAX], text[32] = "";
+	uint64_t v = 0;
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	if (snprintf(path, sizeof(path), "%s/cache_miss_s", d->cache) >= PATH_MAX ||
+	    ux_file_map(path, &file, NULL) != UX_OK || file.bytes.size == 0)
+		return MISS_S;
+	snprintf(text, sizeof(text), "%.*s", (int)ux_min(file.bytes.size, (size_t)20),
+		 (const char *)file.bytes.data);
+	text[strcspn(text, " \n")] = '\0';
+	return ux_hex_parse_u64(ux_bytes_cstr(text), /* hex= */ false, &v)
+		       ? (int64_t)ux_min(v, (uint64_t)INT_MAX)
+		       : MISS_S;
+}
+
+/* UX_OK: it is there. UX_ENOTFOUND: nobody had it, not long ago. UX_EUNAVAILABLE: ask. */
+static enum ux_code look_up(const struct ux_debuginfod *d, const char *path, struct ux_error *err)
+{
+	struct stat st;
+	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
+		return UX_EUNAVAILABLE;
+	if (st.st_size > 0)
+		return UX_OK;
+	int64_t age = time(NULL) - st.st_mtime;
+	if (age >= 0 && age < miss_seconds(d))
+		return ux_error_set(err, UX_ENOTFOUND,
+				    "no debuginfod server had it %" PRId64 " s ago", age);
+	unlink(path);
+	return UX_EUNAVAILABLE;
+}
+
+static enum ux_code keep_miss(const char *path, struct ux_error *err)
+{
+	ux_cleanup(ux_file_new_deinit) struct ux_file_new f = UX_FILE_NEW_INIT;
+	UX_TRY(ux_file_new_open(&f, path, err));
+	return ux_file_new_commit(&f, /* sync= */ false, err);
+}
+
+/* --- asking ----------------------------------------------------------------------------------- */
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static enum ux_code take(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	const struct ux_file_new *f = ctx;
+	return ux_file_write(f->fd, bytes, err);
+}
+
+/* Puts what a server sent in its place, if it is what was asked for. */
+static enum ux_code accept_file(struct ux_file_new *f, const struct ux_id *id, struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	const char *why = NULL;
+	if (!ux_debug_map_id(f->temp, id, &file, &why))
+		return ux_error_set(err, UX_EUNAVAILABLE, "what a debuginfod server sent %s", why);
+	return ux_file_new_commit(f, /* sync= */ false, err);
+}
+
+/* One server. UX_ENOTFOUND: it says so. UX_EUNAVAILABLE: it says nothing, or nonsense. */
+static enum ux_code ask(struct ux_debuginfod *d, struct server *s, const char *target,
+			const struct ux_id *id, const char *path, struct ux_error *err)
+{
+	ux_cleanup(ux_file_new_deinit) struct ux_file_new f = UX_FILE_NEW_INIT;
+	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
+	struct ux_http_call call = {
+		.path = target,
+		.headers = d->headers,
+		.timeout_ms = d->most_ms,
+		.silence_ms = d->silence_ms,
+		.answer_most = (size_t)ux_min(d->size_most, (uint64_t)SIZE_MAX),
+		.redirects = REDIRECTS_MOST,
+		.sink = take,
+		.sink_ctx = &f,
+	};
+	if (now_ms() < s->avoid_until)
+		return ux_error_set(err, UX_EUNAVAILABLE, "a debuginfod server did not answer");
+	UX_TRY(ux_file_new_open(&f, path, err));
+	enum ux_code code = ux_http_client_call(s->client, &call, &answer, err);
+	if (code == UX_EUNAVAILABLE)
+		s->avoid_until = now_ms() + AVOID_MS;
+	UX_TRY(code);
+	if (answer.status == 200)
+		return accept_file(&f, id, err);
+	return ux_error_set(err, answer.status == 404 ? UX_ENOTFOUND : UX_EUNAVAILABLE,
+			    "a debuginfod server answers with status %u", answer.status);
+}
+
+static enum ux_code ask_all(struct ux_debuginfod *d, const char *target, const struct ux_id *id,
+			    const char *path, struct ux_error *err)
+{
+	struct ux_error failure = UX_ERROR_INIT; /* the first that is not a plain no */
+	for (size_t i = 0; i < d->n_servers; i++) {
+		struct ux_error why = UX_ERROR_INIT;
+		enum ux_code code = ask(d, &d->servers[i], target, id, path, &why);
+		if (code == UX_OK)
+			return UX_OK;
+		if (code != UX_ENOTFOUND && failure.code == UX_OK)
+			failure = why;
+	}
+	if (failure.code != UX_OK) {
+		if (err && err->code == UX_OK)
+			*err = failure;
+		return failure.code;
+	}
+	UX_TRY(keep_miss(path, err));
+	return ux_error_set(err, UX_ENOTFOUND, "no debuginfod server has it");
+}
+
+enum ux_code ux_debuginfod_find(struct ux_debuginfod *d, const struct ux_id *id,
+				enum ux_debuginfod_kind kind, char **ret_path, struct ux_error *err)
+{
+	const char *word = kind == UX_DEBUGINFOD_DEBUGINFO ? "debuginfo" : "executable";
+	char hex[2 * UX_ID_BYTES_MOST + 1], target[sizeof(hex) + 64], path[PATH_MAX];
+	if (!d || id->type != UX_ID_GNU || id->size < 2)
+		return ux_error_set(err, UX_ENOTFOUND, "there is no GNU build ID to ask for");
+	ux_hex_encode(ux_bytes(id->bytes, id->size), hex);
+	snprintf(target, sizeof(target), "/buildid/%s/%s", hex, word);
+	if (snprintf(path, sizeof(path), "%s/%s/%s", d->cache, hex, word) >= PATH_MAX)
+		return ux_error_set(err, UX_EINVAL, "the path of the cache is too long");
+	enum ux_code code = look_up(d, path, err);
+	if (code == UX_EUNAVAILABLE) {
+		UX_TRY(make_folder(path, err));
+		code = ask_all(d, target, id, path, err);
+	}
+	UX_TRY(code);
+	*ret_path = strdup(path);
+	return *ret_path ? UX_OK : ux_error_nomem(err);
+}
