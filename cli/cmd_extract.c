@@ -290,7 +290,8 @@ const struct ux_command ux_cmd_extract = {
 	.text = "Packs functions, files, lines and inlined calls of an ELF or Mach-O file into a GSYM\n"
 		"file. With -d they come from the unstripped or .debug file of a stripped FILE, or from\n"
 		"the dSYM bundle of a Mach-O FILE, while the identity stays FILE's; a pair whose build\n"
-		"IDs or UUIDs differ is refused. X.dSYM beside a Mach-O file X is found by itself. With\n"
+		"IDs or UUIDs differ is refused. Without -d the debug file of an ELF file is looked for\n"
+		"as gdb does it (--debug-dir \"\" looks nowhere), and X.dSYM beside a Mach-O file X. With\n"
 		"--gpu it is a piece of the GPU code in FILE, which may be a program or a fat binary;\n"
 		"a cubin needs no choice. The output appears whole or not at all.",
 	.options = options,

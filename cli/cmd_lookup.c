@@ -374,7 +374,7 @@ const struct ux_command ux_cmd_lookup = {
 		"linkage name and an offset: main+0x12. Without any they are read from standard input,\n"
 		"one a line, and answered as they come.\n"
 		"\n"
-		"FILE is an ELF file, whose separate debug file is found by its build ID, a Mach-O file\n"
+		"FILE is an ELF file, whose separate debug file is found by build ID or link, a Mach-O file\n"
 		"(--arch chooses a slice), whose dSYM bundle is found beside it, a cubin, a program with\n"
 		"GPU code (--gpu chooses it), or a GSYM file. A name that is no file but an ID (gnu:HEX,\n"
 		"go:TEXT, file:HEX, uuid:HEX, cubin-crc:HEX) is asked of the server.\n"

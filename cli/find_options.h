@@ -19,7 +19,7 @@ struct ux_find_values {
 #define UX_FIND_OPTIONS(values, member) \
 	UX_DEBUG_DIR_OPTION(values, member.dirs), \
 	{"debuginfod", 0, UX_OPTION_TEXT, offsetof(values, member.debuginfod), "URL", \
-	 "server to ask for what is not here; several with blanks [DEBUGINFOD_URLS]"}
+	 "ask this server for what is not here [DEBUGINFOD_URLS]"}
 /* clang-format on */
 
 /* Opens what the values say; nobody is asked yet. UX_EINVAL: a server that is no URL. To be closed
