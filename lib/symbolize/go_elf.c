@@ -47,6 +47,7 @@ static struct ux_bytes rela_of(const struct ux_elf *elf, const struct ux_gosym_i
 static int by_place(const void *a, const void *b)
 {
 	const struct ux_gosym_word *x = a, *y = b;
+	UX_ORDER(x->pc, y->pc);
 	UX_ORDER(x->value, y->value);
 	return 0;
 }

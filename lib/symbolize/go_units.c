@@ -278,14 +278,22 @@ void ux_go_units_free(struct ux_go_units *go)
 	*go = (struct ux_go_units){0};
 }
 
-/* Adds the function's range to the list, together with the padding in front of it. */
-static bool add_range(struct ux_dwarf_range_vec *list, const struct ux_piece *p)
+/* Ranges of functions with lines, joined over the padding between two of them. */
+struct own_ranges {
+	struct ux_dwarf_range_vec list;
+	bool apart; /* a function without lines came behind the last one */
+};
+
+static bool add_range(struct own_ranges *own, const struct ux_piece *p)
 {
+	struct ux_dwarf_range_vec *list = &own->list;
 	struct ux_dwarf_range range = {p->start, ux_piece_end(p)};
 	struct ux_dwarf_range *last = list->size > 0 ? &list->data[list->size - 1] : NULL;
-	if (p->draft.n_rows == 0 || (last && p->start < last->hi))
+	bool apart = own->apart;
+	own->apart = p->draft.n_rows == 0;
+	if (own->apart || (last && p->start < last->hi))
 		return true;
-	if (last && p->start - last->hi <= PADDING_MOST) {
+	if (last && !apart && p->start - last->hi <= PADDING_MOST) {
 		last->hi = range.hi;
 		return true;
 	}
@@ -294,11 +302,13 @@ static bool add_range(struct ux_dwarf_range_vec *list, const struct ux_piece *p)
 
 static bool gather_ranges(const struct ux_go_units *go, struct ux_dwarf_range_vec *ret)
 {
+	struct own_ranges own = {.list = *ret};
+	bool ok = true;
 	for (size_t u = 0; u < go->n_units; u++)
-		for (uint32_t i = 0; i < go->units[u].n_functions; i++)
-			if (!add_range(ret, &go->units[u].functions[i]))
-				return false;
-	return true;
+		for (uint32_t i = 0; ok && i < go->units[u].n_functions; i++)
+			ok = add_range(&own, &go->units[u].functions[i]);
+	*ret = own.list;
+	return ok;
 }
 
 enum ux_code ux_go_units_leave(const struct ux_go_units *go, const struct ux_dwarf_range_vec *text,

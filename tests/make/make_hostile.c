@@ -393,6 +393,9 @@ const struct make_hostile_kind make_hostile_kinds[] = {
 	{"inflated_zstd", inflated_zstd},
 	{"inflated_just", inflated_just},
 	{"hollow_units", hollow_units},
+	{"go_calls", make_hostile_go_calls},
+	{"go_names", make_hostile_go_names},
+	{"go_files", make_hostile_go_files},
 };
 const size_t make_hostile_count = ux_countof(make_hostile_kinds);
 

@@ -64,4 +64,9 @@ void make_hostile_rangeless_calls(struct make_hostile *m);
 void make_hostile_rival_calls(struct make_hostile *m);
 void make_hostile_constant_entries(struct make_hostile *m);
 
+/* Kinds of Go programs. */
+void make_hostile_go_calls(struct make_hostile *m);
+void make_hostile_go_names(struct make_hostile *m);
+void make_hostile_go_files(struct make_hostile *m);
+
 #endif

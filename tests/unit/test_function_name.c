@@ -126,6 +126,20 @@ static void fortran_procedure_has_its_modules_symbol(void **state)
 	assert_string_equal(TOLD_OWN("m::f", 3, "__MOD_f"), "m::f");
 }
 
+static void symbols_of_go_say_types_and_not_how_they_are_called(void **state)
+{
+	(void)state;
+	assert_string_equal(TOLD("main.f[...]", "main.f[go.shape.int]"), "main.f[go.shape.int]");
+	assert_string_equal(TOLD("main.f[...].func1", "main.f[go.shape.int,string].func1"),
+			    "main.f[go.shape.int,string].func1");
+	assert_string_equal(TOLD("main.f[...]", "main.g[go.shape.int]"), "main.f[...]");
+	assert_string_equal(TOLD("main.f[...]", "main.f[go.shape.int].func1"), "main.f[...]");
+	assert_string_equal(TOLD("main.f[...]", "main.f[]"), "main.f[...]");
+	assert_string_equal(TOLD("[...]", "main"), "[...]");
+	assert_string_equal(TOLD("runtime.memmove", "runtime.memmove.abi0"), "runtime.memmove");
+	assert_string_equal(TOLD("main.f", "main.f.abiinternal"), "main.f");
+}
+
 static void nameless_function_has_the_best_symbols_name(void **state)
 {
 	(void)state;
@@ -147,6 +161,7 @@ int main(void)
 		UX_TEST(names_for_the_c_library_itself_are_not_told),
 		UX_TEST(symbol_says_more_than_what_a_name_is_qualified_by),
 		UX_TEST(fortran_procedure_has_its_modules_symbol),
+		UX_TEST(symbols_of_go_say_types_and_not_how_they_are_called),
 		UX_TEST(nameless_function_has_the_best_symbols_name),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
