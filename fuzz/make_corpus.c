@@ -249,6 +249,7 @@ int main(int argc, char **argv)
 	make_gsym_corpus();
 	make_cuda_corpus();
 	make_dwarf_corpus();
+	make_gosym_corpus();
 	make_macho_corpus();
 	make_module_corpus();
 	make_process_corpus();

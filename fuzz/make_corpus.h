@@ -20,6 +20,7 @@ void save_macho_seed(const char *name, const struct make_dwarf *dwarf, unsigned 
 
 void make_cuda_corpus(void);
 void make_dwarf_corpus(void);
+void make_gosym_corpus(void);
 void make_macho_corpus(void);
 void make_module_corpus(void);
 void make_process_corpus(void);
