@@ -2,9 +2,11 @@
 """Go programs of several versions, stripped and not: against their own runtime and Go's own tools."""
 import functools
 import json
+import os
 import pathlib
 import random
 import re
+import shutil
 import struct
 import subprocess
 
@@ -25,8 +27,15 @@ LINKED = {
     "pie": (["-buildmode=pie", "-ldflags=-s -w"], {}),
     "cgo": (["-ldflags=-s -w"], {"CGO_ENABLED": "1"}),
     "external-pie": (["-buildmode=pie", "-ldflags=-s -w -linkmode=external"], {"CGO_ENABLED": "1"}),
+    # The file has zeros where the loader writes addresses.
+    "lld-pie": (["-buildmode=pie", "-ldflags=-s -w -linkmode=external -extldflags=-fuse-ld=lld"],
+                {"CGO_ENABLED": "1"}),
     "with-dwarf": ([], {}),
 }
+
+# Addresses in a packed table; lld 14 makes it without what glibc asks for to load it.
+PACKED = (["-buildmode=pie", "-ldflags=-s -w -linkmode=external "
+           "'-extldflags=-fuse-ld=lld -Wl,--pack-dyn-relocs=relr'"], {"CGO_ENABLED": "1"})
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +44,19 @@ def folder(tmp_path_factory):
 
 
 @functools.lru_cache(maxsize=None)
+def lld(folder):
+    """A folder where lld has the name that compilers call it by."""
+    link = folder / "lld" / "ld.lld"
+    link.parent.mkdir()
+    link.symlink_to(shutil.which("ld.lld") or shutil.which("ld.lld-14"))
+    return link.parent
+
+
+@functools.lru_cache(maxsize=None)
 def built(go, kind, folder):
-    flags, env = LINKED[kind]
+    flags, env = LINKED.get(kind) or PACKED
+    if "lld" in " ".join(flags):
+        env = {**env, "PATH": f"{lld(folder)}:{os.environ['PATH']}"}
     return go.build("go", folder / f"{kind}-{go.version}", *flags, **env)
 
 
@@ -197,6 +217,26 @@ def test_inline_trees_of_real_programs_are_whole(binary, tmp_path):
         deepest = max(deepest, len(ours))
     assert not wrong, (len(wrong), wrong[:3])
     assert deepest >= 4
+
+
+@EACH
+def test_packed_relocations_say_the_same(go, folder):
+    packed, plain = (json.loads(unhex("id", "--json", built(go, kind, folder)).stdout)
+                     for kind in ("packed", "lld-pie"))
+    assert packed["quality"] == plain["quality"] == "inlines"
+    for what in ("functions", "rows", "inlines"):
+        assert packed["counts"][what] == plain["counts"][what]
+
+
+@EACH
+def test_any_number_of_threads_gives_the_same_bytes(go, tmp_path):
+    made = set()
+    for threads in (1, 2, 7):
+        gsym = tmp_path / str(threads)
+        run = unhex("extract", go.root / "bin/gofmt", "--threads", threads, "-o", gsym)
+        assert run.returncode == 0, run.stderr
+        made.add(gsym.read_bytes())
+    assert len(made) == 1
 
 
 def test_tables_are_found_without_section_headers(folder):
