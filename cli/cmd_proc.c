@@ -19,6 +19,7 @@ struct values {
 	bool no_inlines;
 	bool return_addresses;
 	bool python;
+	bool php;
 	const char *demangle;
 	const char *debug_dir;
 	const char *at;
@@ -40,6 +41,7 @@ static const struct ux_option options[] = {
 	 "where separate debug files are [/usr/lib/debug]"},
 	{"python", 0, UX_OPTION_FLAG, offsetof(struct values, python), NULL,
 	 "the Python stack of every thread instead"},
+	{"php", 0, UX_OPTION_FLAG, offsetof(struct values, php), NULL, "the PHP stack instead"},
 };
 
 enum {
@@ -216,10 +218,12 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 	if (!ux_hex_parse_u64(ux_bytes_cstr(args.items[0]), /* hex= */ false, &pid) || pid == 0 ||
 	    pid > INT_MAX)
 		return ux_usage_error(cmd, "\"%.64s\" is no process number", args.items[0]);
-	if (v.python && args.n > 1)
-		return ux_usage_error(cmd, "addresses with --python; it takes the process alone");
-	if (v.python)
-		return ux_process_stacks(args.items[0], (pid_t)pid, UX_INTERP_PYTHON, v.json);
+	if ((v.python || v.php) && args.n > 1)
+		return ux_usage_error(cmd, "addresses with %s; it takes the process alone",
+				      v.python ? "--python" : "--php");
+	if (v.python || v.php)
+		return ux_process_stacks(args.items[0], (pid_t)pid,
+					 v.python ? UX_INTERP_PYTHON : UX_INTERP_PHP, v.json);
 	if (!ux_demangle_mode_parse(ux_bytes_cstr(v.demangle), &mode))
 		return ux_usage_error(cmd, "--demangle is \"%.32s\"; expected full, short or none",
 				      v.demangle);
@@ -247,8 +251,8 @@ const struct ux_command ux_cmd_proc = {
 		"and answered as they come, while the process goes on.\n"
 		"\n"
 		"With --python, what each thread of the Python in it (CPython 3.7 to 3.15) runs, innermost\n"
-		"function first. The process is not stopped: a stack that changed while it was read says\n"
-		"so, and has only what did not.\n"
+		"function first; with --php the same of a PHP 8.2 or 8.4. The process is not stopped: a\n"
+		"stack that changed while it was read says so, and has only what did not.\n"
 		"\n"
 		"Takes the right to trace the process; for deleted files of others CAP_SYS_ADMIN, for\n"
 		"the kernel that kernel.kptr_restrict does not hide its addresses.\n"

@@ -2,6 +2,7 @@
 /* Interpreters, for callers. */
 #include "unhex/interp.h"
 
+#include "php_stack.h"
 #include "python_stack.h"
 #include "target_interp.h"
 #include "target_memory.h"
@@ -13,7 +14,9 @@ enum {
 struct ux_interp {
 	struct ux_target_memory memory; /* of a live process */
 	pid_t pid;                      /* its; 0: the memory is the caller's */
-	struct ux_python python;
+	enum ux_interp_kind kind;
+	struct ux_python python; /* of its kind */
+	struct ux_php php;
 	struct ux_arena arena; /* what the last resolve said */
 	char version[VERSION_TEXT];
 };
@@ -42,12 +45,10 @@ static struct ux_interp *create(void)
 	return i;
 }
 
-static enum ux_code begin(struct ux_interp *i, const struct ux_memory_reader *reader,
-			  const struct ux_interp_root *root, struct ux_error *err)
+static enum ux_code begin_python(struct ux_interp *i, const struct ux_memory_reader *reader,
+				 const struct ux_interp_root *root, struct ux_error *err)
 {
 	uint32_t hex = 0;
-	if (root->kind != UX_INTERP_PYTHON)
-		return ux_error_set(err, UX_EINVAL, "interpreter of kind %d", (int)root->kind);
 	UX_TRY(ux_python_init(&i->python, reader, root, &hex, err));
 	bool known = (hex & 0xffff) != 0; /* else only the file's name was there to tell */
 	int n = snprintf(i->version, sizeof(i->version), "Python %u.%u", hex >> 24,
@@ -55,6 +56,23 @@ static enum ux_code begin(struct ux_interp *i, const struct ux_memory_reader *re
 	if (known)
 		snprintf(i->version + n, sizeof(i->version) - (size_t)n, ".%u", hex >> 8 & 0xff);
 	return UX_OK;
+}
+
+static enum ux_code begin(struct ux_interp *i, const struct ux_memory_reader *reader,
+			  const struct ux_interp_root *root, struct ux_error *err)
+{
+	i->kind = root->kind;
+	switch (root->kind) {
+	case UX_INTERP_PYTHON:
+		return begin_python(i, reader, root, err);
+	case UX_INTERP_PHP:
+		snprintf(i->version, sizeof(i->version), "PHP %u.%u.%u", root->version >> 16,
+			 root->version >> 8 & 0xff, root->version & 0xff);
+		return ux_php_init(&i->php, reader, root, err);
+	case UX_INTERP_ANY:
+		break;
+	}
+	return ux_error_set(err, UX_EINVAL, "interpreter of kind %d", (int)root->kind);
 }
 
 enum ux_code ux_interp_open_memory(const struct ux_memory_reader *reader,
@@ -94,6 +112,8 @@ enum ux_code ux_interp_resolve(struct ux_interp *i, uint64_t code, uint64_t offs
 			       struct ux_interp_frame *ret, struct ux_error *err)
 {
 	ux_arena_rewind(&i->arena, (struct ux_arena_mark){0});
+	if (i->kind == UX_INTERP_PHP)
+		return ux_php_resolve(&i->php, code, offset, &i->arena, ret, err);
 	return ux_python_resolve(&i->python, code, offset, &i->arena, ret, err);
 }
 
@@ -109,7 +129,9 @@ static bool tell(void *ctx, const struct ux_interp_thread *thread)
 	const struct told *told = ctx;
 	struct ux_interp_thread t = *thread;
 	struct ux_interp *i = told->i;
-	if (t.tid == 0 && i->pid > 0) {
+	if (i->kind == UX_INTERP_PHP) {
+		t.tid = (int32_t)i->pid; /* its one thread is the process's first */
+	} else if (t.tid == 0 && i->pid > 0) {
 		struct ux_memory_reader reader = ux_target_memory_reader(&i->memory);
 		t.tid = ux_target_tid(i->pid, &reader, t.handle);
 	}
@@ -122,5 +144,6 @@ enum ux_code ux_interp_walk(struct ux_interp *i, ux_interp_thread_fn *fn, void *
 	struct told told = {i, fn, ctx};
 	ux_cleanup(ux_interp_teller_deinit) struct ux_interp_teller t;
 	ux_interp_teller_init(&t, tell, &told);
-	return ux_python_walk(&i->python, &t, err);
+	return i->kind == UX_INTERP_PHP ? ux_php_walk(&i->php, &t, err)
+					: ux_python_walk(&i->python, &t, err);
 }

@@ -3,6 +3,7 @@
 #include "target_interp.h"
 
 #include "target_elf.h"
+#include "target_php.h"
 #include "target_python.h"
 
 #include <unistd.h>
@@ -22,6 +23,7 @@ static const struct {
 	const char *symbol;
 } kinds[] = {
 	{UX_INTERP_PYTHON, "python", "_PyRuntime"},
+	{UX_INTERP_PHP, "php", "executor_globals"},
 };
 
 static const char *base_of(const char *path)
@@ -40,7 +42,8 @@ static enum ux_code look_into(struct search *s, const struct ux_proc_map *map, s
 	*ret = (struct ux_interp_root){.kind = kinds[k].kind};
 	if (ux_target_elf_symbol(&e, kinds[k].symbol, &pc))
 		ret->addr = e.bias + pc;
-	return ux_target_python(&e, s->memory, ret, err);
+	return ret->kind == UX_INTERP_PHP ? ux_target_php(&e, s->memory, ret, err)
+					  : ux_target_python(&e, s->memory, ret, err);
 }
 
 static bool looks_like(const struct ux_proc_map *map, size_t k)

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The stack of a PHP. */
+#include "php_stack.h"
+
+enum {
+	/* zend_executor_globals, zend_execute_data (Zend/zend_compile.h), alike in 8.2 and 8.4. */
+	GLOBALS_CURRENT = 488,
+	FRAME_OP = 0,
+	FRAME_FUNCTION = 24,
+	FRAME_PREVIOUS = 48,
+	FRAME_BYTES = 56,
+	/* zend_op */
+	OP_BYTES = 32,
+	OP_LINE = 24,
+	/* zend_function: what its kinds begin with. */
+	FUNCTION_TYPE = 0,
+	FUNCTION_NAME = 8,
+	FUNCTION_SCOPE = 16,
+	FUNCTION_HEAD = 24, /* bytes, which an internal function has, too */
+	FUNCTION_MOST = 192,
+	TYPE_INTERNAL = 1,
+	TYPE_USER = 2,
+	TYPE_EVAL = 4,
+	/* zend_class_entry, zend_string */
+	CLASS_NAME = 8,
+	STRING_LENGTH = 16,
+	STRING_TEXT = 24,
+	STRING_MOST = 1 << 16,
+	OPS_MOST = 1 << 26,
+	READINGS = 4,
+};
+
+static const struct ux_php_layout layouts[] = {
+	{.version = 0x0802, .ops = 88, .last = 80, .file = 152, .first_line = 160, .bytes = 168},
+	{.version = 0x0804, .ops = 104, .last = 96, .file = 168, .first_line = 176, .bytes = 184},
+};
+
+enum ux_code ux_php_init(struct ux_php *p, const struct ux_memory_reader *reader,
+			 const struct ux_interp_root *root, struct ux_error *err)
+{
+	uint64_t current = 0;
+	*p = (struct ux_php){.memory = {.reader = *reader, .left = UX_MEMORY_WORK},
+			     .globals = root->addr};
+	for (size_t i = 0; i < ux_countof(layouts); i++)
+		if (layouts[i].version == root->version >> 8)
+			p->layout = &layouts[i];
+	if (!p->layout)
+		return ux_error_set(err, UX_EUNSUPPORTED, "PHP %u.%u; known are 8.2 and 8.4",
+				    root->version >> 16, root->version >> 8 & 0xff);
+	if (!ux_memory_read(&p->memory, p->globals + GLOBALS_CURRENT, &current, sizeof(current)))
+		return ux_error_set(err, UX_ECORRUPT, "no executor_globals at 0x%" PRIx64,
+				    p->globals);
+	return UX_OK;
+}
+
+/* A function as it is in memory, and what it is called. */
+struct function {
+	uint8_t copy[FUNCTION_MOST];
+	bool user; /* has instructions and a file */
+	const char *name;
+	const char *file;
+};
+
+/* The struct; false when there is none of a kind that runs. */
+static bool copy_function(struct ux_php *p, uint64_t addr, struct function *ret)
+{
+	*ret = (struct function){.name = "", .file = ""};
+	if (!ux_memory_plausible(addr) ||
+	    !ux_memory_read(&p->memory, addr, ret->copy, FUNCTION_HEAD))
+		return false;
+	uint8_t type = ret->copy[FUNCTION_TYPE];
+	ret->user = type == TYPE_USER || type == TYPE_EVAL;
+	return ret->user ? ux_memory_read(&p->memory, addr, ret->copy, p->layout->bytes)
+			 : type == TYPE_INTERNAL;
+}
+
+/* Appends a zend_string; false: there is none that makes sense. What follows a NUL (the place of an
+ * anonymous class) is left out. */
+static bool put_string(struct ux_php *p, uint64_t addr, char *to, size_t *size)
+{
+	uint64_t length = 0;
+	if (!ux_memory_plausible(addr) ||
+	    !ux_memory_read(&p->memory, addr + STRING_LENGTH, &length, sizeof(length)) ||
+	    length > STRING_MOST ||
+	    !ux_memory_read(&p->memory, addr + STRING_TEXT, to + *size, length))
+		return false;
+	*size += strnlen(to + *size, length);
+	return true;
+}
+
+/* "Class::method", "function", or what stands for a file's own code. */
+static bool put_name(struct ux_php *p, const struct function *f, char *to, size_t *size)
+{
+	uint64_t scope = ux_field_u64(f->copy, FUNCTION_SCOPE), class = 0;
+	uint64_t name = ux_field_u64(f->copy, FUNCTION_NAME);
+	if (name == 0) {
+		memcpy(to, "{main}", 6);
+		*size = 6;
+		return true;
+	}
+	if (scope != 0) {
+		if (!ux_memory_plausible(scope) ||
+		    !ux_memory_pointer(&p->memory, scope + CLASS_NAME, &class) ||
+		    !put_string(p, class, to, size))
+			return false;
+		memcpy(to + *size, "::", 2);
+		*size += 2;
+	}
+	return put_string(p, name, to, size);
+}
+
+static enum ux_code name_function(struct ux_php *p, struct function *f, struct ux_arena *a,
+				  struct ux_error *err)
+{
+	size_t name = 0, file = 0;
+	ux_cleanup(ux_free_ptr) char *text = malloc(2 * (size_t)STRING_MOST + 2);
+	if (!text)
+		return ux_error_nomem(err);
+	if (put_name(p, f, text, &name)) {
+		f->name = ux_arena_strndup(a, text, name);
+		if (!f->name)
+			return ux_arena_fail(a, err);
+	}
+	if (f->user && put_string(p, ux_field_u64(f->copy, p->layout->file), text, &file)) {
+		f->file = ux_arena_strndup(a, text, file);
+		if (!f->file)
+			return ux_arena_fail(a, err);
+	}
+	return UX_OK;
+}
+
+/* The line of an instruction that is one of the function's. */
+static uint32_t line_at(struct ux_php *p, const struct function *f, uint64_t offset)
+{
+	uint64_t ops = ux_field_u64(f->copy, p->layout->ops);
+	uint32_t last = ux_field_u32(f->copy, p->layout->last), line = 0;
+	if (!f->user || last > OPS_MOST || offset % OP_BYTES != 0 || offset / OP_BYTES >= last ||
+	    !ux_memory_read(&p->memory, ops + offset + OP_LINE, &line, sizeof(line)))
+		return 0;
+	return line;
+}
+
+/* A walk, and what it has in hand. */
+struct walk {
+	struct ux_php *p;
+	struct ux_interp_teller *t;
+};
+
+static bool find_innermost(void *ctx, uint64_t *ret)
+{
+	struct ux_php *p = ((struct walk *)ctx)->p;
+	return ux_memory_read(&p->memory, p->globals + GLOBALS_CURRENT, ret, sizeof(*ret));
+}
+
+/* Frames without a function are the engine's own. */
+static bool parse_frame(void *ctx, const uint8_t *copy, struct ux_raw_frame *ret)
+{
+	struct walk *w = ctx;
+	struct function f;
+	ret->next = ux_field_u64(copy, FRAME_PREVIOUS);
+	ret->code = ux_field_u64(copy, FRAME_FUNCTION);
+	ret->instr = ux_field_u64(copy, FRAME_OP);
+	ret->last = true;
+	return ret->code == 0 || copy_function(w->p, ret->code, &f);
+}
+
+static enum ux_code look_up(struct walk *w, uint64_t addr, struct function **ret,
+			    struct ux_error *err)
+{
+	bool fresh = false;
+	void **slot = ux_addr_map_insert(&w->t->known, addr, &fresh);
+	if (!slot)
+		return ux_error_nomem(err);
+	if (fresh) {
+		struct function *f = ux_arena_new(&w->t->arena, struct function);
+		if (!f)
+			return ux_arena_fail(&w->t->arena, err);
+		*slot = f;
+		if (copy_function(w->p, addr, f))
+			UX_TRY(name_function(w->p, f, &w->t->arena, err));
+	}
+	*ret = *slot;
+	return UX_OK;
+}
+
+static enum ux_code name_frame(struct walk *w, const struct ux_raw_frame *frame,
+			       struct ux_error *err)
+{
+	struct function *f = NULL;
+	if (frame->code == 0)
+		return UX_OK;
+	UX_TRY(look_up(w, frame->code, &f, err));
+	uint64_t offset = f->user ? frame->instr - ux_field_u64(f->copy, w->p->layout->ops) : 0;
+	struct ux_interp_frame told = {
+		.function = f->name,
+		.file = f->file,
+		.line = line_at(w->p, f, offset),
+		.first_line = f->user ? ux_field_u32(f->copy, w->p->layout->first_line) : 0,
+		.code = frame->code,
+		.offset = offset,
+	};
+	return ux_interp_frames_append(&w->t->frames, told) ? UX_OK : ux_error_nomem(err);
+}
+
+/* The functions are still those that were read. */
+static bool names_hold(struct walk *w)
+{
+	const struct ux_addr_map *known = &w->t->known;
+	for (size_t i = 0; i < known->cap; i++) {
+		const struct function *f = known->entries[i].value;
+		struct function now;
+		if (known->entries[i].hash == 0)
+			continue;
+		if (!copy_function(w->p, known->entries[i].key, &now) || now.user != f->user ||
+		    memcmp(now.copy + FUNCTION_NAME, f->copy + FUNCTION_NAME,
+			   FUNCTION_HEAD - FUNCTION_NAME) != 0 ||
+		    ux_field_u64(now.copy, w->p->layout->file) !=
+			    ux_field_u64(f->copy, w->p->layout->file))
+			return false;
+	}
+	return true;
+}
+
+static enum ux_code read_stack(struct walk *w, bool *ret_again, struct ux_error *err)
+{
+	static const struct ux_chain_kind kind = {FRAME_BYTES, find_innermost, parse_frame};
+	struct ux_chain *chain = &w->t->chain;
+	ux_interp_teller_begin(w->t);
+	UX_TRY(ux_chain_read(chain, &w->p->memory, &kind, w, err));
+	for (size_t i = 0; i < chain->frames.size; i++)
+		UX_TRY(name_frame(w, &chain->frames.data[i], err));
+	*ret_again = !names_hold(w);
+	if (*ret_again)
+		w->t->frames.size = 0;
+	else if (chain->state != UX_INTERP_STACK_TORN)
+		*ret_again = !ux_chain_holds(chain, &w->p->memory, &kind, w);
+	if (*ret_again)
+		chain->state = UX_INTERP_STACK_TORN;
+	return UX_OK;
+}
+
+enum ux_code ux_php_walk(struct ux_php *p, struct ux_interp_teller *t, struct ux_error *err)
+{
+	struct walk w = {p, t};
+	uint64_t current = 0;
+	bool again = true;
+	p->memory.left = UX_MEMORY_WORK;
+	p->memory.exhausted = false;
+	if (!find_innermost(&w, &current))
+		return ux_error_set(err, UX_ENOTFOUND, "the interpreter is gone");
+	for (unsigned i = 0; i < READINGS && again; i++)
+		UX_TRY(read_stack(&w, &again, err));
+	if (p->memory.exhausted)
+		return ux_error_set(err, UX_ELIMIT, "more than %d bytes of stacks",
+				    (int)UX_MEMORY_WORK);
+	(void)!ux_interp_teller_tell(t, 0, 0); /* there is no other thread to go on with */
+	return UX_OK;
+}
+
+enum ux_code ux_php_resolve(struct ux_php *p, uint64_t function, uint64_t offset,
+			    struct ux_arena *a, struct ux_interp_frame *ret, struct ux_error *err)
+{
+	struct function f;
+	p->memory.left = UX_MEMORY_WORK;
+	p->memory.exhausted = false;
+	if (!copy_function(p, function, &f))
+		return ux_error_set(err, UX_ENOTFOUND, "no function at 0x%" PRIx64, function);
+	UX_TRY(name_function(p, &f, a, err));
+	*ret = (struct ux_interp_frame){
+		.function = f.name,
+		.file = f.file,
+		.line = line_at(p, &f, offset),
+		.first_line = f.user ? ux_field_u32(f.copy, p->layout->first_line) : 0,
+		.code = function,
+		.offset = offset,
+	};
+	return UX_OK;
+}

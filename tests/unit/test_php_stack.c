@@ -1,0 +1,161 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "sweep.h"
+
+#include "make_php.h"
+#include "php_stack.h"
+
+static const uint32_t versions[] = {0x080200, 0x080400};
+
+struct story {
+	char text[4096];
+	size_t size;
+};
+
+static bool tell(void *ctx, const struct ux_interp_thread *t)
+{
+	struct story *s = ctx;
+	static const char *const states[] = {"whole", "torn", "too deep"};
+	for (size_t i = 0; i <= t->n; i++) {
+		size_t left = sizeof(s->text) - s->size;
+		int n = i < t->n ? snprintf(s->text + s->size, left, "%s %s:%u\n",
+					    t->frames[i].function, t->frames[i].file,
+					    t->frames[i].line)
+				 : snprintf(s->text + s->size, left, "%s\n", states[t->state]);
+		s->size = ux_min(s->size + (size_t)n, sizeof(s->text) - 1);
+	}
+	return true;
+}
+
+static enum ux_code walk_image(struct ux_bytes image, const struct ux_interp_root *root,
+			       struct story *story, struct ux_error *err)
+{
+	struct ux_memory_reader reader = {make_php_read, NULL, &image};
+	struct ux_php p;
+	UX_TRY(ux_php_init(&p, &reader, root, err));
+	ux_cleanup(ux_interp_teller_deinit) struct ux_interp_teller t;
+	ux_interp_teller_init(&t, tell, story);
+	return ux_php_walk(&p, &t, err);
+}
+
+static void expect(const struct make_php *m, const char *text)
+{
+	struct story story = {.size = 0};
+	assert_int_equal(walk_image(ux_bytes(m->image, m->size), &m->root, &story, NULL), UX_OK);
+	assert_string_equal(story.text, text);
+}
+
+static void each_version_tells_its_stack(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ux_countof(versions); i++) {
+		struct make_php m;
+		make_php(&m, versions[i]);
+		expect(&m, "fgets :0\nCls::run a.php:11\n{main} a.php:3\nwhole\n");
+		make_php_put(&m, m.current, 0);
+		expect(&m, "whole\n");
+	}
+}
+
+static void an_instruction_of_another_function_has_no_line(void **state)
+{
+	struct make_php m;
+	(void)state;
+	make_php(&m, 0x080200);
+	make_php_put(&m, m.frames[1], m.frames[0]);
+	expect(&m, "fgets :0\nCls::run a.php:0\n{main} a.php:3\nwhole\n");
+}
+
+static void a_frame_of_no_function_makes_no_stack(void **state)
+{
+	struct make_php m;
+	(void)state;
+	make_php(&m, 0x080400);
+	m.image[m.functions[1] - MAKE_PHP_BASE] = 7;
+	expect(&m, "torn\n");
+	make_php(&m, 0x080400);
+	make_php_put(&m, m.frames[3] + 48, m.frames[0]);
+	expect(&m, "torn\n");
+}
+
+static void a_function_resolves_by_its_address(void **state)
+{
+	struct make_php m;
+	(void)state;
+	make_php(&m, 0x080400);
+	struct ux_bytes image = ux_bytes(m.image, m.size);
+	struct ux_memory_reader reader = {make_php_read, NULL, &image};
+	struct ux_php p;
+	struct ux_interp_frame f;
+	UX_ARENA(arena, 1 << 20);
+	assert_int_equal(ux_php_init(&p, &reader, &m.root, NULL), UX_OK);
+	assert_int_equal(ux_php_resolve(&p, m.functions[1], 96, &arena, &f, NULL), UX_OK);
+	assert_string_equal(f.function, "Cls::run");
+	assert_int_equal(f.line, 13);
+	assert_int_equal(f.first_line, 10);
+	assert_int_equal(ux_php_resolve(&p, m.functions[1], 128, &arena, &f, NULL), UX_OK);
+	assert_int_equal(f.line, 0);
+	assert_int_equal(ux_php_resolve(&p, 4, 0, &arena, &f, NULL), UX_ENOTFOUND);
+}
+
+static void unknown_versions_are_refused(void **state)
+{
+	struct make_php m;
+	struct story story = {.size = 0};
+	struct ux_error err = UX_ERROR_INIT;
+	(void)state;
+	make_php(&m, 0x080200);
+	m.root.version = 0x080301;
+	assert_int_equal(walk_image(ux_bytes(m.image, m.size), &m.root, &story, &err),
+			 UX_EUNSUPPORTED);
+	assert_string_equal(err.text, "PHP 8.3; known are 8.2 and 8.4");
+}
+
+static void walk_damaged(struct ux_bytes image, void *ctx)
+{
+	const struct make_php *good = ctx;
+	struct story story = {.size = 0};
+	struct ux_error err = UX_ERROR_INIT;
+	enum ux_code code = walk_image(image, &good->root, &story, &err);
+	assert_int_equal(code, err.code);
+}
+
+static void damaged_memory_is_unknown(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ux_countof(versions); i++) {
+		struct make_php m;
+		make_php(&m, versions[i]);
+		each_bit_flip(ux_bytes(m.image, m.size), walk_damaged, &m);
+		each_byte_extreme(ux_bytes(m.image, m.size), walk_damaged, &m);
+		each_prefix(ux_bytes(m.image, m.size), walk_damaged, &m);
+	}
+}
+
+static enum ux_code walk_once(void *ctx)
+{
+	const struct make_php *m = ctx;
+	struct story story = {.size = 0};
+	return walk_image(ux_bytes(m->image, m->size), &m->root, &story, NULL);
+}
+
+static void without_memory_a_walk_says_so(void **state)
+{
+	struct make_php m;
+	(void)state;
+	make_php(&m, 0x080200);
+	assert_true(each_failed_alloc(walk_once, &m, /* may_recover= */ false) > 3);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UX_TEST(each_version_tells_its_stack),
+		UX_TEST(an_instruction_of_another_function_has_no_line),
+		UX_TEST(a_frame_of_no_function_makes_no_stack),
+		UX_TEST(a_function_resolves_by_its_address),
+		UX_TEST(unknown_versions_are_refused),
+		UX_TEST(damaged_memory_is_unknown),
+		UX_TEST(without_memory_a_walk_says_so),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
