@@ -55,8 +55,6 @@ int fuzz_input(const uint8_t *data, size_t size)
 	look_at_cubin(file);
 	fuzz_truth(ux_fatbin_list_read(file, &list, NULL) == UX_OK);
 	fuzz_truth(list.bad == 0 || list.reason.code != UX_OK);
-	if (list.entries.size > 0)
-		fuzz_truth(ux_fatbin_list_exists(file));
 	for (size_t i = 0; i < list.entries.size && sum < UNPACKED_MOST; i++)
 		sum += look_at(&list.entries.data[i], file);
 	ux_fatbin_list_deinit(&list);

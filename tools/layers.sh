@@ -18,7 +18,7 @@ BEGIN {
 	allow["symbolize"] = low " " formats
 	allow["process"] = low " elf jit interp gsym kernel symbolize"
 	allow["target"] = low " elf interp process"
-	allow["public"] = low " elf macho gsym symbolize"
+	allow["public"] = low " elf macho cuda gsym symbolize"
 	allow["profile"] = low " symbolize"
 	allow["net"] = "base"
 	allow["store"] = "include base id net"

@@ -37,6 +37,8 @@ struct ux_extract_opts {
 	uint32_t flags;    /* UX_EXTRACT_* */
 	const char *arch;  /* slice of a universal Mach-O file: "x86_64", "arm64", ...; NULL: the
 			      only one, else the one of the debug file, else this machine's */
+	const char *gpu;   /* the GPU code in the file instead of the file: "sm_90", an identity, or
+			      a number from 1 on; NULL: the file, and of a fat binary the only one */
 };
 
 /* What was found and what was thrown away. The caller sets `size`; as much as that is filled. */

@@ -27,7 +27,8 @@ struct ux_ids {
  * "file:HEX32", a hash of the ends of the file, which every file has. The two first survive strip
  * and objcopy --only-keep-debug; a File ID does not. Of a Mach-O file: "uuid:HEX32", which its dSYM
  * bundle has too, and "file:HEX32". Of a universal one those of the only slice or of this machine's
- * (UX_ENOTFOUND: there is neither); the File ID is that of the slice alone.
+ * (UX_ENOTFOUND: there is neither); the File ID is that of the slice alone. Of a cubin also
+ * "cubin-crc:HEX8", by which CUPTI names it and others as well.
  *
  * UX_EUNSUPPORTED: neither an ELF nor a Mach-O file. UX_ECORRUPT: a damaged one. UX_ENOTFOUND,
  * UX_EDENIED, UX_EIO: it cannot be read. *ret is untouched on failure. err may be NULL. Reads a few

@@ -14,19 +14,6 @@ static bool holds_fatbins(const struct ux_elf_section *s)
 	       (strcmp(s->name, ".nv_fatbin") == 0 || strcmp(s->name, "__nv_relfatbin") == 0);
 }
 
-bool ux_fatbin_list_exists(struct ux_bytes file)
-{
-	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
-	if (ux_fatbin_is(file))
-		return true;
-	if (!ux_elf_is(file) || ux_elf_open(&elf, file, NULL) != UX_OK)
-		return false;
-	for (size_t i = 1; i < elf.n_sections; i++)
-		if (holds_fatbins(&elf.sections[i]))
-			return true;
-	return false;
-}
-
 static void note_bad(struct ux_fatbin_list *list, const struct ux_error *reason)
 {
 	if (list->bad++ == 0)

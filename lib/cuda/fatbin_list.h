@@ -16,9 +16,6 @@ struct ux_fatbin_list {
 	struct ux_error reason; /* the first one's */
 };
 
-/* True for a fat binary, and for an ELF file with one inside. */
-bool ux_fatbin_list_exists(struct ux_bytes file);
-
 /*
  * The entries of a fat binary, or those in the sections .nv_fatbin and __nv_relfatbin of an ELF
  * file; other files, and ELF files without a section table, have none. A damaged container costs

@@ -6,10 +6,11 @@
 #include "fatbin.h"
 
 enum {
-	/* What content may unpack to: so many times its packed bytes, and as much beside. Of 11,000
+	/* What content may unpack to: so many times its packed bytes, and as much beside
+	 * for each. Of 11,000
 	 * entries in cuBLAS, cuDNN, NCCL and others the one that shrank best did to a 134th. */
 	UX_FATBIN_RATIO = 192,
-	UX_FATBIN_FREE = 1 << 20,
+	UX_FATBIN_FREE = 1 << 16,
 };
 
 /* Content of an entry. Zeroed is empty. */

@@ -86,6 +86,7 @@ enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 		.place = place,
 		.path = ux_macho_any(exe) ? exe_path : NULL, /* for the bundle beside it */
 		.arch = opts.arch,
+		.gpu = opts.gpu,
 		.supplementary = files.given.bytes.size > 0 ? files.given.bytes : files.found.bytes,
 		.gsym_version = (opts.flags & UX_EXTRACT_GSYM_1) != 0   ? 1
 				: (opts.flags & UX_EXTRACT_GSYM_2) != 0 ? 2

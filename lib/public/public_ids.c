@@ -2,6 +2,8 @@
 /* The identities of a file, for callers. */
 #include "unhex/ids.h"
 
+#include "cubin.h"
+#include "cubin_crc.h"
 #include "elf_ids.h"
 #include "file_id.h"
 #include "macho_fat.h"
@@ -16,7 +18,11 @@ static enum ux_code read_elf(struct ux_bytes file, struct ux_id_set *ret, struct
 	UX_TRY(ux_elf_open(&elf, file, err));
 	UX_TRY(ux_elf_ids(&elf, ret, err));
 	struct ux_id content = ux_file_id(file);
-	return ux_id_set_add(ret, &content, err);
+	UX_TRY(ux_id_set_add(ret, &content, err));
+	if (!ux_cubin_is(file))
+		return UX_OK;
+	struct ux_id crc = ux_id_of_cubin_crc(ux_cubin_crc(file));
+	return ux_id_set_add(ret, &crc, err);
 }
 
 static enum ux_code read_macho(struct ux_bytes file, struct ux_id_set *ret, struct ux_error *err)

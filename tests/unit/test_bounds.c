@@ -6,6 +6,7 @@
 #include "gsym_index.h"
 #include "gsym_verify.h"
 #include "make_hostile.h"
+#include "make_hostile_gpu.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -117,6 +118,20 @@ static void every_hostile_file_stays_in_its_bounds(void **state)
 	}
 }
 
+static void every_hostile_cubin_stays_in_its_bounds(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < make_hostile_gpu_count; i++) {
+		const struct make_hostile_gpu_kind *kind = &make_hostile_gpu_kinds[i];
+		const char *only = getenv("UX_HOSTILE");
+		struct make_hostile_gpu m;
+		if (only && strcmp(only, kind->name) != 0)
+			continue;
+		check_cost(kind->name, make_hostile_gpu_file(&m, kind), NULL);
+		make_hostile_gpu_deinit(&m);
+	}
+}
+
 static void write_file(const char *path, struct ux_bytes bytes)
 {
 	FILE *f = fopen(path, "wb");
@@ -146,6 +161,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UX_TEST(every_hostile_file_stays_in_its_bounds),
+		UX_TEST(every_hostile_cubin_stays_in_its_bounds),
 		UX_TEST(package_of_one_unit_for_thousands_of_skeletons_stays_in_its_bounds),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -9,7 +9,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "make_cubin.h"
 #include "make_elf.h"
+#include "make_fatbin.h"
 #include "make_gsym.h"
 
 #define BUILD_ID \
@@ -279,7 +281,7 @@ static void options_of_other_versions_are_taken_when_they_say_nothing_new(void *
 	ux_module_close(m);
 	newer.new_option = (uint64_t)1 << 56;
 	assert_int_equal(ux_module_open(&in, &opts, &m, &err), UX_EINVAL);
-	assert_string_equal(err.text, "option at byte 95 is set; this version knows 88");
+	assert_string_equal(err.text, "option at byte 103 is set; this version knows 96");
 	newer.opts.size = 8;
 	assert_int_equal(ux_module_open(&in, &opts, &m, NULL), UX_EINVAL);
 	opts.size = 0;
@@ -502,6 +504,74 @@ static void identities_are_text(void **state)
 	make_elf_deinit(&elf);
 }
 
+/* Three rows of one kernel; what CUPTI hands to a profiler is such bytes. */
+static struct ux_bytes make_kernel(struct make_cubin *m, uint64_t *ret_off)
+{
+	make_cubin_init(m, 90, /* cuda12= */ false);
+	uint32_t section = make_cubin_section(m, ".text.k", 0x80);
+	uint32_t k = make_cubin_function(m, "k", section, 0, 0x80);
+	make_cubin_lines_begin(m, (const char *const[]){"/src", NULL},
+			       (const char *const[]){"k.cu", NULL}, (const uint8_t[]){1});
+	make_cubin_sequence(m, k);
+	make_cubin_row(m, 0, 1, 7);
+	make_cubin_inlined(m, 1, "in");
+	make_cubin_row(m, 0x10, 1, 3);
+	make_cubin_sequence_end(m, 0x80);
+	make_cubin_lines_end(m);
+	struct ux_bytes file = make_cubin_finish(m);
+	*ret_off = m->elf.sections.data[section].off;
+	return file;
+}
+
+static void cubin_in_memory_is_a_module(void **state)
+{
+	(void)state;
+	struct make_cubin m;
+	struct ux_ids ids;
+	struct ux_module *module = NULL;
+	struct ux_frame frames[UX_FRAMES_MOST];
+	uint64_t off = 0;
+	size_t n = 0;
+	struct ux_input in = input_of(make_kernel(&m, &off));
+	assert_int_equal(ux_ids_read(&in, &ids, NULL), UX_OK);
+	assert_int_equal(ids.n, 2);
+	assert_int_equal(strncmp(ids.text[1], "cubin-crc:", 10), 0);
+	assert_int_equal(ux_module_open(&in, NULL, &module, NULL), UX_OK);
+	assert_int_equal(ux_module_lookup(module, off + 0x20, 0, frames, UX_FRAMES_MOST, &n, NULL),
+			 UX_OK);
+	assert_int_equal(n, 2);
+	assert_string_equal(frames[0].function, "in");
+	assert_int_equal(frames[0].line, 3);
+	assert_string_equal(frames[1].function, "k");
+	assert_int_equal(frames[1].line, 7);
+	ux_module_close(module);
+	make_cubin_deinit(&m);
+}
+
+static void gpu_code_of_a_fat_binary_is_chosen(void **state)
+{
+	(void)state;
+	struct make_cubin m;
+	struct ux_out fat = {0};
+	struct ux_extract_opts opts = {.size = sizeof(opts), .gpu = "sm_90"};
+	struct ux_module_opts how = {.size = sizeof(how), .extract = &opts};
+	struct ux_module *module = NULL;
+	uint64_t off = 0;
+	struct ux_bytes cubin = make_kernel(&m, &off);
+	size_t at = make_fatbin_begin(&fat);
+	for (uint32_t arch = 80; arch <= 90; arch += 10)
+		make_fatbin_add(&fat, &(struct make_fatbin_entry){.arch = arch, .content = cubin});
+	make_fatbin_end(&fat, at);
+	struct ux_input in = input_of(ux_out_bytes(&fat));
+	assert_int_equal(ux_module_open(&in, &how, &module, NULL), UX_OK);
+	ux_module_close(module);
+	opts.gpu = "sm_70";
+	assert_int_equal(ux_module_open(&in, &how, &module, NULL), UX_ENOTFOUND);
+	assert_int_equal(ux_module_open(&in, NULL, &module, NULL), UX_ECONFLICT);
+	ux_out_deinit(&fat);
+	make_cubin_deinit(&m);
+}
+
 static void names_are_cut_to_the_buffer(void **state)
 {
 	(void)state;
@@ -564,6 +634,8 @@ int main(void)
 		UX_TEST(a_debug_file_belongs_to_its_binary),
 		UX_TEST(a_path_gets_all_or_nothing),
 		UX_TEST(identities_are_text),
+		UX_TEST(cubin_in_memory_is_a_module),
+		UX_TEST(gpu_code_of_a_fat_binary_is_chosen),
 		UX_TEST(names_are_cut_to_the_buffer),
 		UX_TEST(without_memory_a_name_stays_as_it_is),
 		UX_TEST(the_version_is_that_of_the_headers),
