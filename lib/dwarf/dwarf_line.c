@@ -41,9 +41,10 @@ static void read_formats(struct ux_cur *c, struct formats *f)
 static const char *entry_text(const struct ux_dwarf_context *ctx, uint64_t form, uint64_t raw,
 			      const uint8_t *at)
 {
-	struct ux_dwarf_die die = {.have = 1u << UX_SLOT_NAME};
+	struct ux_dwarf_die die;
 	if (form == DW_FORM_string)
 		return (const char *)at;
+	die.have = 1u << UX_SLOT_NAME; /* the rest is not looked at; tables list many files */
 	die.form[UX_SLOT_NAME] = form <= UINT16_MAX ? (uint16_t)form : 0;
 	die.raw[UX_SLOT_NAME] = raw;
 	return ux_dwarf_die_text(ctx, &die, UX_SLOT_NAME);

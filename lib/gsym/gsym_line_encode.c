@@ -27,6 +27,8 @@ enum {
 
 typedef int16_t lanes __attribute__((vector_size(2 * LANES)));
 
+static_assert(SAMPLE * 8 <= UINT16_MAX, "what all rows of a sample save fits a lane");
+
 /* The sampled rows, transposed. Lanes past the last row have no gain. */
 struct sample {
 	size_t n; /* groups of LANES */
@@ -85,10 +87,10 @@ static int window_gain(const struct sample *s, struct window w)
 		lanes inside = (line >= 0) & (line < range) & (line + pc <= GSYM_LINE_SPECIAL_MOST);
 		sum += (inside & s->special.all[i]) | (~inside & fits & s->mixed.all[i]);
 	}
-	int gain = 0;
-	for (size_t i = 0; i < LANES; i++)
-		gain += sum[i];
-	return gain;
+	/* Lanes are small and not negative: a product adds four of them up in its highest one. */
+	uint64_t half[2];
+	memcpy(half, &sum, sizeof(half));
+	return (int)((half[0] + half[1]) * UINT64_C(0x0001000100010001) >> 48);
 }
 
 /* The best of w moved by each of n steps in turn; w itself is priced by the caller. */
