@@ -290,7 +290,7 @@ static bool open_file(struct run *r)
 	struct ux_error err = UX_ERROR_INIT;
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	ux_sigbus_reading(r->v.exe);
-	enum ux_code code = ux_drop_in_open(&r->file, r->v.exe, NULL, &err);
+	enum ux_code code = ux_drop_in_open(&r->file, r->v.exe, NULL, NULL, &err);
 	if (code == UX_OK)
 		return open_section(r);
 	if (code == UX_ENOTFOUND)

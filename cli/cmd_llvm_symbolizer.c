@@ -62,7 +62,8 @@ static void print_usage(FILE *to)
 	      "      --verbose                     a fact a line\n"
 	      "  -h, --help                        print this\n"
 	      "  -v, --version                     print the version\n"
-	      "      --default-arch, --dsym-hint, --dwp, --fallback-debug-path, --relativenames,\n"
+	      "      --default-arch=ARCH           slice of universal Mach-O files\n"
+	      "      --dsym-hint, --dwp, --fallback-debug-path, --relativenames,\n"
 	      "      --relative-address, --no-untag-addresses, --[no-]debuginfod, --cache-size, --dia\n"
 	      "                                    taken and without effect\n",
 	      to);
@@ -80,6 +81,7 @@ enum {
 	OPTION_CONTEXT,
 	OPTION_VERBOSE,
 	OPTION_DEMANGLE,
+	OPTION_ARCH,
 	OPTION_IGNORED,
 };
 
@@ -104,7 +106,7 @@ static const struct option long_options[] = {
 	{"verbose", no_argument, NULL, OPTION_VERBOSE},
 	{"help", no_argument, NULL, 'h'},
 	{"version", no_argument, NULL, 'v'},
-	{"default-arch", required_argument, NULL, OPTION_IGNORED},
+	{"default-arch", required_argument, NULL, OPTION_ARCH},
 	{"dsym-hint", required_argument, NULL, OPTION_IGNORED},
 	{"dwp", required_argument, NULL, OPTION_IGNORED},
 	{"fallback-debug-path", required_argument, NULL, OPTION_IGNORED},
@@ -199,6 +201,9 @@ static bool take_value(struct run *r, int option)
 		if (!take_number(r, "--print-source-context-lines", optarg, &lines))
 			return false;
 		r->print.source_lines = (unsigned)ux_min(lines, (uint64_t)SOURCE_LINES_MOST);
+		return true;
+	case OPTION_ARCH: /* what a universal file has none of, it says when it is opened */
+		r->modules.arch = *optarg ? optarg : NULL;
 		return true;
 	case 'e':
 		r->object = optarg;

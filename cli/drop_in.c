@@ -60,11 +60,12 @@ static bool is_elf32(struct ux_bytes file)
 }
 
 enum ux_code ux_drop_in_open(struct ux_drop_in_file *f, const char *path, const char *debug_dirs,
-			     struct ux_error *err)
+			     const char *arch, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
 	/* What the others do not know either. */
 	struct ux_symbol_choice choice = {.finder.search.dirs = debug_dirs,
+					  .arch = arch,
 					  .without = 1u << UX_SOURCE_PLT | 1u << UX_SOURCE_BOUNDS};
 	enum ux_code code = ux_symbol_source_open(&f->source, path, &choice, &why);
 	bool mapped = f->source.file.bytes.data != NULL;

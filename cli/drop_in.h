@@ -29,11 +29,12 @@ struct ux_drop_in_file {
 };
 
 /*
- * Opens path as `unhex lookup` does; a file without any symbols is open, too, and knows nothing.
- * UX_EUNSUPPORTED: neither an ELF nor a GSYM file. And the codes of ux_file_map().
+ * arch: slice of a universal file, or NULL. Opens path as `unhex lookup` does; a file without any
+ * symbols is open, too, and knows nothing. UX_EUNSUPPORTED: neither an ELF nor a GSYM file. And the
+ * codes of ux_file_map().
  */
 enum ux_code ux_drop_in_open(struct ux_drop_in_file *f, const char *path, const char *debug_dirs,
-			     struct ux_error *err) ux_must;
+			     const char *arch, struct ux_error *err) ux_must;
 void ux_drop_in_close(struct ux_drop_in_file *f);
 
 /* The frames at pc, innermost first; 0: nothing is known there, or the record is damaged. */

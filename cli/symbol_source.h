@@ -8,10 +8,11 @@
 #include "out.h"
 #include "symbol_files.h"
 
-/* Zeroed = closed. gsym points into file or built. */
+/* Zeroed = closed. gsym points into file, built or cached. */
 struct ux_symbol_source {
 	struct ux_mapping file;
 	struct ux_out built;
+	struct ux_mapping cached; /* in place of built: symbol_cache.h */
 	struct ux_gsym gsym;
 	struct ux_error
 		lost; /* of its debug files, see struct ux_symbol_files; code UX_OK: nothing */

@@ -17,6 +17,7 @@ static void module_free(struct ux_symbolizer_module *module)
 	ux_drop_in_close(&module->file);
 	free(module->name);
 	free(module->path);
+	free(module->arch);
 	free(module);
 }
 
@@ -50,14 +51,16 @@ static char *path_of_build_id(const char *dirs, struct ux_bytes text)
 	return NULL;
 }
 
-/* "/usr/lib/libx.so:x86_64": sanitizers name an architecture that no ELF file needs. */
-static char *path_of_file(const char *name)
+/* "/usr/lib/libx.so:x86_64": an architecture, which no ELF file needs. */
+static char *path_of_file(const char *name, char **ret_arch)
 {
 	const char *colon = strrchr(name, ':');
 	if (colon && access(name, F_OK) != 0 && !strchr(colon, '/')) {
 		char *path = strndup(name, (size_t)(colon - name));
-		if (path && access(path, F_OK) == 0)
+		if (path && access(path, F_OK) == 0) {
+			*ret_arch = strdup(colon + 1);
 			return path;
+		}
 		free(path);
 	}
 	return strdup(name);
@@ -66,14 +69,15 @@ static char *path_of_file(const char *name)
 static void module_open(struct ux_symbolizer_modules *m, struct ux_symbolizer_module *module,
 			struct ux_bytes name, bool is_build_id)
 {
-	module->path =
-		is_build_id ? path_of_build_id(m->debug_dirs, name) : path_of_file(module->name);
+	module->path = is_build_id ? path_of_build_id(m->debug_dirs, name)
+				   : path_of_file(module->name, &module->arch);
 	if (!module->path) {
 		(void)ux_error_set(&module->failure, UX_ENOTFOUND, "could not find build ID");
 		return;
 	}
 	ux_sigbus_reading(module->path);
-	if (ux_drop_in_open(&module->file, module->path, m->debug_dirs, &module->failure) != UX_OK)
+	if (ux_drop_in_open(&module->file, module->path, m->debug_dirs,
+			    module->arch ? module->arch : m->arch, &module->failure) != UX_OK)
 		return;
 }
 

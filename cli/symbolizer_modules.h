@@ -13,6 +13,7 @@ enum {
 struct ux_symbolizer_module {
 	char *name;              /* malloc'ed: as it was asked for */
 	char *path;              /* malloc'ed: where it is */
+	char *arch;              /* malloc'ed, or NULL: what stands behind the path in its name */
 	struct ux_error failure; /* why it is not open; code UX_OK: it is */
 	struct ux_drop_in_file file;
 	struct ux_symbol_list symbols;
@@ -25,6 +26,7 @@ struct ux_symbolizer_modules {
 	size_t n;
 	size_t oldest;
 	const char *debug_dirs; /* "DIR:DIR", or NULL for the default */
+	const char *arch; /* of universal files, where a name tells none; NULL: their own choice */
 };
 
 /*
