@@ -23,6 +23,7 @@ struct values {
 	const char *demangle;
 	const char *debug_dir;
 	const char *at;
+	const char *vmlinux;
 };
 
 static const struct ux_option options[] = {
@@ -39,6 +40,8 @@ static const struct ux_option options[] = {
 	 "when they were, in seconds as perf script tells them [now]"},
 	{"debug-dir", 0, UX_OPTION_TEXT, offsetof(struct values, debug_dir), "DIR:...",
 	 "where separate debug files are [/usr/lib/debug]"},
+	{"vmlinux", 0, UX_OPTION_TEXT, offsetof(struct values, vmlinux), "FILE",
+	 "the running kernel's ELF file, for lines of kernel addresses"},
 	{"python", 0, UX_OPTION_FLAG, offsetof(struct values, python), NULL,
 	 "the Python stack of every thread instead"},
 	{"php", 0, UX_OPTION_FLAG, offsetof(struct values, php), NULL, "the PHP stack instead"},
@@ -80,8 +83,9 @@ static void free_answers(struct ux_process_answers **a)
 /* Whether the address has another number in its module. */
 static bool has_pc(const struct ux_process_answer *a)
 {
-	return *a->build_id ? a->kind != UX_PROCESS_KERNEL
-			    : a->kind == UX_PROCESS_FILE || a->pc != a->addr;
+	if (a->kind == UX_PROCESS_KERNEL || !*a->build_id)
+		return a->kind == UX_PROCESS_FILE || a->pc != a->addr;
+	return true;
 }
 
 /* Looks up what waits. */
@@ -151,7 +155,7 @@ static enum ux_code answer_stdin(struct proc *p, bool hex, struct ux_error *err)
 static int proc_all(struct proc *p, const char *name, pid_t pid, const struct values *v)
 {
 	struct ux_error err = UX_ERROR_INIT;
-	struct ux_process_opts opts = {.size = sizeof(opts)};
+	struct ux_process_opts opts = {.size = sizeof(opts), .vmlinux = v->vmlinux};
 	bool from_stdin = p->given.size == 0;
 	enum ux_code code = ux_process_cache_create(v->debug_dir, &opts.cache, &err);
 	if (code == UX_OK)
@@ -160,7 +164,8 @@ static int proc_all(struct proc *p, const char *name, pid_t pid, const struct va
 	if (code == UX_OK)
 		code = from_stdin ? answer_stdin(p, v->hex, &err) : answer_waiting(p, &err);
 	if (code != UX_OK)
-		return ux_finish(&p->out, ux_complain(name, &err));
+		return ux_finish(&p->out,
+				 ux_complain(p->process || !v->vmlinux ? name : v->vmlinux, &err));
 	bool all = p->bad_lines == 0 && (p->found > 0 || p->asked == 0);
 	return ux_finish(&p->out, all ? UX_EXIT_DONE : UX_EXIT_SOME);
 }

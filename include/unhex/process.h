@@ -28,6 +28,8 @@ struct ux_process_opts {
 	struct ux_process_cache *cache; /* NULL: one of its own */
 	uint32_t refresh_ms; /* what has changed is looked for this often at most; 0: 100 */
 	uint32_t flags;      /* none yet */
+	const char *vmlinux; /* the running kernel's ELF file, for lines and inlined calls of kernel
+				addresses; NULL: names alone */
 };
 
 /* What an address belongs to. */
@@ -54,7 +56,8 @@ struct ux_process_answer {
 	const struct ux_frame *frames; /* innermost first */
 	const char *module;            /* "": unknown */
 	const char *build_id;          /* "gnu:HEX"; "": none, or unknown */
-	uint64_t pc;        /* in a file and the vDSO: the virtual address there; else addr */
+	uint64_t pc;        /* in a file and the vDSO, and with a vmlinux in the kernel: the virtual
+			       address there; else addr */
 	const char *reason; /* why there are no frames; "" when there are some */
 };
 
@@ -75,7 +78,8 @@ UX_API void ux_process_cache_free(struct ux_process_cache *cache);
  * Opens a process (or a thread, which stands for its process). It is followed when it runs another
  * program, and never mistaken for a later one of the same number. opts may be NULL; *ret is
  * untouched on failure. UX_ENOTFOUND: no such process. UX_EDENIED: whoever may not trace the
- * process may not read its mappings. err may be NULL. Any thread. Since 0.1.
+ * process may not read its mappings. UX_ECONFLICT: the vmlinux is of another build than the running
+ * kernel; the codes of ux_extract_to_fn() for it. err may be NULL. Any thread. Since 0.1.
  */
 UX_API enum ux_code ux_process_open(pid_t pid, const struct ux_process_opts *opts,
 				    struct ux_process **ret, struct ux_error *err) UX_MUST;

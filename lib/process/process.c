@@ -2,6 +2,7 @@
 /* A live process that is followed: what is current, when to look again. */
 #include "process.h"
 
+#include "dsym.h"
 #include "sized.h"
 
 #include <time.h>
@@ -57,6 +58,7 @@ void ux_process_close(struct ux_process *p)
 		return;
 	ux_snapshot_drop(p->current);
 	ux_jit_sources_drop(p->jit);
+	ux_file_symbols_drop(p->vmlinux);
 	ux_symbols_cache_drop(p->cache);
 	ux_proc_close(&p->proc);
 	pthread_mutex_destroy(&p->lock);
@@ -67,6 +69,29 @@ void ux_process_close(struct ux_process *p)
 static void close_guard(struct ux_process **p)
 {
 	ux_process_close(*p);
+}
+
+/* The symbols of a vmlinux that is the running kernel's. */
+static enum ux_code open_vmlinux(struct ux_process *p, const char *path, struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	struct ux_kernel_symbols_now *kernel = NULL;
+	UX_TRY(ux_dsym_map(path, UX_BYTES_NONE, &file, err));
+	UX_TRY(ux_symbols_cache_image(p->cache, file.bytes, &p->vmlinux, err));
+	if (p->vmlinux->built.size == 0) {
+		if (err && err->code == UX_OK)
+			*err = p->vmlinux->why;
+		return p->vmlinux->why.code;
+	}
+	UX_TRY(ux_symbols_cache_kernel(p->cache, ux_process_clock(), 0, &kernel, err));
+	const char *running = ux_kernel_part_find(kernel, "")->build_id;
+	enum ux_code code = UX_OK;
+	if (strcmp(running, p->vmlinux->build_id) != 0)
+		code = ux_error_set(err, UX_ECONFLICT, "is %.50s; the running kernel is %.50s",
+				    *p->vmlinux->build_id ? p->vmlinux->build_id : "of no build ID",
+				    *running ? running : "of no build ID");
+	ux_kernel_symbols_drop(kernel);
+	return code;
 }
 
 enum ux_code ux_process_open(pid_t pid, const struct ux_process_opts *caller,
@@ -88,6 +113,8 @@ enum ux_code ux_process_open(pid_t pid, const struct ux_process_opts *caller,
 	else
 		UX_TRY(ux_symbols_cache_create(NULL, &p->cache, err));
 	UX_TRY(ux_proc_open(&p->proc, pid, err));
+	if (opts.vmlinux)
+		UX_TRY(open_vmlinux(p, opts.vmlinux, err));
 	UX_TRY(ux_snapshot_read(&p->proc, NULL, &p->current, err));
 	UX_TRY(ux_jit_sources_create(&p->jit, err));
 	p->read_ns = ux_process_clock();

@@ -23,6 +23,7 @@ struct ux_process_answers {
 	struct ux_process_view view;          /* what strings are in: this, */
 	struct ux_process_view before;        /* what was seen before, */
 	struct jit_file_list jit_files;       /* these */
+	struct ux_file_symbols *vmlinux;      /* this, */
 	struct ux_kernel_symbols_now *kernel; /* and this */
 };
 
@@ -43,6 +44,7 @@ void ux_process_answers_free(struct ux_process_answers *a)
 		ux_jit_file_drop(a->jit_files.data[i]);
 	jit_file_list_deinit(&a->jit_files);
 	ux_kernel_symbols_drop(a->kernel);
+	ux_file_symbols_drop(a->vmlinux);
 	ux_process_view_drop(&a->view);
 	ux_process_view_drop(&a->before);
 	free(a->answers);
@@ -171,6 +173,19 @@ static enum ux_code answer_moved(struct asked *q, struct ux_process_answer *a, s
 	return answer_pc(q, a, s, pc, err);
 }
 
+/* The kernel was loaded so far from where it was linked as its first byte, _text, is. */
+static enum ux_code answer_vmlinux(struct asked *q, struct ux_process_answer *a, uint64_t addr,
+				   struct ux_error *err)
+{
+	struct ux_file_symbols *vmlinux = q->p->vmlinux;
+	uint64_t text = q->to->kernel->symbols.text;
+	if (vmlinux->n_loads == 0)
+		return UX_OK;
+	if (!q->to->vmlinux)
+		q->to->vmlinux = ux_file_symbols_hold(vmlinux);
+	return answer_pc(q, a, vmlinux, addr - text + vmlinux->loads[0].pc, err);
+}
+
 static enum ux_code answer_kernel(struct asked *q, struct ux_process_answer *a, uint64_t addr,
 				  struct ux_error *err)
 {
@@ -197,6 +212,12 @@ static enum ux_code answer_kernel(struct asked *q, struct ux_process_answer *a, 
 		a->reason = "the kernel has no code there";
 		return UX_OK;
 	}
+	if (q->p->vmlinux && *s->module == 0 && to->kernel->symbols.text != 0)
+		UX_TRY(answer_vmlinux(q, a, addr, err));
+	if (a->n > 0)
+		return UX_OK;
+	a->reason = "";
+	a->pc = a->addr;
 	struct ux_frame frame = {s->name, "", "", 0, false, addr - s->start};
 	return set_frames(q, a, &frame, 1, err);
 }

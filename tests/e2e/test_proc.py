@@ -249,6 +249,50 @@ def test_addresses_of_the_kernel_have_one_of_their_names(target):
     assert own and all(bytes.fromhex(a["build_id"][4:]) in notes for a in own)
 
 
+VMLINUX = r"""
+static inline __attribute__((always_inline)) int inlined_in_kernel(int x) { return x * 3 + 1; }
+__attribute__((noinline, used)) int function_of_vmlinux(int x)
+{
+	return inlined_in_kernel(x) / 7;
+}
+void _start(void) { function_of_vmlinux(2); }
+"""
+
+
+def make_vmlinux(folder, name, build, base=0xffffffff81000000):
+    path = folder / name
+    path.with_suffix(".c").write_text(VMLINUX)
+    subprocess.run(["gcc", "-O1", "-g", "-nostdlib", "-static", "-no-pie", "-fno-pie",
+                    "-mcmodel=kernel", f"-Wl,-Ttext-segment={base:#x}",
+                    f"-Wl,--build-id=0x{build}", "-o", path, path.with_suffix(".c")], check=True)
+    return path
+
+
+@pytest.mark.skipif(os.uname().machine != "x86_64", reason="the addresses are those of x86-64")
+@pytest.mark.parametrize("base", [0xffffffff81000000, 0xffffffff8a200000], ids=hex)
+def test_a_vmlinux_gives_lines_wherever_the_kernel_was_loaded(folder, target, base):
+    notes = pathlib.Path("/sys/kernel/notes").read_bytes()
+    at = notes.find(b"GNU\0")
+    build = notes[at + 4:at + 24].hex()
+    symbols = kallsyms()
+    vmlinux = make_vmlinux(folder, "vmlinux", build, base)
+    nm = subprocess.run(["nm", vmlinux], check=True, capture_output=True, text=True).stdout
+    pc = int(re.search(r"(\S+) T function_of_vmlinux", nm)[1], 16)
+    with running(target) as live:
+        other = make_vmlinux(folder, "vmlinux-other", "00" * 20)
+        fails(unhex("proc", live.pid, "--vmlinux", other, "0x1"), 1, "vmlinux-other",
+              "the running kernel is gnu:" + build[:40])
+        if not symbols:
+            return  # where the kernel is, is not told here
+        text = min(a for a, names in symbols.items() if "_text" in names)
+        answer, beyond = live.ask(pc - base + text + 1, max(symbols),
+                                  options=["--vmlinux", vmlinux])
+    assert function(answer) == "function_of_vmlinux"
+    assert answer["frames"][-1]["file"] == f"{vmlinux}.c"
+    assert int(answer.get("pc", answer["address"]), 16) == pc + 1
+    assert function(beyond) in symbols[max(symbols)]
+
+
 def nobody(command):
     """Runs a command as a user who may do nothing."""
     return subprocess.run([str(c) for c in command], capture_output=True, text=True,
