@@ -5,6 +5,7 @@
 #include "debug_file.h"
 #include "hex.h"
 #include "id.h"
+#include "macho_fat.h"
 #include "sigbus.h"
 
 #include <unistd.h>
@@ -66,6 +67,15 @@ static char *path_of_file(const char *name, char **ret_arch)
 	return strdup(name);
 }
 
+/* The architecture that is said once for all files is of those that have several. */
+static const char *usual_arch(const struct ux_symbolizer_modules *m, const char *path)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	bool several =
+		m->arch && ux_file_map(path, &file, NULL) == UX_OK && ux_macho_is_fat(file.bytes);
+	return several ? m->arch : NULL;
+}
+
 static void module_open(struct ux_symbolizer_modules *m, struct ux_symbolizer_module *module,
 			struct ux_bytes name, bool is_build_id)
 {
@@ -77,7 +87,8 @@ static void module_open(struct ux_symbolizer_modules *m, struct ux_symbolizer_mo
 	}
 	ux_sigbus_reading(module->path);
 	if (ux_drop_in_open(&module->file, module->path, m->debug_dirs,
-			    module->arch ? module->arch : m->arch, &module->failure) != UX_OK)
+			    module->arch ? module->arch : usual_arch(m, module->path),
+			    &module->failure) != UX_OK)
 		return;
 }
 

@@ -2,6 +2,7 @@
 /* What Mach-O files can contribute. */
 #include "push_macho.h"
 
+#include "debug_map.h"
 #include "dsym.h"
 #include "macho_dwarf.h"
 #include "macho_fat.h"
@@ -102,14 +103,30 @@ enum ux_code ux_push_macho_debug(struct ux_push_module *m, const char *path,
 	return UX_OK;
 }
 
+static enum ux_code has_objects(const struct ux_push_module *m, bool *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	ux_cleanup(ux_macho_close) struct ux_macho macho = {0};
+	ux_cleanup(ux_debug_map_close) struct ux_debug_map map = {0};
+	UX_TRY(ux_file_map(m->path, &file, err));
+	UX_TRY(open_slice(m, file.bytes, &macho, err));
+	UX_TRY(ux_debug_map_open(&map, &macho, err));
+	*ret = ux_debug_map_there(&map);
+	return UX_OK;
+}
+
 enum ux_code ux_push_macho_find_debug(struct ux_push_module *m, struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping found = {0};
 	const struct ux_id *id = ux_id_set_find(&m->ids, UX_ID_UUID);
-	if (m->debug || m->claim == UX_QUALITY_INLINES || !id)
+	bool objects = false;
+	if (m->debug || m->claim == UX_QUALITY_INLINES)
 		return UX_OK;
-	UX_TRY(ux_dsym_find(id, m->path, &found, err));
-	if (found.bytes.size > 0)
+	if (id)
+		UX_TRY(ux_dsym_find(id, m->path, &found, err));
+	if (!found.bytes.data)
+		UX_TRY(has_objects(m, &objects, err));
+	if (found.bytes.data || objects)
 		m->claim = UX_QUALITY_INLINES;
 	return UX_OK;
 }

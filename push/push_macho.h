@@ -16,7 +16,8 @@ enum ux_code ux_push_macho_read(struct ux_push_modules *v, const char *path, str
 enum ux_code ux_push_macho_debug(struct ux_push_module *m, const char *path,
 				 enum ux_debug_origin origin, struct ux_error *err) ux_must;
 
-/* Raises the claim when there is a dSYM bundle beside m, which extraction finds again. */
+/* Raises the claim when there is a dSYM bundle beside m, or when the objects that it was linked
+ * from are there; extraction finds either again. */
 enum ux_code ux_push_macho_find_debug(struct ux_push_module *m, struct ux_error *err) ux_must;
 
 #endif

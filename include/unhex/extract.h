@@ -64,7 +64,8 @@ typedef enum ux_code ux_write_fn(void *ctx, const void *data, size_t size);
  * identity of `exe`. The same input gives the same bytes at any number of threads. Both files are
  * the caller's and are only read. A damaged unit costs that unit and is counted; without the
  * supplementary file of dwz the names that are in it stay unknown. Without opts->debug, the dSYM
- * bundle beside a Mach-O file (X.dSYM beside X) is used when it has its UUID.
+ * bundle beside a Mach-O file (X.dSYM beside X) is used when it has its UUID, else the object files
+ * that it was linked from, where they are as they were then.
  *
  * To a path: under a temporary name beside it, renamed at the end; on failure nothing is left.
  * To a function: what it got before a failure is no GSYM.

@@ -12,6 +12,7 @@
 #include "pool.h"
 
 #include <limits.h>
+#include <unistd.h>
 
 /* A function of the executable, then also of its object. */
 struct ux_map_function {
@@ -141,17 +142,32 @@ static const char *member_of(const char *path)
 	return n > 2 && path[n - 1] == ')' ? strrchr(path, '(') : NULL;
 }
 
+/* The path of an object's file; false when it is too long for one. */
+static bool file_of(const char *path, char file[PATH_MAX])
+{
+	const char *member = member_of(path);
+	size_t n = member ? (size_t)(member - path) : strlen(path);
+	if (n >= PATH_MAX)
+		return false;
+	memcpy(file, path, n);
+	file[n] = '\0';
+	return true;
+}
+
+bool ux_debug_map_there(const struct ux_debug_map *map)
+{
+	char path[PATH_MAX];
+	return map->n_objects > 0 && file_of(map->objects[0].path, path) && access(path, R_OK) == 0;
+}
+
 /* The object's bytes; *ret_mtime is in seconds. */
 static enum ux_code map_object(struct ux_map_object *o, struct ux_bytes *ret, uint64_t *ret_mtime,
 			       struct ux_error *err)
 {
 	char path[PATH_MAX];
 	const char *member = member_of(o->path);
-	size_t n = member ? (size_t)(member - o->path) : strlen(o->path);
-	if (n >= sizeof(path))
+	if (!file_of(o->path, path))
 		return ux_error_set(err, UX_ENOTFOUND, "path is too long");
-	memcpy(path, o->path, n);
-	path[n] = '\0';
 	UX_TRY(ux_file_map(path, &o->file, err));
 	*ret = o->file.bytes;
 	*ret_mtime = (uint64_t)(o->file.mtime_ns / 1000000000);

@@ -36,6 +36,9 @@ enum ux_code ux_debug_map_open(struct ux_debug_map *map, const struct ux_macho *
 			       struct ux_error *err) ux_must;
 void ux_debug_map_close(struct ux_debug_map *map);
 
+/* True when the first of the objects is a file that is there. */
+bool ux_debug_map_there(const struct ux_debug_map *map);
+
 /*
  * Reads the objects that are there, on several threads. spill: NULL, or the folder whose disk holds
  * what is made of them. An object that cannot be used is counted. UX_ENOMEM.

@@ -250,6 +250,17 @@ def test_objects_of_other_machines_are_named_and_read(tmp_path, arch):
     agree(ours(path, addresses), theirs(path, addresses))
 
 
+def test_llvm_symbolizers_stand_in_knows_slices(both):
+    for arch in ("x86_64", "arm64"):
+        start, end = text_of(both[arch], arch)
+        pcs = [hex(pc) for pc in range(start, min(start + 0x80, end), 4)]
+        for how in (["--obj", f"{both['fat']}:{arch}"],
+                    [f"--default-arch={arch}", "--obj", both["fat"]]):
+            mine = unhex("llvm-symbolizer", *how, *pcs).stdout
+            told = run("llvm-symbolizer-19", *how, *pcs)
+            assert re.sub(r":0$", "", mine, flags=re.M) == re.sub(r":\d+$", "", told, flags=re.M)
+
+
 def pushed(server, *args):
     out = server.unhex("push", "--json", *args)
     return out.returncode, [(t["status"], t.get("id"), t.get("quality")) for t in lines(out)]
@@ -281,6 +292,15 @@ def test_a_binary_and_its_bundle_in_a_folder_are_pushed_as_one(server, both, tmp
     start, _ = text_of(both["x86_64"], "x86_64")
     out = server.unhex("lookup", "--json", file_id, hex(start))
     assert lines(out)[0]["frames"][-1]["line"] > 0
+
+
+def test_what_the_objects_have_is_pushed(server, tmp_path):
+    path = linked(tmp_path / "d", "x86_64", keep=True, dsym=False)
+    worse = tmp_path / "worse"
+    run("llvm-strip-19", "-S", path, "-o", worse)
+    uuid = uuid_of(path, "x86_64")
+    assert pushed(server, worse)[1] == [("uploaded", uuid, "symtab")]
+    assert pushed(server, path)[1] == [("uploaded", uuid, "inlines")]
 
 
 def test_a_given_bundle_of_another_build_is_not_pushed(server, both, tmp_path):

@@ -13,6 +13,7 @@
 #include "make_elf.h"
 #include "make_fatbin.h"
 #include "make_gsym.h"
+#include "make_macho.h"
 
 #define BUILD_ID \
 	UX_STR("\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67\x89\xab\xcd\xef\x01\x23\x45\x67")
@@ -572,6 +573,57 @@ static void gpu_code_of_a_fat_binary_is_chosen(void **state)
 	make_cubin_deinit(&m);
 }
 
+/* A slice with one function at 0x1100. */
+static struct make_macho_slice make_slice(struct make_macho *m, uint32_t cpu, const char *function)
+{
+	make_macho_init(m, 64, false);
+	m->cpu = cpu;
+	m->subtype = 0;
+	m->uuid = UX_STR("0123456789abcdef");
+	uint8_t text = make_macho_section(
+		m, (struct make_macho_section){.segment = "__TEXT",
+					       .name = "__text",
+					       .addr = 0x1100,
+					       .size = 0x40,
+					       .flags = S_ATTR_PURE_INSTRUCTIONS});
+	make_macho_symbol(m, (struct make_macho_symbol){function, 0x1100, N_SECT | N_EXT, text, 0});
+	return (struct make_macho_slice){cpu, m->subtype, make_macho_finish(m)};
+}
+
+static void a_slice_of_a_universal_file_is_chosen(void **state)
+{
+	(void)state;
+	struct make_macho one, two;
+	struct ux_out file = {0};
+	struct ux_ids ids;
+	struct ux_error err = UX_ERROR_INIT;
+	const struct make_macho_slice slices[] = {
+		make_slice(&one, CPU_TYPE_POWERPC64, "_one"),
+		make_slice(&two, CPU_TYPE_POWERPC, "_two"),
+	};
+	make_macho_fat(&file, false, slices, ux_countof(slices));
+	struct ux_input in = input_of(ux_out_bytes(&file)), thin = input_of(slices[0].bytes);
+	struct ux_module *m = NULL;
+	struct ux_frame frame;
+	size_t n = 0;
+	assert_int_equal(ux_module_open(&in, NULL, &m, &err), UX_ENOTFOUND);
+	assert_non_null(strstr(err.text, "ppc64, ppc"));
+	struct ux_extract_opts extract = {.size = sizeof(extract), .arch = "ppc"};
+	struct ux_module_opts opts = {.size = sizeof(opts), .extract = &extract};
+	assert_int_equal(ux_module_open(&in, &opts, &m, NULL), UX_OK);
+	assert_int_equal(ux_module_lookup(m, 0x1120, 0, &frame, 1, &n, NULL), UX_OK);
+	assert_string_equal(frame.function, "two");
+	assert_string_equal(ux_module_build_id(m), "uuid:30313233343536373839616263646566");
+	ux_module_close(m);
+	assert_int_equal(ux_ids_read(&in, &ids, NULL), UX_ENOTFOUND);
+	assert_int_equal(ux_ids_read(&thin, &ids, NULL), UX_OK);
+	assert_int_equal(ids.n, 2);
+	assert_string_equal(ids.text[0], "uuid:30313233343536373839616263646566");
+	make_macho_deinit(&one);
+	make_macho_deinit(&two);
+	ux_out_deinit(&file);
+}
+
 static void names_are_cut_to_the_buffer(void **state)
 {
 	(void)state;
@@ -636,6 +688,7 @@ int main(void)
 		UX_TEST(identities_are_text),
 		UX_TEST(cubin_in_memory_is_a_module),
 		UX_TEST(gpu_code_of_a_fat_binary_is_chosen),
+		UX_TEST(a_slice_of_a_universal_file_is_chosen),
 		UX_TEST(names_are_cut_to_the_buffer),
 		UX_TEST(without_memory_a_name_stays_as_it_is),
 		UX_TEST(the_version_is_that_of_the_headers),
