@@ -7,6 +7,7 @@
 #include <unhex/error.h>
 #include <unhex/input.h>
 #include <unhex/quality.h>
+#include <unhex/source.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -20,6 +21,9 @@ enum {
 	/* The GSYM's version; neither: 1, or 2 when that cannot hold it; both make no sense. */
 	UX_EXTRACT_GSYM_1 = 8,  /* UX_ELIMIT when it cannot hold it */
 	UX_EXTRACT_GSYM_2 = 16, /* LLVM reads it from 23 on */
+	/* Without a debug file: look for one as gdb does, by build ID and by .gnu_debuglink. Needs
+	 * a path for the latter. */
+	UX_EXTRACT_FIND_DEBUG = 32,
 };
 
 /*
@@ -39,6 +43,12 @@ struct ux_extract_opts {
 			      only one, else the one of the debug file, else this machine's */
 	const char *gpu;   /* the GPU code in the file instead of the file: "sm_90", an identity, or
 			      a number from 1 on; NULL: the file, and of a fat binary the only one */
+	const char *debug_dirs; /* "DIR:DIR", for UX_EXTRACT_FIND_DEBUG and the supplementary file;
+				   NULL: /usr/lib/debug */
+};
+
+enum {
+	UX_SOURCES_MOST = 16 /* room for sources that are yet to come */
 };
 
 /* What was found and what was thrown away. The caller sets `size`; as much as that is filled. */
@@ -49,8 +59,13 @@ struct ux_extract_result {
 	uint64_t bad_units;        /* given up, the first for this reason: */
 	struct ux_error first_bad; /* code UX_OK when there was none */
 	struct ux_counts counts;
-	uint32_t quality; /* enum ux_quality */
-	uint32_t reserved;
+	uint32_t quality;       /* enum ux_quality */
+	uint32_t dwarf_version; /* of the first unit; 0: there is none */
+	uint64_t text_bytes;    /* of all executable sections: what counts' bytes are a share of */
+	uint64_t found[UX_SOURCES_MOST]; /* by enum ux_source: functions, symbols, stubs that each
+					    has, before they are merged */
+	uint64_t bad_sources;            /* given up, the first for this reason: */
+	struct ux_error first_bad_source;
 };
 
 /*

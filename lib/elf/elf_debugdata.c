@@ -5,9 +5,9 @@
 #include "unxz.h"
 
 enum {
-	/* What is asked of debug sections, too. Honest ones inflate to a tenth of their file. */
-	INFLATED_RATIO = 32,
-	INFLATED_FREE = 64 << 20,
+	/* Honest ones inflate to less than their file; half a million symbols take 12 MiB. */
+	INFLATED_RATIO = 4,
+	INFLATED_FREE = 8 << 20,
 };
 
 enum ux_code ux_elf_debugdata_open(const struct ux_elf *elf, struct ux_elf_debugdata *ret,

@@ -15,7 +15,7 @@ struct ux_elf_debugdata {
  * Inflates and opens what elf keeps in .gnu_debugdata: an xz stream of an ELF file whose .symtab
  * names functions that .dynsym does not have (GDB manual, "MiniDebugInfo"). UX_OK with elf.file
  * empty when there is no such section. UX_ECORRUPT: the stream or the file in it is damaged, or the
- * file is for another machine. UX_ELIMIT: it inflates to over 64 MiB and 32 times elf's own size.
+ * file is for another machine. UX_ELIMIT: it inflates to over 8 MiB and 4 times elf's own size.
  */
 enum ux_code ux_elf_debugdata_open(const struct ux_elf *elf, struct ux_elf_debugdata *ret,
 				   struct ux_error *err) ux_must;

@@ -2,6 +2,7 @@
 /* Extraction, for callers. */
 #include "public_extract.h"
 
+#include "debug_file.h"
 #include "dsym.h"
 #include "elf_file.h"
 #include "extract.h"
@@ -10,25 +11,29 @@
 
 /* Sizes of the first version's structs. */
 #define OPTS_LEAST   (offsetof(struct ux_extract_opts, flags) + sizeof(uint32_t))
-#define RESULT_LEAST (offsetof(struct ux_extract_result, reserved) + sizeof(uint32_t))
+#define RESULT_LEAST (offsetof(struct ux_extract_result, dwarf_version) + sizeof(uint32_t))
 
 #define VERSIONS ((uint32_t)(UX_EXTRACT_GSYM_1 | UX_EXTRACT_GSYM_2))
-#define FLAGS       \
-	(VERSIONS | \
-	 (uint32_t)(UX_EXTRACT_NO_DWARF | UX_EXTRACT_ALLOW_MISMATCH | UX_EXTRACT_ALTERNATIVES))
+#define FLAGS                                                                    \
+	(VERSIONS | (uint32_t)(UX_EXTRACT_NO_DWARF | UX_EXTRACT_ALLOW_MISMATCH | \
+			       UX_EXTRACT_ALTERNATIVES | UX_EXTRACT_FIND_DEBUG))
 
 /* The files of one extraction. */
 struct files {
 	struct ux_opened debug;
 	struct ux_opened given;  /* the supplementary file by option */
 	struct ux_mapping found; /* by link */
+	struct ux_debug_file searched;
 };
+
+static_assert((int)UX_SOURCE_COUNT <= (int)UX_SOURCES_MOST, "what the header has room for");
 
 static void files_close(struct files *f)
 {
 	ux_opened_close(&f->debug);
 	ux_opened_close(&f->given);
 	ux_file_unmap(&f->found);
+	ux_debug_file_close(&f->searched);
 }
 
 static bool is_given(const struct ux_input *in)
@@ -55,12 +60,18 @@ static enum ux_code open_files(struct files *f, struct ux_bytes exe, const char 
 	if (is_given(&opts->debug) && !ux_extract_takes(f->debug.bytes))
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "debug file is neither an ELF nor a Mach-O file");
+	if (!is_given(&opts->debug) && (opts->flags & UX_EXTRACT_FIND_DEBUG) != 0) {
+		struct ux_debug_search search = {.dirs = opts->debug_dirs};
+		UX_TRY(ux_debug_file_find(&f->searched, exe, exe_path, &search, err));
+		f->debug.bytes = f->searched.file.bytes; /* which `searched` unmaps */
+		from = f->searched.path ? f->searched.path : from;
+	}
 	if (is_given(&opts->supplementary))
 		return ux_opened_open(&f->given, &opts->supplementary, err);
 	/* Without it some names are unknown, which is better than no answer. */
-	struct ux_bytes file = is_given(&opts->debug) ? f->debug.bytes : exe;
+	struct ux_bytes file = f->debug.bytes.size > 0 ? f->debug.bytes : exe;
 	if (from && !(opts->flags & UX_EXTRACT_NO_DWARF) && ux_elf_is(file) &&
-	    ux_supplementary_find(file, from, NULL, &f->found, NULL) != UX_OK)
+	    ux_supplementary_find(file, from, opts->debug_dirs, &f->found, NULL) != UX_OK)
 		f->found = (struct ux_mapping){0};
 	return UX_OK;
 }
@@ -104,7 +115,12 @@ enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 		.first_bad = stats.first_bad,
 		.counts = stats.counts,
 		.quality = stats.quality,
+		.dwarf_version = stats.dwarf_version,
+		.text_bytes = stats.text_bytes,
+		.bad_sources = stats.bad_sources,
+		.first_bad_source = stats.first_bad_source,
 	};
+	memcpy(ret->found, stats.found, sizeof(stats.found));
 	return UX_OK;
 }
 

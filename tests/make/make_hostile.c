@@ -396,6 +396,11 @@ const struct make_hostile_kind make_hostile_kinds[] = {
 	{"go_calls", make_hostile_go_calls},
 	{"go_names", make_hostile_go_names},
 	{"go_files", make_hostile_go_files},
+	{"packed_symbols", make_hostile_packed_symbols},
+	{"packed_zeros", make_hostile_packed_zeros},
+	{"frames", make_hostile_frames},
+	{"frames_in_turn", make_hostile_frames_in_turn},
+	{"slots", make_hostile_slots},
 };
 const size_t make_hostile_count = ux_countof(make_hostile_kinds);
 

@@ -69,4 +69,11 @@ void make_hostile_go_calls(struct make_hostile *m);
 void make_hostile_go_names(struct make_hostile *m);
 void make_hostile_go_files(struct make_hostile *m);
 
+/* Kinds of what stripped files have. */
+void make_hostile_packed_symbols(struct make_hostile *m);
+void make_hostile_packed_zeros(struct make_hostile *m);
+void make_hostile_frames(struct make_hostile *m);
+void make_hostile_frames_in_turn(struct make_hostile *m);
+void make_hostile_slots(struct make_hostile *m);
+
 #endif

@@ -448,6 +448,62 @@ static void a_debug_file_belongs_to_its_binary(void **state)
 	make_elf_deinit(&other);
 }
 
+/* A tree of build IDs with one file. */
+static void put_in_tree(const char *folder, struct ux_bytes file, char *path, size_t size)
+{
+	char hex[2 * 20 + 1];
+	uint8_t id[20];
+	memcpy(id, BUILD_ID.data, sizeof(id));
+	id[0] = 0x01;
+	for (size_t i = 0; i < sizeof(id); i++)
+		snprintf(hex + 2 * i, 3, "%02x", id[i]);
+	snprintf(path, size, "%s/.build-id", folder);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, size, "%s/.build-id/%.2s", folder, hex);
+	assert_int_equal(mkdir(path, 0700), 0);
+	snprintf(path, size, "%s/.build-id/%.2s/%s.debug", folder, hex, hex + 2);
+	FILE *f = fopen(path, "w");
+	assert_non_null(f);
+	assert_int_equal(fwrite(file.data, 1, file.size, f), file.size);
+	assert_int_equal(fclose(f), 0);
+}
+
+static void a_debug_file_is_found_by_its_build_id_when_asked(void **state)
+{
+	(void)state;
+	char folder[] = "/tmp/unhex-public-XXXXXX", path[256];
+	struct make_elf bare, full;
+	struct received got = {.size = 0};
+	struct ux_extract_result result = {.size = sizeof(result)};
+	uint8_t id[20];
+	assert_non_null(mkdtemp(folder));
+	memcpy(id, BUILD_ID.data, sizeof(id));
+	id[0] = 0x01;
+	make_elf_init(&bare, 64, false);
+	make_elf_note(&bare, ".note.gnu.build-id", "GNU", NT_GNU_BUILD_ID,
+		      ux_bytes(id, sizeof(id)));
+	make_elf_section(&bare, (struct make_section){.name = ".text",
+						      .flags = SHF_ALLOC | SHF_EXECINSTR,
+						      .addr = 0x1000,
+						      .content = UX_STR("0123456789abcdef")});
+	struct ux_input in = input_of(make_elf_finish(&bare));
+	put_in_tree(folder, make_binary(&full, 0x01), path, sizeof(path));
+	struct ux_extract_opts opts = {.size = sizeof(opts), .debug_dirs = folder};
+	assert_int_equal(ux_extract_to_fn(&in, receive, &got, &opts, &result, NULL), UX_ENOTFOUND);
+	opts.flags = UX_EXTRACT_FIND_DEBUG;
+	assert_int_equal(ux_extract_to_fn(&in, receive, &got, &opts, &result, NULL), UX_OK);
+	assert_int_equal(result.found[UX_SOURCE_SYMTAB], 2); /* the third is outside */
+	assert_int_equal(result.text_bytes, 16);
+	assert_int_equal(result.bad_sources, 0);
+	unlink(path);
+	for (char *slash; (slash = strrchr(path, '/')) && strlen(path) > strlen(folder);) {
+		*slash = '\0';
+		rmdir(path);
+	}
+	make_elf_deinit(&bare);
+	make_elf_deinit(&full);
+}
+
 static size_t files_in(const char *folder)
 {
 	char pattern[128];
@@ -684,6 +740,7 @@ int main(void)
 		UX_TEST(other_names_are_told_when_they_were_kept),
 		UX_TEST(build_ids_of_any_length_are_told_or_none),
 		UX_TEST(a_debug_file_belongs_to_its_binary),
+		UX_TEST(a_debug_file_is_found_by_its_build_id_when_asked),
 		UX_TEST(a_path_gets_all_or_nothing),
 		UX_TEST(identities_are_text),
 		UX_TEST(cubin_in_memory_is_a_module),

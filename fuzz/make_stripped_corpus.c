@@ -1,0 +1,73 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Seeds of what stripped files still tell: stubs, frames, compressed symbols. */
+#include "make_corpus.h"
+
+#include "make_elf.h"
+#include "make_frames.h"
+#include "make_stubs.h"
+
+static void make_plt_seeds(void)
+{
+	struct make_elf m;
+	for (size_t i = 0; i < make_stubs_count; i++) {
+		save_seed("elf_plt", make_stubs_shapes[i].name,
+			  make_stubs_file(&m, &make_stubs_shapes[i]));
+		make_elf_deinit(&m);
+	}
+	save_seed("elf_plt", "chosen",
+		  make_stubs_chosen(&m, &make_stubs_shapes[0], 37, 0x1500, /* named= */ true));
+	make_elf_deinit(&m);
+}
+
+/* kind: as fuzz_dwarf_frame.c takes it from the first byte. */
+static void make_frame_seed(const char *name, uint8_t kind, const char *augmentation,
+			    uint8_t version, bool wide)
+{
+	struct make_frames f;
+	struct ux_out out = {0};
+	make_frames_init(&f, (kind & 4) != 0, (kind & 2) != 0, 0x4000);
+	f.eh = (kind & 1) != 0;
+	f.version = version;
+	f.is_wide = wide;
+	make_frames_cie(&f, augmentation);
+	make_frames_fde(&f, 0x1000, 0x10);
+	make_frames_fde(&f, 0x1020, 0x20);
+	make_frames_end(&f);
+	ux_out_u8(&out, kind);
+	ux_out_put(&out, f.out.data, f.out.size);
+	save_seed("dwarf_frame", name, ux_out_bytes(&out));
+	ux_out_deinit(&out);
+	make_frames_deinit(&f);
+}
+
+static void make_debugdata_seeds(void)
+{
+	struct ux_out packed = {0};
+	struct make_elf inner, outer;
+	make_xz(&packed, UX_STR("the quick brown fox jumps over the lazy dog"), 4096);
+	save_seed("elf_debugdata", "stream", ux_out_bytes(&packed));
+	ux_out_reset(&packed);
+	make_elf_init(&inner, 64, false);
+	make_elf_symbol(&inner, (struct make_symbol){.name = "hidden", .value = 0x10, .type = 2});
+	make_xz(&packed, make_elf_finish(&inner), 4096);
+	make_elf_init(&outer, 64, false);
+	make_elf_section(&outer, (struct make_section){.name = ".gnu_debugdata",
+						       .content = ux_out_bytes(&packed)});
+	save_seed("elf_debugdata", "file", make_elf_finish(&outer));
+	make_elf_deinit(&outer);
+	make_elf_deinit(&inner);
+	ux_out_deinit(&packed);
+}
+
+void make_stripped_corpus(void)
+{
+	make_plt_seeds();
+	make_frame_seed("eh-64", 1 | 4, "zR", 1, false);
+	make_frame_seed("eh-32", 1, "zPLR", 1, false);
+	make_frame_seed("eh-64-big", 1 | 2 | 4, "zRS", 1, false);
+	make_frame_seed("eh-64-wide", 1 | 4, "zR", 1, true);
+	make_frame_seed("eh-plain", 1 | 4, "eh", 1, false);
+	make_frame_seed("debug-64", 4, "", 4, false);
+	make_frame_seed("debug-32-wide", 0, "", 3, true);
+	make_debugdata_seeds();
+}
