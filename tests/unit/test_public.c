@@ -282,7 +282,7 @@ static void options_of_other_versions_are_taken_when_they_say_nothing_new(void *
 	ux_module_close(m);
 	newer.new_option = (uint64_t)1 << 56;
 	assert_int_equal(ux_module_open(&in, &opts, &m, &err), UX_EINVAL);
-	assert_string_equal(err.text, "option at byte 103 is set; this version knows 96");
+	assert_string_equal(err.text, "option at byte 111 is set; this version knows 104");
 	newer.opts.size = 8;
 	assert_int_equal(ux_module_open(&in, &opts, &m, NULL), UX_EINVAL);
 	opts.size = 0;
