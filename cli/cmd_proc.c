@@ -20,6 +20,7 @@ struct values {
 	bool return_addresses;
 	bool python;
 	bool php;
+	bool ruby;
 	const char *demangle;
 	const char *debug_dir;
 	const char *at;
@@ -45,6 +46,8 @@ static const struct ux_option options[] = {
 	{"python", 0, UX_OPTION_FLAG, offsetof(struct values, python), NULL,
 	 "the Python stack of every thread instead"},
 	{"php", 0, UX_OPTION_FLAG, offsetof(struct values, php), NULL, "the PHP stack instead"},
+	{"ruby", 0, UX_OPTION_FLAG, offsetof(struct values, ruby), NULL,
+	 "the Ruby stack of every thread instead"},
 };
 
 enum {
@@ -223,12 +226,19 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 	if (!ux_hex_parse_u64(ux_bytes_cstr(args.items[0]), /* hex= */ false, &pid) || pid == 0 ||
 	    pid > INT_MAX)
 		return ux_usage_error(cmd, "\"%.64s\" is no process number", args.items[0]);
-	if ((v.python || v.php) && args.n > 1)
-		return ux_usage_error(cmd, "addresses with %s; it takes the process alone",
-				      v.python ? "--python" : "--php");
-	if (v.python || v.php)
-		return ux_process_stacks(args.items[0], (pid_t)pid,
-					 v.python ? UX_INTERP_PYTHON : UX_INTERP_PHP, v.json);
+	enum ux_interp_kind kind = v.python ? UX_INTERP_PYTHON
+				   : v.php  ? UX_INTERP_PHP
+				   : v.ruby ? UX_INTERP_RUBY
+					    : UX_INTERP_ANY;
+	if (v.python + v.php + v.ruby > 1)
+		return ux_usage_error(cmd, "more than one of --python, --php and --ruby");
+	if (kind != UX_INTERP_ANY && args.n > 1)
+		return ux_usage_error(cmd, "addresses with --%s; it takes the process alone",
+				      v.python ? "python"
+				      : v.php  ? "php"
+					       : "ruby");
+	if (kind != UX_INTERP_ANY)
+		return ux_process_stacks(args.items[0], (pid_t)pid, kind, v.json);
 	if (!ux_demangle_mode_parse(ux_bytes_cstr(v.demangle), &mode))
 		return ux_usage_error(cmd, "--demangle is \"%.32s\"; expected full, short or none",
 				      v.demangle);
@@ -256,8 +266,9 @@ const struct ux_command ux_cmd_proc = {
 		"and answered as they come, while the process goes on.\n"
 		"\n"
 		"With --python, what each thread of the Python in it (CPython 3.7 to 3.15) runs, innermost\n"
-		"function first; with --php the same of a PHP 8.2 or 8.4. The process is not stopped: a\n"
-		"stack that changed while it was read says so, and has only what did not.\n"
+		"function first; with --php the same of a PHP 8.2 or 8.4, with --ruby of a Ruby 3.1. The\n"
+		"process is not stopped: a stack that changed while it was read says so, and has only\n"
+		"what did not.\n"
 		"\n"
 		"Takes the right to trace the process; for deleted files of others CAP_SYS_ADMIN, for\n"
 		"the kernel that kernel.kptr_restrict does not hide its addresses.\n"

@@ -3,6 +3,7 @@
 #include "make_corpus.h"
 #include "make_php.h"
 #include "make_python.h"
+#include "make_ruby.h"
 #include "out.h"
 
 static void make_one(uint32_t version, const uint8_t motion[3], const char *kind)
@@ -31,6 +32,16 @@ static void make_one_php(uint32_t version, const uint8_t motion[3], const char *
 	save_seed("interp_php", name, ux_out_bytes(&out));
 }
 
+static void make_one_ruby(const uint8_t motion[3], const char *name)
+{
+	static struct make_ruby m;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	make_ruby(&m);
+	ux_out_put(&out, motion, 3);
+	ux_out_put(&out, m.image, m.size);
+	save_seed("interp_ruby", name, ux_out_bytes(&out));
+}
+
 void make_interp_corpus(void)
 {
 	static const uint8_t still[3] = {0, 0, 0}, moving[3] = {9, 37, 8};
@@ -41,4 +52,6 @@ void make_interp_corpus(void)
 	make_one_php(0x080200, still, "still");
 	make_one_php(0x080400, still, "still");
 	make_one_php(0x080400, moving, "moving");
+	make_one_ruby(still, "still");
+	make_one_ruby(moving, "moving");
 }

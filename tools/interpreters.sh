@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: Apache-2.0
-# Unpacks interpreters of newer Debian suites into .peers/interpreters, beside the system and never into
+# Unpacks interpreters of other Debian suites into .peers/interpreters, beside the system and never into
 # it, so that tests meet layouts that the system's own do not have. Prints the folder, in which
 # SUITE/bin/NAME runs each with the libraries it came with. Needs no root.
 # Status 1, with the reason, where the mirror has none; 2 for a wrong call.
@@ -11,7 +11,7 @@ usage() {
 	cat <<'END'
 usage: tools/interpreters.sh [--refresh | --installed] [SUITE...]
 
-  (nothing)     unpack what is not there yet, of trixie and sid
+  (nothing)     unpack what is not there yet, of bookworm, trixie and sid
   --refresh     unpack anew
   --installed   only print the folder, if all of it is there
 END
@@ -22,6 +22,7 @@ root=.peers/interpreters
 # What tests want of a suite; a name behind which a ? stands is left out where the suite has none.
 packages_of() {
 	case $1 in
+	bookworm) echo 'ruby3.1' ;;
 	trixie) echo 'python3.13 php8.4-cli' ;;
 	sid) echo 'python3.14 python3.15?' ;;
 	*) fail "knows no packages for the suite $1" ;;
@@ -120,7 +121,7 @@ case ${1-} in
 	exit 2
 	;;
 esac
-[ $# -gt 0 ] || set -- trixie sid
+[ $# -gt 0 ] || set -- bookworm trixie sid
 for suite in "$@"; do
 	if [ "$how" = --installed ]; then
 		[ -d "$root/$suite/bin" ] || exit 1

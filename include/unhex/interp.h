@@ -19,6 +19,7 @@ enum ux_interp_kind {
 	UX_INTERP_ANY,    /* whichever of these is found first, in this order */
 	UX_INTERP_PYTHON, /* CPython 3.7 to 3.15 */
 	UX_INTERP_PHP,    /* PHP 8.2 and 8.4, builds without threads */
+	UX_INTERP_RUBY,   /* CRuby 3.1 */
 };
 
 /* Bytes to be read. */
@@ -41,7 +42,8 @@ struct ux_memory_reader {
 /* Where an interpreter keeps what everything else is found from. */
 struct ux_interp_root {
 	enum ux_interp_kind kind; /* not UX_INTERP_ANY */
-	uint64_t addr;            /* of _PyRuntime; PHP: of executor_globals */
+	uint64_t addr;            /* of _PyRuntime; PHP: of executor_globals; Ruby: of
+        ruby_current_vm_ptr */
 	uint32_t version;         /* 0x030b07 is 3.11.7; 0: as the memory itself says, if it does */
 };
 
@@ -54,7 +56,7 @@ struct ux_interp_frame {
 	const char *file;     /* as the interpreter was given it */
 	uint32_t line;        /* 0 when unknown */
 	uint32_t first_line;  /* of the function; 0 when unknown */
-	uint64_t code;        /* address of the code object (PHP: of the zend_function) */
+	uint64_t code;        /* address of the code object (PHP: zend_function; Ruby: iseq) */
 	uint64_t offset;      /* of the instruction in it: what ux_interp_resolve() takes */
 };
 
@@ -112,7 +114,8 @@ UX_API const char *ux_interp_version(const struct ux_interp *i);
 /*
  * What a profiler captured as (code object, instruction offset): Python's offset counts bytes from
  * the first instruction (f_lasti in 3.9 and before, twice f_lasti in 3.10, instr_ptr less the
- * address of co_code_adaptive from 3.11 on), PHP's bytes from the first opcode. Strings live until
+ * address of co_code_adaptive from 3.11 on), PHP's and
+ * Ruby's bytes from the first opcode. Strings live until
  * the next call with i.
  *
  * UX_ENOTFOUND: no code object is there now (any more). err may be NULL. Since 0.1.

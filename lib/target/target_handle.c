@@ -4,6 +4,7 @@
 
 #include "php_stack.h"
 #include "python_stack.h"
+#include "ruby_stack.h"
 #include "target_interp.h"
 #include "target_memory.h"
 
@@ -17,6 +18,7 @@ struct ux_interp {
 	enum ux_interp_kind kind;
 	struct ux_python python; /* of its kind */
 	struct ux_php php;
+	struct ux_ruby ruby;
 	struct ux_arena arena; /* what the last resolve said */
 	char version[VERSION_TEXT];
 };
@@ -69,6 +71,10 @@ static enum ux_code begin(struct ux_interp *i, const struct ux_memory_reader *re
 		snprintf(i->version, sizeof(i->version), "PHP %u.%u.%u", root->version >> 16,
 			 root->version >> 8 & 0xff, root->version & 0xff);
 		return ux_php_init(&i->php, reader, root, err);
+	case UX_INTERP_RUBY:
+		snprintf(i->version, sizeof(i->version), "Ruby %u.%u.%u", root->version >> 16,
+			 root->version >> 8 & 0xff, root->version & 0xff);
+		return ux_ruby_init(&i->ruby, reader, root, err);
 	case UX_INTERP_ANY:
 		break;
 	}
@@ -114,6 +120,8 @@ enum ux_code ux_interp_resolve(struct ux_interp *i, uint64_t code, uint64_t offs
 	ux_arena_rewind(&i->arena, (struct ux_arena_mark){0});
 	if (i->kind == UX_INTERP_PHP)
 		return ux_php_resolve(&i->php, code, offset, &i->arena, ret, err);
+	if (i->kind == UX_INTERP_RUBY)
+		return ux_ruby_resolve(&i->ruby, code, offset, &i->arena, ret, err);
 	return ux_python_resolve(&i->python, code, offset, &i->arena, ret, err);
 }
 
@@ -144,6 +152,9 @@ enum ux_code ux_interp_walk(struct ux_interp *i, ux_interp_thread_fn *fn, void *
 	struct told told = {i, fn, ctx};
 	ux_cleanup(ux_interp_teller_deinit) struct ux_interp_teller t;
 	ux_interp_teller_init(&t, tell, &told);
-	return i->kind == UX_INTERP_PHP ? ux_php_walk(&i->php, &t, err)
-					: ux_python_walk(&i->python, &t, err);
+	if (i->kind == UX_INTERP_PHP)
+		return ux_php_walk(&i->php, &t, err);
+	if (i->kind == UX_INTERP_RUBY)
+		return ux_ruby_walk(&i->ruby, &t, err);
+	return ux_python_walk(&i->python, &t, err);
 }

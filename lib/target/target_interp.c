@@ -5,6 +5,7 @@
 #include "target_elf.h"
 #include "target_php.h"
 #include "target_python.h"
+#include "target_ruby.h"
 
 #include <unistd.h>
 
@@ -24,6 +25,7 @@ static const struct {
 } kinds[] = {
 	{UX_INTERP_PYTHON, "python", "_PyRuntime"},
 	{UX_INTERP_PHP, "php", "executor_globals"},
+	{UX_INTERP_RUBY, "ruby", "ruby_current_vm_ptr"},
 };
 
 static const char *base_of(const char *path)
@@ -42,8 +44,17 @@ static enum ux_code look_into(struct search *s, const struct ux_proc_map *map, s
 	*ret = (struct ux_interp_root){.kind = kinds[k].kind};
 	if (ux_target_elf_symbol(&e, kinds[k].symbol, &pc))
 		ret->addr = e.bias + pc;
-	return ret->kind == UX_INTERP_PHP ? ux_target_php(&e, s->memory, ret, err)
-					  : ux_target_python(&e, s->memory, ret, err);
+	switch (ret->kind) {
+	case UX_INTERP_PYTHON:
+		return ux_target_python(&e, s->memory, ret, err);
+	case UX_INTERP_PHP:
+		return ux_target_php(&e, s->memory, ret, err);
+	case UX_INTERP_RUBY:
+		return ux_target_ruby(&e, s->memory, ret, err);
+	case UX_INTERP_ANY:
+		break;
+	}
+	return UX_ENOTFOUND;
 }
 
 static bool looks_like(const struct ux_proc_map *map, size_t k)

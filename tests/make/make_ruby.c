@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An image of memory with a Ruby 3.1 in it. */
+#include "make_ruby.h"
+
+#include "base.h"
+
+enum {
+	LINES = 75, /* of "run" */
+};
+
+bool make_ruby_read(void *ctx, uint64_t addr, void *buf, size_t size)
+{
+	const struct ux_bytes *image = ctx;
+	struct ux_bytes there;
+	if (addr < MAKE_RUBY_BASE || !ux_bytes_sub(*image, addr - MAKE_RUBY_BASE, size, &there))
+		return false;
+	if (size > 0)
+		memcpy(buf, there.data, size);
+	return true;
+}
+
+void make_ruby_put(struct make_ruby *m, uint64_t addr, uint64_t value)
+{
+	memcpy(m->image + (addr - MAKE_RUBY_BASE), &value, sizeof(value));
+}
+
+static void put_u32(struct make_ruby *m, uint64_t addr, uint32_t value)
+{
+	memcpy(m->image + (addr - MAKE_RUBY_BASE), &value, sizeof(value));
+}
+
+static uint64_t room(struct make_ruby *m, size_t size)
+{
+	uint64_t addr = MAKE_RUBY_BASE + m->size;
+	m->size += (size + 7) & ~(size_t)7;
+	assert(m->size <= sizeof(m->image));
+	return addr;
+}
+
+/* An RString, with its text inside of it or elsewhere. */
+static uint64_t make_string(struct make_ruby *m, const char *text, bool far)
+{
+	size_t n = strlen(text);
+	uint64_t s = room(m, 40), at = far ? room(m, n + 1) : s + 16;
+	make_ruby_put(m, s, far ? 5 | 1 << 13 : 5 | n << 14);
+	if (far) {
+		make_ruby_put(m, s + 16, n);
+		make_ruby_put(m, s + 24, at);
+	}
+	memcpy(m->image + (at - MAKE_RUBY_BASE), text, n);
+	return s;
+}
+
+/* The entries of a table of lines, and the index from positions to them. */
+static void make_lines(struct make_ruby *m, uint64_t body, uint32_t lines, uint32_t first)
+{
+	uint64_t entries = room(m, 12 * (size_t)lines), index = room(m, 48 + 2 * 80);
+	for (uint32_t i = 0; i < lines; i++)
+		put_u32(m, entries + 12 * (uint64_t)i, first + i);
+	uint64_t words[26] = {0};
+	unsigned rank = 0;
+	for (unsigned position = 0; position < 8 * lines; position++) {
+		rank += position % 8 == 0;
+		unsigned bit = (position - 54) % 512, block = 6 + 10 * ((position - 54) / 512);
+		if (position < 54) {
+			words[position / 9] |= (uint64_t)rank << 7 * (position % 9);
+			continue;
+		}
+		if (bit == 0)
+			words[block] = rank - (position % 8 == 0);
+		if (bit % 64 == 0 && bit > 0)
+			words[block + 1] |= (uint64_t)(rank - (position % 8 == 0) - words[block])
+					    << 9 * (bit / 64 - 1);
+		words[block + 2 + bit / 64] |= (uint64_t)(position % 8 == 0) << bit % 64;
+	}
+	memcpy(m->image + (index - MAKE_RUBY_BASE), words, sizeof(words));
+	make_ruby_put(m, body + 120, entries);
+	put_u32(m, body + 136, lines);
+	make_ruby_put(m, body + 144, index);
+}
+
+static void make_iseq(struct make_ruby *m, int i, uint64_t label, uint64_t path, uint32_t lines,
+		      uint32_t first)
+{
+	uint64_t iseq = room(m, 40), body = room(m, 160);
+	m->iseqs[i] = iseq;
+	m->words[i] = 0x500000 + 0x10000 * (uint64_t)i;
+	make_ruby_put(m, iseq, 0x1a | 7 << 12);
+	make_ruby_put(m, iseq + 16, body);
+	put_u32(m, body + 4, 8 * lines);
+	make_ruby_put(m, body + 8, m->words[i]);
+	make_ruby_put(m, body + 64, path);
+	make_ruby_put(m, body + 80, label);
+	make_ruby_put(m, body + 88, first << 1 | 1);
+	make_lines(m, body, lines, first);
+}
+
+static void put_frame(struct make_ruby *m, unsigned i, uint64_t pc, uint64_t iseq)
+{
+	make_ruby_put(m, m->frames + 64 * (uint64_t)i, pc);
+	make_ruby_put(m, m->frames + 64 * (uint64_t)i + 16, iseq);
+}
+
+void make_ruby(struct make_ruby *m)
+{
+	*m = (struct make_ruby){.size = 0};
+	uint64_t vm_ptr = room(m, 8), vm = room(m, 48), ractor = room(m, 592);
+	uint64_t thread = room(m, 88);
+	m->root = (struct ux_interp_root){UX_INTERP_RUBY, vm_ptr, 0x030102};
+	m->context = room(m, 24);
+	m->frames = room(m, 4 * (size_t)64);
+	make_ruby_put(m, vm_ptr, vm);
+	make_ruby_put(m, vm + 8, ractor + 568);
+	make_ruby_put(m, ractor + 568, vm + 8);
+	make_ruby_put(m, ractor + 304, thread);
+	make_ruby_put(m, thread, ractor + 304);
+	make_ruby_put(m, thread + 40, m->context);
+	make_ruby_put(m, thread + 80, 0x7f01);
+	make_ruby_put(m, m->context, m->frames);
+	make_ruby_put(m, m->context + 8, 4 * 8);
+	make_ruby_put(m, m->context + 16, m->frames);
+	uint64_t path = make_string(m, "a.rb", /* far= */ true), both = room(m, 40);
+	make_ruby_put(m, both, 7 | 1 << 13);
+	make_ruby_put(m, both + 16, path);
+	make_iseq(m, 0, make_string(m, "run", /* far= */ false), both, LINES, 10);
+	make_iseq(m, 1, make_string(m, "<main>", /* far= */ false), path, 1, 1);
+	put_frame(m, 0, m->words[0] + 8 * 17, m->iseqs[0]);
+	put_frame(m, 1, 0, 0);
+	put_frame(m, 2, m->words[1] + 8 * 3, m->iseqs[1]);
+	put_frame(m, 3, m->words[1], m->iseqs[1]);
+}

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* An image of memory with a Ruby 3.1 in it: a thread, a stack of four frames. */
+#ifndef UX_MAKE_RUBY_H
+#define UX_MAKE_RUBY_H
+
+#include "bytes.h"
+#include "unhex/interp.h"
+
+enum {
+	MAKE_RUBY_BASE = 0x10000,
+	MAKE_RUBY_ROOM = 8192,
+};
+
+struct make_ruby {
+	uint8_t image[MAKE_RUBY_ROOM]; /* the memory from MAKE_RUBY_BASE on */
+	size_t size;
+	struct ux_interp_root root;
+	uint64_t context;  /* execution context of the thread */
+	uint64_t frames;   /* the innermost; the others are behind it */
+	uint64_t iseqs[2]; /* "run" of "a.rb" from line 10 on, "<main>" of "a.rb" */
+	uint64_t words[2]; /* their first instructions */
+};
+
+/* Fills it: "run" stands on line 12, called by a C function, called by "<main>" on line 1. Of the
+ * 600 words of "run" each eighth begins a line. */
+void make_ruby(struct make_ruby *m);
+
+/* Reads it; ctx is a struct ux_bytes of the image. */
+bool make_ruby_read(void *ctx, uint64_t addr, void *buf, size_t size);
+
+void make_ruby_put(struct make_ruby *m, uint64_t addr, uint64_t value);
+
+#endif
