@@ -11,12 +11,14 @@ struct values {
 	const char *text;
 	unsigned count;
 	uint64_t bytes;
+	char *list;
 };
 
 static const struct ux_option options[] = {
 	{"flag", 'f', UX_OPTION_FLAG, offsetof(struct values, flag), NULL, "a flag"},
 	{"other", 'o', UX_OPTION_FLAG, offsetof(struct values, other), NULL, "another"},
 	{"text", 't', UX_OPTION_TEXT, offsetof(struct values, text), "TEXT", "a text"},
+	{"list", 0, UX_OPTION_LIST, offsetof(struct values, list), "DIR", "several"},
 	{"count", 0, UX_OPTION_COUNT, offsetof(struct values, count), "N", "a number"},
 	{"a-name-that-leaves-no-room", 0, UX_OPTION_BYTES, offsetof(struct values, bytes), "SIZE",
 	 "bytes"},
@@ -52,6 +54,19 @@ static struct parsed parse_words(const char *const *words)
 }
 
 #define PARSE(...) parse_words((const char *const[]){__VA_ARGS__, NULL})
+
+static void a_list_has_all_that_were_given(void **state)
+{
+	(void)state;
+	struct parsed p = PARSE("--list", "a", "-f", "--list=b:c", "--list", "");
+	assert_true(p.ok);
+	assert_string_equal(p.values.list, "a:b:c:");
+	free(p.values.list);
+	p = PARSE("--list=");
+	assert_true(p.ok);
+	assert_string_equal(p.values.list, "");
+	free(p.values.list);
+}
 
 static void options_and_operands_mix(void **state)
 {
@@ -157,6 +172,7 @@ static void help_is_printed_from_the_table(void **state)
 				  "  -f, --flag              a flag\n"
 				  "  -o, --other             another\n"
 				  "  -t, --text TEXT         a text\n"
+				  "      --list DIR          several\n"
 				  "      --count N           a number\n"
 				  "      --a-name-that-leaves-no-room SIZE\n"
 				  "                          bytes\n"
@@ -199,6 +215,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UX_TEST(options_and_operands_mix),
+		UX_TEST(a_list_has_all_that_were_given),
 		UX_TEST(two_dashes_end_the_options),
 		UX_TEST(short_options_come_in_one_word),
 		UX_TEST(the_last_of_two_alike_wins),
