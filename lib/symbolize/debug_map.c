@@ -356,6 +356,16 @@ enum ux_code ux_debug_map_read(struct ux_debug_map *map, unsigned threads, const
 	return UX_OK;
 }
 
+struct ux_bytes ux_debug_map_info(const struct ux_debug_map *map)
+{
+	for (size_t i = 0; i < map->n_objects; i++) {
+		const struct ux_map_object *o = &map->objects[i];
+		if (o->outcome == READ && !o->sections.stream)
+			return o->sections.dwarf.data[UX_DWARF_INFO];
+	}
+	return UX_BYTES_NONE;
+}
+
 const struct ux_collection *ux_debug_map_collection(const struct ux_debug_map *map, size_t i)
 {
 	return &map->objects[i].collection;

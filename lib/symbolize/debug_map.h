@@ -46,6 +46,9 @@ bool ux_debug_map_there(const struct ux_debug_map *map);
 enum ux_code ux_debug_map_read(struct ux_debug_map *map, unsigned threads, const char *spill,
 			       struct ux_error *err) ux_must;
 
+/* How the .debug_info of the first object that was read begins; empty when none was. */
+struct ux_bytes ux_debug_map_info(const struct ux_debug_map *map);
+
 /* What object i gave, moved to where its functions are in exe; empty when it was not read. The
  * pieces' unit numbers count from 0 in each object. */
 const struct ux_collection *ux_debug_map_collection(const struct ux_debug_map *map, size_t i);

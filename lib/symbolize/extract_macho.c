@@ -239,7 +239,7 @@ static enum ux_code read_map(struct job *j, struct ux_error *err)
 		ux_module_build_lost(b, &map->bad);
 	for (size_t i = 0; i < map->n_objects; i++)
 		UX_TRY(add_object(j, ux_debug_map_collection(map, i), err));
-	ux_module_build_dwarf(b, UX_BYTES_NONE);
+	ux_module_build_dwarf(b, ux_debug_map_info(map));
 	return UX_OK;
 }
 

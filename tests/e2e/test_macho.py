@@ -174,6 +174,9 @@ def test_dwarf_that_was_left_in_the_objects_is_the_bundles(tmp_path, arch, dwarf
         out = unhex("extract", file, "-o", file.with_suffix(".gsym"))
         assert (out.returncode, out.stderr) == (0, "")
     assert alone.with_suffix(".gsym").read_bytes() == path.with_suffix(".gsym").read_bytes()
+    for file in (path, alone):
+        (told,) = lines(unhex("id", "--json", file))
+        assert told["sources"][0] == {"source": "dwarf", "version": dwarf, "found": 6}
     more = unhex("extract", "--memory=64M", "--threads=3", alone, "-o", tmp_path / "more.gsym")
     assert (more.returncode, more.stderr) == (0, "")
     assert (tmp_path / "more.gsym").read_bytes() == alone.with_suffix(".gsym").read_bytes()
