@@ -27,7 +27,7 @@ static const struct ux_option options[] = {
 	{"hex", 'x', UX_OPTION_FLAG, offsetof(struct values, hex), NULL,
 	 "addresses are hexadecimal also without 0x"},
 	{"demangle", 0, UX_OPTION_TEXT, offsetof(struct values, demangle), "MODE",
-	 "full, short (no parameters) or none [full]"},
+	 "full, short (no parameters), templates-elided or none [full]"},
 	{"arch", 0, UX_OPTION_TEXT, offsetof(struct values, arch), "NAME",
 	 "slice of a universal Mach-O file: x86_64, arm64, ..."},
 	UX_FIND_OPTIONS(struct values, find),
@@ -456,8 +456,11 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 	if (args.n == 0)
 		return ux_usage_error(cmd, "no file given");
 	if (!ux_demangle_mode_parse(ux_bytes_cstr(v.demangle), &e.demangle))
-		return ux_usage_error(cmd, "--demangle is \"%.32s\"; expected full, short or none",
-				      v.demangle);
+		return ux_usage_error(
+			cmd,
+			"--demangle is \"%.32s\"; expected full, short, templates-elided "
+			"or none",
+			v.demangle);
 	for (size_t i = 1; i < args.n; i++) {
 		uint64_t pc = 0;
 		if (!ux_hex_parse_u64(ux_bytes_cstr(args.items[i]), v.hex, &pc))

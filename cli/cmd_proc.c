@@ -32,7 +32,7 @@ static const struct ux_option options[] = {
 	{"hex", 'x', UX_OPTION_FLAG, offsetof(struct values, hex), NULL,
 	 "addresses are hexadecimal also without 0x"},
 	{"demangle", 0, UX_OPTION_TEXT, offsetof(struct values, demangle), "MODE",
-	 "full, short (no parameters) or none [full]"},
+	 "full, short (no parameters), templates-elided or none [full]"},
 	{"no-inlines", 0, UX_OPTION_FLAG, offsetof(struct values, no_inlines), NULL,
 	 "only the innermost frame of each address"},
 	{"return-addresses", 0, UX_OPTION_FLAG, offsetof(struct values, return_addresses), NULL,
@@ -240,8 +240,11 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 	if (kind != UX_INTERP_ANY)
 		return ux_process_stacks(args.items[0], (pid_t)pid, kind, v.json);
 	if (!ux_demangle_mode_parse(ux_bytes_cstr(v.demangle), &mode))
-		return ux_usage_error(cmd, "--demangle is \"%.32s\"; expected full, short or none",
-				      v.demangle);
+		return ux_usage_error(
+			cmd,
+			"--demangle is \"%.32s\"; expected full, short, templates-elided "
+			"or none",
+			v.demangle);
 	ux_cleanup(proc_deinit) struct proc p = {.time_ns = UX_PROCESS_NOW};
 	if (v.at && !parse_time(v.at, &p.time_ns))
 		return ux_usage_error(cmd, "--at is \"%.32s\"; expected seconds, as 123.456789",

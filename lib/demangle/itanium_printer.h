@@ -26,6 +26,24 @@ struct itanium_printer {
 void itanium_give_up(struct itanium_printer *w);
 void itanium_put_number(struct itanium_printer *w, unsigned v);
 
+/* One node deeper; false, and the text is ended, when that is too deep or takes too long. Each true
+ * is undone by w->depth--. */
+bool itanium_print_enter(struct itanium_printer *w);
+
+/* The argument that a PARAMETER stands for at this place of an expansion; 0: none. */
+uint16_t itanium_argument_of(const struct itanium_printer *w, uint16_t node);
+
+/* " const", " &", ... */
+void itanium_put_qualifiers(struct itanium_printer *w, uint8_t flags);
+
+/* The parts of a type before and behind the name that it would declare. */
+void itanium_put_left(struct itanium_printer *w, uint16_t node);
+void itanium_put_right(struct itanium_printer *w, uint16_t node);
+
+/* What a function returns, in front of its name: "void (*" is followed by no space. of_type: in a
+ * type, where LLVM puts one. */
+void itanium_put_returned(struct itanium_printer *w, uint16_t type, bool of_type);
+
 /* Any node. */
 void itanium_put(struct itanium_printer *w, uint16_t node);
 
