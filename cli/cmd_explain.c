@@ -264,6 +264,17 @@ static void address_text(struct explain *e, uint64_t pc, const struct said *all,
 	ux_out_u8(&e->out, '\n');
 }
 
+/* Where DWARF came from that is not in the file itself. */
+static const char *debug_origin(const struct explain *e)
+{
+	const struct ux_extract_stats *s = &e->all.stats;
+	if (s->bundle)
+		return "dSYM bundle";
+	if (s->map_objects > s->map_missing + s->map_changed)
+		return "object files";
+	return ux_debug_how_name(e->files.debug.how);
+}
+
 static void file_text(struct explain *e, const char *path)
 {
 	struct ux_out *out = &e->out;
@@ -276,8 +287,7 @@ static void file_text(struct explain *e, const char *path)
 	ux_out_cstr(out, "\n  debug file     ");
 	if (e->files.debug.path)
 		ux_text(out, ux_bytes_cstr(e->files.debug.path));
-	ux_out_fmt(out, e->files.debug.path ? " (%s)\n" : "%s\n",
-		   ux_debug_how_name(e->files.debug.how));
+	ux_out_fmt(out, e->files.debug.path ? " (%s)\n" : "%s\n", debug_origin(e));
 	for (size_t i = 0; i < e->tried.size; i++) {
 		const struct tried *t = &e->tried.data[i];
 		if (!t->why)

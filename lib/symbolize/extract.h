@@ -47,6 +47,7 @@ struct ux_extract_stats {
 	uint64_t split_units;      /* units whose entries are in files of their own */
 	uint64_t split_missing;    /* of those: files that are not there */
 	uint64_t split_mismatched; /* of those: files of another build */
+	bool bundle;               /* DWARF is of a dSYM bundle that was found by its UUID */
 	uint64_t map_objects;      /* object files that a Mach-O linker left the DWARF in */
 	uint64_t map_missing;      /* of those: files that are not there, or were not looked for */
 	uint64_t map_changed;      /* of those: files that were written since */

@@ -258,6 +258,7 @@ static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
 	b->spill = ux_debug_sections_spill(&j->dwarf.elf, options->memory, options->spill);
 	UX_TRY(ux_debug_sections_load(&j->dwarf.elf, b->threads, b->spill, &j->sections, err));
 	UX_TRY(collect(j, err));
+	b->stats.bundle = from == &j->debug && j->found.bytes.size > 0;
 	ux_module_build_dwarf(b, ux_debug_sections_info_head(&j->dwarf.elf, &j->sections, head));
 	return UX_OK;
 }

@@ -176,6 +176,8 @@ def test_dwarf_that_was_left_in_the_objects_is_the_bundles(tmp_path, arch, dwarf
     assert alone.with_suffix(".gsym").read_bytes() == path.with_suffix(".gsym").read_bytes()
     for file in (path, alone):
         (told,) = lines(unhex("id", "--json", file))
+        origin = "dSYM bundle" if file == path else "object files"
+        assert f"debug file     {origin}\n" in unhex("explain", file).stdout
         assert told["sources"][0] == {"source": "dwarf", "version": dwarf, "found": 6}
     more = unhex("extract", "--memory=64M", "--threads=3", alone, "-o", tmp_path / "more.gsym")
     assert (more.returncode, more.stderr) == (0, "")
