@@ -54,7 +54,7 @@ static const struct ux_option options[] = {
 	{"alternatives", 0, UX_OPTION_FLAG, offsetof(struct values, alternatives), NULL,
 	 "keep other names of a function's range, too"},
 	{"no-dwarf", 0, UX_OPTION_FLAG, offsetof(struct values, no_dwarf), NULL,
-	 "symbol tables only"},
+	 "symbol tables and Go's own tables only"},
 	{"allow-mismatch", 0, UX_OPTION_FLAG, offsetof(struct values, allow_mismatch), NULL,
 	 "accept a debug file with another build ID"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL,

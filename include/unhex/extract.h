@@ -15,7 +15,7 @@ extern "C" {
 
 /* Flags of an extraction. */
 enum {
-	UX_EXTRACT_NO_DWARF = 1,       /* symbol tables only */
+	UX_EXTRACT_NO_DWARF = 1,       /* symbol tables and Go's own tables */
 	UX_EXTRACT_ALLOW_MISMATCH = 2, /* take a debug file of another build ID */
 	UX_EXTRACT_ALTERNATIVES = 4,   /* keep other names of a function's range */
 	/* The GSYM's version; neither: 1, or 2 when that cannot hold it; both make no sense. */

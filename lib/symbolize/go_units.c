@@ -350,6 +350,17 @@ static bool move_arenas(struct ux_go_units *go, struct ux_collection *all)
 	return true;
 }
 
+/* A function in C that Go's linker took in goes up to the next one in Go's index, padding and all:
+ * its symbol knows better. */
+static void trim(struct ux_piece *p, const struct ux_code_symbol_vec *symbols)
+{
+	size_t n = 0;
+	const struct ux_code_symbol *s =
+		p->draft.n_rows == 0 ? ux_code_symbols_at(symbols, p->start, &n) : NULL;
+	if (n > 0 && s->size > 0 && s->size < p->size)
+		p->size = (uint32_t)s->size;
+}
+
 /* Numbers the unit's pieces, and counts for itself what is no DWARF unit. */
 static void count_unit(struct ux_unit_pieces *unit, uint32_t first, struct ux_extract_stats *stats)
 {
@@ -367,6 +378,9 @@ enum ux_code ux_go_units_add(struct ux_go_units *go, struct ux_module_build *bui
 {
 	if (go->n_units == 0)
 		return UX_OK;
+	for (size_t u = 0; u < go->n_units; u++)
+		for (uint32_t i = 0; i < go->units[u].n_functions; i++)
+			trim(&go->units[u].functions[i], &build->symbols);
 	for (size_t u = 0; u < go->n_units; u++)
 		count_unit(&go->units[u], (uint32_t)build->collection.n_units, &build->stats);
 	build->stats.go_units += go->n_units;

@@ -204,6 +204,25 @@ static void a_text_that_is_nowhere_is_told(void **state)
 			    "no moduledata of Go says where the text begins");
 }
 
+static void a_function_in_c_ends_where_its_symbol_does(void **state)
+{
+	(void)state;
+	ux_cleanup(made_deinit) struct made m;
+	begin(&m, UX_GOSYM_GO120, 24);
+	make_go_finish(&m.go);
+	make_elf_init(&m.elf, 64, false);
+	uint32_t text = make_go_elf(&m.go, false, &m.elf);
+	make_elf_symbol(&m.elf, (struct make_symbol){.name = "c_function",
+						     .value = make_go_pc(&m.go, 3),
+						     .size = 16,
+						     .section = text,
+						     .type = STT_FUNC});
+	m.file = make_elf_finish(&m.elf);
+	assert_int_equal(extract(&m, 0, NULL), UX_OK);
+	assert_string_equal(at(&m, make_go_pc(&m.go, 3) + 15), "c_function :0");
+	assert_string_equal(at(&m, make_go_pc(&m.go, 3) + 16), "-");
+}
+
 /* The text that is left to DWARF when one function ends at `end` and another has no lines. */
 static void dwarf_is_left_what_has_no_lines_here(void **state)
 {
@@ -254,6 +273,7 @@ int main(void)
 		UX_TEST(functions_without_lines_are_of_pclntabs_rank),
 		UX_TEST(damaged_functions_are_counted_and_others_stay),
 		UX_TEST(a_text_that_is_nowhere_is_told),
+		UX_TEST(a_function_in_c_ends_where_its_symbol_does),
 		UX_TEST(dwarf_is_left_what_has_no_lines_here),
 		UX_TEST(want_of_memory_is_told),
 	};
