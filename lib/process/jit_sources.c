@@ -46,12 +46,19 @@ struct ux_jit_sources *ux_jit_sources_hold(struct ux_jit_sources *s)
 	return s;
 }
 
+static void drop_files(struct ux_jit_sources *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		ux_jit_file_drop(s->files[i]);
+	s->n = 0;
+}
+
 void ux_jit_sources_drop(struct ux_jit_sources *s)
 {
 	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	for (size_t i = 0; i < s->n; i++)
-		ux_jit_file_drop(s->files[i]);
+	drop_files(s);
+	ux_jit_ranges_deinit(&s->ranges);
 	pthread_rwlock_destroy(&s->lock);
 	free(s);
 }
@@ -290,11 +297,76 @@ static enum ux_code update_all(struct ux_jit_sources *s, const struct ux_proc *p
 	return update_map(s, p, /* in_root= */ false, p->pid, err);
 }
 
+/* The anonymous code that both have mapped at the same place. */
+static enum ux_code common_ranges(struct ux_jit_sources *s, const struct ux_proc_maps *child,
+				  const struct ux_proc_maps *parent, struct ux_error *err)
+{
+	s->ranges.size = 0;
+	for (size_t i = 0; i < child->list.size; i++) {
+		const struct ux_proc_map *c = &child->list.data[i], *m = parent->list.data;
+		size_t at = 0;
+		if (!c->exec || c->kind == UX_PROC_MAP_FILE ||
+		    !ux_proc_maps_find(parent, c->start, &at) || m[at].start != c->start ||
+		    m[at].end != c->end || !m[at].exec || m[at].kind != c->kind)
+			continue;
+		if (!ux_jit_ranges_append(&s->ranges, (struct ux_jit_range){c->start, c->end}))
+			return ux_error_nomem(err);
+	}
+	return UX_OK;
+}
+
+/* Files of the parent, of a process that has none. What cannot be seen of it is none. */
+static enum ux_code update_from_parent(struct ux_jit_sources *s, const struct ux_proc *p,
+				       const struct ux_proc_maps *maps, struct ux_error *err)
+{
+	ux_cleanup(ux_proc_close) struct ux_proc parent = {.dir = -1, .stat = -1};
+	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
+	ux_cleanup(ux_proc_maps_deinit) struct ux_proc_maps theirs = {0};
+	if (p->parent == 0 || ux_proc_open(&parent, p->parent, NULL) != UX_OK ||
+	    parent.uid != p->uid || parent.started_ns > p->started_ns + SLACK_NS ||
+	    ux_proc_read(parent.dir, "maps", UX_PROC_MAPS_MOST, &text, NULL) != UX_OK)
+		return UX_OK;
+	if (ux_proc_maps_parse(text.bytes, &theirs, NULL) != UX_OK)
+		return UX_OK;
+	UX_TRY(common_ranges(s, maps, &theirs, err));
+	s->inherited = true;
+	return s->ranges.size > 0 ? update_all(s, &parent, &theirs, err) : UX_OK;
+}
+
+/* The process' own files; until it has some, its parent's. */
+static enum ux_code update_any(struct ux_jit_sources *s, const struct ux_proc *p,
+			       const struct ux_proc_maps *maps, struct ux_error *err)
+{
+	struct ux_jit_sources own = {0};
+	if (!s->inherited) {
+		UX_TRY(update_all(s, p, maps, err));
+		return s->n > 0 ? UX_OK : update_from_parent(s, p, maps, err);
+	}
+	enum ux_code code = update_all(&own, p, maps, err);
+	if (code != UX_OK || own.n == 0) {
+		drop_files(&own);
+		return code != UX_OK ? code : update_from_parent(s, p, maps, err);
+	}
+	drop_files(s);
+	memcpy(s->files, own.files, sizeof(own.files));
+	s->n = own.n;
+	s->inherited = false;
+	return UX_OK;
+}
+
+static bool is_common(const struct ux_jit_sources *s, uint64_t addr)
+{
+	for (size_t i = 0; i < s->ranges.size; i++)
+		if (addr >= s->ranges.data[i].start && addr < s->ranges.data[i].end)
+			return true;
+	return false;
+}
+
 enum ux_code ux_jit_sources_update(struct ux_jit_sources *s, const struct ux_proc *p,
 				   const struct ux_proc_maps *maps, struct ux_error *err)
 {
 	pthread_rwlock_wrlock(&s->lock);
-	enum ux_code code = update_all(s, p, maps, err);
+	enum ux_code code = update_any(s, p, maps, err);
 	pthread_rwlock_unlock(&s->lock);
 	return code;
 }
@@ -311,7 +383,8 @@ bool ux_jit_sources_lookup(struct ux_jit_sources *s, uint64_t addr, uint64_t tim
 {
 	bool found = false;
 	pthread_rwlock_rdlock(&s->lock);
-	for (size_t i = 0; i < s->n && !found; i++) {
+	size_t n = s->inherited && !is_common(s, addr) ? 0 : s->n;
+	for (size_t i = 0; i < n && !found; i++) {
 		found = lookup(s->files[i], addr, time, ret);
 		if (found)
 			*ret_file = ux_jit_file_hold(s->files[i]);

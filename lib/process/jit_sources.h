@@ -38,12 +38,22 @@ struct ux_jit_file {
 struct ux_jit_file *ux_jit_file_hold(struct ux_jit_file *f);
 void ux_jit_file_drop(struct ux_jit_file *f); /* NULL is fine */
 
+/* Addresses [start, end). */
+struct ux_jit_range {
+	uint64_t start;
+	uint64_t end;
+};
+
+UX_VEC(ux_jit_ranges, struct ux_jit_range);
+
 /* Any thread. */
 struct ux_jit_sources {
 	atomic_uint refs;
 	pthread_rwlock_t lock;                        /* of all below, and of what the files hold */
 	struct ux_jit_file *files[UX_JIT_FILES_MOST]; /* jitdumps first, the best first */
 	size_t n;
+	bool inherited;              /* the files are the parent's, and tell of these alone: */
+	struct ux_jit_ranges ranges; /* code that was mapped when the process was forked */
 };
 
 /* Of a process of which nothing was read yet. */
@@ -57,7 +67,11 @@ void ux_jit_sources_drop(struct ux_jit_sources *s); /* NULL is fine */
  * jit-*.dump. A perf map counts only when it is a regular file of the process' user or of root, and
  * not older than the process.
  * Append-only files are read on from where they ended; those that were replaced, cut or rewritten
- * are read again. A file that is gone stays as it was. UX_ENOMEM alone is a failure.
+ * are read again. A file that is gone stays as it was.
+ *
+ * A forked process has the code of its parent and no files until it writes some: as long as there
+ * are none, those of a parent of the same user count for the anonymous executable mappings that
+ * both have at the same place. UX_ENOMEM alone is a failure.
  */
 enum ux_code ux_jit_sources_update(struct ux_jit_sources *s, const struct ux_proc *p,
 				   const struct ux_proc_maps *maps, struct ux_error *err) ux_must;

@@ -173,12 +173,14 @@ static enum ux_code read_status(struct ux_proc *p, struct ux_error *err)
 	UX_TRY(ux_proc_read(p->dir, "status", STATUS_MOST, &status, err));
 	struct ux_bytes uids = line_of(status.bytes, "Uid:");
 	struct ux_bytes pids = line_of(status.bytes, "NSpid:");
+	struct ux_bytes parent = line_of(status.bytes, "PPid:");
 	if (!next_number(&uids, &v))
 		return ux_error_set(err, UX_ECORRUPT, "status of process %d has no Uid",
 				    (int)p->pid);
 	p->uid = p->real_uid = (uid_t)v;
 	if (next_number(&uids, &v))
 		p->uid = (uid_t)v;
+	p->parent = next_number(&parent, &v) && v <= INT_MAX ? (pid_t)v : 0;
 	p->own_pid = p->pid;
 	while (next_number(&pids, &v)) /* the last is the innermost namespace's */
 		p->own_pid = (pid_t)v;

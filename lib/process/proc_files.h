@@ -29,6 +29,7 @@ struct ux_proc {
 	int stat; /* /proc/PID/stat, read again and again */
 	pid_t pid;
 	pid_t own_pid; /* in its own namespace */
+	pid_t parent;  /* when it was opened; 0: none that can be seen */
 	uid_t uid;     /* effective */
 	uid_t real_uid;
 	int64_t started_ns; /* when it began, by the wall clock of now; to a few hundredths */

@@ -52,6 +52,10 @@ int main(int argc, char **argv)
 		if (line[0] == 'l') { /* load a library */
 			void *lib = dlopen(line + 2, RTLD_NOW);
 			say("lib_function", (uintptr_t)(lib ? dlsym(lib, "lib_function") : NULL));
+		} else if (line[0] == 'f') { /* a child that goes on alone */
+			if (fork() == 0)
+				for (;;)
+					pause();
 		} else if (line[0] == 'x') { /* become another program */
 			execl(line + 2, line + 2, (char *)NULL);
 		} else if (line[0] == 'd') { /* map a jitdump, as a run-time compiler does */
