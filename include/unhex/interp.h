@@ -129,7 +129,7 @@ UX_API enum ux_code ux_interp_resolve(struct ux_interp *i, uint64_t code, uint64
  * readings agree on it.
  *
  * UX_ENOTFOUND: the interpreter is not there (any more). UX_ELIMIT: more memory than we read in one
- * walk (256 MiB); the threads told so far are right. err may be NULL. Since 0.1.
+ * walk (512 MiB); the threads told so far are right. err may be NULL. Since 0.1.
  */
 UX_API enum ux_code ux_interp_walk(struct ux_interp *i, ux_interp_thread_fn *fn, void *ctx,
 				   struct ux_error *err) UX_MUST;

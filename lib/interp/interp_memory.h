@@ -8,7 +8,7 @@
 
 enum {
 	/* Bytes that one walk or one resolve may read and decode. */
-	UX_MEMORY_WORK = 256 << 20,
+	UX_MEMORY_WORK = 512 << 20,
 };
 
 /* A reader with a bound on the work: wild counts and cycles end when `left` is used up. */

@@ -18,6 +18,8 @@ enum ux_code ux_target_memory_open(struct ux_target_memory *m, pid_t pid, struct
 		return ux_error_set(err, UX_EINVAL, "process %d; expected 1 or more", (int)pid);
 	snprintf(path, sizeof(path), "/proc/%d/mem", (int)pid);
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && errno == ENOENT)
+		return ux_error_set(err, UX_ENOTFOUND, "no process %d", (int)pid);
 	if (fd < 0)
 		return ux_error_os(err, errno, "cannot read the memory of process %d", (int)pid);
 	m->fd = fd;

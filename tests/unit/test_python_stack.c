@@ -246,6 +246,53 @@ static void a_stack_that_changes_keeps_what_did_not(void **state)
 	}
 }
 
+/* A stack without an end: above ENDLESS each 128 bytes are a frame that the next one called. */
+enum {
+	ENDLESS = 0x10000000
+};
+
+static bool read_endless(void *ctx, uint64_t addr, void *buf, size_t size)
+{
+	const struct make_python *m = ctx;
+	struct ux_bytes image = ux_bytes(m->image, m->size);
+	uint8_t frame[128] = {0};
+	if (addr < ENDLESS)
+		return make_python_read(&image, addr, buf, size);
+	uint64_t next = addr + sizeof(frame);
+	memcpy(frame + 8, &next, sizeof(next));
+	memcpy(frame, &m->codes[0], sizeof(m->codes[0]));
+	if (size > sizeof(frame))
+		return false;
+	memcpy(buf, frame, size);
+	return true;
+}
+
+static bool count_frames(void *ctx, const struct ux_interp_thread *t)
+{
+	size_t *n = ctx;
+	*n = t->n;
+	assert_int_equal(t->state, UX_INTERP_STACK_TOO_DEEP);
+	assert_string_equal(t->frames[t->n - 1].function, "C.inner");
+	return false;
+}
+
+static void a_stack_that_is_too_deep_keeps_its_inner_frames(void **state)
+{
+	static struct make_python m;
+	struct ux_memory_reader reader = {read_endless, NULL, &m};
+	struct ux_python p;
+	uint32_t hex = 0;
+	size_t n = 0;
+	(void)state;
+	make_python(&m, 0x030c);
+	make_python_put(&m, m.innermost, ENDLESS);
+	assert_int_equal(ux_python_init(&p, &reader, &m.root, &hex, NULL), UX_OK);
+	ux_cleanup(ux_interp_teller_deinit) struct ux_interp_teller t;
+	ux_interp_teller_init(&t, count_frames, &n);
+	assert_int_equal(ux_python_walk(&p, &t, NULL), UX_OK);
+	assert_int_equal(n, UX_INTERP_FRAMES_MOST);
+}
+
 /* The image that a sweep damages, in the place of the good one. */
 static void walk_damaged(struct ux_bytes image, void *ctx)
 {
@@ -299,6 +346,7 @@ int main(void)
 		UX_TEST(a_frame_whose_code_is_none_makes_no_stack),
 		UX_TEST(frames_that_the_c_stack_owns_are_left_out),
 		UX_TEST(a_stack_that_changes_keeps_what_did_not),
+		UX_TEST(a_stack_that_is_too_deep_keeps_its_inner_frames),
 		UX_TEST(damaged_memory_is_unknown),
 		UX_TEST(without_memory_a_walk_says_so),
 	};
