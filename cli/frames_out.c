@@ -132,6 +132,11 @@ static void write_json(struct ux_frames_out *w, uint64_t address, const struct u
 			put(out, UX_STR(",\"line\":"));
 			put_number(out, f->line, 10);
 		}
+		if (f->function[0] == '<' && strcmp(f->function, UX_NO_NAME) == 0) {
+			put(out, UX_STR(",\"start\":\"0x")); /* which one it is */
+			put_number(out, address - f->offset, 16);
+			put(out, UX_STR("\""));
+		}
 		put(out, f->inlined ? UX_STR(",\"inlined\":true}") : UX_STR("}"));
 	}
 	put(out, UX_STR("]"));

@@ -68,10 +68,11 @@ struct ux_answer {
 
 /*
  * One address. JSON: one line, "frames":[] when n is 0. Text: "0x29d90 name at file:line", one line
- * of "    (inlined by) name at file:line" for each further frame, "0x29d90 ??" when n is 0. Other
- * names: a line of "    (also) name" each, and in JSON "alternatives" when there are any. An
- * origin: in text " [module+0xpc]" or " [kernel]" behind the first line, or " [module+0xpc]
- * (reason)"; in JSON "kind", and as far as they are known "module", "build_id", "pc", "reason".
+ * of "    (inlined by) name at file:line" for each further frame, "0x29d90 ??" when n is 0. JSON of
+ * a function without a name (UX_NO_NAME) tells its start. Other names: a line of "    (also) name"
+ * each, and in JSON "alternatives" when there are any. An origin: in text " [module+0xpc]" or "
+ * [kernel]" behind the first line, or " [module+0xpc] (reason)"; in JSON "kind", and as far as they
+ * are known "module", "build_id", "pc", "reason".
  */
 void ux_frames_out_write(struct ux_frames_out *w, uint64_t address, struct ux_answer answer);
 

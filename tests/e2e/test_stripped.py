@@ -177,5 +177,9 @@ def test_a_file_without_sections_has_its_stubs_and_bounds(prog, tmp_path):
     assert stubs.items() <= {a: v[1] for a, v in mine.items()}.items()
     outer = [a for a, v in full.items() if v[1] == "outer"]
     assert [mine[a][1] for a in outer] == ["<no name>"]
+    told = lines(unhex("lookup", "--json", tmp_path / "bare", hex(outer[0] + 5)))[0]
+    assert told["frames"] == [{"function": "<no name>", "start": hex(outer[0])}]
+    text = unhex("lookup", tmp_path / "bare", hex(outer[0] + 5)).stdout
+    assert text == f"{outer[0] + 5:#x} <no name>+0x5\n"
 
 
