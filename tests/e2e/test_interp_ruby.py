@@ -6,13 +6,17 @@ import re
 from interpreters import PEERS, ask, found, running, walk
 from tool import fails, lines, unhex
 
-RUBY = found(r"ruby(3)\.(1)", pathlib.Path("/usr/bin"), *sorted(PEERS.glob("*/bin")))[3, 1]
+RUBY = found(r"ruby(3)\.(1)", pathlib.Path("/usr/bin"), *sorted(PEERS.glob("*/bin"))).get((3, 1))
 TARGET = pathlib.Path(__file__).parent / "interp_target.rb"
 PLAIN = "--disable=gems"
 
 # Methods that are written in C have no instructions; backtraces have them with the caller's place.
 C_METHODS = {"sleep", "each", "map", "call", "send", "new", "instance_eval", "sort_by", "times", "resume",
              "next", "initialize", "eval", "loop", "backtrace_locations"}
+
+
+def test_there_is_a_ruby():
+    assert RUBY, f"tools/interpreters.sh fills {PEERS}"
 
 
 def test_every_thread_is_told_as_ruby_tells_it():
