@@ -55,8 +55,8 @@ enum ux_code ux_symbol_files_supplement(struct ux_symbol_files *files,
 	struct ux_error why = UX_ERROR_INIT;
 	/* A stripped file keeps its link, and has nothing that would need it. */
 	if (!ux_elf_is(debug) || ux_elf_open(&elf, debug, NULL) != UX_OK ||
-	    !ux_elf_has_dwarf(&elf) ||
-	    ux_supplementary_link(&elf, &link, &why) != UX_OK || link.path[0] == '\0')
+	    !ux_elf_has_dwarf(&elf) || ux_supplementary_link(&elf, &link, &why) != UX_OK ||
+	    link.path[0] == '\0')
 		return UX_OK;
 	enum ux_code code = ux_supplementary_find(debug, path ? path : "", finder->search.dirs,
 						  &files->supplementary, &why);
