@@ -1,33 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Target: the memory of a process with a Ruby, which may change while it is read. */
-#include "fuzz.h"
+#include "fuzz_interp.h"
 
 #include "make_ruby.h"
 #include "ruby_stack.h"
-
-enum {
-	HEAD = 3, /* bytes that say how the memory changes */
-};
-
-/* The input's bytes as memory; every so many reads one of them is another. */
-struct memory {
-	uint8_t *data;
-	size_t size;
-	struct ux_bytes image;
-	uint8_t every;
-	uint8_t step;
-	uint8_t flip;
-	size_t reads;
-};
-
-static bool read_memory(void *ctx, uint64_t addr, void *buf, size_t size)
-{
-	struct memory *m = ctx;
-	m->reads++;
-	if (m->every > 0 && m->size > 0 && m->reads % m->every == 0)
-		m->data[m->reads * m->step % m->size] ^= m->flip;
-	return make_ruby_read(&m->image, addr, buf, size);
-}
 
 static bool check_thread(void *ctx, const struct ux_interp_thread *t)
 {
@@ -41,18 +17,11 @@ static bool check_thread(void *ctx, const struct ux_interp_thread *t)
 
 int fuzz_input(const uint8_t *data, size_t size)
 {
-	if (size < HEAD)
+	ux_cleanup(fuzz_memory_deinit) struct fuzz_memory memory = {0};
+	if (!fuzz_memory_init(&memory, data, size))
 		return 0;
-	struct memory memory = {
-		.size = size - HEAD, .every = data[0], .step = data[1], .flip = data[2]};
-	ux_cleanup(ux_free_ptr) uint8_t *copy = malloc(memory.size + 1);
-	if (!copy)
-		return 0;
-	memcpy(copy, data + HEAD, memory.size);
-	memory.data = copy;
-	memory.image = ux_bytes(copy, memory.size);
-	struct ux_memory_reader reader = {read_memory, NULL, &memory};
-	struct ux_interp_root root = {UX_INTERP_RUBY, MAKE_RUBY_BASE, 0x030102};
+	struct ux_memory_reader reader = {fuzz_memory_read, NULL, &memory};
+	struct ux_interp_root root = {UX_INTERP_RUBY, MAKE_INTERP_BASE, 0x030102};
 	struct ux_ruby r;
 	struct ux_error err = UX_ERROR_INIT;
 	enum ux_code code = ux_ruby_init(&r, &reader, &root, &err);

@@ -4,30 +4,19 @@
 
 #include "base.h"
 
-bool make_php_read(void *ctx, uint64_t addr, void *buf, size_t size)
-{
-	const struct ux_bytes *image = ctx;
-	struct ux_bytes there;
-	if (addr < MAKE_PHP_BASE || !ux_bytes_sub(*image, addr - MAKE_PHP_BASE, size, &there))
-		return false;
-	if (size > 0)
-		memcpy(buf, there.data, size);
-	return true;
-}
-
 void make_php_put(struct make_php *m, uint64_t addr, uint64_t value)
 {
-	memcpy(m->image + (addr - MAKE_PHP_BASE), &value, sizeof(value));
+	memcpy(m->image + (addr - MAKE_INTERP_BASE), &value, sizeof(value));
 }
 
 static void put_u32(struct make_php *m, uint64_t addr, uint32_t value)
 {
-	memcpy(m->image + (addr - MAKE_PHP_BASE), &value, sizeof(value));
+	memcpy(m->image + (addr - MAKE_INTERP_BASE), &value, sizeof(value));
 }
 
 static uint64_t room(struct make_php *m, size_t size)
 {
-	uint64_t addr = MAKE_PHP_BASE + m->size;
+	uint64_t addr = MAKE_INTERP_BASE + m->size;
 	m->size += (size + 7) & ~(size_t)7;
 	assert(m->size <= sizeof(m->image));
 	return addr;
@@ -38,7 +27,7 @@ static uint64_t make_string(struct make_php *m, const char *text, size_t n)
 {
 	uint64_t s = room(m, 24 + n + 1);
 	make_php_put(m, s + 16, n);
-	memcpy(m->image + (s + 24 - MAKE_PHP_BASE), text, n);
+	memcpy(m->image + (s + 24 - MAKE_INTERP_BASE), text, n);
 	return s;
 }
 
@@ -48,7 +37,7 @@ static uint64_t make_function(struct make_php *m, bool user, uint64_t name, uint
 {
 	bool newer = m->root.version >= 0x080400;
 	uint64_t f = room(m, user ? 192 : 24), ops = user ? room(m, 4 * 32) : 0;
-	m->image[f - MAKE_PHP_BASE] = user ? 2 : 1;
+	m->image[f - MAKE_INTERP_BASE] = user ? 2 : 1;
 	make_php_put(m, f + 8, name);
 	make_php_put(m, f + 16, scope);
 	if (!user)
@@ -75,7 +64,7 @@ static uint64_t ops_of(const struct make_php *m, uint64_t function)
 {
 	uint64_t ops = 0;
 	uint64_t at = function + (m->root.version >= 0x080400 ? 104 : 88);
-	memcpy(&ops, m->image + (at - MAKE_PHP_BASE), sizeof(ops));
+	memcpy(&ops, m->image + (at - MAKE_INTERP_BASE), sizeof(ops));
 	return ops;
 }
 

@@ -3,16 +3,15 @@
 #ifndef UX_MAKE_PHP_H
 #define UX_MAKE_PHP_H
 
-#include "bytes.h"
+#include "make_interp.h"
 #include "unhex/interp.h"
 
 enum {
-	MAKE_PHP_BASE = 0x10000,
 	MAKE_PHP_ROOM = 4096,
 };
 
 struct make_php {
-	uint8_t image[MAKE_PHP_ROOM]; /* the memory from MAKE_PHP_BASE on */
+	uint8_t image[MAKE_PHP_ROOM]; /* the memory from MAKE_INTERP_BASE on */
 	size_t size;
 	struct ux_interp_root root;
 	uint64_t current;      /* where the innermost frame is noted */
@@ -23,9 +22,6 @@ struct make_php {
 
 /* Fills it with a PHP of version 0x080200 or 0x080400. */
 void make_php(struct make_php *m, uint32_t version);
-
-/* Reads it; ctx is a struct ux_bytes of the image. */
-bool make_php_read(void *ctx, uint64_t addr, void *buf, size_t size);
 
 void make_php_put(struct make_php *m, uint64_t addr, uint64_t value);
 

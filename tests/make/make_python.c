@@ -10,20 +10,9 @@ enum {
 	THREAD_NATIVE = 4711,
 };
 
-bool make_python_read(void *ctx, uint64_t addr, void *buf, size_t size)
-{
-	const struct ux_bytes *image = ctx;
-	struct ux_bytes there;
-	if (addr < MAKE_PYTHON_BASE || !ux_bytes_sub(*image, addr - MAKE_PYTHON_BASE, size, &there))
-		return false;
-	if (size > 0)
-		memcpy(buf, there.data, size);
-	return true;
-}
-
 static void put(struct make_python *m, uint64_t addr, const void *data, size_t size)
 {
-	memcpy(m->image + (addr - MAKE_PYTHON_BASE), data, size);
+	memcpy(m->image + (addr - MAKE_INTERP_BASE), data, size);
 }
 
 void make_python_put(struct make_python *m, uint64_t addr, uint64_t value)
@@ -38,7 +27,7 @@ static void put_u32(struct make_python *m, uint64_t addr, uint32_t value)
 
 static uint64_t room(struct make_python *m, size_t size)
 {
-	uint64_t addr = MAKE_PYTHON_BASE + m->size;
+	uint64_t addr = MAKE_INTERP_BASE + m->size;
 	m->size += (size + 7) & ~(size_t)7;
 	assert(m->size <= sizeof(m->image));
 	return addr;
@@ -136,13 +125,13 @@ static uint64_t make_frame(struct make_python *m, const struct ux_python_layout 
 		make_python_put(m, frame + l->object_type, t->frame);
 		make_python_put(m, frame + l->frame_stack, frame + l->frame_locals);
 		put_u32(m, frame + l->frame_instr, (uint32_t)m->instr / l->frame_unit);
-		m->image[frame + l->frame_running - MAKE_PYTHON_BASE] = l->frame_unit == 1;
+		m->image[frame + l->frame_running - MAKE_INTERP_BASE] = l->frame_unit == 1;
 	} else {
 		make_python_put(m, frame + l->frame_instr, code + l->code_instrs + m->instr);
 	}
 	make_python_put(m, frame + l->frame_code, code);
 	if (l->frame_entry != UX_PYTHON_NONE)
-		m->image[frame + l->frame_entry - MAKE_PYTHON_BASE] = previous == 0;
+		m->image[frame + l->frame_entry - MAKE_INTERP_BASE] = previous == 0;
 	make_python_put(m, frame + l->frame_previous, previous);
 	return frame;
 }
@@ -177,7 +166,7 @@ static void make_stack(struct make_python *m, const struct ux_python_layout *l,
 	uint64_t previous = 0;
 	if (l->frame_owner != UX_PYTHON_NONE && l->frame_entry == UX_PYTHON_NONE) {
 		previous = make_frame(m, l, t, 0, 0);
-		m->image[previous + l->frame_owner - MAKE_PYTHON_BASE] = 3;
+		m->image[previous + l->frame_owner - MAKE_INTERP_BASE] = 3;
 	}
 	for (int i = 2; i >= 0; i--)
 		previous = m->frames[i] = make_frame(m, l, t, m->codes[i], previous);

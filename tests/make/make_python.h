@@ -3,16 +3,15 @@
 #ifndef UX_MAKE_PYTHON_H
 #define UX_MAKE_PYTHON_H
 
-#include "bytes.h"
+#include "make_interp.h"
 #include "unhex/interp.h"
 
 enum {
-	MAKE_PYTHON_BASE = 0x10000,
 	MAKE_PYTHON_ROOM = 8192,
 };
 
 struct make_python {
-	uint8_t image[MAKE_PYTHON_ROOM]; /* the memory from MAKE_PYTHON_BASE on */
+	uint8_t image[MAKE_PYTHON_ROOM]; /* the memory from MAKE_INTERP_BASE on */
 	size_t size;
 	struct ux_interp_root root;
 	uint64_t thread;    /* the first thread state */
@@ -26,9 +25,6 @@ struct make_python {
  * "inner") of "a.py", line 12, "ф" of "é.py", line 22, and "<module>" of "a.py", line 32. The
  * second thread runs nothing. */
 void make_python(struct make_python *m, uint32_t version);
-
-/* Reads it; ctx is a struct ux_bytes of the image. */
-bool make_python_read(void *ctx, uint64_t addr, void *buf, size_t size);
 
 /* Writes a word into the image. */
 void make_python_put(struct make_python *m, uint64_t addr, uint64_t value);

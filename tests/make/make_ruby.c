@@ -8,30 +8,19 @@ enum {
 	LINES = 75, /* of "run" */
 };
 
-bool make_ruby_read(void *ctx, uint64_t addr, void *buf, size_t size)
-{
-	const struct ux_bytes *image = ctx;
-	struct ux_bytes there;
-	if (addr < MAKE_RUBY_BASE || !ux_bytes_sub(*image, addr - MAKE_RUBY_BASE, size, &there))
-		return false;
-	if (size > 0)
-		memcpy(buf, there.data, size);
-	return true;
-}
-
 void make_ruby_put(struct make_ruby *m, uint64_t addr, uint64_t value)
 {
-	memcpy(m->image + (addr - MAKE_RUBY_BASE), &value, sizeof(value));
+	memcpy(m->image + (addr - MAKE_INTERP_BASE), &value, sizeof(value));
 }
 
 static void put_u32(struct make_ruby *m, uint64_t addr, uint32_t value)
 {
-	memcpy(m->image + (addr - MAKE_RUBY_BASE), &value, sizeof(value));
+	memcpy(m->image + (addr - MAKE_INTERP_BASE), &value, sizeof(value));
 }
 
 static uint64_t room(struct make_ruby *m, size_t size)
 {
-	uint64_t addr = MAKE_RUBY_BASE + m->size;
+	uint64_t addr = MAKE_INTERP_BASE + m->size;
 	m->size += (size + 7) & ~(size_t)7;
 	assert(m->size <= sizeof(m->image));
 	return addr;
@@ -47,7 +36,7 @@ static uint64_t make_string(struct make_ruby *m, const char *text, bool far)
 		make_ruby_put(m, s + 16, n);
 		make_ruby_put(m, s + 24, at);
 	}
-	memcpy(m->image + (at - MAKE_RUBY_BASE), text, n);
+	memcpy(m->image + (at - MAKE_INTERP_BASE), text, n);
 	return s;
 }
 
@@ -73,7 +62,7 @@ static void make_lines(struct make_ruby *m, uint64_t body, uint32_t lines, uint3
 					    << 9 * (bit / 64 - 1);
 		words[block + 2 + bit / 64] |= (uint64_t)(position % 8 == 0) << bit % 64;
 	}
-	memcpy(m->image + (index - MAKE_RUBY_BASE), words, sizeof(words));
+	memcpy(m->image + (index - MAKE_INTERP_BASE), words, sizeof(words));
 	make_ruby_put(m, body + 120, entries);
 	put_u32(m, body + 136, lines);
 	make_ruby_put(m, body + 144, index);

@@ -3,16 +3,15 @@
 #ifndef UX_MAKE_RUBY_H
 #define UX_MAKE_RUBY_H
 
-#include "bytes.h"
+#include "make_interp.h"
 #include "unhex/interp.h"
 
 enum {
-	MAKE_RUBY_BASE = 0x10000,
 	MAKE_RUBY_ROOM = 8192,
 };
 
 struct make_ruby {
-	uint8_t image[MAKE_RUBY_ROOM]; /* the memory from MAKE_RUBY_BASE on */
+	uint8_t image[MAKE_RUBY_ROOM]; /* the memory from MAKE_INTERP_BASE on */
 	size_t size;
 	struct ux_interp_root root;
 	uint64_t context;  /* execution context of the thread */
@@ -24,9 +23,6 @@ struct make_ruby {
 /* Fills it: "run" stands on line 12, called by a C function, called by "<main>" on line 1. Of the
  * 600 words of "run" each eighth begins a line. */
 void make_ruby(struct make_ruby *m);
-
-/* Reads it; ctx is a struct ux_bytes of the image. */
-bool make_ruby_read(void *ctx, uint64_t addr, void *buf, size_t size);
 
 void make_ruby_put(struct make_ruby *m, uint64_t addr, uint64_t value);
 

@@ -29,7 +29,7 @@ static bool tell(void *ctx, const struct ux_interp_thread *t)
 static enum ux_code walk_image(struct ux_bytes image, const struct ux_interp_root *root,
 			       struct story *story, struct ux_error *err)
 {
-	struct ux_memory_reader reader = {make_php_read, NULL, &image};
+	struct ux_memory_reader reader = {make_interp_read, NULL, &image};
 	struct ux_php p;
 	UX_TRY(ux_php_init(&p, &reader, root, err));
 	ux_cleanup(ux_interp_teller_deinit) struct ux_interp_teller t;
@@ -70,7 +70,7 @@ static void a_frame_of_no_function_makes_no_stack(void **state)
 	struct make_php m;
 	(void)state;
 	make_php(&m, 0x080400);
-	m.image[m.functions[1] - MAKE_PHP_BASE] = 7;
+	m.image[m.functions[1] - MAKE_INTERP_BASE] = 7;
 	expect(&m, "torn\n");
 	make_php(&m, 0x080400);
 	make_php_put(&m, m.frames[3] + 48, m.frames[0]);
@@ -83,7 +83,7 @@ static void a_function_resolves_by_its_address(void **state)
 	(void)state;
 	make_php(&m, 0x080400);
 	struct ux_bytes image = ux_bytes(m.image, m.size);
-	struct ux_memory_reader reader = {make_php_read, NULL, &image};
+	struct ux_memory_reader reader = {make_interp_read, NULL, &image};
 	struct ux_php p;
 	struct ux_interp_frame f;
 	UX_ARENA(arena, 1 << 20);

@@ -45,7 +45,7 @@ static enum ux_code walk_with(const struct ux_memory_reader *reader,
 static enum ux_code walk(struct make_python *m, struct story *story, struct ux_error *err)
 {
 	struct ux_bytes image = ux_bytes(m->image, m->size);
-	struct ux_memory_reader reader = {make_python_read, NULL, &image};
+	struct ux_memory_reader reader = {make_interp_read, NULL, &image};
 	return walk_with(&reader, &m->root, story, err);
 }
 
@@ -92,7 +92,7 @@ static void a_code_object_resolves_by_its_address(void **state)
 		struct make_python m;
 		make_python(&m, versions[i]);
 		struct ux_bytes image = ux_bytes(m.image, m.size);
-		struct ux_memory_reader reader = {make_python_read, NULL, &image};
+		struct ux_memory_reader reader = {make_interp_read, NULL, &image};
 		struct ux_python p;
 		struct ux_interp_frame f;
 		uint32_t hex = 0;
@@ -200,7 +200,7 @@ static void frames_that_the_c_stack_owns_are_left_out(void **state)
 	struct make_python m;
 	(void)state;
 	make_python(&m, 0x030c);
-	m.image[m.frames[1] + 70 - MAKE_PYTHON_BASE] = 3;
+	m.image[m.frames[1] + 70 - MAKE_INTERP_BASE] = 3;
 	expect(&m, "C.inner a.py:12+2\n<module> a.py:32+2\n4711 whole\n4711 whole\n");
 }
 
@@ -222,7 +222,7 @@ static bool read_racing(void *ctx, uint64_t addr, void *buf, size_t size)
 		bool called = r->reads / ux_max(r->every, 1u) % 2 == 0;
 		make_python_put(r->m, r->m->innermost, r->m->frames[called ? 0 : 1]);
 	}
-	return make_python_read(&r->image, addr, buf, size);
+	return make_interp_read(&r->image, addr, buf, size);
 }
 
 static void a_stack_that_changes_keeps_what_did_not(void **state)
@@ -257,7 +257,7 @@ static bool read_endless(void *ctx, uint64_t addr, void *buf, size_t size)
 	struct ux_bytes image = ux_bytes(m->image, m->size);
 	uint8_t frame[128] = {0};
 	if (addr < ENDLESS)
-		return make_python_read(&image, addr, buf, size);
+		return make_interp_read(&image, addr, buf, size);
 	uint64_t next = addr + sizeof(frame);
 	memcpy(frame + 8, &next, sizeof(next));
 	memcpy(frame, &m->codes[0], sizeof(m->codes[0]));
@@ -297,7 +297,7 @@ static void a_stack_that_is_too_deep_keeps_its_inner_frames(void **state)
 static void walk_damaged(struct ux_bytes image, void *ctx)
 {
 	const struct make_python *good = ctx;
-	struct ux_memory_reader reader = {make_python_read, NULL, &image};
+	struct ux_memory_reader reader = {make_interp_read, NULL, &image};
 	struct story story = {.size = 0};
 	struct ux_error err = UX_ERROR_INIT;
 	enum ux_code code = walk_with(&reader, &good->root, &story, &err);

@@ -27,7 +27,7 @@ static bool tell(void *ctx, const struct ux_interp_thread *t)
 static enum ux_code walk_image(struct ux_bytes image, const struct ux_interp_root *root,
 			       struct story *story, struct ux_error *err)
 {
-	struct ux_memory_reader reader = {make_ruby_read, NULL, &image};
+	struct ux_memory_reader reader = {make_interp_read, NULL, &image};
 	struct ux_ruby r;
 	UX_TRY(ux_ruby_init(&r, &reader, root, err));
 	ux_cleanup(ux_interp_teller_deinit) struct ux_interp_teller t;
@@ -58,7 +58,7 @@ static void every_position_has_its_line(void **state)
 	(void)state;
 	make_ruby(&m);
 	struct ux_bytes image = ux_bytes(m.image, m.size);
-	struct ux_memory_reader reader = {make_ruby_read, NULL, &image};
+	struct ux_memory_reader reader = {make_interp_read, NULL, &image};
 	struct ux_ruby r;
 	struct ux_interp_frame f;
 	UX_ARENA(arena, 1 << 20);
