@@ -1,47 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sweep.h"
+#include "test_interp.h"
 
 #include "make_php.h"
 #include "php_stack.h"
 
 static const uint32_t versions[] = {0x080200, 0x080400};
 
-struct story {
-	char text[4096];
-	size_t size;
-};
-
-static bool tell(void *ctx, const struct ux_interp_thread *t)
+static enum ux_code walk(const struct ux_memory_reader *reader, const struct ux_interp_root *root,
+			 struct ux_interp_teller *t, struct ux_error *err)
 {
-	struct story *s = ctx;
-	static const char *const states[] = {"whole", "torn", "too deep"};
-	for (size_t i = 0; i <= t->n; i++) {
-		size_t left = sizeof(s->text) - s->size;
-		int n = i < t->n ? snprintf(s->text + s->size, left, "%s %s:%u\n",
-					    t->frames[i].function, t->frames[i].file,
-					    t->frames[i].line)
-				 : snprintf(s->text + s->size, left, "%s\n", states[t->state]);
-		s->size = ux_min(s->size + (size_t)n, sizeof(s->text) - 1);
-	}
-	return true;
+	struct ux_php p;
+	UX_TRY(ux_php_init(&p, reader, root, err));
+	return ux_php_walk(&p, t, err);
 }
 
-static enum ux_code walk_image(struct ux_bytes image, const struct ux_interp_root *root,
-			       struct story *story, struct ux_error *err)
+static struct scene scene_of(const struct make_php *m)
 {
-	struct ux_memory_reader reader = {make_interp_read, NULL, &image};
-	struct ux_php p;
-	UX_TRY(ux_php_init(&p, &reader, root, err));
-	ux_cleanup(ux_interp_teller_deinit) struct ux_interp_teller t;
-	ux_interp_teller_init(&t, tell, story);
-	return ux_php_walk(&p, &t, err);
+	return (struct scene){ux_bytes(m->image, m->size), &m->root, walk};
 }
 
 static void expect(const struct make_php *m, const char *text)
 {
-	struct story story = {.size = 0};
-	assert_int_equal(walk_image(ux_bytes(m->image, m->size), &m->root, &story, NULL), UX_OK);
-	assert_string_equal(story.text, text);
+	expect_story(scene_of(m), text);
 }
 
 static void each_version_tells_its_stack(void **state)
@@ -104,19 +84,10 @@ static void unknown_versions_are_refused(void **state)
 	struct ux_error err = UX_ERROR_INIT;
 	(void)state;
 	make_php(&m, 0x080200);
+	struct scene scene = scene_of(&m);
 	m.root.version = 0x080301;
-	assert_int_equal(walk_image(ux_bytes(m.image, m.size), &m.root, &story, &err),
-			 UX_EUNSUPPORTED);
+	assert_int_equal(walk_scene(&scene, &story, &err), UX_EUNSUPPORTED);
 	assert_string_equal(err.text, "PHP 8.3; known are 8.2 and 8.4");
-}
-
-static void walk_damaged(struct ux_bytes image, void *ctx)
-{
-	const struct make_php *good = ctx;
-	struct story story = {.size = 0};
-	struct ux_error err = UX_ERROR_INIT;
-	enum ux_code code = walk_image(image, &good->root, &story, &err);
-	assert_int_equal(code, err.code);
 }
 
 static void damaged_memory_is_unknown(void **state)
@@ -125,17 +96,8 @@ static void damaged_memory_is_unknown(void **state)
 	for (size_t i = 0; i < ux_countof(versions); i++) {
 		struct make_php m;
 		make_php(&m, versions[i]);
-		each_bit_flip(ux_bytes(m.image, m.size), walk_damaged, &m);
-		each_byte_extreme(ux_bytes(m.image, m.size), walk_damaged, &m);
-		each_prefix(ux_bytes(m.image, m.size), walk_damaged, &m);
+		sweep_scene(scene_of(&m));
 	}
-}
-
-static enum ux_code walk_once(void *ctx)
-{
-	const struct make_php *m = ctx;
-	struct story story = {.size = 0};
-	return walk_image(ux_bytes(m->image, m->size), &m->root, &story, NULL);
 }
 
 static void without_memory_a_walk_says_so(void **state)
@@ -143,7 +105,8 @@ static void without_memory_a_walk_says_so(void **state)
 	struct make_php m;
 	(void)state;
 	make_php(&m, 0x080200);
-	assert_true(each_failed_alloc(walk_once, &m, /* may_recover= */ false) > 3);
+	struct scene scene = scene_of(&m);
+	assert_true(each_failed_alloc(walk_once, &scene, /* may_recover= */ false) > 3);
 }
 
 int main(void)

@@ -1,45 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "sweep.h"
+#include "test_interp.h"
 
 #include "make_ruby.h"
 #include "ruby_stack.h"
 
-struct story {
-	char text[4096];
-	size_t size;
-};
-
-static bool tell(void *ctx, const struct ux_interp_thread *t)
+static enum ux_code walk(const struct ux_memory_reader *reader, const struct ux_interp_root *root,
+			 struct ux_interp_teller *t, struct ux_error *err)
 {
-	struct story *s = ctx;
-	static const char *const states[] = {"whole", "torn", "too deep"};
-	for (size_t i = 0; i <= t->n; i++) {
-		size_t left = sizeof(s->text) - s->size;
-		int n = i < t->n ? snprintf(s->text + s->size, left, "%s %s:%u\n",
-					    t->frames[i].function, t->frames[i].file,
-					    t->frames[i].line)
-				 : snprintf(s->text + s->size, left, "%s\n", states[t->state]);
-		s->size = ux_min(s->size + (size_t)n, sizeof(s->text) - 1);
-	}
-	return true;
+	struct ux_ruby r;
+	UX_TRY(ux_ruby_init(&r, reader, root, err));
+	return ux_ruby_walk(&r, t, err);
 }
 
-static enum ux_code walk_image(struct ux_bytes image, const struct ux_interp_root *root,
-			       struct story *story, struct ux_error *err)
+static struct scene scene_of(const struct make_ruby *m)
 {
-	struct ux_memory_reader reader = {make_interp_read, NULL, &image};
-	struct ux_ruby r;
-	UX_TRY(ux_ruby_init(&r, &reader, root, err));
-	ux_cleanup(ux_interp_teller_deinit) struct ux_interp_teller t;
-	ux_interp_teller_init(&t, tell, story);
-	return ux_ruby_walk(&r, &t, err);
+	return (struct scene){ux_bytes(m->image, m->size), &m->root, walk};
 }
 
 static void expect(const struct make_ruby *m, const char *text)
 {
-	struct story story = {.size = 0};
-	assert_int_equal(walk_image(ux_bytes(m->image, m->size), &m->root, &story, NULL), UX_OK);
-	assert_string_equal(story.text, text);
+	expect_story(scene_of(m), text);
 }
 
 static void ruby_frames_are_told_and_others_left_out(void **state)
@@ -95,23 +75,14 @@ static void unknown_versions_are_refused(void **state)
 	struct ux_error err = UX_ERROR_INIT;
 	(void)state;
 	make_ruby(&m);
+	struct scene scene = scene_of(&m);
 	m.root.version = 0x030300;
-	assert_int_equal(walk_image(ux_bytes(m.image, m.size), &m.root, &story, &err),
-			 UX_EUNSUPPORTED);
+	assert_int_equal(walk_scene(&scene, &story, &err), UX_EUNSUPPORTED);
 	assert_string_equal(err.text, "Ruby 3.3; known is 3.1");
 	m.root.version = 0x030102;
 	m.root.addr += 8;
 	err = (struct ux_error)UX_ERROR_INIT;
-	assert_int_equal(walk_image(ux_bytes(m.image, m.size), &m.root, &story, &err), UX_ECORRUPT);
-}
-
-static void walk_damaged(struct ux_bytes image, void *ctx)
-{
-	const struct make_ruby *good = ctx;
-	struct story story = {.size = 0};
-	struct ux_error err = UX_ERROR_INIT;
-	enum ux_code code = walk_image(image, &good->root, &story, &err);
-	assert_int_equal(code, err.code);
+	assert_int_equal(walk_scene(&scene, &story, &err), UX_ECORRUPT);
 }
 
 static void damaged_memory_is_unknown(void **state)
@@ -119,16 +90,7 @@ static void damaged_memory_is_unknown(void **state)
 	struct make_ruby m;
 	(void)state;
 	make_ruby(&m);
-	each_bit_flip(ux_bytes(m.image, m.size), walk_damaged, &m);
-	each_byte_extreme(ux_bytes(m.image, m.size), walk_damaged, &m);
-	each_prefix(ux_bytes(m.image, m.size), walk_damaged, &m);
-}
-
-static enum ux_code walk_once(void *ctx)
-{
-	const struct make_ruby *m = ctx;
-	struct story story = {.size = 0};
-	return walk_image(ux_bytes(m->image, m->size), &m->root, &story, NULL);
+	sweep_scene(scene_of(&m));
 }
 
 static void without_memory_a_walk_says_so(void **state)
@@ -136,7 +98,8 @@ static void without_memory_a_walk_says_so(void **state)
 	struct make_ruby m;
 	(void)state;
 	make_ruby(&m);
-	assert_true(each_failed_alloc(walk_once, &m, /* may_recover= */ false) > 3);
+	struct scene scene = scene_of(&m);
+	assert_true(each_failed_alloc(walk_once, &scene, /* may_recover= */ false) > 3);
 }
 
 int main(void)
