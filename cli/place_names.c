@@ -7,7 +7,7 @@
 
 bool ux_place_parse(struct ux_bytes text, struct ux_bytes *ret_name, uint64_t *ret_off)
 {
-	const uint8_t *plus = text.size > 0 ? memrchr(text.data, '+', text.size) : NULL;
+	const uint8_t *plus = text.data ? memrchr(text.data, '+', text.size) : NULL;
 	if (!plus || plus == text.data)
 		return false;
 	size_t n = (size_t)(plus - text.data);

@@ -77,6 +77,10 @@ def test_addresses_of_the_c_library_are_those_of_the_file(target):
     pcs = [a - text[0] + text[3] + bias for a in addresses]
     assert [int(a["pc"], 16) for a in answers] == pcs
     expected = lines(unhex("lookup", "--json", text[4], stdin="".join(f"{p:#x}\n" for p in pcs)))
+    for address, pc, answer in zip(addresses, pcs, expected):
+        for frame in answer["frames"]:  # without a name: where it begins, here in the process
+            if "start" in frame:
+                frame["start"] = hex(int(frame["start"], 16) + address - pc)
     assert [a["frames"] for a in answers] == [e["frames"] for e in expected]
     assert sum(bool(a["frames"]) for a in answers) > len(answers) / 2
 
