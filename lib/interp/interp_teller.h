@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Telling the caller of a walk about one thread after the other. */
+/* Reading stacks with their names, and telling the caller of a walk about one after the other. */
 #ifndef UX_INTERP_TELLER_H
 #define UX_INTERP_TELLER_H
 
@@ -34,8 +34,23 @@ enum {
 void ux_interp_teller_init(struct ux_interp_teller *t, ux_interp_thread_fn *fn, void *ctx);
 void ux_interp_teller_deinit(struct ux_interp_teller *t);
 
-/* Forgets the thread before. */
-void ux_interp_teller_begin(struct ux_interp_teller *t);
+/* How an interpreter keeps its stacks and names their frames. */
+struct ux_stack_kind {
+	struct ux_chain_kind chain;
+	/* Appends what is told of t->chain.frames.data[i], if anything, to t->frames. */
+	enum ux_code (*name_frame)(void *ctx, size_t i, struct ux_error *err);
+	/* The names are still those of what they were read from, which is in t->known. */
+	bool (*names_hold)(void *ctx);
+};
+
+/*
+ * Forgets the thread before and reads a stack and its names, again, a few times, while they were
+ * not there at one time; then t->chain.state says UX_INTERP_STACK_TORN. ctx is for kind's
+ * functions. UX_ENOMEM, and what name_frame fails with.
+ */
+enum ux_code ux_interp_teller_read(struct ux_interp_teller *t, struct ux_memory *m,
+				   const struct ux_stack_kind *kind, void *ctx,
+				   struct ux_error *err) ux_must;
 
 /* Hands over the thread with t->frames; false when the caller has enough. */
 bool ux_interp_teller_tell(struct ux_interp_teller *t, uint64_t handle, int32_t tid) ux_must;

@@ -27,7 +27,6 @@ enum {
 	STRING_TEXT = 24,
 	STRING_MOST = 1 << 16,
 	OPS_MOST = 1 << 26,
-	READINGS = 4,
 };
 
 static const struct ux_php_layout layouts[] = {
@@ -183,9 +182,10 @@ static enum ux_code look_up(struct walk *w, uint64_t addr, struct function **ret
 	return UX_OK;
 }
 
-static enum ux_code name_frame(struct walk *w, const struct ux_raw_frame *frame,
-			       struct ux_error *err)
+static enum ux_code name_frame(void *ctx, size_t i, struct ux_error *err)
 {
+	struct walk *w = ctx;
+	const struct ux_raw_frame *frame = &w->t->chain.frames.data[i];
 	struct function *f = NULL;
 	if (frame->code == 0)
 		return UX_OK;
@@ -203,8 +203,9 @@ static enum ux_code name_frame(struct walk *w, const struct ux_raw_frame *frame,
 }
 
 /* The functions are still those that were read. */
-static bool names_hold(struct walk *w)
+static bool names_hold(void *ctx)
 {
+	struct walk *w = ctx;
 	const struct ux_addr_map *known = &w->t->known;
 	for (size_t i = 0; i < known->cap; i++) {
 		const struct function *f = known->entries[i].value;
@@ -221,35 +222,22 @@ static bool names_hold(struct walk *w)
 	return true;
 }
 
-static enum ux_code read_stack(struct walk *w, bool *ret_again, struct ux_error *err)
+static enum ux_code read_stack(struct walk *w, struct ux_error *err)
 {
-	static const struct ux_chain_kind kind = {FRAME_BYTES, find_innermost, parse_frame};
-	struct ux_chain *chain = &w->t->chain;
-	ux_interp_teller_begin(w->t);
-	UX_TRY(ux_chain_read(chain, &w->p->memory, &kind, w, err));
-	for (size_t i = 0; i < chain->frames.size; i++)
-		UX_TRY(name_frame(w, &chain->frames.data[i], err));
-	*ret_again = !names_hold(w);
-	if (*ret_again)
-		w->t->frames.size = 0;
-	else if (chain->state != UX_INTERP_STACK_TORN)
-		*ret_again = !ux_chain_holds(chain, &w->p->memory, &kind, w);
-	if (*ret_again)
-		chain->state = UX_INTERP_STACK_TORN;
-	return UX_OK;
+	static const struct ux_stack_kind kind = {
+		{FRAME_BYTES, find_innermost, parse_frame}, name_frame, names_hold};
+	return ux_interp_teller_read(w->t, &w->p->memory, &kind, w, err);
 }
 
 enum ux_code ux_php_walk(struct ux_php *p, struct ux_interp_teller *t, struct ux_error *err)
 {
 	struct walk w = {p, t};
 	uint64_t current = 0;
-	bool again = true;
 	p->memory.left = UX_MEMORY_WORK;
 	p->memory.exhausted = false;
 	if (!find_innermost(&w, &current))
 		return ux_error_set(err, UX_ENOTFOUND, "the interpreter is gone");
-	for (unsigned i = 0; i < READINGS && again; i++)
-		UX_TRY(read_stack(&w, &again, err));
+	UX_TRY(read_stack(&w, err));
 	if (p->memory.exhausted)
 		return ux_error_set(err, UX_ELIMIT, "more than %d bytes of stacks",
 				    (int)UX_MEMORY_WORK);

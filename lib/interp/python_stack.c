@@ -8,7 +8,6 @@
 enum {
 	INTERPRETERS_MOST = 1 << 12,
 	THREADS_MOST = 1 << 16, /* of an interpreter */
-	READINGS = 4,           /* of a stack with its names */
 	OWNED_BY_GENERATOR = 1,
 	TAG_BITS = 3, /* of a _PyStackRef (3.14): what a pointer to an object has not */
 };
@@ -176,8 +175,9 @@ static enum ux_code qualify(struct walk *w, const struct ux_raw_frame *frame,
 	return UX_OK;
 }
 
-static enum ux_code name_frame(struct walk *w, size_t i, struct ux_error *err)
+static enum ux_code name_frame(void *ctx, size_t i, struct ux_error *err)
 {
+	struct walk *w = ctx;
 	const struct ux_raw_frames *raw = &w->t->chain.frames;
 	const struct ux_raw_frame *frame = &raw->data[i];
 	struct known *k = NULL;
@@ -198,8 +198,9 @@ static enum ux_code name_frame(struct walk *w, size_t i, struct ux_error *err)
 }
 
 /* The names are still those of the code objects that they were read from. */
-static bool names_hold(struct walk *w)
+static bool names_hold(void *ctx)
 {
+	struct walk *w = ctx;
 	const struct ux_addr_map *known = &w->t->known;
 	for (size_t i = 0; i < known->cap; i++) {
 		const struct known *k = known->entries[i].value;
@@ -210,35 +211,17 @@ static bool names_hold(struct walk *w)
 	return true;
 }
 
-/*
- * Reads stack and names; *ret_again: they were not there at one time. Code objects that come and go
- * often get the address of one before: so the stack is looked at again when its names are read.
- */
-static enum ux_code read_stack(struct walk *w, bool *ret_again, struct ux_error *err)
+static enum ux_code read_stack(struct walk *w, struct ux_error *err)
 {
-	struct ux_python *p = w->p;
-	const struct ux_chain_kind kind = {p->layout.frame_bytes, find_innermost, parse_frame};
-	ux_interp_teller_begin(w->t);
-	UX_TRY(ux_chain_read(&w->t->chain, &p->memory, &kind, w, err));
-	for (size_t i = 0; i < w->t->chain.frames.size; i++)
-		UX_TRY(name_frame(w, i, err));
-	bool torn = w->t->chain.state == UX_INTERP_STACK_TORN;
-	*ret_again = !names_hold(w);
-	if (*ret_again)
-		w->t->frames.size = 0;
-	else if (!torn)
-		*ret_again = !ux_chain_holds(&w->t->chain, &p->memory, &kind, w);
-	if (*ret_again)
-		w->t->chain.state = UX_INTERP_STACK_TORN;
-	return UX_OK;
+	const struct ux_stack_kind kind = {
+		{w->p->layout.frame_bytes, find_innermost, parse_frame}, name_frame, names_hold};
+	return ux_interp_teller_read(w->t, &w->p->memory, &kind, w, err);
 }
 
 static enum ux_code tell_thread(struct walk *w, bool *ret_more, struct ux_error *err)
 {
 	const struct ux_python_layout *l = &w->p->layout;
-	bool again = true;
-	for (unsigned i = 0; i < READINGS && again; i++)
-		UX_TRY(read_stack(w, &again, err));
+	UX_TRY(read_stack(w, err));
 	if (w->p->memory.exhausted)
 		return UX_OK;
 	uint64_t tid = l->thread_tid == UX_PYTHON_NONE ? 0 : ux_field_u64(w->copy, l->thread_tid);

@@ -26,7 +26,6 @@ enum {
 	RACTORS_MOST = 1 << 12,
 	THREADS_MOST = 1 << 16,
 	STACK_WORDS_MOST = 1 << 27,
-	READINGS = 4,
 };
 
 /* The machine that runs, which has a main thread. */
@@ -121,9 +120,10 @@ static uint64_t offset_of(const struct ux_ruby_iseq *iseq, uint64_t pc)
 	return offset >= UX_RUBY_WORD ? offset - UX_RUBY_WORD : offset;
 }
 
-static enum ux_code name_frame(struct walk *w, const struct ux_raw_frame *frame,
-			       struct ux_error *err)
+static enum ux_code name_frame(void *ctx, size_t i, struct ux_error *err)
 {
+	struct walk *w = ctx;
+	const struct ux_raw_frame *frame = &w->t->chain.frames.data[i];
 	struct ux_ruby_iseq *iseq = NULL;
 	if (frame->code == 0)
 		return UX_OK;
@@ -140,8 +140,9 @@ static enum ux_code name_frame(struct walk *w, const struct ux_raw_frame *frame,
 	return ux_interp_frames_append(&w->t->frames, told) ? UX_OK : ux_error_nomem(err);
 }
 
-static bool names_hold(struct walk *w)
+static bool names_hold(void *ctx)
 {
+	struct walk *w = ctx;
 	const struct ux_addr_map *known = &w->t->known;
 	for (size_t i = 0; i < known->cap; i++)
 		if (known->entries[i].hash != 0 &&
@@ -151,30 +152,17 @@ static bool names_hold(struct walk *w)
 	return true;
 }
 
-static enum ux_code read_stack(struct walk *w, bool *ret_again, struct ux_error *err)
+static enum ux_code read_stack(struct walk *w, struct ux_error *err)
 {
-	static const struct ux_chain_kind kind = {FRAME_BYTES, find_innermost, parse_frame};
-	struct ux_chain *chain = &w->t->chain;
-	ux_interp_teller_begin(w->t);
-	UX_TRY(ux_chain_read(chain, &w->r->memory, &kind, w, err));
-	for (size_t i = 0; i < chain->frames.size; i++)
-		UX_TRY(name_frame(w, &chain->frames.data[i], err));
-	*ret_again = !names_hold(w);
-	if (*ret_again)
-		w->t->frames.size = 0;
-	else if (chain->state != UX_INTERP_STACK_TORN)
-		*ret_again = !ux_chain_holds(chain, &w->r->memory, &kind, w);
-	if (*ret_again)
-		chain->state = UX_INTERP_STACK_TORN;
-	return UX_OK;
+	static const struct ux_stack_kind kind = {
+		{FRAME_BYTES, find_innermost, parse_frame}, name_frame, names_hold};
+	return ux_interp_teller_read(w->t, &w->r->memory, &kind, w, err);
 }
 
 static enum ux_code tell_thread(struct walk *w, bool *ret_more, struct ux_error *err)
 {
 	uint64_t handle = 0;
-	bool again = true;
-	for (unsigned i = 0; i < READINGS && again; i++)
-		UX_TRY(read_stack(w, &again, err));
+	UX_TRY(read_stack(w, err));
 	if (w->r->memory.exhausted ||
 	    !ux_memory_read(&w->r->memory, w->thread + THREAD_HANDLE, &handle, sizeof(handle)))
 		return UX_OK;
