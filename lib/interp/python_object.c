@@ -91,7 +91,8 @@ enum ux_code ux_python_text(struct ux_python *p, uint64_t addr, struct ux_arena 
 	size_t size = (size_t)t.length * t.width;
 	struct ux_arena_mark mark = ux_arena_mark(a);
 	uint8_t *raw = ux_arena_array(a, uint8_t, size);
-	char *text = ux_arena_array(a, char, (size_t)t.length *(t.ascii ? 1 : UX_UTF8_MOST) + 1);
+	/* Even a NUL among ASCII takes more than its byte. */
+	char *text = ux_arena_array(a, char, (size_t)t.length *UX_UTF8_MOST + 1);
 	if (!raw || !text)
 		return ux_arena_fail(a, err);
 	char *end = ux_memory_read(&p->memory, t.at, raw, size) ? convert(&t, raw, text) : NULL;
