@@ -220,7 +220,10 @@ static bool fill_gap(const struct ux_dwarf_range_vec *bounds, size_t *at, uint64
 			.name_size = sizeof(UX_NO_NAME) - 1,
 			.bind = STB_LOCAL,
 		};
-		if (b->lo < covered || made.size == 0)
+		/* GHC and signal frames let what unwinds begin a byte before the function, for
+		 * where callers look: before what returns to it. */
+		bool early = b->lo + 1 == next && b->hi > next;
+		if (b->lo < covered || made.size == 0 || early)
 			continue;
 		if (!ux_code_symbol_vec_append(out, made))
 			return false;

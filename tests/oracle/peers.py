@@ -107,7 +107,8 @@ def gsymutil(path, addresses):
             if match[2] == f"error: address 0x{current:x} is not in GSYM":
                 continue
         frames.append(Frame(match[2], match[3] or "", int(match[4] or 0)))
-    return answers
+    return {a: [] if frames and unknown_to_others({"function": frames[-1].function}) else frames
+            for a, frames in answers.items()}
 
 
 def gsym_dump(path):

@@ -76,6 +76,21 @@ static void frames_end_where_a_name_begins(void **state)
 	made_deinit(&m);
 }
 
+/* As GHC writes them, and libc for what a signal returns to. */
+static void frames_that_begin_a_byte_before_a_name_are_its_own(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init(&m);
+	add_symbol(&m, "info", 0x1101, 0x20, STB_GLOBAL);
+	add_frames(&m, (const uint64_t[][2]){{0x1100, 0x21}, {0x1130, 1}}, 2);
+	made_extract(&m);
+	assert_string_equal(at(&m, 0x1100), "-");
+	assert_string_equal(at(&m, 0x1101), "info :0");
+	assert_string_equal(at(&m, 0x1130), "<no name> :0");
+	made_deinit(&m);
+}
+
 static void frames_alone_are_worth_a_file_of_no_quality(void **state)
 {
 	(void)state;
@@ -273,6 +288,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(frames_fill_what_nobody_names),
 		UX_TEST(frames_end_where_a_name_begins),
+		UX_TEST(frames_that_begin_a_byte_before_a_name_are_its_own),
 		UX_TEST(frames_alone_are_worth_a_file_of_no_quality),
 		UX_TEST(frames_do_not_go_on_behind_a_function_of_dwarf),
 		UX_TEST(dynamic_symbol_without_a_size_has_that_of_its_frame),
