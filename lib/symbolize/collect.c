@@ -43,7 +43,8 @@ struct collector {
 	struct ux_info_feed *feed;          /* NULL: all are there */
 	const struct batch *batches;
 	size_t n_batches;
-	struct worker *workers;
+	struct worker *workers; /* one a thread */
+	unsigned threads;       /* not more than can have work */
 	struct ux_claims claims;
 	struct ux_unit_pieces *results;
 	bool *twins; /* units whose split unit enough others have read; NULL: no search */
@@ -243,7 +244,6 @@ static void free_workers(struct worker *workers, unsigned n)
 /* All units are there. */
 static enum ux_code run_waves(struct collector *c, struct ux_error *err)
 {
-	unsigned threads = c->in->threads;
 	ux_cleanup(batch_vec_deinit) struct batch_vec batches = {0};
 	if (!make_batches(c->units, 0, c->in->split != NULL, &batches) ||
 	    !ux_claims_grow(&c->claims, c->units->count))
@@ -254,7 +254,7 @@ static enum ux_code run_waves(struct collector *c, struct ux_error *err)
 			if (batches.data[end].wave != batches.data[first].wave)
 				break;
 		c->batches = batches.data + first;
-		UX_TRY(ux_pool_run(threads, end - first, read_batch, c, err));
+		UX_TRY(ux_pool_run(c->threads, end - first, read_batch, c, err));
 	}
 	return UX_OK;
 }
@@ -266,7 +266,7 @@ static enum ux_code run_waves(struct collector *c, struct ux_error *err)
 static enum ux_code read_or_feed(void *ctx, size_t job, unsigned worker, struct ux_error *err)
 {
 	struct collector *c = ctx;
-	size_t feeder = c->in->threads > 1 ? 0 : c->n_batches;
+	size_t feeder = c->threads > 1 ? 0 : c->n_batches;
 	if (job == feeder)
 		return ux_info_feed_next(c->feed, err);
 	return read_batch(c, job > feeder ? job - 1 : job, worker, err);
@@ -302,14 +302,14 @@ static enum ux_code run_feed(struct collector *c, struct ux_collection *out, str
 		sort_batches(&batches);
 		c->batches = batches.data;
 		c->n_batches = batches.size;
-		UX_TRY(ux_pool_run(c->in->threads, batches.size + 1, read_or_feed, c, err));
+		UX_TRY(ux_pool_run(c->threads, batches.size + 1, read_or_feed, c, err));
 	}
 	return UX_OK;
 }
 
 static void collector_deinit(struct collector *c)
 {
-	free_workers(c->workers, c->in->threads);
+	free_workers(c->workers, c->threads);
 	ux_claims_deinit(&c->claims);
 	free(c->twins);
 }
@@ -318,7 +318,7 @@ static void collector_deinit(struct collector *c)
 static enum ux_code make_workers(struct collector *c, const struct ux_dwarf_units *units,
 				 struct ux_collection *out, struct ux_error *err)
 {
-	unsigned threads = c->in->threads;
+	unsigned threads = c->threads;
 	out->arenas = calloc(threads, sizeof(*out->arenas));
 	c->workers = calloc(threads, sizeof(*c->workers));
 	if (!out->arenas || !c->workers)
@@ -348,6 +348,7 @@ static enum ux_code collect_whole(struct collector *c, const struct ux_dwarf_uni
 	UX_TRY(ux_dwarf_units_parse(c->in->sections, &units, err));
 	units.sup = sup;
 	c->units = &units;
+	c->threads = (unsigned)ux_min((size_t)c->threads, ux_max(units.count, (size_t)1));
 	out->bad_headers = units.bad;
 	out->reason = units.reason;
 	if (c->in->split)
@@ -379,7 +380,7 @@ enum ux_code ux_collect(const struct ux_collect_input *input, struct ux_collecti
 	const struct ux_dwarf_sections *sections = input->sections;
 	ux_cleanup(ux_dwarf_units_free) struct ux_dwarf_units sup = {0};
 	ux_cleanup(ux_collection_free) struct ux_collection out = {0};
-	ux_cleanup(collector_deinit) struct collector c = {.in = input};
+	ux_cleanup(collector_deinit) struct collector c = {.in = input, .threads = input->threads};
 	if (sections->sup)
 		UX_TRY(ux_dwarf_units_parse(sections->sup, &sup, err));
 	const struct ux_dwarf_units *with = sections->sup ? &sup : NULL;
