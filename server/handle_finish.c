@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* POST /v1/uploads/UID/finish: from bytes to a candidate. */
 #include "upload_check.h"
+#include "handlers.h"
 #include "upload.h"
 
 /* One finish at work: it holds the part, so there is no other. */

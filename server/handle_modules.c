@@ -3,7 +3,7 @@
 #include "hex.h"
 #include "json_out.h"
 #include "module_ids.h"
-#include "server.h"
+#include "handlers.h"
 #include "symbols_out.h"
 #include "time_text.h"
 

@@ -4,7 +4,7 @@
 #include "json_out.h"
 #include "module_ids.h"
 #include "quality_word.h"
-#include "server.h"
+#include "handlers.h"
 
 struct question {
 	const char *id; /* as it was sent */

@@ -4,7 +4,7 @@
 #include "json_in.h"
 #include "lookup.h"
 #include "module_ids.h"
-#include "server.h"
+#include "handlers.h"
 
 static enum ux_code parse_address(struct ux_bytes text, uint64_t *ret, struct ux_error *err)
 {

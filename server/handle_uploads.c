@@ -3,6 +3,7 @@
 #include "json_in.h"
 #include "module_ids.h"
 #include "quality_word.h"
+#include "handlers.h"
 #include "upload.h"
 
 #include <errno.h>

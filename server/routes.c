@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The routes. docs/api/openapi.yaml describes exactly these; a test compares. */
-#include "server.h"
-
-#include <time.h>
+#include "handlers.h"
 
 const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_GET, "/", ux_handle_root, NULL, 0, "these lines"},
@@ -29,11 +27,6 @@ const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_GET, "/v1/gsym/{id}", ux_handle_gsym, NULL, UX_SCOPE_READ, "the best GSYM"},
 };
 const size_t ux_server_route_count = ux_countof(ux_server_routes);
-
-ux_time ux_server_now(void)
-{
-	return time(NULL);
-}
 
 enum ux_code ux_handle_root(struct ux_request *req, struct ux_response *res)
 {

@@ -4,7 +4,7 @@
 
 #include "access_log.h"
 #include "http_server.h"
-#include "server.h"
+#include "handlers.h"
 
 #include <errno.h>
 #include <pthread.h>

@@ -3,7 +3,7 @@
 #ifndef MAKE_SERVER_H
 #define MAKE_SERVER_H
 
-#include "server.h"
+#include "handlers.h"
 
 struct make_server {
 	char dir[64];

@@ -4,6 +4,12 @@
 
 #include <arpa/inet.h>
 #include <strings.h>
+#include <time.h>
+
+ux_time ux_server_now(void)
+{
+	return time(NULL);
+}
 
 /* RFC 6750, 2.1; the scheme's name has no case (RFC 9110, 11.1). */
 static bool bearer(const struct ux_request *req, struct ux_bytes *ret)

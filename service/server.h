@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all handlers share. */
+/* What all handlers of all protocols share. */
 #ifndef UX_SERVER_H
 #define UX_SERVER_H
 
@@ -50,13 +50,6 @@ static inline const struct ux_caller *ux_caller_of(const struct ux_request *req)
 	return req->caller;
 }
 
-/* The routes, for tests too. */
-extern const struct ux_route ux_server_routes[];
-extern const size_t ux_server_route_count;
-
-/* The app of a server; limits with the defaults filled in. */
-struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limits);
-
 /* Seconds since 1970. */
 ux_time ux_server_now(void);
 
@@ -66,12 +59,5 @@ ux_time ux_server_now(void);
  * then read what is answered under it (DNS rebinding), but that name stays in the Host line.
  */
 ux_handler_fn ux_server_gate;
-
-ux_handler_fn ux_handle_root, ux_handle_health;
-ux_handler_fn ux_handle_query;
-ux_handler_fn ux_handle_upload_announce, ux_handle_upload_state, ux_handle_upload_begin,
-	ux_handle_upload_data, ux_handle_upload_finish;
-ux_handler_fn ux_handle_symbolize, ux_handle_symbolize_one;
-ux_handler_fn ux_handle_modules, ux_handle_module, ux_handle_module_delete, ux_handle_gsym;
 
 #endif
