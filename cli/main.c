@@ -3,6 +3,7 @@
 #include "commands.h"
 #include "drop_in.h"
 #include "output.h"
+#include "sandbox.h"
 #include "sigbus.h"
 
 static const struct ux_command *const commands[] = {
@@ -79,6 +80,8 @@ int main(int argc, char **argv)
 		return UX_EXIT_USAGE;
 	}
 	const char *word = argv[1];
+	if (strcmp(word, UX_SANDBOX_WORD) == 0) /* the server's: it started us */
+		return ux_sandbox_main();
 	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 		return print_help(argc, argv);
 	if (strcmp(word, "--version") == 0) {

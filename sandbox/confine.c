@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* rlimits and seccomp, over libseccomp: the one file that knows it. */
+#include "confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <seccomp.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+#define SANITIZED 1
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define SANITIZED 1
+#endif
+#endif
+#ifndef SANITIZED
+#define SANITIZED 0
+#endif
+
+/* Whatever their arguments: they reach no further than the process and its descriptors. */
+static const int allowed[] = {
+	SCMP_SYS(read),
+	SCMP_SYS(readv),
+	SCMP_SYS(pread64),
+	SCMP_SYS(write),
+	SCMP_SYS(writev),
+	SCMP_SYS(pwrite64),
+	SCMP_SYS(lseek),
+	SCMP_SYS(_llseek),
+	SCMP_SYS(close),
+	SCMP_SYS(fstat),
+	SCMP_SYS(fstat64),
+	SCMP_SYS(ftruncate),
+	SCMP_SYS(ftruncate64),
+	SCMP_SYS(fallocate),
+	SCMP_SYS(munmap),
+	SCMP_SYS(mremap),
+	SCMP_SYS(madvise),
+	SCMP_SYS(brk),
+	SCMP_SYS(futex),
+	SCMP_SYS(futex_time64),
+	SCMP_SYS(exit),
+	SCMP_SYS(exit_group),
+	SCMP_SYS(rt_sigreturn),
+	SCMP_SYS(rt_sigaction),
+	SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(sigaltstack),
+	SCMP_SYS(getrandom),
+	SCMP_SYS(clock_gettime),
+	SCMP_SYS(clock_gettime64),
+	SCMP_SYS(gettimeofday),
+	SCMP_SYS(getpid),
+	SCMP_SYS(gettid),
+	SCMP_SYS(sched_yield),
+	SCMP_SYS(sched_getaffinity),
+	SCMP_SYS(sysinfo),
+	SCMP_SYS(restart_syscall),
+};
+
+/* What libraries try without need: they are told no and go on. */
+static const int refused[] = {
+	SCMP_SYS(open),   SCMP_SYS(openat),     SCMP_SYS(access),    SCMP_SYS(faccessat),
+	SCMP_SYS(stat),   SCMP_SYS(newfstatat), SCMP_SYS(statx),     SCMP_SYS(readlink),
+	SCMP_SYS(getcwd), SCMP_SYS(readlinkat), SCMP_SYS(fstatat64),
+};
+
+static enum ux_code limit(int what, uint64_t most, struct ux_error *err)
+{
+	const struct rlimit r = {.rlim_cur = (rlim_t)most, .rlim_max = (rlim_t)most};
+	if (setrlimit((__rlimit_resource_t)what, &r) != 0)
+		return ux_error_os(err, errno, "cannot set resource limit %d", what);
+	return UX_OK;
+}
+
+static enum ux_code limit_all(const struct ux_confine_limits *l, struct ux_error *err)
+{
+	/* A file that grows too large is an error of write() and not the end. */
+	signal(SIGXFSZ, SIG_IGN);
+	UX_TRY(limit(RLIMIT_CORE, 0, err));
+	UX_TRY(limit(RLIMIT_NOFILE, 0, err));
+	UX_TRY(limit(RLIMIT_CPU, l->cpu_seconds, err));
+	UX_TRY(limit(RLIMIT_FSIZE, l->file_size, err));
+	return l->address_space > 0 && !SANITIZED ? limit(RLIMIT_AS, l->address_space, err) : UX_OK;
+}
+
+/* 0, or a negative errno. */
+static int allow_all(scmp_filter_ctx filter)
+{
+	int r = 0;
+	for (size_t i = 0; i < ux_countof(allowed) && r == 0; i++)
+		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
+	for (size_t i = 0; i < ux_countof(refused) && r == 0; i++)
+		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), refused[i], 0);
+	/* Memory that can be run is not made any more. */
+	const struct scmp_arg_cmp data = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
+	static const int maps[] = {SCMP_SYS(mmap), SCMP_SYS(mmap2), SCMP_SYS(mprotect)};
+	for (size_t i = 0; i < ux_countof(maps) && r == 0; i++)
+		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, maps[i], 1, data);
+	return r;
+}
+
+static enum ux_code filter_calls(struct ux_error *err)
+{
+	/* The sanitizers' runtimes make calls of their own: those fail there. */
+	scmp_filter_ctx filter =
+		seccomp_init(SANITIZED ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_KILL_PROCESS);
+	if (!filter)
+		return ux_error_nomem(err);
+	int r = allow_all(filter);
+	if (r == 0)
+		r = seccomp_load(filter);
+	seccomp_release(filter);
+	if (r == 0)
+		return UX_OK;
+	return ux_error_set(err, UX_EUNSUPPORTED, "the kernel takes no filter of system calls: %s",
+			    strerror(-r));
+}
+
+enum ux_code ux_confine(const struct ux_confine_limits *limits, struct ux_error *err)
+{
+	if (prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return ux_error_os(err, errno, "cannot give up privileges");
+	UX_TRY(limit_all(limits, err));
+	return filter_calls(err);
+}

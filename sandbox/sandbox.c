@@ -1,0 +1,263 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The caller's side: starts the child, waits as long as it may take, believes nothing. */
+#include "sandbox.h"
+
+#include "sandbox_task.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	SPARE_SECONDS = 2, /* to start, on a machine that is busy */
+	CLOCK_FACTOR = 2,  /* seconds by the clock for one of processor time */
+};
+
+struct child {
+	pid_t pid; /* 0: none */
+	int talk;
+	int moved[UX_SANDBOX_FILE_COUNT]; /* the files, above the numbers that the child gets */
+};
+
+static void child_deinit(struct child *c)
+{
+	if (c->pid > 0) {
+		kill(c->pid, SIGKILL);
+		while (waitpid(c->pid, NULL, 0) < 0 && errno == EINTR)
+			;
+	}
+	if (c->talk >= 0)
+		close(c->talk);
+	for (int i = 0; i < UX_SANDBOX_FILE_COUNT; i++)
+		if (c->moved[i] >= 0)
+			close(c->moved[i]);
+}
+
+static enum ux_code set_up(posix_spawn_file_actions_t *a, const struct child *c, int theirs,
+			   struct ux_error *err)
+{
+	int r = 0;
+	for (int fd = 0; fd < UX_SANDBOX_TALK && r == 0; fd++)
+		r = posix_spawn_file_actions_addopen(a, fd, "/dev/null", O_RDWR, 0);
+	if (r == 0)
+		r = posix_spawn_file_actions_adddup2(a, theirs, UX_SANDBOX_TALK);
+	for (int i = 0; i < UX_SANDBOX_FILE_COUNT && r == 0; i++)
+		r = c->moved[i] >= 0
+			    ? posix_spawn_file_actions_adddup2(a, c->moved[i], UX_SANDBOX_FILES + i)
+			    : posix_spawn_file_actions_addclose(a, UX_SANDBOX_FILES + i);
+	if (r == 0)
+		r = posix_spawn_file_actions_addclosefrom_np(a, UX_SANDBOX_FILES +
+									UX_SANDBOX_FILE_COUNT);
+	return r == 0 ? UX_OK : ux_error_os(err, r, "cannot set up a confined child");
+}
+
+/* Signals as a new program wants them, whatever the caller blocked or ignored. */
+static void reset_signals(posix_spawnattr_t *attr)
+{
+	sigset_t none, all;
+	sigemptyset(&none);
+	sigfillset(&all);
+	posix_spawnattr_setsigmask(attr, &none);
+	posix_spawnattr_setsigdefault(attr, &all);
+	posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+}
+
+static enum ux_code spawn(struct child *c, const char *program, int theirs, struct ux_error *err)
+{
+	char name[] = "unhex", word[] = UX_SANDBOX_WORD;
+	char *const argv[] = {name, word, NULL}, *const envp[] = {NULL};
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	if (posix_spawn_file_actions_init(&actions) != 0)
+		return ux_error_nomem(err);
+	posix_spawnattr_init(&attr);
+	reset_signals(&attr);
+	enum ux_code code = set_up(&actions, c, theirs, err);
+	if (code == UX_OK) {
+		int r = posix_spawn(&c->pid, program, &actions, &attr, argv, envp);
+		if (r != 0) {
+			c->pid = 0;
+			code = ux_error_os(err, r, "cannot start %.80s", program);
+		}
+	}
+	posix_spawnattr_destroy(&attr);
+	posix_spawn_file_actions_destroy(&actions);
+	return code;
+}
+
+/* dup2() of a descriptor onto itself would leave it close-on-exec, and onto another's number take
+ * that one away: so all are moved out of the way. */
+static enum ux_code move_files(struct child *c, const int *files, struct ux_error *err)
+{
+	for (int i = 0; i < UX_SANDBOX_FILE_COUNT; i++) {
+		if (files[i] < 0)
+			continue;
+		c->moved[i] =
+			fcntl(files[i], F_DUPFD_CLOEXEC, UX_SANDBOX_FILES + UX_SANDBOX_FILE_COUNT);
+		if (c->moved[i] < 0)
+			return ux_error_os(err, errno, "cannot hand file %d to a child", i);
+	}
+	return UX_OK;
+}
+
+static enum ux_code start(struct child *c, const int *files, const char *program,
+			  struct ux_error *err)
+{
+	int pair[2];
+	UX_TRY(move_files(c, files, err));
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
+		return ux_error_os(err, errno, "cannot make a socket for a child");
+	c->talk = pair[0];
+	int theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, UX_SANDBOX_FILES + UX_SANDBOX_FILE_COUNT);
+	close(pair[1]);
+	if (theirs < 0)
+		return ux_error_os(err, errno, "cannot make a socket for a child");
+	enum ux_code code = spawn(c, program, theirs, err);
+	close(theirs);
+	return code;
+}
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* Until the reply or the child's end; false when neither came in time. */
+static bool wait_reply(struct child *c, unsigned seconds)
+{
+	int64_t end = now_ms() + ((int64_t)seconds * CLOCK_FACTOR + SPARE_SECONDS) * 1000;
+	struct pollfd p = {.fd = c->talk, .events = POLLIN};
+	for (;;) {
+		int64_t left = end - now_ms();
+		if (left <= 0)
+			return false;
+		int r = poll(&p, 1, (int)ux_min(left, (int64_t)INT_MAX));
+		if (r > 0)
+			return true;
+		if (r < 0 && errno != EINTR)
+			return false;
+	}
+}
+
+/* How it ended when it said nothing. */
+static enum ux_code ended(struct child *c, const struct ux_sandbox_limits *l, struct ux_error *err)
+{
+	int status = 0;
+	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
+		;
+	c->pid = 0;
+	if (!WIFSIGNALED(status))
+		return ux_error_set(err, UX_ECORRUPT, "reading it ended with status %d",
+				    WEXITSTATUS(status));
+	if (WTERMSIG(status) == SIGXCPU || WTERMSIG(status) == SIGKILL)
+		return ux_error_set(err, UX_ELIMIT, "reading it took over %u s or too much memory",
+				    l->seconds);
+	return ux_error_set(err, UX_ECORRUPT, "reading it ended by signal %d (%s)",
+			    WTERMSIG(status), strsignal(WTERMSIG(status)));
+}
+
+static void clean_text(char *text, size_t size)
+{
+	text[size - 1] = '\0';
+	for (char *p = text; *p != '\0'; p++)
+		if ((unsigned char)*p < ' ' || *p == 127)
+			*p = '?';
+}
+
+static bool clean_error(struct ux_error *e)
+{
+	clean_text(e->text, sizeof(e->text));
+	clean_text(e->section, sizeof(e->section));
+	return (unsigned)e->code < UX_CODE_COUNT;
+}
+
+static bool clean_ids(struct ux_id_set *ids)
+{
+	struct ux_id_set clean = {0};
+	if (ids->size > ux_countof(ids->ids))
+		return false;
+	for (size_t i = 0; i < ids->size; i++) {
+		const struct ux_id *id = &ids->ids[i];
+		struct ux_id made = {0};
+		if (id->size > sizeof(id->bytes) ||
+		    ux_id_make((enum ux_id_type)id->type, ux_bytes(id->bytes, id->size), &made,
+			       NULL) != UX_OK ||
+		    ux_id_set_add(&clean, &made, NULL) != UX_OK)
+			return false;
+	}
+	*ids = clean;
+	return true;
+}
+
+static bool clean_reply(struct ux_sandbox_reply *r)
+{
+	return r->size == sizeof(*r) && clean_error(&r->err) && clean_error(&r->found.lost) &&
+	       clean_ids(&r->found.ids) && (unsigned)r->found.quality < UX_QUALITY_COUNT;
+}
+
+static enum ux_code take_reply(struct child *c, const struct ux_sandbox_limits *limits,
+			       struct ux_sandbox_found *ret, struct ux_error *err)
+{
+	/* A flag is an int on the wire that somebody else may have written. */
+	union {
+		struct ux_sandbox_reply reply;
+		unsigned char bytes[sizeof(struct ux_sandbox_reply)];
+	} got;
+	ssize_t n = recv(c->talk, got.bytes, sizeof(got.bytes), MSG_TRUNC);
+	if (n <= 0)
+		return ended(c, limits, err);
+	unsigned char *flag = &got.bytes[offsetof(struct ux_sandbox_reply, found.has_code)];
+	*flag = *flag != 0;
+	if (n != (ssize_t)sizeof(got.bytes) || !clean_reply(&got.reply))
+		return ux_error_set(err, UX_ECORRUPT, "reading it gave no sensible answer");
+	if (got.reply.err.code == UX_OK) {
+		*ret = got.reply.found;
+		return UX_OK;
+	}
+	if (got.reply.err.code == UX_ENOMEM)
+		return ux_error_set(err, UX_ELIMIT, "reading it needs over %" PRIu64 " bytes",
+				    limits->memory);
+	if (got.reply.err.os_errno == EFBIG)
+		return ux_error_set(err, UX_ELIMIT, "what comes out is over %" PRIu64 " bytes",
+				    limits->output);
+	if (err && err->code == UX_OK)
+		*err = got.reply.err;
+	return got.reply.err.code;
+}
+
+static enum ux_code ask(struct child *c, const int *files, const struct ux_sandbox_limits *limits,
+			struct ux_error *err)
+{
+	struct ux_sandbox_request request = {
+		.size = sizeof(request),
+		.memory = limits->memory,
+		.output = limits->output,
+		.seconds = limits->seconds,
+	};
+	for (int i = 0; i < UX_SANDBOX_FILE_COUNT; i++)
+		request.files |= (uint32_t)(files[i] >= 0) << i;
+	if (send(c->talk, &request, sizeof(request), MSG_NOSIGNAL) == (ssize_t)sizeof(request))
+		return UX_OK;
+	return ended(c, limits, err);
+}
+
+enum ux_code ux_sandbox_extract(const int files[UX_SANDBOX_FILE_COUNT],
+				const struct ux_sandbox_limits *limits, const char *program,
+				struct ux_sandbox_found *ret, struct ux_error *err)
+{
+	ux_cleanup(child_deinit) struct child c = {.talk = -1, .moved = {-1, -1, -1, -1}};
+	_Static_assert(UX_SANDBOX_FILE_COUNT == 4, "each is none at first");
+	UX_TRY(start(&c, files, program ? program : "/proc/self/exe", err));
+	UX_TRY(ask(&c, files, limits, err));
+	if (!wait_reply(&c, limits->seconds))
+		return ux_error_set(err, UX_ELIMIT, "reading it took over %u s", limits->seconds);
+	return take_reply(&c, limits, ret, err);
+}

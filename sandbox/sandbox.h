@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading what strangers sent in a process that can do nothing else. */
+#ifndef UX_SANDBOX_H
+#define UX_SANDBOX_H
+
+#include "error.h"
+#include "id_set.h"
+#include "unhex/quality.h"
+
+/* The first argument that makes a program a child: main() hands over to ux_sandbox_main() then. */
+#define UX_SANDBOX_WORD "--confined"
+
+/* What is read and written, each a descriptor. */
+enum ux_sandbox_file {
+	UX_SANDBOX_EXE,           /* an executable, or an unstripped file, or a debug file alone */
+	UX_SANDBOX_DEBUG,         /* the debug file of it */
+	UX_SANDBOX_SUPPLEMENTARY, /* the file that dwz moved common entries of the debug file to */
+	UX_SANDBOX_GSYM,          /* for writing, empty: what comes out */
+	UX_SANDBOX_FILE_COUNT
+};
+
+struct ux_sandbox_limits {
+	uint64_t memory;  /* bytes besides the mapped files */
+	uint64_t output;  /* bytes of the GSYM */
+	unsigned seconds; /* of processor time, and twice as many by the clock */
+};
+
+struct ux_sandbox_found {
+	struct ux_id_set
+		ids; /* of EXE: GNU, Go, UUID as it carries them; its File ID if it has code */
+	enum ux_quality quality;
+	struct ux_counts counts;
+	uint64_t text_bytes; /* of all executable sections */
+	uint64_t gsym_bytes; /* written */
+	bool has_code;       /* EXE is no debug file */
+	struct ux_error
+		lost; /* the first part that was damaged and passed over; code UX_OK: none */
+	uint64_t split_missing; /* units whose entries are in .dwo files that were not there */
+};
+
+/*
+ * Extracts in a child: its limits are the kernel's, it has the given descriptors (-1: none; EXE and
+ * GSYM are needed) and no other file, no network, no right to anything. Nothing it does or becomes
+ * harms the caller. program starts the child; NULL: this one (/proc/self/exe), whose main() knows
+ * UX_SANDBOX_WORD.
+ *
+ * The codes of ux_extract(); UX_ELIMIT: it needed more time, memory or room; UX_ECORRUPT: it died
+ * of the input. What is in the GSYM's file is a stranger's: verify it. Any thread; the thread must
+ * outlive the child (it does: this waits). The time is bounded by limits->seconds.
+ */
+enum ux_code ux_sandbox_extract(const int files[UX_SANDBOX_FILE_COUNT],
+				const struct ux_sandbox_limits *limits, const char *program,
+				struct ux_sandbox_found *ret, struct ux_error *err) ux_must;
+
+/* The child's life, from its one request to its one reply; returns the status to exit with. */
+int ux_sandbox_main(void);
+
+#endif

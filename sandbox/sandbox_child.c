@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The confined side: maps what it was given, gives up everything, reads. */
+#include "confine.h"
+#include "elf_file.h"
+#include "elf_ids.h"
+#include "extract.h"
+#include "file.h"
+#include "file_id.h"
+#include "sandbox_task.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+enum {
+	OWN_MEMORY = 256 << 20 /* address space of the program and its libraries */
+};
+
+struct task {
+	struct ux_sandbox_request request;
+	struct ux_mapping files[UX_SANDBOX_GSYM];
+	struct ux_sandbox_reply reply;
+};
+
+static int file_of(enum ux_sandbox_file which)
+{
+	return UX_SANDBOX_FILES + (int)which;
+}
+
+static bool has(const struct task *t, enum ux_sandbox_file which)
+{
+	return (t->request.files >> which & 1) != 0;
+}
+
+static enum ux_code sink(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	(void)ctx;
+	return ux_file_write(file_of(UX_SANDBOX_GSYM), bytes, err);
+}
+
+static enum ux_code place(void *ctx, uint64_t off, struct ux_bytes bytes, struct ux_error *err)
+{
+	(void)ctx;
+	return ux_file_write_at(file_of(UX_SANDBOX_GSYM), off, bytes, err);
+}
+
+static enum ux_code map_files(struct task *t, struct ux_error *err)
+{
+	for (int i = 0; i < UX_SANDBOX_GSYM; i++)
+		if (has(t, (enum ux_sandbox_file)i))
+			UX_TRY(ux_file_map_fd(UX_SANDBOX_FILES + i, &t->files[i], err));
+	return UX_OK;
+}
+
+static enum ux_code confine(struct task *t, struct ux_error *err)
+{
+	struct ux_confine_limits l = {
+		.address_space = t->request.memory + OWN_MEMORY,
+		.file_size = t->request.output,
+		.cpu_seconds = t->request.seconds,
+	};
+	for (int i = 0; i < UX_SANDBOX_GSYM; i++)
+		l.address_space += t->files[i].bytes.size;
+	return ux_confine(&l, err);
+}
+
+/* A debug file has the sections of code, and none of their bytes. */
+static bool has_code(const struct ux_elf *elf)
+{
+	if (elf->n_sections == 0)
+		return true;
+	for (size_t i = 0; i < elf->n_sections; i++) {
+		const struct ux_elf_section *s = &elf->sections[i];
+		if ((s->flags & SHF_EXECINSTR) != 0 && s->type != SHT_NOBITS && s->size > 0)
+			return true;
+	}
+	return false;
+}
+
+/* IDs of a kind of file other than ELF are its reader's to say, with the GSYM. */
+static enum ux_code read_ids(struct task *t, struct ux_error *err)
+{
+	struct ux_sandbox_found *found = &t->reply.found;
+	struct ux_bytes file = t->files[UX_SANDBOX_EXE].bytes;
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	UX_TRY(ux_elf_open(&elf, file, err));
+	UX_TRY(ux_elf_ids(&elf, &found->ids, err));
+	found->has_code = has_code(&elf);
+	if (!found->has_code)
+		return UX_OK;
+	struct ux_id id = ux_file_id(file);
+	return ux_id_set_add(&found->ids, &id, err);
+}
+
+static enum ux_code extract(struct task *t, struct ux_error *err)
+{
+	const struct ux_extract_options how = {
+		.threads = 1, /* the child cannot make any */
+		.supplementary = t->files[UX_SANDBOX_SUPPLEMENTARY].bytes,
+		.place = place,
+	};
+	struct ux_extract_stats stats;
+	struct ux_sandbox_found *found = &t->reply.found;
+	UX_TRY(read_ids(t, err));
+	UX_TRY(ux_extract(t->files[UX_SANDBOX_EXE].bytes, t->files[UX_SANDBOX_DEBUG].bytes, &how,
+			  sink, NULL, &stats, err));
+	found->quality = stats.quality;
+	found->counts = stats.counts;
+	found->text_bytes = stats.text_bytes;
+	found->gsym_bytes = stats.gsym_bytes;
+	found->split_missing = stats.split_missing + stats.split_mismatched;
+	found->lost = stats.bad_units > 0 ? stats.first_bad : stats.first_bad_source;
+	return UX_OK;
+}
+
+static enum ux_code run(struct task *t, struct ux_error *err)
+{
+	ssize_t n = read(UX_SANDBOX_TALK, &t->request, sizeof(t->request));
+	if (n != (ssize_t)sizeof(t->request) || t->request.size != sizeof(t->request))
+		return ux_error_set(err, UX_EINVAL, "no request on descriptor %d", UX_SANDBOX_TALK);
+	UX_TRY(map_files(t, err));
+	UX_TRY(confine(t, err));
+	return extract(t, err);
+}
+
+int ux_sandbox_main(void)
+{
+	static struct task t;
+	t.reply.size = sizeof(t.reply);
+	t.reply.err = (struct ux_error)UX_ERROR_INIT;
+	t.reply.found.lost = (struct ux_error)UX_ERROR_INIT;
+	enum ux_code code = run(&t, &t.reply.err);
+	t.reply.err.code = code;
+	if (write(UX_SANDBOX_TALK, &t.reply, sizeof(t.reply)) != (ssize_t)sizeof(t.reply))
+		return 1;
+	return 0;
+}

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The confined child: what it reads, what it may not, how it ends. */
+#include "sweep.h"
+
+#include "confine.h"
+#include "elf_ids.h"
+#include "extract.h"
+#include "file.h"
+#include "out.h"
+#include "sandbox_task.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static const struct ux_sandbox_limits plenty = {
+	.memory = (uint64_t)1 << 30, .output = 64 << 20, .seconds = 60};
+
+static int temp_file(void)
+{
+	int fd = memfd_create("gsym", MFD_CLOEXEC);
+	assert_true(fd >= 0);
+	return fd;
+}
+
+static enum ux_code collect(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	(void)err;
+	ux_out_put(ctx, bytes.data, bytes.size);
+	return UX_OK;
+}
+
+static void a_child_extracts_what_this_process_would(void **state)
+{
+	(void)state;
+	int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), out = temp_file();
+	const int files[] = {exe, -1, -1, out};
+	struct ux_sandbox_found found;
+	struct ux_error err = UX_ERROR_INIT;
+	enum ux_code code = ux_sandbox_extract(files, &plenty, NULL, &found, &err);
+	assert_string_equal(err.text, "");
+	assert_int_equal(code, UX_OK);
+
+	struct ux_mapping file = {0}, gsym = {0};
+	struct ux_out want = {0};
+	struct ux_extract_stats stats;
+	const struct ux_extract_options how = {.threads = 2};
+	assert_int_equal(ux_file_map_fd(exe, &file, NULL), UX_OK);
+	assert_int_equal(ux_extract(file.bytes, UX_BYTES_NONE, &how, collect, &want, &stats, NULL),
+			 UX_OK);
+	assert_int_equal(ux_file_map_fd(out, &gsym, NULL), UX_OK);
+	assert_true(ux_bytes_eq(gsym.bytes, ux_out_bytes(&want)));
+	assert_int_equal(found.quality, stats.quality);
+	assert_int_equal(found.gsym_bytes, gsym.bytes.size);
+	assert_memory_equal(&found.counts, &stats.counts, sizeof(stats.counts));
+	assert_true(found.has_code);
+	assert_non_null(ux_id_set_find(&found.ids, UX_ID_FILE));
+	ux_out_deinit(&want);
+	ux_file_unmap(&gsym);
+	ux_file_unmap(&file);
+	close(exe);
+	close(out);
+}
+
+static int memory_file(struct ux_bytes bytes)
+{
+	int fd = temp_file();
+	assert_int_equal(ux_file_write(fd, bytes, NULL), UX_OK);
+	return fd;
+}
+
+static void nonsense_is_refused_in_the_readers_words(void **state)
+{
+	(void)state;
+	int exe = memory_file(UX_STR("this is no binary at all")), out = temp_file();
+	const int files[] = {exe, -1, -1, out};
+	struct ux_sandbox_found found;
+	struct ux_error err = UX_ERROR_INIT;
+	assert_int_equal(ux_sandbox_extract(files, &plenty, NULL, &found, &err), UX_EUNSUPPORTED);
+	assert_true(err.text[0] != '\0');
+	close(exe);
+	close(out);
+}
+
+static void output_over_the_limit_is_said(void **state)
+{
+	(void)state;
+	int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), out = temp_file();
+	const int files[] = {exe, -1, -1, out};
+	struct ux_sandbox_limits small = plenty;
+	struct ux_sandbox_found found;
+	struct ux_error err = UX_ERROR_INIT;
+	small.output = 100;
+	assert_int_equal(ux_sandbox_extract(files, &small, NULL, &found, &err), UX_ELIMIT);
+	assert_non_null(strstr(err.text, "over 100 bytes"));
+	close(exe);
+	close(out);
+}
+
+/* A program that plays a child which a stranger took over, or which died. */
+static enum ux_code play(const char *script, unsigned seconds, struct ux_error *err)
+{
+	char path[] = "/tmp/unhex-sandbox-XXXXXX";
+	int fd = mkstemp(path), exe = memory_file(UX_STR("x")), out = temp_file();
+	const int files[] = {exe, -1, -1, out};
+	struct ux_sandbox_limits l = plenty;
+	struct ux_sandbox_found found;
+	l.seconds = seconds;
+	assert_true(fd >= 0);
+	assert_int_equal(ux_file_write(fd, UX_STR("#!/bin/sh\n"), NULL), UX_OK);
+	assert_int_equal(ux_file_write(fd, ux_bytes_cstr(script), NULL), UX_OK);
+	assert_int_equal(fchmod(fd, 0700), 0);
+	close(fd);
+	enum ux_code code = ux_sandbox_extract(files, &l, path, &found, err);
+	unlink(path);
+	close(exe);
+	close(out);
+	return code;
+}
+
+static void a_child_that_dies_costs_only_itself(void **state)
+{
+	(void)state;
+	struct ux_error err = UX_ERROR_INIT;
+	assert_int_equal(play("kill -SEGV $$\n", 5, &err), UX_ECORRUPT);
+	assert_non_null(strstr(err.text, "signal 11"));
+	err = (struct ux_error)UX_ERROR_INIT;
+	assert_int_equal(play("exit 7\n", 5, &err), UX_ECORRUPT);
+	assert_non_null(strstr(err.text, "status 7"));
+	err = (struct ux_error)UX_ERROR_INIT;
+	assert_int_equal(play("kill -XCPU $$\n", 5, &err), UX_ELIMIT);
+}
+
+static void a_child_that_says_nonsense_is_not_believed(void **state)
+{
+	(void)state;
+	struct ux_error err = UX_ERROR_INIT;
+	assert_int_equal(play("head -c 1 <&3 >/dev/null\necho hello >&3\n", 5, &err), UX_ECORRUPT);
+	assert_non_null(strstr(err.text, "no sensible answer"));
+	err = (struct ux_error)UX_ERROR_INIT;
+	assert_int_equal(play("head -c 1 <&3 >/dev/null\nhead -c 60000 /dev/zero >&3\n", 5, &err),
+			 UX_ECORRUPT);
+}
+
+static void a_child_that_never_answers_is_ended(void **state)
+{
+	(void)state;
+	struct timespec before, after;
+	struct ux_error err = UX_ERROR_INIT;
+	clock_gettime(CLOCK_MONOTONIC, &before);
+	assert_int_equal(play("exec sleep 100\n", 0, &err), UX_ELIMIT);
+	clock_gettime(CLOCK_MONOTONIC, &after);
+	assert_in_range(after.tv_sec - before.tv_sec, 1, 30);
+}
+
+static void the_child_sees_its_files_and_nothing_else(void **state)
+{
+	(void)state;
+	struct ux_error err = UX_ERROR_INIT;
+	int stray = open("/etc/passwd", O_RDONLY); /* not even close-on-exec */
+	assert_true(stray >= 0);
+	assert_int_equal(play("test -z \"$HOME$USER$UNHEX_TOKEN\" || exit 3\n"
+			      "ls -l /proc/$$/fd | grep -q passwd && exit 4\n"
+			      "exit 5\n",
+			      5, &err),
+			 UX_ECORRUPT);
+	assert_non_null(strstr(err.text, "status 5"));
+	close(stray);
+}
+
+/* Runs body confined; returns how the process ended, as waitpid() says. */
+static int confined(int (*body)(void))
+{
+	fflush(NULL);
+	pid_t pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		const struct ux_confine_limits l = {
+			.address_space = (uint64_t)1 << 40, .file_size = 1000, .cpu_seconds = 20};
+		_exit(ux_confine(&l, NULL) == UX_OK ? body() : 100);
+	}
+	int status = 0;
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	return status;
+}
+
+static int opens(void)
+{
+	return open("/etc/passwd", O_RDONLY) < 0 && errno == EACCES ? 0 : 1;
+}
+
+static int allocates(void)
+{
+	volatile char *p = malloc((size_t)8 << 20);
+	if (!p)
+		return 1;
+	p[12345] = 1;
+	free((void *)p);
+	return 0;
+}
+
+static int connects(void)
+{
+	return socket(AF_INET, SOCK_STREAM, 0) < 0 ? 0 : 1;
+}
+
+static int forks(void)
+{
+	return fork() < 0 ? 0 : 1;
+}
+
+static int runs(void)
+{
+	char name[] = "true";
+	char *const argv[] = {name, NULL};
+	execv("/bin/true", argv);
+	return 0;
+}
+
+static int kills(void)
+{
+	return kill(getppid(), 0) < 0 ? 0 : 1;
+}
+
+static int makes_code(void)
+{
+	return mmap(NULL, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
+			       MAP_FAILED
+		       ? 0
+		       : 1;
+}
+
+/* Refused with a signal, or, where a sanitizer's runtime must go on, with an error. */
+static void assert_refused(int status)
+{
+	if (WIFSIGNALED(status))
+		assert_int_equal(WTERMSIG(status), SIGSYS);
+	else
+		assert_int_equal(WEXITSTATUS(status), 0);
+}
+
+static void a_confined_process_can_only_compute(void **state)
+{
+	(void)state;
+	assert_int_equal(confined(allocates), 0);
+	assert_int_equal(confined(opens), 0);
+	assert_refused(confined(connects));
+	assert_refused(confined(forks));
+	assert_refused(confined(runs));
+	assert_refused(confined(kills));
+	assert_refused(confined(makes_code));
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], UX_SANDBOX_WORD) == 0)
+		return ux_sandbox_main();
+	const struct CMUnitTest tests[] = {
+		UX_TEST(a_child_extracts_what_this_process_would),
+		UX_TEST(nonsense_is_refused_in_the_readers_words),
+		UX_TEST(output_over_the_limit_is_said),
+		UX_TEST(a_child_that_dies_costs_only_itself),
+		UX_TEST(a_child_that_says_nonsense_is_not_believed),
+		UX_TEST(a_child_that_never_answers_is_ended),
+		UX_TEST(the_child_sees_its_files_and_nothing_else),
+		UX_TEST(a_confined_process_can_only_compute),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
