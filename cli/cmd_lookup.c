@@ -7,10 +7,10 @@
 #include "find_options.h"
 #include "frames_out.h"
 #include "gsym_alternatives.h"
+#include "gsym_names.h"
 #include "hex.h"
 #include "id.h"
 #include "output.h"
-#include "place_names.h"
 #include "remote_lookup.h"
 #include "server_options.h"
 #include "sigbus.h"
@@ -53,9 +53,10 @@ enum {
 	BATCH = UX_REMOTE_BATCH,
 	ALTERNATIVES_MOST = 64, /* names that are told of one function */
 	FLUSH_BYTES = 1 << 16,
+	TEXTS_MOST = 64 << 20, /* bytes of places that wait for the server */
 };
 
-UX_VEC(ux_addresses, uint64_t);
+UX_VEC(places, struct ux_remote_place);
 
 /* What the command line asks for. */
 struct word {
@@ -71,9 +72,10 @@ struct lookup {
 	struct ux_remote remote;
 	bool is_remote;
 	bool alternatives;
-	struct words given; /* on the command line */
-	struct ux_place_names names;
-	struct ux_addresses waiting; /* for the server */
+	struct words given;         /* on the command line */
+	struct ux_gsym_names names; /* of the functions, once one was asked for */
+	struct places waiting;      /* for the server */
+	struct ux_arena texts;      /* of their names */
 	struct ux_frames_out frames;
 	struct ux_out out;
 	struct ux_error first_bad; /* a record that could not be read, a module that is not there */
@@ -87,8 +89,9 @@ static void lookup_deinit(struct lookup *l)
 	ux_symbol_source_close(&l->local);
 	ux_remote_close(&l->remote);
 	words_deinit(&l->given);
-	ux_place_names_deinit(&l->names);
-	ux_addresses_deinit(&l->waiting);
+	ux_gsym_names_deinit(&l->names);
+	places_deinit(&l->waiting);
+	ux_arena_deinit(&l->texts);
 	ux_frames_out_deinit(&l->frames);
 	ux_out_deinit(&l->out);
 }
@@ -130,24 +133,33 @@ static enum ux_code answer_remote(struct lookup *l, struct ux_error *err)
 				   ? ux_remote_frames(&l->remote, i, frames, ux_countof(frames))
 				   : 0;
 		l->found += n > 0;
-		ux_frames_out_write(&l->frames, l->waiting.data[i],
-				    (struct ux_answer){.frames = frames, .n = n});
+		ux_frames_out_write(&l->frames, l->waiting.data[i].address,
+				    (struct ux_answer){.frames = frames,
+						       .n = n,
+						       .place = l->waiting.data[i].name});
 	}
 	l->waiting.size = 0;
+	ux_arena_deinit(&l->texts);
 	ux_frames_out_forget(&l->frames);
 	return UX_OK;
 }
 
-static enum ux_code answer(struct lookup *l, uint64_t address, struct ux_error *err)
+static enum ux_code wait_for_server(struct lookup *l, struct ux_remote_place place,
+				    struct ux_error *err)
 {
 	l->asked++;
-	if (!l->is_remote) {
-		answer_local(l, address);
-		return UX_OK;
-	}
-	if (!ux_addresses_append(&l->waiting, address))
+	if (!places_append(&l->waiting, place))
 		return ux_error_nomem(err);
 	return l->waiting.size < BATCH ? UX_OK : answer_remote(l, err);
+}
+
+static enum ux_code answer(struct lookup *l, uint64_t address, struct ux_error *err)
+{
+	if (l->is_remote)
+		return wait_for_server(l, (struct ux_remote_place){.address = address}, err);
+	l->asked++;
+	answer_local(l, address);
+	return UX_OK;
 }
 
 /* Byte off of the function with that name, or with the number of "%21" in the symbol table of a
@@ -157,19 +169,31 @@ static enum ux_code find_place(struct lookup *l, struct ux_bytes name, uint64_t 
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	uint64_t index = 0;
-	if (l->is_remote)
-		return ux_error_set(err, UX_EUNSUPPORTED,
-				    "a server is asked for addresses alone: a function and an "
-				    "offset need the file");
 	if (name.data[0] == '%' && ux_cubin_is(l->local.file.bytes) &&
 	    ux_hex_parse_u64(ux_bytes(name.data + 1, name.size - 1), false, &index)) {
 		UX_TRY(ux_elf_open(&elf, l->local.file.bytes, err));
 		return ux_cubin_pc(&elf, (uint32_t)ux_min(index, (uint64_t)UINT32_MAX), off, ret,
 				   err);
 	}
-	UX_TRY(ux_place_find(&l->names, &l->local.gsym, name, ret, err));
+	if (!l->names.list)
+		UX_TRY(ux_gsym_names_build(&l->names, &l->local.gsym, err));
+	UX_TRY(ux_gsym_names_find(&l->names, &l->local.gsym, name, ret, err));
 	*ret += off;
 	return UX_OK;
+}
+
+static enum ux_code answer_remote_place(struct lookup *l, struct ux_bytes text,
+					struct ux_error *err)
+{
+	char *kept = ux_arena_strndup(&l->texts, text.data, text.size);
+	if (!kept)
+		return ux_arena_fail(&l->texts, err);
+	return wait_for_server(l, (struct ux_remote_place){.name = ux_bytes(kept, text.size)}, err);
+}
+
+static bool parse_place(struct ux_bytes text, struct ux_bytes *ret_name, uint64_t *ret_off)
+{
+	return ux_gsym_place_parse(text, '+', ret_name, ret_off);
 }
 
 /* NAME+OFFSET. One that is not known is an answer. */
@@ -178,7 +202,9 @@ static enum ux_code answer_place(struct lookup *l, struct ux_bytes text, struct 
 	struct ux_error why = UX_ERROR_INIT;
 	struct ux_bytes name = UX_BYTES_NONE;
 	uint64_t off = 0, pc = 0;
-	(void)!ux_place_parse(text, &name, &off); /* it was, before */
+	if (l->is_remote)
+		return answer_remote_place(l, text, err);
+	(void)!parse_place(text, &name, &off); /* it was, before */
 	enum ux_code code = find_place(l, name, off, &pc, &why);
 	if (code == UX_OK)
 		return answer(l, pc, err);
@@ -195,9 +221,9 @@ static enum ux_code answer_bad(struct lookup *l, const struct ux_asked *asked, s
 {
 	struct ux_bytes name;
 	uint64_t off;
-	UX_TRY(answer_remote(l, err));
-	if (ux_place_parse(asked->bad, &name, &off))
+	if (parse_place(asked->bad, &name, &off))
 		return answer_place(l, asked->bad, err);
+	UX_TRY(answer_remote(l, err));
 	l->bad_lines++;
 	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
 	ux_text(&text, ux_bytes(asked->bad.data, ux_min(asked->bad.size, (size_t)64)));
@@ -321,7 +347,7 @@ static int take_addresses(const struct ux_command *cmd, const struct ux_args *ar
 		struct ux_bytes text = ux_bytes_cstr(args->items[i]), name;
 		struct word word = {0};
 		uint64_t off;
-		if (ux_place_parse(text, &name, &off))
+		if (parse_place(text, &name, &off))
 			word.place = args->items[i];
 		else if (!ux_hex_parse_u64(text, hex, &word.address))
 			return ux_usage_error(cmd,
@@ -355,7 +381,8 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 			"--demangle is \"%.32s\"; expected full, short, templates-elided "
 			"or none",
 			v.demangle);
-	ux_cleanup(lookup_deinit) struct lookup l = {.first_bad = UX_ERROR_INIT};
+	ux_cleanup(lookup_deinit) struct lookup l = {.first_bad = UX_ERROR_INIT,
+						     .texts = {.budget = TEXTS_MOST}};
 	ux_frames_out_init(&l.frames, &l.out);
 	l.alternatives = v.alternatives;
 	l.frames.json = v.json;
@@ -377,7 +404,8 @@ const struct ux_command ux_cmd_lookup = {
 		"FILE is an ELF file, whose separate debug file is found by build ID or link, a Mach-O file\n"
 		"(--arch chooses a slice), whose dSYM bundle is found beside it, a cubin, a program with\n"
 		"GPU code (--gpu chooses it), or a GSYM file. A name that is no file but an ID (gnu:HEX,\n"
-		"go:TEXT, file:HEX, uuid:HEX, cubin-crc:HEX) is asked of the server.\n"
+		"go:TEXT, file:HEX, uuid:HEX, cubin-crc:HEX) is asked of the server, which knows functions\n"
+		"by name, too.\n"
 		"\n"
 		"Exit status 1 when no address was found, or one made no sense.",
 	.options = options,

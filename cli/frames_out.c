@@ -116,12 +116,24 @@ static void write_json_origin(struct ux_out *out, const struct ux_origin *o)
 	put_member(out, "reason", o->reason);
 }
 
+static void write_json_address(struct ux_out *out, uint64_t address, const struct ux_answer *a)
+{
+	struct ux_json json = ux_json_make(out);
+	put(out, UX_STR("{\"address\":"));
+	if (a->place.size > 0) {
+		ux_json_str(&json, a->place);
+	} else {
+		put(out, UX_STR("\"0x"));
+		put_number(out, address, 16);
+		put(out, UX_STR("\""));
+	}
+	put(out, UX_STR(",\"frames\":["));
+}
+
 static void write_json(struct ux_frames_out *w, uint64_t address, const struct ux_answer *a)
 {
 	struct ux_out *out = w->out;
-	put(out, UX_STR("{\"address\":\"0x"));
-	put_number(out, address, 16);
-	put(out, UX_STR("\",\"frames\":["));
+	write_json_address(out, address, a);
 	for (size_t i = 0; i < a->n; i++) {
 		const struct ux_frame *f = &a->frames[i];
 		put(out, i > 0 ? UX_STR(",{\"function\":") : UX_STR("{\"function\":"));
@@ -132,7 +144,8 @@ static void write_json(struct ux_frames_out *w, uint64_t address, const struct u
 			put(out, UX_STR(",\"line\":"));
 			put_number(out, f->line, 10);
 		}
-		if (f->function[0] == '<' && strcmp(f->function, UX_NO_NAME) == 0) {
+		if (f->function[0] == '<' && strcmp(f->function, UX_NO_NAME) == 0 &&
+		    a->place.size == 0) {
 			put(out, UX_STR(",\"start\":\"0x")); /* which one it is */
 			put_number(out, address - f->offset, 16);
 			put(out, UX_STR("\""));
@@ -173,8 +186,12 @@ static void write_text_origin(struct ux_out *out, const struct ux_origin *o)
 static void write_text(struct ux_frames_out *w, uint64_t address, const struct ux_answer *a)
 {
 	struct ux_out *out = w->out;
-	put(out, UX_STR("0x"));
-	put_number(out, address, 16);
+	if (a->place.size > 0) {
+		ux_text(out, a->place);
+	} else {
+		put(out, UX_STR("0x"));
+		put_number(out, address, 16);
+	}
 	if (a->n == 0) {
 		put(out, UX_STR(" ??"));
 		write_text_origin(out, a->origin);

@@ -64,6 +64,7 @@ struct ux_answer {
 	const char *const *others; /* other names of the outermost frame's function */
 	size_t n_others;
 	const struct ux_origin *origin; /* of an address of a process; NULL: not told */
+	struct ux_bytes place; /* "NAME+OFFSET" instead of an address nobody knows; empty: none */
 };
 
 /*

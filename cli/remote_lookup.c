@@ -24,8 +24,8 @@ void ux_remote_close(struct ux_remote *r)
 	*r = (struct ux_remote){0};
 }
 
-static void write_question(const struct ux_remote *r, const uint64_t *addresses, size_t n,
-			   struct ux_out *out)
+static void write_question(const struct ux_remote *r, const struct ux_remote_place *places,
+			   size_t n, struct ux_out *out)
 {
 	static const char *const modes[] = {"none", "short", "full", "templates-elided"};
 	struct ux_json j = ux_json_make(out);
@@ -38,8 +38,8 @@ static void write_question(const struct ux_remote *r, const uint64_t *addresses,
 	ux_json_array_begin(&j);
 	for (size_t i = 0; i < n; i++) {
 		char text[19];
-		snprintf(text, sizeof(text), "0x%" PRIx64, addresses[i]);
-		ux_json_cstr(&j, text);
+		snprintf(text, sizeof(text), "0x%" PRIx64, places[i].address);
+		ux_json_str(&j, places[i].name.size > 0 ? places[i].name : ux_bytes_cstr(text));
 	}
 	ux_json_array_end(&j);
 	ux_json_object_end(&j);
@@ -71,11 +71,11 @@ static enum ux_code check_answer(const struct ux_remote *r, size_t n, struct ux_
 	return UX_OK;
 }
 
-enum ux_code ux_remote_ask(struct ux_remote *r, const uint64_t *addresses, size_t n,
+enum ux_code ux_remote_ask(struct ux_remote *r, const struct ux_remote_place *places, size_t n,
 			   struct ux_error *err)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out question = {0};
-	write_question(r, addresses, n, &question);
+	write_question(r, places, n, &question);
 	UX_TRY(ux_out_status(&question, err));
 	struct ux_http_call call = {
 		.method = UX_METHOD_POST,

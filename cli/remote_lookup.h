@@ -3,6 +3,7 @@
 #ifndef UX_REMOTE_LOOKUP_H
 #define UX_REMOTE_LOOKUP_H
 
+#include "bytes.h"
 #include "demangle.h"
 #include "error.h"
 #include "server_options.h"
@@ -28,16 +29,22 @@ enum ux_code ux_remote_open(struct ux_remote *r, const struct ux_server_choice *
 	ux_must;
 void ux_remote_close(struct ux_remote *r);
 
+/* What is asked: an address, or "NAME+OFFSET" where that is not empty. */
+struct ux_remote_place {
+	uint64_t address;
+	struct ux_bytes name;
+};
+
 /*
- * Asks for n addresses (at most UX_REMOTE_BATCH). UX_ENOTFOUND: the server has no symbols for the
+ * Asks for n places (at most UX_REMOTE_BATCH). UX_ENOTFOUND: the server has no symbols for the
  * module; UX_EDENIED: it wants a key, or another one; UX_EUNAVAILABLE; UX_EUNSUPPORTED: what it
  * answered is not what an unhex server answers.
  */
-enum ux_code ux_remote_ask(struct ux_remote *r, const uint64_t *addresses, size_t n,
+enum ux_code ux_remote_ask(struct ux_remote *r, const struct ux_remote_place *places, size_t n,
 			   struct ux_error *err) ux_must;
 
 /*
- * The frames of address number i of the last question, at most max; they live until the next one.
+ * The frames of place number i of the last question, at most max; they live until the next one.
  */
 size_t ux_remote_frames(const struct ux_remote *r, size_t i, struct ux_frame *frames, size_t max);
 

@@ -6,19 +6,31 @@
 #include "module_ids.h"
 #include "handlers.h"
 
-static enum ux_code parse_address(struct ux_bytes text, uint64_t *ret, struct ux_error *err)
+/* An address; or, of the function with a name, the byte that is pc behind its start. */
+struct place {
+	struct ux_bytes name; /* empty: pc is the address */
+	uint64_t pc;
+};
+
+/* plus: what stands between NAME and OFFSET, besides '+'. */
+static enum ux_code parse_place(struct ux_bytes text, char plus, struct place *ret,
+				struct ux_error *err)
 {
-	if (ux_hex_parse_u64(text, /* hex= */ false, ret))
+	*ret = (struct place){0};
+	if (ux_hex_parse_u64(text, /* hex= */ false, &ret->pc) ||
+	    ux_gsym_place_parse(text, '+', &ret->name, &ret->pc) ||
+	    ux_gsym_place_parse(text, plus, &ret->name, &ret->pc))
 		return UX_OK;
-	return ux_error_set(err, UX_EINVAL, "'%.*s' is no address; expected 0x... or decimal",
+	return ux_error_set(err, UX_EINVAL,
+			    "'%.*s' is no address; expected 0x..., decimal or NAME+OFFSET",
 			    (int)ux_min(text.size, (size_t)40), (const char *)text.data);
 }
 
-static enum ux_code read_address(const json_t *v, uint64_t *ret, struct ux_error *err)
+static enum ux_code read_place(const json_t *v, struct place *ret, struct ux_error *err)
 {
 	if (json_is_string(v))
-		return parse_address(ux_bytes(json_string_value(v), json_string_length(v)), ret,
-				     err);
+		return parse_place(ux_bytes(json_string_value(v), json_string_length(v)), '+', ret,
+				   err);
 	if (json_is_integer(v) && json_integer_value(v) < 0)
 		return ux_error_set(err, UX_EINVAL,
 				    "an address is %" JSON_INTEGER_FORMAT
@@ -28,21 +40,24 @@ static enum ux_code read_address(const json_t *v, uint64_t *ret, struct ux_error
 		return ux_error_set(err, UX_EINVAL,
 				    "an address is %s; expected a string or an integer from 0 on",
 				    ux_json_in_type(v));
-	*ret = (uint64_t)json_integer_value(v);
+	*ret = (struct place){.pc = (uint64_t)json_integer_value(v)};
 	return UX_OK;
 }
 
 /* An array of addresses or a list in a query: two ways to say the same. */
 struct addresses {
 	const json_t *array;
-	struct ux_bytes list; /* "0x1,2" */
+	struct ux_bytes list; /* "0x1,2,NAME+3" */
 };
 
 /* One address; the answer is bounded alone and with those of all other requests. */
-static enum ux_code look_up(struct ux_request *req, const struct ux_open_module *m, uint64_t pc,
-			    struct ux_lookup *l, struct ux_json *j)
+static enum ux_code look_up(struct ux_request *req, struct ux_open_module *m,
+			    const struct place *at, struct ux_lookup *l, struct ux_json *j)
 {
-	ux_lookup_write(l, m, pc, j);
+	if (at->name.size > 0)
+		UX_TRY(ux_lookup_write_place(l, m, at->name, at->pc, j, &req->err));
+	else
+		ux_lookup_write(l, m, at->pc, j);
 	if (j->out->size > UX_SYMBOLIZE_ANSWER_MOST)
 		return ux_error_set(&req->err, UX_ELIMIT,
 				    "the answer is over %d bytes; ask for fewer addresses",
@@ -52,25 +67,25 @@ static enum ux_code look_up(struct ux_request *req, const struct ux_open_module 
 }
 
 static enum ux_code look_up_array(struct ux_request *req, const json_t *array,
-				  const struct ux_open_module *m, struct ux_lookup *l,
-				  struct ux_json *j)
+				  struct ux_open_module *m, struct ux_lookup *l, struct ux_json *j)
 {
 	size_t n = json_array_size(array);
 	for (size_t i = 0; i < n; i++) {
-		uint64_t pc = 0;
-		UX_TRY(read_address(json_array_get(array, i), &pc, &req->err));
-		UX_TRY(look_up(req, m, pc, l, j));
+		struct place at;
+		UX_TRY(read_place(json_array_get(array, i), &at, &req->err));
+		UX_TRY(look_up(req, m, &at, l, j));
 	}
 	return UX_OK;
 }
 
-/* The next address of "0x1,2"; *more is false behind the last one. */
-static enum ux_code list_next(struct ux_bytes *list, bool *more, uint64_t *ret,
+/* The next address of "0x1,2"; *more is false behind the last one. A '+' has become a blank where
+ * it was not sent as %2B. */
+static enum ux_code list_next(struct ux_bytes *list, bool *more, struct place *ret,
 			      struct ux_error *err)
 {
 	const uint8_t *comma = list->size ? memchr(list->data, ',', list->size) : NULL;
 	size_t n = comma ? (size_t)(comma - list->data) : list->size;
-	UX_TRY(parse_address(ux_bytes(list->data, n), ret, err));
+	UX_TRY(parse_place(ux_bytes(list->data, n), ' ', ret, err));
 	*more = comma != NULL;
 	if (comma)
 		*list = ux_bytes(comma + 1, list->size - n - 1);
@@ -79,20 +94,19 @@ static enum ux_code list_next(struct ux_bytes *list, bool *more, uint64_t *ret,
 
 static enum ux_code check_list(struct ux_bytes list, struct ux_error *err)
 {
-	uint64_t pc = 0;
+	struct place at;
 	for (bool more = true; more;)
-		UX_TRY(list_next(&list, &more, &pc, err));
+		UX_TRY(list_next(&list, &more, &at, err));
 	return UX_OK;
 }
 
 static enum ux_code look_up_list(struct ux_request *req, struct ux_bytes list,
-				 const struct ux_open_module *m, struct ux_lookup *l,
-				 struct ux_json *j)
+				 struct ux_open_module *m, struct ux_lookup *l, struct ux_json *j)
 {
-	uint64_t pc = 0;
+	struct place at;
 	for (bool more = true; more;) {
-		UX_TRY(list_next(&list, &more, &pc, &req->err));
-		UX_TRY(look_up(req, m, pc, l, j));
+		UX_TRY(list_next(&list, &more, &at, &req->err));
+		UX_TRY(look_up(req, m, &at, l, j));
 	}
 	return UX_OK;
 }
@@ -156,8 +170,8 @@ static enum ux_code check_addresses(const json_t *modules, struct ux_error *err)
 			return ux_error_set(err, UX_EINVAL, "modules[%zu] has no \"addresses\"", i);
 		total += json_array_size(array);
 		for (size_t k = 0; k < json_array_size(array); k++) {
-			uint64_t pc = 0;
-			UX_TRY(read_address(json_array_get(array, k), &pc, err));
+			struct place at;
+			UX_TRY(read_place(json_array_get(array, k), &at, err));
 		}
 	}
 	if (total > UX_SYMBOLIZE_ADDRESSES_MOST)
@@ -177,7 +191,8 @@ static enum ux_code read_options(const json_t *doc, struct ux_lookup *l, struct 
 enum ux_code ux_handle_symbolize(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
-	ux_cleanup(ux_lookup_deinit) struct ux_lookup l = {.demangle = UX_DEMANGLE_FULL};
+	ux_cleanup(ux_lookup_deinit) struct ux_lookup l = {.demangle = UX_DEMANGLE_FULL,
+							   .names_left = UX_SYMBOLIZE_NAMES_MOST};
 	const json_t *modules = NULL;
 	struct ux_error *err = &req->err;
 	UX_TRY(ux_json_in_parse(req->body, &doc, err));
@@ -220,7 +235,8 @@ static enum ux_code query_options(struct ux_request *req, struct ux_lookup *l)
 
 enum ux_code ux_handle_symbolize_one(struct ux_request *req, struct ux_response *res)
 {
-	ux_cleanup(ux_lookup_deinit) struct ux_lookup l = {.demangle = UX_DEMANGLE_FULL};
+	ux_cleanup(ux_lookup_deinit) struct ux_lookup l = {.demangle = UX_DEMANGLE_FULL,
+							   .names_left = UX_SYMBOLIZE_NAMES_MOST};
 	struct addresses a = {0};
 	enum ux_code found = UX_OK;
 	const char *id = NULL;

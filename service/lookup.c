@@ -61,3 +61,20 @@ void ux_lookup_write(struct ux_lookup *l, const struct ux_open_module *m, uint64
 		put_frame(l, &frames[i], j);
 	ux_json_array_end(j);
 }
+
+enum ux_code ux_lookup_write_place(struct ux_lookup *l, struct ux_open_module *m,
+				   struct ux_bytes name, uint64_t off, struct ux_json *j,
+				   struct ux_error *err)
+{
+	uint64_t start = 0;
+	enum ux_code code = ux_open_module_find(m, name, &l->names_left, &start, err);
+	if (code == UX_OK) {
+		ux_lookup_write(l, m, start + off, j);
+		return UX_OK;
+	}
+	if (code != UX_ENOTFOUND)
+		return code;
+	ux_json_array_begin(j);
+	ux_json_array_end(j);
+	return UX_OK;
+}

@@ -7,10 +7,11 @@
 #include "json_out.h"
 #include "module_cache.h"
 
-/* How one request wants its addresses looked up. Zeroed but for mode. */
+/* How one request wants its addresses looked up. Zeroed but for demangle and names_left. */
 struct ux_lookup {
 	enum ux_demangle_mode demangle;
 	bool return_addresses; /* look up the byte before */
+	uint64_t names_left;   /* functions that may yet be read to find some by name */
 	struct ux_out name;    /* demangled text of the frame at hand; released by deinit */
 };
 
@@ -24,5 +25,11 @@ enum ux_code ux_lookup_demangle(struct ux_lookup *l, struct ux_bytes word, struc
 /* Appends the array of the frames at pc: of the best candidate that knows it; [] when none does. */
 void ux_lookup_write(struct ux_lookup *l, const struct ux_open_module *m, uint64_t pc,
 		     struct ux_json *j);
+
+/* The same of byte `off` of the function with that linkage name; [] when there is none. UX_ELIMIT:
+ * names_left is spent. UX_ENOMEM. */
+enum ux_code ux_lookup_write_place(struct ux_lookup *l, struct ux_open_module *m,
+				   struct ux_bytes name, uint64_t off, struct ux_json *j,
+				   struct ux_error *err) ux_must;
 
 #endif

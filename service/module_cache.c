@@ -15,6 +15,7 @@ struct ux_open_module {
 	atomic_uint refs; /* acquire-release: the last one frees what others have read */
 	size_t n;
 	struct ux_open_candidate candidates[UX_MODULE_CANDIDATES_MOST];
+	pthread_mutex_t lock; /* guards the candidates' names */
 };
 
 struct entry {
@@ -75,9 +76,41 @@ void ux_open_module_drop(struct ux_open_module *m)
 {
 	if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) > 1)
 		return;
-	for (size_t i = 0; i < m->n; i++)
+	for (size_t i = 0; i < m->n; i++) {
+		ux_gsym_names_deinit(&m->candidates[i].names);
 		ux_file_unmap(&m->candidates[i].mapping);
+	}
+	pthread_mutex_destroy(&m->lock);
 	free(m);
+}
+
+static enum ux_code read_names(struct ux_open_candidate *c, uint64_t *budget, struct ux_error *err)
+{
+	if (c->names.list)
+		return UX_OK;
+	if (c->gsym.n_functions > *budget)
+		return ux_error_set(err, UX_ELIMIT,
+				    "functions are named in too many large modules; ask for fewer");
+	*budget -= c->gsym.n_functions;
+	enum ux_code code = ux_gsym_names_build(&c->names, &c->gsym, NULL);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	return code == UX_OK ? UX_OK : UX_ENOTFOUND; /* hostile names: nobody's */
+}
+
+enum ux_code ux_open_module_find(struct ux_open_module *m, struct ux_bytes name, uint64_t *budget,
+				 uint64_t *ret, struct ux_error *err)
+{
+	enum ux_code code = UX_ENOTFOUND;
+	pthread_mutex_lock(&m->lock);
+	for (size_t i = 0; i < m->n && code == UX_ENOTFOUND; i++) {
+		struct ux_open_candidate *c = &m->candidates[i];
+		code = read_names(c, budget, err);
+		if (code == UX_OK)
+			code = ux_gsym_names_find(&c->names, &c->gsym, name, ret, NULL);
+	}
+	pthread_mutex_unlock(&m->lock);
+	return code;
 }
 
 enum ux_code ux_module_cache_create(struct ux_module_cache **ret, struct ux_store *store,
@@ -197,6 +230,7 @@ static enum ux_code open_module(struct ux_store *s, const char *ns, const char *
 	if (!m)
 		return ux_error_nomem(err);
 	atomic_init(&m->refs, 1);
+	pthread_mutex_init(&m->lock, NULL);
 	for (size_t i = 0; i < row.n_candidates && m->n < UX_MODULE_CANDIDATES_MOST; i++)
 		if (open_candidate(s, &row.candidates[i], &m->candidates[m->n], &why) == UX_OK)
 			m->n++;

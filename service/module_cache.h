@@ -3,7 +3,7 @@
 #ifndef UX_MODULE_CACHE_H
 #define UX_MODULE_CACHE_H
 
-#include "gsym_reader.h"
+#include "gsym_names.h"
 #include "store.h"
 
 enum {
@@ -15,13 +15,24 @@ struct ux_open_candidate {
 	struct ux_mapping mapping;
 	struct ux_gsym gsym;
 	enum ux_quality quality;
+	struct ux_gsym_names names; /* the module's: see ux_open_module_find() */
 };
 
-/* A module's candidates, best first. Immutable; shared; released by ux_open_module_drop(). */
+/* A module's candidates, best first. Immutable but for names; shared; released by
+ * ux_open_module_drop(). */
 struct ux_open_module;
 
 size_t ux_open_module_count(const struct ux_open_module *m);
 const struct ux_open_candidate *ux_open_module_candidate(const struct ux_open_module *m, size_t i);
+
+/*
+ * Where the function with that linkage name begins: as the best candidate says that has one. The
+ * names of a candidate are read when the first is asked for, and kept; *budget, functions that may
+ * yet be read, is lowered by as many. UX_ENOTFOUND, with nothing said in err: there is none.
+ * UX_ELIMIT: the budget is spent. UX_ENOMEM.
+ */
+enum ux_code ux_open_module_find(struct ux_open_module *m, struct ux_bytes name, uint64_t *budget,
+				 uint64_t *ret, struct ux_error *err) ux_must;
 
 /* NULL is fine. */
 void ux_open_module_drop(struct ux_open_module *m);

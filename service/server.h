@@ -15,6 +15,7 @@ enum {
 	UX_SYMBOLIZE_ADDRESSES_MOST = 100000,
 	UX_SYMBOLIZE_MODULES_MOST = 10000,
 	UX_SYMBOLIZE_ANSWER_MOST = 256 << 20, /* bytes of JSON */
+	UX_SYMBOLIZE_NAMES_MOST = 8 << 20,    /* functions read to find some by name: a second */
 	UX_QUERY_MOST = 10000,                /* IDs or modules */
 	UX_LIST_MOST = 1000,                  /* modules a page */
 	UX_UPLOAD_CHUNK = 8 << 20,            /* bytes a PUT should carry */

@@ -188,6 +188,19 @@ def test_the_server_answers_by_cuptis_number(server):
         assert answered(server, name, int(answer["address"], 16)) == EXPECTED["a+0x10"]
 
 
+def test_the_server_knows_functions_by_name(server, tmp_path):
+    (told,) = lines(unhex("id", "--json", CUBIN))
+    assert push(server, CUBIN)[1][0]["status"] == "uploaded"
+    name = told["ids"][1]
+    result = server.unhex("lookup", "--json", "--demangle", "none", name, *EXPECTED, "nothing+1")
+    answers = lines(result)
+    assert [a["address"] for a in answers] == [*EXPECTED, "nothing+1"]
+    assert [frames(a) for a in answers] == [*EXPECTED.values(), []]
+    result = server.unhex("lookup", name, stdin="a+0x10\nnothing+1\n")
+    assert result.stdout.splitlines() == ["a+0x10 low at /src/k.h:3", "    (inlined by) a at /src/k.cu:10",
+                                          "nothing+1 ??"]
+
+
 def test_cubins_with_one_number_stay_apart(server, tmp_path):
     other = changed(CUBIN, tmp_path / "other.cubin")
     (first,), (second,) = lines(unhex("id", "--json", CUBIN)), lines(unhex("id", "--json", other))

@@ -298,8 +298,10 @@ enum ux_code make_gsym_to_out(void *ctx, struct ux_bytes bytes, struct ux_error 
 enum ux_code make_gsym_write(const struct make_gsym *m, struct ux_out *out)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out data = {.swap = m->swap};
-	uint64_t records[FUNCTIONS_MOST];
-	uint64_t starts[FUNCTIONS_MOST];
+	ux_cleanup(ux_free_ptr) uint64_t *records = calloc(m->n_functions + 1, sizeof(*records));
+	ux_cleanup(ux_free_ptr) uint64_t *starts = calloc(m->n_functions + 1, sizeof(*starts));
+	if (!records || !starts)
+		return UX_ENOMEM;
 	for (size_t i = 0; i < m->n_functions; i++) {
 		starts[i] = m->functions[i].start;
 		records[i] = data.size;

@@ -191,6 +191,44 @@ static void batch_answers_each_module_in_order(void **state)
 	json_decref(doc);
 }
 
+/* "sq < f" of the innermost frame's list number i. */
+static void expect_functions(const json_t *doc, size_t i, const char *expected)
+{
+	const json_t *list = json_array_get(json_object_get(doc, "frames"), i);
+	char text[64] = "";
+	for (size_t k = 0; k < json_array_size(list); k++) {
+		size_t used = strlen(text);
+		snprintf(text + used, sizeof(text) - used, "%s%s", k > 0 ? " < " : "",
+			 text_of(json_array_get(list, k), "function"));
+	}
+	assert_string_equal(text, expected);
+}
+
+static void places_are_named_by_a_function_and_an_offset(void **state)
+{
+	struct make_server *s = *state;
+	char target[160];
+	upload_example(s);
+	snprintf(target, sizeof(target),
+		 "/v1/symbolize/%s?addr=f+0,f%%2B0x0,_start%%2b1,0x401000,g+0,f+0x1000000",
+		 example_id);
+	json_t *doc = get(s, target, 200);
+	for (size_t i = 0; i < 6; i++)
+		expect_functions(
+			doc, i,
+			(const char *const[]){"sq < f", "sq < f", "_start", "sq < f", "", ""}[i]);
+	json_decref(doc);
+	doc = post(s, "/v1/symbolize",
+		   "{\"modules\":[{\"id\":\"gnu:1b700ab56bff4136b7c92cfe7a92fa17ef09d874\","
+		   "\"addresses\":[\"_start+0x0\",4198407,\"sq+0\"]}]}",
+		   200);
+	const json_t *module = json_array_get(json_object_get(doc, "modules"), 0);
+	expect_functions(module, 0, "_start");
+	expect_functions(module, 1, "_start");
+	expect_functions(module, 2, ""); /* an inlined function begins nowhere */
+	json_decref(doc);
+}
+
 static void return_address_belongs_to_the_call_before_it(void **state)
 {
 	struct make_server *s = *state;
@@ -243,6 +281,9 @@ static void symbolize_refuses_what_makes_no_sense(void **state)
 				       "?addr=x",
 				       "?addr=1,",
 				       "?addr=1,,2",
+				       "?addr=f+",
+				       "?addr=+1",
+				       "?addr=f+0x10000000000000000",
 				       "?addr=1&demangle=x",
 				       "?addr=1&return_addresses=2"};
 	upload_example(s);
@@ -977,6 +1018,7 @@ int main(void)
 		SERVER_TEST(upload_becomes_names),
 		SERVER_TEST(batch_answers_each_module_in_order),
 		SERVER_TEST(return_address_belongs_to_the_call_before_it),
+		SERVER_TEST(places_are_named_by_a_function_and_an_offset),
 		SERVER_TEST(symbolize_refuses_what_makes_no_sense),
 		SERVER_TEST(batches_over_their_limit_are_refused),
 		SERVER_TEST(query_says_what_is_wanted),

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Places in a GSYM that are named by a function. */
+#include "gsym_names.h"
+
+#include "gsym_record.h"
+#include "hash.h"
+#include "hex.h"
+#include "order.h"
+
+enum {
+	SAME_HASH_MOST = 64 /* different names of one hash that are compared: hostile files' only */
+};
+
+/* NULL when the record is damaged or says that nobody knows. */
+static const char *name_of(const struct ux_gsym *g, uint32_t i)
+{
+	struct ux_cur c = gsym_body_at(g, ux_gsym_record(g, i));
+	(void)ux_cur_u32(&c); /* size */
+	uint64_t off = gsym_name_read(&c, g->offset_size);
+	const char *name = c.failed || off == 0 ? NULL : ux_gsym_string(g, off);
+	return name && strcmp(name, UX_NO_NAME) != 0 ? name : NULL;
+}
+
+static int by_hash(const void *x, const void *y)
+{
+	const struct ux_gsym_name *a = x, *b = y;
+	UX_ORDER(a->hash, b->hash);
+	UX_ORDER(a->function, b->function);
+	return 0;
+}
+
+enum ux_code ux_gsym_names_build(struct ux_gsym_names *names, const struct ux_gsym *g,
+				 struct ux_error *err)
+{
+	uint64_t left = UX_GSYM_NAMES_FREE + UX_GSYM_NAMES_RATIO * (uint64_t)g->strings.size;
+	ux_cleanup(ux_gsym_names_deinit) struct ux_gsym_names made = {0};
+	made.list = malloc(((size_t)g->n_functions + 1) * sizeof(*made.list));
+	if (!made.list)
+		return ux_error_nomem(err);
+	for (uint32_t i = 0; i < g->n_functions; i++) {
+		struct ux_bytes name = ux_bytes_cstr(name_of(g, i));
+		if (name.size > left)
+			return ux_error_set(err, UX_ELIMIT,
+					    "names of functions are over %d times as long as the "
+					    "strings they are in",
+					    UX_GSYM_NAMES_RATIO);
+		left -= name.size;
+		if (name.size > 0)
+			made.list[made.n++] = (struct ux_gsym_name){ux_hash_bytes(name), i};
+	}
+	if (made.n > 1)
+		qsort(made.list, made.n, sizeof(*made.list), by_hash);
+	*names = made;
+	made = (struct ux_gsym_names){0};
+	return UX_OK;
+}
+
+void ux_gsym_names_deinit(struct ux_gsym_names *names)
+{
+	free(names->list);
+	*names = (struct ux_gsym_names){0};
+}
+
+/* The first entry with that hash or a greater one. */
+static size_t first_of(const struct ux_gsym_names *names, uint64_t hash)
+{
+	size_t lo = 0, hi = names->n;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (names->list[mid].hash < hash)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+enum ux_code ux_gsym_names_find(const struct ux_gsym_names *names, const struct ux_gsym *g,
+				struct ux_bytes name, uint64_t *ret, struct ux_error *err)
+{
+	uint64_t hash = ux_hash_bytes(name);
+	size_t i = first_of(names, hash), end = ux_min(names->n, i + SAME_HASH_MOST);
+	for (; i < end && names->list[i].hash == hash; i++) {
+		uint32_t function = names->list[i].function;
+		if (!ux_bytes_eq(ux_bytes_cstr(name_of(g, function)), name))
+			continue;
+		*ret = ux_gsym_start(g, function);
+		return UX_OK;
+	}
+	return ux_error_set(err, UX_ENOTFOUND, "no function is named \"%.*s\"",
+			    (int)ux_min(name.size, (size_t)100), (const char *)name.data);
+}
+
+bool ux_gsym_place_parse(struct ux_bytes text, char plus, struct ux_bytes *ret_name,
+			 uint64_t *ret_off)
+{
+	const uint8_t *at = text.data ? memrchr(text.data, plus, text.size) : NULL;
+	if (!at || at == text.data)
+		return false;
+	size_t n = (size_t)(at - text.data);
+	*ret_name = ux_bytes(text.data, n);
+	return ux_hex_parse_u64(ux_bytes(at + 1, text.size - n - 1), /* hex= */ false, ret_off);
+}
