@@ -17,6 +17,14 @@ static bool segment_next(struct ux_bytes *s, struct ux_bytes *ret)
 	return true;
 }
 
+/* "{name...}" */
+static bool takes_the_rest(struct ux_bytes segment)
+{
+	static const char dots[] = "...}";
+	size_t n = sizeof(dots) - 1;
+	return segment.size > n && memcmp(segment.data + segment.size - n, dots, n) == 0;
+}
+
 bool ux_route_match(const char *pattern, struct ux_bytes path, struct ux_bytes *params,
 		    size_t *ret_n)
 {
@@ -29,6 +37,10 @@ bool ux_route_match(const char *pattern, struct ux_bytes path, struct ux_bytes *
 			if (!ux_bytes_eq(want, have))
 				return false;
 			continue;
+		}
+		if (takes_the_rest(want)) {
+			have = ux_bytes(have.data, have.size + path.size);
+			path = UX_BYTES_NONE;
 		}
 		if (have.size == 0 || n == UX_ROUTE_PARAMS_MOST)
 			return false;

@@ -7,8 +7,9 @@
 
 /*
  * pattern is made of segments; "{name}" matches one segment that is not empty, anything else
- * matches itself: "/v1/modules/{id}". Literal segments go before placeholders, whatever the order
- * of the table.
+ * matches itself: "/v1/modules/{id}". A last "{name...}" matches all that is left, which is not
+ * empty and may have '/' in it. Literal segments go before placeholders, whatever the order of the
+ * table.
  */
 struct ux_route {
 	enum ux_method method;

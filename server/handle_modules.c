@@ -3,6 +3,7 @@
 #include "hex.h"
 #include "json_out.h"
 #include "module_ids.h"
+#include "file_answer.h"
 #include "handlers.h"
 #include "symbols_out.h"
 #include "time_text.h"
@@ -126,16 +127,6 @@ enum ux_code ux_handle_module_delete(struct ux_request *req, struct ux_response 
 	return UX_OK;
 }
 
-/* Does If-None-Match name the tag, or anything? RFC 9110, 13.1.2: a list, compared weakly. */
-static bool has_tag(const struct ux_request *req, const char *tag)
-{
-	struct ux_bytes list;
-	if (!ux_request_header(req, "If-None-Match", &list))
-		return false;
-	return ux_bytes_eq(list, UX_STR("*")) ||
-	       (list.size > 0 && memmem(list.data, list.size, tag, strlen(tag)) != NULL);
-}
-
 enum ux_code ux_handle_gsym(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_blobs *b = ux_server_of(req)->store->blobs;
@@ -149,12 +140,10 @@ enum ux_code ux_handle_gsym(struct ux_request *req, struct ux_response *res)
 		return ux_arena_fail(&req->arena, &req->err);
 	ux_blob_hash_text(&m.candidates[0].blob, hash);
 	snprintf(tag, sizeof(hash) + 2, "\"%s\"", hash);
-	ux_response_field(res, "ETag", ux_bytes_cstr(tag));
-	if (has_tag(req, tag)) {
-		res->status = 304;
+	if (ux_answer_tagged(req, res, ux_bytes_cstr(tag)))
 		return UX_OK;
-	}
-	res->type = "application/octet-stream";
-	res->fd_size = m.candidates[0].size;
-	return ux_blobs_open(b, &m.candidates[0].blob, res->fd_size, &res->fd, &req->err);
+	int fd = -1;
+	uint64_t size = m.candidates[0].size;
+	UX_TRY(ux_blobs_open(b, &m.candidates[0].blob, size, &fd, &req->err));
+	return ux_answer_file(req, res, fd, size, ux_bytes_cstr(tag), "application/octet-stream");
 }

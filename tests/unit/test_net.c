@@ -41,6 +41,14 @@ static void patterns_match_segment_by_segment(void **state)
 	assert_false(ux_route_match("/v1", STR("/v12"), p, &n));
 	assert_false(ux_route_match("/", STR(""), p, &n));
 	assert_false(ux_route_match("/v1", STR("v1"), p, &n));
+	assert_true(
+		ux_route_match("/b/{id}/source/{path...}", STR("/b/1/source/usr//src/x.c"), p, &n));
+	assert_int_equal(n, 2);
+	assert_text(p[1], "usr//src/x.c");
+	assert_true(ux_route_match("/b/{path...}", STR("/b//etc"), p, &n));
+	assert_text(p[0], "/etc");
+	assert_false(ux_route_match("/b/{path...}", STR("/b/"), p, &n));
+	assert_false(ux_route_match("/b/{path...}", STR("/b"), p, &n));
 }
 
 static enum ux_code say(struct ux_request *req, struct ux_response *res)
