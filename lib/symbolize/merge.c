@@ -302,13 +302,17 @@ static enum ux_code gather_symbols(struct merger *m, struct ux_piece_vec *out)
 
 /*
  * Bounds without a name never say more than a function that begins before they end: false when it
- * has their start, and so is the one that they are of.
+ * has their start, and so is the one that they are of. So it is when it begins one byte behind
+ * them: GHC and signal frames let what unwinds begin that early, for callers are looked up before
+ * what returns to them.
  */
 static bool cut_unnamed(struct ux_piece *unnamed, const struct ux_piece *function)
 {
-	if (function->start <= unnamed->start)
+	uint64_t end = ux_piece_end(unnamed);
+	if (function->start <= unnamed->start ||
+	    (function->start == unnamed->start + 1 && end > function->start))
 		return false;
-	unnamed->size = (uint32_t)ux_min((uint64_t)unnamed->size, function->start - unnamed->start);
+	unnamed->size = (uint32_t)(ux_min(end, function->start) - unnamed->start);
 	return true;
 }
 

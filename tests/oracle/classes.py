@@ -40,9 +40,16 @@ def _label(case, theirs):
                     for s in _symbols_named(case, theirs[-1].function)))
 
 
+def _symbol_alone(case, theirs):
+    """One frame of another name, and where ours has no file the one that the symbol is of."""
+    return (len(case.ours) == len(theirs) == 1 and not case.ours[0].file and theirs[0].line == 0
+            and "/" not in theirs[0].file)
+
+
 def _dwarf_name(case, theirs):
     """gimli, which reads DWARF alone, has our name."""
-    return _outer_name_alone(case, theirs) and case.verdict_of(case.answers["gimli"]) == set()
+    return ((_outer_name_alone(case, theirs) or _symbol_alone(case, theirs))
+            and case.verdict_of(case.answers["gimli"]) == set())
 
 
 def _in_supplementary(case, theirs):

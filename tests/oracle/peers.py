@@ -38,10 +38,9 @@ def tool(name):
 
 
 def unknown_to_others(frame):
-    """Stubs, and functions that only what unwinds them knows, with lines or without, are ours alone
-    (docs/formats/plt.md, eh_frame.md). GHC's begin a byte early, so one may be left of a function."""
-    return frame["function"] == "<no name>" or (
-        "file" not in frame and frame["function"].endswith("@plt"))
+    """Stubs and bounds of functions without a name are ours alone (docs/formats/plt.md)."""
+    return "file" not in frame and (frame["function"].endswith("@plt")
+                                    or frame["function"] == "<no name>")
 
 
 def unhex(binary, path, addresses):

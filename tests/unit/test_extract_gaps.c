@@ -91,6 +91,36 @@ static void frames_that_begin_a_byte_before_a_name_are_its_own(void **state)
 	made_deinit(&m);
 }
 
+/* The same where only DWARF names the function, at any number of threads. */
+static void frames_that_begin_a_byte_before_a_function_of_dwarf_are_its_own(void **state)
+{
+	(void)state;
+	struct made m;
+	made_init(&m);
+	add_abbrevs(&m);
+	uint64_t lines = begin_lines(&m);
+	make_lines_end(&m.dwarf);
+	begin_unit(&m, lines);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("info"), N(0x1101), N(0x20));
+	make_null(&m.dwarf);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("next"), N(0x1202), N(0x10));
+	make_null(&m.dwarf);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("behind"), N(0x1301), N(0x10));
+	make_null(&m.dwarf);
+	end_unit(&m);
+	add_frames(&m, (const uint64_t[][2]){{0x1100, 0x21}, {0x1200, 0x12}, {0x1300, 1}}, 3);
+	made_extract(&m);
+	assert_string_equal(at(&m, 0x1100), "-");
+	assert_string_equal(at(&m, 0x1101), "info :0");
+	assert_string_equal(at(&m, 0x1121), "-");
+	assert_string_equal(at(&m, 0x1201), "<no name> :0"); /* two bytes are a function */
+	assert_string_equal(at(&m, 0x1202), "next :0");
+	assert_string_equal(at(&m, 0x1300), "<no name> :0"); /* so is one that ends there */
+	assert_string_equal(at(&m, 0x1301), "behind :0");
+	assert_int_equal(m.stats.counts.unnamed, 2);
+	made_deinit(&m);
+}
+
 static void frames_alone_are_worth_a_file_of_no_quality(void **state)
 {
 	(void)state;
@@ -289,6 +319,7 @@ int main(void)
 		UX_TEST(frames_fill_what_nobody_names),
 		UX_TEST(frames_end_where_a_name_begins),
 		UX_TEST(frames_that_begin_a_byte_before_a_name_are_its_own),
+		UX_TEST(frames_that_begin_a_byte_before_a_function_of_dwarf_are_its_own),
 		UX_TEST(frames_alone_are_worth_a_file_of_no_quality),
 		UX_TEST(frames_do_not_go_on_behind_a_function_of_dwarf),
 		UX_TEST(dynamic_symbol_without_a_size_has_that_of_its_frame),
