@@ -545,7 +545,7 @@ static bool cut_all(struct ux_unit_cutter *c, uint32_t unit, const struct ux_dwa
 		if (!cut_function(c, unit, names, &c->code.functions.data[i]))
 			return false;
 	}
-	if (c->gaps_done && c->gaps_of == c->lines.source.off)
+	if (!c->lines.source.sections || (c->gaps_done && c->gaps_of == c->lines.source.off))
 		return true;
 	c->gaps_done = true;
 	c->gaps_of = c->lines.source.off;

@@ -291,6 +291,32 @@ static void padding_between_functions_has_no_name(void **state)
 	made_deinit(&m);
 }
 
+/* Edge 54: a partial unit without a table hides nothing of the one at 0 that the next unit has. */
+static void unit_without_a_table_leaves_the_next_its_lines_outside_of_functions(void **state)
+{
+	(void)state;
+	enum {
+		PARTIAL = SEQUENCED + 1
+	};
+	struct made m;
+	made_init(&m);
+	MAKE_ABBREV(&m.dwarf, PARTIAL, DW_TAG_partial_unit, false, {DW_AT_name, DW_FORM_string});
+	add_abbrevs(&m);
+	make_unit_begin(&m.dwarf, (struct make_unit){0});
+	MAKE_DIE(&m.dwarf, PARTIAL, T("common"));
+	make_unit_end(&m.dwarf);
+	uint64_t lines = begin_lines(&m);
+	rows(&m, 0x1100, 0x10, (const uint32_t[]){10, 11}, 2);
+	make_lines_end(&m.dwarf);
+	begin_unit(&m, lines);
+	end_unit(&m);
+	add_symbol(&m, "assembly", 0x1110, 0x0a, STB_GLOBAL);
+	made_extract(&m);
+	assert_int_equal(lines, 0);
+	assert_string_equal(at(&m, 0x1110), "assembly a.cc:11");
+	made_deinit(&m);
+}
+
 /* Edge 47: a unit of rubbish at 0 has no section there. */
 static void unit_at_zero_takes_nothing_from_others(void **state)
 {
@@ -320,6 +346,7 @@ int main(void)
 		UX_TEST(dynamic_symbol_without_a_size_is_its_first_byte),
 		UX_TEST(untyped_symbols_in_code_are_functions_and_others_are_not),
 		UX_TEST(padding_between_functions_has_no_name),
+		UX_TEST(unit_without_a_table_leaves_the_next_its_lines_outside_of_functions),
 		UX_TEST(unit_at_zero_takes_nothing_from_others),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
