@@ -4,6 +4,10 @@
 
 #include "dwarf_split.h"
 
+enum {
+	TABLES_MOST = 32, /* times that the line tables may be read */
+};
+
 struct reading {
 	const struct ux_dwarf_sections *s;
 	struct ux_dwarf_text text;
@@ -11,6 +15,8 @@ struct reading {
 	struct ux_dwarf_names names;
 	struct ux_dwarf_code code;
 	struct ux_dwarf_lines lines;
+	struct ux_dwarf_lines_source paid;
+	uint64_t price; /* of the tables so far */
 	bool split;
 };
 
@@ -106,6 +112,9 @@ static void read_unit(struct reading *r, const struct ux_dwarf_unit *unit)
 	code = ux_dwarf_code_read(&ctx, &r->text, &r->names, &r->code, &err);
 	fuzz_truths_of_dwarf_error(code, &err, r->s);
 	check_code(r, unit);
+	r->price += ux_dwarf_lines_price(&ctx, &r->text, &r->paid);
+	if (r->price > (uint64_t)TABLES_MOST * r->s->data[UX_DWARF_LINE].size)
+		return; /* an extraction stops there, too */
 	err = (struct ux_error)UX_ERROR_INIT;
 	code = ux_dwarf_lines_parse(&ctx, &r->text, &r->lines, &err);
 	fuzz_truths_of_dwarf_error(code, &err, r->s);

@@ -29,7 +29,12 @@ int fuzz_input(const uint8_t *data, size_t size)
 	struct ux_dwarf_context ctx = {.sections = &s, .unit = &unit, .has_lines = true};
 	struct ux_dwarf_lines lines = {0}, again = {0};
 	struct ux_error err = UX_ERROR_INIT, err2 = UX_ERROR_INIT;
+	struct ux_dwarf_lines_source paid = {0};
+	uint64_t price = ux_dwarf_lines_price(&ctx, &text, &paid);
+	fuzz_truth(price <= s.data[UX_DWARF_LINE].size);
+	fuzz_truth(ux_dwarf_lines_price(&ctx, &text, &paid) == 0);
 	enum ux_code code = ux_dwarf_lines_parse(&ctx, &text, &lines, &err);
+	fuzz_truth(price > 0 || lines.rows.size == 0);
 	fuzz_truths_of_dwarf_error(code, &err, &s);
 	fuzz_truths_of_lines(&lines, &text, &s);
 	fuzz_truth(ux_dwarf_lines_parse(&ctx, &text, &lines, &err2) == code); /* remembered */

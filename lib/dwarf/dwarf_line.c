@@ -211,19 +211,27 @@ static bool part_sequences(struct ux_dwarf_lines *lines)
 	return true;
 }
 
+/* The unit's table from behind its length. */
+static enum ux_code open_table(const struct ux_dwarf_context *ctx, struct ux_cur *ret, bool *ret_64,
+			       struct ux_error *err)
+{
+	struct ux_cur all = ux_dwarf_cur_at(ctx->sections, UX_DWARF_LINE, ctx->lines_off);
+	uint64_t length = ux_dwarf_initial_length(&all, ret_64);
+	*ret = ux_cur_sub(&all, length);
+	UX_TRY(ux_cur_status(&all, err));
+	if (length > TABLE_MOST)
+		return ux_error_at(err, UX_ELIMIT, ret->section, ctx->lines_off,
+				   "line table of over 256 MiB");
+	return UX_OK;
+}
+
 /* Decodes the table that lines->source names. */
 static enum ux_code decode(const struct ux_dwarf_context *ctx, const struct ux_dwarf_text *text,
 			   struct ux_dwarf_lines *lines, struct ux_error *err)
 {
-	struct ux_cur all = ux_dwarf_cur_at(ctx->sections, UX_DWARF_LINE, ctx->lines_off);
+	struct ux_cur c;
 	bool is64 = false;
-	uint64_t length = ux_dwarf_initial_length(&all, &is64);
-	struct ux_cur c = ux_cur_sub(&all, length);
-	UX_TRY(ux_cur_status(&all, err));
-	if (length > TABLE_MOST)
-		return ux_error_at(err, UX_ELIMIT, c.section, ctx->lines_off,
-				   "line table of over 256 MiB");
-	UX_TRY(ux_dwarf_shared_lines(ctx->unit->shared, ctx->sections, length, err));
+	UX_TRY(open_table(ctx, &c, &is64, err));
 	struct ux_dwarf_line_header h = {.layout = ctx->unit->layout};
 	h.layout.offset_size = is64 ? 8 : 4;
 	if (!read_header(ctx, &c, &h, lines))
@@ -237,6 +245,19 @@ static enum ux_code decode(const struct ux_dwarf_context *ctx, const struct ux_d
 	return ux_cur_status(&c, err);
 }
 
+static struct ux_dwarf_lines_source source_of(const struct ux_dwarf_context *ctx,
+					      const struct ux_dwarf_text *text)
+{
+	return (struct ux_dwarf_lines_source){
+		.sections = ctx->has_lines ? ctx->sections : NULL,
+		.text = text,
+		.off = ctx->lines_off,
+		.str_offsets_base = ctx->str_offsets_base,
+		.addr_size = ctx->unit->layout.addr_size,
+		.offset_size = ctx->unit->layout.offset_size,
+	};
+}
+
 static bool same_source(const struct ux_dwarf_lines_source *a,
 			const struct ux_dwarf_lines_source *b)
 {
@@ -245,24 +266,35 @@ static bool same_source(const struct ux_dwarf_lines_source *a,
 	       a->offset_size == b->offset_size;
 }
 
+uint64_t ux_dwarf_lines_price(const struct ux_dwarf_context *ctx, const struct ux_dwarf_text *text,
+			      struct ux_dwarf_lines_source *last)
+{
+	struct ux_dwarf_lines_source source = source_of(ctx, text);
+	struct ux_cur c;
+	bool is64 = false;
+	if (!source.sections || same_source(&source, last))
+		return 0;
+	*last = source;
+	return open_table(ctx, &c, &is64, NULL) == UX_OK ? ux_cur_left(&c) : 0;
+}
+
+void ux_dwarf_lines_clear(struct ux_dwarf_lines *lines)
+{
+	lines->rows.size = lines->sequences.size = lines->whole.size = 0;
+	lines->files.size = lines->dirs.size = 0;
+	lines->source = (struct ux_dwarf_lines_source){0};
+	lines->outcome = (struct ux_error)UX_ERROR_INIT;
+}
+
 enum ux_code ux_dwarf_lines_parse(const struct ux_dwarf_context *ctx,
 				  const struct ux_dwarf_text *text, struct ux_dwarf_lines *lines,
 				  struct ux_error *err)
 {
-	struct ux_dwarf_lines_source source = {
-		.sections = ctx->has_lines ? ctx->sections : NULL,
-		.text = text,
-		.off = ctx->lines_off,
-		.str_offsets_base = ctx->str_offsets_base,
-		.addr_size = ctx->unit->layout.addr_size,
-		.offset_size = ctx->unit->layout.offset_size,
-	};
+	struct ux_dwarf_lines_source source = source_of(ctx, text);
 	lines->comp_dir = ctx->comp_dir;
 	if (!source.sections || !same_source(&source, &lines->source)) {
-		lines->rows.size = lines->sequences.size = lines->whole.size = 0;
-		lines->files.size = lines->dirs.size = 0;
+		ux_dwarf_lines_clear(lines);
 		lines->source = source;
-		lines->outcome = (struct ux_error)UX_ERROR_INIT;
 		if (ctx->has_lines && decode(ctx, text, lines, &lines->outcome) == UX_ENOMEM)
 			lines->source.sections = NULL; /* another time it may go well */
 	}

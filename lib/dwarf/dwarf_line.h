@@ -63,14 +63,24 @@ struct ux_dwarf_lines {
  * cut at the end of their section; where two overlap, the first has the addresses. Of several rows
  * at one address the last stays; rows that repeat file and line of the one before are dropped.
  * UX_ECORRUPT: the table leaves its section or its header makes no sense; the sequences that were
- * complete before are kept. UX_ELIMIT: a table over 256 MiB, or tables decoded again and again by
- * units that take turns (the one that lines already holds is free). A unit without a table gives
- * none.
+ * complete before are kept. UX_ELIMIT: a table over 256 MiB. A unit without a table gives none.
+ * Units may name one another's tables, so the caller bounds what they cost: ux_dwarf_lines_price().
  */
 enum ux_code ux_dwarf_lines_parse(const struct ux_dwarf_context *ctx,
 				  const struct ux_dwarf_text *text, struct ux_dwarf_lines *lines,
 				  struct ux_error *err) ux_must;
 void ux_dwarf_lines_deinit(struct ux_dwarf_lines *lines);
+
+/* Empties lines, as for a unit without a table. */
+void ux_dwarf_lines_clear(struct ux_dwarf_lines *lines);
+
+/*
+ * Bytes of the unit's table: what it costs to decode it. 0 for a unit without one, for one that is
+ * not decoded, and for the table that *last names, which lines that read them in turn still hold;
+ * *last becomes the unit's.
+ */
+uint64_t ux_dwarf_lines_price(const struct ux_dwarf_context *ctx, const struct ux_dwarf_text *text,
+			      struct ux_dwarf_lines_source *last);
 
 /* A file's path in pieces, each NULL when there is none; the first absolute one from the right
  * counts. */

@@ -4,10 +4,6 @@
 
 #include <stdatomic.h>
 
-enum {
-	LINES_AGAIN_MOST = 16, /* times that the average line table may be decoded */
-};
-
 /* A table's outcome. */
 struct ux_dwarf_parsed {
 	struct ux_dwarf_abbrevs abbrevs;
@@ -147,25 +143,4 @@ enum ux_code ux_dwarf_shared_abbrevs(struct ux_dwarf_shared *shared,
 	else if (err && err->code == UX_OK)
 		*err = parsed->err;
 	return parsed->code;
-}
-
-void ux_dwarf_shared_go_on(struct ux_dwarf_shared *shared, const struct ux_dwarf_shared *before)
-{
-	uint64_t bytes = atomic_load_explicit(&before->line_bytes, memory_order_relaxed);
-	atomic_store_explicit(&shared->line_bytes, bytes, memory_order_relaxed);
-}
-
-enum ux_code ux_dwarf_shared_lines(struct ux_dwarf_shared *shared,
-				   const struct ux_dwarf_sections *sections, uint64_t bytes,
-				   struct ux_error *err)
-{
-	uint64_t most = LINES_AGAIN_MOST * (uint64_t)(sections->data[UX_DWARF_LINE].size +
-						      sections->data[UX_DWARF_INFO].size);
-	uint64_t before =
-		atomic_fetch_add_explicit(&shared->line_bytes, bytes, memory_order_relaxed);
-	if (before > most)
-		return ux_error_at(err, UX_ELIMIT, ux_dwarf_section_name(UX_DWARF_LINE), 0,
-				   "units share their line tables over %d times",
-				   (int)LINES_AGAIN_MOST);
-	return UX_OK;
 }

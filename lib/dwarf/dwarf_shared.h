@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the units of a module have in common: their abbreviation tables, and a bound on work. */
+/* What the units of a module have in common: their abbreviation tables. */
 #ifndef UX_DWARF_SHARED_H
 #define UX_DWARF_SHARED_H
 
@@ -22,8 +22,6 @@ struct ux_dwarf_shared_table {
 struct ux_dwarf_shared {
 	struct ux_dwarf_shared_table *tables; /* malloc'ed; ascending places */
 	size_t n_tables;
-	/* Bytes of line tables decoded so far; only counts, so relaxed order is enough. */
-	_Atomic uint64_t line_bytes;
 };
 
 /*
@@ -45,17 +43,5 @@ enum ux_code ux_dwarf_shared_abbrevs(struct ux_dwarf_shared *shared,
 				     const struct ux_dwarf_sections *sections, uint32_t table,
 				     struct ux_dwarf_abbrev_room *room,
 				     struct ux_dwarf_abbrevs *ret, struct ux_error *err) ux_must;
-
-/* Takes over how much was decoded from `before`, whose units were read first. */
-void ux_dwarf_shared_go_on(struct ux_dwarf_shared *shared, const struct ux_dwarf_shared *before);
-
-/*
- * Asks for leave to decode a line table of this many bytes. UX_ELIMIT once the tables of a module
- * have been read many times over: an input whose units all name one another's tables would
- * otherwise cost the square of its size.
- */
-enum ux_code ux_dwarf_shared_lines(struct ux_dwarf_shared *shared,
-				   const struct ux_dwarf_sections *sections, uint64_t bytes,
-				   struct ux_error *err) ux_must;
 
 #endif

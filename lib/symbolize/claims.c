@@ -58,6 +58,15 @@ void ux_claims_add(struct ux_claims *claims, uint32_t unit, uint64_t start, uint
 							memory_order_relaxed));
 }
 
+void ux_claims_forget(struct ux_claims *claims, uint8_t wave)
+{
+	for (size_t i = 0; i < claims->symbols->size; i++) {
+		uint64_t now = atomic_load_explicit(&claims->places[i], memory_order_relaxed);
+		if (now != 0 && claims->wave_of[now >> 32] == wave)
+			atomic_store_explicit(&claims->places[i], 0, memory_order_relaxed);
+	}
+}
+
 bool ux_claims_told(const struct ux_claims *claims, uint32_t unit, uint64_t start, uint64_t size)
 {
 	const _Atomic uint64_t *place = place_of(claims, start);

@@ -36,6 +36,9 @@ void ux_claims_deinit(struct ux_claims *claims);
 /* Unit `unit` has rows for all of [start, start + size). Any thread. */
 void ux_claims_add(struct ux_claims *claims, uint32_t unit, uint64_t start, uint32_t size);
 
+/* Takes back what units of the wave have claimed. Nobody claims meanwhile. */
+void ux_claims_forget(struct ux_claims *claims, uint8_t wave);
+
 /* True when a unit of an earlier wave, and with a lower number, has claimed just that range. */
 bool ux_claims_told(const struct ux_claims *claims, uint32_t unit, uint64_t start, uint64_t size);
 

@@ -3,6 +3,7 @@
 #include "collect.h"
 
 #include "info_feed.h"
+#include "line_budget.h"
 #include "pool.h"
 #include "split_twins.h"
 #include "unit_cutter.h"
@@ -33,7 +34,9 @@ struct worker {
 	struct ux_split_unit split;
 	struct ux_dwarf_abbrev_room room;
 	const struct ux_claims *claims;
-	uint32_t unit; /* the one that is being read */
+	uint32_t unit;  /* the one that is being read */
+	uint64_t place; /* its place in the order that line tables are paid for */
+	struct ux_dwarf_lines_source paid; /* the table paid for last, in this batch */
 };
 
 struct collector {
@@ -46,6 +49,7 @@ struct collector {
 	struct worker *workers; /* one a thread */
 	unsigned threads;       /* not more than can have work */
 	struct ux_claims claims;
+	struct ux_line_budget lines;
 	struct ux_unit_pieces *results;
 	bool *twins; /* units whose split unit enough others have read; NULL: no search */
 };
@@ -115,6 +119,20 @@ static enum ux_code read_code(struct collector *c, struct worker *w,
 					: UX_OK;
 }
 
+/* The unit's rows; none when others have had too many tables read. */
+static enum ux_code read_lines(const struct collector *c, struct worker *w,
+			       const struct ux_dwarf_context *ctx, struct ux_unit_pieces *result,
+			       struct ux_error *err)
+{
+	struct ux_error reason = UX_ERROR_INIT;
+	if (ctx->has_lines && ux_line_budget_refuses(&c->lines, w->place, &reason)) {
+		ux_dwarf_lines_clear(&w->cutter.lines);
+		return tolerate(UX_ELIMIT, result, &reason, err);
+	}
+	enum ux_code code = ux_dwarf_lines_parse(ctx, c->in->text, &w->cutter.lines, &reason);
+	return tolerate(code, result, &reason, err);
+}
+
 static enum ux_code read_unit(struct collector *c, struct worker *w, uint32_t number,
 			      struct ux_error *err)
 {
@@ -128,10 +146,11 @@ static enum ux_code read_unit(struct collector *c, struct worker *w, uint32_t nu
 	enum ux_code code = ux_dwarf_context_open(c->in->sections, unit, &w->room, &ctx, &reason);
 	if (code != UX_OK)
 		return tolerate(code, result, &reason, err);
+	if (!ux_line_budget_spend(&c->lines, ux_dwarf_lines_price(&ctx, c->in->text, &w->paid)))
+		return UX_OK; /* the wave will be read again */
 	struct ux_dwarf_names *names = NULL;
 	UX_TRY(read_code(c, w, &ctx, result, &names, err));
-	code = ux_dwarf_lines_parse(&ctx, c->in->text, &w->cutter.lines, &reason);
-	UX_TRY(tolerate(code, result, &reason, err));
+	UX_TRY(read_lines(c, w, &ctx, result, err));
 	if (w->cutter.code.bad_ranges > 0) {
 		(void)ux_error_at(&reason, UX_ECORRUPT, ".debug_info", unit->off,
 				  "%" PRIu64 " range lists of the unit are damaged",
@@ -152,13 +171,64 @@ static enum ux_code read_unit(struct collector *c, struct worker *w, uint32_t nu
 	return UX_OK;
 }
 
+/* A batch's units pay for their line tables in order: it begins with none. */
+static void begin_paying(struct worker *w, size_t job)
+{
+	w->place = (uint64_t)job << 32;
+	w->paid = (struct ux_dwarf_lines_source){0};
+}
+
 static enum ux_code read_batch(void *ctx, size_t job, unsigned worker, struct ux_error *err)
 {
 	struct collector *c = ctx;
+	struct worker *w = &c->workers[worker];
 	const struct batch *b = &c->batches[job];
-	ux_unit_cutter_begin(&c->workers[worker].cutter, b->first == 0);
-	for (uint32_t i = 0; i < b->count; i++)
-		UX_TRY(read_unit(c, &c->workers[worker], b->first + i, err));
+	ux_unit_cutter_begin(&w->cutter, b->first == 0);
+	begin_paying(w, job);
+	for (uint32_t i = 0; i < b->count; i++, w->place++)
+		UX_TRY(read_unit(c, w, b->first + i, err));
+	return UX_OK;
+}
+
+/* Goes through the wave in order, until units are refused their line tables. */
+static enum ux_code settle_lines(struct collector *c, struct ux_error *err)
+{
+	struct worker *w = &c->workers[0];
+	ux_line_budget_again(&c->lines);
+	for (size_t job = 0; job < c->n_batches; job++) {
+		const struct batch *b = &c->batches[job];
+		begin_paying(w, job);
+		for (uint32_t i = 0; i < b->count; i++, w->place++) {
+			struct ux_dwarf_context ctx;
+			const struct ux_dwarf_unit *unit = &c->units->list[b->first + i - c->first];
+			if (!holds_code(unit))
+				continue;
+			enum ux_code code =
+				ux_dwarf_context_open(c->in->sections, unit, &w->room, &ctx, NULL);
+			if (code == UX_ENOMEM)
+				return ux_error_nomem(err);
+			if (code == UX_OK &&
+			    !ux_line_budget_settle(
+				    &c->lines, w->place,
+				    ux_dwarf_lines_price(&ctx, c->in->text, &w->paid)))
+				return UX_OK;
+		}
+	}
+	return UX_OK;
+}
+
+/* Behind the reading of a wave: reads it again when its line tables come to too much. */
+static enum ux_code end_wave(struct collector *c, struct ux_error *err)
+{
+	if (ux_line_budget_over(&c->lines)) {
+		UX_TRY(settle_lines(c, err));
+		ux_claims_forget(&c->claims, c->claims.wave_of[c->batches[0].first]);
+		for (size_t i = 0; i < c->n_batches; i++)
+			memset(c->results + c->batches[i].first, 0,
+			       c->batches[i].count * sizeof(*c->results));
+		UX_TRY(ux_pool_run(c->threads, c->n_batches, read_batch, c, err));
+	}
+	ux_line_budget_next(&c->lines);
 	return UX_OK;
 }
 
@@ -254,7 +324,9 @@ static enum ux_code run_waves(struct collector *c, struct ux_error *err)
 			if (batches.data[end].wave != batches.data[first].wave)
 				break;
 		c->batches = batches.data + first;
-		UX_TRY(ux_pool_run(c->threads, end - first, read_batch, c, err));
+		c->n_batches = end - first;
+		UX_TRY(ux_pool_run(c->threads, c->n_batches, read_batch, c, err));
+		UX_TRY(end_wave(c, err));
 	}
 	return UX_OK;
 }
@@ -303,6 +375,7 @@ static enum ux_code run_feed(struct collector *c, struct ux_collection *out, str
 		c->batches = batches.data;
 		c->n_batches = batches.size;
 		UX_TRY(ux_pool_run(c->threads, batches.size + 1, read_or_feed, c, err));
+		UX_TRY(end_wave(c, err));
 	}
 	return UX_OK;
 }
@@ -386,6 +459,7 @@ enum ux_code ux_collect(const struct ux_collect_input *input, struct ux_collecti
 	const struct ux_dwarf_units *with = sections->sup ? &sup : NULL;
 	if (!ux_claims_init(&c.claims, input->symbols))
 		return ux_error_nomem(err);
+	ux_line_budget_init(&c.lines, sections);
 	UX_TRY(input->stream ? collect_stream(&c, with, &out, err)
 			     : collect_whole(&c, with, &out, err));
 	*ret = out;

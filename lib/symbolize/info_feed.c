@@ -35,11 +35,8 @@ bool ux_info_feed_take(struct ux_info_feed *feed)
 	struct ux_dwarf_units read = feed->units;
 	feed->units = feed->coming;
 	feed->coming = (struct ux_dwarf_units){0};
-	if (feed->units.count > 0) {
-		if (read.shared)
-			ux_dwarf_shared_go_on(feed->units.shared, read.shared);
+	if (feed->units.count > 0)
 		ux_info_stream_release(feed->stream, feed->units.list[0].off);
-	}
 	ux_dwarf_units_free(&read);
 	return feed->units.count > 0;
 }

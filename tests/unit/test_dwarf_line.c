@@ -479,17 +479,20 @@ static void units_that_share_a_table_get_it_as_it_is(void **state)
 	assert_int_equal(reading_init(&r, make_dwarf_sections(&m)), UX_OK);
 	assert_int_equal(open_unit(&r, 0), UX_OK);
 	assert_string_equal(rows_of(&m, &r, UX_ECORRUPT), "1000:10 | 1004");
-	uint64_t decoded = r.units.shared->line_bytes;
+	struct ux_dwarf_lines_source paid = {0};
+	assert_int_equal(ux_dwarf_lines_price(&r.ctx, &r.text, &paid),
+			 make_off(&m, UX_DWARF_LINE) - 4);
 	assert_int_equal(open_unit(&r, 1), UX_OK);
 	assert_string_equal(rows_of(&m, &r, UX_ECORRUPT), "1000:10 | 1004");
 	assert_string_equal(r.lines.comp_dir, "/other");
-	assert_int_equal(r.units.shared->line_bytes, decoded);
+	assert_int_equal(ux_dwarf_lines_price(&r.ctx, &r.text, &paid), 0);
 }
 
-static void units_that_take_turns_on_tables_come_to_a_limit(void **state)
+static void units_that_take_turns_on_tables_pay_for_each(void **state)
 {
 	(void)state;
 	MODULE(m, r);
+	struct ux_dwarf_lines_source paid = {0};
 	for (int i = 0; i < 2; i++) {
 		begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
 		make_set_address(&m, 0x1000);
@@ -497,15 +500,33 @@ static void units_that_take_turns_on_tables_come_to_a_limit(void **state)
 		make_end_sequence(&m, 4);
 		make_lines_end(&m);
 	}
+	uint64_t each = make_off(&m, UX_DWARF_LINE) / 2 - 4;
 	assert_int_equal(reading_init(&r, make_dwarf_sections(&m)), UX_OK);
-	unsigned good = 0;
-	enum ux_code code = UX_OK;
-	for (; code == UX_OK && good < 1000; good++) {
-		assert_int_equal(open_unit(&r, good % 2), UX_OK);
-		code = read_lines(&r);
+	for (unsigned i = 0; i < 6; i++) {
+		assert_int_equal(open_unit(&r, i % 2), UX_OK);
+		assert_int_equal(ux_dwarf_lines_price(&r.ctx, &r.text, &paid), each);
+		assert_int_equal(ux_dwarf_lines_price(&r.ctx, &r.text, &paid), 0);
+		assert_int_equal(read_lines(&r), UX_OK);
 	}
-	assert_int_equal(code, UX_ELIMIT);
-	assert_true(good > 16);
+	ux_dwarf_lines_clear(&r.lines);
+	assert_int_equal(r.lines.sequences.size, 0);
+	assert_int_equal(read_lines(&r), UX_OK); /* what was let go of is decoded again */
+	assert_int_equal(r.lines.sequences.size, 1);
+}
+
+static void table_that_is_not_decoded_costs_nothing(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	struct ux_dwarf_lines_source paid = {0};
+	begin_table(&m, (struct make_unit){0}, (struct make_lines){0});
+	make_lines_end(&m);
+	make_patch(&m, UX_DWARF_LINE, 0, 0x7fffffff, 4);
+	assert_int_equal(reading_init(&r, make_dwarf_sections(&m)), UX_OK);
+	assert_int_equal(open_unit(&r, 0), UX_OK);
+	assert_int_equal(ux_dwarf_lines_price(&r.ctx, &r.text, &paid), 0);
+	r.ctx.has_lines = false;
+	assert_int_equal(ux_dwarf_lines_price(&r.ctx, &r.text, &paid), 0);
 }
 
 /* A table of each generation with something of everything. */
@@ -641,7 +662,8 @@ int main(void)
 		UX_TEST(end_before_the_first_row_leaves_nothing),
 		UX_TEST(damaged_program_keeps_the_sequences_before),
 		UX_TEST(units_that_share_a_table_get_it_as_it_is),
-		UX_TEST(units_that_take_turns_on_tables_come_to_a_limit),
+		UX_TEST(units_that_take_turns_on_tables_pay_for_each),
+		UX_TEST(table_that_is_not_decoded_costs_nothing),
 		UX_TEST(no_damage_breaks_the_order_of_rows),
 		UX_TEST(each_failed_allocation_is_reported),
 		UX_TEST(failed_allocation_is_forgotten_by_the_next_reading),

@@ -150,6 +150,20 @@ static inline struct ux_bytes made_file(struct made *m)
 	return make_elf_finish(&m->elf);
 }
 
+/* The same with a compressed .debug_info. */
+static inline struct ux_bytes packed_file(struct made *m)
+{
+	struct ux_dwarf_sections s = make_dwarf_sections(&m->dwarf);
+	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++) {
+		struct make_section made = {.name = ux_dwarf_section_name(i), .content = s.data[i]};
+		if (i == UX_DWARF_INFO)
+			make_elf_packed(&m->elf, made, MAKE_ZLIB, s.data[i].size);
+		else if (s.data[i].size > 0)
+			make_elf_section(&m->elf, made);
+	}
+	return make_elf_finish(&m->elf);
+}
+
 static inline enum ux_code extract_with(struct made *m, struct ux_bytes file, unsigned threads,
 					struct ux_error *err)
 {

@@ -52,20 +52,6 @@ static void make_units(struct made *m, bool far)
 	}
 }
 
-/* The file; .debug_info is compressed. */
-static struct ux_bytes packed_file(struct made *m)
-{
-	struct ux_dwarf_sections s = make_dwarf_sections(&m->dwarf);
-	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++) {
-		struct make_section made = {.name = ux_dwarf_section_name(i), .content = s.data[i]};
-		if (i == UX_DWARF_INFO)
-			make_elf_packed(&m->elf, made, MAKE_ZLIB, s.data[i].size);
-		else if (s.data[i].size > 0)
-			make_elf_section(&m->elf, made);
-	}
-	return make_elf_finish(&m->elf);
-}
-
 static void open_result(struct made *m)
 {
 	assert_int_equal(ux_gsym_open(&m->reader, ux_out_bytes(&m->gsym), NULL), UX_OK);
