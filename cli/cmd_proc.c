@@ -3,7 +3,9 @@
 #include "commands.h"
 
 #include "address_reader.h"
+#include "find_options.h"
 #include "frames_out.h"
+#include "hash.h"
 #include "hex.h"
 #include "output.h"
 #include "process_stacks.h"
@@ -22,9 +24,10 @@ struct values {
 	bool php;
 	bool ruby;
 	const char *demangle;
-	const char *debug_dir;
 	const char *at;
 	const char *vmlinux;
+	const char *kernel_root;
+	struct ux_find_values find;
 };
 
 static const struct ux_option options[] = {
@@ -39,10 +42,11 @@ static const struct ux_option options[] = {
 	 "addresses are where calls return to"},
 	{"at", 0, UX_OPTION_TEXT, offsetof(struct values, at), "TIME",
 	 "when they were, in seconds as perf script tells them [now]"},
-	{"debug-dir", 0, UX_OPTION_TEXT, offsetof(struct values, debug_dir), "DIR:...",
-	 "where separate debug files are [/usr/lib/debug]"},
+	UX_FIND_OPTIONS(struct values, find),
 	{"vmlinux", 0, UX_OPTION_TEXT, offsetof(struct values, vmlinux), "FILE",
-	 "the running kernel's ELF file, for lines of kernel addresses"},
+	 "the running kernel's ELF file [where packages put it]"},
+	{"kernel-root", 0, UX_OPTION_TEXT, offsetof(struct values, kernel_root), "DIR",
+	 "the host's root, with proc, sys, boot and lib/modules [/]"},
 	{"python", 0, UX_OPTION_FLAG, offsetof(struct values, python), NULL,
 	 "the Python stack of every thread instead"},
 	{"php", 0, UX_OPTION_FLAG, offsetof(struct values, php), NULL, "the PHP stack instead"},
@@ -53,6 +57,7 @@ static const struct ux_option options[] = {
 enum {
 	BATCH = 4096,
 	FLUSH_BYTES = 1 << 16,
+	LOST_MOST = 16, /* reasons that are said */
 };
 
 UX_VEC(address_list, uint64_t);
@@ -60,6 +65,9 @@ UX_VEC(address_list, uint64_t);
 /* One run of the command. */
 struct proc {
 	struct ux_process *process;
+	struct ux_finder finder;
+	uint64_t lost[LOST_MOST]; /* hashes of what was said to be lost */
+	size_t n_lost;
 	struct address_list given; /* on the command line, or waiting */
 	struct ux_frames_out frames;
 	struct ux_out out;
@@ -73,6 +81,7 @@ struct proc {
 static void proc_deinit(struct proc *p)
 {
 	ux_process_close(p->process);
+	ux_find_close(&p->finder);
 	address_list_deinit(&p->given);
 	ux_frames_out_deinit(&p->frames);
 	ux_out_deinit(&p->out);
@@ -91,6 +100,19 @@ static bool has_pc(const struct ux_process_answer *a)
 	return true;
 }
 
+/* Says once each why lines are not told; JSON has it with each address. */
+static void say_lost(struct proc *p, const struct ux_process_answer *a)
+{
+	uint64_t hash = ux_hash_bytes(ux_bytes_cstr(a->lost));
+	if (p->frames.json || *a->lost == 0 || p->n_lost == LOST_MOST)
+		return;
+	for (size_t i = 0; i < p->n_lost; i++)
+		if (p->lost[i] == hash)
+			return;
+	p->lost[p->n_lost++] = hash;
+	ux_say("no lines of %.100s: %s", *a->module ? a->module : "what is mapped", a->lost);
+}
+
 /* Looks up what waits. */
 static enum ux_code answer_waiting(struct proc *p, struct ux_error *err)
 {
@@ -107,8 +129,10 @@ static enum ux_code answer_waiting(struct proc *p, struct ux_error *err)
 					   a->build_id,
 					   a->pc,
 					   has_pc(a),
-					   a->reason};
+					   a->reason,
+					   a->lost};
 		p->found += a->n > 0;
+		say_lost(p, a);
 		ux_frames_out_write(
 			&p->frames, a->addr,
 			(struct ux_answer){.frames = a->frames, .n = a->n, .origin = &origin});
@@ -155,15 +179,34 @@ static enum ux_code answer_stdin(struct proc *p, bool hex, struct ux_error *err)
 	}
 }
 
+static enum ux_code find_debug(void *ctx, const char *build_id, char **ret_path,
+			       struct ux_error *err)
+{
+	struct ux_id id;
+	UX_TRY(ux_id_parse(ux_bytes_cstr(build_id), &id, err));
+	return ux_debuginfod_find(ctx, &id, UX_DEBUGINFOD_DEBUGINFO, ret_path, err);
+}
+
+static enum ux_code open_process(struct proc *p, pid_t pid, const struct values *v,
+				 struct ux_error *err)
+{
+	struct ux_process_cache_opts find = {
+		.size = sizeof(find), .debug_dirs = v->find.dirs, .kernel_root = v->kernel_root};
+	struct ux_process_opts opts = {.size = sizeof(opts), .vmlinux = v->vmlinux};
+	UX_TRY(ux_find_open(&p->finder, &v->find, err));
+	find.find = p->finder.server ? find_debug : NULL;
+	find.find_ctx = p->finder.server;
+	UX_TRY(ux_process_cache_create(&find, &opts.cache, err));
+	enum ux_code code = ux_process_open(pid, &opts, &p->process, err);
+	ux_process_cache_free(opts.cache);
+	return code;
+}
+
 static int proc_all(struct proc *p, const char *name, pid_t pid, const struct values *v)
 {
 	struct ux_error err = UX_ERROR_INIT;
-	struct ux_process_opts opts = {.size = sizeof(opts), .vmlinux = v->vmlinux};
 	bool from_stdin = p->given.size == 0;
-	enum ux_code code = ux_process_cache_create(v->debug_dir, &opts.cache, &err);
-	if (code == UX_OK)
-		code = ux_process_open(pid, &opts, &p->process, &err);
-	ux_process_cache_free(opts.cache);
+	enum ux_code code = open_process(p, pid, v, &err);
 	if (code == UX_OK)
 		code = from_stdin ? answer_stdin(p, v->hex, &err) : answer_waiting(p, &err);
 	if (code != UX_OK)
@@ -212,50 +255,57 @@ static bool parse_time(const char *text, uint64_t *ret)
 	return *text != 0;
 }
 
-static int run(const struct ux_command *cmd, int argc, char **argv)
+static int run_values(const struct ux_command *cmd, int argc, char **argv, struct values *v)
 {
-	struct values v = {.demangle = "full"};
 	struct ux_args args;
 	enum ux_demangle_mode mode = UX_DEMANGLE_FULL;
 	uint64_t pid = 0;
 	int status = 0;
-	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
+	if (!ux_options_parse(cmd, argc, argv, v, &args, &status))
 		return status;
 	if (args.n == 0)
 		return ux_usage_error(cmd, "no process given");
 	if (!ux_hex_parse_u64(ux_bytes_cstr(args.items[0]), /* hex= */ false, &pid) || pid == 0 ||
 	    pid > INT_MAX)
 		return ux_usage_error(cmd, "\"%.64s\" is no process number", args.items[0]);
-	enum ux_interp_kind kind = v.python ? UX_INTERP_PYTHON
-				   : v.php  ? UX_INTERP_PHP
-				   : v.ruby ? UX_INTERP_RUBY
-					    : UX_INTERP_ANY;
-	if (v.python + v.php + v.ruby > 1)
+	enum ux_interp_kind kind = v->python ? UX_INTERP_PYTHON
+				   : v->php  ? UX_INTERP_PHP
+				   : v->ruby ? UX_INTERP_RUBY
+					     : UX_INTERP_ANY;
+	if (v->python + v->php + v->ruby > 1)
 		return ux_usage_error(cmd, "more than one of --python, --php and --ruby");
 	if (kind != UX_INTERP_ANY && args.n > 1)
 		return ux_usage_error(cmd, "addresses with --%s; it takes the process alone",
-				      v.python ? "python"
-				      : v.php  ? "php"
-					       : "ruby");
+				      v->python ? "python"
+				      : v->php  ? "php"
+						: "ruby");
 	if (kind != UX_INTERP_ANY)
-		return ux_process_stacks(args.items[0], (pid_t)pid, kind, v.json);
-	if (!ux_demangle_mode_parse(ux_bytes_cstr(v.demangle), &mode))
+		return ux_process_stacks(args.items[0], (pid_t)pid, kind, v->json);
+	if (!ux_demangle_mode_parse(ux_bytes_cstr(v->demangle), &mode))
 		return ux_usage_error(
 			cmd,
 			"--demangle is \"%.32s\"; expected full, short, templates-elided "
 			"or none",
-			v.demangle);
+			v->demangle);
 	ux_cleanup(proc_deinit) struct proc p = {.time_ns = UX_PROCESS_NOW};
-	if (v.at && !parse_time(v.at, &p.time_ns))
+	if (v->at && !parse_time(v->at, &p.time_ns))
 		return ux_usage_error(cmd, "--at is \"%.32s\"; expected seconds, as 123.456789",
-				      v.at);
+				      v->at);
 	ux_frames_out_init(&p.frames, &p.out);
-	p.frames.json = v.json;
-	p.frames.innermost = v.no_inlines;
+	p.frames.json = v->json;
+	p.frames.innermost = v->no_inlines;
 	p.frames.demangle = mode;
-	p.flags = v.return_addresses ? UX_LOOKUP_RETURN_ADDRESS : 0;
-	status = take_addresses(cmd, &args, v.hex, &p.given);
-	return status == UX_EXIT_DONE ? proc_all(&p, args.items[0], (pid_t)pid, &v) : status;
+	p.flags = v->return_addresses ? UX_LOOKUP_RETURN_ADDRESS : 0;
+	status = take_addresses(cmd, &args, v->hex, &p.given);
+	return status == UX_EXIT_DONE ? proc_all(&p, args.items[0], (pid_t)pid, v) : status;
+}
+
+static int run(const struct ux_command *cmd, int argc, char **argv)
+{
+	struct values v = {.demangle = "full"};
+	int status = run_values(cmd, argc, argv, &v);
+	free(v.find.dirs);
+	return status;
 }
 
 const struct ux_command ux_cmd_proc = {
@@ -272,6 +322,9 @@ const struct ux_command ux_cmd_proc = {
 		"function first; with --php the same of a PHP 8.2 or 8.4, with --ruby of a Ruby 3.1. The\n"
 		"process is not stopped: a stack that changed while it was read says so, and has only\n"
 		"what did not.\n"
+		"\n"
+		"Lines of the kernel and of its modules are told where their debug files are: by build ID\n"
+		"below /boot, /lib/modules and the folders of debug files, or from a debuginfod server.\n"
 		"\n"
 		"Takes the right to trace the process; for deleted files of others CAP_SYS_ADMIN, for\n"
 		"the kernel that kernel.kptr_restrict does not hide its addresses.\n"

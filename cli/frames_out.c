@@ -114,6 +114,7 @@ static void write_json_origin(struct ux_out *out, const struct ux_origin *o)
 	if (o->has_pc)
 		ux_out_fmt(out, ",\"pc\":\"0x%" PRIx64 "\"", o->pc);
 	put_member(out, "reason", o->reason);
+	put_member(out, "lost", o->lost);
 }
 
 static void write_json_address(struct ux_out *out, uint64_t address, const struct ux_answer *a)

@@ -55,6 +55,7 @@ struct ux_origin {
 	uint64_t pc;          /* in the module, with has_pc */
 	bool has_pc;
 	const char *reason; /* why there are no frames; "": there are */
+	const char *lost;   /* why there may be less than there could be; "": nothing is */
 };
 
 /* What is said of one address. */
@@ -73,7 +74,7 @@ struct ux_answer {
  * a function without a name (UX_NO_NAME) tells its start. Other names: a line of "    (also) name"
  * each, and in JSON "alternatives" when there are any. An origin: in text " [module+0xpc]" or "
  * [kernel]" behind the first line, or " [module+0xpc] (reason)"; in JSON "kind", and as far as they
- * are known "module", "build_id", "pc", "reason".
+ * are known "module", "build_id", "pc", "reason", "lost".
  */
 void ux_frames_out_write(struct ux_frames_out *w, uint64_t address, struct ux_answer answer);
 

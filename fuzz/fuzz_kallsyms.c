@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Target: what the kernel lists of itself: modules, an empty line, symbols; all of it as notes. */
+/* Target: what the kernel lists of itself: modules, an empty line, symbols; all of it as notes, and
+ * as depmod's list of the first module's file. */
 #include "fuzz.h"
 
 #include "kallsyms.h"
+#include "modules_dep.h"
 
 static void check_symbols(const struct ux_kallsyms *k)
 {
@@ -35,6 +37,11 @@ int fuzz_input(const uint8_t *data, size_t size)
 	if (code == UX_OK)
 		check_symbols(&symbols);
 	fuzz_truth(fuzz_inside(ux_kernel_build_id(all), all));
+	struct ux_bytes path = ux_modules_dep_find(
+		all, modules.list.size > 0 ? modules.list.data[0].name : "ext4");
+	fuzz_truth(fuzz_inside(path, all));
+	fuzz_truth(fuzz_inside(ux_module_path_plain(path), path));
+	fuzz_truth((path.size > 0) == (ux_module_path_plain(path).size > 0));
 	ux_kallsyms_deinit(&symbols);
 	ux_kernel_modules_deinit(&modules);
 	return 0;

@@ -72,6 +72,9 @@ static void make_kallsyms_corpus(void)
 			 "ffffffffc0000010 t jbd2_a\t[jbd2]\n"
 			 "ffffffffc0100000 t ext4_a\t[ext4]\n"
 			 "ffffffffc0200000 t bpf_prog_6deef7357e7b4530_f\t[bpf]\n"));
+	save_seed("kallsyms", "modules_dep",
+		  UX_STR("snd_x 8192 1 - Live 0xffffffffc0100000\n\n"
+			 "kernel/ext4.ko.xz: kernel/a.ko\nkernel/snd-x.ko: kernel/b.ko\n"));
 	save_seed("kallsyms", "hidden", UX_STR("0000000000000000 T _text\n"));
 	save_seed("kallsyms", "last_page", UX_STR("ffffffffffffff00 T a\nffffffffffffffff T b"));
 	save_seed("kallsyms", "notes", UX_STR("\4\0\0\0\2\0\0\0\3\0\0\0GNU\0\253\315\0\0"));

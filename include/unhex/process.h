@@ -22,6 +22,24 @@ struct ux_process;
 /* Symbols that processes share, so that a library many have mapped is read once. Any thread. */
 struct ux_process_cache;
 
+/*
+ * Finds the debug file of a build ID ("gnu:HEX") that is not on this machine, as from a server:
+ * *ret_path is malloc'ed. UX_ENOTFOUND: there is none; any other failure, but UX_ENOMEM, is told
+ * with the answers (`lost`). Called by one thread at a time.
+ */
+typedef enum ux_code ux_process_find_fn(void *ctx, const char *build_id, char **ret_path,
+					struct ux_error *err);
+
+/* How symbols are found. All zeros but for `size` is the default. */
+struct ux_process_cache_opts {
+	size_t size;              /* sizeof(struct ux_process_cache_opts) */
+	const char *debug_dirs;   /* separate debug files, "DIR:DIR"; NULL: /usr/lib/debug */
+	const char *kernel_root;  /* folder that has what the kernel tells and is loaded from: proc,
+				     sys, boot, lib/modules, usr/lib/debug; NULL: / */
+	ux_process_find_fn *find; /* of debug files that are nowhere there; NULL: nobody is asked */
+	void *find_ctx;
+};
+
 /* All zeros but for `size` is the default; see struct ux_extract_opts for versions. */
 struct ux_process_opts {
 	size_t size;                    /* sizeof(struct ux_process_opts) */
@@ -29,7 +47,7 @@ struct ux_process_opts {
 	uint32_t refresh_ms; /* what has changed is looked for this often at most; 0: 100 */
 	uint32_t flags;      /* none yet */
 	const char *vmlinux; /* the running kernel's ELF file, for lines and inlined calls of kernel
-				addresses; NULL: names alone */
+				addresses; NULL: where the system has it, if it does */
 };
 
 /* What an address belongs to. */
@@ -56,19 +74,19 @@ struct ux_process_answer {
 	const struct ux_frame *frames; /* innermost first */
 	const char *module;            /* "": unknown */
 	const char *build_id;          /* "gnu:HEX"; "": none, or unknown */
-	uint64_t pc;        /* in a file and the vDSO, and with a vmlinux in the kernel: the virtual
-			       address there; else addr */
+	uint64_t pc;        /* in a file and the vDSO, and in the kernel and its modules where
+			       their files are there: the virtual address in the file; else addr */
 	const char *reason; /* why there are no frames; "" when there are some */
+	const char *lost;   /* why there may be less than there could be, such as no line; "" */
 };
 
 /* Answers, with all they point to: also what the process has unloaded since. */
 struct ux_process_answers;
 
-/*
- * debug_dirs: where separate debug files are, "DIR:DIR"; NULL: /usr/lib/debug. *ret is untouched on
- * failure. Since 0.1.
- */
-UX_API enum ux_code ux_process_cache_create(const char *debug_dirs, struct ux_process_cache **ret,
+/* opts may be NULL; strings are copied. *ret is untouched on failure. UX_EINVAL, UX_ENOMEM.
+ * Since 0.1. */
+UX_API enum ux_code ux_process_cache_create(const struct ux_process_cache_opts *opts,
+					    struct ux_process_cache **ret,
 					    struct ux_error *err) UX_MUST;
 
 /* Processes that were opened with it keep what they need. NULL is fine. Since 0.1. */

@@ -91,9 +91,10 @@ static enum ux_code add_line(struct ux_kallsyms *k, struct raw_list *all, const 
 		raw.name = ux_arena_strndup(&k->arena, line->name.data, line->name.size);
 	if (!raw.module || (is_code(line->type) && !raw.name))
 		return ux_arena_fail(&k->arena, err);
-	if (raw.name && (k->text == 0 || ux_bytes_eq(line->name, UX_STR("_text"))) &&
-	    (ux_bytes_eq(line->name, UX_STR("_text")) || ux_bytes_eq(line->name, UX_STR("_stext"))))
+	if (raw.name && *raw.module == 0 && ux_bytes_eq(line->name, UX_STR("_text")))
 		k->text = line->start;
+	if (raw.name && *raw.module == 0 && ux_bytes_eq(line->name, UX_STR("_stext")))
+		k->stext = line->start;
 	return raw_list_append(all, raw) ? UX_OK : ux_error_nomem(err);
 }
 

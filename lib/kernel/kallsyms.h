@@ -26,7 +26,8 @@ UX_VEC(ux_kernel_symbols, struct ux_kernel_symbol);
 struct ux_kallsyms {
 	struct ux_arena arena;
 	struct ux_kernel_symbols symbols; /* code, by start, one an address */
-	uint64_t text;                    /* of _text, or _stext; 0: not listed */
+	uint64_t text;                    /* of _text; 0: not listed */
+	uint64_t stext;                   /* of _stext; 0: not listed */
 	uint64_t skipped;                 /* lines that are none */
 };
 

@@ -5,13 +5,17 @@
 #include "debug_file.h"
 #include "elf_file.h"
 #include "elf_ids.h"
+#include "elf_symbols.h"
 #include "extract.h"
 #include "supplementary.h"
 
 enum {
 	PAGE = 4096, /* no system's pages are smaller */
 	LOADS_MOST = 4096,
+	SECTIONS_MOST = 65536, /* of code */
 };
+
+#define KERNEL_HALF ((uint64_t)1 << 63)
 
 struct ux_file_symbols *ux_file_symbols_hold(struct ux_file_symbols *s)
 {
@@ -25,6 +29,9 @@ void ux_file_symbols_drop(struct ux_file_symbols *s)
 	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	free(s->loads);
+	for (size_t i = 0; i < s->n_sections; i++)
+		free(s->sections[i].name);
+	free(s->sections);
 	ux_out_deinit(&s->built);
 	free(s);
 }
@@ -63,6 +70,57 @@ static enum ux_code keep_loads(struct ux_file_symbols *s, const struct ux_elf *e
 	return UX_OK;
 }
 
+static bool is_placed_code(const struct ux_elf_section *section)
+{
+	const uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
+	return (section->flags & code) == code && section->addr != UINT64_MAX;
+}
+
+/* The code sections of a relocatable file. */
+static enum ux_code keep_sections(struct ux_file_symbols *s, const struct ux_elf *elf,
+				  struct ux_error *err)
+{
+	size_t n = 0;
+	for (size_t i = 0; i < elf->n_sections; i++)
+		n += is_placed_code(&elf->sections[i]);
+	if (elf->type != ET_REL || n == 0)
+		return UX_OK;
+	if (n > SECTIONS_MOST)
+		return ux_error_set(err, UX_ELIMIT, "has %zu sections of code; at most %d", n,
+				    SECTIONS_MOST);
+	s->sections = calloc(n, sizeof(*s->sections));
+	if (!s->sections)
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < elf->n_sections; i++) {
+		const struct ux_elf_section *from = &elf->sections[i];
+		if (!is_placed_code(from))
+			continue;
+		struct ux_code_section *to = &s->sections[s->n_sections++];
+		*to = (struct ux_code_section){strdup(from->name), from->addr - elf->bias,
+					       from->size};
+		if (!to->name)
+			return ux_error_nomem(err);
+	}
+	return UX_OK;
+}
+
+/* Where a kernel, which is linked for the upper half, has its first byte and its first function. */
+static void keep_text(struct ux_file_symbols *s, const struct ux_elf *elf)
+{
+	struct ux_elf_symbols it;
+	const struct ux_elf_symbol *symbol;
+	const struct ux_elf_section *table = ux_elf_section_find(elf, ".symtab");
+	if (s->n_loads == 0 || s->loads[0].pc < KERNEL_HALF || !table ||
+	    ux_elf_symbols_open(elf, table, &it, NULL) != UX_OK)
+		return;
+	while ((symbol = ux_elf_symbols_next(&it)) != NULL) {
+		if (strcmp(symbol->name, "_text") == 0)
+			s->text = symbol->value;
+		else if (strcmp(symbol->name, "_stext") == 0)
+			s->stext = symbol->value;
+	}
+}
+
 enum ux_code ux_file_symbols_make(struct ux_bytes file, struct ux_file_symbols **ret,
 				  struct ux_error *err)
 {
@@ -74,6 +132,9 @@ enum ux_code ux_file_symbols_make(struct ux_bytes file, struct ux_file_symbols *
 	if (!s)
 		return ux_error_nomem(err);
 	UX_TRY(keep_loads(s, &elf, err));
+	UX_TRY(keep_sections(s, &elf, err));
+	keep_text(s, &elf);
+	s->has_dwarf = ux_elf_has_dwarf(&elf);
 	if (ux_elf_ids(&elf, &ids, NULL) == UX_OK)
 		for (size_t i = 0; i < ids.size; i++)
 			if (ids.ids[i].type == UX_ID_GNU)
@@ -89,30 +150,62 @@ static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 	return ux_out_status(out, err);
 }
 
-/* Extracts file and the debug file of its build ID to s->built. */
-static enum ux_code extract(struct ux_file_symbols *s, struct ux_bytes file, const char *path,
-			    const char *debug_dirs, struct ux_error *err)
+/* Asks whoever may know of a debug file; that there is none is no failure. */
+static enum ux_code ask(struct ux_file_symbols *s, const struct ux_symbol_search *search,
+			struct ux_debug_file *ret, struct ux_error *err)
 {
-	ux_cleanup(ux_debug_file_close) struct ux_debug_file debug = {0};
+	struct ux_error why = UX_ERROR_INIT;
+	ux_cleanup(ux_free_ptr) char *path = NULL;
+	struct ux_id id = {0};
+	const char *bad = NULL;
+	if (!search->find || *s->build_id == 0)
+		return UX_OK;
+	enum ux_code code = search->find(search->ctx, s->build_id, &path, &why);
+	if (code == UX_OK && (ux_id_parse(ux_bytes_cstr(s->build_id), &id, &why) != UX_OK ||
+			      !path || !ux_debug_map_id(path, &id, &ret->file, &bad)))
+		code = ux_error_set(&why, UX_ECORRUPT, "what was found for %.50s %s", s->build_id,
+				    bad ? bad : "is no file");
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	if (code == UX_OK)
+		ret->path = ux_take(&path);
+	else if (code != UX_ENOTFOUND)
+		s->lost = why;
+	return UX_OK;
+}
+
+/* Extracts a file and the debug file of its build ID to s->built. */
+static enum ux_code extract(struct ux_file_symbols *s, const struct ux_symbol_input *in,
+			    const struct ux_symbol_search *search, struct ux_error *err)
+{
+	ux_cleanup(ux_debug_file_close) struct ux_debug_file found = {0};
 	ux_cleanup(ux_file_unmap) struct ux_mapping sup = {0};
-	struct ux_extract_options options = {.path = path};
+	struct ux_extract_options options = {.path = in->path};
 	struct ux_extract_stats stats = {0};
-	struct ux_debug_search search = {.dirs = debug_dirs};
-	UX_TRY(ux_debug_file_find(&debug, file, path, &search, err));
+	struct ux_debug_search here = {.dirs = search->dirs};
+	struct ux_bytes debug = in->debug;
+	options.debug_path = in->debug_path;
+	if (debug.size == 0) {
+		UX_TRY(ux_debug_file_find(&found, in->file, in->path, &here, err));
+		if (!found.path && !s->has_dwarf)
+			UX_TRY(ask(s, search, &found, err));
+		debug = found.file.bytes;
+		options.debug_path = found.path;
+	}
 	/* Without it some names are unknown, which is better than no answer. */
-	if (debug.path &&
-	    ux_supplementary_find(debug.file.bytes, debug.path, debug_dirs, &sup, NULL) == UX_OK)
+	if (options.debug_path &&
+	    ux_supplementary_find(debug, options.debug_path, search->dirs, &sup, NULL) == UX_OK)
 		options.supplementary = sup.bytes;
-	options.debug_path = debug.path;
-	UX_TRY(ux_extract(file, debug.file.bytes, &options, keep, &s->built, &stats, err));
+	s->has_dwarf = s->has_dwarf || options.debug_path;
+	UX_TRY(ux_extract(in->file, debug, &options, keep, &s->built, &stats, err));
 	return ux_gsym_open(&s->gsym, ux_out_bytes(&s->built), err);
 }
 
-enum ux_code ux_file_symbols_extract(struct ux_file_symbols *s, struct ux_bytes file,
-				     const char *path, const char *debug_dirs, struct ux_error *err)
+enum ux_code ux_file_symbols_extract(struct ux_file_symbols *s, const struct ux_symbol_input *in,
+				     const struct ux_symbol_search *search, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = extract(s, file, path, debug_dirs, &why);
+	enum ux_code code = extract(s, in, search, &why);
 	if (code == UX_OK)
 		return UX_OK;
 	ux_out_deinit(&s->built);

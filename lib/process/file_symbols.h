@@ -9,6 +9,7 @@
 #include "id.h"
 #include "out.h"
 #include "proc_files.h"
+#include "unhex/process.h"
 
 #include <stdatomic.h>
 
@@ -21,15 +22,43 @@ struct ux_load {
 	bool exec;
 };
 
+/* A section of code of a relocatable file. */
+struct ux_code_section {
+	char *name;  /* malloc'ed */
+	uint64_t pc; /* as docs/formats/relocatable.md lays them out */
+	uint64_t size;
+};
+
 /* Immutable but for the count of its holders. */
 struct ux_file_symbols {
 	atomic_uint refs;
 	char build_id[UX_ID_TEXT]; /* "gnu:HEX"; "": none */
 	struct ux_load *loads;     /* malloc'ed */
 	size_t n_loads;
+	struct ux_code_section *sections; /* malloc'ed; of a relocatable file alone */
+	size_t n_sections;
+	uint64_t text;       /* of a kernel: the pc of _text; 0: not known */
+	uint64_t stext;      /* and of _stext */
+	bool has_dwarf;      /* in it, or in its debug file */
 	struct ux_out built; /* the GSYM; empty: there are no symbols, for this reason: */
 	struct ux_gsym gsym;
 	struct ux_error why;
+	struct ux_error lost; /* why there is less than there could be; code UX_OK: nothing */
+};
+
+/* Where debug files are looked for. */
+struct ux_symbol_search {
+	const char *dirs;         /* "DIR:DIR"; NULL: the default */
+	ux_process_find_fn *find; /* of what is not there; may be NULL */
+	void *ctx;
+};
+
+/* An ELF file, with its debug file where that is known. */
+struct ux_symbol_input {
+	struct ux_bytes file;
+	const char *path;      /* NULL: not known */
+	struct ux_bytes debug; /* empty: it is to be looked for */
+	const char *debug_path;
 };
 
 /* An ELF file's headers: the ID and the loaded parts, no symbols yet. UX_EUNSUPPORTED: no ELF. */
@@ -40,12 +69,11 @@ enum ux_code ux_file_symbols_make(struct ux_bytes file, struct ux_file_symbols *
 struct ux_file_symbols *ux_file_symbols_none(const struct ux_error *why);
 
 /*
- * Extracts what the file, and a debug file of its build ID in debug_dirs ("DIR:DIR"; NULL: the
- * default), say. UX_ENOMEM alone is a failure; any other reason is kept in `why`. path, NULL or
- * where the file is, is where files of split DWARF are looked for.
+ * Extracts what the file, and a debug file of its build ID, say. UX_ENOMEM alone is a failure; any
+ * other reason is kept in `why`. in->path is where files of split DWARF are looked for.
  */
-enum ux_code ux_file_symbols_extract(struct ux_file_symbols *s, struct ux_bytes file,
-				     const char *path, const char *debug_dirs, struct ux_error *err)
+enum ux_code ux_file_symbols_extract(struct ux_file_symbols *s, const struct ux_symbol_input *in,
+				     const struct ux_symbol_search *search, struct ux_error *err)
 	ux_must;
 
 struct ux_file_symbols *ux_file_symbols_hold(struct ux_file_symbols *s);

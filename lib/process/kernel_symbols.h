@@ -6,6 +6,7 @@
 #include "error.h"
 #include "id.h"
 #include "kallsyms.h"
+#include "kernel_code.h"
 
 #include <stdatomic.h>
 
@@ -14,23 +15,27 @@ struct ux_kernel_part {
 	const char *name;  /* "" for the kernel */
 	const char *label; /* "[kernel]", "[ext4]" */
 	char build_id[UX_ID_TEXT];
+	bool is_file;   /* else it is made while the kernel runs: "bpf", "__builtin__ftrace" */
+	uint64_t start; /* of a module, as /proc/modules has it; 0: unknown */
 };
 
 UX_VEC(ux_kernel_parts, struct ux_kernel_part);
 
-/* Immutable but for the count of its holders. */
+/* Immutable but for the count of its holders and the code of its parts, which is set once each. */
 struct ux_kernel_symbols_now {
 	atomic_uint refs;
 	struct ux_kallsyms symbols;
 	struct ux_arena arena;
-	struct ux_kernel_parts parts; /* by name */
-	struct ux_error why;          /* code UX_OK: there are symbols */
-	uint64_t read_ns;             /* when, by the caller's clock */
+	struct ux_kernel_parts parts;         /* by name */
+	struct ux_kernel_code *_Atomic *code; /* of each part; NULL: not asked for yet */
+	char release[256];                    /* "6.1.0-56-amd64"; "": not told */
+	struct ux_error why;                  /* code UX_OK: there are symbols */
+	uint64_t read_ns;                     /* when, by the caller's clock */
 };
 
-/* Reads /proc/kallsyms, /proc/modules, /sys/kernel/notes, /sys/module. NULL: no memory; any other
- * failure is in `why`. */
-struct ux_kernel_symbols_now *ux_kernel_symbols_read(uint64_t now_ns);
+/* Reads /proc/kallsyms, /proc/modules, /proc/sys/kernel/osrelease, /sys/kernel/notes, /sys/module
+ * below root (""). NULL: no memory; any other failure is in `why`. */
+struct ux_kernel_symbols_now *ux_kernel_symbols_read(const char *root, uint64_t now_ns);
 
 struct ux_kernel_symbols_now *ux_kernel_symbols_hold(struct ux_kernel_symbols_now *k);
 void ux_kernel_symbols_drop(struct ux_kernel_symbols_now *k); /* NULL is fine */

@@ -2,7 +2,7 @@
 /* A live process that is followed: what is current, when to look again. */
 #include "process.h"
 
-#include "dsym.h"
+#include "kernel_lines.h"
 #include "sized.h"
 
 #include <time.h>
@@ -12,7 +12,8 @@ enum {
 	STALE_FACTOR = 10, /* what nobody missed is looked at this much less often */
 };
 
-#define OPTS_LEAST (offsetof(struct ux_process_opts, flags) + sizeof(uint32_t))
+#define OPTS_LEAST       (offsetof(struct ux_process_opts, flags) + sizeof(uint32_t))
+#define CACHE_OPTS_LEAST (offsetof(struct ux_process_cache_opts, find_ctx) + sizeof(void *))
 
 /* The public type is the one inside. */
 struct ux_process_cache {
@@ -24,11 +25,13 @@ static struct ux_symbols_cache *inside(struct ux_process_cache *cache)
 	return (struct ux_symbols_cache *)(void *)cache;
 }
 
-enum ux_code ux_process_cache_create(const char *debug_dirs, struct ux_process_cache **ret,
-				     struct ux_error *err)
+enum ux_code ux_process_cache_create(const struct ux_process_cache_opts *caller,
+				     struct ux_process_cache **ret, struct ux_error *err)
 {
+	struct ux_process_cache_opts opts;
 	struct ux_symbols_cache *c = NULL;
-	UX_TRY(ux_symbols_cache_create(debug_dirs, &c, err));
+	UX_TRY(ux_sized_take(&opts, sizeof(opts), CACHE_OPTS_LEAST, caller, err));
+	UX_TRY(ux_symbols_cache_create(&opts, &c, err));
 	*ret = (struct ux_process_cache *)(void *)c;
 	return UX_OK;
 }
@@ -58,7 +61,7 @@ void ux_process_close(struct ux_process *p)
 		return;
 	ux_snapshot_drop(p->current);
 	ux_jit_sources_drop(p->jit);
-	ux_file_symbols_drop(p->vmlinux);
+	ux_kernel_code_free(p->vmlinux);
 	ux_symbols_cache_drop(p->cache);
 	ux_proc_close(&p->proc);
 	pthread_mutex_destroy(&p->lock);
@@ -71,25 +74,11 @@ static void close_guard(struct ux_process **p)
 	ux_process_close(*p);
 }
 
-/* The symbols of a vmlinux that is the running kernel's. */
 static enum ux_code open_vmlinux(struct ux_process *p, const char *path, struct ux_error *err)
 {
-	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	struct ux_kernel_symbols_now *kernel = NULL;
-	UX_TRY(ux_dsym_map(path, UX_BYTES_NONE, &file, err));
-	UX_TRY(ux_symbols_cache_image(p->cache, file.bytes, &p->vmlinux, err));
-	if (p->vmlinux->built.size == 0) {
-		if (err && err->code == UX_OK)
-			*err = p->vmlinux->why;
-		return p->vmlinux->why.code;
-	}
 	UX_TRY(ux_symbols_cache_kernel(p->cache, ux_process_clock(), 0, &kernel, err));
-	const char *running = ux_kernel_part_find(kernel, "")->build_id;
-	enum ux_code code = UX_OK;
-	if (strcmp(running, p->vmlinux->build_id) != 0)
-		code = ux_error_set(err, UX_ECONFLICT, "is %.50s; the running kernel is %.50s",
-				    *p->vmlinux->build_id ? p->vmlinux->build_id : "of no build ID",
-				    *running ? running : "of no build ID");
+	enum ux_code code = ux_kernel_lines_of(p->cache, kernel, path, &p->vmlinux, err);
 	ux_kernel_symbols_drop(kernel);
 	return code;
 }
@@ -111,7 +100,7 @@ enum ux_code ux_process_open(pid_t pid, const struct ux_process_opts *caller,
 	if (opts.cache)
 		p->cache = ux_symbols_cache_hold(inside(opts.cache));
 	else
-		UX_TRY(ux_symbols_cache_create(NULL, &p->cache, err));
+		UX_TRY(ux_symbols_cache_create(&(struct ux_process_cache_opts){0}, &p->cache, err));
 	UX_TRY(ux_proc_open(&p->proc, pid, err));
 	if (opts.vmlinux)
 		UX_TRY(open_vmlinux(p, opts.vmlinux, err));

@@ -13,7 +13,7 @@
 struct ux_process {
 	struct ux_proc proc;
 	struct ux_symbols_cache *cache;
-	struct ux_file_symbols *vmlinux; /* of the running kernel; NULL: none was given */
+	struct ux_kernel_code *vmlinux; /* of the file that was given; NULL: none was */
 	uint64_t refresh_ns;
 	pthread_mutex_t renewing;    /* held by whoever looks at the process again; before lock */
 	uint64_t read_ns;            /* when that was last; guarded by renewing */

@@ -3,6 +3,7 @@
 #include "process.h"
 
 #include "arena.h"
+#include "kernel_lines.h"
 #include "unhex/module.h"
 #include "vec.h"
 
@@ -76,13 +77,17 @@ static enum ux_code set_frames(struct asked *q, struct ux_process_answer *a,
 	return UX_OK;
 }
 
-static enum ux_code set_reason(struct asked *q, struct ux_process_answer *a,
-			       const struct ux_error *why, struct ux_error *err)
+/* A reason in words. */
+static enum ux_code set_words(struct asked *q, const char **ret, const struct ux_error *why,
+			      struct ux_error *err)
 {
 	char text[UX_ERROR_TEXT + 256];
 	ux_error_format(why, text, sizeof(text));
-	a->reason = ux_arena_strndup(&q->to->arena, text, strlen(text));
-	return a->reason ? UX_OK : ux_arena_fail(&q->to->arena, err);
+	const char *words = ux_arena_strndup(&q->to->arena, text, strlen(text));
+	if (!words)
+		return ux_arena_fail(&q->to->arena, err);
+	*ret = words;
+	return UX_OK;
 }
 
 /* The function at pc of a file's symbols. */
@@ -94,12 +99,14 @@ static enum ux_code answer_pc(struct asked *q, struct ux_process_answer *a,
 	size_t n = 0;
 	a->pc = pc + q->back;
 	a->build_id = s->build_id;
+	if (s->lost.code != UX_OK)
+		UX_TRY(set_words(q, &a->lost, &s->lost, err));
 	if (s->built.size == 0)
-		return set_reason(q, a, &s->why, err);
+		return set_words(q, &a->reason, &s->why, err);
 	enum ux_code code = ux_gsym_lookup(&s->gsym, pc, frames, UX_FRAMES_MOST, &n, &why);
 	if (code == UX_OK)
 		return set_frames(q, a, frames, n, err);
-	return set_reason(q, a, &why, err);
+	return set_words(q, &a->reason, &why, err);
 }
 
 /* An address of a mapping that has a file, or is the vDSO. */
@@ -115,7 +122,7 @@ static enum ux_code answer_file(struct asked *q, struct ux_process_answer *a, si
 	a->module = m->path;
 	if (s->n_loads == 0) {
 		struct ux_error none = {.code = UX_ENOTFOUND, .text = "no loaded part has it"};
-		return set_reason(q, a, s->why.code != UX_OK ? &s->why : &none, err);
+		return set_words(q, &a->reason, s->why.code != UX_OK ? &s->why : &none, err);
 	}
 	if (!ux_file_symbols_pc(s, m->off + (addr - m->start), &pc)) {
 		a->build_id = s->build_id;
@@ -173,17 +180,32 @@ static enum ux_code answer_moved(struct asked *q, struct ux_process_answer *a, s
 	return answer_pc(q, a, s, pc, err);
 }
 
-/* The kernel was loaded so far from where it was linked as its first byte, _text, is. */
-static enum ux_code answer_vmlinux(struct asked *q, struct ux_process_answer *a, uint64_t addr,
-				   struct ux_error *err)
+/* By the file of the kernel, or of the module, if there is one. */
+static enum ux_code answer_lines(struct asked *q, struct ux_process_answer *a, uint64_t addr,
+				 const struct ux_kernel_symbol *symbol,
+				 const struct ux_kernel_part *part, struct ux_error *err)
 {
-	struct ux_file_symbols *vmlinux = q->p->vmlinux;
-	uint64_t text = q->to->kernel->symbols.text;
-	if (vmlinux->n_loads == 0)
+	const struct ux_kernel_code *code = q->p->vmlinux;
+	struct ux_process_answers *to = q->to;
+	const char *build_id = a->build_id;
+	uint64_t pc = 0;
+	bool given = code && *symbol->module == 0;
+	if (!given)
+		UX_TRY(ux_kernel_lines(q->p->cache, to->kernel, part, &code, err));
+	if (given && !to->vmlinux)
+		to->vmlinux = ux_file_symbols_hold(code->symbols);
+	if (code->lost.code != UX_OK)
+		UX_TRY(set_words(q, &a->lost, &code->lost, err));
+	if (!ux_kernel_code_pc(code, addr, &pc))
 		return UX_OK;
-	if (!q->to->vmlinux)
-		q->to->vmlinux = ux_file_symbols_hold(vmlinux);
-	return answer_pc(q, a, vmlinux, addr - text + vmlinux->loads[0].pc, err);
+	UX_TRY(answer_pc(q, a, code->symbols, pc, err));
+	/* A place that nobody told is good when a function begins where the kernel has its. */
+	if (a->n == 0 || (code->guessed && a->frames[a->n - 1].offset != addr - symbol->start)) {
+		a->n = 0;
+		a->frames = NULL;
+		a->build_id = build_id;
+	}
+	return UX_OK;
 }
 
 static enum ux_code answer_kernel(struct asked *q, struct ux_process_answer *a, uint64_t addr,
@@ -207,13 +229,12 @@ static enum ux_code answer_kernel(struct asked *q, struct ux_process_answer *a, 
 	a->module = s ? part->label : "[kernel]";
 	a->build_id = s ? part->build_id : "";
 	if (!s && to->kernel->why.code != UX_OK)
-		return set_reason(q, a, &to->kernel->why, err);
+		return set_words(q, &a->reason, &to->kernel->why, err);
 	if (!s) {
 		a->reason = "the kernel has no code there";
 		return UX_OK;
 	}
-	if (q->p->vmlinux && *s->module == 0 && to->kernel->symbols.text != 0)
-		UX_TRY(answer_vmlinux(q, a, addr, err));
+	UX_TRY(answer_lines(q, a, addr, s, part, err));
 	if (a->n > 0)
 		return UX_OK;
 	a->reason = "";
@@ -258,7 +279,8 @@ static enum ux_code answer_mapped(struct asked *q, struct ux_process_answer *a, 
 
 static enum ux_code answer_one(struct asked *q, struct ux_process_answer *a, struct ux_error *err)
 {
-	static const struct ux_process_answer blank = {.module = "", .build_id = "", .reason = ""};
+	static const struct ux_process_answer blank = {
+		.module = "", .build_id = "", .reason = "", .lost = ""};
 	uint64_t given = a->addr, addr = given - q->back;
 	size_t map = 0;
 	*a = blank;

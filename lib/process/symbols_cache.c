@@ -2,6 +2,7 @@
 /* Symbols that processes share: each file once, the kernel's once. */
 #include "symbols_cache.h"
 
+#include "debug_file.h"
 #include "hash.h"
 #include "vec.h"
 
@@ -33,29 +34,86 @@ UX_VEC(entry_list, struct entry *);
 
 struct ux_symbols_cache {
 	atomic_uint refs;
-	char *debug_dirs;     /* malloc'ed, or NULL */
+	struct ux_symbol_search search; /* its finder is find_alone() */
+	char *debug_dirs;               /* malloc'ed, or NULL */
+	char *kernel_root;              /* malloc'ed */
+	char *kernel_dirs;              /* malloc'ed */
+	ux_process_find_fn *find;       /* the caller's, with its context; guarded by finding */
+	void *find_ctx;
+	pthread_mutex_t finding;
 	pthread_mutex_t lock; /* of all below */
 	struct entry_list entries;
 	struct ux_kernel_symbols_now *kernel;
 	pthread_mutex_t reading_kernel; /* taken before lock */
 };
 
-enum ux_code ux_symbols_cache_create(const char *debug_dirs, struct ux_symbols_cache **ret,
-				     struct ux_error *err)
+static enum ux_code find_alone(void *ctx, const char *build_id, char **ret_path,
+			       struct ux_error *err)
+{
+	struct ux_symbols_cache *c = ctx;
+	pthread_mutex_lock(&c->finding);
+	enum ux_code code = c->find(c->find_ctx, build_id, ret_path, err);
+	pthread_mutex_unlock(&c->finding);
+	return code;
+}
+
+static void free_strings(struct ux_symbols_cache *c)
+{
+	free(c->debug_dirs);
+	free(c->kernel_root);
+	free(c->kernel_dirs);
+}
+
+static bool keep_strings(struct ux_symbols_cache *c, const struct ux_process_cache_opts *opts)
+{
+	const char *root = opts->kernel_root ? opts->kernel_root : "";
+	size_t n = strlen(root);
+	while (n > 0 && root[n - 1] == '/')
+		n--;
+	c->debug_dirs = opts->debug_dirs ? strdup(opts->debug_dirs) : NULL;
+	c->kernel_root = strndup(root, n);
+	if (opts->debug_dirs)
+		c->kernel_dirs = strdup(opts->debug_dirs);
+	else if (asprintf(&c->kernel_dirs, "%.*s%s", (int)n, root, UX_DEBUG_DIRS_DEFAULT) < 0)
+		c->kernel_dirs = NULL;
+	return c->kernel_root && c->kernel_dirs && (c->debug_dirs || !opts->debug_dirs);
+}
+
+enum ux_code ux_symbols_cache_create(const struct ux_process_cache_opts *opts,
+				     struct ux_symbols_cache **ret, struct ux_error *err)
 {
 	struct ux_symbols_cache *c = calloc(1, sizeof(*c));
-	char *dirs = debug_dirs ? strdup(debug_dirs) : NULL;
-	if (!c || (debug_dirs && !dirs)) {
+	if (!c || !keep_strings(c, opts)) {
+		if (c)
+			free_strings(c);
 		free(c);
-		free(dirs);
 		return ux_error_nomem(err);
 	}
 	atomic_init(&c->refs, 1);
-	c->debug_dirs = dirs;
+	c->find = opts->find;
+	c->find_ctx = opts->find_ctx;
+	c->search = (struct ux_symbol_search){
+		.dirs = c->debug_dirs, .find = c->find ? find_alone : NULL, .ctx = c};
+	pthread_mutex_init(&c->finding, NULL);
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->reading_kernel, NULL);
 	*ret = c;
 	return UX_OK;
+}
+
+const struct ux_symbol_search *ux_symbols_cache_search(const struct ux_symbols_cache *c)
+{
+	return &c->search;
+}
+
+const char *ux_symbols_cache_kernel_root(const struct ux_symbols_cache *c)
+{
+	return c->kernel_root;
+}
+
+const char *ux_symbols_cache_kernel_dirs(const struct ux_symbols_cache *c)
+{
+	return c->kernel_dirs;
 }
 
 struct ux_symbols_cache *ux_symbols_cache_hold(struct ux_symbols_cache *c)
@@ -81,7 +139,8 @@ void ux_symbols_cache_drop(struct ux_symbols_cache *c)
 	ux_kernel_symbols_drop(c->kernel);
 	pthread_mutex_destroy(&c->lock);
 	pthread_mutex_destroy(&c->reading_kernel);
-	free(c->debug_dirs);
+	pthread_mutex_destroy(&c->finding);
+	free_strings(c);
 	free(c);
 }
 
@@ -136,8 +195,7 @@ static void leave(struct ux_symbols_cache *c, struct entry *e)
 	pthread_mutex_unlock(&c->lock);
 }
 
-/* Symbols of a build ID that are there already, held; or NULL. */
-static struct ux_file_symbols *find_build_id(struct ux_symbols_cache *c, const char *build_id)
+struct ux_file_symbols *ux_symbols_cache_known(struct ux_symbols_cache *c, const char *build_id)
 {
 	struct ux_file_symbols *found = NULL;
 	pthread_mutex_lock(&c->lock);
@@ -155,34 +213,33 @@ static void drop_guard(struct ux_file_symbols **s)
 	ux_file_symbols_drop(*s);
 }
 
-/* What the bytes of a file say; only a lack of memory is a failure. */
-static enum ux_code load(struct ux_symbols_cache *c, struct ux_bytes file, const char *path,
+/* What a file says; only a lack of memory is a failure. */
+static enum ux_code load(struct ux_symbols_cache *c, const struct ux_symbol_input *in,
 			 struct ux_file_symbols **ret, struct ux_error *err)
 {
 	ux_cleanup(drop_guard) struct ux_file_symbols *s = NULL;
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = ux_file_symbols_make(file, &s, &why);
+	enum ux_code code = ux_file_symbols_make(in->file, &s, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK) {
 		*ret = ux_file_symbols_none(&why);
 		return *ret ? UX_OK : ux_error_nomem(err);
 	}
-	struct ux_file_symbols *known = find_build_id(c, s->build_id);
+	struct ux_file_symbols *known = ux_symbols_cache_known(c, s->build_id);
 	if (known) {
 		*ret = known;
 		return UX_OK;
 	}
-	UX_TRY(ux_file_symbols_extract(s, file, path, c->debug_dirs, err));
+	UX_TRY(ux_file_symbols_extract(s, in, &c->search, err));
 	*ret = ux_take(&s);
 	return UX_OK;
 }
 
 /* Where the bytes of an entry come from. */
 struct origin {
-	int fd; /* -1: image */
-	struct ux_bytes image;
-	const char *path;
+	int fd; /* -1: they are in the input */
+	struct ux_symbol_input in;
 };
 
 static enum ux_code load_origin(struct ux_symbols_cache *c, const struct origin *o, uint64_t size,
@@ -190,11 +247,13 @@ static enum ux_code load_origin(struct ux_symbols_cache *c, const struct origin 
 {
 	ux_cleanup(ux_read_deinit) struct ux_read file = {0};
 	struct ux_error why = UX_ERROR_INIT;
+	struct ux_symbol_input in = o->in;
 	if (o->fd < 0)
-		return load(c, o->image, NULL, ret, err);
+		return load(c, &in, ret, err);
 	enum ux_code code = ux_proc_read_file(o->fd, size, &file, &why);
+	in.file = file.bytes;
 	if (code == UX_OK)
-		return load(c, file.bytes, o->path, ret, err);
+		return load(c, &in, ret, err);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	*ret = ux_file_symbols_none(&why);
@@ -241,7 +300,7 @@ enum ux_code ux_symbols_cache_file(struct ux_symbols_cache *c, int fd, const cha
 	if (path &&
 	    (stat(path, &ours) != 0 || ours.st_dev != st.st_dev || ours.st_ino != st.st_ino))
 		path = NULL; /* what stands there for us is another file */
-	return get(c, &key, &(struct origin){.fd = fd, .path = path}, ret, err);
+	return get(c, &key, &(struct origin){.fd = fd, .in.path = path}, ret, err);
 }
 
 enum ux_code ux_symbols_cache_image(struct ux_symbols_cache *c, struct ux_bytes image,
@@ -249,7 +308,18 @@ enum ux_code ux_symbols_cache_image(struct ux_symbols_cache *c, struct ux_bytes 
 {
 	/* No file is on device 0 and that old. */
 	struct key key = {.ino = ux_hash_bytes(image), .size = image.size, .mtime_ns = -1};
-	return get(c, &key, &(struct origin){.fd = -1, .image = image}, ret, err);
+	return get(c, &key, &(struct origin){.fd = -1, .in.file = image}, ret, err);
+}
+
+enum ux_code ux_symbols_cache_input(struct ux_symbols_cache *c, const struct ux_mapping *file,
+				    const struct ux_symbol_input *in, struct ux_file_symbols **ret,
+				    struct ux_error *err)
+{
+	struct key key = {.dev = file->dev,
+			  .ino = file->ino,
+			  .size = file->bytes.size,
+			  .mtime_ns = file->mtime_ns};
+	return get(c, &key, &(struct origin){.fd = -1, .in = *in}, ret, err);
 }
 
 enum ux_code ux_symbols_cache_kernel(struct ux_symbols_cache *c, uint64_t now_ns,
@@ -262,7 +332,7 @@ enum ux_code ux_symbols_cache_kernel(struct ux_symbols_cache *c, uint64_t now_ns
 	if (c->kernel && c->kernel->read_ns >= not_before_ns)
 		k = ux_kernel_symbols_hold(c->kernel);
 	pthread_mutex_unlock(&c->lock);
-	if (!k && (k = ux_kernel_symbols_read(now_ns)) != NULL) {
+	if (!k && (k = ux_kernel_symbols_read(c->kernel_root, now_ns)) != NULL) {
 		pthread_mutex_lock(&c->lock);
 		ux_kernel_symbols_drop(c->kernel);
 		c->kernel = ux_kernel_symbols_hold(k);

@@ -3,6 +3,7 @@
 #include "sweep.h"
 
 #include "kallsyms.h"
+#include "modules_dep.h"
 
 static const char modules_text[] = "ext4 8192 1 - Live 0xffffffffc0100000\n"
 				   "jbd2 4096 1 ext4, Live 0xffffffffc0000000 (OE)\n"
@@ -52,6 +53,7 @@ static void symbols_reach_to_the_next_or_their_modules_end(void **state)
 	assert_int_equal(ux_kallsyms_parse(text, &m, &k, NULL), UX_OK);
 	guard_free(text);
 	assert_int_equal(k.text, 0xffffffff81000000);
+	assert_int_equal(k.stext, 0xffffffff81000000);
 	assert_int_equal(k.skipped, 0);
 	assert_symbol(&k, 0xffffffff8100003f, "first", 0xffffffff81000000, "");
 	assert_symbol(&k, 0xffffffff81000040, "local_function", 0xffffffff81000040, "");
@@ -160,6 +162,42 @@ static void the_vsyscall_page_has_three_names(void **state)
 	assert_null(ux_vsyscall_name(0, &start));
 }
 
+static const char dep_text[] = "kernel/fs/ext4/ext4.ko: kernel/fs/jbd2/jbd2.ko\n"
+			       "kernel/sound/snd-hda-intel.ko.xz: a.ko b.ko\n"
+			       "/opt/extra/my_own.ko.zst:\n"
+			       "no-colon.ko\n"
+			       "kernel/x.ko.d/y.ko:\n"
+			       "z.ko:\n"
+			       "kernel/no_module.kon:";
+
+static void assert_listed(const char *name, const char *path, const char *plain)
+{
+	struct ux_bytes list = guard(ux_bytes_cstr(dep_text));
+	struct ux_bytes found = ux_modules_dep_find(list, name);
+	assert_true(ux_bytes_eq(found, ux_bytes_cstr(path)));
+	assert_true(ux_bytes_eq(ux_module_path_plain(found), ux_bytes_cstr(plain)));
+	guard_free(list);
+}
+
+static void files_of_modules_are_found_by_the_kernels_names(void **state)
+{
+	(void)state;
+	assert_listed("ext4", "kernel/fs/ext4/ext4.ko", "kernel/fs/ext4/ext4.ko");
+	assert_listed("snd_hda_intel", "kernel/sound/snd-hda-intel.ko.xz",
+		      "kernel/sound/snd-hda-intel.ko");
+	assert_listed("my_own", "/opt/extra/my_own.ko.zst", "/opt/extra/my_own.ko");
+	assert_listed("y", "kernel/x.ko.d/y.ko", "kernel/x.ko.d/y.ko");
+	assert_listed("z", "z.ko", "z.ko");
+	assert_listed("xt4", "", "");
+	assert_listed("jbd2", "", "");
+	assert_listed("x", "", "");
+	assert_listed("no_colon", "", "");
+	assert_listed("no_module", "", "");
+	assert_listed("", "", "");
+	assert_int_equal(ux_module_path_plain(UX_STR("a.ko.d/b")).size, 0);
+	assert_int_equal(ux_module_path_plain(UX_STR(".ko.xz.asc")).size, 3);
+}
+
 static void parse_whatever(struct ux_bytes input, void *ctx)
 {
 	(void)ctx;
@@ -170,6 +208,8 @@ static void parse_whatever(struct ux_bytes input, void *ctx)
 	if (ux_kallsyms_parse(input, NULL, &k, NULL) == UX_OK)
 		ux_kallsyms_deinit(&k);
 	(void)ux_kernel_build_id(input);
+	(void)ux_modules_dep_find(input, "ext4");
+	(void)ux_module_path_plain(input);
 }
 
 static void damaged_lists_are_read_as_far_as_they_go(void **state)
@@ -181,6 +221,8 @@ static void damaged_lists_are_read_as_far_as_they_go(void **state)
 	each_bit_flip(symbols, parse_whatever, NULL);
 	each_prefix(modules, parse_whatever, NULL);
 	each_byte_extreme(modules, parse_whatever, NULL);
+	each_prefix(ux_bytes_cstr(dep_text), parse_whatever, NULL);
+	each_byte_extreme(ux_bytes_cstr(dep_text), parse_whatever, NULL);
 }
 
 static enum ux_code parse_all(void *ctx)
@@ -210,6 +252,7 @@ int main(void)
 		UX_TEST(lines_that_make_no_sense_are_counted),
 		UX_TEST(modules_are_found_by_address),
 		UX_TEST(a_build_id_is_found_in_notes),
+		UX_TEST(files_of_modules_are_found_by_the_kernels_names),
 		UX_TEST(the_vsyscall_page_has_three_names),
 		UX_TEST(damaged_lists_are_read_as_far_as_they_go),
 		UX_TEST(without_memory_it_fails_cleanly),
