@@ -192,6 +192,8 @@ static struct choice choose(const struct said *all, const struct said *of)
 	c.line = UX_SOURCE_DWARF;
 	if (!has_line(&of[UX_SOURCE_DWARF]) && has_line(&of[UX_SOURCE_GOPCLNTAB]))
 		c.line = UX_SOURCE_GOPCLNTAB;
+	else if (!has_line(&of[UX_SOURCE_DWARF]) && has_line(&of[UX_SOURCE_PTX]))
+		c.line = UX_SOURCE_PTX;
 	return c;
 }
 
@@ -424,8 +426,11 @@ static bool tell(struct explain *e, uint64_t pc, bool json)
 {
 	static struct said all, of[UX_SOURCE_COUNT];
 	ask(&e->all, pc, &all);
-	for (size_t i = 0; i < UX_SOURCE_COUNT; i++)
-		ask(&e->of[i], pc, &of[i]);
+	for (size_t i = 0; i < UX_SOURCE_COUNT; i++) {
+		of[i].n = 0;
+		if (e->of[i].stats.found[i] > 0) /* else it repeats what sections are named */
+			ask(&e->of[i], pc, &of[i]);
+	}
 	if (json)
 		address_json(e, pc, &all, of);
 	else

@@ -38,6 +38,31 @@ static void make_kernels(struct make_cubin *m, bool cuda12)
 	make_cubin_lines_end(m);
 }
 
+/* PTX written by hand, and one kernel of two that tells its source. */
+static void make_ptx(struct make_cubin *m)
+{
+	static const char *const none[] = {NULL};
+	make_cubin_init(m, 90, /* cuda12= */ false);
+	uint32_t a = make_cubin_section(m, ".text.hand", 0x80);
+	uint32_t b = make_cubin_section(m, ".text.told", 0x80);
+	uint32_t of[] = {make_cubin_function(m, "hand", a, 0, 0x80),
+			 make_cubin_function(m, "told", b, 0, 0x80)};
+	make_cubin_lines_begin(m, none, none, NULL);
+	for (uint32_t i = 0; i < 2; i++) {
+		make_cubin_sequence(m, of[i]);
+		make_cubin_row(m, 0, 0, 30 * i + 12);
+		make_cubin_row(m, 0x20, 0, 30 * i + 14);
+		make_cubin_sequence_end(m, 0x80);
+	}
+	make_cubin_lines_end(m);
+	make_cubin_lines_are_ptx(m);
+	make_cubin_lines_begin(m, dirs, files, dir_of);
+	make_cubin_sequence(m, of[1]);
+	make_cubin_row(m, 0, 1, 7);
+	make_cubin_sequence_end(m, 0x80);
+	make_cubin_lines_end(m);
+}
+
 static void add_options(struct ux_out *out, uint8_t options, struct ux_bytes file)
 {
 	ux_out_reset(out);
@@ -89,6 +114,13 @@ void make_cuda_corpus(void)
 						      .align = 8});
 	save_seed("fatbin", "host", make_elf_finish(&host));
 	make_elf_deinit(&host);
+	make_cubin_deinit(&m);
+	make_ptx(&m);
+	save_seed("cubin", "ptx", ux_out_bytes(&m.ptx));
+	file = make_cubin_finish(&m);
+	add_options(&out, 16, file);
+	save_seed("extract", "cubin-ptx", ux_out_bytes(&out));
+	save_seed("fatbin", "ptx", file);
 	make_cubin_deinit(&m);
 	ux_out_deinit(&fat);
 	ux_out_deinit(&out);

@@ -18,11 +18,13 @@ enum ux_source {
 	UX_SOURCE_DYNSYM,    /* symbols for the loader */
 	UX_SOURCE_PLT,       /* stubs that call other modules: name@plt */
 	UX_SOURCE_BOUNDS,    /* where functions begin and end, by what unwinds them: no names */
+	UX_SOURCE_PTX,       /* of GPU code: lines of the PTX text it was assembled from, where no
+				one has others; the file is then ".nv_debug_ptx_txt" */
 	UX_SOURCE_COUNT
 };
 
-/* "dwarf", "gopclntab", "symtab", "gnu_debugdata", "dynsym", "plt", "bounds"; never NULL. Any
- * thread. Since 0.1. */
+/* "dwarf", "gopclntab", "symtab", "gnu_debugdata", "dynsym", "plt", "bounds", "ptx"; never NULL.
+ * Any thread. Since 0.1. */
 UX_API const char *ux_source_name(enum ux_source source);
 
 #ifdef __cplusplus

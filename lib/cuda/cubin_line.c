@@ -241,6 +241,7 @@ static enum ux_code read_table(struct ux_cur *c, bool is64, struct ux_cubin_line
 	if (version < 2 || version > 4)
 		return ux_error_at(err, UX_EUNSUPPORTED, c->section, ux_cur_off(c),
 				   "line table of version %u, expected 2 to 4", version);
+	lines->version = version;
 	if (!read_header(c, is64, &h, lines))
 		return ux_error_nomem(err);
 	UX_TRY(ux_cur_status(c, err));
@@ -254,6 +255,7 @@ enum ux_code ux_cubin_lines_read(struct ux_cur *c, struct ux_cubin_lines *lines,
 {
 	lines->rows.size = lines->sequences.size = 0;
 	lines->files.size = lines->dirs.size = 0;
+	lines->version = 0;
 	uint64_t length = ux_cur_u32(c);
 	bool is64 = length == UINT32_MAX;
 	if (is64)

@@ -45,6 +45,7 @@ struct ux_cubin_lines {
 	struct ux_cubin_file_vec files; /* [0] is file 1 */
 	struct ux_cubin_text_vec dirs;  /* [0] is directory 1 */
 	uint64_t size;                  /* bytes of the table */
+	uint16_t version;               /* of DWARF; 0: it could not be read */
 };
 
 /*

@@ -36,6 +36,9 @@ struct maker {
 	struct ux_dwarf_names names;
 	struct ux_unit_cutter cutter;
 	struct unit_vec units;
+	enum ux_source source; /* UX_SOURCE_DWARF or UX_SOURCE_PTX */
+	struct ux_bytes table; /* the section */
+	uint64_t origin;       /* of its tables' places, so that no two tables share one */
 };
 
 static void maker_deinit(struct maker *m)
@@ -321,32 +324,77 @@ static enum ux_code cut_unit(struct maker *m, uint64_t off, struct ux_error *err
 	return unit_vec_append(&m->units, unit) ? UX_OK : ux_error_nomem(err);
 }
 
+/* Rows for PTX have file 0, and no table has names of files. */
+static bool name_ptx(struct ux_cubin_lines *lines)
+{
+	if (lines->files.size > 0)
+		return true;
+	for (size_t i = 0; i < lines->rows.size; i++)
+		lines->rows.data[i].file = 1;
+	return ux_cubin_file_vec_append(&lines->files,
+					(struct ux_cubin_file){.name = UX_CUBIN_PTX_FILE});
+}
+
 /* The table at c; damage costs what follows it in the table. */
 static enum ux_code read_table(struct maker *m, struct ux_cur *c, struct ux_error *err)
 {
 	struct ux_error reason = UX_ERROR_INIT;
-	uint64_t off = ux_cur_off(c);
+	uint64_t off = m->origin + ux_cur_off(c);
 	enum ux_code code = ux_cubin_lines_read(c, &m->lines, &reason);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK)
 		ux_module_build_bad(m->build, &reason);
+	if (m->source == UX_SOURCE_PTX && !name_ptx(&m->lines))
+		return ux_error_nomem(err);
 	if (!fill_unit(m, off))
 		return ux_error_nomem(err);
-	return m->cutter.code.functions.size > 0 ? cut_unit(m, off, err) : UX_OK;
+	if (m->cutter.code.functions.size == 0)
+		return UX_OK;
+	if (m->source == UX_SOURCE_DWARF && m->build->stats.dwarf_version == 0)
+		m->build->stats.dwarf_version = m->lines.version;
+	return cut_unit(m, off, err);
+}
+
+static enum ux_code add_units(struct maker *m, struct ux_error *err)
+{
+	struct ux_module_build *b = m->build;
+	const char *section = m->source == UX_SOURCE_PTX ? ".nv_debug_line_sass" : ".debug_line";
+	struct ux_cur c = ux_cur_make(m->table, section, m->sections->swap);
+	UX_TRY(ux_cubin_parts_make(&b->symbols, &m->parts, err));
+	ux_cubin_parts_tell_all(&m->parts, &b->collection);
+	m->cutter.arena = &b->extra;
+	m->cutter.symbols = &b->symbols;
+	ux_unit_cutter_begin(&m->cutter, /* first= */ true);
+	while (ux_cur_more(&c))
+		UX_TRY(read_table(m, &c, err));
+	for (size_t i = 0; i < m->units.size; i++)
+		b->stats.found[m->source] += m->units.data[i].n_functions;
+	return ux_module_build_add_units(b, m->units.data, m->units.size, err);
 }
 
 enum ux_code ux_cubin_units_add(struct ux_module_build *build,
 				const struct ux_dwarf_sections *sections, struct ux_error *err)
 {
-	ux_cleanup(maker_deinit) struct maker m = {.build = build, .sections = sections};
-	struct ux_cur c = ux_dwarf_cur(sections, UX_DWARF_LINE);
-	UX_TRY(ux_cubin_parts_make(&build->symbols, &m.parts, err));
-	ux_cubin_parts_tell_all(&m.parts, &build->collection);
-	m.cutter.arena = &build->extra;
-	m.cutter.symbols = &build->symbols;
-	ux_unit_cutter_begin(&m.cutter, /* first= */ true);
-	while (ux_cur_more(&c))
-		UX_TRY(read_table(&m, &c, err));
-	return ux_module_build_add_units(build, m.units.data, m.units.size, err);
+	ux_cleanup(maker_deinit) struct maker m = {
+		.build = build,
+		.sections = sections,
+		.source = UX_SOURCE_DWARF,
+		.table = sections->data[UX_DWARF_LINE],
+	};
+	return add_units(&m, err);
+}
+
+enum ux_code ux_cubin_units_add_ptx(struct ux_module_build *build,
+				    const struct ux_dwarf_sections *sections, struct ux_bytes ptx,
+				    struct ux_error *err)
+{
+	ux_cleanup(maker_deinit) struct maker m = {
+		.build = build,
+		.sections = sections,
+		.source = UX_SOURCE_PTX,
+		.table = ptx,
+		.origin = sections->data[UX_DWARF_LINE].size,
+	};
+	return add_units(&m, err);
 }

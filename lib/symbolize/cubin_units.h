@@ -6,6 +6,9 @@
 #include "dwarf_sections.h"
 #include "module_build.h"
 
+/* The file that lines of PTX are said to be in: what nvdisasm calls it. */
+#define UX_CUBIN_PTX_FILE ".nv_debug_ptx_txt"
+
 /*
  * Adds a unit for each line table in `sections`, whose relocations are applied, that has lines of a
  * symbol of the build's; what the build's collection has already is passed over. Damage costs the
@@ -14,5 +17,14 @@
 enum ux_code ux_cubin_units_add(struct ux_module_build *build,
 				const struct ux_dwarf_sections *sections, struct ux_error *err)
 	ux_must;
+
+/*
+ * The same of .nv_debug_line_sass, relocated: lines of the PTX text that the code was assembled
+ * from, for functions of which nobody else has lines. Comes last. ptx and sections live as long as
+ * the build.
+ */
+enum ux_code ux_cubin_units_add_ptx(struct ux_module_build *build,
+				    const struct ux_dwarf_sections *sections, struct ux_bytes ptx,
+				    struct ux_error *err) ux_must;
 
 #endif

@@ -12,12 +12,14 @@
 struct job {
 	struct ux_elf cubin;
 	struct ux_debug_sections sections;
+	struct ux_elf_content ptx; /* .nv_debug_line_sass */
 	struct ux_module_build build;
 };
 
 static void job_deinit(struct job *j)
 {
 	ux_module_build_deinit(&j->build);
+	ux_elf_content_free(&j->ptx);
 	ux_debug_sections_free(&j->sections);
 	ux_elf_close(&j->cubin);
 }
@@ -78,22 +80,24 @@ static enum ux_code read_symbols(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
 	struct ux_dwarf_text text = ux_module_build_text(b);
-	UX_TRY(read_table(j, err));
-	UX_TRY(read_section_names(j, err));
+	bool symtab = ux_extract_wants(b->options, UX_SOURCE_SYMTAB);
+	if (symtab)
+		UX_TRY(read_table(j, err));
+	size_t told = b->symbols.size;
+	if (symtab || ux_extract_wants(b->options, UX_SOURCE_DWARF) ||
+	    ux_extract_wants(b->options, UX_SOURCE_PTX))
+		UX_TRY(read_section_names(j, err)); /* lines alone are of no function */
+	b->stats.found[UX_SOURCE_SYMTAB] = symtab && told == 0 ? b->symbols.size : told;
 	ux_code_symbols_settle(&b->symbols, &text);
 	b->stats.quality = b->symbols.size > 0 ? UX_QUALITY_SYMTAB : UX_QUALITY_NONE;
 	return UX_OK;
 }
 
-/* Units of -G have entries of everything; the line tables of -lineinfo stand alone. */
-static enum ux_code read_units(struct job *j, struct ux_error *err)
+/* What .debug_info or, alone, .debug_line tells. */
+static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
 	struct ux_dwarf_text text = ux_module_build_text(b);
-	b->spill = ux_debug_sections_spill(&j->cubin, b->options->memory, b->options->spill);
-	UX_TRY(ux_debug_sections_load(&j->cubin, b->threads, b->spill, &j->sections, err));
-	b->stats.bad_relocs = j->sections.loss.count;
-	b->stats.first_bad_reloc = j->sections.loss.first;
 	struct ux_collect_input input = {
 		.sections = &j->sections.dwarf,
 		.stream = j->sections.stream,
@@ -102,9 +106,48 @@ static enum ux_code read_units(struct job *j, struct ux_error *err)
 		.threads = b->threads,
 		.spill = b->spill,
 	};
-	if (ux_debug_sections_exist(&j->cubin))
+	uint8_t head[UX_DEBUG_INFO_HEAD];
+	if (ux_debug_sections_exist(&j->cubin)) {
 		UX_TRY(ux_collect(&input, &b->collection, err));
+		ux_module_build_dwarf(b,
+				      ux_debug_sections_info_head(&j->cubin, &j->sections, head));
+	}
 	return ux_cubin_units_add(b, &j->sections.dwarf, err);
+}
+
+/* Damage costs this source alone. */
+static enum ux_code read_ptx(struct job *j, struct ux_error *err)
+{
+	struct ux_module_build *b = &j->build;
+	const struct ux_elf_section *s = ux_elf_section_find(&j->cubin, ".nv_debug_line_sass");
+	struct ux_elf_reloc_loss loss = {.first = UX_ERROR_INIT};
+	struct ux_error why = UX_ERROR_INIT;
+	if (!s || s->type == SHT_NOBITS)
+		return UX_OK;
+	enum ux_code code = ux_elf_section_load_relocated(&j->cubin, s, j->cubin.file.size,
+							  b->spill, &j->ptx, &loss, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	if (code != UX_OK) {
+		ux_module_build_lost(b, &why);
+		return UX_OK;
+	}
+	if (loss.count > 0)
+		ux_module_build_lost(b, &loss.first);
+	return ux_cubin_units_add_ptx(b, &j->sections.dwarf, j->ptx.bytes, err);
+}
+
+/* Units of -G have entries of everything; the line tables of -lineinfo stand alone. */
+static enum ux_code read_units(struct job *j, struct ux_error *err)
+{
+	struct ux_module_build *b = &j->build;
+	b->spill = ux_debug_sections_spill(&j->cubin, b->options->memory, b->options->spill);
+	UX_TRY(ux_debug_sections_load(&j->cubin, b->threads, b->spill, &j->sections, err));
+	b->stats.bad_relocs = j->sections.loss.count;
+	b->stats.first_bad_reloc = j->sections.loss.first;
+	if (ux_extract_wants(b->options, UX_SOURCE_DWARF))
+		UX_TRY(read_dwarf(j, err));
+	return ux_extract_wants(b->options, UX_SOURCE_PTX) ? read_ptx(j, err) : UX_OK;
 }
 
 static uint64_t input_size(const struct job *j)

@@ -18,7 +18,7 @@ from tool import ROOT, UNHEX, cuda_toolkit, unhex
 collect_ignore = [] if (ROOT / ".peers/llvm/bin").exists() else ["test_gsym_llvm.py"]
 # Proprietary, and in no distribution that we test on.
 if cuda_toolkit() is None:
-    collect_ignore.append("test_cuda_toolkit.py")
+    collect_ignore += ["test_cuda_toolkit.py", "test_cuda_jit.py"]
 
 
 @dataclasses.dataclass

@@ -60,6 +60,15 @@ def test_a_function_is_also_named_by_its_number_in_the_symbol_table():
     assert looked_up(CUBIN, "%1+0x10", "%2+0x20") == [EXPECTED["a+0x10"], EXPECTED["_Z1bPf+0xa0"]]
 
 
+def test_lines_of_ptx_are_told_where_there_are_no_others():
+    ptx = SEEDS / "ptx"
+    assert looked_up(ptx, "hand+0", "hand+0x7f", "told+0x20") == [
+        [("hand", ".nv_debug_ptx_txt", 12)], [("hand", ".nv_debug_ptx_txt", 14)], [("told", "k.cu", 7)]]
+    (told,) = lines(unhex("id", "--json", ptx))
+    assert told["sources"] == [{"source": "dwarf", "version": 2, "found": 1}, {"source": "symtab", "found": 2},
+                               {"source": "ptx", "found": 1}]
+
+
 def test_an_address_is_the_place_in_the_file():
     (answer,) = lines(unhex("lookup", "--json", CUBIN, "a+0x10"))
     start = int(answer["address"], 16) - 0x10

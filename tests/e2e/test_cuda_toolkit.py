@@ -2,42 +2,18 @@
 """GPU code that nvcc makes of tests/e2e/kernels, instruction by instruction against CUPTI, and against
 nvdisasm where that is installed. No GPU is needed. Only there where a CUDA toolkit is (conftest.py)."""
 import json
-import os
 import pathlib
 import re
-import shutil
-import struct
-import subprocess
 
 import pytest
 
-from tool import ROOT, cuda_toolkit, lines, unhex
+from gpu import (KERNELS, NVDISASM, TOOLKIT, Cubin, agree_with_cupti, asked, cupti,  # noqa: F401
+                 disassembled, nvcc)
+from tool import lines, unhex
 
-TOOLKIT = cuda_toolkit()
-KERNELS = ROOT / "tests/e2e/kernels"
-CUPTI = next(iter(sorted(TOOLKIT.glob("**/libcupti.so.1*"))), None)
-NVDISASM = shutil.which("nvdisasm", path=f"{TOOLKIT}/bin:{os.environ['PATH']}")
 LIBRARIES = [p for p in (TOOLKIT / "lib64/libcurand.so.10", TOOLKIT / "lib64/libcublas.so.13")
              if p.exists()]
 ARCHS = ["sm_80", "sm_90"]
-FUNC = 2
-
-
-def nvcc(*args):
-    made = subprocess.run([TOOLKIT / "bin/nvcc", *map(str, args)], capture_output=True, text=True)
-    assert made.returncode == 0, made.stderr
-
-
-@pytest.fixture(scope="module")
-def cupti(tmp_path_factory):
-    program = tmp_path_factory.mktemp("cupti") / "cupti_lines"
-    subprocess.run(["g++", "-O1", f"-I{TOOLKIT}/include", "-o", program,
-                    ROOT / "tests/oracle/cupti_lines.cpp", "-ldl"], check=True)
-
-    def ask(what, *args, stdin=None):
-        return subprocess.run([program, CUPTI, what, *map(str, args)], input=stdin, check=True,
-                              capture_output=True, text=True).stdout.splitlines()
-    return ask
 
 
 @pytest.fixture(scope="module")
@@ -60,61 +36,22 @@ def cubins(tmp_path_factory):
     return sorted(into.glob("*.cubin"))
 
 
-class Cubin:
-    """As much of an ELF file as a comparison needs."""
-
-    def __init__(self, path):
-        data = path.read_bytes()
-        table, = struct.unpack_from("<Q", data, 40)
-        count, names = struct.unpack_from("<HH", data, 60)
-        raw = [struct.unpack_from("<IIQQQQIIQQ", data, table + 64 * i) for i in range(count)]
-
-        def text(at):
-            return data[at:data.index(b"\0", at)].decode()
-        self.off = {text(raw[names][4] + s[0]): s[4] for s in raw}
-        symtab = next(s for s in raw if text(raw[names][4] + s[0]) == ".symtab")
-        self.functions = []
-        for at in range(symtab[4], symtab[4] + symtab[5], 24):
-            name, info, _, section, value, size = struct.unpack_from("<IBBHQQ", data, at)
-            if info & 15 == FUNC and section < count:
-                self.functions.append((text(raw[symtab[6]][4] + name), raw[section][4] + value, size))
-
-
-def asked(path, addresses):
-    result = unhex("lookup", "--json", "--demangle", "none", path,
-                   stdin="\n".join(map(hex, addresses)) + "\n")
-    return [answer["frames"] for answer in lines(result)]
-
-
 def test_every_instruction_is_where_cupti_says(cubins, cupti):
     compared = inlined = 0
     for path in cubins:
-        # A kernel's range covers the functions inside of it, which CUPTI does not know by name.
-        places = [(name, start, off) for name, start, size in Cubin(path).functions
-                  if not name.startswith("$") for off in range(0, size, 16)]
-        theirs = cupti("lines", path, stdin="".join(f"{n} {o}\n" for n, _, o in places))
-        ours = asked(path, [start + off for _, start, off in places])
-        assert len(theirs) == len(ours) == len(places)
-        for place, line, frames in zip(places, theirs, ours):
-            directory, file, number = line.split("\t") if line != "-" else ("", "", "0")
-            mine = (frames[0].get("file", ""), frames[0].get("line", 0)) if frames else ("", 0)
-            if number == "0":
-                assert mine[1] == 0, (path.name, place, mine)
-            else:
-                assert mine == (f"{directory}/{file}", int(number)), (path.name, place)
-            compared += 1
-            inlined += len(frames) > 1
+        # Some functions of -G have no lines, and then their PTX's: CUPTI knows of none.
+        places, deep = agree_with_cupti(path, cupti, is_theirs=lambda f: "ptx_txt" not in f.get("file", ""))
+        compared, inlined = compared + places, inlined + deep
     print(f"{len(cubins)} cubins, {compared} instructions, {inlined} in inlined calls: all agree")
     assert compared > 10000 and inlined > 2000
 
 
 def printed_chains(path):
     """(section, offset) to [(file, line), ...], innermost first, where nvdisasm prints it."""
-    text = subprocess.run([NVDISASM, "-gi", path], capture_output=True).stdout.decode("latin-1")
     section = chain = None
     open_chain = fresh = False
     found = {}
-    for line in text.splitlines():
+    for line in disassembled(path, "-gi"):
         if match := re.match(r"(\.text\.\S+):$", line):
             section, chain, fresh = match[1], [], False
         elif re.match(r"\t?\.section\s+\.(?!text)", line):

@@ -24,6 +24,8 @@ void make_cubin_deinit(struct make_cubin *m)
 	ux_out_deinit(&m->lines);
 	ux_out_deinit(&m->strings);
 	ux_out_deinit(&m->relocs);
+	ux_out_deinit(&m->ptx);
+	ux_out_deinit(&m->ptx_relocs);
 	make_elf_deinit(&m->elf);
 }
 
@@ -165,27 +167,51 @@ void make_cubin_sequence_end(struct make_cubin *m, uint64_t off)
 	ux_out_put(&m->lines, "\x00\x01\x01", 3);
 }
 
-static void add_debug(struct make_cubin *m)
+void make_cubin_lines_are_ptx(struct make_cubin *m)
 {
-	uint32_t lines = make_elf_section(
-		&m->elf,
-		(struct make_section){.name = ".debug_line", .content = ux_out_bytes(&m->lines)});
-	make_elf_section(&m->elf, (struct make_section){.name = ".debug_str",
-							.content = ux_out_bytes(&m->strings)});
+	ux_out_deinit(&m->ptx);
+	ux_out_deinit(&m->ptx_relocs);
+	m->ptx = m->lines;
+	m->ptx_relocs = m->relocs;
+	m->lines = m->relocs = (struct ux_out){.swap = m->elf.file.swap};
+}
+
+static uint32_t add_section(struct make_cubin *m, const char *name, const struct ux_out *content)
+{
+	return make_elf_section(
+		&m->elf, (struct make_section){.name = name, .content = ux_out_bytes(content)});
+}
+
+/* `behind` sections stand between it and .strtab. */
+static void add_relocs(struct make_cubin *m, const char *name, const struct ux_out *content,
+		       uint32_t section, uint32_t behind)
+{
 	uint32_t next = (uint32_t)m->elf.sections.size;
 	make_elf_section(&m->elf, (struct make_section){
-					  .name = ".rel.debug_line",
+					  .name = name,
 					  .type = SHT_REL,
-					  .content = ux_out_bytes(&m->relocs),
-					  .link = next + 2, /* behind .strtab */
-					  .info = lines,
+					  .content = ux_out_bytes(content),
+					  .link = next + behind + 2, /* .symtab */
+					  .info = section,
 					  .entsize = 16,
 				  });
 }
 
+static void add_debug(struct make_cubin *m)
+{
+	bool ptx = m->ptx.size > 0;
+	uint32_t lines = add_section(m, ".debug_line", &m->lines);
+	add_section(m, ".debug_str", &m->strings);
+	add_relocs(m, ".rel.debug_line", &m->relocs, lines, ptx ? 2 : 0);
+	if (!ptx)
+		return;
+	lines = add_section(m, ".nv_debug_line_sass", &m->ptx);
+	add_relocs(m, ".rel.nv_debug_line_sass", &m->ptx_relocs, lines, 0);
+}
+
 struct ux_bytes make_cubin_finish(struct make_cubin *m)
 {
-	if (m->lines.size > 0)
+	if (m->lines.size > 0 || m->ptx.size > 0)
 		add_debug(m);
 	struct ux_bytes file = make_elf_finish(&m->elf);
 	uint8_t *bytes = m->elf.file.data;

@@ -11,6 +11,8 @@ struct make_cubin {
 	struct ux_out lines;   /* .debug_line */
 	struct ux_out strings; /* .debug_str */
 	struct ux_out relocs;  /* of .debug_line */
+	struct ux_out ptx;     /* .nv_debug_line_sass */
+	struct ux_out ptx_relocs;
 	uint32_t n_symbols;
 	uint32_t sm;
 	bool cuda12;          /* header of CUDA 12 and before; else of CUDA 13 */
@@ -43,6 +45,9 @@ void make_cubin_row(struct make_cubin *m, uint64_t off, uint32_t file, uint32_t 
 /* The rows that follow are of `name`, which row `context` calls; 0: no longer inlined. */
 void make_cubin_inlined(struct make_cubin *m, uint32_t context, const char *name);
 void make_cubin_sequence_end(struct make_cubin *m, uint64_t off);
+
+/* All that was said of lines since make_cubin_init() or the last call is lines of PTX, file 0. */
+void make_cubin_lines_are_ptx(struct make_cubin *m);
 
 /* The file; it belongs to m. Once for each m. */
 struct ux_bytes make_cubin_finish(struct make_cubin *m);

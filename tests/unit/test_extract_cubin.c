@@ -168,6 +168,101 @@ static void lines_of_dropped_functions_are_nobodys(void **state)
 	end(&g);
 }
 
+/* Lines of PTX for the whole of both kernels, of the source for the second one alone. */
+static void make_ptx(struct gpu *g, uint32_t *ret_a, uint32_t *ret_b)
+{
+	static const char *const none[] = {NULL};
+	struct make_cubin *m = &g->cubin;
+	begin(g);
+	*ret_a = make_cubin_section(m, ".text.a", 0x100);
+	*ret_b = make_cubin_section(m, ".text.b", 0x100);
+	uint32_t of[] = {make_cubin_function(m, "a", *ret_a, 0, 0x100),
+			 make_cubin_function(m, "b", *ret_b, 0, 0x100)};
+	make_cubin_lines_begin(m, none, none, NULL);
+	for (uint32_t i = 0; i < 2; i++) {
+		make_cubin_sequence(m, of[i]);
+		make_cubin_row(m, 0, 0, 100 * i + 20);
+		make_cubin_row(m, 0x40, 0, 100 * i + 21);
+		make_cubin_sequence_end(m, 0x100);
+	}
+	make_cubin_lines_end(m);
+	make_cubin_lines_are_ptx(m);
+	make_cubin_lines_begin(m, dirs, files, dir_of);
+	make_cubin_sequence(m, of[1]);
+	make_cubin_row(m, 0, 1, 5);
+	make_cubin_sequence_end(m, 0x100);
+	make_cubin_lines_end(m);
+}
+
+static void lines_of_ptx_are_told_where_there_are_no_others(void **state)
+{
+	(void)state;
+	struct gpu g;
+	uint32_t a, b;
+	make_ptx(&g, &a, &b);
+	extract_gpu(&g);
+	assert_string_equal(at_off(&g, a, 0), "a .nv_debug_ptx_txt:20");
+	assert_string_equal(at_off(&g, a, 0xff), "a .nv_debug_ptx_txt:21");
+	assert_string_equal(at_off(&g, b, 0x40), "b k.cu:5");
+	assert_int_equal(g.made.stats.quality, UX_QUALITY_LINES);
+	assert_int_equal(g.made.stats.found[UX_SOURCE_DWARF], 1);
+	assert_int_equal(g.made.stats.found[UX_SOURCE_PTX], 1);
+	assert_int_equal(g.made.stats.found[UX_SOURCE_SYMTAB], 2);
+	assert_int_equal(g.made.stats.dwarf_version, 2);
+	end(&g);
+}
+
+/* What is said of b with one source alone. */
+static void expect_of_source(struct gpu *g, struct ux_bytes file, uint32_t b, enum ux_source source,
+			     const char *expected)
+{
+	struct ux_extract_options options = {.threads = 1, .without = ~(1u << source)};
+	struct ux_error err = UX_ERROR_INIT;
+	ux_out_reset(&g->made.gsym);
+	enum ux_code code = ux_extract(file, UX_BYTES_NONE, &options, collect_gsym, &g->made.gsym,
+				       &g->made.stats, &err);
+	assert_int_equal(code, expected ? UX_OK : UX_ENOTFOUND);
+	if (!expected)
+		return;
+	assert_int_equal(ux_gsym_open(&g->made.reader, ux_out_bytes(&g->made.gsym), NULL), UX_OK);
+	assert_string_equal(at_off(g, b, 0x40), expected);
+}
+
+static void each_source_can_be_asked_alone(void **state)
+{
+	(void)state;
+	struct gpu g;
+	uint32_t a, b;
+	make_ptx(&g, &a, &b);
+	struct ux_bytes file = make_cubin_finish(&g.cubin);
+	expect_of_source(&g, file, b, UX_SOURCE_DWARF, "b k.cu:5");
+	expect_of_source(&g, file, b, UX_SOURCE_PTX, "b .nv_debug_ptx_txt:121");
+	expect_of_source(&g, file, b, UX_SOURCE_SYMTAB, "b :0");
+	expect_of_source(&g, file, b, UX_SOURCE_GOPCLNTAB, NULL);
+	end(&g);
+}
+
+static void damaged_lines_of_ptx_cost_themselves_alone(void **state)
+{
+	(void)state;
+	struct gpu g;
+	uint32_t a, b;
+	make_ptx(&g, &a, &b);
+	g.cubin.ptx.data[4] = 77; /* version */
+	extract_gpu(&g);
+	assert_string_equal(at_off(&g, a, 0), "a :0");
+	assert_string_equal(at_off(&g, b, 0), "b k.cu:5");
+	assert_int_equal(g.made.stats.bad_units, 1);
+	end(&g);
+	make_ptx(&g, &a, &b);
+	g.cubin.ptx_relocs.data[0] = 0xff; /* a place behind the table */
+	g.cubin.ptx_relocs.data[1] = 0xff;
+	extract_gpu(&g);
+	assert_string_equal(at_off(&g, b, 0), "b k.cu:5");
+	assert_int_equal(g.made.stats.bad_sources, 1);
+	end(&g);
+}
+
 static void calls_that_lead_in_circles_end(void **state)
 {
 	(void)state;
@@ -276,12 +371,14 @@ static void damaged_cubins_are_read_cleanly(void **state)
 	(void)state;
 	struct gpu g;
 	uint32_t a, b;
-	make_kernels(&g, &a, &b);
-	struct ux_bytes file = make_cubin_finish(&g.cubin);
-	each_prefix(file, extract_any, &g.made);
-	each_bit_flip(file, extract_any, &g.made);
-	each_byte_extreme(file, extract_any, &g.made);
-	end(&g);
+	for (unsigned i = 0; i < 2; i++) {
+		(i == 0 ? make_kernels : make_ptx)(&g, &a, &b);
+		struct ux_bytes file = make_cubin_finish(&g.cubin);
+		each_prefix(file, extract_any, &g.made);
+		each_bit_flip(file, extract_any, &g.made);
+		each_byte_extreme(file, extract_any, &g.made);
+		end(&g);
+	}
 }
 
 static enum ux_code extract_once(void *ctx)
@@ -298,10 +395,12 @@ static void lack_of_memory_is_an_error(void **state)
 	(void)state;
 	struct gpu g;
 	uint32_t a, b;
-	make_kernels(&g, &a, &b);
-	struct ux_bytes file = make_cubin_finish(&g.cubin);
-	assert_true(each_failed_alloc(extract_once, &file, /* may_recover= */ false) > 10);
-	end(&g);
+	for (unsigned i = 0; i < 2; i++) {
+		(i == 0 ? make_kernels : make_ptx)(&g, &a, &b);
+		struct ux_bytes file = make_cubin_finish(&g.cubin);
+		assert_true(each_failed_alloc(extract_once, &file, /* may_recover= */ false) > 10);
+		end(&g);
+	}
 }
 
 int main(void)
@@ -312,6 +411,9 @@ int main(void)
 		UX_TEST(addresses_are_places_in_the_file),
 		UX_TEST(sections_name_their_code_where_symbols_are_gone),
 		UX_TEST(lines_of_dropped_functions_are_nobodys),
+		UX_TEST(lines_of_ptx_are_told_where_there_are_no_others),
+		UX_TEST(each_source_can_be_asked_alone),
+		UX_TEST(damaged_lines_of_ptx_cost_themselves_alone),
 		UX_TEST(calls_that_lead_in_circles_end),
 		UX_TEST(first_of_two_tables_has_the_function),
 		UX_TEST(damaged_table_leaves_the_others),
