@@ -101,6 +101,8 @@ static void job_deinit(struct job *job)
 	ux_out_deinit(&job->out);
 }
 
+static const struct ux_who local = {.key_id = "", .from = "cli"};
+
 static enum ux_code create(struct job *job, struct ux_error *err)
 {
 	char token[UX_TOKEN_SIZE];
@@ -115,7 +117,7 @@ static enum ux_code create(struct job *job, struct ux_error *err)
 				    "--scopes is \"%.64s\"; expected some of "
 				    "read,symbolize,upload,delete,admin",
 				    v->scopes);
-	UX_TRY(ux_key_create(job->index, &key, now, token, err));
+	UX_TRY(ux_key_create(job->index, &key, &local, now, token, err));
 	if (v->json)
 		key_json(&job->out, &key, token);
 	else
@@ -127,7 +129,7 @@ static enum ux_code list(struct job *job, struct ux_error *err)
 {
 	UX_ARENA(arena, LIST_BUDGET);
 	struct ux_key_list keys = {0};
-	UX_TRY(job->index->key_list(job->index, &arena, &keys, err));
+	UX_TRY(job->index->keys.list(job->index, &arena, &keys, err));
 	for (size_t i = 0; i < keys.n; i++) {
 		if (job->values->json)
 			key_json(&job->out, &keys.keys[i], NULL);
@@ -139,7 +141,7 @@ static enum ux_code list(struct job *job, struct ux_error *err)
 
 static enum ux_code revoke_key(struct job *job, struct ux_error *err)
 {
-	return job->index->key_revoke(job->index, job->id, time(NULL), err);
+	return job->index->keys.revoke(job->index, job->id, &local, time(NULL), err);
 }
 
 typedef enum ux_code verb_fn(struct job *job, struct ux_error *err);

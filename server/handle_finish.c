@@ -7,6 +7,7 @@
 /* One finish at work: it holds the part, so there is no other. */
 struct finish {
 	struct ux_server *server;
+	struct ux_who who;
 	struct ux_upload up;
 	struct ux_blob_part *part;
 	struct ux_mapping mapping;
@@ -24,7 +25,7 @@ static const struct ux_candidate *candidate_of(struct ux_request *req, const str
 					       struct ux_module *m)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
-	if (ix->module_find(ix, up->ns, up->ids[0], &req->arena, m, NULL) != UX_OK)
+	if (ix->modules.find(ix, up->ns, up->ids[0], &req->arena, m, NULL) != UX_OK)
 		return NULL;
 	for (size_t i = 0; i < m->n_candidates; i++)
 		if (memcmp(&m->candidates[i].blob, &up->hash, sizeof(up->hash)) == 0)
@@ -68,7 +69,7 @@ static enum ux_code answer_ended(struct ux_request *req, struct ux_response *res
 static enum ux_code give_up(struct ux_request *req, struct finish *f, enum ux_code code)
 {
 	struct ux_store *s = f->server->store;
-	if (s->index->upload_fail(s->index, f->up.uid, req->err.text, ux_server_now(), NULL) ==
+	if (s->index->uploads.give_up(s->index, f->up.uid, req->err.text, ux_server_now(), NULL) ==
 	    UX_OK)
 		(void)!s->blobs->part_remove(s->blobs, f->up.uid, NULL);
 	return code;
@@ -105,9 +106,11 @@ static enum ux_code commit(struct finish *f, const struct ux_candidate *c,
 	struct ux_store *s = f->server->store;
 	bool used = true;
 	UX_TRY(s->blobs->part_commit(f->part, &f->up.hash, err));
-	enum ux_code code = s->index->upload_finish(s->index, &f->up, c, ux_server_now(), ret, err);
-	if (code == UX_ECONFLICT || (code == UX_OK && ret->add == UX_ADD_POORER))
-		if (s->index->blob_used(s->index, &f->up.hash, &used, NULL) == UX_OK && !used)
+	enum ux_code code =
+		s->index->uploads.finish(s->index, &f->up, c, &f->who, ux_server_now(), ret, err);
+	if (code == UX_ECONFLICT || code == UX_ELIMIT ||
+	    (code == UX_OK && ret->add == UX_ADD_POORER))
+		if (s->index->blobs.used(s->index, &f->up.hash, &used, NULL) == UX_OK && !used)
 			(void)!s->blobs->remove(s->blobs, &f->up.hash, NULL);
 	return code;
 }
@@ -118,7 +121,7 @@ static void forget_module(struct ux_request *req, struct finish *f)
 	struct ux_index *ix = f->server->store->index;
 	const char **ids = f->up.ids;
 	size_t n = f->up.n_ids;
-	if (ix->module_find(ix, f->up.ns, ids[0], &req->arena, &m, NULL) == UX_OK) {
+	if (ix->modules.find(ix, f->up.ns, ids[0], &req->arena, &m, NULL) == UX_OK) {
 		ids = m.ids;
 		n = m.n_ids;
 	}
@@ -132,6 +135,9 @@ static enum ux_code finish(struct ux_request *req, struct finish *f)
 	struct ux_candidate c = {.blob = f->up.hash,
 				 .size = f->up.size,
 				 .kind = f->up.kind,
+				 .claim = f->up.claim,
+				 .reason = "",
+				 .origin_name = "",
 				 .description = f->up.description,
 				 .file_name = f->up.file_name,
 				 .key_id = f->up.key_id};
@@ -143,7 +149,7 @@ static enum ux_code finish(struct ux_request *req, struct finish *f)
 	pthread_mutex_lock(&s->commit_lock);
 	code = commit(f, &c, &result, &req->err);
 	pthread_mutex_unlock(&s->commit_lock);
-	if (code == UX_ECONFLICT)
+	if (code == UX_ECONFLICT || code == UX_ELIMIT)
 		return give_up(req, f, code);
 	if (code == UX_OK)
 		forget_module(req, f);
@@ -152,7 +158,8 @@ static enum ux_code finish(struct ux_request *req, struct finish *f)
 
 enum ux_code ux_handle_upload_finish(struct ux_request *req, struct ux_response *res)
 {
-	ux_cleanup(finish_deinit) struct finish f = {.server = ux_server_of(req)};
+	ux_cleanup(finish_deinit) struct finish f = {.server = ux_server_of(req),
+						     .who = ux_who_of(req)};
 	uint64_t size = 0;
 	UX_TRY(ux_upload_hold(req, res, &f.up, &f.part, &size));
 	if (f.part) {

@@ -23,7 +23,15 @@ static void put_candidate(struct ux_json *j, const struct ux_candidate *c)
 	char hash[2 * UX_BLOB_HASH_SIZE + 1];
 	ux_blob_hash_text(&c->blob, hash);
 	ux_json_object_begin(j);
-	ux_json_key_cstr(j, "kind", c->kind);
+	ux_json_key_cstr(j, "kind", ux_kind_name(c->kind));
+	ux_json_key_cstr(j, "state", ux_candidate_state_name(c->state));
+	if (c->reason[0] != '\0')
+		ux_json_key_cstr(j, "reason", c->reason);
+	ux_json_key_cstr(j, "origin", ux_origin_name(c->origin));
+	if (c->origin_name[0] != '\0')
+		ux_json_key_cstr(j, "origin_name", c->origin_name);
+	if (c->parent != 0)
+		ux_json_key_bool(j, "extracted", true);
 	ux_symbols_out(j, c->quality, &c->counts);
 	ux_json_key_u64(j, "size", c->size);
 	ux_json_key_cstr(j, "sha256", hash);
@@ -35,7 +43,6 @@ static void put_candidate(struct ux_json *j, const struct ux_candidate *c)
 
 static void put_module(struct ux_json *j, const struct ux_module *m)
 {
-	enum ux_quality best = m->n_candidates ? m->candidates[0].quality : UX_QUALITY_NONE;
 	ux_json_object_begin(j);
 	ux_json_key_cstr(j, "id", m->n_ids ? m->ids[0] : "");
 	ux_json_key(j, "ids");
@@ -43,9 +50,11 @@ static void put_module(struct ux_json *j, const struct ux_module *m)
 	for (size_t i = 0; i < m->n_ids; i++)
 		ux_json_cstr(j, m->ids[i]);
 	ux_json_array_end(j);
-	ux_json_key_cstr(j, "quality", ux_quality_name(best));
+	ux_json_key_cstr(j, "quality", ux_quality_name(ux_module_quality(m)));
 	key_time(j, "created", m->created);
 	key_time(j, "updated", m->updated);
+	key_time(j, "last_used", m->last_used);
+	ux_json_key_bool(j, "pinned", m->pinned);
 	ux_json_key(j, "candidates");
 	ux_json_array_begin(j);
 	for (size_t i = 0; i < m->n_candidates; i++)
@@ -77,8 +86,8 @@ enum ux_code ux_handle_modules(struct ux_request *req, struct ux_response *res)
 	uint64_t limit = LIST_DEFAULT, after = 0;
 	UX_TRY(number_of(req, "limit", 1, UX_LIST_MOST, &limit));
 	UX_TRY(number_of(req, "after", 0, INT64_MAX, &after));
-	UX_TRY(ix->module_list(ix, ux_caller_of(req)->ns, (int64_t)after, (size_t)limit,
-			       &req->arena, &list, &req->err));
+	UX_TRY(ix->modules.list(ix, ux_caller_of(req)->ns, (int64_t)after, (size_t)limit,
+				&req->arena, &list, &req->err));
 	struct ux_json j = ux_json_make(&req->out);
 	ux_json_object_begin(&j);
 	ux_json_key(&j, "modules");
@@ -101,7 +110,7 @@ static enum ux_code find(struct ux_request *req, struct ux_module *ret)
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	const char *id = NULL;
 	UX_TRY(ux_module_id(req->params[0], &req->arena, &id, &req->err));
-	return ix->module_find(ix, ux_caller_of(req)->ns, id, &req->arena, ret, &req->err);
+	return ix->modules.find(ix, ux_caller_of(req)->ns, id, &req->arena, ret, &req->err);
 }
 
 enum ux_code ux_handle_module(struct ux_request *req, struct ux_response *res)
@@ -121,7 +130,9 @@ enum ux_code ux_handle_module_delete(struct ux_request *req, struct ux_response 
 	struct ux_module m;
 	UX_TRY(find(req, &m));
 	const char *ns = ux_caller_of(req)->ns;
-	UX_TRY(s->store->index->module_remove(s->store->index, ns, m.ids[0], &req->err));
+	const struct ux_who who = ux_who_of(req);
+	UX_TRY(s->store->index->modules.remove(s->store->index, ns, m.ids[0], &who, ux_server_now(),
+					       &req->err));
 	ux_module_cache_forget(s->cache, ns, (const char *const *)m.ids, m.n_ids);
 	res->status = 204;
 	return UX_OK;
@@ -133,17 +144,18 @@ enum ux_code ux_handle_gsym(struct ux_request *req, struct ux_response *res)
 	struct ux_module m;
 	char hash[2 * UX_BLOB_HASH_SIZE + 1];
 	UX_TRY(find(req, &m));
-	if (m.n_candidates == 0)
-		return ux_error_set(&req->err, UX_ENOTFOUND, "the module has no candidate");
+	const struct ux_candidate *best = ux_module_best(&m, UX_KIND_GSYM);
+	if (!best)
+		return ux_error_set(&req->err, UX_ENOTFOUND, "the module has no GSYM");
 	char *tag = ux_arena_array(&req->arena, char, sizeof(hash) + 2);
 	if (!tag)
 		return ux_arena_fail(&req->arena, &req->err);
-	ux_blob_hash_text(&m.candidates[0].blob, hash);
+	ux_blob_hash_text(&best->blob, hash);
 	snprintf(tag, sizeof(hash) + 2, "\"%s\"", hash);
 	if (ux_answer_tagged(req, res, ux_bytes_cstr(tag)))
 		return UX_OK;
 	int fd = -1;
-	uint64_t size = m.candidates[0].size;
-	UX_TRY(ux_blobs_open(b, &m.candidates[0].blob, size, &fd, &req->err));
+	uint64_t size = best->size;
+	UX_TRY(ux_blobs_open(b, &best->blob, size, &fd, &req->err));
 	return ux_answer_file(req, res, fd, size, ux_bytes_cstr(tag), "application/octet-stream");
 }

@@ -29,10 +29,10 @@ static enum ux_code best_of(struct ux_request *req, const struct question *q, en
 	for (size_t i = 0; i < q->n_ids; i++) {
 		struct ux_module m;
 		struct ux_error err = UX_ERROR_INIT;
-		enum ux_code code = ix->module_find(ix, ux_caller_of(req)->ns, q->ids[i],
-						    &req->arena, &m, &err);
-		if (code == UX_OK && m.n_candidates > 0) {
-			*ret = m.candidates[0].quality;
+		enum ux_code code = ix->modules.find(ix, ux_caller_of(req)->ns, q->ids[i],
+						     &req->arena, &m, &err);
+		if (code == UX_OK && ux_module_best(&m, UX_KIND_GSYM)) {
+			*ret = ux_module_quality(&m);
 			return UX_OK;
 		}
 		if (code != UX_OK && code != UX_ENOTFOUND) {

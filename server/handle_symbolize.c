@@ -6,6 +6,10 @@
 #include "module_ids.h"
 #include "handlers.h"
 
+enum {
+	RETRY_AFTER_S = 1 /* while symbols are being extracted */
+};
+
 /* An address; or, of the function with a name, the byte that is pc behind its start. */
 struct place {
 	struct ux_bytes name; /* empty: pc is the address */
@@ -136,9 +140,10 @@ static enum ux_code symbolize(struct ux_request *req, struct ux_bytes id_text,
 	ux_json_object_begin(j);
 	ux_json_key_str(j, "id", id_text);
 	ux_json_key_cstr(j, "status",
-			 code == UX_OK          ? "found"
-			 : code == UX_ENOTFOUND ? "missing"
-						: "failed");
+			 code == UX_OK             ? "found"
+			 : code == UX_ENOTFOUND    ? "missing"
+			 : code == UX_EUNAVAILABLE ? "pending"
+						   : "failed");
 	if (code == UX_OK) {
 		const struct ux_open_candidate *best = ux_open_module_candidate(m, 0);
 		ux_json_key_cstr(j, "quality", ux_quality_name(best->quality));
@@ -151,6 +156,8 @@ static enum ux_code symbolize(struct ux_request *req, struct ux_bytes id_text,
 		ux_json_array_end(j);
 	} else if (code != UX_ENOTFOUND) {
 		ux_json_key_cstr(j, "reason", why.text);
+		if (code == UX_EUNAVAILABLE)
+			ux_json_key_u64(j, "retry_after", RETRY_AFTER_S);
 	}
 	ux_json_object_end(j);
 	return UX_OK;

@@ -34,7 +34,7 @@ static enum ux_code read_size(struct ux_request *req, const json_t *doc, uint64_
 static enum ux_code read_announcement(struct ux_request *req, const json_t *doc,
 				      struct ux_upload *up)
 {
-	const char *hash = "";
+	const char *hash = "", *kind = "gsym";
 	bool said = false;
 	struct ux_error *err = &req->err;
 	UX_TRY(ux_module_ids(doc, &req->arena, &up->ids, &up->n_ids, err));
@@ -42,10 +42,9 @@ static enum ux_code read_announcement(struct ux_request *req, const json_t *doc,
 	UX_TRY(ux_json_in_str(doc, "sha256", 64, &hash, err));
 	if (!ux_blob_hash_parse(ux_bytes_cstr(hash), &up->hash))
 		return ux_error_set(err, UX_EINVAL, "\"sha256\" is no 64 hex digits");
-	UX_TRY(ux_json_in_str(doc, "kind", 32, &up->kind, err));
-	if (strcmp(up->kind, "gsym") != 0)
-		return ux_error_set(err, UX_EUNSUPPORTED, "kind \"%.32s\"; expected gsym",
-				    up->kind);
+	UX_TRY(ux_json_in_str(doc, "kind", 32, &kind, err));
+	if (!ux_kind_parse(ux_bytes_cstr(kind), &up->kind) || up->kind != UX_KIND_GSYM)
+		return ux_error_set(err, UX_EUNSUPPORTED, "kind \"%.32s\"; expected gsym", kind);
 	UX_TRY(ux_quality_member(doc, &up->claim, &said, err));
 	UX_TRY(ux_json_in_str(doc, "description", UX_INDEX_TEXT_BYTES, &up->description, err));
 	UX_TRY(ux_json_in_str(doc, "file", UX_INDEX_TEXT_BYTES, &up->file_name, err));
@@ -58,7 +57,6 @@ enum ux_code ux_handle_upload_announce(struct ux_request *req, struct ux_respons
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	struct ux_upload up = {.ns = ux_caller_of(req)->ns,
 			       .key_id = ux_caller_of(req)->key_id,
-			       .kind = "gsym",
 			       .description = "",
 			       .file_name = "",
 			       .status = "",
@@ -67,7 +65,7 @@ enum ux_code ux_handle_upload_announce(struct ux_request *req, struct ux_respons
 	UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
 	UX_TRY(read_announcement(req, doc, &up));
 	UX_TRY(make_uid(up.uid, &req->err));
-	UX_TRY(ix->upload_add(ix, &up, &req->err));
+	UX_TRY(ix->uploads.add(ix, &up, &req->err));
 	char location[64];
 	int n = snprintf(location, sizeof(location), "/v1/uploads/%s", up.uid);
 	char *kept = ux_arena_strndup(&req->arena, location, (size_t)n);

@@ -54,11 +54,12 @@ static enum ux_code first_key(struct ux_index *ix, struct ux_error *err)
 	UX_ARENA(arena, (size_t)64 << 20);
 	struct ux_key_list keys;
 	struct ux_key key = {.scopes = UX_SCOPE_ADMIN, .description = "made on the first start"};
+	const struct ux_who who = {.key_id = "", .from = "server"};
 	char token[UX_TOKEN_SIZE];
-	UX_TRY(ix->key_list(ix, &arena, &keys, err));
+	UX_TRY(ix->keys.list(ix, &arena, &keys, err));
 	if (keys.n > 0)
 		return UX_OK;
-	UX_TRY(ux_key_create(ix, &key, ux_server_now(), token, err));
+	UX_TRY(ux_key_create(ix, &key, &who, ux_server_now(), token, err));
 	printf("unhex: admin key %s (shown only now)\n", token);
 	explicit_bzero(token, sizeof(token));
 	return UX_OK;

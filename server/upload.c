@@ -8,7 +8,7 @@ enum ux_code ux_upload_of(struct ux_request *req, struct ux_upload *ret)
 	const char *uid = (const char *)req->params[0].data; /* decoded, so with a NUL */
 	if (!ux_upload_uid_valid(req->params[0]))
 		return ux_error_set(&req->err, UX_ENOTFOUND, "there is no such upload");
-	UX_TRY(ix->upload_find(ix, uid, &req->arena, ret, &req->err));
+	UX_TRY(ix->uploads.find(ix, uid, &req->arena, ret, &req->err));
 	if (strcmp(ret->ns, ux_caller_of(req)->ns) != 0)
 		return ux_error_set(&req->err, UX_ENOTFOUND, "there is no such upload");
 	return UX_OK;
@@ -46,6 +46,7 @@ enum ux_code ux_upload_answer(struct ux_request *req, struct ux_response *res,
 		[UX_UPLOAD_OPEN] = "open",
 		[UX_UPLOAD_DONE] = "done",
 		[UX_UPLOAD_FAILED] = "failed",
+		[UX_UPLOAD_PENDING] = "pending",
 	};
 	struct ux_json j = ux_json_make(&req->out);
 	ux_json_object_begin(&j);

@@ -207,6 +207,11 @@ static void keep(struct ux_module_cache *c, const struct key *k, struct ux_open_
 	pthread_mutex_unlock(&c->lock);
 }
 
+static bool answers(const struct ux_candidate *c)
+{
+	return c->kind == UX_KIND_GSYM && c->state == UX_CANDIDATE_READY;
+}
+
 static enum ux_code open_candidate(struct ux_store *s, const struct ux_candidate *from,
 				   struct ux_open_candidate *ret, struct ux_error *err)
 {
@@ -218,6 +223,19 @@ static enum ux_code open_candidate(struct ux_store *s, const struct ux_candidate
 	return code;
 }
 
+/* Why nothing of the module answers addresses. */
+static enum ux_code nothing_ready(const struct ux_module *row, const char *id, struct ux_error *err)
+{
+	const struct ux_candidate *c = ux_module_in_state(row, UX_CANDIDATE_PENDING);
+	if (c)
+		return ux_error_set(err, UX_EUNAVAILABLE, "symbols of %.80s are being extracted",
+				    id);
+	c = ux_module_in_state(row, UX_CANDIDATE_FAILED);
+	if (c)
+		return ux_error_set(err, UX_ECORRUPT, "%s", c->reason);
+	return ux_error_set(err, UX_ENOTFOUND, "%.80s is known, but no symbols of it", id);
+}
+
 /* A candidate that cannot be opened is passed over while another one can. */
 static enum ux_code open_module(struct ux_store *s, const char *ns, const char *id,
 				struct ux_open_module **ret, struct ux_error *err)
@@ -225,14 +243,17 @@ static enum ux_code open_module(struct ux_store *s, const char *ns, const char *
 	UX_ARENA(arena, INDEX_ARENA);
 	struct ux_module row;
 	struct ux_error why = UX_ERROR_INIT;
-	UX_TRY(s->index->module_find(s->index, ns, id, &arena, &row, err));
+	UX_TRY(s->index->modules.find(s->index, ns, id, &arena, &row, err));
+	if (!ux_module_best(&row, UX_KIND_GSYM))
+		return nothing_ready(&row, id, err);
 	struct ux_open_module *m = calloc(1, sizeof(*m));
 	if (!m)
 		return ux_error_nomem(err);
 	atomic_init(&m->refs, 1);
 	pthread_mutex_init(&m->lock, NULL);
 	for (size_t i = 0; i < row.n_candidates && m->n < UX_MODULE_CANDIDATES_MOST; i++)
-		if (open_candidate(s, &row.candidates[i], &m->candidates[m->n], &why) == UX_OK)
+		if (answers(&row.candidates[i]) &&
+		    open_candidate(s, &row.candidates[i], &m->candidates[m->n], &why) == UX_OK)
 			m->n++;
 	if (m->n == 0) {
 		ux_open_module_drop(m);

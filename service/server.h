@@ -51,6 +51,12 @@ static inline const struct ux_caller *ux_caller_of(const struct ux_request *req)
 	return req->caller;
 }
 
+/* The same for the audit. */
+static inline struct ux_who ux_who_of(const struct ux_request *req)
+{
+	return (struct ux_who){.key_id = ux_caller_of(req)->key_id, .from = "http"};
+}
+
 /* Seconds since 1970. */
 ux_time ux_server_now(void);
 

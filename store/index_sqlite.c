@@ -53,8 +53,16 @@ enum ux_code ux_index_sqlite_open(struct ux_index **ret, const char *path, struc
 	s->base.version = UX_INDEX_VERSION;
 	s->base.close = index_close;
 	ux_sqlite_modules_init(&s->base);
+	ux_sqlite_candidates_init(&s->base);
+	ux_sqlite_keeping_init(&s->base);
+	ux_sqlite_blobs_init(&s->base);
 	ux_sqlite_uploads_init(&s->base);
+	ux_sqlite_sources_init(&s->base);
+	ux_sqlite_fetched_init(&s->base);
+	ux_sqlite_jobs_init(&s->base);
+	ux_sqlite_namespaces_init(&s->base);
 	ux_sqlite_keys_init(&s->base);
+	ux_sqlite_audit_init(&s->base);
 	enum ux_code code = ux_db_open(&s->writer, path, err);
 	if (code == UX_OK)
 		code = migrate(&s->writer, err);

@@ -82,24 +82,44 @@ static void key_id(const struct ux_blob_hash *hash, char id[UX_KEY_ID_SIZE])
 	ux_hex_encode(ux_bytes(hash->bytes, (UX_KEY_ID_SIZE - 1) / 2), id);
 }
 
-enum ux_code ux_key_create(struct ux_index *ix, struct ux_key *spec, ux_time now, char *token,
-			   struct ux_error *err)
+static enum ux_code make_token(ux_time now, char *token, struct ux_token_row *ret,
+			       struct ux_error *err)
 {
 	uint8_t secret[SECRET_SIZE];
-	if ((spec->scopes & UX_SCOPES_ALL) == 0 || (spec->scopes & ~(unsigned)UX_SCOPES_ALL) != 0)
-		return ux_error_set(err, UX_EINVAL, "a key needs a scope");
 	if (getrandom(secret, sizeof(secret), 0) != (ssize_t)sizeof(secret))
 		return ux_error_os(err, errno, "cannot get random bytes");
 	memcpy(token, token_prefix, sizeof(token_prefix) - 1);
 	secret_text(secret, token + sizeof(token_prefix) - 1);
 	explicit_bzero(secret, sizeof(secret));
-	spec->hash = ux_blob_hash_of(ux_bytes_cstr(token));
-	key_id(&spec->hash, spec->id);
+	*ret = (struct ux_token_row){.hash = ux_blob_hash_of(ux_bytes_cstr(token)), .created = now};
+	key_id(&ret->hash, ret->id);
+	return UX_OK;
+}
+
+enum ux_code ux_key_create(struct ux_index *ix, struct ux_key *spec, const struct ux_who *who,
+			   ux_time now, char *token, struct ux_error *err)
+{
+	struct ux_token_row row;
+	if ((spec->scopes & UX_SCOPES_ALL) == 0 || (spec->scopes & ~(unsigned)UX_SCOPES_ALL) != 0)
+		return ux_error_set(err, UX_EINVAL, "a key needs a scope");
 	spec->ns = spec->ns ? spec->ns : UX_NAMESPACE_DEFAULT;
+	if (!ux_namespace_valid(spec->ns))
+		return ux_error_set(err, UX_EINVAL, "\"%.64s\" is no name of a namespace",
+				    spec->ns);
+	UX_TRY(make_token(now, token, &row, err));
+	memcpy(spec->id, row.id, sizeof(spec->id));
 	spec->description = spec->description ? spec->description : "";
 	spec->created = now;
 	spec->revoked = 0;
-	return ix->key_add(ix, spec, err);
+	return ix->keys.add(ix, spec, &row, who, err);
+}
+
+enum ux_code ux_key_rotate(struct ux_index *ix, const char *id, int64_t overlap_s,
+			   const struct ux_who *who, ux_time now, char *token, struct ux_error *err)
+{
+	struct ux_token_row row;
+	UX_TRY(make_token(now, token, &row, err));
+	return ix->keys.rotate(ix, id, &row, now + ux_max(overlap_s, INT64_C(0)), who, now, err);
 }
 
 static bool looks_like_token(struct ux_bytes token)
@@ -116,6 +136,7 @@ enum ux_code ux_key_check(struct ux_index *ix, struct ux_bytes token, ux_time no
 			  struct ux_arena *arena, struct ux_key *ret, struct ux_error *err)
 {
 	struct ux_key key = {0};
+	struct ux_token_row row = {0};
 	char id[UX_KEY_ID_SIZE];
 	if (!looks_like_token(token))
 		return ux_error_set(
@@ -125,19 +146,23 @@ enum ux_code ux_key_check(struct ux_index *ix, struct ux_bytes token, ux_time no
 	struct ux_blob_hash hash = ux_blob_hash_of(token);
 	key_id(&hash, id);
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = ix->key_find(ix, id, arena, &key, &why);
+	enum ux_code code = ix->keys.find(ix, id, arena, &key, &row, &why);
 	if (code != UX_OK && code != UX_ENOTFOUND) {
 		if (err && err->code == UX_OK)
 			*err = why;
 		return code;
 	}
 	/* Not a lookup by the whole hash alone: how long a compare took tells nothing. */
-	if (code != UX_OK || !memeql_sec(hash.bytes, key.hash.bytes, sizeof(hash.bytes)))
+	if (code != UX_OK || !memeql_sec(hash.bytes, row.hash.bytes, sizeof(hash.bytes)))
 		return ux_error_set(err, UX_EDENIED, "the token is not known here");
 	if (key.revoked != 0)
 		return ux_error_set(err, UX_EDENIED, "key %s was revoked", key.id);
 	if (key.expires != 0 && key.expires <= now)
 		return ux_error_set(err, UX_EDENIED, "key %s has expired", key.id);
+	if (row.expires != 0 && row.expires <= now)
+		return ux_error_set(err, UX_EDENIED,
+				    "token %s was replaced by a newer one of key %s", row.id,
+				    key.id);
 	*ret = key;
 	return UX_OK;
 }

@@ -27,19 +27,27 @@ const char *ux_scopes_text(unsigned scopes, char *text);
 
 /*
  * Makes a key and writes its token, which is kept nowhere, to token (UX_TOKEN_SIZE bytes). Of spec,
- * ns (NULL: the default), scopes, description (NULL: "") and expires count; the rest is set.
- * UX_EINVAL: no scope.
+ * ns (NULL: the default), scopes, description (NULL: ""), expires, rate and uploads count; the rest
+ * is set. The namespace is made when it is not there. UX_EINVAL: no scope, no name of a namespace.
  */
-enum ux_code ux_key_create(struct ux_index *ix, struct ux_key *spec, ux_time now, char *token,
-			   struct ux_error *err) ux_must;
+enum ux_code ux_key_create(struct ux_index *ix, struct ux_key *spec, const struct ux_who *who,
+			   ux_time now, char *token, struct ux_error *err) ux_must;
 
 /*
- * The key of a token, its strings in arena. UX_EDENIED: unknown, malformed, revoked or expired;
- * the message says which of the last two, and never repeats the token.
+ * A second token for a key, which keeps its ID; those it had are good for overlap_s more seconds.
+ * UX_ENOTFOUND, UX_ECONFLICT (revoked).
+ */
+enum ux_code ux_key_rotate(struct ux_index *ix, const char *id, int64_t overlap_s,
+			   const struct ux_who *who, ux_time now, char *token, struct ux_error *err)
+	ux_must;
+
+/*
+ * The key of a token, its strings in arena. UX_EDENIED: unknown, malformed, revoked, expired
+ * or rotated away; the message says which of the last three, and never repeats the token.
  */
 enum ux_code ux_key_check(struct ux_index *ix, struct ux_bytes token, ux_time now,
 			  struct ux_arena *arena, struct ux_key *ret, struct ux_error *err) ux_must;
 
-/* List and revoke are ux_index.key_list and ux_index.key_revoke. */
+/* The rest is in index_keys.h. */
 
 #endif

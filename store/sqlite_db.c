@@ -90,6 +90,12 @@ void ux_stmt_int(struct ux_stmt *st, int n, int64_t v)
 		latch(st, sqlite3_bind_int64(st->s, n, v));
 }
 
+void ux_stmt_number(struct ux_stmt *st, int n, int64_t v)
+{
+	if (v != 0)
+		ux_stmt_int(st, n, v);
+}
+
 void ux_stmt_text(struct ux_stmt *st, int n, const char *text)
 {
 	if (st->s)
@@ -131,6 +137,11 @@ const char *ux_stmt_get_text(struct ux_stmt *st, int n, struct ux_arena *arena)
 {
 	const void *text = sqlite3_column_text(st->s, n);
 	return text ? ux_arena_strndup(arena, text, (size_t)sqlite3_column_bytes(st->s, n)) : NULL;
+}
+
+bool ux_stmt_is_null(struct ux_stmt *st, int n)
+{
+	return sqlite3_column_type(st->s, n) == SQLITE_NULL;
 }
 
 enum ux_code ux_stmt_get_bytes(struct ux_stmt *st, int n, void *data, size_t size,

@@ -8,17 +8,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-int ux_candidate_cmp(enum ux_quality a, const struct ux_counts *a_counts, enum ux_quality b,
-		     const struct ux_counts *b_counts)
-{
-	const uint64_t x[] = {a, a_counts->line_bytes, a_counts->code_bytes, a_counts->functions};
-	const uint64_t y[] = {b, b_counts->line_bytes, b_counts->code_bytes, b_counts->functions};
-	for (size_t i = 0; i < ux_countof(x); i++)
-		if (x[i] != y[i])
-			return x[i] > y[i] ? 1 : -1;
-	return 0;
-}
-
 enum ux_code ux_store_default_dir(char **ret, struct ux_error *err)
 {
 	const char *data = getenv("XDG_DATA_HOME");
@@ -137,7 +126,7 @@ static enum ux_code sweep_blob(void *ctx, const char *name, int64_t age_s, struc
 	if (age_s < sw->grace_s || !ux_blob_hash_parse(ux_bytes_cstr(name), &hash))
 		return UX_OK;
 	pthread_mutex_lock(&s->commit_lock);
-	enum ux_code code = s->index->blob_used(s->index, &hash, &used, err);
+	enum ux_code code = s->index->blobs.used(s->index, &hash, &used, err);
 	if (code == UX_OK && !used) {
 		code = s->blobs->remove(s->blobs, &hash, err);
 		sw->done->blobs += code == UX_OK;
@@ -161,7 +150,7 @@ enum ux_code ux_store_sweep(struct ux_store *s, int64_t grace_s, ux_time now, st
 {
 	*ret = (struct ux_sweep){0};
 	struct sweep sw = {s, grace_s, ret};
-	UX_TRY(s->index->upload_expire(s->index, now - grace_s, &ret->uploads, err));
+	UX_TRY(s->index->uploads.expire(s->index, now - grace_s, &ret->uploads, err));
 	UX_TRY(s->blobs->each_part(s->blobs, sweep_part, &sw, err));
 	return s->blobs->each_blob(s->blobs, sweep_blob, &sw, err);
 }

@@ -5,19 +5,22 @@ import os
 import sys
 
 out, files = sys.argv[1], sys.argv[2:]
-lines = ['#include "sqlite_db.h"', "", "const struct ux_schema_step ux_schema_steps[] = {"]
+lines = ['#include "sqlite_db.h"', ""]
+names = []
 for number, path in enumerate(files, 1):
     name = os.path.basename(path)
     if not name.startswith(f"{number:04d}-"):
         sys.exit(f"embed_sql.py: {name}: expected a name that begins with {number:04d}-")
     with open(path, encoding="utf-8") as f:
-        text = f.read().splitlines()
-    lines.append(f'\t{{"{name}",')
-    for line in text:
-        if line and not line.startswith("--"):
-            escaped = line.replace("\\", "\\\\").replace('"', '\\"').replace("\t", " ")
-            lines.append(f'\t "{escaped}\\n"')
-    lines.append("\t},")
+        text = "".join(line for line in f if line.strip() and not line.startswith("--"))
+    # Numbers, since compilers need not take long strings.
+    numbers = [str(b) for b in text.encode() + b"\0"]
+    lines.append(f"static const char step{number}[] = {{")
+    lines += [f'\t{", ".join(numbers[i:i + 20])},' for i in range(0, len(numbers), 20)]
+    lines.append("};")
+    names.append(name)
+lines.append("const struct ux_schema_step ux_schema_steps[] = {")
+lines += [f'\t{{"{name}", step{number}}},' for number, name in enumerate(names, 1)]
 lines += ["};", f"const int ux_schema_count = {len(files)};", ""]
 with open(out, "w", encoding="utf-8") as f:
     f.write("\n".join(lines))

@@ -45,7 +45,8 @@ void make_server_key(struct make_server *s, unsigned scopes, const char *ns,
 {
 	struct ux_error err = UX_ERROR_INIT;
 	struct ux_key key = {.scopes = scopes, .ns = ns};
-	must(ux_key_create(s->store.index, &key, ux_server_now(), token, &err), &err);
+	const struct ux_who who = {.key_id = "", .from = "test"};
+	must(ux_key_create(s->store.index, &key, &who, ux_server_now(), token, &err), &err);
 }
 
 static void keep_field(const struct ux_response *res, const char *name, char *text, size_t size)

@@ -3,6 +3,7 @@
 #include "sweep.h"
 
 #include "blobs_mem.h"
+#include "index_suite.h"
 #include "keys.h"
 #include "sqlite_db.h"
 #include "store.h"
@@ -11,6 +12,7 @@
 #include <fcntl.h>
 #include <sqlite3.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char uid_a[] = "0123456789abcdef0123456789abcdef";
@@ -187,219 +189,7 @@ static void blob_file_is_where_its_hash_says_and_is_not_writable(void **state)
 	dir_remove(&d);
 }
 
-/* index: each backend */
-
-static struct ux_upload upload(const char *uid, const char **ids, size_t n)
-{
-	struct ux_upload up = {.ns = "default",
-			       .key_id = "k",
-			       .ids = ids,
-			       .n_ids = n,
-			       .size = 7,
-			       .kind = "gsym",
-			       .claim = UX_QUALITY_LINES,
-			       .description = "d \xe2\x82\xac",
-			       .file_name = "f",
-			       .created = 1000};
-	snprintf(up.uid, sizeof(up.uid), "%s", uid);
-	memset(&up.hash, 0x11, sizeof(up.hash));
-	return up;
-}
-
-static struct ux_candidate candidate(uint8_t hash, enum ux_quality quality, uint64_t line_bytes)
-{
-	struct ux_candidate c = {.size = 7,
-				 .kind = "gsym",
-				 .quality = quality,
-				 .counts = {.functions = 1, .line_bytes = line_bytes},
-				 .description = "cd",
-				 .file_name = "cf",
-				 .key_id = "ck"};
-	memset(&c.blob, hash, sizeof(c.blob));
-	return c;
-}
-
-/* Announces and finishes; the UID is made from a counter. */
-static enum ux_code add(struct ux_index *ix, const char **ids, size_t n, struct ux_candidate c,
-			bool force, struct ux_add_result *ret)
-{
-	static unsigned serial;
-	char uid[UX_UPLOAD_UID_SIZE];
-	snprintf(uid, sizeof(uid), "%032x", ++serial);
-	struct ux_upload up = upload(uid, ids, n);
-	up.force = force;
-	assert_int_equal(ix->upload_add(ix, &up, NULL), UX_OK);
-	return ix->upload_finish(ix, &up, &c, 2000, ret, NULL);
-}
-
-static struct ux_module find(struct ux_index *ix, struct ux_arena *arena, const char *id)
-{
-	struct ux_module m;
-	assert_int_equal(ix->module_find(ix, "default", id, arena, &m, NULL), UX_OK);
-	return m;
-}
-
-static void uploads_are_kept_as_announced(struct ux_index *ix)
-{
-	UX_ARENA(arena, 1 << 20);
-	struct ux_upload got;
-	const char *ids[] = {"file:1", "gnu:1"};
-	struct ux_upload up = upload(uid_a, ids, 2);
-	assert_int_equal(ix->upload_add(ix, &up, NULL), UX_OK);
-	assert_int_not_equal(ix->upload_add(ix, &up, NULL), UX_OK);
-	assert_int_equal(ix->upload_find(ix, uid_a, &arena, &got, NULL), UX_OK);
-	assert_string_equal(got.uid, uid_a);
-	assert_string_equal(got.ns, "default");
-	assert_string_equal(got.ids[0], "file:1");
-	assert_string_equal(got.ids[1], "gnu:1");
-	assert_int_equal(got.n_ids, 2);
-	assert_string_equal(got.description, "d \xe2\x82\xac");
-	assert_int_equal(got.claim, UX_QUALITY_LINES);
-	assert_int_equal(got.state, UX_UPLOAD_OPEN);
-	assert_memory_equal(&got.hash, &up.hash, sizeof(up.hash));
-	assert_int_equal(ix->upload_find(ix, uid_b, &arena, &got, NULL), UX_ENOTFOUND);
-	assert_int_equal(ix->upload_fail(ix, uid_a, "why", 1500, NULL), UX_OK);
-	assert_int_equal(ix->upload_fail(ix, uid_a, "again", 1600, NULL), UX_ECONFLICT);
-	assert_int_equal(ix->upload_find(ix, uid_a, &arena, &got, NULL), UX_OK);
-	assert_int_equal(got.state, UX_UPLOAD_FAILED);
-	assert_string_equal(got.reason, "why");
-	uint64_t n = 0;
-	assert_int_equal(ix->upload_expire(ix, 1500, &n, NULL), UX_OK);
-	assert_int_equal(n, 0);
-	assert_int_equal(ix->upload_expire(ix, 1501, &n, NULL), UX_OK);
-	assert_int_equal(n, 1);
-	up.n_ids = 0;
-	assert_int_equal(ix->upload_add(ix, &up, NULL), UX_EINVAL);
-}
-
-static void modules_are_found_by_any_id_best_candidate_first(struct ux_index *ix)
-{
-	UX_ARENA(arena, 1 << 20);
-	struct ux_add_result r;
-	const char *ids[] = {"file:a", "gnu:a"}, *more[] = {"gnu:a", "file:b", "go:x"};
-	assert_int_equal(add(ix, ids, 2, candidate(1, UX_QUALITY_SYMTAB, 0), false, &r), UX_OK);
-	assert_int_equal(r.add, UX_ADD_NEW);
-	assert_false(r.had_any);
-	assert_int_equal(add(ix, more, 3, candidate(2, UX_QUALITY_INLINES, 50), false, &r), UX_OK);
-	assert_int_equal(r.add, UX_ADD_NEW);
-	assert_int_equal(r.best, UX_QUALITY_SYMTAB);
-	struct ux_module m = find(ix, &arena, "file:a");
-	assert_int_equal(m.number, find(ix, &arena, "file:b").number);
-	assert_int_equal(m.n_ids, 4);
-	assert_string_equal(m.ids[0], "gnu:a");
-	assert_string_equal(m.ids[1], "go:x");
-	assert_string_equal(m.ids[2], "file:a");
-	assert_int_equal(m.n_candidates, 2);
-	assert_int_equal(m.candidates[0].quality, UX_QUALITY_INLINES);
-	assert_int_equal(m.candidates[0].counts.line_bytes, 50);
-	assert_string_equal(m.candidates[0].description, "cd");
-	assert_int_equal(m.candidates[0].created, 2000);
-	struct ux_module none;
-	assert_int_equal(ix->module_find(ix, "default", "gnu:", &arena, &none, NULL), UX_ENOTFOUND);
-	assert_int_equal(ix->module_find(ix, "other", "gnu:a", &arena, &none, NULL), UX_ENOTFOUND);
-}
-
-static void poorer_is_refused_unless_forced_and_the_same_is_the_same(struct ux_index *ix)
-{
-	UX_ARENA(arena, 1 << 20);
-	struct ux_add_result r;
-	const char *ids[] = {"gnu:p"};
-	assert_int_equal(add(ix, ids, 1, candidate(3, UX_QUALITY_LINES, 50), false, &r), UX_OK);
-	assert_int_equal(add(ix, ids, 1, candidate(3, UX_QUALITY_LINES, 50), false, &r), UX_OK);
-	assert_int_equal(r.add, UX_ADD_SAME);
-	assert_int_equal(add(ix, ids, 1, candidate(4, UX_QUALITY_SYMTAB, 90), false, &r), UX_OK);
-	assert_int_equal(r.add, UX_ADD_POORER);
-	assert_int_equal(r.best, UX_QUALITY_LINES);
-	assert_int_equal(add(ix, ids, 1, candidate(5, UX_QUALITY_LINES, 49), false, &r), UX_OK);
-	assert_int_equal(r.add, UX_ADD_POORER);
-	assert_int_equal(find(ix, &arena, "gnu:p").n_candidates, 1);
-	assert_int_equal(add(ix, ids, 1, candidate(4, UX_QUALITY_SYMTAB, 90), true, &r), UX_OK);
-	assert_int_equal(r.add, UX_ADD_NEW);
-	struct ux_module m = find(ix, &arena, "gnu:p");
-	assert_int_equal(m.n_candidates, 2);
-	assert_int_equal(m.candidates[0].quality, UX_QUALITY_LINES);
-}
-
-static void ids_that_contradict_are_refused_and_change_nothing(struct ux_index *ix)
-{
-	UX_ARENA(arena, 1 << 20);
-	struct ux_add_result r;
-	struct ux_module m;
-	const char *one[] = {"gnu:c1"}, *two[] = {"gnu:c2", "file:c2"};
-	const char *both[] = {"gnu:c1", "file:c2"}, *second[] = {"gnu:c3", "file:c2"},
-		   *pair[] = {"gnu:c4", "gnu:c5"};
-	struct ux_candidate c = candidate(6, UX_QUALITY_INLINES, 1);
-	assert_int_equal(add(ix, one, 1, c, false, &r), UX_OK);
-	assert_int_equal(add(ix, two, 2, c, false, &r), UX_OK);
-	c = candidate(7, UX_QUALITY_INLINES, 2);
-	assert_int_equal(add(ix, both, 2, c, false, &r), UX_ECONFLICT);
-	assert_int_equal(add(ix, second, 2, c, false, &r), UX_ECONFLICT);
-	assert_int_equal(add(ix, pair, 2, c, false, &r), UX_ECONFLICT);
-	assert_int_equal(find(ix, &arena, "gnu:c1").n_candidates, 1);
-	assert_int_equal(find(ix, &arena, "gnu:c2").n_candidates, 1);
-	assert_int_equal(ix->module_find(ix, "default", "gnu:c4", &arena, &m, NULL), UX_ENOTFOUND);
-	bool used = true;
-	assert_int_equal(ix->blob_used(ix, &c.blob, &used, NULL), UX_OK);
-	assert_false(used);
-}
-
-static void finishing_twice_is_a_conflict(struct ux_index *ix)
-{
-	struct ux_add_result r;
-	const char *ids[] = {"gnu:f"};
-	struct ux_upload up = upload(uid_b, ids, 1);
-	struct ux_candidate c = candidate(8, UX_QUALITY_LINES, 1);
-	assert_int_equal(ix->upload_add(ix, &up, NULL), UX_OK);
-	assert_int_equal(ix->upload_finish(ix, &up, &c, 1, &r, NULL), UX_OK);
-	assert_int_equal(ix->upload_finish(ix, &up, &c, 1, &r, NULL), UX_ECONFLICT);
-}
-
-static void pages_join_to_the_whole_list(struct ux_index *ix)
-{
-	UX_ARENA(arena, 8 << 20);
-	struct ux_add_result r;
-	char text[16];
-	const char *ids[] = {text};
-	for (unsigned i = 0; i < 7; i++) {
-		snprintf(text, sizeof(text), "gnu:l%u", i);
-		assert_int_equal(add(ix, ids, 1, candidate(9, UX_QUALITY_LINES, 1), false, &r),
-				 UX_OK);
-	}
-	struct ux_module_list all, page;
-	assert_int_equal(ix->module_list(ix, "default", 0, 1000, &arena, &all, NULL), UX_OK);
-	assert_false(all.more);
-	assert_true(all.n >= 7);
-	int64_t after = 0;
-	for (size_t i = 0; i < all.n; i += 3) {
-		assert_int_equal(ix->module_list(ix, "default", after, 3, &arena, &page, NULL),
-				 UX_OK);
-		assert_int_equal(page.more, i + 3 < all.n);
-		for (size_t k = 0; k < page.n; k++)
-			assert_int_equal(page.modules[k].number, all.modules[i + k].number);
-		after = page.modules[page.n - 1].number;
-	}
-	assert_int_equal(ix->module_list(ix, "other", 0, 10, &arena, &page, NULL), UX_OK);
-	assert_int_equal(page.n, 0);
-}
-
-static void removed_module_leaves_nothing(struct ux_index *ix)
-{
-	UX_ARENA(arena, 1 << 20);
-	struct ux_add_result r;
-	struct ux_module m;
-	const char *ids[] = {"gnu:r", "file:r"};
-	struct ux_candidate c = candidate(10, UX_QUALITY_LINES, 1);
-	bool used = false;
-	assert_int_equal(add(ix, ids, 2, c, false, &r), UX_OK);
-	assert_int_equal(ix->blob_used(ix, &c.blob, &used, NULL), UX_OK);
-	assert_true(used);
-	assert_int_equal(ix->module_remove(ix, "other", "gnu:r", NULL), UX_ENOTFOUND);
-	assert_int_equal(ix->module_remove(ix, "default", "file:r", NULL), UX_OK);
-	assert_int_equal(ix->module_remove(ix, "default", "gnu:r", NULL), UX_ENOTFOUND);
-	assert_int_equal(ix->module_find(ix, "default", "gnu:r", &arena, &m, NULL), UX_ENOTFOUND);
-	assert_int_equal(ix->blob_used(ix, &c.blob, &used, NULL), UX_OK);
-	assert_false(used);
-}
+/* index */
 
 static void index_in_sqlite_conforms(void **state)
 {
@@ -409,18 +199,12 @@ static void index_in_sqlite_conforms(void **state)
 	dir_make(&d);
 	assert_int_equal(ux_store_open_index(d.path, &ix, NULL), UX_OK);
 	assert_int_equal(ix->version, UX_INDEX_VERSION);
-	uploads_are_kept_as_announced(ix);
-	modules_are_found_by_any_id_best_candidate_first(ix);
-	poorer_is_refused_unless_forced_and_the_same_is_the_same(ix);
-	ids_that_contradict_are_refused_and_change_nothing(ix);
-	finishing_twice_is_a_conflict(ix);
-	pages_join_to_the_whole_list(ix);
-	removed_module_leaves_nothing(ix);
+	index_conforms(ix);
 	ix->close(ix);
 	/* opened again, all is still there */
 	assert_int_equal(ux_store_open_index(d.path, &ix, NULL), UX_OK);
 	UX_ARENA(arena, 1 << 20);
-	assert_int_equal(find(ix, &arena, "gnu:a").n_candidates, 2);
+	assert_int_equal(index_find(ix, &arena, "gnu:a").n_candidates, 2);
 	ix->close(ix);
 	dir_remove(&d);
 }
@@ -474,14 +258,196 @@ static void index_of_the_first_schema_is_brought_up_to_date(void **state)
 	assert_int_equal(ux_index_sqlite_open(&ix, path, NULL), UX_OK);
 	assert_int_equal(count_of(db, "PRAGMA user_version"), ux_schema_count);
 	assert_int_equal(count_of(db, "SELECT count(*) FROM blobs"), 0);
-	poorer_is_refused_unless_forced_and_the_same_is_the_same(ix);
-	int64_t blobs = count_of(db, "SELECT count(*) FROM blobs");
-	assert_true(blobs > 0);
-	removed_module_leaves_nothing(ix);
+	index_conforms(ix);
+	assert_true(count_of(db, "SELECT count(*) FROM blobs") > 0);
 	assert_int_equal(count_of(db, "SELECT count(*) FROM blobs"),
-			 count_of(db, "SELECT count(DISTINCT blob) FROM candidates"));
+			 count_of(db, "SELECT count(DISTINCT blob) FROM blobs_referred"));
 	ix->close(ix);
 	sqlite3_close(db);
+	dir_remove(&d);
+}
+
+static const char of_schema_2[] =
+	"PRAGMA user_version = 2;"
+	"INSERT INTO modules VALUES (5, 'team', 100, 200);"
+	"INSERT INTO ids VALUES ('team', 'gnu:old', 5, 0), ('team', 'file:old', 5, 3);"
+	"INSERT INTO blobs VALUES (zeroblob(32), 1234);"
+	"INSERT INTO candidates VALUES (9, 'team', 5, zeroblob(32), 'gsym', 4, 1, 2, 3, 4, 5, 'd', "
+	"'/opt/a/prog', 'k', 150);"
+	"INSERT INTO uploads VALUES ('0123456789abcdef0123456789abcdef', 'team', 'k', 7, "
+	"zeroblob(32), 'gsym', 3, 'd', 'f', 0, 0, '', '', 300, 300);"
+	"INSERT INTO upload_ids VALUES ('0123456789abcdef0123456789abcdef', 0, 'gnu:new');";
+
+/* A key's row is that of a token that still opens. */
+static void put_old_key(sqlite3 *db, const char *token)
+{
+	struct ux_blob_hash hash = ux_blob_hash_of(ux_bytes_cstr(token));
+	char text[65], sql[512];
+	ux_blob_hash_text(&hash, text);
+	snprintf(sql, sizeof(sql),
+		 "INSERT INTO keys VALUES ('%.12s', x'%s', 'team', 5, 'ci', 50, 0, 0)", text, text);
+	assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+}
+
+static void index_of_the_second_schema_keeps_everything(void **state)
+{
+	(void)state;
+	static const char token[] = "ux_abcdefghijklmnopqrstuvwxyz234567abcdefghijklmnopqrst";
+	struct dir d;
+	char path[128];
+	UX_ARENA(arena, 1 << 20);
+	dir_make(&d);
+	snprintf(path, sizeof(path), "%s/index.sqlite", d.path);
+	sqlite3 *db = NULL;
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(sqlite3_exec(db, ux_schema_steps[i].sql, NULL, NULL, NULL),
+				 SQLITE_OK);
+	assert_int_equal(sqlite3_exec(db, of_schema_2, NULL, NULL, NULL), SQLITE_OK);
+	put_old_key(db, token);
+	sqlite3_close(db);
+
+	struct ux_index *ix = NULL;
+	struct ux_module m;
+	struct ux_usage use;
+	struct ux_key key;
+	struct ux_upload up;
+	struct ux_namespace ns;
+	assert_int_equal(ux_index_sqlite_open(&ix, path, NULL), UX_OK);
+	assert_int_equal(ix->modules.find(ix, "team", "file:old", &arena, &m, NULL), UX_OK);
+	assert_int_equal(m.number, 5);
+	assert_int_equal(m.last_used, 200);
+	assert_int_equal(m.n_candidates, 1);
+	const struct ux_candidate *c = ux_module_best(&m, UX_KIND_GSYM);
+	assert_non_null(c);
+	assert_int_equal(c->size, 1234);
+	assert_int_equal(c->quality, UX_QUALITY_LINES);
+	assert_int_equal(c->counts.line_bytes, 5);
+	assert_int_equal(c->created, 150);
+	assert_int_equal(c->origin, UX_ORIGIN_UPLOAD);
+	assert_int_equal(ix->namespaces.usage(ix, "team", &use, NULL), UX_OK);
+	assert_true(use.modules == 1 && use.bytes == 1234 && use.cache_bytes == 0);
+	struct ux_hits hits;
+	const struct ux_search by_name = {UX_SEARCH_FILE, "prog", 0, 5};
+	assert_int_equal(ix->modules.search(ix, "team", &by_name, &arena, &hits, NULL), UX_OK);
+	assert_int_equal(hits.n, 1);
+	assert_int_equal(ux_key_check(ix, ux_bytes_cstr(token), 60, &arena, &key, NULL), UX_OK);
+	assert_string_equal(key.description, "ci");
+	assert_int_equal(ix->uploads.find(ix, uid_a, &arena, &up, NULL), UX_OK);
+	assert_int_equal(up.state, UX_UPLOAD_OPEN);
+	assert_string_equal(up.ids[0], "gnu:new");
+	assert_int_equal(ix->namespaces.find(ix, "team", &arena, &ns, NULL), UX_OK);
+	assert_int_equal(ns.created, 50);
+	assert_int_equal(ix->blobs.verify(ix, NULL), UX_OK);
+	ix->close(ix);
+	dir_remove(&d);
+}
+
+static void source_paths_have_one_form(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *path, *canonical;
+	} cases[] = {
+		{"/a/b.c", "/a/b.c"},
+		{"//a///b.c", "/a/b.c"},
+		{"/a/./b.c", "/a/b.c"},
+		{"/a/x/../b.c", "/a/b.c"},
+		{"/a/b.c/", "/a/b.c"},
+		{"/a/b/..", "/a"},
+		{"/..a/b..", "/..a/b.."},
+		{"/a/x/y/../../b", "/a/b"},
+		{"/.../b", "/.../b"},
+		{"a/b.c", NULL},
+		{"", NULL},
+		{"/", NULL},
+		{"/..", NULL},
+		{"/a/../..", NULL},
+		{"/a/..", NULL},
+	};
+	UX_ARENA(arena, 1 << 20);
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		const char *got = NULL;
+		struct ux_bytes path = guard(ux_bytes_cstr(cases[i].path));
+		enum ux_code code = ux_source_path(path, &arena, &got, NULL);
+		assert_int_equal(code, cases[i].canonical ? UX_OK : UX_EINVAL);
+		if (cases[i].canonical)
+			assert_string_equal(got, cases[i].canonical);
+		guard_free(path);
+	}
+	const char *got = NULL;
+	assert_int_equal(ux_source_path(UX_STR("/a\0b"), &arena, &got, NULL), UX_EINVAL);
+	static char much[UX_SOURCE_PATH_BYTES + 1];
+	memset(much, 'a', UX_SOURCE_PATH_BYTES);
+	much[0] = '/';
+	assert_int_equal(ux_source_path(ux_bytes_cstr(much), &arena, &got, NULL), UX_EINVAL);
+}
+
+static double seconds(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (double)t.tv_sec + (double)t.tv_nsec / 1e9;
+}
+
+/* 100,000 modules of two IDs and a candidate each, by SQL: through the interface, each would sync.
+ */
+static void make_many(const char *path)
+{
+	struct ux_index *ix = NULL;
+	assert_int_equal(ux_index_sqlite_open(&ix, path, NULL), UX_OK);
+	ix->close(ix);
+	sqlite3 *db = NULL;
+	assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+	assert_int_equal(
+		sqlite3_exec(
+			db,
+			"BEGIN;"
+			"CREATE TEMP TABLE n AS WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT "
+			"i + 1 FROM c WHERE i < 100000) SELECT i FROM c;"
+			"INSERT INTO modules (number, ns, created, updated, last_used) "
+			"SELECT i, 'default', i, i, i FROM n;"
+			"INSERT INTO ids SELECT 'default', printf('gnu:%040x', i * 2654435761), i, "
+			"0 FROM n;"
+			"INSERT INTO ids SELECT 'default', printf('file:%032x', i * 40503), i, 3 "
+			"FROM n;"
+			"INSERT INTO blobs SELECT CAST(printf('%032d', i) AS BLOB), 1000 FROM n;"
+			"INSERT INTO candidates (ns, module, blob, size, kind, quality, functions, "
+			"inlines, rows, code_bytes, line_bytes, description, file_name, key_id, "
+			"created) SELECT 'default', i, CAST(printf('%032d', i) AS BLOB), 1000, "
+			"'gsym', 4, 1, 2, 3, 4, 5, '', printf('lib%d.so', i), '', i FROM n;"
+			"COMMIT;",
+			NULL, NULL, NULL),
+		SQLITE_OK);
+	sqlite3_close(db);
+}
+
+static void folder_of_a_hundred_thousand_modules_opens_and_answers_at_once(void **state)
+{
+	(void)state;
+	struct dir d;
+	struct ux_store s;
+	struct ux_module m;
+	struct ux_usage use;
+	char path[128], id[64];
+	UX_ARENA(arena, 4 << 20);
+	dir_make(&d);
+	snprintf(path, sizeof(path), "%s/index.sqlite", d.path);
+	make_many(path);
+	double start = seconds();
+	assert_int_equal(ux_store_open(&s, d.path, NULL), UX_OK);
+	for (unsigned i = 1; i <= 1000; i++) {
+		snprintf(id, sizeof(id), "file:%032x", i * 40503);
+		assert_int_equal(s.index->modules.find(s.index, "default", id, &arena, &m, NULL),
+				 UX_OK);
+		assert_int_equal(m.number, i);
+	}
+	assert_int_equal(s.index->namespaces.usage(s.index, "default", &use, NULL), UX_OK);
+	assert_true(use.modules == 100000 && use.bytes == 100000000);
+	double took = seconds() - start;
+	print_message("opened, and 1000 modules found, in %.0f ms\n", took * 1000);
+	assert_true(took < 1);
+	ux_store_close(&s);
 	dir_remove(&d);
 }
 
@@ -539,8 +505,8 @@ static void keys_open_what_they_say_until_they_end(void **state)
 			      .description = "ci",
 			      .expires = 500},
 		      key, second = {.scopes = UX_SCOPE_ADMIN};
-	assert_int_equal(ux_key_create(ix, &spec, 100, token, NULL), UX_OK);
-	assert_int_equal(ux_key_create(ix, &second, 101, other, NULL), UX_OK);
+	assert_int_equal(ux_key_create(ix, &spec, &index_tester, 100, token, NULL), UX_OK);
+	assert_int_equal(ux_key_create(ix, &second, &index_tester, 101, other, NULL), UX_OK);
 	assert_int_equal(strlen(token), UX_TOKEN_SIZE - 1);
 	assert_string_not_equal(token, other);
 	assert_int_equal(ux_key_check(ix, ux_bytes_cstr(token), 499, &arena, &key, NULL), UX_OK);
@@ -551,14 +517,14 @@ static void keys_open_what_they_say_until_they_end(void **state)
 	assert_int_equal(ux_key_check(ix, ux_bytes_cstr(token), 500, &arena, &key, &err),
 			 UX_EDENIED);
 	assert_non_null(strstr(err.text, "expired"));
-	assert_int_equal(ix->key_revoke(ix, spec.id, 200, NULL), UX_OK);
-	assert_int_equal(ix->key_revoke(ix, "nope", 200, NULL), UX_ENOTFOUND);
+	assert_int_equal(ix->keys.revoke(ix, spec.id, &index_tester, 200, NULL), UX_OK);
+	assert_int_equal(ix->keys.revoke(ix, "nope", &index_tester, 200, NULL), UX_ENOTFOUND);
 	err = (struct ux_error)UX_ERROR_INIT;
 	assert_int_equal(ux_key_check(ix, ux_bytes_cstr(token), 300, &arena, &key, &err),
 			 UX_EDENIED);
 	assert_non_null(strstr(err.text, "revoked"));
 	struct ux_key_list list;
-	assert_int_equal(ix->key_list(ix, &arena, &list, NULL), UX_OK);
+	assert_int_equal(ix->keys.list(ix, &arena, &list, NULL), UX_OK);
 	assert_int_equal(list.n, 2);
 	assert_int_equal(list.keys[0].revoked, 200);
 	assert_int_equal(list.keys[1].revoked, 0);
@@ -576,7 +542,7 @@ static void tokens_that_are_wrong_in_any_way_are_denied_without_an_echo(void **s
 	assert_int_equal(ux_store_open_index(d.path, &ix, NULL), UX_OK);
 	char token[UX_TOKEN_SIZE];
 	struct ux_key spec = {.scopes = UX_SCOPE_ADMIN}, key;
-	assert_int_equal(ux_key_create(ix, &spec, 100, token, NULL), UX_OK);
+	assert_int_equal(ux_key_create(ix, &spec, &index_tester, 100, token, NULL), UX_OK);
 	for (size_t i = 0; i < UX_TOKEN_SIZE - 1; i++) {
 		char bad[UX_TOKEN_SIZE];
 		memcpy(bad, token, sizeof(bad));
@@ -621,8 +587,8 @@ static void scopes_have_names(void **state)
 		assert_false(ux_scopes_parse(ux_bytes_cstr(bad[i]), &scopes));
 	struct ux_key none = {.scopes = 0}, more = {.scopes = 1 << 9};
 	char token[UX_TOKEN_SIZE];
-	assert_int_equal(ux_key_create(NULL, &none, 1, token, NULL), UX_EINVAL);
-	assert_int_equal(ux_key_create(NULL, &more, 1, token, NULL), UX_EINVAL);
+	assert_int_equal(ux_key_create(NULL, &none, &index_tester, 1, token, NULL), UX_EINVAL);
+	assert_int_equal(ux_key_create(NULL, &more, &index_tester, 1, token, NULL), UX_EINVAL);
 }
 
 /* the store */
@@ -653,10 +619,10 @@ static void sweep_takes_garbage_after_the_grace_time_only(void **state)
 	dir_make(&d);
 	assert_int_equal(ux_store_open(&s, d.path, NULL), UX_OK);
 	put(s.blobs, uid_a, "used");
-	struct ux_candidate c = candidate(0, UX_QUALITY_LINES, 1);
+	struct ux_candidate c = index_candidate(0, UX_QUALITY_LINES, 1);
 	c.blob = commit(s.blobs, uid_a);
 	const char *ids[] = {"gnu:s"};
-	assert_int_equal(add(s.index, ids, 1, c, false, &r), UX_OK);
+	assert_int_equal(index_add(s.index, ids, 1, c, false, &r), UX_OK);
 	put(s.blobs, uid_b, "garbage");
 	commit(s.blobs, uid_b);
 	put(s.blobs, uid_b, "part");
@@ -716,6 +682,9 @@ int main(void)
 		UX_TEST(index_in_sqlite_conforms),
 		UX_TEST(index_of_a_newer_unhex_is_refused),
 		UX_TEST(index_of_the_first_schema_is_brought_up_to_date),
+		UX_TEST(index_of_the_second_schema_keeps_everything),
+		UX_TEST(source_paths_have_one_form),
+		UX_TEST(folder_of_a_hundred_thousand_modules_opens_and_answers_at_once),
 		UX_TEST(folder_is_for_its_owner_alone),
 		UX_TEST(index_file_that_is_none_is_refused),
 		UX_TEST(keys_open_what_they_say_until_they_end),

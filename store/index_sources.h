@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The index: source files of modules, by the path that debug information names. */
+#ifndef UX_INDEX_SOURCES_H
+#define UX_INDEX_SOURCES_H
+
+#include "index_base.h"
+
+enum {
+	UX_SOURCE_PATH_BYTES = 4096,
+	UX_SOURCES_MOST = 1000000 /* of one candidate */
+};
+
+/* size bytes at off of a blob, which is the one file or a whole bundle. */
+struct ux_source {
+	const char *path; /* canonical: ux_source_path() */
+	struct ux_blob_hash blob;
+	uint64_t blob_size;
+	uint64_t off;
+	uint64_t size;
+};
+
+struct ux_source_list {
+	struct ux_source *sources;
+	size_t n;
+	bool more;
+};
+
+/* Part of struct ux_index, whose rules hold. */
+struct ux_index_sources {
+	/* All files of a candidate, in place of what it had; they go when it goes. The blobs are in
+	 * place, and commit_lock of the store is held, as for a candidate's. UX_ENOTFOUND: there is
+	 * no such candidate. */
+	enum ux_code (*put)(struct ux_index *ix, int64_t candidate, const struct ux_source *sources,
+			    size_t n, struct ux_error *err);
+	/* Of the module that the ID names; of several candidates', the newest's. UX_ENOTFOUND. */
+	enum ux_code (*find)(struct ux_index *ix, const char *ns, const char *id, const char *path,
+			     struct ux_arena *arena, struct ux_source *ret, struct ux_error *err);
+	/* Up to limit of a module by path, after `after` ("": from the beginning). */
+	enum ux_code (*list)(struct ux_index *ix, int64_t module, const char *after, size_t limit,
+			     struct ux_arena *arena, struct ux_source_list *ret,
+			     struct ux_error *err);
+};
+
+/*
+ * The canonical form of an absolute path: no "." and "..", no "//", none at the end. NULL in *ret
+ * is never UX_OK. UX_EINVAL: not absolute, too long, with a NUL, or above its root.
+ */
+enum ux_code ux_source_path(struct ux_bytes path, struct ux_arena *arena, const char **ret,
+			    struct ux_error *err) ux_must;
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Paths of source files in the one form that the index has. */
+#include "index_sources.h"
+
+/* Cuts the last component off; false at the root. */
+static bool up(char *path, size_t *n)
+{
+	if (*n == 0)
+		return false;
+	while (path[--*n] != '/')
+		;
+	return true;
+}
+
+enum ux_code ux_source_path(struct ux_bytes path, struct ux_arena *arena, const char **ret,
+			    struct ux_error *err)
+{
+	if (path.size == 0 || path.data[0] != '/')
+		return ux_error_set(err, UX_EINVAL, "a source path begins with /");
+	if (path.size >= UX_SOURCE_PATH_BYTES || memchr(path.data, 0, path.size))
+		return ux_error_set(err, UX_EINVAL,
+				    "a source path has at most %d bytes, none of "
+				    "them NUL",
+				    UX_SOURCE_PATH_BYTES - 1);
+	char *out = ux_arena_array(arena, char, path.size + 1);
+	size_t n = 0; /* bytes of out: nothing, or "/" and components without a '/' behind */
+	if (!out)
+		return ux_arena_fail(arena, err);
+	for (size_t i = 0; i < path.size;) {
+		const uint8_t *from = path.data + i + 1;
+		const uint8_t *end = memchr(from, '/', path.size - i - 1);
+		size_t len = end ? (size_t)(end - from) : path.size - i - 1;
+		if (len == 2 && memcmp(from, "..", 2) == 0) {
+			if (!up(out, &n))
+				return ux_error_set(err, UX_EINVAL, "a source path above its root");
+		} else if (len > 0 && !(len == 1 && from[0] == '.')) {
+			out[n++] = '/';
+			memcpy(out + n, from, len);
+			n += len;
+		}
+		i += len + 1;
+	}
+	if (n == 0)
+		return ux_error_set(err, UX_EINVAL, "the root is no source file");
+	out[n] = '\0';
+	*ret = out;
+	return UX_OK;
+}

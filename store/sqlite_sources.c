@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The SQLite index: source files. */
+#include "index_sqlite.h"
+
+#include "vec.h"
+
+UX_VEC(sources, struct ux_source);
+
+static enum ux_code add_source(struct ux_db *db, int64_t candidate, const struct ux_source *s,
+			       struct ux_error *err)
+{
+	uint64_t n = 0;
+	UX_TRY(ux_sqlite_blob_add(db, &s->blob, s->blob_size, err));
+	UX_STMT(st, db, UX_SQL_SOURCE_ADD);
+	ux_stmt_int(&st, 1, candidate);
+	ux_stmt_text(&st, 2, s->path);
+	ux_stmt_bytes(&st, 3, s->blob.bytes, sizeof(s->blob.bytes));
+	ux_stmt_int(&st, 4, (int64_t)s->off);
+	ux_stmt_int(&st, 5, (int64_t)s->size);
+	UX_TRY(ux_stmt_run(&st, &n, err));
+	return n > 0 ? UX_OK : ux_error_set(err, UX_ENOTFOUND, "there is no such candidate");
+}
+
+static enum ux_code sources_put(struct ux_index *ix, int64_t candidate,
+				const struct ux_source *sources, size_t n, struct ux_error *err)
+{
+	struct ux_db *db = ux_sqlite_writer(ix);
+	if (n > UX_SOURCES_MOST)
+		return ux_error_set(err, UX_ELIMIT, "%zu source files; at most %d are kept", n,
+				    UX_SOURCES_MOST);
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_STMT(st, db, UX_SQL_SOURCES_CLEAR);
+	ux_stmt_int(&st, 1, candidate);
+	UX_TRY(ux_stmt_run(&st, NULL, err));
+	for (size_t i = 0; i < n; i++)
+		UX_TRY(add_source(db, candidate, &sources[i], err));
+	return ux_tx_commit(&tx, err);
+}
+
+static enum ux_code read_source(struct ux_stmt *st, struct ux_arena *arena, struct ux_source *ret,
+				struct ux_error *err)
+{
+	*ret = (struct ux_source){
+		.path = ux_stmt_get_text(st, 0, arena),
+		.blob_size = (uint64_t)ux_stmt_get_int(st, 2),
+		.off = (uint64_t)ux_stmt_get_int(st, 3),
+		.size = (uint64_t)ux_stmt_get_int(st, 4),
+	};
+	if (!ret->path)
+		return ux_arena_fail(arena, err);
+	return ux_stmt_get_bytes(st, 1, ret->blob.bytes, sizeof(ret->blob.bytes), err);
+}
+
+static enum ux_code source_find(struct ux_index *ix, const char *ns, const char *id,
+				const char *path, struct ux_arena *arena, struct ux_source *ret,
+				struct ux_error *err)
+{
+	struct ux_db *db = ux_sqlite_reader(ix);
+	bool row = false;
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, UX_SQL_SOURCE_FIND);
+	ux_stmt_text(&st, 1, ns);
+	ux_stmt_text(&st, 2, id);
+	ux_stmt_text(&st, 3, path);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	return row ? read_source(&st, arena, ret, err)
+		   : ux_error_set(err, UX_ENOTFOUND, "no source file of %.60s is %.90s", id, path);
+}
+
+static enum ux_code source_list(struct ux_index *ix, int64_t module, const char *after,
+				size_t limit, struct ux_arena *arena, struct ux_source_list *ret,
+				struct ux_error *err)
+{
+	struct ux_db *db = ux_sqlite_reader(ix);
+	ux_cleanup(sources_deinit) struct sources v = {0};
+	bool row = false;
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, UX_SQL_SOURCE_PAGE);
+	ux_stmt_int(&st, 1, module);
+	ux_stmt_text(&st, 2, after);
+	ux_stmt_int(&st, 3, (int64_t)limit + 1);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	while (row && v.size < limit) {
+		struct ux_source s;
+		UX_TRY(read_source(&st, arena, &s, err));
+		if (!sources_append(&v, s))
+			return ux_error_nomem(err);
+		UX_TRY(ux_stmt_step(&st, &row, err));
+	}
+	ret->more = row;
+	ret->n = v.size;
+	ret->sources = ux_sqlite_keep(arena, v.data, v.size, sizeof(*v.data));
+	return ret->sources ? UX_OK : ux_arena_fail(arena, err);
+}
+
+void ux_sqlite_sources_init(struct ux_index *ix)
+{
+	ix->sources.put = sources_put;
+	ix->sources.find = source_find;
+	ix->sources.list = source_list;
+}

@@ -1,0 +1,267 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every backend of the index must do: modules and uploads. */
+#include "sweep.h"
+
+#include "index_suite.h"
+
+const struct ux_who index_tester = {.key_id = "tester", .from = "test"};
+
+static const char uid_a[] = "0123456789abcdef0123456789abcdef";
+static const char uid_b[] = "fedcba9876543210fedcba9876543210";
+
+static struct ux_upload index_upload(const char *uid, const char **ids, size_t n)
+{
+	struct ux_upload up = {.ns = "default",
+			       .key_id = "k",
+			       .ids = ids,
+			       .n_ids = n,
+			       .size = 7,
+			       .kind = UX_KIND_GSYM,
+			       .claim = UX_QUALITY_LINES,
+			       .description = "d \xe2\x82\xac",
+			       .file_name = "f",
+			       .created = 1000};
+	snprintf(up.uid, sizeof(up.uid), "%s", uid);
+	memset(&up.hash, 0x11, sizeof(up.hash));
+	return up;
+}
+
+struct ux_candidate index_candidate(uint8_t hash, enum ux_quality quality, uint64_t line_bytes)
+{
+	struct ux_candidate c = {.size = 7,
+				 .kind = UX_KIND_GSYM,
+				 .quality = quality,
+				 .counts = {.functions = 1, .line_bytes = line_bytes},
+				 .reason = "",
+				 .origin_name = "",
+				 .description = "cd",
+				 .file_name = "cf",
+				 .key_id = "ck"};
+	memset(&c.blob, hash, sizeof(c.blob));
+	return c;
+}
+
+enum ux_code index_add_to(struct ux_index *ix, const char *ns, const char **ids, size_t n,
+			  struct ux_candidate c, bool force, char *ret_uid,
+			  struct ux_add_result *ret)
+{
+	static unsigned serial;
+	char uid[UX_UPLOAD_UID_SIZE];
+	snprintf(uid, sizeof(uid), "%032x", ++serial);
+	if (ret_uid)
+		memcpy(ret_uid, uid, sizeof(uid));
+	struct ux_upload up = index_upload(uid, ids, n);
+	up.ns = ns;
+	up.force = force;
+	up.kind = c.kind;
+	up.size = c.size;
+	UX_TRY(ix->uploads.add(ix, &up, NULL));
+	return ix->uploads.finish(ix, &up, &c, &index_tester, 2000, ret, NULL);
+}
+
+enum ux_code index_add(struct ux_index *ix, const char **ids, size_t n, struct ux_candidate c,
+		       bool force, struct ux_add_result *ret)
+{
+	return index_add_to(ix, UX_NAMESPACE_DEFAULT, ids, n, c, force, NULL, ret);
+}
+
+struct ux_module index_find(struct ux_index *ix, struct ux_arena *arena, const char *id)
+{
+	struct ux_module m;
+	assert_int_equal(ix->modules.find(ix, "default", id, arena, &m, NULL), UX_OK);
+	return m;
+}
+
+static void uploads_are_kept_as_announced(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_upload got;
+	const char *ids[] = {"file:1", "gnu:1"};
+	struct ux_upload up = index_upload(uid_a, ids, 2);
+	assert_int_equal(ix->uploads.add(ix, &up, NULL), UX_OK);
+	assert_int_not_equal(ix->uploads.add(ix, &up, NULL), UX_OK);
+	assert_int_equal(ix->uploads.find(ix, uid_a, &arena, &got, NULL), UX_OK);
+	assert_string_equal(got.uid, uid_a);
+	assert_string_equal(got.ns, "default");
+	assert_string_equal(got.ids[0], "file:1");
+	assert_string_equal(got.ids[1], "gnu:1");
+	assert_int_equal(got.n_ids, 2);
+	assert_string_equal(got.description, "d \xe2\x82\xac");
+	assert_int_equal(got.claim, UX_QUALITY_LINES);
+	assert_int_equal(got.state, UX_UPLOAD_OPEN);
+	assert_memory_equal(&got.hash, &up.hash, sizeof(up.hash));
+	assert_int_equal(ix->uploads.find(ix, uid_b, &arena, &got, NULL), UX_ENOTFOUND);
+	assert_int_equal(ix->uploads.give_up(ix, uid_a, "why", 1500, NULL), UX_OK);
+	assert_int_equal(ix->uploads.give_up(ix, uid_a, "again", 1600, NULL), UX_ECONFLICT);
+	assert_int_equal(ix->uploads.find(ix, uid_a, &arena, &got, NULL), UX_OK);
+	assert_int_equal(got.state, UX_UPLOAD_FAILED);
+	assert_string_equal(got.reason, "why");
+	uint64_t n = 0;
+	assert_int_equal(ix->uploads.expire(ix, 1500, &n, NULL), UX_OK);
+	assert_int_equal(n, 0);
+	assert_int_equal(ix->uploads.expire(ix, 1501, &n, NULL), UX_OK);
+	assert_int_equal(n, 1);
+	up.n_ids = 0;
+	assert_int_equal(ix->uploads.add(ix, &up, NULL), UX_EINVAL);
+}
+
+static void modules_are_found_by_any_id_best_candidate_first(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_add_result r;
+	const char *ids[] = {"file:a", "gnu:a"}, *more[] = {"gnu:a", "file:b", "go:x"};
+	assert_int_equal(index_add(ix, ids, 2, index_candidate(1, UX_QUALITY_SYMTAB, 0), false, &r),
+			 UX_OK);
+	assert_int_equal(r.add, UX_ADD_NEW);
+	assert_false(r.had_any);
+	assert_int_equal(
+		index_add(ix, more, 3, index_candidate(2, UX_QUALITY_INLINES, 50), false, &r),
+		UX_OK);
+	assert_int_equal(r.add, UX_ADD_NEW);
+	assert_int_equal(r.best, UX_QUALITY_SYMTAB);
+	struct ux_module m = index_find(ix, &arena, "file:a");
+	assert_int_equal(m.number, index_find(ix, &arena, "file:b").number);
+	assert_int_equal(m.n_ids, 4);
+	assert_string_equal(m.ids[0], "gnu:a");
+	assert_string_equal(m.ids[1], "go:x");
+	assert_string_equal(m.ids[2], "file:a");
+	assert_int_equal(m.n_candidates, 2);
+	assert_int_equal(m.candidates[0].quality, UX_QUALITY_INLINES);
+	assert_int_equal(m.candidates[0].counts.line_bytes, 50);
+	assert_string_equal(m.candidates[0].description, "cd");
+	assert_int_equal(m.candidates[0].created, 2000);
+	struct ux_module none;
+	assert_int_equal(ix->modules.find(ix, "default", "gnu:", &arena, &none, NULL),
+			 UX_ENOTFOUND);
+	assert_int_equal(ix->modules.find(ix, "other", "gnu:a", &arena, &none, NULL), UX_ENOTFOUND);
+}
+
+static void poorer_is_refused_unless_forced_and_the_same_is_the_same(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_add_result r;
+	const char *ids[] = {"gnu:p"};
+	assert_int_equal(index_add(ix, ids, 1, index_candidate(3, UX_QUALITY_LINES, 50), false, &r),
+			 UX_OK);
+	assert_int_equal(index_add(ix, ids, 1, index_candidate(3, UX_QUALITY_LINES, 50), false, &r),
+			 UX_OK);
+	assert_int_equal(r.add, UX_ADD_SAME);
+	assert_int_equal(
+		index_add(ix, ids, 1, index_candidate(4, UX_QUALITY_SYMTAB, 90), false, &r), UX_OK);
+	assert_int_equal(r.add, UX_ADD_POORER);
+	assert_int_equal(r.best, UX_QUALITY_LINES);
+	assert_int_equal(index_add(ix, ids, 1, index_candidate(5, UX_QUALITY_LINES, 49), false, &r),
+			 UX_OK);
+	assert_int_equal(r.add, UX_ADD_POORER);
+	assert_int_equal(index_find(ix, &arena, "gnu:p").n_candidates, 1);
+	assert_int_equal(index_add(ix, ids, 1, index_candidate(4, UX_QUALITY_SYMTAB, 90), true, &r),
+			 UX_OK);
+	assert_int_equal(r.add, UX_ADD_NEW);
+	struct ux_module m = index_find(ix, &arena, "gnu:p");
+	assert_int_equal(m.n_candidates, 2);
+	assert_int_equal(m.candidates[0].quality, UX_QUALITY_LINES);
+}
+
+static void ids_that_contradict_are_refused_and_change_nothing(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_add_result r;
+	struct ux_module m;
+	const char *one[] = {"gnu:c1"}, *two[] = {"gnu:c2", "file:c2"};
+	const char *both[] = {"gnu:c1", "file:c2"}, *second[] = {"gnu:c3", "file:c2"},
+		   *pair[] = {"gnu:c4", "gnu:c5"};
+	struct ux_candidate c = index_candidate(6, UX_QUALITY_INLINES, 1);
+	assert_int_equal(index_add(ix, one, 1, c, false, &r), UX_OK);
+	assert_int_equal(index_add(ix, two, 2, c, false, &r), UX_OK);
+	c = index_candidate(7, UX_QUALITY_INLINES, 2);
+	assert_int_equal(index_add(ix, both, 2, c, false, &r), UX_ECONFLICT);
+	assert_int_equal(index_add(ix, second, 2, c, false, &r), UX_ECONFLICT);
+	assert_int_equal(index_add(ix, pair, 2, c, false, &r), UX_ECONFLICT);
+	assert_int_equal(index_find(ix, &arena, "gnu:c1").n_candidates, 1);
+	assert_int_equal(index_find(ix, &arena, "gnu:c2").n_candidates, 1);
+	assert_int_equal(ix->modules.find(ix, "default", "gnu:c4", &arena, &m, NULL), UX_ENOTFOUND);
+	bool used = true;
+	assert_int_equal(ix->blobs.used(ix, &c.blob, &used, NULL), UX_OK);
+	assert_false(used);
+}
+
+static void finishing_twice_is_a_conflict(struct ux_index *ix)
+{
+	struct ux_add_result r;
+	const char *ids[] = {"gnu:f"};
+	struct ux_upload up = index_upload(uid_b, ids, 1);
+	struct ux_candidate c = index_candidate(8, UX_QUALITY_LINES, 1);
+	assert_int_equal(ix->uploads.add(ix, &up, NULL), UX_OK);
+	assert_int_equal(ix->uploads.finish(ix, &up, &c, &index_tester, 1, &r, NULL), UX_OK);
+	assert_int_equal(ix->uploads.finish(ix, &up, &c, &index_tester, 1, &r, NULL), UX_ECONFLICT);
+}
+
+static void pages_join_to_the_whole_list(struct ux_index *ix)
+{
+	UX_ARENA(arena, 8 << 20);
+	struct ux_add_result r;
+	char text[16];
+	const char *ids[] = {text};
+	for (unsigned i = 0; i < 7; i++) {
+		snprintf(text, sizeof(text), "gnu:l%u", i);
+		assert_int_equal(
+			index_add(ix, ids, 1, index_candidate(9, UX_QUALITY_LINES, 1), false, &r),
+			UX_OK);
+	}
+	struct ux_module_list all, page;
+	assert_int_equal(ix->modules.list(ix, "default", 0, 1000, &arena, &all, NULL), UX_OK);
+	assert_false(all.more);
+	assert_true(all.n >= 7);
+	int64_t after = 0;
+	for (size_t i = 0; i < all.n; i += 3) {
+		assert_int_equal(ix->modules.list(ix, "default", after, 3, &arena, &page, NULL),
+				 UX_OK);
+		assert_int_equal(page.more, i + 3 < all.n);
+		for (size_t k = 0; k < page.n; k++)
+			assert_int_equal(page.modules[k].number, all.modules[i + k].number);
+		after = page.modules[page.n - 1].number;
+	}
+	assert_int_equal(ix->modules.list(ix, "other", 0, 10, &arena, &page, NULL), UX_OK);
+	assert_int_equal(page.n, 0);
+}
+
+static void removed_module_leaves_nothing(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_add_result r;
+	struct ux_module m;
+	const char *ids[] = {"gnu:r", "file:r"};
+	struct ux_candidate c = index_candidate(10, UX_QUALITY_LINES, 1);
+	bool used = false;
+	assert_int_equal(index_add(ix, ids, 2, c, false, &r), UX_OK);
+	assert_int_equal(ix->blobs.used(ix, &c.blob, &used, NULL), UX_OK);
+	assert_true(used);
+	assert_int_equal(ix->modules.remove(ix, "other", "gnu:r", &index_tester, 3000, NULL),
+			 UX_ENOTFOUND);
+	assert_int_equal(ix->modules.remove(ix, "default", "file:r", &index_tester, 3000, NULL),
+			 UX_OK);
+	assert_int_equal(ix->modules.remove(ix, "default", "gnu:r", &index_tester, 3000, NULL),
+			 UX_ENOTFOUND);
+	assert_int_equal(ix->modules.find(ix, "default", "gnu:r", &arena, &m, NULL), UX_ENOTFOUND);
+	assert_int_equal(ix->blobs.used(ix, &c.blob, &used, NULL), UX_OK);
+	assert_false(used);
+}
+
+void index_modules_conform(struct ux_index *ix)
+{
+	uploads_are_kept_as_announced(ix);
+	modules_are_found_by_any_id_best_candidate_first(ix);
+	poorer_is_refused_unless_forced_and_the_same_is_the_same(ix);
+	ids_that_contradict_are_refused_and_change_nothing(ix);
+	finishing_twice_is_a_conflict(ix);
+	pages_join_to_the_whole_list(ix);
+	removed_module_leaves_nothing(ix);
+}
+
+void index_conforms(struct ux_index *ix)
+{
+	index_modules_conform(ix);
+	index_candidates_conform(ix);
+	index_keeping_conforms(ix);
+	index_others_conform(ix);
+}

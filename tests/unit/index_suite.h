@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every backend of the index must do. */
+#ifndef UX_INDEX_SUITE_H
+#define UX_INDEX_SUITE_H
+
+#include "index.h"
+
+/* Who writes in tests. */
+extern const struct ux_who index_tester;
+
+/* All of the suite, on an index that holds nothing yet. Modules of it stay behind, "gnu:a" with two
+ * candidates among them. */
+void index_conforms(struct ux_index *ix);
+
+/* Its parts. */
+void index_modules_conform(struct ux_index *ix);
+void index_candidates_conform(struct ux_index *ix);
+void index_keeping_conforms(struct ux_index *ix);
+void index_others_conform(struct ux_index *ix);
+
+/* A ready GSYM whose hash is this byte all over. */
+struct ux_candidate index_candidate(uint8_t hash, enum ux_quality quality, uint64_t line_bytes);
+
+/* Announces in namespace "default" at 1000 and finishes at 2000. */
+enum ux_code index_add(struct ux_index *ix, const char **ids, size_t n, struct ux_candidate c,
+		       bool force, struct ux_add_result *ret);
+
+/* The same of another namespace; the upload's UID to uid when it is not NULL. */
+enum ux_code index_add_to(struct ux_index *ix, const char *ns, const char **ids, size_t n,
+			  struct ux_candidate c, bool force, char *uid, struct ux_add_result *ret);
+
+/* The module of an ID, which is there. */
+struct ux_module index_find(struct ux_index *ix, struct ux_arena *arena, const char *id);
+
+#endif

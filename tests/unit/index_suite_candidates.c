@@ -1,0 +1,333 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every backend of the index must do: kinds and states of candidates. */
+#include "sweep.h"
+
+#include "index_suite.h"
+
+static struct ux_candidate pending_elf(uint8_t hash)
+{
+	struct ux_candidate c = index_candidate(hash, UX_QUALITY_NONE, 0);
+	c.kind = UX_KIND_EXECUTABLE;
+	c.state = UX_CANDIDATE_PENDING;
+	c.claim = UX_QUALITY_INLINES;
+	c.counts = (struct ux_counts){0};
+	c.file_name = "/usr/bin/prog";
+	c.size = 100;
+	return c;
+}
+
+static struct ux_settled measured(enum ux_quality quality, const struct ux_candidate *derived)
+{
+	return (struct ux_settled){
+		.state = UX_CANDIDATE_READY,
+		.kind = UX_KIND_EXECUTABLE,
+		.quality = quality,
+		.counts = {.functions = 3, .code_bytes = 40, .line_bytes = 30, .unnamed = 1},
+		.code_total = 50,
+		.holds = UX_HOLDS_CODE | UX_HOLDS_DEBUG,
+		.parser = 7,
+		.derived = derived,
+	};
+}
+
+static struct ux_upload upload_of(struct ux_index *ix, struct ux_arena *arena, const char *uid)
+{
+	struct ux_upload up;
+	assert_int_equal(ix->uploads.find(ix, uid, arena, &up, NULL), UX_OK);
+	return up;
+}
+
+static uint64_t jobs_waiting(struct ux_index *ix)
+{
+	struct ux_job_counts n;
+	assert_int_equal(ix->jobs.counts(ix, UX_JOB_EXTRACT, 2000, &n, NULL), UX_OK);
+	return n.waiting;
+}
+
+static void finish_job(struct ux_index *ix, int64_t candidate)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_job job;
+	assert_int_equal(ix->jobs.take(ix, UX_JOB_EXTRACT, "t", 2000, 60, &arena, &job, NULL),
+			 UX_OK);
+	assert_int_equal(job.candidate, candidate);
+	assert_int_equal(ix->jobs.done(ix, job.number, "t", NULL), UX_OK);
+}
+
+static void elf_is_pending_until_it_is_settled(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_add_result r;
+	char uid[UX_UPLOAD_UID_SIZE];
+	const char *ids[] = {"gnu:e1"}, *learnt[] = {"gnu:e1", "file:e1", "gnu:a"};
+	assert_int_equal(index_add_to(ix, "default", ids, 1, pending_elf(40), false, uid, &r),
+			 UX_OK);
+	assert_int_equal(r.add, UX_ADD_NEW);
+	assert_int_equal(r.state, UX_CANDIDATE_PENDING);
+	struct ux_module m = index_find(ix, &arena, "gnu:e1");
+	assert_int_equal(m.number, r.module);
+	assert_int_equal(m.candidates[0].number, r.candidate);
+	assert_int_equal(m.candidates[0].claim, UX_QUALITY_INLINES);
+	assert_int_equal(ux_module_quality(&m), UX_QUALITY_NONE);
+	assert_null(ux_module_best(&m, UX_KIND_GSYM));
+	assert_ptr_equal(ux_module_in_state(&m, UX_CANDIDATE_PENDING), &m.candidates[0]);
+	assert_int_equal(upload_of(ix, &arena, uid).state, UX_UPLOAD_PENDING);
+	assert_int_equal(jobs_waiting(ix), 1);
+	uint64_t n = 0;
+	assert_int_equal(ix->uploads.expire(ix, 9999, &n, NULL),
+			 UX_OK); /* not what is waited for */
+	assert_int_equal(upload_of(ix, &arena, uid).state, UX_UPLOAD_PENDING);
+
+	struct ux_candidate gsym = index_candidate(41, UX_QUALITY_INLINES, 30);
+	struct ux_settled s = measured(UX_QUALITY_INLINES, &gsym);
+	s.ids = learnt; /* of which gnu:a is another module's */
+	s.n_ids = 2;
+	int64_t elf = r.candidate;
+	for (unsigned i = 0; i < 2; i++) { /* the second time, nothing changes */
+		assert_int_equal(ix->modules.settle(ix, elf, &s, 2100, &r, NULL), UX_OK);
+		assert_int_equal(r.add, UX_ADD_NEW);
+		assert_int_equal(r.candidate, elf);
+		m = index_find(ix, &arena, "file:e1");
+		assert_int_equal(m.n_candidates, 2);
+	}
+	const struct ux_candidate *g = ux_module_best(&m, UX_KIND_GSYM);
+	assert_ptr_equal(g, &m.candidates[0]);
+	assert_int_equal(g->parent, elf);
+	assert_string_equal(g->file_name, "/usr/bin/prog");
+	const struct ux_candidate *e = ux_module_elf(&m, UX_HOLDS_DEBUG);
+	assert_ptr_equal(e, &m.candidates[1]);
+	assert_int_equal(e->number, elf);
+	assert_int_equal(e->counts.unnamed, 1);
+	assert_int_equal(e->code_total, 50);
+	assert_int_equal(e->parser, 7);
+	assert_null(ux_module_elf(&m, UX_HOLDS_SECTIONS));
+	struct ux_upload up = upload_of(ix, &arena, uid);
+	assert_int_equal(up.state, UX_UPLOAD_DONE);
+	assert_string_equal(up.status, "uploaded");
+	assert_int_equal(up.candidate, elf);
+	finish_job(ix, elf);
+}
+
+static void bytes_of_another_build_id_do_not_settle(struct ux_index *ix)
+{
+	struct ux_add_result r;
+	const char *ids[] = {"gnu:e2"}, *other[] = {"gnu:e2x"};
+	assert_int_equal(index_add(ix, ids, 1, pending_elf(42), false, &r), UX_OK);
+	int64_t elf = r.candidate;
+	struct ux_settled s = measured(UX_QUALITY_LINES, NULL);
+	s.ids = other;
+	s.n_ids = 1;
+	assert_int_equal(ix->modules.settle(ix, elf, &s, 2100, &r, NULL), UX_ECONFLICT);
+	finish_job(ix, elf);
+	assert_int_equal(ix->modules.settle(ix, 999999, &s, 2100, &r, NULL), UX_ENOTFOUND);
+	assert_int_equal(ix->modules.candidate_remove(ix, elf, &index_tester, 2200, NULL), UX_OK);
+	assert_int_equal(ix->modules.candidate_remove(ix, elf, &index_tester, 2200, NULL),
+			 UX_ENOTFOUND);
+}
+
+static void failed_candidate_says_why_and_may_be_tried_again(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_add_result r;
+	char uid[UX_UPLOAD_UID_SIZE];
+	const char *ids[] = {"gnu:e3"};
+	struct ux_settled s = {.state = UX_CANDIDATE_FAILED,
+			       .reason = "a bomb",
+			       .kind = UX_KIND_EXECUTABLE,
+			       .parser = 7};
+	assert_int_equal(index_add_to(ix, "default", ids, 1, pending_elf(43), false, uid, &r),
+			 UX_OK);
+	int64_t elf = r.candidate;
+	finish_job(ix, elf);
+	assert_int_equal(ix->modules.settle(ix, elf, &s, 2100, &r, NULL), UX_OK);
+	struct ux_module m = index_find(ix, &arena, "gnu:e3");
+	assert_string_equal(m.candidates[0].reason, "a bomb");
+	assert_int_equal(m.candidates[0].state, UX_CANDIDATE_FAILED);
+	assert_null(ux_module_elf(&m, 0));
+	struct ux_upload up = upload_of(ix, &arena, uid);
+	assert_int_equal(up.state, UX_UPLOAD_FAILED);
+	assert_string_equal(up.reason, "a bomb");
+
+	uint64_t n = 9;
+	assert_int_equal(ix->modules.retry_failed(ix, 7, 2200, &n, NULL), UX_OK);
+	assert_int_equal(n, 0);
+	assert_int_equal(ix->modules.retry_failed(ix, 8, 2000, &n, NULL), UX_OK);
+	assert_int_equal(n, 1);
+	assert_int_equal(index_find(ix, &arena, "gnu:e3").candidates[0].state,
+			 UX_CANDIDATE_PENDING);
+	finish_job(ix, elf);
+	assert_int_equal(ix->modules.settle(ix, elf, &s, 2100, &r, NULL), UX_OK);
+
+	/* the same bytes once more are tried once more */
+	assert_int_equal(index_add(ix, ids, 1, pending_elf(43), false, &r), UX_OK);
+	assert_int_equal(r.add, UX_ADD_NEW);
+	assert_int_equal(r.candidate, elf);
+	assert_int_equal(r.state, UX_CANDIDATE_PENDING);
+	finish_job(ix, elf);
+	/* a second upload of them waits for the same */
+	assert_int_equal(index_add_to(ix, "default", ids, 1, pending_elf(43), false, uid, &r),
+			 UX_OK);
+	assert_int_equal(r.add, UX_ADD_SAME);
+	assert_int_equal(upload_of(ix, &arena, uid).state, UX_UPLOAD_PENDING);
+	finish_job(ix, elf);
+	assert_int_equal(ix->modules.remove(ix, "default", "gnu:e3", &index_tester, 1, NULL),
+			 UX_OK);
+	assert_int_equal(upload_of(ix, &arena, uid).state, UX_UPLOAD_FAILED);
+}
+
+static void elf_that_turns_out_poorer_is_refused_after_all(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_add_result r;
+	char uid[UX_UPLOAD_UID_SIZE];
+	const char *ids[] = {"gnu:e4"};
+	struct ux_settled good = measured(UX_QUALITY_INLINES, NULL),
+			  poor = measured(UX_QUALITY_DYNSYM, NULL);
+	assert_int_equal(index_add(ix, ids, 1, pending_elf(44), false, &r), UX_OK);
+	finish_job(ix, r.candidate);
+	assert_int_equal(ix->modules.settle(ix, r.candidate, &good, 2100, &r, NULL), UX_OK);
+	for (unsigned force = 0; force < 2; force++) {
+		assert_int_equal(
+			index_add_to(ix, "default", ids, 1, pending_elf(45), force, uid, &r),
+			UX_OK);
+		finish_job(ix, r.candidate);
+		assert_int_equal(ix->modules.settle(ix, r.candidate, &poor, 2100, &r, NULL), UX_OK);
+		assert_int_equal(r.add, force ? UX_ADD_NEW : UX_ADD_POORER);
+		assert_int_equal(index_find(ix, &arena, "gnu:e4").n_candidates, 1 + force);
+		if (!force) {
+			struct ux_upload up = upload_of(ix, &arena, uid);
+			assert_string_equal(up.status, "better-there");
+			assert_non_null(strstr(up.reason, "inlines"));
+		}
+	}
+	/* a .debug file beside it serves for something else: no rival */
+	struct ux_candidate debug = pending_elf(46);
+	debug.kind = UX_KIND_DEBUGINFO;
+	assert_int_equal(index_add(ix, ids, 1, debug, false, &r), UX_OK);
+	finish_job(ix, r.candidate);
+	poor.kind = UX_KIND_DEBUGINFO;
+	poor.holds = UX_HOLDS_DEBUG;
+	assert_int_equal(ix->modules.settle(ix, r.candidate, &poor, 2100, &r, NULL), UX_OK);
+	assert_int_equal(r.add, UX_ADD_NEW);
+}
+
+static void what_was_extracted_goes_with_its_parent_unless_it_was_uploaded_too(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_add_result r;
+	struct ux_usage before, after;
+	const char *ids[] = {"gnu:e5"};
+	assert_int_equal(ix->namespaces.usage(ix, "default", &before, NULL), UX_OK);
+	for (unsigned upload = 0; upload < 2; upload++) {
+		struct ux_candidate gsym = index_candidate(48, UX_QUALITY_LINES, 30);
+		struct ux_settled s = measured(UX_QUALITY_LINES, &gsym);
+		assert_int_equal(index_add(ix, ids, 1, pending_elf(47), false, &r), UX_OK);
+		int64_t elf = r.candidate;
+		finish_job(ix, elf);
+		assert_int_equal(ix->modules.settle(ix, elf, &s, 2100, &r, NULL), UX_OK);
+		assert_int_equal(ix->namespaces.usage(ix, "default", &after, NULL), UX_OK);
+		assert_int_equal(after.bytes - before.bytes, 100);
+		assert_int_equal(after.cache_bytes - before.cache_bytes, 7);
+		if (upload) {
+			assert_int_equal(index_add(ix, ids, 1, gsym, false, &r), UX_OK);
+			assert_int_equal(r.add, UX_ADD_SAME);
+			assert_int_equal(ix->namespaces.usage(ix, "default", &after, NULL), UX_OK);
+			assert_int_equal(after.bytes - before.bytes, 107);
+			assert_int_equal(after.cache_bytes, before.cache_bytes);
+		}
+		assert_int_equal(ix->modules.candidate_remove(ix, elf, &index_tester, 2200, NULL),
+				 UX_OK);
+		assert_int_equal(index_find(ix, &arena, "gnu:e5").n_candidates, upload);
+	}
+}
+
+static void one_candidate_tells_where_it_belongs(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_candidate c;
+	struct ux_idle of;
+	struct ux_module m = index_find(ix, &arena, "gnu:e1");
+	assert_int_equal(ix->modules.candidate(ix, m.candidates[1].number, &arena, &c, &of, NULL),
+			 UX_OK);
+	assert_int_equal(c.kind, UX_KIND_EXECUTABLE);
+	assert_int_equal(of.module, m.number);
+	assert_string_equal(of.ns, "default");
+	assert_string_equal(of.id, "gnu:e1");
+	assert_int_equal(ix->modules.candidate(ix, 999999, &arena, &c, &of, NULL), UX_ENOTFOUND);
+	int64_t number = 0;
+	assert_int_equal(ix->modules.number(ix, "default", "file:e1", &number, NULL), UX_OK);
+	assert_int_equal(number, m.number);
+	assert_int_equal(ix->modules.number(ix, "other", "file:e1", &number, NULL), UX_ENOTFOUND);
+}
+
+static void upstreams_candidates_are_caches_and_need_no_upload(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_add_result r;
+	struct ux_usage before, after;
+	const char *ids[] = {"gnu:e6"};
+	struct ux_candidate c = index_candidate(49, UX_QUALITY_LINES, 3);
+	const struct ux_arrival what = {"default", ids, 1, false};
+	c.origin = UX_ORIGIN_UPSTREAM;
+	c.origin_name = "debian";
+	assert_int_equal(ix->namespaces.usage(ix, NULL, &before, NULL), UX_OK);
+	assert_int_equal(ix->modules.add(ix, &what, &c, &index_tester, 2000, &r, NULL), UX_OK);
+	assert_int_equal(r.add, UX_ADD_NEW);
+	struct ux_module m = index_find(ix, &arena, "gnu:e6");
+	assert_int_equal(m.candidates[0].origin, UX_ORIGIN_UPSTREAM);
+	assert_string_equal(m.candidates[0].origin_name, "debian");
+	assert_int_equal(ix->namespaces.usage(ix, NULL, &after, NULL), UX_OK);
+	assert_int_equal(after.bytes, before.bytes);
+	assert_int_equal(after.cache_bytes, before.cache_bytes + 7);
+	struct ux_arrival none = {"default", ids, 0, false};
+	assert_int_equal(ix->modules.add(ix, &none, &c, &index_tester, 2000, &r, NULL), UX_EINVAL);
+}
+
+static struct ux_hits search(struct ux_index *ix, struct ux_arena *arena, enum ux_search_by by,
+			     const char *text, int64_t after, size_t limit)
+{
+	struct ux_hits hits;
+	const struct ux_search what = {by, text, after, limit};
+	assert_int_equal(ix->modules.search(ix, "default", &what, arena, &hits, NULL), UX_OK);
+	return hits;
+}
+
+static void files_and_ids_are_found(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_hits all = search(ix, &arena, UX_SEARCH_FILE, "/usr/bin/prog", 0, 100);
+	assert_true(all.n >= 2);
+	assert_false(all.more);
+	assert_int_equal(search(ix, &arena, UX_SEARCH_FILE, "prog", 0, 100).n, all.n);
+	assert_int_equal(search(ix, &arena, UX_SEARCH_GLOB, "/usr/*pro?", 0, 100).n, all.n);
+	assert_int_equal(search(ix, &arena, UX_SEARCH_GLOB, "/bin/*", 0, 100).n, 0);
+	assert_int_equal(search(ix, &arena, UX_SEARCH_FILE, "/bin/prog", 0, 100).n, 0);
+	struct ux_hits one = search(ix, &arena, UX_SEARCH_FILE, "prog", 0, 1);
+	assert_true(one.more);
+	assert_int_equal(one.hits[0].candidate, all.hits[0].candidate);
+	one = search(ix, &arena, UX_SEARCH_FILE, "prog", one.hits[0].candidate, 1);
+	assert_int_equal(one.hits[0].candidate, all.hits[1].candidate);
+	assert_string_equal(all.hits[0].id, "gnu:e1");
+	assert_string_equal(all.hits[0].file_name, "/usr/bin/prog");
+
+	struct ux_hits ids = search(ix, &arena, UX_SEARCH_ID, "gnu:e", 0, 2);
+	assert_int_equal(ids.n, 2);
+	assert_true(ids.more);
+	assert_string_equal(ids.hits[0].id, "gnu:e1");
+	ids = search(ix, &arena, UX_SEARCH_ID, "gnu:e5", 0, 2);
+	assert_int_equal(ids.n, 1);
+	assert_false(ids.more);
+	assert_int_equal(search(ix, &arena, UX_SEARCH_ID, "gnu:%", 0, 2).n, 0);
+}
+
+void index_candidates_conform(struct ux_index *ix)
+{
+	elf_is_pending_until_it_is_settled(ix);
+	bytes_of_another_build_id_do_not_settle(ix);
+	failed_candidate_says_why_and_may_be_tried_again(ix);
+	elf_that_turns_out_poorer_is_refused_after_all(ix);
+	what_was_extracted_goes_with_its_parent_unless_it_was_uploaded_too(ix);
+	one_candidate_tells_where_it_belongs(ix);
+	upstreams_candidates_are_caches_and_need_no_upload(ix);
+	files_and_ids_are_found(ix);
+}

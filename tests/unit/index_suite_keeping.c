@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every backend of the index must do: use, pins, quotas, what may go, blobs. */
+#include "sweep.h"
+
+#include "index_suite.h"
+
+static struct ux_idle_list idle(struct ux_index *ix, struct ux_arena *arena, ux_time before)
+{
+	struct ux_idle_list list;
+	assert_int_equal(ix->modules.idle(ix, "keep", before, 100, arena, &list, NULL), UX_OK);
+	return list;
+}
+
+static int64_t keep(struct ux_index *ix, const char *id, uint8_t hash)
+{
+	struct ux_add_result r;
+	const char *ids[] = {id};
+	struct ux_candidate c = index_candidate(hash, UX_QUALITY_LINES, 3);
+	assert_int_equal(index_add_to(ix, "keep", ids, 1, c, false, NULL, &r), UX_OK);
+	return r.module;
+}
+
+static bool mark(struct ux_index *ix, int64_t module, ux_time before, ux_time now)
+{
+	bool done = false;
+	assert_int_equal(ix->modules.mark(ix, module, before, now, &done, NULL), UX_OK);
+	return done;
+}
+
+static bool sweep(struct ux_index *ix, int64_t module, ux_time before, ux_time marked_before)
+{
+	bool done = false;
+	assert_int_equal(ix->modules.sweep(ix, module, before, marked_before, 6000, &done, NULL),
+			 UX_OK);
+	return done;
+}
+
+static void only_what_is_idle_unpinned_and_long_marked_is_swept(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	int64_t a = keep(ix, "gnu:k1", 60), b = keep(ix, "gnu:k2", 61), c = keep(ix, "gnu:k3", 62);
+	const struct ux_touch uses[] = {{a, 3000}, {b, 4000}, {999999, 1}, {b, 3500}};
+	assert_int_equal(ix->modules.touch(ix, uses, ux_countof(uses), NULL), UX_OK);
+	struct ux_idle_list list = idle(ix, &arena, 3001);
+	assert_int_equal(list.n, 2);
+	assert_int_equal(list.modules[0].module, c); /* last used when it came, at 2000 */
+	assert_int_equal(list.modules[1].module, a);
+	assert_int_equal(list.modules[1].last_used, 3000);
+	assert_int_equal(list.modules[1].bytes, 7);
+	assert_string_equal(list.modules[1].id, "gnu:k1");
+	assert_int_equal(idle(ix, &arena, 4001).n, 3); /* the later time stayed */
+	assert_int_equal(idle(ix, &arena, 2000).n, 0);
+
+	assert_int_equal(ix->modules.pin(ix, "keep", "gnu:k3", "v1", &index_tester, 1, NULL),
+			 UX_OK);
+	assert_int_equal(ix->modules.pin(ix, "keep", "gnu:k3", "v1", &index_tester, 2, NULL),
+			 UX_OK);
+	assert_int_equal(ix->modules.pin(ix, "keep", "gnu:kx", "v1", &index_tester, 2, NULL),
+			 UX_ENOTFOUND);
+	assert_int_equal(idle(ix, &arena, 3001).n, 1);
+	struct ux_pin_list pins;
+	assert_int_equal(ix->modules.pins(ix, c, &arena, &pins, NULL), UX_OK);
+	assert_int_equal(pins.n, 1);
+	assert_string_equal(pins.pins[0].label, "v1");
+	assert_string_equal(pins.pins[0].key_id, "tester");
+	assert_int_equal(pins.pins[0].created, 1);
+
+	assert_false(mark(ix, c, 9999, 5000));
+	assert_false(mark(ix, b, 3001, 5000));
+	assert_true(mark(ix, a, 3001, 5000));
+	assert_false(mark(ix, a, 3001, 5500)); /* the first time counts */
+	assert_false(sweep(ix, a, 3001, 4999));
+	assert_false(sweep(ix, b, 9999, 9999));
+	const struct ux_touch again = {a, 3000}; /* used, however long ago: the mark goes */
+	assert_int_equal(ix->modules.touch(ix, &again, 1, NULL), UX_OK);
+	assert_false(sweep(ix, a, 3001, 9999));
+	assert_true(mark(ix, a, 3001, 5500));
+	assert_true(sweep(ix, a, 3001, 5500));
+	assert_false(sweep(ix, a, 3001, 5500));
+	assert_false(sweep(ix, c, 9999, 9999));
+	assert_int_equal(ix->modules.unpin(ix, "keep", "gnu:k3", "v2", &index_tester, 2, NULL),
+			 UX_ENOTFOUND);
+	assert_int_equal(ix->modules.unpin(ix, "keep", "gnu:k3", "v1", &index_tester, 2, NULL),
+			 UX_OK);
+	assert_int_equal(idle(ix, &arena, 3001).n, 1);
+}
+
+static void what_can_be_had_again_is_told_least_used_first(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_idle_list some, all;
+	assert_int_equal(ix->modules.caches(ix, UINT64_MAX, &arena, &all, NULL), UX_OK);
+	assert_true(all.n >= 2);
+	assert_int_equal(ix->modules.caches(ix, 1, &arena, &some, NULL), UX_OK);
+	assert_int_equal(some.n, 1);
+	for (size_t i = 0; i < all.n; i++) {
+		struct ux_candidate c;
+		struct ux_idle of;
+		assert_int_equal(
+			ix->modules.candidate(ix, all.modules[i].module, &arena, &c, &of, NULL),
+			UX_OK);
+		assert_true(c.parent != 0 || c.origin == UX_ORIGIN_UPSTREAM);
+		assert_true(i == 0 || all.modules[i - 1].last_used <= all.modules[i].last_used);
+	}
+}
+
+static void quotas_bound_what_a_namespace_holds(struct ux_index *ix)
+{
+	struct ux_add_result r;
+	struct ux_usage use;
+	struct ux_namespace ns = {.name = "small",
+				  .quota_bytes = 20,
+				  .quota_modules = 2,
+				  .retention_s = 60,
+				  .upstreams = "debian",
+				  .description = "d"};
+	const char *a[] = {"gnu:q1"}, *b[] = {"gnu:q2"}, *c[] = {"gnu:q3"};
+	struct ux_candidate x = index_candidate(70, UX_QUALITY_LINES, 3),
+			    y = index_candidate(71, UX_QUALITY_LINES, 4),
+			    z = index_candidate(72, UX_QUALITY_LINES, 5);
+	assert_int_equal(ix->namespaces.put(ix, &ns, &index_tester, 100, NULL), UX_OK);
+	assert_int_equal(index_add_to(ix, "small", a, 1, x, false, NULL, &r), UX_OK);
+	assert_int_equal(index_add_to(ix, "small", b, 1, x, false, NULL, &r), UX_OK);
+	assert_int_equal(index_add_to(ix, "small", c, 1, x, false, NULL, &r), UX_ELIMIT);
+	struct ux_error err = UX_ERROR_INIT;
+	const char *none[] = {"gnu:q4"};
+	const struct ux_arrival what = {"small", none, 1, false};
+	assert_int_equal(ix->modules.add(ix, &what, &z, &index_tester, 1, &r, &err), UX_ELIMIT);
+	assert_non_null(strstr(err.text, "2 of 2 modules"));
+	assert_int_equal(index_add_to(ix, "small", a, 1, y, false, NULL, &r), UX_ELIMIT);
+	y.size = 6;
+	assert_int_equal(index_add_to(ix, "small", a, 1, y, false, NULL, &r), UX_OK);
+	assert_int_equal(ix->namespaces.usage(ix, "small", &use, NULL), UX_OK);
+	assert_int_equal(use.modules, 2);
+	assert_int_equal(use.bytes, 20);
+	assert_int_equal(ix->modules.remove(ix, "small", "gnu:q2", &index_tester, 1, NULL), UX_OK);
+	assert_int_equal(ix->namespaces.usage(ix, "small", &use, NULL), UX_OK);
+	assert_int_equal(use.modules, 1);
+	assert_int_equal(use.bytes, 13);
+	assert_int_equal(ix->namespaces.usage(ix, "nothing", &use, NULL), UX_OK);
+	assert_int_equal(use.modules, 0);
+}
+
+static void namespaces_are_made_changed_and_removed_when_empty(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_namespace ns, small;
+	struct ux_namespace_list list;
+	assert_int_equal(ix->namespaces.find(ix, "small", &arena, &small, NULL), UX_OK);
+	assert_string_equal(small.upstreams, "debian");
+	assert_int_equal(small.retention_s, 60);
+	assert_int_equal(small.created, 100);
+	small.reading = UX_NS_OPEN;
+	assert_int_equal(ix->namespaces.put(ix, &small, &index_tester, 200, NULL), UX_OK);
+	assert_int_equal(ix->namespaces.find(ix, "small", &arena, &ns, NULL), UX_OK);
+	assert_int_equal(ns.reading, UX_NS_OPEN);
+	assert_int_equal(ns.created, 100);
+	assert_int_equal(ns.updated, 200);
+	assert_int_equal(ix->namespaces.find(ix, "default", &arena, &ns, NULL), UX_OK);
+	assert_int_equal(ns.retention_s, -1);
+	assert_string_equal(ns.upstreams, "*");
+	assert_int_equal(ix->namespaces.find(ix, "nothing", &arena, &ns, NULL), UX_ENOTFOUND);
+	assert_int_equal(ix->namespaces.list(ix, &arena, &list, NULL), UX_OK);
+	assert_true(list.n >= 3);
+	const char *const bad[] = {"", "A", "-a", "a b", "a/b"};
+	for (size_t i = 0; i < ux_countof(bad); i++) {
+		small.name = bad[i];
+		assert_int_equal(ix->namespaces.put(ix, &small, &index_tester, 1, NULL), UX_EINVAL);
+	}
+	assert_int_equal(ix->namespaces.remove(ix, "default", &index_tester, 1, NULL),
+			 UX_ECONFLICT);
+	assert_int_equal(ix->namespaces.remove(ix, "small", &index_tester, 1, NULL), UX_ECONFLICT);
+	assert_int_equal(ix->modules.remove(ix, "small", "gnu:q1", &index_tester, 1, NULL), UX_OK);
+	assert_int_equal(ix->namespaces.remove(ix, "small", &index_tester, 1, NULL), UX_OK);
+	assert_int_equal(ix->namespaces.remove(ix, "small", &index_tester, 1, NULL), UX_ENOTFOUND);
+}
+
+static void blobs_in_use_are_listed_in_order_and_may_be_lost(struct ux_index *ix)
+{
+	UX_ARENA(arena, 4 << 20);
+	struct ux_blob_rows all, page;
+	struct ux_add_result r;
+	const char *ids[] = {"gnu:b1"};
+	struct ux_candidate c = index_candidate(80, UX_QUALITY_LINES, 3);
+	assert_int_equal(index_add(ix, ids, 1, c, false, &r), UX_OK);
+	assert_int_equal(ix->blobs.list(ix, NULL, 1000, &arena, &all, NULL), UX_OK);
+	assert_false(all.more);
+	const struct ux_blob_hash *after = NULL;
+	for (size_t i = 0; i < all.n; i++) {
+		bool used = false;
+		assert_int_equal(ix->blobs.list(ix, after, 1, &arena, &page, NULL), UX_OK);
+		assert_int_equal(page.n, 1);
+		assert_int_equal(page.more, i + 1 < all.n);
+		assert_memory_equal(&page.rows[0].hash, &all.rows[i].hash, UX_BLOB_HASH_SIZE);
+		assert_int_equal(ix->blobs.used(ix, &page.rows[0].hash, &used, NULL), UX_OK);
+		assert_true(used);
+		after = &page.rows[0].hash;
+	}
+	struct ux_blob_loss loss;
+	bool used = true;
+	assert_int_equal(ix->blobs.lose(ix, &c.blob, "flipped", 5, &loss, NULL), UX_OK);
+	assert_int_equal(loss.candidates, 1);
+	assert_int_equal(loss.sources + loss.fetched, 0);
+	assert_int_equal(ix->blobs.used(ix, &c.blob, &used, NULL), UX_OK);
+	assert_false(used);
+	assert_int_equal(index_find(ix, &arena, "gnu:b1").n_candidates, 0);
+	assert_int_equal(index_add(ix, ids, 1, c, false, &r), UX_OK);
+	assert_int_equal(r.add, UX_ADD_NEW);
+	assert_int_equal(ix->blobs.verify(ix, NULL), UX_OK);
+}
+
+void index_keeping_conforms(struct ux_index *ix)
+{
+	only_what_is_idle_unpinned_and_long_marked_is_swept(ix);
+	what_can_be_had_again_is_told_least_used_first(ix);
+	quotas_bound_what_a_namespace_holds(ix);
+	namespaces_are_made_changed_and_removed_when_empty(ix);
+	blobs_in_use_are_listed_in_order_and_may_be_lost(ix);
+}

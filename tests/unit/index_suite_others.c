@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What every backend of the index must do: jobs, sources, upstreams' answers, keys, the audit. */
+#include "sweep.h"
+
+#include "index_suite.h"
+
+static enum ux_code take(struct ux_index *ix, const char *owner, ux_time now, struct ux_job *ret)
+{
+	static struct ux_arena arena = {.budget = 1 << 20};
+	ux_arena_deinit(&arena);
+	arena = (struct ux_arena){.budget = 1 << 20};
+	enum ux_code code = ix->jobs.take(ix, "fetch", owner, now, 60, &arena, ret, NULL);
+	if (code == UX_OK)
+		ret->kind = ret->subject = ret->ns = ret->payload = ret->reason = NULL;
+	ux_arena_deinit(&arena);
+	return code;
+}
+
+static void jobs_are_leased_to_one_at_a_time(struct ux_index *ix)
+{
+	struct ux_job job, spec = {.kind = "fetch",
+				   .subject = "s",
+				   .ns = "default",
+				   .payload = "{}",
+				   .next = 100};
+	int64_t number = 0, same = 0;
+	ux_time due = 0;
+	assert_int_equal(take(ix, "w1", 999, &job), UX_ENOTFOUND);
+	assert_int_equal(ix->jobs.next_due(ix, "fetch", &due, NULL), UX_OK);
+	assert_true(due == INT64_MAX);
+	assert_int_equal(ix->jobs.add(ix, &spec, 50, &number, NULL), UX_OK);
+	spec.next = 200;
+	assert_int_equal(ix->jobs.add(ix, &spec, 60, &same, NULL), UX_OK);
+	assert_int_equal(same, number);
+	assert_int_equal(take(ix, "w1", 99, &job), UX_ENOTFOUND);
+	assert_int_equal(take(ix, "w1", 100, &job), UX_OK);
+	assert_int_equal(job.number, number);
+	assert_int_equal(job.attempts, 1);
+	assert_int_equal(job.created, 50);
+	assert_int_equal(take(ix, "w2", 159, &job), UX_ENOTFOUND);
+	assert_int_equal(ix->jobs.renew(ix, number, "w2", 159, 60, NULL), UX_ECONFLICT);
+	assert_int_equal(ix->jobs.renew(ix, number, "w1", 159, 60, NULL), UX_OK);
+	assert_int_equal(ix->jobs.next_due(ix, "fetch", &due, NULL), UX_OK);
+	assert_int_equal(due, 219);
+	assert_int_equal(take(ix, "w2", 160, &job), UX_ENOTFOUND);
+	assert_int_equal(take(ix, "w2", 219, &job), UX_OK); /* the lease has ended */
+	assert_int_equal(job.attempts, 2);
+	assert_int_equal(ix->jobs.done(ix, number, "w1", NULL), UX_ECONFLICT);
+	assert_int_equal(ix->jobs.retry(ix, number, "w2", 300, "later", NULL), UX_OK);
+	assert_int_equal(ix->jobs.retry(ix, number, "w2", 300, "later", NULL), UX_ECONFLICT);
+	assert_int_equal(take(ix, "w2", 299, &job), UX_ENOTFOUND);
+	assert_int_equal(take(ix, "w2", 300, &job), UX_OK);
+	assert_int_equal(ix->jobs.release(ix, "w2", NULL), UX_OK); /* it died */
+	assert_int_equal(take(ix, "w1", 301, &job), UX_OK);
+	assert_int_equal(job.attempts, 4);
+	assert_int_equal(ix->jobs.give_up(ix, number, "w1", "no more", NULL), UX_OK);
+	assert_int_equal(take(ix, "w1", 9999, &job), UX_ENOTFOUND);
+
+	UX_ARENA(arena, 1 << 20);
+	struct ux_job_list list;
+	struct ux_job_counts n;
+	assert_int_equal(ix->jobs.list(ix, "fetch", 10, &arena, &list, NULL), UX_OK);
+	assert_int_equal(list.n, 1);
+	assert_true(list.jobs[0].failed);
+	assert_string_equal(list.jobs[0].reason, "no more");
+	assert_string_equal(list.jobs[0].payload, "{}");
+	assert_int_equal(ix->jobs.counts(ix, "fetch", 9999, &n, NULL), UX_OK);
+	assert_true(n.waiting == 0 && n.running == 0 && n.failed == 1);
+	assert_int_equal(ix->jobs.add(ix, &spec, 400, &same, NULL), UX_OK); /* is forgiven */
+	assert_int_equal(take(ix, "w1", 400, &job), UX_OK);
+	assert_int_equal(job.attempts, 1);
+	assert_int_equal(ix->jobs.done(ix, number, "w1", NULL), UX_OK);
+	assert_int_equal(ix->jobs.list(ix, NULL, 10, &arena, &list, NULL), UX_OK);
+	assert_int_equal(list.n, 0);
+}
+
+static struct ux_source source(const char *path, uint8_t hash, uint64_t off)
+{
+	struct ux_source s = {.path = path, .blob_size = 500, .off = off, .size = 10};
+	memset(&s.blob, hash, sizeof(s.blob));
+	return s;
+}
+
+static void sources_belong_to_a_candidate_and_are_found_by_path(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_add_result r;
+	const char *ids[] = {"gnu:s1", "file:s1"};
+	struct ux_candidate bundle = index_candidate(90, UX_QUALITY_NONE, 0);
+	bundle.kind = UX_KIND_SOURCES;
+	assert_int_equal(index_add(ix, ids, 2, bundle, false, &r), UX_OK);
+	struct ux_source files[] = {source("/src/b.c", 90, 20), source("/src/a.c", 90, 10),
+				    source("/src/c.c", 91, 0)};
+	assert_int_equal(ix->sources.put(ix, r.candidate, files, 3, NULL), UX_OK);
+	assert_int_equal(ix->sources.put(ix, 999999, files, 1, NULL), UX_ENOTFOUND);
+	struct ux_source s;
+	assert_int_equal(ix->sources.find(ix, "default", "file:s1", "/src/b.c", &arena, &s, NULL),
+			 UX_OK);
+	assert_int_equal(s.off, 20);
+	assert_int_equal(s.size, 10);
+	assert_int_equal(s.blob_size, 7); /* that of the bundle, known first */
+	assert_int_equal(ix->sources.find(ix, "default", "file:s1", "/src/x.c", &arena, &s, NULL),
+			 UX_ENOTFOUND);
+	assert_int_equal(ix->sources.find(ix, "default", "gnu:a", "/src/b.c", &arena, &s, NULL),
+			 UX_ENOTFOUND);
+	/* a second bundle: its files hide those of the first */
+	bundle = index_candidate(92, UX_QUALITY_NONE, 0);
+	bundle.kind = UX_KIND_SOURCES;
+	int64_t first = r.candidate;
+	assert_int_equal(index_add(ix, ids, 2, bundle, false, &r), UX_OK);
+	struct ux_source newer = source("/src/b.c", 92, 5);
+	assert_int_equal(ix->sources.put(ix, r.candidate, &newer, 1, NULL), UX_OK);
+	struct ux_source_list list;
+	assert_int_equal(ix->sources.list(ix, r.module, "", 2, &arena, &list, NULL), UX_OK);
+	assert_int_equal(list.n, 2);
+	assert_true(list.more);
+	assert_string_equal(list.sources[0].path, "/src/a.c");
+	assert_int_equal(list.sources[1].off, 5);
+	assert_int_equal(ix->sources.list(ix, r.module, "/src/b.c", 2, &arena, &list, NULL), UX_OK);
+	assert_int_equal(list.n, 1);
+	assert_false(list.more);
+	bool used = false;
+	assert_int_equal(ix->blobs.used(ix, &files[2].blob, &used, NULL), UX_OK);
+	assert_true(used);
+	assert_int_equal(ix->modules.candidate_remove(ix, first, &index_tester, 1, NULL), UX_OK);
+	assert_int_equal(ix->blobs.used(ix, &files[2].blob, &used, NULL), UX_OK);
+	assert_false(used);
+	assert_int_equal(ix->sources.find(ix, "default", "gnu:s1", "/src/a.c", &arena, &s, NULL),
+			 UX_ENOTFOUND);
+	assert_int_equal(ix->sources.put(ix, r.candidate, NULL, 0, NULL), UX_OK);
+	assert_int_equal(ix->sources.find(ix, "default", "gnu:s1", "/src/b.c", &arena, &s, NULL),
+			 UX_ENOTFOUND);
+}
+
+static void answers_of_upstreams_are_remembered_until_they_expire(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_fetched got, a = {.ns = "default",
+				    .upstream = "deb",
+				    .id = "gnu:u",
+				    .artifact = "debuginfo",
+				    .outcome = UX_FETCH_ABSENT,
+				    .status = 404,
+				    .reason = "not found",
+				    .asked = 10,
+				    .expires = 100,
+				    .took_ms = 3,
+				    .file_name = ""};
+	assert_int_equal(
+		ix->fetched.find(ix, "default", "gnu:u", "debuginfo", "deb", &arena, &got, NULL),
+		UX_ENOTFOUND);
+	assert_int_equal(ix->fetched.put(ix, &a, NULL), UX_OK);
+	assert_int_equal(
+		ix->fetched.find(ix, "default", "gnu:u", "debuginfo", "deb", &arena, &got, NULL),
+		UX_OK);
+	assert_int_equal(got.outcome, UX_FETCH_ABSENT);
+	assert_int_equal(got.status, 404);
+	assert_string_equal(got.reason, "not found");
+	assert_int_equal(got.expires, 100);
+	assert_false(got.has_blob);
+	a.outcome = UX_FETCH_FOUND;
+	a.has_blob = true;
+	a.expires = 500;
+	memset(&a.blob, 95, sizeof(a.blob));
+	a.size = 12;
+	bool used = false;
+	for (unsigned i = 0; i < 2; i++) { /* in place of itself, its blob stays known */
+		assert_int_equal(ix->fetched.put(ix, &a, NULL), UX_OK);
+		assert_int_equal(ix->blobs.used(ix, &a.blob, &used, NULL), UX_OK);
+		assert_true(used);
+	}
+	struct ux_fetched b = a;
+	b.upstream = "other";
+	b.has_blob = false;
+	b.artifact = "source//x.c";
+	assert_int_equal(ix->fetched.put(ix, &b, NULL), UX_OK);
+	struct ux_fetched_list list;
+	assert_int_equal(ix->fetched.list(ix, "default", "gnu:u", NULL, &arena, &list, NULL),
+			 UX_OK);
+	assert_int_equal(list.n, 2);
+	assert_true(list.answers[0].has_blob);
+	assert_memory_equal(&list.answers[0].blob, &a.blob, sizeof(a.blob));
+	assert_int_equal(ix->fetched.list(ix, "default", "gnu:u", b.artifact, &arena, &list, NULL),
+			 UX_OK);
+	assert_int_equal(list.n, 1);
+	uint64_t n = 0;
+	assert_int_equal(ix->fetched.expire(ix, NULL, 500, &n, NULL), UX_OK);
+	assert_int_equal(n, 0);
+	assert_int_equal(ix->fetched.expire(ix, "deb", INT64_MAX, &n, NULL), UX_OK);
+	assert_int_equal(n, 1);
+	assert_int_equal(ix->blobs.used(ix, &a.blob, &used, NULL), UX_OK);
+	assert_false(used);
+	assert_int_equal(ix->fetched.expire(ix, NULL, 501, &n, NULL), UX_OK);
+	assert_int_equal(n, 1);
+}
+
+static struct ux_token_row token(const char *id, uint8_t hash)
+{
+	struct ux_token_row t = {.created = 10};
+	snprintf(t.id, sizeof(t.id), "%s", id);
+	memset(&t.hash, hash, sizeof(t.hash));
+	return t;
+}
+
+static void keys_have_tokens_that_replace_each_other(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_token_row first = token("aaaaaaaaaaaa", 1), second = token("bbbbbbbbbbbb", 2),
+			    got;
+	struct ux_key k, key = {.id = "aaaaaaaaaaaa",
+				.ns = "team",
+				.scopes = 3,
+				.description = "d",
+				.created = 10,
+				.rate = 5,
+				.uploads = 6};
+	assert_int_equal(ix->keys.add(ix, &key, &first, &index_tester, NULL), UX_OK);
+	assert_int_equal(ix->keys.add(ix, &key, &first, &index_tester, NULL), UX_ECONFLICT);
+	assert_int_equal(ix->keys.find(ix, first.id, &arena, &k, &got, NULL), UX_OK);
+	assert_memory_equal(&got.hash, &first.hash, sizeof(got.hash));
+	assert_string_equal(k.ns, "team");
+	assert_int_equal(k.rate, 5);
+	assert_int_equal(k.uploads, 6);
+	struct ux_namespace ns;
+	assert_int_equal(ix->namespaces.find(ix, "team", &arena, &ns, NULL), UX_OK);
+	assert_int_equal(ix->namespaces.remove(ix, "team", &index_tester, 1, NULL), UX_ECONFLICT);
+	assert_int_equal(ix->keys.rotate(ix, key.id, &second, 500, &index_tester, 20, NULL), UX_OK);
+	assert_int_equal(ix->keys.rotate(ix, "nope", &second, 500, &index_tester, 20, NULL),
+			 UX_ENOTFOUND);
+	assert_int_equal(ix->keys.find(ix, first.id, &arena, &k, &got, NULL), UX_OK);
+	assert_int_equal(got.expires, 500);
+	assert_int_equal(ix->keys.find(ix, second.id, &arena, &k, &got, NULL), UX_OK);
+	assert_int_equal(got.expires, 0);
+	assert_string_equal(k.id, first.id); /* the key's, for good */
+	assert_int_equal(k.tokens, 2);
+	struct ux_token_row third = token("cccccccccccc", 3);
+	assert_int_equal(ix->keys.rotate(ix, key.id, &third, 900, &index_tester, 500, NULL), UX_OK);
+	assert_int_equal(ix->keys.find(ix, first.id, &arena, &k, &got, NULL), UX_ENOTFOUND);
+	struct ux_key_touch use = {.id = "aaaaaaaaaaaa", .time = 700};
+	assert_int_equal(ix->keys.touch(ix, &use, 1, NULL), UX_OK);
+	assert_int_equal(ix->keys.get(ix, key.id, &arena, &k, NULL), UX_OK);
+	assert_int_equal(k.last_used, 700);
+	assert_int_equal(ix->keys.revoke(ix, key.id, &index_tester, 800, NULL), UX_OK);
+	assert_int_equal(ix->keys.revoke(ix, key.id, &index_tester, 900, NULL), UX_OK);
+	assert_int_equal(ix->keys.get(ix, key.id, &arena, &k, NULL), UX_OK);
+	assert_int_equal(k.revoked, 800);
+	assert_int_equal(ix->keys.rotate(ix, key.id, &first, 900, &index_tester, 850, NULL),
+			 UX_ECONFLICT);
+	assert_int_equal(ix->namespaces.remove(ix, "team", &index_tester, 1, NULL), UX_OK);
+}
+
+static bool has_line(const struct ux_audit_list *list, const char *what, const char *subject)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (strcmp(list->lines[i].what, what) == 0 &&
+		    strcmp(list->lines[i].subject, subject) == 0 &&
+		    strcmp(list->lines[i].from, "test") == 0)
+			return true;
+	return false;
+}
+
+static void every_change_has_its_line(struct ux_index *ix)
+{
+	UX_ARENA(arena, 8 << 20);
+	struct ux_audit_list all, keep, page;
+	assert_int_equal(ix->audit.list(ix, NULL, 0, 10000, &arena, &all, NULL), UX_OK);
+	assert_int_equal(ix->audit.list(ix, "keep", 0, 10000, &arena, &keep, NULL), UX_OK);
+	assert_true(keep.n > 0 && keep.n < all.n);
+	assert_true(has_line(&all, "upload", "gnu:k1"));
+	assert_true(has_line(&all, "module-delete", "gnu:e3"));
+	assert_true(has_line(&all, "pin", "gnu:k3"));
+	assert_true(has_line(&all, "unpin", "gnu:k3"));
+	assert_true(has_line(&all, "candidate-add", "gnu:e6"));
+	assert_true(has_line(&all, "candidate-delete", "gnu:e5"));
+	assert_true(has_line(&all, "key-create", "aaaaaaaaaaaa"));
+	assert_true(has_line(&all, "key-rotate", "aaaaaaaaaaaa"));
+	assert_true(has_line(&all, "key-revoke", "aaaaaaaaaaaa"));
+	assert_true(has_line(&all, "namespace-put", "small"));
+	assert_int_equal(ix->audit.list(ix, NULL, all.lines[0].number, 1, &arena, &page, NULL),
+			 UX_OK);
+	assert_int_equal(page.lines[0].number, all.lines[1].number);
+	const struct ux_audit old = {.time = -5,
+				     .key_id = "",
+				     .from = "t",
+				     .ns = "",
+				     .what = "x",
+				     .subject = "",
+				     .detail = ""};
+	uint64_t n = 0;
+	assert_int_equal(ix->audit.add(ix, &old, NULL), UX_OK);
+	assert_int_equal(ix->audit.expire(ix, 0, &n, NULL), UX_OK);
+	assert_int_equal(n, 1);
+}
+
+static void numbers_are_kept_by_name(struct ux_index *ix)
+{
+	int64_t v = 1;
+	assert_int_equal(ix->number_get(ix, "n", &v, NULL), UX_OK);
+	assert_int_equal(v, 0);
+	assert_int_equal(ix->number_put(ix, "n", -7, NULL), UX_OK);
+	assert_int_equal(ix->number_put(ix, "n", INT64_MAX, NULL), UX_OK);
+	assert_int_equal(ix->number_get(ix, "n", &v, NULL), UX_OK);
+	assert_true(v == INT64_MAX);
+}
+
+static void uploads_at_work_are_counted(struct ux_index *ix)
+{
+	struct ux_upload_counts before, after;
+	const char *ids[] = {"gnu:w"};
+	struct ux_upload up = {.uid = "00000000000000000000000000000abc",
+			       .ns = "default",
+			       .key_id = "w",
+			       .ids = ids,
+			       .n_ids = 1,
+			       .size = 1000,
+			       .description = "",
+			       .file_name = "",
+			       .created = 1};
+	assert_int_equal(ix->uploads.counts(ix, "default", "w", &before, NULL), UX_OK);
+	assert_int_equal(ix->uploads.add(ix, &up, NULL), UX_OK);
+	assert_int_equal(ix->uploads.counts(ix, "default", "w", &after, NULL), UX_OK);
+	assert_int_equal(after.of_key, before.of_key + 1);
+	assert_int_equal(after.all, before.all + 1);
+	assert_int_equal(after.bytes_of_ns, before.bytes_of_ns + 1000);
+	assert_int_equal(ix->uploads.give_up(ix, up.uid, "x", 2, NULL), UX_OK);
+	assert_int_equal(ix->uploads.counts(ix, "default", "w", &after, NULL), UX_OK);
+	assert_int_equal(after.of_key, before.of_key);
+}
+
+void index_others_conform(struct ux_index *ix)
+{
+	jobs_are_leased_to_one_at_a_time(ix);
+	sources_belong_to_a_candidate_and_are_found_by_path(ix);
+	answers_of_upstreams_are_remembered_until_they_expire(ix);
+	keys_have_tokens_that_replace_each_other(ix);
+	every_change_has_its_line(ix);
+	numbers_are_kept_by_name(ix);
+	uploads_at_work_are_counted(ix);
+}
