@@ -5,18 +5,14 @@
 #include "drop_in.h"
 #include "elf_file.h"
 #include "gsym_reader.h"
-#include "line_reader.h"
 #include "output.h"
+#include "questions.h"
 #include "response_file.h"
 #include "sigbus.h"
 #include "symbol_list.h"
 
 #include <getopt.h>
 #include <unistd.h>
-
-enum {
-	FLUSH_BYTES = 1 << 16
-};
 
 struct values {
 	const char *exe;
@@ -33,6 +29,8 @@ struct run {
 	struct ux_symbol_list symbols; /* only open for functions without a file */
 	bool symbols_read;
 	const struct ux_elf_section *section;
+	struct ux_questions questions;
+	bool unreadable; /* what failed was reading the file */
 	struct ux_out out;
 };
 
@@ -231,46 +229,62 @@ static const char *file_by_symbol(struct run *r, uint64_t pc)
 }
 
 /* As strtoul() reads it: what is no number is 0, and what is too large the greatest. */
-static void answer(struct run *r, const char *text)
+static uint64_t address_of(const struct run *r, struct ux_bytes question)
 {
+	char text[100];
+	snprintf(text, sizeof(text), "%.*s", (int)ux_min(question.size, sizeof(text)),
+		 (const char *)question.data);
+	uint64_t address = strtoull(text, NULL, 16);
+	return r->file.is_elf32 ? address & UINT32_MAX : address;
+}
+
+/* Has the file read for pc, and for the questions that come behind. */
+static enum ux_code need(struct run *r, uint64_t pc, struct ux_error *err)
+{
+	uint64_t pcs[UX_DROP_IN_AHEAD] = {pc};
+	struct ux_bytes question;
+	size_t n = 1, at = 0;
+	if (ux_symbol_source_has(&r->file.source, pc))
+		return UX_OK;
+	while (n < ux_countof(pcs) && ux_questions_ahead(&r->questions, &at, &question))
+		n += pc_of(r, address_of(r, question), &pcs[n]);
+	enum ux_code code = ux_drop_in_need(&r->file, pcs, n, err);
+	r->unreadable = code != UX_OK;
+	return code;
+}
+
+static enum ux_code find_frames(struct run *r, uint64_t address, struct ux_frame *frames,
+				size_t max, size_t *ret_n, struct ux_error *err)
+{
+	uint64_t pc = 0;
+	*ret_n = 0;
+	if (!pc_of(r, address, &pc))
+		return UX_OK;
+	UX_TRY(need(r, pc, err));
+	*ret_n = ux_drop_in_frames(&r->file, pc, frames, max);
+	if (*ret_n == 1 && !*frames[0].base)
+		frames[0].base = file_by_symbol(r, pc);
+	return UX_OK;
+}
+
+static enum ux_code answer(void *ctx, struct ux_bytes question, struct ux_error *err)
+{
+	struct run *r = ctx;
 	struct ux_frame frames[UX_GSYM_DEPTH_MOST + 1];
-	uint64_t address = strtoull(text, NULL, 16), pc = 0;
-	if (r->file.is_elf32)
-		address &= UINT32_MAX;
+	uint64_t address = address_of(r, question);
+	size_t n = 0;
+	UX_TRY(find_frames(r, address, frames, ux_countof(frames), &n, err));
 	if (r->v.addresses)
 		ux_out_fmt(&r->out, "0x%0*" PRIx64 "%s", r->file.is_elf32 ? 8 : 16, address,
 			   r->v.pretty ? ": " : "\n");
-	size_t n = pc_of(r, address, &pc)
-			   ? ux_drop_in_frames(&r->file, pc, frames, ux_countof(frames))
-			   : 0;
 	if (n == 0)
 		put_unknown(r);
-	if (n == 1 && !*frames[0].base)
-		frames[0].base = file_by_symbol(r, pc);
 	for (size_t i = 0; i < (r->v.inlines ? n : ux_min(n, (size_t)1)); i++) {
 		if (i > 0 && r->v.pretty)
 			ux_out_cstr(&r->out, " (inlined by) ");
 		put_frame(r, &frames[i]);
 	}
-}
-
-/* Whoever drives us by hand waits for an answer before the next question. */
-static enum ux_code answer_stdin(struct run *r, struct ux_error *err)
-{
-	static struct ux_line_reader reader;
-	struct ux_bytes line;
-	ux_line_reader_init(&reader, STDIN_FILENO);
-	for (;;) {
-		bool waits = r->out.size > 0 && !ux_line_reader_ready(&reader);
-		if (waits || r->out.size >= FLUSH_BYTES)
-			UX_TRY(ux_flush(&r->out, err));
-		if (!ux_line_reader_next(&reader, &line, err))
-			return err->code;
-		char text[100];
-		snprintf(text, sizeof(text), "%.*s", (int)ux_min(line.size, sizeof(text)),
-			 (const char *)line.data);
-		answer(r, text);
-	}
+	return UX_OK;
 }
 
 static bool open_section(struct run *r)
@@ -285,33 +299,42 @@ static bool open_section(struct run *r)
 	return r->section != NULL;
 }
 
+/* Of a file that cannot be read. */
+static void complain_of_file(const struct run *r, const struct ux_error *err)
+{
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	if (err->code == UX_ENOTFOUND)
+		fprintf(stderr, "addr2line: '%s': No such file\n", r->v.exe);
+	else if (err->code == UX_EUNSUPPORTED)
+		complain(r->v.exe, "file format not recognized");
+	else
+		complain(r->v.exe, ux_error_format(err, text, sizeof(text)));
+}
+
 static bool open_file(struct run *r)
 {
 	struct ux_error err = UX_ERROR_INIT;
-	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	ux_sigbus_reading(r->v.exe);
-	enum ux_code code = ux_drop_in_open(&r->file, r->v.exe, NULL, NULL, &err);
-	if (code == UX_OK)
+	if (ux_drop_in_open(&r->file, r->v.exe, NULL, NULL, &err) == UX_OK)
 		return open_section(r);
-	if (code == UX_ENOTFOUND)
-		fprintf(stderr, "addr2line: '%s': No such file\n", r->v.exe);
-	else if (code == UX_EUNSUPPORTED)
-		complain(r->v.exe, "file format not recognized");
-	else
-		complain(r->v.exe, ux_error_format(&err, text, sizeof(text)));
+	complain_of_file(r, &err);
 	return false;
 }
 
 static int answer_all(struct run *r, struct ux_command_line *line)
 {
+	static struct ux_line_reader reader;
 	struct ux_error err = UX_ERROR_INIT;
 	if (!open_file(r))
 		return UX_EXIT_SOME;
-	for (int i = optind; i < line->argc; i++)
-		answer(r, line->argv.data[i]);
-	if (optind == line->argc && answer_stdin(r, &err) != UX_OK)
+	ux_questions_init(&r->questions, line->argv.data, (size_t)line->argc, (size_t)optind,
+			  &reader, STDIN_FILENO);
+	if (ux_questions_answer(&r->questions, answer, r, &r->out, &err) == UX_OK)
+		return ux_finish(&r->out, UX_EXIT_DONE);
+	if (!r->unreadable)
 		return ux_complain(NULL, &err);
-	return ux_finish(&r->out, UX_EXIT_DONE);
+	complain_of_file(r, &err);
+	return UX_EXIT_SOME;
 }
 
 static int run(const struct ux_command *cmd, int argc, char **argv)

@@ -3,8 +3,8 @@
 #include "commands.h"
 
 #include "hex.h"
-#include "line_reader.h"
 #include "output.h"
+#include "questions.h"
 #include "response_file.h"
 #include "symbolizer_modules.h"
 #include "symbolizer_print.h"
@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 enum {
-	FLUSH_BYTES = 1 << 16,
 	SOURCE_LINES_MOST = 1000,
 };
 
@@ -28,6 +27,7 @@ struct run {
 	uint64_t adjust;
 	struct ux_symbolizer_print print;
 	struct ux_symbolizer_modules modules;
+	struct ux_questions questions;
 	struct ux_out debug_dirs;
 	struct ux_out out;
 };
@@ -365,7 +365,44 @@ static void answer_code(struct run *r, struct ux_symbolizer_module *module,
 	ux_symbolizer_print_code(&r->print, q, frames, inlines ? n : ux_min(n, (size_t)1));
 }
 
-static void answer_module(struct run *r, struct ux_symbolizer_module *module,
+static const char *parse_request(const struct run *r, struct ux_bytes line,
+				 struct ux_symbolizer_request *ret)
+{
+	const char *bad =
+		ux_symbolizer_request_parse(line, r->object || r->build_id, r->is_addr2line, ret);
+	if (r->object || r->build_id) {
+		ret->is_build_id = !r->object;
+		ret->module = ux_bytes_cstr(r->object ? r->object : r->build_id);
+	}
+	return bad;
+}
+
+/* True when it asks for code of the same module, by address. */
+static bool asks_alike(const struct ux_symbolizer_request *a, const struct ux_symbolizer_request *b)
+{
+	return b->verb == UX_SYMBOLIZER_CODE && b->symbol.size == 0 &&
+	       a->is_build_id == b->is_build_id && ux_bytes_eq(a->module, b->module);
+}
+
+/* Has the module read for pc, and for the requests that come behind; false when that fails. */
+static bool need(struct run *r, struct ux_symbolizer_module *module,
+		 const struct ux_symbolizer_request *request, uint64_t pc)
+{
+	uint64_t pcs[UX_DROP_IN_AHEAD] = {pc};
+	struct ux_bytes line;
+	size_t n = 1, at = 0;
+	if (ux_symbol_source_has(&module->file.source, pc))
+		return true;
+	while (n < ux_countof(pcs) && ux_questions_ahead(&r->questions, &at, &line)) {
+		struct ux_symbolizer_request next;
+		if (!parse_request(r, line, &next) && asks_alike(request, &next))
+			pcs[n++] = next.offset - r->adjust;
+	}
+	return ux_drop_in_need(&module->file, pcs, n, &module->failure) == UX_OK;
+}
+
+/* False: the module cannot be read, and says why. */
+static bool answer_module(struct run *r, struct ux_symbolizer_module *module,
 			  const struct ux_symbolizer_request *request,
 			  struct ux_symbolizer_question *q)
 {
@@ -375,10 +412,12 @@ static void answer_module(struct run *r, struct ux_symbolizer_module *module,
 			ux_symbol_list_named(ux_symbolizer_symbols(module), request->symbol);
 		if (!symbol || request->verb != UX_SYMBOLIZER_CODE || !symbol->is_code) {
 			answer_nothing(r, request, q, NULL);
-			return;
+			return true;
 		}
 		q->pc = symbol->start + request->offset;
 	}
+	if (request->verb == UX_SYMBOLIZER_CODE && !need(r, module, request, q->pc))
+		return false;
 	if (request->verb == UX_SYMBOLIZER_DATA)
 		ux_symbolizer_print_data(&r->print, q,
 					 ux_symbol_list_at(ux_symbolizer_symbols(module), q->pc));
@@ -386,17 +425,13 @@ static void answer_module(struct run *r, struct ux_symbolizer_module *module,
 		ux_symbolizer_print_locals(&r->print, q);
 	else
 		answer_code(r, module, q);
+	return true;
 }
 
-static void answer(struct run *r, struct ux_bytes line)
+static void answer_request(struct run *r, struct ux_bytes line)
 {
 	struct ux_symbolizer_request request;
-	const char *bad = ux_symbolizer_request_parse(line, r->object || r->build_id,
-						      r->is_addr2line, &request);
-	if (r->object || r->build_id) {
-		request.is_build_id = !r->object;
-		request.module = ux_bytes_cstr(r->object ? r->object : r->build_id);
-	}
+	const char *bad = parse_request(r, line, &request);
 	ux_cleanup(ux_out_deinit) struct ux_out name = {0};
 	ux_out_put(&name, request.module.data, request.module.size);
 	ux_out_u8(&name, 0);
@@ -425,44 +460,36 @@ static void answer(struct run *r, struct ux_bytes line)
 		r->out.failed = true;
 		return;
 	}
+	if (module->failure.code == UX_OK) {
+		if (answer_module(r, module, &request, &q))
+			return;
+		fresh = true;
+	}
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	const char *what = words_of(&module->failure, text, sizeof(text));
-	if (module->failure.code == UX_OK) {
-		answer_module(r, module, &request, &q);
-		return;
-	}
 	if (fresh && r->print.style != UX_SYMBOLIZER_JSON)
 		complain(r, request.module, what);
 	answer_nothing(r, &request, &q, what);
 }
 
-/* Whoever drives us by hand waits for an answer before the next question. */
-static enum ux_code answer_stdin(struct run *r, struct ux_error *err)
+static enum ux_code answer(void *ctx, struct ux_bytes question, struct ux_error *err)
 {
-	static struct ux_line_reader reader;
-	struct ux_bytes line;
-	ux_line_reader_init(&reader, STDIN_FILENO);
-	for (;;) {
-		bool waits = r->out.size > 0 && !ux_line_reader_ready(&reader);
-		if (waits || r->out.size >= FLUSH_BYTES)
-			UX_TRY(ux_flush(&r->out, err));
-		if (!ux_line_reader_next(&reader, &line, err))
-			return err->code;
-		answer(r, line);
-	}
+	(void)err;
+	answer_request(ctx, question);
+	return UX_OK;
 }
 
 static int answer_all(struct run *r, int argc, char **argv)
 {
+	static struct ux_line_reader reader;
 	struct ux_error err = UX_ERROR_INIT;
 	r->print.out = &r->out;
 	r->print.listed = optind < argc;
+	ux_questions_init(&r->questions, argv, (size_t)argc, (size_t)optind, &reader, STDIN_FILENO);
 	ux_symbolizer_print_begin(&r->print);
-	for (int i = optind; i < argc; i++)
-		answer(r, ux_bytes_cstr(argv[i]));
-	ux_symbolizer_print_end(&r->print);
-	if (optind == argc && answer_stdin(r, &err) != UX_OK)
+	if (ux_questions_answer(&r->questions, answer, r, &r->out, &err) != UX_OK)
 		return ux_complain(NULL, &err);
+	ux_symbolizer_print_end(&r->print);
 	return ux_finish(&r->out, UX_EXIT_DONE);
 }
 

@@ -66,6 +66,7 @@ enum ux_code ux_drop_in_open(struct ux_drop_in_file *f, const char *path, const 
 	/* What the others do not know either. */
 	struct ux_symbol_choice choice = {.finder.search.dirs = debug_dirs,
 					  .arch = arch,
+					  .by_need = true,
 					  .without = 1u << UX_SOURCE_PLT | 1u << UX_SOURCE_BOUNDS};
 	enum ux_code code = ux_symbol_source_open(&f->source, path, &choice, &why);
 	bool mapped = f->source.file.bytes.data != NULL;
@@ -79,6 +80,17 @@ enum ux_code ux_drop_in_open(struct ux_drop_in_file *f, const char *path, const 
 void ux_drop_in_close(struct ux_drop_in_file *f)
 {
 	ux_symbol_source_close(&f->source);
+}
+
+enum ux_code ux_drop_in_need(struct ux_drop_in_file *f, const uint64_t *pcs, size_t n,
+			     struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ux_symbol_source_need(&f->source, pcs, n, &why);
+	if (code == UX_OK || code == UX_ENOTFOUND)
+		return UX_OK;
+	*err = why;
+	return code;
 }
 
 size_t ux_drop_in_frames(const struct ux_drop_in_file *f, uint64_t pc, struct ux_frame *frames,

@@ -37,6 +37,15 @@ enum ux_code ux_drop_in_open(struct ux_drop_in_file *f, const char *path, const 
 			     const char *arch, struct ux_error *err) ux_must;
 void ux_drop_in_close(struct ux_drop_in_file *f);
 
+enum {
+	UX_DROP_IN_AHEAD = UX_SYMBOL_PART_PCS + 1, /* pcs that it is of use to tell at once */
+};
+
+/* Makes the file be read as far as these pcs take it, before they are looked up. Texts of frames
+ * are gone then. A file without symbols is no failure. */
+enum ux_code ux_drop_in_need(struct ux_drop_in_file *f, const uint64_t *pcs, size_t n,
+			     struct ux_error *err) ux_must;
+
 /* The frames at pc, innermost first; 0: nothing is known there, or the record is damaged. */
 size_t ux_drop_in_frames(const struct ux_drop_in_file *f, uint64_t pc, struct ux_frame *frames,
 			 size_t max);

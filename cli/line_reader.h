@@ -33,4 +33,8 @@ bool ux_line_reader_ready(const struct ux_line_reader *r);
 bool ux_line_reader_next(struct ux_line_reader *r, struct ux_bytes *ret, struct ux_error *err)
 	ux_must;
 
+/* The lines that were read already and that next is to give, whole ones: the first with *at 0, then
+ * with what that is by then. False: no more were read. */
+bool ux_line_reader_ahead(const struct ux_line_reader *r, size_t *at, struct ux_bytes *ret);
+
 #endif

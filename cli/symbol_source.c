@@ -8,6 +8,11 @@
 #include "extract.h"
 #include "symbol_cache.h"
 
+/* How often a part of a file is read before all of it is. */
+enum {
+	PARTS_MOST = 4,
+};
+
 static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct ux_out *out = ctx;
@@ -27,47 +32,110 @@ static bool find_cached(struct ux_symbol_source *s, const struct ux_symbol_cache
 }
 
 /* Files of split units and objects beside a Mach-O file are no part of a cached GSYM's name. */
-static enum ux_code build_or_find(struct ux_symbol_source *s,
-				  const struct ux_mapping *const inputs[UX_SYMBOL_CACHE_INPUTS],
-				  const struct ux_extract_options *options, struct ux_error *err)
+static void name_cached(struct ux_symbol_source *s)
 {
 	char words[32];
-	struct ux_extract_stats stats = {0};
-	ux_cleanup(ux_symbol_cache_deinit) struct ux_symbol_cache cache = {0};
-	snprintf(words, sizeof(words), "%c%x", options->alternatives ? 'a' : 'n', options->without);
-	if (ux_elf_is(s->file.bytes))
-		ux_symbol_cache_init(&cache, inputs, words);
-	if (find_cached(s, &cache))
+	const struct ux_mapping *inputs[UX_SYMBOL_CACHE_INPUTS] = {&s->file, &s->files.debug.file,
+								   &s->files.supplementary};
+	if (!ux_elf_is(s->file.bytes) || s->options.gpu || ux_cubin_is(s->file.bytes))
+		return;
+	snprintf(words, sizeof(words), "%c%x", s->options.alternatives ? 'a' : 'n',
+		 s->options.without);
+	ux_symbol_cache_init(&s->cache, inputs, words);
+}
+
+/* Extracts all of the file, or what of it is wanted. */
+static enum ux_code extract(struct ux_symbol_source *s, struct ux_extract_stats *ret_stats,
+			    struct ux_error *err)
+{
+	ux_out_deinit(&s->built);
+	s->gsym = (struct ux_gsym){0};
+	UX_TRY(ux_extract(s->file.bytes, s->files.debug.file.bytes, &s->options, keep, &s->built,
+			  ret_stats, err));
+	if (s->built.size == 0) /* nothing is known of what is wanted */
 		return UX_OK;
-	UX_TRY(ux_extract(s->file.bytes, inputs[1]->bytes, options, keep, &s->built, &stats, err));
+	return ux_gsym_open(&s->gsym, ux_out_bytes(&s->built), err);
+}
+
+static enum ux_code build_whole(struct ux_symbol_source *s, struct ux_error *err)
+{
+	struct ux_extract_stats stats = {0};
+	s->whole = true;
+	if (find_cached(s, &s->cache))
+		return UX_OK;
+	UX_TRY(extract(s, &stats, err));
 	if (stats.split_units == 0)
-		ux_symbol_cache_keep(&cache, ux_out_bytes(&s->built));
+		ux_symbol_cache_keep(&s->cache, ux_out_bytes(&s->built));
 	return UX_OK;
+}
+
+/* Reads what there is about a few pcs. */
+static enum ux_code build_part(struct ux_symbol_source *s, const uint64_t *pcs, size_t n,
+			       struct ux_error *err)
+{
+	struct ux_extract_stats stats = {0};
+	ux_wanted_deinit(&s->wanted);
+	if (!ux_wanted_init(&s->wanted, pcs, n))
+		return ux_error_nomem(err);
+	s->options.wanted = &s->wanted;
+	enum ux_code code = extract(s, &stats, err);
+	s->options.wanted = NULL;
+	s->whole = code == UX_OK && !s->wanted.narrowed;
+	s->parts++;
+	return code;
+}
+
+bool ux_symbol_source_has(const struct ux_symbol_source *s, uint64_t pc)
+{
+	return s->whole || (s->parts > 0 && ux_wanted_has(&s->wanted, pc));
+}
+
+enum ux_code ux_symbol_source_need(struct ux_symbol_source *s, const uint64_t *pcs, size_t n,
+				   struct ux_error *err)
+{
+	size_t known = 0;
+	while (known < n && ux_symbol_source_has(s, pcs[known]))
+		known++;
+	if (known == n)
+		return UX_OK;
+	/* What cannot be read in part may be read as a whole, or say why not. A cache wants the
+	 * whole. */
+	if (!s->cache.path && n <= UX_SYMBOL_PART_PCS && s->parts < PARTS_MOST &&
+	    build_part(s, pcs, n, NULL) == UX_OK)
+		return UX_OK;
+	return build_whole(s, err);
+}
+
+/* True when it can be left to need: an ELF file that can be read as one. */
+static bool can_wait(const struct ux_symbol_source *s, const struct ux_symbol_choice *choice)
+{
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	return choice->by_need && !choice->gpu && !ux_cubin_is(s->file.bytes) &&
+	       ux_elf_is(s->file.bytes) && ux_elf_open(&elf, s->file.bytes, NULL) == UX_OK;
 }
 
 static enum ux_code build(struct ux_symbol_source *s, const char *path,
 			  const struct ux_symbol_choice *choice, struct ux_error *err)
 {
-	ux_cleanup(ux_symbol_files_close) struct ux_symbol_files files = {0};
-	struct ux_extract_options options = {
-		.path = path,
+	s->path = strdup(path);
+	if (!s->path)
+		return ux_error_nomem(err);
+	s->options = (struct ux_extract_options){
+		.path = s->path,
 		.arch = choice->arch,
+		.gpu = choice->gpu,
 		.alternatives = choice->alternatives,
 		.without = choice->without,
 	};
-	struct ux_extract_stats stats = {0};
-	options.gpu = choice->gpu;
-	if (choice->gpu || ux_cubin_is(s->file.bytes)) /* which has its symbols in itself */
-		return ux_extract(s->file.bytes, UX_BYTES_NONE, &options, keep, &s->built, &stats,
-				  err);
-	/* Without them some names are unknown, which is better than no answer. */
-	UX_TRY(ux_symbol_files_find(&files, &choice->finder, s->file.bytes, path, err));
-	s->lost = files.lost;
-	options.supplementary = files.supplementary.bytes;
-	options.debug_path = files.debug.path;
-	const struct ux_mapping *inputs[UX_SYMBOL_CACHE_INPUTS] = {&s->file, &files.debug.file,
-								   &files.supplementary};
-	return build_or_find(s, inputs, &options, err);
+	/* A cubin has its symbols in itself. Without the others' files some names are unknown,
+	 * which is better than no answer. */
+	if (!choice->gpu && !ux_cubin_is(s->file.bytes))
+		UX_TRY(ux_symbol_files_find(&s->files, &choice->finder, s->file.bytes, path, err));
+	s->lost = s->files.lost;
+	s->options.supplementary = s->files.supplementary.bytes;
+	s->options.debug_path = s->files.debug.path;
+	name_cached(s);
+	return can_wait(s, choice) ? UX_OK : build_whole(s, err);
 }
 
 static enum ux_code check_kind(struct ux_bytes file, struct ux_error *err)
@@ -88,16 +156,20 @@ enum ux_code ux_symbol_source_open(struct ux_symbol_source *s, const char *path,
 				   const struct ux_symbol_choice *choice, struct ux_error *err)
 {
 	UX_TRY(ux_dsym_map(path, UX_BYTES_NONE, &s->file, err));
-	if (ux_gsym_is(s->file.bytes))
+	s->whole = ux_gsym_is(s->file.bytes);
+	if (s->whole)
 		return ux_gsym_open(&s->gsym, s->file.bytes, err);
 	UX_TRY(check_kind(s->file.bytes, err));
-	UX_TRY(build(s, path, choice, err));
-	return s->cached.bytes.data ? UX_OK : ux_gsym_open(&s->gsym, ux_out_bytes(&s->built), err);
+	return build(s, path, choice, err);
 }
 
 void ux_symbol_source_close(struct ux_symbol_source *s)
 {
 	ux_out_deinit(&s->built);
+	ux_wanted_deinit(&s->wanted);
+	ux_symbol_files_close(&s->files);
+	ux_symbol_cache_deinit(&s->cache);
+	free(s->path);
 	ux_file_unmap(&s->cached);
 	ux_file_unmap(&s->file);
 	*s = (struct ux_symbol_source){0};

@@ -3,19 +3,33 @@
 #ifndef UX_SYMBOL_SOURCE_H
 #define UX_SYMBOL_SOURCE_H
 
+#include "extract.h"
 #include "file.h"
 #include "gsym_reader.h"
 #include "out.h"
+#include "symbol_cache.h"
 #include "symbol_files.h"
+#include "wanted.h"
 
 /* Zeroed = closed. gsym points into file, built or cached. */
 struct ux_symbol_source {
 	struct ux_mapping file;
 	struct ux_out built;
 	struct ux_mapping cached; /* in place of built: symbol_cache.h */
+	struct ux_symbol_files files;
+	struct ux_symbol_cache cache;
+	char *path; /* malloc'ed: of file */
+	struct ux_extract_options options;
+	struct ux_wanted wanted; /* what gsym tells of, unless it is whole */
+	bool whole;              /* gsym tells of every address */
+	unsigned parts;          /* GSYMs of a few addresses that were made */
 	struct ux_gsym gsym;
 	struct ux_error
 		lost; /* of its debug files, see struct ux_symbol_files; code UX_OK: nothing */
+};
+
+enum {
+	UX_SYMBOL_PART_PCS = 256, /* pcs that are needed at once and answered by reading a part */
 };
 
 /* How it is opened. */
@@ -23,6 +37,7 @@ struct ux_symbol_choice {
 	struct ux_finder finder; /* of debug files; its server stays the caller's */
 	const char *arch;  /* slice of a universal file; NULL: see struct ux_extract_options */
 	const char *gpu;   /* which piece of its GPU code; NULL: see ux_extract_options */
+	bool by_need;      /* leave the extraction to ux_symbol_source_need() where that pays */
 	bool alternatives; /* keep other names of a range, which a GSYM has or has not */
 	uint32_t without;  /* sources that are left out, see struct ux_extract_options */
 };
@@ -35,6 +50,18 @@ struct ux_symbol_choice {
 enum ux_code ux_symbol_source_open(struct ux_symbol_source *s, const char *path,
 				   const struct ux_symbol_choice *choice, struct ux_error *err)
 	ux_must;
+
+/*
+ * Makes gsym tell of these pcs, with a source that was opened by need: of a few first ones by
+ * reading only what of the file is about them, then by reading everything. Frames of lookups before
+ * are gone.
+ */
+enum ux_code ux_symbol_source_need(struct ux_symbol_source *s, const uint64_t *pcs, size_t n,
+				   struct ux_error *err) ux_must;
+
+/* True when that has nothing to do for pc. */
+bool ux_symbol_source_has(const struct ux_symbol_source *s, uint64_t pc);
+
 void ux_symbol_source_close(struct ux_symbol_source *s);
 
 #endif

@@ -7,6 +7,7 @@
 #include "pool.h"
 #include "split_twins.h"
 #include "unit_cutter.h"
+#include "wanted.h"
 
 enum {
 	BATCH_BYTES = 1u << 18, /* of .debug_info in one job: small units are not worth one each */
@@ -33,7 +34,9 @@ struct worker {
 	struct ux_dwarf_names names;
 	struct ux_split_unit split;
 	struct ux_dwarf_abbrev_room room;
+	struct ux_dwarf_range_vec cover;
 	const struct ux_claims *claims;
+	const struct ux_wanted *wanted;
 	uint32_t unit;  /* the one that is being read */
 	uint64_t place; /* its place in the order that line tables are paid for */
 	struct ux_dwarf_lines_source paid; /* the table paid for last, in this batch */
@@ -57,6 +60,8 @@ struct collector {
 static bool is_told(void *ctx, const struct ux_dwarf_range *range)
 {
 	const struct worker *w = ctx;
+	if (w->wanted && !ux_wanted_meets(w->wanted, range->lo, range->hi))
+		return true;
 	return ux_claims_told(w->claims, w->unit, range->lo, range->hi - range->lo);
 }
 
@@ -146,6 +151,8 @@ static enum ux_code read_unit(struct collector *c, struct worker *w, uint32_t nu
 	enum ux_code code = ux_dwarf_context_open(c->in->sections, unit, &w->room, &ctx, &reason);
 	if (code != UX_OK)
 		return tolerate(code, result, &reason, err);
+	if (w->wanted && !ux_wanted_unit(w->wanted, &ctx, &w->cover))
+		return UX_OK;
 	if (!ux_line_budget_spend(&c->lines, ux_dwarf_lines_price(&ctx, c->in->text, &w->paid)))
 		return UX_OK; /* the wave will be read again */
 	struct ux_dwarf_names *names = NULL;
@@ -307,6 +314,7 @@ static void free_workers(struct worker *workers, unsigned n)
 		ux_dwarf_names_deinit(&workers[i].names);
 		ux_split_unit_close(&workers[i].split);
 		ux_dwarf_abbrev_room_deinit(&workers[i].room);
+		ux_dwarf_range_vec_deinit(&workers[i].cover);
 	}
 	free(workers);
 }
@@ -407,6 +415,7 @@ static enum ux_code make_workers(struct collector *c, const struct ux_dwarf_unit
 		w->cutter.symbols = c->in->symbols;
 		w->cutter.claims = &c->claims;
 		w->claims = &c->claims;
+		w->wanted = c->in->wanted;
 		w->cutter.code.is_told = is_told;
 		w->cutter.code.is_told_ctx = w;
 	}

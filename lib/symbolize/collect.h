@@ -40,6 +40,8 @@ struct ux_collection {
 	struct ux_error reason;
 };
 
+struct ux_wanted;
+
 /* What is collected from, and how. */
 struct ux_collect_input {
 	const struct ux_dwarf_sections *sections;
@@ -51,6 +53,8 @@ struct ux_collect_input {
 	const struct ux_split_files *split; /* finds what skeletons stand for; NULL: they are read
 					       as they stand, which is for their lines */
 	unsigned threads;
+	const struct ux_wanted
+		*wanted;   /* units that tell nothing of it give nothing; NULL: all do */
 	const char *spill; /* NULL: pieces go into memory; else onto the disk of that folder */
 };
 

@@ -9,6 +9,7 @@
 #include "function_bounds.h"
 #include "go_elf.h"
 #include "module_text.h"
+#include "wanted.h"
 
 /* One extraction at work; released whole. */
 struct job {
@@ -22,6 +23,7 @@ struct job {
 	struct ux_split_files split;
 	struct ux_go_source go;
 	struct ux_module_build build;
+	struct ux_wanted *wanted; /* NULL: everything */
 };
 
 static void job_deinit(struct job *j)
@@ -110,6 +112,7 @@ static enum ux_code collect(struct job *j, struct ux_error *err)
 		.text = &text,
 		.split = j->split.linked && !j->sections.stream ? &j->split : NULL,
 		.symbols = &b->symbols,
+		.wanted = j->wanted,
 		.threads = b->threads,
 		.spill = b->spill,
 	};
@@ -237,6 +240,28 @@ static enum ux_code read_units(struct job *j, struct ux_error *err)
 	return ux_go_source_add(&j->go, &j->build, err);
 }
 
+/* The addresses of a file that is yet to be linked are moved (bias), and it is small. */
+static void begin_wanted(struct job *j)
+{
+	if (!j->build.options->wanted || j->build.bias != 0)
+		return;
+	j->wanted = j->build.options->wanted;
+	j->wanted->narrowed = true;
+	ux_wanted_widen(j->wanted, &j->build.symbols);
+}
+
+/* *ret_nothing: the file has symbols, but none that tell of what is wanted. */
+static enum ux_code trim(struct job *j, bool *ret_nothing, struct ux_error *err)
+{
+	struct ux_module_build *b = &j->build;
+	bool any = b->symbols.size > 0;
+	if (!j->wanted)
+		return UX_OK;
+	UX_TRY(ux_wanted_trim(j->wanted, &b->collection, &b->symbols, err));
+	*ret_nothing = any && ux_wanted_nothing(&b->collection, &b->symbols);
+	return UX_OK;
+}
+
 /* Bytes that names and paths can be in. */
 static uint64_t input_size(const struct job *j)
 {
@@ -276,7 +301,12 @@ enum ux_code ux_extract_elf(struct ux_bytes exe, struct ux_bytes debug,
 	describe(&j);
 	UX_TRY(ux_module_text(&j.exe, &j.build.text, err));
 	UX_TRY(read_symbols(&j, err));
+	begin_wanted(&j);
+	bool nothing = false;
 	UX_TRY(read_units(&j, err));
+	UX_TRY(trim(&j, &nothing, err));
+	if (nothing)
+		return UX_OK;
 	j.build.input_size = input_size(&j);
 	return ux_module_build_write(&j.build, sink, ctx, ret_stats, err);
 }

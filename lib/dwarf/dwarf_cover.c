@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which addresses a unit says it has. */
+#include "dwarf_cover.h"
+
+bool ux_dwarf_unit_cover(const struct ux_dwarf_context *ctx, struct ux_dwarf_range_vec *out)
+{
+	/* Sections are of no interest: a range may begin in front of the one its code is in. */
+	static const struct ux_dwarf_range everything = {0, UINT64_MAX};
+	const struct ux_dwarf_text text = {&everything, 1};
+	uint64_t entries = (ctx->unit->end - ctx->unit->off) * UX_DWARF_RANGES_PER_BYTE;
+	struct ux_dwarf_die root;
+	out->size = 0;
+	if (ux_dwarf_die_at(ctx, ctx->unit->die_off, &root, NULL) != UX_OK)
+		return false;
+	bool says = ux_dwarf_die_has(&root, UX_SLOT_RANGES) ||
+		    (ux_dwarf_die_has(&root, UX_SLOT_LOW_PC) &&
+		     ux_dwarf_die_has(&root, UX_SLOT_HIGH_PC));
+	return says && ux_dwarf_die_ranges(ctx, &root, &text, &entries, out, NULL) == UX_OK;
+}

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The few addresses that an extraction is for, when it is not for all of them.
+ *
+ * What is told of an address is decided by what covers it: symbols, functions, rows outside of
+ * functions. So it takes the symbols, and the units that say they have the address or do not say
+ * what they have; the others can be left unread, and the answer is that of the whole extraction.
+ * Around an address everything is wanted up to where no symbol overlaps another: a symbol's lines
+ * are of any units that it touches.
+ */
+#ifndef UX_WANTED_H
+#define UX_WANTED_H
+
+#include "code_symbols.h"
+#include "collect.h"
+
+struct ux_wanted {
+	struct ux_dwarf_range_vec ranges; /* sorted, disjoint */
+	bool narrowed; /* by the extraction: its GSYM tells of these ranges alone; there may be
+			  nothing to be told, and no GSYM */
+};
+
+/* Wants each of n pcs, in any order. False when memory is short. Zeroed before; to be deinited. */
+bool ux_wanted_init(struct ux_wanted *wanted, const uint64_t *pcs, size_t n) ux_must;
+void ux_wanted_deinit(struct ux_wanted *wanted);
+
+/* Wants the whole of the symbols there, and of those that overlap them. They are settled. */
+void ux_wanted_widen(struct ux_wanted *wanted, const struct ux_code_symbol_vec *symbols);
+
+/* True when part of [lo, hi) is wanted. */
+bool ux_wanted_meets(const struct ux_wanted *wanted, uint64_t lo, uint64_t hi);
+
+/* True when it takes the unit; scratch is the caller's, kept from unit to unit. */
+bool ux_wanted_unit(const struct ux_wanted *wanted, const struct ux_dwarf_context *ctx,
+		    struct ux_dwarf_range_vec *scratch);
+
+/*
+ * Leaves of pieces and symbols those that tell something of what is wanted, or of a function that
+ * does. UX_ENOMEM.
+ */
+enum ux_code ux_wanted_trim(const struct ux_wanted *wanted, struct ux_collection *collection,
+			    struct ux_code_symbol_vec *symbols, struct ux_error *err) ux_must;
+
+/* True when neither functions nor symbols are left. */
+bool ux_wanted_nothing(const struct ux_collection *collection,
+		       const struct ux_code_symbol_vec *symbols);
+
+/* True when the GSYM that was made tells all there is to be told of pc. */
+bool ux_wanted_has(const struct ux_wanted *wanted, uint64_t pc);
+
+#endif
