@@ -4,9 +4,13 @@ import contextlib
 import json
 import os
 import pathlib
+import random
 import re
+import signal
 import subprocess
+import time
 
+from live import wait_for
 from tool import ROOT, UNHEX
 
 ASK = pathlib.Path(UNHEX).resolve().parents[1] / "tests/make/ask_interp"
@@ -58,3 +62,29 @@ def ask(pid, kind, what, *args, stdin=None):
 
 def walk(pid, kind, times=1):
     return [json.loads(line) for line in ask(pid, kind, "walk", times)]
+
+
+def is_stopped(pid):
+    """Whether none of its threads runs or is about to."""
+    stats = [task.joinpath("stat").read_text() for task in pathlib.Path(f"/proc/{pid}/task").iterdir()]
+    return all(stat.rpartition(")")[2].split()[0] == "T" for stat in stats)
+
+
+def cpu_time(pid):
+    """Seconds that its threads ran: clock_getcpuclockid(), which Python has not."""
+    return time.clock_gettime(~pid << 3 | 2)
+
+
+def instants(pid, kind, times):
+    """Stacks of a program that is stopped anywhere, again and again: it cannot change while it is read,
+    however fast it runs and on however many processors. In between it runs a little."""
+    rng = random.Random(times)
+    for _ in range(times):
+        until = cpu_time(pid) + rng.uniform(0, 0.001)
+        wait_for(lambda: cpu_time(pid) >= until, pause=0)
+        os.kill(pid, signal.SIGSTOP)
+        try:
+            wait_for(lambda: is_stopped(pid), pause=0)
+            yield walk(pid, kind)[0]
+        finally:
+            os.kill(pid, signal.SIGCONT)

@@ -165,28 +165,15 @@ def mapping_of(all_maps, address):
     return all_maps[at] if at >= 0 and address < all_maps[at][1] else None
 
 
-def wait_for(condition, seconds=60):
+def wait_for(condition, seconds=60, pause=0.05):
     end = time.monotonic() + seconds
     while time.monotonic() < end:
         value = condition()
         if value:
             return value
-        time.sleep(0.05)
+        time.sleep(pause)
     raise AssertionError("it did not happen in time")
 
 
-def settled(path, seconds=60):
-    """Waits until a file is there and does not grow for a second."""
-    path = pathlib.Path(path)
-    wait_for(path.exists, seconds)
-    size = -1
-    for _ in range(seconds):
-        if path.stat().st_size == size and size > 0:
-            return path
-        size = path.stat().st_size
-        time.sleep(1)
-    return path
-
-
 __all__ = ["UNHEX", "ask", "compile_target", "function", "mapping_of", "maps", "running",
-           "settled", "wait_for"]
+           "wait_for"]

@@ -15,7 +15,7 @@ import time
 import pytest
 
 from jit_plain import in_dump, in_map, read_dump, read_map
-from live import ask, compile_target, function, mapping_of, maps, running, settled, wait_for
+from live import ask, compile_target, function, mapping_of, maps, running, wait_for
 
 SEED = 20261121
 
@@ -63,55 +63,89 @@ def same_name(answer, name):
     return name == f"{told}:{file}" or name.startswith(f"{told} {file}:{line}:")
 
 
-def sample(entries, all_maps, count=400):
-    """Addresses at starts, ends and inside of entries that lie in anonymous code."""
+def code_maps(pid):
+    """Anonymous executable memory, where compiled code is."""
+    return [m for m in maps(pid) if "x" in m[2] and
+            (m[4] == "" or m[4].startswith(("[anon", "/memfd:")))]
+
+
+def sample(entries, mapped, count=400):
+    """Addresses at starts, ends and inside of entries that lie in what is mapped."""
     rng = random.Random(SEED)
+    entries = [e for e in entries if mapping_of(mapped, e[0])]
     out = []
     for start, size, _ in rng.sample(entries, min(count, len(entries))):
         for address in {start, start + size - 1, start + rng.randrange(size)}:
-            m = mapping_of(all_maps, address)
-            if m and "x" in m[2] and (m[4] == "" or m[4].startswith(("[anon", "/memfd:"))):
+            if mapping_of(mapped, address):
                 out.append(address)
     return sorted(out)
 
 
+def ask_while_it_rests(pid, path, read):
+    """What the file says, and the answers for a sample of it: none of the code changed meanwhile.
+    read gives what is compared with, and the (start, size, name) to ask about."""
+    def attempt():
+        size, mapped = path.stat().st_size, code_maps(pid)
+        said, entries = read(path)
+        addresses = sample(entries, mapped)
+        answers = ask(pid, addresses)
+        return (said, answers) if (path.stat().st_size, code_maps(pid)) == (size, mapped) else None
+    path = pathlib.Path(path)
+    wait_for(path.exists)
+    return wait_for(attempt)
+
+
 def compare_with_map(pid, least):
     """Every answer is the last line's that has the address."""
-    path = settled(f"/tmp/perf-{pid}.map")
-    entries = read_map(path)
-    addresses = sample(entries, maps(pid))
-    answers = ask(pid, addresses)
-    assert len(addresses) >= least
-    assert len(read_map(path)) == len(entries), "it still compiles"
+    path = f"/tmp/perf-{pid}.map"
+    entries, answers = ask_while_it_rests(pid, path, lambda p: (read_map(p), read_map(p)))
+    assert len(answers) >= least
     wrong = [(a, in_map(entries, int(a["address"], 16))) for a in answers
              if not a["frames"] or not same_name(a, in_map(entries, int(a["address"], 16)))]
     assert not wrong, wrong[:3]
-    assert {(a["kind"], a["module"]) for a in answers} == {("jit", str(path))}
+    assert {(a["kind"], a["module"]) for a in answers} == {("jit", path)}
     return answers
 
 
 NODE = """
 function hot(a, b) { let s = 0; for (let i = 0; i < 1000; i++) s += a * i % (b + i + 1); return s; }
 class Shape { get area() { return hot(this.w, 3) + 1; } constructor(w) { this.w = w; } }
-let sum = 0;
+let sum = 0, over = false;
 for (let k = 0; k < 40; k++) { // functions of their own, each hot
   const f = new Function('a', `let s = ${k}; for (let i = 0; i < 300; i++) s += a % (i + ${k + 1}); return s;`);
   for (let i = 0; i < 3000; i++) sum += f(i);
 }
-for (let i = 0; i < 20000; i++) sum += hot(i, 7) + new Shape(i).area;
 /(a+b)*c/.test('ababc' + sum);
-setInterval(() => {}, 1e6);
-setTimeout(() => console.log('ready'), 1500);
+function work() {
+  for (let i = 0; i < 1000; i++) sum += hot(i, 7) + new Shape(i).area;
+  if (over) console.log('over'); else setImmediate(work);
+}
+process.stdin.on('data', () => { over = true; });
+work();
+console.log('ready');
 """
+
+
+@contextlib.contextmanager
+def node_that_compiled(listing, script, *options, **how):
+    """It goes on until its listing (the name is made of its PID) has the function that it runs most,
+    optimized, which V8 does in a thread and when it likes."""
+    script.write_text(NODE)
+    how.setdefault("cwd", script.parent)  # where V8 leaves logs
+    with started("node", *options, script, **how) as node:
+        path = pathlib.Path(str(listing).format(node.pid))
+        wait_for(lambda: path.exists() and b":*hot " in path.read_bytes())
+        node.stdin.write("stop\n")
+        node.stdin.flush()
+        assert node.stdout.readline() == "over\n"
+        yield node, path
 
 
 def test_node_with_a_perf_map(folder):
     script = folder / "with blank.js"
-    script.write_text(NODE)
-    with started("node", "--perf-basic-prof", script) as node:
-        answers = compare_with_map(node.pid, least=40)
-        entries = read_map(f"/tmp/perf-{node.pid}.map")
-        hot = [e for e in entries if re.match(r"(JS|LazyCompile):\*hot ", e[2])]
+    with node_that_compiled("/tmp/perf-{}.map", script, "--perf-basic-prof") as (node, path):
+        answers = compare_with_map(node.pid, least=100)
+        hot = [e for e in read_map(path) if re.match(r"(JS|LazyCompile):\*hot ", e[2])]
         answer, = ask(node.pid, [hot[-1][0]])
     assert joined(answer) == (hot[-1][2].split(" ")[0], str(script), 2)
     assert all(a["reason"] == "" for a in answers if "reason" in a)
@@ -120,25 +154,24 @@ def test_node_with_a_perf_map(folder):
 def test_node_addresses_in_its_own_file_are_the_files(folder):
     """V8 lists its builtins too, which lie in the program."""
     script = folder / "builtins.js"
-    script.write_text(NODE)
-    with started("node", "--perf-basic-prof", script) as node:
+    with node_that_compiled("/tmp/perf-{}.map", script, "--perf-basic-prof") as (node, path):
         all_maps = maps(node.pid)
         exe = os.readlink(f"/proc/{node.pid}/exe")
-        builtins = [e for e in read_map(f"/tmp/perf-{node.pid}.map")
+        builtins = [e for e in read_map(path)
                     if (mapping_of(all_maps, e[0]) or [""])[-1] == exe][:50]
         answers = ask(node.pid, [e[0] for e in builtins])
+    assert len(answers) == 50
     for answer in answers:
         assert answer["module"] == exe or (answer["kind"] == "jit" and function(answer))
 
 
 def compare_with_dump(pid, dump, least, least_lines):
     """Every answer has the name, file and line that the last record with the address gives it."""
-    events = read_dump(settled(dump))
-    entries = [(start, size, name) for _, start, size, name, _ in events if name]
-    addresses = sample(entries, maps(pid))
-    answers = ask(pid, addresses)
-    assert len(read_dump(dump)) == len(events), "it still compiles"
-    assert len(addresses) >= least
+    def read(path):
+        events = read_dump(path)
+        return events, [(start, size, name) for _, start, size, name, _ in events if name]
+    events, answers = ask_while_it_rests(pid, dump, read)
+    assert len(answers) >= least
     with_lines = 0
     for answer in answers:
         name, line, file = in_dump(events, int(answer["address"], 16))
@@ -153,12 +186,11 @@ def compare_with_dump(pid, dump, least, least_lines):
 
 
 def test_node_with_a_jitdump(folder):
-    script = folder / "dump.js"
-    script.write_text(NODE)
     work = folder / "node dump"
     work.mkdir()
-    with started("node", "--perf-prof", script, cwd=work) as node:
-        compare_with_dump(node.pid, work / f"jit-{node.pid}.dump", least=40, least_lines=20)
+    with node_that_compiled(work / "jit-{}.dump", folder / "dump.js", "--perf-prof",
+                            cwd=work) as (node, dump):
+        compare_with_dump(node.pid, dump, least=100, least_lines=40)
 
 
 BUSY = """
