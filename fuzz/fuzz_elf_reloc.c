@@ -10,6 +10,20 @@ enum {
 	WORK_MOST = 1 << 22, /* sections may overlap: bytes of sections and of the file together */
 };
 
+/* A cubin's code is where it is in the file. */
+static void check_cubin(const struct ux_elf *elf)
+{
+	const uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
+	for (size_t i = 0; i < elf->n_sections; i++) {
+		const struct ux_elf_section *s = &elf->sections[i];
+		if ((s->flags & code) != code)
+			fuzz_truth(s->addr == 0);
+		else if (s->addr != UINT64_MAX)
+			fuzz_truth(s->addr == s->off && s->off <= elf->file.size &&
+				   s->size <= elf->file.size - s->off);
+	}
+}
+
 /* Code lies behind one another and ends below what stands for dropped addresses. */
 static void check_layout(const struct ux_elf *elf)
 {
@@ -61,7 +75,10 @@ int fuzz_input(const uint8_t *data, size_t size)
 		return 0;
 	elf.type = ET_REL;
 	ux_elf_layout(&elf);
-	check_layout(&elf);
+	if (elf.machine == EM_CUDA)
+		check_cubin(&elf);
+	else
+		check_layout(&elf);
 	size_t work = 0;
 	for (size_t i = 0; i < elf.n_sections && work < WORK_MOST; i++)
 		read_section(&elf, &elf.sections[i], &work);
