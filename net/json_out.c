@@ -143,7 +143,7 @@ void ux_json_str(struct ux_json *j, struct ux_bytes s)
 	ux_out_u8(j->out, '"');
 }
 
-void ux_json_path(struct ux_json *j, struct ux_bytes dir, struct ux_bytes base)
+static void path(struct ux_json *j, struct ux_bytes dir, struct ux_bytes base)
 {
 	before_value(j);
 	ux_out_u8(j->out, '"');
@@ -152,6 +152,18 @@ void ux_json_path(struct ux_json *j, struct ux_bytes dir, struct ux_bytes base)
 		ux_out_u8(j->out, '/');
 	text(j->out, base);
 	ux_out_u8(j->out, '"');
+}
+
+void ux_json_key_path(struct ux_json *j, struct ux_bytes dir, struct ux_bytes base)
+{
+	path(j, dir, base);
+	ux_out_u8(j->out, ':');
+	j->after_key = true;
+}
+
+void ux_json_path(struct ux_json *j, struct ux_bytes dir, struct ux_bytes base)
+{
+	path(j, dir, base);
 }
 
 void ux_json_cstr(struct ux_json *j, const char *s)

@@ -33,6 +33,8 @@ void ux_json_array_end(struct ux_json *j);
 
 /* A key without anything to escape. */
 void ux_json_key(struct ux_json *j, const char *key);
+/* Any text, put together as ux_json_path() does. */
+void ux_json_key_path(struct ux_json *j, struct ux_bytes dir, struct ux_bytes base);
 
 void ux_json_str(struct ux_json *j, struct ux_bytes text);
 /* dir and base joined by one '/', as one string; a dir of "" gives base alone. */

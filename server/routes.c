@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The routes. docs/api/openapi.yaml describes exactly these; a test compares. */
 #include "handlers.h"
+#include "protocols.h"
 
 const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_GET, "/", ux_handle_root, NULL, 0, "these lines"},
@@ -24,6 +25,12 @@ const struct ux_route ux_server_routes[] = {
 	 "one module with its candidates"},
 	{UX_METHOD_DELETE, "/v1/modules/{id}", ux_handle_module_delete, NULL, UX_SCOPE_DELETE,
 	 "forget a module"},
+	{UX_METHOD_POST, "/symbolicate/v5", ux_handle_symbolicate_v5, NULL, UX_SCOPE_SYMBOLIZE,
+	 "Mozilla's symbolication API: the Firefox Profiler"},
+	{UX_METHOD_GET, "/pprof/{id}/symbol", ux_handle_pprof_probe, NULL, UX_SCOPE_SYMBOLIZE,
+	 "does pprof find symbols here?"},
+	{UX_METHOD_POST, "/pprof/{id}/symbol", ux_handle_pprof_symbol, NULL, UX_SCOPE_SYMBOLIZE,
+	 "pprof's remote symbolization"},
 	{UX_METHOD_GET, "/v1/gsym/{id}", ux_handle_gsym, NULL, UX_SCOPE_READ, "the best GSYM"},
 };
 const size_t ux_server_route_count = ux_countof(ux_server_routes);

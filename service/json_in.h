@@ -11,10 +11,11 @@
 enum {
 	/*
 	 * A tree costs up to 100 times its text ("[],[],..."), so values are counted before one is
-	 * made. The biggest request that we take has 10,000 modules and 100,000 addresses.
+	 * made. The biggest request that we take has 10,000 modules and 100,000 addresses, each an
+	 * array by itself in Mozilla's form.
 	 */
 	UX_JSON_VALUES_MOST = 400000,
-	UX_JSON_CONTAINERS_MOST = 50000,
+	UX_JSON_CONTAINERS_MOST = 120000,
 };
 
 /* The guard for a document. */

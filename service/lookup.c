@@ -16,25 +16,21 @@ enum ux_code ux_lookup_demangle(struct ux_lookup *l, struct ux_bytes word, struc
 			    (int)ux_min(word.size, (size_t)32), (const char *)word.data);
 }
 
-static void put_name(struct ux_lookup *l, const char *linkage, struct ux_json *j)
+struct ux_bytes ux_lookup_name(struct ux_lookup *l, const char *linkage)
 {
-	ux_json_key(j, "function");
-	if (l->demangle == UX_DEMANGLE_NONE) {
-		ux_json_cstr(j, linkage);
-		return;
-	}
+	if (l->demangle == UX_DEMANGLE_NONE)
+		return ux_bytes_cstr(linkage);
 	ux_out_reset(&l->name);
 	ux_demangle(ux_bytes_cstr(linkage), l->demangle, &l->name);
 	if (l->name.failed) /* short of memory: the linkage name is right too */
-		ux_json_cstr(j, linkage);
-	else
-		ux_json_str(j, ux_out_bytes(&l->name));
+		return ux_bytes_cstr(linkage);
+	return ux_out_bytes(&l->name);
 }
 
 static void put_frame(struct ux_lookup *l, const struct ux_frame *f, struct ux_json *j)
 {
 	ux_json_object_begin(j);
-	put_name(l, f->function, j);
+	ux_json_key_str(j, "function", ux_lookup_name(l, f->function));
 	if (f->base[0] != '\0') {
 		ux_json_key(j, "file");
 		ux_json_path(j, ux_bytes_cstr(f->dir), ux_bytes_cstr(f->base));
@@ -45,18 +41,25 @@ static void put_frame(struct ux_lookup *l, const struct ux_frame *f, struct ux_j
 	ux_json_object_end(j);
 }
 
+size_t ux_lookup_frames(const struct ux_lookup *l, const struct ux_open_module *m, uint64_t pc,
+			struct ux_frame *ret)
+{
+	bool before = l->return_addresses && pc > 0;
+	for (size_t i = 0; i < ux_open_module_count(m); i++) {
+		const struct ux_gsym *g = &ux_open_module_candidate(m, i)->gsym;
+		size_t n = 0;
+		if (ux_gsym_lookup(g, pc - before, ret, UX_FRAMES_MOST, &n, NULL) == UX_OK && n > 0)
+			return n; /* else not there, or damaged: the next one may know */
+	}
+	return 0;
+}
+
 void ux_lookup_write(struct ux_lookup *l, const struct ux_open_module *m, uint64_t pc,
 		     struct ux_json *j)
 {
-	struct ux_frame frames[UX_GSYM_DEPTH_MOST + 1];
-	size_t n = 0;
-	bool before = l->return_addresses && pc > 0;
+	struct ux_frame frames[UX_FRAMES_MOST];
+	size_t n = ux_lookup_frames(l, m, pc, frames);
 	ux_json_array_begin(j);
-	for (size_t i = 0; i < ux_open_module_count(m) && n == 0; i++) {
-		const struct ux_gsym *g = &ux_open_module_candidate(m, i)->gsym;
-		if (ux_gsym_lookup(g, pc - before, frames, ux_countof(frames), &n, NULL) != UX_OK)
-			n = 0; /* not there, or damaged: the next one may know */
-	}
 	for (size_t i = 0; i < n; i++)
 		put_frame(l, &frames[i], j);
 	ux_json_array_end(j);

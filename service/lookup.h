@@ -22,7 +22,17 @@ void ux_lookup_deinit(struct ux_lookup *l);
 enum ux_code ux_lookup_demangle(struct ux_lookup *l, struct ux_bytes word, struct ux_error *err)
 	ux_must;
 
-/* Appends the array of the frames at pc: of the best candidate that knows it; [] when none does. */
+/*
+ * The frames at pc, innermost first, of the best candidate that knows it; 0 when none does. ret has
+ * room for UX_FRAMES_MOST; the strings live as long as the module is held.
+ */
+size_t ux_lookup_frames(const struct ux_lookup *l, const struct ux_open_module *m, uint64_t pc,
+			struct ux_frame *ret);
+
+/* A linkage name as the request wants it; valid until the next call. */
+struct ux_bytes ux_lookup_name(struct ux_lookup *l, const char *linkage);
+
+/* Appends the array of those frames. */
 void ux_lookup_write(struct ux_lookup *l, const struct ux_open_module *m, uint64_t pc,
 		     struct ux_json *j);
 

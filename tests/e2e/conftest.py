@@ -82,3 +82,11 @@ def server(tmp_path):
     s = Server(tmp_path / "server").start()
     yield s
     assert s.stop() in (0, None)
+
+
+@pytest.fixture(scope="module")
+def server_of_module(tmp_path_factory):
+    """The same for all tests of a file that only read."""
+    s = Server(tmp_path_factory.mktemp("module") / "server").start()
+    yield s
+    assert s.stop() in (0, None)

@@ -322,8 +322,8 @@ static void batches_over_their_limit_are_refused(void **state)
 	body = repeat("{\"ids\":[", "\"gnu:00\"", 10001, "]}");
 	refused(post(s, "/v1/query", body, 413), "too_large", "10000");
 	free(body);
-	body = repeat("{\"ids\":[", "[]", 50001, "]}");
-	refused(post(s, "/v1/query", body, 413), "too_large", "50000");
+	body = repeat("{\"ids\":[", "[]", 120001, "]}");
+	refused(post(s, "/v1/query", body, 413), "too_large", "120000");
 	free(body);
 	body = repeat("{\"ids\":[", "1", 400001, "]}");
 	refused(post(s, "/v1/query", body, 413), "too_large", "400000");

@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The modules of a memoryMap. */
+#include "mozilla_modules.h"
+
+#include "debug_id.h"
+#include "module_ids.h"
+
+static int compare(const void *a, const void *b)
+{
+	const struct ux_mozilla_module *const *x = a, *const *y = b;
+	int order = ux_bytes_cmp((*x)->id, (*y)->id);
+	if (order == 0)
+		order = ux_bytes_cmp((*x)->name, (*y)->name);
+	return order != 0 ? order : (*x > *y) - (*x < *y);
+}
+
+static bool same(const struct ux_mozilla_module *a, const struct ux_mozilla_module *b)
+{
+	return ux_bytes_eq(a->id, b->id) && ux_bytes_eq(a->name, b->name);
+}
+
+/* Which ones are sent twice: an object has each key once. */
+static enum ux_code join_twins(struct ux_mozilla_modules *m, struct ux_arena *arena,
+			       struct ux_error *err)
+{
+	struct ux_mozilla_module **sorted =
+		ux_arena_array(arena, struct ux_mozilla_module *, m->n + 1);
+	if (!sorted)
+		return ux_arena_fail(arena, err);
+	for (size_t i = 0; i < m->n; i++)
+		sorted[i] = &m->list[i];
+	qsort(sorted, m->n, sizeof(*sorted), compare);
+	for (size_t i = 0; i < m->n; i++)
+		sorted[i]->same =
+			i > 0 && same(sorted[i], sorted[i - 1]) ? sorted[i - 1]->same : sorted[i];
+	return UX_OK;
+}
+
+static bool text_of(const json_t *v, struct ux_bytes *ret)
+{
+	if (!json_is_string(v) || json_string_length(v) > UX_MOZILLA_NAME_BYTES)
+		return false;
+	*ret = ux_bytes(json_string_value(v), json_string_length(v));
+	return true;
+}
+
+enum ux_code ux_mozilla_modules_read(struct ux_mozilla_modules *m, const json_t *job,
+				     struct ux_arena *arena, struct ux_error *err)
+{
+	const json_t *map = NULL;
+	UX_TRY(ux_json_in_array(job, "memoryMap", UX_MOZILLA_MODULES_MOST, &map, err));
+	if (!map)
+		return ux_error_set(err, UX_EINVAL, "\"memoryMap\" is missing");
+	m->n = json_array_size(map);
+	m->list = ux_arena_array(arena, struct ux_mozilla_module, m->n + 1);
+	if (!m->list)
+		return ux_arena_fail(arena, err);
+	memset(m->list, 0, m->n * sizeof(*m->list));
+	for (size_t i = 0; i < m->n; i++) {
+		const json_t *pair = json_array_get(map, i);
+		if (json_array_size(pair) != 2 ||
+		    !text_of(json_array_get(pair, 0), &m->list[i].name) ||
+		    !text_of(json_array_get(pair, 1), &m->list[i].id))
+			return ux_error_set(err, UX_EINVAL,
+					    "memoryMap[%zu] is no pair of name and debug ID", i);
+	}
+	return join_twins(m, arena, err);
+}
+
+void ux_mozilla_modules_deinit(struct ux_mozilla_modules *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		ux_open_module_drop(m->list[i].open);
+}
+
+/* The ID that begins with that one. UX_ENOTFOUND, with nothing said in err. */
+static enum ux_code beginning(struct ux_request *req, const struct ux_id *start, const char **ret,
+			      struct ux_error *err)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	char text[UX_ID_TEXT];
+	struct ux_hits hits;
+	const struct ux_search what = {
+		.by = UX_SEARCH_ID, .text = ux_id_format(start, text), .limit = 1};
+	UX_TRY(ix->modules.search(ix, ux_caller_of(req)->ns, &what, &req->arena, &hits, err));
+	if (hits.n == 0)
+		return UX_ENOTFOUND;
+	*ret = hits.hits[0].id;
+	return UX_OK;
+}
+
+/* The first 16 bytes of the build ID: longer ones begin with that. */
+static enum ux_code by_debug_id(struct ux_request *req, const struct ux_debug_id *debug,
+				const char **ret, struct ux_error *err)
+{
+	struct ux_id id = {.type = UX_ID_GNU, .size = UX_DEBUG_ID_SIZE};
+	ux_debug_id_gnu(debug, id.bytes);
+	enum ux_code code = beginning(req, &id, ret, err);
+	if (code != UX_ENOTFOUND)
+		return code;
+	id = ux_debug_id_uuid(debug);
+	return beginning(req, &id, ret, err);
+}
+
+enum ux_code ux_mozilla_find(struct ux_request *req, struct ux_bytes debug_id,
+			     struct ux_open_module **ret, struct ux_error *err)
+{
+	struct ux_debug_id debug;
+	const char *id = NULL;
+	if (ux_debug_id_parse(debug_id, &debug, NULL) == UX_OK)
+		UX_TRY(by_debug_id(req, &debug, &id, err));
+	else
+		UX_TRY(ux_module_id(debug_id, &req->arena, &id, err));
+	return ux_module_cache_get(ux_server_of(req)->cache, ux_caller_of(req)->ns, id, ret, err);
+}
+
+enum ux_code ux_mozilla_module_open(struct ux_request *req, struct ux_mozilla_module *m,
+				    struct ux_open_module **ret)
+{
+	m = m->same;
+	if (m->state == UX_MOZILLA_UNASKED) {
+		struct ux_error why = UX_ERROR_INIT;
+		enum ux_code code = ux_mozilla_find(req, m->id, &m->open, &why);
+		if (code == UX_ENOMEM) {
+			req->err = why;
+			return code;
+		}
+		m->state = code == UX_OK ? UX_MOZILLA_FOUND : UX_MOZILLA_MISSING;
+	}
+	*ret = m->open;
+	return UX_OK;
+}
+
+void ux_mozilla_modules_write(const struct ux_mozilla_modules *m, struct ux_json *j)
+{
+	ux_json_key(j, "found_modules");
+	ux_json_object_begin(j);
+	for (size_t i = 0; i < m->n; i++) {
+		const struct ux_mozilla_module *one = &m->list[i];
+		if (one->same != one)
+			continue;
+		ux_json_key_path(j, one->name, one->id);
+		if (one->state == UX_MOZILLA_UNASKED)
+			ux_json_null(j);
+		else
+			ux_json_bool(j, one->state == UX_MOZILLA_FOUND);
+	}
+	ux_json_object_end(j);
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The handlers of other people's protocols; server/routes.c says where. */
+#ifndef UX_PROTOCOLS_H
+#define UX_PROTOCOLS_H
+
+#include "server.h"
+
+/* POST /symbolicate/v5 of Mozilla's symbolication API (docs/protocols.md). */
+ux_handler_fn ux_handle_symbolicate_v5;
+
+/* /pprof/{id}/symbol of pprof's remote symbolization: GET says that there are symbols. */
+ux_handler_fn ux_handle_pprof_symbol, ux_handle_pprof_probe;
+
+#endif
