@@ -28,6 +28,9 @@ enum {
 	 * Batches do not need it.
 	 */
 	UX_MODULE_INDEX = 1,
+	/* Prepare for ux_module_find(): reads the names of all functions, 16 bytes of memory each.
+	 */
+	UX_MODULE_NAMES = 2,
 };
 
 /* All zeros but for `size` is the default; see struct ux_extract_opts for versions. */
@@ -105,6 +108,19 @@ UX_API enum ux_code ux_module_lookup_many(const struct ux_module *m, const uint6
 UX_API enum ux_code ux_module_lookup_each(const struct ux_module *m, const uint64_t *pcs, size_t n,
 					  uint32_t flags, ux_frames_fn *fn, void *ctx,
 					  struct ux_error *err) UX_MUST;
+
+/*
+ * The pc of byte `offset` of the function with that linkage name; of several the lowest one is
+ * meant. Profilers of GPUs note places so: a kernel and how far into it. The offset may be past the
+ * function's end. UX_ENOTFOUND: no function has the name, or UX_NO_NAME is asked for; *ret is
+ * untouched. UX_ELIMIT: a hostile file, whose names are too long to be read. UX_ENOMEM. err may be
+ * NULL.
+ *
+ * Of a module opened with UX_MODULE_NAMES it costs less than a microsecond and allocates nothing;
+ * of another it reads all names, each time. Any thread. Since 0.1.
+ */
+UX_API enum ux_code ux_module_find(const struct ux_module *m, const char *function, uint64_t offset,
+				   uint64_t *ret, struct ux_error *err) UX_MUST;
 
 /*
  * The other names of the function at pc, where the linker folded functions into one or symbols

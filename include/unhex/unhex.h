@@ -7,6 +7,7 @@
 #include <unhex/error.h>
 #include <unhex/extract.h>
 #include <unhex/frame.h>
+#include <unhex/gpu.h>
 #include <unhex/ids.h>
 #include <unhex/input.h>
 #include <unhex/interp.h>

@@ -110,6 +110,7 @@ const struct ux_elf_symbol *ux_elf_symbols_at(struct ux_elf_symbols *it, uint64_
 	s->type = info & 15;
 	s->bind = info >> 4;
 	s->visibility = other & 3;
+	s->other = other;
 	set_section(it, i, index);
 	return s;
 }

@@ -14,6 +14,7 @@ struct ux_elf_symbol {
 	uint8_t type;                      /* STT_* */
 	uint8_t bind;                      /* STB_* */
 	uint8_t visibility;
+	uint8_t other; /* all of st_other: visibility, and what machines have beside */
 };
 
 /* On the caller's stack; holds nothing that needs freeing. */

@@ -7,6 +7,7 @@
 #include "gsym_batch.h"
 #include "gsym_index.h"
 #include "gsym_measure.h"
+#include "gsym_names.h"
 #include "id.h"
 #include "macho_fat.h"
 #include "out.h"
@@ -18,6 +19,7 @@ struct ux_module {
 	struct ux_opened file; /* a GSYM; closed when it was another file */
 	struct ux_out built;   /* the GSYM of another file */
 	struct ux_gsym gsym;   /* over one of them */
+	struct ux_gsym_names names;
 	char build_id[UX_ID_TEXT];
 };
 
@@ -27,6 +29,7 @@ void ux_module_close(struct ux_module *m)
 {
 	if (!m)
 		return;
+	ux_gsym_names_deinit(&m->names);
 	ux_gsym_index_free(&m->gsym);
 	ux_opened_close(&m->file);
 	ux_out_deinit(&m->built);
@@ -66,7 +69,7 @@ enum ux_code ux_module_open(const struct ux_input *in, const struct ux_module_op
 	struct ux_module_opts opts;
 	struct ux_id id = {0};
 	UX_TRY(ux_sized_take(&opts, sizeof(opts), OPTS_LEAST, caller, err));
-	if ((opts.flags & ~(uint64_t)UX_MODULE_INDEX) != 0)
+	if ((opts.flags & ~(uint64_t)(UX_MODULE_INDEX | UX_MODULE_NAMES)) != 0)
 		return ux_error_set(err, UX_EINVAL, "unknown flag in 0x%" PRIx64, opts.flags);
 	ux_cleanup(module_guard) struct ux_module *m = calloc(1, sizeof(*m));
 	if (!m)
@@ -76,6 +79,8 @@ enum ux_code ux_module_open(const struct ux_input *in, const struct ux_module_op
 	UX_TRY(open_gsym(m, in->path, opts.extract, err));
 	if ((opts.flags & UX_MODULE_INDEX) != 0)
 		UX_TRY(ux_gsym_index_build(&m->gsym, err));
+	if ((opts.flags & UX_MODULE_NAMES) != 0)
+		UX_TRY(ux_gsym_names_build(&m->names, &m->gsym, err));
 	if (m->gsym.uuid.size > 0 && m->gsym.uuid.size <= UX_ID_GNU_MOST)
 		UX_TRY(ux_id_make(type, m->gsym.uuid, &id, err));
 	ux_id_format(&id, m->build_id);
@@ -106,6 +111,19 @@ enum ux_code ux_module_lookup(const struct ux_module *m, uint64_t pc, uint32_t f
 	if (pc < back)
 		return ux_error_set(err, UX_ENOTFOUND, "no call returns to 0x0");
 	return ux_gsym_lookup(&m->gsym, pc - back, frames, max, ret_n, err);
+}
+
+enum ux_code ux_module_find(const struct ux_module *m, const char *function, uint64_t offset,
+			    uint64_t *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_gsym_names_deinit) struct ux_gsym_names own = {0};
+	uint64_t start = 0;
+	if (!m->names.list)
+		UX_TRY(ux_gsym_names_build(&own, &m->gsym, err));
+	UX_TRY(ux_gsym_names_find(m->names.list ? &m->names : &own, &m->gsym,
+				  ux_bytes_cstr(function), &start, err));
+	*ret = start + offset;
+	return UX_OK;
 }
 
 enum ux_code ux_module_lookup_many(const struct ux_module *m, const uint64_t *pcs, size_t n,

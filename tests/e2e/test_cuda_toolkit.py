@@ -151,3 +151,27 @@ def test_libraries_of_the_toolkit_are_read(library):
     assert result.returncode == 0 and result.stderr == ""
     told = lines(result)[1:]
     assert told and not [t for t in told if "error" in t]
+
+
+def test_a_program_is_pushed_and_its_kernels_are_asked_by_cuptis_names(tmp_path, server):
+    program = tmp_path / "program.so"
+    nvcc("-gencode", "arch=compute_80,code=sm_80", "-gencode", "arch=compute_90,code=[sm_90,compute_90]", "-lineinfo",
+         "-shared", "-Xcompiler", "-fPIC", "-o", program, KERNELS / "reduce.cu")
+    pieces = lines(unhex("id", "--json", program))[1:]
+    told = lines(server.unhex("push", "--json", program))
+    assert {t["gpu"] for t in told if t["status"] == "uploaded" and "gpu" in t} == {
+        p["gpu"] for p in pieces if p["kind"] == "cubin" and p["quality"] != "none"}
+    compared = 0
+    for piece in pieces:
+        if piece.get("quality") != "inlines":
+            continue
+        cubin = tmp_path / f"{piece['arch']}.cubin"
+        nvcc(f"-arch={piece['arch']}", "-lineinfo", "-cubin", "-o", cubin, KERNELS / "reduce.cu")
+        places = [f"{name}+{off:#x}" for name, start, size in Cubin(cubin).functions if not name.startswith("$")
+                  for off in range(0, size, 16)]
+        crc = next(i for i in piece["ids"] if i.startswith("cubin-crc:"))
+        here = lines(unhex("lookup", "--json", program, "--gpu", piece["gpu"], *places))
+        there = lines(server.unhex("lookup", "--json", crc, *places))
+        assert [a["frames"] for a in here] == [a["frames"] for a in there]
+        compared += sum(1 for a in here if len(a["frames"]) > 1)
+    assert compared > 100

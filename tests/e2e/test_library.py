@@ -12,6 +12,7 @@ from tool import ROOT, compile_c, lines, symbol, unhex
 HEADERS = sorted((ROOT / "include/unhex").glob("*.h"))
 CLANG = shutil.which("clang-14") or "clang"
 EXAMPLE = ROOT / "docs/examples/library.c"
+GPU_EXAMPLE = ROOT / "docs/examples/gpu.c"
 WARNINGS = ["-Wall", "-Wextra", "-Wpedantic", "-Wshadow", "-Werror"]
 
 VERSIONS = r"""
@@ -162,6 +163,25 @@ def test_the_example_reads_gsym_files_and_names_what_it_cannot_read(prefix, prog
                          env={**os.environ, "LD_LIBRARY_PATH": f"{prefix}/usr/lib"})
     assert bad.returncode == 1
     assert bad.stderr == f"{EXAMPLE}: is no ELF, Mach-O or GSYM file\n"
+
+
+@pytest.mark.parametrize("compiler", [("gcc", "-std=c11"), (CLANG, "-std=c11")], ids=["gcc", "clang"])
+def test_the_example_of_gpu_code(prefix, compiler, tmp_path):
+    example = build(prefix, GPU_EXAMPLE, tmp_path / "gpu", compiler)
+    host = ROOT / "fuzz/corpus/fatbin/host"
+    pieces = lines(unhex("id", "--json", host))[1:]
+    told = start(prefix, example, host).splitlines()
+    functions = ["  kernel a, 256 bytes", "  function in, 64 bytes", "  kernel _Z1bPf, 256 bytes"]
+    expect = []
+    for piece in pieces:
+        head = f"{piece['gpu']} {piece['arch']} {piece['kind']}"
+        expect += [" ".join([head, *piece["ids"]]), *functions] if piece["ids"] else [head + ", no addresses yet"]
+    assert told == expect
+    assert start(prefix, example, host, "sm_90", "_Z1bPf", "0xa0") == (
+        "lower /src/k.h:4\nlow /src/k.h:3\nin /src/k.cu:60\n")
+    bad = subprocess.run([example, host, "3", "a", "0"], capture_output=True, text=True,
+                         env={**os.environ, "LD_LIBRARY_PATH": f"{prefix}/usr/lib"})
+    assert bad.returncode == 1 and "is ptx" in bad.stderr
 
 
 def test_all_say_the_same_version(prefix, tmp_path):
