@@ -19,11 +19,12 @@ enum ux_demangle_mode {
 };
 
 /*
- * Writes the text for `name` (C++, Rust, D, Go, Haskell, OCaml, Fortran, Nim, Kotlin; any other
- * name, and a malformed one, as it is) to buf, cut at size - 1 bytes and always NUL-terminated;
- * size 0 writes nothing. Returns the bytes of the whole text without its NUL, as snprintf does.
- * Time, stack and text are bounded whatever the name (64 KiB of text; what would need more stays as
- * it is). Allocates while it works; without memory the text is the name. Any thread. Since 0.1.
+ * Writes the text for `name` (C++, Rust, D, Swift, Go, Haskell, OCaml, Fortran, Nim, Kotlin; any
+ * other name, and a malformed one, as it is) to buf, cut at size - 1 bytes and always
+ * NUL-terminated; size 0 writes nothing. Returns the bytes of the whole text without its NUL, as
+ * snprintf does. Time, stack and text are bounded whatever the name (64 KiB of text; what would
+ * need more stays as it is). Allocates while it works; without memory the text is the name. Any
+ * thread. Since 0.1.
  */
 UX_API size_t ux_demangle_name(const char *name, enum ux_demangle_mode mode, char *buf,
 			       size_t size);

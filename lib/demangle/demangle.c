@@ -7,6 +7,7 @@
 #include "demangle_dlang.h"
 #include "demangle_plain.h"
 #include "itanium.h"
+#include "swift.h"
 
 #include <setjmp.h>
 
@@ -222,6 +223,16 @@ static bool mangled_demangled(struct ux_bytes name, const struct ux_demangle_how
 	return (schemes & UX_SCHEME_ITANIUM) != 0 && cplus_demangled(name, how, out);
 }
 
+static bool swift_demangled(struct ux_bytes name, const struct ux_demangle_how *how,
+			    struct ux_out *out)
+{
+	struct ux_swift_style style = {
+		.simple = how->mode != UX_DEMANGLE_FULL,
+		.elide = how->mode == UX_DEMANGLE_ELIDED,
+	};
+	return ux_swift_demangle(name, style, UX_DEMANGLE_TEXT_MOST, out);
+}
+
 static bool demangled(struct ux_bytes name, const struct ux_demangle_how *how, struct ux_out *out)
 {
 	if (how->mode == UX_DEMANGLE_NONE || how->schemes == 0 || out->failed ||
@@ -229,6 +240,8 @@ static bool demangled(struct ux_bytes name, const struct ux_demangle_how *how, s
 		return false;
 	if (how->schemes & UX_SCHEME_ADA)
 		return ada_demangled(name, out);
+	if (ux_swift_marked(name))
+		return (how->schemes & UX_SCHEME_OTHERS) != 0 && swift_demangled(name, how, out);
 	/* Mach-O puts an underscore before every name. */
 	if (ux_bytes_starts(name, UX_STR("__Z")))
 		name = ux_bytes(name.data + 1, name.size - 1);

@@ -6,8 +6,8 @@
 #include "demangle.h"
 
 /*
- * Appends the text for a name that is not C++'s, Rust's or D's; false, and nothing appended, for
- * one that stays as it is. Only patterns that names of C do not have:
+ * Appends the text for a name that is not C++'s, Rust's, D's or Swift's; false, and nothing
+ * appended, for one that stays as it is. Only patterns that names of C do not have:
  *
  *   Haskell   base_GHCziBase_map_info     base:GHC.Base.map     short: GHC.Base.map
  *   OCaml     camlStdlib__List__map_269   Stdlib.List.map
@@ -17,7 +17,7 @@
  *   Go        main.Map[go.shape.int]      as it is              short: main.Map[...]
  *   a clone   refine.part.0               as it is              short: refine
  *
- * Ada's a__b__c fits too many names, and Swift's grammar is not here: both stay.
+ * Ada's a__b__c fits too many names: it stays.
  */
 bool ux_demangle_plain(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *out);
 

@@ -423,7 +423,6 @@ static void names_of_c_are_nobody_elses(void **state)
 		".cold",
 		"__pfx_",
 		"_ada_main",
-		"$s4main1fyyF",
 		"u12",
 		"_u12",
 		"__x_u12",

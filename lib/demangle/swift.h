@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Swift's names. */
+#ifndef UX_SWIFT_H
+#define UX_SWIFT_H
+
+#include "bytes.h"
+#include "out.h"
+
+/* How a name is written. */
+struct ux_swift_style {
+	bool simple; /* without modules, types and where clauses, as `swift demangle -simplified` */
+	bool elide;  /* "<...>" in place of generic arguments */
+};
+
+/* Whether the name begins as Swift's do: "$s", "$S", "$e", "_T0", "_Tt", ..., after one more '_'
+ * too. */
+bool ux_swift_marked(struct ux_bytes name);
+
+/*
+ * Appends the text of a Swift name, as `swift demangle -compact` has it, to out. False, and nothing
+ * appended, for what is no such name or malformed, needs over `most` bytes of text or nests too
+ * deep. Time is bounded, memory is on the stack (200 KB, and 300 KB for the deepest name). Any
+ * thread. Source: Swift, docs/ABI/Mangling.rst.
+ */
+bool ux_swift_demangle(struct ux_bytes name, struct ux_swift_style style, size_t most,
+		       struct ux_out *out);
+
+#endif

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The text of a Swift name in the making: what the parts of the printer share. */
+#ifndef UX_SWIFT_PRINTER_H
+#define UX_SWIFT_PRINTER_H
+
+#include "swift_tree.h"
+
+enum {
+	SWIFT_STEPS_MOST = 1 << 17,   /* nodes that are written, with those that have no text */
+	SWIFT_PRINT_DEPTH_MOST = 512, /* of nodes in each other; a level takes about 300 bytes */
+	SWIFT_SIGNATURE_MOST = 128,   /* parameters of one depth that are written */
+};
+
+struct swift_printer {
+	const struct swift *tree;
+	char *start, *pos, *end;
+	struct ux_swift_style style;
+	bool failed;
+	bool plain;       /* types without a syntax of their own, as in names of arguments */
+	bool specialized; /* "specialized " was written */
+	unsigned depth;
+	unsigned steps;
+};
+
+/* Ends the text: it is no good, and whatever is still written goes nowhere. */
+void swift_give_up(struct swift_printer *w);
+
+/* Any node. */
+void swift_put(struct swift_printer *w, uint16_t node);
+
+/*
+ * A node in front of what is declared in it. A context with a type or of several words does not fit
+ * there: it is given back, and goes behind it. 0: it was written.
+ */
+uint16_t swift_put_prefix(struct swift_printer *w, uint16_t node);
+
+void swift_put_number(struct swift_printer *w, uint32_t v);
+void swift_put_kids(struct swift_printer *w, uint16_t node, const char *between);
+
+/* A declaration; prefix as above. */
+uint16_t swift_put_entity(struct swift_printer *w, uint16_t node, bool prefix);
+
+/* A type of a function, whose parameters have labels or 0. */
+void swift_put_function_type(struct swift_printer *w, uint16_t labels, uint16_t type);
+void swift_put_type(struct swift_printer *w, uint16_t node);
+void swift_put_tuple_element(struct swift_printer *w, uint16_t node);
+void swift_put_signature(struct swift_printer *w, uint16_t node);
+void swift_put_requirement(struct swift_printer *w, uint16_t node);
+
+/* Whether a type stands next to a name without a space. */
+bool swift_is_function_type(const struct swift *p, uint16_t node);
+
+/* Specializations, with " of " at their end. */
+void swift_put_specialization(struct swift_printer *w, uint16_t node);
+
+/* What is made for types, conformances and functions. */
+void swift_put_made(struct swift_printer *w, uint16_t node);
+
+ux_inline const struct swift_node *at(const struct swift_printer *w, uint16_t node)
+{
+	return &w->tree->nodes[node];
+}
+
+ux_inline uint16_t kid(const struct swift_printer *w, uint16_t node, unsigned i)
+{
+	return swift_kid(w->tree, node, i);
+}
+
+ux_inline void put(struct swift_printer *w, const char *text, size_t n)
+{
+	if (ux_unlikely((size_t)(w->end - w->pos) < n)) {
+		swift_give_up(w);
+		return;
+	}
+	memcpy(w->pos, text, n);
+	w->pos += n;
+}
+
+ux_inline void put_char(struct swift_printer *w, char c)
+{
+	put(w, &c, 1);
+}
+
+#define PUT(w, literal) put((w), (literal), sizeof(literal) - 1)
+
+/* The text that a kind has. */
+ux_inline void put_word(struct swift_printer *w, enum swift_kind kind)
+{
+	put(w, swift_kinds[kind].text, swift_kinds[kind].size);
+}
+
+/* The text of a leaf. */
+ux_inline void put_text(struct swift_printer *w, uint16_t node)
+{
+	put(w, w->tree->text + at(w, node)->at, at(w, node)->n);
+}
+
+#endif

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a Swift name is parsed into, and the parser that all productions share. */
+#ifndef UX_SWIFT_TREE_H
+#define UX_SWIFT_TREE_H
+
+#include "swift.h"
+
+enum swift_kind {
+#define X(name, classes, text) SWIFT_##name,
+#include "swift_kinds.h"
+#undef X
+	SWIFT_N_KINDS
+};
+
+/* What a kind may be taken for when an operator asks for an operand. */
+enum {
+	SWIFT_IS_TYPE = 1,
+	SWIFT_IS_CONTEXT = 2,
+	SWIFT_IS_ANY_GENERIC = 4, /* a nominal type without its arguments */
+	SWIFT_IS_NOMINAL = SWIFT_IS_TYPE | SWIFT_IS_ANY_GENERIC,
+	SWIFT_IS_NAME = 8,
+	SWIFT_IS_ATTRIBUTE = 16, /* goes before the name of a function */
+	SWIFT_IS_REQUIREMENT = 32,
+	SWIFT_IS_CONFORMANCE = 64,
+	SWIFT_IS_ENTITY = SWIFT_IS_TYPE | SWIFT_IS_CONTEXT,
+};
+
+struct swift_kind_facts {
+	uint8_t classes;
+	uint8_t size;
+	const char *text;
+};
+
+extern const struct swift_kind_facts swift_kinds[];
+
+enum {
+	SWIFT_NODES_MOST = 8192, /* a byte of a name makes about one */
+	SWIFT_KIDS_MOST = 16384,
+	SWIFT_SUBS_MOST = 4096,
+	SWIFT_STACK_MOST = 4096,
+	SWIFT_WORDS_MOST = 26,
+	SWIFT_TEXT_MOST = 1 << 15, /* of all identifiers of a name */
+	SWIFT_LIST_MOST = 256,     /* elements of one list */
+	SWIFT_REPEAT_MOST = 2048,  /* what a substitution may stand for */
+	SWIFT_NESTED_MOST = 4,     /* names in names of specializations */
+	SWIFT_DEPTH_MOST = 128,    /* of types that enclose a type with arguments */
+};
+
+/* A leaf has a text or a number, another node has kids. */
+struct swift_node {
+	uint16_t kind;
+	uint16_t n;  /* kids, or bytes of text */
+	uint32_t at; /* first of kids, or where in text, or the number */
+};
+
+struct swift_word {
+	const char *text;
+	size_t size;
+};
+
+/* One name's parse. Numbers of nodes: 0 is no node, and as a result a failure. */
+struct swift {
+	const char *start, *pos, *end;
+	bool old; /* of Swift 4.0: labels are in the types */
+	unsigned nested;
+	unsigned depth;
+	unsigned n_nodes, n_kids, n_text;
+	unsigned n_stack, n_subs, n_words;
+	unsigned first_stack, first_sub; /* those before are of an enclosing name */
+	uint16_t stack[SWIFT_STACK_MOST];
+	uint16_t subs[SWIFT_SUBS_MOST];
+	struct swift_word words[SWIFT_WORDS_MOST];
+	uint16_t kids[SWIFT_KIDS_MOST];
+	char text[SWIFT_TEXT_MOST];
+	struct swift_node nodes[SWIFT_NODES_MOST];
+};
+
+ux_inline char swift_peek(const struct swift *p)
+{
+	return p->pos < p->end ? *p->pos : '\0';
+}
+
+/* The next byte; NUL at the end. */
+ux_inline char swift_next(struct swift *p)
+{
+	return p->pos < p->end ? *p->pos++ : '\0';
+}
+
+ux_inline bool swift_take(struct swift *p, char c)
+{
+	if (swift_peek(p) != c || p->pos == p->end)
+		return false;
+	p->pos++;
+	return true;
+}
+
+ux_inline uint16_t swift_kind_of(const struct swift *p, uint16_t node)
+{
+	return p->nodes[node].kind;
+}
+
+ux_inline bool swift_is(const struct swift *p, uint16_t node, unsigned classes)
+{
+	return (swift_kinds[p->nodes[node].kind].classes & classes) != 0;
+}
+
+/* The i-th child of a node; 0: it has fewer. */
+ux_inline uint16_t swift_kid(const struct swift *p, uint16_t node, unsigned i)
+{
+	const struct swift_node *n = &p->nodes[node];
+	return i < n->n ? p->kids[n->at + i] : 0;
+}
+
+/* The first child of one kind; 0: none. */
+uint16_t swift_find(const struct swift *p, uint16_t node, enum swift_kind kind);
+
+/* A node without children. */
+uint16_t swift_leaf(struct swift *p, enum swift_kind kind);
+uint16_t swift_number(struct swift *p, enum swift_kind kind, uint32_t v);
+/* The text is copied. */
+uint16_t swift_text(struct swift *p, enum swift_kind kind, const char *text, size_t n);
+
+/* A node with n children; 0 when one of them is. */
+uint16_t swift_make(struct swift *p, enum swift_kind kind, size_t n, const uint16_t *kids);
+/* The same without those children that are 0. */
+uint16_t swift_make_some(struct swift *p, enum swift_kind kind, size_t n, const uint16_t *kids);
+
+#define SWIFT_MAKE(p, kind, ...)                                                      \
+	swift_make((p), (kind), sizeof((uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t), \
+		   (const uint16_t[]){__VA_ARGS__})
+#define SWIFT_MAKE_SOME(p, kind, ...)                                                      \
+	swift_make_some((p), (kind), sizeof((uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t), \
+			(const uint16_t[]){__VA_ARGS__})
+
+/* What the operators before this one left; the pops give 0 for something else on top. */
+bool swift_push(struct swift *p, uint16_t node);
+uint16_t swift_pop_any(struct swift *p);
+uint16_t swift_pop(struct swift *p, enum swift_kind kind);
+uint16_t swift_pop_class(struct swift *p, unsigned classes);
+
+ux_inline uint16_t swift_pop_type(struct swift *p)
+{
+	return swift_pop_class(p, SWIFT_IS_TYPE);
+}
+
+uint16_t swift_pop_module(struct swift *p);
+uint16_t swift_pop_context(struct swift *p);
+uint16_t swift_pop_protocol(struct swift *p);
+
+/* Remembers node for later A operators; gives it back, or 0 when there are too many. */
+uint16_t swift_remember(struct swift *p, uint16_t node);
+
+/* NATURAL; false without a digit, or past 2^31. */
+bool swift_natural(struct swift *p, uint32_t *ret);
+/* INDEX: "_" is 0, "0_" is 1. */
+bool swift_index(struct swift *p, uint32_t *ret);
+uint16_t swift_index_node(struct swift *p);
+
+/* swift_name.c: identifiers, substitutions, contexts. */
+uint16_t swift_identifier(struct swift *p);
+uint16_t swift_operator_name(struct swift *p);
+uint16_t swift_local_name(struct swift *p);
+uint16_t swift_substitutions(struct swift *p);
+uint16_t swift_known(struct swift *p);
+
+/* swift_type.c: types but those of functions. */
+uint16_t swift_nominal(struct swift *p, enum swift_kind kind);
+uint16_t swift_builtin(struct swift *p);
+uint16_t swift_bound(struct swift *p);
+uint16_t swift_special_type(struct swift *p);
+uint16_t swift_annotation(struct swift *p);
+uint16_t swift_protocol_list(struct swift *p);
+uint16_t swift_tuple(struct swift *p);
+uint16_t swift_integer(struct swift *p);
+uint16_t swift_archetype(struct swift *p);
+/* ELEMENT '_' ELEMENT*, or the empty list; pop takes one element from the stack. */
+typedef uint16_t swift_pop_fn(struct swift *p);
+uint16_t swift_list(struct swift *p, enum swift_kind kind, swift_pop_fn *pop);
+uint16_t swift_type_list(struct swift *p);
+/* swift_generic.c: signatures, requirements, associated types, conformances. */
+uint16_t swift_generic_param(struct swift *p);
+uint16_t swift_signature(struct swift *p, bool counts);
+uint16_t swift_requirement(struct swift *p);
+uint16_t swift_associated_name(struct swift *p);
+uint16_t swift_associated_path(struct swift *p);
+uint16_t swift_member(struct swift *p, uint16_t base);
+uint16_t swift_member_path(struct swift *p, uint16_t base);
+uint16_t swift_conformance(struct swift *p);
+uint16_t swift_conformance_operator(struct swift *p);
+uint16_t swift_retroactive(struct swift *p);
+/* Takes those off the stack, which have no text. */
+void swift_drop_retroactive(struct swift *p);
+
+/* swift_function.c: types of functions. */
+uint16_t swift_function_type(struct swift *p, enum swift_kind kind, bool c_type);
+uint16_t swift_c_type(struct swift *p);
+uint16_t swift_impl_function(struct swift *p);
+/* Labels of the parameters of a function of that type. */
+uint16_t swift_labels(struct swift *p, uint16_t type);
+
+/* swift_entity.c: functions, variables, ... */
+uint16_t swift_function(struct swift *p);
+uint16_t swift_variable(struct swift *p);
+uint16_t swift_subscript(struct swift *p);
+uint16_t swift_function_entity(struct swift *p);
+uint16_t swift_extension(struct swift *p);
+
+/* swift_global.c: what is made for types and conformances. */
+uint16_t swift_metadata(struct swift *p);
+uint16_t swift_witness(struct swift *p);
+uint16_t swift_value_witness(struct swift *p);
+
+/* swift_thunk.c: what is made from functions. */
+uint16_t swift_thunk(struct swift *p);
+
+/* swift_special.c: specializations by arguments; the last letter of the operator. */
+uint16_t swift_specialization(struct swift *p, char c);
+
+/* swift_autodiff.c: behind TJ and WJ. */
+uint16_t swift_autodiff(struct swift *p);
+uint16_t swift_autodiff_witness(struct swift *p);
+
+/* The whole of a name that begins after its prefix; a GLOBAL. */
+uint16_t swift_global(struct swift *p);
+
+/* A name in another one, for what a specialization was made with; 0 when it is none. */
+uint16_t swift_nested_name(struct swift *p, const char *name, size_t n);
+
+/* Bytes of Swift's mark at the beginning of a name; 0: it has none. old: Swift 4.0's. */
+size_t swift_mark(const char *name, size_t n, bool *ret_old);
+
+/* Writes node `root`; false when it needs over `most` bytes or too many steps. */
+bool swift_print(const struct swift *p, uint16_t root, struct ux_swift_style style, size_t most,
+		 struct ux_out *out);
+
+#endif
