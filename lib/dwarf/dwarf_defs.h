@@ -55,6 +55,7 @@ enum {
 	DW_AT_addr_base = 0x73,
 	DW_AT_rnglists_base = 0x74,
 	DW_AT_dwo_name = 0x76,
+	DW_AT_language_name = 0x90,
 	DW_AT_MIPS_linkage_name = 0x2007,
 	DW_AT_GNU_dwo_name = 0x2130,
 	DW_AT_GNU_dwo_id = 0x2131,
@@ -141,10 +142,33 @@ enum {
 	DW_LANG_Fortran18 = 0x2d,
 	DW_LANG_HIP = 0x30,
 	DW_LANG_C_sharp = 0x32,
+	DW_LANG_OpenCL_CPP = 0x37,
 	DW_LANG_CPP_for_OpenCL = 0x38,
 	DW_LANG_SYCL = 0x39,
 	DW_LANG_C_plus_plus_23 = 0x3a,
+	DW_LANG_Metal = 0x3d,
 	DW_LANG_C23 = 0x3e,
+};
+
+/* The same since DWARF 6: without their years. */
+enum {
+	DW_LNAME_C = 0x03,
+	DW_LNAME_C_plus_plus = 0x04,
+	DW_LNAME_Crystal = 0x06,
+	DW_LNAME_D = 0x07,
+	DW_LNAME_Fortran = 0x09,
+	DW_LNAME_Java = 0x0c,
+	DW_LNAME_Kotlin = 0x0e,
+	DW_LNAME_ObjC_plus_plus = 0x12,
+	DW_LNAME_Rust = 0x19,
+	DW_LNAME_Swift = 0x1a,
+	DW_LNAME_Zig = 0x1c,
+	DW_LNAME_C_sharp = 0x1e,
+	DW_LNAME_OpenCL_CPP = 0x23,
+	DW_LNAME_CPP_for_OpenCL = 0x24,
+	DW_LNAME_SYCL = 0x25,
+	DW_LNAME_HIP = 0x29,
+	DW_LNAME_Metal = 0x2c,
 };
 
 enum {

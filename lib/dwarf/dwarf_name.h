@@ -135,9 +135,6 @@ enum ux_code ux_dwarf_names_find(struct ux_dwarf_names *names, struct ux_error *
  */
 enum ux_code ux_dwarf_names_end(struct ux_dwarf_names *names, struct ux_error *err) ux_must;
 
-/* What a name of that language is joined to what it stands in with; NULL when it is not joined. */
-const char *ux_dwarf_joint(uint64_t language);
-
 /*
  * Follows one reference of a DIE, to the same unit or another one: *place becomes the DIE it leads
  * to, which is not read yet. UX_ENOTFOUND: it leads nowhere. UX_ENOMEM.

@@ -1,44 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names with what they stand in. */
+#include "dwarf_language.h"
 #include "dwarf_name.h"
 
 enum {
 	BYTES_EACH = 8, /* of an entry or a name, looked at in the time an entry is passed in */
 };
-
-const char *ux_dwarf_joint(uint64_t language)
-{
-	switch (language) {
-	case DW_LANG_C_plus_plus:
-	case DW_LANG_C_plus_plus_03:
-	case DW_LANG_C_plus_plus_11:
-	case DW_LANG_C_plus_plus_14:
-	case DW_LANG_C_plus_plus_17:
-	case DW_LANG_C_plus_plus_20:
-	case DW_LANG_C_plus_plus_23:
-	case DW_LANG_ObjC_plus_plus:
-	case DW_LANG_CPP_for_OpenCL:
-	case DW_LANG_HIP:
-	case DW_LANG_SYCL:
-	case DW_LANG_Crystal:
-	case DW_LANG_Fortran90:
-	case DW_LANG_Fortran95:
-	case DW_LANG_Fortran03:
-	case DW_LANG_Fortran08:
-	case DW_LANG_Fortran18:
-	case DW_LANG_Rust:
-		return "::";
-	case DW_LANG_C_sharp:
-	case DW_LANG_D:
-	case DW_LANG_Java:
-	case DW_LANG_Kotlin:
-	case DW_LANG_Swift:
-	case DW_LANG_Zig:
-		return ".";
-	default:
-		return NULL;
-	}
-}
 
 /* What stands around a name, from the inside out. */
 struct chain {

@@ -79,6 +79,8 @@ const uint8_t ux_dwarf_slots[UX_WANT_COUNT][UX_DWARF_ATTRS] = {
 static enum ux_dwarf_slot of_root(uint64_t attr)
 {
 	switch (attr) {
+	case DW_AT_language_name:
+		return UX_SLOT_LANGUAGE_NAME;
 	case DW_AT_GNU_addr_base:
 		return UX_SLOT_ADDR_BASE;
 	case DW_AT_GNU_dwo_name:

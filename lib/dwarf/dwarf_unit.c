@@ -2,6 +2,7 @@
 /* Units. */
 #include "dwarf_unit.h"
 
+#include "dwarf_language.h"
 #include "vec.h"
 
 UX_VEC(unit_vec, struct ux_dwarf_unit);
@@ -428,6 +429,16 @@ static const char *first_text(const char *own, const char *other)
 	return own ? own : other;
 }
 
+/* By the name when that is one we know: a new language may have no number, or a relative's. */
+static uint64_t language_of(const struct ux_dwarf_die *root)
+{
+	uint64_t language = 0, name = 0;
+	(void)ux_dwarf_die_const(root, UX_SLOT_LANGUAGE, &language);
+	(void)ux_dwarf_die_const(root, UX_SLOT_LANGUAGE_NAME, &name);
+	uint64_t named = ux_dwarf_language_named(name);
+	return named ? named : language;
+}
+
 /*
  * What the unit's own DIE says for all others. The bases first: its own attributes count from them.
  * skeleton: NULL, or what a split unit builds on.
@@ -450,7 +461,7 @@ static void read_root(struct ux_dwarf_context *ctx, const struct ux_dwarf_die *r
 	ctx->ranges_base = from->split_ranges_base;
 	(void)ux_dwarf_die_off(root, UX_SLOT_RANGES_BASE, &ctx->split_ranges_base);
 	ctx->has_lines = ux_dwarf_die_off(root, UX_SLOT_STMT_LIST, &ctx->lines_off);
-	(void)ux_dwarf_die_const(root, UX_SLOT_LANGUAGE, &ctx->language);
+	ctx->language = language_of(root);
 	ctx->low_pc = from->low_pc;
 	ctx->has_low_pc =
 		ux_dwarf_die_pc(ctx, root, UX_SLOT_LOW_PC, &ctx->low_pc) || from->has_low_pc;

@@ -23,6 +23,7 @@ enum { /* abbreviation codes */
 	SIBLED,     /* a namespace: name, sibling */
 	ALT,        /* abstract_origin in a supplementary file, low_pc, high_pc */
 	TYPE_UNIT,
+	NAMED_UNIT, /* language, and its name since DWARF 6 */
 };
 
 static void make_abbrevs(struct make_dwarf *m)
@@ -56,6 +57,8 @@ static void make_abbrevs(struct make_dwarf *m)
 	MAKE_ABBREV(m, ALT, DW_TAG_subprogram, false, {DW_AT_abstract_origin, DW_FORM_GNU_ref_alt},
 		    {DW_AT_low_pc, DW_FORM_addr}, {DW_AT_high_pc, DW_FORM_data4});
 	MAKE_ABBREV(m, TYPE_UNIT, DW_TAG_type_unit, true, {DW_AT_language, DW_FORM_data2});
+	MAKE_ABBREV(m, NAMED_UNIT, DW_TAG_compile_unit, true, {DW_AT_language, DW_FORM_data2},
+		    {DW_AT_language_name, DW_FORM_data1}, {0x91, DW_FORM_data4});
 	make_table_end(m);
 }
 
@@ -156,6 +159,8 @@ static void each_language_joins_names_in_its_manner(void **state)
 		{DW_LANG_ObjC_plus_plus, "a::f"},
 		{DW_LANG_CPP_for_OpenCL, "a::f"},
 		{DW_LANG_HIP, "a::f"},
+		{DW_LANG_OpenCL_CPP, "a::f"},
+		{DW_LANG_Metal, "a::f"},
 		{DW_LANG_SYCL, "a::f"},
 		{DW_LANG_Crystal, "a::f"},
 		{DW_LANG_Fortran90, "a::f"},
@@ -188,6 +193,53 @@ static void each_language_joins_names_in_its_manner(void **state)
 		end_unit(&m);
 		reading_of(&r, &m);
 		assert_string_equal(names_in(&r), cases[i].name);
+	}
+}
+
+/* DW_AT_language_name of DWARF 6, with DW_AT_language beside it, as GCC 15 does, or without. */
+static void name_of_the_language_counts_where_it_is_known(void **state)
+{
+	(void)state;
+	static const struct {
+		uint64_t language, name;
+		const char *function;
+	} cases[] = {
+		{0, DW_LNAME_C_plus_plus, "a::f"},
+		{DW_LANG_C_plus_plus_14, DW_LNAME_C_plus_plus, "a::f"},
+		{DW_LANG_C11, DW_LNAME_C, "f"},
+		{DW_LANG_C, DW_LNAME_D, "a.f"},
+		{DW_LANG_Rust, 0, "a::f"},
+		{DW_LANG_Rust, 0xff, "a::f"}, /* a name to come */
+		{DW_LANG_Rust, 0x0a /* Go */, "a::f"},
+		{0, DW_LNAME_Crystal, "a::f"},
+		{0, DW_LNAME_Fortran, "a::f"},
+		{0, DW_LNAME_Java, "a.f"},
+		{0, DW_LNAME_Kotlin, "a.f"},
+		{0, DW_LNAME_ObjC_plus_plus, "a::f"},
+		{0, DW_LNAME_Rust, "a::f"},
+		{0, DW_LNAME_Swift, "a.f"},
+		{0, DW_LNAME_Zig, "a.f"},
+		{0, DW_LNAME_C_sharp, "a.f"},
+		{0, DW_LNAME_OpenCL_CPP, "a::f"},
+		{0, DW_LNAME_CPP_for_OpenCL, "a::f"},
+		{0, DW_LNAME_SYCL, "a::f"},
+		{0, DW_LNAME_HIP, "a::f"},
+		{0, DW_LNAME_Metal, "a::f"},
+		{0, 0x01 /* Ada */, "f"},
+		{0, 0x2d, "f"},
+		{0, 0, "f"},
+	};
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		MODULE(m, r);
+		make_abbrevs(&m);
+		make_unit_begin(&m, (struct make_unit){0});
+		MAKE_DIE(&m, NAMED_UNIT, N(cases[i].language), N(cases[i].name), N(202602));
+		MAKE_DIE(&m, MODULE_OF, T("a"));
+		add_func(&m, "f", 0x1000);
+		make_null(&m);
+		end_unit(&m);
+		reading_of(&r, &m);
+		assert_string_equal(names_in(&r), cases[i].function);
 	}
 }
 
@@ -592,6 +644,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(function_is_called_by_what_it_stands_in),
 		UX_TEST(each_language_joins_names_in_its_manner),
+		UX_TEST(name_of_the_language_counts_where_it_is_known),
 		UX_TEST(what_has_no_name_is_called_anonymous),
 		UX_TEST(linkage_names_stay_as_they_are),
 		UX_TEST(declaration_tells_what_a_function_stands_in),
