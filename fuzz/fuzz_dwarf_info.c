@@ -88,7 +88,11 @@ static void read_split(struct reading *r, const struct ux_dwarf_context *skeleto
 {
 	struct ux_dwarf_context ctx;
 	struct ux_error err = UX_ERROR_INIT;
-	enum ux_code code = ux_dwarf_split_open(r->s, &r->units, skeleton, &ctx, &err);
+	ux_cleanup(ux_dwarf_split_ids_free) struct ux_dwarf_split_ids ids = {0};
+	fuzz_truth(ux_dwarf_split_ids_find(r->s, &r->units, &ids, NULL) == UX_OK);
+	for (size_t i = 1; i < ids.count; i++)
+		fuzz_truth(ids.list[i - 1].id <= ids.list[i].id);
+	enum ux_code code = ux_dwarf_split_open(r->s, &r->units, &ids, skeleton, &ctx, &err);
 	fuzz_truths_of_dwarf_error(code, &err, r->s);
 	if (code != UX_OK)
 		return;

@@ -214,10 +214,11 @@ static enum ux_code settle_lines(struct collector *c, struct ux_error *err)
 				ux_dwarf_context_open(c->in->sections, unit, &w->room, &ctx, NULL);
 			if (code == UX_ENOMEM)
 				return ux_error_nomem(err);
-			if (code == UX_OK &&
-			    !ux_line_budget_settle(
-				    &c->lines, w->place,
-				    ux_dwarf_lines_price(&ctx, c->in->text, &w->paid)))
+			bool read = code == UX_OK &&
+				    (!w->wanted || ux_wanted_unit(w->wanted, &ctx, &w->cover));
+			if (read && !ux_line_budget_settle(
+					    &c->lines, w->place,
+					    ux_dwarf_lines_price(&ctx, c->in->text, &w->paid)))
 				return UX_OK;
 		}
 	}

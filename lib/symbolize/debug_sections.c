@@ -22,6 +22,7 @@ enum {
 enum {
 	INFLATED_RATIO = 32,
 	INFLATED_FREE = 64 << 20,
+	INFLATED_FREE_SPLIT = 1 << 16, /* of a .dwo file: there are many */
 };
 
 struct loader {
@@ -114,7 +115,8 @@ static uint64_t made_bytes(const struct ux_elf *elf, bool split)
 static enum ux_code check_inflation(const struct ux_elf *elf, bool split, struct ux_error *err)
 {
 	uint64_t sum = made_bytes(elf, split);
-	uint64_t most = INFLATED_FREE + INFLATED_RATIO * (uint64_t)elf->file.size;
+	uint64_t most = (split ? INFLATED_FREE_SPLIT : INFLATED_FREE) +
+			INFLATED_RATIO * (uint64_t)elf->file.size;
 	if (sum > most)
 		return ux_error_set(err, UX_ELIMIT,
 				    "debug sections inflate to %" PRIu64

@@ -63,8 +63,11 @@ enum ux_code ux_split_files_open(struct ux_split_files *files,
 		.linked = linked,
 		.paths = {debug_path, module_path},
 		.spill = spill,
+		.cache = ux_split_cache_create(linked, spill),
 		.reason = UX_ERROR_INIT,
 	};
+	if (!files->cache)
+		return ux_error_nomem(err);
 	if (!find_package(files))
 		return UX_OK;
 	enum ux_code code = open_package(files, &files->reason);
@@ -77,27 +80,20 @@ enum ux_code ux_split_files_open(struct ux_split_files *files,
 void ux_split_files_close(struct ux_split_files *files)
 {
 	drop_package(files);
+	ux_split_cache_destroy(files->cache);
 	*files = (struct ux_split_files){0};
 }
 
-/* Undoes prepare(). */
-static void forget(struct ux_split_unit *u)
+/* Lets go of the unit's file, whatever it is; the copies of names stay known. */
+static void release(struct ux_split_unit *u)
 {
 	if (u->ready)
 		ux_dwarf_names_deinit(&u->names);
 	u->ready = false;
-	ux_dwarf_units_free(&u->units);
-}
-
-/* Lets go of the file; the copies of names stay known. */
-static void release(struct ux_split_unit *u)
-{
-	forget(u);
-	ux_debug_sections_free(&u->loaded);
-	ux_elf_close(&u->elf);
-	ux_file_unmap(&u->file);
-	free(u->path);
-	u->path = NULL;
+	if (u->shared)
+		ux_split_cache_give(u->cache, u->shared);
+	u->shared = NULL;
+	ux_split_file_close(&u->part);
 }
 
 void ux_split_unit_close(struct ux_split_unit *unit)
@@ -106,23 +102,11 @@ void ux_split_unit_close(struct ux_split_unit *unit)
 	ux_split_texts_deinit(&unit->texts);
 }
 
-static bool has_code(const struct ux_dwarf_units *units)
+/* Makes names of the file's units ready. */
+static void begin_names(struct ux_split_unit *u, const struct ux_split_file *file)
 {
-	for (size_t i = 0; i < units->count; i++)
-		if (units->list[i].type != DW_UT_split_type)
-			return true;
-	return false;
-}
-
-/* Makes the unit's sections ready for reading. */
-static enum ux_code prepare(struct ux_split_unit *u, const struct ux_split_files *f,
-			    const struct ux_dwarf_sections *dwo, struct ux_error *err)
-{
-	u->sections = ux_dwarf_split_sections(dwo, f->linked);
-	UX_TRY(ux_dwarf_units_parse(&u->sections, &u->units, err));
-	ux_dwarf_names_init(&u->names, &u->sections, &u->units);
+	ux_dwarf_names_init(&u->names, &file->sections, &file->units);
 	u->ready = true;
-	return UX_OK;
 }
 
 static enum ux_code from_package(struct ux_split_unit *u, const struct ux_split_files *f,
@@ -130,44 +114,33 @@ static enum ux_code from_package(struct ux_split_unit *u, const struct ux_split_
 				 struct ux_dwarf_context *ret, struct ux_error *err)
 {
 	struct ux_dwarf_sections dwo;
+	struct ux_split_file *part = &u->part;
 	if (!f->has_package)
 		return UX_ENOTFOUND;
 	UX_TRY(ux_dwarf_package_find(&f->package, skeleton->dwo_id, &dwo, err));
 	release(u);
-	UX_TRY(prepare(u, f, &dwo, err));
-	return ux_dwarf_split_open(&u->sections, &u->units, skeleton, ret, err);
+	UX_TRY(ux_split_file_prepare(part, f->linked, &dwo, err));
+	begin_names(u, part);
+	return ux_dwarf_split_open(&part->sections, &part->units, &part->ids, skeleton, ret, err);
 }
 
-/* Opens the .dwo file at path, unless that one is open. UX_ENOTFOUND: there is none. */
-static enum ux_code open_file(struct ux_split_unit *u, const struct ux_split_files *f,
+/* Takes the .dwo file at path, unless it is at hand. UX_ENOTFOUND: there is none. */
+static enum ux_code take_file(struct ux_split_unit *u, const struct ux_split_files *f,
 			      const char *path, struct ux_error *err)
 {
-	struct ux_mapping file = {0};
-	if (u->ready && u->path && strcmp(u->path, path) == 0)
-		return UX_OK;
-	if (ux_file_map(path, &file, NULL) != UX_OK)
-		return UX_ENOTFOUND;
-	release(u);
-	u->file = file;
-	u->path = strdup(path);
-	if (!u->path)
-		return ux_error_nomem(err);
-	UX_TRY(ux_elf_open(&u->elf, file.bytes, err));
-	UX_TRY(ux_debug_sections_load_split(&u->elf, f->spill, &u->loaded, err));
-	const struct ux_elf_section *first =
-		ux_elf_section_find(&u->elf, ux_dwarf_split_section_name(UX_DWARF_INFO));
-	uint32_t at = first ? first->index : UINT32_MAX - 1;
-	UX_TRY(prepare(u, f, &u->loaded.dwarf, err));
-	while (!has_code(&u->units)) {
-		enum ux_code code =
-			ux_debug_sections_next_split_info(&u->elf, f->spill, &at, &u->loaded, err);
-		if (code == UX_ENOTFOUND)
-			return UX_OK; /* no unit of its ID will be found */
-		forget(u);
-		UX_TRY(code);
-		UX_TRY(prepare(u, f, &u->loaded.dwarf, err));
+	struct ux_split_file *file = NULL;
+	UX_TRY(ux_split_cache_take(f->cache, path, &file, err));
+	if (file == u->shared) {
+		ux_split_cache_give(f->cache, file);
+	} else {
+		release(u);
+		u->cache = f->cache;
+		u->shared = file;
+		begin_names(u, file);
 	}
-	return UX_OK;
+	if (err && err->code == UX_OK)
+		*err = file->outcome;
+	return file->outcome.code;
 }
 
 /* A search of a unit's file: what has been met so far. */
@@ -199,12 +172,13 @@ static bool settle(struct search *s, enum ux_code code, const struct ux_error *w
 static bool try_path(struct search *s, const char *path)
 {
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = open_file(s->unit, s->files, path, &why);
+	enum ux_code code = take_file(s->unit, s->files, path, &why);
+	const struct ux_split_file *file = s->unit->shared;
 	if (code == UX_ENOTFOUND)
 		return false;
 	if (code == UX_OK)
-		code = ux_dwarf_split_open(&s->unit->sections, &s->unit->units, s->skeleton, s->ret,
-					   &why);
+		code = ux_dwarf_split_open(&file->sections, &file->units, &file->ids, s->skeleton,
+					   s->ret, &why);
 	return settle(s, code, &why);
 }
 
@@ -269,7 +243,7 @@ enum ux_code ux_split_unit_keep_names(struct ux_split_unit *unit, struct ux_aren
 				      struct ux_error *err)
 {
 	struct ux_dwarf_text_vec *list = &unit->names.list;
-	if (!unit->path)
+	if (!unit->shared)
 		return UX_OK; /* the package stays open */
 	for (size_t i = 0; i < list->size; i++) {
 		if (!list->data[i])

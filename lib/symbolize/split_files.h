@@ -4,13 +4,11 @@
 #define UX_SPLIT_FILES_H
 
 #include "arena.h"
-#include "debug_sections.h"
 #include "dwarf_name.h"
 #include "dwarf_package.h"
-#include "dwarf_split.h"
-#include "file.h"
+#include "split_file.h"
 
-/* What a module has in common for all of its units. Immutable once open: any thread. */
+/* What a module has in common for all of its units. Any thread. */
 struct ux_split_files {
 	const struct ux_dwarf_sections *linked; /* the skeletons' */
 	const char *paths[2];                   /* of debug file and module; NULL: none */
@@ -21,6 +19,7 @@ struct ux_split_files {
 	struct ux_elf_content index;
 	struct ux_dwarf_package package;
 	bool has_package;
+	struct ux_split_cache *cache; /* of .dwo files */
 	struct ux_error reason; /* why a package that is there cannot be used; UX_OK: it can */
 };
 
@@ -47,20 +46,14 @@ enum ux_split_outcome {
 #define UX_SPLIT_SAME_(a, b) ux_bytes_eq(a, b)
 UX_MAP(ux_split_texts, struct ux_bytes, const char *, ux_hash_bytes, UX_SPLIT_SAME_);
 
-/*
- * One thread's split unit, opened one after the other: its file is mapped while it is the last one
- * asked for, so that thousands of files are never open together. Zeroed is ready.
- */
+/* One thread's split unit, opened one after the other. Zeroed is ready. */
 struct ux_split_unit {
-	char *path; /* malloc'ed; of the file that is open, NULL: none or the package */
-	struct ux_mapping file;
-	struct ux_elf elf;
-	struct ux_debug_sections loaded;
-	struct ux_dwarf_sections sections; /* of both files, as the unit is read */
-	struct ux_dwarf_units units;
-	struct ux_dwarf_names names; /* of units in it */
-	bool ready;                  /* all of the above are */
-	struct ux_split_texts texts; /* copies made so far */
+	struct ux_split_cache *cache; /* whose the next one is */
+	struct ux_split_file *shared; /* held; NULL: none, or `part` */
+	struct ux_split_file part;    /* of a package */
+	struct ux_dwarf_names names;  /* of units in it */
+	bool ready;                   /* names are */
+	struct ux_split_texts texts;  /* copies made so far */
 };
 
 /*

@@ -147,7 +147,9 @@ static enum ux_code open_split(struct reading *linked, struct reading *split,
 {
 	struct ux_dwarf_sections both = ux_dwarf_split_sections(dwo, &linked->sections);
 	UX_TRY(reading_init(split, both));
-	return ux_dwarf_split_open(&split->sections, &split->units, &linked->ctx, &split->ctx,
+	ux_cleanup(ux_dwarf_split_ids_free) struct ux_dwarf_split_ids ids = {0};
+	UX_TRY(ux_dwarf_split_ids_find(&split->sections, &split->units, &ids, &split->err));
+	return ux_dwarf_split_open(&split->sections, &split->units, &ids, &linked->ctx, &split->ctx,
 				   &split->err);
 }
 
