@@ -2,6 +2,7 @@
 /* Seeds of what a live process and its kernel tell: perf maps, jitdumps, symbols. */
 #include "fuzz.h"
 #include "make_corpus.h"
+#include "make_btf.h"
 #include "make_jitdump.h"
 
 #include <libdeflate.h>
@@ -80,6 +81,44 @@ static void make_kallsyms_corpus(void)
 	save_seed("kallsyms", "notes", UX_STR("\4\0\0\0\2\0\0\0\3\0\0\0GNU\0\253\315\0\0"));
 }
 
+static void put_array(struct ux_out *out, struct ux_bytes array)
+{
+	ux_out_u16(out, (uint16_t)array.size);
+	ux_out_put(out, array.data, array.size);
+}
+
+/* A program of two functions, twice: with and without BTF. */
+static void make_bpf_corpus(void)
+{
+	const uint64_t starts[] = {0xffffffffc0201000, 0xffffffffc0100040};
+	const uint64_t jited[] = {0xffffffffc0201000, 0xffffffffc0201030, 0xffffffffc0100044};
+	const uint32_t sizes[] = {0x80, 0x40};
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0}, functions = {0}, lines = {0};
+	struct make_btf m;
+	make_btf_init(&m);
+	make_bpf_function(&functions, 0, make_btf_function(&m, "watch"));
+	make_btf_others(&m);
+	make_bpf_function(&functions, 6, make_btf_function(&m, "helper"));
+	make_bpf_line(&lines, 0, make_btf_string(&m, "/src/x.c"), 10);
+	make_bpf_line(&lines, 3, make_btf_string(&m, "y.h"), 7);
+	make_bpf_line(&lines, 6, make_btf_string(&m, "/z.c"), 3);
+	struct ux_bytes btf = make_btf_finish(&m);
+	for (int with_btf = 1; with_btf >= 0; with_btf--) {
+		ux_out_u8(&out, 0);
+		put_array(&out, UX_STR("\1\2\3\4\5\6\7\10"));
+		put_array(&out, UX_STR("watch\0\0\0"));
+		put_array(&out, ux_bytes(starts, sizeof(starts)));
+		put_array(&out, ux_bytes(sizes, sizeof(sizes)));
+		put_array(&out, UX_STR("\1\2\3\4\5\6\7\10\11\12\13\14\15\16\17\20"));
+		put_array(&out, ux_out_bytes(&functions));
+		put_array(&out, ux_out_bytes(&lines));
+		put_array(&out, ux_bytes(jited, sizeof(jited)));
+		put_array(&out, with_btf ? btf : UX_BYTES_NONE);
+		save_seed("bpf", with_btf ? "one" : "two", ux_out_bytes(&out));
+	}
+	make_btf_deinit(&m);
+}
+
 static void make_maps_corpus(void)
 {
 	save_seed("proc_maps", "all_kinds",
@@ -120,6 +159,7 @@ void make_process_corpus(void)
 	make_packed_corpus();
 	make_maps_corpus();
 	make_kallsyms_corpus();
+	make_bpf_corpus();
 	make_perfmap_corpus();
 	make_dump("plain", 0, false, 0, false);
 	make_dump("v8_in_small_steps", 5, false, 0xdeadbeef, true);

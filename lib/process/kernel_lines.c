@@ -111,6 +111,23 @@ enum ux_code ux_kernel_lines(struct ux_symbols_cache *cache, struct ux_kernel_sy
 	return UX_OK;
 }
 
+enum ux_code ux_kernel_bpf(struct ux_kernel_symbols_now *k, const struct ux_bpf_programs **ret,
+			   struct ux_error *err)
+{
+	struct ux_bpf_programs *known = atomic_load_explicit(&k->bpf, memory_order_acquire);
+	struct ux_bpf_programs *made = NULL;
+	if (!known) {
+		UX_TRY(ux_bpf_programs_read(&made, err));
+		if (atomic_compare_exchange_strong_explicit(
+			    &k->bpf, &known, made, memory_order_acq_rel, memory_order_acquire))
+			known = made;
+		else
+			ux_bpf_programs_free(made); /* another thread was first */
+	}
+	*ret = known;
+	return UX_OK;
+}
+
 static void drop_guard(struct ux_file_symbols **s)
 {
 	ux_file_symbols_drop(*s);

@@ -18,4 +18,9 @@ enum ux_code ux_kernel_lines_of(struct ux_symbols_cache *cache, struct ux_kernel
 				const char *path, struct ux_kernel_code **ret, struct ux_error *err)
 	ux_must;
 
+/* The BPF programs that were loaded when k was first asked for them; k has them as long as it
+ * lives. UX_ENOMEM. Any thread. */
+enum ux_code ux_kernel_bpf(struct ux_kernel_symbols_now *k, const struct ux_bpf_programs **ret,
+			   struct ux_error *err) ux_must;
+
 #endif

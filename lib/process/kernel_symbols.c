@@ -28,6 +28,7 @@ void ux_kernel_symbols_drop(struct ux_kernel_symbols_now *k)
 	for (size_t i = 0; k->code && i < k->parts.size; i++)
 		ux_kernel_code_free(atomic_load_explicit(&k->code[i], memory_order_relaxed));
 	free((void *)k->code);
+	ux_bpf_programs_free(atomic_load_explicit(&k->bpf, memory_order_relaxed));
 	ux_kernel_parts_deinit(&k->parts);
 	ux_arena_deinit(&k->arena);
 	free(k);

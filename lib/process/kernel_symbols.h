@@ -3,6 +3,7 @@
 #ifndef UX_KERNEL_SYMBOLS_H
 #define UX_KERNEL_SYMBOLS_H
 
+#include "bpf_programs.h"
 #include "error.h"
 #include "id.h"
 #include "kallsyms.h"
@@ -21,13 +22,15 @@ struct ux_kernel_part {
 
 UX_VEC(ux_kernel_parts, struct ux_kernel_part);
 
-/* Immutable but for the count of its holders and the code of its parts, which is set once each. */
+/* Immutable but for the count of its holders, the code of its parts and the BPF programs, which are
+ * set once each. */
 struct ux_kernel_symbols_now {
 	atomic_uint refs;
 	struct ux_kallsyms symbols;
 	struct ux_arena arena;
 	struct ux_kernel_parts parts;         /* by name */
 	struct ux_kernel_code *_Atomic *code; /* of each part; NULL: not asked for yet */
+	struct ux_bpf_programs *_Atomic bpf;  /* NULL: not asked for yet */
 	char release[256];                    /* "6.1.0-56-amd64"; "": not told */
 	struct ux_error why;                  /* code UX_OK: there are symbols */
 	uint64_t read_ns;                     /* when, by the caller's clock */

@@ -14,6 +14,8 @@ enum {
 
 #define KERNEL_HALF     ((uint64_t)1 << 63)
 #define VSYSCALL_MODULE "[vsyscall]"
+#define BPF_MODULE      "[bpf]"
+#define BPF_PROGRAM     "bpf_prog_"
 
 UX_VEC(jit_file_list, struct ux_jit_file *);
 
@@ -208,6 +210,32 @@ static enum ux_code answer_lines(struct asked *q, struct ux_process_answer *a, u
 	return UX_OK;
 }
 
+/* A BPF program. symbol: what kallsyms has there, or NULL. */
+static enum ux_code answer_bpf(struct asked *q, struct ux_process_answer *a, uint64_t addr,
+			       const struct ux_kernel_symbol *symbol, struct ux_error *err)
+{
+	const struct ux_bpf_programs *bpf = NULL;
+	UX_TRY(ux_kernel_bpf(q->to->kernel, &bpf, err));
+	const struct ux_bpf_function *f = ux_bpf_code_find(&bpf->code, addr);
+	if (!f) {
+		bool is_program =
+			symbol && strncmp(symbol->name, BPF_PROGRAM, sizeof(BPF_PROGRAM) - 1) == 0;
+		if (is_program && bpf->lost.code != UX_OK)
+			return set_words(q, &a->lost, &bpf->lost, err);
+		return UX_OK;
+	}
+	const struct ux_bpf_line *line = ux_bpf_code_line(&bpf->code, f, addr);
+	struct ux_frame frame = {f->name, "", "", 0, false, addr - f->start};
+	if (line) {
+		frame.dir = line->dir;
+		frame.base = line->base;
+		frame.line = line->line;
+	}
+	a->module = BPF_MODULE;
+	a->build_id = "";
+	return set_frames(q, a, &frame, 1, err);
+}
+
 static enum ux_code answer_kernel(struct asked *q, struct ux_process_answer *a, uint64_t addr,
 				  struct ux_error *err)
 {
@@ -230,11 +258,14 @@ static enum ux_code answer_kernel(struct asked *q, struct ux_process_answer *a, 
 	a->build_id = s ? part->build_id : "";
 	if (!s && to->kernel->why.code != UX_OK)
 		return set_words(q, &a->reason, &to->kernel->why, err);
-	if (!s) {
+	if (!s || strcmp(s->module, "bpf") == 0)
+		UX_TRY(answer_bpf(q, a, addr, s, err));
+	else
+		UX_TRY(answer_lines(q, a, addr, s, part, err));
+	if (!s && a->n == 0)
 		a->reason = "the kernel has no code there";
+	if (!s)
 		return UX_OK;
-	}
-	UX_TRY(answer_lines(q, a, addr, s, part, err));
 	if (a->n > 0)
 		return UX_OK;
 	a->reason = "";

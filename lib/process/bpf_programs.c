@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The BPF programs that are loaded now, asked of the kernel by bpf(2). */
+#include "bpf_programs.h"
+
+#include "proc_files.h"
+
+#include <errno.h>
+#include <linux/bpf.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum {
+	PROGRAMS_MOST = 65536,
+	ARRAY_MOST = 64 << 20, /* bytes of one array */
+};
+
+/* Where the kernel writes the arrays of a program to. */
+struct arrays {
+	uint64_t *starts;
+	uint32_t *sizes;
+	uint8_t (*tags)[BPF_TAG_SIZE];
+	uint8_t *functions;
+	uint8_t *lines;
+	uint8_t *jited_lines;
+	uint8_t *btf;
+	uint32_t btf_size;
+};
+
+void ux_bpf_programs_free(struct ux_bpf_programs *p)
+{
+	if (!p)
+		return;
+	ux_bpf_code_deinit(&p->code);
+	free(p);
+}
+
+static void arrays_deinit(struct arrays *a)
+{
+	free(a->starts);
+	free(a->sizes);
+	free(a->tags);
+	free(a->functions);
+	free(a->lines);
+	free(a->jited_lines);
+	free(a->btf);
+}
+
+static int bpf(enum bpf_cmd cmd, union bpf_attr *attr)
+{
+	return (int)syscall(SYS_bpf, cmd, attr, sizeof(*attr));
+}
+
+/* Asks for what is behind a descriptor, into info. */
+static enum ux_code ask(int fd, void *info, uint32_t size, struct ux_error *err)
+{
+	union bpf_attr attr;
+	memset(&attr, 0, sizeof(attr));
+	attr.info.bpf_fd = (uint32_t)fd;
+	attr.info.info_len = size;
+	attr.info.info = (uintptr_t)info;
+	if (bpf(BPF_OBJ_GET_INFO_BY_FD, &attr) != 0)
+		return ux_error_os(err, errno, "bpf(2) tells nothing of a program");
+	return UX_OK;
+}
+
+/* Room for n records; NULL in *ret when there are none. */
+static enum ux_code room(void *ret, uint64_t n, uint64_t size, struct ux_error *err)
+{
+	void *p = NULL;
+	if (size > ARRAY_MOST || n > ARRAY_MOST / ux_max(size, (uint64_t)1))
+		return ux_error_set(err, UX_ELIMIT, "a BPF program has %" PRIu64 " records", n);
+	if (n * size > 0 && !(p = calloc((size_t)n, (size_t)size)))
+		return ux_error_nomem(err);
+	memcpy(ret, &p, sizeof(p));
+	return UX_OK;
+}
+
+static enum ux_code read_btf(uint32_t id, struct arrays *a, struct ux_error *err)
+{
+	UX_FD(fd);
+	union bpf_attr attr;
+	struct bpf_btf_info info = {0};
+	memset(&attr, 0, sizeof(attr));
+	attr.btf_id = id;
+	fd = bpf(BPF_BTF_GET_FD_BY_ID, &attr);
+	if (fd < 0)
+		return ux_error_os(err, errno, "bpf(2) does not give the BTF of a program");
+	UX_TRY(ask(fd, &info, sizeof(info), err));
+	UX_TRY(room(&a->btf, info.btf_size, 1, err));
+	a->btf_size = info.btf_size;
+	memset(&info, 0, sizeof(info));
+	info.btf = (uintptr_t)a->btf;
+	info.btf_size = a->btf_size;
+	UX_TRY(ask(fd, &info, sizeof(info), err));
+	a->btf_size = ux_min(info.btf_size, a->btf_size);
+	return UX_OK;
+}
+
+/* The arrays that a program said it has. */
+static enum ux_code make_room(const struct bpf_prog_info *has, struct arrays *a,
+			      struct ux_error *err)
+{
+	UX_TRY(room(&a->starts, has->nr_jited_ksyms, sizeof(*a->starts), err));
+	UX_TRY(room(&a->sizes, has->nr_jited_func_lens, sizeof(*a->sizes), err));
+	UX_TRY(room(&a->tags, has->nr_prog_tags, sizeof(*a->tags), err));
+	UX_TRY(room(&a->functions, has->nr_func_info, has->func_info_rec_size, err));
+	UX_TRY(room(&a->lines, has->nr_line_info, has->line_info_rec_size, err));
+	return room(&a->jited_lines, has->nr_jited_line_info, has->jited_line_info_rec_size, err);
+}
+
+static enum ux_code add_program(struct ux_bpf_code *code, int fd, struct ux_error *err)
+{
+	ux_cleanup(arrays_deinit) struct arrays a = {0};
+	struct bpf_prog_info has = {0};
+	UX_TRY(ask(fd, &has, sizeof(has), err));
+	UX_TRY(make_room(&has, &a, err));
+	struct bpf_prog_info info = {
+		.nr_jited_ksyms = has.nr_jited_ksyms,
+		.jited_ksyms = (uintptr_t)a.starts,
+		.nr_jited_func_lens = has.nr_jited_func_lens,
+		.jited_func_lens = (uintptr_t)a.sizes,
+		.nr_prog_tags = has.nr_prog_tags,
+		.prog_tags = (uintptr_t)a.tags,
+		.nr_func_info = has.nr_func_info,
+		.func_info_rec_size = has.func_info_rec_size,
+		.func_info = (uintptr_t)a.functions,
+		.nr_line_info = has.nr_line_info,
+		.line_info_rec_size = has.line_info_rec_size,
+		.line_info = (uintptr_t)a.lines,
+		.nr_jited_line_info = has.nr_jited_line_info,
+		.jited_line_info_rec_size = has.jited_line_info_rec_size,
+		.jited_line_info = (uintptr_t)a.jited_lines,
+	};
+	UX_TRY(ask(fd, &info, sizeof(info), err));
+	if (has.nr_jited_ksyms > 0 && info.jited_ksyms == 0)
+		return ux_error_set(err, UX_EDENIED,
+				    "kptr_restrict hides where BPF programs are "
+				    "(sysctl kernel.kptr_restrict)");
+	if (has.btf_id != 0)
+		UX_TRY(read_btf(has.btf_id, &a, err));
+	struct ux_bpf_info told = {
+		.tag = ux_bytes(info.tag, sizeof(info.tag)),
+		.name = ux_bytes(info.name, sizeof(info.name)),
+		.starts = ux_bytes(a.starts, has.nr_jited_ksyms * sizeof(*a.starts)),
+		.sizes = ux_bytes(a.sizes, has.nr_jited_func_lens * sizeof(*a.sizes)),
+		.tags = ux_bytes(a.tags, has.nr_prog_tags * sizeof(*a.tags)),
+		.functions =
+			ux_bytes(a.functions, (size_t)has.nr_func_info * has.func_info_rec_size),
+		.function_size = has.func_info_rec_size,
+		.lines = ux_bytes(a.lines, (size_t)has.nr_line_info * has.line_info_rec_size),
+		.line_size = has.line_info_rec_size,
+		.jited_lines = ux_bytes(a.jited_lines, (size_t)has.nr_jited_line_info *
+							       has.jited_line_info_rec_size),
+		.jited_line_size = has.jited_line_info_rec_size,
+		.btf = ux_bytes(a.btf, a.btf_size),
+	};
+	return ux_bpf_code_add(code, &told, err);
+}
+
+/* Programs by their numbers. One that cannot be read costs itself, and the first reason is kept. */
+static enum ux_code read_all(struct ux_bpf_programs *p, struct ux_error *err)
+{
+	uint32_t id = 0;
+	for (unsigned n = 0; n < PROGRAMS_MOST; n++) {
+		UX_FD(fd);
+		union bpf_attr attr;
+		struct ux_error why = UX_ERROR_INIT;
+		memset(&attr, 0, sizeof(attr));
+		attr.start_id = id;
+		if (bpf(BPF_PROG_GET_NEXT_ID, &attr) != 0) {
+			if (errno != ENOENT) /* which is the end */
+				ux_error_os(&p->lost, errno,
+					    "bpf(2) does not tell of BPF programs "
+					    "(CAP_SYS_ADMIN)");
+			return UX_OK;
+		}
+		id = attr.next_id;
+		memset(&attr, 0, sizeof(attr));
+		attr.prog_id = id;
+		fd = bpf(BPF_PROG_GET_FD_BY_ID, &attr);
+		if (fd < 0 && errno == ENOENT) /* gone meanwhile */
+			continue;
+		enum ux_code code =
+			fd < 0 ? ux_error_os(&why, errno, "bpf(2) does not open BPF programs")
+			       : add_program(&p->code, fd, &why);
+		if (code == UX_ENOMEM)
+			return ux_error_nomem(err);
+		if (code != UX_OK && p->lost.code == UX_OK)
+			p->lost = why;
+	}
+	return UX_OK;
+}
+
+enum ux_code ux_bpf_programs_read(struct ux_bpf_programs **ret, struct ux_error *err)
+{
+	struct ux_bpf_programs *p = calloc(1, sizeof(*p));
+	if (!p)
+		return ux_error_nomem(err);
+	ux_bpf_code_init(&p->code);
+	enum ux_code code = read_all(p, err);
+	if (code != UX_OK) {
+		ux_bpf_programs_free(p);
+		return code;
+	}
+	ux_bpf_code_sort(&p->code);
+	*ret = p;
+	return UX_OK;
+}
