@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Target: a list of mappings. */
+/* Target: a list of mappings; the same as an environment. */
 #include "fuzz.h"
 
+#include "jit_folders.h"
 #include "proc_maps.h"
 
 int fuzz_input(const uint8_t *data, size_t size)
@@ -19,5 +20,8 @@ int fuzz_input(const uint8_t *data, size_t size)
 		fuzz_truth(!memchr(map->path, 0, strlen(map->path)) && strlen(map->path) < size);
 	}
 	ux_proc_maps_deinit(&m);
+	struct ux_bytes folder, all = ux_bytes(data, size);
+	for (size_t at = 0; ux_jit_folder_next(all, &at, &folder);)
+		fuzz_truth(fuzz_inside(folder, all) && folder.data[0] == '/' && at <= size);
 	return 0;
 }

@@ -121,6 +121,8 @@ static void make_bpf_corpus(void)
 
 static void make_maps_corpus(void)
 {
+	save_seed("proc_maps", "environment",
+		  UX_STR("A=b\0DOTNET_PerfMapJitDumpPath=/x/\0COMPlus_PerfMapJitDumpPath=/\0"));
 	save_seed("proc_maps", "all_kinds",
 		  UX_STR("1000-2000 r-xp 00002000 fe:00 7 /a b\\012c (deleted)\n"
 			 "2000-3000 rw-p 00000000 00:00 0 [heap]\n"

@@ -2,13 +2,18 @@
 /* What run-time compilers in a process wrote for us: its perf maps and jitdumps. */
 #include "jit_sources.h"
 
+#include "jit_folders.h"
+
 #include <errno.h>
+#include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 enum {
 	CHUNK = 1 << 20,
 	LINE_MOST = 16 << 20, /* bytes of a perf map without a newline */
+	ENVIRONMENT_MOST = 8 << 20,
+	MAP_NAME_MOST = 32, /* "/perf-PID.map" */
 };
 
 struct ux_jit_file *ux_jit_file_hold(struct ux_jit_file *f)
@@ -249,12 +254,15 @@ static enum ux_code take(struct ux_jit_sources *s, int fd, const char *path, boo
 #define SLACK_NS INT64_C(2000000000)
 
 static enum ux_code update_map(struct ux_jit_sources *s, const struct ux_proc *p, bool in_root,
-			       pid_t pid, struct ux_error *err)
+			       struct ux_bytes folder, pid_t pid, struct ux_error *err)
 {
-	char path[64];
+	char path[PATH_MAX];
 	UX_FD(fd);
 	struct stat st;
-	snprintf(path, sizeof(path), "/tmp/perf-%d.map", (int)pid);
+	if (folder.size > PATH_MAX - MAP_NAME_MOST)
+		return UX_OK;
+	snprintf(path, sizeof(path), "%.*s/perf-%d.map", (int)folder.size,
+		 (const char *)folder.data, (int)pid);
 	if (ux_proc_open_in_root(p, in_root, path, &fd, NULL) != UX_OK || fstat(fd, &st) != 0)
 		return UX_OK;
 	if (st.st_uid != p->uid && st.st_uid != p->real_uid && st.st_uid != 0)
@@ -287,14 +295,37 @@ static enum ux_code update_dumps(struct ux_jit_sources *s, const struct ux_proc 
 	return UX_OK;
 }
 
+/* A folder below the root of the process; its number there is known to it alone, or is ours. */
+static enum ux_code update_folder(struct ux_jit_sources *s, const struct ux_proc *p,
+				  struct ux_bytes folder, struct ux_error *err)
+{
+	UX_TRY(update_map(s, p, /* in_root= */ true, folder, p->own_pid, err));
+	if (p->own_pid == p->pid)
+		return UX_OK;
+	return update_map(s, p, /* in_root= */ true, folder, p->pid, err);
+}
+
+/* Folders that its environment names. */
+static enum ux_code update_named_folders(struct ux_jit_sources *s, const struct ux_proc *p,
+					 struct ux_error *err)
+{
+	ux_cleanup(ux_read_deinit) struct ux_read environment = {0};
+	struct ux_bytes folder;
+	size_t at = 0;
+	if (ux_proc_read(p->dir, "environ", ENVIRONMENT_MOST, &environment, NULL) != UX_OK)
+		return UX_OK;
+	while (ux_jit_folder_next(environment.bytes, &at, &folder))
+		UX_TRY(update_folder(s, p, folder, err));
+	return UX_OK;
+}
+
 static enum ux_code update_all(struct ux_jit_sources *s, const struct ux_proc *p,
 			       const struct ux_proc_maps *maps, struct ux_error *err)
 {
 	UX_TRY(update_dumps(s, p, maps, err));
-	UX_TRY(update_map(s, p, /* in_root= */ true, p->own_pid, err));
-	if (p->own_pid != p->pid)
-		UX_TRY(update_map(s, p, /* in_root= */ true, p->pid, err));
-	return update_map(s, p, /* in_root= */ false, p->pid, err);
+	UX_TRY(update_folder(s, p, UX_STR("/tmp"), err));
+	UX_TRY(update_named_folders(s, p, err));
+	return update_map(s, p, /* in_root= */ false, UX_STR("/tmp"), p->pid, err);
 }
 
 /* The anonymous code that both have mapped at the same place. */
