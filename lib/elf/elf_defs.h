@@ -146,6 +146,7 @@ enum {
 	DT_RELASZ = 8,
 	DT_REL = 17,
 	DT_GNU_HASH = 0x6ffffef5,
+	DT_PPC64_GLINK = 0x70000000,
 };
 
 /* Low and high half of st_info, and st_other */

@@ -293,6 +293,39 @@ static enum ux_code scan_all(struct plt *p, struct ux_error *err)
 	return UX_OK;
 }
 
+/*
+ * The code of first calls on 64-bit PowerPC, which a tag of the dynamic section finds: one for each
+ * relocation of a call, in their order, all jumping to one place.
+ */
+static enum ux_code read_first_calls(struct plt *p, struct ux_error *err)
+{
+	enum {
+		GLINK_AHEAD = 32 /* bytes that the tag's place is before the first one */
+	};
+	const struct ux_elf *elf = p->elf;
+	uint64_t glink = elf->machine == EM_PPC64 ? ux_elf_dynamic_find(elf, DT_PPC64_GLINK) : 0;
+	if (glink == 0 || glink > UINT64_MAX - GLINK_AHEAD)
+		return UX_OK;
+	uint64_t pc = glink + GLINK_AHEAD, finder = 0;
+	struct ux_bytes rest = ux_elf_bytes_at(elf, pc);
+	for (size_t i = 0; i < p->entries.size; i++) {
+		struct ux_elf_stub_code found = {.by_entry = true, .entry = i};
+		struct ux_elf_stub stub = {.pc = pc};
+		uint64_t to = 0;
+		if (!ux_elf_stub_first_call(&p->place, rest, pc, i, &found.size, &to) ||
+		    (i > 0 && to != finder))
+			break;
+		finder = to;
+		stub.size = found.size;
+		if (name_stub(p, &found, /* jumps_only= */ false, &stub) &&
+		    !ux_elf_stubs_append(p->out, stub))
+			return ux_error_nomem(err);
+		pc += found.size;
+		rest = ux_bytes(rest.data + found.size, rest.size - found.size);
+	}
+	return UX_OK;
+}
+
 /* What instructions that do not know where they are count from. */
 static uint64_t got_of(const struct ux_elf *elf)
 {
@@ -333,6 +366,7 @@ enum ux_code ux_elf_plt_read(const struct ux_elf *elf, struct ux_elf_stubs *out,
 	qsort(p.slots.data, p.slots.size, sizeof(*p.slots.data), by_pc);
 	UX_TRY(read_choices(&p, err));
 	UX_TRY(scan_all(&p, err));
+	UX_TRY(read_first_calls(&p, err));
 	if (out->size > 0)
 		qsort(out->data, out->size, sizeof(*out->data), by_place);
 	return UX_OK;

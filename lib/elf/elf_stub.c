@@ -235,6 +235,26 @@ static bool decode_ppc64(const struct ux_elf_stub_place *place, struct ux_bytes 
 	return false;
 }
 
+/* [li r0, index | lis r0, high; ori r0, r0, low]; b */
+bool ux_elf_stub_first_call(const struct ux_elf_stub_place *place, struct ux_bytes code,
+			    uint64_t pc, uint64_t index, uint32_t *ret_size, uint64_t *ret_to)
+{
+	struct ux_cur c = cursor(place, code);
+	uint32_t word = ux_cur_u32(&c);
+	if (word == (0x38000000 | index) && index < 0x8000) {
+		word = ux_cur_u32(&c);
+	} else if (index >= 0x8000 && word == (0x3c000000 | (index >> 16 & 0xffff))) {
+		if (ux_cur_u32(&c) != (0x60000000 | (index & 0xffff)))
+			return false;
+		word = ux_cur_u32(&c);
+	}
+	if (c.failed || (word & 0xfc000003) != 0x48000000)
+		return false;
+	*ret_size = (uint32_t)ux_cur_off(&c);
+	*ret_to = pc + *ret_size - 4 + (uint64_t)sign(word & 0x3fffffc, 26);
+	return true;
+}
+
 /* larl %r1, slot; lg %r1, 0(%r1); br %r1 */
 static bool decode_s390(const struct ux_elf_stub_place *place, struct ux_bytes code, uint64_t pc,
 			struct ux_elf_stub_code *ret)

@@ -38,6 +38,14 @@ struct ux_elf_stub_machine {
 	ux_elf_stub_fn *decode;
 };
 
+/*
+ * What 64-bit PowerPC runs at the first call of the function with number `index` in the table of
+ * calls: a jump to *ret_to, which finds the function. The first ABI says the number before it, so
+ * that is checked; the second one counts the jumps. False: there is none. *ret_size is in bytes.
+ */
+bool ux_elf_stub_first_call(const struct ux_elf_stub_place *place, struct ux_bytes code,
+			    uint64_t pc, uint64_t index, uint32_t *ret_size, uint64_t *ret_to);
+
 /* NULL: nothing is known of that machine (EM_*). */
 const struct ux_elf_stub_machine *ux_elf_stub_machine(uint16_t machine, bool is64);
 

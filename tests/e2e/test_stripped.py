@@ -97,6 +97,33 @@ def test_every_machine_calls_what_its_stubs_are_named_after(target, flags, tmp_p
         assert len(called & found.keys()) >= 3 or target.startswith(("riscv", "i386"))
 
 
+def calls_of(n):
+    """A source that calls n functions of others."""
+    many = [f"f{i}" for i in range(n)]
+    parts = [many[i:i + 1000] for i in range(0, n, 1000)]
+    return "".join(f"extern void {f}(void);\n" for f in many) + "".join(
+        f"void c{i}(void) {{ {''.join(f'{f}();' for f in part)} }}\n" for i, part in enumerate(parts))
+
+
+@pytest.mark.parametrize("n", [3, 33000], ids=["few", "more-than-15-bits"])
+@pytest.mark.parametrize("target,abi", [("powerpc64le", "elfv2"), ("powerpc64", "elfv1"), ("powerpc64", "elfv2")])
+def test_first_calls_of_powerpc_have_the_names_that_objdump_prints(target, abi, n, tmp_path):
+    """binutils names what runs at a first call; we name that, and the stub that is called each time."""
+    (tmp_path / "c.c").write_text(calls_of(n))
+    clang = shutil.which("clang-14") or "clang"
+    run(clang, f"--target={target}-linux-gnu", f"-mabi={abi}", "-O1", "-fPIC", "-c", "c.c", cwd=tmp_path)
+    run(f"{target}-linux-gnu-ld", "-shared", "-z", "lazy", "c.o", "-o", "c.so", cwd=tmp_path)
+    mine = {a: name for a, (_, name) in functions(tmp_path / "c.so", tmp_path).items() if name.endswith("@plt")}
+    theirs = labels(tmp_path / "c.so", f"{target}-linux-gnu-objdump")
+    assert len(theirs) == n
+    assert {a: mine.get(a) for a in theirs} == theirs
+    called = [name for a, name in mine.items() if a not in theirs]
+    assert sorted(called) == sorted(theirs.values())
+    run(f"{target}-linux-gnu-strip", "c.so", cwd=tmp_path)
+    stripped = {a: name for a, (_, name) in functions(tmp_path / "c.so", tmp_path).items() if name.endswith("@plt")}
+    assert stripped == mine
+
+
 def frames_of(path):
     """{start: end} of all FDEs, as readelf decodes them."""
     text = subprocess.run(["readelf", "--debug-dump=frames", path], capture_output=True, text=True,

@@ -83,6 +83,11 @@ const struct make_stubs make_stubs_shapes[] = {
 	      "\xf8\x41\x00\x28\xe9\x82\x80\x20\x7d\x89\x03\xa6\xe8\x42\x80\x28\x28\x22\x00\x00"
 	      "\x4c\xe2\x04\x20\x48\x00\x10\x00"),
 	 "1000 puts 20, 1014 open 28"},
+	{"ppc64le-first-call", 64, false, EM_PPC64, 21, ".glink",
+	 CODE("\xcc\xff\xff\x4b\xc8\xff\xff\x4b\x00\x00\x00\x60"), "1000 puts 4, 1004 open 4"},
+	{"ppc64-first-call", 64, true, EM_PPC64, 21, ".glink",
+	 CODE("\x38\x00\x00\x00\x4b\xff\xff\xd0\x38\x00\x00\x01\x4b\xff\xff\xc8"),
+	 "1000 puts 8, 1008 open 8"},
 	{"s390x", 64, true, EM_S390, 11, ".plt",
 	 CODE("\xc0\x10\x00\x00\x10\x0c\xe3\x10\x10\x00\x00\x04\x07\xf1\x0d\x10"
 	      "\xe3\x10\x10\x0c\x00\x14\xc0\xf4\x00\x00\x00\x00\x00\x00\x00\x00"
@@ -107,6 +112,28 @@ static void put_reloc(struct ux_out *out, bool is64, uint64_t slot, uint64_t sym
 	ux_out_u64(out, addend);
 }
 
+/* What says where the code of first calls begins, as the tag counts it. */
+static void add_glink(struct make_elf *m, uint32_t code)
+{
+	struct ux_out words = {.swap = m->file.swap};
+	ux_out_u64(&words, DT_PPC64_GLINK);
+	ux_out_u64(&words, MAKE_STUBS_AT - 32);
+	ux_out_u64(&words, DT_NULL);
+	ux_out_u64(&words, 0);
+	uint32_t dynamic =
+		make_elf_section(m, (struct make_section){.name = ".dynamic",
+							  .type = SHT_DYNAMIC,
+							  .flags = SHF_ALLOC,
+							  .addr = MAKE_STUBS_SLOTS + 0x1000,
+							  .content = ux_out_bytes(&words)});
+	make_elf_segment(m, (struct make_segment){.type = PT_LOAD, .first = code, .last = code});
+	make_elf_segment(m,
+			 (struct make_segment){.type = PT_LOAD, .first = dynamic, .last = dynamic});
+	make_elf_segment(
+		m, (struct make_segment){.type = PT_DYNAMIC, .first = dynamic, .last = dynamic});
+	ux_out_deinit(&words);
+}
+
 /* Code, slots, and what is counted from; the slots' content is `word` each. */
 static void begin(struct make_elf *m, const struct make_stubs *shape, uint64_t content)
 {
@@ -115,10 +142,11 @@ static void begin(struct make_elf *m, const struct make_stubs *shape, uint64_t c
 	struct ux_out words = {.swap = m->file.swap};
 	for (unsigned i = 0; i < 5; i++)
 		ux_out_uint(&words, content, m->is64 ? 8 : 4);
-	make_elf_section(m, (struct make_section){.name = shape->section,
-						  .flags = SHF_ALLOC | SHF_EXECINSTR,
-						  .addr = MAKE_STUBS_AT,
-						  .content = shape->code});
+	uint32_t code =
+		make_elf_section(m, (struct make_section){.name = shape->section,
+							  .flags = SHF_ALLOC | SHF_EXECINSTR,
+							  .addr = MAKE_STUBS_AT,
+							  .content = shape->code});
 	uint32_t slots =
 		make_elf_section(m, (struct make_section){.name = ".got.plt",
 							  .flags = SHF_ALLOC | SHF_WRITE,
@@ -129,6 +157,8 @@ static void begin(struct make_elf *m, const struct make_stubs *shape, uint64_t c
 						  .addr = MAKE_STUBS_SLOTS,
 						  .type = SHT_NOBITS});
 	make_elf_segment(m, (struct make_segment){.type = PT_LOAD, .first = slots, .last = slots});
+	if (strcmp(shape->section, ".glink") == 0)
+		add_glink(m, code);
 	ux_out_deinit(&words);
 }
 

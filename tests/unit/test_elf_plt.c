@@ -3,6 +3,7 @@
 #include "sweep.h"
 
 #include "elf_plt.h"
+#include "elf_stub.h"
 #include "make_stubs.h"
 
 static enum ux_code read_all(struct ux_bytes file, struct ux_elf_stubs *out)
@@ -120,6 +121,34 @@ static void objects_and_other_machines_have_none(void **state)
 	make_elf_deinit(&m);
 }
 
+/* The number and a jump, from 0x1000; size and target, or "-". */
+static const char *first_call(struct ux_bytes code, uint64_t index)
+{
+	static char text[64];
+	const struct ux_elf_stub_place place = {.swap = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+						.is64 = true};
+	uint32_t size = 0;
+	uint64_t to = 0;
+	if (!ux_elf_stub_first_call(&place, code, 0x1000, index, &size, &to))
+		return "-";
+	snprintf(text, sizeof(text), "%" PRIu32 " %" PRIx64, size, to);
+	return text;
+}
+
+static void first_calls_say_their_number(void **state)
+{
+	(void)state;
+	struct ux_bytes small = UX_STR("\x38\x00\x7f\xff\x4b\xff\xff\xf0");
+	struct ux_bytes large = UX_STR("\x3c\x00\x00\x01\x60\x00\x80\x02\x48\x00\x00\x10");
+	assert_string_equal(first_call(small, 0x7fff), "8 ff4");
+	assert_string_equal(first_call(small, 0x7ffe), "-");
+	assert_string_equal(first_call(large, 0x18002), "12 1018");
+	assert_string_equal(first_call(large, 0x8002), "-");
+	assert_string_equal(first_call(ux_bytes(large.data, 8), 0x18002), "-");
+	assert_string_equal(first_call(UX_STR("\x48\x00\x00\x10"), 5), "4 1010");
+	assert_string_equal(first_call(UX_STR("\x48\x00\x00\x11"), 5), "-"); /* a call */
+}
+
 static void sweep(struct ux_bytes input, void *ctx)
 {
 	ux_cleanup(ux_elf_stubs_deinit) struct ux_elf_stubs stubs = {0};
@@ -168,6 +197,7 @@ int main(void)
 		UX_TEST(target_of_a_choice_may_stand_in_the_slot),
 		UX_TEST(code_that_loads_no_slot_is_no_stub),
 		UX_TEST(objects_and_other_machines_have_none),
+		UX_TEST(first_calls_say_their_number),
 		UX_TEST(damaged_files_give_fewer_stubs),
 		UX_TEST(want_of_memory_is_said),
 	};
