@@ -69,8 +69,8 @@ static enum ux_code answer_ended(struct ux_request *req, struct ux_response *res
 static enum ux_code give_up(struct ux_request *req, struct finish *f, enum ux_code code)
 {
 	struct ux_store *s = f->server->store;
-	if (s->index->uploads.give_up(s->index, f->up.uid, req->err.text, ux_server_now(), NULL) ==
-	    UX_OK)
+	if (s->index->uploads.give_up(s->index, f->up.uid, req->err.text,
+				      ux_store_now(f->server->store), NULL) == UX_OK)
 		(void)!s->blobs->part_remove(s->blobs, f->up.uid, NULL);
 	return code;
 }
@@ -106,26 +106,13 @@ static enum ux_code commit(struct finish *f, const struct ux_candidate *c,
 	struct ux_store *s = f->server->store;
 	bool used = true;
 	UX_TRY(s->blobs->part_commit(f->part, &f->up.hash, err));
-	enum ux_code code =
-		s->index->uploads.finish(s->index, &f->up, c, &f->who, ux_server_now(), ret, err);
+	enum ux_code code = s->index->uploads.finish(s->index, &f->up, c, &f->who,
+						     ux_store_now(f->server->store), ret, err);
 	if (code == UX_ECONFLICT || code == UX_ELIMIT ||
 	    (code == UX_OK && ret->add == UX_ADD_POORER))
 		if (s->index->blobs.used(s->index, &f->up.hash, &used, NULL) == UX_OK && !used)
 			(void)!s->blobs->remove(s->blobs, &f->up.hash, NULL);
 	return code;
-}
-
-static void forget_module(struct ux_request *req, struct finish *f)
-{
-	struct ux_module m;
-	struct ux_index *ix = f->server->store->index;
-	const char **ids = f->up.ids;
-	size_t n = f->up.n_ids;
-	if (ix->modules.find(ix, f->up.ns, ids[0], &req->arena, &m, NULL) == UX_OK) {
-		ids = m.ids;
-		n = m.n_ids;
-	}
-	ux_module_cache_forget(f->server->cache, f->up.ns, (const char *const *)ids, n);
 }
 
 static enum ux_code finish(struct ux_request *req, struct finish *f)
@@ -152,7 +139,7 @@ static enum ux_code finish(struct ux_request *req, struct finish *f)
 	if (code == UX_ECONFLICT || code == UX_ELIMIT)
 		return give_up(req, f, code);
 	if (code == UX_OK)
-		forget_module(req, f);
+		ux_module_cache_forget_id(f->server->cache, f->up.ns, f->up.ids[0]);
 	return code;
 }
 

@@ -131,8 +131,8 @@ enum ux_code ux_handle_module_delete(struct ux_request *req, struct ux_response 
 	UX_TRY(find(req, &m));
 	const char *ns = ux_caller_of(req)->ns;
 	const struct ux_who who = ux_who_of(req);
-	UX_TRY(s->store->index->modules.remove(s->store->index, ns, m.ids[0], &who, ux_server_now(),
-					       &req->err));
+	UX_TRY(s->store->index->modules.remove(s->store->index, ns, m.ids[0], &who,
+					       ux_store_now(s->store), &req->err));
 	ux_module_cache_forget(s->cache, ns, (const char *const *)m.ids, m.n_ids);
 	res->status = 204;
 	return UX_OK;
@@ -147,6 +147,7 @@ enum ux_code ux_handle_gsym(struct ux_request *req, struct ux_response *res)
 	const struct ux_candidate *best = ux_module_best(&m, UX_KIND_GSYM);
 	if (!best)
 		return ux_error_set(&req->err, UX_ENOTFOUND, "the module has no GSYM");
+	ux_store_used(ux_server_of(req)->store, &m);
 	char *tag = ux_arena_array(&req->arena, char, sizeof(hash) + 2);
 	if (!tag)
 		return ux_arena_fail(&req->arena, &req->err);

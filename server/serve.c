@@ -4,6 +4,7 @@
 
 #include "access_log.h"
 #include "http_server.h"
+#include "keeper.h"
 #include "handlers.h"
 
 #include <errno.h>
@@ -13,11 +14,9 @@
 #include <time.h>
 
 enum {
-	OPEN_MODULES = 256,         /* that the cache keeps mapped */
-	SWEEP_SECONDS = 3600,       /* between two sweeps */
-	SWEEP_GRACE = 24 * 60 * 60, /* seconds that garbage is left alone */
-	DESCRIPTORS = 64,           /* that the index, logs, the lock and folders take */
-	DESCRIPTORS_THREAD = 4,     /* that a thread takes besides its connections */
+	OPEN_MODULES = 256,     /* that the cache keeps mapped */
+	DESCRIPTORS = 64,       /* that the index, logs, the lock and folders take */
+	DESCRIPTORS_THREAD = 4, /* that a thread takes besides its connections */
 };
 
 static const char default_listen[] = "127.0.0.1:8420";
@@ -65,30 +64,14 @@ static enum ux_code first_key(struct ux_index *ix, struct ux_error *err)
 	return UX_OK;
 }
 
-static void sweep(struct ux_store *s)
+/* Keeps the store until a signal comes. */
+static void wait_for_signal(struct ux_keeper *keeper, const sigset_t *set)
 {
-	struct ux_sweep done;
-	struct ux_error err = UX_ERROR_INIT;
-	char text[256], quoted[300];
-	if (ux_store_sweep(s, SWEEP_GRACE, ux_server_now(), &done, &err) != UX_OK)
-		ux_log_line("warning", "sweep", "error=%s",
-			    ux_log_quote(ux_bytes_cstr(ux_error_format(&err, text, sizeof(text))),
-					 quoted, sizeof(quoted)));
-	else if (done.blobs + done.parts + done.uploads > 0)
-		ux_log_line("info", "sweep", "blobs=%" PRIu64 " parts=%" PRIu64 " uploads=%" PRIu64,
-			    done.blobs, done.parts, done.uploads);
-}
-
-/* Sweeps at once, then every hour, until a signal comes. */
-static void wait_for_signal(struct ux_store *store, const sigset_t *set)
-{
-	const struct timespec hour = {.tv_sec = SWEEP_SECONDS};
+	const struct timespec tick = {.tv_sec = UX_KEEPER_TICK_S};
 	int got = -1;
 	do {
-		sweep(store);
-		do {
-			got = sigtimedwait(set, NULL, &hour);
-		} while (got < 0 && errno == EINTR);
+		ux_keeper_tick(keeper);
+		got = sigtimedwait(set, NULL, &tick);
 	} while (got < 0);
 	ux_log_line("info", "stop", "signal=%d", got);
 }
@@ -129,6 +112,7 @@ static enum ux_code serve(struct ux_server *s, const char *listen, enum ux_readi
 			  const char *dir, const sigset_t *set, struct ux_error *err)
 {
 	struct ux_http_server *http = NULL;
+	struct ux_keeper keeper = ux_keeper_make(s);
 	struct ux_http_app app = ux_server_app(s, limits_of_process());
 	s->local_only = reading == UX_READING_AUTO;
 	UX_TRY(ux_http_server_open(&http, listen, &app, err));
@@ -139,8 +123,9 @@ static enum ux_code serve(struct ux_server *s, const char *listen, enum ux_readi
 	fflush(stdout);
 	ux_log_line("info", "start", "version=%s address=%s reading=%s connections=%u", UX_VERSION,
 		    address, s->open_reading ? "open" : "keyed", app.limits.connections);
-	wait_for_signal(s->store, set);
+	wait_for_signal(&keeper, set);
 	ux_http_server_close(http);
+	ux_keeper_finish(&keeper);
 	return UX_OK;
 }
 

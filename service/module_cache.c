@@ -4,15 +4,23 @@
 
 #include "hash.h"
 
+#include <errno.h>
 #include <stdatomic.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
 
 enum {
 	SLOTS = 1024,           /* chains of the table; a power of two */
 	INDEX_ARENA = 16 << 20, /* memory that one module's row may take */
+	VERIFIED = 1 << 14,     /* files remembered to be what their names say; a power of two */
 };
 
 struct ux_open_module {
 	atomic_uint refs; /* acquire-release: the last one frees what others have read */
+	int64_t number;   /* the index's */
+	/* Monotonic second at which its use was noted; no order needed: twice is fine. */
+	_Atomic int64_t noted;
 	size_t n;
 	struct ux_open_candidate candidates[UX_MODULE_CANDIDATES_MOST];
 	pthread_mutex_t lock; /* guards the candidates' names */
@@ -35,6 +43,9 @@ struct ux_module_cache {
 	size_t n;
 	struct entry *newest, *oldest;
 	struct entry *slots[SLOTS];
+	/* Fingerprints of files whose bytes were compared with their hash, each in the place that
+	 * its low bits say. No order needed: a lost one is compared again. */
+	_Atomic uint64_t verified[VERIFIED];
 };
 
 /* A namespace and an ID, as one slice to compare. */
@@ -207,27 +218,100 @@ static void keep(struct ux_module_cache *c, const struct key *k, struct ux_open_
 	pthread_mutex_unlock(&c->lock);
 }
 
+static int64_t seconds(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return t.tv_sec;
+}
+
 static bool answers(const struct ux_candidate *c)
 {
 	return c->kind == UX_KIND_GSYM && c->state == UX_CANDIDATE_READY;
 }
 
-static enum ux_code open_candidate(struct ux_store *s, const struct ux_candidate *from,
+/* Of a file that nobody has written to since. */
+static uint64_t fingerprint(const struct ux_blob_hash *hash, const struct stat *st)
+{
+	const uint64_t stamp[] = {ux_hash_bytes(ux_bytes(hash->bytes, sizeof(hash->bytes))),
+				  (uint64_t)st->st_dev,
+				  (uint64_t)st->st_ino,
+				  (uint64_t)st->st_size,
+				  (uint64_t)st->st_mtim.tv_sec,
+				  (uint64_t)st->st_mtim.tv_nsec,
+				  (uint64_t)st->st_ctim.tv_sec,
+				  (uint64_t)st->st_ctim.tv_nsec};
+	return ux_hash_bytes(ux_bytes((const uint8_t *)stamp, sizeof(stamp)));
+}
+
+/* A disk that flips a bit must not change a name. Once a file and process: a hash of a large one
+ * takes a tenth of a second. */
+static enum ux_code verify(struct ux_module_cache *c, const struct ux_blob_hash *hash,
+			   const struct stat *st, struct ux_bytes bytes, struct ux_error *err)
+{
+	uint64_t mine = fingerprint(hash, st);
+	_Atomic uint64_t *place = &c->verified[mine & (VERIFIED - 1)];
+	if (atomic_load_explicit(place, memory_order_relaxed) == mine)
+		return UX_OK;
+	struct ux_blob_hash found = ux_blob_hash_of(bytes);
+	if (memcmp(&found, hash, sizeof(found)) != 0)
+		return ux_error_set(err, UX_EIO, "the blob is damaged: it has another hash");
+	atomic_store_explicit(place, mine, memory_order_relaxed);
+	return UX_OK;
+}
+
+static enum ux_code map_blob(struct ux_module_cache *c, const struct ux_candidate *from,
+			     struct ux_mapping *ret, struct ux_error *err)
+{
+	struct stat st;
+	int fd = -1;
+	UX_TRY(ux_blobs_open(c->store->blobs, &from->blob, from->size, &fd, err));
+	enum ux_code code = fstat(fd, &st) == 0 ? ux_file_map_fd(fd, ret, err)
+						: ux_error_os(err, errno, "cannot stat a blob");
+	close(fd);
+	if (code != UX_OK)
+		return code;
+	code = verify(c, &from->blob, &st, ret->bytes, err);
+	if (code != UX_OK)
+		ux_file_unmap(ret);
+	return code;
+}
+
+static enum ux_code open_candidate(struct ux_module_cache *c, const struct ux_candidate *from,
 				   struct ux_open_candidate *ret, struct ux_error *err)
 {
 	ret->quality = from->quality;
-	UX_TRY(ux_blobs_map(s->blobs, &from->blob, from->size, &ret->mapping, err));
+	UX_TRY(map_blob(c, from, &ret->mapping, err));
 	enum ux_code code = ux_gsym_open(&ret->gsym, ret->mapping.bytes, err);
 	if (code != UX_OK)
 		ux_file_unmap(&ret->mapping);
 	return code;
 }
 
+/* The GSYM of an ELF candidate was evicted: it is extracted once more. */
+static bool extract_again(struct ux_store *s, const struct ux_module *row, const char *ns)
+{
+	const struct ux_candidate *elf = ux_module_elf(row, 0);
+	char subject[24];
+	int64_t number = 0;
+	if (!elf || elf->quality == UX_QUALITY_NONE)
+		return false;
+	snprintf(subject, sizeof(subject), "%" PRId64, elf->number);
+	const struct ux_job job = {.kind = UX_JOB_EXTRACT,
+				   .subject = subject,
+				   .ns = ns,
+				   .candidate = elf->number,
+				   .payload = "",
+				   .next = ux_store_now(s)};
+	return s->index->jobs.add(s->index, &job, job.next, &number, NULL) == UX_OK;
+}
+
 /* Why nothing of the module answers addresses. */
-static enum ux_code nothing_ready(const struct ux_module *row, const char *id, struct ux_error *err)
+static enum ux_code nothing_ready(struct ux_store *s, const struct ux_module *row, const char *ns,
+				  const char *id, struct ux_error *err)
 {
 	const struct ux_candidate *c = ux_module_in_state(row, UX_CANDIDATE_PENDING);
-	if (c)
+	if (c || extract_again(s, row, ns))
 		return ux_error_set(err, UX_EUNAVAILABLE, "symbols of %.80s are being extracted",
 				    id);
 	c = ux_module_in_state(row, UX_CANDIDATE_FAILED);
@@ -237,15 +321,16 @@ static enum ux_code nothing_ready(const struct ux_module *row, const char *id, s
 }
 
 /* A candidate that cannot be opened is passed over while another one can. */
-static enum ux_code open_module(struct ux_store *s, const char *ns, const char *id,
+static enum ux_code open_module(struct ux_module_cache *c, const char *ns, const char *id,
 				struct ux_open_module **ret, struct ux_error *err)
 {
+	struct ux_store *s = c->store;
 	UX_ARENA(arena, INDEX_ARENA);
 	struct ux_module row;
 	struct ux_error why = UX_ERROR_INIT;
 	UX_TRY(s->index->modules.find(s->index, ns, id, &arena, &row, err));
 	if (!ux_module_best(&row, UX_KIND_GSYM))
-		return nothing_ready(&row, id, err);
+		return nothing_ready(s, &row, ns, id, err);
 	struct ux_open_module *m = calloc(1, sizeof(*m));
 	if (!m)
 		return ux_error_nomem(err);
@@ -253,15 +338,28 @@ static enum ux_code open_module(struct ux_store *s, const char *ns, const char *
 	pthread_mutex_init(&m->lock, NULL);
 	for (size_t i = 0; i < row.n_candidates && m->n < UX_MODULE_CANDIDATES_MOST; i++)
 		if (answers(&row.candidates[i]) &&
-		    open_candidate(s, &row.candidates[i], &m->candidates[m->n], &why) == UX_OK)
+		    open_candidate(c, &row.candidates[i], &m->candidates[m->n], &why) == UX_OK)
 			m->n++;
 	if (m->n == 0) {
 		ux_open_module_drop(m);
 		return ux_error_set(err, UX_ECORRUPT, "no candidate of %.80s can be opened: %.60s",
 				    id, why.text);
 	}
+	m->number = row.number;
+	atomic_init(&m->noted, seconds());
+	ux_store_used(s, &row);
 	*ret = m;
 	return UX_OK;
+}
+
+/* Of a module that stays open, once in a while. */
+static void note_use(struct ux_module_cache *c, struct ux_open_module *m)
+{
+	int64_t now = seconds();
+	if (now - atomic_load_explicit(&m->noted, memory_order_relaxed) < UX_STORE_USE_S)
+		return;
+	atomic_store_explicit(&m->noted, now, memory_order_relaxed);
+	ux_store_used_again(c->store, m->number);
 }
 
 enum ux_code ux_module_cache_get(struct ux_module_cache *c, const char *ns, const char *id,
@@ -272,8 +370,10 @@ enum ux_code ux_module_cache_get(struct ux_module_cache *c, const char *ns, cons
 	if (!key_make(&k, ns, id))
 		return ux_error_set(err, UX_ENOTFOUND, "no module has that ID");
 	struct ux_open_module *m = look(c, &k, &generation);
-	if (!m) {
-		UX_TRY(open_module(c->store, ns, id, &m, err));
+	if (m) {
+		note_use(c, m);
+	} else {
+		UX_TRY(open_module(c, ns, id, &m, err));
 		keep(c, &k, m, generation);
 	}
 	*ret = m;
@@ -293,4 +393,15 @@ void ux_module_cache_forget(struct ux_module_cache *c, const char *ns, const cha
 			remove_entry(c, e);
 	}
 	pthread_mutex_unlock(&c->lock);
+}
+
+void ux_module_cache_forget_id(struct ux_module_cache *c, const char *ns, const char *id)
+{
+	UX_ARENA(arena, INDEX_ARENA);
+	struct ux_module row;
+	struct ux_index *ix = c->store->index;
+	if (ix->modules.find(ix, ns, id, &arena, &row, NULL) == UX_OK)
+		ux_module_cache_forget(c, ns, (const char *const *)row.ids, row.n_ids);
+	else
+		ux_module_cache_forget(c, ns, &id, 1);
 }

@@ -46,8 +46,9 @@ enum ux_code ux_module_cache_create(struct ux_module_cache **ret, struct ux_stor
 void ux_module_cache_destroy(struct ux_module_cache *c);
 
 /*
- * The module that an ID (canonical) names. UX_ENOTFOUND: none does; other codes: it is known, but
- * no candidate can be opened.
+ * The module that an ID (canonical) names; its use is noted. UX_ENOTFOUND: none does, or nothing of
+ * it answers addresses; UX_EUNAVAILABLE: something is being extracted; other codes: it is known,
+ * but no candidate can be opened.
  */
 enum ux_code ux_module_cache_get(struct ux_module_cache *c, const char *ns, const char *id,
 				 struct ux_open_module **ret, struct ux_error *err) ux_must;
@@ -55,5 +56,8 @@ enum ux_code ux_module_cache_get(struct ux_module_cache *c, const char *ns, cons
 /* The module with these IDs has changed: from now on, what is got is what the index says. */
 void ux_module_cache_forget(struct ux_module_cache *c, const char *ns, const char *const *ids,
 			    size_t n);
+
+/* The same of the module that an ID names, after a candidate of it came, was settled or went. */
+void ux_module_cache_forget_id(struct ux_module_cache *c, const char *ns, const char *id);
 
 #endif

@@ -4,8 +4,13 @@
 
 #include "hex.h"
 
+#include <errno.h>
 #include <nettle/sha2.h>
 #include <unistd.h>
+
+enum {
+	READ_BYTES = 256 << 10
+};
 
 static_assert(UX_BLOB_HASH_SIZE == SHA256_DIGEST_SIZE, "blobs are named by SHA-256");
 
@@ -17,6 +22,25 @@ struct ux_blob_hash ux_blob_hash_of(struct ux_bytes bytes)
 	sha256_update(&ctx, bytes.size, bytes.data);
 	sha256_digest(&ctx, sizeof(hash.bytes), hash.bytes);
 	return hash;
+}
+
+enum ux_code ux_blob_hash_fd(int fd, struct ux_blob_hash *ret, struct ux_error *err)
+{
+	struct sha256_ctx ctx;
+	ssize_t n = 0;
+	ux_cleanup(ux_free_ptr) uint8_t *buf = malloc(READ_BYTES);
+	if (!buf)
+		return ux_error_nomem(err);
+	sha256_init(&ctx);
+	do {
+		n = read(fd, buf, READ_BYTES);
+		if (n > 0)
+			sha256_update(&ctx, (size_t)n, buf);
+	} while (n > 0 || (n < 0 && errno == EINTR));
+	if (n < 0)
+		return ux_error_set(err, UX_EIO, "cannot read: %s", strerror(errno));
+	sha256_digest(&ctx, sizeof(ret->bytes), ret->bytes);
+	return UX_OK;
 }
 
 bool ux_blob_hash_parse(struct ux_bytes text, struct ux_blob_hash *ret)

@@ -82,6 +82,9 @@ enum ux_code ux_blobs_open(struct ux_blobs *b, const struct ux_blob_hash *hash, 
 enum ux_code ux_blobs_map(struct ux_blobs *b, const struct ux_blob_hash *hash, uint64_t size,
 			  struct ux_mapping *ret, struct ux_error *err) ux_must;
 
+/* SHA-256 of what is left to read of a file. UX_EIO. */
+enum ux_code ux_blob_hash_fd(int fd, struct ux_blob_hash *ret, struct ux_error *err) ux_must;
+
 /* SHA-256 of bytes. */
 struct ux_blob_hash ux_blob_hash_of(struct ux_bytes bytes);
 

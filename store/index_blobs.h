@@ -3,7 +3,7 @@
 #ifndef UX_INDEX_BLOBS_H
 #define UX_INDEX_BLOBS_H
 
-#include "index_base.h"
+#include "index_modules.h"
 
 struct ux_blob_row {
 	struct ux_blob_hash hash;
@@ -33,6 +33,9 @@ struct ux_index_blobs {
 	enum ux_code (*list)(struct ux_index *ix, const struct ux_blob_hash *after, size_t limit,
 			     struct ux_arena *arena, struct ux_blob_rows *ret,
 			     struct ux_error *err);
+	/* The candidates that have it, of any state and namespace: up to limit. */
+	enum ux_code (*users)(struct ux_index *ix, const struct ux_blob_hash *hash, size_t limit,
+			      struct ux_arena *arena, struct ux_hits *ret, struct ux_error *err);
 	/* Its bytes are gone or wrong, for the reason, which the audit keeps: whoever refers to it
 	 * goes, so that nothing is answered from it and the same bytes are wanted again. */
 	enum ux_code (*lose)(struct ux_index *ix, const struct ux_blob_hash *hash,

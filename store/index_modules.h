@@ -237,6 +237,11 @@ struct ux_index_modules {
 	enum ux_code (*retry_failed)(struct ux_index *ix, unsigned parser, ux_time now,
 				     uint64_t *ret, struct ux_error *err);
 
+	/* Pending ones that no job is going to settle get one; *ret: how many. For a server's
+	 * start. */
+	enum ux_code (*requeue)(struct ux_index *ix, ux_time now, uint64_t *ret,
+				struct ux_error *err);
+
 	/* A batch in one transaction; a later time stays; a mark goes. Numbers that are gone are
 	 * passed over. */
 	enum ux_code (*touch)(struct ux_index *ix, const struct ux_touch *touches, size_t n,

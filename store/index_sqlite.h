@@ -103,6 +103,10 @@ enum ux_code ux_sqlite_audit(struct ux_db *db, const struct ux_who *who, ux_time
 enum ux_code ux_sqlite_texts(struct ux_stmt *st, struct ux_arena *arena, const char ***ret,
 			     size_t *ret_n, struct ux_error *err) ux_must;
 
+/* Rows of a search, of which there is one more than limit when there are more. */
+enum ux_code ux_sqlite_hits(struct ux_stmt *st, size_t limit, struct ux_arena *arena,
+			    struct ux_hits *ret, struct ux_error *err) ux_must;
+
 /* n elements of size bytes, copied into the arena; never NULL but on failure. */
 void *ux_sqlite_keep(struct ux_arena *arena, const void *data, size_t n, size_t size);
 

@@ -51,6 +51,17 @@ static enum ux_code blob_list(struct ux_index *ix, const struct ux_blob_hash *af
 	return ret->rows ? UX_OK : ux_arena_fail(arena, err);
 }
 
+static enum ux_code blob_users(struct ux_index *ix, const struct ux_blob_hash *hash, size_t limit,
+			       struct ux_arena *arena, struct ux_hits *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_sqlite_reader(ix);
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, UX_SQL_BLOB_USERS);
+	ux_stmt_bytes(&st, 1, hash->bytes, sizeof(hash->bytes));
+	ux_stmt_int(&st, 2, (int64_t)limit + 1);
+	return ux_sqlite_hits(&st, limit, arena, ret, err);
+}
+
 static enum ux_code lose_from(struct ux_db *db, enum ux_sql which, const struct ux_blob_hash *hash,
 			      uint64_t *ret, struct ux_error *err)
 {
@@ -103,6 +114,7 @@ void ux_sqlite_blobs_init(struct ux_index *ix)
 {
 	ix->blobs.used = blob_used;
 	ix->blobs.list = blob_list;
+	ix->blobs.users = blob_users;
 	ix->blobs.lose = blob_lose;
 	ix->blobs.verify = verify;
 }

@@ -491,6 +491,15 @@ static enum ux_code retry_failed(struct ux_index *ix, unsigned parser, ux_time n
 	return UX_OK;
 }
 
+static enum ux_code requeue(struct ux_index *ix, ux_time now, uint64_t *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_sqlite_writer(ix);
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, UX_SQL_JOBS_REQUEUE);
+	ux_stmt_int(&st, 1, now);
+	return ux_stmt_run(&st, ret, err);
+}
+
 void ux_sqlite_candidates_init(struct ux_index *ix)
 {
 	ix->modules.add = module_add;
@@ -498,4 +507,5 @@ void ux_sqlite_candidates_init(struct ux_index *ix)
 	ix->modules.candidate = module_candidate;
 	ix->modules.candidate_remove = candidate_remove;
 	ix->modules.retry_failed = retry_failed;
+	ix->modules.requeue = requeue;
 }

@@ -197,8 +197,8 @@ static enum ux_code read_hit(struct ux_stmt *st, struct ux_arena *arena, struct 
 		       : ux_error_set(err, UX_EIO, "the index is damaged: kind %.32s", kind);
 }
 
-static enum ux_code read_hits(struct ux_stmt *st, size_t limit, struct ux_arena *arena,
-			      struct ux_hits *ret, struct ux_error *err)
+enum ux_code ux_sqlite_hits(struct ux_stmt *st, size_t limit, struct ux_arena *arena,
+			    struct ux_hits *ret, struct ux_error *err)
 {
 	ux_cleanup(hits_deinit) struct hits v = {0};
 	bool row = false;
@@ -231,7 +231,7 @@ static enum ux_code module_search(struct ux_index *ix, const char *ns, const str
 	ux_stmt_int(&st, 4, (int64_t)what->limit + 1);
 	if (what->by == UX_SEARCH_ID)
 		ux_stmt_text(&st, 5, behind);
-	return read_hits(&st, what->limit, arena, ret, err);
+	return ux_sqlite_hits(&st, what->limit, arena, ret, err);
 }
 
 static enum ux_code module_remove(struct ux_index *ix, const char *ns, const char *id,

@@ -116,6 +116,13 @@ const char *const ux_sql_text[UX_SQL_COUNT] = {
 		"WHERE state = 2 AND parser < ?1 AND kind <> 'gsym' "
 		"ON CONFLICT (kind, subject) DO UPDATE SET failed = 0, attempts = 0, next = ?2",
 
+	[UX_SQL_JOBS_REQUEUE] =
+		"INSERT INTO jobs (kind, subject, ns, candidate, payload, next, created) "
+		"SELECT 'extract', c.number, c.ns, c.number, '', ?1, ?1 FROM candidates c "
+		"WHERE c.state = 1 AND NOT EXISTS (SELECT 1 FROM jobs j "
+		"WHERE j.kind = 'extract' AND j.candidate = c.number AND j.failed = 0) "
+		"ON CONFLICT (kind, subject) DO UPDATE SET failed = 0, attempts = 0, next = ?1",
+
 	[UX_SQL_MODULE_TOUCH] =
 		"UPDATE modules SET last_used = max(last_used, ?2), marked = 0 WHERE number = ?1",
 	[UX_SQL_PIN_ADD] = "INSERT INTO pins (module, label, key_id, created) "
@@ -137,6 +144,10 @@ const char *const ux_sql_text[UX_SQL_COUNT] = {
 	[UX_SQL_BLOB_ADD] = "INSERT INTO blobs (hash, size) VALUES (?1, ?2) ON CONFLICT DO NOTHING",
 	[UX_SQL_BLOB_USED] = "SELECT 1 FROM blobs_referred WHERE blob = ?1 LIMIT 1",
 	[UX_SQL_BLOB_PAGE] = "SELECT hash, size FROM blobs WHERE hash > ?1 ORDER BY hash LIMIT ?2",
+	[UX_SQL_BLOB_USERS] = "SELECT m.number, c.number, " FIRST_ID ", c.kind, c.holds, "
+			      "c.file_name, c.origin_name "
+			      "FROM candidates c JOIN modules m ON m.number = c.module "
+			      "WHERE c.blob = ?1 ORDER BY c.number LIMIT ?2",
 	/* What was extracted from it is worth more now. */
 	[UX_SQL_BLOB_LOSE_PARENTS] =
 		"UPDATE candidates SET parent = NULL, cached = 0 "

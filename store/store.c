@@ -89,11 +89,69 @@ static enum ux_code open_all(struct ux_store *s, const char *dir, struct ux_erro
 	return ux_blobs_fs_open(&s->blobs, dir, err);
 }
 
-enum ux_code ux_store_open(struct ux_store *s, const char *dir, struct ux_error *err)
+static const char clock_name[] = "clock";
+
+static void init(struct ux_store *s)
 {
 	*s = (struct ux_store){.lock_fd = -1};
 	pthread_mutex_init(&s->commit_lock, NULL);
+	ux_last_use_init(&s->last_use);
+	ux_store_clock_init(&s->clock, 0);
+}
+
+static enum ux_code set_clock(struct ux_store *s, struct ux_error *err)
+{
+	ux_time stored = 0;
+	UX_TRY(s->index->number_get(s->index, clock_name, &stored, err));
+	ux_store_clock_deinit(&s->clock);
+	ux_store_clock_init(&s->clock, stored);
+	return UX_OK;
+}
+
+static enum ux_code free_jobs(struct ux_store *s, struct ux_error *err)
+{
+	uint64_t n = 0;
+	UX_TRY(s->index->jobs.release(s->index, UX_STORE_OWNER, err));
+	return s->index->modules.requeue(s->index, ux_store_now(s), &n, err);
+}
+
+enum ux_code ux_store_open(struct ux_store *s, const char *dir, struct ux_error *err)
+{
+	init(s);
 	enum ux_code code = open_all(s, dir, err);
+	if (code == UX_OK)
+		code = set_clock(s, err);
+	if (code == UX_OK)
+		code = free_jobs(s, err);
+	if (code != UX_OK)
+		ux_store_close(s);
+	return code;
+}
+
+static enum ux_code check_folder(const char *dir, struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) char *path = NULL;
+	if (asprintf(&path, "%s/index.sqlite", dir) < 0) {
+		path = NULL;
+		return ux_error_nomem(err);
+	}
+	if (access(path, F_OK) != 0)
+		return ux_error_set(err, UX_ENOTFOUND,
+				    "no index.sqlite in %.100s; expected a folder of unhex serve",
+				    dir);
+	return UX_OK;
+}
+
+enum ux_code ux_store_open_beside(struct ux_store *s, const char *dir, struct ux_error *err)
+{
+	init(s);
+	enum ux_code code = check_folder(dir, err);
+	if (code == UX_OK)
+		code = ux_store_open_index(dir, &s->index, err);
+	if (code == UX_OK)
+		code = ux_blobs_fs_open(&s->blobs, dir, err);
+	if (code == UX_OK)
+		code = set_clock(s, err);
 	if (code != UX_OK)
 		ux_store_close(s);
 	return code;
@@ -107,8 +165,35 @@ void ux_store_close(struct ux_store *s)
 		s->index->close(s->index);
 	if (s->lock_fd >= 0)
 		close(s->lock_fd);
+	ux_last_use_deinit(&s->last_use);
+	ux_store_clock_deinit(&s->clock);
 	pthread_mutex_destroy(&s->commit_lock);
 	*s = (struct ux_store){.lock_fd = -1};
+}
+
+ux_time ux_store_now(struct ux_store *s)
+{
+	return ux_store_clock_now(&s->clock);
+}
+
+void ux_store_used(struct ux_store *s, const struct ux_module *m)
+{
+	const struct ux_touch touch = {m->number, ux_store_now(s)};
+	if (m->marked == 0 || s->index->modules.touch(s->index, &touch, 1, NULL) != UX_OK)
+		ux_last_use_note(&s->last_use, m->number, touch.time,
+				 /* urgent= */ touch.time - m->last_used > UX_STORE_URGENT_S);
+}
+
+void ux_store_used_again(struct ux_store *s, int64_t module)
+{
+	ux_last_use_note(&s->last_use, module, ux_store_now(s), /* urgent= */ false);
+}
+
+enum ux_code ux_store_tick(struct ux_store *s, struct ux_error *err)
+{
+	bool complete = false;
+	UX_TRY(s->index->number_put(s->index, clock_name, ux_store_now(s), err));
+	return ux_last_use_flush(&s->last_use, s->index, &complete, err);
 }
 
 struct sweep {

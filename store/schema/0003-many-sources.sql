@@ -38,6 +38,7 @@ CREATE INDEX candidates_of_parent ON candidates (parent) WHERE parent IS NOT NUL
 CREATE INDEX candidates_by_file ON candidates (ns, file_name);
 CREATE INDEX candidates_by_base ON candidates (ns, base_name);
 CREATE INDEX candidates_cached ON candidates (module) WHERE cached = 1;
+CREATE INDEX candidates_pending ON candidates (number) WHERE state = 1;
 CREATE INDEX candidates_failed ON candidates (parser) WHERE state = 2;
 
 -- candidate: the row that the upload became, which may be gone. state: also 3, pending.

@@ -1,0 +1,116 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the server does by itself, while others serve. */
+#include "keeper.h"
+
+#include "access_log.h"
+
+#include <time.h>
+
+enum {
+	WRITE_SECONDS = 60,
+	SWEEP_SECONDS = 3600,
+	SWEEP_GRACE = 24 * 60 * 60,
+	RETAIN_GRACE = 7 * 24 * 60 * 60, /* a week for somebody to notice */
+};
+
+struct ux_keeper ux_keeper_make(struct ux_server *server)
+{
+	return (struct ux_keeper){.server = server,
+				  .retention = {.grace_s = RETAIN_GRACE},
+				  .sweep_grace_s = SWEEP_GRACE,
+				  .sweep_every_s = SWEEP_SECONDS};
+}
+
+static void complain(const char *event, const struct ux_error *err)
+{
+	char text[256], quoted[300];
+	ux_log_line("warning", event, "error=%s",
+		    ux_log_quote(ux_bytes_cstr(ux_error_format(err, text, sizeof(text))), quoted,
+				 sizeof(quoted)));
+}
+
+static void write_uses(struct ux_keeper *k)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	if (ux_store_tick(k->server->store, &err) != UX_OK)
+		complain("uses", &err);
+}
+
+static void sweep(struct ux_keeper *k)
+{
+	struct ux_store *s = k->server->store;
+	struct ux_sweep done;
+	struct ux_error err = UX_ERROR_INIT;
+	if (!ux_store_clock_agrees(&s->clock))
+		ux_log_line("warning", "sweep",
+			    "skipped=\"the clock was set; it is caught up with\"");
+	else if (ux_store_sweep(s, k->sweep_grace_s, ux_store_now(s), &done, &err) != UX_OK)
+		complain("sweep", &err);
+	else if (done.blobs + done.parts + done.uploads > 0)
+		ux_log_line("info", "sweep", "blobs=%" PRIu64 " parts=%" PRIu64 " uploads=%" PRIu64,
+			    done.blobs, done.parts, done.uploads);
+}
+
+/* Every module that goes has its line; who has it open forgets it. */
+static void retained(void *ctx, const struct ux_retained_one *one)
+{
+	struct ux_keeper *k = ctx;
+	char quoted[300];
+	if (one->ids)
+		ux_module_cache_forget(k->server->cache, one->ns, (const char *const *)one->ids,
+				       one->n_ids);
+	if (one->what != UX_RETAINED_IDLE)
+		ux_log_line("info", "retention", "what=%s namespace=%s id=%s bytes=%" PRIu64,
+			    ux_retained_name(one->what), one->ns,
+			    ux_log_quote(ux_bytes_cstr(one->id), quoted, sizeof(quoted)),
+			    one->bytes);
+}
+
+static void retain(struct ux_keeper *k)
+{
+	struct ux_retained_sum sum;
+	struct ux_error err = UX_ERROR_INIT;
+	if (ux_store_retain(k->server->store, &k->retention, retained, k, &sum, &err) != UX_OK)
+		complain("retention", &err);
+}
+
+static void expire(struct ux_keeper *k)
+{
+	struct ux_store *s = k->server->store;
+	struct ux_index *ix = s->index;
+	struct ux_error err = UX_ERROR_INIT;
+	uint64_t n = 0;
+	ux_time now = ux_store_now(s);
+	enum ux_code code = ix->fetched.expire(ix, NULL, now - k->sweep_grace_s, &n, &err);
+	if (code == UX_OK && k->audit_s > 0)
+		code = ix->audit.expire(ix, now - k->audit_s, &n, &err);
+	if (code != UX_OK)
+		complain("expire", &err);
+}
+
+static int64_t monotonic(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec;
+}
+
+void ux_keeper_tick(struct ux_keeper *k)
+{
+	int64_t now = monotonic();
+	if (now >= k->next_write || ux_last_use_urgent(&k->server->store->last_use)) {
+		write_uses(k);
+		k->next_write = now + WRITE_SECONDS;
+	}
+	if (now < k->next_sweep)
+		return;
+	retain(k);
+	expire(k);
+	sweep(k);
+	k->next_sweep = now + k->sweep_every_s;
+}
+
+void ux_keeper_finish(struct ux_keeper *k)
+{
+	write_uses(k);
+}

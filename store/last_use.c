@@ -1,0 +1,119 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Uses of modules on their way into the index. */
+#include "last_use.h"
+
+#include "map.h"
+#include "vec.h"
+
+static uint64_t number_hash(int64_t n)
+{
+	return ux_hash_u64((uint64_t)n);
+}
+
+static bool number_eq(int64_t a, int64_t b)
+{
+	return a == b;
+}
+
+UX_MAP(uses, int64_t, ux_time, number_hash, number_eq);
+UX_VEC(touches, struct ux_touch);
+
+struct ux_last_use_table {
+	struct uses uses;
+};
+
+void ux_last_use_init(struct ux_last_use *u)
+{
+	*u = (struct ux_last_use){0};
+	pthread_mutex_init(&u->lock, NULL);
+}
+
+static void table_free(struct ux_last_use_table *t)
+{
+	if (t)
+		uses_deinit(&t->uses);
+	free(t);
+}
+
+void ux_last_use_deinit(struct ux_last_use *u)
+{
+	table_free(u->table);
+	pthread_mutex_destroy(&u->lock);
+	*u = (struct ux_last_use){0};
+}
+
+/* With the lock held. */
+static bool put(struct ux_last_use *u, int64_t module, ux_time time)
+{
+	bool fresh = false;
+	if (!u->table)
+		u->table = calloc(1, sizeof(*u->table));
+	ux_time *at = u->table ? uses_insert(&u->table->uses, module, &fresh) : NULL;
+	if (at)
+		*at = fresh ? time : ux_max(*at, time);
+	return at != NULL;
+}
+
+void ux_last_use_note(struct ux_last_use *u, int64_t module, ux_time now, bool urgent)
+{
+	pthread_mutex_lock(&u->lock);
+	u->urgent |= urgent;
+	if (!put(u, module, now))
+		u->dropped = true;
+	pthread_mutex_unlock(&u->lock);
+}
+
+bool ux_last_use_urgent(struct ux_last_use *u)
+{
+	pthread_mutex_lock(&u->lock);
+	bool urgent = u->urgent;
+	pthread_mutex_unlock(&u->lock);
+	return urgent;
+}
+
+static struct ux_last_use_table *take(struct ux_last_use *u, bool *ret_dropped)
+{
+	pthread_mutex_lock(&u->lock);
+	struct ux_last_use_table *t = u->table;
+	*ret_dropped = u->dropped;
+	u->table = NULL;
+	u->urgent = false;
+	pthread_mutex_unlock(&u->lock);
+	return t;
+}
+
+static void give_back(struct ux_last_use *u, const struct ux_last_use_table *t)
+{
+	pthread_mutex_lock(&u->lock);
+	for (size_t i = 0; t && i < t->uses.cap; i++)
+		if (t->uses.entries[i].hash != 0 &&
+		    !put(u, t->uses.entries[i].key, t->uses.entries[i].value))
+			u->dropped = true;
+	pthread_mutex_unlock(&u->lock);
+}
+
+static enum ux_code write(const struct ux_last_use_table *t, struct ux_index *ix,
+			  struct ux_error *err)
+{
+	ux_cleanup(touches_deinit) struct touches v = {0};
+	for (size_t i = 0; i < t->uses.cap; i++) {
+		struct ux_touch one = {t->uses.entries[i].key, t->uses.entries[i].value};
+		if (t->uses.entries[i].hash != 0 && !touches_append(&v, one))
+			return ux_error_nomem(err);
+	}
+	return ix->modules.touch(ix, v.data, v.size, err);
+}
+
+enum ux_code ux_last_use_flush(struct ux_last_use *u, struct ux_index *ix, bool *ret_complete,
+			       struct ux_error *err)
+{
+	bool dropped = false;
+	struct ux_last_use_table *t = take(u, &dropped);
+	enum ux_code code = t ? write(t, ix, err) : UX_OK;
+	if (code != UX_OK)
+		give_back(u, t);
+	table_free(t);
+	if (code == UX_OK)
+		*ret_complete = !dropped;
+	return code;
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Is what the index says there, and what it was? */
+#include "store_check.h"
+
+#include <unistd.h>
+
+enum {
+	PAGE = 1000, /* rows of blobs read at a time */
+	PAGE_BUDGET = 4 << 20,
+	USERS = 100 /* modules counted of one blob */
+};
+
+/* One check at work. */
+struct check {
+	struct ux_store *store;
+	bool repair;
+	ux_check_fn *tell;
+	void *ctx;
+	struct ux_check_sum *sum;
+};
+
+const char *ux_check_problem_name(enum ux_check_problem problem)
+{
+	static const char *const names[UX_CHECK_COUNT] = {
+		[UX_CHECK_MISSING] = "missing", [UX_CHECK_SIZE] = "size",
+		[UX_CHECK_DAMAGED] = "damaged", [UX_CHECK_UNREAD] = "unreadable",
+		[UX_CHECK_INDEX] = "index",
+	};
+	return names[problem];
+}
+
+static void tell(struct check *c, const struct ux_check_one *one)
+{
+	c->sum->problems++;
+	c->sum->repaired += one->repaired;
+	if (c->tell)
+		c->tell(c->ctx, one);
+}
+
+/* Compares the bytes of one blob with its row; false with *ret filled in but for hash and modules,
+ * words having room for UX_ERROR_TEXT. */
+static bool is_right(struct check *c, const struct ux_blob_row *row, enum ux_check_problem *ret,
+		     struct ux_error *why)
+{
+	struct ux_blobs *b = c->store->blobs;
+	struct ux_blob_hash hash;
+	uint64_t size = 0;
+	int fd = -1;
+	enum ux_code code = b->open(b, &row->hash, &fd, &size, why);
+	if (code != UX_OK) {
+		*ret = code == UX_ENOTFOUND ? UX_CHECK_MISSING : UX_CHECK_UNREAD;
+		return false;
+	}
+	if (size != row->size) {
+		close(fd);
+		(void)!ux_error_set(why, UX_EIO, "%" PRIu64 " bytes; expected %" PRIu64, size,
+				    row->size);
+		*ret = UX_CHECK_SIZE;
+		return false;
+	}
+	code = ux_blob_hash_fd(fd, &hash, why);
+	close(fd);
+	if (code != UX_OK) {
+		*ret = UX_CHECK_UNREAD;
+		return false;
+	}
+	if (memcmp(&hash, &row->hash, sizeof(hash)) == 0)
+		return true;
+	(void)!ux_error_set(why, UX_EIO, "the bytes have another hash");
+	*ret = UX_CHECK_DAMAGED;
+	return false;
+}
+
+static enum ux_code repair(struct check *c, const struct ux_blob_hash *hash, const char *why,
+			   struct ux_error *err)
+{
+	struct ux_store *s = c->store;
+	struct ux_blob_loss loss;
+	pthread_mutex_lock(&s->commit_lock);
+	enum ux_code code = s->index->blobs.lose(s->index, hash, why, ux_store_now(s), &loss, err);
+	if (code == UX_OK)
+		code = s->blobs->remove(s->blobs, hash, err);
+	pthread_mutex_unlock(&s->commit_lock);
+	return code;
+}
+
+/* What was removed since the page was read is no problem. */
+static enum ux_code report(struct check *c, const struct ux_blob_row *row,
+			   enum ux_check_problem problem, const char *words, struct ux_error *err)
+{
+	UX_ARENA(arena, PAGE_BUDGET);
+	struct ux_index *ix = c->store->index;
+	struct ux_hits users;
+	char text[2 * UX_BLOB_HASH_SIZE + 1];
+	bool used = false;
+	UX_TRY(ix->blobs.used(ix, &row->hash, &used, err));
+	if (!used)
+		return UX_OK;
+	UX_TRY(ix->blobs.users(ix, &row->hash, USERS, &arena, &users, err));
+	bool sure = problem != UX_CHECK_UNREAD; /* another day, the disk may read it */
+	if (c->repair && sure)
+		UX_TRY(repair(c, &row->hash, words, err));
+	ux_blob_hash_text(&row->hash, text);
+	const struct ux_check_one one = {.problem = problem,
+					 .hash = text,
+					 .words = words,
+					 .id = users.n > 0 ? users.hits[0].id : "",
+					 .modules = users.n,
+					 .repaired = c->repair && sure};
+	tell(c, &one);
+	return UX_OK;
+}
+
+static enum ux_code check_row(struct check *c, const struct ux_blob_row *row, struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_check_problem problem = UX_CHECK_COUNT;
+	c->sum->blobs++;
+	c->sum->bytes += row->size;
+	if (is_right(c, row, &problem, &why))
+		return UX_OK;
+	return why.code == UX_ENOMEM ? ux_error_nomem(err) : report(c, row, problem, why.text, err);
+}
+
+static enum ux_code check_rows(struct check *c, struct ux_error *err)
+{
+	struct ux_index *ix = c->store->index;
+	struct ux_blob_hash last;
+	const struct ux_blob_hash *after = NULL;
+	for (bool more = true; more;) {
+		UX_ARENA(arena, PAGE_BUDGET);
+		struct ux_blob_rows page;
+		UX_TRY(ix->blobs.list(ix, after, PAGE, &arena, &page, err));
+		for (size_t i = 0; i < page.n; i++)
+			UX_TRY(check_row(c, &page.rows[i], err));
+		more = page.more;
+		if (page.n > 0) {
+			last = page.rows[page.n - 1].hash;
+			after = &last;
+		}
+	}
+	return UX_OK;
+}
+
+static enum ux_code count_garbage(void *ctx, const char *name, int64_t age_s, struct ux_error *err)
+{
+	struct check *c = ctx;
+	struct ux_index *ix = c->store->index;
+	struct ux_blob_hash hash;
+	bool used = true;
+	(void)age_s;
+	if (!ux_blob_hash_parse(ux_bytes_cstr(name), &hash))
+		return UX_OK;
+	UX_TRY(ix->blobs.used(ix, &hash, &used, err));
+	c->sum->garbage += !used;
+	return UX_OK;
+}
+
+static enum ux_code check_index(struct check *c, struct ux_error *err)
+{
+	struct ux_index *ix = c->store->index;
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ix->blobs.verify(ix, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	if (code == UX_OK)
+		return UX_OK;
+	const struct ux_check_one one = {
+		.problem = UX_CHECK_INDEX, .hash = "", .words = why.text, .id = ""};
+	tell(c, &one);
+	c->repair = false; /* nothing is to be taken away on its word */
+	return UX_OK;
+}
+
+enum ux_code ux_store_check(struct ux_store *s, bool with_repair, ux_check_fn *tell_fn, void *ctx,
+			    struct ux_check_sum *ret, struct ux_error *err)
+{
+	*ret = (struct ux_check_sum){0};
+	struct check c = {s, with_repair, tell_fn, ctx, ret};
+	UX_TRY(check_index(&c, err));
+	UX_TRY(check_rows(&c, err));
+	UX_TRY(s->blobs->each_blob(s->blobs, count_garbage, &c, err));
+	return with_repair
+		       ? s->index->modules.requeue(s->index, ux_store_now(s), &ret->requeued, err)
+		       : UX_OK;
+}

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The time by which a store decides what is old. */
+#include "store_clock.h"
+
+#include <time.h>
+
+enum {
+	REBASE_S = 60 /* so that a jump forward is caught up with from when it happened on */
+};
+
+ux_time ux_store_clock_resume(ux_time stored, ux_time wall)
+{
+	if (stored == 0)
+		return wall;
+	return ux_max(stored, ux_min(wall, stored + UX_CLOCK_RESUME_MOST));
+}
+
+ux_time ux_store_clock_step(ux_time at, ux_time wall, int64_t elapsed_s)
+{
+	ux_time slow = at + elapsed_s / 2, fast = at + 2 * elapsed_s;
+	return ux_max(slow, ux_min(wall, fast));
+}
+
+static int64_t monotonic(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return t.tv_sec;
+}
+
+void ux_store_clock_init(struct ux_store_clock *c, ux_time stored)
+{
+	pthread_mutex_init(&c->lock, NULL);
+	c->at = c->shown = ux_store_clock_resume(stored, time(NULL));
+	c->mono = monotonic();
+}
+
+void ux_store_clock_deinit(struct ux_store_clock *c)
+{
+	pthread_mutex_destroy(&c->lock);
+}
+
+ux_time ux_store_clock_now(struct ux_store_clock *c)
+{
+	pthread_mutex_lock(&c->lock);
+	int64_t mono = monotonic();
+	ux_time now = ux_store_clock_step(c->at, time(NULL), mono - c->mono);
+	if (mono - c->mono >= REBASE_S) {
+		c->at = now;
+		c->mono = mono;
+	}
+	now = c->shown = ux_max(now, c->shown);
+	pthread_mutex_unlock(&c->lock);
+	return now;
+}
+
+bool ux_store_clock_agrees(struct ux_store_clock *c)
+{
+	int64_t off = ux_store_clock_now(c) - time(NULL);
+	return off <= UX_CLOCK_AGREES && off >= -UX_CLOCK_AGREES;
+}
