@@ -13,6 +13,7 @@ extern const struct ux_command ux_cmd_proc;
 extern const struct ux_command ux_cmd_push;
 extern const struct ux_command ux_cmd_serve;
 extern const struct ux_command ux_cmd_key;
+extern const struct ux_command ux_cmd_store;
 extern const struct ux_command ux_cmd_gsym;
 extern const struct ux_command ux_cmd_addr2line;
 extern const struct ux_command ux_cmd_llvm_symbolizer;

@@ -7,9 +7,9 @@
 #include "sigbus.h"
 
 static const struct ux_command *const commands[] = {
-	&ux_cmd_id,   &ux_cmd_extract,   &ux_cmd_lookup,          &ux_cmd_explain,
-	&ux_cmd_proc, &ux_cmd_push,      &ux_cmd_serve,           &ux_cmd_key,
-	&ux_cmd_gsym, &ux_cmd_addr2line, &ux_cmd_llvm_symbolizer,
+	&ux_cmd_id,    &ux_cmd_extract, &ux_cmd_lookup,    &ux_cmd_explain,
+	&ux_cmd_proc,  &ux_cmd_push,    &ux_cmd_serve,     &ux_cmd_key,
+	&ux_cmd_store, &ux_cmd_gsym,    &ux_cmd_addr2line, &ux_cmd_llvm_symbolizer,
 };
 
 static const struct ux_command *command_find(const char *name)

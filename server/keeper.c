@@ -44,7 +44,8 @@ static void sweep(struct ux_keeper *k)
 	if (!ux_store_clock_agrees(&s->clock))
 		ux_log_line("warning", "sweep",
 			    "skipped=\"the clock was set; it is caught up with\"");
-	else if (ux_store_sweep(s, k->sweep_grace_s, ux_store_now(s), &done, &err) != UX_OK)
+	else if (ux_store_sweep(s, k->sweep_grace_s, ux_store_now(s), /* dry_run= */ false, &done,
+				&err) != UX_OK)
 		complain("sweep", &err);
 	else if (done.blobs + done.parts + done.uploads > 0)
 		ux_log_line("info", "sweep", "blobs=%" PRIu64 " parts=%" PRIu64 " uploads=%" PRIu64,

@@ -199,6 +199,7 @@ enum ux_code ux_store_tick(struct ux_store *s, struct ux_error *err)
 struct sweep {
 	struct ux_store *store;
 	int64_t grace_s;
+	bool dry_run;
 	struct ux_sweep *done;
 };
 
@@ -213,7 +214,7 @@ static enum ux_code sweep_blob(void *ctx, const char *name, int64_t age_s, struc
 	pthread_mutex_lock(&s->commit_lock);
 	enum ux_code code = s->index->blobs.used(s->index, &hash, &used, err);
 	if (code == UX_OK && !used) {
-		code = s->blobs->remove(s->blobs, &hash, err);
+		code = sw->dry_run ? UX_OK : s->blobs->remove(s->blobs, &hash, err);
 		sw->done->blobs += code == UX_OK;
 	}
 	pthread_mutex_unlock(&s->commit_lock);
@@ -225,17 +226,19 @@ static enum ux_code sweep_part(void *ctx, const char *name, int64_t age_s, struc
 	struct sweep *sw = ctx;
 	if (age_s < sw->grace_s || !ux_upload_uid_valid(ux_bytes_cstr(name)))
 		return UX_OK;
-	UX_TRY(sw->store->blobs->part_remove(sw->store->blobs, name, err));
+	if (!sw->dry_run)
+		UX_TRY(sw->store->blobs->part_remove(sw->store->blobs, name, err));
 	sw->done->parts++;
 	return UX_OK;
 }
 
-enum ux_code ux_store_sweep(struct ux_store *s, int64_t grace_s, ux_time now, struct ux_sweep *ret,
-			    struct ux_error *err)
+enum ux_code ux_store_sweep(struct ux_store *s, int64_t grace_s, ux_time now, bool dry_run,
+			    struct ux_sweep *ret, struct ux_error *err)
 {
 	*ret = (struct ux_sweep){0};
-	struct sweep sw = {s, grace_s, ret};
-	UX_TRY(s->index->uploads.expire(s->index, now - grace_s, &ret->uploads, err));
+	struct sweep sw = {s, grace_s, dry_run, ret};
+	if (!dry_run)
+		UX_TRY(s->index->uploads.expire(s->index, now - grace_s, &ret->uploads, err));
 	UX_TRY(s->blobs->each_part(s->blobs, sweep_part, &sw, err));
 	return s->blobs->each_blob(s->blobs, sweep_blob, &sw, err);
 }

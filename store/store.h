@@ -67,15 +67,16 @@ enum ux_code ux_store_tick(struct ux_store *s, struct ux_error *err) ux_must;
 struct ux_sweep {
 	uint64_t blobs;
 	uint64_t parts;
-	uint64_t uploads;
+	uint64_t uploads; /* rows; with dry_run 0 */
 };
 
 /*
  * Removes what no row refers to and what nobody finished: blobs and parts that have not changed for
  * grace_s, and rows of uploads as old, by `now`. May run while others work. Ages of files are the
- * machine's clock's: who sweeps by himself asks ux_store_clock_agrees() first.
+ * machine's clock's: who sweeps by himself asks ux_store_clock_agrees() first. dry_run: only
+ * counts.
  */
-enum ux_code ux_store_sweep(struct ux_store *s, int64_t grace_s, ux_time now, struct ux_sweep *ret,
-			    struct ux_error *err) ux_must;
+enum ux_code ux_store_sweep(struct ux_store *s, int64_t grace_s, ux_time now, bool dry_run,
+			    struct ux_sweep *ret, struct ux_error *err) ux_must;
 
 #endif

@@ -12,6 +12,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <strings.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The worked example: f at 0x401000 with sq inlined, _start at 0x401007. */
@@ -664,6 +665,43 @@ static void blob_that_was_cut_is_no_answer_and_is_repaired_by_its_bytes(void **s
 	json_decref(doc);
 }
 
+/* In a name: the file is still a GSYM, of other names. */
+static void blob_with_a_flipped_bit_gives_no_wrong_name(void **state)
+{
+	struct make_server *s = *state;
+	UX_ARENA(arena, 1 << 20);
+	char path[256], hash[65], target[128], ids[64];
+	struct ux_out poor = names_only(&arena);
+	snprintf(ids, sizeof(ids), "\"%s\"", example_id);
+	upload_example(s);
+	struct ux_blob_hash h = ux_blob_hash_of(example());
+	ux_blob_hash_text(&h, hash);
+	snprintf(path, sizeof(path), "%s/blobs/%.2s/%.2s/%s", s->dir, hash, hash + 2, hash);
+	assert_int_equal(chmod(path, 0600), 0);
+	const uint8_t *a_name = memmem(make_gsym_example, MAKE_GSYM_EXAMPLE_SIZE, "dead", 4);
+	assert_non_null(a_name);
+	FILE *f = fopen(path, "r+");
+	assert_non_null(f);
+	assert_int_equal(fseek(f, a_name - make_gsym_example, SEEK_SET), 0);
+	assert_int_equal(fputc('l', f), 'l'); /* "lead" */
+	assert_int_equal(fclose(f), 0);
+	snprintf(target, sizeof(target), "/v1/symbolize/%s?addr=0x401000", example_id);
+	json_t *doc = get(s, target, 200);
+	assert_string_equal(text_of(doc, "status"), "failed");
+	assert_non_null(strstr(text_of(doc, "reason"), "damaged"));
+	json_decref(doc);
+	/* another candidate answers, where it knows something */
+	json_decref(upload(s, ids, ux_out_bytes(&poor), ",\"force\":true", 200));
+	doc = get(s, target, 200);
+	assert_string_equal(text_of(doc, "quality"), "symtab");
+	json_decref(doc);
+	json_decref(upload(s, ids, example(), "", 200)); /* the same bytes repair it */
+	doc = get(s, target, 200);
+	assert_string_equal(text_of(doc, "quality"), "inlines");
+	json_decref(doc);
+	ux_out_deinit(&poor);
+}
+
 static void key_opens_its_scopes_and_namespace_only(void **state)
 {
 	struct make_server *s = *state;
@@ -1033,6 +1071,7 @@ int main(void)
 		SERVER_TEST(better_upload_replaces_a_poorer_answer_at_once),
 		SERVER_TEST(module_can_be_seen_fetched_and_forgotten),
 		SERVER_TEST(blob_that_was_cut_is_no_answer_and_is_repaired_by_its_bytes),
+		SERVER_TEST(blob_with_a_flipped_bit_gives_no_wrong_name),
 		SERVER_TEST(key_opens_its_scopes_and_namespace_only),
 		SERVER_TEST(keyed_reading_asks_everybody_for_a_key),
 		SERVER_TEST(open_reading_of_this_machine_is_not_for_pages_of_other_names),

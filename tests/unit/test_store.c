@@ -626,10 +626,13 @@ static void sweep_takes_garbage_after_the_grace_time_only(void **state)
 	put(s.blobs, uid_b, "garbage");
 	commit(s.blobs, uid_b);
 	put(s.blobs, uid_b, "part");
-	assert_int_equal(ux_store_sweep(&s, 3600, 2100, &sw, NULL), UX_OK);
+	assert_int_equal(ux_store_sweep(&s, 3600, 2100, false, &sw, NULL), UX_OK);
 	assert_true(sw.blobs == 0 && sw.parts == 0 && sw.uploads == 0);
 	assert_int_equal(count_blobs(s.blobs), 2);
-	assert_int_equal(ux_store_sweep(&s, 0, 2001, &sw, NULL), UX_OK);
+	assert_int_equal(ux_store_sweep(&s, 0, 2001, true, &sw, NULL), UX_OK);
+	assert_true(sw.blobs == 1 && sw.parts == 1 && sw.uploads == 0);
+	assert_int_equal(count_blobs(s.blobs), 2);
+	assert_int_equal(ux_store_sweep(&s, 0, 2001, false, &sw, NULL), UX_OK);
 	assert_int_equal(sw.blobs, 1);
 	assert_int_equal(sw.parts, 1);
 	assert_int_equal(sw.uploads, 1);

@@ -1,0 +1,362 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* unhex store: the folder of a server, looked after by hand. */
+#include "commands.h"
+
+#include "id.h"
+#include "json_out.h"
+#include "output.h"
+#include "retention.h"
+#include "store_check.h"
+#include "time_text.h"
+
+struct values {
+	const char *data;
+	const char *ns;
+	bool repair;
+	bool dry_run;
+	unsigned keep_days;
+	unsigned grace_days;
+	uint64_t cache_bytes;
+	bool json;
+};
+
+static const struct ux_option options[] = {
+	{"data", 0, UX_OPTION_TEXT, offsetof(struct values, data), "DIR",
+	 "the server's folder [$XDG_DATA_HOME/unhex]"},
+	{"namespace", 0, UX_OPTION_TEXT, offsetof(struct values, ns), "NAME",
+	 "pin, unpin: where the module is [default]"},
+	{"repair", 0, UX_OPTION_FLAG, offsetof(struct values, repair), NULL,
+	 "check: what is lost leaves the index, so that it is wanted again"},
+	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct values, dry_run), NULL,
+	 "sweep: only tell what would go"},
+	{"keep-days", 0, UX_OPTION_COUNT, offsetof(struct values, keep_days), "N",
+	 "sweep: modules unused for so long go, unless their namespace says [never]"},
+	{"grace-days", 0, UX_OPTION_COUNT, offsetof(struct values, grace_days), "N",
+	 "sweep: between a module's mark and its end [7]"},
+	{"cache", 0, UX_OPTION_BYTES, offsetof(struct values, cache_bytes), "SIZE",
+	 "sweep: keep so much of what can be had again [all]"},
+	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL, "one object a line"},
+};
+
+enum {
+	DAY_S = 24 * 60 * 60,
+	GARBAGE_S = DAY_S, /* that bytes without a module are left alone */
+	LIST_BUDGET = 64 << 20
+};
+
+/* One run of the command. */
+struct job {
+	struct ux_store store;
+	bool open;
+	const struct values *values;
+	char **operands; /* behind the verb */
+	struct ux_out out;
+	int status;
+};
+
+static void job_deinit(struct job *job)
+{
+	if (job->open)
+		ux_store_close(&job->store);
+	ux_out_deinit(&job->out);
+}
+
+static const struct ux_who by_hand = {.key_id = "", .from = "cli"};
+
+/* check */
+
+static void found(void *ctx, const struct ux_check_one *one)
+{
+	struct job *job = ctx;
+	if (job->values->json) {
+		struct ux_json j = ux_json_make(&job->out);
+		ux_json_object_begin(&j);
+		ux_json_key_cstr(&j, "problem", ux_check_problem_name(one->problem));
+		ux_json_key_cstr(&j, "sha256", one->hash);
+		ux_json_key_cstr(&j, "reason", one->words);
+		ux_json_key_cstr(&j, "id", one->id);
+		ux_json_key_u64(&j, "modules", one->modules);
+		ux_json_key_bool(&j, "repaired", one->repaired);
+		ux_json_object_end(&j);
+		ux_out_u8(&job->out, '\n');
+		return;
+	}
+	ux_out_fmt(&job->out, "%s%s  %s  ", ux_check_problem_name(one->problem),
+		   one->repaired ? " (repaired)" : "", one->hash);
+	if (one->id[0] != '\0') {
+		ux_text(&job->out, ux_bytes_cstr(one->id));
+		if (one->modules > 1)
+			ux_out_fmt(&job->out, " and %" PRIu64 " more", one->modules - 1);
+		ux_out_cstr(&job->out, "  ");
+	}
+	ux_text(&job->out, ux_bytes_cstr(one->words));
+	ux_out_u8(&job->out, '\n');
+}
+
+static void check_sum_json(struct ux_out *out, const struct ux_check_sum *sum)
+{
+	struct ux_json j = ux_json_make(out);
+	ux_json_object_begin(&j);
+	ux_json_key_u64(&j, "blobs", sum->blobs);
+	ux_json_key_u64(&j, "bytes", sum->bytes);
+	ux_json_key_u64(&j, "problems", sum->problems);
+	ux_json_key_u64(&j, "repaired", sum->repaired);
+	ux_json_key_u64(&j, "garbage", sum->garbage);
+	ux_json_key_u64(&j, "requeued", sum->requeued);
+	ux_json_object_end(&j);
+	ux_out_u8(out, '\n');
+}
+
+static enum ux_code check(struct job *job, struct ux_error *err)
+{
+	struct ux_check_sum sum;
+	UX_TRY(ux_store_check(&job->store, job->values->repair, found, job, &sum, err));
+	if (sum.problems > sum.repaired)
+		job->status = UX_EXIT_SOME;
+	if (job->values->json) {
+		check_sum_json(&job->out, &sum);
+		return UX_OK;
+	}
+	ux_out_fmt(&job->out, "%" PRIu64 " blobs of ", sum.blobs);
+	ux_text_size(&job->out, sum.bytes);
+	ux_out_fmt(&job->out, ": %" PRIu64 " problems", sum.problems);
+	if (sum.repaired > 0)
+		ux_out_fmt(&job->out, ", %" PRIu64 " repaired", sum.repaired);
+	if (sum.requeued > 0)
+		ux_out_fmt(&job->out, "; %" PRIu64 " uploads are extracted again", sum.requeued);
+	if (sum.garbage > 0)
+		ux_out_fmt(&job->out, "; %" PRIu64 " that nobody refers to, for the sweep",
+			   sum.garbage);
+	ux_out_u8(&job->out, '\n');
+	return UX_OK;
+}
+
+/* sweep */
+
+static void retained(void *ctx, const struct ux_retained_one *one)
+{
+	struct job *job = ctx;
+	char when[UX_TIME_TEXT];
+	if (job->values->json) {
+		struct ux_json j = ux_json_make(&job->out);
+		ux_json_object_begin(&j);
+		ux_json_key_cstr(&j, "what", ux_retained_name(one->what));
+		ux_json_key_cstr(&j, "namespace", one->ns);
+		ux_json_key_cstr(&j, "id", one->id);
+		ux_json_key_cstr(&j, "last_used", ux_time_text(one->last_used, when));
+		ux_json_key_u64(&j, "bytes", one->bytes);
+		ux_json_object_end(&j);
+		ux_out_u8(&job->out, '\n');
+		return;
+	}
+	ux_out_fmt(&job->out, "%-7s  %s  last used %s  ", ux_retained_name(one->what), one->ns,
+		   ux_time_text(one->last_used, when));
+	ux_text(&job->out, ux_bytes_cstr(one->id));
+	ux_out_cstr(&job->out, "  ");
+	ux_text_size(&job->out, one->bytes);
+	ux_out_u8(&job->out, '\n');
+}
+
+static void sweep_sum(struct job *job, const struct ux_retained_sum *sum,
+		      const struct ux_sweep *garbage)
+{
+	const char *would = job->values->dry_run ? "would be " : "";
+	if (job->values->json) {
+		struct ux_json j = ux_json_make(&job->out);
+		ux_json_object_begin(&j);
+		for (int i = 0; i < UX_RETAINED_COUNT; i++)
+			ux_json_key_u64(&j, ux_retained_name((enum ux_retained)i), sum->n[i]);
+		ux_json_key_u64(&j, "blobs", garbage->blobs);
+		ux_json_key_u64(&j, "parts", garbage->parts);
+		ux_json_key_bool(&j, "dry_run", job->values->dry_run);
+		ux_json_object_end(&j);
+		ux_out_u8(&job->out, '\n');
+		return;
+	}
+	ux_out_fmt(&job->out,
+		   "%" PRIu64 " modules %sremoved, %" PRIu64 " marked, %" PRIu64 " wait; %" PRIu64
+		   " cached evicted; %" PRIu64 " blobs and %" PRIu64
+		   " broken uploads without a module\n",
+		   sum->n[UX_RETAINED_SWEPT], would, sum->n[UX_RETAINED_MARKED],
+		   sum->n[UX_RETAINED_IDLE], sum->n[UX_RETAINED_EVICTED], garbage->blobs,
+		   garbage->parts);
+}
+
+static enum ux_code sweep(struct job *job, struct ux_error *err)
+{
+	const struct values *v = job->values;
+	const struct ux_retention how = {.default_s = (int64_t)v->keep_days * DAY_S,
+					 .grace_s = (int64_t)v->grace_days * DAY_S,
+					 .cache_bytes = v->cache_bytes,
+					 .dry_run = v->dry_run};
+	struct ux_retained_sum sum;
+	struct ux_sweep garbage = {0};
+	struct ux_store *s = &job->store;
+	UX_TRY(ux_store_retain(s, &how, retained, job, &sum, err));
+	if (ux_store_clock_agrees(&s->clock))
+		UX_TRY(ux_store_sweep(s, GARBAGE_S, ux_store_now(s), v->dry_run, &garbage, err));
+	else
+		ux_say("the clock was set since the last time; garbage is left alone for now");
+	sweep_sum(job, &sum, &garbage);
+	return v->dry_run ? UX_OK : ux_store_tick(s, err);
+}
+
+/* pins and usage */
+
+static enum ux_code canonical(const char *text, char *ret, struct ux_error *err)
+{
+	struct ux_id id;
+	UX_TRY(ux_id_parse(ux_bytes_cstr(text), &id, err));
+	ux_id_format(&id, ret);
+	return UX_OK;
+}
+
+static enum ux_code pin(struct job *job, struct ux_error *err)
+{
+	char id[UX_ID_TEXT];
+	struct ux_index *ix = job->store.index;
+	UX_TRY(canonical(job->operands[0], id, err));
+	return ix->modules.pin(ix, job->values->ns, id, job->operands[1], &by_hand,
+			       ux_store_now(&job->store), err);
+}
+
+static enum ux_code unpin(struct job *job, struct ux_error *err)
+{
+	char id[UX_ID_TEXT];
+	struct ux_index *ix = job->store.index;
+	UX_TRY(canonical(job->operands[0], id, err));
+	return ix->modules.unpin(ix, job->values->ns, id, job->operands[1], &by_hand,
+				 ux_store_now(&job->store), err);
+}
+
+static void usage_json(struct ux_out *out, const struct ux_namespace *ns, const struct ux_usage *u)
+{
+	struct ux_json j = ux_json_make(out);
+	ux_json_object_begin(&j);
+	ux_json_key_cstr(&j, "namespace", ns->name);
+	ux_json_key_u64(&j, "modules", u->modules);
+	ux_json_key_u64(&j, "bytes", u->bytes);
+	ux_json_key_u64(&j, "cache_bytes", u->cache_bytes);
+	ux_json_key_u64(&j, "quota_modules", ns->quota_modules);
+	ux_json_key_u64(&j, "quota_bytes", ns->quota_bytes);
+	ux_json_object_end(&j);
+	ux_out_u8(out, '\n');
+}
+
+static void usage_text(struct ux_out *out, const struct ux_namespace *ns, const struct ux_usage *u)
+{
+	ux_out_fmt(out, "%s  %" PRIu64 " modules", ns->name, u->modules);
+	if (ns->quota_modules)
+		ux_out_fmt(out, " of %" PRIu64, ns->quota_modules);
+	ux_out_cstr(out, "  ");
+	ux_text_size(out, u->bytes);
+	if (ns->quota_bytes) {
+		ux_out_cstr(out, " of ");
+		ux_text_size(out, ns->quota_bytes);
+	}
+	ux_out_cstr(out, "  cached ");
+	ux_text_size(out, u->cache_bytes);
+	ux_out_u8(out, '\n');
+}
+
+static enum ux_code usage(struct job *job, struct ux_error *err)
+{
+	UX_ARENA(arena, LIST_BUDGET);
+	struct ux_index *ix = job->store.index;
+	struct ux_namespace_list list;
+	UX_TRY(ix->namespaces.list(ix, &arena, &list, err));
+	for (size_t i = 0; i < list.n; i++) {
+		struct ux_usage u;
+		UX_TRY(ix->namespaces.usage(ix, list.items[i].name, &u, err));
+		if (job->values->json)
+			usage_json(&job->out, &list.items[i], &u);
+		else
+			usage_text(&job->out, &list.items[i], &u);
+	}
+	return UX_OK;
+}
+
+/* the command */
+
+typedef enum ux_code verb_fn(struct job *job, struct ux_error *err);
+
+static const struct verb {
+	const char *name;
+	verb_fn *fn;
+	size_t operands;
+} verbs[] = {
+	{"check", check, 0}, {"sweep", sweep, 0}, {"pin", pin, 2},
+	{"unpin", unpin, 2}, {"usage", usage, 0},
+};
+
+/* What takes away needs the folder for itself. */
+static bool is_exclusive(const struct verb *verb, const struct values *v)
+{
+	return (verb->fn == check && v->repair) || (verb->fn == sweep && !v->dry_run);
+}
+
+static enum ux_code open_store(struct job *job, const struct verb *verb, struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) char *dir = NULL;
+	if (!job->values->data)
+		UX_TRY(ux_store_default_dir(&dir, err));
+	const char *chosen = dir ? dir : job->values->data;
+	UX_TRY(ux_store_open_beside(&job->store, chosen, err)); /* makes no folder */
+	if (is_exclusive(verb, job->values)) {
+		ux_store_close(&job->store);
+		UX_TRY(ux_store_open(&job->store, chosen, err));
+	}
+	job->open = true;
+	return UX_OK;
+}
+
+static int run_verb(struct job *job, const struct verb *verb)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	enum ux_code code = open_store(job, verb, &err);
+	if (code == UX_OK)
+		code = verb->fn(job, &err);
+	if (code == UX_OK)
+		return ux_finish(&job->out, job->status);
+	struct ux_error flush = UX_ERROR_INIT;
+	if (ux_flush(&job->out, &flush) != UX_OK) /* what was found before */
+		return ux_complain(NULL, &flush);
+	int status = ux_complain(verb->operands > 0 ? job->operands[0] : "store", &err);
+	return code == UX_EINVAL ? UX_EXIT_USAGE : status;
+}
+
+static int run(const struct ux_command *cmd, int argc, char **argv)
+{
+	struct values v = {.ns = UX_NAMESPACE_DEFAULT, .grace_days = 7};
+	struct ux_args args;
+	int status = 0;
+	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
+		return status;
+	const struct verb *verb = NULL;
+	for (size_t i = 0; i < ux_countof(verbs) && args.n > 0; i++)
+		if (strcmp(verbs[i].name, args.items[0]) == 0)
+			verb = &verbs[i];
+	if (!verb)
+		return ux_usage_error(cmd, "first comes check, sweep, pin, unpin or usage");
+	if (args.n - 1 > verb->operands)
+		return ux_usage_error(cmd, "\"%.64s\" is too much", args.items[1 + verb->operands]);
+	if (args.n - 1 < verb->operands)
+		return ux_usage_error(cmd, "%s needs the ID of a module and a label", verb->name);
+	ux_cleanup(job_deinit) struct job job = {.values = &v, .operands = args.items + 1};
+	return run_verb(&job, verb);
+}
+
+const struct ux_command ux_cmd_store = {
+	.name = "store",
+	.usage = "check [--repair] [options]\nsweep [--dry-run] [options]\npin ID LABEL [options]\n"
+		 "unpin ID LABEL [options]\nusage [options]",
+	.line = "checks, sweeps and pins what a server keeps in its folder",
+	.text = "check reads every blob and compares it with its hash, and the index with the blobs;\n"
+		"status 1 says that something is wrong. sweep does at once what the server does by\n"
+		"the hour: modules that nobody used are marked and, after the grace time, removed;\n"
+		"pinned ones stay. All works while the server runs, but check --repair, and sweep\n"
+		"without --dry-run.",
+	.options = options,
+	.n_options = ux_countof(options),
+	.run = run,
+};

@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""unhex store: the folder of a server looked after by hand, also after kill -9"""
+import hashlib
+import os
+import random
+import signal
+import sqlite3
+import threading
+import time
+
+import pytest
+
+from conftest import Server
+from http_api import Api, with_uuid
+from tool import compile_c, fails, lines, symbol, unhex
+
+DAY = 24 * 60 * 60
+
+
+@pytest.fixture(scope="module")
+def prog(tmp_path_factory):
+    return compile_c(tmp_path_factory.mktemp("store"))
+
+
+@pytest.fixture(scope="module")
+def gsym(prog):
+    out = prog.with_suffix(".gsym")
+    assert unhex("extract", prog, "-o", out).returncode == 0
+    return out.read_bytes()
+
+
+def uuid_of(n):
+    return hashlib.sha1(str(n).encode()).digest()
+
+
+def put(server, gsym, numbers):
+    """Modules with one GSYM each; their IDs."""
+    api, ids = Api(server), []
+    for n in numbers:
+        ids.append(f"gnu:{uuid_of(n).hex()}")
+        assert api.upload([ids[-1]], with_uuid(gsym, uuid_of(n)))[0] == 200
+    return ids
+
+
+def blob_of(data, gsym, n):
+    name = hashlib.sha256(with_uuid(gsym, uuid_of(n))).hexdigest()
+    return data / "blobs" / name[:2] / name[2:4] / name
+
+
+def store(server, *words):
+    return unhex("store", *words, "--data", server.data)
+
+
+def check(server, *words):
+    """Findings and the sum."""
+    result = unhex("store", "check", "--json", *words, "--data", server.data)
+    *found, total = lines(result)
+    assert result.returncode == (1 if total["problems"] > total["repaired"] else 0)
+    return found, total
+
+
+def test_damage_is_found_told_and_repaired(server, gsym):
+    ids = put(server, gsym, range(4))
+    found, total = check(server)  # while the server runs
+    assert found == [] and total["blobs"] == 4 and total["bytes"] == 4 * len(gsym)
+    blob_of(server.data, gsym, 0).unlink()
+    os.truncate(blob_of(server.data, gsym, 1), 100)
+    flipped = blob_of(server.data, gsym, 2)
+    flipped.chmod(0o600)
+    bytes_ = bytearray(flipped.read_bytes())
+    bytes_[-3] ^= 4
+    flipped.write_bytes(bytes_)
+    found, total = check(server)
+    assert {(f["problem"], f["id"]) for f in found} == \
+        {("missing", ids[0]), ("size", ids[1]), ("damaged", ids[2])}
+    assert total["problems"] == 3 and total["repaired"] == 0
+    text = store(server, "check")
+    assert text.returncode == 1 and "damaged" in text.stdout and ids[2] in text.stdout
+    fails(store(server, "check", "--repair"), 1, "another server")
+    server.stop()
+    found, total = check(server, "--repair")
+    assert total["problems"] == total["repaired"] == 3 and all(f["repaired"] for f in found)
+    found, total = check(server)
+    assert found == [] and total["blobs"] == 1
+    server.start()
+    api = Api(server)
+    status, doc, _ = api("POST", "/v1/query", {"ids": ids})
+    assert [a["status"] for a in doc["answers"]] == ["wanted"] * 3 + ["already-there"]
+    put(server, gsym, range(3))
+    assert check(server)[1]["blobs"] == 4
+
+
+def set_back(data, seconds):
+    """As if nothing had been used for so long: the store's clock only ever goes forward slowly."""
+    db = sqlite3.connect(data / "index.sqlite")
+    db.execute("UPDATE modules SET last_used = last_used - ?, marked = max(0, marked - ?)",
+               (seconds, seconds))
+    db.commit()
+    db.close()
+
+
+def test_what_nobody_uses_goes_after_a_dry_run_said_so(server, gsym):
+    ids = put(server, gsym, range(3))
+    assert store(server, "pin", ids[1], "release 1").returncode == 0
+    server.stop()
+    set_back(server.data, 40 * DAY)
+    server.start()
+    assert server.get(f"/v1/symbolize/{ids[2]}?addr=1")[0] == 200  # a use, not written yet
+    time.sleep(2.5)  # written at once, since the index believed it to be long ago
+    dry = lines(unhex("store", "sweep", "--dry-run", "--json", "--keep-days", 30, "--data",
+                      server.data))
+    assert [(d["what"], d["id"]) for d in dry[:-1]] == [("marked", ids[0])]
+    assert dry[-1]["dry_run"]
+    fails(store(server, "sweep", "--keep-days", "30"), 1, "another server")
+    server.stop()
+    assert "marked" in store(server, "sweep", "--keep-days", "30").stdout
+    set_back(server.data, 6 * DAY)
+    assert lines(store(server, "sweep", "--keep-days", "30", "--json"))[-1]["swept"] == 0
+    set_back(server.data, 2 * DAY)
+    assert lines(store(server, "sweep", "--keep-days", "30", "--json"))[-1]["swept"] == 1
+    server.start()
+    _, doc = server.get("/v1/modules")
+    assert [m["id"] for m in doc["modules"]] == ids[1:]
+    assert [m["pinned"] for m in doc["modules"]] == [True, False]
+    assert store(server, "unpin", ids[1], "release 1").returncode == 0
+    fails(store(server, "unpin", ids[1], "release 1"), 1, "release 1")
+    fails(store(server, "pin", "gnu:0123", "x"), 1, "gnu:0123")
+    fails(store(server, "pin", "nonsense", "x"), 2, "nonsense")
+
+
+def test_a_marked_module_that_is_used_stays_even_when_the_server_is_killed(server, gsym):
+    (name,) = put(server, gsym, [1])
+    server.stop()
+    set_back(server.data, 40 * DAY)
+    assert lines(store(server, "sweep", "--keep-days", "30", "--json"))[-1]["marked"] == 1
+    server.start()
+    assert server.get(f"/v1/symbolize/{name}?addr=1")[0] == 200
+    server.stop(signal.SIGKILL)
+    set_back(server.data, 20 * DAY)
+    done = lines(store(server, "sweep", "--keep-days", "30", "--json"))[-1]
+    assert done["swept"] == done["marked"] == done["idle"] == 0
+    assert check(server)[1]["blobs"] == 1
+
+
+def test_usage_is_told_by_namespace(server, gsym):
+    put(server, gsym, range(2))
+    (default,) = lines(unhex("store", "usage", "--json", "--data", server.data))
+    assert default["namespace"] == "default" and default["modules"] == 2
+    assert default["bytes"] == 2 * len(gsym) and default["cache_bytes"] == 0
+    assert "2 modules" in store(server, "usage").stdout
+
+
+def test_a_folder_that_is_none_is_told_and_not_made(tmp_path):
+    for verb in ("check", "sweep", "usage"):
+        fails(unhex("store", verb, "--data", tmp_path / "typo"), 1, "index.sqlite")
+    assert not (tmp_path / "typo").exists()
+
+
+def uploads_until_it_dies(server, gsym, first, acknowledged, announced):
+    """Uploads, forced ones and uses, until the server is gone."""
+    rng, n = random.Random(first), first
+    try:
+        api = Api(server)
+        while True:
+            name = f"gnu:{uuid_of(n).hex()}"
+            announced.add(name)
+            status, doc, _ = api.upload([name], with_uuid(gsym, uuid_of(n)))
+            assert status == 200 and doc["status"] == "uploaded"
+            acknowledged.append(n)
+            if rng.random() < 0.3:
+                old = rng.choice(acknowledged)
+                status, _, _ = api("GET", f"/v1/symbolize/gnu:{uuid_of(old).hex()}?addr=1")
+                assert status == 200
+            n += 1
+    except (OSError, EOFError, ValueError):
+        pass
+    except Exception as e:  # http.client tells a vanished server in many words
+        assert type(e).__module__ == "http.client", e
+
+
+def test_kill_at_random_points_loses_nothing_acknowledged(tmp_path, gsym, prog):
+    """No acknowledged upload lost, no other one visible, the check clean."""
+    server = Server(tmp_path / "data")
+    rng = random.Random(5)
+    acknowledged, announced, kills = [], set(), 25
+    server.start()
+    address = server.url.removeprefix("http://")
+    start = symbol(prog, "outer")[0]
+    for kill in range(kills):
+        threads = [threading.Thread(target=uploads_until_it_dies,
+                                    args=(server, gsym, (kill * 3 + t) * 100000, acknowledged,
+                                          announced))
+                   for t in range(3)]
+        for t in threads:
+            t.start()
+        time.sleep(rng.uniform(0.005, 0.3))
+        server.stop(signal.SIGKILL)
+        for t in threads:
+            t.join()
+        found, total = check(server)
+        assert found == []
+        server.start(address)
+    print(f"{kills} kills, {len(acknowledged)} acknowledged uploads, {len(announced)} begun")
+    assert acknowledged
+    db = sqlite3.connect(server.data / "index.sqlite")
+    there = {row[0] for row in db.execute("SELECT id FROM ids")}
+    db.close()
+    names = {f"gnu:{uuid_of(n).hex()}" for n in acknowledged}
+    # A server may have died after its commit and before its answer: at most one a thread and kill.
+    assert names <= there <= announced and len(there - names) <= 3 * kills
+    for n in rng.sample(acknowledged, min(50, len(acknowledged))):
+        status, doc = server.get(f"/v1/symbolize/gnu:{uuid_of(n).hex()}?addr={start}")
+        assert status == 200 and doc["frames"][0][-1]["function"] == "outer"
+    assert check(server)[1]["blobs"] == len(there)
+    server.stop()
