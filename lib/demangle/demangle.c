@@ -104,8 +104,28 @@ static bool rust_demangle_name(const char *name, enum ux_demangle_mode mode, str
 	return true;
 }
 
+/*
+ * libiberty reads arguments behind a template parameter twice where they may be those of a
+ * conversion's operator: 2^n times when n are in each other.
+ */
+static bool conversions_bounded(const char *name)
+{
+	enum {
+		MOST = 12
+	};
+	unsigned n = 0;
+	const char *s = strstr(name, "cv");
+	while (s && (s = strstr(s, "_I")) != NULL) {
+		s++;
+		n++;
+	}
+	return n <= MOST;
+}
+
 static bool cplus_demangle_name(const char *name, enum ux_demangle_mode mode, struct ux_out *out)
 {
+	if (!conversions_bounded(name))
+		return false;
 	int options = mode == UX_DEMANGLE_FULL ? DMGL_PARAMS | DMGL_ANSI : DMGL_NO_OPTS;
 	return callback_demangle(cplus_demangle_v3_callback, name, options, out);
 }

@@ -10,7 +10,7 @@ struct phrase {
 
 static const struct phrase phrases[] = {
 	{SWIFT_WITNESS, "1 in conformance 0"},
-	{SWIFT_VTABLE_THUNK, "0 dispatching to 1"},
+	{SWIFT_VTABLE_THUNK, "1 dispatching to 0"},
 	{SWIFT_WITNESS_LAZY_ACCESSOR, "0 and conformance 1"},
 	{SWIFT_WITNESS_LAZY_CACHE, "0 and conformance 1"},
 	{SWIFT_ASSOCIATED_METADATA, "1 in 0"},

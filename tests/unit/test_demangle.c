@@ -159,6 +159,21 @@ static void names_that_double_at_every_step_stay_as_they_are(void **state)
 	       "a::b::<((), ()), (((), ()), ((), ()))>");
 }
 
+/* Arguments of the type or of the operator: libiberty reads both ways, 2^60 of them. */
+static void conversions_in_each_other_stay_as_they_are(void **state)
+{
+	(void)state;
+	ux_cleanup(ux_out_deinit) struct ux_out name = {0};
+	ux_out_cstr(&name, "_ZN1AcvT_");
+	for (int i = 0; i < 60; i++)
+		ux_out_cstr(&name, "IT_");
+	ux_out_cstr(&name, "i");
+	for (int i = 0; i < 59; i++)
+		ux_out_cstr(&name, "E");
+	ux_out_cstr(&name, "Ev!");
+	stays_itself(&name);
+}
+
 static void d_names_with_chained_references_are_not_bounded(void **state)
 {
 	(void)state;
@@ -475,6 +490,7 @@ int main(void)
 		UX_TEST(text_is_appended_to_what_is_there),
 		UX_TEST(modes_have_names),
 		UX_TEST(names_that_double_at_every_step_stay_as_they_are),
+		UX_TEST(conversions_in_each_other_stay_as_they_are),
 		UX_TEST(d_names_with_chained_references_are_not_bounded),
 		UX_TEST(d_references_to_names_and_basic_types_are_bounded),
 		UX_TEST(deep_and_long_names_stay_as_they_are),
