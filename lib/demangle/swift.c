@@ -24,9 +24,20 @@ size_t swift_mark(const char *name, size_t n, bool *ret_old)
 	return 0;
 }
 
+/* Top-level code that is async is a function without a mark; what is made from it is mangled. */
+#define ASYNC_MAIN "async_Main"
+
+/* Bytes of that name where an operator follows it; 0: it is another. */
+static size_t async_main(const char *name, size_t n)
+{
+	size_t skip = begins(name, n, "_");
+	return begins(name + skip, n - skip, ASYNC_MAIN "T") ? skip + strlen(ASYNC_MAIN) : 0;
+}
+
 bool ux_swift_marked(struct ux_bytes name)
 {
-	return swift_mark((const char *)name.data, name.size, &(bool){false}) != 0;
+	const char *s = (const char *)name.data;
+	return swift_mark(s, name.size, &(bool){false}) != 0 || async_main(s, name.size) != 0;
 }
 
 uint16_t swift_nested_name(struct swift *p, const char *name, size_t n)
@@ -71,6 +82,11 @@ bool ux_swift_demangle(struct ux_bytes name, struct ux_swift_style style, size_t
 	bool old = false;
 	const char *s = (const char *)name.data;
 	size_t mark = swift_mark(s, name.size, &old);
+	bool unmarked = mark == 0;
+	if (unmarked) {
+		mark = async_main(s, name.size);
+		old = false;
+	}
 	if (mark == 0)
 		return false;
 	p.start = s;
@@ -81,6 +97,8 @@ bool ux_swift_demangle(struct ux_bytes name, struct ux_swift_style style, size_t
 	p.n_stack = p.n_subs = p.n_words = p.first_stack = p.first_sub = 0;
 	p.nodes[0] = (struct swift_node){0};
 	p.n_nodes = 1;
+	if (unmarked)
+		swift_push(&p, swift_text(&p, SWIFT_IDENTIFIER, ASYNC_MAIN, strlen(ASYNC_MAIN)));
 	uint16_t root = swift_global(&p);
 	return root && swift_print(&p, root, style, most, out);
 }

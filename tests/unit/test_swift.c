@@ -51,6 +51,19 @@ static void labels_of_swift_4_0_are_in_the_types(void **state)
 	       "main.foo(a: Swift.Int, _: Swift.String...) -> ()");
 }
 
+static void thunks_name_what_they_stand_for(void **state)
+{
+	(void)state;
+	expect("$s4main8GDerivedC1mySSSgSiFAA5GBaseCADyq_SgxFTV",
+	       "vtable thunk for GBase.m(_:) dispatching to GDerived.m(_:)",
+	       "vtable thunk for main.GBase.m(A) -> B? dispatching to "
+	       "main.GDerived.m(Swift.Int) -> Swift.String?");
+	expect("$sSi4main1PA2aBP3fooyyFTW", "protocol witness for P.foo() in conformance Int",
+	       "protocol witness for main.P.foo() -> () in conformance Swift.Int : main.P in main");
+	expect("$s4main1PP3fooyyFTq", "method descriptor for P.foo()",
+	       "method descriptor for main.P.foo() -> ()");
+}
+
 static void clones_and_parts_of_functions_are_told(void **state)
 {
 	(void)state;
@@ -64,6 +77,20 @@ static void clones_and_parts_of_functions_are_told(void **state)
 	       "merged partial apply forwarder for main.foo() -> () with unmangled suffix \".5\"");
 	expect("$s4main3fooxylFSi_Tg5", "specialized foo<A>()",
 	       "generic specialization <Swift.Int> of main.foo<A>() -> A");
+}
+
+static void async_code_of_the_top_level_is_a_function(void **state)
+{
+	(void)state;
+	expect("async_MainTY1_", "async_Main",
+	       "(2) suspend resume partial function for async_Main");
+	expect("_async_MainTQ0_", "async_Main", "(1) await resume partial function for async_Main");
+	expect("async_MainTu", "async function pointer to async_Main",
+	       "async function pointer to async_Main");
+	static const char *const others[] = {"async_Main", "async_Main2", "async_MainTz",
+					     "async_MainTable"};
+	for (size_t i = 0; i < ux_countof(others); i++)
+		expect(others[i], others[i], others[i]);
 }
 
 static void packs_are_told_at_every_place(void **state)
@@ -218,7 +245,9 @@ int main(void)
 		UX_TEST(short_names_have_neither_modules_nor_types),
 		UX_TEST(every_mark_is_read),
 		UX_TEST(labels_of_swift_4_0_are_in_the_types),
+		UX_TEST(thunks_name_what_they_stand_for),
 		UX_TEST(clones_and_parts_of_functions_are_told),
+		UX_TEST(async_code_of_the_top_level_is_a_function),
 		UX_TEST(packs_are_told_at_every_place),
 		UX_TEST(generic_arguments_can_be_elided),
 		UX_TEST(identifiers_beyond_ascii_are_decoded),
