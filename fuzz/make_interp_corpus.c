@@ -32,11 +32,11 @@ static void make_one_php(uint32_t version, const uint8_t motion[3], const char *
 	save_seed("interp_php", name, ux_out_bytes(&out));
 }
 
-static void make_one_ruby(const uint8_t motion[3], const char *name)
+static void make_one_ruby(const uint8_t motion[3], const char *name, enum make_ruby_version version)
 {
 	static struct make_ruby m;
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	make_ruby(&m);
+	make_ruby(&m, version);
 	ux_out_put(&out, motion, 3);
 	ux_out_put(&out, m.image, m.size);
 	save_seed("interp_ruby", name, ux_out_bytes(&out));
@@ -52,6 +52,8 @@ void make_interp_corpus(void)
 	make_one_php(0x080200, still, "still");
 	make_one_php(0x080400, still, "still");
 	make_one_php(0x080400, moving, "moving");
-	make_one_ruby(still, "still");
-	make_one_ruby(moving, "moving");
+	make_one_ruby(still, "still", MAKE_RUBY_31);
+	make_one_ruby(moving, "moving", MAKE_RUBY_31);
+	make_one_ruby(still, "still_33", MAKE_RUBY_33);
+	make_one_ruby(moving, "moving_33", MAKE_RUBY_33);
 }

@@ -23,7 +23,7 @@ root=.peers/interpreters
 packages_of() {
 	case $1 in
 	bookworm) echo 'ruby3.1' ;;
-	trixie) echo 'python3.13 php8.4-cli' ;;
+	trixie) echo 'python3.13 php8.4-cli ruby3.3' ;;
 	sid) echo 'python3.14 python3.15?' ;;
 	*) fail "knows no packages for the suite $1" ;;
 	esac
@@ -67,6 +67,11 @@ wanted_of() {
 	done
 }
 
+# Whether a suite is there with what is wanted of it now.
+is_there() {
+	[ -d "$root/$1/bin" ] && [ "$(cat "$root/$1/wanted" 2>/dev/null)" = "$(packages_of "$1")" ]
+}
+
 wrap() {
 	loader=$(find "$work/root" -path '*/ld-linux*.so.*' | head -n 1)
 	[ -n "$loader" ] || fail 'no loader among the packages'
@@ -106,6 +111,7 @@ unpack() {
 		dpkg-deb -x "$deb" "$work/root"
 	done
 	wrap
+	packages_of "$suite" >"$work/wanted"
 	rm -rf "$work/cache" "$work/state" "$work/root/usr/share" "${root:?}/$suite"
 	mv "$work" "$root/$suite"
 }
@@ -124,8 +130,8 @@ esac
 [ $# -gt 0 ] || set -- bookworm trixie sid
 for suite in "$@"; do
 	if [ "$how" = --installed ]; then
-		[ -d "$root/$suite/bin" ] || exit 1
-	elif [ "$how" = --refresh ] || ! [ -d "$root/$suite/bin" ]; then
+		is_there "$suite" || exit 1
+	elif [ "$how" = --refresh ] || ! is_there "$suite"; then
 		unpack "$suite"
 	fi
 done

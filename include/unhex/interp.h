@@ -19,7 +19,7 @@ enum ux_interp_kind {
 	UX_INTERP_ANY,    /* whichever of these is found first, in this order */
 	UX_INTERP_PYTHON, /* CPython 3.7 to 3.15 */
 	UX_INTERP_PHP,    /* PHP 8.2 and 8.4, builds without threads */
-	UX_INTERP_RUBY,   /* CRuby 3.1 */
+	UX_INTERP_RUBY,   /* CRuby 3.1, 3.3 */
 };
 
 /* Bytes to be read. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Instruction sequences of a CRuby 3.1 (vm_core.h, iseq.c, iseq.h). */
+/* Instruction sequences of a CRuby (vm_core.h, iseq.c, iseq.h). */
 #include "ruby_iseq.h"
 
 enum {
@@ -17,7 +17,7 @@ enum {
 	STRING_MASK = 0x1f,
 	ARRAY_NEAR = 1 << 13, /* the items are here */
 	OBJECT_DATA = 16,
-	STRING_POINTER = 24,
+	STRING_BEHIND = 24, /* a far text's address; a near text behind its length */
 	ARRAY_POINTER = 32,
 	/* rb_iseq_t */
 	ISEQ_BODY = 16,
@@ -26,9 +26,8 @@ enum {
 	BODY_PATH = 64,
 	BODY_LABEL = 80,
 	BODY_FIRST_LINE = 88,
-	BODY_LINES = 120,
-	BODY_LINES_SIZE = 136,
-	BODY_LINES_INDEX = 144,
+	LINES_SIZE = 16, /* behind the address of the lines */
+	LINES_INDEX = 24,
 	LINE_ENTRY = 12, /* line_no, node_id, events */
 	/* struct succ_index_table: ranks of the first positions, then blocks of 512 */
 	FIRST_POSITIONS = 54,
@@ -41,10 +40,11 @@ enum {
 	TEXT_MOST = 1 << 16,
 };
 
-bool ux_ruby_iseq_copy(struct ux_memory *m, uint64_t addr, struct ux_ruby_iseq *ret)
+bool ux_ruby_iseq_copy(struct ux_memory *m, const struct ux_ruby_layout *layout, uint64_t addr,
+		       struct ux_ruby_iseq *ret)
 {
 	uint64_t flags = 0, body = 0;
-	*ret = (struct ux_ruby_iseq){.name = "", .file = ""};
+	*ret = (struct ux_ruby_iseq){.layout = layout, .name = "", .file = ""};
 	if (!ux_memory_plausible(addr) || !ux_memory_read(m, addr, &flags, sizeof(flags)) ||
 	    (flags & FLAGS_TYPE) != TYPE_IMEMO ||
 	    (flags >> IMEMO_SHIFT & IMEMO_MASK) != IMEMO_ISEQ ||
@@ -60,27 +60,39 @@ bool ux_ruby_iseq_copy(struct ux_memory *m, uint64_t addr, struct ux_ruby_iseq *
 bool ux_ruby_iseq_holds(struct ux_memory *m, uint64_t addr, const struct ux_ruby_iseq *iseq)
 {
 	struct ux_ruby_iseq now;
-	return ux_ruby_iseq_copy(m, addr, &now) && now.words == iseq->words &&
+	return ux_ruby_iseq_copy(m, iseq->layout, addr, &now) && now.words == iseq->words &&
 	       now.first_line == iseq->first_line &&
 	       ux_field_u64(now.body, BODY_LABEL) == ux_field_u64(iseq->body, BODY_LABEL) &&
 	       ux_field_u64(now.body, BODY_PATH) == ux_field_u64(iseq->body, BODY_PATH);
 }
 
-/* The text of a String; "" when it is none. */
-static enum ux_code read_string(struct ux_memory *m, uint64_t addr, struct ux_arena *a,
-				const char **ret, struct ux_error *err)
+/* Where a String's text is and how long; false: it is no String. */
+static bool find_text(struct ux_memory *m, const struct ux_ruby_layout *layout, uint64_t addr,
+		      uint64_t *ret, uint64_t *ret_length)
 {
-	uint64_t flags = 0, length = 0, text = addr + OBJECT_DATA;
-	*ret = "";
+	uint64_t flags = 0;
 	if (!ux_memory_plausible(addr) || !ux_memory_read(m, addr, &flags, sizeof(flags)) ||
 	    (flags & FLAGS_TYPE) != TYPE_STRING)
-		return UX_OK;
-	if ((flags & STRING_FAR) == 0)
-		length = flags >> STRING_SHIFT & STRING_MASK;
-	else if (!ux_memory_read(m, addr + OBJECT_DATA, &length, sizeof(length)) ||
-		 !ux_memory_read(m, addr + STRING_POINTER, &text, sizeof(text)))
-		return UX_OK;
-	if (length > TEXT_MOST)
+		return false;
+	if ((flags & STRING_FAR) == 0 && !layout->length_near) {
+		*ret_length = flags >> STRING_SHIFT & STRING_MASK;
+		*ret = addr + OBJECT_DATA;
+		return true;
+	}
+	*ret = addr + STRING_BEHIND;
+	if (!ux_memory_read(m, addr + OBJECT_DATA, ret_length, sizeof(*ret_length)))
+		return false;
+	return (flags & STRING_FAR) == 0 || ux_memory_read(m, *ret, ret, sizeof(*ret));
+}
+
+/* The text of a String; "" when it is none. */
+static enum ux_code read_string(struct ux_memory *m, const struct ux_ruby_layout *layout,
+				uint64_t addr, struct ux_arena *a, const char **ret,
+				struct ux_error *err)
+{
+	uint64_t length = 0, text = 0;
+	*ret = "";
+	if (!find_text(m, layout, addr, &text, &length) || length > TEXT_MOST)
 		return UX_OK;
 	struct ux_arena_mark mark = ux_arena_mark(a);
 	char *copy = ux_arena_array(a, char, length + 1);
@@ -111,8 +123,9 @@ enum ux_code ux_ruby_iseq_name(struct ux_memory *m, struct ux_ruby_iseq *iseq, s
 			       struct ux_error *err)
 {
 	uint64_t path = path_of(m, ux_field_u64(iseq->body, BODY_PATH));
-	UX_TRY(read_string(m, ux_field_u64(iseq->body, BODY_LABEL), a, &iseq->name, err));
-	return read_string(m, path, a, &iseq->file, err);
+	UX_TRY(read_string(m, iseq->layout, ux_field_u64(iseq->body, BODY_LABEL), a, &iseq->name,
+			   err));
+	return read_string(m, iseq->layout, path, a, &iseq->file, err);
 }
 
 /* How many entries begin at or before a position: iseq.c keeps a bit for each position and counts
@@ -142,12 +155,15 @@ static bool rank(struct ux_memory *m, uint64_t index, uint64_t position, uint64_
 uint32_t ux_ruby_iseq_line(struct ux_memory *m, const struct ux_ruby_iseq *iseq, uint64_t offset)
 {
 	uint64_t position = offset / UX_RUBY_WORD, n = 1;
-	uint64_t entries = ux_field_u64(iseq->body, BODY_LINES);
-	uint32_t size = ux_field_u32(iseq->body, BODY_LINES_SIZE);
 	int32_t line = 0;
+	if (!iseq->layout) /* it was none when it was copied */
+		return 0;
+	const uint8_t *lines = iseq->body + iseq->layout->lines;
+	uint64_t entries = ux_field_u64(lines, 0);
+	uint32_t size = ux_field_u32(lines, LINES_SIZE);
 	if (position >= ux_field_u32(iseq->body, BODY_SIZE) || size == 0)
 		return 0;
-	if (size > 1 && !rank(m, ux_field_u64(iseq->body, BODY_LINES_INDEX), position, &n))
+	if (size > 1 && !rank(m, ux_field_u64(lines, LINES_INDEX), position, &n))
 		return 0;
 	if (n == 0 || n > size ||
 	    !ux_memory_read(m, entries + LINE_ENTRY * (n - 1), &line, sizeof(line)))

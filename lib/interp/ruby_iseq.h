@@ -5,6 +5,7 @@
 
 #include "arena.h"
 #include "interp_memory.h"
+#include "ruby_layout.h"
 
 enum {
 	UX_RUBY_BODY = 152, /* bytes of an iseq's body that are read */
@@ -13,6 +14,7 @@ enum {
 
 /* An iseq as it is in memory. Strings are the arena's that it was named in. */
 struct ux_ruby_iseq {
+	const struct ux_ruby_layout *layout;
 	uint8_t body[UX_RUBY_BODY];
 	uint64_t words; /* address of the first instruction */
 	const char *name;
@@ -21,7 +23,8 @@ struct ux_ruby_iseq {
 };
 
 /* Copies what the iseq at addr says; false when there is none. */
-bool ux_ruby_iseq_copy(struct ux_memory *m, uint64_t addr, struct ux_ruby_iseq *ret) ux_must;
+bool ux_ruby_iseq_copy(struct ux_memory *m, const struct ux_ruby_layout *layout, uint64_t addr,
+		       struct ux_ruby_iseq *ret) ux_must;
 
 /* Reads its strings. UX_ENOMEM, UX_ELIMIT: the arena's. */
 enum ux_code ux_ruby_iseq_name(struct ux_memory *m, struct ux_ruby_iseq *iseq, struct ux_arena *a,

@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Threads of a CRuby 3.1 and their stacks (vm_core.h, ractor_core.h). */
+/* Threads of a CRuby and their stacks (vm_core.h, ractor_core.h). */
 #include "ruby_stack.h"
 
 #include "ruby_iseq.h"
 
 enum {
-	VERSION = 0x0301,
-	/* rb_vm_t, rb_ractor_t, rb_thread_t: lists are circles of nodes with a head in the owner.
-	 */
+	/* rb_vm_t, rb_thread_t: lists are circles of nodes with a head in the owner. */
 	VM_RACTORS = 8,
-	RACTOR_NODE = 568,
-	RACTOR_THREADS = 304,
 	THREAD_NODE = 0,
-	THREAD_CONTEXT = 40,
-	THREAD_HANDLE = 80,
 	/* rb_execution_context_t */
 	CONTEXT_STACK = 0,
 	CONTEXT_WORDS = 8,
@@ -22,7 +16,6 @@ enum {
 	/* rb_control_frame_t: an array from the innermost to the end of the stack */
 	FRAME_PC = 0,
 	FRAME_ISEQ = 16,
-	FRAME_BYTES = 64,
 	RACTORS_MOST = 1 << 12,
 	THREADS_MOST = 1 << 16,
 	STACK_WORDS_MOST = 1 << 27,
@@ -42,8 +35,9 @@ enum ux_code ux_ruby_init(struct ux_ruby *r, const struct ux_memory_reader *read
 	uint64_t vm = 0;
 	*r = (struct ux_ruby){.memory = {.reader = *reader, .left = UX_MEMORY_WORK},
 			      .vm_ptr = root->addr};
-	if (root->version >> 8 != VERSION)
-		return ux_error_set(err, UX_EUNSUPPORTED, "Ruby %u.%u; known is 3.1",
+	r->layout = ux_ruby_layout_find(root->version);
+	if (!r->layout)
+		return ux_error_set(err, UX_EUNSUPPORTED, "Ruby %u.%u; known are 3.1 and 3.3",
 				    root->version >> 16, root->version >> 8 & 0xff);
 	if (!find_vm(r, &vm))
 		return ux_error_set(err, UX_ECORRUPT,
@@ -64,7 +58,7 @@ static bool find_innermost(void *ctx, uint64_t *ret)
 	struct walk *w = ctx;
 	uint64_t context = 0;
 	uint8_t copy[CONTEXT_BYTES];
-	if (!ux_memory_pointer(&w->r->memory, w->thread + THREAD_CONTEXT, &context) ||
+	if (!ux_memory_pointer(&w->r->memory, w->thread + w->r->layout->thread_context, &context) ||
 	    !ux_memory_read(&w->r->memory, context, copy, sizeof(copy)))
 		return false;
 	uint64_t stack = ux_field_u64(copy, CONTEXT_STACK);
@@ -75,7 +69,8 @@ static bool find_innermost(void *ctx, uint64_t *ret)
 	w->end = stack + 8 * words;
 	if (*ret == w->end)
 		*ret = 0;
-	return *ret == 0 || (*ret >= stack && *ret < w->end && (w->end - *ret) % FRAME_BYTES == 0);
+	return *ret == 0 ||
+	       (*ret >= stack && *ret < w->end && (w->end - *ret) % w->r->layout->frame_size == 0);
 }
 
 /* Frames of C functions have no instructions; they are left out. */
@@ -84,14 +79,15 @@ static bool parse_frame(void *ctx, const uint8_t *copy, struct ux_raw_frame *ret
 	struct walk *w = ctx;
 	struct ux_ruby_iseq iseq;
 	uint64_t pc = ux_field_u64(copy, FRAME_PC), code = ux_field_u64(copy, FRAME_ISEQ);
-	if (ret->addr >= w->end || w->end - ret->addr < FRAME_BYTES)
+	uint64_t size = w->r->layout->frame_size;
+	if (ret->addr >= w->end || w->end - ret->addr < size)
 		return false;
-	bool outermost = w->end - ret->addr == FRAME_BYTES; /* is the machine's own */
-	ret->next = outermost ? 0 : ret->addr + FRAME_BYTES;
+	bool outermost = w->end - ret->addr == size; /* is the machine's own */
+	ret->next = outermost ? 0 : ret->addr + size;
 	ret->code = pc != 0 && !outermost ? code : 0;
 	ret->instr = pc;
 	ret->last = true;
-	return ret->code == 0 || ux_ruby_iseq_copy(&w->r->memory, ret->code, &iseq);
+	return ret->code == 0 || ux_ruby_iseq_copy(&w->r->memory, w->r->layout, ret->code, &iseq);
 }
 
 static enum ux_code look_up(struct walk *w, uint64_t addr, struct ux_ruby_iseq **ret,
@@ -106,7 +102,7 @@ static enum ux_code look_up(struct walk *w, uint64_t addr, struct ux_ruby_iseq *
 		if (!iseq)
 			return ux_arena_fail(&w->t->arena, err);
 		*slot = iseq;
-		if (ux_ruby_iseq_copy(&w->r->memory, addr, iseq))
+		if (ux_ruby_iseq_copy(&w->r->memory, w->r->layout, addr, iseq))
 			UX_TRY(ux_ruby_iseq_name(&w->r->memory, iseq, &w->t->arena, err));
 	}
 	*ret = *slot;
@@ -154,17 +150,28 @@ static bool names_hold(void *ctx)
 
 static enum ux_code read_stack(struct walk *w, struct ux_error *err)
 {
-	static const struct ux_stack_kind kind = {
-		{FRAME_BYTES, find_innermost, parse_frame}, name_frame, names_hold};
+	const struct ux_stack_kind kind = {
+		{w->r->layout->frame_size, find_innermost, parse_frame}, name_frame, names_hold};
 	return ux_interp_teller_read(w->t, &w->r->memory, &kind, w, err);
+}
+
+/* What the C library knows the thread by; 0 for one that no thread of the system runs now. */
+static bool read_handle(struct walk *w, uint64_t *ret)
+{
+	const struct ux_ruby_layout *l = w->r->layout;
+	uint64_t has = w->thread;
+	*ret = 0;
+	if (l->thread_native != 0 &&
+	    !ux_memory_read(&w->r->memory, w->thread + l->thread_native, &has, sizeof(has)))
+		return false;
+	return has == 0 || ux_memory_read(&w->r->memory, has + l->handle, ret, sizeof(*ret));
 }
 
 static enum ux_code tell_thread(struct walk *w, bool *ret_more, struct ux_error *err)
 {
 	uint64_t handle = 0;
 	UX_TRY(read_stack(w, err));
-	if (w->r->memory.exhausted ||
-	    !ux_memory_read(&w->r->memory, w->thread + THREAD_HANDLE, &handle, sizeof(handle)))
+	if (w->r->memory.exhausted || !read_handle(w, &handle))
 		return UX_OK;
 	*ret_more = ux_interp_teller_tell(w->t, handle, 0);
 	return UX_OK;
@@ -196,7 +203,8 @@ enum ux_code ux_ruby_walk(struct ux_ruby *r, struct ux_interp_teller *t, struct 
 	for (unsigned i = 0; i < RACTORS_MOST && more; i++) {
 		if (!ux_memory_pointer(&r->memory, node, &node) || node == head)
 			break;
-		UX_TRY(walk_threads(&w, node - RACTOR_NODE + RACTOR_THREADS, &more, err));
+		UX_TRY(walk_threads(&w, node - r->layout->ractor_node + r->layout->ractor_threads,
+				    &more, err));
 	}
 	if (r->memory.exhausted)
 		return ux_error_set(err, UX_ELIMIT, "more than %d bytes of stacks",
@@ -210,7 +218,7 @@ enum ux_code ux_ruby_resolve(struct ux_ruby *r, uint64_t iseq, uint64_t offset, 
 	struct ux_ruby_iseq i;
 	r->memory.left = UX_MEMORY_WORK;
 	r->memory.exhausted = false;
-	if (!ux_ruby_iseq_copy(&r->memory, iseq, &i))
+	if (!ux_ruby_iseq_copy(&r->memory, r->layout, iseq, &i))
 		return ux_error_set(err, UX_ENOTFOUND, "no iseq at 0x%" PRIx64, iseq);
 	UX_TRY(ux_ruby_iseq_name(&r->memory, &i, a, err));
 	*ret = (struct ux_interp_frame){

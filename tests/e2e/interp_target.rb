@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A program for Ruby 3.1 whose threads stop in known places. It then tells, as JSON on standard output,
+# A program for Ruby 3.1 and newer whose threads stop in known places. It then tells, as JSON on standard output,
 # the stacks that it sees itself, and stays until its standard input ends.
 def stop
   sleep

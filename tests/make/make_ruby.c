@@ -1,11 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An image of memory with a Ruby 3.1 in it. */
+/* An image of memory with a Ruby 3.1 or 3.3 in it. */
 #include "make_ruby.h"
 
 #include "base.h"
 
 enum {
 	LINES = 75, /* of "run" */
+};
+
+/* What differs. */
+static const struct make_ruby_shape {
+	uint32_t version;
+	unsigned ractor_node, ractor_threads, ractor_size;
+	unsigned context, handle, native; /* of a thread; native 0: the handle is its own */
+	unsigned frame, lines;
+	bool length_near;
+} shapes[] = {
+	[MAKE_RUBY_31] = {0x030102, 568, 304, 592, 40, 80, 0, 64, 120, false},
+	[MAKE_RUBY_33] = {0x030308, 432, 256, 456, 48, 16, 40, 56, 112, true},
 };
 
 void make_ruby_put(struct make_ruby *m, uint64_t addr, uint64_t value)
@@ -30,12 +42,13 @@ static uint64_t room(struct make_ruby *m, size_t size)
 static uint64_t make_string(struct make_ruby *m, const char *text, bool far)
 {
 	size_t n = strlen(text);
-	uint64_t s = room(m, 40), at = far ? room(m, n + 1) : s + 16;
-	make_ruby_put(m, s, far ? 5 | 1 << 13 : 5 | n << 14);
-	if (far) {
+	bool near = m->shape->length_near;
+	uint64_t s = room(m, 40), at = far ? room(m, n + 1) : s + (near ? 24 : 16);
+	make_ruby_put(m, s, far ? 5 | 1 << 13 : near ? 5 : 5 | n << 14);
+	if (far || near)
 		make_ruby_put(m, s + 16, n);
+	if (far)
 		make_ruby_put(m, s + 24, at);
-	}
 	memcpy(m->image + (at - MAKE_INTERP_BASE), text, n);
 	return s;
 }
@@ -63,9 +76,9 @@ static void make_lines(struct make_ruby *m, uint64_t body, uint32_t lines, uint3
 		words[block + 2 + bit / 64] |= (uint64_t)(position % 8 == 0) << bit % 64;
 	}
 	memcpy(m->image + (index - MAKE_INTERP_BASE), words, sizeof(words));
-	make_ruby_put(m, body + 120, entries);
-	put_u32(m, body + 136, lines);
-	make_ruby_put(m, body + 144, index);
+	make_ruby_put(m, body + m->shape->lines, entries);
+	put_u32(m, body + m->shape->lines + 16, lines);
+	make_ruby_put(m, body + m->shape->lines + 24, index);
 }
 
 static void make_iseq(struct make_ruby *m, int i, uint64_t label, uint64_t path, uint32_t lines,
@@ -86,27 +99,44 @@ static void make_iseq(struct make_ruby *m, int i, uint64_t label, uint64_t path,
 
 static void put_frame(struct make_ruby *m, unsigned i, uint64_t pc, uint64_t iseq)
 {
-	make_ruby_put(m, m->frames + 64 * (uint64_t)i, pc);
-	make_ruby_put(m, m->frames + 64 * (uint64_t)i + 16, iseq);
+	make_ruby_put(m, m->frames + m->frame * (uint64_t)i, pc);
+	make_ruby_put(m, m->frames + m->frame * (uint64_t)i + 16, iseq);
 }
 
-void make_ruby(struct make_ruby *m)
+/* A machine, its ractor and its thread, in circles of one. */
+static void make_thread(struct make_ruby *m)
 {
-	*m = (struct make_ruby){.size = 0};
-	uint64_t vm_ptr = room(m, 8), vm = room(m, 48), ractor = room(m, 592);
-	uint64_t thread = room(m, 88);
-	m->root = (struct ux_interp_root){UX_INTERP_RUBY, vm_ptr, 0x030102};
-	m->context = room(m, 24);
-	m->frames = room(m, 4 * (size_t)64);
+	const struct make_ruby_shape *l = m->shape;
+	uint64_t vm_ptr = room(m, 8), vm = room(m, 48), ractor = room(m, l->ractor_size);
+	uint64_t thread = room(m, 88), node = ractor + l->ractor_node;
+	m->root = (struct ux_interp_root){UX_INTERP_RUBY, vm_ptr, l->version};
 	make_ruby_put(m, vm_ptr, vm);
-	make_ruby_put(m, vm + 8, ractor + 568);
-	make_ruby_put(m, ractor + 568, vm + 8);
-	make_ruby_put(m, ractor + 304, thread);
-	make_ruby_put(m, thread, ractor + 304);
-	make_ruby_put(m, thread + 40, m->context);
-	make_ruby_put(m, thread + 80, 0x7f01);
+	make_ruby_put(m, vm + 8, node);
+	make_ruby_put(m, vm + 16, node);
+	make_ruby_put(m, vm + 24, 1);
+	make_ruby_put(m, vm + 32, ractor);
+	make_ruby_put(m, vm + 40, thread);
+	make_ruby_put(m, node, vm + 8);
+	make_ruby_put(m, node + 8, vm + 8);
+	make_ruby_put(m, ractor + l->ractor_threads, thread);
+	make_ruby_put(m, thread, ractor + l->ractor_threads);
+	make_ruby_put(m, thread + 24, ractor);
+	m->context = room(m, 24);
+	make_ruby_put(m, thread + l->context, m->context);
+	if (l->native) {
+		m->native = room(m, 32);
+		make_ruby_put(m, thread + l->native, m->native);
+	}
+	make_ruby_put(m, (l->native ? m->native : thread) + l->handle, 0x7f01);
+}
+
+void make_ruby(struct make_ruby *m, enum make_ruby_version version)
+{
+	*m = (struct make_ruby){.shape = &shapes[version], .frame = shapes[version].frame};
+	make_thread(m);
+	m->frames = room(m, 4 * (size_t)m->frame);
 	make_ruby_put(m, m->context, m->frames);
-	make_ruby_put(m, m->context + 8, 4 * 8);
+	make_ruby_put(m, m->context + 8, m->frame * 4 / 8);
 	make_ruby_put(m, m->context + 16, m->frames);
 	uint64_t path = make_string(m, "a.rb", /* far= */ true), both = room(m, 40);
 	make_ruby_put(m, both, 7 | 1 << 13);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An image of memory with a Ruby 3.1 in it: a thread, a stack of four frames. */
+/* An image of memory with a Ruby in it: a thread, a stack of four frames. */
 #ifndef UX_MAKE_RUBY_H
 #define UX_MAKE_RUBY_H
 
@@ -10,10 +10,20 @@ enum {
 	MAKE_RUBY_ROOM = 8192,
 };
 
+enum make_ruby_version {
+	MAKE_RUBY_31,
+	MAKE_RUBY_33,
+};
+
+struct make_ruby_shape;
+
 struct make_ruby {
+	const struct make_ruby_shape *shape;
+	uint32_t frame;                /* bytes of one */
 	uint8_t image[MAKE_RUBY_ROOM]; /* the memory from MAKE_INTERP_BASE on */
 	size_t size;
 	struct ux_interp_root root;
+	uint64_t native;   /* of 3.3: what the system's thread is known by */
 	uint64_t context;  /* execution context of the thread */
 	uint64_t frames;   /* the innermost; the others are behind it */
 	uint64_t iseqs[2]; /* "run" of "a.rb" from line 10 on, "<main>" of "a.rb" */
@@ -22,7 +32,7 @@ struct make_ruby {
 
 /* Fills it: "run" stands on line 12, called by a C function, called by "<main>" on line 1. Of the
  * 600 words of "run" each eighth begins a line. */
-void make_ruby(struct make_ruby *m);
+void make_ruby(struct make_ruby *m, enum make_ruby_version version);
 
 void make_ruby_put(struct make_ruby *m, uint64_t addr, uint64_t value);
 

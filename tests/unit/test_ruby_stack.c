@@ -4,6 +4,12 @@
 #include "make_ruby.h"
 #include "ruby_stack.h"
 
+/* Each test is run for each version. */
+static enum make_ruby_version version_of(void **state)
+{
+	return *(const enum make_ruby_version *)*state;
+}
+
 static enum ux_code walk(const struct ux_memory_reader *reader, const struct ux_interp_root *root,
 			 struct ux_interp_teller *t, struct ux_error *err)
 {
@@ -25,18 +31,16 @@ static void expect(const struct make_ruby *m, const char *text)
 static void ruby_frames_are_told_and_others_left_out(void **state)
 {
 	struct make_ruby m;
-	(void)state;
-	make_ruby(&m);
+	make_ruby(&m, version_of(state));
 	expect(&m, "run a.rb:12\n<main> a.rb:1\nwhole\n");
-	make_ruby_put(&m, m.context + 16, m.frames + 4 * 64);
+	make_ruby_put(&m, m.context + 16, m.frames + 4 * m.frame);
 	expect(&m, "whole\n");
 }
 
 static void every_position_has_its_line(void **state)
 {
 	struct make_ruby m;
-	(void)state;
-	make_ruby(&m);
+	make_ruby(&m, version_of(state));
 	struct ux_bytes image = ux_bytes(m.image, m.size);
 	struct ux_memory_reader reader = {make_interp_read, NULL, &image};
 	struct ux_ruby r;
@@ -57,13 +61,12 @@ static void every_position_has_its_line(void **state)
 static void a_frame_outside_of_its_stack_makes_no_stack(void **state)
 {
 	struct make_ruby m;
-	(void)state;
-	make_ruby(&m);
+	make_ruby(&m, version_of(state));
 	make_ruby_put(&m, m.context + 16, m.frames + 8);
 	expect(&m, "torn\n");
-	make_ruby_put(&m, m.context + 16, m.frames - 64);
+	make_ruby_put(&m, m.context + 16, m.frames - m.frame);
 	expect(&m, "torn\n");
-	make_ruby(&m);
+	make_ruby(&m, version_of(state));
 	make_ruby_put(&m, m.iseqs[0], 5);
 	expect(&m, "torn\n");
 }
@@ -73,13 +76,13 @@ static void unknown_versions_are_refused(void **state)
 	struct make_ruby m;
 	struct story story = {.size = 0};
 	struct ux_error err = UX_ERROR_INIT;
-	(void)state;
-	make_ruby(&m);
+	make_ruby(&m, version_of(state));
 	struct scene scene = scene_of(&m);
-	m.root.version = 0x030300;
+	uint32_t known = m.root.version;
+	m.root.version = 0x030200;
 	assert_int_equal(walk_scene(&scene, &story, &err), UX_EUNSUPPORTED);
-	assert_string_equal(err.text, "Ruby 3.3; known is 3.1");
-	m.root.version = 0x030102;
+	assert_string_equal(err.text, "Ruby 3.2; known are 3.1 and 3.3");
+	m.root.version = known;
 	m.root.addr += 8;
 	err = (struct ux_error)UX_ERROR_INIT;
 	assert_int_equal(walk_scene(&scene, &story, &err), UX_ECORRUPT);
@@ -88,29 +91,69 @@ static void unknown_versions_are_refused(void **state)
 static void damaged_memory_is_unknown(void **state)
 {
 	struct make_ruby m;
-	(void)state;
-	make_ruby(&m);
+	make_ruby(&m, version_of(state));
 	sweep_scene(scene_of(&m));
 }
 
 static void without_memory_a_walk_says_so(void **state)
 {
 	struct make_ruby m;
-	(void)state;
-	make_ruby(&m);
+	make_ruby(&m, version_of(state));
 	struct scene scene = scene_of(&m);
 	assert_true(each_failed_alloc(walk_once, &scene, /* may_recover= */ false) > 3);
 }
 
+static bool search(struct make_ruby *m, uint64_t *ret)
+{
+	struct ux_bytes image = ux_bytes(m->image, m->size);
+	struct ux_memory_reader reader = {make_interp_read, NULL, &image};
+	return ux_ruby_search(&reader, m->root.version, MAKE_INTERP_BASE - 4, m->size, ret);
+}
+
+static void the_machine_is_found_by_what_it_looks_like(void **state)
+{
+	struct make_ruby m;
+	uint64_t at = 0;
+	make_ruby(&m, version_of(state));
+	if (version_of(state) == MAKE_RUBY_31) { /* which tells by a symbol */
+		assert_false(search(&m, &at));
+		return;
+	}
+	assert_true(search(&m, &at));
+	assert_int_equal(at, m.root.addr);
+	make_ruby_put(&m, m.root.addr, m.root.addr + 8); /* no pointer to it */
+	make_ruby_put(&m, m.root.addr + 8 + 24, 5000);   /* and no count of ractors */
+	assert_false(search(&m, &at));
+	for (unsigned off = 8; off < 48; off += 8) {
+		if (off == 24)
+			continue;
+		make_ruby(&m, version_of(state));
+		make_ruby_put(&m, m.root.addr + 8 + off, m.frames);
+		assert_false(search(&m, &at));
+	}
+	assert_false(ux_ruby_search(&(struct ux_memory_reader){make_interp_read, NULL, NULL},
+				    m.root.version, 8, UINT64_MAX, &at));
+}
+
+#define BOTH(fn)                                                                  \
+	{#fn " of 3.1", fn, NULL, NULL, &(enum make_ruby_version){MAKE_RUBY_31}}, \
+	{                                                                         \
+#fn " of 3.3", fn, NULL, NULL, &(enum make_ruby_version)          \
+		{                                                                 \
+			MAKE_RUBY_33                                              \
+		}                                                                 \
+	}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		UX_TEST(ruby_frames_are_told_and_others_left_out),
-		UX_TEST(every_position_has_its_line),
-		UX_TEST(a_frame_outside_of_its_stack_makes_no_stack),
-		UX_TEST(unknown_versions_are_refused),
-		UX_TEST(damaged_memory_is_unknown),
-		UX_TEST(without_memory_a_walk_says_so),
+		BOTH(ruby_frames_are_told_and_others_left_out),
+		BOTH(every_position_has_its_line),
+		BOTH(a_frame_outside_of_its_stack_makes_no_stack),
+		BOTH(unknown_versions_are_refused),
+		BOTH(the_machine_is_found_by_what_it_looks_like),
+		BOTH(damaged_memory_is_unknown),
+		BOTH(without_memory_a_walk_says_so),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
