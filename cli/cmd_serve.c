@@ -9,6 +9,12 @@ struct values {
 	const char *listen;
 	const char *data;
 	const char *reading;
+	unsigned keep_days;
+	uint64_t cache_bytes;
+};
+
+enum {
+	DAY_S = 24 * 60 * 60
 };
 
 static const struct ux_option options[] = {
@@ -18,6 +24,10 @@ static const struct ux_option options[] = {
 	 "where to keep everything [$XDG_DATA_HOME/unhex]"},
 	{"reading", 0, UX_OPTION_TEXT, offsetof(struct values, reading), "WHO",
 	 "who needs no key to read: open, keyed, auto (open on loopback) [auto]"},
+	{"keep-days", 0, UX_OPTION_COUNT, offsetof(struct values, keep_days), "N",
+	 "modules unused for so long go, unless their namespace says [never]"},
+	{"cache", 0, UX_OPTION_BYTES, offsetof(struct values, cache_bytes), "SIZE",
+	 "keep so much of what can be had again [all]"},
 };
 
 static bool parse_reading(const char *word, enum ux_reading *ret)
@@ -48,7 +58,10 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 		return status;
 	if (args.n > 0)
 		return ux_usage_error(cmd, "\"%.64s\" is not an option", args.items[0]);
-	struct ux_server_options server = {.listen = v.listen, .data = v.data};
+	struct ux_server_options server = {.listen = v.listen,
+					   .data = v.data,
+					   .keep_s = (int64_t)v.keep_days * DAY_S,
+					   .cache_bytes = v.cache_bytes};
 	if (!parse_reading(v.reading, &server.reading))
 		return ux_usage_error(cmd, "--reading is \"%.32s\"; expected auto, open or keyed",
 				      v.reading);

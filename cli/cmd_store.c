@@ -17,6 +17,8 @@ struct values {
 	unsigned keep_days;
 	unsigned grace_days;
 	uint64_t cache_bytes;
+	uint64_t quota_bytes;
+	unsigned quota_modules;
 	bool json;
 };
 
@@ -30,11 +32,15 @@ static const struct ux_option options[] = {
 	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct values, dry_run), NULL,
 	 "sweep: only tell what would go"},
 	{"keep-days", 0, UX_OPTION_COUNT, offsetof(struct values, keep_days), "N",
-	 "sweep: modules unused for so long go, unless their namespace says [never]"},
+	 "sweep, limit: modules unused for so long go [as their namespace says]"},
 	{"grace-days", 0, UX_OPTION_COUNT, offsetof(struct values, grace_days), "N",
 	 "sweep: between a module's mark and its end [7]"},
 	{"cache", 0, UX_OPTION_BYTES, offsetof(struct values, cache_bytes), "SIZE",
 	 "sweep: keep so much of what can be had again [all]"},
+	{"quota", 0, UX_OPTION_BYTES, offsetof(struct values, quota_bytes), "SIZE",
+	 "limit: bytes that uploads to the namespace may hold [any]"},
+	{"modules", 0, UX_OPTION_COUNT, offsetof(struct values, quota_modules), "N",
+	 "limit: modules that the namespace may have [any]"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL, "one object a line"},
 };
 
@@ -276,6 +282,26 @@ static enum ux_code usage(struct job *job, struct ux_error *err)
 	return UX_OK;
 }
 
+/* A limit that is not said is none; whatever else a namespace has stays. */
+static enum ux_code limit(struct job *job, struct ux_error *err)
+{
+	UX_ARENA(arena, LIST_BUDGET);
+	const struct values *v = job->values;
+	struct ux_index *ix = job->store.index;
+	struct ux_namespace ns;
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ix->namespaces.find(ix, job->operands[0], &arena, &ns, &why);
+	if (code == UX_ENOTFOUND)
+		ns = (struct ux_namespace){
+			.name = job->operands[0], .upstreams = "*", .description = ""};
+	else if (code != UX_OK)
+		return ux_error_set(err, code, "%s", why.text);
+	ns.quota_bytes = v->quota_bytes;
+	ns.quota_modules = v->quota_modules;
+	ns.retention_s = v->keep_days ? (int64_t)v->keep_days * DAY_S : -1;
+	return ix->namespaces.put(ix, &ns, &by_hand, ux_store_now(&job->store), err);
+}
+
 /* the command */
 
 typedef enum ux_code verb_fn(struct job *job, struct ux_error *err);
@@ -286,7 +312,7 @@ static const struct verb {
 	size_t operands;
 } verbs[] = {
 	{"check", check, 0}, {"sweep", sweep, 0}, {"pin", pin, 2},
-	{"unpin", unpin, 2}, {"usage", usage, 0},
+	{"unpin", unpin, 2}, {"usage", usage, 0}, {"limit", limit, 1},
 };
 
 /* What takes away needs the folder for itself. */
@@ -337,11 +363,13 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 		if (strcmp(verbs[i].name, args.items[0]) == 0)
 			verb = &verbs[i];
 	if (!verb)
-		return ux_usage_error(cmd, "first comes check, sweep, pin, unpin or usage");
+		return ux_usage_error(cmd, "first comes check, sweep, pin, unpin, usage or limit");
 	if (args.n - 1 > verb->operands)
 		return ux_usage_error(cmd, "\"%.64s\" is too much", args.items[1 + verb->operands]);
 	if (args.n - 1 < verb->operands)
-		return ux_usage_error(cmd, "%s needs the ID of a module and a label", verb->name);
+		return ux_usage_error(cmd, "%s needs %s", verb->name,
+				      verb->operands == 1 ? "the name of a namespace"
+							  : "the ID of a module and a label");
 	ux_cleanup(job_deinit) struct job job = {.values = &v, .operands = args.items + 1};
 	return run_verb(&job, verb);
 }
@@ -349,13 +377,14 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 const struct ux_command ux_cmd_store = {
 	.name = "store",
 	.usage = "check [--repair] [options]\nsweep [--dry-run] [options]\npin ID LABEL [options]\n"
-		 "unpin ID LABEL [options]\nusage [options]",
+		 "unpin ID LABEL [options]\nusage [options]\nlimit NAMESPACE [options]",
 	.line = "checks, sweeps and pins what a server keeps in its folder",
 	.text = "check reads every blob and compares it with its hash, and the index with the blobs;\n"
 		"status 1 says that something is wrong. sweep does at once what the server does by\n"
 		"the hour: modules that nobody used are marked and, after the grace time, removed;\n"
-		"pinned ones stay. All works while the server runs, but check --repair, and sweep\n"
-		"without --dry-run.",
+		"pinned ones stay. limit sets quotas of a namespace and how long it keeps modules;\n"
+		"what is not said has no limit, or the server's --keep-days. All works while the\n"
+		"server runs, but check --repair, and sweep without --dry-run.",
 	.options = options,
 	.n_options = ux_countof(options),
 	.run = run,

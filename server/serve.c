@@ -108,12 +108,16 @@ static bool is_open(enum ux_reading reading, const char *address)
 	return ux_http_is_loopback(address);
 }
 
-static enum ux_code serve(struct ux_server *s, const char *listen, enum ux_reading reading,
-			  const char *dir, const sigset_t *set, struct ux_error *err)
+static enum ux_code serve(struct ux_server *s, const char *listen,
+			  const struct ux_server_options *options, const char *dir,
+			  const sigset_t *set, struct ux_error *err)
 {
 	struct ux_http_server *http = NULL;
 	struct ux_keeper keeper = ux_keeper_make(s);
 	struct ux_http_app app = ux_server_app(s, limits_of_process());
+	const enum ux_reading reading = options->reading;
+	keeper.retention.default_s = options->keep_s;
+	keeper.retention.cache_bytes = options->cache_bytes;
 	s->local_only = reading == UX_READING_AUTO;
 	UX_TRY(ux_http_server_open(&http, listen, &app, err));
 	/* By where it really listens: a name might be resolved to something else a second time. */
@@ -147,7 +151,7 @@ enum ux_code ux_server_run(const struct ux_server_options *options, struct ux_er
 	if (code == UX_OK)
 		code = first_key(store.index, err);
 	if (code == UX_OK)
-		code = serve(&s, listen, options->reading, dir, &set, err);
+		code = serve(&s, listen, options, dir, &set, err);
 	ux_module_cache_destroy(s.cache);
 	ux_store_close(&store);
 	return code;

@@ -16,6 +16,8 @@ struct ux_server_options {
 	const char *listen; /* NULL: 127.0.0.1:8420; port 0 takes a free one */
 	const char *data;   /* folder; NULL: ux_store_default_dir() */
 	enum ux_reading reading;
+	int64_t keep_s; /* modules unused for so long go, unless their namespace says; 0: never */
+	uint64_t cache_bytes; /* of what can be had again; 0: no bound */
 };
 
 /*

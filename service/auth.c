@@ -78,6 +78,7 @@ static enum ux_code identify(struct ux_request *req, struct ux_response *res,
 	caller->key_id = ux_arena_strndup(&req->arena, key.id, strlen(key.id));
 	if (!caller->key_id)
 		return ux_arena_fail(&req->arena, &req->err);
+	ux_store_key_used(s->store, key.id);
 	caller->ns = key.ns;
 	caller->scopes = (key.scopes & UX_SCOPE_ADMIN) != 0 ? (unsigned)UX_SCOPES_ALL : key.scopes;
 	if (strcmp(key.ns, UX_NAMESPACE_DEFAULT) == 0) /* other namespaces are open to nobody */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Uses of modules on their way into the index. */
+/* Uses of modules or keys on their way into the index. */
 #include "last_use.h"
 
 #include "map.h"
@@ -17,14 +17,15 @@ static bool number_eq(int64_t a, int64_t b)
 
 UX_MAP(uses, int64_t, ux_time, number_hash, number_eq);
 UX_VEC(touches, struct ux_touch);
+UX_VEC(key_touches, struct ux_key_touch);
 
 struct ux_last_use_table {
 	struct uses uses;
 };
 
-void ux_last_use_init(struct ux_last_use *u)
+void ux_last_use_init(struct ux_last_use *u, enum ux_used what)
 {
-	*u = (struct ux_last_use){0};
+	*u = (struct ux_last_use){.what = what};
 	pthread_mutex_init(&u->lock, NULL);
 }
 
@@ -43,22 +44,22 @@ void ux_last_use_deinit(struct ux_last_use *u)
 }
 
 /* With the lock held. */
-static bool put(struct ux_last_use *u, int64_t module, ux_time time)
+static bool put(struct ux_last_use *u, int64_t number, ux_time time)
 {
 	bool fresh = false;
 	if (!u->table)
 		u->table = calloc(1, sizeof(*u->table));
-	ux_time *at = u->table ? uses_insert(&u->table->uses, module, &fresh) : NULL;
+	ux_time *at = u->table ? uses_insert(&u->table->uses, number, &fresh) : NULL;
 	if (at)
 		*at = fresh ? time : ux_max(*at, time);
 	return at != NULL;
 }
 
-void ux_last_use_note(struct ux_last_use *u, int64_t module, ux_time now, bool urgent)
+void ux_last_use_note(struct ux_last_use *u, int64_t number, ux_time now, bool urgent)
 {
 	pthread_mutex_lock(&u->lock);
 	u->urgent |= urgent;
-	if (!put(u, module, now))
+	if (!put(u, number, now))
 		u->dropped = true;
 	pthread_mutex_unlock(&u->lock);
 }
@@ -92,8 +93,22 @@ static void give_back(struct ux_last_use *u, const struct ux_last_use_table *t)
 	pthread_mutex_unlock(&u->lock);
 }
 
-static enum ux_code write(const struct ux_last_use_table *t, struct ux_index *ix,
-			  struct ux_error *err)
+static enum ux_code write_keys(const struct ux_last_use_table *t, struct ux_index *ix,
+			       struct ux_error *err)
+{
+	ux_cleanup(key_touches_deinit) struct key_touches v = {0};
+	for (size_t i = 0; i < t->uses.cap; i++) {
+		struct ux_key_touch one = {.time = t->uses.entries[i].value};
+		snprintf(one.id, sizeof(one.id), "%012" PRIx64,
+			 (uint64_t)t->uses.entries[i].key & UINT64_C(0xffffffffffff));
+		if (t->uses.entries[i].hash != 0 && !key_touches_append(&v, one))
+			return ux_error_nomem(err);
+	}
+	return ix->keys.touch(ix, v.data, v.size, err);
+}
+
+static enum ux_code write_modules(const struct ux_last_use_table *t, struct ux_index *ix,
+				  struct ux_error *err)
 {
 	ux_cleanup(touches_deinit) struct touches v = {0};
 	for (size_t i = 0; i < t->uses.cap; i++) {
@@ -104,12 +119,24 @@ static enum ux_code write(const struct ux_last_use_table *t, struct ux_index *ix
 	return ix->modules.touch(ix, v.data, v.size, err);
 }
 
+static enum ux_code write(enum ux_used what, const struct ux_last_use_table *t, struct ux_index *ix,
+			  struct ux_error *err)
+{
+	switch (what) {
+	case UX_USED_MODULE:
+		return write_modules(t, ix, err);
+	case UX_USED_KEY:
+		break;
+	}
+	return write_keys(t, ix, err);
+}
+
 enum ux_code ux_last_use_flush(struct ux_last_use *u, struct ux_index *ix, bool *ret_complete,
 			       struct ux_error *err)
 {
 	bool dropped = false;
 	struct ux_last_use_table *t = take(u, &dropped);
-	enum ux_code code = t ? write(t, ix, err) : UX_OK;
+	enum ux_code code = t ? write(u->what, t, ix, err) : UX_OK;
 	if (code != UX_OK)
 		give_back(u, t);
 	table_free(t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Uses of modules on their way into the index: many, written seldom. */
+/* Uses of modules or keys on their way into the index: many, written seldom. */
 #ifndef UX_LAST_USE_H
 #define UX_LAST_USE_H
 
@@ -7,19 +7,25 @@
 
 #include <pthread.h>
 
-/* Zeroed but for what init makes. Any thread. */
+enum ux_used {
+	UX_USED_MODULE, /* by its number */
+	UX_USED_KEY,    /* by its ID: 12 hex digits are a number too */
+};
+
+/* Any thread. */
 struct ux_last_use {
+	enum ux_used what;
 	pthread_mutex_t lock; /* guards the rest */
 	struct ux_last_use_table *table;
 	bool urgent;  /* one of a module that seemed idle */
 	bool dropped; /* one was not noted for want of memory; for good */
 };
 
-void ux_last_use_init(struct ux_last_use *u);
+void ux_last_use_init(struct ux_last_use *u, enum ux_used what);
 void ux_last_use_deinit(struct ux_last_use *u);
 
-/* The module was used now. No disk, no index. urgent: the index believes that it was long ago. */
-void ux_last_use_note(struct ux_last_use *u, int64_t module, ux_time now, bool urgent);
+/* It was used now. No disk, no index. urgent: the index believes that it was long ago. */
+void ux_last_use_note(struct ux_last_use *u, int64_t number, ux_time now, bool urgent);
 
 /* Was something urgent noted since the last flush? */
 bool ux_last_use_urgent(struct ux_last_use *u);

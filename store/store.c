@@ -2,6 +2,8 @@
 /* A store in one folder: DIR/index.sqlite, DIR/blobs, DIR/uploads, DIR/lock. */
 #include "store.h"
 
+#include "hex.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
@@ -95,7 +97,8 @@ static void init(struct ux_store *s)
 {
 	*s = (struct ux_store){.lock_fd = -1};
 	pthread_mutex_init(&s->commit_lock, NULL);
-	ux_last_use_init(&s->last_use);
+	ux_last_use_init(&s->last_use, UX_USED_MODULE);
+	ux_last_use_init(&s->key_use, UX_USED_KEY);
 	ux_store_clock_init(&s->clock, 0);
 }
 
@@ -166,6 +169,7 @@ void ux_store_close(struct ux_store *s)
 	if (s->lock_fd >= 0)
 		close(s->lock_fd);
 	ux_last_use_deinit(&s->last_use);
+	ux_last_use_deinit(&s->key_use);
 	ux_store_clock_deinit(&s->clock);
 	pthread_mutex_destroy(&s->commit_lock);
 	*s = (struct ux_store){.lock_fd = -1};
@@ -189,10 +193,19 @@ void ux_store_used_again(struct ux_store *s, int64_t module)
 	ux_last_use_note(&s->last_use, module, ux_store_now(s), /* urgent= */ false);
 }
 
+void ux_store_key_used(struct ux_store *s, const char *key_id)
+{
+	uint64_t number = 0;
+	if (ux_hex_parse_u64(ux_bytes_cstr(key_id), /* hex= */ true, &number))
+		ux_last_use_note(&s->key_use, (int64_t)number, ux_store_now(s),
+				 /* urgent= */ false);
+}
+
 enum ux_code ux_store_tick(struct ux_store *s, struct ux_error *err)
 {
 	bool complete = false;
 	UX_TRY(s->index->number_put(s->index, clock_name, ux_store_now(s), err));
+	UX_TRY(ux_last_use_flush(&s->key_use, s->index, &complete, err));
 	return ux_last_use_flush(&s->last_use, s->index, &complete, err);
 }
 

@@ -20,8 +20,9 @@ struct ux_store {
 	 * to the removal: so the sweep never takes a blob that is about to be used. */
 	pthread_mutex_t commit_lock;
 	struct ux_store_clock clock;
-	struct ux_last_use last_use; /* written by ux_store_tick() */
-	int lock_fd;                 /* held by the one server of this folder; -1: not locked */
+	struct ux_last_use last_use; /* of modules; written by ux_store_tick(), as are the keys' */
+	struct ux_last_use key_use;
+	int lock_fd; /* held by the one server of this folder; -1: not locked */
 };
 
 /*
@@ -58,6 +59,9 @@ void ux_store_used(struct ux_store *s, const struct ux_module *m);
 
 /* The same once more of a module that stays open. */
 void ux_store_used_again(struct ux_store *s, int64_t module);
+
+/* A key opened something. No disk. */
+void ux_store_key_used(struct ux_store *s, const char *key_id);
 
 /* Writes the clock and the uses noted since the last time: once a minute, before closing, and when
  * ux_last_use_urgent() says so. */

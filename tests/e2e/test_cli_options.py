@@ -72,8 +72,9 @@ def test_version():
     (["key"], ["create, list or revoke"]),
     (["key", "revoke"], ["ID"]),
     (["key", "list", "more"], ['"more"']),
-    (["store"], ["check, sweep, pin, unpin or usage"]),
+    (["store"], ["check, sweep, pin, unpin, usage or limit"]),
     (["store", "pin", "gnu:00"], ["label"]),
+    (["store", "limit"], ["namespace"]),
     (["store", "check", "more"], ['"more"']),
 ])
 def test_usage_errors_are_one_line_and_status_2(args, words):

@@ -150,6 +150,54 @@ def test_usage_is_told_by_namespace(server, gsym):
     assert "2 modules" in store(server, "usage").stdout
 
 
+def test_a_namespace_over_its_limits_takes_no_more(server, gsym):
+    assert store(server, "limit", "default", "--modules", "2", "--quota", "1M").returncode == 0
+    put(server, gsym, range(2))
+    api = Api(server)
+    name = f"gnu:{uuid_of(9).hex()}"
+    status, doc, _ = api.upload([name], with_uuid(gsym, uuid_of(9)))
+    assert status == 413 and "2 of 2 modules" in doc["error"]["message"]
+    assert store(server, "limit", "default", "--quota", str(2 * len(gsym))).returncode == 0
+    message = api.refused(413, "too_large", "POST", "/v1/uploads",
+                          {"ids": [name], "size": len(gsym), "sha256": "00" * 32})
+    assert "bytes" in message
+    assert store(server, "limit", "default").returncode == 0
+    put(server, gsym, [9])
+    found, total = check(server)
+    assert found == [] and total["blobs"] == 3 and total["garbage"] == 0
+    fails(store(server, "limit", "Not A Name"), 2, "Not A Name")
+
+
+def test_when_a_key_was_used_is_told(server, gsym):
+    put(server, gsym, [1])
+    server.stop()
+    db = sqlite3.connect(server.data / "index.sqlite")
+    ((used, created),) = db.execute("SELECT last_used, created FROM keys")
+    db.close()
+    assert created <= used <= created + 60
+
+
+def test_a_server_keeps_as_long_as_it_was_told(server, gsym):
+    ids = put(server, gsym, range(2))
+    server.stop()
+    set_back(server.data, 40 * DAY)
+    server.options = ("--keep-days", "30")
+    server.start()
+    deadline = time.time() + 20
+    while b"what=marked" not in server.data.with_suffix(".log").read_bytes():
+        assert time.time() < deadline
+        time.sleep(0.1)
+    assert server.get(f"/v1/symbolize/{ids[0]}?addr=1")[0] == 200
+    server.stop()
+    set_back(server.data, 8 * DAY)
+    server.start()
+    while b"what=swept" not in server.data.with_suffix(".log").read_bytes():
+        assert time.time() < deadline + 20
+        time.sleep(0.1)
+    assert server.get(f"/v1/symbolize/{ids[0]}?addr=1")[0] == 200
+    assert server.get(f"/v1/symbolize/{ids[1]}?addr=1")[0] == 404
+
+
 def test_a_folder_that_is_none_is_told_and_not_made(tmp_path):
     for verb in ("check", "sweep", "usage"):
         fails(unhex("store", verb, "--data", tmp_path / "typo"), 1, "index.sqlite")
