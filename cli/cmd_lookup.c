@@ -101,8 +101,10 @@ static void answer_local(struct lookup *l, uint64_t pc)
 	struct ux_frame frames[UX_GSYM_DEPTH_MOST + 1];
 	size_t n = 0;
 	struct ux_error err = UX_ERROR_INIT;
-	enum ux_code code =
-		ux_gsym_lookup(&l->local.gsym, pc, frames, ux_countof(frames), &n, &err);
+	const struct ux_gsym *gsym = &l->local.gsym;
+	enum ux_code code = UX_ENOTFOUND;
+	if (gsym->n_functions > 0)
+		code = ux_gsym_lookup(gsym, pc, frames, ux_countof(frames), &n, &err);
 	if (code != UX_OK && code != UX_ENOTFOUND && l->first_bad.code == UX_OK)
 		l->first_bad = err;
 	const char *others[ALTERNATIVES_MOST];
@@ -269,6 +271,24 @@ static bool is_meant_as_id(const char *name)
 	return false;
 }
 
+/* True when the command line has all that is asked, and it is addresses. */
+static bool asks_few(const struct lookup *l)
+{
+	for (size_t i = 0; i < l->given.size; i++)
+		if (l->given.data[i].place)
+			return false;
+	return l->given.size > 0 && l->given.size <= UX_SYMBOL_PART_PCS;
+}
+
+/* Has the file read for what asks_few(). */
+static enum ux_code read_few(struct lookup *l, struct ux_error *err)
+{
+	uint64_t pcs[UX_SYMBOL_PART_PCS];
+	for (size_t i = 0; i < l->given.size; i++)
+		pcs[i] = l->given.data[i].address;
+	return ux_symbol_source_need(&l->local, pcs, l->given.size, err);
+}
+
 /* A file if there is one of that name, else an ID to ask the server for. */
 static enum ux_code open_symbols(struct lookup *l, const char *name, struct values *v,
 				 struct ux_server_choice *server, struct ux_error *err)
@@ -287,11 +307,12 @@ static enum ux_code open_symbols(struct lookup *l, const char *name, struct valu
 		struct ux_symbol_choice choice = {.finder = finder,
 						  .arch = v->arch,
 						  .gpu = v->gpu,
+						  .by_need = asks_few(l),
 						  .alternatives = v->alternatives};
 		ux_sigbus_reading(name);
 		UX_TRY(ux_symbol_source_open(&l->local, name, &choice, err));
 		ux_find_warn(name, &l->local.lost);
-		return UX_OK;
+		return choice.by_need ? read_few(l, err) : UX_OK;
 	}
 	if (v->alternatives)
 		return ux_error_set(err, UX_EUNSUPPORTED,

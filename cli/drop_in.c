@@ -67,6 +67,7 @@ enum ux_code ux_drop_in_open(struct ux_drop_in_file *f, const char *path, const 
 	struct ux_symbol_choice choice = {.finder.search.dirs = debug_dirs,
 					  .arch = arch,
 					  .by_need = true,
+					  .usual_cache = true,
 					  .without = 1u << UX_SOURCE_PLT | 1u << UX_SOURCE_BOUNDS};
 	enum ux_code code = ux_symbol_source_open(&f->source, path, &choice, &why);
 	bool mapped = f->source.file.bytes.data != NULL;
@@ -93,12 +94,23 @@ enum ux_code ux_drop_in_need(struct ux_drop_in_file *f, const uint64_t *pcs, siz
 	return code;
 }
 
-size_t ux_drop_in_frames(const struct ux_drop_in_file *f, uint64_t pc, struct ux_frame *frames,
+/* A record of the cache that is damaged is made anew. */
+static enum ux_code find(struct ux_drop_in_file *f, uint64_t pc, struct ux_frame *frames,
+			 size_t max, size_t *ret_n)
+{
+	struct ux_symbol_source *s = &f->source;
+	enum ux_code code = ux_gsym_lookup(&s->gsym, pc, frames, max, ret_n, NULL);
+	if (code == UX_ECORRUPT && ux_symbol_source_distrust(s) &&
+	    ux_symbol_source_need(s, &pc, 1, NULL) == UX_OK && s->gsym.n_functions > 0)
+		return ux_gsym_lookup(&s->gsym, pc, frames, max, ret_n, NULL);
+	return code;
+}
+
+size_t ux_drop_in_frames(struct ux_drop_in_file *f, uint64_t pc, struct ux_frame *frames,
 			 size_t max)
 {
 	size_t n = 0;
-	if (f->source.gsym.n_functions == 0 ||
-	    ux_gsym_lookup(&f->source.gsym, pc, frames, max, &n, NULL) != UX_OK)
+	if (f->source.gsym.n_functions == 0 || find(f, pc, frames, max, &n) != UX_OK)
 		return 0;
 	bool unnamed = n == 1 && strcmp(frames[0].function, UX_NO_NAME) == 0; /* of a GSYM */
 	return unnamed && *frames[0].base == '\0' ? 0 : n;

@@ -47,7 +47,7 @@ enum ux_code ux_drop_in_need(struct ux_drop_in_file *f, const uint64_t *pcs, siz
 			     struct ux_error *err) ux_must;
 
 /* The frames at pc, innermost first; 0: nothing is known there, or the record is damaged. */
-size_t ux_drop_in_frames(const struct ux_drop_in_file *f, uint64_t pc, struct ux_frame *frames,
+size_t ux_drop_in_frames(struct ux_drop_in_file *f, uint64_t pc, struct ux_frame *frames,
 			 size_t max);
 
 /* The file of a frame: its folder and its name joined, or `base` alone; no text when unknown. */

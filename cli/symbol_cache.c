@@ -7,77 +7,95 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <sys/stat.h>
+#include <sys/resource.h>
+#include <sys/statvfs.h>
+#include <time.h>
 #include <unistd.h>
 
 #define SUFFIX ".gsym"
+#define SPENT  ".spent"
 
-/* The folder with a '/' and without a NUL, made when it is missing; false: no cache is wanted. */
-static bool put_folder(struct ux_out *out)
+enum {
+	SPENT_MOST_MS = 4096,  /* noted of one command */
+	TEMPORARY_S = 60 * 60, /* what is not yet renamed after that never will be */
+	FREE_RATIO = 8,        /* a GSYM is kept where so many would find room on the disk */
+};
+
+/* Which file an input is. */
+static void put_file(struct ux_out *out, uint64_t dev, uint64_t ino, uint64_t size, int64_t mtime)
 {
-	const char *wish = getenv("UNHEX_CACHE");
-	if (!wish || !*wish)
-		return false;
-	if (strcmp(wish, "on") != 0) {
-		ux_out_cstr(out, wish);
-	} else {
-		const char *base = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-		if ((!base || !*base) && (!home || !*home))
-			return false;
-		ux_out_cstr(out, base && *base ? base : home);
-		ux_out_cstr(out, base && *base ? "" : "/.cache");
-		ux_out_cstr(out, "/unhex");
-	}
-	ux_out_u8(out, 0);
-	if (out->failed)
-		return false;
-	(void)mkdir((const char *)out->data, 0700); /* where it fails, opening a file in it does */
-	out->data[out->size - 1] = '/';
-	return true;
+	ux_out_fmt(out, "-%" PRIx64 ".%" PRIx64 ".%" PRIx64 ".%" PRIx64, dev, ino, size,
+		   (uint64_t)mtime);
 }
 
 static void put_input(struct ux_out *out, const struct ux_mapping *input)
 {
-	if (!input->bytes.data) {
+	if (!input->bytes.data)
 		ux_out_cstr(out, "-0");
-		return;
-	}
-	ux_out_fmt(out, "-%" PRIx64 ".%" PRIx64 ".%zx.%" PRIx64, input->dev, input->ino,
-		   input->bytes.size, (uint64_t)input->mtime_ns);
+	else
+		put_file(out, input->dev, input->ino, input->bytes.size, input->mtime_ns);
+}
+
+/* Another build of ours may extract more. */
+static bool put_self(struct ux_out *out)
+{
+	struct stat st;
+	if (stat("/proc/self/exe", &st) != 0)
+		return false;
+	put_file(out, st.st_dev, st.st_ino, (uint64_t)st.st_size,
+		 (int64_t)st.st_mtim.tv_sec * 1000000000 + st.st_mtim.tv_nsec);
+	return true;
+}
+
+static bool put_names(struct ux_out *out, const struct ux_mapping *const inputs[],
+		      const char *options)
+{
+	ux_out_cstr(out, options);
+	if (!put_self(out))
+		return false;
+	for (size_t i = 0; i < UX_SYMBOL_CACHE_INPUTS; i++)
+		put_input(out, inputs[i]);
+	return !out->failed;
+}
+
+static char *with_suffix(const struct ux_out *path, const char *suffix)
+{
+	char *text = NULL;
+	return asprintf(&text, "%.*s%s", (int)path->size, (const char *)path->data, suffix) < 0
+		       ? NULL
+		       : text;
 }
 
 void ux_symbol_cache_init(struct ux_symbol_cache *c,
 			  const struct ux_mapping *const inputs[UX_SYMBOL_CACHE_INPUTS],
-			  const char *options)
+			  const char *options, bool usual)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out path = {0};
+	enum ux_cache_wish wish = ux_cache_wish();
 	uint64_t bytes = 0;
-	c->path = NULL;
+	*c = (struct ux_symbol_cache){0};
 	for (size_t i = 0; i < UX_SYMBOL_CACHE_INPUTS; i++)
 		bytes += inputs[i]->bytes.size;
-	if (bytes < UX_SYMBOL_CACHE_LEAST || !put_folder(&path))
+	uint64_t least = wish == UX_CACHE_USUAL ? UX_SYMBOL_CACHE_USUAL : UX_SYMBOL_CACHE_LEAST;
+	if ((wish == UX_CACHE_USUAL && !usual) || bytes < least || !ux_cache_folder(wish, &path) ||
+	    !put_names(&path, inputs, options))
 		return;
-	ux_out_fmt(&path, UX_VERSION "-%s", options);
-	for (size_t i = 0; i < UX_SYMBOL_CACHE_INPUTS; i++)
-		put_input(&path, inputs[i]);
-	ux_out_cstr(&path, SUFFIX);
-	ux_out_u8(&path, 0);
-	size_t size = 0;
-	if (!path.failed)
-		c->path = (char *)ux_out_steal(&path, &size);
+	c->path = with_suffix(&path, SUFFIX);
+	c->spent = wish == UX_CACHE_USUAL ? with_suffix(&path, SPENT) : NULL;
+	if (wish == UX_CACHE_USUAL && !c->spent)
+		ux_symbol_cache_deinit(c);
 }
 
 void ux_symbol_cache_deinit(struct ux_symbol_cache *c)
 {
 	free(c->path);
-	c->path = NULL;
+	free(c->spent);
+	*c = (struct ux_symbol_cache){0};
 }
 
-/* What nobody but us may have written. */
-static bool is_ours(const struct stat *st)
+static bool is_open_ours(int fd, struct stat *ret)
 {
-	return S_ISREG(st->st_mode) && st->st_uid == geteuid() &&
-	       (st->st_mode & (S_IWGRP | S_IWOTH)) == 0;
+	return fstat(fd, ret) == 0 && ux_cache_is_ours(ret);
 }
 
 bool ux_symbol_cache_find(const struct ux_symbol_cache *c, struct ux_mapping *ret)
@@ -86,11 +104,44 @@ bool ux_symbol_cache_find(const struct ux_symbol_cache *c, struct ux_mapping *re
 	int fd = c->path ? open(c->path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK) : -1;
 	if (fd < 0)
 		return false;
-	bool ok = fstat(fd, &st) == 0 && is_ours(&st) && ux_file_map_fd(fd, ret, NULL) == UX_OK;
+	bool ok = is_open_ours(fd, &st) && ux_file_map_fd(fd, ret, NULL) == UX_OK;
 	if (ok)
 		(void)futimens(fd, NULL); /* used now: others go first when room is made */
 	close(fd);
 	return ok;
+}
+
+bool ux_symbol_cache_is_due(const struct ux_symbol_cache *c, uint64_t most_ms)
+{
+	struct stat st;
+	if (!c->path || !c->spent)
+		return c->path != NULL;
+	return lstat(c->spent, &st) == 0 && ux_cache_is_ours(&st) &&
+	       (uint64_t)st.st_size >= most_ms;
+}
+
+/* True where a file may become so long: behind a limit of the process it would be killed. */
+static bool may_write(uint64_t bytes)
+{
+	struct rlimit limit;
+	return getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
+	       (limit.rlim_cur == RLIM_INFINITY || bytes <= limit.rlim_cur);
+}
+
+void ux_symbol_cache_spend(const struct ux_symbol_cache *c, uint64_t ms)
+{
+	static const uint8_t bytes[SPENT_MOST_MS];
+	struct stat st;
+	if (!c->spent)
+		return;
+	int fd = open(c->spent, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
+		      0600);
+	if (fd < 0)
+		return;
+	size_t n = (size_t)ux_min(ux_max(ms, (uint64_t)1), (uint64_t)sizeof(bytes));
+	if (is_open_ours(fd, &st) && may_write((uint64_t)st.st_size + n))
+		(void)!ux_file_write(fd, ux_bytes(bytes, n), NULL);
+	close(fd);
 }
 
 struct kept {
@@ -114,21 +165,35 @@ static int by_time(const void *x, const void *y)
 	return (a->time_ns > b->time_ns) - (a->time_ns < b->time_ns);
 }
 
-static bool is_kept(const char *name)
+static bool ends_with(const char *name, const char *tail)
 {
-	size_t n = strlen(name), tail = strlen(SUFFIX);
-	return n > tail && strcmp(name + n - tail, SUFFIX) == 0;
+	size_t n = strlen(name), k = strlen(tail);
+	return n > k && strcmp(name + n - k, tail) == 0;
 }
 
-/* Every GSYM of the folder that is ours. */
+static bool is_kept(const char *name)
+{
+	return ends_with(name, SUFFIX) || ends_with(name, SPENT);
+}
+
+/* What a command that was killed left behind. */
+static bool is_forgotten(const char *name, const struct stat *st)
+{
+	return strstr(name, SUFFIX ".tmp-") && st->st_mtim.tv_sec < time(NULL) - TEMPORARY_S;
+}
+
+/* All files of the folder that are ours to remove; forgotten ones go at once. */
 static void list(DIR *dir, const char *folder, struct kept_files *all)
 {
 	struct stat st;
 	for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
 		struct kept kept = {0};
-		if (!is_kept(e->d_name) ||
-		    fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
-		    !is_ours(&st) || asprintf(&kept.path, "%s/%s", folder, e->d_name) < 0)
+		if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+		    !ux_cache_is_ours(&st))
+			continue;
+		if (is_forgotten(e->d_name, &st))
+			(void)unlinkat(dirfd(dir), e->d_name, 0);
+		if (!is_kept(e->d_name) || asprintf(&kept.path, "%s/%s", folder, e->d_name) < 0)
 			continue;
 		kept.time_ns =
 			(uint64_t)st.st_mtim.tv_sec * 1000000000U + (uint64_t)st.st_mtim.tv_nsec;
@@ -138,12 +203,16 @@ static void list(DIR *dir, const char *folder, struct kept_files *all)
 	}
 }
 
+static char *folder_of(const char *path)
+{
+	return strndup(path, (size_t)(strrchr(path, '/') - path));
+}
+
 /* Removes what was used least recently. Another process may do the same: a file is gone once. */
 static void make_room(const char *path)
 {
 	ux_cleanup(kept_files_free) struct kept_files all = {0};
-	const char *slash = strrchr(path, '/');
-	ux_cleanup(ux_free_ptr) char *folder = strndup(path, (size_t)(slash - path));
+	ux_cleanup(ux_free_ptr) char *folder = folder_of(path);
 	DIR *dir = folder ? opendir(folder) : NULL;
 	uint64_t sum = 0;
 	if (!dir)
@@ -154,20 +223,41 @@ static void make_room(const char *path)
 		sum += all.data[i].size;
 	if (all.size > 0)
 		qsort(all.data, all.size, sizeof(*all.data), by_time);
-	for (size_t i = 0; i < all.size && sum > UX_SYMBOL_CACHE_MOST; i++) {
-		if (unlink(all.data[i].path) == 0)
-			sum -= all.data[i].size;
+	for (size_t i = 0, n = all.size;
+	     i < all.size && (sum > UX_SYMBOL_CACHE_MOST || n > UX_SYMBOL_CACHE_FILES); i++) {
+		if (unlink(all.data[i].path) != 0)
+			continue;
+		sum -= all.data[i].size;
+		n--;
 	}
+}
+
+/* True when it may be that long, and the disk is far from full then. */
+static bool has_room(const char *path, uint64_t bytes)
+{
+	ux_cleanup(ux_free_ptr) char *folder = folder_of(path);
+	struct statvfs fs;
+	return folder && may_write(bytes) && statvfs(folder, &fs) == 0 &&
+	       (uint64_t)fs.f_bavail * fs.f_frsize / FREE_RATIO >= bytes;
 }
 
 void ux_symbol_cache_keep(const struct ux_symbol_cache *c, struct ux_bytes gsym)
 {
-	if (!c->path || gsym.size > UX_SYMBOL_CACHE_MOST)
-		return;
 	ux_cleanup(ux_file_new_deinit) struct ux_file_new f = UX_FILE_NEW_INIT;
-	if (ux_file_new_open(&f, c->path, NULL) != UX_OK || fchmod(f.fd, 0600) != 0 ||
+	if (!c->path)
+		return;
+	if (c->spent)
+		(void)unlink(c->spent);
+	if (gsym.size > UX_SYMBOL_CACHE_MOST || !has_room(c->path, gsym.size) ||
+	    ux_file_new_open(&f, c->path, NULL) != UX_OK || fchmod(f.fd, 0600) != 0 ||
 	    ux_file_write(f.fd, gsym, NULL) != UX_OK ||
-	    ux_file_new_commit(&f, /* sync= */ false, NULL) != UX_OK)
+	    ux_file_new_commit(&f, /* sync= */ true, NULL) != UX_OK)
 		return;
 	make_room(c->path);
+}
+
+void ux_symbol_cache_drop(const struct ux_symbol_cache *c)
+{
+	if (c->path)
+		(void)unlink(c->path);
 }

@@ -5,12 +5,15 @@
 #include "cubin.h"
 #include "dsym.h"
 #include "elf_file.h"
-#include "extract.h"
-#include "symbol_cache.h"
 
-/* How often a part of a file is read before all of it is. */
+#include <time.h>
+
 enum {
-	PARTS_MOST = 4,
+	/* Bytes of input that a millisecond extracts: libjvm, compressed 240,000, plain 610,000. */
+	BYTES_PER_MS = 400000,
+	/* Parts may take this share of what the whole does before that is done, too: with parts
+	 * that are as dear as it, as of compressed DWARF, one is read in vain. */
+	PARTS_SHARE = 2,
 };
 
 static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
@@ -20,19 +23,30 @@ static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 	return ux_out_status(out, err);
 }
 
-/* The cache's GSYM, if it is whole: what else could be wrong with it, a lookup meets. */
-static bool find_cached(struct ux_symbol_source *s, const struct ux_symbol_cache *cache)
+bool ux_symbol_source_distrust(struct ux_symbol_source *s)
 {
-	if (!ux_symbol_cache_find(cache, &s->cached))
+	if (!s->cached.bytes.data)
 		return false;
-	if (ux_gsym_open(&s->gsym, s->cached.bytes, NULL) == UX_OK)
-		return true;
+	ux_symbol_cache_drop(&s->cache);
 	ux_file_unmap(&s->cached);
+	s->gsym = (struct ux_gsym){0};
+	s->whole = false;
+	return true;
+}
+
+/* The cache's GSYM, if it is of this binary: what else could be wrong with it, a lookup meets. */
+static bool find_cached(struct ux_symbol_source *s)
+{
+	if (!ux_symbol_cache_find(&s->cache, &s->cached))
+		return false;
+	if (ux_gsym_open(&s->gsym, s->cached.bytes, NULL) == UX_OK && s->gsym.n_functions > 0)
+		return s->whole = true;
+	(void)ux_symbol_source_distrust(s);
 	return false;
 }
 
 /* Files of split units and objects beside a Mach-O file are no part of a cached GSYM's name. */
-static void name_cached(struct ux_symbol_source *s)
+static void name_cached(struct ux_symbol_source *s, bool usual)
 {
 	char words[32];
 	const struct ux_mapping *inputs[UX_SYMBOL_CACHE_INPUTS] = {&s->file, &s->files.debug.file,
@@ -41,7 +55,7 @@ static void name_cached(struct ux_symbol_source *s)
 		return;
 	snprintf(words, sizeof(words), "%c%x", s->options.alternatives ? 'a' : 'n',
 		 s->options.without);
-	ux_symbol_cache_init(&s->cache, inputs, words);
+	ux_symbol_cache_init(&s->cache, inputs, words, usual);
 }
 
 /* Extracts all of the file, or what of it is wanted. */
@@ -61,12 +75,18 @@ static enum ux_code build_whole(struct ux_symbol_source *s, struct ux_error *err
 {
 	struct ux_extract_stats stats = {0};
 	s->whole = true;
-	if (find_cached(s, &s->cache))
-		return UX_OK;
 	UX_TRY(extract(s, &stats, err));
 	if (stats.split_units == 0)
 		ux_symbol_cache_keep(&s->cache, ux_out_bytes(&s->built));
 	return UX_OK;
+}
+
+/* Of this process. */
+static uint64_t processor_ms(void)
+{
+	struct timespec t = {0};
+	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
 }
 
 /* Reads what there is about a few pcs. */
@@ -74,20 +94,41 @@ static enum ux_code build_part(struct ux_symbol_source *s, const uint64_t *pcs, 
 			       struct ux_error *err)
 {
 	struct ux_extract_stats stats = {0};
+	uint64_t before = processor_ms();
 	ux_wanted_deinit(&s->wanted);
 	if (!ux_wanted_init(&s->wanted, pcs, n))
 		return ux_error_nomem(err);
 	s->options.wanted = &s->wanted;
 	enum ux_code code = extract(s, &stats, err);
 	s->options.wanted = NULL;
+	uint64_t ms = processor_ms() - before;
+	s->has_part = true;
+	s->parts_ms += ux_max(ms, (uint64_t)1);
 	s->whole = code == UX_OK && !s->wanted.narrowed;
-	s->parts++;
+	if (code == UX_OK && stats.split_units == 0)
+		ux_symbol_cache_spend(&s->cache, ms);
 	return code;
 }
 
 bool ux_symbol_source_has(const struct ux_symbol_source *s, uint64_t pc)
 {
-	return s->whole || (s->parts > 0 && ux_wanted_has(&s->wanted, pc));
+	return s->whole || (s->has_part && ux_wanted_has(&s->wanted, pc));
+}
+
+/* What reading everything is taken to cost. */
+static uint64_t whole_ms(const struct ux_symbol_source *s)
+{
+	return (s->file.bytes.size + s->files.debug.file.bytes.size +
+		s->files.supplementary.bytes.size) /
+	       BYTES_PER_MS;
+}
+
+/* True when it pays to read what n pcs need, and nothing else. */
+static bool part_pays(const struct ux_symbol_source *s, size_t n)
+{
+	uint64_t most = whole_ms(s) / PARTS_SHARE;
+	return n <= UX_SYMBOL_PART_PCS && (!s->has_part || s->parts_ms < most) &&
+	       !ux_symbol_cache_is_due(&s->cache, most);
 }
 
 enum ux_code ux_symbol_source_need(struct ux_symbol_source *s, const uint64_t *pcs, size_t n,
@@ -96,12 +137,10 @@ enum ux_code ux_symbol_source_need(struct ux_symbol_source *s, const uint64_t *p
 	size_t known = 0;
 	while (known < n && ux_symbol_source_has(s, pcs[known]))
 		known++;
-	if (known == n)
+	if (known == n || (!s->has_part && find_cached(s)))
 		return UX_OK;
-	/* What cannot be read in part may be read as a whole, or say why not. A cache wants the
-	 * whole. */
-	if (!s->cache.path && n <= UX_SYMBOL_PART_PCS && s->parts < PARTS_MOST &&
-	    build_part(s, pcs, n, NULL) == UX_OK)
+	/* What cannot be read in part may be read as a whole, or say why not. */
+	if (part_pays(s, n) && build_part(s, pcs, n, NULL) == UX_OK)
 		return UX_OK;
 	return build_whole(s, err);
 }
@@ -134,8 +173,10 @@ static enum ux_code build(struct ux_symbol_source *s, const char *path,
 	s->lost = s->files.lost;
 	s->options.supplementary = s->files.supplementary.bytes;
 	s->options.debug_path = s->files.debug.path;
-	name_cached(s);
-	return can_wait(s, choice) ? UX_OK : build_whole(s, err);
+	name_cached(s, choice->usual_cache);
+	if (can_wait(s, choice) || find_cached(s))
+		return UX_OK;
+	return build_whole(s, err);
 }
 
 static enum ux_code check_kind(struct ux_bytes file, struct ux_error *err)

@@ -22,7 +22,8 @@ struct ux_symbol_source {
 	struct ux_extract_options options;
 	struct ux_wanted wanted; /* what gsym tells of, unless it is whole */
 	bool whole;              /* gsym tells of every address */
-	unsigned parts;          /* GSYMs of a few addresses that were made */
+	bool has_part;           /* a GSYM of a few addresses was made */
+	uint64_t parts_ms;       /* of processor time that went into such */
 	struct ux_gsym gsym;
 	struct ux_error
 		lost; /* of its debug files, see struct ux_symbol_files; code UX_OK: nothing */
@@ -37,6 +38,7 @@ struct ux_symbol_choice {
 	struct ux_finder finder; /* of debug files; its server stays the caller's */
 	const char *arch;  /* slice of a universal file; NULL: see struct ux_extract_options */
 	const char *gpu;   /* which piece of its GPU code; NULL: see ux_extract_options */
+	bool usual_cache;  /* keep what was extracted where nobody forbids it: symbol_cache.h */
 	bool by_need;      /* leave the extraction to ux_symbol_source_need() where that pays */
 	bool alternatives; /* keep other names of a range, which a GSYM has or has not */
 	uint32_t without;  /* sources that are left out, see struct ux_extract_options */
@@ -53,11 +55,16 @@ enum ux_code ux_symbol_source_open(struct ux_symbol_source *s, const char *path,
 
 /*
  * Makes gsym tell of these pcs, with a source that was opened by need: of a few first ones by
- * reading only what of the file is about them, then by reading everything. Frames of lookups before
+ * reading only what of the file is about them, then, when that has cost too much, by reading
+ * everything. Frames of lookups before
  * are gone.
  */
 enum ux_code ux_symbol_source_need(struct ux_symbol_source *s, const uint64_t *pcs, size_t n,
 				   struct ux_error *err) ux_must;
+
+/* Gives up a GSYM of the cache that turned out to be damaged: it is to be made anew by need. False:
+ * gsym is none. */
+bool ux_symbol_source_distrust(struct ux_symbol_source *s);
 
 /* True when that has nothing to do for pc. */
 bool ux_symbol_source_has(const struct ux_symbol_source *s, uint64_t pc);

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""UNHEX_CACHE: extracted symbols that the next command finds."""
+"""Extracted symbols that the next command finds, asked for by UNHEX_CACHE or not."""
 import os
 import pathlib
+import resource
 import subprocess
 
 import pytest
@@ -39,7 +40,7 @@ def kept(folder):
     return sorted(p for p in pathlib.Path(folder).iterdir())
 
 
-def test_nothing_is_kept_unless_asked_for(program, tmp_path):
+def test_what_is_read_at_once_is_not_kept_unless_asked_for(program, tmp_path):
     home = tmp_path / "home"
     home.mkdir()
     unhex("addr2line", "-e", program, "0", env={"HOME": str(home), "XDG_CACHE_HOME": ""})
@@ -127,7 +128,7 @@ def test_what_was_used_least_recently_makes_room(program, tmp_path):
     for age, name in enumerate(["newer", "older", "oldest"]):
         path = cache / f"{name}.gsym"
         path.touch(0o600)
-        os.truncate(path, 1900 << 20)  # without a block on the disk
+        os.truncate(path, 900 << 20)  # without a block on the disk
         os.utime(path, (10**9 - age, 10**9 - age))
     (cache / "mine.txt").write_text("not a GSYM")
     ask(program, cache)
@@ -144,3 +145,173 @@ def test_the_stand_ins_share_it_and_lookup_which_knows_stubs_has_its_own(program
         r = unhex(*args, f"{start:#x}", env={"UNHEX_CACHE": str(cache)})
         assert "outer" in r.stdout
         assert len(kept(cache)) == files
+
+
+@pytest.fixture
+def large(tmp_path):
+    """A program that is kept without being asked for."""
+    return compile_c(tmp_path, "large", BIG.replace("NAME", "outer").replace("5 << 20", "20 << 20"))
+
+
+@pytest.fixture
+def home(tmp_path):
+    path = tmp_path / "home"
+    path.mkdir(mode=0o700)
+    return path
+
+
+def ask_at(home, program, more=None, **args):
+    start = symbol(program, "outer")[0]
+    env = {"HOME": str(home), "XDG_CACHE_HOME": "", **(more or {})}
+    r = unhex("addr2line", "-fe", program, f"{start:x}", env=env, **args)
+    assert r.returncode == 0 and r.stderr == "", r.stderr
+    assert r.stdout.startswith("outer\n") and ":5" in r.stdout
+    return r.stdout
+
+
+def make_due(home):
+    """As if much had been spent on answers without it."""
+    (spent,) = (home / ".cache/unhex").glob("*.spent")
+    spent.write_bytes(bytes(4096))
+    return spent
+
+
+def test_what_costs_again_and_again_is_kept_without_being_asked_for(large, home):
+    first = ask_at(home, large)
+    folder = home / ".cache/unhex"
+    assert folder.stat().st_mode & 0o777 == (home / ".cache").stat().st_mode & 0o777 == 0o700
+    (spent,) = kept(folder)
+    assert spent.suffix == ".spent" and spent.stat().st_mode & 0o777 == 0o600
+    before = spent.stat().st_size
+    assert ask_at(home, large) == first
+    assert spent.stat().st_size > before > 0
+    make_due(home)
+    assert ask_at(home, large) == first
+    (gsym,) = kept(folder)
+    assert gsym.suffix == ".gsym" and gsym.stat().st_mode & 0o777 == 0o600
+    inode = gsym.stat().st_ino
+    assert ask_at(home, large) == first
+    (same,) = kept(folder)
+    assert same.stat().st_ino == inode
+
+
+def test_what_is_kept_is_used(large, home):
+    ask_at(home, large)
+    make_due(home)
+    ask_at(home, large)
+    (gsym,) = kept(home / ".cache/unhex")
+    whole = gsym.read_bytes()
+    assert whole.count(b"\0outer\0") == 1
+    gsym.write_bytes(whole.replace(b"\0outer\0", b"\0OUTER\0"))
+    start = symbol(large, "outer")[0]
+    r = unhex("addr2line", "-fe", large, f"{start:x}", env={"HOME": str(home), "XDG_CACHE_HOME": ""})
+    assert r.stdout.startswith("OUTER\n")
+
+
+@pytest.mark.parametrize("how", ["off", "empty", "lookup", "no-home", "gone", "root", "relative", "open",
+                                 "open-folder"])
+def test_nothing_is_kept_where_it_may_not_be(large, home, tmp_path, how):
+    more = {"off": {"UNHEX_CACHE": "off"}, "empty": {"UNHEX_CACHE": ""}, "no-home": {"HOME": ""},
+            "gone": {"HOME": str(tmp_path / "gone")}, "root": {"HOME": "/"},
+            "relative": {"HOME": "", "XDG_CACHE_HOME": "home"}}.get(how, {})
+    if how == "open":
+        home.chmod(0o777)
+    if how == "open-folder":
+        (home / ".cache").mkdir()
+        (home / ".cache/unhex").mkdir()
+        (home / ".cache/unhex").chmod(0o777)
+    if how == "lookup":
+        r = unhex("lookup", large, f"{symbol(large, 'outer')[0]:#x}", env={"HOME": str(home)})
+        assert "outer" in r.stdout
+    else:
+        ask_at(home, large, more, cwd=tmp_path)
+    assert [p for p in tmp_path.rglob("*") if p.suffix in (".spent", ".gsym")] == []
+    assert not (tmp_path / "gone").exists() and not pathlib.Path("/.cache/unhex").exists()
+
+
+def test_the_home_of_another_user_is_left_alone(large, home):
+    """sudo may leave HOME as it was."""
+    if os.geteuid() == 0:
+        os.chown(home, 65534, 65534)
+    else:
+        home = pathlib.Path("/usr/lib")
+    ask_at(home, large)
+    assert not (home / ".cache").exists()
+
+
+def test_what_another_user_put_there_is_not_believed(large, home):
+    ask_at(home, large)
+    make_due(home)
+    first = ask_at(home, large)
+    (gsym,) = kept(home / ".cache/unhex")
+    gsym.write_bytes(gsym.read_bytes().replace(b"\0outer\0", b"\0OUTER\0"))
+    if os.geteuid() == 0:
+        os.chown(gsym, 65534, 65534)
+    else:
+        gsym.chmod(0o620)
+    assert ask_at(home, large) == first
+
+
+def test_a_damaged_record_is_made_anew(large, home):
+    ask_at(home, large)
+    make_due(home)
+    first = ask_at(home, large)
+    (gsym,) = kept(home / ".cache/unhex")
+    whole = gsym.read_bytes()
+    tail = len(whole) - whole.rindex(b"\0outer\0") - 7
+    assert tail > 100  # records are behind the names
+    gsym.write_bytes(whole[:-tail] + b"\xff" * tail)
+    assert ask_at(home, large) == first
+    assert [p.suffix for p in kept(home / ".cache/unhex")] == [".spent"]
+
+
+def test_many_at_once_without_being_asked(large, home):
+    first = ask_at(home, large)
+    make_due(home)
+    start = symbol(large, "outer")[0]
+    env = {k: v for k, v in os.environ.items() if k not in ("UNHEX_CACHE", "XDG_CACHE_HOME")}
+    many = [subprocess.Popen([UNHEX, "addr2line", "-fe", large, f"{start:x}"], text=True,
+                             env={**env, "HOME": str(home)}, stdout=subprocess.PIPE) for _ in range(8)]
+    assert {p.communicate(timeout=120)[0] for p in many} == {first}
+    assert [p.suffix for p in kept(home / ".cache/unhex")] in ([".gsym"], [".gsym", ".spent"])
+    assert ask_at(home, large) == first
+
+
+@pytest.mark.parametrize("used", [0, 4096])
+def test_a_full_disk_costs_nothing(large, home, used):
+    """A file system of one page."""
+    inside = f"""
+        mount -t tmpfs -o size=4096,mode=0700 none {home} && head -c {used} /dev/zero > {home}/file &&
+        for i in 1 2 3; do
+            {UNHEX} addr2line -fe {large} {symbol(large, 'outer')[0]:x} || exit 1
+            for f in {home}/.cache/unhex/*.spent; do truncate -s 1000 "$f"; done
+        done; ls {home}/.cache/unhex >&2"""
+    env = {k: v for k, v in os.environ.items() if k not in ("UNHEX_CACHE", "XDG_CACHE_HOME")}
+    r = subprocess.run(["unshare", "-rm", "sh", "-c", inside], env={**env, "HOME": str(home)}, text=True,
+                       capture_output=True, timeout=120)
+    assert r.returncode == 0, r.stderr
+    assert r.stdout.count("outer\n") == 3 and ".gsym" not in r.stderr
+
+
+def test_a_limit_on_the_size_of_files_kills_nobody(large, home):
+    ask_at(home, large)
+    make_due(home)
+    start = symbol(large, "outer")[0]
+    env = {k: v for k, v in os.environ.items() if k not in ("UNHEX_CACHE", "XDG_CACHE_HOME")}
+    r = subprocess.run([UNHEX, "addr2line", "-fe", large, f"{start:x}"], env={**env, "HOME": str(home)},
+                       capture_output=True, text=True, timeout=120,
+                       preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (64, 64)))
+    assert r.returncode == 0 and r.stdout.startswith("outer\n")
+    assert kept(home / ".cache/unhex") == []
+
+
+def test_what_a_killed_command_left_is_removed(large, home):
+    ask_at(home, large)
+    folder = home / ".cache/unhex"
+    old, new = folder / "x.gsym.tmp-abcdef", folder / "y.gsym.tmp-abcdef"
+    for path in old, new:
+        path.touch(0o600)
+    os.utime(old, (10**9, 10**9))
+    make_due(home)
+    ask_at(home, large)
+    assert not old.exists() and new.exists()

@@ -7,6 +7,8 @@
 
 #include "symbol_source.h"
 
+#include <assert.h>
+
 enum {
 	ROUNDS = 40,
 	PCS_MOST = 24,
@@ -94,15 +96,13 @@ static unsigned compare_parts(const char *path, struct ux_symbol_choice choice, 
 	assert_int_equal(ux_symbol_source_open(&whole, path, &choice, &err), UX_OK);
 	choice.by_need = true;
 	assert_int_equal(ux_symbol_source_open(&part, path, &choice, &err), UX_OK);
-	assert_false(part.whole);
 	for (unsigned i = 0; i < rounds && different < SHOWN_MOST; i++) {
 		size_t n = 1 + any(PCS_MOST);
 		for (size_t k = 0; k < n; k++)
 			pcs[k] = any_pc(&whole.gsym);
-		part.parts = 0;
+		part.has_part = false;
 		part.wanted.ranges.size = 0;
 		assert_int_equal(ux_symbol_source_need(&part, pcs, n, &err), UX_OK);
-		assert_false(part.whole);
 		for (size_t k = 0; k < n; k++)
 			different += compare(&whole.gsym, &part.gsym, pcs[k]);
 	}
@@ -121,6 +121,18 @@ static void a_part_says_what_the_whole_says(void **state)
 {
 	(void)state;
 	assert_int_equal(compare_file("/proc/self/exe", ROUNDS), 0);
+}
+
+static void a_pc_is_read_by_itself(void **state)
+{
+	(void)state;
+	ux_cleanup(ux_symbol_source_close) struct ux_symbol_source s = {0};
+	struct ux_symbol_choice choice = {.by_need = true};
+	uint64_t pc = 0;
+	assert_int_equal(ux_symbol_source_open(&s, "/proc/self/exe", &choice, NULL), UX_OK);
+	assert_int_equal(ux_symbol_source_need(&s, &pc, 1, NULL), UX_OK);
+	assert_false(s.whole);
+	assert_true(ux_symbol_source_has(&s, 0) && !ux_symbol_source_has(&s, 1));
 }
 
 static void many_pcs_make_it_whole(void **state)
@@ -174,9 +186,11 @@ int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(a_part_says_what_the_whole_says),
+		cmocka_unit_test(a_pc_is_read_by_itself),
 		cmocka_unit_test(many_pcs_make_it_whole),
 		cmocka_unit_test(other_pcs_again_and_again_make_it_whole),
 	};
+	assert(setenv("UNHEX_CACHE", "off", 1) == 0);
 	if (argc > 1)
 		return compare_files(argc, argv);
 	return cmocka_run_group_tests(tests, NULL, NULL);
