@@ -1,13 +1,11 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: Apache-2.0
-"""Names a second, and the stand-in for addr2line against binutils' own. One line a case.
+"""Names a second. One line a case.
 
 Names: those of libLLVM and of what else is installed, by bench/demangle on one core; c++filt and
 llvm-cxxfilt are timed as whole processes, reading and writing included, as ours is in the third figure.
 """
 import argparse
-import os
-import random
 import re
 import resource
 import subprocess
@@ -64,28 +62,6 @@ def bench_names(label, pattern, build, work):
           f"c++filt {figures[1]:.2f}, llvm-cxxfilt {figures[2]:.2f} million a second")
 
 
-def bench_addr2line(path, count, unhex, work):
-    """Addresses in functions of one file, asked of one process."""
-    random.seed(1)
-    text = subprocess.run(["nm", "-S", str(path)], check=True, capture_output=True, text=True).stdout
-    functions = [(int(a, 16), int(n, 16)) for a, n in
-                 re.findall(r"^(\w+) (\w+) [tTwW] ", text, re.M) if int(n, 16) > 16]
-    asked = work / "asked"
-    with open(asked, "w", encoding="ascii") as out:
-        for _ in range(count):
-            start, size = random.choice(functions)
-            out.write(f"{start + random.randrange(size):x}\n")
-    args = ["-fie", str(path)]
-    theirs = cpu_of(["addr2line", *args], stdin=open(asked, encoding="ascii"))
-    plain = {k: v for k, v in os.environ.items() if k != "UNHEX_CACHE"}
-    cached = {**plain, "UNHEX_CACHE": str(work / "cache")}
-    cpu_of([unhex, "addr2line", *args], env=cached, stdin=open(asked, encoding="ascii"))
-    ours = [min(cpu_of([unhex, "addr2line", *args], env=env, stdin=open(asked, encoding="ascii"))
-                for _ in range(3)) for env in (plain, cached)]
-    print(f"{'addr2line ' + path.name:24} {count:>7}  ours {ours[0]:.3f} s, cached {ours[1]:.3f} s, "
-          f"binutils {theirs:.3f} s: x{theirs / ours[0]:.1f}, cached x{theirs / ours[1]:.0f}")
-
-
 def main():
     """Command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
@@ -95,10 +71,6 @@ def main():
     with tempfile.TemporaryDirectory() as work:
         bench_names("libLLVM-14", "libLLVM-14.so.1", build, Path(work))
         bench_names("all of /usr/lib", "lib*.so*", build, Path(work))
-        jvm = ROOT / "corpus/libjvm-plain.debug"
-        if jvm.exists():
-            for count in 1, 1_000, 20_000:
-                bench_addr2line(jvm, count, str(build / "cli/unhex"), Path(work))
     return 0
 
 
