@@ -76,23 +76,31 @@ static size_t by_tree(const struct ux_gosym_code *c, uint32_t place,
 	return n;
 }
 
-/* The same innermost first, as the runtime goes. */
+static bool is_node(const struct ux_gosym_code *c, int32_t index)
+{
+	for (size_t i = 0; i < c->nodes.size; i++)
+		if (index >= 0 && c->nodes.data[i].index == (uint32_t)index)
+			return true;
+	return false;
+}
+
+/* The same innermost first, as the runtime goes, but where trees tell parents by those. */
 static size_t by_walk(const struct ux_gosym *g, const struct ux_gosym_function *f,
 		      const struct ux_gosym_code *c, uint32_t place,
 		      const char *names[UX_GOSYM_DEPTH_MOST])
 {
 	size_t n = 0;
-	for (unsigned hops = 0; hops < 2 * UX_GOSYM_DEPTH_MOST; hops++) {
+	int32_t index = ux_gosym_steps_at(&c->calls, place);
+	for (unsigned hops = 0; index >= 0 && hops < 2 * UX_GOSYM_DEPTH_MOST; hops++) {
 		struct ux_gosym_call call;
-		int32_t index = ux_gosym_steps_at(&c->calls, place);
-		if (index < 0)
-			break;
 		fuzz_truth(ux_gosym_call_read(g, f, (uint32_t)index, &call));
 		if (g->wrapper == 0 || call.id != g->wrapper) {
 			fuzz_truth(n < UX_GOSYM_DEPTH_MOST);
 			names[n++] = call.name;
 		}
-		place = call.parent;
+		index = ux_gosym_steps_at(&c->calls, call.place);
+		if (call.parent == -1 || is_node(c, call.parent))
+			index = call.parent;
 	}
 	return n;
 }

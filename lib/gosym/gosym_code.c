@@ -4,6 +4,10 @@
 
 #define NO_NODE UINT32_MAX
 
+enum {
+	PARENTS_MOST = 256, /* calls of a function that only others stand in; real ones have 10 */
+};
+
 void ux_gosym_code_deinit(struct ux_gosym_code *c)
 {
 	ux_gosym_row_vec_deinit(&c->rows);
@@ -38,41 +42,101 @@ static int by_index(const void *a, const void *b)
 	return (x->index > y->index) - (x->index < y->index);
 }
 
-/* The calls that the program names, each once, in the order of the tree. */
-static bool gather_nodes(struct ux_gosym_code *c)
+static bool add_node(struct ux_gosym_code *c, int32_t value)
+{
+	struct ux_gosym_node node = {.index = (uint32_t)value,
+				     .parent = NO_NODE,
+				     .first_child = NO_NODE,
+				     .last_child = NO_NODE,
+				     .next = NO_NODE,
+				     .last_part = NO_NODE};
+	return value < 0 || ux_gosym_node_vec_append(&c->nodes, node);
+}
+
+/* Into the order of the tree, each once. */
+static void sort_nodes(struct ux_gosym_code *c)
 {
 	struct ux_gosym_node_vec *nodes = &c->nodes;
 	size_t kept = 0;
-	nodes->size = 0;
-	for (size_t i = 0; i < c->calls.size; i++) {
-		int32_t value = c->calls.data[i].value;
-		struct ux_gosym_node node = {.index = (uint32_t)value,
-					     .parent = NO_NODE,
-					     .first_child = NO_NODE,
-					     .last_child = NO_NODE,
-					     .next = NO_NODE,
-					     .last_part = NO_NODE};
-		if (value >= 0 && !ux_gosym_node_vec_append(nodes, node))
-			return false;
-	}
 	if (nodes->size > 1)
 		qsort(nodes->data, nodes->size, sizeof(*nodes->data), by_index);
 	for (size_t i = 0; i < nodes->size; i++)
 		if (i == 0 || nodes->data[i].index != nodes->data[kept - 1].index)
 			nodes->data[kept++] = nodes->data[i];
 	nodes->size = kept;
+}
+
+/* The calls that the program names. */
+static bool gather_nodes(struct ux_gosym_code *c)
+{
+	c->nodes.size = 0;
+	for (size_t i = 0; i < c->calls.size; i++)
+		if (!add_node(c, c->calls.data[i].value))
+			return false;
+	sort_nodes(c);
 	return true;
 }
 
-/* The node of a value of the program; NO_NODE for the function itself. */
-static uint32_t node_of(const struct ux_gosym_code *c, int32_t value)
+/* The node of a value of the program among the first n; NO_NODE for the function itself. */
+static uint32_t find_node(const struct ux_gosym_code *c, size_t n, int32_t value)
 {
 	struct ux_gosym_node key = {.index = (uint32_t)value};
-	if (value < 0 || c->nodes.size == 0)
+	if (value < 0 || n == 0)
 		return NO_NODE;
-	const struct ux_gosym_node *found =
-		bsearch(&key, c->nodes.data, c->nodes.size, sizeof(key), by_index);
+	const struct ux_gosym_node *found = bsearch(&key, c->nodes.data, n, sizeof(key), by_index);
 	return found ? (uint32_t)(found - c->nodes.data) : NO_NODE;
+}
+
+static uint32_t node_of(const struct ux_gosym_code *c, int32_t value)
+{
+	return find_node(c, c->nodes.size, value);
+}
+
+/*
+ * Adds the calls that only others stand in: none of their own instructions is left, so that the
+ * program does not name them. Only trees that tell each call's parent know.
+ */
+static bool gather_parents(const struct ux_gosym *g, const struct ux_gosym_function *f,
+			   struct ux_gosym_code *c)
+{
+	struct ux_gosym_call call;
+	if (g->trees == UX_GOSYM_TREES_GO120)
+		return true;
+	for (size_t i = 0, known = c->nodes.size; i < c->nodes.size;) {
+		uint32_t index = c->nodes.data[i++].index;
+		bool met = false;
+		if (!ux_gosym_call_read(g, f, index, &call))
+			return true; /* read_nodes() finds it too */
+		/* Parents come in front of what stands in them; else it would go in circles. */
+		if (call.parent < 0 || (uint32_t)call.parent >= index)
+			continue;
+		met = find_node(c, known, call.parent) != NO_NODE;
+		for (size_t k = known; k < c->nodes.size && !met; k++)
+			met = c->nodes.data[k].index == (uint32_t)call.parent;
+		if (!met && (c->nodes.size - known == PARENTS_MOST || !add_node(c, call.parent)))
+			return c->nodes.size - known == PARENTS_MOST;
+	}
+	sort_nodes(c);
+	return true;
+}
+
+/*
+ * Where the call is and what it stands in: what the instruction at its place says, unless the tree
+ * says otherwise. Of calls that nothing is left of, the place is 0.
+ */
+static void locate(struct ux_gosym_code *c, struct ux_gosym_node *node,
+		   const struct ux_gosym_call *call)
+{
+	int32_t parent = ux_gosym_steps_at(&c->calls, call->place);
+	node->file = ux_gosym_steps_at(&c->files, call->place);
+	node->line = ux_gosym_steps_at(&c->lines, call->place);
+	if (call->parent != UX_GOSYM_NO_PARENT && call->parent != parent &&
+	    (call->parent < 0 || node_of(c, call->parent) != NO_NODE)) {
+		parent = call->parent;
+		node->file = call->file;
+		node->line = call->line;
+	}
+	node->parent = node_of(c, parent);
 }
 
 /* Names and places of all calls, and which call each stands in. */
@@ -82,26 +146,25 @@ static bool read_nodes(const struct ux_gosym *g, const struct ux_gosym_function 
 	for (size_t i = 0; i < c->nodes.size; i++) {
 		struct ux_gosym_node *node = &c->nodes.data[i];
 		struct ux_gosym_call call;
-		if (!ux_gosym_call_read(g, f, node->index, &call) || call.parent >= c->size)
+		if (!ux_gosym_call_read(g, f, node->index, &call) || call.place >= c->size)
 			return false;
 		node->name = call.name;
-		node->place = call.parent;
-		node->parent = node_of(c, ux_gosym_steps_at(&c->calls, call.parent));
 		node->hidden = g->wrapper != 0 && call.id == g->wrapper;
+		locate(c, node, &call);
 	}
 	return true;
 }
 
 /*
- * From a node out to the first one that is shown, n itself if it is; *place becomes that of the
- * last call on the way. NO_NODE is the function.
+ * From a node out to the first one that is shown, n itself if it is; *via becomes the last one on
+ * the way, which the call of n's is then that of. NO_NODE is the function.
  */
-static uint32_t shown(const struct ux_gosym_code *c, uint32_t n, uint32_t *place)
+static uint32_t shown(const struct ux_gosym_code *c, uint32_t n, const struct ux_gosym_node **via)
 {
 	for (unsigned hops = 0; n != NO_NODE && c->nodes.data[n].hidden; hops++) {
 		if (hops == UX_GOSYM_DEPTH_MOST)
 			return NO_NODE; /* in a circle */
-		*place = c->nodes.data[n].place;
+		*via = &c->nodes.data[n];
 		n = c->nodes.data[n].parent;
 	}
 	return n;
@@ -112,8 +175,12 @@ static bool link_nodes(struct ux_gosym_code *c)
 {
 	for (size_t i = 0; i < c->nodes.size; i++) {
 		struct ux_gosym_node *node = &c->nodes.data[i];
-		if (!node->hidden)
-			node->parent = shown(c, node->parent, &node->place);
+		const struct ux_gosym_node *via = node;
+		if (node->hidden)
+			continue;
+		node->parent = shown(c, node->parent, &via);
+		node->file = via->file;
+		node->line = via->line;
 	}
 	for (size_t i = 0; i < c->nodes.size; i++) {
 		uint32_t depth = 0;
@@ -163,7 +230,8 @@ static bool make_parts(struct ux_gosym_code *c, uint32_t *root, bool *ret_fits)
 	*ret_fits = true;
 	for (size_t i = 0; i < c->calls.size; lo = c->calls.data[i++].end) {
 		struct ux_gosym_range range = {lo, c->calls.data[i].end};
-		uint32_t place = lo, n = shown(c, node_of(c, c->calls.data[i].value), &place);
+		const struct ux_gosym_node *via = NULL;
+		uint32_t n = shown(c, node_of(c, c->calls.data[i].value), &via);
 		for (; n != NO_NODE; n = c->nodes.data[n].parent) {
 			if (c->nodes.data[n].last_part == NO_NODE)
 				adopt(c, n, root, &last);
@@ -189,12 +257,6 @@ static uint32_t next_node(const struct ux_gosym_code *c, uint32_t n)
 	return n == NO_NODE ? n : nodes[n].next;
 }
 
-static uint32_t line_at(const struct ux_gosym_code *c, uint32_t place)
-{
-	int32_t line = ux_gosym_steps_at(&c->lines, place);
-	return line > 0 ? (uint32_t)line : 0;
-}
-
 /* Nodes in pre-order, each with its parts. */
 static bool put_nodes(const struct ux_gosym *g, const struct ux_gosym_function *f,
 		      struct ux_gosym_code *c, uint32_t root)
@@ -204,10 +266,10 @@ static bool put_nodes(const struct ux_gosym *g, const struct ux_gosym_function *
 		return false;
 	for (uint32_t n = root; n != NO_NODE; n = next_node(c, n)) {
 		struct ux_gosym_node *node = &c->nodes.data[n];
-		int32_t file = ux_gosym_steps_at(&c->files, node->place);
 		struct ux_gosym_inline made = {.name = node->name,
-					       .call_file = ux_gosym_file(g, f->unit, file),
-					       .call_line = line_at(c, node->place),
+					       .call_file = ux_gosym_file(g, f->unit, node->file),
+					       .call_line =
+						       node->line > 0 ? (uint32_t)node->line : 0,
 					       .depth = node->depth,
 					       .range_first = used,
 					       .range_count = node->n_parts};
@@ -236,7 +298,8 @@ static bool read_calls(const struct ux_gosym *g, const struct ux_gosym_function 
 	uint32_t root = NO_NODE;
 	bool fits = true;
 	c->nodes.size = 0;
-	if (!read_steps(g, c, f->call_program, c->size, &c->calls) || !gather_nodes(c))
+	if (!read_steps(g, c, f->call_program, c->size, &c->calls) || !gather_nodes(c) ||
+	    !gather_parents(g, f, c))
 		return false;
 	if (c->nodes.size == 0)
 		return true;
@@ -285,11 +348,13 @@ static bool make_rows(const struct ux_gosym *g, const struct ux_gosym_function *
 	for (uint32_t pos = 0, end; pos < c->size && c->lines.size > 0; pos = end) {
 		end = c->size;
 		int32_t line = walk_to(&lines, pos, &end), file = walk_to(&files, pos, &end);
-		uint32_t n = node_of(c, walk_to(&calls, pos, &end)), place = pos;
-		if (n != NO_NODE && c->nodes.data[n].hidden) {
-			(void)shown(c, n, &place);
-			line = ux_gosym_steps_at(&c->lines, place);
-			file = ux_gosym_steps_at(&c->files, place);
+		uint32_t n = node_of(c, walk_to(&calls, pos, &end));
+		const struct ux_gosym_node *via = NULL;
+		if (n != NO_NODE)
+			(void)shown(c, n, &via);
+		if (via) {
+			line = via->line;
+			file = via->file;
 		}
 		struct ux_gosym_row row = {pos, line > 0 ? (uint32_t)line : 0,
 					   ux_gosym_file(g, f->unit, file)};

@@ -36,8 +36,8 @@ UX_VEC(ux_gosym_inline_vec, struct ux_gosym_inline);
 
 /* A call while it is put into its place. */
 struct ux_gosym_node {
-	uint32_t index; /* in the inline tree */
-	uint32_t place; /* of the call, in the function */
+	uint32_t index;     /* in the inline tree */
+	int32_t file, line; /* of the call */
 	uint32_t parent;
 	uint32_t depth;
 	uint32_t first_child, last_child, next; /* in the order of their code */

@@ -194,12 +194,13 @@ bool ux_gosym_call_read(const struct ux_gosym *g, const struct ux_gosym_function
 	bool wide = g->trees != UX_GOSYM_TREES_GO120;
 	uint64_t at = f->tree + (uint64_t)i * (wide ? CALL_SIZE_114 : CALL_SIZE_120);
 	struct ux_cur c = ux_cur_make(ux_gosym_image_at(g->image, at), NULL, g->table.swap);
-	if (wide)
-		ux_cur_skip(&c, 2); /* number of the call it stands in */
+	ret->parent = wide ? (int16_t)ux_cur_u16(&c) : UX_GOSYM_NO_PARENT;
 	ret->id = ux_cur_u8(&c);
-	ux_cur_skip(&c, wide ? 9 : 3); /* the call's file and line stand at its place too */
+	ux_cur_skip(&c, wide ? 1 : 3);
+	ret->file = wide ? (int32_t)ux_cur_u32(&c) : -1;
+	ret->line = wide ? (int32_t)ux_cur_u32(&c) : 0;
 	ret->name = ux_gosym_text(g->table.names, ux_cur_u32(&c));
-	ret->parent = ux_cur_u32(&c);
+	ret->place = ux_cur_u32(&c);
 	return !c.failed && ret->name && ret->name[0] != '\0';
 }
 

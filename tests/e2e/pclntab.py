@@ -95,7 +95,9 @@ class Table:
                 return value
 
     def _place(self, record, place):
-        number, line = self._value(record["file"], place), self._value(record["line"], place)
+        return self._file(record, self._value(record["file"], place), self._value(record["line"], place))
+
+    def _file(self, record, number, line):
         if number < 0:
             return "", max(line, 0)
         off, = struct.unpack_from("<I", self.table, self.units + 4 * (record["unit"] + number))
@@ -109,12 +111,18 @@ class Table:
         record, place, found = self._record(i), pc - self.text - self.starts[i], []
         if self._value(record["line"], place) < 0 and record["line"] != 0:
             return []  # padding
-        while True:
-            index = self._value(record["index"], place) if record["tree"] is not None else -1
-            if index < 0:
-                return found + [(self._text(self.names + record["name"]), *self._place(record, place))]
+        index = self._value(record["index"], place) if record["tree"] is not None else -1
+        where = self._place(record, place)
+        while index >= 0:
             at = self.trees + record["tree"] + index * (16 if self.go120 else 20)
-            funcid, name, parent = self.at(at, "<B3xii" if self.go120 else "<2xBx8xii")
+            parent, file, line = None, -1, 0
+            if self.go120:
+                funcid, name, place = self.at(at, "<B3xii")
+            else:
+                parent, funcid, file, line, name, place = self.at(at, "<hBxiiii")
             if funcid != self.wrapper:
-                found.append((self._text(self.names + name), *self._place(record, place)))
-            place = parent
+                found.append((self._text(self.names + name), *where))
+            index, where = self._value(record["index"], place), self._place(record, place)
+            if parent not in (None, index):  # nothing of the call is left at its place
+                index, where = parent, self._file(record, file, line)
+        return found + [(self._text(self.names + record["name"]), *where)]

@@ -92,6 +92,34 @@ static bool is_wide(const struct make_go *m)
 	return m->layout < UX_GOSYM_GO120;
 }
 
+/* What the calls' program says of a place; -1 behind its end. */
+static int32_t call_at(const struct make_go_function *f, uint32_t place)
+{
+	uint32_t end = 0;
+	for (size_t i = 0; i < MAKE_GO_STEPS && f->calls[i].bytes > 0; i++) {
+		end += f->calls[i].bytes;
+		if (place < end)
+			return f->calls[i].value;
+	}
+	return -1;
+}
+
+/* What stands in front of a call's name. */
+static void put_call_head(const struct make_go *m, struct ux_out *out,
+			  const struct make_go_function *f, const struct make_go_call *call)
+{
+	int32_t parent = call->told ? call->parent : call_at(f, call->place);
+	if (is_wide(m))
+		ux_out_u16(out, (uint16_t)parent);
+	ux_out_u8(out, call->id);
+	for (int k = 0; k < (is_wide(m) ? 1 : 3); k++)
+		ux_out_u8(out, 0xee);
+	if (is_wide(m)) {
+		ux_out_u32(out, call->told ? (uint32_t)call->file : 0xeeeeeeee);
+		ux_out_u32(out, call->told ? (uint32_t)call->line : 0xeeeeeeee);
+	}
+}
+
 /* The inline tree of f into out, whose place is returned; names are offsets in `names`. */
 static uint32_t put_tree(const struct make_go *m, struct ux_out *out, struct ux_out *names,
 			 const struct make_go_function *f)
@@ -100,13 +128,9 @@ static uint32_t put_tree(const struct make_go *m, struct ux_out *out, struct ux_
 	uint32_t off = (uint32_t)out->size;
 	for (size_t i = 0; i < MAKE_GO_CALLS && f->tree[i].name; i++) {
 		uint32_t name = put_text(names, f->tree[i].name);
-		if (is_wide(m))
-			ux_out_u16(out, 0xffff);
-		ux_out_u8(out, f->tree[i].id);
-		for (int k = 0; k < (is_wide(m) ? 9 : 3); k++)
-			ux_out_u8(out, 0xee);
+		put_call_head(m, out, f, &f->tree[i]);
 		ux_out_u32(out, name);
-		ux_out_u32(out, f->tree[i].parent);
+		ux_out_u32(out, f->tree[i].place);
 		if (!is_wide(m))
 			ux_out_u32(out, 1);
 	}

@@ -10,12 +10,13 @@ enum {
 
 static const char *const files[] = {"a.go", "b.go", NULL};
 
-/* A program of these functions, opened; Go 1.20's layout. */
+/* A program of these functions, opened; Go 1.20's layout, or 1.19's where parents are told. */
 static void open(struct make_go *m, const struct make_go_function *functions, size_t n,
 		 struct ux_gosym *g)
 {
-	*m = (struct make_go){.layout = UX_GOSYM_GO120,
-			      .minor = 24,
+	bool told = functions[0].tree[0].told;
+	*m = (struct make_go){.layout = told ? UX_GOSYM_GO118 : UX_GOSYM_GO120,
+			      .minor = told ? 19 : 24,
 			      .word = 8,
 			      .files = files,
 			      .functions = functions,
@@ -87,6 +88,45 @@ static void wrappers_in_wrappers_are_hidden_too(void **state)
 	assert_int_equal(c.inlines.data[0].call_line, 8);
 	assert_int_equal(c.rows.size, 3); /* the wrappers are at 8, where they were called */
 	assert_int_equal(c.rows.data[2].off, 16);
+}
+
+/* As Go 1.19 tells of net/http.readTransfer: nothing is left of two of the calls, so that the
+ * places of what stands in them are 0. */
+static void parents_that_nothing_is_left_of_are_found_by_number(void **state)
+{
+	(void)state;
+	READ_FIRST(.size = 32, .lines = {{4, 1}, {4, 83}, {24, 5}}, .files = {{32, 0}},
+		   .calls = {{4, -1}, {4, 2}, {4, 0}, {20, -1}},
+		   .tree = {{"NewChunkedReader", 12, .told = true, .parent = -1, .line = 563},
+			    {"NewReader", 0, .told = true, .parent = 0, .line = 32},
+			    {"reset", 0, .told = true, .parent = 1, .line = 57}});
+	static const char *const names[] = {"NewChunkedReader", "NewReader", "reset"};
+	static const uint32_t lines[] = {5, 32, 57}; /* the first one's place is good */
+	assert_null(c.damage);
+	assert_int_equal(c.inlines.size, 3);
+	for (uint32_t i = 0; i < 3; i++) {
+		assert_string_equal(c.inlines.data[i].name, names[i]);
+		assert_int_equal(c.inlines.data[i].call_line, lines[i]);
+		assert_int_equal(c.inlines.data[i].depth, i + 1);
+	}
+	assert_int_equal(c.ranges.data[c.inlines.data[1].range_first].lo, 4);
+	assert_int_equal(c.ranges.data[c.inlines.data[1].range_first].hi, 8);
+	assert_int_equal(c.ranges.data[c.inlines.data[0].range_first].hi, 12);
+}
+
+/* What docker's init functions have; before 1.20 the numbers know better. */
+static void places_in_circles_do_not_count_where_parents_are_told(void **state)
+{
+	(void)state;
+	READ_FIRST(.size = 32, .lines = {{32, 1}}, .files = {{32, 0}},
+		   .calls = {{4, 0}, {4, 1}, {24, -1}},
+		   .tree = {{"g", 4, .told = true, .parent = -1, .line = 7},
+			    {"h", 0, .told = true, .parent = 0, .line = 8}});
+	assert_null(c.damage);
+	assert_int_equal(c.inlines.size, 2);
+	assert_string_equal(c.inlines.data[0].name, "g");
+	assert_int_equal(c.inlines.data[0].call_line, 7);
+	assert_string_equal(c.inlines.data[1].name, "h");
 }
 
 static void a_call_in_itself_costs_the_inlined_calls(void **state)
@@ -221,6 +261,8 @@ int main(void)
 		UX_TEST(same_call_twice_has_two_ranges),
 		UX_TEST(siblings_come_in_the_order_of_their_code),
 		UX_TEST(wrappers_in_wrappers_are_hidden_too),
+		UX_TEST(parents_that_nothing_is_left_of_are_found_by_number),
+		UX_TEST(places_in_circles_do_not_count_where_parents_are_told),
 		UX_TEST(a_call_in_itself_costs_the_inlined_calls),
 		UX_TEST(a_wrapper_in_itself_is_the_function),
 		UX_TEST(a_call_from_outside_costs_the_inlined_calls),
