@@ -1,6 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Functions without a linkage name are told with what they stand in."""
+import json
+import os
 import re
+import shutil
 import subprocess
 
 import pytest
@@ -118,11 +121,86 @@ def test_names_do_not_depend_on_the_number_of_threads(tmp_path):
     assert made[0] == made[1] == made[2]
 
 
-def test_simple_template_names_leave_linkage_names_as_they_are(tmp_path):
-    path = build(tmp_path, "template<class T> __attribute__((noinline)) T twice(T x) "
-                 "{ return x * 2; }\nint main(int c, char **) { return twice(c) + twice(2.5); }\n",
-                 "p.cc", "clang++", "-O1", "-g", "-gsimple-template-names")
-    assert {"_Z5twiceIiET_S0_", "_Z5twiceIdET_S0_", "main"} <= told(path, code(path))
+TEMPLATES = r"""
+#include <algorithm>
+#include <cstdio>
+#include <vector>
+volatile int sink;
+int global;
+namespace ns {
+enum E { e0, e1 };
+template <typename T> struct Box {
+	T v;
+	Box(T x) : v(x) { sink = (int)x; }
+	template <int N> T add(T y) { sink += N; return v + y + N; }
+	static T zero() { sink++; return T(); }
+	T operator()(T q) const { sink = 3; return v * q; }
+};
+template <typename A, typename... B> int count(A a, B...) { return (sink = sizeof...(B)) + (int)a; }
+template <template <typename> class, bool F, char K> int odd() { sink = F + K; return sink; }
+template <E e, int *p> int value() { *p = e; return *p + sink; }
+}
+template <typename F> int call(F f) { return f(3) + sink; }
+template <typename T> __attribute__((noinline)) int out(T t)
+{
+	ns::Box<T> box(t);
+	return box.template add<7>(t) + (int)ns::Box<T>::zero();
+}
+extern "C" int plain(int x) { return ns::Box<int>(x).add<3>(4); }
+int main()
+{
+	std::vector<int> v{3, 2, 1};
+	std::sort(v.begin(), v.end(), [](int a, int b) { return a > b; });
+	int r = plain(2) + out(1.5) + out<unsigned short>(3) + ns::count(1, 2.0, 'x') +
+		ns::odd<ns::Box, true, 'k'>() + ns::value<ns::e1, &global>();
+	r += call([&](int x) { sink = x; return x + v[0]; }) + call(ns::Box<int>(3));
+	printf("%d\n", r);
+}
+"""
+
+CLANGS = list({os.path.realpath(shutil.which(c)): c
+               for c in ("clang++", "clang++-19", "clang++-14") if shutil.which(c)}.values())
+
+
+def stacks(path, addresses):
+    out = unhex("lookup", path, "--json", "--demangle", "none",
+                stdin="".join(f"{a:#x}\n" for a in addresses))
+    return [[(f["function"], f["line"]) for f in o["frames"] if "line" in f] for o in lines(out)]
+
+
+def llvms(path, addresses):
+    run = subprocess.run(["llvm-symbolizer-19", "--no-demangle", f"--obj={path}",
+                          "--output-style=JSON"], check=True, capture_output=True, text=True,
+                         input="".join(f"{a:#x}\n" for a in addresses))
+    return [[(s["FunctionName"], s["Line"]) for s in json.loads(line)["Symbol"]]
+            for line in run.stdout.splitlines()]
+
+
+@pytest.mark.parametrize("compiler", CLANGS)
+@pytest.mark.parametrize("flags", [("-O0", "-gdwarf-4"), ("-O2", "-gdwarf-4"),
+                                   ("-O0", "-gdwarf-5"), ("-O2", "-gdwarf-5"),
+                                   ("-O2", "-gdwarf-5", "-gsce"),
+                                   ("-O2", "-gdwarf-5", "-gline-tables-only")])
+def test_simple_template_names_take_nothing_from_what_is_told(tmp_path, compiler, flags):
+    """Functions with template arguments have linkage names, of which all is told; with
+    -gline-tables-only, which leaves those out, arguments are no entries either."""
+    path = build(tmp_path, TEMPLATES, "p.cc", compiler, "-std=c++17", "-g", *flags,
+                 "-gsimple-template-names")
+    inside = [a for a in code(path) if a % 3 == 0]
+    mine, theirs = stacks(path, inside), llvms(path, inside)
+    known = [(a, m, t) for a, m, t in zip(inside, mine, theirs) if m]
+    assert len(known) > 300
+    assert [hex(a) for a, m, t in known if m != t] == []
+    names = {name for frames in mine for name, _ in frames}
+    assert "_Z3outIdEiT_" in names and "main" in names
+    entries = subprocess.run(["llvm-dwarfdump-19", "--debug-info", path], check=True,
+                             capture_output=True, text=True).stdout
+    if "-gline-tables-only" in flags:
+        assert "DW_TAG_template_" not in entries
+        return
+    assert "DW_TAG_template_" in entries
+    short = {n for n in names if not n.startswith("_Z")}
+    assert short <= {"main", "plain", "_start", "_init", "_fini"}, short
 
 
 def test_fortran_procedures_are_called_by_their_modules(tmp_path):
