@@ -67,9 +67,10 @@ def _only_supplementary(case, theirs):
 
 
 def _file_symbol(case, theirs):
-    """A bare file name without a line, where no row covers the address."""
+    """A file name without a line, where no row covers the address. Assemblers write what they were
+    called with, with folders or the end of it."""
     return (case.verdict_of(theirs) == {"file"} and not case.ours[-1].file
-            and theirs[-1].line == 0 and "/" not in theirs[-1].file)
+            and theirs[-1].line == 0 and not theirs[-1].file.startswith("/"))
 
 
 def _outside_units(case, theirs):
@@ -108,6 +109,12 @@ def _overlap(case, theirs):
     """One function, and the same innermost place, but a different stack between: DWARF has several
     functions, or several units' copies of one, on this range."""
     return bool(theirs and case.ours) and case.verdict_of(case.answers["llvm"]) == set()
+
+
+def _no_function(case, theirs):
+    """Nothing, or the place of a row alone; llvm-symbolizer has ours, but for names that dwz moved."""
+    llvm = case.answers["llvm"]
+    return not theirs and (case.verdict_of(llvm) == set() or _in_supplementary(case, llvm))
 
 
 def _no_row(case, _):
@@ -209,6 +216,10 @@ CLASSES = {
               "the copy that it kept, so that several units claim the range; gimli takes the file "
               "of one and the inlined calls of another, llvm-symbolizer says what we say",
               _overlap),
+        Class("function not found",
+              "DWARF's function covers the address, mostly with its cold part (create_shdrs of gold "
+              "at 0x4675b of s390x's, of the range [0x46750, 0x46765)); gimli gives the row's place "
+              "and no function, llvm-symbolizer what we give", _no_function),
     ],
     "none": [
         Class("method that Go made up", "as above: nobody else reads Go's tables", _go_wrappers),

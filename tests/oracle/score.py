@@ -48,6 +48,11 @@ def same_file(ours, theirs):
     return a == b or bool(b) and not b.startswith("/") and a.endswith("/" + b.lstrip("./"))
 
 
+def nameless(frames):
+    """One frame of ours in a function that only what unwinds it knows."""
+    return len(frames) == 1 and frames[0].function == "<no name>"
+
+
 def known(frames):
     """A place without any function counts as no answer: a GSYM holds functions, and what is between
     them (padding, which rows of line tables reach over) belongs to none."""
@@ -135,9 +140,8 @@ class Judge:
         score = Score(target.name, addresses=len(ours))
         open_cases = []
         for address, mine in ours.items():
-            mine = known(mine)
-            theirs = {o: known(answers[o][address]) for o in ORACLES}
-            case = Case(address, mine, theirs, target, names)
+            theirs = {o: answers[o][address] for o in ORACLES}
+            case = self._case(address, mine, theirs, target, names)
             agreeing = self._count(score, case, ORACLES)
             if agreeing == len(ORACLES):
                 score.both += 1
@@ -148,6 +152,14 @@ class Judge:
         self._refer(score, open_cases, ours, target, names, ask_referee)
         self.scores.setdefault(target.group, Score(target.group)).add(score)
         self.total.add(score)
+
+    @staticmethod
+    def _case(address, mine, theirs, target, names):
+        """Where we know of a function without a name others have the place of a row alone: that is
+        an answer there, and has to be the same place."""
+        if nameless(mine):
+            return Case(address, [mine[0]._replace(function="")], theirs, target, names)
+        return Case(address, known(mine), {o: known(f) for o, f in theirs.items()}, target, names)
 
     def _learn(self, names, ours, answers):
         """Demangles what is not the same text on both sides."""
@@ -198,12 +210,13 @@ class Judge:
         names.learn({f.function for frames in answers.values() for f in frames}
                     | {f.function for c in cases for f in c.ours})
         for address in sorted(few):
-            case = Case(address, known(ours[address]), {REFEREE: known(answers[address])}, target,
-                        names)
+            case = self._case(address, ours[address], {REFEREE: answers[address]}, target, names)
             self._count(score, case, [REFEREE])
         for case in cases:
             if case.address in answers:
-                case.answers[REFEREE] = known(answers[case.address])
+                case.answers[REFEREE] = self._case(
+                    case.address, ours[case.address], {REFEREE: answers[case.address]}, target,
+                    names).answers[REFEREE]
                 if not case.verdict(REFEREE):
                     score.referee += 1
                     continue
