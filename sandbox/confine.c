@@ -116,7 +116,7 @@ static enum ux_code filter_calls(struct ux_error *err)
 	seccomp_release(filter);
 	if (r == 0)
 		return UX_OK;
-	return ux_error_set(err, UX_EUNSUPPORTED, "the kernel takes no filter of system calls: %s",
+	return ux_error_set(err, UX_EUNAVAILABLE, "the kernel takes no filter of system calls: %s",
 			    strerror(-r));
 }
 

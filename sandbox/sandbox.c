@@ -2,6 +2,7 @@
 /* The caller's side: starts the child, waits as long as it may take, believes nothing. */
 #include "sandbox.h"
 
+#include "extract.h"
 #include "sandbox_task.h"
 
 #include <errno.h>
@@ -83,7 +84,8 @@ static enum ux_code spawn(struct child *c, const char *program, int theirs, stru
 		int r = posix_spawn(&c->pid, program, &actions, &attr, argv, envp);
 		if (r != 0) {
 			c->pid = 0;
-			code = ux_error_os(err, r, "cannot start %.80s", program);
+			code = ux_error_set(err, UX_EUNAVAILABLE, "cannot start %.80s: %s", program,
+					    strerror(r));
 		}
 	}
 	posix_spawnattr_destroy(&attr);
@@ -206,31 +208,24 @@ static bool clean_reply(struct ux_sandbox_reply *r)
 static enum ux_code take_reply(struct child *c, const struct ux_sandbox_limits *limits,
 			       struct ux_sandbox_found *ret, struct ux_error *err)
 {
-	/* A flag is an int on the wire that somebody else may have written. */
-	union {
-		struct ux_sandbox_reply reply;
-		unsigned char bytes[sizeof(struct ux_sandbox_reply)];
-	} got;
-	ssize_t n = recv(c->talk, got.bytes, sizeof(got.bytes), MSG_TRUNC);
+	struct ux_sandbox_reply got;
+	ssize_t n = recv(c->talk, &got, sizeof(got), MSG_TRUNC);
 	if (n <= 0)
 		return ended(c, limits, err);
-	unsigned char *flag = &got.bytes[offsetof(struct ux_sandbox_reply, found.has_code)];
-	*flag = *flag != 0;
-	if (n != (ssize_t)sizeof(got.bytes) || !clean_reply(&got.reply))
+	if (n != (ssize_t)sizeof(got) || !clean_reply(&got))
 		return ux_error_set(err, UX_ECORRUPT, "reading it gave no sensible answer");
-	if (got.reply.err.code == UX_OK) {
-		*ret = got.reply.found;
+	*ret = got.found;
+	if (got.err.code == UX_OK)
 		return UX_OK;
-	}
-	if (got.reply.err.code == UX_ENOMEM)
+	if (got.err.code == UX_ENOMEM)
 		return ux_error_set(err, UX_ELIMIT, "reading it needs over %" PRIu64 " bytes",
 				    limits->memory);
-	if (got.reply.err.os_errno == EFBIG)
+	if (got.err.os_errno == EFBIG)
 		return ux_error_set(err, UX_ELIMIT, "what comes out is over %" PRIu64 " bytes",
 				    limits->output);
 	if (err && err->code == UX_OK)
-		*err = got.reply.err;
-	return got.reply.err.code;
+		*err = got.err;
+	return got.err.code;
 }
 
 static enum ux_code ask(struct child *c, const int *files, const struct ux_sandbox_limits *limits,
@@ -247,6 +242,11 @@ static enum ux_code ask(struct child *c, const int *files, const struct ux_sandb
 	if (send(c->talk, &request, sizeof(request), MSG_NOSIGNAL) == (ssize_t)sizeof(request))
 		return UX_OK;
 	return ended(c, limits, err);
+}
+
+enum ux_code ux_sandbox_check(struct ux_bytes file, struct ux_error *err)
+{
+	return ux_extract_check(file, err);
 }
 
 enum ux_code ux_sandbox_extract(const int files[UX_SANDBOX_FILE_COUNT],

@@ -3,6 +3,7 @@
 #ifndef UX_SANDBOX_H
 #define UX_SANDBOX_H
 
+#include "bytes.h"
 #include "error.h"
 #include "id_set.h"
 #include "unhex/quality.h"
@@ -25,6 +26,12 @@ struct ux_sandbox_limits {
 	unsigned seconds; /* of processor time, and twice as many by the clock */
 };
 
+enum {
+	UX_SANDBOX_HAS_CODE = 1 << 0,    /* it is no debug file */
+	UX_SANDBOX_HAS_DEBUG = 1 << 1,   /* .debug_info or .symtab */
+	UX_SANDBOX_HAS_SECTIONS = 1 << 2 /* section headers */
+};
+
 struct ux_sandbox_found {
 	struct ux_id_set
 		ids; /* of EXE: GNU, Go, UUID as it carries them; its File ID if it has code */
@@ -32,7 +39,8 @@ struct ux_sandbox_found {
 	struct ux_counts counts;
 	uint64_t text_bytes; /* of all executable sections */
 	uint64_t gsym_bytes; /* written */
-	bool has_code;       /* EXE is no debug file */
+	unsigned has;        /* UX_SANDBOX_HAS_*, of EXE */
+	unsigned debug_has;  /* the same of DEBUG */
 	struct ux_error
 		lost; /* the first part that was damaged and passed over; code UX_OK: none */
 	uint64_t split_missing; /* units whose entries are in .dwo files that were not there */
@@ -44,13 +52,18 @@ struct ux_sandbox_found {
  * harms the caller. program starts the child; NULL: this one (/proc/self/exe), whose main() knows
  * UX_SANDBOX_WORD.
  *
- * The codes of ux_extract(); UX_ELIMIT: it needed more time, memory or room; UX_ECORRUPT: it died
- * of the input. What is in the GSYM's file is a stranger's: verify it. Any thread; the thread must
- * outlive the child (it does: this waits). The time is bounded by limits->seconds.
+ * The codes of ux_extract(), where *ret has ids and `has` all the same; UX_ELIMIT: it needed more
+ * time, memory or room; UX_ECORRUPT: it died of the input;
+ * UX_EUNAVAILABLE: there can be no such child here. What is in the GSYM's file is a stranger's:
+ * verify it. Any thread; the thread must outlive the child (it does: this waits). The
+ * time is bounded by limits->seconds.
  */
 enum ux_code ux_sandbox_extract(const int files[UX_SANDBOX_FILE_COUNT],
 				const struct ux_sandbox_limits *limits, const char *program,
 				struct ux_sandbox_found *ret, struct ux_error *err) ux_must;
+
+/* Does it begin as a file that can be extracted? UX_EUNSUPPORTED says what it begins with. */
+enum ux_code ux_sandbox_check(struct ux_bytes file, struct ux_error *err) ux_must;
 
 /* The child's life, from its one request to its one reply; returns the status to exit with. */
 int ux_sandbox_main(void);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The confined side: maps what it was given, gives up everything, reads. */
 #include "confine.h"
+#include "debug_file.h"
 #include "elf_file.h"
 #include "elf_ids.h"
 #include "extract.h"
@@ -76,16 +77,38 @@ static bool has_code(const struct ux_elf *elf)
 	return false;
 }
 
-/* IDs of a kind of file other than ELF are its reader's to say, with the GSYM. */
-static enum ux_code read_ids(struct task *t, struct ux_error *err)
+static bool has_section(const struct ux_elf *elf, const char *name)
+{
+	const struct ux_elf_section *s = ux_elf_section_find(elf, name);
+	return s && s->type != SHT_NOBITS && s->size > 0;
+}
+
+static unsigned what_it_has(const struct ux_elf *elf)
+{
+	bool debug = ux_elf_has_dwarf(elf) || has_section(elf, ".symtab");
+	return (has_code(elf) ? (unsigned)UX_SANDBOX_HAS_CODE : 0) |
+	       (debug ? (unsigned)UX_SANDBOX_HAS_DEBUG : 0) |
+	       (elf->n_sections > 0 ? (unsigned)UX_SANDBOX_HAS_SECTIONS : 0);
+}
+
+/* A debug file that is no ELF file is for the extraction to refuse. */
+static void look_at_debug(struct task *t)
+{
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	struct ux_bytes file = t->files[UX_SANDBOX_DEBUG].bytes;
+	if (file.size > 0 && ux_elf_open(&elf, file, NULL) == UX_OK)
+		t->reply.found.debug_has = what_it_has(&elf);
+}
+
+static enum ux_code look_at(struct task *t, struct ux_error *err)
 {
 	struct ux_sandbox_found *found = &t->reply.found;
 	struct ux_bytes file = t->files[UX_SANDBOX_EXE].bytes;
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	UX_TRY(ux_elf_open(&elf, file, err));
 	UX_TRY(ux_elf_ids(&elf, &found->ids, err));
-	found->has_code = has_code(&elf);
-	if (!found->has_code)
+	found->has = what_it_has(&elf);
+	if ((found->has & UX_SANDBOX_HAS_CODE) == 0)
 		return UX_OK;
 	struct ux_id id = ux_file_id(file);
 	return ux_id_set_add(&found->ids, &id, err);
@@ -100,7 +123,8 @@ static enum ux_code extract(struct task *t, struct ux_error *err)
 	};
 	struct ux_extract_stats stats;
 	struct ux_sandbox_found *found = &t->reply.found;
-	UX_TRY(read_ids(t, err));
+	UX_TRY(look_at(t, err));
+	look_at_debug(t);
 	UX_TRY(ux_extract(t->files[UX_SANDBOX_EXE].bytes, t->files[UX_SANDBOX_DEBUG].bytes, &how,
 			  sink, NULL, &stats, err));
 	found->quality = stats.quality;

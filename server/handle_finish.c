@@ -33,6 +33,15 @@ static const struct ux_candidate *candidate_of(struct ux_request *req, const str
 	return NULL;
 }
 
+/* Of an ELF file: what was extracted from it. */
+static enum ux_quality quality_of(const struct ux_module *m, const struct ux_candidate *c)
+{
+	for (size_t i = 0; i < m->n_candidates; i++)
+		if (m->candidates[i].parent == c->number)
+			return m->candidates[i].quality;
+	return c->quality;
+}
+
 static enum ux_code answer_done(struct ux_request *req, struct ux_response *res,
 				const struct ux_upload *up)
 {
@@ -44,8 +53,8 @@ static enum ux_code answer_done(struct ux_request *req, struct ux_response *res,
 	ux_json_key_cstr(&j, "id", c ? m.ids[0] : up->ids[0]);
 	ux_json_key_cstr(&j, "status", up->status);
 	ux_json_key_cstr(&j, "reason", up->reason);
-	if (c)
-		ux_json_key_cstr(&j, "quality", ux_quality_name(c->quality));
+	if (c && up->state == UX_UPLOAD_DONE)
+		ux_json_key_cstr(&j, "quality", ux_quality_name(quality_of(&m, c)));
 	ux_json_object_end(&j);
 	ux_out_u8(&req->out, '\n');
 	return ux_response_out(req, res, "application/json");
@@ -55,7 +64,9 @@ static enum ux_code answer_done(struct ux_request *req, struct ux_response *res,
 static enum ux_code answer_ended(struct ux_request *req, struct ux_response *res,
 				 const struct ux_upload *up)
 {
-	if (up->state == UX_UPLOAD_DONE)
+	if (up->state == UX_UPLOAD_PENDING)
+		res->status = 202;
+	if (up->state == UX_UPLOAD_DONE || up->state == UX_UPLOAD_PENDING)
 		return answer_done(req, res, up);
 	if (strcmp(up->status, "better-there") == 0) {
 		res->word = "better_there";
@@ -115,6 +126,17 @@ static enum ux_code commit(struct finish *f, const struct ux_candidate *c,
 	return code;
 }
 
+/* A GSYM is read here; anything else waits for the child that may read it. */
+static enum ux_code check_kind(struct ux_request *req, struct finish *f, struct ux_candidate *c)
+{
+	if (c->kind == UX_KIND_GSYM)
+		return ux_upload_check(f->mapping.bytes, (const char *const *)f->up.ids,
+				       f->up.n_ids, f->up.claim, &c->quality, &c->counts,
+				       &req->err);
+	c->state = UX_CANDIDATE_PENDING;
+	return ux_sandbox_check(f->mapping.bytes, &req->err);
+}
+
 static enum ux_code finish(struct ux_request *req, struct finish *f)
 {
 	struct ux_store *s = f->server->store;
@@ -128,9 +150,7 @@ static enum ux_code finish(struct ux_request *req, struct finish *f)
 				 .description = f->up.description,
 				 .file_name = f->up.file_name,
 				 .key_id = f->up.key_id};
-	enum ux_code code =
-		ux_upload_check(f->mapping.bytes, (const char *const *)f->up.ids, f->up.n_ids,
-				f->up.claim, &c.quality, &c.counts, &req->err);
+	enum ux_code code = check_kind(req, f, &c);
 	if (code != UX_OK)
 		return code == UX_ENOMEM ? code : give_up(req, f, code);
 	pthread_mutex_lock(&s->commit_lock);
@@ -140,6 +160,8 @@ static enum ux_code finish(struct ux_request *req, struct finish *f)
 		return give_up(req, f, code);
 	if (code == UX_OK)
 		ux_module_cache_forget_id(f->server->cache, f->up.ns, f->up.ids[0]);
+	if (code == UX_OK && c.state == UX_CANDIDATE_PENDING)
+		ux_extractor_wake(f->server->extractor);
 	return code;
 }
 

@@ -31,6 +31,11 @@ static enum ux_code read_size(struct ux_request *req, const json_t *doc, uint64_
 	return UX_OK;
 }
 
+static bool takes(const struct ux_server *s, enum ux_kind kind)
+{
+	return kind == UX_KIND_GSYM || (s->extractor && kind != UX_KIND_SOURCES);
+}
+
 static enum ux_code read_announcement(struct ux_request *req, const json_t *doc,
 				      struct ux_upload *up)
 {
@@ -43,8 +48,10 @@ static enum ux_code read_announcement(struct ux_request *req, const json_t *doc,
 	if (!ux_blob_hash_parse(ux_bytes_cstr(hash), &up->hash))
 		return ux_error_set(err, UX_EINVAL, "\"sha256\" is no 64 hex digits");
 	UX_TRY(ux_json_in_str(doc, "kind", 32, &kind, err));
-	if (!ux_kind_parse(ux_bytes_cstr(kind), &up->kind) || up->kind != UX_KIND_GSYM)
-		return ux_error_set(err, UX_EUNSUPPORTED, "kind \"%.32s\"; expected gsym", kind);
+	if (!ux_kind_parse(ux_bytes_cstr(kind), &up->kind) || !takes(ux_server_of(req), up->kind))
+		return ux_error_set(
+			err, UX_EUNSUPPORTED,
+			"kind \"%.32s\"; expected gsym, executable, debuginfo, dwo or dwp", kind);
 	UX_TRY(ux_quality_member(doc, &up->claim, &said, err));
 	UX_TRY(ux_json_in_str(doc, "description", UX_INDEX_TEXT_BYTES, &up->description, err));
 	UX_TRY(ux_json_in_str(doc, "file", UX_INDEX_TEXT_BYTES, &up->file_name, err));

@@ -17,6 +17,7 @@ enum {
 	OPEN_MODULES = 256,     /* that the cache keeps mapped */
 	DESCRIPTORS = 64,       /* that the index, logs, the lock and folders take */
 	DESCRIPTORS_THREAD = 4, /* that a thread takes besides its connections */
+	EXTRACT_SECONDS = 600,
 };
 
 static const char default_listen[] = "127.0.0.1:8420";
@@ -95,6 +96,31 @@ static struct ux_http_limits limits_of_process(void)
 	return l;
 }
 
+/* What one uploaded file may cost: the largest that we know takes a tenth of it. */
+static const struct ux_sandbox_limits extract_limits = {
+	.memory = (uint64_t)2 << 30, .output = (uint64_t)2 << 30, .seconds = EXTRACT_SECONDS};
+
+static void log_extracted(void *ctx, const struct ux_extracted_one *one)
+{
+	(void)ctx;
+	char id[200], reason[300];
+	bool fine = one->code == UX_OK && one->settled.state == UX_CANDIDATE_READY;
+	ux_log_line(fine ? "info" : "warning", "extract",
+		    "ns=%s id=%s state=%s quality=%s functions=%" PRIu64 " reason=%s", one->ns,
+		    ux_log_quote(ux_bytes_cstr(one->id), id, sizeof(id)),
+		    one->code == UX_OK ? ux_candidate_state_name(one->settled.state) : "again",
+		    ux_quality_name(one->settled.quality), one->settled.counts.functions,
+		    ux_log_quote(ux_bytes_cstr(one->reason ? one->reason : ""), reason,
+				 sizeof(reason)));
+}
+
+static enum ux_code open_extractor(struct ux_server *s, struct ux_error *err)
+{
+	const struct ux_extractor_options options = {
+		.limits = extract_limits, .scratch = getenv("TMPDIR"), .log = log_extracted};
+	return ux_extractor_open(&s->extractor, s->store, s->cache, &options, err);
+}
+
 static bool is_open(enum ux_reading reading, const char *address)
 {
 	switch (reading) {
@@ -127,10 +153,13 @@ static enum ux_code serve(struct ux_server *s, const char *listen,
 	fflush(stdout);
 	ux_log_line("info", "start", "version=%s address=%s reading=%s connections=%u", UX_VERSION,
 		    address, s->open_reading ? "open" : "keyed", app.limits.connections);
-	wait_for_signal(&keeper, set);
+	enum ux_code code = ux_extractor_start(s->extractor, err);
+	if (code == UX_OK)
+		wait_for_signal(&keeper, set);
 	ux_http_server_close(http);
+	ux_extractor_stop(ux_take(&s->extractor));
 	ux_keeper_finish(&keeper);
-	return UX_OK;
+	return code;
 }
 
 enum ux_code ux_server_run(const struct ux_server_options *options, struct ux_error *err)
@@ -151,7 +180,10 @@ enum ux_code ux_server_run(const struct ux_server_options *options, struct ux_er
 	if (code == UX_OK)
 		code = first_key(store.index, err);
 	if (code == UX_OK)
+		code = open_extractor(&s, err);
+	if (code == UX_OK)
 		code = serve(&s, listen, options, dir, &set, err);
+	ux_extractor_stop(s.extractor);
 	ux_module_cache_destroy(s.cache);
 	ux_store_close(&store);
 	return code;

@@ -4,6 +4,7 @@
 #define UX_SERVER_H
 
 #include "exchange.h"
+#include "extractor.h"
 #include "keys.h"
 #include "module_cache.h"
 #include "store.h"
@@ -25,6 +26,7 @@ enum {
 struct ux_server {
 	struct ux_store *store;
 	struct ux_module_cache *cache;
+	struct ux_extractor *extractor; /* of uploaded ELF files; NULL: they are not taken */
 	/* The default namespace is read and symbolized without a key. Atomic since it may depend on
 	 * where the server listens, which is known when requests may come already; no order needed.
 	 */

@@ -59,7 +59,8 @@ static void a_child_extracts_what_this_process_would(void **state)
 	assert_int_equal(found.quality, stats.quality);
 	assert_int_equal(found.gsym_bytes, gsym.bytes.size);
 	assert_memory_equal(&found.counts, &stats.counts, sizeof(stats.counts));
-	assert_true(found.has_code);
+	assert_int_equal(found.has,
+			 UX_SANDBOX_HAS_CODE | UX_SANDBOX_HAS_DEBUG | UX_SANDBOX_HAS_SECTIONS);
 	assert_non_null(ux_id_set_find(&found.ids, UX_ID_FILE));
 	ux_out_deinit(&want);
 	ux_file_unmap(&gsym);

@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Uploaded ELF files become GSYMs: a thread that takes one job after another. */
+#ifndef UX_EXTRACTOR_H
+#define UX_EXTRACTOR_H
+
+#include "module_cache.h"
+#include "sandbox.h"
+#include "store.h"
+
+enum {
+	/* Raised when extraction finds more in the same bytes: failed candidates are tried again.
+	 */
+	UX_EXTRACTOR_PARSER = 1,
+	UX_EXTRACTOR_ATTEMPTS_MOST = 5 /* where it was not the bytes' fault */
+};
+
+/* What became of a candidate, for the log. */
+struct ux_extracted_one {
+	const char *ns;
+	const char *id;     /* of the module */
+	const char *reason; /* of a failure; else "" */
+	enum ux_code code;  /* UX_OK: it is settled, as failed too */
+	struct ux_settled settled;
+	struct ux_add_result result;
+};
+
+struct ux_extractor_options {
+	struct ux_sandbox_limits limits; /* of one extraction */
+	const char *program;             /* of the child; NULL: this one */
+	const char *scratch;             /* folder for what comes out, unlinked; NULL: /var/tmp */
+	void (*log)(void *ctx, const struct ux_extracted_one *one); /* NULL: nobody */
+	void *log_ctx;
+};
+
+/*
+ * Each pending candidate is read in a confined child (sandbox.h) together with what else the module
+ * has: a debug file with the executable it belongs to. What comes out is verified as an upload is
+ * and becomes a candidate of the module; a .dwo file is only looked at. A job survives a crash and
+ * is done again. One that fails because of its bytes makes the candidate failed, with the reason;
+ * one that fails because the machine has no room comes again, later each time.
+ */
+struct ux_extractor;
+
+/* Takes up what an earlier process left. The store and the cache outlive it. */
+enum ux_code ux_extractor_open(struct ux_extractor **ret, struct ux_store *store,
+			       struct ux_module_cache *cache,
+			       const struct ux_extractor_options *options, struct ux_error *err)
+	ux_must;
+
+/* Starts its thread. */
+enum ux_code ux_extractor_start(struct ux_extractor *x, struct ux_error *err) ux_must;
+
+/* There may be a new job. Any thread. */
+void ux_extractor_wake(struct ux_extractor *x);
+
+/* Lets the job at hand end, or its time; frees it all. NULL is fine. */
+void ux_extractor_stop(struct ux_extractor *x);
+
+/* Does one job that is due, in the caller's thread. False: none is. What the thread does. */
+bool ux_extractor_step(struct ux_extractor *x);
+
+#endif

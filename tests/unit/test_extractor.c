@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* service: uploaded ELF files become GSYMs, or are told why not. */
+#include "sweep.h"
+
+#include "extractor.h"
+#include "file.h"
+#include "make_server.h"
+
+#include <time.h>
+
+static const struct ux_sandbox_limits limits = {
+	.memory = (uint64_t)1 << 30, .output = 64 << 20, .seconds = 60};
+
+static int open_server(void **state)
+{
+	struct make_server *s = malloc(sizeof(*s));
+	make_server_open(s, NULL, /* open_reading= */ true);
+	*state = s;
+	return 0;
+}
+
+static int close_server(void **state)
+{
+	make_server_close(*state);
+	free(*state);
+	return 0;
+}
+
+static const char id[] = "file:00112233445566778899aabbccddeeff";
+
+/* A pending candidate of these bytes, as an upload leaves it. */
+static int64_t add(struct make_server *s, struct ux_bytes bytes, enum ux_kind kind)
+{
+	struct ux_blobs *b = s->store.blobs;
+	struct ux_index *ix = s->store.index;
+	struct ux_blob_part *part = NULL;
+	const char *ids[] = {id};
+	const struct ux_who who = {.key_id = "", .from = "test"};
+	const struct ux_arrival what = {.ns = UX_NAMESPACE_DEFAULT, .ids = ids, .n_ids = 1};
+	struct ux_candidate c = {.kind = kind,
+				 .state = UX_CANDIDATE_PENDING,
+				 .blob = ux_blob_hash_of(bytes),
+				 .size = bytes.size,
+				 .reason = "",
+				 .origin_name = "",
+				 .description = "",
+				 .file_name = "x",
+				 .key_id = ""};
+	struct ux_add_result result;
+	uint64_t size = 0;
+	assert_int_equal(b->part_open(b, "0123456789abcdef0123456789abcdef", &part, &size, NULL),
+			 UX_OK);
+	assert_int_equal(b->part_write(part, bytes, NULL), UX_OK);
+	assert_int_equal(b->part_commit(part, &c.blob, NULL), UX_OK);
+	b->part_close(part);
+	assert_int_equal(
+		ix->modules.add(ix, &what, &c, &who, ux_store_now(&s->store), &result, NULL),
+		UX_OK);
+	return result.candidate;
+}
+
+static struct ux_candidate candidate(struct make_server *s, struct ux_arena *arena, int64_t number)
+{
+	struct ux_candidate c;
+	struct ux_idle of;
+	struct ux_index *ix = s->store.index;
+	assert_int_equal(ix->modules.candidate(ix, number, arena, &c, &of, NULL), UX_OK);
+	return c;
+}
+
+static struct ux_extractor *extractor(struct make_server *s, const char *program)
+{
+	struct ux_extractor *x = NULL;
+	const struct ux_extractor_options options = {.limits = limits, .program = program};
+	assert_int_equal(ux_extractor_open(&x, &s->store, s->server.cache, &options, NULL), UX_OK);
+	return x;
+}
+
+/* Every job is due now. */
+static void hurry(struct make_server *s, struct ux_arena *arena)
+{
+	struct ux_index *ix = s->store.index;
+	struct ux_job_list list;
+	int64_t number = 0;
+	assert_int_equal(ix->jobs.list(ix, UX_JOB_EXTRACT, 10, arena, &list, NULL), UX_OK);
+	for (size_t i = 0; i < list.n; i++) {
+		list.jobs[i].next = 0;
+		assert_int_equal(
+			ix->jobs.add(ix, &list.jobs[i], ux_store_now(&s->store), &number, NULL),
+			UX_OK);
+	}
+}
+
+static void a_program_gets_the_symbols_it_has(void **state)
+{
+	struct make_server *s = *state;
+	UX_ARENA(arena, 1 << 20);
+	ux_cleanup(ux_file_unmap) struct ux_mapping self = {0};
+	assert_int_equal(ux_file_map("/proc/self/exe", &self, NULL), UX_OK);
+	int64_t number = add(s, self.bytes, UX_KIND_EXECUTABLE);
+	struct ux_extractor *x = extractor(s, NULL);
+	assert_true(ux_extractor_step(x));
+	assert_false(ux_extractor_step(x));
+	ux_extractor_stop(x);
+	struct ux_candidate c = candidate(s, &arena, number);
+	assert_int_equal(c.state, UX_CANDIDATE_READY);
+	assert_int_equal(c.holds, UX_HOLDS_CODE | UX_HOLDS_DEBUG | UX_HOLDS_SECTIONS);
+	struct ux_module m;
+	struct ux_index *ix = s->store.index;
+	assert_int_equal(ix->modules.find(ix, UX_NAMESPACE_DEFAULT, id, &arena, &m, NULL), UX_OK);
+	const struct ux_candidate *best = ux_module_best(&m, UX_KIND_GSYM);
+	assert_non_null(best);
+	assert_int_equal(best->parent, number);
+	assert_true(best->quality >= UX_QUALITY_SYMTAB && best->counts.functions > 100);
+}
+
+static void bytes_that_are_wrong_fail_for_good(void **state)
+{
+	struct make_server *s = *state;
+	UX_ARENA(arena, 1 << 20);
+	int64_t number =
+		add(s, UX_STR("\177ELF and nothing that belongs behind it"), UX_KIND_EXECUTABLE);
+	struct ux_extractor *x = extractor(s, NULL);
+	assert_true(ux_extractor_step(x));
+	assert_false(ux_extractor_step(x));
+	hurry(s, &arena);
+	assert_false(ux_extractor_step(x));
+	ux_extractor_stop(x);
+	struct ux_candidate c = candidate(s, &arena, number);
+	assert_int_equal(c.state, UX_CANDIDATE_FAILED);
+	assert_true(c.reason[0] != '\0');
+}
+
+/* Not the bytes' fault: again and again, at last told. */
+static void a_child_that_cannot_start_is_tried_again(void **state)
+{
+	struct make_server *s = *state;
+	UX_ARENA(arena, 1 << 20);
+	int64_t number = add(s, UX_STR("\177ELF"), UX_KIND_EXECUTABLE);
+	struct ux_extractor *x = extractor(s, "/nowhere/unhex");
+	for (unsigned i = 1; i <= UX_EXTRACTOR_ATTEMPTS_MOST; i++) {
+		assert_int_equal(candidate(s, &arena, number).state, UX_CANDIDATE_PENDING);
+		assert_true(ux_extractor_step(x));
+		assert_false(ux_extractor_step(x)); /* later */
+		hurry(s, &arena);
+	}
+	ux_extractor_stop(x);
+	struct ux_candidate c = candidate(s, &arena, number);
+	assert_int_equal(c.state, UX_CANDIDATE_FAILED);
+	assert_non_null(strstr(c.reason, "/nowhere/unhex"));
+}
+
+static void its_thread_works_when_it_is_woken(void **state)
+{
+	struct make_server *s = *state;
+	struct ux_extractor *x = extractor(s, NULL);
+	assert_int_equal(ux_extractor_start(x, NULL), UX_OK);
+	int64_t number = add(s, UX_STR("\177ELF and so on and so on"), UX_KIND_EXECUTABLE);
+	ux_extractor_wake(x);
+	for (unsigned i = 0; i < 3000; i++) {
+		UX_ARENA(arena, 1 << 20);
+		if (candidate(s, &arena, number).state != UX_CANDIDATE_PENDING)
+			break;
+		nanosleep(&(struct timespec){.tv_nsec = 10 * 1000 * 1000}, NULL);
+	}
+	ux_extractor_stop(x);
+	UX_ARENA(arena, 1 << 20);
+	assert_int_equal(candidate(s, &arena, number).state, UX_CANDIDATE_FAILED);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc > 1 && strcmp(argv[1], UX_SANDBOX_WORD) == 0)
+		return ux_sandbox_main();
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test_setup_teardown(a_program_gets_the_symbols_it_has, open_server,
+						close_server),
+		cmocka_unit_test_setup_teardown(bytes_that_are_wrong_fail_for_good, open_server,
+						close_server),
+		cmocka_unit_test_setup_teardown(a_child_that_cannot_start_is_tried_again,
+						open_server, close_server),
+		cmocka_unit_test_setup_teardown(its_thread_works_when_it_is_woken, open_server,
+						close_server),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
