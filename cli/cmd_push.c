@@ -24,6 +24,7 @@ struct values {
 	bool dry_run;
 	bool allow_mismatch;
 	bool no_gpu;
+	bool with_debuginfo;
 	bool json;
 	bool verbose;
 };
@@ -39,6 +40,8 @@ static const struct ux_option options[] = {
 	 "upload also what is there already"},
 	{"allow-mismatch", 0, UX_OPTION_FLAG, offsetof(struct values, allow_mismatch), NULL,
 	 "accept a debug file with another build ID"},
+	{"with-debuginfo", 0, UX_OPTION_FLAG, offsetof(struct values, with_debuginfo), NULL,
+	 "upload ELF files whole: the server extracts and serves them"},
 	{"no-gpu", 0, UX_OPTION_FLAG, offsetof(struct values, no_gpu), NULL,
 	 "leave out the GPU code in programs"},
 	{"description", 0, UX_OPTION_TEXT, offsetof(struct values, description), "TEXT",
@@ -183,6 +186,7 @@ static int push_all(struct push *push, const struct ux_args *args, struct values
 		.dry_run = v->dry_run,
 		.allow_mismatch = v->allow_mismatch,
 		.no_gpu = v->no_gpu,
+		.with_debuginfo = v->with_debuginfo,
 		.timeout_ms = v->timeout_s * INT64_C(1000),
 		.result = on_result,
 		.reading = on_reading,
@@ -223,8 +227,9 @@ const struct ux_command ux_cmd_push = {
 	.usage = "PATH... [options]\n-e EXE [-d DEBUG] [options]",
 	.line = "symbols of binaries to a server",
 	.text = "Uploads the symbols of ELF and Mach-O files, and of all in folders, that the server\n"
-		"does not have yet. They are extracted here; the binaries stay where they are. The debug\n"
-		"file of a stripped binary is found by its build ID; with -e and -d it is given.\n"
+		"does not have yet. They are extracted here, and the binaries stay where they are unless\n"
+		"--with-debuginfo sends them. The debug file of a stripped binary is found by its build\n"
+		"ID; with -e and -d it is given.\n"
 		"Prints a line a file: uploaded, already-there, better-there, skipped or failed.",
 	.options = options,
 	.n_options = ux_countof(options),

@@ -150,6 +150,7 @@ static enum ux_code read_verdict(json_t *answer, struct ux_push_answer *ret, str
 		{"uploaded", UX_PUSH_UPLOADED},
 		{"already-there", UX_PUSH_ALREADY_THERE},
 		{"better-there", UX_PUSH_BETTER_THERE},
+		{"pending", UX_PUSH_PENDING},
 		{"invalid", UX_PUSH_REFUSED},
 	};
 	const char *status = text_of(answer, "status");
@@ -230,7 +231,7 @@ static enum ux_code read_state(struct transfer *t, json_t *doc, struct ux_error 
 	json_int_t offset = json_integer_value(json_object_get(doc, "offset"));
 	json_int_t chunk = json_integer_value(json_object_get(doc, "chunk_size"));
 	const char *uid = text_of(doc, "uid");
-	if (offset < 0 || (uint64_t)offset > t->upload->gsym.size || strlen(uid) != UID_SIZE - 1 ||
+	if (offset < 0 || (uint64_t)offset > t->upload->bytes.size || strlen(uid) != UID_SIZE - 1 ||
 	    strspn(uid, "0123456789abcdef") != UID_SIZE - 1)
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "server's state of an upload makes no sense");
@@ -267,16 +268,16 @@ static enum ux_code announce(struct transfer *t, struct ux_error *err)
 	char hex[2 * SHA256_DIGEST_SIZE + 1];
 	struct sha256_ctx sha;
 	sha256_init(&sha);
-	sha256_update(&sha, u->gsym.size, u->gsym.data);
+	sha256_update(&sha, u->bytes.size, u->bytes.data);
 	sha256_digest(&sha, sizeof(digest), digest);
 	ux_hex_encode(ux_bytes(digest, sizeof(digest)), hex);
 	ux_cleanup(ux_out_deinit) struct ux_out body = {0};
 	struct ux_json j = ux_json_make(&body);
 	ux_json_object_begin(&j);
 	write_ids(&j, u->ids);
-	ux_json_key_u64(&j, "size", u->gsym.size);
+	ux_json_key_u64(&j, "size", u->bytes.size);
 	ux_json_key_cstr(&j, "sha256", hex);
-	ux_json_key_cstr(&j, "kind", "gsym");
+	ux_json_key_cstr(&j, "kind", u->kind);
 	ux_json_key_cstr(&j, "quality", ux_quality_name(u->quality));
 	ux_json_key_str(&j, "description", shortened(u->description));
 	ux_json_key_str(&j, "file", shortened(u->file));
@@ -299,14 +300,14 @@ static enum ux_code send_piece(struct transfer *t, struct ux_error *err)
 	ux_cleanup(json_free) json_t *doc = NULL;
 	char path[96];
 	unsigned retry_after_s = 0;
-	struct ux_bytes gsym = t->upload->gsym;
-	size_t n = (size_t)ux_min(t->chunk, gsym.size - t->offset);
+	struct ux_bytes bytes = t->upload->bytes;
+	size_t n = (size_t)ux_min(t->chunk, bytes.size - t->offset);
 	snprintf(path, sizeof(path), "/v1/uploads/%s?offset=%" PRIu64, t->uid, t->offset);
 	struct ux_http_call call = {
 		.method = UX_METHOD_PUT,
 		.path = path,
 		.type = "application/octet-stream",
-		.body = ux_bytes(gsym.data + t->offset, n),
+		.body = ux_bytes(bytes.data + t->offset, n),
 	};
 	UX_TRY(try_once(t->c, call, &doc, &retry_after_s, t->word, sizeof(t->word), err));
 	return read_state(t, doc, err);
@@ -324,7 +325,7 @@ static enum ux_code ask_offset(struct transfer *t, struct ux_error *err)
 static enum ux_code send_all(struct transfer *t, struct ux_error *err)
 {
 	unsigned tries = 0, pauses = 0;
-	while (t->offset < t->upload->gsym.size) {
+	while (t->offset < t->upload->bytes.size) {
 		uint64_t before = t->offset;
 		struct ux_error why = UX_ERROR_INIT;
 		enum ux_code code = send_piece(t, &why);
@@ -348,7 +349,8 @@ static enum ux_code send_all(struct transfer *t, struct ux_error *err)
 	return UX_OK;
 }
 
-static enum ux_code finish(struct transfer *t, struct ux_push_answer *ret, struct ux_error *err)
+static enum ux_code finish_once(struct transfer *t, struct ux_push_answer *ret,
+				struct ux_error *err)
 {
 	ux_cleanup(json_free) json_t *doc = NULL;
 	char path[64];
@@ -356,6 +358,16 @@ static enum ux_code finish(struct transfer *t, struct ux_push_answer *ret, struc
 	struct ux_http_call call = {.method = UX_METHOD_POST, .path = path};
 	UX_TRY(ask(t->c, &call, &doc, t->word, sizeof(t->word), err));
 	return read_verdict(doc, ret, err);
+}
+
+/* Asking again is asking what came of it. */
+static enum ux_code finish(struct transfer *t, struct ux_push_answer *ret, struct ux_error *err)
+{
+	unsigned pauses = 0;
+	do {
+		UX_TRY(finish_once(t, ret, err));
+	} while (ret->verdict == UX_PUSH_PENDING && pause_before(t->c, ++pauses, 0));
+	return UX_OK;
 }
 
 /* A server that was stopped hard may have fewer bytes than it had told: then it gets the rest. */

@@ -31,6 +31,7 @@ enum ux_push_verdict {
 	UX_PUSH_UPLOADED,
 	UX_PUSH_ALREADY_THERE,
 	UX_PUSH_BETTER_THERE,
+	UX_PUSH_PENDING, /* the server has the bytes and is reading them */
 	UX_PUSH_REFUSED, /* an ID that it cannot take, a GSYM that it finds broken */
 };
 
@@ -56,15 +57,18 @@ enum ux_code ux_push_query(struct ux_push_client *c, const struct ux_push_questi
 struct ux_push_upload {
 	const struct ux_id_set *ids;
 	enum ux_quality quality;
-	struct ux_bytes gsym;
+	struct ux_bytes bytes;
+	const char *kind;        /* "gsym", "executable", "debuginfo" */
 	const char *description; /* "" for none */
 	const char *file;
 	bool force;
 };
 
 /*
- * Sends one GSYM in pieces; after a broken connection it goes on where the server has come to.
- * Verdicts other than UX_PUSH_WANTED. Codes as of ux_push_query().
+ * Sends one file in pieces; after a broken connection it goes on where the server has come to. Of
+ * a file that the server extracts by itself, waits for what comes of it.
+ * Verdicts other than UX_PUSH_WANTED; UX_PUSH_PENDING when the time ended before. Codes as of
+ * ux_push_query().
  */
 enum ux_code ux_push_upload(struct ux_push_client *c, const struct ux_push_upload *upload,
 			    struct ux_push_answer *ret, struct ux_error *err) ux_must;

@@ -296,6 +296,8 @@ static enum ux_push_status status_of(enum ux_push_verdict verdict)
 		return UX_PUSH_DONE_ALREADY_THERE;
 	case UX_PUSH_BETTER_THERE:
 		return UX_PUSH_DONE_BETTER_THERE;
+	case UX_PUSH_PENDING: /* it is there, and will be read */
+		return UX_PUSH_DONE_UPLOADED;
 	case UX_PUSH_WANTED:
 	case UX_PUSH_REFUSED:
 		break;
@@ -313,7 +315,8 @@ static enum ux_code send(struct push *p, const struct ux_push_module *m, const s
 	struct ux_push_upload upload = {
 		.ids = &ids,
 		.quality = stats->quality,
-		.gsym = ux_out_bytes(gsym),
+		.bytes = ux_out_bytes(gsym),
+		.kind = "gsym",
 		.description = p->o->description ? p->o->description : "",
 		.file = m->path,
 		.force = p->o->force,
@@ -359,9 +362,72 @@ static enum ux_code push_wanted(struct push *p, struct ux_push_module *m, struct
 	return UX_OK;
 }
 
+/* One file as it is. A failure of this side is the answer's. */
+static enum ux_code send_file(struct push *p, const struct ux_push_module *m, const char *path,
+			      const char *kind, struct ux_push_answer *ret, uint64_t *size,
+			      struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	struct ux_error why = UX_ERROR_INIT;
+	reading(p, path);
+	enum ux_code code = ux_file_map(path, &file, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	if (code != UX_OK) {
+		ret->verdict = UX_PUSH_REFUSED;
+		ux_error_format(&why, ret->reason, sizeof(ret->reason));
+		return UX_OK;
+	}
+	const struct ux_push_upload upload = {
+		.ids = &m->ids,
+		.quality = m->claim,
+		.bytes = file.bytes,
+		.kind = kind,
+		.description = p->o->description ? p->o->description : "",
+		.file = path,
+		.force = p->o->force,
+	};
+	UX_TRY(ux_push_upload(&p->client, &upload, ret, err));
+	*size += ret->verdict == UX_PUSH_UPLOADED ? file.bytes.size : 0;
+	return UX_OK;
+}
+
+/* The executable and its debug file: each is worth having although the other is there. */
+static enum ux_code push_files(struct push *p, const struct ux_push_module *m, struct ux_error *err)
+{
+	struct ux_push_answer exe = {.verdict = UX_PUSH_ALREADY_THERE}, debug = exe;
+	uint64_t size = 0;
+	UX_TRY(send_file(p, m, m->path, m->debug_only ? "debuginfo" : "executable", &exe, &size,
+			 err));
+	if (m->debug && exe.verdict != UX_PUSH_REFUSED)
+		UX_TRY(send_file(p, m, m->debug, "debuginfo", &debug, &size, err));
+	bool second = debug.verdict == UX_PUSH_REFUSED || exe.verdict == UX_PUSH_ALREADY_THERE;
+	const struct ux_push_answer *told = m->debug && second ? &debug : &exe;
+	tell(p,
+	     &(struct ux_push_result){
+		     .path = m->path,
+		     .debug = m->debug,
+		     .id = &m->ids.ids[0],
+		     .status = status_of(told->verdict),
+		     .reason = told->verdict == UX_PUSH_PENDING ? "the server is still reading it"
+								: told->reason,
+		     .quality = m->claim,
+		     .size = size,
+	     });
+	return UX_OK;
+}
+
+/* Pieces of a file have no file of their own. */
+static bool goes_as_file(const struct push *p, const struct ux_push_module *m)
+{
+	return p->o->with_debuginfo && m->arch[0] == '\0' && m->gpu == 0;
+}
+
 static enum ux_code push_module(struct push *p, struct ux_push_module *m,
 				const struct ux_push_answer *answer, struct ux_error *err)
 {
+	if (goes_as_file(p, m) && !p->o->dry_run && answer->verdict != UX_PUSH_REFUSED)
+		return push_files(p, m, err);
 	if (answer->verdict != UX_PUSH_WANTED) {
 		tell_module(p, m, status_of(answer->verdict), answer->reason);
 		return UX_OK;

@@ -43,8 +43,9 @@ struct ux_push_options {
 	const char *exe;         /* push this file ... */
 	const char *debug;       /* ... with the symbols of that one; NULL: its own */
 	bool force;
-	bool no_gpu;  /* leave out the GPU code in programs */
-	bool dry_run; /* ask, but extract and send nothing */
+	bool with_debuginfo; /* send ELF files themselves, for the server to extract and to serve */
+	bool no_gpu;         /* leave out the GPU code in programs */
+	bool dry_run;        /* ask, but extract and send nothing */
 	bool allow_mismatch;
 	int64_t timeout_ms; /* for the whole run */
 	ux_push_result_fn *result;
