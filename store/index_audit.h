@@ -15,6 +15,7 @@ struct ux_audit {
 	const char *what;    /* "upload", "module-delete", "key-create", "pin", ... */
 	const char *subject; /* ID of a module, a key, a namespace */
 	const char *detail;
+	int64_t module; /* that changed; 0: none */
 };
 
 struct ux_audit_list {
@@ -30,6 +31,10 @@ struct ux_index_audit {
 	enum ux_code (*list)(struct ux_index *ix, const char *ns, int64_t after, size_t limit,
 			     struct ux_arena *arena, struct ux_audit_list *ret,
 			     struct ux_error *err);
+	/* The last `limit` of a module, newest first, also of one that is gone. */
+	enum ux_code (*history)(struct ux_index *ix, int64_t module, size_t limit,
+				struct ux_arena *arena, struct ux_audit_list *ret,
+				struct ux_error *err);
 	enum ux_code (*expire)(struct ux_index *ix, ux_time before, uint64_t *ret,
 			       struct ux_error *err);
 };

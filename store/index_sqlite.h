@@ -97,7 +97,7 @@ enum ux_code ux_sqlite_job_extract(struct ux_db *db, const char *ns, int64_t can
 /* A line of the audit; detail may be NULL. */
 enum ux_code ux_sqlite_audit(struct ux_db *db, const struct ux_who *who, ux_time now,
 			     const char *ns, const char *what, const char *subject,
-			     const char *detail, struct ux_error *err) ux_must;
+			     const char *detail, int64_t module, struct ux_error *err) ux_must;
 
 /* Rows of one text column as an array in the arena. */
 enum ux_code ux_sqlite_texts(struct ux_stmt *st, struct ux_arena *arena, const char ***ret,

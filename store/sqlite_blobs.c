@@ -86,7 +86,7 @@ static enum ux_code blob_lose(struct ux_index *ix, const struct ux_blob_hash *ha
 	UX_TRY(lose_from(db, UX_SQL_BLOB_LOSE_FETCHED, hash, &loss.fetched, err));
 	UX_TRY(lose_from(db, UX_SQL_BLOB_LOSE_PARENTS, hash, NULL, err));
 	UX_TRY(lose_from(db, UX_SQL_BLOB_LOSE_CANDIDATES, hash, &loss.candidates, err));
-	UX_TRY(ux_sqlite_audit(db, &check, now, "", "blob-lost", text, reason, err));
+	UX_TRY(ux_sqlite_audit(db, &check, now, "", "blob-lost", text, reason, 0, err));
 	UX_TRY(ux_tx_commit(&tx, err));
 	*ret = loss;
 	return UX_OK;

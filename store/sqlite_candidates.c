@@ -288,7 +288,7 @@ static enum ux_code module_add(struct ux_index *ix, const struct ux_arrival *wha
 	UX_TRY(ux_sqlite_candidate_arrive(db, what, cand, now, &r, err));
 	if (r.add == UX_ADD_NEW)
 		UX_TRY(ux_sqlite_audit(db, who, now, what->ns, "candidate-add", what->ids[0],
-				       ux_kind_name(cand->kind), err));
+				       ux_kind_name(cand->kind), r.module, err));
 	UX_TRY(ux_tx_commit(&tx, err));
 	*ret = r;
 	return UX_OK;
@@ -346,7 +346,8 @@ static enum ux_code candidate_remove(struct ux_index *ix, int64_t number, const 
 	UX_TRY(read_placed(db, number, &arena, &p, err));
 	UX_TRY(delete (db, number, err));
 	ux_blob_hash_text(&p.candidate.blob, hash);
-	UX_TRY(ux_sqlite_audit(db, who, now, p.of.ns, "candidate-delete", p.of.id, hash, err));
+	UX_TRY(ux_sqlite_audit(db, who, now, p.of.ns, "candidate-delete", p.of.id, hash,
+			       p.of.module, err));
 	return ux_tx_commit(&tx, err);
 }
 
@@ -445,6 +446,19 @@ static enum ux_code settle_failed(struct ux_db *db, const struct placed *p,
 					s->reason, now, err);
 }
 
+static enum ux_code tell_settled(struct ux_db *db, const struct placed *p,
+				 const struct ux_settled *s, const struct ux_add_result *r,
+				 ux_time now, struct ux_error *err)
+{
+	static const struct ux_who server = {.key_id = "", .from = "server"};
+	bool failed = s->state == UX_CANDIDATE_FAILED;
+	const char *what = failed                    ? "extract-failed"
+			   : r->add == UX_ADD_POORER ? "extract-poorer"
+						     : "extract";
+	return ux_sqlite_audit(db, &server, now, p->of.ns, what, p->of.id,
+			       failed ? s->reason : ux_quality_name(s->quality), p->of.module, err);
+}
+
 static enum ux_code settle(struct ux_index *ix, int64_t candidate, const struct ux_settled *what,
 			   ux_time now, struct ux_add_result *ret, struct ux_error *err)
 {
@@ -461,6 +475,8 @@ static enum ux_code settle(struct ux_index *ix, int64_t candidate, const struct 
 	else
 		UX_TRY(settle_ready(db, &p, what, now, &r, err));
 	UX_TRY(module_changed(db, p.of.module, now, err));
+	if (p.candidate.state == UX_CANDIDATE_PENDING)
+		UX_TRY(tell_settled(db, &p, what, &r, now, err));
 	UX_TRY(ux_tx_commit(&tx, err));
 	*ret = r;
 	return UX_OK;

@@ -50,7 +50,7 @@ static enum ux_code pin(struct ux_index *ix, const char *ns, const char *id, con
 	UX_TRY(ux_tx_begin(&tx, db, err));
 	UX_TRY(ux_sqlite_module_row(db, ns, id, &m, err));
 	UX_TRY(pin_add(db, m.number, label, who, now, err));
-	UX_TRY(ux_sqlite_audit(db, who, now, ns, "pin", id, label, err));
+	UX_TRY(ux_sqlite_audit(db, who, now, ns, "pin", id, label, m.number, err));
 	return ux_tx_commit(&tx, err);
 }
 
@@ -70,7 +70,7 @@ static enum ux_code unpin(struct ux_index *ix, const char *ns, const char *id, c
 	UX_TRY(ux_stmt_run(&st, &n, err));
 	if (n == 0)
 		return ux_error_set(err, UX_ENOTFOUND, "no pin is called %.100s", label);
-	UX_TRY(ux_sqlite_audit(db, who, now, ns, "unpin", id, label, err));
+	UX_TRY(ux_sqlite_audit(db, who, now, ns, "unpin", id, label, m.number, err));
 	return ux_tx_commit(&tx, err);
 }
 
@@ -193,7 +193,7 @@ static enum ux_code sweep(struct ux_index *ix, int64_t module, ux_time before,
 	ux_stmt_int(&st, 3, marked_before);
 	UX_TRY(ux_stmt_run(&st, &n, err));
 	if (n > 0)
-		UX_TRY(ux_sqlite_audit(db, &server, now, ns, "retention", id, NULL, err));
+		UX_TRY(ux_sqlite_audit(db, &server, now, ns, "retention", id, NULL, module, err));
 	UX_TRY(ux_tx_commit(&tx, err));
 	*ret = n > 0;
 	return UX_OK;

@@ -53,7 +53,7 @@ static enum ux_code key_add(struct ux_index *ix, const struct ux_key *key,
 	UX_TRY(add_key(db, key, err));
 	UX_TRY(add_token(db, key->id, token, err));
 	UX_TRY(ux_sqlite_audit(db, who, key->created, key->ns, "key-create", key->id,
-			       key->description, err));
+			       key->description, 0, err));
 	return ux_tx_commit(&tx, err);
 }
 
@@ -177,7 +177,7 @@ static enum ux_code key_revoke(struct ux_index *ix, const char *id, const struct
 	UX_TRY(ux_tx_begin(&tx, db, err));
 	UX_TRY(get(db, id, &arena, &key, err));
 	UX_TRY(with_time(db, UX_SQL_KEY_REVOKE, id, now, err));
-	UX_TRY(ux_sqlite_audit(db, who, now, key.ns, "key-revoke", id, NULL, err));
+	UX_TRY(ux_sqlite_audit(db, who, now, key.ns, "key-revoke", id, NULL, 0, err));
 	return ux_tx_commit(&tx, err);
 }
 
@@ -197,7 +197,7 @@ static enum ux_code key_rotate(struct ux_index *ix, const char *id,
 	UX_TRY(with_time(db, UX_SQL_TOKENS_EXPIRE, id, now, err));
 	UX_TRY(with_time(db, UX_SQL_TOKENS_END, id, old_until, err));
 	UX_TRY(add_token(db, id, token, err));
-	UX_TRY(ux_sqlite_audit(db, who, now, key.ns, "key-rotate", id, token->id, err));
+	UX_TRY(ux_sqlite_audit(db, who, now, key.ns, "key-rotate", id, token->id, 0, err));
 	return ux_tx_commit(&tx, err);
 }
 

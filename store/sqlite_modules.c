@@ -246,7 +246,7 @@ static enum ux_code module_remove(struct ux_index *ix, const char *ns, const cha
 	UX_STMT(st, db, UX_SQL_MODULE_DELETE);
 	ux_stmt_int(&st, 1, m.number);
 	UX_TRY(ux_stmt_run(&st, NULL, err));
-	UX_TRY(ux_sqlite_audit(db, who, now, ns, "module-delete", id, NULL, err));
+	UX_TRY(ux_sqlite_audit(db, who, now, ns, "module-delete", id, NULL, m.number, err));
 	return ux_tx_commit(&tx, err);
 }
 

@@ -152,7 +152,7 @@ static enum ux_code namespace_put(struct ux_index *ix, const struct ux_namespace
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
 	UX_TRY(ux_tx_begin(&tx, db, err));
 	UX_TRY(put_row(db, ns, now, err));
-	UX_TRY(ux_sqlite_audit(db, who, now, ns->name, "namespace-put", ns->name, NULL, err));
+	UX_TRY(ux_sqlite_audit(db, who, now, ns->name, "namespace-put", ns->name, NULL, 0, err));
 	return ux_tx_commit(&tx, err);
 }
 
@@ -183,7 +183,7 @@ static enum ux_code namespace_remove(struct ux_index *ix, const char *name,
 	UX_TRY(ux_stmt_run(&st, &n, err));
 	if (n == 0)
 		return ux_error_set(err, UX_ENOTFOUND, "there is no namespace %.64s", name);
-	UX_TRY(ux_sqlite_audit(db, who, now, name, "namespace-delete", name, NULL, err));
+	UX_TRY(ux_sqlite_audit(db, who, now, name, "namespace-delete", name, NULL, 0, err));
 	return ux_tx_commit(&tx, err);
 }
 

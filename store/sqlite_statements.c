@@ -39,7 +39,7 @@
 	"name, reading, quota_bytes, quota_modules, retention_s, upstreams, description, " \
 	"created, updated "
 
-#define AUDIT_COLUMNS "number, time, key_id, origin, ns, what, subject, detail "
+#define AUDIT_COLUMNS "number, time, key_id, origin, ns, what, subject, detail, module "
 
 const char *const ux_sql_text[UX_SQL_COUNT] = {
 	[UX_SQL_BEGIN] = "BEGIN IMMEDIATE",
@@ -266,12 +266,14 @@ const char *const ux_sql_text[UX_SQL_COUNT] = {
 	[UX_SQL_TOKENS_EXPIRE] = "DELETE FROM tokens WHERE key = ?1 AND expires > 0 "
 				 "AND expires <= ?2",
 
-	[UX_SQL_AUDIT_ADD] = "INSERT INTO audit (time, key_id, origin, ns, what, subject, detail) "
-			     "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+	[UX_SQL_AUDIT_ADD] = "INSERT INTO audit (time, key_id, origin, ns, what, subject, detail, "
+			     "module) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)",
 	[UX_SQL_AUDIT_PAGE] =
 		"SELECT " AUDIT_COLUMNS "FROM audit WHERE number > ?1 ORDER BY number LIMIT ?2",
 	[UX_SQL_AUDIT_PAGE_NS] = "SELECT " AUDIT_COLUMNS "FROM audit "
 				 "WHERE number > ?1 AND ns = ?3 ORDER BY number LIMIT ?2",
+	[UX_SQL_AUDIT_OF_MODULE] = "SELECT " AUDIT_COLUMNS "FROM audit "
+				   "WHERE module = ?1 AND module > 0 ORDER BY number DESC LIMIT ?2",
 	[UX_SQL_AUDIT_EXPIRE] = "DELETE FROM audit WHERE time < ?1",
 
 	[UX_SQL_NUMBER_GET] = "SELECT value FROM numbers WHERE name = ?1",

@@ -184,7 +184,7 @@ static enum ux_code upload_finish(struct ux_index *ix, const struct ux_upload *u
 	UX_TRY(end_with(db, up, cand, &r, now, err));
 	if (r.add == UX_ADD_NEW)
 		UX_TRY(ux_sqlite_audit(db, who, now, up->ns, "upload", up->ids[0],
-				       ux_kind_name(cand->kind), err));
+				       ux_kind_name(cand->kind), r.module, err));
 	UX_TRY(ux_tx_commit(&tx, err));
 	*ret = r;
 	return UX_OK;

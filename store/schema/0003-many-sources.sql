@@ -216,9 +216,11 @@ CREATE TABLE audit (
 	ns TEXT NOT NULL,
 	what TEXT NOT NULL,
 	subject TEXT NOT NULL,
-	detail TEXT NOT NULL
+	detail TEXT NOT NULL,
+	module INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX audit_of_ns ON audit (ns, number);
+CREATE INDEX audit_of_module ON audit (module, number) WHERE module > 0;
 CREATE INDEX audit_by_time ON audit (time);
 
 CREATE TABLE numbers (

@@ -5,6 +5,7 @@ import os
 import random
 import signal
 import sqlite3
+import subprocess
 import threading
 import time
 
@@ -12,7 +13,7 @@ import pytest
 
 from conftest import Server
 from http_api import Api, with_uuid
-from tool import compile_c, fails, lines, symbol, unhex
+from tool import UNHEX, compile_c, fails, lines, symbol, unhex
 
 DAY = 24 * 60 * 60
 
@@ -261,3 +262,42 @@ def test_kill_at_random_points_loses_nothing_acknowledged(tmp_path, gsym, prog):
         assert status == 200 and doc["frames"][0][-1]["function"] == "outer"
     assert check(server)[1]["blobs"] == len(there)
     server.stop()
+
+
+def killed_at_some_point(rng, *words):
+    process = subprocess.Popen([UNHEX, "store", *map(str, words)], stdout=subprocess.DEVNULL,
+                               stderr=subprocess.DEVNULL)
+    time.sleep(rng.uniform(0.002, 0.04))
+    process.kill()
+    process.wait()
+
+
+def test_repair_and_sweep_that_are_killed_leave_a_store_that_is_right(server, gsym):
+    rng = random.Random(7)
+    total = 120
+    put(server, gsym, range(total))
+    server.stop()
+    damaged = rng.sample(range(total), 40)
+    for n in damaged:
+        blob_of(server.data, gsym, n).unlink()
+    for _ in range(15):
+        killed_at_some_point(rng, "check", "--repair", "--data", server.data)
+        found, _ = check(server)
+        assert {f["problem"] for f in found} <= {"missing"} and len(found) <= len(damaged)
+    found, sums = check(server, "--repair")
+    assert sums["problems"] == sums["repaired"]
+    assert check(server)[1]["blobs"] == total - len(damaged)
+    assert check(server)[0] == []
+    set_back(server.data, 40 * DAY)
+    for n in range(15):
+        killed_at_some_point(rng, "sweep", "--keep-days", 30, "--data", server.data)
+        found, _ = check(server)
+        assert found == []
+        set_back(server.data, 3 * DAY)
+    store(server, "sweep", "--keep-days", "30")
+    set_back(server.data, 8 * DAY)
+    store(server, "sweep", "--keep-days", "30")
+    found, sums = check(server)
+    assert found == [] and sums["blobs"] == 0
+    server.start()
+    assert server.get("/v1/modules")[1]["modules"] == []

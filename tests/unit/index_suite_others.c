@@ -279,6 +279,17 @@ static void every_change_has_its_line(struct ux_index *ix)
 	assert_int_equal(ix->audit.list(ix, NULL, all.lines[0].number, 1, &arena, &page, NULL),
 			 UX_OK);
 	assert_int_equal(page.lines[0].number, all.lines[1].number);
+	struct ux_module e1 = index_find(ix, &arena, "gnu:e1");
+	assert_int_equal(ix->audit.history(ix, e1.number, 10, &arena, &page, NULL), UX_OK);
+	assert_int_equal(page.n, 2); /* settled twice, of which the second changed nothing */
+	assert_string_equal(page.lines[0].what, "extract");
+	assert_string_equal(page.lines[0].detail, "inlines");
+	assert_string_equal(page.lines[1].what, "upload");
+	assert_int_equal(page.lines[1].module, e1.number);
+	assert_int_equal(ix->audit.history(ix, e1.number, 1, &arena, &page, NULL), UX_OK);
+	assert_int_equal(page.n, 1);
+	assert_int_equal(ix->audit.history(ix, 0, 10, &arena, &page, NULL), UX_OK);
+	assert_int_equal(page.n, 0);
 	const struct ux_audit old = {.time = -5,
 				     .key_id = "",
 				     .from = "t",

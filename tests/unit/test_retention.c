@@ -412,6 +412,39 @@ static void jobs_of_a_server_that_died_are_free_when_the_next_one_starts(void **
 	assert_int_equal(again.candidate, r.candidate);
 }
 
+static enum ux_code look_after(void *ctx)
+{
+	struct ux_store *s = ctx;
+	struct ux_retained_sum sum;
+	struct ux_check_sum found;
+	const struct ux_retention dry = {.default_s = DAY, .cache_bytes = 1, .dry_run = true};
+	UX_TRY(ux_store_retain(s, &dry, NULL, NULL, &sum, NULL));
+	UX_TRY(ux_store_check(s, false, NULL, NULL, &found, NULL));
+	if (found.problems > 0 || sum.n[UX_RETAINED_MARKED] != 1 || sum.n[UX_RETAINED_EVICTED] != 1)
+		return UX_ECORRUPT;
+	return ux_store_tick(s, NULL);
+}
+
+static void looking_after_it_survives_each_failed_allocation(void **state)
+{
+	struct ux_store *s = &((struct folder *)*state)->store;
+	UX_ARENA(arena, 1 << 20);
+	put(s, &arena, "gnu:a", "aa");
+	pass(s, 40 * DAY);
+	put(s, &arena, "gnu:b", "b");
+	struct ux_add_result r;
+	struct ux_candidate c = index_candidate(0, UX_QUALITY_INLINES, 9);
+	const char *ids[] = {"gnu:b"};
+	c.blob = ux_blob_hash_of(UX_STR("aa")); /* the bytes of another */
+	c.size = 2;
+	c.origin = UX_ORIGIN_UPSTREAM;
+	const struct ux_arrival what = {"default", ids, 1, false};
+	assert_int_equal(s->index->modules.add(s->index, &what, &c, &index_tester, ux_store_now(s),
+					       &r, NULL),
+			 UX_OK);
+	assert_true(each_failed_alloc(look_after, s, /* may_recover= */ true) > 3);
+}
+
 #define FOLDER_TEST(f) cmocka_unit_test_setup_teardown(f, folder_open, folder_close)
 
 int main(void)
@@ -426,6 +459,7 @@ int main(void)
 		FOLDER_TEST(jump_of_the_clock_between_two_runs_removes_nothing),
 		FOLDER_TEST(check_finds_each_kind_of_damage_and_repairs_it),
 		FOLDER_TEST(store_beside_a_server_can_be_checked_but_an_empty_folder_not),
+		FOLDER_TEST(looking_after_it_survives_each_failed_allocation),
 		FOLDER_TEST(jobs_of_a_server_that_died_are_free_when_the_next_one_starts),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
