@@ -92,13 +92,50 @@ static void elide_generics(uint8_t *text, size_t n, struct ux_out *out)
 	}
 }
 
+static bool is_hex(uint8_t c)
+{
+	return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+}
+
+/*
+ * libiberty is one digit late in constants of over 64 bits: "0x234_" for what the name has as
+ * 1234_. The digits are looked up there; what is not found stays.
+ */
+static void mend_constants(struct ux_bytes name, struct ux_out *out, size_t from)
+{
+	for (size_t i = from; i + 2 < out->size; i++) {
+		uint8_t *digits = out->data + i + 2;
+		size_t n = 0, most = out->size - i - 2;
+		if (memcmp(out->data + i, "0x", 2) != 0)
+			continue;
+		while (n < most && is_hex(digits[n]))
+			n++;
+		if (n < 16 || n == most || digits[n] != '_')
+			continue;
+		const uint8_t *there = memmem(name.data, name.size, digits, n + 1);
+		if (!there || there == name.data || !is_hex(there[-1]))
+			continue;
+		memmove(digits + 1, digits, n);
+		digits[0] = there[-1];
+	}
+}
+
+static bool rust_whole_name(const char *name, struct ux_out *out)
+{
+	size_t before = out->size;
+	if (!callback_demangle(rust_demangle_callback, name, DMGL_PARAMS, out) || out->failed)
+		return false;
+	mend_constants(ux_bytes_cstr(name), out, before);
+	return true;
+}
+
 /* Rust's names carry no parameters. */
 static bool rust_demangle_name(const char *name, enum ux_demangle_mode mode, struct ux_out *out)
 {
 	if (mode != UX_DEMANGLE_ELIDED)
-		return callback_demangle(rust_demangle_callback, name, DMGL_PARAMS, out);
+		return rust_whole_name(name, out);
 	ux_cleanup(ux_out_deinit) struct ux_out whole = {0};
-	if (!callback_demangle(rust_demangle_callback, name, DMGL_PARAMS, &whole) || whole.failed)
+	if (!rust_whole_name(name, &whole))
 		return false;
 	elide_generics(whole.data, whole.size, out);
 	return true;
@@ -144,14 +181,78 @@ static size_t without_parameters(const char *text, size_t n)
 	return n;
 }
 
+/*
+ * libiberty knows "scope return" of a parameter and not "return scope", which compilers of today
+ * write. The two are as long, so that back references stay right; false: there is none.
+ */
+static bool scope_returns(char *name)
+{
+	bool any = false;
+	for (char *s = name; (s = strstr(s, "NkM")) != NULL; s += 3) {
+		memcpy(s, "MNk", 3);
+		any = true;
+	}
+	return any;
+}
+
+/* As the compilers say it. False when letters of a name were taken for the attribute. */
+static bool return_scopes(char *text)
+{
+	for (char *s = text; (s = strstr(s, "scope return ")) != NULL; s += 13)
+		memcpy(s, "return scope ", 13);
+	return strstr(text, "MNk") == NULL;
+}
+
+/* Text to free; NULL for what is no name. */
+static char *dlang_text(const char *name)
+{
+	char *text = dlang_demangle(name, DMGL_PARAMS);
+	if (text)
+		return text;
+	char other[UX_DEMANGLE_NAME_MOST + 1];
+	memcpy(other, name, strlen(name) + 1);
+	if (!scope_returns(other))
+		return NULL;
+	text = dlang_demangle(other, DMGL_PARAMS);
+	if (text && return_scopes(text))
+		return text;
+	free(text);
+	return NULL;
+}
+
+/* Bytes of what says that a name is of a thunk, "_DThn16_" or gdc's "_DTi16_D"; 0: it is of none.
+ */
+static size_t dlang_thunk(const char *name)
+{
+	bool gdc = strncmp(name, "_DTi", 4) == 0;
+	if (!gdc && strncmp(name, "_DThn", 5) != 0)
+		return 0;
+	size_t n = gdc ? 4 : 5, digits = strspn(name + n, "0123456789");
+	n += digits;
+	if (digits == 0 || name[n++] != '_')
+		return 0;
+	if (!gdc)
+		return n;
+	return strncmp(name + n, "D", 1) == 0 ? n + 1 : 0;
+}
+
 static bool dlang_demangle_name(const char *name, enum ux_demangle_mode mode, struct ux_out *out)
 {
+	char plain[UX_DEMANGLE_NAME_MOST + 1];
+	size_t thunk = dlang_thunk(name);
+	if (thunk) {
+		memcpy(plain, "_D", 2);
+		memcpy(plain + 2, name + thunk, strlen(name + thunk) + 1);
+		name = plain;
+	}
 	if (!ux_dlang_bounded(ux_bytes_cstr(name), UX_DEMANGLE_TEXT_MOST))
 		return false;
-	ux_cleanup(ux_free_ptr) char *text = dlang_demangle(name, DMGL_PARAMS);
+	ux_cleanup(ux_free_ptr) char *text = dlang_text(name);
 	if (!text)
 		return false;
 	size_t n = strlen(text);
+	if (thunk)
+		ux_out_cstr(out, "non-virtual thunk to ");
 	ux_out_put(out, text, mode == UX_DEMANGLE_FULL ? n : without_parameters(text, n));
 	return true;
 }

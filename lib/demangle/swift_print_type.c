@@ -2,19 +2,6 @@
 /* Swift's types as text. */
 #include "swift_printer.h"
 
-bool swift_is_function_type(const struct swift *p, uint16_t node)
-{
-	switch ((unsigned)swift_kind_of(p, node)) {
-	case SWIFT_FUNCTION_TYPE:
-	case SWIFT_NOESCAPE_TYPE:
-	case SWIFT_UNCURRIED_TYPE:
-	case SWIFT_GENERIC:
-		return true;
-	default:
-		return false;
-	}
-}
-
 /* Whether "?" or ".Type" can follow the type without parentheses. */
 static bool is_simple(const struct swift_printer *w, uint16_t node)
 {
@@ -60,137 +47,6 @@ static void put_operand(struct swift_printer *w, uint16_t node)
 	swift_put(w, node);
 	if (!simple)
 		put_char(w, ')');
-}
-
-static void put_parameter_label(struct swift_printer *w, uint16_t labels, unsigned i)
-{
-	uint16_t label = kid(w, labels, i);
-	if (label && at(w, label)->kind == SWIFT_IDENTIFIER)
-		put_text(w, label);
-	else
-		put_char(w, '_');
-	put_char(w, ':');
-}
-
-static void put_parameters(struct swift_printer *w, uint16_t labels, uint16_t type)
-{
-	bool types = !w->style.simple, labeled = labels && at(w, labels)->n > 0;
-	if (at(w, type)->kind != SWIFT_TUPLE) {
-		put_char(w, '(');
-		if (types)
-			swift_put(w, type);
-		else
-			PUT(w, "_:");
-		put_char(w, ')');
-		return;
-	}
-	put_char(w, '(');
-	for (unsigned i = 0; i < at(w, type)->n && !w->failed; i++) {
-		uint16_t element = kid(w, type, i);
-		uint16_t own = swift_find(w->tree, element, SWIFT_IDENTIFIER);
-		if (i > 0 && types)
-			PUT(w, ", ");
-		if (labeled) {
-			put_parameter_label(w, labels, i);
-			if (types)
-				put_char(w, ' ');
-		} else if (!types) {
-			if (own)
-				put_text(w, own);
-			else
-				put_char(w, '_');
-			put_char(w, ':');
-		}
-		if (types)
-			swift_put(w, element);
-	}
-	put_char(w, ')');
-}
-
-static void put_differentiable(struct swift_printer *w, uint16_t node)
-{
-	switch ((char)at(w, node)->at) {
-	case 'f':
-		PUT(w, "@differentiable(_forward) ");
-		return;
-	case 'r':
-		PUT(w, "@differentiable(reverse) ");
-		return;
-	case 'l':
-		PUT(w, "@differentiable(_linear) ");
-		return;
-	default:
-		PUT(w, "@differentiable ");
-		return;
-	}
-}
-
-static void put_convention(struct swift_printer *w, uint16_t type)
-{
-	enum swift_kind kind = at(w, type)->kind;
-	uint16_t c_type = swift_find(w->tree, type, SWIFT_C_TYPE);
-	put_word(w, kind);
-	if (kind != SWIFT_C_FUNCTION_TYPE && kind != SWIFT_BLOCK_TYPE &&
-	    kind != SWIFT_ESCAPING_BLOCK_TYPE)
-		return;
-	if (c_type) {
-		PUT(w, ", mangledCType: \"");
-		put_text(w, c_type);
-		put_char(w, '"');
-	}
-	PUT(w, ") ");
-}
-
-void swift_put_function_type(struct swift_printer *w, uint16_t labels, uint16_t type)
-{
-	uint16_t throws = 0, parameters = 0, result = 0;
-	bool async = false, sendable = false, sending = false;
-	put_convention(w, type);
-	for (unsigned i = 0; i < at(w, type)->n; i++) {
-		uint16_t part = kid(w, type, i);
-		switch ((unsigned)at(w, part)->kind) {
-		case SWIFT_GLOBAL_ACTOR:
-		case SWIFT_ISOLATED_ANY:
-		case SWIFT_NONISOLATED_CALLER:
-			swift_put(w, part);
-			break;
-		case SWIFT_DIFFERENTIABLE:
-			put_differentiable(w, part);
-			break;
-		case SWIFT_THROWS:
-		case SWIFT_TYPED_THROWS:
-			throws = part;
-			break;
-		case SWIFT_ARGUMENT:
-			parameters = kid(w, part, 0);
-			break;
-		case SWIFT_RESULT:
-			result = kid(w, part, 0);
-			break;
-		default:
-			async = async || at(w, part)->kind == SWIFT_ASYNC;
-			sendable = sendable || at(w, part)->kind == SWIFT_SENDABLE;
-			sending = sending || at(w, part)->kind == SWIFT_SENDING_RESULT;
-			break;
-		}
-	}
-	if (!parameters || !result) {
-		swift_give_up(w);
-		return;
-	}
-	if (sendable)
-		PUT(w, "@Sendable ");
-	put_parameters(w, labels, parameters);
-	if (w->style.simple)
-		return;
-	if (async)
-		PUT(w, " async");
-	if (throws)
-		swift_put(w, throws);
-	PUT(w, " -> ");
-	if (sending)
-		PUT(w, "sending ");
-	swift_put(w, result);
 }
 
 static bool is_of_swift(const struct swift_printer *w, uint16_t decl, const char *name)
@@ -281,17 +137,6 @@ void swift_put_tuple_element(struct swift_printer *w, uint16_t node)
 	}
 	if (variadic)
 		PUT(w, "...");
-}
-
-/* "A" to "Z", "AA", ... and the depth when it is not the outermost. */
-static void put_param(struct swift_printer *w, uint32_t depth, uint32_t index)
-{
-	do {
-		put_char(w, (char)('A' + index % 26));
-		index /= 26;
-	} while (index);
-	if (depth > 0)
-		swift_put_number(w, depth);
 }
 
 static bool is_existential(const struct swift_printer *w, uint16_t node)
@@ -393,64 +238,6 @@ static void put_sugared(struct swift_printer *w, uint16_t node)
 	}
 }
 
-/* What an intermediate function's parameters and results are, in parentheses. */
-static void put_impl_function(struct swift_printer *w, uint16_t node)
-{
-	enum {
-		ATTRIBUTES,
-		INPUTS,
-		RESULTS
-	} state = ATTRIBUTES;
-	uint16_t pattern = swift_find(w->tree, node, SWIFT_IMPL_PATTERN);
-	uint16_t invocation = swift_find(w->tree, node, SWIFT_IMPL_INVOCATION);
-	uint16_t sending = swift_find(w->tree, node, SWIFT_SENDING_RESULT);
-	bool first = true;
-	for (unsigned i = 0; i <= at(w, node)->n && !w->failed; i++) {
-		uint16_t part = kid(w, node, i);
-		enum swift_kind kind = part ? at(w, part)->kind : SWIFT_NONE;
-		bool result = kind == SWIFT_IMPL_RESULT || kind == SWIFT_IMPL_YIELD ||
-			      kind == SWIFT_IMPL_ERROR;
-		if (part && (part == pattern || part == invocation || part == sending))
-			continue;
-		if (state == ATTRIBUTES && (kind == SWIFT_IMPL_PARAMETER || result || !part)) {
-			if (pattern) {
-				put_word(w, SWIFT_IMPL_PATTERN);
-				swift_put(w, kid(w, pattern, 0));
-				put_char(w, ' ');
-			}
-			put_char(w, '(');
-			state = INPUTS;
-			first = true;
-		}
-		if (state == INPUTS && (result || !part)) {
-			PUT(w, ") -> ");
-			if (sending)
-				PUT(w, "sending ");
-			put_char(w, '(');
-			state = RESULTS;
-			first = true;
-		}
-		if (!part)
-			break;
-		if (state != ATTRIBUTES && !first)
-			PUT(w, ", ");
-		first = false;
-		swift_put(w, part);
-		if (state == ATTRIBUTES)
-			put_char(w, ' ');
-	}
-	put_char(w, ')');
-	uint16_t lists[] = {pattern ? kid(w, pattern, 1) : 0,
-			    invocation ? kid(w, invocation, 0) : 0};
-	for (size_t i = 0; i < ux_countof(lists); i++) {
-		if (!lists[i])
-			continue;
-		PUT(w, " for <");
-		swift_put_kids(w, lists[i], ", ");
-		put_char(w, '>');
-	}
-}
-
 /* Types that are a word and another type, ... */
 static void put_over(struct swift_printer *w, uint16_t node)
 {
@@ -519,7 +306,7 @@ void swift_put_type(struct swift_printer *w, uint16_t node)
 		put_char(w, ')');
 		return;
 	case SWIFT_GENERIC_PARAM:
-		put_param(w, at(w, node)->at >> 16, at(w, node)->at & UINT16_MAX);
+		swift_put_param(w, at(w, node)->at >> 16, at(w, node)->at & UINT16_MAX);
 		return;
 	case SWIFT_GENERIC:
 		swift_put(w, kid(w, node, 0));
@@ -555,145 +342,10 @@ void swift_put_type(struct swift_printer *w, uint16_t node)
 		swift_put(w, kid(w, node, 0));
 		return;
 	case SWIFT_IMPL_FUNCTION:
-		put_impl_function(w, node);
+		swift_put_impl_function(w, node);
 		return;
 	default:
 		put_over(w, node);
-		return;
-	}
-}
-
-/* Whether a requirement marks that parameter; gives its node. */
-static uint16_t mark_of(const struct swift_printer *w, uint16_t node, enum swift_kind kind,
-			uint32_t param)
-{
-	for (unsigned i = 0; i < at(w, node)->n; i++) {
-		uint16_t r = kid(w, node, i);
-		if (at(w, r)->kind == kind && at(w, kid(w, r, 0))->at == param)
-			return r;
-	}
-	return 0;
-}
-
-static void put_params(struct swift_printer *w, uint16_t node, uint32_t depth, uint32_t n)
-{
-	for (uint32_t i = 0; i < n && !w->failed; i++) {
-		if (i > 0)
-			PUT(w, ", ");
-		if (i == SWIFT_SIGNATURE_MOST) {
-			PUT(w, "...");
-			return;
-		}
-		uint16_t value = mark_of(w, node, SWIFT_VALUE_MARK, depth << 16 | i);
-		if (mark_of(w, node, SWIFT_PACK_MARK, depth << 16 | i))
-			PUT(w, "each ");
-		if (value)
-			PUT(w, "let ");
-		put_param(w, depth, i);
-		if (value) {
-			PUT(w, ": ");
-			swift_put(w, kid(w, value, 1));
-		}
-	}
-}
-
-void swift_put_signature(struct swift_printer *w, uint16_t node)
-{
-	bool any = false;
-	put_char(w, '<');
-	if (w->style.elide) {
-		PUT(w, "...>");
-		return;
-	}
-	for (unsigned i = 0; i < at(w, node)->n && !w->failed; i++) {
-		uint16_t part = kid(w, node, i);
-		enum swift_kind kind = at(w, part)->kind;
-		if (kind == SWIFT_PARAM_COUNT) {
-			if (i > 0)
-				PUT(w, "><");
-			put_params(w, node, i, at(w, part)->at);
-			continue;
-		}
-		if (w->style.simple || kind == SWIFT_PACK_MARK || kind == SWIFT_VALUE_MARK)
-			continue;
-		if (any)
-			PUT(w, ", ");
-		else
-			PUT(w, " where ");
-		any = true;
-		swift_put(w, part);
-	}
-	put_char(w, '>');
-}
-
-static void put_layout(struct swift_printer *w, uint16_t node)
-{
-	static const struct {
-		char letter;
-		const char *name;
-	} names[] = {
-		{'U', "_UnknownLayout"},
-		{'R', "_RefCountedObject"},
-		{'N', "_NativeRefCountedObject"},
-		{'C', "AnyObject"},
-		{'D', "_NativeClass"},
-		{'T', "_Trivial"},
-		{'E', "_Trivial"},
-		{'e', "_Trivial"},
-		{'M', "_TrivialAtMost"},
-		{'m', "_TrivialAtMost"},
-	};
-	char c = w->tree->text[at(w, kid(w, node, 1))->at];
-	swift_put(w, kid(w, node, 0));
-	PUT(w, ": ");
-	for (size_t i = 0; i < ux_countof(names); i++)
-		if (names[i].letter == c)
-			put(w, names[i].name, strlen(names[i].name));
-	if (!kid(w, node, 2))
-		return;
-	put_char(w, '(');
-	swift_put(w, kid(w, node, 2));
-	if (kid(w, node, 3)) {
-		PUT(w, ", ");
-		swift_put(w, kid(w, node, 3));
-	}
-	put_char(w, ')');
-}
-
-static void put_inverse(struct swift_printer *w, uint16_t node)
-{
-	uint32_t bit = at(w, kid(w, node, 1))->at;
-	swift_put(w, kid(w, node, 0));
-	PUT(w, ": ~Swift.");
-	if (bit == 0) {
-		PUT(w, "Copyable");
-	} else if (bit == 1) {
-		PUT(w, "Escapable");
-	} else {
-		PUT(w, "<bit ");
-		swift_put_number(w, bit);
-		put_char(w, '>');
-	}
-}
-
-void swift_put_requirement(struct swift_printer *w, uint16_t node)
-{
-	switch ((unsigned)at(w, node)->kind) {
-	case SWIFT_SAME_TYPE:
-		swift_put_kids(w, node, " == ");
-		return;
-	case SWIFT_SAME_SHAPE:
-		swift_put_kids(w, node, ".shape == ");
-		PUT(w, ".shape");
-		return;
-	case SWIFT_LAYOUT:
-		put_layout(w, node);
-		return;
-	case SWIFT_INVERSE:
-		put_inverse(w, node);
-		return;
-	default:
-		swift_put_kids(w, node, ": ");
 		return;
 	}
 }

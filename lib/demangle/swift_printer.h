@@ -42,7 +42,10 @@ uint16_t swift_put_entity(struct swift_printer *w, uint16_t node, bool prefix);
 
 /* A type of a function, whose parameters have labels or 0. */
 void swift_put_function_type(struct swift_printer *w, uint16_t labels, uint16_t type);
+void swift_put_impl_function(struct swift_printer *w, uint16_t type);
 void swift_put_type(struct swift_printer *w, uint16_t node);
+/* "A" to "Z", "AA", ... and the depth when it is not the outermost. */
+void swift_put_param(struct swift_printer *w, uint32_t depth, uint32_t index);
 void swift_put_tuple_element(struct swift_printer *w, uint16_t node);
 void swift_put_signature(struct swift_printer *w, uint16_t node);
 void swift_put_requirement(struct swift_printer *w, uint16_t node);

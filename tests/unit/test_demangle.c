@@ -49,6 +49,42 @@ static void rust_names_lose_their_hash(void **state)
 	       "mycrate::foo::bar [clone .cold]");
 }
 
+static void rust_constants_of_128_bits_are_whole(void **state)
+{
+	(void)state;
+	expect("_RINvC1m3negKo1234567890abcdef1234567890abcdef_Kan80_E",
+	       "m::neg::<0x1234567890abcdef1234567890abcdef, -128>",
+	       "m::neg::<0x1234567890abcdef1234567890abcdef, -128>");
+	expect("_RINvC1m3negKo1234567890abcdef1_KoffE", "_RINvC1m3negKo1234567890abcdef1_KoffE",
+	       "_RINvC1m3negKo1234567890abcdef1_KoffE");
+	expect("_RINvC1m3negKo1234567890abcdef1_Koff_E", "m::neg::<0x1234567890abcdef1, 255>",
+	       "m::neg::<0x1234567890abcdef1, 255>");
+}
+
+static void d_parameters_may_return_and_be_of_a_scope(void **state)
+{
+	(void)state;
+	expect("_D3std3uni7toLowerFNaNfNkMAyaZQe", "std.uni.toLower",
+	       "std.uni.toLower(return scope immutable(char)[])");
+	/* Letters of a name that look the same are not changed. */
+	expect("_D3std6aNkMbcFNaNfNkMAyaZQe", "_D3std6aNkMbcFNaNfNkMAyaZQe",
+	       "_D3std6aNkMbcFNaNfNkMAyaZQe");
+	expect("_D3std6aNkMbcFNaNfAyaZQe", "std.aNkMbc", "std.aNkMbc(immutable(char)[])");
+}
+
+static void d_thunks_are_told(void **state)
+{
+	(void)state;
+	expect("_DThn16_4core4sync5mutex5Mutex4lockMFNeZv",
+	       "non-virtual thunk to core.sync.mutex.Mutex.lock",
+	       "non-virtual thunk to core.sync.mutex.Mutex.lock()");
+	expect("_DTi16_D4core4sync5mutex5Mutex4lockMFNeZv",
+	       "non-virtual thunk to core.sync.mutex.Mutex.lock",
+	       "non-virtual thunk to core.sync.mutex.Mutex.lock()");
+	expect("_DThn_4coreZ", "_DThn_4coreZ", "_DThn_4coreZ");
+	expect("_DTi16_4core4lockFZv", "_DTi16_4core4lockFZv", "_DTi16_4core4lockFZv");
+}
+
 static void d_names_lose_their_parameters_when_short(void **state)
 {
 	(void)state;
@@ -485,6 +521,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(cplusplus_names_lose_their_parameters_when_short),
 		UX_TEST(rust_names_lose_their_hash),
+		UX_TEST(rust_constants_of_128_bits_are_whole),
+		UX_TEST(d_parameters_may_return_and_be_of_a_scope),
+		UX_TEST(d_thunks_are_told),
 		UX_TEST(d_names_lose_their_parameters_when_short),
 		UX_TEST(other_names_stay_as_they_are),
 		UX_TEST(text_is_appended_to_what_is_there),
