@@ -13,6 +13,7 @@
 #include "sources_out.h"
 #include "symbols_out.h"
 #include "vec.h"
+#include "wanted.h"
 
 struct values {
 	struct ux_find_values find;
@@ -104,25 +105,31 @@ static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 	return ux_out_status(out, err);
 }
 
-/* Extracts with all sources but those of `without`. A failure is the view's own, but for memory. */
+/* Extracts with all sources but those of `without`: of pcs, or (NULL) everything. A failure is the
+ * view's own, but for memory. */
 static enum ux_code look(struct explain *e, const char *path, const char *arch, uint32_t without,
-			 struct view *ret, struct ux_error *err)
+			 const struct pc_vec *pcs, struct view *ret, struct ux_error *err)
 {
+	ux_cleanup(ux_wanted_deinit) struct ux_wanted wanted = {0};
 	struct ux_extract_options how = {
 		.path = path,
 		.arch = arch,
 		.debug_path = e->files.debug.path,
 		.supplementary = e->files.supplementary.bytes,
 		.without = without,
+		.wanted = pcs ? &wanted : NULL,
 	};
+	if (pcs && !ux_wanted_init(&wanted, pcs->data, pcs->size))
+		return ux_error_nomem(err);
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ux_extract(e->file.bytes, e->files.debug.file.bytes, &how, keep,
 				       &ret->built, &ret->stats, &why);
-	if (code == UX_OK)
+	bool nothing = wanted.narrowed && ret->built.size == 0;
+	if (code == UX_OK && !nothing)
 		code = ux_gsym_open(&ret->gsym, ux_out_bytes(&ret->built), &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
-	ret->there = code == UX_OK;
+	ret->there = code == UX_OK && !nothing;
 	ret->failed = code == UX_ENOTFOUND ? (struct ux_error)UX_ERROR_INIT : why;
 	return UX_OK;
 }
@@ -199,14 +206,16 @@ static struct choice choose(const struct said *all, const struct said *of)
 
 /* --- telling ---------------------------------------------------------------------------------- */
 
-/* What a view has nothing to say for: NULL when it answers. */
-static const char *silence(const struct view *v, const struct said *s, int source)
+/* What a view has nothing to say for: NULL when it answers. It may have read little of the file. */
+static const char *silence(const struct explain *e, const struct said *s, int source)
 {
+	const struct view *v = &e->of[source];
 	if (v->failed.code != UX_OK)
 		return "damaged";
 	if (s->n > 0)
 		return NULL;
-	return v->stats.found[source] == 0 ? "not in the file" : "nothing here";
+	return v->stats.found[source] + e->all.stats.found[source] == 0 ? "not in the file"
+									: "nothing here";
 }
 
 static void name_text(struct explain *e, const char *name)
@@ -253,8 +262,7 @@ static void address_text(struct explain *e, uint64_t pc, const struct said *all,
 	struct choice c = choose(all, of);
 	ux_out_fmt(&e->out, "0x%" PRIx64 "\n", pc);
 	for (int i = 0; i < UX_SOURCE_COUNT; i++)
-		said_text(e, ux_source_name((enum ux_source)i), &of[i],
-			  silence(&e->of[i], &of[i], i));
+		said_text(e, ux_source_name((enum ux_source)i), &of[i], silence(e, &of[i], i));
 	said_text(e, "chosen", all, all->n > 0 ? NULL : "??");
 	ux_out_fmt(&e->out, "  %-13s  ", "because");
 	if (c.name >= 0)
@@ -335,7 +343,7 @@ static void sources_json(struct explain *e, struct ux_json *j, const struct said
 	ux_json_key(j, "sources");
 	ux_json_array_begin(j);
 	for (int i = 0; i < UX_SOURCE_COUNT; i++) {
-		const char *nothing = silence(&e->of[i], &of[i], i);
+		const char *nothing = silence(e, &of[i], i);
 		ux_json_object_begin(j);
 		ux_json_key_cstr(j, "source", ux_source_name((enum ux_source)i));
 		ux_json_key_cstr(j, "status", nothing ? nothing : "answers");
@@ -401,7 +409,7 @@ static void file_json(struct explain *e, const char *path)
 /* --- the command ------------------------------------------------------------------------------ */
 
 static enum ux_code open_all(struct explain *e, const char *path, const struct values *v,
-			     bool addresses, struct ux_error *err)
+			     const struct pc_vec *pcs, struct ux_error *err)
 {
 	ux_sigbus_reading(path);
 	UX_TRY(ux_dsym_map(path, UX_BYTES_NONE, &e->file, err));
@@ -411,13 +419,13 @@ static enum ux_code open_all(struct explain *e, const char *path, const struct v
 	e->finder.search.ctx = e;
 	UX_TRY(ux_symbol_files_find(&e->files, &e->finder, e->file.bytes, path, err));
 	ux_find_warn(path, &e->files.lost);
-	UX_TRY(look(e, path, v->arch, 0, &e->all, err));
+	UX_TRY(look(e, path, v->arch, 0, NULL, &e->all, err));
 	if (e->all.failed.code != UX_OK) {
 		*err = e->all.failed;
 		return err->code;
 	}
-	for (unsigned i = 0; i < UX_SOURCE_COUNT && addresses; i++)
-		UX_TRY(look(e, path, v->arch, ~(1u << i), &e->of[i], err));
+	for (unsigned i = 0; i < UX_SOURCE_COUNT && pcs->size > 0; i++)
+		UX_TRY(look(e, path, v->arch, ~(1u << i), pcs, &e->of[i], err));
 	return UX_OK;
 }
 
@@ -443,7 +451,7 @@ static int explain_all(struct explain *e, const struct ux_args *args, const stru
 {
 	struct ux_error err = UX_ERROR_INIT;
 	size_t known = 0;
-	if (open_all(e, args->items[0], v, pcs->size > 0, &err) != UX_OK)
+	if (open_all(e, args->items[0], v, pcs, &err) != UX_OK)
 		return ux_complain(args->items[0], &err);
 	if (v->json)
 		file_json(e, args->items[0]);
