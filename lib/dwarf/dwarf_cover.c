@@ -12,8 +12,8 @@ bool ux_dwarf_unit_cover(const struct ux_dwarf_context *ctx, struct ux_dwarf_ran
 	out->size = 0;
 	if (ux_dwarf_die_at(ctx, ctx->unit->die_off, &root, NULL) != UX_OK)
 		return false;
-	bool says = ux_dwarf_die_has(&root, UX_SLOT_RANGES) ||
-		    (ux_dwarf_die_has(&root, UX_SLOT_LOW_PC) &&
-		     ux_dwarf_die_has(&root, UX_SLOT_HIGH_PC));
-	return says && ux_dwarf_die_ranges(ctx, &root, &text, &entries, out, NULL) == UX_OK;
+	if (ux_dwarf_die_ranges(ctx, &root, &text, &entries, out, NULL) != UX_OK)
+		return false;
+	/* A list may be empty: of dropped code, or of none. */
+	return out->size > 0 || ux_dwarf_die_has(&root, UX_SLOT_RANGES);
 }

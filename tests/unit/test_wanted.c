@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The few addresses that an extraction is for. */
+#include "sweep.h"
+
+#include "wanted.h"
+
+/* "10-20 30-31" */
+static const char *ranges_of(const struct ux_wanted *w)
+{
+	static char text[512];
+	size_t n = 0;
+	text[0] = '\0';
+	for (size_t i = 0; i < w->ranges.size; i++)
+		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%" PRIx64 "-%" PRIx64,
+				      i ? " " : "", w->ranges.data[i].lo, w->ranges.data[i].hi);
+	return text;
+}
+
+#define WANTED(w, ...)                                                    \
+	ux_cleanup(ux_wanted_deinit) struct ux_wanted w = {0};            \
+	assert_true(ux_wanted_init(&(w), (const uint64_t[]){__VA_ARGS__}, \
+				   sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)))
+
+static void pcs_come_in_any_order(void **state)
+{
+	(void)state;
+	WANTED(w, 0x30, 0x10, 0x11, 0x30, 0x12);
+	assert_string_equal(ranges_of(&w), "10-13 30-31");
+	assert_true(ux_wanted_meets(&w, 0x12, 0x30) && ux_wanted_meets(&w, 0, 0x11));
+	assert_false(ux_wanted_meets(&w, 0x13, 0x30) || ux_wanted_meets(&w, 0, 0x10));
+}
+
+static void the_last_address_has_no_end(void **state)
+{
+	(void)state;
+	WANTED(w, UINT64_MAX);
+	w.narrowed = true;
+	assert_true(ux_wanted_has(&w, UINT64_MAX));
+	assert_false(ux_wanted_has(&w, 0));
+}
+
+static void what_was_not_narrowed_has_everything(void **state)
+{
+	(void)state;
+	WANTED(w, 1);
+	assert_true(ux_wanted_has(&w, 77));
+}
+
+/* Symbols 10-20, 15-30, 18-1c; 40-50; 50-60. */
+static struct ux_code_symbol list[] = {
+	{.start = 0x10, .size = 0x10, .name = "a", .name_size = 1},
+	{.start = 0x15, .size = 0x1b, .name = "b", .name_size = 1},
+	{.start = 0x18, .size = 4, .name = "c", .name_size = 1},
+	{.start = 0x40, .size = 0x10, .name = "d", .name_size = 1},
+	{.start = 0x50, .size = 0x10, .name = "e", .name_size = 1},
+};
+
+static void symbols_are_wanted_with_those_that_overlap_them(void **state)
+{
+	(void)state;
+	const struct ux_code_symbol_vec symbols = {.data = list, .size = ux_countof(list)};
+	static const struct {
+		uint64_t pc;
+		const char *ranges;
+	} cases[] = {
+		{0x10, "10-30"}, {0x2f, "10-30"}, {0x1a, "10-30"}, {0x30, "30-31"}, {0x0f, "f-10"},
+		{0x40, "40-50"}, {0x4f, "40-50"}, {0x50, "50-60"}, {0x60, "60-61"},
+	};
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		WANTED(w, cases[i].pc);
+		ux_wanted_widen(&w, &symbols);
+		assert_string_equal(ranges_of(&w), cases[i].ranges);
+	}
+	WANTED(w, 0x1f, 0x2f, 0x3f, 0x41, 0x5f);
+	ux_wanted_widen(&w, &symbols);
+	assert_string_equal(ranges_of(&w), "10-30 3f-60");
+}
+
+static struct ux_piece piece(uint64_t start, uint32_t size)
+{
+	return (struct ux_piece){.start = start, .size = size};
+}
+
+static void what_tells_nothing_is_left_out(void **state)
+{
+	(void)state;
+	struct ux_code_symbol copy[ux_countof(list)];
+	struct ux_piece functions[] = {piece(0x0c, 0x20), piece(0x40, 0x10), piece(0x0c, 2)};
+	struct ux_piece more[] = {piece(0x60, 4)}, lines[] = {piece(0x08, 2), piece(0x0d, 1)};
+	struct ux_unit_pieces units[] = {
+		{.functions = functions, .n_functions = 3},
+		{.functions = more, .n_functions = 1, .lines = lines, .n_lines = 2},
+	};
+	struct ux_collection all = {.units = units, .n_units = 2};
+	memcpy(copy, list, sizeof(list));
+	struct ux_code_symbol_vec symbols = {.data = copy, .size = ux_countof(copy)};
+	WANTED(w, 0x29);
+	assert_int_equal(ux_wanted_trim(&w, &all, &symbols, NULL), UX_OK);
+	/* 0c-2c has the pc; what begins in it cuts it. */
+	assert_int_equal(units[0].n_functions, 2);
+	assert_int_equal(functions[0].start, 0x0c);
+	assert_int_equal(functions[1].size, 2);
+	assert_int_equal(units[1].n_functions, 0);
+	assert_int_equal(units[1].n_lines, 1);
+	assert_int_equal(lines[0].start, 0x0d);
+	assert_int_equal(symbols.size, 3);
+	assert_false(ux_wanted_nothing(&all, &symbols));
+	symbols.size = 0;
+	assert_false(ux_wanted_nothing(&all, &symbols));
+	units[0].n_functions = 0;
+	assert_true(ux_wanted_nothing(&all, &symbols));
+}
+
+static enum ux_code init_and_trim(void *ctx)
+{
+	(void)ctx;
+	struct ux_piece functions[] = {piece(0, 4), piece(8, 4)};
+	struct ux_unit_pieces unit = {.functions = functions, .n_functions = 2};
+	struct ux_collection all = {.units = &unit, .n_units = 1};
+	struct ux_code_symbol_vec symbols = {0};
+	ux_cleanup(ux_wanted_deinit) struct ux_wanted w = {0};
+	if (!ux_wanted_init(&w, (const uint64_t[]){0, 8, 16, 24, 32, 40, 48, 56, 64}, 9))
+		return UX_ENOMEM;
+	return ux_wanted_trim(&w, &all, &symbols, NULL);
+}
+
+static void memory_may_be_short(void **state)
+{
+	(void)state;
+	assert_true(each_failed_alloc(init_and_trim, NULL, false) > 0);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(pcs_come_in_any_order),
+		cmocka_unit_test(the_last_address_has_no_end),
+		cmocka_unit_test(what_was_not_narrowed_has_everything),
+		cmocka_unit_test(symbols_are_wanted_with_those_that_overlap_them),
+		cmocka_unit_test(what_tells_nothing_is_left_out),
+		cmocka_unit_test(memory_may_be_short),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
