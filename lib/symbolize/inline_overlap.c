@@ -2,7 +2,18 @@
 /* Inlined calls of one parent that claim the same addresses. */
 #include "inline_overlap.h"
 
-#define NO_SIBLING UINT32_MAX
+/*
+ * What is to be known of a node to see that it shares nothing with a later sibling; nearly always
+ * that is all that is looked at. They make a stack: behind a node and the siblings in front of it
+ * come those of its children.
+ */
+struct place {
+	uint32_t lo; /* where its ranges begin and end, before anything is taken from them */
+	uint32_t hi;
+	uint32_t reach; /* how far it and the siblings in front of it go */
+	uint32_t depth;
+	uint32_t node;
+};
 
 static void take(uint64_t *steps, uint64_t n)
 {
@@ -82,47 +93,57 @@ static bool overlap(const struct ux_gsym_range_vec *ranges, const struct ux_gsym
 	return false;
 }
 
-/* Takes what node number `now` claims from its earlier siblings, which `before` links. */
+/* Takes what the last of n places claims from its earlier siblings. */
 static bool settle_one(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
-		       const uint32_t *before, size_t now, uint64_t *steps)
+		       const struct place *places, size_t n, uint64_t *steps)
 {
-	for (uint32_t i = before[now]; i != NO_SIBLING && *steps > 0; i = before[i]) {
-		const struct ux_gsym_inline *node = &nodes->data[now], *sibling = &nodes->data[i];
+	const struct place own = places[n - 1];
+	const struct ux_gsym_inline *node = &nodes->data[own.node];
+	for (size_t i = n - 1; i-- > 0 && *steps > 0;) {
+		const struct place *at = &places[i];
+		if (at->depth != own.depth || at->reach <= own.lo)
+			break;
 		take(steps, 1);
-		if (sibling->range_count > 0 && node->range_count > 0 &&
-		    touches(ranges, sibling, node) && overlap(ranges, sibling, node, steps) &&
-		    !subtract_tree(nodes, ranges, i, now, steps))
+		if (at->lo >= own.hi || at->hi <= own.lo)
+			continue;
+		const struct ux_gsym_inline *sibling = &nodes->data[at->node];
+		if (sibling->range_count > 0 && touches(ranges, sibling, node) &&
+		    overlap(ranges, sibling, node, steps) &&
+		    !subtract_tree(nodes, ranges, at->node, own.node, steps))
 			return false;
 	}
 	return true;
 }
 
-/* before[i] is the sibling in front of node i, or NO_SIBLING; last[d] serves as the open path. */
-static void link_siblings(const struct ux_gsym_inline_vec *nodes, uint32_t *before, uint32_t *last)
+/* Puts node number i on the stack of n places, of which it ends those that are deeper; returns how
+ * many there are then. */
+static size_t put_place(const struct ux_gsym_inline_vec *nodes,
+			const struct ux_gsym_range_vec *ranges, uint32_t i, struct place *places,
+			size_t n)
 {
-	uint32_t depth = 0; /* last[1..depth] are the newest of the open path's levels */
-	for (size_t i = 0; i < nodes->size; i++) {
-		uint32_t d = nodes->data[i].depth;
-		before[i] = d <= depth ? last[d] : NO_SIBLING;
-		last[d] = (uint32_t)i;
-		depth = d;
-	}
+	const struct ux_gsym_inline *node = &nodes->data[i];
+	const struct ux_gsym_range *r = ranges->data + node->range_first;
+	struct place own = {r[0].lo, r[node->range_count - 1].hi, 0, node->depth, i};
+	while (n > 0 && places[n - 1].depth > own.depth)
+		n--;
+	bool first = n == 0 || places[n - 1].depth < own.depth;
+	own.reach = first ? own.hi : ux_max(own.hi, places[n - 1].reach);
+	places[n] = own;
+	return n + 1;
 }
 
 static bool settle(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
 		   uint64_t *steps)
 {
-	uint32_t deepest = 0;
-	for (size_t i = 0; i < nodes->size; i++)
-		deepest = ux_max(deepest, nodes->data[i].depth);
-	ux_cleanup(ux_free_ptr) uint32_t *links =
-		malloc((nodes->size + deepest + 1) * sizeof(*links));
-	if (!links)
+	ux_cleanup(ux_free_ptr) struct place *places = malloc((nodes->size + 1) * sizeof(*places));
+	size_t n = 0;
+	if (!places)
 		return false;
-	link_siblings(nodes, links, links + nodes->size);
-	for (size_t i = 0; i<nodes->size && * steps> 0; i++)
-		if (!settle_one(nodes, ranges, links, i, steps))
+	for (size_t i = 0; i<nodes->size && * steps> 0; i++) {
+		n = put_place(nodes, ranges, (uint32_t)i, places, n);
+		if (!settle_one(nodes, ranges, places, n, steps))
 			return false;
+	}
 	return true;
 }
 
