@@ -11,9 +11,24 @@ enum {
 	LEB_MOST = 5,             /* bytes of a LEB128 of 32 bits */
 	NODE_MOST = 4 + LEB_MOST, /* a name and a file */
 	ROOT_MOST = 1 + 1 + LEB_MOST + 1 + NODE_MOST + 1,
-	LINE_LEBS = 3,  /* in front of a line table's opcodes */
-	HEAD_MOST = 64, /* size, name, heads of blocks, end, padding */
+	SET_MOST = 1 + LEB_MOST, /* a SetFile */
+	LINE_LEBS = 3,           /* in front of a line table's opcodes */
+	HEAD_MOST = 64,          /* size, name, heads of blocks, end, padding */
+	COPY_STEP = 16,          /* bytes that are copied at once */
 };
+
+/*
+ * What a call in the draft of a tree begins with: how many bytes come in front of its name, and how
+ * many its line has. 0 is the end of a list of siblings.
+ */
+enum {
+	NODE_LINE_BITS = 3,
+	NODE_SHORT_MOST = 30, /* bytes in front of the name */
+	NODE_LONG = 0xff,     /* more of them; they tell themselves */
+	NODE_FEW_RANGES = 4,  /* so many fit a pen without a look at what room is left */
+};
+
+static_assert(NODE_FEW_RANGES * 2 * LEB_MOST + 4 + LEB_MOST <= PEN_SPARE, "as said");
 
 void ux_gsym_drafter_deinit(struct ux_gsym_drafter *drafter)
 {
@@ -21,18 +36,32 @@ void ux_gsym_drafter_deinit(struct ux_gsym_drafter *drafter)
 	ux_gsym_refs_deinit(&drafter->refs);
 }
 
-static void put_node(struct pen *pen, const struct ux_gsym_inline *node,
-		     const struct ux_gsym_range *ranges, uint32_t base, bool has_children)
+static void put_ranges(struct pen *pen, const struct ux_gsym_inline *node,
+		       const struct ux_gsym_range *ranges, uint32_t base)
 {
 	pen_uleb(pen, node->range_count);
 	for (uint32_t i = 0; i < node->range_count; i++) {
-		pen_flow(pen);
+		if (node->range_count > NODE_FEW_RANGES)
+			pen_flow(pen);
 		pen_uleb(pen, ranges[i].lo - base);
 		pen_uleb(pen, ranges[i].hi - ranges[i].lo);
 	}
-	pen_flow(pen);
+}
+
+static void put_node(struct pen *pen, const struct ux_gsym_inline *node,
+		     const struct ux_gsym_range *ranges, uint32_t base, bool has_children)
+{
+	bool few = node->range_count <= NODE_FEW_RANGES;
+	uint8_t *head = pen->pos;
+	pen_u8(pen, NODE_LONG);
+	put_ranges(pen, node, ranges, base);
+	if (!few)
+		pen_flow(pen);
 	pen_u8(pen, has_children);
+	uint8_t *line = pen->pos;
 	pen_uleb(pen, node->call_line);
+	if (few && line - head - 1 <= NODE_SHORT_MOST)
+		*head = (uint8_t)((line - head - 1) << NODE_LINE_BITS | (pen->pos - line));
 }
 
 /* Ends lists of siblings until the one at `depth` is open. */
@@ -117,23 +146,23 @@ bool ux_gsym_draft_make(struct ux_gsym_drafter *d, const struct ux_gsym_function
 	if (f->n_rows > 0 && !ux_gsym_encode_lines(&d->out, &d->refs, f->rows, f->n_rows))
 		return false;
 	ret->n_rows = (uint32_t)f->n_rows;
-	ret->n_sets = (uint32_t)d->refs.size;
+	ret->n_sets = (uint32_t)d->refs.size / 2;
 	ret->lines_size = (uint32_t)d->out.size;
 	ret->line_bytes = bytes_with_line(f);
 	if (f->n_inlines > 0 && !put_tree(d, f))
 		return false;
 	if (d->out.size - ret->lines_size > UINT32_MAX) { /* no record holds that */
 		d->out.size = ret->lines_size;
-		d->refs.size = ret->n_sets;
+		d->refs.size = 2 * (size_t)ret->n_sets;
 	}
-	ret->n_inlines = (uint32_t)(d->refs.size - ret->n_sets) / 2;
+	ret->n_inlines = (uint32_t)(d->refs.size / 2) - ret->n_sets;
 	ret->inlines_size = (uint32_t)(d->out.size - ret->lines_size);
 	return !d->out.failed && keep(d, arena, ret);
 }
 
 static const uint32_t *inline_refs(const struct ux_gsym_draft *draft)
 {
-	return draft->refs + draft->n_sets;
+	return draft->refs + 2 * (size_t)draft->n_sets;
 }
 
 static const uint8_t *lines_of(const struct ux_gsym_draft *draft)
@@ -168,6 +197,24 @@ ux_inline uint8_t *put_u32(uint8_t *to, uint32_t v, bool swap)
 	return to + sizeof(v);
 }
 
+/*
+ * Copies n bytes and moves both places behind them. Most are few, so that up to COPY_STEP more are
+ * copied along: there is room for them, and `end` says how far *from's bytes go.
+ */
+ux_inline void copy_bytes(uint8_t **to, const uint8_t **from, const uint8_t *end, size_t n)
+{
+	uint8_t *o = *to;
+	const uint8_t *p = *from;
+	*to = o + n;
+	*from = p + n;
+	if (ux_unlikely((size_t)(end - p) < n + COPY_STEP)) {
+		memcpy(o, p, n);
+		return;
+	}
+	for (size_t i = 0; i < n; i += COPY_STEP)
+		memcpy(o + i, p + i, COPY_STEP);
+}
+
 /* Copies n LEB128 numbers and moves both places behind them. */
 ux_inline void copy_lebs(uint8_t **to, const uint8_t **from, uint64_t n)
 {
@@ -190,27 +237,22 @@ static void trim(struct ux_out *out, const uint8_t *end)
 void ux_gsym_draft_put_lines(struct ux_out *out, const struct ux_gsym_draft *draft,
 			     const struct ux_gsym_numbers *numbers)
 {
-	const uint8_t *p = lines_of(draft), *end = p + draft->lines_size;
+	const uint8_t *p = lines_of(draft), *end = p + draft->lines_size + draft->inlines_size;
 	const uint32_t *set = draft->refs;
 	uint32_t file = 1; /* what a table begins with */
-	uint8_t *o = ux_out_room(out, draft->lines_size + (size_t)draft->n_sets * LEB_MOST);
+	uint8_t *o =
+		ux_out_room(out, draft->lines_size + (size_t)draft->n_sets * SET_MOST + COPY_STEP);
 	if (!o)
 		return;
 	copy_lebs(&o, &p, LINE_LEBS);
-	while (p < end) {
-		uint8_t op = *p++;
-		if (ux_unlikely(op == GSYM_LINE_SET_FILE)) {
-			uint32_t next = file_number(numbers, *set++);
-			if (next == file)
-				continue;
+	for (uint32_t i = 0; i < draft->n_sets; i++, set += 2) {
+		uint32_t next = file_number(numbers, set[0]);
+		if (next != file) {
 			file = next;
-			*o++ = op;
+			*o++ = GSYM_LINE_SET_FILE;
 			o = put_uleb(o, file);
-			continue;
 		}
-		*o++ = op;
-		if (op == GSYM_LINE_ADVANCE_PC || op == GSYM_LINE_ADVANCE_LINE)
-			copy_lebs(&o, &p, 1);
+		copy_bytes(&o, &p, end, set[1]);
 	}
 	trim(out, o);
 }
@@ -218,7 +260,7 @@ void ux_gsym_draft_put_lines(struct ux_out *out, const struct ux_gsym_draft *dra
 uint64_t ux_gsym_draft_most(const struct ux_gsym_draft *draft)
 {
 	return HEAD_MOST + ROOT_MOST + (uint64_t)draft->lines_size + draft->inlines_size +
-	       (uint64_t)draft->n_sets * LEB_MOST + (uint64_t)draft->n_inlines * NODE_MOST;
+	       (uint64_t)draft->n_sets * SET_MOST + (uint64_t)draft->n_inlines * NODE_MOST;
 }
 
 static uint8_t *put_root(uint8_t *o, uint32_t size, uint32_t name, bool swap)
@@ -244,28 +286,40 @@ ux_inline uint64_t get_uleb(const uint8_t **from)
 	}
 }
 
+/* Copies what comes in front of a call's name: ranges, and whether it has children. */
+static void copy_head(uint8_t **to, const uint8_t **from)
+{
+	const uint8_t *count = *from;
+	copy_lebs(to, from, 1 + 2 * get_uleb(&count));
+	*(*to)++ = *(*from)++;
+}
+
 void ux_gsym_draft_put_inlines(struct ux_out *out, const struct ux_gsym_draft *draft,
 			       const struct ux_gsym_numbers *numbers, uint32_t size, uint32_t name)
 {
 	const uint8_t *p = lines_of(draft) + draft->lines_size, *end = p + draft->inlines_size;
 	const uint32_t *ref = inline_refs(draft);
 	uint8_t *o = ux_out_room(out, ROOT_MOST + draft->inlines_size +
-					      (size_t)draft->n_inlines * NODE_MOST);
+					      (size_t)draft->n_inlines * NODE_MOST + COPY_STEP);
 	if (!o)
 		return;
 	o = put_root(o, size, name, out->swap);
 	while (p < end) {
-		if (*p == 0) { /* the end of a list of siblings */
-			*o++ = *p++;
+		uint8_t head = *p++;
+		if (head == 0) { /* the end of a list of siblings */
+			*o++ = 0;
 			continue;
 		}
-		const uint8_t *count = p;
-		uint64_t n = get_uleb(&count);
-		copy_lebs(&o, &p, 1 + 2 * n);
-		*o++ = *p++; /* has children */
+		if (ux_likely(head != NODE_LONG))
+			copy_bytes(&o, &p, end, head >> NODE_LINE_BITS);
+		else
+			copy_head(&o, &p);
 		o = put_u32(o, name_number(numbers, ref[0]), out->swap);
 		o = put_uleb(o, file_number(numbers, ref[1]));
-		copy_lebs(&o, &p, 1); /* call_line */
+		if (ux_likely(head != NODE_LONG))
+			copy_bytes(&o, &p, end, head & ((1u << NODE_LINE_BITS) - 1));
+		else
+			copy_lebs(&o, &p, 1);
 		ref += 2;
 	}
 	trim(out, o);
@@ -293,12 +347,14 @@ static void read_rows(const struct ux_gsym_draft *draft, struct ux_gsym_row *row
 	int64_t min = get_sleb(&p);
 	int64_t range = get_sleb(&p) - min + 1;
 	struct ux_gsym_row at = {.line = (uint32_t)get_uleb(&p)};
+	const uint8_t *set_end = p;
 	for (uint32_t n = 0; n < draft->n_rows;) {
-		uint8_t op = *p++;
-		if (op == GSYM_LINE_SET_FILE) {
-			at.file = *set++;
-			continue;
+		if (p == set_end) {
+			at.file = set[0];
+			set_end += set[1];
+			set += 2;
 		}
+		uint8_t op = *p++;
 		if (op == GSYM_LINE_ADVANCE_LINE) {
 			at.line += (uint32_t)get_sleb(&p);
 			continue;
@@ -318,14 +374,14 @@ static uint32_t count_ranges(const struct ux_gsym_draft *draft)
 	const uint8_t *p = lines_of(draft) + draft->lines_size, *end = p + draft->inlines_size;
 	uint64_t sum = 0;
 	while (p < end) {
+		if (*p++ == 0)
+			continue;
 		uint64_t n = get_uleb(&p);
 		sum += n;
-		for (uint64_t i = 0; n > 0 && i < 2 * n; i++)
+		for (uint64_t i = 0; i < 2 * n; i++)
 			(void)get_uleb(&p);
-		if (n > 0) {
-			p++;
-			(void)get_uleb(&p);
-		}
+		p++; /* has children */
+		(void)get_uleb(&p);
 	}
 	return (uint32_t)sum;
 }
@@ -338,11 +394,11 @@ static void read_inlines(const struct ux_gsym_draft *draft, struct ux_gsym_inlin
 	uint32_t base[UX_GSYM_DEPTH_MOST + 1] = {0};
 	uint32_t depth = 1, used = 0;
 	while (p < end) {
-		uint32_t n = (uint32_t)get_uleb(&p);
-		if (n == 0) {
+		if (*p++ == 0) {
 			depth--;
 			continue;
 		}
+		uint32_t n = (uint32_t)get_uleb(&p);
 		struct ux_gsym_inline node = {.name = ref[0],
 					      .call_file = ref[1],
 					      .depth = depth,

@@ -16,9 +16,10 @@ UX_VEC(ux_gsym_refs, uint32_t);
 
 /* In memory of this process only: always what ux_gsym_draft_make() made, so never checked. */
 struct ux_gsym_draft {
-	/* n_sets files, in the order of the line table's SetFile; then, for each inlined call, its
-	 * name and its call_file. Then the bytes: the line table without the operands of SetFile
-	 * and the inline tree without its root, names and files. */
+	/* For each SetFile of the line table the file, and how many bytes come until the next one;
+	 * then, for each inlined call, its name and its call_file. Then the bytes: the line table
+	 * without SetFile and the inline tree without its root, names and files, but with the sizes
+	 * of what is to be copied in one go. */
 	const uint32_t *refs;
 	uint32_t n_rows;
 	uint32_t n_sets;

@@ -165,10 +165,16 @@ static uint32_t first_line(struct window w, uint32_t line)
 	return first < 0 || first > UINT32_MAX ? line : (uint32_t)first;
 }
 
-bool ux_gsym_encode_lines(struct ux_out *out, struct ux_gsym_refs *files,
+/* How many bytes were written so far. */
+ux_inline uint32_t written(const struct pen *pen)
+{
+	return (uint32_t)(pen->out->size + (size_t)(pen->pos - pen->buf));
+}
+
+bool ux_gsym_encode_lines(struct ux_out *out, struct ux_gsym_refs *sets,
 			  const struct ux_gsym_row *rows, size_t n)
 {
-	if (!ux_gsym_refs_reserve(files, files->size + n))
+	if (!ux_gsym_refs_reserve(sets, sets->size + 2 * n))
 		return false;
 	struct window w = window_pick(rows, n);
 	struct ux_gsym_row at = {.off = 0, .line = first_line(w, rows[0].line)};
@@ -177,13 +183,18 @@ bool ux_gsym_encode_lines(struct ux_out *out, struct ux_gsym_refs *files,
 	pen_sleb(&pen, w.min);
 	pen_sleb(&pen, w.min + (int64_t)w.range - 1);
 	pen_uleb(&pen, at.line);
+	uint32_t *set = sets->data + sets->size; /* the next one */
+	uint32_t set_at = 0;
 	for (size_t i = 0; i < n; i++) {
 		pen_flow(&pen);
 		int64_t line = (int64_t)rows[i].line - (int64_t)at.line;
 		uint32_t pc = rows[i].off - at.off;
 		if (ux_unlikely(rows[i].file != at.file || i == 0)) {
-			pen_u8(&pen, GSYM_LINE_SET_FILE);
-			files->data[files->size++] = rows[i].file;
+			if (i > 0)
+				set[-1] = written(&pen) - set_at;
+			set_at = written(&pen);
+			*set = rows[i].file;
+			set += 2;
 		}
 		uint64_t x = (uint64_t)(line - w.min);
 		uint64_t op = x + (uint64_t)pc * w.range;
@@ -194,6 +205,8 @@ bool ux_gsym_encode_lines(struct ux_out *out, struct ux_gsym_refs *files,
 		at = rows[i];
 	}
 	pen_u8(&pen, GSYM_LINE_END);
+	set[-1] = written(&pen) - set_at;
+	sets->size = (size_t)(set - sets->data);
 	pen_lift(&pen);
 	return true;
 }

@@ -6,10 +6,11 @@
 #include "gsym_draft.h"
 
 /*
- * Appends the content of a line table block, of at least one row, ascending: every SetFile without
- * its operand, which goes to files. Pure. False when memory for files is short.
+ * Appends the content of a line table block, of at least one row, ascending, but for every SetFile:
+ * its file goes to sets, together with how many bytes come behind it. Pure. False when memory for
+ * sets is short.
  */
-bool ux_gsym_encode_lines(struct ux_out *out, struct ux_gsym_refs *files,
+bool ux_gsym_encode_lines(struct ux_out *out, struct ux_gsym_refs *sets,
 			  const struct ux_gsym_row *rows, size_t n) ux_must;
 
 #endif

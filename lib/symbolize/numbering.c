@@ -60,8 +60,8 @@ static void count_uses(const struct ux_numbering *n, size_t unit, const struct u
 	uint32_t *names = names_of(n, n->uses, unit), *files = files_of(n, n->uses, unit);
 	uint32_t n_names = n->collection->units[unit].n_names;
 	const uint32_t *ref = draft->refs;
-	for (uint32_t i = 0; i < draft->n_sets; i++)
-		files[*ref++]++;
+	for (uint32_t i = 0; i < draft->n_sets; i++, ref += 2)
+		files[ref[0]]++;
 	for (uint32_t i = 0; i < draft->n_inlines; i++, ref += 2) {
 		if (ref[0] < n_names)
 			names[ref[0]] = 1;
