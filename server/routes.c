@@ -39,6 +39,8 @@ const struct ux_route ux_server_routes[] = {
 	 "does pprof find symbols here?"},
 	{UX_METHOD_POST, "/pprof/{id}/symbol", ux_handle_pprof_symbol, NULL, UX_SCOPE_SYMBOLIZE,
 	 "pprof's remote symbolization"},
+	{UX_METHOD_GET, "/v1/explain/{id}", ux_handle_explain, NULL, UX_SCOPE_READ,
+	 "why this has, or lacks, symbols: ?addr=0x1"},
 	{UX_METHOD_GET, "/v1/gsym/{id}", ux_handle_gsym, NULL, UX_SCOPE_READ, "the best GSYM"},
 };
 const size_t ux_server_route_count = ux_countof(ux_server_routes);

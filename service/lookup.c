@@ -41,6 +41,14 @@ static void put_frame(struct ux_lookup *l, const struct ux_frame *f, struct ux_j
 	ux_json_object_end(j);
 }
 
+void ux_lookup_put(struct ux_lookup *l, const struct ux_frame *frames, size_t n, struct ux_json *j)
+{
+	ux_json_array_begin(j);
+	for (size_t i = 0; i < n; i++)
+		put_frame(l, &frames[i], j);
+	ux_json_array_end(j);
+}
+
 size_t ux_lookup_frames(const struct ux_lookup *l, const struct ux_open_module *m, uint64_t pc,
 			struct ux_frame *ret)
 {
@@ -59,10 +67,7 @@ void ux_lookup_write(struct ux_lookup *l, const struct ux_open_module *m, uint64
 {
 	struct ux_frame frames[UX_FRAMES_MOST];
 	size_t n = ux_lookup_frames(l, m, pc, frames);
-	ux_json_array_begin(j);
-	for (size_t i = 0; i < n; i++)
-		put_frame(l, &frames[i], j);
-	ux_json_array_end(j);
+	ux_lookup_put(l, frames, n, j);
 }
 
 enum ux_code ux_lookup_write_place(struct ux_lookup *l, struct ux_open_module *m,

@@ -32,7 +32,10 @@ size_t ux_lookup_frames(const struct ux_lookup *l, const struct ux_open_module *
 /* A linkage name as the request wants it; valid until the next call. */
 struct ux_bytes ux_lookup_name(struct ux_lookup *l, const char *linkage);
 
-/* Appends the array of those frames. */
+/* Appends the array of some frames. */
+void ux_lookup_put(struct ux_lookup *l, const struct ux_frame *frames, size_t n, struct ux_json *j);
+
+/* Appends the array of the frames at pc. */
 void ux_lookup_write(struct ux_lookup *l, const struct ux_open_module *m, uint64_t pc,
 		     struct ux_json *j);
 
