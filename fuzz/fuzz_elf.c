@@ -25,7 +25,8 @@ static void walk_symbols(struct ux_elf_symbols *it, size_t *work)
 		fuzz_truth(s->name[0] == '\0' || fuzz_inside(first, it->strings));
 		fuzz_truth(!s->home || s->home == &elf->sections[s->section]);
 		fuzz_truth(!ux_elf_symbol_is_code(elf, s) || s->name[0] != '\0');
-		fuzz_truth(elf->type == ET_REL || ux_elf_symbol_pc(elf, s) <= s->value);
+		/* Where values count from a section, that is added. */
+		fuzz_truth(elf->by_section || ux_elf_symbol_pc(elf, s) <= s->value);
 		count++;
 	}
 	fuzz_truth(count <= it->table.size / ELF32_SYM_SIZE);
