@@ -60,7 +60,8 @@ def test_a_folder_that_is_named_is_one_of_the_programs(target, folder):
 
 @contextlib.contextmanager
 def node(*arguments):
-    process = subprocess.Popen(["node", *map(str, arguments)], stdout=subprocess.PIPE, text=True)
+    process = subprocess.Popen(["node", *map(str, arguments)], stdout=subprocess.PIPE, text=True,
+                               cwd=pathlib.Path(arguments[-1]).parent)  # where it leaves its log
     try:
         assert process.stdout.readline() == "ready\n"
         yield process
