@@ -7,7 +7,6 @@
 #include <lzma.h>
 
 enum {
-	DECODER_MOST = 72 << 20, /* bytes of memory: xz -9 has a dictionary of 64 MiB */
 	FIRST_ROOM = 64 << 10,
 };
 
@@ -17,22 +16,21 @@ bool ux_xz_is(struct ux_bytes bytes)
 					     "7zXZ\0"));
 }
 
-static enum ux_code failure(lzma_ret r, const lzma_stream *s, const char *section,
-			    struct ux_error *err)
+enum ux_code ux_xz_failure(int status, const char *section, uint64_t off, struct ux_error *err)
 {
-	if (r == LZMA_MEM_ERROR)
+	if (status == LZMA_MEM_ERROR)
 		return ux_error_nomem(err);
-	if (r == LZMA_MEMLIMIT_ERROR)
-		return ux_error_at(err, UX_ELIMIT, section, s->total_in,
+	if (status == LZMA_MEMLIMIT_ERROR)
+		return ux_error_at(err, UX_ELIMIT, section, off,
 				   "xz stream asks for a dictionary of over %d MiB",
-				   DECODER_MOST >> 20);
-	if (r == LZMA_FORMAT_ERROR)
-		return ux_error_at(err, UX_ECORRUPT, section, s->total_in, "is no xz stream");
-	if (r == LZMA_OPTIONS_ERROR || r == LZMA_UNSUPPORTED_CHECK)
-		return ux_error_at(err, UX_EUNSUPPORTED, section, s->total_in,
-				   "xz stream uses a filter that is not known");
-	return ux_error_at(err, UX_ECORRUPT, section, s->total_in, "xz stream is %s",
-			   r == LZMA_BUF_ERROR ? "cut off" : "damaged");
+				   UX_XZ_MEMORY >> 20);
+	if (status == LZMA_FORMAT_ERROR)
+		return ux_error_at(err, UX_ECORRUPT, section, off, "is no xz stream");
+	if (status == LZMA_OPTIONS_ERROR || status == LZMA_UNSUPPORTED_CHECK)
+		return ux_error_at(err, UX_EUNSUPPORTED, section, off,
+				   "xz stream uses a filter or check that is not known");
+	return ux_error_at(err, UX_ECORRUPT, section, off, "xz stream is %s",
+			   status == LZMA_BUF_ERROR ? "cut off" : "damaged");
 }
 
 /* Grows out by as much again, up to `most`, for the decoder to write to. */
@@ -59,7 +57,9 @@ static enum ux_code decode(lzma_stream *s, const char *section, uint64_t most, s
 				return ux_error_at(err, UX_ELIMIT, section, UX_ERROR_NO_OFF,
 						   "xz stream inflates to over %" PRIu64 " bytes",
 						   most);
-			return end == LZMA_STREAM_END ? UX_OK : failure(end, s, section, err);
+			return end == LZMA_STREAM_END
+				       ? UX_OK
+				       : ux_xz_failure((int)end, section, s->total_in, err);
 		}
 		if (s->avail_out == 0 && !more_room(out, most, s))
 			return ux_error_nomem(err);
@@ -69,7 +69,7 @@ static enum ux_code decode(lzma_stream *s, const char *section, uint64_t most, s
 			return UX_OK;
 		}
 		if (r != LZMA_OK)
-			return failure(r, s, section, err);
+			return ux_xz_failure((int)r, section, s->total_in, err);
 	}
 }
 
@@ -78,9 +78,9 @@ enum ux_code ux_xz_inflate(struct ux_bytes packed, const char *section, uint64_t
 {
 	ux_cleanup(lzma_end) lzma_stream s = LZMA_STREAM_INIT;
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	lzma_ret r = lzma_stream_decoder(&s, DECODER_MOST, LZMA_CONCATENATED);
+	lzma_ret r = lzma_stream_decoder(&s, UX_XZ_MEMORY, LZMA_CONCATENATED);
 	if (r != LZMA_OK)
-		return failure(r, &s, section, err);
+		return ux_xz_failure((int)r, section, s.total_in, err);
 	s.next_in = packed.data;
 	s.avail_in = packed.size;
 	UX_TRY(decode(&s, section, ux_min(most, (uint64_t)SIZE_MAX / 2), &out, err));

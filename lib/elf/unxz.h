@@ -8,6 +8,14 @@
 /* True when bytes begin as an xz file does. */
 bool ux_xz_is(struct ux_bytes bytes);
 
+enum {
+	UX_XZ_MEMORY = 72 << 20, /* bytes for a decoder: xz -9 has a dictionary of 64 MiB */
+};
+
+/* The code and words for a failure of liblzma (an lzma_ret), `off` bytes into a section (NULL: the
+ * file). */
+enum ux_code ux_xz_failure(int status, const char *section, uint64_t off, struct ux_error *err);
+
 /*
  * Inflates packed, one or several xz streams (the .xz file format, 1.1), by liblzma. UX_ELIMIT:
  * more than `most` bytes come out, or the dictionary is larger than `xz -9` makes it. UX_ECORRUPT:

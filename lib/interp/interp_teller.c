@@ -61,6 +61,22 @@ enum ux_code ux_interp_teller_read(struct ux_interp_teller *t, struct ux_memory 
 	return UX_OK;
 }
 
+enum ux_code ux_interp_teller_know(struct ux_interp_teller *t, uint64_t addr, size_t size,
+				   void **ret, bool *ret_fresh, struct ux_error *err)
+{
+	void **slot = ux_addr_map_insert(&t->known, addr, ret_fresh);
+	if (!slot)
+		return ux_error_nomem(err);
+	if (*ret_fresh) {
+		*slot = ux_arena_alloc(&t->arena, size, _Alignof(max_align_t));
+		if (!*slot)
+			return ux_arena_fail(&t->arena, err);
+		memset(*slot, 0, size);
+	}
+	*ret = *slot;
+	return UX_OK;
+}
+
 bool ux_interp_teller_tell(struct ux_interp_teller *t, uint64_t handle, int32_t tid)
 {
 	struct ux_interp_thread thread = {

@@ -52,6 +52,13 @@ enum ux_code ux_interp_teller_read(struct ux_interp_teller *t, struct ux_memory 
 				   const struct ux_stack_kind *kind, void *ctx,
 				   struct ux_error *err) ux_must;
 
+/*
+ * What is known of the code object at addr: `size` bytes of the arena, zeros when nobody asked
+ * before, which *ret_fresh says. UX_ENOMEM, UX_ELIMIT.
+ */
+enum ux_code ux_interp_teller_know(struct ux_interp_teller *t, uint64_t addr, size_t size,
+				   void **ret, bool *ret_fresh, struct ux_error *err) ux_must;
+
 /* Hands over the thread with t->frames; false when the caller has enough. */
 bool ux_interp_teller_tell(struct ux_interp_teller *t, uint64_t handle, int32_t tid) ux_must;
 

@@ -167,19 +167,12 @@ static enum ux_code look_up(struct walk *w, uint64_t addr, struct function **ret
 			    struct ux_error *err)
 {
 	bool fresh = false;
-	void **slot = ux_addr_map_insert(&w->t->known, addr, &fresh);
-	if (!slot)
-		return ux_error_nomem(err);
-	if (fresh) {
-		struct function *f = ux_arena_new(&w->t->arena, struct function);
-		if (!f)
-			return ux_arena_fail(&w->t->arena, err);
-		*slot = f;
-		if (copy_function(w->p, addr, f))
-			UX_TRY(name_function(w->p, f, &w->t->arena, err));
-	}
-	*ret = *slot;
-	return UX_OK;
+	void *known = NULL;
+	UX_TRY(ux_interp_teller_know(w->t, addr, sizeof(**ret), &known, &fresh, err));
+	*ret = known;
+	return fresh && copy_function(w->p, addr, *ret)
+		       ? name_function(w->p, *ret, &w->t->arena, err)
+		       : UX_OK;
 }
 
 static enum ux_code name_frame(void *ctx, size_t i, struct ux_error *err)

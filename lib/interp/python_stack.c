@@ -138,19 +138,11 @@ struct known {
 static enum ux_code look_up(struct walk *w, uint64_t addr, struct known **ret, struct ux_error *err)
 {
 	bool fresh = false;
-	void **slot = ux_addr_map_insert(&w->t->known, addr, &fresh);
-	if (!slot)
-		return ux_error_nomem(err);
-	if (fresh) {
-		struct known *k = ux_arena_new(&w->t->arena, struct known);
-		if (!k)
-			return ux_arena_fail(&w->t->arena, err);
-		*k = (struct known){0};
-		*slot = k;
-		UX_TRY(ux_python_code_read(w->p, addr, &w->t->arena, &k->code, &k->found, err));
-	}
-	*ret = *slot;
-	return UX_OK;
+	void *known = NULL;
+	UX_TRY(ux_interp_teller_know(w->t, addr, sizeof(**ret), &known, &fresh, err));
+	struct known *k = *ret = known;
+	return fresh ? ux_python_code_read(w->p, addr, &w->t->arena, &k->code, &k->found, err)
+		     : UX_OK;
 }
 
 /* Bytes from the first instruction; negative: in front of it. */

@@ -94,19 +94,12 @@ static enum ux_code look_up(struct walk *w, uint64_t addr, struct ux_ruby_iseq *
 			    struct ux_error *err)
 {
 	bool fresh = false;
-	void **slot = ux_addr_map_insert(&w->t->known, addr, &fresh);
-	if (!slot)
-		return ux_error_nomem(err);
-	if (fresh) {
-		struct ux_ruby_iseq *iseq = ux_arena_new(&w->t->arena, struct ux_ruby_iseq);
-		if (!iseq)
-			return ux_arena_fail(&w->t->arena, err);
-		*slot = iseq;
-		if (ux_ruby_iseq_copy(&w->r->memory, w->r->layout, addr, iseq))
-			UX_TRY(ux_ruby_iseq_name(&w->r->memory, iseq, &w->t->arena, err));
-	}
-	*ret = *slot;
-	return UX_OK;
+	void *known = NULL;
+	UX_TRY(ux_interp_teller_know(w->t, addr, sizeof(**ret), &known, &fresh, err));
+	*ret = known;
+	return fresh && ux_ruby_iseq_copy(&w->r->memory, w->r->layout, addr, *ret)
+		       ? ux_ruby_iseq_name(&w->r->memory, *ret, &w->t->arena, err)
+		       : UX_OK;
 }
 
 /* The pc stands behind the instruction that runs. */

@@ -2,6 +2,8 @@
 /* Files that are compressed as a whole. */
 #include "packed_file.h"
 
+#include "unxz.h"
+
 #include <errno.h>
 #include <libdeflate.h>
 #include <lzma.h>
@@ -13,7 +15,6 @@ enum {
 	FREE_SIZE = 64 << 20, /* bytes that any file may inflate to */
 	FREE_RATIO = 32,      /* and this many times its own: modules take 3 to 6 */
 	FIRST_RATIO = 4,
-	XZ_MEMORY = 72 << 20, /* bytes: xz -9 has a dictionary of 64 MiB */
 	PAGE = 4096,
 };
 
@@ -63,7 +64,7 @@ static enum ux_code broken(const char *format, const char *how, uint64_t off, st
 static enum ux_code unpack_xz(struct ux_bytes in, struct room *r, struct ux_error *err)
 {
 	ux_cleanup(lzma_end) lzma_stream s = LZMA_STREAM_INIT;
-	lzma_ret code = lzma_stream_decoder(&s, XZ_MEMORY, LZMA_CONCATENATED);
+	lzma_ret code = lzma_stream_decoder(&s, UX_XZ_MEMORY, LZMA_CONCATENATED);
 	s.next_in = in.data;
 	s.avail_in = in.size;
 	while (code == LZMA_OK) {
@@ -74,16 +75,7 @@ static enum ux_code unpack_xz(struct ux_bytes in, struct room *r, struct ux_erro
 		code = lzma_code(&s, LZMA_FINISH);
 		r->size = (size_t)s.total_out;
 	}
-	if (code == LZMA_STREAM_END)
-		return UX_OK;
-	if (code == LZMA_MEM_ERROR)
-		return ux_error_nomem(err);
-	if (code == LZMA_MEMLIMIT_ERROR)
-		return ux_error_set(err, UX_ELIMIT, "xz dictionary is over %d MiB",
-				    XZ_MEMORY >> 20);
-	if (code == LZMA_OPTIONS_ERROR || code == LZMA_UNSUPPORTED_CHECK)
-		return ux_error_set(err, UX_EUNSUPPORTED, "xz filter or check that is not known");
-	return broken("xz", code == LZMA_BUF_ERROR ? "cut off" : "damaged", s.total_in, err);
+	return code == LZMA_STREAM_END ? UX_OK : ux_xz_failure((int)code, NULL, s.total_in, err);
 }
 
 static void free_zstd(ZSTD_DCtx **d)
