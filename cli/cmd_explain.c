@@ -2,6 +2,7 @@
 /* unhex explain: what each source says of an address, and which one was believed. */
 #include "commands.h"
 
+#include "answer_options.h"
 #include "demangle.h"
 #include "dsym.h"
 #include "find_options.h"
@@ -16,19 +17,13 @@
 #include "wanted.h"
 
 struct values {
+	struct ux_answer_values answer;
 	struct ux_find_values find;
 	const char *arch;
-	const char *demangle;
-	bool json;
-	bool hex;
 };
 
 static const struct ux_option options[] = {
-	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL, "one object a line"},
-	{"hex", 'x', UX_OPTION_FLAG, offsetof(struct values, hex), NULL,
-	 "addresses are hexadecimal also without 0x"},
-	{"demangle", 0, UX_OPTION_TEXT, offsetof(struct values, demangle), "MODE",
-	 "full, short (no parameters), templates-elided or none [full]"},
+	UX_ANSWER_OPTIONS(struct values, answer),
 	{"arch", 0, UX_OPTION_TEXT, offsetof(struct values, arch), "NAME",
 	 "slice of a universal Mach-O file: x86_64, arm64, ..."},
 	UX_FIND_OPTIONS(struct values, find),
@@ -453,12 +448,12 @@ static int explain_all(struct explain *e, const struct ux_args *args, const stru
 	size_t known = 0;
 	if (open_all(e, args->items[0], v, pcs, &err) != UX_OK)
 		return ux_complain(args->items[0], &err);
-	if (v->json)
+	if (v->answer.json)
 		file_json(e, args->items[0]);
 	else
 		file_text(e, args->items[0]);
 	for (size_t i = 0; i < pcs->size; i++)
-		known += tell(e, pcs->data[i], v->json);
+		known += tell(e, pcs->data[i], v->answer.json);
 	return ux_finish(&e->out, known == pcs->size ? UX_EXIT_DONE : UX_EXIT_SOME);
 }
 
@@ -469,7 +464,7 @@ static void values_deinit(struct values *v)
 
 static int run(const struct ux_command *cmd, int argc, char **argv)
 {
-	ux_cleanup(values_deinit) struct values v = {.demangle = "full"};
+	ux_cleanup(values_deinit) struct values v = {0};
 	ux_cleanup(pc_vec_deinit) struct pc_vec pcs = {0};
 	ux_cleanup(explain_deinit) struct explain e = {0};
 	struct ux_args args;
@@ -478,15 +473,11 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 		return status;
 	if (args.n == 0)
 		return ux_usage_error(cmd, "no file given");
-	if (!ux_demangle_mode_parse(ux_bytes_cstr(v.demangle), &e.demangle))
-		return ux_usage_error(
-			cmd,
-			"--demangle is \"%.32s\"; expected full, short, templates-elided "
-			"or none",
-			v.demangle);
+	if (!ux_answer_mode(cmd, &v.answer, &e.demangle, &status))
+		return status;
 	for (size_t i = 1; i < args.n; i++) {
 		uint64_t pc = 0;
-		if (!ux_hex_parse_u64(ux_bytes_cstr(args.items[i]), v.hex, &pc))
+		if (!ux_hex_parse_u64(ux_bytes_cstr(args.items[i]), v.answer.hex, &pc))
 			return ux_usage_error(cmd, "\"%.64s\" is no address", args.items[i]);
 		if (!pc_vec_append(&pcs, pc))
 			return ux_complain(NULL, &(struct ux_error){.code = UX_ENOMEM});

@@ -3,6 +3,7 @@
 #include "commands.h"
 
 #include "address_reader.h"
+#include "answer_options.h"
 #include "cubin.h"
 #include "find_options.h"
 #include "frames_out.h"
@@ -20,11 +21,9 @@
 #include <unistd.h>
 
 struct values {
-	bool json;
-	bool hex;
+	struct ux_answer_values answer;
 	bool no_inlines;
 	bool alternatives;
-	const char *demangle;
 	struct ux_find_values find;
 	const char *arch;
 	const char *gpu;
@@ -32,11 +31,7 @@ struct values {
 };
 
 static const struct ux_option options[] = {
-	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL, "one object a line"},
-	{"hex", 'x', UX_OPTION_FLAG, offsetof(struct values, hex), NULL,
-	 "addresses are hexadecimal also without 0x"},
-	{"demangle", 0, UX_OPTION_TEXT, offsetof(struct values, demangle), "MODE",
-	 "full, short (no parameters), templates-elided or none [full]"},
+	UX_ANSWER_OPTIONS(struct values, answer),
 	{"no-inlines", 0, UX_OPTION_FLAG, offsetof(struct values, no_inlines), NULL,
 	 "only the innermost frame of each address"},
 	{"alternatives", 0, UX_OPTION_FLAG, offsetof(struct values, alternatives), NULL,
@@ -354,7 +349,7 @@ static int lookup_all(struct lookup *l, const char *name, struct values *v)
 				: answer(l, w->address, &err);
 	}
 	if (l->given.size == 0)
-		code = answer_stdin(l, v->hex, &err);
+		code = answer_stdin(l, v->answer.hex, &err);
 	if (code == UX_OK)
 		code = answer_remote(l, &err);
 	return code == UX_OK ? finished(l, name) : failed(l, name, &err);
@@ -388,7 +383,7 @@ static void values_deinit(struct values *v)
 
 static int run(const struct ux_command *cmd, int argc, char **argv)
 {
-	ux_cleanup(values_deinit) struct values v = {.demangle = "full"};
+	ux_cleanup(values_deinit) struct values v = {0};
 	struct ux_args args;
 	enum ux_demangle_mode mode = UX_DEMANGLE_FULL;
 	int status = 0;
@@ -396,20 +391,16 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 		return status;
 	if (args.n == 0)
 		return ux_usage_error(cmd, "no file or ID given");
-	if (!ux_demangle_mode_parse(ux_bytes_cstr(v.demangle), &mode))
-		return ux_usage_error(
-			cmd,
-			"--demangle is \"%.32s\"; expected full, short, templates-elided "
-			"or none",
-			v.demangle);
+	if (!ux_answer_mode(cmd, &v.answer, &mode, &status))
+		return status;
 	ux_cleanup(lookup_deinit) struct lookup l = {.first_bad = UX_ERROR_INIT,
 						     .texts = {.budget = TEXTS_MOST}};
 	ux_frames_out_init(&l.frames, &l.out);
 	l.alternatives = v.alternatives;
-	l.frames.json = v.json;
+	l.frames.json = v.answer.json;
 	l.frames.innermost = v.no_inlines;
 	l.frames.demangle = mode;
-	status = take_addresses(cmd, &args, v.hex, &l.given);
+	status = take_addresses(cmd, &args, v.answer.hex, &l.given);
 	return status == UX_EXIT_DONE ? lookup_all(&l, args.items[0], &v) : status;
 }
 

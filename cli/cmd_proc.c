@@ -3,6 +3,7 @@
 #include "commands.h"
 
 #include "address_reader.h"
+#include "answer_options.h"
 #include "find_options.h"
 #include "frames_out.h"
 #include "hash.h"
@@ -16,14 +17,12 @@
 #include <unistd.h>
 
 struct values {
-	bool json;
-	bool hex;
+	struct ux_answer_values answer;
 	bool no_inlines;
 	bool return_addresses;
 	bool python;
 	bool php;
 	bool ruby;
-	const char *demangle;
 	const char *at;
 	const char *vmlinux;
 	const char *kernel_root;
@@ -31,11 +30,7 @@ struct values {
 };
 
 static const struct ux_option options[] = {
-	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL, "one object a line"},
-	{"hex", 'x', UX_OPTION_FLAG, offsetof(struct values, hex), NULL,
-	 "addresses are hexadecimal also without 0x"},
-	{"demangle", 0, UX_OPTION_TEXT, offsetof(struct values, demangle), "MODE",
-	 "full, short (no parameters), templates-elided or none [full]"},
+	UX_ANSWER_OPTIONS(struct values, answer),
 	{"no-inlines", 0, UX_OPTION_FLAG, offsetof(struct values, no_inlines), NULL,
 	 "only the innermost frame of each address"},
 	{"return-addresses", 0, UX_OPTION_FLAG, offsetof(struct values, return_addresses), NULL,
@@ -208,7 +203,7 @@ static int proc_all(struct proc *p, const char *name, pid_t pid, const struct va
 	bool from_stdin = p->given.size == 0;
 	enum ux_code code = open_process(p, pid, v, &err);
 	if (code == UX_OK)
-		code = from_stdin ? answer_stdin(p, v->hex, &err) : answer_waiting(p, &err);
+		code = from_stdin ? answer_stdin(p, v->answer.hex, &err) : answer_waiting(p, &err);
 	if (code != UX_OK)
 		return ux_finish(&p->out,
 				 ux_complain(p->process || !v->vmlinux ? name : v->vmlinux, &err));
@@ -280,29 +275,25 @@ static int run_values(const struct ux_command *cmd, int argc, char **argv, struc
 				      : v->php  ? "php"
 						: "ruby");
 	if (kind != UX_INTERP_ANY)
-		return ux_process_stacks(args.items[0], (pid_t)pid, kind, v->json);
-	if (!ux_demangle_mode_parse(ux_bytes_cstr(v->demangle), &mode))
-		return ux_usage_error(
-			cmd,
-			"--demangle is \"%.32s\"; expected full, short, templates-elided "
-			"or none",
-			v->demangle);
+		return ux_process_stacks(args.items[0], (pid_t)pid, kind, v->answer.json);
+	if (!ux_answer_mode(cmd, &v->answer, &mode, &status))
+		return status;
 	ux_cleanup(proc_deinit) struct proc p = {.time_ns = UX_PROCESS_NOW};
 	if (v->at && !parse_time(v->at, &p.time_ns))
 		return ux_usage_error(cmd, "--at is \"%.32s\"; expected seconds, as 123.456789",
 				      v->at);
 	ux_frames_out_init(&p.frames, &p.out);
-	p.frames.json = v->json;
+	p.frames.json = v->answer.json;
 	p.frames.innermost = v->no_inlines;
 	p.frames.demangle = mode;
 	p.flags = v->return_addresses ? UX_LOOKUP_RETURN_ADDRESS : 0;
-	status = take_addresses(cmd, &args, v->hex, &p.given);
+	status = take_addresses(cmd, &args, v->answer.hex, &p.given);
 	return status == UX_EXIT_DONE ? proc_all(&p, args.items[0], (pid_t)pid, v) : status;
 }
 
 static int run(const struct ux_command *cmd, int argc, char **argv)
 {
-	struct values v = {.demangle = "full"};
+	struct values v = {0};
 	int status = run_values(cmd, argc, argv, &v);
 	free(v.find.dirs);
 	return status;
