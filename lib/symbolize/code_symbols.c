@@ -12,11 +12,15 @@ enum {
 	NAME_MOST = 1 << 16
 }; /* bytes of a symbol's name that count; Boost's longest have 20,000 */
 
-/* "memcpy@@GLIBC_2.14" names memcpy; a leading @ belongs to the name. */
+/* "memcpy@@GLIBC_2.14" names memcpy; a leading @ belongs to the name, as in NASM's "..@620.done".
+ */
 static uint32_t size_without_version(const char *name)
 {
 	size_t size = strnlen(name, NAME_MOST);
-	const char *at = size > 0 ? memchr(name + 1, '@', size - 1) : NULL;
+	size_t lead = 0;
+	while (lead < size && (name[lead] == '.' || name[lead] == '@'))
+		lead++;
+	const char *at = lead < size ? memchr(name + lead, '@', size - lead) : NULL;
 	return (uint32_t)(at ? (size_t)(at - name) : size);
 }
 

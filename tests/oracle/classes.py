@@ -32,18 +32,18 @@ def _past_symbol(case, theirs):
         _covers(case, s) or s.size == 0 and elf.section_of(s.value) == section for s in named)
 
 
-def _label(case, theirs):
-    """Theirs has no size and lies inside of ours, which has one and covers the address."""
-    return (_outer_name_alone(case, theirs)
-            and any(_covers(case, s) for s in _symbols_named(case, case.ours[-1].function))
-            and any(s.size == 0 and s.value <= case.address
-                    for s in _symbols_named(case, theirs[-1].function)))
-
-
 def _symbol_alone(case, theirs):
     """One frame of another name, and where ours has no file the one that the symbol is of."""
     return (len(case.ours) == len(theirs) == 1 and not case.ours[0].file and theirs[0].line == 0
-            and "/" not in theirs[0].file)
+            and _names_a_unit(case, theirs[0].file))
+
+
+def _label(case, theirs):
+    """Theirs has no size and lies inside of ours, which has one and covers the address."""
+    return ((_outer_name_alone(case, theirs) or _symbol_alone(case, theirs))
+            and any(_covers(case, s) for s in _symbols_named(case, case.ours[-1].function))
+            and any(s.size == 0 and s.value <= case.address
+                    for s in _symbols_named(case, theirs[-1].function)))
 
 
 def _dwarf_name(case, theirs):
@@ -66,11 +66,15 @@ def _only_supplementary(case, theirs):
     return _in_supplementary(case, case.answers["llvm"])
 
 
+def _names_a_unit(case, name):
+    """A file symbol's: mostly a bare name; NASM writes the last characters of a path."""
+    return "/" not in name or name in case.target.elf.file_symbols
+
+
 def _file_symbol(case, theirs):
-    """A file name without a line, where no row covers the address. Assemblers write what they were
-    called with, with folders or the end of it."""
+    """A file symbol's name without a line, where no row covers the address."""
     return (case.verdict_of(theirs) == {"file"} and not case.ours[-1].file
-            and theirs[-1].line == 0 and not theirs[-1].file.startswith("/"))
+            and theirs[-1].line == 0 and _names_a_unit(case, theirs[-1].file))
 
 
 def _outside_units(case, theirs):
@@ -105,16 +109,21 @@ def _bare_name(case, theirs):
         "function" not in case.verdict_of(case.answers["llvm"]))
 
 
+def _llvm_has_ours(case):
+    """But for names that dwz moved."""
+    llvm = case.answers["llvm"]
+    return case.verdict_of(llvm) == set() or _in_supplementary(case, llvm)
+
+
 def _overlap(case, theirs):
     """One function, and the same innermost place, but a different stack between: DWARF has several
     functions, or several units' copies of one, on this range."""
-    return bool(theirs and case.ours) and case.verdict_of(case.answers["llvm"]) == set()
+    return bool(theirs and case.ours) and _llvm_has_ours(case)
 
 
 def _no_function(case, theirs):
     """Nothing, or the place of a row alone; llvm-symbolizer has ours, but for names that dwz moved."""
-    llvm = case.answers["llvm"]
-    return not theirs and (case.verdict_of(llvm) == set() or _in_supplementary(case, llvm))
+    return not theirs and _llvm_has_ours(case)
 
 
 def _no_row(case, _):

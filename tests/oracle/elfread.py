@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 SHF_ALLOC, SHF_EXECINSTR, SHF_COMPRESSED = 2, 4, 0x800
 SHT_SYMTAB, SHT_NOBITS, SHT_DYNSYM = 2, 8, 11
-STT_NOTYPE, STT_FUNC, STT_IFUNC = 0, 2, 10
+STT_NOTYPE, STT_FUNC, STT_FILE, STT_IFUNC = 0, 2, 4, 10
 ET_REL = 1
 X86_64 = 62
 
@@ -60,6 +60,7 @@ class Elf:
         self.sections = [Section(_text(data, names + s[0]), s[1], s[2], s[3], s[4], s[5], s[6],
                                  s[8]) for s in raw]
         self.code = [(s.address, s.address + s.size) for s in self.sections if s.holds_code]
+        self.file_symbols = set()
         self.symbols = sorted(set(self._symbols(data)), key=lambda s: (s.value, s.name))
         self.altlink = next((_text(data, s.offset) for s in self.sections
                              if s.name == ".gnu_debugaltlink"), None)
@@ -80,8 +81,12 @@ class Elf:
                 else:
                     name, value, size, info, _, shndx = entry
                 kind = info & 15
+                if kind == STT_FILE:
+                    self.file_symbols.add(_text(data, strings + name))
                 if shndx == 0 or kind not in (STT_NOTYPE, STT_FUNC, STT_IFUNC):
                     continue
+                if shndx < len(self.sections) and not self.sections[shndx].holds_code:
+                    continue  # the end of data, where code begins
                 text = _text(data, strings + name)
                 if text and self.is_code(value):
                     yield Symbol(text, value, size, kind, info >> 4)

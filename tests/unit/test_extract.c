@@ -388,7 +388,13 @@ static void versions_are_no_part_of_a_name(void **state)
 	made_init(&m);
 	add_symbol(&m, "memcpy@@GLIBC_2.14", 0x1100, 0x10, STB_GLOBAL);
 	add_symbol(&m, "@odd", 0x1200, 0x10, STB_GLOBAL);
+	add_symbol(&m, "..@620.done", 0x1300, 0x10, STB_LOCAL); /* as NASM names what is local */
+	add_symbol(&m, "..@7.next@V1", 0x1400, 0x10, STB_LOCAL);
+	add_symbol(&m, "...", 0x1500, 0x10, STB_LOCAL);
 	made_extract(&m);
+	assert_string_equal(at(&m, 0x1300), "..@620.done :0");
+	assert_string_equal(at(&m, 0x1400), "..@7.next :0");
+	assert_string_equal(at(&m, 0x1500), "... :0");
 	assert_string_equal(at(&m, 0x1100), "memcpy :0");
 	assert_string_equal(at(&m, 0x1200), "@odd :0");
 	made_deinit(&m);
