@@ -114,11 +114,18 @@ static void log_extracted(void *ctx, const struct ux_extracted_one *one)
 				 sizeof(reason)));
 }
 
+static void wake_extractor(void *ctx)
+{
+	ux_extractor_wake(ctx);
+}
+
 static enum ux_code open_extractor(struct ux_server *s, struct ux_error *err)
 {
 	const struct ux_extractor_options options = {
 		.limits = extract_limits, .scratch = getenv("TMPDIR"), .log = log_extracted};
-	return ux_extractor_open(&s->extractor, s->store, s->cache, &options, err);
+	UX_TRY(ux_extractor_open(&s->extractor, s->store, s->cache, &options, err));
+	ux_module_cache_set_waker(s->cache, wake_extractor, s->extractor);
+	return UX_OK;
 }
 
 static bool is_open(enum ux_reading reading, const char *address)

@@ -310,7 +310,8 @@ static void try_again(struct work *w, const struct ux_error *why)
 		(void)!ix->jobs.retry(ix, w->job.number, owner, next_try(w), text, NULL);
 		return;
 	}
-	if (settle_failed(w, why, NULL) == UX_OK)
+	bool was_ready = w->candidate.state == UX_CANDIDATE_READY; /* and serves debuggers still */
+	if (!was_ready && settle_failed(w, why, NULL) == UX_OK)
 		(void)!ix->jobs.done(ix, w->job.number, owner, NULL);
 	else
 		(void)!ix->jobs.give_up(ix, w->job.number, owner, text, NULL);
@@ -331,12 +332,20 @@ static void report(const struct work *w, const struct ux_error *why, enum ux_cod
 		x->options.log(x->options.log_ctx, &one);
 }
 
+/* Also of one that is ready, when its GSYM was evicted and is asked for again. */
+static bool has_work(const struct work *w)
+{
+	return w->candidate.state == UX_CANDIDATE_PENDING ||
+	       (w->candidate.state == UX_CANDIDATE_READY &&
+		!ux_module_best(&w->module, UX_KIND_GSYM));
+}
+
 static void run_job(struct work *w)
 {
 	struct ux_index *ix = index_of(w);
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = find_candidate(w, &why);
-	if (code == UX_OK && w->candidate.state == UX_CANDIDATE_PENDING)
+	if (code == UX_OK && has_work(w))
 		code = read_candidate(w, &why);
 	if (code == UX_OK || code == UX_ENOTFOUND) { /* gone meanwhile: nothing to do */
 		(void)!ix->jobs.done(ix, w->job.number, owner, NULL);

@@ -37,6 +37,8 @@ struct entry {
 
 struct ux_module_cache {
 	struct ux_store *store;
+	void (*wake)(void *ctx); /* NULL: nobody waits for jobs */
+	void *wake_ctx;
 	size_t most;
 	pthread_mutex_t lock; /* guards all below */
 	uint64_t generation;  /* forgets so far: what was read before one is not kept after it */
@@ -289,8 +291,10 @@ static enum ux_code open_candidate(struct ux_module_cache *c, const struct ux_ca
 }
 
 /* The GSYM of an ELF candidate was evicted: it is extracted once more. */
-static bool extract_again(struct ux_store *s, const struct ux_module *row, const char *ns)
+static bool extract_again(struct ux_module_cache *cache, const struct ux_module *row,
+			  const char *ns)
 {
+	struct ux_store *s = cache->store;
 	const struct ux_candidate *elf = ux_module_elf(row, 0);
 	char subject[24];
 	int64_t number = 0;
@@ -303,15 +307,19 @@ static bool extract_again(struct ux_store *s, const struct ux_module *row, const
 				   .candidate = elf->number,
 				   .payload = "",
 				   .next = ux_store_now(s)};
-	return s->index->jobs.add(s->index, &job, job.next, &number, NULL) == UX_OK;
+	if (s->index->jobs.add(s->index, &job, job.next, &number, NULL) != UX_OK)
+		return false;
+	if (cache->wake)
+		cache->wake(cache->wake_ctx);
+	return true;
 }
 
 /* Why nothing of the module answers addresses. */
-static enum ux_code nothing_ready(struct ux_store *s, const struct ux_module *row, const char *ns,
-				  const char *id, struct ux_error *err)
+static enum ux_code nothing_ready(struct ux_module_cache *cache, const struct ux_module *row,
+				  const char *ns, const char *id, struct ux_error *err)
 {
 	const struct ux_candidate *c = ux_module_in_state(row, UX_CANDIDATE_PENDING);
-	if (c || extract_again(s, row, ns))
+	if (c || extract_again(cache, row, ns))
 		return ux_error_set(err, UX_EUNAVAILABLE, "symbols of %.80s are being extracted",
 				    id);
 	c = ux_module_in_state(row, UX_CANDIDATE_FAILED);
@@ -330,7 +338,7 @@ static enum ux_code open_module(struct ux_module_cache *c, const char *ns, const
 	struct ux_error why = UX_ERROR_INIT;
 	UX_TRY(s->index->modules.find(s->index, ns, id, &arena, &row, err));
 	if (!ux_module_best(&row, UX_KIND_GSYM))
-		return nothing_ready(s, &row, ns, id, err);
+		return nothing_ready(c, &row, ns, id, err);
 	struct ux_open_module *m = calloc(1, sizeof(*m));
 	if (!m)
 		return ux_error_nomem(err);
@@ -378,6 +386,12 @@ enum ux_code ux_module_cache_get(struct ux_module_cache *c, const char *ns, cons
 	}
 	*ret = m;
 	return UX_OK;
+}
+
+void ux_module_cache_set_waker(struct ux_module_cache *c, void (*wake)(void *ctx), void *ctx)
+{
+	c->wake = wake;
+	c->wake_ctx = ctx;
 }
 
 void ux_module_cache_forget(struct ux_module_cache *c, const char *ns, const char *const *ids,

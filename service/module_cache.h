@@ -53,6 +53,10 @@ void ux_module_cache_destroy(struct ux_module_cache *c);
 enum ux_code ux_module_cache_get(struct ux_module_cache *c, const char *ns, const char *id,
 				 struct ux_open_module **ret, struct ux_error *err) ux_must;
 
+/* Called with ctx after a job "extract" was put down for a GSYM that had been evicted. Set before
+ * others use the cache. */
+void ux_module_cache_set_waker(struct ux_module_cache *c, void (*wake)(void *ctx), void *ctx);
+
 /* The module with these IDs has changed: from now on, what is got is what the index says. */
 void ux_module_cache_forget(struct ux_module_cache *c, const char *ns, const char *const *ids,
 			    size_t n);

@@ -13,7 +13,7 @@ import pytest
 
 from conftest import Server
 from http_api import Api, with_uuid
-from tool import UNHEX, compile_c, fails, lines, symbol, unhex
+from tool import UNHEX, build_id, compile_c, fails, lines, symbol, unhex
 
 DAY = 24 * 60 * 60
 
@@ -262,6 +262,28 @@ def test_kill_at_random_points_loses_nothing_acknowledged(tmp_path, gsym, prog):
         assert status == 200 and doc["frames"][0][-1]["function"] == "outer"
     assert check(server)[1]["blobs"] == len(there)
     server.stop()
+
+
+def test_extraction_goes_on_after_a_kill(server, prog):
+    rng = random.Random(11)
+    name, start = build_id(prog), symbol(prog, "outer")[0]
+    target = f"/v1/symbolize/{name}?addr={start}"
+    address = server.url.removeprefix("http://")
+    for _ in range(8):
+        api = Api(server)
+        status, doc, _ = api.upload([name], prog.read_bytes(), kind="executable")
+        assert status in (200, 202) and doc["status"] in ("pending", "uploaded"), doc
+        time.sleep(rng.uniform(0, 0.05))
+        server.stop(signal.SIGKILL)
+        server.start(address)
+        deadline = time.time() + 60
+        while (doc := server.get(target)[1])["status"] == "pending":
+            assert time.time() < deadline
+            time.sleep(0.1)
+        assert doc["status"] == "found" and doc["frames"][0][-1]["function"] == "outer"
+        found, total = check(server)
+        assert found == [] and total["blobs"] == 2
+        assert Api(server)("DELETE", f"/v1/modules/{name}")[0] == 204
 
 
 def killed_at_some_point(rng, *words):

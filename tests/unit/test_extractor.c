@@ -5,6 +5,7 @@
 #include "extractor.h"
 #include "file.h"
 #include "make_server.h"
+#include "retention.h"
 
 #include <time.h>
 
@@ -114,6 +115,43 @@ static void a_program_gets_the_symbols_it_has(void **state)
 	assert_true(best->quality >= UX_QUALITY_SYMTAB && best->counts.functions > 100);
 }
 
+static void count_call(void *ctx)
+{
+	++*(unsigned *)ctx;
+}
+
+static void evicted_gsym_is_extracted_again_when_it_is_asked_for(void **state)
+{
+	struct make_server *s = *state;
+	UX_ARENA(arena, 1 << 20);
+	ux_cleanup(ux_file_unmap) struct ux_mapping self = {0};
+	struct ux_open_module *open = NULL;
+	struct ux_retained_sum sum;
+	unsigned woken = 0;
+	const struct ux_retention how = {.cache_bytes = 1};
+	assert_int_equal(ux_file_map("/proc/self/exe", &self, NULL), UX_OK);
+	int64_t number = add(s, self.bytes, UX_KIND_EXECUTABLE);
+	struct ux_extractor *x = extractor(s, NULL);
+	ux_module_cache_set_waker(s->server.cache, count_call, &woken);
+	assert_true(ux_extractor_step(x));
+	assert_int_equal(ux_store_retain(&s->store, &how, NULL, NULL, &sum, NULL), UX_OK);
+	assert_int_equal(sum.n[UX_RETAINED_EVICTED], 1);
+	for (unsigned i = 0; i < 2; i++) {
+		struct ux_error err = UX_ERROR_INIT;
+		assert_int_equal(
+			ux_module_cache_get(s->server.cache, UX_NAMESPACE_DEFAULT, id, &open, &err),
+			UX_EUNAVAILABLE);
+		assert_int_equal(woken, i + 1);
+	}
+	assert_true(ux_extractor_step(x));
+	assert_false(ux_extractor_step(x));
+	assert_int_equal(
+		ux_module_cache_get(s->server.cache, UX_NAMESPACE_DEFAULT, id, &open, NULL), UX_OK);
+	ux_open_module_drop(open);
+	assert_int_equal(candidate(s, &arena, number).state, UX_CANDIDATE_READY);
+	ux_extractor_stop(x);
+}
+
 static void bytes_that_are_wrong_fail_for_good(void **state)
 {
 	struct make_server *s = *state;
@@ -175,6 +213,9 @@ int main(int argc, char **argv)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(a_program_gets_the_symbols_it_has, open_server,
 						close_server),
+		cmocka_unit_test_setup_teardown(
+			evicted_gsym_is_extracted_again_when_it_is_asked_for, open_server,
+			close_server),
 		cmocka_unit_test_setup_teardown(bytes_that_are_wrong_fail_for_good, open_server,
 						close_server),
 		cmocka_unit_test_setup_teardown(a_child_that_cannot_start_is_tried_again,
