@@ -19,7 +19,7 @@ bool ux_swift_marked(struct ux_bytes name);
 /*
  * Appends the text of a Swift name, as `swift demangle -compact` has it, to out. False, and nothing
  * appended, for what is no such name or malformed, needs over `most` bytes of text or nests too
- * deep. Time is bounded, memory is on the stack (200 KB, and 300 KB for the deepest name). Any
+ * deep. Time is bounded, memory is on the stack (220 KB, and 380 KB for the deepest name). Any
  * thread. Source: Swift, docs/ABI/Mangling.rst.
  */
 bool ux_swift_demangle(struct ux_bytes name, struct ux_swift_style style, size_t most,

@@ -194,7 +194,7 @@ uint16_t swift_substitutions(struct swift *p)
 			uint16_t node = substitution(p, (uint32_t)(c - 'A'));
 			return push_repeated(p, node, times) ? node : 0;
 		} else {
-			if (counted || p->pos == p->start || !is_digit(c))
+			if (counted || !is_digit(c))
 				return 0;
 			p->pos--;
 			if (!swift_natural(p, &times))

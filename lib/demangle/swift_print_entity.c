@@ -124,7 +124,7 @@ static bool is_local(const struct swift_printer *w, const struct form *f)
 	return f->named && at(w, kid(w, f->node, 1))->kind == SWIFT_LOCAL_NAME;
 }
 
-/* whole: the node that is written, whose kind decides how a context follows it. */
+/* arguments: of a generic function that is bound to them, or 0; prefix as in swift_put_prefix(). */
 static uint16_t put_form(struct swift_printer *w, struct form f, uint16_t arguments, bool prefix)
 {
 	bool words = (f.extra && strchr(f.extra, ' ')) || is_local(w, &f);

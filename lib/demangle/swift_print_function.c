@@ -146,60 +146,83 @@ void swift_put_function_type(struct swift_printer *w, uint16_t labels, uint16_t 
 	swift_put(w, result);
 }
 
-/* What an intermediate function's parameters and results are, in parentheses. */
-void swift_put_impl_function(struct swift_printer *w, uint16_t node)
+enum place {
+	ATTRIBUTES,
+	INPUTS,
+	RESULTS,
+};
+
+static enum place place_of(enum swift_kind kind)
 {
-	enum {
-		ATTRIBUTES,
-		INPUTS,
-		RESULTS
-	} state = ATTRIBUTES;
-	uint16_t pattern = swift_find(w->tree, node, SWIFT_IMPL_PATTERN);
-	uint16_t invocation = swift_find(w->tree, node, SWIFT_IMPL_INVOCATION);
-	uint16_t sending = swift_find(w->tree, node, SWIFT_SENDING_RESULT);
-	bool first = true;
-	for (unsigned i = 0; i <= at(w, node)->n && !w->failed; i++) {
-		uint16_t part = kid(w, node, i);
-		enum swift_kind kind = part ? at(w, part)->kind : SWIFT_NONE;
-		bool result = kind == SWIFT_IMPL_RESULT || kind == SWIFT_IMPL_YIELD ||
-			      kind == SWIFT_IMPL_ERROR;
-		if (part && (part == pattern || part == invocation || part == sending))
+	switch ((unsigned)kind) {
+	case SWIFT_IMPL_PARAMETER:
+		return INPUTS;
+	case SWIFT_IMPL_RESULT:
+	case SWIFT_IMPL_YIELD:
+	case SWIFT_IMPL_ERROR:
+		return RESULTS;
+	default:
+		return ATTRIBUTES;
+	}
+}
+
+/* What stands between attributes, parameters and results, from one place to a later one. */
+static void put_places(struct swift_printer *w, uint16_t type, enum place from, enum place to)
+{
+	uint16_t pattern = swift_find(w->tree, type, SWIFT_IMPL_PATTERN);
+	if (from == ATTRIBUTES && to > ATTRIBUTES) {
+		if (pattern) {
+			put_word(w, SWIFT_IMPL_PATTERN);
+			swift_put(w, kid(w, pattern, 0));
+			put_char(w, ' ');
+		}
+		put_char(w, '(');
+	}
+	if (from < RESULTS && to == RESULTS) {
+		PUT(w, ") -> ");
+		if (swift_find(w->tree, type, SWIFT_SENDING_RESULT))
+			PUT(w, "sending ");
+		put_char(w, '(');
+	}
+}
+
+static void put_impl_substitutions(struct swift_printer *w, uint16_t list)
+{
+	PUT(w, " for <");
+	swift_put_kids(w, list, ", ");
+	put_char(w, '>');
+}
+
+void swift_put_impl_function(struct swift_printer *w, uint16_t type)
+{
+	enum place place = ATTRIBUTES;
+	uint16_t pattern = 0, invocation = 0;
+	bool first = true; /* of its place */
+	for (unsigned i = 0; i < at(w, type)->n && !w->failed; i++) {
+		uint16_t part = kid(w, type, i);
+		enum swift_kind kind = at(w, part)->kind;
+		if (kind == SWIFT_IMPL_PATTERN)
+			pattern = part;
+		if (kind == SWIFT_IMPL_INVOCATION)
+			invocation = part;
+		if (kind == SWIFT_IMPL_PATTERN || kind == SWIFT_IMPL_INVOCATION ||
+		    kind == SWIFT_SENDING_RESULT)
 			continue;
-		if (state == ATTRIBUTES && (kind == SWIFT_IMPL_PARAMETER || result || !part)) {
-			if (pattern) {
-				put_word(w, SWIFT_IMPL_PATTERN);
-				swift_put(w, kid(w, pattern, 0));
-				put_char(w, ' ');
-			}
-			put_char(w, '(');
-			state = INPUTS;
-			first = true;
-		}
-		if (state == INPUTS && (result || !part)) {
-			PUT(w, ") -> ");
-			if (sending)
-				PUT(w, "sending ");
-			put_char(w, '(');
-			state = RESULTS;
-			first = true;
-		}
-		if (!part)
-			break;
-		if (state != ATTRIBUTES && !first)
+		enum place next = ux_max(place_of(kind), place);
+		put_places(w, type, place, next);
+		first = first || next != place;
+		place = next;
+		if (place != ATTRIBUTES && !first)
 			PUT(w, ", ");
 		first = false;
 		swift_put(w, part);
-		if (state == ATTRIBUTES)
+		if (place == ATTRIBUTES)
 			put_char(w, ' ');
 	}
+	put_places(w, type, place, RESULTS);
 	put_char(w, ')');
-	uint16_t lists[] = {pattern ? kid(w, pattern, 1) : 0,
-			    invocation ? kid(w, invocation, 0) : 0};
-	for (size_t i = 0; i < ux_countof(lists); i++) {
-		if (!lists[i])
-			continue;
-		PUT(w, " for <");
-		swift_put_kids(w, lists[i], ", ");
-		put_char(w, '>');
-	}
+	if (pattern)
+		put_impl_substitutions(w, kid(w, pattern, 1));
+	if (invocation)
+		put_impl_substitutions(w, kid(w, invocation, 0));
 }

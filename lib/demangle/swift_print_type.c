@@ -277,22 +277,10 @@ static void put_over(struct swift_printer *w, uint16_t node)
 	}
 }
 
-void swift_put_type(struct swift_printer *w, uint16_t node)
+/* Types that are neither functions nor bound to arguments. */
+static void put_plain(struct swift_printer *w, uint16_t node)
 {
-	enum swift_kind kind = at(w, node)->kind;
-	if (kind >= SWIFT_FUNCTION_TYPE && kind <= SWIFT_CALLED_ONCE_TYPE) {
-		swift_put_function_type(w, 0, node);
-		return;
-	}
-	if (kind >= SWIFT_BOUND_CLASS && kind <= SWIFT_BOUND_OTHER) {
-		put_bound(w, node);
-		return;
-	}
-	if (kind >= SWIFT_SUGARED_OPTIONAL && kind <= SWIFT_SUGARED_INLINE_ARRAY) {
-		put_sugared(w, node);
-		return;
-	}
-	switch ((unsigned)kind) {
+	switch ((unsigned)at(w, node)->kind) {
 	case SWIFT_BUILTIN:
 		put_text(w, node);
 		return;
@@ -348,4 +336,22 @@ void swift_put_type(struct swift_printer *w, uint16_t node)
 		put_over(w, node);
 		return;
 	}
+}
+
+void swift_put_type(struct swift_printer *w, uint16_t node)
+{
+	enum swift_kind kind = at(w, node)->kind;
+	if (kind >= SWIFT_FUNCTION_TYPE && kind <= SWIFT_CALLED_ONCE_TYPE) {
+		swift_put_function_type(w, 0, node);
+		return;
+	}
+	if (kind >= SWIFT_BOUND_CLASS && kind <= SWIFT_BOUND_OTHER) {
+		put_bound(w, node);
+		return;
+	}
+	if (kind >= SWIFT_SUGARED_OPTIONAL && kind <= SWIFT_SUGARED_INLINE_ARRAY) {
+		put_sugared(w, node);
+		return;
+	}
+	put_plain(w, node);
 }
