@@ -7,6 +7,8 @@
 #include <unhex/unhex.h>
 
 #include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -276,6 +278,56 @@ static void whoever_may_know_is_asked_by_build_id(void **state)
 	put(r, "lib/modules/6.99-test/modules.dep", UX_STR("kernel/some-module.ko:\n"));
 }
 
+enum {
+	THREADS = 6,
+	ROUNDS = 40,
+};
+
+/* What the threads share. */
+struct crowd {
+	struct ux_process_cache *cache;
+	atomic_uint wrong;
+};
+
+static void *look_up_all_the_time(void *ctx)
+{
+	struct crowd *c = ctx;
+	const uint64_t addrs[] = {KERNEL_AT + 0x1011, MODULE_AT + 9, MODULE_AT + 0x100010};
+	static const char *const names[] = {"name_in_the_file", "in_text",
+					    "bpf_prog_6deef7357e7b4530_f"};
+	struct ux_process_opts opts = {.size = sizeof(opts), .cache = c->cache};
+	for (int i = 0; i < ROUNDS; i++) {
+		struct ux_process *p = NULL;
+		struct ux_process_answers *a = NULL;
+		bool right = ux_process_open(getpid(), &opts, &p, NULL) == UX_OK &&
+			     ux_process_lookup(p, addrs, 3, UX_PROCESS_NOW, 0, &a, NULL) == UX_OK;
+		ux_process_close(p);
+		for (size_t k = 0; k < 3 && right; k++) {
+			const struct ux_process_answer *one = ux_process_answer_at(a, k);
+			right = one->n == 1 && strcmp(one->frames[0].function, names[k]) == 0;
+		}
+		atomic_fetch_add(&c->wrong, !right);
+		ux_process_answers_free(a);
+	}
+	return NULL;
+}
+
+static void many_threads_share_what_is_read(void **state)
+{
+	const struct root *r = *state;
+	struct crowd c = {0};
+	pthread_t threads[THREADS];
+	struct ux_process_cache_opts find = {.size = sizeof(find), .kernel_root = r->path};
+	put_kernel(r, "boot/vmlinux-6.99-test", KERNEL_ID, /* symbols= */ true);
+	assert_int_equal(ux_process_cache_create(&find, &c.cache, NULL), UX_OK);
+	for (size_t i = 0; i < THREADS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, look_up_all_the_time, &c), 0);
+	for (size_t i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(atomic_load(&c.wrong), 0);
+	ux_process_cache_free(c.cache);
+}
+
 static enum ux_code look_once(void *ctx)
 {
 	const struct root *r = ctx;
@@ -299,6 +351,7 @@ int main(void)
 		UX_TEST(the_kernel_is_moved_as_a_whole),
 		UX_TEST(sections_of_a_module_are_where_sys_tells),
 		UX_TEST(whoever_may_know_is_asked_by_build_id),
+		UX_TEST(many_threads_share_what_is_read),
 		UX_TEST(without_memory_it_fails_cleanly),
 	};
 	return cmocka_run_group_tests(tests, make_root, remove_root);
