@@ -112,8 +112,8 @@ check_e2e() {
 	tools/interpreters.sh bookworm trixie >/dev/null || add 0 1 'interpreters of stable'
 	tools/interpreters.sh sid >/dev/null || printf '== no interpreters of sid\n'
 	# shellcheck disable=SC2086 # an interpreter with its option
-	UNHEX="$PWD/build/cli/unhex" $python -m pytest -q -p no:cacheprovider \
-		--junitxml="$work/e2e.xml" tests/e2e
+	UNHEX="$PWD/build/cli/unhex" $python -m pytest -q -p no:cacheprovider -n auto --dist loadfile \
+		--durations=15 --junitxml="$work/e2e.xml" tests/e2e
 	tally e2e junit "$work/e2e.xml" $?
 }
 

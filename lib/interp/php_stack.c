@@ -7,8 +7,10 @@ enum {
 	GLOBALS_CURRENT = 488,
 	FRAME_OP = 0,
 	FRAME_FUNCTION = 24,
+	FRAME_INFO = 40, /* type and flags of what is called */
 	FRAME_PREVIOUS = 48,
 	FRAME_BYTES = 56,
+	INFO_GENERATOR = 1 << 24,
 	/* zend_op */
 	OP_BYTES = 32,
 	OP_LINE = 24,
@@ -151,6 +153,14 @@ static bool find_innermost(void *ctx, uint64_t *ret)
 	return ux_memory_read(&p->memory, p->globals + GLOBALS_CURRENT, ret, sizeof(*ret));
 }
 
+/* A generator's frame, and the one that stands for those it yields from, is made current before it
+ * is linked to what resumes it, and so looks like the outermost for an instant. */
+static bool may_be_last(const uint8_t *copy, uint64_t function)
+{
+	uint32_t info = ux_field_u32(copy, FRAME_INFO);
+	return function == 0 ? info == 0 : (info & INFO_GENERATOR) == 0;
+}
+
 /* Frames without a function are the engine's own. */
 static bool parse_frame(void *ctx, const uint8_t *copy, struct ux_raw_frame *ret)
 {
@@ -159,7 +169,7 @@ static bool parse_frame(void *ctx, const uint8_t *copy, struct ux_raw_frame *ret
 	ret->next = ux_field_u64(copy, FRAME_PREVIOUS);
 	ret->code = ux_field_u64(copy, FRAME_FUNCTION);
 	ret->instr = ux_field_u64(copy, FRAME_OP);
-	ret->last = true;
+	ret->last = may_be_last(copy, ret->code);
 	return ret->code == 0 || copy_function(w->p, ret->code, &f);
 }
 

@@ -208,7 +208,9 @@ def tell():
         time.sleep(0.1)
         now = [(t["ident"], [(f["code"], f["offset"]) for f in t["frames"]])
                for t in stacks(threading.get_ident())]
-        if now == before and len(started) == len(workers):
+        # Event.wait() is Python's own code, and counts who is about to block in it.
+        if now == before and len(started) == len(workers) and \
+                len(stop._cond._waiters) == len(JOBS):
             break
         before = now
     print(json.dumps({"version": sys.version.split()[0], "pid": os.getpid(),

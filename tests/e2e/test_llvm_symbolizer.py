@@ -159,6 +159,7 @@ def test_the_name_of_the_program_chooses_the_command(programs, tmp_path, name):
 
 
 BUGS = r"""
+#include <atomic>
 #include <cstdlib>
 #include <cstring>
 #include <thread>
@@ -166,6 +167,7 @@ BUGS = r"""
 #include <unistd.h>
 int shared_counter[4];
 int g_table[10];
+std::atomic<bool> counted;
 namespace n {
 __attribute__((noinline)) int bad(int *p, int i) { return p[i]; }
 template <class T> __attribute__((noinline)) T bad_t(T *p, int i) { return p[i] + 1; }
@@ -197,8 +199,12 @@ int main(int argc, char **argv)
 		r += 1 << (30 + argc);
 		return (r + *(int *)((char *)p + 1)) & 1;
 	case 'r': {
-		std::thread a(n::count, argc);
-		usleep(100000);
+		std::thread a([&] {
+			n::count(argc);
+			counted.store(true, std::memory_order_relaxed);
+		});
+		while (!counted.load(std::memory_order_relaxed))
+			usleep(1000); /* the other one first, but not synchronized */
 		n::count(1);
 		a.join();
 	}

@@ -19,6 +19,7 @@ import pytest
 
 from conftest import Server
 from http_api import Api, with_uuid
+from live import wait_for
 from tool import build_id, compile_c, fails, symbol, unhex
 
 
@@ -148,21 +149,18 @@ def test_an_upload_in_pieces_goes_on_where_it_broke_off(server, api, gsym):
     with socket.create_connection((api.url.hostname, api.url.port)) as s:
         s.sendall(f"PUT /v1/uploads/{uid} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(gsym)}\r\n"
                   f"Authorization: Bearer {server.token}\r\n\r\n".encode() + gsym[:third])
-        time.sleep(0.2)
-    for _ in range(100):
-        status, state, _ = api("GET", f"/v1/uploads/{uid}")
-        if state["offset"] == third:
-            break
-        time.sleep(0.05)
+    def arrived():
+        answer = api("GET", f"/v1/uploads/{uid}")
+        return answer[1]["offset"] == third and answer
+    status, state, _ = wait_for(arrived)
     assert (status, state["state"], state["offset"]) == (200, "open", third)
     status, doc, headers = api.finish(uid)
     assert (status, doc["error"]["code"]) == (409, "incomplete")
     assert headers["Upload-Offset"] == str(third)
-    for _ in range(100):  # the lost connection may still hold the upload
-        status, doc, headers = api.put(uid, gsym, 0)
-        if "working" not in doc["error"]["message"]:
-            break
-        time.sleep(0.05)
+    def refused():  # the lost connection may still hold the upload
+        answer = api.put(uid, gsym, 0)
+        return "working" not in answer[1]["error"]["message"] and answer
+    status, doc, headers = wait_for(refused)
     assert (status, headers["Upload-Offset"]) == (409, str(third))
     last = len(gsym) - 1
     status, doc, _ = api("PUT", f"/v1/uploads/{uid}", gsym[third:],
@@ -321,7 +319,7 @@ def test_many_idle_connections_leave_descriptors_for_the_work(tmp_path, gsym):
         started = time.monotonic()
         assert server.stop() == 0
         # All of them have gone, those too that had gone before they were accepted.
-        assert time.monotonic() - started < 10
+        assert time.monotonic() - started < 30
 
 
 def test_a_page_of_another_name_cannot_read_without_a_key(server):
@@ -351,17 +349,24 @@ def test_an_address_that_is_none_makes_no_folder_and_no_key(tmp_path, address):
     assert result.stdout == "" and not (tmp_path / "data").exists()
 
 
+def takes_connections(api):
+    try:
+        socket.create_connection((api.url.hostname, api.url.port), timeout=5).close()
+    except OSError:
+        return False
+    return True
+
+
 def test_sigterm_lets_a_request_end(server, gsym):
     api = Api(server)
     uid = api.announce(["gnu:" + gsym[28:48].hex()], gsym)
     with socket.create_connection((api.url.hostname, api.url.port), timeout=30) as s:
         s.sendall(f"PUT /v1/uploads/{uid} HTTP/1.1\r\nHost: x\r\nContent-Length: {len(gsym)}\r\n"
-                  f"Authorization: Bearer {server.token}\r\n\r\n".encode() + gsym[:10])
-        time.sleep(0.2)
+                  f"Authorization: Bearer {server.token}\r\nExpect: 100-continue\r\n\r\n".encode())
+        assert b" 100 " in s.recv(4096)  # it has begun with the request
+        s.sendall(gsym[:10])
         server.process.send_signal(signal.SIGTERM)
-        time.sleep(0.3)
-        with pytest.raises(OSError):
-            socket.create_connection((api.url.hostname, api.url.port), timeout=5)
+        wait_for(lambda: not takes_connections(api))
         s.sendall(gsym[10:])
         assert b" 200 " in s.recv(4096).split(b"\r\n")[0]
     assert server.process.wait(30) == 0

@@ -57,6 +57,23 @@ static void a_frame_of_no_function_makes_no_stack(void **state)
 	expect(&m, "torn\n");
 }
 
+static void a_generator_that_nothing_resumes_yet_is_not_the_outermost(void **state)
+{
+	struct make_php m;
+	(void)state;
+	make_php(&m, 0x080400);
+	uint64_t info = m.frames[1] + 40;
+	make_php_put(&m, info, 1 << 24);
+	expect(&m, "fgets :0\nCls::run a.php:11\n{main} a.php:3\nwhole\n");
+	make_php_put(&m, m.frames[1] + 48, 0);
+	expect(&m, "torn\n");
+	make_php_put(&m, info, 0);
+	expect(&m, "fgets :0\nCls::run a.php:11\nwhole\n");
+	make_php_put(&m, m.frames[1] + 24, 0); /* what stands for generators that yield from it */
+	make_php_put(&m, info, 0x308);
+	expect(&m, "torn\n");
+}
+
 static void a_function_resolves_by_its_address(void **state)
 {
 	struct make_php m;
@@ -115,6 +132,7 @@ int main(void)
 		UX_TEST(each_version_tells_its_stack),
 		UX_TEST(an_instruction_of_another_function_has_no_line),
 		UX_TEST(a_frame_of_no_function_makes_no_stack),
+		UX_TEST(a_generator_that_nothing_resumes_yet_is_not_the_outermost),
 		UX_TEST(a_function_resolves_by_its_address),
 		UX_TEST(unknown_versions_are_refused),
 		UX_TEST(damaged_memory_is_unknown),
