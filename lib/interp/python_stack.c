@@ -74,13 +74,15 @@ static bool find_innermost(void *ctx, uint64_t *ret)
 {
 	struct walk *w = ctx;
 	const struct ux_python_layout *l = &w->p->layout;
-	uint64_t at = w->thread + l->thread_frame;
-	if (l->cframe_frame != UX_PYTHON_NONE) {
-		if (!ux_memory_pointer(&w->p->memory, at, &at))
-			return false;
-		at += l->cframe_frame;
-	}
-	return ux_memory_read(&w->p->memory, at, ret, sizeof(*ret));
+	uint64_t at = w->thread + l->thread_frame, cframe[2]; /* current_frame, previous */
+	if (l->cframe_frame == UX_PYTHON_NONE)
+		return ux_memory_read(&w->p->memory, at, ret, sizeof(*ret));
+	if (!ux_memory_pointer(&w->p->memory, at, &at) ||
+	    !ux_memory_read(&w->p->memory, at + l->cframe_frame, cframe, sizeof(cframe)))
+		return false;
+	*ret = cframe[0];
+	/* One that is not the thread's first is there for a call, whose frame it gets next. */
+	return cframe[0] != 0 || cframe[1] == 0;
 }
 
 /* A PyFrameObject counts units; later ones point to the instruction. */

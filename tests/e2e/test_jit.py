@@ -10,6 +10,7 @@ import resource
 import shutil
 import struct
 import subprocess
+import sys
 import tempfile
 import time
 
@@ -207,6 +208,16 @@ work();
 """
 
 
+# perf samples as long as this runs, which is until the program has run for a second of its own time.
+WHILE = """
+import sys, time
+clock = ~int(sys.argv[1]) << 3 | 2
+until = time.clock_gettime(clock) + 1
+while time.clock_gettime(clock) < until:
+    time.sleep(0.05)
+"""
+
+
 def test_node_sampled_by_perf_is_named_as_perf_names_it(folder):
     """perf writes an ELF file of each function in a jitdump, and looks samples up in them."""
     script = folder / "busy.js"
@@ -214,8 +225,8 @@ def test_node_sampled_by_perf_is_named_as_perf_names_it(folder):
     work = folder / "perf"
     work.mkdir()
     with started("node", "--perf-prof", script, cwd=work) as node:
-        perf = ["perf", "record", "-q", "-k", "mono", "-e", "cpu-clock:u", "-F", "400", "-o",
-                "perf.data", "-p", str(node.pid), "--", "sleep", "2"]
+        perf = ["perf", "record", "-q", "-N", "-k", "mono", "-e", "cpu-clock:u", "-F", "400", "-o",
+                "perf.data", "-p", str(node.pid), "--", sys.executable, "-c", WHILE, str(node.pid)]
         recorded = subprocess.run(perf, cwd=work, capture_output=True, text=True)
         if recorded.returncode != 0:
             pytest.skip(f"perf cannot record here: {recorded.stderr.strip()[:200]}")

@@ -75,6 +75,19 @@ static void each_version_tells_its_threads(void **state)
 	}
 }
 
+static void a_call_that_has_no_frame_yet_is_not_the_outermost(void **state)
+{
+	(void)state;
+	for (uint32_t version = 0x030b; version <= 0x030c; version++) {
+		struct make_python m;
+		make_python(&m, version);
+		make_python_put(&m, m.innermost, 0);
+		expect(&m, "4711 whole\n4711 whole\n");
+		make_python_put(&m, m.innermost + 8, m.frames[1]); /* the cframe in front of it */
+		expect(&m, "4711 torn\n4711 whole\n");
+	}
+}
+
 static void a_caller_who_has_enough_ends_the_walk(void **state)
 {
 	struct make_python m;
@@ -336,6 +349,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UX_TEST(each_version_tells_its_threads),
+		UX_TEST(a_call_that_has_no_frame_yet_is_not_the_outermost),
 		UX_TEST(a_caller_who_has_enough_ends_the_walk),
 		UX_TEST(a_code_object_resolves_by_its_address),
 		UX_TEST(unknown_versions_are_refused),
