@@ -12,7 +12,7 @@ extern const size_t ux_server_route_count;
 /* The app of a server; limits with the defaults filled in. */
 struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limits);
 
-ux_handler_fn ux_handle_root, ux_handle_health;
+ux_handler_fn ux_handle_root, ux_handle_health, ux_handle_ready, ux_handle_metrics;
 ux_handler_fn ux_handle_query;
 ux_handler_fn ux_handle_upload_announce, ux_handle_upload_state, ux_handle_upload_begin,
 	ux_handle_upload_data, ux_handle_upload_finish;

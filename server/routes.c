@@ -6,6 +6,8 @@
 const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_GET, "/", ux_handle_root, NULL, 0, "these lines"},
 	{UX_METHOD_GET, "/healthz", ux_handle_health, NULL, 0, "is the process alive?"},
+	{UX_METHOD_GET, "/readyz", ux_handle_ready, NULL, 0, "does it answer?"},
+	{UX_METHOD_GET, "/metrics", ux_handle_metrics, NULL, UX_SCOPE_READ, "for Prometheus"},
 	{UX_METHOD_POST, "/v1/query", ux_handle_query, NULL, UX_SCOPE_UPLOAD,
 	 "which of these do you want?"},
 	{UX_METHOD_POST, "/v1/uploads", ux_handle_upload_announce, NULL, UX_SCOPE_UPLOAD,
@@ -44,6 +46,7 @@ const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_GET, "/v1/gsym/{id}", ux_handle_gsym, NULL, UX_SCOPE_READ, "the best GSYM"},
 };
 const size_t ux_server_route_count = ux_countof(ux_server_routes);
+static_assert(ux_countof(ux_server_routes) <= UX_METRICS_ROUTES_MOST, "each is counted");
 
 enum ux_code ux_handle_root(struct ux_request *req, struct ux_response *res)
 {

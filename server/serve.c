@@ -22,6 +22,15 @@ enum {
 
 static const char default_listen[] = "127.0.0.1:8420";
 
+static void request_done(void *ctx, const struct ux_request *req, const struct ux_response *res,
+			 bool sent, uint64_t duration_us)
+{
+	struct ux_server *s = ctx;
+	ux_metrics_request(&s->metrics, ux_server_routes, ux_server_route_count, req, res, sent,
+			   duration_us);
+	ux_log_request(ctx, req, res, sent, duration_us);
+}
+
 struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limits)
 {
 	struct ux_http_app app = {
@@ -29,12 +38,13 @@ struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limi
 		.n_routes = ux_server_route_count,
 		.ctx = s,
 		.gate = ux_server_gate,
-		.log = ux_log_request,
+		.log = request_done,
 		.memory = &s->memory,
 		.limits = ux_http_limits_default(limits),
 	};
 	s->upload_most = app.limits.upload_bytes;
 	s->memory.most = app.limits.memory_bytes;
+	s->metrics.start = ux_server_now();
 	return app;
 }
 
@@ -102,9 +112,12 @@ static const struct ux_sandbox_limits extract_limits = {
 
 static void log_extracted(void *ctx, const struct ux_extracted_one *one)
 {
-	(void)ctx;
+	struct ux_server *s = ctx;
 	char id[200], reason[300];
 	bool fine = one->code == UX_OK && one->settled.state == UX_CANDIDATE_READY;
+	if (one->code == UX_OK)
+		atomic_fetch_add_explicit(fine ? &s->metrics.extracted : &s->metrics.extract_failed,
+					  1, memory_order_relaxed);
 	ux_log_line(fine ? "info" : "warning", "extract",
 		    "ns=%s id=%s state=%s quality=%s functions=%" PRIu64 " reason=%s", one->ns,
 		    ux_log_quote(ux_bytes_cstr(one->id), id, sizeof(id)),
@@ -121,8 +134,10 @@ static void wake_extractor(void *ctx)
 
 static enum ux_code open_extractor(struct ux_server *s, struct ux_error *err)
 {
-	const struct ux_extractor_options options = {
-		.limits = extract_limits, .scratch = getenv("TMPDIR"), .log = log_extracted};
+	const struct ux_extractor_options options = {.limits = extract_limits,
+						     .scratch = getenv("TMPDIR"),
+						     .log = log_extracted,
+						     .log_ctx = s};
 	UX_TRY(ux_extractor_open(&s->extractor, s->store, s->cache, &options, err));
 	ux_module_cache_set_waker(s->cache, wake_extractor, s->extractor);
 	return UX_OK;

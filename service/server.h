@@ -5,6 +5,7 @@
 
 #include "exchange.h"
 #include "extractor.h"
+#include "metrics.h"
 #include "keys.h"
 #include "module_cache.h"
 #include "store.h"
@@ -34,6 +35,7 @@ struct ux_server {
 	bool local_only;              /* open_reading is for this machine: see ux_server_gate() */
 	uint64_t upload_most;         /* bytes of one upload */
 	struct ux_http_memory memory; /* of all requests */
+	struct ux_metrics metrics;
 };
 
 /* Who asks: the handlers' req->caller. */

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/metrics and /readyz"""
+import re
+import time
+import urllib.request
+
+from http_api import Api
+from tool import build_id, compile_c
+
+LINE = re.compile(r'([a-z_]+)(?:\{((?:[a-z]+="[^"\\\n]*",?)*)\})? (\S+)')
+
+
+def scrape(server):
+    """{(name, labels): value}, with the text's form checked."""
+    with urllib.request.urlopen(server.url + "/metrics", timeout=30) as answer:
+        assert answer.headers["Content-Type"].startswith("text/plain; version=0.0.4")
+        text = answer.read().decode()
+    values, types = {}, {}
+    for line in text.splitlines():
+        if line.startswith("# TYPE "):
+            _, _, name, kind = line.split()
+            assert name not in types
+            types[name] = kind
+        elif not line.startswith("# HELP "):
+            name, labels, value = LINE.fullmatch(line).groups()
+            base = re.sub(r"_(bucket|sum|count)$", "", name)
+            assert types.get(name) or types.get(base) == "histogram", line
+            assert (name, labels) not in values
+            values[name, labels] = float(value)
+    assert all(f"# HELP {name} " in text for name in types)
+    return values
+
+
+def test_requests_are_counted_by_route_and_not_by_path(server, tmp_path):
+    prog = compile_c(tmp_path)
+    assert server.unhex("push", prog).returncode == 0
+    api = Api(server)
+    for i in range(20):
+        api("GET", f"/v1/modules/gnu:{i:040x}")
+        api("GET", f"/no/such/{i}")
+    assert api("GET", f"/v1/modules/{build_id(prog)}")[0] == 200
+    values = scrape(server)
+    asked = 'method="GET",route="/v1/modules/{id}",code="%s"'
+    assert values["unhex_http_requests_total", asked % "4xx"] == 20
+    assert values["unhex_http_requests_total", asked % "2xx"] == 1
+    assert values["unhex_http_requests_total", 'method="",route="",code="4xx"'] == 20
+    assert values["unhex_modules", None] == 1 and values["unhex_stored_bytes", None] > 0
+    assert abs(values["process_start_time_seconds", None] - time.time()) < 600
+    labels = 'method="GET",route="/v1/modules/{id}"'
+    counts = [v for (name, l), v in values.items()
+              if name.endswith("_bucket") and l.startswith(labels)]
+    assert counts == sorted(counts) and counts[-1] == 21
+    assert values["unhex_http_request_duration_seconds_count", labels] == 21
+    assert not any("0000000" in (l or "") or "such" in (l or "") for _, l in values)
+    again = scrape(server)
+    assert again["unhex_http_requests_total", 'method="GET",route="/metrics",code="2xx"'] == 1
+
+
+def test_ready_is_more_than_alive(server):
+    assert Api(server, token="")("GET", "/readyz")[:2] == (200, {"status": "ready"})
