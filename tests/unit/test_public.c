@@ -636,8 +636,9 @@ static struct ux_bytes make_pieces(struct ux_out *fat, struct ux_bytes cubin)
 	make_fatbin_add(fat,
 			&(struct make_fatbin_entry){
 				.arch = 90, .flags = 0x2000, .name = "k.cu", .content = cubin});
-	make_fatbin_add(fat, &(struct make_fatbin_entry){
-				     .kind = 1, .arch = 80, .content = UX_STR(".version 9.0\n//\n")});
+	make_fatbin_add(fat, &(struct make_fatbin_entry){.kind = 1,
+							 .arch = 80,
+							 .content = UX_STR(".version 9.0\n//\n")});
 	make_fatbin_end(fat, at);
 	return ux_out_bytes(fat);
 }
