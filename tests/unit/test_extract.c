@@ -44,6 +44,39 @@ static void functions_lines_and_inlined_calls_are_found(void **state)
 	made_deinit(&m);
 }
 
+/* Names of what was dropped, of files without rows and of symbols that others outdo are not kept.
+ */
+static void text_that_nothing_refers_to_is_not_stored(void **state)
+{
+	(void)state;
+	struct made m;
+	struct ux_gsym_notes notes;
+	static const char *const absent[] = {"dropped", "declared", "_alias_of_it", "b.h", "/usr"};
+	made_init(&m);
+	add_abbrevs(&m);
+	uint64_t lines = begin_lines(&m);
+	ROWS(&m, 0x1100, 0x10, 10, 10, 11, 12);
+	make_lines_end(&m.dwarf);
+	begin_unit(&m, lines);
+	MAKE_DIE(&m.dwarf, ABSTRACT, T("declared"));
+	MAKE_DIE(&m.dwarf, FUNCTION, T("kept"), N(0x1100), N(0x40));
+	make_null(&m.dwarf);
+	MAKE_DIE(&m.dwarf, FUNCTION, T("dropped"), N(0), N(0x40));
+	make_null(&m.dwarf);
+	end_unit(&m);
+	add_symbol(&m, "kept", 0x1100, 0x40, STB_GLOBAL);
+	add_symbol(&m, "_alias_of_it", 0x1100, 0x40, STB_LOCAL);
+	made_extract(&m);
+	assert_string_equal(at(&m, 0x1120), "kept a.cc:11");
+	struct ux_bytes bytes = ux_out_bytes(&m.gsym);
+	for (size_t i = 0; i < ux_countof(absent); i++)
+		assert_null(memmem(bytes.data, bytes.size, absent[i], strlen(absent[i])));
+	assert_int_equal(ux_gsym_verify(&m.reader, &notes, NULL), UX_OK);
+	assert_int_equal(notes.count[UX_GSYM_NOTE_UNUSED_STRING], 0);
+	assert_int_equal(notes.count[UX_GSYM_NOTE_SHADOWED_ROW], 0);
+	made_deinit(&m);
+}
+
 static void split_function_has_a_record_for_each_range(void **state)
 {
 	(void)state;
@@ -715,6 +748,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UX_TEST(functions_lines_and_inlined_calls_are_found),
+		UX_TEST(text_that_nothing_refers_to_is_not_stored),
 		UX_TEST(split_function_has_a_record_for_each_range),
 		UX_TEST(function_with_a_sequence_of_its_own_has_the_lines_of_that),
 		UX_TEST(tail_of_an_outer_function_stays_findable),
