@@ -46,6 +46,11 @@ static void save(const char *name, struct make_go *m, bool hints)
 
 void make_gosym_corpus(void)
 {
+	save("go19", &(struct make_go){.layout = UX_GOSYM_GO12, .minor = 9, .word = 8}, true);
+	save("go111-big",
+	     &(struct make_go){.layout = UX_GOSYM_GO12, .minor = 11, .word = 8, .big = true},
+	     false);
+	save("go112", &(struct make_go){.layout = UX_GOSYM_GO12, .minor = 12, .word = 8}, true);
 	save("go115", &(struct make_go){.layout = UX_GOSYM_GO12, .word = 8}, true);
 	save("go114-loaded", &(struct make_go){.layout = UX_GOSYM_GO12, .word = 8, .loaded = true},
 	     false);

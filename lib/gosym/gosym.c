@@ -5,8 +5,9 @@
 #include "gosym_function.h"
 
 enum {
-	GO114 = 14,
+	GO113 = 13,
 	GO115 = 15,
+	PROBES = 64, /* functions that are asked whether a layout of trees is theirs */
 };
 
 /* Where the text begins: moduledata knows, the header knew until 1.25, and a symbol may. */
@@ -44,13 +45,45 @@ static void cut_index(struct ux_gosym *g)
 	}
 }
 
-static enum ux_gosym_trees choose_trees(const struct ux_gosym *g)
+/* The first call of each tree stands in the function itself: true when that holds of the first
+ * trees there are. */
+static bool trees_fit(const struct ux_gosym *table, enum ux_gosym_trees trees)
+{
+	struct ux_gosym g = *table;
+	unsigned seen = 0;
+	g.trees = trees;
+	for (uint32_t i = 0; i < g.table.n_functions && seen < PROBES; i++) {
+		struct ux_gosym_function f;
+		struct ux_gosym_call call;
+		if (ux_gosym_function_read(&g, i, &f, NULL) != UX_OK || f.tree == 0)
+			continue;
+		if (!ux_gosym_call_read(&g, &f, 0, &call) || call.parent != -1 || call.file <= 0 ||
+		    call.line <= 0)
+			return false;
+		seen++;
+	}
+	return seen > 0;
+}
+
+/* Before 1.13 nothing says which Go it was. */
+static enum ux_gosym_trees choose_old_trees(const struct ux_gosym *g)
 {
 	int minor = ux_gosym_version_minor(g->version);
+	if (minor >= GO113 && minor <= GO115)
+		return UX_GOSYM_TREES_GO113;
+	if (minor >= 0)
+		return UX_GOSYM_TREES_NONE;
+	for (enum ux_gosym_trees t = UX_GOSYM_TREES_GO19; t <= UX_GOSYM_TREES_GO113; t++)
+		if (trees_fit(g, t))
+			return t;
+	return UX_GOSYM_TREES_NONE;
+}
+
+static enum ux_gosym_trees choose_trees(const struct ux_gosym *g)
+{
 	switch (g->table.layout) {
 	case UX_GOSYM_GO12:
-		return minor == GO114 || minor == GO115 ? UX_GOSYM_TREES_GO114
-							: UX_GOSYM_TREES_NONE;
+		return choose_old_trees(g);
 	case UX_GOSYM_GO116:
 		return UX_GOSYM_TREES_GO116;
 	case UX_GOSYM_GO118:
@@ -83,7 +116,7 @@ enum ux_code ux_gosym_open(const struct ux_gosym_image *image, const struct ux_g
 	cut_index(&g);
 	UX_TRY(find_text(&g, hints, err));
 	g.trees = choose_trees(&g);
-	if (g.trees != UX_GOSYM_TREES_NONE)
+	if (g.trees > UX_GOSYM_TREES_GO19) /* which knows no wrappers */
 		g.wrapper = find_wrapper(&g);
 	*ret = g;
 	return UX_OK;

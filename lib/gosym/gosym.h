@@ -10,9 +10,12 @@
 /* How inline trees are stored. */
 enum ux_gosym_trees {
 	UX_GOSYM_TREES_NONE,  /* not at all, not as we know them, or not where we find them */
-	UX_GOSYM_TREES_GO114, /* 1.14, 1.15: fourth table of a function, 20 bytes a call */
-	UX_GOSYM_TREES_GO116, /* 1.16 to 1.19: third table, 20 bytes */
-	UX_GOSYM_TREES_GO120, /* 1.20 on: third table, 16 bytes */
+	UX_GOSYM_TREES_GO19,  /* 1.9 to 1.11: 16 bytes a call, with the number of the one around it
+			       */
+	UX_GOSYM_TREES_GO112, /* 1.12: 20 bytes from here on, with the place of the call */
+	UX_GOSYM_TREES_GO113, /* 1.13 to 1.15 */
+	UX_GOSYM_TREES_GO116, /* 1.16 to 1.19 */
+	UX_GOSYM_TREES_GO120, /* 1.20 on: 16 bytes */
 };
 
 /* Points into the image, which must stay. Nothing to release; any number of threads. */

@@ -130,7 +130,8 @@ static void locate(struct ux_gosym_code *c, struct ux_gosym_node *node,
 	int32_t parent = ux_gosym_steps_at(&c->calls, call->place);
 	node->file = ux_gosym_steps_at(&c->files, call->place);
 	node->line = ux_gosym_steps_at(&c->lines, call->place);
-	if (call->parent != UX_GOSYM_NO_PARENT && call->parent != parent &&
+	bool other = call->parent != parent || call->place == UX_GOSYM_NO_PLACE;
+	if (call->parent != UX_GOSYM_NO_PARENT && other &&
 	    (call->parent < 0 || node_of(c, call->parent) != NO_NODE)) {
 		parent = call->parent;
 		node->file = call->file;
@@ -146,7 +147,8 @@ static bool read_nodes(const struct ux_gosym *g, const struct ux_gosym_function 
 	for (size_t i = 0; i < c->nodes.size; i++) {
 		struct ux_gosym_node *node = &c->nodes.data[i];
 		struct ux_gosym_call call;
-		if (!ux_gosym_call_read(g, f, node->index, &call) || call.place >= c->size)
+		if (!ux_gosym_call_read(g, f, node->index, &call) ||
+		    (call.place >= c->size && call.place != UX_GOSYM_NO_PLACE))
 			return false;
 		node->name = call.name;
 		node->hidden = g->wrapper != 0 && call.id == g->wrapper;

@@ -5,11 +5,17 @@
 #include "cursor.h"
 
 enum {
-	PCDATA_TREE = 2, /* which of a function's programs has places in the inline tree */
-	FUNCDATA_TREE_114 = 4,
-	FUNCDATA_TREE_116 = 3,
-	CALL_SIZE_114 = 20,
-	CALL_SIZE_120 = 16,
+	TABLES_MOST = 255, /* of a function */
+};
+
+/* Which of a function's programs has places in the inline tree, which of its tables is that, and
+ * bytes of a call in it. */
+static const struct shape {
+	uint8_t program, table, call;
+} shapes[] = {
+	[UX_GOSYM_TREES_GO19] = {1, 2, 16},  [UX_GOSYM_TREES_GO112] = {1, 2, 20},
+	[UX_GOSYM_TREES_GO113] = {2, 4, 20}, [UX_GOSYM_TREES_GO116] = {2, 3, 20},
+	[UX_GOSYM_TREES_GO120] = {2, 3, 16},
 };
 
 /* The pc of what is off bytes into the functions' table. */
@@ -79,9 +85,10 @@ struct behind {
 };
 
 /* The fields between the name and what stands behind them, which differ in what versions added. */
-static struct behind read_fields(const struct ux_gosym_table *t, struct ux_cur *c,
+static struct behind read_fields(const struct ux_gosym *g, struct ux_cur *c,
 				 struct ux_gosym_function *f)
 {
+	const struct ux_gosym_table *t = &g->table;
 	struct behind b;
 	ux_cur_skip(c, 12); /* args, deferreturn, the program of stack depths */
 	f->file_program = ux_cur_u32(c);
@@ -90,6 +97,11 @@ static struct behind read_fields(const struct ux_gosym_table *t, struct ux_cur *
 	f->unit = t->layout >= UX_GOSYM_GO116 ? ux_cur_u32(c) : 0;
 	if (t->layout >= UX_GOSYM_GO120)
 		ux_cur_skip(c, 4); /* the line it begins at */
+	if (g->trees == UX_GOSYM_TREES_GO19) {
+		uint32_t n = ux_cur_u32(c);
+		b.n_tables = n <= TABLES_MOST ? (uint8_t)n : 0;
+		return b;
+	}
 	f->id = ux_cur_u8(c);
 	ux_cur_skip(c, 2); /* flags, padding */
 	b.n_tables = ux_cur_u8(c);
@@ -117,15 +129,16 @@ static uint64_t table_pc(const struct ux_gosym *g, struct ux_cur *c, unsigned nu
 static void read_tree(const struct ux_gosym *g, struct ux_cur *c, struct behind b,
 		      struct ux_gosym_function *f)
 {
-	unsigned number = g->trees == UX_GOSYM_TREES_GO114 ? FUNCDATA_TREE_114 : FUNCDATA_TREE_116;
-	if (g->trees == UX_GOSYM_TREES_NONE || b.n_programs <= PCDATA_TREE || b.n_tables <= number)
+	const struct shape *shape = &shapes[g->trees];
+	if (g->trees == UX_GOSYM_TREES_NONE || b.n_programs <= shape->program ||
+	    b.n_tables <= shape->table)
 		return;
 	struct ux_cur programs = ux_cur_sub(c, 4 * (uint64_t)b.n_programs);
-	ux_cur_skip(&programs, 4 * PCDATA_TREE);
+	ux_cur_skip(&programs, 4 * (uint64_t)shape->program);
 	uint32_t program = ux_cur_u32(&programs);
 	if (program == 0)
 		return;
-	f->tree = table_pc(g, c, number);
+	f->tree = table_pc(g, c, shape->table);
 	if (f->tree != 0)
 		f->call_program = program;
 }
@@ -166,7 +179,7 @@ enum ux_code ux_gosym_function_read(const struct ux_gosym *g, uint32_t i,
 	struct ux_cur c = record_of(g->image, t, i, &off);
 	uint64_t own = record_start(g->image, t, &c, off);
 	uint32_t name = ux_cur_u32(&c);
-	struct behind b = read_fields(t, &c, &f);
+	struct behind b = read_fields(g, &c, &f);
 	UX_TRY(ux_cur_status(&c, err));
 	UX_TRY(read_range(g, i, own, &f, err));
 	/* 0 is the first name but in the first layout, where the header is there. */
@@ -184,23 +197,25 @@ uint8_t ux_gosym_function_id(const struct ux_gosym *g, uint32_t i)
 	uint64_t off = 0;
 	struct ux_cur c = record_of(g->image, &g->table, i, &off);
 	ux_cur_skip(&c, ux_gosym_table_field(&g->table) + 4);
-	(void)read_fields(&g->table, &c, &f);
+	(void)read_fields(g, &c, &f);
 	return c.failed ? 0 : f.id;
 }
 
 bool ux_gosym_call_read(const struct ux_gosym *g, const struct ux_gosym_function *f, uint32_t i,
 			struct ux_gosym_call *ret)
 {
-	bool wide = g->trees != UX_GOSYM_TREES_GO120;
-	uint64_t at = f->tree + (uint64_t)i * (wide ? CALL_SIZE_114 : CALL_SIZE_120);
+	bool wide = g->trees != UX_GOSYM_TREES_GO120, old = g->trees == UX_GOSYM_TREES_GO19;
+	uint64_t at = f->tree + (uint64_t)i * shapes[g->trees].call;
 	struct ux_cur c = ux_cur_make(ux_gosym_image_at(g->image, at), NULL, g->table.swap);
-	ret->parent = wide ? (int16_t)ux_cur_u16(&c) : UX_GOSYM_NO_PARENT;
-	ret->id = ux_cur_u8(&c);
-	ux_cur_skip(&c, wide ? 1 : 3);
+	ret->parent = old    ? (int32_t)ux_cur_u32(&c)
+		      : wide ? (int16_t)ux_cur_u16(&c)
+			     : UX_GOSYM_NO_PARENT;
+	ret->id = old ? 0 : ux_cur_u8(&c);
+	ux_cur_skip(&c, old ? 0 : wide ? 1 : 3);
 	ret->file = wide ? (int32_t)ux_cur_u32(&c) : -1;
 	ret->line = wide ? (int32_t)ux_cur_u32(&c) : 0;
 	ret->name = ux_gosym_text(g->table.names, ux_cur_u32(&c));
-	ret->place = ux_cur_u32(&c);
+	ret->place = old ? UX_GOSYM_NO_PLACE : ux_cur_u32(&c);
 	return !c.failed && ret->name && ret->name[0] != '\0';
 }
 

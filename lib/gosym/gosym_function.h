@@ -31,7 +31,8 @@ uint8_t ux_gosym_function_id(const struct ux_gosym *g, uint32_t i);
 /* A function that was inlined. */
 struct ux_gosym_call {
 	const char *name;
-	uint32_t place; /* of the call itself, in the function; 0 also when nothing is left of it */
+	uint32_t place; /* of the call itself, in the function; 0 also when nothing is left of it;
+			   UX_GOSYM_NO_PLACE: before 1.12 it is not told */
 	int32_t parent; /* number of the call that it stands in; -1: in the function,
 			   UX_GOSYM_NO_PARENT: not told, see there what stands at its place */
 	int32_t file, line; /* of the call, where the parent is told */
@@ -41,6 +42,8 @@ struct ux_gosym_call {
 enum {
 	UX_GOSYM_NO_PARENT = -2
 };
+
+#define UX_GOSYM_NO_PLACE UINT32_MAX
 
 /* The call number i of f's inline tree; false when it leaves the image or has no name. */
 bool ux_gosym_call_read(const struct ux_gosym *g, const struct ux_gosym_function *f, uint32_t i,

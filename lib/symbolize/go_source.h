@@ -30,7 +30,7 @@ struct ux_go_source {
 /*
  * Reads the tables in the memory, if there are any. With inlined calls they tell at least what the
  * DWARF of Go's compiler does, of every function and much faster: DWARF is left the rest, which is
- * C. Without (before 1.14, or where the trees are not found) they fill in behind DWARF.
+ * C. Without (before 1.9, or where the trees are not found) they fill in behind DWARF.
  */
 enum ux_code ux_go_source_read(struct ux_go_source *go, struct ux_module_build *build,
 			       struct ux_error *err) ux_must;

@@ -92,16 +92,27 @@ static bool is_wide(const struct make_go *m)
 	return m->layout < UX_GOSYM_GO120;
 }
 
-/* What the calls' program says of a place; -1 behind its end. */
-static int32_t call_at(const struct make_go_function *f, uint32_t place)
+/* What changed within the first layout. */
+static bool before(const struct make_go *m, int minor)
+{
+	return m->layout == UX_GOSYM_GO12 && m->minor < minor;
+}
+
+/* What a program says of a place; -1 behind its end. */
+static uint32_t value_at(const struct make_go_step *steps, uint32_t place)
 {
 	uint32_t end = 0;
-	for (size_t i = 0; i < MAKE_GO_STEPS && f->calls[i].bytes > 0; i++) {
-		end += f->calls[i].bytes;
+	for (size_t i = 0; i < MAKE_GO_STEPS && steps[i].bytes > 0; i++) {
+		end += steps[i].bytes;
 		if (place < end)
-			return f->calls[i].value;
+			return (uint32_t)steps[i].value;
 	}
-	return -1;
+	return UINT32_MAX;
+}
+
+static int32_t call_at(const struct make_go_function *f, uint32_t place)
+{
+	return (int32_t)value_at(f->calls, place);
 }
 
 /* What stands in front of a call's name. */
@@ -109,6 +120,17 @@ static void put_call_head(const struct make_go *m, struct ux_out *out,
 			  const struct make_go_function *f, const struct make_go_call *call)
 {
 	int32_t parent = call->told ? call->parent : call_at(f, call->place);
+	if (before(m, 13)) {
+		bool told = call->told;
+		if (before(m, 12))
+			ux_out_u32(out, (uint32_t)parent);
+		else
+			ux_out_u32(out, m->big ? (uint32_t)parent << 16 | (uint32_t)call->id << 8
+					       : (uint32_t)call->id << 16 | (uint16_t)parent);
+		ux_out_u32(out, told ? (uint32_t)call->file : value_at(f->files, call->place) + 1);
+		ux_out_u32(out, told ? (uint32_t)call->line : value_at(f->lines, call->place));
+		return;
+	}
 	if (is_wide(m))
 		ux_out_u16(out, (uint16_t)parent);
 	ux_out_u8(out, call->id);
@@ -130,7 +152,8 @@ static uint32_t put_tree(const struct make_go *m, struct ux_out *out, struct ux_
 		uint32_t name = put_text(names, f->tree[i].name);
 		put_call_head(m, out, f, &f->tree[i]);
 		ux_out_u32(out, name);
-		ux_out_u32(out, f->tree[i].place);
+		if (!before(m, 12))
+			ux_out_u32(out, f->tree[i].place);
 		if (!is_wide(m))
 			ux_out_u32(out, 1);
 	}
@@ -182,8 +205,7 @@ static void make_parts(const struct make_go *m, struct parts *p, struct ux_out *
 static void put_tables(struct make_go *m, struct ux_out *out, uint64_t pc, const struct parts *p,
 		       size_t i)
 {
-	bool go114 = m->layout == UX_GOSYM_GO12;
-	unsigned n = go114 ? 5 : 4;
+	unsigned n = before(m, 13) ? 3 : m->layout == UX_GOSYM_GO12 ? 5 : 4;
 	bool has = m->functions[i].tree[0].name != NULL;
 	if (m->layout >= UX_GOSYM_GO118) {
 		for (unsigned k = 0; k + 1 < n; k++)
@@ -210,17 +232,24 @@ static void put_record(struct make_go *m, struct ux_out *out, uint64_t pc, const
 		ux_out_u32(out, 0); /* args, deferreturn, pcsp */
 	ux_out_u32(out, p->file[i]);
 	ux_out_u32(out, p->line[i]);
-	ux_out_u32(out, 3);
+	ux_out_u32(out, before(m, 12) ? 2 : 3);
 	if (m->layout >= UX_GOSYM_GO116)
 		ux_out_u32(out, 0);
 	if (m->layout >= UX_GOSYM_GO120)
 		ux_out_u32(out, 1);
-	ux_out_u8(out, m->functions[i].id);
-	ux_out_u16(out, 0);
-	ux_out_u8(out, m->layout == UX_GOSYM_GO12 ? 5 : 4);
+	if (before(m, 12)) {
+		ux_out_u32(out, 3);
+	} else {
+		ux_out_u8(out, m->functions[i].id);
+		ux_out_u16(out, 0);
+		ux_out_u8(out, before(m, 13) ? 3 : m->layout == UX_GOSYM_GO12 ? 5 : 4);
+	}
 	ux_out_u32(out, 0);
-	ux_out_u32(out, 0);
+	if (!before(m, 13))
+		ux_out_u32(out, 0);
 	ux_out_u32(out, p->call[i]);
+	if (before(m, 13) && !before(m, 12))
+		ux_out_u32(out, 0);
 	put_tables(m, out, pc, p, i);
 }
 
@@ -389,6 +418,10 @@ static void put_version(struct make_go *m)
 	char text[16];
 	int n = snprintf(text, sizeof(text), "go1.%d.3", m->minor);
 	bool inlined = m->minor >= 18;
+	if (before(m, 13)) { /* there was none, but memory begins with something */
+		ux_out_u64(d, 1);
+		return;
+	}
 	ux_out_put(d, "\xff Go buildinf:", 14);
 	ux_out_u8(d, (uint8_t)m->word);
 	ux_out_u8(d, inlined ? 2 : m->big);

@@ -131,11 +131,33 @@ static void lines_without_inlined_calls_are_lines(void **state)
 {
 	(void)state;
 	ux_cleanup(made_deinit) struct made m;
-	begin(&m, UX_GOSYM_GO12, 12);
+	static const struct make_go_function functions[] = {
+		{.name = "f", .size = 16, .lines = {{16, 7}}, .files = {{16, 1}}}};
+	begin(&m, UX_GOSYM_GO12, 8); /* which knew no inlined calls */
+	m.go.functions = functions;
+	m.go.n_functions = ux_countof(functions);
 	finish(&m, false);
 	assert_int_equal(extract(&m, 0, NULL), UX_OK);
 	assert_int_equal(m.stats.quality, UX_QUALITY_LINES);
-	assert_string_equal(at(&m, MAKE_GO_TEXT + 10), "main.main runtime|proc.go:3");
+	assert_string_equal(at(&m, MAKE_GO_TEXT + 10), "f runtime|proc.go:7");
+}
+
+static void programs_of_before_1_13_have_inlined_calls(void **state)
+{
+	(void)state;
+	for (int minor = 9; minor <= 12; minor++) {
+		ux_cleanup(made_deinit) struct made m;
+		begin(&m, UX_GOSYM_GO12, minor);
+		m.go.big = minor == 11;
+		finish(&m, false);
+		assert_int_equal(extract(&m, 0, NULL), UX_OK);
+		assert_int_equal(m.stats.quality, UX_QUALITY_INLINES);
+		assert_string_equal(m.stats.go_version, "");
+		assert_string_equal(
+			at(&m, MAKE_GO_TEXT + 10),
+			"runtime.inner runtime|proc.go:3 < main.outer runtime|proc.go:7 < "
+			"main.main /src|main.go:10");
+	}
 }
 
 static void functions_without_lines_are_of_pclntabs_rank(void **state)
@@ -270,6 +292,7 @@ int main(void)
 		UX_TEST(programs_of_32_bits_have_their_addresses_in_place),
 		UX_TEST(tables_that_are_not_wanted_are_not_read),
 		UX_TEST(lines_without_inlined_calls_are_lines),
+		UX_TEST(programs_of_before_1_13_have_inlined_calls),
 		UX_TEST(functions_without_lines_are_of_pclntabs_rank),
 		UX_TEST(damaged_functions_are_counted_and_others_stay),
 		UX_TEST(a_text_that_is_nowhere_is_told),
