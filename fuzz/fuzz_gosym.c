@@ -99,7 +99,8 @@ static size_t by_walk(const struct ux_gosym *g, const struct ux_gosym_function *
 			names[n++] = call.name;
 		}
 		index = ux_gosym_steps_at(&c->calls, call.place);
-		if (call.parent == -1 || is_node(c, call.parent))
+		if ((call.parent < 0 && call.parent != UX_GOSYM_NO_PARENT) ||
+		    is_node(c, call.parent))
 			index = call.parent;
 	}
 	return n;

@@ -148,7 +148,7 @@ static bool read_nodes(const struct ux_gosym *g, const struct ux_gosym_function 
 		struct ux_gosym_node *node = &c->nodes.data[i];
 		struct ux_gosym_call call;
 		if (!ux_gosym_call_read(g, f, node->index, &call) ||
-		    (call.place >= c->size && call.place != UX_GOSYM_NO_PLACE))
+		    (call.place >= c->size && g->trees != UX_GOSYM_TREES_GO19))
 			return false;
 		node->name = call.name;
 		node->hidden = g->wrapper != 0 && call.id == g->wrapper;
