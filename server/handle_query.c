@@ -22,7 +22,24 @@ static void answer(struct ux_json *j, const char *id, const char *status, const 
 	ux_json_key_cstr(j, "reason", reason);
 }
 
-/* The best candidate that any of the IDs leads to; UX_ENOTFOUND. */
+/* What a module will answer with: of a pending candidate, what its client claims, so that a fleet
+ * does not send the same file a thousand times. False: nothing. */
+static bool quality_of(const struct ux_module *m, enum ux_quality *ret)
+{
+	bool any = ux_module_best(m, UX_KIND_GSYM) != NULL;
+	*ret = ux_module_quality(m);
+	for (size_t i = 0; i < m->n_candidates; i++) {
+		const struct ux_candidate *c = &m->candidates[i];
+		if (c->state != UX_CANDIDATE_PENDING)
+			continue;
+		any = true;
+		*ret = ux_max(*ret, c->claim);
+	}
+	return any;
+}
+
+/* The best candidate that any of the IDs leads to; UX_ENOTFOUND. Who has a module and asks whether
+ * it is wanted uses it: it runs somewhere, or is built again. */
 static enum ux_code best_of(struct ux_request *req, const struct question *q, enum ux_quality *ret)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
@@ -31,8 +48,8 @@ static enum ux_code best_of(struct ux_request *req, const struct question *q, en
 		struct ux_error err = UX_ERROR_INIT;
 		enum ux_code code = ix->modules.find(ix, ux_caller_of(req)->ns, q->ids[i],
 						     &req->arena, &m, &err);
-		if (code == UX_OK && ux_module_best(&m, UX_KIND_GSYM)) {
-			*ret = ux_module_quality(&m);
+		if (code == UX_OK && quality_of(&m, ret)) {
+			ux_store_used(ux_server_of(req)->store, &m);
 			return UX_OK;
 		}
 		if (code != UX_OK && code != UX_ENOTFOUND) {

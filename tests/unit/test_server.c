@@ -367,10 +367,54 @@ static void query_says_what_is_wanted(void **state)
 			 example_id, at + 2);
 		assert_string_equal(query_status(s, body, status), cases[i].status);
 	}
+	/* who asks uses it */
+	struct ux_index *ix = s->store.index;
+	UX_ARENA(arena, 1 << 20);
+	struct ux_module m;
+	bool marked = false;
+	assert_int_equal(ix->modules.find(ix, "default", example_id, &arena, &m, NULL), UX_OK);
+	assert_int_equal(ix->modules.mark(ix, m.number, INT64_MAX, 1, &marked, NULL), UX_OK);
+	assert_true(marked);
+	snprintf(body, sizeof(body), "{\"ids\":[\"%s\"]}", example_id);
+	assert_string_equal(query_status(s, body, status), "already-there");
+	assert_int_equal(ix->modules.find(ix, "default", example_id, &arena, &m, NULL), UX_OK);
+	assert_int_equal(m.marked, 0);
 	refused(post(s, "/v1/query", "{}", 400), "invalid", "either");
 	refused(post(s, "/v1/query", "{\"ids\":[],\"modules\":[]}", 400), "invalid", "either");
 	refused(post(s, "/v1/query", "{\"ids\":[1]}", 400), "invalid", "strings");
 	refused(post(s, "/v1/query", "{\"ids\":[],\"force\":\"yes\"}", 400), "invalid", "force");
+}
+
+static void what_is_being_extracted_is_not_sent_by_everybody(void **state)
+{
+	struct make_server *s = *state;
+	struct ux_index *ix = s->store.index;
+	struct ux_add_result r;
+	char status[32];
+	const char *ids[] = {"gnu:ee"};
+	const struct ux_who who = {.key_id = "", .from = "test"};
+	const struct ux_arrival what = {"default", ids, 1, false};
+	const struct ux_candidate c = {.kind = UX_KIND_EXECUTABLE,
+				       .state = UX_CANDIDATE_PENDING,
+				       .claim = UX_QUALITY_LINES,
+				       .size = 1,
+				       .reason = "",
+				       .origin_name = "",
+				       .description = "",
+				       .file_name = "",
+				       .key_id = ""};
+	assert_int_equal(ix->modules.add(ix, &what, &c, &who, 1, &r, NULL), UX_OK);
+	static const char *const asks[][2] = {
+		{"{\"ids\":[\"gnu:ee\"]}", "already-there"},
+		{"{\"modules\":[{\"ids\":[\"gnu:ee\"],\"quality\":\"lines\"}]}", "already-there"},
+		{"{\"modules\":[{\"ids\":[\"gnu:ee\"],\"quality\":\"inlines\"}]}", "wanted"},
+	};
+	for (size_t i = 0; i < ux_countof(asks); i++)
+		assert_string_equal(query_status(s, asks[i][0], status), asks[i][1]);
+	const struct ux_settled failed = {
+		.state = UX_CANDIDATE_FAILED, .reason = "no ELF", .kind = UX_KIND_EXECUTABLE};
+	assert_int_equal(ix->modules.settle(ix, r.candidate, &failed, 2, &r, NULL), UX_OK);
+	assert_string_equal(query_status(s, asks[0][0], status), "wanted");
 }
 
 static void announcements_are_checked(void **state)
@@ -1060,6 +1104,7 @@ int main(void)
 		SERVER_TEST(symbolize_refuses_what_makes_no_sense),
 		SERVER_TEST(batches_over_their_limit_are_refused),
 		SERVER_TEST(query_says_what_is_wanted),
+		SERVER_TEST(what_is_being_extracted_is_not_sent_by_everybody),
 		SERVER_TEST(announcements_are_checked),
 		SERVER_TEST(upload_goes_on_where_it_was_broken_off),
 		SERVER_TEST(
