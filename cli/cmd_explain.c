@@ -20,12 +20,15 @@ struct values {
 	struct ux_answer_values answer;
 	struct ux_find_values find;
 	const char *arch;
+	const char *gpu;
 };
 
 static const struct ux_option options[] = {
 	UX_ANSWER_OPTIONS(struct values, answer),
 	{"arch", 0, UX_OPTION_TEXT, offsetof(struct values, arch), "NAME",
 	 "slice of a universal Mach-O file: x86_64, arm64, ..."},
+	{"gpu", 0, UX_OPTION_TEXT, offsetof(struct values, gpu), "WHICH",
+	 "its GPU code instead: sm_90, an ID, or a number that unhex id tells"},
 	UX_FIND_OPTIONS(struct values, find),
 };
 
@@ -102,13 +105,15 @@ static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 
 /* Extracts with all sources but those of `without`: of pcs, or (NULL) everything. A failure is the
  * view's own, but for memory. */
-static enum ux_code look(struct explain *e, const char *path, const char *arch, uint32_t without,
-			 const struct pc_vec *pcs, struct view *ret, struct ux_error *err)
+static enum ux_code look(struct explain *e, const char *path, const struct values *v,
+			 uint32_t without, const struct pc_vec *pcs, struct view *ret,
+			 struct ux_error *err)
 {
 	ux_cleanup(ux_wanted_deinit) struct ux_wanted wanted = {0};
 	struct ux_extract_options how = {
 		.path = path,
-		.arch = arch,
+		.arch = v->arch,
+		.gpu = v->gpu,
 		.debug_path = e->files.debug.path,
 		.supplementary = e->files.supplementary.bytes,
 		.without = without,
@@ -125,7 +130,8 @@ static enum ux_code look(struct explain *e, const char *path, const char *arch, 
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	ret->there = code == UX_OK && !nothing;
-	ret->failed = code == UX_ENOTFOUND ? (struct ux_error)UX_ERROR_INIT : why;
+	bool no_choice = v->gpu && without == 0; /* no such piece, or one without code */
+	ret->failed = code == UX_ENOTFOUND && !no_choice ? (struct ux_error)UX_ERROR_INIT : why;
 	return UX_OK;
 }
 
@@ -414,13 +420,13 @@ static enum ux_code open_all(struct explain *e, const char *path, const struct v
 	e->finder.search.ctx = e;
 	UX_TRY(ux_symbol_files_find(&e->files, &e->finder, e->file.bytes, path, err));
 	ux_find_warn(path, &e->files.lost);
-	UX_TRY(look(e, path, v->arch, 0, NULL, &e->all, err));
+	UX_TRY(look(e, path, v, 0, NULL, &e->all, err));
 	if (e->all.failed.code != UX_OK) {
 		*err = e->all.failed;
 		return err->code;
 	}
 	for (unsigned i = 0; i < UX_SOURCE_COUNT && pcs->size > 0; i++)
-		UX_TRY(look(e, path, v->arch, ~(1u << i), pcs, &e->of[i], err));
+		UX_TRY(look(e, path, v, ~(1u << i), pcs, &e->of[i], err));
 	return UX_OK;
 }
 

@@ -128,6 +128,15 @@ def test_gpu_code_is_chosen_by_its_identity():
         assert looked_up(HOST, "--gpu", name, "a+0") == [EXPECTED["a+0"]]
 
 
+def test_explain_tells_of_a_programs_gpu_code():
+    (answer,) = lines(unhex("lookup", "--json", HOST, "--gpu", "sm_90", "a+0x10"))
+    told, address = lines(unhex("explain", "--json", HOST, "--gpu", "sm_90", answer["address"]))
+    assert told["quality"] == "inlines"
+    assert {s["source"] for s in told["sources"]} == {"dwarf", "symtab"}
+    assert frames(address) == EXPECTED["a+0x10"] and address["name_from"] == "dwarf"
+    fails(unhex("explain", HOST, "--gpu", "sm_70", "1"), 1, HOST, "no GPU code for sm_70")
+
+
 def test_what_is_no_choice_is_refused():
     fails(unhex("lookup", HOST, "--gpu", "sm_70", "1"), 1, HOST, "no GPU code for sm_70",
           "sm_80, sm_90, compute_90 (not compiled), sm_100f")
