@@ -20,13 +20,14 @@ apt_prepare() {
 		'Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg' >"$work/sources/other.sources"
 }
 
-# apt TOOL ARGUMENT...: it trusts and knows nothing of what is installed.
+# apt TOOL ARGUMENT...: it trusts and knows nothing of what is installed. A mirror that stands still since
+# weeks has lists that are too old to believe for updates, and what we want.
 apt() {
 	tool=$1
 	shift
 	"$tool" -qq -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$work/sources" \
 		-o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null -o "Dir::State=$work/state" \
 		-o "Dir::State::status=$work/status" -o "Dir::Cache=$work/cache" \
-		-o "APT::Sandbox::User=$(id -un)" -o Acquire::Languages=none \
+		-o "APT::Sandbox::User=$(id -un)" -o Acquire::Languages=none -o Acquire::Check-Valid-Until=false \
 		-o Debug::NoLocking=true -o APT::Install-Recommends=false "$@"
 }

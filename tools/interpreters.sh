@@ -34,24 +34,8 @@ fail() {
 	exit 1
 }
 
-# The mirror of the system's own release. Its key is the one that signs all releases.
-mirror() {
-	# shellcheck disable=SC2016 # apt's own names
-	apt-get indextargets --format '$(ORIGIN)|$(LABEL)|$(REPO_URI)' 'Created-By: Packages' |
-		sed -n 's/^Debian|Debian|//p' | head -n 1
-}
-
-# apt with lists, state and archives of its own, so that the system's are not touched. It trusts and
-# knows nothing of what is installed, and so takes all libraries along.
-apt() {
-	tool=$1
-	shift
-	"$tool" -qq -o Dir::Etc::sourcelist=/dev/null -o "Dir::Etc::sourceparts=$work/sources" \
-		-o Dir::Etc::preferences=/dev/null -o Dir::Etc::preferencesparts=/dev/null -o "Dir::State=$work/state" \
-		-o "Dir::State::status=$work/status" -o "Dir::Cache=$work/cache" \
-		-o "APT::Sandbox::User=$(id -un)" -o Acquire::Languages=none \
-		-o Debug::NoLocking=true -o APT::Install-Recommends=false "$@"
-}
+# shellcheck source=tools/apt_beside.sh
+. tools/apt_beside.sh
 
 there_is() {
 	[ -n "$(apt apt-cache madison "$1" 2>/dev/null)" ]
@@ -76,6 +60,7 @@ wrap() {
 	loader=$(find "$work/root" -path '*/ld-linux*.so.*' | head -n 1)
 	[ -n "$loader" ] || fail 'no loader among the packages'
 	libraries=$(dirname "$(find "$work/root" -name 'libc.so.6' | head -n 1)")
+	others=$work/root/usr/lib/$(basename "$libraries") # libc's are not below /usr in bookworm
 	mkdir -p "$work/bin"
 	for program in "$work"/root/usr/bin/*; do
 		name=$(basename "$program")
@@ -85,7 +70,7 @@ wrap() {
 here=\$(cd "\$(dirname "\$0")/.." && pwd)
 export PYTHONHOME="\$here/root/usr" PYTHONDONTWRITEBYTECODE=1
 exec "\$here${loader#"$work"}" \\
-	--library-path "\$here${libraries#"$work"}" \\
+	--library-path "\$here${libraries#"$work"}:\$here${others#"$work"}" \\
 	"\$here/root/usr/bin/$name" "\$@"
 END
 		chmod +x "$work/bin/$name"
@@ -98,10 +83,8 @@ unpack() {
 	[ -n "$uri" ] || fail "apt knows no mirror of Debian (apt-get update?)"
 	work=$(pwd)/$root/$suite.new
 	rm -rf "$work"
-	mkdir -p "$work/sources" "$work/state/lists/partial" "$work/cache/archives/partial" "$work/root"
-	: >"$work/status"
-	printf '%s\n' 'Types: deb' "URIs: $uri" "Suites: $suite" 'Components: main' \
-		'Signed-By: /usr/share/keyrings/debian-archive-keyring.gpg' >"$work/sources/$suite.sources"
+	mkdir -p "$work/root"
+	apt_prepare "$uri" "$suite"
 	apt apt-get update >"$work/log" 2>&1 || fail "the mirror gives no list of $suite: $(tail -n 1 "$work/log")"
 	wanted=$(wanted_of "$suite")
 	# shellcheck disable=SC2086 # a list of words

@@ -123,13 +123,15 @@ static bool split_v8(struct ux_bytes name, struct parts *p)
 {
 	static const char *const kinds[] = {
 		"JS:", "Function:", "LazyCompile:", "Script:", "Eval:", "RegExp:"};
-	uint32_t column = 0;
+	uint32_t last = 0;
 	bool is_v8 = false;
 	for (size_t i = 0; i < ux_countof(kinds); i++)
 		is_v8 = is_v8 || ux_bytes_starts(name, ux_bytes_cstr(kinds[i]));
 	struct ux_bytes rest = name;
-	if (!is_v8 || !take_number(&rest, &column) || !take_number(&rest, &p->line))
+	if (!is_v8 || !take_number(&rest, &last))
 		return false;
+	if (!take_number(&rest, &p->line))
+		p->line = last; /* Node 18 tells no column */
 	size_t at = blank_before_file(rest);
 	if (at + 1 >= rest.size)
 		return false;

@@ -62,7 +62,8 @@ def same_name(answer, name):
     told, file, line = joined(answer)
     if file is None:
         return told == name
-    return name == f"{told}:{file}" or name.startswith(f"{told} {file}:{line}:")
+    return name in (f"{told}:{file}", f"{told} {file}:{line}") or \
+        name.startswith(f"{told} {file}:{line}:")
 
 
 def code_maps(pid):

@@ -65,7 +65,8 @@ static void file_and_line_are_taken_out_of_the_name(void **state)
 					"6000 c py::_find:<frozen importlib._bootstrap>\n"
 					"7000 40 TRACE_3::/srv/x.lua:99\n"
 					"8000 40 JS:+ /t.js:1:1\n"
-					"9000 40 JS:*f file:///w/m.mjs:2:3\n");
+					"9000 40 JS:*f file:///w/m.mjs:2:3\n"
+					"a000 40 LazyCompile:*hot /w/with blank.js:2\n");
 	assert_frame(&m, 0x1008, "JS:*hot", "/path", "t.js", 12);
 	assert_frame(&m, 0x2000, "JS:~get x", "/a b", "c d.js", 7);
 	assert_frame(&m, 0x3000, "JS:^realm", "node:internal/bootstrap", "realm", 3);
@@ -75,6 +76,7 @@ static void file_and_line_are_taken_out_of_the_name(void **state)
 	assert_frame(&m, 0x7000, "TRACE_3", "/srv", "x.lua", 99);
 	assert_frame(&m, 0x8000, "JS:+", "/", "t.js", 1);
 	assert_frame(&m, 0x9000, "JS:*f", "file:///w", "m.mjs", 2);
+	assert_frame(&m, 0xa000, "LazyCompile:*hot", "/w", "with blank.js", 2);
 	ux_perf_map_deinit(&m);
 }
 
