@@ -238,12 +238,14 @@ static uint64_t address_of(const struct run *r, struct ux_bytes question)
 	return r->file.is_elf32 ? address & UINT32_MAX : address;
 }
 
-/* Has the file read for pc, and for the questions that come behind. */
+/* Has the file read for pc, and for the questions that come behind. perf puts a line that is no
+ * number behind each of its own, to see where the answer ends: that one is always among them. */
 static enum ux_code need(struct run *r, uint64_t pc, struct ux_error *err)
 {
 	uint64_t pcs[UX_DROP_IN_AHEAD] = {pc};
 	struct ux_bytes question;
 	size_t n = 1, at = 0;
+	n += pc_of(r, 0, &pcs[n]);
 	if (ux_symbol_source_has(&r->file.source, pc))
 		return UX_OK;
 	while (n < ux_countof(pcs) && ux_questions_ahead(&r->questions, &at, &question))

@@ -305,6 +305,22 @@ def test_a_limit_on_the_size_of_files_kills_nobody(large, home):
     assert kept(home / ".cache/unhex") == []
 
 
+def test_the_end_of_a_question_of_perf_costs_nothing(large, home):
+    """It writes the address and ",", which is 0, and waits for both answers."""
+    start = symbol(large, "outer")[0]
+    env = {k: v for k, v in os.environ.items() if k not in ("UNHEX_CACHE", "XDG_CACHE_HOME")}
+    with subprocess.Popen([UNHEX, "addr2line", "-fe", large], env={**env, "HOME": str(home)}, text=True,
+                          stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=1) as p:
+        sizes = []
+        for question, answer in (f"{start:x}", "outer"), (",", "??"), (f"{start:x}", "outer"), (",", "??"):
+            p.stdin.write(question + "\n")
+            assert p.stdout.readline() == answer + "\n"
+            p.stdout.readline()
+            (spent,) = (home / ".cache/unhex").glob("*.spent")
+            sizes.append(spent.stat().st_size)
+    assert sizes == sizes[:1] * 4
+
+
 def test_what_a_killed_command_left_is_removed(large, home):
     ask_at(home, large)
     folder = home / ".cache/unhex"
