@@ -2,6 +2,16 @@
 /* Which addresses a unit says it has. */
 #include "dwarf_cover.h"
 
+/* GCC's units without code are from 0 to 0, and their list may be empty. */
+static bool says(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *root)
+{
+	uint64_t pc = 0;
+	return ux_dwarf_die_has(root, UX_SLOT_RANGES) ||
+	       (ux_dwarf_die_pc(ctx, root, UX_SLOT_LOW_PC, &pc) &&
+		(ux_dwarf_die_pc(ctx, root, UX_SLOT_HIGH_PC, &pc) ||
+		 ux_dwarf_die_const(root, UX_SLOT_HIGH_PC, &pc)));
+}
+
 bool ux_dwarf_unit_cover(const struct ux_dwarf_context *ctx, struct ux_dwarf_range_vec *out)
 {
 	/* Sections are of no interest: a range may begin in front of the one its code is in. */
@@ -12,8 +22,6 @@ bool ux_dwarf_unit_cover(const struct ux_dwarf_context *ctx, struct ux_dwarf_ran
 	out->size = 0;
 	if (ux_dwarf_die_at(ctx, ctx->unit->die_off, &root, NULL) != UX_OK)
 		return false;
-	if (ux_dwarf_die_ranges(ctx, &root, &text, &entries, out, NULL) != UX_OK)
-		return false;
-	/* A list may be empty: of dropped code, or of none. */
-	return out->size > 0 || ux_dwarf_die_has(&root, UX_SLOT_RANGES);
+	return says(ctx, &root) &&
+	       ux_dwarf_die_ranges(ctx, &root, &text, &entries, out, NULL) == UX_OK;
 }

@@ -8,8 +8,8 @@
 /*
  * Replaces what is in out by the ranges of the unit's own DIE (DWARF 5, 3.1.1), in any order, those
  * of dropped code among them; of an address that is in none of them the unit says nothing. False
- * when it cannot be told without reading the unit: it has neither ranges nor code from a low to a
- * high pc, as of some producers, or its list is damaged, or memory is short. Any thread.
+ * when it cannot be told without reading the unit: it has neither ranges nor a low and a high pc,
+ * as of some producers, or its list is damaged, or memory is short. Any thread.
  */
 bool ux_dwarf_unit_cover(const struct ux_dwarf_context *ctx, struct ux_dwarf_range_vec *out)
 	ux_must;

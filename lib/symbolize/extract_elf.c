@@ -241,13 +241,14 @@ static enum ux_code read_units(struct job *j, struct ux_error *err)
 }
 
 /* The addresses of a file that is yet to be linked are moved (bias), and it is small. */
-static void begin_wanted(struct job *j)
+static enum ux_code begin_wanted(struct job *j, struct ux_error *err)
 {
 	if (!j->build.options->wanted || j->build.bias != 0)
-		return;
+		return UX_OK;
+	struct ux_dwarf_text text = ux_module_build_text(&j->build);
 	j->wanted = j->build.options->wanted;
 	j->wanted->narrowed = true;
-	ux_wanted_widen(j->wanted, &j->build.symbols);
+	return ux_wanted_widen(j->wanted, &j->build.symbols, &text) ? UX_OK : ux_error_nomem(err);
 }
 
 /* *ret_nothing: the file has symbols, but none that tell of what is wanted. */
@@ -301,7 +302,7 @@ enum ux_code ux_extract_elf(struct ux_bytes exe, struct ux_bytes debug,
 	describe(&j);
 	UX_TRY(ux_module_text(&j.exe, &j.build.text, err));
 	UX_TRY(read_symbols(&j, err));
-	begin_wanted(&j);
+	UX_TRY(begin_wanted(&j, err));
 	bool nothing = false;
 	UX_TRY(read_units(&j, err));
 	UX_TRY(trim(&j, &nothing, err));

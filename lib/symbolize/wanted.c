@@ -8,6 +8,7 @@
 void ux_wanted_deinit(struct ux_wanted *wanted)
 {
 	ux_dwarf_range_vec_deinit(&wanted->ranges);
+	ux_dwarf_range_vec_deinit(&wanted->code);
 	wanted->narrowed = false;
 }
 
@@ -71,7 +72,7 @@ static bool meets(const struct ux_dwarf_range_vec *ranges, uint64_t lo, uint64_t
 
 bool ux_wanted_meets(const struct ux_wanted *wanted, uint64_t lo, uint64_t hi)
 {
-	return meets(&wanted->ranges, lo, hi);
+	return meets(&wanted->code, lo, hi);
 }
 
 bool ux_wanted_has(const struct ux_wanted *wanted, uint64_t pc)
@@ -93,8 +94,11 @@ static void widen(struct ux_dwarf_range_vec *ranges, uint64_t lo, uint64_t hi)
 	}
 }
 
-void ux_wanted_widen(struct ux_wanted *wanted, const struct ux_code_symbol_vec *symbols)
+bool ux_wanted_widen(struct ux_wanted *wanted, const struct ux_code_symbol_vec *symbols,
+		     const struct ux_dwarf_text *text)
 {
+	const struct ux_dwarf_range_vec sections = {.data = (void *)text->list,
+						    .size = text->count};
 	const struct ux_code_symbol *s = symbols->data;
 	for (size_t i = 0, end; i < symbols->size; i = end) {
 		uint64_t hi = s[i].start + s[i].size;
@@ -103,6 +107,13 @@ void ux_wanted_widen(struct ux_wanted *wanted, const struct ux_code_symbol_vec *
 		widen(&wanted->ranges, s[i].start, hi);
 	}
 	tidy(&wanted->ranges);
+	wanted->code.size = 0;
+	for (size_t i = 0; i < wanted->ranges.size; i++) {
+		struct ux_dwarf_range r = wanted->ranges.data[i];
+		if (meets(&sections, r.lo, r.hi) && !ux_dwarf_range_vec_append(&wanted->code, r))
+			return false;
+	}
+	return true;
 }
 
 bool ux_wanted_unit(const struct ux_wanted *wanted, const struct ux_dwarf_context *ctx,
@@ -130,8 +141,8 @@ static uint32_t trim(struct ux_piece *pieces, uint32_t n, const struct ux_dwarf_
 static bool gather(const struct ux_wanted *wanted, const struct ux_collection *collection,
 		   struct ux_dwarf_range_vec *out)
 {
-	for (size_t i = 0; i < wanted->ranges.size; i++)
-		if (!ux_dwarf_range_vec_append(out, wanted->ranges.data[i]))
+	for (size_t i = 0; i < wanted->code.size; i++)
+		if (!ux_dwarf_range_vec_append(out, wanted->code.data[i]))
 			return false;
 	for (size_t u = 0; u < collection->n_units; u++) {
 		const struct ux_unit_pieces *unit = &collection->units[u];

@@ -16,6 +16,8 @@
 
 struct ux_wanted {
 	struct ux_dwarf_range_vec ranges; /* sorted, disjoint */
+	struct ux_dwarf_range_vec code; /* those of them that are in the text: at 0 is much of what
+					   a linker dropped */
 	bool narrowed; /* by the extraction: its GSYM tells of these ranges alone; there may be
 			  nothing to be told, and no GSYM */
 };
@@ -24,10 +26,14 @@ struct ux_wanted {
 bool ux_wanted_init(struct ux_wanted *wanted, const uint64_t *pcs, size_t n) ux_must;
 void ux_wanted_deinit(struct ux_wanted *wanted);
 
-/* Wants the whole of the symbols there, and of those that overlap them. They are settled. */
-void ux_wanted_widen(struct ux_wanted *wanted, const struct ux_code_symbol_vec *symbols);
+/*
+ * Wants the whole of the symbols there, and of those that overlap them. They are settled. To be
+ * called before what follows. False when memory is short.
+ */
+bool ux_wanted_widen(struct ux_wanted *wanted, const struct ux_code_symbol_vec *symbols,
+		     const struct ux_dwarf_text *text) ux_must;
 
-/* True when part of [lo, hi) is wanted. */
+/* True when part of [lo, hi) is wanted, and code. */
 bool ux_wanted_meets(const struct ux_wanted *wanted, uint64_t lo, uint64_t hi);
 
 /* True when it takes the unit; scratch is the caller's, kept from unit to unit. */

@@ -56,9 +56,18 @@ static void a_low_pc_alone_does_not_say_it(void **state)
 	reading_of(&r, &m);
 	assert_string_equal(cover_of(&r), "?");
 	MODULE(m2, r2);
-	make_low_and(&m2, DW_AT_high_pc, DW_FORM_data1, 0);
+	make_low_and(&m2, DW_AT_high_pc, DW_FORM_sec_offset, 0);
 	reading_of(&r2, &m2);
 	assert_string_equal(cover_of(&r2), "?");
+}
+
+static void a_unit_without_code_says_so(void **state)
+{
+	(void)state;
+	MODULE(m, r);
+	make_low_and(&m, DW_AT_high_pc, DW_FORM_data1, 0);
+	reading_of(&r, &m);
+	assert_string_equal(cover_of(&r), "");
 }
 
 static void a_list_says_it_and_may_be_empty(void **state)
@@ -101,6 +110,7 @@ int main(void)
 		cmocka_unit_test(a_low_and_a_high_pc_say_it),
 		cmocka_unit_test(code_outside_of_the_text_counts),
 		cmocka_unit_test(a_low_pc_alone_does_not_say_it),
+		cmocka_unit_test(a_unit_without_code_says_so),
 		cmocka_unit_test(a_list_says_it_and_may_be_empty),
 		cmocka_unit_test(a_damaged_list_does_not_say_it),
 	};

@@ -16,6 +16,23 @@ static const char *ranges_of(const struct ux_wanted *w)
 	return text;
 }
 
+/* Symbols 10-20, 15-30, 18-1c; 40-50; 50-60. */
+static struct ux_code_symbol list[] = {
+	{.start = 0x10, .size = 0x10, .name = "a", .name_size = 1},
+	{.start = 0x15, .size = 0x1b, .name = "b", .name_size = 1},
+	{.start = 0x18, .size = 4, .name = "c", .name_size = 1},
+	{.start = 0x40, .size = 0x10, .name = "d", .name_size = 1},
+	{.start = 0x50, .size = 0x10, .name = "e", .name_size = 1},
+};
+
+/* With the first n symbols; all is text from 8 on. */
+static void widen(struct ux_wanted *w, size_t n)
+{
+	const struct ux_dwarf_range all = {8, UINT64_MAX};
+	const struct ux_code_symbol_vec symbols = {.data = list, .size = n};
+	assert_true(ux_wanted_widen(w, &symbols, &(struct ux_dwarf_text){&all, 1}));
+}
+
 #define WANTED(w, ...)                                                    \
 	ux_cleanup(ux_wanted_deinit) struct ux_wanted w = {0};            \
 	assert_true(ux_wanted_init(&(w), (const uint64_t[]){__VA_ARGS__}, \
@@ -25,6 +42,7 @@ static void pcs_come_in_any_order(void **state)
 {
 	(void)state;
 	WANTED(w, 0x30, 0x10, 0x11, 0x30, 0x12);
+	widen(&w, 0);
 	assert_string_equal(ranges_of(&w), "10-13 30-31");
 	assert_true(ux_wanted_meets(&w, 0x12, 0x30) && ux_wanted_meets(&w, 0, 0x11));
 	assert_false(ux_wanted_meets(&w, 0x13, 0x30) || ux_wanted_meets(&w, 0, 0x10));
@@ -46,19 +64,9 @@ static void what_was_not_narrowed_has_everything(void **state)
 	assert_true(ux_wanted_has(&w, 77));
 }
 
-/* Symbols 10-20, 15-30, 18-1c; 40-50; 50-60. */
-static struct ux_code_symbol list[] = {
-	{.start = 0x10, .size = 0x10, .name = "a", .name_size = 1},
-	{.start = 0x15, .size = 0x1b, .name = "b", .name_size = 1},
-	{.start = 0x18, .size = 4, .name = "c", .name_size = 1},
-	{.start = 0x40, .size = 0x10, .name = "d", .name_size = 1},
-	{.start = 0x50, .size = 0x10, .name = "e", .name_size = 1},
-};
-
 static void symbols_are_wanted_with_those_that_overlap_them(void **state)
 {
 	(void)state;
-	const struct ux_code_symbol_vec symbols = {.data = list, .size = ux_countof(list)};
 	static const struct {
 		uint64_t pc;
 		const char *ranges;
@@ -68,12 +76,23 @@ static void symbols_are_wanted_with_those_that_overlap_them(void **state)
 	};
 	for (size_t i = 0; i < ux_countof(cases); i++) {
 		WANTED(w, cases[i].pc);
-		ux_wanted_widen(&w, &symbols);
+		widen(&w, ux_countof(list));
 		assert_string_equal(ranges_of(&w), cases[i].ranges);
 	}
 	WANTED(w, 0x1f, 0x2f, 0x3f, 0x41, 0x5f);
-	ux_wanted_widen(&w, &symbols);
+	widen(&w, ux_countof(list));
 	assert_string_equal(ranges_of(&w), "10-30 3f-60");
+}
+
+static void what_is_no_code_is_known_and_takes_no_unit(void **state)
+{
+	(void)state;
+	WANTED(w, 0, 7, 9);
+	widen(&w, 0);
+	w.narrowed = true;
+	assert_true(ux_wanted_has(&w, 0) && ux_wanted_has(&w, 7) && ux_wanted_has(&w, 9));
+	assert_false(ux_wanted_meets(&w, 0, 8));
+	assert_true(ux_wanted_meets(&w, 0, 10));
 }
 
 static struct ux_piece piece(uint64_t start, uint32_t size)
@@ -95,6 +114,7 @@ static void what_tells_nothing_is_left_out(void **state)
 	memcpy(copy, list, sizeof(list));
 	struct ux_code_symbol_vec symbols = {.data = copy, .size = ux_countof(copy)};
 	WANTED(w, 0x29);
+	widen(&w, 0);
 	assert_int_equal(ux_wanted_trim(&w, &all, &symbols, NULL), UX_OK);
 	/* 0c-2c has the pc; what begins in it cuts it. */
 	assert_int_equal(units[0].n_functions, 2);
@@ -121,6 +141,9 @@ static enum ux_code init_and_trim(void *ctx)
 	ux_cleanup(ux_wanted_deinit) struct ux_wanted w = {0};
 	if (!ux_wanted_init(&w, (const uint64_t[]){0, 8, 16, 24, 32, 40, 48, 56, 64}, 9))
 		return UX_ENOMEM;
+	const struct ux_dwarf_range everything = {0, UINT64_MAX};
+	if (!ux_wanted_widen(&w, &symbols, &(struct ux_dwarf_text){&everything, 1}))
+		return UX_ENOMEM;
 	return ux_wanted_trim(&w, &all, &symbols, NULL);
 }
 
@@ -137,6 +160,7 @@ int main(void)
 		cmocka_unit_test(the_last_address_has_no_end),
 		cmocka_unit_test(what_was_not_narrowed_has_everything),
 		cmocka_unit_test(symbols_are_wanted_with_those_that_overlap_them),
+		cmocka_unit_test(what_is_no_code_is_known_and_takes_no_unit),
 		cmocka_unit_test(what_tells_nothing_is_left_out),
 		cmocka_unit_test(memory_may_be_short),
 	};
