@@ -30,7 +30,8 @@ struct ux_symbol_source {
 };
 
 enum {
-	UX_SYMBOL_PART_PCS = 256, /* pcs that are needed at once and answered by reading a part */
+	UX_SYMBOL_PART_PCS = 2048, /* pcs that are needed at once and answered by reading a part: of
+				      libjvm they take 0.29 s, everything 0.55 s */
 };
 
 /* How it is opened. */
