@@ -12,6 +12,7 @@
 #include "sigbus.h"
 #include "symbols_out.h"
 
+#include <malloc.h>
 #include <sys/stat.h>
 
 /* What never goes to the disk: tables of functions, strings, one unit's rows. libjvm takes 39 MB.
@@ -152,6 +153,21 @@ static void warn_of_split(const char *path, const struct ux_extract_stats *s)
 		       path, s->split_mismatched, s->split_units);
 }
 
+enum {
+	MAPPED_LEAST = 4 << 20, /* inflated sections, and little else */
+	KEPT_MOST = 64 << 20,
+	GROWTH = 2 << 20,
+};
+
+/* Tables of some megabytes come and go: what one had is kept for the next, for pages that go back
+ * to the system have to be cleared before they come again. */
+static void keep_memory(void)
+{
+	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_LEAST);
+	(void)mallopt(M_TRIM_THRESHOLD, KEPT_MOST);
+	(void)mallopt(M_TOP_PAD, GROWTH);
+}
+
 /* One run of the command. */
 struct job {
 	struct ux_mapping exe;
@@ -266,6 +282,7 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 				      v.memory, MEMORY_LEAST >> 20);
 	if (v.gsym_version > 2)
 		return ux_usage_error(cmd, "--gsym-version is %u; expected 1 or 2", v.gsym_version);
+	keep_memory();
 	ux_cleanup(ux_free_ptr) char *name =
 		v.output ? strdup(v.output) : output_name(args.items[0], v.gpu);
 	ux_cleanup(job_deinit) struct job job = {.file = UX_FILE_NEW_INIT};
