@@ -107,6 +107,7 @@ check_unit() {
 
 check_e2e() {
 	build e2e build || return
+	one corpus tools/corpus.sh --sample
 	one go-programs tools/corpus.sh --go
 	# Stable is a must; unstable may be half built, and then there is one fewer to test with.
 	tools/interpreters.sh bookworm trixie >/dev/null || add 0 1 'interpreters of stable'
