@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """unhex addr2line against binutils' own: options, answers, and its way with clients."""
+import functools
 import os
 import re
 import subprocess
@@ -61,9 +62,21 @@ def both(folder, *args, stdin=""):
         r = subprocess.run([command, *args], cwd=folder, input=stdin, text=True,
                            capture_output=True, timeout=60)
         plain = re.sub(r" \(discriminator \d+\)", "", r.stdout)
+        if NEWER:
+            plain = plain.replace("??:?", "??:0")
         errors = re.sub(r"^\S*addr2line", "addr2line", r.stderr, flags=re.M)
         results.append((r.returncode, plain, errors))
     return results
+
+
+def version_of_binutils():
+    told = subprocess.run([BINUTILS, "--version"], check=True, capture_output=True, text=True)
+    return tuple(map(int, re.search(r" (\d+)\.(\d+)", told.stdout.split("\n")[0]).groups()))
+
+
+# Where no line is known, ours says "??:0" or "??:?" as 2.40 (Debian 12) chooses; later ones choose
+# otherwise, and give padding behind a function to the function.
+NEWER = version_of_binutils() > (2, 40)
 
 
 def code_of(folder, name="p"):
@@ -73,7 +86,21 @@ def code_of(folder, name="p"):
     named = re.split(r"^[0-9a-f]+ <", text, flags=re.M)
     ours = [part for part in named if part.startswith(("main", "_ZN4deep"))]
     assert len(ours) >= 3
-    return re.findall(r"^ +([0-9a-f]+):", "\n".join(ours), re.M)
+    found = re.findall(r"^ +([0-9a-f]+):", "\n".join(ours), re.M)
+    return [a for a in found if not NEWER or in_functions(folder / name, int(a, 16))]
+
+
+@functools.lru_cache
+def functions(path):
+    """[start, end) of each that the symbol table has; none where it was taken away."""
+    told = subprocess.run(["nm", "-S", path], capture_output=True, text=True).stdout
+    rows = [line.split() for line in told.splitlines()]
+    return [(int(r[0], 16), int(r[0], 16) + int(r[1], 16)) for r in rows
+            if len(r) == 4 and r[2] in "tTwW"]
+
+
+def in_functions(path, address):
+    return any(start <= address < end for start, end in functions(path))
 
 
 OPTIONS = [
@@ -169,4 +196,5 @@ def test_a_variable_has_no_line(programs):
     """binutils tells where a variable is declared; a GSYM has code alone."""
     start, _ = symbol(programs / "p", "global_table")
     theirs, ours = both(programs, "-fe", "p", f"{start:x}")
-    assert theirs[1].startswith("??\n") and ours[1] == "??\n??:0\n"
+    assert NEWER or theirs[1].startswith("??\n")
+    assert ours[1] == "??\n??:0\n"
