@@ -227,13 +227,14 @@ static size_t dlang_thunk(const char *name)
 	bool gdc = strncmp(name, "_DTi", 4) == 0;
 	if (!gdc && strncmp(name, "_DThn", 5) != 0)
 		return 0;
-	size_t n = gdc ? 4 : 5, digits = strspn(name + n, "0123456789");
-	n += digits;
-	if (digits == 0 || name[n++] != '_')
+	const char *start = name + (gdc ? 4 : 5), *p = start;
+	while (*p >= '0' && *p <= '9')
+		p++;
+	if (p == start || *p++ != '_')
 		return 0;
-	if (!gdc)
-		return n;
-	return strncmp(name + n, "D", 1) == 0 ? n + 1 : 0;
+	if (gdc && *p++ != 'D')
+		return 0;
+	return (size_t)(p - name);
 }
 
 static bool dlang_demangle_name(const char *name, enum ux_demangle_mode mode, struct ux_out *out)
