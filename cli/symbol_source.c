@@ -131,6 +131,35 @@ static bool part_pays(const struct ux_symbol_source *s, size_t n)
 	       !ux_symbol_cache_is_due(&s->cache, most);
 }
 
+static bool is_stub(const char *name)
+{
+	static const char plt[] = "@plt";
+	size_t n = strlen(name), k = sizeof(plt) - 1;
+	return n > k && memcmp(name + n - k, plt, k) == 0;
+}
+
+/*
+ * False for a function without a place in the source: rows that a unit has outside of what it says
+ * it has (Ada's, those of code that a sanitizer adds) are the symbol's there, and only reading all
+ * units finds them. Of stubs there are none.
+ */
+static bool is_told(const struct ux_symbol_source *s, uint64_t pc)
+{
+	struct ux_frame frames[UX_FRAMES_MOST];
+	size_t n = 0;
+	if (ux_gsym_lookup(&s->gsym, pc, frames, ux_countof(frames), &n, NULL) != UX_OK || n == 0)
+		return true;
+	return frames[0].base[0] != '\0' || is_stub(frames[0].function);
+}
+
+static bool are_told(const struct ux_symbol_source *s, const uint64_t *pcs, size_t n)
+{
+	for (size_t i = 0; i < n && !s->whole; i++)
+		if (!is_told(s, pcs[i]))
+			return false;
+	return true;
+}
+
 enum ux_code ux_symbol_source_need(struct ux_symbol_source *s, const uint64_t *pcs, size_t n,
 				   struct ux_error *err)
 {
@@ -140,7 +169,7 @@ enum ux_code ux_symbol_source_need(struct ux_symbol_source *s, const uint64_t *p
 	if (known == n || (!s->has_part && find_cached(s)))
 		return UX_OK;
 	/* What cannot be read in part may be read as a whole, or say why not. */
-	if (part_pays(s, n) && build_part(s, pcs, n, NULL) == UX_OK)
+	if (part_pays(s, n) && build_part(s, pcs, n, NULL) == UX_OK && are_told(s, pcs, n))
 		return UX_OK;
 	return build_whole(s, err);
 }
