@@ -3,6 +3,10 @@
 """Prints "PASSED FAILED" of one runner's report; a runner that broke counts as a failure.
 
 usage: tally.py meson|junit|counts FILE EXIT_STATUS
+       tally.py again FIRST.xml SECOND.xml
+
+The second prints what a first run of pytest left for its second one: the names of the tests that
+failed in FIRST and passed in SECOND, one a line.
 """
 import json
 import re
@@ -27,14 +31,27 @@ def meson(path):
     return passed, failed
 
 
+def cases(path):
+    """Of pytest's --junitxml: each test's name and whether it passed; a skipped one proves nothing."""
+    return {(case.get("classname"), case.get("name")):
+            not any(case.find(tag) is not None for tag in ("failure", "error", "skipped"))
+            for case in xml.etree.ElementTree.parse(path).iter("testcase")}
+
+
 def junit(path):
-    """pytest's --junitxml. A skipped test proves nothing, so it counts as failed."""
-    passed = failed = 0
-    for case in xml.etree.ElementTree.parse(path).iter("testcase"):
-        bad = any(case.find(tag) is not None for tag in ("failure", "error", "skipped"))
-        failed += bad
-        passed += not bad
-    return passed, failed
+    """One report, or "FIRST,SECOND": then the second's word counts for the tests that it has."""
+    results = {}
+    for one in path.split(","):
+        results.update(cases(one))
+    passed = sum(results.values())
+    return passed, len(results) - passed
+
+
+def again(first, second):
+    before = cases(first)
+    for (place, name), passed in cases(second).items():
+        if passed and not before[place, name]:
+            print(f"{place}::{name}")
 
 
 def counts(path):
@@ -56,4 +73,7 @@ def main(kind, path, status):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], sys.argv[2], int(sys.argv[3]))
+    if sys.argv[1] == "again":
+        again(sys.argv[2], sys.argv[3])
+    else:
+        main(sys.argv[1], sys.argv[2], int(sys.argv[3]))

@@ -235,7 +235,8 @@ def report(folder, symbolizer, program, bug):
     text = re.sub(r"\b\d+==|\b[pt]id=\d+|\bT\d+\b", "N", text)
     text = re.sub(r"(:\d+):\d+", r"\1", text)  # columns
     text = re.sub(r"^( {2}|=>)ADDRESS:.*$", "SHADOW", text, flags=re.M)
-    # How the threads happened to sleep.
+    # Whether the thread had ended when the report was written, and how the threads happened to sleep.
+    text = re.sub(r"\(N, (running|finished)\)", "(N, STATE)", text)
     text = re.sub(r"\n  As if synchronized via sleep:\n(    #.*\n)+", "", text)
     return closed(text)
 
