@@ -107,11 +107,13 @@ enum ux_code ux_mozilla_find(struct ux_request *req, struct ux_bytes debug_id,
 {
 	struct ux_debug_id debug;
 	const char *id = NULL;
+	uint32_t retry_s = 0;
 	if (ux_debug_id_parse(debug_id, &debug, NULL) == UX_OK)
 		UX_TRY(by_debug_id(req, &debug, &id, err));
 	else
 		UX_TRY(ux_module_id(debug_id, &req->arena, &id, err));
-	return ux_module_cache_get(ux_server_of(req)->cache, ux_caller_of(req)->ns, id, ret, err);
+	return ux_server_module(ux_server_of(req), ux_caller_of(req)->ns, id, /* wait_ms= */ 0, ret,
+				&retry_s, err);
 }
 
 enum ux_code ux_mozilla_module_open(struct ux_request *req, struct ux_mozilla_module *m,

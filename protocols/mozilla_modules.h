@@ -47,7 +47,7 @@ void ux_mozilla_modules_write(const struct ux_mozilla_modules *m, struct ux_json
 
 /*
  * The module with that debug ID (debug_id.h), or with that GNU build ID, which people send too.
- * Codes as of ux_module_cache_get(); UX_EINVAL: it is neither.
+ * Codes as of ux_server_module(); UX_EINVAL: it is neither.
  */
 enum ux_code ux_mozilla_find(struct ux_request *req, struct ux_bytes debug_id,
 			     struct ux_open_module **ret, struct ux_error *err) ux_must;

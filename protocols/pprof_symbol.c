@@ -8,6 +8,10 @@
 #include "module_ids.h"
 #include "protocols.h"
 
+enum {
+	WAIT_MS = 5000 /* for a module that is being fetched: pprof does not ask again */
+};
+
 static void drop_module(struct ux_open_module **m)
 {
 	ux_open_module_drop(*m);
@@ -16,9 +20,10 @@ static void drop_module(struct ux_open_module **m)
 static enum ux_code open_module(struct ux_request *req, struct ux_open_module **ret)
 {
 	const char *id = NULL;
+	uint32_t retry_s = 0;
 	UX_TRY(ux_module_id(req->params[0], &req->arena, &id, &req->err));
-	return ux_module_cache_get(ux_server_of(req)->cache, ux_caller_of(req)->ns, id, ret,
-				   &req->err);
+	return ux_server_module(ux_server_of(req), ux_caller_of(req)->ns, id, WAIT_MS, ret,
+				&retry_s, &req->err);
 }
 
 /* 0 would say that the addresses have names already. */

@@ -6,10 +6,6 @@
 #include "module_ids.h"
 #include "handlers.h"
 
-enum {
-	RETRY_AFTER_S = 1 /* while symbols are being extracted */
-};
-
 /* An address; or, of the function with a name, the byte that is pc behind its start. */
 struct place {
 	struct ux_bytes name; /* empty: pc is the address */
@@ -127,11 +123,12 @@ static enum ux_code symbolize(struct ux_request *req, struct ux_bytes id_text,
 {
 	struct ux_error why = UX_ERROR_INIT;
 	const char *id = NULL;
+	uint32_t retry_s = 0;
 	ux_cleanup(drop_module) struct ux_open_module *m = NULL;
 	enum ux_code code = ux_module_id(id_text, &req->arena, &id, &why);
 	if (code == UX_OK)
-		code = ux_module_cache_get(ux_server_of(req)->cache, ux_caller_of(req)->ns, id, &m,
-					   &why);
+		code = ux_server_module(ux_server_of(req), ux_caller_of(req)->ns, id,
+					/* wait_ms= */ 0, &m, &retry_s, &why);
 	*ret_found = code;
 	if (code == UX_ENOMEM) {
 		req->err = why;
@@ -157,7 +154,7 @@ static enum ux_code symbolize(struct ux_request *req, struct ux_bytes id_text,
 	} else if (code != UX_ENOTFOUND) {
 		ux_json_key_cstr(j, "reason", why.text);
 		if (code == UX_EUNAVAILABLE)
-			ux_json_key_u64(j, "retry_after", RETRY_AFTER_S);
+			ux_json_key_u64(j, "retry_after", retry_s);
 	}
 	ux_json_object_end(j);
 	return UX_OK;

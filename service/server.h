@@ -8,6 +8,7 @@
 #include "metrics.h"
 #include "keys.h"
 #include "module_cache.h"
+#include "module_wanted.h"
 #include "store.h"
 
 #include <stdatomic.h>
@@ -27,6 +28,7 @@ enum {
 struct ux_server {
 	struct ux_store *store;
 	struct ux_module_cache *cache;
+	struct ux_module_wanted wanted; /* who is asked for what the store has not */
 	struct ux_extractor *extractor; /* of uploaded ELF files; NULL: they are not taken */
 	/* The default namespace is read and symbolized without a key. Atomic since it may depend on
 	 * where the server listens, which is known when requests may come already; no order needed.
