@@ -30,9 +30,11 @@ class Server:
     process: subprocess.Popen = None
     options: tuple = ()
     before: object = None  # called in the child before it becomes the server
+    environment: dict = dataclasses.field(default_factory=dict)  # besides ours
 
     def start(self, listen="127.0.0.1:0"):
         env = {k: v for k, v in os.environ.items() if not k.startswith("UNHEX_")}
+        env.update(self.environment)
         self.log = open(self.data.with_suffix(".log"), "ab")
         self.process = subprocess.Popen(
             [UNHEX, "serve", "--listen", listen, "--data", self.data, *self.options], env=env,

@@ -56,6 +56,18 @@ class Api:
         return self.finish(uid)
 
 
+def listed(api):
+    """The IDs of all modules."""
+    names, after = [], ""
+    while True:
+        status, doc, _ = api("GET", f"/v1/modules?limit=1000{after}")
+        assert status == 200, doc
+        names += [m["id"] for m in doc["modules"]]
+        if "next" not in doc:
+            return set(names)
+        after = f"&after={doc['next']}"
+
+
 def with_uuid(gsym, uuid):
     """The same GSYM for another module: a 20-byte UUID in its header (offset 28) exchanged."""
     magic, _, _, size = struct.unpack_from("<IHBB", gsym)

@@ -6,7 +6,6 @@ import random
 import signal
 import sqlite3
 import subprocess
-import threading
 import time
 
 import pytest
@@ -203,65 +202,6 @@ def test_a_folder_that_is_none_is_told_and_not_made(tmp_path):
     for verb in ("check", "sweep", "usage"):
         fails(unhex("store", verb, "--data", tmp_path / "typo"), 1, "index.sqlite")
     assert not (tmp_path / "typo").exists()
-
-
-def uploads_until_it_dies(server, gsym, first, acknowledged, announced):
-    """Uploads, forced ones and uses, until the server is gone."""
-    rng, n = random.Random(first), first
-    try:
-        api = Api(server)
-        while True:
-            name = f"gnu:{uuid_of(n).hex()}"
-            announced.add(name)
-            status, doc, _ = api.upload([name], with_uuid(gsym, uuid_of(n)))
-            assert status == 200 and doc["status"] == "uploaded"
-            acknowledged.append(n)
-            if rng.random() < 0.3:
-                old = rng.choice(acknowledged)
-                status, _, _ = api("GET", f"/v1/symbolize/gnu:{uuid_of(old).hex()}?addr=1")
-                assert status == 200
-            n += 1
-    except (OSError, EOFError, ValueError):
-        pass
-    except Exception as e:  # http.client tells a vanished server in many words
-        assert type(e).__module__ == "http.client", e
-
-
-def test_kill_at_random_points_loses_nothing_acknowledged(tmp_path, gsym, prog):
-    """No acknowledged upload lost, no other one visible, the check clean."""
-    server = Server(tmp_path / "data")
-    rng = random.Random(5)
-    acknowledged, announced, kills = [], set(), 25
-    server.start()
-    address = server.url.removeprefix("http://")
-    start = symbol(prog, "outer")[0]
-    for kill in range(kills):
-        threads = [threading.Thread(target=uploads_until_it_dies,
-                                    args=(server, gsym, (kill * 3 + t) * 100000, acknowledged,
-                                          announced))
-                   for t in range(3)]
-        for t in threads:
-            t.start()
-        time.sleep(rng.uniform(0.005, 0.3))
-        server.stop(signal.SIGKILL)
-        for t in threads:
-            t.join()
-        found, total = check(server)
-        assert found == []
-        server.start(address)
-    print(f"{kills} kills, {len(acknowledged)} acknowledged uploads, {len(announced)} begun")
-    assert acknowledged
-    db = sqlite3.connect(server.data / "index.sqlite")
-    there = {row[0] for row in db.execute("SELECT id FROM ids")}
-    db.close()
-    names = {f"gnu:{uuid_of(n).hex()}" for n in acknowledged}
-    # A server may have died after its commit and before its answer: at most one a thread and kill.
-    assert names <= there <= announced and len(there - names) <= 3 * kills
-    for n in rng.sample(acknowledged, min(50, len(acknowledged))):
-        status, doc = server.get(f"/v1/symbolize/gnu:{uuid_of(n).hex()}?addr={start}")
-        assert status == 200 and doc["frames"][0][-1]["function"] == "outer"
-    assert check(server)[1]["blobs"] == len(there)
-    server.stop()
 
 
 def test_extraction_goes_on_after_a_kill(server, prog):

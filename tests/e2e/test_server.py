@@ -1,18 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""unhex serve: every route, what it refuses, and what is left after kill -9"""
-import concurrent.futures
+"""unhex serve: every route, and what it refuses"""
 import contextlib
 import hashlib
-import http.client
 import os
-import random
 import re
 import resource
 import signal
 import socket
-import sqlite3
 import subprocess
-import threading
 import time
 
 import pytest
@@ -370,99 +365,3 @@ def test_sigterm_lets_a_request_end(server, gsym):
         s.sendall(gsym[10:])
         assert b" 200 " in s.recv(4096).split(b"\r\n")[0]
     assert server.process.wait(30) == 0
-
-
-UPLOADS = 50
-WORKERS = 8
-
-
-class Crash:
-    """50 uploads in parallel, until the server dies: who was acknowledged, who had asked."""
-
-    def __init__(self, server, gsym, rng):
-        self.server, self.gsym, self.rng = server, gsym, rng
-        self.lock = threading.Lock()
-        self.acknowledged, self.asked = set(), set()
-
-    def upload(self, uuid):
-        name = f"gnu:{uuid.hex()}"
-        gsym = with_uuid(self.gsym, uuid)
-        try:
-            api = Api(self.server)
-            uid = api.announce([name], gsym)
-            middle = len(gsym) // 2
-            assert api.put(uid, gsym[:middle])[0] == 200
-            assert api.put(uid, gsym[middle:], middle)[0] == 200
-            with self.lock:
-                self.asked.add(name)
-            status, doc, _ = api.finish(uid)
-            assert (status, doc["status"]) == (200, "uploaded"), doc
-            with self.lock:
-                self.acknowledged.add(name)
-        except (OSError, http.client.HTTPException):
-            pass  # the server is dead: this one was not acknowledged
-
-    def run(self):
-        """Returns when the server has been killed after a random number of acknowledgements."""
-        goal = self.rng.randrange(1, UPLOADS - WORKERS)
-        uuids = [self.rng.randbytes(20) for _ in range(UPLOADS)]
-        with concurrent.futures.ThreadPoolExecutor(WORKERS) as pool:
-            jobs = [pool.submit(self.upload, uuid) for uuid in uuids]
-            while len(self.acknowledged) < goal:
-                assert not all(job.done() for job in jobs)
-                time.sleep(0.0005)
-            time.sleep(self.rng.random() * 0.003)
-            assert self.server.stop(signal.SIGKILL) == -signal.SIGKILL
-            for job in jobs:
-                job.result()
-
-
-def visible(api):
-    names, after = [], ""
-    while True:
-        doc = api("GET", f"/v1/modules?limit=1000{after}")[1]
-        names += [m["id"] for m in doc["modules"]]
-        if "next" not in doc:
-            return set(names)
-        after = f"&after={doc['next']}"
-
-
-def check_store(data):
-    """The index is whole, and each blob is what its name says."""
-    with sqlite3.connect(f"file:{data}/index.sqlite?mode=ro", uri=True) as db:
-        assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
-        assert db.execute("PRAGMA foreign_key_check").fetchall() == []
-    for folder, _, names in os.walk(data / "blobs"):
-        for name in names:
-            with open(os.path.join(folder, name), "rb") as f:
-                assert hashlib.sha256(f.read()).hexdigest() == name
-
-
-def test_kill_9_loses_nothing_that_was_acknowledged_and_shows_nothing_else(server, prog, gsym):
-    seed = int(os.environ.get("UNHEX_SEED", "0")) or random.randrange(1 << 32)
-    print(f"UNHEX_SEED={seed}")
-    rng = random.Random(seed)
-    start, _ = symbol(prog, "outer")
-    acknowledged, asked, killed = set(), set(), 0
-    for _ in range(6):
-        crash = Crash(server, gsym, rng)
-        crash.run()
-        acknowledged |= crash.acknowledged
-        asked |= crash.asked
-        killed += UPLOADS - len(crash.acknowledged)
-        server.start()
-        api = Api(server)
-        there = visible(api)
-        # An upload that had asked to be finished and got no answer may be in or not.
-        assert acknowledged <= there <= asked
-        doc = api("POST", "/v1/symbolize",
-                  {"modules": [{"id": name, "addresses": [start]} for name in sorted(there)]})[1]
-        assert [m["id"] for m in doc["modules"]] == sorted(there)
-        for module in doc["modules"]:
-            assert module["status"] == "found"
-            assert functions(module)[0][-1] == "outer"
-    assert killed > 0 and acknowledged
-    assert server.stop() == 0
-    check_store(server.data)
-    print(f"{len(acknowledged)} acknowledged, {killed} not")
-    server.start()

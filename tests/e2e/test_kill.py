@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""kill -9 at random points while clients do everything at once"""
+import collections
+import os
+import random
+import signal
+import time
+
+import pytest
+
+from crash import THERE, WRITES, Clients, check_names
+from faults import KILL, Faults
+from http_api import Api, listed
+from live import wait_for
+from tool import build_id, compile_c, lines, symbol, unhex
+
+KILLS = 50  # of each test
+
+
+@pytest.fixture(scope="module")
+def prog(tmp_path_factory):
+    return compile_c(tmp_path_factory.mktemp("kill"))
+
+
+def check(server):
+    """`unhex store check` finds nothing wrong."""
+    result = unhex("store", "check", "--json", "--data", server.data)
+    assert result.returncode == 0, (result.stdout, result.stderr)
+    *found, total = lines(result)
+    assert found == [] and total["problems"] == 0
+    return total
+
+
+def seeds(n):
+    first = int(os.environ.get("UNHEX_SEED", "0")) or random.randrange(1, 1 << 32)
+    return [first + i for i in range(n)]
+
+
+def kill_after(clients, faults, rng, points):
+    """Half of them at a moment, half at one of the next calls that write to the disk."""
+    def at_a_moment():
+        time.sleep(rng.uniform(0.005, 0.06))
+        clients.killed_at = time.monotonic()
+        clients.server.stop(signal.SIGKILL)
+        points["a moment"] += 1
+
+    def at_a_call():
+        faults.arm(KILL, at=rng.randrange(1, 200))
+        assert clients.server.process.wait(60) == -signal.SIGKILL
+        clients.killed_at = time.monotonic()
+        clients.server.stop(signal.SIGKILL)
+        points[faults.what] += 1
+        faults.disarm()
+
+    return at_a_call if rng.random() < 0.5 else at_a_moment
+
+
+def everything_is_answered(clients, server):
+    """Also what was on its way to be extracted when the last server died."""
+    api = Api(server)
+    names = clients.those(THERE)
+    body = {"modules": [{"id": name, "addresses": [clients.pc]} for name in names]}
+
+    def answered():
+        status, doc, _ = api("POST", "/v1/symbolize", body)
+        assert status == 200, doc
+        return {check_names(answer) for answer in doc["modules"]} == {"found"}
+    wait_for(answered, seconds=120)
+
+
+@pytest.mark.parametrize("part", range(4))
+def test_nothing_acknowledged_is_lost_and_nothing_else_is_visible(tmp_path, prog, part):
+    seed = seeds(4)[part]
+    print(f"UNHEX_SEED={seed - part} part {part}")
+    rng, faults = random.Random(seed), Faults(tmp_path)
+    gsym = prog.with_suffix(".gsym")
+    assert unhex("extract", prog, "-o", gsym).returncode == 0
+    server = faults.server(tmp_path / "data").start()
+    clients = Clients(server, gsym.read_bytes(), prog.read_bytes(), build_id(prog),
+                      symbol(prog, "outer")[0], rng.randrange(1 << 32))
+    points = collections.Counter()
+    for _ in range(KILLS):
+        clients.run(kill_after(clients, faults, rng, points))
+        server.start()
+        clients.compare(listed(Api(server)))
+        check(server)
+    everything_is_answered(clients, server)
+    total = check(server)
+    assert server.stop() == 0
+    writes = sum(n for what, n in clients.in_flight.items() if what in WRITES)
+    print(f"{KILLS} kills at {dict(points)}\n"
+          f"in flight then: {dict(clients.in_flight)}, {writes} of them writes\n"
+          f"answered before: {dict(clients.answers)}\n"
+          f"{len(clients.those(THERE))} modules left, {total['blobs']} blobs")
+    assert writes >= KILLS // 4 and min(clients.answers[what] for what in WRITES) > 0
