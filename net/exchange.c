@@ -56,6 +56,8 @@ static void answer_error(struct ux_exchange *x, enum ux_code code)
 	x->req.body = UX_BYTES_NONE;
 	(void)!ux_request_hold(&x->req, 0); /* giving back always works */
 	ux_response_error(&x->req, &x->res, code);
+	if (x->app->error_page)
+		x->app->error_page(&x->req, &x->res);
 	x->answered = true;
 }
 

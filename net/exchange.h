@@ -15,6 +15,8 @@ struct ux_http_app {
 	/* after the answer was sent, or the client vanished (sent = false) */
 	void (*log)(void *ctx, const struct ux_request *req, const struct ux_response *res,
 		    bool sent, uint64_t duration_us);
+	/* after an error document was made: may put a page for people in its place; NULL: never */
+	void (*error_page)(struct ux_request *req, struct ux_response *res);
 	struct ux_http_memory *memory; /* of all requests; NULL: nobody counts */
 	struct ux_http_limits limits;  /* complete, see ux_http_limits_default() */
 };

@@ -33,7 +33,7 @@ struct ux_http_field {
 
 enum {
 	UX_ROUTE_PARAMS_MOST = 4,     /* placeholders of one pattern */
-	UX_RESPONSE_FIELDS_MOST = 8,  /* header lines that a handler may add */
+	UX_RESPONSE_FIELDS_MOST = 16, /* header lines that a handler may add */
 	UX_QUERY_FIELDS_MOST = 64,    /* parameters of one request */
 	UX_REQUEST_HEADERS_MOST = 128 /* header lines of one request */
 };

@@ -18,6 +18,7 @@ struct ux_route {
 	ux_handler_fn *begin; /* not NULL: the body is streamed; sets req->sink before it comes */
 	unsigned scope;       /* what the program's gate asks of the caller */
 	const char *what;     /* one line for people */
+	bool page;            /* for people: what goes wrong is told them as a page */
 };
 
 /* Does path (as sent) match? On true, params hold the raw segments of the placeholders. */

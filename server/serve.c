@@ -45,6 +45,7 @@ struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limi
 	s->upload_most = app.limits.upload_bytes;
 	s->memory.most = app.limits.memory_bytes;
 	s->metrics.start = ux_server_now();
+	ux_sessions_init(&s->sessions);
 	return app;
 }
 

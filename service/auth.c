@@ -69,12 +69,15 @@ static enum ux_code identify(struct ux_request *req, struct ux_response *res,
 	const struct ux_server *s = ux_server_of(req);
 	const unsigned reading = is_open(req) ? UX_SCOPE_READ | UX_SCOPE_SYMBOLIZE : 0;
 	*caller = (struct ux_caller){.key_id = "", .ns = UX_NAMESPACE_DEFAULT, .scopes = reading};
-	if (!bearer(req, &token))
+	if (bearer(req, &token)) {
+		enum ux_code code = ux_key_check(s->store->index, token, ux_server_now(),
+						 &req->arena, &key, &req->err);
+		if (code != UX_OK)
+			return unauthorized(res, code);
+	} else if (ux_session_key(&s->sessions, s->store->index, req, ux_server_now(), &key) !=
+		   UX_OK) {
 		return UX_OK;
-	enum ux_code code =
-		ux_key_check(s->store->index, token, ux_server_now(), &req->arena, &key, &req->err);
-	if (code != UX_OK)
-		return unauthorized(res, code);
+	}
 	caller->key_id = ux_arena_strndup(&req->arena, key.id, strlen(key.id));
 	if (!caller->key_id)
 		return ux_arena_fail(&req->arena, &req->err);
@@ -86,6 +89,17 @@ static enum ux_code identify(struct ux_request *req, struct ux_response *res,
 	return UX_OK;
 }
 
+/* Who a page that is open to all is for: it may show them what they may see. */
+static enum ux_code anybody(struct ux_request *req, struct ux_caller *caller)
+{
+	struct ux_response none = {.fd = -1};
+	if (!req->route->page || identify(req, &none, caller) != UX_OK) {
+		*caller = (struct ux_caller){.key_id = "", .ns = UX_NAMESPACE_DEFAULT};
+		req->err = (struct ux_error)UX_ERROR_INIT;
+	}
+	return UX_OK;
+}
+
 enum ux_code ux_server_gate(struct ux_request *req, struct ux_response *res)
 {
 	char names[UX_SCOPES_TEXT];
@@ -94,10 +108,8 @@ enum ux_code ux_server_gate(struct ux_request *req, struct ux_response *res)
 	if (!caller)
 		return ux_arena_fail(&req->arena, &req->err);
 	req->caller = caller;
-	if (scope == 0) { /* open to all: a bad token does not matter */
-		*caller = (struct ux_caller){.key_id = "", .ns = UX_NAMESPACE_DEFAULT};
-		return UX_OK;
-	}
+	if (scope == 0) /* open to all: a bad token does not matter */
+		return anybody(req, caller);
 	UX_TRY(identify(req, res, caller));
 	if ((caller->scopes & scope) != 0)
 		return UX_OK;

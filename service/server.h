@@ -9,6 +9,7 @@
 #include "keys.h"
 #include "module_cache.h"
 #include "module_wanted.h"
+#include "session.h"
 #include "store.h"
 
 #include <stdatomic.h>
@@ -38,6 +39,7 @@ struct ux_server {
 	uint64_t upload_most;         /* bytes of one upload */
 	struct ux_http_memory memory; /* of all requests */
 	struct ux_metrics metrics;
+	struct ux_sessions sessions; /* of people at browsers */
 };
 
 /* Who asks: the handlers' req->caller. */

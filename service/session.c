@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* People at a browser. */
+#include "session.h"
+
+#include "hex.h"
+#include "index.h"
+
+#include <nettle/hmac.h>
+#include <nettle/memops.h>
+#include <strings.h>
+#include <sys/random.h>
+
+enum {
+	MAC_TEXT = 2 * SHA256_DIGEST_SIZE,
+	ID_TEXT = UX_KEY_ID_SIZE - 1,
+};
+
+void ux_sessions_init(struct ux_sessions *s)
+{
+	s->ready = getrandom(s->secret, sizeof(s->secret), 0) == (ssize_t)sizeof(s->secret);
+}
+
+static void mac_of(const struct ux_sessions *s, struct ux_bytes text, char mac[MAC_TEXT + 1])
+{
+	struct hmac_sha256_ctx ctx;
+	uint8_t digest[SHA256_DIGEST_SIZE];
+	hmac_sha256_set_key(&ctx, sizeof(s->secret), s->secret);
+	hmac_sha256_update(&ctx, text.size, text.data);
+	hmac_sha256_digest(&ctx, sizeof(digest), digest);
+	ux_hex_encode(ux_bytes(digest, sizeof(digest)), mac);
+}
+
+enum ux_code ux_session_make(const struct ux_sessions *s, const char *key_id, ux_time now,
+			     char text[UX_SESSION_TEXT], struct ux_error *err)
+{
+	char mac[MAC_TEXT + 1];
+	if (!s->ready)
+		return ux_error_set(err, UX_EUNAVAILABLE, "there is no randomness for sessions");
+	int n = snprintf(text, UX_SESSION_TEXT, "%.*s.%" PRId64, ID_TEXT, key_id,
+			 now + UX_SESSION_SECONDS);
+	mac_of(s, ux_bytes(text, (size_t)n), mac);
+	snprintf(text + n, UX_SESSION_TEXT - (size_t)n, ".%s", mac);
+	return UX_OK;
+}
+
+bool ux_session_read(const struct ux_sessions *s, struct ux_bytes text, ux_time now,
+		     char key_id[UX_KEY_ID_SIZE])
+{
+	char mac[MAC_TEXT + 1];
+	uint64_t expires = 0;
+	/* The MAC first: what it does not cover is not looked at. */
+	if (!s->ready || text.size < ID_TEXT + 1 + 1 + 1 + MAC_TEXT)
+		return false;
+	size_t n = text.size - MAC_TEXT - 1;
+	mac_of(s, ux_bytes(text.data, n), mac);
+	if (text.data[n] != '.' || !memeql_sec(text.data + n + 1, mac, MAC_TEXT))
+		return false;
+	struct ux_bytes digits = ux_bytes(text.data + ID_TEXT + 1, n - ID_TEXT - 1);
+	if (text.data[ID_TEXT] != '.' || !ux_hex_parse_u64(digits, /* hex= */ false, &expires) ||
+	    expires > INT64_MAX || (ux_time)expires <= now)
+		return false;
+	memcpy(key_id, text.data, ID_TEXT);
+	key_id[ID_TEXT] = '\0';
+	return true;
+}
+
+/* Cuts the next "name=value" off the front of a Cookie line (RFC 6265, 4.2.1). */
+static struct ux_bytes next_pair(struct ux_bytes *line)
+{
+	const uint8_t *semicolon = memchr(line->data, ';', line->size);
+	size_t n = semicolon ? (size_t)(semicolon - line->data) : line->size;
+	struct ux_bytes pair = ux_bytes(line->data, n);
+	*line = semicolon ? ux_bytes(semicolon + 1, line->size - n - 1) : UX_BYTES_NONE;
+	while (pair.size > 0 && (*pair.data == ' ' || *pair.data == '\t'))
+		pair = ux_bytes(pair.data + 1, pair.size - 1);
+	return pair;
+}
+
+bool ux_session_cookie(const struct ux_request *req, struct ux_bytes *ret)
+{
+	static const char name[] = UX_SESSION_COOKIE "=";
+	struct ux_bytes line;
+	if (!ux_request_header(req, "Cookie", &line))
+		return false;
+	while (line.size > 0) {
+		struct ux_bytes pair = next_pair(&line);
+		if (ux_bytes_starts(pair, ux_bytes_cstr(name))) {
+			size_t n = sizeof(name) - 1;
+			*ret = ux_bytes(pair.data + n, pair.size - n);
+			return true;
+		}
+	}
+	return false;
+}
+
+static bool starts_any_case(struct ux_bytes s, const char *prefix)
+{
+	return s.size >= strlen(prefix) &&
+	       strncasecmp((const char *)s.data, prefix, strlen(prefix)) == 0;
+}
+
+bool ux_session_same_origin(const struct ux_request *req)
+{
+	struct ux_bytes site, origin, host;
+	if (ux_request_header(req, "Sec-Fetch-Site", &site))
+		return ux_bytes_eq(site, UX_STR("same-origin"));
+	if (!ux_request_header(req, "Origin", &origin) || !ux_request_header(req, "Host", &host))
+		return false;
+	size_t scheme = starts_any_case(origin, "http://")    ? 7
+			: starts_any_case(origin, "https://") ? 8
+							      : 0;
+	return scheme > 0 && origin.size - scheme == host.size && host.size > 0 &&
+	       strncasecmp((const char *)origin.data + scheme, (const char *)host.data,
+			   host.size) == 0;
+}
+
+enum ux_code ux_session_key(const struct ux_sessions *s, struct ux_index *ix,
+			    struct ux_request *req, ux_time now, struct ux_key *ret)
+{
+	struct ux_bytes text;
+	char id[UX_KEY_ID_SIZE];
+	struct ux_key key;
+	bool reads = req->method == UX_METHOD_GET || req->method == UX_METHOD_HEAD;
+	if (!ux_session_cookie(req, &text) || !ux_session_read(s, text, now, id) ||
+	    (!reads && !ux_session_same_origin(req)))
+		return UX_ENOTFOUND;
+	if (ix->keys.get(ix, id, &req->arena, &key, NULL) != UX_OK || key.revoked != 0 ||
+	    (key.expires != 0 && key.expires <= now))
+		return UX_ENOTFOUND;
+	*ret = key;
+	return UX_OK;
+}
