@@ -6,70 +6,137 @@
 #include "serve.h"
 
 struct values {
+	const char *config;
 	const char *listen;
 	const char *data;
 	const char *reading;
-	unsigned keep_days;
-	uint64_t cache_bytes;
-};
-
-enum {
-	DAY_S = 24 * 60 * 60
+	const char *keep_days;
+	const char *cache;
+	struct ux_option_each set;
+	bool print;
 };
 
 static const struct ux_option options[] = {
+	{"config", 'c', UX_OPTION_TEXT, offsetof(struct values, config), "FILE",
+	 "read settings from it [$UNHEX_CONFIG]; options are stronger"},
 	{"listen", 'l', UX_OPTION_TEXT, offsetof(struct values, listen), "ADDRESS",
 	 "HOST:PORT to listen on; port 0 takes a free one [127.0.0.1:8420]"},
 	{"data", 0, UX_OPTION_TEXT, offsetof(struct values, data), "DIR",
 	 "where to keep everything [$XDG_DATA_HOME/unhex]"},
 	{"reading", 0, UX_OPTION_TEXT, offsetof(struct values, reading), "WHO",
 	 "who needs no key to read: open, keyed, auto (open on loopback) [auto]"},
-	{"keep-days", 0, UX_OPTION_COUNT, offsetof(struct values, keep_days), "N",
+	{"keep-days", 0, UX_OPTION_TEXT, offsetof(struct values, keep_days), "N",
 	 "modules unused for so long go, unless their namespace says [never]"},
-	{"cache", 0, UX_OPTION_BYTES, offsetof(struct values, cache_bytes), "SIZE",
+	{"cache", 0, UX_OPTION_TEXT, offsetof(struct values, cache), "SIZE",
 	 "keep so much of what can be had again [all]"},
+	{"set", 0, UX_OPTION_EACH, offsetof(struct values, set), "KEY=VALUE",
+	 "any key that the file may have in front of its sections"},
+	{"print-config", 0, UX_OPTION_FLAG, offsetof(struct values, print), NULL,
+	 "print all settings as a file, with what they mean, and end"},
 };
 
-static bool parse_reading(const char *word, enum ux_reading *ret)
+/* The options that are keys by themselves. */
+static const struct {
+	const char *key;
+	const char *option;
+	size_t target;
+} named[] = {
+	{"listen", "--listen", offsetof(struct values, listen)},
+	{"data", "--data", offsetof(struct values, data)},
+	{"reading", "--reading", offsetof(struct values, reading)},
+	{"keep-days", "--keep-days", offsetof(struct values, keep_days)},
+	{"cache", "--cache", offsetof(struct values, cache)},
+};
+
+enum {
+	WORDS_MOST = ux_countof(named) + UX_OPTION_EACH_MOST
+};
+
+/* What the command line says of settings. */
+struct words {
+	struct ux_setting_word items[WORDS_MOST];
+	char *texts[UX_OPTION_EACH_MOST]; /* malloc'ed: keys of --set */
+	size_t n;
+	size_t n_texts;
+};
+
+static void words_deinit(struct words *w)
 {
-	static const struct {
-		const char *word;
-		enum ux_reading reading;
-	} words[] = {
-		{"auto", UX_READING_AUTO},
-		{"open", UX_READING_OPEN},
-		{"keyed", UX_READING_KEYED},
-	};
-	for (size_t i = 0; i < ux_countof(words); i++) {
-		if (strcmp(words[i].word, word) != 0)
-			continue;
-		*ret = words[i].reading;
-		return true;
+	while (w->n_texts > 0)
+		free(w->texts[--w->n_texts]);
+}
+
+/* False: one of --set has no '='; *ret_bad says which. */
+static bool gather(const struct values *v, struct words *w, const char **ret_bad)
+{
+	for (size_t i = 0; i < v->set.n; i++) {
+		const char *equals = strchr(v->set.items[i], '=');
+		char *key = equals ? strndup(v->set.items[i], (size_t)(equals - v->set.items[i]))
+				   : NULL;
+		*ret_bad = v->set.items[i];
+		if (!key)
+			return false;
+		w->texts[w->n_texts++] = key;
+		w->items[w->n++] = (struct ux_setting_word){key, equals + 1, "--set"};
 	}
-	return false;
+	for (size_t i = 0; i < ux_countof(named); i++) {
+		const char *value =
+			*(const char *const *)(const void *)((const char *)v + named[i].target);
+		if (value)
+			w->items[w->n++] =
+				(struct ux_setting_word){named[i].key, value, named[i].option};
+	}
+	return true;
+}
+
+static int print(const struct ux_settings *s)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_error err = UX_ERROR_INIT;
+	ux_settings_print(s, &out);
+	if (ux_out_status(&out, &err) != UX_OK)
+		return ux_complain("serve", &err);
+	fwrite(out.data, 1, out.size, stdout);
+	return fflush(stdout) == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
+}
+
+static int print_or_serve(const struct ux_settings_source *source, bool only_print)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	struct ux_settings *settings = NULL;
+	enum ux_code code = ux_settings_load(source, &settings, &err);
+	if (code == UX_OK && only_print) {
+		int status = print(settings);
+		ux_settings_destroy(settings);
+		return status;
+	}
+	if (code == UX_OK)
+		code = ux_server_run(source, settings, &err);
+	if (code == UX_OK)
+		return UX_EXIT_DONE;
+	int failed = ux_complain("serve", &err);
+	return err.code == UX_EINVAL ? UX_EXIT_USAGE : failed;
 }
 
 static int run(const struct ux_command *cmd, int argc, char **argv)
 {
-	struct values v = {.reading = "auto"};
+	struct values v = {0};
 	struct ux_args args;
 	int status = 0;
+	ux_cleanup(words_deinit) struct words words = {0};
+	const char *bad = NULL, *file = getenv("UNHEX_CONFIG");
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
 		return status;
 	if (args.n > 0)
 		return ux_usage_error(cmd, "\"%.64s\" is not an option", args.items[0]);
-	struct ux_server_options server = {.listen = v.listen,
-					   .data = v.data,
-					   .keep_s = (int64_t)v.keep_days * DAY_S,
-					   .cache_bytes = v.cache_bytes};
-	if (!parse_reading(v.reading, &server.reading))
-		return ux_usage_error(cmd, "--reading is \"%.32s\"; expected auto, open or keyed",
-				      v.reading);
-	struct ux_error err = UX_ERROR_INIT;
-	if (ux_server_run(&server, &err) == UX_OK)
-		return UX_EXIT_DONE;
-	int failed = ux_complain("serve", &err);
-	return err.code == UX_EINVAL ? UX_EXIT_USAGE : failed;
+	if (!gather(&v, &words, &bad))
+		return ux_usage_error(cmd, "option --set is \"%.64s\"; expected KEY=VALUE", bad);
+	if (v.config)
+		file = v.config;
+	const struct ux_settings_source source = {.file = file && file[0] != '\0' ? file : NULL,
+						  .words = words.items,
+						  .n_words = words.n};
+	return print_or_serve(&source, v.print);
 }
 
 const struct ux_command ux_cmd_serve = {
@@ -78,7 +145,8 @@ const struct ux_command ux_cmd_serve = {
 	.line = "the symbol server",
 	.text = "Keeps symbols, takes them from `unhex push` and answers what is at an address. With\n"
 		"nothing configured it listens on this machine alone, keeps everything in one folder,\n"
-		"and on its first start prints an admin key, once. SIGTERM and SIGINT stop it.",
+		"and on its first start prints an admin key, once. SIGTERM and SIGINT stop it, SIGHUP\n"
+		"makes it read its configuration again.",
 	.options = options,
 	.n_options = ux_countof(options),
 	.run = run,

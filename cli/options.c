@@ -86,6 +86,14 @@ static bool append(char **list, const char *text)
 	return true;
 }
 
+static bool append_each(struct ux_option_each *each, const char *text)
+{
+	if (each->n == UX_OPTION_EACH_MOST)
+		return false;
+	each->items[each->n++] = text;
+	return true;
+}
+
 static bool store_value(const struct ux_option *o, char *arg, void *values)
 {
 	void *target = (char *)values + o->target;
@@ -107,6 +115,8 @@ static bool store_value(const struct ux_option *o, char *arg, void *values)
 		return true;
 	case UX_OPTION_BYTES:
 		return parse_bytes(arg, target);
+	case UX_OPTION_EACH:
+		return append_each(target, arg);
 	}
 	return false;
 }
@@ -127,6 +137,7 @@ static const char *const type_words[] = {
 	[UX_OPTION_LIST] = "a text",
 	[UX_OPTION_COUNT] = "a number from 1 on",
 	[UX_OPTION_BYTES] = "a number of bytes like 100M",
+	[UX_OPTION_EACH] = "at most 64 of them",
 };
 
 /* Takes option o, whose argument is `attached` or else the next word; name is as it was typed. */

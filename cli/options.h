@@ -11,6 +11,16 @@ enum ux_option_type {
 	UX_OPTION_COUNT, /* unsigned, at least 1 */
 	UX_OPTION_LIST,  /* char *, malloc'ed: all that were given, with ':' between */
 	UX_OPTION_BYTES, /* uint64_t: 100, 100K, 100M, 2G (powers of 1024) */
+	UX_OPTION_EACH,  /* struct ux_option_each: all that were given, in argv */
+};
+
+enum {
+	UX_OPTION_EACH_MOST = 64
+};
+
+struct ux_option_each {
+	const char *items[UX_OPTION_EACH_MOST];
+	size_t n;
 };
 
 struct ux_option {

@@ -14,13 +14,11 @@
 #include <time.h>
 
 enum {
-	OPEN_MODULES = 256,     /* that the cache keeps mapped */
 	DESCRIPTORS = 64,       /* that the index, logs, the lock and folders take */
 	DESCRIPTORS_THREAD = 4, /* that a thread takes besides its connections */
-	EXTRACT_SECONDS = 600,
+	SECOND_MS = 1000,
+	DAY_S = 24 * 60 * 60,
 };
-
-static const char default_listen[] = "127.0.0.1:8420";
 
 static void request_done(void *ctx, const struct ux_request *req, const struct ux_response *res,
 			 bool sent, uint64_t duration_us)
@@ -88,13 +86,35 @@ static void wait_for_signal(struct ux_keeper *keeper, const sigset_t *set)
 	ux_log_line("info", "stop", "signal=%d", got);
 }
 
+static unsigned seconds_of(uint64_t ms)
+{
+	return (unsigned)((ms + SECOND_MS - 1) / SECOND_MS);
+}
+
+static struct ux_http_limits limits_of_settings(const struct ux_settings *s)
+{
+	struct ux_http_limits l = ux_http_limits_default((struct ux_http_limits){
+		.header_bytes = s->header_bytes,
+		.body_bytes = s->body_bytes,
+		.upload_bytes = s->upload_bytes,
+		.arena_bytes = s->request_memory,
+		.memory_bytes = s->memory_bytes,
+		.idle_seconds = seconds_of(s->idle_ms),
+		.connections = (unsigned)s->connections,
+		.threads = (unsigned)s->threads,
+	});
+	l.drain_bytes = s->drain_bytes; /* 0 is a choice here */
+	l.stop_seconds = seconds_of(s->stop_ms);
+	return l;
+}
+
 /*
  * Each connection may need a second descriptor, for a blob or an upload; as many as are left when
  * the index, the threads and the rest have theirs. The soft limit is raised to the hard one.
  */
-static struct ux_http_limits limits_of_process(void)
+static struct ux_http_limits limits_of_process(const struct ux_settings *settings)
 {
-	struct ux_http_limits l = ux_http_limits_default((struct ux_http_limits){0});
+	struct ux_http_limits l = limits_of_settings(settings);
 	rlim_t others = DESCRIPTORS + DESCRIPTORS_THREAD * (rlim_t)l.threads;
 	struct rlimit r = {0};
 	if (getrlimit(RLIMIT_NOFILE, &r) != 0)
@@ -106,10 +126,6 @@ static struct ux_http_limits limits_of_process(void)
 	l.connections = (unsigned)ux_min((rlim_t)l.connections, ux_max(most, (rlim_t)l.threads));
 	return l;
 }
-
-/* What one uploaded file may cost: the largest that we know takes a tenth of it. */
-static const struct ux_sandbox_limits extract_limits = {
-	.memory = (uint64_t)2 << 30, .output = (uint64_t)2 << 30, .seconds = EXTRACT_SECONDS};
 
 static void log_extracted(void *ctx, const struct ux_extracted_one *one)
 {
@@ -133,12 +149,14 @@ static void wake_extractor(void *ctx)
 	ux_extractor_wake(ctx);
 }
 
-static enum ux_code open_extractor(struct ux_server *s, struct ux_error *err)
+static enum ux_code open_extractor(struct ux_server *s, const struct ux_settings *settings,
+				   struct ux_error *err)
 {
-	const struct ux_extractor_options options = {.limits = extract_limits,
-						     .scratch = getenv("TMPDIR"),
-						     .log = log_extracted,
-						     .log_ctx = s};
+	const struct ux_sandbox_limits limits = {.memory = settings->extract_memory,
+						 .output = settings->extract_output,
+						 .seconds = seconds_of(settings->extract_ms)};
+	const struct ux_extractor_options options = {
+		.limits = limits, .scratch = getenv("TMPDIR"), .log = log_extracted, .log_ctx = s};
 	UX_TRY(ux_extractor_open(&s->extractor, s->store, s->cache, &options, err));
 	ux_module_cache_set_waker(s->cache, wake_extractor, s->extractor);
 	return UX_OK;
@@ -157,18 +175,26 @@ static bool is_open(enum ux_reading reading, const char *address)
 	return ux_http_is_loopback(address);
 }
 
-static enum ux_code serve(struct ux_server *s, const char *listen,
-			  const struct ux_server_options *options, const char *dir,
+static struct ux_keeper make_keeper(struct ux_server *s, const struct ux_settings *settings)
+{
+	struct ux_keeper k = ux_keeper_make(s);
+	k.retention.default_s = (int64_t)settings->keep_days * DAY_S;
+	k.retention.cache_bytes = settings->cache_bytes;
+	k.audit_s = (int64_t)settings->audit_days * DAY_S;
+	k.sweep_every_s = seconds_of(settings->sweep_every_ms);
+	k.sweep_grace_s = seconds_of(settings->sweep_grace_ms);
+	return k;
+}
+
+static enum ux_code serve(struct ux_server *s, const struct ux_settings *settings, const char *dir,
 			  const sigset_t *set, struct ux_error *err)
 {
 	struct ux_http_server *http = NULL;
-	struct ux_keeper keeper = ux_keeper_make(s);
-	struct ux_http_app app = ux_server_app(s, limits_of_process());
-	const enum ux_reading reading = options->reading;
-	keeper.retention.default_s = options->keep_s;
-	keeper.retention.cache_bytes = options->cache_bytes;
+	struct ux_keeper keeper = make_keeper(s, settings);
+	struct ux_http_app app = ux_server_app(s, limits_of_process(settings));
+	const enum ux_reading reading = (enum ux_reading)settings->reading;
 	s->local_only = reading == UX_READING_AUTO;
-	UX_TRY(ux_http_server_open(&http, listen, &app, err));
+	UX_TRY(ux_http_server_open(&http, settings->listen, &app, err));
 	/* By where it really listens: a name might be resolved to something else a second time. */
 	const char *address = ux_http_server_address(http);
 	atomic_store_explicit(&s->open_reading, is_open(reading, address), memory_order_relaxed);
@@ -185,27 +211,36 @@ static enum ux_code serve(struct ux_server *s, const char *listen,
 	return code;
 }
 
-enum ux_code ux_server_run(const struct ux_server_options *options, struct ux_error *err)
+static void destroy_settings(struct ux_settings **s)
 {
+	ux_settings_destroy(*s);
+}
+
+enum ux_code ux_server_run(const struct ux_settings_source *source, struct ux_settings *settings,
+			   struct ux_error *err)
+{
+	ux_cleanup(destroy_settings) struct ux_settings *now = settings;
 	ux_cleanup(ux_free_ptr) char *default_dir = NULL;
-	const char *listen = options->listen ? options->listen : default_listen;
 	struct ux_store store;
 	struct ux_server s = {.store = &store};
 	sigset_t set;
+	(void)source;
 	/* First, so that a slip of the fingers makes no folder and no key. */
-	UX_TRY(ux_http_listen_check(listen, err));
+	if (!now->listen)
+		return ux_error_set(err, UX_EINVAL, "listen is empty; expected HOST:PORT");
+	UX_TRY(ux_http_listen_check(now->listen, err));
 	block_signals(&set);
-	if (!options->data)
+	if (!now->data)
 		UX_TRY(ux_store_default_dir(&default_dir, err));
-	const char *dir = options->data ? options->data : default_dir;
+	const char *dir = now->data ? now->data : default_dir;
 	UX_TRY(ux_store_open(&store, dir, err));
-	enum ux_code code = ux_module_cache_create(&s.cache, &store, OPEN_MODULES, err);
+	enum ux_code code = ux_module_cache_create(&s.cache, &store, now->open_modules, err);
 	if (code == UX_OK)
 		code = first_key(store.index, err);
 	if (code == UX_OK)
-		code = open_extractor(&s, err);
+		code = open_extractor(&s, now, err);
 	if (code == UX_OK)
-		code = serve(&s, listen, options, dir, &set, err);
+		code = serve(&s, now, dir, &set, err);
 	ux_extractor_stop(s.extractor);
 	ux_module_cache_destroy(s.cache);
 	ux_store_close(&store);

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The values of settings as text. */
+#include "setting.h"
+
+#include <strings.h>
+
+enum {
+	EXPECTED = 120 /* of a message, for what may be written */
+};
+
+/* From the smallest on; the first is what a number without a unit counts. */
+struct unit {
+	const char *word;
+	uint64_t factor;
+};
+
+static const struct unit sizes[] = {
+	{"", 1},
+	{"K", UINT64_C(1) << 10},
+	{"M", UINT64_C(1) << 20},
+	{"G", UINT64_C(1) << 30},
+	{"T", UINT64_C(1) << 40},
+};
+
+static const struct unit times[] = {
+	{"ms", 1}, {"s", 1000}, {"m", 60 * 1000}, {"h", 60 * 60 * 1000}, {"d", 24 * 60 * 60 * 1000},
+};
+
+static const struct unit plain[] = {{"", 1}};
+
+static const struct unit *units_of(enum ux_setting_type type, size_t *ret_n)
+{
+	const bool bytes = type == UX_SETTING_BYTES, time = type == UX_SETTING_TIME;
+	*ret_n = bytes ? ux_countof(sizes) : time ? ux_countof(times) : ux_countof(plain);
+	return bytes ? sizes : time ? times : plain;
+}
+
+const struct ux_setting *ux_setting_find(const struct ux_setting_table *t, const char *section,
+					 struct ux_bytes key)
+{
+	for (size_t i = 0; i < t->n_rows; i++) {
+		const struct ux_setting *row = &t->rows[i];
+		bool same = section ? row->section && strcmp(row->section, section) == 0
+				    : !row->section;
+		if (same && ux_bytes_eq(key, ux_bytes_cstr(row->key)))
+			return row;
+	}
+	return NULL;
+}
+
+static void put_number(const struct ux_setting *row, uint64_t v, struct ux_out *out)
+{
+	size_t n = 0;
+	const struct unit *units = units_of(row->type, &n);
+	size_t i = v == 0 ? 0 : n - 1;
+	while (i > 0 && v % units[i].factor != 0)
+		i--;
+	ux_out_fmt(out, "%" PRIu64 "%s", v / units[i].factor, v == 0 ? "" : units[i].word);
+}
+
+static void put_bounds(const struct ux_setting *row, struct ux_out *out)
+{
+	if (row->least > 0) {
+		ux_out_cstr(out, ", from ");
+		put_number(row, row->least, out);
+	}
+	if (row->most > 0) {
+		ux_out_cstr(out, row->least > 0 ? " to " : ", up to ");
+		put_number(row, row->most, out);
+	}
+}
+
+static void put_words(const struct ux_setting *row, struct ux_out *out)
+{
+	for (size_t i = 0; row->words[i]; i++)
+		ux_out_fmt(out, "%s%s",
+			   i == 0              ? ""
+			   : row->words[i + 1] ? ", "
+					       : " or ",
+			   row->words[i]);
+}
+
+void ux_setting_expected(const struct ux_setting *row, struct ux_out *out)
+{
+	switch (row->type) {
+	case UX_SETTING_TEXT:
+		ux_out_cstr(out, "a text");
+		return;
+	case UX_SETTING_LIST:
+		ux_out_cstr(out, "words with blanks between them");
+		return;
+	case UX_SETTING_COUNT:
+		ux_out_cstr(out, "a number");
+		break;
+	case UX_SETTING_BYTES:
+		ux_out_cstr(out, "a size like 100M");
+		break;
+	case UX_SETTING_TIME:
+		ux_out_cstr(out, "a time like 30s, 10m or 90d");
+		break;
+	case UX_SETTING_SWITCH:
+		ux_out_cstr(out, "yes or no");
+		return;
+	case UX_SETTING_CHOICE:
+		put_words(row, out);
+		return;
+	}
+	put_bounds(row, out);
+}
+
+static enum ux_code unexpected(const struct ux_setting *row, struct ux_bytes text,
+			       struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	ux_setting_expected(row, &out);
+	/* A secret in the wrong place stays one. */
+	bool shown = (row->flags & UX_SETTING_SECRET) == 0;
+	return ux_error_set(err, UX_EINVAL, "is \"%.*s\"; expected %.*s",
+			    shown ? (int)ux_min(text.size, (size_t)40) : 0, (const char *)text.data,
+			    (int)ux_min(out.size, (size_t)EXPECTED), (const char *)out.data);
+}
+
+/* Digits and a unit, in either case; a 0 needs none. */
+static bool read_number(const struct ux_setting *row, struct ux_bytes text, uint64_t *ret)
+{
+	size_t n = 0, at = 0;
+	const struct unit *units = units_of(row->type, &n);
+	uint64_t v = 0;
+	for (; at < text.size && text.data[at] >= '0' && text.data[at] <= '9'; at++)
+		if (__builtin_mul_overflow(v, 10, &v) ||
+		    __builtin_add_overflow(v, text.data[at] - '0', &v))
+			return false;
+	if (at == 0)
+		return false;
+	*ret = v;
+	if (v == 0 && at == text.size)
+		return true;
+	for (size_t i = 0; i < n; i++) {
+		size_t size = strlen(units[i].word);
+		if (text.size - at != size ||
+		    strncasecmp(units[i].word, (const char *)text.data + at, size) != 0)
+			continue;
+		return !__builtin_mul_overflow(v, units[i].factor, ret);
+	}
+	return false;
+}
+
+static bool is_blank(uint8_t c)
+{
+	return c == ' ' || c == '\t';
+}
+
+/* The next word of text, moved past it; empty when there is none. */
+static struct ux_bytes next_word(struct ux_bytes *text)
+{
+	while (text->size > 0 && is_blank(text->data[0]))
+		*text = ux_bytes(text->data + 1, text->size - 1);
+	size_t n = 0;
+	while (n < text->size && !is_blank(text->data[n]))
+		n++;
+	struct ux_bytes word = ux_bytes(text->data, n);
+	*text = ux_bytes(n > 0 ? text->data + n : text->data, text->size - n);
+	return word;
+}
+
+static enum ux_code read_list(struct ux_bytes text, struct ux_setting_list *ret,
+			      struct ux_arena *arena, struct ux_error *err)
+{
+	struct ux_setting_list list = {0};
+	size_t n = 0;
+	for (struct ux_bytes rest = text; next_word(&rest).size > 0;)
+		n++;
+	if (n > UX_SETTING_WORDS_MOST)
+		return ux_error_set(err, UX_EINVAL, "has %zu words; expected at most %d", n,
+				    UX_SETTING_WORDS_MOST);
+	list.items = n > 0 ? ux_arena_array(arena, const char *, n) : NULL;
+	if (n > 0 && !list.items)
+		return ux_arena_fail(arena, err);
+	while (list.n < n) {
+		struct ux_bytes word = next_word(&text);
+		list.items[list.n] = ux_arena_strndup(arena, word.data, word.size);
+		if (!list.items[list.n++])
+			return ux_arena_fail(arena, err);
+	}
+	*ret = list;
+	return UX_OK;
+}
+
+static bool read_choice(const struct ux_setting *row, struct ux_bytes text, unsigned *ret)
+{
+	for (unsigned i = 0; row->words[i]; i++) {
+		if (!ux_bytes_eq(text, ux_bytes_cstr(row->words[i])))
+			continue;
+		*ret = i;
+		return true;
+	}
+	return false;
+}
+
+static bool read_switch(struct ux_bytes text, bool *ret)
+{
+	*ret = ux_bytes_eq(text, UX_STR("yes"));
+	return *ret || ux_bytes_eq(text, UX_STR("no"));
+}
+
+static enum ux_code read_text(struct ux_bytes text, const char **ret, struct ux_arena *arena,
+			      struct ux_error *err)
+{
+	const char *kept = text.size > 0 ? ux_arena_strndup(arena, text.data, text.size) : NULL;
+	if (text.size > 0 && !kept)
+		return ux_arena_fail(arena, err);
+	*ret = kept;
+	return UX_OK;
+}
+
+enum ux_code ux_setting_read(const struct ux_setting *row, struct ux_bytes text, void *values,
+			     struct ux_arena *arena, struct ux_error *err)
+{
+	void *target = (char *)values + row->target;
+	uint64_t v = 0;
+	bool fine = false;
+	switch (row->type) {
+	case UX_SETTING_TEXT:
+		return read_text(text, target, arena, err);
+	case UX_SETTING_LIST:
+		return read_list(text, target, arena, err);
+	case UX_SETTING_COUNT:
+	case UX_SETTING_BYTES:
+	case UX_SETTING_TIME:
+		fine = read_number(row, text, &v) && v >= row->least &&
+		       (row->most == 0 || v <= row->most);
+		if (fine)
+			*(uint64_t *)target = v;
+		break;
+	case UX_SETTING_SWITCH:
+		fine = read_switch(text, target);
+		break;
+	case UX_SETTING_CHOICE:
+		fine = read_choice(row, text, target);
+		break;
+	}
+	return fine ? UX_OK : unexpected(row, text, err);
+}
+
+static void put_list(const struct ux_setting_list *list, struct ux_out *out)
+{
+	for (size_t i = 0; i < list->n; i++)
+		ux_out_fmt(out, "%s%s", i > 0 ? " " : "", list->items[i]);
+}
+
+void ux_setting_write(const struct ux_setting *row, const void *values, struct ux_out *out)
+{
+	const void *target = (const char *)values + row->target;
+	switch (row->type) {
+	case UX_SETTING_TEXT:
+		if (*(const char *const *)target)
+			ux_out_cstr(out, *(const char *const *)target);
+		return;
+	case UX_SETTING_LIST:
+		put_list(target, out);
+		return;
+	case UX_SETTING_COUNT:
+	case UX_SETTING_BYTES:
+	case UX_SETTING_TIME:
+		put_number(row, *(const uint64_t *)target, out);
+		return;
+	case UX_SETTING_SWITCH:
+		ux_out_cstr(out, *(const bool *)target ? "yes" : "no");
+		return;
+	case UX_SETTING_CHOICE:
+		ux_out_cstr(out, row->words[*(const unsigned *)target]);
+		return;
+	}
+}
+
+enum ux_code ux_setting_defaults(const struct ux_setting_table *t, const char *section,
+				 void *values, struct ux_arena *arena, struct ux_error *err)
+{
+	for (size_t i = 0; i < t->n_rows; i++) {
+		const struct ux_setting *row = &t->rows[i];
+		bool same = section ? row->section && strcmp(row->section, section) == 0
+				    : !row->section;
+		if (same && row->value)
+			UX_TRY(ux_setting_read(row, ux_bytes_cstr(row->value), values, arena, err));
+	}
+	return UX_OK;
+}
+
+enum ux_code ux_section_add(const struct ux_setting_table *t,
+			    const struct ux_setting_section *section, struct ux_bytes name,
+			    void *values, struct ux_arena *arena, void **ret, struct ux_error *err)
+{
+	struct ux_section_list *list = (void *)((char *)values + section->target);
+	if (list->n == section->most)
+		return ux_error_set(err, UX_EINVAL, "more than %zu sections [%s NAME]",
+				    section->most, section->kind);
+	if (!list->items)
+		list->items = ux_arena_array(arena, void *, section->most);
+	void *item = ux_arena_alloc(arena, section->size, _Alignof(max_align_t));
+	char *kept = ux_arena_strndup(arena, name.data, name.size);
+	if (!list->items || !item || !kept)
+		return ux_arena_fail(arena, err);
+	memset(item, 0, section->size);
+	*(const char **)item = kept;
+	UX_TRY(ux_setting_defaults(t, section->kind, item, arena, err));
+	list->items[list->n++] = item;
+	*ret = item;
+	return UX_OK;
+}
+
+void *ux_section_find(const struct ux_section_list *list, struct ux_bytes name)
+{
+	for (size_t i = 0; i < list->n; i++)
+		if (ux_bytes_eq(name, ux_bytes_cstr(ux_section_name(list->items[i]))))
+			return list->items[i];
+	return NULL;
+}

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* All settings of the server, as they are in force. */
+#ifndef UX_SETTINGS_H
+#define UX_SETTINGS_H
+
+#include "setting.h"
+
+/* Who may read and symbolize without a key; the order is that of the words in settings.c. */
+enum ux_reading {
+	UX_READING_AUTO, /* anyone on this machine when listening on loopback, keys elsewhere */
+	UX_READING_OPEN,
+	UX_READING_KEYED,
+};
+
+/*
+ * What the rows of settings.c write to; docs/configuration.md says what each means. Immutable once
+ * loaded. Who needs a value on another thread copies it when the settings are applied
+ * (server/serve.c): a reload replaces the struct.
+ */
+struct ux_settings {
+	struct ux_arena arena; /* its strings and sections die with it */
+
+	const char *listen;
+	const char *data; /* NULL: ux_store_default_dir() */
+	unsigned reading; /* enum ux_reading */
+
+	uint64_t keep_days; /* 0: for ever */
+	uint64_t cache_bytes;
+	uint64_t audit_days;
+	uint64_t sweep_every_ms;
+	uint64_t sweep_grace_ms;
+
+	uint64_t connections;
+	uint64_t threads;
+	uint64_t header_bytes;
+	uint64_t body_bytes;
+	uint64_t upload_bytes;
+	uint64_t drain_bytes;
+	uint64_t request_memory;
+	uint64_t memory_bytes;
+	uint64_t idle_ms;
+	uint64_t stop_ms;
+	uint64_t open_modules;
+
+	uint64_t extract_memory;
+	uint64_t extract_output;
+	uint64_t extract_ms;
+};
+
+/* A value of the command line, stronger than the file's. */
+struct ux_setting_word {
+	const char *key;
+	const char *value;
+	const char *option; /* what it was given by, for messages: "--listen" */
+};
+
+/* Where settings come from; a reload reads it again, so it outlives the server. */
+struct ux_settings_source {
+	const char *file; /* NULL: none */
+	const struct ux_setting_word *words;
+	size_t n_words;
+};
+
+extern const struct ux_setting_table ux_settings_table;
+
+/*
+ * Defaults, then the file, then the words; what must fit together is checked. UX_EINVAL says what
+ * is wrong and where. The result goes back by ux_settings_destroy().
+ */
+enum ux_code ux_settings_load(const struct ux_settings_source *source, struct ux_settings **ret,
+			      struct ux_error *err) ux_must;
+/* NULL is fine. */
+void ux_settings_destroy(struct ux_settings *s);
+
+/* The whole configuration as a file that ux_config_parse() takes, with its documentation as
+ * comments; what is secret is left out. */
+void ux_settings_print(const struct ux_settings *s, struct ux_out *out);
+
+/*
+ * After a reload: what needs a restart is left as it was, and told: next gets the value of `now`.
+ * changed is called for each key in front of the sections that differs.
+ */
+typedef void ux_setting_changed_fn(void *ctx, const struct ux_setting *row);
+enum ux_code ux_settings_keep(const struct ux_settings *now, struct ux_settings *next,
+			      ux_setting_changed_fn *changed, void *ctx, struct ux_error *err)
+	ux_must;
+
+#endif
