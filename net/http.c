@@ -5,6 +5,7 @@
 #include "json_out.h"
 #include "pool.h"
 
+#include <errno.h>
 #include <strings.h>
 
 static const char *const methods[UX_METHOD_COUNT] = {
@@ -115,6 +116,22 @@ const char *ux_http_code_word(enum ux_code code)
 	return code < UX_CODE_COUNT ? answers[code].word : "unknown";
 }
 
+/*
+ * What the system said belongs to the log: it may name paths of ours. That there is no room left is
+ * what an uploader can tell whoever looks after the server.
+ */
+static void hide_system(struct ux_error *err, struct ux_response *res)
+{
+	bool full = err->os_errno == ENOSPC || err->os_errno == EDQUOT;
+	if (full) {
+		res->status = 507;
+		res->word = "disk_full";
+	}
+	snprintf(err->text, sizeof(err->text), "%s",
+		 full ? "the server's disk is full" : "the server could not read or write");
+	err->os_errno = 0;
+}
+
 void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_code code)
 {
 	char text[512];
@@ -124,11 +141,8 @@ void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_
 		code = UX_EIO;
 	if (err.code == UX_OK)
 		err.code = code;
-	/* What the system said belongs to the log: it may name paths of ours. */
-	if (code == UX_EIO) {
-		snprintf(err.text, sizeof(err.text), "the server could not read or write");
-		err.os_errno = 0;
-	}
+	if (code == UX_EIO)
+		hide_system(&err, res);
 	ux_out_reset(&req->out);
 	struct ux_json j = ux_json_make(&req->out);
 	ux_json_object_begin(&j);

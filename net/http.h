@@ -129,7 +129,7 @@ const char *ux_http_code_word(enum ux_code code);
 /*
  * Turns req->err into {"error":{"code":...,"message":...}}, replacing whatever was in res. An error
  * that the operating system gave (os_errno) is the server's own, a 500 without details, whatever
- * its code.
+ * its code; but that the disk is full is told, with a 507.
  */
 void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_code code);
 

@@ -2,9 +2,30 @@
 /* One connection to SQLite. */
 #include "sqlite_db.h"
 
+#include <errno.h>
+#include <time.h>
+
 enum {
-	BUSY_MS = 10000 /* `unhex key` writes beside a server */
+	BUSY_MS = 3000, /* `unhex key` writes beside a server */
+	BUSY_STEP_MS = 5,
 };
+
+/*
+ * SQLite calls it while another process holds the index. Only the first waits long: all who want to
+ * write wait for each other too, and while each of them waited anew, no thread would be left to
+ * answer who only reads.
+ */
+static int wait_busy(void *ctx, int tries)
+{
+	static const struct timespec step = {.tv_nsec = BUSY_STEP_MS * 1000000L};
+	struct ux_db *db = ctx;
+	if (db->given_up || tries >= BUSY_MS / BUSY_STEP_MS) {
+		db->given_up = true;
+		return 0;
+	}
+	nanosleep(&step, NULL);
+	return 1;
+}
 
 enum ux_code ux_db_fail(struct ux_db *db, struct ux_error *err)
 {
@@ -19,6 +40,8 @@ enum ux_code ux_db_fail(struct ux_db *db, struct ux_error *err)
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB: /* UX_ECORRUPT would be about what a client sent */
 		return ux_error_set(err, UX_EIO, "the index is damaged: %s", words);
+	case SQLITE_FULL:
+		return ux_error_os(err, ENOSPC, "the index cannot grow");
 	default:
 		return ux_error_set(err, UX_EIO, "the index: %s", words);
 	}
@@ -32,7 +55,7 @@ enum ux_code ux_db_open(struct ux_db *db, const char *path, struct ux_error *err
 	if (sqlite3_open_v2(path, &db->sqlite, flags, NULL) != SQLITE_OK)
 		return db->sqlite ? ux_db_fail(db, err) : ux_error_nomem(err);
 	sqlite3_extended_result_codes(db->sqlite, 1);
-	sqlite3_busy_timeout(db->sqlite, BUSY_MS);
+	sqlite3_busy_handler(db->sqlite, wait_busy, db);
 	/* FULL: in WAL mode, a commit is on the disk before it is acknowledged. */
 	return ux_db_exec(db,
 			  "PRAGMA journal_mode = WAL;"
@@ -115,6 +138,7 @@ enum ux_code ux_stmt_step(struct ux_stmt *st, bool *ret_row, struct ux_error *er
 	int rc = sqlite3_step(st->s);
 	if (rc != SQLITE_ROW && rc != SQLITE_DONE)
 		return ux_db_fail(st->db, err);
+	st->db->given_up = false;
 	*ret_row = rc == SQLITE_ROW;
 	return UX_OK;
 }

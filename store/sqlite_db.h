@@ -118,6 +118,7 @@ struct ux_db {
 	pthread_mutex_t lock;
 	sqlite3 *sqlite;
 	sqlite3_stmt *statements[UX_SQL_COUNT]; /* prepared on first use */
+	bool given_up; /* somebody else holds the index for too long: do not wait again */
 };
 
 enum ux_code ux_db_open(struct ux_db *db, const char *path, struct ux_error *err) ux_must;

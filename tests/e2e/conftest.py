@@ -30,6 +30,7 @@ class Server:
     process: subprocess.Popen = None
     options: tuple = ()
     before: object = None  # called in the child before it becomes the server
+    around: tuple = ()  # a command that becomes the server
     environment: dict = dataclasses.field(default_factory=dict)  # besides ours
 
     def start(self, listen="127.0.0.1:0"):
@@ -37,7 +38,7 @@ class Server:
         env.update(self.environment)
         self.log = open(self.data.with_suffix(".log"), "ab")
         self.process = subprocess.Popen(
-            [UNHEX, "serve", "--listen", listen, "--data", self.data, *self.options], env=env,
+            [*self.around, UNHEX, "serve", "--listen", listen, "--data", self.data, *self.options], env=env,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=self.log, text=True,
             preexec_fn=self.before)
         for line in self.process.stdout:

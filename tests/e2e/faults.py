@@ -31,7 +31,7 @@ class Faults:
         """Not started."""
         return Server(data, environment={"LD_PRELOAD": str(self.library),
                                          "UX_FAULTS": str(self.page),
-                                         "UX_FAULTS_DIR": str(data)}, **more)
+                                         "UX_FAULTS_DIR": f"{data}/"}, **more)
 
     def arm(self, action, at=1, error=errno.ENOSPC):
         """From now on; calls are counted from 1."""

@@ -77,8 +77,10 @@ static enum ux_code refuse(struct ux_request *req, struct ux_response *res)
 static enum ux_code fail_in_system(struct ux_request *req, struct ux_response *res)
 {
 	(void)res;
-	return ux_error_os(&req->err, ux_bytes_eq(req->params[0], STR("gone")) ? ENOENT : EACCES,
-			   "cannot open /secret/path");
+	int why = ux_bytes_eq(req->params[0], STR("gone"))   ? ENOENT
+		  : ux_bytes_eq(req->params[0], STR("full")) ? ENOSPC
+							     : EACCES;
+	return ux_error_os(&req->err, why, "cannot open /secret/path");
 }
 
 struct sink {
@@ -218,6 +220,7 @@ static void errors_of_the_system_are_the_servers_and_tell_no_paths(void **state)
 	const char want[] = ERROR("input_output", "the server could not read or write");
 	ask("GET", "/system/gone", NULL, "", 500, want);
 	ask("GET", "/system/closed", NULL, "", 500, want);
+	ask("GET", "/system/full", NULL, "", 507, ERROR("disk_full", "the server's disk is full"));
 }
 
 static void announced_body_over_the_limit_is_refused_before_it_comes(void **state)

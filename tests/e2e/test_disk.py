@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A disk that is full, broken or read-only, an index that somebody else holds, bytes that change"""
+import collections
+import concurrent.futures
+import errno
+import hashlib
+import os
+import sqlite3
+import subprocess
+import threading
+import time
+
+import pytest
+
+from conftest import Server
+from faults import FAIL_ON, FAIL_ONE, Faults
+from http_api import Api, listed, with_uuid
+from live import wait_for
+from tool import UNHEX, build_id, compile_c, fails, lines, symbol, unhex
+
+
+@pytest.fixture(scope="module")
+def prog(tmp_path_factory):
+    return compile_c(tmp_path_factory.mktemp("disk"))
+
+
+@pytest.fixture(scope="module")
+def gsym(prog):
+    out = prog.with_suffix(".gsym")
+    assert unhex("extract", prog, "-o", out).returncode == 0
+    return out.read_bytes()
+
+
+@pytest.fixture
+def faults(tmp_path):
+    return Faults(tmp_path)
+
+
+@pytest.fixture
+def server(faults, tmp_path):
+    s = faults.server(tmp_path / "data").start()
+    yield s
+    faults.disarm()
+    assert s.stop() in (0, None)
+
+
+def uuid_of(n):
+    return hashlib.sha1(str(n).encode()).digest()
+
+
+def check(server):
+    result = unhex("store", "check", "--json", "--data", server.data)
+    assert result.returncode == 0 and len(lines(result)) == 1, (result.stdout, result.stderr)
+
+
+class Attempt:
+    """An upload that goes on after what failed has been mended."""
+
+    def __init__(self, api, name, data, kind="gsym"):
+        self.api, self.name, self.data, self.kind = api, name, data, kind
+        self.uid = None
+
+    def go_on(self):
+        """(200, document) when it is done, else the answer that refused."""
+        if not self.uid:
+            status, doc, _ = self.api("POST", "/v1/uploads", {
+                "ids": [self.name], "size": len(self.data), "kind": self.kind,
+                "sha256": hashlib.sha256(self.data).hexdigest()})
+            if status != 201:
+                return status, doc
+            self.uid = doc["uid"]
+        status, doc, _ = self.api("GET", f"/v1/uploads/{self.uid}")
+        if status != 200 or doc["state"] != "open":
+            return status, doc
+        at, third = doc["offset"], len(self.data) // 3 + 1
+        while at < len(self.data):
+            status, doc, _ = self.api.put(self.uid, self.data[at:at + third], at)
+            if status != 200:
+                return status, doc
+            at = doc["offset"]
+        return self.api.finish(self.uid)[:2]
+
+
+@pytest.mark.parametrize("action, error", [(FAIL_ON, errno.ENOSPC), (FAIL_ONE, errno.ENOSPC),
+                                           (FAIL_ONE, errno.EIO)])
+def test_an_upload_survives_a_fault_at_each_call(server, faults, prog, gsym, action, error):
+    api, said = Api(server), collections.Counter()
+    start, at, there = symbol(prog, "outer")[0], 0, set()
+    while True:
+        at += 1
+        uuid = uuid_of(at)
+        name = f"gnu:{uuid.hex()}"
+        attempt = Attempt(api, name, with_uuid(gsym, uuid))
+        with faults.armed(action, at, error):
+            status, doc = attempt.go_on()
+            failed, what = faults.failed, faults.what
+        if failed == 0:
+            break
+        word = doc["error"]["code"] if status != 200 else "ok"
+        said[what, status, word] += 1
+        assert (status, word) in ((200, "ok"), (500, "input_output"), (507, "disk_full")), doc
+        assert error == errno.ENOSPC or status != 507, (what, doc)
+        # What is acknowledged is there, what is not is not.
+        there |= {name} if status == 200 else set()
+        assert listed(api) == there
+        status, doc = attempt.go_on()
+        assert status == 200, (what, doc)
+        there.add(name)
+        assert listed(api) == there
+        status, doc, _ = api("GET", f"/v1/symbolize/{name}?addr={start}")
+        assert status == 200 and doc["frames"][0][-1]["function"] == "outer"
+    check(server)
+    print(f"{at - 1} calls failed, each in an upload of its own: {dict(said)}")
+    assert status == 200 and at > 20
+
+
+def test_a_file_to_be_extracted_is_not_failed_by_a_full_disk(server, faults, prog):
+    """Nor is a delete half done."""
+    api, name = Api(server), build_id(prog)
+    attempt = Attempt(api, name, prog.read_bytes(), "executable")
+    for at in range(1, 200):
+        with faults.armed(FAIL_ON, at):
+            status, doc = attempt.go_on()
+            if status in (200, 202):
+                break
+        assert status in (500, 507), doc  # of a failed fsync, SQLite does not say why
+    assert at > 20
+    uid = attempt.uid
+    state = wait_for(lambda: api("GET", f"/v1/uploads/{uid}")[1]["state"])
+    assert state in ("pending", "done")
+    for at in range(1, 300):
+        with faults.armed(FAIL_ON, at):
+            status, doc, _ = api("DELETE", f"/v1/modules/{name}")
+        if status == 204:
+            break
+        assert status in (500, 507) and listed(api) == {name}
+    assert at > 2 and listed(api) == set()
+    check(server)
+
+
+def test_a_file_system_that_is_full_takes_uploads_again_when_it_has_room(tmp_path, prog, gsym):
+    """A real one, of 4 MB, in a mount namespace of the server's own."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    options = ["-m"] if os.geteuid() == 0 else ["-Ur", "-m"]
+    server = Server(disk / "data", around=("unshare", *options, "sh", "-c",
+                                           f'mount -t tmpfs -o size=4m none {disk} && exec "$@"',
+                                           "sh")).start()
+    try:
+        api = Api(server)
+        there, refused = set(), collections.Counter()
+        for n in range(10000):
+            uuid = uuid_of(n)
+            name = f"gnu:{uuid.hex()}"
+            status, doc = Attempt(api, name, with_uuid(gsym, uuid)).go_on()
+            if status == 200:
+                there.add(name)
+            else:
+                assert status == 507, doc
+                refused[doc["error"]["message"]] += 1
+            if sum(refused.values()) == 20:
+                break
+        assert there and set(refused) == {"the server's disk is full"}
+        assert listed(api) == there
+        start = symbol(prog, "outer")[0]
+        for name in sorted(there)[:20]:
+            status, doc, _ = api("GET", f"/v1/symbolize/{name}?addr={start}")
+            assert status == 200 and doc["frames"][0][-1]["function"] == "outer"
+        enter = ["-m"] if os.geteuid() == 0 else ["-m", "-U", "--preserve-credentials"]
+        inside = ["nsenter", "-t", str(server.process.pid), *enter]
+        subprocess.run([*inside, UNHEX, "store", "check", "--data", server.data], check=True,
+                       stdout=subprocess.DEVNULL)
+        subprocess.run([*inside, "mount", "-o", "remount,size=8m", disk], check=True)
+        print(f"{len(there)} uploads fit, {sum(refused.values())} were refused")
+        attempt = Attempt(api, "gnu:" + uuid_of(-1).hex(), with_uuid(gsym, uuid_of(-1)))
+        assert attempt.go_on()[0] == 200
+        assert listed(api) == there | {attempt.name}
+    finally:
+        assert server.stop() == 0
+
+
+def test_a_folder_that_is_read_only_is_said_at_the_start(faults, tmp_path, prog, gsym):
+    server = faults.server(tmp_path / "data").start()
+    api, name = Api(server), "gnu:" + uuid_of(1).hex()
+    assert Attempt(api, name, with_uuid(gsym, uuid_of(1))).go_on()[0] == 200
+    # It becomes so under a server, as a file system does that met an error.
+    start = symbol(prog, "outer")[0]
+    with faults.armed(FAIL_ON, 1, errno.EROFS):
+        for n in range(5):
+            other = Attempt(api, "gnu:" + uuid_of(n + 2).hex(), with_uuid(gsym, uuid_of(n + 2)))
+            assert other.go_on()[0] == 500
+            status, doc, _ = api("GET", f"/v1/symbolize/{name}?addr={start}")
+            assert status == 200 and doc["frames"][0][-1]["function"] == "outer"
+            assert api("GET", f"/v1/gsym/{name}")[0] == 200
+        assert listed(api) == {name}
+        assert api("GET", "/readyz")[0] == 200
+        assert server.stop() == 0
+        result = unhex("serve", "--listen", "127.0.0.1:0", "--data", server.data,
+                       env=server.environment)
+    fails(result, 1, "cannot open", server.data, os.strerror(errno.EROFS))
+    server.start()
+    assert listed(Api(server)) == {name}
+    assert server.stop() == 0
+    check(server)
+
+
+def test_an_index_that_another_process_holds_is_waited_for_and_then_said(server, prog, gsym):
+    api = Api(server)
+    attempt = Attempt(api, "gnu:" + uuid_of(1).hex(), with_uuid(gsym, uuid_of(1)))
+    assert attempt.go_on()[0] == 200
+    db = sqlite3.connect(server.data / "index.sqlite", isolation_level=None,
+                         check_same_thread=False)
+    db.execute("BEGIN IMMEDIATE")
+    second = Attempt(api, "gnu:" + uuid_of(2).hex(), with_uuid(gsym, uuid_of(2)))
+    threading.Timer(0.2, lambda: db.execute("COMMIT")).start()
+    assert second.go_on()[0] == 200
+    # More writers than the server has threads, and for longer than it waits.
+    db.execute("BEGIN IMMEDIATE")
+    others = [Attempt(Api(server), f"gnu:{uuid_of(n).hex()}", with_uuid(gsym, uuid_of(n)))
+              for n in range(3, 43)]
+    with concurrent.futures.ThreadPoolExecutor(len(others)) as pool:
+        asked = time.monotonic()
+        jobs = [pool.submit(other.go_on) for other in others]
+        start, waits = symbol(prog, "outer")[0], []
+        while not all(job.done() for job in jobs):
+            begun = time.monotonic()
+            status, doc, _ = api("GET", f"/v1/symbolize/{attempt.name}?addr={start}")
+            assert status == 200 and doc["frames"][0][-1]["function"] == "outer"
+            waits.append(time.monotonic() - begun)
+            time.sleep(0.02)
+        print(f"{len(jobs)} writers were told to come again after "
+              f"{time.monotonic() - asked:.1f} s; {len(waits)} readers waited {max(waits):.2f} s "
+              "at most")
+        assert {job.result()[0] for job in jobs} == {503}
+        assert {job.result()[1]["error"]["code"] for job in jobs} == {"unavailable"}
+    db.execute("COMMIT")
+    assert {other.go_on()[0] for other in others} == {200}
+    assert len(listed(api)) == 2 + len(others)
+    check(server)
