@@ -8,6 +8,8 @@
 #include "symbols_out.h"
 #include "time_text.h"
 
+#include <unistd.h>
+
 enum {
 	LIST_DEFAULT = 100
 };
@@ -138,25 +140,45 @@ enum ux_code ux_handle_module_delete(struct ux_request *req, struct ux_response 
 	return UX_OK;
 }
 
-enum ux_code ux_handle_gsym(struct ux_request *req, struct ux_response *res)
+/* The best GSYM whose bytes are what they were. */
+static enum ux_code open_gsym(struct ux_request *req, const struct ux_module *m,
+			      const struct ux_candidate **ret, int *ret_fd)
 {
 	struct ux_blobs *b = ux_server_of(req)->store->blobs;
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = UX_ENOTFOUND;
+	for (size_t i = 0; i < m->n_candidates && code != UX_OK; i++) {
+		const struct ux_candidate *c = &m->candidates[i];
+		if (c->kind != UX_KIND_GSYM || c->state != UX_CANDIDATE_READY)
+			continue;
+		code = ux_blobs_open(b, &c->blob, c->size, ret_fd, &why);
+		*ret = c;
+	}
+	if (code == UX_ENOTFOUND)
+		return ux_error_set(&req->err, code, "the module has no GSYM");
+	if (code != UX_OK)
+		req->err = why;
+	return code;
+}
+
+enum ux_code ux_handle_gsym(struct ux_request *req, struct ux_response *res)
+{
 	struct ux_module m;
+	const struct ux_candidate *best = NULL;
 	char hash[2 * UX_BLOB_HASH_SIZE + 1];
+	int fd = -1;
 	UX_TRY(find(req, &m));
-	const struct ux_candidate *best = ux_module_best(&m, UX_KIND_GSYM);
-	if (!best)
-		return ux_error_set(&req->err, UX_ENOTFOUND, "the module has no GSYM");
+	UX_TRY(open_gsym(req, &m, &best, &fd));
 	ux_store_used(ux_server_of(req)->store, &m);
 	char *tag = ux_arena_array(&req->arena, char, sizeof(hash) + 2);
-	if (!tag)
-		return ux_arena_fail(&req->arena, &req->err);
-	ux_blob_hash_text(&best->blob, hash);
-	snprintf(tag, sizeof(hash) + 2, "\"%s\"", hash);
-	if (ux_answer_tagged(req, res, ux_bytes_cstr(tag)))
-		return UX_OK;
-	int fd = -1;
-	uint64_t size = best->size;
-	UX_TRY(ux_blobs_open(b, &best->blob, size, &fd, &req->err));
-	return ux_answer_file(req, res, fd, size, ux_bytes_cstr(tag), "application/octet-stream");
+	if (tag) {
+		ux_blob_hash_text(&best->blob, hash);
+		snprintf(tag, sizeof(hash) + 2, "\"%s\"", hash);
+	}
+	if (!tag || ux_answer_tagged(req, res, ux_bytes_cstr(tag))) {
+		close(fd);
+		return tag ? UX_OK : ux_arena_fail(&req->arena, &req->err);
+	}
+	return ux_answer_file(req, res, fd, best->size, ux_bytes_cstr(tag),
+			      "application/octet-stream");
 }

@@ -4,16 +4,12 @@
 
 #include "hash.h"
 
-#include <errno.h>
 #include <stdatomic.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
 
 enum {
 	SLOTS = 1024,           /* chains of the table; a power of two */
 	INDEX_ARENA = 16 << 20, /* memory that one module's row may take */
-	VERIFIED = 1 << 14,     /* files remembered to be what their names say; a power of two */
 };
 
 struct ux_open_module {
@@ -45,9 +41,6 @@ struct ux_module_cache {
 	size_t n;
 	struct entry *newest, *oldest;
 	struct entry *slots[SLOTS];
-	/* Fingerprints of files whose bytes were compared with their hash, each in the place that
-	 * its low bits say. No order needed: a lost one is compared again. */
-	_Atomic uint64_t verified[VERIFIED];
 };
 
 /* A namespace and an ID, as one slice to compare. */
@@ -232,58 +225,11 @@ static bool answers(const struct ux_candidate *c)
 	return c->kind == UX_KIND_GSYM && c->state == UX_CANDIDATE_READY;
 }
 
-/* Of a file that nobody has written to since. */
-static uint64_t fingerprint(const struct ux_blob_hash *hash, const struct stat *st)
-{
-	const uint64_t stamp[] = {ux_hash_bytes(ux_bytes(hash->bytes, sizeof(hash->bytes))),
-				  (uint64_t)st->st_dev,
-				  (uint64_t)st->st_ino,
-				  (uint64_t)st->st_size,
-				  (uint64_t)st->st_mtim.tv_sec,
-				  (uint64_t)st->st_mtim.tv_nsec,
-				  (uint64_t)st->st_ctim.tv_sec,
-				  (uint64_t)st->st_ctim.tv_nsec};
-	return ux_hash_bytes(ux_bytes((const uint8_t *)stamp, sizeof(stamp)));
-}
-
-/* A disk that flips a bit must not change a name. Once a file and process: a hash of a large one
- * takes a tenth of a second. */
-static enum ux_code verify(struct ux_module_cache *c, const struct ux_blob_hash *hash,
-			   const struct stat *st, struct ux_bytes bytes, struct ux_error *err)
-{
-	uint64_t mine = fingerprint(hash, st);
-	_Atomic uint64_t *place = &c->verified[mine & (VERIFIED - 1)];
-	if (atomic_load_explicit(place, memory_order_relaxed) == mine)
-		return UX_OK;
-	struct ux_blob_hash found = ux_blob_hash_of(bytes);
-	if (memcmp(&found, hash, sizeof(found)) != 0)
-		return ux_error_set(err, UX_EIO, "the blob is damaged: it has another hash");
-	atomic_store_explicit(place, mine, memory_order_relaxed);
-	return UX_OK;
-}
-
-static enum ux_code map_blob(struct ux_module_cache *c, const struct ux_candidate *from,
-			     struct ux_mapping *ret, struct ux_error *err)
-{
-	struct stat st;
-	int fd = -1;
-	UX_TRY(ux_blobs_open(c->store->blobs, &from->blob, from->size, &fd, err));
-	enum ux_code code = fstat(fd, &st) == 0 ? ux_file_map_fd(fd, ret, err)
-						: ux_error_os(err, errno, "cannot stat a blob");
-	close(fd);
-	if (code != UX_OK)
-		return code;
-	code = verify(c, &from->blob, &st, ret->bytes, err);
-	if (code != UX_OK)
-		ux_file_unmap(ret);
-	return code;
-}
-
 static enum ux_code open_candidate(struct ux_module_cache *c, const struct ux_candidate *from,
 				   struct ux_open_candidate *ret, struct ux_error *err)
 {
 	ret->quality = from->quality;
-	UX_TRY(map_blob(c, from, &ret->mapping, err));
+	UX_TRY(ux_blobs_map(c->store->blobs, &from->blob, from->size, &ret->mapping, err));
 	enum ux_code code = ux_gsym_open(&ret->gsym, ret->mapping.bytes, err);
 	if (code != UX_OK)
 		ux_file_unmap(&ret->mapping);

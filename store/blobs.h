@@ -7,6 +7,8 @@
 #include "error.h"
 #include "file.h"
 
+#include <stdatomic.h>
+
 enum {
 	UX_BLOBS_VERSION = 1,
 	UX_BLOB_HASH_SIZE = 32,
@@ -24,6 +26,14 @@ struct ux_blob_part;
 /* What a walk tells: name is a hash in hex or an upload's UID; age since its last change. */
 typedef enum ux_code ux_blobs_each_fn(void *ctx, const char *name, int64_t age_s,
 				      struct ux_error *err);
+
+/*
+ * Fingerprints of files whose bytes were compared with their hash, each in the place that its low
+ * bits say. No order needed: a lost one is compared again.
+ */
+struct ux_blobs_verified {
+	_Atomic uint64_t seen[1 << 14];
+};
 
 /*
  * A backend: embedded first in the backend's own struct. All functions may be called from any
@@ -72,9 +82,16 @@ struct ux_blobs {
 				  struct ux_error *err);
 
 	void (*close)(struct ux_blobs *b);
+
+	/* Zeroed by the backend, and otherwise not its business. */
+	struct ux_blobs_verified verified;
 };
 
-/* Opens a blob that must have size bytes. UX_EIO: it is not there, or was damaged. */
+/*
+ * Opens a blob that must have size bytes. UX_EIO: it is not there, or was damaged: before the first
+ * use of a file in a process its bytes are compared with its hash, so that a bit that a disk
+ * flipped changes no name.
+ */
 enum ux_code ux_blobs_open(struct ux_blobs *b, const struct ux_blob_hash *hash, uint64_t size,
 			   int *ret_fd, struct ux_error *err) ux_must;
 

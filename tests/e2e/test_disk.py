@@ -4,7 +4,9 @@ import collections
 import concurrent.futures
 import errno
 import hashlib
+import json
 import os
+import random
 import sqlite3
 import subprocess
 import threading
@@ -237,3 +239,74 @@ def test_an_index_that_another_process_holds_is_waited_for_and_then_said(server,
     assert {other.go_on()[0] for other in others} == {200}
     assert len(listed(api)) == 2 + len(others)
     check(server)
+
+
+def blob_of(server, data):
+    name = hashlib.sha256(data).hexdigest()
+    return server.data / "blobs" / name[:2] / name[2:4] / name
+
+
+def flip(server, data, bit):
+    """As a disk does, which changes no time."""
+    path = blob_of(server, data)
+    was, bad = path.stat(), bytearray(path.read_bytes())
+    assert bad == data
+    bad[bit // 8] ^= 1 << bit % 8
+    path.chmod(0o600)
+    path.write_bytes(bad)
+    path.chmod(was.st_mode & 0o777)
+    os.utime(path, ns=(was.st_atime_ns, was.st_mtime_ns))
+
+
+def test_a_flipped_bit_never_becomes_a_name(tmp_path, prog, gsym):
+    """One in each of 100 files: found in all of them, answered by the next one where there is one."""
+    server, rng = Server(tmp_path / "data").start(), random.Random(9)
+    poor = prog.with_suffix(".poor.gsym")
+    assert unhex("extract", prog, "-o", poor, "--no-dwarf").returncode == 0
+    start, poor, elf = symbol(prog, "outer")[0], poor.read_bytes(), prog.read_bytes()
+    api, alone, pairs = Api(server), [], []
+    for n in range(100):
+        uuid = uuid_of(n)
+        best = with_uuid(gsym, uuid)
+        (pairs if n % 4 == 0 else alone).append((f"gnu:{uuid.hex()}", best))
+        assert api.upload([f"gnu:{uuid.hex()}"], best)[0] == 200
+        if n % 4 == 0:
+            assert api.upload([f"gnu:{uuid.hex()}"], with_uuid(poor, uuid), force=True)[0] == 200
+    name = build_id(prog)
+    assert api.upload([name], elf, kind="executable")[0] in (200, 202)
+    wait_for(lambda: api("GET", f"/v1/modules/{name}")[1]["candidates"][-1]["state"] == "ready")
+    assert server.stop() == 0
+    for _, best in alone + pairs:
+        flip(server, best, rng.randrange(len(best) * 8))
+    flip(server, elf, rng.randrange(len(elf) * 8))
+    server.start()
+    api, told = Api(server), collections.Counter()
+    for name, _ in alone:
+        status, doc, _ = api("POST", "/v1/symbolize",
+                             {"modules": [{"id": name, "addresses": [start]}]})
+        (answer,) = doc["modules"]
+        assert status == 200 and answer["status"] == "failed" and "damaged" in answer["reason"]
+        assert "frames" not in answer
+        api.refused(500, "input_output", "GET", f"/v1/gsym/{name}")
+        explained = api("GET", f"/v1/explain/{name}?addr={start}")[1]
+        assert '"frames": [{' not in json.dumps(explained), explained
+        told["alone: failed"] += 1
+    for name, _ in pairs:
+        status, doc, _ = api("GET", f"/v1/symbolize/{name}?addr={start}")
+        assert status == 200 and doc["quality"] == "symtab"
+        assert doc["frames"] == [[{"function": "outer"}]]
+        api.connection.request("GET", f"/v1/gsym/{name}")
+        answer = api.connection.getresponse()
+        assert answer.read() == with_uuid(poor, bytes.fromhex(name.removeprefix("gnu:")))
+        told["pair: the next one answered"] += 1
+    api.refused(500, "input_output", "GET", f"/buildid/{build_id(prog)[4:]}/executable")
+    api.refused(500, "input_output", "GET", f"/buildid/{build_id(prog)[4:]}/section/.text")
+    assert server.stop() == 0
+    result = unhex("store", "check", "--json", "--repair", "--data", server.data)
+    found = lines(result)
+    assert found[-1]["problems"] == found[-1]["repaired"] == 101, found[-1]
+    assert {f["problem"] for f in found[:-1]} == {"damaged"}
+    server.start()  # what was lost is wanted again
+    assert Attempt(Api(server), *alone[0]).go_on()[0] == 200
+    assert server.stop() == 0
+    print(dict(told))
