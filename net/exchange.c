@@ -255,6 +255,7 @@ void ux_exchange_deinit(struct ux_exchange *x, bool sent)
 		x->app->log(x->app->ctx, &x->req, &x->res, sent, now_us() - x->start_us);
 	if (x->res.fd >= 0)
 		close(x->res.fd);
+	ux_request_drop_kept(&x->req);
 	(void)!ux_request_hold(&x->req, 0);
 	ux_out_deinit(&x->req.out);
 	ux_out_deinit(&x->body);

@@ -74,6 +74,31 @@ enum ux_code ux_request_hold(struct ux_request *req, size_t bytes)
 			    "too much is going on at once; ask again later");
 }
 
+/* From the request's arena. */
+struct ux_kept {
+	struct ux_kept *older;
+	void (*drop)(void *ctx);
+	void *ctx;
+};
+
+enum ux_code ux_request_keep(struct ux_request *req, void (*drop)(void *ctx), void *ctx)
+{
+	struct ux_kept *kept = ux_arena_new(&req->arena, struct ux_kept);
+	if (!kept) {
+		drop(ctx);
+		return ux_arena_fail(&req->arena, &req->err);
+	}
+	*kept = (struct ux_kept){req->kept, drop, ctx};
+	req->kept = kept;
+	return UX_OK;
+}
+
+void ux_request_drop_kept(struct ux_request *req)
+{
+	for (; req->kept; req->kept = req->kept->older)
+		req->kept->drop(req->kept->ctx);
+}
+
 void ux_response_field(struct ux_response *res, const char *name, struct ux_bytes value)
 {
 	assert(res->n_fields < UX_RESPONSE_FIELDS_MOST);

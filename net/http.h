@@ -39,6 +39,7 @@ enum {
 };
 
 struct ux_route;
+struct ux_kept;
 
 /*
  * Bytes that all requests of a server together keep, bodies that came and answers that a slow
@@ -78,6 +79,7 @@ struct ux_request {
 	struct ux_http_memory *memory; /* of all requests; NULL: nobody counts */
 	size_t held;                   /* of them by this one: see ux_request_hold() */
 	void *app;                     /* the program's own: see struct ux_http_app */
+	struct ux_kept *kept;          /* see ux_request_keep() */
 	void *caller;                  /* who asks, as the program's gate found; from the arena */
 };
 
@@ -86,6 +88,15 @@ struct ux_request {
  * grows large says so on the way. UX_EUNAVAILABLE: all requests together have too much.
  */
 enum ux_code ux_request_hold(struct ux_request *req, size_t bytes) ux_must;
+
+/*
+ * What the answer borrows from lives until it was sent, or the client has vanished: then drop(ctx)
+ * is called; at once on failure.
+ */
+enum ux_code ux_request_keep(struct ux_request *req, void (*drop)(void *ctx), void *ctx) ux_must;
+
+/* Drops what was kept, the last one first; for whoever ends the request. */
+void ux_request_drop_kept(struct ux_request *req);
 
 /* The value of the first header line of that name (any case), or false. */
 bool ux_request_header(const struct ux_request *req, const char *name, struct ux_bytes *ret);

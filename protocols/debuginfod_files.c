@@ -9,6 +9,7 @@
 #include "hex.h"
 #include "module_ids.h"
 #include "protocols.h"
+#include "recent_modules.h"
 
 #include <time.h>
 #include <unistd.h>
@@ -26,21 +27,34 @@ static enum ux_code not_found(struct ux_request *req)
 	return ux_error_set(&req->err, UX_ENOTFOUND, "not found");
 }
 
+static void drop_item(void *item)
+{
+	ux_recent_item_drop(item);
+}
+
+/* The row, which lives like a body. */
+static enum ux_code recent_row(struct ux_request *req, const char *id, struct ux_module *ret)
+{
+	struct ux_server *s = ux_server_of(req);
+	struct ux_recent_module *m = NULL;
+	UX_TRY(ux_recent_module_find(ux_module_cache_recent(s->cache), s->store,
+				     ux_caller_of(req)->ns, id, &m, &req->err));
+	UX_TRY(ux_request_keep(req, drop_item, &m->item));
+	*ret = m->row;
+	return UX_OK;
+}
+
 /* Clients send lower-case hex; "gnu:" and other types are for other routes. */
 static enum ux_code find_module(struct ux_request *req, struct ux_module *ret)
 {
 	struct ux_bytes text = req->params[0];
-	struct ux_server *s = ux_server_of(req);
 	const char *id = NULL;
 	for (size_t i = 0; i < text.size; i++)
 		if (ux_hex_digit((char)text.data[i]) < 0)
 			return not_found(req);
 	if (ux_module_id(text, &req->arena, &id, NULL) != UX_OK)
 		return not_found(req);
-	struct ux_index *ix = s->store->index;
-	UX_TRY(ix->modules.find(ix, ux_caller_of(req)->ns, id, &req->arena, ret, &req->err));
-	ux_store_used(s->store, ret);
-	return UX_OK;
+	return recent_row(req, id, ret);
 }
 
 static enum ux_code put_text(struct ux_request *req, struct ux_response *res, const char *name,
@@ -100,6 +114,19 @@ static enum ux_code put_headers(struct ux_request *req, struct ux_response *res,
 	return put_date(req, res, f->candidate->created);
 }
 
+/* A small file goes out with its header lines at once. */
+static enum ux_code answer_small(struct ux_request *req, struct ux_response *res,
+				 const struct served *f)
+{
+	struct ux_server *s = ux_server_of(req);
+	struct ux_recent_file *file = NULL;
+	UX_TRY(ux_recent_file_map(ux_module_cache_recent(s->cache), s->store, &f->candidate->blob,
+				  f->candidate->size, &file, &req->err));
+	UX_TRY(ux_request_keep(req, drop_item, &file->item));
+	return ux_answer_bytes(req, res, ux_bytes(file->mapping.bytes.data + f->off, f->size),
+			       f->tag, "application/octet-stream");
+}
+
 static enum ux_code answer(struct ux_request *req, struct ux_response *res, const struct served *f)
 {
 	struct ux_blobs *b = ux_server_of(req)->store->blobs;
@@ -109,6 +136,8 @@ static enum ux_code answer(struct ux_request *req, struct ux_response *res, cons
 	if (ux_answer_tagged(req, res, f->tag))
 		return UX_OK;
 	UX_TRY(put_headers(req, res, f));
+	if (c->size <= UX_RECENT_FILE_MOST)
+		return answer_small(req, res, f);
 	UX_TRY(ux_blobs_open(b, &c->blob, c->size, &fd, &req->err));
 	UX_TRY(ux_answer_file(req, res, fd, f->size, f->tag, "application/octet-stream"));
 	res->fd_off += f->off;

@@ -33,6 +33,7 @@ struct entry {
 
 struct ux_module_cache {
 	struct ux_store *store;
+	struct ux_recent *recent;
 	void (*wake)(void *ctx); /* NULL: nobody waits for jobs */
 	void *wake_ctx;
 	size_t most;
@@ -125,6 +126,11 @@ enum ux_code ux_module_cache_create(struct ux_module_cache **ret, struct ux_stor
 	struct ux_module_cache *c = calloc(1, sizeof(*c));
 	if (!c)
 		return ux_error_nomem(err);
+	c->recent = ux_recent_create();
+	if (!c->recent) {
+		free(c);
+		return ux_error_nomem(err);
+	}
 	c->store = store;
 	c->most = most;
 	pthread_mutex_init(&c->lock, NULL);
@@ -172,8 +178,14 @@ void ux_module_cache_destroy(struct ux_module_cache *c)
 		return;
 	while (c->newest)
 		remove_entry(c, c->newest);
+	ux_recent_destroy(c->recent);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
+}
+
+struct ux_recent *ux_module_cache_recent(struct ux_module_cache *c)
+{
+	return c->recent;
 }
 
 /* The module of a key with a reference, or NULL; and the generation at this moment. */
@@ -353,6 +365,7 @@ void ux_module_cache_forget(struct ux_module_cache *c, const char *ns, const cha
 			remove_entry(c, e);
 	}
 	pthread_mutex_unlock(&c->lock);
+	ux_recent_forget(c->recent);
 }
 
 void ux_module_cache_forget_id(struct ux_module_cache *c, const char *ns, const char *id)

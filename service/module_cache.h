@@ -4,6 +4,7 @@
 #define UX_MODULE_CACHE_H
 
 #include "gsym_names.h"
+#include "recent.h"
 #include "store.h"
 
 enum {
@@ -52,6 +53,9 @@ void ux_module_cache_destroy(struct ux_module_cache *c);
  */
 enum ux_code ux_module_cache_get(struct ux_module_cache *c, const char *ns, const char *id,
 				 struct ux_open_module **ret, struct ux_error *err) ux_must;
+
+/* What else was asked for a moment ago: forgotten whenever a module of this cache is. */
+struct ux_recent *ux_module_cache_recent(struct ux_module_cache *c);
 
 /* Called with ctx after a job "extract" was put down for a GSYM that had been evicted. Set before
  * others use the cache. */

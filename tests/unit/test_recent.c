@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* service: what was asked for a moment ago. */
+#include "sweep.h"
+
+#include "make_server.h"
+#include "recent_modules.h"
+
+#include <time.h>
+
+struct thing {
+	struct ux_recent_item item;
+	char key[16];
+	int *gone;
+};
+
+static void destroy(struct ux_recent_item *item)
+{
+	struct thing *t = ux_container_of(item, struct thing, item);
+	++*t->gone;
+	free(t);
+}
+
+static struct thing *make(const char *key, int *gone)
+{
+	struct thing *t = calloc(1, sizeof(*t));
+	assert_non_null(t);
+	snprintf(t->key, sizeof(t->key), "%s", key);
+	t->gone = gone;
+	ux_recent_item_init(&t->item, ux_bytes_cstr(t->key), destroy);
+	return t;
+}
+
+static struct ux_recent_item *get(struct ux_recent *r, const char *key)
+{
+	uint64_t moment;
+	return ux_recent_get(r, ux_bytes_cstr(key), &moment);
+}
+
+/* Put and let go; the moment before it. */
+static uint64_t put(struct ux_recent *r, const char *key, int *gone)
+{
+	uint64_t moment = 0;
+	ux_recent_item_drop(ux_recent_get(r, ux_bytes_cstr(key), &moment));
+	struct thing *t = make(key, gone);
+	ux_recent_put(r, &t->item, moment);
+	ux_recent_item_drop(&t->item);
+	return moment;
+}
+
+static void what_was_put_is_got_until_something_is_forgotten(void **state)
+{
+	(void)state;
+	int gone = 0;
+	struct ux_recent *r = ux_recent_create();
+	assert_null(get(r, "a"));
+	put(r, "a", &gone);
+	struct ux_recent_item *a = get(r, "a");
+	assert_non_null(a);
+	assert_true(ux_bytes_eq(a->key, UX_STR("a")));
+	assert_null(get(r, "b"));
+	ux_recent_forget(r);
+	assert_null(get(r, "a"));
+	assert_int_equal(gone, 0);
+	ux_recent_destroy(r);
+	assert_int_equal(gone, 0);
+	ux_recent_item_drop(a); /* who holds it has it to the end */
+	assert_int_equal(gone, 1);
+	ux_recent_item_drop(NULL);
+	ux_recent_destroy(NULL);
+}
+
+static void what_was_read_before_a_change_is_not_kept_after_it(void **state)
+{
+	(void)state;
+	int gone = 0;
+	struct ux_recent *r = ux_recent_create();
+	uint64_t moment = 0;
+	assert_null(ux_recent_get(r, UX_STR("a"), &moment));
+	struct thing *t = make("a", &gone);
+	ux_recent_forget(r);
+	ux_recent_put(r, &t->item, moment);
+	assert_null(get(r, "a"));
+	ux_recent_item_drop(&t->item);
+	assert_int_equal(gone, 1);
+	ux_recent_destroy(r);
+}
+
+static void the_newer_one_of_a_key_takes_the_place_of_the_older(void **state)
+{
+	(void)state;
+	int gone = 0;
+	struct ux_recent *r = ux_recent_create();
+	put(r, "a", &gone);
+	put(r, "a", &gone);
+	assert_int_equal(gone, 1);
+	ux_recent_destroy(r);
+	assert_int_equal(gone, 2);
+}
+
+static void no_more_than_so_many_are_kept(void **state)
+{
+	(void)state;
+	enum {
+		MANY = 20000,
+		KEPT = 512
+	};
+	int gone = 0;
+	struct ux_recent *r = ux_recent_create();
+	for (int i = 0; i < MANY; i++) {
+		char key[16];
+		snprintf(key, sizeof(key), "%d", i);
+		put(r, key, &gone);
+	}
+	assert_int_equal(gone, MANY - KEPT);
+	ux_recent_destroy(r);
+	assert_int_equal(gone, MANY);
+}
+
+static void what_is_old_is_asked_for_again(void **state)
+{
+	(void)state;
+	int gone = 0;
+	struct ux_recent *r = ux_recent_create();
+	const struct timespec nap = {.tv_nsec = 50000000};
+	struct ux_recent_item *item = NULL;
+	put(r, "a", &gone);
+	for (int i = 0; i < 1200 && (item = get(r, "a")); i++) {
+		ux_recent_item_drop(item);
+		nanosleep(&nap, NULL);
+	}
+	assert_null(item);
+	ux_recent_destroy(r);
+}
+
+static void add_module(struct ux_index *ix, const char *id, uint8_t byte)
+{
+	const char *const ids[] = {id};
+	const struct ux_arrival what = {.ns = "default", .ids = ids, .n_ids = 1};
+	const struct ux_who who = {.key_id = "", .from = "test"};
+	struct ux_candidate c = {.kind = UX_KIND_EXECUTABLE,
+				 .size = 1,
+				 .quality = UX_QUALITY_SYMTAB,
+				 .counts = {.functions = byte},
+				 .holds = UX_HOLDS_CODE,
+				 .origin_name = "",
+				 .description = "",
+				 .file_name = "",
+				 .key_id = "",
+				 .reason = ""};
+	struct ux_add_result r;
+	memset(c.blob.bytes, byte, sizeof(c.blob.bytes));
+	assert_int_equal(ix->modules.add(ix, &what, &c, &who, 1, &r, NULL), UX_OK);
+}
+
+static void a_module_is_as_the_index_has_it_from_the_change_on(void **state)
+{
+	(void)state;
+	struct make_server s;
+	struct ux_recent_module *m[4] = {0};
+	static const char id[] = "gnu:00112233445566778899aabbccddeeff00112233";
+	make_server_open(&s, NULL, /* open_reading= */ true);
+	struct ux_module_cache *cache = s.server.cache;
+	struct ux_recent *r = ux_module_cache_recent(cache);
+	struct ux_error err = UX_ERROR_INIT;
+	assert_int_equal(ux_recent_module_find(r, &s.store, "default", id, &m[0], &err),
+			 UX_ENOTFOUND);
+	add_module(s.store.index, id, 1);
+	for (int i = 0; i < 2; i++)
+		assert_int_equal(ux_recent_module_find(r, &s.store, "default", id, &m[i], NULL),
+				 UX_OK);
+	assert_int_equal(m[0]->row.n_candidates, 1);
+	add_module(s.store.index, id, 2);
+	ux_module_cache_forget_id(cache, "default", id);
+	assert_int_equal(ux_recent_module_find(r, &s.store, "default", id, &m[2], NULL), UX_OK);
+	assert_int_equal(m[2]->row.n_candidates, 2);
+	assert_int_equal(m[0]->row.n_candidates, 1);
+	assert_int_equal(ux_recent_module_find(r, &s.store, "other", id, &m[3], NULL),
+			 UX_ENOTFOUND);
+	for (int i = 0; i < 3; i++)
+		ux_recent_item_drop(&m[i]->item);
+	make_server_close(&s);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(what_was_put_is_got_until_something_is_forgotten),
+		cmocka_unit_test(what_was_read_before_a_change_is_not_kept_after_it),
+		cmocka_unit_test(the_newer_one_of_a_key_takes_the_place_of_the_older),
+		cmocka_unit_test(no_more_than_so_many_are_kept),
+		cmocka_unit_test(what_is_old_is_asked_for_again),
+		cmocka_unit_test(a_module_is_as_the_index_has_it_from_the_change_on),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
