@@ -6,6 +6,7 @@
 #include "json_out.h"
 #include "output.h"
 #include "push_run.h"
+#include "push_sources.h"
 #include "server_options.h"
 #include "sigbus.h"
 
@@ -25,6 +26,8 @@ struct values {
 	bool allow_mismatch;
 	bool no_gpu;
 	bool with_debuginfo;
+	bool sources;
+	char *prefixes;
 	bool json;
 	bool verbose;
 };
@@ -42,6 +45,10 @@ static const struct ux_option options[] = {
 	 "accept a debug file with another build ID"},
 	{"with-debuginfo", 0, UX_OPTION_FLAG, offsetof(struct values, with_debuginfo), NULL,
 	 "upload ELF files whole: the server extracts and serves them"},
+	{"sources", 0, UX_OPTION_FLAG, offsetof(struct values, sources), NULL,
+	 "upload also the source files that the lines name and that are here"},
+	{"source-prefix", 0, UX_OPTION_LIST, offsetof(struct values, prefixes), "FROM=TO",
+	 "with --sources: what lay in FROM when it was compiled is here in TO"},
 	{"no-gpu", 0, UX_OPTION_FLAG, offsetof(struct values, no_gpu), NULL,
 	 "leave out the GPU code in programs"},
 	{"description", 0, UX_OPTION_TEXT, offsetof(struct values, description), "TEXT",
@@ -81,7 +88,12 @@ static void write_json(struct ux_out *out, const struct ux_push_result *r)
 	ux_json_key_cstr(&j, "reason", r->reason);
 	if (r->debug)
 		ux_json_key_cstr(&j, "debug", r->debug);
-	if (r->status == UX_PUSH_DONE_UPLOADED) {
+	if (r->is_sources) {
+		ux_json_key_cstr(&j, "kind", "sources");
+		ux_json_key_u64(&j, "sources", r->sources);
+		ux_json_key_u64(&j, "missing", r->sources_missing);
+		ux_json_key_u64(&j, "size", r->size);
+	} else if (r->status == UX_PUSH_DONE_UPLOADED) {
 		ux_json_key_cstr(&j, "quality", ux_quality_name(r->quality));
 		ux_json_key_u64(&j, "functions", r->counts.functions);
 		ux_json_key_u64(&j, "size", r->size);
@@ -99,7 +111,12 @@ static void write_text(struct ux_out *out, const struct ux_push_result *r)
 		ux_out_fmt(out, " gpu %u", r->gpu);
 	if (r->id)
 		ux_out_fmt(out, "  %s", ux_id_format(r->id, id));
-	if (r->status == UX_PUSH_DONE_UPLOADED) {
+	if (r->is_sources) {
+		ux_out_fmt(out, "  %" PRIu64 " source files, ", r->sources);
+		ux_text_size(out, r->size);
+		if (r->sources_missing > 0)
+			ux_out_fmt(out, ", %" PRIu64 " not here", r->sources_missing);
+	} else if (r->status == UX_PUSH_DONE_UPLOADED) {
 		ux_out_fmt(out, "  %s, %" PRIu64 " functions, ", ux_quality_name(r->quality),
 			   r->counts.functions);
 		ux_text_size(out, r->size);
@@ -187,6 +204,8 @@ static int push_all(struct push *push, const struct ux_args *args, struct values
 		.allow_mismatch = v->allow_mismatch,
 		.no_gpu = v->no_gpu,
 		.with_debuginfo = v->with_debuginfo,
+		.sources = v->sources,
+		.prefixes = v->prefixes,
 		.timeout_ms = v->timeout_s * INT64_C(1000),
 		.result = on_result,
 		.reading = on_reading,
@@ -205,6 +224,7 @@ static int push_all(struct push *push, const struct ux_args *args, struct values
 static void values_deinit(struct values *v)
 {
 	free(v->debug_dir);
+	free(v->prefixes);
 }
 
 static int run(const struct ux_command *cmd, int argc, char **argv)
@@ -216,6 +236,11 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 		return status;
 	if (v.debug && !v.exe)
 		return ux_usage_error(cmd, "-d needs -e: the file that it has the symbols of");
+	struct ux_error err = UX_ERROR_INIT;
+	if (ux_push_prefixes_check(v.prefixes, &err) != UX_OK)
+		return ux_usage_error(cmd, "--source-prefix: %s", err.text);
+	if (v.prefixes && !v.sources)
+		return ux_usage_error(cmd, "--source-prefix needs --sources");
 	if (args.n == 0 && !v.exe)
 		return ux_usage_error(cmd, "no file or folder given");
 	ux_cleanup(push_deinit) struct push push = {.values = &v};
@@ -229,7 +254,8 @@ const struct ux_command ux_cmd_push = {
 	.text = "Uploads the symbols of ELF and Mach-O files, and of all in folders, that the server\n"
 		"does not have yet. They are extracted here, and the binaries stay where they are unless\n"
 		"--with-debuginfo sends them. The debug file of a stripped binary is found by its build\n"
-		"ID; with -e and -d it is given.\n"
+		"ID; with -e and -d it is given. --sources sends the source files, for debuggers and\n"
+		"profilers to show.\n"
 		"Prints a line a file: uploaded, already-there, better-there, skipped or failed.",
 	.options = options,
 	.n_options = ux_countof(options),

@@ -5,9 +5,10 @@
 
 #include "server.h"
 
-/* /buildid/{id}/debuginfo, executable and section/{name...}, and /metadata, of debuginfod. */
+/* /buildid/{id}/debuginfo, executable, section/{name} and source/{path...}, and /metadata, of
+ * debuginfod. */
 ux_handler_fn ux_handle_debuginfod_debuginfo, ux_handle_debuginfod_executable,
-	ux_handle_debuginfod_section, ux_handle_debuginfod_metadata;
+	ux_handle_debuginfod_section, ux_handle_debuginfod_source, ux_handle_debuginfod_metadata;
 
 /* POST /symbolicate/v5 of Mozilla's symbolication API (docs/protocols.md). */
 ux_handler_fn ux_handle_symbolicate_v5;

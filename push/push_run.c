@@ -2,12 +2,10 @@
 /* The order of things. */
 #include "push_run.h"
 
-#include "dsym.h"
-#include "extract.h"
+#include "push_extract.h"
 #include "push_gpu.h"
-#include "push_module.h"
 #include "push_scan.h"
-#include "supplementary.h"
+#include "push_sources.h"
 
 const char *ux_push_status_name(enum ux_push_status status)
 {
@@ -89,12 +87,6 @@ static void tell_module(struct push *p, const struct ux_push_module *m, enum ux_
 					 .quality = m->claim});
 }
 
-static void reading(const struct push *p, const char *path)
-{
-	if (p->o->reading)
-		p->o->reading(p->o->ctx, path);
-}
-
 /* Joins m with what has one of its IDs; what is left in it afterwards is told. */
 static void join(struct push *p, struct ux_push_module *first, struct ux_push_module *m)
 {
@@ -160,7 +152,7 @@ static enum ux_code read_file(struct push *p, const struct ux_scan_file *file, s
 {
 	ux_cleanup(ux_push_modules_free) struct ux_push_modules v = {0}, gpu = {0};
 	struct ux_error why = UX_ERROR_INIT;
-	reading(p, file->path);
+	ux_push_reading(p->o, file->path);
 	enum ux_code code = ux_push_modules_read(&v, file->path, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
@@ -182,7 +174,7 @@ static enum ux_code pair_module(struct push *p, struct ux_push_module *m, struct
 	enum ux_code code = UX_OK;
 	m->named = true;
 	if (p->o->debug) {
-		reading(p, p->o->debug);
+		ux_push_reading(p->o, p->o->debug);
 		code = ux_push_module_debug(
 			m, p->o->debug,
 			p->o->allow_mismatch ? UX_DEBUG_GIVEN_ANYWAY : UX_DEBUG_GIVEN, &why);
@@ -203,7 +195,7 @@ static enum ux_code read_pair(struct push *p, struct ux_error *err)
 {
 	ux_cleanup(ux_push_modules_free) struct ux_push_modules v = {0};
 	struct ux_error why = UX_ERROR_INIT;
-	reading(p, p->o->exe);
+	ux_push_reading(p->o, p->o->exe);
 	enum ux_code code = ux_push_modules_read(&v, p->o->exe, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
@@ -226,65 +218,12 @@ static enum ux_code find_modules(struct push *p, char *const *paths, size_t n, s
 	for (size_t i = 0; i < p->modules.size; i++) {
 		struct ux_push_module *m = &p->modules.data[i];
 		struct ux_error why = UX_ERROR_INIT;
-		reading(p, m->path);
+		ux_push_reading(p->o, m->path);
 		/* A file that vanished meanwhile is met again when it is extracted. */
 		if (ux_push_module_find_debug(m, p->o->debug_dirs, &why) == UX_ENOMEM)
 			return ux_error_nomem(err);
 	}
 	return UX_OK;
-}
-
-/* The sink of an extraction. */
-static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
-{
-	struct ux_out *out = ctx;
-	ux_out_put(out, bytes.data, bytes.size);
-	return ux_out_status(out, err);
-}
-
-static enum ux_code extract_pair(struct push *p, const struct ux_push_module *m, const char *debug,
-				 struct ux_out *gsym, struct ux_extract_stats *stats,
-				 struct ux_error *err)
-{
-	ux_cleanup(ux_file_unmap) struct ux_mapping exe_file = {0};
-	ux_cleanup(ux_file_unmap) struct ux_mapping debug_file = {0};
-	ux_cleanup(ux_file_unmap) struct ux_mapping sup = {0};
-	char gpu[16];
-	struct ux_extract_options how = {
-		.allow_mismatch = p->o->allow_mismatch,
-		.path = m->path,
-		.debug_path = debug,
-		.arch = m->arch[0] != '\0' ? m->arch : NULL,
-		.gpu = m->gpu != 0 ? gpu : NULL,
-	};
-	snprintf(gpu, sizeof(gpu), "%u", m->gpu);
-	reading(p, m->path);
-	UX_TRY(ux_file_map(m->path, &exe_file, err));
-	if (debug)
-		UX_TRY(ux_dsym_map(debug, exe_file.bytes, &debug_file, err));
-	/* Without it some names are unknown; the rest is worth pushing. */
-	if (ux_supplementary_find(debug ? debug_file.bytes : exe_file.bytes,
-				  debug ? debug : m->path, p->o->debug_dirs, &sup, NULL) == UX_OK)
-		how.supplementary = sup.bytes;
-	ux_out_reset(gsym);
-	return ux_extract(exe_file.bytes, debug_file.bytes, &how, keep, gsym, stats, err);
-}
-
-/* A debug file that was found and not given may be damaged: then the file alone is better. */
-static enum ux_code extract(struct push *p, struct ux_push_module *m, struct ux_out *gsym,
-			    struct ux_extract_stats *stats, struct ux_error *err)
-{
-	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = extract_pair(p, m, m->debug, gsym, stats, &why);
-	if (code != UX_OK && m->debug && m->debug_found) {
-		why = (struct ux_error)UX_ERROR_INIT;
-		free(m->debug);
-		m->debug = NULL;
-		code = extract_pair(p, m, NULL, gsym, stats, &why);
-	}
-	if (code != UX_OK)
-		*err = why;
-	return code;
 }
 
 static enum ux_push_status status_of(enum ux_push_verdict verdict)
@@ -343,17 +282,17 @@ static enum ux_code send(struct push *p, const struct ux_push_module *m, const s
 	return UX_OK;
 }
 
-static enum ux_code push_wanted(struct push *p, struct ux_push_module *m, struct ux_error *err)
+static enum ux_code push_wanted(struct push *p, struct ux_push_module *m, struct ux_out *gsym,
+				struct ux_error *err)
 {
-	ux_cleanup(ux_out_deinit) struct ux_out gsym = {0};
 	struct ux_extract_stats stats = {0};
 	struct ux_error why = UX_ERROR_INIT;
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
-	enum ux_code code = extract(p, m, &gsym, &stats, &why);
+	enum ux_code code = ux_push_extract(p->o, m, gsym, &stats, &why);
 	if (code == UX_OK && stats.quality == UX_QUALITY_NONE) /* bounds alone name nothing */
 		code = ux_error_set(&why, UX_ENOTFOUND, "no symbols: no function has a name");
 	if (code == UX_OK)
-		return send(p, m, &gsym, &stats, err);
+		return send(p, m, gsym, &stats, err);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	bool nothing = code == UX_ENOTFOUND && !m->named;
@@ -369,7 +308,7 @@ static enum ux_code send_file(struct push *p, const struct ux_push_module *m, co
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	struct ux_error why = UX_ERROR_INIT;
-	reading(p, path);
+	ux_push_reading(p->o, path);
 	enum ux_code code = ux_file_map(path, &file, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
@@ -423,8 +362,9 @@ static bool goes_as_file(const struct push *p, const struct ux_push_module *m)
 	return p->o->with_debuginfo && m->arch[0] == '\0' && m->gpu == 0;
 }
 
-static enum ux_code push_module(struct push *p, struct ux_push_module *m,
-				const struct ux_push_answer *answer, struct ux_error *err)
+static enum ux_code push_symbols(struct push *p, struct ux_push_module *m,
+				 const struct ux_push_answer *answer, struct ux_out *gsym,
+				 struct ux_error *err)
 {
 	if (goes_as_file(p, m) && !p->o->dry_run && answer->verdict != UX_PUSH_REFUSED)
 		return push_files(p, m, err);
@@ -436,7 +376,80 @@ static enum ux_code push_module(struct push *p, struct ux_push_module *m,
 		tell_module(p, m, UX_PUSH_DONE_SKIPPED, "dry run: would be uploaded");
 		return UX_OK;
 	}
-	return push_wanted(p, m, err);
+	return push_wanted(p, m, gsym, err);
+}
+
+static void tell_sources(struct push *p, const struct ux_push_module *m, enum ux_push_status status,
+			 const char *reason, const struct ux_push_sources *s)
+{
+	tell(p, &(struct ux_push_result){
+			.path = m->path,
+			.gpu = m->gpu,
+			.id = &m->ids.ids[0],
+			.status = status,
+			.reason = reason,
+			.is_sources = true,
+			.sources = s->files,
+			.sources_missing = s->missing + s->left_out,
+			.size = status == UX_PUSH_DONE_UPLOADED ? s->archive.size : 0,
+		});
+}
+
+static enum ux_code send_sources(struct push *p, const struct ux_push_module *m,
+				 const struct ux_push_sources *s, struct ux_error *err)
+{
+	struct ux_push_answer answer = {0};
+	const struct ux_push_upload upload = {
+		.ids = &m->ids,
+		.bytes = ux_out_bytes(&s->archive),
+		.kind = "sources",
+		.description = p->o->description ? p->o->description : "",
+		.file = "sources.tar.zst",
+		.force = p->o->force,
+	};
+	UX_TRY(ux_push_upload(&p->client, &upload, &answer, err));
+	tell_sources(p, m, status_of(answer.verdict),
+		     answer.verdict == UX_PUSH_PENDING ? "the server is still reading it"
+						       : answer.reason,
+		     s);
+	return UX_OK;
+}
+
+/* The source files that the lines of a module name, as far as they are here. */
+static enum ux_code push_sources(struct push *p, struct ux_push_module *m, struct ux_out *gsym,
+				 struct ux_error *err)
+{
+	ux_cleanup(ux_push_sources_deinit) struct ux_push_sources s = {0};
+	struct ux_extract_stats stats;
+	struct ux_error why = UX_ERROR_INIT;
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	enum ux_code code = UX_OK;
+	if (gsym->size == 0)
+		code = ux_push_extract(p->o, m, gsym, &stats, &why);
+	if (code == UX_OK)
+		code = ux_push_sources_collect(ux_out_bytes(gsym), p->o, &s, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	if (code != UX_OK) {
+		tell_sources(p, m,
+			     code == UX_ENOTFOUND ? UX_PUSH_DONE_SKIPPED : UX_PUSH_DONE_FAILED,
+			     ux_error_format(&why, text, sizeof(text)), &s);
+		return UX_OK;
+	}
+	if (!p->o->dry_run)
+		return send_sources(p, m, &s, err);
+	tell_sources(p, m, UX_PUSH_DONE_SKIPPED, "dry run: would be uploaded", &s);
+	return UX_OK;
+}
+
+static enum ux_code push_module(struct push *p, struct ux_push_module *m,
+				const struct ux_push_answer *answer, struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out gsym = {0};
+	UX_TRY(push_symbols(p, m, answer, &gsym, err));
+	if (!p->o->sources || answer->verdict == UX_PUSH_REFUSED)
+		return UX_OK;
+	return push_sources(p, m, &gsym, err);
 }
 
 static enum ux_code push_modules(struct push *p, struct ux_error *err)

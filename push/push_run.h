@@ -29,8 +29,11 @@ struct ux_push_result {
 	const char *reason; /* "" when there is nothing to say */
 	bool quiet;         /* of no interest unless somebody asked for every file */
 	enum ux_quality quality;
-	struct ux_counts counts; /* of what was extracted */
-	uint64_t size;           /* bytes uploaded */
+	struct ux_counts counts;  /* of what was extracted */
+	uint64_t size;            /* bytes uploaded */
+	bool is_sources;          /* it is about the source files of the module */
+	uint64_t sources;         /* of them: files in the bundle... */
+	uint64_t sources_missing; /* ...and files that are not here, or that were left out */
 };
 
 typedef void ux_push_result_fn(void *ctx, const struct ux_push_result *result);
@@ -44,8 +47,10 @@ struct ux_push_options {
 	const char *debug;       /* ... with the symbols of that one; NULL: its own */
 	bool force;
 	bool with_debuginfo; /* send ELF files themselves, for the server to extract and to serve */
-	bool no_gpu;         /* leave out the GPU code in programs */
-	bool dry_run;        /* ask, but extract and send nothing */
+	bool sources;        /* send the source files too that the lines name */
+	const char *prefixes; /* where they are: FROM=TO with ':' between (push_sources.h); NULL */
+	bool no_gpu;          /* leave out the GPU code in programs */
+	bool dry_run;         /* ask, but extract and send nothing */
 	bool allow_mismatch;
 	int64_t timeout_ms; /* for the whole run */
 	ux_push_result_fn *result;

@@ -228,15 +228,14 @@ static enum ux_code take_reply(struct child *c, const struct ux_sandbox_limits *
 	return got.err.code;
 }
 
+/* What kind of work; the rest of the request is the same for all. */
 static enum ux_code ask(struct child *c, const int *files, const struct ux_sandbox_limits *limits,
-			struct ux_error *err)
+			struct ux_sandbox_request request, struct ux_error *err)
 {
-	struct ux_sandbox_request request = {
-		.size = sizeof(request),
-		.memory = limits->memory,
-		.output = limits->output,
-		.seconds = limits->seconds,
-	};
+	request.size = sizeof(request);
+	request.memory = limits->memory;
+	request.output = limits->output;
+	request.seconds = limits->seconds;
 	for (int i = 0; i < UX_SANDBOX_FILE_COUNT; i++)
 		request.files |= (uint32_t)(files[i] >= 0) << i;
 	if (send(c->talk, &request, sizeof(request), MSG_NOSIGNAL) == (ssize_t)sizeof(request))
@@ -249,15 +248,43 @@ enum ux_code ux_sandbox_check(struct ux_bytes file, struct ux_error *err)
 	return ux_extract_check(file, err);
 }
 
-enum ux_code ux_sandbox_extract(const int files[UX_SANDBOX_FILE_COUNT],
-				const struct ux_sandbox_limits *limits, const char *program,
-				struct ux_sandbox_found *ret, struct ux_error *err)
+static enum ux_code work(const int files[UX_SANDBOX_FILE_COUNT],
+			 const struct ux_sandbox_limits *limits, const char *program,
+			 const struct ux_sandbox_request *request, struct ux_sandbox_found *ret,
+			 struct ux_error *err)
 {
 	ux_cleanup(child_deinit) struct child c = {.talk = -1, .moved = {-1, -1, -1, -1}};
 	_Static_assert(UX_SANDBOX_FILE_COUNT == 4, "each is none at first");
 	UX_TRY(start(&c, files, program ? program : "/proc/self/exe", err));
-	UX_TRY(ask(&c, files, limits, err));
+	UX_TRY(ask(&c, files, limits, *request, err));
 	if (!wait_reply(&c, limits->seconds))
 		return ux_error_set(err, UX_ELIMIT, "reading it took over %u s", limits->seconds);
 	return take_reply(&c, limits, ret, err);
+}
+
+enum ux_code ux_sandbox_extract(const int files[UX_SANDBOX_FILE_COUNT],
+				const struct ux_sandbox_limits *limits, const char *program,
+				struct ux_sandbox_found *ret, struct ux_error *err)
+{
+	const struct ux_sandbox_request request = {.task = UX_SANDBOX_EXTRACT};
+	return work(files, limits, program, &request, ret, err);
+}
+
+enum ux_code ux_sandbox_unpack(int archive, int out, const struct ux_sandbox_limits *limits,
+			       const char *program, struct ux_error *err)
+{
+	const struct ux_sandbox_request request = {.task = UX_SANDBOX_UNPACK};
+	const int files[UX_SANDBOX_FILE_COUNT] = {archive, -1, -1, out};
+	struct ux_sandbox_found found;
+	return work(files, limits, program, &request, &found, err);
+}
+
+enum ux_code ux_sandbox_disassemble(int elf, const struct ux_code_range *range, int out,
+				    const struct ux_sandbox_limits *limits, const char *program,
+				    struct ux_error *err)
+{
+	const struct ux_sandbox_request request = {.task = UX_SANDBOX_DISASSEMBLE, .range = *range};
+	const int files[UX_SANDBOX_FILE_COUNT] = {elf, -1, -1, out};
+	struct ux_sandbox_found found;
+	return work(files, limits, program, &request, &found, err);
 }

@@ -62,6 +62,34 @@ enum ux_code ux_sandbox_extract(const int files[UX_SANDBOX_FILE_COUNT],
 				const struct ux_sandbox_limits *limits, const char *program,
 				struct ux_sandbox_found *ret, struct ux_error *err) ux_must;
 
+/*
+ * Unpacks an archive of sources (bundle_read.h) into the empty file out, as source_pack.h has it,
+ * in such a child. limits->output bounds what the sources have together. Codes as of
+ * ux_bundle_unpack() and as above. What is in out is a stranger's.
+ */
+enum ux_code ux_sandbox_unpack(int archive, int out, const struct ux_sandbox_limits *limits,
+			       const char *program, struct ux_error *err) ux_must;
+
+/* Some machine code of an ELF file. */
+struct ux_code_range {
+	uint64_t pc; /* of the first instruction; odd: Thumb code of the even one before */
+	uint64_t size;
+};
+
+/* What the code of a machine (EM_*) is called, and the language that it is told in. False: nobody
+ * can read it. */
+bool ux_code_machine(uint16_t machine, const char **ret_name, const char **ret_syntax);
+
+/*
+ * Writes the instructions that begin in the range into the empty file out, in such a child: for
+ * each its offset from the first (u32), the bytes of its text (u16) and the text, in the byte order
+ * of this machine. UX_EUNSUPPORTED: code of another machine, or there is no disassembler here;
+ * UX_ENOTFOUND: the file has no bytes there. What is in out is a stranger's.
+ */
+enum ux_code ux_sandbox_disassemble(int elf, const struct ux_code_range *range, int out,
+				    const struct ux_sandbox_limits *limits, const char *program,
+				    struct ux_error *err) ux_must;
+
 /* Does it begin as a file that can be extracted? UX_EUNSUPPORTED says what it begins with. */
 enum ux_code ux_sandbox_check(struct ux_bytes file, struct ux_error *err) ux_must;
 

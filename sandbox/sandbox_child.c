@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The confined side: maps what it was given, gives up everything, reads. */
+#include "bundle_read.h"
 #include "confine.h"
 #include "debug_file.h"
+#include "disassemble.h"
 #include "elf_file.h"
 #include "elf_ids.h"
 #include "extract.h"
 #include "file.h"
 #include "file_id.h"
+#include "path_canonical.h"
 #include "sandbox_task.h"
 
 #include <errno.h>
+#include <locale.h>
 #include <unistd.h>
 
 enum {
@@ -20,6 +24,8 @@ struct task {
 	struct ux_sandbox_request request;
 	struct ux_mapping files[UX_SANDBOX_GSYM];
 	struct ux_sandbox_reply reply;
+	struct ux_archive_calls archive; /* of UX_SANDBOX_UNPACK */
+	struct ux_capstone_calls capstone;
 };
 
 static int file_of(enum ux_sandbox_file which)
@@ -136,14 +142,63 @@ static enum ux_code extract(struct task *t, struct ux_error *err)
 	return UX_OK;
 }
 
+/* No library can be loaded once nothing can be opened. */
+static enum ux_code load(struct task *t, struct ux_error *err)
+{
+	switch ((enum ux_sandbox_task)t->request.task) {
+	case UX_SANDBOX_EXTRACT:
+		return UX_OK;
+	case UX_SANDBOX_UNPACK:
+		/* Names in UTF-8 are told in the locale's character set. */
+		(void)setlocale(LC_CTYPE, "C.UTF-8");
+		return ux_archive_load(&t->archive, err);
+	case UX_SANDBOX_DISASSEMBLE:
+		return ux_capstone_load(&t->capstone, err);
+	}
+	return ux_error_set(err, UX_EINVAL, "no task has number %u", t->request.task);
+}
+
+static enum ux_code unpack(struct task *t, struct ux_error *err)
+{
+	ux_cleanup(ux_source_packer_deinit) struct ux_source_packer packer = {.write = sink};
+	struct ux_bytes archive = t->files[UX_SANDBOX_EXE].bytes;
+	/* The table comes on top of the contents. */
+	uint64_t table = UX_SOURCE_PACK_TABLE_MOST + UX_PATH_BYTES;
+	uint64_t most = t->request.output > table ? t->request.output - table : 0;
+	return ux_bundle_unpack(&t->archive, archive, most, &packer, err);
+}
+
+static enum ux_code disassemble(struct task *t, struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	UX_TRY(ux_elf_open(&elf, t->files[UX_SANDBOX_EXE].bytes, err));
+	UX_TRY(ux_disassemble(&t->capstone, &elf, &t->request.range, &out, err));
+	return sink(NULL, ux_out_bytes(&out), err);
+}
+
+static enum ux_code work(struct task *t, struct ux_error *err)
+{
+	switch ((enum ux_sandbox_task)t->request.task) {
+	case UX_SANDBOX_UNPACK:
+		return unpack(t, err);
+	case UX_SANDBOX_DISASSEMBLE:
+		return disassemble(t, err);
+	case UX_SANDBOX_EXTRACT:
+		break;
+	}
+	return extract(t, err);
+}
+
 static enum ux_code run(struct task *t, struct ux_error *err)
 {
 	ssize_t n = read(UX_SANDBOX_TALK, &t->request, sizeof(t->request));
 	if (n != (ssize_t)sizeof(t->request) || t->request.size != sizeof(t->request))
 		return ux_error_set(err, UX_EINVAL, "no request on descriptor %d", UX_SANDBOX_TALK);
 	UX_TRY(map_files(t, err));
+	UX_TRY(load(t, err));
 	UX_TRY(confine(t, err));
-	return extract(t, err);
+	return work(t, err);
 }
 
 int ux_sandbox_main(void)

@@ -11,6 +11,12 @@ enum {
 	UX_SANDBOX_FILES = 4 /* the first of the files, in the order of enum ux_sandbox_file */
 };
 
+enum ux_sandbox_task {
+	UX_SANDBOX_EXTRACT,
+	UX_SANDBOX_UNPACK,      /* EXE is an archive, GSYM what comes out */
+	UX_SANDBOX_DISASSEMBLE, /* of EXE */
+};
+
 /* Both are of one program, so their layout is the compiler's. */
 struct ux_sandbox_request {
 	uint32_t size;  /* of this record */
@@ -18,6 +24,8 @@ struct ux_sandbox_request {
 	uint64_t memory;
 	uint64_t output;
 	uint32_t seconds;
+	uint32_t task;              /* enum ux_sandbox_task */
+	struct ux_code_range range; /* of UX_SANDBOX_DISASSEMBLE */
 };
 
 /* Of a child that may be under a stranger's control: every field is checked. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* POST /v1/uploads/UID/finish: from bytes to a candidate. */
-#include "upload_check.h"
+#include "bundle_read.h"
 #include "handlers.h"
+#include "upload_check.h"
 #include "upload.h"
 
 /* One finish at work: it holds the part, so there is no other. */
@@ -134,7 +135,8 @@ static enum ux_code check_kind(struct ux_request *req, struct finish *f, struct 
 				       f->up.n_ids, f->up.claim, &c->quality, &c->counts,
 				       &req->err);
 	c->state = UX_CANDIDATE_PENDING;
-	return ux_sandbox_check(f->mapping.bytes, &req->err);
+	return c->kind == UX_KIND_SOURCES ? ux_bundle_check(f->mapping.bytes, &req->err)
+					  : ux_sandbox_check(f->mapping.bytes, &req->err);
 }
 
 static enum ux_code finish(struct ux_request *req, struct finish *f)

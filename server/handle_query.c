@@ -30,7 +30,7 @@ static bool quality_of(const struct ux_module *m, enum ux_quality *ret)
 	*ret = ux_module_quality(m);
 	for (size_t i = 0; i < m->n_candidates; i++) {
 		const struct ux_candidate *c = &m->candidates[i];
-		if (c->state != UX_CANDIDATE_PENDING)
+		if (c->state != UX_CANDIDATE_PENDING || c->kind == UX_KIND_SOURCES)
 			continue;
 		any = true;
 		*ret = ux_max(*ret, c->claim);

@@ -33,7 +33,7 @@ static enum ux_code read_size(struct ux_request *req, const json_t *doc, uint64_
 
 static bool takes(const struct ux_server *s, enum ux_kind kind)
 {
-	return kind == UX_KIND_GSYM || (s->extractor && kind != UX_KIND_SOURCES);
+	return kind == UX_KIND_GSYM || s->extractor;
 }
 
 static enum ux_code read_announcement(struct ux_request *req, const json_t *doc,
@@ -51,7 +51,8 @@ static enum ux_code read_announcement(struct ux_request *req, const json_t *doc,
 	if (!ux_kind_parse(ux_bytes_cstr(kind), &up->kind) || !takes(ux_server_of(req), up->kind))
 		return ux_error_set(
 			err, UX_EUNSUPPORTED,
-			"kind \"%.32s\"; expected gsym, executable, debuginfo, dwo or dwp", kind);
+			"kind \"%.32s\"; expected gsym, executable, debuginfo, dwo, dwp or sources",
+			kind);
 	UX_TRY(ux_quality_member(doc, &up->claim, &said, err));
 	UX_TRY(ux_json_in_str(doc, "description", UX_INDEX_TEXT_BYTES, &up->description, err));
 	UX_TRY(ux_json_in_str(doc, "file", UX_INDEX_TEXT_BYTES, &up->file_name, err));

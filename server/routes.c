@@ -33,6 +33,8 @@ const struct ux_route ux_server_routes[] = {
 	 UX_SCOPE_READ, "debuginfod: the file with code"},
 	{UX_METHOD_GET, "/buildid/{id}/section/{name}", ux_handle_debuginfod_section, NULL,
 	 UX_SCOPE_READ, "debuginfod: one section"},
+	{UX_METHOD_GET, "/buildid/{id}/source/{path...}", ux_handle_debuginfod_source, NULL,
+	 UX_SCOPE_READ, "debuginfod: a source file"},
 	{UX_METHOD_GET, "/metadata", ux_handle_debuginfod_metadata, NULL, UX_SCOPE_READ,
 	 "debuginfod: which files have that name"},
 	{UX_METHOD_POST, "/symbolicate/v5", ux_handle_symbolicate_v5, NULL, UX_SCOPE_SYMBOLIZE,

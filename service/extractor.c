@@ -3,13 +3,12 @@
 #include "extractor.h"
 
 #include "gsym_reader.h"
-#include "hex.h"
+#include "source_unpack.h"
 #include "upload_check.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/random.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -192,44 +191,18 @@ static enum ux_code check_gsym(struct work *w, struct ux_error *err)
 	return UX_OK;
 }
 
-static enum ux_code write_part(struct ux_blobs *b, struct ux_blob_part *part, const struct work *w,
-			       struct ux_error *err)
-{
-	UX_TRY(b->part_write(part, w->gsym.bytes, err));
-	return b->part_commit(part, &w->derived.blob, err);
-}
-
-/* Under a name that no upload has. */
-static enum ux_code put_blob(const struct work *w, struct ux_error *err)
-{
-	struct ux_blobs *b = w->x->store->blobs;
-	uint8_t bytes[(UX_UPLOAD_UID_SIZE - 1) / 2];
-	char uid[UX_UPLOAD_UID_SIZE];
-	struct ux_blob_part *part = NULL;
-	uint64_t size = 0;
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return ux_error_os(err, errno, "cannot get random bytes");
-	ux_hex_encode(ux_bytes(bytes, sizeof(bytes)), uid);
-	UX_TRY(b->part_open(b, uid, &part, &size, err));
-	enum ux_code code = write_part(b, part, w, err);
-	b->part_close(part);
-	if (code != UX_OK)
-		(void)!b->part_remove(b, uid, NULL);
-	return code;
-}
-
 /* The blob first, then the row, and the sweep not between them. */
 static enum ux_code settle(struct work *w, struct ux_error *err)
 {
 	struct ux_index *ix = index_of(w);
 	struct ux_store *s = w->x->store;
-	enum ux_code code = UX_OK;
-	pthread_mutex_lock(&s->commit_lock);
 	if (w->settled.derived)
-		code = put_blob(w, err);
-	if (code == UX_OK)
-		code = ix->modules.settle(ix, w->candidate.number, &w->settled, now_of(w),
-					  &w->result, err);
+		UX_TRY(ux_blobs_put(s->blobs, w->gsym.bytes, &w->derived.blob, &s->commit_lock,
+				    err));
+	else
+		pthread_mutex_lock(&s->commit_lock);
+	enum ux_code code = ix->modules.settle(ix, w->candidate.number, &w->settled, now_of(w),
+					       &w->result, err);
 	pthread_mutex_unlock(&s->commit_lock);
 	return code;
 }
@@ -264,12 +237,33 @@ static enum ux_code settle_measured(struct work *w, bool has_gsym, struct ux_err
 	return settle(w, err);
 }
 
+/* An archive that can never be read is failed, as an ELF file is. */
+static enum ux_code read_sources(struct work *w, struct ux_error *err)
+{
+	const struct ux_extractor_options *o = &w->x->options;
+	struct ux_error why = UX_ERROR_INIT;
+	UX_TRY(open_scratch(w, &w->files[UX_SANDBOX_GSYM], err));
+	enum ux_code code = ux_source_unpack(w->x->store, &w->candidate, o->limits, o->program,
+					     w->files[UX_SANDBOX_GSYM], &why);
+	if (code == UX_OK)
+		return settle(w, err);
+	if (!is_passing(&why))
+		return settle_failed(w, &why, err);
+	if (err)
+		*err = why;
+	return code;
+}
+
 /* An ELF file without any symbols is no failure: it serves debuggers. */
 static enum ux_code read_candidate(struct work *w, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
-	w->settled = (struct ux_settled){
-		.state = UX_CANDIDATE_READY, .reason = "", .parser = UX_EXTRACTOR_PARSER};
+	w->settled = (struct ux_settled){.state = UX_CANDIDATE_READY,
+					 .reason = "",
+					 .kind = w->candidate.kind,
+					 .parser = UX_EXTRACTOR_PARSER};
+	if (w->candidate.kind == UX_KIND_SOURCES)
+		return read_sources(w, err);
 	UX_TRY(open_files(w, err));
 	enum ux_code code = extract(w, &why);
 	bool nameless = code == UX_ENOTFOUND && why.os_errno == 0;
@@ -336,7 +330,7 @@ static void report(const struct work *w, const struct ux_error *why, enum ux_cod
 static bool has_work(const struct work *w)
 {
 	return w->candidate.state == UX_CANDIDATE_PENDING ||
-	       (w->candidate.state == UX_CANDIDATE_READY &&
+	       (w->candidate.kind != UX_KIND_SOURCES && w->candidate.state == UX_CANDIDATE_READY &&
 		!ux_module_best(&w->module, UX_KIND_GSYM));
 }
 

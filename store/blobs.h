@@ -7,6 +7,7 @@
 #include "error.h"
 #include "file.h"
 
+#include <pthread.h>
 #include <stdatomic.h>
 
 enum {
@@ -98,6 +99,14 @@ enum ux_code ux_blobs_open(struct ux_blobs *b, const struct ux_blob_hash *hash, 
 /* The same, mapped for reading. */
 enum ux_code ux_blobs_map(struct ux_blobs *b, const struct ux_blob_hash *hash, uint64_t size,
 			  struct ux_mapping *ret, struct ux_error *err) ux_must;
+
+/*
+ * Makes bytes that were checked a blob, under a name that no upload has on the way. lock, if not
+ * NULL, is taken for the last step and kept when it succeeds: see commit_lock of the store.
+ */
+enum ux_code ux_blobs_put(struct ux_blobs *b, struct ux_bytes bytes,
+			  const struct ux_blob_hash *hash, pthread_mutex_t *lock,
+			  struct ux_error *err) ux_must;
 
 /* SHA-256 of what is left to read of a file. UX_EIO. */
 enum ux_code ux_blob_hash_fd(int fd, struct ux_blob_hash *ret, struct ux_error *err) ux_must;

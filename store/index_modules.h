@@ -287,7 +287,7 @@ const struct ux_candidate *ux_module_best(const struct ux_module *m, enum ux_kin
 /* The best ready ELF candidate that holds these; NULL. */
 const struct ux_candidate *ux_module_elf(const struct ux_module *m, unsigned holds);
 
-/* The first candidate in a state; NULL. */
+/* The first candidate of symbols, not of sources, in a state; NULL. */
 const struct ux_candidate *ux_module_in_state(const struct ux_module *m,
 					      enum ux_candidate_state state);
 

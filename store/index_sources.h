@@ -6,17 +6,18 @@
 #include "index_base.h"
 
 enum {
-	UX_SOURCE_PATH_BYTES = 4096,
 	UX_SOURCES_MOST = 1000000 /* of one candidate */
 };
 
 /* size bytes at off of a blob, which is the one file or a whole bundle. */
 struct ux_source {
-	const char *path; /* canonical: ux_source_path() */
+	const char *path; /* canonical: ux_path_canonical() */
 	struct ux_blob_hash blob;
 	uint64_t blob_size;
 	uint64_t off;
 	uint64_t size;
+	const char *bundle; /* file name of the candidate that it came with; of sources.find */
+	ux_time created;    /* of the candidate; of sources.find */
 };
 
 struct ux_source_list {
@@ -40,12 +41,5 @@ struct ux_index_sources {
 			     struct ux_arena *arena, struct ux_source_list *ret,
 			     struct ux_error *err);
 };
-
-/*
- * The canonical form of an absolute path: no "." and "..", no "//", none at the end. NULL in *ret
- * is never UX_OK. UX_EINVAL: not absolute, too long, with a NUL, or above its root.
- */
-enum ux_code ux_source_path(struct ux_bytes path, struct ux_arena *arena, const char **ret,
-			    struct ux_error *err) ux_must;
 
 #endif

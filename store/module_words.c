@@ -86,7 +86,7 @@ const struct ux_candidate *ux_module_in_state(const struct ux_module *m,
 					      enum ux_candidate_state state)
 {
 	for (size_t i = 0; i < m->n_candidates; i++)
-		if (m->candidates[i].state == state)
+		if (m->candidates[i].state == state && m->candidates[i].kind != UX_KIND_SOURCES)
 			return &m->candidates[i];
 	return NULL;
 }

@@ -47,6 +47,7 @@ static enum ux_code read_source(struct ux_stmt *st, struct ux_arena *arena, stru
 		.blob_size = (uint64_t)ux_stmt_get_int(st, 2),
 		.off = (uint64_t)ux_stmt_get_int(st, 3),
 		.size = (uint64_t)ux_stmt_get_int(st, 4),
+		.bundle = "",
 	};
 	if (!ret->path)
 		return ux_arena_fail(arena, err);
@@ -65,8 +66,13 @@ static enum ux_code source_find(struct ux_index *ix, const char *ns, const char 
 	ux_stmt_text(&st, 2, id);
 	ux_stmt_text(&st, 3, path);
 	UX_TRY(ux_stmt_step(&st, &row, err));
-	return row ? read_source(&st, arena, ret, err)
-		   : ux_error_set(err, UX_ENOTFOUND, "no source file of %.60s is %.90s", id, path);
+	if (!row)
+		return ux_error_set(err, UX_ENOTFOUND, "no source file of %.60s is %.90s", id,
+				    path);
+	UX_TRY(read_source(&st, arena, ret, err));
+	ret->bundle = ux_stmt_get_text(&st, 5, arena);
+	ret->created = ux_stmt_get_int(&st, 6);
+	return ret->bundle ? UX_OK : ux_arena_fail(arena, err);
 }
 
 static enum ux_code source_list(struct ux_index *ix, int64_t module, const char *after,

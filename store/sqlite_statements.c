@@ -182,8 +182,9 @@ const char *const ux_sql_text[UX_SQL_COUNT] = {
 			      "SELECT module, ?2, number, ?3, ?4, ?5 FROM candidates "
 			      "WHERE number = ?1",
 	[UX_SQL_SOURCE_FIND] =
-		"SELECT s.path, s.blob, b.size, s.off, s.size FROM ids i "
+		"SELECT s.path, s.blob, b.size, s.off, s.size, c.file_name, c.created FROM ids i "
 		"JOIN sources s ON s.module = i.module JOIN blobs b ON b.hash = s.blob "
+		"JOIN candidates c ON c.number = s.candidate "
 		"WHERE i.ns = ?1 AND i.id = ?2 AND s.path = ?3 ORDER BY s.candidate DESC LIMIT 1",
 	/* With max(), the other columns are of the row that has it. */
 	[UX_SQL_SOURCE_PAGE] = "SELECT s.path, s.blob, b.size, s.off, s.size, max(s.candidate) "

@@ -2,7 +2,7 @@
 # Fails when a file includes a header of a folder that is not below its own, or when two files of
 # the tree share a name. The allowed arrows are the table; docs/architecture.md draws it.
 cd "$(dirname "$0")/.." || exit 2
-git ls-files --cached --others --exclude-standard '*.c' '*.h' | grep -E '^(lib|config|net|store|service|sandbox|upstream|protocols|web|server|fetch|push|agent|crawl|cli)/' | sort >/tmp/layers.$$
+git ls-files --cached --others --exclude-standard '*.c' '*.h' | grep -E '^(lib|config|net|store|bundle|service|sandbox|upstream|protocols|web|server|fetch|push|agent|crawl|cli)/' | sort >/tmp/layers.$$
 trap 'rm -f /tmp/layers.$$' EXIT
 awk '
 BEGIN {
@@ -24,10 +24,11 @@ BEGIN {
 	allow["config"] = "base"
 	allow["store"] = "include base id net"
 	allow["fetch"] = low " elf symbolize net"
-	allow["push"] = low " " formats " symbolize net fetch"
-	allow["sandbox"] = low " " formats " symbolize"
+	allow["bundle"] = "base"
+	allow["push"] = low " " formats " symbolize net fetch bundle"
+	allow["sandbox"] = low " " formats " symbolize bundle"
 	allow["upstream"] = low " net fetch store"
-	allow["service"] = low " elf gsym symbolize config net store fetch sandbox upstream"
+	allow["service"] = low " elf gsym symbolize config net store fetch bundle sandbox upstream"
 	allow["protocols"] = allow["service"] " service"
 	allow["web"] = allow["service"] " service"
 	allow["server"] = allow["push"] " config store push profile sandbox upstream service protocols web"

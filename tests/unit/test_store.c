@@ -5,6 +5,7 @@
 #include "blobs_mem.h"
 #include "index_suite.h"
 #include "keys.h"
+#include "path_canonical.h"
 #include "sqlite_db.h"
 #include "store.h"
 #include "time_text.h"
@@ -369,18 +370,18 @@ static void source_paths_have_one_form(void **state)
 	for (size_t i = 0; i < ux_countof(cases); i++) {
 		const char *got = NULL;
 		struct ux_bytes path = guard(ux_bytes_cstr(cases[i].path));
-		enum ux_code code = ux_source_path(path, &arena, &got, NULL);
+		enum ux_code code = ux_path_canonical(path, &arena, &got, NULL);
 		assert_int_equal(code, cases[i].canonical ? UX_OK : UX_EINVAL);
 		if (cases[i].canonical)
 			assert_string_equal(got, cases[i].canonical);
 		guard_free(path);
 	}
 	const char *got = NULL;
-	assert_int_equal(ux_source_path(UX_STR("/a\0b"), &arena, &got, NULL), UX_EINVAL);
-	static char much[UX_SOURCE_PATH_BYTES + 1];
-	memset(much, 'a', UX_SOURCE_PATH_BYTES);
+	assert_int_equal(ux_path_canonical(UX_STR("/a\0b"), &arena, &got, NULL), UX_EINVAL);
+	static char much[UX_PATH_BYTES + 1];
+	memset(much, 'a', UX_PATH_BYTES);
 	much[0] = '/';
-	assert_int_equal(ux_source_path(ux_bytes_cstr(much), &arena, &got, NULL), UX_EINVAL);
+	assert_int_equal(ux_path_canonical(ux_bytes_cstr(much), &arena, &got, NULL), UX_EINVAL);
 }
 
 static double seconds(void)

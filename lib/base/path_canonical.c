@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths of source files in the one form that the index has. */
-#include "index_sources.h"
+/* Paths of source files in one form. */
+#include "path_canonical.h"
 
 /* Cuts the last component off; false at the root. */
 static bool up(char *path, size_t *n)
@@ -12,16 +12,16 @@ static bool up(char *path, size_t *n)
 	return true;
 }
 
-enum ux_code ux_source_path(struct ux_bytes path, struct ux_arena *arena, const char **ret,
-			    struct ux_error *err)
+enum ux_code ux_path_canonical(struct ux_bytes path, struct ux_arena *arena, const char **ret,
+			       struct ux_error *err)
 {
 	if (path.size == 0 || path.data[0] != '/')
 		return ux_error_set(err, UX_EINVAL, "a source path begins with /");
-	if (path.size >= UX_SOURCE_PATH_BYTES || memchr(path.data, 0, path.size))
+	if (path.size >= UX_PATH_BYTES || memchr(path.data, 0, path.size))
 		return ux_error_set(err, UX_EINVAL,
 				    "a source path has at most %d bytes, none of "
 				    "them NUL",
-				    UX_SOURCE_PATH_BYTES - 1);
+				    UX_PATH_BYTES - 1);
 	char *out = ux_arena_array(arena, char, path.size + 1);
 	size_t n = 0; /* bytes of out: nothing, or "/" and components without a '/' behind */
 	if (!out)
@@ -45,4 +45,21 @@ enum ux_code ux_source_path(struct ux_bytes path, struct ux_arena *arena, const 
 	out[n] = '\0';
 	*ret = out;
 	return UX_OK;
+}
+
+enum ux_code ux_path_of_source(struct ux_bytes name, struct ux_arena *arena, const char **ret,
+			    struct ux_error *err)
+{
+	if (name.size > 0 && name.data[0] == '/')
+		return ux_path_canonical(name, arena, ret, err);
+	if (name.size >= UX_PATH_BYTES)
+		return ux_error_set(err, UX_EINVAL, "a source path has at most %d bytes",
+				    UX_PATH_BYTES - 1);
+	char *rooted = ux_arena_array(arena, char, name.size + 1);
+	if (!rooted)
+		return ux_arena_fail(arena, err);
+	rooted[0] = '/';
+	if (name.size > 0)
+		memcpy(rooted + 1, name.data, name.size);
+	return ux_path_canonical(ux_bytes(rooted, name.size + 1), arena, ret, err);
 }

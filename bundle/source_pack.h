@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Source files one behind the other, with a table at the end: docs/formats/sources.md. */
+#ifndef UX_SOURCE_PACK_H
+#define UX_SOURCE_PACK_H
+
+#include "arena.h"
+#include "bytes.h"
+#include "error.h"
+#include "out.h"
+
+enum {
+	UX_SOURCE_PACK_FILES_MOST = 200000,
+	UX_SOURCE_PACK_TABLE_MOST = 64 << 20, /* bytes */
+};
+
+struct ux_packed_source {
+	const char *path; /* canonical */
+	uint64_t off;
+	uint64_t size;
+};
+
+/* Writes a pack: contents go out at once, the table is kept. Zeroed but for write and ctx. */
+struct ux_source_packer {
+	enum ux_code (*write)(void *ctx, struct ux_bytes bytes, struct ux_error *err);
+	void *ctx;
+	uint64_t size; /* bytes of content so far */
+	uint32_t count;
+	struct ux_out table;
+};
+
+/* More content of the file at hand. */
+enum ux_code ux_source_packer_put(struct ux_source_packer *p, struct ux_bytes content,
+				  struct ux_error *err) ux_must;
+
+/* The file at hand, whose content began at off, has this path. UX_ELIMIT: too many files. */
+enum ux_code ux_source_packer_name(struct ux_source_packer *p, const char *path, uint64_t off,
+				   struct ux_error *err) ux_must;
+enum ux_code ux_source_packer_end(struct ux_source_packer *p, struct ux_error *err) ux_must;
+void ux_source_packer_deinit(struct ux_source_packer *p);
+
+/*
+ * The files in a pack, by path; of one path the last. Everything is checked, as it may be a
+ * stranger's. The paths are in the arena. UX_ECORRUPT, UX_ELIMIT, UX_ENOMEM.
+ */
+enum ux_code ux_source_pack_read(struct ux_bytes pack, struct ux_arena *arena,
+				 struct ux_packed_source **ret, size_t *ret_n, struct ux_error *err)
+	ux_must;
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The symbols of a module to push. */
+#include "push_extract.h"
+
+#include "dsym.h"
+#include "supplementary.h"
+
+void ux_push_reading(const struct ux_push_options *o, const char *path)
+{
+	if (o->reading)
+		o->reading(o->ctx, path);
+}
+
+/* The sink of an extraction. */
+static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	struct ux_out *out = ctx;
+	ux_out_put(out, bytes.data, bytes.size);
+	return ux_out_status(out, err);
+}
+
+static enum ux_code extract_pair(const struct ux_push_options *o, const struct ux_push_module *m,
+				 const char *debug, struct ux_out *gsym,
+				 struct ux_extract_stats *stats, struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping exe_file = {0};
+	ux_cleanup(ux_file_unmap) struct ux_mapping debug_file = {0};
+	ux_cleanup(ux_file_unmap) struct ux_mapping sup = {0};
+	char gpu[16];
+	struct ux_extract_options how = {
+		.allow_mismatch = o->allow_mismatch,
+		.path = m->path,
+		.debug_path = debug,
+		.arch = m->arch[0] != '\0' ? m->arch : NULL,
+		.gpu = m->gpu != 0 ? gpu : NULL,
+	};
+	snprintf(gpu, sizeof(gpu), "%u", m->gpu);
+	ux_push_reading(o, m->path);
+	UX_TRY(ux_file_map(m->path, &exe_file, err));
+	if (debug)
+		UX_TRY(ux_dsym_map(debug, exe_file.bytes, &debug_file, err));
+	/* Without it some names are unknown; the rest is worth pushing. */
+	if (ux_supplementary_find(debug ? debug_file.bytes : exe_file.bytes,
+				  debug ? debug : m->path, o->debug_dirs, &sup, NULL) == UX_OK)
+		how.supplementary = sup.bytes;
+	ux_out_reset(gsym);
+	return ux_extract(exe_file.bytes, debug_file.bytes, &how, keep, gsym, stats, err);
+}
+
+enum ux_code ux_push_extract(const struct ux_push_options *o, struct ux_push_module *m,
+			     struct ux_out *gsym, struct ux_extract_stats *stats,
+			     struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = extract_pair(o, m, m->debug, gsym, stats, &why);
+	if (code != UX_OK && m->debug && m->debug_found) {
+		why = (struct ux_error)UX_ERROR_INIT;
+		free(m->debug);
+		m->debug = NULL;
+		code = extract_pair(o, m, NULL, gsym, stats, &why);
+	}
+	if (code != UX_OK)
+		*err = why;
+	return code;
+}

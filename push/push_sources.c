@@ -1,0 +1,231 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The source files of a module to push. */
+#include "push_sources.h"
+
+#include "bundle_write.h"
+#include "file.h"
+#include "gsym_reader.h"
+#include "path_canonical.h"
+#include "push_extract.h"
+
+enum {
+	ARENA_MOST = 256 << 20 /* for paths */
+};
+
+/* One file: its name in the archive, and as the debug information has it. */
+struct named {
+	const char *path;
+	const char *raw;
+};
+
+struct collecting {
+	const struct ux_push_options *o;
+	struct ux_push_sources *s;
+	struct ux_bundle_writer writer;
+	struct ux_arena arena;
+	uint64_t bytes; /* of content */
+};
+
+static void collecting_deinit(struct collecting *c)
+{
+	ux_bundle_writer_close(&c->writer);
+	ux_arena_deinit(&c->arena);
+}
+
+void ux_push_sources_deinit(struct ux_push_sources *s)
+{
+	ux_out_deinit(&s->archive);
+	*s = (struct ux_push_sources){0};
+}
+
+/* The next FROM=TO of a list, cut off its front; false at the end. */
+static bool next_prefix(struct ux_bytes *list, struct ux_bytes *ret_from, struct ux_bytes *ret_to)
+{
+	if (list->size == 0)
+		return false;
+	const uint8_t *colon = memchr(list->data, ':', list->size);
+	struct ux_bytes one =
+		ux_bytes(list->data, colon ? (size_t)(colon - list->data) : list->size);
+	const uint8_t *equal = one.size > 0 ? memchr(one.data, '=', one.size) : NULL;
+	size_t used = one.size + (colon != NULL);
+	*list = ux_bytes(list->data + used, list->size - used);
+	*ret_from = ux_bytes(one.data, equal ? (size_t)(equal - one.data) : 0);
+	*ret_to = equal ? ux_bytes(equal + 1, one.size - ret_from->size - 1) : UX_BYTES_NONE;
+	return true;
+}
+
+enum ux_code ux_push_prefixes_check(const char *prefixes, struct ux_error *err)
+{
+	struct ux_bytes list = ux_bytes_cstr(prefixes), from, to;
+	while (next_prefix(&list, &from, &to))
+		if (from.size == 0 || to.size == 0)
+			return ux_error_set(err, UX_EINVAL,
+					    "a source prefix is FROM=TO, neither of them empty");
+	return UX_OK;
+}
+
+/* Does path begin with the folder? */
+static bool is_below(struct ux_bytes path, struct ux_bytes folder)
+{
+	if (!ux_bytes_starts(path, folder))
+		return false;
+	return path.size == folder.size || path.data[folder.size] == '/' ||
+	       folder.data[folder.size - 1] == '/';
+}
+
+/* Where the file is to be looked for; NULL when memory is short. */
+static const char *place_of(struct collecting *c, const char *raw)
+{
+	struct ux_bytes list = ux_bytes_cstr(c->o->prefixes), from, to;
+	struct ux_bytes path = ux_bytes_cstr(raw);
+	while (next_prefix(&list, &from, &to)) {
+		if (!is_below(path, from))
+			continue;
+		size_t rest = path.size - from.size;
+		char *text = ux_arena_array(&c->arena, char, to.size + rest + 1);
+		if (!text)
+			return NULL;
+		memcpy(text, to.data, to.size);
+		memcpy(text + to.size, raw + from.size, rest + 1);
+		return text;
+	}
+	return raw;
+}
+
+/* Only what calls itself source goes out, whatever debug information names. */
+static bool is_source_name(const char *path)
+{
+	static const char *const endings[] = {
+		"c",    "cc",    "cpp",   "cxx",      "c++", "C",   "h",   "hh",   "hpp",   "hxx",
+		"h++",  "H",     "i",     "ii",       "inc", "inl", "ipp", "tcc",  "tpp",   "def",
+		"s",    "S",     "asm",   "y",        "yy",  "l",   "ll",  "lex",  "rs",    "go",
+		"d",    "di",    "m",     "mm",       "f",   "F",   "for", "f77",  "f90",   "f95",
+		"f03",  "f08",   "F90",   "adb",      "ads", "ada", "pas", "zig",  "nim",   "v",
+		"hs",   "lhs",   "ml",    "mli",      "mll", "mly", "erl", "hrl",  "ex",    "exs",
+		"jl",   "cr",    "kt",    "cs",       "cu",  "cuh", "cl",  "ptx",  "pyx",   "pxd",
+		"pxi",  "py",    "rb",    "php",      "lua", "js",  "ts",  "java", "swift", "scala",
+		"vala", "gperf", "proto", "template", "gen"};
+	const char *slash = strrchr(path, '/');
+	const char *dot = strrchr(slash ? slash : path, '.');
+	if (!dot || dot[1] == '\0') /* <vector>, <string> */
+		return !dot && strstr(path, "/include/") != NULL;
+	for (size_t i = 0; i < ux_countof(endings); i++)
+		if (strcmp(dot + 1, endings[i]) == 0)
+			return true;
+	return false;
+}
+
+static int by_path(const void *x, const void *y)
+{
+	const struct named *a = x, *b = y;
+	int r = strcmp(a->path, b->path);
+	return r != 0 ? r : strcmp(a->raw, b->raw);
+}
+
+static const char *join(struct ux_arena *arena, const char *dir, const char *base)
+{
+	size_t n = strlen(dir), m = strlen(base);
+	bool slash = n > 0 && dir[n - 1] != '/';
+	char *text = ux_arena_array(arena, char, n + slash + m + 1);
+	if (!text)
+		return NULL;
+	memcpy(text, dir, n);
+	if (slash)
+		text[n] = '/';
+	memcpy(text + n + slash, base, m + 1);
+	return text;
+}
+
+/* All names, sorted; those that lead above the root are left out. */
+static enum ux_code list_names(struct collecting *c, const struct ux_gsym *g, struct named **ret,
+			       size_t *ret_n, struct ux_error *err)
+{
+	struct named *list = ux_arena_array(&c->arena, struct named, (size_t)g->n_files + 1);
+	size_t n = 0;
+	for (uint32_t i = 1; list && i < g->n_files; i++) {
+		const char *dir = NULL, *base = NULL;
+		if (!ux_gsym_file(g, i, &dir, &base) || base[0] == '\0')
+			continue;
+		struct named one = {.raw = join(&c->arena, dir, base)};
+		if (!one.raw)
+			return ux_arena_fail(&c->arena, err);
+		enum ux_code code =
+			ux_path_of_source(ux_bytes_cstr(one.raw), &c->arena, &one.path, NULL);
+		if (code == UX_OK)
+			list[n++] = one;
+		else if (code != UX_EINVAL)
+			return ux_arena_fail(&c->arena, err);
+		else
+			c->s->left_out++;
+	}
+	if (!list)
+		return ux_arena_fail(&c->arena, err);
+	qsort(list, n, sizeof(*list), by_path);
+	*ret = list;
+	*ret_n = n;
+	return UX_OK;
+}
+
+/* False: it is not here. */
+static enum ux_code add(struct collecting *c, const struct named *one, bool *ret_here,
+			struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	const char *place = place_of(c, one->raw);
+	*ret_here = false;
+	if (!place)
+		return ux_arena_fail(&c->arena, err);
+	ux_push_reading(c->o, place);
+	if (ux_file_map(place, &file, NULL) != UX_OK)
+		return UX_OK;
+	*ret_here = true;
+	uint64_t size = file.bytes.size;
+	if (size > UX_PUSH_SOURCE_MOST || c->s->files == UX_PUSH_SOURCES_MOST ||
+	    c->bytes + size > UX_PUSH_SOURCES_BYTES_MOST) {
+		c->s->left_out++;
+		return UX_OK;
+	}
+	UX_TRY(ux_bundle_writer_add(&c->writer, one->path, file.bytes, err));
+	c->bytes += size;
+	c->s->files++;
+	return UX_OK;
+}
+
+/* Of several ways to write one path, the first that leads to a file. */
+static enum ux_code add_all(struct collecting *c, const struct named *list, size_t n,
+			    struct ux_error *err)
+{
+	bool here = false;
+	for (size_t i = 0; i < n; i++) {
+		bool again = i > 0 && strcmp(list[i - 1].path, list[i].path) == 0;
+		bool last = i + 1 == n || strcmp(list[i + 1].path, list[i].path) != 0;
+		if (again && here)
+			continue;
+		here = false;
+		if (!is_source_name(list[i].path)) {
+			c->s->left_out += last;
+			continue;
+		}
+		UX_TRY(add(c, &list[i], &here, err));
+		c->s->missing += last && !here;
+	}
+	return UX_OK;
+}
+
+enum ux_code ux_push_sources_collect(struct ux_bytes gsym, const struct ux_push_options *o,
+				     struct ux_push_sources *ret, struct ux_error *err)
+{
+	ux_cleanup(collecting_deinit) struct collecting c = {.o = o, .s = ret};
+	struct ux_gsym g;
+	struct named *list = NULL;
+	size_t n = 0;
+	ux_arena_init(&c.arena, ARENA_MOST);
+	UX_TRY(ux_push_prefixes_check(o->prefixes, err));
+	UX_TRY(ux_gsym_open(&g, gsym, err));
+	UX_TRY(list_names(&c, &g, &list, &n, err));
+	UX_TRY(ux_bundle_writer_open(&c.writer, &ret->archive, UX_PUSH_BUNDLE_MOST, err));
+	UX_TRY(add_all(&c, list, n, err));
+	if (ret->files == 0)
+		return ux_error_set(err, UX_ENOTFOUND, "none of its %zu source files is here", n);
+	return ux_bundle_writer_end(&c.writer, err);
+}

@@ -1,0 +1,101 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Machine code to text, by capstone. */
+#include "disassemble.h"
+
+enum {
+	LONGEST = 16 /* bytes of an instruction, and some */
+};
+
+struct machine {
+	uint16_t machine; /* EM_* */
+	cs_arch arch;
+	unsigned mode; /* besides the byte order */
+	const char *name;
+	const char *syntax;
+};
+
+static const struct machine machines[] = {
+	{EM_X86_64, CS_ARCH_X86, CS_MODE_64, "x86_64", "Intel"},
+	{EM_386, CS_ARCH_X86, CS_MODE_32, "i686", "Intel"},
+	{EM_AARCH64, CS_ARCH_ARM64, CS_MODE_ARM, "aarch64", "ARM"},
+	{EM_ARM, CS_ARCH_ARM, CS_MODE_ARM, "arm", "ARM"},
+	{EM_PPC64, CS_ARCH_PPC, CS_MODE_64, "ppc64", "PowerPC"},
+	{EM_S390, CS_ARCH_SYSZ, 0, "s390x", "z/Architecture"},
+};
+
+static const struct machine *machine_of(uint16_t machine)
+{
+	for (size_t i = 0; i < ux_countof(machines); i++)
+		if (machines[i].machine == machine)
+			return &machines[i];
+	return NULL;
+}
+
+bool ux_code_machine(uint16_t machine, const char **ret_name, const char **ret_syntax)
+{
+	const struct machine *m = machine_of(machine);
+	if (!m)
+		return false;
+	*ret_name = m->name;
+	*ret_syntax = m->syntax;
+	return true;
+}
+
+static bool is_big(const struct ux_elf *elf)
+{
+	return elf->swap == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
+}
+
+static enum ux_code open_reader(const struct ux_capstone_calls *c, const struct ux_elf *elf,
+				bool thumb, csh *ret, struct ux_error *err)
+{
+	const struct machine *m = machine_of(elf->machine);
+	if (!m)
+		return ux_error_set(err, UX_EUNSUPPORTED, "code for machine %u", elf->machine);
+	unsigned mode = thumb ? (unsigned)CS_MODE_THUMB : m->mode;
+	if (is_big(elf))
+		mode |= (unsigned)CS_MODE_BIG_ENDIAN;
+	if (c->cs_open(m->arch, (cs_mode)mode, ret) != CS_ERR_OK)
+		return ux_error_set(err, UX_EUNSUPPORTED, "no disassembler of %s", m->name);
+	(void)c->cs_option(*ret, CS_OPT_SKIPDATA, CS_OPT_ON);
+	return UX_OK;
+}
+
+static void put(struct ux_out *out, uint64_t off, const cs_insn *insn)
+{
+	char text[sizeof(insn->mnemonic) + sizeof(insn->op_str) + 2];
+	int n = insn->op_str[0] != '\0'
+			? snprintf(text, sizeof(text), "%s %s", insn->mnemonic, insn->op_str)
+			: snprintf(text, sizeof(text), "%s", insn->mnemonic);
+	ux_out_u32(out, (uint32_t)off);
+	ux_out_u16(out, (uint16_t)n);
+	ux_out_put(out, text, (size_t)n);
+}
+
+enum ux_code ux_disassemble(const struct ux_capstone_calls *calls, const struct ux_elf *elf,
+			    const struct ux_code_range *range, struct ux_out *ret,
+			    struct ux_error *err)
+{
+	csh reader = 0;
+	bool thumb = elf->machine == EM_ARM && (range->pc & 1) != 0;
+	uint64_t pc = range->pc - thumb;
+	struct ux_bytes code = ux_elf_bytes_at(elf, pc);
+	if (code.size == 0)
+		return ux_error_set(err, UX_ENOTFOUND, "the file has no code at 0x%" PRIx64, pc);
+	code.size = ux_min(code.size, (size_t)range->size + LONGEST);
+	UX_TRY(open_reader(calls, elf, thumb, &reader, err));
+	cs_insn *insn = calls->cs_malloc(reader);
+	const uint8_t *at = code.data;
+	size_t left = code.size;
+	uint64_t next = pc;
+	while (insn && left > 0 && next - pc < range->size) {
+		uint64_t from = next;
+		if (!calls->cs_disasm_iter(reader, &at, &left, &next, insn) || next == from)
+			break;
+		put(ret, from - pc, insn);
+	}
+	if (insn)
+		calls->cs_free(insn, 1);
+	calls->cs_close(&reader);
+	return insn ? ux_out_status(ret, err) : ux_error_nomem(err);
+}
