@@ -22,7 +22,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent))
 # pylint: disable=wrong-import-position
 from bench import ROOT, random_addresses  # noqa: E402
 from crowd import add_modules  # noqa: E402
-from servers import (Failed, clean_environment, load, running,  # noqa: E402
+from servers import (Failed, clean_environment, debug_id, load, running,  # noqa: E402
                      serve_debuginfod, serve_samply, serve_unhex)
 
 CONNECTIONS = 16
@@ -131,12 +131,6 @@ def bench_files(bench, rows):
                           *(lambda s=s: bench.load(s, "/buildid/{id}/debuginfo", expect=404,
                                                    connections=CONNECTIONS)
                             for s in (ours, theirs)), 3)
-
-
-def debug_id(build_id):
-    """Breakpad's name of a GNU build ID: a GUID of a little-endian machine, and age 0."""
-    b = bytes.fromhex(build_id)[:16].ljust(16, b"\0")
-    return (b[3::-1] + b[5:3:-1] + b[7:5:-1] + b[8:]).hex().upper() + "0"
 
 
 def write_bodies(bench, name, count, make):

@@ -141,6 +141,12 @@ def serve_debuginfod(folder, work, core=None):
     return Server("debuginfod", process, url)
 
 
+def debug_id(build_id):
+    """Breakpad's name of a GNU build ID: a GUID of a little-endian machine, and age 0."""
+    b = bytes.fromhex(build_id)[:16].ljust(16, b"\0")
+    return (b[3::-1] + b[5:3:-1] + b[7:5:-1] + b[8:]).hex().upper() + "0"
+
+
 def serve_samply(program, libraries, work, core=None):
     """samply's, for a profile that names these: objects as its "libs" has them."""
     profile, out = work / "profile.json", work / "samply.out"

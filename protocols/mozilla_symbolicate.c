@@ -12,7 +12,8 @@ enum {
 	JOBS_MOST = 10,
 	STACKS_MOST = 100000, /* of a job */
 	FRAMES_MOST = 100000, /* of a stack */
-	HEX_SIZE = 19         /* "0x", 16 digits and a NUL */
+	HEX_SIZE = 19,        /* "0x", 16 digits and a NUL */
+	FUN_SIZE = 21         /* "fun_", 16 digits and a NUL */
 };
 
 /* One request at work. */
@@ -34,10 +35,24 @@ static void put_hex(struct ux_json *j, const char *key, uint64_t v)
 	ux_json_key_cstr(j, key, text);
 }
 
-/* What a frame and an inlined call say alike; the profiler takes no line but a number. */
-static void put_place(struct work *w, const struct ux_frame *f)
+/*
+ * A function that only the unwinder's tables know: the profiler makes one of all that have the same
+ * name, so this one says where it begins, in the word that samply has for it.
+ */
+static void put_unnamed(struct work *w, const struct ux_frame *f, uint64_t offset)
 {
-	ux_json_key_str(&w->j, "function", ux_lookup_name(&w->lookup, f->function));
+	char text[FUN_SIZE];
+	snprintf(text, sizeof(text), "fun_%" PRIx64, offset - f->offset);
+	ux_json_key_cstr(&w->j, "function", text);
+}
+
+/* What a frame and an inlined call say alike; the profiler takes no line but a number. */
+static void put_place(struct work *w, const struct ux_frame *f, uint64_t offset)
+{
+	if (strcmp(f->function, UX_NO_NAME) == 0)
+		put_unnamed(w, f, offset);
+	else
+		ux_json_key_str(&w->j, "function", ux_lookup_name(&w->lookup, f->function));
 	if (f->base[0] == '\0')
 		return;
 	ux_json_key(&w->j, "file");
@@ -47,12 +62,12 @@ static void put_place(struct work *w, const struct ux_frame *f)
 }
 
 /* The function itself is the outermost; the others are its inlined calls, innermost first. */
-static void put_frames(struct work *w, const struct ux_frame *frames, size_t n)
+static void put_frames(struct work *w, const struct ux_frame *frames, size_t n, uint64_t offset)
 {
 	if (n == 0)
 		return;
 	const struct ux_frame *own = &frames[n - 1];
-	put_place(w, own);
+	put_place(w, own, offset);
 	put_hex(&w->j, "function_offset", own->offset);
 	if (n == 1)
 		return;
@@ -60,7 +75,7 @@ static void put_frames(struct work *w, const struct ux_frame *frames, size_t n)
 	ux_json_array_begin(&w->j);
 	for (size_t i = 0; i + 1 < n; i++) {
 		ux_json_object_begin(&w->j);
-		put_place(w, &frames[i]);
+		put_place(w, &frames[i], offset);
 		ux_json_object_end(&w->j);
 	}
 	ux_json_array_end(&w->j);
@@ -95,7 +110,7 @@ static enum ux_code put_frame(struct work *w, size_t number, struct ux_mozilla_m
 	ux_json_key_u64(&w->j, "frame", number);
 	ux_json_key_str(&w->j, "module", module ? module->name : UX_STR("<unknown>"));
 	put_hex(&w->j, "module_offset", offset);
-	put_frames(w, frames, n);
+	put_frames(w, frames, n, offset);
 	ux_json_object_end(&w->j);
 	return check_size(w);
 }

@@ -122,6 +122,7 @@ check_e2e() {
 end_to_end() {
 	reports=$work/$1
 	shift
+	tools/samply.sh >/dev/null || printf '== no samply of sid: its answers are not compared with ours\n'
 	# shellcheck disable=SC2086 # an interpreter with its option
 	UNHEX="$PWD/build/cli/unhex" $python -m pytest -q -o cache_dir="$work/pytest" "$@" \
 		--junitxml="$reports" tests/e2e

@@ -16,6 +16,8 @@ from tool import ROOT, UNHEX, cuda_toolkit, unhex
 
 # Tests that ask an LLVM newer than the system's are there where that is (tools/peers.sh).
 collect_ignore = [] if (ROOT / ".peers/llvm/bin").exists() else ["test_gsym_llvm.py"]
+if not (ROOT / ".peers/samply/bin/samply").exists():  # tools/samply.sh
+    collect_ignore += ["test_samply.py"]
 # Proprietary, and in no distribution that we test on.
 if cuda_toolkit() is None:
     collect_ignore += ["test_cuda_toolkit.py", "test_cuda_jit.py"]
