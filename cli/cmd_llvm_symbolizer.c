@@ -314,11 +314,23 @@ static void answer_nothing(struct run *r, const struct ux_symbolizer_request *re
 	if (r->print.style == UX_SYMBOLIZER_JSON && what)
 		ux_symbolizer_print_error(&r->print, q, what);
 	else if (request->verb == UX_SYMBOLIZER_DATA)
-		ux_symbolizer_print_data(&r->print, q, NULL);
+		ux_symbolizer_print_data(&r->print, q, NULL, NULL);
 	else if (request->verb == UX_SYMBOLIZER_FRAME)
 		ux_symbolizer_print_locals(&r->print, q);
 	else
 		ux_symbolizer_print_code(&r->print, q, NULL, 0);
+}
+
+/* A variable, and where it is declared. */
+static void answer_data(struct run *r, struct ux_symbolizer_module *module,
+			const struct ux_symbolizer_question *q)
+{
+	const struct ux_listed_symbol *symbol =
+		ux_symbol_list_at(ux_symbolizer_symbols(module), q->pc);
+	struct ux_declaration declared;
+	bool known = symbol && r->print.style != UX_SYMBOLIZER_JSON &&
+		     ux_symbolizer_declaration(module, symbol, &declared);
+	ux_symbolizer_print_data(&r->print, q, symbol, known ? &declared : NULL);
 }
 
 /*
@@ -419,8 +431,7 @@ static bool answer_module(struct run *r, struct ux_symbolizer_module *module,
 	if (request->verb == UX_SYMBOLIZER_CODE && !need(r, module, request, q->pc))
 		return false;
 	if (request->verb == UX_SYMBOLIZER_DATA)
-		ux_symbolizer_print_data(&r->print, q,
-					 ux_symbol_list_at(ux_symbolizer_symbols(module), q->pc));
+		answer_data(r, module, q);
 	else if (request->verb == UX_SYMBOLIZER_FRAME)
 		ux_symbolizer_print_locals(&r->print, q);
 	else

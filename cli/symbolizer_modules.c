@@ -14,6 +14,7 @@ static void module_free(struct ux_symbolizer_module *module)
 {
 	if (!module)
 		return;
+	ux_declarations_close(&module->declarations);
 	ux_symbol_list_close(&module->symbols);
 	ux_drop_in_close(&module->file);
 	free(module->name);
@@ -129,4 +130,19 @@ const struct ux_symbol_list *ux_symbolizer_symbols(struct ux_symbolizer_module *
 		module->symbols.symbols.size = 0;
 	module->symbols_read = true;
 	return &module->symbols;
+}
+
+bool ux_symbolizer_declaration(struct ux_symbolizer_module *module,
+			       const struct ux_listed_symbol *symbol, struct ux_declaration *ret)
+{
+	const struct ux_symbol_source *source = &module->file.source;
+	struct ux_bytes debug = source->files.debug.file.bytes;
+	if (!module->declarations_read) {
+		module->declarations_read = true;
+		if (ux_declarations_open(&module->declarations,
+					 debug.size > 0 ? debug : source->file.bytes,
+					 NULL) != UX_OK)
+			ux_declarations_close(&module->declarations);
+	}
+	return ux_declarations_find(&module->declarations, symbol->start, ret, NULL) == UX_OK;
 }

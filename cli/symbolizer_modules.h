@@ -3,6 +3,7 @@
 #ifndef UX_SYMBOLIZER_MODULES_H
 #define UX_SYMBOLIZER_MODULES_H
 
+#include "declaration.h"
 #include "drop_in.h"
 #include "symbol_list.h"
 
@@ -18,6 +19,8 @@ struct ux_symbolizer_module {
 	struct ux_drop_in_file file;
 	struct ux_symbol_list symbols;
 	bool symbols_read;
+	struct ux_declarations declarations;
+	bool declarations_read;
 };
 
 /* Zeroed = none is open. */
@@ -40,6 +43,10 @@ struct ux_symbolizer_module *ux_symbolizer_module_find(struct ux_symbolizer_modu
 
 /* The symbols of an open module, read when they are first asked for; empty without memory. */
 const struct ux_symbol_list *ux_symbolizer_symbols(struct ux_symbolizer_module *module);
+
+/* Where the variable that a symbol names is declared; false when that is not known. */
+bool ux_symbolizer_declaration(struct ux_symbolizer_module *module,
+			       const struct ux_listed_symbol *symbol, struct ux_declaration *ret);
 
 void ux_symbolizer_modules_deinit(struct ux_symbolizer_modules *m);
 

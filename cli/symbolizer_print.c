@@ -232,7 +232,8 @@ static void json_data(struct ux_symbolizer_print *p, const struct ux_symbolizer_
 }
 
 void ux_symbolizer_print_data(struct ux_symbolizer_print *p, const struct ux_symbolizer_question *q,
-			      const struct ux_listed_symbol *symbol)
+			      const struct ux_listed_symbol *symbol,
+			      const struct ux_declaration *declared)
 {
 	if (p->style == UX_SYMBOLIZER_JSON) {
 		json_data(p, q, symbol);
@@ -243,8 +244,17 @@ void ux_symbolizer_print_data(struct ux_symbolizer_print *p, const struct ux_sym
 		put_whole_name(p, ux_listed_symbol_name(symbol), p->out);
 	else
 		ux_out_cstr(p->out, "??");
-	ux_out_fmt(p->out, "\n%" PRIu64 " %" PRIu64 "\n??:?\n", symbol ? symbol->start : 0,
+	ux_out_fmt(p->out, "\n%" PRIu64 " %" PRIu64 "\n", symbol ? symbol->start : 0,
 		   symbol ? symbol->size : 0);
+	if (declared) {
+		struct ux_frame at = {.dir = declared->file.dir, .base = declared->file.base};
+		ux_drop_in_path(p->out, &at, false);
+		ux_out_fmt(p->out, ":%" PRIu64 "\n", declared->line);
+	} else if (symbol && *symbol->file) {
+		ux_out_fmt(p->out, "%s:0\n", symbol->file);
+	} else {
+		ux_out_cstr(p->out, "??:?\n");
+	}
 	put_end(p);
 }
 

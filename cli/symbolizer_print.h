@@ -3,6 +3,7 @@
 #ifndef UX_SYMBOLIZER_PRINT_H
 #define UX_SYMBOLIZER_PRINT_H
 
+#include "declaration.h"
 #include "demangle.h"
 #include "out.h"
 #include "symbol_list.h"
@@ -42,9 +43,10 @@ struct ux_symbolizer_question {
 void ux_symbolizer_print_code(struct ux_symbolizer_print *p, const struct ux_symbolizer_question *q,
 			      const struct ux_frame *frames, size_t n);
 
-/* symbol: NULL when there is none. */
+/* symbol, declared: NULL when there is none. JSON has no place for the declaration. */
 void ux_symbolizer_print_data(struct ux_symbolizer_print *p, const struct ux_symbolizer_question *q,
-			      const struct ux_listed_symbol *symbol);
+			      const struct ux_listed_symbol *symbol,
+			      const struct ux_declaration *declared);
 
 /* Local variables of a frame: always "unknown". */
 void ux_symbolizer_print_locals(struct ux_symbolizer_print *p,

@@ -3,6 +3,7 @@
 #include "fuzz_dwarf.h"
 
 #include "dwarf_split.h"
+#include "dwarf_variable.h"
 
 enum {
 	TABLES_MOST = 32, /* times that the line tables may be read */
@@ -102,6 +103,19 @@ static void read_split(struct reading *r, const struct ux_dwarf_context *skeleto
 	check_code(r, ctx.unit);
 }
 
+/* A variable at some address; what it says of its declaration is of a unit. */
+static void find_variable(const struct reading *r, const struct ux_dwarf_context *ctx)
+{
+	struct ux_dwarf_declared declared;
+	struct ux_error err = UX_ERROR_INIT;
+	enum ux_code code = ux_dwarf_variable_find(ctx, &r->units, 0, &declared, &err);
+	if (code == UX_ENOTFOUND)
+		return;
+	fuzz_truths_of_dwarf_error(code, &err, r->s);
+	if (code == UX_OK && declared.unit)
+		fuzz_truth(ux_dwarf_units_find(&r->units, declared.unit->off) == declared.unit);
+}
+
 static void read_unit(struct reading *r, const struct ux_dwarf_unit *unit)
 {
 	struct ux_dwarf_context ctx;
@@ -116,6 +130,7 @@ static void read_unit(struct reading *r, const struct ux_dwarf_unit *unit)
 	code = ux_dwarf_code_read(&ctx, &r->text, &r->names, &r->code, &err);
 	fuzz_truths_of_dwarf_error(code, &err, r->s);
 	check_code(r, unit);
+	find_variable(r, &ctx);
 	r->price += ux_dwarf_lines_price(&ctx, &r->text, &r->paid);
 	if (r->price > (uint64_t)TABLES_MOST * r->s->data[UX_DWARF_LINE].size)
 		return; /* an extraction stops there, too */

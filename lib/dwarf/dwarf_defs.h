@@ -37,6 +37,7 @@ enum {
 
 enum {
 	DW_AT_sibling = 0x01,
+	DW_AT_location = 0x02,
 	DW_AT_name = 0x03,
 	DW_AT_stmt_list = 0x10,
 	DW_AT_low_pc = 0x11,
@@ -45,6 +46,8 @@ enum {
 	DW_AT_comp_dir = 0x1b,
 	DW_AT_producer = 0x25,
 	DW_AT_abstract_origin = 0x31,
+	DW_AT_decl_file = 0x3a,
+	DW_AT_decl_line = 0x3b,
 	DW_AT_specification = 0x47,
 	DW_AT_ranges = 0x55,
 	DW_AT_call_file = 0x58,
@@ -62,6 +65,13 @@ enum {
 	DW_AT_GNU_ranges_base = 0x2132,
 	DW_AT_GNU_addr_base = 0x2133,
 	DW_AT_LLVM_stmt_sequence = 0x3e0c,
+};
+
+enum {
+	DW_OP_addr = 0x03,
+	DW_OP_plus_uconst = 0x23,
+	DW_OP_addrx = 0xa1,
+	DW_OP_GNU_addr_index = 0xfb,
 };
 
 enum {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names with what they stand in. */
+#include "dwarf_ask.h"
 #include "dwarf_language.h"
 #include "dwarf_name.h"
 
@@ -20,39 +21,6 @@ static void spend(struct ux_dwarf_names *names, uint64_t bytes)
 	names->scope_work -= ux_min(names->scope_work, 1 + bytes / BYTES_EACH);
 }
 
-/*
- * Takes what an entry others stand in is called from c, attribute by attribute as its abbreviation
- * lists them: so few are asked that a program for each would cost more than it saves.
- */
-static void read_naming(const struct ux_dwarf_context *ctx, struct ux_cur *attrs, struct ux_cur *c,
-			struct ux_dwarf_die *die)
-{
-	struct ux_dwarf_layout layout = ctx->unit->layout;
-	while (!attrs->failed && !c->failed) {
-		uint64_t attr = ux_cur_uleb(attrs);
-		uint64_t form = ux_cur_uleb(attrs);
-		if (attr == 0 && form == 0)
-			return;
-		enum ux_dwarf_slot slot = ux_dwarf_slot_of(UX_WANT_NAME, attr);
-		if (slot != UX_SLOT_COUNT && ux_dwarf_die_has(die, slot))
-			slot = UX_SLOT_COUNT;
-		if (form == DW_FORM_implicit_const) {
-			(void)ux_cur_sleb(attrs);
-			continue; /* neither text nor a reference */
-		}
-		if (form == DW_FORM_indirect) {
-			ux_dwarf_indirect(c, slot, layout, die);
-			continue;
-		}
-		uint64_t value = ux_dwarf_read(c, form, layout);
-		if (slot == UX_SLOT_COUNT || form > UINT16_MAX)
-			continue;
-		die->have |= 1u << slot;
-		die->form[slot] = (uint16_t)form;
-		die->raw[slot] = value;
-	}
-}
-
 /* Reads the entry that is somebody's scope, or that one's declaration. */
 static enum ux_code read_scope(struct ux_dwarf_names *names, struct ux_dwarf_place at,
 			       struct ux_dwarf_die *ret)
@@ -69,12 +37,7 @@ static enum ux_code read_scope(struct ux_dwarf_names *names, struct ux_dwarf_pla
 	if (!ux_dwarf_tag_names(abbrev->tag)) {
 		ux_dwarf_die_run(&c, table->words + abbrev->program, at.ctx->unit->layout, ret);
 	} else {
-		struct ux_cur attrs = ux_dwarf_cur_at(at.ctx->sections, UX_DWARF_ABBREV,
-						      at.ctx->unit->abbrev_off);
-		ux_cur_skip(&attrs, abbrev->attrs);
-		uint64_t before = ux_cur_off(&attrs);
-		read_naming(at.ctx, &attrs, &c, ret);
-		spend(names, ux_cur_off(&attrs) - before);
+		spend(names, ux_dwarf_die_ask(at.ctx, abbrev, UX_WANT_NAME, &c, ret));
 	}
 	spend(names, ux_cur_off(&c) - at.off);
 	return ux_cur_status(&c, NULL);

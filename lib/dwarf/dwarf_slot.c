@@ -74,6 +74,14 @@ const uint8_t ux_dwarf_slots[UX_WANT_COUNT][UX_DWARF_ATTRS] = {
 			WANT(DW_AT_specification, UX_SLOT_SPECIFICATION),
 			WANT(DW_AT_signature, UX_SLOT_SIGNATURE),
 		},
+	[UX_WANT_VARIABLE] =
+		{
+			WANT(DW_AT_location, UX_SLOT_LOCATION),
+			WANT(DW_AT_decl_file, UX_SLOT_DECL_FILE),
+			WANT(DW_AT_decl_line, UX_SLOT_DECL_LINE),
+			WANT(DW_AT_abstract_origin, UX_SLOT_ORIGIN),
+			WANT(DW_AT_specification, UX_SLOT_SPECIFICATION),
+		},
 };
 
 static enum ux_dwarf_slot of_root(uint64_t attr)
@@ -115,6 +123,7 @@ enum ux_dwarf_slot ux_dwarf_slot_of_vendor(enum ux_dwarf_want want, uint64_t att
 		return of_code(attr);
 	case UX_WANT_SIBLING:
 	case UX_WANT_NAME:
+	case UX_WANT_VARIABLE:
 	case UX_WANT_COUNT:
 		break;
 	}

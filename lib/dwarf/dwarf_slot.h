@@ -30,6 +30,9 @@ enum ux_dwarf_slot {
 	UX_SLOT_DWO_ID,
 	UX_SLOT_RANGES_BASE,
 	UX_SLOT_SIGNATURE, /* of a type that stands in a type unit */
+	UX_SLOT_LOCATION,
+	UX_SLOT_DECL_FILE,
+	UX_SLOT_DECL_LINE,
 	UX_SLOT_COUNT
 };
 
@@ -51,6 +54,7 @@ enum ux_dwarf_want {
 	UX_WANT_CODE,    /* of a function or an inlined call */
 	UX_WANT_ROOT,    /* of a unit's own DIE */
 	UX_WANT_NAME, /* of what others stand in: what it is called, and where its declaration is */
+	UX_WANT_VARIABLE, /* where it is, and where it is declared */
 	UX_WANT_COUNT
 };
 

@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Variables by where they are. */
+#include "dwarf_variable.h"
+
+#include "dwarf_ask.h"
+#include "dwarf_step.h"
+
+enum {
+	HOPS_MOST = 4, /* from a definition to the declaration in its class */
+};
+
+/* The bytes of an expression (DWARF 5, 7.5.5: exprloc; block forms before DWARF 4). */
+static bool open_expression(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+			    struct ux_cur *ret)
+{
+	uint64_t size = 0;
+	if (!ux_dwarf_die_has(die, UX_SLOT_LOCATION))
+		return false;
+	*ret = ux_dwarf_unit_cur(ctx, die->raw[UX_SLOT_LOCATION]);
+	switch (die->form[UX_SLOT_LOCATION]) {
+	case DW_FORM_exprloc:
+	case DW_FORM_block:
+		size = ux_cur_uleb(ret);
+		break;
+	case DW_FORM_block1:
+		size = ux_cur_u8(ret);
+		break;
+	case DW_FORM_block2:
+		size = ux_cur_u16(ret);
+		break;
+	case DW_FORM_block4:
+		size = ux_cur_u32(ret);
+		break;
+	default:
+		return false; /* a list: it moves about */
+	}
+	if (ret->failed || size > ux_cur_left(ret))
+		return false;
+	ret->end = ret->pos + size;
+	return true;
+}
+
+/* True with the variable's address; false also for what is computed from it, as a thread's is. */
+static bool address_of(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+		       uint64_t *ret)
+{
+	struct ux_cur c;
+	if (!open_expression(ctx, die, &c))
+		return false;
+	switch (ux_cur_u8(&c)) {
+	case DW_OP_addr:
+		*ret = ux_cur_uint(&c, ctx->unit->layout.addr_size);
+		break;
+	case DW_OP_addrx:
+	case DW_OP_GNU_addr_index:
+		if (!ux_dwarf_addr_at(ctx, ux_cur_uleb(&c), ret))
+			return false;
+		break;
+	default:
+		return false;
+	}
+	if (ux_cur_left(&c) > 0) {
+		if (ux_cur_u8(&c) != DW_OP_plus_uconst)
+			return false;
+		*ret += ux_cur_uleb(&c);
+	}
+	return !c.failed && ux_cur_left(&c) == 0;
+}
+
+static void take(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+		 struct ux_dwarf_declared *ret)
+{
+	if (ret->line == 0)
+		(void)ux_dwarf_die_const(die, UX_SLOT_DECL_LINE, &ret->line);
+	if (!ret->unit && ux_dwarf_die_const(die, UX_SLOT_DECL_FILE, &ret->file))
+		ret->unit = ctx->unit;
+}
+
+/* Reads the entry that another one names. */
+static enum ux_code read_at(const struct ux_dwarf_context *ctx, uint64_t off,
+			    struct ux_dwarf_die *ret)
+{
+	struct ux_cur c = ux_dwarf_unit_cur(ctx, off);
+	c.end = c.pos + ux_min(ux_cur_left(&c), (size_t)UX_DWARF_DIE_MOST);
+	const struct ux_dwarf_abbrev *abbrev =
+		ux_dwarf_abbrevs_find(&ctx->abbrevs, ux_cur_uleb(&c));
+	ret->off = off;
+	ret->have = 0;
+	if (c.failed || !abbrev)
+		return UX_ENOTFOUND;
+	(void)ux_dwarf_die_ask(ctx, abbrev, UX_WANT_VARIABLE, &c, ret);
+	return ux_cur_status(&c, NULL);
+}
+
+/* What the definition says, then what its declarations do, as long as they are in this file. */
+static void follow(const struct ux_dwarf_context *ctx, const struct ux_dwarf_units *units,
+		   struct ux_dwarf_die die, struct ux_dwarf_declared *ret)
+{
+	struct ux_dwarf_context other = *ctx;
+	struct ux_dwarf_ref to;
+	*ret = (struct ux_dwarf_declared){0};
+	take(ctx, &die, ret);
+	for (unsigned hops = 0; hops < HOPS_MOST && (!ret->unit || ret->line == 0); hops++) {
+		if (!ux_dwarf_die_origin(&other, &die, &to) || to.sup)
+			return;
+		const struct ux_dwarf_unit *unit = ux_dwarf_units_find(units, to.off);
+		if (!unit || (unit != other.unit && ux_dwarf_context_open(ctx->sections, unit, NULL,
+									  &other, NULL) != UX_OK))
+			return;
+		if (read_at(&other, to.off, &die) != UX_OK)
+			return;
+		take(&other, &die, ret);
+	}
+}
+
+/* Moves behind an entry that is no variable; *depth becomes that of what follows. */
+static void pass(const struct ux_dwarf_context *ctx, struct ux_cur *c,
+		 const struct ux_dwarf_abbrev *abbrev, uint32_t *depth)
+{
+	uint64_t sibling = 0;
+	bool named = ux_dwarf_step_over(ctx, c, abbrev, &sibling);
+	bool useless = abbrev->kind == UX_KIND_CLASS || abbrev->kind == UX_KIND_LEAF;
+	if (!abbrev->has_children || c->failed)
+		return;
+	if (!useless)
+		++*depth;
+	else if (!named || !ux_dwarf_jump(c, sibling))
+		(void)ux_dwarf_skip_children(ctx, c);
+}
+
+enum ux_code ux_dwarf_variable_find(const struct ux_dwarf_context *ctx,
+				    const struct ux_dwarf_units *units, uint64_t pc,
+				    struct ux_dwarf_declared *ret, struct ux_error *err)
+{
+	struct ux_cur c = ux_dwarf_unit_cur(ctx, ctx->first_child);
+	uint32_t depth = ctx->has_children ? 1 : 0;
+	while (depth > 0 && !c.failed && ux_cur_left(&c) > 0) {
+		struct ux_dwarf_die die;
+		die.off = ux_cur_off(&c);
+		die.have = 0;
+		uint64_t code = ux_cur_uleb(&c), at = 0;
+		if (code == 0) {
+			depth--;
+			continue;
+		}
+		const struct ux_dwarf_abbrev *abbrev = ux_dwarf_abbrevs_find(&ctx->abbrevs, code);
+		if (!abbrev) {
+			ux_cur_bad(&c, "abbreviation code that its table does not have");
+			break;
+		}
+		if (abbrev->tag != DW_TAG_variable) {
+			pass(ctx, &c, abbrev, &depth);
+			continue;
+		}
+		(void)ux_dwarf_die_ask(ctx, abbrev, UX_WANT_VARIABLE, &c, &die);
+		depth += abbrev->has_children;
+		if (c.failed || !address_of(ctx, &die, &at) || at != pc)
+			continue;
+		follow(ctx, units, die, ret);
+		return UX_OK;
+	}
+	UX_TRY(ux_cur_status(&c, err));
+	return ux_error_set(err, UX_ENOTFOUND, "no variable begins at 0x%" PRIx64, pc);
+}

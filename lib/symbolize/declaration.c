@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From a variable's address to its place in the source. */
+#include "declaration.h"
+
+#include "dwarf_variable.h"
+
+#include <limits.h>
+
+/* Where sections are inflated: pages that are read once need not stay in memory. */
+#define SPILL_FOLDER "/var/tmp"
+
+void ux_declarations_close(struct ux_declarations *d)
+{
+	ux_arena_deinit(&d->texts);
+	ux_dwarf_lines_deinit(&d->lines);
+	ux_dwarf_units_free(&d->units);
+	ux_debug_sections_free(&d->sections);
+	ux_elf_close(&d->elf);
+	*d = (struct ux_declarations){0};
+}
+
+enum ux_code ux_declarations_open(struct ux_declarations *d, struct ux_bytes file,
+				  struct ux_error *err)
+{
+	if (!ux_elf_is(file))
+		return ux_error_set(err, UX_ENOTFOUND, "not an ELF file");
+	UX_TRY(ux_elf_open(&d->elf, file, err));
+	if (!ux_debug_sections_exist(&d->elf))
+		return ux_error_set(err, UX_ENOTFOUND, "no DWARF units");
+	UX_TRY(ux_debug_sections_load(&d->elf, 1, SPILL_FOLDER, &d->sections, err));
+	return ux_dwarf_units_parse(&d->sections.dwarf, &d->units, err);
+}
+
+/* The path of the file that the declaration names. */
+static enum ux_code tell(struct ux_declarations *d, const struct ux_dwarf_declared *declared,
+			 struct ux_declaration *ret, struct ux_error *err)
+{
+	const struct ux_dwarf_text none = {0}; /* its files are asked for, not its rows */
+	struct ux_dwarf_context ctx;
+	struct ux_dwarf_path path, last = {0};
+	const char *last_dir = NULL;
+	uint64_t left = PATH_MAX;
+	if (!declared->unit || declared->line == 0)
+		return ux_error_set(err, UX_ENOTFOUND, "the variable says no file or line");
+	UX_TRY(ux_dwarf_context_open(&d->sections.dwarf, declared->unit, NULL, &ctx, err));
+	UX_TRY(ux_dwarf_lines_parse(&ctx, &none, &d->lines, err));
+	ret->line = declared->line;
+	if (!ux_dwarf_lines_file(&d->lines, declared->file, &path))
+		return ux_error_set(err, UX_ENOTFOUND,
+				    "the line table has no file %" PRIu64 ", which declares it",
+				    declared->file);
+	ux_arena_deinit(&d->texts);
+	ux_arena_init(&d->texts, 2 * PATH_MAX);
+	if (!ux_source_path_split(&path, &d->texts, &left, &last, &last_dir, &ret->file))
+		return ux_arena_fail(&d->texts, err);
+	return UX_OK;
+}
+
+enum ux_code ux_declarations_find(struct ux_declarations *d, uint64_t pc,
+				  struct ux_declaration *ret, struct ux_error *err)
+{
+	for (size_t i = 0; i < d->units.count; i++) {
+		struct ux_dwarf_context ctx;
+		struct ux_dwarf_declared declared;
+		/* A damaged unit costs what is in it. */
+		if (ux_dwarf_context_open(&d->sections.dwarf, &d->units.list[i], NULL, &ctx,
+					  NULL) == UX_OK &&
+		    ux_dwarf_variable_find(&ctx, &d->units, pc, &declared, NULL) == UX_OK)
+			return tell(d, &declared, ret, err);
+	}
+	return ux_error_set(err, UX_ENOTFOUND, "no variable begins at 0x%" PRIx64, pc);
+}
