@@ -193,6 +193,10 @@ struct ux_index_modules {
 	enum ux_code (*list)(struct ux_index *ix, const char *ns, int64_t after, size_t limit,
 			     struct ux_arena *arena, struct ux_module_list *ret,
 			     struct ux_error *err);
+	/* The same backwards: those with a number below before, the newest first. */
+	enum ux_code (*newest)(struct ux_index *ix, const char *ns, int64_t before, size_t limit,
+			       struct ux_arena *arena, struct ux_module_list *ret,
+			       struct ux_error *err);
 	/* Ascending by number; ret->more: ask again after the last one's. */
 	enum ux_code (*search)(struct ux_index *ix, const char *ns, const struct ux_search *what,
 			       struct ux_arena *arena, struct ux_hits *ret, struct ux_error *err);

@@ -42,6 +42,11 @@ struct ux_upload_counts {
 	uint64_t bytes_of_ns; /* announced by the open ones */
 };
 
+struct ux_upload_list {
+	struct ux_upload *uploads;
+	size_t n;
+};
+
 /* Part of struct ux_index, whose rules hold. */
 struct ux_index_uploads {
 	/* UX_ELIMIT: with it the namespace would be over its quota, or it is already. */
@@ -62,6 +67,11 @@ struct ux_index_uploads {
 	 * how many. */
 	enum ux_code (*expire)(struct ux_index *ix, ux_time before, uint64_t *ret,
 			       struct ux_error *err);
+	/* Up to limit, those first that changed last: with running, the open and pending ones;
+	 * else those that have ended and are not forgotten. */
+	enum ux_code (*list)(struct ux_index *ix, const char *ns, bool running, size_t limit,
+			     struct ux_arena *arena, struct ux_upload_list *ret,
+			     struct ux_error *err);
 	enum ux_code (*counts)(struct ux_index *ix, const char *ns, const char *key_id,
 			       struct ux_upload_counts *ret, struct ux_error *err);
 };

@@ -128,12 +128,12 @@ static enum ux_code module_number(struct ux_index *ix, const char *ns, const cha
 }
 
 /* One row more than asked for tells whether there are more. */
-static enum ux_code read_page(struct ux_db *db, const char *ns, int64_t after, size_t limit,
-			      struct modules *v, struct ux_error *err)
+static enum ux_code read_page(struct ux_db *db, enum ux_sql which, const char *ns, int64_t from,
+			      size_t limit, struct modules *v, struct ux_error *err)
 {
-	UX_STMT(st, db, UX_SQL_MODULE_PAGE);
+	UX_STMT(st, db, which);
 	ux_stmt_text(&st, 1, ns);
-	ux_stmt_int(&st, 2, after);
+	ux_stmt_int(&st, 2, from);
 	ux_stmt_int(&st, 3, (int64_t)limit + 1);
 	bool row = false;
 	UX_TRY(ux_stmt_step(&st, &row, err));
@@ -145,16 +145,16 @@ static enum ux_code read_page(struct ux_db *db, const char *ns, int64_t after, s
 	return UX_OK;
 }
 
-static enum ux_code module_list(struct ux_index *ix, const char *ns, int64_t after, size_t limit,
-				struct ux_arena *arena, struct ux_module_list *ret,
-				struct ux_error *err)
+static enum ux_code page(struct ux_index *ix, enum ux_sql which, const char *ns, int64_t from,
+			 size_t limit, struct ux_arena *arena, struct ux_module_list *ret,
+			 struct ux_error *err)
 {
 	struct ux_db *db = ux_sqlite_reader(ix);
 	ux_cleanup(modules_deinit) struct modules v = {0};
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
 	UX_TRY(ux_tx_begin_read(&tx, db, err));
-	UX_TRY(read_page(db, ns, after, limit, &v, err));
+	UX_TRY(read_page(db, which, ns, from, limit, &v, err));
 	ret->more = v.size > limit;
 	ret->n = ux_min(v.size, limit);
 	ret->modules = ux_sqlite_keep(arena, v.data, ret->n, sizeof(*v.data));
@@ -163,6 +163,20 @@ static enum ux_code module_list(struct ux_index *ix, const char *ns, int64_t aft
 	for (size_t i = 0; i < ret->n; i++)
 		UX_TRY(ux_sqlite_module_fill(db, arena, &ret->modules[i], err));
 	return UX_OK;
+}
+
+static enum ux_code module_list(struct ux_index *ix, const char *ns, int64_t after, size_t limit,
+				struct ux_arena *arena, struct ux_module_list *ret,
+				struct ux_error *err)
+{
+	return page(ix, UX_SQL_MODULE_PAGE, ns, after, limit, arena, ret, err);
+}
+
+static enum ux_code module_newest(struct ux_index *ix, const char *ns, int64_t before, size_t limit,
+				  struct ux_arena *arena, struct ux_module_list *ret,
+				  struct ux_error *err)
+{
+	return page(ix, UX_SQL_MODULE_PAGE_BACK, ns, before, limit, arena, ret, err);
 }
 
 static enum ux_sql search_statement(enum ux_search_by by)
@@ -255,6 +269,7 @@ void ux_sqlite_modules_init(struct ux_index *ix)
 	ix->modules.find = module_find;
 	ix->modules.number = module_number;
 	ix->modules.list = module_list;
+	ix->modules.newest = module_newest;
 	ix->modules.search = module_search;
 	ix->modules.remove = module_remove;
 }

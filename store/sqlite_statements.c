@@ -53,6 +53,9 @@ const char *const ux_sql_text[UX_SQL_COUNT] = {
 	[UX_SQL_MODULE_NUMBER] = "SELECT module FROM ids WHERE ns = ?1 AND id = ?2",
 	[UX_SQL_MODULE_PAGE] = "SELECT " MODULE_COLUMNS "FROM modules m "
 			       "WHERE m.ns = ?1 AND m.number > ?2 ORDER BY m.number LIMIT ?3",
+	[UX_SQL_MODULE_PAGE_BACK] = "SELECT " MODULE_COLUMNS "FROM modules m "
+				    "WHERE m.ns = ?1 AND m.number < ?2 ORDER BY m.number DESC "
+				    "LIMIT ?3",
 	[UX_SQL_MODULE_ADD] =
 		"INSERT INTO modules (ns, created, updated, last_used) VALUES (?1, ?2, ?2, ?2)",
 	/* What arrives is used: nobody would sweep it before it was asked for. */
@@ -164,6 +167,8 @@ const char *const ux_sql_text[UX_SQL_COUNT] = {
 	[UX_SQL_UPLOAD_FIND] =
 		"SELECT ns, key_id, size, hash, kind, claim, description, file_name, force, state, "
 		"status, reason, created, updated, candidate FROM uploads WHERE uid = ?1",
+	[UX_SQL_UPLOAD_LIST] = "SELECT uid FROM uploads WHERE ns = ?1 AND (state IN (0, 3)) = ?2 "
+			       "ORDER BY updated DESC, uid LIMIT ?3",
 	[UX_SQL_UPLOAD_IDS] = "SELECT id FROM upload_ids WHERE uid = ?1 ORDER BY position",
 	[UX_SQL_UPLOAD_END] =
 		"UPDATE uploads SET state = ?2, status = ?3, reason = ?4, updated = ?5, "

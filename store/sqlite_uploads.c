@@ -77,13 +77,10 @@ static enum ux_code read_upload(struct ux_stmt *st, struct ux_arena *arena, stru
 	return ux_stmt_get_bytes(st, 3, ret->hash.bytes, sizeof(ret->hash.bytes), err);
 }
 
-static enum ux_code upload_find(struct ux_index *ix, const char *uid, struct ux_arena *arena,
+/* Within a transaction. */
+static enum ux_code find_upload(struct ux_db *db, const char *uid, struct ux_arena *arena,
 				struct ux_upload *ret, struct ux_error *err)
 {
-	struct ux_db *db = ux_sqlite_reader(ix);
-	UX_LOCKED(&db->lock);
-	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
-	UX_TRY(ux_tx_begin_read(&tx, db, err));
 	UX_STMT(st, db, UX_SQL_UPLOAD_FIND);
 	ux_stmt_text(&st, 1, uid);
 	bool row = false;
@@ -97,6 +94,47 @@ static enum ux_code upload_find(struct ux_index *ix, const char *uid, struct ux_
 	ux_stmt_text(&ids, 1, uid);
 	UX_TRY(ux_sqlite_texts(&ids, arena, &up.ids, &up.n_ids, err));
 	*ret = up;
+	return UX_OK;
+}
+
+static enum ux_code upload_find(struct ux_index *ix, const char *uid, struct ux_arena *arena,
+				struct ux_upload *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_sqlite_reader(ix);
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin_read(&tx, db, err));
+	return find_upload(db, uid, arena, ret, err);
+}
+
+static enum ux_code list_uids(struct ux_db *db, const char *ns, bool running, size_t limit,
+			      struct ux_arena *arena, const char ***ret, size_t *ret_n,
+			      struct ux_error *err)
+{
+	UX_STMT(st, db, UX_SQL_UPLOAD_LIST);
+	ux_stmt_text(&st, 1, ns);
+	ux_stmt_int(&st, 2, running);
+	ux_stmt_int(&st, 3, (int64_t)ux_min(limit, (size_t)INT64_MAX));
+	return ux_sqlite_texts(&st, arena, ret, ret_n, err);
+}
+
+static enum ux_code upload_list(struct ux_index *ix, const char *ns, bool running, size_t limit,
+				struct ux_arena *arena, struct ux_upload_list *ret,
+				struct ux_error *err)
+{
+	struct ux_db *db = ux_sqlite_reader(ix);
+	const char **uids = NULL;
+	size_t n = 0;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin_read(&tx, db, err));
+	UX_TRY(list_uids(db, ns, running, limit, arena, &uids, &n, err));
+	struct ux_upload *uploads = ux_arena_array(arena, struct ux_upload, n + 1);
+	if (!uploads)
+		return ux_arena_fail(arena, err);
+	for (size_t i = 0; i < n; i++)
+		UX_TRY(find_upload(db, uids[i], arena, &uploads[i], err));
+	*ret = (struct ux_upload_list){.uploads = uploads, .n = n};
 	return UX_OK;
 }
 
@@ -217,6 +255,7 @@ void ux_sqlite_uploads_init(struct ux_index *ix)
 		.finish = upload_finish,
 		.give_up = upload_fail,
 		.expire = upload_expire,
+		.list = upload_list,
 		.counts = upload_counts,
 	};
 }

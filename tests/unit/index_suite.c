@@ -91,7 +91,22 @@ static void uploads_are_kept_as_announced(struct ux_index *ix)
 	assert_int_equal(got.state, UX_UPLOAD_OPEN);
 	assert_memory_equal(&got.hash, &up.hash, sizeof(up.hash));
 	assert_int_equal(ix->uploads.find(ix, uid_b, &arena, &got, NULL), UX_ENOTFOUND);
+	struct ux_upload_list list;
+	assert_int_equal(ix->uploads.list(ix, up.ns, /* running= */ true, 10, &arena, &list, NULL),
+			 UX_OK);
+	assert_int_equal(list.n, 1);
+	assert_string_equal(list.uploads[0].uid, uid_a);
+	assert_string_equal(list.uploads[0].ids[0], up.ids[0]);
+	assert_int_equal(ix->uploads.list(ix, "none", true, 10, &arena, &list, NULL), UX_OK);
+	assert_int_equal(list.n, 0);
+	assert_int_equal(ix->uploads.list(ix, up.ns, false, 10, &arena, &list, NULL), UX_OK);
+	assert_int_equal(list.n, 0);
 	assert_int_equal(ix->uploads.give_up(ix, uid_a, "why", 1500, NULL), UX_OK);
+	assert_int_equal(ix->uploads.list(ix, up.ns, true, 10, &arena, &list, NULL), UX_OK);
+	assert_int_equal(list.n, 0);
+	assert_int_equal(ix->uploads.list(ix, up.ns, false, 10, &arena, &list, NULL), UX_OK);
+	assert_int_equal(list.n, 1);
+	assert_string_equal(list.uploads[0].reason, "why");
 	assert_int_equal(ix->uploads.give_up(ix, uid_a, "again", 1600, NULL), UX_ECONFLICT);
 	assert_int_equal(ix->uploads.find(ix, uid_a, &arena, &got, NULL), UX_OK);
 	assert_int_equal(got.state, UX_UPLOAD_FAILED);
@@ -220,6 +235,17 @@ static void pages_join_to_the_whole_list(struct ux_index *ix)
 		for (size_t k = 0; k < page.n; k++)
 			assert_int_equal(page.modules[k].number, all.modules[i + k].number);
 		after = page.modules[page.n - 1].number;
+	}
+	int64_t before = INT64_MAX;
+	for (size_t at = 0; at < all.n; at += page.n) {
+		assert_int_equal(ix->modules.newest(ix, "default", before, 3, &arena, &page, NULL),
+				 UX_OK);
+		assert_int_equal(page.more, at + page.n < all.n);
+		assert_in_range(page.n, 1, 3);
+		for (size_t i = 0; i < page.n; i++)
+			assert_int_equal(page.modules[i].number,
+					 all.modules[all.n - 1 - at - i].number);
+		before = page.modules[page.n - 1].number;
 	}
 	assert_int_equal(ix->modules.list(ix, "other", 0, 10, &arena, &page, NULL), UX_OK);
 	assert_int_equal(page.n, 0);
