@@ -17,7 +17,7 @@ ux_handler_fn ux_handle_query;
 ux_handler_fn ux_handle_upload_announce, ux_handle_upload_state, ux_handle_upload_begin,
 	ux_handle_upload_data, ux_handle_upload_finish;
 ux_handler_fn ux_handle_symbolize, ux_handle_symbolize_one;
-ux_handler_fn ux_handle_explain;
+ux_handler_fn ux_handle_explain, ux_handle_page_explain;
 ux_handler_fn ux_handle_modules, ux_handle_module, ux_handle_module_delete, ux_handle_gsym;
 
 #endif

@@ -2,9 +2,10 @@
 /* The routes. docs/api/openapi.yaml describes exactly these; a test compares. */
 #include "handlers.h"
 #include "protocols.h"
+#include "web.h"
 
 const struct ux_route ux_server_routes[] = {
-	{UX_METHOD_GET, "/", ux_handle_root, NULL, 0, "these lines"},
+	{UX_METHOD_GET, "/", ux_handle_root, NULL, 0, "these lines; a page for browsers", true},
 	{UX_METHOD_GET, "/healthz", ux_handle_health, NULL, 0, "is the process alive?"},
 	{UX_METHOD_GET, "/readyz", ux_handle_ready, NULL, 0, "does it answer?"},
 	{UX_METHOD_GET, "/metrics", ux_handle_metrics, NULL, UX_SCOPE_READ, "for Prometheus"},
@@ -46,20 +47,27 @@ const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_GET, "/v1/explain/{id}", ux_handle_explain, NULL, UX_SCOPE_READ,
 	 "why this has, or lacks, symbols: ?addr=0x1"},
 	{UX_METHOD_GET, "/v1/gsym/{id}", ux_handle_gsym, NULL, UX_SCOPE_READ, "the best GSYM"},
+
+	/* For people. */
+	{UX_METHOD_GET, "/modules", ux_web_modules, NULL, UX_SCOPE_READ, "modules", true},
+	{UX_METHOD_GET, "/modules/{id}", ux_web_module, NULL, UX_SCOPE_READ, "a module", true},
+	{UX_METHOD_GET, "/search", ux_web_search, NULL, UX_SCOPE_READ, "modules by ID or name",
+	 true},
+	{UX_METHOD_GET, "/symbolize", ux_web_symbolize_form, NULL, UX_SCOPE_SYMBOLIZE,
+	 "paste a stack", true},
+	{UX_METHOD_POST, "/symbolize", ux_web_symbolize, NULL, UX_SCOPE_SYMBOLIZE,
+	 "a pasted stack with names", true},
+	{UX_METHOD_GET, "/explain", ux_handle_page_explain, NULL, UX_SCOPE_READ,
+	 "why an address has, or lacks, a name", true},
+	{UX_METHOD_GET, "/uploads", ux_web_uploads, NULL, UX_SCOPE_READ, "uploads and jobs", true},
+	{UX_METHOD_GET, "/status", ux_web_status, NULL, UX_SCOPE_READ, "usage and health", true},
+	{UX_METHOD_GET, "/sign-in", ux_web_sign_in_form, NULL, 0, "ask for a token", true},
+	{UX_METHOD_POST, "/sign-in", ux_web_sign_in, NULL, 0, "a token for a session", true},
+	{UX_METHOD_POST, "/sign-out", ux_web_sign_out, NULL, 0, "end the session", true},
+	{UX_METHOD_GET, "/assets/{name}", ux_web_asset, NULL, 0, "style, script, icon", true},
 };
 const size_t ux_server_route_count = ux_countof(ux_server_routes);
 static_assert(ux_countof(ux_server_routes) <= UX_METRICS_ROUTES_MOST, "each is counted");
-
-enum ux_code ux_handle_root(struct ux_request *req, struct ux_response *res)
-{
-	ux_out_cstr(&req->out, "unhex " UX_VERSION "\n\n");
-	for (size_t i = 0; i < ux_server_route_count; i++) {
-		const struct ux_route *r = &ux_server_routes[i];
-		ux_out_fmt(&req->out, "%-6s %-26s %s\n", ux_method_name(r->method), r->pattern,
-			   r->what);
-	}
-	return ux_response_out(req, res, "text/plain; charset=utf-8");
-}
 
 enum ux_code ux_handle_health(struct ux_request *req, struct ux_response *res)
 {

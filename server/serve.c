@@ -6,6 +6,7 @@
 #include "http_server.h"
 #include "keeper.h"
 #include "handlers.h"
+#include "web.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -37,6 +38,7 @@ struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limi
 		.ctx = s,
 		.gate = ux_server_gate,
 		.log = request_done,
+		.error_page = ux_web_error,
 		.memory = &s->memory,
 		.limits = ux_http_limits_default(limits),
 	};

@@ -21,13 +21,14 @@ void make_server_close(struct make_server *s);
 void make_server_key(struct make_server *s, unsigned scopes, const char *ns,
 		     char token[UX_TOKEN_SIZE]);
 
-/* What is asked; token, host and range may be NULL. */
+/* What is asked; token, host, range and accept may be NULL. */
 struct make_ask {
 	const char *method;
 	const char *target;
 	const char *token;
 	const char *host;
 	const char *range; /* Content-Range */
+	const char *accept;
 	struct ux_bytes body;
 };
 

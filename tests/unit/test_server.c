@@ -1077,7 +1077,7 @@ static void quoted_text_keeps_its_quotes_however_little_fits(void **state)
 static void openapi_file_and_route_table_agree(void **state)
 {
 	(void)state;
-	static char lines[64][96];
+	static char lines[128][96];
 	size_t n = described(lines, ux_countof(lines));
 	assert_int_equal(n, ux_server_route_count);
 	for (size_t i = 0; i < ux_server_route_count; i++) {

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /assets/{name}. */
+#include "assets.h"
+
+#include "file_answer.h"
+#include "web.h"
+
+static const struct ux_asset *find(struct ux_bytes name)
+{
+	static const struct ux_asset *const all[] = {&ux_asset_style, &ux_asset_upload,
+						     &ux_asset_icon};
+	for (size_t i = 0; i < ux_countof(all); i++)
+		if (ux_bytes_eq(name, ux_bytes_cstr(all[i]->name)))
+			return all[i];
+	return NULL;
+}
+
+enum ux_code ux_web_asset(struct ux_request *req, struct ux_response *res)
+{
+	struct ux_bytes version;
+	char tag[UX_ETAG_SIZE];
+	const struct ux_asset *a = find(req->params[0]);
+	if (!a)
+		return ux_error_set(&req->err, UX_ENOTFOUND, "there is no such file");
+	int n = snprintf(tag, sizeof(tag), "\"%s\"", a->tag);
+	char *kept = ux_arena_strndup(&req->arena, tag, (size_t)n);
+	if (!kept)
+		return ux_arena_fail(&req->arena, &req->err);
+	/* What a page of another version asks for is not kept under its name. */
+	bool same =
+		ux_request_query(req, "v", &version) && ux_bytes_eq(version, ux_bytes_cstr(a->tag));
+	ux_response_field(res, "Cache-Control",
+			  same ? UX_STR("public, max-age=31536000, immutable")
+			       : UX_STR("no-cache"));
+	ux_response_field(res, "X-Content-Type-Options", UX_STR("nosniff"));
+	ux_response_field(res, "Cross-Origin-Resource-Policy", UX_STR("same-origin"));
+	if (ux_answer_tagged(req, res, ux_bytes(kept, (size_t)n)))
+		return UX_OK;
+	return ux_answer_bytes(req, res, ux_bytes(a->data, a->size), ux_bytes(kept, (size_t)n),
+			       a->type);
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The frame of a page, and its header lines. */
+#include "page.h"
+
+#include "assets.h"
+#include "web.h"
+
+static const struct {
+	const char *path;
+	const char *word;
+} places[] = {
+	[UX_PAGE_MODULES] = {"/modules", "Modules"},
+	[UX_PAGE_SYMBOLIZE] = {"/symbolize", "Symbolize"},
+	[UX_PAGE_EXPLAIN] = {"/explain", "Explain"},
+	[UX_PAGE_UPLOADS] = {"/uploads", "Uploads"},
+	[UX_PAGE_STATUS] = {"/status", "Status"},
+};
+
+bool ux_page_wanted(const struct ux_request *req)
+{
+	struct ux_bytes accept;
+	return ux_request_header(req, "Accept", &accept) &&
+	       memmem(accept.data, accept.size, "text/html", 9) != NULL;
+}
+
+static void put_navigation(struct ux_out *out, const struct ux_page *page)
+{
+	ux_out_cstr(out, "<nav aria-label=\"Main\"><ul>");
+	for (size_t i = UX_PAGE_MODULES; i < ux_countof(places); i++)
+		UX_HTML(out, "<li><a href=\"$\"$>$</a></li>", places[i].path,
+			page->place == (enum ux_page_place)i
+				? UX_HTML_OURS(" aria-current=\"page\"")
+				: UX_HTML_OURS(""),
+			places[i].word);
+	ux_out_cstr(out, "</ul></nav>\n");
+}
+
+static void put_search(struct ux_out *out, const struct ux_page *page)
+{
+	UX_HTML(out,
+		"<form role=\"search\" action=\"/search\" method=\"get\">"
+		"<label class=\"hidden\" for=\"q\">Find modules by ID or file name</label>"
+		"<input id=\"q\" name=\"q\" type=\"search\" value=\"$\" placeholder=\"ID or file "
+		"name\" autocomplete=\"off\" autocapitalize=\"off\" spellcheck=\"false\">"
+		"<button>Find</button></form>\n",
+		page->query ? page->query : "");
+}
+
+static void put_caller(struct ux_out *out, const struct ux_caller *caller)
+{
+	if (caller && caller->key_id[0] != '\0')
+		UX_HTML(out,
+			"<form class=\"who\" action=\"/sign-out\" method=\"post\"><span>key "
+			"<code>$</code> in <b>$</b></span> <button>Sign out</button></form>\n",
+			caller->key_id, caller->ns);
+	else
+		ux_out_cstr(out, "<p class=\"who\"><a href=\"/sign-in\">Sign in</a></p>\n");
+}
+
+void ux_page_begin(struct ux_request *req, const struct ux_page *page)
+{
+	struct ux_out *out = &req->out;
+	UX_HTML(out,
+		"<!DOCTYPE html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
+		"<title>$</title>\n"
+		"<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
+		"<meta name=\"color-scheme\" content=\"light dark\">\n"
+		"<meta name=\"robots\" content=\"noindex\">\n",
+		page->title);
+	UX_HTML(out, "<link rel=\"icon\" href=\"/assets/icon.svg?v=$\">\n", ux_asset_icon.tag);
+	UX_HTML(out, "<link rel=\"stylesheet\" href=\"/assets/style.css?v=$\">\n",
+		ux_asset_style.tag);
+	if (page->script)
+		UX_HTML(out, "<script type=\"module\" src=\"/assets/upload.js?v=$\"></script>\n",
+			ux_asset_upload.tag);
+	ux_out_cstr(out,
+		    "</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the content</a>\n"
+		    "<header class=\"top\">\n<a class=\"mark\" href=\"/\">unhex</a>\n");
+	put_navigation(out, page);
+	if (page->place != UX_PAGE_HOME)
+		put_search(out, page);
+	put_caller(out, req->caller);
+	ux_out_cstr(out, "</header>\n<main id=\"main\" tabindex=\"-1\">\n");
+}
+
+/*
+ * Nothing but what this server serves, scripts only where there is one, in no frame. The referrer
+ * is kept within the server: without any, a browser would say that our own forms come from nowhere.
+ */
+#define POLICY_SHARED                                                                \
+	"default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; " \
+	"base-uri 'none'; frame-ancestors 'none'"
+static const char policy_plain[] = POLICY_SHARED;
+static const char policy_script[] = POLICY_SHARED "; script-src 'self'; connect-src 'self'";
+
+static void put_fields(struct ux_response *res, bool script)
+{
+	ux_response_field(res, "Content-Security-Policy",
+			  ux_bytes_cstr(script ? policy_script : policy_plain));
+	ux_response_field(res, "X-Content-Type-Options", UX_STR("nosniff"));
+	ux_response_field(res, "Referrer-Policy", UX_STR("same-origin"));
+	ux_response_field(res, "Cross-Origin-Opener-Policy", UX_STR("same-origin"));
+	ux_response_field(res, "Cross-Origin-Resource-Policy", UX_STR("same-origin"));
+	ux_response_field(res, "Cache-Control", UX_STR("no-store"));
+	ux_response_field(res, "Vary", UX_STR("Accept, Authorization, Cookie"));
+}
+
+enum ux_code ux_page_end(struct ux_request *req, struct ux_response *res,
+			 const struct ux_page *page)
+{
+	ux_out_cstr(&req->out,
+		    "</main>\n<footer>\n<p>unhex " UX_VERSION
+		    " <span class=\"dot\">·</span> times are UTC <span class=\"dot\">·</span> "
+		    "programs ask <code>/v1</code>: <code>curl</code> this server for the list"
+		    "</p>\n</footer>\n</body>\n</html>\n");
+	put_fields(res, page->script);
+	return ux_response_out(req, res, "text/html; charset=utf-8");
+}
+
+enum ux_code ux_page_redirect(struct ux_response *res, struct ux_bytes path)
+{
+	res->status = 303;
+	ux_response_field(res, "Location", path);
+	ux_response_field(res, "Cache-Control", UX_STR("no-store"));
+	return UX_OK;
+}

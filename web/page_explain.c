@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /explain: what /v1/explain says, for people. */
+#include "page.h"
+#include "web.h"
+
+static const struct ux_page page = {.title = "Explain - unhex", .place = UX_PAGE_EXPLAIN};
+
+static void put_form(struct ux_out *out, struct ux_bytes id, struct ux_bytes addr)
+{
+	UX_HTML(out,
+		"<h1>Explain</h1>\n<p class=\"hint\">Why a module, or an address of it, has symbols or "
+		"lacks them, and what would help.</p>\n"
+		"<form class=\"explain\" action=\"/explain\" method=\"get\">\n"
+		"<div><label for=\"id\">ID</label><input id=\"id\" name=\"id\" value=\"$\" required "
+		"placeholder=\"gnu:… or bare hex\" autocomplete=\"off\" spellcheck=\"false\"></div>\n"
+		"<div><label for=\"addr\">Address in the file</label><input id=\"addr\" name=\"addr\" "
+		"value=\"$\" placeholder=\"0x29d90\" autocomplete=\"off\" spellcheck=\"false\"></div>\n"
+		"<button class=\"main\">Explain</button>\n</form>\n",
+		id, addr);
+}
+
+enum ux_code ux_web_explain_form(struct ux_request *req, struct ux_response *res)
+{
+	ux_page_begin(req, &page);
+	put_form(&req->out, UX_STR(""), ux_page_query(req, "addr"));
+	return ux_page_end(req, res, &page);
+}
+
+static const char *text_of(const json_t *o, const char *key)
+{
+	const char *text = json_string_value(json_object_get(o, key));
+	return text ? text : "";
+}
+
+static void put_frame(struct ux_out *out, const json_t *f)
+{
+	const char *file = text_of(f, "file");
+	UX_HTML(out, "<li><code class=\"fn\">$</code>", text_of(f, "function"));
+	if (json_is_true(json_object_get(f, "inlined")))
+		ux_out_cstr(out, " <span class=\"tag\">inlined</span>");
+	if (file[0] != '\0')
+		UX_HTML(out, " <span class=\"where\">$:$</span>", file,
+			(uint64_t)json_integer_value(json_object_get(f, "line")));
+	ux_out_cstr(out, "</li>\n");
+}
+
+static void put_frames(struct ux_out *out, const json_t *frames)
+{
+	if (json_array_size(frames) == 0)
+		return;
+	ux_out_cstr(out, "<ol class=\"frames\">\n");
+	for (size_t i = 0; i < json_array_size(frames); i++)
+		put_frame(out, json_array_get(frames, i));
+	ux_out_cstr(out, "</ol>\n");
+}
+
+static void put_word_quality(struct ux_out *out, const char *word)
+{
+	for (int q = 0; q < UX_QUALITY_COUNT; q++)
+		if (strcmp(word, ux_quality_name((enum ux_quality)q)) == 0)
+			ux_page_quality(out, (enum ux_quality)q);
+}
+
+static const char *class_of_state(const char *state)
+{
+	return strcmp(state, "ready") == 0 || strcmp(state, "found") == 0 ? "good"
+	       : strcmp(state, "pending") == 0                            ? "busy"
+									  : "bad";
+}
+
+static void put_candidate(struct ux_out *out, const json_t *c)
+{
+	const char *state = text_of(c, "state");
+	bool chosen = json_is_true(json_object_get(c, "chosen"));
+	UX_HTML(out, "<li$><h3><span class=\"kind\">$</span> ",
+		chosen ? UX_HTML_OURS(" class=\"chosen\"") : UX_HTML_OURS(""), text_of(c, "kind"));
+	put_word_quality(out, text_of(c, "quality"));
+	UX_HTML(out, " <span class=\"tag $\">$</span>$</h3>\n", class_of_state(state), state,
+		chosen ? UX_HTML_OURS(" <span class=\"tag\">believed</span>") : UX_HTML_OURS(""));
+	UX_HTML(out, "<p>$</p>\n", text_of(c, "says"));
+	if (text_of(c, "reason")[0] != '\0')
+		UX_HTML(out, "<p class=\"reason\">$</p>\n", text_of(c, "reason"));
+	put_frames(out, json_object_get(c, "frames"));
+	UX_HTML(out, "<p class=\"facts\"><span>$</span> <span>by $</span></p></li>\n",
+		text_of(c, "file"), text_of(c, "origin"));
+}
+
+static void put_candidates(struct ux_out *out, const json_t *list)
+{
+	if (json_array_size(list) == 0)
+		return;
+	ux_out_cstr(out, "<h2>Candidates, as they were asked</h2>\n<ol class=\"candidates\">\n");
+	for (size_t i = 0; i < json_array_size(list); i++)
+		put_candidate(out, json_array_get(list, i));
+	ux_out_cstr(out, "</ol>\n");
+}
+
+static void put_advice(struct ux_out *out, const json_t *list)
+{
+	if (json_array_size(list) == 0)
+		return;
+	ux_out_cstr(out, "<h2>What would help</h2>\n<ul class=\"advice\">\n");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *text = json_string_value(json_array_get(list, i));
+		UX_HTML(out, "<li>$</li>\n", text ? text : "");
+	}
+	ux_out_cstr(out, "</ul>\n");
+}
+
+static void put_head(struct ux_request *req, const json_t *doc)
+{
+	struct ux_out *out = &req->out;
+	const char *id = text_of(doc, "id"), *status = text_of(doc, "status");
+	const struct ux_bytes addr = ux_page_query(req, "addr");
+	UX_HTML(out, "<p class=\"facts\"><span class=\"tag $\">$</span> ", class_of_state(status),
+		status);
+	put_word_quality(out, text_of(doc, "quality"));
+	ux_out_cstr(out, " ");
+	if (json_array_size(json_object_get(doc, "ids")) > 0)
+		ux_page_module_link(out, id);
+	else
+		UX_HTML(out, "<span class=\"id\">$</span>", id);
+	if (addr.size > 0)
+		UX_HTML(out, " <span>at <code>$</code></span>", addr);
+	ux_out_cstr(out, "</p>\n");
+}
+
+enum ux_code ux_web_explain(struct ux_request *req, struct ux_response *res, const json_t *doc)
+{
+	struct ux_out *out = &req->out;
+	ux_page_begin(req, &page);
+	put_form(out, ux_page_query(req, "id"), ux_page_query(req, "addr"));
+	ux_out_cstr(out, "<section class=\"explained\" aria-label=\"Explanation\">\n");
+	put_head(req, doc);
+	put_advice(out, json_object_get(doc, "advice"));
+	put_candidates(out, json_object_get(doc, "candidates"));
+	ux_out_cstr(out, "</section>\n");
+	return ux_page_end(req, res, &page);
+}

@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* GET /modules/{id}: all that is known of one. */
+#include "page.h"
+#include "web.h"
+
+#include "module_ids.h"
+
+enum {
+	HISTORY = 50, /* lines of the audit */
+	CANDIDATES =
+		200 /* of one module that are shown: a program has as many .dwo files as units */
+};
+
+static enum ux_code find(struct ux_request *req, struct ux_module *ret)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	const char *id = NULL;
+	UX_TRY(ux_module_id(req->params[0], &req->arena, &id, &req->err));
+	return ix->modules.find(ix, ux_caller_of(req)->ns, id, &req->arena, ret, &req->err);
+}
+
+static void put_fact(struct ux_out *out, const char *word, struct ux_html_value value)
+{
+	UX_HTML(out, "<div><dt>$</dt><dd>$</dd></div>\n", word, value);
+}
+
+static enum ux_code put_pins(struct ux_request *req, const struct ux_module *m)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	struct ux_pin_list pins;
+	if (!m->pinned)
+		return UX_OK;
+	UX_TRY(ix->modules.pins(ix, m->number, &req->arena, &pins, &req->err));
+	ux_out_cstr(&req->out, "<div><dt>pinned</dt><dd>");
+	for (size_t i = 0; i < pins.n; i++)
+		UX_HTML(&req->out, "<span class=\"tag\">$</span> ", pins.pins[i].label);
+	ux_out_cstr(&req->out, "</dd></div>\n");
+	return UX_OK;
+}
+
+static enum ux_code put_facts(struct ux_request *req, const struct ux_module *m)
+{
+	struct ux_out *out = &req->out;
+	ux_out_cstr(out, "<dl class=\"facts\">\n<div><dt>quality</dt><dd>");
+	ux_page_quality(out, ux_module_quality(m));
+	ux_out_cstr(out, "</dd></div>\n<div><dt>IDs</dt><dd><ul class=\"ids\">\n");
+	for (size_t i = 0; i < m->n_ids; i++)
+		UX_HTML(out, "<li class=\"id\">$</li>\n", m->ids[i]);
+	ux_out_cstr(out, "</ul></dd></div>\n");
+	put_fact(out, "came", ux_html_time(m->created));
+	put_fact(out, "changed", ux_html_time(m->updated));
+	put_fact(out, "last used", ux_html_time(m->last_used));
+	if (m->marked != 0)
+		put_fact(out, "found idle", ux_html_time(m->marked));
+	UX_TRY(put_pins(req, m));
+	ux_out_cstr(out, "</dl>\n");
+	return UX_OK;
+}
+
+/* What can be asked of it at once. */
+static void put_asking(struct ux_out *out, const struct ux_module *m)
+{
+	const char *id = m->n_ids > 0 ? m->ids[0] : "";
+	UX_HTML(out,
+		"<form class=\"ask\" action=\"/explain\" method=\"get\">\n"
+		"<input type=\"hidden\" name=\"id\" value=\"$\">\n"
+		"<label for=\"addr\">What is at address</label> "
+		"<div class=\"row\"><input id=\"addr\" name=\"addr\" inputmode=\"text\" "
+		"placeholder=\"0x29d90\" autocomplete=\"off\" spellcheck=\"false\">"
+		"<button>Explain</button></div></form>\n",
+		id);
+}
+
+static void put_counts(struct ux_out *out, const struct ux_candidate *c)
+{
+	const struct ux_counts *n = &c->counts;
+	uint64_t whole = ux_max(c->code_total, n->code_bytes + n->unnamed_bytes);
+	if (n->functions == 0)
+		return;
+	UX_HTML(out, "<p class=\"facts\"><span>$ functions</span> ", ux_html_count(n->functions));
+	if (n->inlines > 0)
+		UX_HTML(out, "<span>$ inlined calls</span> ", ux_html_count(n->inlines));
+	if (n->rows > 0)
+		UX_HTML(out, "<span>$ rows of lines</span> ", ux_html_count(n->rows));
+	if (n->unnamed > 0)
+		UX_HTML(out, "<span>$ without a name</span>", ux_html_count(n->unnamed));
+	ux_out_cstr(out, "</p>\n<p class=\"facts\">");
+	ux_page_share(out, n->code_bytes, whole, "of the code is named");
+	ux_page_share(out, n->line_bytes, whole, "has lines");
+	ux_out_cstr(out, "</p>\n");
+}
+
+static const char *state_class(enum ux_candidate_state state)
+{
+	switch (state) {
+	case UX_CANDIDATE_PENDING:
+		return "busy";
+	case UX_CANDIDATE_FAILED:
+		return "bad";
+	case UX_CANDIDATE_READY:
+		break;
+	}
+	return "good";
+}
+
+static void put_origin(struct ux_out *out, const struct ux_candidate *c)
+{
+	UX_HTML(out, "<p class=\"facts\"><span>$</span> <span>$$$</span> <span>$</span>",
+		ux_html_size(c->size), c->parent != 0 ? "extracted here, of " : "by ",
+		ux_origin_name(c->origin), c->forced ? ", forced" : "", ux_html_time(c->created));
+	if (c->origin_name[0] != '\0')
+		UX_HTML(out, " <span>from $</span>", c->origin_name);
+	if (c->key_id[0] != '\0')
+		UX_HTML(out, " <span>key <code>$</code></span>", c->key_id);
+	ux_out_cstr(out, "</p>\n");
+}
+
+static void put_candidate(struct ux_out *out, const struct ux_candidate *c, bool best)
+{
+	char hash[2 * UX_BLOB_HASH_SIZE + 1];
+	ux_blob_hash_text(&c->blob, hash);
+	UX_HTML(out, "<li><h3><span class=\"kind\">$</span> ", ux_kind_name(c->kind));
+	ux_page_quality(out, c->quality);
+	UX_HTML(out, " <span class=\"tag $\">$</span>", state_class(c->state),
+		ux_candidate_state_name(c->state));
+	ux_out_cstr(out, best ? " <span class=\"tag\">answers first</span></h3>\n" : "</h3>\n");
+	if (c->reason[0] != '\0')
+		UX_HTML(out, "<p class=\"reason\">$</p>\n", c->reason);
+	if (c->file_name[0] != '\0')
+		UX_HTML(out, "<p class=\"path\">$</p>\n", c->file_name);
+	if (c->description[0] != '\0')
+		UX_HTML(out, "<p>$</p>\n", c->description);
+	put_counts(out, c);
+	put_origin(out, c);
+	UX_HTML(out, "<p class=\"hash\">sha256 <code>$</code></p></li>\n", hash);
+}
+
+static void put_candidates(struct ux_out *out, const struct ux_module *m)
+{
+	size_t n = ux_min(m->n_candidates, (size_t)CANDIDATES);
+	const struct ux_candidate *best = ux_module_best(m, UX_KIND_GSYM);
+	ux_out_cstr(out, "<section aria-labelledby=\"candidates\">\n"
+			 "<h2 id=\"candidates\">Candidates, best first</h2>\n"
+			 "<ol class=\"candidates\">\n");
+	for (size_t i = 0; i < n; i++)
+		put_candidate(out, &m->candidates[i], &m->candidates[i] == best);
+	ux_out_cstr(out, "</ol>\n");
+	if (n < m->n_candidates)
+		UX_HTML(out, "<p class=\"hint\">And $ more.</p>\n", m->n_candidates - n);
+	ux_out_cstr(out, "</section>\n");
+}
+
+/* Where somebody asked from is for who administers. */
+static enum ux_code put_history(struct ux_request *req, const struct ux_module *m)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	struct ux_out *out = &req->out;
+	struct ux_audit_list list;
+	bool admin = (ux_caller_of(req)->scopes & UX_SCOPE_ADMIN) != 0;
+	UX_TRY(ix->audit.history(ix, m->number, HISTORY, &req->arena, &list, &req->err));
+	if (list.n == 0)
+		return UX_OK;
+	ux_out_cstr(out, "<section aria-labelledby=\"history\">\n<h2 id=\"history\">History</h2>\n"
+			 "<ol class=\"history\">\n");
+	for (size_t i = 0; i < list.n; i++) {
+		const struct ux_audit *line = &list.lines[i];
+		UX_HTML(out, "<li>$ <b>$</b> <span>$</span>", ux_html_time(line->time), line->what,
+			line->detail);
+		if (line->key_id[0] != '\0')
+			UX_HTML(out, " <span>key <code>$</code></span>", line->key_id);
+		if (admin && line->from[0] != '\0')
+			UX_HTML(out, " <span>from $</span>", line->from);
+		ux_out_cstr(out, "</li>\n");
+	}
+	ux_out_cstr(out, "</ol>\n</section>\n");
+	return UX_OK;
+}
+
+static void put_for_programs(struct ux_out *out, const char *id)
+{
+	UX_HTML(out,
+		"<p class=\"hint\">For programs: <a href=\"/v1/modules/$\">this as JSON</a> "
+		"<span class=\"dot\">·</span> <a href=\"/v1/gsym/$\">the GSYM</a></p>\n",
+		ux_html_url(id), ux_html_url(id));
+}
+
+enum ux_code ux_web_module(struct ux_request *req, struct ux_response *res)
+{
+	struct ux_module m;
+	char title[160];
+	UX_TRY(find(req, &m));
+	const char *name = ux_page_module_name(&m);
+	const char *slash = strrchr(name, '/');
+	const char *id = m.n_ids > 0 ? m.ids[0] : "";
+	snprintf(title, sizeof(title), "%.100s - unhex",
+		 slash && slash[1] ? slash + 1
+		 : name[0]         ? name
+				   : id);
+	const struct ux_page page = {.title = title, .place = UX_PAGE_MODULES};
+	ux_page_begin(req, &page);
+	UX_HTML(&req->out, "<h1 class=\"module\">$</h1>\n",
+		slash && slash[1] ? slash + 1
+		: name[0]         ? name
+				  : id);
+	if (slash)
+		UX_HTML(&req->out, "<p class=\"path\">$</p>\n", name);
+	UX_TRY(put_facts(req, &m));
+	put_asking(&req->out, &m);
+	put_candidates(&req->out, &m);
+	UX_TRY(put_history(req, &m));
+	put_for_programs(&req->out, id);
+	return ux_page_end(req, res, &page);
+}

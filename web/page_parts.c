@@ -1,0 +1,167 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The small parts of pages. */
+#include "page.h"
+
+#include "hex.h"
+#include "lookup.h"
+
+void ux_page_quality(struct ux_out *out, enum ux_quality quality)
+{
+	UX_HTML(out, "<span class=\"quality q$\">$</span>", (unsigned)quality,
+		ux_quality_name(quality));
+}
+
+void ux_page_share(struct ux_out *out, uint64_t part, uint64_t whole, const char *noun)
+{
+	double share = whole > 0 ? (double)ux_min(part, whole) / (double)whole : 0;
+	/* A bar drawn by attributes: the policy lets no style in. */
+	unsigned percent = (unsigned)(share * 100);
+	UX_HTML(out,
+		"<span class=\"share\"><svg viewBox=\"0 0 100 8\" width=\"100\" height=\"8\" "
+		"preserveAspectRatio=\"none\" aria-hidden=\"true\"><rect class=\"rail\" width=\"100\" "
+		"height=\"8\"></rect><rect class=\"fill\" width=\"$\" height=\"8\"></rect></svg> "
+		"$\xc2\xa0% $</span>",
+		percent, percent, noun);
+}
+
+void ux_page_module_link(struct ux_out *out, const char *id)
+{
+	UX_HTML(out, "<a class=\"id\" href=\"/modules/$\">$</a>", ux_html_url(id), id);
+}
+
+static void put_place(struct ux_out *out, const struct ux_frame *f)
+{
+	size_t n = strlen(f->dir);
+	UX_HTML(out, " <span class=\"where\">$$<b>$</b>", f->dir,
+		n > 0 && f->dir[n - 1] != '/' ? "/" : "", f->base);
+	if (f->line > 0)
+		UX_HTML(out, ":$", f->line);
+	ux_out_cstr(out, "</span>");
+}
+
+void ux_page_frames(struct ux_out *out, struct ux_lookup *l, const struct ux_frame *frames,
+		    size_t n)
+{
+	if (n == 0)
+		return;
+	ux_out_cstr(out, "<ol class=\"frames\">\n");
+	for (size_t i = 0; i < n; i++) {
+		UX_HTML(out, "<li><code class=\"fn\">$</code>",
+			ux_lookup_name(l, frames[i].function));
+		if (frames[i].inlined)
+			ux_out_cstr(out, " <span class=\"tag\">inlined</span>");
+		if (frames[i].base[0] != '\0')
+			put_place(out, &frames[i]);
+		ux_out_cstr(out, "</li>\n");
+	}
+	ux_out_cstr(out, "</ol>\n");
+}
+
+const char *ux_page_module_name(const struct ux_module *m)
+{
+	for (size_t i = 0; i < m->n_candidates; i++)
+		if (m->candidates[i].file_name[0] != '\0')
+			return m->candidates[i].file_name;
+	return "";
+}
+
+/* The folder quietly, the name not. */
+static void put_name(struct ux_out *out, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	size_t n = slash && slash[1] != '\0' ? (size_t)(slash - path) + 1 : 0;
+	UX_HTML(out, "<span class=\"name\"><span class=\"dir\">$</span>$</span>", ux_bytes(path, n),
+		path + n);
+}
+
+static void put_states(struct ux_out *out, const struct ux_module *m)
+{
+	if (ux_module_in_state(m, UX_CANDIDATE_PENDING))
+		ux_out_cstr(out, " <span class=\"tag busy\">being read</span>");
+	if (!ux_module_best(m, UX_KIND_GSYM) && ux_module_in_state(m, UX_CANDIDATE_FAILED))
+		ux_out_cstr(out, " <span class=\"tag bad\">failed</span>");
+	if (m->pinned)
+		ux_out_cstr(out, " <span class=\"tag\">pinned</span>");
+}
+
+void ux_page_module_entry(struct ux_out *out, const struct ux_module *m)
+{
+	const char *name = ux_page_module_name(m);
+	const char *id = m->n_ids > 0 ? m->ids[0] : "";
+	const struct ux_candidate *best = ux_module_best(m, UX_KIND_GSYM);
+	UX_HTML(out, "<li><a href=\"/modules/$\">", ux_html_url(id));
+	if (name[0] != '\0')
+		put_name(out, name);
+	UX_HTML(out, "<span class=\"id\">$</span></a>\n<span class=\"facts\">", id);
+	ux_page_quality(out, ux_module_quality(m));
+	put_states(out, m);
+	if (best)
+		UX_HTML(out, " <span>$ functions</span> <span>$</span>",
+			ux_html_count(best->counts.functions), ux_html_size(best->size));
+	UX_HTML(out, " <span>$</span></span></li>\n", ux_html_time(m->created));
+}
+
+struct ux_bytes ux_page_trim(struct ux_bytes s)
+{
+	while (s.size > 0 && strchr(" \t\r\n", s.data[0]) && s.data[0] != 0)
+		s = ux_bytes(s.data + 1, s.size - 1);
+	while (s.size > 0 && strchr(" \t\r\n", s.data[s.size - 1]) && s.data[s.size - 1] != 0)
+		s.size--;
+	return s;
+}
+
+struct ux_bytes ux_page_query(const struct ux_request *req, const char *name)
+{
+	struct ux_bytes v;
+	return ux_request_query(req, name, &v) ? ux_page_trim(v) : UX_STR("");
+}
+
+int64_t ux_page_number(const struct ux_request *req, const char *name, int64_t otherwise)
+{
+	uint64_t v = 0;
+	struct ux_bytes text = ux_page_query(req, name);
+	if (!ux_hex_parse_u64(text, /* hex= */ false, &v) || v > INT64_MAX)
+		return otherwise;
+	return (int64_t)v;
+}
+
+static enum ux_code read_pair(struct ux_request *req, struct ux_bytes pair, struct ux_form *form)
+{
+	const uint8_t *eq = memchr(pair.data, '=', pair.size);
+	size_t n = eq ? (size_t)(eq - pair.data) : pair.size;
+	struct ux_bytes value = eq ? ux_bytes(eq + 1, pair.size - n - 1) : UX_BYTES_NONE;
+	if (form->n == UX_FORM_FIELDS_MOST)
+		return ux_error_set(&req->err, UX_ELIMIT, "the form has over %d fields",
+				    UX_FORM_FIELDS_MOST);
+	struct ux_http_field *f = &form->fields[form->n];
+	if (!ux_percent_decode(ux_bytes(pair.data, n), /* plus= */ true, &req->arena, &f->name) ||
+	    !ux_percent_decode(value, /* plus= */ true, &req->arena, &f->value))
+		return ux_error_set(&req->err, UX_EINVAL, "the form has a bad %%XX escape");
+	form->n++;
+	return UX_OK;
+}
+
+enum ux_code ux_form_read(struct ux_request *req, struct ux_form *ret)
+{
+	struct ux_bytes left = req->body;
+	*ret = (struct ux_form){0};
+	if (left.size > UX_FORM_BODY_MOST)
+		return ux_error_set(&req->err, UX_ELIMIT, "the form has over %d bytes",
+				    UX_FORM_BODY_MOST);
+	while (left.size > 0) {
+		const uint8_t *amp = memchr(left.data, '&', left.size);
+		size_t n = amp ? (size_t)(amp - left.data) : left.size;
+		if (n > 0)
+			UX_TRY(read_pair(req, ux_bytes(left.data, n), ret));
+		left = amp ? ux_bytes(amp + 1, left.size - n - 1) : UX_BYTES_NONE;
+	}
+	return UX_OK;
+}
+
+struct ux_bytes ux_form_get(const struct ux_form *form, const char *name)
+{
+	for (size_t i = 0; i < form->n; i++)
+		if (ux_bytes_eq(form->fields[i].name, ux_bytes_cstr(name)))
+			return form->fields[i].value;
+	return UX_STR("");
+}

@@ -1,0 +1,282 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /symbolize: pasted stacks and addresses, with names. */
+#include "page.h"
+#include "stack_text.h"
+#include "web.h"
+
+#include "lookup.h"
+#include "module_ids.h"
+
+enum {
+	LINES_MOST = 5000,
+	ADDRESSES_MOST = 5000,
+	MODULES_MOST = 64,      /* of one paste, kept open meanwhile */
+	ANSWER_MOST = 32 << 20, /* bytes of HTML */
+	SAME_NAME_MOST = 32     /* files of a name that are looked at: is it one module? */
+};
+
+static const struct ux_page page = {.title = "Symbolize - unhex", .place = UX_PAGE_SYMBOLIZE};
+
+/* A module that lines asked for: as they called it, and what came of it. */
+struct known {
+	struct ux_bytes as; /* ID or name, as in the text */
+	const char *id;     /* canonical; NULL: none is meant */
+	struct ux_open_module *module;
+	const char *why_not; /* when there is no module */
+};
+
+/* One paste at work. */
+struct paste {
+	struct ux_request *req;
+	struct ux_lookup lookup;
+	struct known known[MODULES_MOST];
+	size_t n_known;
+	struct known *current; /* what an ID on a line of its own, or in the form, said */
+	size_t n_lines;
+	size_t n_addresses;
+	size_t n_named;
+	struct ux_out text; /* the answer as text */
+};
+
+static void paste_deinit(struct paste *p)
+{
+	for (size_t i = 0; i < p->n_known; i++)
+		ux_open_module_drop(p->known[i].module);
+	ux_lookup_deinit(&p->lookup);
+	ux_out_deinit(&p->text);
+}
+
+/* The one module whose file has that name. */
+static enum ux_code id_of_name(struct paste *p, struct ux_bytes path, struct known *k)
+{
+	struct ux_request *req = p->req;
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	const uint8_t *slash = memrchr(path.data, '/', path.size);
+	size_t skip = slash ? (size_t)(slash - path.data) + 1 : 0;
+	const char *name = ux_arena_strndup(&req->arena, path.data + skip, path.size - skip);
+	struct ux_hits hits;
+	if (!name)
+		return ux_arena_fail(&req->arena, &req->err);
+	const struct ux_search what = {.by = UX_SEARCH_FILE, .text = name, .limit = SAME_NAME_MOST};
+	UX_TRY(ix->modules.search(ix, ux_caller_of(req)->ns, &what, &req->arena, &hits, &req->err));
+	for (size_t i = 1; i < hits.n; i++)
+		if (hits.hits[i].module != hits.hits[0].module) {
+			k->why_not =
+				"several modules have a file of that name: say which by its ID";
+			return UX_OK;
+		}
+	if (hits.n == 0)
+		k->why_not = "no module has a file of that name";
+	else
+		k->id = hits.hits[0].id;
+	return UX_OK;
+}
+
+static enum ux_code open_known(struct paste *p, struct known *k)
+{
+	struct ux_request *req = p->req;
+	struct ux_error why = UX_ERROR_INIT;
+	if (!k->id)
+		return UX_OK;
+	enum ux_code code = ux_module_cache_get(ux_server_of(req)->cache, ux_caller_of(req)->ns,
+						k->id, &k->module, &why);
+	if (code == UX_ENOMEM) {
+		req->err = why;
+		return code;
+	}
+	if (code == UX_EUNAVAILABLE)
+		k->why_not = "its symbols are being read: ask again soon";
+	else if (code == UX_ENOTFOUND)
+		k->why_not = "nothing here has symbols of it";
+	else if (code != UX_OK)
+		k->why_not = "what is here of it cannot be read";
+	return UX_OK;
+}
+
+/* The module that a text means; *ret is NULL when there are too many. */
+static enum ux_code know(struct paste *p, struct ux_bytes as, bool is_id, struct known **ret)
+{
+	struct ux_request *req = p->req;
+	*ret = NULL;
+	for (size_t i = 0; i < p->n_known; i++)
+		if (ux_bytes_eq(p->known[i].as, as)) {
+			*ret = &p->known[i];
+			return UX_OK;
+		}
+	if (p->n_known == MODULES_MOST)
+		return UX_OK;
+	struct known *k = &p->known[p->n_known];
+	*k = (struct known){.as = as};
+	if (is_id)
+		UX_TRY(ux_module_id(as, &req->arena, &k->id, &req->err));
+	else
+		UX_TRY(id_of_name(p, as, k));
+	p->n_known++;
+	*ret = k;
+	return open_known(p, k);
+}
+
+static enum ux_code module_of(struct paste *p, const struct ux_stack_ask *ask, struct known **ret)
+{
+	*ret = p->current;
+	if (ask->id.size > 0) {
+		UX_TRY(know(p, ask->id, /* is_id= */ true, ret));
+		if (ask->name.size == 0) /* for the lines that follow too */
+			p->current = *ret;
+	} else if (ask->name.size > 0) {
+		UX_TRY(know(p, ask->name, /* is_id= */ false, ret));
+		if (*ret && !(*ret)->id && p->current)
+			*ret = p->current; /* a name that is not known: the form's module */
+	}
+	return UX_OK;
+}
+
+static void put_text(struct paste *p, const struct ux_frame *frames, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct ux_bytes name = ux_lookup_name(&p->lookup, frames[i].function);
+		ux_out_cstr(&p->text, "    ");
+		ux_out_put(&p->text, name.data, name.size);
+		if (frames[i].base[0] != '\0')
+			ux_out_fmt(&p->text, " at %s%s%s:%u", frames[i].dir,
+				   frames[i].dir[0] ? "/" : "", frames[i].base,
+				   (unsigned)frames[i].line);
+		ux_out_cstr(&p->text, frames[i].inlined ? " (inlined)\n" : "\n");
+	}
+}
+
+static void put_address(struct paste *p, const struct known *k, uint64_t pc, bool alone)
+{
+	struct ux_out *out = &p->req->out;
+	struct ux_frame frames[UX_FRAMES_MOST];
+	size_t n = k && k->module ? ux_lookup_frames(&p->lookup, k->module, pc, frames) : 0;
+	p->n_named += n > 0;
+	if (!alone)
+		UX_HTML(out, "<p class=\"at\"><code>$</code></p>", ux_html_hex(pc));
+	ux_page_frames(out, &p->lookup, frames, n);
+	put_text(p, frames, n);
+	if (n > 0)
+		return;
+	const char *why = !k           ? "which module is that? Say its ID"
+			  : k->why_not ? k->why_not
+				       : "nothing known has a function there";
+	UX_HTML(out, "<p class=\"why\">$", why);
+	if (k && k->id)
+		UX_HTML(out, " <a href=\"/explain?id=$&amp;addr=$\">explain</a>",
+			ux_html_url(k->id), ux_html_hex(pc));
+	ux_out_cstr(out, "</p>\n");
+}
+
+static enum ux_code put_line(struct paste *p, struct ux_bytes line)
+{
+	struct ux_request *req = p->req;
+	struct ux_out *out = &req->out;
+	struct ux_stack_ask ask;
+	struct known *k = NULL;
+	if (++p->n_lines > LINES_MOST)
+		return ux_error_set(&req->err, UX_ELIMIT, "the text has over %d lines", LINES_MOST);
+	ux_stack_line(line, &ask);
+	p->n_addresses += ask.n;
+	if (p->n_addresses > ADDRESSES_MOST)
+		return ux_error_set(&req->err, UX_ELIMIT, "the text has over %d addresses",
+				    ADDRESSES_MOST);
+	UX_TRY(module_of(p, &ask, &k));
+	UX_HTML(out, "<li><p class=\"asked\"><code>$</code></p>", line);
+	ux_out_put(&p->text, line.data, line.size);
+	ux_out_u8(&p->text, '\n');
+	for (size_t i = 0; i < ask.n; i++)
+		put_address(p, k, ask.pcs[i], ask.n == 1);
+	if (ask.more)
+		ux_out_cstr(out, "<p class=\"why\">more addresses than a line may have</p>");
+	ux_out_cstr(out, "</li>\n");
+	if (out->size + p->text.size > ANSWER_MOST)
+		return ux_error_set(&req->err, UX_ELIMIT, "the answer is over %d bytes",
+				    ANSWER_MOST);
+	return ux_request_hold(req, req->body.size + out->cap + p->text.cap);
+}
+
+static enum ux_code put_lines(struct paste *p, struct ux_bytes text)
+{
+	while (text.size > 0) {
+		const uint8_t *end = memchr(text.data, '\n', text.size);
+		size_t n = end ? (size_t)(end - text.data) : text.size;
+		struct ux_bytes line = ux_bytes(text.data, n);
+		text = end ? ux_bytes(end + 1, text.size - n - 1) : UX_BYTES_NONE;
+		while (line.size > 0 && line.data[line.size - 1] == '\r')
+			line.size--;
+		if (line.size > 0)
+			UX_TRY(put_line(p, line));
+	}
+	return UX_OK;
+}
+
+static void put_form(struct ux_out *out, struct ux_bytes id, struct ux_bytes text, bool ra)
+{
+	UX_HTML(out,
+		"<form class=\"paste\" action=\"/symbolize\" method=\"post\">\n"
+		"<label for=\"id\">Module, where the text does not say</label>\n"
+		"<input id=\"id\" name=\"id\" value=\"$\" placeholder=\"gnu:… or bare hex\" "
+		"autocomplete=\"off\" spellcheck=\"false\">\n"
+		"<label for=\"text\">Stack or addresses</label>\n"
+		"<textarea id=\"text\" name=\"text\" rows=\"12\" required spellcheck=\"false\" "
+		"autocapitalize=\"off\" aria-describedby=\"kinds\">$</textarea>\n",
+		id, text);
+	UX_HTML(out,
+		"<p id=\"kinds\" class=\"hint\">Stacks of sanitizers, systemd-coredump, backtrace(3), "
+		"Android; or lines like <code>gnu:93ac… 0x29d90 0x1139</code>, or addresses alone. "
+		"Addresses are those in the file, as these stacks have them, not those in the process."
+		"</p>\n<div class=\"row\"><label class=\"check\"><input type=\"checkbox\" name=\"ra\" "
+		"value=\"1\"$> return addresses: look one byte before</label>"
+		"<button class=\"main\">Symbolize</button></div>\n</form>\n",
+		ra ? UX_HTML_OURS(" checked") : UX_HTML_OURS(""));
+}
+
+enum ux_code ux_web_symbolize_form(struct ux_request *req, struct ux_response *res)
+{
+	ux_page_begin(req, &page);
+	ux_out_cstr(&req->out, "<h1>Symbolize</h1>\n");
+	put_form(&req->out, ux_page_query(req, "id"), UX_STR(""), false);
+	return ux_page_end(req, res, &page);
+}
+
+static enum ux_code put_answer(struct paste *p, struct ux_bytes text)
+{
+	struct ux_out *out = &p->req->out;
+	ux_out_cstr(out, "<section aria-labelledby=\"answer\">\n<h2 id=\"answer\">Names</h2>\n"
+			 "<ol class=\"stack\">\n");
+	UX_TRY(put_lines(p, text));
+	ux_out_cstr(out, "</ol>\n");
+	UX_HTML(out, "<p class=\"hint\" role=\"status\">$ of $ addresses have names.</p>\n",
+		ux_html_count(p->n_named), ux_html_count(p->n_addresses));
+	UX_TRY(ux_out_status(&p->text, &p->req->err));
+	UX_HTML(out,
+		"<details><summary>The same as text</summary>"
+		"<pre tabindex=\"0\">$</pre></details>\n</section>\n",
+		ux_out_bytes(&p->text));
+	return UX_OK;
+}
+
+enum ux_code ux_web_symbolize(struct ux_request *req, struct ux_response *res)
+{
+	struct ux_form form;
+	UX_TRY(ux_form_read(req, &form));
+	struct ux_bytes id = ux_page_trim(ux_form_get(&form, "id"));
+	struct ux_bytes text = ux_form_get(&form, "text");
+	bool ra = ux_form_get(&form, "ra").size > 0;
+	struct paste *p = ux_arena_new(&req->arena, struct paste);
+	if (!p)
+		return ux_arena_fail(&req->arena, &req->err);
+	*p = (struct paste){.req = req,
+			    .lookup = {.demangle = UX_DEMANGLE_FULL, .return_addresses = ra}};
+	ux_page_begin(req, &page);
+	ux_out_cstr(&req->out, "<h1>Symbolize</h1>\n");
+	enum ux_code code = UX_OK;
+	if (id.size > 0)
+		code = know(p, id, /* is_id= */ true, &p->current);
+	if (code == UX_OK)
+		code = put_answer(p, text);
+	paste_deinit(p);
+	UX_TRY(code);
+	put_form(&req->out, id, text, ra);
+	return ux_page_end(req, res, &page);
+}
