@@ -11,6 +11,8 @@ enum {
 };
 
 static const char *const readings[] = {"auto", "open", "keyed", NULL};
+static const char *const formats[] = {"text", "json", NULL};
+static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 
 #define MS(seconds) (UINT64_C(1000) * (seconds))
 #define DAY         MS(24 * 60 * 60)
@@ -33,6 +35,19 @@ static const struct ux_setting rows[] = {
 	{NULL, "reading", UX_SETTING_CHOICE, AT(reading), "auto", 0, 0, 0, readings,
 	 "Who needs no key to read and to symbolize: open is everybody, keyed is nobody, auto is "
 	 "everybody where the address is of this machine alone."},
+	/* TLS */
+	{NULL, "tls-certificate", UX_SETTING_TEXT, AT(tls_certificate), NULL, 0, 0, UX_SETTING_LIVE,
+	 NULL,
+	 "A PEM file: the server's certificate, then those that lead to its root. Set, the server "
+	 "speaks TLS 1.2 and 1.3 and nothing else. A reload reads it again."},
+	{NULL, "tls-key", UX_SETTING_TEXT, AT(tls_key), NULL, 0, 0, UX_SETTING_LIVE, NULL,
+	 "A PEM file: the certificate's private key."},
+	/* the log */
+	{NULL, "log-format", UX_SETTING_CHOICE, AT(log_format), "text", 0, 0, UX_SETTING_LIVE,
+	 formats, "A line of the log is key=value (text) or an object (json)."},
+	{NULL, "log-level", UX_SETTING_CHOICE, AT(log_level), "info", 0, 0, UX_SETTING_LIVE, levels,
+	 "What is logged: this and what is worse. Requests are info, or error when they end in a "
+	 "status of 500 and more."},
 	/* keeping */
 	{NULL, "keep-days", UX_SETTING_COUNT, AT(keep_days), "0", 0, 36500, UX_SETTING_LIVE, NULL,
 	 "Modules that nobody used for so many days go, unless their namespace says otherwise; 0 "
@@ -114,6 +129,15 @@ static enum ux_code read_word(const struct ux_setting_word *w, struct ux_setting
 	return code == UX_OK ? UX_OK : ux_error_set(err, code, "%s", why.text);
 }
 
+static enum ux_code check(const struct ux_settings *s, struct ux_error *err)
+{
+	if (!s->tls_certificate != !s->tls_key)
+		return ux_error_set(err, UX_EINVAL,
+				    "tls-certificate and tls-key: one without the "
+				    "other; expected both or none");
+	return UX_OK;
+}
+
 enum ux_code ux_settings_load(const struct ux_settings_source *source, struct ux_settings **ret,
 			      struct ux_error *err)
 {
@@ -126,6 +150,7 @@ enum ux_code ux_settings_load(const struct ux_settings_source *source, struct ux
 		UX_TRY(ux_config_read(&ux_settings_table, source->file, s, &s->arena, err));
 	for (size_t i = 0; i < source->n_words; i++)
 		UX_TRY(read_word(&source->words[i], s, err));
+	UX_TRY(check(s, err));
 	*ret = ux_take(&s);
 	return UX_OK;
 }

@@ -12,6 +12,18 @@ enum ux_reading {
 	UX_READING_KEYED,
 };
 
+enum ux_log_format {
+	UX_LOG_TEXT, /* key=value */
+	UX_LOG_JSON,
+};
+
+enum ux_log_level {
+	UX_LOG_ERROR,
+	UX_LOG_WARNING,
+	UX_LOG_INFO,
+	UX_LOG_DEBUG,
+};
+
 /*
  * What the rows of settings.c write to; docs/configuration.md says what each means. Immutable once
  * loaded. Who needs a value on another thread copies it when the settings are applied
@@ -23,6 +35,12 @@ struct ux_settings {
 	const char *listen;
 	const char *data; /* NULL: ux_store_default_dir() */
 	unsigned reading; /* enum ux_reading */
+
+	const char *tls_certificate; /* PEM files; both or none */
+	const char *tls_key;
+
+	unsigned log_format; /* enum ux_log_format */
+	unsigned log_level;  /* enum ux_log_level */
 
 	uint64_t keep_days; /* 0: for ever */
 	uint64_t cache_bytes;

@@ -2,6 +2,9 @@
 /* One request and its answer. */
 #include "exchange.h"
 
+#include "hex.h"
+
+#include <ctype.h>
 #include <stdatomic.h>
 #include <time.h>
 #include <unistd.h>
@@ -83,7 +86,7 @@ void ux_exchange_init(struct ux_exchange *x, const struct ux_http_app *app, stru
 			.memory = app->memory,
 			.app = app->ctx},
 	};
-	ux_arena_init(&x->req.arena, app->limits.arena_bytes);
+	ux_arena_init(&x->req.arena, ux_http_limit(&app->limits, arena_bytes));
 	enum ux_code code = parse_target(&x->req, target);
 	if (code != UX_OK) {
 		answer_error(x, code);
@@ -165,13 +168,13 @@ static enum ux_code find_route(struct ux_exchange *x)
 static uint64_t body_limit(const struct ux_exchange *x)
 {
 	const struct ux_http_limits *l = &x->app->limits;
-	return x->req.route->begin ? l->upload_bytes : l->body_bytes;
+	return x->req.route->begin ? ux_http_limit(l, upload_bytes) : ux_http_limit(l, body_bytes);
 }
 
 static enum ux_code too_large(struct ux_exchange *x)
 {
 	return ux_error_set(&x->req.err, UX_ELIMIT,
-			    "the body is over the limit of %" PRIu64 " bytes", body_limit(x));
+			    "the body is over the limit of %" PRIu64 " bytes", x->body_most);
 }
 
 static enum ux_code begin(struct ux_exchange *x)
@@ -179,15 +182,50 @@ static enum ux_code begin(struct ux_exchange *x)
 	struct ux_request *req = &x->req;
 	UX_TRY(read_content_length(req));
 	UX_TRY(find_route(x));
+	x->body_most = body_limit(x);
 	if (x->app->gate)
 		UX_TRY(x->app->gate(req, &x->res));
-	if (req->content_length != UINT64_MAX && req->content_length > body_limit(x))
+	if (req->content_length != UINT64_MAX && req->content_length > x->body_most)
 		return too_large(x);
 	return req->route->begin ? req->route->begin(req, &x->res) : UX_OK;
 }
 
+/* Letters, digits and what IDs are joined with; nothing that may be a token of ours. */
+static bool is_sane_name(struct ux_bytes s)
+{
+	for (size_t i = 0; i < s.size; i++)
+		if (!isalnum(s.data[i]) && !memchr("-_.:/+=", s.data[i], 7))
+			return false;
+	return s.size > 0 && s.size <= UX_REQUEST_NAME_MOST && !memmem(s.data, s.size, "ux_", 3);
+}
+
+/* One to one, so that no two numbers get the same name (splitmix64). */
+static uint64_t mix(uint64_t v)
+{
+	v = (v ^ v >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+	v = (v ^ v >> 27) * UINT64_C(0x94d049bb133111eb);
+	return v ^ v >> 31;
+}
+
+static void give_name(struct ux_exchange *x)
+{
+	struct ux_request *req = &x->req;
+	struct ux_bytes said = UX_BYTES_NONE;
+	if (ux_request_header(req, "X-Request-Id", &said) && is_sane_name(said)) {
+		memcpy(req->name, said.data, said.size);
+		req->name[said.size] = '\0';
+		return;
+	}
+	uint64_t v = mix(x->app->seed + req->id);
+	uint8_t bytes[sizeof(v)];
+	for (size_t i = 0; i < sizeof(v); i++)
+		bytes[i] = (uint8_t)(v >> (56 - 8 * i));
+	ux_hex_encode(ux_bytes(bytes, sizeof(bytes)), req->name);
+}
+
 void ux_exchange_begin(struct ux_exchange *x)
 {
+	give_name(x);
 	if (!x->answered) {
 		enum ux_code code = begin(x);
 		if (code != UX_OK)
@@ -199,7 +237,7 @@ void ux_exchange_begin(struct ux_exchange *x)
 static enum ux_code take_body(struct ux_exchange *x, struct ux_bytes bytes)
 {
 	struct ux_request *req = &x->req;
-	if (bytes.size > body_limit(x) - (req->body_size - bytes.size))
+	if (bytes.size > x->body_most - (req->body_size - bytes.size))
 		return too_large(x);
 	if (req->sink.write)
 		return req->sink.write(req->sink.ctx, bytes, &req->err);

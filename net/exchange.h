@@ -19,6 +19,7 @@ struct ux_http_app {
 	void (*error_page)(struct ux_request *req, struct ux_response *res);
 	struct ux_http_memory *memory; /* of all requests; NULL: nobody counts */
 	struct ux_http_limits limits;  /* complete, see ux_http_limits_default() */
+	uint64_t seed; /* of the names of requests, so that those of two processes differ */
 };
 
 /*
@@ -33,6 +34,7 @@ struct ux_exchange {
 	bool answered; /* res is final: the rest of the body is only drained */
 	bool refused;  /* res was final before the body was in */
 	uint64_t start_us;
+	uint64_t body_most; /* bytes of the body, as it was when the request came */
 };
 
 /* method and target ("/path?query") as sent. */

@@ -64,8 +64,9 @@ enum ux_code ux_request_hold(struct ux_request *req, size_t bytes)
 		return UX_OK;
 	}
 	size_t more = bytes - req->held;
+	size_t most = atomic_load_explicit(&m->most, memory_order_relaxed);
 	size_t used = atomic_fetch_add_explicit(&m->used, more, memory_order_relaxed);
-	if (used < m->most && more <= m->most - used) {
+	if (used < most && more <= most - used) {
 		req->held = bytes;
 		return UX_OK;
 	}
@@ -184,6 +185,16 @@ void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_
 	res->body = req->out.failed ? UX_STR("{\"error\":{\"code\":\"out_of_memory\","
 					     "\"message\":\"out of memory\"}}\n")
 				    : ux_out_bytes(&req->out);
+}
+
+#define CHANGE(field) __atomic_store_n(&l->field, next->field, __ATOMIC_RELAXED)
+
+void ux_http_limits_change(struct ux_http_limits *l, const struct ux_http_limits *next)
+{
+	CHANGE(body_bytes);
+	CHANGE(upload_bytes);
+	CHANGE(drain_bytes);
+	CHANGE(arena_bytes);
 }
 
 struct ux_http_limits ux_http_limits_default(struct ux_http_limits l)

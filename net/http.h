@@ -32,10 +32,11 @@ struct ux_http_field {
 };
 
 enum {
-	UX_ROUTE_PARAMS_MOST = 4,     /* placeholders of one pattern */
-	UX_RESPONSE_FIELDS_MOST = 16, /* header lines that a handler may add */
-	UX_QUERY_FIELDS_MOST = 64,    /* parameters of one request */
-	UX_REQUEST_HEADERS_MOST = 128 /* header lines of one request */
+	UX_ROUTE_PARAMS_MOST = 4,      /* placeholders of one pattern */
+	UX_RESPONSE_FIELDS_MOST = 16,  /* header lines that a handler may add */
+	UX_QUERY_FIELDS_MOST = 64,     /* parameters of one request */
+	UX_REQUEST_HEADERS_MOST = 128, /* header lines of one request */
+	UX_REQUEST_NAME_MOST = 64      /* bytes of what a request is called */
 };
 
 struct ux_route;
@@ -47,7 +48,7 @@ struct ux_kept;
  */
 struct ux_http_memory {
 	atomic_size_t used; /* a sum alone: no order needed */
-	size_t most;
+	atomic_size_t most; /* may change while requests run */
 };
 
 /* Where the body of a streamed request goes as it arrives. */
@@ -59,7 +60,10 @@ struct ux_body_sink {
 
 /* One request. Everything in it lives until the answer was sent. One thread at a time. */
 struct ux_request {
-	uint64_t id; /* number within this process, for logs */
+	uint64_t id; /* number within this process */
+	/* What logs call it and X-Request-Id says: the client's word, where that is sane, or ours.
+	 */
+	char name[UX_REQUEST_NAME_MOST + 1];
 	enum ux_method method;
 	struct ux_bytes path;        /* as sent, without the query */
 	struct ux_http_field *query; /* decoded */
@@ -158,6 +162,13 @@ struct ux_http_limits {
 	unsigned threads;      /* that serve requests [2 a processor, at least 4] */
 	unsigned stop_seconds; /* how long requests in flight may take when stopping [20] */
 };
+
+/* One that may change while requests run, which each takes as it is at its time. */
+#define ux_http_limit(limits, field) __atomic_load_n(&(limits)->field, __ATOMIC_RELAXED)
+
+/* Changes those of a server that serves: body_bytes, upload_bytes, drain_bytes, arena_bytes. Any
+ * thread. */
+void ux_http_limits_change(struct ux_http_limits *limits, const struct ux_http_limits *next);
 
 /* Fills in the defaults. */
 struct ux_http_limits ux_http_limits_default(struct ux_http_limits limits);

@@ -3,6 +3,8 @@
 #include "http_server.h"
 
 #include "listen.h"
+#include "tls.h"
+#include "tls_retrieve.h"
 
 #include <microhttpd.h>
 #include <pthread.h>
@@ -93,14 +95,16 @@ static struct MHD_Response *make_response(struct ux_response *res)
 	return r;
 }
 
-static bool add_fields(const struct ux_http_server *s, const struct ux_response *res,
-		       struct MHD_Response *r)
+static bool add_fields(const struct ux_http_server *s, const struct ux_request *req,
+		       const struct ux_response *res, struct MHD_Response *r)
 {
 	bool ok = !res->type ||
 		  MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, res->type) == MHD_YES;
 	for (size_t i = 0; i < res->n_fields && ok; i++)
 		ok = MHD_add_response_header(r, (const char *)res->fields[i].name.data,
 					     (const char *)res->fields[i].value.data) == MHD_YES;
+	if (ok)
+		ok = MHD_add_response_header(r, "X-Request-Id", req->name) == MHD_YES;
 	if (ok && atomic_load_explicit(&s->stopping, memory_order_relaxed))
 		ok = MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES;
 	return ok;
@@ -113,7 +117,7 @@ static enum MHD_Result answer(struct conversation *cv, struct MHD_Connection *co
 	if (!r)
 		return MHD_NO;
 	enum MHD_Result result = MHD_NO;
-	if (add_fields(cv->server, &cv->x.res, r))
+	if (add_fields(cv->server, &cv->x.req, &cv->x.res, r))
 		result = MHD_queue_response(connection, cv->x.res.status, r);
 	cv->queued = result == MHD_YES;
 	MHD_destroy_response(r);
@@ -134,7 +138,8 @@ static enum MHD_Result first_call(struct conversation *cv, struct MHD_Connection
 	MHD_get_connection_values_n(connection, MHD_HEADER_KIND, on_header, &cv->x);
 	ux_exchange_begin(&cv->x);
 	uint64_t announced = cv->x.req.content_length;
-	if (cv->x.refused && announced != UINT64_MAX && announced > app->limits.drain_bytes)
+	if (cv->x.refused && announced != UINT64_MAX &&
+	    announced > ux_http_limit(&app->limits, drain_bytes))
 		return answer(cv, connection);
 	return MHD_YES;
 }
@@ -155,10 +160,11 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 	if (cv->x.answered)
 		cv->drained += *size;
 	*size = 0;
-	return cv->drained <= cv->server->app->limits.drain_bytes ? MHD_YES : MHD_NO;
+	const struct ux_http_limits *l = &cv->server->app->limits;
+	return cv->drained <= ux_http_limit(l, drain_bytes) ? MHD_YES : MHD_NO;
 }
 
-static enum ux_code start(struct ux_http_server *s, int fd, struct ux_error *err)
+static enum ux_code start(struct ux_http_server *s, int fd, bool tls, struct ux_error *err)
 {
 	const struct ux_http_limits *l = &s->app->limits;
 	const struct MHD_OptionItem options[] = {
@@ -169,6 +175,9 @@ static enum ux_code start(struct ux_http_server *s, int fd, struct ux_error *err
 		{MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)l->header_bytes, NULL},
 		{MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_target, s},
 		{MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_done, s},
+		{tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, 0,
+		 (void *)(intptr_t)UX_TLS_PRIORITIES},
+		{MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(intptr_t)ux_tls_retrieve},
 		{MHD_OPTION_END, 0, NULL},
 	};
 	/*
@@ -176,7 +185,8 @@ static enum ux_code start(struct ux_http_server *s, int fd, struct ux_error *err
 	 * and closes before it is accepted stays, with its descriptor and what it holds, until the
 	 * idle timeout. poll() has few connections a thread to look at.
 	 */
-	s->daemon = MHD_start_daemon(MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC,
+	s->daemon = MHD_start_daemon(MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC |
+					     (tls ? MHD_USE_TLS : 0),
 				     0, NULL, NULL, on_request, s, MHD_OPTION_ARRAY, options,
 				     MHD_OPTION_END);
 	if (!s->daemon)
@@ -184,20 +194,29 @@ static enum ux_code start(struct ux_http_server *s, int fd, struct ux_error *err
 	return UX_OK;
 }
 
-enum ux_code ux_http_server_open(struct ux_http_server **ret, const char *listen,
-				 const struct ux_http_app *app, struct ux_error *err)
+static enum ux_code open_socket(struct ux_http_server *s, const struct ux_http_place *place,
+				int *ret_fd, struct ux_error *err)
+{
+	if (place->fd < 0)
+		return ux_listen_open(place->listen, BACKLOG, ret_fd, s->address,
+				      sizeof(s->address), err);
+	*ret_fd = place->fd;
+	return ux_listen_adopt(place->fd, s->address, sizeof(s->address), err);
+}
+
+enum ux_code ux_http_server_open_at(struct ux_http_server **ret, const struct ux_http_place *place,
+				    const struct ux_http_app *app, struct ux_error *err)
 {
 	struct ux_http_server *s = calloc(1, sizeof(*s));
-	int fd = -1;
+	int fd = place->fd;
 	if (!s)
 		return ux_error_nomem(err);
 	s->app = app;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->idle, NULL);
-	enum ux_code code =
-		ux_listen_open(listen, BACKLOG, &fd, s->address, sizeof(s->address), err);
+	enum ux_code code = open_socket(s, place, &fd, err);
 	if (code == UX_OK)
-		code = start(s, fd, err);
+		code = start(s, fd, place->tls, err);
 	if (code != UX_OK) {
 		if (fd >= 0)
 			close(fd);
@@ -206,6 +225,13 @@ enum ux_code ux_http_server_open(struct ux_http_server **ret, const char *listen
 	}
 	*ret = s;
 	return UX_OK;
+}
+
+enum ux_code ux_http_server_open(struct ux_http_server **ret, const char *listen,
+				 const struct ux_http_app *app, struct ux_error *err)
+{
+	const struct ux_http_place place = {.listen = listen, .fd = -1};
+	return ux_http_server_open_at(ret, &place, app, err);
 }
 
 const char *ux_http_server_address(const struct ux_http_server *s)
@@ -223,31 +249,51 @@ bool ux_http_is_loopback(const char *listen)
 	return ux_listen_is_loopback(listen);
 }
 
-static void wait_idle(struct ux_http_server *s)
+void ux_http_server_quiesce(struct ux_http_server *s)
+{
+	if (atomic_exchange_explicit(&s->stopping, true, memory_order_relaxed) || !s->daemon)
+		return;
+	int fd = MHD_quiesce_daemon(s->daemon);
+	if (fd >= 0)
+		close(fd);
+}
+
+unsigned ux_http_server_wait(struct ux_http_server *s, unsigned ms)
 {
 	struct timespec until;
-	clock_gettime(CLOCK_REALTIME, &until);
-	until.tv_sec += s->app->limits.stop_seconds;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	until.tv_sec += ms / 1000;
+	until.tv_nsec += (long)(ms % 1000) * 1000000;
+	if (until.tv_nsec >= 1000000000) {
+		until.tv_nsec -= 1000000000;
+		until.tv_sec++;
+	}
 	int r = 0;
 	pthread_mutex_lock(&s->lock);
 	while (s->in_flight > 0 && r == 0)
-		r = pthread_cond_timedwait(&s->idle, &s->lock, &until);
+		r = pthread_cond_clockwait(&s->idle, &s->lock, CLOCK_MONOTONIC, &until);
+	unsigned left = s->in_flight;
 	pthread_mutex_unlock(&s->lock);
+	return left;
+}
+
+void ux_http_server_cut(struct ux_http_server *s)
+{
+	if (!s)
+		return;
+	if (s->daemon)
+		MHD_stop_daemon(s->daemon);
+	pthread_cond_destroy(&s->idle);
+	pthread_mutex_destroy(&s->lock);
+	free(s);
 }
 
 void ux_http_server_close(struct ux_http_server *s)
 {
 	if (!s)
 		return;
-	if (s->daemon) {
-		atomic_store_explicit(&s->stopping, true, memory_order_relaxed);
-		int fd = MHD_quiesce_daemon(s->daemon);
-		if (fd >= 0)
-			close(fd);
-		wait_idle(s);
-		MHD_stop_daemon(s->daemon);
-	}
-	pthread_cond_destroy(&s->idle);
-	pthread_mutex_destroy(&s->lock);
-	free(s);
+	ux_http_server_quiesce(s);
+	if (s->daemon)
+		ux_http_server_wait(s, s->app->limits.stop_seconds * 1000);
+	ux_http_server_cut(s);
 }

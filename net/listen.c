@@ -8,7 +8,9 @@
 #include <errno.h>
 #include <netdb.h>
 #include <netinet/in.h>
+#include <fcntl.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 /* Resolves "HOST:PORT", "[HOST]:PORT" or ":PORT"; released by freeaddrinfo(). */
@@ -73,8 +75,15 @@ static enum ux_code address_text(int fd, char *address, size_t size, struct ux_e
 	struct sockaddr_storage ss;
 	socklen_t n = sizeof(ss);
 	char host[64], port[8];
-	if (getsockname(fd, (struct sockaddr *)&ss, &n) != 0 ||
-	    getnameinfo((struct sockaddr *)&ss, n, host, sizeof(host), port, sizeof(port),
+	if (getsockname(fd, (struct sockaddr *)&ss, &n) != 0)
+		return ux_error_os(err, errno, "cannot tell the socket's address");
+	if (ss.ss_family == AF_UNIX) {
+		struct sockaddr_un un = {0};
+		memcpy(&un, &ss, ux_min((size_t)n, sizeof(un)));
+		snprintf(address, size, "unix:%.*s", (int)sizeof(un.sun_path), un.sun_path);
+		return UX_OK;
+	}
+	if (getnameinfo((struct sockaddr *)&ss, n, host, sizeof(host), port, sizeof(port),
 			NI_NUMERICHOST | NI_NUMERICSERV) != 0)
 		return ux_error_os(err, errno, "cannot tell the socket's address");
 	snprintf(address, size, strchr(host, ':') ? "[%s]:%s" : "%s:%s", host, port);
@@ -109,4 +118,20 @@ enum ux_code ux_listen_open(const char *text, unsigned backlog, int *ret_fd, cha
 	*ret_fd = fd;
 	fd = -1;
 	return UX_OK;
+}
+
+enum ux_code ux_listen_adopt(int fd, char *address, size_t size, struct ux_error *err)
+{
+	int listening = 0, type = 0;
+	socklen_t n = sizeof(listening), m = sizeof(type);
+	if (getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &n) != 0 ||
+	    getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &m) != 0 || !listening ||
+	    type != SOCK_STREAM)
+		return ux_error_set(err, UX_EINVAL,
+				    "descriptor %d is no stream socket that listens", fd);
+	int flags = fcntl(fd, F_GETFL);
+	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
+	    fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
+		return ux_error_os(err, errno, "cannot set up descriptor %d", fd);
+	return address_text(fd, address, size, err);
 }

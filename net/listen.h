@@ -8,9 +8,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Room for "[IPv6%zone]:65535". */
+/* Room for "[IPv6%zone]:65535" and for "unix:" with a path. */
 enum {
-	UX_LISTEN_TEXT = 96
+	UX_LISTEN_TEXT = 128
 };
 
 /* A listening TCP socket for "HOST:PORT"; address gets where it really listens. */
@@ -22,5 +22,11 @@ enum ux_code ux_listen_check(const char *text, struct ux_error *err) ux_must;
 
 /* True when "HOST:PORT" names a loopback address, so that only this machine can connect. */
 bool ux_listen_is_loopback(const char *text);
+
+/*
+ * The same words for a socket that somebody else opened: "HOST:PORT", or "unix:PATH". UX_EINVAL: it
+ * is no stream socket that listens. It becomes non-blocking and close-on-exec.
+ */
+enum ux_code ux_listen_adopt(int fd, char *address, size_t size, struct ux_error *err) ux_must;
 
 #endif

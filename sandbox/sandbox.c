@@ -132,20 +132,26 @@ static int64_t now_ms(void)
 	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
 }
 
-/* Until the reply or the child's end; false when neither came in time. */
-static bool wait_reply(struct child *c, unsigned seconds)
+enum waited {
+	WAITED_REPLY, /* or the child's end */
+	WAITED_TIME,
+	WAITED_STOP,
+};
+
+static enum waited wait_reply(struct child *c, const struct ux_sandbox_limits *l)
 {
-	int64_t end = now_ms() + ((int64_t)seconds * CLOCK_FACTOR + SPARE_SECONDS) * 1000;
-	struct pollfd p = {.fd = c->talk, .events = POLLIN};
+	int64_t end = now_ms() + ((int64_t)l->seconds * CLOCK_FACTOR + SPARE_SECONDS) * 1000;
+	struct pollfd p[] = {{.fd = c->talk, .events = POLLIN},
+			     {.fd = l->stop ? *l->stop : -1, .events = POLLIN}};
 	for (;;) {
 		int64_t left = end - now_ms();
 		if (left <= 0)
-			return false;
-		int r = poll(&p, 1, (int)ux_min(left, (int64_t)INT_MAX));
+			return WAITED_TIME;
+		int r = poll(p, ux_countof(p), (int)ux_min(left, (int64_t)INT_MAX));
 		if (r > 0)
-			return true;
+			return p[0].revents != 0 ? WAITED_REPLY : WAITED_STOP;
 		if (r < 0 && errno != EINTR)
-			return false;
+			return WAITED_TIME;
 	}
 }
 
@@ -257,7 +263,10 @@ static enum ux_code work(const int files[UX_SANDBOX_FILE_COUNT],
 	_Static_assert(UX_SANDBOX_FILE_COUNT == 4, "each is none at first");
 	UX_TRY(start(&c, files, program ? program : "/proc/self/exe", err));
 	UX_TRY(ask(&c, files, limits, *request, err));
-	if (!wait_reply(&c, limits->seconds))
+	enum waited waited = wait_reply(&c, limits);
+	if (waited == WAITED_STOP)
+		return ux_error_set(err, UX_EUNAVAILABLE, "reading it was stopped");
+	if (waited == WAITED_TIME)
 		return ux_error_set(err, UX_ELIMIT, "reading it took over %u s", limits->seconds);
 	return take_reply(&c, limits, ret, err);
 }

@@ -24,6 +24,7 @@ struct ux_sandbox_limits {
 	uint64_t memory;  /* bytes besides the mapped files */
 	uint64_t output;  /* bytes of the GSYM */
 	unsigned seconds; /* of processor time, and twice as many by the clock */
+	const int *stop;  /* a descriptor: the child is ended when it can be read; NULL: none */
 };
 
 enum {
@@ -54,9 +55,9 @@ struct ux_sandbox_found {
  *
  * The codes of ux_extract(), where *ret has ids and `has` all the same; UX_ELIMIT: it needed more
  * time, memory or room; UX_ECORRUPT: it died of the input;
- * UX_EUNAVAILABLE: there can be no such child here. What is in the GSYM's file is a stranger's:
- * verify it. Any thread; the thread must outlive the child (it does: this waits). The
- * time is bounded by limits->seconds.
+ * UX_EUNAVAILABLE: there can be no such child here, or it was stopped. What is in the GSYM's file
+ * is a stranger's: verify it. Any thread; the thread must outlive the child (it does: this waits).
+ * The time is bounded by limits->seconds.
  */
 enum ux_code ux_sandbox_extract(const int files[UX_SANDBOX_FILE_COUNT],
 				const struct ux_sandbox_limits *limits, const char *program,

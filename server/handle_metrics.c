@@ -38,17 +38,27 @@ enum ux_code ux_handle_metrics(struct ux_request *req, struct ux_response *res)
 	return ux_response_out(req, res, "text/plain; version=0.0.4; charset=utf-8");
 }
 
-/* Ready: the index answers. Alive (/healthz) is less: a restart mends no full disk. */
+static enum ux_code not_ready(struct ux_response *res, enum ux_code code)
+{
+	res->status = 503;
+	res->word = "not_ready";
+	return code;
+}
+
+/*
+ * Ready: the index answers, and the server is not about to stop (only a connection that was open
+ * before gets to see that). Alive (/healthz) is less: a restart mends no full disk.
+ */
 enum ux_code ux_handle_ready(struct ux_request *req, struct ux_response *res)
 {
-	struct ux_index *ix = ux_server_of(req)->store->index;
+	struct ux_server *s = ux_server_of(req);
+	struct ux_index *ix = s->store->index;
 	struct ux_usage usage;
+	if (atomic_load_explicit(&s->stopping, memory_order_relaxed))
+		return not_ready(res, ux_error_set(&req->err, UX_EUNAVAILABLE, "it is stopping"));
 	enum ux_code code = ix->namespaces.usage(ix, NULL, &usage, &req->err);
-	if (code != UX_OK) {
-		res->status = 503;
-		res->word = "not_ready";
-		return code;
-	}
+	if (code != UX_OK)
+		return not_ready(res, code);
 	res->type = "application/json";
 	res->body = UX_STR("{\"status\":\"ready\"}\n");
 	return UX_OK;

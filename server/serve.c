@@ -3,22 +3,26 @@
 #include "serve.h"
 
 #include "access_log.h"
+#include "handlers.h"
 #include "http_server.h"
 #include "keeper.h"
-#include "handlers.h"
+#include "reload.h"
+#include "service_manager.h"
+#include "tls.h"
 #include "web.h"
 
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <time.h>
+#include <unistd.h>
 
 enum {
 	DESCRIPTORS = 64,       /* that the index, logs, the lock and folders take */
 	DESCRIPTORS_THREAD = 4, /* that a thread takes besides its connections */
-	SECOND_MS = 1000,
-	DAY_S = 24 * 60 * 60,
+	STOP_STEP_MS = 50,      /* between looks for a second signal */
 };
 
 static void request_done(void *ctx, const struct ux_request *req, const struct ux_response *res,
@@ -28,6 +32,14 @@ static void request_done(void *ctx, const struct ux_request *req, const struct u
 	ux_metrics_request(&s->metrics, ux_server_routes, ux_server_route_count, req, res, sent,
 			   duration_us);
 	ux_log_request(ctx, req, res, sent, duration_us);
+}
+
+/* The clock's word where the system has no better one: it is no secret. */
+static uint64_t random_seed(void)
+{
+	uint64_t seed = (uint64_t)time(NULL);
+	(void)!getrandom(&seed, sizeof(seed), 0);
+	return seed;
 }
 
 struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limits)
@@ -41,6 +53,7 @@ struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limi
 		.error_page = ux_web_error,
 		.memory = &s->memory,
 		.limits = ux_http_limits_default(limits),
+		.seed = random_seed(),
 	};
 	s->upload_most = app.limits.upload_bytes;
 	s->memory.most = app.limits.memory_bytes;
@@ -54,6 +67,7 @@ static void block_signals(sigset_t *set)
 	sigemptyset(set);
 	sigaddset(set, SIGTERM);
 	sigaddset(set, SIGINT);
+	sigaddset(set, SIGHUP);
 	sigset_t all = *set;
 	sigaddset(&all, SIGPIPE);
 	pthread_sigmask(SIG_BLOCK, &all, NULL);
@@ -76,38 +90,47 @@ static enum ux_code first_key(struct ux_index *ix, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Keeps the store until a signal comes. */
-static void wait_for_signal(struct ux_keeper *keeper, const sigset_t *set)
+/* Keeps the store, and reloads, until a signal says to stop. */
+static void wait_for_signal(struct ux_running *r, const sigset_t *set)
 {
 	const struct timespec tick = {.tv_sec = UX_KEEPER_TICK_S};
+	const unsigned watchdog = ux_service_watchdog();
+	struct timespec now, told = {0};
 	int got = -1;
-	do {
-		ux_keeper_tick(keeper);
+	while (got < 0 || got == SIGHUP) {
+		ux_keeper_tick(r->keeper);
+		clock_gettime(CLOCK_MONOTONIC, &now);
+		if (watchdog > 0 && now.tv_sec - told.tv_sec >= watchdog) {
+			ux_service_notify("WATCHDOG=1");
+			told = now;
+		}
 		got = sigtimedwait(set, NULL, &tick);
-	} while (got < 0);
+		if (got == SIGHUP)
+			ux_reload(r);
+	}
 	ux_log_line("info", "stop", "signal=%d", got);
 }
 
-static unsigned seconds_of(uint64_t ms)
+/*
+ * The listening socket first, so that who comes is refused and goes elsewhere; then requests in
+ * flight have their time, which a second signal ends; then what is left is cut.
+ */
+static void stop(struct ux_running *r, struct ux_http_server *http, const sigset_t *set)
 {
-	return (unsigned)((ms + SECOND_MS - 1) / SECOND_MS);
-}
-
-static struct ux_http_limits limits_of_settings(const struct ux_settings *s)
-{
-	struct ux_http_limits l = ux_http_limits_default((struct ux_http_limits){
-		.header_bytes = s->header_bytes,
-		.body_bytes = s->body_bytes,
-		.upload_bytes = s->upload_bytes,
-		.arena_bytes = s->request_memory,
-		.memory_bytes = s->memory_bytes,
-		.idle_seconds = seconds_of(s->idle_ms),
-		.connections = (unsigned)s->connections,
-		.threads = (unsigned)s->threads,
-	});
-	l.drain_bytes = s->drain_bytes; /* 0 is a choice here */
-	l.stop_seconds = seconds_of(s->stop_ms);
-	return l;
+	const struct timespec none = {0};
+	uint64_t left_ms = r->settings->stop_ms;
+	unsigned in_flight = 1;
+	atomic_store_explicit(&r->server->stopping, true, memory_order_relaxed);
+	ux_service_notify("STOPPING=1");
+	ux_http_server_quiesce(http);
+	ux_extractor_interrupt(r->server->extractor);
+	do {
+		unsigned step = (unsigned)ux_min(left_ms, (uint64_t)STOP_STEP_MS);
+		in_flight = ux_http_server_wait(http, step);
+		left_ms -= step;
+	} while (in_flight > 0 && left_ms > 0 && sigtimedwait(set, NULL, &none) < 0);
+	ux_http_server_cut(http);
+	ux_log_line(in_flight > 0 ? "warning" : "info", "stopped", "cut=%u", in_flight);
 }
 
 /*
@@ -116,7 +139,7 @@ static struct ux_http_limits limits_of_settings(const struct ux_settings *s)
  */
 static struct ux_http_limits limits_of_process(const struct ux_settings *settings)
 {
-	struct ux_http_limits l = limits_of_settings(settings);
+	struct ux_http_limits l = ux_limits_of_settings(settings);
 	rlim_t others = DESCRIPTORS + DESCRIPTORS_THREAD * (rlim_t)l.threads;
 	struct rlimit r = {0};
 	if (getrlimit(RLIMIT_NOFILE, &r) != 0)
@@ -156,7 +179,7 @@ static enum ux_code open_extractor(struct ux_server *s, const struct ux_settings
 {
 	const struct ux_sandbox_limits limits = {.memory = settings->extract_memory,
 						 .output = settings->extract_output,
-						 .seconds = seconds_of(settings->extract_ms)};
+						 .seconds = ux_seconds_of(settings->extract_ms)};
 	const struct ux_extractor_options options = {
 		.limits = limits, .scratch = getenv("TMPDIR"), .log = log_extracted, .log_ctx = s};
 	UX_TRY(ux_extractor_open(&s->extractor, s->store, s->cache, &options, err));
@@ -177,74 +200,104 @@ static bool is_open(enum ux_reading reading, const char *address)
 	return ux_http_is_loopback(address);
 }
 
-static struct ux_keeper make_keeper(struct ux_server *s, const struct ux_settings *settings)
+/* What people, and programs that started it, wait for. */
+static void tell_ready(const struct ux_server *s, const char *address, bool tls, const char *dir,
+		       unsigned connections)
 {
-	struct ux_keeper k = ux_keeper_make(s);
-	k.retention.default_s = (int64_t)settings->keep_days * DAY_S;
-	k.retention.cache_bytes = settings->cache_bytes;
-	k.audit_s = (int64_t)settings->audit_days * DAY_S;
-	k.sweep_every_s = seconds_of(settings->sweep_every_ms);
-	k.sweep_grace_s = seconds_of(settings->sweep_grace_ms);
-	return k;
+	bool socket = strncmp(address, "unix:", 5) == 0;
+	const char *scheme = socket ? "" : tls ? "https://" : "http://";
+	printf("unhex: serving on %s%s data=%s\n", scheme, address, dir);
+	fflush(stdout);
+	ux_log_line("info", "start", "version=%s address=%s tls=%s reading=%s connections=%u",
+		    UX_VERSION, address, tls ? "yes" : "no", s->open_reading ? "open" : "keyed",
+		    connections);
+	ux_service_notify("READY=1\nMAINPID=%ld\nSTATUS=serving on %s%s", (long)getpid(), scheme,
+			  address);
 }
 
-static enum ux_code serve(struct ux_server *s, const struct ux_settings *settings, const char *dir,
-			  const sigset_t *set, struct ux_error *err)
+static enum ux_code serve(struct ux_running *r, int fd, const char *dir, const sigset_t *set,
+			  struct ux_error *err)
 {
+	struct ux_server *s = r->server;
 	struct ux_http_server *http = NULL;
-	struct ux_keeper keeper = make_keeper(s, settings);
-	struct ux_http_app app = ux_server_app(s, limits_of_process(settings));
-	const enum ux_reading reading = (enum ux_reading)settings->reading;
+	struct ux_keeper keeper = ux_keeper_make(s);
+	struct ux_http_app app = ux_server_app(s, limits_of_process(r->settings));
+	const enum ux_reading reading = (enum ux_reading)r->settings->reading;
+	const struct ux_http_place place = {
+		.listen = r->settings->listen, .fd = fd, .tls = r->settings->tls_certificate};
+	r->keeper = &keeper;
+	r->limits = &app.limits;
+	ux_settings_apply(r);
 	s->local_only = reading == UX_READING_AUTO;
-	UX_TRY(ux_http_server_open(&http, settings->listen, &app, err));
+	UX_TRY(ux_http_server_open_at(&http, &place, &app, err));
 	/* By where it really listens: a name might be resolved to something else a second time. */
 	const char *address = ux_http_server_address(http);
 	atomic_store_explicit(&s->open_reading, is_open(reading, address), memory_order_relaxed);
-	printf("unhex: serving on http://%s data=%s\n", address, dir);
-	fflush(stdout);
-	ux_log_line("info", "start", "version=%s address=%s reading=%s connections=%u", UX_VERSION,
-		    address, s->open_reading ? "open" : "keyed", app.limits.connections);
 	enum ux_code code = ux_extractor_start(s->extractor, err);
-	if (code == UX_OK)
-		wait_for_signal(&keeper, set);
-	ux_http_server_close(http);
+	if (code == UX_OK) {
+		tell_ready(s, address, place.tls, dir, app.limits.connections);
+		wait_for_signal(r, set);
+	}
+	stop(r, http, set);
 	ux_extractor_stop(ux_take(&s->extractor));
 	ux_keeper_finish(&keeper);
 	return code;
 }
 
-static void destroy_settings(struct ux_settings **s)
+static enum ux_code open_and_serve(struct ux_running *r, int fd, const char *dir,
+				   const sigset_t *set, struct ux_error *err)
 {
-	ux_settings_destroy(*s);
+	struct ux_server *s = r->server;
+	UX_TRY(ux_store_open(s->store, dir, err));
+	enum ux_code code =
+		ux_module_cache_create(&s->cache, s->store, r->settings->open_modules, err);
+	if (code == UX_OK)
+		code = first_key(s->store->index, err);
+	if (code == UX_OK)
+		code = open_extractor(s, r->settings, err);
+	if (code == UX_OK)
+		code = serve(r, fd, dir, set, err);
+	ux_extractor_stop(s->extractor);
+	ux_module_cache_destroy(s->cache);
+	ux_store_close(s->store);
+	return code;
+}
+
+/* What can be wrong is looked at first, so that a slip of the fingers makes no folder and no key.
+ */
+static enum ux_code check_place(const struct ux_settings *s, int *ret_fd, struct ux_error *err)
+{
+	UX_TRY(ux_passed_socket(ret_fd, err));
+	if (*ret_fd < 0 && !s->listen)
+		return ux_error_set(err, UX_EINVAL, "listen is empty; expected HOST:PORT");
+	if (*ret_fd < 0)
+		UX_TRY(ux_http_listen_check(s->listen, err));
+	return s->tls_certificate ? ux_tls_load(s->tls_certificate, s->tls_key, err) : UX_OK;
 }
 
 enum ux_code ux_server_run(const struct ux_settings_source *source, struct ux_settings *settings,
 			   struct ux_error *err)
 {
-	ux_cleanup(destroy_settings) struct ux_settings *now = settings;
 	ux_cleanup(ux_free_ptr) char *default_dir = NULL;
 	struct ux_store store;
 	struct ux_server s = {.store = &store};
+	struct ux_running running = {.source = source, .settings = settings, .server = &s};
 	sigset_t set;
-	(void)source;
-	/* First, so that a slip of the fingers makes no folder and no key. */
-	if (!now->listen)
-		return ux_error_set(err, UX_EINVAL, "listen is empty; expected HOST:PORT");
-	UX_TRY(ux_http_listen_check(now->listen, err));
+	int fd = -1;
+	ux_log_configure((enum ux_log_format)settings->log_format,
+			 (enum ux_log_level)settings->log_level);
+	enum ux_code code = check_place(settings, &fd, err);
 	block_signals(&set);
-	if (!now->data)
-		UX_TRY(ux_store_default_dir(&default_dir, err));
-	const char *dir = now->data ? now->data : default_dir;
-	UX_TRY(ux_store_open(&store, dir, err));
-	enum ux_code code = ux_module_cache_create(&s.cache, &store, now->open_modules, err);
+	if (code == UX_OK && !settings->data)
+		code = ux_store_default_dir(&default_dir, err);
+	const char *dir = default_dir ? default_dir : settings->data;
+	/* Where it lies must not change by a reload: the folder is open. */
+	ux_cleanup(ux_free_ptr) char *kept = dir ? strdup(dir) : NULL;
+	if (code == UX_OK && !kept)
+		code = ux_error_nomem(err);
 	if (code == UX_OK)
-		code = first_key(store.index, err);
-	if (code == UX_OK)
-		code = open_extractor(&s, now, err);
-	if (code == UX_OK)
-		code = serve(&s, now, dir, &set, err);
-	ux_extractor_stop(s.extractor);
-	ux_module_cache_destroy(s.cache);
-	ux_store_close(&store);
+		code = open_and_serve(&running, fd, kept, &set, err);
+	ux_tls_unload();
+	ux_settings_destroy(running.settings);
 	return code;
 }

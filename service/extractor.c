@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
@@ -31,6 +32,7 @@ struct ux_extractor {
 	pthread_cond_t changed;
 	bool woken;
 	bool stopping;
+	int stop_fd; /* an eventfd that a child at work ends by */
 };
 
 /* One job at work. */
@@ -334,6 +336,14 @@ static bool has_work(const struct work *w)
 		!ux_module_best(&w->module, UX_KIND_GSYM));
 }
 
+static bool is_stopping(struct ux_extractor *x)
+{
+	pthread_mutex_lock(&x->lock);
+	bool stopping = x->stopping;
+	pthread_mutex_unlock(&x->lock);
+	return stopping;
+}
+
 static void run_job(struct work *w)
 {
 	struct ux_index *ix = index_of(w);
@@ -345,6 +355,8 @@ static void run_job(struct work *w)
 		(void)!ix->jobs.done(ix, w->job.number, owner, NULL);
 		if (code == UX_OK)
 			ux_module_cache_forget_id(w->x->cache, w->of.ns, w->of.id);
+	} else if (is_stopping(w->x)) { /* not its fault: the next server does it */
+		(void)!ix->jobs.release(ix, owner, NULL);
 	} else {
 		try_again(w, &why);
 	}
@@ -392,14 +404,6 @@ static bool wait_for_work(struct ux_extractor *x)
 	return go_on;
 }
 
-static bool is_stopping(struct ux_extractor *x)
-{
-	pthread_mutex_lock(&x->lock);
-	bool stopping = x->stopping;
-	pthread_mutex_unlock(&x->lock);
-	return stopping;
-}
-
 static void *run(void *ctx)
 {
 	struct ux_extractor *x = ctx;
@@ -443,7 +447,10 @@ enum ux_code ux_extractor_open(struct ux_extractor **ret, struct ux_store *store
 	x->cache = cache;
 	x->options = *options;
 	init_locks(x);
-	enum ux_code code = take_up(x, err);
+	x->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	x->options.limits.stop = &x->stop_fd;
+	enum ux_code code = x->stop_fd < 0 ? ux_error_os(err, errno, "cannot make an eventfd")
+					   : take_up(x, err);
 	if (code != UX_OK) {
 		ux_extractor_stop(x);
 		return code;
@@ -469,7 +476,7 @@ void ux_extractor_wake(struct ux_extractor *x)
 	pthread_mutex_unlock(&x->lock);
 }
 
-void ux_extractor_stop(struct ux_extractor *x)
+void ux_extractor_interrupt(struct ux_extractor *x)
 {
 	if (!x)
 		return;
@@ -477,9 +484,20 @@ void ux_extractor_stop(struct ux_extractor *x)
 	x->stopping = true;
 	pthread_cond_signal(&x->changed);
 	pthread_mutex_unlock(&x->lock);
+	if (x->stop_fd >= 0)
+		(void)!eventfd_write(x->stop_fd, 1);
+}
+
+void ux_extractor_stop(struct ux_extractor *x)
+{
+	if (!x)
+		return;
+	ux_extractor_interrupt(x);
 	if (x->started)
 		pthread_join(x->thread, NULL);
 	pthread_cond_destroy(&x->changed);
 	pthread_mutex_destroy(&x->lock);
+	if (x->stop_fd >= 0)
+		close(x->stop_fd);
 	free(x);
 }

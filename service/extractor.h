@@ -54,7 +54,10 @@ enum ux_code ux_extractor_start(struct ux_extractor *x, struct ux_error *err) ux
 /* There may be a new job. Any thread. */
 void ux_extractor_wake(struct ux_extractor *x);
 
-/* Lets the job at hand end, or its time; frees it all. NULL is fine. */
+/* Takes no more jobs and ends the one at hand, which is put back; returns at once. NULL is fine. */
+void ux_extractor_interrupt(struct ux_extractor *x);
+
+/* The same, waits for its thread, and frees it all. NULL is fine. */
 void ux_extractor_stop(struct ux_extractor *x);
 
 /* Does one job that is due, in the caller's thread. False: none is. What the thread does. */

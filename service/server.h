@@ -36,9 +36,10 @@ struct ux_server {
 	 */
 	atomic_bool open_reading;
 	bool local_only;              /* open_reading is for this machine: see ux_server_gate() */
-	uint64_t upload_most;         /* bytes of one upload */
+	_Atomic uint64_t upload_most; /* bytes of one upload; may change, no order needed */
 	struct ux_http_memory memory; /* of all requests */
 	struct ux_metrics metrics;
+	atomic_bool stopping;        /* a hint: nobody new is to be sent here; no order needed */
 	struct ux_sessions sessions; /* of people at browsers */
 };
 

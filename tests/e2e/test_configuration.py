@@ -62,15 +62,15 @@ def test_the_page_has_every_key_as_the_program_says_it():
 def test_what_is_printed_is_a_file_that_says_the_same(tmp_path):
     config = tmp_path / "unhex.conf"
     config.write_text("listen = 127.0.0.1:1\nmemory = 20M\nidle = 90s\ndata = /some/where\n")
-    text = printed("--config", config, "--set", "audit-days=9", "--keep-days", "3")
+    text = printed("--config", config, "--set", "log-level=debug", "--keep-days", "3")
     again = tmp_path / "again.conf"
     again.write_text(text)
     assert printed("--config", again) == text
     values = {key: value for section, key, _, _, value in blocks(text) if not section}
     assert values["listen"] == "127.0.0.1:1" and values["memory"] == "20M"
-    assert values["idle"] == "90s" and values["audit-days"] == "9"
+    assert values["idle"] == "90s" and values["log-level"] == "debug"
     assert values["keep-days"] == "3" and values["data"] == "/some/where"
-    assert values["reading"] == "auto"
+    assert values["reading"] == "auto" and values["tls-key"] is None
     # the environment names a file, the option is stronger than it, and options than the file
     assert printed(env={"UNHEX_CONFIG": str(again)}) == text
     assert "/some/where" not in printed("--config", "/dev/null", env={"UNHEX_CONFIG": str(again)})
@@ -81,9 +81,12 @@ def test_what_is_printed_is_a_file_that_says_the_same(tmp_path):
     ("listen = x\nnope = 1\n", [":2:", 'unknown key "nope"']),
     ("listen = a:1\n\nlisten = b:1\n", [":3:", "a second time"]),
     ("threads = many\n", [":1:", "threads", '"many"', "up to 1024"]),
-    ("reading = all\n", [":1:", "auto, open or keyed"]),
+    ("log-format = xml\n", [":1:", "text or json"]),
     ("[nope x]\n", [":1:", 'unknown section "nope"']),
+    ("tls-key = /x\n", ["tls-certificate"]),
     ("listen = nonsense\n", ["nonsense", "HOST:PORT"]),
+    ("tls-certificate = /nonexistent/c.pem\ntls-key = /nonexistent/k.pem\nlisten = 127.0.0.1:0\n",
+     ["/nonexistent/c.pem"]),
 ])
 def test_a_mistake_is_told_and_nothing_is_begun(tmp_path, text, words):
     config = tmp_path / "unhex.conf"

@@ -249,7 +249,7 @@ static void what_is_printed_reads_as_the_same(void **state)
 	const struct ux_setting_word words[] = {{"listen", "[::1]:99", "--listen"},
 						{"memory", "17M", "--set"},
 						{"idle", "90s", "--set"},
-						{"reading", "open", "--set"}};
+						{"log-format", "json", "--set"}};
 	const struct ux_settings_source source = {NULL, words, ux_countof(words)};
 	ux_cleanup(ux_out_deinit) struct ux_out first = {0}, second = {0};
 	struct ux_settings *s = NULL;
@@ -280,7 +280,7 @@ static void a_reload_keeps_what_needs_a_restart(void **state)
 {
 	(void)state;
 	const struct ux_setting_word old_words[] = {{"listen", "a:1", "--set"},
-						    {"audit-days", "3", "--set"}};
+						    {"log-level", "debug", "--set"}};
 	const struct ux_setting_word new_words[] = {
 		{"listen", "b:2", "--set"}, {"data", "/d", "--set"}, {"cache", "5M", "--set"}};
 	const struct ux_settings_source source[] = {{NULL, old_words, ux_countof(old_words)},
@@ -291,10 +291,10 @@ static void a_reload_keeps_what_needs_a_restart(void **state)
 	assert_int_equal(ux_settings_load(&source[1], &next, NULL), UX_OK);
 	assert_int_equal(ux_settings_keep(now, next, note, &said, NULL), UX_OK);
 	assert_true(
-		ux_bytes_eq(ux_out_bytes(&said), ux_bytes_cstr("listen data cache audit-days ")));
+		ux_bytes_eq(ux_out_bytes(&said), ux_bytes_cstr("listen data log-level cache ")));
 	assert_string_equal(next->listen, "a:1");
 	assert_null(next->data);
-	assert_int_equal(next->audit_days, 0);
+	assert_int_equal(next->log_level, UX_LOG_INFO);
 	assert_int_equal(next->cache_bytes, 5 << 20);
 	ux_settings_destroy(now);
 	ux_settings_destroy(next);
@@ -311,6 +311,7 @@ static void options_that_make_no_sense_are_told_by_their_name(void **state)
 		 "option --keep-days is \"x\"; expected a number"},
 		{{"nope", "x", "--set"}, "option --set: unknown key \"nope\""},
 		{{"threads", "9999", "--set"}, "option --set: threads is \"9999\"; expected"},
+		{{"tls-key", "x", "--set"}, "tls-certificate and tls-key"},
 	};
 	for (size_t i = 0; i < ux_countof(bad); i++) {
 		const struct ux_settings_source source = {NULL, &bad[i].word, 1};

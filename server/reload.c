@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Settings that change while the server serves. */
+#include "reload.h"
+
+#include "event_log.h"
+#include "service_manager.h"
+#include "tls.h"
+
+enum {
+	DAY_S = 24 * 60 * 60
+};
+
+struct ux_http_limits ux_limits_of_settings(const struct ux_settings *s)
+{
+	struct ux_http_limits l = ux_http_limits_default((struct ux_http_limits){
+		.header_bytes = s->header_bytes,
+		.body_bytes = s->body_bytes,
+		.upload_bytes = s->upload_bytes,
+		.arena_bytes = s->request_memory,
+		.memory_bytes = s->memory_bytes,
+		.idle_seconds = ux_seconds_of(s->idle_ms),
+		.connections = (unsigned)s->connections,
+		.threads = (unsigned)s->threads,
+	});
+	l.drain_bytes = s->drain_bytes; /* 0 is a choice here */
+	l.stop_seconds = ux_seconds_of(s->stop_ms);
+	return l;
+}
+
+static void apply_limits(struct ux_running *r)
+{
+	const struct ux_http_limits next = ux_limits_of_settings(r->settings);
+	ux_http_limits_change(r->limits, &next);
+	atomic_store_explicit(&r->server->upload_most, next.upload_bytes, memory_order_relaxed);
+	atomic_store_explicit(&r->server->memory.most, next.memory_bytes, memory_order_relaxed);
+}
+
+static void apply_keeping(struct ux_keeper *k, const struct ux_settings *s)
+{
+	k->retention.default_s = (int64_t)s->keep_days * DAY_S;
+	k->retention.cache_bytes = s->cache_bytes;
+	k->audit_s = (int64_t)s->audit_days * DAY_S;
+	k->sweep_every_s = ux_seconds_of(s->sweep_every_ms);
+	k->sweep_grace_s = ux_seconds_of(s->sweep_grace_ms);
+}
+
+void ux_settings_apply(struct ux_running *r)
+{
+	const struct ux_settings *s = r->settings;
+	ux_log_configure((enum ux_log_format)s->log_format, (enum ux_log_level)s->log_level);
+	apply_limits(r);
+	apply_keeping(r->keeper, s);
+}
+
+static void log_change(void *ctx, const struct ux_setting *row)
+{
+	(void)ctx;
+	if ((row->flags & UX_SETTING_LIVE) != 0)
+		ux_log_line("info", "setting", "key=%s changed=yes", row->key);
+	else
+		ux_log_line("warning", "setting", "key=%s changed=no reason=\"it needs a restart\"",
+			    row->key);
+}
+
+/* A server that speaks TLS goes on to, and one that does not as well. */
+static enum ux_code keep_tls(const struct ux_settings *now, struct ux_settings *next,
+			     struct ux_error *err)
+{
+	if (!now->tls_certificate == !next->tls_certificate)
+		return UX_OK;
+	ux_log_line("warning", "setting",
+		    "key=tls-certificate changed=no reason=\"TLS on or off needs a restart\"");
+	next->tls_certificate = next->tls_key = NULL;
+	if (!now->tls_certificate)
+		return UX_OK;
+	next->tls_certificate =
+		ux_arena_strndup(&next->arena, now->tls_certificate, strlen(now->tls_certificate));
+	next->tls_key = ux_arena_strndup(&next->arena, now->tls_key, strlen(now->tls_key));
+	return next->tls_certificate && next->tls_key ? UX_OK : ux_arena_fail(&next->arena, err);
+}
+
+static void destroy(struct ux_settings **s)
+{
+	ux_settings_destroy(*s);
+}
+
+static enum ux_code take_over(struct ux_running *r, struct ux_error *err)
+{
+	ux_cleanup(destroy) struct ux_settings *next = NULL;
+	UX_TRY(ux_settings_load(r->source, &next, err));
+	UX_TRY(keep_tls(r->settings, next, err));
+	if (next->tls_certificate)
+		UX_TRY(ux_tls_load(next->tls_certificate, next->tls_key, err));
+	UX_TRY(ux_settings_keep(r->settings, next, log_change, NULL, err));
+	struct ux_settings *old = r->settings;
+	r->settings = ux_take(&next);
+	ux_settings_apply(r);
+	ux_settings_destroy(old);
+	return UX_OK;
+}
+
+void ux_reload(struct ux_running *r)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128], quoted[400];
+	const char *file = r->source->file ? r->source->file : "";
+	char shown[300];
+	ux_log_quote(ux_bytes_cstr(file), shown, sizeof(shown));
+	ux_service_reloading();
+	if (take_over(r, &err) == UX_OK) {
+		ux_log_line("info", "reload", "file=%s", shown);
+	} else {
+		ux_error_format(&err, text, sizeof(text));
+		ux_log_line("error", "reload", "file=%s using=\"what was before\" error=%s", shown,
+			    ux_log_quote(ux_bytes_cstr(text), quoted, sizeof(quoted)));
+	}
+	ux_service_notify("READY=1");
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One line per event on stderr. */
+#include "event_log.h"
+
+#include "json_out.h"
+
+#include <ctype.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <time.h>
+#include <unistd.h>
+
+enum {
+	LINE = 1408,       /* room for two quoted texts and all the rest */
+	TOKEN_SHOWS = 16,  /* characters behind "ux_" that make it look like a token */
+	DIGITS_MOST = 15,  /* of a number that every reader of JSON takes as it is */
+	KEY_WORD_MOST = 40 /* of a key */
+};
+
+/* One for the process, as stderr is. Hints to each line alone: no order needed. */
+static atomic_uint format_now = UX_LOG_TEXT;
+static atomic_uint level_now = UX_LOG_INFO;
+
+void ux_log_configure(enum ux_log_format format, enum ux_log_level level)
+{
+	atomic_store_explicit(&format_now, format, memory_order_relaxed);
+	atomic_store_explicit(&level_now, level, memory_order_relaxed);
+}
+
+static enum ux_log_level level_of(const char *word)
+{
+	switch (word[0]) {
+	case 'e':
+		return UX_LOG_ERROR;
+	case 'w':
+		return UX_LOG_WARNING;
+	case 'd':
+		return UX_LOG_DEBUG;
+	default:
+		return UX_LOG_INFO;
+	}
+}
+
+static void stamp(char *buf, size_t size)
+{
+	struct timespec t;
+	struct tm tm;
+	clock_gettime(CLOCK_REALTIME, &t);
+	gmtime_r(&t.tv_sec, &tm);
+	size_t n = strftime(buf, size, "%Y-%m-%dT%H:%M:%S", &tm);
+	snprintf(buf + n, size - n, ".%03ldZ", t.tv_nsec / 1000000);
+}
+
+void ux_log_redact(struct ux_bytes text, struct ux_out *out)
+{
+	static const char mark[] = "ux_";
+	const size_t n = sizeof(mark) - 1;
+	while (text.size > 0) {
+		const uint8_t *at = memmem(text.data, text.size, mark, n);
+		size_t before = at ? (size_t)(at - text.data) + n : text.size;
+		ux_out_put(out, text.data, before);
+		text = ux_bytes(text.data + before, text.size - before);
+		size_t token = 0;
+		while (at && token < text.size && isalnum(text.data[token]))
+			token++;
+		if (token < TOKEN_SHOWS)
+			continue;
+		ux_out_cstr(out, "…");
+		text = ux_bytes(text.data + token, text.size - token);
+	}
+}
+
+/* Bytes of a string of JSON at the start of text, both quotes included; 0 when it is none. */
+static size_t quoted_size(struct ux_bytes text)
+{
+	for (size_t i = 1; i < text.size && text.data[0] == '"'; i++) {
+		if (text.data[i] == '\\')
+			i++;
+		else if (text.data[i] == '"')
+			return i + 1;
+	}
+	return 0;
+}
+
+static bool is_number(struct ux_bytes s)
+{
+	for (size_t i = 0; i < s.size; i++)
+		if (!isdigit(s.data[i]))
+			return false;
+	return s.size > 0 && s.size <= DIGITS_MOST && (s.data[0] != '0' || s.size == 1);
+}
+
+static size_t word_size(struct ux_bytes text)
+{
+	const uint8_t *blank = text.size ? memchr(text.data, ' ', text.size) : NULL;
+	return blank ? (size_t)(blank - text.data) : text.size;
+}
+
+static void put_json_text(struct ux_bytes s, struct ux_out *out)
+{
+	struct ux_json j = ux_json_make(out);
+	ux_json_str(&j, s);
+}
+
+/* One value, moved past; what is quoted is JSON already, but for the dots behind what was cut. */
+static void put_value(struct ux_bytes *text, struct ux_out *out)
+{
+	size_t quoted = quoted_size(*text);
+	struct ux_bytes behind = ux_bytes(text->data + quoted, text->size - quoted);
+	size_t word = word_size(behind);
+	behind.size = word;
+	struct ux_bytes whole = ux_bytes(text->data, quoted + word);
+	if (quoted > 0 && (word == 0 || ux_bytes_eq(behind, UX_STR("...")))) {
+		ux_out_put(out, whole.data, quoted - 1);
+		ux_out_put(out, behind.data, word);
+		ux_out_u8(out, '"');
+	} else if (is_number(whole)) {
+		ux_out_put(out, whole.data, whole.size);
+	} else {
+		put_json_text(whole, out);
+	}
+	*text = ux_bytes(text->data + whole.size, text->size - whole.size);
+}
+
+/* ,"key":value for each key=value; what has no key is one of "text". */
+static void put_members(struct ux_bytes text, struct ux_out *out)
+{
+	while (text.size > 0) {
+		size_t word = word_size(text);
+		const uint8_t *equals = word ? memchr(text.data, '=', word) : NULL;
+		size_t key = equals ? (size_t)(equals - text.data) : 0;
+		if (key > 0 && key <= KEY_WORD_MOST) {
+			ux_out_u8(out, ',');
+			put_json_text(ux_bytes(text.data, key), out);
+			ux_out_u8(out, ':');
+			text = ux_bytes(equals + 1, text.size - key - 1);
+			put_value(&text, out);
+		} else if (word > 0) {
+			ux_out_cstr(out, ",\"text\":");
+			put_json_text(text, out);
+			return;
+		}
+		if (text.size > 0)
+			text = ux_bytes(text.data + 1, text.size - 1);
+	}
+}
+
+static void put_object(const char *when, const char *level, const char *event, struct ux_bytes text,
+		       struct ux_out *out)
+{
+	ux_out_fmt(out, "{\"time\":\"%s\",\"level\":\"%s\",\"event\":", when, level);
+	put_json_text(ux_bytes_cstr(event), out);
+	put_members(text, out);
+	ux_out_u8(out, '}');
+}
+
+/* The last look at a line, whoever put it together. */
+static void clean(struct ux_bytes line, struct ux_out *out)
+{
+	ux_log_redact(line, out);
+	for (size_t i = 0; i < out->size; i++)
+		if (out->data[i] < ' ' || out->data[i] == 0x7f)
+			out->data[i] = '?';
+	ux_out_u8(out, '\n');
+}
+
+/* One write a line: lines of several threads do not mix. */
+static void put_line(const struct ux_out *line)
+{
+	if (!line->failed && write(STDERR_FILENO, line->data, line->size) < 0)
+		return; /* nobody listens, and there is nobody to tell */
+}
+
+void ux_log_line(const char *level, const char *event, const char *fmt, ...)
+{
+	if (level_of(level) > atomic_load_explicit(&level_now, memory_order_relaxed))
+		return;
+	ux_cleanup(ux_out_deinit) struct ux_out whole = {0}, line = {0};
+	char text[LINE], when[40];
+	va_list args;
+	stamp(when, sizeof(when));
+	va_start(args, fmt);
+	int n = vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	struct ux_bytes told = ux_bytes(text, ux_min((size_t)ux_max(n, 0), sizeof(text) - 1));
+	if (atomic_load_explicit(&format_now, memory_order_relaxed) == UX_LOG_JSON) {
+		put_object(when, level, event, told, &whole);
+	} else {
+		ux_out_fmt(&whole, "time=%s level=%s event=%s ", when, level, event);
+		ux_out_put(&whole, told.data, told.size);
+	}
+	clean(ux_out_bytes(&whole), &line);
+	put_line(&line);
+}
+
+/* Whole escapes and both quotes, however little fits: a cut quote would swallow what follows. */
+const char *ux_log_quote(struct ux_bytes s, char *buf, size_t size)
+{
+	static const char cut[] = "...";
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	size_t shown = ux_min(s.size, size);
+	do {
+		struct ux_json j = ux_json_make(&out);
+		ux_out_reset(&out);
+		ux_json_str(&j, ux_bytes(s.data, shown));
+	} while (out.size + sizeof(cut) > size && shown-- > 0);
+	snprintf(buf, size, "%.*s%s", (int)out.size, out.data ? (char *)out.data : "\"\"",
+		 shown == s.size ? "" : cut);
+	return buf;
+}
