@@ -70,16 +70,46 @@ void ux_log_redact(struct ux_bytes text, struct ux_out *out)
 	}
 }
 
+/* Bytes of the escape at the start of text; 0 when JSON has none such. */
+static size_t escape_size(struct ux_bytes text)
+{
+	if (text.size < 2 || !memchr("\"\\/bfnrtu", text.data[1], 9))
+		return 0;
+	if (text.data[1] != 'u')
+		return 2;
+	for (size_t i = 2; i < 6; i++)
+		if (i >= text.size || !isxdigit(text.data[i]))
+			return 0;
+	return 6;
+}
+
+/* Bytes of the character at the start of text, ASCII or longer; 0 when it is no UTF-8. */
+static size_t character_size(struct ux_bytes text)
+{
+	const uint8_t first = text.data[0];
+	size_t n = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
+	if (n > text.size || first > 0xf4)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((text.data[i] & 0xc0) != 0x80)
+			return 0;
+	const uint8_t second = n > 2 ? text.data[1] : 0x80;
+	bool is_long = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
+	bool is_none = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
+	return is_long || is_none || first < ' ' ? 0 : n;
+}
+
 /* Bytes of a string of JSON at the start of text, both quotes included; 0 when it is none. */
 static size_t quoted_size(struct ux_bytes text)
 {
-	for (size_t i = 1; i < text.size && text.data[0] == '"'; i++) {
-		if (text.data[i] == '\\')
-			i++;
-		else if (text.data[i] == '"')
-			return i + 1;
+	size_t i = 1, n = 1;
+	if (text.size == 0 || text.data[0] != '"')
+		return 0;
+	for (; i < text.size && text.data[i] != '"' && n > 0; i += n) {
+		struct ux_bytes rest = ux_bytes(text.data + i, text.size - i);
+		n = rest.data[0] == '\\' ? escape_size(rest) : character_size(rest);
 	}
-	return 0;
+	return i < text.size && n > 0 ? i + 1 : 0;
 }
 
 static bool is_number(struct ux_bytes s)

@@ -7,7 +7,9 @@
 #include "make_server.h"
 #include "retention.h"
 
+#include <sys/stat.h>
 #include <time.h>
+#include <unistd.h>
 
 static const struct ux_sandbox_limits limits = {
 	.memory = (uint64_t)1 << 30, .output = 64 << 20, .seconds = 60};
@@ -206,6 +208,51 @@ static void its_thread_works_when_it_is_woken(void **state)
 	assert_int_equal(candidate(s, &arena, number).state, UX_CANDIDATE_FAILED);
 }
 
+/* A child that says nothing for as long as it may. */
+static void write_sleeper(char *path)
+{
+	static const char script[] = "#!/bin/sh\nexec sleep 600\n";
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(fchmod(fd, 0700), 0);
+	assert_int_equal(write(fd, script, sizeof(script) - 1), sizeof(script) - 1);
+	close(fd);
+}
+
+static void the_job_at_hand_is_put_back_when_it_stops(void **state)
+{
+	struct make_server *s = *state;
+	struct ux_index *ix = s->store.index;
+	UX_ARENA(arena, 1 << 20);
+	char program[] = "/tmp/unhex-sleeper-XXXXXX";
+	const struct timespec pause = {.tv_nsec = 10000000};
+	struct ux_job_counts counts = {0};
+	ux_cleanup(ux_file_unmap) struct ux_mapping self = {0};
+	assert_int_equal(ux_file_map("/proc/self/exe", &self, NULL), UX_OK);
+	int64_t number = add(s, self.bytes, UX_KIND_EXECUTABLE);
+	write_sleeper(program);
+	struct ux_extractor *x = extractor(s, program);
+	assert_int_equal(ux_extractor_start(x, NULL), UX_OK);
+	for (int i = 0; i < 3000 && counts.running == 0; i++) {
+		nanosleep(&pause, NULL);
+		assert_int_equal(
+			ix->jobs.counts(ix, UX_JOB_EXTRACT, ux_store_now(&s->store), &counts, NULL),
+			UX_OK);
+	}
+	assert_int_equal(counts.running, 1);
+	ux_extractor_stop(x); /* and not after the child's 60 seconds of processor time */
+	assert_int_equal(
+		ix->jobs.counts(ix, UX_JOB_EXTRACT, ux_store_now(&s->store), &counts, NULL), UX_OK);
+	assert_int_equal(counts.running, 0);
+	assert_int_equal(counts.waiting, 1);
+	assert_int_equal(candidate(s, &arena, number).state, UX_CANDIDATE_PENDING);
+	unlink(program);
+	x = extractor(s, NULL);
+	assert_true(ux_extractor_step(x));
+	ux_extractor_stop(x);
+	assert_int_equal(candidate(s, &arena, number).state, UX_CANDIDATE_READY);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], UX_SANDBOX_WORD) == 0)
@@ -219,6 +266,8 @@ int main(int argc, char **argv)
 		cmocka_unit_test_setup_teardown(bytes_that_are_wrong_fail_for_good, open_server,
 						close_server),
 		cmocka_unit_test_setup_teardown(a_child_that_cannot_start_is_tried_again,
+						open_server, close_server),
+		cmocka_unit_test_setup_teardown(the_job_at_hand_is_put_back_when_it_stops,
 						open_server, close_server),
 		cmocka_unit_test_setup_teardown(its_thread_works_when_it_is_woken, open_server,
 						close_server),
