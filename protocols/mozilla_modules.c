@@ -102,18 +102,34 @@ static enum ux_code by_debug_id(struct ux_request *req, const struct ux_debug_id
 	return beginning(req, &id, ret, err);
 }
 
+/* 40 digits may be both: a debug ID with an age of 8, or a build ID. */
+enum ux_code ux_mozilla_id(struct ux_request *req, struct ux_bytes debug_id, const char **ret,
+			   struct ux_error *err)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	struct ux_debug_id debug;
+	int64_t number = 0;
+	bool is_debug_id = ux_debug_id_parse(debug_id, &debug, NULL) == UX_OK;
+	if (is_debug_id) {
+		enum ux_code code = by_debug_id(req, &debug, ret, err);
+		if (code != UX_ENOTFOUND)
+			return code;
+	}
+	enum ux_code code = ux_module_id(debug_id, &req->arena, ret, is_debug_id ? NULL : err);
+	if (code != UX_OK && !is_debug_id)
+		return code;
+	if (code == UX_OK &&
+	    ix->modules.number(ix, ux_caller_of(req)->ns, *ret, &number, NULL) == UX_OK)
+		return UX_OK;
+	return ux_error_set(err, UX_ENOTFOUND, "no module has that debug ID");
+}
+
 enum ux_code ux_mozilla_find(struct ux_request *req, struct ux_bytes debug_id,
 			     struct ux_open_module **ret, struct ux_error *err)
 {
-	struct ux_debug_id debug;
 	const char *id = NULL;
-	uint32_t retry_s = 0;
-	if (ux_debug_id_parse(debug_id, &debug, NULL) == UX_OK)
-		UX_TRY(by_debug_id(req, &debug, &id, err));
-	else
-		UX_TRY(ux_module_id(debug_id, &req->arena, &id, err));
-	return ux_server_module(ux_server_of(req), ux_caller_of(req)->ns, id, /* wait_ms= */ 0, ret,
-				&retry_s, err);
+	UX_TRY(ux_mozilla_id(req, debug_id, &id, err));
+	return ux_module_cache_get(ux_server_of(req)->cache, ux_caller_of(req)->ns, id, ret, err);
 }
 
 enum ux_code ux_mozilla_module_open(struct ux_request *req, struct ux_mozilla_module *m,

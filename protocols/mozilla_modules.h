@@ -46,9 +46,13 @@ enum ux_code ux_mozilla_module_open(struct ux_request *req, struct ux_mozilla_mo
 void ux_mozilla_modules_write(const struct ux_mozilla_modules *m, struct ux_json *j);
 
 /*
- * The module with that debug ID (debug_id.h), or with that GNU build ID, which people send too.
- * Codes as of ux_server_module(); UX_EINVAL: it is neither.
+ * The canonical ID of the module with that debug ID (debug_id.h), or that GNU build ID, which
+ * people send too. UX_ENOTFOUND; UX_EINVAL: it is neither.
  */
+enum ux_code ux_mozilla_id(struct ux_request *req, struct ux_bytes debug_id, const char **ret,
+			   struct ux_error *err) ux_must;
+
+/* That module, open. Codes as above and as of ux_module_cache_get(). */
 enum ux_code ux_mozilla_find(struct ux_request *req, struct ux_bytes debug_id,
 			     struct ux_open_module **ret, struct ux_error *err) ux_must;
 

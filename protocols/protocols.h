@@ -13,6 +13,9 @@ ux_handler_fn ux_handle_debuginfod_debuginfo, ux_handle_debuginfod_executable,
 /* POST /symbolicate/v5 of Mozilla's symbolication API (docs/protocols.md). */
 ux_handler_fn ux_handle_symbolicate_v5;
 
+/* POST /source/v1 and /asm/v1 of samply's API, which the Firefox Profiler asks. */
+ux_handler_fn ux_handle_source_v1, ux_handle_asm_v1;
+
 /* /pprof/{id}/symbol of pprof's remote symbolization: GET says that there are symbols. */
 ux_handler_fn ux_handle_pprof_symbol, ux_handle_pprof_probe;
 

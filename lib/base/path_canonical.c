@@ -48,7 +48,7 @@ enum ux_code ux_path_canonical(struct ux_bytes path, struct ux_arena *arena, con
 }
 
 enum ux_code ux_path_of_source(struct ux_bytes name, struct ux_arena *arena, const char **ret,
-			    struct ux_error *err)
+			       struct ux_error *err)
 {
 	if (name.size > 0 && name.data[0] == '/')
 		return ux_path_canonical(name, arena, ret, err);

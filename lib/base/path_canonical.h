@@ -23,6 +23,6 @@ enum ux_code ux_path_canonical(struct ux_bytes path, struct ux_arena *arena, con
  * then it counts from the root.
  */
 enum ux_code ux_path_of_source(struct ux_bytes name, struct ux_arena *arena, const char **ret,
-			    struct ux_error *err) ux_must;
+			       struct ux_error *err) ux_must;
 
 #endif

@@ -139,3 +139,20 @@ enum ux_code ux_gsym_lookup(const struct ux_gsym *g, uint64_t pc, struct ux_fram
 	UX_TRY(gsym_record_finish(g, &s, &c, &r, err));
 	return record_frames(g, &r, off, frames, max, ret_n, err);
 }
+
+enum ux_code ux_gsym_extent(const struct ux_gsym *g, uint64_t pc, uint64_t *ret_start,
+			    uint64_t *ret_size, struct ux_error *err)
+{
+	if (pc < g->base || g->n_functions == 0)
+		return not_found(pc, err);
+	uint64_t off = pc - g->base;
+	struct gsym_starts s = gsym_starts_find(g, off);
+	struct gsym_record r = {0};
+	struct ux_cur c;
+	if (s.value > off || gsym_record_choose(g, &s, off - s.value, &c, &r) == s.end)
+		return not_found(pc, err);
+	UX_TRY(ux_cur_status(&c, err));
+	*ret_start = g->base + s.value;
+	*ret_size = r.size;
+	return UX_OK;
+}

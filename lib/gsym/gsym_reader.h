@@ -70,4 +70,9 @@ bool ux_gsym_file(const struct ux_gsym *g, uint32_t file, const char **ret_dir,
 enum ux_code ux_gsym_lookup(const struct ux_gsym *g, uint64_t pc, struct ux_frame *frames,
 			    size_t max, size_t *ret_n, struct ux_error *err) ux_must;
 
+/* Where the function begins whose frame would be the outermost one at pc, and its bytes, 0 when
+ * they are not told. Codes as above. */
+enum ux_code ux_gsym_extent(const struct ux_gsym *g, uint64_t pc, uint64_t *ret_start,
+			    uint64_t *ret_size, struct ux_error *err) ux_must;
+
 #endif

@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * POST /source/v1: a source file for the Firefox Profiler. Source: API.md of samply-api, v1. The
+ * address proves that the file is the module's: an address of it has to be in exactly that file, so
+ * nobody can ask for what no symbols name; and the file comes from an uploaded bundle alone.
+ */
+#include "hex.h"
+#include "json_out.h"
+#include "lookup.h"
+#include "mozilla_modules.h"
+#include "path_canonical.h"
+#include "protocols.h"
+
+enum {
+	SOURCE_MOST = 16 << 20 /* bytes of one file in a document */
+};
+
+/* What is asked for. */
+struct question {
+	const char *id; /* of the module, canonical */
+	const char *file;
+	uint64_t offset; /* from the module's first byte */
+};
+
+static enum ux_code read_question(struct ux_request *req, const json_t *doc, struct question *ret)
+{
+	struct ux_error *err = &req->err;
+	const char *debug_id = "", *offset = "";
+	ret->file = "";
+	UX_TRY(ux_json_in_str(doc, "debugId", UX_MOZILLA_NAME_BYTES, &debug_id, err));
+	UX_TRY(ux_json_in_str(doc, "moduleOffset", UX_MOZILLA_NAME_BYTES, &offset, err));
+	UX_TRY(ux_json_in_str(doc, "file", UX_PATH_BYTES, &ret->file, err));
+	if (debug_id[0] == '\0' || ret->file[0] == '\0')
+		return ux_error_set(err, UX_EINVAL, "expected \"debugId\" and \"file\"");
+	if (!ux_hex_parse_u64(ux_bytes_cstr(offset), /* hex= */ false, &ret->offset))
+		return ux_error_set(err, UX_EINVAL, "\"moduleOffset\" is no \"0x...\"");
+	return ux_mozilla_id(req, ux_bytes_cstr(debug_id), &ret->id, err);
+}
+
+/* As /symbolicate/v5 tells it: directory and name with one slash between. */
+static bool is_file(const struct ux_frame *f, const char *file)
+{
+	size_t n = strlen(f->dir);
+	if (n == 0)
+		return strcmp(f->base, file) == 0;
+	if (strncmp(file, f->dir, n) != 0)
+		return false;
+	if (f->dir[n - 1] != '/' && file[n++] != '/')
+		return false;
+	return strcmp(file + n, f->base) == 0;
+}
+
+static enum ux_code prove(struct ux_request *req, const struct question *q)
+{
+	const struct ux_lookup lookup = {.demangle = UX_DEMANGLE_NONE};
+	struct ux_frame frames[UX_FRAMES_MOST];
+	struct ux_open_module *m = NULL;
+	UX_TRY(ux_module_cache_get(ux_server_of(req)->cache, ux_caller_of(req)->ns, q->id, &m,
+				   &req->err));
+	uint64_t base = ux_open_module_candidate(m, 0)->gsym.base;
+	size_t n = ux_lookup_frames(&lookup, m, base + q->offset, frames);
+	bool proved = false;
+	for (size_t i = 0; i < n && !proved; i++)
+		proved = is_file(&frames[i], q->file);
+	ux_open_module_drop(m);
+	if (proved)
+		return UX_OK;
+	return ux_error_set(&req->err, UX_ENOTFOUND, "no code at 0x%" PRIx64 " is of that file",
+			    q->offset);
+}
+
+static enum ux_code find_source(struct ux_request *req, const struct question *q,
+				struct ux_source *ret)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	const char *path = NULL;
+	UX_TRY(ux_path_of_source(ux_bytes_cstr(q->file), &req->arena, &path, &req->err));
+	UX_TRY(ix->sources.find(ix, ux_caller_of(req)->ns, q->id, path, &req->arena, ret,
+				&req->err));
+	if (ret->size > SOURCE_MOST)
+		return ux_error_set(&req->err, UX_ELIMIT, "the file has %" PRIu64 " bytes",
+				    ret->size);
+	return UX_OK;
+}
+
+static enum ux_code write_answer(struct ux_request *req, struct ux_response *res,
+				 const struct question *q, struct ux_bytes text)
+{
+	struct ux_json j = ux_json_make(&req->out);
+	/* No byte takes more than the six of an escape, which are rare. */
+	UX_TRY(ux_request_hold(req, req->body.size + 2 * text.size));
+	ux_json_object_begin(&j);
+	ux_json_key(&j, "symbolsLastModified");
+	ux_json_null(&j);
+	ux_json_key(&j, "sourceLastModified");
+	ux_json_null(&j);
+	ux_json_key_cstr(&j, "file", q->file);
+	ux_json_key_str(&j, "source", text);
+	ux_json_object_end(&j);
+	ux_out_u8(&req->out, '\n');
+	return ux_response_out(req, res, "application/json");
+}
+
+enum ux_code ux_handle_source_v1(struct ux_request *req, struct ux_response *res)
+{
+	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
+	ux_cleanup(ux_file_unmap) struct ux_mapping pack = {0};
+	struct ux_bytes text = UX_BYTES_NONE;
+	struct question q;
+	struct ux_source s;
+	UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
+	UX_TRY(read_question(req, doc, &q));
+	UX_TRY(prove(req, &q));
+	UX_TRY(find_source(req, &q, &s));
+	UX_TRY(ux_blobs_map(ux_server_of(req)->store->blobs, &s.blob, s.blob_size, &pack,
+			    &req->err));
+	if (!ux_bytes_sub(pack.bytes, s.off, s.size, &text))
+		return ux_error_set(&req->err, UX_EIO, "a source file leaves its pack");
+	return write_answer(req, res, &q, text);
+}

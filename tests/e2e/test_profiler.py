@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: Apache-2.0
+"""/source/v1 and /asm/v1, asked as the Firefox Profiler asks"""
+import json
+import re
+import subprocess
+import urllib.error
+import urllib.request
+
+import pytest
+
+from test_protocols import debug_id, image_base
+from tool import build_id, compile_c, symbol
+
+
+
+@pytest.fixture(scope="module", params=["-pie", "-no-pie"])
+def prog(tmp_path_factory, request):
+    return compile_c(tmp_path_factory.mktemp("profiler"), flags=("-O1", "-g", request.param))
+
+
+@pytest.fixture(scope="module")
+def pushed(server_of_module, prog):
+    result = server_of_module.unhex("push", "--sources", "--with-debuginfo", prog)
+    assert result.returncode == 0, result.stdout
+    return server_of_module
+
+
+def post(server, path, doc):
+    """The bytes that the profiler's fetch() sends: no type of its own, no key."""
+    request = urllib.request.Request(server.url + path, json.dumps(doc).encode(),
+                                     {"Content-Type": "text/plain;charset=UTF-8"})
+    with urllib.request.urlopen(request, timeout=60) as answer:
+        assert answer.headers["Content-Type"] == "application/json"
+        return json.load(answer)
+
+
+def refused(server, path, doc, status, words):
+    with pytest.raises(urllib.error.HTTPError) as failure:
+        post(server, path, doc)
+    assert failure.value.code == status
+    assert words in json.load(failure.value)["error"]["message"]
+
+
+# /source/v1
+
+def source_request(prog, **more):
+    start, _ = symbol(prog, "outer")
+    return {"debugName": prog.name, "debugId": debug_id(build_id(prog)),
+            "moduleOffset": hex(start - image_base(prog)), "file": str(prog.with_suffix(".c")),
+            **more}
+
+
+def test_a_source_file_comes_with_the_proof_of_an_address(pushed, prog):
+    told = post(pushed, "/source/v1", source_request(prog))
+    assert told == {"symbolsLastModified": None, "sourceLastModified": None,
+                    "file": str(prog.with_suffix(".c")),
+                    "source": prog.with_suffix(".c").read_text()}
+
+
+def test_every_file_that_symbolicate_names_can_be_had(pushed, prog):
+    base, (start, size) = image_base(prog), symbol(prog, "outer")
+    name = debug_id(build_id(prog))
+    (result,) = post(pushed, "/symbolicate/v5", {
+        "memoryMap": [[prog.name, name]],
+        "stacks": [[[0, pc - base] for pc in range(start, start + size)]]})["results"]
+    asked = set()
+    for frame in result["stacks"][0]:
+        for one in (frame, *frame.get("inlines", [])):
+            key = (one["file"], frame["module_offset"])
+            if key not in asked:
+                told = post(pushed, "/source/v1", {
+                    "debugName": prog.name, "debugId": name, "moduleOffset": key[1],
+                    "file": key[0]})
+                assert len(told["source"].splitlines()) >= one["line"]
+            asked.add(key)
+    assert len({file for file, _ in asked}) >= 1
+
+
+@pytest.mark.parametrize("change, status, words", [
+    ({"file": "/etc/passwd"}, 404, "no code at"),
+    ({"file": "prog.c"}, 404, "no code at"),
+    ({"moduleOffset": "0x0"}, 404, "no code at"),
+    ({"moduleOffset": "x"}, 400, "moduleOffset"),
+    ({"moduleOffset": "0xffffffffffffffff"}, 404, "no code at"),
+    ({"debugId": "0123456789ABCDEF0123456789ABCDEF0"}, 404, "debug ID"),
+    ({"debugId": ""}, 400, "debugId"),
+    ({"file": 7}, 400, "file"),
+])
+def test_without_the_proof_there_is_no_file(pushed, prog, change, status, words):
+    refused(pushed, "/source/v1", source_request(prog, **change), status, words)
+
+
+def test_a_file_that_was_not_uploaded_is_not_looked_for_here(server, prog):
+    assert server.unhex("push", prog).returncode == 0
+    refused(server, "/source/v1", source_request(prog), 404, "no source file")
+
+
+# /asm/v1
+
+def asm_request(prog, name="outer", **more):
+    start, size = symbol(prog, name)
+    return {"debugName": prog.name, "debugId": debug_id(build_id(prog)), "name": prog.name,
+            "codeId": None, "startAddress": hex(start - image_base(prog)), "size": hex(size),
+            "continueUntilFunctionEnd": False, **more}
+
+
+def objdump(path, start, size):
+    """Offset and mnemonic of each instruction."""
+    text = subprocess.run(["objdump", "-d", "-M", "intel", "--no-show-raw-insn",
+                           f"--start-address={start:#x}", f"--stop-address={start + size:#x}",
+                           path], check=True, text=True, stdout=subprocess.PIPE).stdout
+    found = re.findall(r"^\s*([0-9a-f]+):\t(\S+)", text, re.M)
+    return [(int(pc, 16) - start, word) for pc, word in found]
+
+
+@pytest.mark.parametrize("name", ["outer", "main", "_start"])
+def test_code_is_told_as_objdump_tells_it(pushed, prog, name):
+    start, size = symbol(prog, name)
+    if size == 0:
+        size = 34  # _start, which says none
+    told = post(pushed, "/asm/v1", asm_request(prog, name, size=hex(size)))
+    assert told["startAddress"] == hex(start - image_base(prog)) and told["size"] == hex(size)
+    assert told["arch"] == "x86_64" and told["syntax"] == ["Intel"]
+    want = objdump(prog, start, size)
+    assert [offset for offset, _ in told["instructions"]] == [offset for offset, _ in want]
+    # Prefixes are words of their own there.
+    same = sum(text.split()[0] == word for (_, text), (_, word) in zip(told["instructions"], want))
+    assert same >= len(want) - 1, (told, want)
+
+
+def test_a_function_is_told_to_its_end_when_its_size_is_not_known(pushed, prog):
+    start, size = symbol(prog, "outer")
+    told = post(pushed, "/asm/v1", asm_request(prog, size="0x1", continueUntilFunctionEnd=True))
+    assert int(told["size"], 16) == size
+    assert [offset for offset, _ in told["instructions"]] == \
+        [offset for offset, _ in objdump(prog, start, size)]
+    inside = told["instructions"][2][0]
+    told = post(pushed, "/asm/v1", asm_request(
+        prog, startAddress=hex(start - image_base(prog) + inside), size="0x1",
+        continueUntilFunctionEnd=True))
+    assert int(told["size"], 16) == size - inside
+
+
+def test_a_code_id_names_the_module_too(pushed, prog):
+    told = post(pushed, "/asm/v1", asm_request(prog, debugId=None,
+                                               codeId=build_id(prog).removeprefix("gnu:")))
+    assert told["instructions"]
+
+
+@pytest.mark.parametrize("change, status, words", [
+    ({"startAddress": "0x7fffffff0000"}, 404, "no code at"),
+    ({"startAddress": "0xffffffffffffffff"}, 404, "no code at"),
+    ({"startAddress": 7}, 400, "startAddress"),
+    ({"size": "much"}, 400, "size"),
+    ({"debugId": None}, 400, "codeId"),
+    ({"debugId": "0123456789ABCDEF0123456789ABCDEF0"}, 404, "debug ID"),
+    ({"continueUntilFunctionEnd": "yes"}, 400, "continueUntilFunctionEnd"),
+])
+def test_what_is_no_request_for_code_is_refused(pushed, prog, change, status, words):
+    refused(pushed, "/asm/v1", asm_request(prog, **change), status, words)
+
+
+def test_a_huge_range_is_cut(pushed, prog):
+    told = post(pushed, "/asm/v1", asm_request(prog, size="0xffffffffffffffff"))
+    size = int(told["size"], 16)
+    assert symbol(prog, "outer")[1] < size <= 256 << 10
+    assert size - 16 <= told["instructions"][-1][0] < size
+
+
+def test_code_of_a_program_that_was_not_uploaded_is_missing(server, prog):
+    assert server.unhex("push", prog).returncode == 0
+    refused(server, "/asm/v1", asm_request(prog), 404, "--with-debuginfo")
+
+
+def test_what_is_no_code_becomes_bytes(server, tmp_path):
+    prog = compile_c(tmp_path, source="__asm__(\".text\\n.globl odd\\n.type odd,@function\\n"
+                     "odd: .byte 0x06,0x06,0x90\\nret\\n.size odd,.-odd\\n\");\n"
+                     "int main(void) { return 0; }\n")
+    assert server.unhex("push", "--with-debuginfo", prog).returncode == 0
+    told = post(server, "/asm/v1", asm_request(prog, "odd"))
+    assert [offset for offset, _ in told["instructions"]] == [0, 1, 2, 3]
+    assert told["instructions"][0][1].startswith(".byte") and told["instructions"][3][1] == "ret"
