@@ -36,7 +36,7 @@ static double lookup_now(void)
 }
 
 /* Nanoseconds an address, and what was found, which both sides have to agree on. */
-static void lookup_report(double ns, size_t n, uint64_t frames, uint64_t lines)
+static inline void lookup_report(double ns, size_t n, uint64_t frames, uint64_t lines)
 {
 	printf("%.2f %llu %llu\n", ns / (double)n, (unsigned long long)frames,
 	       (unsigned long long)lines);

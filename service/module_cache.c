@@ -19,7 +19,10 @@ struct ux_open_module {
 	_Atomic int64_t noted;
 	size_t n;
 	struct ux_open_candidate candidates[UX_MODULE_CANDIDATES_MOST];
-	pthread_mutex_t lock; /* guards the candidates' names */
+	pthread_mutex_t lock;      /* guards the candidates' names */
+	pthread_mutex_t memo_lock; /* guards memos; nothing is waited for while it is held */
+	struct ux_memo *memos[UX_MEMO_MODES];
+	atomic_size_t *memo_bytes; /* the cache's */
 };
 
 struct entry {
@@ -37,8 +40,9 @@ struct ux_module_cache {
 	void (*wake)(void *ctx); /* NULL: nobody waits for jobs */
 	void *wake_ctx;
 	size_t most;
-	pthread_mutex_t lock; /* guards all below */
-	uint64_t generation;  /* forgets so far: what was read before one is not kept after it */
+	pthread_mutex_t lock;     /* guards all below */
+	atomic_size_t memo_bytes; /* of all modules; a sum alone: no order needed */
+	uint64_t generation; /* forgets so far: what was read before one is not kept after it */
 	size_t n;
 	struct entry *newest, *oldest;
 	struct entry *slots[SLOTS];
@@ -87,8 +91,42 @@ void ux_open_module_drop(struct ux_open_module *m)
 		ux_gsym_names_deinit(&m->candidates[i].names);
 		ux_file_unmap(&m->candidates[i].mapping);
 	}
+	for (size_t i = 0; i < UX_MEMO_MODES; i++)
+		ux_memo_drop(m->memos[i]);
+	pthread_mutex_destroy(&m->memo_lock);
 	pthread_mutex_destroy(&m->lock);
 	free(m);
+}
+
+struct ux_memo *ux_open_module_memo(struct ux_open_module *m, enum ux_demangle_mode mode,
+				    struct ux_memo *full)
+{
+	struct ux_memo *old = NULL, *memo = NULL;
+	pthread_mutex_lock(&m->memo_lock);
+	if (full && m->memos[mode] == full)
+		old = ux_take(&m->memos[mode]);
+	if (!m->memos[mode])
+		m->memos[mode] = ux_memo_create(mode, m->memo_bytes);
+	if (m->memos[mode])
+		memo = ux_memo_ref(m->memos[mode]);
+	pthread_mutex_unlock(&m->memo_lock);
+	ux_memo_drop(old);
+	ux_memo_drop(full);
+	return memo;
+}
+
+/* Lets the memos go; returns what they take, also where somebody holds one still. */
+static size_t forget_memos(struct ux_open_module *m)
+{
+	size_t bytes = 0;
+	for (size_t i = 0; i < UX_MEMO_MODES; i++) {
+		pthread_mutex_lock(&m->memo_lock);
+		struct ux_memo *memo = ux_take(&m->memos[i]);
+		pthread_mutex_unlock(&m->memo_lock);
+		bytes += memo ? ux_memo_bytes(memo) : 0;
+		ux_memo_drop(memo);
+	}
+	return bytes;
 }
 
 static enum ux_code read_names(struct ux_open_candidate *c, uint64_t *budget, struct ux_error *err)
@@ -188,12 +226,22 @@ struct ux_recent *ux_module_cache_recent(struct ux_module_cache *c)
 	return c->recent;
 }
 
+/* What was not asked for lately makes room: down to half, so that this is rare. */
+static void shed_memos(struct ux_module_cache *c)
+{
+	size_t all = atomic_load_explicit(&c->memo_bytes, memory_order_relaxed), gone = 0;
+	for (struct entry *e = c->oldest; e && all > gone + UX_MEMOS_MOST / 2; e = e->newer)
+		gone += forget_memos(e->module);
+}
+
 /* The module of a key with a reference, or NULL; and the generation at this moment. */
 static struct ux_open_module *look(struct ux_module_cache *c, const struct key *k,
 				   uint64_t *ret_generation)
 {
 	struct ux_open_module *m = NULL;
 	pthread_mutex_lock(&c->lock);
+	if (atomic_load_explicit(&c->memo_bytes, memory_order_relaxed) > UX_MEMOS_MOST)
+		shed_memos(c);
 	struct entry *e = *slot_of(c, k->text, k->size, k->hash);
 	if (e) {
 		unlink_use(c, e);
@@ -302,6 +350,8 @@ static enum ux_code open_module(struct ux_module_cache *c, const char *ns, const
 		return ux_error_nomem(err);
 	atomic_init(&m->refs, 1);
 	pthread_mutex_init(&m->lock, NULL);
+	pthread_mutex_init(&m->memo_lock, NULL);
+	m->memo_bytes = &c->memo_bytes;
 	for (size_t i = 0; i < row.n_candidates && m->n < UX_MODULE_CANDIDATES_MOST; i++)
 		if (answers(&row.candidates[i]) &&
 		    open_candidate(c, &row.candidates[i], &m->candidates[m->n], &why) == UX_OK)

@@ -4,6 +4,7 @@
 #define UX_MODULE_CACHE_H
 
 #include "gsym_names.h"
+#include "memo.h"
 #include "recent.h"
 #include "store.h"
 
@@ -19,7 +20,7 @@ struct ux_open_candidate {
 	struct ux_gsym_names names; /* the module's: see ux_open_module_find() */
 };
 
-/* A module's candidates, best first. Immutable but for names; shared; released by
+/* A module's candidates, best first. Immutable but for names and memos; shared; released by
  * ux_open_module_drop(). */
 struct ux_open_module;
 
@@ -37,6 +38,14 @@ enum ux_code ux_open_module_find(struct ux_open_module *m, struct ux_bytes name,
 
 /* NULL is fine. */
 void ux_open_module_drop(struct ux_open_module *m);
+
+/*
+ * The memo of lookups with names in that mode, to be released by ux_memo_drop() before the module
+ * is. full: NULL, or the one that has no more room, whose reference is taken: then there is a new
+ * one. NULL: memory is short.
+ */
+struct ux_memo *ux_open_module_memo(struct ux_open_module *m, enum ux_demangle_mode mode,
+				    struct ux_memo *full);
 
 /* Any thread. */
 struct ux_module_cache;

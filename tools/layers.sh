@@ -10,6 +10,7 @@ BEGIN {
 	formats = "elf macho cuda dwarf gosym jit interp gsym"
 	allow["base"] = ""
 	allow["id"] = allow["demangle"] = "base"
+	allow["wire"] = "base id"
 	n = split(formats, f, " ")
 	for (i = 1; i <= n; i++)
 		allow[f[i]] = low
@@ -18,7 +19,7 @@ BEGIN {
 	allow["symbolize"] = low " " formats
 	allow["process"] = low " elf jit interp gsym kernel symbolize"
 	allow["target"] = low " elf interp process"
-	allow["public"] = low " elf macho cuda gsym symbolize"
+	allow["public"] = low " wire elf macho cuda gsym symbolize"
 	allow["profile"] = low " symbolize"
 	allow["net"] = "base"
 	allow["config"] = "base"
@@ -28,7 +29,7 @@ BEGIN {
 	allow["push"] = low " " formats " symbolize net fetch bundle"
 	allow["sandbox"] = low " " formats " symbolize bundle"
 	allow["upstream"] = low " net fetch store"
-	allow["service"] = low " elf gsym symbolize config net store fetch bundle sandbox upstream"
+	allow["service"] = low " wire elf gsym symbolize config net store fetch bundle sandbox upstream"
 	allow["protocols"] = allow["service"] " service"
 	allow["web"] = allow["service"] " service"
 	allow["server"] = allow["push"] " config store push profile sandbox upstream service protocols web"

@@ -14,6 +14,7 @@
 #include <unhex/module.h>
 #include <unhex/process.h>
 #include <unhex/quality.h>
+#include <unhex/question.h>
 #include <unhex/source.h>
 #include <unhex/version.h>
 

@@ -80,6 +80,8 @@ struct make_answer make_server_ask(struct make_server *s, const struct make_ask 
 		ux_exchange_header(&x, UX_STR("Content-Range"), ux_bytes_cstr(ask->range));
 	if (ask->accept)
 		ux_exchange_header(&x, UX_STR("Accept"), ux_bytes_cstr(ask->accept));
+	if (ask->type)
+		ux_exchange_header(&x, UX_STR("Content-Type"), ux_bytes_cstr(ask->type));
 	ux_exchange_begin(&x);
 	size_t half = ask->body.size / 2;
 	if (half > 0)

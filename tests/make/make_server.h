@@ -21,7 +21,7 @@ void make_server_close(struct make_server *s);
 void make_server_key(struct make_server *s, unsigned scopes, const char *ns,
 		     char token[UX_TOKEN_SIZE]);
 
-/* What is asked; token, host, range and accept may be NULL. */
+/* What is asked; all but method and target may be NULL. */
 struct make_ask {
 	const char *method;
 	const char *target;
@@ -29,6 +29,7 @@ struct make_ask {
 	const char *host;
 	const char *range; /* Content-Range */
 	const char *accept;
+	const char *type;  /* Content-Type */
 	struct ux_bytes body;
 };
 

@@ -2,10 +2,14 @@
 /* server: what POST /v1/symbolize answers, without a socket. */
 #include "sweep.h"
 
+#include "asked.h"
 #include "make_gsym.h"
 #include "make_server.h"
+#include "wire_question.h"
+#include "wire_read.h"
 
 #include <jansson.h>
+#include <time.h>
 
 /* The worked example: f at 0x401000 with sq inlined, _start at 0x401007. */
 static const char example_id[] = "gnu:1b700ab56bff4136b7c92cfe7a92fa17ef09d874";
@@ -146,12 +150,303 @@ static void module_that_is_not_here_is_asked_for_elsewhere(void **state)
 	assert_int_equal(other.asked, 4); /* what is here is not asked for */
 }
 
+/* --- the compact form -------------------------------------------------------------------------
+ */
+
+/* Asks in the compact form; released by the caller. */
+static struct make_answer ask_compact(struct make_server *s, struct ux_bytes body, unsigned status)
+{
+	struct make_answer a = make_server_ask(s, &(struct make_ask){.method = "POST",
+								     .target = "/v1/symbolize",
+								     .token = s->admin,
+								     .type = UX_WIRE_TYPE,
+								     .body = body});
+	if (a.status != status)
+		fail_msg("%u, wanted %u: %.*s", a.status, status, (int)a.body.size,
+			 (const char *)a.body.data);
+	return a;
+}
+
+static void put_module(struct ux_out *out, const char *id, const uint64_t *pcs, size_t n)
+{
+	struct ux_id typed;
+	assert_int_equal(ux_id_parse(ux_bytes_cstr(id), &typed, NULL), UX_OK);
+	ux_wire_question_add(out, &typed, pcs, n);
+}
+
+/* Frames of an address in both forms. */
+static void expect_same(const json_t *list, const struct ux_frame *frames, size_t n)
+{
+	assert_int_equal(json_array_size(list), n);
+	for (size_t i = 0; i < n; i++) {
+		const json_t *f = json_array_get(list, i);
+		char path[256];
+		snprintf(path, sizeof(path), "%s%s%s", frames[i].dir,
+			 frames[i].dir[0] != '\0' ? "/" : "", frames[i].base);
+		assert_string_equal(text_of(f, "function"), frames[i].function);
+		assert_string_equal(text_of(f, "file"), path);
+		assert_int_equal(json_integer_value(json_object_get(f, "line")), frames[i].line);
+		assert_int_equal(json_is_true(json_object_get(f, "inlined")), frames[i].inlined);
+	}
+}
+
+static void compact_form_and_json_answer_the_same(void **state)
+{
+	struct make_server *s = *state;
+	static const uint64_t pcs[] = {0x401000, 0x401002, 0x401007, 0x401006, 1, 0x401000};
+	static const char json[] =
+		"{\"modules\":[{\"id\":\"gnu:00\",\"addresses\":[1]},"
+		"{\"id\":\"1b700ab56bff4136b7c92cfe7a92fa17ef09d874\",\"addresses\":"
+		"[\"0x401000\",\"0x401002\",\"0x401007\",\"0x401006\",1,\"0x401000\"]}],"
+		"\"return_addresses\":%s,\"demangle\":\"none\"}";
+	upload_example(s);
+	for (unsigned back = 0; back <= 1; back++) {
+		ux_cleanup(ux_out_deinit) struct ux_out question = {0};
+		const struct ux_wire_options options = {.return_addresses = back == 1};
+		struct ux_frame frames[UX_FRAMES_MOST];
+		struct ux_wire_read r;
+		char body[512];
+		snprintf(body, sizeof(body), json, back ? "true" : "false");
+		json_t *doc = post(s, "/v1/symbolize", body, 200);
+		const json_t *m = json_array_get(json_object_get(doc, "modules"), 1);
+		ux_wire_question_begin(&question, &options);
+		put_module(&question, "gnu:00", pcs, 1);
+		put_module(&question, example_id, pcs, ux_countof(pcs));
+		ux_wire_question_end(&question);
+		struct make_answer a = ask_compact(s, ux_out_bytes(&question), 200);
+		assert_int_equal(ux_wire_read_open(&r, ux_out_bytes(&a.body), NULL), UX_OK);
+		assert_int_equal(r.n_modules, 2);
+		assert_int_equal(r.modules[0].status, UX_MODULE_MISSING);
+		assert_int_equal(r.modules[1].status, UX_MODULE_FOUND);
+		assert_int_equal(r.modules[1].quality, UX_QUALITY_INLINES);
+		assert_int_equal(r.modules[1].n, ux_countof(pcs));
+		for (size_t i = 0; i < ux_countof(pcs); i++) {
+			size_t n = ux_wire_read_frames(&r, i, frames, ux_countof(frames));
+			expect_same(json_array_get(json_object_get(m, "frames"), i), frames, n);
+		}
+		ux_wire_read_deinit(&r);
+		ux_out_deinit(&a.body);
+		json_decref(doc);
+	}
+}
+
+static void compact_form_of_another_version_is_refused_with_words(void **state)
+{
+	struct make_server *s = *state;
+	static const struct {
+		struct ux_bytes body;
+		unsigned status;
+		const char *says;
+	} cases[] = {
+		{{(const uint8_t *)"UXQ\x02\0\0\0\0", 8}, 422, "version 2; version 1"},
+		{{(const uint8_t *)"UXQ\x01\x40\0\0\0", 8}, 422, "flags"},
+		{{(const uint8_t *)"{\"modules\":[]}", 14}, 422, "UXQ"},
+		{{(const uint8_t *)"UXQ\x01\0\0\0\x02\0", 9}, 400, "empty"},
+	};
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		struct make_answer a = ask_compact(s, cases[i].body, cases[i].status);
+		ux_out_u8(&a.body, 0);
+		if (!strstr((const char *)a.body.data, cases[i].says))
+			fail_msg("'%s' does not say '%s'", (const char *)a.body.data,
+				 cases[i].says);
+		ux_out_deinit(&a.body);
+	}
+}
+
+static void compact_questions_over_their_limit_are_refused(void **state)
+{
+	struct make_server *s = *state;
+	const struct ux_wire_options options = {0};
+	uint64_t *pcs = calloc(UX_SYMBOLIZE_ADDRESSES_MOST, sizeof(*pcs));
+	for (unsigned over = 0; over <= 1; over++) {
+		ux_cleanup(ux_out_deinit) struct ux_out q = {0};
+		ux_wire_question_begin(&q, &options);
+		put_module(&q, "gnu:00", pcs, UX_SYMBOLIZE_ADDRESSES_MOST);
+		if (over)
+			put_module(&q, "gnu:00", pcs, 1);
+		ux_wire_question_end(&q);
+		struct make_answer a = ask_compact(s, ux_out_bytes(&q), over ? 413 : 200);
+		ux_out_deinit(&a.body);
+	}
+	for (unsigned over = 0; over <= 1; over++) {
+		ux_cleanup(ux_out_deinit) struct ux_out q = {0};
+		ux_wire_question_begin(&q, &options);
+		for (unsigned i = 0; i < UX_SYMBOLIZE_MODULES_MOST + over; i++)
+			put_module(&q, "gnu:00", NULL, 0);
+		ux_wire_question_end(&q);
+		struct make_answer a = ask_compact(s, ux_out_bytes(&q), over ? 413 : 200);
+		ux_out_deinit(&a.body);
+	}
+	free(pcs);
+}
+
+/* --- time ------------------------------------------------------------------------------------- */
+
+/* Takes longer than anybody waits. */
+static enum ux_wanted ask_slowly(void *ctx, struct ux_wanted_ask *ask)
+{
+	unsigned *asked = ctx;
+	const struct timespec long_enough = {.tv_nsec = 60 * 1000 * 1000};
+	(void)ask;
+	++*asked;
+	nanosleep(&long_enough, NULL);
+	return UX_WANTED_MISSING;
+}
+
+static void modules_that_time_was_not_enough_for_are_pending(void **state)
+{
+	struct make_server *s = *state;
+	unsigned asked = 0;
+	static const char body[] =
+		"{\"modules\":[{\"id\":\"gnu:00\",\"addresses\":[1]},"
+		"{\"id\":\"1b700ab56bff4136b7c92cfe7a92fa17ef09d874\",\"addresses\":[4198407]}],"
+		"\"timeout_ms\":50}";
+	upload_example(s);
+	s->server.wanted = (struct ux_module_wanted){ask_slowly, &asked};
+	json_t *doc = post(s, "/v1/symbolize", body, 200);
+	for (size_t i = 0; i < 2; i++) {
+		const json_t *m = json_array_get(json_object_get(doc, "modules"), i);
+		assert_string_equal(text_of(m, "status"), "pending");
+		assert_true(json_integer_value(json_object_get(m, "retry_after")) > 0);
+		assert_string_equal(text_of(m, "reason"), "the time was over");
+		assert_null(json_object_get(m, "frames"));
+	}
+	json_decref(doc);
+	assert_int_equal(asked, 1);
+}
+
+static void module_that_is_cut_has_the_frames_of_its_first_addresses(void **state)
+{
+	struct make_server *s = *state;
+	ux_cleanup(ux_out_deinit) struct ux_out body = {0};
+	json_t *doc = NULL;
+	upload_example(s);
+	ux_out_fmt(&body, "{\"timeout_ms\":1,\"modules\":[{\"id\":\"%s\",\"addresses\":[",
+		   example_id);
+	for (unsigned i = 0; i < 100000; i++)
+		ux_out_fmt(&body, "%s%u", i ? "," : "", 4198400 + i % 9);
+	ux_out_cstr(&body, "]}]}");
+	ux_out_u8(&body, 0);
+	const json_t *m = first_module(s, (const char *)body.data, &doc);
+	const json_t *frames = json_object_get(m, "frames");
+	assert_string_equal(text_of(m, "status"), "pending");
+	assert_string_equal(text_of(m, "quality"), "inlines");
+	assert_true(json_integer_value(json_object_get(m, "retry_after")) > 0);
+	assert_true(json_is_array(frames) && json_array_size(frames) < 100000);
+	for (size_t i = 0; i < json_array_size(frames); i++)
+		assert_true(json_array_size(json_array_get(frames, i)) > 0);
+	json_decref(doc);
+}
+
+/* --- JSON as programs write it ------------------------------------------------------------------
+ */
+
+static void expect_asked(const struct ux_asked *a, const struct ux_asked *b)
+{
+	assert_int_equal(a->modules.size, b->modules.size);
+	assert_int_equal(a->pcs.size, b->pcs.size);
+	assert_int_equal(a->names.size, b->names.size);
+	assert_int_equal(a->demangle, b->demangle);
+	assert_int_equal(a->return_addresses, b->return_addresses);
+	assert_int_equal(a->timeout_ms, b->timeout_ms);
+	for (size_t i = 0; i < a->modules.size; i++) {
+		assert_true(ux_bytes_eq(a->modules.data[i].id, b->modules.data[i].id));
+		assert_int_equal(a->modules.data[i].first, b->modules.data[i].first);
+		assert_int_equal(a->modules.data[i].n, b->modules.data[i].n);
+	}
+	for (size_t i = 0; i < a->pcs.size; i++)
+		assert_int_equal(a->pcs.data[i], b->pcs.data[i]);
+}
+
+static void plain_json_is_read_as_any_json_is(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *body;
+		bool plain;
+	} cases[] = {
+		{"{\"modules\":[]}", true},
+		{" { \"modules\" : [ ] , \"timeout_ms\" : 7 }\n", true},
+		{"{\"modules\":[{\"id\":\"x\",\"addresses\":[]}]}", true},
+		{"{\"modules\":[{\"addresses\":[1, \"0x2\",\"3\"],\"id\":\"gnu:00\"},"
+		 "{\"id\":\"\",\"addresses\":[0]}],\"demangle\":\"short\","
+		 "\"return_addresses\":true}",
+		 true},
+		{"{\"modules\":[{\"id\":\"x\",\"addresses\":[999999999999999999]}]}", true},
+		{"{\"modules\":[{\"id\":\"x\",\"addresses\":[9223372036854775807]}]}", false},
+		{"{\"modules\":[],\"return_addresses\":null}", false},
+		{"{\"modules\":[{\"id\":\"\\u0067\",\"addresses\":[]}]}", false},
+		{"{\"modules\":[{\"id\":\"x\",\"addresses\":[\"f+1\"],\"more\":{}}]}", false},
+	};
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		struct ux_asked a = UX_ASKED_INIT, b = UX_ASKED_INIT;
+		struct ux_error err = UX_ERROR_INIT;
+		struct ux_bytes body = guard(ux_bytes_cstr(cases[i].body));
+		assert_int_equal(ux_asked_read_plain(&a, body), cases[i].plain);
+		if (ux_asked_read_json(&b, body, &err) != UX_OK)
+			fail_msg("case %zu: %s", i, err.text);
+		if (cases[i].plain)
+			expect_asked(&a, &b);
+		ux_asked_deinit(&a);
+		ux_asked_deinit(&b);
+		guard_free(body);
+	}
+}
+
+static void what_is_wrong_is_never_plain(void **state)
+{
+	(void)state;
+	static const char *const cases[] = {
+		"",
+		"{",
+		"{}",
+		"[]",
+		"{\"modules\":[]",
+		"{\"modules\":[]}}",
+		"{\"modules\":[]}x",
+		"{\"modules\":[],}",
+		"{\"modules\":[,]}",
+		"{\"modules\":[],\"modules\":[]}",
+		"{\"modules\":[{}]}",
+		"{\"modules\":[{\"id\":\"x\"}]}",
+		"{\"modules\":[{\"addresses\":[1]}]}",
+		"{\"modules\":[{\"id\":\"x\",\"addresses\":[01]}]}",
+		"{\"modules\":[{\"id\":\"x\",\"addresses\":[-1]}]}",
+		"{\"modules\":[{\"id\":\"x\",\"addresses\":[1.0]}]}",
+		"{\"modules\":[{\"id\":\"x\",\"addresses\":[1e2]}]}",
+		"{\"modules\":[{\"id\":\"x\",\"addresses\":[1 2]}]}",
+		"{\"modules\":[{\"id\":\"x\",\"addresses\":[\"\"]}]}",
+		"{\"modules\":[{\"id\":\"x\",\"addresses\":[\"0x10000000000000000\"]}]}",
+		"{\"modules\":[{\"id\":\"x\",\"id\":\"x\",\"addresses\":[]}]}",
+		"{\"modules\":[],\"timeout_ms\":4294967296}",
+		"{\"modules\":[],\"demangle\":\"loud\"}",
+		"{\"modules\":[],\"return_addresses\":tru}",
+	};
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		struct ux_asked a = UX_ASKED_INIT, b = UX_ASKED_INIT;
+		struct ux_bytes body = guard(ux_bytes_cstr(cases[i]));
+		if (ux_asked_read_plain(&a, body))
+			fail_msg("'%s' was taken", cases[i]);
+		assert_int_not_equal(ux_asked_read_json(&b, body, NULL), UX_OK);
+		ux_asked_deinit(&a);
+		ux_asked_deinit(&b);
+		guard_free(body);
+	}
+}
+
 #define SERVER_TEST(fn) cmocka_unit_test_setup_teardown(fn, open_server, close_server)
 
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		SERVER_TEST(module_that_is_not_here_is_asked_for_elsewhere),
+		SERVER_TEST(compact_form_and_json_answer_the_same),
+		SERVER_TEST(compact_form_of_another_version_is_refused_with_words),
+		SERVER_TEST(compact_questions_over_their_limit_are_refused),
+		SERVER_TEST(modules_that_time_was_not_enough_for_are_pending),
+		SERVER_TEST(module_that_is_cut_has_the_frames_of_its_first_addresses),
+		UX_TEST(plain_json_is_read_as_any_json_is),
+		UX_TEST(what_is_wrong_is_never_plain),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

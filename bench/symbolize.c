@@ -1,0 +1,155 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * symbolize json|compact GSYM ADDRESSES BATCH: the server's handlers without a socket. ADDRESSES is
+ * a file of 64-bit numbers. Prints the processor's time of an address: when all are new to the
+ * server, and the best of some rounds when it has seen them.
+ */
+#include "file.h"
+#include "lookup_cases.h"
+#include "gsym_reader.h"
+#include "make_server.h"
+#include "wire_question.h"
+
+enum {
+	ROUNDS = 20
+};
+
+static char id[UX_ID_TEXT];
+
+struct asker {
+	struct make_server server;
+	bool compact;
+	const uint64_t *pcs;
+	size_t n, batch;
+	uint64_t bytes; /* of the answers of a round */
+};
+
+static void write_json(const uint64_t *pcs, size_t n, struct ux_out *out)
+{
+	ux_out_fmt(out, "{\"modules\":[{\"id\":\"%s\",\"addresses\":[", id);
+	for (size_t i = 0; i < n; i++)
+		ux_out_fmt(out, "%s\"0x%" PRIx64 "\"", i ? "," : "", pcs[i]);
+	ux_out_cstr(out, "]}]}");
+}
+
+static void write_compact(const uint64_t *pcs, size_t n, struct ux_out *out)
+{
+	const struct ux_wire_options options = {.demangle = UX_DEMANGLE_FULL};
+	struct ux_id gnu;
+	if (ux_id_parse(ux_bytes_cstr(id), &gnu, NULL) != UX_OK)
+		abort();
+	ux_wire_question_begin(out, &options);
+	ux_wire_question_add(out, &gnu, pcs, n);
+	ux_wire_question_end(out);
+}
+
+static void ask(struct asker *a, struct ux_bytes body)
+{
+	struct ux_exchange x;
+	ux_exchange_init(&x, &a->server.app, UX_STR("POST"), UX_STR("/v1/symbolize"));
+	if (a->compact)
+		ux_exchange_header(&x, UX_STR("Content-Type"), UX_STR(UX_WIRE_TYPE));
+	ux_exchange_begin(&x);
+	ux_exchange_data(&x, body);
+	ux_exchange_finish(&x);
+	if (x.res.status != 200) {
+		fprintf(stderr, "status %u: %.*s\n", x.res.status, (int)x.res.body.size,
+			(const char *)x.res.body.data);
+		exit(1);
+	}
+	a->bytes += x.res.body.size;
+	ux_exchange_deinit(&x, true);
+}
+
+/* ns an address of one round over all of them. */
+static double round_of(struct asker *a)
+{
+	double took = 0;
+	a->bytes = 0;
+	for (size_t at = 0; at < a->n; at += a->batch) {
+		struct ux_out body = {0};
+		size_t n = ux_min(a->batch, a->n - at);
+		if (a->compact)
+			write_compact(a->pcs + at, n, &body);
+		else
+			write_json(a->pcs + at, n, &body);
+		double start = lookup_now();
+		ask(a, ux_out_bytes(&body));
+		took += lookup_now() - start;
+		ux_out_deinit(&body);
+	}
+	return took / (double)a->n;
+}
+
+static void must(enum ux_code code, const struct ux_error *err)
+{
+	if (code == UX_OK)
+		return;
+	fprintf(stderr, "symbolize: %s\n", err->text);
+	exit(2);
+}
+
+/* Asks for what has to succeed; the caller releases the text. */
+static char *must_ask(struct make_server *s, const char *method, const char *target,
+		      struct ux_bytes body)
+{
+	struct make_answer answer = make_server_ask(
+		s, &(struct make_ask){
+			   .method = method, .target = target, .token = s->admin, .body = body});
+	ux_out_u8(&answer.body, 0);
+	if (answer.status >= 300) {
+		fprintf(stderr, "symbolize: %s\n", (const char *)answer.body.data);
+		exit(2);
+	}
+	return (char *)answer.body.data;
+}
+
+static void upload(struct make_server *s, const char *path)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	struct ux_mapping file = {0};
+	struct ux_gsym g;
+	struct ux_id gnu;
+	char body[512], hash[65], target[96];
+	must(ux_file_map(path, &file, &err), &err);
+	must(ux_gsym_open(&g, file.bytes, &err), &err);
+	must(ux_id_make(UX_ID_GNU, g.uuid, &gnu, &err), &err);
+	ux_id_format(&gnu, id);
+	struct ux_blob_hash h = ux_blob_hash_of(file.bytes);
+	ux_blob_hash_text(&h, hash);
+	snprintf(body, sizeof(body), "{\"ids\":[\"%s\"],\"size\":%zu,\"sha256\":\"%s\"}", id,
+		 file.bytes.size, hash);
+	char *answer = must_ask(s, "POST", "/v1/uploads", ux_bytes_cstr(body));
+	const char *uid = strstr(answer, "\"uid\":\"");
+	snprintf(target, sizeof(target), "/v1/uploads/%.*s", (int)strcspn(uid + 7, "\""), uid + 7);
+	free(answer);
+	free(must_ask(s, "PUT", target, file.bytes));
+	snprintf(target + strlen(target), sizeof(target) - strlen(target), "/finish");
+	free(must_ask(s, "POST", target, UX_BYTES_NONE));
+	ux_file_unmap(&file);
+}
+
+int main(int argc, char **argv)
+{
+	static struct asker a;
+	if (argc != 5 || (a.batch = strtoul(argv[4], NULL, 10)) == 0) {
+		fprintf(stderr, "usage: symbolize json|compact GSYM ADDRESSES BATCH\n");
+		return 2;
+	}
+	make_server_open(&a.server, NULL, /* open_reading= */ true);
+	a.server.app = ux_server_app(&a.server.server, (struct ux_http_limits){0});
+	a.server.app.log = NULL;
+	a.compact = strcmp(argv[1], "compact") == 0;
+	upload(&a.server, argv[2]);
+	a.pcs = lookup_addresses(argv[3], &a.n);
+	double first = round_of(&a), best = first;
+	for (int i = 0; i < ROUNDS; i++) {
+		double took = round_of(&a);
+		best = took < best ? took : best;
+	}
+	printf("%s, %zu addresses in requests of %zu: new %.0f ns, seen %.1f ns (%.0f a second), "
+	       "%.1f bytes of answer an address\n",
+	       argv[1], a.n, a.batch, first, best, 1e9 / best, (double)a.bytes / (double)a.n);
+	make_server_close(&a.server);
+	return 0;
+}

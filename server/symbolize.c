@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A question for names, worked through module by module. */
+#include "symbolize.h"
+
+#include "module_ids.h"
+
+#include <time.h>
+
+enum {
+	RETRY_AFTER_S = 1 /* of what was not reached: it is here */
+};
+
+/* One question at work. */
+struct work {
+	struct ux_request *req;
+	struct ux_asked *asked;
+	const struct ux_symbolize_form *form;
+	void *ctx;
+	uint64_t end_ms;     /* monotonic; 0: never */
+	uint64_t names_left; /* functions that may yet be read to find some by name */
+	size_t name;         /* the first of asked->names that is not behind us */
+	uint32_t frames[UX_RESOLVE_MOST];
+};
+
+static uint64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+}
+
+static bool is_over(const struct work *w)
+{
+	return w->end_ms != 0 && now_ms() >= w->end_ms;
+}
+
+enum ux_code ux_symbolize_bound(struct ux_request *req, size_t size, size_t cap)
+{
+	if (ux_unlikely(size > UX_SYMBOLIZE_ANSWER_MOST))
+		return ux_error_set(&req->err, UX_ELIMIT,
+				    "the answer is over %d bytes; ask for fewer addresses",
+				    UX_SYMBOLIZE_ANSWER_MOST);
+	size_t bytes = req->body.size + cap;
+	return bytes > req->held ? ux_request_hold(req, bytes) : UX_OK;
+}
+
+static void drop_module(struct ux_open_module **m)
+{
+	ux_open_module_drop(*m);
+}
+
+/* --- modules -----------------------------------------------------------------------------------
+ */
+
+static enum ux_code open_module(struct work *w, const struct ux_asked_module *module,
+				uint32_t wait_ms, struct ux_open_module **ret,
+				uint32_t *ret_retry_s, struct ux_error *why)
+{
+	const char *id = module->canonical;
+	*ret_retry_s = 0;
+	if (!id)
+		UX_TRY(ux_module_id(module->id, &w->req->arena, &id, why));
+	return ux_server_module(ux_server_of(w->req), ux_caller_of(w->req)->ns, id, wait_ms, ret,
+				ret_retry_s, why);
+}
+
+/* Whether the module is on its way here. */
+static bool is_coming(struct work *w, const struct ux_asked_module *module, uint32_t wait_ms)
+{
+	struct ux_arena_mark mark = ux_arena_mark(&w->req->arena);
+	ux_cleanup(drop_module) struct ux_open_module *m = NULL;
+	uint32_t retry_s = 0;
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = open_module(w, module, wait_ms, &m, &retry_s, &why);
+	ux_arena_rewind(&w->req->arena, mark);
+	return code == UX_EUNAVAILABLE;
+}
+
+/*
+ * Who gave us time has modules that are being fetched waited for: all are asked for first, and half
+ * of the time is kept for what is here.
+ */
+static enum ux_code wait_for_modules(struct work *w)
+{
+	uint64_t until = now_ms() + w->asked->timeout_ms / 2;
+	const struct ux_asked_modules *modules = &w->asked->modules;
+	ux_cleanup(ux_free_ptr) bool *coming = calloc(modules->size + 1, sizeof(*coming));
+	if (!coming)
+		return ux_error_nomem(&w->req->err);
+	for (size_t i = 0; i < modules->size; i++)
+		coming[i] = is_coming(w, &modules->data[i], /* wait_ms= */ 0);
+	for (size_t i = 0; i < modules->size; i++) {
+		uint64_t now = now_ms();
+		if (coming[i] && now < until)
+			(void)is_coming(w, &modules->data[i], (uint32_t)(until - now));
+	}
+	return UX_OK;
+}
+
+/* --- addresses ---------------------------------------------------------------------------------
+ */
+
+/* Places that are known by a name get their addresses. */
+static enum ux_code find_names(struct work *w, const struct ux_asked_module *module,
+			       struct ux_open_module *m)
+{
+	struct ux_asked *a = w->asked;
+	while (w->name < a->names.size && a->names.data[w->name].at < module->first)
+		w->name++;
+	for (size_t i = w->name; i < a->names.size; i++) {
+		struct ux_asked_name *name = &a->names.data[i];
+		uint64_t start = 0;
+		if (name->at >= module->first + module->n)
+			break;
+		enum ux_code code =
+			ux_open_module_find(m, name->name, &w->names_left, &start, &w->req->err);
+		if (code != UX_OK && code != UX_ENOTFOUND)
+			return code;
+		name->known = code == UX_OK;
+		a->pcs.data[name->at] += start;
+	}
+	return UX_OK;
+}
+
+/* n addresses from `first` on have their frames; those of unknown names have none. */
+static void clear_unknown_names(struct work *w, size_t first, size_t n)
+{
+	const struct ux_asked_names *names = &w->asked->names;
+	for (; w->name < names->size && names->data[w->name].at < first + n; w->name++)
+		if (!names->data[w->name].known)
+			w->frames[names->data[w->name].at - first] = 0;
+}
+
+/* Frames of the module's addresses while there is time; *ret_n is how many of them. */
+static enum ux_code put_addresses(struct work *w, const struct ux_asked_module *module,
+				  struct ux_resolver *r, size_t *ret_n)
+{
+	const uint64_t *pcs = w->asked->pcs.data;
+	for (*ret_n = 0; *ret_n < module->n;) {
+		size_t first = module->first + *ret_n, done = 0;
+		if (is_over(w))
+			return UX_OK;
+		UX_TRY(ux_resolve(r, pcs + first, module->n - *ret_n, w->frames, &done,
+				  &w->req->err));
+		clear_unknown_names(w, first, done);
+		UX_TRY(w->form->put(w->ctx, r, w->frames, done));
+		*ret_n += done;
+	}
+	return UX_OK;
+}
+
+static enum ux_code put_found(struct work *w, struct ux_open_module *m, struct ux_symbolized *s)
+{
+	const struct ux_asked_module *module = s->module;
+	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
+		.module = m, .mode = w->asked->demangle, .back = w->asked->return_addresses};
+	s->open = true;
+	s->quality = ux_open_module_candidate(m, 0)->quality;
+	w->form->begin(w->ctx, module, &s->quality);
+	UX_TRY(find_names(w, module, m));
+	UX_TRY(put_addresses(w, module, &r, &s->n));
+	if (s->n == module->n)
+		return UX_OK;
+	s->status = UX_MODULE_PENDING;
+	s->reason = "the time was over";
+	s->retry_after_s = RETRY_AFTER_S;
+	return UX_OK;
+}
+
+static enum ux_module_status status_of(enum ux_code code)
+{
+	if (code == UX_OK)
+		return UX_MODULE_FOUND;
+	if (code == UX_ENOTFOUND)
+		return UX_MODULE_MISSING;
+	return code == UX_EUNAVAILABLE ? UX_MODULE_PENDING : UX_MODULE_FAILED;
+}
+
+static enum ux_code put_module(struct work *w, const struct ux_asked_module *module,
+			       enum ux_code *ret_code)
+{
+	struct ux_symbolized s = {.module = module, .reason = ""};
+	ux_cleanup(drop_module) struct ux_open_module *m = NULL;
+	struct ux_error why = UX_ERROR_INIT;
+	if (is_over(w)) {
+		*ret_code = ux_error_set(&why, UX_EUNAVAILABLE, "the time was over");
+		s.retry_after_s = RETRY_AFTER_S;
+	} else {
+		*ret_code = open_module(w, module, /* wait_ms= */ 0, &m, &s.retry_after_s, &why);
+	}
+	if (*ret_code == UX_ENOMEM) {
+		w->req->err = why;
+		return *ret_code;
+	}
+	s.status = status_of(*ret_code);
+	if (*ret_code == UX_OK) {
+		UX_TRY(put_found(w, m, &s));
+	} else {
+		s.reason = *ret_code == UX_ENOTFOUND ? "" : why.text;
+		w->form->begin(w->ctx, module, NULL);
+	}
+	w->form->end(w->ctx, &s);
+	return UX_OK;
+}
+
+enum ux_code ux_symbolize(struct ux_request *req, struct ux_asked *asked,
+			  const struct ux_symbolize_form *form, void *ctx, enum ux_code *ret_first)
+{
+	ux_cleanup(ux_free_ptr) struct work *w = malloc(sizeof(*w));
+	if (!w)
+		return ux_error_nomem(&req->err);
+	*w = (struct work){.req = req,
+			   .asked = asked,
+			   .form = form,
+			   .ctx = ctx,
+			   .end_ms = asked->timeout_ms ? now_ms() + asked->timeout_ms : 0,
+			   .names_left = UX_SYMBOLIZE_NAMES_MOST};
+	if (asked->timeout_ms != 0 && ux_server_of(req)->wanted.ask)
+		UX_TRY(wait_for_modules(w));
+	for (size_t i = 0; i < asked->modules.size; i++) {
+		struct ux_arena_mark mark = ux_arena_mark(&req->arena);
+		enum ux_code code = UX_OK;
+		UX_TRY(put_module(w, &asked->modules.data[i], &code));
+		ux_arena_rewind(&req->arena, mark);
+		if (i == 0)
+			*ret_first = code;
+	}
+	return UX_OK;
+}

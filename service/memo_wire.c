@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames of a memo in the compact form. */
+#include "memo_wire.h"
+
+#include "vec.h"
+
+enum {
+	PAGE = 64 /* numbers */
+};
+
+static void map_clear(struct ux_memo_wire_map *map)
+{
+	map->n = map->n_pages = 0;
+}
+
+static void map_deinit(struct ux_memo_wire_map *map)
+{
+	free(map->table);
+	free(map->pages);
+	*map = (struct ux_memo_wire_map){0};
+}
+
+void ux_memo_wire_anew(struct ux_memo_wire *w)
+{
+	map_clear(&w->frames);
+	map_clear(&w->files);
+	map_clear(&w->texts);
+}
+
+void ux_memo_wire_deinit(struct ux_memo_wire *w)
+{
+	map_deinit(&w->frames);
+	map_deinit(&w->files);
+	map_deinit(&w->texts);
+	ux_wire_reply_deinit(&w->reply);
+}
+
+/* A page of zeros for run `run`; false when memory is short. */
+static bool add_page(struct ux_memo_wire_map *map, size_t run)
+{
+	if (run >= map->n) {
+		if (run >= map->cap &&
+		    !ux_vec_grow((void **)&map->table, &map->cap, run + 1, sizeof(*map->table)))
+			return false;
+		memset(map->table + map->n, 0, (run + 1 - map->n) * sizeof(*map->table));
+		map->n = run + 1;
+	}
+	if (map->n_pages == map->pages_cap &&
+	    !ux_vec_grow((void **)&map->pages, &map->pages_cap, map->n_pages + 1,
+			 PAGE * sizeof(*map->pages)))
+		return false;
+	memset(map->pages + map->n_pages * PAGE, 0, PAGE * sizeof(*map->pages));
+	map->table[run] = (uint32_t)++map->n_pages;
+	return true;
+}
+
+/* The place for a number's number; to nowhere when memory is short. Good until the next. */
+ux_inline uint32_t *place(struct ux_memo_wire *w, struct ux_memo_wire_map *map, uint32_t number,
+			  uint32_t *nowhere)
+{
+	size_t run = number / PAGE;
+	if (ux_unlikely(run >= map->n || map->table[run] == 0) && !add_page(map, run)) {
+		w->failed = true;
+		*nowhere = 0;
+		return nowhere;
+	}
+	return &map->pages[(size_t)(map->table[run] - 1) * PAGE + number % PAGE];
+}
+
+static uint32_t put_text(struct ux_memo_wire *w, const struct ux_memo *m, uint32_t text)
+{
+	uint32_t nowhere;
+	if (text == 0)
+		return 0;
+	uint32_t *number = place(w, &w->texts, text, &nowhere);
+	if (*number == 0) {
+		struct ux_memo_text t = ux_memo_text(m, text);
+		*number = ux_wire_reply_string(&w->reply, ux_bytes(t.data, t.size));
+	}
+	return *number;
+}
+
+static uint32_t put_file(struct ux_memo_wire *w, const struct ux_memo *m, uint32_t file)
+{
+	uint32_t nowhere;
+	if (file == 0)
+		return 0;
+	uint32_t *number = place(w, &w->files, file, &nowhere);
+	if (*number == 0) {
+		struct ux_memo_file f = ux_memo_file(m, file);
+		uint32_t dir = put_text(w, m, f.dir);
+		*number = ux_wire_reply_file(&w->reply, dir, put_text(w, m, f.base));
+	}
+	return *number;
+}
+
+/* What it is inlined into comes first. */
+static uint32_t put_frame(struct ux_memo_wire *w, const struct ux_memo *m, uint32_t frame)
+{
+	uint32_t new[UX_FRAMES_MOST], up = 0, nowhere;
+	size_t n = 0;
+	for (; frame != 0; frame = ux_memo_frame(m, frame).up) {
+		up = *place(w, &w->frames, frame, &nowhere);
+		if (up != 0)
+			break;
+		new[n++] = frame;
+	}
+	while (n-- > 0) {
+		struct ux_memo_frame f = ux_memo_frame(m, new[n]);
+		uint32_t function = put_text(w, m, f.function), file = put_file(w, m, f.file);
+		up = ux_wire_reply_frame(&w->reply, function, file, f.line, up);
+		*place(w, &w->frames, new[n], &nowhere) = up;
+	}
+	return up;
+}
+
+void ux_memo_wire_address(struct ux_memo_wire *w, const struct ux_memo *m, uint32_t frame)
+{
+	ux_wire_reply_address(&w->reply, put_frame(w, m, frame));
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames of a memo in the compact form. */
+#ifndef UX_MEMO_WIRE_H
+#define UX_MEMO_WIRE_H
+
+#include "memo.h"
+#include "wire_reply.h"
+
+/*
+ * Numbers of a memo to those of a reply. Questions that follow each other take neighbours of the
+ * memo, so that a table of pages is both small and short to look into. Zeroed is an empty one.
+ */
+struct ux_memo_wire_map {
+	uint32_t *table; /* of each run of numbers its page, from 1 on; 0: none */
+	size_t n, cap;   /* of table */
+	uint32_t *pages;
+	size_t n_pages, pages_cap;
+};
+
+/* A reply as it grows, and what of the memo at hand is in it. Zeroed is an empty one. */
+struct ux_memo_wire {
+	struct ux_wire_reply reply;
+	struct ux_memo_wire_map frames, files, texts;
+	bool failed; /* memory was short */
+};
+
+void ux_memo_wire_deinit(struct ux_memo_wire *w);
+
+/* The next numbers are of another memo. */
+void ux_memo_wire_anew(struct ux_memo_wire *w);
+
+/* Appends an address whose innermost frame this is (0: none). */
+void ux_memo_wire_address(struct ux_memo_wire *w, const struct ux_memo *m, uint32_t frame);
+
+#endif

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Many addresses of one module to numbers of its memo. */
+#ifndef UX_RESOLVE_H
+#define UX_RESOLVE_H
+
+#include "memo.h"
+#include "module_cache.h"
+
+enum {
+	UX_RESOLVE_MOST = 4096 /* addresses at a time: between two looks at the clock */
+};
+
+/* One module's addresses at work; only module, mode and back are set by the caller, who holds the
+ * module longer than this. */
+struct ux_resolver {
+	struct ux_open_module *module;
+	enum ux_demangle_mode mode;
+	uint64_t back;        /* subtracted from each address: 1 for return addresses */
+	struct ux_memo *memo; /* what the last numbers are of; NULL at first */
+	bool full;            /* the next addresses need another memo */
+	bool anew;            /* set: numbers are of another memo than those of the call before */
+};
+
+void ux_resolver_deinit(struct ux_resolver *r);
+
+/*
+ * Finds the frames of the first *ret_done > 0 of n > 0 addresses, as the best candidate has them
+ * that knows a function there. Where only a function without a name (UX_NO_NAME) is known, the name
+ * that another candidate has is the answer. UX_ENOMEM; UX_ELIMIT: what is known of one address
+ * alone is more than a memo holds.
+ */
+enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, uint32_t *ret_frames,
+			size_t *ret_done, struct ux_error *err) ux_must;
+
+#endif
