@@ -253,12 +253,41 @@ static void frames_nested_deeper_than_any_function_are_refused(void **state)
 	}
 }
 
+/* docs/formats/symbolize-binary.md, "Example". */
+static void examples_of_the_page_are_right(void **state)
+{
+	(void)state;
+	static const uint8_t question[] = {0x55, 0x58, 0x51, 0x01, 0x00, 0x02, 0x00, 0x01, 0x02,
+					   0x00, 0xff, 0x01, 0x02, 0x03, 0x80, 0x20, 0x04, 0x00};
+	static const uint8_t reply[] = {0x55, 0x58, 0x52, 0x01, 0x04, 0x0b, 0x67, 0x00, 0x2f, 0x61,
+					0x00, 0x78, 0x2e, 0x63, 0x00, 0x66, 0x00, 0x01, 0x02, 0x03,
+					0x02, 0x01, 0x01, 0x07, 0x00, 0x04, 0x01, 0x03, 0x01, 0x01,
+					0x00, 0x05, 0x00, 0x00, 0x02, 0x02, 0x00};
+	const struct ux_wire_options options = {.demangle = UX_DEMANGLE_FULL};
+	const uint64_t pcs[] = {0x1000, 0x1004};
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_id id = id_of("gnu:00ff");
+	struct ux_wire_read r;
+	struct ux_frame f[3];
+	ux_wire_question_begin(&out, &options);
+	ux_wire_question_add(&out, &id, pcs, ux_countof(pcs));
+	ux_wire_question_end(&out);
+	assert_true(ux_bytes_eq(ux_out_bytes(&out), ux_bytes(question, sizeof(question))));
+	assert_int_equal(ux_wire_read_open(&r, ux_bytes(reply, sizeof(reply)), NULL), UX_OK);
+	assert_int_equal(ux_wire_read_frames(&r, 0, f, ux_countof(f)), 2);
+	expect_frame(&f[0], "f", "/a", "x.c", 3, true);
+	expect_frame(&f[1], "g", "/a", "x.c", 7, false);
+	assert_int_equal(ux_wire_read_frames(&r, 1, f, ux_countof(f)), 0);
+	ux_wire_read_deinit(&r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UX_TEST(question_reads_back_as_it_was_written),
 		UX_TEST(question_that_is_wrong_says_what),
 		UX_TEST(reply_reads_back_as_it_was_written),
+		UX_TEST(examples_of_the_page_are_right),
 		UX_TEST(damaged_bytes_are_refused_or_read_within_bounds),
 		UX_TEST(no_prefix_of_a_reply_is_a_reply),
 		UX_TEST(frames_nested_deeper_than_any_function_are_refused),
