@@ -29,7 +29,7 @@ struct make_ask {
 	const char *host;
 	const char *range; /* Content-Range */
 	const char *accept;
-	const char *type;  /* Content-Type */
+	const char *type; /* Content-Type */
 	struct ux_bytes body;
 };
 
