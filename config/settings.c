@@ -63,6 +63,9 @@ static const struct ux_setting rows[] = {
 	/* limits */
 	{NULL, "connections", UX_SETTING_COUNT, AT(connections), "1024", 1, 1 << 20, 0, NULL,
 	 "Connections at once; fewer where the process may not have so many descriptors. Others wait."},
+	{NULL, "address-connections", UX_SETTING_COUNT, AT(address_connections), "256", 1, 1 << 20,
+	 0, NULL,
+	 "Of them, those of one address (of IPv6: network) that is not this machine's; more are closed."},
 	{NULL, "threads", UX_SETTING_COUNT, AT(threads), "0", 0, 1024, 0, NULL,
 	 "Threads that answer requests; 0 takes two a processor, at least 4."},
 	{NULL, "header-bytes", UX_SETTING_BYTES, AT(header_bytes), "64K", K(4), M(1), 0, NULL,
@@ -79,7 +82,11 @@ static const struct ux_setting rows[] = {
 	{NULL, "memory", UX_SETTING_BYTES, AT(memory_bytes), "1G", M(16), 0, UX_SETTING_LIVE, NULL,
 	 "Bodies and answers of all requests together; above, requests are answered by 503."},
 	{NULL, "idle", UX_SETTING_TIME, AT(idle_ms), "30s", MS(1), MS(3600), 0, NULL,
-	 "A connection that neither sends nor takes a byte for so long is closed."},
+	 "A connection that neither sends nor takes a byte for so long is closed, and one on which no "
+	 "whole request header came."},
+	{NULL, "slowest-rate", UX_SETTING_BYTES, AT(slowest_rate), "512", 1, G(1), 0, NULL,
+	 "Bytes a second that bodies and answers move on the average, after \"idle\" for a start; slower "
+	 "ones are cut."},
 	{NULL, "stop", UX_SETTING_TIME, AT(stop_ms), "20s", 0, MS(3600), UX_SETTING_LIVE, NULL,
 	 "How long requests in flight may take when the server stops; then they are cut."},
 	{NULL, "open-modules", UX_SETTING_COUNT, AT(open_modules), "256", 1, 100000, 0, NULL,

@@ -49,6 +49,7 @@ struct ux_settings {
 	uint64_t sweep_grace_ms;
 
 	uint64_t connections;
+	uint64_t address_connections;
 	uint64_t threads;
 	uint64_t header_bytes;
 	uint64_t body_bytes;
@@ -57,6 +58,7 @@ struct ux_settings {
 	uint64_t request_memory;
 	uint64_t memory_bytes;
 	uint64_t idle_ms;
+	uint64_t slowest_rate;
 	uint64_t stop_ms;
 	uint64_t open_modules;
 

@@ -206,7 +206,9 @@ struct ux_http_limits ux_http_limits_default(struct ux_http_limits l)
 	l.arena_bytes = l.arena_bytes ? l.arena_bytes : (size_t)64 << 20;
 	l.memory_bytes = l.memory_bytes ? l.memory_bytes : (size_t)1 << 30;
 	l.idle_seconds = l.idle_seconds ? l.idle_seconds : 30;
+	l.rate_bytes = l.rate_bytes ? l.rate_bytes : 512;
 	l.connections = l.connections ? l.connections : 1024;
+	l.address_connections = l.address_connections ? l.address_connections : 256;
 	l.threads = l.threads ? l.threads : ux_max(2 * ux_pool_cpus(), 4U);
 	l.stop_seconds = l.stop_seconds ? l.stop_seconds : 20;
 	return l;

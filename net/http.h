@@ -158,9 +158,13 @@ struct ux_http_limits {
 	size_t arena_bytes;    /* memory of one request besides its body [64 MiB] */
 	size_t memory_bytes;   /* bodies and answers of all requests together; above: 503 [1 GiB] */
 	unsigned idle_seconds; /* a connection that neither sends nor takes bytes is closed [30] */
+	size_t rate_bytes;     /* a second that a body and an answer must move on the average, after
+				  idle_seconds for a start; slower ones are cut [512] */
 	unsigned connections;  /* at once; more wait in the system's queue [1024] */
-	unsigned threads;      /* that serve requests [2 a processor, at least 4] */
-	unsigned stop_seconds; /* how long requests in flight may take when stopping [20] */
+	unsigned address_connections; /* of one address that is not this machine's; more are closed
+					 [256] */
+	unsigned threads;             /* that serve requests [2 a processor, at least 4] */
+	unsigned stop_seconds;        /* how long requests in flight may take when stopping [20] */
 };
 
 /* One that may change while requests run, which each takes as it is at its time. */

@@ -2,6 +2,7 @@
 /* The listening side, over libmicrohttpd: the one file that knows it. */
 #include "http_server.h"
 
+#include "connections.h"
 #include "listen.h"
 #include "tls.h"
 #include "tls_retrieve.h"
@@ -19,6 +20,7 @@ enum {
 struct ux_http_server {
 	const struct ux_http_app *app;
 	struct MHD_Daemon *daemon;
+	struct ux_connections *connections;
 	char address[UX_LISTEN_TEXT];
 	atomic_bool stopping; /* a hint that adds "Connection: close": no order needed */
 	pthread_mutex_t lock; /* guards in_flight */
@@ -29,8 +31,9 @@ struct ux_http_server {
 /* One request on a connection. */
 struct conversation {
 	struct ux_http_server *server;
-	char *target; /* malloc'ed */
-	bool begun;   /* x is in use */
+	struct ux_connection *on; /* NULL: nobody looks at it */
+	char *target;             /* malloc'ed */
+	bool begun;               /* x is in use */
 	bool queued;
 	uint64_t drained; /* bytes thrown away */
 	struct ux_exchange x;
@@ -45,14 +48,47 @@ static void flight(struct ux_http_server *s, int change)
 	pthread_mutex_unlock(&s->lock);
 }
 
+static struct ux_connection *connection_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
+	return info ? info->socket_context : NULL;
+}
+
+static enum MHD_Result on_accept(void *ctx, const struct sockaddr *from, socklen_t size)
+{
+	(void)size;
+	struct ux_http_server *s = ctx;
+	return ux_connections_allow(s->connections, from) ? MHD_YES : MHD_NO;
+}
+
+/* Closed is said before the socket is. */
+static void on_connection(void *ctx, struct MHD_Connection *connection, void **state,
+			  enum MHD_ConnectionNotificationCode what)
+{
+	struct ux_http_server *s = ctx;
+	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
+		ux_connections_remove(s->connections, *state);
+		*state = NULL;
+		return;
+	}
+	const union MHD_ConnectionInfo *fd =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	const union MHD_ConnectionInfo *from =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	*state = fd ? ux_connections_add(s->connections, fd->connect_fd,
+					 from ? from->client_addr : NULL)
+		    : NULL;
+}
+
 /* The raw target arrives before anything else; NULL here makes on_request refuse. */
 static void *on_target(void *ctx, const char *target, struct MHD_Connection *connection)
 {
-	(void)connection;
 	struct conversation *cv = calloc(1, sizeof(*cv));
 	if (!cv)
 		return NULL;
 	cv->server = ctx;
+	cv->on = connection_of(connection);
 	cv->target = strdup(target);
 	flight(cv->server, 1);
 	return cv;
@@ -67,6 +103,7 @@ static void on_done(void *ctx, struct MHD_Connection *connection, void **state,
 	*state = NULL;
 	if (!cv)
 		return;
+	ux_connection_enter(cv->on, UX_CONNECTION_WAITING); /* for the next */
 	if (cv->begun)
 		ux_exchange_deinit(&cv->x,
 				   cv->queued && how == MHD_REQUEST_TERMINATED_COMPLETED_OK);
@@ -112,6 +149,7 @@ static bool add_fields(const struct ux_http_server *s, const struct ux_request *
 
 static enum MHD_Result answer(struct conversation *cv, struct MHD_Connection *connection)
 {
+	ux_connection_enter(cv->on, UX_CONNECTION_WORK);
 	ux_exchange_finish(&cv->x);
 	struct MHD_Response *r = make_response(&cv->x.res);
 	if (!r)
@@ -120,6 +158,7 @@ static enum MHD_Result answer(struct conversation *cv, struct MHD_Connection *co
 	if (add_fields(cv->server, &cv->x.req, &cv->x.res, r))
 		result = MHD_queue_response(connection, cv->x.res.status, r);
 	cv->queued = result == MHD_YES;
+	ux_connection_enter(cv->on, UX_CONNECTION_ANSWER);
 	MHD_destroy_response(r);
 	return result;
 }
@@ -137,6 +176,7 @@ static enum MHD_Result first_call(struct conversation *cv, struct MHD_Connection
 	cv->begun = true;
 	MHD_get_connection_values_n(connection, MHD_HEADER_KIND, on_header, &cv->x);
 	ux_exchange_begin(&cv->x);
+	ux_connection_enter(cv->on, UX_CONNECTION_BODY);
 	uint64_t announced = cv->x.req.content_length;
 	if (cv->x.refused && announced != UINT64_MAX &&
 	    announced > ux_http_limit(&app->limits, drain_bytes))
@@ -156,6 +196,7 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 		return first_call(cv, connection, method);
 	if (*size == 0)
 		return cv->queued ? MHD_YES : answer(cv, connection);
+	ux_connection_moved(cv->on, *size);
 	ux_exchange_data(&cv->x, ux_bytes(data, *size));
 	if (cv->x.answered)
 		cv->drained += *size;
@@ -175,6 +216,7 @@ static enum ux_code start(struct ux_http_server *s, int fd, bool tls, struct ux_
 		{MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)l->header_bytes, NULL},
 		{MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_target, s},
 		{MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_done, s},
+		{MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, s},
 		{tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, 0,
 		 (void *)(intptr_t)UX_TLS_PRIORITIES},
 		{MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(intptr_t)ux_tls_retrieve},
@@ -187,7 +229,7 @@ static enum ux_code start(struct ux_http_server *s, int fd, bool tls, struct ux_
 	 */
 	s->daemon = MHD_start_daemon(MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC |
 					     (tls ? MHD_USE_TLS : 0),
-				     0, NULL, NULL, on_request, s, MHD_OPTION_ARRAY, options,
+				     0, on_accept, s, on_request, s, MHD_OPTION_ARRAY, options,
 				     MHD_OPTION_END);
 	if (!s->daemon)
 		return ux_error_set(err, UX_EUNAVAILABLE, "cannot start the HTTP threads");
@@ -214,7 +256,9 @@ enum ux_code ux_http_server_open_at(struct ux_http_server **ret, const struct ux
 	s->app = app;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->idle, NULL);
-	enum ux_code code = open_socket(s, place, &fd, err);
+	enum ux_code code = ux_connections_open(&s->connections, &app->limits, err);
+	if (code == UX_OK)
+		code = open_socket(s, place, &fd, err);
 	if (code == UX_OK)
 		code = start(s, fd, place->tls, err);
 	if (code != UX_OK) {
@@ -283,6 +327,7 @@ void ux_http_server_cut(struct ux_http_server *s)
 		return;
 	if (s->daemon)
 		MHD_stop_daemon(s->daemon);
+	ux_connections_close(s->connections);
 	pthread_cond_destroy(&s->idle);
 	pthread_mutex_destroy(&s->lock);
 	free(s);

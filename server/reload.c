@@ -19,6 +19,8 @@ struct ux_http_limits ux_limits_of_settings(const struct ux_settings *s)
 		.arena_bytes = s->request_memory,
 		.memory_bytes = s->memory_bytes,
 		.idle_seconds = ux_seconds_of(s->idle_ms),
+		.rate_bytes = s->slowest_rate,
+		.address_connections = (unsigned)s->address_connections,
 		.connections = (unsigned)s->connections,
 		.threads = (unsigned)s->threads,
 	});

@@ -1,0 +1,259 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Who is connected, and for how long that may keep others waiting. */
+#include "connections.h"
+
+#include <linux/tcp.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <time.h>
+
+enum {
+	CROWDED_MS = 2000, /* a request takes less, where a client means it */
+	LOOK_S = 1,
+	KEY_SIZE = 8, /* bytes of an address that tell hosts apart: a network of IPv6 is one */
+};
+
+struct ux_connection {
+	struct ux_connection *next;
+	struct ux_connection **back; /* what points here */
+	int fd;
+	uint8_t from[KEY_SIZE];
+	/* Written by the thread that serves it, read by the one that looks. */
+	_Atomic int phase; /* released last, acquired first: the others are not older */
+	_Atomic int64_t since_ms;
+	_Atomic uint64_t moved; /* bytes of the body */
+	/* The looking thread's. */
+	bool cut;
+	int64_t answer_ms;      /* since_ms of the answer that was seen last... */
+	uint64_t answer_before; /* ...and what had been acknowledged then */
+};
+
+struct ux_connections {
+	struct ux_http_limits limits;
+	pthread_t thread;
+	bool started;
+	pthread_mutex_t lock; /* guards the rest, and keeps sockets from being closed meanwhile */
+	pthread_cond_t changed;
+	bool stopping;
+	size_t n;
+	struct ux_connection *first;
+	_Atomic uint64_t n_cut; /* for people: no order needed */
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
+	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
+}
+
+bool ux_connection_is_slow(const struct ux_http_limits *limits, enum ux_connection_phase phase,
+			   int64_t elapsed_ms, uint64_t moved, bool crowded)
+{
+	uint64_t start_ms = (uint64_t)limits->idle_seconds * 1000;
+	uint64_t allowed_ms = 0;
+	switch (phase) {
+	case UX_CONNECTION_WAITING:
+		allowed_ms = crowded ? ux_min(start_ms, (uint64_t)CROWDED_MS) : start_ms;
+		break;
+	case UX_CONNECTION_WORK:
+		return false;
+	case UX_CONNECTION_BODY:
+	case UX_CONNECTION_ANSWER:
+		allowed_ms = start_ms + moved / limits->rate_bytes * 1000;
+		break;
+	}
+	return elapsed_ms > 0 && (uint64_t)elapsed_ms > allowed_ms;
+}
+
+/* Bytes that the other side has acknowledged since it connected. */
+static uint64_t acknowledged(int fd)
+{
+	struct tcp_info info = {0};
+	socklen_t size = sizeof(info);
+	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info.tcpi_bytes_acked : 0;
+}
+
+/* Bytes of an answer that went out since somebody looked first, a second late at most. */
+static uint64_t answered(struct ux_connection *one, int64_t since)
+{
+	uint64_t all = acknowledged(one->fd);
+	if (one->answer_ms != since)
+		one->answer_before = all;
+	one->answer_ms = since;
+	return ux_max(all, one->answer_before) - one->answer_before;
+}
+
+static bool is_slow(const struct ux_connections *c, struct ux_connection *one, int64_t now,
+		    bool crowded)
+{
+	enum ux_connection_phase phase =
+		(enum ux_connection_phase)atomic_load_explicit(&one->phase, memory_order_acquire);
+	int64_t since = atomic_load_explicit(&one->since_ms, memory_order_relaxed);
+	uint64_t moved = phase == UX_CONNECTION_ANSWER
+				 ? answered(one, since)
+				 : atomic_load_explicit(&one->moved, memory_order_relaxed);
+	return ux_connection_is_slow(&c->limits, phase, now - since, moved, crowded);
+}
+
+/* With the lock held. */
+static void look(struct ux_connections *c)
+{
+	int64_t now = now_ms();
+	bool crowded = c->n > c->limits.connections / 4 * 3;
+	for (struct ux_connection *one = c->first; one; one = one->next) {
+		if (one->cut || !is_slow(c, one, now, crowded))
+			continue;
+		one->cut = true;
+		atomic_fetch_add_explicit(&c->n_cut, 1, memory_order_relaxed);
+		shutdown(one->fd, SHUT_RDWR);
+	}
+}
+
+static void *run(void *ctx)
+{
+	struct ux_connections *c = ctx;
+	struct timespec until;
+	clock_gettime(CLOCK_MONOTONIC, &until);
+	pthread_mutex_lock(&c->lock);
+	while (!c->stopping) {
+		clock_gettime(CLOCK_MONOTONIC, &until);
+		until.tv_sec += LOOK_S;
+		pthread_cond_timedwait(&c->changed, &c->lock, &until);
+		look(c);
+	}
+	pthread_mutex_unlock(&c->lock);
+	return NULL;
+}
+
+static void init_locks(struct ux_connections *c)
+{
+	pthread_condattr_t attr;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&c->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	pthread_mutex_init(&c->lock, NULL);
+}
+
+enum ux_code ux_connections_open(struct ux_connections **ret, const struct ux_http_limits *limits,
+				 struct ux_error *err)
+{
+	struct ux_connections *c = calloc(1, sizeof(*c));
+	if (!c)
+		return ux_error_nomem(err);
+	c->limits = *limits;
+	init_locks(c);
+	int r = pthread_create(&c->thread, NULL, run, c);
+	c->started = r == 0;
+	if (r != 0) {
+		ux_connections_close(c);
+		return ux_error_os(err, r, "cannot start the thread that looks after connections");
+	}
+	*ret = c;
+	return UX_OK;
+}
+
+void ux_connections_close(struct ux_connections *c)
+{
+	if (!c)
+		return;
+	pthread_mutex_lock(&c->lock);
+	c->stopping = true;
+	pthread_cond_signal(&c->changed);
+	pthread_mutex_unlock(&c->lock);
+	if (c->started)
+		pthread_join(c->thread, NULL);
+	assert(!c->first);
+	pthread_cond_destroy(&c->changed);
+	pthread_mutex_destroy(&c->lock);
+	free(c);
+}
+
+/* False for this machine, and for what has no address. */
+static bool host_of(const struct sockaddr *from, uint8_t key[KEY_SIZE])
+{
+	static const uint8_t v4_in_v6[12] = {[10] = 0xff, [11] = 0xff};
+	struct sockaddr_in in;
+	struct sockaddr_in6 in6;
+	memset(key, 0, KEY_SIZE);
+	if (!from || (from->sa_family != AF_INET && from->sa_family != AF_INET6))
+		return false;
+	if (from->sa_family == AF_INET) {
+		memcpy(&in, from, sizeof(in));
+		memcpy(key, &in.sin_addr, 4);
+		return key[0] != 127;
+	}
+	memcpy(&in6, from, sizeof(in6));
+	const uint8_t *a = in6.sin6_addr.s6_addr;
+	bool is_v4 = memcmp(a, v4_in_v6, sizeof(v4_in_v6)) == 0;
+	memcpy(key, is_v4 ? a + 12 : a, is_v4 ? 4 : KEY_SIZE);
+	return is_v4 ? key[0] != 127 : !IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr);
+}
+
+bool ux_connections_allow(struct ux_connections *c, const struct sockaddr *from)
+{
+	uint8_t key[KEY_SIZE];
+	size_t n = 0;
+	if (!host_of(from, key))
+		return true;
+	pthread_mutex_lock(&c->lock);
+	for (const struct ux_connection *one = c->first; one; one = one->next)
+		n += memcmp(one->from, key, KEY_SIZE) == 0;
+	pthread_mutex_unlock(&c->lock);
+	return n < c->limits.address_connections;
+}
+
+struct ux_connection *ux_connections_add(struct ux_connections *c, int fd,
+					 const struct sockaddr *from)
+{
+	struct ux_connection *one = calloc(1, sizeof(*one));
+	if (!one)
+		return NULL;
+	one->fd = fd;
+	host_of(from, one->from);
+	ux_connection_enter(one, UX_CONNECTION_WAITING);
+	pthread_mutex_lock(&c->lock);
+	one->next = c->first;
+	one->back = &c->first;
+	if (one->next)
+		one->next->back = &one->next;
+	c->first = one;
+	c->n++;
+	pthread_mutex_unlock(&c->lock);
+	return one;
+}
+
+void ux_connections_remove(struct ux_connections *c, struct ux_connection *one)
+{
+	if (!one)
+		return;
+	pthread_mutex_lock(&c->lock);
+	*one->back = one->next;
+	if (one->next)
+		one->next->back = one->back;
+	c->n--;
+	pthread_mutex_unlock(&c->lock);
+	free(one);
+}
+
+void ux_connection_enter(struct ux_connection *one, enum ux_connection_phase phase)
+{
+	if (!one)
+		return;
+	atomic_store_explicit(&one->since_ms, now_ms(), memory_order_relaxed);
+	atomic_store_explicit(&one->moved, 0, memory_order_relaxed);
+	atomic_store_explicit(&one->phase, (int)phase, memory_order_release);
+}
+
+void ux_connection_moved(struct ux_connection *one, size_t bytes)
+{
+	if (one)
+		atomic_fetch_add_explicit(&one->moved, bytes, memory_order_relaxed);
+}
+
+uint64_t ux_connections_cut(const struct ux_connections *c)
+{
+	return atomic_load_explicit(&c->n_cut, memory_order_relaxed);
+}

@@ -1,0 +1,147 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#include "connections.h"
+
+#include "sweep.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <unistd.h>
+
+static const struct ux_http_limits limits = {
+	.idle_seconds = 30, .rate_bytes = 512, .connections = 100, .address_connections = 3};
+
+static bool slow(enum ux_connection_phase phase, int64_t seconds, uint64_t moved, bool crowded)
+{
+	return ux_connection_is_slow(&limits, phase, seconds * 1000, moved, crowded);
+}
+
+static void headers_have_to_come_in_time_and_sooner_in_a_crowd(void **state)
+{
+	(void)state;
+	assert_false(slow(UX_CONNECTION_WAITING, 30, 0, false));
+	assert_true(slow(UX_CONNECTION_WAITING, 31, 1 << 30, false)); /* whatever came of them */
+	assert_false(slow(UX_CONNECTION_WAITING, 2, 0, true));
+	assert_true(slow(UX_CONNECTION_WAITING, 3, 0, true));
+	assert_false(slow(UX_CONNECTION_WAITING, -5, 0, true));
+}
+
+static void bodies_and_answers_have_to_move(void **state)
+{
+	(void)state;
+	const enum ux_connection_phase phases[] = {UX_CONNECTION_BODY, UX_CONNECTION_ANSWER};
+	for (size_t i = 0; i < ux_countof(phases); i++) {
+		assert_false(slow(phases[i], 30, 0, true));
+		assert_true(slow(phases[i], 31, 0, false));
+		assert_false(slow(phases[i], 130, 100 * 512, true));
+		assert_true(slow(phases[i], 131, 100 * 512, false));
+		assert_false(slow(phases[i], 1 << 30, UINT64_MAX, false));
+	}
+	assert_false(slow(UX_CONNECTION_WORK, 1 << 30, 0, true)); /* the server's own time */
+}
+
+static struct sockaddr_storage address(const char *text)
+{
+	struct sockaddr_storage s = {0};
+	struct sockaddr_in in = {.sin_family = AF_INET};
+	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
+	if (inet_pton(AF_INET, text, &in.sin_addr) == 1) {
+		memcpy(&s, &in, sizeof(in));
+	} else {
+		assert_int_equal(inet_pton(AF_INET6, text, &in6.sin6_addr), 1);
+		memcpy(&s, &in6, sizeof(in6));
+	}
+	return s;
+}
+
+static bool allows(struct ux_connections *c, const char *text)
+{
+	struct sockaddr_storage s = address(text);
+	return ux_connections_allow(c, (const struct sockaddr *)&s);
+}
+
+static struct ux_connection *add(struct ux_connections *c, const char *text)
+{
+	struct sockaddr_storage s = address(text);
+	return ux_connections_add(c, -1, (const struct sockaddr *)&s);
+}
+
+static void an_address_has_so_many_and_this_machine_as_many_as_there_are(void **state)
+{
+	(void)state;
+	static const struct {
+		const char *taken;
+		const char *asks;
+		bool allowed;
+	} cases[] = {
+		{"192.0.2.1", "192.0.2.1", false},
+		{"192.0.2.1", "192.0.2.2", true},
+		{"192.0.2.1", "::ffff:192.0.2.1", false},
+		{"2001:db8::1", "2001:db8::2", false}, /* a network is one's own */
+		{"2001:db8::1", "2001:db8:0:1::1", true},
+		{"127.0.0.1", "127.0.0.1", true},
+		{"127.8.0.1", "127.8.0.1", true},
+		{"::1", "::1", true},
+		{"::ffff:127.0.0.1", "::ffff:127.0.0.1", true},
+	};
+	for (size_t i = 0; i < ux_countof(cases); i++) {
+		struct ux_connections *c = NULL;
+		struct ux_connection *taken[3];
+		assert_int_equal(ux_connections_open(&c, &limits, NULL), UX_OK);
+		for (size_t k = 0; k < ux_countof(taken); k++) {
+			assert_true(allows(c, cases[i].asks));
+			taken[k] = add(c, cases[i].taken);
+			assert_non_null(taken[k]);
+		}
+		assert_int_equal(allows(c, cases[i].asks), cases[i].allowed);
+		ux_connections_remove(c, taken[1]);
+		assert_true(allows(c, cases[i].asks));
+		ux_connections_remove(c, taken[0]);
+		ux_connections_remove(c, taken[2]);
+		assert_true(ux_connections_allow(c, NULL));
+		ux_connections_close(c);
+	}
+}
+
+/* A second is what the thread sleeps, and one more what the client has. */
+static void who_takes_too_long_is_cut_and_nobody_else(void **state)
+{
+	(void)state;
+	struct ux_http_limits short_ones = limits;
+	struct ux_connections *c = NULL;
+	int lazy[2], busy[2];
+	char byte = 'x';
+	short_ones.idle_seconds = 1;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, lazy), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, busy), 0);
+	assert_int_equal(ux_connections_open(&c, &short_ones, NULL), UX_OK);
+	struct ux_connection *one = ux_connections_add(c, lazy[0], NULL);
+	struct ux_connection *other = ux_connections_add(c, busy[0], NULL);
+	ux_connection_enter(other, UX_CONNECTION_WORK);
+	ux_connection_enter(one, UX_CONNECTION_BODY);
+	assert_int_equal(read(lazy[1], &byte, 1), 0); /* waits until it is cut */
+	assert_int_equal(ux_connections_cut(c), 1);
+	assert_int_equal(write(busy[0], &byte, 1), 1);
+	assert_int_equal(read(busy[1], &byte, 1), 1);
+	ux_connections_remove(c, one);
+	ux_connections_remove(c, other);
+	ux_connections_remove(c, NULL);
+	ux_connection_enter(NULL, UX_CONNECTION_BODY);
+	ux_connection_moved(NULL, 1);
+	ux_connections_close(c);
+	ux_connections_close(NULL);
+	for (int i = 0; i < 2; i++) {
+		close(lazy[i]);
+		close(busy[i]);
+	}
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UX_TEST(headers_have_to_come_in_time_and_sooner_in_a_crowd),
+		UX_TEST(bodies_and_answers_have_to_move),
+		UX_TEST(an_address_has_so_many_and_this_machine_as_many_as_there_are),
+		UX_TEST(who_takes_too_long_is_cut_and_nobody_else),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
