@@ -6,130 +6,7 @@
  * bit 5: a browser), then the target up to a newline, a Content-Range up to a newline, and the
  * body. "@" in the target stands for the UID of an upload that is open.
  */
-#include "fuzz.h"
-
-#include "json_in.h"
-#include "make_gsym.h"
-#include "make_server.h"
-
-#include <unistd.h>
-
-enum {
-	TEXT_MOST = 2048,   /* bytes of target and range that are used */
-	SERVER_LIFE = 20000 /* inputs until a fresh store */
-};
-
-static struct make_server server;
-static char uid[UX_UPLOAD_UID_SIZE];
-static unsigned served;
-
-static void close_server(void)
-{
-	if (served > 0)
-		make_server_close(&server);
-}
-
-/* The answer's JSON; the caller releases it. */
-static json_t *ask(const struct make_ask *a)
-{
-	struct make_answer answer = make_server_ask(&server, a);
-	json_t *doc = json_loadb(answer.body.data ? (const char *)answer.body.data : "",
-				 answer.body.size, 0, NULL);
-	ux_out_deinit(&answer.body);
-	return doc;
-}
-
-static void open_upload(void)
-{
-	char body[512], hash[65];
-	struct ux_blob_hash h =
-		ux_blob_hash_of(ux_bytes(make_gsym_example, MAKE_GSYM_EXAMPLE_SIZE));
-	ux_blob_hash_text(&h, hash);
-	snprintf(body, sizeof(body), "{\"ids\":[\"go:x\"],\"size\":%d,\"sha256\":\"%s\"}",
-		 MAKE_GSYM_EXAMPLE_SIZE, hash);
-	json_t *doc = ask(&(struct make_ask){.method = "POST",
-					     .target = "/v1/uploads",
-					     .token = server.admin,
-					     .body = ux_bytes_cstr(body)});
-	const char *text = json_string_value(json_object_get(doc, "uid"));
-	fuzz_truth(text != NULL);
-	snprintf(uid, sizeof(uid), "%s", text);
-	json_decref(doc);
-}
-
-/* A store with one module in it and one upload begun. */
-static void open_server(void)
-{
-	static bool registered;
-	char target[96];
-	if (!registered && atexit(close_server) != 0)
-		abort();
-	registered = true;
-	make_server_open(&server, access("/dev/shm", W_OK) == 0 ? "/dev/shm" : NULL, true);
-	open_upload();
-	snprintf(target, sizeof(target), "/v1/uploads/%s", uid);
-	json_decref(ask(
-		&(struct make_ask){.method = "PUT",
-				   .target = target,
-				   .token = server.admin,
-				   .body = ux_bytes(make_gsym_example, MAKE_GSYM_EXAMPLE_SIZE)}));
-	snprintf(target, sizeof(target), "/v1/uploads/%s/finish", uid);
-	json_decref(
-		ask(&(struct make_ask){.method = "POST", .target = target, .token = server.admin}));
-	open_upload();
-}
-
-/* A line of the input as a string, with "@" replaced. */
-static void take_line(struct ux_bytes *in, char text[TEXT_MOST])
-{
-	const uint8_t *end = in->size ? memchr(in->data, '\n', in->size) : NULL;
-	size_t n = end ? (size_t)(end - in->data) : in->size, at = 0;
-	for (size_t i = 0; i < n && at + sizeof(uid) < TEXT_MOST; i++) {
-		if (in->data[i] == '@')
-			at += (size_t)snprintf(text + at, TEXT_MOST - at, "%s", uid);
-		else if (in->data[i] != 0) /* ends a line in any HTTP parser */
-			text[at++] = (char)in->data[i];
-	}
-	text[at] = '\0';
-	size_t used = end ? n + 1 : n;
-	*in = ux_bytes(in->size ? in->data + used : NULL, in->size - used);
-}
-
-/* A whole page, with no tags but ours: none of ours has the text of a script in it. */
-static bool is_page(struct ux_bytes s)
-{
-	static const char end[] = "</html>\n", script[] = "<script type=\"module\" src=\"/assets/";
-	size_t n = sizeof(end) - 1;
-	if (!ux_bytes_starts(s, UX_STR("<!DOCTYPE html>")))
-		return false;
-	fuzz_truth(s.size > n && memcmp(s.data + s.size - n, end, n) == 0);
-	for (const uint8_t *p = s.data;
-	     (p = memmem(p, s.size - (size_t)(p - s.data), "<script", 7)); p++)
-		fuzz_truth(ux_bytes_starts(ux_bytes(p, s.size - (size_t)(p - s.data)),
-					   ux_bytes_cstr(script)));
-	return true;
-}
-
-static void truths(const struct make_ask *a, const struct make_answer *answer)
-{
-	json_error_t why;
-	fuzz_truth(answer->status >= 200 && answer->status < 600);
-	fuzz_truth(answer->status != 500 && answer->status != 503);
-	if (answer->status == 204 || answer->status == 304 || answer->body.size == 0 ||
-	    (answer->status == 200 &&
-	     (strcmp(a->target, "/") == 0 || strncmp(a->target, "/?", 2) == 0 ||
-	      strncmp(a->target, "/v1/gsym/", 9) == 0 || strncmp(a->target, "/assets/", 8) == 0)))
-		return;
-	if (is_page(ux_out_bytes(&answer->body)))
-		return;
-	json_t *doc = json_loadb((const char *)answer->body.data, answer->body.size, 0, &why);
-	fuzz_truth(doc != NULL);
-	const json_t *error = json_object_get(doc, "error");
-	fuzz_truth((answer->status >= 400) == (error != NULL));
-	fuzz_truth(!error || (json_is_string(json_object_get(error, "code")) &&
-			      json_string_length(json_object_get(error, "message")) > 0));
-	json_decref(doc);
-}
+#include "fuzz_server.h"
 
 int fuzz_input(const uint8_t *data, size_t size)
 {
@@ -138,12 +15,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	char target[TEXT_MOST], range[TEXT_MOST];
 	if (size == 0)
 		return 0;
-	if (served == SERVER_LIFE) {
-		make_server_close(&server);
-		served = 0;
-	}
-	if (served++ == 0)
-		open_server();
+	serve();
 	struct ux_bytes in = ux_bytes(data + 1, size - 1);
 	take_line(&in, target);
 	take_line(&in, range);
@@ -154,8 +26,6 @@ int fuzz_input(const uint8_t *data, size_t size)
 			     .range = range[0] != '\0' ? range : NULL,
 			     .accept = (data[0] & 32) != 0 ? "text/html" : NULL,
 			     .body = in};
-	struct make_answer answer = make_server_ask(&server, &a);
-	truths(&a, &answer);
-	ux_out_deinit(&answer.body);
+	ask_and_check(&a);
 	return 0;
 }

@@ -255,6 +255,7 @@ int main(int argc, char **argv)
 	make_process_corpus();
 	make_reloc_corpus();
 	make_stripped_corpus();
+	make_server_corpus();
 	make_interp_corpus();
 	return 0;
 }

@@ -26,6 +26,7 @@ void make_module_corpus(void);
 void make_process_corpus(void);
 void make_interp_corpus(void);
 void make_reloc_corpus(void);
+void make_server_corpus(void);
 void make_stripped_corpus(void);
 
 #endif

@@ -82,6 +82,8 @@ struct make_answer make_server_ask(struct make_server *s, const struct make_ask 
 		ux_exchange_header(&x, UX_STR("Accept"), ux_bytes_cstr(ask->accept));
 	if (ask->type)
 		ux_exchange_header(&x, UX_STR("Content-Type"), ux_bytes_cstr(ask->type));
+	for (size_t i = 0; i < ask->n_fields; i++)
+		ux_exchange_header(&x, ask->fields[i].name, ask->fields[i].value);
 	ux_exchange_begin(&x);
 	size_t half = ask->body.size / 2;
 	if (half > 0)
@@ -91,6 +93,7 @@ struct make_answer make_server_ask(struct make_server *s, const struct make_ask 
 	ux_exchange_finish(&x);
 	a.status = x.res.status;
 	keep_body(&x.res, &a.body);
+	snprintf(a.type, sizeof(a.type), "%s", x.res.type ? x.res.type : "");
 	keep_field(&x.res, "Location", a.location, sizeof(a.location));
 	keep_field(&x.res, "Upload-Offset", a.offset, sizeof(a.offset));
 	keep_field(&x.res, "Allow", a.allow, sizeof(a.allow));

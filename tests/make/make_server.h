@@ -29,13 +29,16 @@ struct make_ask {
 	const char *host;
 	const char *range; /* Content-Range */
 	const char *accept;
-	const char *type; /* Content-Type */
+	const char *type;                   /* Content-Type */
+	const struct ux_http_field *fields; /* more header lines */
+	size_t n_fields;
 	struct ux_bytes body;
 };
 
 struct make_answer {
 	unsigned status;
 	struct ux_out body; /* released by the caller */
+	char type[96];      /* Content-Type, "" when absent */
 	char location[64];  /* header lines, "" when absent */
 	char offset[32];
 	char allow[64];
