@@ -4,6 +4,8 @@ import re
 import time
 import urllib.request
 
+from prometheus_client.parser import text_string_to_metric_families
+
 from http_api import Api
 from tool import build_id, compile_c
 
@@ -58,3 +60,42 @@ def test_requests_are_counted_by_route_and_not_by_path(server, tmp_path):
 
 def test_ready_is_more_than_alive(server):
     assert Api(server, token="")("GET", "/readyz")[:2] == (200, {"status": "ready"})
+
+
+def test_prometheus_own_parser_takes_it_and_strangers_make_no_labels(server, tmp_path):
+    """With the rules of promtool check metrics: help, names of counters, base units."""
+    prog = compile_c(tmp_path)
+    assert server.unhex("push", prog).returncode == 0
+
+    def families():
+        with urllib.request.urlopen(server.url + "/metrics", timeout=30) as answer:
+            return list(text_string_to_metric_families(answer.read().decode()))
+    api = Api(server)
+    for path in ("/", "/healthz", "/readyz", "/v1/modules", "/metrics"):
+        api("GET", path)
+    families()  # so that the answer to this route is counted
+    before = {(s.name, tuple(sorted(s.labels.items()))) for f in families() for s in f.samples}
+    for i in range(50):
+        api("GET", f"/made/up/{i}")
+        api("GET", f"/v1/modules/gnu:{i:040x}?x={i}", headers={"X-Request-Id": f"id-{i}"})
+        api(f"M{i}", "/v1/modules")
+    found = families()
+    after = {(s.name, tuple(sorted(s.labels.items()))) for f in found for s in f.samples}
+    new = after - before
+    assert {dict(labels).get("route") for _, labels in new} <= {"", "/v1/modules/{id}", "/v1/modules"}
+    assert len(new) < 60
+    for family in found:
+        assert family.documentation.endswith(".") and family.type != "unknown", family.name
+        assert re.fullmatch(r"[a-z][a-z0-9_]*", family.name)
+        assert not re.search(r"_(ms|milliseconds|minutes|kb|kilobytes|count|sum|bucket)$", family.name)
+        names = {sample.name for sample in family.samples}
+        if family.type == "counter":
+            assert names == {family.name + "_total"}
+        elif family.type == "histogram":
+            assert names == {family.name + end for end in ("_bucket", "_sum", "_count")}
+        else:
+            assert not family.name.endswith("_total")
+        for sample in family.samples:
+            assert set(sample.labels) <= {"method", "route", "code", "le", "version", "state", "kind",
+                                          "reason", "upstream", "result", "scope", "cache"}, sample
+            assert all(len(value) < 80 for value in sample.labels.values())
