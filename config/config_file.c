@@ -196,20 +196,20 @@ static enum ux_code read_whole(const char *file, struct ux_out *out, struct ux_e
 {
 	ux_cleanup(close_fd) int fd = open(file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return ux_error_os(err, errno, "cannot open %.100s", file);
+		return ux_error_os(err, errno, "cannot open %s", shown(file));
 	while (out->size <= UX_CONFIG_BYTES_MOST) {
 		char piece[4096];
 		ssize_t n = read(fd, piece, sizeof(piece));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return ux_error_os(err, errno, "cannot read %.100s", file);
+			return ux_error_os(err, errno, "cannot read %s", shown(file));
 		if (n == 0)
 			return ux_out_status(out, err);
 		ux_out_put(out, piece, (size_t)n);
 		UX_TRY(ux_out_status(out, err));
 	}
-	return ux_error_set(err, UX_EINVAL, "%.100s has more than %d bytes", file,
+	return ux_error_set(err, UX_EINVAL, "%s has more than %d bytes", shown(file),
 			    UX_CONFIG_BYTES_MOST);
 }
 

@@ -11,6 +11,10 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
+enum {
+	PATH_SHOWN = 80 /* bytes of it in a message */
+};
+
 /*
  * What was loaded at one time. A handshake uses it without holding anything and may last as long as
  * the client likes, so a chain that was replaced stays until the process ends: some kilobytes for
@@ -27,6 +31,13 @@ struct chain {
 
 /* What is shown: published whole (release), read by handshakes (acquire). */
 static _Atomic(struct chain *) shown;
+
+/* The end of a path tells more than its start. */
+static const char *tail(const char *path)
+{
+	size_t n = strlen(path);
+	return n > PATH_SHOWN ? path + n - PATH_SHOWN : path;
+}
 
 static void free_secret(struct ux_bytes b)
 {
@@ -61,7 +72,7 @@ static enum ux_code read_file(const char *path, struct ux_bytes *ret, struct ux_
 {
 	ux_cleanup(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return ux_error_os(err, errno, "cannot open %.100s", path);
+		return ux_error_os(err, errno, "cannot open %s", tail(path));
 	uint8_t *data = malloc(UX_TLS_FILE_MOST + 1);
 	size_t n = 0;
 	ssize_t r = data ? 1 : 0;
@@ -74,9 +85,9 @@ static enum ux_code read_file(const char *path, struct ux_bytes *ret, struct ux_
 	if (!data)
 		return ux_error_nomem(err);
 	if (r < 0)
-		return ux_error_os(err, why, "cannot read %.100s", path);
+		return ux_error_os(err, why, "cannot read %s", tail(path));
 	if (n > UX_TLS_FILE_MOST)
-		return ux_error_set(err, UX_EINVAL, "%.100s has more than %d bytes", path,
+		return ux_error_set(err, UX_EINVAL, "%s has more than %d bytes", tail(path),
 				    UX_TLS_FILE_MOST);
 	return UX_OK;
 }
@@ -96,7 +107,7 @@ static enum ux_code read_certificates(struct chain *c, const char *path, struct 
 					    GNUTLS_X509_CRT_LIST_FAIL_IF_UNSORTED |
 						    GNUTLS_X509_CRT_LIST_IMPORT_FAIL_IF_EXCEED);
 	if (r < 0)
-		return ux_error_set(err, UX_EINVAL, "%.80s: %.70s", path, gnutls_strerror(r));
+		return ux_error_set(err, UX_EINVAL, "%s: %.70s", tail(path), gnutls_strerror(r));
 	n = (unsigned)r;
 	for (r = 0; c->n < n && r == 0; c->n += r == 0)
 		r = gnutls_pcert_import_x509(&c->certs[c->n], certs[c->n], 0);
@@ -104,7 +115,7 @@ static enum ux_code read_certificates(struct chain *c, const char *path, struct 
 	for (unsigned i = 0; i < n; i++)
 		gnutls_x509_crt_deinit(certs[i]);
 	if (r != 0 || n == 0)
-		return ux_error_set(err, UX_EINVAL, "%.80s: %.70s", path,
+		return ux_error_set(err, UX_EINVAL, "%s: %.70s", tail(path),
 				    r != 0 ? gnutls_strerror(r) : "no certificate in it");
 	return UX_OK;
 }
@@ -116,7 +127,7 @@ static enum ux_code read_key(struct chain *c, const char *path, struct ux_error 
 	if (r == 0)
 		r = gnutls_privkey_import_x509_raw(c->key, &pem, GNUTLS_X509_FMT_PEM, NULL, 0);
 	if (r != 0)
-		return ux_error_set(err, UX_EINVAL, "%.80s: %.70s", path, gnutls_strerror(r));
+		return ux_error_set(err, UX_EINVAL, "%s: %.70s", tail(path), gnutls_strerror(r));
 	return UX_OK;
 }
 
