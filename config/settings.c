@@ -48,6 +48,41 @@ static const struct ux_setting rows[] = {
 	{NULL, "log-level", UX_SETTING_CHOICE, AT(log_level), "info", 0, 0, UX_SETTING_LIVE, levels,
 	 "What is logged: this and what is worse. Requests are info, or error when they end in a "
 	 "status of 500 and more."},
+	/* who asks, and how often */
+	{NULL, "trusted-proxies", UX_SETTING_LIST, AT(trusted_proxies), NULL, 0, 0, UX_SETTING_LIVE,
+	 NULL,
+	 "Proxies that are believed about who asks (X-Forwarded-For, X-Forwarded-Proto, Forwarded): "
+	 "addresses, networks like 10.0.0.0/8, or unix for sockets without addresses. Nobody else's "
+	 "word counts."},
+	{NULL, "origins", UX_SETTING_LIST, AT(origins), NULL, 0, 0, UX_SETTING_LIVE, NULL,
+	 "Web sites, like https://profiler.example.org, whose pages may read also where a key is "
+	 "needed, which they must have; * is any. Where reading is open to everybody, all pages may; "
+	 "where it is open to this machine, those of https://profiler.firefox.com."},
+	{NULL, "rate-key", UX_SETTING_COUNT, AT(rate_key), "0", 0, 1000000000, UX_SETTING_LIVE,
+	 NULL,
+	 "Requests a second of a key, unless it was made with a rate of its own; 0 is any number. "
+	 "Above, they are answered by 429, those of debuginfod's clients wait."},
+	{NULL, "rate-key-burst", UX_SETTING_COUNT, AT(rate_key_burst), "100", 1, 1000000000,
+	 UX_SETTING_LIVE, NULL, "Requests of a key that may come at once after a pause."},
+	{NULL, "rate-address", UX_SETTING_COUNT, AT(rate_address), "0", 0, 1000000000,
+	 UX_SETTING_LIVE, NULL,
+	 "The same of an address (of IPv6: of a network /64), key or not; this machine has no limit."},
+	{NULL, "rate-address-burst", UX_SETTING_COUNT, AT(rate_address_burst), "100", 1, 1000000000,
+	 UX_SETTING_LIVE, NULL, "Requests of an address that may come at once after a pause."},
+	{NULL, "queue", UX_SETTING_TIME, AT(queue_ms), "30s", 0, MS(80), UX_SETTING_LIVE, NULL,
+	 "How long a request of a debuginfod client waits at most for its turn; one that would wait "
+	 "longer has its connection reset, which those clients answer by asking again."},
+	{NULL, "uploads-key", UX_SETTING_COUNT, AT(uploads_key), "1000", 0, 0, UX_SETTING_LIVE,
+	 NULL,
+	 "Uploads of a key that may be open at a time, unless it was made with a number of its own; 0 "
+	 "is any number. Above, they are answered by 429. What was announced an hour ago counts no "
+	 "more."},
+	{NULL, "uploads", UX_SETTING_COUNT, AT(uploads_all), "10000", 0, 0, UX_SETTING_LIVE, NULL,
+	 "The same of all keys together."},
+	{NULL, "uploads-key-bytes", UX_SETTING_BYTES, AT(uploads_bytes_key), "0", 0, 0,
+	 UX_SETTING_LIVE, NULL, "Bytes that the open uploads of a key may have; 0 is any number."},
+	{NULL, "uploads-bytes", UX_SETTING_BYTES, AT(uploads_bytes_all), "0", 0, 0, UX_SETTING_LIVE,
+	 NULL, "The same of all keys together."},
 	/* keeping */
 	{NULL, "keep-days", UX_SETTING_COUNT, AT(keep_days), "0", 0, 36500, UX_SETTING_LIVE, NULL,
 	 "Modules that nobody used for so many days go, unless their namespace says otherwise; 0 "

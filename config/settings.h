@@ -39,8 +39,19 @@ struct ux_settings {
 	const char *tls_certificate; /* PEM files; both or none */
 	const char *tls_key;
 
-	unsigned log_format; /* enum ux_log_format */
-	unsigned log_level;  /* enum ux_log_level */
+	unsigned log_format;                    /* enum ux_log_format */
+	unsigned log_level;                     /* enum ux_log_level */
+	struct ux_setting_list trusted_proxies; /* networks, as ux_networks_add() has them */
+	struct ux_setting_list origins;
+	uint64_t rate_key; /* requests a second */
+	uint64_t rate_key_burst;
+	uint64_t rate_address;
+	uint64_t rate_address_burst;
+	uint64_t queue_ms;
+	uint64_t uploads_key;
+	uint64_t uploads_all;
+	uint64_t uploads_bytes_key;
+	uint64_t uploads_bytes_all;
 
 	uint64_t keep_days; /* 0: for ever */
 	uint64_t cache_bytes;

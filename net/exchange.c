@@ -37,6 +37,34 @@ static enum ux_code parse_query(struct ux_request *req, struct ux_bytes text)
 	return UX_OK;
 }
 
+/* The segment behind "/LETTER/" at the front of the path goes to *ret, decoded. */
+static bool cut_segment(struct ux_request *req, char letter, struct ux_bytes *ret)
+{
+	const struct ux_bytes p = req->path;
+	if (p.size < 4 || p.data[0] != '/' || p.data[1] != (uint8_t)letter || p.data[2] != '/')
+		return true;
+	struct ux_bytes s = ux_bytes(p.data + 3, p.size - 3);
+	const uint8_t *end = memchr(s.data, '/', s.size);
+	size_t n = end ? (size_t)(end - s.data) : s.size;
+	req->path = end ? ux_bytes(end, s.size - n) : UX_STR("/");
+	req->prefix.size += 3 + n;
+	return ux_percent_decode(ux_bytes(s.data, n), /* plus= */ false, &req->arena, ret);
+}
+
+/*
+ * Clients that can send no header say who they are in front of the path: a token, a namespace.
+ * Taken off before anything can fail: what is left is what logs may have.
+ */
+static enum ux_code cut_prefix(struct ux_request *req)
+{
+	req->prefix = ux_bytes(req->path.data, 0);
+	bool token = cut_segment(req, 'k', &req->path_token);
+	bool space = cut_segment(req, 'n', &req->path_space);
+	return token && space
+		       ? UX_OK
+		       : ux_error_set(&req->err, UX_EINVAL, "the path has a bad %%XX escape");
+}
+
 static enum ux_code parse_target(struct ux_request *req, struct ux_bytes target)
 {
 	req->query = ux_arena_array(&req->arena, struct ux_http_field, UX_QUERY_FIELDS_MOST);
@@ -48,6 +76,7 @@ static enum ux_code parse_target(struct ux_request *req, struct ux_bytes target)
 	const uint8_t *mark = target.size ? memchr(target.data, '?', target.size) : NULL;
 	size_t n = mark ? (size_t)(mark - target.data) : target.size;
 	req->path = ux_bytes(target.data, n);
+	UX_TRY(cut_prefix(req));
 	return parse_query(req, mark ? ux_bytes(mark + 1, target.size - n - 1) : UX_BYTES_NONE);
 }
 
@@ -97,6 +126,11 @@ void ux_exchange_init(struct ux_exchange *x, const struct ux_http_app *app, stru
 		x->res.word = "method_not_allowed";
 		answer_error(x, ux_error_set(&x->req.err, UX_EINVAL, "unknown method"));
 	}
+}
+
+void ux_exchange_peer(struct ux_exchange *x, struct ux_address peer)
+{
+	x->req.peer = peer;
 }
 
 void ux_exchange_header(struct ux_exchange *x, struct ux_bytes name, struct ux_bytes value)
@@ -165,6 +199,29 @@ static enum ux_code find_route(struct ux_exchange *x)
 	return UX_OK;
 }
 
+/* RFC 9110, 9.3.7; what a page wants to send is named as the Fetch standard has it. */
+static enum ux_code answer_options(struct ux_exchange *x)
+{
+	struct ux_request *req = &x->req;
+	const struct ux_http_app *app = x->app;
+	struct ux_bytes word;
+	enum ux_method wanted = UX_METHOD_OPTIONS;
+	unsigned allow = 0, unused = 0;
+	if (ux_route_find(app->routes, app->n_routes, req->method, req->path, &req->route,
+			  req->params, &req->n_params, &allow) == UX_ENOTFOUND)
+		return ux_error_set(&req->err, UX_ENOTFOUND, "no such route");
+	if (ux_request_header(req, "Access-Control-Request-Method", &word) &&
+	    ux_method_parse(word, &wanted))
+		(void)!ux_route_find(app->routes, app->n_routes, wanted, req->path, &req->route,
+				     req->params, &req->n_params, &unused);
+	add_allow(x, allow);
+	if (app->options)
+		UX_TRY(app->options(req, &x->res));
+	x->res.status = 204;
+	x->answered = true;
+	return UX_OK;
+}
+
 static uint64_t body_limit(const struct ux_exchange *x)
 {
 	const struct ux_http_limits *l = &x->app->limits;
@@ -181,6 +238,8 @@ static enum ux_code begin(struct ux_exchange *x)
 {
 	struct ux_request *req = &x->req;
 	UX_TRY(read_content_length(req));
+	if (req->method == UX_METHOD_OPTIONS)
+		return answer_options(x);
 	UX_TRY(find_route(x));
 	x->body_most = body_limit(x);
 	if (x->app->gate)

@@ -12,6 +12,9 @@ struct ux_http_app {
 	size_t n_routes;
 	void *ctx;           /* becomes req->app */
 	ux_handler_fn *gate; /* after the route is known, before the body: may it be? NULL: yes */
+	/* Says to the answer of an OPTIONS, which has Allow already, what pages of other sites may;
+	 * req->route is the one of Access-Control-Request-Method, or NULL. NULL: nothing. */
+	ux_handler_fn *options;
 	/* after the answer was sent, or the client vanished (sent = false) */
 	void (*log)(void *ctx, const struct ux_request *req, const struct ux_response *res,
 		    bool sent, uint64_t duration_us);
@@ -43,6 +46,9 @@ void ux_exchange_init(struct ux_exchange *x, const struct ux_http_app *app, stru
 
 /* name and value live as long as the exchange. */
 void ux_exchange_header(struct ux_exchange *x, struct ux_bytes name, struct ux_bytes value);
+
+/* Where it comes from; before the headers. */
+void ux_exchange_peer(struct ux_exchange *x, struct ux_address peer);
 
 /* All headers are in: finds the route, asks the gate, opens the sink. May answer already. */
 void ux_exchange_begin(struct ux_exchange *x);

@@ -10,7 +10,7 @@
 
 static const char *const methods[UX_METHOD_COUNT] = {
 	[UX_METHOD_GET] = "GET", [UX_METHOD_HEAD] = "HEAD",     [UX_METHOD_POST] = "POST",
-	[UX_METHOD_PUT] = "PUT", [UX_METHOD_DELETE] = "DELETE",
+	[UX_METHOD_PUT] = "PUT", [UX_METHOD_DELETE] = "DELETE", [UX_METHOD_OPTIONS] = "OPTIONS",
 };
 
 const char *ux_method_name(enum ux_method method)

@@ -3,6 +3,7 @@
 #ifndef UX_HTTP_H
 #define UX_HTTP_H
 
+#include "address.h"
 #include "arena.h"
 #include "bytes.h"
 #include "error.h"
@@ -16,6 +17,7 @@ enum ux_method {
 	UX_METHOD_POST,
 	UX_METHOD_PUT,
 	UX_METHOD_DELETE,
+	UX_METHOD_OPTIONS, /* answered without a handler: see struct ux_http_app */
 	UX_METHOD_COUNT
 };
 
@@ -33,7 +35,7 @@ struct ux_http_field {
 
 enum {
 	UX_ROUTE_PARAMS_MOST = 4,      /* placeholders of one pattern */
-	UX_RESPONSE_FIELDS_MOST = 16,  /* header lines that a handler may add */
+	UX_RESPONSE_FIELDS_MOST = 24,  /* header lines that a handler may add */
 	UX_QUERY_FIELDS_MOST = 64,     /* parameters of one request */
 	UX_REQUEST_HEADERS_MOST = 128, /* header lines of one request */
 	UX_REQUEST_NAME_MOST = 64      /* bytes of what a request is called */
@@ -65,7 +67,11 @@ struct ux_request {
 	 */
 	char name[UX_REQUEST_NAME_MOST + 1];
 	enum ux_method method;
-	struct ux_bytes path;        /* as sent, without the query */
+	struct ux_address peer;      /* of the connection */
+	struct ux_bytes path;        /* as sent, without prefix and query */
+	struct ux_bytes prefix;      /* "/k/TOKEN/n/NAME", either or none of both, as sent */
+	struct ux_bytes path_token;  /* decoded; empty when the prefix has none */
+	struct ux_bytes path_space;  /* NAME, decoded; empty when the prefix has none */
 	struct ux_http_field *query; /* decoded */
 	size_t n_query;
 	struct ux_http_field *headers;
@@ -118,6 +124,9 @@ struct ux_response {
 	int fd;               /* with fd >= 0: this range of a file instead; closed after */
 	uint64_t fd_off;
 	uint64_t fd_size;
+	/* Set before the body comes: all further waits so long; the socket's owner does it. */
+	unsigned wait_ms;
+	bool reset; /* no answer: the connection is reset */
 	struct ux_http_field fields[UX_RESPONSE_FIELDS_MOST]; /* values as long-lived as body */
 	size_t n_fields;
 };

@@ -242,6 +242,9 @@ static void set_body(CURL *curl, struct transfer *t)
 	case UX_METHOD_GET:
 	case UX_METHOD_COUNT:
 		return;
+	case UX_METHOD_OPTIONS:
+		curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, "OPTIONS");
+		return;
 	case UX_METHOD_HEAD:
 		curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
 		return;

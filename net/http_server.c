@@ -6,21 +6,28 @@
 #include "listen.h"
 #include "tls.h"
 #include "tls_retrieve.h"
+#include "waiting.h"
 
 #include <microhttpd.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <strings.h>
+#include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
 
 enum {
-	BACKLOG = 1024 /* connections that the system keeps while all of ours are busy */
+	BACKLOG = 1024,          /* connections that the system keeps while all of ours are busy */
+	WAIT_SHARE = 4,          /* one in so many connections may wait in the queue */
+	EARLY_BYTES = 256 << 10, /* of a refused body without a length, before it hears why */
+	EARLY_FIELDS = 2048      /* bytes of header lines of that answer */
 };
 
 struct ux_http_server {
 	const struct ux_http_app *app;
 	struct MHD_Daemon *daemon;
 	struct ux_connections *connections;
+	struct ux_waiting *waiting;
 	char address[UX_LISTEN_TEXT];
 	atomic_bool stopping; /* a hint that adds "Connection: close": no order needed */
 	pthread_mutex_t lock; /* guards in_flight */
@@ -35,6 +42,7 @@ struct conversation {
 	char *target;             /* malloc'ed */
 	bool begun;               /* x is in use */
 	bool queued;
+	bool early;       /* the answer went out before the body was in; the connection ends */
 	uint64_t drained; /* bytes thrown away */
 	struct ux_exchange x;
 };
@@ -105,8 +113,9 @@ static void on_done(void *ctx, struct MHD_Connection *connection, void **state,
 		return;
 	ux_connection_enter(cv->on, UX_CONNECTION_WAITING); /* for the next */
 	if (cv->begun)
-		ux_exchange_deinit(&cv->x,
-				   cv->queued && how == MHD_REQUEST_TERMINATED_COMPLETED_OK);
+		ux_exchange_deinit(
+			&cv->x,
+			cv->early || (cv->queued && how == MHD_REQUEST_TERMINATED_COMPLETED_OK));
 	free(cv->target);
 	free(cv);
 	flight(s, -1);
@@ -147,8 +156,45 @@ static bool add_fields(const struct ux_http_server *s, const struct ux_request *
 	return ok;
 }
 
+/*
+ * A peer that is told nothing asks again, where one that is told anything else gives up for long;
+ * closing would send it a FIN, which is an answer too. Disconnecting is what makes Linux send a
+ * reset.
+ */
+static enum MHD_Result reset(struct MHD_Connection *connection)
+{
+	const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+	const union MHD_ConnectionInfo *fd =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	if (fd)
+		(void)!connect(fd->connect_fd, &nobody, sizeof(nobody));
+	return MHD_NO;
+}
+
+static void wake(void *connection)
+{
+	MHD_resume_connection(connection);
+}
+
+/* The rest of the request comes later: on_request is called again. */
+static enum MHD_Result wait_in_queue(struct conversation *cv, struct MHD_Connection *connection)
+{
+	unsigned ms = cv->x.res.wait_ms;
+	cv->x.res.wait_ms = 0;
+	ux_connection_enter(cv->on, UX_CONNECTION_WORK);
+	MHD_suspend_connection(connection);
+	if (!ux_waiting_add(cv->server->waiting, connection, ms)) {
+		MHD_resume_connection(connection);
+		cv->x.res.reset =
+			!atomic_load_explicit(&cv->server->stopping, memory_order_relaxed);
+	}
+	return MHD_YES;
+}
+
 static enum MHD_Result answer(struct conversation *cv, struct MHD_Connection *connection)
 {
+	if (cv->x.res.reset)
+		return reset(connection);
 	ux_connection_enter(cv->on, UX_CONNECTION_WORK);
 	ux_exchange_finish(&cv->x);
 	struct MHD_Response *r = make_response(&cv->x.res);
@@ -163,10 +209,67 @@ static enum MHD_Result answer(struct conversation *cv, struct MHD_Connection *co
 	return result;
 }
 
+/* An answer without the library, which takes none in the middle of a body. */
+static size_t early_text(const struct conversation *cv, char *text, size_t size)
+{
+	const struct ux_response *res = &cv->x.res;
+	int n = snprintf(text, size,
+			 "HTTP/1.1 %u %s\r\nConnection: close\r\nContent-Type: %s\r\n"
+			 "Content-Length: %zu\r\n",
+			 res->status, MHD_get_reason_phrase_for(res->status),
+			 res->type ? res->type : "text/plain", res->body.size);
+	size_t at = ux_min((size_t)n, size);
+	for (size_t i = 0; i < res->n_fields && at < size; i++) {
+		n = snprintf(text + at, size - at, "%s: %s\r\n",
+			     (const char *)res->fields[i].name.data,
+			     (const char *)res->fields[i].value.data);
+		at += ux_min((size_t)n, size - at);
+	}
+	n = snprintf(text + at, size - at, "\r\n");
+	return at + (size_t)n < size ? at + (size_t)n : 0;
+}
+
+/*
+ * A client that sends a body without a length hears at once why it is refused: most look at what
+ * comes while they send, and the others find it when the connection ends. Not where the connection
+ * is encrypted: the bytes there are the library's.
+ */
+static void answer_early(struct conversation *cv, struct MHD_Connection *connection)
+{
+	char text[EARLY_FIELDS];
+	const struct ux_response *res = &cv->x.res;
+	const union MHD_ConnectionInfo *fd =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	size_t n = early_text(cv, text, sizeof(text));
+	if (!fd || n == 0 ||
+	    MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION))
+		return;
+	if (send(fd->connect_fd, text, n, MSG_NOSIGNAL | MSG_DONTWAIT | MSG_MORE) != (ssize_t)n)
+		return;
+	if (send(fd->connect_fd, res->body.data, res->body.size, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+	    (ssize_t)res->body.size)
+		cv->early = true;
+}
+
+static bool waits_for_continue(const struct ux_request *req)
+{
+	static const char word[] = "100-continue";
+	struct ux_bytes v;
+	return ux_request_header(req, "Expect", &v) && v.size == sizeof(word) - 1 &&
+	       strncasecmp((const char *)v.data, word, v.size) == 0;
+}
+
+static struct ux_address peer_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	return ux_address_of(info ? info->client_addr : NULL);
+}
+
 /*
  * A refused body is read and dropped when it is small: closing a connection on unread bytes makes
  * the system reset it, and the client would never see why. A big announced one is answered at once,
- * before the client that sent "Expect: 100-continue" begins.
+ * and so is a client that sent "Expect: 100-continue", before it begins.
  */
 static enum MHD_Result first_call(struct conversation *cv, struct MHD_Connection *connection,
 				  const char *method)
@@ -174,14 +277,16 @@ static enum MHD_Result first_call(struct conversation *cv, struct MHD_Connection
 	const struct ux_http_app *app = cv->server->app;
 	ux_exchange_init(&cv->x, app, ux_bytes_cstr(method), ux_bytes_cstr(cv->target));
 	cv->begun = true;
+	ux_exchange_peer(&cv->x, peer_of(connection));
 	MHD_get_connection_values_n(connection, MHD_HEADER_KIND, on_header, &cv->x);
 	ux_exchange_begin(&cv->x);
 	ux_connection_enter(cv->on, UX_CONNECTION_BODY);
 	uint64_t announced = cv->x.req.content_length;
-	if (cv->x.refused && announced != UINT64_MAX &&
-	    announced > ux_http_limit(&app->limits, drain_bytes))
+	bool long_one =
+		announced != UINT64_MAX && announced > ux_http_limit(&app->limits, drain_bytes);
+	if (cv->x.refused && (long_one || waits_for_continue(&cv->x.req)))
 		return answer(cv, connection);
-	return MHD_YES;
+	return cv->x.res.wait_ms > 0 ? wait_in_queue(cv, connection) : MHD_YES;
 }
 
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
@@ -195,13 +300,16 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 	if (!cv->begun)
 		return first_call(cv, connection, method);
 	if (*size == 0)
-		return cv->queued ? MHD_YES : answer(cv, connection);
+		return cv->early ? MHD_NO : cv->queued ? MHD_YES : answer(cv, connection);
 	ux_connection_moved(cv->on, *size);
 	ux_exchange_data(&cv->x, ux_bytes(data, *size));
 	if (cv->x.answered)
 		cv->drained += *size;
 	*size = 0;
 	const struct ux_http_limits *l = &cv->server->app->limits;
+	if (cv->x.answered && !cv->early && cv->x.req.content_length == UINT64_MAX &&
+	    cv->drained > EARLY_BYTES)
+		answer_early(cv, connection);
 	return cv->drained <= ux_http_limit(l, drain_bytes) ? MHD_YES : MHD_NO;
 }
 
@@ -228,7 +336,7 @@ static enum ux_code start(struct ux_http_server *s, int fd, bool tls, struct ux_
 	 * idle timeout. poll() has few connections a thread to look at.
 	 */
 	s->daemon = MHD_start_daemon(MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC |
-					     (tls ? MHD_USE_TLS : 0),
+					     MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0),
 				     0, on_accept, s, on_request, s, MHD_OPTION_ARRAY, options,
 				     MHD_OPTION_END);
 	if (!s->daemon)
@@ -259,6 +367,9 @@ enum ux_code ux_http_server_open_at(struct ux_http_server **ret, const struct ux
 	enum ux_code code = ux_connections_open(&s->connections, &app->limits, err);
 	if (code == UX_OK)
 		code = open_socket(s, place, &fd, err);
+	if (code == UX_OK)
+		code = ux_waiting_open(&s->waiting, app->limits.connections / WAIT_SHARE + 1, wake,
+				       err);
 	if (code == UX_OK)
 		code = start(s, fd, place->tls, err);
 	if (code != UX_OK) {
@@ -300,6 +411,7 @@ void ux_http_server_quiesce(struct ux_http_server *s)
 	int fd = MHD_quiesce_daemon(s->daemon);
 	if (fd >= 0)
 		close(fd);
+	ux_waiting_stop(s->waiting); /* those who wait for their turn are served now */
 }
 
 unsigned ux_http_server_wait(struct ux_http_server *s, unsigned ms)
@@ -325,8 +437,11 @@ void ux_http_server_cut(struct ux_http_server *s)
 {
 	if (!s)
 		return;
-	if (s->daemon)
+	if (s->daemon) {
+		ux_waiting_stop(s->waiting); /* none may be suspended when the library stops */
 		MHD_stop_daemon(s->daemon);
+	}
+	ux_waiting_close(s->waiting);
 	ux_connections_close(s->connections);
 	pthread_cond_destroy(&s->idle);
 	pthread_mutex_destroy(&s->lock);

@@ -19,6 +19,7 @@ struct ux_route {
 	unsigned scope;       /* what the program's gate asks of the caller */
 	const char *what;     /* one line for people */
 	bool page;            /* for people: what goes wrong is told them as a page */
+	bool waits;           /* its clients wait in a queue rather than hear that they are many */
 };
 
 /* Does path (as sent) match? On true, params hold the raw segments of the placeholders. */

@@ -94,7 +94,9 @@ static enum ux_code put_headers(struct ux_request *req, struct ux_response *res,
 {
 	char size[24];
 	int n = snprintf(size, sizeof(size), "%" PRIu64, f->size);
-	ux_response_field(res, "Cache-Control", UX_STR("public"));
+	/* "public" lets a cache on the way answer everybody, also where a key was asked for. */
+	bool open = ux_caller_of(req)->openness != UX_OPEN_TO_NOBODY;
+	ux_response_field(res, "Cache-Control", open ? UX_STR("public") : UX_STR("private"));
 	UX_TRY(put_text(req, res, "X-DEBUGINFOD-SIZE", size, (size_t)n));
 	UX_TRY(put_file_name(req, res, "X-DEBUGINFOD-FILE", f->name));
 	if (f->archive)

@@ -139,7 +139,7 @@ static enum ux_code check_kind(struct ux_request *req, struct finish *f, struct 
 					  : ux_sandbox_check(f->mapping.bytes, &req->err);
 }
 
-static enum ux_code finish(struct ux_request *req, struct finish *f)
+static enum ux_code finish(struct ux_request *req, struct ux_response *res, struct finish *f)
 {
 	struct ux_store *s = f->server->store;
 	struct ux_add_result result;
@@ -158,6 +158,8 @@ static enum ux_code finish(struct ux_request *req, struct finish *f)
 	pthread_mutex_lock(&s->commit_lock);
 	code = commit(f, &c, &result, &req->err);
 	pthread_mutex_unlock(&s->commit_lock);
+	if (code == UX_ELIMIT)
+		res->word = "over_quota";
 	if (code == UX_ECONFLICT || code == UX_ELIMIT)
 		return give_up(req, f, code);
 	if (code == UX_OK)
@@ -175,7 +177,7 @@ enum ux_code ux_handle_upload_finish(struct ux_request *req, struct ux_response 
 	UX_TRY(ux_upload_hold(req, res, &f.up, &f.part, &size));
 	if (f.part) {
 		UX_TRY(check_bytes(req, res, &f, size));
-		UX_TRY(finish(req, &f));
+		UX_TRY(finish(req, res, &f));
 		UX_TRY(ux_upload_of(req, &f.up));
 	}
 	return answer_ended(req, res, &f.up);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/modules and /v1/gsym: what is there. */
-#include "hex.h"
 #include "json_out.h"
 #include "module_ids.h"
 #include "file_answer.h"
 #include "handlers.h"
+#include "number_of.h"
 #include "symbols_out.h"
 #include "time_text.h"
 
@@ -43,6 +43,25 @@ static void put_candidate(struct ux_json *j, const struct ux_candidate *c)
 	ux_json_object_end(j);
 }
 
+static enum ux_code put_pins(struct ux_request *req, struct ux_json *j, const struct ux_module *m)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	struct ux_pin_list list;
+	UX_TRY(ix->modules.pins(ix, m->number, &req->arena, &list, &req->err));
+	ux_json_key(j, "pins");
+	ux_json_array_begin(j);
+	for (size_t i = 0; i < list.n; i++) {
+		ux_json_object_begin(j);
+		ux_json_key_cstr(j, "label", list.pins[i].label);
+		ux_json_key_cstr(j, "key", list.pins[i].key_id);
+		key_time(j, "created", list.pins[i].created);
+		ux_json_object_end(j);
+	}
+	ux_json_array_end(j);
+	return UX_OK;
+}
+
+/* All but the end of the object. */
 static void put_module(struct ux_json *j, const struct ux_module *m)
 {
 	ux_json_object_begin(j);
@@ -62,23 +81,6 @@ static void put_module(struct ux_json *j, const struct ux_module *m)
 	for (size_t i = 0; i < m->n_candidates; i++)
 		put_candidate(j, &m->candidates[i]);
 	ux_json_array_end(j);
-	ux_json_object_end(j);
-}
-
-/* A decimal parameter between lo and hi. */
-static enum ux_code number_of(struct ux_request *req, const char *name, uint64_t lo, uint64_t hi,
-			      uint64_t *ret)
-{
-	struct ux_bytes text;
-	uint64_t v = 0;
-	if (!ux_request_query(req, name, &text))
-		return UX_OK;
-	if (!ux_hex_parse_u64(text, /* hex= */ false, &v) || v < lo || v > hi)
-		return ux_error_set(
-			&req->err, UX_EINVAL, "%s is '%.*s'; expected %" PRIu64 " to %" PRIu64,
-			name, (int)ux_min(text.size, (size_t)32), (const char *)text.data, lo, hi);
-	*ret = v;
-	return UX_OK;
 }
 
 enum ux_code ux_handle_modules(struct ux_request *req, struct ux_response *res)
@@ -86,16 +88,18 @@ enum ux_code ux_handle_modules(struct ux_request *req, struct ux_response *res)
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	struct ux_module_list list;
 	uint64_t limit = LIST_DEFAULT, after = 0;
-	UX_TRY(number_of(req, "limit", 1, UX_LIST_MOST, &limit));
-	UX_TRY(number_of(req, "after", 0, INT64_MAX, &after));
+	UX_TRY(ux_number_of(req, "limit", 1, UX_LIST_MOST, &limit));
+	UX_TRY(ux_number_of(req, "after", 0, INT64_MAX, &after));
 	UX_TRY(ix->modules.list(ix, ux_caller_of(req)->ns, (int64_t)after, (size_t)limit,
 				&req->arena, &list, &req->err));
 	struct ux_json j = ux_json_make(&req->out);
 	ux_json_object_begin(&j);
 	ux_json_key(&j, "modules");
 	ux_json_array_begin(&j);
-	for (size_t i = 0; i < list.n; i++)
+	for (size_t i = 0; i < list.n; i++) {
 		put_module(&j, &list.modules[i]);
+		ux_json_object_end(&j);
+	}
 	ux_json_array_end(&j);
 	if (list.more) {
 		char next[24];
@@ -121,6 +125,8 @@ enum ux_code ux_handle_module(struct ux_request *req, struct ux_response *res)
 	UX_TRY(find(req, &m));
 	struct ux_json j = ux_json_make(&req->out);
 	put_module(&j, &m);
+	UX_TRY(put_pins(req, &j, &m));
+	ux_json_object_end(&j);
 	ux_out_u8(&req->out, '\n');
 	return ux_response_out(req, res, "application/json");
 }

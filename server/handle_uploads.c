@@ -9,6 +9,9 @@
 #include <errno.h>
 #include <sys/random.h>
 
+/* Seconds after which one of the uploads that are in the way may have ended. */
+#define RETRY_S "5"
+
 static enum ux_code make_uid(char uid[UX_UPLOAD_UID_SIZE], struct ux_error *err)
 {
 	uint8_t bytes[(UX_UPLOAD_UID_SIZE - 1) / 2];
@@ -59,10 +62,38 @@ static enum ux_code read_announcement(struct ux_request *req, const json_t *doc,
 	return ux_json_in_bool(doc, "force", &up->force, err);
 }
 
+static struct ux_upload_limits limits_of(struct ux_request *req)
+{
+	const struct ux_access *a = ux_server_access(ux_server_of(req));
+	const struct ux_caller *caller = ux_caller_of(req);
+	return (struct ux_upload_limits){.of_key =
+						 caller->uploads ? caller->uploads : a->uploads_key,
+					 .all = a->uploads_all,
+					 .bytes_of_key = a->upload_bytes_key,
+					 .bytes_all = a->upload_bytes_all,
+					 .since = ux_server_now() - UX_UPLOAD_FRESH_S};
+}
+
+static enum ux_code add(struct ux_request *req, struct ux_response *res, struct ux_upload *up)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	struct ux_upload_limits limits = limits_of(req);
+	up->limits = &limits;
+	enum ux_code code = ix->uploads.add(ix, up, &req->err);
+	up->limits = NULL;
+	if (limits.reached) {
+		res->status = 429;
+		res->word = "too_many_uploads";
+		ux_response_field(res, "Retry-After", UX_STR(RETRY_S));
+	}
+	if (code == UX_ELIMIT)
+		res->word = "over_quota";
+	return code;
+}
+
 enum ux_code ux_handle_upload_announce(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
-	struct ux_index *ix = ux_server_of(req)->store->index;
 	struct ux_upload up = {.ns = ux_caller_of(req)->ns,
 			       .key_id = ux_caller_of(req)->key_id,
 			       .description = "",
@@ -73,7 +104,7 @@ enum ux_code ux_handle_upload_announce(struct ux_request *req, struct ux_respons
 	UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
 	UX_TRY(read_announcement(req, doc, &up));
 	UX_TRY(make_uid(up.uid, &req->err));
-	UX_TRY(ix->uploads.add(ix, &up, &req->err));
+	UX_TRY(add(req, res, &up));
 	char location[64];
 	int n = snprintf(location, sizeof(location), "/v1/uploads/%s", up.uid);
 	char *kept = ux_arena_strndup(&req->arena, location, (size_t)n);

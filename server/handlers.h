@@ -19,5 +19,7 @@ ux_handler_fn ux_handle_upload_announce, ux_handle_upload_state, ux_handle_uploa
 ux_handler_fn ux_handle_symbolize, ux_handle_symbolize_one;
 ux_handler_fn ux_handle_explain, ux_handle_page_explain;
 ux_handler_fn ux_handle_modules, ux_handle_module, ux_handle_module_delete, ux_handle_gsym;
+ux_handler_fn ux_handle_pin, ux_handle_unpin;
+ux_handler_fn ux_handle_audit, ux_handle_whoami;
 
 #endif

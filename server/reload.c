@@ -2,6 +2,7 @@
 /* Settings that change while the server serves. */
 #include "reload.h"
 
+#include "access_settings.h"
 #include "event_log.h"
 #include "service_manager.h"
 #include "tls.h"
@@ -94,6 +95,7 @@ static enum ux_code take_over(struct ux_running *r, struct ux_error *err)
 	if (next->tls_certificate)
 		UX_TRY(ux_tls_load(next->tls_certificate, next->tls_key, err));
 	UX_TRY(ux_settings_keep(r->settings, next, log_change, NULL, err));
+	UX_TRY(ux_access_apply(r->server, next, err));
 	struct ux_settings *old = r->settings;
 	r->settings = ux_take(&next);
 	ux_settings_apply(r);

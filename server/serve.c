@@ -3,6 +3,9 @@
 #include "serve.h"
 
 #include "access_log.h"
+#include "access_settings.h"
+#include "auth.h"
+#include "cors.h"
 #include "handlers.h"
 #include "http_server.h"
 #include "keeper.h"
@@ -49,6 +52,7 @@ struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limi
 		.n_routes = ux_server_route_count,
 		.ctx = s,
 		.gate = ux_server_gate,
+		.options = ux_server_options,
 		.log = request_done,
 		.error_page = ux_web_error,
 		.memory = &s->memory,
@@ -253,11 +257,14 @@ static enum ux_code open_and_serve(struct ux_running *r, int fd, const char *dir
 		ux_module_cache_create(&s->cache, s->store, r->settings->open_modules, err);
 	if (code == UX_OK)
 		code = first_key(s->store->index, err);
+	if (code == UX_OK && !(s->rates = ux_rates_create(UX_RATES_MOST)))
+		code = ux_error_nomem(err);
 	if (code == UX_OK)
 		code = open_extractor(s, r->settings, err);
 	if (code == UX_OK)
 		code = serve(r, fd, dir, set, err);
 	ux_extractor_stop(s->extractor);
+	ux_rates_destroy(s->rates);
 	ux_module_cache_destroy(s->cache);
 	ux_store_close(s->store);
 	return code;
@@ -280,13 +287,15 @@ enum ux_code ux_server_run(const struct ux_settings_source *source, struct ux_se
 {
 	ux_cleanup(ux_free_ptr) char *default_dir = NULL;
 	struct ux_store store;
-	struct ux_server s = {.store = &store};
+	ux_cleanup(ux_access_forget) struct ux_server s = {.store = &store};
 	struct ux_running running = {.source = source, .settings = settings, .server = &s};
 	sigset_t set;
 	int fd = -1;
 	ux_log_configure((enum ux_log_format)settings->log_format,
 			 (enum ux_log_level)settings->log_level);
 	enum ux_code code = check_place(settings, &fd, err);
+	if (code == UX_OK)
+		code = ux_access_apply(&s, settings, err);
 	block_signals(&set);
 	if (code == UX_OK && !settings->data)
 		code = ux_store_default_dir(&default_dir, err);

@@ -1,14 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who may do what. */
-#include "server.h"
+#include "auth.h"
+
+#include "cors.h"
+#include "forwarded.h"
 
 #include <arpa/inet.h>
 #include <strings.h>
 #include <time.h>
 
+enum {
+	READS = UX_SCOPE_READ | UX_SCOPE_SYMBOLIZE,
+	NS_IN_S = 1000000000,
+	MS_IN_S = 1000,
+	QUEUE_MOST_MS = 30000 /* debuginfod's clients give up after 90 s */
+};
+
+const struct ux_access ux_access_default = {
+	.wait_most_ms = QUEUE_MOST_MS,
+	.uploads_key = 1000,
+	.uploads_all = 10000,
+};
+
 ux_time ux_server_now(void)
 {
 	return time(NULL);
+}
+
+int64_t ux_server_clock_ns(const struct ux_server *s)
+{
+	struct timespec t;
+	if (s->clock_ns)
+		return s->clock_ns(s->clock_ctx);
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * NS_IN_S + t.tv_nsec;
 }
 
 /* RFC 6750, 2.1; the scheme's name has no case (RFC 9110, 11.1). */
@@ -54,63 +79,207 @@ static bool host_is_local(const struct ux_request *req)
 	       inet_pton(six ? AF_INET6 : AF_INET, host, address) == 1;
 }
 
-static bool is_open(const struct ux_request *req)
+/* What came through a proxy is of anybody, wherever the proxy is. */
+static bool is_of_this_machine(const struct ux_request *req)
+{
+	const struct ux_networks nobody = {.n = 0};
+	return (!req->peer.known || ux_address_is_loopback(&req->peer)) &&
+	       !ux_forwarded_of(req, &nobody).proxied && host_is_local(req);
+}
+
+static enum ux_openness as_served(const struct ux_request *req, const char *ns)
 {
 	const struct ux_server *s = ux_server_of(req);
-	return atomic_load_explicit(&s->open_reading, memory_order_relaxed) &&
-	       (!s->local_only || host_is_local(req));
+	if (strcmp(ns, UX_NAMESPACE_DEFAULT) != 0 || /* others are open to nobody */
+	    !atomic_load_explicit(&s->open_reading, memory_order_relaxed))
+		return UX_OPEN_TO_NOBODY;
+	if (!s->local_only)
+		return UX_OPEN_TO_ALL;
+	return is_of_this_machine(req) ? UX_OPEN_TO_MACHINE : UX_OPEN_TO_NOBODY;
+}
+
+static enum ux_code openness_of(struct ux_request *req, const char *ns, enum ux_openness *ret)
+{
+	struct ux_server *s = ux_server_of(req);
+	enum ux_ns_reading reading = UX_NS_AS_SERVED;
+	UX_TRY(ux_readings_of(&s->readings, s->store->index, ns, ux_server_clock_ns(s), &reading,
+			      &req->err));
+	switch (reading) {
+	case UX_NS_OPEN:
+		*ret = UX_OPEN_TO_ALL;
+		return UX_OK;
+	case UX_NS_KEYED:
+		*ret = UX_OPEN_TO_NOBODY;
+		return UX_OK;
+	case UX_NS_AS_SERVED:
+		break;
+	}
+	*ret = as_served(req, ns);
+	return UX_OK;
+}
+
+/* The namespace that the request names, in its path or its header; NULL: none. */
+static enum ux_code namespace_asked(struct ux_request *req, const char **ret)
+{
+	struct ux_bytes name = req->path_space;
+	*ret = NULL;
+	if (name.size == 0 && !ux_request_header(req, "Unhex-Namespace", &name))
+		return UX_OK;
+	const char *text = ux_arena_strndup(&req->arena, name.data, name.size);
+	if (!text)
+		return ux_arena_fail(&req->arena, &req->err);
+	if (strlen(text) != name.size || !ux_namespace_valid(text))
+		return ux_error_set(&req->err, UX_EINVAL, "that is no name of a namespace");
+	*ret = text;
+	return UX_OK;
+}
+
+static enum ux_code open_caller(struct ux_request *req, struct ux_caller *caller, const char *ns)
+{
+	caller->ns = ns;
+	UX_TRY(openness_of(req, ns, &caller->openness));
+	caller->scopes = caller->openness != UX_OPEN_TO_NOBODY ? READS : 0;
+	return UX_OK;
+}
+
+static unsigned scopes_of(const struct ux_key *key, bool by_path)
+{
+	unsigned all = (key->scopes & UX_SCOPE_ADMIN) != 0 ? (unsigned)UX_SCOPES_ALL : key->scopes;
+	return by_path ? all & READS : all; /* a path is written down by everybody on its way */
+}
+
+/* A key is of one namespace; what is open to all it may read like all. */
+static enum ux_code keyed_caller(struct ux_request *req, struct ux_caller *caller,
+				 const struct ux_key *key, const char *asked, bool by_path)
+{
+	const char *ns = ux_arena_strndup(&req->arena, key->ns, strlen(key->ns));
+	caller->key_id = ux_arena_strndup(&req->arena, key->id, strlen(key->id));
+	caller->expires = key->expires;
+	caller->rate = key->rate;
+	caller->uploads = key->uploads;
+	if (!ns || !caller->key_id)
+		return ux_arena_fail(&req->arena, &req->err);
+	UX_TRY(open_caller(req, caller, asked ? asked : ns));
+	if (!asked || strcmp(asked, ns) == 0)
+		caller->scopes |= scopes_of(key, by_path);
+	else if (caller->openness != UX_OPEN_TO_ALL)
+		return ux_error_set(&req->err, UX_EDENIED, "key %s is not of namespace %s", key->id,
+				    asked);
+	return UX_OK;
 }
 
 static enum ux_code identify(struct ux_request *req, struct ux_response *res,
 			     struct ux_caller *caller)
 {
 	struct ux_key key;
-	struct ux_bytes token;
+	struct ux_bytes token = UX_BYTES_NONE;
+	const char *asked = NULL;
 	const struct ux_server *s = ux_server_of(req);
-	const unsigned reading = is_open(req) ? UX_SCOPE_READ | UX_SCOPE_SYMBOLIZE : 0;
-	*caller = (struct ux_caller){.key_id = "", .ns = UX_NAMESPACE_DEFAULT, .scopes = reading};
-	if (bearer(req, &token)) {
-		enum ux_code code = ux_key_check(s->store->index, token, ux_server_now(),
-						 &req->arena, &key, &req->err);
+	UX_TRY(namespace_asked(req, &asked));
+	bool by_header = bearer(req, &token), by_path = !by_header && req->path_token.size > 0;
+	if (by_header || by_path) {
+		enum ux_code code = ux_key_check(s->store->index, by_path ? req->path_token : token,
+						 ux_server_now(), &req->arena, &key, &req->err);
 		if (code != UX_OK)
 			return unauthorized(res, code);
 	} else if (ux_session_key(&s->sessions, s->store->index, req, ux_server_now(), &key) !=
 		   UX_OK) {
-		return UX_OK;
+		return open_caller(req, caller, asked ? asked : UX_NAMESPACE_DEFAULT);
 	}
-	caller->key_id = ux_arena_strndup(&req->arena, key.id, strlen(key.id));
-	if (!caller->key_id)
-		return ux_arena_fail(&req->arena, &req->err);
 	ux_store_key_used(s->store, key.id);
-	caller->ns = key.ns;
-	caller->scopes = (key.scopes & UX_SCOPE_ADMIN) != 0 ? (unsigned)UX_SCOPES_ALL : key.scopes;
-	if (strcmp(key.ns, UX_NAMESPACE_DEFAULT) == 0) /* other namespaces are open to nobody */
-		caller->scopes |= reading;
-	return UX_OK;
+	return keyed_caller(req, caller, &key, asked, by_path);
 }
 
-/* Who a page that is open to all is for: it may show them what they may see. */
-static enum ux_code anybody(struct ux_request *req, struct ux_caller *caller)
+enum ux_code ux_server_openness(struct ux_request *req, enum ux_openness *ret)
 {
-	struct ux_response none = {.fd = -1};
-	if (!req->route->page || identify(req, &none, caller) != UX_OK) {
-		*caller = (struct ux_caller){.key_id = "", .ns = UX_NAMESPACE_DEFAULT};
-		req->err = (struct ux_error)UX_ERROR_INIT;
-	}
+	struct ux_response unused = {.fd = -1};
+	struct ux_caller caller = {.ns = UX_NAMESPACE_DEFAULT};
+	enum ux_code code = identify(req, &unused, &caller);
+	*ret = code == UX_OK ? caller.openness : UX_OPEN_TO_NOBODY;
+	if (code == UX_ENOMEM)
+		return code;
+	req->err = (struct ux_error)UX_ERROR_INIT;
 	return UX_OK;
 }
 
-enum ux_code ux_server_gate(struct ux_request *req, struct ux_response *res)
+/* Of IPv6, who has one address has all of its network. */
+static struct ux_rate_name name_of_address(const struct ux_address *a)
+{
+	static const uint8_t v4[12] = {[10] = 0xff, [11] = 0xff};
+	struct ux_rate_name name = {0};
+	bool four = memcmp(a->bytes, v4, sizeof(v4)) == 0;
+	memcpy(name.bytes, a->bytes, four ? sizeof(a->bytes) : sizeof(a->bytes) / 2);
+	return name;
+}
+
+/* In 64:... there are no addresses that anybody has. */
+static struct ux_rate_name name_of_key(const char *id)
+{
+	struct ux_rate_name name = {.bytes = "key:"};
+	memcpy(name.bytes + 4, id, ux_min(strlen(id), sizeof(name.bytes) - 4));
+	return name;
+}
+
+static enum ux_code too_many(struct ux_request *req, struct ux_response *res, unsigned wait_ms)
+{
+	char text[16];
+	unsigned seconds = ux_max((wait_ms + MS_IN_S - 1) / MS_IN_S, 1U);
+	int n = snprintf(text, sizeof(text), "%u", seconds);
+	const char *kept = ux_arena_strndup(&req->arena, text, (size_t)n);
+	if (kept)
+		ux_response_field(res, "Retry-After", ux_bytes_cstr(kept));
+	res->status = 429;
+	res->word = "too_many_requests";
+	res->reset = req->route->waits;
+	return ux_error_set(&req->err, UX_EUNAVAILABLE,
+			    "too many requests; again in %u s at the earliest", seconds);
+}
+
+/* Takes a token of the bucket of that name; of routes whose clients wait, from the future. */
+static enum ux_code slow_down(struct ux_request *req, struct ux_response *res,
+			      struct ux_rate_name name, const struct ux_rate *rate)
+{
+	struct ux_server *s = ux_server_of(req);
+	unsigned wait_ms = 0;
+	if (rate->a_second == 0 || !s->rates)
+		return UX_OK;
+	bool may =
+		ux_rates_take(s->rates, &name, rate, ux_server_clock_ns(s),
+			      req->route->waits ? ux_server_access(s)->wait_most_ms : 0, &wait_ms);
+	if (!may)
+		return too_many(req, res, wait_ms);
+	res->wait_ms = ux_max(res->wait_ms, wait_ms);
+	return UX_OK;
+}
+
+/* This machine has no limit of its own: its users are told apart by their keys. */
+static enum ux_code slow_address(struct ux_request *req, struct ux_response *res,
+				 const struct ux_caller *caller)
+{
+	const struct ux_access *a = ux_server_access(ux_server_of(req));
+	const struct ux_address *who = &caller->address;
+	if (!who->known || (ux_address_is_loopback(who) && !caller->proxied))
+		return UX_OK;
+	return slow_down(req, res, name_of_address(who), &a->address_rate);
+}
+
+static enum ux_code slow_key(struct ux_request *req, struct ux_response *res,
+			     const struct ux_caller *caller)
+{
+	struct ux_rate rate = ux_server_access(ux_server_of(req))->key_rate;
+	if (caller->key_id[0] == '\0')
+		return UX_OK;
+	if (caller->rate != 0)
+		rate = (struct ux_rate){.a_second = caller->rate,
+					.burst = ux_max(rate.burst, caller->rate)};
+	return slow_down(req, res, name_of_key(caller->key_id), &rate);
+}
+
+static enum ux_code check_scope(struct ux_request *req, struct ux_response *res,
+				const struct ux_caller *caller)
 {
 	char names[UX_SCOPES_TEXT];
 	unsigned scope = req->route->scope;
-	struct ux_caller *caller = ux_arena_new(&req->arena, struct ux_caller);
-	if (!caller)
-		return ux_arena_fail(&req->arena, &req->err);
-	req->caller = caller;
-	if (scope == 0) /* open to all: a bad token does not matter */
-		return anybody(req, caller);
-	UX_TRY(identify(req, res, caller));
 	if ((caller->scopes & scope) != 0)
 		return UX_OK;
 	ux_scopes_text(scope, names);
@@ -119,5 +288,51 @@ enum ux_code ux_server_gate(struct ux_request *req, struct ux_response *res)
 						      "this needs a key of scope %s: send "
 						      "Authorization: Bearer TOKEN",
 						      names));
-	return ux_error_set(&req->err, UX_EDENIED, "key %s has no scope %s", caller->key_id, names);
+	return ux_error_set(&req->err, UX_EDENIED, "key %s has no scope %s%s", caller->key_id,
+			    names, req->path_token.size > 0 ? " in a path" : "");
+}
+
+static enum ux_code make_caller(struct ux_request *req, struct ux_caller **ret)
+{
+	struct ux_caller *caller = ux_arena_new(&req->arena, struct ux_caller);
+	char *from = ux_arena_array(&req->arena, char, UX_ADDRESS_TEXT);
+	if (!caller || !from)
+		return ux_arena_fail(&req->arena, &req->err);
+	struct ux_forwarded f = ux_forwarded_of(req, &ux_server_access(ux_server_of(req))->proxies);
+	*caller = (struct ux_caller){.key_id = "",
+				     .ns = UX_NAMESPACE_DEFAULT,
+				     .from = ux_address_text(&f.client, from),
+				     .address = f.client,
+				     .proxied = f.proxied,
+				     .https = f.https};
+	req->caller = *ret = caller;
+	return UX_OK;
+}
+
+/* Who a page that is open to all is for: it may show them what they may see. */
+static enum ux_code anybody(struct ux_request *req, struct ux_caller *caller)
+{
+	struct ux_response none = {.fd = -1};
+	const struct ux_caller nobody = *caller;
+	if (!req->route->page || identify(req, &none, caller) != UX_OK) {
+		*caller = nobody;
+		req->err = (struct ux_error)UX_ERROR_INIT;
+	}
+	return UX_OK;
+}
+
+enum ux_code ux_server_gate(struct ux_request *req, struct ux_response *res)
+{
+	struct ux_caller *caller = NULL;
+	UX_TRY(make_caller(req, &caller));
+	if (req->path_token.size > 0) /* a page tells no other site where it was */
+		ux_response_field(res, "Referrer-Policy", UX_STR("no-referrer"));
+	if (req->route->scope == 0) /* open to all: a bad token does not matter */
+		return anybody(req, caller);
+	UX_TRY(slow_address(req, res, caller));
+	enum ux_code code = identify(req, res, caller);
+	ux_cors_answer(req, res);
+	UX_TRY(code);
+	UX_TRY(slow_key(req, res, caller));
+	return check_scope(req, res, caller);
 }

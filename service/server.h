@@ -3,6 +3,7 @@
 #ifndef UX_SERVER_H
 #define UX_SERVER_H
 
+#include "access.h"
 #include "exchange.h"
 #include "extractor.h"
 #include "metrics.h"
@@ -10,6 +11,7 @@
 #include "module_cache.h"
 #include "module_wanted.h"
 #include "session.h"
+#include "readings.h"
 #include "store.h"
 
 #include <stdatomic.h>
@@ -36,6 +38,13 @@ struct ux_server {
 	 */
 	atomic_bool open_reading;
 	bool local_only;              /* open_reading is for this machine: see ux_server_gate() */
+	/* NULL: ux_access_default. A new one may take its place while old ones are still looked at,
+	 * which therefore live as long as the server; acquire goes with their owner's release. */
+	_Atomic(const struct ux_access *) access;
+	struct ux_rates *rates; /* NULL: nobody is counted */
+	struct ux_readings readings;
+	int64_t (*clock_ns)(void *ctx); /* for tests; NULL: the monotonic clock */
+	void *clock_ctx;
 	_Atomic uint64_t upload_most; /* bytes of one upload; may change, no order needed */
 	struct ux_http_memory memory; /* of all requests */
 	struct ux_metrics metrics;
@@ -43,11 +52,26 @@ struct ux_server {
 	struct ux_sessions sessions; /* of people at browsers */
 };
 
+/* To whom a namespace is open without a key. */
+enum ux_openness {
+	UX_OPEN_TO_NOBODY,
+	UX_OPEN_TO_MACHINE, /* to this one, which the request is of */
+	UX_OPEN_TO_ALL,
+};
+
 /* Who asks: the handlers' req->caller. */
 struct ux_caller {
 	const char *key_id; /* "" without a key */
-	const char *ns;
+	const char *ns;     /* that the request is about: no other's modules are there for it */
 	unsigned scopes;
+	enum ux_openness openness; /* of ns */
+	const char *from;          /* address as text: of the peer, or whom trusted proxies name */
+	struct ux_address address;
+	bool proxied;
+	bool https;       /* as a trusted proxy says */
+	ux_time expires;  /* the key does; 0: never */
+	uint64_t rate;    /* of the key; 0: as the server says */
+	uint64_t uploads; /* of the key; 0: as the server says */
 };
 
 static inline struct ux_server *ux_server_of(const struct ux_request *req)
@@ -63,17 +87,20 @@ static inline const struct ux_caller *ux_caller_of(const struct ux_request *req)
 /* The same for the audit. */
 static inline struct ux_who ux_who_of(const struct ux_request *req)
 {
-	return (struct ux_who){.key_id = ux_caller_of(req)->key_id, .from = "http"};
+	return (struct ux_who){.key_id = ux_caller_of(req)->key_id,
+			       .from = ux_caller_of(req)->from};
+}
+
+static inline const struct ux_access *ux_server_access(const struct ux_server *s)
+{
+	const struct ux_access *a = atomic_load_explicit(&s->access, memory_order_acquire);
+	return a ? a : &ux_access_default;
 }
 
 /* Seconds since 1970. */
 ux_time ux_server_now(void);
 
-/*
- * Finds out who asks and refuses what they may not. With local_only, who has no key must have asked
- * for "localhost" or an address: a web page can make a name of its own point to this machine and
- * then read what is answered under it (DNS rebinding), but that name stays in the Host line.
- */
-ux_handler_fn ux_server_gate;
+/* Nanoseconds of a clock that does not go back. */
+int64_t ux_server_clock_ns(const struct ux_server *s);
 
 #endif

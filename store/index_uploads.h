@@ -12,6 +12,16 @@ enum ux_upload_state {
 	UX_UPLOAD_PENDING, /* its bytes are here; a job will settle its candidate */
 };
 
+/* Of uploads that are open and were announced after `since`, each 0: any number. */
+struct ux_upload_limits {
+	uint64_t of_key;
+	uint64_t all;
+	uint64_t bytes_of_key;
+	uint64_t bytes_all;
+	ux_time since;
+	bool reached; /* an upload was refused for one of them */
+};
+
 /* An announced upload. Strings as long-lived as what they were read into. */
 struct ux_upload {
 	char uid[UX_UPLOAD_UID_SIZE];
@@ -32,6 +42,7 @@ struct ux_upload {
 	const char *reason;
 	ux_time created;
 	ux_time updated;
+	struct ux_upload_limits *limits; /* heeded by uploads.add; NULL: none */
 };
 
 /* Uploads that are open or pending. */
@@ -49,7 +60,9 @@ struct ux_upload_list {
 
 /* Part of struct ux_index, whose rules hold. */
 struct ux_index_uploads {
-	/* UX_ELIMIT: with it the namespace would be over its quota, or it is already. */
+	/* UX_ELIMIT: with it the namespace would be over its quota, or it is already.
+	 * UX_EUNAVAILABLE with up->limits->reached: too much is on its way; another time is right.
+	 */
 	enum ux_code (*add)(struct ux_index *ix, const struct ux_upload *up, struct ux_error *err);
 	/* UX_ENOTFOUND. */
 	enum ux_code (*find)(struct ux_index *ix, const char *uid, struct ux_arena *arena,

@@ -181,6 +181,11 @@ const char *const ux_sql_text[UX_SQL_COUNT] = {
 				 "count(*) FILTER (WHERE ns = ?1), count(*), "
 				 "coalesce(sum(size) FILTER (WHERE ns = ?1 AND state = 0), 0) "
 				 "FROM uploads WHERE state IN (0, 3)",
+	/* Both conditions on the state: the first is the index's. */
+	[UX_SQL_UPLOAD_FRESH] =
+		"SELECT count(*) FILTER (WHERE key_id = ?1), count(*), "
+		"coalesce(sum(size) FILTER (WHERE key_id = ?1), 0), coalesce(sum(size), 0) "
+		"FROM uploads WHERE state IN (0, 3) AND state = 0 AND created > ?2",
 
 	[UX_SQL_SOURCES_CLEAR] = "DELETE FROM sources WHERE candidate = ?1",
 	[UX_SQL_SOURCE_ADD] = "INSERT INTO sources (module, path, candidate, blob, off, size) "

@@ -21,6 +21,40 @@ static enum ux_code add_row(struct ux_db *db, const struct ux_upload *up, struct
 	return ux_stmt_run(&st, NULL, err);
 }
 
+static enum ux_code reached(struct ux_upload_limits *l, struct ux_error *err, const char *what,
+			    uint64_t have, uint64_t most)
+{
+	l->reached = true;
+	return ux_error_set(err, UX_EUNAVAILABLE,
+			    "%s: %" PRIu64 " of %" PRIu64 "; finish some, or come again later",
+			    what, have, most);
+}
+
+/* No sum can pass: sizes were checked to be INT64_MAX at most, and so is what SQLite adds up. */
+static enum ux_code check_limits(struct ux_db *db, const struct ux_upload *up, struct ux_error *err)
+{
+	struct ux_upload_limits *l = up->limits;
+	bool row = false;
+	UX_STMT(st, db, UX_SQL_UPLOAD_FRESH);
+	ux_stmt_text(&st, 1, up->key_id);
+	ux_stmt_int(&st, 2, l->since);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	const uint64_t of_key = (uint64_t)ux_stmt_get_int(&st, 0);
+	const uint64_t all = (uint64_t)ux_stmt_get_int(&st, 1);
+	const uint64_t bytes_of_key = (uint64_t)ux_stmt_get_int(&st, 2);
+	const uint64_t bytes_all = (uint64_t)ux_stmt_get_int(&st, 3);
+	if (l->of_key != 0 && of_key >= l->of_key)
+		return reached(l, err, "uploads of this key are open", of_key, l->of_key);
+	if (l->all != 0 && all >= l->all)
+		return reached(l, err, "uploads are open", all, l->all);
+	if (l->bytes_of_key != 0 && bytes_of_key + up->size > l->bytes_of_key)
+		return reached(l, err, "bytes of this key's open uploads", bytes_of_key,
+			       l->bytes_of_key);
+	if (l->bytes_all != 0 && bytes_all + up->size > l->bytes_all)
+		return reached(l, err, "bytes of open uploads", bytes_all, l->bytes_all);
+	return UX_OK;
+}
+
 static enum ux_code upload_add(struct ux_index *ix, const struct ux_upload *up,
 			       struct ux_error *err)
 {
@@ -31,6 +65,8 @@ static enum ux_code upload_add(struct ux_index *ix, const struct ux_upload *up,
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
 	UX_TRY(ux_tx_begin(&tx, db, err));
 	UX_TRY(ux_sqlite_quota(db, up->ns, 0, up->size, err));
+	if (up->limits)
+		UX_TRY(check_limits(db, up, err));
 	UX_TRY(add_row(db, up, err));
 	for (size_t i = 0; i < up->n_ids; i++) {
 		UX_STMT(st, db, UX_SQL_UPLOAD_ID_ADD);

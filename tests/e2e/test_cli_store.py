@@ -158,7 +158,7 @@ def test_a_namespace_over_its_limits_takes_no_more(server, gsym):
     status, doc, _ = api.upload([name], with_uuid(gsym, uuid_of(9)))
     assert status == 413 and "2 of 2 modules" in doc["error"]["message"]
     assert store(server, "limit", "default", "--quota", str(2 * len(gsym))).returncode == 0
-    message = api.refused(413, "too_large", "POST", "/v1/uploads",
+    message = api.refused(413, "over_quota", "POST", "/v1/uploads",
                           {"ids": [name], "size": len(gsym), "sha256": "00" * 32})
     assert "bytes" in message
     assert store(server, "limit", "default").returncode == 0

@@ -27,12 +27,16 @@ void make_server_open(struct make_server *s, const char *parent, bool open_readi
 	struct ux_http_limits small = {.body_bytes = 8 << 20, .upload_bytes = 1 << 20};
 	s->app = ux_server_app(&s->server, small);
 	s->app.log = NULL;
+	s->server.rates = ux_rates_create(UX_RATES_MOST);
+	if (!s->server.rates)
+		abort();
 	make_server_key(s, UX_SCOPE_ADMIN, NULL, s->admin);
 }
 
 void make_server_close(struct make_server *s)
 {
 	char cmd[96];
+	ux_rates_destroy(s->server.rates);
 	ux_module_cache_destroy(s->server.cache);
 	ux_store_close(&s->store);
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", s->dir);
@@ -56,6 +60,15 @@ static void keep_field(const struct ux_response *res, const char *name, char *te
 			snprintf(text, size, "%s", (const char *)res->fields[i].value.data);
 }
 
+static void keep_fields(const struct ux_response *res, char *text, size_t size)
+{
+	size_t at = 0;
+	for (size_t i = 0; i < res->n_fields && at < size; i++)
+		at += (size_t)snprintf(text + at, size - at, "%s: %s\n",
+				       (const char *)res->fields[i].name.data,
+				       (const char *)res->fields[i].value.data);
+}
+
 static void keep_body(const struct ux_response *res, struct ux_out *ret)
 {
 	ux_out_put(ret, res->body.data, res->body.size);
@@ -70,12 +83,18 @@ struct make_answer make_server_ask(struct make_server *s, const struct make_ask 
 	struct ux_exchange x;
 	char line[UX_TOKEN_SIZE + 64];
 	ux_exchange_init(&x, &s->app, ux_bytes_cstr(ask->method), ux_bytes_cstr(ask->target));
+	ux_exchange_peer(&x, ask->peer);
 	if (ask->token) {
 		snprintf(line, sizeof(line), "Bearer %s", ask->token);
 		ux_exchange_header(&x, UX_STR("Authorization"), ux_bytes_cstr(line));
 	}
 	if (ask->host)
 		ux_exchange_header(&x, UX_STR("Host"), ux_bytes_cstr(ask->host));
+	for (const char *const *h = ask->headers; h && *h; h++) {
+		const char *colon = strchr(*h, ':');
+		ux_exchange_header(&x, ux_bytes(*h, (size_t)(colon - *h)),
+				   ux_bytes_cstr(colon + 2));
+	}
 	if (ask->range)
 		ux_exchange_header(&x, UX_STR("Content-Range"), ux_bytes_cstr(ask->range));
 	if (ask->accept)
@@ -92,6 +111,11 @@ struct make_answer make_server_ask(struct make_server *s, const struct make_ask 
 		ux_exchange_data(&x, ux_bytes(ask->body.data + half, ask->body.size - half));
 	ux_exchange_finish(&x);
 	a.status = x.res.status;
+	a.wait_ms = x.res.wait_ms;
+	a.reset = x.res.reset;
+	keep_fields(&x.res, a.fields, sizeof(a.fields));
+	keep_field(&x.res, "Retry-After", a.retry, sizeof(a.retry));
+	keep_field(&x.res, "Access-Control-Allow-Origin", a.origin, sizeof(a.origin));
 	keep_body(&x.res, &a.body);
 	snprintf(a.type, sizeof(a.type), "%s", x.res.type ? x.res.type : "");
 	keep_field(&x.res, "Location", a.location, sizeof(a.location));

@@ -33,6 +33,8 @@ struct make_ask {
 	const struct ux_http_field *fields; /* more header lines */
 	size_t n_fields;
 	struct ux_bytes body;
+	struct ux_address peer;
+	const char *const *headers; /* "Name: value", NULL-terminated; NULL: no others */
 };
 
 struct make_answer {
@@ -42,6 +44,11 @@ struct make_answer {
 	char location[64];  /* header lines, "" when absent */
 	char offset[32];
 	char allow[64];
+	char retry[16];
+	char origin[64];   /* Access-Control-Allow-Origin */
+	char fields[1024]; /* "Name: value" of all others, a line each */
+	unsigned wait_ms;
+	bool reset;
 };
 
 /* Asks, and checks what is true of every answer: a known status, a type with a body. */

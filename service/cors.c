@@ -1,0 +1,87 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What pages of other sites may read. */
+#include "cors.h"
+
+#include "auth.h"
+
+/* Where reading is open to this machine alone, this page is why its owner looks. */
+static const char profiler[] = "https://profiler.firefox.com";
+
+static bool only_reads(const struct ux_route *route)
+{
+	return route && !route->page && route->scope != 0 &&
+	       (route->scope & ~(unsigned)(UX_SCOPE_READ | UX_SCOPE_SYMBOLIZE)) == 0;
+}
+
+/* "*", the origin itself, or nothing. */
+static struct ux_bytes allowed(const struct ux_request *req, enum ux_openness openness,
+			       struct ux_bytes origin)
+{
+	const struct ux_access *a = ux_server_access(ux_server_of(req));
+	if (openness == UX_OPEN_TO_ALL)
+		return UX_STR("*");
+	for (size_t i = 0; i < a->n_origins; i++) {
+		if (strcmp(a->origins[i], "*") == 0)
+			return UX_STR("*");
+		if (ux_bytes_eq(ux_bytes_cstr(a->origins[i]), origin))
+			return origin;
+	}
+	bool here = openness == UX_OPEN_TO_MACHINE && ux_bytes_eq(origin, ux_bytes_cstr(profiler));
+	return here ? origin : UX_BYTES_NONE;
+}
+
+/* False: the page sees nothing. */
+static bool put_origin(struct ux_request *req, struct ux_response *res, enum ux_openness openness)
+{
+	struct ux_bytes origin;
+	if (!ux_request_header(req, "Origin", &origin) || !only_reads(req->route))
+		return false;
+	struct ux_bytes who = allowed(req, openness, origin);
+	if (who.size == 0)
+		return false;
+	const char *text = ux_arena_strndup(&req->arena, who.data, who.size);
+	if (!text)
+		return false;
+	ux_response_field(res, "Access-Control-Allow-Origin", ux_bytes(text, who.size));
+	if (!ux_bytes_eq(who, UX_STR("*")))
+		ux_response_field(res, "Vary", UX_STR("Origin"));
+	return true;
+}
+
+void ux_cors_answer(struct ux_request *req, struct ux_response *res)
+{
+	if (put_origin(req, res, ux_caller_of(req)->openness))
+		ux_response_field(res, "Access-Control-Expose-Headers",
+				  UX_STR("ETag, Retry-After, X-DEBUGINFOD-SIZE, "
+					 "X-DEBUGINFOD-FILE"));
+}
+
+/* Names of header lines, as they came: a page may send any that it can. */
+static void put_headers(struct ux_request *req, struct ux_response *res)
+{
+	struct ux_bytes names;
+	if (!ux_request_header(req, "Access-Control-Request-Headers", &names))
+		return;
+	for (size_t i = 0; i < names.size; i++) /* what is sent back is a list and nothing else */
+		if (names.data[i] < ' ' || names.data[i] > '~')
+			return;
+	const char *text = ux_arena_strndup(&req->arena, names.data, names.size);
+	if (text)
+		ux_response_field(res, "Access-Control-Allow-Headers", ux_bytes(text, names.size));
+}
+
+enum ux_code ux_server_options(struct ux_request *req, struct ux_response *res)
+{
+	struct ux_bytes private;
+	enum ux_openness openness = UX_OPEN_TO_NOBODY;
+	UX_TRY(ux_server_openness(req, &openness));
+	if (!put_origin(req, res, openness))
+		return UX_OK;
+	ux_response_field(res, "Access-Control-Allow-Methods", UX_STR("GET, HEAD, POST"));
+	ux_response_field(res, "Access-Control-Max-Age", UX_STR("86400"));
+	put_headers(req, res);
+	/* A page of the Internet asks a machine of this network: Chromium wants to hear of it. */
+	if (ux_request_header(req, "Access-Control-Request-Private-Network", &private))
+		ux_response_field(res, "Access-Control-Allow-Private-Network", UX_STR("true"));
+	return UX_OK;
+}
