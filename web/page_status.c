@@ -121,7 +121,7 @@ static enum ux_code put_namespaces(struct ux_request *req)
 	UX_TRY(list_of(req, &list));
 	ux_out_cstr(
 		out,
-		"<section aria-labelledby=\"namespaces\">\n<h2 id=\"namespaces\">Namespaces</h2>\n"
+		"<div>\n<h2 id=\"namespaces\">Namespaces</h2>\n"
 		"<div class=\"wide\" role=\"region\" aria-labelledby=\"namespaces\" "
 		"tabindex=\"0\">\n<table><thead><tr><th scope=\"col\">name</th>"
 		"<th scope=\"col\">reading</th><th class=\"num\" scope=\"col\">modules</th>"
@@ -130,7 +130,7 @@ static enum ux_code put_namespaces(struct ux_request *req)
 		"</thead><tbody>\n");
 	for (size_t i = 0; i < list.n; i++)
 		UX_TRY(put_namespace(req, &list.items[i]));
-	ux_out_cstr(out, "</tbody></table>\n</div>\n</section>\n");
+	ux_out_cstr(out, "</tbody></table>\n</div>\n</div>\n");
 	return UX_OK;
 }
 

@@ -1,0 +1,538 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pages for people, in a real Chromium: what they show, let nobody do, and ask of nobody else"""
+import html.parser
+import json
+import pathlib
+import re
+import subprocess
+import urllib.parse
+
+import pytest
+
+from browser import Browser
+from conftest import Server
+from http_api import Api, with_uuid
+from tool import ROOT, build_id, compile_c, symbol, unhex
+
+AXE = ROOT / ".peers/axe/node_modules/axe-core/axe.min.js"
+BROWSER = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8"}
+PHONE = {"width": 360, "height": 740, "phone": True}
+HOSTILE = "/x/<img src=x onerror=alert(1)>\"'&amp;\u202ecod.so"
+HOSTILE_ID = "gnu:" + "ba" * 20
+MANY = 53  # modules of one name: more than a page
+
+VOID = {"meta", "link", "input", "img", "br", "hr"}
+
+
+class Fixture:
+    """A server with something of everything."""
+
+    def __init__(self, directory):
+        self.prog = compile_c(directory)
+        self.bare = directory / "bare.bare"  # nothing leads from it to a debug file
+        subprocess.run(["strip", "-o", self.bare, compile_c(directory, "bare")], check=True)
+        self.server = Server(directory / "server").start()
+        self.id = build_id(self.prog)
+        assert self.server.unhex("push", "--with-debuginfo", self.prog).returncode == 0
+        assert self.server.unhex("push", self.prog, self.bare, "--description",
+                                 "of the <b>night</b>").returncode == 0
+        gsym = directory / "prog.gsym"
+        assert unhex("extract", self.prog, "-o", gsym).returncode == 0
+        self.gsym = gsym.read_bytes()
+        self.put(bytes.fromhex("ba" * 20), file=HOSTILE, description="<script>alert(2)</script>")
+        for i in range(MANY):
+            self.put(bytes([i]) * 20, file="/opt/many.so")
+        status, doc, _ = self.api.upload([self.id, "file:" + "cd" * 16, "uuid:" + "ef" * 16],
+                                         self.gsym, file=str(self.prog))
+        assert status in (200, 409), doc
+
+    def put(self, uuid, **more):
+        status, doc, _ = self.api.upload([f"gnu:{uuid.hex()}"], with_uuid(self.gsym, uuid), **more)
+        assert status == 200, doc
+
+    @property
+    def api(self):
+        """A fresh connection: the server closes one that is idle while a browser works."""
+        return Api(self.server)
+
+    @property
+    def url(self):
+        return self.server.url
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    f = Fixture(tmp_path_factory.mktemp("web"))
+    yield f
+    assert f.server.stop() in (0, None)
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    b = Browser(tmp_path_factory.mktemp("chromium"))
+    yield b
+    b.close()
+
+
+@pytest.fixture
+def open_page(browser):
+    """Makes pages, and looks that nothing went wrong in them, and who they asked."""
+    made = []
+
+    def make(origin, **more):
+        page = browser.page(**more)
+        made.append((page, origin))
+        return page
+
+    yield make
+    for page, origin in made:
+        asked = [u for u in page.requests if not u.startswith((origin + "/", "about:", "data:"))]
+        problems = [p for p in page.problems if not (p.get("source") == "network")]
+        page.close()
+        assert not asked, f"asked somebody else: {asked}"
+        assert not problems, problems
+
+
+def paths(site):
+    """Each kind of page, with something on it."""
+    address = hex(symbol(site.prog, "outer")[0])
+    return ["/", "/modules", "/search?q=prog", "/search?q=no-such-file", f"/modules/{site.id}",
+            f"/modules/{HOSTILE_ID}", "/symbolize", f"/explain?id={site.id}&addr={address}",
+            f"/explain?id={build_id(site.bare)}", "/explain?id=gnu:00", "/uploads", "/status",
+            "/sign-in"]
+
+
+def sign_in(page, site, to="/"):
+    page.goto(f"{site.url}/sign-in?next={urllib.parse.quote(to, safe='')}")
+    page.fill("#token", site.server.token)
+    page.during(lambda: page.click("form.sign-in button"))
+
+
+class Balanced(html.parser.HTMLParser):
+    """Fails where tags do not nest."""
+
+    def __init__(self):
+        super().__init__()
+        self.open = []
+
+    def handle_starttag(self, tag, attrs):
+        names = [name for name, _ in attrs]
+        assert len(names) == len(set(names)), (tag, names)
+        assert not any(name.startswith("on") or name == "style" for name in names), (tag, names)
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open and self.open.pop() == tag, (tag, self.open)
+
+
+def fetch(site, path, **more):
+    api = Api(site.server, token="")
+    headers = {**BROWSER, **more.pop("headers", {})}
+    api.connection.request(more.pop("method", "GET"), path, headers=headers, **more)
+    answer = api.connection.getresponse()
+    return answer.status, answer.headers, answer.read().decode()
+
+
+# what the server writes
+
+def test_a_browser_gets_a_page_and_everybody_else_the_routes(site):
+    anyone = Api(site.server, token="")
+    for headers in ({}, {"Accept": "*/*"}, {"Accept": "text/plain"}, {"Accept": "application/json"}):
+        status, doc, got = anyone("GET", "/", headers=headers)
+        assert status == 200 and doc is None and got["Content-Type"].startswith("text/plain")
+    status, headers, text = fetch(site, "/")
+    assert status == 200 and headers["Content-Type"] == "text/html; charset=utf-8"
+    assert text.startswith("<!DOCTYPE html>")
+
+
+def test_each_page_is_whole_and_lets_nothing_foreign_in(site):
+    for path in paths(site):
+        status, headers, text = fetch(site, path)
+        assert status == 200, path
+        parser = Balanced()
+        parser.feed(text)
+        assert parser.open == [], path
+        assert text.count("<h1") == 1 and "<main" in text, path
+        assert "style=" not in text and "<style" not in text and "javascript:" not in text, path
+        policy = dict(p.split(" ", 1) for p in headers["Content-Security-Policy"].split("; "))
+        assert policy["default-src"] == policy["frame-ancestors"] == "'none'"
+        assert policy["base-uri"] == "'none'" and policy["form-action"] == "'self'"
+        assert "unsafe" not in headers["Content-Security-Policy"]
+        assert ("script-src" in policy) == (path == "/uploads")
+        assert headers["X-Content-Type-Options"] == "nosniff"
+        assert headers["Referrer-Policy"] == "same-origin"
+        assert headers["Cache-Control"] == "no-store"
+        assert text.count("<script") == (1 if path == "/uploads" else 0), path
+        for url in re.findall(r'(?:href|src|action)="([^"]*)"', text):
+            assert url.startswith(("/", "#")) and not url.startswith("//"), (path, url)
+
+
+def test_assets_are_kept_under_the_name_of_their_content_alone(site):
+    _, _, text = fetch(site, "/uploads")
+    urls = re.findall(r'(?:href|src)="(/assets/[^"]*)"', text)
+    assert len(urls) == 3
+    for url in urls:
+        status, headers, _ = fetch(site, url)
+        assert status == 200 and "immutable" in headers["Cache-Control"]
+        assert fetch(site, url, headers={"If-None-Match": headers["ETag"]})[0] == 304
+        status, headers, _ = fetch(site, url.partition("?")[0])
+        assert status == 200 and headers["Cache-Control"] == "no-cache"
+    assert fetch(site, "/assets/..%2Fsecret")[0] == 404
+
+
+def test_errors_are_pages_for_people_and_documents_for_programs(site):
+    for path, status in (("/modules/gnu:00", 404), ("/modules/nothing!", 400), ("/nowhere", 404),
+                         ("/search?q=" + "x" * 2000, 413), ("/explain?id=00&addr=zz", 400)):
+        got, headers, text = fetch(site, path)
+        assert got == status and headers["Content-Type"].startswith("text/html"), path
+        assert "Content-Security-Policy" in headers and "<h1" in text
+        got, doc, _ = Api(site.server)("GET", path)
+        assert got == status and doc["error"]["message"], path
+    for path in ("/v1/modules/gnu:00", "/buildid/00/debuginfo"):
+        got, headers, _ = fetch(site, path)
+        assert got == 404 and headers["Content-Type"] == "application/json"
+
+
+def test_names_of_strangers_are_text_wherever_they_are(site, open_page):
+    page = open_page(site.url)
+    for path in ("/", "/search?q=*img*", f"/modules/{HOSTILE_ID}", f"/explain?id={HOSTILE_ID}",
+                 "/uploads"):
+        if path == "/":
+            site.put(bytes.fromhex("bb" * 20), file=HOSTILE)  # so that it is among the newest
+        page.goto(site.url + path)
+        assert page.eval("document.images.length + document.querySelectorAll('main script').length"
+                         ) == 0, path
+        assert "<img src=x onerror=alert(1)>" in page.text().replace("\n", ""), path
+    assert "\u202e" not in page.eval("document.documentElement.outerHTML")
+    page.goto(f"{site.url}/search?q=" + urllib.parse.quote("<u>\"x'&"))
+    assert "<u>\"x'&" in page.text("main") and page.eval("document.querySelectorAll('u').length") == 0
+
+
+# finding things, without scripts
+
+@pytest.fixture
+def reader(open_page, site):
+    return open_page(site.url, script=False)
+
+
+def search(page, text):
+    page.fill("[name=q]", text)
+    page.during(lambda: page.click("form[role=search] button"))
+
+
+def test_a_module_is_found_by_each_form_of_its_ids_and_by_its_name(site, reader):
+    digits = site.id.partition(":")[2]
+    for text in (site.id, digits, digits.upper(), f"  {digits} "):
+        search(reader.goto(site.url + "/"), text)
+        assert reader.eval("location.pathname") == f"/modules/{site.id}", text
+    for text in (digits[:12], f"gnu:{digits[:8]}", digits[:7].upper(), "prog", "/*/prog",
+                 str(site.prog)):
+        search(reader.goto(site.url + "/status"), text)
+        assert reader.eval("location.pathname") == "/search"
+        links = reader.eval("[...document.querySelectorAll('.modules a')].map(a => a.pathname)")
+        assert f"/modules/{site.id}" in links, (text, links)
+        assert reader.eval("document.querySelector('[name=q]').value") == text
+    search(reader, "no such thing")
+    assert "No module has" in reader.text("main")
+
+
+def test_lists_are_cut_into_pages_that_together_are_all(site, reader):
+    for start, least in (("/modules", MANY + 3), ("/search?q=many.so", MANY)):
+        seen = []
+        reader.goto(site.url + start)
+        while True:
+            page = reader.eval("[...document.querySelectorAll('.modules a')].map(a => a.pathname)")
+            assert 0 < len(page) <= 50 and not set(page) & set(seen)
+            seen += page
+            if not reader.eval("!!document.querySelector('[rel=next]')"):
+                break
+            reader.during(lambda: reader.click("[rel=next]"))
+        assert len(seen) >= least and len(seen) == len(set(seen))
+
+
+def test_a_module_is_shown_with_all_that_is_known_of_it(site, reader):
+    reader.goto(f"{site.url}/modules/{site.id}")
+    text = reader.text("main")
+    status, doc, _ = site.api("GET", f"/v1/modules/{site.id}")
+    assert status == 200
+    assert reader.eval("document.querySelectorAll('.candidates > li').length") == \
+        len(doc["candidates"])
+    for c in doc["candidates"]:
+        assert c["kind"] in text and c["quality"] in text and c["sha256"] in text
+        assert f"{c['counts']['functions']:,} functions" in text
+    for name in doc["ids"]:
+        assert name in text
+    assert "of the code is named" in text and "has lines" in text and "answers first" in text
+    assert "History" in text and "upload" in reader.text(".history")
+    assert doc["last_used"][:10] in text
+    reader.fill("#addr", hex(symbol(site.prog, "outer")[0]))
+    reader.during(lambda: reader.click("form.ask button"))
+    assert "outer" in reader.text(".chosen")
+
+
+def test_explain_shows_frames_the_decision_and_what_would_help(site, reader):
+    start, _ = symbol(site.prog, "outer")
+    reader.goto(f"{site.url}/explain")
+    reader.fill("#id", site.id)
+    reader.fill("#addr", hex(start))
+    reader.during(lambda: reader.click("form.explain button"))
+    status, doc, _ = site.api("GET", f"/v1/explain/{site.id}?addr={start}")
+    believed = next(c for c in doc["candidates"] if c.get("chosen"))
+    assert status == 200
+    names = reader.eval("[...document.querySelectorAll('.chosen .fn')].map(e => e.innerText)")
+    assert names == [f["function"] for f in believed["frames"]] and names[-1] == "outer"
+    assert reader.eval("document.querySelectorAll('.candidates > li').length") == \
+        len(doc["candidates"])
+    for name in (build_id(site.bare), "gnu:00"):
+        reader.goto(f"{site.url}/explain?id={name}&addr=")
+        advice = site.api("GET", f"/v1/explain/{name}")[1]["advice"]
+        assert advice and all(line in reader.text(".advice") for line in advice)
+
+
+def test_a_pasted_stack_gets_its_names(site, reader):
+    start, size = symbol(site.prog, "outer")
+    digits = site.id.partition(":")[2]
+    stack = f"""==1==ERROR: AddressSanitizer: <b>SEGV</b>
+    #0 0x55d5d2a in ?? (/gone/prog+{start:#x}) (BuildId: {digits})
+#1  0x00007f0d9029d90a n/a (prog + {start:#x})
+./many.so(+{start:#x}) [0x555555555139]
+./nobody.so(+0x10) [0x555555555139]
+{site.id} {start:#x} {start + 1:#x}
+{start + size:#x}
+"""
+    reader.goto(f"{site.url}/symbolize")
+    reader.fill("#text", stack)
+    reader.during(lambda: reader.click("form.paste button"))
+    answers = reader.eval("""[...document.querySelectorAll('.stack > li')].map(li =>
+        [...li.querySelectorAll('.frames')].map(ol =>
+            [...ol.querySelectorAll('.fn')].map(e => e.innerText)))""")
+    one = site.api("GET", f"/v1/symbolize/{site.id}?addr={start:#x}")[1]["frames"][0]
+    names = [f["function"] for f in one]
+    assert answers[0] == [] and answers[1] == [names] and answers[2] == [names]
+    assert answers[3] == [] and answers[4] == []
+    assert answers[5][0] == names and len(answers[5]) == 2
+    text = reader.text("main")
+    assert "several modules have a file of that name" in text
+    assert "no module has a file of that name" in text
+    assert f"{one[-1]['file']}:{one[-1]['line']}" in reader.text(".stack")
+    assert reader.eval("document.querySelectorAll('.stack b').length") == \
+        reader.eval("document.querySelectorAll('.where b').length")
+    assert reader.eval("document.querySelector('#text').value").splitlines() == stack.splitlines()
+    # The byte before the end is the function's, the end is not.
+    reader.fill("#text", f"{site.id} {start + size:#x}")
+    reader.during(lambda: reader.click("form.paste button"))
+    before = reader.text(".stack")
+    reader.eval("document.querySelector('[name=ra]').checked = true")
+    reader.during(lambda: reader.click("form.paste button"))
+    assert "outer" in reader.text(".stack") and "outer" not in before
+
+
+# keys
+
+def test_a_session_stands_for_a_key_and_holds_no_token(site, open_page):
+    page = open_page(site.url)
+    page.goto(f"{site.url}/sign-in?next=%2Fuploads")
+    page.fill("#token", "ux_wrong")
+    page.during(lambda: page.click("form.sign-in button"))
+    assert "that is no token" in page.text("main")
+    assert not page.eval("!!document.querySelector('.who button')")
+    page.fill("#token", site.server.token)
+    page.during(lambda: page.click("form.sign-in button"))
+    assert page.eval("location.pathname") == "/uploads" and "key" in page.text(".who")
+    cookies = [c for c in page("Network.getCookies")["cookies"] if c["name"] == "unhex-session"]
+    assert len(cookies) == 1 and cookies[0]["httpOnly"] and cookies[0]["sameSite"] == "Strict"
+    assert site.server.token not in json.dumps(cookies)
+    assert page.eval("document.cookie + localStorage.length + sessionStorage.length") == "00"
+    page.goto(site.url + "/status")
+    assert "default" in page.text("table")
+    page.during(lambda: page.click(".who button"))
+    assert "Sign in" in page.text(".who")
+    assert not page("Network.getCookies")["cookies"]
+
+
+def test_a_session_writes_only_for_pages_of_this_server(site):
+    host = site.url.partition("//")[2]
+    form = urllib.parse.urlencode({"token": site.server.token, "next": "//evil.example/"})
+    ours = {"Origin": f"http://{host}", "Host": host}
+    for theirs in ({}, {"Origin": "http://evil.example"}, {"Origin": "null"},
+                   {"Origin": f"http://{host}1"}, {**ours, "Sec-Fetch-Site": "same-site"},
+                   {**ours, "Sec-Fetch-Site": "cross-site"}):
+        status, headers, _ = fetch(site, "/sign-in", method="POST", body=form, headers=theirs)
+        assert status == 403 and "Set-Cookie" not in headers, theirs
+    status, headers, _ = fetch(site, "/sign-in", method="POST", body=form, headers=ours)
+    assert status == 303 and headers["Location"] == "/"
+    assert "Secure" not in headers["Set-Cookie"]
+    cookie = {"Cookie": headers["Set-Cookie"].partition(";")[0]}
+    upload = json.dumps({"ids": ["gnu:77"], "size": 1, "sha256": "0" * 64})
+    for more, status in (({}, 401), ({"Origin": "http://evil.example"}, 401), (ours, 201)):
+        got, _, _ = fetch(site, "/v1/uploads", method="POST", body=upload,
+                          headers={**cookie, **more})
+        assert got == status, more
+    forged = cookie["Cookie"][:-1] + ("0" if cookie["Cookie"][-1] != "0" else "1")
+    assert fetch(site, "/v1/uploads", method="POST", body=upload,
+                 headers={"Cookie": forged, **ours})[0] == 401
+    tls = {"Origin": f"https://{host}", "Host": host}
+    status, headers, _ = fetch(site, "/sign-in", method="POST", body=form, headers=tls)
+    assert status == 303 and headers["Set-Cookie"].endswith("; Secure")
+
+
+def test_where_reading_needs_a_key_people_are_asked_for_one(browser, tmp_path):
+    server = Server(tmp_path / "keyed", options=("--reading", "keyed")).start()
+    page = browser.page(script=False)
+    try:
+        for path in ("/modules", "/status", "/search?q=a%20b", "/modules/gnu:00"):
+            page.goto(server.url + path)
+            assert page.statuses[server.url + path] == 401
+            assert page.eval("!!document.querySelector('#token')")
+        page.goto(server.url + "/search?q=a%20b")
+        page.fill("#token", server.token)
+        page.during(lambda: page.click("form.sign-in button"))
+        assert page.eval("location.pathname + location.search") == "/search?q=a%20b"
+        page.goto(server.url + "/")
+        assert "modules" in page.text(".numbers")
+        # A key that is revoked takes its sessions with it.
+        keys = server.unhex("key", "list", "--data", server.data, "--json").stdout
+        name = json.loads(keys.splitlines()[0])["id"]
+        assert server.unhex("key", "revoke", name, "--data", server.data).returncode == 0
+        page.goto(server.url + "/")
+        assert page.eval("location.pathname") == "/sign-in"
+    finally:
+        page.close()
+        server.stop()
+
+
+# sending files
+
+def test_a_real_file_is_sent_in_pieces_with_progress_and_survives_a_lost_network(site, open_page,
+                                                                                 tmp_path):
+    big = compile_c(tmp_path, "sent")
+    with open(big, "ab") as f:
+        f.truncate(12 << 20)  # ELF does not mind what is behind it
+    page = open_page(site.url)
+    sign_in(page, site, "/uploads")
+    page.files("#files", big)
+    page.fill("#description", "by <i>hand</i>")
+
+    def network(offline):
+        page("Network.emulateNetworkConditions", offline=offline, latency=0,
+             downloadThroughput=-1, uploadThroughput=4 << 20)
+
+    network(False)
+    page.click("#form button")
+    page.wait("document.querySelector('#sending .tag')?.textContent === 'sending' && "
+              "document.querySelector('#sending progress')?.value > 1e6")
+    network(True)
+    # Meanwhile anybody sees it on its way, with how far it is.
+    other = open_page(site.url, script=False)
+    other.goto(site.url + "/uploads")
+    assert "sent" in other.text("#running") and "coming in" in other.text("#running")
+    bar = other.eval("(p => [p.value, p.max])(document.querySelector('#running progress'))")
+    assert 0 <= bar[0] < bar[1] == 12 << 20
+    network(False)
+    page.wait("!!document.querySelector('#sending .good, #sending .bad')")
+    assert "done" in page.text("#sending"), page.text("#sending")
+    link = page.eval("document.querySelector('#sending a').pathname")
+    assert urllib.parse.unquote(link) == f"/modules/{build_id(big)}"
+    page.wait("document.querySelector('#running').innerText.includes('sent')")
+    page.goto(site.url + link)
+    assert "by <i>hand</i>" in page.text("main") and "inlines" in page.text("main")
+    status, doc, _ = site.api("GET", f"/v1/modules/{build_id(big)}")
+    assert status == 200 and {c["kind"] for c in doc["candidates"]} == {"executable", "gsym"}
+
+
+def test_files_without_an_id_and_files_that_are_none_get_their_word(site, open_page, tmp_path):
+    plain = tmp_path / "plain"
+    subprocess.run(["gcc", "-g", "-Wl,--build-id=none", "-o", plain,
+                    compile_c(tmp_path, "with").with_suffix(".c")], check=True)
+    text = tmp_path / "notes.txt"
+    text.write_text("no ELF")
+    gsym = tmp_path / "a.gsym"
+    gsym.write_bytes(with_uuid(site.gsym, bytes([0xee]) * 20))
+    page = open_page(site.url)
+    sign_in(page, site, "/uploads")
+    page.files("#files", plain, text, gsym)
+    page.click("#form button")
+    page.wait("document.querySelectorAll('#sending .good, #sending .bad').length === 3")
+    words = page.eval("[...document.querySelectorAll('#sending > li')].map(li => li.innerText)")
+    name = next(i for i in json.loads(unhex("id", plain, "--json").stdout)["ids"]
+                if i.startswith("file:"))
+    assert name in words[0] and "done" in words[0], words
+    assert "failed" in words[1] and "neither an ELF file" in words[1]
+    assert "gnu:" + "ee" * 20 in words[2] and "done" in words[2]
+
+
+# for everybody
+
+# What depends on size and colours.
+LOOKS = ["color-contrast", "link-in-text-block", "scrollable-region-focusable", "target-size"]
+
+
+def checked(page, where, rules=None):
+    """What axe-core finds."""
+    assert AXE.exists(), "tools/axe.sh fetches axe-core"
+    page.eval(AXE.read_text() + ";1")
+    options = {"resultTypes": ["violations"]}
+    if rules:
+        options["runOnly"] = {"type": "rule", "values": rules}
+    found = page.eval(f"""axe.run(document, {json.dumps(options)}).then(r => r.violations.map(v =>
+        [v.id, v.help, v.nodes.map(n => n.html + ": " + n.failureSummary)]))""")
+    assert not found, (where, found)
+
+
+def narrow(page, where):
+    """No page is wider than the screen."""
+    width, most = page.eval("[document.documentElement.scrollWidth, innerWidth]")
+    wide = page.eval("""[...document.body.querySelectorAll("*")].filter(e =>
+        !e.closest(".hidden, .skip, .wide, textarea, pre") &&
+        e.getBoundingClientRect().right > innerWidth + 1).map(e => e.outerHTML.slice(0, 120))""")
+    assert width <= most and not wide, (where, width, most, wide)
+
+
+@pytest.mark.parametrize("look", [{}, {"dark": True, **PHONE}], ids=["light", "dark-phone"])
+def test_each_page_is_for_everybody(site, open_page, look):
+    page = open_page(site.url, **look)
+    sign_in(page, site)
+    for path in [*paths(site), "/modules/gnu:00"]:
+        page.goto(site.url + path)
+        checked(page, (path, look), LOOKS if look else None)
+        narrow(page, (path, look))
+        assert page.eval("document.documentElement.lang") == "en"
+    page.goto(site.url + "/symbolize")
+    page.fill("#text", f"{site.id} {symbol(site.prog, 'outer')[0]:#x}\n" + "x" * 300)
+    page.during(lambda: page.click("form.paste button"))
+    checked(page, "stack", LOOKS if look else None)
+    narrow(page, "stack")
+
+
+def test_light_and_dark_are_what_the_system_asks_for(site, open_page):
+    shades = []
+    for dark in (False, True):
+        page = open_page(site.url, dark=dark).goto(site.url + "/status")
+        shades.append(page.eval("getComputedStyle(document.documentElement).backgroundColor"))
+    light, dark = [sum(map(int, re.findall(r"\d+", s)[:3])) for s in shades]
+    assert light > 600 and dark < 200
+
+
+def test_keys_alone_reach_everything_and_show_where_they_are(site, open_page):
+    page = open_page(site.url, script=False).goto(site.url + "/modules")
+    state = """(e => [e.tagName, e.className, e.innerText || e.name || "",
+        getComputedStyle(e).outlineStyle !== "none", e.getBoundingClientRect().left >= 0])(
+        document.activeElement)"""
+    seen = []
+    for _ in range(12):
+        page.press("Tab")
+        seen.append(page.eval(state))
+    assert seen[0][1] == "skip" and all(s[3] and s[4] for s in seen), seen
+    words = [s[2] for s in seen]
+    order = ["unhex", "Modules", "Symbolize", "Explain", "Uploads", "Status", "q", "Find", "Sign in"]
+    assert words[1:10] == order, words
+    page.goto(site.url + "/modules")
+    page.press("Tab")
+    page.press("Enter")
+    page.wait("document.activeElement.id === 'main'")
+    page.goto(site.url + "/status")
+    page.eval("document.querySelector('[name=q]').focus()")
+    page.fill("[name=q]", "many.so")
+    page.during(lambda: page.press("Enter"))
+    assert page.eval("location.search") == "?q=many.so"
