@@ -6,8 +6,10 @@
 #include "bytes.h"
 #include "demangle.h"
 #include "error.h"
+#include "out.h"
 #include "server_options.h"
 #include "unhex/frame.h"
+#include "wire_read.h"
 
 enum {
 	UX_REMOTE_BATCH = 10000 /* addresses of one request */
@@ -21,7 +23,12 @@ struct ux_remote {
 	struct ux_http_client *client;
 	const char *id; /* the caller's */
 	enum ux_demangle_mode demangle;
-	struct json_t *answer; /* the last one; frames' strings are in it */
+	bool json_only; /* the server does not know the compact form */
+	/* The last answer, which frames' strings are in: JSON, or the compact form and its bytes.
+	 */
+	struct json_t *answer;
+	struct ux_out bytes;
+	struct ux_wire_read reply;
 };
 
 enum ux_code ux_remote_open(struct ux_remote *r, const struct ux_server_choice *server,
@@ -36,12 +43,16 @@ struct ux_remote_place {
 };
 
 /*
- * Asks for n places (at most UX_REMOTE_BATCH). UX_ENOTFOUND: the server has no symbols for the
- * module; UX_EDENIED: it wants a key, or another one; UX_EUNAVAILABLE; UX_EUNSUPPORTED: what it
+ * Asks for n places (at most UX_REMOTE_BATCH): in the compact form, or in JSON where one has a
+ * name. UX_ENOTFOUND: the server has no symbols for the module; UX_EDENIED: it wants a key, or
+ * another one; UX_EUNAVAILABLE: also when they are on their way to it; UX_EUNSUPPORTED: what it
  * answered is not what an unhex server answers.
  */
 enum ux_code ux_remote_ask(struct ux_remote *r, const struct ux_remote_place *places, size_t n,
 			   struct ux_error *err) ux_must;
+
+/* Reads r->bytes, an answer in the compact form to n places; codes as above. */
+enum ux_code ux_remote_read(struct ux_remote *r, size_t n, struct ux_error *err) ux_must;
 
 /*
  * The frames of place number i of the last question, at most max; they live until the next one.

@@ -43,6 +43,14 @@ int fuzz_input(const uint8_t *data, size_t size)
 	if (doc)
 		truths_of_frames(&remote);
 	ux_remote_close(&remote);
+	struct ux_remote compact = {0};
+	ux_out_put(&compact.bytes, data + 2, size - 2);
+	err = (struct ux_error)UX_ERROR_INIT;
+	code = ux_remote_read(&compact, ADDRESSES, &err);
+	fuzz_truths_of_error(code, &err, size);
+	if (code == UX_OK)
+		truths_of_frames(&compact);
+	ux_remote_close(&compact);
 	ux_http_answer_deinit(&answer);
 	return 0;
 }

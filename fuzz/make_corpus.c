@@ -257,5 +257,6 @@ int main(int argc, char **argv)
 	make_stripped_corpus();
 	make_server_corpus();
 	make_interp_corpus();
+	make_wire_corpus();
 	return 0;
 }

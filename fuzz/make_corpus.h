@@ -28,5 +28,6 @@ void make_interp_corpus(void);
 void make_reloc_corpus(void);
 void make_server_corpus(void);
 void make_stripped_corpus(void);
+void make_wire_corpus(void);
 
 #endif

@@ -22,6 +22,7 @@ BEGIN {
 	allow["public"] = low " wire elf macho cuda gsym symbolize"
 	allow["profile"] = low " symbolize"
 	allow["net"] = "base"
+	allow["client"] = "base net"
 	allow["config"] = "base"
 	allow["store"] = "include base id net"
 	allow["fetch"] = low " elf symbolize net"
@@ -33,7 +34,7 @@ BEGIN {
 	allow["protocols"] = allow["service"] " service"
 	allow["web"] = allow["service"] " service"
 	allow["server"] = allow["push"] " config store push profile sandbox upstream service protocols web"
-	allow["cli"] = allow["server"] " server process target"
+	allow["cli"] = allow["server"] " wire server process target"
 	allow["agent"] = allow["crawl"] = allow["push"] " push store"
 }
 {

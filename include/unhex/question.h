@@ -94,7 +94,7 @@ UX_API void ux_reply_close(struct ux_reply *r);
 UX_API size_t ux_reply_count(const struct ux_reply *r);
 
 /* Module i < ux_reply_count(). Since 0.1. */
-UX_API struct ux_reply_module ux_reply_module(const struct ux_reply *r, size_t i);
+UX_API struct ux_reply_module ux_reply_module_at(const struct ux_reply *r, size_t i);
 
 /*
  * The frames of address `address` of a module, innermost first; of more than `max` the outermost.

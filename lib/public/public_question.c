@@ -123,7 +123,7 @@ size_t ux_reply_count(const struct ux_reply *r)
 	return r->read.n_modules;
 }
 
-struct ux_reply_module ux_reply_module(const struct ux_reply *r, size_t i)
+struct ux_reply_module ux_reply_module_at(const struct ux_reply *r, size_t i)
 {
 	assert(i < r->read.n_modules);
 	const struct ux_wire_module *m = &r->read.modules[i];
