@@ -12,6 +12,7 @@ struct values {
 	const char *reading;
 	const char *keep_days;
 	const char *cache;
+	struct ux_option_each upstreams;
 	struct ux_option_each set;
 	bool print;
 };
@@ -29,6 +30,8 @@ static const struct ux_option options[] = {
 	 "modules unused for so long go, unless their namespace says [never]"},
 	{"cache", 0, UX_OPTION_TEXT, offsetof(struct values, cache), "SIZE",
 	 "keep so much of what can be had again [all]"},
+	{"upstream", 0, UX_OPTION_EACH, offsetof(struct values, upstreams), "WHO",
+	 "ask it for what is not here (docs/upstreams.md); several go in order"},
 	{"set", 0, UX_OPTION_EACH, offsetof(struct values, set), "KEY=VALUE",
 	 "any key that the file may have in front of its sections"},
 	{"print-config", 0, UX_OPTION_FLAG, offsetof(struct values, print), NULL,
@@ -49,13 +52,13 @@ static const struct {
 };
 
 enum {
-	WORDS_MOST = ux_countof(named) + UX_OPTION_EACH_MOST
+	WORDS_MOST = ux_countof(named) + UX_OPTION_EACH_MOST + 1
 };
 
 /* What the command line says of settings. */
 struct words {
 	struct ux_setting_word items[WORDS_MOST];
-	char *texts[UX_OPTION_EACH_MOST]; /* malloc'ed: keys of --set */
+	char *texts[UX_OPTION_EACH_MOST + 1]; /* malloc'ed: keys of --set, the list of upstreams */
 	size_t n;
 	size_t n_texts;
 };
@@ -64,6 +67,21 @@ static void words_deinit(struct words *w)
 {
 	while (w->n_texts > 0)
 		free(w->texts[--w->n_texts]);
+}
+
+/* All of --upstream as the one list that the file would have. */
+static bool gather_upstreams(const struct ux_option_each *given, struct words *w)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out list = {0};
+	for (size_t i = 0; i < given->n; i++)
+		ux_out_fmt(&list, "%s%s", i > 0 ? " " : "", given->items[i]);
+	char *text =
+		list.failed || given->n == 0 ? NULL : strndup((const char *)list.data, list.size);
+	if (text) {
+		w->texts[w->n_texts++] = text;
+		w->items[w->n++] = (struct ux_setting_word){"upstreams", text, "--upstream"};
+	}
+	return text || given->n == 0;
 }
 
 /* False: one of --set has no '='; *ret_bad says which. */
@@ -79,6 +97,9 @@ static bool gather(const struct values *v, struct words *w, const char **ret_bad
 		w->texts[w->n_texts++] = key;
 		w->items[w->n++] = (struct ux_setting_word){key, equals + 1, "--set"};
 	}
+	*ret_bad = "";
+	if (!gather_upstreams(&v->upstreams, w))
+		return false;
 	for (size_t i = 0; i < ux_countof(named); i++) {
 		const char *value =
 			*(const char *const *)(const void *)((const char *)v + named[i].target);

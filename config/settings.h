@@ -76,6 +76,12 @@ struct ux_settings {
 	uint64_t extract_memory;
 	uint64_t extract_output;
 	uint64_t extract_ms;
+
+	struct ux_setting_list upstreams;
+	uint64_t upstream_absent_ms;
+	uint64_t upstream_failed_ms;
+	uint64_t upstream_bytes;
+	uint64_t upstream_ms;
 };
 
 /* A value of the command line, stronger than the file's. */

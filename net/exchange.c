@@ -327,9 +327,21 @@ void ux_exchange_data(struct ux_exchange *x, struct ux_bytes bytes)
 
 void ux_exchange_finish(struct ux_exchange *x)
 {
+	x->parked = false;
 	if (!x->answered) {
 		x->req.body = ux_out_bytes(&x->body);
+		x->req.parked = false;
+		struct ux_arena_mark mark = ux_arena_mark(&x->req.arena);
+		const struct ux_kept *kept = x->req.kept;
 		enum ux_code code = x->req.route->handler(&x->req, &x->res);
+		x->parked = x->req.parked && code == UX_OK;
+		if (x->parked) { /* from the beginning the next time */
+			ux_request_drop_kept(&x->req, kept);
+			ux_arena_rewind(&x->req.arena, mark);
+			ux_out_reset(&x->req.out);
+			x->req.err = (struct ux_error)UX_ERROR_INIT;
+			return;
+		}
 		/* The client may take its time now: only the answer is kept for it. */
 		ux_out_deinit(&x->body);
 		x->req.body = UX_BYTES_NONE;
@@ -348,11 +360,13 @@ void ux_exchange_finish(struct ux_exchange *x)
 void ux_exchange_deinit(struct ux_exchange *x, bool sent)
 {
 	close_sink(x);
+	if (x->req.end)
+		x->req.end(x->req.end_ctx);
 	if (x->app && x->app->log)
 		x->app->log(x->app->ctx, &x->req, &x->res, sent, now_us() - x->start_us);
 	if (x->res.fd >= 0)
 		close(x->res.fd);
-	ux_request_drop_kept(&x->req);
+	ux_request_drop_kept(&x->req, NULL);
 	(void)!ux_request_hold(&x->req, 0);
 	ux_out_deinit(&x->req.out);
 	ux_out_deinit(&x->body);

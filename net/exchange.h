@@ -36,6 +36,7 @@ struct ux_exchange {
 	struct ux_out body;
 	bool answered; /* res is final: the rest of the body is only drained */
 	bool refused;  /* res was final before the body was in */
+	bool parked;   /* the handler waits: finish again when it is woken */
 	uint64_t start_us;
 	uint64_t body_most; /* bytes of the body, as it was when the request came */
 };
@@ -56,7 +57,8 @@ void ux_exchange_begin(struct ux_exchange *x);
 /* A piece of the body. */
 void ux_exchange_data(struct ux_exchange *x, struct ux_bytes bytes);
 
-/* The body is complete: runs the handler. x->res is the answer. */
+/* The body is complete: runs the handler. x->res is the answer, unless x->parked: only where
+ * x->req.waits was set. */
 void ux_exchange_finish(struct ux_exchange *x);
 
 /* Logs, closes the sink, frees. sent: the whole answer reached the system. */

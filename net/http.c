@@ -94,9 +94,9 @@ enum ux_code ux_request_keep(struct ux_request *req, void (*drop)(void *ctx), vo
 	return UX_OK;
 }
 
-void ux_request_drop_kept(struct ux_request *req)
+void ux_request_drop_kept(struct ux_request *req, const struct ux_kept *until)
 {
-	for (; req->kept; req->kept = req->kept->older)
+	for (; req->kept != until; req->kept = req->kept->older)
 		req->kept->drop(req->kept->ctx);
 }
 
@@ -212,4 +212,24 @@ struct ux_http_limits ux_http_limits_default(struct ux_http_limits l)
 	l.threads = l.threads ? l.threads : ux_max(2 * ux_pool_cpus(), 4U);
 	l.stop_seconds = l.stop_seconds ? l.stop_seconds : 20;
 	return l;
+}
+
+bool ux_request_park(struct ux_request *req, unsigned wait_ms)
+{
+	req->parked = req->waits && req->waits->may(req->waits_ctx);
+	req->park_ms = wait_ms;
+	return req->parked;
+}
+
+void ux_request_wake(struct ux_request *req)
+{
+	if (req->waits)
+		req->waits->wake(req->waits_ctx);
+}
+
+void ux_request_on_end(struct ux_request *req, void (*fn)(void *ctx), void *ctx)
+{
+	assert(!req->end || req->end == fn);
+	req->end = fn;
+	req->end_ctx = ctx;
 }

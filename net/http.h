@@ -91,7 +91,34 @@ struct ux_request {
 	void *app;                     /* the program's own: see struct ux_http_app */
 	struct ux_kept *kept;          /* see ux_request_keep() */
 	void *caller;                  /* who asks, as the program's gate found; from the arena */
+	struct ux_http_waits *waits;   /* of whoever drives it; NULL: it cannot wait */
+	void *waits_ctx;
+	bool parked; /* the handler's last word was ux_request_park() */
+	unsigned park_ms;
+	void (*end)(void *ctx); /* see ux_request_on_end() */
+	void *end_ctx;
 };
+
+/* How requests of a server wait: see ux_request_park(). */
+struct ux_http_waits {
+	bool (*may)(void *ctx);  /* false: the server is stopping */
+	void (*wake)(void *ctx); /* the request's turn again; any thread */
+};
+
+/*
+ * For a handler that waits for others: it says so, returns UX_OK and leaves the response alone, and
+ * no thread is held meanwhile. It is called again from its beginning after ux_request_wake(), or
+ * when wait_ms are over, or for no reason; what it took from the arena is gone. False: an answer is
+ * due now.
+ */
+bool ux_request_park(struct ux_request *req, unsigned wait_ms) ux_must;
+
+/* Any thread, until the request has ended; before it is parked too. */
+void ux_request_wake(struct ux_request *req);
+
+/* fn(ctx) is called once when the request ends, however it does: it takes back what might wake it.
+ * One a request. */
+void ux_request_on_end(struct ux_request *req, void (*fn)(void *ctx), void *ctx);
 
 /*
  * The request keeps so many bytes now, in place of what it said before; a handler whose answer
@@ -105,8 +132,8 @@ enum ux_code ux_request_hold(struct ux_request *req, size_t bytes) ux_must;
  */
 enum ux_code ux_request_keep(struct ux_request *req, void (*drop)(void *ctx), void *ctx) ux_must;
 
-/* Drops what was kept, the last one first; for whoever ends the request. */
-void ux_request_drop_kept(struct ux_request *req);
+/* Drops what was kept after `until` (NULL: all), the last one first; for whoever drives it. */
+void ux_request_drop_kept(struct ux_request *req, const struct ux_kept *until);
 
 /* The value of the first header line of that name (any case), or false. */
 bool ux_request_header(const struct ux_request *req, const char *name, struct ux_bytes *ret);

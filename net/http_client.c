@@ -2,6 +2,8 @@
 /* The asking side, over libcurl: the one file that knows it. */
 #include "http_client.h"
 
+#include "address_guard.h"
+
 #include <curl/curl.h>
 #include <errno.h>
 #include <pthread.h>
@@ -13,6 +15,8 @@ enum {
 	CONNECT_MS = 10000,
 	CALL_MS = 30000,
 	ANSWER_BYTES = 16 << 20,
+	WORDS_BYTES = 64 << 10, /* of an answer that is not for the sink */
+	SLOW_S = 30,
 };
 
 struct ux_http_client {
@@ -22,6 +26,7 @@ struct ux_http_client {
 	char *agent;
 	char *cafile;
 	unsigned connect_ms;
+	enum ux_http_reach reach;
 	struct curl_slist *lines; /* of the call in progress */
 };
 
@@ -34,6 +39,9 @@ struct transfer {
 	uint64_t received; /* bytes of answer */
 	bool too_big;
 	bool silent; /* for too long */
+	bool enough; /* words of an error, endless ones */
+	bool cancelled;
+	bool refused; /* to connect there */
 	int read_errno;
 	CURL *curl;
 	enum ux_code sink_code; /* why the caller's function ended the call */
@@ -95,6 +103,7 @@ static void copy_options(struct ux_http_client *c, const struct ux_http_client_o
 	c->agent = copy(o->agent ? o->agent : "unhex/" UX_VERSION, failed);
 	c->cafile = copy(o->cafile, failed);
 	c->connect_ms = o->connect_ms ? o->connect_ms : CONNECT_MS;
+	c->reach = o->reach;
 }
 
 enum ux_code ux_http_client_create(struct ux_http_client **ret,
@@ -154,6 +163,9 @@ static size_t on_answer(char *data, size_t size, size_t n, void *ctx)
 			t->call->sink(t->call->sink_ctx, ux_bytes(data, bytes), &t->sink_err);
 		return t->sink_code == UX_OK ? bytes : 0;
 	}
+	t->enough = t->call->sink && t->answer->body.size + bytes > WORDS_BYTES;
+	if (t->enough)
+		return 0;
 	ux_out_put(&t->answer->body, data, bytes);
 	return t->answer->body.failed ? 0 : bytes;
 }
@@ -175,8 +187,59 @@ static int on_progress(void *ctx, curl_off_t down_all, curl_off_t down, curl_off
 		t->heard = down + up;
 		t->heard_ms = now_ms();
 	}
-	t->silent = now_ms() - t->heard_ms >= t->call->silence_ms;
-	return t->silent;
+	t->silent = t->call->silence_ms > 0 && now_ms() - t->heard_ms >= t->call->silence_ms;
+	t->cancelled = t->call->cancelled && t->call->cancelled(t->call->cancelled_ctx);
+	return t->silent || t->cancelled;
+}
+
+/* Scheme, host and port of a URL, as written. */
+static size_t origin_size(const char *url)
+{
+	const char *host = strstr(url, "://");
+	host = host ? host + 3 : url;
+	return (size_t)(host - url) + strcspn(host, "/?#");
+}
+
+/* Is what curl is about to connect to the URL's own server, and not one that it was led to? */
+static bool is_own(const struct ux_http_client *c, CURL *curl)
+{
+	char *url = NULL;
+	size_t n = origin_size(c->url);
+	return curl_easy_getinfo(curl, CURLINFO_EFFECTIVE_URL, &url) == CURLE_OK && url &&
+	       origin_size(url) == n && strncasecmp(url, c->url, n) == 0;
+}
+
+/* What one connection of a client that has bounds is about. */
+struct guard {
+	struct ux_http_client *client;
+	struct transfer *transfer;
+};
+
+/* After the name was resolved: whatever it is called, the address is what counts. */
+static curl_socket_t on_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *to)
+{
+	struct guard *g = ctx;
+	(void)purpose;
+	enum ux_address_kind kind = ux_address_kind(&to->addr, to->addrlen);
+	if (kind == UX_ADDRESS_NEVER ||
+	    (kind == UX_ADDRESS_PRIVATE &&
+	     !(g->client->reach == UX_HTTP_OWN && is_own(g->client, g->transfer->curl)))) {
+		g->transfer->refused = true;
+		return CURL_SOCKET_BAD;
+	}
+	return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
+}
+
+/* A proxy would connect to anything in our place. */
+static void set_guard(CURL *curl, const char *url, struct guard *g)
+{
+	if (g->client->reach == UX_HTTP_ANYWHERE)
+		return;
+	curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, on_socket);
+	curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, g);
+	curl_easy_setopt(curl, CURLOPT_PROXY, "");
+	if (strncasecmp(url, "https:", 6) == 0)
+		curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "https");
 }
 
 static uint64_t body_size(const struct ux_http_call *call)
@@ -289,7 +352,12 @@ static void set_options(struct ux_http_client *c, struct transfer *t, const char
 		curl_easy_setopt(curl, CURLOPT_MAXREDIRS, (long)t->call->redirects);
 		curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "http,https");
 	}
-	if (t->call->silence_ms > 0) {
+	if (t->call->slow_bytes_s > 0) {
+		curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT,
+				 (long)ux_min(t->call->slow_bytes_s, (uint64_t)LONG_MAX));
+		curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)SLOW_S);
+	}
+	if (t->call->silence_ms > 0 || t->call->cancelled) {
 		curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
 		curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
 		curl_easy_setopt(curl, CURLOPT_XFERINFODATA, t);
@@ -312,6 +380,12 @@ static enum ux_code failure(const struct ux_http_client *c, const struct transfe
 		return ux_error_os(err, t->read_errno, "cannot read the file to send");
 	if (code == CURLE_OUT_OF_MEMORY || t->answer->body.failed)
 		return ux_error_nomem(err);
+	if (t->refused && code == CURLE_COULDNT_CONNECT)
+		return ux_error_set(err, UX_EDENIED, "%.60s leads to an address that is not public",
+				    c->url);
+	if (t->cancelled)
+		return ux_error_set(err, UX_EUNAVAILABLE, "nobody waits for %.80s any more",
+				    c->url);
 	if (code == CURLE_OPERATION_TIMEDOUT || t->silent)
 		return ux_error_set(err, UX_EUNAVAILABLE, "%.80s did not answer in time", c->url);
 	return ux_error_set(err, UX_EUNAVAILABLE, "cannot reach %.60s: %.80s", c->url,
@@ -350,8 +424,10 @@ enum ux_code ux_http_client_call(struct ux_http_client *c, const struct ux_http_
 	if (!add_lines(c, call))
 		return ux_error_nomem(err);
 	set_options(c, &t, url, words);
+	struct guard guard = {.client = c, .transfer = &t};
+	set_guard(c->curl, url, &guard);
 	CURLcode code = curl_easy_perform(c->curl);
-	if (code != CURLE_OK)
+	if (code != CURLE_OK && !(code == CURLE_WRITE_ERROR && t.enough))
 		return failure(c, &t, code, words, err);
 	read_answer(c->curl, &answer);
 	*ret = answer;

@@ -7,12 +7,22 @@
 
 struct ux_http_client;
 
+/* Where a client may be led by names and redirects; checked where each connection is made, after
+ * the name was resolved. */
+enum ux_http_reach {
+	UX_HTTP_ANYWHERE,
+	UX_HTTP_PUBLIC, /* public addresses alone (address_guard.h); no proxy, and not from https
+			   to http */
+	UX_HTTP_OWN,    /* the same, but private ones too for the URL's own host and port */
+};
+
 struct ux_http_client_options {
 	const char *url;     /* "http://host:port" or https, a path prefix is fine */
 	const char *token;   /* sent as "Authorization: Bearer"; NULL or "": none */
 	const char *agent;   /* User-Agent; NULL: "unhex/VERSION" */
 	const char *cafile;  /* PEM file of trusted roots; NULL: the system's */
 	unsigned connect_ms; /* 0: 10 s */
+	enum ux_http_reach reach;
 };
 
 /*
@@ -40,8 +50,12 @@ struct ux_http_call {
 	const char *const *headers; /* more lines, "Name: value"; NULL-terminated; may be NULL */
 	int64_t timeout_ms;         /* for the whole call; 0: 30 s */
 	int64_t silence_ms;         /* without a byte from the server; 0: timeout_ms alone counts */
-	size_t answer_most;         /* bytes of answer; more is UX_ELIMIT; 0: 16 MiB */
-	unsigned redirects;         /* to follow, to whatever http or https server; 0: none */
+	uint64_t slow_bytes_s;      /* slower than that for 30 s is over; 0: never */
+	/* Asked about once a second; true ends the call with UX_EUNAVAILABLE. NULL: never. */
+	bool (*cancelled)(void *ctx);
+	void *cancelled_ctx;
+	size_t answer_most;    /* bytes of answer; more is UX_ELIMIT; 0: 16 MiB */
+	unsigned redirects;    /* to follow, to whatever http or https server; 0: none */
 	ux_http_sink_fn *sink; /* takes the body of an answer of status 200; NULL: the answer */
 	void *sink_ctx;
 };
@@ -49,7 +63,8 @@ struct ux_http_call {
 /* The answer, of any status: a 404 is an answer, not a failure. */
 struct ux_http_answer {
 	unsigned status;
-	struct ux_out body;     /* released by ux_http_answer_deinit() */
+	struct ux_out body;     /* released by ux_http_answer_deinit(); of a call with a sink no
+				   more than its first 64 KiB */
 	unsigned retry_after_s; /* 0: not said */
 	char location[256];     /* of a redirect; "" otherwise (which is not followed) */
 };
@@ -58,7 +73,8 @@ void ux_http_answer_deinit(struct ux_http_answer *answer);
 
 /*
  * UX_EUNAVAILABLE: no connection, no answer within timeout_ms, a broken connection or TLS; the
- * message says which and names the server, never the token. UX_ELIMIT: the answer is too big.
+ * message says which and names the server, never the token. UX_EDENIED: its address is not within
+ * reach. UX_ELIMIT: the answer is too big.
  */
 enum ux_code ux_http_client_call(struct ux_http_client *c, const struct ux_http_call *call,
 				 struct ux_http_answer *ret, struct ux_error *err) ux_must;

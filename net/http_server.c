@@ -33,6 +33,11 @@ struct ux_http_server {
 	pthread_mutex_t lock; /* guards in_flight */
 	pthread_cond_t idle;
 	unsigned in_flight; /* requests whose first line was seen and whose answer is not out */
+	struct conversation *parked; /* a list; guarded by lock, as the rest */
+	pthread_t clock;             /* wakes those whose time is over */
+	pthread_cond_t tick;
+	bool has_clock;
+	bool clock_ends;
 };
 
 /* One request on a connection. */
@@ -44,6 +49,11 @@ struct conversation {
 	bool queued;
 	bool early;       /* the answer went out before the body was in; the connection ends */
 	uint64_t drained; /* bytes thrown away */
+	/* Guarded by the server's lock. */
+	struct conversation *next, **back; /* of the parked ones; back NULL: it is none */
+	struct MHD_Connection *connection; /* suspended while it is parked */
+	int64_t until_ms;
+	bool woken; /* before it was parked */
 	struct ux_exchange x;
 };
 
@@ -88,6 +98,108 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **s
 					 from ? from->client_addr : NULL)
 		    : NULL;
 }
+
+/* --- requests that wait ----------------------------------------------------------------------- */
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* With the lock held. */
+static void unpark(struct conversation *cv)
+{
+	*cv->back = cv->next;
+	if (cv->next)
+		cv->next->back = cv->back;
+	cv->back = NULL;
+	MHD_resume_connection(cv->connection);
+}
+
+static void wake_parked(void *ctx)
+{
+	struct conversation *cv = ctx;
+	pthread_mutex_lock(&cv->server->lock);
+	if (cv->back)
+		unpark(cv);
+	else
+		cv->woken = true;
+	pthread_mutex_unlock(&cv->server->lock);
+}
+
+static bool may_wait(void *ctx)
+{
+	const struct conversation *cv = ctx;
+	return !atomic_load_explicit(&cv->server->stopping, memory_order_relaxed);
+}
+
+static struct ux_http_waits waits = {.may = may_wait, .wake = wake_parked};
+
+static void wait_until(struct ux_http_server *s, int64_t ms)
+{
+	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+	if (ms == INT64_MAX)
+		pthread_cond_wait(&s->tick, &s->lock);
+	else
+		pthread_cond_timedwait(&s->tick, &s->lock, &t);
+}
+
+static void *run_clock(void *ctx)
+{
+	struct ux_http_server *s = ctx;
+	pthread_mutex_lock(&s->lock);
+	while (!s->clock_ends) {
+		int64_t now = now_ms(), first = INT64_MAX;
+		struct conversation *next = NULL;
+		for (struct conversation *cv = s->parked; cv; cv = next) {
+			next = cv->next;
+			if (cv->until_ms <= now)
+				unpark(cv);
+			else
+				first = ux_min(first, cv->until_ms);
+		}
+		wait_until(s, first);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return NULL;
+}
+
+/* False: it is its turn again already. */
+static bool park(struct conversation *cv, struct MHD_Connection *connection)
+{
+	struct ux_http_server *s = cv->server;
+	pthread_mutex_lock(&s->lock);
+	bool waits_now = !cv->woken && may_wait(cv);
+	cv->woken = false;
+	if (waits_now) {
+		cv->connection = connection;
+		cv->until_ms = now_ms() + cv->x.req.park_ms;
+		cv->next = s->parked;
+		cv->back = &s->parked;
+		if (cv->next)
+			cv->next->back = &cv->next;
+		s->parked = cv;
+		MHD_suspend_connection(connection);
+		pthread_cond_signal(&s->tick);
+	}
+	pthread_mutex_unlock(&s->lock);
+	return waits_now;
+}
+
+/* All get to answer at once. */
+static void wake_all(struct ux_http_server *s)
+{
+	pthread_mutex_lock(&s->lock);
+	while (s->parked)
+		unpark(s->parked);
+	s->clock_ends = true;
+	pthread_cond_signal(&s->tick);
+	pthread_mutex_unlock(&s->lock);
+}
+
+/* --- requests --------------------------------------------------------------------------------- */
 
 /* The raw target arrives before anything else; NULL here makes on_request refuse. */
 static void *on_target(void *ctx, const char *target, struct MHD_Connection *connection)
@@ -196,7 +308,11 @@ static enum MHD_Result answer(struct conversation *cv, struct MHD_Connection *co
 	if (cv->x.res.reset)
 		return reset(connection);
 	ux_connection_enter(cv->on, UX_CONNECTION_WORK);
-	ux_exchange_finish(&cv->x);
+	do {
+		ux_exchange_finish(&cv->x);
+		if (cv->x.parked && park(cv, connection))
+			return MHD_YES;
+	} while (cv->x.parked);
 	struct MHD_Response *r = make_response(&cv->x.res);
 	if (!r)
 		return MHD_NO;
@@ -278,6 +394,8 @@ static enum MHD_Result first_call(struct conversation *cv, struct MHD_Connection
 	ux_exchange_init(&cv->x, app, ux_bytes_cstr(method), ux_bytes_cstr(cv->target));
 	cv->begun = true;
 	ux_exchange_peer(&cv->x, peer_of(connection));
+	cv->x.req.waits = &waits;
+	cv->x.req.waits_ctx = cv;
 	MHD_get_connection_values_n(connection, MHD_HEADER_KIND, on_header, &cv->x);
 	ux_exchange_begin(&cv->x);
 	ux_connection_enter(cv->on, UX_CONNECTION_BODY);
@@ -339,7 +457,8 @@ static enum ux_code start(struct ux_http_server *s, int fd, bool tls, struct ux_
 					     MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0),
 				     0, on_accept, s, on_request, s, MHD_OPTION_ARRAY, options,
 				     MHD_OPTION_END);
-	if (!s->daemon)
+	s->has_clock = s->daemon && pthread_create(&s->clock, NULL, run_clock, s) == 0;
+	if (!s->has_clock)
 		return ux_error_set(err, UX_EUNAVAILABLE, "cannot start the HTTP threads");
 	return UX_OK;
 }
@@ -364,6 +483,11 @@ enum ux_code ux_http_server_open_at(struct ux_http_server **ret, const struct ux
 	s->app = app;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->idle, NULL);
+	pthread_condattr_t attr;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&s->tick, &attr);
+	pthread_condattr_destroy(&attr);
 	enum ux_code code = ux_connections_open(&s->connections, &app->limits, err);
 	if (code == UX_OK)
 		code = open_socket(s, place, &fd, err);
@@ -412,6 +536,7 @@ void ux_http_server_quiesce(struct ux_http_server *s)
 	if (fd >= 0)
 		close(fd);
 	ux_waiting_stop(s->waiting); /* those who wait for their turn are served now */
+	wake_all(s);
 }
 
 unsigned ux_http_server_wait(struct ux_http_server *s, unsigned ms)
@@ -437,12 +562,16 @@ void ux_http_server_cut(struct ux_http_server *s)
 {
 	if (!s)
 		return;
+	ux_http_server_quiesce(s);
 	if (s->daemon) {
 		ux_waiting_stop(s->waiting); /* none may be suspended when the library stops */
 		MHD_stop_daemon(s->daemon);
 	}
 	ux_waiting_close(s->waiting);
 	ux_connections_close(s->connections);
+	if (s->has_clock)
+		pthread_join(s->clock, NULL);
+	pthread_cond_destroy(&s->tick);
 	pthread_cond_destroy(&s->idle);
 	pthread_mutex_destroy(&s->lock);
 	free(s);

@@ -6,6 +6,7 @@
 #include "hex.h"
 #include "module_ids.h"
 #include "recent_modules.h"
+#include "upstreams.h"
 
 #include <time.h>
 
@@ -41,6 +42,21 @@ enum ux_code ux_debuginfod_module(struct ux_request *req, struct ux_module *ret)
 	UX_TRY(ux_request_keep(req, drop_item, &m->item));
 	*ret = m->row;
 	return UX_OK;
+}
+
+enum ux_code ux_debuginfod_some(struct ux_request *req, struct ux_module *ret, const char **ret_id)
+{
+	*ret = (struct ux_module){0};
+	UX_TRY(ux_debuginfod_id(req, ret_id));
+	enum ux_code code = ux_debuginfod_module(req, ret);
+	return code == UX_ENOTFOUND ? UX_OK : code;
+}
+
+enum ux_code ux_debuginfod_fetch(struct ux_request *req, struct ux_response *res, const char *id,
+				 enum ux_want want, const char *source)
+{
+	enum ux_code code = ux_request_fetch(req, res, id, want, source);
+	return code == UX_ENOTFOUND ? ux_debuginfod_not_found(req) : code;
 }
 
 static enum ux_code put_text(struct ux_request *req, struct ux_response *res, const char *name,

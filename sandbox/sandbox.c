@@ -279,6 +279,14 @@ enum ux_code ux_sandbox_extract(const int files[UX_SANDBOX_FILE_COUNT],
 	return work(files, limits, program, &request, ret, err);
 }
 
+enum ux_code ux_sandbox_look(int file, const struct ux_sandbox_limits *limits, const char *program,
+			     struct ux_sandbox_found *ret, struct ux_error *err)
+{
+	const struct ux_sandbox_request request = {.task = UX_SANDBOX_LOOK};
+	const int files[UX_SANDBOX_FILE_COUNT] = {file, -1, -1, -1};
+	return work(files, limits, program, &request, ret, err);
+}
+
 enum ux_code ux_sandbox_unpack(int archive, int out, const struct ux_sandbox_limits *limits,
 			       const char *program, struct ux_error *err)
 {

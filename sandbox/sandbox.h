@@ -64,6 +64,13 @@ enum ux_code ux_sandbox_extract(const int files[UX_SANDBOX_FILE_COUNT],
 				struct ux_sandbox_found *ret, struct ux_error *err) ux_must;
 
 /*
+ * The same of one file, which is only looked at: *ret has ids and `has`, no symbols. Codes as
+ * above; UX_ECORRUPT and UX_EUNSUPPORTED for what is no ELF file.
+ */
+enum ux_code ux_sandbox_look(int file, const struct ux_sandbox_limits *limits, const char *program,
+			     struct ux_sandbox_found *ret, struct ux_error *err) ux_must;
+
+/*
  * Unpacks an archive of sources (bundle_read.h) into the empty file out, as source_pack.h has it,
  * in such a child. limits->output bounds what the sources have together. Codes as of
  * ux_bundle_unpack() and as above. What is in out is a stranger's.

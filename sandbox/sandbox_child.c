@@ -147,6 +147,7 @@ static enum ux_code load(struct task *t, struct ux_error *err)
 {
 	switch ((enum ux_sandbox_task)t->request.task) {
 	case UX_SANDBOX_EXTRACT:
+	case UX_SANDBOX_LOOK:
 		return UX_OK;
 	case UX_SANDBOX_UNPACK:
 		/* Names in UTF-8 are told in the locale's character set. */
@@ -184,6 +185,8 @@ static enum ux_code work(struct task *t, struct ux_error *err)
 		return unpack(t, err);
 	case UX_SANDBOX_DISASSEMBLE:
 		return disassemble(t, err);
+	case UX_SANDBOX_LOOK:
+		return look_at(t, err);
 	case UX_SANDBOX_EXTRACT:
 		break;
 	}

@@ -13,6 +13,7 @@ enum {
 
 enum ux_sandbox_task {
 	UX_SANDBOX_EXTRACT,
+	UX_SANDBOX_LOOK,        /* at EXE */
 	UX_SANDBOX_UNPACK,      /* EXE is an archive, GSYM what comes out */
 	UX_SANDBOX_DISASSEMBLE, /* of EXE */
 };

@@ -5,6 +5,7 @@
 #include "file_answer.h"
 #include "handlers.h"
 #include "number_of.h"
+#include "upstreams.h"
 #include "symbols_out.h"
 #include "time_text.h"
 
@@ -167,13 +168,35 @@ static enum ux_code open_gsym(struct ux_request *req, const struct ux_module *m,
 	return code;
 }
 
+/* Nothing here has a GSYM of it: is one being made, or does somebody else have it? */
+static enum ux_code fetch_gsym(struct ux_request *req, struct ux_response *res, const char *id)
+{
+	struct ux_open_module *open = NULL;
+	enum ux_code code = ux_module_cache_get(ux_server_of(req)->cache, ux_caller_of(req)->ns, id,
+						&open, NULL);
+	ux_open_module_drop(open);
+	if (code == UX_EUNAVAILABLE)
+		return ux_request_await(req, res);
+	code = ux_request_fetch(req, res, id, UX_WANT_SYMBOLS, NULL);
+	return code == UX_ENOTFOUND
+		       ? ux_error_set(&req->err, code, "there is no GSYM of %.100s", id)
+		       : code;
+}
+
 enum ux_code ux_handle_gsym(struct ux_request *req, struct ux_response *res)
 {
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	const char *id = NULL;
 	struct ux_module m;
 	const struct ux_candidate *best = NULL;
 	char hash[2 * UX_BLOB_HASH_SIZE + 1];
 	int fd = -1;
-	UX_TRY(find(req, &m));
+	UX_TRY(ux_module_id(req->params[0], &req->arena, &id, &req->err));
+	enum ux_code code = ix->modules.find(ix, ux_caller_of(req)->ns, id, &req->arena, &m, NULL);
+	if (code != UX_OK && code != UX_ENOTFOUND)
+		return code;
+	if (code == UX_ENOTFOUND || !ux_module_best(&m, UX_KIND_GSYM))
+		return fetch_gsym(req, res, id);
 	UX_TRY(open_gsym(req, &m, &best, &fd));
 	ux_store_used(ux_server_of(req)->store, &m);
 	char *tag = ux_arena_array(&req->arena, char, sizeof(hash) + 2);

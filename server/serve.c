@@ -9,9 +9,11 @@
 #include "handlers.h"
 #include "http_server.h"
 #include "keeper.h"
+#include "open_upstreams.h"
 #include "reload.h"
 #include "service_manager.h"
 #include "tls.h"
+#include "upstreams.h"
 #include "web.h"
 
 #include <errno.h>
@@ -171,6 +173,7 @@ static void log_extracted(void *ctx, const struct ux_extracted_one *one)
 		    ux_quality_name(one->settled.quality), one->settled.counts.functions,
 		    ux_log_quote(ux_bytes_cstr(one->reason ? one->reason : ""), reason,
 				 sizeof(reason)));
+	ux_upstream_extracted(s, one);
 }
 
 static void wake_extractor(void *ctx)
@@ -243,6 +246,7 @@ static enum ux_code serve(struct ux_running *r, int fd, const char *dir, const s
 		wait_for_signal(r, set);
 	}
 	stop(r, http, set);
+	ux_fetcher_close(ux_take(&s->fetcher));
 	ux_extractor_stop(ux_take(&s->extractor));
 	ux_keeper_finish(&keeper);
 	return code;
@@ -262,7 +266,10 @@ static enum ux_code open_and_serve(struct ux_running *r, int fd, const char *dir
 	if (code == UX_OK)
 		code = open_extractor(s, r->settings, err);
 	if (code == UX_OK)
+		code = ux_server_upstreams_open(s, r->settings, err);
+	if (code == UX_OK)
 		code = serve(r, fd, dir, set, err);
+	ux_fetcher_close(s->fetcher);
 	ux_extractor_stop(s->extractor);
 	ux_rates_destroy(s->rates);
 	ux_module_cache_destroy(s->cache);
@@ -293,7 +300,9 @@ enum ux_code ux_server_run(const struct ux_settings_source *source, struct ux_se
 	int fd = -1;
 	ux_log_configure((enum ux_log_format)settings->log_format,
 			 (enum ux_log_level)settings->log_level);
-	enum ux_code code = check_place(settings, &fd, err);
+	enum ux_code code = ux_server_upstreams_check(settings, err);
+	if (code == UX_OK)
+		code = check_place(settings, &fd, err);
 	if (code == UX_OK)
 		code = ux_access_apply(&s, settings, err);
 	block_signals(&set);

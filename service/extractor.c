@@ -321,6 +321,7 @@ static void report(const struct work *w, const struct ux_error *why, enum ux_cod
 		.id = w->of.id ? w->of.id : "",
 		.reason = code != UX_OK ? why->text : w->settled.reason,
 		.code = code,
+		.candidate = &w->candidate,
 		.settled = w->settled,
 		.result = w->result,
 	};
@@ -328,12 +329,21 @@ static void report(const struct work *w, const struct ux_error *why, enum ux_cod
 		x->options.log(x->options.log_ctx, &one);
 }
 
-/* Also of one that is ready, when its GSYM was evicted and is asked for again. */
+static bool has_child(const struct work *w)
+{
+	for (size_t i = 0; i < w->module.n_candidates; i++)
+		if (w->module.candidates[i].parent == w->candidate.number)
+			return true;
+	return false;
+}
+
+/* Also of one that is ready: its GSYM was evicted and is asked for again, or it came from an
+ * upstream and served debuggers at once. */
 static bool has_work(const struct work *w)
 {
 	return w->candidate.state == UX_CANDIDATE_PENDING ||
 	       (w->candidate.kind != UX_KIND_SOURCES && w->candidate.state == UX_CANDIDATE_READY &&
-		!ux_module_best(&w->module, UX_KIND_GSYM));
+		!has_child(w));
 }
 
 static bool is_stopping(struct ux_extractor *x)

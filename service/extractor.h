@@ -17,9 +17,10 @@ enum {
 /* What became of a candidate, for the log. */
 struct ux_extracted_one {
 	const char *ns;
-	const char *id;     /* of the module */
-	const char *reason; /* of a failure; else "" */
-	enum ux_code code;  /* UX_OK: it is settled, as failed too */
+	const char *id;                       /* of the module */
+	const char *reason;                   /* of a failure; else "" */
+	enum ux_code code;                    /* UX_OK: it is settled, as failed too */
+	const struct ux_candidate *candidate; /* as it was before */
 	struct ux_settled settled;
 	struct ux_add_result result;
 };

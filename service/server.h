@@ -6,6 +6,7 @@
 #include "access.h"
 #include "exchange.h"
 #include "extractor.h"
+#include "fetcher.h"
 #include "metrics.h"
 #include "keys.h"
 #include "module_cache.h"
@@ -32,6 +33,8 @@ struct ux_server {
 	struct ux_store *store;
 	struct ux_module_cache *cache;
 	struct ux_module_wanted wanted; /* who is asked for what the store has not */
+	struct ux_fetcher *fetcher;     /* of what upstreams may have; NULL: nobody is asked */
+	atomic_uint waiting; /* threads that wait for it; a bound alone: no order needed */
 	struct ux_extractor *extractor; /* of uploaded ELF files; NULL: they are not taken */
 	/* The default namespace is read and symbolized without a key. Atomic since it may depend on
 	 * where the server listens, which is known when requests may come already; no order needed.

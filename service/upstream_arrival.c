@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* From what an upstream sent to a candidate. */
+#include "upstreams.h"
+
+#include "id.h"
+#include "upload_check.h"
+
+#include <unistd.h>
+
+/* A look is short: the ends of the file are hashed, its notes are read. */
+static const struct ux_sandbox_limits look_limits = {
+	.memory = (uint64_t)256 << 20, .output = 4096, .seconds = 10};
+
+/* One arrival at work. */
+struct arrival {
+	struct ux_server *server;
+	const struct ux_arrived *from;
+	struct ux_candidate candidate;
+	struct ux_sandbox_found found;
+	struct ux_add_result result;
+};
+
+/* A file that is no module's yet goes at once when that is easy, otherwise by the sweep. */
+static void drop_blob(struct arrival *a)
+{
+	struct ux_store *s = a->server->store;
+	bool used = true;
+	pthread_mutex_lock(&s->commit_lock);
+	if (s->index->blobs.used(s->index, &a->from->hash, &used, NULL) == UX_OK && !used)
+		(void)!s->blobs->remove(s->blobs, &a->from->hash, NULL);
+	pthread_mutex_unlock(&s->commit_lock);
+}
+
+static enum ux_code add(struct arrival *a, bool commit, struct ux_error *err)
+{
+	struct ux_store *s = a->server->store;
+	const struct ux_arrival what = {.ns = a->from->ns, .ids = &a->from->id, .n_ids = 1};
+	const struct ux_who who = {.key_id = "", .from = "upstream"};
+	enum ux_code code = UX_OK;
+	pthread_mutex_lock(&s->commit_lock);
+	if (commit)
+		code = s->blobs->part_commit(a->from->part, &a->from->hash, err);
+	if (code == UX_OK)
+		code = s->index->modules.add(s->index, &what, &a->candidate, &who, ux_store_now(s),
+					     &a->result, err);
+	pthread_mutex_unlock(&s->commit_lock);
+	if (code == UX_OK)
+		ux_module_cache_forget_id(a->server->cache, a->from->ns, a->from->id);
+	return code;
+}
+
+static enum ux_code add_gsym(struct arrival *a, struct ux_error *err)
+{
+	struct ux_candidate *c = &a->candidate;
+	c->kind = UX_KIND_GSYM;
+	UX_TRY(ux_upload_check(a->from->bytes, &a->from->id, 1, UX_QUALITY_NONE, &c->quality,
+			       &c->counts, err));
+	enum ux_code code = add(a, /* commit= */ true, err);
+	if (code != UX_OK || a->result.add == UX_ADD_POORER)
+		drop_blob(a);
+	return code;
+}
+
+/* It must be what it was asked for, or it would serve under another's name. */
+static enum ux_code check_found(const struct arrival *a, struct ux_error *err)
+{
+	struct ux_id id;
+	UX_TRY(ux_id_parse(ux_bytes_cstr(a->from->id), &id, err));
+	const struct ux_id *mine = ux_id_set_find(&a->found.ids, (enum ux_id_type)id.type);
+	if (!mine || !ux_id_eq(mine, &id))
+		return ux_error_set(err, UX_ECONFLICT, "what it sent is not of that build ID");
+	if (a->from->artifact == UX_ARTIFACT_DEBUGINFO &&
+	    (a->found.has & UX_SANDBOX_HAS_DEBUG) == 0)
+		return ux_error_set(err, UX_ECORRUPT,
+				    "what it sent as debuginfo has no debug information");
+	if (a->from->artifact == UX_ARTIFACT_EXECUTABLE &&
+	    (a->found.has & UX_SANDBOX_HAS_CODE) == 0)
+		return ux_error_set(err, UX_ECORRUPT, "what it sent as executable has no code");
+	return UX_OK;
+}
+
+/* The quality is a guess until it is extracted. */
+static void describe(struct arrival *a)
+{
+	struct ux_candidate *c = &a->candidate;
+	unsigned has = a->found.has;
+	bool debug = (has & UX_SANDBOX_HAS_DEBUG) != 0, code = (has & UX_SANDBOX_HAS_CODE) != 0;
+	c->kind = code ? UX_KIND_EXECUTABLE : UX_KIND_DEBUGINFO;
+	c->holds = (code ? (unsigned)UX_HOLDS_CODE : 0) | (debug ? (unsigned)UX_HOLDS_DEBUG : 0) |
+		   ((has & UX_SANDBOX_HAS_SECTIONS) != 0 ? (unsigned)UX_HOLDS_SECTIONS : 0);
+	c->quality = debug ? UX_QUALITY_SYMTAB : UX_QUALITY_DYNSYM;
+	c->parser = UX_EXTRACTOR_PARSER;
+}
+
+/* A failure is made good by whoever asks for the symbols (module_cache.h). */
+static void extract(struct arrival *a)
+{
+	struct ux_store *s = a->server->store;
+	char subject[24];
+	int64_t number = 0;
+	snprintf(subject, sizeof(subject), "%" PRId64, a->result.candidate);
+	const struct ux_job job = {.kind = UX_JOB_EXTRACT,
+				   .subject = subject,
+				   .ns = a->from->ns,
+				   .candidate = a->result.candidate,
+				   .payload = "",
+				   .next = ux_store_now(s)};
+	if (s->index->jobs.add(s->index, &job, job.next, &number, NULL) == UX_OK)
+		ux_extractor_wake(a->server->extractor);
+}
+
+static enum ux_code look_and_add(struct arrival *a, struct ux_error *err)
+{
+	struct ux_store *s = a->server->store;
+	int fd = -1;
+	UX_TRY(ux_blobs_open(s->blobs, &a->from->hash, a->candidate.size, &fd, err));
+	enum ux_code code = ux_sandbox_look(fd, &look_limits, NULL, &a->found, err);
+	close(fd);
+	UX_TRY(code);
+	UX_TRY(check_found(a, err));
+	describe(a);
+	return add(a, /* commit= */ false, err);
+}
+
+/* The child wants a file, so the blob is there before its row; the sweep's grace is far longer than
+ * the look at it. */
+static enum ux_code add_elf(struct arrival *a, struct ux_error *err)
+{
+	struct ux_store *s = a->server->store;
+	if (!a->server->extractor)
+		return ux_error_set(err, UX_EUNSUPPORTED, "this server extracts nothing");
+	UX_TRY(ux_sandbox_check(a->from->bytes, err));
+	pthread_mutex_lock(&s->commit_lock);
+	enum ux_code code = s->blobs->part_commit(a->from->part, &a->from->hash, err);
+	pthread_mutex_unlock(&s->commit_lock);
+	UX_TRY(code);
+	code = look_and_add(a, err);
+	if (code != UX_OK || a->result.add == UX_ADD_POORER)
+		drop_blob(a);
+	else if (a->result.add == UX_ADD_NEW)
+		extract(a);
+	return code;
+}
+
+enum ux_code ux_upstream_arrival(void *ctx, const struct ux_arrived *arrived, struct ux_error *err)
+{
+	struct arrival a = {.server = ctx, .from = arrived};
+	a.candidate = (struct ux_candidate){
+		.state = UX_CANDIDATE_READY,
+		.reason = "",
+		.blob = arrived->hash,
+		.size = arrived->bytes.size,
+		.origin = UX_ORIGIN_UPSTREAM,
+		.origin_name = arrived->upstream,
+		.description = "",
+		.file_name = "",
+		.key_id = "",
+	};
+	return arrived->artifact == UX_ARTIFACT_GSYM ? add_gsym(&a, err) : add_elf(&a, err);
+}
+
+void ux_upstream_extracted(struct ux_server *s, const struct ux_extracted_one *one)
+{
+	const struct ux_candidate *c = one->candidate;
+	const struct ux_who who = {.key_id = "", .from = "upstream"};
+	struct ux_index *ix = s->store->index;
+	if (!s->fetcher || one->code != UX_OK || one->settled.state != UX_CANDIDATE_FAILED ||
+	    c->origin != UX_ORIGIN_UPSTREAM)
+		return;
+	ux_fetcher_useless(s->fetcher, one->ns, one->id,
+			   c->kind == UX_KIND_DEBUGINFO ? UX_ARTIFACT_DEBUGINFO
+							: UX_ARTIFACT_EXECUTABLE,
+			   c->origin_name, one->reason);
+	(void)!ix->modules.candidate_remove(ix, c->number, &who, ux_store_now(s->store), NULL);
+	ux_module_cache_forget_id(s->cache, one->ns, one->id);
+}

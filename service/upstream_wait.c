@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Requests that wait for what upstreams may send. */
+#include "upstreams.h"
+
+#include <time.h>
+
+enum {
+	LOOK_MS = 500,     /* between looks at how far it is */
+	THREADS_MOST = 2,  /* that may be held by who cannot wait otherwise */
+	RETRY_AFTER_S = 1, /* what another server of ours is told */
+};
+
+/* What a request keeps from one call of its handler to the next. */
+struct waiting {
+	struct ux_fetch_waiter waiter;
+	struct ux_fetcher *fetcher; /* NULL: only extraction is waited for */
+	struct ux_request *req;
+	int64_t began_ms;
+};
+
+static int64_t now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+static void wake_request(void *ctx)
+{
+	struct waiting *w = ctx;
+	ux_request_wake(w->req);
+}
+
+static void end(void *ctx)
+{
+	struct waiting *w = ctx;
+	if (w->fetcher)
+		ux_fetcher_unwait(w->fetcher, &w->waiter);
+	free(w);
+}
+
+/* Of this request; NULL: no memory. */
+static struct waiting *waiting_of(struct ux_request *req)
+{
+	if (req->end == end)
+		return req->end_ctx;
+	struct waiting *w = req->end ? NULL : calloc(1, sizeof(*w));
+	if (!w)
+		return NULL;
+	w->req = req;
+	w->fetcher = ux_server_of(req)->fetcher;
+	w->waiter = (struct ux_fetch_waiter){.wake = wake_request, .ctx = w};
+	w->began_ms = now_ms();
+	ux_request_on_end(req, end, w);
+	return w;
+}
+
+static struct ux_bytes header(const struct ux_request *req, const char *name)
+{
+	struct ux_bytes v = UX_BYTES_NONE;
+	return ux_request_header(req, name, &v) ? v : UX_BYTES_NONE;
+}
+
+/* False: it came from here, or from too far. */
+static bool read_hops(const struct ux_request *req, struct ux_hops *ret)
+{
+	const struct ux_hops_lines lines = {.via = header(req, UX_HOPS_HEADER),
+					    .forwarded = header(req, "X-Forwarded-For"),
+					    .agent = header(req, "User-Agent")};
+	return ux_hops_read(&lines, ux_fetcher_own_id(ux_server_of(req)->fetcher), ret);
+}
+
+static bool park(struct ux_request *req, struct waiting *w, int64_t most_ms)
+{
+	int64_t left = w->began_ms + most_ms - now_ms();
+	return left > 0 && ux_request_park(req, (unsigned)ux_min(left, (int64_t)LOOK_MS));
+}
+
+/* A server of ours is told to come again: it does, and whoever waits there does not mind. */
+static enum ux_code later(struct ux_request *req, struct ux_response *res)
+{
+	ux_response_field(res, "Retry-After", UX_STR("1"));
+	res->status = 503;
+	res->word = "pending";
+	return ux_error_set(&req->err, UX_EUNAVAILABLE, "it is being fetched; ask again in %d s",
+			    RETRY_AFTER_S);
+}
+
+enum ux_code ux_request_fetch(struct ux_request *req, struct ux_response *res, const char *id,
+			      enum ux_want want, const char *source)
+{
+	struct ux_server *s = ux_server_of(req);
+	struct ux_wish wish = {
+		.ns = ux_caller_of(req)->ns, .id = id, .want = want, .source = source};
+	if (!s->fetcher || !read_hops(req, &wish.hops))
+		return UX_ENOTFOUND;
+	struct waiting *w = waiting_of(req);
+	if (!w)
+		return ux_error_nomem(&req->err);
+	ux_fetcher_unwait(s->fetcher, &w->waiter);
+	enum ux_fetching state = ux_fetcher_want(s->fetcher, &wish, &w->waiter);
+	bool from_server = wish.hops.n > 0;
+	if (state == UX_FETCHING_NOT)
+		return UX_ENOTFOUND;
+	if (park(req, w,
+		 from_server                  ? UX_FETCH_WAIT_SERVER_MS
+		 : state == UX_FETCHING_FLOWS ? UX_FETCH_FLOW_MS
+					      : UX_FETCH_WAIT_MS))
+		return UX_OK;
+	ux_fetcher_unwait(s->fetcher, &w->waiter);
+	return from_server ? later(req, res) : UX_ENOTFOUND;
+}
+
+enum ux_code ux_request_await(struct ux_request *req, struct ux_response *res)
+{
+	struct waiting *w = waiting_of(req);
+	if (!w)
+		return ux_error_nomem(&req->err);
+	bool from_server = header(req, UX_HOPS_HEADER).size > 0;
+	if (park(req, w, from_server ? UX_FETCH_WAIT_SERVER_MS : UX_FETCH_WAIT_MS))
+		return UX_OK;
+	return later(req, res);
+}
+
+/* --- who holds a thread meanwhile ------------------------------------------------------------- */
+
+struct sleeper {
+	pthread_mutex_t lock; /* guards woken */
+	pthread_cond_t changed;
+	bool woken;
+};
+
+static void wake_sleeper(void *ctx)
+{
+	struct sleeper *s = ctx;
+	pthread_mutex_lock(&s->lock);
+	s->woken = true;
+	pthread_cond_signal(&s->changed);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static bool sleep_until(struct sleeper *s, int64_t ms)
+{
+	const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+	int r = 0;
+	pthread_mutex_lock(&s->lock);
+	while (!s->woken && r == 0)
+		r = pthread_cond_timedwait(&s->changed, &s->lock, &t);
+	bool woken = s->woken;
+	pthread_mutex_unlock(&s->lock);
+	return woken;
+}
+
+static enum ux_wanted verdict(enum ux_fetching state)
+{
+	return state == UX_FETCHING_NOT ? UX_WANTED_MISSING : UX_WANTED_PENDING;
+}
+
+/* Until the fetch is over: the store has it then, or nobody has. */
+static enum ux_wanted sleep_for(struct ux_server *s, const struct ux_wish *wish, uint32_t wait_ms)
+{
+	struct sleeper sleeper = {.lock = PTHREAD_MUTEX_INITIALIZER};
+	struct ux_fetch_waiter waiter = {.wake = wake_sleeper, .ctx = &sleeper};
+	int64_t end_ms = now_ms() + ux_min((int64_t)wait_ms, (int64_t)UX_FETCH_WAIT_MS);
+	pthread_condattr_t attr;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&sleeper.changed, &attr);
+	pthread_condattr_destroy(&attr);
+	enum ux_fetching state = ux_fetcher_want(s->fetcher, wish, &waiter);
+	enum ux_wanted got = verdict(state);
+	if ((state == UX_FETCHING_WAITS || state == UX_FETCHING_FLOWS) &&
+	    sleep_until(&sleeper, end_ms))
+		got = UX_WANTED_FOUND;
+	ux_fetcher_unwait(s->fetcher, &waiter);
+	pthread_cond_destroy(&sleeper.changed);
+	return got;
+}
+
+enum ux_wanted ux_upstream_wanted(void *ctx, struct ux_wanted_ask *ask)
+{
+	struct ux_server *s = ctx;
+	const struct ux_wish wish = {.ns = ask->ns, .id = ask->id, .want = UX_WANT_SYMBOLS};
+	ask->retry_after_s = RETRY_AFTER_S;
+	bool may = atomic_fetch_add_explicit(&s->waiting, 1, memory_order_relaxed) < THREADS_MOST;
+	enum ux_wanted got = ask->wait_ms > 0 && may
+				     ? sleep_for(s, &wish, ask->wait_ms)
+				     : verdict(ux_fetcher_want(s->fetcher, &wish, NULL));
+	atomic_fetch_sub_explicit(&s->waiting, 1, memory_order_relaxed);
+	return got;
+}

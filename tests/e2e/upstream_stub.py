@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A server that answers as it is told: well, badly, slowly, or without end"""
+import http.server
+import threading
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self):
+        stub = self.server.stub
+        with stub.lock:
+            stub.asked.append((self.path, dict(self.headers)))
+        answer = stub.answers.get(self.path, stub.otherwise)
+        try:
+            answer(self, stub)
+        except OSError:
+            self.close_connection = True
+
+    def log_message(self, *args):
+        pass
+
+
+def send(status, body=b"", **headers):
+    """Answers with this."""
+    def answer(handler, _):
+        handler.send_response(status)
+        for name, value in headers.items():
+            handler.send_header(name.replace("_", "-"), value)
+        handler.send_header("Content-Length", str(len(body)))
+        handler.end_headers()
+        handler.wfile.write(body)
+    return answer
+
+
+def hang(handler, stub):
+    """Says nothing until the end."""
+    stub.over.wait(120)
+    handler.close_connection = True
+
+
+def drip(handler, stub):
+    """Promises much and sends a byte, then another."""
+    handler.send_response(200)
+    handler.send_header("Content-Length", "1000000")
+    handler.end_headers()
+    for _ in range(1000):
+        handler.wfile.write(b"\x7f")
+        if stub.over.wait(0.5):
+            break
+    handler.close_connection = True
+
+
+def endless(handler, stub):
+    handler.send_response(200)
+    handler.end_headers()
+    while not stub.over.is_set():
+        handler.wfile.write(b"\x7fELF" * 16384)
+    handler.close_connection = True
+
+
+class Stub:
+    def __init__(self):
+        self.answers = {}
+        self.otherwise = send(404)
+        self.asked = []
+        self.lock = threading.Lock()
+        self.over = threading.Event()
+
+    def __enter__(self):
+        self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.server.daemon_threads = True
+        self.server.stub = self
+        self.url = f"http://127.0.0.1:{self.server.server_port}"
+        threading.Thread(target=self.server.serve_forever, daemon=True).start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.server.shutdown()
+        self.server.server_close()
+
+    def count(self, part):
+        with self.lock:
+            return sum(part in path for path, _ in self.asked)

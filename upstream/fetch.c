@@ -1,0 +1,200 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whom to ask. */
+#include "fetch.h"
+
+enum {
+	ARENA = 4 << 20,
+	ROUNDS = 2
+};
+
+/* In which round what is asked for: symbols are best in a GSYM or beside debug information; an
+ * executable may have names at least. */
+static const struct plan {
+	enum ux_want want;
+	enum ux_artifact artifact;
+	unsigned round;
+} plans[] = {
+	{UX_WANT_SYMBOLS, UX_ARTIFACT_GSYM, 0},
+	{UX_WANT_SYMBOLS, UX_ARTIFACT_DEBUGINFO, 0},
+	{UX_WANT_SYMBOLS, UX_ARTIFACT_EXECUTABLE, 1},
+	{UX_WANT_DEBUGINFO, UX_ARTIFACT_DEBUGINFO, 0},
+	{UX_WANT_EXECUTABLE, UX_ARTIFACT_EXECUTABLE, 0},
+	{UX_WANT_SOURCE, UX_ARTIFACT_SOURCE, 0},
+};
+
+void ux_fetch_destroy(struct ux_fetch *fetch)
+{
+	if (!fetch)
+		return;
+	free(fetch->ns);
+	free(fetch->id);
+	free(fetch->source);
+	free(fetch);
+}
+
+static void guard(struct ux_fetch **fetch)
+{
+	ux_fetch_destroy(*fetch);
+}
+
+enum ux_code ux_fetch_create(struct ux_fetch **ret, const struct ux_wish *wish, const char *own,
+			     struct ux_error *err)
+{
+	ux_cleanup(guard) struct ux_fetch *fetch = calloc(1, sizeof(*fetch));
+	if (!fetch)
+		return ux_error_nomem(err);
+	UX_TRY(ux_id_parse(ux_bytes_cstr(wish->id), &fetch->parsed, err));
+	fetch->ns = strdup(wish->ns);
+	fetch->id = strdup(wish->id);
+	fetch->source = wish->source ? strdup(wish->source) : NULL;
+	if (!fetch->ns || !fetch->id || (wish->source && !fetch->source))
+		return ux_error_nomem(err);
+	fetch->want = wish->want;
+	atomic_init(&fetch->winner, -1);
+	ux_quiet_key(wish->ns, wish->id, wish->want, wish->source, fetch->key);
+	ux_hops_write(&wish->hops, own, &fetch->hops);
+	*ret = ux_take(&fetch);
+	return UX_OK;
+}
+
+const char *ux_fetch_artifact(const struct ux_fetch *fetch, enum ux_artifact artifact,
+			      struct ux_arena *arena)
+{
+	const char *name = ux_artifact_name(artifact);
+	if (artifact != UX_ARTIFACT_SOURCE)
+		return name;
+	size_t size = strlen(name) + strlen(fetch->source) + 1;
+	char *text = ux_arena_array(arena, char, size);
+	if (text) /* the path begins with '/' */
+		snprintf(text, size, "%s%s", name, fetch->source);
+	return text;
+}
+
+bool ux_upstream_chosen(const char *list, const char *name, size_t i, size_t *ret_rank)
+{
+	size_t rank = 0, size = strlen(name);
+	for (const char *word = list + strspn(list, " "); *word; rank++) {
+		size_t n = strcspn(word, " ");
+		*ret_rank = n == 1 && *word == '*' ? rank + i : rank;
+		if ((n == 1 && *word == '*') || (n == size && memcmp(word, name, n) == 0))
+			return true;
+		word += n + strspn(word + n, " ");
+	}
+	return false;
+}
+
+/* Indexes of the upstreams that may be asked, in order. */
+static enum ux_code choose(const struct ux_fetch *fetch, struct ux_store *store,
+			   const struct ux_upstream *upstreams, size_t n, struct ux_arena *arena,
+			   size_t order[UX_UPSTREAMS_MOST], size_t *ret, struct ux_error *err)
+{
+	struct ux_index *ix = store->index;
+	struct ux_namespace ns = {.upstreams = "*"};
+	size_t ranks[UX_UPSTREAMS_MOST] = {0}, count = 0;
+	enum ux_code code = ix->namespaces.find(ix, fetch->ns, arena, &ns, err);
+	if (code != UX_OK && code != UX_ENOTFOUND)
+		return code;
+	for (size_t i = 0; i < n; i++) {
+		size_t at = count, rank = 0;
+		if (!ux_upstream_chosen(ns.upstreams, upstreams[i].name, i, &rank))
+			continue;
+		for (; at > 0 && ranks[at - 1] > rank; at--) {
+			ranks[at] = ranks[at - 1];
+			order[at] = order[at - 1];
+		}
+		ranks[at] = rank;
+		order[at] = i;
+		count++;
+	}
+	*ret = count;
+	return UX_OK;
+}
+
+/* It gave something that is still here: it would give the same again. Without that, what it gave
+ * was let go of, and is had again. */
+static bool is_still_here(const struct ux_module *m, const struct ux_fetched *a)
+{
+	for (size_t i = 0; i < m->n_candidates; i++)
+		if (m->candidates[i].origin == UX_ORIGIN_UPSTREAM &&
+		    strcmp(m->candidates[i].origin_name, a->upstream) == 0)
+			return true;
+	return false;
+}
+
+/* What an earlier answer says about asking again. */
+static bool is_answered(const struct ux_fetched *a, const struct ux_module *m)
+{
+	return a && (a->outcome != UX_FETCH_FOUND || a->has_blob || is_still_here(m, a));
+}
+
+struct preparing {
+	struct ux_fetch *fetch;
+	struct ux_arena arena;
+	struct ux_fetched_list answers;
+	struct ux_module module;
+	const struct ux_fetch_times *times;
+	ux_time now;
+};
+
+static enum ux_code add(struct preparing *p, const struct ux_upstream *up, size_t index,
+			const struct plan *plan, struct ux_error *err)
+{
+	struct ux_fetch *fetch = p->fetch;
+	struct ux_places places;
+	UX_TRY(ux_upstream_places(up, &fetch->parsed, plan->artifact, fetch->source, &p->arena,
+				  &places, err));
+	if (places.n == 0)
+		return UX_OK;
+	const char *artifact = ux_fetch_artifact(fetch, plan->artifact, &p->arena);
+	if (!artifact)
+		return ux_arena_fail(&p->arena, err);
+	const struct ux_fetched *a =
+		ux_fetch_holds(&p->answers, artifact, up->name, p->times, p->now);
+	if (is_answered(a, &p->module)) {
+		fetch->quiet_s = ux_min(fetch->quiet_s, a->expires - p->now);
+		return UX_OK;
+	}
+	fetch->items[fetch->n_items++] = (struct ux_fetch_item){
+		.upstream = index, .artifact = plan->artifact, .round = plan->round};
+	return UX_OK;
+}
+
+static enum ux_code add_round(struct preparing *p, const struct ux_upstream *up, size_t index,
+			      unsigned round, struct ux_error *err)
+{
+	for (size_t i = 0; i < ux_countof(plans); i++) {
+		const struct plan *plan = &plans[i];
+		/* One of ours that has debug information has made a GSYM of it. */
+		bool twice = up->kind == UX_UPSTREAM_UNHEX && plan->want == UX_WANT_SYMBOLS &&
+			     plan->artifact != UX_ARTIFACT_GSYM;
+		if (plan->want == p->fetch->want && plan->round == round && !twice)
+			UX_TRY(add(p, up, index, plan, err));
+	}
+	return UX_OK;
+}
+
+static void preparing_deinit(struct preparing *p)
+{
+	ux_arena_deinit(&p->arena);
+}
+
+enum ux_code ux_fetch_prepare(struct ux_fetch *fetch, struct ux_store *store,
+			      const struct ux_upstream *upstreams, size_t n,
+			      const struct ux_fetch_times *times, struct ux_error *err)
+{
+	struct ux_index *ix = store->index;
+	ux_cleanup(preparing_deinit) struct preparing p = {
+		.fetch = fetch, .times = times, .now = ux_store_now(store)};
+	size_t order[UX_UPSTREAMS_MOST], count = 0;
+	ux_arena_init(&p.arena, ARENA);
+	UX_TRY(choose(fetch, store, upstreams, n, &p.arena, order, &count, err));
+	UX_TRY(ix->fetched.list(ix, fetch->ns, fetch->id, NULL, &p.arena, &p.answers, err));
+	enum ux_code code = ix->modules.find(ix, fetch->ns, fetch->id, &p.arena, &p.module, NULL);
+	if (code != UX_OK && code != UX_ENOTFOUND)
+		return ux_error_set(err, code, "the index cannot be read");
+	fetch->quiet_s = UX_QUIET_MOST_MS / 1000;
+	for (unsigned round = 0; round < ROUNDS; round++)
+		for (size_t k = 0; k < count; k++)
+			UX_TRY(add_round(&p, &upstreams[order[k]], order[k], round, err));
+	return UX_OK;
+}

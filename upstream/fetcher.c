@@ -1,0 +1,406 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Which question is asked next, and who waits for it. */
+#include "fetcher_inside.h"
+
+#include "hex.h"
+
+#include <errno.h>
+#include <sys/random.h>
+#include <time.h>
+
+int64_t ux_fetcher_now_ms(void)
+{
+	struct timespec t;
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
+}
+
+/* --- the list --------------------------------------------------------------------------------- */
+
+static struct ux_fetch *find(struct ux_fetcher *f, const uint8_t key[16])
+{
+	for (struct ux_fetch *fetch = f->first; fetch; fetch = fetch->next)
+		if (memcmp(fetch->key, key, sizeof(fetch->key)) == 0)
+			return fetch;
+	return NULL;
+}
+
+static void append(struct ux_fetcher *f, struct ux_fetch *fetch)
+{
+	struct ux_fetch **p = &f->first;
+	while (*p)
+		p = &(*p)->next;
+	*p = fetch;
+	f->n_fetches++;
+}
+
+static void wake_all(struct ux_fetch *fetch)
+{
+	while (fetch->waiters) {
+		struct ux_fetch_waiter *w = fetch->waiters;
+		fetch->waiters = w->next;
+		if (w->next)
+			w->next->back = &fetch->waiters;
+		w->next = NULL;
+		w->back = NULL;
+		w->wake(w->ctx);
+	}
+}
+
+/* Out of the list; who waits looks at the store. */
+void ux_fetcher_over(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t quiet_ms)
+{
+	struct ux_fetch **p = &f->first;
+	if (fetch->state == UX_FETCH_OVER)
+		return;
+	while (*p != fetch)
+		p = &(*p)->next;
+	*p = fetch->next;
+	f->n_fetches--;
+	fetch->state = UX_FETCH_OVER;
+	if (quiet_ms > 0)
+		ux_quiet_put(&f->quiet, fetch->key, ux_fetcher_now_ms() + quiet_ms);
+	wake_all(fetch);
+	if (fetch->running == 0)
+		ux_fetch_destroy(fetch);
+}
+
+/* --- what is next ----------------------------------------------------------------------------- */
+
+static unsigned round_of(const struct ux_fetch *fetch)
+{
+	unsigned round = UINT_MAX;
+	for (size_t i = 0; i < fetch->n_items; i++)
+		if (fetch->items[i].state != UX_ITEM_ENDED)
+			round = ux_min(round, fetch->items[i].round);
+	return round;
+}
+
+/* May this one be asked now? One that is left alone counts as asked. */
+static bool may_ask(struct ux_fetcher *f, struct ux_fetch *fetch, struct ux_fetch_item *item,
+		    int64_t now, int64_t *until)
+{
+	struct ux_fetcher_upstream *up = &f->upstreams[item->upstream];
+	if (item->not_before > now) {
+		*until = ux_min(*until, item->not_before);
+		return false;
+	}
+	if (up->running >= UX_FETCHERS_UPSTREAM) /* the one that ends wakes us */
+		return false;
+	if (ux_breaker_may(&up->breaker, now))
+		return true;
+	int64_t when = ux_breaker_when(&up->breaker, now);
+	fetch->quiet_s = ux_min(fetch->quiet_s, when == INT64_MAX ? 1 : (when - now) / 1000 + 1);
+	item->state = UX_ITEM_ENDED;
+	up->refused++;
+	return false;
+}
+
+/* The index of the next item to ask; -1: none now, perhaps at *until. */
+static int next_item(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t now, int64_t *until)
+{
+	if (atomic_load_explicit(&fetch->winner, memory_order_relaxed) >= 0)
+		return -1;
+	if (fetch->running > 0 && now < fetch->next_ms) {
+		*until = ux_min(*until, fetch->next_ms);
+		return -1;
+	}
+	for (unsigned round = round_of(fetch); round != UINT_MAX;) {
+		for (size_t i = 0; i < fetch->n_items; i++) {
+			struct ux_fetch_item *item = &fetch->items[i];
+			if (item->state == UX_ITEM_WAITS && item->round == round &&
+			    may_ask(f, fetch, item, now, until))
+				return (int)i;
+		}
+		unsigned after = round_of(fetch);
+		if (after == round)
+			return -1;
+		round = after;
+	}
+	return -1;
+}
+
+static bool has_ended(const struct ux_fetch *fetch)
+{
+	return fetch->state == UX_FETCH_ASKING && fetch->running == 0 &&
+	       round_of(fetch) == UINT_MAX;
+}
+
+/* What a thread does next, with the lock held; false: nothing until *until. */
+static bool next_job(struct ux_fetcher *f, struct ux_fetch **ret, int *ret_item, int64_t *until)
+{
+	int64_t now = ux_fetcher_now_ms();
+	struct ux_fetch *next = NULL;
+	*until = INT64_MAX;
+	for (struct ux_fetch *fetch = f->first; fetch; fetch = next) {
+		next = fetch->next;
+		*ret = fetch;
+		*ret_item = -1;
+		if (fetch->state == UX_FETCH_NEW) {
+			fetch->state = UX_FETCH_PREPARING;
+			return true;
+		}
+		if (fetch->state != UX_FETCH_ASKING)
+			continue;
+		*ret_item = next_item(f, fetch, now, until);
+		if (*ret_item >= 0)
+			return true;
+		if (has_ended(fetch))
+			ux_fetcher_over(f, fetch, fetch->quiet_s * 1000);
+	}
+	return false;
+}
+
+/* --- threads ---------------------------------------------------------------------------------- */
+
+static void prepare(struct ux_fetcher *f, struct ux_fetch *fetch)
+{
+	pthread_mutex_unlock(&f->lock);
+	enum ux_code code =
+		ux_fetch_prepare(fetch, f->store, f->configured, f->n, &f->options.times, NULL);
+	pthread_mutex_lock(&f->lock);
+	fetch->state = UX_FETCH_ASKING;
+	if (code != UX_OK) { /* the index will be asked again soon */
+		fetch->n_items = 0;
+		fetch->quiet_s = 1;
+	}
+	pthread_cond_broadcast(&f->changed);
+}
+
+static void wait_until(struct ux_fetcher *f, int64_t ms)
+{
+	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
+	if (ms == INT64_MAX)
+		pthread_cond_wait(&f->changed, &f->lock);
+	else
+		pthread_cond_timedwait(&f->changed, &f->lock, &t);
+}
+
+static void *run(void *ctx)
+{
+	struct ux_fetcher *f = ctx;
+	struct ux_fetch *fetch = NULL;
+	int64_t until = 0;
+	int item = -1;
+	pthread_mutex_lock(&f->lock);
+	while (!atomic_load_explicit(&f->stopping, memory_order_relaxed)) {
+		if (!next_job(f, &fetch, &item, &until))
+			wait_until(f, until);
+		else if (item < 0)
+			prepare(f, fetch);
+		else
+			ux_fetcher_ask_item(f, fetch, (size_t)item);
+	}
+	pthread_mutex_unlock(&f->lock);
+	return NULL;
+}
+
+/* --- from outside ----------------------------------------------------------------------------- */
+
+static void give_waiter(struct ux_fetch *fetch, struct ux_fetch_waiter *w)
+{
+	if (!w)
+		return;
+	w->next = fetch->waiters;
+	w->back = &fetch->waiters;
+	if (w->next)
+		w->next->back = &w->next;
+	fetch->waiters = w;
+}
+
+static enum ux_fetching join(struct ux_fetcher *f, const struct ux_wish *wish,
+			     const uint8_t key[16], struct ux_fetch_waiter *waiter)
+{
+	struct ux_fetch *fetch = find(f, key);
+	if (!fetch && ux_quiet_until(&f->quiet, key, ux_fetcher_now_ms()) > 0)
+		return UX_FETCHING_NOT;
+	if (!fetch && f->n_fetches == UX_FETCHES_MOST) {
+		f->refused++;
+		return UX_FETCHING_BUSY;
+	}
+	if (!fetch) {
+		if (ux_fetch_create(&fetch, wish, f->own, NULL) != UX_OK)
+			return UX_FETCHING_NOT;
+		append(f, fetch);
+		pthread_cond_signal(&f->changed);
+	}
+	give_waiter(fetch, waiter);
+	return atomic_load_explicit(&fetch->winner, memory_order_relaxed) >= 0 ? UX_FETCHING_FLOWS
+									       : UX_FETCHING_WAITS;
+}
+
+enum ux_fetching ux_fetcher_want(struct ux_fetcher *f, const struct ux_wish *wish,
+				 struct ux_fetch_waiter *waiter)
+{
+	uint8_t key[16];
+	ux_quiet_key(wish->ns, wish->id, wish->want, wish->source, key);
+	pthread_mutex_lock(&f->lock);
+	enum ux_fetching state =
+		f->n == 0 || atomic_load_explicit(&f->stopping, memory_order_relaxed)
+			? UX_FETCHING_NOT
+			: join(f, wish, key, waiter);
+	pthread_mutex_unlock(&f->lock);
+	return state;
+}
+
+void ux_fetcher_unwait(struct ux_fetcher *f, struct ux_fetch_waiter *w)
+{
+	pthread_mutex_lock(&f->lock);
+	if (w->back) {
+		*w->back = w->next;
+		if (w->next)
+			w->next->back = w->back;
+		w->next = NULL;
+		w->back = NULL;
+	}
+	pthread_mutex_unlock(&f->lock);
+}
+
+const char *ux_fetcher_own_id(const struct ux_fetcher *f)
+{
+	return f->own;
+}
+
+size_t ux_fetcher_count(const struct ux_fetcher *f)
+{
+	return f->n;
+}
+
+struct ux_upstream_status ux_fetcher_status(struct ux_fetcher *f, size_t i)
+{
+	assert(i < f->n);
+	pthread_mutex_lock(&f->lock);
+	const struct ux_fetcher_upstream *up = &f->upstreams[i];
+	int64_t now = ux_fetcher_now_ms();
+	struct ux_upstream_status s = {
+		.upstream = &f->configured[i],
+		.breaker = up->breaker.state,
+		.open_ms = up->breaker.state == UX_BREAKER_OPEN
+				   ? ux_max(up->breaker.until - now, (int64_t)0)
+				   : 0,
+		.found = up->answers[UX_FETCH_FOUND],
+		.absent = up->answers[UX_FETCH_ABSENT],
+		.failed = up->answers[UX_FETCH_FAILED],
+		.refused = up->refused,
+		.bytes = up->bytes,
+		.took_ms = up->took_ms,
+		.running = up->running,
+	};
+	pthread_mutex_unlock(&f->lock);
+	return s;
+}
+
+void ux_fetcher_load(struct ux_fetcher *f, uint64_t *ret_now, uint64_t *ret_refused)
+{
+	pthread_mutex_lock(&f->lock);
+	*ret_now = f->n_fetches;
+	*ret_refused = f->refused;
+	pthread_mutex_unlock(&f->lock);
+}
+
+/* --- beginning and end ------------------------------------------------------------------------ */
+
+enum ux_code ux_fetcher_check(const struct ux_upstream *upstreams, size_t n, struct ux_error *err)
+{
+	if (n > UX_UPSTREAMS_MOST)
+		return ux_error_set(err, UX_EINVAL, "%zu upstreams; at most %d are asked", n,
+				    UX_UPSTREAMS_MOST);
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < i; k++)
+			if (strcmp(upstreams[i].name, upstreams[k].name) == 0)
+				return ux_error_set(
+					err, UX_EINVAL,
+					"two upstreams are named %s; name= tells them apart",
+					upstreams[i].name);
+	return UX_OK;
+}
+
+static enum ux_code copy_options(struct ux_fetcher *f, const struct ux_fetcher_options *o,
+				 struct ux_error *err)
+{
+	static const struct ux_fetch_times times = UX_FETCH_TIMES_DEFAULT;
+	UX_TRY(ux_fetcher_check(o->upstreams, o->n, err));
+	if (o->n > 0)
+		memcpy(f->configured, o->upstreams, o->n * sizeof(*o->upstreams));
+	f->n = o->n;
+	f->options = *o;
+	if (o->times.absent == 0 && o->times.failed == 0 && o->times.found == 0)
+		f->options.times = times;
+	struct ux_upstream_limits *l = &f->options.limits;
+	l->bytes = l->bytes ? l->bytes : UINT64_C(4) << 30;
+	l->most_ms = l->most_ms ? l->most_ms : UX_UPSTREAM_MOST_MS;
+	l->silence_ms = l->silence_ms ? l->silence_ms : UX_UPSTREAM_SILENCE_MS;
+	return UX_OK;
+}
+
+static enum ux_code make_id(struct ux_fetcher *f, struct ux_error *err)
+{
+	uint8_t bytes[(UX_SERVER_ID - 1) / 2];
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return ux_error_os(err, errno, "cannot get random bytes");
+	ux_hex_encode(ux_bytes(bytes, sizeof(bytes)), f->own);
+	return UX_OK;
+}
+
+static void init_locks(struct ux_fetcher *f)
+{
+	pthread_condattr_t attr;
+	pthread_condattr_init(&attr);
+	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+	pthread_cond_init(&f->changed, &attr);
+	pthread_condattr_destroy(&attr);
+	pthread_mutex_init(&f->lock, NULL);
+}
+
+static enum ux_code start(struct ux_fetcher *f, struct ux_error *err)
+{
+	while (f->n > 0 && f->n_threads < UX_FETCHERS) {
+		int r = pthread_create(&f->threads[f->n_threads], NULL, run, f);
+		if (r != 0)
+			return ux_error_os(err, r, "cannot start the threads that fetch");
+		f->n_threads++;
+	}
+	return UX_OK;
+}
+
+enum ux_code ux_fetcher_open(struct ux_fetcher **ret, struct ux_store *store,
+			     const struct ux_fetcher_options *options, struct ux_error *err)
+{
+	struct ux_fetcher *f = calloc(1, sizeof(*f));
+	if (!f)
+		return ux_error_nomem(err);
+	f->store = store;
+	init_locks(f);
+	enum ux_code code = copy_options(f, options, err);
+	if (code == UX_OK)
+		code = make_id(f, err);
+	if (code == UX_OK)
+		code = start(f, err);
+	if (code != UX_OK) {
+		ux_fetcher_close(f);
+		return code;
+	}
+	*ret = f;
+	return UX_OK;
+}
+
+void ux_fetcher_close(struct ux_fetcher *f)
+{
+	if (!f)
+		return;
+	pthread_mutex_lock(&f->lock);
+	atomic_store_explicit(&f->stopping, true, memory_order_relaxed);
+	pthread_cond_broadcast(&f->changed);
+	pthread_mutex_unlock(&f->lock);
+	for (size_t i = 0; i < f->n_threads; i++)
+		pthread_join(f->threads[i], NULL);
+	while (f->first)
+		ux_fetcher_over(f, f->first, 0);
+	for (size_t i = 0; i < f->n; i++)
+		for (size_t k = 0; k < f->upstreams[i].n_idle; k++)
+			ux_http_client_destroy(f->upstreams[i].idle[k]);
+	explicit_bzero(f->configured, sizeof(f->configured));
+	pthread_cond_destroy(&f->changed);
+	pthread_mutex_destroy(&f->lock);
+	free(f);
+}

@@ -1,0 +1,315 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* One question of a fetch: asking, keeping what came, remembering what was said. */
+#include "fetcher_inside.h"
+
+#include "hex.h"
+
+#include <errno.h>
+#include <sys/random.h>
+
+enum {
+	ARENA = 1 << 20,
+	LATER_MOST_S = 5 /* that we let another server of ours make us wait */
+};
+
+/* Of one thread. */
+struct question {
+	struct ux_fetcher *f;
+	struct ux_fetch *fetch;
+	int index; /* of the item */
+	struct ux_fetch_item item;
+	const struct ux_upstream *up;
+	struct ux_arena arena;
+	const char *artifact;
+	struct ux_http_client *client;
+	char uid[UX_UPLOAD_UID_SIZE];
+	struct ux_blob_part *part;
+	struct ux_mapping bytes;
+	struct ux_upstream_answer answer;
+	struct ux_fetched row;
+	int64_t began_ms;
+	uint64_t took_ms;
+	uint64_t size;
+	bool ours; /* it went wrong on this machine */
+};
+
+static bool is_beaten(const struct question *q)
+{
+	int winner = atomic_load_explicit(&q->fetch->winner, memory_order_relaxed);
+	return winner >= 0 && winner != q->index;
+}
+
+static bool first(void *ctx)
+{
+	struct question *q = ctx;
+	int nobody = -1;
+	if (atomic_compare_exchange_strong(&q->fetch->winner, &nobody, q->index))
+		return false;
+	return nobody != q->index;
+}
+
+static bool cancelled(void *ctx)
+{
+	const struct question *q = ctx;
+	return is_beaten(q) || atomic_load_explicit(&q->f->stopping, memory_order_relaxed);
+}
+
+static enum ux_code sink(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	struct question *q = ctx;
+	q->size += bytes.size;
+	return q->f->store->blobs->part_write(q->part, bytes, err);
+}
+
+/* Under a name that no upload has. */
+static enum ux_code open_part(struct question *q, struct ux_error *err)
+{
+	struct ux_blobs *b = q->f->store->blobs;
+	uint8_t bytes[(UX_UPLOAD_UID_SIZE - 1) / 2];
+	uint64_t size = 0;
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return ux_error_os(err, errno, "cannot get random bytes");
+	ux_hex_encode(ux_bytes(bytes, sizeof(bytes)), q->uid);
+	return b->part_open(b, q->uid, &q->part, &size, err);
+}
+
+static enum ux_code ask(struct question *q, struct ux_error *err)
+{
+	struct ux_places places;
+	const struct ux_upstream_ask ask = {
+		.up = q->up,
+		.places = &places,
+		.hops = &q->fetch->hops,
+		.limits = &q->f->options.limits,
+		.sink = sink,
+		.first = first,
+		.cancelled = cancelled,
+		.ctx = q,
+	};
+	struct ux_upstream_ask with = ask;
+	q->artifact = ux_fetch_artifact(q->fetch, q->item.artifact, &q->arena);
+	if (!q->artifact)
+		return ux_arena_fail(&q->arena, err);
+	UX_TRY(ux_upstream_places(q->up, &q->fetch->parsed, q->item.artifact, q->fetch->source,
+				  &q->arena, &places, err));
+	if (!q->client && q->up->kind != UX_UPSTREAM_FOLDER)
+		UX_TRY(ux_upstream_client(q->up, q->fetch->hops.agent, &q->client, err));
+	UX_TRY(open_part(q, err));
+	with.client = q->client;
+	ux_upstream_ask(&with, &q->answer);
+	return UX_OK;
+}
+
+/* A source is kept beside what was said; anything else becomes a candidate above. */
+static enum ux_code keep(struct question *q, struct ux_error *err)
+{
+	struct ux_store *s = q->f->store;
+	struct ux_blobs *b = s->blobs;
+	UX_TRY(b->part_map(q->part, &q->bytes, err));
+	struct ux_arrived arrived = {
+		.ns = q->fetch->ns,
+		.id = q->fetch->id,
+		.upstream = q->up->name,
+		.artifact = q->item.artifact,
+		.part = q->part,
+		.bytes = q->bytes.bytes,
+		.hash = ux_blob_hash_of(q->bytes.bytes),
+	};
+	q->row.size = q->bytes.bytes.size;
+	if (arrived.artifact != UX_ARTIFACT_SOURCE)
+		return q->f->options.arrived(q->f->options.ctx, &arrived, err);
+	q->row.has_blob = true;
+	q->row.blob = arrived.hash;
+	return UX_OK;
+}
+
+/* Passing failures of this machine are not remembered: another time it may work. */
+static enum ux_code put_row(struct question *q, struct ux_error *err)
+{
+	struct ux_store *s = q->f->store;
+	struct ux_index *ix = s->index;
+	ux_time now = ux_store_now(s);
+	struct ux_fetched *row = &q->row;
+	enum ux_code code = UX_OK;
+	row->ns = q->fetch->ns;
+	row->id = q->fetch->id;
+	row->upstream = q->up->name;
+	row->artifact = q->artifact;
+	row->outcome = q->answer.outcome;
+	row->status = q->answer.status;
+	row->reason = q->answer.reason;
+	row->asked = now;
+	row->expires = ux_fetch_expires(&q->f->options.times, row->outcome, now);
+	row->took_ms = q->took_ms;
+	row->file_name = "";
+	pthread_mutex_lock(&s->commit_lock);
+	if (row->has_blob)
+		code = s->blobs->part_commit(q->part, &row->blob, err);
+	if (code == UX_OK)
+		code = ix->fetched.put(ix, row, err);
+	pthread_mutex_unlock(&s->commit_lock);
+	return code;
+}
+
+static void fail(struct question *q, const struct ux_error *why)
+{
+	q->answer.outcome = UX_FETCH_FAILED;
+	snprintf(q->answer.reason, sizeof(q->answer.reason), "%s",
+		 why->os_errno != 0 ? "this server could not keep it" : why->text);
+}
+
+static void report(const struct question *q)
+{
+	const struct ux_fetch_event event = {
+		.upstream = q->up,
+		.ns = q->fetch->ns,
+		.id = q->fetch->id,
+		.artifact = q->artifact,
+		.outcome = q->answer.outcome,
+		.status = q->answer.status,
+		.reason = q->answer.reason,
+		.took_ms = q->took_ms,
+		.bytes = q->size,
+	};
+	if (q->f->options.log)
+		q->f->options.log(q->f->options.ctx, &event);
+}
+
+static bool is_an_answer(const struct question *q)
+{
+	return !q->answer.taken_back && !(q->answer.later && q->item.laters < UX_FETCH_LATER_MOST);
+}
+
+static void run(struct question *q)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	q->began_ms = ux_fetcher_now_ms();
+	enum ux_code code = ask(q, &why);
+	q->took_ms = (uint64_t)(ux_fetcher_now_ms() - q->began_ms);
+	if (code == UX_OK && q->answer.outcome == UX_FETCH_FOUND) {
+		code = keep(q, &why);
+		if (code != UX_OK) /* what came is wrong */
+			fail(q, &why);
+		q->ours = why.os_errno != 0;
+	} else if (code != UX_OK) {
+		fail(q, &why);
+		q->answer.reachable = true;
+		q->ours = true;
+	}
+	if (q->artifact && !q->ours && is_an_answer(q) && put_row(q, &why) != UX_OK)
+		q->row.has_blob = false;
+	if (q->artifact && is_an_answer(q))
+		report(q);
+	if (q->part) {
+		q->f->store->blobs->part_close(q->part);
+		(void)!q->f->store->blobs->part_remove(q->f->store->blobs, q->uid, NULL);
+	}
+	ux_file_unmap(&q->bytes);
+}
+
+/* --- with the lock held ----------------------------------------------------------------------- */
+
+static void tell_breaker(struct ux_fetcher_upstream *up, const struct question *q, int64_t now)
+{
+	if (q->answer.taken_back)
+		ux_breaker_unknown(&up->breaker, now);
+	else if (q->answer.reachable)
+		ux_breaker_fine(&up->breaker);
+	else
+		ux_breaker_failed(&up->breaker, now, (int64_t)q->answer.retry_s * 1000);
+}
+
+static void count(struct ux_fetcher_upstream *up, const struct question *q)
+{
+	if (!is_an_answer(q))
+		return;
+	up->answers[q->answer.outcome]++;
+	up->bytes += q->size;
+	up->took_ms += q->took_ms;
+}
+
+static void end_item(struct ux_fetcher *f, struct ux_fetch *fetch, const struct question *q,
+		     int64_t now)
+{
+	struct ux_fetch_item *item = &fetch->items[q->index];
+	int mine = q->index;
+	bool found = q->answer.outcome == UX_FETCH_FOUND && !q->answer.taken_back;
+	item->state = UX_ITEM_ENDED;
+	fetch->next_ms = now;
+	if (!found) /* its turn, if it had it, is over */
+		atomic_compare_exchange_strong(&fetch->winner, &mine, -1);
+	if (q->answer.taken_back) {
+		item->state = UX_ITEM_WAITS;
+	} else if (q->answer.later && item->laters < UX_FETCH_LATER_MOST) {
+		item->state = UX_ITEM_WAITS;
+		item->laters++;
+		item->not_before =
+			now + 1000 * (int64_t)ux_min(q->answer.retry_s, (unsigned)LATER_MOST_S);
+	} else if (q->answer.outcome == UX_FETCH_FAILED) {
+		fetch->quiet_s =
+			ux_min(fetch->quiet_s, q->ours ? (int64_t)1 : f->options.times.failed);
+	}
+	if (found)
+		ux_fetcher_over(f, fetch, 0);
+}
+
+static void keep_client(struct ux_fetcher_upstream *up, struct ux_http_client *client)
+{
+	if (client && up->n_idle < UX_FETCHERS_UPSTREAM)
+		up->idle[up->n_idle++] = client;
+	else
+		ux_http_client_destroy(client);
+}
+
+void ux_fetcher_ask_item(struct ux_fetcher *f, struct ux_fetch *fetch, size_t index)
+{
+	struct ux_fetch_item *item = &fetch->items[index];
+	struct ux_fetcher_upstream *up = &f->upstreams[item->upstream];
+	struct question q = {.f = f,
+			     .fetch = fetch,
+			     .index = (int)index,
+			     .item = *item,
+			     .up = &f->configured[item->upstream]};
+	ux_arena_init(&q.arena, ARENA);
+	item->state = UX_ITEM_RUNS;
+	fetch->running++;
+	fetch->next_ms = ux_fetcher_now_ms() + UX_FETCH_HEAD_START_MS;
+	up->running++;
+	q.client = up->n_idle > 0 ? up->idle[--up->n_idle] : NULL;
+	pthread_cond_signal(&f->changed); /* somebody else minds the head start */
+	pthread_mutex_unlock(&f->lock);
+	run(&q);
+	pthread_mutex_lock(&f->lock);
+	int64_t now = ux_fetcher_now_ms();
+	up->running--;
+	fetch->running--;
+	tell_breaker(up, &q, now);
+	count(up, &q);
+	keep_client(up, q.client);
+	if (fetch->state != UX_FETCH_OVER)
+		end_item(f, fetch, &q, now);
+	else if (fetch->running == 0)
+		ux_fetch_destroy(fetch);
+	ux_arena_deinit(&q.arena);
+	pthread_cond_broadcast(&f->changed);
+}
+
+void ux_fetcher_useless(struct ux_fetcher *f, const char *ns, const char *id,
+			enum ux_artifact artifact, const char *upstream, const char *reason)
+{
+	struct ux_index *ix = f->store->index;
+	ux_time now = ux_store_now(f->store);
+	const struct ux_fetched row = {
+		.ns = ns,
+		.upstream = upstream,
+		.id = id,
+		.artifact = ux_artifact_name(artifact),
+		.outcome = UX_FETCH_FAILED,
+		.status = 200,
+		.reason = reason,
+		.asked = now,
+		.expires = ux_fetch_expires(&f->options.times, UX_FETCH_ABSENT, now),
+		.file_name = "",
+	};
+	(void)!ix->fetched.put(ix, &row, NULL);
+}
