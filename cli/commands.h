@@ -18,4 +18,11 @@ extern const struct ux_command ux_cmd_gsym;
 extern const struct ux_command ux_cmd_addr2line;
 extern const struct ux_command ux_cmd_llvm_symbolizer;
 
+/* All of them, in the order of the help. */
+extern const struct ux_command *const ux_commands[];
+extern const size_t ux_command_count;
+
+/* NULL: there is none of that name. */
+const struct ux_command *ux_command_find(const char *name);
+
 #endif

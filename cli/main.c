@@ -6,20 +6,6 @@
 #include "sandbox.h"
 #include "sigbus.h"
 
-static const struct ux_command *const commands[] = {
-	&ux_cmd_id,    &ux_cmd_extract, &ux_cmd_lookup,    &ux_cmd_explain,
-	&ux_cmd_proc,  &ux_cmd_push,    &ux_cmd_serve,     &ux_cmd_key,
-	&ux_cmd_store, &ux_cmd_gsym,    &ux_cmd_addr2line, &ux_cmd_llvm_symbolizer,
-};
-
-static const struct ux_command *command_find(const char *name)
-{
-	for (size_t i = 0; i < ux_countof(commands); i++)
-		if (strcmp(commands[i]->name, name) == 0)
-			return commands[i];
-	return NULL;
-}
-
 static int print_overview(void)
 {
 	puts("Usage: unhex COMMAND [options]\n"
@@ -27,8 +13,8 @@ static int print_overview(void)
 	     "Turns hexadecimal addresses back into functions, files and lines.\n"
 	     "\n"
 	     "Commands:");
-	for (size_t i = 0; i < ux_countof(commands); i++)
-		printf("  %-15s  %s\n", commands[i]->name, commands[i]->line);
+	for (size_t i = 0; i < ux_command_count; i++)
+		printf("  %-15s  %s\n", ux_commands[i]->name, ux_commands[i]->line);
 	puts("\n"
 	     "`unhex COMMAND --help` tells more, `unhex --version` the version.\n"
 	     "Exit status: 0 done, 1 not found or some inputs failed, 2 usage, 3 server refused\n"
@@ -46,7 +32,7 @@ static int print_help(int argc, char **argv)
 {
 	if (argc < 3)
 		return print_overview();
-	const struct ux_command *cmd = command_find(argv[2]);
+	const struct ux_command *cmd = ux_command_find(argv[2]);
 	if (!cmd)
 		return unknown_command(argv[2]);
 	ux_command_help(cmd, stdout);
@@ -88,7 +74,7 @@ int main(int argc, char **argv)
 		puts("unhex " UX_VERSION);
 		return fflush(stdout) == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
 	}
-	const struct ux_command *cmd = command_find(word);
+	const struct ux_command *cmd = ux_command_find(word);
 	if (!cmd)
 		return unknown_command(word);
 	ux_sigbus_init();
