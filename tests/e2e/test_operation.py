@@ -183,6 +183,7 @@ def test_sighup_takes_over_what_may_change_and_says_what_may_not(tmp_path):
         wait_for(lambda: '"event":"reload"' in log_of(server))
         assert api("POST", "/v1/query", big)[0] == 200
         assert api("GET", "/no/such", headers={"X-Request-Id": "mine-1"})[0] == 404
+        wait_for(lambda: "mine-1" in log_of(server))  # the line comes after the answer
         lines = [json.loads(line) for line in log_of(server).splitlines() if line[0] == "{"]
         asked = [line for line in lines if line.get("request") == "mine-1"]
         assert asked[0]["status"] == 404 and asked[0]["path"] == "/no/such"
