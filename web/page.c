@@ -46,15 +46,22 @@ static void put_search(struct ux_out *out, const struct ux_page *page)
 		page->query ? page->query : "");
 }
 
-static void put_caller(struct ux_out *out, const struct ux_caller *caller)
+static void put_caller(struct ux_request *req)
 {
-	if (caller && caller->key_id[0] != '\0')
-		UX_HTML(out,
-			"<form class=\"who\" action=\"/sign-out\" method=\"post\"><span>key "
-			"<code>$</code> in <b>$</b></span> <button>Sign out</button></form>\n",
-			caller->key_id, caller->ns);
-	else
+	struct ux_out *out = &req->out;
+	const struct ux_caller *caller = req->caller;
+	if (!caller || caller->key_id[0] == '\0') {
 		ux_out_cstr(out, "<p class=\"who\"><a href=\"/sign-in\">Sign in</a></p>\n");
+		return;
+	}
+	bool ours = strcmp(caller->ns, UX_NAMESPACE_DEFAULT) == 0;
+	UX_HTML(out,
+		"<form class=\"who\" action=\"/sign-out\" method=\"post\"><span>key "
+		"<code>$</code>$<b>$</b></span>",
+		caller->key_id, ours ? "" : " in ", ours ? "" : caller->ns);
+	if (req->path_token.size == 0) /* else there is no session */
+		ux_out_cstr(out, " <button>Sign out</button>");
+	ux_out_cstr(out, "</form>\n");
 }
 
 void ux_page_begin(struct ux_request *req, const struct ux_page *page)
@@ -79,7 +86,7 @@ void ux_page_begin(struct ux_request *req, const struct ux_page *page)
 	put_navigation(out, page);
 	if (page->place != UX_PAGE_HOME)
 		put_search(out, page);
-	put_caller(out, req->caller);
+	put_caller(req);
 	ux_out_cstr(out, "</header>\n<main id=\"main\" tabindex=\"-1\">\n");
 }
 
@@ -93,16 +100,40 @@ void ux_page_begin(struct ux_request *req, const struct ux_page *page)
 static const char policy_plain[] = POLICY_SHARED;
 static const char policy_script[] = POLICY_SHARED "; script-src 'self'; connect-src 'self'";
 
-static void put_fields(struct ux_response *res, bool script)
+static void put_fields(const struct ux_request *req, struct ux_response *res, bool script)
 {
 	ux_response_field(res, "Content-Security-Policy",
 			  ux_bytes_cstr(script ? policy_script : policy_plain));
 	ux_response_field(res, "X-Content-Type-Options", UX_STR("nosniff"));
-	ux_response_field(res, "Referrer-Policy", UX_STR("same-origin"));
+	if (req->path_token.size == 0) /* else the gate has said that there is none */
+		ux_response_field(res, "Referrer-Policy", UX_STR("same-origin"));
 	ux_response_field(res, "Cross-Origin-Opener-Policy", UX_STR("same-origin"));
 	ux_response_field(res, "Cross-Origin-Resource-Policy", UX_STR("same-origin"));
 	ux_response_field(res, "Cache-Control", UX_STR("no-store"));
 	ux_response_field(res, "Vary", UX_STR("Accept, Authorization, Cookie"));
+}
+
+/*
+ * Who came under /k/TOKEN/ or /n/NAME/ stays there: our links, which all begin in these ways, get
+ * the prefix. What strangers wrote has no double quote in it.
+ */
+static enum ux_code put_prefix(struct ux_request *req)
+{
+	static const char *const starts[] = {" href=\"", " action=\"", " src=\""};
+	ux_cleanup(ux_out_deinit) struct ux_out page = req->out;
+	req->out = (struct ux_out){0};
+	for (size_t i = 0; i < page.size;) {
+		struct ux_bytes left = ux_bytes(page.data + i, page.size - i);
+		size_t n = 1;
+		for (size_t k = 0; k < ux_countof(starts); k++)
+			if (ux_bytes_starts(left, ux_bytes_cstr(starts[k])))
+				n = strlen(starts[k]);
+		ux_out_put(&req->out, left.data, n);
+		i += n;
+		if (n > 1 && i < page.size && page.data[i] == '/')
+			ux_html_escape(&req->out, req->prefix);
+	}
+	return ux_out_status(&page, &req->err);
 }
 
 enum ux_code ux_page_end(struct ux_request *req, struct ux_response *res,
@@ -113,14 +144,23 @@ enum ux_code ux_page_end(struct ux_request *req, struct ux_response *res,
 		    " <span class=\"dot\">·</span> times are UTC <span class=\"dot\">·</span> "
 		    "programs ask <code>/v1</code>: <code>curl</code> this server for the list"
 		    "</p>\n</footer>\n</body>\n</html>\n");
-	put_fields(res, page->script);
+	if (req->prefix.size > 0)
+		UX_TRY(put_prefix(req));
+	put_fields(req, res, page->script);
 	return ux_response_out(req, res, "text/html; charset=utf-8");
 }
 
-enum ux_code ux_page_redirect(struct ux_response *res, struct ux_bytes path)
+enum ux_code ux_page_redirect(struct ux_request *req, struct ux_response *res, struct ux_bytes path)
 {
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	ux_out_put(&out, req->prefix.data, req->prefix.size);
+	ux_out_put(&out, path.data, path.size);
+	UX_TRY(ux_out_status(&out, &req->err));
+	char *kept = ux_arena_strndup(&req->arena, out.data, out.size);
+	if (!kept)
+		return ux_arena_fail(&req->arena, &req->err);
 	res->status = 303;
-	ux_response_field(res, "Location", path);
+	ux_response_field(res, "Location", ux_bytes(kept, out.size));
 	ux_response_field(res, "Cache-Control", UX_STR("no-store"));
 	return UX_OK;
 }

@@ -31,8 +31,9 @@ void ux_page_begin(struct ux_request *req, const struct ux_page *page);
 enum ux_code ux_page_end(struct ux_request *req, struct ux_response *res,
 			 const struct ux_page *page) ux_must;
 
-/* Sends the browser to another path of this server: 303. path lives as long as a body. */
-enum ux_code ux_page_redirect(struct ux_response *res, struct ux_bytes path) ux_must;
+/* Sends the browser to another path of this server, under the same prefix: 303. */
+enum ux_code ux_page_redirect(struct ux_request *req, struct ux_response *res, struct ux_bytes path)
+	ux_must;
 
 /* Does the client want HTML? Browsers say so, programs do not. */
 bool ux_page_wanted(const struct ux_request *req);

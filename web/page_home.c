@@ -83,7 +83,7 @@ static enum ux_code put_recent(struct ux_request *req)
 enum ux_code ux_web_home(struct ux_request *req, struct ux_response *res)
 {
 	if ((ux_caller_of(req)->scopes & UX_SCOPE_READ) == 0)
-		return ux_page_redirect(res, UX_STR("/sign-in"));
+		return ux_page_redirect(req, res, UX_STR("/sign-in"));
 	ux_page_begin(req, &page);
 	put_search(&req->out);
 	UX_TRY(put_numbers(req));

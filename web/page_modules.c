@@ -210,12 +210,12 @@ enum ux_code ux_web_search(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_bytes q = ux_page_query(req, "q"), path;
 	if (q.size == 0)
-		return ux_page_redirect(res, UX_STR("/modules"));
+		return ux_page_redirect(req, res, UX_STR("/modules"));
 	if (q.size > UX_INDEX_TEXT_BYTES)
 		return ux_error_set(&req->err, UX_ELIMIT, "what is searched for has over %d bytes",
 				    UX_INDEX_TEXT_BYTES);
 	if (find_whole(req, q, &path))
-		return ux_page_redirect(res, path);
+		return ux_page_redirect(req, res, path);
 	struct search s = {.req = req, .q = ux_arena_strndup(&req->arena, q.data, q.size)};
 	if (!s.q)
 		return ux_arena_fail(&req->arena, &req->err);

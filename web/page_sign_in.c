@@ -100,12 +100,12 @@ enum ux_code ux_web_sign_in(struct ux_request *req, struct ux_response *res)
 	UX_TRY(ux_session_make(&s->sessions, key.id, ux_server_now(), session, &req->err));
 	ux_store_key_used(s->store, key.id);
 	UX_TRY(put_cookie(req, res, session, UX_SESSION_SECONDS));
-	return ux_page_redirect(res, next);
+	return ux_page_redirect(req, res, next);
 }
 
 enum ux_code ux_web_sign_out(struct ux_request *req, struct ux_response *res)
 {
 	UX_TRY(ours_alone(req));
 	UX_TRY(put_cookie(req, res, "", 0));
-	return ux_page_redirect(res, UX_STR("/"));
+	return ux_page_redirect(req, res, UX_STR("/"));
 }

@@ -402,6 +402,27 @@ def test_where_reading_needs_a_key_people_are_asked_for_one(browser, tmp_path):
         server.stop()
 
 
+def test_who_comes_by_a_token_in_the_path_stays_in_it(site, open_page):
+    made = site.server.unhex("key", "create", "--data", site.server.data, "--scopes",
+                             "read,symbolize", "--json")
+    assert made.returncode == 0, made.stderr
+    prefix = f"/k/{json.loads(made.stdout)['token']}"
+    page = open_page(site.url, script=False).goto(site.url + prefix + "/")
+    assert "key" in page.text(".who") and not page.eval("!!document.querySelector('.who button')")
+    links = page.eval("""[...document.querySelectorAll("[href], [src], form")].map(e =>
+        new URL(e.href || e.src || e.action).pathname)""")
+    assert len(links) > 8 and all(link.startswith(prefix + "/") for link in links), links
+    page.during(lambda: page.click("nav a"))
+    assert page.eval("location.pathname") == prefix + "/modules"
+    page.fill("[name=q]", "")
+    page.during(lambda: page.click("form[role=search] button"))  # is sent on to the list
+    assert page.eval("location.pathname") == prefix + "/modules"
+    search(page, site.id)
+    assert page.eval("location.pathname") == f"{prefix}/modules/{site.id}"
+    page.goto(f"{site.url}/n/default/modules/{site.id}")
+    assert page.eval("document.querySelector('.mark').pathname") == "/n/default/"
+
+
 # sending files
 
 def test_a_real_file_is_sent_in_pieces_with_progress_and_survives_a_lost_network(site, open_page,

@@ -185,10 +185,13 @@ async function hashOf(file, progress) {
 	return hex(hash.digest());
 }
 
+// Where this server's paths begin: who came under /n/NAME/ stays there.
+const base = location.pathname.replace(/\/uploads$/, "");
+
 // What the server answered; a failure of the network is status 0.
 async function ask(method, path, body) {
 	try {
-		const answer = await fetch(path, {
+		const answer = await fetch(base + path, {
 			method,
 			headers: body ? {"Content-Type": "application/json"} : {},
 			body: body && JSON.stringify(body),
@@ -203,7 +206,7 @@ async function ask(method, path, body) {
 function put(path, blob, progress) {
 	return new Promise((done) => {
 		const x = new XMLHttpRequest();
-		x.open("PUT", path);
+		x.open("PUT", base + path);
 		x.responseType = "json";
 		x.upload.onprogress = (event) => progress(event.loaded);
 		x.onloadend = () => done({status: x.status, doc: x.response ?? {}});
@@ -291,7 +294,7 @@ class Line {
 	}
 
 	module(id) {
-		this.where.replaceChildren(this.make("a", {class: "id", href: `/modules/${encodeURIComponent(id)}`}, id));
+		this.where.replaceChildren(this.make("a", {class: "id", href: `${base}/modules/${encodeURIComponent(id)}`}, id));
 	}
 
 	end(words, how) {
@@ -332,7 +335,7 @@ async function sendFile(file, options) {
 async function refresh() {
 	const old = document.getElementById("running");
 	try {
-		const answer = await fetch("/uploads", {headers: {Accept: "text/html"}});
+		const answer = await fetch(`${base}/uploads`, {headers: {Accept: "text/html"}});
 		const page = new DOMParser().parseFromString(await answer.text(), "text/html");
 		const fresh = page.getElementById("running");
 		if (answer.ok && fresh && !old.contains(document.activeElement))
