@@ -282,6 +282,7 @@ static enum ux_code announce(struct transfer *t, struct ux_error *err)
 	ux_json_key_str(&j, "description", shortened(u->description));
 	ux_json_key_str(&j, "file", shortened(u->file));
 	ux_json_key_bool(&j, "force", u->force);
+	ux_json_key_bool(&j, "skip_known", true);
 	ux_json_object_end(&j);
 	UX_TRY(ux_out_status(&body, err));
 	struct ux_http_call call = {

@@ -65,7 +65,8 @@ struct ux_push_upload {
 };
 
 /*
- * Sends one file in pieces; after a broken connection it goes on where the server has come to. Of
+ * Sends one file in pieces, unless the server has the very bytes, which it is asked first by their
+ * hash; after a broken connection it goes on where the server has come to. Of
  * a file that the server extracts by itself, waits for what comes of it.
  * Verdicts other than UX_PUSH_WANTED; UX_PUSH_PENDING when the time ended before. Codes as of
  * ux_push_query().

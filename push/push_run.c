@@ -261,7 +261,7 @@ static enum ux_code send(struct push *p, const struct ux_push_module *m, const s
 		.force = p->o->force,
 	};
 	/* The sections promised more than there was: ask again before the bytes go out. */
-	if (stats->quality < m->claim && !p->o->force) {
+	if (stats->quality < m->claim && !p->o->force && !p->o->description) {
 		struct ux_push_question question = {&m->ids, stats->quality};
 		UX_TRY(ux_push_query(&p->client, &question, 1, false, &answer, err));
 	}
@@ -368,12 +368,16 @@ static enum ux_code push_symbols(struct push *p, struct ux_push_module *m,
 {
 	if (goes_as_file(p, m) && !p->o->dry_run && answer->verdict != UX_PUSH_REFUSED)
 		return push_files(p, m, err);
-	if (answer->verdict != UX_PUSH_WANTED) {
+	bool wanted = answer->verdict == UX_PUSH_WANTED ||
+		      (answer->verdict == UX_PUSH_ALREADY_THERE && p->o->description);
+	if (!wanted) {
 		tell_module(p, m, status_of(answer->verdict), answer->reason);
 		return UX_OK;
 	}
 	if (p->o->dry_run) {
-		tell_module(p, m, UX_PUSH_DONE_SKIPPED, "dry run: would be uploaded");
+		tell_module(p, m, UX_PUSH_DONE_SKIPPED,
+			    answer->verdict == UX_PUSH_WANTED ? "dry run: would be uploaded"
+							      : "dry run: would be described");
 		return UX_OK;
 	}
 	return push_wanted(p, m, gsym, err);

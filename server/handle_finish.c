@@ -61,6 +61,15 @@ static enum ux_code answer_done(struct ux_request *req, struct ux_response *res,
 	return ux_response_out(req, res, "application/json");
 }
 
+/* The code that an upload was given up with. */
+static enum ux_code code_of(const char *word)
+{
+	for (unsigned code = UX_OK + 1; code < UX_CODE_COUNT; code++)
+		if (strcmp(ux_http_code_word((enum ux_code)code), word) == 0)
+			return (enum ux_code)code;
+	return UX_ECORRUPT; /* "failed": by the child that read it */
+}
+
 /* An upload that has ended gives the same answer for ever. */
 static enum ux_code answer_ended(struct ux_request *req, struct ux_response *res,
 				 const struct ux_upload *up)
@@ -73,7 +82,7 @@ static enum ux_code answer_ended(struct ux_request *req, struct ux_response *res
 		res->word = "better_there";
 		return ux_error_set(&req->err, UX_ECONFLICT, "%s", up->reason);
 	}
-	return ux_error_set(&req->err, UX_ECORRUPT, "%s", up->reason);
+	return ux_error_set(&req->err, code_of(up->status), "%s", up->reason);
 }
 
 /* Ends it for good: the bytes can never become right. A failure to note it changes nothing: the
@@ -81,7 +90,7 @@ static enum ux_code answer_ended(struct ux_request *req, struct ux_response *res
 static enum ux_code give_up(struct ux_request *req, struct finish *f, enum ux_code code)
 {
 	struct ux_store *s = f->server->store;
-	if (s->index->uploads.give_up(s->index, f->up.uid, req->err.text,
+	if (s->index->uploads.give_up(s->index, f->up.uid, ux_http_code_word(code), req->err.text,
 				      ux_store_now(f->server->store), NULL) == UX_OK)
 		(void)!s->blobs->part_remove(s->blobs, f->up.uid, NULL);
 	return code;

@@ -94,6 +94,7 @@ static enum ux_code add(struct ux_request *req, struct ux_response *res, struct 
 enum ux_code ux_handle_upload_announce(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
+	bool skip_known = false;
 	struct ux_upload up = {.ns = ux_caller_of(req)->ns,
 			       .key_id = ux_caller_of(req)->key_id,
 			       .description = "",
@@ -103,6 +104,7 @@ enum ux_code ux_handle_upload_announce(struct ux_request *req, struct ux_respons
 			       .created = ux_server_now()};
 	UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
 	UX_TRY(read_announcement(req, doc, &up));
+	UX_TRY(ux_json_in_bool(doc, "skip_known", &skip_known, &req->err));
 	UX_TRY(make_uid(up.uid, &req->err));
 	UX_TRY(add(req, res, &up));
 	char location[64];
@@ -112,7 +114,8 @@ enum ux_code ux_handle_upload_announce(struct ux_request *req, struct ux_respons
 		return ux_arena_fail(&req->arena, &req->err);
 	ux_response_field(res, "Location", ux_bytes_cstr(kept));
 	res->status = 201;
-	return ux_upload_answer(req, res, &up, 0);
+	bool known = skip_known && !up.force && ux_upload_is_known(req, &up);
+	return ux_upload_answer(req, res, &up, known ? up.size : 0);
 }
 
 enum ux_code ux_handle_upload_state(struct ux_request *req, struct ux_response *res)
@@ -123,7 +126,7 @@ enum ux_code ux_handle_upload_state(struct ux_request *req, struct ux_response *
 	UX_TRY(ux_upload_of(req, &up));
 	if (up.state == UX_UPLOAD_OPEN)
 		UX_TRY(b->part_size(b, up.uid, &offset, &req->err));
-	else if (up.state == UX_UPLOAD_DONE)
+	else if (up.state != UX_UPLOAD_FAILED)
 		offset = up.size;
 	return ux_upload_answer(req, res, &up, offset);
 }

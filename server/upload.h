@@ -18,6 +18,12 @@ enum ux_code ux_upload_of(struct ux_request *req, struct ux_upload *ret) ux_must
 enum ux_code ux_upload_hold(struct ux_request *req, struct ux_response *res, struct ux_upload *ret,
 			    struct ux_blob_part **ret_part, uint64_t *ret_size) ux_must;
 
+/*
+ * Ends an open upload whose bytes a candidate of its module already is, ready or being read: nobody
+ * needs to send them. True, and *up as it is now, when it has ended.
+ */
+bool ux_upload_is_known(struct ux_request *req, struct ux_upload *up);
+
 /* Its state as JSON. */
 enum ux_code ux_upload_answer(struct ux_request *req, struct ux_response *res,
 			      const struct ux_upload *up, uint64_t offset) ux_must;

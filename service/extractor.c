@@ -88,6 +88,20 @@ static enum ux_code open_candidate(struct work *w, const struct ux_candidate *c,
 	return ux_blobs_open(b, &c->blob, c->size, &w->files[as], err);
 }
 
+/* An unstripped executable is no half of a stripped one, which is only poorer. */
+static const struct ux_candidate *other_half(const struct ux_module *m, bool is_debug)
+{
+	if (is_debug)
+		return ux_module_elf(m, UX_HOLDS_CODE);
+	for (size_t i = 0; i < m->n_candidates; i++) {
+		const struct ux_candidate *c = &m->candidates[i];
+		if (c->kind == UX_KIND_DEBUGINFO && c->state == UX_CANDIDATE_READY &&
+		    (c->holds & UX_HOLDS_DEBUG) != 0)
+			return c;
+	}
+	return NULL;
+}
+
 /*
  * The executable first and its debug file with it, whichever of the two came last. A file that
  * turns out to be of the other kind is read alone.
@@ -95,8 +109,7 @@ static enum ux_code open_candidate(struct work *w, const struct ux_candidate *c,
 static enum ux_code open_files(struct work *w, struct ux_error *err)
 {
 	bool is_debug = w->candidate.kind == UX_KIND_DEBUGINFO;
-	const struct ux_candidate *other =
-		ux_module_elf(&w->module, is_debug ? UX_HOLDS_CODE : UX_HOLDS_DEBUG);
+	const struct ux_candidate *other = other_half(&w->module, is_debug);
 	UX_TRY(open_scratch(w, &w->files[UX_SANDBOX_GSYM], err));
 	if (!other || other->number == w->candidate.number)
 		return open_candidate(w, &w->candidate, UX_SANDBOX_EXE, err);

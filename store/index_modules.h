@@ -209,7 +209,8 @@ struct ux_index_modules {
 	 * is none, IDs that are new become aliases), unless a ready one of its kind is better and
 	 * nothing forces it. PENDING ones get a job "extract" (index_jobs.h). Bytes that are there
 	 * already as a failed candidate are tried again; as an extracted one, they become an
-	 * upload of their own. cand's number is ignored.
+	 * upload of their own; a description that comes with them replaces what was said before.
+	 * cand's number is ignored.
 	 *
 	 * UX_ECONFLICT: the IDs belong to different modules, or would give a module a second GNU
 	 * build ID. A cubin-crc: beside another ID names no module, and becomes this one's even

@@ -73,9 +73,10 @@ struct ux_index_uploads {
 	enum ux_code (*finish)(struct ux_index *ix, const struct ux_upload *up,
 			       const struct ux_candidate *cand, const struct ux_who *who,
 			       ux_time now, struct ux_add_result *ret, struct ux_error *err);
-	/* Ends an open upload for good. UX_ECONFLICT: it has ended. */
-	enum ux_code (*give_up)(struct ux_index *ix, const char *uid, const char *reason,
-				ux_time now, struct ux_error *err);
+	/* Ends an open upload for good; status is the word that the reason goes with.
+	 * UX_ECONFLICT: it has ended. */
+	enum ux_code (*give_up)(struct ux_index *ix, const char *uid, const char *status,
+				const char *reason, ux_time now, struct ux_error *err);
 	/* Forgets uploads that wait for nothing and whose last change was before `before`; *ret:
 	 * how many. */
 	enum ux_code (*expire)(struct ux_index *ix, ux_time before, uint64_t *ret,

@@ -152,6 +152,16 @@ static enum ux_code adopt(struct ux_db *db, int64_t number, const struct ux_cand
 	return ux_stmt_run(&st, NULL, err);
 }
 
+/* Whoever sends the same bytes again has the last word on what they are. */
+static enum ux_code describe(struct ux_db *db, int64_t number, const char *text,
+			     struct ux_error *err)
+{
+	UX_STMT(st, db, UX_SQL_CANDIDATE_DESCRIBE);
+	ux_stmt_int(&st, 1, number);
+	ux_stmt_text(&st, 2, text);
+	return ux_stmt_run(&st, NULL, err);
+}
+
 static enum ux_code delete (struct ux_db *db, int64_t number, struct ux_error *err) {
 	UX_STMT(st, db, UX_SQL_CANDIDATE_DELETE); ux_stmt_int(&st, 1, number); uint64_t n = 0;
 		UX_TRY(ux_stmt_run(&st, &n, err));
@@ -246,6 +256,8 @@ static enum ux_code place(struct ux_db *db, const struct ux_arrival *what,
 		}
 		if (is_cached(same) && !is_cached(c))
 			UX_TRY(adopt(db, same->number, c, err));
+		else if (c->description[0] != '\0')
+			UX_TRY(describe(db, same->number, c->description, err));
 	}
 	if (r->candidate != 0 && r->state == UX_CANDIDATE_PENDING)
 		UX_TRY(ux_sqlite_job_extract(db, what->ns, r->candidate, now, err));

@@ -105,6 +105,9 @@ const char *const ux_sql_text[UX_SQL_COUNT] = {
 	[UX_SQL_CANDIDATE_ADOPT] =
 		"UPDATE candidates SET parent = NULL, cached = 0, origin = ?2, origin_name = ?3, "
 		"description = ?4, file_name = ?5, base_name = ?6, key_id = ?7 WHERE number = ?1",
+	/* With what was extracted from it. */
+	[UX_SQL_CANDIDATE_DESCRIBE] =
+		"UPDATE candidates SET description = ?2 WHERE number = ?1 OR parent = ?1",
 	[UX_SQL_CANDIDATE_SETTLE] =
 		"UPDATE candidates SET kind = ?2, state = ?3, reason = ?4, quality = ?5, "
 		"functions = ?6, inlines = ?7, rows = ?8, code_bytes = ?9, line_bytes = ?10, "

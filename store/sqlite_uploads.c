@@ -190,12 +190,12 @@ static enum ux_code end_upload(struct ux_db *db, const char *uid, enum ux_upload
 	return n > 0 ? UX_OK : ux_error_set(err, UX_ECONFLICT, "the upload has ended already");
 }
 
-static enum ux_code upload_fail(struct ux_index *ix, const char *uid, const char *reason,
-				ux_time now, struct ux_error *err)
+static enum ux_code upload_fail(struct ux_index *ix, const char *uid, const char *status,
+				const char *reason, ux_time now, struct ux_error *err)
 {
 	struct ux_db *db = ux_sqlite_writer(ix);
 	UX_LOCKED(&db->lock);
-	return end_upload(db, uid, UX_UPLOAD_FAILED, "failed", reason, 0, now, err);
+	return end_upload(db, uid, UX_UPLOAD_FAILED, status, reason, 0, now, err);
 }
 
 static enum ux_code upload_expire(struct ux_index *ix, ux_time before, uint64_t *ret,

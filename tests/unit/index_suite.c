@@ -101,13 +101,14 @@ static void uploads_are_kept_as_announced(struct ux_index *ix)
 	assert_int_equal(list.n, 0);
 	assert_int_equal(ix->uploads.list(ix, up.ns, false, 10, &arena, &list, NULL), UX_OK);
 	assert_int_equal(list.n, 0);
-	assert_int_equal(ix->uploads.give_up(ix, uid_a, "why", 1500, NULL), UX_OK);
+	assert_int_equal(ix->uploads.give_up(ix, uid_a, "corrupt", "why", 1500, NULL), UX_OK);
 	assert_int_equal(ix->uploads.list(ix, up.ns, true, 10, &arena, &list, NULL), UX_OK);
 	assert_int_equal(list.n, 0);
 	assert_int_equal(ix->uploads.list(ix, up.ns, false, 10, &arena, &list, NULL), UX_OK);
 	assert_int_equal(list.n, 1);
 	assert_string_equal(list.uploads[0].reason, "why");
-	assert_int_equal(ix->uploads.give_up(ix, uid_a, "again", 1600, NULL), UX_ECONFLICT);
+	assert_int_equal(ix->uploads.give_up(ix, uid_a, "corrupt", "again", 1600, NULL),
+			 UX_ECONFLICT);
 	assert_int_equal(ix->uploads.find(ix, uid_a, &arena, &got, NULL), UX_OK);
 	assert_int_equal(got.state, UX_UPLOAD_FAILED);
 	assert_string_equal(got.reason, "why");

@@ -333,7 +333,7 @@ static void uploads_at_work_are_counted(struct ux_index *ix)
 	assert_int_equal(after.of_key, before.of_key + 1);
 	assert_int_equal(after.all, before.all + 1);
 	assert_int_equal(after.bytes_of_ns, before.bytes_of_ns + 1000);
-	assert_int_equal(ix->uploads.give_up(ix, up.uid, "x", 2, NULL), UX_OK);
+	assert_int_equal(ix->uploads.give_up(ix, up.uid, "corrupt", "x", 2, NULL), UX_OK);
 	assert_int_equal(ix->uploads.counts(ix, "default", "w", &after, NULL), UX_OK);
 	assert_int_equal(after.of_key, before.of_key);
 }
