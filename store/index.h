@@ -43,4 +43,11 @@ struct ux_index {
 enum ux_code ux_index_sqlite_open(struct ux_index **ret, const char *path, struct ux_error *err)
 	ux_must;
 
+/*
+ * From now on until it is closed nobody else adds modules to the file: so an ID that nobody has is
+ * known for one without looking into it. Before other threads use the index. Nothing is said when
+ * that cannot be had.
+ */
+void ux_index_sqlite_own(struct ux_index *ix);
+
 #endif

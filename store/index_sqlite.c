@@ -42,7 +42,46 @@ static void index_close(struct ux_index *ix)
 	struct ux_index_sqlite *s = ux_index_sqlite_of(ix);
 	ux_db_close(&s->reader);
 	ux_db_close(&s->writer);
+	ux_id_filter_destroy(s->filter);
 	free(s);
+}
+
+static enum ux_code count_ids(struct ux_db *db, uint64_t *ret)
+{
+	UX_STMT(st, db, UX_SQL_IDS_COUNT);
+	bool row = false;
+	UX_TRY(ux_stmt_step(&st, &row, NULL));
+	*ret = row ? (uint64_t)ux_stmt_get_int(&st, 0) : 0;
+	return UX_OK;
+}
+
+static enum ux_code add_ids(struct ux_db *db, struct ux_id_filter *f)
+{
+	UX_STMT(st, db, UX_SQL_IDS_ALL);
+	bool row = false;
+	UX_TRY(ux_stmt_step(&st, &row, NULL));
+	while (row) {
+		const char *ns = ux_stmt_see_text(&st, 0), *id = ux_stmt_see_text(&st, 1);
+		if (!ns || !id)
+			return UX_ENOMEM;
+		ux_id_filter_add(f, ns, id);
+		UX_TRY(ux_stmt_step(&st, &row, NULL));
+	}
+	return UX_OK;
+}
+
+void ux_index_sqlite_own(struct ux_index *ix)
+{
+	struct ux_index_sqlite *s = ux_index_sqlite_of(ix);
+	uint64_t n = 0;
+	if (count_ids(&s->writer, &n) != UX_OK)
+		return;
+	struct ux_id_filter *f = ux_id_filter_create(n);
+	if (!f || add_ids(&s->writer, f) != UX_OK) {
+		ux_id_filter_destroy(f);
+		return;
+	}
+	s->filter = s->writer.filter = s->reader.filter = f;
 }
 
 enum ux_code ux_index_sqlite_open(struct ux_index **ret, const char *path, struct ux_error *err)

@@ -14,6 +14,7 @@ struct ux_index_sqlite {
 	struct ux_index base;
 	struct ux_db writer;
 	struct ux_db reader;
+	struct ux_id_filter *filter; /* both connections' */
 };
 
 static inline struct ux_index_sqlite *ux_index_sqlite_of(struct ux_index *ix)

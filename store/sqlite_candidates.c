@@ -229,6 +229,8 @@ enum ux_code ux_sqlite_ids_add(struct ux_db *db, const char *ns, const struct ux
 		ux_stmt_text(&st, 2, ids[i]);
 		ux_stmt_int(&st, 3, m->number);
 		ux_stmt_int(&st, 4, ux_id_rank(ids[i]));
+		if (db->filter) /* before others can see the row */
+			ux_id_filter_add(db->filter, ns, ids[i]);
 		UX_TRY(ux_stmt_run(&st, NULL, err));
 	}
 	return UX_OK;

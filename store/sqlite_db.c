@@ -163,6 +163,11 @@ const char *ux_stmt_get_text(struct ux_stmt *st, int n, struct ux_arena *arena)
 	return text ? ux_arena_strndup(arena, text, (size_t)sqlite3_column_bytes(st->s, n)) : NULL;
 }
 
+const char *ux_stmt_see_text(struct ux_stmt *st, int n)
+{
+	return (const char *)sqlite3_column_text(st->s, n);
+}
+
 bool ux_stmt_is_null(struct ux_stmt *st, int n)
 {
 	return sqlite3_column_type(st->s, n) == SQLITE_NULL;

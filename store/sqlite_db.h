@@ -6,6 +6,7 @@
 #include "arena.h"
 #include "bytes.h"
 #include "error.h"
+#include "id_filter.h"
 
 #include <pthread.h>
 #include <sqlite3.h>
@@ -25,6 +26,8 @@ enum ux_sql {
 	UX_SQL_MODULE_DELETE,
 	UX_SQL_MODULE_FIRST_ID,
 	UX_SQL_IDS_OF_MODULE,
+	UX_SQL_IDS_COUNT,
+	UX_SQL_IDS_ALL,
 	UX_SQL_ID_ADD,
 	UX_SQL_ID_TAKE,
 	UX_SQL_SEARCH_FILE,
@@ -122,6 +125,7 @@ struct ux_db {
 	pthread_mutex_t lock;
 	sqlite3 *sqlite;
 	sqlite3_stmt *statements[UX_SQL_COUNT]; /* prepared on first use */
+	struct ux_id_filter *filter;            /* of all IDs; borrowed; NULL: there is none */
 	bool given_up; /* somebody else holds the index for too long: do not wait again */
 };
 
@@ -174,6 +178,8 @@ void ux_stmt_number(struct ux_stmt *st, int n, int64_t v);
 /* Columns count from 0. Text goes into the arena; NULL when it is full. */
 int64_t ux_stmt_get_int(struct ux_stmt *st, int n);
 const char *ux_stmt_get_text(struct ux_stmt *st, int n, struct ux_arena *arena);
+/* The same until the next step; NULL when memory is short. */
+const char *ux_stmt_see_text(struct ux_stmt *st, int n);
 bool ux_stmt_is_null(struct ux_stmt *st, int n);
 /* UX_EIO unless the column has exactly size bytes. */
 enum ux_code ux_stmt_get_bytes(struct ux_stmt *st, int n, void *data, size_t size,

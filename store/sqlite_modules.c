@@ -104,6 +104,8 @@ static enum ux_code module_find(struct ux_index *ix, const char *ns, const char 
 				struct ux_arena *arena, struct ux_module *ret, struct ux_error *err)
 {
 	struct ux_db *db = ux_sqlite_reader(ix);
+	if (db->filter && !ux_id_filter_may_have(db->filter, ns, id))
+		return no_module(id, err);
 	UX_LOCKED(&db->lock);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
 	UX_TRY(ux_tx_begin_read(&tx, db, err));
@@ -115,6 +117,8 @@ static enum ux_code module_number(struct ux_index *ix, const char *ns, const cha
 				  struct ux_error *err)
 {
 	struct ux_db *db = ux_sqlite_reader(ix);
+	if (db->filter && !ux_id_filter_may_have(db->filter, ns, id))
+		return no_module(id, err);
 	UX_LOCKED(&db->lock);
 	UX_STMT(st, db, UX_SQL_MODULE_NUMBER);
 	ux_stmt_text(&st, 1, ns);

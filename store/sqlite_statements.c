@@ -64,6 +64,8 @@ const char *const ux_sql_text[UX_SQL_COUNT] = {
 	[UX_SQL_MODULE_DELETE] = "DELETE FROM modules WHERE number = ?1",
 	[UX_SQL_MODULE_FIRST_ID] = "SELECT m.ns, " FIRST_ID " FROM modules m WHERE m.number = ?1",
 	[UX_SQL_IDS_OF_MODULE] = "SELECT id FROM ids WHERE module = ?1 ORDER BY rank, id",
+	[UX_SQL_IDS_COUNT] = "SELECT count(*) FROM ids",
+	[UX_SQL_IDS_ALL] = "SELECT ns, id FROM ids",
 	[UX_SQL_ID_ADD] = "INSERT INTO ids (ns, id, module, rank) VALUES (?1, ?2, ?3, ?4)",
 	[UX_SQL_ID_TAKE] = "INSERT INTO ids (ns, id, module, rank) VALUES (?1, ?2, ?3, ?4) "
 			   "ON CONFLICT (ns, id) DO UPDATE SET module = ?3",

@@ -123,6 +123,8 @@ enum ux_code ux_store_open(struct ux_store *s, const char *dir, struct ux_error 
 	init(s);
 	enum ux_code code = open_all(s, dir, err);
 	if (code == UX_OK)
+		ux_index_sqlite_own(s->index); /* by the lock */
+	if (code == UX_OK)
 		code = set_clock(s, err);
 	if (code == UX_OK)
 		code = free_jobs(s, err);
