@@ -103,7 +103,7 @@ static const struct ux_setting rows[] = {
 	 "Of them, those of one address (of IPv6: network) that is not this machine's; more are closed."},
 	{NULL, "threads", UX_SETTING_COUNT, AT(threads), "0", 0, 1024, 0, NULL,
 	 "Threads that answer requests; 0 takes two a processor, at least 4."},
-	{NULL, "header-bytes", UX_SETTING_BYTES, AT(header_bytes), "64K", K(4), M(1), 0, NULL,
+	{NULL, "header-bytes", UX_SETTING_BYTES, AT(header_bytes), "32K", K(4), M(1), 0, NULL,
 	 "Memory of a connection for the first line and header lines of a request."},
 	{NULL, "body-bytes", UX_SETTING_BYTES, AT(body_bytes), "16M", K(1), G(1), UX_SETTING_LIVE,
 	 NULL, "A body that is no upload; above, it is answered by 413."},

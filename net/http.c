@@ -199,7 +199,7 @@ void ux_http_limits_change(struct ux_http_limits *l, const struct ux_http_limits
 
 struct ux_http_limits ux_http_limits_default(struct ux_http_limits l)
 {
-	l.header_bytes = l.header_bytes ? l.header_bytes : (size_t)64 << 10;
+	l.header_bytes = l.header_bytes ? l.header_bytes : (size_t)32 << 10;
 	l.body_bytes = l.body_bytes ? l.body_bytes : (size_t)16 << 20;
 	l.upload_bytes = l.upload_bytes ? l.upload_bytes : (uint64_t)4 << 30;
 	l.drain_bytes = l.drain_bytes ? l.drain_bytes : (size_t)32 << 20;

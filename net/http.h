@@ -186,7 +186,7 @@ void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_
 
 /* What a stranger may make a server do. Zeroed fields take the default in brackets. */
 struct ux_http_limits {
-	size_t header_bytes;   /* of a connection, for request line and header lines [64 KiB] */
+	size_t header_bytes;   /* of a connection, for request line and header lines [32 KiB] */
 	size_t body_bytes;     /* a body that is collected in memory; above: 413 [16 MiB] */
 	uint64_t upload_bytes; /* a body that is streamed to a sink; above: 413 [4 GiB] */
 	size_t drain_bytes;    /* of a refused body, read and thrown away so that the client gets to

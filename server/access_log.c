@@ -2,11 +2,13 @@
 /* The line of a request in the log. */
 #include "access_log.h"
 
+#include "json_out.h"
 #include "route.h"
 #include "server.h"
 
 enum {
 	QUOTED = 400,             /* room for a text of strangers, quoted */
+	LINE_MOSTLY = 512,        /* bytes that nearly every line has room in */
 	DECODED_MOST = 128 << 10, /* of a path: more than header lines may have */
 };
 
@@ -43,26 +45,53 @@ void ux_log_path(struct ux_bytes path, struct ux_out *out)
 	}
 }
 
+/* Lines of requests are many: they are put together without a format to read. */
+static void put_word(struct ux_out *out, const char *key, const char *word)
+{
+	ux_out_cstr(out, key);
+	ux_out_cstr(out, word);
+}
+
+static void put_number(struct ux_out *out, const char *key, uint64_t v)
+{
+	struct ux_json j = ux_json_make(out);
+	ux_out_cstr(out, key);
+	ux_json_u64(&j, v);
+}
+
+static void put_quoted(struct ux_out *out, const char *key, struct ux_bytes text)
+{
+	char quoted[QUOTED];
+	put_word(out, key, ux_log_quote(text, quoted, sizeof(quoted)));
+}
+
+static void put_error(struct ux_out *out, const struct ux_error *err)
+{
+	char text[256];
+	if (err->code == UX_OK)
+		return;
+	ux_error_format(err, text, sizeof(text));
+	put_quoted(out, " error=", ux_bytes_cstr(text));
+}
+
 void ux_log_request(void *ctx, const struct ux_request *req, const struct ux_response *res,
 		    bool sent, uint64_t duration_us)
 {
 	(void)ctx;
-	ux_cleanup(ux_out_deinit) struct ux_out shown = {0};
+	ux_cleanup(ux_out_deinit) struct ux_out shown = {0}, out = {0};
 	const struct ux_caller *caller = req->caller;
-	char path[QUOTED], why[QUOTED + 8] = "";
 	const char *key = caller && caller->key_id[0] != '\0' ? caller->key_id : "-";
+	ux_out_grow(&out, LINE_MOSTLY);
 	ux_log_path(req->path, &shown);
-	if (req->err.code != UX_OK) {
-		char text[256], quoted[QUOTED];
-		ux_error_format(&req->err, text, sizeof(text));
-		snprintf(why, sizeof(why), " error=%s",
-			 ux_log_quote(ux_bytes_cstr(text), quoted, sizeof(quoted)));
-	}
-	uint64_t bytes = res->fd_size > 0 ? res->fd_size : res->body.size;
-	ux_log_line(res->status >= 500 ? "error" : "info", "request",
-		    "request=%s method=%s path=%s status=%u sent=%s "
-		    "duration_us=%" PRIu64 " in=%" PRIu64 " out=%" PRIu64 " key=%s%s",
-		    req->name, ux_method_name(req->method),
-		    ux_log_quote(ux_out_bytes(&shown), path, sizeof(path)), res->status,
-		    sent ? "yes" : "no", duration_us, req->body_size, bytes, key, why);
+	put_word(&out, "request=", req->name);
+	put_word(&out, " method=", ux_method_name(req->method));
+	put_quoted(&out, " path=", ux_out_bytes(&shown));
+	put_number(&out, " status=", res->status);
+	put_word(&out, " sent=", sent ? "yes" : "no");
+	put_number(&out, " duration_us=", duration_us);
+	put_number(&out, " in=", req->body_size);
+	put_number(&out, " out=", res->fd_size > 0 ? res->fd_size : res->body.size);
+	put_word(&out, " key=", key);
+	put_error(&out, &req->err);
+	ux_log_text(res->status >= 500 ? "error" : "info", "request", ux_out_bytes(&out));
 }

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 enum {
+	MORE = 128,        /* bytes of a line besides its text, mostly */
 	LINE = 1408,       /* room for two quoted texts and all the rest */
 	TOKEN_SHOWS = 16,  /* characters behind "ux_" that make it look like a token */
 	DIGITS_MOST = 15,  /* of a number that every reader of JSON takes as it is */
@@ -41,14 +42,22 @@ static enum ux_log_level level_of(const char *word)
 	}
 }
 
+/* "2026-11-21T17:08:00.384Z"; a thread makes the text of a second once. */
 static void stamp(char *buf, size_t size)
 {
+	static _Thread_local struct {
+		time_t second;
+		char text[24];
+	} last = {.second = -1};
 	struct timespec t;
-	struct tm tm;
 	clock_gettime(CLOCK_REALTIME, &t);
-	gmtime_r(&t.tv_sec, &tm);
-	size_t n = strftime(buf, size, "%Y-%m-%dT%H:%M:%S", &tm);
-	snprintf(buf + n, size - n, ".%03ldZ", t.tv_nsec / 1000000);
+	if (t.tv_sec != last.second) {
+		struct tm tm;
+		gmtime_r(&t.tv_sec, &tm);
+		strftime(last.text, sizeof(last.text), "%Y-%m-%dT%H:%M:%S", &tm);
+		last.second = t.tv_sec;
+	}
+	snprintf(buf, size, "%s.%03ldZ", last.text, t.tv_nsec / 1000000);
 }
 
 void ux_log_redact(struct ux_bytes text, struct ux_out *out)
@@ -201,23 +210,46 @@ static void put_line(const struct ux_out *line)
 		return; /* nobody listens, and there is nobody to tell */
 }
 
+static bool is_wanted(const char *level)
+{
+	return level_of(level) <= atomic_load_explicit(&level_now, memory_order_relaxed);
+}
+
 void ux_log_line(const char *level, const char *event, const char *fmt, ...)
 {
-	if (level_of(level) > atomic_load_explicit(&level_now, memory_order_relaxed))
-		return;
-	ux_cleanup(ux_out_deinit) struct ux_out whole = {0}, line = {0};
-	char text[LINE], when[40];
+	char text[LINE];
 	va_list args;
-	stamp(when, sizeof(when));
+	if (!is_wanted(level))
+		return;
 	va_start(args, fmt);
 	int n = vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	struct ux_bytes told = ux_bytes(text, ux_min((size_t)ux_max(n, 0), sizeof(text) - 1));
+	ux_log_text(level, event, ux_bytes(text, ux_min((size_t)ux_max(n, 0), sizeof(text) - 1)));
+}
+
+static void put_words(const char *when, const char *level, const char *event, struct ux_bytes text,
+		      struct ux_out *out)
+{
+	const char *const words[] = {"time=", when, " level=", level, " event=", event, " "};
+	for (size_t i = 0; i < ux_countof(words); i++)
+		ux_out_cstr(out, words[i]);
+	ux_out_put(out, text.data, text.size);
+}
+
+void ux_log_text(const char *level, const char *event, struct ux_bytes told)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out whole = {0}, line = {0};
+	char when[40];
+	if (!is_wanted(level))
+		return;
+	told.size = ux_min(told.size, (size_t)LINE - 1);
+	stamp(when, sizeof(when));
+	ux_out_grow(&whole, told.size + MORE);
+	ux_out_grow(&line, told.size + MORE);
 	if (atomic_load_explicit(&format_now, memory_order_relaxed) == UX_LOG_JSON) {
 		put_object(when, level, event, told, &whole);
 	} else {
-		ux_out_fmt(&whole, "time=%s level=%s event=%s ", when, level, event);
-		ux_out_put(&whole, told.data, told.size);
+		put_words(when, level, event, told, &whole);
 	}
 	clean(ux_out_bytes(&whole), &line);
 	put_line(&line);

@@ -17,6 +17,9 @@ void ux_log_configure(enum ux_log_format format, enum ux_log_level level);
  */
 void ux_log_line(const char *level, const char *event, const char *fmt, ...) ux_printf(3, 4);
 
+/* The same of text that is put together already. */
+void ux_log_text(const char *level, const char *event, struct ux_bytes text);
+
 /* s in quotes, escaped as JSON, cut to fit with "..." behind the quotes; returns buf. The one place
  * where text of strangers becomes part of a line. size: at least 8. */
 const char *ux_log_quote(struct ux_bytes s, char *buf, size_t size);
