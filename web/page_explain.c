@@ -95,6 +95,34 @@ static void put_candidates(struct ux_out *out, const json_t *list)
 	ux_out_cstr(out, "</ol>\n");
 }
 
+static void put_member(struct ux_out *out, const char *key, const json_t *v)
+{
+	if (json_is_string(v))
+		UX_HTML(out, "<div><dt>$</dt><dd>$</dd></div>\n", key, json_string_value(v));
+	else if (json_is_integer(v))
+		UX_HTML(out, "<div><dt>$</dt><dd>$</dd></div>\n", key,
+			(uint64_t)json_integer_value(v));
+	else if (json_is_boolean(v))
+		UX_HTML(out, "<div><dt>$</dt><dd>$</dd></div>\n", key,
+			json_is_true(v) ? "yes" : "no");
+}
+
+/* Who else was asked, when, and what each said: as the document has it. */
+static void put_upstreams(struct ux_out *out, json_t *list)
+{
+	if (json_array_size(list) == 0)
+		return;
+	ux_out_cstr(out, "<h2>Asked elsewhere</h2>\n<ol class=\"candidates\">\n");
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *key;
+		json_t *v;
+		ux_out_cstr(out, "<li><dl class=\"facts\">\n");
+		json_object_foreach(json_array_get(list, i), key, v) put_member(out, key, v);
+		ux_out_cstr(out, "</dl></li>\n");
+	}
+	ux_out_cstr(out, "</ol>\n");
+}
+
 static void put_advice(struct ux_out *out, const json_t *list)
 {
 	if (json_array_size(list) == 0)
@@ -134,6 +162,7 @@ enum ux_code ux_web_explain(struct ux_request *req, struct ux_response *res, con
 	put_head(req, doc);
 	put_advice(out, json_object_get(doc, "advice"));
 	put_candidates(out, json_object_get(doc, "candidates"));
+	put_upstreams(out, json_object_get(doc, "upstreams"));
 	ux_out_cstr(out, "</section>\n");
 	return ux_page_end(req, res, &page);
 }

@@ -78,14 +78,15 @@ static enum ux_code open_known(struct paste *p, struct known *k)
 	struct ux_error why = UX_ERROR_INIT;
 	if (!k->id)
 		return UX_OK;
-	enum ux_code code = ux_module_cache_get(ux_server_of(req)->cache, ux_caller_of(req)->ns,
-						k->id, &k->module, &why);
+	uint32_t retry_s = 0;
+	enum ux_code code = ux_server_module(ux_server_of(req), ux_caller_of(req)->ns, k->id,
+					     /* wait_ms= */ 0, &k->module, &retry_s, &why);
 	if (code == UX_ENOMEM) {
 		req->err = why;
 		return code;
 	}
 	if (code == UX_EUNAVAILABLE)
-		k->why_not = "its symbols are being read: ask again soon";
+		k->why_not = "its symbols are on their way: ask again in a few seconds";
 	else if (code == UX_ENOTFOUND)
 		k->why_not = "nothing here has symbols of it";
 	else if (code != UX_OK)

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* web: pages, without a socket. */
+#include "sweep.h"
+
+#include "html.h"
+#include "make_gsym.h"
+#include "make_server.h"
+#include "page.h"
+
+static struct make_answer ask(struct make_server *s, const char *method, const char *target,
+			      const char *token, const char *body)
+{
+	const struct make_ask a = {.method = method,
+				   .target = target,
+				   .token = token,
+				   .accept = "text/html",
+				   .body = ux_bytes_cstr(body)};
+	return make_server_ask(s, &a);
+}
+
+static bool has(const struct make_answer *a, const char *text)
+{
+	return a->body.size > 0 && memmem(a->body.data, a->body.size, text, strlen(text));
+}
+
+/* The page's status, and whether it is a whole one. */
+static void shows(struct make_server *s, const char *method, const char *target, const char *token,
+		  const char *body, unsigned status, const char *text)
+{
+	struct make_answer a = ask(s, method, target, token, body);
+	if (a.status != status || !has(&a, text) || !has(&a, "</html>"))
+		fail_msg("%s: %u, %.*s", target, a.status, (int)a.body.size, (char *)a.body.data);
+	ux_out_deinit(&a.body);
+}
+
+static const struct {
+	const char *method, *target, *body;
+} pages[] = {
+	{"GET", "/", ""},
+	{"GET", "/modules", ""},
+	{"GET", "/modules/go:x", ""},
+	{"GET", "/search?q=x", ""},
+	{"GET", "/search?q=00", ""},
+	{"GET", "/symbolize", ""},
+	{"POST", "/symbolize", "id=go%3Ax&text=0x401000%0A%2Fa.so%2B0x1&ra=1"},
+	{"GET", "/explain", ""},
+	{"GET", "/explain?id=go:x&addr=0x401000", ""},
+	{"GET", "/uploads", ""},
+	{"GET", "/status", ""},
+	{"GET", "/sign-in?next=%2Fstatus", ""},
+	{"GET", "/nowhere", ""},
+};
+
+static enum ux_code ask_all(void *ctx)
+{
+	struct make_server *s = ctx;
+	unsigned failed = 0;
+	for (size_t i = 0; i < ux_countof(pages); i++) {
+		struct make_answer a =
+			ask(s, pages[i].method, pages[i].target, s->admin, pages[i].body);
+		assert_true(a.status == 200 || a.status == 404 || a.status == 500 ||
+			    a.status == 503);
+		failed += a.status >= 500;
+		ux_out_deinit(&a.body);
+	}
+	return failed > 0 ? UX_ENOMEM : UX_OK;
+}
+
+static void page_without_memory_is_an_error_and_no_half_of_one(void **state)
+{
+	struct make_server *s = *state;
+	assert_true(each_failed_alloc(ask_all, s, /* may_recover= */ true) > 20);
+}
+
+static void each_page_is_shown_and_keyed_where_reading_is(void **state)
+{
+	struct make_server *s = *state;
+	for (size_t i = 0; i < ux_countof(pages); i++) {
+		bool gone = strcmp(pages[i].target, "/nowhere") == 0;
+		shows(s, pages[i].method, pages[i].target, NULL, pages[i].body, gone ? 404 : 200,
+		      "<h1");
+	}
+	s->server.open_reading = false;
+	shows(s, "GET", "/modules", NULL, "", 401, "name=\"token\"");
+	shows(s, "GET", "/uploads?x=%3C%22", NULL, "", 401, "value=\"/uploads?x=%3C%22\"");
+	shows(s, "GET", "/modules", s->admin, "", 200, "<h1");
+	struct make_answer a = ask(s, "GET", "/", NULL, "");
+	assert_int_equal(a.status, 303);
+	assert_string_equal(a.location, "/sign-in");
+	ux_out_deinit(&a.body);
+}
+
+static void forms_that_are_no_forms_are_refused(void **state)
+{
+	struct make_server *s = *state;
+	char *big = malloc(UX_FORM_BODY_MOST + 2);
+	memset(big, 'x', UX_FORM_BODY_MOST + 1);
+	big[UX_FORM_BODY_MOST + 1] = '\0';
+	shows(s, "POST", "/symbolize", NULL, big, 413, "over");
+	free(big);
+	shows(s, "POST", "/symbolize", NULL, "text=%zz", 400, "escape");
+	shows(s, "POST", "/symbolize", NULL, "a&b&c&d&e&f&g&h&i&j&k&l&m&n&o&p&q", 413, "fields");
+	shows(s, "POST", "/symbolize", NULL, "id=!&text=0x1", 400, "<h1");
+	shows(s, "POST", "/symbolize", NULL, "", 200, "0 of 0");
+	shows(s, "POST", "/sign-in", NULL, "token=x", 403, "page of this server");
+	shows(s, "POST", "/sign-out", NULL, "", 403, "page of this server");
+}
+
+static void prefix_of_a_request_is_in_all_links_of_its_page(void **state)
+{
+	struct make_server *s = *state;
+	struct make_answer a = ask(s, "GET", "/n/default/modules/go:x", NULL, "");
+	assert_int_equal(a.status, 200);
+	for (const char *p = (char *)a.body.data, *end = p + a.body.size;
+	     (p = memmem(p, (size_t)(end - p), "=\"/", 3)); p++)
+		if (memcmp(p - 4, "href", 4) == 0 || memcmp(p - 6, "action", 6) == 0)
+			assert_memory_equal(p + 2, "/n/default/", 11);
+	ux_out_deinit(&a.body);
+	a = ask(s, "GET", "/n/default/search?q=go:x", NULL, "");
+	assert_int_equal(a.status, 303);
+	assert_string_equal(a.location, "/n/default/modules/go:x");
+	ux_out_deinit(&a.body);
+}
+
+static void send_example(struct make_server *s)
+{
+	char body[256], hash[65], target[96];
+	const struct ux_bytes bytes = ux_bytes(make_gsym_example, MAKE_GSYM_EXAMPLE_SIZE);
+	struct ux_blob_hash h = ux_blob_hash_of(bytes);
+	ux_blob_hash_text(&h, hash);
+	snprintf(body, sizeof(body),
+		 "{\"ids\":[\"go:x\"],\"size\":%d,\"sha256\":\"%s\",\"file\":\"/usr/bin/<x>\"}",
+		 MAKE_GSYM_EXAMPLE_SIZE, hash);
+	struct make_answer a = ask(s, "POST", "/v1/uploads", s->admin, body);
+	assert_int_equal(a.status, 201);
+	ux_out_deinit(&a.body);
+	snprintf(target, sizeof(target), "%s", a.location);
+	a = make_server_ask(
+		s, &(struct make_ask){
+			   .method = "PUT", .target = target, .token = s->admin, .body = bytes});
+	assert_int_equal(a.status, 200);
+	ux_out_deinit(&a.body);
+	snprintf(target + strlen(target), sizeof(target) - strlen(target), "/finish");
+	a = ask(s, "POST", target, s->admin, "");
+	assert_int_equal(a.status, 200);
+	ux_out_deinit(&a.body);
+}
+
+static int open_server(void **state)
+{
+	struct make_server *s = malloc(sizeof(*s));
+	make_server_open(s, NULL, /* open_reading= */ true);
+	send_example(s);
+	*state = s;
+	return 0;
+}
+
+static int close_server(void **state)
+{
+	make_server_close(*state);
+	free(*state);
+	return 0;
+}
+
+#define SERVER_TEST(fn) cmocka_unit_test_setup_teardown(fn, open_server, close_server)
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		SERVER_TEST(each_page_is_shown_and_keyed_where_reading_is),
+		SERVER_TEST(forms_that_are_no_forms_are_refused),
+		SERVER_TEST(prefix_of_a_request_is_in_all_links_of_its_page),
+		SERVER_TEST(page_without_memory_is_an_error_and_no_half_of_one),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
