@@ -162,7 +162,7 @@ check_asan() {
 check_tsan() {
 	build tsan build-tsan -Db_sanitize=thread -Db_lundef=false &&
 		meson_tests tsan build-tsan --timeout-multiplier 5 --suite unit &&
-		one tsan-threads timeout 600 tools/threads.sh build-tsan/cli/unhex
+		one tsan-threads timeout 900 tools/threads.sh build-tsan/cli/unhex
 }
 
 for check in $checks; do

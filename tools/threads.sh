@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # threads.sh UNHEX [FILE...]: extracts real files with 1, 2, 4 and 8 threads and with parts on disk, which
 # must write the same bytes; under ThreadSanitizer also without a race. Default: the program itself, and what else of
-# libc's debug file and corpus/ is here.
+# libc's debug file and corpus/ is here. Then its server under clients that do everything at once.
 set -eu
 unhex=$1
 shift
@@ -27,3 +27,5 @@ for file in "$@"; do
 	cmp "$work/1" "$work/disk"
 	printf 'threads: %s: the same bytes\n' "$file"
 done
+
+UNHEX=$unhex /usr/bin/python3 -B tests/e2e/load.py 10
