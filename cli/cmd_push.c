@@ -194,6 +194,7 @@ static int push_all(struct push *push, const struct ux_args *args, struct values
 	}
 	struct ux_push_options how = {
 		.url = server.url,
+		.cacert = server.cacert,
 		.token = server.token,
 		.debug_dirs = v->debug_dir,
 		.description = v->description,

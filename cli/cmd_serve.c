@@ -114,7 +114,7 @@ static int print(const struct ux_settings *s)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	struct ux_error err = UX_ERROR_INIT;
-	ux_settings_print(s, &out);
+	ux_settings_print(&ux_settings_table, s, &out);
 	if (ux_out_status(&out, &err) != UX_OK)
 		return ux_complain("serve", &err);
 	fwrite(out.data, 1, out.size, stdout);

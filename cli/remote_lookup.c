@@ -13,7 +13,8 @@
 enum ux_code ux_remote_open(struct ux_remote *r, const struct ux_server_choice *server,
 			    const char *id, enum ux_demangle_mode demangle, struct ux_error *err)
 {
-	struct ux_http_client_options options = {.url = server->url, .token = server->token};
+	struct ux_http_client_options options = {
+		.url = server->url, .token = server->token, .cafile = server->cacert};
 	*r = (struct ux_remote){.id = id, .demangle = demangle};
 	return ux_http_client_create(&r->client, &options, err);
 }

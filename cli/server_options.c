@@ -50,6 +50,8 @@ enum ux_code ux_server_choose(struct ux_server_values *values, struct ux_server_
 {
 	const char *url = values->url ? values->url : getenv("UNHEX_URL");
 	ret->url = url && *url ? url : UX_URL_DEFAULT;
+	const char *cacert = values->cacert ? values->cacert : getenv("UNHEX_CACERT");
+	ret->cacert = cacert && *cacert ? cacert : NULL;
 	UX_TRY(check_url(ret->url, err));
 	if (values->token && values->token_file)
 		return ux_error_set(err, UX_EINVAL, "--token and --token-file are both given");

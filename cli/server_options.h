@@ -13,6 +13,7 @@ struct ux_server_values {
 	const char *url;
 	char *token;
 	const char *token_file;
+	const char *cacert;
 };
 
 /* clang-format off */
@@ -22,7 +23,9 @@ struct ux_server_values {
 	{"token", 't', UX_OPTION_TEXT, offsetof(values, member.token), "TOKEN", \
 	 "its key; better kept in a file or in UNHEX_TOKEN"}, \
 	{"token-file", 0, UX_OPTION_TEXT, offsetof(values, member.token_file), "FILE", \
-	 "file whose first line is the key"}
+	 "file whose first line is the key"}, \
+	{"cacert", 0, UX_OPTION_TEXT, offsetof(values, member.cacert), "FILE", \
+	 "roots (PEM) that https trusts [UNHEX_CACERT, the system's]"}
 /* clang-format on */
 
 enum {
@@ -32,6 +35,7 @@ enum {
 /* Url and token, complete. */
 struct ux_server_choice {
 	const char *url;
+	const char *cacert; /* NULL: the system's */
 	char token[UX_TOKEN_MOST]; /* "" for none */
 };
 

@@ -58,9 +58,9 @@ static void put_value(const struct ux_setting *row, const void *values, struct u
 }
 
 /* values NULL: as a comment that tells what there might be. */
-static void put_rows(const char *section, const void *values, struct ux_out *out)
+static void put_rows(const struct ux_setting_table *t, const char *section, const void *values,
+		     struct ux_out *out)
 {
-	const struct ux_setting_table *t = &ux_settings_table;
 	for (size_t i = 0; i < t->n_rows; i++) {
 		const struct ux_setting *row = &t->rows[i];
 		if (section ? !row->section || strcmp(section, row->section) != 0
@@ -73,28 +73,28 @@ static void put_rows(const char *section, const void *values, struct ux_out *out
 	}
 }
 
-static void put_sections(const struct ux_setting_section *section, const struct ux_settings *s,
-			 struct ux_out *out)
+static void put_sections(const struct ux_setting_table *t, const struct ux_setting_section *section,
+			 const void *s, struct ux_out *out)
 {
 	const struct ux_section_list *list = (const void *)((const char *)s + section->target);
 	ux_out_u8(out, '\n');
 	put_comment(section->what, out);
 	if (list->n == 0) {
 		ux_out_fmt(out, "# [%s NAME]\n", section->kind);
-		put_rows(section->kind, NULL, out);
+		put_rows(t, section->kind, NULL, out);
 	}
 	for (size_t i = 0; i < list->n; i++) {
 		ux_out_fmt(out, "%s[%s %s]\n", i > 0 ? "\n" : "", section->kind,
 			   ux_section_name(list->items[i]));
-		put_rows(section->kind, list->items[i], out);
+		put_rows(t, section->kind, list->items[i], out);
 	}
 }
 
-void ux_settings_print(const struct ux_settings *s, struct ux_out *out)
+void ux_settings_print(const struct ux_setting_table *t, const void *values, struct ux_out *out)
 {
 	ux_out_cstr(out, "# The configuration of unhex serve, version " UX_VERSION
 			 ". What is not said here has its default.\n");
-	put_rows(NULL, s, out);
-	for (size_t i = 0; i < ux_settings_table.n_sections; i++)
-		put_sections(&ux_settings_table.sections[i], s, out);
+	put_rows(t, NULL, values, out);
+	for (size_t i = 0; i < t->n_sections; i++)
+		put_sections(t, &t->sections[i], values, out);
 }

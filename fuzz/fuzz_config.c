@@ -21,7 +21,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	fuzz_truth(code == UX_OK || strncmp(err.text, "f:", 2) == 0 || code == UX_ELIMIT);
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	if (code == UX_OK)
-		ux_settings_print(&s, &out);
+		ux_settings_print(&ux_settings_table, &s, &out);
 	fuzz_truth(code != UX_OK || out.size > 0);
 	ux_arena_deinit(&s.arena);
 	return 0;

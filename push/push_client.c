@@ -30,9 +30,9 @@ static int64_t now_ms(void)
 }
 
 enum ux_code ux_push_client_open(struct ux_push_client *c, const char *url, const char *token,
-				 int64_t timeout_ms, struct ux_error *err)
+				 const char *cacert, int64_t timeout_ms, struct ux_error *err)
 {
-	struct ux_http_client_options options = {.url = url, .token = token};
+	struct ux_http_client_options options = {.url = url, .token = token, .cafile = cacert};
 	c->deadline_ms = now_ms() + timeout_ms;
 	return ux_http_client_create(&c->http, &options, err);
 }

@@ -22,7 +22,8 @@ struct ux_push_client {
 };
 
 enum ux_code ux_push_client_open(struct ux_push_client *c, const char *url, const char *token,
-				 int64_t timeout_ms, struct ux_error *err) ux_must;
+				 const char *cacert, int64_t timeout_ms, struct ux_error *err)
+	ux_must;
 void ux_push_client_close(struct ux_push_client *c);
 
 /* What a server says of a module. */

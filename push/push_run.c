@@ -496,8 +496,8 @@ enum ux_code ux_push_run(const struct ux_push_options *options, char *const *pat
 	*ret = (struct ux_push_summary){0};
 	p.scan.left_out = tell_left_out;
 	p.scan.ctx = &p;
-	UX_TRY(ux_push_client_open(&p.client, options->url, options->token, options->timeout_ms,
-				   err));
+	UX_TRY(ux_push_client_open(&p.client, options->url, options->token, options->cacert,
+				   options->timeout_ms, err));
 	UX_TRY(find_modules(&p, paths, n, err));
 	drop_empty(&p);
 	return p.modules.size > 0 ? push_modules(&p, err) : UX_OK;

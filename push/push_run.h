@@ -41,6 +41,7 @@ typedef void ux_push_result_fn(void *ctx, const struct ux_push_result *result);
 struct ux_push_options {
 	const char *url;
 	const char *token;       /* "" for none */
+	const char *cacert;      /* PEM file of trusted roots; NULL: the system's */
 	const char *debug_dirs;  /* NULL: the default */
 	const char *description; /* NULL: none */
 	const char *exe;         /* push this file ... */

@@ -18,7 +18,7 @@ import pytest
 from conftest import Server
 from http_api import Api
 from live import wait_for
-from tool import ROOT, UNHEX, compile_c, unhex
+from tool import ROOT, UNHEX, build_id, compile_c, fails, unhex
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +119,18 @@ def test_https_is_spoken_with_the_file_and_nothing_else(tmp_path, pairs, gsym):
         done = curl(server.url + "/v1/query", *trusted, "--data-binary", f"@{body}", "--header",
                     f"Authorization: Bearer {server.token}")
         assert json.loads(done.stdout)["answers"][0]["status"] == "invalid"
+
+
+def test_our_own_clients_trust_who_they_are_told_to(tmp_path, pairs):
+    prog = compile_c(tmp_path)
+    with serving(tmp_path / "server", *Place(tmp_path, pairs["first"]).options) as server:
+        fails(server.unhex("push", prog), 3, "certificate")
+        done = server.unhex("push", prog, "--cacert", pairs["first"][0])
+        assert done.returncode == 0, done.stderr
+        trusted = {"UNHEX_CACERT": str(pairs["first"][0])}
+        done = server.unhex("lookup", build_id(prog), "1", env=trusted)
+        assert done.returncode in (0, 1) and not done.stderr, done.stderr
+        fails(server.unhex("push", prog, "--cacert", pairs["second"][0]), 3, "certificate")
 
 
 def test_a_new_certificate_is_shown_after_sighup_and_connections_stay(tmp_path, pairs):

@@ -257,7 +257,7 @@ static void what_is_printed_reads_as_the_same(void **state)
 	int fd = mkstemp(path);
 	assert_true(fd >= 0);
 	assert_int_equal(ux_settings_load(&source, &s, NULL), UX_OK);
-	ux_settings_print(s, &first);
+	ux_settings_print(&ux_settings_table, s, &first);
 	ux_settings_destroy(s);
 	assert_int_equal(write(fd, first.data, first.size), first.size);
 	close(fd);
@@ -265,10 +265,40 @@ static void what_is_printed_reads_as_the_same(void **state)
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(ux_settings_load(&again, &s, &err), UX_OK);
 	assert_string_equal(s->listen, "[::1]:99");
-	ux_settings_print(s, &second);
+	ux_settings_print(&ux_settings_table, s, &second);
 	ux_settings_destroy(s);
 	unlink(path);
 	assert_true(ux_bytes_eq(ux_out_bytes(&first), ux_out_bytes(&second)));
+}
+
+static void sections_are_printed_as_they_are_and_secrets_are_not(void **state)
+{
+	(void)state;
+	UX_ARENA(arena, 1 << 20);
+	struct all all, again;
+	ux_cleanup(ux_out_deinit) struct ux_out none = {0}, some = {0};
+	assert_int_equal(parse("", &all, &arena, NULL), UX_OK);
+	ux_settings_print(&table, &all, &none);
+	ux_out_u8(&none, '\0');
+	assert_non_null(strstr((char *)none.data, "# Things.\n# [thing NAME]\n"));
+	assert_non_null(strstr((char *)none.data, "# timeout = 5s\n"));
+	assert_int_equal(parse("text =\n[thing a]\nurl = u v\ntoken = hush\n[thing b]\nurl = w\n"
+			       "timeout = 90ms\n",
+			       &all, &arena, NULL),
+			 UX_OK);
+	ux_settings_print(&table, &all, &some);
+	ux_out_u8(&some, '\0');
+	const char *text = (char *)some.data;
+	assert_null(strstr(text, "hush"));
+	assert_non_null(strstr(text, "[thing a]\n"));
+	assert_non_null(strstr(text, "# token = (set, and not shown)\n"));
+	assert_non_null(strstr(text, "\ntext =\n"));
+	assert_int_equal(parse(text, &again, &arena, NULL), UX_OK);
+	assert_null(again.text);
+	assert_int_equal(again.things.n, 2);
+	assert_string_equal(((struct thing *)again.things.items[0])->url, "u v");
+	assert_int_equal(((struct thing *)again.things.items[1])->timeout_ms, 90);
+	assert_non_null(strstr(text, "timeout = 90ms\n"));
 }
 
 static void note(void *ctx, const struct ux_setting *row)
@@ -349,6 +379,7 @@ int main(void)
 		UX_TEST(short_memory_is_an_error),
 		UX_TEST(every_row_is_complete_and_its_default_is_taken),
 		UX_TEST(what_is_printed_reads_as_the_same),
+		UX_TEST(sections_are_printed_as_they_are_and_secrets_are_not),
 		UX_TEST(a_reload_keeps_what_needs_a_restart),
 		UX_TEST(options_that_make_no_sense_are_told_by_their_name),
 		UX_TEST(a_file_that_is_none_is_an_error),
