@@ -130,6 +130,7 @@ static void put_common(struct ux_out *out)
 		".SH ENVIRONMENT\n"
 		".TP\n.B UNHEX_URL\nthe server that is asked, or pushed to\n"
 		".TP\n.B UNHEX_TOKEN\nthe key that is sent to it\n"
+		".TP\n.B UNHEX_CACERT\na PEM file of the roots that https trusts\n"
 		".TP\n.B UNHEX_CONFIG\nthe configuration file of \\fBunhex serve\\fR\n");
 }
 

@@ -470,3 +470,13 @@ def test_no_token_is_ever_logged(tmp_path, gsym, form):
             assert re.match(r"time=\S+ level=(error|warning|info|debug) event=[a-z_]+ ", line), line
     assert "/k/…/v1/modules" in text
     assert b"\n\n" not in text.encode()
+
+
+def test_every_event_is_in_the_page_about_operation():
+    page = (ROOT / "docs/operation.md").read_text()
+    found = set()
+    for folder in ("server", "service", "protocols", "web"):
+        for path in (ROOT / folder).glob("*.c"):
+            found |= set(re.findall(r'ux_log_line\([^;]*?"?,\s*"([a-z_]+)",', path.read_text()))
+    assert {"start", "stopped", "request", "reload", "extract", "sweep"} <= found
+    assert [event for event in sorted(found) if f"`{event}`" not in page] == []
