@@ -35,7 +35,7 @@ enum {
 /* Url and token, complete. */
 struct ux_server_choice {
 	const char *url;
-	const char *cacert; /* NULL: the system's */
+	const char *cacert;        /* NULL: the system's */
 	char token[UX_TOKEN_MOST]; /* "" for none */
 };
 
