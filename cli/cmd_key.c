@@ -2,6 +2,7 @@
 /* unhex key: API keys of a store. */
 #include "commands.h"
 
+#include "hex.h"
 #include "json_out.h"
 #include "keys.h"
 #include "output.h"
@@ -13,27 +14,43 @@
 
 struct values {
 	const char *data;
+	const char *ns;
 	const char *scopes;
 	const char *description;
 	unsigned days;
+	const char *expires;
+	unsigned rate;
+	unsigned uploads;
+	const char *overlap;
 	bool json;
 };
 
 static const struct ux_option options[] = {
 	{"data", 0, UX_OPTION_TEXT, offsetof(struct values, data), "DIR",
 	 "the server's folder [$XDG_DATA_HOME/unhex]"},
+	{"namespace", 0, UX_OPTION_TEXT, offsetof(struct values, ns), "NAME",
+	 "create: whose modules it sees [default]; list: keys of this one [all]"},
 	{"scopes", 0, UX_OPTION_TEXT, offsetof(struct values, scopes), "LIST",
 	 "create: of read, symbolize, upload, delete, admin [read,symbolize,upload]"},
 	{"description", 0, UX_OPTION_TEXT, offsetof(struct values, description), "TEXT",
 	 "create: whose it is"},
 	{"days", 0, UX_OPTION_COUNT, offsetof(struct values, days), "N",
 	 "create: expires after so many days [never]"},
+	{"expires", 0, UX_OPTION_TEXT, offsetof(struct values, expires), "WHEN",
+	 "create: after 90d, 12h or 30m; or on a day, 2027-12-31 [never]"},
+	{"rate", 0, UX_OPTION_COUNT, offsetof(struct values, rate), "N",
+	 "create: requests a second [as the server says]"},
+	{"uploads", 0, UX_OPTION_COUNT, offsetof(struct values, uploads), "N",
+	 "create: uploads open at a time [as the server says]"},
+	{"overlap", 0, UX_OPTION_TEXT, offsetof(struct values, overlap), "TIME",
+	 "rotate: how long the tokens before it stay good, 0, 30m, 12h or 7d [7d]"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL, "one object a key"},
 };
 
 enum {
 	LIST_BUDGET = 256 << 20, /* bytes of all keys of a store */
 	DAY_S = 24 * 60 * 60,
+	YEARS_MOST = 1000,
 };
 
 static void scopes_json(struct ux_json *j, unsigned scopes)
@@ -61,6 +78,14 @@ static void key_json(struct ux_out *out, const struct ux_key *key, const char *t
 	ux_json_key_cstr(&j, "namespace", key->ns ? key->ns : UX_NAMESPACE_DEFAULT);
 	ux_json_key_cstr(&j, "description", key->description ? key->description : "");
 	ux_json_key_cstr(&j, "created", ux_time_text(key->created, when));
+	if (key->tokens > 1)
+		ux_json_key_u64(&j, "tokens", key->tokens);
+	if (key->rate)
+		ux_json_key_u64(&j, "rate", key->rate);
+	if (key->uploads)
+		ux_json_key_u64(&j, "uploads", key->uploads);
+	if (key->last_used)
+		ux_json_key_cstr(&j, "last_used", ux_time_text(key->last_used, when));
 	if (key->expires)
 		ux_json_key_cstr(&j, "expires", ux_time_text(key->expires, when));
 	if (key->revoked)
@@ -73,8 +98,12 @@ static void key_text(struct ux_out *out, const struct ux_key *key)
 {
 	char text[UX_SCOPES_TEXT];
 	char when[UX_TIME_TEXT];
-	ux_out_fmt(out, "%s  %s  %s", key->id, ux_time_text(key->created, when),
+	ux_out_fmt(out, "%s  %s  %s  %s", key->id, ux_time_text(key->created, when), key->ns,
 		   ux_scopes_text(key->scopes, text));
+	if (key->tokens > 1)
+		ux_out_fmt(out, "  %u tokens", key->tokens);
+	if (key->last_used)
+		ux_out_fmt(out, "  last used %s", ux_time_text(key->last_used, when));
 	if (key->expires)
 		ux_out_fmt(out, "  expires %s", ux_time_text(key->expires, when));
 	if (key->revoked)
@@ -90,7 +119,7 @@ static void key_text(struct ux_out *out, const struct ux_key *key)
 struct job {
 	struct ux_index *index;
 	const struct values *values;
-	const char *id; /* of the key to revoke */
+	const char *id; /* of the key to revoke or to rotate */
 	struct ux_out out;
 };
 
@@ -103,15 +132,70 @@ static void job_deinit(struct job *job)
 
 static const struct ux_who local = {.key_id = "", .from = "cli"};
 
+/* "90d", "12h", "30m", "45s" or a bare 0 to seconds. */
+static bool parse_duration(const char *text, int64_t *ret)
+{
+	static const struct {
+		char unit;
+		int64_t seconds;
+	} units[] = {{'d', DAY_S}, {'h', 3600}, {'m', 60}, {'s', 1}};
+	uint64_t n = 0;
+	size_t size = strlen(text);
+	if (strcmp(text, "0") == 0) {
+		*ret = 0;
+		return true;
+	}
+	for (size_t i = 0; i < ux_countof(units) && size > 1; i++) {
+		if (text[size - 1] != units[i].unit ||
+		    !ux_hex_parse_u64(ux_bytes(text, size - 1), /* hex= */ false, &n) ||
+		    n > (uint64_t)(YEARS_MOST * 366 * (int64_t)DAY_S / units[i].seconds))
+			continue;
+		*ret = (int64_t)n * units[i].seconds;
+		return true;
+	}
+	return false;
+}
+
+/* "2027-12-31": its first second, by UTC. */
+static bool parse_day(const char *text, ux_time *ret)
+{
+	struct tm tm = {0};
+	const char *end = strptime(text, "%Y-%m-%d", &tm);
+	if (!end || *end != '\0' || strlen(text) != strlen("2027-12-31"))
+		return false;
+	struct tm same = tm;
+	*ret = timegm(&same);
+	return same.tm_mday == tm.tm_mday && same.tm_mon == tm.tm_mon; /* a day that there is */
+}
+
+static enum ux_code read_expiry(const struct values *v, ux_time now, ux_time *ret,
+				struct ux_error *err)
+{
+	int64_t seconds = 0;
+	*ret = v->days ? now + (ux_time)v->days * DAY_S : 0;
+	if (!v->expires)
+		return UX_OK;
+	if (v->days)
+		return ux_error_set(err, UX_EINVAL,
+				    "--days and --expires say the same; one is enough");
+	if (parse_duration(v->expires, &seconds) && seconds > 0)
+		*ret = now + seconds;
+	else if (!parse_day(v->expires, ret))
+		return ux_error_set(err, UX_EINVAL,
+				    "--expires is \"%.40s\"; expected 90d, 12h, 30m or 2027-12-31",
+				    v->expires);
+	return *ret > now ? UX_OK
+			  : ux_error_set(err, UX_EINVAL, "--expires %.40s is over", v->expires);
+}
+
 static enum ux_code create(struct job *job, struct ux_error *err)
 {
 	char token[UX_TOKEN_SIZE];
 	const struct values *v = job->values;
 	ux_time now = time(NULL);
 	struct ux_key key = {
-		.description = v->description,
-		.expires = v->days ? now + (ux_time)v->days * DAY_S : 0,
-	};
+		.ns = v->ns, .description = v->description, .rate = v->rate, .uploads = v->uploads};
+	UX_TRY(read_expiry(v, now, &key.expires, err));
 	if (!ux_scopes_parse(ux_bytes_cstr(v->scopes), &key.scopes))
 		return ux_error_set(err, UX_EINVAL,
 				    "--scopes is \"%.64s\"; expected some of "
@@ -131,6 +215,8 @@ static enum ux_code list(struct job *job, struct ux_error *err)
 	struct ux_key_list keys = {0};
 	UX_TRY(job->index->keys.list(job->index, &arena, &keys, err));
 	for (size_t i = 0; i < keys.n; i++) {
+		if (job->values->ns && strcmp(job->values->ns, keys.keys[i].ns) != 0)
+			continue;
 		if (job->values->json)
 			key_json(&job->out, &keys.keys[i], NULL);
 		else
@@ -142,6 +228,26 @@ static enum ux_code list(struct job *job, struct ux_error *err)
 static enum ux_code revoke_key(struct job *job, struct ux_error *err)
 {
 	return job->index->keys.revoke(job->index, job->id, &local, time(NULL), err);
+}
+
+static enum ux_code rotate(struct job *job, struct ux_error *err)
+{
+	UX_ARENA(arena, LIST_BUDGET);
+	char token[UX_TOKEN_SIZE];
+	struct ux_key key;
+	struct ux_index *ix = job->index;
+	int64_t overlap = 0;
+	if (!parse_duration(job->values->overlap, &overlap))
+		return ux_error_set(err, UX_EINVAL,
+				    "--overlap is \"%.40s\"; expected 0, 30m, 12h or 7d",
+				    job->values->overlap);
+	UX_TRY(ux_key_rotate(ix, job->id, overlap, &local, time(NULL), token, err));
+	UX_TRY(ix->keys.get(ix, job->id, &arena, &key, err));
+	if (job->values->json)
+		key_json(&job->out, &key, token);
+	else
+		ux_out_fmt(&job->out, "%s\n", token);
+	return UX_OK;
 }
 
 typedef enum ux_code verb_fn(struct job *job, struct ux_error *err);
@@ -180,13 +286,13 @@ static int do_verb(verb_fn *verb, struct job *job)
 		code = verb(job, &err);
 	if (code == UX_OK)
 		return ux_finish(&job->out, UX_EXIT_DONE);
-	int status = ux_complain(verb == revoke_key ? job->id : "key", &err);
+	int status = ux_complain(job->id ? job->id : "key", &err);
 	return code == UX_EINVAL ? UX_EXIT_USAGE : status;
 }
 
 static int run(const struct ux_command *cmd, int argc, char **argv)
 {
-	struct values v = {.scopes = "read,symbolize,upload"};
+	struct values v = {.scopes = "read,symbolize,upload", .overlap = "7d"};
 	struct ux_args args;
 	int status = 0;
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
@@ -195,24 +301,28 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 	verb_fn *verb = strcmp(word, "create") == 0   ? create
 			: strcmp(word, "list") == 0   ? list
 			: strcmp(word, "revoke") == 0 ? revoke_key
+			: strcmp(word, "rotate") == 0 ? rotate
 						      : NULL;
 	if (!verb)
-		return ux_usage_error(cmd, "first comes create, list or revoke");
-	if (verb == revoke_key && args.n != 2)
-		return ux_usage_error(cmd, "revoke needs the ID of one key");
-	if (verb != revoke_key && args.n != 1)
+		return ux_usage_error(cmd, "first comes create, list, rotate or revoke");
+	bool of_one = verb == revoke_key || verb == rotate;
+	if (of_one && args.n != 2)
+		return ux_usage_error(cmd, "%s needs the ID of one key", word);
+	if (!of_one && args.n != 1)
 		return ux_usage_error(cmd, "\"%.64s\" is too much", args.items[1]);
 	ux_cleanup(job_deinit) struct job job = {.values = &v};
-	job.id = verb == revoke_key ? args.items[1] : NULL;
+	job.id = of_one ? args.items[1] : NULL;
 	return do_verb(verb, &job);
 }
 
 const struct ux_command ux_cmd_key = {
 	.name = "key",
-	.usage = "create [options]\nlist [options]\nrevoke ID [options]",
+	.usage = "create [options]\nlist [options]\nrotate ID [options]\nrevoke ID [options]",
 	.line = "API keys of the server in a folder",
 	.text = "create prints a new key, which is kept nowhere: only its hash goes into the folder. list\n"
-		"names the keys, revoke ends one for good. All of it works while the server runs.",
+		"names the keys. rotate prints a second token of a key, and ends those before it when\n"
+		"everybody who has them had time to change. revoke ends a key for good. All of it works\n"
+		"while the server runs.",
 	.options = options,
 	.n_options = ux_countof(options),
 	.run = run,

@@ -19,6 +19,7 @@ struct values {
 	uint64_t cache_bytes;
 	uint64_t quota_bytes;
 	unsigned quota_modules;
+	const char *reading;
 	bool json;
 };
 
@@ -41,6 +42,8 @@ static const struct ux_option options[] = {
 	 "limit: bytes that uploads to the namespace may hold [any]"},
 	{"modules", 0, UX_OPTION_COUNT, offsetof(struct values, quota_modules), "N",
 	 "limit: modules that the namespace may have [any]"},
+	{"reading", 0, UX_OPTION_TEXT, offsetof(struct values, reading), "WHO",
+	 "limit: who reads without a key: open (all), keyed (none), served [stays]"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL, "one object a line"},
 };
 
@@ -235,11 +238,15 @@ static enum ux_code unpin(struct job *job, struct ux_error *err)
 				 ux_store_now(&job->store), err);
 }
 
+static const char *const reading_words[] = {
+	[UX_NS_AS_SERVED] = "served", [UX_NS_OPEN] = "open", [UX_NS_KEYED] = "keyed"};
+
 static void usage_json(struct ux_out *out, const struct ux_namespace *ns, const struct ux_usage *u)
 {
 	struct ux_json j = ux_json_make(out);
 	ux_json_object_begin(&j);
 	ux_json_key_cstr(&j, "namespace", ns->name);
+	ux_json_key_cstr(&j, "reading", reading_words[ns->reading]);
 	ux_json_key_u64(&j, "modules", u->modules);
 	ux_json_key_u64(&j, "bytes", u->bytes);
 	ux_json_key_u64(&j, "cache_bytes", u->cache_bytes);
@@ -251,7 +258,10 @@ static void usage_json(struct ux_out *out, const struct ux_namespace *ns, const 
 
 static void usage_text(struct ux_out *out, const struct ux_namespace *ns, const struct ux_usage *u)
 {
-	ux_out_fmt(out, "%s  %" PRIu64 " modules", ns->name, u->modules);
+	ux_out_fmt(out, "%s  ", ns->name);
+	if (ns->reading != UX_NS_AS_SERVED)
+		ux_out_fmt(out, "%s  ", reading_words[ns->reading]);
+	ux_out_fmt(out, "%" PRIu64 " modules", u->modules);
 	if (ns->quota_modules)
 		ux_out_fmt(out, " of %" PRIu64, ns->quota_modules);
 	ux_out_cstr(out, "  ");
@@ -282,6 +292,18 @@ static enum ux_code usage(struct job *job, struct ux_error *err)
 	return UX_OK;
 }
 
+static enum ux_code read_reading(const char *word, enum ux_ns_reading *ret, struct ux_error *err)
+{
+	for (size_t i = 0; i < ux_countof(reading_words); i++) {
+		if (strcmp(word, reading_words[i]) != 0)
+			continue;
+		*ret = (enum ux_ns_reading)i;
+		return UX_OK;
+	}
+	return ux_error_set(err, UX_EINVAL,
+			    "--reading is \"%.32s\"; expected open, keyed or served", word);
+}
+
 /* A limit that is not said is none; whatever else a namespace has stays. */
 static enum ux_code limit(struct job *job, struct ux_error *err)
 {
@@ -296,6 +318,8 @@ static enum ux_code limit(struct job *job, struct ux_error *err)
 			.name = job->operands[0], .upstreams = "*", .description = ""};
 	else if (code != UX_OK)
 		return ux_error_set(err, code, "%s", why.text);
+	if (v->reading)
+		UX_TRY(read_reading(v->reading, &ns.reading, err));
 	ns.quota_bytes = v->quota_bytes;
 	ns.quota_modules = v->quota_modules;
 	ns.retention_s = v->keep_days ? (int64_t)v->keep_days * DAY_S : -1;

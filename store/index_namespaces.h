@@ -36,6 +36,19 @@ struct ux_usage {
 	uint64_t cache_bytes; /* of what can be had again: extracted, or from upstreams */
 };
 
+/* By how much the numbers that are kept up are above those that are counted anew. */
+struct ux_usage_error {
+	const char *ns;
+	int64_t modules;
+	int64_t bytes;
+	int64_t cache_bytes;
+};
+
+struct ux_usage_errors {
+	struct ux_usage_error *items;
+	size_t n;
+};
+
 /* Part of struct ux_index, whose rules hold. */
 struct ux_index_namespaces {
 	/* UX_ENOTFOUND. */
@@ -52,6 +65,9 @@ struct ux_index_namespaces {
 	/* ns NULL: of all together. */
 	enum ux_code (*usage)(struct ux_index *ix, const char *ns, struct ux_usage *ret,
 			      struct ux_error *err);
+	/* Counts everything anew and says where usage is wrong; repair: and puts it right. */
+	enum ux_code (*recount)(struct ux_index *ix, bool repair, struct ux_arena *arena,
+				struct ux_usage_errors *ret, struct ux_error *err);
 };
 
 /* 1 to 63 of a-z, 0-9, '-', '_', '.', a letter or digit first. */

@@ -5,6 +5,7 @@
 #include "vec.h"
 
 UX_VEC(namespaces, struct ux_namespace);
+UX_VEC(wrong_ones, struct ux_usage_error);
 
 bool ux_namespace_valid(const char *name)
 {
@@ -195,6 +196,49 @@ static enum ux_code namespace_usage(struct ux_index *ix, const char *ns, struct 
 	return usage_of(db, ns, ret, err);
 }
 
+static enum ux_code read_wrong(struct ux_db *db, struct ux_arena *arena,
+			       struct ux_usage_errors *ret, struct ux_error *err)
+{
+	ux_cleanup(wrong_ones_deinit) struct wrong_ones v = {0};
+	bool row = false;
+	UX_STMT(st, db, UX_SQL_USAGE_WRONG);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	while (row) {
+		const struct ux_usage_error e = {ux_stmt_get_text(&st, 0, arena),
+						 ux_stmt_get_int(&st, 1), ux_stmt_get_int(&st, 2),
+						 ux_stmt_get_int(&st, 3)};
+		if (!e.ns)
+			return ux_arena_fail(arena, err);
+		if (!wrong_ones_append(&v, e))
+			return ux_error_nomem(err);
+		UX_TRY(ux_stmt_step(&st, &row, err));
+	}
+	ret->n = v.size;
+	ret->items = ux_sqlite_keep(arena, v.data, v.size, sizeof(*v.data));
+	return ret->items ? UX_OK : ux_arena_fail(arena, err);
+}
+
+static enum ux_code run_plain(struct ux_db *db, enum ux_sql which, struct ux_error *err)
+{
+	UX_STMT(st, db, which);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+static enum ux_code namespace_recount(struct ux_index *ix, bool repair, struct ux_arena *arena,
+				      struct ux_usage_errors *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_sqlite_writer(ix);
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(repair ? ux_tx_begin(&tx, db, err) : ux_tx_begin_read(&tx, db, err));
+	UX_TRY(read_wrong(db, arena, ret, err));
+	if (!repair || ret->n == 0)
+		return UX_OK;
+	UX_TRY(run_plain(db, UX_SQL_USAGE_CLEAR, err));
+	UX_TRY(run_plain(db, UX_SQL_USAGE_FILL, err));
+	return ux_tx_commit(&tx, err);
+}
+
 void ux_sqlite_namespaces_init(struct ux_index *ix)
 {
 	ix->namespaces = (struct ux_index_namespaces){
@@ -203,5 +247,6 @@ void ux_sqlite_namespaces_init(struct ux_index *ix)
 		.put = namespace_put,
 		.remove = namespace_remove,
 		.usage = namespace_usage,
+		.recount = namespace_recount,
 	};
 }

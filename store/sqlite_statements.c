@@ -262,6 +262,19 @@ const char *const ux_sql_text[UX_SQL_COUNT] = {
 			   "SELECT 1 FROM keys WHERE ns = ?1 AND revoked = 0 "
 			   "AND (expires = 0 OR expires > ?2) LIMIT 1",
 	[UX_SQL_USAGE] = "SELECT modules, bytes, cache_bytes FROM usage WHERE ns = ?1",
+	[UX_SQL_USAGE_WRONG] =
+		"SELECT ns, sum(m), sum(b), sum(c) FROM ("
+		"SELECT ns, modules AS m, bytes AS b, cache_bytes AS c FROM usage UNION ALL "
+		"SELECT ns, -count(*), 0, 0 FROM modules GROUP BY ns UNION ALL "
+		"SELECT ns, 0, -sum(size * (1 - cached)), -sum(size * cached) FROM candidates "
+		"GROUP BY ns) GROUP BY ns HAVING sum(m) <> 0 OR sum(b) <> 0 OR sum(c) <> 0 "
+		"ORDER BY ns",
+	[UX_SQL_USAGE_CLEAR] = "DELETE FROM usage",
+	[UX_SQL_USAGE_FILL] =
+		"INSERT INTO usage SELECT m.ns, count(*), "
+		"(SELECT coalesce(sum(size * (1 - cached)), 0) FROM candidates c WHERE c.ns = m.ns), "
+		"(SELECT coalesce(sum(size * cached), 0) FROM candidates c WHERE c.ns = m.ns) "
+		"FROM modules m GROUP BY m.ns",
 	[UX_SQL_USAGE_ALL] = "SELECT coalesce(sum(modules), 0), coalesce(sum(bytes), 0), "
 			     "coalesce(sum(cache_bytes), 0) FROM usage",
 

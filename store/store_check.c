@@ -24,7 +24,7 @@ const char *ux_check_problem_name(enum ux_check_problem problem)
 	static const char *const names[UX_CHECK_COUNT] = {
 		[UX_CHECK_MISSING] = "missing", [UX_CHECK_SIZE] = "size",
 		[UX_CHECK_DAMAGED] = "damaged", [UX_CHECK_UNREAD] = "unreadable",
-		[UX_CHECK_INDEX] = "index",
+		[UX_CHECK_INDEX] = "index",     [UX_CHECK_USAGE] = "usage",
 	};
 	return names[problem];
 }
@@ -172,6 +172,30 @@ static enum ux_code check_index(struct check *c, struct ux_error *err)
 	return UX_OK;
 }
 
+/* After what was lost has left the index. */
+static enum ux_code check_usage(struct check *c, struct ux_error *err)
+{
+	UX_ARENA(arena, PAGE_BUDGET);
+	struct ux_index *ix = c->store->index;
+	struct ux_usage_errors wrong;
+	char words[256];
+	UX_TRY(ix->namespaces.recount(ix, c->repair, &arena, &wrong, err));
+	for (size_t i = 0; i < wrong.n; i++) {
+		const struct ux_usage_error *e = &wrong.items[i];
+		snprintf(words, sizeof(words),
+			 "the counts of namespace %.64s are off by %" PRId64 " modules, %" PRId64
+			 " bytes and %" PRId64 " that can be had again",
+			 e->ns, e->modules, e->bytes, e->cache_bytes);
+		const struct ux_check_one one = {.problem = UX_CHECK_USAGE,
+						 .hash = "",
+						 .words = words,
+						 .id = "",
+						 .repaired = c->repair};
+		tell(c, &one);
+	}
+	return UX_OK;
+}
+
 enum ux_code ux_store_check(struct ux_store *s, bool with_repair, ux_check_fn *tell_fn, void *ctx,
 			    struct ux_check_sum *ret, struct ux_error *err)
 {
@@ -179,6 +203,7 @@ enum ux_code ux_store_check(struct ux_store *s, bool with_repair, ux_check_fn *t
 	struct check c = {s, with_repair, tell_fn, ctx, ret};
 	UX_TRY(check_index(&c, err));
 	UX_TRY(check_rows(&c, err));
+	UX_TRY(check_usage(&c, err));
 	UX_TRY(s->blobs->each_blob(s->blobs, count_garbage, &c, err));
 	return with_repair
 		       ? s->index->modules.requeue(s->index, ux_store_now(s), &ret->requeued, err)

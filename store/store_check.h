@@ -11,12 +11,13 @@ enum ux_check_problem {
 	UX_CHECK_DAMAGED, /* has another hash than its name says */
 	UX_CHECK_UNREAD,  /* cannot be read */
 	UX_CHECK_INDEX,   /* the index itself is damaged */
+	UX_CHECK_USAGE,   /* what a namespace holds is more or less than its quota is told */
 	UX_CHECK_COUNT
 };
 
 struct ux_check_one {
 	enum ux_check_problem problem;
-	const char *hash;  /* in hex; "" of UX_CHECK_INDEX */
+	const char *hash;  /* in hex; "" of UX_CHECK_INDEX and UX_CHECK_USAGE */
 	const char *words; /* what was found */
 	const char *id;    /* of a module that has it; "" when none does */
 	uint64_t modules;  /* that have it, at most 100 */
@@ -43,7 +44,7 @@ struct ux_check_sum {
 enum ux_code ux_store_check(struct ux_store *s, bool repair, ux_check_fn *tell, void *ctx,
 			    struct ux_check_sum *ret, struct ux_error *err) ux_must;
 
-/* "missing", "size", "damaged", "unreadable", "index". */
+/* "missing", "size", "damaged", "unreadable", "index", "usage". */
 const char *ux_check_problem_name(enum ux_check_problem problem);
 
 #endif

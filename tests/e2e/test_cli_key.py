@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """unhex key"""
+import datetime
 import re
 
+from conftest import Server
 from tool import fails, lines, unhex
 
 
@@ -50,3 +52,57 @@ def test_a_mistyped_folder_is_told_and_not_made(tmp_path):
 def test_a_folder_that_cannot_be(tmp_path):
     (tmp_path / "file").touch()
     fails(unhex("key", "list", "--data", tmp_path / "file"), 1, "file")
+
+
+def test_a_key_is_of_a_namespace_and_has_its_own_limits(tmp_path):
+    data = tmp_path / "d"
+    (made,) = lines(unhex("key", "create", "--json", "--data", data, "--namespace", "team",
+                          "--rate", 7, "--uploads", 3, "--expires", "12h"))
+    assert (made["namespace"], made["rate"], made["uploads"]) == ("team", 7, 3)
+    start, end = (datetime.datetime.fromisoformat(made[k][:-1]) for k in ("created", "expires"))
+    assert end - start == datetime.timedelta(hours=12)
+    assert unhex("key", "create", "--data", data).returncode == 0
+    assert len(lines(unhex("key", "list", "--json", "--data", data))) == 2
+    (listed,) = lines(unhex("key", "list", "--json", "--data", data, "--namespace", "team"))
+    assert listed["id"] == made["id"] and "token" not in listed
+    assert "team" in unhex("key", "list", "--data", data).stdout
+    fails(unhex("key", "create", "--data", data, "--namespace", "Not a name"), 2, "Not a name")
+
+
+def test_expiry_is_a_time_or_a_day_to_come(tmp_path):
+    data = tmp_path / "d"
+    (made,) = lines(unhex("key", "create", "--json", "--data", data, "--expires", "2999-02-28"))
+    assert made["expires"] == "2999-02-28T00:00:00Z"
+    for bad in ("tomorrow", "0", "0d", "-1d", "2999-02-30", "2999-13-01", "2999-02-28x", "9d9",
+                "99999999999999999999d", "400000d", "d", ""):
+        fails(unhex("key", "create", "--data", data, "--expires", bad), 2, "--expires")
+    fails(unhex("key", "create", "--data", data, "--expires", "2001-01-01"), 2, "over")
+    fails(unhex("key", "create", "--data", data, "--expires", "1d", "--days", 1), 2, "--days")
+
+
+def test_a_key_is_rotated_with_time_to_change(tmp_path):
+    server = Server(tmp_path / "data").start()
+    try:
+        (key,) = lines(unhex("key", "list", "--json", "--data", server.data))
+        def rotate(*more):
+            return unhex("key", "rotate", key["id"], "--data", server.data, *more)
+        second = rotate().stdout.strip()
+        assert re.fullmatch(r"ux_[a-z2-7]{52}", second) and second != server.token
+        for token in (server.token, second):
+            status, doc = server.get("/v1/whoami", token)
+            assert status == 200 and doc["key"] == key["id"]
+        (third,) = lines(rotate("--overlap", "0", "--json"))
+        assert third["id"] == key["id"] and third["tokens"] >= 2
+        assert server.get("/v1/whoami", third["token"])[0] == 200
+        for token in (server.token, second):
+            status, doc = server.get("/v1/whoami", token)
+            assert status == 401 and "replaced" in doc["error"]["message"]
+            assert token not in doc["error"]["message"]
+        assert unhex("key", "revoke", key["id"], "--data", server.data).returncode == 0
+        assert "revoked" in server.get("/v1/whoami", third["token"])[1]["error"]["message"]
+        fails(rotate(), 1, key["id"], "revoked")
+    finally:
+        server.stop()
+    fails(unhex("key", "rotate", "nope", "--data", server.data), 1, "nope")
+    fails(unhex("key", "rotate", "nope", "--data", server.data, "--overlap", "x"), 2, "--overlap")
+    fails(unhex("key", "rotate", "--data", server.data), 2, "ID")

@@ -69,7 +69,7 @@ def test_version():
     (["push"], ["no file or folder"]),
     (["push", "-d", "x"], ["-d needs -e"]),
     (["push", "x", "--timeout", "soon"], ["--timeout", '"soon"']),
-    (["key"], ["create, list or revoke"]),
+    (["key"], ["create, list, rotate or revoke"]),
     (["key", "revoke"], ["ID"]),
     (["key", "list", "more"], ['"more"']),
     (["store"], ["check, sweep, pin, unpin, usage or limit"]),

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 """unhex store: the folder of a server looked after by hand, also after kill -9"""
+import contextlib
 import hashlib
 import os
 import random
@@ -12,6 +13,7 @@ import pytest
 
 from conftest import Server
 from http_api import Api, with_uuid
+from live import wait_for
 from tool import UNHEX, build_id, compile_c, fails, lines, symbol, unhex
 
 DAY = 24 * 60 * 60
@@ -148,6 +150,41 @@ def test_usage_is_told_by_namespace(server, gsym):
     assert default["namespace"] == "default" and default["modules"] == 2
     assert default["bytes"] == 2 * len(gsym) and default["cache_bytes"] == 0
     assert "2 modules" in store(server, "usage").stdout
+
+
+def test_counts_that_are_wrong_are_found_and_put_right(server, gsym):
+    put(server, gsym, range(2))
+    server.stop()
+    with contextlib.closing(sqlite3.connect(server.data / "index.sqlite")) as db, db:
+        db.execute("UPDATE usage SET modules = modules + 3, bytes = bytes - 1")
+        db.execute("INSERT INTO usage VALUES ('gone', 0, 5, 0)")
+    found, _ = check(server)
+    assert [f["problem"] for f in found] == ["usage", "usage"]
+    assert "off by 3 modules, -1 bytes" in found[0]["reason"] and "gone" in found[1]["reason"]
+    assert unhex("store", "check", "--repair", "--data", server.data).returncode == 0
+    assert check(server)[0] == []
+    (default,) = lines(unhex("store", "usage", "--json", "--data", server.data))
+    assert default["modules"] == 2 and default["bytes"] == 2 * len(gsym)
+
+
+def test_a_namespace_is_opened_and_closed_to_those_without_a_key(server, gsym):
+    put(server, gsym, [1])
+    def reading(word):
+        assert store(server, "limit", "default", "--reading", word).returncode == 0
+    def status():
+        return server.get("/v1/modules")[0]
+    assert status() == 200
+    reading("keyed")
+    wait_for(lambda: status() == 401)
+    (default,) = lines(unhex("store", "usage", "--json", "--data", server.data))
+    assert default["reading"] == "keyed"
+    assert store(server, "limit", "default", "--quota", "1G").returncode == 0  # that stays
+    (default,) = lines(unhex("store", "usage", "--json", "--data", server.data))
+    assert default["reading"] == "keyed" and default["quota_bytes"] == 1 << 30
+    assert "keyed" in store(server, "usage").stdout
+    reading("open")
+    wait_for(lambda: status() == 200)
+    fails(store(server, "limit", "default", "--reading", "ajar"), 2, "ajar")
 
 
 def test_a_namespace_over_its_limits_takes_no_more(server, gsym):
