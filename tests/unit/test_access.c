@@ -619,7 +619,7 @@ static void uploads_that_are_open_are_bounded(void **state)
 	snprintf(target, sizeof(target), "/v1/uploads/%s/finish", uid);
 	json_decref(ask(w, w->theirs, "POST", target, "", 409)); /* incomplete: still open */
 	struct ux_index *ix = w->s.store.index;
-	assert_int_equal(ix->uploads.give_up(ix, uid, "x", 1, NULL), UX_OK);
+	assert_int_equal(ix->uploads.give_up(ix, uid, "failed", "x", 1, NULL), UX_OK);
 	w->access.upload_bytes_key = 100;
 	json_decref(ask(w, w->theirs, "POST", "/v1/uploads", body, 201));
 	w->access.uploads_all = 0;
