@@ -100,7 +100,7 @@ static const struct ux_setting rows[] = {
 	 "Connections at once; fewer where the process may not have so many descriptors. Others wait."},
 	{NULL, "address-connections", UX_SETTING_COUNT, AT(address_connections), "256", 1, 1 << 20,
 	 0, NULL,
-	 "Of them, those of one address (of IPv6: network) that is not this machine's; more are closed."},
+	 "Of them, those of one address (of IPv6: network) that is not this machine's nor a trusted proxy's."},
 	{NULL, "threads", UX_SETTING_COUNT, AT(threads), "0", 0, 1024, 0, NULL,
 	 "Threads that answer requests; 0 takes two a processor, at least 4."},
 	{NULL, "header-bytes", UX_SETTING_BYTES, AT(header_bytes), "32K", K(4), M(1), 0, NULL,

@@ -6,6 +6,7 @@
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/socket.h>
 #include <time.h>
 
 enum {
@@ -171,33 +172,22 @@ void ux_connections_close(struct ux_connections *c)
 	free(c);
 }
 
-/* False for this machine, and for what has no address. */
-static bool host_of(const struct sockaddr *from, uint8_t key[KEY_SIZE])
+/* What tells one's connections from another's: an address of IPv4, a network of IPv6. */
+static void host_of(const struct ux_address *from, uint8_t key[KEY_SIZE])
 {
-	static const uint8_t v4_in_v6[12] = {[10] = 0xff, [11] = 0xff};
-	struct sockaddr_in in;
-	struct sockaddr_in6 in6;
+	static const uint8_t v4[KEY_SIZE + 4] = {[10] = 0xff, [11] = 0xff};
+	bool is_v4 = memcmp(from->bytes, v4, sizeof(v4)) == 0;
 	memset(key, 0, KEY_SIZE);
-	if (!from || (from->sa_family != AF_INET && from->sa_family != AF_INET6))
-		return false;
-	if (from->sa_family == AF_INET) {
-		memcpy(&in, from, sizeof(in));
-		memcpy(key, &in.sin_addr, 4);
-		return key[0] != 127;
-	}
-	memcpy(&in6, from, sizeof(in6));
-	const uint8_t *a = in6.sin6_addr.s6_addr;
-	bool is_v4 = memcmp(a, v4_in_v6, sizeof(v4_in_v6)) == 0;
-	memcpy(key, is_v4 ? a + 12 : a, is_v4 ? 4 : KEY_SIZE);
-	return is_v4 ? key[0] != 127 : !IN6_IS_ADDR_LOOPBACK(&in6.sin6_addr);
+	memcpy(key, from->bytes + (is_v4 ? sizeof(v4) : 0), is_v4 ? 4 : KEY_SIZE);
 }
 
-bool ux_connections_allow(struct ux_connections *c, const struct sockaddr *from)
+bool ux_connections_allow(struct ux_connections *c, const struct ux_address *from)
 {
 	uint8_t key[KEY_SIZE];
 	size_t n = 0;
-	if (!host_of(from, key))
+	if (!from->known || ux_address_is_loopback(from))
 		return true;
+	host_of(from, key);
 	pthread_mutex_lock(&c->lock);
 	for (const struct ux_connection *one = c->first; one; one = one->next)
 		n += memcmp(one->from, key, KEY_SIZE) == 0;
@@ -206,7 +196,7 @@ bool ux_connections_allow(struct ux_connections *c, const struct sockaddr *from)
 }
 
 struct ux_connection *ux_connections_add(struct ux_connections *c, int fd,
-					 const struct sockaddr *from)
+					 const struct ux_address *from)
 {
 	struct ux_connection *one = calloc(1, sizeof(*one));
 	if (!one)

@@ -3,10 +3,8 @@
 #ifndef UX_CONNECTIONS_H
 #define UX_CONNECTIONS_H
 
-#include "error.h"
+#include "address.h"
 #include "http.h"
-
-#include <sys/socket.h>
 
 /*
  * Connections of one server, looked at once a second by a thread of its own. One that has a client
@@ -34,11 +32,11 @@ enum ux_code ux_connections_open(struct ux_connections **ret, const struct ux_ht
 void ux_connections_close(struct ux_connections *c);
 
 /* May one more come from there? False when it has address_connections; this machine always may. */
-bool ux_connections_allow(struct ux_connections *c, const struct sockaddr *from);
+bool ux_connections_allow(struct ux_connections *c, const struct ux_address *from);
 
 /* NULL when there is no memory: then nobody looks at it. The socket stays open until remove. */
 struct ux_connection *ux_connections_add(struct ux_connections *c, int fd,
-					 const struct sockaddr *from);
+					 const struct ux_address *from);
 
 /* NULL is fine here and below. */
 void ux_connections_remove(struct ux_connections *c, struct ux_connection *one);

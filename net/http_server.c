@@ -73,11 +73,21 @@ static struct ux_connection *connection_of(struct MHD_Connection *connection)
 	return info ? info->socket_context : NULL;
 }
 
+static struct ux_address peer_of(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+	return ux_address_of(info ? info->client_addr : NULL);
+}
+
 static enum MHD_Result on_accept(void *ctx, const struct sockaddr *from, socklen_t size)
 {
 	(void)size;
 	struct ux_http_server *s = ctx;
-	return ux_connections_allow(s->connections, from) ? MHD_YES : MHD_NO;
+	const struct ux_address peer = ux_address_of(from);
+	if (s->app->is_proxy && s->app->is_proxy(s->app->ctx, &peer))
+		return MHD_YES;
+	return ux_connections_allow(s->connections, &peer) ? MHD_YES : MHD_NO;
 }
 
 /* Closed is said before the socket is. */
@@ -92,11 +102,8 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **s
 	}
 	const union MHD_ConnectionInfo *fd =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	const union MHD_ConnectionInfo *from =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-	*state = fd ? ux_connections_add(s->connections, fd->connect_fd,
-					 from ? from->client_addr : NULL)
-		    : NULL;
+	const struct ux_address peer = peer_of(connection);
+	*state = fd ? ux_connections_add(s->connections, fd->connect_fd, &peer) : NULL;
 }
 
 /* --- requests that wait ----------------------------------------------------------------------- */
@@ -285,6 +292,7 @@ static enum MHD_Result reset(struct MHD_Connection *connection)
 
 static void wake(void *connection)
 {
+	ux_connection_enter(connection_of(connection), UX_CONNECTION_BODY); /* if it has any */
 	MHD_resume_connection(connection);
 }
 
@@ -373,13 +381,6 @@ static bool waits_for_continue(const struct ux_request *req)
 	struct ux_bytes v;
 	return ux_request_header(req, "Expect", &v) && v.size == sizeof(word) - 1 &&
 	       strncasecmp((const char *)v.data, word, v.size) == 0;
-}
-
-static struct ux_address peer_of(struct MHD_Connection *connection)
-{
-	const union MHD_ConnectionInfo *info =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
-	return ux_address_of(info ? info->client_addr : NULL);
 }
 
 /*

@@ -47,6 +47,11 @@ static uint64_t random_seed(void)
 	return seed;
 }
 
+static bool is_proxy(void *ctx, const struct ux_address *peer)
+{
+	return ux_networks_have(&ux_server_access(ctx)->proxies, peer);
+}
+
 struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limits)
 {
 	struct ux_http_app app = {
@@ -57,6 +62,7 @@ struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limi
 		.options = ux_server_options,
 		.log = request_done,
 		.error_page = ux_web_error,
+		.is_proxy = is_proxy,
 		.memory = &s->memory,
 		.limits = ux_http_limits_default(limits),
 		.seed = random_seed(),

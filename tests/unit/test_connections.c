@@ -3,12 +3,13 @@
 
 #include "sweep.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static const struct ux_http_limits limits = {
 	.idle_seconds = 30, .rate_bytes = 512, .connections = 100, .address_connections = 3};
+
+static const struct ux_address nobody; /* of a socket in the file system */
 
 static bool slow(enum ux_connection_phase phase, int64_t seconds, uint64_t moved, bool crowded)
 {
@@ -39,30 +40,23 @@ static void bodies_and_answers_have_to_move(void **state)
 	assert_false(slow(UX_CONNECTION_WORK, 1 << 30, 0, true)); /* the server's own time */
 }
 
-static struct sockaddr_storage address(const char *text)
+static struct ux_address address(const char *text)
 {
-	struct sockaddr_storage s = {0};
-	struct sockaddr_in in = {.sin_family = AF_INET};
-	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6};
-	if (inet_pton(AF_INET, text, &in.sin_addr) == 1) {
-		memcpy(&s, &in, sizeof(in));
-	} else {
-		assert_int_equal(inet_pton(AF_INET6, text, &in6.sin6_addr), 1);
-		memcpy(&s, &in6, sizeof(in6));
-	}
-	return s;
+	struct ux_address a;
+	assert_true(ux_address_parse(ux_bytes_cstr(text), &a));
+	return a;
 }
 
 static bool allows(struct ux_connections *c, const char *text)
 {
-	struct sockaddr_storage s = address(text);
-	return ux_connections_allow(c, (const struct sockaddr *)&s);
+	struct ux_address a = address(text);
+	return ux_connections_allow(c, &a);
 }
 
 static struct ux_connection *add(struct ux_connections *c, const char *text)
 {
-	struct sockaddr_storage s = address(text);
-	return ux_connections_add(c, -1, (const struct sockaddr *)&s);
+	struct ux_address a = address(text);
+	return ux_connections_add(c, -1, &a);
 }
 
 static void an_address_has_so_many_and_this_machine_as_many_as_there_are(void **state)
@@ -97,7 +91,7 @@ static void an_address_has_so_many_and_this_machine_as_many_as_there_are(void **
 		assert_true(allows(c, cases[i].asks));
 		ux_connections_remove(c, taken[0]);
 		ux_connections_remove(c, taken[2]);
-		assert_true(ux_connections_allow(c, NULL));
+		assert_true(ux_connections_allow(c, &nobody));
 		ux_connections_close(c);
 	}
 }
@@ -114,8 +108,8 @@ static void who_takes_too_long_is_cut_and_nobody_else(void **state)
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, lazy), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, busy), 0);
 	assert_int_equal(ux_connections_open(&c, &short_ones, NULL), UX_OK);
-	struct ux_connection *one = ux_connections_add(c, lazy[0], NULL);
-	struct ux_connection *other = ux_connections_add(c, busy[0], NULL);
+	struct ux_connection *one = ux_connections_add(c, lazy[0], &nobody);
+	struct ux_connection *other = ux_connections_add(c, busy[0], &nobody);
 	ux_connection_enter(other, UX_CONNECTION_WORK);
 	ux_connection_enter(one, UX_CONNECTION_BODY);
 	assert_int_equal(read(lazy[1], &byte, 1), 0); /* waits until it is cut */
