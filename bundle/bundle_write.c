@@ -10,7 +10,8 @@ static la_ssize_t take(struct archive *a, void *ctx, const void *data, size_t n)
 {
 	struct ux_bundle_writer *w = ctx;
 	(void)a;
-	if (w->out->size + n > w->most)
+	w->over = w->out->size + n > w->most;
+	if (w->over)
 		return -1;
 	ux_out_put(w->out, data, n);
 	return w->out->failed ? -1 : (la_ssize_t)n;
@@ -21,7 +22,7 @@ static enum ux_code failed(const struct ux_bundle_writer *w, struct ux_error *er
 	const char *why = w->calls.archive_error_string(w->archive);
 	if (w->out->failed)
 		return ux_error_nomem(err);
-	if (w->out->size + (64 << 10) > w->most)
+	if (w->over)
 		return ux_error_set(err, UX_ELIMIT, "the archive is over %" PRIu64 " bytes",
 				    w->most);
 	return ux_error_set(err, UX_EUNSUPPORTED, "cannot write an archive: %.100s",

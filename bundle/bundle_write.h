@@ -14,6 +14,7 @@ struct ux_bundle_writer {
 	struct archive_entry *entry;
 	struct ux_out *out;
 	uint64_t most; /* bytes of out */
+	bool over;     /* it would have had more */
 };
 
 /*

@@ -252,6 +252,7 @@ int main(int argc, char **argv)
 	make_gosym_corpus();
 	make_macho_corpus();
 	make_module_corpus();
+	make_pack_corpus();
 	make_process_corpus();
 	make_reloc_corpus();
 	make_stripped_corpus();

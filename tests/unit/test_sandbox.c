@@ -2,12 +2,16 @@
 /* The confined child: what it reads, what it may not, how it ends. */
 #include "sweep.h"
 
+#include "bundle_write.h"
 #include "confine.h"
+#include "cursor.h"
+#include "elf_file.h"
 #include "elf_ids.h"
 #include "extract.h"
 #include "file.h"
 #include "out.h"
 #include "sandbox_task.h"
+#include "source_pack.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -258,12 +262,91 @@ static void a_confined_process_can_only_compute(void **state)
 	assert_refused(confined(makes_code));
 }
 
+/* A bundle of one file. */
+static int bundle_of(const char *path, struct ux_bytes content)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_bundle_writer w;
+	assert_int_equal(ux_bundle_writer_open(&w, &out, 64 << 20, NULL), UX_OK);
+	assert_int_equal(ux_bundle_writer_add(&w, path, content, NULL), UX_OK);
+	assert_int_equal(ux_bundle_writer_end(&w, NULL), UX_OK);
+	ux_bundle_writer_close(&w);
+	return memory_file(ux_out_bytes(&out));
+}
+
+static void a_child_unpacks_sources_within_its_bounds(void **state)
+{
+	(void)state;
+	UX_ARENA(arena, 1 << 20);
+	static uint8_t zeros[8 << 20];
+	struct ux_sandbox_limits limits = plenty;
+	struct ux_packed_source *list = NULL;
+	struct ux_mapping pack = {0};
+	size_t n = 0;
+	limits.output = (uint64_t)96 << 20;
+	int good = bundle_of("/src/a.c", UX_STR("int a;\n")), out = temp_file();
+	assert_int_equal(ux_sandbox_unpack(good, out, &limits, NULL, NULL), UX_OK);
+	assert_int_equal(ux_file_map_fd(out, &pack, NULL), UX_OK);
+	assert_int_equal(ux_source_pack_read(pack.bytes, &arena, &list, &n, NULL), UX_OK);
+	assert_int_equal(n, 1);
+	assert_string_equal(list[0].path, "/src/a.c");
+	ux_file_unmap(&pack);
+	close(out);
+	close(good);
+	/* A few hundred bytes that become many. */
+	int bomb = bundle_of("/zeros", ux_bytes(zeros, sizeof(zeros)));
+	limits.output = (uint64_t)68 << 20; /* of which the table may take most */
+	out = temp_file();
+	assert_int_equal(ux_sandbox_unpack(bomb, out, &limits, NULL, NULL), UX_ELIMIT);
+	close(out);
+	out = temp_file();
+	int other = memory_file(UX_STR("no archive"));
+	assert_int_equal(ux_sandbox_unpack(other, out, &limits, NULL, NULL), UX_EUNSUPPORTED);
+	close(other);
+	close(out);
+	close(bomb);
+}
+
+static void a_child_reads_machine_code(void **state)
+{
+	(void)state;
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	struct ux_mapping self = {0}, text = {0};
+	const char *name = NULL, *syntax = NULL;
+	int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), out = temp_file();
+	assert_int_equal(ux_file_map_fd(exe, &self, NULL), UX_OK);
+	assert_int_equal(ux_elf_open(&elf, self.bytes, NULL), UX_OK);
+	assert_true(ux_code_machine(elf.machine, &name, &syntax));
+	const struct ux_code_range range = {.pc = elf.entry, .size = 16};
+	assert_int_equal(ux_sandbox_disassemble(exe, &range, out, &plenty, NULL, NULL), UX_OK);
+	assert_int_equal(ux_file_map_fd(out, &text, NULL), UX_OK);
+	struct ux_cur c = ux_cur_make(text.bytes, "text", /* swap= */ false);
+	uint32_t last = 0;
+	for (unsigned i = 0; ux_cur_more(&c); i++) {
+		uint32_t off = ux_cur_u32(&c);
+		assert_true(i == 0 ? off == 0 : off > last && off < range.size);
+		assert_true(ux_cur_take(&c, ux_cur_u16(&c)).size > 0);
+		assert_int_equal(ux_cur_status(&c, NULL), UX_OK);
+		last = off;
+	}
+	assert_true(last > 0);
+	const struct ux_code_range nowhere = {.pc = UINT64_MAX - 100, .size = 16};
+	assert_int_equal(ux_sandbox_disassemble(exe, &nowhere, out, &plenty, NULL, NULL),
+			 UX_ENOTFOUND);
+	ux_file_unmap(&text);
+	ux_file_unmap(&self);
+	close(out);
+	close(exe);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc > 1 && strcmp(argv[1], UX_SANDBOX_WORD) == 0)
 		return ux_sandbox_main();
 	const struct CMUnitTest tests[] = {
 		UX_TEST(a_child_extracts_what_this_process_would),
+		UX_TEST(a_child_unpacks_sources_within_its_bounds),
+		UX_TEST(a_child_reads_machine_code),
 		UX_TEST(nonsense_is_refused_in_the_readers_words),
 		UX_TEST(output_over_the_limit_is_said),
 		UX_TEST(a_child_that_dies_costs_only_itself),
