@@ -5,9 +5,11 @@
 #include "answer_options.h"
 #include "demangle.h"
 #include "dsym.h"
+#include "explain_remote.h"
 #include "find_options.h"
 #include "gsym_reader.h"
 #include "hex.h"
+#include "id.h"
 #include "json_out.h"
 #include "output.h"
 #include "sigbus.h"
@@ -16,9 +18,12 @@
 #include "vec.h"
 #include "wanted.h"
 
+#include <unistd.h>
+
 struct values {
 	struct ux_answer_values answer;
 	struct ux_find_values find;
+	struct ux_server_values server;
 	const char *arch;
 	const char *gpu;
 };
@@ -30,6 +35,7 @@ static const struct ux_option options[] = {
 	{"gpu", 0, UX_OPTION_TEXT, offsetof(struct values, gpu), "WHICH",
 	 "its GPU code instead: sm_90, an ID, or a number that unhex id tells"},
 	UX_FIND_OPTIONS(struct values, find),
+	UX_SERVER_OPTIONS(struct values, server),
 };
 
 /* One place where a debug file was looked for. */
@@ -463,9 +469,34 @@ static int explain_all(struct explain *e, const struct ux_args *args, const stru
 	return ux_finish(&e->out, known == pcs->size ? UX_EXIT_DONE : UX_EXIT_SOME);
 }
 
+/* Of a module that a server may have. */
+static int explain_id(struct explain *e, const char *id, struct values *v, const struct pc_vec *pcs)
+{
+	struct ux_error err = UX_ERROR_INIT;
+	struct ux_server_choice server;
+	bool found = false;
+	enum ux_code code = ux_server_choose(&v->server, &server, &err);
+	if (code == UX_OK)
+		code = ux_explain_remote(&server, id, pcs->data, pcs->size, v->answer.json, &e->out,
+					 &found, &err);
+	if (code == UX_OK)
+		return ux_finish(&e->out, found ? UX_EXIT_DONE : UX_EXIT_SOME);
+	int status = ux_complain(id, &err);
+	return code == UX_EDENIED ? UX_EXIT_SERVER : status;
+}
+
+/* A file if there is one of that name. */
+static bool is_id(const char *name)
+{
+	struct ux_id id;
+	return access(name, F_OK) != 0 && ux_id_parse(ux_bytes_cstr(name), &id, NULL) == UX_OK;
+}
+
 static void values_deinit(struct values *v)
 {
 	free(v->find.dirs);
+	if (v->server.token)
+		explicit_bzero(v->server.token, strlen(v->server.token));
 }
 
 static int run(const struct ux_command *cmd, int argc, char **argv)
@@ -488,19 +519,22 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 		if (!pc_vec_append(&pcs, pc))
 			return ux_complain(NULL, &(struct ux_error){.code = UX_ENOMEM});
 	}
+	if (is_id(args.items[0]))
+		return explain_id(&e, args.items[0], &v, &pcs);
 	return explain_all(&e, &args, &v, &pcs);
 }
 
 const struct ux_command ux_cmd_explain = {
 	.name = "explain",
-	.usage = "FILE [ADDR...] [options]",
+	.usage = "FILE|ID [ADDR...] [options]",
 	.line = "what each source of symbols says, and which one is believed",
 	.text = "Tells what symbols FILE, an ELF or a Mach-O file, has and how much of its code they\n"
 		"cover, where its debug file was looked for, and for each address what every source\n"
 		"alone says of it, which answer is given, and why. Addresses are those of unhex\n"
-		"lookup.\n"
+		"lookup. Of an ID, a server tells which candidates it has, which upstreams it asked and\n"
+		"when, and what would help.\n"
 		"\n"
-		"Exit status 1 when nothing is known of an address.",
+		"Exit status 1 when nothing is known of an address, or of the ID.",
 	.options = options,
 	.n_options = ux_countof(options),
 	.run = run,

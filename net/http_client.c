@@ -16,7 +16,6 @@ enum {
 	CALL_MS = 30000,
 	ANSWER_BYTES = 16 << 20,
 	WORDS_BYTES = 64 << 10, /* of an answer that is not for the sink */
-	SLOW_S = 30,
 };
 
 struct ux_http_client {
@@ -355,7 +354,7 @@ static void set_options(struct ux_http_client *c, struct transfer *t, const char
 	if (t->call->slow_bytes_s > 0) {
 		curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT,
 				 (long)ux_min(t->call->slow_bytes_s, (uint64_t)LONG_MAX));
-		curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)SLOW_S);
+		curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, (long)t->call->slow_s);
 	}
 	if (t->call->silence_ms > 0 || t->call->cancelled) {
 		curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);

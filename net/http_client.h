@@ -50,7 +50,8 @@ struct ux_http_call {
 	const char *const *headers; /* more lines, "Name: value"; NULL-terminated; may be NULL */
 	int64_t timeout_ms;         /* for the whole call; 0: 30 s */
 	int64_t silence_ms;         /* without a byte from the server; 0: timeout_ms alone counts */
-	uint64_t slow_bytes_s;      /* slower than that for 30 s is over; 0: never */
+	uint64_t slow_bytes_s;      /* slower than that for slow_s is over; 0: never */
+	unsigned slow_s;
 	/* Asked about once a second; true ends the call with UX_EUNAVAILABLE. NULL: never. */
 	bool (*cancelled)(void *ctx);
 	void *cancelled_ctx;

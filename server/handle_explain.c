@@ -6,6 +6,7 @@
 #include "module_ids.h"
 #include "handlers.h"
 #include "symbols_out.h"
+#include "upstream_tell.h"
 
 /* One explanation at work. */
 struct explain {
@@ -146,7 +147,7 @@ static const char *advice_of(enum ux_quality best)
 	return NULL;
 }
 
-static void put_advice(struct explain *e)
+static void put_advice(struct explain *e, const char *id)
 {
 	struct ux_json *j = &e->j;
 	const struct ux_module *m = &e->module;
@@ -154,9 +155,10 @@ static void put_advice(struct explain *e)
 	const char *advice = advice_of(best);
 	ux_json_key(j, "advice");
 	ux_json_array_begin(j);
-	if (!e->known)
+	if (!e->known) {
 		ux_json_cstr(j, "nothing with this ID was uploaded: unhex push FILE");
-	else if (advice)
+		ux_upstreams_advise(e->req, id, j);
+	} else if (advice)
 		ux_json_cstr(j, advice);
 	if (e->known && ux_module_in_state(m, UX_CANDIDATE_PENDING))
 		ux_json_cstr(j, "wait: something better may be on its way");
@@ -200,7 +202,8 @@ enum ux_code ux_handle_explain(struct ux_request *req, struct ux_response *res)
 	for (size_t i = 0; i < e.module.n_candidates; i++)
 		put_candidate(&e, &e.module.candidates[i]);
 	ux_json_array_end(j);
-	put_advice(&e);
+	UX_TRY(ux_upstreams_explain(req, id, j));
+	put_advice(&e, id);
 	ux_json_object_end(j);
 	ux_out_u8(&req->out, '\n');
 	return ux_response_out(req, res, "application/json");

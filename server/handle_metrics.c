@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /metrics and /readyz: for those who watch over the server. */
 #include "handlers.h"
+#include "upstream_tell.h"
 
 /* What is asked of the index when somebody looks; one that does not answer is left out. */
 static void put_index(struct ux_request *req)
@@ -29,11 +30,12 @@ static void put_index(struct ux_request *req)
 
 enum ux_code ux_handle_metrics(struct ux_request *req, struct ux_response *res)
 {
-	const struct ux_server *s = ux_server_of(req);
+	struct ux_server *s = ux_server_of(req);
 	ux_metrics_write(&s->metrics, ux_server_routes, ux_server_route_count, &req->out);
 	ux_metrics_one(&req->out, "unhex_request_memory_bytes", "gauge",
 		       "Bytes of bodies and answers that requests keep now.",
 		       atomic_load_explicit(&s->memory.used, memory_order_relaxed));
+	ux_upstreams_metrics(s, &req->out);
 	put_index(req);
 	return ux_response_out(req, res, "text/plain; version=0.0.4; charset=utf-8");
 }

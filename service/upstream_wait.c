@@ -100,6 +100,8 @@ enum ux_code ux_request_fetch(struct ux_request *req, struct ux_response *res, c
 	ux_fetcher_unwait(s->fetcher, &w->waiter);
 	enum ux_fetching state = ux_fetcher_want(s->fetcher, &wish, &w->waiter);
 	bool from_server = wish.hops.n > 0;
+	if (state == UX_FETCHING_NOT && from_server) /* it may be that only somebody failed */
+		ux_response_field(res, "Retry-After", UX_STR("60"));
 	if (state == UX_FETCHING_NOT)
 		return UX_ENOTFOUND;
 	if (park(req, w,

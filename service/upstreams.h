@@ -8,7 +8,7 @@
 enum {
 	UX_FETCH_WAIT_MS = 4500,  /* for the first byte of somebody: with the rest under 5 s */
 	UX_FETCH_FLOW_MS = 80000, /* while it comes: debuginfod's clients wait for 90 s */
-	UX_FETCH_WAIT_SERVER_MS = 1500, /* of another server of ours: it asks again */
+	UX_FETCH_WAIT_SERVER_MS = 1000, /* of another server of ours: it asks again */
 };
 
 /*

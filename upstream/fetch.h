@@ -9,7 +9,7 @@
 
 enum {
 	UX_FETCH_ITEMS_MOST = UX_UPSTREAMS_MOST * UX_ARTIFACT_COUNT,
-	UX_FETCH_LATER_MOST = 10, /* times that one upstream may say "ask again" */
+	UX_FETCH_LATER_MOST = 4, /* times that one upstream may say "ask again" */
 };
 
 enum ux_fetch_item_state {

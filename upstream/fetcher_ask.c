@@ -140,6 +140,8 @@ static enum ux_code put_row(struct question *q, struct ux_error *err)
 	row->reason = q->answer.reason;
 	row->asked = now;
 	row->expires = ux_fetch_expires(&q->f->options.times, row->outcome, now);
+	if (row->outcome == UX_FETCH_ABSENT && q->answer.retry_s > 0)
+		row->expires = ux_min(row->expires, now + (ux_time)q->answer.retry_s);
 	row->took_ms = q->took_ms;
 	row->file_name = "";
 	pthread_mutex_lock(&s->commit_lock);

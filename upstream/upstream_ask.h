@@ -12,7 +12,8 @@ enum {
 	UX_UPSTREAM_CONNECT_MS = 2000,
 	UX_UPSTREAM_SILENCE_MS = 3000, /* without a byte; noticed within a second: under 5 s */
 	UX_UPSTREAM_MOST_MS = 600000,  /* that one file may take */
-	UX_UPSTREAM_SLOW = 4096,       /* bytes a second, at least */
+	UX_UPSTREAM_SLOW = 4096,       /* bytes a second, at least, */
+	UX_UPSTREAM_SLOW_S = 4,        /* on the average of so many */
 	UX_UPSTREAM_REDIRECTS = 4,
 };
 

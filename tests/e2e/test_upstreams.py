@@ -1,5 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """unhex serve that asks others: servers of ours, debuginfod's, buckets and folders"""
+import concurrent.futures
+import contextlib
+import os
+import shutil
+import socket
+import sqlite3
+import subprocess
+import threading
 import time
 import urllib.error
 import urllib.request
@@ -8,8 +16,8 @@ import pytest
 
 from conftest import Server
 from http_api import Api
-from tool import build_id, compile_c, stripped, symbol
-from upstream_stub import Stub
+from tool import build_id, compile_c, lines, stripped, symbol, unhex
+from upstream_stub import Stub, drip, endless, forward, hang, send
 
 PATIENCE = 60  # seconds: for a machine that is busy
 
@@ -102,6 +110,16 @@ def explain(server, name):
     return doc
 
 
+def fetched(server, path):
+    """A file that some upstream has: a busy machine may need more than one question."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        status, body = get(server, path)
+        if status == 200 or time.monotonic() > end:
+            return status, body
+        time.sleep(0.2)
+
+
 def names(doc):
     return [f["function"] for f in doc["frames"][0]]
 
@@ -114,3 +132,283 @@ def test_what_another_server_has_is_fetched_once_and_kept(servers, other, prog):
     status, doc, _ = Api(s)("GET", f"/v1/modules/{build_id(prog)}")
     (candidate,) = doc["candidates"]
     assert (candidate["origin"], candidate["quality"]) == ("upstream", "inlines")
+
+
+def test_debuginfods_clients_get_files_of_an_upstream_and_symbols_come_of_them(
+        servers, other, prog, halves):
+    s = servers(own(other.url, "central", "debuginfod") + f",token-file={token(other)}")
+    start, _ = symbol(prog, "outer")
+    for kind, path in zip(("executable", "debuginfo"), halves):
+        assert fetched(s, f"/buildid/{hex_id(prog)}/{kind}") == (200, path.read_bytes())
+    assert get(s, f"/buildid/{hex_id(prog)}/section/.debug_line")[0] == 200
+    # What the stripped executable tells is replaced by what the debug file does.
+    end = time.monotonic() + PATIENCE
+    while names(symbolize(s, build_id(prog), hex(start))) != ["outer"]:
+        assert time.monotonic() < end
+        time.sleep(0.1)
+
+
+def token(server):
+    path = server.data.with_suffix(".token")
+    path.write_text(server.token + "\n")
+    return path
+
+
+@pytest.mark.parametrize("layout", ["{0}/.build-id/{1}/{2}.debug", "{0}/{1}/{2}/debuginfo"])
+def test_a_folder_in_build_id_layout_is_an_upstream(servers, tmp_path, prog, halves, layout):
+    path = layout.format(tmp_path / "files", hex_id(prog)[:2], hex_id(prog)[2:])
+    os.makedirs(os.path.dirname(path))
+    shutil.copy(halves[1], path)
+    s = servers(f"dir:{tmp_path}/files")
+    start, _ = symbol(prog, "outer")
+    assert names(symbolize(s, build_id(prog), hex(start))) == ["outer"]
+    assert get(s, f"/buildid/{hex_id(prog)}/debuginfo") == (200, halves[1].read_bytes())
+    (told,) = explain(s, build_id(prog))["upstreams"]
+    assert (told["name"], told["kind"], told["state"]) == ("files", "dir", "is asked")
+
+
+def test_debians_debuginfod_is_an_upstream(servers, tmp_path, prog, halves):
+    files = tmp_path / "served"
+    files.mkdir()
+    shutil.copy(halves[1], files)
+    with debuginfod(tmp_path, files) as url:
+        s = servers(own(url, "elfutils", "debuginfod"))
+        assert fetched(s, f"/buildid/{hex_id(prog)}/debuginfo") == (200, halves[1].read_bytes())
+        source = f"/buildid/{hex_id(prog)}/source{prog.with_suffix('.c')}"
+        want = prog.with_suffix(".c").read_bytes()
+        assert fetched(s, source) == (200, want)
+    # From here now; and what is not there was remembered.
+    assert get(s, source) == (200, want)
+    assert get(s, f"/buildid/{hex_id(prog)}/executable")[0] == 404
+
+
+@contextlib.contextmanager
+def debuginfod(tmp_path, files):
+    """elfutils' server, when it has read the files."""
+    env = {"PATH": os.environ["PATH"], "HOME": str(tmp_path)}
+    for _ in range(20):  # a port may be taken by somebody else meanwhile
+        with socket.socket() as free:
+            free.bind(("127.0.0.1", 0))
+            port = free.getsockname()[1]
+        process = subprocess.Popen(["debuginfod", "-d", tmp_path / "index", "-p", str(port), "-F",
+                                    files], env=env, stdout=subprocess.DEVNULL,
+                                   stderr=subprocess.DEVNULL)
+        url = f"http://127.0.0.1:{port}"
+        try:
+            if is_ready(process, url):
+                yield url
+                return
+        finally:
+            process.kill()
+            process.wait()
+    raise RuntimeError("debuginfod did not start")
+
+
+def is_ready(process, url):
+    end = time.monotonic() + PATIENCE
+    while process.poll() is None and time.monotonic() < end:
+        try:
+            with urllib.request.urlopen(url + "/metrics", timeout=PATIENCE) as answer:
+                text = answer.read().decode()
+            if 'thread_work_total{role="traverse"} 1' in text and \
+               'thread_work_pending{role="scan"} 0' in text and 'role="scan"' in text:
+                return True
+        except OSError:
+            pass
+        time.sleep(0.1)
+    return False
+
+
+def test_however_many_ask_one_question_is_asked(servers, stub, prog):
+    gate = threading.Event()
+
+    def slow(handler, s):
+        gate.wait(PATIENCE)
+        send(404)(handler, s)
+
+    stub.otherwise = slow
+    s = servers(own(stub.url, "stub", "debuginfod"))
+    path = f"/buildid/{hex_id(prog)}/debuginfo"
+    with concurrent.futures.ThreadPoolExecutor(20) as pool:
+        asked = [pool.submit(get, s, path) for _ in range(20)]
+        while stub.count(path) == 0:
+            time.sleep(0.05)
+        # They hold no threads: others are answered meanwhile.
+        assert get(s, "/healthz")[0] == 200
+        gate.set()
+        assert {a.result()[0] for a in asked} == {404}
+    assert stub.count(path) == 1
+
+
+def test_what_nobody_has_is_remembered_over_a_restart_until_it_expires(servers, stub):
+    s = servers(own(stub.url, "stub", "debuginfod"), start=False,
+                more=("--set", "upstream-absent=1h"))
+    s.start()
+    name = "ab" * 20
+    assert symbolize(s, f"gnu:{name}", "0x1")["status"] == "missing"
+    assert get(s, f"/buildid/{name}/debuginfo")[0] == 404
+    first = stub.count(name)
+    assert first == 2  # debuginfo, and executable for the symbols
+    s.stop()
+    s.start()
+    assert symbolize(s, f"gnu:{name}", "0x1")["status"] == "missing"
+    assert get(s, f"/buildid/{name}/debuginfo")[0] == 404
+    assert stub.count(name) == first
+    (told,) = explain(s, f"gnu:{name}")["upstreams"]
+    assert [(a["artifact"], a["outcome"], a["status"]) for a in told["answers"]] == \
+        [("debuginfo", "absent", 404), ("executable", "absent", 404)]
+    assert all("not_again_before" in a for a in told["answers"])
+    s.stop()
+    s.options = tuple(o.replace("=1h", "=1s") for o in s.options)
+    s.start()
+    deadline = time.monotonic() + PATIENCE
+    while stub.count(name) == first and time.monotonic() < deadline:
+        assert symbolize(s, f"gnu:{name}", "0x1")["status"] == "missing"
+        time.sleep(0.2)
+    assert stub.count(name) > first
+
+
+def test_only_gnu_ids_go_to_debuginfod(servers, stub):
+    s = servers(own(stub.url, "stub", "debuginfod"))
+    assert symbolize(s, "file:" + "ab" * 16, "0x1")["status"] == "missing"
+    assert symbolize(s, "go:some/text", "0x1")["status"] == "missing"
+    assert stub.asked == []
+    assert any("GNU" in line for line in explain(s, "go:some%2Ftext")["advice"])
+
+
+def test_a_dead_upstream_is_skipped_for_the_next_one(servers, stub, other, prog, halves):
+    stub.otherwise = hang
+    s = servers(own(stub.url, "dead", "debuginfod"),
+                own(other.url, "central", "debuginfod") + f",token-file={token(other)}")
+    assert fetched(s, f"/buildid/{hex_id(prog)}/debuginfo") == (200, halves[1].read_bytes())
+
+
+@pytest.mark.parametrize("how", [hang, drip, endless, send(500), send(200, b"no ELF file"),
+                                 send(200), send(302, Location="http://169.254.169.254/latest/"),
+                                 send(302, Location="file:///etc/passwd"),
+                                 send(302, Location="http://[::1]:1/")],
+                         ids=["hangs", "drips", "endless", "500", "wrong", "empty", "metadata",
+                              "file", "loopback"])
+def test_a_bad_upstream_costs_a_404_and_is_told_of(servers, stub, how):
+    stub.otherwise = how
+    s = servers(own(stub.url, "bad", "debuginfod"), more=("--set", "upstream-bytes=1M"))
+    name = "cd" * 20
+    assert get(s, f"/buildid/{name}/debuginfo")[0] == 404
+    assert get(s, "/readyz")[0] == 200
+    deadline = time.monotonic() + PATIENCE
+    while time.monotonic() < deadline:
+        (told,) = explain(s, f"gnu:{name}")["upstreams"]
+        if told["answers"]:
+            break
+        time.sleep(0.1)
+    (said,) = told["answers"]
+    assert said["outcome"] == "failed" and said["says"]
+    if how is hang:
+        assert "in time" in said["says"]
+
+
+def test_who_fails_again_and_again_is_left_alone_and_tried_again(servers, stub):
+    stub.otherwise = send(500)
+    s = servers(own(stub.url, "stub", "debuginfod"))
+    for i in range(3):
+        assert get(s, f"/buildid/{i:040x}/debuginfo")[0] == 404
+    asked = len(stub.asked)
+    (told,) = explain(s, "gnu:" + "00" * 20)["upstreams"]
+    assert "left alone" in told["state"] and told["left_alone_for_s"] <= 5
+    text = get(s, "/metrics")[1].decode()
+    assert 'unhex_upstream_left_alone{upstream="stub"} 1' in text
+    assert 'unhex_upstream_answers_total{upstream="stub",outcome="failed"} 3' in text
+    assert get(s, f"/buildid/{99:040x}/debuginfo")[0] == 404
+    assert len(stub.asked) in (asked, asked + 1)  # one, if 5 s have passed
+    stub.otherwise = send(404)
+    deadline = time.monotonic() + PATIENCE
+    for i in range(100, 10000):
+        assert get(s, f"/buildid/{i:040x}/debuginfo")[0] == 404
+        (told,) = explain(s, "gnu:" + "00" * 20)["upstreams"]
+        if told["state"] == "is asked" or time.monotonic() > deadline:
+            break
+        time.sleep(0.2)
+    assert told["state"] == "is asked"
+
+
+def test_an_address_of_this_machine_must_be_allowed(servers, stub, prog):
+    s = servers(f"debuginfod+{stub.url},name=inside")
+    assert get(s, f"/buildid/{hex_id(prog)}/debuginfo")[0] == 404
+    assert stub.asked == []
+    (told,) = explain(s, build_id(prog))["upstreams"]
+    assert "not public" in told["answers"][0]["says"]
+
+
+def test_two_servers_that_name_each_other_do_not_loop(servers, stub):
+    """Whichever is asked first, and both at once."""
+    second = servers(own(stub.url, "first"))
+    first = servers(own(second.url, "second"))
+    stub.otherwise = forward(first)
+    for i, s in enumerate((first, second)):
+        assert symbolize(s, f"gnu:{i:040x}", "0x1")["status"] == "missing"
+        assert get(s, f"/v1/gsym/{i + 10:040x}")[0] == 404
+        assert get(s, f"/buildid/{i + 20:040x}/debuginfo")[0] == 404
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        both = [pool.submit(symbolize, s, "gnu:" + "ee" * 20, "0x1") for s in (first, second)]
+        assert {b.result()["status"] for b in both} == {"missing"}
+    assert len(stub.asked) < 60
+
+
+def test_explain_of_an_id_tells_of_candidates_and_upstreams(servers, stub, prog):
+    s = servers(own(stub.url, "stub", "debuginfod"))
+    name = build_id(prog)
+    assert symbolize(s, name, "0x1")["status"] == "missing"
+    told = s.unhex("explain", name)
+    assert told.returncode == 1, told
+    for words in (f"{name}: missing", "stub (debuginfod): is asked", "debuginfo: absent (status 404)",
+                  "not again before", "unhex push FILE"):
+        assert words in told.stdout, told.stdout
+    assert s.unhex("push", prog).returncode == 0
+    start, _ = symbol(prog, "outer")
+    told = s.unhex("explain", name, hex(start))
+    assert told.returncode == 0 and "outer" in told.stdout and "inlines" in told.stdout, told
+    (doc,) = lines(s.unhex("explain", "--json", name))
+    assert doc["status"] == "found" and doc["upstreams"][0]["answers"]
+    assert s.unhex("explain", name, "0x1").returncode == 1
+    told = unhex("explain", name, "--url", "http://127.0.0.1:1")
+    assert told.returncode == 3 and "cannot reach" in told.stderr
+
+
+def test_a_token_goes_to_its_own_host_alone(servers, stub, tmp_path):
+    with Stub() as elsewhere:
+        stub.otherwise = send(302, Location=elsewhere.url + "/there")
+        (tmp_path / "token").write_text("very-secret\n")
+        s = servers(own(stub.url, "stub", "debuginfod") + f",token-file={tmp_path}/token")
+        assert get(s, f"/buildid/{'ab' * 20}/debuginfo")[0] == 404
+        assert stub.asked[0][1]["Authorization"] == "Bearer very-secret"
+        assert elsewhere.asked == []  # its address is not this upstream's own
+    s.stop()
+    assert "very-secret" not in s.data.with_suffix(".log").read_text()
+
+
+def test_a_namespace_chooses_its_upstreams(servers, stub):
+    with Stub() as second:
+        s = servers(own(stub.url, "one", "debuginfod"), own(second.url, "two", "debuginfod"),
+                    start=False)
+        s.start()
+        s.stop()
+        with sqlite3.connect(s.data / "index.sqlite") as db:
+            db.execute("UPDATE namespaces SET upstreams = 'two' WHERE name = 'default'")
+        db.close()
+        s.start()
+        assert symbolize(s, "gnu:" + "ab" * 20, "0x1")["status"] == "missing"
+        assert stub.asked == [] and second.count("ab" * 20) == 2
+        told = {u["name"]: u["state"] for u in explain(s, "gnu:" + "ab" * 20)["upstreams"]}
+        assert "does not ask" in told["one"] and told["two"] == "is asked"
+
+
+@pytest.mark.parametrize("text,words", [
+    ("https://example.com", "expected unhex+URL"), ("unhex+ftp://x", "expected unhex+URL"),
+    ("dir:relative", "expected"), ("unhex+http://a:b@x", "user name"),
+    ("unhex+http://x,colour=red", "the word"), ("unhex+http://x,name=UP", "name"),
+    ("unhex+http://x,token-file=/no/such", "token file"),
+])
+def test_an_upstream_that_makes_no_sense_is_refused(tmp_path, text, words):
+    result = unhex("serve", "--listen", "127.0.0.1:0", "--data", tmp_path / "d", "--upstream", text)
+    assert result.returncode != 0 and words in result.stderr, result.stderr
+    assert not (tmp_path / "d").exists()

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """A server that answers as it is told: well, badly, slowly, or without end"""
+import http.client
 import http.server
 import threading
+import urllib.parse
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -30,6 +32,19 @@ def send(status, body=b"", **headers):
         handler.send_header("Content-Length", str(len(body)))
         handler.end_headers()
         handler.wfile.write(body)
+    return answer
+
+
+def forward(server):
+    """Hands the question on, and the answer back."""
+    def answer(handler, stub):
+        url = urllib.parse.urlsplit(server.url)
+        connection = http.client.HTTPConnection(url.hostname, url.port, timeout=60)
+        connection.request("GET", handler.path, headers=dict(handler.headers))
+        got = connection.getresponse()
+        body, again = got.read(), got.headers.get("Retry-After")
+        connection.close()
+        send(got.status, body, **({"Retry-After": again} if again else {}))(handler, stub)
     return answer
 
 

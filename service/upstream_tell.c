@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Telling of upstreams. */
+#include "upstream_tell.h"
+
+#include "time_text.h"
+
+/* One explanation. */
+struct telling {
+	struct ux_json *j;
+	const struct ux_fetched_list *answers;
+	const char *chosen; /* the namespace's list */
+	ux_time now;
+};
+
+static const char *outcome_name(enum ux_fetch_outcome outcome)
+{
+	static const char *const names[] = {"found", "absent", "failed"};
+	return names[outcome];
+}
+
+static void put_answer(struct telling *t, const struct ux_fetched *a)
+{
+	char text[UX_TIME_TEXT];
+	struct ux_json *j = t->j;
+	ux_json_object_begin(j);
+	ux_json_key_cstr(j, "artifact", a->artifact);
+	ux_json_key_cstr(j, "outcome", outcome_name(a->outcome));
+	if (a->status > 0)
+		ux_json_key_u64(j, "status", a->status);
+	ux_json_key_cstr(j, "says", a->reason);
+	ux_json_key_cstr(j, "asked", ux_time_text(a->asked, text));
+	ux_json_key_u64(j, "took_ms", a->took_ms);
+	if (a->expires > t->now)
+		ux_json_key_cstr(j, "not_again_before", ux_time_text(a->expires, text));
+	ux_json_object_end(j);
+}
+
+static void put_answers(struct telling *t, const char *name)
+{
+	ux_json_key(t->j, "answers");
+	ux_json_array_begin(t->j);
+	for (size_t i = 0; i < t->answers->n; i++)
+		if (strcmp(t->answers->answers[i].upstream, name) == 0)
+			put_answer(t, &t->answers->answers[i]);
+	ux_json_array_end(t->j);
+}
+
+/* Why it is not asked now, or that it is. */
+static const char *standing(const struct ux_upstream_status *s, bool chosen)
+{
+	if (!chosen)
+		return "the namespace does not ask it";
+	switch (s->breaker) {
+	case UX_BREAKER_CLOSED:
+		return "is asked";
+	case UX_BREAKER_OPEN:
+		return "did not answer lately, and is left alone";
+	case UX_BREAKER_PROBED:
+		break;
+	}
+	return "did not answer lately; it is being tried again";
+}
+
+static void put_upstream(struct telling *t, const struct ux_upstream_status *s, size_t i)
+{
+	struct ux_json *j = t->j;
+	size_t rank = 0;
+	bool chosen = ux_upstream_chosen(t->chosen, s->upstream->name, i, &rank);
+	ux_json_object_begin(j);
+	ux_json_key_cstr(j, "name", s->upstream->name);
+	ux_json_key_cstr(j, "kind", ux_upstream_kind_name(s->upstream->kind));
+	ux_json_key_cstr(j, "state", standing(s, chosen));
+	if (s->breaker == UX_BREAKER_OPEN)
+		ux_json_key_u64(j, "left_alone_for_s", (uint64_t)(s->open_ms + 999) / 1000);
+	put_answers(t, s->upstream->name);
+	ux_json_object_end(j);
+}
+
+static bool is_configured(struct ux_fetcher *f, const char *name)
+{
+	for (size_t i = 0; f && i < ux_fetcher_count(f); i++)
+		if (strcmp(ux_fetcher_status(f, i).upstream->name, name) == 0)
+			return true;
+	return false;
+}
+
+/* Of one that is gone, once. */
+static void put_former(struct telling *t, struct ux_fetcher *f, size_t i)
+{
+	const char *name = t->answers->answers[i].upstream;
+	bool told = is_configured(f, name);
+	for (size_t k = 0; k < i && !told; k++)
+		told = strcmp(t->answers->answers[k].upstream, name) == 0;
+	if (told)
+		return;
+	ux_json_object_begin(t->j);
+	ux_json_key_cstr(t->j, "name", name);
+	ux_json_key_cstr(t->j, "state", "is configured no more");
+	put_answers(t, name);
+	ux_json_object_end(t->j);
+}
+
+static enum ux_code read_chosen(struct ux_request *req, const char **ret)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	struct ux_namespace ns = {.upstreams = "*"};
+	enum ux_code code =
+		ix->namespaces.find(ix, ux_caller_of(req)->ns, &req->arena, &ns, &req->err);
+	*ret = ns.upstreams;
+	if (code == UX_ENOTFOUND)
+		req->err = (struct ux_error)UX_ERROR_INIT;
+	return code == UX_ENOTFOUND ? UX_OK : code;
+}
+
+enum ux_code ux_upstreams_explain(struct ux_request *req, const char *id, struct ux_json *j)
+{
+	struct ux_server *s = ux_server_of(req);
+	struct ux_index *ix = s->store->index;
+	struct ux_fetched_list answers = {0};
+	struct telling t = {.j = j, .answers = &answers, .now = ux_store_now(s->store)};
+	UX_TRY(read_chosen(req, &t.chosen));
+	UX_TRY(ix->fetched.list(ix, ux_caller_of(req)->ns, id, NULL, &req->arena, &answers,
+				&req->err));
+	ux_json_key(j, "upstreams");
+	ux_json_array_begin(j);
+	for (size_t i = 0; s->fetcher && i < ux_fetcher_count(s->fetcher); i++) {
+		const struct ux_upstream_status status = ux_fetcher_status(s->fetcher, i);
+		put_upstream(&t, &status, i);
+	}
+	for (size_t i = 0; i < answers.n; i++)
+		put_former(&t, s->fetcher, i);
+	ux_json_array_end(j);
+	return UX_OK;
+}
+
+static void put_words(struct ux_json *j, const char *name, const char *words)
+{
+	char text[UX_UPSTREAM_NAME + 160];
+	snprintf(text, sizeof(text), "upstream %s %s", name, words);
+	ux_json_cstr(j, text);
+}
+
+void ux_upstreams_advise(struct ux_request *req, const char *id, struct ux_json *j)
+{
+	struct ux_fetcher *f = ux_server_of(req)->fetcher;
+	bool asks_debuginfod = false;
+	if (!f) {
+		ux_json_cstr(j, "or let this server ask others: unhex serve --upstream");
+		return;
+	}
+	for (size_t i = 0; i < ux_fetcher_count(f); i++) {
+		const struct ux_upstream_status s = ux_fetcher_status(f, i);
+		asks_debuginfod |= s.upstream->kind == UX_UPSTREAM_DEBUGINFOD;
+		if (s.breaker != UX_BREAKER_CLOSED)
+			put_words(j, s.upstream->name,
+				  "does not answer: is it up, and is its address allowed?");
+	}
+	if (asks_debuginfod && strncmp(id, "gnu:", 4) != 0)
+		ux_json_cstr(j, "debuginfod servers are asked for GNU build IDs alone");
+}
+
+/* --- metrics ---------------------------------------------------------------------------------- */
+
+static void put_head(struct ux_out *out, const char *name, const char *type, const char *help)
+{
+	ux_out_fmt(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
+}
+
+static uint64_t number(const struct ux_upstream_status *s, size_t offset)
+{
+	return *(const uint64_t *)(const void *)((const char *)s + offset);
+}
+
+static void put_each(struct ux_out *out, const struct ux_upstream_status *all, size_t n,
+		     const char *name, const char *type, const char *help, size_t offset)
+{
+	put_head(out, name, type, help);
+	for (size_t i = 0; i < n; i++)
+		ux_out_fmt(out, "%s{upstream=\"%s\"} %" PRIu64 "\n", name, all[i].upstream->name,
+			   number(&all[i], offset));
+}
+
+static void put_outcomes(struct ux_out *out, const struct ux_upstream_status *all, size_t n)
+{
+	static const char name[] = "unhex_upstream_answers_total";
+	static const size_t at[] = {offsetof(struct ux_upstream_status, found),
+				    offsetof(struct ux_upstream_status, absent),
+				    offsetof(struct ux_upstream_status, failed)};
+	put_head(out, name, "counter", "Questions to upstreams, by what came of them.");
+	for (size_t i = 0; i < n; i++)
+		for (size_t k = 0; k < ux_countof(at); k++)
+			ux_out_fmt(out, "%s{upstream=\"%s\",outcome=\"%s\"} %" PRIu64 "\n", name,
+				   all[i].upstream->name, outcome_name((enum ux_fetch_outcome)k),
+				   number(&all[i], at[k]));
+}
+
+void ux_upstreams_metrics(struct ux_server *s, struct ux_out *out)
+{
+	struct ux_upstream_status all[UX_UPSTREAMS_MOST];
+	size_t n = s->fetcher ? ux_fetcher_count(s->fetcher) : 0;
+	uint64_t load = 0, refused = 0;
+	if (n == 0)
+		return;
+	for (size_t i = 0; i < n; i++)
+		all[i] = ux_fetcher_status(s->fetcher, i);
+	ux_fetcher_load(s->fetcher, &load, &refused);
+	put_outcomes(out, all, n);
+	put_each(out, all, n, "unhex_upstream_skipped_total", "counter",
+		 "Questions that were not asked since the upstream is left alone.",
+		 offsetof(struct ux_upstream_status, refused));
+	put_each(out, all, n, "unhex_upstream_bytes_total", "counter", "Bytes that came.",
+		 offsetof(struct ux_upstream_status, bytes));
+	put_each(out, all, n, "unhex_upstream_milliseconds_total", "counter",
+		 "How long all questions took together.",
+		 offsetof(struct ux_upstream_status, took_ms));
+	put_head(out, "unhex_upstream_left_alone", "gauge",
+		 "1 while it is not asked since it did not answer.");
+	for (size_t i = 0; i < n; i++)
+		ux_out_fmt(out, "unhex_upstream_left_alone{upstream=\"%s\"} %d\n",
+			   all[i].upstream->name, all[i].breaker != UX_BREAKER_CLOSED);
+	ux_metrics_one(out, "unhex_fetches", "gauge", "Fetches that wait or are under way.", load);
+	ux_metrics_one(out, "unhex_fetches_refused_total", "counter",
+		       "Fetches that were refused since too many waited.", refused);
+}
