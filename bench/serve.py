@@ -32,7 +32,7 @@ KNOWN = 10_000  # modules
 HOT = 100
 INDEXED = 100_000
 SOURCE = "int main(int argc, char **argv)\n{\n\t(void)argv;\n\treturn argc;\n}\n"
-ROWS = ["file", "unknown", "v5", "json", "latency", "memory", "restart"]
+ROWS = ["file", "unknown", "v5", "json", "compact", "latency", "memory", "restart"]
 
 
 def verdict(fine):
@@ -177,6 +177,32 @@ def json_body(build_id, addresses):
     return {"modules": [{"id": f"gnu:{build_id}", "addresses": addresses}]}
 
 
+def leb(value):
+    """Signed LEB128."""
+    out = bytearray()
+    while not -64 <= value < 64:
+        out.append(value & 0x7f | 0x80)
+        value >>= 7
+    return bytes(out + bytes([value & 0x7f]))
+
+
+def uleb(value):
+    """Unsigned LEB128."""
+    out = bytearray()
+    while value >= 0x80:
+        out.append(value & 0x7f | 0x80)
+        value >>= 7
+    return bytes(out + bytes([value]))
+
+
+def compact_body(build_id, addresses):
+    """Of POST /v1/symbolize, as docs/formats/symbolize-binary.md has it."""
+    number = bytes.fromhex(build_id)
+    deltas = b"".join(leb(a - b) for a, b in zip(addresses, [0, *addresses]))
+    return (b"UXQ\1\0\2\0" + b"\1" + uleb(len(number)) + number + b"\1" + uleb(len(addresses))
+            + uleb(len(deltas)) + deltas + b"\0")
+
+
 def bench_json(bench, rows):
     """Many addresses a request, and how long small requests take while half of them comes."""
     with running(bench.serve("symbols-data")) as ours:
@@ -186,16 +212,22 @@ def bench_json(bench, rows):
             build_id, some[i * MANY:(i + 1) * MANY]))
         if "json" in rows:
             alone(bench, ours, "JSON", "/v1/symbolize", bodies, 700_000)
+        if "compact" in rows:
+            bodies = [bench.work / f"compact-{i}" for i in range(8)]
+            for i, path in enumerate(bodies):
+                path.write_bytes(compact_body(build_id, some[i * MANY:(i + 1) * MANY]))
+            alone(bench, ours, "compact form", "/v1/symbolize", bodies, 3_000_000,
+                  header="Content-Type: application/x-unhex-symbolize")
         if "latency" in rows:
             small = write_bodies(bench, "few", 200, lambda i: json_body(
                 build_id, some[i * FEW:(i + 1) * FEW]))
             latency(bench, ours, small)
 
 
-def alone(bench, ours, name, path, bodies, goal):
+def alone(bench, ours, name, path, bodies, goal, **more):
     """Addresses a second on one processor."""
-    bench.load(ours, path, bodies=bodies, connections=2)
-    got = [bench.load(ours, path, bodies=bodies, connections=2)
+    bench.load(ours, path, bodies=bodies, connections=2, **more)
+    got = [bench.load(ours, path, bodies=bodies, connections=2, **more)
            for _ in range(bench.options.rounds)]
     rate = statistics.median(f.rate for f in got) * MANY
     cpu = MANY / statistics.median(f.cpu for f in got)
@@ -286,7 +318,7 @@ def bench_restart(bench, _rows):
          statistics.median(t for t, _ in took[1:]) < 1)
 
 
-WORK = {("file", "unknown"): bench_files, ("v5",): bench_v5, ("json", "latency"): bench_json,
+WORK = {("file", "unknown"): bench_files, ("v5",): bench_v5, ("json", "compact", "latency"): bench_json,
         ("memory",): bench_memory, ("restart",): bench_restart}
 
 

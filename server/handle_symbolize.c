@@ -35,9 +35,14 @@ static void json_begin(void *ctx, const struct ux_asked_module *module, const en
 static enum ux_code json_put(void *ctx, const struct ux_resolver *r, const uint32_t *frames,
 			     size_t n)
 {
+	enum {
+		AHEAD = 8
+	};
 	struct json_form *f = ctx;
 	struct ux_out *out = f->j.out;
 	for (size_t i = 0; i < n; i++) {
+		if (i + AHEAD < n)
+			ux_memo_expect(r->memo, frames[i + AHEAD]);
 		if (f->any)
 			ux_out_u8(out, ',');
 		f->any = true;
@@ -124,9 +129,7 @@ static enum ux_code compact_put(void *ctx, const struct ux_resolver *r, const ui
 	struct compact_form *f = ctx;
 	if (r->anew)
 		ux_memo_wire_anew(&f->wire);
-	for (size_t i = 0; i < n; i++)
-		ux_memo_wire_address(&f->wire, r->memo, frames[i]);
-	if (f->wire.failed)
+	if (!ux_memo_wire_addresses(&f->wire, r->memo, frames, n))
 		return ux_error_nomem(&f->req->err);
 	size_t size = ux_wire_reply_size(&f->wire.reply);
 	return ux_symbolize_bound(f->req, size, 3 * size); /* it is copied at the end */

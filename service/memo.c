@@ -9,16 +9,8 @@
 #include <pthread.h>
 
 enum {
-	FIRST_PIECE = 64, /* items of a list's first piece; each further one has twice as many */
-	PIECES = 24,
 	FIRST_SLOTS = 256,
 	AHEAD = 8, /* addresses whose place is fetched while those before are looked at */
-};
-
-/* A list whose items never move. */
-struct list {
-	void *pieces[PIECES];
-	size_t n;
 };
 
 struct place {
@@ -40,34 +32,24 @@ static inline bool eq_key(uint64_t a, uint64_t b)
 UX_MAP(memo_numbers, uint64_t, uint32_t, hash_key, eq_key);
 
 struct ux_memo {
+	struct ux_memo_lists
+		lists;    /* guarded by lock, but for items that somebody has a number of */
 	atomic_uint refs; /* acquire-release: the last one frees what others have read */
 	enum ux_demangle_mode mode;
 	atomic_size_t *all;    /* a sum alone: no order needed */
-	pthread_rwlock_t lock; /* guards all below, but for items that somebody has a number of */
+	pthread_rwlock_t lock; /* guards lists and all below */
 	size_t bytes;          /* of it all */
 	struct place *places;  /* open addressing, a power of two */
 	size_t places_cap, n_places;
 	uint32_t *slots; /* frames by what they are, the same */
 	size_t slots_cap;
-	struct list frames, files, texts;
 	struct memo_numbers text_numbers; /* by place in the module's file, and what it is */
 	struct memo_numbers file_numbers;
 	struct ux_arena arena; /* demangled texts */
 	struct ux_out name;    /* the one at hand */
 };
 
-static size_t piece_of(size_t i, size_t *ret_off)
-{
-	size_t piece = (size_t)(63 - __builtin_clzll(i / FIRST_PIECE + 1));
-	*ret_off = i - FIRST_PIECE * (((size_t)1 << piece) - 1);
-	return piece;
-}
-
-static void *item(const struct list *l, size_t size, uint32_t number)
-{
-	size_t off = 0, piece = piece_of(number - 1, &off);
-	return (char *)l->pieces[piece] + off * size;
-}
+static_assert(offsetof(struct ux_memo, lists) == 0, "memo.h looks there");
 
 static void charge(struct ux_memo *m, size_t bytes)
 {
@@ -76,13 +58,13 @@ static void charge(struct ux_memo *m, size_t bytes)
 }
 
 /* The number of a new item, which is returned cleared; NULL when it has no room. */
-static void *append(struct ux_memo *m, struct list *l, size_t size, uint32_t *ret_number)
+static void *append(struct ux_memo *m, struct ux_memo_list *l, size_t size, uint32_t *ret_number)
 {
-	size_t off = 0, piece = piece_of(l->n, &off);
-	if (piece == PIECES)
+	size_t off = 0, piece = ux_memo_piece(l->n, &off);
+	if (piece == UX_MEMO_PIECES)
 		return NULL;
 	if (!l->pieces[piece]) {
-		size_t bytes = ((size_t)FIRST_PIECE << piece) * size;
+		size_t bytes = ((size_t)UX_MEMO_PIECE << piece) * size;
 		l->pieces[piece] = m->bytes + bytes <= UX_MEMO_MOST ? calloc(1, bytes) : NULL;
 		if (!l->pieces[piece])
 			return NULL;
@@ -92,9 +74,9 @@ static void *append(struct ux_memo *m, struct list *l, size_t size, uint32_t *re
 	return (char *)l->pieces[piece] + off * size;
 }
 
-static void list_free(struct list *l)
+static void list_free(struct ux_memo_list *l)
 {
-	for (size_t i = 0; i < PIECES; i++)
+	for (size_t i = 0; i < UX_MEMO_PIECES; i++)
 		free(l->pieces[i]);
 }
 
@@ -130,9 +112,9 @@ void ux_memo_drop(struct ux_memo *m)
 	atomic_fetch_sub_explicit(m->all, m->bytes, memory_order_relaxed);
 	free(m->places);
 	free(m->slots);
-	list_free(&m->frames);
-	list_free(&m->files);
-	list_free(&m->texts);
+	list_free(&m->lists.frames);
+	list_free(&m->lists.files);
+	list_free(&m->lists.texts);
 	memo_numbers_deinit(&m->text_numbers);
 	memo_numbers_deinit(&m->file_numbers);
 	ux_arena_deinit(&m->arena);
@@ -147,21 +129,6 @@ size_t ux_memo_bytes(struct ux_memo *m)
 	size_t bytes = m->bytes;
 	pthread_rwlock_unlock(&m->lock);
 	return bytes;
-}
-
-struct ux_memo_frame ux_memo_frame(const struct ux_memo *m, uint32_t i)
-{
-	return *(const struct ux_memo_frame *)item(&m->frames, sizeof(struct ux_memo_frame), i);
-}
-
-struct ux_memo_file ux_memo_file(const struct ux_memo *m, uint32_t i)
-{
-	return *(const struct ux_memo_file *)item(&m->files, sizeof(struct ux_memo_file), i);
-}
-
-struct ux_memo_text ux_memo_text(const struct ux_memo *m, uint32_t i)
-{
-	return *(const struct ux_memo_text *)item(&m->texts, sizeof(struct ux_memo_text), i);
 }
 
 /* --- addresses ---------------------------------------------------------------------------------
@@ -245,8 +212,7 @@ static uint32_t *slot_of(const struct ux_memo *m, const struct ux_memo_frame *f)
 {
 	size_t i = (size_t)frame_hash(f) & (m->slots_cap - 1);
 	for (; m->slots[i] != 0; i = (i + 1) & (m->slots_cap - 1)) {
-		const struct ux_memo_frame *g = item(&m->frames, sizeof(*g), m->slots[i]);
-		if (memcmp(f, g, sizeof(*g)) == 0)
+		if (memcmp(f, ux_memo_frame(m, m->slots[i]), sizeof(*f)) == 0)
 			break;
 	}
 	return &m->slots[i];
@@ -261,18 +227,18 @@ static bool grow_slots(struct ux_memo *m)
 	free(m->slots);
 	m->slots = slots;
 	m->slots_cap = cap;
-	for (uint32_t i = 1; i <= m->frames.n; i++)
-		*slot_of(m, item(&m->frames, sizeof(struct ux_memo_frame), i)) = i;
+	for (uint32_t i = 1; i <= m->lists.frames.n; i++)
+		*slot_of(m, ux_memo_frame(m, i)) = i;
 	return true;
 }
 
 static bool frame_number(struct ux_memo *m, const struct ux_memo_frame *f, uint32_t *ret)
 {
-	if (m->frames.n >= m->slots_cap / 2 && !grow_slots(m))
+	if (m->lists.frames.n >= m->slots_cap / 2 && !grow_slots(m))
 		return false;
 	uint32_t *slot = slot_of(m, f);
 	if (*slot == 0) {
-		struct ux_memo_frame *mine = append(m, &m->frames, sizeof(*f), slot);
+		struct ux_memo_frame *mine = append(m, &m->lists.frames, sizeof(*f), slot);
 		if (!mine)
 			return false;
 		*mine = *f;
@@ -338,7 +304,7 @@ static bool text_number(struct ux_memo *m, const char *s, bool function, uint32_
 			return false;
 		if (text.size > UINT32_MAX)
 			return false;
-		struct ux_memo_text *t = append(m, &m->texts, sizeof(*t), number);
+		struct ux_memo_text *t = append(m, &m->lists.texts, sizeof(*t), number);
 		if (!t)
 			return false;
 		*t = (struct ux_memo_text){(const char *)text.data, (uint32_t)text.size,
@@ -361,7 +327,7 @@ static bool file_number(struct ux_memo *m, const struct ux_frame *f, uint32_t *r
 	if (!number)
 		return false;
 	if (*number == 0) {
-		struct ux_memo_file *mine = append(m, &m->files, sizeof(*mine), number);
+		struct ux_memo_file *mine = append(m, &m->lists.files, sizeof(*mine), number);
 		if (!mine)
 			return false;
 		*mine = file;

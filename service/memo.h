@@ -69,10 +69,60 @@ void ux_memo_unlock(struct ux_memo *m);
 bool ux_memo_add(struct ux_memo *m, uint64_t pc, const struct ux_frame *frames, size_t n,
 		 uint32_t *ret) ux_must;
 
-/* Numbers that ux_memo_find() or ux_memo_add() gave to this thread, and what they lead to; not 0.
- */
-struct ux_memo_frame ux_memo_frame(const struct ux_memo *m, uint32_t i);
-struct ux_memo_file ux_memo_file(const struct ux_memo *m, uint32_t i);
-struct ux_memo_text ux_memo_text(const struct ux_memo *m, uint32_t i);
+enum {
+	UX_MEMO_PIECE = 64, /* items of a list's first piece; each further one has twice as many */
+	UX_MEMO_PIECES = 24,
+};
+
+/* A list whose items never move. */
+struct ux_memo_list {
+	void *pieces[UX_MEMO_PIECES];
+	size_t n;
+};
+
+/* What a memo begins with: only for what follows. */
+struct ux_memo_lists {
+	struct ux_memo_list frames, files, texts;
+};
+
+ux_inline size_t ux_memo_piece(size_t i, size_t *ret_off)
+{
+	size_t piece = (size_t)(63 - __builtin_clzll(i / UX_MEMO_PIECE + 1));
+	*ret_off = i - UX_MEMO_PIECE * (((size_t)1 << piece) - 1);
+	return piece;
+}
+
+ux_inline void *ux_memo_item(const struct ux_memo_list *l, size_t size, uint32_t number)
+{
+	size_t off = 0, piece = ux_memo_piece(number - 1, &off);
+	return (char *)l->pieces[piece] + off * size;
+}
+
+/* What is behind numbers that ux_memo_find() or ux_memo_add() gave to this thread, and behind those
+ * that they lead to. Not for 0. */
+ux_inline const struct ux_memo_frame *ux_memo_frame(const struct ux_memo *m, uint32_t i)
+{
+	return ux_memo_item(&((const struct ux_memo_lists *)m)->frames,
+			    sizeof(struct ux_memo_frame), i);
+}
+
+ux_inline const struct ux_memo_file *ux_memo_file(const struct ux_memo *m, uint32_t i)
+{
+	return ux_memo_item(&((const struct ux_memo_lists *)m)->files, sizeof(struct ux_memo_file),
+			    i);
+}
+
+ux_inline const struct ux_memo_text *ux_memo_text(const struct ux_memo *m, uint32_t i)
+{
+	return ux_memo_item(&((const struct ux_memo_lists *)m)->texts, sizeof(struct ux_memo_text),
+			    i);
+}
+
+/* A frame will be looked at soon; 0 is fine. */
+ux_inline void ux_memo_expect(const struct ux_memo *m, uint32_t i)
+{
+	if (i != 0)
+		__builtin_prefetch(ux_memo_frame(m, i));
+}
 
 #endif

@@ -65,11 +65,11 @@ static void put_frame(const struct ux_memo *m, const struct ux_memo_frame *f, st
 {
 	struct ux_memo_text function = {"", 0, true}, dir = function, base = function;
 	if (f->function != 0)
-		function = ux_memo_text(m, f->function);
+		function = *ux_memo_text(m, f->function);
 	if (f->file != 0) {
-		struct ux_memo_file file = ux_memo_file(m, f->file);
-		dir = file.dir ? ux_memo_text(m, file.dir) : dir;
-		base = ux_memo_text(m, file.base);
+		struct ux_memo_file file = *ux_memo_file(m, f->file);
+		dir = file.dir ? *ux_memo_text(m, file.dir) : dir;
+		base = *ux_memo_text(m, file.base);
 	}
 	if (ux_unlikely(!function.plain || !dir.plain || !base.plain)) {
 		put_odd(f, function, dir, base, out);
@@ -94,11 +94,11 @@ void ux_memo_json(const struct ux_memo *m, uint32_t frame, struct ux_out *out)
 {
 	ux_out_u8(out, '[');
 	while (frame != 0) {
-		struct ux_memo_frame f = ux_memo_frame(m, frame);
-		put_frame(m, &f, out);
-		if (f.up != 0)
+		const struct ux_memo_frame *f = ux_memo_frame(m, frame);
+		put_frame(m, f, out);
+		if (f->up != 0)
 			ux_out_u8(out, ',');
-		frame = f.up;
+		frame = f->up;
 	}
 	ux_out_u8(out, ']');
 }

@@ -2,10 +2,9 @@
 /* Frames of a memo in the compact form. */
 #include "memo_wire.h"
 
-#include "vec.h"
-
 enum {
-	PAGE = 64 /* numbers */
+	PAGE = 64,  /* numbers */
+	AHEAD = 12, /* what is fetched while those before are worked on */
 };
 
 static void map_clear(struct ux_memo_wire_map *map)
@@ -32,6 +31,7 @@ void ux_memo_wire_deinit(struct ux_memo_wire *w)
 	map_deinit(&w->frames);
 	map_deinit(&w->files);
 	map_deinit(&w->texts);
+	ux_memo_wire_texts_deinit(&w->later);
 	ux_wire_reply_deinit(&w->reply);
 }
 
@@ -67,15 +67,16 @@ ux_inline uint32_t *place(struct ux_memo_wire *w, struct ux_memo_wire_map *map, 
 	return &map->pages[(size_t)(map->table[run] - 1) * PAGE + number % PAGE];
 }
 
-static uint32_t put_text(struct ux_memo_wire *w, const struct ux_memo *m, uint32_t text)
+ux_inline uint32_t put_text(struct ux_memo_wire *w, const struct ux_memo *m, uint32_t text)
 {
 	uint32_t nowhere;
 	if (text == 0)
 		return 0;
 	uint32_t *number = place(w, &w->texts, text, &nowhere);
 	if (*number == 0) {
-		struct ux_memo_text t = ux_memo_text(m, text);
-		*number = ux_wire_reply_string(&w->reply, ux_bytes(t.data, t.size));
+		*number = ++w->reply.n_strings;
+		w->failed |= !ux_memo_wire_texts_append(&w->later, text);
+		__builtin_prefetch(ux_memo_text(m, text));
 	}
 	return *number;
 }
@@ -87,9 +88,9 @@ static uint32_t put_file(struct ux_memo_wire *w, const struct ux_memo *m, uint32
 		return 0;
 	uint32_t *number = place(w, &w->files, file, &nowhere);
 	if (*number == 0) {
-		struct ux_memo_file f = ux_memo_file(m, file);
-		uint32_t dir = put_text(w, m, f.dir);
-		*number = ux_wire_reply_file(&w->reply, dir, put_text(w, m, f.base));
+		const struct ux_memo_file *f = ux_memo_file(m, file);
+		uint32_t dir = put_text(w, m, f->dir);
+		*number = ux_wire_reply_file(&w->reply, dir, put_text(w, m, f->base));
 	}
 	return *number;
 }
@@ -99,22 +100,52 @@ static uint32_t put_frame(struct ux_memo_wire *w, const struct ux_memo *m, uint3
 {
 	uint32_t new[UX_FRAMES_MOST], up = 0, nowhere;
 	size_t n = 0;
-	for (; frame != 0; frame = ux_memo_frame(m, frame).up) {
+	for (; frame != 0; frame = ux_memo_frame(m, frame)->up) {
 		up = *place(w, &w->frames, frame, &nowhere);
 		if (up != 0)
 			break;
 		new[n++] = frame;
 	}
 	while (n-- > 0) {
-		struct ux_memo_frame f = ux_memo_frame(m, new[n]);
-		uint32_t function = put_text(w, m, f.function), file = put_file(w, m, f.file);
-		up = ux_wire_reply_frame(&w->reply, function, file, f.line, up);
+		const struct ux_memo_frame *f = ux_memo_frame(m, new[n]);
+		uint32_t function = put_text(w, m, f->function), file = put_file(w, m, f->file);
+		up = ux_wire_reply_frame(&w->reply, function, file, f->line, up);
 		*place(w, &w->frames, new[n], &nowhere) = up;
 	}
 	return up;
 }
 
-void ux_memo_wire_address(struct ux_memo_wire *w, const struct ux_memo *m, uint32_t frame)
+/* The number of `number` will be looked at soon. */
+ux_inline void expect(const struct ux_memo_wire_map *map, uint32_t number)
 {
-	ux_wire_reply_address(&w->reply, put_frame(w, m, frame));
+	size_t run = number / PAGE;
+	if (run < map->n && map->table[run] != 0)
+		__builtin_prefetch(
+			&map->pages[(size_t)(map->table[run] - 1) * PAGE + number % PAGE]);
+}
+
+static void copy_texts(struct ux_memo_wire *w, const struct ux_memo *m)
+{
+	const uint32_t *texts = w->later.data;
+	for (size_t i = 0; i < w->later.size; i++) {
+		const struct ux_memo_text *t = ux_memo_text(m, texts[i]);
+		if (i + AHEAD < w->later.size)
+			__builtin_prefetch(ux_memo_text(m, texts[i + AHEAD])->data);
+		ux_wire_reply_copy(&w->reply, ux_bytes(t->data, t->size));
+	}
+	w->later.size = 0;
+}
+
+bool ux_memo_wire_addresses(struct ux_memo_wire *w, const struct ux_memo *m, const uint32_t *frames,
+			    size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (i + AHEAD < n) {
+			ux_memo_expect(m, frames[i + AHEAD]);
+			expect(&w->frames, frames[i + AHEAD]);
+		}
+		ux_wire_reply_address(&w->reply, put_frame(w, m, frames[i]));
+	}
+	copy_texts(w, m);
+	return !w->failed;
 }

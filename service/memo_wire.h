@@ -4,6 +4,7 @@
 #define UX_MEMO_WIRE_H
 
 #include "memo.h"
+#include "vec.h"
 #include "wire_reply.h"
 
 /*
@@ -17,9 +18,14 @@ struct ux_memo_wire_map {
 	size_t n_pages, pages_cap;
 };
 
+UX_VEC(ux_memo_wire_texts, uint32_t);
+
 /* A reply as it grows, and what of the memo at hand is in it. Zeroed is an empty one. */
 struct ux_memo_wire {
 	struct ux_wire_reply reply;
+	/* Texts that have their number, and are yet to be copied: all at once, so that memory that
+	 * is far away is asked for before it is needed. */
+	struct ux_memo_wire_texts later;
 	struct ux_memo_wire_map frames, files, texts;
 	bool failed; /* memory was short */
 };
@@ -29,7 +35,8 @@ void ux_memo_wire_deinit(struct ux_memo_wire *w);
 /* The next numbers are of another memo. */
 void ux_memo_wire_anew(struct ux_memo_wire *w);
 
-/* Appends an address whose innermost frame this is (0: none). */
-void ux_memo_wire_address(struct ux_memo_wire *w, const struct ux_memo *m, uint32_t frame);
+/* Appends n addresses, whose innermost frames these are (0: none). False when memory was short. */
+bool ux_memo_wire_addresses(struct ux_memo_wire *w, const struct ux_memo *m, const uint32_t *frames,
+			    size_t n) ux_must;
 
 #endif

@@ -28,16 +28,22 @@ ux_inline uint8_t *ux_wire_uleb(uint8_t *p, uint64_t v)
 	return p;
 }
 
-/* A string without a NUL in it; "" has no entry. */
-ux_inline uint32_t ux_wire_reply_string(struct ux_wire_reply *r, struct ux_bytes text)
+/* Appends a string that has its number already. */
+ux_inline void ux_wire_reply_copy(struct ux_wire_reply *r, struct ux_bytes text)
 {
-	if (text.size == 0)
-		return 0;
 	uint8_t *p = ux_out_room(&r->strings, text.size + 1);
 	if (p) {
 		memcpy(p, text.data, text.size);
 		p[text.size] = 0;
 	}
+}
+
+/* A string without a NUL in it; "" has no entry. */
+ux_inline uint32_t ux_wire_reply_string(struct ux_wire_reply *r, struct ux_bytes text)
+{
+	if (text.size == 0)
+		return 0;
+	ux_wire_reply_copy(r, text);
 	return ++r->n_strings;
 }
 

@@ -40,7 +40,7 @@ static void address_is_known_once_it_was_added(void **state)
 	uint32_t got[5];
 	assert_int_equal(ux_memo_find(m, pcs, 5, 0, got), 5);
 	uint32_t number = add(m, 0x10, chain, 3);
-	assert_int_equal(add(m, 0x20, chain + 1, 2), ux_memo_frame(m, number).up);
+	assert_int_equal(add(m, 0x20, chain + 1, 2), ux_memo_frame(m, number)->up);
 	assert_int_equal(add(m, 0x30, NULL, 0), 0);
 	assert_int_equal(ux_memo_find(m, pcs, 5, 0, got), 1);
 	assert_int_equal(got[0], number);
@@ -113,7 +113,7 @@ static void full_memo_says_so_and_keeps_what_it_has(void **state)
 	const uint64_t pc = 0;
 	assert_int_equal(ux_memo_find(m, &pc, 1, 0, &number), 0);
 	assert_int_equal(number, first);
-	struct ux_memo_text t = ux_memo_text(m, ux_memo_frame(m, first).function);
+	struct ux_memo_text t = *ux_memo_text(m, ux_memo_frame(m, first)->function);
 	assert_int_equal(t.data[0], 'n');
 	ux_memo_drop(m);
 	assert_int_equal(atomic_load(&all), 0);
@@ -149,8 +149,8 @@ static bool race_right(const struct ux_memo *m, uint64_t pc, uint32_t number)
 	struct ux_frame frames[4];
 	size_t n = race_frames(pc, frames), i = 0;
 	for (; number != 0 && i < n; i++) {
-		struct ux_memo_frame f = ux_memo_frame(m, number);
-		struct ux_memo_text t = ux_memo_text(m, f.function);
+		struct ux_memo_frame f = *ux_memo_frame(m, number);
+		struct ux_memo_text t = *ux_memo_text(m, f.function);
 		if (t.data[0] != frames[i].function[3] || f.line != frames[i].line)
 			return false;
 		number = f.up;
