@@ -111,7 +111,8 @@ static enum ux_code answer_json(struct ux_request *req, struct ux_response *res)
 
 struct compact_form {
 	struct ux_request *req;
-	struct ux_memo_wire wire;
+	struct ux_memo_wires *wires;
+	struct ux_memo_wire *wire;
 };
 
 static void compact_begin(void *ctx, const struct ux_asked_module *module,
@@ -120,7 +121,7 @@ static void compact_begin(void *ctx, const struct ux_asked_module *module,
 	struct compact_form *f = ctx;
 	(void)module;
 	(void)open;
-	ux_memo_wire_anew(&f->wire);
+	ux_memo_wire_anew(f->wire);
 }
 
 static enum ux_code compact_put(void *ctx, const struct ux_resolver *r, const uint32_t *frames,
@@ -128,17 +129,17 @@ static enum ux_code compact_put(void *ctx, const struct ux_resolver *r, const ui
 {
 	struct compact_form *f = ctx;
 	if (r->anew)
-		ux_memo_wire_anew(&f->wire);
-	if (!ux_memo_wire_addresses(&f->wire, r->memo, frames, n))
+		ux_memo_wire_anew(f->wire);
+	if (!ux_memo_wire_addresses(f->wire, r->memo, frames, n))
 		return ux_error_nomem(&f->req->err);
-	size_t size = ux_wire_reply_size(&f->wire.reply);
+	size_t size = ux_wire_reply_size(&f->wire->reply);
 	return ux_symbolize_bound(f->req, size, 3 * size); /* it is copied at the end */
 }
 
 static void compact_end(void *ctx, const struct ux_symbolized *s)
 {
 	struct compact_form *f = ctx;
-	ux_wire_reply_module(&f->wire.reply, s->status, s->quality, ux_bytes_cstr(s->reason),
+	ux_wire_reply_module(&f->wire->reply, s->status, s->quality, ux_bytes_cstr(s->reason),
 			     s->retry_after_s, s->n);
 }
 
@@ -146,17 +147,21 @@ static const struct ux_symbolize_form compact_form = {compact_begin, compact_put
 
 static void compact_deinit(struct compact_form *f)
 {
-	ux_memo_wire_deinit(&f->wire);
+	ux_memo_wires_give(f->wires, f->wire);
 }
 
 static enum ux_code answer_compact(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(ux_asked_deinit) struct ux_asked asked = {0};
-	ux_cleanup(compact_deinit) struct compact_form f = {.req = req};
+	struct ux_memo_wires *wires = ux_module_cache_wires(ux_server_of(req)->cache);
+	ux_cleanup(compact_deinit) struct compact_form f = {
+		.req = req, .wires = wires, .wire = ux_memo_wires_take(wires)};
 	enum ux_code first = UX_OK;
+	if (!f.wire)
+		return ux_error_nomem(&req->err);
 	UX_TRY(ux_asked_read_compact(&asked, req->body, &req->arena, &req->err));
 	UX_TRY(ux_symbolize(req, &asked, &compact_form, &f, &first));
-	ux_wire_reply_write(&f.wire.reply, &req->out);
+	ux_wire_reply_write(&f.wire->reply, &req->out);
 	return ux_response_out(req, res, UX_WIRE_TYPE);
 }
 

@@ -35,6 +35,63 @@ void ux_memo_wire_deinit(struct ux_memo_wire *w)
 	ux_wire_reply_deinit(&w->reply);
 }
 
+enum {
+	KEPT_MOST = 4 << 20 /* bytes of one that is kept */
+};
+
+struct ux_memo_wire *ux_memo_wires_take(struct ux_memo_wires *all)
+{
+	pthread_mutex_lock(&all->lock);
+	struct ux_memo_wire *w = all->n > 0 ? all->kept[--all->n] : NULL;
+	pthread_mutex_unlock(&all->lock);
+	return w ? w : calloc(1, sizeof(*w));
+}
+
+static size_t map_bytes(const struct ux_memo_wire_map *map)
+{
+	return map->cap * sizeof(*map->table) + map->pages_cap * PAGE * sizeof(*map->pages);
+}
+
+static size_t bytes_of(const struct ux_memo_wire *w)
+{
+	const struct ux_wire_reply *r = &w->reply;
+	return map_bytes(&w->frames) + map_bytes(&w->files) + map_bytes(&w->texts) +
+	       w->later.cap * sizeof(*w->later.data) + r->strings.cap + r->files.cap +
+	       r->frames.cap + r->modules.cap + r->addresses.cap;
+}
+
+static void destroy(struct ux_memo_wire *w)
+{
+	ux_memo_wire_deinit(w);
+	free(w);
+}
+
+void ux_memo_wires_give(struct ux_memo_wires *all, struct ux_memo_wire *w)
+{
+	if (!w)
+		return;
+	bool kept = bytes_of(w) <= KEPT_MOST;
+	if (kept) {
+		ux_memo_wire_anew(w);
+		ux_wire_reply_clear(&w->reply);
+		w->later.size = 0;
+		w->failed = false;
+		pthread_mutex_lock(&all->lock);
+		kept = all->n < ux_countof(all->kept);
+		if (kept)
+			all->kept[all->n++] = w;
+		pthread_mutex_unlock(&all->lock);
+	}
+	if (!kept)
+		destroy(w);
+}
+
+void ux_memo_wires_deinit(struct ux_memo_wires *all)
+{
+	while (all->n > 0)
+		destroy(all->kept[--all->n]);
+}
+
 /* A page of zeros for run `run`; false when memory is short. */
 static bool add_page(struct ux_memo_wire_map *map, size_t run)
 {

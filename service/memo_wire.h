@@ -7,6 +7,8 @@
 #include "vec.h"
 #include "wire_reply.h"
 
+#include <pthread.h>
+
 /*
  * Numbers of a memo to those of a reply. Questions that follow each other take neighbours of the
  * memo, so that a table of pages is both small and short to look into. Zeroed is an empty one.
@@ -31,6 +33,23 @@ struct ux_memo_wire {
 };
 
 void ux_memo_wire_deinit(struct ux_memo_wire *w);
+
+/*
+ * Replies that were sent, for the next ones to be written in: a reply of 10,000 addresses touches a
+ * thousand pages, which cost as much as all the rest when the system gives and takes them each
+ * time. Zeroed is an empty one. Any thread.
+ */
+struct ux_memo_wires {
+	pthread_mutex_t lock; /* guards all below */
+	struct ux_memo_wire *kept[4];
+	size_t n;
+};
+
+/* An empty one, to be given back; NULL: memory is short. */
+struct ux_memo_wire *ux_memo_wires_take(struct ux_memo_wires *all);
+/* NULL is fine. */
+void ux_memo_wires_give(struct ux_memo_wires *all, struct ux_memo_wire *w);
+void ux_memo_wires_deinit(struct ux_memo_wires *all);
 
 /* The next numbers are of another memo. */
 void ux_memo_wire_anew(struct ux_memo_wire *w);

@@ -40,8 +40,9 @@ struct ux_module_cache {
 	void (*wake)(void *ctx); /* NULL: nobody waits for jobs */
 	void *wake_ctx;
 	size_t most;
-	pthread_mutex_t lock;     /* guards all below */
-	atomic_size_t memo_bytes; /* of all modules; a sum alone: no order needed */
+	pthread_mutex_t lock;       /* guards all below */
+	struct ux_memo_wires wires; /* locks itself */
+	atomic_size_t memo_bytes;   /* of all modules; a sum alone: no order needed */
 	uint64_t generation; /* forgets so far: what was read before one is not kept after it */
 	size_t n;
 	struct entry *newest, *oldest;
@@ -172,6 +173,7 @@ enum ux_code ux_module_cache_create(struct ux_module_cache **ret, struct ux_stor
 	c->store = store;
 	c->most = most;
 	pthread_mutex_init(&c->lock, NULL);
+	pthread_mutex_init(&c->wires.lock, NULL);
 	*ret = c;
 	return UX_OK;
 }
@@ -217,6 +219,8 @@ void ux_module_cache_destroy(struct ux_module_cache *c)
 	while (c->newest)
 		remove_entry(c, c->newest);
 	ux_recent_destroy(c->recent);
+	ux_memo_wires_deinit(&c->wires);
+	pthread_mutex_destroy(&c->wires.lock);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
@@ -224,6 +228,11 @@ void ux_module_cache_destroy(struct ux_module_cache *c)
 struct ux_recent *ux_module_cache_recent(struct ux_module_cache *c)
 {
 	return c->recent;
+}
+
+struct ux_memo_wires *ux_module_cache_wires(struct ux_module_cache *c)
+{
+	return &c->wires;
 }
 
 /* What was not asked for lately makes room: down to half, so that this is rare. */

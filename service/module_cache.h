@@ -5,6 +5,7 @@
 
 #include "gsym_names.h"
 #include "memo.h"
+#include "memo_wire.h"
 #include "recent.h"
 #include "store.h"
 
@@ -69,6 +70,9 @@ struct ux_recent *ux_module_cache_recent(struct ux_module_cache *c);
 /* Called with ctx after a job "extract" was put down for a GSYM that had been evicted. Set before
  * others use the cache. */
 void ux_module_cache_set_waker(struct ux_module_cache *c, void (*wake)(void *ctx), void *ctx);
+
+/* Where replies about its modules are written; lives as long as the cache. */
+struct ux_memo_wires *ux_module_cache_wires(struct ux_module_cache *c);
 
 /* The module with these IDs has changed: from now on, what is got is what the index says. */
 void ux_module_cache_forget(struct ux_module_cache *c, const char *ns, const char *const *ids,

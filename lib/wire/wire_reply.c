@@ -11,6 +11,16 @@ void ux_wire_reply_deinit(struct ux_wire_reply *r)
 	ux_out_deinit(&r->addresses);
 }
 
+void ux_wire_reply_clear(struct ux_wire_reply *r)
+{
+	ux_out_reset(&r->strings);
+	ux_out_reset(&r->files);
+	ux_out_reset(&r->frames);
+	ux_out_reset(&r->modules);
+	ux_out_reset(&r->addresses);
+	r->n_strings = r->n_files = r->n_frames = r->n_modules = 0;
+}
+
 void ux_wire_reply_module(struct ux_wire_reply *r, unsigned status, unsigned quality,
 			  struct ux_bytes reason, uint32_t retry_after_s, size_t n)
 {

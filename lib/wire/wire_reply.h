@@ -19,6 +19,9 @@ struct ux_wire_reply {
 
 void ux_wire_reply_deinit(struct ux_wire_reply *r);
 
+/* An empty one again, that keeps its memory. */
+void ux_wire_reply_clear(struct ux_wire_reply *r);
+
 /* Writes to p, which has room for 10 bytes; returns what is behind. */
 ux_inline uint8_t *ux_wire_uleb(uint8_t *p, uint64_t v)
 {
