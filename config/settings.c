@@ -134,18 +134,18 @@ static const struct ux_setting rows[] = {
 	{NULL, "extract-time", UX_SETTING_TIME, AT(extract_ms), "10m", MS(1), MS(24 * 3600), 0,
 	 NULL, "Processor time that the reading of one uploaded file may take."},
 	/* upstreams */
-	{NULL, "upstreams", UX_SETTING_LIST, AT(upstreams), NULL, 0, 0, 0, NULL,
+	{NULL, "upstreams", UX_SETTING_LIST, AT(upstreams), NULL, 0, 0, UX_SETTING_LIVE, NULL,
 	 "Who is asked, in this order, for what is not here: unhex+URL, debuginfod+URL, bucket+URL or "
 	 "dir:/PATH, each with ,name=NAME ,token-file=FILE ,private behind it where needed "
 	 "(docs/upstreams.md)."},
 	{NULL, "upstream-absent", UX_SETTING_TIME, AT(upstream_absent_ms), "1h", MS(1), 365 * DAY,
-	 0, NULL, "How long an upstream is not asked again that said it has none."},
+	 UX_SETTING_LIVE, NULL, "How long an upstream is not asked again that said it has none."},
 	{NULL, "upstream-failed", UX_SETTING_TIME, AT(upstream_failed_ms), "1m", MS(1), 365 * DAY,
-	 0, NULL, "The same of one that gave no answer, or a broken file."},
-	{NULL, "upstream-bytes", UX_SETTING_BYTES, AT(upstream_bytes), "4G", K(1), 0, 0, NULL,
-	 "One file of an upstream; a larger one is not taken."},
-	{NULL, "upstream-time", UX_SETTING_TIME, AT(upstream_ms), "10m", MS(1), MS(24 * 3600), 0,
-	 NULL, "How long one file of an upstream may take to come."},
+	 UX_SETTING_LIVE, NULL, "The same of one that gave no answer, or a broken file."},
+	{NULL, "upstream-bytes", UX_SETTING_BYTES, AT(upstream_bytes), "4G", K(1), 0,
+	 UX_SETTING_LIVE, NULL, "One file of an upstream; a larger one is not taken."},
+	{NULL, "upstream-time", UX_SETTING_TIME, AT(upstream_ms), "10m", MS(1), MS(24 * 3600),
+	 UX_SETTING_LIVE, NULL, "How long one file of an upstream may take to come."},
 };
 static_assert(ux_countof(rows) <= UX_SETTINGS_MOST, "a file's reader remembers each");
 

@@ -44,13 +44,11 @@ enum ux_code ux_server_upstreams_check(const struct ux_settings *settings, struc
 	return ux_fetcher_check(ups, settings->upstreams.n, err);
 }
 
-enum ux_code ux_server_upstreams_open(struct ux_server *s, const struct ux_settings *settings,
-				      struct ux_error *err)
+static enum ux_code open_fetcher(struct ux_server *s, const struct ux_settings *settings,
+				 struct ux_fetcher **ret, struct ux_error *err)
 {
 	ux_cleanup(ux_free_ptr) struct ux_upstream *ups = NULL;
 	const struct ux_setting_list *list = &settings->upstreams;
-	if (list->n == 0)
-		return UX_OK;
 	UX_TRY(parse(list, &ups, err));
 	const struct ux_fetcher_options options = {
 		.upstreams = ups,
@@ -64,7 +62,31 @@ enum ux_code ux_server_upstreams_open(struct ux_server *s, const struct ux_setti
 		.log = log_fetched,
 		.ctx = s,
 	};
-	UX_TRY(ux_fetcher_open(&s->fetcher, s->store, &options, err));
+	return ux_fetcher_open(ret, s->store, &options, err);
+}
+
+enum ux_code ux_server_upstreams_open(struct ux_server *s, const struct ux_settings *settings,
+				      struct ux_error *err)
+{
+	struct ux_fetcher *f = NULL;
+	if (settings->upstreams.n == 0)
+		return UX_OK;
+	UX_TRY(open_fetcher(s, settings, &f, err));
+	s->fetcher = f;
 	s->wanted = (struct ux_module_wanted){.ask = ux_upstream_wanted, .ctx = s};
+	return UX_OK;
+}
+
+/* No waiter is in both: the old one has let go of all when the new one is seen. */
+enum ux_code ux_server_upstreams_change(struct ux_server *s, const struct ux_settings *settings,
+					struct ux_error *err)
+{
+	struct ux_fetcher *old = s->fetcher, *f = NULL;
+	if (!old)
+		return UX_OK;
+	UX_TRY(open_fetcher(s, settings, &f, err));
+	ux_fetcher_stop(old);
+	ux_fetcher_replace(f, old);
+	s->fetcher = f;
 	return UX_OK;
 }

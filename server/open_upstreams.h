@@ -14,4 +14,9 @@ enum ux_code ux_server_upstreams_check(const struct ux_settings *settings, struc
 enum ux_code ux_server_upstreams_open(struct ux_server *s, const struct ux_settings *settings,
 				      struct ux_error *err) ux_must;
 
+/* Asks those of new settings from now on, also none; what is under way ends. A server that began
+ * without any goes on so. One thread. */
+enum ux_code ux_server_upstreams_change(struct ux_server *s, const struct ux_settings *settings,
+					struct ux_error *err) ux_must;
+
 #endif

@@ -4,6 +4,7 @@
 
 #include "access_settings.h"
 #include "event_log.h"
+#include "open_upstreams.h"
 #include "service_manager.h"
 #include "tls.h"
 
@@ -55,14 +56,40 @@ void ux_settings_apply(struct ux_running *r)
 	apply_keeping(r->keeper, s);
 }
 
-static void log_change(void *ctx, const struct ux_setting *row)
+/* What differs, told when all of it is in force. */
+struct changes {
+	const struct ux_setting *rows[UX_SETTINGS_MOST];
+	size_t n;
+	bool upstreams;
+};
+
+static void note_change(void *ctx, const struct ux_setting *row)
 {
-	(void)ctx;
-	if ((row->flags & UX_SETTING_LIVE) != 0)
-		ux_log_line("info", "setting", "key=%s changed=yes", row->key);
-	else
-		ux_log_line("warning", "setting", "key=%s changed=no reason=\"it needs a restart\"",
-			    row->key);
+	struct changes *c = ctx;
+	c->rows[c->n++] = row;
+	c->upstreams |= strncmp(row->key, "upstream", 8) == 0;
+}
+
+static void log_changes(const struct changes *c)
+{
+	for (size_t i = 0; i < c->n; i++) {
+		const struct ux_setting *row = c->rows[i];
+		if ((row->flags & UX_SETTING_LIVE) != 0)
+			ux_log_line("info", "setting", "key=%s changed=yes", row->key);
+		else
+			ux_log_line("warning", "setting",
+				    "key=%s changed=no reason=\"it needs a restart\"", row->key);
+	}
+}
+
+/* Who asks nobody goes on so. */
+static void keep_alone(struct ux_settings *next)
+{
+	if (next->upstreams.n == 0)
+		return;
+	ux_log_line("warning", "setting",
+		    "key=upstreams changed=no reason=\"the first ones need a restart\"");
+	next->upstreams = (struct ux_setting_list){0};
 }
 
 /* A server that speaks TLS goes on to, and one that does not as well. */
@@ -90,16 +117,23 @@ static void destroy(struct ux_settings **s)
 static enum ux_code take_over(struct ux_running *r, struct ux_error *err)
 {
 	ux_cleanup(destroy) struct ux_settings *next = NULL;
+	struct changes changes = {.n = 0};
 	UX_TRY(ux_settings_load(r->source, &next, err));
+	UX_TRY(ux_server_upstreams_check(next, err));
 	UX_TRY(keep_tls(r->settings, next, err));
+	if (!r->server->fetcher)
+		keep_alone(next);
 	if (next->tls_certificate)
 		UX_TRY(ux_tls_load(next->tls_certificate, next->tls_key, err));
-	UX_TRY(ux_settings_keep(r->settings, next, log_change, NULL, err));
+	UX_TRY(ux_settings_keep(r->settings, next, note_change, &changes, err));
 	UX_TRY(ux_access_apply(r->server, next, err));
+	if (changes.upstreams)
+		UX_TRY(ux_server_upstreams_change(r->server, next, err));
 	struct ux_settings *old = r->settings;
 	r->settings = ux_take(&next);
 	ux_settings_apply(r);
 	ux_settings_destroy(old);
+	log_changes(&changes);
 	return UX_OK;
 }
 

@@ -33,14 +33,16 @@ struct ux_server {
 	struct ux_store *store;
 	struct ux_module_cache *cache;
 	struct ux_module_wanted wanted; /* who is asked for what the store has not */
-	struct ux_fetcher *fetcher;     /* of what upstreams may have; NULL: nobody is asked */
+	/* Of what upstreams may have; NULL: nobody is asked. A reload exchanges it; the one before
+	 * has ended then, and stays until the server closes, for who still looks at it. */
+	_Atomic(struct ux_fetcher *) fetcher;
 	atomic_uint waiting; /* threads that wait for it; a bound alone: no order needed */
 	struct ux_extractor *extractor; /* of uploaded ELF files; NULL: they are not taken */
 	/* The default namespace is read and symbolized without a key. Atomic since it may depend on
 	 * where the server listens, which is known when requests may come already; no order needed.
 	 */
 	atomic_bool open_reading;
-	bool local_only;              /* open_reading is for this machine: see ux_server_gate() */
+	bool local_only; /* open_reading is for this machine: see ux_server_gate() */
 	/* NULL: ux_access_default. A new one may take its place while old ones are still looked at,
 	 * which therefore live as long as the server; acquire goes with their owner's release. */
 	_Atomic(const struct ux_access *) access;

@@ -89,16 +89,19 @@ static enum ux_code later(struct ux_request *req, struct ux_response *res)
 enum ux_code ux_request_fetch(struct ux_request *req, struct ux_response *res, const char *id,
 			      enum ux_want want, const char *source)
 {
-	struct ux_server *s = ux_server_of(req);
+	struct ux_fetcher *f = ux_server_of(req)->fetcher;
 	struct ux_wish wish = {
 		.ns = ux_caller_of(req)->ns, .id = id, .want = want, .source = source};
-	if (!s->fetcher || !read_hops(req, &wish.hops))
+	if (!f || !read_hops(req, &wish.hops))
 		return UX_ENOTFOUND;
 	struct waiting *w = waiting_of(req);
 	if (!w)
 		return ux_error_nomem(&req->err);
-	ux_fetcher_unwait(s->fetcher, &w->waiter);
-	enum ux_fetching state = ux_fetcher_want(s->fetcher, &wish, &w->waiter);
+	/* Of the one that it was given to, which a reload may have replaced. */
+	if (w->fetcher)
+		ux_fetcher_unwait(w->fetcher, &w->waiter);
+	w->fetcher = f;
+	enum ux_fetching state = ux_fetcher_want(f, &wish, &w->waiter);
 	bool from_server = wish.hops.n > 0;
 	if (state == UX_FETCHING_NOT && from_server) /* it may be that only somebody failed */
 		ux_response_field(res, "Retry-After", UX_STR("60"));
@@ -109,7 +112,7 @@ enum ux_code ux_request_fetch(struct ux_request *req, struct ux_response *res, c
 		 : state == UX_FETCHING_FLOWS ? UX_FETCH_FLOW_MS
 					      : UX_FETCH_WAIT_MS))
 		return UX_OK;
-	ux_fetcher_unwait(s->fetcher, &w->waiter);
+	ux_fetcher_unwait(f, &w->waiter);
 	return from_server ? later(req, res) : UX_ENOTFOUND;
 }
 
@@ -169,12 +172,13 @@ static enum ux_wanted sleep_for(struct ux_server *s, const struct ux_wish *wish,
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&sleeper.changed, &attr);
 	pthread_condattr_destroy(&attr);
-	enum ux_fetching state = ux_fetcher_want(s->fetcher, wish, &waiter);
+	struct ux_fetcher *f = s->fetcher;
+	enum ux_fetching state = ux_fetcher_want(f, wish, &waiter);
 	enum ux_wanted got = verdict(state);
 	if ((state == UX_FETCHING_WAITS || state == UX_FETCHING_FLOWS) &&
 	    sleep_until(&sleeper, end_ms))
 		got = UX_WANTED_FOUND;
-	ux_fetcher_unwait(s->fetcher, &waiter);
+	ux_fetcher_unwait(f, &waiter);
 	pthread_cond_destroy(&sleeper.changed);
 	return got;
 }

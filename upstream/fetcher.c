@@ -384,7 +384,7 @@ enum ux_code ux_fetcher_open(struct ux_fetcher **ret, struct ux_store *store,
 	return UX_OK;
 }
 
-void ux_fetcher_close(struct ux_fetcher *f)
+void ux_fetcher_stop(struct ux_fetcher *f)
 {
 	if (!f)
 		return;
@@ -394,8 +394,20 @@ void ux_fetcher_close(struct ux_fetcher *f)
 	pthread_mutex_unlock(&f->lock);
 	for (size_t i = 0; i < f->n_threads; i++)
 		pthread_join(f->threads[i], NULL);
+	f->n_threads = 0;
+	pthread_mutex_lock(&f->lock);
 	while (f->first)
 		ux_fetcher_over(f, f->first, 0);
+	pthread_mutex_unlock(&f->lock);
+}
+
+void ux_fetcher_replace(struct ux_fetcher *f, struct ux_fetcher *old)
+{
+	f->older = old;
+}
+
+static void destroy(struct ux_fetcher *f)
+{
 	for (size_t i = 0; i < f->n; i++)
 		for (size_t k = 0; k < f->upstreams[i].n_idle; k++)
 			ux_http_client_destroy(f->upstreams[i].idle[k]);
@@ -403,4 +415,14 @@ void ux_fetcher_close(struct ux_fetcher *f)
 	pthread_cond_destroy(&f->changed);
 	pthread_mutex_destroy(&f->lock);
 	free(f);
+}
+
+void ux_fetcher_close(struct ux_fetcher *f)
+{
+	while (f) {
+		struct ux_fetcher *older = f->older;
+		ux_fetcher_stop(f);
+		destroy(f);
+		f = older;
+	}
 }

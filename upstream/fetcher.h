@@ -85,8 +85,14 @@ enum ux_code ux_fetcher_open(struct ux_fetcher **ret, struct ux_store *store,
 			     const struct ux_fetcher_options *options, struct ux_error *err)
 	ux_must;
 
-/* Ends what is under way, wakes all who wait; frees. NULL is fine. */
+/* Ends what is under way and wakes all who wait; nothing is fetched any more. NULL is fine. */
+void ux_fetcher_stop(struct ux_fetcher *f);
+
+/* The same; frees it, and those that it replaced. NULL is fine. */
 void ux_fetcher_close(struct ux_fetcher *f);
+
+/* f comes in place of old, which has stopped and is closed together with it. */
+void ux_fetcher_replace(struct ux_fetcher *f, struct ux_fetcher *old);
 
 /* Hexadecimal digits that name this run of this server. */
 const char *ux_fetcher_own_id(const struct ux_fetcher *f);

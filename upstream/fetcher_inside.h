@@ -20,6 +20,7 @@ struct ux_fetcher_upstream {
 };
 
 struct ux_fetcher {
+	struct ux_fetcher *older; /* that it replaced; NULL: none */
 	struct ux_store *store;
 	struct ux_fetcher_options options; /* complete */
 	struct ux_upstream configured[UX_UPSTREAMS_MOST];

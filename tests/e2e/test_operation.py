@@ -201,6 +201,42 @@ def test_sighup_takes_over_what_may_change_and_says_what_may_not(tmp_path):
         assert asked[0]["status"] == 404 and asked[0]["path"] == "/no/such"
 
 
+def test_upstreams_are_exchanged_by_a_reload(tmp_path):
+    prog = compile_c(tmp_path)
+    name = build_id(prog)
+    digits = name.removeprefix("gnu:")
+    empty, full = tmp_path / "empty", tmp_path / "full"
+    for folder in (empty, full):
+        (folder / ".build-id" / digits[:2]).mkdir(parents=True)
+    (full / ".build-id" / digits[:2] / f"{digits[2:]}.debug").write_bytes(prog.read_bytes())
+    config = tmp_path / "unhex.conf"
+    config.write_text(f"upstreams = dir:{empty},name=empty\n")
+    with serving(tmp_path / "server", "--config", config) as server:
+        api = Api(server)
+
+        def status(timeout_ms):
+            body = {"modules": [{"id": name, "addresses": ["0x1"]}], "timeout_ms": timeout_ms}
+            return api("POST", "/v1/symbolize", body)[1]["modules"][0]["status"]
+        wait_for(lambda: status(1000) == "missing")
+        config.write_text("upstreams = nonsense\n")
+        assert "nonsense" in reload(server)["error"]
+        config.write_text(f"upstreams = dir:{full},name=full\n")
+        assert reload(server)["level"] == "info"
+        assert [e["changed"] for e in events(server, "setting")] == ["yes"]
+        wait_for(lambda: status(5000) == "found")
+        for _ in range(5):  # back and forth, and to none
+            config.write_text(f"upstreams = dir:{empty},name=empty\n")
+            assert reload(server)["level"] == "info"
+            config.write_text("")
+            assert reload(server)["level"] == "info"
+        assert status(5000) == "found"
+    config.write_text("")
+    with serving(tmp_path / "alone", "--config", config) as server:
+        config.write_text(f"upstreams = dir:{full}\n")
+        assert reload(server)["level"] == "info"
+        assert [e["changed"] for e in events(server, "setting")] == ["no"]
+
+
 # a service manager
 
 class Manager:
