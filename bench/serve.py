@@ -318,8 +318,8 @@ def bench_restart(bench, _rows):
          statistics.median(t for t, _ in took[1:]) < 1)
 
 
-WORK = {("file", "unknown"): bench_files, ("v5",): bench_v5, ("json", "compact", "latency"): bench_json,
-        ("memory",): bench_memory, ("restart",): bench_restart}
+WORK = {("file", "unknown"): bench_files, ("v5",): bench_v5,
+        ("json", "compact", "latency"): bench_json, ("memory",): bench_memory, ("restart",): bench_restart}
 
 
 def main():
