@@ -101,6 +101,14 @@ def set_back(data, seconds):
     db.close()
 
 
+def last_uses(data):
+    """What the index knows, by ID."""
+    db = sqlite3.connect(data / "index.sqlite")
+    uses = dict(db.execute("SELECT id, last_used FROM ids JOIN modules ON module = number"))
+    db.close()
+    return uses
+
+
 def test_what_nobody_uses_goes_after_a_dry_run_said_so(server, gsym):
     ids = put(server, gsym, range(3))
     assert store(server, "pin", ids[1], "release 1").returncode == 0
@@ -108,7 +116,9 @@ def test_what_nobody_uses_goes_after_a_dry_run_said_so(server, gsym):
     set_back(server.data, 40 * DAY)
     server.start()
     assert server.get(f"/v1/symbolize/{ids[2]}?addr=1")[0] == 200  # a use, not written yet
-    time.sleep(2.5)  # written at once, since the index believed it to be long ago
+    # Written at once, since the index believed it to be long ago.
+    wait_for(lambda: last_uses(server.data)[ids[2]] > max(last_uses(server.data)[i] + DAY
+                                                          for i in ids[:2]))
     dry = lines(unhex("store", "sweep", "--dry-run", "--json", "--keep-days", 30, "--data",
                       server.data))
     assert [(d["what"], d["id"]) for d in dry[:-1]] == [("marked", ids[0])]
@@ -211,7 +221,7 @@ def test_when_a_key_was_used_is_told(server, gsym):
     db = sqlite3.connect(server.data / "index.sqlite")
     ((used, created),) = db.execute("SELECT last_used, created FROM keys")
     db.close()
-    assert created <= used <= created + 60
+    assert created <= used <= created + 600
 
 
 def test_a_server_keeps_as_long_as_it_was_told(server, gsym):
@@ -220,17 +230,13 @@ def test_a_server_keeps_as_long_as_it_was_told(server, gsym):
     set_back(server.data, 40 * DAY)
     server.options = ("--keep-days", "30")
     server.start()
-    deadline = time.time() + 20
-    while b"what=marked" not in server.data.with_suffix(".log").read_bytes():
-        assert time.time() < deadline
-        time.sleep(0.1)
+    log = server.data.with_suffix(".log")
+    wait_for(lambda: log.read_bytes().count(b"what=marked") == 2)
     assert server.get(f"/v1/symbolize/{ids[0]}?addr=1")[0] == 200
     server.stop()
     set_back(server.data, 8 * DAY)
     server.start()
-    while b"what=swept" not in server.data.with_suffix(".log").read_bytes():
-        assert time.time() < deadline + 20
-        time.sleep(0.1)
+    wait_for(lambda: b"what=swept" in log.read_bytes())
     assert server.get(f"/v1/symbolize/{ids[0]}?addr=1")[0] == 200
     assert server.get(f"/v1/symbolize/{ids[1]}?addr=1")[0] == 404
 
@@ -253,10 +259,7 @@ def test_extraction_goes_on_after_a_kill(server, prog):
         time.sleep(rng.uniform(0, 0.05))
         server.stop(signal.SIGKILL)
         server.start(address)
-        deadline = time.time() + 60
-        while (doc := server.get(target)[1])["status"] == "pending":
-            assert time.time() < deadline
-            time.sleep(0.1)
+        doc = wait_for(lambda: (d := server.get(target)[1])["status"] != "pending" and d, 120)
         assert doc["status"] == "found" and doc["frames"][0][-1]["function"] == "outer"
         found, total = check(server)
         assert found == [] and total["blobs"] == 2
