@@ -7,7 +7,7 @@
 
 enum {
 	BUSY_MS = 3000, /* `unhex key` writes beside a server */
-	BUSY_STEP_MS = 5,
+	BUSY_STEP_MS = 2,
 };
 
 /*
