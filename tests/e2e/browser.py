@@ -7,14 +7,18 @@ import os
 import pathlib
 import select
 import shutil
+import socket
 import subprocess
+import threading
 import time
 
 # What a test waits for takes moments on a machine at rest; a busy one gets this long.
 PATIENCE = 90
+PIECE = 64 << 10  # bytes that a wire carries at a time
 
-# Nothing that a browser does by itself, and no name is resolved: pages come from an address.
-FLAGS = ("--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu",
+# Nothing that a browser does by itself, and no name is resolved: pages come from an address. Without
+# a sandbox, which root and many containers cannot have, since all it ever sees is pages of ours.
+FLAGS = ("--no-sandbox", "--headless=new", "--remote-debugging-pipe", "--no-first-run", "--disable-gpu",
          "--no-default-browser-check", "--disable-dev-shm-usage", "--disable-extensions",
          "--disable-background-networking", "--disable-component-update", "--disable-sync",
          "--disable-default-apps", "--metrics-recording-only", "--password-store=basic",
@@ -41,8 +45,7 @@ class Browser:
 
         self.log = open(self.directory / "chromium.log", "ab")
         self.process = subprocess.Popen(
-            [program, *FLAGS, *(["--no-sandbox"] if os.geteuid() == 0 else []),
-             f"--user-data-dir={self.directory / 'profile'}", "about:blank"],
+            [program, *FLAGS, f"--user-data-dir={self.directory / 'profile'}", "about:blank"],
             stdin=subprocess.DEVNULL, stdout=self.log, stderr=self.log, preexec_fn=place,
             pass_fds=(3, 4), env={**os.environ, "HOME": str(self.directory)})
         for fd in theirs:
@@ -96,6 +99,64 @@ class Browser:
 
     def page(self, *args, **more):
         return Page(self, *args, **more)
+
+
+class Wire:
+    """A cable to the server, of a certain speed, that breaks after so many bytes until mended."""
+
+    def __init__(self, port, bytes_a_second, most):
+        self.port, self.pause, self.most = port, PIECE / bytes_a_second, most
+        self.listener = socket.create_server(("127.0.0.1", 0))
+        self.url = "http://127.0.0.1:%d" % self.listener.getsockname()[1]
+        self.whole, self.ends, self.lock = True, [], threading.Lock()
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listener.accept()
+            except OSError:
+                return
+            if not self.whole:
+                client.close()
+                continue
+            server = socket.create_connection(("127.0.0.1", self.port))
+            self.ends += [client, server]
+            for ends, pause in (((client, server), self.pause), ((server, client), 0)):
+                threading.Thread(target=self.carry, args=(*ends, pause), daemon=True).start()
+
+    def carry(self, source, sink, pause):
+        try:
+            while piece := source.recv(PIECE):
+                sink.sendall(piece)
+                time.sleep(pause * len(piece) / PIECE)
+                with self.lock:
+                    self.most -= len(piece)
+                    last = self.most < 0 <= self.most + len(piece)
+                if last:
+                    self.cut()
+        except OSError:
+            pass
+        for end in (source, sink):
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def cut(self):
+        self.whole = False
+        for end in self.ends:
+            try:
+                end.shutdown(socket.SHUT_RDWR)
+            except OSError:
+                pass
+
+    def mend(self):
+        self.whole = True
+
+    def close(self):
+        self.cut()
+        self.listener.close()
 
 
 class Page:

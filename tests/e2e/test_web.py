@@ -9,9 +9,10 @@ import urllib.parse
 
 import pytest
 
-from browser import Browser
+from browser import PATIENCE, Browser, Wire
 from conftest import Server
 from http_api import Api, with_uuid
+from live import wait_for
 from tool import ROOT, build_id, compile_c, symbol, unhex
 
 AXE = ROOT / ".peers/axe/node_modules/axe-core/axe.min.js"
@@ -102,8 +103,8 @@ def paths(site):
             "/sign-in"]
 
 
-def sign_in(page, site, to="/"):
-    page.goto(f"{site.url}/sign-in?next={urllib.parse.quote(to, safe='')}")
+def sign_in(page, site, to="/", url=None):
+    page.goto(f"{url or site.url}/sign-in?next={urllib.parse.quote(to, safe='')}")
     page.fill("#token", site.server.token)
     page.during(lambda: page.click("form.sign-in button"))
 
@@ -425,38 +426,45 @@ def test_who_comes_by_a_token_in_the_path_stays_in_it(site, open_page):
 
 # sending files
 
-def test_a_real_file_is_sent_in_pieces_with_progress_and_survives_a_lost_network(site, open_page,
+@pytest.fixture
+def wire(site):
+    w = Wire(urllib.parse.urlsplit(site.url).port, 4 << 20, 3 << 20)
+    yield w
+    w.close()
+
+
+def test_a_real_file_is_sent_in_pieces_with_progress_and_survives_a_lost_network(site, wire,
+                                                                                 open_page,
                                                                                  tmp_path):
     big = compile_c(tmp_path, "sent")
     with open(big, "ab") as f:
         f.truncate(12 << 20)  # ELF does not mind what is behind it
-    page = open_page(site.url)
-    sign_in(page, site, "/uploads")
+    page = open_page(wire.url)
+    sign_in(page, site, "/uploads", wire.url)
     page.files("#files", big)
     page.fill("#description", "by <i>hand</i>")
-
-    def network(offline):
-        page("Network.emulateNetworkConditions", offline=offline, latency=0,
-             downloadThroughput=-1, uploadThroughput=4 << 20)
-
-    network(False)
+    page.eval("""seen = [], new MutationObserver(list => seen.push(...list.map(m =>
+        [m.target.localName, m.target.value]))).observe(document.getElementById("sending"),
+        {attributes: true, subtree: true})""")
     page.click("#form button")
-    page.wait("document.querySelector('#sending .tag')?.textContent === 'sending' && "
-              "document.querySelector('#sending progress')?.value > 1e6")
-    network(True)
+    wait_for(lambda: page.browser.pump(0.1) or not wire.whole, PATIENCE)
     # Meanwhile anybody sees it on its way, with how far it is.
     other = open_page(site.url, script=False)
     other.goto(site.url + "/uploads")
     assert "sent" in other.text("#running") and "coming in" in other.text("#running")
     bar = other.eval("(p => [p.value, p.max])(document.querySelector('#running progress'))")
     assert 0 <= bar[0] < bar[1] == 12 << 20
-    network(False)
+    assert "sending" in page.text("#sending")
+    wire.mend()
     page.wait("!!document.querySelector('#sending .good, #sending .bad')")
     assert "done" in page.text("#sending"), page.text("#sending")
+    # It went up piece by piece; reading does so in larger steps.
+    steps = {value for name, value in page.eval("seen") if name == "progress"}
+    assert any(0 < v < 12 << 20 and v % (4 << 20) for v in steps), steps
     link = page.eval("document.querySelector('#sending a').pathname")
     assert urllib.parse.unquote(link) == f"/modules/{build_id(big)}"
     page.wait("document.querySelector('#running').innerText.includes('sent')")
-    page.goto(site.url + link)
+    page.goto(wire.url + link)
     assert "by <i>hand</i>" in page.text("main") and "inlines" in page.text("main")
     status, doc, _ = site.api("GET", f"/v1/modules/{build_id(big)}")
     assert status == 200 and {c["kind"] for c in doc["candidates"]} == {"executable", "gsym"}

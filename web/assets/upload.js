@@ -4,7 +4,7 @@
 
 const SLICE = 4 << 20; // bytes that are read and hashed at a time
 const NOTES_MOST = 1 << 20; // bytes of one section of notes
-const TRIES = 8; // without a byte of progress
+const TRIES = 20; // without a byte of progress: some minutes
 const LOOK_AGAIN_MS = 1000;
 
 const sleep = (ms) => new Promise((done) => setTimeout(done, ms));
