@@ -252,7 +252,7 @@ static enum ux_code serve(struct ux_running *r, int fd, const char *dir, const s
 		wait_for_signal(r, set);
 	}
 	stop(r, http, set);
-	ux_fetcher_close(ux_take(&s->fetcher));
+	ux_fetcher_close(atomic_exchange(&s->fetcher, NULL));
 	ux_extractor_stop(ux_take(&s->extractor));
 	ux_keeper_finish(&keeper);
 	return code;
