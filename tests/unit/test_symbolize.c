@@ -280,6 +280,67 @@ static void compact_questions_over_their_limit_are_refused(void **state)
 	free(pcs);
 }
 
+/* --- candidates ------------------------------------------------------------------------------- */
+
+/* A GSYM of functions without lines. */
+static struct ux_out names_only(struct ux_arena *arena, struct ux_gsym_function *functions,
+				size_t n, struct ux_bytes strings)
+{
+	struct ux_out out = {0};
+	struct ux_gsym_file_entry none = {0, 0};
+	struct make_gsym m = {.arena = arena,
+			      .base = 0x400000,
+			      .functions = functions,
+			      .n_functions = n,
+			      .files = &none,
+			      .n_files = 1,
+			      .strings = strings};
+	assert_int_equal(make_gsym_write(&m, &out), UX_OK);
+	return out;
+}
+
+/* The outermost function at an address of the example's module. */
+static void expect_function(struct make_server *s, const char *address, const char *expected)
+{
+	char body[256];
+	json_t *doc = NULL;
+	snprintf(body, sizeof(body), "{\"modules\":[{\"id\":\"%s\",\"addresses\":[\"%s\"]}]}",
+		 example_id, address);
+	const json_t *frames =
+		json_array_get(json_object_get(first_module(s, body, &doc), "frames"), 0);
+	size_t n = json_array_size(frames);
+	const char *function = n > 0 ? text_of(json_array_get(frames, n - 1), "function") : "";
+	assert_string_equal(function, expected);
+	json_decref(doc);
+}
+
+static void what_was_remembered_yields_to_what_is_better(void **state)
+{
+	struct make_server *s = *state;
+	UX_ARENA(arena, 1 << 20);
+	struct ux_gsym_function bounds[] = {{.start = 0x402000, .size = 16, .name = 1},
+					    {.start = 0x403000, .size = 4096, .name = 11}};
+	struct ux_gsym_function name = {.start = 0x402000, .size = 16, .name = 1};
+	struct ux_out more = names_only(&arena, bounds, 2, UX_STR("\0" UX_NO_NAME "\0big\0"));
+	struct ux_out less = names_only(&arena, &name, 1, UX_STR("\0only_here\0"));
+	upload(s, example_id, ux_out_bytes(&more), "");
+	expect_function(s, "0x402001", UX_NO_NAME);
+	expect_function(s, "0x403001", "big");
+	expect_function(s, "0x401000", "");
+	/* poorer, but it has a name where the better one has none */
+	upload(s, example_id, ux_out_bytes(&less), ",\"force\":true");
+	expect_function(s, "0x402001", "only_here");
+	expect_function(s, "0x403001", "big");
+	expect_function(s, "0x401000", "");
+	/* better, but with a gap where the others are */
+	upload_example(s);
+	expect_function(s, "0x401000", "f");
+	expect_function(s, "0x402001", "only_here");
+	expect_function(s, "0x403001", "big");
+	ux_out_deinit(&more);
+	ux_out_deinit(&less);
+}
+
 /* --- time ------------------------------------------------------------------------------------- */
 
 /* Takes longer than anybody waits. */
@@ -443,6 +504,7 @@ int main(void)
 		SERVER_TEST(compact_form_and_json_answer_the_same),
 		SERVER_TEST(compact_form_of_another_version_is_refused_with_words),
 		SERVER_TEST(compact_questions_over_their_limit_are_refused),
+		SERVER_TEST(what_was_remembered_yields_to_what_is_better),
 		SERVER_TEST(modules_that_time_was_not_enough_for_are_pending),
 		SERVER_TEST(module_that_is_cut_has_the_frames_of_its_first_addresses),
 		UX_TEST(plain_json_is_read_as_any_json_is),
