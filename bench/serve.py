@@ -319,7 +319,8 @@ def bench_restart(bench, _rows):
 
 
 WORK = {("file", "unknown"): bench_files, ("v5",): bench_v5,
-        ("json", "compact", "latency"): bench_json, ("memory",): bench_memory, ("restart",): bench_restart}
+        ("json", "compact", "latency"): bench_json, ("memory",): bench_memory,
+        ("restart",): bench_restart}
 
 
 def main():
