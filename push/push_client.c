@@ -140,6 +140,17 @@ static void write_query(const struct ux_push_question *questions, size_t n, bool
 	ux_json_object_end(&j);
 }
 
+static bool quality_of(const char *word, enum ux_quality *ret)
+{
+	for (unsigned q = 0; q < UX_QUALITY_COUNT; q++) {
+		if (strcmp(ux_quality_name((enum ux_quality)q), word) != 0)
+			continue;
+		*ret = (enum ux_quality)q;
+		return true;
+	}
+	return false;
+}
+
 static enum ux_code read_verdict(json_t *answer, struct ux_push_answer *ret, struct ux_error *err)
 {
 	static const struct {
@@ -159,6 +170,7 @@ static enum ux_code read_verdict(json_t *answer, struct ux_push_answer *ret, str
 			continue;
 		ret->verdict = words[i].verdict;
 		set_reason(ret, text_of(answer, "reason"));
+		ret->told = quality_of(text_of(answer, "quality"), &ret->quality);
 		return UX_OK;
 	}
 	return ux_error_set(err, UX_EUNSUPPORTED, "server answers with the status \"%.32s\"",

@@ -39,6 +39,8 @@ enum ux_push_verdict {
 struct ux_push_answer {
 	enum ux_push_verdict verdict;
 	char reason[UX_PUSH_REASON]; /* "" when none was given */
+	bool told;                   /* how good what the server has found in it is: */
+	enum ux_quality quality;
 };
 
 struct ux_push_question {

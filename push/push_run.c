@@ -4,8 +4,8 @@
 
 #include "push_extract.h"
 #include "push_gpu.h"
-#include "push_scan.h"
 #include "push_sources.h"
+#include "push_work.h"
 
 const char *ux_push_status_name(enum ux_push_status status)
 {
@@ -25,41 +25,12 @@ const char *ux_push_status_name(enum ux_push_status status)
 	return "failed";
 }
 
-static uint64_t id_hash(struct ux_id id)
-{
-	return ux_hash_bytes(ux_bytes(id.bytes, id.size));
-}
-
-static bool id_eq(struct ux_id a, struct ux_id b)
-{
-	return ux_id_eq(&a, &b);
-}
-
-/* The number of a module by each of its IDs. */
-UX_MAP(by_id, struct ux_id, size_t, id_hash, id_eq);
-
-struct push {
-	const struct ux_push_options *o;
-	struct ux_push_summary *summary;
-	struct ux_scan scan;
-	struct ux_push_modules modules;
-	struct by_id known;
-	struct ux_push_client client;
-};
-
-static void push_deinit(struct push *p)
+static void push_deinit(struct ux_push_work *p)
 {
 	ux_scan_deinit(&p->scan);
 	ux_push_modules_free(&p->modules);
-	by_id_deinit(&p->known);
+	ux_push_by_id_deinit(&p->known);
 	ux_push_client_close(&p->client);
-}
-
-static void tell(struct push *p, const struct ux_push_result *r)
-{
-	p->summary->counts[r->status]++;
-	p->summary->quiet += r->quiet;
-	p->o->result(p->o->ctx, r);
 }
 
 /* A file that came to nothing before it was a module. */
@@ -67,28 +38,29 @@ static void tell_left_out(void *ctx, const char *path, bool named, const struct 
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	bool harmless = err->code == UX_EINVAL || err->code == UX_EUNSUPPORTED;
-	tell(ctx, &(struct ux_push_result){
-			  .path = path,
-			  .status = named || !harmless ? UX_PUSH_DONE_FAILED : UX_PUSH_DONE_SKIPPED,
-			  .reason = ux_error_format(err, text, sizeof(text)),
-			  .quiet = !named && harmless,
-		  });
+	ux_push_tell(ctx, &(struct ux_push_result){
+				  .path = path,
+				  .status = named || !harmless ? UX_PUSH_DONE_FAILED
+							       : UX_PUSH_DONE_SKIPPED,
+				  .reason = ux_error_format(err, text, sizeof(text)),
+				  .quiet = !named && harmless,
+			  });
 }
 
-static void tell_module(struct push *p, const struct ux_push_module *m, enum ux_push_status status,
-			const char *reason)
+static void tell_module(struct ux_push_work *p, const struct ux_push_module *m,
+			enum ux_push_status status, const char *reason)
 {
-	tell(p, &(struct ux_push_result){.path = m->path,
-					 .gpu = m->gpu,
-					 .debug = m->debug,
-					 .id = m->ids.size ? &m->ids.ids[0] : NULL,
-					 .status = status,
-					 .reason = reason,
-					 .quality = m->claim});
+	ux_push_tell(p, &(struct ux_push_result){.path = m->path,
+						 .gpu = m->gpu,
+						 .debug = m->debug,
+						 .id = m->ids.size ? &m->ids.ids[0] : NULL,
+						 .status = status,
+						 .reason = reason,
+						 .quality = m->claim});
 }
 
 /* Joins m with what has one of its IDs; what is left in it afterwards is told. */
-static void join(struct push *p, struct ux_push_module *first, struct ux_push_module *m)
+static void join(struct ux_push_work *p, struct ux_push_module *first, struct ux_push_module *m)
 {
 	char reason[UX_PUSH_REASON];
 	struct ux_id id = m->ids.ids[0];
@@ -96,19 +68,19 @@ static void join(struct push *p, struct ux_push_module *first, struct ux_push_mo
 	const char *lost = m->path ? m->path : first->debug;
 	snprintf(reason, sizeof(reason), "%s %.120s", !useful ? "same ID as" : "joined with",
 		 first->path);
-	tell(p, &(struct ux_push_result){.path = lost,
-					 .gpu = m->gpu,
-					 .id = &id,
-					 .status = UX_PUSH_DONE_SKIPPED,
-					 .reason = reason,
-					 .quality = m->claim});
+	ux_push_tell(p, &(struct ux_push_result){.path = lost,
+						 .gpu = m->gpu,
+						 .id = &id,
+						 .status = UX_PUSH_DONE_SKIPPED,
+						 .reason = reason,
+						 .quality = m->claim});
 }
 
 /* Takes *m in, or joins it with the module of the same ID. */
-static enum ux_code take_in(struct push *p, struct ux_push_module *m, struct ux_error *err)
+static enum ux_code take_in(struct ux_push_work *p, struct ux_push_module *m, struct ux_error *err)
 {
 	for (size_t i = 0; i < m->ids.size; i++) {
-		size_t *number = by_id_find(&p->known, m->ids.ids[i]);
+		size_t *number = ux_push_by_id_find(&p->known, m->ids.ids[i]);
 		if (number) {
 			join(p, &p->modules.data[*number], m);
 			return UX_OK;
@@ -116,7 +88,7 @@ static enum ux_code take_in(struct push *p, struct ux_push_module *m, struct ux_
 	}
 	for (size_t i = 0; i < m->ids.size; i++) {
 		bool fresh = false;
-		size_t *number = by_id_insert(&p->known, m->ids.ids[i], &fresh);
+		size_t *number = ux_push_by_id_insert(&p->known, m->ids.ids[i], &fresh);
 		if (!number)
 			return ux_error_nomem(err);
 		*number = p->modules.size;
@@ -128,7 +100,7 @@ static enum ux_code take_in(struct push *p, struct ux_push_module *m, struct ux_
 }
 
 /* Those of one file, a slice or a piece of GPU code each. */
-static enum ux_code take_in_all(struct push *p, struct ux_push_modules *v, bool named,
+static enum ux_code take_in_all(struct ux_push_work *p, struct ux_push_modules *v, bool named,
 				struct ux_error *err)
 {
 	for (size_t i = 0; i < v->size; i++) {
@@ -139,7 +111,7 @@ static enum ux_code take_in_all(struct push *p, struct ux_push_modules *v, bool 
 }
 
 /* The GPU code in the file. */
-static enum ux_code read_gpu(struct push *p, const struct ux_scan_file *file,
+static enum ux_code read_gpu(struct ux_push_work *p, const struct ux_scan_file *file,
 			     struct ux_push_modules *ret, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
@@ -148,7 +120,8 @@ static enum ux_code read_gpu(struct push *p, const struct ux_scan_file *file,
 	return UX_OK;
 }
 
-static enum ux_code read_file(struct push *p, const struct ux_scan_file *file, struct ux_error *err)
+static enum ux_code read_file(struct ux_push_work *p, const struct ux_scan_file *file,
+			      struct ux_error *err)
 {
 	ux_cleanup(ux_push_modules_free) struct ux_push_modules v = {0}, gpu = {0};
 	struct ux_error why = UX_ERROR_INIT;
@@ -167,7 +140,8 @@ static enum ux_code read_file(struct push *p, const struct ux_scan_file *file, s
 }
 
 /* The debug file that was given, for a module of the file that was given. */
-static enum ux_code pair_module(struct push *p, struct ux_push_module *m, struct ux_error *err)
+static enum ux_code pair_module(struct ux_push_work *p, struct ux_push_module *m,
+				struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
@@ -191,7 +165,7 @@ static enum ux_code pair_module(struct push *p, struct ux_push_module *m, struct
 }
 
 /* The pair that a person gave. */
-static enum ux_code read_pair(struct push *p, struct ux_error *err)
+static enum ux_code read_pair(struct ux_push_work *p, struct ux_error *err)
 {
 	ux_cleanup(ux_push_modules_free) struct ux_push_modules v = {0};
 	struct ux_error why = UX_ERROR_INIT;
@@ -207,7 +181,8 @@ static enum ux_code read_pair(struct push *p, struct ux_error *err)
 }
 
 /* Everything that can be known without the server. */
-static enum ux_code find_modules(struct push *p, char *const *paths, size_t n, struct ux_error *err)
+static enum ux_code find_modules(struct ux_push_work *p, char *const *paths, size_t n,
+				 struct ux_error *err)
 {
 	for (size_t i = 0; i < n; i++)
 		UX_TRY(ux_scan_path(&p->scan, paths[i], err));
@@ -226,26 +201,9 @@ static enum ux_code find_modules(struct push *p, char *const *paths, size_t n, s
 	return UX_OK;
 }
 
-static enum ux_push_status status_of(enum ux_push_verdict verdict)
-{
-	switch (verdict) {
-	case UX_PUSH_UPLOADED:
-		return UX_PUSH_DONE_UPLOADED;
-	case UX_PUSH_ALREADY_THERE:
-		return UX_PUSH_DONE_ALREADY_THERE;
-	case UX_PUSH_BETTER_THERE:
-		return UX_PUSH_DONE_BETTER_THERE;
-	case UX_PUSH_PENDING: /* it is there, and will be read */
-		return UX_PUSH_DONE_UPLOADED;
-	case UX_PUSH_WANTED:
-	case UX_PUSH_REFUSED:
-		break;
-	}
-	return UX_PUSH_DONE_FAILED;
-}
-
-static enum ux_code send(struct push *p, const struct ux_push_module *m, const struct ux_out *gsym,
-			 const struct ux_extract_stats *stats, struct ux_error *err)
+static enum ux_code send(struct ux_push_work *p, const struct ux_push_module *m,
+			 const struct ux_out *gsym, const struct ux_extract_stats *stats,
+			 struct ux_error *err)
 {
 	struct ux_push_answer answer = {.verdict = UX_PUSH_WANTED};
 	struct ux_id_set ids = m->ids;
@@ -267,23 +225,23 @@ static enum ux_code send(struct push *p, const struct ux_push_module *m, const s
 	}
 	if (answer.verdict == UX_PUSH_WANTED)
 		UX_TRY(ux_push_upload(&p->client, &upload, &answer, err));
-	enum ux_push_status status = status_of(answer.verdict);
-	tell(p, &(struct ux_push_result){
-			.path = m->path,
-			.gpu = m->gpu,
-			.debug = m->debug,
-			.id = &m->ids.ids[0],
-			.status = status,
-			.reason = answer.reason,
-			.quality = stats->quality,
-			.counts = stats->counts,
-			.size = status == UX_PUSH_DONE_UPLOADED ? gsym->size : 0,
-		});
+	enum ux_push_status status = ux_push_status_of(answer.verdict);
+	ux_push_tell(p, &(struct ux_push_result){
+				.path = m->path,
+				.gpu = m->gpu,
+				.debug = m->debug,
+				.id = &m->ids.ids[0],
+				.status = status,
+				.reason = answer.reason,
+				.quality = stats->quality,
+				.counts = stats->counts,
+				.size = status == UX_PUSH_DONE_UPLOADED ? gsym->size : 0,
+			});
 	return UX_OK;
 }
 
-static enum ux_code push_wanted(struct push *p, struct ux_push_module *m, struct ux_out *gsym,
-				struct ux_error *err)
+static enum ux_code push_wanted(struct ux_push_work *p, struct ux_push_module *m,
+				struct ux_out *gsym, struct ux_error *err)
 {
 	struct ux_extract_stats stats = {0};
 	struct ux_error why = UX_ERROR_INIT;
@@ -301,77 +259,40 @@ static enum ux_code push_wanted(struct push *p, struct ux_push_module *m, struct
 	return UX_OK;
 }
 
-/* One file as it is. A failure of this side is the answer's. */
-static enum ux_code send_file(struct push *p, const struct ux_push_module *m, const char *path,
-			      const char *kind, struct ux_push_answer *ret, uint64_t *size,
-			      struct ux_error *err)
-{
-	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
-	struct ux_error why = UX_ERROR_INIT;
-	ux_push_reading(p->o, path);
-	enum ux_code code = ux_file_map(path, &file, &why);
-	if (code == UX_ENOMEM)
-		return ux_error_nomem(err);
-	if (code != UX_OK) {
-		ret->verdict = UX_PUSH_REFUSED;
-		ux_error_format(&why, ret->reason, sizeof(ret->reason));
-		return UX_OK;
-	}
-	const struct ux_push_upload upload = {
-		.ids = &m->ids,
-		.quality = m->claim,
-		.bytes = file.bytes,
-		.kind = kind,
-		.description = p->o->description ? p->o->description : "",
-		.file = path,
-		.force = p->o->force,
-	};
-	UX_TRY(ux_push_upload(&p->client, &upload, ret, err));
-	*size += ret->verdict == UX_PUSH_UPLOADED ? file.bytes.size : 0;
-	return UX_OK;
-}
-
-/* The executable and its debug file: each is worth having although the other is there. */
-static enum ux_code push_files(struct push *p, const struct ux_push_module *m, struct ux_error *err)
-{
-	struct ux_push_answer exe = {.verdict = UX_PUSH_ALREADY_THERE}, debug = exe;
-	uint64_t size = 0;
-	UX_TRY(send_file(p, m, m->path, m->debug_only ? "debuginfo" : "executable", &exe, &size,
-			 err));
-	if (m->debug && exe.verdict != UX_PUSH_REFUSED)
-		UX_TRY(send_file(p, m, m->debug, "debuginfo", &debug, &size, err));
-	bool second = debug.verdict == UX_PUSH_REFUSED || exe.verdict == UX_PUSH_ALREADY_THERE;
-	const struct ux_push_answer *told = m->debug && second ? &debug : &exe;
-	tell(p,
-	     &(struct ux_push_result){
-		     .path = m->path,
-		     .debug = m->debug,
-		     .id = &m->ids.ids[0],
-		     .status = status_of(told->verdict),
-		     .reason = told->verdict == UX_PUSH_PENDING ? "the server is still reading it"
-								: told->reason,
-		     .quality = m->claim,
-		     .size = size,
-	     });
-	return UX_OK;
-}
-
 /* Pieces of a file have no file of their own. */
-static bool goes_as_file(const struct push *p, const struct ux_push_module *m)
+static bool goes_as_file(const struct ux_push_work *p, const struct ux_push_module *m)
 {
 	return p->o->with_debuginfo && m->arch[0] == '\0' && m->gpu == 0;
 }
 
-static enum ux_code push_symbols(struct push *p, struct ux_push_module *m,
+/*
+ * The server has the files and nothing that is beside them here: parts of a split build, what dwz
+ * took out. Where it finds less than they promise, what is found here is sent too.
+ */
+static enum ux_code push_as_files(struct ux_push_work *p, struct ux_push_module *m,
+				  struct ux_out *gsym, struct ux_error *err)
+{
+	struct ux_extract_stats stats = {0};
+	enum ux_quality there = UX_QUALITY_COUNT;
+	UX_TRY(ux_push_files(p, m, &there, err));
+	if (there >= m->claim)
+		return UX_OK;
+	enum ux_code code = ux_push_extract(p->o, m, gsym, &stats, NULL);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	return code == UX_OK && stats.quality > there ? send(p, m, gsym, &stats, err) : UX_OK;
+}
+
+static enum ux_code push_symbols(struct ux_push_work *p, struct ux_push_module *m,
 				 const struct ux_push_answer *answer, struct ux_out *gsym,
 				 struct ux_error *err)
 {
 	if (goes_as_file(p, m) && !p->o->dry_run && answer->verdict != UX_PUSH_REFUSED)
-		return push_files(p, m, err);
+		return push_as_files(p, m, gsym, err);
 	bool wanted = answer->verdict == UX_PUSH_WANTED ||
 		      (answer->verdict == UX_PUSH_ALREADY_THERE && p->o->description);
 	if (!wanted) {
-		tell_module(p, m, status_of(answer->verdict), answer->reason);
+		tell_module(p, m, ux_push_status_of(answer->verdict), answer->reason);
 		return UX_OK;
 	}
 	if (p->o->dry_run) {
@@ -383,23 +304,24 @@ static enum ux_code push_symbols(struct push *p, struct ux_push_module *m,
 	return push_wanted(p, m, gsym, err);
 }
 
-static void tell_sources(struct push *p, const struct ux_push_module *m, enum ux_push_status status,
-			 const char *reason, const struct ux_push_sources *s)
+static void tell_sources(struct ux_push_work *p, const struct ux_push_module *m,
+			 enum ux_push_status status, const char *reason,
+			 const struct ux_push_sources *s)
 {
-	tell(p, &(struct ux_push_result){
-			.path = m->path,
-			.gpu = m->gpu,
-			.id = &m->ids.ids[0],
-			.status = status,
-			.reason = reason,
-			.is_sources = true,
-			.sources = s->files,
-			.sources_missing = s->missing + s->left_out,
-			.size = status == UX_PUSH_DONE_UPLOADED ? s->archive.size : 0,
-		});
+	ux_push_tell(p, &(struct ux_push_result){
+				.path = m->path,
+				.gpu = m->gpu,
+				.id = &m->ids.ids[0],
+				.status = status,
+				.reason = reason,
+				.is_sources = true,
+				.sources = s->files,
+				.sources_missing = s->missing + s->left_out,
+				.size = status == UX_PUSH_DONE_UPLOADED ? s->archive.size : 0,
+			});
 }
 
-static enum ux_code send_sources(struct push *p, const struct ux_push_module *m,
+static enum ux_code send_sources(struct ux_push_work *p, const struct ux_push_module *m,
 				 const struct ux_push_sources *s, struct ux_error *err)
 {
 	struct ux_push_answer answer = {0};
@@ -412,7 +334,7 @@ static enum ux_code send_sources(struct push *p, const struct ux_push_module *m,
 		.force = p->o->force,
 	};
 	UX_TRY(ux_push_upload(&p->client, &upload, &answer, err));
-	tell_sources(p, m, status_of(answer.verdict),
+	tell_sources(p, m, ux_push_status_of(answer.verdict),
 		     answer.verdict == UX_PUSH_PENDING ? "the server is still reading it"
 						       : answer.reason,
 		     s);
@@ -420,8 +342,8 @@ static enum ux_code send_sources(struct push *p, const struct ux_push_module *m,
 }
 
 /* The source files that the lines of a module name, as far as they are here. */
-static enum ux_code push_sources(struct push *p, struct ux_push_module *m, struct ux_out *gsym,
-				 struct ux_error *err)
+static enum ux_code push_sources(struct ux_push_work *p, struct ux_push_module *m,
+				 struct ux_out *gsym, struct ux_error *err)
 {
 	ux_cleanup(ux_push_sources_deinit) struct ux_push_sources s = {0};
 	struct ux_extract_stats stats;
@@ -446,7 +368,7 @@ static enum ux_code push_sources(struct push *p, struct ux_push_module *m, struc
 	return UX_OK;
 }
 
-static enum ux_code push_module(struct push *p, struct ux_push_module *m,
+static enum ux_code push_module(struct ux_push_work *p, struct ux_push_module *m,
 				const struct ux_push_answer *answer, struct ux_error *err)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out gsym = {0};
@@ -456,7 +378,7 @@ static enum ux_code push_module(struct push *p, struct ux_push_module *m,
 	return push_sources(p, m, &gsym, err);
 }
 
-static enum ux_code push_modules(struct push *p, struct ux_error *err)
+static enum ux_code push_modules(struct ux_push_work *p, struct ux_error *err)
 {
 	size_t n = p->modules.size;
 	ux_cleanup(ux_free_ptr) struct ux_push_question *questions = calloc(n, sizeof(*questions));
@@ -473,7 +395,7 @@ static enum ux_code push_modules(struct push *p, struct ux_error *err)
 }
 
 /* Tells what holds no symbols at all, and takes it out, so that nobody is asked about it. */
-static void drop_empty(struct push *p)
+static void drop_empty(struct ux_push_work *p)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < p->modules.size; i++) {
@@ -492,7 +414,7 @@ static void drop_empty(struct push *p)
 enum ux_code ux_push_run(const struct ux_push_options *options, char *const *paths, size_t n,
 			 struct ux_push_summary *ret, struct ux_error *err)
 {
-	ux_cleanup(push_deinit) struct push p = {.o = options, .summary = ret};
+	ux_cleanup(push_deinit) struct ux_push_work p = {.o = options, .summary = ret};
 	*ret = (struct ux_push_summary){0};
 	p.scan.left_out = tell_left_out;
 	p.scan.ctx = &p;

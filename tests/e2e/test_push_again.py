@@ -8,7 +8,7 @@ import pytest
 
 from http_api import Api
 from live import wait_for
-from tool import build_id, compile_c, lines, stripped, symbol
+from tool import build_id, compile_c, lines, stripped, symbol, unhex
 
 
 @pytest.fixture(scope="module")
@@ -190,3 +190,20 @@ def test_parts_of_a_split_build_are_kept_beside_it(server, tmp_path):
     assert sorted(c["kind"] for c in candidates(server, prog)) == ["dwo", "gsym"]
     start, _ = symbol(prog, "outer")
     assert server.get(f"/v1/symbolize/{build_id(prog)}?addr={start:#x}")[1]["quality"] == "inlines"
+
+
+def test_what_only_this_machine_can_read_of_a_split_build_goes_along(server, tmp_path):
+    prog = compile_c(tmp_path, "split", flags=("-O1", "-g", "-gsplit-dwarf"))
+    told = push(server, "--with-debuginfo", prog)
+    assert [t["status"] for t in told] == ["uploaded", "uploaded"]
+    assert told[1]["quality"] == "inlines"
+    start, size = symbol(prog, "outer")
+    local = lines(unhex("lookup", "--json", prog, *[hex(start + i) for i in range(size)]))
+    api = Api(server)
+    for one in local:
+        _, doc, _ = api("GET", f"/v1/symbolize/{build_id(prog)}?addr={one['address']}")
+        assert [f["function"] for f in doc["frames"][0]] == \
+            [f["function"] for f in one["frames"]]
+    assert any(len(one["frames"]) > 1 for one in local)
+    (told,) = push(server, "--with-debuginfo", prog)
+    assert told["status"] == "already-there"

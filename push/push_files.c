@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Whole files to push. */
+#include "push_extract.h"
+#include "push_work.h"
+
+void ux_push_tell(struct ux_push_work *p, const struct ux_push_result *r)
+{
+	p->summary->counts[r->status]++;
+	p->summary->quiet += r->quiet;
+	p->o->result(p->o->ctx, r);
+}
+
+enum ux_push_status ux_push_status_of(enum ux_push_verdict verdict)
+{
+	switch (verdict) {
+	case UX_PUSH_UPLOADED:
+		return UX_PUSH_DONE_UPLOADED;
+	case UX_PUSH_ALREADY_THERE:
+		return UX_PUSH_DONE_ALREADY_THERE;
+	case UX_PUSH_BETTER_THERE:
+		return UX_PUSH_DONE_BETTER_THERE;
+	case UX_PUSH_PENDING: /* it is there, and will be read */
+		return UX_PUSH_DONE_UPLOADED;
+	case UX_PUSH_WANTED:
+	case UX_PUSH_REFUSED:
+		break;
+	}
+	return UX_PUSH_DONE_FAILED;
+}
+
+/* One file as it is. A failure of this side is the answer's. */
+static enum ux_code send_file(struct ux_push_work *p, const struct ux_push_module *m,
+			      const char *path, const char *kind, struct ux_push_answer *ret,
+			      uint64_t *size, struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	struct ux_error why = UX_ERROR_INIT;
+	ux_push_reading(p->o, path);
+	enum ux_code code = ux_file_map(path, &file, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	if (code != UX_OK) {
+		ret->verdict = UX_PUSH_REFUSED;
+		ux_error_format(&why, ret->reason, sizeof(ret->reason));
+		return UX_OK;
+	}
+	const struct ux_push_upload upload = {
+		.ids = &m->ids,
+		.quality = m->claim,
+		.bytes = file.bytes,
+		.kind = kind,
+		.description = p->o->description ? p->o->description : "",
+		.file = path,
+		.force = p->o->force,
+	};
+	UX_TRY(ux_push_upload(&p->client, &upload, ret, err));
+	*size += ret->verdict == UX_PUSH_UPLOADED ? file.bytes.size : 0;
+	return UX_OK;
+}
+
+/* The executable and its debug file: each is worth having although the other is there. */
+enum ux_code ux_push_files(struct ux_push_work *p, const struct ux_push_module *m,
+			   enum ux_quality *ret_there, struct ux_error *err)
+{
+	struct ux_push_answer exe = {.verdict = UX_PUSH_ALREADY_THERE}, debug = exe;
+	uint64_t size = 0;
+	UX_TRY(send_file(p, m, m->path, m->debug_only ? "debuginfo" : "executable", &exe, &size,
+			 err));
+	if (m->debug && exe.verdict != UX_PUSH_REFUSED)
+		UX_TRY(send_file(p, m, m->debug, "debuginfo", &debug, &size, err));
+	bool second = debug.verdict == UX_PUSH_REFUSED || exe.verdict == UX_PUSH_ALREADY_THERE;
+	const struct ux_push_answer *told = m->debug && second ? &debug : &exe;
+	ux_push_tell(p, &(struct ux_push_result){
+				.path = m->path,
+				.debug = m->debug,
+				.id = &m->ids.ids[0],
+				.status = ux_push_status_of(told->verdict),
+				.reason = told->verdict == UX_PUSH_PENDING
+						  ? "the server is still reading it"
+						  : told->reason,
+				.quality = m->claim,
+				.size = size,
+			});
+	bool sent = exe.verdict == UX_PUSH_UPLOADED || debug.verdict == UX_PUSH_UPLOADED;
+	*ret_there = sent && (exe.told || debug.told) ? ux_max(exe.quality, debug.quality)
+						      : UX_QUALITY_COUNT;
+	return UX_OK;
+}
