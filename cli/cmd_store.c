@@ -20,6 +20,7 @@ struct values {
 	uint64_t quota_bytes;
 	unsigned quota_modules;
 	const char *reading;
+	const char *upstreams;
 	bool json;
 };
 
@@ -44,6 +45,8 @@ static const struct ux_option options[] = {
 	 "limit: modules that the namespace may have [any]"},
 	{"reading", 0, UX_OPTION_TEXT, offsetof(struct values, reading), "WHO",
 	 "limit: who reads without a key: open (all), keyed (none), served [stays]"},
+	{"upstreams", 0, UX_OPTION_TEXT, offsetof(struct values, upstreams), "NAMES",
+	 "limit: who is asked for what is missing, in order: a,b; all; none [stays]"},
 	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL, "one object a line"},
 };
 
@@ -304,6 +307,23 @@ static enum ux_code read_reading(const char *word, enum ux_ns_reading *ret, stru
 			    "--reading is \"%.32s\"; expected open, keyed or served", word);
 }
 
+/* "a,b" as the index has it. */
+static enum ux_code read_upstreams(const char *text, struct ux_arena *arena, const char **ret,
+				   struct ux_error *err)
+{
+	if (strcmp(text, "all") == 0)
+		text = "*";
+	else if (strcmp(text, "none") == 0)
+		text = "";
+	char *list = ux_arena_strndup(arena, text, strlen(text));
+	if (!list)
+		return ux_arena_fail(arena, err);
+	for (char *p = list; *p; p++)
+		*p = *p == ',' ? ' ' : *p;
+	*ret = list;
+	return UX_OK;
+}
+
 /* A limit that is not said is none; whatever else a namespace has stays. */
 static enum ux_code limit(struct job *job, struct ux_error *err)
 {
@@ -320,6 +340,8 @@ static enum ux_code limit(struct job *job, struct ux_error *err)
 		return ux_error_set(err, code, "%s", why.text);
 	if (v->reading)
 		UX_TRY(read_reading(v->reading, &ns.reading, err));
+	if (v->upstreams)
+		UX_TRY(read_upstreams(v->upstreams, &arena, &ns.upstreams, err));
 	ns.quota_bytes = v->quota_bytes;
 	ns.quota_modules = v->quota_modules;
 	ns.retention_s = v->keep_days ? (int64_t)v->keep_days * DAY_S : -1;

@@ -118,6 +118,10 @@ static void put_upstreams(struct ux_out *out, json_t *list)
 		json_t *v;
 		ux_out_cstr(out, "<li><dl class=\"facts\">\n");
 		json_object_foreach(json_array_get(list, i), key, v) put_member(out, key, v);
+		json_t *answers = json_object_get(json_array_get(list, i), "answers");
+		for (size_t k = 0; k < json_array_size(answers); k++)
+			json_object_foreach(json_array_get(answers, k), key, v)
+				put_member(out, key, v);
 		ux_out_cstr(out, "</dl></li>\n");
 	}
 	ux_out_cstr(out, "</ol>\n");

@@ -5,7 +5,6 @@ import contextlib
 import os
 import shutil
 import socket
-import sqlite3
 import subprocess
 import threading
 import time
@@ -388,18 +387,16 @@ def test_a_token_goes_to_its_own_host_alone(servers, stub, tmp_path):
 
 def test_a_namespace_chooses_its_upstreams(servers, stub):
     with Stub() as second:
-        s = servers(own(stub.url, "one", "debuginfod"), own(second.url, "two", "debuginfod"),
-                    start=False)
-        s.start()
-        s.stop()
-        with sqlite3.connect(s.data / "index.sqlite") as db:
-            db.execute("UPDATE namespaces SET upstreams = 'two' WHERE name = 'default'")
-        db.close()
-        s.start()
-        assert symbolize(s, "gnu:" + "ab" * 20, "0x1")["status"] == "missing"
-        assert stub.asked == [] and second.count("ab" * 20) == 2
-        told = {u["name"]: u["state"] for u in explain(s, "gnu:" + "ab" * 20)["upstreams"]}
-        assert "does not ask" in told["one"] and told["two"] == "is asked"
+        s = servers(own(stub.url, "one", "debuginfod"), own(second.url, "two", "debuginfod"))
+        for names_, asked in (("two", 0), ("none", 0), ("all", 2)):
+            name = f"gnu:{names_.encode().hex():0>40}"
+            limit = unhex("store", "limit", "default", "--data", s.data, "--upstreams", names_)
+            assert limit.returncode == 0, limit.stderr
+            assert symbolize(s, name, "0x1")["status"] == "missing"
+            assert stub.count(name[4:]) == asked
+            assert second.count(name[4:]) == (0 if names_ == "none" else 2)
+            told = {u["name"]: u["state"] for u in explain(s, name)["upstreams"]}
+            assert ("does not ask" in told["one"]) == (asked == 0)
 
 
 @pytest.mark.parametrize("text,words", [
