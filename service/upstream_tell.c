@@ -115,6 +115,7 @@ static enum ux_code read_chosen(struct ux_request *req, const char **ret)
 enum ux_code ux_upstreams_explain(struct ux_request *req, const char *id, struct ux_json *j)
 {
 	struct ux_server *s = ux_server_of(req);
+	struct ux_fetcher *f = s->fetcher; /* a reload may exchange it */
 	struct ux_index *ix = s->store->index;
 	struct ux_fetched_list answers = {0};
 	struct telling t = {.j = j, .answers = &answers, .now = ux_store_now(s->store)};
@@ -123,12 +124,12 @@ enum ux_code ux_upstreams_explain(struct ux_request *req, const char *id, struct
 				&req->err));
 	ux_json_key(j, "upstreams");
 	ux_json_array_begin(j);
-	for (size_t i = 0; s->fetcher && i < ux_fetcher_count(s->fetcher); i++) {
-		const struct ux_upstream_status status = ux_fetcher_status(s->fetcher, i);
+	for (size_t i = 0; f && i < ux_fetcher_count(f); i++) {
+		const struct ux_upstream_status status = ux_fetcher_status(f, i);
 		put_upstream(&t, &status, i);
 	}
 	for (size_t i = 0; i < answers.n; i++)
-		put_former(&t, s->fetcher, i);
+		put_former(&t, f, i);
 	ux_json_array_end(j);
 	return UX_OK;
 }
@@ -197,13 +198,14 @@ static void put_outcomes(struct ux_out *out, const struct ux_upstream_status *al
 void ux_upstreams_metrics(struct ux_server *s, struct ux_out *out)
 {
 	struct ux_upstream_status all[UX_UPSTREAMS_MOST];
-	size_t n = s->fetcher ? ux_fetcher_count(s->fetcher) : 0;
+	struct ux_fetcher *f = s->fetcher;
+	size_t n = f ? ux_fetcher_count(f) : 0;
 	uint64_t load = 0, refused = 0;
 	if (n == 0)
 		return;
 	for (size_t i = 0; i < n; i++)
-		all[i] = ux_fetcher_status(s->fetcher, i);
-	ux_fetcher_load(s->fetcher, &load, &refused);
+		all[i] = ux_fetcher_status(f, i);
+	ux_fetcher_load(f, &load, &refused);
 	put_outcomes(out, all, n);
 	put_each(out, all, n, "unhex_upstream_skipped_total", "counter",
 		 "Questions that were not asked since the upstream is left alone.",
