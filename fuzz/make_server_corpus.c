@@ -168,8 +168,20 @@ static void make_body_seeds(void)
 	}
 }
 
+static void make_forwarded_corpus(void)
+{
+	save_seed("forwarded", "both",
+		  UX_STR("10.0.0.1\n10.0.0.0/8\n@198.51.100.1, 192.0.2.1:80, 10.2.3.4\n"
+			 "Afor=192.0.2.1;proto=https, for=\"[2001:db8::1]:4711\"\nBhttp, https\n"));
+	save_seed(
+		"forwarded", "hidden",
+		UX_STR("::ffff:10.0.0.1\n::/0\n@unknown\nAFor=_x; by=y ;proto=http,for=\"\nC1.1 x\n"));
+	save_seed("forwarded", "socket", UX_STR("?\nunix\n@,,1.2.3.4,\n"));
+}
+
 void make_server_corpus(void)
 {
+	make_forwarded_corpus();
 	make_target_seeds();
 	make_body_seeds();
 }
