@@ -80,6 +80,7 @@ void ux_log_request(void *ctx, const struct ux_request *req, const struct ux_res
 	(void)ctx;
 	ux_cleanup(ux_out_deinit) struct ux_out shown = {0}, out = {0};
 	const struct ux_caller *caller = req->caller;
+	char from[UX_ADDRESS_TEXT];
 	const char *key = caller && caller->key_id[0] != '\0' ? caller->key_id : "-";
 	ux_out_grow(&out, LINE_MOSTLY);
 	ux_log_path(req->path, &shown);
@@ -92,6 +93,7 @@ void ux_log_request(void *ctx, const struct ux_request *req, const struct ux_res
 	put_number(&out, " in=", req->body_size);
 	put_number(&out, " out=", res->fd_size > 0 ? res->fd_size : res->body.size);
 	put_word(&out, " key=", key);
+	put_word(&out, " from=", caller ? caller->from : ux_address_text(&req->peer, from));
 	put_error(&out, &req->err);
 	ux_log_text(res->status >= 500 ? "error" : "info", "request", ux_out_bytes(&out));
 }
