@@ -83,10 +83,21 @@ static enum ux_code set_word(struct ux_upstream *up, const char *word, struct ux
 			    word);
 }
 
+/* With a host. */
 static bool is_http(const char *url)
 {
-	return (strncasecmp(url, "http://", 7) == 0 && url[7] != '\0') ||
-	       (strncasecmp(url, "https://", 8) == 0 && url[8] != '\0');
+	size_t n = strncasecmp(url, "http://", 7) == 0    ? 7
+		   : strncasecmp(url, "https://", 8) == 0 ? 8
+							  : 0;
+	return n > 0 && url[n] != '\0' && url[n] != '/' && url[n] != ':';
+}
+
+static bool has_controls(const char *text)
+{
+	for (; *text; text++)
+		if ((unsigned char)*text <= ' ' || *text == 127)
+			return true;
+	return false;
 }
 
 /* A user name in a URL would be a secret in logs. */
@@ -131,12 +142,16 @@ enum ux_code ux_upstream_parse(struct ux_upstream *ret, const char *text, struct
 	if (!word || strlen(word) >= sizeof(up.url))
 		return ux_error_set(err, UX_EINVAL, "an upstream is empty, or over %zu bytes",
 				    sizeof(up.url) - 1);
+	if (has_controls(word))
+		return ux_error_set(err, UX_EINVAL, "an upstream has a blank or a control in it");
 	UX_TRY(set_url(&up, word, err));
 	cut_slashes(up.url);
 	while ((word = strtok_r(NULL, commas, &rest)))
 		UX_TRY(set_word(&up, word, err));
 	if (up.name[0] == '\0')
 		default_name(&up);
+	if (up.name[0] == '\0')
+		return ux_error_set(err, UX_EINVAL, "the upstream %.60s needs name=", text);
 	*ret = up;
 	return UX_OK;
 }
