@@ -95,35 +95,51 @@ static void put_candidates(struct ux_out *out, const json_t *list)
 	ux_out_cstr(out, "</ol>\n");
 }
 
-static void put_member(struct ux_out *out, const char *key, const json_t *v)
+/* A member with what stands around it; nothing when it is not there. */
+static void put_member(struct ux_out *out, const json_t *o, const char *key, const char *before,
+		       const char *behind)
 {
-	if (json_is_string(v))
-		UX_HTML(out, "<div><dt>$</dt><dd>$</dd></div>\n", key, json_string_value(v));
+	const json_t *v = json_object_get(o, key);
+	if (json_is_string(v) && json_string_length(v) > 0)
+		UX_HTML(out, " <span>$$$</span>", before, json_string_value(v), behind);
 	else if (json_is_integer(v))
-		UX_HTML(out, "<div><dt>$</dt><dd>$</dd></div>\n", key,
-			(uint64_t)json_integer_value(v));
-	else if (json_is_boolean(v))
-		UX_HTML(out, "<div><dt>$</dt><dd>$</dd></div>\n", key,
-			json_is_true(v) ? "yes" : "no");
+		UX_HTML(out, " <span>$$$</span>", before, (uint64_t)json_integer_value(v), behind);
 }
 
-/* Who else was asked, when, and what each said: as the document has it. */
-static void put_upstreams(struct ux_out *out, json_t *list)
+static void put_upstream_answer(struct ux_out *out, const json_t *a)
+{
+	UX_HTML(out, "<li><b>$</b>", text_of(a, "artifact"));
+	put_member(out, a, "outcome", "", "");
+	put_member(out, a, "status", "status ", "");
+	put_member(out, a, "says", "", "");
+	put_member(out, a, "asked", "asked ", "");
+	put_member(out, a, "took_ms", "in ", " ms");
+	put_member(out, a, "not_again_before", "not again before ", "");
+	ux_out_cstr(out, "</li>\n");
+}
+
+static void put_upstream(struct ux_out *out, const json_t *u)
+{
+	const json_t *answers = json_object_get(u, "answers");
+	UX_HTML(out, "<li><h3><span class=\"kind\">$</span></h3>\n<p class=\"facts\">",
+		text_of(u, "name"));
+	put_member(out, u, "kind", "", "");
+	put_member(out, u, "state", "", "");
+	put_member(out, u, "left_alone_for_s", "left alone for ", " s");
+	ux_out_cstr(out, "</p>\n<ul class=\"history\">\n");
+	for (size_t i = 0; i < json_array_size(answers); i++)
+		put_upstream_answer(out, json_array_get(answers, i));
+	ux_out_cstr(out, "</ul></li>\n");
+}
+
+/* Who else is asked, and when each said what. */
+static void put_upstreams(struct ux_out *out, const json_t *list)
 {
 	if (json_array_size(list) == 0)
 		return;
 	ux_out_cstr(out, "<h2>Asked elsewhere</h2>\n<ol class=\"candidates\">\n");
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *key;
-		json_t *v;
-		ux_out_cstr(out, "<li><dl class=\"facts\">\n");
-		json_object_foreach(json_array_get(list, i), key, v) put_member(out, key, v);
-		json_t *answers = json_object_get(json_array_get(list, i), "answers");
-		for (size_t k = 0; k < json_array_size(answers); k++)
-			json_object_foreach(json_array_get(answers, k), key, v)
-				put_member(out, key, v);
-		ux_out_cstr(out, "</dl></li>\n");
-	}
+	for (size_t i = 0; i < json_array_size(list); i++)
+		put_upstream(out, json_array_get(list, i));
 	ux_out_cstr(out, "</ol>\n");
 }
 

@@ -6,6 +6,7 @@
 #include "make_gsym.h"
 #include "make_server.h"
 #include "page.h"
+#include "web.h"
 
 static struct make_answer ask(struct make_server *s, const char *method, const char *target,
 			      const char *token, const char *body)
@@ -122,6 +123,33 @@ static void prefix_of_a_request_is_in_all_links_of_its_page(void **state)
 	ux_out_deinit(&a.body);
 }
 
+static void explanation_shows_what_upstreams_said(void **state)
+{
+	struct make_server *s = *state;
+	static const char text[] =
+		"{\"id\":\"gnu:00\",\"status\":\"missing\",\"ids\":[],\"candidates\":[],"
+		"\"advice\":[],\"upstreams\":[{\"name\":\"<debian>\",\"kind\":\"debuginfod\","
+		"\"state\":\"asked\",\"left_alone_for_s\":7,\"answers\":[{\"artifact\":"
+		"\"debuginfo\",\"outcome\":\"absent\",\"status\":404,\"says\":\"not & found\","
+		"\"asked\":\"2026-08-21T10:00:00Z\",\"took_ms\":12}]}]}";
+	static const char *const words[] = {"&lt;debian&gt;", "left alone for 7 s", "status 404",
+					    "not &amp; found", "in 12 ms"};
+	struct ux_caller caller = {.key_id = "", .ns = UX_NAMESPACE_DEFAULT};
+	struct ux_request req = {.app = &s->server, .caller = &caller, .err = UX_ERROR_INIT};
+	struct ux_response res = {.fd = -1};
+	struct make_answer a = {0};
+	ux_arena_init(&req.arena, 1 << 20);
+	json_t *doc = json_loads(text, 0, NULL);
+	assert_non_null(doc);
+	assert_int_equal(ux_web_explain(&req, &res, doc), UX_OK);
+	a.body = req.out;
+	for (size_t i = 0; i < ux_countof(words); i++)
+		assert_true(has(&a, words[i]));
+	json_decref(doc);
+	ux_out_deinit(&req.out);
+	ux_arena_deinit(&req.arena);
+}
+
 static void send_example(struct make_server *s)
 {
 	char body[256], hash[65], target[96];
@@ -170,6 +198,7 @@ int main(void)
 		SERVER_TEST(each_page_is_shown_and_keyed_where_reading_is),
 		SERVER_TEST(forms_that_are_no_forms_are_refused),
 		SERVER_TEST(prefix_of_a_request_is_in_all_links_of_its_page),
+		SERVER_TEST(explanation_shows_what_upstreams_said),
 		SERVER_TEST(page_without_memory_is_an_error_and_no_half_of_one),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
