@@ -5,6 +5,7 @@
 #include "asked.h"
 #include "make_gsym.h"
 #include "make_server.h"
+#include "resolve.h"
 #include "wire_question.h"
 #include "wire_read.h"
 
@@ -376,11 +377,30 @@ static void modules_that_time_was_not_enough_for_are_pending(void **state)
 	assert_int_equal(asked, 1);
 }
 
+/* How many addresses of a hundred thousand a millisecond was enough for; SIZE_MAX: the module was
+ * not reached. */
+static size_t cut_after(struct make_server *s, const char *body)
+{
+	json_t *doc = NULL;
+	const json_t *m = first_module(s, body, &doc);
+	const json_t *frames = json_object_get(m, "frames");
+	assert_string_equal(text_of(m, "status"), "pending");
+	assert_true(json_integer_value(json_object_get(m, "retry_after")) > 0);
+	assert_string_equal(text_of(m, "reason"), "the time was over");
+	size_t n = frames ? json_array_size(frames) : SIZE_MAX;
+	if (frames)
+		assert_string_equal(text_of(m, "quality"), "inlines");
+	for (size_t i = 0; frames && i < n; i++)
+		assert_true(json_array_size(json_array_get(frames, i)) > 0);
+	json_decref(doc);
+	return n;
+}
+
 static void module_that_is_cut_has_the_frames_of_its_first_addresses(void **state)
 {
 	struct make_server *s = *state;
 	ux_cleanup(ux_out_deinit) struct ux_out body = {0};
-	json_t *doc = NULL;
+	size_t n = SIZE_MAX;
 	upload_example(s);
 	ux_out_fmt(&body, "{\"timeout_ms\":1,\"modules\":[{\"id\":\"%s\",\"addresses\":[",
 		   example_id);
@@ -388,15 +408,11 @@ static void module_that_is_cut_has_the_frames_of_its_first_addresses(void **stat
 		ux_out_fmt(&body, "%s%u", i ? "," : "", 4198400 + i % 9);
 	ux_out_cstr(&body, "]}]}");
 	ux_out_u8(&body, 0);
-	const json_t *m = first_module(s, (const char *)body.data, &doc);
-	const json_t *frames = json_object_get(m, "frames");
-	assert_string_equal(text_of(m, "status"), "pending");
-	assert_string_equal(text_of(m, "quality"), "inlines");
-	assert_true(json_integer_value(json_object_get(m, "retry_after")) > 0);
-	assert_true(json_is_array(frames) && json_array_size(frames) < 100000);
-	for (size_t i = 0; i < json_array_size(frames); i++)
-		assert_true(json_array_size(json_array_get(frames, i)) > 0);
-	json_decref(doc);
+	/* On a busy machine the time may be over before the module's turn comes. */
+	for (unsigned tries = 0; tries < 1000 && (n == 0 || n == SIZE_MAX); tries++)
+		n = cut_after(s, (const char *)body.data);
+	assert_true(n > 0 && n < 100000);
+	assert_int_equal(n % UX_RESOLVE_MOST, 0);
 }
 
 /* --- JSON as programs write it ------------------------------------------------------------------
