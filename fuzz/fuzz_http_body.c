@@ -25,14 +25,19 @@ static void fill_in(const char *pattern, char target[TEXT_MOST])
 	target[at] = '\0';
 }
 
+static bool takes_body(const struct ux_route *r)
+{
+	return r->method == UX_METHOD_POST || r->method == UX_METHOD_PUT;
+}
+
 static const struct ux_route *route_of(unsigned n)
 {
 	size_t some = 0;
 	for (size_t i = 0; i < ux_server_route_count; i++)
-		some += ux_server_routes[i].method == UX_METHOD_POST;
+		some += takes_body(&ux_server_routes[i]);
 	size_t left = n % some;
 	for (const struct ux_route *r = ux_server_routes;; r++)
-		if (r->method == UX_METHOD_POST && left-- == 0)
+		if (takes_body(r) && left-- == 0)
 			return r;
 }
 
@@ -45,8 +50,9 @@ int fuzz_input(const uint8_t *data, size_t size)
 		return 0;
 	serve();
 	server.server.open_reading = true;
-	fill_in(route_of(data[0])->pattern, target);
-	struct make_ask a = {.method = "POST",
+	const struct ux_route *r = route_of(data[0]);
+	fill_in(r->pattern, target);
+	struct make_ask a = {.method = ux_method_name(r->method),
 			     .target = target,
 			     .token = (data[1] & 1) != 0 ? NULL : server.admin,
 			     .type = types[data[1] >> 1 & 3],

@@ -121,6 +121,7 @@ static const struct {
 	{"asm",
 	 "{\"debugName\":\"x\",\"debugId\":\"00\",\"name\":\"x\",\"codeId\":\"00\",\"startAddress\":"
 	 "\"0x1000\",\"size\":\"0x10\",\"continueUntilFunctionEnd\":true}"},
+	{"pin", "{\"label\":\"release 1\",\"until\":5,\"pinned\":true}"},
 	{"pprof", "0x401000+0x401001+zz+5"},
 	{"form", "id=go%3Ax&text=0x1000%0A%23+pc+10+%2Fa.so&ra=1&token=x&next=%2F%2Fevil&addr=0x1"},
 	{"deep", "{\"modules\":[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[["},
@@ -158,7 +159,8 @@ static void make_body_seeds(void)
 {
 	unsigned routes = 0;
 	for (size_t i = 0; i < ux_server_route_count; i++)
-		routes += ux_server_routes[i].method == UX_METHOD_POST;
+		routes += ux_server_routes[i].method == UX_METHOD_POST ||
+			  ux_server_routes[i].method == UX_METHOD_PUT;
 	for (unsigned r = 0; r < routes; r++) {
 		for (size_t b = 0; b < ux_countof(bodies); b++) {
 			bool form = strcmp(bodies[b].name, "form") == 0;
