@@ -10,6 +10,7 @@ enum {
 	WRITE_SECONDS = 60,
 	SWEEP_SECONDS = 3600,
 	SWEEP_GRACE = 24 * 60 * 60,
+	ANSWERS_GRACE = 60 * 60,         /* of upstreams; whoever asks for nonsense makes many */
 	RETAIN_GRACE = 7 * 24 * 60 * 60, /* a week for somebody to notice */
 };
 
@@ -82,7 +83,8 @@ static void expire(struct ux_keeper *k)
 	struct ux_error err = UX_ERROR_INIT;
 	uint64_t n = 0;
 	ux_time now = ux_store_now(s);
-	enum ux_code code = ix->fetched.expire(ix, NULL, now - k->sweep_grace_s, &n, &err);
+	enum ux_code code = ix->fetched.expire(
+		ix, NULL, now - ux_min(k->sweep_grace_s, (int64_t)ANSWERS_GRACE), &n, &err);
 	if (code == UX_OK && k->audit_s > 0)
 		code = ix->audit.expire(ix, now - k->audit_s, &n, &err);
 	if (code != UX_OK)

@@ -12,6 +12,7 @@ import urllib.error
 import urllib.request
 
 import pytest
+from prometheus_client.parser import text_string_to_metric_families
 
 from conftest import Server
 from http_api import Api
@@ -315,6 +316,7 @@ def test_who_fails_again_and_again_is_left_alone_and_tried_again(servers, stub):
     (told,) = explain(s, "gnu:" + "00" * 20)["upstreams"]
     assert "left alone" in told["state"] and told["left_alone_for_s"] <= 5
     text = get(s, "/metrics")[1].decode()
+    assert list(text_string_to_metric_families(text))
     assert 'unhex_upstream_left_alone{upstream="stub"} 1' in text
     assert 'unhex_upstream_answers_total{upstream="stub",outcome="failed"} 3' in text
     assert get(s, f"/buildid/{99:040x}/debuginfo")[0] == 404

@@ -132,7 +132,41 @@ static enum ux_code slow(struct ux_request *req, struct ux_response *res)
 	return say(req, res);
 }
 
+enum {
+	WAITERS = 6 /* three times the threads of the server */
+};
+
+/* Requests that wait for the door. */
+static struct door {
+	atomic_bool open;
+	atomic_uint calls, n;
+	_Atomic(struct ux_request *) waiting[WAITERS];
+} door;
+
+static void leave(void *ctx)
+{
+	(void)ctx;
+}
+
+static enum ux_code wait_at_door(struct ux_request *req, struct ux_response *res)
+{
+	bool soon = ux_bytes_eq(req->params[0], UX_STR("soon"));
+	unsigned calls = atomic_fetch_add(&door.calls, 1);
+	if (soon ? calls >= 2 : atomic_load(&door.open))
+		return say(req, res);
+	if (!soon && !req->end) {
+		ux_request_on_end(req, leave, NULL);
+		door.waiting[atomic_fetch_add(&door.n, 1)] = req;
+	}
+	ux_out_cstr(&req->out, "forgotten");
+	if (!ux_request_park(req, soon ? 10 : 600000))
+		return refuse(req, res);
+	assert_non_null(ux_arena_strndup(&req->arena, "given back", 10));
+	return UX_OK;
+}
+
 static const struct ux_route routes[] = {
+	{UX_METHOD_GET, "/wait/{how}", wait_at_door, NULL, 0, ""},
 	{UX_METHOD_GET, "/say/{what}", say, NULL, 0, ""},
 	{UX_METHOD_GET, "/say/exactly", refuse, NULL, 0, ""},
 	{UX_METHOD_POST, "/say", say, NULL, 0, ""},
@@ -506,6 +540,79 @@ static void stopping_lets_a_request_in_flight_end(void **state)
 	ux_http_client_destroy(p.client);
 }
 
+static void *ask_at_door(void *ctx)
+{
+	struct pair p = {0};
+	char url[128];
+	snprintf(url, sizeof(url), "http://%s/", (const char *)ctx);
+	struct ux_http_client_options o = {.url = url};
+	assert_int_equal(ux_http_client_create(&p.client, &o, NULL), UX_OK);
+	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer a = {0};
+	const struct ux_http_call call = {.path = "/wait/long", .timeout_ms = 120000};
+	assert_int_equal(ux_http_client_call(p.client, &call, &a, NULL), UX_OK);
+	ux_http_client_destroy(p.client);
+	return (void *)(uintptr_t)a.status;
+}
+
+/* Asks, and returns when all wait. */
+static void all_wait(const struct pair *p, pthread_t threads[WAITERS])
+{
+	static char address[96];
+	snprintf(address, sizeof(address), "%s", ux_http_server_address(p->server));
+	memset(&door, 0, sizeof(door));
+	for (int i = 0; i < WAITERS; i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, ask_at_door, address), 0);
+	for (int i = 0; i < WAITERS; i++)
+		while (!atomic_load(&door.waiting[i]))
+			usleep(1000);
+}
+
+static void all_get(pthread_t threads[WAITERS], unsigned status)
+{
+	for (int i = 0; i < WAITERS; i++) {
+		void *got = NULL;
+		pthread_join(threads[i], &got);
+		assert_int_equal((uintptr_t)got, status);
+	}
+}
+
+static void requests_wait_without_a_thread_until_they_are_woken(void **state)
+{
+	(void)state;
+	struct pair p = {0};
+	pthread_t threads[WAITERS];
+	pair_open(&p);
+	all_wait(&p, threads);
+	talk(&p, &(struct ux_http_call){.path = "/say/x"}, 200, "GET|1||x");
+	atomic_store(&door.open, true);
+	for (int i = 0; i < WAITERS; i++)
+		ux_request_wake(door.waiting[i]);
+	all_get(threads, 200);
+	pair_close(&p);
+}
+
+static void requests_wait_for_their_time_and_no_longer(void **state)
+{
+	(void)state;
+	struct pair p = {0};
+	pair_open(&p);
+	memset(&door, 0, sizeof(door));
+	talk(&p, &(struct ux_http_call){.path = "/wait/soon"}, 200, "GET|1||soon");
+	assert_true(atomic_load(&door.calls) >= 3);
+	pair_close(&p);
+}
+
+static void requests_that_wait_are_answered_when_the_server_stops(void **state)
+{
+	(void)state;
+	struct pair p = {0};
+	pthread_t threads[WAITERS];
+	pair_open(&p);
+	all_wait(&p, threads);
+	pair_close(&p);
+	all_get(threads, 409);
+}
+
 static void addresses_that_make_no_sense_are_refused(void **state)
 {
 	(void)state;
@@ -584,6 +691,9 @@ int main(void)
 		UX_TEST(unreachable_and_slow_servers_are_unavailable),
 		UX_TEST(client_refuses_what_is_no_url_or_no_header),
 		UX_TEST(stopping_lets_a_request_in_flight_end),
+		UX_TEST(requests_wait_without_a_thread_until_they_are_woken),
+		UX_TEST(requests_wait_for_their_time_and_no_longer),
+		UX_TEST(requests_that_wait_are_answered_when_the_server_stops),
 		UX_TEST(addresses_that_make_no_sense_are_refused),
 		UX_TEST(taken_address_is_unavailable),
 		UX_TEST(raw_nonsense_on_the_socket_harms_nothing),
