@@ -128,12 +128,13 @@ static void unpark(struct conversation *cv)
 static void wake_parked(void *ctx)
 {
 	struct conversation *cv = ctx;
-	pthread_mutex_lock(&cv->server->lock);
+	struct ux_http_server *s = cv->server; /* which stays when the other has ended */
+	pthread_mutex_lock(&s->lock);
 	if (cv->back)
 		unpark(cv);
 	else
 		cv->woken = true;
-	pthread_mutex_unlock(&cv->server->lock);
+	pthread_mutex_unlock(&s->lock);
 }
 
 static bool may_wait(void *ctx)
