@@ -259,8 +259,7 @@ static enum ux_code work(const int files[UX_SANDBOX_FILE_COUNT],
 			 const struct ux_sandbox_request *request, struct ux_sandbox_found *ret,
 			 struct ux_error *err)
 {
-	ux_cleanup(child_deinit) struct child c = {.talk = -1, .moved = {-1, -1, -1, -1}};
-	_Static_assert(UX_SANDBOX_FILE_COUNT == 4, "each is none at first");
+	ux_cleanup(child_deinit) struct child c = {.talk = -1, .moved = UX_SANDBOX_NO_FILES};
 	UX_TRY(start(&c, files, program ? program : "/proc/self/exe", err));
 	UX_TRY(ask(&c, files, limits, *request, err));
 	enum waited waited = wait_reply(&c, limits);
@@ -283,7 +282,7 @@ enum ux_code ux_sandbox_look(int file, const struct ux_sandbox_limits *limits, c
 			     struct ux_sandbox_found *ret, struct ux_error *err)
 {
 	const struct ux_sandbox_request request = {.task = UX_SANDBOX_LOOK};
-	const int files[UX_SANDBOX_FILE_COUNT] = {file, -1, -1, -1};
+	const int files[UX_SANDBOX_FILE_COUNT] = {file, -1, -1, -1, -1};
 	return work(files, limits, program, &request, ret, err);
 }
 
@@ -291,7 +290,7 @@ enum ux_code ux_sandbox_unpack(int archive, int out, const struct ux_sandbox_lim
 			       const char *program, struct ux_error *err)
 {
 	const struct ux_sandbox_request request = {.task = UX_SANDBOX_UNPACK};
-	const int files[UX_SANDBOX_FILE_COUNT] = {archive, -1, -1, out};
+	const int files[UX_SANDBOX_FILE_COUNT] = {archive, -1, -1, -1, out};
 	struct ux_sandbox_found found;
 	return work(files, limits, program, &request, &found, err);
 }
@@ -301,7 +300,7 @@ enum ux_code ux_sandbox_disassemble(int elf, const struct ux_code_range *range, 
 				    struct ux_error *err)
 {
 	const struct ux_sandbox_request request = {.task = UX_SANDBOX_DISASSEMBLE, .range = *range};
-	const int files[UX_SANDBOX_FILE_COUNT] = {elf, -1, -1, out};
+	const int files[UX_SANDBOX_FILE_COUNT] = {elf, -1, -1, -1, out};
 	struct ux_sandbox_found found;
 	return work(files, limits, program, &request, &found, err);
 }

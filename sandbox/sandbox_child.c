@@ -125,6 +125,7 @@ static enum ux_code extract(struct task *t, struct ux_error *err)
 	const struct ux_extract_options how = {
 		.threads = 1, /* the child cannot make any */
 		.supplementary = t->files[UX_SANDBOX_SUPPLEMENTARY].bytes,
+		.split = t->files[UX_SANDBOX_SPLIT].bytes,
 		.place = place,
 	};
 	struct ux_extract_stats stats;

@@ -36,10 +36,11 @@ struct ux_extractor_options {
 /*
  * Each pending candidate is read in a confined child (sandbox.h) together with what else the module
  * has: a debug file with the executable it belongs to. What comes out is verified as an upload is
- * and becomes a candidate of the module; a .dwo file is only looked at; of a bundle of sources the
- * files become the index's. A job survives a crash and
- * is done again. One that fails because of its bytes makes the candidate failed, with the reason;
- * one that fails because the machine has no room comes again, later each time.
+ * and becomes a candidate of the module. Files of split units are read with the file that names
+ * them, the last of several with all of them. Of a bundle of sources the files become the index's.
+ * A job survives a crash and is done again. One that fails because of its bytes makes the candidate
+ * failed, with the reason; one that fails because the machine has no room comes again, later each
+ * time.
  */
 struct ux_extractor;
 

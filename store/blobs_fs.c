@@ -62,6 +62,10 @@ static void part_close(struct ux_blob_part *part)
 {
 	if (!part)
 		return;
+	/* A child that is being started has a copy of the descriptor until it becomes its program:
+	 * closing alone would leave the lock to it. */
+	if (part->fd >= 0)
+		(void)flock(part->fd, LOCK_UN);
 	close_fd(&part->fd);
 	free(part);
 }

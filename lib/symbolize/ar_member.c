@@ -68,16 +68,42 @@ static struct member read_member(struct ux_cur *c)
 	return m;
 }
 
+bool ux_ar_is(struct ux_bytes file)
+{
+	return ux_bytes_starts(file, UX_STR("!<arch>\n"));
+}
+
+/* At its first member. */
+static enum ux_code open_archive(struct ux_bytes archive, struct ux_cur *ret, struct ux_error *err)
+{
+	if (!ux_ar_is(archive))
+		return ux_error_set(err, UX_EUNSUPPORTED, "not an archive");
+	*ret = ux_cur_make(archive, NULL, false);
+	ux_cur_skip(ret, 8);
+	return UX_OK;
+}
+
+enum ux_code ux_ar_next(struct ux_bytes archive, uint64_t *at, struct ux_bytes *ret,
+			struct ux_error *err)
+{
+	struct ux_cur c;
+	UX_TRY(open_archive(archive, &c, err));
+	if (*at > 0)
+		ux_cur_seek(&c, *at);
+	if (!ux_cur_more(&c) && !c.failed)
+		return ux_error_set(err, UX_ENOTFOUND, "archive has no other member");
+	*ret = read_member(&c).content;
+	*at = ux_cur_off(&c);
+	return ux_cur_status(&c, err);
+}
+
 enum ux_code ux_ar_member(struct ux_bytes archive, struct ux_bytes name, uint64_t mtime,
 			  struct ux_bytes *ret, uint64_t *ret_mtime, struct ux_error *err)
 {
 	struct member found = {0};
 	struct ux_bytes long_names = UX_BYTES_NONE;
-	struct ux_bytes magic = UX_STR("!<arch>\n");
-	if (!ux_bytes_starts(archive, magic))
-		return ux_error_set(err, UX_EUNSUPPORTED, "not an archive");
-	struct ux_cur c = ux_cur_make(archive, NULL, false);
-	ux_cur_skip(&c, magic.size);
+	struct ux_cur c;
+	UX_TRY(open_archive(archive, &c, err));
 	while (ux_cur_more(&c)) {
 		struct member m = read_member(&c);
 		UX_TRY(ux_cur_status(&c, err));

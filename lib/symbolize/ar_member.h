@@ -24,4 +24,14 @@
 enum ux_code ux_ar_member(struct ux_bytes archive, struct ux_bytes name, uint64_t mtime,
 			  struct ux_bytes *ret, uint64_t *ret_mtime, struct ux_error *err) ux_must;
 
+/* True for what begins as an archive. */
+bool ux_ar_is(struct ux_bytes file);
+
+/*
+ * The content of the member at *at, an offset that begins at 0 and is moved on. UX_ENOTFOUND: there
+ * is no other; UX_EUNSUPPORTED and UX_ECORRUPT as above.
+ */
+enum ux_code ux_ar_next(struct ux_bytes archive, uint64_t *at, struct ux_bytes *ret,
+			struct ux_error *err) ux_must;
+
 #endif

@@ -13,9 +13,10 @@
 struct ux_wanted;
 
 struct ux_extract_options {
-	unsigned threads;  /* 0: as many as there are processors */
-	uint64_t memory;   /* bytes of anonymous memory to stay under; 0: no bound */
-	const char *spill; /* folder for what does not fit (unlinked files); NULL: /var/tmp */
+	unsigned threads;      /* 0: as many as there are processors */
+	uint64_t memory;       /* bytes of anonymous memory to stay under; 0: no bound */
+	const char *spill;     /* folder for what does not fit (unlinked files); NULL: /var/tmp */
+	struct ux_bytes split; /* files of split units (split_given.h); empty: none */
 	struct ux_bytes supplementary; /* the file dwz moved common entries to (supplementary.h);
 					  empty: none */
 	ux_gsym_place_fn *place; /* with the sink's context; NULL: the sink alone. Where a file can

@@ -138,9 +138,9 @@ static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
 	b->spill = ux_debug_sections_spill(from, options->memory, options->spill);
 	UX_TRY(ux_debug_sections_load(from, b->threads, b->spill, &j->sections, err));
 	UX_TRY(read_supplementary(j, options->supplementary, err));
-	if (options->path || options->debug_path)
-		UX_TRY(ux_split_files_open(&j->split, &j->sections.dwarf, options->debug_path,
-					   options->path, b->spill, err));
+	if (options->path || options->debug_path || options->split.size > 0)
+		UX_TRY(ux_split_files_open(&j->split, &j->sections.dwarf, options->split,
+					   options->debug_path, options->path, b->spill, err));
 	UX_TRY(collect(j, err));
 	ux_module_build_dwarf(b, ux_debug_sections_info_head(from, &j->sections, head));
 	return UX_OK;

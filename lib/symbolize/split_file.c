@@ -60,23 +60,23 @@ static bool has_code(const struct ux_dwarf_units *units)
 	return false;
 }
 
-/* Reads what is mapped. */
-static enum ux_code load(const struct ux_split_cache *c, struct ux_split_file *f,
-			 struct ux_error *err)
+enum ux_code ux_split_file_read(struct ux_split_file *f, struct ux_bytes bytes,
+				const struct ux_dwarf_sections *linked, const char *spill,
+				struct ux_error *err)
 {
-	UX_TRY(ux_elf_open(&f->elf, f->file.bytes, err));
-	UX_TRY(ux_debug_sections_load_split(&f->elf, c->spill, &f->loaded, err));
+	UX_TRY(ux_elf_open(&f->elf, bytes, err));
+	UX_TRY(ux_debug_sections_load_split(&f->elf, spill, &f->loaded, err));
 	const struct ux_elf_section *first =
 		ux_elf_section_find(&f->elf, ux_dwarf_split_section_name(UX_DWARF_INFO));
 	uint32_t at = first ? first->index : UINT32_MAX - 1;
-	UX_TRY(ux_split_file_prepare(f, c->linked, &f->loaded.dwarf, err));
+	UX_TRY(ux_split_file_prepare(f, linked, &f->loaded.dwarf, err));
 	while (!has_code(&f->units)) {
 		enum ux_code code =
-			ux_debug_sections_next_split_info(&f->elf, c->spill, &at, &f->loaded, err);
+			ux_debug_sections_next_split_info(&f->elf, spill, &at, &f->loaded, err);
 		if (code == UX_ENOTFOUND)
 			return UX_OK; /* no unit of its ID will be found */
 		UX_TRY(code);
-		UX_TRY(ux_split_file_prepare(f, c->linked, &f->loaded.dwarf, err));
+		UX_TRY(ux_split_file_prepare(f, linked, &f->loaded.dwarf, err));
 	}
 	return UX_OK;
 }
@@ -99,7 +99,7 @@ static enum ux_code make_file(const struct ux_split_cache *c, struct ux_mapping 
 	f->file = *file;
 	*file = (struct ux_mapping){0};
 	f->outcome = (struct ux_error)UX_ERROR_INIT;
-	if (load(c, f, &f->outcome) == UX_ENOMEM) {
+	if (ux_split_file_read(f, f->file.bytes, c->linked, c->spill, &f->outcome) == UX_ENOMEM) {
 		destroy(f);
 		return ux_error_nomem(err);
 	}

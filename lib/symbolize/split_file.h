@@ -47,6 +47,11 @@ enum ux_code ux_split_file_prepare(struct ux_split_file *file,
 				   const struct ux_dwarf_sections *linked,
 				   const struct ux_dwarf_sections *dwo, struct ux_error *err)
 	ux_must;
+/* Reads the file that `bytes` are, which stay the caller's and must outlive it, and so must linked
+ * and spill. Other codes than UX_ENOMEM say what is wrong with it. */
+enum ux_code ux_split_file_read(struct ux_split_file *file, struct ux_bytes bytes,
+				const struct ux_dwarf_sections *linked, const char *spill,
+				struct ux_error *err) ux_must;
 void ux_split_file_close(struct ux_split_file *file);
 
 enum {

@@ -8,10 +8,10 @@ enum {
 	INDEX_MOST = 1u << 30, /* bytes of an inflated index: 32 million units */
 };
 
-/* Opens what is mapped as the package. */
-static enum ux_code open_package(struct ux_split_files *f, struct ux_error *err)
+static enum ux_code open_package(struct ux_split_files *f, struct ux_bytes file,
+				 struct ux_error *err)
 {
-	UX_TRY(ux_elf_open(&f->elf, f->file.bytes, err));
+	UX_TRY(ux_elf_open(&f->elf, file, err));
 	const struct ux_elf_section *s = ux_elf_section_find(&f->elf, ".debug_cu_index");
 	if (!s)
 		return ux_error_set(err, UX_EUNSUPPORTED, "has no .debug_cu_index");
@@ -56,8 +56,9 @@ static bool find_package(struct ux_split_files *f)
 }
 
 enum ux_code ux_split_files_open(struct ux_split_files *files,
-				 const struct ux_dwarf_sections *linked, const char *debug_path,
-				 const char *module_path, const char *spill, struct ux_error *err)
+				 const struct ux_dwarf_sections *linked, struct ux_bytes given,
+				 const char *debug_path, const char *module_path, const char *spill,
+				 struct ux_error *err)
 {
 	*files = (struct ux_split_files){
 		.linked = linked,
@@ -68,9 +69,15 @@ enum ux_code ux_split_files_open(struct ux_split_files *files,
 	};
 	if (!files->cache)
 		return ux_error_nomem(err);
-	if (!find_package(files))
+	if (given.size > 0)
+		UX_TRY(ux_split_given_open(&files->given, given, linked, spill, &files->reason,
+					   err));
+	struct ux_bytes package = files->given.package;
+	if (package.size == 0 && find_package(files))
+		package = files->file.bytes;
+	if (package.size == 0)
 		return UX_OK;
-	enum ux_code code = open_package(files, &files->reason);
+	enum ux_code code = open_package(files, package, &files->reason);
 	files->has_package = code == UX_OK;
 	if (code != UX_OK)
 		drop_package(files);
@@ -80,6 +87,7 @@ enum ux_code ux_split_files_open(struct ux_split_files *files,
 void ux_split_files_close(struct ux_split_files *files)
 {
 	drop_package(files);
+	ux_split_given_close(&files->given);
 	ux_split_cache_destroy(files->cache);
 	*files = (struct ux_split_files){0};
 }
@@ -93,6 +101,7 @@ static void release(struct ux_split_unit *u)
 	if (u->shared)
 		ux_split_cache_give(u->cache, u->shared);
 	u->shared = NULL;
+	u->given = NULL;
 	ux_split_file_close(&u->part);
 }
 
@@ -122,6 +131,21 @@ static enum ux_code from_package(struct ux_split_unit *u, const struct ux_split_
 	UX_TRY(ux_split_file_prepare(part, f->linked, &dwo, err));
 	begin_names(u, part);
 	return ux_dwarf_split_open(&part->sections, &part->units, &part->ids, skeleton, ret, err);
+}
+
+static enum ux_code from_given(struct ux_split_unit *u, const struct ux_split_files *f,
+			       const struct ux_dwarf_context *skeleton,
+			       struct ux_dwarf_context *ret, struct ux_error *err)
+{
+	const struct ux_split_file *file = ux_split_given_find(&f->given, skeleton->dwo_id);
+	if (!file)
+		return UX_ENOTFOUND;
+	if (file != u->given) {
+		release(u);
+		u->given = file;
+		begin_names(u, file);
+	}
+	return ux_dwarf_split_open(&file->sections, &file->units, &file->ids, skeleton, ret, err);
 }
 
 /* Takes the .dwo file at path, unless it is at hand. UX_ENOTFOUND: there is none. */
@@ -231,7 +255,12 @@ enum ux_code ux_split_unit_open(struct ux_split_unit *unit, const struct ux_spli
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = from_package(unit, files, skeleton, ret, &why);
 	bool found = code != UX_ENOTFOUND && settle(&s, code, &why);
-	if (!found)
+	if (!found) {
+		why = (struct ux_error)UX_ERROR_INIT;
+		code = from_given(unit, files, skeleton, ret, &why);
+		found = code != UX_ENOTFOUND && settle(&s, code, &why);
+	}
+	if (!found && (files->paths[0] || files->paths[1]))
 		(void)try_paths(&s);
 	if (s.outcome == UX_SPLIT_DAMAGED && s.reason->code == UX_ENOMEM)
 		return ux_error_nomem(err);
@@ -244,7 +273,7 @@ enum ux_code ux_split_unit_keep_names(struct ux_split_unit *unit, struct ux_aren
 {
 	struct ux_dwarf_text_vec *list = &unit->names.list;
 	if (!unit->shared)
-		return UX_OK; /* the package stays open */
+		return UX_OK; /* the package stays open, and so does what was given */
 	for (size_t i = 0; i < list->size; i++) {
 		if (!list->data[i])
 			continue;

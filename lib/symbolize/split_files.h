@@ -6,7 +6,7 @@
 #include "arena.h"
 #include "dwarf_name.h"
 #include "dwarf_package.h"
-#include "split_file.h"
+#include "split_given.h"
 
 /* What a module has in common for all of its units. Any thread. */
 struct ux_split_files {
@@ -20,18 +20,20 @@ struct ux_split_files {
 	struct ux_dwarf_package package;
 	bool has_package;
 	struct ux_split_cache *cache; /* of .dwo files */
+	struct ux_split_given given;
 	struct ux_error reason; /* why a package that is there cannot be used; UX_OK: it can */
 };
 
 /*
- * Looks for the package: FILE.dwp, and for a FILE.debug also the name without that, beside the
- * debug file and beside the module. linked and paths (either may be NULL) must outlive files; spill
- * as for ux_debug_sections_load(). A package that is damaged is `reason`, not a failure. UX_ENOMEM.
+ * Takes what is given (split_given.h; empty: nothing). With a path looks for the package, too:
+ * FILE.dwp, and for a FILE.debug also the name without that, beside the debug file and beside the
+ * module. linked and paths (either may be NULL) must outlive files; spill as for
+ * ux_debug_sections_load(). A package that is damaged is `reason`, not a failure. UX_ENOMEM.
  */
 enum ux_code ux_split_files_open(struct ux_split_files *files,
-				 const struct ux_dwarf_sections *linked, const char *debug_path,
-				 const char *module_path, const char *spill, struct ux_error *err)
-	ux_must;
+				 const struct ux_dwarf_sections *linked, struct ux_bytes given,
+				 const char *debug_path, const char *module_path, const char *spill,
+				 struct ux_error *err) ux_must;
 void ux_split_files_close(struct ux_split_files *files);
 
 /* What became of a skeleton's search. */
@@ -49,17 +51,19 @@ UX_MAP(ux_split_texts, struct ux_bytes, const char *, ux_hash_bytes, UX_SPLIT_SA
 /* One thread's split unit, opened one after the other. Zeroed is ready. */
 struct ux_split_unit {
 	struct ux_split_cache *cache; /* whose the next one is */
-	struct ux_split_file *shared; /* held; NULL: none, or `part` */
+	struct ux_split_file *shared; /* held; NULL: none, or `part` or `given` */
 	struct ux_split_file part;    /* of a package */
-	struct ux_dwarf_names names;  /* of units in it */
-	bool ready;                   /* names are */
-	struct ux_split_texts texts;  /* copies made so far */
+	const struct ux_split_file *given;
+	struct ux_dwarf_names names; /* of units in it */
+	bool ready;                  /* names are */
+	struct ux_split_texts texts; /* copies made so far */
 };
 
 /*
- * Opens the split unit of a skeleton: from the package, else DW_AT_dwo_name from DW_AT_comp_dir,
- * from the folders of the debug file and the module, or just there under its last name. *ret is
- * good until the next call. Only UX_ENOMEM is a failure; *reason says why for UX_SPLIT_DAMAGED.
+ * Opens the split unit of a skeleton: from the package, from what was given, else DW_AT_dwo_name
+ * from DW_AT_comp_dir, from the folders of the debug file and the module, or just there under its
+ * last name. *ret is good until the next call. Only UX_ENOMEM is a failure; *reason says why for
+ * UX_SPLIT_DAMAGED.
  */
 enum ux_code ux_split_unit_open(struct ux_split_unit *unit, const struct ux_split_files *files,
 				const struct ux_dwarf_context *skeleton,

@@ -96,6 +96,37 @@ static void look(struct ux_bytes file, void *ctx)
 	(void)ctx;
 	if (ux_ar_member(file, UX_STR("x.o"), 0, &found, &mtime, NULL) == UX_OK)
 		assert_true(found.size <= file.size);
+	for (uint64_t at = 0, before = 0; ux_ar_next(file, &at, &found, NULL) == UX_OK;
+	     before = at) {
+		assert_true(at > before && at <= file.size);
+		assert_true(found.size <= file.size);
+	}
+}
+
+static void members_come_one_after_the_other(void **state)
+{
+	(void)state;
+	struct ux_out out;
+	struct ux_bytes found;
+	uint64_t at = 0;
+	begin(&out);
+	add(&out, "a", 0, "odd");
+	add(&out, "b", 0, "");
+	add(&out, "c", 0, "even");
+	struct ux_bytes file = ux_out_bytes(&out);
+	assert_int_equal(ux_ar_next(file, &at, &found, NULL), UX_OK);
+	assert_true(ux_bytes_eq(found, UX_STR("odd")));
+	assert_int_equal(ux_ar_next(file, &at, &found, NULL), UX_OK);
+	assert_int_equal(found.size, 0);
+	assert_int_equal(ux_ar_next(file, &at, &found, NULL), UX_OK);
+	assert_true(ux_bytes_eq(found, UX_STR("even")));
+	assert_int_equal(ux_ar_next(file, &at, &found, NULL), UX_ENOTFOUND);
+	at = 0;
+	assert_int_equal(ux_ar_next(UX_STR("\x7f"
+					   "ELF"),
+				    &at, &found, NULL),
+			 UX_EUNSUPPORTED);
+	ux_out_deinit(&out);
 }
 
 static void damage_of_every_kind_is_survived(void **state)
@@ -117,6 +148,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(members_of_apple_and_of_system_v_are_found),
 		UX_TEST(of_several_with_one_name_the_time_decides),
+		UX_TEST(members_come_one_after_the_other),
 		UX_TEST(damaged_archives_are_errors),
 		UX_TEST(damage_of_every_kind_is_survived),
 	};

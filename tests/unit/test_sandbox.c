@@ -44,7 +44,7 @@ static void a_child_extracts_what_this_process_would(void **state)
 {
 	(void)state;
 	int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), out = temp_file();
-	const int files[] = {exe, -1, -1, out};
+	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out};
 	struct ux_sandbox_found found;
 	struct ux_error err = UX_ERROR_INIT;
 	enum ux_code code = ux_sandbox_extract(files, &plenty, NULL, &found, &err);
@@ -84,7 +84,7 @@ static void nonsense_is_refused_in_the_readers_words(void **state)
 {
 	(void)state;
 	int exe = memory_file(UX_STR("this is no binary at all")), out = temp_file();
-	const int files[] = {exe, -1, -1, out};
+	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out};
 	struct ux_sandbox_found found;
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(ux_sandbox_extract(files, &plenty, NULL, &found, &err), UX_EUNSUPPORTED);
@@ -97,7 +97,7 @@ static void output_over_the_limit_is_said(void **state)
 {
 	(void)state;
 	int exe = open("/proc/self/exe", O_RDONLY | O_CLOEXEC), out = temp_file();
-	const int files[] = {exe, -1, -1, out};
+	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out};
 	struct ux_sandbox_limits small = plenty;
 	struct ux_sandbox_found found;
 	struct ux_error err = UX_ERROR_INIT;
@@ -113,7 +113,7 @@ static enum ux_code play(const char *script, unsigned seconds, struct ux_error *
 {
 	char path[] = "/tmp/unhex-sandbox-XXXXXX";
 	int fd = mkstemp(path), exe = memory_file(UX_STR("x")), out = temp_file();
-	const int files[] = {exe, -1, -1, out};
+	const int files[UX_SANDBOX_FILE_COUNT] = {exe, -1, -1, -1, out};
 	struct ux_sandbox_limits l = plenty;
 	struct ux_sandbox_found found;
 	l.seconds = seconds;

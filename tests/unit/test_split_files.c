@@ -2,7 +2,7 @@
 /* Skeletons that name a few files in turn; the files are opened once. */
 #include "test_extract.h"
 
-#include "split_file.h"
+#include "split_given.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -229,6 +229,95 @@ static void a_failed_allocation_is_told(void **state)
 	assert_true(each_failed_alloc(take_once, path, /* may_recover= */ false) > 5);
 }
 
+static void put_member(struct ux_out *out, struct ux_bytes file)
+{
+	ux_out_fmt(out, "%-16s%-12d%-6d%-6d%-8d%-10zu`\n", "x", 0, 0, 0, 0, file.size);
+	ux_out_put(out, file.data, file.size);
+	ux_out_put(out, "\n", file.size & 1);
+}
+
+/* An archive of the numbered files, with one in front that is none. */
+static struct ux_out pack(int first, int end)
+{
+	struct ux_out out = {0};
+	char name[32];
+	ux_out_cstr(&out, "!<arch>\n");
+	put_member(&out, UX_STR("nothing"));
+	for (int i = first; i < end; i++) {
+		struct ux_mapping file = {0};
+		snprintf(name, sizeof(name), "%d.dwo", i);
+		assert_int_equal(ux_file_map(path_of(name), &file, NULL), UX_OK);
+		put_member(&out, file.bytes);
+		ux_file_unmap(&file);
+	}
+	return out;
+}
+
+static void extract_given(struct made *m, struct ux_bytes file, struct ux_bytes given,
+			  unsigned threads)
+{
+	struct ux_extract_options options = {.threads = threads, .split = given};
+	ux_out_reset(&m->gsym);
+	assert_int_equal(
+		ux_extract(file, UX_BYTES_NONE, &options, collect_gsym, &m->gsym, &m->stats, NULL),
+		UX_OK);
+}
+
+static void files_that_are_given_are_not_searched_for(void **state)
+{
+	(void)state;
+	for (int v5 = 0; v5 < 2; v5++) {
+		struct made m;
+		made_init(&m);
+		for (int i = 0; i < FILES; i++)
+			make_dwo(i, v5);
+		make_skeletons(&m, v5);
+		struct ux_bytes file = made_file(&m);
+		extract_beside(&m, file, 1);
+		struct ux_out beside = m.gsym, all = pack(0, FILES), some = pack(1, FILES);
+		m.gsym = (struct ux_out){0};
+		for (unsigned threads = 1; threads <= 8; threads *= 2) {
+			extract_given(&m, file, ux_out_bytes(&all), threads);
+			assert_true(ux_bytes_eq(ux_out_bytes(&beside), ux_out_bytes(&m.gsym)));
+		}
+		assert_int_equal(m.stats.split_missing, 0);
+		extract_given(&m, file, ux_out_bytes(&some), 2);
+		assert_int_equal(m.stats.split_missing, UNITS / FILES);
+		assert_int_equal(m.stats.dwarf_functions, UNITS - UNITS / FILES);
+		ux_out_deinit(&some);
+		ux_out_deinit(&all);
+		ux_out_deinit(&beside);
+		made_deinit(&m);
+	}
+}
+
+static enum ux_code open_given(void *ctx)
+{
+	struct ux_split_given given = {0};
+	struct ux_dwarf_sections linked = {0};
+	struct ux_error reason = UX_ERROR_INIT;
+	enum ux_code code =
+		ux_split_given_open(&given, ux_out_bytes(ctx), &linked, NULL, &reason, NULL);
+	if (code == UX_OK) {
+		assert_int_equal(given.files.size, 2);
+		assert_non_null(ux_split_given_find(&given, id_of(1)));
+		assert_null(ux_split_given_find(&given, id_of(2)));
+		assert_int_equal(reason.code, UX_EUNSUPPORTED); /* of what is no file of these */
+	}
+	ux_split_given_close(&given);
+	return code;
+}
+
+static void a_failed_allocation_for_what_is_given_is_told(void **state)
+{
+	(void)state;
+	make_dwo(0, true);
+	make_dwo(1, true);
+	struct ux_out two = pack(0, 2);
+	assert_true(each_failed_alloc(open_given, &two, /* may_recover= */ false) > 8);
+	ux_out_deinit(&two);
+}
+
 static int make_folder(void **state)
 {
 	(void)state;
@@ -251,6 +340,8 @@ int main(void)
 		UX_TEST(a_file_is_opened_once_whatever_it_is_called),
 		UX_TEST(what_is_held_stays_when_others_come),
 		UX_TEST(a_failed_allocation_is_told),
+		UX_TEST(files_that_are_given_are_not_searched_for),
+		UX_TEST(a_failed_allocation_for_what_is_given_is_told),
 	};
 	return cmocka_run_group_tests_name("split_files", tests, make_folder, remove_folder);
 }

@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Files of split units in one archive. */
+#include "split_pack.h"
+
+#include "file.h"
+
+#include <unistd.h>
+
+static bool is_split(const struct ux_candidate *c)
+{
+	return c->kind == UX_KIND_DWO || c->kind == UX_KIND_DWP;
+}
+
+static bool is_taken(const struct ux_candidate *c, const struct ux_candidate *more)
+{
+	return is_split(c) && (c->state == UX_CANDIDATE_READY || c->number == more->number);
+}
+
+bool ux_split_pack_has(const struct ux_module *m, const struct ux_candidate *more)
+{
+	for (size_t i = 0; i < m->n_candidates; i++)
+		if (is_taken(&m->candidates[i], more))
+			return true;
+	return false;
+}
+
+/* A member: 60 bytes of header, the file, a byte to make it even. */
+static enum ux_code put(struct ux_blobs *blobs, const struct ux_candidate *c, uint64_t *left,
+			int fd, struct ux_error *err)
+{
+	char header[64];
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	int blob = -1;
+	if (c->size > *left)
+		return ux_error_set(err, UX_ELIMIT, "files of split units have over %d bytes",
+				    (int)UX_SPLIT_PACK_MOST);
+	*left -= c->size;
+	UX_TRY(ux_blobs_open(blobs, &c->blob, c->size, &blob, err));
+	enum ux_code code = ux_file_map_fd(blob, &file, err);
+	close(blob);
+	UX_TRY(code);
+	int n = snprintf(header, sizeof(header), "%-16" PRIi64 "%-12d%-6d%-6d%-8o%-10zu`\n",
+			 c->number, 0, 0, 0, 0600U, file.bytes.size);
+	UX_TRY(ux_file_write(fd, ux_bytes(header, (size_t)n), err));
+	UX_TRY(ux_file_write(fd, file.bytes, err));
+	return ux_file_write(fd, ux_bytes("\n", file.bytes.size & 1), err);
+}
+
+/* The newest but those above `below`; NULL: there is none. */
+static const struct ux_candidate *newest(const struct ux_module *m, const struct ux_candidate *more,
+					 int64_t below)
+{
+	const struct ux_candidate *best = NULL;
+	for (size_t i = 0; i < m->n_candidates; i++) {
+		const struct ux_candidate *c = &m->candidates[i];
+		if (is_taken(c, more) && c->number < below && (!best || c->number > best->number))
+			best = c;
+	}
+	return best;
+}
+
+enum ux_code ux_split_pack_write(struct ux_blobs *blobs, const struct ux_module *m,
+				 const struct ux_candidate *more, int fd, struct ux_error *err)
+{
+	uint64_t left = UX_SPLIT_PACK_MOST;
+	const struct ux_candidate *c;
+	UX_TRY(ux_file_write(fd, UX_STR("!<arch>\n"), err));
+	for (int64_t below = INT64_MAX; (c = newest(m, more, below)); below = c->number)
+		UX_TRY(put(blobs, c, &left, fd, err));
+	return UX_OK;
+}

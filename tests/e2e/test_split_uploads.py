@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Files of split units, uploaded: the server reads them with the program that names them."""
+import hashlib
+import os
+import shutil
+
+import pytest
+
+from http_api import Api
+from live import wait_for
+from test_elf_uploads import candidates, send, settled
+from test_split_dwarf import CLANG, UNITS, build, code_addresses, ours, package
+from tool import build_id
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    return build(tmp_path_factory.mktemp("split") / "tree", "g++", 5, "-O2")
+
+
+def told(api, path, addresses):
+    """The server's frames, as ours() has them."""
+    status, doc, _ = api("POST", "/v1/symbolize", {
+        "modules": [{"id": build_id(path), "addresses": addresses}], "demangle": "none"})
+    assert status == 200, doc
+    return [[(f["function"], os.path.basename(f.get("file") or ""), f["line"]) for f in frames]
+            for frames in doc["modules"][0]["frames"]]
+
+
+def upload(api, linked, file, kind):
+    uid = send(api, file, kind, [build_id(linked)], file=file.name)
+    assert api.finish(uid)[0] in (200, 202)
+    return uid
+
+
+def moved(program, where):
+    """A copy that no file of split units is beside, and these files."""
+    shutil.copytree(program.parent.parent, where / "tree")
+    alone = where / "alone"
+    shutil.copy(program, alone)
+    return alone, [where / f"tree/obj/{name}.dwo" for name in UNITS]
+
+
+@pytest.mark.parametrize("first", ["program", "parts"])
+def test_dwo_files_are_read_with_the_program_whichever_came_first(server, program, tmp_path, first):
+    linked, parts = moved(program, tmp_path)
+    addresses = code_addresses(linked)
+    files = [(linked, "executable")]
+    files[len(files) if first == "program" else 0:0] = [(part, "dwo") for part in parts]
+    api = Api(server)
+    for uid in [upload(api, linked, *file) for file in files]:
+        assert settled(api, uid)["state"] == "done"
+    answers = told(api, linked, addresses)
+    assert answers == ours(program, addresses)
+    assert sum(len(frames) > 1 for frames in answers) > 20
+    kinds = [c["kind"] for c in candidates(api, build_id(linked))]
+    assert kinds.count("dwo") == 4 and kinds.count("executable") == 1
+
+
+@pytest.mark.parametrize("first", ["program", "parts"])
+def test_a_package_is_read_with_the_program(server, tmp_path, first):
+    program = build(tmp_path / "tree", CLANG, 5, "-O2")
+    addresses = code_addresses(program)
+    expected = ours(program, addresses)
+    package(program, "llvm-dwp-19")
+    api = Api(server)
+    files = [(program, "executable"), (program.with_name("prog.dwp"), "dwp")]
+    for file, kind in files if first == "program" else files[::-1]:
+        assert settled(api, upload(api, program, file, kind))["state"] == "done"
+    assert told(api, program, addresses) == expected
+
+
+def test_parts_of_another_build_cost_only_their_units(server, program, tmp_path):
+    linked, parts = moved(program, tmp_path)
+    other = build(tmp_path / "other", "g++", 5, "-O1")
+    wrong = other.parent.parent / "obj/three.dwo"
+    api = Api(server)
+    for file, kind in [(linked, "executable"), (wrong, "dwo"), *zip(parts[:2], ["dwo"] * 2)]:
+        assert settled(api, upload(api, linked, file, kind))["state"] == "done"
+    addresses = code_addresses(linked)
+    known = 0
+    for mine, whole in zip(told(api, linked, addresses), ours(program, addresses)):
+        assert bool(mine) == bool(whole)
+        if whole and whole[-1][1] in ("one.cc", "two.cc"):
+            known += 1
+            assert mine == whole
+    assert known > 100
+
+
+def test_a_damaged_part_costs_nothing_but_itself(server, program, tmp_path):
+    linked, parts = moved(program, tmp_path)
+    addresses = code_addresses(linked)
+    damaged = tmp_path / "damaged.dwo"
+    damaged.write_bytes(parts[0].read_bytes()[:80])
+    api = Api(server)
+    uids = [upload(api, linked, *file) for file in [
+        (linked, "executable"), *((part, "dwo") for part in parts), (damaged, "dwo")]]
+    states = [settled(api, uid)["state"] for uid in uids]
+    assert states == ["done"] * 5 + ["failed"]
+    wait_for(lambda: told(api, linked, addresses) == ours(program, addresses))
+
+
+def test_what_is_no_elf_file_is_no_part(server, program, tmp_path):
+    linked, _ = moved(program, tmp_path)
+    api = Api(server)
+    status, doc, _ = api("POST", "/v1/uploads", {
+        "ids": [build_id(linked)], "size": 4, "kind": "dwo",
+        "sha256": hashlib.sha256(b"\x7fELG").hexdigest()})
+    assert status == 201, doc
+    assert api.put(doc["uid"], b"\x7fELG")[0] == 200
+    status, doc, _ = api.finish(doc["uid"])
+    assert status == 422 and "7f 45 4c 47" in doc["error"]["message"], doc
