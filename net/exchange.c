@@ -252,10 +252,12 @@ static enum ux_code begin(struct ux_exchange *x)
 /* Letters, digits and what IDs are joined with; nothing that may be a token of ours. */
 static bool is_sane_name(struct ux_bytes s)
 {
+	if (!s.data || s.size == 0 || s.size > UX_REQUEST_NAME_MOST)
+		return false;
 	for (size_t i = 0; i < s.size; i++)
 		if (!isalnum(s.data[i]) && !memchr("-_.:/+=", s.data[i], 7))
 			return false;
-	return s.size > 0 && s.size <= UX_REQUEST_NAME_MOST && !memmem(s.data, s.size, "ux_", 3);
+	return !memmem(s.data, s.size, "ux_", 3);
 }
 
 /* One to one, so that no two numbers get the same name (splitmix64). */

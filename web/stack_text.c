@@ -90,8 +90,9 @@ static void place(struct reading *r, struct ux_bytes name, uint64_t pc)
 /* A path, or a name that only a file has; functions have an offset behind them too. */
 static bool names_a_file(struct ux_bytes s)
 {
-	return s.size > 0 && (memchr(s.data, '/', s.size) || memmem(s.data, s.size, ".so", 3) ||
-			      memmem(s.data, s.size, ".ko", 3));
+	return s.data && s.size > 0 &&
+	       (memchr(s.data, '/', s.size) || memmem(s.data, s.size, ".so", 3) ||
+		memmem(s.data, s.size, ".ko", 3));
 }
 
 /* "NAME+0x123" */
