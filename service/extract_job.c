@@ -145,11 +145,6 @@ static enum ux_code extract(struct work *w, struct ux_error *err)
 	return code;
 }
 
-static bool is_split(const struct ux_candidate *c)
-{
-	return c->kind == UX_KIND_DWO || c->kind == UX_KIND_DWP;
-}
-
 /* What the bytes are, now that somebody has looked. */
 static enum ux_code measure(struct work *w, struct ux_error *err)
 {
@@ -168,9 +163,9 @@ static enum ux_code measure(struct work *w, struct ux_error *err)
 	s->ids = ids;
 	s->n_ids = f->ids.size;
 	unsigned has = w->is_debug_of_pair ? f->debug_has : f->has;
-	s->kind = is_split(&w->candidate)            ? w->candidate.kind
-		  : (has & UX_SANDBOX_HAS_CODE) != 0 ? UX_KIND_EXECUTABLE
-						     : UX_KIND_DEBUGINFO;
+	s->kind = ux_kind_is_split(w->candidate.kind) ? w->candidate.kind
+		  : (has & UX_SANDBOX_HAS_CODE) != 0  ? UX_KIND_EXECUTABLE
+						      : UX_KIND_DEBUGINFO;
 	s->holds = ((has & UX_SANDBOX_HAS_CODE) != 0 ? (unsigned)UX_HOLDS_CODE : 0) |
 		   ((has & UX_SANDBOX_HAS_DEBUG) != 0 ? (unsigned)UX_HOLDS_DEBUG : 0) |
 		   ((has & UX_SANDBOX_HAS_SECTIONS) != 0 ? (unsigned)UX_HOLDS_SECTIONS : 0);
@@ -273,7 +268,7 @@ static bool has_followers(const struct work *w)
 	for (size_t i = 0; i < w->module.n_candidates; i++) {
 		const struct ux_candidate *c = &w->module.candidates[i];
 		if (c->number != w->candidate.number && c->state == UX_CANDIDATE_PENDING &&
-		    is_split(c))
+		    ux_kind_is_split(c->kind))
 			return true;
 	}
 	return false;
@@ -332,7 +327,7 @@ static void hand_over(struct work *w)
 	struct ux_job job = w->job;
 	for (size_t i = 0; i < w->module.n_candidates && number == 0; i++) {
 		const struct ux_candidate *c = &w->module.candidates[i];
-		if (is_split(c) && c->state == UX_CANDIDATE_READY)
+		if (ux_kind_is_split(c->kind) && c->state == UX_CANDIDATE_READY)
 			number = c->number;
 	}
 	if (number == 0 || has_followers(w))
@@ -378,7 +373,7 @@ static enum ux_code read_candidate(struct work *w, struct ux_error *err)
 					 .parser = UX_EXTRACTOR_PARSER};
 	if (w->candidate.kind == UX_KIND_SOURCES)
 		return read_sources(w, err);
-	if (is_split(&w->candidate))
+	if (ux_kind_is_split(w->candidate.kind))
 		return read_split(w, err);
 	UX_TRY(open_files(w, err));
 	enum ux_code code = extract(w, &why);

@@ -6,14 +6,10 @@
 
 #include <unistd.h>
 
-static bool is_split(const struct ux_candidate *c)
-{
-	return c->kind == UX_KIND_DWO || c->kind == UX_KIND_DWP;
-}
-
 static bool is_taken(const struct ux_candidate *c, const struct ux_candidate *more)
 {
-	return is_split(c) && (c->state == UX_CANDIDATE_READY || c->number == more->number);
+	return ux_kind_is_split(c->kind) &&
+	       (c->state == UX_CANDIDATE_READY || c->number == more->number);
 }
 
 bool ux_split_pack_has(const struct ux_module *m, const struct ux_candidate *more)

@@ -16,6 +16,12 @@ enum ux_kind {
 	UX_KIND_COUNT
 };
 
+/* Part of a split build: of use only with the file that names it. */
+static inline bool ux_kind_is_split(enum ux_kind kind)
+{
+	return kind == UX_KIND_DWO || kind == UX_KIND_DWP;
+}
+
 /* What an ELF candidate can be served as; known once it is measured. */
 enum {
 	UX_HOLDS_CODE = 1 << 0,    /* as debuginfod's executable */
