@@ -117,8 +117,9 @@ static void write_text(struct ux_out *out, const struct ux_push_result *r)
 		if (r->sources_missing > 0)
 			ux_out_fmt(out, ", %" PRIu64 " not here", r->sources_missing);
 	} else if (r->status == UX_PUSH_DONE_UPLOADED) {
-		ux_out_fmt(out, "  %s, %" PRIu64 " functions, ", ux_quality_name(r->quality),
-			   r->counts.functions);
+		ux_out_fmt(out, "  %s, ", ux_quality_name(r->quality));
+		if (r->counts.functions > 0) /* else the server counts them */
+			ux_out_fmt(out, "%" PRIu64 " functions, ", r->counts.functions);
 		ux_text_size(out, r->size);
 		if (r->debug) {
 			ux_out_cstr(out, ", from ");
