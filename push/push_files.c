@@ -2,6 +2,7 @@
 /* Whole files to push. */
 #include "push_extract.h"
 #include "push_work.h"
+#include "split_files.h"
 
 void ux_push_tell(struct ux_push_work *p, const struct ux_push_result *r)
 {
@@ -58,18 +59,32 @@ static enum ux_code send_file(struct ux_push_work *p, const struct ux_push_modul
 	return UX_OK;
 }
 
-/* The executable and its debug file: each is worth having although the other is there. */
+/* The package of a split build, if it is beside the module. */
+static enum ux_code send_package(struct ux_push_work *p, const struct ux_push_module *m,
+				 struct ux_push_answer *ret, uint64_t *size, struct ux_error *err)
+{
+	char path[PATH_MAX];
+	if (!ux_split_package_path(m->debug, m->path, path))
+		return UX_OK;
+	return send_file(p, m, path, "dwp", ret, size, err);
+}
+
+/* The executable and its debug file: each is worth having although the other is there. A package
+ * comes first, so that the server has it when it reads them. */
 enum ux_code ux_push_files(struct ux_push_work *p, const struct ux_push_module *m,
 			   enum ux_quality *ret_there, struct ux_error *err)
 {
-	struct ux_push_answer exe = {.verdict = UX_PUSH_ALREADY_THERE}, debug = exe;
+	struct ux_push_answer exe = {.verdict = UX_PUSH_ALREADY_THERE}, debug = exe, package = exe;
 	uint64_t size = 0;
+	UX_TRY(send_package(p, m, &package, &size, err));
 	UX_TRY(send_file(p, m, m->path, m->debug_only ? "debuginfo" : "executable", &exe, &size,
 			 err));
 	if (m->debug && exe.verdict != UX_PUSH_REFUSED)
 		UX_TRY(send_file(p, m, m->debug, "debuginfo", &debug, &size, err));
 	bool second = debug.verdict == UX_PUSH_REFUSED || exe.verdict == UX_PUSH_ALREADY_THERE;
 	const struct ux_push_answer *told = m->debug && second ? &debug : &exe;
+	if (told->verdict == UX_PUSH_ALREADY_THERE && package.verdict != UX_PUSH_ALREADY_THERE)
+		told = &package;
 	ux_push_tell(p, &(struct ux_push_result){
 				.path = m->path,
 				.debug = m->debug,

@@ -2,7 +2,7 @@
 /* The files that hold a module's split units. */
 #include "split_files.h"
 
-#include <limits.h>
+#include <unistd.h>
 
 enum {
 	INDEX_MOST = 1u << 30, /* bytes of an inflated index: 32 million units */
@@ -29,30 +29,36 @@ static void drop_package(struct ux_split_files *f)
 	f->has_package = false;
 }
 
-/* Maps "path[0, size).dwp" when it is there. */
-static bool map_package(struct ux_split_files *f, const char *path, size_t size)
+/* "path[0, size).dwp", when it can be read. */
+static bool package_of(const char *path, size_t size, char ret[PATH_MAX])
 {
-	char name[PATH_MAX];
-	return size < PATH_MAX &&
-	       snprintf(name, sizeof(name), "%.*s.dwp", (int)size, path) < PATH_MAX &&
-	       ux_file_map(name, &f->file, NULL) == UX_OK;
+	return size < PATH_MAX && snprintf(ret, PATH_MAX, "%.*s.dwp", (int)size, path) < PATH_MAX &&
+	       access(ret, R_OK) == 0;
+}
+
+bool ux_split_package_path(const char *debug_path, const char *module_path, char ret[PATH_MAX])
+{
+	const char *paths[] = {debug_path, module_path};
+	struct ux_bytes debug = UX_STR(".debug");
+	for (unsigned i = 0; i < ux_countof(paths); i++) {
+		size_t n = paths[i] ? strlen(paths[i]) : 0;
+		if (n == 0)
+			continue;
+		if (package_of(paths[i], n, ret))
+			return true;
+		if (n > debug.size &&
+		    memcmp(paths[i] + n - debug.size, debug.data, debug.size) == 0 &&
+		    package_of(paths[i], n - debug.size, ret))
+			return true;
+	}
+	return false;
 }
 
 static bool find_package(struct ux_split_files *f)
 {
-	struct ux_bytes debug = UX_STR(".debug");
-	for (unsigned i = 0; i < ux_countof(f->paths); i++) {
-		size_t n = f->paths[i] ? strlen(f->paths[i]) : 0;
-		if (n == 0)
-			continue;
-		if (map_package(f, f->paths[i], n))
-			return true;
-		if (n > debug.size &&
-		    memcmp(f->paths[i] + n - debug.size, debug.data, debug.size) == 0 &&
-		    map_package(f, f->paths[i], n - debug.size))
-			return true;
-	}
-	return false;
+	char path[PATH_MAX];
+	return ux_split_package_path(f->paths[0], f->paths[1], path) &&
+	       ux_file_map(path, &f->file, NULL) == UX_OK;
 }
 
 enum ux_code ux_split_files_open(struct ux_split_files *files,

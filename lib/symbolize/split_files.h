@@ -8,6 +8,8 @@
 #include "dwarf_package.h"
 #include "split_given.h"
 
+#include <limits.h>
+
 /* What a module has in common for all of its units. Any thread. */
 struct ux_split_files {
 	const struct ux_dwarf_sections *linked; /* the skeletons' */
@@ -24,10 +26,13 @@ struct ux_split_files {
 	struct ux_error reason; /* why a package that is there cannot be used; UX_OK: it can */
 };
 
+/* FILE.dwp, and for a FILE.debug also the name without that, beside the debug file and beside the
+ * module (NULL: not known): the first that can be read. False: there is none. */
+bool ux_split_package_path(const char *debug_path, const char *module_path, char ret[PATH_MAX]);
+
 /*
- * Takes what is given (split_given.h; empty: nothing). With a path looks for the package, too:
- * FILE.dwp, and for a FILE.debug also the name without that, beside the debug file and beside the
- * module. linked and paths (either may be NULL) must outlive files; spill as for
+ * Takes what is given (split_given.h; empty: nothing). With a path looks for the package, too.
+ * linked and paths (either may be NULL) must outlive files; spill as for
  * ux_debug_sections_load(). A package that is damaged is `reason`, not a failure. UX_ENOMEM.
  */
 enum ux_code ux_split_files_open(struct ux_split_files *files,

@@ -10,7 +10,7 @@ from http_api import Api
 from live import wait_for
 from test_elf_uploads import candidates, send, settled
 from test_split_dwarf import CLANG, UNITS, build, code_addresses, ours, package
-from tool import build_id
+from tool import build_id, lines
 
 
 @pytest.fixture(scope="module")
@@ -110,3 +110,17 @@ def test_what_is_no_elf_file_is_no_part(server, program, tmp_path):
     assert api.put(doc["uid"], b"\x7fELG")[0] == 200
     status, doc, _ = api.finish(doc["uid"])
     assert status == 422 and "7f 45 4c 47" in doc["error"]["message"], doc
+
+
+def test_push_sends_the_package_too(server, tmp_path):
+    program = build(tmp_path / "tree", CLANG, 5, "-O2")
+    addresses = code_addresses(program)
+    expected = ours(program, addresses)
+    package(program, "llvm-dwp-19")
+    again = []
+    for status in ("uploaded", "already-there"):
+        out = server.unhex("push", "--json", "--with-debuginfo", program)
+        assert [one["status"] for one in lines(out)] == [status], out.stderr
+        again.append(sorted(c["kind"] for c in candidates(Api(server), build_id(program))))
+    assert again == [["dwp", "executable", "gsym"]] * 2
+    assert told(Api(server), program, addresses) == expected

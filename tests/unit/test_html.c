@@ -8,7 +8,7 @@ static void says(struct ux_out *out, const char *want)
 {
 	ux_out_u8(out, 0);
 	assert_false(out->failed);
-	assert_string_equal(out->data, want);
+	assert_string_equal((const char *)out->data, want);
 	ux_out_reset(out);
 }
 
