@@ -60,8 +60,8 @@ int fuzz_input(const uint8_t *data, size_t size)
 	for (size_t i = 0; i < url.size; i++)
 		fuzz_truth(!strchr(" /?#&+=\\", url.data[i]));
 	if (size == 0 || !memchr(data, 0, size)) {
-		fuzz_truth(
-			ux_percent_decode(ux_out_bytes(&url), /* plus= */ true, &arena, &decoded));
+		fuzz_truth(ux_percent_decode(ux_out_bytes(&url), /* plus= */ true, &arena, "url",
+					     &decoded, NULL) == UX_OK);
 		fuzz_truth(ux_bytes_eq(decoded, text));
 	}
 	return 0;

@@ -27,28 +27,28 @@ static enum ux_code parse_query(struct ux_request *req, struct ux_bytes text)
 		size_t key = eq ? (size_t)(eq - pair.data) : n;
 		struct ux_http_field *f = &req->query[req->n_query];
 		struct ux_bytes value = eq ? ux_bytes(eq + 1, n - key - 1) : UX_BYTES_NONE;
-		if (!ux_percent_decode(ux_bytes(pair.data, key), /* plus= */ true, &req->arena,
-				       &f->name) ||
-		    !ux_percent_decode(value, /* plus= */ true, &req->arena, &f->value))
-			return ux_error_set(&req->err, UX_EINVAL,
-					    "the query has a bad %%XX escape");
+		UX_TRY(ux_percent_decode(ux_bytes(pair.data, key), /* plus= */ true, &req->arena,
+					 "query", &f->name, &req->err));
+		UX_TRY(ux_percent_decode(value, /* plus= */ true, &req->arena, "query", &f->value,
+					 &req->err));
 		req->n_query++;
 	}
 	return UX_OK;
 }
 
 /* The segment behind "/LETTER/" at the front of the path goes to *ret, decoded. */
-static bool cut_segment(struct ux_request *req, char letter, struct ux_bytes *ret)
+static enum ux_code cut_segment(struct ux_request *req, char letter, struct ux_bytes *ret)
 {
 	const struct ux_bytes p = req->path;
 	if (p.size < 4 || p.data[0] != '/' || p.data[1] != (uint8_t)letter || p.data[2] != '/')
-		return true;
+		return UX_OK;
 	struct ux_bytes s = ux_bytes(p.data + 3, p.size - 3);
 	const uint8_t *end = memchr(s.data, '/', s.size);
 	size_t n = end ? (size_t)(end - s.data) : s.size;
 	req->path = end ? ux_bytes(end, s.size - n) : UX_STR("/");
 	req->prefix.size += 3 + n;
-	return ux_percent_decode(ux_bytes(s.data, n), /* plus= */ false, &req->arena, ret);
+	return ux_percent_decode(ux_bytes(s.data, n), /* plus= */ false, &req->arena, "path", ret,
+				 &req->err);
 }
 
 /*
@@ -58,11 +58,9 @@ static bool cut_segment(struct ux_request *req, char letter, struct ux_bytes *re
 static enum ux_code cut_prefix(struct ux_request *req)
 {
 	req->prefix = ux_bytes(req->path.data, 0);
-	bool token = cut_segment(req, 'k', &req->path_token);
-	bool space = cut_segment(req, 'n', &req->path_space);
-	return token && space
-		       ? UX_OK
-		       : ux_error_set(&req->err, UX_EINVAL, "the path has a bad %%XX escape");
+	enum ux_code token = cut_segment(req, 'k', &req->path_token);
+	enum ux_code space = cut_segment(req, 'n', &req->path_space);
+	return token != UX_OK ? token : space;
 }
 
 static enum ux_code parse_target(struct ux_request *req, struct ux_bytes target)
@@ -193,9 +191,8 @@ static enum ux_code find_route(struct ux_exchange *x)
 				    ux_method_name(req->method));
 	}
 	for (size_t i = 0; i < req->n_params; i++)
-		if (!ux_percent_decode(req->params[i], /* plus= */ false, &req->arena,
-				       &req->params[i]))
-			return ux_error_set(&req->err, UX_EINVAL, "the path has a bad %%XX escape");
+		UX_TRY(ux_percent_decode(req->params[i], /* plus= */ false, &req->arena, "path",
+					 &req->params[i], &req->err));
 	return UX_OK;
 }
 

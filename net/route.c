@@ -76,11 +76,17 @@ enum ux_code ux_route_find(const struct ux_route *routes, size_t n, enum ux_meth
 	return best ? UX_OK : *ret_allow != 0 ? UX_EINVAL : UX_ENOTFOUND;
 }
 
-bool ux_percent_decode(struct ux_bytes s, bool plus, struct ux_arena *arena, struct ux_bytes *ret)
+static enum ux_code bad_escape(const char *of, struct ux_error *err)
+{
+	return ux_error_set(err, UX_EINVAL, "the %s has a bad %%XX escape", of);
+}
+
+enum ux_code ux_percent_decode(struct ux_bytes s, bool plus, struct ux_arena *arena, const char *of,
+			       struct ux_bytes *ret, struct ux_error *err)
 {
 	char *text = ux_arena_strndup(arena, s.data, s.size);
 	if (!text)
-		return false;
+		return ux_arena_fail(arena, err);
 	size_t n = 0;
 	for (size_t i = 0; i < s.size; i++) {
 		uint8_t c = s.data[i];
@@ -88,17 +94,17 @@ bool ux_percent_decode(struct ux_bytes s, bool plus, struct ux_arena *arena, str
 			int hi = s.size - i > 2 ? ux_hex_digit((char)s.data[i + 1]) : -1;
 			int lo = hi >= 0 ? ux_hex_digit((char)s.data[i + 2]) : -1;
 			if (lo < 0)
-				return false;
+				return bad_escape(of, err);
 			c = (uint8_t)(hi << 4 | lo);
 			i += 2;
 		} else if (c == '+' && plus) {
 			c = ' ';
 		}
 		if (c == 0)
-			return false;
+			return bad_escape(of, err);
 		text[n++] = (char)c;
 	}
 	text[n] = '\0';
 	*ret = ux_bytes(text, n);
-	return true;
+	return UX_OK;
 }

@@ -35,10 +35,10 @@ enum ux_code ux_route_find(const struct ux_route *routes, size_t n, enum ux_meth
 			   struct ux_bytes *params, size_t *ret_n, unsigned *ret_allow) ux_must;
 
 /*
- * s with %XX decoded (and with plus, '+' to a space), in the arena with a NUL behind; false for a
- * bad escape, for a NUL in it, and when the arena is full.
+ * s with %XX decoded (and with plus, '+' to a space), in the arena with a NUL behind. UX_EINVAL: a
+ * bad escape, or a NUL; the message names `of`. And the codes of ux_arena_fail().
  */
-bool ux_percent_decode(struct ux_bytes s, bool plus, struct ux_arena *arena, struct ux_bytes *ret)
-	ux_must;
+enum ux_code ux_percent_decode(struct ux_bytes s, bool plus, struct ux_arena *arena, const char *of,
+			       struct ux_bytes *ret, struct ux_error *err) ux_must;
 
 #endif

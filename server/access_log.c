@@ -34,7 +34,8 @@ void ux_log_path(struct ux_bytes path, struct ux_out *out)
 	ux_cleanup(ux_out_deinit) struct ux_out plain = {0};
 	struct ux_bytes decoded;
 	bool escaped = path.size > 0 && memchr(path.data, '%', path.size);
-	if (escaped && ux_percent_decode(path, /* plus= */ false, &arena, &decoded)) {
+	if (escaped &&
+	    ux_percent_decode(path, /* plus= */ false, &arena, "path", &decoded, NULL) == UX_OK) {
 		put_redacted(decoded, &plain);
 		if (!ux_bytes_eq(ux_out_bytes(&plain), decoded))
 			ux_out_put(out, plain.data, plain.size);

@@ -153,12 +153,13 @@ static enum ux_code keyed_caller(struct ux_request *req, struct ux_caller *calle
 				 const struct ux_key *key, const char *asked, bool by_path)
 {
 	const char *ns = ux_arena_strndup(&req->arena, key->ns, strlen(key->ns));
-	caller->key_id = ux_arena_strndup(&req->arena, key->id, strlen(key->id));
+	const char *id = ux_arena_strndup(&req->arena, key->id, strlen(key->id));
+	if (!ns || !id)
+		return ux_arena_fail(&req->arena, &req->err);
+	caller->key_id = id;
 	caller->expires = key->expires;
 	caller->rate = key->rate;
 	caller->uploads = key->uploads;
-	if (!ns || !caller->key_id)
-		return ux_arena_fail(&req->arena, &req->err);
 	UX_TRY(open_caller(req, caller, asked ? asked : ns));
 	if (!asked || strcmp(asked, ns) == 0)
 		caller->scopes |= scopes_of(key, by_path);
@@ -314,10 +315,13 @@ static enum ux_code anybody(struct ux_request *req, struct ux_caller *caller)
 {
 	struct ux_response none = {.fd = -1};
 	const struct ux_caller nobody = *caller;
-	if (!req->route->page || identify(req, &none, caller) != UX_OK) {
-		*caller = nobody;
-		req->err = (struct ux_error)UX_ERROR_INIT;
-	}
+	enum ux_code code = req->route->page ? identify(req, &none, caller) : UX_EDENIED;
+	if (code == UX_OK)
+		return UX_OK;
+	*caller = nobody;
+	if (code == UX_ENOMEM) /* it is not known who asks */
+		return code;
+	req->err = (struct ux_error)UX_ERROR_INIT;
 	return UX_OK;
 }
 

@@ -134,9 +134,10 @@ static enum ux_code read_pair(struct ux_request *req, struct ux_bytes pair, stru
 		return ux_error_set(&req->err, UX_ELIMIT, "the form has over %d fields",
 				    UX_FORM_FIELDS_MOST);
 	struct ux_http_field *f = &form->fields[form->n];
-	if (!ux_percent_decode(ux_bytes(pair.data, n), /* plus= */ true, &req->arena, &f->name) ||
-	    !ux_percent_decode(value, /* plus= */ true, &req->arena, &f->value))
-		return ux_error_set(&req->err, UX_EINVAL, "the form has a bad %%XX escape");
+	UX_TRY(ux_percent_decode(ux_bytes(pair.data, n), /* plus= */ true, &req->arena, "form",
+				 &f->name, &req->err));
+	UX_TRY(ux_percent_decode(value, /* plus= */ true, &req->arena, "form", &f->value,
+				 &req->err));
 	form->n++;
 	return UX_OK;
 }
