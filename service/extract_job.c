@@ -236,6 +236,17 @@ static bool is_passing(const struct ux_error *why)
 	return why->code == UX_ENOMEM || why->code == UX_EUNAVAILABLE || why->os_errno != 0;
 }
 
+/* What can never be read is failed; what may be another time is the caller's failure, too. */
+static enum ux_code settle_or_retry(struct work *w, enum ux_code code, const struct ux_error *why,
+				    struct ux_error *err)
+{
+	if (!is_passing(why))
+		return settle_failed(w, why, err);
+	if (err)
+		*err = *why;
+	return code;
+}
+
 static enum ux_code settle_measured(struct work *w, bool has_gsym, struct ux_error *err)
 {
 	if (has_gsym) {
@@ -255,11 +266,7 @@ static enum ux_code read_sources(struct work *w, struct ux_error *err)
 					     w->files[UX_SANDBOX_GSYM], &why);
 	if (code == UX_OK)
 		return settle(w, err);
-	if (!is_passing(&why))
-		return settle_failed(w, &why, err);
-	if (err)
-		*err = why;
-	return code;
+	return settle_or_retry(w, code, &why, err);
 }
 
 /* Others of its kind are yet to be looked at: the last one has all of them extracted. */
@@ -305,15 +312,12 @@ static enum ux_code extract_split(struct work *w, struct ux_error *err)
 	enum ux_code code =
 		any ? ux_sandbox_extract(w->files, &o->limits, o->program, &w->found, &why)
 		    : UX_ENOTFOUND;
-	if (code != UX_OK && is_passing(&why)) {
-		if (err)
-			*err = why;
-		return code;
-	}
 	if (code == UX_OK) {
 		UX_TRY(measure(w, err)); /* the GSYM is of the linked file's IDs */
 		code = check_gsym(w, &why);
 	}
+	if (code != UX_OK && is_passing(&why))
+		return settle_or_retry(w, code, &why, err);
 	own.derived = code == UX_OK ? &w->derived : NULL;
 	w->settled = own;
 	return settle(w, err);
@@ -353,13 +357,9 @@ static enum ux_code read_split(struct work *w, struct ux_error *err)
 		UX_TRY(measure(w, err));
 		return extract_split(w, err);
 	}
-	if (!is_passing(&why)) {
-		UX_TRY(settle_failed(w, &why, err));
+	code = settle_or_retry(w, code, &why, err);
+	if (code == UX_OK)
 		hand_over(w);
-		return UX_OK;
-	}
-	if (err)
-		*err = why;
 	return code;
 }
 
@@ -385,11 +385,7 @@ static enum ux_code read_candidate(struct work *w, struct ux_error *err)
 		if (code == UX_OK || (code == UX_ENOTFOUND && why.os_errno == 0))
 			return code;
 	}
-	if (!is_passing(&why))
-		return settle_failed(w, &why, err);
-	if (err)
-		*err = why;
-	return code;
+	return settle_or_retry(w, code, &why, err);
 }
 
 static enum ux_code find_candidate(struct work *w, struct ux_error *err)

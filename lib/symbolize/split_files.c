@@ -2,6 +2,7 @@
 /* The files that hold a module's split units. */
 #include "split_files.h"
 
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum {
@@ -32,8 +33,9 @@ static void drop_package(struct ux_split_files *f)
 /* "path[0, size).dwp", when it can be read. */
 static bool package_of(const char *path, size_t size, char ret[PATH_MAX])
 {
+	struct stat st;
 	return size < PATH_MAX && snprintf(ret, PATH_MAX, "%.*s.dwp", (int)size, path) < PATH_MAX &&
-	       access(ret, R_OK) == 0;
+	       stat(ret, &st) == 0 && S_ISREG(st.st_mode) && access(ret, R_OK) == 0;
 }
 
 bool ux_split_package_path(const char *debug_path, const char *module_path, char ret[PATH_MAX])
