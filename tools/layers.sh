@@ -2,45 +2,56 @@
 # Fails when a file includes a header of a folder that is not below its own, or when two files of
 # the tree share a name. The allowed arrows are the table; docs/architecture.md draws it.
 cd "$(dirname "$0")/.." || exit 2
-git ls-files --cached --others --exclude-standard '*.c' '*.h' | grep -E '^(lib|config|net|store|bundle|service|sandbox|upstream|protocols|web|server|fetch|push|agent|crawl|cli)/' | sort >/tmp/layers.$$
+git ls-files --cached --others --exclude-standard '*.c' '*.h' | grep -E '^(lib|config|net|store|archive|sandbox|server|fetch|push|agent|crawl|cli|client)/' | sort >/tmp/layers.$$
 trap 'rm -f /tmp/layers.$$' EXIT
 awk '
 BEGIN {
-	low = "base id demangle"
-	formats = "elf macho cuda dwarf gosym jit interp gsym"
+	low = "base id names"
+	readers = "object cubin dwarf gosym gsym live/interp live/jit"
 	allow["base"] = ""
-	allow["id"] = allow["demangle"] = "base"
+	allow["id"] = allow["names"] = "base"
+	allow["names/swift"] = "base names"
+	allow["names"] = "base names/swift"
 	allow["wire"] = "base id"
-	n = split(formats, f, " ")
+	n = split(readers, f, " ")
 	for (i = 1; i <= n; i++)
 		allow[f[i]] = low
-	allow["cuda"] = allow["cuda"] " elf"
-	allow["kernel"] = low " elf"
-	allow["symbolize"] = low " " formats
-	allow["process"] = low " elf jit interp gsym kernel symbolize"
-	allow["target"] = low " elf interp process"
-	allow["public"] = low " wire elf macho cuda gsym symbolize"
-	allow["profile"] = low " symbolize"
+	allow["cubin"] = allow["cubin"] " object"
+	allow["live/kernel"] = low " object"
+	allow["extract"] = low " " readers
+	allow["live"] = low " object gsym extract live/interp live/jit live/kernel"
+	allow["public"] = low " wire object cubin gsym extract"
 	allow["net"] = "base"
 	allow["client"] = "base net"
 	allow["config"] = "base"
 	allow["store"] = "include base id net"
-	allow["fetch"] = low " elf symbolize net"
-	allow["bundle"] = "base"
-	allow["push"] = low " " formats " symbolize net fetch bundle"
-	allow["sandbox"] = low " " formats " symbolize bundle"
-	allow["upstream"] = low " net fetch store"
-	allow["service"] = low " wire elf gsym symbolize config net store fetch bundle sandbox upstream"
-	allow["protocols"] = allow["service"] " service"
-	allow["web"] = allow["service"] " service"
-	allow["server"] = allow["push"] " config store push profile sandbox upstream service protocols web"
-	allow["cli"] = allow["server"] " wire server process target"
+	allow["fetch"] = low " object extract net"
+	allow["archive"] = "base"
+	allow["push"] = low " " readers " extract net fetch archive"
+	allow["sandbox"] = low " " readers " extract archive"
+	below = low " wire object gsym extract config net store fetch archive sandbox"
+	parts = "core gate symbolize upload modules upstream protocols pages run"
+	n = split(parts, f, " ")
+	for (i = 1; i <= n; i++) {
+		of_server = of_server " server/" f[i]
+		allow["server/" f[i]] = below " server/core server/gate server/symbolize server/upload server/upstream"
+	}
+	allow["server/protocols"] = allow["server/protocols"] " server/modules"
+	allow["server/run"] = below of_server
+	allow["cli"] = low " " readers " wire extract live live/kernel config net store fetch archive push sandbox" of_server
 	allow["agent"] = allow["crawl"] = allow["push"] " push store"
+}
+# The folder that a file is in: lib/ is left out, server/ and live/ count with what is below them.
+function folder_of(path, n, piece, name, i) {
+	n = split(path, piece, "/")
+	for (i = piece[1] == "lib" ? 2 : 1; i < n; i++)
+		name = name (name == "" ? "" : "/") piece[i]
+	return name
 }
 {
 	file = $0
 	part = split(file, piece, "/")
-	folder = piece[1] == "lib" ? piece[2] : piece[1]
+	folder = folder_of(file)
 	name = piece[part]
 	if (name in home) {
 		print "layers: two files are named " name ": " path[name] " and " file

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/symbolize/alternatives: which other names of a range are kept, and what is told of them. */
+/* lib/extract/alternatives: which other names of a range are kept, and what is told of them. */
 #include "test_extract.h"
 
 #include "alternatives.h"

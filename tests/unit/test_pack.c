@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/symbolize/pack: which version of GSYM holds a module, and that both say the same. */
+/* lib/extract/pack: which version of GSYM holds a module, and that both say the same. */
 #include "test_extract.h"
 
 #include "elf_defs.h"
