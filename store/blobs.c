@@ -68,6 +68,15 @@ bool ux_upload_uid_valid(struct ux_bytes uid)
 	return true;
 }
 
+enum ux_code ux_upload_uid_make(char uid[UX_UPLOAD_UID_SIZE], struct ux_error *err)
+{
+	uint8_t bytes[(UX_UPLOAD_UID_SIZE - 1) / 2];
+	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
+		return ux_error_os(err, errno, "cannot get random bytes");
+	ux_hex_encode(ux_bytes(bytes, sizeof(bytes)), uid);
+	return UX_OK;
+}
+
 /* Of a file that nobody has written to since. */
 static uint64_t fingerprint(const struct ux_blob_hash *hash, const struct stat *st)
 {
@@ -142,37 +151,5 @@ enum ux_code ux_blobs_map(struct ux_blobs *b, const struct ux_blob_hash *hash, u
 	UX_TRY(ux_blobs_open(b, hash, size, &fd, err));
 	enum ux_code code = ux_file_map_fd(fd, ret, err);
 	close(fd);
-	return code;
-}
-
-static enum ux_code write_part(struct ux_blobs *b, struct ux_blob_part *part, struct ux_bytes bytes,
-			       const struct ux_blob_hash *hash, pthread_mutex_t *lock,
-			       struct ux_error *err)
-{
-	UX_TRY(b->part_write(part, bytes, err));
-	if (lock)
-		pthread_mutex_lock(lock);
-	enum ux_code code = b->part_commit(part, hash, err);
-	if (code != UX_OK && lock)
-		pthread_mutex_unlock(lock);
-	return code;
-}
-
-enum ux_code ux_blobs_put(struct ux_blobs *b, struct ux_bytes bytes,
-			  const struct ux_blob_hash *hash, pthread_mutex_t *lock,
-			  struct ux_error *err)
-{
-	uint8_t name[(UX_UPLOAD_UID_SIZE - 1) / 2];
-	char uid[UX_UPLOAD_UID_SIZE];
-	struct ux_blob_part *part = NULL;
-	uint64_t size = 0;
-	if (getrandom(name, sizeof(name), 0) != (ssize_t)sizeof(name))
-		return ux_error_os(err, errno, "cannot get random bytes");
-	ux_hex_encode(ux_bytes(name, sizeof(name)), uid);
-	UX_TRY(b->part_open(b, uid, &part, &size, err));
-	enum ux_code code = write_part(b, part, bytes, hash, lock, err);
-	b->part_close(part);
-	if (code != UX_OK)
-		(void)!b->part_remove(b, uid, NULL);
 	return code;
 }

@@ -7,7 +7,6 @@
 #include "error.h"
 #include "file.h"
 
-#include <pthread.h>
 #include <stdatomic.h>
 
 enum {
@@ -100,14 +99,6 @@ enum ux_code ux_blobs_open(struct ux_blobs *b, const struct ux_blob_hash *hash, 
 enum ux_code ux_blobs_map(struct ux_blobs *b, const struct ux_blob_hash *hash, uint64_t size,
 			  struct ux_mapping *ret, struct ux_error *err) ux_must;
 
-/*
- * Makes bytes that were checked a blob, under a name that no upload has on the way. lock, if not
- * NULL, is taken for the last step and kept when it succeeds: see commit_lock of the store.
- */
-enum ux_code ux_blobs_put(struct ux_blobs *b, struct ux_bytes bytes,
-			  const struct ux_blob_hash *hash, pthread_mutex_t *lock,
-			  struct ux_error *err) ux_must;
-
 /* SHA-256 of what is left to read of a file. UX_EIO. */
 enum ux_code ux_blob_hash_fd(int fd, struct ux_blob_hash *ret, struct ux_error *err) ux_must;
 
@@ -122,6 +113,9 @@ void ux_blob_hash_text(const struct ux_blob_hash *hash, char *text);
 
 /* 32 lower-case hex digits: the only names that a backend lets near its own. */
 bool ux_upload_uid_valid(struct ux_bytes uid) ux_must;
+
+/* A random one. */
+enum ux_code ux_upload_uid_make(char uid[UX_UPLOAD_UID_SIZE], struct ux_error *err) ux_must;
 
 /* The file system: DIR/blobs/aa/bb/HASH and DIR/uploads/UID. Makes the folders. */
 enum ux_code ux_blobs_fs_open(struct ux_blobs **ret, const char *dir, struct ux_error *err) ux_must;

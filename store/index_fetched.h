@@ -37,8 +37,7 @@ struct ux_fetched_list {
 /* Part of struct ux_index, whose rules hold. Answers that have expired are told too: whoever asks
  * looks at `expires`. */
 struct ux_index_fetched {
-	/* In place of an earlier one. With has_blob, the blob is in place and the store's
-	 * commit_lock held. */
+	/* In place of an earlier one. ux_store_commit_answer() alone calls it. */
 	enum ux_code (*put)(struct ux_index *ix, const struct ux_fetched *answer,
 			    struct ux_error *err);
 	/* UX_ENOTFOUND. */

@@ -38,7 +38,7 @@ enum ux_candidate_state {
 enum ux_origin {
 	UX_ORIGIN_UPLOAD,
 	UX_ORIGIN_UPSTREAM,
-	UX_ORIGIN_CRAWL,
+	UX_ORIGIN_CRAWL, /* reserved by the schema for the crawler; nothing writes it yet */
 };
 
 /* One source of symbols for a module. Quality, counts, code_total and holds are what this side

@@ -28,9 +28,8 @@ struct ux_source_list {
 
 /* Part of struct ux_index, whose rules hold. */
 struct ux_index_sources {
-	/* All files of a candidate, in place of what it had; they go when it goes. The blobs are in
-	 * place, and commit_lock of the store is held, as for a candidate's. UX_ENOTFOUND: there is
-	 * no such candidate. */
+	/* All files of a candidate, in place of what it had; they go when it goes. UX_ENOTFOUND:
+	 * there is no such candidate. ux_store_commit_sources() alone calls it. */
 	enum ux_code (*put)(struct ux_index *ix, int64_t candidate, const struct ux_source *sources,
 			    size_t n, struct ux_error *err);
 	/* Of the module that the ID names; of several candidates', the newest's. UX_ENOTFOUND. */

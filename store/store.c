@@ -91,12 +91,26 @@ static enum ux_code open_all(struct ux_store *s, const char *dir, struct ux_erro
 	return ux_blobs_fs_open(&s->blobs, dir, err);
 }
 
+enum ux_code ux_store_check_backends(const struct ux_store *s, struct ux_error *err)
+{
+	if (s->index->version != UX_INDEX_VERSION)
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "the index backend has interface %u; this unhex needs %d",
+				    s->index->version, UX_INDEX_VERSION);
+	if (s->blobs->version != UX_BLOBS_VERSION)
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "the blob backend has interface %u; this unhex needs %d",
+				    s->blobs->version, UX_BLOBS_VERSION);
+	return UX_OK;
+}
+
 static const char clock_name[] = "clock";
 
 static void init(struct ux_store *s)
 {
 	*s = (struct ux_store){.lock_fd = -1};
 	pthread_mutex_init(&s->commit_lock, NULL);
+	pthread_mutex_init(&s->work_lock, NULL);
 	ux_last_use_init(&s->last_use, UX_USED_MODULE);
 	ux_last_use_init(&s->key_use, UX_USED_KEY);
 	ux_store_clock_init(&s->clock, 0);
@@ -122,6 +136,8 @@ enum ux_code ux_store_open(struct ux_store *s, const char *dir, struct ux_error 
 {
 	init(s);
 	enum ux_code code = open_all(s, dir, err);
+	if (code == UX_OK)
+		code = ux_store_check_backends(s, err);
 	if (code == UX_OK)
 		ux_index_sqlite_own(s->index); /* by the lock */
 	if (code == UX_OK)
@@ -156,6 +172,8 @@ enum ux_code ux_store_open_beside(struct ux_store *s, const char *dir, struct ux
 	if (code == UX_OK)
 		code = ux_blobs_fs_open(&s->blobs, dir, err);
 	if (code == UX_OK)
+		code = ux_store_check_backends(s, err);
+	if (code == UX_OK)
 		code = set_clock(s, err);
 	if (code != UX_OK)
 		ux_store_close(s);
@@ -173,6 +191,7 @@ void ux_store_close(struct ux_store *s)
 	ux_last_use_deinit(&s->last_use);
 	ux_last_use_deinit(&s->key_use);
 	ux_store_clock_deinit(&s->clock);
+	pthread_mutex_destroy(&s->work_lock);
 	pthread_mutex_destroy(&s->commit_lock);
 	*s = (struct ux_store){.lock_fd = -1};
 }
@@ -221,19 +240,13 @@ struct sweep {
 static enum ux_code sweep_blob(void *ctx, const char *name, int64_t age_s, struct ux_error *err)
 {
 	struct sweep *sw = ctx;
-	struct ux_store *s = sw->store;
 	struct ux_blob_hash hash;
-	bool used = true;
+	bool dropped = false;
 	if (age_s < sw->grace_s || !ux_blob_hash_parse(ux_bytes_cstr(name), &hash))
 		return UX_OK;
-	pthread_mutex_lock(&s->commit_lock);
-	enum ux_code code = s->index->blobs.used(s->index, &hash, &used, err);
-	if (code == UX_OK && !used) {
-		code = sw->dry_run ? UX_OK : s->blobs->remove(s->blobs, &hash, err);
-		sw->done->blobs += code == UX_OK;
-	}
-	pthread_mutex_unlock(&s->commit_lock);
-	return code;
+	UX_TRY(ux_store_drop_blob(sw->store, &hash, sw->dry_run, &dropped, err));
+	sw->done->blobs += dropped;
+	return UX_OK;
 }
 
 static enum ux_code sweep_part(void *ctx, const char *name, int64_t age_s, struct ux_error *err)

@@ -16,9 +16,13 @@
 struct ux_store {
 	struct ux_index *index;
 	struct ux_blobs *blobs;
-	/* Held from a blob's appearance to its index row, and by the sweep from asking for the row
-	 * to the removal: so the sweep never takes a blob that is about to be used. */
+	/* Of store_commit.c alone. Held from a blob's appearance to its row in the index, and by
+	 * the sweep from the look for a row to the removal, so that the sweep never removes a blob
+	 * that is about to be named. */
 	pthread_mutex_t commit_lock;
+	pthread_mutex_t work_lock; /* guards the next two, set by ux_store_on_work() */
+	void (*work)(void *ctx);
+	void *work_ctx;
 	struct ux_store_clock clock;
 	struct ux_last_use last_use; /* of modules; written by ux_store_tick(), as are the keys' */
 	struct ux_last_use key_use;
@@ -44,6 +48,9 @@ enum ux_code ux_store_open_beside(struct ux_store *s, const char *dir, struct ux
 	ux_must;
 void ux_store_close(struct ux_store *s);
 
+/* UX_EUNSUPPORTED: a backend was built for another version of its interface. Part of opening. */
+enum ux_code ux_store_check_backends(const struct ux_store *s, struct ux_error *err) ux_must;
+
 /* The store's clock: what is written into the index is of this time. */
 ux_time ux_store_now(struct ux_store *s);
 
@@ -66,6 +73,63 @@ void ux_store_key_used(struct ux_store *s, const char *key_id);
 /* Writes the clock and the uses noted since the last time: once a minute, before closing, and when
  * ux_last_use_urgent() says so. */
 enum ux_code ux_store_tick(struct ux_store *s, struct ux_error *err) ux_must;
+
+/*
+ * Commits. A row that names a blob is written after the blob is durable, and the sweep never runs
+ * between the two: these functions are the only way to write such rows. A part belongs to the
+ * caller before and after; NULL means that the blob is in its place already. A blob whose row is
+ * refused (UX_ECONFLICT, UX_ELIMIT, UX_ADD_POORER) is removed unless another row names it; after
+ * any other failure it is garbage, which the sweep removes. Any thread. Codes: those of the index
+ * function named, and of blobs->part_commit().
+ */
+
+/* uploads.finish: the candidate and the end of its upload. Wakes the extractor if it is pending. */
+enum ux_code ux_store_commit_upload(struct ux_store *s, struct ux_blob_part *part,
+				    const struct ux_upload *up, const struct ux_candidate *cand,
+				    const struct ux_who *who, struct ux_add_result *ret,
+				    struct ux_error *err) ux_must;
+
+/* modules.add: a candidate that was no upload. Wakes the extractor if it is pending. */
+enum ux_code ux_store_commit_candidate(struct ux_store *s, struct ux_blob_part *part,
+				       const struct ux_arrival *what,
+				       const struct ux_candidate *cand, const struct ux_who *who,
+				       struct ux_add_result *ret, struct ux_error *err) ux_must;
+
+/* modules.settle: what came of a candidate; derived: the bytes of what->derived, if that is set. */
+enum ux_code ux_store_commit_settled(struct ux_store *s, int64_t candidate,
+				     const struct ux_settled *what, struct ux_bytes derived,
+				     struct ux_add_result *ret, struct ux_error *err) ux_must;
+
+/* sources.put: the files of a candidate, all in one blob. */
+enum ux_code ux_store_commit_sources(struct ux_store *s, int64_t candidate, struct ux_bytes pack,
+				     const struct ux_blob_hash *hash,
+				     const struct ux_source *sources, size_t n,
+				     struct ux_error *err) ux_must;
+
+/* fetched.put: an upstream's answer; part counts if it has a blob. */
+enum ux_code ux_store_commit_answer(struct ux_store *s, struct ux_blob_part *part,
+				    const struct ux_fetched *answer, struct ux_error *err) ux_must;
+
+/* The blob alone, for a caller that has to read it as a file before it can write the row. That has
+ * to happen within the sweep's grace. */
+enum ux_code ux_store_commit_blob(struct ux_store *s, struct ux_blob_part *part,
+				  const struct ux_blob_hash *hash, struct ux_error *err) ux_must;
+
+/* Removes a blob that no row names; with dry_run, only finds out. *ret_dropped: none did. */
+enum ux_code ux_store_drop_blob(struct ux_store *s, const struct ux_blob_hash *hash, bool dry_run,
+				bool *ret_dropped, struct ux_error *err) ux_must;
+
+/* Removes a damaged blob and every row that names it (blobs.lose). */
+enum ux_code ux_store_lose_blob(struct ux_store *s, const struct ux_blob_hash *hash,
+				const char *reason, struct ux_error *err) ux_must;
+
+/* Queues the extraction of a candidate, which is due at once, and wakes the extractor. */
+enum ux_code ux_store_extract(struct ux_store *s, const char *ns, int64_t candidate,
+			      struct ux_error *err) ux_must;
+
+/* work(ctx) is called after each commit that queues an extraction; NULL: no longer. It must not
+ * call the store. */
+void ux_store_on_work(struct ux_store *s, void (*work)(void *ctx), void *ctx);
 
 /* What a sweep took away. */
 struct ux_sweep {

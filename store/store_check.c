@@ -71,19 +71,6 @@ static bool is_right(struct check *c, const struct ux_blob_row *row, enum ux_che
 	return false;
 }
 
-static enum ux_code repair(struct check *c, const struct ux_blob_hash *hash, const char *why,
-			   struct ux_error *err)
-{
-	struct ux_store *s = c->store;
-	struct ux_blob_loss loss;
-	pthread_mutex_lock(&s->commit_lock);
-	enum ux_code code = s->index->blobs.lose(s->index, hash, why, ux_store_now(s), &loss, err);
-	if (code == UX_OK)
-		code = s->blobs->remove(s->blobs, hash, err);
-	pthread_mutex_unlock(&s->commit_lock);
-	return code;
-}
-
 /* What was removed since the page was read is no problem. */
 static enum ux_code report(struct check *c, const struct ux_blob_row *row,
 			   enum ux_check_problem problem, const char *words, struct ux_error *err)
@@ -99,7 +86,7 @@ static enum ux_code report(struct check *c, const struct ux_blob_row *row,
 	UX_TRY(ix->blobs.users(ix, &row->hash, USERS, &arena, &users, err));
 	bool sure = problem != UX_CHECK_UNREAD; /* another day, the disk may read it */
 	if (c->repair && sure)
-		UX_TRY(repair(c, &row->hash, words, err));
+		UX_TRY(ux_store_lose_blob(c->store, &row->hash, words, err));
 	ux_blob_hash_text(&row->hash, text);
 	const struct ux_check_one one = {.problem = problem,
 					 .hash = text,

@@ -182,11 +182,6 @@ static void log_extracted(void *ctx, const struct ux_extracted_one *one)
 	ux_upstream_extracted(s, one);
 }
 
-static void wake_extractor(void *ctx)
-{
-	ux_extractor_wake(ctx);
-}
-
 static enum ux_code open_extractor(struct ux_server *s, const struct ux_settings *settings,
 				   struct ux_error *err)
 {
@@ -195,9 +190,7 @@ static enum ux_code open_extractor(struct ux_server *s, const struct ux_settings
 						 .seconds = ux_seconds_of(settings->extract_ms)};
 	const struct ux_extractor_options options = {
 		.limits = limits, .scratch = getenv("TMPDIR"), .log = log_extracted, .log_ctx = s};
-	UX_TRY(ux_extractor_open(&s->extractor, s->store, s->cache, &options, err));
-	ux_module_cache_set_waker(s->cache, wake_extractor, s->extractor);
-	return UX_OK;
+	return ux_extractor_open(&s->extractor, s->store, s->cache, &options, err);
 }
 
 static bool is_open(enum ux_reading reading, const char *address)

@@ -37,8 +37,6 @@ struct entry {
 struct ux_module_cache {
 	struct ux_store *store;
 	struct ux_recent *recent;
-	void (*wake)(void *ctx); /* NULL: nobody waits for jobs */
-	void *wake_ctx;
 	size_t most;
 	pthread_mutex_t lock;       /* guards all below */
 	struct ux_memo_wires wires; /* locks itself */
@@ -311,22 +309,8 @@ static bool extract_again(struct ux_module_cache *cache, const struct ux_module 
 {
 	struct ux_store *s = cache->store;
 	const struct ux_candidate *elf = ux_module_elf(row, 0);
-	char subject[24];
-	int64_t number = 0;
-	if (!elf || elf->quality == UX_QUALITY_NONE)
-		return false;
-	snprintf(subject, sizeof(subject), "%" PRId64, elf->number);
-	const struct ux_job job = {.kind = UX_JOB_EXTRACT,
-				   .subject = subject,
-				   .ns = ns,
-				   .candidate = elf->number,
-				   .payload = "",
-				   .next = ux_store_now(s)};
-	if (s->index->jobs.add(s->index, &job, job.next, &number, NULL) != UX_OK)
-		return false;
-	if (cache->wake)
-		cache->wake(cache->wake_ctx);
-	return true;
+	return elf && elf->quality != UX_QUALITY_NONE &&
+	       ux_store_extract(s, ns, elf->number, NULL) == UX_OK;
 }
 
 /* Why nothing of the module answers addresses. */
@@ -403,12 +387,6 @@ enum ux_code ux_module_cache_get(struct ux_module_cache *c, const char *ns, cons
 	}
 	*ret = m;
 	return UX_OK;
-}
-
-void ux_module_cache_set_waker(struct ux_module_cache *c, void (*wake)(void *ctx), void *ctx)
-{
-	c->wake = wake;
-	c->wake_ctx = ctx;
 }
 
 void ux_module_cache_forget(struct ux_module_cache *c, const char *ns, const char *const *ids,

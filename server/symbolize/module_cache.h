@@ -67,10 +67,6 @@ enum ux_code ux_module_cache_get(struct ux_module_cache *c, const char *ns, cons
 /* What else was asked for a moment ago: forgotten whenever a module of this cache is. */
 struct ux_recent *ux_module_cache_recent(struct ux_module_cache *c);
 
-/* Called with ctx after a job "extract" was put down for a GSYM that had been evicted. Set before
- * others use the cache. */
-void ux_module_cache_set_waker(struct ux_module_cache *c, void (*wake)(void *ctx), void *ctx);
-
 /* Where replies about its modules are written; lives as long as the cache. */
 struct ux_memo_wires *ux_module_cache_wires(struct ux_module_cache *c);
 

@@ -199,20 +199,10 @@ static enum ux_code check_gsym(struct work *w, struct ux_error *err)
 	return UX_OK;
 }
 
-/* The blob first, then the row, and the sweep not between them. */
 static enum ux_code settle(struct work *w, struct ux_error *err)
 {
-	struct ux_index *ix = index_of(w);
-	struct ux_store *s = w->x->store;
-	if (w->settled.derived)
-		UX_TRY(ux_blobs_put(s->blobs, w->gsym.bytes, &w->derived.blob, &s->commit_lock,
-				    err));
-	else
-		pthread_mutex_lock(&s->commit_lock);
-	enum ux_code code = ix->modules.settle(ix, w->candidate.number, &w->settled, now_of(w),
-					       &w->result, err);
-	pthread_mutex_unlock(&s->commit_lock);
-	return code;
+	return ux_store_commit_settled(w->x->store, w->candidate.number, &w->settled, w->gsym.bytes,
+				       &w->result, err);
 }
 
 /* The bytes can never become right. */
@@ -326,9 +316,7 @@ static enum ux_code extract_split(struct work *w, struct ux_error *err)
 /* The others waited for this one, which cannot be read: another one's job has them extracted. */
 static void hand_over(struct work *w)
 {
-	struct ux_index *ix = index_of(w);
 	int64_t number = 0;
-	struct ux_job job = w->job;
 	for (size_t i = 0; i < w->module.n_candidates && number == 0; i++) {
 		const struct ux_candidate *c = &w->module.candidates[i];
 		if (ux_kind_is_split(c->kind) && c->state == UX_CANDIDATE_READY)
@@ -336,12 +324,7 @@ static void hand_over(struct work *w)
 	}
 	if (number == 0 || has_followers(w))
 		return;
-	char subject[32];
-	snprintf(subject, sizeof(subject), "%" PRIi64, number);
-	job.subject = subject;
-	job.candidate = number;
-	job.next = now_of(w);
-	(void)!ix->jobs.add(ix, &job, job.next, &number, NULL);
+	(void)!ux_store_extract(w->x->store, w->job.ns, number, NULL);
 }
 
 /* A file of split units is looked at alone, and then read with the file that names it. */

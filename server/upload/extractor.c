@@ -85,6 +85,16 @@ static void *run(void *ctx)
 	return NULL;
 }
 
+/* There may be a new job: called by the store, in any thread. */
+static void extractor_wake(void *ctx)
+{
+	struct ux_extractor *x = ctx;
+	pthread_mutex_lock(&x->lock);
+	x->woken = true;
+	pthread_cond_signal(&x->changed);
+	pthread_mutex_unlock(&x->lock);
+}
+
 /* What an earlier process was at comes again at once, and so does what an older one could not read.
  */
 static enum ux_code take_up(struct ux_extractor *x, struct ux_error *err)
@@ -126,6 +136,7 @@ enum ux_code ux_extractor_open(struct ux_extractor **ret, struct ux_store *store
 		ux_extractor_stop(x);
 		return code;
 	}
+	ux_store_on_work(store, extractor_wake, x);
 	*ret = x;
 	return UX_OK;
 }
@@ -137,14 +148,6 @@ enum ux_code ux_extractor_start(struct ux_extractor *x, struct ux_error *err)
 		return ux_error_os(err, r, "cannot start the thread that extracts");
 	x->started = true;
 	return UX_OK;
-}
-
-void ux_extractor_wake(struct ux_extractor *x)
-{
-	pthread_mutex_lock(&x->lock);
-	x->woken = true;
-	pthread_cond_signal(&x->changed);
-	pthread_mutex_unlock(&x->lock);
 }
 
 void ux_extractor_interrupt(struct ux_extractor *x)
@@ -163,6 +166,7 @@ void ux_extractor_stop(struct ux_extractor *x)
 {
 	if (!x)
 		return;
+	ux_store_on_work(x->store, NULL, NULL);
 	ux_extractor_interrupt(x);
 	if (x->started)
 		pthread_join(x->thread, NULL);

@@ -53,9 +53,6 @@ enum ux_code ux_extractor_open(struct ux_extractor **ret, struct ux_store *store
 /* Starts its thread. */
 enum ux_code ux_extractor_start(struct ux_extractor *x, struct ux_error *err) ux_must;
 
-/* There may be a new job. Any thread. */
-void ux_extractor_wake(struct ux_extractor *x);
-
 /* Takes no more jobs and ends the one at hand, which is put back; returns at once. NULL is fine. */
 void ux_extractor_interrupt(struct ux_extractor *x);
 

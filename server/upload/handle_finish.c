@@ -119,23 +119,6 @@ static enum ux_code check_bytes(struct ux_request *req, struct ux_response *res,
 			    "the bytes have SHA-256 %.16s..., not the one announced", text);
 }
 
-/* With commit_lock held. A blob that did not become a candidate's is garbage; it is taken away at
- * once when that is easy, otherwise by the sweep. */
-static enum ux_code commit(struct finish *f, const struct ux_candidate *c,
-			   struct ux_add_result *ret, struct ux_error *err)
-{
-	struct ux_store *s = f->server->store;
-	bool used = true;
-	UX_TRY(s->blobs->part_commit(f->part, &f->up.hash, err));
-	enum ux_code code = s->index->uploads.finish(s->index, &f->up, c, &f->who,
-						     ux_store_now(f->server->store), ret, err);
-	if (code == UX_ECONFLICT || code == UX_ELIMIT ||
-	    (code == UX_OK && ret->add == UX_ADD_POORER))
-		if (s->index->blobs.used(s->index, &f->up.hash, &used, NULL) == UX_OK && !used)
-			(void)!s->blobs->remove(s->blobs, &f->up.hash, NULL);
-	return code;
-}
-
 /* A GSYM is read here; anything else waits for the child that may read it. */
 static enum ux_code check_kind(struct ux_request *req, struct finish *f, struct ux_candidate *c)
 {
@@ -150,7 +133,6 @@ static enum ux_code check_kind(struct ux_request *req, struct finish *f, struct 
 
 static enum ux_code finish(struct ux_request *req, struct ux_response *res, struct finish *f)
 {
-	struct ux_store *s = f->server->store;
 	struct ux_add_result result;
 	struct ux_candidate c = {.blob = f->up.hash,
 				 .size = f->up.size,
@@ -164,17 +146,14 @@ static enum ux_code finish(struct ux_request *req, struct ux_response *res, stru
 	enum ux_code code = check_kind(req, f, &c);
 	if (code != UX_OK)
 		return code == UX_ENOMEM ? code : give_up(req, f, code);
-	pthread_mutex_lock(&s->commit_lock);
-	code = commit(f, &c, &result, &req->err);
-	pthread_mutex_unlock(&s->commit_lock);
+	code = ux_store_commit_upload(f->server->store, f->part, &f->up, &c, &f->who, &result,
+				      &req->err);
 	if (code == UX_ELIMIT)
 		res->word = "over_quota";
 	if (code == UX_ECONFLICT || code == UX_ELIMIT)
 		return give_up(req, f, code);
 	if (code == UX_OK)
 		ux_module_cache_forget_id(f->server->cache, f->up.ns, f->up.ids[0]);
-	if (code == UX_OK && c.state == UX_CANDIDATE_PENDING)
-		ux_extractor_wake(f->server->extractor);
 	return code;
 }
 

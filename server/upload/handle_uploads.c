@@ -6,20 +6,8 @@
 #include "handlers.h"
 #include "upload.h"
 
-#include <errno.h>
-#include <sys/random.h>
-
 /* Seconds after which one of the uploads that are in the way may have ended. */
 #define RETRY_S "5"
-
-static enum ux_code make_uid(char uid[UX_UPLOAD_UID_SIZE], struct ux_error *err)
-{
-	uint8_t bytes[(UX_UPLOAD_UID_SIZE - 1) / 2];
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return ux_error_os(err, errno, "cannot get random bytes");
-	ux_hex_encode(ux_bytes(bytes, sizeof(bytes)), uid);
-	return UX_OK;
-}
 
 static enum ux_code read_size(struct ux_request *req, const json_t *doc, uint64_t *ret)
 {
@@ -105,7 +93,7 @@ enum ux_code ux_handle_upload_announce(struct ux_request *req, struct ux_respons
 	UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
 	UX_TRY(read_announcement(req, doc, &up));
 	UX_TRY(ux_json_in_bool(doc, "skip_known", &skip_known, &req->err));
-	UX_TRY(make_uid(up.uid, &req->err));
+	UX_TRY(ux_upload_uid_make(up.uid, &req->err));
 	UX_TRY(add(req, res, &up));
 	char location[64];
 	int n = snprintf(location, sizeof(location), "/v1/uploads/%s", up.uid);

@@ -52,8 +52,5 @@ enum ux_code ux_source_unpack(struct ux_store *s, const struct ux_candidate *c,
 	const struct ux_source *rows = make_rows(files, n, &blob, pack.bytes.size, &arena);
 	if (!rows)
 		return ux_arena_fail(&arena, err);
-	UX_TRY(ux_blobs_put(s->blobs, pack.bytes, &blob, &s->commit_lock, err));
-	enum ux_code code = s->index->sources.put(s->index, c->number, rows, n, err);
-	pthread_mutex_unlock(&s->commit_lock);
-	return code;
+	return ux_store_commit_sources(s, c->number, pack.bytes, &blob, rows, n, err);
 }

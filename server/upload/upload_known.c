@@ -50,11 +50,8 @@ bool ux_upload_is_known(struct ux_request *req, struct ux_upload *up)
 	c.description = up->description;
 	c.file_name = up->file_name;
 	c.key_id = up->key_id;
-	pthread_mutex_lock(&s->commit_lock);
-	enum ux_code code =
-		s->index->uploads.finish(s->index, up, &c, &who, ux_store_now(s), &result, NULL);
-	pthread_mutex_unlock(&s->commit_lock);
-	if (code != UX_OK) /* what is wrong is said when the bytes are there */
+	if (ux_store_commit_upload(s, /* part= */ NULL, up, &c, &who, &result, NULL) !=
+	    UX_OK) /* what is wrong is said when the bytes are there */
 		return false;
 	ux_module_cache_forget_id(ux_server_of(req)->cache, up->ns, up->ids[0]);
 	return s->index->uploads.find(s->index, up->uid, &req->arena, up, NULL) == UX_OK;

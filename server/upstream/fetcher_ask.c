@@ -2,11 +2,6 @@
 /* One question of a fetch: asking, keeping what came, remembering what was said. */
 #include "fetcher_inside.h"
 
-#include "hex.h"
-
-#include <errno.h>
-#include <sys/random.h>
-
 enum {
 	ARENA = 1 << 20,
 	LATER_MOST_S = 5 /* that we let another server of ours make us wait */
@@ -65,11 +60,8 @@ static enum ux_code sink(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 static enum ux_code open_part(struct question *q, struct ux_error *err)
 {
 	struct ux_blobs *b = q->f->store->blobs;
-	uint8_t bytes[(UX_UPLOAD_UID_SIZE - 1) / 2];
 	uint64_t size = 0;
-	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
-		return ux_error_os(err, errno, "cannot get random bytes");
-	ux_hex_encode(ux_bytes(bytes, sizeof(bytes)), q->uid);
+	UX_TRY(ux_upload_uid_make(q->uid, err));
 	return b->part_open(b, q->uid, &q->part, &size, err);
 }
 
@@ -127,10 +119,8 @@ static enum ux_code keep(struct question *q, struct ux_error *err)
 static enum ux_code put_row(struct question *q, struct ux_error *err)
 {
 	struct ux_store *s = q->f->store;
-	struct ux_index *ix = s->index;
 	ux_time now = ux_store_now(s);
 	struct ux_fetched *row = &q->row;
-	enum ux_code code = UX_OK;
 	row->ns = q->fetch->ns;
 	row->id = q->fetch->id;
 	row->upstream = q->up->name;
@@ -144,13 +134,7 @@ static enum ux_code put_row(struct question *q, struct ux_error *err)
 		row->expires = ux_min(row->expires, now + (ux_time)q->answer.retry_s);
 	row->took_ms = q->took_ms;
 	row->file_name = "";
-	pthread_mutex_lock(&s->commit_lock);
-	if (row->has_blob)
-		code = s->blobs->part_commit(q->part, &row->blob, err);
-	if (code == UX_OK)
-		code = ix->fetched.put(ix, row, err);
-	pthread_mutex_unlock(&s->commit_lock);
-	return code;
+	return ux_store_commit_answer(s, q->part, row, err);
 }
 
 static void fail(struct question *q, const struct ux_error *why)

@@ -20,33 +20,14 @@ struct arrival {
 	struct ux_add_result result;
 };
 
-/* A file that is no module's yet goes at once when that is easy, otherwise by the sweep. */
-static void drop_blob(struct arrival *a)
+static enum ux_code add(struct arrival *a, struct ux_blob_part *part, struct ux_error *err)
 {
-	struct ux_store *s = a->server->store;
-	bool used = true;
-	pthread_mutex_lock(&s->commit_lock);
-	if (s->index->blobs.used(s->index, &a->from->hash, &used, NULL) == UX_OK && !used)
-		(void)!s->blobs->remove(s->blobs, &a->from->hash, NULL);
-	pthread_mutex_unlock(&s->commit_lock);
-}
-
-static enum ux_code add(struct arrival *a, bool commit, struct ux_error *err)
-{
-	struct ux_store *s = a->server->store;
 	const struct ux_arrival what = {.ns = a->from->ns, .ids = &a->from->id, .n_ids = 1};
 	const struct ux_who who = {.key_id = "", .from = "upstream"};
-	enum ux_code code = UX_OK;
-	pthread_mutex_lock(&s->commit_lock);
-	if (commit)
-		code = s->blobs->part_commit(a->from->part, &a->from->hash, err);
-	if (code == UX_OK)
-		code = s->index->modules.add(s->index, &what, &a->candidate, &who, ux_store_now(s),
-					     &a->result, err);
-	pthread_mutex_unlock(&s->commit_lock);
-	if (code == UX_OK)
-		ux_module_cache_forget_id(a->server->cache, a->from->ns, a->from->id);
-	return code;
+	UX_TRY(ux_store_commit_candidate(a->server->store, part, &what, &a->candidate, &who,
+					 &a->result, err));
+	ux_module_cache_forget_id(a->server->cache, a->from->ns, a->from->id);
+	return UX_OK;
 }
 
 static enum ux_code add_gsym(struct arrival *a, struct ux_error *err)
@@ -55,10 +36,7 @@ static enum ux_code add_gsym(struct arrival *a, struct ux_error *err)
 	c->kind = UX_KIND_GSYM;
 	UX_TRY(ux_upload_check(a->from->bytes, &a->from->id, 1, UX_QUALITY_NONE, &c->quality,
 			       &c->counts, err));
-	enum ux_code code = add(a, /* commit= */ true, err);
-	if (code != UX_OK || a->result.add == UX_ADD_POORER)
-		drop_blob(a);
-	return code;
+	return add(a, a->from->part, err);
 }
 
 /* It must be what it was asked for, or it would serve under another's name. */
@@ -92,23 +70,6 @@ static void describe(struct arrival *a)
 	c->parser = UX_EXTRACTOR_PARSER;
 }
 
-/* A failure is made good by whoever asks for the symbols (module_cache.h). */
-static void extract(struct arrival *a)
-{
-	struct ux_store *s = a->server->store;
-	char subject[24];
-	int64_t number = 0;
-	snprintf(subject, sizeof(subject), "%" PRId64, a->result.candidate);
-	const struct ux_job job = {.kind = UX_JOB_EXTRACT,
-				   .subject = subject,
-				   .ns = a->from->ns,
-				   .candidate = a->result.candidate,
-				   .payload = "",
-				   .next = ux_store_now(s)};
-	if (s->index->jobs.add(s->index, &job, job.next, &number, NULL) == UX_OK)
-		ux_extractor_wake(a->server->extractor);
-}
-
 static enum ux_code look_and_add(struct arrival *a, struct ux_error *err)
 {
 	struct ux_store *s = a->server->store;
@@ -119,7 +80,7 @@ static enum ux_code look_and_add(struct arrival *a, struct ux_error *err)
 	UX_TRY(code);
 	UX_TRY(check_found(a, err));
 	describe(a);
-	return add(a, /* commit= */ false, err);
+	return add(a, /* part= */ NULL, err);
 }
 
 /* The child wants a file, so the blob is there before its row; the sweep's grace is far longer than
@@ -127,18 +88,17 @@ static enum ux_code look_and_add(struct arrival *a, struct ux_error *err)
 static enum ux_code add_elf(struct arrival *a, struct ux_error *err)
 {
 	struct ux_store *s = a->server->store;
+	bool dropped = false;
 	if (!a->server->extractor)
 		return ux_error_set(err, UX_EUNSUPPORTED, "this server extracts nothing");
 	UX_TRY(ux_sandbox_check(a->from->bytes, err));
-	pthread_mutex_lock(&s->commit_lock);
-	enum ux_code code = s->blobs->part_commit(a->from->part, &a->from->hash, err);
-	pthread_mutex_unlock(&s->commit_lock);
-	UX_TRY(code);
-	code = look_and_add(a, err);
-	if (code != UX_OK || a->result.add == UX_ADD_POORER)
-		drop_blob(a);
+	UX_TRY(ux_store_commit_blob(s, a->from->part, &a->from->hash, err));
+	enum ux_code code = look_and_add(a, err);
+	if (code != UX_OK)
+		(void)!ux_store_drop_blob(s, &a->from->hash, /* dry_run= */ false, &dropped, NULL);
+	/* A failure to queue it is made good by the next lookup (module_cache.h). */
 	else if (a->result.add == UX_ADD_NEW)
-		extract(a);
+		(void)!ux_store_extract(s, a->from->ns, a->result.candidate, NULL);
 	return code;
 }
 

@@ -35,7 +35,6 @@ static const char id[] = "file:00112233445566778899aabbccddeeff";
 static int64_t add(struct make_server *s, struct ux_bytes bytes, enum ux_kind kind)
 {
 	struct ux_blobs *b = s->store.blobs;
-	struct ux_index *ix = s->store.index;
 	struct ux_blob_part *part = NULL;
 	const char *ids[] = {id};
 	const struct ux_who who = {.key_id = "", .from = "test"};
@@ -54,11 +53,9 @@ static int64_t add(struct make_server *s, struct ux_bytes bytes, enum ux_kind ki
 	assert_int_equal(b->part_open(b, "0123456789abcdef0123456789abcdef", &part, &size, NULL),
 			 UX_OK);
 	assert_int_equal(b->part_write(part, bytes, NULL), UX_OK);
-	assert_int_equal(b->part_commit(part, &c.blob, NULL), UX_OK);
+	assert_int_equal(ux_store_commit_candidate(&s->store, part, &what, &c, &who, &result, NULL),
+			 UX_OK);
 	b->part_close(part);
-	assert_int_equal(
-		ix->modules.add(ix, &what, &c, &who, ux_store_now(&s->store), &result, NULL),
-		UX_OK);
 	return result.candidate;
 }
 
@@ -134,7 +131,7 @@ static void evicted_gsym_is_extracted_again_when_it_is_asked_for(void **state)
 	assert_int_equal(ux_file_map("/proc/self/exe", &self, NULL), UX_OK);
 	int64_t number = add(s, self.bytes, UX_KIND_EXECUTABLE);
 	struct ux_extractor *x = extractor(s, NULL);
-	ux_module_cache_set_waker(s->server.cache, count_call, &woken);
+	ux_store_on_work(&s->store, count_call, &woken);
 	assert_true(ux_extractor_step(x));
 	assert_int_equal(ux_store_retain(&s->store, &how, NULL, NULL, &sum, NULL), UX_OK);
 	assert_int_equal(sum.n[UX_RETAINED_EVICTED], 1);
@@ -196,7 +193,6 @@ static void its_thread_works_when_it_is_woken(void **state)
 	struct ux_extractor *x = extractor(s, NULL);
 	assert_int_equal(ux_extractor_start(x, NULL), UX_OK);
 	int64_t number = add(s, UX_STR("\177ELF and so on and so on"), UX_KIND_EXECUTABLE);
-	ux_extractor_wake(x);
 	for (unsigned i = 0; i < 3000; i++) {
 		UX_ARENA(arena, 1 << 20);
 		if (candidate(s, &arena, number).state != UX_CANDIDATE_PENDING)

@@ -610,6 +610,27 @@ static void second_server_on_a_folder_is_refused(void **state)
 	dir_remove(&d);
 }
 
+static void backends_of_another_interface_are_refused(void **state)
+{
+	(void)state;
+	struct dir d;
+	struct ux_store s;
+	struct ux_error err = UX_ERROR_INIT;
+	dir_make(&d);
+	assert_int_equal(ux_store_open(&s, d.path, NULL), UX_OK);
+	assert_int_equal(ux_store_check_backends(&s, NULL), UX_OK);
+	s.blobs->version++;
+	assert_int_equal(ux_store_check_backends(&s, &err), UX_EUNSUPPORTED);
+	assert_non_null(strstr(err.text, "blob backend"));
+	s.blobs->version--;
+	s.index->version--;
+	err = (struct ux_error)UX_ERROR_INIT;
+	assert_int_equal(ux_store_check_backends(&s, &err), UX_EUNSUPPORTED);
+	assert_non_null(strstr(err.text, "index backend"));
+	ux_store_close(&s);
+	dir_remove(&d);
+}
+
 static void sweep_takes_garbage_after_the_grace_time_only(void **state)
 {
 	(void)state;
@@ -696,6 +717,7 @@ int main(void)
 		UX_TEST(times_have_text_however_far_they_are),
 		UX_TEST(scopes_have_names),
 		UX_TEST(second_server_on_a_folder_is_refused),
+		UX_TEST(backends_of_another_interface_are_refused),
 		UX_TEST(sweep_takes_garbage_after_the_grace_time_only),
 		UX_TEST(data_folder_follows_the_environment),
 		UX_TEST(store_survives_each_failed_allocation),

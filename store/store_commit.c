@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The commit protocol: a blob is durable before a row names it, and the sweep runs in between
+ * never. */
+#include "store.h"
+
+/* A commit at work; released by commit_end() on every path. */
+struct commit {
+	struct ux_store *store;
+	const struct ux_blob_hash *hash;
+	struct ux_blob_part *own; /* written here, not by a client */
+	char uid[UX_UPLOAD_UID_SIZE];
+	bool locked;
+	bool durable; /* the blob is in its place */
+};
+
+static void commit_end(struct commit *c)
+{
+	struct ux_blobs *b = c->store->blobs;
+	if (c->locked)
+		pthread_mutex_unlock(&c->store->commit_lock);
+	if (!c->own)
+		return;
+	b->part_close(c->own);
+	if (!c->durable)
+		(void)!b->part_remove(b, c->uid, NULL);
+}
+
+/* From here to commit_end() the sweep waits. part NULL: the blob is there already. */
+static enum ux_code commit_begin(struct commit *c, struct ux_blob_part *part, struct ux_error *err)
+{
+	pthread_mutex_lock(&c->store->commit_lock);
+	c->locked = true;
+	if (part)
+		UX_TRY(c->store->blobs->part_commit(part, c->hash, err));
+	c->durable = true;
+	return UX_OK;
+}
+
+/* The same of bytes in memory, which are written before the lock is taken. */
+static enum ux_code commit_begin_bytes(struct commit *c, struct ux_bytes bytes,
+				       struct ux_error *err)
+{
+	struct ux_blobs *b = c->store->blobs;
+	uint64_t size = 0;
+	UX_TRY(ux_upload_uid_make(c->uid, err));
+	UX_TRY(b->part_open(b, c->uid, &c->own, &size, err));
+	UX_TRY(b->part_write(c->own, bytes, err));
+	return commit_begin(c, c->own, err);
+}
+
+/* With the lock held. */
+static enum ux_code commit_drop_unused(struct ux_store *s, const struct ux_blob_hash *hash,
+				       bool dry_run, bool *ret, struct ux_error *err)
+{
+	bool used = true;
+	*ret = false;
+	UX_TRY(s->index->blobs.used(s->index, hash, &used, err));
+	if (!used && !dry_run)
+		UX_TRY(s->blobs->remove(s->blobs, hash, err));
+	*ret = !used;
+	return UX_OK;
+}
+
+/* A blob that was refused is garbage: it goes at once when that is easy, otherwise by the sweep. */
+static void commit_drop_refused(const struct commit *c, enum ux_code code,
+				const struct ux_add_result *r)
+{
+	bool dropped = false;
+	if (code == UX_ECONFLICT || code == UX_ELIMIT || (code == UX_OK && r->add == UX_ADD_POORER))
+		(void)!commit_drop_unused(c->store, c->hash, /* dry_run= */ false, &dropped, NULL);
+}
+
+static void store_wake(struct ux_store *s)
+{
+	pthread_mutex_lock(&s->work_lock);
+	if (s->work)
+		s->work(s->work_ctx);
+	pthread_mutex_unlock(&s->work_lock);
+}
+
+void ux_store_on_work(struct ux_store *s, void (*work)(void *ctx), void *ctx)
+{
+	pthread_mutex_lock(&s->work_lock);
+	s->work = work;
+	s->work_ctx = ctx;
+	pthread_mutex_unlock(&s->work_lock);
+}
+
+static bool is_new_work(enum ux_code code, const struct ux_add_result *r)
+{
+	return code == UX_OK && r->candidate != 0 && r->state == UX_CANDIDATE_PENDING;
+}
+
+enum ux_code ux_store_commit_upload(struct ux_store *s, struct ux_blob_part *part,
+				    const struct ux_upload *up, const struct ux_candidate *cand,
+				    const struct ux_who *who, struct ux_add_result *ret,
+				    struct ux_error *err)
+{
+	enum ux_code code = UX_OK;
+	{
+		ux_cleanup(commit_end) struct commit c = {.store = s, .hash = &up->hash};
+		UX_TRY(commit_begin(&c, part, err));
+		code = s->index->uploads.finish(s->index, up, cand, who, ux_store_now(s), ret, err);
+		commit_drop_refused(&c, code, ret);
+	}
+	if (is_new_work(code, ret))
+		store_wake(s);
+	return code;
+}
+
+enum ux_code ux_store_commit_candidate(struct ux_store *s, struct ux_blob_part *part,
+				       const struct ux_arrival *what,
+				       const struct ux_candidate *cand, const struct ux_who *who,
+				       struct ux_add_result *ret, struct ux_error *err)
+{
+	enum ux_code code = UX_OK;
+	{
+		ux_cleanup(commit_end) struct commit c = {.store = s, .hash = &cand->blob};
+		UX_TRY(commit_begin(&c, part, err));
+		code = s->index->modules.add(s->index, what, cand, who, ux_store_now(s), ret, err);
+		commit_drop_refused(&c, code, ret);
+	}
+	if (is_new_work(code, ret))
+		store_wake(s);
+	return code;
+}
+
+enum ux_code ux_store_commit_settled(struct ux_store *s, int64_t candidate,
+				     const struct ux_settled *what, struct ux_bytes derived,
+				     struct ux_add_result *ret, struct ux_error *err)
+{
+	ux_cleanup(commit_end) struct commit c = {.store = s};
+	if (what->derived) {
+		c.hash = &what->derived->blob;
+		UX_TRY(commit_begin_bytes(&c, derived, err));
+	} else {
+		UX_TRY(commit_begin(&c, NULL, err));
+	}
+	return s->index->modules.settle(s->index, candidate, what, ux_store_now(s), ret, err);
+}
+
+enum ux_code ux_store_commit_sources(struct ux_store *s, int64_t candidate, struct ux_bytes pack,
+				     const struct ux_blob_hash *hash,
+				     const struct ux_source *sources, size_t n,
+				     struct ux_error *err)
+{
+	ux_cleanup(commit_end) struct commit c = {.store = s, .hash = hash};
+	UX_TRY(commit_begin_bytes(&c, pack, err));
+	return s->index->sources.put(s->index, candidate, sources, n, err);
+}
+
+enum ux_code ux_store_commit_answer(struct ux_store *s, struct ux_blob_part *part,
+				    const struct ux_fetched *answer, struct ux_error *err)
+{
+	ux_cleanup(commit_end) struct commit c = {.store = s, .hash = &answer->blob};
+	UX_TRY(commit_begin(&c, answer->has_blob ? part : NULL, err));
+	return s->index->fetched.put(s->index, answer, err);
+}
+
+enum ux_code ux_store_commit_blob(struct ux_store *s, struct ux_blob_part *part,
+				  const struct ux_blob_hash *hash, struct ux_error *err)
+{
+	ux_cleanup(commit_end) struct commit c = {.store = s, .hash = hash};
+	return commit_begin(&c, part, err);
+}
+
+enum ux_code ux_store_drop_blob(struct ux_store *s, const struct ux_blob_hash *hash, bool dry_run,
+				bool *ret_dropped, struct ux_error *err)
+{
+	ux_cleanup(commit_end) struct commit c = {.store = s, .hash = hash};
+	UX_TRY(commit_begin(&c, NULL, err));
+	return commit_drop_unused(s, hash, dry_run, ret_dropped, err);
+}
+
+enum ux_code ux_store_lose_blob(struct ux_store *s, const struct ux_blob_hash *hash,
+				const char *reason, struct ux_error *err)
+{
+	struct ux_blob_loss loss;
+	ux_cleanup(commit_end) struct commit c = {.store = s, .hash = hash};
+	UX_TRY(commit_begin(&c, NULL, err));
+	UX_TRY(s->index->blobs.lose(s->index, hash, reason, ux_store_now(s), &loss, err));
+	return s->blobs->remove(s->blobs, hash, err);
+}
+
+enum ux_code ux_store_extract(struct ux_store *s, const char *ns, int64_t candidate,
+			      struct ux_error *err)
+{
+	char subject[24];
+	int64_t number = 0;
+	ux_time now = ux_store_now(s);
+	snprintf(subject, sizeof(subject), "%" PRId64, candidate);
+	const struct ux_job job = {.kind = UX_JOB_EXTRACT,
+				   .subject = subject,
+				   .ns = ns,
+				   .candidate = candidate,
+				   .payload = "",
+				   .next = now};
+	UX_TRY(s->index->jobs.add(s->index, &job, now, &number, err));
+	store_wake(s);
+	return UX_OK;
+}
