@@ -2,7 +2,7 @@
 /* Lines to addresses. */
 #include "address_reader.h"
 
-#include "hex.h"
+#include "text.h"
 
 void ux_address_reader_init(struct ux_address_reader *r, int fd, bool hex)
 {

@@ -8,7 +8,7 @@
 #include "explain_remote.h"
 #include "find_options.h"
 #include "gsym_reader.h"
-#include "hex.h"
+#include "text.h"
 #include "id.h"
 #include "json_out.h"
 #include "output.h"

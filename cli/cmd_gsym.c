@@ -8,7 +8,7 @@
 #include "gsym_measure.h"
 #include "gsym_stat.h"
 #include "gsym_verify.h"
-#include "hex.h"
+#include "text.h"
 #include "id.h"
 #include "json_out.h"
 #include "output.h"

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* unhex key: API keys of a store. */
+#include "clock.h"
 #include "commands.h"
 
-#include "hex.h"
+#include "text.h"
 #include "json_out.h"
 #include "keys.h"
 #include "output.h"
@@ -192,7 +193,7 @@ static enum ux_code create(struct job *job, struct ux_error *err)
 {
 	char token[UX_TOKEN_SIZE];
 	const struct values *v = job->values;
-	ux_time now = time(NULL);
+	ux_time now = ux_clock_wall();
 	struct ux_key key = {
 		.ns = v->ns, .description = v->description, .rate = v->rate, .uploads = v->uploads};
 	UX_TRY(read_expiry(v, now, &key.expires, err));
@@ -227,7 +228,7 @@ static enum ux_code list(struct job *job, struct ux_error *err)
 
 static enum ux_code revoke_key(struct job *job, struct ux_error *err)
 {
-	return job->index->keys.revoke(job->index, job->id, &local, time(NULL), err);
+	return job->index->keys.revoke(job->index, job->id, &local, ux_clock_wall(), err);
 }
 
 static enum ux_code rotate(struct job *job, struct ux_error *err)
@@ -241,7 +242,7 @@ static enum ux_code rotate(struct job *job, struct ux_error *err)
 		return ux_error_set(err, UX_EINVAL,
 				    "--overlap is \"%.40s\"; expected 0, 30m, 12h or 7d",
 				    job->values->overlap);
-	UX_TRY(ux_key_rotate(ix, job->id, overlap, &local, time(NULL), token, err));
+	UX_TRY(ux_key_rotate(ix, job->id, overlap, &local, ux_clock_wall(), token, err));
 	UX_TRY(ix->keys.get(ix, job->id, &arena, &key, err));
 	if (job->values->json)
 		key_json(&job->out, &key, token);

@@ -9,7 +9,7 @@
 #include "frames_out.h"
 #include "gsym_alternatives.h"
 #include "gsym_names.h"
-#include "hex.h"
+#include "text.h"
 #include "id.h"
 #include "output.h"
 #include "remote_lookup.h"

@@ -7,7 +7,7 @@
 #include "find_options.h"
 #include "frames_out.h"
 #include "hash.h"
-#include "hex.h"
+#include "text.h"
 #include "output.h"
 #include "process_stacks.h"
 #include "unhex/module.h"

@@ -2,7 +2,7 @@
 /* Reading a command line by its table. */
 #include "options.h"
 
-#include "hex.h"
+#include "text.h"
 #include "output.h"
 
 #include <stdarg.h>

@@ -3,6 +3,7 @@
 #include "output.h"
 
 #include "file.h"
+#include "text.h"
 
 #include <stdarg.h>
 #include <unistd.h>
@@ -64,27 +65,18 @@ void ux_say(const char *fmt, ...)
 	to_stderr(&out);
 }
 
-/* Bytes of the UTF-8 character that s begins with, or 0 when it is none or a control character. */
+/* Bytes of the UTF-8 character that s begins with; 0: it is none, or nothing to see. */
 static size_t printable(struct ux_bytes s)
 {
-	uint8_t c = s.data[0];
-	if (c < 0x80)
-		return c >= 0x20 && c != 0x7f;
-	size_t n = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : 2;
-	if (c < 0xc2 || c > 0xf4 || s.size < n)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((s.data[i] & 0xc0) != 0x80)
-			return 0;
-	uint8_t next = s.data[1];
-	bool control = c == 0xc2 && next < 0xa0;
-	bool overlong = (c == 0xe0 && next < 0xa0) || (c == 0xf0 && next < 0x90);
-	bool beyond = (c == 0xed && next >= 0xa0) || (c == 0xf4 && next >= 0x90);
+	size_t n = ux_utf8_printable_size(s);
+	if (n != 3 || s.data[0] != 0xe2)
+		return n;
 	/* U+200E.., U+202A.., U+2066..: they reorder what a person sees. */
-	bool bidi = c == 0xe2 && ((next == 0x80 && (s.data[2] == 0x8e || s.data[2] == 0x8f ||
-						    (s.data[2] >= 0xa8 && s.data[2] <= 0xae))) ||
-				  (next == 0x81 && s.data[2] >= 0xa6 && s.data[2] <= 0xa9));
-	return control || overlong || beyond || bidi ? 0 : n;
+	uint8_t next = s.data[1], last = s.data[2];
+	bool bidi = (next == 0x80 &&
+		     (last == 0x8e || last == 0x8f || (last >= 0xa8 && last <= 0xae))) ||
+		    (next == 0x81 && last >= 0xa6 && last <= 0xa9);
+	return bidi ? 0 : n;
 }
 
 void ux_text(struct ux_out *out, struct ux_bytes s)

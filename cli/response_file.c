@@ -4,6 +4,7 @@
 
 #include "file.h"
 #include "out.h"
+#include "text.h"
 
 /* One expansion. */
 struct expansion {
@@ -22,11 +23,6 @@ static enum ux_code add(struct expansion *x, const char *word, size_t n)
 	return ux_error_nomem(x->err);
 }
 
-static bool is_space(uint8_t c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 /* The word at s, which is not white space, without its quotes; returns the bytes that it takes. */
 static size_t read_word(struct ux_bytes s, struct ux_out *word)
 {
@@ -40,7 +36,7 @@ static size_t read_word(struct ux_bytes s, struct ux_out *word)
 			quote = 0;
 		else if (quote == 0 && (c == '\'' || c == '"'))
 			quote = c;
-		else if (quote == 0 && is_space(c))
+		else if (quote == 0 && ux_is_space(c))
 			break;
 		else
 			ux_out_u8(word, c);
@@ -55,7 +51,7 @@ static enum ux_code expand_text(struct expansion *x, struct ux_bytes text)
 	ux_cleanup(ux_out_deinit) struct ux_out word = {0};
 	while (text.size > 0 && *text.data != 0) {
 		size_t n = 1;
-		if (!is_space(*text.data)) {
+		if (!ux_is_space(*text.data)) {
 			ux_out_reset(&word);
 			n = read_word(text, &word);
 			ux_out_u8(&word, 0);

@@ -2,6 +2,7 @@
 /* A folder of GSYM files by what they were made from. */
 #include "symbol_cache.h"
 
+#include "clock.h"
 #include "out.h"
 #include "vec.h"
 
@@ -9,7 +10,6 @@
 #include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/statvfs.h>
-#include <time.h>
 #include <unistd.h>
 
 #define SUFFIX ".gsym"
@@ -179,7 +179,7 @@ static bool is_kept(const char *name)
 /* What a command that was killed left behind. */
 static bool is_forgotten(const char *name, const struct stat *st)
 {
-	return strstr(name, SUFFIX ".tmp-") && st->st_mtim.tv_sec < time(NULL) - TEMPORARY_S;
+	return strstr(name, SUFFIX ".tmp-") && st->st_mtim.tv_sec < ux_clock_wall() - TEMPORARY_S;
 }
 
 /* All files of the folder that are ours to remove; forgotten ones go at once. */

@@ -2,11 +2,10 @@
 /* From a path to a GSYM that can be asked. */
 #include "symbol_source.h"
 
+#include "clock.h"
 #include "cubin.h"
 #include "dsym.h"
 #include "elf_file.h"
-
-#include <time.h>
 
 enum {
 	/* Bytes of input that a millisecond extracts: libjvm, compressed 240,000, plain 610,000. */
@@ -84,9 +83,7 @@ static enum ux_code build_whole(struct ux_symbol_source *s, struct ux_error *err
 /* Of this process. */
 static uint64_t processor_ms(void)
 {
-	struct timespec t = {0};
-	(void)clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
+	return (uint64_t)ux_clock_read(CLOCK_PROCESS_CPUTIME_ID) / UX_CLOCK_NS_IN_MS;
 }
 
 /* Reads what there is about a few pcs. */

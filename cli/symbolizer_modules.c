@@ -3,7 +3,7 @@
 #include "symbolizer_modules.h"
 
 #include "debug_file.h"
-#include "hex.h"
+#include "text.h"
 #include "id.h"
 #include "macho_fat.h"
 #include "sigbus.h"

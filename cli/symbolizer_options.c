@@ -3,7 +3,7 @@
 #include "symbolizer_options.h"
 
 #include "commands.h"
-#include "hex.h"
+#include "text.h"
 #include "output.h"
 
 #include <getopt.h>

@@ -2,7 +2,7 @@
 /* Reading a request word by word. */
 #include "symbolizer_request.h"
 
-#include "hex.h"
+#include "text.h"
 
 static bool consume(struct ux_bytes *s, struct ux_bytes prefix)
 {
@@ -12,16 +12,11 @@ static bool consume(struct ux_bytes *s, struct ux_bytes prefix)
 	return true;
 }
 
-static bool is_space(uint8_t c)
-{
-	return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 static struct ux_bytes trimmed(struct ux_bytes s)
 {
-	while (s.size > 0 && is_space(s.data[s.size - 1]))
+	while (s.size > 0 && ux_is_space(s.data[s.size - 1]))
 		s.size--;
-	while (s.size > 0 && is_space(*s.data))
+	while (s.size > 0 && ux_is_space(*s.data))
 		s = ux_bytes(s.data + 1, s.size - 1);
 	return s;
 }
@@ -59,7 +54,7 @@ static bool take_module(struct ux_bytes *line, struct ux_bytes *ret)
 		skip = 1;
 		n = (size_t)(end - s.data) - 1;
 	} else {
-		while (n < s.size && !is_space(s.data[n]))
+		while (n < s.size && !ux_is_space(s.data[n]))
 			n++;
 	}
 	*ret = ux_bytes(s.data + skip, n);

@@ -2,6 +2,8 @@
 /* The values of settings as text. */
 #include "setting.h"
 
+#include "text.h"
+
 #include <strings.h>
 
 enum {
@@ -145,18 +147,13 @@ static bool read_number(const struct ux_setting *row, struct ux_bytes text, uint
 	return false;
 }
 
-static bool is_blank(uint8_t c)
-{
-	return c == ' ' || c == '\t';
-}
-
 /* The next word of text, moved past it; empty when there is none. */
 static struct ux_bytes next_word(struct ux_bytes *text)
 {
-	while (text->size > 0 && is_blank(text->data[0]))
+	while (text->size > 0 && ux_is_blank(text->data[0]))
 		*text = ux_bytes(text->data + 1, text->size - 1);
 	size_t n = 0;
-	while (n < text->size && !is_blank(text->data[n]))
+	while (n < text->size && !ux_is_blank(text->data[n]))
 		n++;
 	struct ux_bytes word = ux_bytes(text->data, n);
 	*text = ux_bytes(n > 0 ? text->data + n : text->data, text->size - n);

@@ -2,15 +2,15 @@
 /* The client of debuginfod's web API (debuginfod(8), "WEBAPI"). */
 #include "debuginfod.h"
 
+#include "clock.h"
 #include "debug_file.h"
 #include "file.h"
-#include "hex.h"
+#include "text.h"
 #include "http_client.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -213,7 +213,7 @@ static enum ux_code look_up(const struct ux_debuginfod *d, const char *path, str
 		return UX_EUNAVAILABLE;
 	if (st.st_size > 0)
 		return UX_OK;
-	int64_t age = time(NULL) - st.st_mtime;
+	int64_t age = ux_clock_wall() - st.st_mtime;
 	if (age >= 0 && age < miss_seconds(d))
 		return ux_error_set(err, UX_ENOTFOUND,
 				    "no debuginfod server had it %" PRId64 " s ago", age);
@@ -229,13 +229,6 @@ static enum ux_code keep_miss(const char *path, struct ux_error *err)
 }
 
 /* --- asking ----------------------------------------------------------------------------------- */
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static enum ux_code take(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
@@ -269,12 +262,12 @@ static enum ux_code ask(struct ux_debuginfod *d, struct server *s, const char *t
 		.sink = take,
 		.sink_ctx = &f,
 	};
-	if (now_ms() < s->avoid_until)
+	if (ux_clock_ms() < s->avoid_until)
 		return ux_error_set(err, UX_EUNAVAILABLE, "a debuginfod server did not answer");
 	UX_TRY(ux_file_new_open(&f, path, err));
 	enum ux_code code = ux_http_client_call(s->client, &call, &answer, err);
 	if (code == UX_EUNAVAILABLE)
-		s->avoid_until = now_ms() + AVOID_MS;
+		s->avoid_until = ux_clock_ms() + AVOID_MS;
 	UX_TRY(code);
 	if (answer.status == 200)
 		return accept_file(&f, id, err);

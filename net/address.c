@@ -2,7 +2,7 @@
 /* Addresses of the Internet, and lists of networks. */
 #include "address.h"
 
-#include "hex.h"
+#include "text.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

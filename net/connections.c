@@ -2,6 +2,8 @@
 /* Who is connected, and for how long that may keep others waiting. */
 #include "connections.h"
 
+#include "clock.h"
+
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <pthread.h>
@@ -41,13 +43,6 @@ struct ux_connections {
 	struct ux_connection *first;
 	_Atomic uint64_t n_cut; /* for people: no order needed */
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
-}
 
 bool ux_connection_is_slow(const struct ux_http_limits *limits, enum ux_connection_phase phase,
 			   int64_t elapsed_ms, uint64_t moved, bool crowded)
@@ -101,7 +96,7 @@ static bool is_slow(const struct ux_connections *c, struct ux_connection *one, i
 /* With the lock held. */
 static void look(struct ux_connections *c)
 {
-	int64_t now = now_ms();
+	int64_t now = ux_clock_coarse_ms();
 	bool crowded = c->n > c->limits.connections / 4 * 3;
 	for (struct ux_connection *one = c->first; one; one = one->next) {
 		if (one->cut || !is_slow(c, one, now, crowded))
@@ -232,7 +227,7 @@ void ux_connection_enter(struct ux_connection *one, enum ux_connection_phase pha
 {
 	if (!one)
 		return;
-	atomic_store_explicit(&one->since_ms, now_ms(), memory_order_relaxed);
+	atomic_store_explicit(&one->since_ms, ux_clock_coarse_ms(), memory_order_relaxed);
 	atomic_store_explicit(&one->moved, 0, memory_order_relaxed);
 	atomic_store_explicit(&one->phase, (int)phase, memory_order_release);
 }

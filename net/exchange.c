@@ -2,11 +2,11 @@
 /* One request and its answer. */
 #include "exchange.h"
 
-#include "hex.h"
+#include "clock.h"
+#include "text.h"
 
 #include <ctype.h>
 #include <stdatomic.h>
-#include <time.h>
 #include <unistd.h>
 
 /* Splits "a=1&b=2" and decodes both sides. */
@@ -91,13 +91,6 @@ static void answer_error(struct ux_exchange *x, enum ux_code code)
 	x->answered = true;
 }
 
-static uint64_t now_us(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000 + (uint64_t)t.tv_nsec / 1000;
-}
-
 void ux_exchange_init(struct ux_exchange *x, const struct ux_http_app *app, struct ux_bytes method,
 		      struct ux_bytes target)
 {
@@ -105,7 +98,7 @@ void ux_exchange_init(struct ux_exchange *x, const struct ux_http_app *app, stru
 	static atomic_uint_fast64_t next_id = 1;
 	*x = (struct ux_exchange){
 		.app = app,
-		.start_us = now_us(),
+		.start_us = (uint64_t)ux_clock_ns() / 1000,
 		.res = {.fd = -1},
 		.req = {.id = atomic_fetch_add_explicit(&next_id, 1, memory_order_relaxed),
 			.content_length = UINT64_MAX,
@@ -362,7 +355,8 @@ void ux_exchange_deinit(struct ux_exchange *x, bool sent)
 	if (x->req.end)
 		x->req.end(x->req.end_ctx);
 	if (x->app && x->app->log)
-		x->app->log(x->app->ctx, &x->req, &x->res, sent, now_us() - x->start_us);
+		x->app->log(x->app->ctx, &x->req, &x->res, sent,
+			    (uint64_t)ux_clock_ns() / 1000 - x->start_us);
 	if (x->res.fd >= 0)
 		close(x->res.fd);
 	ux_request_drop_kept(&x->req, NULL);

@@ -3,12 +3,12 @@
 #include "http_client.h"
 
 #include "address_guard.h"
+#include "clock.h"
 
 #include <curl/curl.h>
 #include <errno.h>
 #include <pthread.h>
 #include <strings.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -169,13 +169,6 @@ static size_t on_answer(char *data, size_t size, size_t n, void *ctx)
 	return t->answer->body.failed ? 0 : bytes;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* Called about once a second: ends the call when nothing came for too long. */
 static int on_progress(void *ctx, curl_off_t down_all, curl_off_t down, curl_off_t up_all,
 		       curl_off_t up)
@@ -184,9 +177,9 @@ static int on_progress(void *ctx, curl_off_t down_all, curl_off_t down, curl_off
 	(void)down_all, (void)up_all;
 	if (down + up != t->heard) {
 		t->heard = down + up;
-		t->heard_ms = now_ms();
+		t->heard_ms = ux_clock_ms();
 	}
-	t->silent = t->call->silence_ms > 0 && now_ms() - t->heard_ms >= t->call->silence_ms;
+	t->silent = t->call->silence_ms > 0 && ux_clock_ms() - t->heard_ms >= t->call->silence_ms;
 	t->cancelled = t->call->cancelled && t->call->cancelled(t->call->cancelled_ctx);
 	return t->silent || t->cancelled;
 }
@@ -414,7 +407,7 @@ enum ux_code ux_http_client_call(struct ux_http_client *c, const struct ux_http_
 	t.answer_most = call->answer_most ? call->answer_most : ANSWER_BYTES;
 	t.curl = c->curl;
 	t.sink_err = (struct ux_error)UX_ERROR_INIT;
-	t.heard_ms = now_ms();
+	t.heard_ms = ux_clock_ms();
 	curl_slist_free_all(ux_take(&c->lines));
 	if (asprintf(&url, "%s%s", c->url, call->path) < 0) {
 		url = NULL;

@@ -2,6 +2,7 @@
 /* The listening side, over libmicrohttpd: the one file that knows it. */
 #include "http_server.h"
 
+#include "clock.h"
 #include "connections.h"
 #include "listen.h"
 #include "tls.h"
@@ -108,13 +109,6 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **s
 
 /* --- requests that wait ----------------------------------------------------------------------- */
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 /* With the lock held. */
 static void unpark(struct conversation *cv)
 {
@@ -159,7 +153,7 @@ static void *run_clock(void *ctx)
 	struct ux_http_server *s = ctx;
 	pthread_mutex_lock(&s->lock);
 	while (!s->clock_ends) {
-		int64_t now = now_ms(), first = INT64_MAX;
+		int64_t now = ux_clock_ms(), first = INT64_MAX;
 		struct conversation *next = NULL;
 		for (struct conversation *cv = s->parked; cv; cv = next) {
 			next = cv->next;
@@ -183,7 +177,7 @@ static bool park(struct conversation *cv, struct MHD_Connection *connection)
 	cv->woken = false;
 	if (waits_now) {
 		cv->connection = connection;
-		cv->until_ms = now_ms() + cv->x.req.park_ms;
+		cv->until_ms = ux_clock_ms() + cv->x.req.park_ms;
 		cv->next = s->parked;
 		cv->back = &s->parked;
 		if (cv->next)
@@ -543,14 +537,7 @@ void ux_http_server_quiesce(struct ux_http_server *s)
 
 unsigned ux_http_server_wait(struct ux_http_server *s, unsigned ms)
 {
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += ms / 1000;
-	until.tv_nsec += (long)(ms % 1000) * 1000000;
-	if (until.tv_nsec >= 1000000000) {
-		until.tv_nsec -= 1000000000;
-		until.tv_sec++;
-	}
+	struct timespec until = ux_clock_timespec(ux_clock_ns() + (int64_t)ms * UX_CLOCK_NS_IN_MS);
 	int r = 0;
 	pthread_mutex_lock(&s->lock);
 	while (s->in_flight > 0 && r == 0)

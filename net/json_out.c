@@ -2,6 +2,8 @@
 /* Writing JSON. */
 #include "json_out.h"
 
+#include "text.h"
+
 static void before_value(struct ux_json *j)
 {
 	uint32_t bit = (uint32_t)1 << j->depth;
@@ -57,36 +59,6 @@ void ux_json_key(struct ux_json *j, const char *key)
 	j->after_key = true;
 }
 
-/*
- * Bytes of the UTF-8 sequence at p (RFC 3629, section 4: no surrogates, nothing over U+10FFFF,
- * nothing longer than needed); 0 when it is none, and then *ret_bad bytes are to be replaced by one
- * U+FFFD: the longest beginning of a good sequence, at least 1.
- */
-static size_t utf8_length(const uint8_t *p, size_t left, size_t *ret_bad)
-{
-	uint8_t c = p[0], lo = 0x80, hi = 0xbf;
-	size_t n = c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
-	*ret_bad = 1;
-	if (c < 0x80)
-		return 1;
-	if (c == 0xe0)
-		lo = 0xa0;
-	else if (c == 0xed)
-		hi = 0x9f;
-	else if (c == 0xf0)
-		lo = 0x90;
-	else if (c == 0xf4)
-		hi = 0x8f;
-	for (size_t i = 1; i < n; i++) {
-		if (i == left || p[i] < lo || p[i] > hi)
-			return 0;
-		lo = 0x80;
-		hi = 0xbf;
-		*ret_bad = i + 1;
-	}
-	return n;
-}
-
 static void escape(struct ux_out *out, uint8_t c)
 {
 	switch (c) {
@@ -122,7 +94,7 @@ static void text(struct ux_out *out, struct ux_bytes s)
 		i = run;
 		if (i == s.size)
 			return;
-		size_t n = utf8_length(s.data + i, s.size - i, &bad);
+		size_t n = ux_utf8_size(ux_bytes(s.data + i, s.size - i), &bad);
 		if (n == 0) {
 			ux_out_put(out, "\xef\xbf\xbd", 3);
 			i += bad;

@@ -2,7 +2,7 @@
 /* Route tables. */
 #include "route.h"
 
-#include "hex.h"
+#include "text.h"
 
 /* Cuts the segment up to the next '/' off the front of s, with the '/' before it. */
 static bool segment_next(struct ux_bytes *s, struct ux_bytes *ret)

@@ -2,6 +2,8 @@
 /* Who waits until a time, without a thread of his own. */
 #include "waiting.h"
 
+#include "clock.h"
+
 #include <pthread.h>
 #include <time.h>
 
@@ -20,13 +22,6 @@ struct ux_waiting {
 	pthread_t thread;
 	struct entry entries[]; /* in no order: there are few */
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* Takes one out whose time has come; NULL with the next one's time, INT64_MAX when there is none.
  */
@@ -59,7 +54,7 @@ static void *run(void *ctx)
 	pthread_mutex_lock(&w->lock);
 	while (!w->stopped || w->n > 0) {
 		int64_t next = INT64_MAX;
-		void *one = take_due(w, now_ms(), &next);
+		void *one = take_due(w, ux_clock_ms(), &next);
 		if (!one) {
 			wait_until(w, next);
 			continue;
@@ -112,7 +107,7 @@ bool ux_waiting_add(struct ux_waiting *w, void *one, unsigned ms)
 	pthread_mutex_lock(&w->lock);
 	bool room = !w->stopped && w->n < w->most;
 	if (room) {
-		w->entries[w->n++] = (struct entry){now_ms() + ms, one};
+		w->entries[w->n++] = (struct entry){ux_clock_ms() + ms, one};
 		pthread_cond_signal(&w->changed);
 	}
 	pthread_mutex_unlock(&w->lock);

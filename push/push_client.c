@@ -2,6 +2,7 @@
 /* Query, announce, send, finish. */
 #include "push_client.h"
 
+#include "clock.h"
 #include "json_out.h"
 #include "server_answer.h"
 
@@ -9,7 +10,7 @@
 #include <nettle/sha2.h>
 #include <time.h>
 
-#include "hex.h"
+#include "text.h"
 
 enum {
 	TRIES = 4,              /* of a call, and of a piece that does not get through */
@@ -22,18 +23,11 @@ enum {
 	UID_SIZE = 33,
 };
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec * INT64_C(1000) + t.tv_nsec / 1000000;
-}
-
 enum ux_code ux_push_client_open(struct ux_push_client *c, const char *url, const char *token,
 				 const char *cacert, int64_t timeout_ms, struct ux_error *err)
 {
 	struct ux_http_client_options options = {.url = url, .token = token, .cafile = cacert};
-	c->deadline_ms = now_ms() + timeout_ms;
+	c->deadline_ms = ux_clock_ms() + timeout_ms;
 	return ux_http_client_create(&c->http, &options, err);
 }
 
@@ -49,7 +43,7 @@ static bool pause_before(const struct ux_push_client *c, unsigned pauses, unsign
 {
 	int64_t ms = (int64_t)PAUSE_MS << ux_min(pauses - 1, 16U);
 	ms = ux_min(ux_max(ms, (int64_t)retry_after_s * 1000), (int64_t)PAUSE_MOST_MS);
-	if (now_ms() + ms >= c->deadline_ms)
+	if (ux_clock_ms() + ms >= c->deadline_ms)
 		return false;
 	struct timespec t = {ms / 1000, ms % 1000 * 1000000};
 	while (clock_nanosleep(CLOCK_MONOTONIC, 0, &t, &t) == EINTR)
@@ -63,7 +57,7 @@ static enum ux_code try_once(const struct ux_push_client *c, struct ux_http_call
 			     struct ux_error *err)
 {
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
-	int64_t left = c->deadline_ms - now_ms();
+	int64_t left = c->deadline_ms - ux_clock_ms();
 	word[0] = 0;
 	if (left <= 0)
 		return ux_error_set(err, UX_EUNAVAILABLE, "no time is left to ask the server");

@@ -2,6 +2,7 @@
 /* The caller's side: starts the child, waits as long as it may take, believes nothing. */
 #include "sandbox.h"
 
+#include "clock.h"
 #include "extract.h"
 #include "sandbox_task.h"
 
@@ -12,7 +13,6 @@
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -125,13 +125,6 @@ static enum ux_code start(struct child *c, const int *files, const char *program
 	return code;
 }
 
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
-
 enum waited {
 	WAITED_REPLY, /* or the child's end */
 	WAITED_TIME,
@@ -140,11 +133,11 @@ enum waited {
 
 static enum waited wait_reply(struct child *c, const struct ux_sandbox_limits *l)
 {
-	int64_t end = now_ms() + ((int64_t)l->seconds * CLOCK_FACTOR + SPARE_SECONDS) * 1000;
+	int64_t end = ux_clock_ms() + ((int64_t)l->seconds * CLOCK_FACTOR + SPARE_SECONDS) * 1000;
 	struct pollfd p[] = {{.fd = c->talk, .events = POLLIN},
 			     {.fd = l->stop ? *l->stop : -1, .events = POLLIN}};
 	for (;;) {
-		int64_t left = end - now_ms();
+		int64_t left = end - ux_clock_ms();
 		if (left <= 0)
 			return WAITED_TIME;
 		int r = poll(p, ux_countof(p), (int)ux_min(left, (int64_t)INT_MAX));

@@ -3,7 +3,7 @@
 #include "blobs.h"
 
 #include "hash.h"
-#include "hex.h"
+#include "text.h"
 
 #include <errno.h>
 #include <nettle/sha2.h>
@@ -62,8 +62,7 @@ bool ux_upload_uid_valid(struct ux_bytes uid)
 	if (uid.size != UX_UPLOAD_UID_SIZE - 1)
 		return false;
 	for (size_t i = 0; i < uid.size; i++)
-		if (!(uid.data[i] >= '0' && uid.data[i] <= '9') &&
-		    !(uid.data[i] >= 'a' && uid.data[i] <= 'f'))
+		if (!ux_is_digit(uid.data[i]) && !(uid.data[i] >= 'a' && uid.data[i] <= 'f'))
 			return false;
 	return true;
 }

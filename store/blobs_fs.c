@@ -6,13 +6,13 @@
  * a name under blobs/ is always a whole blob. Two writers of one part exclude each other by flock.
  */
 #include "blobs.h"
+#include "clock.h"
 
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -231,7 +231,7 @@ static enum ux_code blob_remove(struct ux_blobs *b, const struct ux_blob_hash *h
 /* time() may lag behind the clock of a file system by a tick: no age is negative. */
 static int64_t age_of(const struct stat *st)
 {
-	return ux_max((int64_t)(time(NULL) - st->st_mtim.tv_sec), INT64_C(0));
+	return ux_max((int64_t)(ux_clock_wall() - st->st_mtim.tv_sec), INT64_C(0));
 }
 
 /* Calls fn for the regular files of folder `name` under dir. */

@@ -2,7 +2,7 @@
 /* API keys. */
 #include "keys.h"
 
-#include "hex.h"
+#include "text.h"
 
 #include <errno.h>
 #include <nettle/memops.h>

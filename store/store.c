@@ -2,7 +2,7 @@
 /* A store in one folder: DIR/index.sqlite, DIR/blobs, DIR/uploads, DIR/lock. */
 #include "store.h"
 
-#include "hex.h"
+#include "text.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -2,7 +2,7 @@
 /* The time by which a store decides what is old. */
 #include "store_clock.h"
 
-#include <time.h>
+#include "clock.h"
 
 enum {
 	REBASE_S = 60 /* so that a jump forward is caught up with from when it happened on */
@@ -21,18 +21,11 @@ ux_time ux_store_clock_step(ux_time at, ux_time wall, int64_t elapsed_s)
 	return ux_max(slow, ux_min(wall, fast));
 }
 
-static int64_t monotonic(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
-}
-
 void ux_store_clock_init(struct ux_store_clock *c, ux_time stored)
 {
 	pthread_mutex_init(&c->lock, NULL);
-	c->at = c->shown = ux_store_clock_resume(stored, time(NULL));
-	c->mono = monotonic();
+	c->at = c->shown = ux_store_clock_resume(stored, ux_clock_wall());
+	c->mono = ux_clock_s();
 }
 
 void ux_store_clock_deinit(struct ux_store_clock *c)
@@ -43,8 +36,8 @@ void ux_store_clock_deinit(struct ux_store_clock *c)
 ux_time ux_store_clock_now(struct ux_store_clock *c)
 {
 	pthread_mutex_lock(&c->lock);
-	int64_t mono = monotonic();
-	ux_time now = ux_store_clock_step(c->at, time(NULL), mono - c->mono);
+	int64_t mono = ux_clock_s();
+	ux_time now = ux_store_clock_step(c->at, ux_clock_wall(), mono - c->mono);
 	if (mono - c->mono >= REBASE_S) {
 		c->at = now;
 		c->mono = mono;
@@ -56,6 +49,6 @@ ux_time ux_store_clock_now(struct ux_store_clock *c)
 
 bool ux_store_clock_agrees(struct ux_store_clock *c)
 {
-	int64_t off = ux_store_clock_now(c) - time(NULL);
+	int64_t off = ux_store_clock_now(c) - ux_clock_wall();
 	return off <= UX_CLOCK_AGREES && off >= -UX_CLOCK_AGREES;
 }

@@ -1,6 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One good hash for tables. */
+/* The hash of all tables in memory. */
 #include "hash.h"
+
+#include "clock.h"
+
+#include <sys/random.h>
+
+uint64_t ux_hash_seed = 0x9e3779b97f4a7c15u;
+
+/* Where the system gives no random bytes, the time and the address space's layout have to do. */
+__attribute__((constructor)) static void hash_seed_init(void)
+{
+	uint64_t seed = 0;
+	if (getrandom(&seed, sizeof(seed), GRND_NONBLOCK) != (ssize_t)sizeof(seed))
+		seed = ux_hash_mix((uint64_t)ux_clock_ns() ^ 0x9e3779b97f4a7c15u,
+				   (uint64_t)(uintptr_t)&seed ^ 0xd6e8feb86659fd93u);
+	ux_hash_seed ^= seed;
+}
 
 static uint64_t load64(const uint8_t *p)
 {
@@ -19,7 +35,9 @@ static uint32_t load32(const uint8_t *p)
 /* 16 bytes a multiplication; the tail is read with overlap, so no byte loop is needed. */
 uint64_t ux_hash_bytes(struct ux_bytes bytes)
 {
-	const uint64_t k0 = 0xa0761d6478bd642fu, k1 = 0xe7037ed1a0b428dbu;
+	/* Both factors of each product hide a half of the seed: a known one could be met with 0. */
+	const uint64_t k0 = 0xa0761d6478bd642fu ^ ux_hash_seed;
+	const uint64_t k1 = 0xe7037ed1a0b428dbu ^ (ux_hash_seed << 32 | ux_hash_seed >> 32);
 	const uint8_t *p = bytes.data;
 	size_t n = bytes.size;
 	uint64_t h = k0;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One good hash for tables; not for security, and not stable across versions. */
+/* The hash of all tables in memory: seeded at random once a process, so not to be stored or shown.
+ */
 #ifndef UX_HASH_H
 #define UX_HASH_H
 
@@ -13,9 +14,16 @@ ux_inline uint64_t ux_hash_mix(uint64_t a, uint64_t b)
 	return (uint64_t)product ^ (uint64_t)(product >> 64);
 }
 
+/*
+ * Random, set before main() and never after: whoever chooses what we put in a table (symbols of an
+ * upload, IDs in a request) cannot choose keys that all collide. Nothing that leaves the process
+ * may depend on it.
+ */
+extern __attribute__((visibility("hidden"))) uint64_t ux_hash_seed;
+
 ux_inline uint64_t ux_hash_u64(uint64_t v)
 {
-	return ux_hash_mix(v ^ 0x9e3779b97f4a7c15u, 0xd6e8feb86659fd93u);
+	return ux_hash_mix(v ^ ux_hash_seed, 0xd6e8feb86659fd93u);
 }
 
 uint64_t ux_hash_bytes(struct ux_bytes bytes);

@@ -6,7 +6,7 @@
 #include "cubin_crc.h"
 #include "fatbin_unpack.h"
 #include "file_id.h"
-#include "hex.h"
+#include "text.h"
 
 enum {
 	ARCHS_TOLD = 8, /* in a message */

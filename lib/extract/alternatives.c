@@ -3,6 +3,7 @@
 #include "alternatives.h"
 
 #include "function_name.h"
+#include "text.h"
 
 enum {
 	NAME_MOST = 1 << 12,   /* bytes of a name that are compared */
@@ -56,16 +57,11 @@ static struct ux_bytes core(struct ux_bytes name)
 	return name;
 }
 
-static bool is_digit(uint8_t c)
-{
-	return c >= '0' && c <= '9';
-}
-
 /* _ZN1AC1Ev and _ZN1AC2Ev. */
 static bool same_structor(struct ux_bytes a, struct ux_bytes b)
 {
 	size_t at = ux_names_structor(a, b);
-	return at > 0 && is_digit(a.data[at]) && is_digit(b.data[at]) &&
+	return at > 0 && ux_is_digit(a.data[at]) && ux_is_digit(b.data[at]) &&
 	       ux_bytes_starts(a, UX_STR("_ZN"));
 }
 

@@ -3,6 +3,7 @@
 #include "ar_member.h"
 
 #include "cursor.h"
+#include "text.h"
 
 struct member {
 	struct ux_bytes name;
@@ -13,9 +14,8 @@ struct member {
 /* Decimal digits up to a space; false when something else is there. */
 static bool number(struct ux_bytes text, uint64_t *ret)
 {
-	size_t i = 0;
-	for (*ret = 0; i < text.size && text.data[i] >= '0' && text.data[i] <= '9'; i++)
-		*ret = *ret * 10 + (text.data[i] - '0'); /* at most 12 digits */
+	*ret = 0;
+	size_t i = ux_digits_parse(text, 10, ret); /* at most 12 digits */
 	for (; i < text.size; i++)
 		if (text.data[i] != ' ')
 			return false;

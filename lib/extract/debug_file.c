@@ -4,7 +4,7 @@
 
 #include "cursor.h"
 #include "elf_ids.h"
-#include "hex.h"
+#include "text.h"
 
 #include <libdeflate.h>
 #include <limits.h>

@@ -4,7 +4,7 @@
 
 #include "gsym_record.h"
 #include "hash.h"
-#include "hex.h"
+#include "text.h"
 #include "order.h"
 
 enum {

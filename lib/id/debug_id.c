@@ -2,7 +2,7 @@
 /* Debug IDs. */
 #include "debug_id.h"
 
-#include "hex.h"
+#include "text.h"
 
 /* The fields of a GUID that are numbers: 4, 2 and 2 bytes. */
 static void swap_fields(const uint8_t *in, uint8_t *out)

@@ -2,7 +2,7 @@
 /* File IDs. */
 #include "file_id.h"
 
-#include "hex.h"
+#include "text.h"
 
 #include <nettle/sha2.h>
 

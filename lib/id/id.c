@@ -2,7 +2,7 @@
 /* Typed identities of a module, and their text. */
 #include "id.h"
 
-#include "hex.h"
+#include "text.h"
 
 static_assert(sizeof(struct ux_id) == 130, "it is stored and copied by the million");
 static_assert(UX_ID_GNU_MOST * 2 <= UX_ID_BYTES_MOST, "the longest text is a Go build ID's");

@@ -2,7 +2,7 @@
 /* Code of the running kernel, or of a module of it: its symbols, and where it is loaded. */
 #include "kernel_code.h"
 
-#include "hex.h"
+#include "text.h"
 #include "order.h"
 
 #include <fcntl.h>

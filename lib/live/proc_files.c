@@ -2,8 +2,10 @@
 /* Files of a process: those of /proc/PID, those it has mapped, those under its root. */
 #include "proc_files.h"
 
+#include "clock.h"
 #include "hash.h"
 #include "spill.h"
+#include "text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,7 +14,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/vfs.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -160,8 +161,10 @@ static bool next_number(struct ux_bytes *line, uint64_t *ret)
 		i++;
 	if (i == line->size)
 		return false;
-	for (*ret = 0; i < line->size && line->data[i] >= '0' && line->data[i] <= '9'; i++)
-		*ret = *ret * 10 + (uint64_t)(line->data[i] - '0');
+	size_t n = ux_digits_parse(ux_bytes(line->data + i, line->size - i), 10, ret);
+	if (n == 0)
+		return false;
+	i += n;
 	*line = ux_bytes(line->data + i, line->size - i);
 	return true;
 }
@@ -214,13 +217,6 @@ static struct ux_bytes next_word(struct ux_bytes *s)
 	return word;
 }
 
-static int64_t now_of(clockid_t clock)
-{
-	struct timespec t = {0};
-	clock_gettime(clock, &t);
-	return (int64_t)t.tv_sec * SECOND + t.tv_nsec;
-}
-
 /* The start is told in ticks since the system booted. */
 static enum ux_code read_start(struct ux_proc *p, struct ux_error *err)
 {
@@ -235,7 +231,8 @@ static enum ux_code read_start(struct ux_proc *p, struct ux_error *err)
 				    (int)p->pid);
 	int64_t hz = ux_max(sysconf(_SC_CLK_TCK), 1L);
 	int64_t since_boot = (int64_t)ticks * (SECOND / hz);
-	p->started_ns = now_of(CLOCK_REALTIME) - (now_of(CLOCK_BOOTTIME) - since_boot);
+	p->started_ns =
+		ux_clock_read(CLOCK_REALTIME) - (ux_clock_read(CLOCK_BOOTTIME) - since_boot);
 	return UX_OK;
 }
 

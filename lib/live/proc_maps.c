@@ -2,7 +2,7 @@
 /* What a process has mapped, as /proc/PID/maps tells it. */
 #include "proc_maps.h"
 
-#include "hex.h"
+#include "text.h"
 
 #include <sys/sysmacros.h>
 
@@ -23,14 +23,8 @@ void ux_proc_maps_deinit(struct ux_proc_maps *m)
 static bool take_number(struct ux_bytes *s, unsigned base, char end, uint64_t *ret)
 {
 	uint64_t v = 0;
-	size_t i = 0;
-	for (; i < s->size && s->data[i] != (uint8_t)end; i++) {
-		int digit = ux_hex_digit((char)s->data[i]);
-		if (digit < 0 || (unsigned)digit >= base || __builtin_mul_overflow(v, base, &v) ||
-		    __builtin_add_overflow(v, (uint64_t)digit, &v))
-			return false;
-	}
-	if (i == 0 || i == s->size)
+	size_t i = ux_digits_parse(*s, base, &v);
+	if (i == 0 || i == s->size || s->data[i] != (uint8_t)end)
 		return false;
 	*s = ux_bytes(s->data + i + 1, s->size - i - 1);
 	*ret = v;
@@ -40,11 +34,7 @@ static bool take_number(struct ux_bytes *s, unsigned base, char end, uint64_t *r
 static bool take_inode(struct ux_bytes *s, uint64_t *ret)
 {
 	uint64_t v = 0;
-	size_t i = 0;
-	for (; i < s->size && s->data[i] >= '0' && s->data[i] <= '9'; i++)
-		if (__builtin_mul_overflow(v, 10, &v) ||
-		    __builtin_add_overflow(v, (uint64_t)(s->data[i] - '0'), &v))
-			return false;
+	size_t i = ux_digits_parse(*s, 10, &v);
 	if (i == 0 || (i < s->size && s->data[i] != ' '))
 		return false;
 	while (i < s->size && s->data[i] == ' ')

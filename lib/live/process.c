@@ -2,10 +2,9 @@
 /* A live process that is followed: what is current, when to look again. */
 #include "process.h"
 
+#include "clock.h"
 #include "kernel_lines.h"
 #include "sized.h"
-
-#include <time.h>
 
 enum {
 	REFRESH_MS = 100,
@@ -50,9 +49,7 @@ const char *ux_process_kind_name(enum ux_process_kind kind)
 
 uint64_t ux_process_clock(void)
 {
-	struct timespec t = {0};
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+	return (uint64_t)ux_clock_ns();
 }
 
 void ux_process_close(struct ux_process *p)

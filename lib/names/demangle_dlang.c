@@ -3,20 +3,16 @@
 #include "demangle_dlang.h"
 
 #include "demangle.h"
+#include "text.h"
 
 enum {
 	BASIC_TEXT = 8, /* no basic type's name is longer, "cdouble" */
 };
 
-static bool is_digit(uint8_t c)
-{
-	return c >= '0' && c <= '9';
-}
-
 static uint64_t number_at(struct ux_bytes s, size_t i, size_t *ret_end)
 {
 	uint64_t v = 0;
-	for (; i < s.size && is_digit(s.data[i]); i++)
+	for (; i < s.size && ux_is_digit(s.data[i]); i++)
 		v = ux_min(v * 10 + (uint64_t)(s.data[i] - '0'), (uint64_t)s.size);
 	*ret_end = i;
 	return v;
@@ -53,11 +49,11 @@ static bool dotted_name(struct ux_bytes s, size_t p, size_t end, uint64_t *ret)
 	for (*ret = 0; p < end; p = after) {
 		size_t name = p;
 		if (s.data[p] == 'Q') {
-			if (!target_of(s, p, &target, &after) || !is_digit(s.data[target]))
+			if (!target_of(s, p, &target, &after) || !ux_is_digit(s.data[target]))
 				return true;
 			name = target;
 		}
-		if (!is_digit(s.data[name]))
+		if (!ux_is_digit(s.data[name]))
 			return s.data[name] != '_' && s.data[name] != 'M';
 		size_t text = 0;
 		uint64_t size = number_at(s, name, &text);
@@ -79,7 +75,7 @@ static uint64_t reference_text(struct ux_bytes s, size_t i, size_t target, const
 		k++;
 	uint64_t prefix = (k - target) * BASIC_TEXT;
 	uint64_t name = 0;
-	if (is_digit(s.data[k]) && k == target)
+	if (ux_is_digit(s.data[k]) && k == target)
 		return number_at(s, k, &(size_t){0}) + 1;
 	if (strchr("vghstiklmofdepjqrcbawun", s.data[k]))
 		return prefix + BASIC_TEXT;

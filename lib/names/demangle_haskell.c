@@ -2,12 +2,7 @@
 /* GHC's z-encoding. Source: GHC, "Commentary/Compiler/SymbolNames". */
 #include "demangle_plain.h"
 
-#include "hex.h"
-
-static bool is_digit(uint8_t c)
-{
-	return c >= '0' && c <= '9';
-}
+#include "text.h"
 
 /* What follows a z or Z; 0: no such code. */
 static char of_code(uint8_t lead, uint8_t code)
@@ -28,25 +23,6 @@ static char of_code(uint8_t lead, uint8_t code)
 	return 0;
 }
 
-static void put_utf8(struct ux_out *out, uint32_t c)
-{
-	if (c < 0x80) {
-		ux_out_u8(out, (uint8_t)c);
-	} else if (c < 0x800) {
-		ux_out_u8(out, (uint8_t)(0xc0 | c >> 6));
-		ux_out_u8(out, (uint8_t)(0x80 | (c & 0x3f)));
-	} else if (c < 0x10000) {
-		ux_out_u8(out, (uint8_t)(0xe0 | c >> 12));
-		ux_out_u8(out, (uint8_t)(0x80 | (c >> 6 & 0x3f)));
-		ux_out_u8(out, (uint8_t)(0x80 | (c & 0x3f)));
-	} else {
-		ux_out_u8(out, (uint8_t)(0xf0 | c >> 18));
-		ux_out_u8(out, (uint8_t)(0x80 | (c >> 12 & 0x3f)));
-		ux_out_u8(out, (uint8_t)(0x80 | (c >> 6 & 0x3f)));
-		ux_out_u8(out, (uint8_t)(0x80 | (c & 0x3f)));
-	}
-}
-
 /* z<hex>U: a character by its number. Bytes taken, 0: it is none. */
 static size_t code_point(struct ux_bytes s, struct ux_out *out)
 {
@@ -55,7 +31,8 @@ static size_t code_point(struct ux_bytes s, struct ux_out *out)
 		int digit = ux_hex_digit((char)s.data[i]);
 		bool surrogate = c >= 0xd800 && c < 0xe000;
 		if (s.data[i] == 'U' && i > 0 && c > 0 && c < 0x110000 && !surrogate) {
-			put_utf8(out, c);
+			char text[UX_UTF8_MOST];
+			ux_out_put(out, text, ux_utf8_encode(c, text));
 			return i + 1;
 		}
 		if (digit < 0)
@@ -73,7 +50,7 @@ static size_t tuple(struct ux_bytes s, struct ux_out *out)
 	};
 	unsigned n = 0;
 	size_t i = 0;
-	for (; i < s.size && i < 2 && is_digit(s.data[i]); i++)
+	for (; i < s.size && i < 2 && ux_is_digit(s.data[i]); i++)
 		n = n * 10 + (unsigned)(s.data[i] - '0');
 	if (i == 0 || i == s.size || n > MOST || (s.data[i] != 'T' && s.data[i] != 'H'))
 		return 0;

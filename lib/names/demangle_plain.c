@@ -2,17 +2,7 @@
 /* Patterns of languages, one after the other. */
 #include "demangle_plain.h"
 
-#include "hex.h"
-
-static bool is_digit(uint8_t c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_upper(uint8_t c)
-{
-	return c >= 'A' && c <= 'Z';
-}
+#include "text.h"
 
 /* The place of `word` in s; s.size: it is not there. */
 static size_t find(struct ux_bytes s, struct ux_bytes word)
@@ -30,7 +20,7 @@ static struct ux_bytes from(struct ux_bytes s, size_t n)
 static struct ux_bytes without_stamp(struct ux_bytes s)
 {
 	size_t n = s.size;
-	while (n > 0 && is_digit(s.data[n - 1]))
+	while (n > 0 && ux_is_digit(s.data[n - 1]))
 		n--;
 	return n > 1 && n < s.size && s.data[n - 1] == '_' ? ux_bytes(s.data, n - 1) : s;
 }
@@ -38,7 +28,7 @@ static struct ux_bytes without_stamp(struct ux_bytes s)
 /* OCaml: "__" and since 5.1 "." between modules, "$xx" for other characters, a stamp at the end. */
 static bool ocaml(struct ux_bytes name, struct ux_out *out)
 {
-	if (name.size < 6 || !ux_bytes_starts(name, UX_STR("caml")) || !is_upper(name.data[4]))
+	if (name.size < 6 || !ux_bytes_starts(name, UX_STR("caml")) || !ux_is_upper(name.data[4]))
 		return false;
 	struct ux_bytes s = without_stamp(from(name, 4));
 	if (find(s, UX_STR("__")) == s.size && !memchr(s.data, '.', s.size))
@@ -81,10 +71,10 @@ static bool is_word(struct ux_bytes s)
 {
 	for (size_t i = 0; i < s.size; i++) {
 		uint8_t c = s.data[i] | 0x20;
-		if (!(c >= 'a' && c <= 'z') && !is_digit(s.data[i]) && s.data[i] != '_')
+		if (!(c >= 'a' && c <= 'z') && !ux_is_digit(s.data[i]) && s.data[i] != '_')
 			return false;
 	}
-	return s.size > 0 && !is_digit(*s.data);
+	return s.size > 0 && !ux_is_digit(*s.data);
 }
 
 /* Nim 2: name__module_u123. Types of C that end like that are no stamps. */
@@ -92,7 +82,7 @@ static bool nim(struct ux_bytes name, struct ux_out *out)
 {
 	static const char *const types[] = {"_u8", "_u16", "_u32", "_u64", "_u128"};
 	size_t n = name.size;
-	while (n > 0 && is_digit(name.data[n - 1]))
+	while (n > 0 && ux_is_digit(name.data[n - 1]))
 		n--;
 	if (n < 3 || n == name.size || name.data[n - 1] != 'u' || name.data[n - 2] != '_')
 		return false;
@@ -184,7 +174,7 @@ bool ux_demangle_plain(struct ux_bytes name, enum ux_demangle_mode mode, struct 
 	}
 	if (!done && memchr("oeytws", name.data[name.size - 1], 6))
 		done = ux_haskell_demangle(name, mode, out);
-	if (!done && is_digit(name.data[name.size - 1]))
+	if (!done && ux_is_digit(name.data[name.size - 1]))
 		done = nim(name, out);
 	if (!done) {
 		out->size = before;

@@ -1,31 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a linkage name to its tree to its text. */
 #include "itanium_tree.h"
+#include "text.h"
 
-static bool is_lower(char c)
+static bool is_suffix_letter(char c)
 {
-	return (c >= 'a' && c <= 'z') || c == '_';
-}
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
+	return ux_is_lower(c) || c == '_';
 }
 
 /* Bytes of one suffix of a clone at s (".isra.0", ".llvm.123", ".1"); 0: it is none. */
 static size_t clone_suffix(const char *s, const char *end)
 {
 	const char *p = s + 1;
-	if (p == end || !(is_lower(*p) || is_digit(*p)))
+	if (p == end || !(is_suffix_letter(*p) || ux_is_digit(*p)))
 		return 0;
-	if (is_lower(*p))
-		while (p < end && is_lower(*p))
+	if (is_suffix_letter(*p))
+		while (p < end && is_suffix_letter(*p))
 			p++;
 	else
-		while (p < end && is_digit(*p))
+		while (p < end && ux_is_digit(*p))
 			p++;
-	while (end - p > 1 && *p == '.' && is_digit(p[1]))
-		for (p++; p < end && is_digit(*p);)
+	while (end - p > 1 && *p == '.' && ux_is_digit(p[1]))
+		for (p++; p < end && ux_is_digit(*p);)
 			p++;
 	return (size_t)(p - s);
 }

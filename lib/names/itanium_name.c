@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Productions of names and encodings. */
 #include "itanium_tree.h"
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
+#include "text.h"
 
 uint16_t itanium_source_name(struct itanium *p)
 {
@@ -116,7 +112,7 @@ static uint16_t operator_name(struct itanium *p)
 static uint16_t untagged_name(struct itanium *p, uint16_t scope)
 {
 	char c = itanium_peek(p);
-	if (is_digit(c))
+	if (ux_is_digit(c))
 		return itanium_source_name(p);
 	if (c == 'U')
 		return unnamed_name(p);
@@ -197,7 +193,7 @@ static void discriminator(struct itanium *p)
 	if (itanium_take2(p, "__")) {
 		if (itanium_number(p, &number))
 			(void)itanium_take(p, '_');
-	} else if (itanium_peek(p) == '_' && is_digit(itanium_peek2(p))) {
+	} else if (itanium_peek(p) == '_' && ux_is_digit(itanium_peek2(p))) {
 		p->pos += 2;
 	}
 }
@@ -269,7 +265,7 @@ static bool call_offset(struct itanium *p)
 	p->pos++;
 	for (int i = 0; i <= is_virtual; i++) {
 		(void)itanium_take(p, 'n');
-		while (is_digit(itanium_peek(p)))
+		while (ux_is_digit(itanium_peek(p)))
 			p->pos++;
 		if (!itanium_take(p, '_'))
 			return false;
@@ -285,7 +281,7 @@ static uint16_t special(struct itanium *p, enum itanium_text text, uint16_t of)
 static uint16_t construction_vtable(struct itanium *p)
 {
 	uint16_t derived = itanium_type(p);
-	while (derived && is_digit(itanium_peek(p)))
+	while (derived && ux_is_digit(itanium_peek(p)))
 		p->pos++;
 	uint16_t base = derived && itanium_take(p, '_') ? itanium_type(p) : 0;
 	return special(p, ITANIUM_T_CONSTRUCTION,

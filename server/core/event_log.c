@@ -3,6 +3,7 @@
 #include "event_log.h"
 
 #include "json_out.h"
+#include "text.h"
 
 #include <ctype.h>
 #include <stdarg.h>
@@ -92,20 +93,10 @@ static size_t escape_size(struct ux_bytes text)
 	return 6;
 }
 
-/* Bytes of the character at the start of text, ASCII or longer; 0 when it is no UTF-8. */
+/* Bytes of the character at the start of text; 0 when it is no UTF-8, or JSON wants it escaped. */
 static size_t character_size(struct ux_bytes text)
 {
-	const uint8_t first = text.data[0];
-	size_t n = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : 4;
-	if (n > text.size || first > 0xf4)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((text.data[i] & 0xc0) != 0x80)
-			return 0;
-	const uint8_t second = n > 2 ? text.data[1] : 0x80;
-	bool is_long = (first == 0xe0 && second < 0xa0) || (first == 0xf0 && second < 0x90);
-	bool is_none = (first == 0xed && second > 0x9f) || (first == 0xf4 && second > 0x8f);
-	return is_long || is_none || first < ' ' ? 0 : n;
+	return text.data[0] < ' ' ? 0 : ux_utf8_size(text, NULL);
 }
 
 /* Bytes of a string of JSON at the start of text, both quotes included; 0 when it is none. */

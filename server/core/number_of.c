@@ -2,7 +2,7 @@
 /* Numbers in a query. */
 #include "number_of.h"
 
-#include "hex.h"
+#include "text.h"
 
 enum ux_code ux_number_of(struct ux_request *req, const char *name, uint64_t lo, uint64_t hi,
 			  uint64_t *ret)

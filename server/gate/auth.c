@@ -2,16 +2,15 @@
 /* Who may do what. */
 #include "auth.h"
 
+#include "clock.h"
 #include "cors.h"
 #include "forwarded.h"
 
 #include <arpa/inet.h>
 #include <strings.h>
-#include <time.h>
 
 enum {
 	READS = UX_SCOPE_READ | UX_SCOPE_SYMBOLIZE,
-	NS_IN_S = 1000000000,
 	MS_IN_S = 1000,
 	QUEUE_MOST_MS = 30000 /* debuginfod's clients give up after 90 s */
 };
@@ -24,16 +23,14 @@ const struct ux_access ux_access_default = {
 
 ux_time ux_server_now(void)
 {
-	return time(NULL);
+	return ux_clock_wall();
 }
 
 int64_t ux_server_clock_ns(const struct ux_server *s)
 {
-	struct timespec t;
 	if (s->clock_ns)
 		return s->clock_ns(s->clock_ctx);
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * NS_IN_S + t.tv_nsec;
+	return ux_clock_ns();
 }
 
 /* RFC 6750, 2.1; the scheme's name has no case (RFC 9110, 11.1). */

@@ -2,7 +2,7 @@
 /* People at a browser. */
 #include "session.h"
 
-#include "hex.h"
+#include "text.h"
 #include "index.h"
 
 #include <nettle/hmac.h>

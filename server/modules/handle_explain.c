@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/explain: which candidates there are, what each says, which is believed, what would help. */
-#include "hex.h"
+#include "text.h"
 #include "json_out.h"
 #include "lookup.h"
 #include "module_ids.h"

@@ -3,7 +3,7 @@
 #include "page.h"
 #include "web.h"
 
-#include "hex.h"
+#include "text.h"
 #include "module_ids.h"
 
 enum {

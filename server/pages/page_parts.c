@@ -2,7 +2,7 @@
 /* The small parts of pages. */
 #include "page.h"
 
-#include "hex.h"
+#include "text.h"
 #include "lookup.h"
 
 void ux_page_quality(struct ux_out *out, enum ux_quality quality)

@@ -2,7 +2,7 @@
 /* Addresses out of stacks as people paste them. */
 #include "stack_text.h"
 
-#include "hex.h"
+#include "text.h"
 #include "id.h"
 
 #include <strings.h>

@@ -3,7 +3,7 @@
 #include "debuginfod_answer.h"
 
 #include "file_answer.h"
-#include "hex.h"
+#include "text.h"
 #include "module_ids.h"
 #include "recent_modules.h"
 #include "upstreams.h"

@@ -6,7 +6,7 @@
  */
 #include "cursor.h"
 #include "elf_file.h"
-#include "hex.h"
+#include "text.h"
 #include "json_out.h"
 #include "mozilla_modules.h"
 #include "protocols.h"

@@ -4,7 +4,7 @@
  * address proves that the file is the module's: an address of it has to be in exactly that file, so
  * nobody can ask for what no symbols name; and the file comes from an uploaded bundle alone.
  */
-#include "hex.h"
+#include "text.h"
 #include "json_out.h"
 #include "lookup.h"
 #include "mozilla_modules.h"

@@ -3,7 +3,7 @@
  * /pprof/{id}/symbol: names for `go tool pprof -symbolize=remote` and the older pprof. Source:
  * google/pprof, "Remote Servers"; a line without its end is lost there, a name is all it takes.
  */
-#include "hex.h"
+#include "text.h"
 #include "lookup.h"
 #include "module_ids.h"
 #include "protocols.h"

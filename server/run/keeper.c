@@ -3,8 +3,7 @@
 #include "keeper.h"
 
 #include "access_log.h"
-
-#include <time.h>
+#include "clock.h"
 
 enum {
 	WRITE_SECONDS = 60,
@@ -91,16 +90,9 @@ static void expire(struct ux_keeper *k)
 		complain("expire", &err);
 }
 
-static int64_t monotonic(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return t.tv_sec;
-}
-
 void ux_keeper_tick(struct ux_keeper *k)
 {
-	int64_t now = monotonic();
+	int64_t now = ux_clock_s();
 	if (now >= k->next_write || ux_last_use_urgent(&k->server->store->last_use)) {
 		write_uses(k);
 		k->next_write = now + WRITE_SECONDS;

@@ -5,6 +5,7 @@
 #include "access_log.h"
 #include "access_settings.h"
 #include "auth.h"
+#include "clock.h"
 #include "cors.h"
 #include "handlers.h"
 #include "http_server.h"
@@ -42,7 +43,7 @@ static void request_done(void *ctx, const struct ux_request *req, const struct u
 /* The clock's word where the system has no better one: it is no secret. */
 static uint64_t random_seed(void)
 {
-	uint64_t seed = (uint64_t)time(NULL);
+	uint64_t seed = (uint64_t)ux_clock_wall();
 	(void)!getrandom(&seed, sizeof(seed), 0);
 	return seed;
 }
@@ -107,14 +108,14 @@ static void wait_for_signal(struct ux_running *r, const sigset_t *set)
 {
 	const struct timespec tick = {.tv_sec = UX_KEEPER_TICK_S};
 	const unsigned watchdog = ux_service_watchdog();
-	struct timespec now, told = {0};
+	int64_t notified_s = 0;
 	int got = -1;
 	while (got < 0 || got == SIGHUP) {
 		ux_keeper_tick(r->keeper);
-		clock_gettime(CLOCK_MONOTONIC, &now);
-		if (watchdog > 0 && now.tv_sec - told.tv_sec >= watchdog) {
+		int64_t now_s = ux_clock_s();
+		if (watchdog > 0 && now_s - notified_s >= (int64_t)watchdog) {
 			ux_service_notify("WATCHDOG=1");
-			told = now;
+			notified_s = now_s;
 		}
 		got = sigtimedwait(set, NULL, &tick);
 		if (got == SIGHUP)

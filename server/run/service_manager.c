@@ -2,12 +2,12 @@
 /* What a service manager gives and wants to know: three variables and one datagram. */
 #include "service_manager.h"
 
-#include "hex.h"
+#include "clock.h"
+#include "text.h"
 
 #include <stdarg.h>
 #include <sys/socket.h>
 #include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -73,10 +73,7 @@ void ux_service_notify(const char *fmt, ...)
 
 void ux_service_reloading(void)
 {
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	ux_service_notify("RELOADING=1\nMONOTONIC_USEC=%" PRIu64,
-			  (uint64_t)t.tv_sec * MICROSECONDS + (uint64_t)t.tv_nsec / 1000);
+	ux_service_notify("RELOADING=1\nMONOTONIC_USEC=%" PRIu64, (uint64_t)ux_clock_ns() / 1000);
 }
 
 unsigned ux_service_watchdog(void)

@@ -3,7 +3,7 @@
 #include "asked.h"
 
 #include "gsym_names.h"
-#include "hex.h"
+#include "text.h"
 #include "server.h"
 #include "wire_question.h"
 

@@ -4,7 +4,7 @@
  * of the time of a large request; this takes what is there and gives up at whatever is not plain.
  */
 #include "asked.h"
-#include "hex.h"
+#include "text.h"
 #include "server.h"
 
 struct text {

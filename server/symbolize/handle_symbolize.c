@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/symbolize: names of addresses, as JSON and in the compact form. */
-#include "hex.h"
+#include "text.h"
 #include "json_out.h"
 #include "memo_json.h"
 #include "memo_wire.h"

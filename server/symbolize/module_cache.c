@@ -2,10 +2,10 @@
 /* Modules that are open for lookups. */
 #include "module_cache.h"
 
+#include "clock.h"
 #include "hash.h"
 
 #include <stdatomic.h>
-#include <time.h>
 
 enum {
 	SLOTS = 1024,           /* chains of the table; a power of two */
@@ -280,13 +280,6 @@ static void keep(struct ux_module_cache *c, const struct key *k, struct ux_open_
 	pthread_mutex_unlock(&c->lock);
 }
 
-static int64_t seconds(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return t.tv_sec;
-}
-
 static bool answers(const struct ux_candidate *c)
 {
 	return c->kind == UX_KIND_GSYM && c->state == UX_CANDIDATE_READY;
@@ -355,7 +348,7 @@ static enum ux_code open_module(struct ux_module_cache *c, const char *ns, const
 				    id, why.text);
 	}
 	m->number = row.number;
-	atomic_init(&m->noted, seconds());
+	atomic_init(&m->noted, ux_clock_coarse_ms() / 1000);
 	ux_store_used(s, &row);
 	*ret = m;
 	return UX_OK;
@@ -364,7 +357,7 @@ static enum ux_code open_module(struct ux_module_cache *c, const char *ns, const
 /* Of a module that stays open, once in a while. */
 static void note_use(struct ux_module_cache *c, struct ux_open_module *m)
 {
-	int64_t now = seconds();
+	int64_t now = ux_clock_coarse_ms() / 1000;
 	if (now - atomic_load_explicit(&m->noted, memory_order_relaxed) < UX_STORE_USE_S)
 		return;
 	atomic_store_explicit(&m->noted, now, memory_order_relaxed);

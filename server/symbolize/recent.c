@@ -2,10 +2,10 @@
 /* What was asked for a moment ago. */
 #include "recent.h"
 
+#include "clock.h"
 #include "hash.h"
 
 #include <pthread.h>
-#include <time.h>
 
 enum {
 	SETS = 128, /* a power of two */
@@ -24,13 +24,6 @@ struct ux_recent {
 	uint64_t moment;      /* forgets so far */
 	struct place places[SETS][WAYS];
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC_COARSE, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 void ux_recent_item_init(struct ux_recent_item *item, struct ux_bytes key,
 			 void (*destroy)(struct ux_recent_item *item))
@@ -85,7 +78,7 @@ struct ux_recent_item *ux_recent_get(struct ux_recent *r, struct ux_bytes key, u
 {
 	uint64_t hash = ux_hash_bytes(key);
 	struct ux_recent_item *found = NULL;
-	int64_t now = now_ms();
+	int64_t now = ux_clock_coarse_ms();
 	pthread_mutex_lock(&r->lock);
 	struct place *set = r->places[hash & (SETS - 1)];
 	for (size_t i = 0; i < WAYS && !found; i++)
@@ -114,7 +107,7 @@ void ux_recent_put(struct ux_recent *r, struct ux_recent_item *item, uint64_t mo
 {
 	uint64_t hash = ux_hash_bytes(item->key);
 	struct ux_recent_item *old = NULL;
-	int64_t now = now_ms();
+	int64_t now = ux_clock_coarse_ms();
 	pthread_mutex_lock(&r->lock);
 	if (moment == r->moment) {
 		struct place *p = choose(r->places[hash & (SETS - 1)], hash, item->key);

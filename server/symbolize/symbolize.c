@@ -2,9 +2,8 @@
 /* A question for names, worked through module by module. */
 #include "symbolize.h"
 
+#include "clock.h"
 #include "module_ids.h"
-
-#include <time.h>
 
 enum {
 	RETRY_AFTER_S = 1 /* of what was not reached: it is here */
@@ -22,16 +21,9 @@ struct work {
 	uint32_t frames[UX_RESOLVE_MOST];
 };
 
-static uint64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000 + (uint64_t)t.tv_nsec / 1000000;
-}
-
 static bool is_over(const struct work *w)
 {
-	return w->end_ms != 0 && now_ms() >= w->end_ms;
+	return w->end_ms != 0 && (uint64_t)ux_clock_ms() >= w->end_ms;
 }
 
 enum ux_code ux_symbolize_bound(struct ux_request *req, size_t size, size_t cap)
@@ -82,7 +74,7 @@ static bool is_coming(struct work *w, const struct ux_asked_module *module, uint
  */
 static enum ux_code wait_for_modules(struct work *w)
 {
-	uint64_t until = now_ms() + w->asked->timeout_ms / 2;
+	uint64_t until = (uint64_t)ux_clock_ms() + w->asked->timeout_ms / 2;
 	const struct ux_asked_modules *modules = &w->asked->modules;
 	ux_cleanup(ux_free_ptr) bool *coming = calloc(modules->size + 1, sizeof(*coming));
 	if (!coming)
@@ -90,7 +82,7 @@ static enum ux_code wait_for_modules(struct work *w)
 	for (size_t i = 0; i < modules->size; i++)
 		coming[i] = is_coming(w, &modules->data[i], /* wait_ms= */ 0);
 	for (size_t i = 0; i < modules->size; i++) {
-		uint64_t now = now_ms();
+		uint64_t now = (uint64_t)ux_clock_ms();
 		if (coming[i] && now < until)
 			(void)is_coming(w, &modules->data[i], (uint32_t)(until - now));
 	}
@@ -213,7 +205,8 @@ enum ux_code ux_symbolize(struct ux_request *req, struct ux_asked *asked,
 			   .asked = asked,
 			   .form = form,
 			   .ctx = ctx,
-			   .end_ms = asked->timeout_ms ? now_ms() + asked->timeout_ms : 0,
+			   .end_ms = asked->timeout_ms ? (uint64_t)ux_clock_ms() + asked->timeout_ms
+						       : 0,
 			   .names_left = UX_SYMBOLIZE_NAMES_MOST};
 	if (asked->timeout_ms != 0 && ux_server_of(req)->wanted.ask)
 		UX_TRY(wait_for_modules(w));

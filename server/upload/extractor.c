@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The thread that extracts. */
+#include "clock.h"
 #include "extract_job.h"
 
 #include <errno.h>
@@ -61,10 +62,8 @@ static int64_t idle_seconds(struct ux_extractor *x)
 /* False: it is to stop. */
 static bool wait_for_work(struct ux_extractor *x)
 {
-	struct timespec until;
 	int64_t seconds = idle_seconds(x);
-	clock_gettime(CLOCK_MONOTONIC, &until);
-	until.tv_sec += seconds;
+	struct timespec until = ux_clock_timespec(ux_clock_ns() + seconds * UX_CLOCK_NS_IN_S);
 	int r = 0;
 	pthread_mutex_lock(&x->lock);
 	while (!x->woken && !x->stopping && r == 0)

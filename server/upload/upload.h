@@ -3,7 +3,7 @@
 #ifndef UX_UPLOAD_H
 #define UX_UPLOAD_H
 
-#include "hex.h"
+#include "text.h"
 #include "json_out.h"
 #include "server.h"
 

@@ -6,7 +6,7 @@
 #include "gsym_measure.h"
 #include "gsym_reader.h"
 #include "gsym_verify.h"
-#include "hex.h"
+#include "text.h"
 #include "id.h"
 
 /* A GSYM of version 1 keeps at most UX_GSYM_UUID_MOST bytes of a longer identity. */

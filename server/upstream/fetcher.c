@@ -1,19 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which question is asked next, and who waits for it. */
+#include "clock.h"
 #include "fetcher_inside.h"
 
-#include "hex.h"
+#include "text.h"
 
 #include <errno.h>
 #include <sys/random.h>
 #include <time.h>
-
-int64_t ux_fetcher_now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 /* --- the list --------------------------------------------------------------------------------- */
 
@@ -59,7 +53,7 @@ void ux_fetcher_over(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t quiet
 	f->n_fetches--;
 	fetch->state = UX_FETCH_OVER;
 	if (quiet_ms > 0)
-		ux_quiet_put(&f->quiet, fetch->key, ux_fetcher_now_ms() + quiet_ms);
+		ux_quiet_put(&f->quiet, fetch->key, ux_clock_ms() + quiet_ms);
 	wake_all(fetch);
 	if (fetch->running == 0)
 		ux_fetch_destroy(fetch);
@@ -129,7 +123,7 @@ static bool has_ended(const struct ux_fetch *fetch)
 /* What a thread does next, with the lock held; false: nothing until *until. */
 static bool next_job(struct ux_fetcher *f, struct ux_fetch **ret, int *ret_item, int64_t *until)
 {
-	int64_t now = ux_fetcher_now_ms();
+	int64_t now = ux_clock_ms();
 	struct ux_fetch *next = NULL;
 	*until = INT64_MAX;
 	for (struct ux_fetch *fetch = f->first; fetch; fetch = next) {
@@ -212,7 +206,7 @@ static enum ux_fetching join(struct ux_fetcher *f, const struct ux_wish *wish,
 			     const uint8_t key[16], struct ux_fetch_waiter *waiter)
 {
 	struct ux_fetch *fetch = find(f, key);
-	if (!fetch && ux_quiet_until(&f->quiet, key, ux_fetcher_now_ms()) > 0)
+	if (!fetch && ux_quiet_until(&f->quiet, key, ux_clock_ms()) > 0)
 		return UX_FETCHING_NOT;
 	if (!fetch && f->n_fetches == UX_FETCHES_MOST) {
 		f->refused++;
@@ -271,7 +265,7 @@ struct ux_upstream_status ux_fetcher_status(struct ux_fetcher *f, size_t i)
 	assert(i < f->n);
 	pthread_mutex_lock(&f->lock);
 	const struct ux_fetcher_upstream *up = &f->upstreams[i];
-	int64_t now = ux_fetcher_now_ms();
+	int64_t now = ux_clock_ms();
 	struct ux_upstream_status s = {
 		.upstream = &f->configured[i],
 		.breaker = up->breaker.state,

@@ -2,6 +2,8 @@
 /* One question of a fetch: asking, keeping what came, remembering what was said. */
 #include "fetcher_inside.h"
 
+#include "clock.h"
+
 enum {
 	ARENA = 1 << 20,
 	LATER_MOST_S = 5 /* that we let another server of ours make us wait */
@@ -169,9 +171,9 @@ static bool is_an_answer(const struct question *q)
 static void run(struct question *q)
 {
 	struct ux_error why = UX_ERROR_INIT;
-	q->began_ms = ux_fetcher_now_ms();
+	q->began_ms = ux_clock_ms();
 	enum ux_code code = ask(q, &why);
-	q->took_ms = (uint64_t)(ux_fetcher_now_ms() - q->began_ms);
+	q->took_ms = (uint64_t)(ux_clock_ms() - q->began_ms);
 	if (code == UX_OK && q->answer.outcome == UX_FETCH_FOUND) {
 		code = keep(q, &why);
 		if (code != UX_OK) /* what came is wrong */
@@ -259,14 +261,14 @@ void ux_fetcher_ask_item(struct ux_fetcher *f, struct ux_fetch *fetch, size_t in
 	ux_arena_init(&q.arena, ARENA);
 	item->state = UX_ITEM_RUNS;
 	fetch->running++;
-	fetch->next_ms = ux_fetcher_now_ms() + UX_FETCH_HEAD_START_MS;
+	fetch->next_ms = ux_clock_ms() + UX_FETCH_HEAD_START_MS;
 	up->running++;
 	q.client = up->n_idle > 0 ? up->idle[--up->n_idle] : NULL;
 	pthread_cond_signal(&f->changed); /* somebody else minds the head start */
 	pthread_mutex_unlock(&f->lock);
 	run(&q);
 	pthread_mutex_lock(&f->lock);
-	int64_t now = ux_fetcher_now_ms();
+	int64_t now = ux_clock_ms();
 	up->running--;
 	fetch->running--;
 	tell_breaker(up, &q, now);

@@ -38,8 +38,6 @@ struct ux_fetcher {
 	struct ux_quiet quiet;
 };
 
-int64_t ux_fetcher_now_ms(void);
-
 /* With the lock held. Frees the fetch, when nobody asks for it any more. */
 void ux_fetcher_over(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t quiet_ms);
 

@@ -2,7 +2,7 @@
 /* Lists of servers in header lines. */
 #include "hops.h"
 
-#include "hex.h"
+#include "text.h"
 
 static struct ux_bytes trim(struct ux_bytes s)
 {

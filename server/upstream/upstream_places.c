@@ -3,7 +3,7 @@
  * Debug Files", for .build-id/ab/cdef.debug. */
 #include "upstream.h"
 
-#include "hex.h"
+#include "text.h"
 #include "http_client.h"
 
 #include <stdarg.h>

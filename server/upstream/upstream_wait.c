@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Requests that wait for what upstreams may send. */
+#include "clock.h"
 #include "upstreams.h"
 
 #include <time.h>
@@ -17,13 +18,6 @@ struct waiting {
 	struct ux_request *req;
 	int64_t began_ms;
 };
-
-static int64_t now_ms(void)
-{
-	struct timespec t;
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (int64_t)t.tv_sec * 1000 + t.tv_nsec / 1000000;
-}
 
 static void wake_request(void *ctx)
 {
@@ -50,7 +44,7 @@ static struct waiting *waiting_of(struct ux_request *req)
 	w->req = req;
 	w->fetcher = ux_server_of(req)->fetcher;
 	w->waiter = (struct ux_fetch_waiter){.wake = wake_request, .ctx = w};
-	w->began_ms = now_ms();
+	w->began_ms = ux_clock_ms();
 	ux_request_on_end(req, end, w);
 	return w;
 }
@@ -72,7 +66,7 @@ static bool read_hops(const struct ux_request *req, struct ux_hops *ret)
 
 static bool park(struct ux_request *req, struct waiting *w, int64_t most_ms)
 {
-	int64_t left = w->began_ms + most_ms - now_ms();
+	int64_t left = w->began_ms + most_ms - ux_clock_ms();
 	return left > 0 && ux_request_park(req, (unsigned)ux_min(left, (int64_t)LOOK_MS));
 }
 
@@ -166,7 +160,7 @@ static enum ux_wanted sleep_for(struct ux_server *s, const struct ux_wish *wish,
 {
 	struct sleeper sleeper = {.lock = PTHREAD_MUTEX_INITIALIZER};
 	struct ux_fetch_waiter waiter = {.wake = wake_sleeper, .ctx = &sleeper};
-	int64_t end_ms = now_ms() + ux_min((int64_t)wait_ms, (int64_t)UX_FETCH_WAIT_MS);
+	int64_t end_ms = ux_clock_ms() + ux_min((int64_t)wait_ms, (int64_t)UX_FETCH_WAIT_MS);
 	pthread_condattr_t attr;
 	pthread_condattr_init(&attr);
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);

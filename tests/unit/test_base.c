@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* lib/base. */
+#include "clock.h"
 #include "sweep.h"
 
 #include "arena.h"
 #include "cursor.h"
 #include "file.h"
 #include "hash.h"
-#include "hex.h"
+#include "text.h"
 #include "map.h"
 #include "order.h"
 #include "out.h"
@@ -352,6 +353,89 @@ static void addresses_are_read_as_people_type_them(void **state)
 	assert_false(ux_hex_parse_u64(UX_STR("1 "), false, &v));
 }
 
+static void digits_are_read_up_to_the_first_other_character(void **state)
+{
+	(void)state;
+	uint64_t v = 7;
+	assert_int_equal(ux_digits_parse(UX_STR("0123 "), 10, &v), 4);
+	assert_int_equal(v, 123);
+	assert_int_equal(ux_digits_parse(UX_STR("1ffg"), 16, &v), 3);
+	assert_int_equal(v, 0x1ff);
+	assert_int_equal(ux_digits_parse(UX_STR("18"), 8, &v), 1);
+	assert_int_equal(v, 1);
+	assert_int_equal(ux_digits_parse(UX_STR("18446744073709551615"), 10, &v), 20);
+	assert_true(v == UINT64_MAX);
+	v = 7;
+	assert_int_equal(ux_digits_parse(UX_STR("18446744073709551616"), 10, &v), 0);
+	assert_int_equal(ux_digits_parse(UX_STR(" 1"), 10, &v), 0);
+	assert_int_equal(ux_digits_parse(UX_STR("-1"), 10, &v), 0);
+	assert_int_equal(ux_digits_parse(UX_BYTES_NONE, 10, &v), 0);
+	assert_int_equal(v, 7);
+}
+
+static void every_code_point_is_utf8_and_back(void **state)
+{
+	(void)state;
+	for (uint32_t c = 1; c < 0x120000; c++) {
+		char text[UX_UTF8_MOST];
+		size_t n = ux_utf8_encode(c, text), expected = c < 0x80 ? 1 : c < 0x800 ? 2 : 3;
+		struct ux_bytes s = ux_bytes(text, n);
+		if (c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+			assert_memory_equal(text, "\xef\xbf\xbd", 3);
+		else if (c >= 0x10000)
+			expected = 4;
+		assert_int_equal(n, expected);
+		assert_int_equal(ux_utf8_size(s, NULL), n);
+		bool control = c < 0x20 || (c >= 0x7f && c < 0xa0);
+		assert_int_equal(ux_utf8_printable_size(s), control ? 0 : n);
+		size_t bad = 0;
+		for (size_t cut = 1; cut < n; cut++) {
+			assert_int_equal(ux_utf8_size(ux_bytes(text, cut), &bad), 0);
+			assert_int_equal(bad, cut);
+		}
+	}
+}
+
+/* The Unicode Standard, table 3-7, read as a list. */
+static void only_the_well_formed_is_utf8(void **state)
+{
+	(void)state;
+	static const uint8_t rows[][5] = {
+		{0xc2, 0xdf, 0x80, 0xbf, 2}, {0xe0, 0xe0, 0xa0, 0xbf, 3},
+		{0xe1, 0xec, 0x80, 0xbf, 3}, {0xed, 0xed, 0x80, 0x9f, 3},
+		{0xee, 0xef, 0x80, 0xbf, 3}, {0xf0, 0xf0, 0x90, 0xbf, 4},
+		{0xf1, 0xf3, 0x80, 0xbf, 4}, {0xf4, 0xf4, 0x80, 0x8f, 4},
+	};
+	for (unsigned first = 0; first < 256; first++) {
+		for (unsigned second = 0; second < 256; second++) {
+			uint8_t text[4] = {(uint8_t)first, (uint8_t)second, 0x80, 0xbf};
+			size_t expected = first < 0x80 ? 1 : 0;
+			for (size_t i = 0; i < ux_countof(rows); i++)
+				if (first >= rows[i][0] && first <= rows[i][1] &&
+				    second >= rows[i][2] && second <= rows[i][3])
+					expected = rows[i][4];
+			size_t bad = 0;
+			assert_int_equal(ux_utf8_size(ux_bytes(text, 4), &bad), expected);
+			if (expected == 0)
+				assert_int_equal(bad, 1);
+		}
+	}
+	size_t bad = 0;
+	assert_int_equal(ux_utf8_size(UX_STR("\xf1\x80\x80z"), &bad), 0);
+	assert_int_equal(bad, 3);
+}
+
+static void the_clocks_agree_on_what_time_it_is(void **state)
+{
+	(void)state;
+	int64_t ns = ux_clock_ns(), ms = ux_clock_ms(), coarse = ux_clock_coarse_ms();
+	assert_in_range(ms - ns / UX_CLOCK_NS_IN_MS, 0, 10000);
+	assert_in_range(ms - coarse + 10000, 0, 20000);
+	assert_in_range(ux_clock_s() - ms / 1000, 0, 10);
+	struct timespec t = ux_clock_timespec(INT64_C(3000000007));
+	assert_true(t.tv_sec == 3 && t.tv_nsec == 7);
+}
+
 static char *temp_dir(void)
 {
 	static char path[] = "/tmp/unhex-base-XXXXXX";
@@ -521,7 +605,7 @@ static void sorting_by_start_is_sorting(void **state)
 	for (size_t k = 0; k < ux_countof(spreads); k++) {
 		for (size_t n = 0; n <= MOST; n = n * 3 + 1) {
 			for (size_t i = 0; i < n; i++) {
-				dice = ux_hash_u64(dice);
+				dice = ux_hash_mix(dice ^ 0x9e3779b97f4a7c15u, 0xd6e8feb86659fd93u);
 				mine[i].start = UINT64_MAX - dice % spreads[k];
 				mine[i].rank = dice >> 32 & 3;
 			}
@@ -557,6 +641,10 @@ int main(void)
 		UX_TEST(hash_tells_every_length_and_bit_apart),
 		UX_TEST(hex_reads_what_it_writes_and_refuses_the_rest),
 		UX_TEST(addresses_are_read_as_people_type_them),
+		UX_TEST(digits_are_read_up_to_the_first_other_character),
+		UX_TEST(every_code_point_is_utf8_and_back),
+		UX_TEST(only_the_well_formed_is_utf8),
+		UX_TEST(the_clocks_agree_on_what_time_it_is),
 		UX_TEST(new_file_appears_whole_or_not_at_all),
 		UX_TEST(only_regular_files_are_replaced),
 		UX_TEST(a_link_stays_and_what_it_leads_to_is_replaced),

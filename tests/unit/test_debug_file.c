@@ -3,7 +3,7 @@
 #include "sweep.h"
 
 #include "debug_file.h"
-#include "hex.h"
+#include "text.h"
 #include "make_elf.h"
 
 #include <limits.h>

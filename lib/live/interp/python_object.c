@@ -3,7 +3,7 @@
 #include "python_object.h"
 
 #include "hash.h"
-#include "interp_utf8.h"
+#include "text.h"
 
 enum {
 	MARKED = 128 /* bytes that a mark is made of */
@@ -76,7 +76,7 @@ static char *convert(const struct text *t, const uint8_t *raw, char *to)
 		if (c >= 0xdc80 && c <= 0xdcff)
 			*to++ = (char)(uint8_t)c;
 		else
-			to = ux_utf8_put(to, c);
+			to += ux_utf8_encode(c, to);
 	}
 	return to;
 }

@@ -2,42 +2,18 @@
 /* Names that run-time compilers write: made printable, taken apart. */
 #include "jit_name.h"
 
+#include "text.h"
+
 #define REPLACEMENT "\xef\xbf\xbd" /* U+FFFD */
 
 enum {
 	REPLACEMENT_SIZE = 3
 };
 
-/* The bytes of the UTF-8 character that s, not empty, begins with; 0 when it is none, or a control
- * character. Source: The Unicode Standard, table 3-7. */
-static size_t character(struct ux_bytes s)
-{
-	uint8_t b = s.data[0];
-	if (b < 0x80)
-		return b >= 0x20 && b != 0x7f;
-	size_t n = b >= 0xf0 ? 4 : b >= 0xe0 ? 3 : 2;
-	if (b < 0xc2 || b > 0xf4 || s.size < n)
-		return 0;
-	uint8_t low = 0x80, high = 0xbf;
-	if (b == 0xe0 || b == 0xf0)
-		low = b == 0xe0 ? 0xa0 : 0x90;
-	else if (b == 0xed || b == 0xf4)
-		high = b == 0xed ? 0x9f : 0x8f;
-	else if (b == 0xc2)
-		low = 0xa0; /* U+0080 to U+009F are controls */
-	for (size_t i = 1; i < n; i++) {
-		if (s.data[i] < low || s.data[i] > high)
-			return 0;
-		low = 0x80;
-		high = 0xbf;
-	}
-	return n;
-}
-
 bool ux_jit_text_is_clean(struct ux_bytes s)
 {
 	while (s.size > 0) {
-		size_t n = character(s);
+		size_t n = ux_utf8_printable_size(s);
 		if (n == 0)
 			return false;
 		s = ux_bytes(s.data + n, s.size - n);
@@ -51,7 +27,7 @@ static size_t clean(struct ux_bytes s, char *to)
 {
 	size_t size = 0;
 	while (s.size > 0) {
-		size_t n = character(s);
+		size_t n = ux_utf8_printable_size(s);
 		const void *from = n > 0 ? (const void *)s.data : REPLACEMENT;
 		size_t made = n > 0 ? n : (size_t)REPLACEMENT_SIZE;
 		if (to)

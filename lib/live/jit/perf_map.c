@@ -7,7 +7,7 @@
  */
 #include "perf_map.h"
 
-#include "hex.h"
+#include "text.h"
 #include "order.h"
 
 enum {
@@ -30,14 +30,9 @@ void ux_perf_map_deinit(struct ux_perf_map *m)
 	*m = (struct ux_perf_map){0};
 }
 
-static bool is_blank(uint8_t c)
-{
-	return c == ' ' || c == '\t';
-}
-
 static void skip_blanks(struct ux_bytes *s)
 {
-	while (s->size > 0 && is_blank(s->data[0]))
+	while (s->size > 0 && ux_is_blank(s->data[0]))
 		*s = ux_bytes(s->data + 1, s->size - 1);
 }
 
@@ -53,7 +48,7 @@ static bool take_number(struct ux_bytes *s, uint64_t *ret, bool *ret_letters)
 		v = v << 4 | (unsigned)digit;
 		letters = letters || digit > 9;
 	}
-	if (i == begin || i - begin > DIGITS_MOST || i == s->size || !is_blank(s->data[i]))
+	if (i == begin || i - begin > DIGITS_MOST || i == s->size || !ux_is_blank(s->data[i]))
 		return false;
 	*s = ux_bytes(s->data + i + 1, s->size - i - 1);
 	*ret = v;

@@ -5,7 +5,7 @@
 
 #include "btf.h"
 #include "cursor.h"
-#include "hex.h"
+#include "text.h"
 #include "order.h"
 
 enum {

@@ -2,7 +2,7 @@
 /* The running kernel's symbols, as /proc/kallsyms lists them. */
 #include "kallsyms.h"
 
-#include "hex.h"
+#include "text.h"
 #include "order.h"
 
 enum {

@@ -3,7 +3,7 @@
 #include "kernel_modules.h"
 
 #include "elf_notes.h"
-#include "hex.h"
+#include "text.h"
 #include "order.h"
 
 enum {

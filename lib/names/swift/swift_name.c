@@ -2,21 +2,7 @@
 /* Identifiers of Swift names, and what stands for something said before. */
 #include "swift_tree.h"
 #include "swift_text.h"
-
-static bool is_digit(char c)
-{
-	return c >= '0' && c <= '9';
-}
-
-static bool is_lower(char c)
-{
-	return c >= 'a' && c <= 'z';
-}
-
-static bool is_upper(char c)
-{
-	return c >= 'A' && c <= 'Z';
-}
+#include "text.h"
 
 /* The words of one literal part of an identifier, for later identifiers. */
 static void remember_words(struct swift *p, const char *s, size_t n)
@@ -24,13 +10,14 @@ static void remember_words(struct swift *p, const char *s, size_t n)
 	size_t start = n; /* n: in no word */
 	for (size_t i = 0; i <= n && p->n_words < SWIFT_WORDS_MOST; i++) {
 		char c = i < n ? s[i] : '\0';
-		bool ends = i == n || c == '_' || (i > 0 && is_upper(c) && !is_upper(s[i - 1]));
+		bool ends =
+			i == n || c == '_' || (i > 0 && ux_is_upper(c) && !ux_is_upper(s[i - 1]));
 		if (start < n && ends) {
 			if (i - start >= 2)
 				p->words[p->n_words++] = (struct swift_word){s + start, i - start};
 			start = n;
 		}
-		if (start == n && i < n && c != '_' && !is_digit(c))
+		if (start == n && i < n && c != '_' && !ux_is_digit(c))
 			start = i;
 	}
 }
@@ -48,9 +35,9 @@ static bool append(struct swift *p, const char *s, size_t n)
 static bool append_words(struct swift *p, bool *ret_more)
 {
 	*ret_more = true;
-	while (*ret_more && (is_lower(swift_peek(p)) || is_upper(swift_peek(p)))) {
+	while (*ret_more && (ux_is_lower(swift_peek(p)) || ux_is_upper(swift_peek(p)))) {
 		char c = swift_next(p);
-		*ret_more = is_lower(c);
+		*ret_more = ux_is_lower(c);
 		unsigned word = (unsigned)(c - (*ret_more ? 'a' : 'A'));
 		if (word >= p->n_words || !append(p, p->words[word].text, p->words[word].size))
 			return false;
@@ -120,7 +107,7 @@ uint16_t swift_operator_name(struct swift *p)
 	for (unsigned i = 0; i < n; i++) {
 		char c = p->text[at + i];
 		bool beyond = (unsigned char)c >= 0x80;
-		if (!beyond && (!is_lower(c) || signs[c - 'a'] == ' '))
+		if (!beyond && (!ux_is_lower(c) || signs[c - 'a'] == ' '))
 			return 0;
 		p->text[p->n_text++] = beyond ? c : signs[c - 'a'];
 	}
@@ -184,17 +171,17 @@ uint16_t swift_substitutions(struct swift *p)
 		char c = swift_next(p);
 		if (c == '_')
 			return substitution(p, counted ? times + 27 : 26);
-		if (is_lower(c)) {
+		if (ux_is_lower(c)) {
 			uint16_t node = substitution(p, (uint32_t)(c - 'a'));
 			if (!push_repeated(p, node, times) || !swift_push(p, node))
 				return 0;
 			times = 1;
 			counted = false;
-		} else if (is_upper(c)) {
+		} else if (ux_is_upper(c)) {
 			uint16_t node = substitution(p, (uint32_t)(c - 'A'));
 			return push_repeated(p, node, times) ? node : 0;
 		} else {
-			if (counted || !is_digit(c))
+			if (counted || !ux_is_digit(c))
 				return 0;
 			p->pos--;
 			if (!swift_natural(p, &times))
@@ -318,7 +305,7 @@ uint16_t swift_known(struct swift *p)
 		return swift_remember(p, SWIFT_MAKE(p, SWIFT_BOUND_ENUM, optional, list));
 	}
 	uint32_t times = 1;
-	if (is_digit(swift_peek(p)) && !swift_natural(p, &times))
+	if (ux_is_digit(swift_peek(p)) && !swift_natural(p, &times))
 		return 0;
 	const struct known *table = swift_take(p, 'c') ? known_too : known;
 	uint16_t node = known_type(p, swift_next(p), table);

@@ -2,6 +2,8 @@
 /* Punycode, as Swift writes it. */
 #include "swift_text.h"
 
+#include "text.h"
+
 enum {
 	LETTERS_MOST = 512, /* of one identifier */
 	BASE = 36,
@@ -59,20 +61,6 @@ static bool delta_at(const char **s, const char *end, unsigned bias, unsigned *i
 	}
 }
 
-static size_t utf8(uint32_t c, char *to)
-{
-	if (c < 0x80) {
-		to[0] = (char)c;
-		return 1;
-	}
-	size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
-	static const unsigned char marks[] = {0, 0, 0xc0, 0xe0, 0xf0};
-	for (size_t i = n; i-- > 1; c >>= 6)
-		to[i] = (char)(0x80 | (c & 0x3f));
-	to[0] = (char)(marks[n] | c);
-	return n;
-}
-
 /* Code points, in their order; 0: malformed. */
 static size_t letters_of(const char *s, size_t n, uint32_t *letters)
 {
@@ -116,7 +104,7 @@ size_t swift_punycode(const char *s, size_t n, char *to, size_t most)
 			return 0;
 		if (c == 0)
 			return 0;
-		size += utf8(c, to + size);
+		size += ux_utf8_encode(c, to + size);
 	}
 	return size;
 }

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading and writing characters. */
+#include "text.h"
+
+void ux_hex_encode(struct ux_bytes bytes, char *text)
+{
+	static const char digits[] = "0123456789abcdef";
+	for (size_t i = 0; i < bytes.size; i++) {
+		*text++ = digits[bytes.data[i] >> 4];
+		*text++ = digits[bytes.data[i] & 15];
+	}
+	*text = '\0';
+}
+
+int ux_hex_digit(char c)
+{
+	if (c >= '0' && c <= '9')
+		return c - '0';
+	if (c >= 'a' && c <= 'f')
+		return c - 'a' + 10;
+	if (c >= 'A' && c <= 'F')
+		return c - 'A' + 10;
+	return -1;
+}
+
+bool ux_hex_decode(struct ux_bytes text, uint8_t *bytes, size_t max, size_t *ret_n)
+{
+	if (text.size % 2 != 0 || text.size / 2 > max)
+		return false;
+	for (size_t i = 0; i < text.size; i += 2) {
+		int hi = ux_hex_digit((char)text.data[i]);
+		int lo = ux_hex_digit((char)text.data[i + 1]);
+		if (hi < 0 || lo < 0)
+			return false;
+		bytes[i / 2] = (uint8_t)(hi << 4 | lo);
+	}
+	*ret_n = text.size / 2;
+	return true;
+}
+
+bool ux_hex_parse_u64(struct ux_bytes text, bool hex, uint64_t *ret)
+{
+	uint64_t base = hex ? 16 : 10;
+	size_t i = 0;
+	if (text.size > 2 && text.data[0] == '0' && (text.data[1] | 0x20) == 'x') {
+		base = 16;
+		i = 2;
+	}
+	if (i == text.size)
+		return false;
+	uint64_t v = 0;
+	for (; i < text.size; i++) {
+		int digit = ux_hex_digit((char)text.data[i]);
+		if (digit < 0 || (uint64_t)digit >= base || __builtin_mul_overflow(v, base, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)digit, &v))
+			return false;
+	}
+	*ret = v;
+	return true;
+}
+
+size_t ux_digits_parse(struct ux_bytes text, unsigned base, uint64_t *ret)
+{
+	uint64_t v = 0;
+	size_t i = 0;
+	for (; i < text.size; i++) {
+		int digit = ux_hex_digit((char)text.data[i]);
+		if (digit < 0 || (unsigned)digit >= base)
+			break;
+		if (__builtin_mul_overflow(v, base, &v) ||
+		    __builtin_add_overflow(v, (uint64_t)digit, &v))
+			return 0;
+	}
+	if (i > 0)
+		*ret = v;
+	return i;
+}
+
+size_t ux_utf8_size(struct ux_bytes s, size_t *ret_bad)
+{
+	uint8_t c = s.data[0], low = 0x80, high = 0xbf;
+	size_t n = c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
+	size_t good = 1;
+	if (c < 0x80)
+		return 1;
+	if (c == 0xe0)
+		low = 0xa0;
+	else if (c == 0xed)
+		high = 0x9f;
+	else if (c == 0xf0)
+		low = 0x90;
+	else if (c == 0xf4)
+		high = 0x8f;
+	while (good < n && good < s.size && s.data[good] >= low && s.data[good] <= high) {
+		low = 0x80;
+		high = 0xbf;
+		good++;
+	}
+	if (ret_bad)
+		*ret_bad = good;
+	return good == n ? n : 0;
+}
+
+size_t ux_utf8_printable_size(struct ux_bytes s)
+{
+	size_t n = ux_utf8_size(s, NULL);
+	if (n == 1)
+		return s.data[0] >= 0x20 && s.data[0] != 0x7f;
+	return n == 2 && s.data[0] == 0xc2 && s.data[1] < 0xa0 ? 0 : n;
+}
+
+size_t ux_utf8_encode(uint32_t c, char *to)
+{
+	static const uint8_t heads[] = {0, 0, 0xc0, 0xe0, 0xf0};
+	if (c == 0 || c > 0x10ffff || (c >= 0xd800 && c <= 0xdfff))
+		c = 0xfffd;
+	if (c < 0x80) {
+		to[0] = (char)c;
+		return 1;
+	}
+	size_t n = c < 0x800 ? 2 : c < 0x10000 ? 3 : 4;
+	for (size_t i = n; i-- > 1; c >>= 6)
+		to[i] = (char)(0x80 | (c & 0x3f));
+	to[0] = (char)(heads[n] | c);
+	return n;
+}
