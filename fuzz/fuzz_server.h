@@ -5,7 +5,7 @@
 
 #include "fuzz.h"
 
-#include "json_in.h"
+#include "request_values.h"
 #include "make_gsym.h"
 #include "make_server.h"
 

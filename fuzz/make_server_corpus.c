@@ -4,7 +4,9 @@
 #include "make_corpus.h"
 
 #include "fuzz.h"
-#include "handlers.h"
+#include "auth.h"
+#include "module_cache.h"
+#include "routes.h"
 #include "wire_question.h"
 
 enum {

@@ -9,7 +9,7 @@ TYPES = {".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf
          ".svg": "image/svg+xml"}
 
 out, files = sys.argv[1], sys.argv[2:]
-lines = ['#include "assets.h"', ""]
+lines = ['#include "page.h"', ""]
 for path in files:
     with open(path, "rb") as f:
         data = f.read()

@@ -30,13 +30,14 @@ BEGIN {
 	allow["push"] = low " " readers " extract net fetch archive"
 	allow["sandbox"] = low " " readers " extract archive"
 	below = low " wire object gsym extract config net store fetch archive sandbox"
-	parts = "core gate symbolize upload modules upstream protocols pages run"
-	n = split(parts, f, " ")
-	for (i = 1; i <= n; i++) {
-		of_server = of_server " server/" f[i]
-		allow["server/" f[i]] = below " server/core server/gate server/symbolize server/upload server/upstream"
-	}
-	allow["server/protocols"] = allow["server/protocols"] " server/modules"
+	allow["server/core"] = below
+	allow["server/gate"] = below " server/core"
+	allow["server/symbolize"] = allow["server/gate"] " server/gate"
+	allow["server/upload"] = allow["server/symbolize"] " server/symbolize"
+	allow["server/upstream"] = allow["server/upload"] " server/upload"
+	allow["server/modules"] = allow["server/protocols"] = allow["server/upstream"] " server/upstream"
+	allow["server/pages"] = allow["server/modules"] " server/modules"
+	of_server = " server/core server/gate server/symbolize server/upload server/upstream server/modules server/protocols server/pages server/run"
 	allow["server/run"] = below of_server
 	allow["cli"] = low " " readers " wire extract live live/kernel config net store fetch archive push sandbox" of_server
 	allow["agent"] = allow["crawl"] = allow["push"] " push store"

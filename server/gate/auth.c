@@ -3,8 +3,8 @@
 #include "auth.h"
 
 #include "clock.h"
-#include "cors.h"
 #include "forwarded.h"
+#include "hash.h"
 
 #include <arpa/inet.h>
 #include <strings.h>
@@ -12,7 +12,8 @@
 enum {
 	READS = UX_SCOPE_READ | UX_SCOPE_SYMBOLIZE,
 	MS_IN_S = 1000,
-	QUEUE_MOST_MS = 30000 /* debuginfod's clients give up after 90 s */
+	QUEUE_MOST_MS = 30000, /* debuginfod's clients give up after 90 s */
+	NS_ROW_MOST = 64 << 10 /* bytes of a namespace's row */
 };
 
 const struct ux_access ux_access_default = {
@@ -32,6 +33,74 @@ int64_t ux_server_clock_ns(const struct ux_server *s)
 		return s->clock_ns(s->clock_ctx);
 	return ux_clock_ns();
 }
+
+/* --- the gate ----------------------------------------------------------------------------------
+ */
+
+enum ux_code ux_gate_create(struct ux_gate **ret, struct ux_error *err)
+{
+	struct ux_gate *g = calloc(1, sizeof(*g));
+	if (!g || !(g->rates = ux_rates_create(UX_RATES_MOST))) {
+		free(g);
+		return ux_error_nomem(err);
+	}
+	pthread_mutex_init(&g->read_access.lock, NULL);
+	ux_sessions_init(&g->sessions);
+	*ret = g;
+	return UX_OK;
+}
+
+void ux_gate_destroy(struct ux_gate *g)
+{
+	if (!g)
+		return;
+	ux_rates_destroy(g->rates);
+	pthread_mutex_destroy(&g->read_access.lock);
+	free(g);
+}
+
+/* --- who may read in which namespace, without a query of the index each time -------------------
+ */
+
+static bool read_access_cached(struct ux_read_access *r, struct ux_read_access_slot *slot,
+			       const char *ns, int64_t now, enum ux_ns_reading *ret)
+{
+	pthread_mutex_lock(&r->lock);
+	bool fresh = slot->until_ns > now && strcmp(slot->name, ns) == 0;
+	if (fresh)
+		*ret = slot->reading;
+	pthread_mutex_unlock(&r->lock);
+	return fresh;
+}
+
+/* What the namespace says; one that does not exist says nothing (UX_NS_AS_SERVED). */
+static enum ux_code read_access_find(struct ux_read_access *r, struct ux_index *ix, const char *ns,
+				     int64_t now, enum ux_ns_reading *ret, struct ux_error *err)
+{
+	UX_ARENA(arena, NS_ROW_MOST);
+	uint64_t hash = ux_hash_bytes(ux_bytes_cstr(ns));
+	struct ux_read_access_slot *slot = &r->slots[hash % UX_READ_ACCESS_SLOTS];
+	struct ux_error why = UX_ERROR_INIT;
+	struct ux_namespace row = {.reading = UX_NS_AS_SERVED};
+	if (read_access_cached(r, slot, ns, now, ret))
+		return UX_OK;
+	enum ux_code code = ix->namespaces.find(ix, ns, &arena, &row, &why);
+	if (code != UX_OK && code != UX_ENOTFOUND) {
+		if (err && err->code == UX_OK)
+			*err = why;
+		return code;
+	}
+	*ret = code == UX_OK ? row.reading : UX_NS_AS_SERVED;
+	pthread_mutex_lock(&r->lock);
+	snprintf(slot->name, sizeof(slot->name), "%s", ns);
+	slot->reading = *ret;
+	slot->until_ns = now + UX_READ_ACCESS_NS;
+	pthread_mutex_unlock(&r->lock);
+	return UX_OK;
+}
+
+/* --- callers -----------------------------------------------------------------------------------
+ */
 
 /* RFC 6750, 2.1; the scheme's name has no case (RFC 9110, 11.1). */
 static bool bearer(const struct ux_request *req, struct ux_bytes *ret)
@@ -89,24 +158,24 @@ static enum ux_openness as_served(const struct ux_request *req, const char *ns)
 	const struct ux_server *s = ux_server_of(req);
 	if (strcmp(ns, UX_NAMESPACE_DEFAULT) != 0 || /* others are open to nobody */
 	    !atomic_load_explicit(&s->open_reading, memory_order_relaxed))
-		return UX_OPEN_TO_NOBODY;
+		return UX_OPEN_TO_NONE;
 	if (!s->local_only)
 		return UX_OPEN_TO_ALL;
-	return is_of_this_machine(req) ? UX_OPEN_TO_MACHINE : UX_OPEN_TO_NOBODY;
+	return is_of_this_machine(req) ? UX_OPEN_TO_MACHINE : UX_OPEN_TO_NONE;
 }
 
 static enum ux_code openness_of(struct ux_request *req, const char *ns, enum ux_openness *ret)
 {
 	struct ux_server *s = ux_server_of(req);
 	enum ux_ns_reading reading = UX_NS_AS_SERVED;
-	UX_TRY(ux_readings_of(&s->readings, s->store->index, ns, ux_server_clock_ns(s), &reading,
-			      &req->err));
+	UX_TRY(read_access_find(&s->gate->read_access, s->store->index, ns, ux_server_clock_ns(s),
+				&reading, &req->err));
 	switch (reading) {
 	case UX_NS_OPEN:
 		*ret = UX_OPEN_TO_ALL;
 		return UX_OK;
 	case UX_NS_KEYED:
-		*ret = UX_OPEN_TO_NOBODY;
+		*ret = UX_OPEN_TO_NONE;
 		return UX_OK;
 	case UX_NS_AS_SERVED:
 		break;
@@ -135,7 +204,7 @@ static enum ux_code open_caller(struct ux_request *req, struct ux_caller *caller
 {
 	caller->ns = ns;
 	UX_TRY(openness_of(req, ns, &caller->openness));
-	caller->scopes = caller->openness != UX_OPEN_TO_NOBODY ? READS : 0;
+	caller->scopes = caller->openness != UX_OPEN_TO_NONE ? READS : 0;
 	return UX_OK;
 }
 
@@ -180,20 +249,20 @@ static enum ux_code identify(struct ux_request *req, struct ux_response *res,
 						 ux_server_now(), &req->arena, &key, &req->err);
 		if (code != UX_OK)
 			return unauthorized(res, code);
-	} else if (ux_session_key(&s->sessions, s->store->index, req, ux_server_now(), &key) !=
-		   UX_OK) {
+	} else if (ux_session_key(&s->gate->sessions, s->store->index, req, ux_server_now(),
+				  &key) != UX_OK) {
 		return open_caller(req, caller, asked ? asked : UX_NAMESPACE_DEFAULT);
 	}
 	ux_store_key_used(s->store, key.id);
 	return keyed_caller(req, caller, &key, asked, by_path);
 }
 
-enum ux_code ux_server_openness(struct ux_request *req, enum ux_openness *ret)
+enum ux_code ux_gate_openness(struct ux_request *req, enum ux_openness *ret)
 {
 	struct ux_response unused = {.fd = -1};
 	struct ux_caller caller = {.ns = UX_NAMESPACE_DEFAULT};
 	enum ux_code code = identify(req, &unused, &caller);
-	*ret = code == UX_OK ? caller.openness : UX_OPEN_TO_NOBODY;
+	*ret = code == UX_OK ? caller.openness : UX_OPEN_TO_NONE;
 	if (code == UX_ENOMEM)
 		return code;
 	req->err = (struct ux_error)UX_ERROR_INIT;
@@ -239,10 +308,10 @@ static enum ux_code slow_down(struct ux_request *req, struct ux_response *res,
 {
 	struct ux_server *s = ux_server_of(req);
 	unsigned wait_ms = 0;
-	if (rate->a_second == 0 || !s->rates)
+	if (rate->a_second == 0)
 		return UX_OK;
 	bool may =
-		ux_rates_take(s->rates, &name, rate, ux_server_clock_ns(s),
+		ux_rates_take(s->gate->rates, &name, rate, ux_server_clock_ns(s),
 			      req->route->waits ? ux_server_access(s)->wait_most_ms : 0, &wait_ms);
 	if (!may)
 		return too_many(req, res, wait_ms);
@@ -322,7 +391,7 @@ static enum ux_code anybody(struct ux_request *req, struct ux_caller *caller)
 	return UX_OK;
 }
 
-enum ux_code ux_server_gate(struct ux_request *req, struct ux_response *res)
+enum ux_code ux_gate_check(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_caller *caller = NULL;
 	UX_TRY(make_caller(req, &caller));

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What pages of other sites may read. */
-#include "cors.h"
-
 #include "auth.h"
 
 /* Where reading is open to this machine alone, this page is why its owner looks. */
@@ -70,11 +68,11 @@ static void put_headers(struct ux_request *req, struct ux_response *res)
 		ux_response_field(res, "Access-Control-Allow-Headers", ux_bytes(text, names.size));
 }
 
-enum ux_code ux_server_options(struct ux_request *req, struct ux_response *res)
+enum ux_code ux_cors_preflight(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_bytes private;
-	enum ux_openness openness = UX_OPEN_TO_NOBODY;
-	UX_TRY(ux_server_openness(req, &openness));
+	enum ux_openness openness = UX_OPEN_TO_NONE;
+	UX_TRY(ux_gate_openness(req, &openness));
 	if (!put_origin(req, res, openness))
 		return UX_OK;
 	ux_response_field(res, "Access-Control-Allow-Methods", UX_STR("GET, HEAD, POST"));

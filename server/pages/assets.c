@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /assets/{name}. */
-#include "assets.h"
+#include "page.h"
 
 #include "file_answer.h"
-#include "web.h"
+#include "pages.h"
 
 static const struct ux_asset *find(struct ux_bytes name)
 {

@@ -2,8 +2,8 @@
 /* The frame of a page, and its header lines. */
 #include "page.h"
 
-#include "assets.h"
-#include "web.h"
+#include "pages.h"
+#include "request_values.h"
 
 static const struct {
 	const char *path;
@@ -16,7 +16,7 @@ static const struct {
 	[UX_PAGE_STATUS] = {"/status", "Status"},
 };
 
-bool ux_page_wanted(const struct ux_request *req)
+bool ux_page_accepted(const struct ux_request *req)
 {
 	struct ux_bytes accept;
 	return ux_request_header(req, "Accept", &accept) &&
@@ -28,7 +28,7 @@ static void put_navigation(struct ux_out *out, const struct ux_page *page)
 	ux_out_cstr(out, "<nav aria-label=\"Main\"><ul>");
 	for (size_t i = UX_PAGE_MODULES; i < ux_countof(places); i++)
 		UX_HTML(out, "<li><a href=\"$\"$>$</a></li>", places[i].path,
-			page->place == (enum ux_page_place)i
+			page->place == (enum ux_page_section)i
 				? UX_HTML_OURS(" aria-current=\"page\"")
 				: UX_HTML_OURS(""),
 			places[i].word);
@@ -163,4 +163,69 @@ enum ux_code ux_page_redirect(struct ux_request *req, struct ux_response *res, s
 	ux_response_field(res, "Location", ux_bytes(kept, out.size));
 	ux_response_field(res, "Cache-Control", UX_STR("no-store"));
 	return UX_OK;
+}
+
+static const char *word_of(unsigned status)
+{
+	switch (status) {
+	case 401:
+		return "A key is needed";
+	case 403:
+		return "That is not allowed";
+	case 404:
+		return "Not found";
+	case 405:
+		return "Not in this way";
+	case 413:
+		return "Too much at once";
+	case 429:
+		return "Too often";
+	default:
+		return status < 500 ? "That does not work" : "The server cannot do that now";
+	}
+}
+
+/* The document has been cleared of what is not for strangers; the error itself has not. */
+static const char *message_of(struct ux_request *req, struct ux_bytes document)
+{
+	json_t *doc = json_loadb((const char *)document.data, document.size, 0, NULL);
+	const char *text =
+		json_string_value(json_object_get(json_object_get(doc, "error"), "message"));
+	const char *kept = text ? ux_arena_strndup(&req->arena, text, strlen(text)) : NULL;
+	json_decref(doc);
+	return kept ? kept : "";
+}
+
+/* Where the person wanted to go, to be sent there once there is a key. */
+static struct ux_bytes target_of(struct ux_request *req)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	if (req->method != UX_METHOD_GET)
+		return UX_STR("/");
+	ux_out_put(&out, req->path.data, req->path.size);
+	for (size_t i = 0; i < req->n_query; i++) {
+		ux_out_u8(&out, i == 0 ? '?' : '&');
+		ux_html_percent(&out, req->query[i].name);
+		ux_out_u8(&out, '=');
+		ux_html_percent(&out, req->query[i].value);
+	}
+	char *kept = out.failed ? NULL : ux_arena_strndup(&req->arena, out.data, out.size);
+	return kept ? ux_bytes(kept, out.size) : UX_STR("/");
+}
+
+void ux_web_error(struct ux_request *req, struct ux_response *res)
+{
+	const struct ux_page page = {.title = "unhex", .place = UX_PAGE_ELSEWHERE};
+	if ((req->route && !req->route->page) || !ux_page_accepted(req))
+		return;
+	const char *message = message_of(req, res->body);
+	ux_out_deinit(&req->out);
+	ux_page_begin(req, &page);
+	UX_HTML(&req->out, "<h1>$</h1>\n<p>$</p>\n", word_of(res->status), message);
+	if (res->status == 401)
+		ux_sign_in_form(&req->out, target_of(req));
+	if (ux_page_end(req, res, &page) == UX_OK)
+		return;
+	res->type = "text/plain; charset=utf-8";
+	res->body = UX_STR("out of memory\n");
 }

@@ -7,7 +7,7 @@
 #include "server.h"
 
 /* Which entry of the navigation a page is under. */
-enum ux_page_place {
+enum ux_page_section {
 	UX_PAGE_HOME,
 	UX_PAGE_MODULES,
 	UX_PAGE_SYMBOLIZE,
@@ -19,7 +19,7 @@ enum ux_page_place {
 
 struct ux_page {
 	const char *title;
-	enum ux_page_place place;
+	enum ux_page_section place;
 	bool script;       /* our script may run, and talk to this server */
 	const char *query; /* that the search field shows; NULL: nothing */
 };
@@ -36,7 +36,7 @@ enum ux_code ux_page_redirect(struct ux_request *req, struct ux_response *res, s
 	ux_must;
 
 /* Does the client want HTML? Browsers say so, programs do not. */
-bool ux_page_wanted(const struct ux_request *req);
+bool ux_page_accepted(const struct ux_request *req);
 
 /* "inlines" with a bar of five cells. */
 void ux_page_quality(struct ux_out *out, enum ux_quality quality);
@@ -83,5 +83,21 @@ struct ux_bytes ux_page_trim(struct ux_bytes text);
 
 /* A decimal parameter; `otherwise` when it is none. */
 int64_t ux_page_number(const struct ux_request *req, const char *name, int64_t otherwise);
+
+/* The form that takes a token. next: path of this server where the browser goes then. */
+void ux_sign_in_form(struct ux_out *out, struct ux_bytes next);
+
+/* --- what pages are made of besides HTML: assets/, embedded by tools/embed_assets.py ------------
+ */
+
+struct ux_asset {
+	const char *name;
+	const char *type; /* content type */
+	const char *tag;  /* beginning of its SHA-256, in hex: another content has another URL */
+	const uint8_t *data;
+	size_t size;
+};
+
+extern const struct ux_asset ux_asset_style, ux_asset_upload, ux_asset_icon;
 
 #endif

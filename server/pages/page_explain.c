@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /explain: what /v1/explain says, for people. */
+#include "modules.h"
 #include "page.h"
-#include "web.h"
+#include "pages.h"
 
 static const struct ux_page page = {.title = "Explain - unhex", .place = UX_PAGE_EXPLAIN};
 
@@ -185,4 +186,34 @@ enum ux_code ux_web_explain(struct ux_request *req, struct ux_response *res, con
 	put_upstreams(out, json_object_get(doc, "upstreams"));
 	ux_out_cstr(out, "</section>\n");
 	return ux_page_end(req, res, &page);
+}
+
+static void page_explain_drop(json_t **doc)
+{
+	json_decref(*doc);
+}
+
+/* GET /explain?id=&addr=: exactly what /v1/explain/{id}?addr= says. */
+enum ux_code ux_handle_page_explain(struct ux_request *req, struct ux_response *res)
+{
+	ux_cleanup(page_explain_drop) json_t *doc = NULL;
+	struct ux_bytes id = ux_page_query(req, "id"), addr;
+	if (id.size == 0)
+		return ux_web_explain_form(req, res);
+	/* A form sends the field that is left empty. */
+	for (size_t i = 0; i < req->n_query; i++)
+		if (ux_bytes_eq(req->query[i].name, UX_STR("addr"))) {
+			addr = ux_page_trim(req->query[i].value);
+			req->query[i].value = addr;
+			if (addr.size == 0)
+				req->query[i].name = UX_STR("");
+		}
+	req->params[0] = id;
+	req->n_params = 1;
+	UX_TRY(ux_handle_explain(req, res));
+	doc = json_loadb((const char *)req->out.data, req->out.size, 0, NULL);
+	if (!doc)
+		return ux_error_nomem(&req->err);
+	ux_out_reset(&req->out);
+	return ux_web_explain(req, res, doc);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET / of a browser. */
 #include "page.h"
-#include "web.h"
+#include "pages.h"
 
 enum {
 	RECENT = 8 /* modules shown */
@@ -89,4 +89,21 @@ enum ux_code ux_web_home(struct ux_request *req, struct ux_response *res)
 	UX_TRY(put_numbers(req));
 	UX_TRY(put_recent(req));
 	return ux_page_end(req, res, &page);
+}
+
+/* GET /: a page for who wants one, the routes for everybody else. */
+enum ux_code ux_handle_root(struct ux_request *req, struct ux_response *res)
+{
+	const struct ux_server *s = ux_server_of(req);
+	if (ux_page_accepted(req))
+		return ux_web_home(req, res);
+	ux_response_field(res, "Vary", UX_STR("Accept"));
+	ux_out_cstr(&req->out, "unhex " UX_VERSION "\n\n");
+	for (size_t i = 0; i < s->n_routes; i++) {
+		const struct ux_route *r = &s->routes[i];
+		if (!r->page || r->handler == ux_handle_root)
+			ux_out_fmt(&req->out, "%-6s %-26s %s\n", ux_method_name(r->method),
+				   r->pattern, r->what);
+	}
+	return ux_response_out(req, res, "text/plain; charset=utf-8");
 }

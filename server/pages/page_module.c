@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /modules/{id}: all that is known of one. */
 #include "page.h"
-#include "web.h"
+#include "pages.h"
 
-#include "module_ids.h"
+#include "request_values.h"
 
 enum {
 	HISTORY = 50, /* lines of the audit */
@@ -15,7 +15,7 @@ static enum ux_code find(struct ux_request *req, struct ux_module *ret)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	const char *id = NULL;
-	UX_TRY(ux_module_id(req->params[0], &req->arena, &id, &req->err));
+	UX_TRY(ux_module_id_parse(req->params[0], &req->arena, &id, &req->err));
 	return ix->modules.find(ix, ux_caller_of(req)->ns, id, &req->arena, ret, &req->err);
 }
 

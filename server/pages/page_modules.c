@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /modules and /search: lists of modules. */
 #include "page.h"
-#include "web.h"
+#include "pages.h"
 
 #include "text.h"
-#include "module_ids.h"
+#include "request_values.h"
 
 enum {
 	PAGE = 50,       /* modules of a page */
@@ -188,7 +188,7 @@ static bool find_whole(struct ux_request *req, struct ux_bytes q, struct ux_byte
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	const char *id = NULL;
 	int64_t number = 0;
-	if (ux_module_id(q, &req->arena, &id, NULL) != UX_OK ||
+	if (ux_module_id_parse(q, &req->arena, &id, NULL) != UX_OK ||
 	    ix->modules.number(ix, ux_caller_of(req)->ns, id, &number, NULL) != UX_OK)
 		return false;
 	UX_HTML(&out, "/modules/$", ux_html_url(id));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /sign-in and /sign-out: a token for a session (server/gate/session.h), and the end of one. */
+#include "auth.h"
 #include "page.h"
-#include "sign_in.h"
-#include "web.h"
+#include "pages.h"
 
 static const struct ux_page page = {.title = "Sign in - unhex", .place = UX_PAGE_ELSEWHERE};
 
@@ -97,7 +97,7 @@ enum ux_code ux_web_sign_in(struct ux_request *req, struct ux_response *res)
 		req->err = why;
 		return code;
 	}
-	UX_TRY(ux_session_make(&s->sessions, key.id, ux_server_now(), session, &req->err));
+	UX_TRY(ux_session_make(&s->gate->sessions, key.id, ux_server_now(), session, &req->err));
 	ux_store_key_used(s->store, key.id);
 	UX_TRY(put_cookie(req, res, session, UX_SESSION_SECONDS));
 	return ux_page_redirect(req, res, next);

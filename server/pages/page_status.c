@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /status: usage, namespaces, health. */
 #include "page.h"
-#include "web.h"
+#include "pages.h"
 
 static const struct ux_page page = {.title = "Status - unhex", .place = UX_PAGE_STATUS};
 

@@ -2,10 +2,11 @@
 /* /symbolize: pasted stacks and addresses, with names. */
 #include "page.h"
 #include "stack_text.h"
-#include "web.h"
+#include "pages.h"
 
 #include "lookup.h"
-#include "module_ids.h"
+#include "request_values.h"
+#include "symbolize.h"
 
 enum {
 	LINES_MOST = 5000,
@@ -41,7 +42,7 @@ struct paste {
 static void paste_deinit(struct paste *p)
 {
 	for (size_t i = 0; i < p->n_known; i++)
-		ux_open_module_drop(p->known[i].module);
+		ux_open_module_unref(p->known[i].module);
 	ux_lookup_deinit(&p->lookup);
 	ux_out_deinit(&p->text);
 }
@@ -79,8 +80,8 @@ static enum ux_code open_known(struct paste *p, struct known *k)
 	if (!k->id)
 		return UX_OK;
 	uint32_t retry_s = 0;
-	enum ux_code code = ux_server_module(ux_server_of(req), ux_caller_of(req)->ns, k->id,
-					     /* wait_ms= */ 0, &k->module, &retry_s, &why);
+	enum ux_code code = ux_server_module_open(ux_server_of(req), ux_caller_of(req)->ns, k->id,
+						  /* wait_ms= */ 0, &k->module, &retry_s, &why);
 	if (code == UX_ENOMEM) {
 		req->err = why;
 		return code;
@@ -109,7 +110,7 @@ static enum ux_code know(struct paste *p, struct ux_bytes as, bool is_id, struct
 	struct known *k = &p->known[p->n_known];
 	*k = (struct known){.as = as};
 	if (is_id)
-		UX_TRY(ux_module_id(as, &req->arena, &k->id, &req->err));
+		UX_TRY(ux_module_id_parse(as, &req->arena, &k->id, &req->err));
 	else
 		UX_TRY(id_of_name(p, as, k));
 	p->n_known++;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GET /uploads: what is on its way, and the form to send files. */
 #include "page.h"
-#include "web.h"
+#include "pages.h"
 
 enum {
 	RUNNING = 100, /* uploads shown */

@@ -11,6 +11,7 @@
 #include "mozilla_modules.h"
 #include "protocols.h"
 #include "sandbox.h"
+#include "module_cache.h"
 
 #include <errno.h>
 #include <sys/mman.h>
@@ -100,7 +101,7 @@ static uint64_t left_of_function(const struct work *w, uint64_t pc)
 	for (size_t i = 0; i < ux_open_module_count(m) && !known; i++)
 		known = ux_gsym_extent(&ux_open_module_candidate(m, i)->gsym, pc, &start, &size,
 				       NULL) == UX_OK;
-	ux_open_module_drop(m);
+	ux_open_module_unref(m);
 	return known && pc - start < size ? size - (pc - start) : 0;
 }
 

@@ -3,7 +3,7 @@
 #include "mozilla_modules.h"
 
 #include "debug_id.h"
-#include "module_ids.h"
+#include "request_values.h"
 
 static int compare(const void *a, const void *b)
 {
@@ -70,7 +70,7 @@ enum ux_code ux_mozilla_modules_read(struct ux_mozilla_modules *m, const json_t 
 void ux_mozilla_modules_deinit(struct ux_mozilla_modules *m)
 {
 	for (size_t i = 0; i < m->n; i++)
-		ux_open_module_drop(m->list[i].open);
+		ux_open_module_unref(m->list[i].open);
 }
 
 /* The ID that begins with that one. UX_ENOTFOUND, with nothing said in err. */
@@ -115,7 +115,8 @@ enum ux_code ux_mozilla_id(struct ux_request *req, struct ux_bytes debug_id, con
 		if (code != UX_ENOTFOUND)
 			return code;
 	}
-	enum ux_code code = ux_module_id(debug_id, &req->arena, ret, is_debug_id ? NULL : err);
+	enum ux_code code =
+		ux_module_id_parse(debug_id, &req->arena, ret, is_debug_id ? NULL : err);
 	if (code != UX_OK && !is_debug_id)
 		return code;
 	if (code == UX_OK &&

@@ -62,7 +62,7 @@ static enum ux_code prove(struct ux_request *req, const struct question *q)
 	bool proved = false;
 	for (size_t i = 0; i < n && !proved; i++)
 		proved = is_file(&frames[i], q->file);
-	ux_open_module_drop(m);
+	ux_open_module_unref(m);
 	if (proved)
 		return UX_OK;
 	return ux_error_set(&req->err, UX_ENOTFOUND, "no code at 0x%" PRIx64 " is of that file",

@@ -3,7 +3,7 @@
 #ifndef UX_ACCESS_SETTINGS_H
 #define UX_ACCESS_SETTINGS_H
 
-#include "server.h"
+#include "auth.h"
 #include "settings.h"
 
 /*

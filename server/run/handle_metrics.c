@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /metrics and /readyz: for those who watch over the server. */
-#include "handlers.h"
+#include "routes.h"
 #include "upstream_tell.h"
 
 /* What is asked of the index when somebody looks; one that does not answer is left out. */

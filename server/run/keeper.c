@@ -4,6 +4,9 @@
 
 #include "access_log.h"
 #include "clock.h"
+#include "module_cache.h"
+
+#include <time.h>
 
 enum {
 	WRITE_SECONDS = 60,
@@ -58,8 +61,8 @@ static void retained(void *ctx, const struct ux_retained_one *one)
 	struct ux_keeper *k = ctx;
 	char quoted[300];
 	if (one->ids)
-		ux_module_cache_forget(k->server->cache, one->ns, (const char *const *)one->ids,
-				       one->n_ids);
+		ux_module_cache_evict(k->server->cache, one->ns, (const char *const *)one->ids,
+				      one->n_ids);
 	if (one->what != UX_RETAINED_IDLE)
 		ux_log_line("info", "retention", "what=%s namespace=%s id=%s bytes=%" PRIu64,
 			    ux_retained_name(one->what), one->ns,

@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The routes. docs/api/openapi.yaml describes exactly these; a test compares. */
-#include "handlers.h"
+#include "routes.h"
+
+#include "auth.h"
+#include "modules.h"
 #include "protocols.h"
-#include "web.h"
+#include "pages.h"
+#include "symbolize.h"
+#include "upload.h"
 
 const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_GET, "/", ux_handle_root, NULL, 0, "these lines; a page for browsers", true},

@@ -6,8 +6,10 @@
 #include "access_settings.h"
 #include "auth.h"
 #include "clock.h"
-#include "cors.h"
-#include "handlers.h"
+#include "routes.h"
+#include "extractor.h"
+#include "fetcher.h"
+#include "module_cache.h"
 #include "http_server.h"
 #include "keeper.h"
 #include "open_upstreams.h"
@@ -15,7 +17,7 @@
 #include "service_manager.h"
 #include "tls.h"
 #include "upstreams.h"
-#include "web.h"
+#include "pages.h"
 
 #include <errno.h>
 #include <pthread.h>
@@ -59,8 +61,8 @@ struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limi
 		.routes = ux_server_routes,
 		.n_routes = ux_server_route_count,
 		.ctx = s,
-		.gate = ux_server_gate,
-		.options = ux_server_options,
+		.gate = ux_gate_check,
+		.options = ux_cors_preflight,
 		.log = request_done,
 		.error_page = ux_web_error,
 		.is_proxy = is_proxy,
@@ -71,7 +73,8 @@ struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limi
 	s->upload_most = app.limits.upload_bytes;
 	s->memory.most = app.limits.memory_bytes;
 	s->metrics.start = ux_server_now();
-	ux_sessions_init(&s->sessions);
+	s->routes = ux_server_routes;
+	s->n_routes = ux_server_route_count;
 	return app;
 }
 
@@ -261,8 +264,8 @@ static enum ux_code open_and_serve(struct ux_running *r, int fd, const char *dir
 		ux_module_cache_create(&s->cache, s->store, r->settings->open_modules, err);
 	if (code == UX_OK)
 		code = first_key(s->store->index, err);
-	if (code == UX_OK && !(s->rates = ux_rates_create(UX_RATES_MOST)))
-		code = ux_error_nomem(err);
+	if (code == UX_OK)
+		code = ux_gate_create(&s->gate, err);
 	if (code == UX_OK)
 		code = open_extractor(s, r->settings, err);
 	if (code == UX_OK)
@@ -271,7 +274,7 @@ static enum ux_code open_and_serve(struct ux_running *r, int fd, const char *dir
 		code = serve(r, fd, dir, set, err);
 	ux_fetcher_close(s->fetcher);
 	ux_extractor_stop(s->extractor);
-	ux_rates_destroy(s->rates);
+	ux_gate_destroy(s->gate);
 	ux_module_cache_destroy(s->cache);
 	ux_store_close(s->store);
 	return code;

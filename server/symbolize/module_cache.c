@@ -21,7 +21,7 @@ struct ux_open_module {
 	struct ux_open_candidate candidates[UX_MODULE_CANDIDATES_MOST];
 	pthread_mutex_t lock;      /* guards the candidates' names */
 	pthread_mutex_t memo_lock; /* guards memos; nothing is waited for while it is held */
-	struct ux_memo *memos[UX_MEMO_MODES];
+	struct ux_frame_cache *memos[UX_FRAME_CACHE_MODES];
 	atomic_size_t *memo_bytes; /* the cache's */
 };
 
@@ -36,11 +36,11 @@ struct entry {
 
 struct ux_module_cache {
 	struct ux_store *store;
-	struct ux_recent *recent;
+	struct ux_row_cache *recent;
 	size_t most;
-	pthread_mutex_t lock;       /* guards all below */
-	struct ux_memo_wires wires; /* locks itself */
-	atomic_size_t memo_bytes;   /* of all modules; a sum alone: no order needed */
+	pthread_mutex_t lock;             /* guards all below */
+	struct ux_frame_reply_pool wires; /* locks itself */
+	atomic_size_t memo_bytes;         /* of all modules; a sum alone: no order needed */
 	uint64_t generation; /* forgets so far: what was read before one is not kept after it */
 	size_t n;
 	struct entry *newest, *oldest;
@@ -82,7 +82,7 @@ static void module_ref(struct ux_open_module *m)
 	atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
 }
 
-void ux_open_module_drop(struct ux_open_module *m)
+void ux_open_module_unref(struct ux_open_module *m)
 {
 	if (!m || atomic_fetch_sub_explicit(&m->refs, 1, memory_order_acq_rel) > 1)
 		return;
@@ -90,27 +90,27 @@ void ux_open_module_drop(struct ux_open_module *m)
 		ux_gsym_names_deinit(&m->candidates[i].names);
 		ux_file_unmap(&m->candidates[i].mapping);
 	}
-	for (size_t i = 0; i < UX_MEMO_MODES; i++)
-		ux_memo_drop(m->memos[i]);
+	for (size_t i = 0; i < UX_FRAME_CACHE_MODES; i++)
+		ux_frame_cache_unref(m->memos[i]);
 	pthread_mutex_destroy(&m->memo_lock);
 	pthread_mutex_destroy(&m->lock);
 	free(m);
 }
 
-struct ux_memo *ux_open_module_memo(struct ux_open_module *m, enum ux_demangle_mode mode,
-				    struct ux_memo *full)
+struct ux_frame_cache *ux_open_module_frames(struct ux_open_module *m, enum ux_demangle_mode mode,
+					     struct ux_frame_cache *full)
 {
-	struct ux_memo *old = NULL, *memo = NULL;
+	struct ux_frame_cache *old = NULL, *memo = NULL;
 	pthread_mutex_lock(&m->memo_lock);
 	if (full && m->memos[mode] == full)
 		old = ux_take(&m->memos[mode]);
 	if (!m->memos[mode])
-		m->memos[mode] = ux_memo_create(mode, m->memo_bytes);
+		m->memos[mode] = ux_frame_cache_create(mode, m->memo_bytes);
 	if (m->memos[mode])
-		memo = ux_memo_ref(m->memos[mode]);
+		memo = ux_frame_cache_ref(m->memos[mode]);
 	pthread_mutex_unlock(&m->memo_lock);
-	ux_memo_drop(old);
-	ux_memo_drop(full);
+	ux_frame_cache_unref(old);
+	ux_frame_cache_unref(full);
 	return memo;
 }
 
@@ -118,12 +118,12 @@ struct ux_memo *ux_open_module_memo(struct ux_open_module *m, enum ux_demangle_m
 static size_t forget_memos(struct ux_open_module *m)
 {
 	size_t bytes = 0;
-	for (size_t i = 0; i < UX_MEMO_MODES; i++) {
+	for (size_t i = 0; i < UX_FRAME_CACHE_MODES; i++) {
 		pthread_mutex_lock(&m->memo_lock);
-		struct ux_memo *memo = ux_take(&m->memos[i]);
+		struct ux_frame_cache *memo = ux_take(&m->memos[i]);
 		pthread_mutex_unlock(&m->memo_lock);
-		bytes += memo ? ux_memo_bytes(memo) : 0;
-		ux_memo_drop(memo);
+		bytes += memo ? ux_frame_cache_bytes(memo) : 0;
+		ux_frame_cache_unref(memo);
 	}
 	return bytes;
 }
@@ -163,7 +163,7 @@ enum ux_code ux_module_cache_create(struct ux_module_cache **ret, struct ux_stor
 	struct ux_module_cache *c = calloc(1, sizeof(*c));
 	if (!c)
 		return ux_error_nomem(err);
-	c->recent = ux_recent_create();
+	c->recent = ux_row_cache_create();
 	if (!c->recent) {
 		free(c);
 		return ux_error_nomem(err);
@@ -206,7 +206,7 @@ static void remove_entry(struct ux_module_cache *c, struct entry *e)
 	*p = e->chain;
 	unlink_use(c, e);
 	c->n--;
-	ux_open_module_drop(e->module);
+	ux_open_module_unref(e->module);
 	free(e);
 }
 
@@ -216,19 +216,19 @@ void ux_module_cache_destroy(struct ux_module_cache *c)
 		return;
 	while (c->newest)
 		remove_entry(c, c->newest);
-	ux_recent_destroy(c->recent);
-	ux_memo_wires_deinit(&c->wires);
+	ux_row_cache_destroy(c->recent);
+	ux_frame_reply_pool_deinit(&c->wires);
 	pthread_mutex_destroy(&c->wires.lock);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
 
-struct ux_recent *ux_module_cache_recent(struct ux_module_cache *c)
+struct ux_row_cache *ux_module_cache_rows(struct ux_module_cache *c)
 {
 	return c->recent;
 }
 
-struct ux_memo_wires *ux_module_cache_wires(struct ux_module_cache *c)
+struct ux_frame_reply_pool *ux_module_cache_replies(struct ux_module_cache *c)
 {
 	return &c->wires;
 }
@@ -237,7 +237,7 @@ struct ux_memo_wires *ux_module_cache_wires(struct ux_module_cache *c)
 static void shed_memos(struct ux_module_cache *c)
 {
 	size_t all = atomic_load_explicit(&c->memo_bytes, memory_order_relaxed), gone = 0;
-	for (struct entry *e = c->oldest; e && all > gone + UX_MEMOS_MOST / 2; e = e->newer)
+	for (struct entry *e = c->oldest; e && all > gone + UX_FRAME_CACHES_MOST / 2; e = e->newer)
 		gone += forget_memos(e->module);
 }
 
@@ -247,7 +247,7 @@ static struct ux_open_module *look(struct ux_module_cache *c, const struct key *
 {
 	struct ux_open_module *m = NULL;
 	pthread_mutex_lock(&c->lock);
-	if (atomic_load_explicit(&c->memo_bytes, memory_order_relaxed) > UX_MEMOS_MOST)
+	if (atomic_load_explicit(&c->memo_bytes, memory_order_relaxed) > UX_FRAME_CACHES_MOST)
 		shed_memos(c);
 	struct entry *e = *slot_of(c, k->text, k->size, k->hash);
 	if (e) {
@@ -343,7 +343,7 @@ static enum ux_code open_module(struct ux_module_cache *c, const char *ns, const
 		    open_candidate(c, &row.candidates[i], &m->candidates[m->n], &why) == UX_OK)
 			m->n++;
 	if (m->n == 0) {
-		ux_open_module_drop(m);
+		ux_open_module_unref(m);
 		return ux_error_set(err, UX_ECORRUPT, "no candidate of %.80s can be opened: %.60s",
 				    id, why.text);
 	}
@@ -382,8 +382,8 @@ enum ux_code ux_module_cache_get(struct ux_module_cache *c, const char *ns, cons
 	return UX_OK;
 }
 
-void ux_module_cache_forget(struct ux_module_cache *c, const char *ns, const char *const *ids,
-			    size_t n)
+void ux_module_cache_evict(struct ux_module_cache *c, const char *ns, const char *const *ids,
+			   size_t n)
 {
 	pthread_mutex_lock(&c->lock);
 	c->generation++;
@@ -395,16 +395,16 @@ void ux_module_cache_forget(struct ux_module_cache *c, const char *ns, const cha
 			remove_entry(c, e);
 	}
 	pthread_mutex_unlock(&c->lock);
-	ux_recent_forget(c->recent);
+	ux_row_cache_clear(c->recent);
 }
 
-void ux_module_cache_forget_id(struct ux_module_cache *c, const char *ns, const char *id)
+void ux_module_cache_evict_id(struct ux_module_cache *c, const char *ns, const char *id)
 {
 	UX_ARENA(arena, INDEX_ARENA);
 	struct ux_module row;
 	struct ux_index *ix = c->store->index;
 	if (ix->modules.find(ix, ns, id, &arena, &row, NULL) == UX_OK)
-		ux_module_cache_forget(c, ns, (const char *const *)row.ids, row.n_ids);
+		ux_module_cache_evict(c, ns, (const char *const *)row.ids, row.n_ids);
 	else
-		ux_module_cache_forget(c, ns, &id, 1);
+		ux_module_cache_evict(c, ns, &id, 1);
 }

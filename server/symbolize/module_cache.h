@@ -4,9 +4,9 @@
 #define UX_MODULE_CACHE_H
 
 #include "gsym_names.h"
-#include "memo.h"
-#include "memo_wire.h"
-#include "recent.h"
+#include "frame_cache.h"
+#include "frame_cache_wire.h"
+#include "row_cache.h"
 #include "store.h"
 
 enum {
@@ -22,7 +22,7 @@ struct ux_open_candidate {
 };
 
 /* A module's candidates, best first. Immutable but for names and memos; shared; released by
- * ux_open_module_drop(). */
+ * ux_open_module_unref(). */
 struct ux_open_module;
 
 size_t ux_open_module_count(const struct ux_open_module *m);
@@ -38,15 +38,15 @@ enum ux_code ux_open_module_find(struct ux_open_module *m, struct ux_bytes name,
 				 uint64_t *ret, struct ux_error *err) ux_must;
 
 /* NULL is fine. */
-void ux_open_module_drop(struct ux_open_module *m);
+void ux_open_module_unref(struct ux_open_module *m);
 
 /*
- * The memo of lookups with names in that mode, to be released by ux_memo_drop() before the module
- * is. full: NULL, or the one that has no more room, whose reference is taken: then there is a new
- * one. NULL: memory is short.
+ * The memo of lookups with names in that mode, to be released by ux_frame_cache_unref() before the
+ * module is. full: NULL, or the one that has no more room, whose reference is taken: then there is
+ * a new one. NULL: memory is short.
  */
-struct ux_memo *ux_open_module_memo(struct ux_open_module *m, enum ux_demangle_mode mode,
-				    struct ux_memo *full);
+struct ux_frame_cache *ux_open_module_frames(struct ux_open_module *m, enum ux_demangle_mode mode,
+					     struct ux_frame_cache *full);
 
 /* Any thread. */
 struct ux_module_cache;
@@ -65,16 +65,16 @@ enum ux_code ux_module_cache_get(struct ux_module_cache *c, const char *ns, cons
 				 struct ux_open_module **ret, struct ux_error *err) ux_must;
 
 /* What else was asked for a moment ago: forgotten whenever a module of this cache is. */
-struct ux_recent *ux_module_cache_recent(struct ux_module_cache *c);
+struct ux_row_cache *ux_module_cache_rows(struct ux_module_cache *c);
 
 /* Where replies about its modules are written; lives as long as the cache. */
-struct ux_memo_wires *ux_module_cache_wires(struct ux_module_cache *c);
+struct ux_frame_reply_pool *ux_module_cache_replies(struct ux_module_cache *c);
 
 /* The module with these IDs has changed: from now on, what is got is what the index says. */
-void ux_module_cache_forget(struct ux_module_cache *c, const char *ns, const char *const *ids,
-			    size_t n);
+void ux_module_cache_evict(struct ux_module_cache *c, const char *ns, const char *const *ids,
+			   size_t n);
 
 /* The same of the module that an ID names, after a candidate of it came, was settled or went. */
-void ux_module_cache_forget_id(struct ux_module_cache *c, const char *ns, const char *id);
+void ux_module_cache_evict_id(struct ux_module_cache *c, const char *ns, const char *id);
 
 #endif

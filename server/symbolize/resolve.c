@@ -36,7 +36,7 @@ static void missed_deinit(struct missed *m)
 
 void ux_resolver_deinit(struct ux_resolver *r)
 {
-	ux_memo_drop(r->memo);
+	ux_frame_cache_unref(r->memo);
 	r->memo = NULL;
 }
 
@@ -57,7 +57,7 @@ static bool missed_init(struct missed *m, const struct ux_resolver *r, const uin
 	    !m->frames)
 		return false;
 	for (size_t i = 0; i < n; i++) {
-		if (found[i] != UX_MEMO_UNKNOWN)
+		if (found[i] != UX_FRAME_UNKNOWN)
 			continue;
 		m->at[m->n] = (uint32_t)i;
 		m->pcs[m->n++] = pcs[i] - r->back;
@@ -144,11 +144,11 @@ static size_t note(struct ux_resolver *r, const struct missed *m, size_t n, uint
 {
 	for (size_t i = 0; i < m->n;) {
 		bool good = true;
-		ux_memo_lock(r->memo);
+		ux_frame_cache_lock(r->memo);
 		for (size_t end = ux_min(i + LOCKED, m->n); i < end && good; i += good)
-			good = ux_memo_add(r->memo, m->pcs[i], m->frames + m->spans[i].first,
-					   m->spans[i].n, &ret_frames[m->at[i]]);
-		ux_memo_unlock(r->memo);
+			good = ux_frame_cache_add(r->memo, m->pcs[i], m->frames + m->spans[i].first,
+						  m->spans[i].n, &ret_frames[m->at[i]]);
+		ux_frame_cache_unlock(r->memo);
 		if (!good)
 			return m->at[i];
 	}
@@ -179,7 +179,7 @@ static enum ux_code take_memo(struct ux_resolver *r, struct ux_error *err)
 {
 	r->anew = !r->memo || r->full;
 	if (r->full || !r->memo)
-		r->memo = ux_open_module_memo(r->module, r->mode, ux_take(&r->memo));
+		r->memo = ux_open_module_frames(r->module, r->mode, ux_take(&r->memo));
 	r->full = false;
 	return r->memo ? UX_OK : ux_error_nomem(err);
 }
@@ -192,7 +192,7 @@ enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, ui
 	/* A memo that somebody else fills at the same time may be full at once, more than once. */
 	for (unsigned i = 0; i < 4 && *ret_done == 0; i++) {
 		UX_TRY(take_memo(r, err));
-		size_t unknown = ux_memo_find(r->memo, pcs, n, r->back, ret_frames);
+		size_t unknown = ux_frame_cache_find(r->memo, pcs, n, r->back, ret_frames);
 		if (unknown == 0)
 			*ret_done = n;
 		else

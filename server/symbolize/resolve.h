@@ -3,7 +3,7 @@
 #ifndef UX_RESOLVE_H
 #define UX_RESOLVE_H
 
-#include "memo.h"
+#include "frame_cache.h"
 #include "module_cache.h"
 
 enum {
@@ -15,10 +15,10 @@ enum {
 struct ux_resolver {
 	struct ux_open_module *module;
 	enum ux_demangle_mode mode;
-	uint64_t back;        /* subtracted from each address: 1 for return addresses */
-	struct ux_memo *memo; /* what the last numbers are of; NULL at first */
-	bool full;            /* the next addresses need another memo */
-	bool anew;            /* set: numbers are of another memo than those of the call before */
+	uint64_t back;               /* subtracted from each address: 1 for return addresses */
+	struct ux_frame_cache *memo; /* what the last numbers are of; NULL at first */
+	bool full;                   /* the next addresses need another memo */
+	bool anew; /* set: numbers are of another memo than those of the call before */
 };
 
 void ux_resolver_deinit(struct ux_resolver *r);

@@ -3,17 +3,17 @@
 #include "symbolize.h"
 
 #include "clock.h"
-#include "module_ids.h"
+#include "request_values.h"
 
 enum {
-	RETRY_AFTER_S = 1 /* of what was not reached: it is here */
+	RETRY_AFTER_S = 1 /* of what was not reached, and of what is fetched or extracted */
 };
 
 /* One question at work. */
 struct work {
 	struct ux_request *req;
-	struct ux_asked *asked;
-	const struct ux_symbolize_form *form;
+	struct ux_symbolize_request *asked;
+	const struct ux_symbolize_writer *form;
 	void *ctx;
 	uint64_t end_ms;     /* monotonic; 0: never */
 	uint64_t names_left; /* functions that may yet be read to find some by name */
@@ -38,26 +38,69 @@ enum ux_code ux_symbolize_bound(struct ux_request *req, size_t size, size_t cap)
 
 static void drop_module(struct ux_open_module **m)
 {
-	ux_open_module_drop(*m);
+	ux_open_module_unref(*m);
 }
 
 /* --- modules -----------------------------------------------------------------------------------
  */
 
-static enum ux_code open_module(struct work *w, const struct ux_asked_module *module,
+/* As the store has it; `why` is new. */
+static enum ux_code symbolize_module_get(struct ux_server *s, const struct ux_missing_module *ask,
+					 struct ux_open_module **ret, uint32_t *ret_retry_s,
+					 struct ux_error *why)
+{
+	*why = (struct ux_error)UX_ERROR_INIT;
+	enum ux_code code = ux_module_cache_get(s->cache, ask->ns, ask->id, ret, why);
+	*ret_retry_s = code == UX_EUNAVAILABLE ? RETRY_AFTER_S : 0;
+	return code;
+}
+
+static enum ux_code symbolize_module_fetching(const struct ux_missing_module *ask,
+					      uint32_t *ret_retry_s, struct ux_error *why)
+{
+	*ret_retry_s = ask->retry_after_s ? ask->retry_after_s : RETRY_AFTER_S;
+	*why = (struct ux_error)UX_ERROR_INIT;
+	return ux_error_set(why, UX_EUNAVAILABLE, "%.80s is being fetched", ask->id);
+}
+
+enum ux_code ux_server_module_open(struct ux_server *s, const char *ns, const char *id,
+				   uint32_t wait_ms, struct ux_open_module **ret,
+				   uint32_t *ret_retry_s, struct ux_error *err)
+{
+	struct ux_missing_module ask = {.ns = ns, .id = id, .wait_ms = wait_ms};
+	struct ux_error why;
+	enum ux_code code = symbolize_module_get(s, &ask, ret, ret_retry_s, &why);
+	if (code == UX_ENOTFOUND && s->missing.fetch) {
+		switch (s->missing.fetch(s->missing.ctx, &ask)) {
+		case UX_MISSING_NOWHERE:
+			break;
+		case UX_MISSING_PENDING:
+			code = symbolize_module_fetching(&ask, ret_retry_s, &why);
+			break;
+		case UX_MISSING_ARRIVED:
+			code = symbolize_module_get(s, &ask, ret, ret_retry_s, &why);
+			break;
+		}
+	}
+	if (code != UX_OK && err && err->code == UX_OK)
+		*err = why;
+	return code;
+}
+
+static enum ux_code open_module(struct work *w, const struct ux_requested_module *module,
 				uint32_t wait_ms, struct ux_open_module **ret,
 				uint32_t *ret_retry_s, struct ux_error *why)
 {
 	const char *id = module->canonical;
 	*ret_retry_s = 0;
 	if (!id)
-		UX_TRY(ux_module_id(module->id, &w->req->arena, &id, why));
-	return ux_server_module(ux_server_of(w->req), ux_caller_of(w->req)->ns, id, wait_ms, ret,
-				ret_retry_s, why);
+		UX_TRY(ux_module_id_parse(module->id, &w->req->arena, &id, why));
+	return ux_server_module_open(ux_server_of(w->req), ux_caller_of(w->req)->ns, id, wait_ms,
+				     ret, ret_retry_s, why);
 }
 
 /* Whether the module is on its way here. */
-static bool is_coming(struct work *w, const struct ux_asked_module *module, uint32_t wait_ms)
+static bool is_coming(struct work *w, const struct ux_requested_module *module, uint32_t wait_ms)
 {
 	struct ux_arena_mark mark = ux_arena_mark(&w->req->arena);
 	ux_cleanup(drop_module) struct ux_open_module *m = NULL;
@@ -75,7 +118,7 @@ static bool is_coming(struct work *w, const struct ux_asked_module *module, uint
 static enum ux_code wait_for_modules(struct work *w)
 {
 	uint64_t until = (uint64_t)ux_clock_ms() + w->asked->timeout_ms / 2;
-	const struct ux_asked_modules *modules = &w->asked->modules;
+	const struct ux_requested_modules *modules = &w->asked->modules;
 	ux_cleanup(ux_free_ptr) bool *coming = calloc(modules->size + 1, sizeof(*coming));
 	if (!coming)
 		return ux_error_nomem(&w->req->err);
@@ -93,14 +136,14 @@ static enum ux_code wait_for_modules(struct work *w)
  */
 
 /* Places that are known by a name get their addresses. */
-static enum ux_code find_names(struct work *w, const struct ux_asked_module *module,
+static enum ux_code find_names(struct work *w, const struct ux_requested_module *module,
 			       struct ux_open_module *m)
 {
-	struct ux_asked *a = w->asked;
+	struct ux_symbolize_request *a = w->asked;
 	while (w->name < a->names.size && a->names.data[w->name].at < module->first)
 		w->name++;
 	for (size_t i = w->name; i < a->names.size; i++) {
-		struct ux_asked_name *name = &a->names.data[i];
+		struct ux_requested_name *name = &a->names.data[i];
 		uint64_t start = 0;
 		if (name->at >= module->first + module->n)
 			break;
@@ -117,14 +160,14 @@ static enum ux_code find_names(struct work *w, const struct ux_asked_module *mod
 /* n addresses from `first` on have their frames; those of unknown names have none. */
 static void clear_unknown_names(struct work *w, size_t first, size_t n)
 {
-	const struct ux_asked_names *names = &w->asked->names;
+	const struct ux_requested_names *names = &w->asked->names;
 	for (; w->name < names->size && names->data[w->name].at < first + n; w->name++)
 		if (!names->data[w->name].known)
 			w->frames[names->data[w->name].at - first] = 0;
 }
 
 /* Frames of the module's addresses while there is time; *ret_n is how many of them. */
-static enum ux_code put_addresses(struct work *w, const struct ux_asked_module *module,
+static enum ux_code put_addresses(struct work *w, const struct ux_requested_module *module,
 				  struct ux_resolver *r, size_t *ret_n)
 {
 	const uint64_t *pcs = w->asked->pcs.data;
@@ -141,9 +184,9 @@ static enum ux_code put_addresses(struct work *w, const struct ux_asked_module *
 	return UX_OK;
 }
 
-static enum ux_code put_found(struct work *w, struct ux_open_module *m, struct ux_symbolized *s)
+static enum ux_code put_found(struct work *w, struct ux_open_module *m, struct ux_module_answer *s)
 {
-	const struct ux_asked_module *module = s->module;
+	const struct ux_requested_module *module = s->module;
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
 		.module = m, .mode = w->asked->demangle, .back = w->asked->return_addresses};
 	s->open = true;
@@ -168,10 +211,10 @@ static enum ux_module_status status_of(enum ux_code code)
 	return code == UX_EUNAVAILABLE ? UX_MODULE_PENDING : UX_MODULE_FAILED;
 }
 
-static enum ux_code put_module(struct work *w, const struct ux_asked_module *module,
+static enum ux_code put_module(struct work *w, const struct ux_requested_module *module,
 			       enum ux_code *ret_code)
 {
-	struct ux_symbolized s = {.module = module, .reason = ""};
+	struct ux_module_answer s = {.module = module, .reason = ""};
 	ux_cleanup(drop_module) struct ux_open_module *m = NULL;
 	struct ux_error why = UX_ERROR_INIT;
 	if (is_over(w)) {
@@ -195,8 +238,9 @@ static enum ux_code put_module(struct work *w, const struct ux_asked_module *mod
 	return UX_OK;
 }
 
-enum ux_code ux_symbolize(struct ux_request *req, struct ux_asked *asked,
-			  const struct ux_symbolize_form *form, void *ctx, enum ux_code *ret_first)
+enum ux_code ux_symbolize(struct ux_request *req, struct ux_symbolize_request *asked,
+			  const struct ux_symbolize_writer *form, void *ctx,
+			  enum ux_code *ret_first)
 {
 	ux_cleanup(ux_free_ptr) struct work *w = malloc(sizeof(*w));
 	if (!w)
@@ -208,7 +252,7 @@ enum ux_code ux_symbolize(struct ux_request *req, struct ux_asked *asked,
 			   .end_ms = asked->timeout_ms ? (uint64_t)ux_clock_ms() + asked->timeout_ms
 						       : 0,
 			   .names_left = UX_SYMBOLIZE_NAMES_MOST};
-	if (asked->timeout_ms != 0 && ux_server_of(req)->wanted.ask)
+	if (asked->timeout_ms != 0 && ux_server_of(req)->missing.fetch)
 		UX_TRY(wait_for_modules(w));
 	for (size_t i = 0; i < asked->modules.size; i++) {
 		struct ux_arena_mark mark = ux_arena_mark(&req->arena);

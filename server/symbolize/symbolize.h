@@ -3,14 +3,14 @@
 #ifndef UX_SYMBOLIZE_H
 #define UX_SYMBOLIZE_H
 
-#include "asked.h"
-#include "handlers.h"
+#include "symbolize_request.h"
 #include "resolve.h"
+#include "server.h"
 #include "unhex/question.h"
 
 /* What is to be said of a module besides its frames. */
-struct ux_symbolized {
-	const struct ux_asked_module *module;
+struct ux_module_answer {
+	const struct ux_requested_module *module;
 	enum ux_module_status status;
 	bool open;               /* its symbols are here: addresses may have been put */
 	enum ux_quality quality; /* of an open one */
@@ -23,11 +23,12 @@ struct ux_symbolized {
  * How an answer is written: for each module begin, put as often as there are pieces of addresses,
  * end. open: its symbols are here, so that frames follow.
  */
-struct ux_symbolize_form {
-	void (*begin)(void *ctx, const struct ux_asked_module *module, const enum ux_quality *open);
+struct ux_symbolize_writer {
+	void (*begin)(void *ctx, const struct ux_requested_module *module,
+		      const enum ux_quality *open);
 	enum ux_code (*put)(void *ctx, const struct ux_resolver *r, const uint32_t *frames,
 			    size_t n);
-	void (*end)(void *ctx, const struct ux_symbolized *s);
+	void (*end)(void *ctx, const struct ux_module_answer *s);
 };
 
 /*
@@ -35,12 +36,28 @@ struct ux_symbolize_form {
  * *ret_first is the code that the first module's opening ended with. A module that is missing or
  * broken is an answer, not a failure: UX_ENOMEM, UX_ELIMIT, UX_EUNAVAILABLE are.
  */
-enum ux_code ux_symbolize(struct ux_request *req, struct ux_asked *asked,
-			  const struct ux_symbolize_form *form, void *ctx, enum ux_code *ret_first)
-	ux_must;
+enum ux_code ux_symbolize(struct ux_request *req, struct ux_symbolize_request *asked,
+			  const struct ux_symbolize_writer *form, void *ctx,
+			  enum ux_code *ret_first) ux_must;
 
 /* The answer is bounded alone, and with those of all other requests: `size` bytes are in it, room
  * is taken for `cap`. */
 enum ux_code ux_symbolize_bound(struct ux_request *req, size_t size, size_t cap) ux_must;
+
+/*
+ * ux_module_cache_get(), and whoever can be asked is, where the store has nothing (UX_ENOTFOUND
+ * there). UX_EUNAVAILABLE: it may come, *ret_retry_s is the second from now on which it makes sense
+ * to ask again; 0 after all other codes. wait_ms: how long the caller can wait for it, 0: not at
+ * all. Any thread.
+ */
+enum ux_code ux_server_module_open(struct ux_server *s, const char *ns, const char *id,
+				   uint32_t wait_ms, struct ux_open_module **ret,
+				   uint32_t *ret_retry_s, struct ux_error *err) ux_must;
+
+/* --- routes ------------------------------------------------------------------------------------
+ */
+
+/* POST /v1/symbolize, GET /v1/symbolize/{id}. */
+ux_handler_fn ux_handle_symbolize, ux_handle_symbolize_one;
 
 #endif

@@ -444,7 +444,7 @@ static void run_job(struct work *w)
 	if (code == UX_OK || code == UX_ENOTFOUND) { /* gone meanwhile: nothing to do */
 		(void)!ix->jobs.done(ix, w->job.number, w->x->owner, NULL);
 		if (code == UX_OK)
-			ux_module_cache_forget_id(w->x->cache, w->of.ns, w->of.id);
+			ux_module_cache_evict_id(w->x->cache, w->of.ns, w->of.id);
 	} else if (w->x->is_stopping(w->x->ctx)) { /* not its fault: the next server does it */
 		(void)!ix->jobs.release(ix, w->x->owner, NULL);
 	} else {

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* POST /v1/uploads/UID/finish: from bytes to a candidate. */
 #include "bundle_read.h"
-#include "handlers.h"
+#include "module_cache.h"
 #include "upload_check.h"
 #include "upload.h"
+#include "extractor.h"
 
 /* One finish at work: it holds the part, so there is no other. */
 struct finish {
@@ -153,7 +154,7 @@ static enum ux_code finish(struct ux_request *req, struct ux_response *res, stru
 	if (code == UX_ECONFLICT || code == UX_ELIMIT)
 		return give_up(req, f, code);
 	if (code == UX_OK)
-		ux_module_cache_forget_id(f->server->cache, f->up.ns, f->up.ids[0]);
+		ux_module_cache_evict_id(f->server->cache, f->up.ns, f->up.ids[0]);
 	return code;
 }
 

@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* POST /v1/query: which of these do you want? */
-#include "json_in.h"
+#include "request_values.h"
 #include "json_out.h"
-#include "module_ids.h"
-#include "quality_word.h"
-#include "handlers.h"
+#include "upload.h"
 
 struct question {
 	const char *id; /* as it was sent */
@@ -118,8 +116,8 @@ static enum ux_code each_id(struct ux_request *req, struct ux_json *j, const jso
 					    "\"ids\" holds %s; expected strings",
 					    ux_json_in_type(v));
 		struct question q = {.id = json_string_value(v), .ids = &id, .n_ids = 1};
-		enum ux_code code =
-			ux_module_id(ux_bytes(q.id, json_string_length(v)), &req->arena, &id, &why);
+		enum ux_code code = ux_module_id_parse(ux_bytes(q.id, json_string_length(v)),
+						       &req->arena, &id, &why);
 		UX_TRY(one(req, j, &q, code, &why, force));
 		ux_arena_rewind(&req->arena, mark);
 	}
@@ -129,8 +127,8 @@ static enum ux_code each_id(struct ux_request *req, struct ux_json *j, const jso
 static enum ux_code read_question(const json_t *v, struct ux_arena *arena, struct question *q,
 				  struct ux_error *err)
 {
-	UX_TRY(ux_module_ids(v, arena, &q->ids, &q->n_ids, err));
-	return ux_quality_member(v, &q->quality, &q->said, err);
+	UX_TRY(ux_module_ids_parse(v, arena, &q->ids, &q->n_ids, err));
+	return ux_json_in_quality(v, &q->quality, &q->said, err);
 }
 
 static enum ux_code each_module(struct ux_request *req, struct ux_json *j, const json_t *list,

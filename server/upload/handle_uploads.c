@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /v1/uploads: announcing, sending, asking how far it is. */
-#include "json_in.h"
-#include "module_ids.h"
-#include "quality_word.h"
-#include "handlers.h"
+#include "request_values.h"
+#include "auth.h"
 #include "upload.h"
 
 /* Seconds after which one of the uploads that are in the way may have ended. */
@@ -33,7 +31,7 @@ static enum ux_code read_announcement(struct ux_request *req, const json_t *doc,
 	const char *hash = "", *kind = "gsym";
 	bool said = false;
 	struct ux_error *err = &req->err;
-	UX_TRY(ux_module_ids(doc, &req->arena, &up->ids, &up->n_ids, err));
+	UX_TRY(ux_module_ids_parse(doc, &req->arena, &up->ids, &up->n_ids, err));
 	UX_TRY(read_size(req, doc, &up->size));
 	UX_TRY(ux_json_in_str(doc, "sha256", 64, &hash, err));
 	if (!ux_blob_hash_parse(ux_bytes_cstr(hash), &up->hash))
@@ -44,7 +42,7 @@ static enum ux_code read_announcement(struct ux_request *req, const json_t *doc,
 			err, UX_EUNSUPPORTED,
 			"kind \"%.32s\"; expected gsym, executable, debuginfo, dwo, dwp or sources",
 			kind);
-	UX_TRY(ux_quality_member(doc, &up->claim, &said, err));
+	UX_TRY(ux_json_in_quality(doc, &up->claim, &said, err));
 	UX_TRY(ux_json_in_str(doc, "description", UX_INDEX_TEXT_BYTES, &up->description, err));
 	UX_TRY(ux_json_in_str(doc, "file", UX_INDEX_TEXT_BYTES, &up->file_name, err));
 	return ux_json_in_bool(doc, "force", &up->force, err);

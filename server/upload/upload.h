@@ -31,4 +31,9 @@ enum ux_code ux_upload_answer(struct ux_request *req, struct ux_response *res,
 /* Tells a client that sent the wrong bytes which ones are expected. */
 void ux_upload_offset_field(struct ux_request *req, struct ux_response *res, uint64_t offset);
 
+/* POST /v1/query; /v1/uploads, /v1/uploads/{uid} and /v1/uploads/{uid}/finish. */
+ux_handler_fn ux_handle_query;
+ux_handler_fn ux_handle_upload_announce, ux_handle_upload_state, ux_handle_upload_begin,
+	ux_handle_upload_data, ux_handle_upload_finish;
+
 #endif

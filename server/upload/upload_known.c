@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Uploads whose bytes are there before they are sent. */
 #include "upload.h"
+#include "module_cache.h"
 
 #include <unistd.h>
 
@@ -53,6 +54,6 @@ bool ux_upload_is_known(struct ux_request *req, struct ux_upload *up)
 	if (ux_store_commit_upload(s, /* part= */ NULL, up, &c, &who, &result, NULL) !=
 	    UX_OK) /* what is wrong is said when the bytes are there */
 		return false;
-	ux_module_cache_forget_id(ux_server_of(req)->cache, up->ns, up->ids[0]);
+	ux_module_cache_evict_id(ux_server_of(req)->cache, up->ns, up->ids[0]);
 	return s->index->uploads.find(s->index, up->uid, &req->arena, up, NULL) == UX_OK;
 }

@@ -73,7 +73,7 @@ enum ux_code ux_server_upstreams_open(struct ux_server *s, const struct ux_setti
 		return UX_OK;
 	UX_TRY(open_fetcher(s, settings, &f, err));
 	s->fetcher = f;
-	s->wanted = (struct ux_module_wanted){.ask = ux_upstream_wanted, .ctx = s};
+	s->missing = (struct ux_missing_modules){.fetch = ux_upstream_fetch_missing, .ctx = s};
 	return UX_OK;
 }
 

@@ -26,7 +26,7 @@ static enum ux_code add(struct arrival *a, struct ux_blob_part *part, struct ux_
 	const struct ux_who who = {.key_id = "", .from = "upstream"};
 	UX_TRY(ux_store_commit_candidate(a->server->store, part, &what, &a->candidate, &who,
 					 &a->result, err));
-	ux_module_cache_forget_id(a->server->cache, a->from->ns, a->from->id);
+	ux_module_cache_evict_id(a->server->cache, a->from->ns, a->from->id);
 	return UX_OK;
 }
 
@@ -132,5 +132,5 @@ void ux_upstream_extracted(struct ux_server *s, const struct ux_extracted_one *o
 							: UX_ARTIFACT_EXECUTABLE,
 			   c->origin_name, one->reason);
 	(void)!ix->modules.candidate_remove(ix, c->number, &who, ux_store_now(s->store), NULL);
-	ux_module_cache_forget_id(s->cache, one->ns, one->id);
+	ux_module_cache_evict_id(s->cache, one->ns, one->id);
 }

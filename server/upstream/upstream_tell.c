@@ -3,6 +3,7 @@
 #include "upstream_tell.h"
 
 #include "time_text.h"
+#include "fetcher.h"
 
 /* One explanation. */
 struct telling {

@@ -150,13 +150,14 @@ static bool sleep_until(struct sleeper *s, int64_t ms)
 	return woken;
 }
 
-static enum ux_wanted verdict(enum ux_fetching state)
+static enum ux_missing_status verdict(enum ux_fetching state)
 {
-	return state == UX_FETCHING_NOT ? UX_WANTED_MISSING : UX_WANTED_PENDING;
+	return state == UX_FETCHING_NOT ? UX_MISSING_NOWHERE : UX_MISSING_PENDING;
 }
 
 /* Until the fetch is over: the store has it then, or nobody has. */
-static enum ux_wanted sleep_for(struct ux_server *s, const struct ux_wish *wish, uint32_t wait_ms)
+static enum ux_missing_status sleep_for(struct ux_server *s, const struct ux_wish *wish,
+					uint32_t wait_ms)
 {
 	struct sleeper sleeper = {.lock = PTHREAD_MUTEX_INITIALIZER};
 	struct ux_fetch_waiter waiter = {.wake = wake_sleeper, .ctx = &sleeper};
@@ -168,24 +169,24 @@ static enum ux_wanted sleep_for(struct ux_server *s, const struct ux_wish *wish,
 	pthread_condattr_destroy(&attr);
 	struct ux_fetcher *f = s->fetcher;
 	enum ux_fetching state = ux_fetcher_want(f, wish, &waiter);
-	enum ux_wanted got = verdict(state);
+	enum ux_missing_status got = verdict(state);
 	if ((state == UX_FETCHING_WAITS || state == UX_FETCHING_FLOWS) &&
 	    sleep_until(&sleeper, end_ms))
-		got = UX_WANTED_FOUND;
+		got = UX_MISSING_ARRIVED;
 	ux_fetcher_unwait(f, &waiter);
 	pthread_cond_destroy(&sleeper.changed);
 	return got;
 }
 
-enum ux_wanted ux_upstream_wanted(void *ctx, struct ux_wanted_ask *ask)
+enum ux_missing_status ux_upstream_fetch_missing(void *ctx, struct ux_missing_module *ask)
 {
 	struct ux_server *s = ctx;
 	const struct ux_wish wish = {.ns = ask->ns, .id = ask->id, .want = UX_WANT_SYMBOLS};
 	ask->retry_after_s = RETRY_AFTER_S;
 	bool may = atomic_fetch_add_explicit(&s->waiting, 1, memory_order_relaxed) < THREADS_MOST;
-	enum ux_wanted got = ask->wait_ms > 0 && may
-				     ? sleep_for(s, &wish, ask->wait_ms)
-				     : verdict(ux_fetcher_want(s->fetcher, &wish, NULL));
+	enum ux_missing_status got = ask->wait_ms > 0 && may
+					     ? sleep_for(s, &wish, ask->wait_ms)
+					     : verdict(ux_fetcher_want(s->fetcher, &wish, NULL));
 	atomic_fetch_sub_explicit(&s->waiting, 1, memory_order_relaxed);
 	return got;
 }

@@ -27,16 +27,14 @@ void make_server_open(struct make_server *s, const char *parent, bool open_readi
 	struct ux_http_limits small = {.body_bytes = 8 << 20, .upload_bytes = 1 << 20};
 	s->app = ux_server_app(&s->server, small);
 	s->app.log = NULL;
-	s->server.rates = ux_rates_create(UX_RATES_MOST);
-	if (!s->server.rates)
-		abort();
+	must(ux_gate_create(&s->server.gate, &err), &err);
 	make_server_key(s, UX_SCOPE_ADMIN, NULL, s->admin);
 }
 
 void make_server_close(struct make_server *s)
 {
 	char cmd[96];
-	ux_rates_destroy(s->server.rates);
+	ux_gate_destroy(s->server.gate);
 	ux_module_cache_destroy(s->server.cache);
 	ux_store_close(&s->store);
 	snprintf(cmd, sizeof(cmd), "rm -rf %s", s->dir);

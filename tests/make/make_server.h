@@ -3,7 +3,9 @@
 #ifndef MAKE_SERVER_H
 #define MAKE_SERVER_H
 
-#include "handlers.h"
+#include "auth.h"
+#include "module_cache.h"
+#include "routes.h"
 
 struct make_server {
 	char dir[64];

@@ -146,7 +146,7 @@ static void evicted_gsym_is_extracted_again_when_it_is_asked_for(void **state)
 	assert_false(ux_extractor_step(x));
 	assert_int_equal(
 		ux_module_cache_get(s->server.cache, UX_NAMESPACE_DEFAULT, id, &open, NULL), UX_OK);
-	ux_open_module_drop(open);
+	ux_open_module_unref(open);
 	assert_int_equal(candidate(s, &arena, number).state, UX_CANDIDATE_READY);
 	ux_extractor_stop(x);
 }

@@ -6,7 +6,7 @@
 #include "make_gsym.h"
 #include "make_server.h"
 #include "page.h"
-#include "web.h"
+#include "pages.h"
 
 static struct make_answer ask(struct make_server *s, const char *method, const char *target,
 			      const char *token, const char *body)

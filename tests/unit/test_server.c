@@ -4,7 +4,7 @@
 
 #include "access_log.h"
 #include "blobs_mem.h"
-#include "json_in.h"
+#include "request_values.h"
 #include "make_gsym.h"
 #include "make_server.h"
 

@@ -2,7 +2,7 @@
 /* server: what POST /v1/symbolize answers, without a socket. */
 #include "sweep.h"
 
-#include "asked.h"
+#include "symbolize_request.h"
 #include "make_gsym.h"
 #include "make_server.h"
 #include "resolve.h"
@@ -89,13 +89,13 @@ static int close_server(void **state)
 /* Somebody who has symbols, or not. */
 struct other {
 	struct make_server *s;
-	enum ux_wanted says;
+	enum ux_missing_status says;
 	uint32_t retry_after_s;
 	unsigned asked;
 	uint32_t wait_ms;
 };
 
-static enum ux_wanted ask_other(void *ctx, struct ux_wanted_ask *ask)
+static enum ux_missing_status ask_other(void *ctx, struct ux_missing_module *ask)
 {
 	struct other *o = ctx;
 	o->asked++;
@@ -103,7 +103,7 @@ static enum ux_wanted ask_other(void *ctx, struct ux_wanted_ask *ask)
 	assert_string_equal(ask->ns, UX_NAMESPACE_DEFAULT);
 	assert_string_equal(ask->id, example_id);
 	ask->retry_after_s = o->retry_after_s;
-	if (o->says == UX_WANTED_FOUND)
+	if (o->says == UX_MISSING_ARRIVED)
 		upload_example(o->s);
 	return o->says;
 }
@@ -122,14 +122,14 @@ static const json_t *first_module(struct make_server *s, const char *body, json_
 static void module_that_is_not_here_is_asked_for_elsewhere(void **state)
 {
 	struct make_server *s = *state;
-	struct other other = {.s = s, .says = UX_WANTED_MISSING};
+	struct other other = {.s = s, .says = UX_MISSING_NOWHERE};
 	json_t *doc = NULL;
-	s->server.wanted = (struct ux_module_wanted){ask_other, &other};
+	s->server.missing = (struct ux_missing_modules){ask_other, &other};
 	assert_string_equal(text_of(first_module(s, one_address, &doc), "status"), "missing");
 	json_decref(doc);
 	assert_int_equal(other.asked, 1);
 
-	other.says = UX_WANTED_PENDING;
+	other.says = UX_MISSING_PENDING;
 	other.retry_after_s = 7;
 	const json_t *m = first_module(s, one_address, &doc);
 	assert_string_equal(text_of(m, "status"), "pending");
@@ -141,7 +141,7 @@ static void module_that_is_not_here_is_asked_for_elsewhere(void **state)
 	json_decref(doc);
 	assert_int_equal(other.asked, 3);
 
-	other.says = UX_WANTED_FOUND;
+	other.says = UX_MISSING_ARRIVED;
 	m = first_module(s, one_address, &doc);
 	assert_string_equal(text_of(m, "status"), "found");
 	json_decref(doc);
@@ -345,14 +345,14 @@ static void what_was_remembered_yields_to_what_is_better(void **state)
 /* --- time ------------------------------------------------------------------------------------- */
 
 /* Takes longer than anybody waits. */
-static enum ux_wanted ask_slowly(void *ctx, struct ux_wanted_ask *ask)
+static enum ux_missing_status ask_slowly(void *ctx, struct ux_missing_module *ask)
 {
 	unsigned *asked = ctx;
 	const struct timespec long_enough = {.tv_nsec = 60 * 1000 * 1000};
 	(void)ask;
 	++*asked;
 	nanosleep(&long_enough, NULL);
-	return UX_WANTED_MISSING;
+	return UX_MISSING_NOWHERE;
 }
 
 static void modules_that_time_was_not_enough_for_are_pending(void **state)
@@ -364,7 +364,7 @@ static void modules_that_time_was_not_enough_for_are_pending(void **state)
 		"{\"id\":\"1b700ab56bff4136b7c92cfe7a92fa17ef09d874\",\"addresses\":[4198407]}],"
 		"\"timeout_ms\":50}";
 	upload_example(s);
-	s->server.wanted = (struct ux_module_wanted){ask_slowly, &asked};
+	s->server.missing = (struct ux_missing_modules){ask_slowly, &asked};
 	json_t *doc = post(s, "/v1/symbolize", body, 200);
 	for (size_t i = 0; i < 2; i++) {
 		const json_t *m = json_array_get(json_object_get(doc, "modules"), i);
@@ -418,7 +418,7 @@ static void module_that_is_cut_has_the_frames_of_its_first_addresses(void **stat
 /* --- JSON as programs write it ------------------------------------------------------------------
  */
 
-static void expect_asked(const struct ux_asked *a, const struct ux_asked *b)
+static void expect_asked(const struct ux_symbolize_request *a, const struct ux_symbolize_request *b)
 {
 	assert_int_equal(a->modules.size, b->modules.size);
 	assert_int_equal(a->pcs.size, b->pcs.size);
@@ -456,16 +456,17 @@ static void plain_json_is_read_as_any_json_is(void **state)
 		{"{\"modules\":[{\"id\":\"x\",\"addresses\":[\"f+1\"],\"more\":{}}]}", false},
 	};
 	for (size_t i = 0; i < ux_countof(cases); i++) {
-		struct ux_asked a = UX_ASKED_INIT, b = UX_ASKED_INIT;
+		struct ux_symbolize_request a = UX_SYMBOLIZE_REQUEST_INIT,
+					    b = UX_SYMBOLIZE_REQUEST_INIT;
 		struct ux_error err = UX_ERROR_INIT;
 		struct ux_bytes body = guard(ux_bytes_cstr(cases[i].body));
-		assert_int_equal(ux_asked_read_plain(&a, body), cases[i].plain);
-		if (ux_asked_read_json(&b, body, &err) != UX_OK)
+		assert_int_equal(ux_symbolize_request_parse_plain(&a, body), cases[i].plain);
+		if (ux_symbolize_request_parse_json(&b, body, &err) != UX_OK)
 			fail_msg("case %zu: %s", i, err.text);
 		if (cases[i].plain)
 			expect_asked(&a, &b);
-		ux_asked_deinit(&a);
-		ux_asked_deinit(&b);
+		ux_symbolize_request_deinit(&a);
+		ux_symbolize_request_deinit(&b);
 		guard_free(body);
 	}
 }
@@ -500,13 +501,14 @@ static void what_is_wrong_is_never_plain(void **state)
 		"{\"modules\":[],\"return_addresses\":tru}",
 	};
 	for (size_t i = 0; i < ux_countof(cases); i++) {
-		struct ux_asked a = UX_ASKED_INIT, b = UX_ASKED_INIT;
+		struct ux_symbolize_request a = UX_SYMBOLIZE_REQUEST_INIT,
+					    b = UX_SYMBOLIZE_REQUEST_INIT;
 		struct ux_bytes body = guard(ux_bytes_cstr(cases[i]));
-		if (ux_asked_read_plain(&a, body))
+		if (ux_symbolize_request_parse_plain(&a, body))
 			fail_msg("'%s' was taken", cases[i]);
-		assert_int_not_equal(ux_asked_read_json(&b, body, NULL), UX_OK);
-		ux_asked_deinit(&a);
-		ux_asked_deinit(&b);
+		assert_int_not_equal(ux_symbolize_request_parse_json(&b, body, NULL), UX_OK);
+		ux_symbolize_request_deinit(&a);
+		ux_symbolize_request_deinit(&b);
 		guard_free(body);
 	}
 }

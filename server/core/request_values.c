@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* JSON that strangers send. */
+#include "request_values.h"
+#include "id.h"
+#include "index.h"
+#include "text.h"
+
+void ux_json_in_drop(json_t **doc)
+{
+	json_decref(*doc);
+}
+
+const char *ux_json_in_type(const json_t *v)
+{
+	if (!v)
+		return "nothing";
+	switch (json_typeof(v)) {
+	case JSON_OBJECT:
+		return "an object";
+	case JSON_ARRAY:
+		return "an array";
+	case JSON_STRING:
+		return "a string";
+	case JSON_INTEGER:
+		return "an integer";
+	case JSON_REAL:
+		return "a fraction";
+	case JSON_TRUE:
+	case JSON_FALSE:
+		return "a boolean";
+	case JSON_NULL:
+		return "null";
+	}
+	return "something else";
+}
+
+/* Each value but the first of its container has a comma before it; strings are skipped over. */
+static enum ux_code weigh(struct ux_bytes text, struct ux_error *err)
+{
+	size_t values = 0, containers = 0;
+	bool in_string = false;
+	for (size_t i = 0; i < text.size; i++) {
+		uint8_t c = text.data[i];
+		if (in_string && c == '\\')
+			i++;
+		else if (c == '"')
+			in_string = !in_string;
+		else if (!in_string && (c == '{' || c == '['))
+			containers++;
+		else if (!in_string && c == ',')
+			values++;
+	}
+	if (values + containers > UX_JSON_VALUES_MOST)
+		return ux_error_set(err, UX_ELIMIT, "the JSON has over %d values",
+				    UX_JSON_VALUES_MOST);
+	if (containers > UX_JSON_CONTAINERS_MOST)
+		return ux_error_set(err, UX_ELIMIT, "the JSON has over %d objects and arrays",
+				    UX_JSON_CONTAINERS_MOST);
+	return UX_OK;
+}
+
+enum ux_code ux_json_in_parse(struct ux_bytes text, json_t **ret, struct ux_error *err)
+{
+	json_error_t why;
+	UX_TRY(weigh(text, err));
+	json_t *doc = json_loadb(text.size ? (const char *)text.data : "", text.size,
+				 JSON_REJECT_DUPLICATES, &why);
+	if (!doc && json_error_code(&why) == json_error_out_of_memory)
+		return ux_error_nomem(err);
+	if (!doc)
+		return ux_error_set(err, UX_EINVAL, "JSON, line %d column %d: %.100s", why.line,
+				    why.column, why.text);
+	if (!json_is_object(doc)) {
+		json_decref(doc);
+		return ux_error_set(err, UX_EINVAL, "the JSON is an array; expected an object");
+	}
+	*ret = doc;
+	return UX_OK;
+}
+
+static enum ux_code wrong(const char *key, const json_t *v, const char *want, struct ux_error *err)
+{
+	return ux_error_set(err, UX_EINVAL, "\"%s\" is %s; expected %s", key, ux_json_in_type(v),
+			    want);
+}
+
+static const json_t *member(const json_t *o, const char *key)
+{
+	const json_t *v = json_object_get(o, key);
+	return json_is_null(v) ? NULL : v;
+}
+
+enum ux_code ux_json_in_bool(const json_t *o, const char *key, bool *ret, struct ux_error *err)
+{
+	const json_t *v = member(o, key);
+	if (v && !json_is_boolean(v))
+		return wrong(key, v, "true or false", err);
+	if (v)
+		*ret = json_is_true(v);
+	return UX_OK;
+}
+
+enum ux_code ux_json_in_u64(const json_t *o, const char *key, uint64_t *ret, struct ux_error *err)
+{
+	const json_t *v = member(o, key);
+	if (v && !json_is_integer(v))
+		return wrong(key, v, "an integer", err);
+	if (v && json_integer_value(v) < 0)
+		return ux_error_set(err, UX_EINVAL, "\"%s\" is negative", key);
+	if (v)
+		*ret = (uint64_t)json_integer_value(v);
+	return UX_OK;
+}
+
+enum ux_code ux_json_in_str(const json_t *o, const char *key, size_t most, const char **ret,
+			    struct ux_error *err)
+{
+	const json_t *v = member(o, key);
+	if (v && !json_is_string(v))
+		return wrong(key, v, "a string", err);
+	if (v && json_string_length(v) > most)
+		return ux_error_set(err, UX_EINVAL, "\"%s\" has %zu bytes; at most %zu are kept",
+				    key, json_string_length(v), most);
+	if (v)
+		*ret = json_string_value(v);
+	return UX_OK;
+}
+
+enum ux_code ux_json_in_array(const json_t *o, const char *key, size_t most, const json_t **ret,
+			      struct ux_error *err)
+{
+	const json_t *v = member(o, key);
+	if (v && !json_is_array(v))
+		return wrong(key, v, "an array", err);
+	if (v && json_array_size(v) > most)
+		return ux_error_set(err, UX_ELIMIT,
+				    "\"%s\" has %zu elements; at most %zu are taken", key,
+				    json_array_size(v), most);
+	*ret = v;
+	return UX_OK;
+}
+
+enum ux_code ux_module_id_parse(struct ux_bytes text, struct ux_arena *arena, const char **ret,
+				struct ux_error *err)
+{
+	struct ux_id id;
+	char canonical[UX_ID_TEXT];
+	static_assert((int)UX_ID_TEXT <= (int)UX_INDEX_ID_BYTES, "the index holds every ID");
+	UX_TRY(ux_id_parse(text, &id, err));
+	ux_id_format(&id, canonical);
+	*ret = ux_arena_strndup(arena, canonical, strlen(canonical));
+	return *ret ? UX_OK : ux_arena_fail(arena, err);
+}
+
+enum ux_code ux_module_ids_parse(const json_t *o, struct ux_arena *arena, const char ***ret,
+				 size_t *ret_n, struct ux_error *err)
+{
+	const json_t *list = NULL;
+	UX_TRY(ux_json_in_array(o, "ids", UX_INDEX_IDS_MOST, &list, err));
+	size_t n = json_array_size(list);
+	if (n == 0)
+		return ux_error_set(err, UX_EINVAL, "\"ids\" is missing or empty");
+	const char **ids = ux_arena_array(arena, const char *, n);
+	if (!ids)
+		return ux_arena_fail(arena, err);
+	for (size_t i = 0; i < n; i++) {
+		const json_t *v = json_array_get(list, i);
+		if (!json_is_string(v))
+			return ux_error_set(err, UX_EINVAL, "\"ids\" holds %s; expected strings",
+					    ux_json_in_type(v));
+		UX_TRY(ux_module_id_parse(ux_bytes(json_string_value(v), json_string_length(v)),
+					  arena, &ids[i], err));
+	}
+	*ret = ids;
+	*ret_n = n;
+	return UX_OK;
+}
+
+enum ux_code ux_query_number(struct ux_request *req, const char *name, uint64_t lo, uint64_t hi,
+			     uint64_t *ret)
+{
+	struct ux_bytes text;
+	uint64_t v = 0;
+	if (!ux_request_query(req, name, &text))
+		return UX_OK;
+	if (!ux_hex_parse_u64(text, /* hex= */ false, &v) || v < lo || v > hi)
+		return ux_error_set(
+			&req->err, UX_EINVAL, "%s is '%.*s'; expected %" PRIu64 " to %" PRIu64,
+			name, (int)ux_min(text.size, (size_t)32), (const char *)text.data, lo, hi);
+	*ret = v;
+	return UX_OK;
+}
+
+enum ux_code ux_json_in_quality(const json_t *o, enum ux_quality *ret, bool *ret_said,
+				struct ux_error *err)
+{
+	const char *word = NULL;
+	*ret_said = false;
+	UX_TRY(ux_json_in_str(o, "quality", 32, &word, err));
+	if (!word)
+		return UX_OK;
+	for (int q = UX_QUALITY_NONE; q < UX_QUALITY_COUNT; q++) {
+		if (strcmp(word, ux_quality_name((enum ux_quality)q)) != 0)
+			continue;
+		*ret = (enum ux_quality)q;
+		*ret_said = true;
+		return UX_OK;
+	}
+	return ux_error_set(err, UX_EINVAL, "there is no quality \"%.32s\"", word);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /v1/explain: which candidates there are, what each says, which is believed, what would help. */
+#include "text.h"
+#include "json_out.h"
+#include "lookup.h"
+#include "request_values.h"
+#include "modules.h"
+#include "symbols_out.h"
+#include "upstream_tell.h"
+
+/* One explanation at work. */
+struct explain {
+	struct ux_request *req;
+	struct ux_json j;
+	struct ux_lookup lookup;
+	struct ux_module module;
+	bool known;    /* there is such a module */
+	bool has_addr; /* about one address */
+	uint64_t addr;
+	bool answered; /* a candidate has been chosen */
+};
+
+static void explain_deinit(struct explain *e)
+{
+	ux_lookup_deinit(&e->lookup);
+}
+
+static enum ux_code find(struct explain *e, const char **ret_id)
+{
+	struct ux_request *req = e->req;
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	UX_TRY(ux_module_id_parse(req->params[0], &req->arena, ret_id, &req->err));
+	enum ux_code code =
+		ix->modules.find(ix, ux_caller_of(req)->ns, *ret_id, &req->arena, &e->module, NULL);
+	e->known = code == UX_OK;
+	return code == UX_ENOTFOUND ? UX_OK : code;
+}
+
+static enum ux_code read_addr(struct explain *e)
+{
+	struct ux_bytes text;
+	struct ux_error *err = &e->req->err;
+	e->has_addr = ux_request_query(e->req, "addr", &text);
+	if (!e->has_addr || ux_hex_parse_u64(text, /* hex= */ false, &e->addr))
+		return UX_OK;
+	return ux_error_set(err, UX_EINVAL, "'%.*s' is no address; expected 0x... or decimal",
+			    (int)ux_min(text.size, (size_t)40), (const char *)text.data);
+}
+
+/* What a GSYM says of the address; the first that knows it is the answer. */
+static void put_answer(struct explain *e, const struct ux_candidate *c)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	struct ux_blobs *b = ux_server_of(e->req)->store->blobs;
+	struct ux_frame frames[UX_FRAMES_MOST];
+	struct ux_error why = UX_ERROR_INIT;
+	struct ux_gsym g;
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	size_t n = 0;
+	enum ux_code code = ux_blobs_map(b, &c->blob, c->size, &file, &why);
+	if (code == UX_OK)
+		code = ux_gsym_open(&g, file.bytes, &why);
+	if (code == UX_OK)
+		code = ux_gsym_lookup(&g, e->addr, frames, ux_countof(frames), &n, &why);
+	if (code == UX_OK && n > 0) {
+		ux_json_key_bool(&e->j, "chosen", !e->answered);
+		ux_json_key_cstr(&e->j, "says",
+				 e->answered ? "knows it; a better one answers" : "knows it");
+		ux_json_key(&e->j, "frames");
+		ux_lookup_put(&e->lookup, frames, n, &e->j);
+		e->answered = true;
+		return;
+	}
+	ux_json_key_bool(&e->j, "chosen", false);
+	/* What the system said of a file of ours is for the log alone. */
+	ux_json_key_cstr(&e->j, "says",
+			 code == UX_ENOTFOUND && why.os_errno == 0 ? "no function is there"
+			 : why.os_errno != 0 || code == UX_EIO
+				 ? "its bytes cannot be read"
+				 : ux_error_format(&why, text, sizeof(text)));
+}
+
+static const char *what_it_is_for(const struct ux_candidate *c)
+{
+	switch (c->kind) {
+	case UX_KIND_EXECUTABLE:
+	case UX_KIND_DEBUGINFO:
+		return "serves debuggers; its symbols are in a gsym of its own";
+	case UX_KIND_DWO:
+	case UX_KIND_DWP:
+		return "parts of the debug information of a split build";
+	case UX_KIND_SOURCES:
+		return "source files";
+	case UX_KIND_GSYM:
+	case UX_KIND_COUNT:
+		break;
+	}
+	return "";
+}
+
+static void put_candidate(struct explain *e, const struct ux_candidate *c)
+{
+	struct ux_json *j = &e->j;
+	ux_json_object_begin(j);
+	ux_json_key_cstr(j, "kind", ux_kind_name(c->kind));
+	ux_json_key_cstr(j, "state", ux_candidate_state_name(c->state));
+	if (c->reason[0] != '\0')
+		ux_json_key_cstr(j, "reason", c->reason);
+	ux_json_key_cstr(j, "origin", ux_origin_name(c->origin));
+	if (c->file_name[0] != '\0')
+		ux_json_key_cstr(j, "file", c->file_name);
+	ux_symbols_out(j, c->quality, &c->counts);
+	if (c->state != UX_CANDIDATE_READY)
+		ux_json_key_cstr(j, "says",
+				 c->state == UX_CANDIDATE_PENDING ? "is being read" : "failed");
+	else if (c->kind != UX_KIND_GSYM)
+		ux_json_key_cstr(j, "says", what_it_is_for(c));
+	else if (e->has_addr)
+		put_answer(e, c);
+	else {
+		ux_json_key_bool(j, "chosen", !e->answered);
+		ux_json_key_cstr(j, "says",
+				 e->answered ? "answers where a better one has a gap"
+					     : "answers first");
+		e->answered = true;
+	}
+	ux_json_object_end(j);
+}
+
+/* What would make the quality better. */
+static const char *advice_of(enum ux_quality best)
+{
+	switch (best) {
+	case UX_QUALITY_NONE:
+		return "upload the file itself: what is there has no symbols";
+	case UX_QUALITY_DYNSYM:
+		return "upload the unstripped file or its debug file: this one has only .dynsym";
+	case UX_QUALITY_SYMTAB:
+		return "upload the file or its debug file as built with -g: this one has no lines";
+	case UX_QUALITY_GOPCLNTAB:
+	case UX_QUALITY_LINES:
+		return "upload what has debug information: this one has no inlined calls";
+	case UX_QUALITY_INLINES:
+	case UX_QUALITY_COUNT:
+		break;
+	}
+	return NULL;
+}
+
+static void put_advice(struct explain *e, const char *id)
+{
+	struct ux_json *j = &e->j;
+	const struct ux_module *m = &e->module;
+	enum ux_quality best = e->known ? ux_module_quality(m) : UX_QUALITY_NONE;
+	const char *advice = advice_of(best);
+	ux_json_key(j, "advice");
+	ux_json_array_begin(j);
+	if (!e->known) {
+		ux_json_cstr(j, "nothing with this ID was uploaded: unhex push FILE");
+		ux_upstreams_advise(e->req, id, j);
+	} else if (advice)
+		ux_json_cstr(j, advice);
+	if (e->known && ux_module_in_state(m, UX_CANDIDATE_PENDING))
+		ux_json_cstr(j, "wait: something better may be on its way");
+	if (e->known && e->has_addr && !e->answered && best != UX_QUALITY_NONE)
+		ux_json_cstr(j, "no candidate has a function there: is it an address in this file "
+				"(not in a process), and of this very build?");
+	ux_json_array_end(j);
+}
+
+static const char *status_of(const struct explain *e)
+{
+	if (!e->known)
+		return "missing";
+	if (ux_module_best(&e->module, UX_KIND_GSYM))
+		return "found";
+	if (ux_module_in_state(&e->module, UX_CANDIDATE_PENDING))
+		return "pending";
+	return ux_module_in_state(&e->module, UX_CANDIDATE_FAILED) ? "failed" : "missing";
+}
+
+enum ux_code ux_handle_explain(struct ux_request *req, struct ux_response *res)
+{
+	ux_cleanup(explain_deinit) struct explain e = {
+		.req = req, .j = ux_json_make(&req->out), .lookup = {.demangle = UX_DEMANGLE_FULL}};
+	struct ux_json *j = &e.j;
+	const char *id = NULL;
+	UX_TRY(read_addr(&e));
+	UX_TRY(find(&e, &id));
+	ux_json_object_begin(j);
+	ux_json_key_cstr(j, "id", id);
+	ux_json_key_cstr(j, "status", status_of(&e));
+	if (e.known)
+		ux_json_key_cstr(j, "quality", ux_quality_name(ux_module_quality(&e.module)));
+	ux_json_key(j, "ids");
+	ux_json_array_begin(j);
+	for (size_t i = 0; i < e.module.n_ids; i++)
+		ux_json_cstr(j, e.module.ids[i]);
+	ux_json_array_end(j);
+	ux_json_key(j, "candidates");
+	ux_json_array_begin(j);
+	for (size_t i = 0; i < e.module.n_candidates; i++)
+		put_candidate(&e, &e.module.candidates[i]);
+	ux_json_array_end(j);
+	UX_TRY(ux_upstreams_explain(req, id, j));
+	put_advice(&e, id);
+	ux_json_object_end(j);
+	ux_out_u8(&req->out, '\n');
+	return ux_response_out(req, res, "application/json");
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /v1/modules and /v1/gsym: what is there. */
+#include "json_out.h"
+#include "request_values.h"
+#include "file_answer.h"
+#include "modules.h"
+#include "upstreams.h"
+#include "symbols_out.h"
+#include "time_text.h"
+#include "module_cache.h"
+
+#include <unistd.h>
+
+enum {
+	LIST_DEFAULT = 100
+};
+
+static void key_time(struct ux_json *j, const char *key, ux_time t)
+{
+	char text[UX_TIME_TEXT];
+	ux_json_key_cstr(j, key, ux_time_text(t, text));
+}
+
+static void put_candidate(struct ux_json *j, const struct ux_candidate *c)
+{
+	char hash[2 * UX_BLOB_HASH_SIZE + 1];
+	ux_blob_hash_text(&c->blob, hash);
+	ux_json_object_begin(j);
+	ux_json_key_cstr(j, "kind", ux_kind_name(c->kind));
+	ux_json_key_cstr(j, "state", ux_candidate_state_name(c->state));
+	if (c->reason[0] != '\0')
+		ux_json_key_cstr(j, "reason", c->reason);
+	ux_json_key_cstr(j, "origin", ux_origin_name(c->origin));
+	if (c->origin_name[0] != '\0')
+		ux_json_key_cstr(j, "origin_name", c->origin_name);
+	if (c->parent != 0)
+		ux_json_key_bool(j, "extracted", true);
+	ux_symbols_out(j, c->quality, &c->counts);
+	ux_json_key_u64(j, "size", c->size);
+	ux_json_key_cstr(j, "sha256", hash);
+	ux_json_key_cstr(j, "description", c->description);
+	ux_json_key_cstr(j, "file", c->file_name);
+	key_time(j, "created", c->created);
+	ux_json_object_end(j);
+}
+
+static enum ux_code put_pins(struct ux_request *req, struct ux_json *j, const struct ux_module *m)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	struct ux_pin_list list;
+	UX_TRY(ix->modules.pins(ix, m->number, &req->arena, &list, &req->err));
+	ux_json_key(j, "pins");
+	ux_json_array_begin(j);
+	for (size_t i = 0; i < list.n; i++) {
+		ux_json_object_begin(j);
+		ux_json_key_cstr(j, "label", list.pins[i].label);
+		ux_json_key_cstr(j, "key", list.pins[i].key_id);
+		key_time(j, "created", list.pins[i].created);
+		ux_json_object_end(j);
+	}
+	ux_json_array_end(j);
+	return UX_OK;
+}
+
+/* All but the end of the object. */
+static void put_module(struct ux_json *j, const struct ux_module *m)
+{
+	ux_json_object_begin(j);
+	ux_json_key_cstr(j, "id", m->n_ids ? m->ids[0] : "");
+	ux_json_key(j, "ids");
+	ux_json_array_begin(j);
+	for (size_t i = 0; i < m->n_ids; i++)
+		ux_json_cstr(j, m->ids[i]);
+	ux_json_array_end(j);
+	ux_json_key_cstr(j, "quality", ux_quality_name(ux_module_quality(m)));
+	key_time(j, "created", m->created);
+	key_time(j, "updated", m->updated);
+	key_time(j, "last_used", m->last_used);
+	ux_json_key_bool(j, "pinned", m->pinned);
+	ux_json_key(j, "candidates");
+	ux_json_array_begin(j);
+	for (size_t i = 0; i < m->n_candidates; i++)
+		put_candidate(j, &m->candidates[i]);
+	ux_json_array_end(j);
+}
+
+enum ux_code ux_handle_modules(struct ux_request *req, struct ux_response *res)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	struct ux_module_list list;
+	uint64_t limit = LIST_DEFAULT, after = 0;
+	UX_TRY(ux_query_number(req, "limit", 1, UX_LIST_MOST, &limit));
+	UX_TRY(ux_query_number(req, "after", 0, INT64_MAX, &after));
+	UX_TRY(ix->modules.list(ix, ux_caller_of(req)->ns, (int64_t)after, (size_t)limit,
+				&req->arena, &list, &req->err));
+	struct ux_json j = ux_json_make(&req->out);
+	ux_json_object_begin(&j);
+	ux_json_key(&j, "modules");
+	ux_json_array_begin(&j);
+	for (size_t i = 0; i < list.n; i++) {
+		put_module(&j, &list.modules[i]);
+		ux_json_object_end(&j);
+	}
+	ux_json_array_end(&j);
+	if (list.more) {
+		char next[24];
+		snprintf(next, sizeof(next), "%" PRId64, list.modules[list.n - 1].number);
+		ux_json_key_cstr(&j, "next", next);
+	}
+	ux_json_object_end(&j);
+	ux_out_u8(&req->out, '\n');
+	return ux_response_out(req, res, "application/json");
+}
+
+static enum ux_code find(struct ux_request *req, struct ux_module *ret)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	const char *id = NULL;
+	UX_TRY(ux_module_id_parse(req->params[0], &req->arena, &id, &req->err));
+	return ix->modules.find(ix, ux_caller_of(req)->ns, id, &req->arena, ret, &req->err);
+}
+
+enum ux_code ux_handle_module(struct ux_request *req, struct ux_response *res)
+{
+	struct ux_module m;
+	UX_TRY(find(req, &m));
+	struct ux_json j = ux_json_make(&req->out);
+	put_module(&j, &m);
+	UX_TRY(put_pins(req, &j, &m));
+	ux_json_object_end(&j);
+	ux_out_u8(&req->out, '\n');
+	return ux_response_out(req, res, "application/json");
+}
+
+/* The blobs stay until the sweep finds that nobody refers to them. */
+enum ux_code ux_handle_module_delete(struct ux_request *req, struct ux_response *res)
+{
+	struct ux_server *s = ux_server_of(req);
+	struct ux_module m;
+	UX_TRY(find(req, &m));
+	const char *ns = ux_caller_of(req)->ns;
+	const struct ux_who who = ux_who_of(req);
+	UX_TRY(s->store->index->modules.remove(s->store->index, ns, m.ids[0], &who,
+					       ux_store_now(s->store), &req->err));
+	ux_module_cache_evict(s->cache, ns, (const char *const *)m.ids, m.n_ids);
+	res->status = 204;
+	return UX_OK;
+}
+
+/* The best GSYM whose bytes are what they were. */
+static enum ux_code open_gsym(struct ux_request *req, const struct ux_module *m,
+			      const struct ux_candidate **ret, int *ret_fd)
+{
+	struct ux_blobs *b = ux_server_of(req)->store->blobs;
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = UX_ENOTFOUND;
+	for (size_t i = 0; i < m->n_candidates && code != UX_OK; i++) {
+		const struct ux_candidate *c = &m->candidates[i];
+		if (c->kind != UX_KIND_GSYM || c->state != UX_CANDIDATE_READY)
+			continue;
+		code = ux_blobs_open(b, &c->blob, c->size, ret_fd, &why);
+		*ret = c;
+	}
+	if (code == UX_ENOTFOUND)
+		return ux_error_set(&req->err, code, "the module has no GSYM");
+	if (code != UX_OK)
+		req->err = why;
+	return code;
+}
+
+/* Nothing here has a GSYM of it: is one being made, or does somebody else have it? */
+static enum ux_code fetch_gsym(struct ux_request *req, struct ux_response *res, const char *id)
+{
+	struct ux_open_module *open = NULL;
+	enum ux_code code = ux_module_cache_get(ux_server_of(req)->cache, ux_caller_of(req)->ns, id,
+						&open, NULL);
+	ux_open_module_unref(open);
+	if (code == UX_EUNAVAILABLE)
+		return ux_request_await(req, res);
+	code = ux_request_fetch(req, res, id, UX_WANT_SYMBOLS, NULL);
+	return code == UX_ENOTFOUND
+		       ? ux_error_set(&req->err, code, "there is no GSYM of %.100s", id)
+		       : code;
+}
+
+enum ux_code ux_handle_gsym(struct ux_request *req, struct ux_response *res)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	const char *id = NULL;
+	struct ux_module m;
+	const struct ux_candidate *best = NULL;
+	char hash[2 * UX_BLOB_HASH_SIZE + 1];
+	int fd = -1;
+	UX_TRY(ux_module_id_parse(req->params[0], &req->arena, &id, &req->err));
+	enum ux_code code = ix->modules.find(ix, ux_caller_of(req)->ns, id, &req->arena, &m, NULL);
+	if (code != UX_OK && code != UX_ENOTFOUND)
+		return code;
+	if (code == UX_ENOTFOUND || !ux_module_best(&m, UX_KIND_GSYM))
+		return fetch_gsym(req, res, id);
+	UX_TRY(open_gsym(req, &m, &best, &fd));
+	ux_store_used(ux_server_of(req)->store, &m);
+	char *tag = ux_arena_array(&req->arena, char, sizeof(hash) + 2);
+	if (tag) {
+		ux_blob_hash_text(&best->blob, hash);
+		snprintf(tag, sizeof(hash) + 2, "\"%s\"", hash);
+	}
+	if (!tag || ux_answer_tagged(req, res, ux_bytes_cstr(tag))) {
+		close(fd);
+		return tag ? UX_OK : ux_arena_fail(&req->arena, &req->err);
+	}
+	return ux_answer_file(req, res, fd, best->size, ux_bytes_cstr(tag),
+			      "application/octet-stream");
+}
+
+enum {
+	LABEL_MOST = 256 /* bytes */
+};
+
+static enum ux_code read_pin(struct ux_request *req, const char **ret_id, const char **ret_label)
+{
+	UX_TRY(ux_module_id_parse(req->params[0], &req->arena, ret_id, &req->err));
+	if (req->params[1].size > LABEL_MOST)
+		return ux_error_set(&req->err, UX_EINVAL, "a label has at most %d bytes",
+				    LABEL_MOST);
+	*ret_label = (const char *)req->params[1].data; /* decoded, so with a NUL */
+	return UX_OK;
+}
+
+/* Doing it again changes nothing, and is noted all the same. */
+enum ux_code ux_handle_pin(struct ux_request *req, struct ux_response *res)
+{
+	struct ux_store *s = ux_server_of(req)->store;
+	const struct ux_who who = ux_who_of(req);
+	const char *id = NULL, *label = NULL;
+	UX_TRY(read_pin(req, &id, &label));
+	UX_TRY(s->index->modules.pin(s->index, ux_caller_of(req)->ns, id, label, &who,
+				     ux_store_now(s), &req->err));
+	res->status = 204;
+	return UX_OK;
+}
+
+enum ux_code ux_handle_unpin(struct ux_request *req, struct ux_response *res)
+{
+	struct ux_store *s = ux_server_of(req)->store;
+	const struct ux_who who = ux_who_of(req);
+	const char *id = NULL, *label = NULL;
+	UX_TRY(read_pin(req, &id, &label));
+	UX_TRY(s->index->modules.unpin(s->index, ux_caller_of(req)->ns, id, label, &who,
+				       ux_store_now(s), &req->err));
+	res->status = 204;
+	return UX_OK;
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The handlers of /v1/modules, /v1/gsym and /v1/explain; server/run/routes.c says where. */
+#ifndef UX_MODULES_H
+#define UX_MODULES_H
+
+#include "server.h"
+
+/* /v1/modules, /v1/modules/{id}, /v1/gsym/{id}. */
+ux_handler_fn ux_handle_modules, ux_handle_module, ux_handle_module_delete, ux_handle_gsym;
+
+/* /v1/modules/{id}/pins/{label}: what retention must not remove. */
+ux_handler_fn ux_handle_pin, ux_handle_unpin;
+
+/* GET /v1/explain/{id}: which candidates there are, what each answers, what would help. */
+ux_handler_fn ux_handle_explain;
+
+#endif

@@ -1,0 +1,379 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * /buildid/... and /metadata: what debuginfod's clients request. Source: debuginfod(8) and the
+ * clients of elfutils 0.188 to 0.192, which remember a 404 for ten minutes and take a 5xx for a
+ * broken server, so what is malformed is "not found" too.
+ */
+#include "protocols.h"
+
+#include "elf_file.h"
+#include "file_answer.h"
+#include "text.h"
+#include "json_out.h"
+#include "path_canonical.h"
+#include "request_values.h"
+#include "row_cache.h"
+#include "upstreams.h"
+
+#include <time.h>
+
+/* Some bytes of a blob, as a file. */
+struct debuginfod_file {
+	struct ux_blob_hash blob;
+	uint64_t blob_size;
+	uint64_t off; /* of what is asked for, in the blob */
+	uint64_t size;
+	const char *name;    /* path of the file: its last component is told */
+	const char *archive; /* that it came in; NULL: in none */
+	ux_time created;
+};
+
+static enum ux_code debuginfod_not_found(struct ux_request *req)
+{
+	return ux_error_set(&req->err, UX_ENOTFOUND, "not found");
+}
+
+static enum ux_code debuginfod_id(struct ux_request *req, const char **ret)
+{
+	struct ux_bytes text = req->params[0];
+	for (size_t i = 0; i < text.size; i++)
+		if (ux_hex_digit((char)text.data[i]) < 0)
+			return debuginfod_not_found(req);
+	if (ux_module_id_parse(text, &req->arena, ret, NULL) != UX_OK)
+		return debuginfod_not_found(req);
+	return UX_OK;
+}
+
+static void drop_item(void *item)
+{
+	ux_row_cache_item_unref(item);
+}
+
+static enum ux_code debuginfod_module(struct ux_request *req, struct ux_module *ret)
+{
+	struct ux_server *s = ux_server_of(req);
+	struct ux_cached_row *m = NULL;
+	const char *id = NULL;
+	UX_TRY(debuginfod_id(req, &id));
+	UX_TRY(ux_row_cache_module(ux_module_cache_rows(s->cache), s->store, ux_caller_of(req)->ns,
+				   id, &m, &req->err));
+	UX_TRY(ux_request_keep(req, drop_item, &m->item));
+	*ret = m->row;
+	return UX_OK;
+}
+
+static enum ux_code debuginfod_some(struct ux_request *req, struct ux_module *ret,
+				    const char **ret_id)
+{
+	*ret = (struct ux_module){0};
+	UX_TRY(debuginfod_id(req, ret_id));
+	enum ux_code code = debuginfod_module(req, ret);
+	return code == UX_ENOTFOUND ? UX_OK : code;
+}
+
+static enum ux_code debuginfod_fetch(struct ux_request *req, struct ux_response *res,
+				     const char *id, enum ux_want want, const char *source)
+{
+	enum ux_code code = ux_request_fetch(req, res, id, want, source);
+	return code == UX_ENOTFOUND ? debuginfod_not_found(req) : code;
+}
+
+static enum ux_code put_text(struct ux_request *req, struct ux_response *res, const char *name,
+			     const char *text, size_t n)
+{
+	char *kept = ux_arena_strndup(&req->arena, text, n);
+	if (!kept)
+		return ux_arena_fail(&req->arena, &req->err);
+	ux_response_field(res, name, ux_bytes_cstr(kept));
+	return UX_OK;
+}
+
+/* Where it lay is nobody's business: the name alone, of what a header line may have. */
+static enum ux_code put_file_name(struct ux_request *req, struct ux_response *res,
+				  const char *header, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	const char *name = slash ? slash + 1 : path;
+	for (const char *p = name; *p != '\0'; p++)
+		if (*p < ' ' || *p > '~')
+			return UX_OK;
+	return name[0] == '\0' ? UX_OK : put_text(req, res, header, name, strlen(name));
+}
+
+/* RFC 9110, 5.6.7; the C library's names of days depend on the locale, which we never set. */
+static enum ux_code put_date(struct ux_request *req, struct ux_response *res, ux_time t)
+{
+	char text[64];
+	struct tm tm;
+	time_t when = t;
+	if (!gmtime_r(&when, &tm))
+		return UX_OK;
+	size_t n = strftime(text, sizeof(text), "%a, %d %b %Y %H:%M:%S GMT", &tm);
+	return put_text(req, res, "Last-Modified", text, n);
+}
+
+/* 406 when the client said that it wants no more bytes than so many. */
+static enum ux_code check_wanted(struct ux_request *req, struct ux_response *res, uint64_t size)
+{
+	struct ux_bytes v;
+	uint64_t most = 0;
+	if (!ux_request_header(req, "X-DEBUGINFOD-MAXSIZE", &v) ||
+	    !ux_hex_parse_u64(v, /* hex= */ false, &most) || most == 0 || size <= most)
+		return UX_OK;
+	res->status = 406;
+	return ux_error_set(&req->err, UX_ELIMIT, "it has %" PRIu64 " bytes", size);
+}
+
+static enum ux_code put_headers(struct ux_request *req, struct ux_response *res,
+				const struct debuginfod_file *f)
+{
+	char size[24];
+	int n = snprintf(size, sizeof(size), "%" PRIu64, f->size);
+	/* "public" lets a cache on the way answer everybody, also where a key was asked for. */
+	bool open = ux_caller_of(req)->openness != UX_OPEN_TO_NONE;
+	ux_response_field(res, "Cache-Control", open ? UX_STR("public") : UX_STR("private"));
+	UX_TRY(put_text(req, res, "X-DEBUGINFOD-SIZE", size, (size_t)n));
+	UX_TRY(put_file_name(req, res, "X-DEBUGINFOD-FILE", f->name));
+	if (f->archive)
+		UX_TRY(put_file_name(req, res, "X-DEBUGINFOD-ARCHIVE", f->archive));
+	return put_date(req, res, f->created);
+}
+
+/* "HASH", or "HASH-OFF-SIZE" of a part. */
+static enum ux_code make_tag(struct ux_request *req, const struct debuginfod_file *f,
+			     struct ux_bytes *ret)
+{
+	char hash[2 * UX_BLOB_HASH_SIZE + 1], text[UX_ETAG_SIZE];
+	ux_blob_hash_text(&f->blob, hash);
+	int n = f->size == f->blob_size
+			? snprintf(text, sizeof(text), "\"%s\"", hash)
+			: snprintf(text, sizeof(text), "\"%s-%" PRIx64 "-%" PRIx64 "\"", hash,
+				   f->off, f->size);
+	char *kept = ux_arena_strndup(&req->arena, text, (size_t)n);
+	if (!kept)
+		return ux_arena_fail(&req->arena, &req->err);
+	*ret = ux_bytes(kept, (size_t)n);
+	return UX_OK;
+}
+
+/* A small file goes out with its header lines at once. */
+static enum ux_code answer_small(struct ux_request *req, struct ux_response *res,
+				 const struct debuginfod_file *f, struct ux_bytes tag)
+{
+	struct ux_server *s = ux_server_of(req);
+	struct ux_small_file *file = NULL;
+	UX_TRY(ux_row_cache_file(ux_module_cache_rows(s->cache), s->store, &f->blob, f->blob_size,
+				 &file, &req->err));
+	UX_TRY(ux_request_keep(req, drop_item, &file->item));
+	return ux_answer_bytes(req, res, ux_bytes(file->mapping.bytes.data + f->off, f->size), tag,
+			       "application/octet-stream");
+}
+
+static enum ux_code debuginfod_answer(struct ux_request *req, struct ux_response *res,
+				      const struct debuginfod_file *f)
+{
+	struct ux_blobs *b = ux_server_of(req)->store->blobs;
+	struct ux_bytes tag;
+	int fd = -1;
+	UX_TRY(check_wanted(req, res, f->size));
+	UX_TRY(make_tag(req, f, &tag));
+	if (ux_answer_tagged(req, res, tag))
+		return UX_OK;
+	UX_TRY(put_headers(req, res, f));
+	if (f->blob_size <= UX_SMALL_FILE_MOST)
+		return answer_small(req, res, f, tag);
+	UX_TRY(ux_blobs_open(b, &f->blob, f->blob_size, &fd, &req->err));
+	UX_TRY(ux_answer_file(req, res, fd, f->size, tag, "application/octet-stream"));
+	res->fd_off += f->off;
+	return UX_OK;
+}
+
+static enum ux_code answer_whole(struct ux_request *req, struct ux_response *res, unsigned holds,
+				 enum ux_want want)
+{
+	struct ux_module m;
+	const char *id = NULL;
+	UX_TRY(debuginfod_some(req, &m, &id));
+	const struct ux_candidate *c = ux_module_elf(&m, holds);
+	if (!c)
+		return debuginfod_fetch(req, res, id, want, NULL);
+	const struct debuginfod_file f = {.blob = c->blob,
+					  .blob_size = c->size,
+					  .size = c->size,
+					  .name = c->file_name,
+					  .created = c->created};
+	return debuginfod_answer(req, res, &f);
+}
+
+enum ux_code ux_handle_debuginfod_debuginfo(struct ux_request *req, struct ux_response *res)
+{
+	return answer_whole(req, res, UX_HOLDS_DEBUG, UX_WANT_DEBUGINFO);
+}
+
+enum ux_code ux_handle_debuginfod_executable(struct ux_request *req, struct ux_response *res)
+{
+	return answer_whole(req, res, UX_HOLDS_CODE, UX_WANT_EXECUTABLE);
+}
+
+/* The bytes of a section as they are in the file, compressed ones too. UX_ENOTFOUND. */
+static enum ux_code find_section(struct ux_request *req, const struct ux_candidate *c,
+				 struct debuginfod_file *ret)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	struct ux_blobs *b = ux_server_of(req)->store->blobs;
+	struct ux_bytes content = UX_BYTES_NONE;
+	UX_TRY(ux_blobs_map(b, &c->blob, c->size, &file, &req->err));
+	UX_TRY(ux_elf_open(&elf, file.bytes, &req->err));
+	const struct ux_elf_section *s =
+		ux_elf_section_find(&elf, (const char *)req->params[1].data);
+	if (!s || s->type == SHT_NOBITS || !ux_bytes_sub(file.bytes, s->off, s->size, &content))
+		return UX_ENOTFOUND;
+	*ret = (struct debuginfod_file){.blob = c->blob,
+					.blob_size = c->size,
+					.off = s->off,
+					.size = s->size,
+					.name = c->file_name,
+					.created = c->created};
+	return UX_OK;
+}
+
+/* Of the debug file, and where that has none of it, of the executable. A file that nobody here has
+ * is asked for elsewhere, the debug file first. */
+enum ux_code ux_handle_debuginfod_section(struct ux_request *req, struct ux_response *res)
+{
+	struct ux_module m;
+	struct debuginfod_file f = {0};
+	const char *id = NULL;
+	UX_TRY(debuginfod_some(req, &m, &id));
+	const struct ux_candidate *const places[] = {
+		ux_module_elf(&m, UX_HOLDS_DEBUG | UX_HOLDS_SECTIONS),
+		ux_module_elf(&m, UX_HOLDS_CODE | UX_HOLDS_SECTIONS),
+	};
+	enum ux_code code = UX_ENOTFOUND;
+	for (size_t i = 0; i < ux_countof(places) && code == UX_ENOTFOUND; i++)
+		if (places[i])
+			code = find_section(req, places[i], &f);
+	bool found = code == UX_OK;
+	if (code == UX_ENOTFOUND && !places[0])
+		code = ux_request_fetch(req, res, id, UX_WANT_DEBUGINFO, NULL);
+	if (code == UX_ENOTFOUND && !places[1])
+		code = ux_request_fetch(req, res, id, UX_WANT_EXECUTABLE, NULL);
+	if (code == UX_ENOTFOUND)
+		return debuginfod_not_found(req);
+	return found ? debuginfod_answer(req, res, &f) : code;
+}
+
+/* What an upstream said has it in its answer; the answers stay when the upstream goes. */
+static enum ux_code fetched_source(struct ux_request *req, struct ux_response *res, const char *id,
+				   const char *path)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	struct ux_fetched_list list = {0};
+	char *artifact = ux_arena_array(&req->arena, char, strlen(path) + sizeof("source"));
+	if (!artifact)
+		return ux_arena_fail(&req->arena, &req->err);
+	snprintf(artifact, strlen(path) + sizeof("source"), "source%s", path);
+	UX_TRY(ix->fetched.list(ix, ux_caller_of(req)->ns, id, artifact, &req->arena, &list,
+				&req->err));
+	for (size_t i = 0; i < list.n; i++) {
+		const struct ux_fetched *a = &list.answers[i];
+		const struct debuginfod_file f = {.blob = a->blob,
+						  .blob_size = a->size,
+						  .size = a->size,
+						  .name = path,
+						  .created = a->asked};
+		if (a->has_blob)
+			return debuginfod_answer(req, res, &f);
+	}
+	return debuginfod_fetch(req, res, id, UX_WANT_SOURCE, path);
+}
+
+/* A stranger's path is a key of the index and of nothing else. As the clients send it and as it
+ * was uploaded, it is compared in canonical form. */
+enum ux_code ux_handle_debuginfod_source(struct ux_request *req, struct ux_response *res)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	struct ux_module m;
+	struct ux_source s;
+	const char *path = NULL, *id = NULL;
+	UX_TRY(debuginfod_some(req, &m, &id));
+	if (ux_path_of_source(req->params[1], &req->arena, &path, NULL) != UX_OK)
+		return debuginfod_not_found(req);
+	enum ux_code code =
+		ix->sources.find(ix, ux_caller_of(req)->ns, id, path, &req->arena, &s, NULL);
+	if (code == UX_ENOTFOUND)
+		return fetched_source(req, res, id, path);
+	UX_TRY(code);
+	const struct debuginfod_file f = {.blob = s.blob,
+					  .blob_size = s.blob_size,
+					  .off = s.off,
+					  .size = s.size,
+					  .name = s.path,
+					  .archive = s.bundle,
+					  .created = s.created};
+	return debuginfod_answer(req, res, &f);
+}
+
+enum {
+	HITS_MOST = 1000, /* then "complete" is false */
+	VALUE_MOST = 1024
+};
+
+static void put_file(struct ux_json *j, const struct ux_hit *hit, const char *type, const char *hex)
+{
+	ux_json_object_begin(j);
+	ux_json_key_cstr(j, "type", type);
+	ux_json_key_cstr(j, "buildid", hex);
+	ux_json_key_cstr(j, "file", hit->file_name);
+	ux_json_object_end(j);
+}
+
+/* Modules without a GNU build ID are no business of debuginfod's. */
+static void put_hit(struct ux_json *j, const struct ux_hit *hit)
+{
+	static const char gnu[] = "gnu:";
+	size_t n = sizeof(gnu) - 1;
+	if (strncmp(hit->id, gnu, n) != 0)
+		return;
+	if ((hit->holds & UX_HOLDS_CODE) != 0)
+		put_file(j, hit, "executable", hit->id + n);
+	if ((hit->holds & UX_HOLDS_DEBUG) != 0)
+		put_file(j, hit, "debuginfo", hit->id + n);
+}
+
+static enum ux_code read_query(struct ux_request *req, struct ux_search *ret)
+{
+	struct ux_bytes key, value;
+	if (!ux_request_query(req, "key", &key) || !ux_request_query(req, "value", &value) ||
+	    value.size == 0 || value.size > VALUE_MOST)
+		return ux_error_set(&req->err, UX_EINVAL, "expected ?key=glob|file&value=...");
+	bool glob = ux_bytes_eq(key, UX_STR("glob"));
+	if (!glob && !ux_bytes_eq(key, UX_STR("file")))
+		return ux_error_set(&req->err, UX_EINVAL, "key is '%.*s'; expected glob or file",
+				    (int)ux_min(key.size, (size_t)32), (const char *)key.data);
+	*ret = (struct ux_search){.by = glob ? UX_SEARCH_GLOB : UX_SEARCH_FILE,
+				  .text = (const char *)value.data,
+				  .limit = HITS_MOST};
+	return UX_OK;
+}
+
+enum ux_code ux_handle_debuginfod_metadata(struct ux_request *req, struct ux_response *res)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	struct ux_search what;
+	struct ux_hits hits;
+	UX_TRY(read_query(req, &what));
+	UX_TRY(ix->modules.search(ix, ux_caller_of(req)->ns, &what, &req->arena, &hits, &req->err));
+	struct ux_json j = ux_json_make(&req->out);
+	ux_json_object_begin(&j);
+	ux_json_key(&j, "results");
+	ux_json_array_begin(&j);
+	for (size_t i = 0; i < hits.n; i++)
+		put_hit(&j, &hits.hits[i]);
+	ux_json_array_end(&j);
+	ux_json_key_bool(&j, "complete", !hits.more);
+	ux_json_object_end(&j);
+	ux_out_u8(&req->out, '\n');
+	return ux_response_out(req, res, "application/json");
+}

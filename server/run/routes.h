@@ -1,0 +1,16 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The table of all routes. */
+#ifndef UX_ROUTES_H
+#define UX_ROUTES_H
+
+#include "server.h"
+
+extern const struct ux_route ux_server_routes[];
+extern const size_t ux_server_route_count;
+
+/* The app of a server, whose table it sets; limits with the defaults filled in. */
+struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limits);
+
+ux_handler_fn ux_handle_health, ux_handle_ready, ux_handle_metrics;
+
+#endif

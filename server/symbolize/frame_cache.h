@@ -1,0 +1,136 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What lookups in one module have found: asked again, an address costs one look into a table. */
+#ifndef UX_MEMO_H
+#define UX_MEMO_H
+
+#include "bytes.h"
+#include "out.h"
+#include "unhex/demangle.h"
+#include "unhex/frame.h"
+
+#include <stdatomic.h>
+
+/*
+ * Profiles name the same addresses again and again, and most of what an address costs is in reading
+ * its record and demangling its names. A memo keeps both: for an address the number of its
+ * innermost frame, for a frame what is inlined into, and each text once. Numbers begin at 1; 0 is
+ * "none".
+ *
+ * It only grows. Who finds it full takes another one (ux_open_module_frames()), so that what was
+ * not asked for lately is forgotten, all at once. Tables are looked into and added to under its
+ * lock; what a number stands for never changes or moves, and is read without. Strings of the
+ * module's files are pointed to: a memo is used while its module is held.
+ */
+struct ux_frame_cache;
+
+enum {
+	UX_FRAME_CACHE_MOST = 24 << 20, /* bytes of one */
+	UX_FRAME_CACHES_MOST =
+		72 << 20, /* bytes of all of a server, about: then old ones are let go */
+	UX_FRAME_CACHE_MODES = UX_DEMANGLE_ELIDED + 1,
+};
+
+struct ux_cached_text {
+	const char *data; /* NUL-terminated */
+	uint32_t size;
+	bool plain; /* printable ASCII without quotes and backslashes: needs no escape in JSON */
+};
+
+struct ux_cached_file {
+	uint32_t dir, base; /* texts */
+};
+
+struct ux_cached_frame {
+	uint32_t function; /* text, demangled */
+	uint32_t file;
+	uint32_t line;
+	uint32_t up; /* the frame that it is inlined into, a smaller number; 0: none */
+};
+
+/* All bytes of all memos, which each of them is counted in. NULL when memory is short. */
+struct ux_frame_cache *ux_frame_cache_create(enum ux_demangle_mode mode, atomic_size_t *all);
+struct ux_frame_cache *ux_frame_cache_ref(struct ux_frame_cache *m);
+void ux_frame_cache_unref(struct ux_frame_cache *m);
+
+/* What it takes. */
+size_t ux_frame_cache_bytes(struct ux_frame_cache *m);
+
+/*
+ * The innermost frames of n addresses, each lowered by `back`. Those that are not known get
+ * UX_FRAME_UNKNOWN; returns how many. An address below `back` has no frames.
+ */
+#define UX_FRAME_UNKNOWN UINT32_MAX
+size_t ux_frame_cache_find(struct ux_frame_cache *m, const uint64_t *pcs, size_t n, uint64_t back,
+			   uint32_t *ret);
+
+/* Around some ux_frame_cache_add(). */
+void ux_frame_cache_lock(struct ux_frame_cache *m);
+void ux_frame_cache_unlock(struct ux_frame_cache *m);
+
+/* Notes the frames of an address, innermost first, n = 0 for none. False when the memo is full, or
+ * memory short. */
+bool ux_frame_cache_add(struct ux_frame_cache *m, uint64_t pc, const struct ux_frame *frames,
+			size_t n, uint32_t *ret) ux_must;
+
+enum {
+	UX_FRAME_CACHE_PIECE =
+		64, /* items of a list's first piece; each further one has twice as many */
+	UX_FRAME_CACHE_PIECES = 24,
+};
+
+/* A list whose items never move. */
+struct ux_frame_cache_list {
+	void *pieces[UX_FRAME_CACHE_PIECES];
+	size_t n;
+};
+
+/* What a memo begins with: only for what follows. */
+struct ux_frame_cache_lists {
+	struct ux_frame_cache_list frames, files, texts;
+};
+
+ux_inline size_t ux_frame_cache_piece(size_t i, size_t *ret_off)
+{
+	size_t piece = (size_t)(63 - __builtin_clzll(i / UX_FRAME_CACHE_PIECE + 1));
+	*ret_off = i - UX_FRAME_CACHE_PIECE * (((size_t)1 << piece) - 1);
+	return piece;
+}
+
+ux_inline void *ux_frame_cache_item(const struct ux_frame_cache_list *l, size_t size,
+				    uint32_t number)
+{
+	size_t off = 0, piece = ux_frame_cache_piece(number - 1, &off);
+	return (char *)l->pieces[piece] + off * size;
+}
+
+/* What is behind numbers that ux_frame_cache_find() or ux_frame_cache_add() gave to this thread,
+ * and behind those that they lead to. Not for 0. */
+ux_inline const struct ux_cached_frame *ux_cached_frame(const struct ux_frame_cache *m, uint32_t i)
+{
+	return ux_frame_cache_item(&((const struct ux_frame_cache_lists *)m)->frames,
+				   sizeof(struct ux_cached_frame), i);
+}
+
+ux_inline const struct ux_cached_file *ux_cached_file(const struct ux_frame_cache *m, uint32_t i)
+{
+	return ux_frame_cache_item(&((const struct ux_frame_cache_lists *)m)->files,
+				   sizeof(struct ux_cached_file), i);
+}
+
+ux_inline const struct ux_cached_text *ux_cached_text(const struct ux_frame_cache *m, uint32_t i)
+{
+	return ux_frame_cache_item(&((const struct ux_frame_cache_lists *)m)->texts,
+				   sizeof(struct ux_cached_text), i);
+}
+
+/* A frame will be looked at soon; 0 is fine. */
+ux_inline void ux_frame_cache_prefetch(const struct ux_frame_cache *m, uint32_t i)
+{
+	if (i != 0)
+		__builtin_prefetch(ux_cached_frame(m, i));
+}
+
+/* Appends the JSON array of a frame (0: none) and of what it is inlined into. */
+void ux_frame_cache_json(const struct ux_frame_cache *m, uint32_t frame, struct ux_out *out);
+
+#endif

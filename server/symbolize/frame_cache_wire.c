@@ -1,0 +1,208 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Frames of a memo in the compact form. */
+#include "frame_cache_wire.h"
+
+enum {
+	PAGE = 64,  /* numbers */
+	AHEAD = 12, /* what is fetched while those before are worked on */
+};
+
+static void map_clear(struct ux_frame_reply_map *map)
+{
+	map->n = map->n_pages = 0;
+}
+
+static void map_deinit(struct ux_frame_reply_map *map)
+{
+	free(map->table);
+	free(map->pages);
+	*map = (struct ux_frame_reply_map){0};
+}
+
+void ux_frame_reply_reset(struct ux_frame_reply *w)
+{
+	map_clear(&w->frames);
+	map_clear(&w->files);
+	map_clear(&w->texts);
+}
+
+void ux_frame_reply_deinit(struct ux_frame_reply *w)
+{
+	map_deinit(&w->frames);
+	map_deinit(&w->files);
+	map_deinit(&w->texts);
+	ux_frame_reply_texts_deinit(&w->later);
+	ux_wire_reply_deinit(&w->reply);
+}
+
+enum {
+	KEPT_MOST = 4 << 20 /* bytes of one that is kept */
+};
+
+struct ux_frame_reply *ux_frame_reply_pool_get(struct ux_frame_reply_pool *all)
+{
+	pthread_mutex_lock(&all->lock);
+	struct ux_frame_reply *w = all->n > 0 ? all->kept[--all->n] : NULL;
+	pthread_mutex_unlock(&all->lock);
+	return w ? w : calloc(1, sizeof(*w));
+}
+
+static size_t map_bytes(const struct ux_frame_reply_map *map)
+{
+	return map->cap * sizeof(*map->table) + map->pages_cap * PAGE * sizeof(*map->pages);
+}
+
+static size_t bytes_of(const struct ux_frame_reply *w)
+{
+	const struct ux_wire_reply *r = &w->reply;
+	return map_bytes(&w->frames) + map_bytes(&w->files) + map_bytes(&w->texts) +
+	       w->later.cap * sizeof(*w->later.data) + r->strings.cap + r->files.cap +
+	       r->frames.cap + r->modules.cap + r->addresses.cap;
+}
+
+static void destroy(struct ux_frame_reply *w)
+{
+	ux_frame_reply_deinit(w);
+	free(w);
+}
+
+void ux_frame_reply_pool_put(struct ux_frame_reply_pool *all, struct ux_frame_reply *w)
+{
+	if (!w)
+		return;
+	bool kept = bytes_of(w) <= KEPT_MOST;
+	if (kept) {
+		ux_frame_reply_reset(w);
+		ux_wire_reply_clear(&w->reply);
+		w->later.size = 0;
+		w->failed = false;
+		pthread_mutex_lock(&all->lock);
+		kept = all->n < ux_countof(all->kept);
+		if (kept)
+			all->kept[all->n++] = w;
+		pthread_mutex_unlock(&all->lock);
+	}
+	if (!kept)
+		destroy(w);
+}
+
+void ux_frame_reply_pool_deinit(struct ux_frame_reply_pool *all)
+{
+	while (all->n > 0)
+		destroy(all->kept[--all->n]);
+}
+
+/* A page of zeros for run `run`; false when memory is short. */
+static bool add_page(struct ux_frame_reply_map *map, size_t run)
+{
+	if (run >= map->n) {
+		if (run >= map->cap &&
+		    !ux_vec_grow((void **)&map->table, &map->cap, run + 1, sizeof(*map->table)))
+			return false;
+		memset(map->table + map->n, 0, (run + 1 - map->n) * sizeof(*map->table));
+		map->n = run + 1;
+	}
+	if (map->n_pages == map->pages_cap &&
+	    !ux_vec_grow((void **)&map->pages, &map->pages_cap, map->n_pages + 1,
+			 PAGE * sizeof(*map->pages)))
+		return false;
+	memset(map->pages + map->n_pages * PAGE, 0, PAGE * sizeof(*map->pages));
+	map->table[run] = (uint32_t)++map->n_pages;
+	return true;
+}
+
+/* The place for a number's number; to nowhere when memory is short. Good until the next. */
+ux_inline uint32_t *place(struct ux_frame_reply *w, struct ux_frame_reply_map *map, uint32_t number,
+			  uint32_t *nowhere)
+{
+	size_t run = number / PAGE;
+	if (ux_unlikely(run >= map->n || map->table[run] == 0) && !add_page(map, run)) {
+		w->failed = true;
+		*nowhere = 0;
+		return nowhere;
+	}
+	return &map->pages[(size_t)(map->table[run] - 1) * PAGE + number % PAGE];
+}
+
+ux_inline uint32_t put_text(struct ux_frame_reply *w, const struct ux_frame_cache *m, uint32_t text)
+{
+	uint32_t nowhere;
+	if (text == 0)
+		return 0;
+	uint32_t *number = place(w, &w->texts, text, &nowhere);
+	if (*number == 0) {
+		*number = ++w->reply.n_strings;
+		w->failed |= !ux_frame_reply_texts_append(&w->later, text);
+		__builtin_prefetch(ux_cached_text(m, text));
+	}
+	return *number;
+}
+
+static uint32_t put_file(struct ux_frame_reply *w, const struct ux_frame_cache *m, uint32_t file)
+{
+	uint32_t nowhere;
+	if (file == 0)
+		return 0;
+	uint32_t *number = place(w, &w->files, file, &nowhere);
+	if (*number == 0) {
+		const struct ux_cached_file *f = ux_cached_file(m, file);
+		uint32_t dir = put_text(w, m, f->dir);
+		*number = ux_wire_reply_file(&w->reply, dir, put_text(w, m, f->base));
+	}
+	return *number;
+}
+
+/* What it is inlined into comes first. */
+static uint32_t put_frame(struct ux_frame_reply *w, const struct ux_frame_cache *m, uint32_t frame)
+{
+	uint32_t new[UX_FRAMES_MOST], up = 0, nowhere;
+	size_t n = 0;
+	for (; frame != 0; frame = ux_cached_frame(m, frame)->up) {
+		up = *place(w, &w->frames, frame, &nowhere);
+		if (up != 0)
+			break;
+		new[n++] = frame;
+	}
+	while (n-- > 0) {
+		const struct ux_cached_frame *f = ux_cached_frame(m, new[n]);
+		uint32_t function = put_text(w, m, f->function), file = put_file(w, m, f->file);
+		up = ux_wire_reply_frame(&w->reply, function, file, f->line, up);
+		*place(w, &w->frames, new[n], &nowhere) = up;
+	}
+	return up;
+}
+
+/* The number of `number` will be looked at soon. */
+ux_inline void expect(const struct ux_frame_reply_map *map, uint32_t number)
+{
+	size_t run = number / PAGE;
+	if (run < map->n && map->table[run] != 0)
+		__builtin_prefetch(
+			&map->pages[(size_t)(map->table[run] - 1) * PAGE + number % PAGE]);
+}
+
+static void copy_texts(struct ux_frame_reply *w, const struct ux_frame_cache *m)
+{
+	const uint32_t *texts = w->later.data;
+	for (size_t i = 0; i < w->later.size; i++) {
+		const struct ux_cached_text *t = ux_cached_text(m, texts[i]);
+		if (i + AHEAD < w->later.size)
+			__builtin_prefetch(ux_cached_text(m, texts[i + AHEAD])->data);
+		ux_wire_reply_copy(&w->reply, ux_bytes(t->data, t->size));
+	}
+	w->later.size = 0;
+}
+
+bool ux_frame_reply_add(struct ux_frame_reply *w, const struct ux_frame_cache *m,
+			const uint32_t *frames, size_t n)
+{
+	for (size_t i = 0; i < n; i++) {
+		if (i + AHEAD < n) {
+			ux_frame_cache_prefetch(m, frames[i + AHEAD]);
+			expect(&w->frames, frames[i + AHEAD]);
+		}
+		ux_wire_reply_address(&w->reply, put_frame(w, m, frames[i]));
+	}
+	copy_texts(w, m);
+	return !w->failed;
+}

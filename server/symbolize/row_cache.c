@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What was asked for a moment ago. */
+#include "row_cache.h"
+
+#include "clock.h"
+#include "hash.h"
+
+#include <pthread.h>
+
+enum {
+	SETS = 128, /* a power of two */
+	WAYS = 4,   /* places that a key may take */
+};
+
+struct place {
+	struct ux_row_cache_item *item; /* NULL: free */
+	uint64_t hash;
+	uint64_t moment;
+	int64_t put_ms;
+};
+
+struct ux_row_cache {
+	pthread_mutex_t lock; /* guards all below */
+	uint64_t moment;      /* forgets so far */
+	struct place places[SETS][WAYS];
+};
+
+void ux_row_cache_item_init(struct ux_row_cache_item *item, struct ux_bytes key,
+			    void (*destroy)(struct ux_row_cache_item *item))
+{
+	atomic_init(&item->refs, 1);
+	item->key = key;
+	item->destroy = destroy;
+}
+
+void ux_row_cache_item_unref(struct ux_row_cache_item *item)
+{
+	if (item && atomic_fetch_sub_explicit(&item->refs, 1, memory_order_acq_rel) == 1)
+		item->destroy(item);
+}
+
+static struct ux_row_cache_item *item_ref(struct ux_row_cache_item *item)
+{
+	atomic_fetch_add_explicit(&item->refs, 1, memory_order_relaxed);
+	return item;
+}
+
+struct ux_row_cache *ux_row_cache_create(void)
+{
+	struct ux_row_cache *r = calloc(1, sizeof(*r));
+	if (r)
+		pthread_mutex_init(&r->lock, NULL);
+	return r;
+}
+
+void ux_row_cache_destroy(struct ux_row_cache *r)
+{
+	if (!r)
+		return;
+	for (size_t i = 0; i < SETS; i++)
+		for (size_t k = 0; k < WAYS; k++)
+			ux_row_cache_item_unref(r->places[i][k].item);
+	pthread_mutex_destroy(&r->lock);
+	free(r);
+}
+
+static bool has(const struct place *p, uint64_t hash, struct ux_bytes key)
+{
+	return p->item && p->hash == hash && ux_bytes_eq(p->item->key, key);
+}
+
+static bool is_fresh(const struct ux_row_cache *r, const struct place *p, int64_t now)
+{
+	return p->moment == r->moment && now - p->put_ms < UX_ROW_CACHE_LIFE_MS;
+}
+
+struct ux_row_cache_item *ux_row_cache_get(struct ux_row_cache *r, struct ux_bytes key,
+					   uint64_t *ret_moment)
+{
+	uint64_t hash = ux_hash_bytes(key);
+	struct ux_row_cache_item *found = NULL;
+	int64_t now = ux_clock_coarse_ms();
+	pthread_mutex_lock(&r->lock);
+	struct place *set = r->places[hash & (SETS - 1)];
+	for (size_t i = 0; i < WAYS && !found; i++)
+		if (has(&set[i], hash, key) && is_fresh(r, &set[i], now))
+			found = item_ref(set[i].item);
+	*ret_moment = r->moment;
+	pthread_mutex_unlock(&r->lock);
+	return found;
+}
+
+/* Where the key is, else a free place, else the oldest. */
+static struct place *choose(struct place *set, uint64_t hash, struct ux_bytes key)
+{
+	struct place *best = &set[0];
+	for (size_t i = 0; i < WAYS; i++) {
+		struct place *p = &set[i];
+		if (has(p, hash, key))
+			return p;
+		if (best->item && (!p->item || p->put_ms < best->put_ms))
+			best = p;
+	}
+	return best;
+}
+
+void ux_row_cache_put(struct ux_row_cache *r, struct ux_row_cache_item *item, uint64_t moment)
+{
+	uint64_t hash = ux_hash_bytes(item->key);
+	struct ux_row_cache_item *old = NULL;
+	int64_t now = ux_clock_coarse_ms();
+	pthread_mutex_lock(&r->lock);
+	if (moment == r->moment) {
+		struct place *p = choose(r->places[hash & (SETS - 1)], hash, item->key);
+		old = p->item;
+		*p = (struct place){item_ref(item), hash, moment, now};
+	}
+	pthread_mutex_unlock(&r->lock);
+	ux_row_cache_item_unref(old);
+}
+
+void ux_row_cache_clear(struct ux_row_cache *r)
+{
+	pthread_mutex_lock(&r->lock);
+	r->moment++;
+	pthread_mutex_unlock(&r->lock);
+}
+
+enum {
+	ROW_ARENA = 16 << 20, /* memory that one module's row may take */
+	KEY_MOST = 64 + UX_INDEX_ID_BYTES + 3,
+};
+
+/* What a key begins with: what an item is follows from its key. */
+static const char module_mark = 'm', file_mark = 'f';
+
+static void destroy_module(struct ux_row_cache_item *item)
+{
+	struct ux_cached_row *m = ux_container_of(item, struct ux_cached_row, item);
+	ux_arena_deinit(&m->arena);
+	free(m);
+}
+
+static void destroy_file(struct ux_row_cache_item *item)
+{
+	struct ux_small_file *f = ux_container_of(item, struct ux_small_file, item);
+	ux_file_unmap(&f->mapping);
+	free(f);
+}
+
+static void drop_module(struct ux_cached_row **m)
+{
+	if (*m)
+		ux_row_cache_item_unref(&(*m)->item);
+}
+
+static enum ux_code read_module(struct ux_store *s, const char *ns, const char *id,
+				struct ux_bytes key, struct ux_cached_row **ret,
+				struct ux_error *err)
+{
+	struct ux_index *ix = s->index;
+	ux_cleanup(drop_module) struct ux_cached_row *m = calloc(1, sizeof(*m));
+	if (!m)
+		return ux_error_nomem(err);
+	ux_row_cache_item_init(&m->item, UX_BYTES_NONE, destroy_module);
+	ux_arena_init(&m->arena, ROW_ARENA);
+	const char *kept = ux_arena_strndup(&m->arena, key.data, key.size);
+	if (!kept)
+		return ux_arena_fail(&m->arena, err);
+	m->item.key = ux_bytes(kept, key.size);
+	UX_TRY(ix->modules.find(ix, ns, id, &m->arena, &m->row, err));
+	*ret = ux_take(&m);
+	return UX_OK;
+}
+
+/* Of one that retention has an eye on, each use is told to the index. */
+enum ux_code ux_row_cache_module(struct ux_row_cache *r, struct ux_store *s, const char *ns,
+				 const char *id, struct ux_cached_row **ret, struct ux_error *err)
+{
+	char key[KEY_MOST];
+	uint64_t moment = 0;
+	int n = snprintf(key, sizeof(key), "%c%s/%s", module_mark, ns, id);
+	if (n < 0 || (size_t)n >= sizeof(key))
+		return ux_error_set(err, UX_ENOTFOUND, "no module has that ID");
+	struct ux_row_cache_item *item = ux_row_cache_get(r, ux_bytes(key, (size_t)n), &moment);
+	if (item) {
+		*ret = ux_container_of(item, struct ux_cached_row, item);
+		return UX_OK;
+	}
+	UX_TRY(read_module(s, ns, id, ux_bytes(key, (size_t)n), ret, err));
+	ux_store_used(s, &(*ret)->row);
+	if ((*ret)->row.marked == 0)
+		ux_row_cache_put(r, &(*ret)->item, moment);
+	return UX_OK;
+}
+
+enum ux_code ux_row_cache_file(struct ux_row_cache *r, struct ux_store *s,
+			       const struct ux_blob_hash *hash, uint64_t size,
+			       struct ux_small_file **ret, struct ux_error *err)
+{
+	uint64_t moment = 0;
+	uint8_t key[1 + UX_BLOB_HASH_SIZE] = {(uint8_t)file_mark};
+	memcpy(key + 1, hash->bytes, sizeof(hash->bytes));
+	struct ux_row_cache_item *item = ux_row_cache_get(r, ux_bytes(key, sizeof(key)), &moment);
+	if (item) {
+		*ret = ux_container_of(item, struct ux_small_file, item);
+		return UX_OK;
+	}
+	assert(size <= UX_SMALL_FILE_MOST);
+	struct ux_small_file *f = calloc(1, sizeof(*f));
+	if (!f)
+		return ux_error_nomem(err);
+	memcpy(f->key, key, sizeof(key));
+	ux_row_cache_item_init(&f->item, ux_bytes(f->key, sizeof(f->key)), destroy_file);
+	enum ux_code code = ux_blobs_map(s->blobs, hash, size, &f->mapping, err);
+	if (code != UX_OK) {
+		ux_row_cache_item_unref(&f->item);
+		return code;
+	}
+	ux_row_cache_put(r, &f->item, moment);
+	*ret = f;
+	return UX_OK;
+}

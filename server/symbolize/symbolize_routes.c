@@ -1,0 +1,226 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* /v1/symbolize: names of addresses, as JSON and in the compact form. */
+#include "text.h"
+#include "json_out.h"
+#include "frame_cache.h"
+#include "frame_cache_wire.h"
+#include "request_values.h"
+#include "symbolize.h"
+
+/* --- JSON ------------------------------------------------------------------------------------ */
+
+struct json_form {
+	struct ux_request *req;
+	struct ux_json j;
+	size_t status; /* where in the answer the word for `found` begins */
+	bool any;      /* an address of the module was put */
+};
+
+static void json_begin(void *ctx, const struct ux_requested_module *module,
+		       const enum ux_quality *open)
+{
+	struct json_form *f = ctx;
+	ux_json_object_begin(&f->j);
+	ux_json_key_str(&f->j, "id", module->id);
+	f->any = false;
+	if (!open)
+		return;
+	ux_json_key(&f->j, "status");
+	f->status = f->j.out->size;
+	ux_json_cstr(&f->j, "found");
+	ux_json_key_cstr(&f->j, "quality", ux_quality_name(*open));
+	ux_json_key(&f->j, "frames");
+	ux_json_array_begin(&f->j);
+}
+
+static enum ux_code json_put(void *ctx, const struct ux_resolver *r, const uint32_t *frames,
+			     size_t n)
+{
+	enum {
+		AHEAD = 8
+	};
+	struct json_form *f = ctx;
+	struct ux_out *out = f->j.out;
+	for (size_t i = 0; i < n; i++) {
+		if (i + AHEAD < n)
+			ux_frame_cache_prefetch(r->memo, frames[i + AHEAD]);
+		if (f->any)
+			ux_out_u8(out, ',');
+		f->any = true;
+		ux_frame_cache_json(r->memo, frames[i], out);
+		UX_TRY(ux_symbolize_bound(f->req, out->size, out->cap));
+	}
+	return UX_OK;
+}
+
+/* What was begun as found ended early. */
+static void put_pending(struct json_form *f)
+{
+	static const char found[] = "\"found\"", pending[] = "\"pending\"";
+	enum {
+		MORE = sizeof(pending) - sizeof(found)
+	};
+	struct ux_out *out = f->j.out;
+	if (!ux_out_room(out, MORE))
+		return;
+	uint8_t *at = out->data + f->status;
+	memmove(at + MORE, at, out->size - MORE - f->status);
+	memcpy(at, pending, sizeof(pending) - 1);
+}
+
+static void json_end(void *ctx, const struct ux_module_answer *s)
+{
+	static const char *const words[] = {"found", "missing", "failed", "pending"};
+	struct json_form *f = ctx;
+	if (s->open)
+		ux_json_array_end(&f->j);
+	else
+		ux_json_key_cstr(&f->j, "status", words[s->status]);
+	if (s->open && s->status == UX_MODULE_PENDING)
+		put_pending(f);
+	if (s->reason[0] != '\0')
+		ux_json_key_cstr(&f->j, "reason", s->reason);
+	if (s->status == UX_MODULE_PENDING)
+		ux_json_key_u64(&f->j, "retry_after", s->retry_after_s);
+	ux_json_object_end(&f->j);
+}
+
+static const struct ux_symbolize_writer json_form = {json_begin, json_put, json_end};
+
+static enum ux_code answer_json(struct ux_request *req, struct ux_response *res)
+{
+	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request asked =
+		UX_SYMBOLIZE_REQUEST_INIT;
+	struct json_form f = {.req = req, .j = ux_json_make(&req->out)};
+	enum ux_code first = UX_OK;
+	if (!ux_symbolize_request_parse_plain(&asked, req->body)) {
+		ux_symbolize_request_deinit(&asked);
+		asked = UX_SYMBOLIZE_REQUEST_INIT;
+		UX_TRY(ux_symbolize_request_parse_json(&asked, req->body, &req->err));
+	}
+	ux_json_object_begin(&f.j);
+	ux_json_key(&f.j, "modules");
+	ux_json_array_begin(&f.j);
+	UX_TRY(ux_symbolize(req, &asked, &json_form, &f, &first));
+	ux_json_array_end(&f.j);
+	ux_json_object_end(&f.j);
+	ux_out_u8(&req->out, '\n');
+	return ux_response_out(req, res, "application/json");
+}
+
+/* --- the compact form --------------------------------------------------------------------------
+ */
+
+struct compact_form {
+	struct ux_request *req;
+	struct ux_frame_reply_pool *wires;
+	struct ux_frame_reply *wire;
+};
+
+static void compact_begin(void *ctx, const struct ux_requested_module *module,
+			  const enum ux_quality *open)
+{
+	struct compact_form *f = ctx;
+	(void)module;
+	(void)open;
+	ux_frame_reply_reset(f->wire);
+}
+
+static enum ux_code compact_put(void *ctx, const struct ux_resolver *r, const uint32_t *frames,
+				size_t n)
+{
+	struct compact_form *f = ctx;
+	if (r->anew)
+		ux_frame_reply_reset(f->wire);
+	if (!ux_frame_reply_add(f->wire, r->memo, frames, n))
+		return ux_error_nomem(&f->req->err);
+	size_t size = ux_wire_reply_size(&f->wire->reply);
+	return ux_symbolize_bound(f->req, size, 3 * size); /* it is copied at the end */
+}
+
+static void compact_end(void *ctx, const struct ux_module_answer *s)
+{
+	struct compact_form *f = ctx;
+	ux_wire_reply_module(&f->wire->reply, s->status, s->quality, ux_bytes_cstr(s->reason),
+			     s->retry_after_s, s->n);
+}
+
+static const struct ux_symbolize_writer compact_form = {compact_begin, compact_put, compact_end};
+
+static void compact_deinit(struct compact_form *f)
+{
+	ux_frame_reply_pool_put(f->wires, f->wire);
+}
+
+static enum ux_code answer_compact(struct ux_request *req, struct ux_response *res)
+{
+	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request asked = {0};
+	struct ux_frame_reply_pool *wires = ux_module_cache_replies(ux_server_of(req)->cache);
+	ux_cleanup(compact_deinit) struct compact_form f = {
+		.req = req, .wires = wires, .wire = ux_frame_reply_pool_get(wires)};
+	enum ux_code first = UX_OK;
+	if (!f.wire)
+		return ux_error_nomem(&req->err);
+	UX_TRY(ux_symbolize_request_parse_compact(&asked, req->body, &req->arena, &req->err));
+	UX_TRY(ux_symbolize(req, &asked, &compact_form, &f, &first));
+	ux_wire_reply_write(&f.wire->reply, &req->out);
+	return ux_response_out(req, res, UX_WIRE_TYPE);
+}
+
+/* --- handlers ----------------------------------------------------------------------------------
+ */
+
+/* Parameters of the type are nothing to us. */
+static bool is_compact(const struct ux_request *req)
+{
+	struct ux_bytes type, want = UX_STR(UX_WIRE_TYPE);
+	if (!ux_request_header(req, "Content-Type", &type) || !ux_bytes_starts(type, want))
+		return false;
+	return type.size == want.size || type.data[want.size] == ';' || type.data[want.size] == ' ';
+}
+
+enum ux_code ux_handle_symbolize(struct ux_request *req, struct ux_response *res)
+{
+	return is_compact(req) ? answer_compact(req, res) : answer_json(req, res);
+}
+
+static enum ux_code query_options(struct ux_request *req, struct ux_symbolize_request *a)
+{
+	struct ux_bytes v;
+	uint64_t timeout = 0;
+	if (ux_request_query(req, "demangle", &v))
+		UX_TRY(ux_symbolize_request_parse_demangle(a, v, &req->err));
+	if (ux_request_query(req, "timeout_ms", &v) &&
+	    (!ux_hex_parse_u64(v, /* hex= */ false, &timeout) || timeout > UINT32_MAX))
+		return ux_error_set(&req->err, UX_EINVAL, "timeout_ms is no number of 32 bits");
+	a->timeout_ms = (uint32_t)timeout;
+	if (!ux_request_query(req, "return_addresses", &v))
+		return UX_OK;
+	a->return_addresses = ux_bytes_eq(v, UX_STR("true")) || ux_bytes_eq(v, UX_STR("1"));
+	if (a->return_addresses || ux_bytes_eq(v, UX_STR("false")) || ux_bytes_eq(v, UX_STR("0")))
+		return UX_OK;
+	return ux_error_set(&req->err, UX_EINVAL, "return_addresses is neither true nor false");
+}
+
+enum ux_code ux_handle_symbolize_one(struct ux_request *req, struct ux_response *res)
+{
+	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request asked =
+		UX_SYMBOLIZE_REQUEST_INIT;
+	struct json_form f = {.req = req, .j = ux_json_make(&req->out)};
+	struct ux_requested_module module = {.id = req->params[0]};
+	struct ux_bytes list;
+	enum ux_code first = UX_OK;
+	UX_TRY(query_options(req, &asked));
+	UX_TRY(ux_module_id_parse(module.id, &req->arena, &module.canonical, &req->err));
+	if (!ux_request_query(req, "addr", &list) || list.size == 0)
+		return ux_error_set(&req->err, UX_EINVAL, "expected ?addr=0x1,0x2");
+	if (!ux_requested_modules_append(&asked.modules, module))
+		return ux_error_nomem(&req->err);
+	UX_TRY(ux_symbolize_request_parse_list(&asked, list, &req->err));
+	UX_TRY(ux_symbolize(req, &asked, &json_form, &f, &first));
+	if (first == UX_ENOTFOUND)
+		return ux_error_set(&req->err, first, "no module has the ID %.100s",
+				    module.canonical);
+	ux_out_u8(&req->out, '\n');
+	return ux_response_out(req, res, "application/json");
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* service: what a memo keeps of lookups. */
+#include "sweep.h"
+
+#include "frame_cache.h"
+#include "frame_cache.h"
+
+#include <pthread.h>
+
+static atomic_size_t all;
+
+static const struct ux_frame chain[] = {
+	{.function = "_Z1hv", .dir = "/src", .base = "h.h", .line = 3, .inlined = true},
+	{.function = "_Z1gi", .dir = "/src", .base = "g.c", .line = 20, .inlined = true},
+	{.function = "main", .dir = "", .base = "m.c", .line = 7},
+};
+
+static uint32_t add(struct ux_frame_cache *m, uint64_t pc, const struct ux_frame *frames, size_t n)
+{
+	uint32_t number = UX_FRAME_UNKNOWN;
+	ux_frame_cache_lock(m);
+	assert_true(ux_frame_cache_add(m, pc, frames, n, &number));
+	ux_frame_cache_unlock(m);
+	return number;
+}
+
+static void expect_json(struct ux_frame_cache *m, uint32_t frame, const char *expected)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	ux_frame_cache_json(m, frame, &out);
+	ux_out_u8(&out, 0);
+	assert_string_equal((const char *)out.data, expected);
+}
+
+static void address_is_known_once_it_was_added(void **state)
+{
+	(void)state;
+	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
+	const uint64_t pcs[] = {0x10, 0, 0x20, 0x10, 0x30};
+	uint32_t got[5];
+	assert_int_equal(ux_frame_cache_find(m, pcs, 5, 0, got), 5);
+	uint32_t number = add(m, 0x10, chain, 3);
+	assert_int_equal(add(m, 0x20, chain + 1, 2), ux_cached_frame(m, number)->up);
+	assert_int_equal(add(m, 0x30, NULL, 0), 0);
+	assert_int_equal(ux_frame_cache_find(m, pcs, 5, 0, got), 1);
+	assert_int_equal(got[0], number);
+	assert_int_equal(got[1], UX_FRAME_UNKNOWN);
+	assert_int_equal(got[3], number);
+	assert_int_equal(got[4], 0); /* known to have none */
+	expect_json(m, number,
+		    "[{\"function\":\"h()\",\"file\":\"/src/h.h\",\"line\":3,\"inlined\":true},"
+		    "{\"function\":\"g(int)\",\"file\":\"/src/g.c\",\"line\":20,\"inlined\":true},"
+		    "{\"function\":\"main\",\"file\":\"m.c\",\"line\":7}]");
+	expect_json(m, 0, "[]");
+	ux_frame_cache_unref(m);
+	assert_int_equal(atomic_load(&all), 0);
+}
+
+static void return_address_is_looked_up_a_byte_before(void **state)
+{
+	(void)state;
+	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_NONE, &all);
+	const uint64_t pcs[] = {0x11, 0};
+	uint32_t got[2];
+	uint32_t number = add(m, 0x10, chain, 1);
+	assert_int_equal(ux_frame_cache_find(m, pcs, 2, 1, got), 0);
+	assert_int_equal(got[0], number);
+	assert_int_equal(got[1], 0); /* nothing returns to 0 */
+	ux_frame_cache_unref(m);
+}
+
+static void names_that_json_has_to_escape_are_escaped(void **state)
+{
+	(void)state;
+	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_NONE, &all);
+	const struct ux_frame odd = {.function = "a\"\\\x01\xff", .dir = "d/", .base = "\xc3\xa9"};
+	expect_json(m, add(m, 1, &odd, 1),
+		    "[{\"function\":\"a\\\"\\\\\\u0001\xef\xbf\xbd\",\"file\":\"d/\xc3\xa9\","
+		    "\"line\":0}]");
+	const struct ux_frame bare = {.function = "", .dir = "d", .base = ""};
+	expect_json(m, add(m, 2, &bare, 1), "[{\"function\":\"\"}]");
+	ux_frame_cache_unref(m);
+}
+
+/* Distinct names that fill a memo: texts of 200 bytes, demangled so that they are copied. */
+static void full_memo_says_so_and_keeps_what_it_has(void **state)
+{
+	(void)state;
+	enum {
+		NAMES = 200000,
+		SIZE = 160
+	};
+	char *names = calloc(NAMES, SIZE);
+	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
+	uint32_t first = 0, number = 0;
+	size_t i = 0;
+	assert_non_null(names);
+	ux_frame_cache_lock(m);
+	for (bool good = true; good && i < NAMES; i += good) {
+		char *name = names + i * SIZE;
+		snprintf(name, SIZE, "_ZN100%0100zu1fEv", i);
+		name[6] = 'n';
+		const struct ux_frame f = {.function = name, .dir = "", .base = ""};
+		good = ux_frame_cache_add(m, i, &f, 1, &number);
+		if (i == 0)
+			first = number;
+	}
+	ux_frame_cache_unlock(m);
+	assert_true(i > 1000 && i < NAMES);
+	assert_true(ux_frame_cache_bytes(m) <= UX_FRAME_CACHE_MOST);
+	assert_true(ux_frame_cache_bytes(m) > UX_FRAME_CACHE_MOST / 2);
+	assert_int_equal(atomic_load(&all), ux_frame_cache_bytes(m));
+	const uint64_t pc = 0;
+	assert_int_equal(ux_frame_cache_find(m, &pc, 1, 0, &number), 0);
+	assert_int_equal(number, first);
+	struct ux_cached_text t = *ux_cached_text(m, ux_cached_frame(m, first)->function);
+	assert_int_equal(t.data[0], 'n');
+	ux_frame_cache_unref(m);
+	assert_int_equal(atomic_load(&all), 0);
+	free(names);
+}
+
+enum {
+	RACE_PCS = 3000,
+	RACE_THREADS = 4,
+};
+
+struct racer {
+	struct ux_frame_cache *m;
+	unsigned wrong;
+};
+
+/* Frame i of the race: chains of different depth that share their outer frames. */
+static const char *const race_names[] = {"_Z1av", "_Z1bv", "_Z1cv", "_Z1dv", "_Z1ev"};
+
+static size_t race_frames(uint64_t pc, struct ux_frame *frames)
+{
+	size_t n = 1 + pc % 4;
+	for (size_t i = 0; i < n; i++)
+		frames[i] = (struct ux_frame){.function = race_names[(pc + i) % 5],
+					      .dir = "/d",
+					      .base = race_names[i],
+					      .line = (uint32_t)(pc % 17)};
+	return n;
+}
+
+static bool race_right(const struct ux_frame_cache *m, uint64_t pc, uint32_t number)
+{
+	struct ux_frame frames[4];
+	size_t n = race_frames(pc, frames), i = 0;
+	for (; number != 0 && i < n; i++) {
+		struct ux_cached_frame f = *ux_cached_frame(m, number);
+		struct ux_cached_text t = *ux_cached_text(m, f.function);
+		if (t.data[0] != frames[i].function[3] || f.line != frames[i].line)
+			return false;
+		number = f.up;
+	}
+	return i == n && number == 0;
+}
+
+static void *race(void *ctx)
+{
+	struct racer *r = ctx;
+	for (uint64_t pc = 0; pc < RACE_PCS; pc++) {
+		struct ux_frame frames[4];
+		uint32_t number = UX_FRAME_UNKNOWN;
+		if (ux_frame_cache_find(r->m, &pc, 1, 0, &number) > 0) {
+			size_t n = race_frames(pc, frames);
+			ux_frame_cache_lock(r->m);
+			r->wrong += !ux_frame_cache_add(r->m, pc, frames, n, &number);
+			ux_frame_cache_unlock(r->m);
+		}
+		r->wrong += !race_right(r->m, pc, number);
+	}
+	return NULL;
+}
+
+static void threads_that_add_and_find_see_whole_chains(void **state)
+{
+	(void)state;
+	pthread_t threads[RACE_THREADS];
+	struct racer racers[RACE_THREADS];
+	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
+	for (size_t i = 0; i < RACE_THREADS; i++) {
+		racers[i] = (struct racer){.m = m};
+		assert_int_equal(pthread_create(&threads[i], NULL, race, &racers[i]), 0);
+	}
+	for (size_t i = 0; i < RACE_THREADS; i++)
+		pthread_join(threads[i], NULL);
+	for (size_t i = 0; i < RACE_THREADS; i++)
+		assert_int_equal(racers[i].wrong, 0);
+	ux_frame_cache_unref(m);
+}
+
+static enum ux_code add_with_little_memory(void *ctx)
+{
+	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
+	uint32_t number = 0;
+	bool good = m != NULL;
+	(void)ctx;
+	if (m) {
+		ux_frame_cache_lock(m);
+		for (uint64_t pc = 0; pc < 400 && good; pc++) {
+			struct ux_frame frames[4];
+			size_t n = race_frames(pc, frames);
+			good = ux_frame_cache_add(m, pc, frames, n, &number);
+		}
+		ux_frame_cache_unlock(m);
+	}
+	ux_frame_cache_unref(m);
+	assert_int_equal(atomic_load(&all), 0);
+	return good ? UX_OK : UX_ENOMEM;
+}
+
+static void each_failed_allocation_is_no_worse_than_a_full_memo(void **state)
+{
+	(void)state;
+	each_failed_alloc(add_with_little_memory, NULL, /* may_recover= */ true);
+}
+
+int main(void)
+{
+	const struct CMUnitTest tests[] = {
+		UX_TEST(address_is_known_once_it_was_added),
+		UX_TEST(return_address_is_looked_up_a_byte_before),
+		UX_TEST(names_that_json_has_to_escape_are_escaped),
+		UX_TEST(full_memo_says_so_and_keeps_what_it_has),
+		UX_TEST(threads_that_add_and_find_see_whole_chains),
+		UX_TEST(each_failed_allocation_is_no_worse_than_a_full_memo),
+	};
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
