@@ -21,12 +21,12 @@ enum {
 	FUZZ_HEAD = 1 + 2 * UX_DWARF_SECTION_COUNT,
 };
 
-static const struct ux_dwarf_range fuzz_text_list[] = {{0, 0x100}, {0x1000, 0x9000}};
+static const struct ux_range fuzz_text_list[] = {{0, 0x100}, {0x1000, 0x9000}};
 
-static inline struct ux_dwarf_text fuzz_text(uint8_t options)
+static inline struct ux_range_set fuzz_text(uint8_t options)
 {
 	bool at_0 = (options & FUZZ_TEXT_AT_0) != 0;
-	return (struct ux_dwarf_text){fuzz_text_list + !at_0, at_0 ? 2 : 1};
+	return (struct ux_range_set){fuzz_text_list + !at_0, at_0 ? 2 : 1};
 }
 
 static inline struct ux_dwarf_sections fuzz_sections(struct ux_bytes input)
@@ -52,9 +52,9 @@ static inline void fuzz_truths_of_dwarf_error(enum ux_code code, const struct ux
 	fuzz_truths_of_error(code, err, size);
 }
 
-static inline bool fuzz_in_text(const struct ux_dwarf_text *text, uint64_t lo, uint64_t hi)
+static inline bool fuzz_in_text(const struct ux_range_set *text, uint64_t lo, uint64_t hi)
 {
-	const struct ux_dwarf_range *section = ux_dwarf_text_find(text, lo);
+	const struct ux_range *section = ux_range_set_find(text, lo);
 	return section && lo < hi && hi <= section->hi;
 }
 
@@ -74,13 +74,13 @@ static inline void fuzz_truths_of_text(const char *text, const struct ux_dwarf_s
 }
 
 static inline void fuzz_truths_of_lines(const struct ux_dwarf_lines *l,
-					const struct ux_dwarf_text *text,
+					const struct ux_range_set *text,
 					const struct ux_dwarf_sections *s)
 {
 	uint64_t end = 0;
 	for (size_t i = 0; i < l->sequences.size; i++) {
-		const struct ux_dwarf_sequence *q = &l->sequences.data[i];
-		const struct ux_dwarf_row *rows = l->rows.data + q->first;
+		const struct ux_code_sequence *q = &l->sequences.data[i];
+		const struct ux_code_row *rows = l->rows.data + q->first;
 		fuzz_truth(q->lo >= end && fuzz_in_text(text, q->lo, q->hi));
 		fuzz_truth(q->count > 0 && q->count <= l->rows.size &&
 			   q->first <= l->rows.size - q->count);
@@ -94,13 +94,13 @@ static inline void fuzz_truths_of_lines(const struct ux_dwarf_lines *l,
 	/* overlapping sequences may be there twice */
 	fuzz_truth(l->rows.size <= 2 * s->data[UX_DWARF_LINE].size);
 	for (size_t i = 0; i < l->whole.size; i++) {
-		const struct ux_dwarf_sequence *q = &l->whole.data[i];
+		const struct ux_code_sequence *q = &l->whole.data[i];
 		fuzz_truth(i == 0 || l->whole.data[i - 1].off < q->off);
 		fuzz_truth(ux_dwarf_lines_sequence(l, q->off, q->lo) == q);
 		fuzz_truth(l->rows.data[q->first].pc == q->lo);
 	}
 	for (uint64_t file = 0; file < l->files.size + 2; file++) {
-		struct ux_dwarf_path path;
+		struct ux_code_path path;
 		if (!ux_dwarf_lines_file(l, file, &path))
 			continue;
 		fuzz_truth(path.name);

@@ -10,7 +10,7 @@ enum {
 
 int fuzz_input(const uint8_t *data, size_t size)
 {
-	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec list = {0};
+	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec list = {0};
 	struct ux_error err = UX_ERROR_INIT;
 	uint8_t how = size > 0 ? data[0] : 0;
 	size_t head = size > 0;

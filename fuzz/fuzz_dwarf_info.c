@@ -11,7 +11,7 @@ enum {
 
 struct reading {
 	const struct ux_dwarf_sections *s;
-	struct ux_dwarf_text text;
+	struct ux_range_set text;
 	struct ux_dwarf_units units;
 	struct ux_dwarf_names names;
 	struct ux_dwarf_code code;
@@ -36,17 +36,17 @@ static void check_units(const struct reading *r)
 	fuzz_truth((r->units.bad > 0) == (r->units.reason.code != UX_OK));
 }
 
-static void check_calls(const struct reading *r, const struct ux_dwarf_function *f, uint32_t number)
+static void check_calls(const struct reading *r, const struct ux_code_function *f, uint32_t number)
 {
 	uint32_t depth = 0;
 	for (uint32_t i = f->inline_first; i < f->inline_first + f->inline_count; i++) {
-		const struct ux_dwarf_inline *call = &r->code.inlines.data[i];
-		fuzz_truth(call->function == number);
+		const struct ux_code_inline *call = &r->code.inlines.data[i];
+		fuzz_truth(r->code.owners.data[i] == number);
 		fuzz_truth(call->depth >= 1 && call->depth <= depth + 1);
 		fuzz_truth(call->depth <= UX_DWARF_NEST_MOST + 1);
 		fuzz_truth(call->range_first <= r->code.ranges.size &&
 			   call->range_count <= r->code.ranges.size - call->range_first);
-		fuzz_truth(call->name == UX_DWARF_NO_NAME || call->name < r->names.list.size);
+		fuzz_truth(call->name == UX_CODE_NO_NAME || call->name < r->names.list.size);
 		depth = call->depth;
 	}
 }
@@ -62,10 +62,10 @@ static void check_code(const struct reading *r, const struct ux_dwarf_unit *unit
 		fuzz_truth(fuzz_in_text(&r->text, c->ranges.data[i].lo, c->ranges.data[i].hi));
 	size_t inlines = 0;
 	for (size_t i = 0; i < c->functions.size; i++) {
-		const struct ux_dwarf_function *f = &c->functions.data[i];
+		const struct ux_code_function *f = &c->functions.data[i];
 		fuzz_truth(f->range_count > 0 && f->range_count <= c->ranges.size &&
 			   f->range_first <= c->ranges.size - f->range_count);
-		fuzz_truth(f->name == UX_DWARF_NO_NAME || f->name < r->names.list.size);
+		fuzz_truth(f->name == UX_CODE_NO_NAME || f->name < r->names.list.size);
 		fuzz_truth(f->inline_first == inlines &&
 			   f->inline_count <= c->inlines.size - inlines);
 		inlines += f->inline_count;

@@ -18,7 +18,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	if (size < FUZZ_HEAD)
 		return 0;
 	struct ux_dwarf_sections s = fuzz_sections(ux_bytes(data, size));
-	struct ux_dwarf_text text = fuzz_text(data[0]);
+	struct ux_range_set text = fuzz_text(data[0]);
 	struct ux_dwarf_shared *shared = NULL;
 	fuzz_truth(ux_dwarf_shared_create(&s, NULL, 0, NULL, &shared, NULL) == UX_OK);
 	struct ux_dwarf_unit unit = {

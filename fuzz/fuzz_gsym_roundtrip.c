@@ -13,7 +13,7 @@ enum {
 static bool same_nodes(const struct ux_gsym_function *a, const struct ux_gsym_decoded *b)
 {
 	for (size_t i = 0; i < a->n_inlines; i++) {
-		const struct ux_gsym_inline *x = &a->inlines[i];
+		const struct ux_code_inline *x = &a->inlines[i];
 		const struct ux_gsym_node *y = &b->inlines[i];
 		if (x->name != y->name || x->call_file != y->call_file ||
 		    x->call_line != y->call_line || x->depth != y->depth ||

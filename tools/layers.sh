@@ -16,9 +16,13 @@ BEGIN {
 	n = split(readers, f, " ")
 	for (i = 1; i <= n; i++)
 		allow[f[i]] = low
-	allow["cubin"] = allow["cubin"] " object"
+	allow["code"] = "base"
+	allow["dwarf"] = allow["dwarf"] " code"
+	allow["gosym"] = allow["gosym"] " code"
+	allow["gsym"] = allow["gsym"] " code"
+	allow["cubin"] = allow["cubin"] " object code"
 	allow["live/kernel"] = low " object"
-	allow["extract"] = low " " readers
+	allow["extract"] = low " code " readers
 	allow["live"] = low " object gsym extract live/interp live/jit live/kernel"
 	allow["public"] = low " wire object cubin gsym extract"
 	allow["net"] = "base"

@@ -33,7 +33,7 @@ enum habit {
 
 struct walk {
 	const struct ux_dwarf_context *ctx;
-	const struct ux_dwarf_text *text;
+	const struct ux_range_set *text;
 	struct ux_dwarf_names *names;
 	struct ux_dwarf_code *code;
 	struct ux_error *err;
@@ -47,9 +47,10 @@ struct walk {
 
 void ux_dwarf_code_deinit(struct ux_dwarf_code *code)
 {
-	ux_dwarf_function_vec_deinit(&code->functions);
-	ux_dwarf_inline_vec_deinit(&code->inlines);
-	ux_dwarf_range_vec_deinit(&code->ranges);
+	ux_code_function_vec_deinit(&code->functions);
+	ux_code_inline_vec_deinit(&code->inlines);
+	ux_dwarf_owner_vec_deinit(&code->owners);
+	ux_range_vec_deinit(&code->ranges);
 }
 
 static enum habit habit_of(const struct ux_dwarf_context *ctx)
@@ -80,7 +81,7 @@ static enum habit habit_of(const struct ux_dwarf_context *ctx)
 static enum ux_code take_ranges(struct walk *w, const struct ux_dwarf_die *die, uint32_t *ret_first,
 				uint32_t *ret_count)
 {
-	struct ux_dwarf_range_vec *ranges = &w->code->ranges;
+	struct ux_range_vec *ranges = &w->code->ranges;
 	size_t before = ranges->size;
 	enum ux_code code = ux_dwarf_die_ranges(w->ctx, die, w->text, &w->entries, ranges, NULL);
 	if (code == UX_ENOMEM)
@@ -98,7 +99,7 @@ static void open_scope(struct walk *w, uint32_t function, uint32_t inlines)
 		w->scopes[w->n_scopes++] = (struct scope){w->depth.now, function, inlines};
 }
 
-static bool is_told(const struct ux_dwarf_code *code, const struct ux_dwarf_function *f)
+static bool is_told(const struct ux_dwarf_code *code, const struct ux_code_function *f)
 {
 	return code->is_told && f->range_count == 1 &&
 	       code->is_told(code->is_told_ctx, &code->ranges.data[f->range_first]);
@@ -111,8 +112,8 @@ static bool is_told(const struct ux_dwarf_code *code, const struct ux_dwarf_func
 static enum ux_code enter_function(struct walk *w, const struct ux_dwarf_die *die,
 				   bool has_children, bool *ret_open)
 {
-	struct ux_dwarf_function f = {
-		.sequence = UX_DWARF_NO_SEQUENCE,
+	struct ux_code_function f = {
+		.sequence = UX_CODE_NO_SEQUENCE,
 		.inline_first = (uint32_t)w->code->inlines.size,
 	};
 	(void)ux_dwarf_die_off(die, UX_SLOT_STMT_LIST, &f.sequence);
@@ -121,13 +122,14 @@ static enum ux_code enter_function(struct walk *w, const struct ux_dwarf_die *di
 	if (live) {
 		UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, w->depth.now > 1, &f.name, w->err));
 		w->interleaved |= w->n_scopes > 0;
-		f.told = is_told(w->code, &f);
-		if (!ux_dwarf_function_vec_append(&w->code->functions, f))
+		f.skipped = is_told(w->code, &f);
+		if (!ux_code_function_vec_append(&w->code->functions, f))
 			return ux_error_nomem(w->err);
 	}
-	*ret_open = has_children && ((live && !f.told) || w->habit != HABIT_FLAT);
+	*ret_open = has_children && ((live && !f.skipped) || w->habit != HABIT_FLAT);
 	if (*ret_open)
-		open_scope(w, live && !f.told ? (uint32_t)w->code->functions.size - 1 : NO_FUNCTION,
+		open_scope(w,
+			   live && !f.skipped ? (uint32_t)w->code->functions.size - 1 : NO_FUNCTION,
 			   0);
 	return UX_OK;
 }
@@ -143,18 +145,18 @@ static uint32_t narrow(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot)
 static enum ux_code enter_inline(struct walk *w, const struct ux_dwarf_die *die, bool has_children)
 {
 	const struct scope *scope = &w->scopes[w->n_scopes - 1];
-	struct ux_dwarf_inline node = {
-		.function = scope->function,
+	struct ux_code_inline node = {
 		.call_file = narrow(die, UX_SLOT_CALL_FILE),
 		.call_line = narrow(die, UX_SLOT_CALL_LINE),
 		.depth = scope->inlines + 1,
 	};
 	UX_TRY(take_ranges(w, die, &node.range_first, &node.range_count));
 	UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, /* placed= */ false, &node.name, w->err));
-	if (!ux_dwarf_inline_vec_append(&w->code->inlines, node))
+	if (!ux_code_inline_vec_append(&w->code->inlines, node) ||
+	    !ux_dwarf_owner_vec_append(&w->code->owners, scope->function))
 		return ux_error_nomem(w->err);
 	if (has_children)
-		open_scope(w, node.function, node.depth);
+		open_scope(w, scope->function, node.depth);
 	return UX_OK;
 }
 
@@ -279,14 +281,14 @@ static enum ux_code walk(struct walk *w)
 static enum ux_code gather(struct ux_dwarf_code *code, struct ux_error *err)
 {
 	size_t n = code->inlines.size;
-	ux_cleanup(ux_free_ptr) struct ux_dwarf_inline *sorted = malloc((n + 1) * sizeof(*sorted));
+	ux_cleanup(ux_free_ptr) struct ux_code_inline *sorted = malloc((n + 1) * sizeof(*sorted));
 	if (!sorted)
 		return ux_error_nomem(err);
-	struct ux_dwarf_function *f = code->functions.data;
+	struct ux_code_function *f = code->functions.data;
 	for (size_t i = 0; i < code->functions.size; i++)
 		f[i].inline_count = 0;
 	for (size_t i = 0; i < n; i++)
-		f[code->inlines.data[i].function].inline_count++;
+		f[code->owners.data[i]].inline_count++;
 	uint32_t first = 0;
 	for (size_t i = 0; i < code->functions.size; i++) {
 		f[i].inline_first = first;
@@ -294,11 +296,14 @@ static enum ux_code gather(struct ux_dwarf_code *code, struct ux_error *err)
 		f[i].inline_count = 0;
 	}
 	for (size_t i = 0; i < n; i++) {
-		struct ux_dwarf_function *owner = &f[code->inlines.data[i].function];
+		struct ux_code_function *owner = &f[code->owners.data[i]];
 		sorted[owner->inline_first + owner->inline_count++] = code->inlines.data[i];
 	}
 	if (n > 0)
 		memcpy(code->inlines.data, sorted, n * sizeof(*sorted));
+	for (size_t i = 0; i < code->functions.size; i++)
+		for (uint32_t k = 0; k < f[i].inline_count; k++)
+			code->owners.data[f[i].inline_first + k] = (uint32_t)i;
 	return UX_OK;
 }
 
@@ -307,17 +312,17 @@ static void count_inlines(struct ux_dwarf_code *code)
 {
 	size_t end = code->inlines.size;
 	for (size_t i = code->functions.size; i-- > 0;) {
-		struct ux_dwarf_function *f = &code->functions.data[i];
+		struct ux_code_function *f = &code->functions.data[i];
 		f->inline_count = (uint32_t)(end - f->inline_first);
 		end = f->inline_first;
 	}
 }
 
-enum ux_code ux_dwarf_code_read(const struct ux_dwarf_context *ctx,
-				const struct ux_dwarf_text *text, struct ux_dwarf_names *names,
-				struct ux_dwarf_code *code, struct ux_error *err)
+enum ux_code ux_dwarf_code_read(const struct ux_dwarf_context *ctx, const struct ux_range_set *text,
+				struct ux_dwarf_names *names, struct ux_dwarf_code *code,
+				struct ux_error *err)
 {
-	code->functions.size = code->inlines.size = code->ranges.size = 0;
+	code->functions.size = code->inlines.size = code->owners.size = code->ranges.size = 0;
 	code->bad_ranges = 0;
 	code->bytes = ctx->unit->end - ctx->unit->off;
 	ux_dwarf_names_begin(names, ctx);

@@ -12,11 +12,11 @@ static bool says(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *
 		 ux_dwarf_die_const(root, UX_SLOT_HIGH_PC, &pc)));
 }
 
-bool ux_dwarf_unit_cover(const struct ux_dwarf_context *ctx, struct ux_dwarf_range_vec *out)
+bool ux_dwarf_unit_cover(const struct ux_dwarf_context *ctx, struct ux_range_vec *out)
 {
 	/* Sections are of no interest: a range may begin in front of the one its code is in. */
-	static const struct ux_dwarf_range everything = {0, UINT64_MAX};
-	const struct ux_dwarf_text text = {&everything, 1};
+	static const struct ux_range everything = {0, UINT64_MAX};
+	const struct ux_range_set text = {&everything, 1};
 	uint64_t entries = (ctx->unit->end - ctx->unit->off) * UX_DWARF_RANGES_PER_BYTE;
 	struct ux_dwarf_die root;
 	out->size = 0;

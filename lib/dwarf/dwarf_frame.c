@@ -46,7 +46,7 @@ struct cie {
 struct reader {
 	const struct ux_dwarf_frames *frames;
 	struct cie cie; /* the last one that was asked for */
-	struct ux_dwarf_range_vec *out;
+	struct ux_range_vec *out;
 	struct ux_error *err;
 };
 
@@ -210,12 +210,11 @@ static enum ux_code read_fde(struct reader *r, struct ux_cur *c, uint64_t cie)
 	UX_TRY(ux_cur_status(c, r->err));
 	if (!sure || size == 0 || __builtin_add_overflow(lo, size, &hi))
 		return UX_OK;
-	return ux_dwarf_range_vec_append(r->out, (struct ux_dwarf_range){lo, hi})
-		       ? UX_OK
-		       : ux_error_nomem(r->err);
+	return ux_range_vec_append(r->out, (struct ux_range){lo, hi}) ? UX_OK
+								      : ux_error_nomem(r->err);
 }
 
-enum ux_code ux_dwarf_frames_read(const struct ux_dwarf_frames *f, struct ux_dwarf_range_vec *out,
+enum ux_code ux_dwarf_frames_read(const struct ux_dwarf_frames *f, struct ux_range_vec *out,
 				  struct ux_error *err)
 {
 	struct reader r = {.frames = f, .cie.off = UINT64_MAX, .out = out, .err = err};

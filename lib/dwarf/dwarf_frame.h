@@ -21,8 +21,8 @@ struct ux_dwarf_frames {
  * out (DWARF 5, 6.4.1; Linux Standard Base, "Exception Frames"). UX_ECORRUPT: an entry leaves the
  * section or makes no sense; what came before is appended all the same. UX_ENOMEM.
  */
-enum ux_code ux_dwarf_frames_read(const struct ux_dwarf_frames *frames,
-				  struct ux_dwarf_range_vec *out, struct ux_error *err) ux_must;
+enum ux_code ux_dwarf_frames_read(const struct ux_dwarf_frames *frames, struct ux_range_vec *out,
+				  struct ux_error *err) ux_must;
 
 /*
  * Where .eh_frame is, as its index .eh_frame_hdr (bytes `hdr`, at pc) says: for files without a

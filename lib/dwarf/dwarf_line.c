@@ -11,9 +11,9 @@ enum {
 
 void ux_dwarf_lines_deinit(struct ux_dwarf_lines *lines)
 {
-	ux_dwarf_row_vec_deinit(&lines->rows);
-	ux_dwarf_sequence_vec_deinit(&lines->sequences);
-	ux_dwarf_sequence_vec_deinit(&lines->whole);
+	ux_code_row_vec_deinit(&lines->rows);
+	ux_code_sequence_vec_deinit(&lines->sequences);
+	ux_code_sequence_vec_deinit(&lines->whole);
 	ux_dwarf_line_file_vec_deinit(&lines->files);
 	ux_dwarf_text_vec_deinit(&lines->dirs);
 }
@@ -146,13 +146,13 @@ static bool read_header(const struct ux_dwarf_context *ctx, struct ux_cur *c,
 
 static int by_lo(const void *a, const void *b)
 {
-	const struct ux_dwarf_sequence *x = a, *y = b;
+	const struct ux_code_sequence *x = a, *y = b;
 	if (x->lo != y->lo)
 		return x->lo < y->lo ? -1 : 1;
 	return (x->first > y->first) - (x->first < y->first);
 }
 
-static void sort_sequences(struct ux_dwarf_sequence_vec *list)
+static void sort_sequences(struct ux_code_sequence_vec *list)
 {
 	for (size_t i = 1; i < list->size; i++) {
 		if (list->data[i - 1].lo > list->data[i].lo) {
@@ -164,14 +164,14 @@ static void sort_sequences(struct ux_dwarf_sequence_vec *list)
 
 /* Makes s begin at lo, which lies inside of it, with rows of its own: the one that covers lo
  * becomes its first. */
-static bool cut_front(struct ux_dwarf_row_vec *rows, struct ux_dwarf_sequence *s, uint64_t lo)
+static bool cut_front(struct ux_code_row_vec *rows, struct ux_code_sequence *s, uint64_t lo)
 {
 	while (s->count > 1 && rows->data[s->first + 1].pc <= lo) {
 		s->first++;
 		s->count--;
 	}
 	uint32_t first = (uint32_t)rows->size;
-	if (!ux_dwarf_row_vec_reserve(rows, rows->size + s->count))
+	if (!ux_code_row_vec_reserve(rows, rows->size + s->count))
 		return false;
 	memcpy(rows->data + first, rows->data + s->first, s->count * sizeof(*rows->data));
 	rows->size += s->count;
@@ -183,7 +183,7 @@ static bool cut_front(struct ux_dwarf_row_vec *rows, struct ux_dwarf_sequence *s
 
 static int by_off(const void *a, const void *b)
 {
-	const struct ux_dwarf_sequence *x = a, *y = b;
+	const struct ux_code_sequence *x = a, *y = b;
 	return (x->off > y->off) - (x->off < y->off);
 }
 
@@ -191,12 +191,12 @@ static int by_off(const void *a, const void *b)
  * claim. False when memory is short. */
 static bool part_sequences(struct ux_dwarf_lines *lines)
 {
-	struct ux_dwarf_sequence *s = lines->sequences.data;
-	struct ux_dwarf_sequence_vec *whole = &lines->whole;
+	struct ux_code_sequence *s = lines->sequences.data;
+	struct ux_code_sequence_vec *whole = &lines->whole;
 	size_t kept = 0;
 	uint64_t hi = 0;
 	for (size_t i = 0; i < lines->sequences.size; i++) {
-		if (s[i].lo < hi && !ux_dwarf_sequence_vec_append(whole, s[i]))
+		if (s[i].lo < hi && !ux_code_sequence_vec_append(whole, s[i]))
 			return false;
 		if (s[i].hi <= hi)
 			continue;
@@ -226,7 +226,7 @@ static enum ux_code open_table(const struct ux_dwarf_context *ctx, struct ux_cur
 }
 
 /* Decodes the table that lines->source names. */
-static enum ux_code decode(const struct ux_dwarf_context *ctx, const struct ux_dwarf_text *text,
+static enum ux_code decode(const struct ux_dwarf_context *ctx, const struct ux_range_set *text,
 			   struct ux_dwarf_lines *lines, struct ux_error *err)
 {
 	struct ux_cur c;
@@ -246,7 +246,7 @@ static enum ux_code decode(const struct ux_dwarf_context *ctx, const struct ux_d
 }
 
 static struct ux_dwarf_lines_source source_of(const struct ux_dwarf_context *ctx,
-					      const struct ux_dwarf_text *text)
+					      const struct ux_range_set *text)
 {
 	return (struct ux_dwarf_lines_source){
 		.sections = ctx->has_lines ? ctx->sections : NULL,
@@ -266,7 +266,7 @@ static bool same_source(const struct ux_dwarf_lines_source *a,
 	       a->offset_size == b->offset_size;
 }
 
-uint64_t ux_dwarf_lines_price(const struct ux_dwarf_context *ctx, const struct ux_dwarf_text *text,
+uint64_t ux_dwarf_lines_price(const struct ux_dwarf_context *ctx, const struct ux_range_set *text,
 			      struct ux_dwarf_lines_source *last)
 {
 	struct ux_dwarf_lines_source source = source_of(ctx, text);
@@ -287,7 +287,7 @@ void ux_dwarf_lines_clear(struct ux_dwarf_lines *lines)
 }
 
 enum ux_code ux_dwarf_lines_parse(const struct ux_dwarf_context *ctx,
-				  const struct ux_dwarf_text *text, struct ux_dwarf_lines *lines,
+				  const struct ux_range_set *text, struct ux_dwarf_lines *lines,
 				  struct ux_error *err)
 {
 	struct ux_dwarf_lines_source source = source_of(ctx, text);
@@ -304,7 +304,7 @@ enum ux_code ux_dwarf_lines_parse(const struct ux_dwarf_context *ctx,
 }
 
 bool ux_dwarf_lines_file(const struct ux_dwarf_lines *lines, uint64_t file,
-			 struct ux_dwarf_path *ret)
+			 struct ux_code_path *ret)
 {
 	bool v5 = lines->version >= 5;
 	uint64_t index = v5 ? file : file - 1; /* 0 - 1 is past every table */
@@ -312,7 +312,7 @@ bool ux_dwarf_lines_file(const struct ux_dwarf_lines *lines, uint64_t file,
 		return false;
 	const struct ux_dwarf_line_file *f = &lines->files.data[index];
 	uint64_t dir = v5 ? f->dir : f->dir - 1;
-	*ret = (struct ux_dwarf_path){
+	*ret = (struct ux_code_path){
 		/* In DWARF 5 directory 0 is the compilation directory: it counts from nothing. */
 		.comp_dir = v5 && dir == 0 ? NULL : lines->comp_dir,
 		.dir = dir < lines->dirs.size ? lines->dirs.data[dir] : NULL,
@@ -321,10 +321,10 @@ bool ux_dwarf_lines_file(const struct ux_dwarf_lines *lines, uint64_t file,
 	return true;
 }
 
-const struct ux_dwarf_sequence *ux_dwarf_lines_sequence(const struct ux_dwarf_lines *lines,
-							uint64_t off, uint64_t pc)
+const struct ux_code_sequence *ux_dwarf_lines_sequence(const struct ux_dwarf_lines *lines,
+						       uint64_t off, uint64_t pc)
 {
-	const struct ux_dwarf_sequence *s = lines->whole.data;
+	const struct ux_code_sequence *s = lines->whole.data;
 	size_t lo = 0, hi = lines->whole.size;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
@@ -342,7 +342,7 @@ const struct ux_dwarf_sequence *ux_dwarf_lines_sequence(const struct ux_dwarf_li
 
 size_t ux_dwarf_lines_find(const struct ux_dwarf_lines *lines, uint64_t pc)
 {
-	const struct ux_dwarf_sequence *s = lines->sequences.data;
+	const struct ux_code_sequence *s = lines->sequences.data;
 	size_t lo = 0, hi = lines->sequences.size;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;

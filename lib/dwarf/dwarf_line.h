@@ -3,40 +3,21 @@
 #ifndef UX_DWARF_LINE_H
 #define UX_DWARF_LINE_H
 
+#include "code_unit.h"
 #include "dwarf_ranges.h"
-
-/* From pc on, this file and line, until the next row of the sequence. */
-struct ux_dwarf_row {
-	uint64_t pc;
-	uint32_t file; /* as the program numbers them; see ux_dwarf_lines_file() */
-	uint32_t line; /* 0: the compiler says there is none */
-};
-
-/* A run of rows for [lo, hi), ascending, no two at one pc. */
-struct ux_dwarf_sequence {
-	uint64_t lo;
-	uint64_t hi;
-	uint32_t first; /* row at lo */
-	uint32_t count;
-	uint64_t off; /* of its first opcode, in .debug_line */
-};
-
-#define UX_DWARF_NO_SEQUENCE UINT64_MAX
 
 struct ux_dwarf_line_file {
 	const char *name;
 	uint64_t dir; /* index of its directory, as the header numbers them */
 };
 
-UX_VEC(ux_dwarf_row_vec, struct ux_dwarf_row);
-UX_VEC(ux_dwarf_sequence_vec, struct ux_dwarf_sequence);
 UX_VEC(ux_dwarf_line_file_vec, struct ux_dwarf_line_file);
 UX_VEC(ux_dwarf_text_vec, const char *);
 
 /* What a decoded table was made from. */
 struct ux_dwarf_lines_source {
 	const struct ux_dwarf_sections *sections; /* NULL: nothing is decoded */
-	const struct ux_dwarf_text *text;
+	const struct ux_range_set *text;
 	uint64_t off; /* in .debug_line */
 	uint64_t str_offsets_base;
 	uint8_t addr_size, offset_size; /* of the unit */
@@ -44,10 +25,10 @@ struct ux_dwarf_lines_source {
 
 /* One decoded table, with the memory of those before. For one module only. Zeroed is empty. */
 struct ux_dwarf_lines {
-	struct ux_dwarf_row_vec rows;
-	struct ux_dwarf_sequence_vec
+	struct ux_code_row_vec rows;
+	struct ux_code_sequence_vec
 		sequences; /* ascending, disjoint, each inside a section of text */
-	struct ux_dwarf_sequence_vec
+	struct ux_code_sequence_vec
 		whole; /* those that overlap others, ascending off: all that they claim */
 	struct ux_dwarf_line_file_vec files; /* [0] is file 0 in DWARF 5, file 1 before */
 	struct ux_dwarf_text_vec dirs;       /* [0] is directory 0 in DWARF 5, 1 before */
@@ -67,7 +48,7 @@ struct ux_dwarf_lines {
  * Units may name one another's tables, so the caller bounds what they cost: ux_dwarf_lines_price().
  */
 enum ux_code ux_dwarf_lines_parse(const struct ux_dwarf_context *ctx,
-				  const struct ux_dwarf_text *text, struct ux_dwarf_lines *lines,
+				  const struct ux_range_set *text, struct ux_dwarf_lines *lines,
 				  struct ux_error *err) ux_must;
 void ux_dwarf_lines_deinit(struct ux_dwarf_lines *lines);
 
@@ -79,28 +60,20 @@ void ux_dwarf_lines_clear(struct ux_dwarf_lines *lines);
  * not decoded, and for the table that *last names, which lines that read them in turn still hold;
  * *last becomes the unit's.
  */
-uint64_t ux_dwarf_lines_price(const struct ux_dwarf_context *ctx, const struct ux_dwarf_text *text,
+uint64_t ux_dwarf_lines_price(const struct ux_dwarf_context *ctx, const struct ux_range_set *text,
 			      struct ux_dwarf_lines_source *last);
-
-/* A file's path in pieces, each NULL when there is none; the first absolute one from the right
- * counts. */
-struct ux_dwarf_path {
-	const char *comp_dir;
-	const char *dir;
-	const char *name;
-};
 
 /* False for a number that the table does not have; 0 means "none" before DWARF 5. */
 bool ux_dwarf_lines_file(const struct ux_dwarf_lines *lines, uint64_t file,
-			 struct ux_dwarf_path *ret);
+			 struct ux_code_path *ret);
 
 /*
  * The sequence whose program begins at off and that holds pc, with all its rows, also those that
  * another one has in `sequences`: of functions folded into one, each knows its own lines that way
  * (DW_AT_LLVM_stmt_sequence). NULL when there is none.
  */
-const struct ux_dwarf_sequence *ux_dwarf_lines_sequence(const struct ux_dwarf_lines *lines,
-							uint64_t off, uint64_t pc);
+const struct ux_code_sequence *ux_dwarf_lines_sequence(const struct ux_dwarf_lines *lines,
+						       uint64_t off, uint64_t pc);
 
 /* The first sequence that ends behind pc: it holds pc, or is the next one. sequences.size when
  * none. */

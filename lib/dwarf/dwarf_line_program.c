@@ -20,7 +20,7 @@ struct registers {
 /* The state machine, and where its rows go. */
 struct machine {
 	const struct ux_dwarf_line_header *h;
-	const struct ux_dwarf_text *text;
+	const struct ux_range_set *text;
 	struct ux_dwarf_lines *lines;
 	struct registers r; /* between two opcodes that are not among the frequent ones */
 	uint32_t first;     /* row that this sequence begins with */
@@ -38,20 +38,20 @@ static void reset(struct machine *m, uint64_t off)
 }
 
 /* The first row of a sequence: false when the sequence is not wanted. */
-static bool begin(struct registers *r, const struct ux_dwarf_text *text)
+static bool begin(struct registers *r, const struct ux_range_set *text)
 {
 	r->begun = true;
-	r->live = ux_dwarf_text_find(text, r->pc) != NULL;
+	r->live = ux_range_set_find(text, r->pc) != NULL;
 	/* Lies before this row and says something else. */
 	r->last_pc = r->pc - 1;
 	r->last_line = ~r->line;
 	return r->live;
 }
 
-static bool more_rows(struct ux_dwarf_row_vec *rows, size_t used)
+static bool more_rows(struct ux_code_row_vec *rows, size_t used)
 {
 	rows->size = used;
-	return ux_dwarf_row_vec_reserve(rows, used + 1);
+	return ux_code_row_vec_reserve(rows, used + 1);
 }
 
 /*
@@ -59,7 +59,7 @@ static bool more_rows(struct ux_dwarf_row_vec *rows, size_t used)
  * replaces it. Compilers mix all three in ways that no processor guesses, so the row is written in
  * any case, and only the count decides. False when memory is short.
  */
-ux_inline bool put_row(struct registers *r, struct ux_dwarf_row_vec *rows)
+ux_inline bool put_row(struct registers *r, struct ux_code_row_vec *rows)
 {
 	if (ux_unlikely(r->rows == rows->cap) && !more_rows(rows, r->rows))
 		return false;
@@ -101,9 +101,9 @@ ux_inline void advance(struct registers *r, const struct ux_dwarf_line_header *h
 }
 
 /* Stable merge sort by pc: a table whose rows go backwards, and the last of equals still wins. */
-static bool sort_rows(struct ux_dwarf_row *rows, size_t n)
+static bool sort_rows(struct ux_code_row *rows, size_t n)
 {
-	ux_cleanup(ux_free_ptr) struct ux_dwarf_row *temp = malloc((n + 1) * sizeof(*temp));
+	ux_cleanup(ux_free_ptr) struct ux_code_row *temp = malloc((n + 1) * sizeof(*temp));
 	if (!temp)
 		return false;
 	for (size_t width = 1; width < n; width *= 2) {
@@ -120,7 +120,7 @@ static bool sort_rows(struct ux_dwarf_row *rows, size_t n)
 }
 
 /* Keeps the last of rows at one pc. */
-static size_t unique_rows(struct ux_dwarf_row *rows, size_t n)
+static size_t unique_rows(struct ux_code_row *rows, size_t n)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -134,23 +134,22 @@ static size_t unique_rows(struct ux_dwarf_row *rows, size_t n)
 /* A row at the end's own pc or behind it covers nothing, nor does what lies outside of text. */
 static void end_sequence(struct machine *m, uint64_t next)
 {
-	struct ux_dwarf_row_vec *rows = &m->lines->rows;
+	struct ux_code_row_vec *rows = &m->lines->rows;
 	size_t count = rows->size - m->first;
-	struct ux_dwarf_row *first = count > 0 ? rows->data + m->first : NULL;
+	struct ux_code_row *first = count > 0 ? rows->data + m->first : NULL;
 	if (count > 0 && !m->r.sorted) {
 		if (!sort_rows(first, count))
 			m->no_memory = true;
 		count = unique_rows(first, count);
 	}
-	const struct ux_dwarf_range *section =
-		count > 0 ? ux_dwarf_text_find(m->text, first[0].pc) : NULL;
+	const struct ux_range *section = count > 0 ? ux_range_set_find(m->text, first[0].pc) : NULL;
 	uint64_t hi = section ? ux_min(m->r.pc, section->hi) : 0;
 	while (count > 0 && first[count - 1].pc >= hi)
 		count--;
 	rows->size = m->first + count;
 	if (count > 0) {
-		struct ux_dwarf_sequence s = {first[0].pc, hi, m->first, (uint32_t)count, m->off};
-		if (!ux_dwarf_sequence_vec_append(&m->lines->sequences, s))
+		struct ux_code_sequence s = {first[0].pc, hi, m->first, (uint32_t)count, m->off};
+		if (!ux_code_sequence_vec_append(&m->lines->sequences, s))
 			m->no_memory = true;
 	}
 	reset(m, next);
@@ -306,7 +305,7 @@ static void run_usual(struct machine *m, struct ux_cur *cur, const struct specia
 		USUAL_MOST = 16, /* bytes that are looked at without another check */
 	};
 	const struct ux_dwarf_line_header *h = m->h;
-	struct ux_dwarf_row_vec *rows = &m->lines->rows;
+	struct ux_code_row_vec *rows = &m->lines->rows;
 	struct registers r = m->r;
 	const uint8_t *p = cur->pos, *done = p, *end = cur->end;
 	const unsigned opcode_base = h->opcode_base, inst = h->min_inst_length;
@@ -379,7 +378,7 @@ static void run(struct machine *m, struct ux_cur *c)
 }
 
 bool ux_dwarf_line_program_run(const struct ux_dwarf_line_header *header,
-			       const struct ux_dwarf_text *text, struct ux_cur *c,
+			       const struct ux_range_set *text, struct ux_cur *c,
 			       struct ux_dwarf_lines *lines)
 {
 	struct machine m = {.h = header, .text = text, .lines = lines};

@@ -22,7 +22,7 @@ struct ux_dwarf_line_header {
  * memory is short.
  */
 bool ux_dwarf_line_program_run(const struct ux_dwarf_line_header *header,
-			       const struct ux_dwarf_text *text, struct ux_cur *c,
+			       const struct ux_range_set *text, struct ux_cur *c,
 			       struct ux_dwarf_lines *lines) ux_must;
 
 #endif

@@ -298,7 +298,7 @@ static enum ux_code find_own(struct ux_dwarf_names *names, const struct ux_dwarf
 	look(&search, die);
 	while (more)
 		UX_TRY(step(names, &search, &more, err));
-	*ret = UX_DWARF_NO_NAME;
+	*ret = UX_CODE_NO_NAME;
 	if (!search.name)
 		return UX_OK;
 	return next_number(names, ret) ? settle(names, &search, placed, *ret, err)

@@ -13,8 +13,6 @@ enum {
 	UX_DWARF_HOPS_MOST = 16
 }; /* of an origin chain; real ones have up to 4 */
 
-#define UX_DWARF_NO_NAME UINT32_MAX
-
 /* Another unit that names led to. */
 struct ux_dwarf_far {
 	struct ux_dwarf_context ctx;
@@ -108,7 +106,7 @@ void ux_dwarf_names_begin(struct ux_dwarf_names *names, const struct ux_dwarf_co
 /*
  * The number of the DIE's name: its linkage name, else its short one, found along abstract_origin
  * and specification by ux_dwarf_names_end(), which may find none: then the list holds NULL (also
- * when a reference leads nowhere). UX_DWARF_NO_NAME: it has none and leads to none.
+ * when a reference leads nowhere). UX_CODE_NO_NAME: it has none and leads to none.
  * placed: where the DIE itself stands tells what its name is in; false for an inlined call, and for
  * what stands directly in the unit. UX_ENOMEM.
  */

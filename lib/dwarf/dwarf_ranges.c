@@ -3,23 +3,10 @@
  * 5, 7.25). */
 #include "dwarf_ranges.h"
 
-const struct ux_dwarf_range *ux_dwarf_text_find(const struct ux_dwarf_text *text, uint64_t pc)
-{
-	size_t lo = 0, hi = text->count;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (text->list[mid].hi <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo < text->count && text->list[lo].lo <= pc ? &text->list[lo] : NULL;
-}
-
 struct reader {
 	const struct ux_dwarf_context *ctx;
-	const struct ux_dwarf_text *text;
-	struct ux_dwarf_range_vec *out;
+	const struct ux_range_set *text;
+	struct ux_range_vec *out;
 	uint64_t mask; /* all ones of the address size */
 	uint64_t base; /* what offsets count from */
 	bool no_memory;
@@ -31,11 +18,11 @@ static void add(struct reader *r, uint64_t lo, uint64_t hi)
 	hi &= r->mask;
 	if (lo >= hi)
 		return;
-	const struct ux_dwarf_range *section = ux_dwarf_text_find(r->text, lo);
+	const struct ux_range *section = ux_range_set_find(r->text, lo);
 	if (!section)
 		return;
-	struct ux_dwarf_range range = {lo, ux_min(hi, section->hi)};
-	if (!ux_dwarf_range_vec_append(r->out, range))
+	struct ux_range range = {lo, ux_min(hi, section->hi)};
+	if (!ux_range_vec_append(r->out, range))
 		r->no_memory = true;
 }
 
@@ -173,8 +160,8 @@ static void read_low_high(struct reader *r, const struct ux_dwarf_die *die)
 }
 
 enum ux_code ux_dwarf_die_ranges(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
-				 const struct ux_dwarf_text *text, uint64_t *entries,
-				 struct ux_dwarf_range_vec *out, struct ux_error *err)
+				 const struct ux_range_set *text, uint64_t *entries,
+				 struct ux_range_vec *out, struct ux_error *err)
 {
 	unsigned size = ctx->unit->layout.addr_size;
 	struct reader r = {

@@ -25,7 +25,7 @@ static uint32_t size_without_version(const char *name)
 }
 
 static enum ux_code take_all(struct ux_elf_symbols *it, bool exact, const struct ux_elf_opd *opd,
-			     const struct ux_dwarf_text *text, struct ux_code_symbol_vec *out,
+			     const struct ux_range_set *text, struct ux_code_symbol_vec *out,
 			     struct ux_error *err)
 {
 	const struct ux_elf *elf = it->elf;
@@ -40,9 +40,9 @@ static enum ux_code take_all(struct ux_elf_symbols *it, bool exact, const struct
 			.untyped = s->type == STT_NOTYPE,
 			.exact = exact,
 		};
-		if (!ux_dwarf_text_find(text, made.start) &&
+		if (!ux_range_set_find(text, made.start) &&
 		    !(ux_elf_opd_code(opd, made.start, &made.start) &&
-		      ux_dwarf_text_find(text, made.start)))
+		      ux_range_set_find(text, made.start)))
 			continue;
 		made.name_size = size_without_version(made.name);
 		if (!ux_code_symbol_vec_append(out, made))
@@ -52,7 +52,7 @@ static enum ux_code take_all(struct ux_elf_symbols *it, bool exact, const struct
 }
 
 enum ux_code ux_code_symbols_read(const struct ux_elf *elf, const char *section,
-				  const struct ux_elf_opd *opd, const struct ux_dwarf_text *text,
+				  const struct ux_elf_opd *opd, const struct ux_range_set *text,
 				  struct ux_code_symbol_vec *out, struct ux_error *err)
 {
 	const struct ux_elf_section *table = ux_elf_section_find(elf, section);
@@ -76,13 +76,13 @@ enum ux_code ux_code_symbols_read(const struct ux_elf *elf, const char *section,
 }
 
 enum ux_code ux_code_symbols_add_stubs(const struct ux_elf_stubs *stubs,
-				       const struct ux_dwarf_text *text, struct ux_arena *names,
+				       const struct ux_range_set *text, struct ux_arena *names,
 				       struct ux_code_symbol_vec *out, struct ux_error *err)
 {
 	for (size_t i = 0; i < stubs->size; i++) {
 		const struct ux_elf_stub *s = &stubs->data[i];
 		char target[32];
-		if (!ux_dwarf_text_find(text, s->pc))
+		if (!ux_range_set_find(text, s->pc))
 			continue;
 		snprintf(target, sizeof(target), "*ABS*+0x%" PRIx64, s->target);
 		const char *name = s->name ? s->name : target;
@@ -106,7 +106,7 @@ enum ux_code ux_code_symbols_add_stubs(const struct ux_elf_stubs *stubs,
 }
 
 /* The first of the bounds that begins at pc or behind it. */
-static size_t bound_from(const struct ux_dwarf_range_vec *bounds, uint64_t pc)
+static size_t bound_from(const struct ux_range_vec *bounds, uint64_t pc)
 {
 	size_t lo = 0, hi = bounds->size;
 	while (lo < hi) {
@@ -119,8 +119,7 @@ static size_t bound_from(const struct ux_dwarf_range_vec *bounds, uint64_t pc)
 	return lo;
 }
 
-void ux_code_symbols_bound(struct ux_code_symbol_vec *symbols,
-			   const struct ux_dwarf_range_vec *bounds)
+void ux_code_symbols_bound(struct ux_code_symbol_vec *symbols, const struct ux_range_vec *bounds)
 {
 	for (size_t i = 0; i < symbols->size; i++) {
 		struct ux_code_symbol *s = &symbols->data[i];
@@ -192,7 +191,7 @@ static void drop_needless(struct ux_code_symbol_vec *symbols)
 	symbols->size = kept;
 }
 
-void ux_code_symbols_settle(struct ux_code_symbol_vec *symbols, const struct ux_dwarf_text *text)
+void ux_code_symbols_settle(struct ux_code_symbol_vec *symbols, const struct ux_range_set *text)
 {
 	struct ux_code_symbol *s = symbols->data;
 	if (symbols->size == 0)
@@ -203,7 +202,7 @@ void ux_code_symbols_settle(struct ux_code_symbol_vec *symbols, const struct ux_
 	for (size_t i = symbols->size; i-- > 0;) {
 		if (i + 1 < symbols->size && s[i + 1].start != s[i].start)
 			next = s[i + 1].start;
-		uint64_t end = ux_dwarf_text_find(text, s[i].start)->hi;
+		uint64_t end = ux_range_set_find(text, s[i].start)->hi;
 		uint64_t room = ux_min(end, next) - s[i].start;
 		if (s[i].size == 0)
 			s[i].size = s[i].exact ? 1 : room;
@@ -212,11 +211,11 @@ void ux_code_symbols_settle(struct ux_code_symbol_vec *symbols, const struct ux_
 }
 
 /* The bounds that begin in front of `next`, from number *at on, but not in front of `covered`. */
-static bool fill_gap(const struct ux_dwarf_range_vec *bounds, size_t *at, uint64_t covered,
-		     uint64_t next, struct ux_code_symbol_vec *out, uint64_t *n)
+static bool fill_gap(const struct ux_range_vec *bounds, size_t *at, uint64_t covered, uint64_t next,
+		     struct ux_code_symbol_vec *out, uint64_t *n)
 {
 	for (; *at < bounds->size && bounds->data[*at].lo < next; ++*at) {
-		const struct ux_dwarf_range *b = &bounds->data[*at];
+		const struct ux_range *b = &bounds->data[*at];
 		struct ux_code_symbol made = {
 			.start = b->lo,
 			.size = ux_min(b->hi, next) - b->lo,
@@ -237,7 +236,7 @@ static bool fill_gap(const struct ux_dwarf_range_vec *bounds, size_t *at, uint64
 }
 
 enum ux_code ux_code_symbols_fill(struct ux_code_symbol_vec *symbols,
-				  const struct ux_dwarf_range_vec *bounds, uint64_t *ret_n,
+				  const struct ux_range_vec *bounds, uint64_t *ret_n,
 				  struct ux_error *err)
 {
 	ux_cleanup(ux_code_symbol_vec_deinit) struct ux_code_symbol_vec all = {0};

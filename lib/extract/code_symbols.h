@@ -33,7 +33,7 @@ UX_VEC(ux_code_symbol_vec, struct ux_code_symbol);
  * without a section table has as its `.dynsym` what its loader finds.
  */
 enum ux_code ux_code_symbols_read(const struct ux_elf *elf, const char *section,
-				  const struct ux_elf_opd *opd, const struct ux_dwarf_text *text,
+				  const struct ux_elf_opd *opd, const struct ux_range_set *text,
 				  struct ux_code_symbol_vec *out, struct ux_error *err) ux_must;
 
 /* The name of what has none (UX_NO_NAME): all such symbols and pieces have this very pointer. */
@@ -42,28 +42,27 @@ extern const char ux_no_name[];
 /* Appends stubs that lie in text, as NAME@plt, or *ABS*+0xPC@plt as binutils writes it; the texts
  * are made in names. */
 enum ux_code ux_code_symbols_add_stubs(const struct ux_elf_stubs *stubs,
-				       const struct ux_dwarf_text *text, struct ux_arena *names,
+				       const struct ux_range_set *text, struct ux_arena *names,
 				       struct ux_code_symbol_vec *out, struct ux_error *err)
 	ux_must;
 
 /* Gives the symbols of .dynsym that have no size that of the bounds (sorted, disjoint) which begin
  * where they do. To be called before the symbols are settled. */
-void ux_code_symbols_bound(struct ux_code_symbol_vec *symbols,
-			   const struct ux_dwarf_range_vec *bounds);
+void ux_code_symbols_bound(struct ux_code_symbol_vec *symbols, const struct ux_range_vec *bounds);
 
 /*
  * Adds what is between settled symbols: for each of the bounds that begins where no symbol is, one
  * named ux_no_name, up to its end or to the next symbol. *ret_n counts them.
  */
 enum ux_code ux_code_symbols_fill(struct ux_code_symbol_vec *symbols,
-				  const struct ux_dwarf_range_vec *bounds, uint64_t *ret_n,
+				  const struct ux_range_vec *bounds, uint64_t *ret_n,
 				  struct ux_error *err) ux_must;
 
 /*
  * Sorts by address, the best name of each first; drops repeats and labels inside of sized symbols;
  * gives every symbol without a size one: up to the next symbol or the end of its section.
  */
-void ux_code_symbols_settle(struct ux_code_symbol_vec *symbols, const struct ux_dwarf_text *text);
+void ux_code_symbols_settle(struct ux_code_symbol_vec *symbols, const struct ux_range_set *text);
 
 /* The first symbol that begins at pc or behind it; NULL when none does. */
 const struct ux_code_symbol *ux_code_symbols_from(const struct ux_code_symbol_vec *symbols,

@@ -34,7 +34,7 @@ struct worker {
 	struct ux_dwarf_names names;
 	struct ux_split_unit split;
 	struct ux_dwarf_abbrev_room room;
-	struct ux_dwarf_range_vec cover;
+	struct ux_range_vec cover;
 	const struct ux_claims *claims;
 	const struct ux_wanted *wanted;
 	uint32_t unit;  /* the one that is being read */
@@ -57,7 +57,7 @@ struct collector {
 	bool *twins; /* units whose split unit enough others have read; NULL: no search */
 };
 
-static bool is_told(void *ctx, const struct ux_dwarf_range *range)
+static bool is_told(void *ctx, const struct ux_range *range)
 {
 	const struct worker *w = ctx;
 	if (w->wanted && !ux_wanted_meets(w->wanted, range->lo, range->hi))
@@ -315,7 +315,7 @@ static void free_workers(struct worker *workers, unsigned n)
 		ux_dwarf_names_deinit(&workers[i].names);
 		ux_split_unit_close(&workers[i].split);
 		ux_dwarf_abbrev_room_deinit(&workers[i].room);
-		ux_dwarf_range_vec_deinit(&workers[i].cover);
+		ux_range_vec_deinit(&workers[i].cover);
 	}
 	free(workers);
 }

@@ -8,12 +8,6 @@
 #include "piece.h"
 #include "split_files.h"
 
-/* A source file as the GSYM wants it: the path cut at its last slash. */
-struct ux_source_file {
-	const char *dir; /* "" when there is none */
-	const char *base;
-};
-
 /* What one unit gave. */
 struct ux_unit_pieces {
 	struct ux_piece *functions; /* in DIE order */
@@ -24,10 +18,10 @@ struct ux_unit_pieces {
 	const char **names; /* by the numbers in inlines */
 	uint32_t n_names;
 	uint32_t n_files;
-	struct ux_source_file *files; /* by number in rows and call_file; 0 none, 1 nameless */
-	uint64_t bad;                 /* units, tables and lists that were given up */
-	struct ux_error reason;       /* the first one's */
-	uint8_t split;                /* enum ux_split_outcome */
+	struct ux_code_file *files; /* by number in rows and call_file; 0 none, 1 nameless */
+	uint64_t bad;               /* units, tables and lists that were given up */
+	struct ux_error reason;     /* the first one's */
+	uint8_t split;              /* enum ux_split_outcome */
 };
 
 /* All of them. The arenas own everything, the strings of the sections excepted. */
@@ -47,7 +41,7 @@ struct ux_collect_input {
 	const struct ux_dwarf_sections *sections;
 	struct ux_info_stream *stream; /* fills .debug_info as it is read; NULL: it is there. There
 					  is no split file then */
-	const struct ux_dwarf_text *text; /* what lies outside is dropped */
+	const struct ux_range_set *text; /* what lies outside is dropped */
 	const struct ux_code_symbol_vec
 		*symbols; /* settled; lines outside of functions are kept for them */
 	const struct ux_split_files *split; /* finds what skeletons stand for; NULL: they are read

@@ -72,7 +72,7 @@ static bool number_of(struct maker *m, uint32_t off, uint32_t *ret)
 					   ? ux_dwarf_text_at(m->sections, UX_DWARF_STR, off)
 					   : NULL;
 		if (!text)
-			*slot = UX_DWARF_NO_NAME;
+			*slot = UX_CODE_NO_NAME;
 		else if (!add_name(m, text, slot))
 			return false;
 	}
@@ -118,7 +118,7 @@ static bool give_rows(struct maker *m, const struct ux_cubin_sequence *s)
 {
 	struct ux_dwarf_lines *out = &m->cutter.lines;
 	const struct ux_cubin_row *rows = m->lines.rows.data + s->first;
-	struct ux_dwarf_sequence made = {
+	struct ux_code_sequence made = {
 		.lo = s->lo,
 		.hi = s->hi,
 		.first = (uint32_t)out->rows.size,
@@ -127,11 +127,11 @@ static bool give_rows(struct maker *m, const struct ux_cubin_sequence *s)
 	};
 	for (size_t i = 0; i < m->places.size; i++) {
 		const struct ux_cubin_row *r = &rows[m->places.data[i].row];
-		if (!ux_dwarf_row_vec_append(&out->rows,
-					     (struct ux_dwarf_row){r->pc, r->file, r->line}))
+		if (!ux_code_row_vec_append(&out->rows,
+					    (struct ux_code_row){r->pc, r->file, r->line}))
 			return false;
 	}
-	return ux_dwarf_sequence_vec_append(&out->sequences, made);
+	return ux_code_sequence_vec_append(&out->sequences, made);
 }
 
 /* The ranges of a call in the tree. */
@@ -140,22 +140,20 @@ static bool give_ranges(struct maker *m, const struct ux_cubin_call *call, uint3
 	*ret_n = 0;
 	for (uint32_t at = call->range; at != 0; at = m->calls.ranges.data[at].next) {
 		const struct ux_cubin_call_range *r = &m->calls.ranges.data[at];
-		if (!ux_dwarf_range_vec_append(&m->cutter.code.ranges,
-					       (struct ux_dwarf_range){r->lo, r->hi}))
+		if (!ux_range_vec_append(&m->cutter.code.ranges, (struct ux_range){r->lo, r->hi}))
 			return false;
 		++*ret_n;
 	}
 	return true;
 }
 
-/* The tree at calls.root as the inlined calls of function number `function`. */
-static bool give_calls(struct maker *m, uint32_t function)
+/* The tree at calls.root as inlined calls of the last function. */
+static bool give_calls(struct maker *m)
 {
 	struct ux_dwarf_code *code = &m->cutter.code;
 	for (uint32_t at = m->calls.root; (at = ux_cubin_calls_next(&m->calls, at)) != 0;) {
 		const struct ux_cubin_call *call = &m->calls.calls.data[at];
-		struct ux_dwarf_inline made = {
-			.function = function,
+		struct ux_code_inline made = {
 			.call_file = call->key.file,
 			.call_line = call->key.line,
 			.depth = call->depth,
@@ -163,7 +161,7 @@ static bool give_calls(struct maker *m, uint32_t function)
 		};
 		if (!number_of(m, call->key.name, &made.name) ||
 		    !give_ranges(m, call, &made.range_count) ||
-		    !ux_dwarf_inline_vec_append(&code->inlines, made))
+		    !ux_code_inline_vec_append(&code->inlines, made))
 			return false;
 	}
 	return true;
@@ -204,19 +202,18 @@ static bool give_function(struct maker *m, const struct ux_cubin_sequence *s,
 			  const struct ux_cubin_part *part)
 {
 	struct ux_dwarf_code *code = &m->cutter.code;
-	struct ux_dwarf_function f = {
-		.sequence = UX_DWARF_NO_SEQUENCE,
+	struct ux_code_function f = {
+		.sequence = UX_CODE_NO_SEQUENCE,
 		.range_first = (uint32_t)code->ranges.size,
 		.range_count = 1,
 		.inline_first = (uint32_t)code->inlines.size,
 	};
 	if (!add_name(m, part->symbol->name, &f.name) ||
-	    !ux_dwarf_range_vec_append(&code->ranges,
-				       (struct ux_dwarf_range){part->lo, part->hi}) ||
-	    !grow_tree(m, s, part) || !give_calls(m, (uint32_t)code->functions.size))
+	    !ux_range_vec_append(&code->ranges, (struct ux_range){part->lo, part->hi}) ||
+	    !grow_tree(m, s, part) || !give_calls(m))
 		return false;
 	f.inline_count = (uint32_t)code->inlines.size - f.inline_first;
-	return ux_dwarf_function_vec_append(&code->functions, f);
+	return ux_code_function_vec_append(&code->functions, f);
 }
 
 /* The functions that the sequence has lines of and no other had. */
@@ -275,12 +272,12 @@ static int by_lo(const void *x, const void *y)
  */
 static void keep_placed(struct maker *m)
 {
-	struct ux_dwarf_text text = ux_module_build_text(m->build);
+	struct ux_range_set text = ux_module_build_text(m->build);
 	struct ux_cubin_sequence_vec *all = &m->lines.sequences;
 	size_t kept = 0;
 	for (size_t i = 0; i < all->size; i++) {
 		struct ux_cubin_sequence s = all->data[i];
-		const struct ux_dwarf_range *section = ux_dwarf_text_find(&text, s.lo);
+		const struct ux_range *section = ux_range_set_find(&text, s.lo);
 		if (!section)
 			continue;
 		s.hi = ux_min(s.hi, section->hi);

@@ -281,11 +281,11 @@ static uint32_t move(const struct ux_map_object *o, const struct ux_map_function
 
 static enum ux_code collect(struct ux_map_object *o, const char *spill, struct ux_error *err)
 {
-	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec ranges = {0};
+	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec ranges = {0};
 	ux_cleanup(ux_code_symbol_vec_deinit) struct ux_code_symbol_vec symbols = {0};
 	struct ux_macho_names ignored;
 	UX_TRY(ux_macho_text(&o->macho, &ranges, err));
-	struct ux_dwarf_text text = {ranges.data, ranges.size};
+	struct ux_range_set text = {ranges.data, ranges.size};
 	UX_TRY(ux_macho_code_symbols(&o->macho, &text, &symbols, &ignored, err));
 	ux_code_symbols_settle(&symbols, &text);
 	ux_macho_dwarf_init(&o->dwarf, &o->macho);

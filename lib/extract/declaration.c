@@ -35,9 +35,9 @@ enum ux_code ux_declarations_open(struct ux_declarations *d, struct ux_bytes fil
 static enum ux_code tell(struct ux_declarations *d, const struct ux_dwarf_declared *declared,
 			 struct ux_declaration *ret, struct ux_error *err)
 {
-	const struct ux_dwarf_text none = {0}; /* its files are asked for, not its rows */
+	const struct ux_range_set none = {0}; /* its files are asked for, not its rows */
 	struct ux_dwarf_context ctx;
-	struct ux_dwarf_path path, last = {0};
+	struct ux_code_path path, last = {0};
 	const char *last_dir = NULL;
 	uint64_t left = PATH_MAX;
 	if (!declared->unit || declared->line == 0)

@@ -22,7 +22,7 @@ void ux_declarations_close(struct ux_declarations *d);
 
 /* A place in the source; its texts live until the next question. */
 struct ux_declaration {
-	struct ux_source_file file;
+	struct ux_code_file file;
 	uint64_t line;
 };
 

@@ -28,8 +28,8 @@ static void job_deinit(struct job *j)
 static enum ux_code add_symbol(struct ux_module_build *b, struct ux_code_symbol symbol,
 			       struct ux_error *err)
 {
-	struct ux_dwarf_text text = ux_module_build_text(b);
-	if (!ux_dwarf_text_find(&text, symbol.start) || symbol.name[0] == '\0')
+	struct ux_range_set text = ux_module_build_text(b);
+	if (!ux_range_set_find(&text, symbol.start) || symbol.name[0] == '\0')
 		return UX_OK;
 	symbol.name_size = (uint32_t)strnlen(symbol.name, UX_DWARF_TEXT_MOST);
 	return ux_code_symbol_vec_append(&b->symbols, symbol) ? UX_OK : ux_error_nomem(err);
@@ -79,7 +79,7 @@ static enum ux_code read_section_names(struct job *j, struct ux_error *err)
 static enum ux_code read_symbols(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
-	struct ux_dwarf_text text = ux_module_build_text(b);
+	struct ux_range_set text = ux_module_build_text(b);
 	bool symtab = ux_extract_wants(b->options, UX_SOURCE_SYMTAB);
 	if (symtab)
 		UX_TRY(read_table(j, err));
@@ -97,7 +97,7 @@ static enum ux_code read_symbols(struct job *j, struct ux_error *err)
 static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
-	struct ux_dwarf_text text = ux_module_build_text(b);
+	struct ux_range_set text = ux_module_build_text(b);
 	struct ux_collect_input input = {
 		.sections = &j->sections.dwarf,
 		.stream = j->sections.stream,

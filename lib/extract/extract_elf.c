@@ -105,7 +105,7 @@ static enum ux_code read_supplementary(struct job *j, struct ux_bytes file, stru
 static enum ux_code collect(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
-	struct ux_dwarf_text text = ux_go_source_rest(&j->go, b);
+	struct ux_range_set text = ux_go_source_rest(&j->go, b);
 	struct ux_collect_input input = {
 		.sections = &j->sections.dwarf,
 		.stream = j->sections.stream,
@@ -150,7 +150,7 @@ static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
 static enum ux_code read_table(struct job *j, const struct ux_elf *elf, enum ux_source source,
 			       const struct ux_elf_opd *opd, struct ux_error *err)
 {
-	struct ux_dwarf_text text = ux_module_build_text(&j->build);
+	struct ux_range_set text = ux_module_build_text(&j->build);
 	struct ux_code_symbol_vec *all = &j->build.symbols;
 	const char *name = source == UX_SOURCE_DYNSYM ? ".dynsym" : ".symtab";
 	size_t before = all->size;
@@ -199,7 +199,7 @@ static enum ux_code read_tables(struct job *j, struct ux_error *err)
 static enum ux_code read_stubs(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
-	struct ux_dwarf_text text = ux_module_build_text(b);
+	struct ux_range_set text = ux_module_build_text(b);
 	ux_cleanup(ux_elf_stubs_deinit) struct ux_elf_stubs stubs = {0};
 	if (!ux_extract_wants(b->options, UX_SOURCE_PLT))
 		return UX_OK;
@@ -215,8 +215,8 @@ static enum ux_code read_stubs(struct job *j, struct ux_error *err)
 static enum ux_code read_symbols(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
-	struct ux_dwarf_text text = ux_module_build_text(b);
-	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec bounds = {0};
+	struct ux_range_set text = ux_module_build_text(b);
+	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec bounds = {0};
 	struct ux_error bad = UX_ERROR_INIT;
 	if (ux_extract_wants(b->options, UX_SOURCE_BOUNDS))
 		UX_TRY(ux_function_bounds(&j->exe, &text, &bounds, &bad, err));
@@ -245,7 +245,7 @@ static enum ux_code begin_wanted(struct job *j, struct ux_error *err)
 {
 	if (!j->build.options->wanted || j->build.bias != 0)
 		return UX_OK;
-	struct ux_dwarf_text text = ux_module_build_text(&j->build);
+	struct ux_range_set text = ux_module_build_text(&j->build);
 	j->wanted = j->build.options->wanted;
 	j->wanted->narrowed = true;
 	return ux_wanted_widen(j->wanted, &j->build.symbols, &text) ? UX_OK : ux_error_nomem(err);

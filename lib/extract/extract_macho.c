@@ -141,7 +141,7 @@ static enum ux_code read_names(struct job *j, const struct ux_macho *from,
 			       struct ux_macho_names *ret, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
-	struct ux_dwarf_text text = ux_module_build_text(b);
+	struct ux_range_set text = ux_module_build_text(b);
 	uint64_t *found = b->stats.found;
 	size_t before = b->symbols.size;
 	if (ux_extract_wants(b->options, UX_SOURCE_SYMTAB))
@@ -168,10 +168,10 @@ static enum ux_quality quality_of(const struct ux_macho_names *names, bool namel
 static enum ux_code read_symbols(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
-	struct ux_dwarf_text text = ux_module_build_text(b);
+	struct ux_range_set text = ux_module_build_text(b);
 	struct ux_macho_names names = {0}, more = {0};
 	uint64_t *nameless = &b->stats.found[UX_SOURCE_BOUNDS];
-	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec bounds = {0};
+	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec bounds = {0};
 	if (ux_extract_wants(b->options, UX_SOURCE_BOUNDS))
 		UX_TRY(ux_macho_bounds(&j->exe, &text, &bounds, err));
 	UX_TRY(read_names(j, &j->exe, &names, err));
@@ -188,7 +188,7 @@ static enum ux_code read_symbols(struct job *j, struct ux_error *err)
 static enum ux_code collect(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
-	struct ux_dwarf_text text = ux_go_source_rest(&j->go, b);
+	struct ux_range_set text = ux_go_source_rest(&j->go, b);
 	struct ux_collect_input input = {
 		.sections = &j->sections.dwarf,
 		.stream = j->sections.stream,

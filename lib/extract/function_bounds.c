@@ -14,8 +14,8 @@ enum {
 /* One file at work. */
 struct bounds {
 	const struct ux_elf *elf;
-	const struct ux_dwarf_text *text;
-	struct ux_dwarf_range_vec list;
+	const struct ux_range_set *text;
+	struct ux_range_vec list;
 	struct ux_error bad; /* the first damage */
 };
 
@@ -92,8 +92,7 @@ static enum ux_code add_exidx(struct bounds *b)
 		uint32_t pc = here + (uint32_t)((int32_t)(ux_cur_u32(&c) << 1) >> 1);
 		uint32_t how = ux_cur_u32(&c);
 		pc &= ~(uint32_t)1;
-		if (any && pc > last &&
-		    !ux_dwarf_range_vec_append(&b->list, (struct ux_dwarf_range){last, pc}))
+		if (any && pc > last && !ux_range_vec_append(&b->list, (struct ux_range){last, pc}))
 			return UX_ENOMEM;
 		last = pc;
 		any = how != EXIDX_CANTUNWIND;
@@ -103,7 +102,7 @@ static enum ux_code add_exidx(struct bounds *b)
 
 static int by_lo(const void *x, const void *y)
 {
-	const struct ux_dwarf_range *a = x, *b = y;
+	const struct ux_range *a = x, *b = y;
 	UX_ORDER(a->lo, b->lo);
 	UX_ORDER(a->hi, b->hi);
 	return 0;
@@ -112,18 +111,18 @@ static int by_lo(const void *x, const void *y)
 /* Sorts, drops what begins outside of text, cuts what reaches into the next one. */
 static void settle(struct bounds *b)
 {
-	struct ux_dwarf_range *r = b->list.data;
+	struct ux_range *r = b->list.data;
 	size_t kept = 0;
 	if (b->list.size == 0)
 		return;
 	ux_sort_by_start(r, b->list.size, sizeof(*r), by_lo);
 	for (size_t i = 0; i < b->list.size; i++) {
-		const struct ux_dwarf_range *home = ux_dwarf_text_find(b->text, r[i].lo);
+		const struct ux_range *home = ux_range_set_find(b->text, r[i].lo);
 		if (!home || (kept > 0 && r[kept - 1].lo == r[i].lo))
 			continue;
 		if (kept > 0)
 			r[kept - 1].hi = ux_min(r[kept - 1].hi, r[i].lo);
-		r[kept++] = (struct ux_dwarf_range){r[i].lo, ux_min(r[i].hi, home->hi)};
+		r[kept++] = (struct ux_range){r[i].lo, ux_min(r[i].hi, home->hi)};
 	}
 	b->list.size = kept;
 }
@@ -139,13 +138,13 @@ static enum ux_code gather(struct bounds *b)
 	return add_exidx(b);
 }
 
-enum ux_code ux_function_bounds(const struct ux_elf *elf, const struct ux_dwarf_text *text,
-				struct ux_dwarf_range_vec *ret, struct ux_error *ret_bad,
+enum ux_code ux_function_bounds(const struct ux_elf *elf, const struct ux_range_set *text,
+				struct ux_range_vec *ret, struct ux_error *ret_bad,
 				struct ux_error *err)
 {
 	struct bounds b = {.elf = elf, .text = text, .bad = UX_ERROR_INIT};
 	if (gather(&b) != UX_OK) {
-		ux_dwarf_range_vec_deinit(&b.list);
+		ux_range_vec_deinit(&b.list);
 		return ux_error_nomem(err);
 	}
 	settle(&b);

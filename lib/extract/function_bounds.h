@@ -11,8 +11,8 @@
  * elf, sorted and disjoint, as a malloc'ed list in *ret. What is damaged gives fewer; *ret_bad, if
  * not NULL, gets the first reason. None for an ET_REL. UX_ENOMEM.
  */
-enum ux_code ux_function_bounds(const struct ux_elf *elf, const struct ux_dwarf_text *text,
-				struct ux_dwarf_range_vec *ret, struct ux_error *ret_bad,
+enum ux_code ux_function_bounds(const struct ux_elf *elf, const struct ux_range_set *text,
+				struct ux_range_vec *ret, struct ux_error *ret_bad,
 				struct ux_error *err) ux_must;
 
 #endif

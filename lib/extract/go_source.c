@@ -48,11 +48,11 @@ enum ux_code ux_go_source_read(struct ux_go_source *go, struct ux_module_build *
 	return go->leave ? ux_go_units_leave(&go->units, &build->text, &go->rest, err) : UX_OK;
 }
 
-struct ux_dwarf_text ux_go_source_rest(const struct ux_go_source *go,
-				       const struct ux_module_build *build)
+struct ux_range_set ux_go_source_rest(const struct ux_go_source *go,
+				      const struct ux_module_build *build)
 {
 	if (go->leave)
-		return (struct ux_dwarf_text){go->rest.data, go->rest.size};
+		return (struct ux_range_set){go->rest.data, go->rest.size};
 	return ux_module_build_text(build);
 }
 
@@ -64,7 +64,7 @@ enum ux_code ux_go_source_add(struct ux_go_source *go, struct ux_module_build *b
 
 void ux_go_source_close(struct ux_go_source *go)
 {
-	ux_dwarf_range_vec_deinit(&go->rest);
+	ux_range_vec_deinit(&go->rest);
 	ux_go_units_free(&go->units);
 	ux_go_memory_close(&go->memory);
 }

@@ -23,8 +23,8 @@ struct ux_go_source {
 	struct ux_go_memory memory; /* the way in's to open */
 	struct ux_gosym tables;
 	struct ux_go_units units;
-	struct ux_dwarf_range_vec rest; /* of the text */
-	bool leave;                     /* DWARF tells the rest alone */
+	struct ux_range_vec rest; /* of the text */
+	bool leave;               /* DWARF tells the rest alone */
 };
 
 /*
@@ -36,8 +36,8 @@ enum ux_code ux_go_source_read(struct ux_go_source *go, struct ux_module_build *
 			       struct ux_error *err) ux_must;
 
 /* The text for DWARF; good until `go` or the module's text changes. */
-struct ux_dwarf_text ux_go_source_rest(const struct ux_go_source *go,
-				       const struct ux_module_build *build);
+struct ux_range_set ux_go_source_rest(const struct ux_go_source *go,
+				      const struct ux_module_build *build);
 
 /* Adds what was read to the module, behind DWARF's units. */
 enum ux_code ux_go_source_add(struct ux_go_source *go, struct ux_module_build *build,

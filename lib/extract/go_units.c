@@ -37,10 +37,10 @@ struct worker {
 	struct ux_gsym_drafter drafter;
 	struct number_map file_numbers; /* by the offset of their name */
 	struct number_map name_numbers; /* by their address */
-	struct ux_source_file_vec files;
+	struct ux_code_file_vec files;
 	struct name_vec names;
 	struct ux_gsym_row_vec rows;
-	struct ux_gsym_inline_vec inlines;
+	struct ux_code_inline_vec inlines;
 	struct ux_gsym_range_vec ranges;
 	struct ux_piece_vec functions;
 	uint64_t text_left; /* of UNIT_TEXT */
@@ -58,10 +58,10 @@ static void worker_deinit(struct worker *w)
 	ux_gsym_drafter_deinit(&w->drafter);
 	number_map_deinit(&w->file_numbers);
 	number_map_deinit(&w->name_numbers);
-	ux_source_file_vec_deinit(&w->files);
+	ux_code_file_vec_deinit(&w->files);
 	name_vec_deinit(&w->names);
 	ux_gsym_row_vec_deinit(&w->rows);
-	ux_gsym_inline_vec_deinit(&w->inlines);
+	ux_code_inline_vec_deinit(&w->inlines);
 	ux_gsym_range_vec_deinit(&w->ranges);
 	ux_piece_vec_deinit(&w->functions);
 }
@@ -69,13 +69,12 @@ static void worker_deinit(struct worker *w)
 /* Empties what is a unit's own; files 0 and 1 are none and nameless. */
 static bool begin_unit(struct worker *w)
 {
-	struct ux_source_file none = {"", ""};
+	struct ux_code_file none = {"", ""};
 	number_map_deinit(&w->file_numbers);
 	number_map_deinit(&w->name_numbers);
 	w->files.size = w->names.size = w->functions.size = 0;
 	w->text_left = UNIT_TEXT;
-	return ux_source_file_vec_append(&w->files, none) &&
-	       ux_source_file_vec_append(&w->files, none);
+	return ux_code_file_vec_append(&w->files, none) && ux_code_file_vec_append(&w->files, none);
 }
 
 /* The unit's number of the file whose name is at off, `none` when nothing is. False when memory is
@@ -90,15 +89,15 @@ static bool file_number(const struct ux_gosym *g, struct worker *w, uint32_t off
 	uint32_t *number = number_map_insert(&w->file_numbers, off, &fresh);
 	if (!number)
 		return false;
-	struct ux_dwarf_path path = {.name = fresh ? ux_gosym_text(g->table.files, off) : NULL};
+	struct ux_code_path path = {.name = fresh ? ux_gosym_text(g->table.files, off) : NULL};
 	if (path.name && path.name[0] != '\0') {
-		struct ux_dwarf_path last = {0};
+		struct ux_code_path last = {0};
 		const char *last_dir = NULL;
-		struct ux_source_file made = {0};
+		struct ux_code_file made = {0};
 		*number = (uint32_t)w->files.size;
 		if (!ux_source_path_split(&path, w->arena, &w->text_left, &last, &last_dir,
 					  &made) ||
-		    !ux_source_file_vec_append(&w->files, made))
+		    !ux_code_file_vec_append(&w->files, made))
 			return false;
 	}
 	*ret = *number != 0 ? *number : none;
@@ -135,13 +134,13 @@ static bool convert_inlines(const struct ux_gosym *g, struct worker *w)
 	w->inlines.size = w->ranges.size = 0;
 	for (size_t i = 0; i < w->code.inlines.size; i++) {
 		const struct ux_gosym_inline *from = &w->code.inlines.data[i];
-		struct ux_gsym_inline made = {.call_line = from->call_line,
+		struct ux_code_inline made = {.call_line = from->call_line,
 					      .depth = from->depth,
 					      .range_first = from->range_first,
 					      .range_count = from->range_count};
 		if (!file_number(g, w, from->call_file, 0, &made.call_file) ||
 		    !name_number(w, from->name, &made.name) ||
-		    !ux_gsym_inline_vec_append(&w->inlines, made))
+		    !ux_code_inline_vec_append(&w->inlines, made))
 			return false;
 	}
 	for (size_t i = 0; i < w->code.ranges.size; i++) {
@@ -280,15 +279,15 @@ void ux_go_units_free(struct ux_go_units *go)
 
 /* Ranges of functions with lines, joined over the padding between two of them. */
 struct own_ranges {
-	struct ux_dwarf_range_vec list;
+	struct ux_range_vec list;
 	bool apart; /* a function without lines came behind the last one */
 };
 
 static bool add_range(struct own_ranges *own, const struct ux_piece *p)
 {
-	struct ux_dwarf_range_vec *list = &own->list;
-	struct ux_dwarf_range range = {p->start, ux_piece_end(p)};
-	struct ux_dwarf_range *last = list->size > 0 ? &list->data[list->size - 1] : NULL;
+	struct ux_range_vec *list = &own->list;
+	struct ux_range range = {p->start, ux_piece_end(p)};
+	struct ux_range *last = list->size > 0 ? &list->data[list->size - 1] : NULL;
 	bool apart = own->apart;
 	own->apart = p->draft.n_rows == 0;
 	if (own->apart || (last && p->start < last->hi))
@@ -297,10 +296,10 @@ static bool add_range(struct own_ranges *own, const struct ux_piece *p)
 		last->hi = range.hi;
 		return true;
 	}
-	return ux_dwarf_range_vec_append(list, range);
+	return ux_range_vec_append(list, range);
 }
 
-static bool gather_ranges(const struct ux_go_units *go, struct ux_dwarf_range_vec *ret)
+static bool gather_ranges(const struct ux_go_units *go, struct ux_range_vec *ret)
 {
 	struct own_ranges own = {.list = *ret};
 	bool ok = true;
@@ -311,28 +310,28 @@ static bool gather_ranges(const struct ux_go_units *go, struct ux_dwarf_range_ve
 	return ok;
 }
 
-enum ux_code ux_go_units_leave(const struct ux_go_units *go, const struct ux_dwarf_range_vec *text,
-			       struct ux_dwarf_range_vec *ret, struct ux_error *err)
+enum ux_code ux_go_units_leave(const struct ux_go_units *go, const struct ux_range_vec *text,
+			       struct ux_range_vec *ret, struct ux_error *err)
 {
-	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec own = {0}, left = {0};
+	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec own = {0}, left = {0};
 	size_t k = 0;
 	if (!gather_ranges(go, &own))
 		return ux_error_nomem(err);
 	for (size_t i = 0; i < text->size; i++) {
-		struct ux_dwarf_range rest = text->data[i];
+		struct ux_range rest = text->data[i];
 		for (; k < own.size && own.data[k].lo < rest.hi; k++) {
-			struct ux_dwarf_range before = {rest.lo, own.data[k].lo};
-			if (before.lo < before.hi && !ux_dwarf_range_vec_append(&left, before))
+			struct ux_range before = {rest.lo, own.data[k].lo};
+			if (before.lo < before.hi && !ux_range_vec_append(&left, before))
 				return ux_error_nomem(err);
 			rest.lo = ux_max(rest.lo, own.data[k].hi);
 			if (own.data[k].hi >= rest.hi)
 				break; /* it may reach into the next section */
 		}
-		if (rest.lo < rest.hi && !ux_dwarf_range_vec_append(&left, rest))
+		if (rest.lo < rest.hi && !ux_range_vec_append(&left, rest))
 			return ux_error_nomem(err);
 	}
 	*ret = left;
-	left = (struct ux_dwarf_range_vec){0};
+	left = (struct ux_range_vec){0};
 	return UX_OK;
 }
 

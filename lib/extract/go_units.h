@@ -23,8 +23,8 @@ enum ux_code ux_go_units_read(const struct ux_gosym *g, unsigned threads, const 
 void ux_go_units_free(struct ux_go_units *go);
 
 /* The text without the functions that have lines here: what DWARF is to tell. */
-enum ux_code ux_go_units_leave(const struct ux_go_units *go, const struct ux_dwarf_range_vec *text,
-			       struct ux_dwarf_range_vec *ret, struct ux_error *err) ux_must;
+enum ux_code ux_go_units_leave(const struct ux_go_units *go, const struct ux_range_vec *text,
+			       struct ux_range_vec *ret, struct ux_error *err) ux_must;
 
 /* Moves all to the module, behind the units it has, and counts the functions there. */
 enum ux_code ux_go_units_add(struct ux_go_units *go, struct ux_module_build *build,

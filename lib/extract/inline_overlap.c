@@ -20,8 +20,8 @@ static void take(uint64_t *steps, uint64_t n)
 	*steps -= ux_min(*steps, n);
 }
 
-static bool touches(const struct ux_gsym_range_vec *ranges, const struct ux_gsym_inline *a,
-		    const struct ux_gsym_inline *b)
+static bool touches(const struct ux_gsym_range_vec *ranges, const struct ux_code_inline *a,
+		    const struct ux_code_inline *b)
 {
 	const struct ux_gsym_range *r = ranges->data;
 	return r[a->range_first].lo < r[b->range_first + b->range_count - 1].hi &&
@@ -30,7 +30,7 @@ static bool touches(const struct ux_gsym_range_vec *ranges, const struct ux_gsym
 
 /* Appends what of `from` lies outside the ranges of `taken`. */
 static bool append_rest(struct ux_gsym_range_vec *ranges, struct ux_gsym_range from,
-			const struct ux_gsym_inline *taken)
+			const struct ux_code_inline *taken)
 {
 	for (uint32_t i = 0; i < taken->range_count && from.lo < from.hi; i++) {
 		struct ux_gsym_range cut = ranges->data[taken->range_first + i];
@@ -47,8 +47,8 @@ static bool append_rest(struct ux_gsym_range_vec *ranges, struct ux_gsym_range f
 }
 
 /* Takes the ranges of `taken` away from node. */
-static bool subtract(struct ux_gsym_range_vec *ranges, struct ux_gsym_inline *node,
-		     const struct ux_gsym_inline *taken)
+static bool subtract(struct ux_gsym_range_vec *ranges, struct ux_code_inline *node,
+		     const struct ux_code_inline *taken)
 {
 	uint32_t first = (uint32_t)ranges->size;
 	for (uint32_t i = 0; i < node->range_count; i++)
@@ -60,13 +60,13 @@ static bool subtract(struct ux_gsym_range_vec *ranges, struct ux_gsym_inline *no
 }
 
 /* Takes what `node` claims from an earlier sibling and from all that was inlined into that. */
-static bool subtract_tree(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
+static bool subtract_tree(struct ux_code_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
 			  size_t sibling, size_t now, uint64_t *steps)
 {
-	const struct ux_gsym_inline *node = &nodes->data[now];
+	const struct ux_code_inline *node = &nodes->data[now];
 	uint32_t depth = nodes->data[sibling].depth;
 	for (size_t i = sibling; i < now && (i == sibling || nodes->data[i].depth > depth); i++) {
-		struct ux_gsym_inline *before = &nodes->data[i];
+		struct ux_code_inline *before = &nodes->data[i];
 		take(steps, 1 + before->range_count);
 		if (before->range_count > 0 && touches(ranges, before, node) &&
 		    !subtract(ranges, before, node))
@@ -76,8 +76,8 @@ static bool subtract_tree(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range
 }
 
 /* True when the two share an address; both are sorted. */
-static bool overlap(const struct ux_gsym_range_vec *ranges, const struct ux_gsym_inline *a,
-		    const struct ux_gsym_inline *b, uint64_t *steps)
+static bool overlap(const struct ux_gsym_range_vec *ranges, const struct ux_code_inline *a,
+		    const struct ux_code_inline *b, uint64_t *steps)
 {
 	const struct ux_gsym_range *x = ranges->data + a->range_first, *x_end = x + a->range_count;
 	const struct ux_gsym_range *y = ranges->data + b->range_first, *y_end = y + b->range_count;
@@ -94,11 +94,11 @@ static bool overlap(const struct ux_gsym_range_vec *ranges, const struct ux_gsym
 }
 
 /* Takes what the last of n places claims from its earlier siblings. */
-static bool settle_one(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
+static bool settle_one(struct ux_code_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
 		       const struct place *places, size_t n, uint64_t *steps)
 {
 	const struct place own = places[n - 1];
-	const struct ux_gsym_inline *node = &nodes->data[own.node];
+	const struct ux_code_inline *node = &nodes->data[own.node];
 	for (size_t i = n - 1; i-- > 0 && *steps > 0;) {
 		const struct place *at = &places[i];
 		if (at->depth != own.depth || at->reach <= own.lo)
@@ -106,7 +106,7 @@ static bool settle_one(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_ve
 		take(steps, 1);
 		if (at->lo >= own.hi || at->hi <= own.lo)
 			continue;
-		const struct ux_gsym_inline *sibling = &nodes->data[at->node];
+		const struct ux_code_inline *sibling = &nodes->data[at->node];
 		if (sibling->range_count > 0 && touches(ranges, sibling, node) &&
 		    overlap(ranges, sibling, node, steps) &&
 		    !subtract_tree(nodes, ranges, at->node, own.node, steps))
@@ -117,11 +117,11 @@ static bool settle_one(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_ve
 
 /* Puts node number i on the stack of n places, of which it ends those that are deeper; returns how
  * many there are then. */
-static size_t put_place(const struct ux_gsym_inline_vec *nodes,
+static size_t put_place(const struct ux_code_inline_vec *nodes,
 			const struct ux_gsym_range_vec *ranges, uint32_t i, struct place *places,
 			size_t n)
 {
-	const struct ux_gsym_inline *node = &nodes->data[i];
+	const struct ux_code_inline *node = &nodes->data[i];
 	const struct ux_gsym_range *r = ranges->data + node->range_first;
 	struct place own = {r[0].lo, r[node->range_count - 1].hi, 0, node->depth, i};
 	while (n > 0 && places[n - 1].depth > own.depth)
@@ -132,7 +132,7 @@ static size_t put_place(const struct ux_gsym_inline_vec *nodes,
 	return n + 1;
 }
 
-static bool settle(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
+static bool settle(struct ux_code_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
 		   uint64_t *steps)
 {
 	ux_cleanup(ux_free_ptr) struct place *places = malloc((nodes->size + 1) * sizeof(*places));
@@ -147,7 +147,7 @@ static bool settle(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_vec *r
 	return true;
 }
 
-bool ux_inline_overlap_settle(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
+bool ux_inline_overlap_settle(struct ux_code_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
 			      uint64_t *steps)
 {
 	if (!settle(nodes, ranges, steps))

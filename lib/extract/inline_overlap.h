@@ -6,7 +6,6 @@
 #include "gsym_encode.h"
 #include "vec.h"
 
-UX_VEC(ux_gsym_inline_vec, struct ux_gsym_inline);
 UX_VEC(ux_gsym_range_vec, struct ux_gsym_range);
 
 /*
@@ -17,7 +16,7 @@ UX_VEC(ux_gsym_range_vec, struct ux_gsym_range);
  * need a few, thousands of calls that all claim one address would need millions. False when memory
  * is short.
  */
-bool ux_inline_overlap_settle(struct ux_gsym_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
+bool ux_inline_overlap_settle(struct ux_code_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
 			      uint64_t *steps);
 
 #endif

@@ -15,10 +15,10 @@ enum {
 
 /* --- text ------------------------------------------------------------------------------------- */
 
-enum ux_code ux_macho_text(const struct ux_macho *macho, struct ux_dwarf_range_vec *ret,
+enum ux_code ux_macho_text(const struct ux_macho *macho, struct ux_range_vec *ret,
 			   struct ux_error *err)
 {
-	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec list = {0};
+	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec list = {0};
 	for (size_t i = 0; i < macho->n_sections; i++) {
 		const struct ux_macho_section *s = &macho->sections[i];
 		if (ux_macho_section_is_code(s))
@@ -31,7 +31,7 @@ enum ux_code ux_macho_text(const struct ux_macho *macho, struct ux_dwarf_range_v
 	}
 	ux_module_text_settle(&list);
 	*ret = list;
-	list = (struct ux_dwarf_range_vec){0};
+	list = (struct ux_range_vec){0};
 	return UX_OK;
 }
 
@@ -44,10 +44,10 @@ static bool is_label(const char *name)
 	       (strncmp(name, "ltmp", 4) == 0 && name[4] >= '0' && name[4] <= '9');
 }
 
-static enum ux_code add(struct ux_code_symbol_vec *out, const struct ux_dwarf_text *text,
+static enum ux_code add(struct ux_code_symbol_vec *out, const struct ux_range_set *text,
 			struct ux_code_symbol symbol, struct ux_error *err)
 {
-	if (!ux_dwarf_text_find(text, symbol.start))
+	if (!ux_range_set_find(text, symbol.start))
 		return UX_OK;
 	symbol.name_size = (uint32_t)strnlen(symbol.name, NAME_MOST);
 	if (symbol.name_size == 0)
@@ -69,7 +69,7 @@ struct map_function {
 };
 
 static enum ux_code add_stab(struct map_function *open, const struct ux_macho_symbol *s,
-			     const struct ux_dwarf_text *text, struct ux_code_symbol_vec *out,
+			     const struct ux_range_set *text, struct ux_code_symbol_vec *out,
 			     struct ux_macho_names *ret, struct ux_error *err)
 {
 	if (s->type != N_FUN)
@@ -87,7 +87,7 @@ static enum ux_code add_stab(struct map_function *open, const struct ux_macho_sy
 		   (struct ux_code_symbol){.start = f.pc, .size = s->value, .name = f.name}, err);
 }
 
-enum ux_code ux_macho_code_symbols(const struct ux_macho *macho, const struct ux_dwarf_text *text,
+enum ux_code ux_macho_code_symbols(const struct ux_macho *macho, const struct ux_range_set *text,
 				   struct ux_code_symbol_vec *out, struct ux_macho_names *ret,
 				   struct ux_error *err)
 {
@@ -114,7 +114,7 @@ enum ux_code ux_macho_code_symbols(const struct ux_macho *macho, const struct ux
 	return UX_OK;
 }
 
-enum ux_code ux_macho_stub_symbols(const struct ux_macho *macho, const struct ux_dwarf_text *text,
+enum ux_code ux_macho_stub_symbols(const struct ux_macho *macho, const struct ux_range_set *text,
 				   struct ux_arena *arena, struct ux_code_symbol_vec *out,
 				   struct ux_error *err)
 {
@@ -148,22 +148,21 @@ static int by_start(const void *x, const void *y)
 	return 0;
 }
 
-enum ux_code ux_macho_bounds(const struct ux_macho *macho, const struct ux_dwarf_text *text,
-			     struct ux_dwarf_range_vec *ret, struct ux_error *err)
+enum ux_code ux_macho_bounds(const struct ux_macho *macho, const struct ux_range_set *text,
+			     struct ux_range_vec *ret, struct ux_error *err)
 {
-	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec list = {0};
+	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec list = {0};
 	struct ux_macho_starts it;
 	UX_TRY(ux_macho_starts_open(macho, &it, err));
 	for (uint64_t pc = 0; ux_macho_starts_next(&it, &pc);) {
-		const struct ux_dwarf_range *home = ux_dwarf_text_find(text, pc);
+		const struct ux_range *home = ux_range_set_find(text, pc);
 		if (list.size > 0)
 			list.data[list.size - 1].hi = ux_min(list.data[list.size - 1].hi, pc);
-		if (home &&
-		    !ux_dwarf_range_vec_append(&list, (struct ux_dwarf_range){pc, home->hi}))
+		if (home && !ux_range_vec_append(&list, (struct ux_range){pc, home->hi}))
 			return ux_error_nomem(err);
 	}
 	*ret = list;
-	list = (struct ux_dwarf_range_vec){0};
+	list = (struct ux_range_vec){0};
 	return UX_OK;
 }
 
@@ -176,8 +175,7 @@ static uint64_t next_symbol(const struct ux_code_symbol_vec *symbols, size_t i)
 	return i < symbols->size ? symbols->data[i].start : UINT64_MAX;
 }
 
-void ux_macho_bound_symbols(const struct ux_dwarf_range_vec *bounds,
-			    struct ux_code_symbol_vec *symbols)
+void ux_macho_bound_symbols(const struct ux_range_vec *bounds, struct ux_code_symbol_vec *symbols)
 {
 	if (symbols->size > 1)
 		ux_sort_by_start(symbols->data, symbols->size, sizeof(*symbols->data), by_start);
@@ -195,7 +193,7 @@ void ux_macho_bound_symbols(const struct ux_dwarf_range_vec *bounds,
 
 static int by_range(const void *x, const void *y)
 {
-	const struct ux_dwarf_range *a = x, *b = y;
+	const struct ux_range *a = x, *b = y;
 	UX_ORDER(a->lo, b->lo);
 	UX_ORDER(b->hi, a->hi);
 	return 0;
@@ -204,13 +202,13 @@ static int by_range(const void *x, const void *y)
 enum ux_code ux_macho_trim_symbols(const struct ux_collection *collection,
 				   struct ux_code_symbol_vec *symbols, struct ux_error *err)
 {
-	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec known = {0};
+	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec known = {0};
 	for (size_t u = 0; u < collection->n_units; u++) {
 		const struct ux_unit_pieces *unit = &collection->units[u];
 		for (uint32_t i = 0; i < unit->n_functions; i++) {
 			const struct ux_piece *p = &unit->functions[i];
-			struct ux_dwarf_range r = {p->start, ux_piece_end(p)};
-			if (!ux_dwarf_range_vec_append(&known, r))
+			struct ux_range r = {p->start, ux_piece_end(p)};
+			if (!ux_range_vec_append(&known, r))
 				return ux_error_nomem(err);
 		}
 	}

@@ -12,7 +12,7 @@
  * The sections with code (of the executable segments when there are none), sorted and disjoint, as
  * a malloc'ed list in *ret. A dSYM file has the same places without content.
  */
-enum ux_code ux_macho_text(const struct ux_macho *macho, struct ux_dwarf_range_vec *ret,
+enum ux_code ux_macho_text(const struct ux_macho *macho, struct ux_range_vec *ret,
 			   struct ux_error *err) ux_must;
 
 /* What there was to name code with. */
@@ -25,12 +25,12 @@ struct ux_macho_names {
  * Appends the names of code that lies in text: the symbol table's, whose leading underscore is left
  * out, and functions of the debug map, which have a size. UX_ECORRUPT: a table leaves the file.
  */
-enum ux_code ux_macho_code_symbols(const struct ux_macho *macho, const struct ux_dwarf_text *text,
+enum ux_code ux_macho_code_symbols(const struct ux_macho *macho, const struct ux_range_set *text,
 				   struct ux_code_symbol_vec *out, struct ux_macho_names *ret,
 				   struct ux_error *err) ux_must;
 
 /* Appends stubs that lie in text, as NAME@plt; the texts are made in arena. */
-enum ux_code ux_macho_stub_symbols(const struct ux_macho *macho, const struct ux_dwarf_text *text,
+enum ux_code ux_macho_stub_symbols(const struct ux_macho *macho, const struct ux_range_set *text,
 				   struct ux_arena *arena, struct ux_code_symbol_vec *out,
 				   struct ux_error *err) ux_must;
 
@@ -38,15 +38,14 @@ enum ux_code ux_macho_stub_symbols(const struct ux_macho *macho, const struct ux
  * The functions that lie in text, each up to where the next one starts or its section ends, as a
  * malloc'ed list in *ret (LC_FUNCTION_STARTS). UX_ECORRUPT: the table leaves the file.
  */
-enum ux_code ux_macho_bounds(const struct ux_macho *macho, const struct ux_dwarf_text *text,
-			     struct ux_dwarf_range_vec *ret, struct ux_error *err) ux_must;
+enum ux_code ux_macho_bounds(const struct ux_macho *macho, const struct ux_range_set *text,
+			     struct ux_range_vec *ret, struct ux_error *err) ux_must;
 
 /*
  * Ends the symbols without a size where the next function starts, named or not: without that they
  * reach up to the next symbol. Sorts them. Before ux_code_symbols_settle().
  */
-void ux_macho_bound_symbols(const struct ux_dwarf_range_vec *bounds,
-			    struct ux_code_symbol_vec *symbols);
+void ux_macho_bound_symbols(const struct ux_range_vec *bounds, struct ux_code_symbol_vec *symbols);
 
 /*
  * Ends the symbols where the collected function that begins at the same place does: a size in a

@@ -44,7 +44,7 @@ void ux_module_build_deinit(struct ux_module_build *build)
 	ux_collection_free(&build->collection);
 	ux_arena_deinit(&build->extra);
 	ux_code_symbol_vec_deinit(&build->symbols);
-	ux_dwarf_range_vec_deinit(&build->text);
+	ux_range_vec_deinit(&build->text);
 }
 
 enum ux_code ux_module_build_add_units(struct ux_module_build *build,

@@ -32,7 +32,7 @@ struct ux_module_build {
 	struct ux_id id;      /* of the module; size 0: none */
 	uint64_t input_size;  /* bytes that names and paths can be in: files, what was inflated */
 	const char *expected; /* what was looked for, for the message when nothing was found */
-	struct ux_dwarf_range_vec text; /* sorted and disjoint */
+	struct ux_range_vec text; /* sorted and disjoint */
 	struct ux_code_symbol_vec symbols;
 	struct ux_collection collection;
 	struct ux_arena extra;         /* for pieces and texts of ux_module_build_add_units() */
@@ -55,9 +55,9 @@ void ux_module_build_init(struct ux_module_build *build, const struct ux_extract
 void ux_module_build_deinit(struct ux_module_build *build);
 
 /* The text as the DWARF reader and the symbols want it; good until `text` changes. */
-ux_inline struct ux_dwarf_text ux_module_build_text(const struct ux_module_build *build)
+ux_inline struct ux_range_set ux_module_build_text(const struct ux_module_build *build)
 {
-	return (struct ux_dwarf_text){build->text.data, build->text.size};
+	return (struct ux_range_set){build->text.data, build->text.size};
 }
 
 /*

@@ -2,27 +2,27 @@
 /* Where a module keeps its code. */
 #include "module_text.h"
 
-enum ux_code ux_module_text_add(struct ux_dwarf_range_vec *list, uint64_t lo, uint64_t size,
+enum ux_code ux_module_text_add(struct ux_range_vec *list, uint64_t lo, uint64_t size,
 				struct ux_error *err)
 {
-	struct ux_dwarf_range r = {lo, 0};
+	struct ux_range r = {lo, 0};
 	if (size == 0 || __builtin_add_overflow(lo, size, &r.hi))
 		return UX_OK;
-	return ux_dwarf_range_vec_append(list, r) ? UX_OK : ux_error_nomem(err);
+	return ux_range_vec_append(list, r) ? UX_OK : ux_error_nomem(err);
 }
 
 static int by_lo(const void *a, const void *b)
 {
-	const struct ux_dwarf_range *x = a, *y = b;
+	const struct ux_range *x = a, *y = b;
 	if (x->lo != y->lo)
 		return x->lo < y->lo ? -1 : 1;
 	return (x->hi > y->hi) - (x->hi < y->hi);
 }
 
-void ux_module_text_settle(struct ux_dwarf_range_vec *list)
+void ux_module_text_settle(struct ux_range_vec *list)
 {
 	size_t kept = 0;
-	struct ux_dwarf_range *r = list->data;
+	struct ux_range *r = list->data;
 	if (list->size == 0)
 		return;
 	qsort(r, list->size, sizeof(*r), by_lo);
@@ -35,10 +35,10 @@ void ux_module_text_settle(struct ux_dwarf_range_vec *list)
 	list->size = kept;
 }
 
-enum ux_code ux_module_text(const struct ux_elf *elf, struct ux_dwarf_range_vec *ret,
+enum ux_code ux_module_text(const struct ux_elf *elf, struct ux_range_vec *ret,
 			    struct ux_error *err)
 {
-	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec list = {0};
+	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec list = {0};
 	for (size_t i = 0; i < elf->n_sections; i++) {
 		const struct ux_elf_section *s = &elf->sections[i];
 		if ((s->flags & SHF_EXECINSTR) != 0 && (s->flags & SHF_ALLOC) != 0)
@@ -53,6 +53,6 @@ enum ux_code ux_module_text(const struct ux_elf *elf, struct ux_dwarf_range_vec 
 	}
 	ux_module_text_settle(&list);
 	*ret = list;
-	list = (struct ux_dwarf_range_vec){0};
+	list = (struct ux_range_vec){0};
 	return UX_OK;
 }

@@ -13,7 +13,7 @@ enum ux_code ux_piece_read(struct ux_piece_reader *reader, const struct ux_piece
 	if (!ux_gsym_draft_read(draft, &reader->arena, &reader->content))
 		return ux_arena_fail(&reader->arena, err);
 	if (draft->n_inlines > 0) {
-		const struct ux_gsym_inline *last = &reader->content.inlines[draft->n_inlines - 1];
+		const struct ux_code_inline *last = &reader->content.inlines[draft->n_inlines - 1];
 		reader->n_ranges = last->range_first + last->range_count;
 	}
 	reader->whole = whole;
@@ -67,7 +67,7 @@ static void count_inlines(const struct ux_piece_reader *reader, uint32_t from, u
 			  uint32_t *ret_inlines, uint32_t *ret_ranges)
 {
 	for (uint32_t i = 0; i < reader->whole->draft.n_inlines; i++) {
-		const struct ux_gsym_inline *node = &reader->content.inlines[i];
+		const struct ux_code_inline *node = &reader->content.inlines[i];
 		const struct ux_gsym_range *r = reader->content.ranges + node->range_first;
 		uint32_t n = 0;
 		for (uint32_t k = 0; k < node->range_count; k++)
@@ -87,12 +87,12 @@ static bool cut_inlines(const struct ux_piece_reader *reader, uint32_t from, uin
 	count_inlines(reader, from, to, &n_inlines, &n_ranges);
 	if (n_inlines == 0)
 		return true;
-	struct ux_gsym_inline *nodes = ux_arena_array(temp, struct ux_gsym_inline, n_inlines);
+	struct ux_code_inline *nodes = ux_arena_array(temp, struct ux_code_inline, n_inlines);
 	struct ux_gsym_range *ranges = ux_arena_array(temp, struct ux_gsym_range, n_ranges);
 	if (!nodes || !ranges)
 		return false;
 	for (uint32_t i = 0; i < reader->whole->draft.n_inlines; i++) {
-		struct ux_gsym_inline node = reader->content.inlines[i];
+		struct ux_code_inline node = reader->content.inlines[i];
 		uint32_t first = used;
 		for (uint32_t r = node.range_first; r < node.range_first + node.range_count; r++) {
 			uint32_t lo = ux_max(all[r].lo, from), hi = ux_min(all[r].hi, to);

@@ -25,7 +25,7 @@ static char *put(char *at, const char *begin, const char *part, size_t n)
 }
 
 /* The directory of a name whose own part of the path has `n` bytes (up to its last slash, or 0). */
-static const char *make_dir(const struct ux_dwarf_path *p, size_t n, struct ux_arena *arena,
+static const char *make_dir(const struct ux_code_path *p, size_t n, struct ux_arena *arena,
 			    uint64_t *left)
 {
 	bool name_absolute = is_absolute(p->name);
@@ -58,9 +58,9 @@ static const char *make_dir(const struct ux_dwarf_path *p, size_t n, struct ux_a
 	return text;
 }
 
-bool ux_source_path_split(const struct ux_dwarf_path *path, struct ux_arena *arena, uint64_t *left,
-			  struct ux_dwarf_path *last, const char **last_dir,
-			  struct ux_source_file *ret)
+bool ux_source_path_split(const struct ux_code_path *path, struct ux_arena *arena, uint64_t *left,
+			  struct ux_code_path *last, const char **last_dir,
+			  struct ux_code_file *ret)
 {
 	const char *slash = strrchr(path->name, '/');
 	ret->base = slash ? slash + 1 : path->name;

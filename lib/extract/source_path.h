@@ -12,8 +12,8 @@
  * share it: start with *last_dir NULL. The text made comes off *left bytes; where that is too
  * little it becomes 0, and the directory is told as it stands. False when memory is short.
  */
-bool ux_source_path_split(const struct ux_dwarf_path *path, struct ux_arena *arena, uint64_t *left,
-			  struct ux_dwarf_path *last, const char **last_dir,
-			  struct ux_source_file *ret);
+bool ux_source_path_split(const struct ux_code_path *path, struct ux_arena *arena, uint64_t *left,
+			  struct ux_code_path *last, const char **last_dir,
+			  struct ux_code_file *ret);
 
 #endif

@@ -9,10 +9,10 @@ void ux_unit_cutter_deinit(struct ux_unit_cutter *c)
 	ux_dwarf_code_deinit(&c->code);
 	ux_dwarf_lines_deinit(&c->lines);
 	ux_gsym_row_vec_deinit(&c->rows);
-	ux_gsym_inline_vec_deinit(&c->inlines);
+	ux_code_inline_vec_deinit(&c->inlines);
 	ux_gsym_range_vec_deinit(&c->ranges);
 	ux_number_vec_deinit(&c->file_numbers);
-	ux_source_file_vec_deinit(&c->files);
+	ux_code_file_vec_deinit(&c->files);
 	ux_open_call_vec_deinit(&c->open);
 	ux_gsym_drafter_deinit(&c->drafter);
 	ux_piece_vec_deinit(&c->functions);
@@ -41,19 +41,19 @@ static bool keep(struct ux_arena *arena, const void *data, size_t n, size_t size
 static bool file_number(struct ux_unit_cutter *c, uint64_t file, uint32_t *ret)
 {
 	*ret = 0;
-	struct ux_dwarf_path path;
+	struct ux_code_path path;
 	if (file >= c->file_numbers.size || c->file_numbers.data[file] != 0) {
 		*ret = file < c->file_numbers.size ? c->file_numbers.data[file] - 1 : 0;
 		return true;
 	}
 	if (ux_dwarf_lines_file(&c->lines, file, &path)) {
-		struct ux_source_file made = {0};
+		struct ux_code_file made = {0};
 		if (!ux_source_path_split(&path, c->arena, &c->left.text, &c->last_path,
 					  &c->last_dir, &made))
 			return false;
 		c->starved |= c->left.text == 0;
 		*ret = (uint32_t)c->files.size;
-		if (!ux_source_file_vec_append(&c->files, made))
+		if (!ux_code_file_vec_append(&c->files, made))
 			return false;
 	}
 	c->file_numbers.data[file] = *ret + 1;
@@ -67,8 +67,8 @@ static bool begin_files(struct ux_unit_cutter *c)
 	c->files.size = 0;
 	c->last_dir = NULL;
 	if (!ux_number_vec_reserve(&c->file_numbers, n) ||
-	    !ux_source_file_vec_append(&c->files, (struct ux_source_file){"", ""}) ||
-	    !ux_source_file_vec_append(&c->files, (struct ux_source_file){"", ""}))
+	    !ux_code_file_vec_append(&c->files, (struct ux_code_file){"", ""}) ||
+	    !ux_code_file_vec_append(&c->files, (struct ux_code_file){"", ""}))
 		return false;
 	memset(c->file_numbers.data, 0, n * sizeof(*c->file_numbers.data));
 	c->file_numbers.size = n;
@@ -90,7 +90,7 @@ static bool add_row(struct ux_unit_cutter *c, uint32_t off, uint32_t line, uint3
 }
 
 /* The row of the sequence that is in force at pc, which lies in it. */
-static uint32_t row_at(const struct ux_dwarf_row *rows, uint32_t count, uint64_t pc)
+static uint32_t row_at(const struct ux_code_row *rows, uint32_t count, uint64_t pc)
 {
 	uint32_t lo = 0, hi = count;
 	while (hi - lo > 1) {
@@ -125,10 +125,10 @@ ux_inline bool row_file(struct ux_unit_cutter *c, uint32_t file, uint32_t *last,
 }
 
 /* Adds the sequence's rows of [from, hi), with offsets from lo; from lies in the sequence. */
-static bool add_sequence(struct ux_unit_cutter *c, const struct ux_dwarf_sequence *s, uint64_t lo,
+static bool add_sequence(struct ux_unit_cutter *c, const struct ux_code_sequence *s, uint64_t lo,
 			 uint64_t from, uint64_t hi)
 {
-	const struct ux_dwarf_row *rows = c->lines.rows.data + s->first;
+	const struct ux_code_row *rows = c->lines.rows.data + s->first;
 	uint32_t first = row_at(rows, s->count, from), end = row_at(rows, s->count, hi - 1) + 1;
 	uint32_t last = ~rows[first].file, number = 0;
 	if (first >= end)
@@ -139,7 +139,7 @@ static bool add_sequence(struct ux_unit_cutter *c, const struct ux_dwarf_sequenc
 	}
 	if (!ux_gsym_row_vec_reserve(&c->rows, c->rows.size + (end - first)))
 		return false;
-	for (const struct ux_dwarf_row *row = rows + first; row < rows + end; row++) {
+	for (const struct ux_code_row *row = rows + first; row < rows + end; row++) {
 		if (ux_unlikely(c->rows.size >= c->left.kept)) {
 			c->starved = c->cut_short = true;
 			return true;
@@ -158,8 +158,8 @@ static bool add_hole(struct ux_unit_cutter *c, uint64_t lo, uint64_t pc)
 }
 
 /* Adds the rows of the sequences from s on, which are disjoint, in [lo, hi). */
-static bool add_sequences(struct ux_unit_cutter *c, const struct ux_dwarf_sequence *s,
-			  const struct ux_dwarf_sequence *end, uint64_t lo, uint64_t hi)
+static bool add_sequences(struct ux_unit_cutter *c, const struct ux_code_sequence *s,
+			  const struct ux_code_sequence *end, uint64_t lo, uint64_t hi)
 {
 	uint64_t covered = lo;
 	for (; s < end && s->lo < hi; s++) {
@@ -179,19 +179,19 @@ static bool add_sequences(struct ux_unit_cutter *c, const struct ux_dwarf_sequen
  * behind its sequences, a row of line 0 says so. Where sequences overlap, the one that began first
  * keeps what it has, unless f says which is its own.
  */
-static bool cut_rows(struct ux_unit_cutter *c, const struct ux_dwarf_function *f, uint64_t lo,
+static bool cut_rows(struct ux_unit_cutter *c, const struct ux_code_function *f, uint64_t lo,
 		     uint64_t hi)
 {
-	const struct ux_dwarf_sequence *own = NULL;
+	const struct ux_code_sequence *own = NULL;
 	c->rows.size = 0;
-	if (f->sequence != UX_DWARF_NO_SEQUENCE)
+	if (f->sequence != UX_CODE_NO_SEQUENCE)
 		own = ux_dwarf_lines_sequence(&c->lines, f->sequence, lo);
 	if (own)
 		return add_sequences(c, own, own + 1, lo, hi);
 	if (c->lines.sequences.size == 0)
 		return true;
 	return add_sequences(c, c->lines.sequences.data + ux_dwarf_lines_find(&c->lines, lo),
-			     ux_dwarf_sequence_vec_end(&c->lines.sequences), lo, hi);
+			     ux_code_sequence_vec_end(&c->lines.sequences), lo, hi);
 }
 
 static int by_lo(const void *a, const void *b)
@@ -223,10 +223,10 @@ static void tidy_ranges(struct ux_gsym_range_vec *ranges, size_t first)
 }
 
 /* Adds the parts of DIE ranges that lie in the piece [lo, hi). */
-static bool add_ranges(struct ux_unit_cutter *c, const struct ux_dwarf_inline *node, uint64_t lo,
+static bool add_ranges(struct ux_unit_cutter *c, const struct ux_code_inline *node, uint64_t lo,
 		       uint64_t hi)
 {
-	const struct ux_dwarf_range *own = c->code.ranges.data + node->range_first;
+	const struct ux_range *own = c->code.ranges.data + node->range_first;
 	for (uint32_t i = 0; i < node->range_count; i++) {
 		uint64_t from = ux_max(own[i].lo, lo), to = ux_min(own[i].hi, hi);
 		struct ux_gsym_range r = {(uint32_t)(from - lo), (uint32_t)(to - lo)};
@@ -237,10 +237,10 @@ static bool add_ranges(struct ux_unit_cutter *c, const struct ux_dwarf_inline *n
 }
 
 /* The ranges of the calls inlined directly into `node`, which has none, stand in for its own. */
-static bool add_children_ranges(struct ux_unit_cutter *c, const struct ux_dwarf_inline *node,
-				const struct ux_dwarf_inline *end, uint64_t lo, uint64_t hi)
+static bool add_children_ranges(struct ux_unit_cutter *c, const struct ux_code_inline *node,
+				const struct ux_code_inline *end, uint64_t lo, uint64_t hi)
 {
-	for (const struct ux_dwarf_inline *child = node + 1;
+	for (const struct ux_code_inline *child = node + 1;
 	     child < end && child->depth > node->depth && spend(c, 1); child++) {
 		if (child->depth == node->depth + 1 && !add_ranges(c, child, lo, hi))
 			return false;
@@ -253,7 +253,7 @@ static bool add_children_ranges(struct ux_unit_cutter *c, const struct ux_dwarf_
  * both, whose result replaces them.
  */
 static bool clip(struct ux_gsym_range_vec *ranges, uint32_t first,
-		 const struct ux_gsym_inline *parent)
+		 const struct ux_code_inline *parent)
 {
 	uint32_t end = (uint32_t)ranges->size;
 	uint32_t p = parent->range_first, p_end = p + parent->range_count;
@@ -274,9 +274,9 @@ static bool clip(struct ux_gsym_range_vec *ranges, uint32_t first,
 }
 
 /* The ranges of one inlined call, cut to the piece and to its parent, at the end of c->ranges. */
-static bool cut_inline(struct ux_unit_cutter *c, const struct ux_dwarf_inline *node,
-		       const struct ux_dwarf_inline *end, uint64_t lo, uint64_t hi,
-		       const struct ux_gsym_inline *parent)
+static bool cut_inline(struct ux_unit_cutter *c, const struct ux_code_inline *node,
+		       const struct ux_code_inline *end, uint64_t lo, uint64_t hi,
+		       const struct ux_code_inline *parent)
 {
 	uint32_t first = (uint32_t)c->ranges.size;
 	if (!add_ranges(c, node, lo, hi) ||
@@ -287,19 +287,19 @@ static bool cut_inline(struct ux_unit_cutter *c, const struct ux_dwarf_inline *n
 }
 
 /* Adds one inlined call to the piece [lo, hi); *ret_kept is false when nothing of it lies there. */
-static bool add_inline(struct ux_unit_cutter *c, const struct ux_dwarf_inline *node,
-		       const struct ux_dwarf_inline *end, uint64_t lo, uint64_t hi, bool *ret_kept)
+static bool add_inline(struct ux_unit_cutter *c, const struct ux_code_inline *node,
+		       const struct ux_code_inline *end, uint64_t lo, uint64_t hi, bool *ret_kept)
 {
 	c->open.size = ux_min(c->open.size, (size_t)node->depth);
 	struct ux_open_call *parent = &c->open.data[c->open.size - 1];
-	struct ux_gsym_inline made = {
+	struct ux_code_inline made = {
 		.name = node->name,
 		.call_line = node->call_line,
 		.depth = (uint32_t)c->open.size,
 		.range_first = (uint32_t)c->ranges.size,
 	};
 	/* ranges[0] is the function's own */
-	struct ux_gsym_inline whole = {.range_first = 0, .range_count = 1};
+	struct ux_code_inline whole = {.range_first = 0, .range_count = 1};
 	if (c->open.size > 1)
 		whole = c->inlines.data[parent->index];
 	*ret_kept = false;
@@ -314,27 +314,27 @@ static bool add_inline(struct ux_unit_cutter *c, const struct ux_dwarf_inline *n
 	struct ux_open_call open = {(uint32_t)c->inlines.size, 0};
 	return file_number(c, node->call_file, &made.call_file) &&
 	       ux_open_call_vec_append(&c->open, open) &&
-	       ux_gsym_inline_vec_append(&c->inlines, made);
+	       ux_code_inline_vec_append(&c->inlines, made);
 }
 
 /*
  * The calls inlined into function f in [lo, hi) into c->inlines and c->ranges. What leaves its
  * parent is cut to it; what has nothing left is dropped with everything inlined into it.
  */
-static bool cut_inlines(struct ux_unit_cutter *c, const struct ux_dwarf_function *f, uint64_t lo,
+static bool cut_inlines(struct ux_unit_cutter *c, const struct ux_code_function *f, uint64_t lo,
 			uint64_t hi)
 {
 	c->inlines.size = c->ranges.size = c->open.size = 0;
 	c->overlap = false;
 	if (f->inline_count == 0)
 		return true;
-	const struct ux_dwarf_inline *node = c->code.inlines.data + f->inline_first;
-	const struct ux_dwarf_inline *end = node + f->inline_count;
+	const struct ux_code_inline *node = c->code.inlines.data + f->inline_first;
+	const struct ux_code_inline *end = node + f->inline_count;
 	if (!ux_gsym_range_vec_append(&c->ranges, (struct ux_gsym_range){0, (uint32_t)(hi - lo)}) ||
 	    !ux_open_call_vec_append(&c->open, (struct ux_open_call){0, 0}))
 		return false;
 	while (node < end) {
-		const struct ux_dwarf_inline *now = node++;
+		const struct ux_code_inline *now = node++;
 		bool kept = false;
 		if (!add_inline(c, now, end, lo, hi, &kept))
 			return false;
@@ -367,7 +367,7 @@ static uint64_t record_end(uint64_t lo, uint64_t hi)
 }
 
 /* What looking at a function's inlined calls costs. */
-static uint64_t calls_cost(const struct ux_unit_cutter *c, const struct ux_dwarf_function *f)
+static uint64_t calls_cost(const struct ux_unit_cutter *c, const struct ux_code_function *f)
 {
 	uint64_t cost = f->inline_count;
 	for (uint32_t i = 0; i < f->inline_count; i++)
@@ -386,11 +386,11 @@ static bool afford(struct ux_unit_cutter *c, uint64_t n)
 
 /* Rows and inlined calls of one range, of which looking at the calls costs `steps`; what is over
  * the bounds has its name alone, as has what another unit tells. */
-static bool cut_content(struct ux_unit_cutter *c, const struct ux_dwarf_function *f, uint64_t steps,
+static bool cut_content(struct ux_unit_cutter *c, const struct ux_code_function *f, uint64_t steps,
 			uint64_t lo, uint64_t hi)
 {
 	c->rows.size = c->inlines.size = c->ranges.size = 0;
-	if (f->told || !spend(c, 1 + steps))
+	if (f->skipped || !spend(c, 1 + steps))
 		return true;
 	c->cut_short = false;
 	if (!cut_rows(c, f, lo, hi))
@@ -407,12 +407,12 @@ static bool cut_content(struct ux_unit_cutter *c, const struct ux_dwarf_function
 }
 
 static bool cut_function(struct ux_unit_cutter *c, uint32_t unit,
-			 const struct ux_dwarf_names *names, const struct ux_dwarf_function *f)
+			 const struct ux_dwarf_names *names, const struct ux_code_function *f)
 {
 	uint64_t steps = calls_cost(c, f);
-	bool named = f->name != UX_DWARF_NO_NAME;
+	bool named = f->name != UX_CODE_NO_NAME;
 	for (uint32_t i = 0; i < f->range_count; i++) {
-		struct ux_dwarf_range r = c->code.ranges.data[f->range_first + i];
+		struct ux_range r = c->code.ranges.data[f->range_first + i];
 		r.hi = record_end(r.lo, r.hi);
 		if (c->pieces_left == 0) {
 			c->starved = true;
@@ -456,7 +456,7 @@ static bool symbol_reaches(const struct ux_unit_cutter *c, uint64_t lo, uint64_t
 	return false;
 }
 
-static bool cut_gap(struct ux_unit_cutter *c, uint32_t unit, const struct ux_dwarf_sequence *s,
+static bool cut_gap(struct ux_unit_cutter *c, uint32_t unit, const struct ux_code_sequence *s,
 		    uint64_t lo, uint64_t hi)
 {
 	if (lo >= hi)
@@ -476,7 +476,7 @@ static bool cut_gap(struct ux_unit_cutter *c, uint32_t unit, const struct ux_dwa
 
 static int by_start(const void *a, const void *b)
 {
-	const struct ux_dwarf_range *x = a, *y = b;
+	const struct ux_range *x = a, *y = b;
 	if (x->lo != y->lo)
 		return x->lo < y->lo ? -1 : 1;
 	return (x->hi > y->hi) - (x->hi < y->hi);
@@ -485,18 +485,17 @@ static int by_start(const void *a, const void *b)
 /* The rows outside of all functions: a symbol may still want them. */
 static bool cut_gaps(struct ux_unit_cutter *c, uint32_t unit)
 {
-	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec taken = {0};
+	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec taken = {0};
 	for (size_t i = 0; i < c->functions.size; i++) {
 		const struct ux_piece *p = &c->functions.data[i];
-		if (!ux_dwarf_range_vec_append(&taken,
-					       (struct ux_dwarf_range){p->start, ux_piece_end(p)}))
+		if (!ux_range_vec_append(&taken, (struct ux_range){p->start, ux_piece_end(p)}))
 			return false;
 	}
 	if (taken.size > 1)
 		qsort(taken.data, taken.size, sizeof(*taken.data), by_start);
 	size_t next = 0;
 	for (size_t i = 0; i < c->lines.sequences.size; i++) {
-		const struct ux_dwarf_sequence *s = &c->lines.sequences.data[i];
+		const struct ux_code_sequence *s = &c->lines.sequences.data[i];
 		uint64_t lo = s->lo;
 		while (next > 0 && taken.data[next - 1].hi > lo)
 			next--; /* sequences may overlap */

@@ -9,7 +9,6 @@
 
 UX_VEC(ux_gsym_row_vec, struct ux_gsym_row);
 UX_VEC(ux_number_vec, uint32_t);
-UX_VEC(ux_source_file_vec, struct ux_source_file);
 
 /* An inlined call around the one at hand. */
 struct ux_open_call {
@@ -44,17 +43,17 @@ struct ux_unit_cutter {
 	struct ux_dwarf_code code;
 	struct ux_dwarf_lines lines;
 	struct ux_gsym_row_vec rows;
-	struct ux_gsym_inline_vec inlines;
+	struct ux_code_inline_vec inlines;
 	struct ux_gsym_range_vec ranges;
 	struct ux_number_vec file_numbers; /* line table's number + 1 -> ours + 1; 0: not met yet */
-	struct ux_source_file_vec files;
+	struct ux_code_file_vec files;
 	struct ux_open_call_vec open; /* from the outermost in; [0] is the function itself */
 	bool overlap;                 /* siblings of the function at hand may overlap */
 	struct ux_gsym_drafter drafter;
 	struct ux_piece_vec functions;
 	struct ux_piece_vec gaps;
 	const char *last_dir; /* the directory text made last, and what from */
-	struct ux_dwarf_path last_path;
+	struct ux_code_path last_path;
 };
 
 /*

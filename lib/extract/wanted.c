@@ -7,23 +7,23 @@
 
 void ux_wanted_deinit(struct ux_wanted *wanted)
 {
-	ux_dwarf_range_vec_deinit(&wanted->ranges);
-	ux_dwarf_range_vec_deinit(&wanted->code);
+	ux_range_vec_deinit(&wanted->ranges);
+	ux_range_vec_deinit(&wanted->code);
 	wanted->narrowed = false;
 }
 
 static int by_lo(const void *a, const void *b)
 {
-	const struct ux_dwarf_range *x = a, *y = b;
+	const struct ux_range *x = a, *y = b;
 	UX_ORDER(x->lo, y->lo);
 	UX_ORDER(x->hi, y->hi);
 	return 0;
 }
 
 /* Sorts ranges and joins those that overlap or touch. */
-static void tidy(struct ux_dwarf_range_vec *ranges)
+static void tidy(struct ux_range_vec *ranges)
 {
-	struct ux_dwarf_range *r = ranges->data;
+	struct ux_range *r = ranges->data;
 	size_t kept = 0;
 	if (ranges->size < 2)
 		return;
@@ -42,8 +42,7 @@ bool ux_wanted_init(struct ux_wanted *wanted, const uint64_t *pcs, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		/* The last address has no end that could be written. */
 		uint64_t lo = ux_min(pcs[i], UINT64_MAX - 1);
-		if (!ux_dwarf_range_vec_append(&wanted->ranges,
-					       (struct ux_dwarf_range){lo, lo + 1}))
+		if (!ux_range_vec_append(&wanted->ranges, (struct ux_range){lo, lo + 1}))
 			return false;
 	}
 	tidy(&wanted->ranges);
@@ -51,7 +50,7 @@ bool ux_wanted_init(struct ux_wanted *wanted, const uint64_t *pcs, size_t n)
 }
 
 /* The first range that ends behind pc. */
-static size_t find(const struct ux_dwarf_range_vec *ranges, uint64_t pc)
+static size_t find(const struct ux_range_vec *ranges, uint64_t pc)
 {
 	size_t lo = 0, hi = ranges->size;
 	while (lo < hi) {
@@ -64,7 +63,7 @@ static size_t find(const struct ux_dwarf_range_vec *ranges, uint64_t pc)
 	return lo;
 }
 
-static bool meets(const struct ux_dwarf_range_vec *ranges, uint64_t lo, uint64_t hi)
+static bool meets(const struct ux_range_vec *ranges, uint64_t lo, uint64_t hi)
 {
 	size_t i = find(ranges, lo);
 	return i < ranges->size && ranges->data[i].lo < hi;
@@ -83,10 +82,10 @@ bool ux_wanted_has(const struct ux_wanted *wanted, uint64_t pc)
 
 /* Makes the ranges that [lo, hi) meets as long; ranges only grow towards each other, so that their
  * order stays. */
-static void widen(struct ux_dwarf_range_vec *ranges, uint64_t lo, uint64_t hi)
+static void widen(struct ux_range_vec *ranges, uint64_t lo, uint64_t hi)
 {
 	for (size_t i = find(ranges, lo); i < ranges->size && ranges->data[i].lo < hi; i++) {
-		struct ux_dwarf_range *r = &ranges->data[i];
+		struct ux_range *r = &ranges->data[i];
 		uint64_t before = i > 0 ? r[-1].hi : 0;
 		bool last = i + 1 == ranges->size;
 		r->lo = ux_max(ux_min(r->lo, lo), before);
@@ -95,10 +94,9 @@ static void widen(struct ux_dwarf_range_vec *ranges, uint64_t lo, uint64_t hi)
 }
 
 bool ux_wanted_widen(struct ux_wanted *wanted, const struct ux_code_symbol_vec *symbols,
-		     const struct ux_dwarf_text *text)
+		     const struct ux_range_set *text)
 {
-	const struct ux_dwarf_range_vec sections = {.data = (void *)text->list,
-						    .size = text->count};
+	const struct ux_range_vec sections = {.data = (void *)text->list, .size = text->count};
 	const struct ux_code_symbol *s = symbols->data;
 	for (size_t i = 0, end; i < symbols->size; i = end) {
 		uint64_t hi = s[i].start + s[i].size;
@@ -109,15 +107,15 @@ bool ux_wanted_widen(struct ux_wanted *wanted, const struct ux_code_symbol_vec *
 	tidy(&wanted->ranges);
 	wanted->code.size = 0;
 	for (size_t i = 0; i < wanted->ranges.size; i++) {
-		struct ux_dwarf_range r = wanted->ranges.data[i];
-		if (meets(&sections, r.lo, r.hi) && !ux_dwarf_range_vec_append(&wanted->code, r))
+		struct ux_range r = wanted->ranges.data[i];
+		if (meets(&sections, r.lo, r.hi) && !ux_range_vec_append(&wanted->code, r))
 			return false;
 	}
 	return true;
 }
 
 bool ux_wanted_unit(const struct ux_wanted *wanted, const struct ux_dwarf_context *ctx,
-		    struct ux_dwarf_range_vec *scratch)
+		    struct ux_range_vec *scratch)
 {
 	if (!ux_dwarf_unit_cover(ctx, scratch))
 		return true;
@@ -128,7 +126,7 @@ bool ux_wanted_unit(const struct ux_wanted *wanted, const struct ux_dwarf_contex
 }
 
 /* Leaves the pieces that meet the ranges. */
-static uint32_t trim(struct ux_piece *pieces, uint32_t n, const struct ux_dwarf_range_vec *ranges)
+static uint32_t trim(struct ux_piece *pieces, uint32_t n, const struct ux_range_vec *ranges)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < n; i++)
@@ -139,18 +137,17 @@ static uint32_t trim(struct ux_piece *pieces, uint32_t n, const struct ux_dwarf_
 
 /* The whole of the functions that tell something of what is wanted, and that itself. */
 static bool gather(const struct ux_wanted *wanted, const struct ux_collection *collection,
-		   struct ux_dwarf_range_vec *out)
+		   struct ux_range_vec *out)
 {
 	for (size_t i = 0; i < wanted->code.size; i++)
-		if (!ux_dwarf_range_vec_append(out, wanted->code.data[i]))
+		if (!ux_range_vec_append(out, wanted->code.data[i]))
 			return false;
 	for (size_t u = 0; u < collection->n_units; u++) {
 		const struct ux_unit_pieces *unit = &collection->units[u];
 		for (uint32_t i = 0; i < unit->n_functions; i++) {
 			const struct ux_piece *p = &unit->functions[i];
-			struct ux_dwarf_range r = {p->start, ux_piece_end(p)};
-			if (ux_wanted_meets(wanted, r.lo, r.hi) &&
-			    !ux_dwarf_range_vec_append(out, r))
+			struct ux_range r = {p->start, ux_piece_end(p)};
+			if (ux_wanted_meets(wanted, r.lo, r.hi) && !ux_range_vec_append(out, r))
 				return false;
 		}
 	}
@@ -161,7 +158,7 @@ static bool gather(const struct ux_wanted *wanted, const struct ux_collection *c
 enum ux_code ux_wanted_trim(const struct ux_wanted *wanted, struct ux_collection *collection,
 			    struct ux_code_symbol_vec *symbols, struct ux_error *err)
 {
-	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec all = {0};
+	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec all = {0};
 	size_t kept = 0;
 	if (!gather(wanted, collection, &all))
 		return ux_error_nomem(err);

@@ -15,9 +15,9 @@
 #include "collect.h"
 
 struct ux_wanted {
-	struct ux_dwarf_range_vec ranges; /* sorted, disjoint */
-	struct ux_dwarf_range_vec code; /* those of them that are in the text: at 0 is much of what
-					   a linker dropped */
+	struct ux_range_vec ranges; /* sorted, disjoint */
+	struct ux_range_vec code;   /* those of them that are in the text: at 0 is much of what
+					     a linker dropped */
 	bool narrowed; /* by the extraction: its GSYM tells of these ranges alone; there may be
 			  nothing to be told, and no GSYM */
 };
@@ -31,14 +31,14 @@ void ux_wanted_deinit(struct ux_wanted *wanted);
  * called before what follows. False when memory is short.
  */
 bool ux_wanted_widen(struct ux_wanted *wanted, const struct ux_code_symbol_vec *symbols,
-		     const struct ux_dwarf_text *text) ux_must;
+		     const struct ux_range_set *text) ux_must;
 
 /* True when part of [lo, hi) is wanted, and code. */
 bool ux_wanted_meets(const struct ux_wanted *wanted, uint64_t lo, uint64_t hi);
 
 /* True when it takes the unit; scratch is the caller's, kept from unit to unit. */
 bool ux_wanted_unit(const struct ux_wanted *wanted, const struct ux_dwarf_context *ctx,
-		    struct ux_dwarf_range_vec *scratch);
+		    struct ux_range_vec *scratch);
 
 /*
  * Leaves of pieces and symbols those that tell something of what is wanted, or of a function that

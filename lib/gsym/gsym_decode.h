@@ -56,7 +56,7 @@ enum ux_code ux_gsym_decode_lines(struct ux_cur block, struct ux_arena *arena,
 				  const struct ux_gsym_row **ret, size_t *ret_n,
 				  struct ux_error *err) ux_must;
 
-/* struct ux_gsym_inline of a file that may have more than 4 GiB of strings. */
+/* struct ux_code_inline of a file that may have more than 4 GiB of strings. */
 struct ux_gsym_node {
 	uint64_t name;
 	uint32_t call_file;

@@ -36,7 +36,7 @@ void ux_gsym_drafter_deinit(struct ux_gsym_drafter *drafter)
 	ux_gsym_refs_deinit(&drafter->refs);
 }
 
-static void put_ranges(struct pen *pen, const struct ux_gsym_inline *node,
+static void put_ranges(struct pen *pen, const struct ux_code_inline *node,
 		       const struct ux_gsym_range *ranges, uint32_t base)
 {
 	pen_uleb(pen, node->range_count);
@@ -48,7 +48,7 @@ static void put_ranges(struct pen *pen, const struct ux_gsym_inline *node,
 	}
 }
 
-static void put_node(struct pen *pen, const struct ux_gsym_inline *node,
+static void put_node(struct pen *pen, const struct ux_code_inline *node,
 		     const struct ux_gsym_range *ranges, uint32_t base, bool has_children)
 {
 	bool few = node->range_count <= NODE_FEW_RANGES;
@@ -93,7 +93,7 @@ static bool put_tree(struct ux_gsym_drafter *d, const struct ux_gsym_function *f
 	if (!ux_gsym_refs_reserve(&d->refs, d->refs.size + 2 * f->n_inlines))
 		return false;
 	for (size_t i = next_node(f, 0), next; i < f->n_inlines; i = next) {
-		const struct ux_gsym_inline *node = &f->inlines[i];
+		const struct ux_code_inline *node = &f->inlines[i];
 		const struct ux_gsym_range *ranges = f->ranges + node->range_first;
 		next = next_node(f, i + 1);
 		bool has_children = next < f->n_inlines && f->inlines[next].depth > node->depth;
@@ -386,7 +386,7 @@ static uint32_t count_ranges(const struct ux_gsym_draft *draft)
 	return (uint32_t)sum;
 }
 
-static void read_inlines(const struct ux_gsym_draft *draft, struct ux_gsym_inline *nodes,
+static void read_inlines(const struct ux_gsym_draft *draft, struct ux_code_inline *nodes,
 			 struct ux_gsym_range *ranges)
 {
 	const uint8_t *p = lines_of(draft) + draft->lines_size, *end = p + draft->inlines_size;
@@ -399,7 +399,7 @@ static void read_inlines(const struct ux_gsym_draft *draft, struct ux_gsym_inlin
 			continue;
 		}
 		uint32_t n = (uint32_t)get_uleb(&p);
-		struct ux_gsym_inline node = {.name = ref[0],
+		struct ux_code_inline node = {.name = ref[0],
 					      .call_file = ref[1],
 					      .depth = depth,
 					      .range_first = used,
@@ -421,8 +421,8 @@ bool ux_gsym_draft_read(const struct ux_gsym_draft *draft, struct ux_arena *aren
 {
 	uint32_t n_ranges = draft->n_inlines > 0 ? count_ranges(draft) : 0;
 	struct ux_gsym_row *rows = ux_arena_array(arena, struct ux_gsym_row, draft->n_rows + 1u);
-	struct ux_gsym_inline *nodes =
-		ux_arena_array(arena, struct ux_gsym_inline, draft->n_inlines + 1u);
+	struct ux_code_inline *nodes =
+		ux_arena_array(arena, struct ux_code_inline, draft->n_inlines + 1u);
 	struct ux_gsym_range *ranges = ux_arena_array(arena, struct ux_gsym_range, n_ranges + 1u);
 	if (!rows || !nodes || !ranges)
 		return false;

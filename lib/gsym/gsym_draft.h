@@ -66,7 +66,7 @@ void ux_gsym_draft_put_inlines(struct ux_out *out, const struct ux_gsym_draft *d
 /* What a draft was made of, under its own numbers: n_rows rows and n_inlines inlined calls. */
 struct ux_gsym_content {
 	struct ux_gsym_row *rows;
-	struct ux_gsym_inline *inlines;
+	struct ux_code_inline *inlines;
 	struct ux_gsym_range *ranges;
 };
 

@@ -4,6 +4,7 @@
 #define UX_GSYM_ENCODE_H
 
 #include "bytes.h"
+#include "code_unit.h"
 #include "error.h"
 #include "out.h"
 
@@ -21,19 +22,11 @@ struct ux_gsym_range {
 };
 
 /*
- * An inlined call. Nodes come in pre-order; depth is 1 for a call inlined into the function itself,
- * and a node's parent is the last one before it with depth - 1. Ranges are sorted, disjoint, not
- * touching, and each lies in one range of the parent. Nodes deeper than UX_GSYM_DEPTH_MOST are not
+ * Inlined calls are `struct ux_code_inline` with names that are string table offsets, and with
+ * ranges in bytes from the function's start, each call at least one: sorted, disjoint, not
+ * touching, and each in one range of the parent. Calls deeper than UX_GSYM_DEPTH_MOST are not
  * written.
  */
-struct ux_gsym_inline {
-	uint32_t name;      /* string table offset */
-	uint32_t call_file; /* where, in the parent, the call stands */
-	uint32_t call_line;
-	uint32_t depth;
-	uint32_t range_first; /* into ux_gsym_function.ranges */
-	uint32_t range_count; /* at least 1 */
-};
 
 /* One function as it is to be written: everything final, nothing owned. */
 struct ux_gsym_function {
@@ -42,7 +35,7 @@ struct ux_gsym_function {
 	uint32_t name;  /* string table offset, not 0 */
 	const struct ux_gsym_row *rows;
 	size_t n_rows;
-	const struct ux_gsym_inline *inlines;
+	const struct ux_code_inline *inlines;
 	size_t n_inlines;
 	const struct ux_gsym_range *ranges;
 	const uint32_t *merged; /* names of other functions of the same range; none is 0 */

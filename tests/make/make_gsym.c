@@ -175,7 +175,7 @@ static bool draw_rows(struct make_gsym *m, struct source *s, struct ux_gsym_func
 
 /* What draw_calls() fills. */
 struct tree {
-	struct ux_gsym_inline *nodes;
+	struct ux_code_inline *nodes;
 	size_t n_nodes;
 	struct ux_gsym_range *ranges;
 	uint32_t n_ranges;
@@ -183,7 +183,7 @@ struct tree {
 
 /* Some part of a parent's ranges, in pieces that do not touch. */
 static void draw_ranges(struct source *s, struct tree *t, const struct ux_gsym_range *parent,
-			uint32_t n_parent, struct ux_gsym_inline *node)
+			uint32_t n_parent, struct ux_code_inline *node)
 {
 	node->range_first = t->n_ranges;
 	for (uint32_t i = 0; i < n_parent && node->range_count < RANGES_MOST; i++) {
@@ -203,7 +203,7 @@ static void draw_calls(struct make_gsym *m, struct source *s, struct tree *t, ui
 {
 	uint32_t children = draw_most(s, CHILDREN_MOST);
 	for (uint32_t i = 0; i < children && t->n_nodes < NODES_MOST; i++) {
-		struct ux_gsym_inline node = {.depth = depth, .name = draw_name(s)};
+		struct ux_code_inline node = {.depth = depth, .name = draw_name(s)};
 		node.call_file = draw_most(s, (uint32_t)m->n_files - 1);
 		node.call_line = draw_line(s, 10);
 		draw_ranges(s, t, parent, n_parent, &node);
@@ -217,7 +217,7 @@ static void draw_calls(struct make_gsym *m, struct source *s, struct tree *t, ui
 static bool draw_inlines(struct make_gsym *m, struct source *s, struct ux_gsym_function *f)
 {
 	struct tree t = {0};
-	t.nodes = ux_arena_array(m->arena, struct ux_gsym_inline, NODES_MOST);
+	t.nodes = ux_arena_array(m->arena, struct ux_code_inline, NODES_MOST);
 	t.ranges = ux_arena_array(m->arena, struct ux_gsym_range, NODES_MOST * RANGES_MOST);
 	if (!t.nodes || !t.ranges)
 		return false;

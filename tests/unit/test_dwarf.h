@@ -17,8 +17,8 @@ enum {
 /* Everything that reads one module. */
 struct reading {
 	struct ux_dwarf_sections sections;
-	struct ux_dwarf_range text_list[2];
-	struct ux_dwarf_text text;
+	struct ux_range text_list[2];
+	struct ux_range_set text;
 	struct ux_dwarf_units units;
 	struct ux_dwarf_context ctx; /* of the unit opened last */
 	struct ux_dwarf_names names;
@@ -31,8 +31,8 @@ struct reading {
 static inline enum ux_code reading_init(struct reading *r, struct ux_dwarf_sections sections)
 {
 	*r = (struct reading){.sections = sections, .err = UX_ERROR_INIT};
-	r->text_list[0] = (struct ux_dwarf_range){TEXT_LO, TEXT_HI};
-	r->text = (struct ux_dwarf_text){r->text_list, 1};
+	r->text_list[0] = (struct ux_range){TEXT_LO, TEXT_HI};
+	r->text = (struct ux_range_set){r->text_list, 1};
 	return ux_dwarf_units_parse(&r->sections, &r->units, &r->err);
 }
 
@@ -77,7 +77,7 @@ static inline void reading_of(struct reading *r, const struct make_dwarf *m)
 /* The name with that number, "?" when there is none. */
 static inline const char *name_of(const struct reading *r, uint32_t name)
 {
-	const char *text = name == UX_DWARF_NO_NAME ? NULL : r->names.list.data[name];
+	const char *text = name == UX_CODE_NO_NAME ? NULL : r->names.list.data[name];
 	return text ? text : "?";
 }
 
@@ -127,18 +127,18 @@ static inline void check_code(const struct reading *r)
 			    c->ranges.data[i].lo < c->ranges.data[i].hi &&
 			    c->ranges.data[i].hi <= TEXT_HI);
 	for (size_t i = 0; i < c->functions.size; i++) {
-		const struct ux_dwarf_function *f = &c->functions.data[i];
+		const struct ux_code_function *f = &c->functions.data[i];
 		assert_true(f->range_count > 0 &&
 			    f->range_first + f->range_count <= c->ranges.size);
 		assert_int_equal(f->inline_first, inlines);
 		inlines += f->inline_count;
 		uint32_t depth = 0;
 		for (size_t k = f->inline_first; k < inlines; k++) {
-			const struct ux_dwarf_inline *call = &c->inlines.data[k];
-			assert_int_equal(call->function, i);
+			const struct ux_code_inline *call = &c->inlines.data[k];
+			assert_int_equal(c->owners.data[k], i);
 			assert_true(call->depth >= 1 && call->depth <= depth + 1);
 			assert_true(call->range_first + call->range_count <= c->ranges.size);
-			assert_true(call->name == UX_DWARF_NO_NAME ||
+			assert_true(call->name == UX_CODE_NO_NAME ||
 				    call->name < r->names.list.size);
 			depth = call->depth;
 		}

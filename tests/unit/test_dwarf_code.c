@@ -112,14 +112,14 @@ static const char *code_of(struct reading *r, enum ux_code expected)
 	size_t n = 0, inlines = 0;
 	text[0] = '\0';
 	for (size_t i = 0; i < r->code.functions.size; i++) {
-		const struct ux_dwarf_function *f = &r->code.functions.data[i];
+		const struct ux_code_function *f = &r->code.functions.data[i];
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", n ? " " : "",
 				      name_of(r, f->name));
 		n += put_ranges(r, text + n, sizeof(text) - n, f->range_first, f->range_count);
 		n += (size_t)snprintf(text + n, sizeof(text) - n, ";");
 		for (size_t k = f->inline_first; k < f->inline_first + f->inline_count; k++) {
-			const struct ux_dwarf_inline *c = &r->code.inlines.data[k];
-			assert_int_equal(c->function, i);
+			const struct ux_code_inline *c = &r->code.inlines.data[k];
+			assert_int_equal(r->code.owners.data[k], i);
 			n += (size_t)snprintf(text + n, sizeof(text) - n, " %.*s%s %u/%u",
 					      (int)c->depth, ">>>>>>>>", name_of(r, c->name),
 					      c->call_file, c->call_line);
@@ -442,7 +442,7 @@ static void nested_functions_keep_their_calls_apart(void **state)
 			    "nested2 3000-3100; last 4000-4100; >g 3/9 4020-4028;");
 }
 
-static bool told_at_1000(void *ctx, const struct ux_dwarf_range *range)
+static bool told_at_1000(void *ctx, const struct ux_range *range)
 {
 	++*(size_t *)ctx;
 	return range->lo == 0x1000;
@@ -611,7 +611,7 @@ static void nesting_past_the_limit_is_flattened(void **state)
 				 ux_min(i + 1, (unsigned)UX_DWARF_NEST_MOST));
 	assert_int_equal(r.code.inlines.data[1000].depth, 1);
 	assert_int_equal(r.code.inlines.data[1001].depth, 1);
-	assert_int_equal(r.code.inlines.data[1001].function, 1);
+	assert_int_equal(r.code.owners.data[1001], 1);
 }
 
 static void each_reading_replaces_the_one_before(void **state)

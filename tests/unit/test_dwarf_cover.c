@@ -8,7 +8,7 @@
 static const char *cover_of(struct reading *r)
 {
 	static char text[512];
-	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec out = {0};
+	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec out = {0};
 	size_t n = 0;
 	text[0] = '\0';
 	if (!ux_dwarf_unit_cover(&r->ctx, &out))

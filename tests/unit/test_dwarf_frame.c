@@ -25,7 +25,7 @@ static struct ux_dwarf_frames input_of(const struct make_frames *f, bool big)
 static const char *told_of(const struct ux_dwarf_frames *in)
 {
 	static char text[512];
-	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec list = {0};
+	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec list = {0};
 	struct ux_error err = UX_ERROR_INIT;
 	size_t n = 0;
 	enum ux_code code = ux_dwarf_frames_read(in, &list, &err);
@@ -215,7 +215,7 @@ static void sweep(struct ux_bytes input, void *ctx)
 {
 	struct ux_dwarf_frames in = *(const struct ux_dwarf_frames *)ctx;
 	in.data = input;
-	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec list = {0};
+	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec list = {0};
 	(void)!ux_dwarf_frames_read(&in, &list, NULL);
 	for (size_t i = 0; i < list.size; i++)
 		assert_true(list.data[i].lo < list.data[i].hi);

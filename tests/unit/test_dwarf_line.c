@@ -32,7 +32,7 @@ static void unit_without_a_table_has_no_rows(void **state)
 	make_unit_end(&m);
 	reading_of(&r, &m);
 	assert_string_equal(rows_of(&m, &r, UX_OK), "");
-	struct ux_dwarf_path path;
+	struct ux_code_path path;
 	assert_false(ux_dwarf_lines_file(&r.lines, 1, &path));
 	assert_int_equal(ux_dwarf_lines_find(&r.lines, 0x1000), 0);
 }
@@ -315,7 +315,7 @@ static void sequences_come_out_by_address(void **state)
 static const char *sequence_at(const struct ux_dwarf_lines *l, uint64_t off, uint64_t pc)
 {
 	static char text[256];
-	const struct ux_dwarf_sequence *s = ux_dwarf_lines_sequence(l, off, pc);
+	const struct ux_code_sequence *s = ux_dwarf_lines_sequence(l, off, pc);
 	size_t n = 0;
 	if (!s)
 		return "none";
@@ -354,7 +354,7 @@ static void a_sequence_asked_for_by_its_place_has_all_its_rows(void **state)
 		assert_string_equal(sequence_at(&r.lines, off[i], places[i] - 1), "none");
 		assert_string_equal(sequence_at(&r.lines, off[i] + 1, places[i]), "none");
 	}
-	assert_string_equal(sequence_at(&r.lines, UX_DWARF_NO_SEQUENCE, 0x1000), "none");
+	assert_string_equal(sequence_at(&r.lines, UX_CODE_NO_SEQUENCE, 0x1000), "none");
 }
 
 static void of_overlapping_sequences_the_first_has_the_addresses(void **state)
@@ -559,7 +559,7 @@ static void check_lines(const struct ux_dwarf_lines *l)
 {
 	uint64_t hi = TEXT_LO;
 	for (size_t i = 0; i < l->sequences.size; i++) {
-		const struct ux_dwarf_sequence *s = &l->sequences.data[i];
+		const struct ux_code_sequence *s = &l->sequences.data[i];
 		assert_true(s->lo >= hi && s->lo < s->hi && s->hi <= TEXT_HI && s->count > 0);
 		assert_int_equal(l->rows.data[s->first].pc, s->lo);
 		for (size_t k = 1; k < s->count; k++)
@@ -582,7 +582,7 @@ static void sweep_lines(struct ux_bytes input, void *ctx)
 	assert_true(r.err.off == UX_ERROR_NO_OFF || r.err.off <= input.size);
 	check_lines(&r.lines);
 	for (uint64_t file = 0; file < 5; file++) {
-		struct ux_dwarf_path path;
+		struct ux_code_path path;
 		if (ux_dwarf_lines_file(&r.lines, file, &path))
 			assert_true(strlen(path.name) + (path.dir ? strlen(path.dir) : 0) <
 				    2 * input.size);

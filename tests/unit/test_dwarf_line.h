@@ -43,11 +43,11 @@ static inline const char *rows_of(struct make_dwarf *m, struct reading *r, enum 
 	size_t n = 0;
 	text[0] = '\0';
 	for (size_t i = 0; i < r->lines.sequences.size; i++) {
-		const struct ux_dwarf_sequence *s = &r->lines.sequences.data[i];
+		const struct ux_code_sequence *s = &r->lines.sequences.data[i];
 		assert_true(s->count > 0 && s->first + s->count <= r->lines.rows.size);
 		assert_int_equal(s->lo, r->lines.rows.data[s->first].pc);
 		for (size_t k = s->first; k < s->first + s->count; k++) {
-			const struct ux_dwarf_row *row = &r->lines.rows.data[k];
+			const struct ux_code_row *row = &r->lines.rows.data[k];
 			n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%" PRIx64 ":%u",
 					      n ? " " : "", row->pc, row->line);
 			if (row->file != 1)

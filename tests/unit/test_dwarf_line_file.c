@@ -6,7 +6,7 @@
 static const char *file_of(const struct reading *r, uint64_t file)
 {
 	static char text[128];
-	struct ux_dwarf_path p;
+	struct ux_code_path p;
 	if (!ux_dwarf_lines_file(&r->lines, file, &p))
 		return "none";
 	snprintf(text, sizeof(text), "%s|%s|%s", p.comp_dir ? p.comp_dir : "-", p.dir ? p.dir : "-",

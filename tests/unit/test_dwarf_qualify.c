@@ -109,7 +109,7 @@ static const char *names_in(struct reading *r)
 	text[0] = '\0';
 	assert_int_equal(read_code(r), UX_OK);
 	for (size_t i = 0; i < r->code.functions.size; i++) {
-		const struct ux_dwarf_function *f = &r->code.functions.data[i];
+		const struct ux_code_function *f = &r->code.functions.data[i];
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", n ? ", " : "",
 				      name_of(r, f->name));
 		for (size_t k = f->inline_first; k < f->inline_first + f->inline_count; k++)

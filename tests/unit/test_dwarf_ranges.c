@@ -8,7 +8,7 @@ enum {
 
 /* The ranges of the entry at off of the open unit. */
 static enum ux_code ranges_at(struct reading *r, uint64_t off, uint64_t *entries,
-			      struct ux_dwarf_range_vec *out)
+			      struct ux_range_vec *out)
 {
 	struct ux_dwarf_die die;
 	assert_int_equal(ux_dwarf_die_at(&r->ctx, off, &die, NULL), UX_OK);
@@ -20,7 +20,7 @@ static enum ux_code ranges_at(struct reading *r, uint64_t off, uint64_t *entries
 static const char *ranges_of(struct reading *r, enum ux_code expected)
 {
 	static char text[512];
-	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec out = {0};
+	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec out = {0};
 	uint64_t entries = MANY;
 	assert_int_equal(ranges_at(r, r->ctx.first_child, &entries, &out), expected);
 	assert_int_equal(r->err.code, expected);
@@ -175,24 +175,24 @@ static void code_at_zero_lives_when_a_section_is_there(void **state)
 	make_low_high(&m, (struct make_unit){0}, 0,
 		      (struct make_attr){DW_AT_high_pc, DW_FORM_data4}, N(8));
 	reading_of(&r, &m);
-	r.text_list[0] = (struct ux_dwarf_range){0, 0x100};
+	r.text_list[0] = (struct ux_range){0, 0x100};
 	assert_string_equal(ranges_of(&r, UX_OK), "0-8");
 }
 
 static void text_section_is_found_by_any_address_in_it(void **state)
 {
 	(void)state;
-	static const struct ux_dwarf_range list[] = {{0, 4}, {4, 8}, {16, 32}, {64, 65}};
-	static const struct ux_dwarf_text text = {list, 4};
+	static const struct ux_range list[] = {{0, 4}, {4, 8}, {16, 32}, {64, 65}};
+	static const struct ux_range_set text = {list, 4};
 	for (uint64_t pc = 0; pc < 70; pc++) {
-		const struct ux_dwarf_range *found = ux_dwarf_text_find(&text, pc);
-		const struct ux_dwarf_range *expected = NULL;
+		const struct ux_range *found = ux_range_set_find(&text, pc);
+		const struct ux_range *expected = NULL;
 		for (size_t i = 0; i < 4; i++)
 			if (pc >= list[i].lo && pc < list[i].hi)
 				expected = &list[i];
 		assert_ptr_equal(found, expected);
 	}
-	assert_null(ux_dwarf_text_find(&(struct ux_dwarf_text){NULL, 0}, 0));
+	assert_null(ux_range_set_find(&(struct ux_range_set){NULL, 0}, 0));
 }
 
 /* A version 4 function whose ranges are the pairs made so far. */
@@ -469,7 +469,7 @@ static void reading_stops_at_the_units_allowance(void **state)
 	make_pair(&m, 0, 0);
 	make_pairs_user(&m, (struct make_unit){0}, 0);
 	reading_of(&r, &m);
-	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec out = {0};
+	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec out = {0};
 	uint64_t entries = 11;
 	assert_int_equal(ranges_at(&r, r.ctx.first_child, &entries, &out), UX_OK);
 	assert_int_equal(entries, 0);
@@ -490,7 +490,7 @@ static void sweep_ranges(struct ux_bytes input, void *ctx)
 		if (open_unit(&r, i) != UX_OK ||
 		    ux_dwarf_die_at(&r.ctx, r.ctx.first_child, &die, NULL) != UX_OK)
 			continue;
-		ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec out = {0};
+		ux_cleanup(ux_range_vec_deinit) struct ux_range_vec out = {0};
 		uint64_t entries = 1000;
 		struct ux_error err = UX_ERROR_INIT;
 		enum ux_code code =
@@ -531,7 +531,7 @@ static void no_damage_leaves_text_or_sections(void **state)
 static enum ux_code read_with_failures(void *ctx)
 {
 	struct reading *r = ctx;
-	ux_cleanup(ux_dwarf_range_vec_deinit) struct ux_dwarf_range_vec out = {0};
+	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec out = {0};
 	uint64_t entries = MANY;
 	return ranges_at(r, r->ctx.first_child, &entries, &out);
 }

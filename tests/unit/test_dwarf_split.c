@@ -167,12 +167,11 @@ static const char *functions_of(struct pair *p)
 	size_t n = 0;
 	text[0] = '\0';
 	for (size_t i = 0; i < split.code.functions.size; i++) {
-		const struct ux_dwarf_function *f = &split.code.functions.data[i];
+		const struct ux_code_function *f = &split.code.functions.data[i];
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%s", i ? ", " : "",
 				      name_of(&split, f->name));
 		for (uint32_t k = 0; k < f->range_count; k++) {
-			const struct ux_dwarf_range *r =
-				&split.code.ranges.data[f->range_first + k];
+			const struct ux_range *r = &split.code.ranges.data[f->range_first + k];
 			n += (size_t)snprintf(text + n, sizeof(text) - n, " %" PRIx64 "-%" PRIx64,
 					      r->lo, r->hi);
 		}

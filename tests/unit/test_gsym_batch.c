@@ -323,12 +323,12 @@ static void functions_with_one_start_answer_by_their_size(void **state)
 static void write_chains(struct ux_out *out, uint32_t chains, uint32_t width, uint32_t deep)
 {
 	size_t n = (size_t)chains * deep;
-	ux_cleanup(ux_free_ptr) struct ux_gsym_inline *nodes = calloc(n, sizeof(*nodes));
+	ux_cleanup(ux_free_ptr) struct ux_code_inline *nodes = calloc(n, sizeof(*nodes));
 	ux_cleanup(ux_free_ptr) struct ux_gsym_range *ranges = calloc(n, sizeof(*ranges));
 	for (size_t i = 0; i < n; i++) {
 		uint32_t lo = (uint32_t)(i / deep) * width;
 		ranges[i] = (struct ux_gsym_range){lo, lo + width};
-		nodes[i] = (struct ux_gsym_inline){.name = i % 2 ? 1 : 3,
+		nodes[i] = (struct ux_code_inline){.name = i % 2 ? 1 : 3,
 						   .call_line = (uint32_t)i,
 						   .depth = (uint32_t)(i % deep) + 1,
 						   .range_first = (uint32_t)i,

@@ -13,7 +13,7 @@ enum {
 /* A function with all that records have: far and near rows, files that come back, deep calls. */
 struct big {
 	struct ux_gsym_row rows[ROWS];
-	struct ux_gsym_inline nodes[NODES];
+	struct ux_code_inline nodes[NODES];
 	struct ux_gsym_range ranges[2 * NODES];
 	struct ux_gsym_function f;
 };
@@ -31,7 +31,7 @@ static void make_big(struct big *b)
 	/* Nests of ten, side by side, each call on two ranges of its parent's. */
 	for (uint32_t i = 0; i < NODES; i++) {
 		uint32_t lo = i / 10 * 200 + i % 10, hi = i / 10 * 200 + 199 - i % 10;
-		b->nodes[i] = (struct ux_gsym_inline){i * 11, i % 4, i * 3, 1 + i % 10, n, 2};
+		b->nodes[i] = (struct ux_code_inline){i * 11, i % 4, i * 3, 1 + i % 10, n, 2};
 		b->ranges[n++] = (struct ux_gsym_range){lo, lo + 50 - 2 * (i % 10)};
 		b->ranges[n++] = (struct ux_gsym_range){hi - 50 + 2 * (i % 10), hi};
 	}
@@ -116,7 +116,7 @@ static void numbers_are_put_in_last(void **state)
 	(void)state;
 	/* Files 2, 1, 2 with lines 10, 11, 12; a call of name 1 at file 1, line 5, one of none. */
 	static const struct ux_gsym_row rows[] = {{0, 10, 2}, {8, 11, 1}, {9, 12, 2}};
-	static const struct ux_gsym_inline nodes[] = {{1, 1, 5, 1, 0, 1}, {9, 0, 6, 2, 1, 1}};
+	static const struct ux_code_inline nodes[] = {{1, 1, 5, 1, 0, 1}, {9, 0, 6, 2, 1, 1}};
 	static const struct ux_gsym_range ranges[] = {{4, 8}, {5, 7}};
 	const struct ux_gsym_function f = {.size = 50,
 					   .rows = rows,
@@ -170,13 +170,13 @@ static void calls_too_deep_to_be_read_are_left_out(void **state)
 	enum {
 		DEPTH = UX_GSYM_DEPTH_MOST + 3
 	};
-	struct ux_gsym_inline nodes[DEPTH];
+	struct ux_code_inline nodes[DEPTH];
 	static const struct ux_gsym_range range = {0, 8};
 	struct ux_arena arena;
 	struct ux_gsym_draft d;
 	struct ux_gsym_content c;
 	for (uint32_t i = 0; i < DEPTH; i++)
-		nodes[i] = (struct ux_gsym_inline){1, 0, i, i + 1, 0, 1};
+		nodes[i] = (struct ux_code_inline){1, 0, i, i + 1, 0, 1};
 	const struct ux_gsym_function f = {
 		.size = 8, .inlines = nodes, .n_inlines = DEPTH, .ranges = &range};
 	ux_arena_init(&arena, 1 << 20);

@@ -39,7 +39,7 @@ static void inline_tree_is_nested_lists(void **state)
 {
 	(void)state;
 	const struct ux_gsym_range ranges[] = {{4, 10}, {12, 14}, {5, 6}, {20, 30}};
-	const struct ux_gsym_inline nodes[] = {
+	const struct ux_code_inline nodes[] = {
 		{.name = 2, .call_file = 1, .call_line = 8, .depth = 1, .range_count = 2},
 		{.name = 3,
 		 .call_file = 1,
@@ -254,7 +254,7 @@ static void strings_in_steps_are_widened_to_bytes(void **state)
 	static const uint64_t starts[] = {0}, records[] = {0};
 	static const struct ux_gsym_file_entry files[] = {{0, 0}, {0, 0xffffffff}};
 	const struct ux_gsym_range range = {0, 4};
-	const struct ux_gsym_inline node = {
+	const struct ux_code_inline node = {
 		.name = 3, .call_line = 7, .depth = 1, .range_count = 1};
 	const uint32_t merged = 0xfffffffe;
 	ux_cleanup(ux_out_deinit) struct ux_out data = {0}, out = {0};

@@ -106,13 +106,13 @@ static void write_large(struct ux_out *out, unsigned version, uint32_t n, uint32
 {
 	static const uint8_t names[] = "\0f\0g";
 	ux_cleanup(ux_out_deinit) struct ux_out data = {0};
-	ux_cleanup(ux_free_ptr) struct ux_gsym_inline *nodes = calloc(n, sizeof(*nodes));
+	ux_cleanup(ux_free_ptr) struct ux_code_inline *nodes = calloc(n, sizeof(*nodes));
 	ux_cleanup(ux_free_ptr) struct ux_gsym_range *ranges = calloc(n, sizeof(*ranges));
 	ux_cleanup(ux_free_ptr) struct ux_gsym_row *rows = calloc(n, sizeof(*rows));
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t lo = i / deep * apart;
 		ranges[i] = (struct ux_gsym_range){lo, lo + width};
-		nodes[i] = (struct ux_gsym_inline){.name = i % 2 ? 1 : 3,
+		nodes[i] = (struct ux_code_inline){.name = i % 2 ? 1 : 3,
 						   .call_line = i,
 						   .depth = i % deep + 1,
 						   .range_first = i,

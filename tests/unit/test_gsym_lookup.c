@@ -86,7 +86,7 @@ static void inlined_calls_without_a_line_table_are_frames(void **state)
 {
 	(void)state;
 	const struct ux_gsym_range range = {2, 6};
-	const struct ux_gsym_inline node = {
+	const struct ux_code_inline node = {
 		.name = NAME_IN, .call_file = 1, .call_line = 5, .depth = 1, .range_count = 1};
 	struct ux_gsym_function f = {.start = 0x1000,
 				     .size = 8,
@@ -108,7 +108,7 @@ static void call_without_a_file_keeps_its_frame(void **state)
 {
 	(void)state;
 	const struct ux_gsym_range range = {2, 6};
-	const struct ux_gsym_inline node = {
+	const struct ux_code_inline node = {
 		.name = NAME_IN, .call_line = 5, .depth = 1, .range_count = 1};
 	const struct ux_gsym_row row = {.off = 0, .line = 9, .file = 1};
 	struct ux_gsym_function f = {.start = 0x1000,
@@ -260,7 +260,7 @@ static void offsets_count_from_the_calls_first_range(void **state)
 {
 	(void)state;
 	const struct ux_gsym_range ranges[] = {{2, 4}, {6, 8}};
-	const struct ux_gsym_inline node = {
+	const struct ux_code_inline node = {
 		.name = NAME_IN, .call_line = 5, .depth = 1, .range_count = 2};
 	struct ux_gsym_function f = {.start = 0x1000,
 				     .size = 8,

@@ -166,7 +166,7 @@ static void assert_same_tree(const struct ux_gsym_decoded *got, const struct ux_
 	assert_int_equal(got->n_inlines, want->n_inlines);
 	for (size_t i = 0; i < want->n_inlines; i++) {
 		const struct ux_gsym_node *a = &got->inlines[i];
-		const struct ux_gsym_inline *b = &want->inlines[i];
+		const struct ux_code_inline *b = &want->inlines[i];
 		assert_int_equal(a->name, b->name);
 		assert_int_equal(a->call_file, b->call_file);
 		assert_int_equal(a->call_line, b->call_line);
@@ -189,7 +189,7 @@ static void assert_same_function(const struct ux_gsym_decoded *got,
 	assert_same_tree(got, want);
 }
 
-static bool node_holds(const struct ux_gsym_function *f, const struct ux_gsym_inline *node,
+static bool node_holds(const struct ux_gsym_function *f, const struct ux_code_inline *node,
 		       uint32_t off)
 {
 	for (uint32_t i = 0; i < node->range_count; i++) {
@@ -202,7 +202,7 @@ static bool node_holds(const struct ux_gsym_function *f, const struct ux_gsym_in
 
 /* The plain meaning of a lookup: nodes that hold off, outermost first. */
 static size_t plain_calls(const struct ux_gsym_function *f, uint32_t off,
-			  const struct ux_gsym_inline **calls)
+			  const struct ux_code_inline **calls)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < f->n_inlines; i++) {
@@ -225,7 +225,7 @@ static void assert_place(const struct make_gsym *m, const struct ux_frame *frame
 static void assert_lookup(const struct make_gsym *m, const struct ux_gsym *g,
 			  const struct ux_gsym_function *f, uint32_t off)
 {
-	const struct ux_gsym_inline *calls[FRAMES];
+	const struct ux_code_inline *calls[FRAMES];
 	struct ux_frame frames[FRAMES];
 	size_t got = 0, n = plain_calls(f, off, calls);
 	assert_int_equal(ux_gsym_lookup(g, f->start + off, frames, FRAMES, &got, NULL), UX_OK);
@@ -235,7 +235,7 @@ static void assert_lookup(const struct make_gsym *m, const struct ux_gsym *g,
 		row = f->rows[i];
 	assert_place(m, &frames[0], row.file, row.line);
 	for (size_t i = 0; i <= n; i++) {
-		const struct ux_gsym_inline *call = i < n ? calls[n - 1 - i] : NULL;
+		const struct ux_code_inline *call = i < n ? calls[n - 1 - i] : NULL;
 		uint32_t name = call ? call->name : f->name;
 		assert_string_equal(frames[i].function, (const char *)m->strings.data + name);
 		assert_int_equal(frames[i].inlined, call != NULL);
@@ -413,9 +413,9 @@ static void calls_deeper_than_the_limit_are_not_written(void **state)
 {
 	(void)state;
 	const struct ux_gsym_range range = {0, 8};
-	struct ux_gsym_inline nodes[300];
+	struct ux_code_inline nodes[300];
 	for (uint32_t i = 0; i < 300; i++)
-		nodes[i] = (struct ux_gsym_inline){
+		nodes[i] = (struct ux_code_inline){
 			.name = 1, .call_line = i, .depth = i + 1, .range_count = 1};
 	UX_ARENA(arena, BUDGET);
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};

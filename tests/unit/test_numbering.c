@@ -16,11 +16,11 @@ struct fixture {
 
 static const char *names_a[] = {"unused", "f", "g"};
 static const char *names_b[] = {"g", "h"};
-static struct ux_source_file files_a[] = {{"", ""}, {"d", "rare.c"}, {"d", "never.c"}};
-static struct ux_source_file files_b[] = {{"", ""}, {"d", "often.h"}, {"d", "rare.c"}};
+static struct ux_code_file files_a[] = {{"", ""}, {"d", "rare.c"}, {"d", "never.c"}};
+static struct ux_code_file files_b[] = {{"", ""}, {"d", "often.h"}, {"d", "rare.c"}};
 
 static void add(struct fixture *f, uint32_t unit, const struct ux_gsym_row *rows, size_t n_rows,
-		const struct ux_gsym_inline *nodes, size_t n_nodes)
+		const struct ux_code_inline *nodes, size_t n_nodes)
 {
 	static const struct ux_gsym_range range = {0, 16};
 	struct ux_piece p = {.start = f->pieces.size * 16, .size = 16, .unit = unit};
@@ -55,8 +55,8 @@ static void end(struct fixture *f)
 
 static const struct ux_gsym_row rare_then_often[] = {{0, 1, 2}, {4, 2, 1}, {8, 3, 2}, {9, 4, 1}};
 static const struct ux_gsym_row rare_row[] = {{0, 1, 1}};
-static const struct ux_gsym_inline call_g_f[] = {{2, 0, 5, 1, 0, 1}, {1, 1, 6, 2, 0, 1}};
-static const struct ux_gsym_inline call_h[] = {{1, 1, 5, 1, 0, 1}, {7, 1, 6, 2, 0, 1}};
+static const struct ux_code_inline call_g_f[] = {{2, 0, 5, 1, 0, 1}, {1, 1, 6, 2, 0, 1}};
+static const struct ux_code_inline call_h[] = {{1, 1, 5, 1, 0, 1}, {7, 1, 6, 2, 0, 1}};
 
 static const char *text(const struct fixture *f, uint32_t off)
 {

@@ -9,10 +9,10 @@ static const char *split(const char *comp_dir, const char *dir, const char *name
 {
 	static char text[256];
 	struct ux_arena arena;
-	struct ux_dwarf_path path = {comp_dir, dir, name}, last = {0};
+	struct ux_code_path path = {comp_dir, dir, name}, last = {0};
 	uint64_t left = 1000;
 	const char *last_dir = NULL;
-	struct ux_source_file file;
+	struct ux_code_file file;
 	ux_arena_init(&arena, 4096);
 	assert_true(ux_source_path_split(&path, &arena, &left, &last, &last_dir, &file));
 	snprintf(text, sizeof(text), "%s|%s", file.dir, file.base);
@@ -46,10 +46,10 @@ static void directory_of_neighbours_is_made_once(void **state)
 {
 	(void)state;
 	struct ux_arena arena;
-	struct ux_dwarf_path path = {"/comp", "dir", "a.c"}, last = {0};
+	struct ux_code_path path = {"/comp", "dir", "a.c"}, last = {0};
 	uint64_t left = 1000;
 	const char *last_dir = NULL;
-	struct ux_source_file a, b, c;
+	struct ux_code_file a, b, c;
 	ux_arena_init(&arena, 4096);
 	assert_true(ux_source_path_split(&path, &arena, &left, &last, &last_dir, &a));
 	path.name = "b.c";
@@ -65,10 +65,10 @@ static void directory_that_would_be_too_much_text_is_told_without_the_one_in_fro
 {
 	(void)state;
 	struct ux_arena arena;
-	struct ux_dwarf_path path = {"/comp", "dir", "a.c"}, last = {0};
+	struct ux_code_path path = {"/comp", "dir", "a.c"}, last = {0};
 	uint64_t left = 5;
 	const char *last_dir = NULL;
-	struct ux_source_file file;
+	struct ux_code_file file;
 	ux_arena_init(&arena, 4096);
 	assert_true(ux_source_path_split(&path, &arena, &left, &last, &last_dir, &file));
 	assert_string_equal(file.dir, "dir");
@@ -80,10 +80,10 @@ static void want_of_memory_is_reported(void **state)
 {
 	(void)state;
 	struct ux_arena arena;
-	struct ux_dwarf_path path = {"/comp", "dir", "a.c"}, last = {0};
+	struct ux_code_path path = {"/comp", "dir", "a.c"}, last = {0};
 	uint64_t left = 1000;
 	const char *last_dir = NULL;
-	struct ux_source_file file;
+	struct ux_code_file file;
 	ux_arena_init(&arena, 4);
 	assert_false(ux_source_path_split(&path, &arena, &left, &last, &last_dir, &file));
 	ux_arena_deinit(&arena);

@@ -28,9 +28,9 @@ static struct ux_code_symbol list[] = {
 /* With the first n symbols; all is text from 8 on. */
 static void widen(struct ux_wanted *w, size_t n)
 {
-	const struct ux_dwarf_range all = {8, UINT64_MAX};
+	const struct ux_range all = {8, UINT64_MAX};
 	const struct ux_code_symbol_vec symbols = {.data = list, .size = n};
-	assert_true(ux_wanted_widen(w, &symbols, &(struct ux_dwarf_text){&all, 1}));
+	assert_true(ux_wanted_widen(w, &symbols, &(struct ux_range_set){&all, 1}));
 }
 
 #define WANTED(w, ...)                                                    \
@@ -141,8 +141,8 @@ static enum ux_code init_and_trim(void *ctx)
 	ux_cleanup(ux_wanted_deinit) struct ux_wanted w = {0};
 	if (!ux_wanted_init(&w, (const uint64_t[]){0, 8, 16, 24, 32, 40, 48, 56, 64}, 9))
 		return UX_ENOMEM;
-	const struct ux_dwarf_range everything = {0, UINT64_MAX};
-	if (!ux_wanted_widen(&w, &symbols, &(struct ux_dwarf_text){&everything, 1}))
+	const struct ux_range everything = {0, UINT64_MAX};
+	if (!ux_wanted_widen(&w, &symbols, &(struct ux_range_set){&everything, 1}))
 		return UX_ENOMEM;
 	return ux_wanted_trim(&w, &all, &symbols, NULL);
 }

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Address ranges, and sorted sets of them. */
+#ifndef UX_CODE_RANGE_H
+#define UX_CODE_RANGE_H
+
+#include "vec.h"
+
+/* Half-open, pcs. */
+struct ux_range {
+	uint64_t lo;
+	uint64_t hi;
+};
+
+UX_VEC(ux_range_vec, struct ux_range);
+
+/*
+ * Ranges that are sorted and disjoint, owned by someone else. Most often a module's text: its
+ * executable sections. What begins outside of them is no code: the linker dropped it and left 0,
+ * 1, -1 or -2 where its address was. Deciding by section and not by value keeps a module alive
+ * that really has code at 0.
+ */
+struct ux_range_set {
+	const struct ux_range *list;
+	size_t count;
+};
+
+/* A sorted vector's ranges as a set; good until the vector changes. */
+ux_inline struct ux_range_set ux_range_vec_set(const struct ux_range_vec *ranges)
+{
+	return (struct ux_range_set){ranges->data, ranges->size};
+}
+
+/* Sorts the ranges and joins those that overlap or touch. */
+void ux_range_vec_normalize(struct ux_range_vec *ranges);
+
+/* The index of the first range that ends behind pc; the number of ranges when there is none. */
+size_t ux_range_set_from(const struct ux_range_set *set, uint64_t pc);
+
+/* The range that pc lies in, or NULL. */
+const struct ux_range *ux_range_set_find(const struct ux_range_set *set, uint64_t pc);
+
+/* True when some range of the set shares an address with [lo, hi). */
+bool ux_range_set_overlaps(const struct ux_range_set *set, uint64_t lo, uint64_t hi);
+
+#endif
