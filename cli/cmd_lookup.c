@@ -7,7 +7,7 @@
 #include "cubin.h"
 #include "find_options.h"
 #include "frames_out.h"
-#include "gsym_alternatives.h"
+#include "gsym_reader.h"
 #include "gsym_names.h"
 #include "text.h"
 #include "id.h"

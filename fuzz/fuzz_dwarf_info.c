@@ -3,7 +3,7 @@
 #include "fuzz_dwarf.h"
 
 #include "dwarf_split.h"
-#include "dwarf_variable.h"
+#include "dwarf_code.h"
 
 enum {
 	TABLES_MOST = 32, /* times that the line tables may be read */

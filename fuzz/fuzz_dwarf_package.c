@@ -2,7 +2,7 @@
 /* Target: the index of a package of split units. */
 #include "fuzz.h"
 
-#include "dwarf_package.h"
+#include "dwarf_split.h"
 
 enum {
 	SWAP = 1,          /* option: the other byte order */

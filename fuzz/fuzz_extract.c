@@ -14,8 +14,8 @@
 
 #include "extract.h"
 #include "gsym_decode.h"
-#include "gsym_measure.h"
-#include "gsym_verify.h"
+#include "gsym_inspect.h"
+#include "gsym_inspect.h"
 #include "supplementary.h"
 
 #include <unistd.h>

@@ -6,7 +6,7 @@
  */
 #include "fuzz_gsym.h"
 
-#include "gsym_batch.h"
+#include "gsym_reader.h"
 
 enum {
 	SORTED = 1,

@@ -2,7 +2,7 @@
 /* Target: an index changes no answer. The first byte says how many frames are asked for. */
 #include "fuzz_gsym.h"
 
-#include "gsym_index.h"
+#include "gsym_reader.h"
 
 enum {
 	ALL = 0x80, /* all frames; else the rest of the byte */

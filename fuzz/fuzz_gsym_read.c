@@ -2,12 +2,12 @@
 /* Target: a GSYM file and everything that lib/gsym reads from it. */
 #include "fuzz.h"
 
-#include "gsym_alternatives.h"
+#include "gsym_reader.h"
 #include "gsym_decode.h"
-#include "gsym_dump.h"
-#include "gsym_measure.h"
-#include "gsym_stat.h"
-#include "gsym_verify.h"
+#include "gsym_inspect.h"
+#include "gsym_inspect.h"
+#include "gsym_inspect.h"
+#include "gsym_inspect.h"
 
 enum {
 	BUDGET = 1 << 24,

@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "gsym_decode.h"
-#include "gsym_verify.h"
+#include "gsym_inspect.h"
 #include "make_gsym.h"
 
 enum {

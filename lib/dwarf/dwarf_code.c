@@ -8,8 +8,6 @@
  */
 #include "dwarf_code.h"
 
-#include "dwarf_step.h"
-
 #define NO_FUNCTION UINT32_MAX
 
 /* An open function or inlined call: what a DIE inside of it belongs to. */

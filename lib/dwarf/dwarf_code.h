@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A unit's functions and what was inlined into them. */
+/* The code of a unit: its functions and what was inlined into them; and its variables. */
 #ifndef UX_DWARF_CODE_H
 #define UX_DWARF_CODE_H
 
@@ -34,5 +34,23 @@ enum ux_code ux_dwarf_code_read(const struct ux_dwarf_context *ctx, const struct
 				struct ux_dwarf_names *names, struct ux_dwarf_code *code,
 				struct ux_error *err) ux_must;
 void ux_dwarf_code_deinit(struct ux_dwarf_code *code);
+
+/* What an entry says of its declaration; 0: it does not say. */
+struct ux_dwarf_declared {
+	const struct ux_dwarf_unit *unit; /* whose line table has the file */
+	uint64_t file;                    /* its number there */
+	uint64_t line;
+};
+
+/*
+ * Finds the variable of this unit whose storage begins at pc (DWARF 5, 4.1: DW_AT_location is one
+ * DW_OP_addr or DW_OP_addrx, a constant may be added), also one that is local to a function.
+ * What its definition does not
+ * say, its specification does, in any of units. Ones that each thread has its own of are passed
+ * over. UX_ENOTFOUND: it has none there; UX_ECORRUPT: its entries end in front of one.
+ */
+enum ux_code ux_dwarf_variable_find(const struct ux_dwarf_context *ctx,
+				    const struct ux_dwarf_units *units, uint64_t pc,
+				    struct ux_dwarf_declared *ret, struct ux_error *err) ux_must;
 
 #endif

@@ -2,8 +2,6 @@
 /* Line tables: their headers, and their rows by address (DWARF 5, 6.2; DWARF 4, 6.2). */
 #include "dwarf_line.h"
 
-#include "dwarf_line_program.h"
-
 enum {
 	FORMATS_MOST = 255,          /* the count is one byte */
 	TABLE_MOST = (1u << 28) - 1, /* bytes of one table, each a row at most: 4 GiB of ours */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The state machine of line number programs (DWARF 5, 6.2.2 and 6.2.5). */
-#include "dwarf_line_program.h"
+#include "dwarf_line.h"
 
 /* The state machine's registers, and what decides whether a row says something new. */
 struct registers {

@@ -2,8 +2,6 @@
 /* The names of functions. */
 #include "dwarf_name.h"
 
-#include "dwarf_language.h"
-
 enum {
 	SLOTS_FIRST = 1024,
 	SIDE_BY_SIDE = 16, /* loads that a processor keeps on their way at a time, or some more */

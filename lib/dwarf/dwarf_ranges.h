@@ -4,7 +4,7 @@
 #define UX_DWARF_RANGES_H
 
 #include "code_range.h"
-#include "dwarf_unit.h"
+#include "dwarf_die.h"
 
 enum {
 	/* Entries of range lists that a unit may read for each of its own bytes. Thousands of DIEs
@@ -22,5 +22,14 @@ enum {
 enum ux_code ux_dwarf_die_ranges(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
 				 const struct ux_range_set *text, uint64_t *entries,
 				 struct ux_range_vec *out, struct ux_error *err) ux_must;
+
+/*
+ * Replaces what is in out by the ranges of the unit's own DIE (DWARF 5, 3.1.1), in any order, those
+ * of dropped code among them; of an address that is in none of them the unit says nothing. False
+ * when it cannot be told without reading the unit: it has neither ranges nor a low and a high pc,
+ * as of some producers, or its list is damaged, or memory is short. Any thread.
+ */
+bool ux_dwarf_unit_cover(const struct ux_dwarf_context *ctx, struct ux_range_vec *out)
+	ux_must;
 
 #endif

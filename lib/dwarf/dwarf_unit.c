@@ -2,8 +2,68 @@
 /* Units. */
 #include "dwarf_unit.h"
 
-#include "dwarf_language.h"
+#include "dwarf_die.h"
 #include "vec.h"
+
+uint64_t ux_dwarf_language_named(uint64_t name)
+{
+	static const uint8_t languages[] = {
+		[DW_LNAME_C] = DW_LANG_C,
+		[DW_LNAME_C_plus_plus] = DW_LANG_C_plus_plus,
+		[DW_LNAME_Crystal] = DW_LANG_Crystal,
+		[DW_LNAME_D] = DW_LANG_D,
+		[DW_LNAME_Fortran] = DW_LANG_Fortran90,
+		[DW_LNAME_Java] = DW_LANG_Java,
+		[DW_LNAME_Kotlin] = DW_LANG_Kotlin,
+		[DW_LNAME_ObjC_plus_plus] = DW_LANG_ObjC_plus_plus,
+		[DW_LNAME_Rust] = DW_LANG_Rust,
+		[DW_LNAME_Swift] = DW_LANG_Swift,
+		[DW_LNAME_Zig] = DW_LANG_Zig,
+		[DW_LNAME_C_sharp] = DW_LANG_C_sharp,
+		[DW_LNAME_OpenCL_CPP] = DW_LANG_OpenCL_CPP,
+		[DW_LNAME_CPP_for_OpenCL] = DW_LANG_CPP_for_OpenCL,
+		[DW_LNAME_SYCL] = DW_LANG_SYCL,
+		[DW_LNAME_HIP] = DW_LANG_HIP,
+		[DW_LNAME_Metal] = DW_LANG_Metal,
+	};
+	return name < ux_countof(languages) ? languages[name] : 0;
+}
+
+const char *ux_dwarf_joint(uint64_t language)
+{
+	switch (language) {
+	case DW_LANG_C_plus_plus:
+	case DW_LANG_C_plus_plus_03:
+	case DW_LANG_C_plus_plus_11:
+	case DW_LANG_C_plus_plus_14:
+	case DW_LANG_C_plus_plus_17:
+	case DW_LANG_C_plus_plus_20:
+	case DW_LANG_C_plus_plus_23:
+	case DW_LANG_ObjC_plus_plus:
+	case DW_LANG_OpenCL_CPP:
+	case DW_LANG_CPP_for_OpenCL:
+	case DW_LANG_HIP:
+	case DW_LANG_SYCL:
+	case DW_LANG_Metal:
+	case DW_LANG_Crystal:
+	case DW_LANG_Fortran90:
+	case DW_LANG_Fortran95:
+	case DW_LANG_Fortran03:
+	case DW_LANG_Fortran08:
+	case DW_LANG_Fortran18:
+	case DW_LANG_Rust:
+		return "::";
+	case DW_LANG_C_sharp:
+	case DW_LANG_D:
+	case DW_LANG_Java:
+	case DW_LANG_Kotlin:
+	case DW_LANG_Swift:
+	case DW_LANG_Zig:
+		return ".";
+	default:
+		return NULL;
+	}
+}
 
 UX_VEC(unit_vec, struct ux_dwarf_unit);
 
@@ -229,201 +289,6 @@ struct ux_cur ux_dwarf_unit_cur(const struct ux_dwarf_context *ctx, uint64_t off
 	return c;
 }
 
-/* Reads the DIE c stands at. */
-static const struct ux_dwarf_abbrev *read_die(const struct ux_dwarf_context *ctx, struct ux_cur *c,
-					      struct ux_dwarf_die *die)
-{
-	die->off = ux_cur_off(c);
-	die->have = 0;
-	uint64_t code = ux_cur_uleb(c);
-	if (code == 0)
-		return NULL;
-	const struct ux_dwarf_abbrev *abbrev = ux_dwarf_abbrevs_find(&ctx->abbrevs, code);
-	if (!abbrev) {
-		ux_cur_bad(c, "abbreviation code that its table does not have");
-		return NULL;
-	}
-	ux_dwarf_die_run(c, ctx->abbrevs.words + abbrev->program, ctx->unit->layout, die);
-	return abbrev;
-}
-
-enum ux_code ux_dwarf_die_at(const struct ux_dwarf_context *ctx, uint64_t off,
-			     struct ux_dwarf_die *ret, struct ux_error *err)
-{
-	struct ux_cur c = ux_dwarf_unit_cur(ctx, off);
-	bool cut = ux_cur_left(&c) > UX_DWARF_DIE_MOST;
-	if (cut)
-		c.end = c.pos + UX_DWARF_DIE_MOST;
-	const struct ux_dwarf_abbrev *abbrev = read_die(ctx, &c, ret);
-	if (cut && c.failed && !c.what)
-		return ux_error_at(err, UX_ELIMIT, c.section, off,
-				   "entry of over %d bytes that others refer to",
-				   (int)UX_DWARF_DIE_MOST);
-	UX_TRY(ux_cur_status(&c, err));
-	if (!abbrev)
-		return ux_error_at(err, UX_ENOTFOUND, c.section, off, "no entry here");
-	return UX_OK;
-}
-
-/* Entry `index` of a table of size-byte values that begins at base of a section. */
-static bool indexed(const struct ux_dwarf_context *ctx, enum ux_dwarf_section section,
-		    uint64_t base, uint64_t index, unsigned size, uint64_t *ret)
-{
-	uint64_t off = 0;
-	if (__builtin_mul_overflow(index, (uint64_t)size, &off) ||
-	    __builtin_add_overflow(off, base, &off))
-		return false;
-	struct ux_cur c = ux_dwarf_cur_at(ctx->sections, section, off);
-	uint64_t value = ux_cur_uint(&c, size);
-	if (c.failed)
-		return false;
-	*ret = value;
-	return true;
-}
-
-bool ux_dwarf_addr_at(const struct ux_dwarf_context *ctx, uint64_t index, uint64_t *ret)
-{
-	return indexed(ctx, UX_DWARF_ADDR, ctx->addr_base, index, ctx->unit->layout.addr_size, ret);
-}
-
-static const char *indexed_text(const struct ux_dwarf_context *ctx, uint64_t index)
-{
-	uint64_t off = 0;
-	if (!indexed(ctx, UX_DWARF_STR_OFFSETS, ctx->str_offsets_base, index,
-		     ctx->unit->layout.offset_size, &off))
-		return NULL;
-	return ux_dwarf_text_at(ctx->sections, UX_DWARF_STR, off);
-}
-
-const char *ux_dwarf_die_text(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
-			      enum ux_dwarf_slot slot)
-{
-	if (!ux_dwarf_die_has(die, slot))
-		return NULL;
-	uint64_t raw = die->raw[slot];
-	switch (die->form[slot]) {
-	case DW_FORM_strp:
-		return ux_dwarf_text_at(ctx->sections, UX_DWARF_STR, raw);
-	case DW_FORM_line_strp:
-		return ux_dwarf_text_at(ctx->sections, UX_DWARF_LINE_STR, raw);
-	case DW_FORM_strp_sup:
-	case DW_FORM_GNU_strp_alt:
-		if (!ctx->sections->sup)
-			return NULL;
-		return ux_dwarf_text_at(ctx->sections->sup, UX_DWARF_STR, raw);
-	case DW_FORM_string: /* its end was seen when the DIE was read */
-		return (const char *)ctx->sections->data[UX_DWARF_INFO].data + raw;
-	case DW_FORM_strx:
-	case DW_FORM_strx1:
-	case DW_FORM_strx2:
-	case DW_FORM_strx3:
-	case DW_FORM_strx4:
-	case DW_FORM_GNU_str_index:
-		return indexed_text(ctx, raw);
-	default:
-		return NULL;
-	}
-}
-
-bool ux_dwarf_die_pc(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
-		     enum ux_dwarf_slot slot, uint64_t *ret)
-{
-	if (!ux_dwarf_die_has(die, slot))
-		return false;
-	switch (die->form[slot]) {
-	case DW_FORM_addr:
-		*ret = die->raw[slot];
-		return true;
-	case DW_FORM_addrx:
-	case DW_FORM_addrx1:
-	case DW_FORM_addrx2:
-	case DW_FORM_addrx3:
-	case DW_FORM_addrx4:
-	case DW_FORM_GNU_addr_index:
-		return ux_dwarf_addr_at(ctx, die->raw[slot], ret);
-	default:
-		return false;
-	}
-}
-
-bool ux_dwarf_die_const(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot, uint64_t *ret)
-{
-	if (!ux_dwarf_die_has(die, slot))
-		return false;
-	switch (die->form[slot]) {
-	case DW_FORM_data1:
-	case DW_FORM_data2:
-	case DW_FORM_data4:
-	case DW_FORM_data8:
-	case DW_FORM_sdata:
-	case DW_FORM_udata:
-	case DW_FORM_implicit_const:
-		*ret = die->raw[slot];
-		return true;
-	default:
-		return false;
-	}
-}
-
-bool ux_dwarf_die_off(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot, uint64_t *ret)
-{
-	if (!ux_dwarf_die_has(die, slot))
-		return false;
-	switch (die->form[slot]) {
-	case DW_FORM_sec_offset:
-	case DW_FORM_data4:
-	case DW_FORM_data8:
-		*ret = die->raw[slot];
-		return true;
-	default:
-		return false;
-	}
-}
-
-bool ux_dwarf_die_ref(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
-		      enum ux_dwarf_slot slot, uint64_t *ret)
-{
-	if (!ux_dwarf_die_has(die, slot))
-		return false;
-	switch (die->form[slot]) {
-	case DW_FORM_ref1:
-	case DW_FORM_ref2:
-	case DW_FORM_ref4:
-	case DW_FORM_ref8:
-	case DW_FORM_ref_udata:
-		return !__builtin_add_overflow(ctx->unit->off, die->raw[slot], ret);
-	case DW_FORM_ref_addr:
-		*ret = die->raw[slot];
-		return true;
-	default:
-		return false;
-	}
-}
-
-static bool origin_in(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
-		      enum ux_dwarf_slot slot, struct ux_dwarf_ref *ret)
-{
-	if (!ux_dwarf_die_has(die, slot))
-		return false;
-	switch (die->form[slot]) {
-	case DW_FORM_ref_sup4:
-	case DW_FORM_ref_sup8:
-	case DW_FORM_GNU_ref_alt:
-		*ret = (struct ux_dwarf_ref){die->raw[slot], .sup = true};
-		return ctx->sections->sup != NULL;
-	default:
-		ret->sup = false;
-		return ux_dwarf_die_ref(ctx, die, slot, &ret->off);
-	}
-}
-
-bool ux_dwarf_die_origin(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
-			 struct ux_dwarf_ref *ret)
-{
-	return origin_in(ctx, die, UX_SLOT_ORIGIN, ret) ||
-	       origin_in(ctx, die, UX_SLOT_SPECIFICATION, ret);
-}
-
 static const char *first_text(const char *own, const char *other)
 {
 	return own ? own : other;
@@ -485,7 +350,7 @@ static enum ux_code open_context(const struct ux_dwarf_sections *sections,
 				       err));
 	struct ux_cur c = ux_dwarf_unit_cur(&ctx, unit->die_off);
 	struct ux_dwarf_die root;
-	const struct ux_dwarf_abbrev *abbrev = read_die(&ctx, &c, &root);
+	const struct ux_dwarf_abbrev *abbrev = ux_dwarf_die_read(&ctx, &c, &root);
 	UX_TRY(ux_cur_status(&c, err));
 	if (!abbrev || abbrev->kind != UX_KIND_ROOT)
 		return ux_error_at(err, UX_ECORRUPT, c.section, unit->die_off,

@@ -3,8 +3,7 @@
 #ifndef UX_DWARF_UNIT_H
 #define UX_DWARF_UNIT_H
 
-#include "dwarf_die.h"
-#include "dwarf_shared.h"
+#include "dwarf_abbrev.h"
 
 /* One header (DWARF 5, 7.5.1; DWARF 4, 7.5.1.1). */
 struct ux_dwarf_unit {
@@ -126,51 +125,14 @@ enum ux_code ux_dwarf_context_open_split(const struct ux_dwarf_sections *section
 /* A cursor over the unit's DIEs, standing at off; its offsets are those of .debug_info. */
 struct ux_cur ux_dwarf_unit_cur(const struct ux_dwarf_context *ctx, uint64_t off);
 
-enum {
-	/* Bytes of an entry that something refers to. Without a bound, thousands of references into
-	 * one long text would read it thousands of times. */
-	UX_DWARF_DIE_MOST = 1u << 14,
-};
-
 /*
- * Reads the DIE at off of this unit, which something refers to. UX_ECORRUPT: off is outside the
- * unit's entries, a bad code, or bytes missing; UX_ENOTFOUND: a null entry; UX_ELIMIT: over
- * UX_DWARF_DIE_MOST bytes.
+ * The DW_LANG_* of a DW_AT_language_name, which has one number for a language whatever its year
+ * (DWARF 6, 7.12; GCC writes it beside DW_AT_language): the oldest one of those that are treated
+ * alike. 0 for a language that is not treated by name.
  */
-enum ux_code ux_dwarf_die_at(const struct ux_dwarf_context *ctx, uint64_t off,
-			     struct ux_dwarf_die *ret, struct ux_error *err) ux_must;
+uint64_t ux_dwarf_language_named(uint64_t name);
 
-/* The text of a slot; NULL when it is absent, of no string form, or points nowhere. */
-const char *ux_dwarf_die_text(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
-			      enum ux_dwarf_slot slot);
-
-/* The address of a slot of an address form (addr, addrx, ...). False for any other form. */
-bool ux_dwarf_die_pc(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
-		     enum ux_dwarf_slot slot, uint64_t *ret);
-
-/* The number of a slot of a constant form. False for any other form. */
-bool ux_dwarf_die_const(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot, uint64_t *ret);
-
-/* The section offset of a slot: sec_offset, or data4 and data8 as before DWARF 4. False for any
- * other form. */
-bool ux_dwarf_die_off(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot, uint64_t *ret);
-
-/* The offset in .debug_info that a reference slot names. False for a form that stays unresolved. */
-bool ux_dwarf_die_ref(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
-		      enum ux_dwarf_slot slot, uint64_t *ret);
-
-/* A DIE that another one names: of the same file, or of the supplementary one. */
-struct ux_dwarf_ref {
-	uint64_t off; /* in .debug_info of that file */
-	bool sup;
-};
-
-/* Where abstract_origin, else specification leads. False when there is neither, or of a form that
- * stays unresolved. */
-bool ux_dwarf_die_origin(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
-			 struct ux_dwarf_ref *ret);
-
-/* Entry `index` of the unit's part of .debug_addr. */
-bool ux_dwarf_addr_at(const struct ux_dwarf_context *ctx, uint64_t index, uint64_t *ret);
+/* What a name of that language is joined to what it stands in with; NULL when it is not joined. */
+const char *ux_dwarf_joint(uint64_t language);
 
 #endif

@@ -1,9 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Variables by where they are. */
-#include "dwarf_variable.h"
-
-#include "dwarf_ask.h"
-#include "dwarf_step.h"
+#include "dwarf_code.h"
 
 enum {
 	HOPS_MOST = 4, /* from a definition to the declaration in its class */

@@ -2,7 +2,7 @@
 /* The DWARF sections of an ELF file. */
 #include "debug_sections.h"
 
-#include "dwarf_alone.h"
+#include "dwarf_abbrev.h"
 #include "dwarf_split.h"
 #include "elf_stream.h"
 #include "pool.h"

@@ -2,7 +2,7 @@
 /* From a variable's address to its place in the source. */
 #include "declaration.h"
 
-#include "dwarf_variable.h"
+#include "dwarf_code.h"
 
 #include <limits.h>
 

@@ -5,7 +5,7 @@
 
 #include "arena.h"
 #include "dwarf_name.h"
-#include "dwarf_package.h"
+#include "dwarf_split.h"
 #include "split_given.h"
 
 #include <limits.h>

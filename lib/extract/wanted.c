@@ -2,7 +2,7 @@
 /* The few addresses that an extraction is for. */
 #include "wanted.h"
 
-#include "dwarf_cover.h"
+#include "dwarf_ranges.h"
 #include "order.h"
 
 void ux_wanted_deinit(struct ux_wanted *wanted)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names of merged functions. */
-#include "gsym_alternatives.h"
+#include "gsym_reader.h"
 
 #include "gsym_decode.h"
 #include "gsym_record.h"

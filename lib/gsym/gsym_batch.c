@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Many addresses at once: sorted, cut into runs in one function each, a run read as a whole. */
-#include "gsym_batch.h"
+#include "gsym_reader.h"
 
 #include "order.h"
 #include "gsym_run.h"

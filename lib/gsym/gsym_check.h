@@ -5,7 +5,7 @@
 
 #include "arena.h"
 #include "cursor.h"
-#include "gsym_verify.h"
+#include "gsym_inspect.h"
 
 /* State of a verification; one thread. */
 struct gsym_check {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A GSYM as text. */
-#include "gsym_dump.h"
+#include "gsym_inspect.h"
 
 #include "gsym_decode.h"
 #include "gsym_format.h"

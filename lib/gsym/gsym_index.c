@@ -4,7 +4,7 @@
  * its ranges, so the innermost call is found for each of these and kept where it changes. Of a line
  * table every row is kept that is some bytes behind the last kept one.
  */
-#include "gsym_index.h"
+#include "gsym_reader.h"
 
 #include "gsym_decode.h"
 #include "gsym_lines.h"

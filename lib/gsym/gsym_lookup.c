@@ -2,7 +2,7 @@
 /* From an address to its frames: the hot path, which allocates and remembers nothing. */
 #include "gsym_reader.h"
 
-#include "gsym_index.h"
+#include "gsym_reader.h"
 #include "gsym_lines.h"
 #include "gsym_record.h"
 

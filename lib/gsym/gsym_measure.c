@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* How much a GSYM knows. */
-#include "gsym_measure.h"
+#include "gsym_inspect.h"
 
 #include "gsym_decode.h"
 #include "gsym_lines.h"

@@ -26,7 +26,7 @@ struct ux_gsym {
 	const uint8_t *files;   /* {directory, base name} each */
 	struct ux_bytes strings;
 	struct ux_bytes uuid;
-	const struct ux_gsym_index *index; /* NULL, or for shorter lookups: gsym_index.h */
+	const struct ux_gsym_index *index; /* NULL, or for shorter lookups: gsym_reader.h */
 };
 
 /*

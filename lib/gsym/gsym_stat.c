@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where a GSYM's bytes are. */
-#include "gsym_stat.h"
+#include "gsym_inspect.h"
 
 #include "gsym_decode.h"
 #include "gsym_directory.h"

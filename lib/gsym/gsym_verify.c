@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Verifying a whole file: its tables, its records one by one, and that nothing else is in it. */
-#include "gsym_verify.h"
+#include "gsym_inspect.h"
 
 #include "gsym_check.h"
 #include "gsym_directory.h"

@@ -2,7 +2,7 @@
 /* Many addresses of one module to numbers of its memo. */
 #include "resolve.h"
 
-#include "gsym_batch.h"
+#include "gsym_reader.h"
 
 enum {
 	FEW = 8,      /* addresses that a batch is not worth it for */

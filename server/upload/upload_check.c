@@ -3,9 +3,9 @@
 #include "upload_check.h"
 
 #include "gsym_encode.h"
-#include "gsym_measure.h"
+#include "gsym_inspect.h"
 #include "gsym_reader.h"
-#include "gsym_verify.h"
+#include "gsym_inspect.h"
 #include "text.h"
 #include "id.h"
 

@@ -3,7 +3,7 @@
 #include "test_extract.h"
 
 #include "alternatives.h"
-#include "gsym_alternatives.h"
+#include "gsym_reader.h"
 
 static bool alike(const char *a, const char *b)
 {

@@ -2,7 +2,7 @@
 /* Which abbreviations let entries lead out of their unit. */
 #include "sweep.h"
 
-#include "dwarf_alone.h"
+#include "dwarf_abbrev.h"
 #include "make_dwarf.h"
 
 /* Two tables; the second has one attribute more. */

@@ -2,7 +2,7 @@
 /* Which addresses a unit says it has. */
 #include "test_dwarf.h"
 
-#include "dwarf_cover.h"
+#include "dwarf_ranges.h"
 
 /* "1000-1010 2000-2004", or "?" when the unit does not say. */
 static const char *cover_of(struct reading *r)

@@ -2,7 +2,7 @@
 /* The index of a package of split units. */
 #include "sweep.h"
 
-#include "dwarf_package.h"
+#include "dwarf_split.h"
 #include "out.h"
 
 enum {

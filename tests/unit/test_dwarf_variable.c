@@ -2,7 +2,7 @@
 /* Where variables are declared. */
 #include "test_dwarf.h"
 
-#include "dwarf_variable.h"
+#include "dwarf_code.h"
 
 enum { /* abbreviation codes */
 	UNIT = 1,

@@ -7,7 +7,7 @@
 
 #include "extract.h"
 #include "gsym_reader.h"
-#include "gsym_verify.h"
+#include "gsym_inspect.h"
 #include "make_dwarf.h"
 #include "make_elf.h"
 

@@ -3,7 +3,7 @@
 #include "test_extract.h"
 
 #include "code_symbols.h"
-#include "gsym_measure.h"
+#include "gsym_inspect.h"
 #include "make_frames.h"
 #include "make_stubs.h"
 

@@ -4,7 +4,7 @@
 #include "extract.h"
 #include "go_units.h"
 #include "gsym_decode.h"
-#include "gsym_index.h"
+#include "gsym_reader.h"
 #include "make_go_elf.h"
 
 /* An ELF file of a Go program, and what was made of it. */

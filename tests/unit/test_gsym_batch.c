@@ -2,7 +2,7 @@
 /* Lookups of many addresses at once, held against lookups one by one. */
 #include "sweep.h"
 
-#include "gsym_batch.h"
+#include "gsym_reader.h"
 #include "gsym_decode.h"
 #include "make_gsym.h"
 

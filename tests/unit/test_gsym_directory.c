@@ -3,11 +3,11 @@
 #include "sweep.h"
 
 #include "gsym_decode.h"
-#include "gsym_dump.h"
+#include "gsym_inspect.h"
 #include "gsym_format.h"
-#include "gsym_measure.h"
-#include "gsym_stat.h"
-#include "gsym_verify.h"
+#include "gsym_inspect.h"
+#include "gsym_inspect.h"
+#include "gsym_inspect.h"
 #include "make_gsym.h"
 
 enum {

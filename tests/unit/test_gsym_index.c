@@ -3,7 +3,7 @@
 #include "sweep.h"
 
 #include "gsym_decode.h"
-#include "gsym_index.h"
+#include "gsym_reader.h"
 #include "make_gsym.h"
 
 enum {

@@ -3,7 +3,7 @@
 #include "test_extract.h"
 
 #include "elf_defs.h"
-#include "gsym_dump.h"
+#include "gsym_inspect.h"
 
 #include <pthread.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the units of a module have in common. */
-#include "dwarf_shared.h"
+/* The abbreviation tables of a module, each parsed once for all units that name it. */
+#include "dwarf_abbrev.h"
 
 #include <stdatomic.h>
 

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading DIEs. */
+#include "dwarf_die.h"
+
+const struct ux_dwarf_abbrev *ux_dwarf_die_read(const struct ux_dwarf_context *ctx,
+						struct ux_cur *c, struct ux_dwarf_die *die)
+{
+	die->off = ux_cur_off(c);
+	die->have = 0;
+	uint64_t code = ux_cur_uleb(c);
+	if (code == 0)
+		return NULL;
+	const struct ux_dwarf_abbrev *abbrev = ux_dwarf_abbrevs_find(&ctx->abbrevs, code);
+	if (!abbrev) {
+		ux_cur_bad(c, "abbreviation code that its table does not have");
+		return NULL;
+	}
+	ux_dwarf_die_run(c, ctx->abbrevs.words + abbrev->program, ctx->unit->layout, die);
+	return abbrev;
+}
+
+enum ux_code ux_dwarf_die_at(const struct ux_dwarf_context *ctx, uint64_t off,
+			     struct ux_dwarf_die *ret, struct ux_error *err)
+{
+	struct ux_cur c = ux_dwarf_unit_cur(ctx, off);
+	bool cut = ux_cur_left(&c) > UX_DWARF_DIE_MOST;
+	if (cut)
+		c.end = c.pos + UX_DWARF_DIE_MOST;
+	const struct ux_dwarf_abbrev *abbrev = ux_dwarf_die_read(ctx, &c, ret);
+	if (cut && c.failed && !c.what)
+		return ux_error_at(err, UX_ELIMIT, c.section, off,
+				   "entry of over %d bytes that others refer to",
+				   (int)UX_DWARF_DIE_MOST);
+	UX_TRY(ux_cur_status(&c, err));
+	if (!abbrev)
+		return ux_error_at(err, UX_ENOTFOUND, c.section, off, "no entry here");
+	return UX_OK;
+}
+
+/* Entry `index` of a table of size-byte values that begins at base of a section. */
+static bool indexed(const struct ux_dwarf_context *ctx, enum ux_dwarf_section section,
+		    uint64_t base, uint64_t index, unsigned size, uint64_t *ret)
+{
+	uint64_t off = 0;
+	if (__builtin_mul_overflow(index, (uint64_t)size, &off) ||
+	    __builtin_add_overflow(off, base, &off))
+		return false;
+	struct ux_cur c = ux_dwarf_cur_at(ctx->sections, section, off);
+	uint64_t value = ux_cur_uint(&c, size);
+	if (c.failed)
+		return false;
+	*ret = value;
+	return true;
+}
+
+bool ux_dwarf_addr_at(const struct ux_dwarf_context *ctx, uint64_t index, uint64_t *ret)
+{
+	return indexed(ctx, UX_DWARF_ADDR, ctx->addr_base, index, ctx->unit->layout.addr_size, ret);
+}
+
+static const char *indexed_text(const struct ux_dwarf_context *ctx, uint64_t index)
+{
+	uint64_t off = 0;
+	if (!indexed(ctx, UX_DWARF_STR_OFFSETS, ctx->str_offsets_base, index,
+		     ctx->unit->layout.offset_size, &off))
+		return NULL;
+	return ux_dwarf_text_at(ctx->sections, UX_DWARF_STR, off);
+}
+
+const char *ux_dwarf_die_text(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+			      enum ux_dwarf_slot slot)
+{
+	if (!ux_dwarf_die_has(die, slot))
+		return NULL;
+	uint64_t raw = die->raw[slot];
+	switch (die->form[slot]) {
+	case DW_FORM_strp:
+		return ux_dwarf_text_at(ctx->sections, UX_DWARF_STR, raw);
+	case DW_FORM_line_strp:
+		return ux_dwarf_text_at(ctx->sections, UX_DWARF_LINE_STR, raw);
+	case DW_FORM_strp_sup:
+	case DW_FORM_GNU_strp_alt:
+		if (!ctx->sections->sup)
+			return NULL;
+		return ux_dwarf_text_at(ctx->sections->sup, UX_DWARF_STR, raw);
+	case DW_FORM_string: /* its end was seen when the DIE was read */
+		return (const char *)ctx->sections->data[UX_DWARF_INFO].data + raw;
+	case DW_FORM_strx:
+	case DW_FORM_strx1:
+	case DW_FORM_strx2:
+	case DW_FORM_strx3:
+	case DW_FORM_strx4:
+	case DW_FORM_GNU_str_index:
+		return indexed_text(ctx, raw);
+	default:
+		return NULL;
+	}
+}
+
+bool ux_dwarf_die_pc(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+		     enum ux_dwarf_slot slot, uint64_t *ret)
+{
+	if (!ux_dwarf_die_has(die, slot))
+		return false;
+	switch (die->form[slot]) {
+	case DW_FORM_addr:
+		*ret = die->raw[slot];
+		return true;
+	case DW_FORM_addrx:
+	case DW_FORM_addrx1:
+	case DW_FORM_addrx2:
+	case DW_FORM_addrx3:
+	case DW_FORM_addrx4:
+	case DW_FORM_GNU_addr_index:
+		return ux_dwarf_addr_at(ctx, die->raw[slot], ret);
+	default:
+		return false;
+	}
+}
+
+bool ux_dwarf_die_const(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot, uint64_t *ret)
+{
+	if (!ux_dwarf_die_has(die, slot))
+		return false;
+	switch (die->form[slot]) {
+	case DW_FORM_data1:
+	case DW_FORM_data2:
+	case DW_FORM_data4:
+	case DW_FORM_data8:
+	case DW_FORM_sdata:
+	case DW_FORM_udata:
+	case DW_FORM_implicit_const:
+		*ret = die->raw[slot];
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool ux_dwarf_die_off(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot, uint64_t *ret)
+{
+	if (!ux_dwarf_die_has(die, slot))
+		return false;
+	switch (die->form[slot]) {
+	case DW_FORM_sec_offset:
+	case DW_FORM_data4:
+	case DW_FORM_data8:
+		*ret = die->raw[slot];
+		return true;
+	default:
+		return false;
+	}
+}
+
+bool ux_dwarf_die_ref(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+		      enum ux_dwarf_slot slot, uint64_t *ret)
+{
+	if (!ux_dwarf_die_has(die, slot))
+		return false;
+	switch (die->form[slot]) {
+	case DW_FORM_ref1:
+	case DW_FORM_ref2:
+	case DW_FORM_ref4:
+	case DW_FORM_ref8:
+	case DW_FORM_ref_udata:
+		return !__builtin_add_overflow(ctx->unit->off, die->raw[slot], ret);
+	case DW_FORM_ref_addr:
+		*ret = die->raw[slot];
+		return true;
+	default:
+		return false;
+	}
+}
+
+static bool origin_in(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+		      enum ux_dwarf_slot slot, struct ux_dwarf_ref *ret)
+{
+	if (!ux_dwarf_die_has(die, slot))
+		return false;
+	switch (die->form[slot]) {
+	case DW_FORM_ref_sup4:
+	case DW_FORM_ref_sup8:
+	case DW_FORM_GNU_ref_alt:
+		*ret = (struct ux_dwarf_ref){die->raw[slot], .sup = true};
+		return ctx->sections->sup != NULL;
+	default:
+		ret->sup = false;
+		return ux_dwarf_die_ref(ctx, die, slot, &ret->off);
+	}
+}
+
+bool ux_dwarf_die_origin(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+			 struct ux_dwarf_ref *ret)
+{
+	return origin_in(ctx, die, UX_SLOT_ORIGIN, ret) ||
+	       origin_in(ctx, die, UX_SLOT_SPECIFICATION, ret);
+}
+
+uint64_t ux_dwarf_skip_children(const struct ux_dwarf_context *ctx, struct ux_cur *c)
+{
+	struct ux_dwarf_depth depth = {.now = 1};
+	uint64_t passed = 0;
+	while (ux_cur_more(c)) {
+		passed += ux_dwarf_stride(ctx, c, UX_STEP_LOOSE, UX_STEP_SIBLING, &depth);
+		if (depth.now == 0 || !ux_cur_more(c))
+			break;
+		uint64_t code = ux_cur_uleb(c);
+		passed++;
+		if (code == 0) {
+			if (--depth.now == 0)
+				break;
+			continue;
+		}
+		const struct ux_dwarf_abbrev *abbrev = ux_dwarf_abbrevs_find(&ctx->abbrevs, code);
+		uint64_t sibling = 0;
+		if (!abbrev) {
+			ux_cur_bad(c, "abbreviation code that its table does not have");
+			break;
+		}
+		bool known = ux_dwarf_step_over(ctx, c, abbrev, &sibling);
+		if (abbrev->has_children && !(known && ux_dwarf_jump(c, sibling)))
+			depth.now++;
+	}
+	return passed;
+}
+
+static void keep(struct ux_dwarf_die *die, enum ux_dwarf_slot slot, uint64_t form, uint64_t value)
+{
+	if (slot == UX_SLOT_COUNT || form > UINT16_MAX)
+		return;
+	die->have |= 1u << slot;
+	die->form[slot] = (uint16_t)form;
+	die->raw[slot] = value;
+}
+
+uint64_t ux_dwarf_die_ask(const struct ux_dwarf_context *ctx, const struct ux_dwarf_abbrev *abbrev,
+			  enum ux_dwarf_want want, struct ux_cur *c, struct ux_dwarf_die *ret)
+{
+	struct ux_dwarf_layout layout = ctx->unit->layout;
+	struct ux_cur attrs =
+		ux_dwarf_cur_at(ctx->sections, UX_DWARF_ABBREV, ctx->unit->abbrev_off);
+	ux_cur_skip(&attrs, abbrev->attrs);
+	uint64_t before = ux_cur_off(&attrs);
+	while (!attrs.failed && !c->failed) {
+		uint64_t attr = ux_cur_uleb(&attrs);
+		uint64_t form = ux_cur_uleb(&attrs);
+		if (attr == 0 && form == 0)
+			break;
+		enum ux_dwarf_slot slot = ux_dwarf_slot_of(want, attr);
+		if (slot != UX_SLOT_COUNT && ux_dwarf_die_has(ret, slot))
+			slot = UX_SLOT_COUNT;
+		if (form == DW_FORM_implicit_const)
+			keep(ret, slot, form, (uint64_t)ux_cur_sleb(&attrs));
+		else if (form == DW_FORM_indirect)
+			ux_dwarf_indirect(c, slot, layout, ret);
+		else
+			keep(ret, slot, form, ux_dwarf_read(c, form, layout));
+	}
+	return ux_cur_off(&attrs) - before;
+}
