@@ -2,8 +2,94 @@
 /* Many addresses at once: sorted, cut into runs in one function each, a run read as a whole. */
 #include "gsym_reader.h"
 
+#include "gsym_record.h"
+#include "gsym_tree.h"
 #include "order.h"
-#include "gsym_run.h"
+
+enum {
+	GSYM_RUN_MOST = 256,        /* addresses; more are another run */
+	GSYM_RUN_NODES_MOST = 4096, /* nodes that hold one of them */
+};
+
+/* Large: belongs on the heap. */
+struct gsym_run {
+	struct gsym_record record;
+	size_t n;
+	uint64_t off[GSYM_RUN_MOST]; /* from the function's start; strictly ascending */
+	uint32_t file[GSYM_RUN_MOST];
+	uint32_t line[GSYM_RUN_MOST];
+	uint32_t node[GSYM_RUN_MOST]; /* the innermost */
+	struct gsym_innermost_node nodes[GSYM_RUN_NODES_MOST];
+};
+
+/*
+ * With record, n > 0 and off filled in: finds row and node for each. False when the record is
+ * damaged or its tree is too much for the arrays; a lookup one by one then has the answers, and
+ * knows the damage.
+ */
+bool gsym_run_read(struct gsym_run *run, const struct ux_gsym *g) ux_must;
+
+/* How many frames address i has. */
+ux_inline size_t gsym_run_depth(const struct gsym_run *run, size_t i)
+{
+	return run->nodes[run->node[i]].depth;
+}
+
+/* Writes them, innermost first; false when one of its names is past its table. */
+bool gsym_run_frames(const struct gsym_run *run, const struct ux_gsym *g, size_t i,
+		     struct ux_frame *frames) ux_must;
+
+static bool read_rows(struct gsym_run *run)
+{
+	if (!ux_cur_more(&run->record.lines)) {
+		memset(run->file, 0, run->n * sizeof(run->file[0]));
+		memset(run->line, 0, run->n * sizeof(run->line[0]));
+		return true;
+	}
+	struct gsym_lines l = gsym_lines_start(run->record.lines);
+	uint32_t file = 0, line = 0;
+	bool more = gsym_lines_next(&l);
+	for (size_t i = 0; i < run->n; i++) {
+		for (; more && l.off <= run->off[i]; more = gsym_lines_next(&l)) {
+			file = (uint32_t)l.file;
+			line = (uint32_t)l.line;
+		}
+		run->file[i] = file;
+		run->line[i] = line;
+	}
+	return !l.c.failed;
+}
+
+bool gsym_run_read(struct gsym_run *run, const struct ux_gsym *g)
+{
+	struct gsym_innermost innermost = {.off = run->off,
+					   .node = run->node,
+					   .n = run->n,
+					   .nodes = run->nodes,
+					   .most = GSYM_RUN_NODES_MOST,
+					   .offset_size = g->offset_size,
+					   .steps = UINT64_MAX};
+	return read_rows(run) && gsym_innermost_find(&innermost, run->record.inlines);
+}
+
+bool gsym_run_frames(const struct gsym_run *run, const struct ux_gsym *g, size_t i,
+		     struct ux_frame *frames)
+{
+	uint32_t file = run->file[i], line = run->line[i];
+	for (uint32_t at = run->node[i]; at > GSYM_INNERMOST_ROOT; at = run->nodes[at].parent) {
+		const struct gsym_innermost_node *node = &run->nodes[at];
+		if (gsym_frame_make(g, node->name, file, line, frames, NULL) != UX_OK)
+			return false;
+		frames->inlined = true;
+		frames->offset = run->off[i] - node->start;
+		frames++;
+		file = node->file;
+		line = node->line;
+	}
+	frames->inlined = false;
+	frames->offset = run->off[i];
+	return gsym_frame_make(g, run->record.name, file, line, frames, NULL) == UX_OK;
+}
 
 /* One batch at work. Keys of `order` count from g->base. */
 struct work {

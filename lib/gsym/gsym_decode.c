@@ -2,7 +2,6 @@
 /* Whole records. */
 #include "gsym_decode.h"
 
-#include "gsym_lines.h"
 #include "gsym_record.h"
 
 uint64_t ux_gsym_name(const struct ux_gsym *g, struct ux_cur *c)
@@ -93,109 +92,6 @@ enum ux_code ux_gsym_decode_lines(struct ux_cur block, struct ux_arena *arena,
 	UX_TRY(ux_cur_status(&l.c, err));
 	*ret = rows;
 	*ret_n = n;
-	return UX_OK;
-}
-
-/* A walk over an inline block: once to count, once to fill. */
-struct walk {
-	const struct ux_gsym *g;
-	struct ux_cur c;
-	struct ux_gsym_tree *tree; /* counts always, arrays when they are there */
-	uint32_t base[UX_GSYM_DEPTH_MOST + 1];
-};
-
-static void walk_range(struct walk *w, uint32_t depth, bool first)
-{
-	uint64_t base = depth > 0 ? w->base[depth - 1] : 0;
-	uint64_t start = ux_cur_uleb(&w->c);
-	uint64_t size = ux_cur_uleb(&w->c);
-	if (start > UINT32_MAX - base || size > UINT32_MAX - base - start) {
-		ux_cur_bad(&w->c, "range of an inlined call passes 32 bits");
-		return;
-	}
-	uint32_t lo = (uint32_t)(base + start);
-	if (w->tree->ranges)
-		w->tree->ranges[w->tree->n_ranges] =
-			(struct ux_gsym_range){lo, lo + (uint32_t)size};
-	w->tree->n_ranges++;
-	if (first)
-		w->base[depth] = lo;
-}
-
-static uint32_t uleb32(struct ux_cur *c)
-{
-	uint64_t v = ux_cur_uleb(c);
-	if (v > UINT32_MAX)
-		ux_cur_bad(c, "number does not fit 32 bits");
-	return (uint32_t)v;
-}
-
-/* A node whose ranges are counted: true when children follow. */
-static bool walk_node(struct walk *w, uint64_t count, uint32_t depth)
-{
-	struct ux_gsym_node node = {.depth = depth, .range_first = (uint32_t)w->tree->n_ranges};
-	node.range_count = (uint32_t)count;
-	for (uint64_t i = 0; i < count && !w->c.failed; i++)
-		walk_range(w, depth, i == 0);
-	uint8_t has_children = ux_cur_u8(&w->c);
-	if (has_children > 1)
-		ux_cur_bad(&w->c, "flag for children is not 0 or 1");
-	node.name = ux_gsym_name(w->g, &w->c);
-	node.call_file = uleb32(&w->c);
-	node.call_line = uleb32(&w->c);
-	if (w->tree->nodes)
-		w->tree->nodes[w->tree->n_nodes] = node;
-	w->tree->n_nodes++;
-	return has_children != 0;
-}
-
-static void walk_tree(struct walk *w)
-{
-	uint32_t depth = 0;
-	do {
-		uint64_t count = ux_cur_uleb(&w->c);
-		if (count == 0 && depth == 0)
-			ux_cur_bad(&w->c, "function itself has no range");
-		else if (count == 0)
-			depth--;
-		else if (depth > UX_GSYM_DEPTH_MOST)
-			ux_cur_bad(&w->c, "inlined calls are more than 256 deep");
-		else if (walk_node(w, count, depth))
-			depth++;
-	} while (depth > 0 && !w->c.failed);
-	if (ux_cur_more(&w->c))
-		ux_cur_bad(&w->c, "inline tree ends before its block");
-}
-
-enum ux_code ux_gsym_decode_inlines(const struct ux_gsym *g, struct ux_cur block,
-				    struct ux_arena *arena, struct ux_gsym_tree *ret,
-				    struct ux_error *err)
-{
-	struct ux_gsym_tree tree = {0};
-	struct walk w = {.g = g, .c = block, .tree = &tree};
-	walk_tree(&w);
-	UX_TRY(ux_cur_status(&w.c, err));
-	/* Each node took ten bytes at least, each range two. */
-	tree.nodes = ux_arena_array(arena, struct ux_gsym_node, tree.n_nodes);
-	tree.ranges = ux_arena_array(arena, struct ux_gsym_range, tree.n_ranges);
-	if (!tree.nodes || !tree.ranges)
-		return ux_arena_fail(arena, err);
-	tree.n_nodes = tree.n_ranges = 0;
-	w.c = block;
-	walk_tree(&w);
-	UX_TRY(ux_cur_status(&w.c, err));
-	*ret = tree;
-	return UX_OK;
-}
-
-enum ux_code ux_gsym_count_inlines(const struct ux_gsym *g, struct ux_cur block, size_t *ret,
-				   struct ux_error *err)
-{
-	struct ux_gsym_tree tree = {0};
-	struct walk w = {.g = g, .c = block, .tree = &tree};
-	walk_tree(&w);
-	UX_TRY(ux_cur_status(&w.c, err));
-	*ret = tree.n_nodes - 1;
 	return UX_OK;
 }
 

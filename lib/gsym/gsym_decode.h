@@ -5,8 +5,7 @@
 
 #include "arena.h"
 #include "cursor.h"
-#include "gsym_encode.h"
-#include "gsym_reader.h"
+#include "gsym_tree.h"
 
 /* A block of a record. */
 struct ux_gsym_block {
@@ -55,36 +54,6 @@ enum ux_code ux_gsym_walk_next(struct ux_gsym_walk *walk, bool *ret_more, struct
 enum ux_code ux_gsym_decode_lines(struct ux_cur block, struct ux_arena *arena,
 				  const struct ux_gsym_row **ret, size_t *ret_n,
 				  struct ux_error *err) ux_must;
-
-/* struct ux_code_inline of a file that may have more than 4 GiB of strings. */
-struct ux_gsym_node {
-	uint64_t name;
-	uint32_t call_file;
-	uint32_t call_line;
-	uint32_t depth;
-	uint32_t range_first;
-	uint32_t range_count;
-};
-
-/* An inline block. */
-struct ux_gsym_tree {
-	struct ux_gsym_node *nodes; /* pre-order; the function itself is the first, at depth 0 */
-	size_t n_nodes;
-	struct ux_gsym_range *ranges; /* of all nodes, from the function's start */
-	size_t n_ranges;
-};
-
-/*
- * The nodes of an inline block, in the arena. UX_ECORRUPT also for a range that passes 32 bits, for
- * calls nested deeper than UX_GSYM_DEPTH_MOST and for bytes behind the tree.
- */
-enum ux_code ux_gsym_decode_inlines(const struct ux_gsym *g, struct ux_cur block,
-				    struct ux_arena *arena, struct ux_gsym_tree *ret,
-				    struct ux_error *err) ux_must;
-
-/* How many inlined calls a block holds, with the same checks and no memory. */
-enum ux_code ux_gsym_count_inlines(const struct ux_gsym *g, struct ux_cur block, size_t *ret,
-				   struct ux_error *err) ux_must;
 
 /* A block of merged functions, one after the other. */
 struct ux_gsym_merged {

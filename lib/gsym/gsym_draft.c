@@ -2,9 +2,8 @@
 /* Drafts of records: made, finished, read back. */
 #include "gsym_draft.h"
 
+#include "gsym_buffer.h"
 #include "gsym_format.h"
-#include "gsym_line_encode.h"
-#include "gsym_pen.h"
 #include "gsym_reader.h"
 
 enum {

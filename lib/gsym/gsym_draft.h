@@ -74,4 +74,12 @@ struct ux_gsym_content {
 bool ux_gsym_draft_read(const struct ux_gsym_draft *draft, struct ux_arena *arena,
 			struct ux_gsym_content *ret) ux_must;
 
+/*
+ * Appends the content of a line table block, of at least one row, ascending, but for every SetFile:
+ * its file goes to sets, together with how many bytes come behind it. Pure. False when memory for
+ * sets is short.
+ */
+bool ux_gsym_encode_lines(struct ux_out *out, struct ux_gsym_refs *sets,
+			  const struct ux_gsym_row *rows, size_t n) ux_must;
+
 #endif

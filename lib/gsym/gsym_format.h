@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GSYM's numbers; the format is docs/formats/gsym.md. */
+/* GSYM on disk: its numbers, and the directory of version 2; the format is docs/formats/gsym.md. */
 #ifndef UX_GSYM_FORMAT_H
 #define UX_GSYM_FORMAT_H
+
+#include "cursor.h"
 
 enum {
 	GSYM_MAGIC = 0x4753594d,
@@ -53,5 +55,33 @@ enum {
 	GSYM_LINE_SPECIAL = 4,
 	GSYM_LINE_SPECIAL_MOST = 255 - GSYM_LINE_SPECIAL,
 };
+
+enum {
+	GSYM_SECTIONS_MOST = 1024 /* entries that are read; six types exist */
+};
+
+/* A section; types that no one knows are somebody's own. */
+struct gsym_section {
+	uint32_t type;
+	uint64_t off; /* from the file's start */
+	struct ux_bytes content;
+};
+
+/* A walk over the entries. */
+struct gsym_directory {
+	struct ux_bytes file;
+	struct ux_cur c;
+	unsigned n;
+};
+
+/* Of a file whose header has been read. */
+struct gsym_directory gsym_directory_open(struct ux_bytes file, bool swap);
+
+/*
+ * The next section, which is in the file and not empty; false behind the last, where d->c then
+ * stands, or when that failed. LLVM refuses the same (GsymReaderV2.cpp: an empty section, one that
+ * leaves the file, a list without its end).
+ */
+bool gsym_directory_next(struct gsym_directory *d, struct gsym_section *ret);
 
 #endif

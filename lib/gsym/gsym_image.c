@@ -2,8 +2,110 @@
 /* The file around the records. */
 #include "gsym_encode.h"
 
+#include "cursor.h"
 #include "gsym_format.h"
-#include "gsym_widen.h"
+#include "gsym_tree.h"
+#include "out.h"
+
+static void widen_name(struct ux_out *out, struct ux_cur *c, unsigned shift)
+{
+	ux_out_u64(out, (uint64_t)ux_cur_u32(c) << shift);
+}
+
+static void copy(struct ux_out *out, struct ux_bytes bytes)
+{
+	ux_out_put(out, bytes.data, bytes.size);
+}
+
+static void widen_inlines(struct ux_out *out, struct ux_cur *c, unsigned shift)
+{
+	struct gsym_inlines it;
+	struct gsym_inlines_range range;
+	struct gsym_inlines_node node;
+	const uint8_t *from = c->pos;
+	gsym_inlines_start(&it, *c);
+	while (gsym_inlines_next(&it, GSYM_INLINES_STRICT)) {
+		if (it.n_ranges == 0)
+			continue;
+		while (gsym_inlines_range(&it, &range, GSYM_INLINES_STRICT))
+			;
+		gsym_inlines_node(&it, GSYM1_OFFSET, &node, GSYM_INLINES_STRICT);
+		if (it.c.failed)
+			break;
+		ux_out_put(out, from, (size_t)(node.name_pos - from));
+		ux_out_u64(out, node.name << shift);
+		from = node.name_pos + GSYM1_OFFSET;
+	}
+	ux_out_put(out, from, (size_t)(it.c.pos - from));
+	if (ux_cur_more(&it.c))
+		ux_cur_bad(&it.c, "inline tree ends before its block");
+	*c = it.c;
+}
+
+/* Size, name and blocks up to the end tuple. Merged functions have none in them, for the encoder
+ * does not nest; so nothing recurses without a bound. */
+static void widen_function(struct ux_out *out, struct ux_cur *c, unsigned shift, bool nested);
+
+static void widen_merged(struct ux_out *out, struct ux_cur *c, unsigned shift)
+{
+	uint32_t n = ux_cur_u32(c);
+	ux_out_u32(out, n);
+	for (uint32_t i = 0; i < n && !c->failed; i++) {
+		struct ux_cur one = ux_cur_sub(c, ux_cur_u32(c));
+		size_t start = out->size + sizeof(uint32_t);
+		ux_out_u32(out, 0);
+		widen_function(out, &one, shift, /* nested= */ true);
+		ux_out_patch_u32(out, start - sizeof(uint32_t), (uint32_t)(out->size - start));
+		if (one.failed)
+			ux_cur_bad(c, "merged function is damaged");
+	}
+}
+
+static void widen_block(struct ux_out *out, struct ux_cur *c, uint32_t type, unsigned shift)
+{
+	if (type == GSYM_INFO_INLINES)
+		widen_inlines(out, c, shift);
+	else if (type == GSYM_INFO_MERGED)
+		widen_merged(out, c, shift);
+	else if (type == GSYM_INFO_LINES)
+		copy(out, ux_cur_take(c, ux_cur_left(c)));
+	else
+		ux_cur_bad(c, "block of a type that is not written here");
+}
+
+static void widen_function(struct ux_out *out, struct ux_cur *c, unsigned shift, bool nested)
+{
+	ux_out_u32(out, ux_cur_u32(c));
+	widen_name(out, c, shift);
+	for (uint32_t type = GSYM_INFO_COUNT; type != GSYM_INFO_END && !c->failed;) {
+		type = ux_cur_u32(c);
+		ux_out_u32(out, type);
+		struct ux_cur block = ux_cur_sub(c, ux_cur_u32(c));
+		size_t start = out->size + sizeof(uint32_t);
+		ux_out_u32(out, 0);
+		if (type == GSYM_INFO_MERGED && nested)
+			ux_cur_bad(&block, "merged functions in merged functions");
+		else if (type != GSYM_INFO_END)
+			widen_block(out, &block, type, shift);
+		ux_out_patch_u32(out, start - sizeof(uint32_t), (uint32_t)(out->size - start));
+		if (block.failed)
+			ux_cur_bad(c, "block is damaged");
+	}
+}
+
+/*
+ * Appends the wide form of the record at c to out, which is 4-aligned before and afterwards; c
+ * moves to the next record. Names are multiplied by 2^shift. A damaged record is c's failure.
+ *
+ * Records are encoded before it is known whether version 1 holds them all, and what differs is this
+ * little, so there is one encoder, and a second pass for the files that need it.
+ */
+static void widen_record(struct ux_out *out, struct ux_cur *c, unsigned shift)
+{
+	widen_function(out, c, shift, /* nested= */ false);
+	ux_cur_align(c, GSYM_RECORD_ALIGN);
+	ux_out_align(out, GSYM_RECORD_ALIGN);
+}
 
 enum {
 	PIECE = 1 << 16 /* bytes of tables handed to the sink at once */
@@ -286,7 +388,7 @@ static enum ux_code widen(struct stream *s, const struct ux_gsym_image *image, u
 		for (; ux_cur_more(&c); n++) {
 			if (records && n < image->n_functions)
 				records[n] = s->out.size;
-			gsym_widen_record(&s->out, &c, image->string_shift);
+			widen_record(&s->out, &c, image->string_shift);
 			UX_TRY(ux_cur_status(&c, err));
 			if (!s->out.counting)
 				UX_TRY(stream_flush(s, PIECE, err));

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* What makes single lookups in large functions short: their trees and line tables, cut up. */
 /*
  * Cutting up large functions. What a tree says is the same between two neighbours among all ends of
  * its ranges, so the innermost call is found for each of these and kept where it changes. Of a line
@@ -7,10 +8,57 @@
 #include "gsym_reader.h"
 
 #include "gsym_decode.h"
-#include "gsym_lines.h"
-#include "order.h"
 #include "gsym_record.h"
-#include "gsym_spread.h"
+#include "gsym_tree.h"
+#include "order.h"
+#include "vec.h"
+
+/* From `off` on, to the next span, the innermost call is `node`. */
+struct gsym_index_span {
+	uint32_t off;
+	uint32_t node;
+};
+
+/* An inlined call; 0 and 1 of each function are the function itself. */
+struct gsym_index_node {
+	uint32_t parent;
+	uint32_t name;
+	uint32_t file; /* of the call, in the parent */
+	uint32_t line;
+	uint32_t start; /* of the first range */
+};
+
+/* A row that reading may begin behind. */
+struct gsym_index_row {
+	uint32_t off;
+	uint32_t file;
+	uint32_t line;
+	uint32_t left; /* bytes of the line table behind the row's opcode */
+};
+
+/* Where the parts of one function are; offsets of all count from the function's start. */
+struct gsym_index_function {
+	int64_t line_min; /* MinDelta */
+	uint32_t line_range;
+	uint64_t line_end; /* in the GSYM file */
+	uint32_t rows, n_rows;
+	uint32_t spans, n_spans;
+	uint32_t nodes;
+};
+
+UX_VEC(gsym_index_spans, struct gsym_index_span);
+UX_VEC(gsym_index_nodes, struct gsym_index_node);
+UX_VEC(gsym_index_rows, struct gsym_index_row);
+UX_VEC(gsym_index_functions, struct gsym_index_function);
+
+/* Immutable once built. */
+struct ux_gsym_index {
+	uint32_t *of; /* malloc'ed: a function's place in `functions` and 1, or 0 */
+	struct gsym_index_functions functions;
+	struct gsym_index_spans spans;
+	struct gsym_index_nodes nodes;
+	struct gsym_index_rows rows;
+};
 
 enum {
 	SMALL = 192,                     /* bytes of blocks that are read as fast as found here */
@@ -27,7 +75,7 @@ struct cut {
 	uint64_t *off;         /* ends of ranges, ascending */
 	uint32_t *node;        /* at each, the innermost */
 	size_t n;
-	struct gsym_spread spread;
+	struct gsym_innermost innermost;
 };
 
 /* --- building: the tree ----------------------------------------------------------------------- */
@@ -70,8 +118,8 @@ static enum ux_code keep_tree(struct cut *cut, struct gsym_index_function *f)
 	struct ux_gsym_index *index = cut->index;
 	f->spans = (uint32_t)index->spans.size;
 	f->nodes = (uint32_t)index->nodes.size;
-	for (size_t i = 0; i < cut->spread.n_nodes; i++) {
-		const struct gsym_spread_node *n = &cut->spread.nodes[i];
+	for (size_t i = 0; i < cut->innermost.n_nodes; i++) {
+		const struct gsym_innermost_node *n = &cut->innermost.nodes[i];
 		struct gsym_index_node kept = {n->parent, n->name, n->file, n->line,
 					       (uint32_t)n->start};
 		if (!gsym_index_nodes_append(&index->nodes, kept))
@@ -96,16 +144,17 @@ static enum ux_code cut_tree(struct cut *cut, const struct ux_gsym *g, struct ux
 	if (ux_cur_more(&block))
 		UX_TRY(ux_gsym_decode_inlines(g, block, &cut->arena, &tree, NULL));
 	UX_TRY(find_ends(cut, &tree));
-	cut->spread = (struct gsym_spread){.off = cut->off,
-					   .node = cut->node,
-					   .n = cut->n,
-					   .most = tree.n_nodes + 3,
-					   .offset_size = g->offset_size,
-					   .steps = (uint64_t)cut->n * STEPS_EACH + 1};
-	cut->spread.nodes = ux_arena_array(&cut->arena, struct gsym_spread_node, cut->spread.most);
-	if (!cut->spread.nodes)
+	cut->innermost = (struct gsym_innermost){.off = cut->off,
+						 .node = cut->node,
+						 .n = cut->n,
+						 .most = tree.n_nodes + 3,
+						 .offset_size = g->offset_size,
+						 .steps = (uint64_t)cut->n * STEPS_EACH + 1};
+	cut->innermost.nodes =
+		ux_arena_array(&cut->arena, struct gsym_innermost_node, cut->innermost.most);
+	if (!cut->innermost.nodes)
 		return ux_arena_fail(&cut->arena, NULL);
-	return gsym_spread_read(&cut->spread, block) ? keep_tree(cut, f) : UX_ECORRUPT;
+	return gsym_innermost_find(&cut->innermost, block) ? keep_tree(cut, f) : UX_ECORRUPT;
 }
 
 /* --- building: the line table ------------------------------------------------------------------
@@ -212,6 +261,13 @@ enum ux_code ux_gsym_index_build(struct ux_gsym *g, struct ux_error *err)
 	return UX_OK;
 }
 
+struct ux_gsym_index_counts ux_gsym_index_count(const struct ux_gsym *g)
+{
+	return (struct ux_gsym_index_counts){.functions = g->index->functions.size,
+					     .nodes = g->index->nodes.size,
+					     .rows = g->index->rows.size};
+}
+
 void ux_gsym_index_free(struct ux_gsym *g)
 {
 	struct ux_gsym_index *index = (struct ux_gsym_index *)(uintptr_t)g->index;
@@ -270,12 +326,12 @@ bool gsym_index_lookup(const struct ux_gsym *g, size_t i, uint64_t name, uint64_
 	uint32_t file, line,
 		innermost = find_span(index->spans.data + f->spans, f->n_spans, off)->node;
 	size_t depth = 1, skip = 0;
-	for (uint32_t at = innermost; at > GSYM_SPREAD_ROOT; at = nodes[at].parent)
+	for (uint32_t at = innermost; at > GSYM_INNERMOST_ROOT; at = nodes[at].parent)
 		depth++;
 	find_row(g, f, off, &file, &line);
 	skip = depth > max ? depth - max : 0; /* the outermost are kept */
 	for (uint32_t at = innermost;; at = nodes[at].parent) {
-		bool inlined = at > GSYM_SPREAD_ROOT;
+		bool inlined = at > GSYM_INNERMOST_ROOT;
 		if (skip > 0) {
 			skip--;
 		} else if (max > 0) {

@@ -2,9 +2,7 @@
 /* From an address to its frames: the hot path, which allocates and remembers nothing. */
 #include "gsym_reader.h"
 
-#include "gsym_reader.h"
-#include "gsym_lines.h"
-#include "gsym_record.h"
+#include "gsym_decode.h"
 
 /* What a record says about pc, before names are looked up. */
 struct call {
@@ -31,55 +29,40 @@ static enum ux_code find_row(struct ux_cur block, uint64_t off, struct call *row
 
 /* --- inlined calls ------------------------------------------------------------------------ */
 
-/* Ranges of a node: do they hold off, and where does the first one start? */
-ux_inline bool read_ranges(struct ux_cur *c, uint64_t n, uint64_t base, uint64_t off,
-			   uint64_t *ret_start)
-{
-	bool holds = false;
-	for (uint64_t i = 0; i < n && ux_cur_more(c); i++) {
-		uint64_t start = base + ux_cur_uleb(c);
-		uint64_t size = ux_cur_uleb(c);
-		holds |= off - start < size;
-		if (i == 0)
-			*ret_start = start;
-	}
-	return holds;
-}
-
 /*
  * Fills calls[0..] with the nodes that hold off, outermost (the function) first. The first child
  * that holds it wins, and nothing behind it is read. Compiled for each offset_size by itself.
  */
-ux_inline enum ux_code find_calls_of(struct ux_cur c, uint64_t off, unsigned offset_size,
+ux_inline enum ux_code find_calls_of(struct ux_cur block, uint64_t off, unsigned offset_size,
 				     struct call *calls, size_t *ret_n, struct ux_error *err)
 {
 	size_t n = 0;
-	uint64_t base = 0;
-	while (ux_cur_more(&c)) {
+	struct gsym_inlines it;
+	gsym_inlines_start(&it, block);
+	while (gsym_inlines_next(&it, GSYM_INLINES_LOOSE)) {
 		struct call *call = &calls[n];
-		uint64_t count = ux_cur_uleb(&c);
-		if (count == 0)
+		struct gsym_inlines_range range;
+		struct gsym_inlines_node node;
+		bool holds = false;
+		if (it.n_ranges == 0)
 			break; /* no sibling holds it */
-		bool holds = read_ranges(&c, count, base, off, &call->start);
-		bool has_children = ux_cur_u8(&c) != 0;
-		call->name = gsym_name_read(&c, offset_size);
-		call->file = (uint32_t)ux_cur_uleb(&c);
-		call->line = (uint32_t)ux_cur_uleb(&c);
+		while (gsym_inlines_range(&it, &range, GSYM_INLINES_LOOSE))
+			holds |= off - range.lo < range.size;
+		gsym_inlines_node(&it, offset_size, &node, GSYM_INLINES_LOOSE);
+		*call = (struct call){node.name, node.file, node.line, it.start};
 		if (!holds && n == 0)
 			break; /* the function's own node has no sibling */
 		if (!holds) {
-			if (has_children)
-				gsym_list_skip(&c, offset_size);
+			if (node.has_children)
+				gsym_inlines_skip(&it, offset_size);
 			continue;
 		}
-		if (n++ == UX_GSYM_DEPTH_MOST && has_children)
-			ux_cur_bad(&c, "inlined calls are more than 256 deep");
-		if (!has_children)
+		n++;
+		if (!node.has_children)
 			break;
-		base = call->start;
 	}
 	*ret_n = n > 0 ? n : 1;
-	return ux_cur_status(&c, err);
+	return ux_cur_status(&it.c, err);
 }
 
 static enum ux_code find_calls(const struct ux_gsym *g, struct ux_cur c, uint64_t off,
@@ -154,5 +137,58 @@ enum ux_code ux_gsym_extent(const struct ux_gsym *g, uint64_t pc, uint64_t *ret_
 	UX_TRY(ux_cur_status(&c, err));
 	*ret_start = g->base + s.value;
 	*ret_size = r.size;
+	return UX_OK;
+}
+
+/* The function that a lookup of pc asks. */
+static enum ux_code find(const struct ux_gsym *g, uint64_t pc, uint32_t *ret, struct ux_error *err)
+{
+	struct gsym_record r;
+	struct ux_cur c;
+	if (pc < g->base || g->n_functions == 0)
+		return UX_ENOTFOUND;
+	struct gsym_starts s = gsym_starts_find(g, pc - g->base);
+	if (s.value > pc - g->base)
+		return UX_ENOTFOUND;
+	size_t i = gsym_record_choose(g, &s, pc - g->base - s.value, &c, &r);
+	if (i == s.end)
+		return UX_ENOTFOUND;
+	*ret = (uint32_t)i;
+	return ux_cur_status(&c, err);
+}
+
+static enum ux_code read_names(const struct ux_gsym *g, struct ux_cur block, const char **names,
+			       size_t max, size_t *ret_n, struct ux_error *err)
+{
+	struct ux_gsym_merged m = ux_gsym_merged_open(g, block);
+	struct ux_gsym_raw raw;
+	for (*ret_n = 0; ux_gsym_merged_next(&m, &raw); ++*ret_n) {
+		const char *name = ux_gsym_string(g, raw.name);
+		if (!name)
+			return ux_error_set(err, UX_ECORRUPT, "name %" PRIu64 " is past its table",
+					    raw.name);
+		if (*ret_n < max)
+			names[*ret_n] = name;
+	}
+	return ux_cur_status(&m.c, err);
+}
+
+enum ux_code ux_gsym_alternatives(const struct ux_gsym *g, uint64_t pc, const char **names,
+				  size_t max, size_t *ret_n, struct ux_error *err)
+{
+	struct ux_gsym_raw raw;
+	struct ux_gsym_block block;
+	uint32_t i = 0;
+	size_t n = 0;
+	enum ux_code code = find(g, pc, &i, err);
+	if (code == UX_ENOTFOUND)
+		return ux_error_set(err, code, "no function at 0x%" PRIx64, pc);
+	UX_TRY(code);
+	UX_TRY(ux_gsym_raw_find(g, i, &raw, err));
+	while (ux_gsym_raw_next(&raw, &block))
+		if (block.type == GSYM_INFO_MERGED)
+			UX_TRY(read_names(g, block.content, names, max, &n, err));
+	UX_TRY(ux_cur_status(&raw.rest, err));
+	*ret_n = n;
 	return UX_OK;
 }

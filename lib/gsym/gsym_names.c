@@ -4,8 +4,8 @@
 
 #include "gsym_record.h"
 #include "hash.h"
-#include "text.h"
 #include "order.h"
+#include "text.h"
 
 enum {
 	SAME_HASH_MOST = 64 /* different names of one hash that are compared: hostile files' only */

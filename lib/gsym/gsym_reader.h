@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GSYM, reading: address to frames over a mapping. */
+/* Reading a GSYM over a mapping: opening it, and from addresses to frames, one by one or many. */
 #ifndef UX_GSYM_READER_H
 #define UX_GSYM_READER_H
 
@@ -26,7 +26,7 @@ struct ux_gsym {
 	const uint8_t *files;   /* {directory, base name} each */
 	struct ux_bytes strings;
 	struct ux_bytes uuid;
-	const struct ux_gsym_index *index; /* NULL, or for shorter lookups: gsym_reader.h */
+	const struct ux_gsym_index *index; /* NULL, or what ux_gsym_index_build() made */
 };
 
 /*
@@ -74,5 +74,63 @@ enum ux_code ux_gsym_lookup(const struct ux_gsym *g, uint64_t pc, struct ux_fram
  * they are not told. Codes as above. */
 enum ux_code ux_gsym_extent(const struct ux_gsym *g, uint64_t pc, uint64_t *ret_start,
 			    uint64_t *ret_size, struct ux_error *err) ux_must;
+
+/*
+ * The names of the functions that are merged with the one at pc, in the file's order, at most `max`
+ * of them; *ret_n is how many there are. Of merged functions in merged functions the outer ones
+ * count. The strings point into the file. UX_ENOTFOUND when no function covers pc; UX_OK and none
+ * when the one that does has no other name; UX_ECORRUPT when the record is bad.
+ */
+enum ux_code ux_gsym_alternatives(const struct ux_gsym *g, uint64_t pc, const char **names,
+				  size_t max, size_t *ret_n, struct ux_error *err) ux_must;
+
+/* --- many addresses at once ------------------------------------------------------------------- */
+
+/*
+ * What is asked, in any order and as often as it comes, and where the answers go: either to fn, in
+ * an order of ours, or into frames and spans. All arrays are the caller's.
+ */
+struct ux_gsym_batch {
+	const uint64_t *pcs;
+	size_t n;
+	uint64_t back; /* subtracted from each pc first: 1 for return addresses */
+
+	ux_frames_fn *fn; /* NULL: into the arrays */
+	void *ctx;
+
+	struct ux_frame *frames;
+	size_t max;                  /* how many fit there */
+	struct ux_frame_span *spans; /* n of them; equal pcs share their frames */
+	size_t n_frames;             /* set: how many were written, or would have to be */
+};
+
+/*
+ * The frames are those of ux_gsym_lookup() for each pc by itself, all of them; none where that
+ * fails. (A damaged file whose functions are not in ascending order, or pass 2^64, gives some of
+ * its functions.) UX_ELIMIT: frames is too small, n_frames says how many it takes, and frames and
+ * spans have no meaning. UX_ECORRUPT: a record was bad, err describes the first such failure; the
+ * other answers are all there. UX_ENOMEM: answers are missing. Takes 16 bytes a pc for sorting (8
+ * when they come sorted) and a fixed 170 KB. Any thread.
+ */
+enum ux_code ux_gsym_batch(const struct ux_gsym *g, struct ux_gsym_batch *b, struct ux_error *err)
+	ux_must;
+
+/* --- shorter lookups -------------------------------------------------------------------------- */
+
+/*
+ * Reads all of g, and from then on lookups of g use what was made: the same answers sooner. What is
+ * small enough already, or damaged, is read as before. UX_ENOMEM leaves g as it was. Takes memory
+ * about as large as the file, and the time of reading it once.
+ */
+enum ux_code ux_gsym_index_build(struct ux_gsym *g, struct ux_error *err) ux_must;
+void ux_gsym_index_free(struct ux_gsym *g);
+
+/* What an index holds. */
+struct ux_gsym_index_counts {
+	size_t functions;
+	size_t nodes;
+	size_t rows;
+};
+struct ux_gsym_index_counts ux_gsym_index_count(const struct ux_gsym *g);
 
 #endif

@@ -1,11 +1,97 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lookups read of a record. */
+/* What lookups read: which functions start at an address, the blocks of a record, its rows. */
 #ifndef UX_GSYM_RECORD_H
 #define UX_GSYM_RECORD_H
 
 #include "cursor.h"
 #include "gsym_format.h"
-#include "gsym_search.h"
+#include "gsym_reader.h"
+
+ux_inline uint64_t gsym_table_at(const uint8_t *table, size_t i, unsigned width, bool swap)
+{
+	uint16_t v16;
+	uint32_t v32;
+	uint64_t v64;
+	switch (width) {
+	case 1:
+		return table[i];
+	case 2:
+		memcpy(&v16, table + i * 2, sizeof(v16));
+		return swap ? __builtin_bswap16(v16) : v16;
+	case 4:
+		memcpy(&v32, table + i * 4, sizeof(v32));
+		return swap ? __builtin_bswap32(v32) : v32;
+	default:
+		memcpy(&v64, table + i * 8, sizeof(v64));
+		return swap ? __builtin_bswap64(v64) : v64;
+	}
+}
+
+/* The same for a table of offsets of strings or records: of two widths one is common. */
+ux_inline uint64_t gsym_offset_at(const struct ux_gsym *g, const uint8_t *table, size_t i)
+{
+	return ux_likely(g->offset_size == GSYM1_OFFSET)
+		       ? gsym_table_at(table, i, GSYM1_OFFSET, g->swap)
+		       : gsym_table_at(table, i, GSYM2_OFFSET, g->swap);
+}
+
+/* Which entries start where. */
+struct gsym_starts {
+	size_t first; /* of the entries with the greatest value that is not above what was sought */
+	size_t end;   /* behind the last one that a lookup tries */
+	uint64_t value;
+};
+
+/*
+ * Without a branch on the values, which no predictor can guess. An unsorted table gives some entry;
+ * its record then decides. Needs n > 0.
+ */
+ux_inline struct gsym_starts gsym_table_search(const uint8_t *table, size_t n, uint64_t off,
+					       unsigned width, bool swap)
+{
+	size_t at = 0;
+	for (size_t left = n; left > 1;) {
+		size_t half = left / 2;
+		at += half & -(size_t)(gsym_table_at(table, at + half, width, swap) <= off);
+		left -= half;
+	}
+	struct gsym_starts s = {at, at + 1, gsym_table_at(table, at, width, swap)};
+	if (ux_likely(at == 0 || gsym_table_at(table, at - 1, width, swap) != s.value))
+		return s;
+	for (size_t left = at; left > 0;) { /* the first of equal ones is at or before `first` */
+		size_t half = left / 2;
+		if (gsym_table_at(table, s.first - left + half, width, swap) == s.value) {
+			s.first -= left - half;
+			left = half;
+		} else {
+			left -= half + 1;
+		}
+	}
+	s.end = ux_min(s.end, s.first + UX_GSYM_SAME_START_MOST);
+	return s;
+}
+
+/* For off bytes from g->base, in a file with functions. */
+ux_inline struct gsym_starts gsym_starts_find(const struct ux_gsym *g, uint64_t off)
+{
+	switch (g->addr_size * 2 + g->swap) {
+	case 2:
+	case 3:
+		return gsym_table_search(g->addrs, g->n_functions, off, 1, false);
+	case 4:
+		return gsym_table_search(g->addrs, g->n_functions, off, 2, false);
+	case 5:
+		return gsym_table_search(g->addrs, g->n_functions, off, 2, true);
+	case 8:
+		return gsym_table_search(g->addrs, g->n_functions, off, 4, false);
+	case 9:
+		return gsym_table_search(g->addrs, g->n_functions, off, 4, true);
+	case 16:
+		return gsym_table_search(g->addrs, g->n_functions, off, 8, false);
+	default:
+		return gsym_table_search(g->addrs, g->n_functions, off, 8, true);
+	}
+}
 
 enum {
 	GSYM_BLOCKS_MOST = 64 /* in a record; five types exist */
@@ -92,26 +178,6 @@ ux_inline enum ux_code gsym_record_find(const struct ux_gsym *g, const struct gs
 	return gsym_record_finish(g, s, &c, ret, err);
 }
 
-/* Moves past a list of sibling nodes and everything below them. */
-ux_inline void gsym_list_skip(struct ux_cur *c, unsigned offset_size)
-{
-	for (uint64_t open = 1; open > 0 && ux_cur_more(c);) {
-		uint64_t n = ux_cur_uleb(c);
-		if (n == 0) {
-			open--;
-			continue;
-		}
-		for (uint64_t i = 0; i < n && ux_cur_more(c); i++) {
-			ux_cur_uleb(c);
-			ux_cur_uleb(c);
-		}
-		open += ux_cur_u8(c) != 0;
-		ux_cur_skip(c, offset_size);
-		ux_cur_uleb(c);
-		ux_cur_uleb(c);
-	}
-}
-
 /* Fills all of *ret but `inlined` and `offset`. */
 ux_inline enum ux_code gsym_frame_make(const struct ux_gsym *g, uint64_t name, uint32_t file,
 				       uint32_t line, struct ux_frame *ret, struct ux_error *err)
@@ -125,5 +191,71 @@ ux_inline enum ux_code gsym_frame_make(const struct ux_gsym *g, uint64_t name, u
 		return ux_error_set(err, UX_ECORRUPT, "file %" PRIu32 " is past its table", file);
 	return UX_OK;
 }
+
+/* After gsym_lines_next() said true, off, line and file are the row's; line may pass 32 bits in
+ * corrupt tables. */
+struct gsym_lines {
+	struct ux_cur c;
+	int64_t min;      /* MinDelta */
+	uint32_t range;   /* line deltas of special opcodes, 252 standing for more */
+	uint32_t inverse; /* of range, in 1/65536, rounded up */
+	uint64_t off;     /* bytes from the function's start */
+	uint64_t line;
+	uint64_t file;
+};
+
+/* Exact for every opcode: the rounding adds less than 252 * 252 / 65536 < 1. */
+ux_inline uint32_t gsym_lines_inverse(uint32_t range)
+{
+	return (1u << 16) / range + 1;
+}
+
+/* Reads the block's head. A failure is the cursor's. */
+ux_inline struct gsym_lines gsym_lines_start(struct ux_cur block)
+{
+	struct gsym_lines l = {.c = block, .file = 1, .range = 1, .inverse = 1 << 16};
+	l.min = ux_cur_sleb(&l.c);
+	int64_t max = ux_cur_sleb(&l.c);
+	if (max < l.min)
+		ux_cur_bad(&l.c, "MaxDelta is below MinDelta");
+	l.line = ux_cur_uleb(&l.c);
+	/* A wider range never advances the address, as 252 does not. */
+	uint64_t wide = (uint64_t)max - (uint64_t)l.min;
+	l.range = wide > GSYM_LINE_SPECIAL_MOST ? GSYM_LINE_SPECIAL_MOST + 1 : (uint32_t)wide + 1;
+	l.inverse = gsym_lines_inverse(l.range);
+	return l;
+}
+
+/* The next row; false behind the last one or when the cursor failed. */
+ux_inline bool gsym_lines_next(struct gsym_lines *l)
+{
+	for (;;) {
+		uint32_t op = ux_cur_u8(&l->c);
+		if (ux_likely(op >= GSYM_LINE_SPECIAL)) {
+			op -= GSYM_LINE_SPECIAL;
+			uint32_t pc = op * l->inverse >> 16;
+			l->off += pc;
+			l->line += (uint64_t)l->min + (op - pc * l->range);
+			return true;
+		}
+		if (op == GSYM_LINE_ADVANCE_LINE) {
+			l->line += (uint64_t)ux_cur_sleb(&l->c);
+		} else if (op == GSYM_LINE_SET_FILE) {
+			l->file = ux_cur_uleb(&l->c);
+		} else if (op == GSYM_LINE_ADVANCE_PC) {
+			l->off += ux_cur_uleb(&l->c);
+			return !l->c.failed;
+		} else {
+			return false; /* the end, which a failed cursor reads too */
+		}
+	}
+}
+
+/*
+ * The frames at off bytes behind the start of function i, as ux_gsym_lookup() gives them; false
+ * when the function has no part in the index or a name in it is past its table.
+ */
+bool gsym_index_lookup(const struct ux_gsym *g, size_t i, uint64_t name, uint64_t off,
+		       struct ux_frame *frames, size_t max, size_t *ret_n) ux_must;
 
 #endif

@@ -79,7 +79,7 @@ static size_t assert_same_file(struct ux_bytes file, uint64_t seed)
 	assert_int_equal(ux_gsym_index_build(&indexed, NULL), UX_OK);
 	for (uint32_t i = 0; i < plain.n_functions && i < 20; i++)
 		assert_same_function(&plain, &indexed, i, seed);
-	size_t n = indexed.index ? indexed.index->functions.size : 0;
+	size_t n = indexed.index ? ux_gsym_index_count(&indexed).functions : 0;
 	ux_gsym_index_free(&indexed);
 	assert_null(indexed.index);
 	return n;
@@ -184,9 +184,10 @@ static void work_is_bounded(void **state)
 	struct ux_gsym g;
 	assert_int_equal(ux_gsym_open(&g, ux_out_bytes(&out), NULL), UX_OK);
 	assert_int_equal(ux_gsym_index_build(&g, NULL), UX_OK);
-	assert_int_equal(g.index->functions.size, 0);
-	assert_int_equal(g.index->nodes.size, 0);
-	assert_int_equal(g.index->rows.size, 0);
+	struct ux_gsym_index_counts counts = ux_gsym_index_count(&g);
+	assert_int_equal(counts.functions, 0);
+	assert_int_equal(counts.nodes, 0);
+	assert_int_equal(counts.rows, 0);
 	ux_gsym_index_free(&g);
 }
 

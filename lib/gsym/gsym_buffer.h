@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Small writes gathered on the stack on their way to a ux_out: a bound check a group, not a byte.
  */
-#ifndef UX_GSYM_PEN_H
-#define UX_GSYM_PEN_H
+#ifndef UX_GSYM_BUFFER_H
+#define UX_GSYM_BUFFER_H
 
 #include "out.h"
 

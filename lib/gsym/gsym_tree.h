@@ -1,0 +1,224 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The tree of inlined calls in a record: the one walk over its bytes, and what is made of it. */
+#ifndef UX_GSYM_TREE_H
+#define UX_GSYM_TREE_H
+
+#include "arena.h"
+#include "gsym_encode.h"
+#include "gsym_record.h"
+
+/* --- the walk --------------------------------------------------------------------------------- */
+
+/*
+ * How much of a tree is checked. Lookups read what they need of a file that was verified once, or
+ * was not, and stay inside its bytes; everything else refuses what a writer may not write.
+ */
+enum gsym_inlines_check {
+	GSYM_INLINES_LOOSE,  /* bounds of memory and depth alone; a block may end between two nodes
+			      */
+	GSYM_INLINES_STRICT, /* 32 bits for ranges, files and lines too, and a complete tree */
+};
+
+/* A range of a node, in bytes from the function's start. */
+struct gsym_inlines_range {
+	uint64_t lo;
+	uint64_t size;
+};
+
+/* What a node says, its ranges apart. */
+struct gsym_inlines_node {
+	uint64_t name;
+	uint32_t depth; /* 0: the function itself */
+	uint32_t file;  /* of the call, in the parent */
+	uint32_t line;
+	bool has_children;
+	const uint8_t *name_pos; /* where the name stands */
+};
+
+/*
+ * A walk over an inline block, in pre-order. After each gsym_inlines_next() a node is read to its
+ * end: its ranges, then gsym_inlines_node(); gsym_inlines_skip() may then pass over its children.
+ * Failures are the cursor's. Every reader of the tree is built on this; it is compiled into each
+ * for its checks and its width of names.
+ */
+struct gsym_inlines {
+	struct ux_cur c;
+	uint64_t n_ranges; /* of the node; 0: the step ended a list of siblings */
+	uint64_t left;     /* ranges not yet read */
+	uint64_t start;    /* of the first range */
+	uint32_t depth;    /* of the next node */
+	bool done;
+	uint64_t base[UX_GSYM_DEPTH_MOST + 2]; /* by depth, where ranges count from */
+};
+
+/* The block is that of a record; it-> base is set as far as it is read. */
+ux_inline void gsym_inlines_start(struct gsym_inlines *it, struct ux_cur block)
+{
+	it->c = block;
+	it->n_ranges = it->left = it->start = 0;
+	it->depth = 0;
+	it->done = false;
+	it->base[0] = 0;
+}
+
+/* One step: to a node, or out of a list of siblings. False behind the tree or at a failure. */
+ux_inline bool gsym_inlines_next(struct gsym_inlines *it, enum gsym_inlines_check check)
+{
+	if (it->done || (check == GSYM_INLINES_LOOSE && !ux_cur_more(&it->c)))
+		return false;
+	it->n_ranges = it->left = ux_cur_uleb(&it->c);
+	if (it->n_ranges == 0) {
+		if (check == GSYM_INLINES_STRICT && it->depth == 0)
+			ux_cur_bad(&it->c, "function itself has no range");
+		it->depth -= it->depth > 0;
+		it->done = it->depth == 0; /* the function's own node has no sibling */
+	} else if (ux_unlikely(it->depth > UX_GSYM_DEPTH_MOST)) {
+		ux_cur_bad(&it->c, "inlined calls are more than 256 deep");
+	}
+	return !it->c.failed;
+}
+
+/* The node's next range; false behind the last one. */
+ux_inline bool gsym_inlines_range(struct gsym_inlines *it, struct gsym_inlines_range *ret,
+				  enum gsym_inlines_check check)
+{
+	if (it->left == 0 || !ux_cur_more(&it->c))
+		return false;
+	uint64_t base = it->base[it->depth];
+	uint64_t from = ux_cur_uleb(&it->c);
+	ret->lo = base + from;
+	ret->size = ux_cur_uleb(&it->c);
+	if (check == GSYM_INLINES_STRICT &&
+	    (from > UINT32_MAX - base || ret->size > UINT32_MAX - base - from))
+		ux_cur_bad(&it->c, "range of an inlined call passes 32 bits");
+	if (it->left == it->n_ranges)
+		it->start = ret->lo;
+	it->left--;
+	return true;
+}
+
+ux_inline uint32_t gsym_inlines_number(struct ux_cur *c, enum gsym_inlines_check check)
+{
+	uint64_t v = ux_cur_uleb(c);
+	if (check == GSYM_INLINES_STRICT && v > UINT32_MAX)
+		ux_cur_bad(c, "number does not fit 32 bits");
+	return (uint32_t)v;
+}
+
+/* What stands behind the node's ranges. */
+ux_inline void gsym_inlines_node(struct gsym_inlines *it, unsigned offset_size,
+				 struct gsym_inlines_node *ret, enum gsym_inlines_check check)
+{
+	uint8_t has_children = ux_cur_u8(&it->c);
+	if (check == GSYM_INLINES_STRICT && has_children > 1)
+		ux_cur_bad(&it->c, "flag for children is not 0 or 1");
+	ret->has_children = has_children != 0;
+	ret->depth = it->depth;
+	ret->name_pos = it->c.pos;
+	ret->name = gsym_name_read(&it->c, offset_size);
+	ret->file = gsym_inlines_number(&it->c, check);
+	ret->line = gsym_inlines_number(&it->c, check);
+	if (ret->has_children)
+		it->base[++it->depth] = it->start;
+	else
+		it->done = it->depth == 0;
+}
+
+/* Moves behind everything below the node that was read last, which has children. It may be of any
+ * depth: nothing of it is kept. */
+ux_inline void gsym_inlines_skip(struct gsym_inlines *it, unsigned offset_size)
+{
+	struct ux_cur *c = &it->c;
+	for (uint64_t open = 1; open > 0 && ux_cur_more(c);) {
+		uint64_t n = ux_cur_uleb(c);
+		if (n == 0) {
+			open--;
+			continue;
+		}
+		for (uint64_t i = 0; i < n && ux_cur_more(c); i++) {
+			ux_cur_uleb(c);
+			ux_cur_uleb(c);
+		}
+		open += ux_cur_u8(c) != 0;
+		ux_cur_skip(c, offset_size);
+		ux_cur_uleb(c);
+		ux_cur_uleb(c);
+	}
+	it->done = --it->depth == 0;
+}
+
+/* --- a tree in memory --------------------------------------------------------------------------
+ */
+
+/* struct ux_code_inline of a file that may have more than 4 GiB of strings. */
+struct ux_gsym_node {
+	uint64_t name;
+	uint32_t call_file;
+	uint32_t call_line;
+	uint32_t depth;
+	uint32_t range_first;
+	uint32_t range_count;
+};
+
+/* An inline block. */
+struct ux_gsym_tree {
+	struct ux_gsym_node *nodes; /* pre-order; the function itself is the first, at depth 0 */
+	size_t n_nodes;
+	struct ux_gsym_range *ranges; /* of all nodes, from the function's start */
+	size_t n_ranges;
+};
+
+/*
+ * The nodes of an inline block, in the arena. UX_ECORRUPT also for a range that passes 32 bits, for
+ * calls nested deeper than UX_GSYM_DEPTH_MOST and for bytes behind the tree.
+ */
+enum ux_code ux_gsym_decode_inlines(const struct ux_gsym *g, struct ux_cur block,
+				    struct ux_arena *arena, struct ux_gsym_tree *ret,
+				    struct ux_error *err) ux_must;
+
+/* How many inlined calls a block holds, with the same checks and no memory. */
+enum ux_code ux_gsym_count_inlines(const struct ux_gsym *g, struct ux_cur block, size_t *ret,
+				   struct ux_error *err) ux_must;
+
+/* --- the innermost call at each of many addresses ----------------------------------------------
+ */
+
+/* Nodes that stand for no frame of their own. */
+enum {
+	GSYM_INNERMOST_OUTSIDE, /* in the function, as far as the tree knows */
+	GSYM_INNERMOST_ROOT,    /* the function's own node */
+};
+
+/* A node of the tree that holds some of the addresses. */
+struct gsym_innermost_node {
+	uint32_t parent;
+	uint32_t depth; /* frames of an address whose innermost node this is */
+	uint32_t name;
+	uint32_t file; /* of the call, in the parent */
+	uint32_t line;
+	uint32_t lo, hi; /* addresses that it holds are among these */
+	uint32_t left;   /* how many no child holds, as far as children were read */
+	uint64_t start;  /* of the first range */
+};
+
+/* The caller's arrays. */
+struct gsym_innermost {
+	const uint64_t *off; /* from the function's start; strictly ascending */
+	uint32_t *node;      /* set: the innermost of each */
+	size_t n;
+	struct gsym_innermost_node *nodes; /* set: those up to n_nodes */
+	size_t most;                       /* room in nodes, at least 3 */
+	size_t n_nodes;
+	unsigned offset_size; /* of names in the block */
+	bool far;             /* set: a name does not fit 32 bits */
+	uint64_t steps;       /* how often an address may be looked at, all nodes together */
+};
+
+/*
+ * Reads an inline block once. False when it is damaged, too deep, too much for nodes or steps, or
+ * has a name behind the first 4 GiB of strings.
+ * Answers are those of ux_gsym_lookup(): of siblings that hold an address the first has it.
+ */
+bool gsym_innermost_find(struct gsym_innermost *s, struct ux_cur block) ux_must;
+
+#endif
