@@ -24,7 +24,8 @@ static struct ux_bytes trimmed(struct ux_bytes s)
 	return s;
 }
 
-bool ux_address_reader_next(struct ux_address_reader *r, struct ux_asked *ret, struct ux_error *err)
+bool ux_address_reader_next(struct ux_address_reader *r, struct ux_symbolize_request *ret,
+			    struct ux_error *err)
 {
 	struct ux_bytes line = UX_BYTES_NONE;
 	do {
@@ -33,7 +34,7 @@ bool ux_address_reader_next(struct ux_address_reader *r, struct ux_asked *ret, s
 		line.size = ux_min(line.size, (size_t)UX_ADDRESS_LINE_MOST);
 		line = trimmed(line);
 	} while (line.size == 0);
-	*ret = (struct ux_asked){.line = r->lines.line};
+	*ret = (struct ux_symbolize_request){.line = r->lines.line};
 	if (!ux_hex_parse_u64(line, r->hex, &ret->address))
 		ret->bad = line;
 	return true;

@@ -12,7 +12,7 @@ enum {
 };
 
 /* An asked address, or a line that is none. */
-struct ux_asked {
+struct ux_symbolize_request {
 	uint64_t address;
 	uint64_t line;       /* number, from 1 */
 	struct ux_bytes bad; /* empty: the address is good; else the line, until the next call */
@@ -32,7 +32,7 @@ bool ux_address_reader_ready(const struct ux_address_reader *r);
  * The next line that is not blank; false at the end, and on a failed read, which err tells. Spaces
  * around the address and a carriage return behind it are ignored.
  */
-bool ux_address_reader_next(struct ux_address_reader *r, struct ux_asked *ret, struct ux_error *err)
-	ux_must;
+bool ux_address_reader_next(struct ux_address_reader *r, struct ux_symbolize_request *ret,
+			    struct ux_error *err) ux_must;
 
 #endif

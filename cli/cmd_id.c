@@ -15,7 +15,7 @@
 #include "gpu_list.h"
 #include "json_out.h"
 #include "macho_fat.h"
-#include "macho_ids.h"
+#include "macho_file.h"
 #include "output.h"
 #include "sigbus.h"
 #include "sources_out.h"

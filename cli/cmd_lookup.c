@@ -214,7 +214,8 @@ static enum ux_code answer_place(struct lookup *l, struct ux_bytes text, struct 
 	return UX_OK;
 }
 
-static enum ux_code answer_bad(struct lookup *l, const struct ux_asked *asked, struct ux_error *err)
+static enum ux_code answer_bad(struct lookup *l, const struct ux_symbolize_request *asked,
+			       struct ux_error *err)
 {
 	struct ux_bytes name;
 	uint64_t off;
@@ -243,7 +244,7 @@ static enum ux_code flush(struct lookup *l, struct ux_error *err)
 static enum ux_code answer_stdin(struct lookup *l, bool hex, struct ux_error *err)
 {
 	static struct ux_address_reader reader;
-	struct ux_asked asked;
+	struct ux_symbolize_request asked;
 	ux_address_reader_init(&reader, STDIN_FILENO, hex);
 	for (;;) {
 		if (l->out.size >= FLUSH_BYTES)

@@ -138,7 +138,7 @@ static enum ux_code answer_waiting(struct proc *p, struct ux_error *err)
 	return UX_OK;
 }
 
-static void answer_bad(struct proc *p, const struct ux_asked *asked)
+static void answer_bad(struct proc *p, const struct ux_symbolize_request *asked)
 {
 	p->bad_lines++;
 	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
@@ -153,7 +153,7 @@ static void answer_bad(struct proc *p, const struct ux_asked *asked)
 static enum ux_code answer_stdin(struct proc *p, bool hex, struct ux_error *err)
 {
 	static struct ux_address_reader reader;
-	struct ux_asked asked;
+	struct ux_symbolize_request asked;
 	ux_address_reader_init(&reader, STDIN_FILENO, hex);
 	for (;;) {
 		bool ready = ux_address_reader_ready(&reader);

@@ -2,10 +2,8 @@
 /* Target: an ELF file and everything that lib/elf reads from it. */
 #include "fuzz.h"
 
-#include "elf_dynamic.h"
+#include "elf_symbols.h"
 #include "elf_ids.h"
-#include "elf_notes.h"
-#include "elf_opd.h"
 
 enum {
 	INFLATED_MOST = 1 << 20,

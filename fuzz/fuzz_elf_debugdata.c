@@ -3,9 +3,8 @@
  * where it begins as one, the ELF file. */
 #include "fuzz.h"
 
-#include "elf_debugdata.h"
 #include "elf_symbols.h"
-#include "unxz.h"
+#include "packed_file.h"
 
 enum {
 	INFLATED_MOST = 1 << 20

@@ -2,7 +2,7 @@
 /* Target: an ELF file read as a relocatable one: its layout, and every section with relocations. */
 #include "fuzz.h"
 
-#include "elf_layout.h"
+#include "elf_file.h"
 #include "elf_reloc.h"
 
 enum {

@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "macho_fat.h"
-#include "macho_ids.h"
+#include "macho_file.h"
 #include "macho_symbols.h"
 
 static void read_symbols(const struct ux_macho *m)

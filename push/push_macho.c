@@ -6,7 +6,7 @@
 #include "dsym.h"
 #include "macho_dwarf.h"
 #include "macho_fat.h"
-#include "macho_ids.h"
+#include "macho_file.h"
 
 static enum ux_quality claim_of(const struct ux_macho *macho)
 {

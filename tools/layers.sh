@@ -21,7 +21,9 @@ BEGIN {
 	allow["gosym"] = allow["gosym"] " code"
 	allow["gsym"] = allow["gsym"] " code"
 	allow["cubin"] = allow["cubin"] " object code"
+	allow["symtab"] = low " code object dwarf"
 	allow["live/kernel"] = low " object"
+	readers = readers " symtab"
 	allow["extract"] = low " code " readers
 	allow["live"] = low " object gsym extract live/interp live/jit live/kernel"
 	allow["public"] = low " wire object cubin gsym extract"

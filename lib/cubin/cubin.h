@@ -6,7 +6,7 @@
 #include "elf_file.h"
 
 /*
- * A cubin is opened as any ELF file; elf_layout.h tells which addresses its code has. True for an
+ * A cubin is opened as any ELF file; elf_file.h tells which addresses its code has. True for an
  * ELF file with machine EM_CUDA.
  */
 bool ux_cubin_is(struct ux_bytes file);

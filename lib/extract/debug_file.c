@@ -71,7 +71,7 @@ bool ux_debug_id_path(char *out, const char *dir, size_t dir_size, const struct 
 }
 
 /* The GNU build ID of file; size 0 when it has none. NULL: it is no ELF file. */
-static const struct ux_id *gnu_id(struct ux_bytes file, struct ux_id *room)
+static const struct ux_id *debug_file_gnu_id(struct ux_bytes file, struct ux_id *room)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	struct ux_id_set ids = {0};
@@ -91,7 +91,7 @@ bool ux_debug_map_id(const char *path, const struct ux_id *id, struct ux_mapping
 	*ret_why = "is not there";
 	if (ux_file_map(path, &file, NULL) != UX_OK)
 		return false;
-	const struct ux_id *its = gnu_id(file.bytes, &room);
+	const struct ux_id *its = debug_file_gnu_id(file.bytes, &room);
 	if (its && ux_id_eq(its, id)) {
 		*ret = file;
 		return true;
@@ -113,8 +113,8 @@ struct hunt {
 };
 
 /* Tells the outcome, and keeps the file when there is one. */
-static bool outcome(struct hunt *h, const char *path, const struct ux_mapping *file,
-		    const char *why, enum ux_debug_how how)
+static bool debug_search_report(struct hunt *h, const char *path, const struct ux_mapping *file,
+				const char *why, enum ux_debug_how how)
 {
 	if (h->search->tried)
 		h->search->tried(h->search->ctx, path, why);
@@ -128,7 +128,8 @@ static bool outcome(struct hunt *h, const char *path, const struct ux_mapping *f
 }
 
 /* Calls try(h, DIR, its size) for each of the folders until one says that it is enough. */
-static bool each_dir(struct hunt *h, bool (*try)(struct hunt *h, const char *dir, size_t size))
+static bool debug_search_dirs(struct hunt *h,
+			      bool (*try)(struct hunt *h, const char *dir, size_t size))
 {
 	for (const char *dir = h->dirs; *dir;) {
 		size_t n = strcspn(dir, ":");
@@ -139,7 +140,7 @@ static bool each_dir(struct hunt *h, bool (*try)(struct hunt *h, const char *dir
 	return false;
 }
 
-static bool try_tree(struct hunt *h, const char *dir, size_t size)
+static bool debug_search_tree(struct hunt *h, const char *dir, size_t size)
 {
 	char path[PATH_MAX];
 	struct ux_mapping file = {0};
@@ -148,16 +149,16 @@ static bool try_tree(struct hunt *h, const char *dir, size_t size)
 		return false;
 	if (ux_debug_map_id(path, &h->id, &file, &why))
 		why = NULL;
-	return outcome(h, path, &file, why, UX_DEBUG_BY_ID);
+	return debug_search_report(h, path, &file, why, UX_DEBUG_BY_ID);
 }
 
 /* What is wrong with a file that a link may mean; NULL: nothing. */
-static const char *judge(const struct hunt *h, const struct ux_mapping *file)
+static const char *debug_link_check(const struct hunt *h, const struct ux_mapping *file)
 {
 	struct ux_id room;
 	if (h->exe.st_ino != 0 && file->dev == h->exe.st_dev && file->ino == h->exe.st_ino)
 		return "is the file itself";
-	const struct ux_id *its = gnu_id(file->bytes, &room);
+	const struct ux_id *its = debug_file_gnu_id(file->bytes, &room);
 	if (!its)
 		return "is no ELF file";
 	if (its->size > 0 && h->id.size > 0 && !ux_id_eq(its, &h->id))
@@ -165,34 +166,35 @@ static const char *judge(const struct hunt *h, const struct ux_mapping *file)
 	return ux_debuglink_crc(file->bytes) == h->link.crc ? NULL : "has another CRC";
 }
 
-static bool try_link(struct hunt *h, const char *path)
+static bool debug_search_link(struct hunt *h, const char *path)
 {
 	struct ux_mapping file = {0};
 	if (ux_file_map(path, &file, NULL) != UX_OK)
-		return outcome(h, path, NULL, "is not there", UX_DEBUG_BY_LINK);
-	const char *why = judge(h, &file);
-	if (outcome(h, path, &file, why, UX_DEBUG_BY_LINK))
+		return debug_search_report(h, path, NULL, "is not there", UX_DEBUG_BY_LINK);
+	const char *why = debug_link_check(h, &file);
+	if (debug_search_report(h, path, &file, why, UX_DEBUG_BY_LINK))
 		return true;
 	ux_file_unmap(&file);
 	return false;
 }
 
 /* FOLDER/NAME, FOLDER/.debug/NAME, and DIR/FOLDER/NAME in each of the folders of debug files. */
-static bool try_folder(struct hunt *h, const char *folder)
+static bool debug_search_folder(struct hunt *h, const char *folder)
 {
 	char path[PATH_MAX];
 	const char *name = h->link.name;
-	if (snprintf(path, sizeof(path), "%s/%s", folder, name) < PATH_MAX && try_link(h, path))
+	if (snprintf(path, sizeof(path), "%s/%s", folder, name) < PATH_MAX &&
+	    debug_search_link(h, path))
 		return true;
 	if (snprintf(path, sizeof(path), "%s/.debug/%s", folder, name) < PATH_MAX &&
-	    try_link(h, path))
+	    debug_search_link(h, path))
 		return true;
 	for (const char *dir = h->dirs; *dir;) {
 		size_t n = strcspn(dir, ":");
 		if (n > 0 && n < PATH_MAX &&
 		    snprintf(path, sizeof(path), "%.*s%s/%s", (int)n, dir, folder, name) <
 			    PATH_MAX &&
-		    try_link(h, path))
+		    debug_search_link(h, path))
 			return true;
 		dir += n + (dir[n] == ':');
 	}
@@ -200,20 +202,20 @@ static bool try_folder(struct hunt *h, const char *folder)
 }
 
 /* The folder of the binary without links, and the one of its name when that is another. */
-static bool try_folders(struct hunt *h, const char *exe_path)
+static bool debug_search_folders(struct hunt *h, const char *exe_path)
 {
 	ux_cleanup(ux_free_ptr) char *real = realpath(exe_path, NULL);
 	const char *slash = strrchr(exe_path, '/');
 	ux_cleanup(ux_free_ptr) char *near =
 		strndup(slash ? exe_path : ".", slash ? (size_t)(slash - exe_path) : 1);
 	ux_cleanup(ux_free_ptr) char *given = near ? realpath(*near ? near : "/", NULL) : NULL;
-	if (given && try_folder(h, strcmp(given, "/") == 0 ? "" : given))
+	if (given && debug_search_folder(h, strcmp(given, "/") == 0 ? "" : given))
 		return true;
 	char *last = real ? strrchr(real, '/') : NULL;
 	if (!last)
 		return false;
 	*last = '\0';
-	return (!given || strcmp(given, *real ? real : "/") != 0) && try_folder(h, real);
+	return (!given || strcmp(given, *real ? real : "/") != 0) && debug_search_folder(h, real);
 }
 
 enum ux_code ux_debug_file_find(struct ux_debug_file *ret, struct ux_bytes exe,
@@ -225,13 +227,13 @@ enum ux_code ux_debug_file_find(struct ux_debug_file *ret, struct ux_bytes exe,
 	h.dirs = h.dirs ? h.dirs : UX_DEBUG_DIRS_DEFAULT;
 	if (*h.dirs == '\0' || ux_elf_open(&elf, exe, NULL) != UX_OK || ux_elf_has_dwarf(&elf))
 		return UX_OK;
-	(void)gnu_id(exe, &h.id);
-	if (h.id.size == 0 || !each_dir(&h, try_tree)) {
+	(void)debug_file_gnu_id(exe, &h.id);
+	if (h.id.size == 0 || !debug_search_dirs(&h, debug_search_tree)) {
 		if (ux_debuglink_read(&elf, &h.link, NULL) != UX_OK || !h.link.name || !exe_path)
 			return UX_OK;
 		if (stat(exe_path, &h.exe) != 0)
 			h.exe.st_ino = 0;
-		(void)try_folders(&h, exe_path);
+		(void)debug_search_folders(&h, exe_path);
 	}
 	if (!h.no_memory)
 		return UX_OK;

@@ -62,13 +62,13 @@ struct reader {
 	struct ux_map_function open; /* whose size is still to come */
 };
 
-static void reader_deinit(struct reader *r)
+static void map_reader_deinit(struct reader *r)
 {
 	object_vec_deinit(&r->objects);
 	function_vec_deinit(&r->functions);
 }
 
-static bool add_object(struct reader *r, const struct ux_macho_symbol *s)
+static bool map_reader_add_object(struct reader *r, const struct ux_macho_symbol *s)
 {
 	struct object_vec *all = &r->objects;
 	if (all->size > 0 && all->data[all->size - 1].count == 0)
@@ -82,7 +82,7 @@ static bool add_object(struct reader *r, const struct ux_macho_symbol *s)
 				      });
 }
 
-static bool add_function(struct reader *r, const struct ux_macho_symbol *s)
+static bool map_reader_add_function(struct reader *r, const struct ux_macho_symbol *s)
 {
 	struct ux_map_function f = r->open;
 	if (s->name[0] != '\0') {
@@ -100,12 +100,12 @@ static bool add_function(struct reader *r, const struct ux_macho_symbol *s)
 enum ux_code ux_debug_map_open(struct ux_debug_map *map, const struct ux_macho *exe,
 			       struct ux_error *err)
 {
-	ux_cleanup(reader_deinit) struct reader r = {.exe = exe};
+	ux_cleanup(map_reader_deinit) struct reader r = {.exe = exe};
 	struct ux_macho_symbols it;
 	UX_TRY(ux_macho_symbols_open(exe, &it, err));
 	for (const struct ux_macho_symbol *s; (s = ux_macho_symbols_next(&it));) {
-		if ((s->type == N_OSO && !add_object(&r, s)) ||
-		    (s->type == N_FUN && !add_function(&r, s)))
+		if ((s->type == N_OSO && !map_reader_add_object(&r, s)) ||
+		    (s->type == N_FUN && !map_reader_add_function(&r, s)))
 			return ux_error_nomem(err);
 	}
 	if (r.objects.size > 0 && r.objects.data[r.objects.size - 1].count == 0)
@@ -116,7 +116,7 @@ enum ux_code ux_debug_map_open(struct ux_debug_map *map, const struct ux_macho *
 	return UX_OK;
 }
 
-static void object_close(struct ux_map_object *o)
+static void map_object_close(struct ux_map_object *o)
 {
 	ux_collection_free(&o->collection);
 	ux_debug_sections_free(&o->sections);
@@ -127,7 +127,7 @@ static void object_close(struct ux_map_object *o)
 void ux_debug_map_close(struct ux_debug_map *map)
 {
 	for (size_t i = 0; i < map->n_objects; i++)
-		object_close(&map->objects[i]);
+		map_object_close(&map->objects[i]);
 	free(map->objects);
 	free(map->functions);
 	*map = (struct ux_debug_map){0};
@@ -136,16 +136,16 @@ void ux_debug_map_close(struct ux_debug_map *map)
 /* --- an object -------------------------------------------------------------------------------- */
 
 /* Where "/lib/libx.a(member.o)" has its member's name; NULL: it is no such path. */
-static const char *member_of(const char *path)
+static const char *map_object_member(const char *path)
 {
 	size_t n = strlen(path);
 	return n > 2 && path[n - 1] == ')' ? strrchr(path, '(') : NULL;
 }
 
 /* The path of an object's file; false when it is too long for one. */
-static bool file_of(const char *path, char file[PATH_MAX])
+static bool map_object_path(const char *path, char file[PATH_MAX])
 {
-	const char *member = member_of(path);
+	const char *member = map_object_member(path);
 	size_t n = member ? (size_t)(member - path) : strlen(path);
 	if (n >= PATH_MAX)
 		return false;
@@ -157,16 +157,17 @@ static bool file_of(const char *path, char file[PATH_MAX])
 bool ux_debug_map_there(const struct ux_debug_map *map)
 {
 	char path[PATH_MAX];
-	return map->n_objects > 0 && file_of(map->objects[0].path, path) && access(path, R_OK) == 0;
+	return map->n_objects > 0 && map_object_path(map->objects[0].path, path) &&
+	       access(path, R_OK) == 0;
 }
 
 /* The object's bytes; *ret_mtime is in seconds. */
-static enum ux_code map_object(struct ux_map_object *o, struct ux_bytes *ret, uint64_t *ret_mtime,
-			       struct ux_error *err)
+static enum ux_code map_object_map(struct ux_map_object *o, struct ux_bytes *ret,
+				   uint64_t *ret_mtime, struct ux_error *err)
 {
 	char path[PATH_MAX];
-	const char *member = member_of(o->path);
-	if (!file_of(o->path, path))
+	const char *member = map_object_member(o->path);
+	if (!map_object_path(o->path, path))
 		return ux_error_set(err, UX_ENOTFOUND, "path is too long");
 	UX_TRY(ux_file_map(path, &o->file, err));
 	*ret = o->file.bytes;
@@ -177,13 +178,13 @@ static enum ux_code map_object(struct ux_map_object *o, struct ux_bytes *ret, ui
 	return ux_ar_member(o->file.bytes, name, o->mtime, ret, ret_mtime, err);
 }
 
-static enum ux_code open_object(struct ux_map_object *o, struct ux_error *err)
+static enum ux_code map_object_open(struct ux_map_object *o, struct ux_error *err)
 {
 	char arch[UX_MACHO_ARCH_TEXT];
 	struct ux_bytes bytes = UX_BYTES_NONE;
 	struct ux_macho_slice slice;
 	uint64_t mtime = 0;
-	UX_TRY(map_object(o, &bytes, &mtime, err));
+	UX_TRY(map_object_map(o, &bytes, &mtime, err));
 	/* One that was compiled again has other code behind the same names. */
 	if (o->mtime != 0 && mtime != o->mtime)
 		return ux_error_set(err, UX_ECONFLICT, "%.96s was written after it was linked",
@@ -200,13 +201,13 @@ struct name {
 
 UX_VEC(name_vec, struct name);
 
-static int by_text(const void *a, const void *b)
+static int map_name_compare(const void *a, const void *b)
 {
 	return strcmp(((const struct name *)a)->text, ((const struct name *)b)->text);
 }
 
-static enum ux_code read_names(const struct ux_macho *object, struct name_vec *ret,
-			       struct ux_error *err)
+static enum ux_code map_object_names(const struct ux_macho *object, struct name_vec *ret,
+				     struct ux_error *err)
 {
 	struct ux_macho_symbols it;
 	UX_TRY(ux_macho_symbols_open(object, &it, err));
@@ -215,11 +216,11 @@ static enum ux_code read_names(const struct ux_macho *object, struct name_vec *r
 		    !name_vec_append(ret, (struct name){s->name, s->value}))
 			return ux_error_nomem(err);
 	if (ret->size > 1)
-		qsort(ret->data, ret->size, sizeof(*ret->data), by_text);
+		qsort(ret->data, ret->size, sizeof(*ret->data), map_name_compare);
 	return UX_OK;
 }
 
-static int by_object_pc(const void *a, const void *b)
+static int map_function_compare(const void *a, const void *b)
 {
 	const struct ux_map_function *x = a, *y = b;
 	UX_ORDER(x->object_pc, y->object_pc);
@@ -228,26 +229,26 @@ static int by_object_pc(const void *a, const void *b)
 }
 
 /* Finds where the functions are in their object and sorts them by that. */
-static enum ux_code locate(const struct ux_map_object *o, struct ux_map_function *functions,
-			   struct ux_error *err)
+static enum ux_code map_object_locate(const struct ux_map_object *o,
+				      struct ux_map_function *functions, struct ux_error *err)
 {
 	ux_cleanup(name_vec_deinit) struct name_vec names = {0};
-	UX_TRY(read_names(&o->macho, &names, err));
+	UX_TRY(map_object_names(&o->macho, &names, err));
 	for (size_t i = 0; i < o->count && names.size > 0; i++) {
 		struct name key = {functions[i].name, 0};
 		const struct name *found =
-			bsearch(&key, names.data, names.size, sizeof(key), by_text);
+			bsearch(&key, names.data, names.size, sizeof(key), map_name_compare);
 		if (found)
 			functions[i].object_pc = found->pc;
 	}
-	qsort(functions, o->count, sizeof(*functions), by_object_pc);
+	qsort(functions, o->count, sizeof(*functions), map_function_compare);
 	return UX_OK;
 }
 
 /* The function that has all of the piece; NULL: it was not linked. */
-static const struct ux_map_function *home_of(const struct ux_map_object *o,
-					     const struct ux_map_function *functions,
-					     const struct ux_piece *p)
+static const struct ux_map_function *map_function_find(const struct ux_map_object *o,
+						       const struct ux_map_function *functions,
+						       const struct ux_piece *p)
 {
 	size_t lo = 0, hi = o->count;
 	while (lo < hi) {
@@ -265,12 +266,13 @@ static const struct ux_map_function *home_of(const struct ux_map_object *o,
 }
 
 /* Moves the pieces to where their functions were linked to; returns how many are left. */
-static uint32_t move(const struct ux_map_object *o, const struct ux_map_function *functions,
-		     struct ux_piece *pieces, uint32_t n)
+static uint32_t map_object_relocate(const struct ux_map_object *o,
+				    const struct ux_map_function *functions,
+				    struct ux_piece *pieces, uint32_t n)
 {
 	uint32_t kept = 0;
 	for (uint32_t i = 0; i < n; i++) {
-		const struct ux_map_function *f = home_of(o, functions, &pieces[i]);
+		const struct ux_map_function *f = map_function_find(o, functions, &pieces[i]);
 		if (!f)
 			continue;
 		pieces[kept] = pieces[i];
@@ -279,7 +281,8 @@ static uint32_t move(const struct ux_map_object *o, const struct ux_map_function
 	return kept;
 }
 
-static enum ux_code collect(struct ux_map_object *o, const char *spill, struct ux_error *err)
+static enum ux_code map_object_collect(struct ux_map_object *o, const char *spill,
+				       struct ux_error *err)
 {
 	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec ranges = {0};
 	ux_cleanup(ux_code_symbol_vec_deinit) struct ux_code_symbol_vec symbols = {0};
@@ -301,16 +304,17 @@ static enum ux_code collect(struct ux_map_object *o, const char *spill, struct u
 	return ux_collect(&input, &o->collection, err);
 }
 
-static enum ux_code read_object(struct ux_map_object *o, struct ux_map_function *functions,
-				const char *spill, struct ux_error *err)
+static enum ux_code map_object_read(struct ux_map_object *o, struct ux_map_function *functions,
+				    const char *spill, struct ux_error *err)
 {
-	UX_TRY(open_object(o, err));
-	UX_TRY(locate(o, functions, err));
-	UX_TRY(collect(o, spill, err));
+	UX_TRY(map_object_open(o, err));
+	UX_TRY(map_object_locate(o, functions, err));
+	UX_TRY(map_object_collect(o, spill, err));
 	for (size_t i = 0; i < o->collection.n_units; i++) {
 		struct ux_unit_pieces *unit = &o->collection.units[i];
-		unit->n_functions = move(o, functions, unit->functions, unit->n_functions);
-		unit->n_lines = move(o, functions, unit->lines, unit->n_lines);
+		unit->n_functions =
+			map_object_relocate(o, functions, unit->functions, unit->n_functions);
+		unit->n_lines = map_object_relocate(o, functions, unit->lines, unit->n_lines);
 	}
 	return UX_OK;
 }
@@ -322,18 +326,18 @@ struct work {
 	const char *spill;
 };
 
-static enum ux_code read_one(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+static enum ux_code map_read_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
 {
 	const struct work *w = ctx;
 	struct ux_map_object *o = &w->map->objects[job];
 	(void)worker;
-	enum ux_code code = read_object(o, w->map->functions + o->first, w->spill, &o->reason);
+	enum ux_code code = map_object_read(o, w->map->functions + o->first, w->spill, &o->reason);
 	o->outcome = code == UX_OK          ? READ
 		     : code == UX_ENOTFOUND ? MISSING
 		     : code == UX_ECONFLICT ? CHANGED
 					    : DAMAGED;
 	if (code != UX_OK)
-		object_close(o);
+		map_object_close(o);
 	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
 }
 
@@ -342,7 +346,7 @@ enum ux_code ux_debug_map_read(struct ux_debug_map *map, unsigned threads, const
 {
 	struct work w = {map, spill};
 	size_t n = ux_min(map->n_objects, (size_t)OBJECTS_MOST);
-	UX_TRY(ux_pool_run(threads, n, read_one, &w, err));
+	UX_TRY(ux_pool_run(threads, n, map_read_job, &w, err));
 	map->missing = map->n_objects - n;
 	for (size_t i = 0; i < map->n_objects; i++) {
 		const struct ux_map_object *o = &map->objects[i];

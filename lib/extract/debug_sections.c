@@ -37,7 +37,7 @@ struct loader {
  * The section of that name. An ET_REL keeps each type unit in a section of its own, all of them
  * named .debug_info, in a group; the one with the code is in none.
  */
-static const struct ux_elf_section *find_named(const struct ux_elf *elf, const char *name)
+static const struct ux_elf_section *dwarf_find_named(const struct ux_elf *elf, const char *name)
 {
 	const struct ux_elf_section *first = ux_elf_section_find(elf, name);
 	if (elf->type != ET_REL || !first || (first->flags & SHF_GROUP) == 0)
@@ -51,30 +51,31 @@ static const struct ux_elf_section *find_named(const struct ux_elf *elf, const c
 }
 
 /* .debug_NAME, or .zdebug_NAME of older tools; the same with .dwo behind it. */
-static const struct ux_elf_section *find_any(const struct ux_elf *elf, enum ux_dwarf_section which,
-					     bool split)
+static const struct ux_elf_section *dwarf_find_any(const struct ux_elf *elf,
+						   enum ux_dwarf_section which, bool split)
 {
 	char old[32];
 	const char *name =
 		split ? ux_dwarf_split_section_name(which) : ux_dwarf_section_name(which);
-	const struct ux_elf_section *s = name ? find_named(elf, name) : NULL;
+	const struct ux_elf_section *s = name ? dwarf_find_named(elf, name) : NULL;
 	if (!name)
 		return NULL;
 	if (!s) {
 		snprintf(old, sizeof(old), ".z%s", name + 1);
-		s = find_named(elf, old);
+		s = dwarf_find_named(elf, old);
 	}
 	return s && s->type != SHT_NOBITS ? s : NULL;
 }
 
-static const struct ux_elf_section *find(const struct ux_elf *elf, enum ux_dwarf_section which)
+static const struct ux_elf_section *dwarf_find(const struct ux_elf *elf,
+					       enum ux_dwarf_section which)
 {
-	return find_any(elf, which, /* split= */ false);
+	return dwarf_find_any(elf, which, /* split= */ false);
 }
 
 bool ux_debug_sections_exist(const struct ux_elf *elf)
 {
-	const struct ux_elf_section *info = find(elf, UX_DWARF_INFO);
+	const struct ux_elf_section *info = dwarf_find(elf, UX_DWARF_INFO);
 	return info && info->size > 0;
 }
 
@@ -84,11 +85,11 @@ static const enum ux_dwarf_section order[UX_DWARF_SECTION_COUNT] = {
 	UX_DWARF_LINE_STR, UX_DWARF_STR_OFFSETS, UX_DWARF_ADDR, UX_DWARF_ABBREV,
 };
 
-static enum ux_code load(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+static enum ux_code dwarf_load(void *ctx, size_t job, unsigned worker, struct ux_error *err)
 {
 	struct loader *l = ctx;
 	enum ux_dwarf_section which = order[job];
-	const struct ux_elf_section *s = find_any(l->elf, which, l->split);
+	const struct ux_elf_section *s = dwarf_find_any(l->elf, which, l->split);
 	(void)worker;
 	if (!s || l->out->content[which].bytes.data || (which == UX_DWARF_INFO && l->out->stream))
 		return UX_OK; /* what stream_info() did */
@@ -99,11 +100,11 @@ static enum ux_code load(void *ctx, size_t job, unsigned worker, struct ux_error
 }
 
 /* Bytes of what has to be inflated or copied. */
-static uint64_t made_bytes(const struct ux_elf *elf, bool split)
+static uint64_t dwarf_made_bytes(const struct ux_elf *elf, bool split)
 {
 	uint64_t sum = 0;
 	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++) {
-		const struct ux_elf_section *s = find_any(elf, i, split);
+		const struct ux_elf_section *s = dwarf_find_any(elf, i, split);
 		uint64_t size = 0;
 		if (s && (ux_elf_section_compressed(elf, s) || ux_elf_section_has_relocs(elf, s)))
 			size = ux_elf_section_loaded_size(elf, s);
@@ -112,9 +113,10 @@ static uint64_t made_bytes(const struct ux_elf *elf, bool split)
 	return sum;
 }
 
-static enum ux_code check_inflation(const struct ux_elf *elf, bool split, struct ux_error *err)
+static enum ux_code dwarf_check_inflation(const struct ux_elf *elf, bool split,
+					  struct ux_error *err)
 {
-	uint64_t sum = made_bytes(elf, split);
+	uint64_t sum = dwarf_made_bytes(elf, split);
 	uint64_t most = (split ? INFLATED_FREE_SPLIT : INFLATED_FREE) +
 			INFLATED_RATIO * (uint64_t)elf->file.size;
 	if (sum > most)
@@ -129,15 +131,15 @@ static enum ux_code check_inflation(const struct ux_elf *elf, bool split, struct
  * Opens .debug_info as a stream where that can be and is worth it. It takes the abbreviations to
  * know, which are loaded for it.
  */
-static enum ux_code stream_info(struct loader *l, struct ux_error *err)
+static enum ux_code dwarf_stream_info(struct loader *l, struct ux_error *err)
 {
 	const struct ux_elf *elf = l->elf;
-	const struct ux_elf_section *s = find(elf, UX_DWARF_INFO);
+	const struct ux_elf_section *s = dwarf_find(elf, UX_DWARF_INFO);
 	if (l->spill || !s || !ux_elf_section_compressed(elf, s) ||
 	    ux_elf_section_has_relocs(elf, s) || ux_elf_section_loaded_size(elf, s) < STREAM_LEAST)
 		return UX_OK;
 	static_assert(UX_DWARF_SECTION_COUNT == 9, "the last of order[] is .debug_abbrev");
-	UX_TRY(load(l, UX_DWARF_SECTION_COUNT - 1, 0, err));
+	UX_TRY(dwarf_load(l, UX_DWARF_SECTION_COUNT - 1, 0, err));
 	if (!ux_dwarf_units_alone(&l->out->dwarf))
 		return UX_OK;
 	struct ux_error why = UX_ERROR_INIT;
@@ -155,9 +157,9 @@ enum ux_code ux_debug_sections_load(const struct ux_elf *elf, unsigned threads, 
 {
 	struct loader l = {.elf = elf, .spill = spill, .out = ret};
 	*ret = (struct ux_debug_sections){.dwarf.swap = elf->swap, .loss.first = UX_ERROR_INIT};
-	UX_TRY(check_inflation(elf, /* split= */ false, err));
-	UX_TRY(stream_info(&l, err));
-	UX_TRY(ux_pool_run(threads, UX_DWARF_SECTION_COUNT, load, &l, err));
+	UX_TRY(dwarf_check_inflation(elf, /* split= */ false, err));
+	UX_TRY(dwarf_stream_info(&l, err));
+	UX_TRY(ux_pool_run(threads, UX_DWARF_SECTION_COUNT, dwarf_load, &l, err));
 	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++) {
 		if (ret->loss.count == 0 && l.loss[i].count > 0)
 			ret->loss.first = l.loss[i].first;
@@ -171,9 +173,9 @@ enum ux_code ux_debug_sections_load_split(const struct ux_elf *elf, const char *
 {
 	struct loader l = {.elf = elf, .spill = spill, .split = true, .out = ret};
 	*ret = (struct ux_debug_sections){.dwarf.swap = elf->swap, .loss.first = UX_ERROR_INIT};
-	UX_TRY(check_inflation(elf, l.split, err));
+	UX_TRY(dwarf_check_inflation(elf, l.split, err));
 	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++)
-		UX_TRY(load(&l, i, 0, err));
+		UX_TRY(dwarf_load(&l, i, 0, err));
 	return UX_OK;
 }
 
@@ -196,7 +198,7 @@ enum ux_code ux_debug_sections_next_split_info(const struct ux_elf *elf, const c
 
 uint64_t ux_debug_sections_memory(const struct ux_elf *elf)
 {
-	return made_bytes(elf, /* split= */ false);
+	return dwarf_made_bytes(elf, /* split= */ false);
 }
 
 struct ux_bytes ux_debug_sections_info_head(const struct ux_elf *elf,

@@ -32,8 +32,9 @@ enum ux_code ux_declarations_open(struct ux_declarations *d, struct ux_bytes fil
 }
 
 /* The path of the file that the declaration names. */
-static enum ux_code tell(struct ux_declarations *d, const struct ux_dwarf_declared *declared,
-			 struct ux_declaration *ret, struct ux_error *err)
+static enum ux_code declaration_read(struct ux_declarations *d,
+				     const struct ux_dwarf_declared *declared,
+				     struct ux_declaration *ret, struct ux_error *err)
 {
 	const struct ux_range_set none = {0}; /* its files are asked for, not its rows */
 	struct ux_dwarf_context ctx;
@@ -66,7 +67,7 @@ enum ux_code ux_declarations_find(struct ux_declarations *d, uint64_t pc,
 		if (ux_dwarf_context_open(&d->sections.dwarf, &d->units.list[i], NULL, &ctx,
 					  NULL) == UX_OK &&
 		    ux_dwarf_variable_find(&ctx, &d->units, pc, &declared, NULL) == UX_OK)
-			return tell(d, &declared, ret, err);
+			return declaration_read(d, &declared, ret, err);
 	}
 	return ux_error_set(err, UX_ENOTFOUND, "no variable begins at 0x%" PRIx64, pc);
 }

@@ -16,31 +16,31 @@ enum {
 
 UX_VEC(name_vec, char *);
 
-static void names_deinit(struct name_vec *v)
+static void dsym_names_deinit(struct name_vec *v)
 {
 	for (size_t i = 0; i < v->size; i++)
 		free(v->data[i]);
 	name_vec_deinit(v);
 }
 
-static int by_bytes(const void *a, const void *b)
+static int dsym_name_compare(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-static void close_folder(DIR **d)
+static void dsym_closedir(DIR **d)
 {
 	if (*d)
 		closedir(*d);
 }
 
 /* The files of the bundle at path, in the order of their names. */
-static enum ux_code list_files(const char *path, struct name_vec *ret, struct ux_error *err)
+static enum ux_code dsym_list(const char *path, struct name_vec *ret, struct ux_error *err)
 {
 	char folder[PATH_MAX], name[PATH_MAX];
 	if (snprintf(folder, sizeof(folder), "%s/Contents/Resources/DWARF", path) >= PATH_MAX)
 		return ux_error_set(err, UX_ENOTFOUND, "path is too long");
-	ux_cleanup(close_folder) DIR *dir = opendir(folder);
+	ux_cleanup(dsym_closedir) DIR *dir = opendir(folder);
 	if (!dir)
 		return ux_error_set(err, UX_ENOTFOUND, "has no folder Contents/Resources/DWARF");
 	for (const struct dirent *e; (e = readdir(dir)) && ret->size < UX_DSYM_FILES_MOST;) {
@@ -56,12 +56,12 @@ static enum ux_code list_files(const char *path, struct name_vec *ret, struct ux
 		}
 	}
 	if (ret->size > 1)
-		qsort(ret->data, ret->size, sizeof(*ret->data), by_bytes);
+		qsort(ret->data, ret->size, sizeof(*ret->data), dsym_name_compare);
 	return UX_OK;
 }
 
 /* True when a slice of file has the UUID. */
-static bool has_id(struct ux_bytes file, const struct ux_id *id)
+static bool dsym_has_id(struct ux_bytes file, const struct ux_id *id)
 {
 	struct ux_macho_slices slices;
 	if (id->size == 0 || ux_macho_slices(file, &slices, NULL) != UX_OK)
@@ -75,31 +75,32 @@ static bool has_id(struct ux_bytes file, const struct ux_id *id)
 }
 
 /* True when the two have a UUID in common. */
-static bool belong(struct ux_bytes exe, struct ux_bytes file)
+static bool dsym_matches(struct ux_bytes exe, struct ux_bytes file)
 {
 	struct ux_macho_slices slices;
 	if (exe.size == 0 || ux_macho_slices(exe, &slices, NULL) != UX_OK)
 		return false;
 	for (size_t i = 0; i < slices.size; i++) {
 		ux_cleanup(ux_macho_close) struct ux_macho m = {0};
-		if (ux_macho_open(&m, slices.list[i].bytes, NULL) == UX_OK && has_id(file, &m.id))
+		if (ux_macho_open(&m, slices.list[i].bytes, NULL) == UX_OK &&
+		    dsym_has_id(file, &m.id))
 			return true;
 	}
 	return false;
 }
 
-static enum ux_code map_bundle(const char *path, struct ux_bytes exe, struct ux_mapping *ret,
-			       struct ux_error *err)
+static enum ux_code dsym_map_bundle(const char *path, struct ux_bytes exe, struct ux_mapping *ret,
+				    struct ux_error *err)
 {
-	ux_cleanup(names_deinit) struct name_vec names = {0};
-	enum ux_code code = list_files(path, &names, NULL);
+	ux_cleanup(dsym_names_deinit) struct name_vec names = {0};
+	enum ux_code code = dsym_list(path, &names, NULL);
 	if (code != UX_OK) /* a folder as any other, which mapping refuses */
 		return code == UX_ENOMEM ? ux_error_nomem(err) : ux_file_map(path, ret, err);
 	for (size_t i = 0; i < names.size && names.size > 1; i++) {
 		struct ux_mapping file = {0};
 		if (ux_file_map(names.data[i], &file, NULL) != UX_OK)
 			continue;
-		if (belong(exe, file.bytes)) {
+		if (dsym_matches(exe, file.bytes)) {
 			*ret = file;
 			return UX_OK;
 		}
@@ -118,7 +119,7 @@ enum ux_code ux_dsym_map(const char *path, struct ux_bytes exe, struct ux_mappin
 	struct ux_mapping file = {0};
 	struct stat st;
 	if (stat(path, &st) == 0 && S_ISDIR(st.st_mode))
-		return map_bundle(path, exe, ret, err);
+		return dsym_map_bundle(path, exe, ret, err);
 	UX_TRY(ux_file_map(path, &file, err));
 	enum ux_code code = ux_packed_open(&file, err);
 	if (code != UX_OK) {
@@ -132,21 +133,21 @@ enum ux_code ux_dsym_map(const char *path, struct ux_bytes exe, struct ux_mappin
 /* --- beside a binary -------------------------------------------------------------------------- */
 
 /* The file of that UUID in the bundle "path[0, size).dSYM". */
-static enum ux_code try_bundle(const struct ux_id *id, const char *path, size_t size,
-			       struct ux_mapping *ret, struct ux_error *err)
+static enum ux_code dsym_try_bundle(const struct ux_id *id, const char *path, size_t size,
+				    struct ux_mapping *ret, struct ux_error *err)
 {
 	char name[PATH_MAX];
-	ux_cleanup(names_deinit) struct name_vec names = {0};
+	ux_cleanup(dsym_names_deinit) struct name_vec names = {0};
 	if (snprintf(name, sizeof(name), "%.*s.dSYM", (int)ux_min(size, (size_t)PATH_MAX), path) >=
 	    PATH_MAX)
 		return UX_OK;
-	if (list_files(name, &names, NULL) == UX_ENOMEM)
+	if (dsym_list(name, &names, NULL) == UX_ENOMEM)
 		return ux_error_nomem(err);
 	for (size_t i = 0; i < names.size; i++) {
 		struct ux_mapping file = {0};
 		if (ux_file_map(names.data[i], &file, NULL) != UX_OK)
 			continue;
-		if (has_id(file.bytes, id)) {
+		if (dsym_has_id(file.bytes, id)) {
 			*ret = file;
 			return UX_OK;
 		}
@@ -156,11 +157,11 @@ static enum ux_code try_bundle(const struct ux_id *id, const char *path, size_t 
 }
 
 /* Beside the binary, then beside the folders around it whose names have a dot, from the inside. */
-static enum ux_code try_path(const struct ux_id *id, const char *path, struct ux_mapping *ret,
-			     struct ux_error *err)
+static enum ux_code dsym_try_path(const struct ux_id *id, const char *path, struct ux_mapping *ret,
+				  struct ux_error *err)
 {
 	size_t size = strlen(path);
-	UX_TRY(try_bundle(id, path, size, ret, err));
+	UX_TRY(dsym_try_bundle(id, path, size, ret, err));
 	for (unsigned up = 0; up < FOLDERS_UP && !ret->bytes.data; up++) {
 		const char *slash = memrchr(path, '/', size);
 		if (!slash || slash == path)
@@ -169,7 +170,7 @@ static enum ux_code try_path(const struct ux_id *id, const char *path, struct ux
 		const char *before = memrchr(path, '/', size);
 		const char *name = before ? before + 1 : path;
 		if (memchr(name + 1, '.', size - (size_t)(name - path) - 1))
-			UX_TRY(try_bundle(id, path, size, ret, err));
+			UX_TRY(dsym_try_bundle(id, path, size, ret, err));
 	}
 	return UX_OK;
 }
@@ -180,7 +181,7 @@ enum ux_code ux_dsym_find(const struct ux_id *id, const char *path, struct ux_ma
 	*ret = (struct ux_mapping){0};
 	if (id->size == 0)
 		return UX_OK;
-	UX_TRY(try_path(id, path, ret, err));
+	UX_TRY(dsym_try_path(id, path, ret, err));
 	ux_cleanup(ux_free_ptr) char *real = ret->bytes.data ? NULL : realpath(path, NULL);
-	return real && strcmp(real, path) != 0 ? try_path(id, real, ret, err) : UX_OK;
+	return real && strcmp(real, path) != 0 ? dsym_try_path(id, real, ret, err) : UX_OK;
 }

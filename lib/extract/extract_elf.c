@@ -3,9 +3,8 @@
 #include "extract_elf.h"
 
 #include "debug_sections.h"
-#include "elf_debugdata.h"
+#include "elf_symbols.h"
 #include "elf_ids.h"
-#include "elf_opd.h"
 #include "function_bounds.h"
 #include "go_elf.h"
 #include "module_text.h"
@@ -277,7 +276,7 @@ static uint64_t input_size(const struct job *j)
 }
 
 /* What the module is. A GSYM counts from where the first segment is, or from 0 for a file that is
- * yet to be linked: its pieces are made at the pcs of elf_layout.h. */
+ * yet to be linked: its pieces are made at the pcs of elf_file.h. */
 static void describe(struct job *j)
 {
 	const struct ux_elf_segment *load = ux_elf_first_load(&j->exe);

@@ -3,7 +3,6 @@
 #include "go_elf.h"
 
 #include "cursor.h"
-#include "elf_dynamic.h"
 #include "elf_symbols.h"
 #include "order.h"
 

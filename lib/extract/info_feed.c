@@ -49,7 +49,7 @@ struct keeper {
 	const char *copy;
 };
 
-static bool keep(struct keeper *k, const char **text)
+static bool text_keeper_copy(struct keeper *k, const char **text)
 {
 	uintptr_t at = (uintptr_t)*text, start = (uintptr_t)k->info.data;
 	if (at < start || at - start >= k->info.size)
@@ -62,11 +62,11 @@ static bool keep(struct keeper *k, const char **text)
 	return k->copy != NULL;
 }
 
-static bool keep_pieces(struct keeper *k, struct ux_piece *pieces, uint32_t n)
+static bool text_keeper_copy_pieces(struct keeper *k, struct ux_piece *pieces, uint32_t n)
 {
 	bool ok = true;
 	for (uint32_t i = 0; i < n; i++)
-		ok &= keep(k, &pieces[i].name);
+		ok &= text_keeper_copy(k, &pieces[i].name);
 	return ok;
 }
 
@@ -74,13 +74,13 @@ enum ux_code ux_info_feed_keep_texts(const struct ux_info_feed *feed, struct ux_
 				     struct ux_arena *arena, struct ux_error *err)
 {
 	struct keeper k = {.info = feed->sections->data[UX_DWARF_INFO], .arena = arena};
-	bool ok = keep_pieces(&k, unit->functions, unit->n_functions) &&
-		  keep_pieces(&k, unit->lines, unit->n_lines);
+	bool ok = text_keeper_copy_pieces(&k, unit->functions, unit->n_functions) &&
+		  text_keeper_copy_pieces(&k, unit->lines, unit->n_lines);
 	for (uint32_t i = 0; i < unit->n_names; i++)
-		ok &= keep(&k, &unit->names[i]);
+		ok &= text_keeper_copy(&k, &unit->names[i]);
 	for (uint32_t i = 0; i < unit->n_files; i++) {
-		ok &= keep(&k, &unit->files[i].dir);
-		ok &= keep(&k, &unit->files[i].base);
+		ok &= text_keeper_copy(&k, &unit->files[i].dir);
+		ok &= text_keeper_copy(&k, &unit->files[i].base);
 	}
 	return ok ? UX_OK : ux_arena_fail(arena, err);
 }

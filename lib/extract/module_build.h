@@ -28,7 +28,7 @@ struct ux_module_build {
 	const char *spill;    /* where large things go, set by the way in; NULL: into memory */
 	bool swap;            /* the module's byte order is not the machine's; the GSYM gets it */
 	uint64_t base;        /* what the GSYM counts from */
-	uint64_t bias;        /* comes off every pc in the end (elf_layout.h) */
+	uint64_t bias;        /* comes off every pc in the end (elf_file.h) */
 	struct ux_id id;      /* of the module; size 0: none */
 	uint64_t input_size;  /* bytes that names and paths can be in: files, what was inflated */
 	const char *expected; /* what was looked for, for the message when nothing was found */

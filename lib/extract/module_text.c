@@ -11,7 +11,7 @@ enum ux_code ux_module_text_add(struct ux_range_vec *list, uint64_t lo, uint64_t
 	return ux_range_vec_append(list, r) ? UX_OK : ux_error_nomem(err);
 }
 
-static int by_lo(const void *a, const void *b)
+static int text_range_compare(const void *a, const void *b)
 {
 	const struct ux_range *x = a, *y = b;
 	if (x->lo != y->lo)
@@ -25,7 +25,7 @@ void ux_module_text_settle(struct ux_range_vec *list)
 	struct ux_range *r = list->data;
 	if (list->size == 0)
 		return;
-	qsort(r, list->size, sizeof(*r), by_lo);
+	qsort(r, list->size, sizeof(*r), text_range_compare);
 	for (size_t i = 0; i < list->size; i++) {
 		if (kept > 0)
 			r[i].lo = ux_max(r[i].lo, r[kept - 1].hi);

@@ -3,20 +3,20 @@
 #include "source_path.h"
 
 /* POSIX, or a drive letter: cross compilers leave Windows paths. */
-static bool is_absolute(const char *path)
+static bool path_is_absolute(const char *path)
 {
 	if (path[0] == '/' || path[0] == '\\')
 		return true;
 	return ((path[0] | 0x20) >= 'a' && (path[0] | 0x20) <= 'z') && path[1] == ':';
 }
 
-static bool is_empty(const char *s)
+static bool path_is_empty(const char *s)
 {
 	return !s || s[0] == '\0';
 }
 
 /* Appends "/" unless there is one, and part. */
-static char *put(char *at, const char *begin, const char *part, size_t n)
+static char *path_append(char *at, const char *begin, const char *part, size_t n)
 {
 	if (at > begin && at[-1] != '/')
 		*at++ = '/';
@@ -25,13 +25,13 @@ static char *put(char *at, const char *begin, const char *part, size_t n)
 }
 
 /* The directory of a name whose own part of the path has `n` bytes (up to its last slash, or 0). */
-static const char *make_dir(const struct ux_code_path *p, size_t n, struct ux_arena *arena,
-			    uint64_t *left)
+static const char *path_make_dir(const struct ux_code_path *p, size_t n, struct ux_arena *arena,
+				 uint64_t *left)
 {
-	bool name_absolute = is_absolute(p->name);
-	bool use_dir = !name_absolute && !is_empty(p->dir);
-	bool use_comp =
-		!name_absolute && !is_empty(p->comp_dir) && !(use_dir && is_absolute(p->dir));
+	bool name_absolute = path_is_absolute(p->name);
+	bool use_dir = !name_absolute && !path_is_empty(p->dir);
+	bool use_comp = !name_absolute && !path_is_empty(p->comp_dir) &&
+			!(use_dir && path_is_absolute(p->dir));
 	if (!use_comp && n == 0)
 		return use_dir ? p->dir : "";
 	if (use_comp && !use_dir && n == 0)
@@ -49,11 +49,11 @@ static const char *make_dir(const struct ux_code_path *p, size_t n, struct ux_ar
 		return NULL;
 	char *at = text;
 	if (use_comp)
-		at = put(at, text, p->comp_dir, comp);
+		at = path_append(at, text, p->comp_dir, comp);
 	if (use_dir)
-		at = put(at, text, p->dir, dir);
+		at = path_append(at, text, p->dir, dir);
 	if (n > 0)
-		at = put(at, text, p->name, n);
+		at = path_append(at, text, p->name, n);
 	*at = '\0';
 	return text;
 }
@@ -70,7 +70,7 @@ bool ux_source_path_split(const struct ux_code_path *path, struct ux_arena *aren
 		ret->dir = *last_dir;
 		return true;
 	}
-	ret->dir = make_dir(path, n, arena, left);
+	ret->dir = path_make_dir(path, n, arena, left);
 	if (n == 0) {
 		*last = *path;
 		*last_dir = ret->dir;

@@ -33,7 +33,7 @@ void ux_split_file_close(struct ux_split_file *f)
 	*f = (struct ux_split_file){0};
 }
 
-static struct ux_split_file *destroy(struct ux_split_file *f)
+static struct ux_split_file *split_file_destroy(struct ux_split_file *f)
 {
 	if (f) {
 		ux_split_file_close(f);
@@ -52,7 +52,7 @@ enum ux_code ux_split_file_prepare(struct ux_split_file *f, const struct ux_dwar
 	return ux_dwarf_split_ids_find(&f->sections, &f->units, &f->ids, err);
 }
 
-static bool has_code(const struct ux_dwarf_units *units)
+static bool split_file_has_code(const struct ux_dwarf_units *units)
 {
 	for (size_t i = 0; i < units->count; i++)
 		if (units->list[i].type != DW_UT_split_type)
@@ -70,7 +70,7 @@ enum ux_code ux_split_file_read(struct ux_split_file *f, struct ux_bytes bytes,
 		ux_elf_section_find(&f->elf, ux_dwarf_split_section_name(UX_DWARF_INFO));
 	uint32_t at = first ? first->index : UINT32_MAX - 1;
 	UX_TRY(ux_split_file_prepare(f, linked, &f->loaded.dwarf, err));
-	while (!has_code(&f->units)) {
+	while (!split_file_has_code(&f->units)) {
 		enum ux_code code =
 			ux_debug_sections_next_split_info(&f->elf, spill, &at, &f->loaded, err);
 		if (code == UX_ENOTFOUND)
@@ -81,7 +81,7 @@ enum ux_code ux_split_file_read(struct ux_split_file *f, struct ux_bytes bytes,
 	return UX_OK;
 }
 
-static uint64_t inflated_bytes(const struct ux_split_file *f)
+static uint64_t split_file_inflated(const struct ux_split_file *f)
 {
 	uint64_t sum = 0;
 	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++)
@@ -90,8 +90,8 @@ static uint64_t inflated_bytes(const struct ux_split_file *f)
 }
 
 /* A new file of what is mapped, which it takes over. */
-static enum ux_code make_file(const struct ux_split_cache *c, struct ux_mapping *file,
-			      struct ux_split_file **ret, struct ux_error *err)
+static enum ux_code split_file_create(const struct ux_split_cache *c, struct ux_mapping *file,
+				      struct ux_split_file **ret, struct ux_error *err)
 {
 	struct ux_split_file *f = calloc(1, sizeof(*f));
 	if (!f)
@@ -100,10 +100,10 @@ static enum ux_code make_file(const struct ux_split_cache *c, struct ux_mapping 
 	*file = (struct ux_mapping){0};
 	f->outcome = (struct ux_error)UX_ERROR_INIT;
 	if (ux_split_file_read(f, f->file.bytes, c->linked, c->spill, &f->outcome) == UX_ENOMEM) {
-		destroy(f);
+		split_file_destroy(f);
 		return ux_error_nomem(err);
 	}
-	f->inflated = inflated_bytes(f);
+	f->inflated = split_file_inflated(f);
 	*ret = f;
 	return UX_OK;
 }
@@ -121,19 +121,19 @@ struct ux_split_cache *ux_split_cache_create(const struct ux_dwarf_sections *lin
 }
 
 /* Lets go of one hold; the last one's file is returned, to be destroyed without the lock. */
-static struct ux_split_file *drop(struct ux_split_file *f)
+static struct ux_split_file *split_file_unref(struct ux_split_file *f)
 {
 	return f && --f->holders == 0 ? f : NULL;
 }
 
 /* Makes the place free. */
-static struct ux_split_file *vacate(struct ux_split_cache *c, struct place *p)
+static struct ux_split_file *split_slot_clear(struct ux_split_cache *c, struct place *p)
 {
 	struct ux_split_file *f = p->file;
 	c->inflated -= f ? f->inflated : 0;
 	free(p->path);
 	*p = (struct place){0};
-	return drop(f);
+	return split_file_unref(f);
 }
 
 struct ux_split_cache *ux_split_cache_destroy(struct ux_split_cache *c)
@@ -141,44 +141,46 @@ struct ux_split_cache *ux_split_cache_destroy(struct ux_split_cache *c)
 	if (!c)
 		return NULL;
 	for (size_t i = 0; i < ux_countof(c->places); i++)
-		destroy(vacate(c, &c->places[i]));
+		split_file_destroy(split_slot_clear(c, &c->places[i]));
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 	return NULL;
 }
 
-static struct ux_split_file *hold(struct ux_split_cache *c, struct place *p)
+static struct ux_split_file *split_slot_ref(struct ux_split_cache *c, struct place *p)
 {
 	p->used = ++c->clock;
 	p->file->holders++;
 	return p->file;
 }
 
-static struct ux_split_file *find_path(struct ux_split_cache *c, const char *path, uint64_t hash)
+static struct ux_split_file *split_cache_find_path(struct ux_split_cache *c, const char *path,
+						   uint64_t hash)
 {
 	for (size_t i = 0; i < ux_countof(c->places); i++) {
 		struct place *p = &c->places[i];
 		if (p->path && p->hash == hash && strcmp(p->path, path) == 0)
-			return hold(c, p);
+			return split_slot_ref(c, p);
 	}
 	return NULL;
 }
 
 /* The same file by whatever path. */
-static struct ux_split_file *find_file(struct ux_split_cache *c, const struct ux_mapping *file)
+static struct ux_split_file *split_cache_find_file(struct ux_split_cache *c,
+						   const struct ux_mapping *file)
 {
 	for (size_t i = 0; i < ux_countof(c->places); i++) {
 		struct place *p = &c->places[i];
 		if (p->path && p->file->file.dev == file->dev && p->file->file.ino == file->ino &&
 		    p->file->file.mtime_ns == file->mtime_ns &&
 		    p->file->file.bytes.size == file->bytes.size)
-			return hold(c, p);
+			return split_slot_ref(c, p);
 	}
 	return NULL;
 }
 
 /* The place to be had next: a free one, else that of what was not asked for the longest. */
-static struct place *oldest(struct ux_split_cache *c)
+static struct place *split_cache_oldest(struct ux_split_cache *c)
 {
 	struct place *oldest = &c->places[0];
 	for (size_t i = 1; i < ux_countof(c->places); i++)
@@ -187,7 +189,8 @@ static struct place *oldest(struct ux_split_cache *c)
 	return oldest;
 }
 
-static struct place *oldest_inflated(struct ux_split_cache *c, const struct ux_split_file *but)
+static struct place *split_cache_oldest_inflated(struct ux_split_cache *c,
+						 const struct ux_split_file *but)
 {
 	struct place *oldest = NULL;
 	for (size_t i = 0; i < ux_countof(c->places); i++) {
@@ -203,39 +206,40 @@ UX_VEC(file_vec, struct ux_split_file *);
 
 /* Keeps the file, which the caller holds, for the next who asks for the path. What has to go for
  * it is in gone. */
-static enum ux_code keep(struct ux_split_cache *c, const char *path, uint64_t hash,
-			 struct ux_split_file *file, struct file_vec *gone, struct ux_error *err)
+static enum ux_code split_cache_insert(struct ux_split_cache *c, const char *path, uint64_t hash,
+				       struct ux_split_file *file, struct file_vec *gone,
+				       struct ux_error *err)
 {
 	char *copy = strdup(path);
 	if (!copy || !file_vec_reserve(gone, UX_SPLIT_FILES_KEPT + 1)) {
 		free(copy);
 		return ux_error_nomem(err);
 	}
-	struct place *p = oldest(c);
-	gone->data[gone->size++] = vacate(c, p);
+	struct place *p = split_cache_oldest(c);
+	gone->data[gone->size++] = split_slot_clear(c, p);
 	*p = (struct place){.path = copy, .hash = hash, .file = file};
-	(void)hold(c, p);
+	(void)split_slot_ref(c, p);
 	c->inflated += file->inflated;
-	while (c->inflated > UX_SPLIT_INFLATED_KEPT && (p = oldest_inflated(c, file)))
-		gone->data[gone->size++] = vacate(c, p);
+	while (c->inflated > UX_SPLIT_INFLATED_KEPT && (p = split_cache_oldest_inflated(c, file)))
+		gone->data[gone->size++] = split_slot_clear(c, p);
 	return UX_OK;
 }
 
 /* Maps what is at path; *ret is somebody's who had it first, or new and held once. */
-static enum ux_code open_path(struct ux_split_cache *c, const char *path,
-			      struct ux_split_file **ret, struct ux_error *err)
+static enum ux_code split_cache_open(struct ux_split_cache *c, const char *path,
+				     struct ux_split_file **ret, struct ux_error *err)
 {
 	struct ux_mapping file = {0};
 	if (ux_file_map(path, &file, NULL) != UX_OK)
 		return UX_ENOTFOUND;
 	pthread_mutex_lock(&c->lock);
-	*ret = find_file(c, &file);
+	*ret = split_cache_find_file(c, &file);
 	pthread_mutex_unlock(&c->lock);
 	if (*ret) {
 		ux_file_unmap(&file);
 		return UX_OK;
 	}
-	enum ux_code code = make_file(c, &file, ret, err);
+	enum ux_code code = split_file_create(c, &file, ret, err);
 	ux_file_unmap(&file);
 	if (code == UX_OK)
 		(*ret)->holders = 1;
@@ -248,16 +252,16 @@ enum ux_code ux_split_cache_take(struct ux_split_cache *c, const char *path,
 	uint64_t hash = ux_hash_bytes(ux_bytes_cstr(path));
 	ux_cleanup(file_vec_deinit) struct file_vec gone = {0};
 	pthread_mutex_lock(&c->lock);
-	*ret = find_path(c, path, hash);
+	*ret = split_cache_find_path(c, path, hash);
 	pthread_mutex_unlock(&c->lock);
 	if (*ret)
 		return UX_OK;
-	UX_TRY(open_path(c, path, ret, err));
+	UX_TRY(split_cache_open(c, path, ret, err));
 	pthread_mutex_lock(&c->lock);
-	enum ux_code code = keep(c, path, hash, *ret, &gone, err);
+	enum ux_code code = split_cache_insert(c, path, hash, *ret, &gone, err);
 	pthread_mutex_unlock(&c->lock);
 	for (size_t i = 0; i < gone.size; i++)
-		destroy(gone.data[i]);
+		split_file_destroy(gone.data[i]);
 	if (code != UX_OK)
 		ux_split_cache_give(c, *ret);
 	return code;
@@ -266,7 +270,7 @@ enum ux_code ux_split_cache_take(struct ux_split_cache *c, const char *path,
 void ux_split_cache_give(struct ux_split_cache *c, struct ux_split_file *file)
 {
 	pthread_mutex_lock(&c->lock);
-	struct ux_split_file *gone = drop(file);
+	struct ux_split_file *gone = split_file_unref(file);
 	pthread_mutex_unlock(&c->lock);
-	destroy(gone);
+	split_file_destroy(gone);
 }

@@ -9,8 +9,8 @@ enum {
 	INDEX_MOST = 1u << 30, /* bytes of an inflated index: 32 million units */
 };
 
-static enum ux_code open_package(struct ux_split_files *f, struct ux_bytes file,
-				 struct ux_error *err)
+static enum ux_code split_package_open(struct ux_split_files *f, struct ux_bytes file,
+				       struct ux_error *err)
 {
 	UX_TRY(ux_elf_open(&f->elf, file, err));
 	const struct ux_elf_section *s = ux_elf_section_find(&f->elf, ".debug_cu_index");
@@ -21,7 +21,7 @@ static enum ux_code open_package(struct ux_split_files *f, struct ux_bytes file,
 	return ux_dwarf_package_open(&f->package, f->index.bytes, &f->sections.dwarf, err);
 }
 
-static void drop_package(struct ux_split_files *f)
+static void split_package_close(struct ux_split_files *f)
 {
 	ux_elf_content_free(&f->index);
 	ux_debug_sections_free(&f->sections);
@@ -31,7 +31,7 @@ static void drop_package(struct ux_split_files *f)
 }
 
 /* "path[0, size).dwp", when it can be read. */
-static bool package_of(const char *path, size_t size, char ret[PATH_MAX])
+static bool split_package_at(const char *path, size_t size, char ret[PATH_MAX])
 {
 	struct stat st;
 	return size < PATH_MAX && snprintf(ret, PATH_MAX, "%.*s.dwp", (int)size, path) < PATH_MAX &&
@@ -46,17 +46,17 @@ bool ux_split_package_path(const char *debug_path, const char *module_path, char
 		size_t n = paths[i] ? strlen(paths[i]) : 0;
 		if (n == 0)
 			continue;
-		if (package_of(paths[i], n, ret))
+		if (split_package_at(paths[i], n, ret))
 			return true;
 		if (n > debug.size &&
 		    memcmp(paths[i] + n - debug.size, debug.data, debug.size) == 0 &&
-		    package_of(paths[i], n - debug.size, ret))
+		    split_package_at(paths[i], n - debug.size, ret))
 			return true;
 	}
 	return false;
 }
 
-static bool find_package(struct ux_split_files *f)
+static bool split_package_find(struct ux_split_files *f)
 {
 	char path[PATH_MAX];
 	return ux_split_package_path(f->paths[0], f->paths[1], path) &&
@@ -81,27 +81,27 @@ enum ux_code ux_split_files_open(struct ux_split_files *files,
 		UX_TRY(ux_split_given_open(&files->given, given, linked, spill, &files->reason,
 					   err));
 	struct ux_bytes package = files->given.package;
-	if (package.size == 0 && find_package(files))
+	if (package.size == 0 && split_package_find(files))
 		package = files->file.bytes;
 	if (package.size == 0)
 		return UX_OK;
-	enum ux_code code = open_package(files, package, &files->reason);
+	enum ux_code code = split_package_open(files, package, &files->reason);
 	files->has_package = code == UX_OK;
 	if (code != UX_OK)
-		drop_package(files);
+		split_package_close(files);
 	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
 }
 
 void ux_split_files_close(struct ux_split_files *files)
 {
-	drop_package(files);
+	split_package_close(files);
 	ux_split_given_close(&files->given);
 	ux_split_cache_destroy(files->cache);
 	*files = (struct ux_split_files){0};
 }
 
 /* Lets go of the unit's file, whatever it is; the copies of names stay known. */
-static void release(struct ux_split_unit *u)
+static void split_unit_release(struct ux_split_unit *u)
 {
 	if (u->ready)
 		ux_dwarf_names_deinit(&u->names);
@@ -115,60 +115,60 @@ static void release(struct ux_split_unit *u)
 
 void ux_split_unit_close(struct ux_split_unit *unit)
 {
-	release(unit);
+	split_unit_release(unit);
 	ux_split_texts_deinit(&unit->texts);
 }
 
 /* Makes names of the file's units ready. */
-static void begin_names(struct ux_split_unit *u, const struct ux_split_file *file)
+static void split_unit_begin_names(struct ux_split_unit *u, const struct ux_split_file *file)
 {
 	ux_dwarf_names_init(&u->names, &file->sections, &file->units);
 	u->ready = true;
 }
 
-static enum ux_code from_package(struct ux_split_unit *u, const struct ux_split_files *f,
-				 const struct ux_dwarf_context *skeleton,
-				 struct ux_dwarf_context *ret, struct ux_error *err)
+static enum ux_code split_unit_from_package(struct ux_split_unit *u, const struct ux_split_files *f,
+					    const struct ux_dwarf_context *skeleton,
+					    struct ux_dwarf_context *ret, struct ux_error *err)
 {
 	struct ux_dwarf_sections dwo;
 	struct ux_split_file *part = &u->part;
 	if (!f->has_package)
 		return UX_ENOTFOUND;
 	UX_TRY(ux_dwarf_package_find(&f->package, skeleton->dwo_id, &dwo, err));
-	release(u);
+	split_unit_release(u);
 	UX_TRY(ux_split_file_prepare(part, f->linked, &dwo, err));
-	begin_names(u, part);
+	split_unit_begin_names(u, part);
 	return ux_dwarf_split_open(&part->sections, &part->units, &part->ids, skeleton, ret, err);
 }
 
-static enum ux_code from_given(struct ux_split_unit *u, const struct ux_split_files *f,
-			       const struct ux_dwarf_context *skeleton,
-			       struct ux_dwarf_context *ret, struct ux_error *err)
+static enum ux_code split_unit_from_given(struct ux_split_unit *u, const struct ux_split_files *f,
+					  const struct ux_dwarf_context *skeleton,
+					  struct ux_dwarf_context *ret, struct ux_error *err)
 {
 	const struct ux_split_file *file = ux_split_given_find(&f->given, skeleton->dwo_id);
 	if (!file)
 		return UX_ENOTFOUND;
 	if (file != u->given) {
-		release(u);
+		split_unit_release(u);
 		u->given = file;
-		begin_names(u, file);
+		split_unit_begin_names(u, file);
 	}
 	return ux_dwarf_split_open(&file->sections, &file->units, &file->ids, skeleton, ret, err);
 }
 
 /* Takes the .dwo file at path, unless it is at hand. UX_ENOTFOUND: there is none. */
-static enum ux_code take_file(struct ux_split_unit *u, const struct ux_split_files *f,
-			      const char *path, struct ux_error *err)
+static enum ux_code split_unit_from_file(struct ux_split_unit *u, const struct ux_split_files *f,
+					 const char *path, struct ux_error *err)
 {
 	struct ux_split_file *file = NULL;
 	UX_TRY(ux_split_cache_take(f->cache, path, &file, err));
 	if (file == u->shared) {
 		ux_split_cache_give(f->cache, file);
 	} else {
-		release(u);
+		split_unit_release(u);
 		u->cache = f->cache;
 		u->shared = file;
-		begin_names(u, file);
+		split_unit_begin_names(u, file);
 	}
 	if (err && err->code == UX_OK)
 		*err = file->outcome;
@@ -186,7 +186,7 @@ struct search {
 };
 
 /* Takes the unit when `code`, the outcome of looking at one place, is UX_OK; true to stop there. */
-static bool settle(struct search *s, enum ux_code code, const struct ux_error *why)
+static bool split_search_outcome(struct search *s, enum ux_code code, const struct ux_error *why)
 {
 	if (code == UX_OK) {
 		s->outcome = UX_SPLIT_READ;
@@ -201,54 +201,56 @@ static bool settle(struct search *s, enum ux_code code, const struct ux_error *w
 }
 
 /* Tries one path; true to stop there. */
-static bool try_path(struct search *s, const char *path)
+static bool split_search_path(struct search *s, const char *path)
 {
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = take_file(s->unit, s->files, path, &why);
+	enum ux_code code = split_unit_from_file(s->unit, s->files, path, &why);
 	const struct ux_split_file *file = s->unit->shared;
 	if (code == UX_ENOTFOUND)
 		return false;
 	if (code == UX_OK)
 		code = ux_dwarf_split_open(&file->sections, &file->units, &file->ids, s->skeleton,
 					   s->ret, &why);
-	return settle(s, code, &why);
+	return split_search_outcome(s, code, &why);
 }
 
 /* Tries "folder/middle/name"; middle may be NULL. */
-static bool try_in(struct search *s, struct ux_bytes folder, const char *middle, const char *name)
+static bool split_search_folder(struct search *s, struct ux_bytes folder, const char *middle,
+				const char *name)
 {
 	char path[PATH_MAX];
 	int n = folder.size < PATH_MAX ? snprintf(path, sizeof(path), "%.*s/%s%s%s",
 						  (int)folder.size, (const char *)folder.data,
 						  middle ? middle : "", middle ? "/" : "", name)
 				       : PATH_MAX;
-	return n < PATH_MAX && try_path(s, path);
+	return n < PATH_MAX && split_search_path(s, path);
 }
 
-static struct ux_bytes folder_of(const char *path)
+static struct ux_bytes split_folder_of(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	return slash ? ux_bytes(path, (size_t)(slash - path)) : UX_STR(".");
 }
 
 /* Tries the unit's file where the compiler put it, and where the module is now. */
-static bool try_paths(struct search *s)
+static bool split_search_paths(struct search *s)
 {
 	const char *name = s->skeleton->dwo_name, *dir = s->skeleton->comp_dir;
 	const char *slash = strrchr(name, '/');
 	bool absolute = dir && dir[0] == '/';
-	if (name[0] == '/' && try_path(s, name))
+	if (name[0] == '/' && split_search_path(s, name))
 		return true;
-	if (name[0] != '/' && absolute && try_in(s, ux_bytes_cstr(dir), NULL, name))
+	if (name[0] != '/' && absolute && split_search_folder(s, ux_bytes_cstr(dir), NULL, name))
 		return true;
 	for (unsigned i = 0; i < ux_countof(s->files->paths); i++) {
 		if (!s->files->paths[i])
 			continue;
-		struct ux_bytes folder = folder_of(s->files->paths[i]);
-		if (name[0] != '/' && ((dir && !absolute && try_in(s, folder, dir, name)) ||
-				       try_in(s, folder, NULL, name)))
+		struct ux_bytes folder = split_folder_of(s->files->paths[i]);
+		if (name[0] != '/' &&
+		    ((dir && !absolute && split_search_folder(s, folder, dir, name)) ||
+		     split_search_folder(s, folder, NULL, name)))
 			return true;
-		if (slash && try_in(s, folder, NULL, slash + 1))
+		if (slash && split_search_folder(s, folder, NULL, slash + 1))
 			return true;
 	}
 	return false;
@@ -261,15 +263,15 @@ enum ux_code ux_split_unit_open(struct ux_split_unit *unit, const struct ux_spli
 {
 	struct search s = {unit, files, skeleton, ret, UX_SPLIT_MISSING, reason};
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = from_package(unit, files, skeleton, ret, &why);
-	bool found = code != UX_ENOTFOUND && settle(&s, code, &why);
+	enum ux_code code = split_unit_from_package(unit, files, skeleton, ret, &why);
+	bool found = code != UX_ENOTFOUND && split_search_outcome(&s, code, &why);
 	if (!found) {
 		why = (struct ux_error)UX_ERROR_INIT;
-		code = from_given(unit, files, skeleton, ret, &why);
-		found = code != UX_ENOTFOUND && settle(&s, code, &why);
+		code = split_unit_from_given(unit, files, skeleton, ret, &why);
+		found = code != UX_ENOTFOUND && split_search_outcome(&s, code, &why);
 	}
 	if (!found && (files->paths[0] || files->paths[1]))
-		(void)try_paths(&s);
+		(void)split_search_paths(&s);
 	if (s.outcome == UX_SPLIT_DAMAGED && s.reason->code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	*ret_outcome = s.outcome;

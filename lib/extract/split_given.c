@@ -4,7 +4,7 @@
 
 #include "ar_member.h"
 
-static struct ux_split_file *destroy(struct ux_split_file *file)
+static struct ux_split_file *split_given_destroy(struct ux_split_file *file)
 {
 	if (file)
 		ux_split_file_close(file);
@@ -15,13 +15,14 @@ static struct ux_split_file *destroy(struct ux_split_file *file)
 void ux_split_given_close(struct ux_split_given *given)
 {
 	for (size_t i = 0; i < given->files.size; i++)
-		destroy(given->files.data[i]);
+		split_given_destroy(given->files.data[i]);
 	ux_split_file_vec_deinit(&given->files);
 	ux_split_place_vec_deinit(&given->places);
 	given->package = UX_BYTES_NONE;
 }
 
-static enum ux_code look(struct ux_bytes file, bool *ret_is_package, struct ux_error *err)
+static enum ux_code split_given_is_package(struct ux_bytes file, bool *ret_is_package,
+					   struct ux_error *err)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	enum ux_code code = ux_elf_open(&elf, file, NULL);
@@ -29,12 +30,12 @@ static enum ux_code look(struct ux_bytes file, bool *ret_is_package, struct ux_e
 	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
 }
 
-static enum ux_code add_file(struct ux_split_given *given, struct ux_bytes bytes,
-			     const struct ux_dwarf_sections *linked, const char *spill,
-			     struct ux_error *reason, struct ux_error *err)
+static enum ux_code split_given_add(struct ux_split_given *given, struct ux_bytes bytes,
+				    const struct ux_dwarf_sections *linked, const char *spill,
+				    struct ux_error *reason, struct ux_error *err)
 {
 	bool is_package = false;
-	UX_TRY(look(bytes, &is_package, err));
+	UX_TRY(split_given_is_package(bytes, &is_package, err));
 	if (is_package) {
 		if (given->package.size == 0)
 			given->package = bytes;
@@ -47,11 +48,11 @@ static enum ux_code add_file(struct ux_split_given *given, struct ux_bytes bytes
 	if (code == UX_OK && ux_split_file_vec_append(&given->files, file))
 		return UX_OK;
 	code = code == UX_OK ? UX_ENOMEM : code;
-	destroy(file);
+	split_given_destroy(file);
 	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
 }
 
-static int by_id(const void *a, const void *b)
+static int split_location_compare(const void *a, const void *b)
 {
 	const struct ux_split_place *x = a, *y = b;
 	if (x->dwo_id != y->dwo_id)
@@ -59,7 +60,7 @@ static int by_id(const void *a, const void *b)
 	return x->file < y->file ? -1 : x->file > y->file;
 }
 
-static enum ux_code list_places(struct ux_split_given *given, struct ux_error *err)
+static enum ux_code split_given_index(struct ux_split_given *given, struct ux_error *err)
 {
 	for (size_t i = 0; i < given->files.size; i++) {
 		const struct ux_dwarf_split_ids *ids = &given->files.data[i]->ids;
@@ -70,7 +71,8 @@ static enum ux_code list_places(struct ux_split_given *given, struct ux_error *e
 		}
 	}
 	if (given->places.size > 0)
-		qsort(given->places.data, given->places.size, sizeof(*given->places.data), by_id);
+		qsort(given->places.data, given->places.size, sizeof(*given->places.data),
+		      split_location_compare);
 	return UX_OK;
 }
 
@@ -80,8 +82,8 @@ enum ux_code ux_split_given_open(struct ux_split_given *given, struct ux_bytes b
 {
 	uint64_t at = 0;
 	if (!ux_ar_is(bytes)) {
-		UX_TRY(add_file(given, bytes, linked, spill, reason, err));
-		return list_places(given, err);
+		UX_TRY(split_given_add(given, bytes, linked, spill, reason, err));
+		return split_given_index(given, err);
 	}
 	for (;;) {
 		struct ux_error why = UX_ERROR_INIT;
@@ -90,9 +92,9 @@ enum ux_code ux_split_given_open(struct ux_split_given *given, struct ux_bytes b
 		if (code != UX_OK) {
 			if (code != UX_ENOTFOUND && reason->code == UX_OK)
 				*reason = why;
-			return list_places(given, err);
+			return split_given_index(given, err);
 		}
-		UX_TRY(add_file(given, member, linked, spill, reason, err));
+		UX_TRY(split_given_add(given, member, linked, spill, reason, err));
 	}
 }
 

@@ -11,7 +11,7 @@ struct skeleton {
 
 UX_VEC(skeleton_vec, struct skeleton);
 
-static int by_id(const void *x, const void *y)
+static int skeleton_compare(const void *x, const void *y)
 {
 	const struct skeleton *a = x, *b = y;
 	if (a->id != b->id)
@@ -19,8 +19,8 @@ static int by_id(const void *x, const void *y)
 	return (a->unit > b->unit) - (a->unit < b->unit);
 }
 
-static bool has_id(const struct ux_dwarf_sections *sections, const struct ux_dwarf_unit *unit,
-		   uint64_t *ret)
+static bool skeleton_id(const struct ux_dwarf_sections *sections, const struct ux_dwarf_unit *unit,
+			uint64_t *ret)
 {
 	struct ux_dwarf_context ctx;
 	if (unit->version >= 5) {
@@ -44,11 +44,11 @@ enum ux_code ux_split_twins_find(const struct ux_dwarf_sections *sections,
 		return ux_error_nomem(err);
 	for (size_t i = 0; i < units->count; i++) {
 		struct skeleton s = {.unit = i};
-		if (has_id(sections, &units->list[i], &s.id) && !skeleton_vec_append(&list, s))
+		if (skeleton_id(sections, &units->list[i], &s.id) && !skeleton_vec_append(&list, s))
 			return ux_error_nomem(err);
 	}
 	if (list.size > 1)
-		qsort(list.data, list.size, sizeof(*list.data), by_id);
+		qsort(list.data, list.size, sizeof(*list.data), skeleton_compare);
 	for (size_t i = UX_SPLIT_TWINS_MOST; i < list.size; i++)
 		if (list.data[i].id == list.data[i - UX_SPLIT_TWINS_MOST].id)
 			twins[list.data[i].unit] = true;

@@ -27,14 +27,14 @@ enum ux_code ux_supplementary_link(const struct ux_elf *elf, struct ux_supplemen
 	return UX_OK;
 }
 
-static bool try_path(const char *path, const struct ux_id *id, struct ux_mapping *ret)
+static bool supplementary_try_path(const char *path, const struct ux_id *id, struct ux_mapping *ret)
 {
 	const char *why = NULL;
 	return ux_debug_map_id(path, id, ret, &why);
 }
 
 /* "FOLDER OF base" "/" path; false when that is too long for a path. */
-static bool beside(char *out, const char *base, const char *path)
+static bool supplementary_beside(char *out, const char *base, const char *path)
 {
 	const char *slash = strrchr(base, '/');
 	int folder = slash ? (int)ux_min((size_t)(slash - base), (size_t)PATH_MAX) : 1;
@@ -43,38 +43,40 @@ static bool beside(char *out, const char *base, const char *path)
 
 /* The debug file is often met through a link of .build-id: what it says counts from its real place.
  */
-static bool try_link(const struct ux_supplementary_link *link, const char *debug_path,
-		     struct ux_mapping *ret)
+static bool supplementary_try_link(const struct ux_supplementary_link *link, const char *debug_path,
+				   struct ux_mapping *ret)
 {
 	char path[PATH_MAX];
 	ux_cleanup(ux_free_ptr) char *real = realpath(debug_path, NULL);
 	if (link->path[0] == '/')
-		return try_path(link->path, &link->id, ret);
-	return (beside(path, debug_path, link->path) && try_path(path, &link->id, ret)) ||
-	       (real && beside(path, real, link->path) && try_path(path, &link->id, ret));
+		return supplementary_try_path(link->path, &link->id, ret);
+	return (supplementary_beside(path, debug_path, link->path) &&
+		supplementary_try_path(path, &link->id, ret)) ||
+	       (real && supplementary_beside(path, real, link->path) &&
+		supplementary_try_path(path, &link->id, ret));
 }
 
-static bool try_dir(const struct ux_supplementary_link *link, const char *dir, int dir_size,
-		    struct ux_mapping *ret)
+static bool supplementary_try_dir(const struct ux_supplementary_link *link, const char *dir,
+				  int dir_size, struct ux_mapping *ret)
 {
 	char path[PATH_MAX];
 	const char *name = strstr(link->path, "/.dwz/");
 	const char *slash = strrchr(link->path, '/');
 	if (ux_debug_id_path(path, dir, (size_t)dir_size, &link->id) &&
-	    try_path(path, &link->id, ret))
+	    supplementary_try_path(path, &link->id, ret))
 		return true;
 	name = name ? name + strlen("/.dwz/") : slash ? slash + 1 : link->path;
 	return snprintf(path, sizeof(path), "%.*s/.dwz/%s", dir_size, dir, name) < PATH_MAX &&
-	       try_path(path, &link->id, ret);
+	       supplementary_try_path(path, &link->id, ret);
 }
 
 /* A debug file of a tree that was unpacked somewhere has its neighbours in that tree. */
-static bool try_own_tree(const struct ux_supplementary_link *link, const char *debug_path,
-			 struct ux_mapping *ret)
+static bool supplementary_try_tree(const struct ux_supplementary_link *link, const char *debug_path,
+				   struct ux_mapping *ret)
 {
 	const char *tree = strstr(debug_path, "/.build-id/");
 	return tree && tree - debug_path < PATH_MAX &&
-	       try_dir(link, debug_path, (int)(tree - debug_path), ret);
+	       supplementary_try_dir(link, debug_path, (int)(tree - debug_path), ret);
 }
 
 enum ux_code ux_supplementary_find(struct ux_bytes debug, const char *debug_path, const char *dirs,
@@ -84,12 +86,12 @@ enum ux_code ux_supplementary_find(struct ux_bytes debug, const char *debug_path
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	UX_TRY(ux_elf_open(&elf, debug, err));
 	UX_TRY(ux_supplementary_link(&elf, &link, err));
-	if (link.path[0] == '\0' || try_link(&link, debug_path, ret) ||
-	    try_own_tree(&link, debug_path, ret))
+	if (link.path[0] == '\0' || supplementary_try_link(&link, debug_path, ret) ||
+	    supplementary_try_tree(&link, debug_path, ret))
 		return UX_OK;
 	for (const char *dir = dirs ? dirs : UX_DEBUG_DIRS_DEFAULT; *dir != '\0';) {
 		size_t n = strcspn(dir, ":");
-		if (n > 0 && n < PATH_MAX && try_dir(&link, dir, (int)n, ret))
+		if (n > 0 && n < PATH_MAX && supplementary_try_dir(&link, dir, (int)n, ret))
 			return UX_OK;
 		dir += n + (dir[n] == ':');
 	}

@@ -2,7 +2,6 @@
 /* An ELF file as it lies in a live process. */
 #include "target_elf.h"
 
-#include "elf_dynamic.h"
 #include "elf_symbols.h"
 
 void ux_target_elf_close(struct ux_target_elf *e)

@@ -8,15 +8,16 @@
 #include <libdeflate.h>
 #include <zstd.h>
 
-static void free_inflater(struct libdeflate_decompressor **d)
+static void content_zlib_free(struct libdeflate_decompressor **d)
 {
 	libdeflate_free_decompressor(*d);
 }
 
 /* Fills out with the streams one behind the other; they must end where out does. */
-static enum ux_code inflate_zlib(const struct ux_elf_packed *p, uint8_t *out, struct ux_error *err)
+static enum ux_code content_inflate_zlib(const struct ux_elf_packed *p, uint8_t *out,
+					 struct ux_error *err)
 {
-	ux_cleanup(free_inflater) struct libdeflate_decompressor *d =
+	ux_cleanup(content_zlib_free) struct libdeflate_decompressor *d =
 		libdeflate_alloc_decompressor();
 	if (!d)
 		return ux_error_nomem(err);
@@ -39,14 +40,15 @@ static enum ux_code inflate_zlib(const struct ux_elf_packed *p, uint8_t *out, st
 	return left > 0 ? ux_elf_packed_wrong_size(p, "less", err) : UX_OK;
 }
 
-static void free_zstd(ZSTD_DCtx **d)
+static void content_zstd_free(ZSTD_DCtx **d)
 {
 	ZSTD_freeDCtx(*d);
 }
 
-static enum ux_code inflate_zstd(const struct ux_elf_packed *p, uint8_t *out, struct ux_error *err)
+static enum ux_code content_inflate_zstd(const struct ux_elf_packed *p, uint8_t *out,
+					 struct ux_error *err)
 {
-	ux_cleanup(free_zstd) ZSTD_DCtx *d = ZSTD_createDCtx();
+	ux_cleanup(content_zstd_free) ZSTD_DCtx *d = ZSTD_createDCtx();
 	if (!d)
 		return ux_error_nomem(err);
 	size_t n = ZSTD_decompressDCtx(d, out, p->size, p->stream.data, p->stream.size);
@@ -69,8 +71,8 @@ uint64_t ux_elf_section_loaded_size(const struct ux_elf *elf, const struct ux_el
 }
 
 /* Memory for the inflated bytes. */
-static enum ux_code make_room(struct ux_elf_content *content, size_t size, const char *spill,
-			      struct ux_error *err)
+static enum ux_code content_allocate(struct ux_elf_content *content, size_t size, const char *spill,
+				     struct ux_error *err)
 {
 	void *region = NULL;
 	size = ux_max(size, (size_t)1);
@@ -101,9 +103,9 @@ enum ux_code ux_elf_section_load(const struct ux_elf *elf, const struct ux_elf_s
 	UX_TRY(ux_elf_packed_read(elf, section, raw, &p, err));
 	UX_TRY(ux_elf_packed_check(&p, max_size, err));
 	ux_cleanup(ux_elf_content_free) struct ux_elf_content made = {0};
-	UX_TRY(make_room(&made, p.size, spill, err));
-	UX_TRY(p.type == ELFCOMPRESS_ZLIB ? inflate_zlib(&p, made.owned, err)
-					  : inflate_zstd(&p, made.owned, err));
+	UX_TRY(content_allocate(&made, p.size, spill, err));
+	UX_TRY(p.type == ELFCOMPRESS_ZLIB ? content_inflate_zlib(&p, made.owned, err)
+					  : content_inflate_zstd(&p, made.owned, err));
 	made.bytes.size = p.size;
 	*ret = made;
 	made = (struct ux_elf_content){0};
@@ -119,7 +121,7 @@ enum ux_code ux_elf_section_load_copy(const struct ux_elf *elf,
 	UX_TRY(ux_elf_section_load(elf, section, max_size, spill, &loaded, err));
 	if (!loaded.owned) {
 		struct ux_bytes raw = loaded.bytes;
-		UX_TRY(make_room(&loaded, raw.size, spill, err));
+		UX_TRY(content_allocate(&loaded, raw.size, spill, err));
 		if (raw.size > 0)
 			memcpy(loaded.owned, raw.data, raw.size);
 		loaded.bytes.size = raw.size;

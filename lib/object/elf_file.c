@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Header, section table and segment table of an ELF file. */
+/* Header, section table and segment table of an ELF file, and addresses for sections that have
+ * none. */
 #include "elf_file.h"
 
+#include "bytes.h"
 #include "cursor.h"
-#include "elf_layout.h"
+
+/* --- header, section table and segment table of an ELF file ----------------------------------- */
 
 /* What the header says about one of the two tables. */
 struct table {
@@ -26,7 +29,7 @@ bool ux_elf_is(struct ux_bytes file)
 }
 
 /* An address, offset or size of the file's class. */
-static uint64_t word(struct ux_cur *c, bool is64)
+static uint64_t elf_word(struct ux_cur *c, bool is64)
 {
 	return is64 ? ux_cur_u64(c) : ux_cur_u32(c);
 }
@@ -46,7 +49,7 @@ enum ux_code ux_elf_check(struct ux_bytes file, struct ux_error *err)
 }
 
 /* Class and byte order, which everything else depends on (gABI, "ELF Identification"). */
-static enum ux_code read_ident(struct ux_elf *elf, struct ux_error *err)
+static enum ux_code elf_read_ident(struct ux_elf *elf, struct ux_error *err)
 {
 	UX_TRY(ux_elf_check(elf->file, err));
 	if (elf->file.size < EI_NIDENT)
@@ -67,18 +70,18 @@ static enum ux_code read_ident(struct ux_elf *elf, struct ux_error *err)
 }
 
 /* gABI, "ELF Header". */
-static enum ux_code read_header(struct ux_elf *elf, struct header *h, struct ux_error *err)
+static enum ux_code elf_read_header(struct ux_elf *elf, struct header *h, struct ux_error *err)
 {
 	struct ux_cur c = ux_cur_make(elf->file, NULL, elf->swap);
 	ux_cur_skip(&c, EI_NIDENT);
 	elf->type = ux_cur_u16(&c);
 	elf->machine = ux_cur_u16(&c);
 	ux_cur_skip(&c, 4); /* e_version: nobody ever counted on */
-	elf->entry = word(&c, elf->is64);
+	elf->entry = elf_word(&c, elf->is64);
 	*h = (struct header){.segments.what = "program headers",
 			     .sections.what = "section headers"};
-	h->segments.off = word(&c, elf->is64);
-	h->sections.off = word(&c, elf->is64);
+	h->segments.off = elf_word(&c, elf->is64);
+	h->sections.off = elf_word(&c, elf->is64);
 	ux_cur_skip(&c, 4 + 2); /* e_flags, e_ehsize */
 	h->segments.entsize = ux_cur_u16(&c);
 	h->segments.count = ux_cur_u16(&c);
@@ -89,8 +92,8 @@ static enum ux_code read_header(struct ux_elf *elf, struct header *h, struct ux_
 }
 
 /* Checks that the table lies in the file; its count is then a safe size. */
-static enum ux_code check_table(const struct ux_elf *elf, const struct table *t, size_t record,
-				struct ux_error *err)
+static enum ux_code elf_check_table(const struct ux_elf *elf, const struct table *t, size_t record,
+				    struct ux_error *err)
 {
 	if (t->count == 0)
 		return UX_OK;
@@ -106,7 +109,7 @@ static enum ux_code check_table(const struct ux_elf *elf, const struct table *t,
 }
 
 /* A cursor over record i of a table that was checked. */
-static struct ux_cur table_record(const struct ux_elf *elf, const struct table *t, uint64_t i)
+static struct ux_cur elf_table_record(const struct ux_elf *elf, const struct table *t, uint64_t i)
 {
 	struct ux_bytes record = UX_BYTES_NONE;
 	bool inside = ux_bytes_sub(elf->file, t->off + i * t->entsize, t->entsize, &record);
@@ -116,37 +119,37 @@ static struct ux_cur table_record(const struct ux_elf *elf, const struct table *
 }
 
 /* gABI, "Section Header"; ret_name gets sh_name. A whole record is there, so nothing can fail. */
-static struct ux_elf_section read_section(const struct ux_elf *elf, struct ux_cur c,
-					  uint32_t *ret_name)
+static struct ux_elf_section elf_read_section(const struct ux_elf *elf, struct ux_cur c,
+					      uint32_t *ret_name)
 {
 	struct ux_elf_section s = {.name = ""};
 	*ret_name = ux_cur_u32(&c);
 	s.type = ux_cur_u32(&c);
-	s.flags = word(&c, elf->is64);
-	s.addr = word(&c, elf->is64);
-	s.off = word(&c, elf->is64);
-	s.size = word(&c, elf->is64);
+	s.flags = elf_word(&c, elf->is64);
+	s.addr = elf_word(&c, elf->is64);
+	s.off = elf_word(&c, elf->is64);
+	s.size = elf_word(&c, elf->is64);
 	s.link = ux_cur_u32(&c);
 	s.info = ux_cur_u32(&c);
-	s.align = word(&c, elf->is64);
-	s.entsize = word(&c, elf->is64);
+	s.align = elf_word(&c, elf->is64);
+	s.entsize = elf_word(&c, elf->is64);
 	return s;
 }
 
 /* gABI, "Program Header": p_flags moved when the class grew. */
-static struct ux_elf_segment read_segment(const struct ux_elf *elf, struct ux_cur c)
+static struct ux_elf_segment elf_read_segment(const struct ux_elf *elf, struct ux_cur c)
 {
 	struct ux_elf_segment s = {.type = ux_cur_u32(&c)};
 	if (elf->is64)
 		s.flags = ux_cur_u32(&c);
-	s.off = word(&c, elf->is64);
-	s.vaddr = word(&c, elf->is64);
-	(void)word(&c, elf->is64); /* p_paddr */
-	s.filesz = word(&c, elf->is64);
-	s.memsz = word(&c, elf->is64);
+	s.off = elf_word(&c, elf->is64);
+	s.vaddr = elf_word(&c, elf->is64);
+	(void)elf_word(&c, elf->is64); /* p_paddr */
+	s.filesz = elf_word(&c, elf->is64);
+	s.memsz = elf_word(&c, elf->is64);
 	if (!elf->is64)
 		s.flags = ux_cur_u32(&c);
-	s.align = word(&c, elf->is64);
+	s.align = elf_word(&c, elf->is64);
 	return s;
 }
 
@@ -154,7 +157,8 @@ static struct ux_elf_segment read_segment(const struct ux_elf *elf, struct ux_cu
  * Counts that do not fit the header's 16 bits stand in section 0: the number of sections in
  * sh_size, the section of the names in sh_link, the number of segments in sh_info.
  */
-static enum ux_code apply_escapes(const struct ux_elf *elf, struct header *h, struct ux_error *err)
+static enum ux_code elf_apply_escapes(const struct ux_elf *elf, struct header *h,
+				      struct ux_error *err)
 {
 	struct table *s = &h->sections;
 	bool any = s->off != 0 && (s->count == 0 || h->names == SHN_XINDEX);
@@ -170,9 +174,9 @@ static enum ux_code apply_escapes(const struct ux_elf *elf, struct header *h, st
 		return UX_OK;
 	struct table first = *s;
 	first.count = 1;
-	UX_TRY(check_table(elf, &first, elf->is64 ? ELF64_SHDR_SIZE : ELF32_SHDR_SIZE, err));
+	UX_TRY(elf_check_table(elf, &first, elf->is64 ? ELF64_SHDR_SIZE : ELF32_SHDR_SIZE, err));
 	uint32_t name = 0;
-	struct ux_elf_section zero = read_section(elf, table_record(elf, &first, 0), &name);
+	struct ux_elf_section zero = elf_read_section(elf, elf_table_record(elf, &first, 0), &name);
 	if (s->count == 0)
 		s->count = zero.size;
 	if (h->names == SHN_XINDEX)
@@ -183,7 +187,8 @@ static enum ux_code apply_escapes(const struct ux_elf *elf, struct header *h, st
 }
 
 /* The section's bytes up to its last NUL, so that every offset below their size is terminated. */
-static struct ux_bytes terminated(const struct ux_elf *elf, const struct ux_elf_section *section)
+static struct ux_bytes elf_string_table(const struct ux_elf *elf,
+					const struct ux_elf_section *section)
 {
 	struct ux_bytes bytes = UX_BYTES_NONE;
 	if (section->type != SHT_STRTAB ||
@@ -193,10 +198,11 @@ static struct ux_bytes terminated(const struct ux_elf *elf, const struct ux_elf_
 	return ux_bytes(bytes.data, nul ? (size_t)(nul - bytes.data) + 1 : 0);
 }
 
-static enum ux_code load_sections(struct ux_elf *elf, const struct header *h, struct ux_error *err)
+static enum ux_code elf_load_sections(struct ux_elf *elf, const struct header *h,
+				      struct ux_error *err)
 {
 	const struct table *t = &h->sections;
-	UX_TRY(check_table(elf, t, elf->is64 ? ELF64_SHDR_SIZE : ELF32_SHDR_SIZE, err));
+	UX_TRY(elf_check_table(elf, t, elf->is64 ? ELF64_SHDR_SIZE : ELF32_SHDR_SIZE, err));
 	/* The index of a section is 32 bits wide wherever it is stored. */
 	if (t->count > UINT32_MAX)
 		return ux_error_set(err, UX_ELIMIT, "%" PRIu64 " sections, at most %u are read",
@@ -210,11 +216,12 @@ static enum ux_code load_sections(struct ux_elf *elf, const struct header *h, st
 	struct ux_bytes names = UX_BYTES_NONE;
 	uint32_t name = 0;
 	if (h->names != SHN_UNDEF && h->names < t->count) {
-		struct ux_elf_section s = read_section(elf, table_record(elf, t, h->names), &name);
-		names = terminated(elf, &s);
+		struct ux_elf_section s =
+			elf_read_section(elf, elf_table_record(elf, t, h->names), &name);
+		names = elf_string_table(elf, &s);
 	}
 	for (uint32_t i = 0; i < t->count; i++) {
-		elf->sections[i] = read_section(elf, table_record(elf, t, i), &name);
+		elf->sections[i] = elf_read_section(elf, elf_table_record(elf, t, i), &name);
 		elf->sections[i].index = i;
 		if (name < names.size)
 			elf->sections[i].name = (const char *)names.data + name;
@@ -222,10 +229,11 @@ static enum ux_code load_sections(struct ux_elf *elf, const struct header *h, st
 	return UX_OK;
 }
 
-static enum ux_code load_segments(struct ux_elf *elf, const struct header *h, struct ux_error *err)
+static enum ux_code elf_load_segments(struct ux_elf *elf, const struct header *h,
+				      struct ux_error *err)
 {
 	const struct table *t = &h->segments;
-	UX_TRY(check_table(elf, t, elf->is64 ? ELF64_PHDR_SIZE : ELF32_PHDR_SIZE, err));
+	UX_TRY(elf_check_table(elf, t, elf->is64 ? ELF64_PHDR_SIZE : ELF32_PHDR_SIZE, err));
 	if (t->count == 0)
 		return UX_OK;
 	elf->segments = calloc(t->count, sizeof(*elf->segments));
@@ -233,27 +241,27 @@ static enum ux_code load_segments(struct ux_elf *elf, const struct header *h, st
 		return ux_error_nomem(err);
 	elf->n_segments = t->count;
 	for (size_t i = 0; i < t->count; i++)
-		elf->segments[i] = read_segment(elf, table_record(elf, t, i));
+		elf->segments[i] = elf_read_segment(elf, elf_table_record(elf, t, i));
 	return UX_OK;
 }
 
-static enum ux_code open_all(struct ux_elf *elf, struct ux_error *err)
+static enum ux_code elf_open_tables(struct ux_elf *elf, struct ux_error *err)
 {
 	struct header h;
-	UX_TRY(read_ident(elf, err));
-	UX_TRY(read_header(elf, &h, err));
-	UX_TRY(apply_escapes(elf, &h, err));
-	UX_TRY(load_sections(elf, &h, err));
+	UX_TRY(elf_read_ident(elf, err));
+	UX_TRY(elf_read_header(elf, &h, err));
+	UX_TRY(elf_apply_escapes(elf, &h, err));
+	UX_TRY(elf_load_sections(elf, &h, err));
 	elf->by_section = elf->type == ET_REL || elf->machine == EM_CUDA;
 	if (elf->by_section)
 		ux_elf_layout(elf);
-	return load_segments(elf, &h, err);
+	return elf_load_segments(elf, &h, err);
 }
 
 enum ux_code ux_elf_open(struct ux_elf *elf, struct ux_bytes file, struct ux_error *err)
 {
 	*elf = (struct ux_elf){.file = file};
-	enum ux_code code = open_all(elf, err);
+	enum ux_code code = elf_open_tables(elf, err);
 	if (code != UX_OK)
 		ux_elf_close(elf);
 	return code;
@@ -310,4 +318,71 @@ const struct ux_elf_segment *ux_elf_first_load(const struct ux_elf *elf)
 		if (elf->segments[i].type == PT_LOAD)
 			return &elf->segments[i];
 	return NULL;
+}
+
+/* --- addresses for the sections of files that have none --------------------------------------- */
+
+/* The order of the parts. */
+enum rank {
+	RANK_TEXT,
+	RANK_CORE,
+	RANK_INIT,
+	RANK_COUNT,
+	RANK_NONE, /* no code */
+};
+
+static enum rank layout_rank(const struct ux_elf_section *s)
+{
+	const uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
+	if ((s->flags & code) != code)
+		return RANK_NONE;
+	if (strcmp(s->name, ".text") == 0)
+		return RANK_TEXT;
+	return ux_bytes_starts(ux_bytes_cstr(s->name), UX_STR(".init")) ? RANK_INIT : RANK_CORE;
+}
+
+/* Moves *pc to a multiple of align and past size bytes; returns where they begin, UINT64_MAX (and
+ * *pc untouched) when they do not end below `most`. */
+static uint64_t layout_assign(uint64_t *pc, uint64_t align, uint64_t size, uint64_t most)
+{
+	uint64_t mask = align != 0 && (align & (align - 1)) == 0 ? align - 1 : 0;
+	if (mask > most - *pc)
+		return UINT64_MAX;
+	uint64_t start = (*pc + mask) & ~mask;
+	if (start > most || size > most - start)
+		return UINT64_MAX;
+	*pc = start + size;
+	return start;
+}
+
+static void layout_cubin(struct ux_elf *elf)
+{
+	for (size_t i = 0; i < elf->n_sections; i++) {
+		struct ux_elf_section *s = &elf->sections[i];
+		struct ux_bytes content = UX_BYTES_NONE;
+		bool inside =
+			s->type != SHT_NOBITS && ux_bytes_sub(elf->file, s->off, s->size, &content);
+		s->addr = layout_rank(s) == RANK_NONE ? 0 : inside ? s->off : UINT64_MAX;
+	}
+}
+
+void ux_elf_layout(struct ux_elf *elf)
+{
+	if (elf->machine == EM_CUDA) {
+		layout_cubin(elf);
+		return;
+	}
+	/* -1 and -2 are tombstones in either width. */
+	const uint64_t most = elf->is64 ? INT64_MAX : UINT32_MAX - 2;
+	uint64_t pc = UX_ELF_LAYOUT_BASE;
+	elf->bias = UX_ELF_LAYOUT_BASE;
+	for (size_t i = 0; i < elf->n_sections; i++)
+		elf->sections[i].addr = 0;
+	for (int rank = 0; rank < RANK_COUNT; rank++) {
+		for (size_t i = 0; i < elf->n_sections; i++) {
+			struct ux_elf_section *s = &elf->sections[i];
+			if ((int)layout_rank(s) == rank)
+				s->addr = layout_assign(&pc, s->align, s->size, most);
+		}
+	}
 }

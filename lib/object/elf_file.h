@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An ELF file over a slice: header, sections, segments, contents. */
+/* An ELF file over a slice: header, sections, segments. */
 #ifndef UX_ELF_FILE_H
 #define UX_ELF_FILE_H
 
@@ -13,7 +13,7 @@ struct ux_elf_section {
 	uint32_t index;
 	uint32_t type;
 	uint64_t flags;
-	uint64_t addr; /* pc of the first byte; of an ET_REL or a cubin, see elf_layout.h */
+	uint64_t addr; /* pc of the first byte; of an ET_REL or a cubin, see elf_file.h */
 	uint64_t off;  /* in the file */
 	uint64_t size; /* bytes in the file (in memory for SHT_NOBITS) */
 	uint32_t link;
@@ -55,7 +55,7 @@ struct ux_elf {
  * Reads header and tables. UX_EUNSUPPORTED: not an ELF at all (the message says what was found);
  * UX_ECORRUPT: an ELF whose tables leave the file. The extensions for 65,280 sections and more
  * (SHN_XINDEX, PN_XNUM) are read. A section whose content leaves the file is only an error when it
- * is asked for. Sections of an ET_REL and of a cubin are given addresses (elf_layout.h).
+ * is asked for. Sections of an ET_REL and of a cubin are given addresses (elf_file.h).
  */
 enum ux_code ux_elf_open(struct ux_elf *elf, struct ux_bytes file, struct ux_error *err) ux_must;
 void ux_elf_close(struct ux_elf *elf);
@@ -107,5 +107,26 @@ struct ux_bytes ux_elf_bytes_at(const struct ux_elf *elf, uint64_t pc);
 
 /* The first loadable segment, or NULL: its vaddr is the base a GSYM counts from. */
 const struct ux_elf_segment *ux_elf_first_load(const struct ux_elf *elf);
+
+/*
+ * Where the code of an ET_REL begins while we work on it. People count its addresses from 0; inside
+ * they begin up here, so that a place in the debug information which no relocation touched (0, a
+ * tombstone, what `ld -r` left of a dropped group) is never mistaken for the first function. A
+ * 32-bit address still has 3 GiB left.
+ */
+#define UX_ELF_LAYOUT_BASE (UINT64_C(1) << 30)
+
+/*
+ * Gives every section of an ET_REL its addr: executable ones lie one behind the other from
+ * UX_ELF_LAYOUT_BASE on, each at a multiple of its alignment, `.text` first, then the others in the
+ * order of the table but those named `.init...`, then these: as a kernel places the code of a
+ * module. All others are at 0, so that what refers to a debug section is an offset in it. A section
+ * that would leave the address space gets UINT64_MAX and holds no code.
+ *
+ * A cubin (EM_CUDA), linked or not, has all of its code sections at 0, and the driver puts each
+ * where it likes: there a code section's addr is its place in the file, which every reader of the
+ * file can tell without another one's help. One that leaves the file gets UINT64_MAX.
+ */
+void ux_elf_layout(struct ux_elf *elf);
 
 #endif

@@ -21,7 +21,7 @@ enum {
 	ZSTD_RATIO = 32768,
 };
 
-static bool old_form(struct ux_bytes raw, const struct ux_elf_section *section)
+static bool packed_is_gnu(struct ux_bytes raw, const struct ux_elf_section *section)
 {
 	return ux_bytes_starts(ux_bytes_cstr(section->name), UX_STR(".zdebug_")) &&
 	       ux_bytes_starts(raw, UX_STR("ZLIB"));
@@ -34,7 +34,7 @@ bool ux_elf_section_compressed(const struct ux_elf *elf, const struct ux_elf_sec
 	if ((section->flags & SHF_COMPRESSED) != 0)
 		return true;
 	struct ux_bytes raw = UX_BYTES_NONE;
-	return ux_elf_section_raw(elf, section, &raw, NULL) == UX_OK && old_form(raw, section);
+	return ux_elf_section_raw(elf, section, &raw, NULL) == UX_OK && packed_is_gnu(raw, section);
 }
 
 enum ux_code ux_elf_packed_read(const struct ux_elf *elf, const struct ux_elf_section *section,

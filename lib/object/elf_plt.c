@@ -3,8 +3,6 @@
 #include "elf_plt.h"
 
 #include "cursor.h"
-#include "elf_dynamic.h"
-#include "elf_stub.h"
 #include "elf_symbols.h"
 #include "order.h"
 
@@ -39,7 +37,7 @@ static void plt_deinit(struct plt *p)
 	target_vec_deinit(&p->choices);
 }
 
-static bool afford(struct plt *p, struct ux_bytes bytes)
+static bool plt_charge(struct plt *p, struct ux_bytes bytes)
 {
 	if (bytes.size > p->left)
 		return false;
@@ -48,14 +46,14 @@ static bool afford(struct plt *p, struct ux_bytes bytes)
 }
 
 /* What stands in the file where a REL relocation has its addend. */
-static uint64_t word_at(const struct ux_elf *elf, uint64_t pc)
+static uint64_t plt_word_at(const struct ux_elf *elf, uint64_t pc)
 {
 	struct ux_cur c = ux_cur_make(ux_elf_bytes_at(elf, pc), NULL, elf->swap);
 	return ux_cur_uint(&c, elf->is64 ? 8 : 4);
 }
 
 /* One relocation, if it is one that stubs use. */
-static bool take(struct plt *p, struct ux_cur *c, bool with_addend, bool is_jumps)
+static bool plt_add_slot(struct plt *p, struct ux_cur *c, bool with_addend, bool is_jumps)
 {
 	unsigned word = p->elf->is64 ? 8 : 4;
 	struct slot s = {.pc = ux_cur_uint(c, word)};
@@ -67,7 +65,7 @@ static bool take(struct plt *p, struct ux_cur *c, bool with_addend, bool is_jump
 	s.symbol = (uint32_t)(p->elf->is64 ? info >> 32 : info >> 8);
 	if (chosen) {
 		s.symbol = 0;
-		s.target = with_addend ? addend : word_at(p->elf, s.pc);
+		s.target = with_addend ? addend : plt_word_at(p->elf, s.pc);
 	}
 	if (is_jumps && !slot_vec_append(&p->entries, s))
 		return false;
@@ -76,39 +74,39 @@ static bool take(struct plt *p, struct ux_cur *c, bool with_addend, bool is_jump
 	return slot_vec_append(&p->slots, s);
 }
 
-static enum ux_code take_table(struct plt *p, struct ux_bytes table, bool with_addend,
-			       bool is_jumps, struct ux_error *err)
+static enum ux_code plt_read_table(struct plt *p, struct ux_bytes table, bool with_addend,
+				   bool is_jumps, struct ux_error *err)
 {
 	struct ux_cur c = ux_cur_make(table, ".rela.plt", p->elf->swap);
 	size_t record = p->elf->is64 ? (with_addend ? ELF64_RELA_SIZE : ELF64_REL_SIZE)
 				     : (with_addend ? ELF32_RELA_SIZE : ELF32_REL_SIZE);
-	if (!afford(p, table))
+	if (!plt_charge(p, table))
 		return UX_OK;
 	while (ux_cur_left(&c) >= record)
-		if (!take(p, &c, with_addend, is_jumps))
+		if (!plt_add_slot(p, &c, with_addend, is_jumps))
 			return ux_error_nomem(err);
 	return UX_OK;
 }
 
-static bool is_table(const struct ux_elf_section *s)
+static bool plt_is_table(const struct ux_elf_section *s)
 {
 	return (s->type == SHT_RELA || s->type == SHT_REL) && (s->flags & SHF_ALLOC) != 0;
 }
 
 /* The relocations that the loader sees, and the symbols that they mean. */
-static enum ux_code read_slots(struct plt *p, struct ux_error *err)
+static enum ux_code plt_read_slots(struct plt *p, struct ux_error *err)
 {
 	const struct ux_elf *elf = p->elf;
 	for (size_t i = 1; i < elf->n_sections; i++) {
 		const struct ux_elf_section *s = &elf->sections[i];
 		struct ux_bytes raw = UX_BYTES_NONE;
-		if (!is_table(s) || ux_elf_section_raw(elf, s, &raw, NULL) != UX_OK)
+		if (!plt_is_table(s) || ux_elf_section_raw(elf, s, &raw, NULL) != UX_OK)
 			continue;
 		if (!p->symbols.elf && s->link > 0 && s->link < elf->n_sections &&
 		    ux_elf_symbols_open(elf, &elf->sections[s->link], &p->symbols, NULL) != UX_OK)
 			p->symbols = (struct ux_elf_symbols){0};
 		bool jumps = strcmp(s->name, ".rela.plt") == 0 || strcmp(s->name, ".rel.plt") == 0;
-		UX_TRY(take_table(p, raw, s->type == SHT_RELA, jumps, err));
+		UX_TRY(plt_read_table(p, raw, s->type == SHT_RELA, jumps, err));
 	}
 	if (elf->n_sections > 0)
 		return UX_OK;
@@ -119,10 +117,10 @@ static enum ux_code read_slots(struct plt *p, struct ux_error *err)
 		return UX_OK;
 	if (ux_elf_dynamic_symbols(elf, &p->symbols, NULL) != UX_OK)
 		p->symbols = (struct ux_elf_symbols){0};
-	return take_table(p, jumps, with_addend, /* is_jumps= */ true, err);
+	return plt_read_table(p, jumps, with_addend, /* is_jumps= */ true, err);
 }
 
-static int by_pc(const void *x, const void *y)
+static int plt_slot_compare(const void *x, const void *y)
 {
 	const struct slot *a = x, *b = y;
 	UX_ORDER(a->pc, b->pc);
@@ -132,7 +130,7 @@ static int by_pc(const void *x, const void *y)
 	return 0;
 }
 
-static const struct slot *slot_at(const struct plt *p, uint64_t pc)
+static const struct slot *plt_slot_find(const struct plt *p, uint64_t pc)
 {
 	size_t lo = 0, hi = p->slots.size;
 	while (lo < hi) {
@@ -146,7 +144,7 @@ static const struct slot *slot_at(const struct plt *p, uint64_t pc)
 }
 
 /* Global before weak, then the fewer underscores, the shorter, byte order. */
-static int by_choice(const void *x, const void *y)
+static int plt_choice_compare(const void *x, const void *y)
 {
 	const struct ux_elf_stub *a = x, *b = y;
 	UX_ORDER(a->pc, b->pc);
@@ -157,7 +155,7 @@ static int by_choice(const void *x, const void *y)
 }
 
 /* The module's own functions that choose among implementations. */
-static enum ux_code read_choices(struct plt *p, struct ux_error *err)
+static enum ux_code plt_read_choices(struct plt *p, struct ux_error *err)
 {
 	const struct ux_elf *elf = p->elf;
 	bool any = false;
@@ -167,7 +165,7 @@ static enum ux_code read_choices(struct plt *p, struct ux_error *err)
 		const struct ux_elf_section *table = &elf->sections[i];
 		struct ux_elf_symbols it;
 		if ((table->type != SHT_SYMTAB && table->type != SHT_DYNSYM) ||
-		    ux_elf_symbols_open(elf, table, &it, NULL) != UX_OK || !afford(p, it.table))
+		    ux_elf_symbols_open(elf, table, &it, NULL) != UX_OK || !plt_charge(p, it.table))
 			continue;
 		for (const struct ux_elf_symbol *s; (s = ux_elf_symbols_next(&it));) {
 			struct ux_elf_stub made = {.pc = s->value, .name = s->name};
@@ -178,11 +176,12 @@ static enum ux_code read_choices(struct plt *p, struct ux_error *err)
 		}
 	}
 	if (p->choices.size > 0)
-		qsort(p->choices.data, p->choices.size, sizeof(*p->choices.data), by_choice);
+		qsort(p->choices.data, p->choices.size, sizeof(*p->choices.data),
+		      plt_choice_compare);
 	return UX_OK;
 }
 
-static const char *choice_at(const struct plt *p, uint64_t pc)
+static const char *plt_choice_find(const struct plt *p, uint64_t pc)
 {
 	size_t lo = 0, hi = p->choices.size;
 	while (lo < hi) {
@@ -197,19 +196,19 @@ static const char *choice_at(const struct plt *p, uint64_t pc)
 }
 
 /* Names the stub; false when its slot is none, or nobody knows what for. */
-static bool name_stub(struct plt *p, const struct ux_elf_stub_code *code, bool jumps_only,
-		      struct ux_elf_stub *stub)
+static bool plt_name_stub(struct plt *p, const struct ux_elf_stub_code *code, bool jumps_only,
+			  struct ux_elf_stub *stub)
 {
 	const struct slot *s = NULL;
 	if (!code->by_entry)
-		s = slot_at(p, code->slot);
+		s = plt_slot_find(p, code->slot);
 	else if (code->entry < p->entries.size)
 		s = &p->entries.data[code->entry];
 	if (!s || (jumps_only && !s->jump && s->symbol != 0))
 		return false;
 	if (s->symbol == 0) {
 		stub->target = s->target;
-		stub->name = choice_at(p, s->target);
+		stub->name = plt_choice_find(p, s->target);
 		return s->target != 0;
 	}
 	const struct ux_elf_symbol *symbol =
@@ -220,7 +219,7 @@ static bool name_stub(struct plt *p, const struct ux_elf_stub_code *code, bool j
 
 /* Gives the stubs from number `first` on, whose code ends at `end`, their sizes: as far as the next
  * one, or as far apart as these are. */
-static void measure(struct plt *p, size_t first, uint64_t end)
+static void plt_measure(struct plt *p, size_t first, uint64_t end)
 {
 	struct ux_elf_stub *s = p->out->data;
 	uint64_t apart = p->machine->most;
@@ -234,18 +233,18 @@ static void measure(struct plt *p, size_t first, uint64_t end)
 	}
 }
 
-static enum ux_code scan(struct plt *p, struct ux_bytes code, uint64_t pc, bool in_text,
-			 struct ux_error *err)
+static enum ux_code plt_scan(struct plt *p, struct ux_bytes code, uint64_t pc, bool in_text,
+			     struct ux_error *err)
 {
 	size_t first = p->out->size, step = p->machine->step;
-	if (!afford(p, code))
+	if (!plt_charge(p, code))
 		return UX_OK;
 	for (size_t off = 0; off < code.size;) {
 		struct ux_elf_stub_code found = {0};
 		struct ux_elf_stub stub = {.pc = pc + off};
 		struct ux_bytes rest = ux_bytes(code.data + off, code.size - off);
 		if (!p->machine->decode(&p->place, rest, stub.pc, &found) || found.size == 0 ||
-		    !name_stub(p, &found, in_text, &stub)) {
+		    !plt_name_stub(p, &found, in_text, &stub)) {
 			off += step;
 			continue;
 		}
@@ -255,23 +254,23 @@ static enum ux_code scan(struct plt *p, struct ux_bytes code, uint64_t pc, bool 
 		off += (found.size + step - 1) / step * step;
 	}
 	if (!in_text)
-		measure(p, first, pc + code.size);
+		plt_measure(p, first, pc + code.size);
 	return UX_OK;
 }
 
-static bool is_code(const struct ux_elf_section *s)
+static bool plt_is_code(const struct ux_elf_section *s)
 {
 	return s->type == SHT_PROGBITS && (s->flags & SHF_EXECINSTR) != 0 &&
 	       (s->flags & SHF_ALLOC) != 0;
 }
 
-static bool has_stubs(const struct plt *p, const struct ux_elf_section *s)
+static bool plt_has_stubs(const struct plt *p, const struct ux_elf_section *s)
 {
-	return is_code(s) && (p->machine->in_text || strncmp(s->name, ".plt", 4) == 0 ||
-			      strncmp(s->name, ".iplt", 5) == 0);
+	return plt_is_code(s) && (p->machine->in_text || strncmp(s->name, ".plt", 4) == 0 ||
+				  strncmp(s->name, ".iplt", 5) == 0);
 }
 
-static enum ux_code scan_all(struct plt *p, struct ux_error *err)
+static enum ux_code plt_scan_all(struct plt *p, struct ux_error *err)
 {
 	const struct ux_elf *elf = p->elf;
 	bool in_text = p->machine->in_text;
@@ -279,16 +278,16 @@ static enum ux_code scan_all(struct plt *p, struct ux_error *err)
 	for (size_t i = 1; i < elf->n_sections; i++) {
 		const struct ux_elf_section *s = &elf->sections[i];
 		struct ux_bytes raw = UX_BYTES_NONE;
-		if (has_stubs(p, s) && ux_elf_section_raw(elf, s, &raw, NULL) == UX_OK &&
+		if (plt_has_stubs(p, s) && ux_elf_section_raw(elf, s, &raw, NULL) == UX_OK &&
 		    s->addr <= UINT64_MAX - raw.size)
-			UX_TRY(scan(p, raw, s->addr, in_text, err));
+			UX_TRY(plt_scan(p, raw, s->addr, in_text, err));
 	}
 	for (size_t i = 0; elf->n_sections == 0 && i < elf->n_segments; i++) {
 		const struct ux_elf_segment *s = &elf->segments[i];
 		struct ux_bytes raw = ux_elf_bytes_at(elf, s->vaddr);
 		if (s->type == PT_LOAD && (s->flags & PF_X) != 0 &&
 		    s->vaddr <= UINT64_MAX - raw.size)
-			UX_TRY(scan(p, raw, s->vaddr, /* in_text= */ true, err));
+			UX_TRY(plt_scan(p, raw, s->vaddr, /* in_text= */ true, err));
 	}
 	return UX_OK;
 }
@@ -297,7 +296,7 @@ static enum ux_code scan_all(struct plt *p, struct ux_error *err)
  * The code of first calls on 64-bit PowerPC, which a tag of the dynamic section finds: one for each
  * relocation of a call, in their order, all jumping to one place.
  */
-static enum ux_code read_first_calls(struct plt *p, struct ux_error *err)
+static enum ux_code plt_read_first_calls(struct plt *p, struct ux_error *err)
 {
 	enum {
 		GLINK_AHEAD = 32 /* bytes that the tag's place is before the first one */
@@ -317,7 +316,7 @@ static enum ux_code read_first_calls(struct plt *p, struct ux_error *err)
 			break;
 		finder = to;
 		stub.size = found.size;
-		if (name_stub(p, &found, /* jumps_only= */ false, &stub) &&
+		if (plt_name_stub(p, &found, /* jumps_only= */ false, &stub) &&
 		    !ux_elf_stubs_append(p->out, stub))
 			return ux_error_nomem(err);
 		pc += found.size;
@@ -327,7 +326,7 @@ static enum ux_code read_first_calls(struct plt *p, struct ux_error *err)
 }
 
 /* What instructions that do not know where they are count from. */
-static uint64_t got_of(const struct ux_elf *elf)
+static uint64_t plt_got(const struct ux_elf *elf)
 {
 	const struct ux_elf_section *got = ux_elf_section_find(elf, ".got");
 	const struct ux_elf_section *jumps = ux_elf_section_find(elf, ".got.plt");
@@ -339,7 +338,7 @@ static uint64_t got_of(const struct ux_elf *elf)
 	return jumps ? jumps->addr : got ? got->addr : 0;
 }
 
-static int by_place(const void *x, const void *y)
+static int plt_stub_compare(const void *x, const void *y)
 {
 	const struct ux_elf_stub *a = x, *b = y;
 	UX_ORDER(a->pc, b->pc);
@@ -356,18 +355,18 @@ enum ux_code ux_elf_plt_read(const struct ux_elf *elf, struct ux_elf_stubs *out,
 	ux_cleanup(plt_deinit) struct plt p = {
 		.elf = elf,
 		.machine = machine,
-		.place = {elf->swap, elf->is64, got_of(elf)},
+		.place = {elf->swap, elf->is64, plt_got(elf)},
 		.left = 2 * (uint64_t)elf->file.size,
 		.out = out,
 	};
-	UX_TRY(read_slots(&p, err));
+	UX_TRY(plt_read_slots(&p, err));
 	if (p.slots.size == 0)
 		return UX_OK;
-	qsort(p.slots.data, p.slots.size, sizeof(*p.slots.data), by_pc);
-	UX_TRY(read_choices(&p, err));
-	UX_TRY(scan_all(&p, err));
-	UX_TRY(read_first_calls(&p, err));
+	qsort(p.slots.data, p.slots.size, sizeof(*p.slots.data), plt_slot_compare);
+	UX_TRY(plt_read_choices(&p, err));
+	UX_TRY(plt_scan_all(&p, err));
+	UX_TRY(plt_read_first_calls(&p, err));
 	if (out->size > 0)
-		qsort(out->data, out->size, sizeof(*out->data), by_place);
+		qsort(out->data, out->size, sizeof(*out->data), plt_stub_compare);
 	return UX_OK;
 }

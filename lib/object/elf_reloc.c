@@ -1,4 +1,179 @@
 /* SPDX-License-Identifier: Apache-2.0 */
+/* Relocations applied to a copy of their section. */
+#include "elf_reloc.h"
+
+#include "cursor.h"
+#include "elf_defs.h"
+#include "elf_symbols.h"
+
+/* --- relocation types, from each machine's ELF supplement ------------------------------------- */
+
+/*
+ * Relocation types, from each machine's ELF supplement.
+ *
+ * Thread-local offsets (DTPREL, DTPOFF, LDO) stand in descriptions of variables. PC-relative ones
+ * are code's and .eh_frame's.
+ */
+#define NONE(type)                     \
+	{                              \
+		type, UX_RELOC_NONE, 8 \
+	}
+#define SET(type, bits)                  \
+	{                                \
+		type, UX_RELOC_SET, bits \
+	}
+#define ADD(type, bits)                  \
+	{                                \
+		type, UX_RELOC_ADD, bits \
+	}
+#define SUB(type, bits)                  \
+	{                                \
+		type, UX_RELOC_SUB, bits \
+	}
+
+typedef struct ux_elf_reloc_kind reloc_kind;
+
+/* The most frequent first: a table is searched from its start. */
+
+/* x86-64 psABI, 4.4.1: 32, 64, 32S; DTPOFF32, DTPOFF64 */
+static const reloc_kind x86_64[] = {SET(10, 32), SET(1, 64), SET(11, 32),
+				    NONE(0),     NONE(21),   NONE(17)};
+
+/* i386 psABI, 4.4.1: 32; TLS_LDO_32, TLS_DTPOFF32 */
+static const reloc_kind i386[] = {SET(1, 32), NONE(0), NONE(32), NONE(36)};
+
+/* ELF for the Arm 64-bit Architecture, 5.7: ABS32, ABS64; NONE of old; TLS_DTPREL */
+static const reloc_kind aarch64[] = {SET(258, 32), SET(257, 64), NONE(0), NONE(256), NONE(1029)};
+
+/* ELF for the Arm Architecture, 5.6: ABS32; TLS_DTPOFF32, TLS_LDO32 */
+static const reloc_kind arm[] = {SET(2, 32), NONE(0), NONE(18), NONE(106)};
+
+/* RISC-V psABI, 8.4: 32, 64; ADD, SUB, SET of distances that the linker may shorten; RELAX;
+ * TLS_DTPREL32, TLS_DTPREL64 */
+static const reloc_kind riscv[] = {
+	SET(1, 32),
+	SET(2, 64),
+	ADD(35, 32),
+	SUB(39, 32),
+	ADD(34, 16),
+	SUB(38, 16),
+	SET(53, 6),
+	SUB(52, 6),
+	SET(54, 8),
+	SET(55, 16),
+	SET(56, 32),
+	ADD(33, 8),
+	SUB(37, 8),
+	ADD(36, 64),
+	SUB(40, 64),
+	SET(60, UX_RELOC_ULEB128),
+	SUB(61, UX_RELOC_ULEB128),
+	NONE(0),
+	NONE(51),
+	NONE(8),
+	NONE(9),
+};
+
+/* LoongArch ELF psABI: 32, 64; ADD and SUB; RELAX; TLS_DTPREL32, TLS_DTPREL64 */
+static const reloc_kind loongarch[] = {
+	SET(1, 32),
+	SET(2, 64),
+	ADD(50, 32),
+	SUB(55, 32),
+	ADD(48, 16),
+	SUB(53, 16),
+	ADD(105, 6),
+	SUB(106, 6),
+	ADD(47, 8),
+	SUB(52, 8),
+	ADD(49, 24),
+	SUB(54, 24),
+	ADD(51, 64),
+	SUB(56, 64),
+	ADD(107, UX_RELOC_ULEB128),
+	SUB(108, UX_RELOC_ULEB128),
+	NONE(0),
+	NONE(100),
+	NONE(8),
+	NONE(9),
+};
+
+/* s390x ELF ABI supplement: 32, 64; TLS_LDO32, TLS_LDO64, TLS_DTPOFF */
+static const reloc_kind s390[] = {SET(4, 32), SET(22, 64), NONE(0), NONE(52), NONE(53), NONE(55)};
+
+/* 64-bit PowerPC ELF ABI supplement, 4.5.1: ADDR32, ADDR64, UADDR32, UADDR64; DTPREL64 */
+static const reloc_kind ppc64[] = {SET(1, 32),  SET(38, 64), SET(24, 32),
+				   SET(43, 64), NONE(0),     NONE(78)};
+
+/* PowerPC processor supplement: ADDR32, UADDR32; DTPREL32 */
+static const reloc_kind ppc[] = {SET(1, 32), SET(24, 32), NONE(0), NONE(78)};
+
+/* MIPS supplement; 64-bit ELF object file specification: 32, 64; TLS_DTPREL32, TLS_DTPREL64 */
+static const reloc_kind mips[] = {SET(2, 32), SET(18, 64), NONE(0), NONE(39), NONE(41)};
+
+/* SPARC compliance definition: 32, UA32, 64, UA64; TLS_DTPOFF32, TLS_DTPOFF64 */
+static const reloc_kind sparc[] = {SET(23, 32), SET(54, 64), SET(3, 32), SET(32, 64),
+				   NONE(0),     NONE(76),    NONE(77)};
+
+/* The kernel's Documentation/bpf/llvm_reloc.rst: 64_ABS64, 64_ABS32, 64_NODYLD32 */
+static const reloc_kind bpf[] = {SET(3, 32), SET(2, 64), SET(4, 32), NONE(0)};
+
+/* No document: what cubins of CUDA 11 to 13 have in their debug sections (docs/formats/cuda.md) */
+static const reloc_kind cuda[] = {SET(2, 64), SET(1, 32), NONE(0)};
+
+struct kinds {
+	const reloc_kind *list;
+	size_t count;
+};
+
+#define KINDS(list) ((struct kinds){list, ux_countof(list)})
+
+static struct kinds reloc_kinds(uint16_t machine)
+{
+	switch (machine) {
+	case EM_X86_64:
+		return KINDS(x86_64);
+	case EM_386:
+		return KINDS(i386);
+	case EM_AARCH64:
+		return KINDS(aarch64);
+	case EM_ARM:
+		return KINDS(arm);
+	case EM_RISCV:
+		return KINDS(riscv);
+	case EM_LOONGARCH:
+		return KINDS(loongarch);
+	case EM_S390:
+		return KINDS(s390);
+	case EM_PPC64:
+		return KINDS(ppc64);
+	case EM_PPC:
+		return KINDS(ppc);
+	case EM_MIPS:
+		return KINDS(mips);
+	case EM_SPARC:
+	case EM_SPARCV9:
+		return KINDS(sparc);
+	case EM_BPF:
+		return KINDS(bpf);
+	case EM_CUDA:
+		return KINDS(cuda);
+	default:
+		return (struct kinds){NULL, 0};
+	}
+}
+
+const struct ux_elf_reloc_kind *ux_elf_reloc_kind_find(uint16_t machine, uint32_t type)
+{
+	struct kinds kinds = reloc_kinds(machine);
+	for (size_t i = 0; i < kinds.count; i++)
+		if (kinds.list[i].type == type)
+			return &kinds.list[i];
+	return NULL;
+}
+
+/* --- relocations applied to a copy of their section ------------------------------------------- */
+
 /*
  * Relocations applied to a copy of their section.
  *
@@ -9,12 +184,6 @@
  *              byte with flags and the low bits of the distance to the next offset, an ULEB128 with
  *              the rest of it, SLEB128 distances of symbol, type and addend as flagged
  */
-#include "elf_reloc.h"
-
-#include "cursor.h"
-#include "elf_reloc_kind.h"
-#include "elf_symbols.h"
-
 enum {
 	ULEB_MOST = 16, /* bytes of a place: ten hold 64 bits, and some to pad */
 };
@@ -41,7 +210,7 @@ struct reloc {
 	struct ux_elf_reloc_loss *loss;
 };
 
-static bool is_table(const struct ux_elf_section *s, const struct ux_elf_section *target)
+static bool reloc_is_table(const struct ux_elf_section *s, const struct ux_elf_section *target)
 {
 	return (s->type == SHT_RELA || s->type == SHT_REL || s->type == SHT_CREL) &&
 	       s->info == target->index && s != target;
@@ -50,25 +219,25 @@ static bool is_table(const struct ux_elf_section *s, const struct ux_elf_section
 bool ux_elf_section_has_relocs(const struct ux_elf *elf, const struct ux_elf_section *section)
 {
 	for (size_t i = 1; elf->by_section && i < elf->n_sections; i++)
-		if (is_table(&elf->sections[i], section) && elf->sections[i].size > 0)
+		if (reloc_is_table(&elf->sections[i], section) && elf->sections[i].size > 0)
 			return true;
 	return false;
 }
 
-static void put(const struct reloc *r, uint64_t off, unsigned n, uint64_t value)
+static void reloc_write(const struct reloc *r, uint64_t off, unsigned n, uint64_t value)
 {
 	for (unsigned i = 0; i < n; i++)
 		r->data[off + (r->big ? n - 1 - i : i)] = (uint8_t)(value >> 8 * i);
 }
 
-static uint64_t combine(uint8_t op, uint64_t old, uint64_t value)
+static uint64_t reloc_combine(uint8_t op, uint64_t old, uint64_t value)
 {
 	return op == UX_RELOC_ADD ? old + value : op == UX_RELOC_SUB ? old - value : value;
 }
 
 /* A number of fixed width; false when it leaves the section. */
-static bool apply_fixed(struct reloc *r, const struct ux_elf_reloc_kind *kind,
-			const struct entry *e, uint64_t value)
+static bool reloc_apply_fixed(struct reloc *r, const struct ux_elf_reloc_kind *kind,
+			      const struct entry *e, uint64_t value)
 {
 	unsigned n = kind->bits < 8 ? 1 : kind->bits / 8;
 	struct ux_bytes place = UX_BYTES_NONE;
@@ -78,18 +247,18 @@ static bool apply_fixed(struct reloc *r, const struct ux_elf_reloc_kind *kind,
 	uint64_t old = ux_cur_uint(&c, n);
 	if (e->in_place)
 		value += old;
-	value = combine(kind->op, old, value);
+	value = reloc_combine(kind->op, old, value);
 	if (kind->bits < 8)
 		value = (old & 0xc0) | (value & 0x3f);
-	put(r, e->off, n, value);
+	reloc_write(r, e->off, n, value);
 	return true;
 }
 
 /* An ULEB128, whose length stays: what the assembler left is long enough for the distance. False
  * when it does not end in the section, or is so long that nobody means it: thousands of relocations
  * for one run of 0x80 must not cost the square of the file. */
-static bool apply_uleb(struct reloc *r, const struct ux_elf_reloc_kind *kind, const struct entry *e,
-		       uint64_t value)
+static bool reloc_apply_uleb(struct reloc *r, const struct ux_elf_reloc_kind *kind,
+			     const struct entry *e, uint64_t value)
 {
 	if (e->off >= r->size)
 		return false;
@@ -99,7 +268,7 @@ static bool apply_uleb(struct reloc *r, const struct ux_elf_reloc_kind *kind, co
 	size_t n = (size_t)ux_cur_off(&c);
 	if (c.failed)
 		return false;
-	value = combine(kind->op, old, value);
+	value = reloc_combine(kind->op, old, value);
 	for (size_t i = 0; i < n; i++) {
 		uint8_t more = i + 1 < n ? 0x80 : 0;
 		r->data[e->off + i] = (uint8_t)((i < 10 ? value >> 7 * i & 0x7f : 0) | more);
@@ -107,7 +276,7 @@ static bool apply_uleb(struct reloc *r, const struct ux_elf_reloc_kind *kind, co
 	return true;
 }
 
-static void lose(struct reloc *r, enum ux_code code, const char *what, uint64_t value)
+static void reloc_lose(struct reloc *r, enum ux_code code, const char *what, uint64_t value)
 {
 	r->loss->count++;
 	ux_error_at(&r->loss->first, code, r->target->name, UX_ERROR_NO_OFF,
@@ -115,25 +284,25 @@ static void lose(struct reloc *r, enum ux_code code, const char *what, uint64_t 
 		    r->elf->machine);
 }
 
-static void apply(struct reloc *r, const struct entry *e)
+static void reloc_apply(struct reloc *r, const struct entry *e)
 {
 	const struct ux_elf_reloc_kind *kind = ux_elf_reloc_kind_find(r->elf->machine, e->type);
 	if (!kind) {
-		lose(r, UX_EUNSUPPORTED, "unknown type", e->type);
+		reloc_lose(r, UX_EUNSUPPORTED, "unknown type", e->type);
 		return;
 	}
 	if (kind->op == UX_RELOC_NONE)
 		return;
 	const struct ux_elf_symbol *s = ux_elf_symbols_at(&r->symbols, e->symbol);
 	if (!s) {
-		lose(r, UX_ECORRUPT, "no symbol", e->symbol);
+		reloc_lose(r, UX_ECORRUPT, "no symbol", e->symbol);
 		return;
 	}
 	uint64_t value = ux_elf_symbol_pc(r->elf, s) + e->addend;
-	bool fits = kind->bits == UX_RELOC_ULEB128 ? apply_uleb(r, kind, e, value)
-						   : apply_fixed(r, kind, e, value);
+	bool fits = kind->bits == UX_RELOC_ULEB128 ? reloc_apply_uleb(r, kind, e, value)
+						   : reloc_apply_fixed(r, kind, e, value);
 	if (!fits)
-		lose(r, UX_ECORRUPT, "no place at", e->off);
+		reloc_lose(r, UX_ECORRUPT, "no place at", e->off);
 }
 
 /*
@@ -141,7 +310,7 @@ static void apply(struct reloc *r, const struct entry *e)
  * things. MIPS has its own record: symbol (32), second symbol, third, second and first type (8
  * each), whatever the byte order; nothing in debug sections has more than one type.
  */
-static void read_info64(const struct ux_elf *elf, struct ux_cur *c, struct entry *e)
+static void reloc_read_info64(const struct ux_elf *elf, struct ux_cur *c, struct entry *e)
 {
 	if (elf->machine == EM_MIPS) {
 		e->symbol = ux_cur_u32(c);
@@ -156,7 +325,8 @@ static void read_info64(const struct ux_elf *elf, struct ux_cur *c, struct entry
 	e->type = elf->machine == EM_SPARCV9 ? (uint8_t)info : (uint32_t)info;
 }
 
-static enum ux_code apply_records(struct reloc *r, struct ux_bytes bytes, struct ux_error *err)
+static enum ux_code reloc_apply_records(struct reloc *r, struct ux_bytes bytes,
+					struct ux_error *err)
 {
 	const struct ux_elf *elf = r->elf;
 	bool rela = r->table->type == SHT_RELA;
@@ -170,7 +340,7 @@ static enum ux_code apply_records(struct reloc *r, struct ux_bytes bytes, struct
 		struct entry e = {.in_place = !rela};
 		if (elf->is64) {
 			e.off = ux_cur_u64(&c);
-			read_info64(elf, &c, &e);
+			reloc_read_info64(elf, &c, &e);
 			e.addend = rela ? ux_cur_u64(&c) : 0;
 		} else {
 			e.off = ux_cur_u32(&c);
@@ -180,12 +350,12 @@ static enum ux_code apply_records(struct reloc *r, struct ux_bytes bytes, struct
 			e.addend = rela ? (uint64_t)(int32_t)ux_cur_u32(&c) : 0;
 		}
 		UX_TRY(ux_cur_status(&c, err));
-		apply(r, &e);
+		reloc_apply(r, &e);
 	}
 	return UX_OK;
 }
 
-static enum ux_code apply_crel(struct reloc *r, struct ux_bytes bytes, struct ux_error *err)
+static enum ux_code reloc_apply_crel(struct reloc *r, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct ux_cur c = ux_cur_make(bytes, r->table->name, r->elf->swap);
 	uint64_t header = ux_cur_uleb(&c), off = 0;
@@ -205,14 +375,14 @@ static enum ux_code apply_crel(struct reloc *r, struct ux_bytes bytes, struct ux
 			e.addend += (uint64_t)ux_cur_sleb(&c);
 		UX_TRY(ux_cur_status(&c, err));
 		e.off = off << shift;
-		apply(r, &e);
+		reloc_apply(r, &e);
 	}
 	return UX_OK;
 }
 
 /* A file has one symbol table (gABI, "Sections"), which is opened once: that takes a walk over all
  * sections. */
-static enum ux_code open_symbols(struct reloc *r, struct ux_error *err)
+static enum ux_code reloc_open_symbols(struct reloc *r, struct ux_error *err)
 {
 	uint32_t link = r->table->link;
 	if (link >= r->elf->n_sections || r->elf->sections[link].type != SHT_SYMTAB ||
@@ -226,11 +396,11 @@ static enum ux_code open_symbols(struct reloc *r, struct ux_error *err)
 	return ux_elf_symbols_open(r->elf, &r->elf->sections[link], &r->symbols, err);
 }
 
-static enum ux_code apply_table(struct reloc *r, struct ux_bytes bytes, struct ux_error *err)
+static enum ux_code reloc_apply_table(struct reloc *r, struct ux_bytes bytes, struct ux_error *err)
 {
-	UX_TRY(open_symbols(r, err));
-	return r->table->type == SHT_CREL ? apply_crel(r, bytes, err)
-					  : apply_records(r, bytes, err);
+	UX_TRY(reloc_open_symbols(r, err));
+	return r->table->type == SHT_CREL ? reloc_apply_crel(r, bytes, err)
+					  : reloc_apply_records(r, bytes, err);
 }
 
 enum ux_code ux_elf_section_load_relocated(const struct ux_elf *elf,
@@ -256,7 +426,7 @@ enum ux_code ux_elf_section_load_relocated(const struct ux_elf *elf,
 	for (size_t i = 1; i < elf->n_sections; i++) {
 		struct ux_bytes bytes = UX_BYTES_NONE;
 		r.table = &elf->sections[i];
-		if (!is_table(r.table, section))
+		if (!reloc_is_table(r.table, section))
 			continue;
 		UX_TRY(ux_elf_section_raw(elf, r.table, &bytes, err));
 		if (bytes.size > left)
@@ -264,7 +434,7 @@ enum ux_code ux_elf_section_load_relocated(const struct ux_elf *elf,
 					   "overlaps other tables of relocations");
 		left -= bytes.size;
 		if (bytes.size > 0)
-			UX_TRY(apply_table(&r, bytes, err));
+			UX_TRY(reloc_apply_table(&r, bytes, err));
 	}
 	*ret = made;
 	made = (struct ux_elf_content){0};

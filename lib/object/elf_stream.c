@@ -50,13 +50,13 @@ struct ux_elf_stream *ux_elf_stream_close(struct ux_elf_stream *stream)
 	return NULL;
 }
 
-static bool is_finished(const struct ux_elf_stream *s)
+static bool stream_is_finished(const struct ux_elf_stream *s)
 {
 	return s->state.block_state == ISAL_BLOCK_FINISH;
 }
 
 /* Begins the next of several streams; what ISA-L took of it already is given back. */
-static void begin_next(struct inflate_state *state)
+static void stream_begin_next(struct inflate_state *state)
 {
 	uint32_t taken = (uint32_t)state->read_in_length / 8;
 	state->next_in -= taken;
@@ -66,11 +66,11 @@ static void begin_next(struct inflate_state *state)
 }
 
 /* Gives ISA-L input when it has none. */
-static void feed(struct ux_elf_stream *s)
+static void stream_feed(struct ux_elf_stream *s)
 {
-	if (is_finished(s) &&
+	if (stream_is_finished(s) &&
 	    (s->state.avail_in > 0 || s->in.size > 0 || s->state.read_in_length >= 8))
-		begin_next(&s->state);
+		stream_begin_next(&s->state);
 	if (s->state.avail_in > 0 || s->in.size == 0)
 		return;
 	size_t n = ux_min(s->in.size, (size_t)CHUNK_MOST);
@@ -80,22 +80,22 @@ static void feed(struct ux_elf_stream *s)
 }
 
 /* Inflates at most n bytes to `to`; *ret_made is how many. None: the streams are at their end. */
-static enum ux_code inflate_some(struct ux_elf_stream *s, uint8_t *to, size_t n, size_t *ret_made,
-				 struct ux_error *err)
+static enum ux_code stream_inflate(struct ux_elf_stream *s, uint8_t *to, size_t n, size_t *ret_made,
+				   struct ux_error *err)
 {
 	uint32_t room = (uint32_t)ux_min(n, (size_t)CHUNK_MOST);
 	*ret_made = 0;
 	while (*ret_made == 0) {
-		feed(s);
+		stream_feed(s);
 		uint32_t before = s->state.avail_in;
-		if (is_finished(s))
+		if (stream_is_finished(s))
 			return UX_OK;
 		s->state.next_out = to;
 		s->state.avail_out = room;
 		int r = isal_inflate(&s->state);
 		*ret_made = room - s->state.avail_out;
 		bool stuck = *ret_made == 0 && before == s->state.avail_in && s->in.size == 0 &&
-			     !is_finished(s);
+			     !stream_is_finished(s);
 		if (r < 0 || r == ISAL_NEED_DICT || stuck)
 			return ux_error_at(err, UX_ECORRUPT, s->packed.name, s->packed.stream_off,
 					   "is no valid zlib stream");
@@ -104,11 +104,11 @@ static enum ux_code inflate_some(struct ux_elf_stream *s, uint8_t *to, size_t n,
 }
 
 /* All is given out: the streams must be at their end, too, and their checksums right. */
-static enum ux_code check_end(struct ux_elf_stream *s, struct ux_error *err)
+static enum ux_code stream_check_end(struct ux_elf_stream *s, struct ux_error *err)
 {
 	uint8_t more[1];
 	size_t made = 0;
-	UX_TRY(inflate_some(s, more, sizeof(more), &made, err));
+	UX_TRY(stream_inflate(s, more, sizeof(more), &made, err));
 	return made > 0 ? ux_elf_packed_wrong_size(&s->packed, "more", err) : UX_OK;
 }
 
@@ -117,14 +117,14 @@ enum ux_code ux_elf_stream_read(struct ux_elf_stream *s, uint8_t *to, size_t n,
 {
 	while (n > 0) {
 		size_t made = 0;
-		UX_TRY(inflate_some(s, to, n, &made, err));
+		UX_TRY(stream_inflate(s, to, n, &made, err));
 		if (made == 0)
 			return ux_elf_packed_wrong_size(&s->packed, "less", err);
 		to += made;
 		n -= made;
 		s->left -= made;
 	}
-	return s->left == 0 ? check_end(s, err) : UX_OK;
+	return s->left == 0 ? stream_check_end(s, err) : UX_OK;
 }
 
 #else

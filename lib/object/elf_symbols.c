@@ -1,15 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walking a symbol table (gABI, "Symbol Table"). */
+/* Symbol tables of an ELF file. */
 #include "elf_symbols.h"
 
 #include "cursor.h"
+#include "elf_reloc.h"
+#include "packed_file.h"
+
+/* --- walking a symbol table (gABI, "Symbol Table") -------------------------------------------- */
 
 /*
  * The string table, cut behind its last NUL: then a name is terminated if it begins inside, and no
  * symbol has to be searched for its end.
  */
-static enum ux_code open_strings(const struct ux_elf *elf, const struct ux_elf_section *table,
-				 struct ux_bytes *ret, struct ux_error *err)
+static enum ux_code symtab_strings(const struct ux_elf *elf, const struct ux_elf_section *table,
+				   struct ux_bytes *ret, struct ux_error *err)
 {
 	if (table->link == SHN_UNDEF || table->link >= elf->n_sections)
 		return ux_error_at(err, UX_ECORRUPT, table->name, UX_ERROR_NO_OFF,
@@ -28,8 +32,8 @@ static enum ux_code open_strings(const struct ux_elf *elf, const struct ux_elf_s
 }
 
 /* The table of 32-bit section indexes beside this symbol table, if it has one. */
-static enum ux_code open_shndx(const struct ux_elf *elf, const struct ux_elf_section *table,
-			       struct ux_bytes *ret, struct ux_error *err)
+static enum ux_code symtab_shndx(const struct ux_elf *elf, const struct ux_elf_section *table,
+				 struct ux_bytes *ret, struct ux_error *err)
 {
 	*ret = UX_BYTES_NONE;
 	for (size_t i = 1; i < elf->n_sections; i++) {
@@ -53,15 +57,15 @@ enum ux_code ux_elf_symbols_open(const struct ux_elf *elf, const struct ux_elf_s
 				   table->entsize, record);
 	struct ux_elf_symbols it = {.elf = elf, .next = 1};
 	UX_TRY(ux_elf_section_raw(elf, table, &it.table, err));
-	UX_TRY(open_strings(elf, table, &it.strings, err));
-	UX_TRY(open_shndx(elf, table, &it.shndx, err));
+	UX_TRY(symtab_strings(elf, table, &it.strings, err));
+	UX_TRY(symtab_shndx(elf, table, &it.shndx, err));
 	it.count = it.table.size / record;
 	*ret = it;
 	return UX_OK;
 }
 
 /* SHN_XINDEX sends the reader to the table beside; without an entry there it means nothing. */
-static uint32_t wide_index(const struct ux_elf_symbols *it, size_t symbol)
+static uint32_t symtab_wide_index(const struct ux_elf_symbols *it, size_t symbol)
 {
 	struct ux_bytes entry = UX_BYTES_NONE;
 	if (!ux_bytes_sub(it->shndx, symbol * sizeof(uint32_t), sizeof(uint32_t), &entry))
@@ -70,10 +74,10 @@ static uint32_t wide_index(const struct ux_elf_symbols *it, size_t symbol)
 	return ux_cur_u32(&c);
 }
 
-static void set_section(struct ux_elf_symbols *it, size_t i, uint16_t index)
+static void symtab_set_section(struct ux_elf_symbols *it, size_t i, uint16_t index)
 {
 	struct ux_elf_symbol *s = &it->symbol;
-	s->section = index == SHN_XINDEX ? wide_index(it, i) : index;
+	s->section = index == SHN_XINDEX ? symtab_wide_index(it, i) : index;
 	bool real = index == SHN_XINDEX || index < SHN_LORESERVE;
 	s->home = real && s->section != SHN_UNDEF && s->section < it->elf->n_sections
 			  ? &it->elf->sections[s->section]
@@ -111,7 +115,7 @@ const struct ux_elf_symbol *ux_elf_symbols_at(struct ux_elf_symbols *it, uint64_
 	s->bind = info >> 4;
 	s->visibility = other & 3;
 	s->other = other;
-	set_section(it, i, index);
+	symtab_set_section(it, i, index);
 	return s;
 }
 
@@ -124,7 +128,7 @@ const struct ux_elf_symbol *ux_elf_symbols_next(struct ux_elf_symbols *it)
  * ARM, AArch64, C-SKY and RISC-V mark where code and data begin with symbols that name nothing: $a,
  * $d, $t, $x, alone or before a dot; RISC-V writes the instruction set behind $x.
  */
-static bool is_mapping(const struct ux_elf *elf, const char *name)
+static bool symbol_is_mapping(const struct ux_elf *elf, const char *name)
 {
 	if (name[0] != '$' || name[1] == '\0')
 		return false;
@@ -156,7 +160,7 @@ bool ux_elf_symbol_is_code(const struct ux_elf *elf, const struct ux_elf_symbol 
 		return symbol->home || symbol->section == SHN_ABS;
 	case STT_NOTYPE:
 		return symbol->home && (symbol->home->flags & SHF_EXECINSTR) != 0 &&
-		       !is_mapping(elf, name);
+		       !symbol_is_mapping(elf, name);
 	default:
 		return false;
 	}
@@ -168,4 +172,186 @@ uint64_t ux_elf_symbol_pc(const struct ux_elf *elf, const struct ux_elf_symbol *
 	bool marked = elf->machine == EM_ARM || elf->machine == EM_MIPS;
 	uint64_t value = function && marked ? symbol->value & ~(uint64_t)1 : symbol->value;
 	return elf->by_section && symbol->home ? symbol->home->addr + value : value;
+}
+
+/* --- what the loader reads -------------------------------------------------------------------- */
+
+/* The entries that matter; 0: it is not there. */
+struct dynamic {
+	uint64_t hash;
+	uint64_t gnu_hash;
+	uint64_t strings;
+	uint64_t strings_size;
+	uint64_t symbols;
+};
+
+static struct ux_cur dynamic_cursor_at(const struct ux_elf *elf, uint64_t pc)
+{
+	return ux_cur_make(ux_elf_bytes_at(elf, pc), "PT_DYNAMIC", elf->swap);
+}
+
+uint64_t ux_elf_dynamic_find(const struct ux_elf *elf, uint64_t wanted)
+{
+	const struct ux_elf_segment *d = NULL;
+	for (size_t i = 0; i < elf->n_segments && !d; i++)
+		if (elf->segments[i].type == PT_DYNAMIC)
+			d = &elf->segments[i];
+	if (!d)
+		return 0;
+	struct ux_cur c = dynamic_cursor_at(elf, d->vaddr);
+	unsigned word = elf->is64 ? 8 : 4;
+	uint64_t found = 0;
+	while (ux_cur_left(&c) >= 2 * word) {
+		uint64_t tag = ux_cur_uint(&c, word), value = ux_cur_uint(&c, word);
+		if (tag == DT_NULL)
+			break;
+		if (tag == wanted)
+			found = value;
+	}
+	return found;
+}
+
+static bool dynamic_read(const struct ux_elf *elf, struct dynamic *ret)
+{
+	*ret = (struct dynamic){
+		.hash = ux_elf_dynamic_find(elf, DT_HASH),
+		.gnu_hash = ux_elf_dynamic_find(elf, DT_GNU_HASH),
+		.strings = ux_elf_dynamic_find(elf, DT_STRTAB),
+		.strings_size = ux_elf_dynamic_find(elf, DT_STRSZ),
+		.symbols = ux_elf_dynamic_find(elf, DT_SYMTAB),
+	};
+	return ret->symbols != 0 && ret->strings != 0;
+}
+
+/* DT_GNU_HASH: the last symbol ends the chain of the bucket that begins last. */
+static uint64_t dynamic_count_gnu(const struct ux_elf *elf, uint64_t pc)
+{
+	struct ux_cur c = dynamic_cursor_at(elf, pc);
+	uint32_t n_buckets = ux_cur_u32(&c), first = ux_cur_u32(&c), n_bloom = ux_cur_u32(&c);
+	uint64_t last = 0;
+	ux_cur_skip(&c, 4 + (uint64_t)n_bloom * (elf->is64 ? 8 : 4));
+	for (uint32_t i = 0; i < n_buckets && ux_cur_more(&c); i++)
+		last = ux_max(last, (uint64_t)ux_cur_u32(&c));
+	if (c.failed || last < first)
+		return first; /* those in front are imported */
+	ux_cur_skip(&c, (last - first) * sizeof(uint32_t));
+	while (ux_cur_more(&c)) {
+		bool end = (ux_cur_u32(&c) & 1) != 0;
+		last++;
+		if (end)
+			break;
+	}
+	return last;
+}
+
+/* DT_HASH has a chain entry for each symbol; its words have 8 bytes on 64-bit s390 alone. */
+static uint64_t dynamic_count_sysv(const struct ux_elf *elf, uint64_t pc)
+{
+	struct ux_cur c = dynamic_cursor_at(elf, pc);
+	unsigned word = elf->machine == EM_S390 && elf->is64 ? 8 : 4;
+	(void)ux_cur_uint(&c, word);
+	return ux_cur_uint(&c, word);
+}
+
+enum ux_code ux_elf_dynamic_symbols(const struct ux_elf *elf, struct ux_elf_symbols *ret,
+				    struct ux_error *err)
+{
+	struct dynamic d;
+	if (!dynamic_read(elf, &d))
+		return ux_error_set(err, UX_ENOTFOUND, "no PT_DYNAMIC with symbols");
+	struct ux_elf_symbols it = {.elf = elf, .next = 1};
+	size_t record = elf->is64 ? ELF64_SYM_SIZE : ELF32_SYM_SIZE;
+	it.table = ux_elf_bytes_at(elf, d.symbols);
+	it.strings = ux_elf_bytes_at(elf, d.strings);
+	if (it.table.size == 0 || it.strings.size == 0)
+		return ux_error_set(err, UX_ECORRUPT,
+				    "PT_DYNAMIC names symbols or strings that are in no segment");
+	it.strings.size = (size_t)ux_min((uint64_t)it.strings.size, d.strings_size);
+	const uint8_t *nul = memrchr(it.strings.data, 0, it.strings.size);
+	it.strings.size = nul ? (size_t)(nul - it.strings.data) + 1 : 0;
+	uint64_t count = 0;
+	if (d.hash != 0)
+		count = dynamic_count_sysv(elf, d.hash);
+	else if (d.gnu_hash != 0)
+		count = dynamic_count_gnu(elf, d.gnu_hash);
+	else if (d.strings > d.symbols)
+		count = (d.strings - d.symbols) / record;
+	it.count = (size_t)ux_min(count, (uint64_t)(it.table.size / record));
+	*ret = it;
+	return UX_OK;
+}
+
+/* --- function descriptors --------------------------------------------------------------------- */
+
+enum {
+	OPD_MOST = 256 << 20, /* bytes: ten million functions */
+};
+
+enum ux_code ux_elf_opd_open(const struct ux_elf *elf, struct ux_elf_opd *ret, struct ux_error *err)
+{
+	struct ux_elf_reloc_loss loss; /* the TOC's: nobody asks for it */
+	*ret = (struct ux_elf_opd){0};
+	const struct ux_elf_section *s =
+		elf->machine == EM_PPC64 ? ux_elf_section_find(elf, ".opd") : NULL;
+	if (!s || s->type == SHT_NOBITS)
+		return UX_OK;
+	UX_TRY(ux_elf_section_load_relocated(elf, s, OPD_MOST, NULL, &ret->content, &loss, err));
+	ret->elf = elf;
+	ret->section = s;
+	return UX_OK;
+}
+
+void ux_elf_opd_close(struct ux_elf_opd *opd)
+{
+	ux_elf_content_free(&opd->content);
+	*opd = (struct ux_elf_opd){0};
+}
+
+bool ux_elf_opd_code(const struct ux_elf_opd *opd, uint64_t pc, uint64_t *ret)
+{
+	if (!opd->elf || pc < opd->section->addr)
+		return false;
+	struct ux_cur c = ux_cur_make(opd->content.bytes, ".opd", opd->elf->swap);
+	ux_cur_seek(&c, pc - opd->section->addr);
+	uint64_t code = ux_cur_u64(&c);
+	if (c.failed)
+		return false;
+	*ret = code;
+	return true;
+}
+
+/* --- gnu_debugdata ---------------------------------------------------------------------------- */
+
+enum {
+	/* Honest ones inflate to less than their file; half a million symbols take 12 MiB. */
+	INFLATED_RATIO = 4,
+	INFLATED_FREE = 8 << 20,
+};
+
+enum ux_code ux_elf_debugdata_open(const struct ux_elf *elf, struct ux_elf_debugdata *ret,
+				   struct ux_error *err)
+{
+	const struct ux_elf_section *s = ux_elf_section_find(elf, ".gnu_debugdata");
+	ux_cleanup(ux_elf_debugdata_close) struct ux_elf_debugdata d = {0};
+	struct ux_bytes raw = UX_BYTES_NONE;
+	*ret = (struct ux_elf_debugdata){0};
+	if (!s || s->type == SHT_NOBITS)
+		return UX_OK;
+	UX_TRY(ux_elf_section_raw(elf, s, &raw, err));
+	uint64_t most = INFLATED_FREE + INFLATED_RATIO * (uint64_t)elf->file.size;
+	UX_TRY(ux_xz_inflate(raw, s->name, most, &d.content, err));
+	UX_TRY(ux_elf_open(&d.elf, d.content.bytes, err));
+	if (d.elf.machine != elf->machine || d.elf.is64 != elf->is64)
+		return ux_error_at(err, UX_ECORRUPT, s->name, UX_ERROR_NO_OFF,
+				   "holds an ELF file for machine %u, expected %u", d.elf.machine,
+				   elf->machine);
+	*ret = d;
+	d = (struct ux_elf_debugdata){0};
+	return UX_OK;
+}
+
+void ux_elf_debugdata_close(struct ux_elf_debugdata *d)
+{
+	ux_elf_close(&d->elf);
+	ux_elf_content_free(&d->content);
 }

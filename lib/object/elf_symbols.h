@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walking a symbol table. */
+/* Symbol tables of an ELF file: its own, the dynamic linker's, the compressed one, function
+ * descriptors. */
 #ifndef UX_ELF_SYMBOLS_H
 #define UX_ELF_SYMBOLS_H
 
@@ -49,5 +50,53 @@ bool ux_elf_symbol_is_code(const struct ux_elf *elf, const struct ux_elf_symbol 
 /* The symbol's pc, without the Thumb and microMIPS bit; where values count from the start of a
  * section (an ET_REL, a cubin), by that section's addr. */
 uint64_t ux_elf_symbol_pc(const struct ux_elf *elf, const struct ux_elf_symbol *symbol);
+
+/*
+ * Finds the dynamic symbols as the loader does: PT_DYNAMIC names the table, its strings and a hash
+ * table, which tells how many symbols there are (gABI, "Dynamic Section"; DT_GNU_HASH). Without a
+ * hash table they end where the strings begin. UX_ENOTFOUND: there are none; UX_ECORRUPT: what is
+ * named lies in no segment. Symbols have no home section.
+ */
+enum ux_code ux_elf_dynamic_symbols(const struct ux_elf *elf, struct ux_elf_symbols *ret,
+				    struct ux_error *err) ux_must;
+
+/* What stands for a tag (DT_*) in PT_DYNAMIC; the last of several, 0 when it is not there. */
+uint64_t ux_elf_dynamic_find(const struct ux_elf *elf, uint64_t tag);
+
+/*
+ * In the first ABI of 64-bit PowerPC (big-endian Linux) a function's symbol is the address of a
+ * descriptor in .opd, whose first eight bytes are where the code is; then come TOC and environment
+ * (64-bit PowerPC ELF ABI Supplement 1.9, 3.2.3). The second ABI has no .opd. Zeroed is none.
+ */
+struct ux_elf_opd {
+	const struct ux_elf *elf; /* whose section it is; NULL: there is none */
+	const struct ux_elf_section *section;
+	struct ux_elf_content content; /* relocated in an ET_REL */
+};
+
+/* Finds the descriptors of elf; UX_OK with none for any other machine, and for a debug file, which
+ * has the section but not its content. */
+enum ux_code ux_elf_opd_open(const struct ux_elf *elf, struct ux_elf_opd *ret, struct ux_error *err)
+	ux_must;
+void ux_elf_opd_close(struct ux_elf_opd *opd);
+
+/* True with the pc of the code when there is a descriptor at that pc. */
+bool ux_elf_opd_code(const struct ux_elf_opd *opd, uint64_t pc, uint64_t *ret);
+
+/* An ELF file inside of another. Zeroed is none. */
+struct ux_elf_debugdata {
+	struct ux_elf_content content; /* all of it */
+	struct ux_elf elf;             /* over content */
+};
+
+/*
+ * Inflates and opens what elf keeps in .gnu_debugdata: an xz stream of an ELF file whose .symtab
+ * names functions that .dynsym does not have (GDB manual, "MiniDebugInfo"). UX_OK with elf.file
+ * empty when there is no such section. UX_ECORRUPT: the stream or the file in it is damaged, or the
+ * file is for another machine. UX_ELIMIT: it inflates to over 8 MiB and 4 times elf's own size.
+ */
+enum ux_code ux_elf_debugdata_open(const struct ux_elf *elf, struct ux_elf_debugdata *ret,
+				   struct ux_error *err) ux_must;
+void ux_elf_debugdata_close(struct ux_elf_debugdata *d);
 
 #endif

@@ -39,8 +39,8 @@ const char *ux_macho_arch_name(uint32_t cpu, uint32_t subtype, char *text)
 	return text;
 }
 
-static const struct ux_macho_slice *slice_of(const struct ux_macho_slices *slices, uint32_t cpu,
-					     uint32_t subtype)
+static const struct ux_macho_slice *fat_slice_of(const struct ux_macho_slices *slices, uint32_t cpu,
+						 uint32_t subtype)
 {
 	for (size_t i = 0; i < slices->size; i++) {
 		const struct ux_macho_slice *s = &slices->list[i];
@@ -62,7 +62,7 @@ const struct ux_macho_slice *ux_macho_slice_named(const struct ux_macho_slices *
 	for (size_t i = 0; i < ux_countof(archs); i++) {
 		const struct ux_macho_slice *s =
 			strcmp(archs[i].name, name) == 0
-				? slice_of(slices, archs[i].cpu, archs[i].subtype)
+				? fat_slice_of(slices, archs[i].cpu, archs[i].subtype)
 				: NULL;
 		if (s)
 			return s;
@@ -120,8 +120,8 @@ bool ux_macho_any(struct ux_bytes file)
 	return ux_macho_is(file) || ux_macho_is_fat(file);
 }
 
-static enum ux_code read_entry(struct ux_bytes file, struct ux_cur *c, bool is64,
-			       struct ux_macho_slice *ret, struct ux_error *err)
+static enum ux_code fat_read_entry(struct ux_bytes file, struct ux_cur *c, bool is64,
+				   struct ux_macho_slice *ret, struct ux_error *err)
 {
 	ret->cpu = ux_cur_u32(c);
 	ret->subtype = ux_cur_u32(c);
@@ -139,8 +139,8 @@ static enum ux_code read_entry(struct ux_bytes file, struct ux_cur *c, bool is64
 }
 
 /* What a file of one machine says of itself. */
-static enum ux_code read_thin(struct ux_bytes file, struct ux_macho_slices *ret,
-			      struct ux_error *err)
+static enum ux_code fat_read_thin(struct ux_bytes file, struct ux_macho_slices *ret,
+				  struct ux_error *err)
 {
 	bool big = ux_bytes_starts(file, UX_STR("\376\355\372"));
 	struct ux_cur c = ux_cur_make(file, NULL, big != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__));
@@ -153,7 +153,7 @@ static enum ux_code read_thin(struct ux_bytes file, struct ux_macho_slices *ret,
 }
 
 /* Linkers and lipo leave them apart; 31 names for one content would be 31 times the work. */
-static enum ux_code check_apart(const struct ux_macho_slices *slices, struct ux_error *err)
+static enum ux_code fat_check_apart(const struct ux_macho_slices *slices, struct ux_error *err)
 {
 	char one[UX_MACHO_ARCH_TEXT], other[UX_MACHO_ARCH_TEXT];
 	for (size_t i = 0; i < slices->size; i++)
@@ -176,14 +176,14 @@ enum ux_code ux_macho_slices(struct ux_bytes file, struct ux_macho_slices *ret,
 	uint32_t count = fat_count(file, &is64);
 	ret->size = 0;
 	if (ux_macho_is(file))
-		return read_thin(file, ret, err);
+		return fat_read_thin(file, ret, err);
 	if (count == 0)
 		return ux_error_set(err, UX_EUNSUPPORTED, "not a Mach-O file");
 	struct ux_cur c = ux_cur_make(file, NULL, __BYTE_ORDER__ != __ORDER_BIG_ENDIAN__);
 	ux_cur_skip(&c, 8);
 	for (uint32_t i = 0; i < count; i++) {
 		struct ux_macho_slice slice = {0};
-		UX_TRY(read_entry(file, &c, is64, &slice, err));
+		UX_TRY(fat_read_entry(file, &c, is64, &slice, err));
 		if (ux_macho_is(slice.bytes))
 			ret->list[ret->size++] = slice;
 	}
@@ -191,13 +191,13 @@ enum ux_code ux_macho_slices(struct ux_bytes file, struct ux_macho_slices *ret,
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "universal file of %" PRIu32 " slices, none a Mach-O file",
 				    count);
-	return check_apart(ret, err);
+	return fat_check_apart(ret, err);
 }
 
 /* --- choosing --------------------------------------------------------------------------------- */
 
-static const struct ux_macho_slice *slice_with(const struct ux_macho_slices *slices,
-					       const struct ux_id *id)
+static const struct ux_macho_slice *fat_slice_with_id(const struct ux_macho_slices *slices,
+						      const struct ux_id *id)
 {
 	for (size_t i = 0; id && id->size > 0 && i < slices->size; i++) {
 		ux_cleanup(ux_macho_close) struct ux_macho m = {0};
@@ -219,7 +219,7 @@ enum ux_code ux_macho_slice_choose(struct ux_bytes file, const char *arch, const
 	else if (slices.size == 1)
 		found = &slices.list[0];
 	else
-		found = slice_with(&slices, id);
+		found = fat_slice_with_id(&slices, id);
 	if (!found && !arch)
 		found = ux_macho_slice_host(&slices);
 	if (!found && arch)

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Header and load commands of a Mach-O file. */
+/* A Mach-O file: header, load commands, segments, sections, identities. */
 #include "macho_file.h"
 
 #include "cursor.h"
+#include "file_id.h"
 #include "vec.h"
+
+/* --- header and load commands of a Mach-O file ------------------------------------------------ */
 
 enum {
 	SEGMENTS_MOST = 1 << 16, /* a fileset of a kernel has some hundreds */
@@ -18,13 +21,13 @@ struct tables {
 	struct segment_vec segments;
 };
 
-static void tables_deinit(struct tables *t)
+static void macho_tables_deinit(struct tables *t)
 {
 	section_vec_deinit(&t->sections);
 	segment_vec_deinit(&t->segments);
 }
 
-static uint32_t magic_of(struct ux_bytes file)
+static uint32_t macho_magic(struct ux_bytes file)
 {
 	if (file.size < 4)
 		return 0;
@@ -34,19 +37,19 @@ static uint32_t magic_of(struct ux_bytes file)
 
 bool ux_macho_is(struct ux_bytes file)
 {
-	uint32_t magic = magic_of(file);
+	uint32_t magic = macho_magic(file);
 	return magic == MH_MAGIC || magic == MH_CIGAM || magic == MH_MAGIC_64 ||
 	       magic == MH_CIGAM_64;
 }
 
 /* An address or size of the file's width. */
-static uint64_t word(struct ux_cur *c, bool is64)
+static uint64_t macho_word(struct ux_cur *c, bool is64)
 {
 	return is64 ? ux_cur_u64(c) : ux_cur_u32(c);
 }
 
 /* A name of 16 bytes, without a NUL when it has all of them. */
-static void read_name(struct ux_cur *c, char name[MACHO_NAME_SIZE + 1])
+static void macho_read_name(struct ux_cur *c, char name[MACHO_NAME_SIZE + 1])
 {
 	struct ux_bytes text = ux_cur_take(c, MACHO_NAME_SIZE);
 	memset(name, 0, MACHO_NAME_SIZE + 1);
@@ -55,13 +58,13 @@ static void read_name(struct ux_cur *c, char name[MACHO_NAME_SIZE + 1])
 }
 
 /* struct section, struct section_64 */
-static struct ux_macho_section read_section(const struct ux_macho *m, struct ux_cur *c)
+static struct ux_macho_section macho_read_section(const struct ux_macho *m, struct ux_cur *c)
 {
 	struct ux_macho_section s = {0};
-	read_name(c, s.name);
-	read_name(c, s.segment);
-	s.addr = word(c, m->is64);
-	s.size = word(c, m->is64);
+	macho_read_name(c, s.name);
+	macho_read_name(c, s.segment);
+	s.addr = macho_word(c, m->is64);
+	s.size = macho_word(c, m->is64);
 	s.off = ux_cur_u32(c);
 	ux_cur_skip(c, 4 + 4 + 4); /* align, reloff, nreloc */
 	s.flags = ux_cur_u32(c);
@@ -73,15 +76,15 @@ static struct ux_macho_section read_section(const struct ux_macho *m, struct ux_
 }
 
 /* struct segment_command, segment_command_64: the sections are behind it, in the command. */
-static enum ux_code read_segment(const struct ux_macho *m, struct ux_cur *c, struct tables *t,
-				 struct ux_error *err)
+static enum ux_code macho_read_segment(const struct ux_macho *m, struct ux_cur *c, struct tables *t,
+				       struct ux_error *err)
 {
 	struct ux_macho_segment g = {0};
-	read_name(c, g.name);
-	g.vmaddr = word(c, m->is64);
-	g.vmsize = word(c, m->is64);
-	g.off = word(c, m->is64);
-	g.filesize = word(c, m->is64);
+	macho_read_name(c, g.name);
+	g.vmaddr = macho_word(c, m->is64);
+	g.vmsize = macho_word(c, m->is64);
+	g.off = macho_word(c, m->is64);
+	g.filesize = macho_word(c, m->is64);
 	ux_cur_skip(c, 4); /* maxprot */
 	g.initprot = ux_cur_u32(c);
 	uint32_t count = ux_cur_u32(c);
@@ -92,7 +95,7 @@ static enum ux_code read_segment(const struct ux_macho *m, struct ux_cur *c, str
 	if (!segment_vec_append(&t->segments, g))
 		return ux_error_nomem(err);
 	for (uint32_t i = 0; i < count; i++) {
-		struct ux_macho_section s = read_section(m, c);
+		struct ux_macho_section s = macho_read_section(m, c);
 		UX_TRY(ux_cur_status(c, err));
 		if (!section_vec_append(&t->sections, s))
 			return ux_error_nomem(err);
@@ -101,7 +104,7 @@ static enum ux_code read_segment(const struct ux_macho *m, struct ux_cur *c, str
 }
 
 /* struct symtab_command */
-static void read_symtab(struct ux_macho *m, struct ux_cur *c)
+static void macho_read_symtab(struct ux_macho *m, struct ux_cur *c)
 {
 	m->symbols.off = ux_cur_u32(c);
 	m->symbols.count = ux_cur_u32(c);
@@ -111,14 +114,14 @@ static void read_symtab(struct ux_macho *m, struct ux_cur *c)
 }
 
 /* struct dysymtab_command, of which the indirect symbols matter */
-static void read_dysymtab(struct ux_macho *m, struct ux_cur *c)
+static void macho_read_dysymtab(struct ux_macho *m, struct ux_cur *c)
 {
 	ux_cur_skip(c, 12 * 4);
 	m->indirect.off = ux_cur_u32(c);
 	m->indirect.count = ux_cur_u32(c);
 }
 
-static enum ux_code read_uuid(struct ux_macho *m, struct ux_cur *c, struct ux_error *err)
+static enum ux_code macho_read_uuid(struct ux_macho *m, struct ux_cur *c, struct ux_error *err)
 {
 	static const uint8_t none[MACHO_UUID_SIZE];
 	struct ux_bytes bytes = ux_cur_take(c, MACHO_UUID_SIZE);
@@ -129,23 +132,23 @@ static enum ux_code read_uuid(struct ux_macho *m, struct ux_cur *c, struct ux_er
 	return ux_id_make(UX_ID_UUID, bytes, &m->id, err);
 }
 
-static enum ux_code read_command(struct ux_macho *m, uint32_t cmd, struct ux_cur *c,
-				 struct tables *t, struct ux_error *err)
+static enum ux_code macho_read_command(struct ux_macho *m, uint32_t cmd, struct ux_cur *c,
+				       struct tables *t, struct ux_error *err)
 {
 	switch (cmd) {
 	case LC_SEGMENT:
 	case LC_SEGMENT_64:
 		if ((cmd == LC_SEGMENT_64) != m->is64)
 			return UX_OK; /* a loader passes it, too */
-		return read_segment(m, c, t, err);
+		return macho_read_segment(m, c, t, err);
 	case LC_SYMTAB:
-		read_symtab(m, c);
+		macho_read_symtab(m, c);
 		break;
 	case LC_DYSYMTAB:
-		read_dysymtab(m, c);
+		macho_read_dysymtab(m, c);
 		break;
 	case LC_UUID:
-		return read_uuid(m, c, err);
+		return macho_read_uuid(m, c, err);
 	case LC_FUNCTION_STARTS:
 		m->starts.off = ux_cur_u32(c);
 		m->starts.count = ux_cur_u32(c);
@@ -161,8 +164,8 @@ static enum ux_code read_command(struct ux_macho *m, uint32_t cmd, struct ux_cur
 	return ux_cur_status(c, err);
 }
 
-static enum ux_code read_commands(struct ux_macho *m, uint32_t count, struct ux_cur c,
-				  struct tables *t, struct ux_error *err)
+static enum ux_code macho_read_commands(struct ux_macho *m, uint32_t count, struct ux_cur c,
+					struct tables *t, struct ux_error *err)
 {
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t cmd = ux_cur_u32(&c);
@@ -171,16 +174,16 @@ static enum ux_code read_commands(struct ux_macho *m, uint32_t count, struct ux_
 			ux_cur_bad(&c, "load command of less than 8 bytes");
 		struct ux_cur body = ux_cur_sub(&c, size - 8);
 		UX_TRY(ux_cur_status(&c, err));
-		UX_TRY(read_command(m, cmd, &body, t, err));
+		UX_TRY(macho_read_command(m, cmd, &body, t, err));
 	}
 	return UX_OK;
 }
 
-static enum ux_code read_all(struct ux_macho *m, struct tables *t, struct ux_error *err)
+static enum ux_code macho_read_all(struct ux_macho *m, struct tables *t, struct ux_error *err)
 {
 	if (!ux_macho_is(m->file))
 		return ux_error_set(err, UX_EUNSUPPORTED, "not a Mach-O file");
-	uint32_t magic = magic_of(m->file);
+	uint32_t magic = macho_magic(m->file);
 	bool big = magic == MH_MAGIC || magic == MH_MAGIC_64;
 	m->is64 = magic == MH_MAGIC_64 || magic == MH_CIGAM_64;
 	m->swap = big != (__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__);
@@ -194,14 +197,14 @@ static enum ux_code read_all(struct ux_macho *m, struct tables *t, struct ux_err
 	ux_cur_skip(&c, m->is64 ? 8 : 4); /* flags */
 	struct ux_cur commands = ux_cur_sub(&c, size);
 	UX_TRY(ux_cur_status(&c, err));
-	return read_commands(m, count, commands, t, err);
+	return macho_read_commands(m, count, commands, t, err);
 }
 
 enum ux_code ux_macho_open(struct ux_macho *m, struct ux_bytes file, struct ux_error *err)
 {
-	ux_cleanup(tables_deinit) struct tables t = {0};
+	ux_cleanup(macho_tables_deinit) struct tables t = {0};
 	struct ux_macho made = {.file = file};
-	UX_TRY(read_all(&made, &t, err));
+	UX_TRY(macho_read_all(&made, &t, err));
 	made.sections = section_vec_steal(&t.sections, &made.n_sections);
 	made.segments = segment_vec_steal(&t.segments, &made.n_segments);
 	*m = made;
@@ -278,4 +281,40 @@ const char *ux_macho_type_name(uint32_t type)
 		[MH_FILESET] = "set of kernels",
 	};
 	return type < ux_countof(names) && names[type] ? names[type] : "file of an unknown type";
+}
+
+/* --- the identities of a Mach-O file ---------------------------------------------------------- */
+
+enum {
+	GO_ID_WITHIN = 32 << 10 /* bytes of __text: the go command looks no further either */
+};
+
+/* "\xff Go build ID: "TEXT"\n \xff" at the front of the code; empty: it is not there. */
+static struct ux_bytes macho_go_id(const struct ux_macho *macho)
+{
+	struct ux_bytes begin = UX_STR("\xff Go build ID: \""), end = UX_STR("\"\n \xff");
+	const struct ux_macho_section *text = ux_macho_section_find(macho, "__text");
+	struct ux_bytes code = UX_BYTES_NONE;
+	if (!text || ux_macho_section_bytes(macho, text, &code, NULL) != UX_OK || code.size == 0)
+		return UX_BYTES_NONE;
+	code.size = ux_min(code.size, (size_t)GO_ID_WITHIN);
+	const uint8_t *at = memmem(code.data, code.size, begin.data, begin.size);
+	if (!at)
+		return UX_BYTES_NONE;
+	at += begin.size;
+	size_t left = code.size - (size_t)(at - code.data);
+	const uint8_t *stop = memmem(at, left, end.data, end.size);
+	return ux_bytes(at, stop ? (size_t)(stop - at) : 0);
+}
+
+enum ux_code ux_macho_ids(const struct ux_macho *macho, struct ux_id_set *ret, struct ux_error *err)
+{
+	struct ux_id content = ux_file_id(macho->file), go;
+	struct ux_bytes text = macho_go_id(macho);
+	if (macho->id.size > 0)
+		UX_TRY(ux_id_set_add(ret, &macho->id, err));
+	/* One that has no text form identifies nothing. */
+	if (text.size > 0 && ux_id_make(UX_ID_GO, text, &go, NULL) == UX_OK)
+		UX_TRY(ux_id_set_add(ret, &go, err));
+	return ux_id_set_add(ret, &content, err);
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A Mach-O file over a slice: header, load commands, segments, sections.
+ * A Mach-O file over a slice: header, load commands, segments, sections, identities.
  *
  *   header       magic u32, cputype u32, cpusubtype u32, filetype u32, ncmds u32, sizeofcmds u32,
  *                flags u32, and 4 unused bytes when it is of 64 bits
- *   ncmds times  cmd u32, cmdsize u32 (of the whole command), then what the command says
+ *   ncmds times  cmd u32, cmdsize u32 (of the whole command), then the command's own fields
  *
  * Everything is in the byte order of the magic. A universal file (macho_fat.h) holds several.
  * Source: Apple's <mach-o/loader.h>.
@@ -15,6 +15,7 @@
 #include "bytes.h"
 #include "error.h"
 #include "id.h"
+#include "id_set.h"
 #include "macho_defs.h"
 
 struct ux_macho_section {
@@ -101,5 +102,13 @@ enum ux_code ux_macho_place_bytes(const struct ux_macho *m, const struct ux_mach
 
 /* "executable", "dylib", "dSYM file", ...; never NULL. */
 const char *ux_macho_type_name(uint32_t type);
+
+/*
+ * Adds the UUID and the Go build ID, when there are any, and the File ID of the slice: that of the
+ * file which it would be alone, since a universal file's own would be several modules'. UX_ELIMIT
+ * as of ux_id_set_add().
+ */
+enum ux_code ux_macho_ids(const struct ux_macho *macho, struct ux_id_set *ret, struct ux_error *err)
+	ux_must;
 
 #endif

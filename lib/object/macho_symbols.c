@@ -88,7 +88,7 @@ enum ux_code ux_macho_stubs_open(const struct ux_macho *m, struct ux_macho_stubs
 }
 
 /* The symbol that entry i of the indirect table names, or NULL. */
-static const struct ux_macho_symbol *indirect_at(struct ux_macho_stubs *it, uint64_t i)
+static const struct ux_macho_symbol *stubs_indirect_at(struct ux_macho_stubs *it, uint64_t i)
 {
 	struct ux_bytes entry = UX_BYTES_NONE;
 	if (!ux_bytes_sub(it->indirect, i * 4, 4, &entry))
@@ -101,7 +101,7 @@ static const struct ux_macho_symbol *indirect_at(struct ux_macho_stubs *it, uint
 }
 
 /* Stubs of a section that entries are there for. */
-static uint64_t stubs_in(const struct ux_macho_stubs *it, const struct ux_macho_section *s)
+static uint64_t stubs_in_section(const struct ux_macho_stubs *it, const struct ux_macho_section *s)
 {
 	if ((s->flags & SECTION_TYPE) != S_SYMBOL_STUBS || s->reserved2 == 0)
 		return 0;
@@ -115,11 +115,12 @@ const struct ux_macho_stub *ux_macho_stubs_next(struct ux_macho_stubs *it)
 	const struct ux_macho *m = it->symbols.macho;
 	for (; it->section < m->n_sections; it->section++, it->next = 0) {
 		const struct ux_macho_section *s = &m->sections[it->section];
-		uint64_t count = stubs_in(it, s);
+		uint64_t count = stubs_in_section(it, s);
 		while (it->next < count && it->left > 0) {
 			uint64_t i = it->next++;
 			it->left--;
-			const struct ux_macho_symbol *symbol = indirect_at(it, s->reserved1 + i);
+			const struct ux_macho_symbol *symbol =
+				stubs_indirect_at(it, s->reserved1 + i);
 			if (!symbol || symbol->name[0] == '\0')
 				continue;
 			it->stub = (struct ux_macho_stub){

@@ -7,7 +7,7 @@
 #include "elf_ids.h"
 #include "file_id.h"
 #include "macho_fat.h"
-#include "macho_ids.h"
+#include "macho_file.h"
 #include "public_input.h"
 
 static_assert((size_t)UX_IDS_MOST >= (size_t)UX_ID_SET_MOST, "a set fits the caller's struct");

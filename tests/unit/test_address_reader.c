@@ -24,7 +24,7 @@ static struct ux_address_reader *reader_over(struct ux_bytes text, bool hex)
 
 static void expect_next(struct ux_address_reader *r, uint64_t line, uint64_t address)
 {
-	struct ux_asked asked;
+	struct ux_symbolize_request asked;
 	assert_true(ux_address_reader_next(r, &asked, NULL));
 	assert_int_equal(asked.line, line);
 	assert_int_equal(asked.bad.size, 0);
@@ -33,7 +33,7 @@ static void expect_next(struct ux_address_reader *r, uint64_t line, uint64_t add
 
 static void expect_bad(struct ux_address_reader *r, uint64_t line, const char *bad, size_t size)
 {
-	struct ux_asked asked;
+	struct ux_symbolize_request asked;
 	assert_true(ux_address_reader_next(r, &asked, NULL));
 	assert_int_equal(asked.line, line);
 	assert_int_equal(asked.bad.size, size);
@@ -42,7 +42,7 @@ static void expect_bad(struct ux_address_reader *r, uint64_t line, const char *b
 
 static void expect_end(struct ux_address_reader *r)
 {
-	struct ux_asked asked;
+	struct ux_symbolize_request asked;
 	struct ux_error err = UX_ERROR_INIT;
 	assert_false(ux_address_reader_next(r, &asked, &err));
 	assert_int_equal(err.code, UX_OK);
@@ -136,7 +136,7 @@ static void a_failed_read_is_told(void **state)
 {
 	(void)state;
 	static struct ux_address_reader r;
-	struct ux_asked asked;
+	struct ux_symbolize_request asked;
 	struct ux_error err = UX_ERROR_INIT;
 	ux_address_reader_init(&r, -1, false);
 	assert_false(ux_address_reader_next(&r, &asked, &err));

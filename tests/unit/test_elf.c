@@ -2,7 +2,7 @@
 /* lib/elf: tables, contents, symbols. */
 #include "sweep.h"
 
-#include "elf_notes.h"
+#include "elf_ids.h"
 #include "elf_symbols.h"
 #include "file.h"
 #include "make_elf.h"

@@ -2,10 +2,10 @@
 /* lib/elf: xz, and the ELF file inside of another. */
 #include "sweep.h"
 
-#include "elf_debugdata.h"
+#include "elf_symbols.h"
 #include "make_elf.h"
 #include "make_frames.h"
-#include "unxz.h"
+#include "packed_file.h"
 
 enum {
 	DICTIONARY = 1 << 20

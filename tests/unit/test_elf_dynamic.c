@@ -2,8 +2,7 @@
 /* Symbols without a section table, and symbols of function descriptors. */
 #include "sweep.h"
 
-#include "elf_dynamic.h"
-#include "elf_opd.h"
+#include "elf_symbols.h"
 #include "make_elf.h"
 
 enum {

@@ -2,7 +2,7 @@
 /* lib/elf: notes. */
 #include "sweep.h"
 
-#include "elf_notes.h"
+#include "elf_ids.h"
 #include "make_elf.h"
 
 static bool note_is(const struct ux_elf_note *note, const char *owner, uint32_t type,

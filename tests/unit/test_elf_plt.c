@@ -3,7 +3,6 @@
 #include "sweep.h"
 
 #include "elf_plt.h"
-#include "elf_stub.h"
 #include "make_stubs.h"
 
 static enum ux_code read_all(struct ux_bytes file, struct ux_elf_stubs *out)

@@ -3,9 +3,8 @@
 #include "sweep.h"
 
 #include "cursor.h"
-#include "elf_layout.h"
+#include "elf_file.h"
 #include "elf_reloc.h"
-#include "elf_reloc_kind.h"
 #include "elf_symbols.h"
 #include "make_elf.h"
 

@@ -3,7 +3,7 @@
 #include "sweep.h"
 
 #include "macho_fat.h"
-#include "macho_ids.h"
+#include "macho_file.h"
 #include "macho_symbols.h"
 #include "make_macho.h"
 

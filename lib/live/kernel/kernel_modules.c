@@ -2,7 +2,7 @@
 /* What the running kernel is made of: loaded modules and build IDs. */
 #include "kernel_modules.h"
 
-#include "elf_notes.h"
+#include "elf_ids.h"
 #include "text.h"
 #include "order.h"
 

@@ -6,12 +6,12 @@ enum {
 	NAME_MOST = 1 << 16, /* bytes of a name that are compared */
 };
 
-static struct ux_bytes symbol_text(const struct ux_code_symbol *s)
+static struct ux_bytes name_of_symbol(const struct ux_code_symbol *s)
 {
 	return ux_bytes(s->name, s->name_size);
 }
 
-static const char *text(struct ux_bytes name, struct ux_arena *arena, bool *ret_nomem)
+static const char *name_terminated(struct ux_bytes name, struct ux_arena *arena, bool *ret_nomem)
 {
 	if (name.data[name.size] == '\0')
 		return (const char *)name.data;
@@ -23,7 +23,7 @@ static const char *text(struct ux_bytes name, struct ux_arena *arena, bool *ret_
 const char *ux_symbol_name(const struct ux_code_symbol *symbol, struct ux_arena *arena,
 			   bool *ret_nomem)
 {
-	return text(symbol_text(symbol), arena, ret_nomem);
+	return name_terminated(name_of_symbol(symbol), arena, ret_nomem);
 }
 
 struct ux_bytes ux_name_without(struct ux_bytes name, struct ux_bytes word)
@@ -40,7 +40,7 @@ struct ux_bytes ux_name_without(struct ux_bytes name, struct ux_bytes word)
 	return name;
 }
 
-static struct ux_bytes without_cold(struct ux_bytes name)
+static struct ux_bytes name_without_cold(struct ux_bytes name)
 {
 	return ux_name_without(name, UX_STR(".cold"));
 }
@@ -58,14 +58,14 @@ size_t ux_names_structor(struct ux_bytes a, struct ux_bytes b)
 }
 
 /* _ZN1AC4Ev against _ZN1AC2Ev. */
-static bool is_structor_of(struct ux_bytes symbol, struct ux_bytes dwarf)
+static bool name_is_structor(struct ux_bytes symbol, struct ux_bytes dwarf)
 {
 	size_t at = ux_names_structor(symbol, dwarf);
 	return at > 0 && dwarf.data[at] == '4' && ux_bytes_starts(dwarf, UX_STR("_Z"));
 }
 
 /* f of f<int> or ~f: what a mangled name spells out of them. */
-static struct ux_bytes bare_word(struct ux_bytes name)
+static struct ux_bytes name_bare_word(struct ux_bytes name)
 {
 	if (ux_bytes_starts(name, UX_STR("~")))
 		name = ux_bytes(name.data + 1, name.size - 1);
@@ -74,7 +74,7 @@ static struct ux_bytes bare_word(struct ux_bytes name)
 }
 
 /* operator(), operator<, ...: mangled names spell operators without their name. */
-static bool is_operator(struct ux_bytes name)
+static bool name_is_operator(struct ux_bytes name)
 {
 	struct ux_bytes word = UX_STR("operator");
 	struct ux_bytes next = UX_STR("()<>=!+-*/%^&|~,[] ");
@@ -83,7 +83,7 @@ static bool is_operator(struct ux_bytes name)
 }
 
 /* __m_MOD_f: f of the Fortran module m. */
-static bool is_fortran_of(struct ux_bytes symbol, struct ux_bytes dwarf)
+static bool name_is_fortran(struct ux_bytes symbol, struct ux_bytes dwarf)
 {
 	struct ux_bytes word = UX_STR("_MOD_");
 	size_t tail = word.size + dwarf.size;
@@ -93,7 +93,7 @@ static bool is_fortran_of(struct ux_bytes symbol, struct ux_bytes dwarf)
 }
 
 /* _Z1fi holds "1f": the mangled form of the short name f; so does _Z1fIiEvT_ of f<int>. */
-static bool is_mangled_of(struct ux_bytes symbol, struct ux_bytes dwarf)
+static bool name_is_mangled(struct ux_bytes symbol, struct ux_bytes dwarf)
 {
 	char length[24];
 	bool mangled = ux_bytes_starts(symbol, UX_STR("_Z")) ||
@@ -101,9 +101,9 @@ static bool is_mangled_of(struct ux_bytes symbol, struct ux_bytes dwarf)
 		       ux_bytes_starts(symbol, UX_STR("_D"));
 	if (!mangled || ux_bytes_starts(dwarf, UX_STR("_Z")))
 		return false;
-	if (is_operator(dwarf))
+	if (name_is_operator(dwarf))
 		return true;
-	struct ux_bytes word = bare_word(dwarf);
+	struct ux_bytes word = name_bare_word(dwarf);
 	int digits = snprintf(length, sizeof(length), "%zu", word.size);
 	size_t need = (size_t)digits + word.size;
 	for (size_t at = 2; at + need <= symbol.size; at++) {
@@ -115,7 +115,7 @@ static bool is_mangled_of(struct ux_bytes symbol, struct ux_bytes dwarf)
 }
 
 /* __GI_abort and abort: glibc calls itself by names that no one else sees. */
-static bool is_public_of(struct ux_bytes symbol, struct ux_bytes dwarf)
+static bool name_is_public(struct ux_bytes symbol, struct ux_bytes dwarf)
 {
 	struct ux_bytes internal = UX_STR("__GI_");
 	return ux_bytes_starts(dwarf, internal) && symbol.size == dwarf.size - internal.size &&
@@ -123,7 +123,7 @@ static bool is_public_of(struct ux_bytes symbol, struct ux_bytes dwarf)
 }
 
 /* main.f[go.shape.int] of main.f[...]: Go 1.18 to 1.20 leave types out of their own tables. */
-static bool is_go_instance_of(struct ux_bytes symbol, struct ux_bytes name)
+static bool name_is_go_instance(struct ux_bytes symbol, struct ux_bytes name)
 {
 	struct ux_bytes word = UX_STR("[...]");
 	const uint8_t *at = memmem(name.data, name.size, word.data, word.size);
@@ -133,23 +133,23 @@ static bool is_go_instance_of(struct ux_bytes symbol, struct ux_bytes name)
 }
 
 /* f.abi0 of f: how Go's linker tells who calls f, which is no other f. */
-static bool is_go_abi(struct ux_bytes suffix)
+static bool name_is_go_abi(struct ux_bytes suffix)
 {
 	return ux_bytes_eq(suffix, UX_STR(".abi0")) || ux_bytes_eq(suffix, UX_STR(".abiinternal"));
 }
 
 /* True when the symbol, without .cold, is a closer name for the same function. */
-static bool says_more(struct ux_bytes symbol, struct ux_bytes dwarf)
+static bool name_is_closer(struct ux_bytes symbol, struct ux_bytes dwarf)
 {
 	struct ux_bytes plain = symbol;
 	if (symbol.size > dwarf.size &&
-	    is_go_abi(ux_bytes(symbol.data + dwarf.size, symbol.size - dwarf.size)))
+	    name_is_go_abi(ux_bytes(symbol.data + dwarf.size, symbol.size - dwarf.size)))
 		return false;
 	if (symbol.size > dwarf.size && symbol.data[dwarf.size] == '.')
 		plain.size = dwarf.size; /* a clone: the rest says which */
 	return (plain.size < symbol.size && ux_bytes_eq(plain, dwarf)) ||
-	       is_structor_of(plain, dwarf) || is_mangled_of(symbol, dwarf) ||
-	       is_fortran_of(plain, dwarf) || is_go_instance_of(symbol, dwarf);
+	       name_is_structor(plain, dwarf) || name_is_mangled(symbol, dwarf) ||
+	       name_is_fortran(plain, dwarf) || name_is_go_instance(symbol, dwarf);
 }
 
 const char *ux_function_name(const char *dwarf_name, uint32_t own,
@@ -157,7 +157,8 @@ const char *ux_function_name(const char *dwarf_name, uint32_t own,
 			     bool *ret_nomem)
 {
 	if (!dwarf_name)
-		return n > 0 ? text(without_cold(symbol_text(&symbols[0])), arena, ret_nomem)
+		return n > 0 ? name_terminated(name_without_cold(name_of_symbol(&symbols[0])),
+					       arena, ret_nomem)
 			     : NULL;
 	const char *bare = dwarf_name + own;
 	struct ux_bytes dwarf = ux_bytes(bare, strnlen(bare, NAME_MOST));
@@ -165,14 +166,15 @@ const char *ux_function_name(const char *dwarf_name, uint32_t own,
 	const struct ux_code_symbol *better = NULL;
 	bool exact = false;
 	for (size_t i = 0; i < n; i++) {
-		struct ux_bytes symbol = without_cold(symbol_text(&symbols[i]));
-		if (is_public_of(symbol, dwarf))
-			return text(symbol, arena, ret_nomem);
+		struct ux_bytes symbol = name_without_cold(name_of_symbol(&symbols[i]));
+		if (name_is_public(symbol, dwarf))
+			return name_terminated(symbol, arena, ret_nomem);
 		exact |= ux_bytes_eq(symbol, dwarf);
-		if (!better && says_more(symbol, dwarf))
+		if (!better && name_is_closer(symbol, dwarf))
 			better = &symbols[i];
 	}
 	if (exact)
 		return bare;
-	return better ? text(without_cold(symbol_text(better)), arena, ret_nomem) : dwarf_name;
+	return better ? name_terminated(name_without_cold(name_of_symbol(better)), arena, ret_nomem)
+		      : dwarf_name;
 }

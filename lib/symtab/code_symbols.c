@@ -2,7 +2,7 @@
 /* The symbols that name code. */
 #include "code_symbols.h"
 
-#include "elf_dynamic.h"
+#include "elf_symbols.h"
 #include "order.h"
 #include "unhex/frame.h"
 
@@ -14,7 +14,7 @@ enum {
 
 /* "memcpy@@GLIBC_2.14" names memcpy; a leading @ belongs to the name, as in NASM's "..@620.done".
  */
-static uint32_t size_without_version(const char *name)
+static uint32_t symbol_name_size(const char *name)
 {
 	size_t size = strnlen(name, NAME_MOST);
 	size_t lead = 0;
@@ -24,9 +24,9 @@ static uint32_t size_without_version(const char *name)
 	return (uint32_t)(at ? (size_t)(at - name) : size);
 }
 
-static enum ux_code take_all(struct ux_elf_symbols *it, bool exact, const struct ux_elf_opd *opd,
-			     const struct ux_range_set *text, struct ux_code_symbol_vec *out,
-			     struct ux_error *err)
+static enum ux_code symbols_append(struct ux_elf_symbols *it, bool exact,
+				   const struct ux_elf_opd *opd, const struct ux_range_set *text,
+				   struct ux_code_symbol_vec *out, struct ux_error *err)
 {
 	const struct ux_elf *elf = it->elf;
 	for (const struct ux_elf_symbol *s; (s = ux_elf_symbols_next(it));) {
@@ -44,7 +44,7 @@ static enum ux_code take_all(struct ux_elf_symbols *it, bool exact, const struct
 		    !(ux_elf_opd_code(opd, made.start, &made.start) &&
 		      ux_range_set_find(text, made.start)))
 			continue;
-		made.name_size = size_without_version(made.name);
+		made.name_size = symbol_name_size(made.name);
 		if (!ux_code_symbol_vec_append(out, made))
 			return ux_error_nomem(err);
 	}
@@ -67,12 +67,12 @@ enum ux_code ux_code_symbols_read(const struct ux_elf *elf, const char *section,
 				*err = why;
 			return code;
 		}
-		return take_all(&it, /* exact= */ true, opd, text, out, err);
+		return symbols_append(&it, /* exact= */ true, opd, text, out, err);
 	}
 	if (!table || table->type == SHT_NOBITS)
 		return UX_OK;
 	UX_TRY(ux_elf_symbols_open(elf, table, &it, err));
-	return take_all(&it, table->type == SHT_DYNSYM, opd, text, out, err);
+	return symbols_append(&it, table->type == SHT_DYNSYM, opd, text, out, err);
 }
 
 enum ux_code ux_code_symbols_add_stubs(const struct ux_elf_stubs *stubs,
@@ -106,7 +106,7 @@ enum ux_code ux_code_symbols_add_stubs(const struct ux_elf_stubs *stubs,
 }
 
 /* The first of the bounds that begins at pc or behind it. */
-static size_t bound_from(const struct ux_range_vec *bounds, uint64_t pc)
+static size_t bounds_lower(const struct ux_range_vec *bounds, uint64_t pc)
 {
 	size_t lo = 0, hi = bounds->size;
 	while (lo < hi) {
@@ -125,18 +125,18 @@ void ux_code_symbols_bound(struct ux_code_symbol_vec *symbols, const struct ux_r
 		struct ux_code_symbol *s = &symbols->data[i];
 		if (s->size > 0 || !s->exact)
 			continue;
-		size_t at = bound_from(bounds, s->start);
+		size_t at = bounds_lower(bounds, s->start);
 		if (at < bounds->size && bounds->data[at].lo == s->start)
 			s->size = bounds->data[at].hi - s->start;
 	}
 }
 
-static unsigned bind_rank(uint8_t bind)
+static unsigned symbol_bind_rank(uint8_t bind)
 {
 	return bind == STB_LOCAL ? 2 : bind == STB_WEAK ? 1 : 0;
 }
 
-static unsigned underscores(const struct ux_code_symbol *s)
+static unsigned symbol_underscores(const struct ux_code_symbol *s)
 {
 	/* _Z and _R begin mangled names: no sign of something internal. */
 	if (s->name_size > 1 && s->name[0] == '_' && (s->name[1] == 'Z' || s->name[1] == 'R'))
@@ -147,14 +147,14 @@ static unsigned underscores(const struct ux_code_symbol *s)
 	return n;
 }
 
-static int by_rank(const void *x, const void *y)
+static int symbol_compare(const void *x, const void *y)
 {
 	const struct ux_code_symbol *a = x, *b = y;
 	UX_ORDER(a->start, b->start);
 	UX_ORDER(a->size == 0, b->size == 0);
 	UX_ORDER(a->untyped, b->untyped);
-	UX_ORDER(bind_rank(a->bind), bind_rank(b->bind));
-	UX_ORDER(underscores(a), underscores(b));
+	UX_ORDER(symbol_bind_rank(a->bind), symbol_bind_rank(b->bind));
+	UX_ORDER(symbol_underscores(a), symbol_underscores(b));
 	UX_ORDER(a->name_size, b->name_size);
 	int names = a->name == b->name ? 0 : memcmp(a->name, b->name, a->name_size);
 	if (names != 0)
@@ -164,20 +164,20 @@ static int by_rank(const void *x, const void *y)
 	return 0;
 }
 
-static bool same_name(const struct ux_code_symbol *a, const struct ux_code_symbol *b)
+static bool symbol_same_name(const struct ux_code_symbol *a, const struct ux_code_symbol *b)
 {
 	return a->start == b->start && a->name_size == b->name_size &&
 	       (a->name == b->name || memcmp(a->name, b->name, a->name_size) == 0);
 }
 
 /* Drops what stands twice, as in .symtab and .dynsym, and labels inside of what has a size. */
-static void drop_needless(struct ux_code_symbol_vec *symbols)
+static void symbols_dedup(struct ux_code_symbol_vec *symbols)
 {
 	struct ux_code_symbol *s = symbols->data;
 	size_t kept = 0;
 	uint64_t covered = 0, covered_from = 0;
 	for (size_t i = 0; i < symbols->size; i++) {
-		if (kept > 0 && same_name(&s[kept - 1], &s[i]))
+		if (kept > 0 && symbol_same_name(&s[kept - 1], &s[i]))
 			continue;
 		if (s[i].size == 0 && s[i].start < covered && s[i].start > covered_from)
 			continue;
@@ -196,8 +196,8 @@ void ux_code_symbols_settle(struct ux_code_symbol_vec *symbols, const struct ux_
 	struct ux_code_symbol *s = symbols->data;
 	if (symbols->size == 0)
 		return;
-	ux_sort_by_start(s, symbols->size, sizeof(*s), by_rank);
-	drop_needless(symbols);
+	ux_sort_by_start(s, symbols->size, sizeof(*s), symbol_compare);
+	symbols_dedup(symbols);
 	uint64_t next = UINT64_MAX;
 	for (size_t i = symbols->size; i-- > 0;) {
 		if (i + 1 < symbols->size && s[i + 1].start != s[i].start)
@@ -211,8 +211,8 @@ void ux_code_symbols_settle(struct ux_code_symbol_vec *symbols, const struct ux_
 }
 
 /* The bounds that begin in front of `next`, from number *at on, but not in front of `covered`. */
-static bool fill_gap(const struct ux_range_vec *bounds, size_t *at, uint64_t covered, uint64_t next,
-		     struct ux_code_symbol_vec *out, uint64_t *n)
+static bool symbols_fill_gap(const struct ux_range_vec *bounds, size_t *at, uint64_t covered,
+			     uint64_t next, struct ux_code_symbol_vec *out, uint64_t *n)
 {
 	for (; *at < bounds->size && bounds->data[*at].lo < next; ++*at) {
 		const struct ux_range *b = &bounds->data[*at];
@@ -245,12 +245,12 @@ enum ux_code ux_code_symbols_fill(struct ux_code_symbol_vec *symbols,
 	*ret_n = 0;
 	for (size_t i = 0; i < symbols->size && bounds->size > 0; i++) {
 		const struct ux_code_symbol *s = &symbols->data[i];
-		if (!fill_gap(bounds, &at, covered, s->start, &all, ret_n) ||
+		if (!symbols_fill_gap(bounds, &at, covered, s->start, &all, ret_n) ||
 		    !ux_code_symbol_vec_append(&all, *s))
 			return ux_error_nomem(err);
 		covered = ux_max(covered, s->start + s->size);
 	}
-	if (!fill_gap(bounds, &at, covered, UINT64_MAX, &all, ret_n))
+	if (!symbols_fill_gap(bounds, &at, covered, UINT64_MAX, &all, ret_n))
 		return ux_error_nomem(err);
 	if (*ret_n > 0) {
 		struct ux_code_symbol_vec before = *symbols;

@@ -12,7 +12,7 @@ struct member {
 };
 
 /* Decimal digits up to a space; false when something else is there. */
-static bool number(struct ux_bytes text, uint64_t *ret)
+static bool ar_number(struct ux_bytes text, uint64_t *ret)
 {
 	*ret = 0;
 	size_t i = ux_digits_parse(text, 10, ret); /* at most 12 digits */
@@ -22,7 +22,7 @@ static bool number(struct ux_bytes text, uint64_t *ret)
 	return true;
 }
 
-static struct ux_bytes without_tail(struct ux_bytes text, char tail)
+static struct ux_bytes ar_trim(struct ux_bytes text, char tail)
 {
 	while (text.size > 0 && text.data[text.size - 1] == (uint8_t)tail)
 		text.size--;
@@ -30,20 +30,20 @@ static struct ux_bytes without_tail(struct ux_bytes text, char tail)
 }
 
 /* "/NUMBER": where in the member "//" the name is, up to "/\n". */
-static struct ux_bytes long_name_of(struct ux_bytes name, struct ux_bytes table)
+static struct ux_bytes ar_long_name(struct ux_bytes name, struct ux_bytes table)
 {
 	uint64_t off = 0;
 	struct ux_bytes rest = UX_BYTES_NONE;
-	if (name.size < 2 || !number(ux_bytes(name.data + 1, name.size - 1), &off) ||
+	if (name.size < 2 || !ar_number(ux_bytes(name.data + 1, name.size - 1), &off) ||
 	    off >= table.size || !ux_bytes_sub(table, off, table.size - off, &rest))
 		return name;
 	const uint8_t *end = memchr(rest.data, '\n', rest.size);
 	rest.size = end ? (size_t)(end - rest.data) : rest.size;
-	return without_tail(rest, '/');
+	return ar_trim(rest, '/');
 }
 
 /* Reads the member that c is at; a failure is latched in c. */
-static struct member read_member(struct ux_cur *c)
+static struct member ar_read_member(struct ux_cur *c)
 {
 	struct member m = {0};
 	uint64_t size = 0, long_name = 0;
@@ -52,14 +52,15 @@ static struct member read_member(struct ux_cur *c)
 	ux_cur_skip(c, 6 + 6 + 8);
 	struct ux_bytes digits = ux_cur_take(c, 10);
 	ux_cur_skip(c, 2);
-	if (!number(date, &m.mtime) || !number(digits, &size))
+	if (!ar_number(date, &m.mtime) || !ar_number(digits, &size))
 		ux_cur_bad(c, "header of a member without its numbers");
 	if (ux_bytes_starts(name, UX_STR("#1/"))) {
-		if (!number(ux_bytes(name.data + 3, name.size - 3), &long_name) || long_name > size)
+		if (!ar_number(ux_bytes(name.data + 3, name.size - 3), &long_name) ||
+		    long_name > size)
 			ux_cur_bad(c, "name of a member that is longer than the member");
-		name = without_tail(ux_cur_take(c, long_name), '\0');
+		name = ar_trim(ux_cur_take(c, long_name), '\0');
 	} else {
-		name = without_tail(name, ' ');
+		name = ar_trim(name, ' ');
 	}
 	m.name = name;
 	m.content = ux_cur_take(c, size - long_name);
@@ -74,7 +75,7 @@ bool ux_ar_is(struct ux_bytes file)
 }
 
 /* At its first member. */
-static enum ux_code open_archive(struct ux_bytes archive, struct ux_cur *ret, struct ux_error *err)
+static enum ux_code ar_open(struct ux_bytes archive, struct ux_cur *ret, struct ux_error *err)
 {
 	if (!ux_ar_is(archive))
 		return ux_error_set(err, UX_EUNSUPPORTED, "not an archive");
@@ -87,12 +88,12 @@ enum ux_code ux_ar_next(struct ux_bytes archive, uint64_t *at, struct ux_bytes *
 			struct ux_error *err)
 {
 	struct ux_cur c;
-	UX_TRY(open_archive(archive, &c, err));
+	UX_TRY(ar_open(archive, &c, err));
 	if (*at > 0)
 		ux_cur_seek(&c, *at);
 	if (!ux_cur_more(&c) && !c.failed)
 		return ux_error_set(err, UX_ENOTFOUND, "archive has no other member");
-	*ret = read_member(&c).content;
+	*ret = ar_read_member(&c).content;
 	*at = ux_cur_off(&c);
 	return ux_cur_status(&c, err);
 }
@@ -103,14 +104,14 @@ enum ux_code ux_ar_member(struct ux_bytes archive, struct ux_bytes name, uint64_
 	struct member found = {0};
 	struct ux_bytes long_names = UX_BYTES_NONE;
 	struct ux_cur c;
-	UX_TRY(open_archive(archive, &c, err));
+	UX_TRY(ar_open(archive, &c, err));
 	while (ux_cur_more(&c)) {
-		struct member m = read_member(&c);
+		struct member m = ar_read_member(&c);
 		UX_TRY(ux_cur_status(&c, err));
 		if (ux_bytes_eq(m.name, UX_STR("//")))
 			long_names = m.content;
-		m.name = ux_bytes_starts(m.name, UX_STR("/")) ? long_name_of(m.name, long_names)
-							      : without_tail(m.name, '/');
+		m.name = ux_bytes_starts(m.name, UX_STR("/")) ? ar_long_name(m.name, long_names)
+							      : ar_trim(m.name, '/');
 		if (!ux_bytes_eq(m.name, name) || (found.content.data && m.mtime != mtime))
 			continue;
 		found = m;

@@ -19,19 +19,19 @@ struct bounds {
 	struct ux_error bad; /* the first damage */
 };
 
-static uint64_t pc_of(const struct ux_elf *elf, const char *name)
+static uint64_t bounds_section_pc(const struct ux_elf *elf, const char *name)
 {
 	const struct ux_elf_section *s = ux_elf_section_find(elf, name);
 	return s ? s->addr : 0;
 }
 
-static enum ux_code add_frames(struct bounds *b, struct ux_bytes data, uint64_t pc, bool eh)
+static enum ux_code bounds_add_frames(struct bounds *b, struct ux_bytes data, uint64_t pc, bool eh)
 {
 	struct ux_dwarf_frames frames = {
 		.data = data,
 		.pc = pc,
-		.text_pc = pc_of(b->elf, ".text"),
-		.data_pc = pc_of(b->elf, ".got"),
+		.text_pc = bounds_section_pc(b->elf, ".text"),
+		.data_pc = bounds_section_pc(b->elf, ".got"),
 		.eh = eh,
 		.swap = b->elf->swap,
 		.address_size = b->elf->is64 ? 8 : 4,
@@ -41,7 +41,7 @@ static enum ux_code add_frames(struct bounds *b, struct ux_bytes data, uint64_t 
 }
 
 /* .eh_frame of a file without a section table: up to the end of its segment or a terminator. */
-static enum ux_code add_by_segment(struct bounds *b)
+static enum ux_code bounds_add_segment(struct bounds *b)
 {
 	const struct ux_elf *elf = b->elf;
 	for (size_t i = 0; i < elf->n_segments; i++) {
@@ -52,14 +52,14 @@ static enum ux_code add_by_segment(struct bounds *b)
 					elf->is64 ? 8 : 4, &pc))
 			continue;
 		struct ux_error end = b->bad; /* what lies behind the frames makes no sense */
-		UX_TRY(add_frames(b, ux_elf_bytes_at(elf, pc), pc, /* eh= */ true));
+		UX_TRY(bounds_add_frames(b, ux_elf_bytes_at(elf, pc), pc, /* eh= */ true));
 		b->bad = end;
 		return UX_OK;
 	}
 	return UX_OK;
 }
 
-static enum ux_code add_section(struct bounds *b, const char *name, bool eh)
+static enum ux_code bounds_add_section(struct bounds *b, const char *name, bool eh)
 {
 	const struct ux_elf_section *s = ux_elf_section_find(b->elf, name);
 	ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0};
@@ -69,7 +69,7 @@ static enum ux_code add_section(struct bounds *b, const char *name, bool eh)
 	enum ux_code code = ux_elf_section_load(b->elf, s, most, NULL, &content, &b->bad);
 	if (code != UX_OK)
 		return code == UX_ENOMEM ? code : UX_OK;
-	return add_frames(b, content.bytes, eh ? s->addr : 0, eh);
+	return bounds_add_frames(b, content.bytes, eh ? s->addr : 0, eh);
 }
 
 /*
@@ -78,7 +78,7 @@ static enum ux_code add_section(struct bounds *b, const char *name, bool eh)
  * 5). Linkers make one entry of neighbours that unwind alike, which functions that cannot be
  * unwound all do: what is between is no function.
  */
-static enum ux_code add_exidx(struct bounds *b)
+static enum ux_code bounds_add_exidx(struct bounds *b)
 {
 	const struct ux_elf_section *s = ux_elf_section_find(b->elf, ".ARM.exidx");
 	struct ux_bytes raw = UX_BYTES_NONE;
@@ -100,7 +100,7 @@ static enum ux_code add_exidx(struct bounds *b)
 	return UX_OK;
 }
 
-static int by_lo(const void *x, const void *y)
+static int bounds_compare(const void *x, const void *y)
 {
 	const struct ux_range *a = x, *b = y;
 	UX_ORDER(a->lo, b->lo);
@@ -109,13 +109,13 @@ static int by_lo(const void *x, const void *y)
 }
 
 /* Sorts, drops what begins outside of text, cuts what reaches into the next one. */
-static void settle(struct bounds *b)
+static void bounds_settle(struct bounds *b)
 {
 	struct ux_range *r = b->list.data;
 	size_t kept = 0;
 	if (b->list.size == 0)
 		return;
-	ux_sort_by_start(r, b->list.size, sizeof(*r), by_lo);
+	ux_sort_by_start(r, b->list.size, sizeof(*r), bounds_compare);
 	for (size_t i = 0; i < b->list.size; i++) {
 		const struct ux_range *home = ux_range_set_find(b->text, r[i].lo);
 		if (!home || (kept > 0 && r[kept - 1].lo == r[i].lo))
@@ -127,15 +127,15 @@ static void settle(struct bounds *b)
 	b->list.size = kept;
 }
 
-static enum ux_code gather(struct bounds *b)
+static enum ux_code bounds_gather(struct bounds *b)
 {
 	if (b->elf->type == ET_REL)
 		return UX_OK;
 	if (b->elf->n_sections == 0)
-		return add_by_segment(b);
-	UX_TRY(add_section(b, ".eh_frame", /* eh= */ true));
-	UX_TRY(add_section(b, ".debug_frame", /* eh= */ false));
-	return add_exidx(b);
+		return bounds_add_segment(b);
+	UX_TRY(bounds_add_section(b, ".eh_frame", /* eh= */ true));
+	UX_TRY(bounds_add_section(b, ".debug_frame", /* eh= */ false));
+	return bounds_add_exidx(b);
 }
 
 enum ux_code ux_function_bounds(const struct ux_elf *elf, const struct ux_range_set *text,
@@ -143,11 +143,11 @@ enum ux_code ux_function_bounds(const struct ux_elf *elf, const struct ux_range_
 				struct ux_error *err)
 {
 	struct bounds b = {.elf = elf, .text = text, .bad = UX_ERROR_INIT};
-	if (gather(&b) != UX_OK) {
+	if (bounds_gather(&b) != UX_OK) {
 		ux_range_vec_deinit(&b.list);
 		return ux_error_nomem(err);
 	}
-	settle(&b);
+	bounds_settle(&b);
 	*ret = b.list;
 	if (ret_bad)
 		*ret_bad = b.bad;

@@ -5,9 +5,8 @@
 
 #include "arena.h"
 #include "dwarf_ranges.h"
-#include "elf_opd.h"
-#include "elf_plt.h"
 #include "elf_symbols.h"
+#include "elf_plt.h"
 #include "vec.h"
 
 /*
