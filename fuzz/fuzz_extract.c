@@ -15,7 +15,6 @@
 #include "extract.h"
 #include "gsym_decode.h"
 #include "gsym_inspect.h"
-#include "gsym_inspect.h"
 #include "supplementary.h"
 
 #include <unistd.h>

@@ -5,9 +5,6 @@
 #include "gsym_reader.h"
 #include "gsym_decode.h"
 #include "gsym_inspect.h"
-#include "gsym_inspect.h"
-#include "gsym_inspect.h"
-#include "gsym_inspect.h"
 
 enum {
 	BUDGET = 1 << 24,

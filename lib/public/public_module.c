@@ -4,8 +4,6 @@
 
 #include "extract.h"
 #include "gsym_reader.h"
-#include "gsym_reader.h"
-#include "gsym_reader.h"
 #include "gsym_inspect.h"
 #include "gsym_names.h"
 #include "id.h"

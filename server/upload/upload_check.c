@@ -5,7 +5,6 @@
 #include "gsym_encode.h"
 #include "gsym_inspect.h"
 #include "gsym_reader.h"
-#include "gsym_inspect.h"
 #include "text.h"
 #include "id.h"
 

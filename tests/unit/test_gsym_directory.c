@@ -5,9 +5,6 @@
 #include "gsym_decode.h"
 #include "gsym_inspect.h"
 #include "gsym_format.h"
-#include "gsym_inspect.h"
-#include "gsym_inspect.h"
-#include "gsym_inspect.h"
 #include "make_gsym.h"
 
 enum {

@@ -4,9 +4,6 @@
 
 #include "gsym_decode.h"
 #include "gsym_inspect.h"
-#include "gsym_inspect.h"
-#include "gsym_inspect.h"
-#include "gsym_inspect.h"
 #include "make_gsym.h"
 
 enum {
