@@ -38,37 +38,37 @@ void ux_dwarf_abbrev_room_deinit(struct ux_dwarf_abbrev_room *room)
 	ux_dwarf_step_vec_deinit(&room->steps);
 }
 
-static void word(struct parser *p, enum ux_dwarf_op op, uint32_t arg)
+static void abbrev_put_op(struct parser *p, enum ux_dwarf_op op, uint32_t arg)
 {
 	if (!ux_dwarf_word_vec_append(&p->room->words, (uint32_t)op | arg << 8))
 		p->no_memory = true;
 }
 
-static void flush_skip(struct parser *p)
+static void abbrev_flush_skip(struct parser *p)
 {
 	if (p->skip > 0)
-		word(p, UX_OP_SKIP, p->skip);
+		abbrev_put_op(p, UX_OP_SKIP, p->skip);
 	p->skip = 0;
 }
 
-static void read_const(struct parser *p, enum ux_dwarf_slot slot, uint64_t value)
+static void abbrev_put_const(struct parser *p, enum ux_dwarf_slot slot, uint64_t value)
 {
-	flush_skip(p);
-	word(p, UX_OP_CONST, slot);
+	abbrev_flush_skip(p);
+	abbrev_put_op(p, UX_OP_CONST, slot);
 	if (!ux_dwarf_word_vec_append(&p->room->words, (uint32_t)value) ||
 	    !ux_dwarf_word_vec_append(&p->room->words, (uint32_t)(value >> 32)))
 		p->no_memory = true;
 }
 
-static void load(struct parser *p, enum ux_dwarf_slot slot, uint32_t size, uint32_t form)
+static void abbrev_put_load(struct parser *p, enum ux_dwarf_slot slot, uint32_t size, uint32_t form)
 {
-	word(p, UX_OP_LOAD, (uint32_t)slot | size << 5 | form << 9);
+	abbrev_put_op(p, UX_OP_LOAD, (uint32_t)slot | size << 5 | form << 9);
 	if (!ux_dwarf_word_vec_append(&p->room->words, p->skip))
 		p->no_memory = true;
 	p->skip = 0;
 }
 
-static enum ux_dwarf_want want_of(enum ux_dwarf_kind kind)
+static enum ux_dwarf_want abbrev_selection(enum ux_dwarf_kind kind)
 {
 	switch (kind) {
 	case UX_KIND_ROOT:
@@ -86,7 +86,7 @@ static enum ux_dwarf_want want_of(enum ux_dwarf_kind kind)
 
 /* The slot an attribute goes to. Once is what the standard allows: hundreds would cost time and no
  * bytes. */
-static enum ux_dwarf_slot claim_slot(struct parser *p, enum ux_dwarf_slot slot)
+static enum ux_dwarf_slot abbrev_claim_slot(struct parser *p, enum ux_dwarf_slot slot)
 {
 	if (slot == UX_SLOT_COUNT || (p->seen & 1u << slot) != 0)
 		return UX_SLOT_COUNT;
@@ -96,26 +96,27 @@ static enum ux_dwarf_slot claim_slot(struct parser *p, enum ux_dwarf_slot slot)
 }
 
 /* An attribute of a form that has no fixed size. */
-static void add_variable(struct parser *p, enum ux_dwarf_slot slot, uint64_t form)
+static void abbrev_add_variable(struct parser *p, enum ux_dwarf_slot slot, uint64_t form)
 {
 	enum ux_dwarf_op op = ux_dwarf_form_op(form);
-	flush_skip(p);
+	abbrev_flush_skip(p);
 	if ((op == UX_OP_BLOCK || op == UX_OP_BLOCK1) && p->block == 0)
 		p->block = 1 + p->bytes++;
 	else
 		p->loose = true;
 	if (op == UX_OP_END)
-		word(p, UX_OP_UNKNOWN, 0);
+		abbrev_put_op(p, UX_OP_UNKNOWN, 0);
 	else if (op == UX_OP_INDIRECT)
-		word(p, UX_OP_INDIRECT, slot);
+		abbrev_put_op(p, UX_OP_INDIRECT, slot);
 	else if (slot != UX_SLOT_COUNT)
-		word(p, UX_OP_READ, (uint32_t)slot | (uint32_t)form << 8);
+		abbrev_put_op(p, UX_OP_READ, (uint32_t)slot | (uint32_t)form << 8);
 	else
-		word(p, op, 0);
+		abbrev_put_op(p, op, 0);
 }
 
 /* An attribute that is wanted, of a form of fixed size. */
-static void add_wanted(struct parser *p, enum ux_dwarf_slot slot, uint64_t form, uint32_t size)
+static void abbrev_add_fixed(struct parser *p, enum ux_dwarf_slot slot, uint64_t form,
+			     uint32_t size)
 {
 	if (slot == UX_SLOT_SIBLING && form == DW_FORM_ref4 && p->block == 0)
 		p->sibling = 1 + p->bytes;
@@ -123,21 +124,21 @@ static void add_wanted(struct parser *p, enum ux_dwarf_slot slot, uint64_t form,
 		p->loose = true; /* a form that no producer uses here: the program reads it */
 	p->bytes += size;
 	if (size > 0 && size <= sizeof(uint64_t)) {
-		load(p, slot, size, (uint32_t)form);
+		abbrev_put_load(p, slot, size, (uint32_t)form);
 		return;
 	}
-	flush_skip(p);
-	word(p, UX_OP_READ, (uint32_t)slot | (uint32_t)form << 8);
+	abbrev_flush_skip(p);
+	abbrev_put_op(p, UX_OP_READ, (uint32_t)slot | (uint32_t)form << 8);
 }
 
-static int size_of_form(const struct parser *p, uint64_t form)
+static int abbrev_form_size(const struct parser *p, uint64_t form)
 {
 	if (ux_likely(form < UX_DWARF_FORMS))
 		return p->sizes.of[ux_dwarf_form_class[form]];
 	return ux_dwarf_form_size(form, p->layout);
 }
 
-static void parse_attrs(struct parser *p, enum ux_dwarf_want want)
+static void abbrev_parse_attrs(struct parser *p, enum ux_dwarf_want want)
 {
 	for (unsigned n = 0; !p->cur.failed; n++) {
 		uint64_t attr = ux_cur_uleb(&p->cur);
@@ -146,27 +147,27 @@ static void parse_attrs(struct parser *p, enum ux_dwarf_want want)
 			return;
 		if (n == ATTRS_MOST)
 			ux_cur_bad(&p->cur, "abbreviation with over 1024 attributes");
-		enum ux_dwarf_slot slot = claim_slot(p, ux_dwarf_slot_of(want, attr));
+		enum ux_dwarf_slot slot = abbrev_claim_slot(p, ux_dwarf_slot_of(want, attr));
 		if (form == DW_FORM_implicit_const) {
 			int64_t value = ux_cur_sleb(&p->cur);
 			if (slot != UX_SLOT_COUNT)
-				read_const(p, slot, (uint64_t)value);
+				abbrev_put_const(p, slot, (uint64_t)value);
 			continue;
 		}
-		int size = size_of_form(p, form);
+		int size = abbrev_form_size(p, form);
 		if (size < 0) {
-			add_variable(p, slot, form);
+			abbrev_add_variable(p, slot, form);
 		} else if (slot == UX_SLOT_COUNT) {
 			p->skip += (uint32_t)size;
 			p->bytes += (uint32_t)size;
 		} else {
-			add_wanted(p, slot, form, (uint32_t)size);
+			abbrev_add_fixed(p, slot, form, (uint32_t)size);
 		}
 	}
 }
 
 /* What a kind adds to the flags of its steps. */
-static uint8_t kind_flags(const struct ux_dwarf_abbrev *entry)
+static uint8_t abbrev_kind_flags(const struct ux_dwarf_abbrev *entry)
 {
 	switch ((enum ux_dwarf_kind)entry->kind) {
 	case UX_KIND_FUNCTION:
@@ -183,10 +184,10 @@ static uint8_t kind_flags(const struct ux_dwarf_abbrev *entry)
 	return 0;
 }
 
-static struct ux_dwarf_step step_of(const struct parser *p)
+static struct ux_dwarf_step abbrev_step(const struct parser *p)
 {
 	const struct ux_dwarf_abbrev *entry = &p->entry;
-	struct ux_dwarf_step step = {.flags = kind_flags(entry)};
+	struct ux_dwarf_step step = {.flags = abbrev_kind_flags(entry)};
 	if (p->loose || 1 + p->bytes > UX_DWARF_STEP_MOST) {
 		step.flags |= UX_STEP_LOOSE;
 		return step;
@@ -209,17 +210,17 @@ static struct ux_dwarf_step step_of(const struct parser *p)
 }
 
 /* Keeps the entry, and its step where one is asked for: codes that are one byte long. */
-static void keep_entry(struct parser *p)
+static void abbrev_append(struct parser *p)
 {
 	static const struct ux_dwarf_step end = {.size = 1, .depth = -1};
 	struct ux_dwarf_step_vec *steps = &p->room->steps;
 	if (!ux_dwarf_abbrev_vec_append(&p->room->list, p->entry) ||
 	    (steps->size == 0 && !ux_dwarf_step_vec_append(steps, end)) ||
-	    (steps->size < UX_DWARF_STEPS_MOST && !ux_dwarf_step_vec_append(steps, step_of(p))))
+	    (steps->size < UX_DWARF_STEPS_MOST && !ux_dwarf_step_vec_append(steps, abbrev_step(p))))
 		p->no_memory = true;
 }
 
-static void parse_entry(struct parser *p, uint64_t code)
+static void abbrev_parse(struct parser *p, uint64_t code)
 {
 	uint64_t tag = ux_cur_uleb(&p->cur);
 	uint8_t children = ux_cur_u8(&p->cur);
@@ -236,17 +237,17 @@ static void parse_entry(struct parser *p, uint64_t code)
 	};
 	p->skip = p->seen = p->bytes = p->block = p->sibling = 0;
 	p->loose = false;
-	parse_attrs(p, want_of(p->entry.kind));
-	flush_skip(p);
-	word(p, UX_OP_END, 0);
+	abbrev_parse_attrs(p, abbrev_selection(p->entry.kind));
+	abbrev_flush_skip(p);
+	abbrev_put_op(p, UX_OP_END, 0);
 	if (!p->loose && p->block == 0) {
 		p->entry.fixed = p->bytes;
 		p->entry.sibling = p->sibling;
 	}
-	keep_entry(p);
+	abbrev_append(p);
 }
 
-static int by_code(const void *a, const void *b)
+static int abbrev_cmp_code(const void *a, const void *b)
 {
 	const struct ux_dwarf_abbrev *x = a, *y = b;
 	return (x->code > y->code) - (x->code < y->code);
@@ -254,17 +255,17 @@ static int by_code(const void *a, const void *b)
 
 /* Sorts by code; a code that stands twice keeps no promise about which entry is found. False when
  * they had not stood in order. */
-static bool sort_entries(struct ux_dwarf_abbrev_vec *list)
+static bool abbrevs_sort(struct ux_dwarf_abbrev_vec *list)
 {
 	bool ascending = true;
 	for (size_t i = 1; i < list->size; i++)
 		ascending &= list->data[i - 1].code < list->data[i].code;
 	if (!ascending)
-		qsort(list->data, list->size, sizeof(*list->data), by_code);
+		qsort(list->data, list->size, sizeof(*list->data), abbrev_cmp_code);
 	return ascending;
 }
 
-static bool is_dense(const struct ux_dwarf_abbrev_vec *list)
+static bool abbrevs_are_dense(const struct ux_dwarf_abbrev_vec *list)
 {
 	bool dense = true;
 	for (size_t i = 0; i < list->size; i++)
@@ -292,12 +293,12 @@ enum ux_code ux_dwarf_abbrevs_parse_in(const struct ux_dwarf_sections *sections,
 		uint64_t code = ux_cur_uleb(&p.cur);
 		if (code == 0)
 			break;
-		parse_entry(&p, code);
+		abbrev_parse(&p, code);
 	}
 	if (p.no_memory)
 		return ux_error_nomem(err);
 	UX_TRY(ux_cur_status(&p.cur, err));
-	bool in_order = sort_entries(&room->list), dense = is_dense(&room->list);
+	bool in_order = abbrevs_sort(&room->list), dense = abbrevs_are_dense(&room->list);
 	*ret = (struct ux_dwarf_abbrevs){
 		.dense = dense,
 		.list = room->list.data,
@@ -355,7 +356,7 @@ const struct ux_dwarf_abbrev *ux_dwarf_abbrevs_search(const struct ux_dwarf_abbr
 	return lo < table->count && table->list[lo].code == code ? &table->list[lo] : NULL;
 }
 
-static bool leads_out(uint64_t attr, uint64_t form)
+static bool attr_leaves_unit(uint64_t attr, uint64_t form)
 {
 	switch (form) {
 	case DW_FORM_ref_addr:
@@ -368,14 +369,14 @@ static bool leads_out(uint64_t attr, uint64_t form)
 }
 
 /* Passes one abbreviation's attributes; false when one of them leads out. */
-static bool pass_attrs(struct ux_cur *c)
+static bool abbrev_attrs_stay(struct ux_cur *c)
 {
 	for (;;) {
 		uint64_t attr = ux_cur_uleb(c);
 		uint64_t form = ux_cur_uleb(c);
 		if (attr == 0 && form == 0)
 			return true; /* as a failed cursor reads */
-		if (leads_out(attr, form))
+		if (attr_leaves_unit(attr, form))
 			return false;
 		if (form == DW_FORM_implicit_const)
 			(void)ux_cur_sleb(c);
@@ -390,7 +391,7 @@ bool ux_dwarf_units_alone(const struct ux_dwarf_sections *sections)
 			continue;      /* the end of a table */
 		(void)ux_cur_uleb(&c); /* tag */
 		(void)ux_cur_u8(&c);   /* children */
-		if (!pass_attrs(&c))
+		if (!abbrev_attrs_stay(&c))
 			return false;
 	}
 	return !c.failed;

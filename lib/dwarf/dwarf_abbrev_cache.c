@@ -17,7 +17,7 @@ struct claim {
 	size_t index;
 };
 
-static int compare_layouts(struct ux_dwarf_layout a, struct ux_dwarf_layout b)
+static int layout_cmp(struct ux_dwarf_layout a, struct ux_dwarf_layout b)
 {
 	if (a.addr_size != b.addr_size)
 		return a.addr_size < b.addr_size ? -1 : 1;
@@ -26,21 +26,21 @@ static int compare_layouts(struct ux_dwarf_layout a, struct ux_dwarf_layout b)
 	return (a.ref_addr_size > b.ref_addr_size) - (a.ref_addr_size < b.ref_addr_size);
 }
 
-static int by_place(const void *a, const void *b)
+static int table_use_cmp(const void *a, const void *b)
 {
 	const struct claim *x = a, *y = b;
 	if (x->place.off != y->place.off)
 		return x->place.off < y->place.off ? -1 : 1;
-	return compare_layouts(x->place.layout, y->place.layout);
+	return layout_cmp(x->place.layout, y->place.layout);
 }
 
 /* Claims in ascending order to tables without repetition; returns how many. */
-static size_t unite(const struct claim *claims, size_t n, struct ux_dwarf_shared_table *tables,
-		    uint32_t *ret_index)
+static size_t abbrev_cache_unite(const struct claim *claims, size_t n,
+				 struct ux_dwarf_shared_table *tables, uint32_t *ret_index)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (i == 0 || by_place(&claims[i - 1], &claims[i]) != 0)
+		if (i == 0 || table_use_cmp(&claims[i - 1], &claims[i]) != 0)
 			tables[count++].place = claims[i].place;
 		tables[count - 1].users++;
 		ret_index[claims[i].index] = (uint32_t)(count - 1);
@@ -49,7 +49,7 @@ static size_t unite(const struct claim *claims, size_t n, struct ux_dwarf_shared
 }
 
 /* Each table ends where the next one at another offset begins, the last at `end`. */
-static void set_ends(struct ux_dwarf_shared_table *tables, size_t count, uint64_t end)
+static void abbrev_cache_set_ends(struct ux_dwarf_shared_table *tables, size_t count, uint64_t end)
 {
 	uint64_t next = end;
 	for (size_t i = count; i-- > 0;) {
@@ -75,17 +75,18 @@ enum ux_code ux_dwarf_shared_create(const struct ux_dwarf_sections *sections,
 	bool ascending = true;
 	for (size_t i = 0; i < n; i++) {
 		claims[i] = (struct claim){places[i], i};
-		ascending &= i == 0 || by_place(&claims[i - 1], &claims[i]) <= 0;
+		ascending &= i == 0 || table_use_cmp(&claims[i - 1], &claims[i]) <= 0;
 	}
 	if (!ascending)
-		qsort(claims, n, sizeof(*claims), by_place);
-	shared->n_tables = unite(claims, n, shared->tables, ret_index);
-	set_ends(shared->tables, shared->n_tables, sections->data[UX_DWARF_ABBREV].size);
+		qsort(claims, n, sizeof(*claims), table_use_cmp);
+	shared->n_tables = abbrev_cache_unite(claims, n, shared->tables, ret_index);
+	abbrev_cache_set_ends(shared->tables, shared->n_tables,
+			      sections->data[UX_DWARF_ABBREV].size);
 	*ret = shared;
 	return UX_OK;
 }
 
-static void parsed_destroy(struct ux_dwarf_parsed *parsed)
+static void cached_table_destroy(struct ux_dwarf_parsed *parsed)
 {
 	if (!parsed)
 		return;
@@ -98,7 +99,7 @@ struct ux_dwarf_shared *ux_dwarf_shared_destroy(struct ux_dwarf_shared *shared)
 	if (!shared)
 		return NULL;
 	for (size_t i = 0; i < shared->n_tables; i++)
-		parsed_destroy(
+		cached_table_destroy(
 			atomic_load_explicit(&shared->tables[i].parsed, memory_order_relaxed));
 	free(shared->tables);
 	free(shared);
@@ -106,9 +107,9 @@ struct ux_dwarf_shared *ux_dwarf_shared_destroy(struct ux_dwarf_shared *shared)
 }
 
 /* Parses a table and publishes the outcome; of two threads at it the slower one yields. */
-static enum ux_code parse(struct ux_dwarf_shared_table *table,
-			  const struct ux_dwarf_sections *sections, struct ux_dwarf_parsed **ret,
-			  struct ux_error *err)
+static enum ux_code cached_table_parse(struct ux_dwarf_shared_table *table,
+				       const struct ux_dwarf_sections *sections,
+				       struct ux_dwarf_parsed **ret, struct ux_error *err)
 {
 	struct ux_dwarf_parsed *fresh = calloc(1, sizeof(*fresh));
 	if (!fresh)
@@ -122,7 +123,7 @@ static enum ux_code parse(struct ux_dwarf_shared_table *table,
 	struct ux_dwarf_parsed *known = NULL;
 	if (!atomic_compare_exchange_strong_explicit(&table->parsed, &known, fresh,
 						     memory_order_acq_rel, memory_order_acquire))
-		parsed_destroy(fresh);
+		cached_table_destroy(fresh);
 	*ret = known ? known : fresh;
 	return UX_OK;
 }
@@ -137,7 +138,7 @@ enum ux_code ux_dwarf_shared_abbrevs(struct ux_dwarf_shared *shared,
 	if (!parsed && room && slot->users == 1)
 		return ux_dwarf_abbrevs_parse_in(sections, &slot->place, room, ret, err);
 	if (!parsed)
-		UX_TRY(parse(slot, sections, &parsed, err));
+		UX_TRY(cached_table_parse(slot, sections, &parsed, err));
 	if (parsed->code == UX_OK)
 		*ret = parsed->abbrevs;
 	else if (err && err->code == UX_OK)

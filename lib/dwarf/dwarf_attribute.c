@@ -187,7 +187,7 @@ const uint8_t ux_dwarf_slots[UX_WANT_COUNT][UX_DWARF_ATTRS] = {
 		},
 };
 
-static enum ux_dwarf_slot of_root(uint64_t attr)
+static enum ux_dwarf_slot slot_of_unit_attr(uint64_t attr)
 {
 	switch (attr) {
 	case DW_AT_language_name:
@@ -205,7 +205,7 @@ static enum ux_dwarf_slot of_root(uint64_t attr)
 	}
 }
 
-static enum ux_dwarf_slot of_code(uint64_t attr)
+static enum ux_dwarf_slot slot_of_function_attr(uint64_t attr)
 {
 	switch (attr) {
 	case DW_AT_MIPS_linkage_name:
@@ -221,9 +221,9 @@ enum ux_dwarf_slot ux_dwarf_slot_of_vendor(enum ux_dwarf_want want, uint64_t att
 {
 	switch (want) {
 	case UX_WANT_ROOT:
-		return of_root(attr);
+		return slot_of_unit_attr(attr);
 	case UX_WANT_CODE:
-		return of_code(attr);
+		return slot_of_function_attr(attr);
 	case UX_WANT_SIBLING:
 	case UX_WANT_NAME:
 	case UX_WANT_VARIABLE:

@@ -51,7 +51,7 @@ void ux_dwarf_code_deinit(struct ux_dwarf_code *code)
 	ux_range_vec_deinit(&code->ranges);
 }
 
-static enum habit habit_of(const struct ux_dwarf_context *ctx)
+static enum habit nesting_of(const struct ux_dwarf_context *ctx)
 {
 	bool clang = ctx->producer && strstr(ctx->producer, "clang");
 	switch (ctx->language) {
@@ -76,8 +76,8 @@ static enum habit habit_of(const struct ux_dwarf_context *ctx)
 }
 
 /* The DIE's ranges into code->ranges; a damaged list keeps what came before. */
-static enum ux_code take_ranges(struct walk *w, const struct ux_dwarf_die *die, uint32_t *ret_first,
-				uint32_t *ret_count)
+static enum ux_code die_walk_ranges(struct walk *w, const struct ux_dwarf_die *die,
+				    uint32_t *ret_first, uint32_t *ret_count)
 {
 	struct ux_range_vec *ranges = &w->code->ranges;
 	size_t before = ranges->size;
@@ -90,14 +90,14 @@ static enum ux_code take_ranges(struct walk *w, const struct ux_dwarf_die *die, 
 	return UX_OK;
 }
 
-static void open_scope(struct walk *w, uint32_t function, uint32_t inlines)
+static void die_scopes_open(struct walk *w, uint32_t function, uint32_t inlines)
 {
 	w->depth.least = ++w->depth.now;
 	if (w->n_scopes < UX_DWARF_NEST_MOST)
 		w->scopes[w->n_scopes++] = (struct scope){w->depth.now, function, inlines};
 }
 
-static bool is_told(const struct ux_dwarf_code *code, const struct ux_code_function *f)
+static bool function_is_known(const struct ux_dwarf_code *code, const struct ux_code_function *f)
 {
 	return code->is_told && f->range_count == 1 &&
 	       code->is_told(code->is_told_ctx, &code->ranges.data[f->range_first]);
@@ -107,32 +107,32 @@ static bool is_told(const struct ux_dwarf_code *code, const struct ux_code_funct
  * A subprogram; *ret_open tells whether to look inside. One without code here still is a scope: a
  * class local to it may have some, even when the linker dropped the function itself.
  */
-static enum ux_code enter_function(struct walk *w, const struct ux_dwarf_die *die,
-				   bool has_children, bool *ret_open)
+static enum ux_code die_walk_function(struct walk *w, const struct ux_dwarf_die *die,
+				      bool has_children, bool *ret_open)
 {
 	struct ux_code_function f = {
 		.sequence = UX_CODE_NO_SEQUENCE,
 		.inline_first = (uint32_t)w->code->inlines.size,
 	};
 	(void)ux_dwarf_die_off(die, UX_SLOT_STMT_LIST, &f.sequence);
-	UX_TRY(take_ranges(w, die, &f.range_first, &f.range_count));
+	UX_TRY(die_walk_ranges(w, die, &f.range_first, &f.range_count));
 	bool live = f.range_count > 0;
 	if (live) {
 		UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, w->depth.now > 1, &f.name, w->err));
 		w->interleaved |= w->n_scopes > 0;
-		f.skipped = is_told(w->code, &f);
+		f.skipped = function_is_known(w->code, &f);
 		if (!ux_code_function_vec_append(&w->code->functions, f))
 			return ux_error_nomem(w->err);
 	}
 	*ret_open = has_children && ((live && !f.skipped) || w->habit != HABIT_FLAT);
 	if (*ret_open)
-		open_scope(w,
-			   live && !f.skipped ? (uint32_t)w->code->functions.size - 1 : NO_FUNCTION,
-			   0);
+		die_scopes_open(
+			w, live && !f.skipped ? (uint32_t)w->code->functions.size - 1 : NO_FUNCTION,
+			0);
 	return UX_OK;
 }
 
-static uint32_t narrow(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot)
+static uint32_t die_const32(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot)
 {
 	uint64_t value = 0;
 	if (!ux_dwarf_die_const(die, slot, &value) || value > UINT32_MAX)
@@ -140,26 +140,28 @@ static uint32_t narrow(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot)
 	return (uint32_t)value;
 }
 
-static enum ux_code enter_inline(struct walk *w, const struct ux_dwarf_die *die, bool has_children)
+static enum ux_code die_walk_inline(struct walk *w, const struct ux_dwarf_die *die,
+				    bool has_children)
 {
 	const struct scope *scope = &w->scopes[w->n_scopes - 1];
 	struct ux_code_inline node = {
-		.call_file = narrow(die, UX_SLOT_CALL_FILE),
-		.call_line = narrow(die, UX_SLOT_CALL_LINE),
+		.call_file = die_const32(die, UX_SLOT_CALL_FILE),
+		.call_line = die_const32(die, UX_SLOT_CALL_LINE),
 		.depth = scope->inlines + 1,
 	};
-	UX_TRY(take_ranges(w, die, &node.range_first, &node.range_count));
+	UX_TRY(die_walk_ranges(w, die, &node.range_first, &node.range_count));
 	UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, /* placed= */ false, &node.name, w->err));
 	if (!ux_code_inline_vec_append(&w->code->inlines, node) ||
 	    !ux_dwarf_owner_vec_append(&w->code->owners, scope->function))
 		return ux_error_nomem(w->err);
 	if (has_children)
-		open_scope(w, scope->function, node.depth);
+		die_scopes_open(w, scope->function, node.depth);
 	return UX_OK;
 }
 
 /* What to do with the DIE of this abbreviation: its own kind, but for where it stands. */
-ux_inline enum ux_dwarf_kind kind_here(const struct walk *w, const struct ux_dwarf_abbrev *abbrev)
+ux_inline enum ux_dwarf_kind die_walk_kind(const struct walk *w,
+					   const struct ux_dwarf_abbrev *abbrev)
 {
 	switch ((enum ux_dwarf_kind)abbrev->kind) {
 	case UX_KIND_CLASS:
@@ -181,8 +183,8 @@ ux_inline enum ux_dwarf_kind kind_here(const struct walk *w, const struct ux_dwa
 }
 
 /* A DIE of code: a subprogram or an inlined call. */
-static enum ux_code code_die(struct walk *w, struct ux_cur *cur, uint64_t off,
-			     const struct ux_dwarf_abbrev *abbrev, enum ux_dwarf_kind kind)
+static enum ux_code die_walk_code(struct walk *w, struct ux_cur *cur, uint64_t off,
+				  const struct ux_dwarf_abbrev *abbrev, enum ux_dwarf_kind kind)
 {
 	struct ux_cur c = *cur;
 	struct ux_dwarf_die die;
@@ -191,9 +193,9 @@ static enum ux_code code_die(struct walk *w, struct ux_cur *cur, uint64_t off,
 	UX_TRY(ux_cur_status(&c, w->err));
 	bool open = abbrev->has_children;
 	if (kind == UX_KIND_INLINE)
-		UX_TRY(enter_inline(w, &die, abbrev->has_children));
+		UX_TRY(die_walk_inline(w, &die, abbrev->has_children));
 	else
-		UX_TRY(enter_function(w, &die, abbrev->has_children, &open));
+		UX_TRY(die_walk_function(w, &die, abbrev->has_children, &open));
 	uint64_t sibling = 0;
 	if (abbrev->has_children && !open &&
 	    !(ux_dwarf_die_ref(w->ctx, &die, UX_SLOT_SIBLING, &sibling) &&
@@ -204,7 +206,7 @@ static enum ux_code code_die(struct walk *w, struct ux_cur *cur, uint64_t off,
 }
 
 /* Closes the scopes that ended since this was done last. */
-ux_inline void close_scopes(struct walk *w)
+ux_inline void die_scopes_close(struct walk *w)
 {
 	while (w->n_scopes > 0 && w->scopes[w->n_scopes - 1].depth > w->depth.least)
 		w->n_scopes--;
@@ -212,7 +214,7 @@ ux_inline void close_scopes(struct walk *w)
 }
 
 /* Passes DIEs that mean nothing where they stand. */
-ux_inline void stride(struct walk *w, struct ux_cur *c)
+ux_inline void die_walk_stride(struct walk *w, struct ux_cur *c)
 {
 	unsigned stop = UX_STEP_LOOSE | UX_STEP_CODE | UX_STEP_DEEP;
 	if (w->habit != HABIT_FLAT)
@@ -223,8 +225,8 @@ ux_inline void stride(struct walk *w, struct ux_cur *c)
 }
 
 /* A DIE that is no code; c stands behind its abbreviation code. */
-static enum ux_code other_die(struct walk *w, struct ux_cur *cur, uint64_t off,
-			      const struct ux_dwarf_abbrev *abbrev, enum ux_dwarf_kind kind)
+static enum ux_code die_walk_other(struct walk *w, struct ux_cur *cur, uint64_t off,
+				   const struct ux_dwarf_abbrev *abbrev, enum ux_dwarf_kind kind)
 {
 	struct ux_cur c = *cur;
 	uint64_t sibling = 0;
@@ -234,7 +236,7 @@ static enum ux_code other_die(struct walk *w, struct ux_cur *cur, uint64_t off,
 		return ux_error_nomem(w->err);
 	if (abbrev->has_children) {
 		if (kind == UX_KIND_FUNCTION)
-			open_scope(w, NO_FUNCTION, 0);
+			die_scopes_open(w, NO_FUNCTION, 0);
 		else if (kind != UX_KIND_LEAF)
 			w->depth.now++;
 		else if (!known || !ux_dwarf_jump(&c, sibling))
@@ -244,13 +246,13 @@ static enum ux_code other_die(struct walk *w, struct ux_cur *cur, uint64_t off,
 	return UX_OK;
 }
 
-static enum ux_code walk(struct walk *w)
+static enum ux_code die_walk_unit(struct walk *w)
 {
 	const struct ux_dwarf_abbrevs *table = &w->ctx->abbrevs;
 	struct ux_cur c = ux_dwarf_unit_cur(w->ctx, w->ctx->first_child);
 	w->depth = (struct ux_dwarf_depth){1, 1};
 	for (;;) {
-		stride(w, &c);
+		die_walk_stride(w, &c);
 		if (w->depth.now == 0 || !ux_cur_more(&c))
 			break;
 		uint64_t off = (uint64_t)(c.pos - c.start);
@@ -265,18 +267,18 @@ static enum ux_code walk(struct walk *w)
 			ux_cur_bad(&c, "abbreviation code that its table does not have");
 			break;
 		}
-		close_scopes(w);
-		enum ux_dwarf_kind kind = kind_here(w, abbrev);
+		die_scopes_close(w);
+		enum ux_dwarf_kind kind = die_walk_kind(w, abbrev);
 		if (kind == UX_KIND_INLINE || (kind == UX_KIND_FUNCTION && abbrev->has_pc))
-			UX_TRY(code_die(w, &c, off, abbrev, kind));
+			UX_TRY(die_walk_code(w, &c, off, abbrev, kind));
 		else
-			UX_TRY(other_die(w, &c, off, abbrev, kind));
+			UX_TRY(die_walk_other(w, &c, off, abbrev, kind));
 	}
 	return ux_cur_status(&c, w->err);
 }
 
 /* Brings each function's inlined calls together when functions stood inside one another. */
-static enum ux_code gather(struct ux_dwarf_code *code, struct ux_error *err)
+static enum ux_code functions_gather_inlines(struct ux_dwarf_code *code, struct ux_error *err)
 {
 	size_t n = code->inlines.size;
 	ux_cleanup(ux_free_ptr) struct ux_code_inline *sorted = malloc((n + 1) * sizeof(*sorted));
@@ -306,7 +308,7 @@ static enum ux_code gather(struct ux_dwarf_code *code, struct ux_error *err)
 }
 
 /* Without nesting a function's inlined calls end where the next function's begin. */
-static void count_inlines(struct ux_dwarf_code *code)
+static void functions_count_inlines(struct ux_dwarf_code *code)
 {
 	size_t end = code->inlines.size;
 	for (size_t i = code->functions.size; i-- > 0;) {
@@ -333,14 +335,14 @@ enum ux_code ux_dwarf_code_read(const struct ux_dwarf_context *ctx, const struct
 	w.code = code;
 	w.err = err;
 	w.n_scopes = 0;
-	w.habit = habit_of(ctx);
+	w.habit = nesting_of(ctx);
 	w.interleaved = false;
 	w.entries = (ctx->unit->end - ctx->unit->off) * UX_DWARF_RANGES_PER_BYTE;
-	enum ux_code result = walk(&w);
+	enum ux_code result = die_walk_unit(&w);
 	UX_TRY(ux_dwarf_names_end(names, err));
 	if (w.interleaved)
-		UX_TRY(gather(code, err));
+		UX_TRY(functions_gather_inlines(code, err));
 	else
-		count_inlines(code);
+		functions_count_inlines(code);
 	return result;
 }

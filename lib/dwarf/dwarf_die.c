@@ -38,8 +38,8 @@ enum ux_code ux_dwarf_die_at(const struct ux_dwarf_context *ctx, uint64_t off,
 }
 
 /* Entry `index` of a table of size-byte values that begins at base of a section. */
-static bool indexed(const struct ux_dwarf_context *ctx, enum ux_dwarf_section section,
-		    uint64_t base, uint64_t index, unsigned size, uint64_t *ret)
+static bool unit_table_entry(const struct ux_dwarf_context *ctx, enum ux_dwarf_section section,
+			     uint64_t base, uint64_t index, unsigned size, uint64_t *ret)
 {
 	uint64_t off = 0;
 	if (__builtin_mul_overflow(index, (uint64_t)size, &off) ||
@@ -55,14 +55,15 @@ static bool indexed(const struct ux_dwarf_context *ctx, enum ux_dwarf_section se
 
 bool ux_dwarf_addr_at(const struct ux_dwarf_context *ctx, uint64_t index, uint64_t *ret)
 {
-	return indexed(ctx, UX_DWARF_ADDR, ctx->addr_base, index, ctx->unit->layout.addr_size, ret);
+	return unit_table_entry(ctx, UX_DWARF_ADDR, ctx->addr_base, index,
+				ctx->unit->layout.addr_size, ret);
 }
 
-static const char *indexed_text(const struct ux_dwarf_context *ctx, uint64_t index)
+static const char *unit_string_at(const struct ux_dwarf_context *ctx, uint64_t index)
 {
 	uint64_t off = 0;
-	if (!indexed(ctx, UX_DWARF_STR_OFFSETS, ctx->str_offsets_base, index,
-		     ctx->unit->layout.offset_size, &off))
+	if (!unit_table_entry(ctx, UX_DWARF_STR_OFFSETS, ctx->str_offsets_base, index,
+			      ctx->unit->layout.offset_size, &off))
 		return NULL;
 	return ux_dwarf_text_at(ctx->sections, UX_DWARF_STR, off);
 }
@@ -91,7 +92,7 @@ const char *ux_dwarf_die_text(const struct ux_dwarf_context *ctx, const struct u
 	case DW_FORM_strx3:
 	case DW_FORM_strx4:
 	case DW_FORM_GNU_str_index:
-		return indexed_text(ctx, raw);
+		return unit_string_at(ctx, raw);
 	default:
 		return NULL;
 	}
@@ -172,8 +173,8 @@ bool ux_dwarf_die_ref(const struct ux_dwarf_context *ctx, const struct ux_dwarf_
 	}
 }
 
-static bool origin_in(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
-		      enum ux_dwarf_slot slot, struct ux_dwarf_ref *ret)
+static bool die_origin_in(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+			  enum ux_dwarf_slot slot, struct ux_dwarf_ref *ret)
 {
 	if (!ux_dwarf_die_has(die, slot))
 		return false;
@@ -192,8 +193,8 @@ static bool origin_in(const struct ux_dwarf_context *ctx, const struct ux_dwarf_
 bool ux_dwarf_die_origin(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
 			 struct ux_dwarf_ref *ret)
 {
-	return origin_in(ctx, die, UX_SLOT_ORIGIN, ret) ||
-	       origin_in(ctx, die, UX_SLOT_SPECIFICATION, ret);
+	return die_origin_in(ctx, die, UX_SLOT_ORIGIN, ret) ||
+	       die_origin_in(ctx, die, UX_SLOT_SPECIFICATION, ret);
 }
 
 uint64_t ux_dwarf_skip_children(const struct ux_dwarf_context *ctx, struct ux_cur *c)
@@ -224,7 +225,8 @@ uint64_t ux_dwarf_skip_children(const struct ux_dwarf_context *ctx, struct ux_cu
 	return passed;
 }
 
-static void keep(struct ux_dwarf_die *die, enum ux_dwarf_slot slot, uint64_t form, uint64_t value)
+static void die_set_slot(struct ux_dwarf_die *die, enum ux_dwarf_slot slot, uint64_t form,
+			 uint64_t value)
 {
 	if (slot == UX_SLOT_COUNT || form > UINT16_MAX)
 		return;
@@ -250,11 +252,11 @@ uint64_t ux_dwarf_die_ask(const struct ux_dwarf_context *ctx, const struct ux_dw
 		if (slot != UX_SLOT_COUNT && ux_dwarf_die_has(ret, slot))
 			slot = UX_SLOT_COUNT;
 		if (form == DW_FORM_implicit_const)
-			keep(ret, slot, form, (uint64_t)ux_cur_sleb(&attrs));
+			die_set_slot(ret, slot, form, (uint64_t)ux_cur_sleb(&attrs));
 		else if (form == DW_FORM_indirect)
 			ux_dwarf_indirect(c, slot, layout, ret);
 		else
-			keep(ret, slot, form, ux_dwarf_read(c, form, layout));
+			die_set_slot(ret, slot, form, ux_dwarf_read(c, form, layout));
 	}
 	return ux_cur_off(&attrs) - before;
 }

@@ -51,7 +51,7 @@ struct reader {
 };
 
 /* A number of a form of PE_*, its sign extended; latches for an unknown form. */
-static uint64_t read_form(struct ux_cur *c, unsigned form, unsigned address_size)
+static uint64_t frame_read_form(struct ux_cur *c, unsigned form, unsigned address_size)
 {
 	switch (form) {
 	case PE_ABSPTR:
@@ -78,8 +78,8 @@ static uint64_t read_form(struct ux_cur *c, unsigned form, unsigned address_size
 }
 
 /* An address; false when it cannot be known from the file alone. pc is of the cursor's start. */
-static bool read_address(struct ux_cur *c, const struct ux_dwarf_frames *f, uint8_t encoding,
-			 unsigned address_size, uint64_t *ret)
+static bool frame_read_pointer(struct ux_cur *c, const struct ux_dwarf_frames *f, uint8_t encoding,
+			       unsigned address_size, uint64_t *ret)
 {
 	if (encoding == PE_OMIT)
 		return false;
@@ -88,7 +88,7 @@ static bool read_address(struct ux_cur *c, const struct ux_dwarf_frames *f, uint
 		ux_cur_skip(c, -here & (address_size - 1));
 		encoding = PE_ABSPTR;
 	}
-	uint64_t v = read_form(c, encoding & PE_FORM, address_size);
+	uint64_t v = frame_read_form(c, encoding & PE_FORM, address_size);
 	switch (encoding & PE_BASE) {
 	case 0:
 		break;
@@ -109,8 +109,8 @@ static bool read_address(struct ux_cur *c, const struct ux_dwarf_frames *f, uint
 }
 
 /* The letters behind "z", and what stands for them. */
-static void read_augmentation(struct ux_cur *c, const struct ux_dwarf_frames *f,
-			      struct ux_bytes text, struct cie *cie)
+static void cie_read_augmentation(struct ux_cur *c, const struct ux_dwarf_frames *f,
+				  struct ux_bytes text, struct cie *cie)
 {
 	uint64_t ignored = 0;
 	struct ux_cur data = ux_cur_sub(c, ux_cur_uleb(c));
@@ -122,7 +122,7 @@ static void read_augmentation(struct ux_cur *c, const struct ux_dwarf_frames *f,
 			break;
 		case 'P':
 			encoding = ux_cur_u8(&data);
-			(void)read_address(&data, f, encoding, cie->address_size, &ignored);
+			(void)frame_read_pointer(&data, f, encoding, cie->address_size, &ignored);
 			break;
 		case 'L':
 			(void)ux_cur_u8(&data);
@@ -140,7 +140,7 @@ static void read_augmentation(struct ux_cur *c, const struct ux_dwarf_frames *f,
 }
 
 /* The entry's length, taken off the cursor, as a cursor of its own; wide: of 64-bit DWARF. */
-static struct ux_cur read_length(struct ux_cur *c, bool *ret_wide)
+static struct ux_cur frame_read_length(struct ux_cur *c, bool *ret_wide)
 {
 	uint64_t length = ux_cur_u32(c);
 	*ret_wide = length == UINT32_MAX;
@@ -150,18 +150,18 @@ static struct ux_cur read_length(struct ux_cur *c, bool *ret_wide)
 }
 
 /* In .eh_frame the field has four bytes whatever the length's form is. */
-static uint64_t read_id(struct ux_cur *c, bool wide, bool eh)
+static uint64_t frame_read_id(struct ux_cur *c, bool wide, bool eh)
 {
 	return wide && !eh ? ux_cur_u64(c) : ux_cur_u32(c);
 }
 
-static bool is_cie(uint64_t id, bool wide, bool eh)
+static bool frame_is_cie(uint64_t id, bool wide, bool eh)
 {
 	return id == (eh ? 0 : wide ? UINT64_MAX : UINT32_MAX);
 }
 
 /* Reads the CIE at off into r->cie; one that makes no sense is not known. */
-static void read_cie(struct reader *r, uint64_t off)
+static void cie_read(struct reader *r, uint64_t off)
 {
 	const struct ux_dwarf_frames *f = r->frames;
 	struct cie *cie = &r->cie;
@@ -169,8 +169,8 @@ static void read_cie(struct reader *r, uint64_t off)
 	bool wide = false;
 	*cie = (struct cie){.off = off, .address_size = f->address_size, .known = true};
 	ux_cur_seek(&all, off);
-	struct ux_cur c = read_length(&all, &wide);
-	if (all.failed || !is_cie(read_id(&c, wide, f->eh), wide, f->eh)) {
+	struct ux_cur c = frame_read_length(&all, &wide);
+	if (all.failed || !frame_is_cie(frame_read_id(&c, wide, f->eh), wide, f->eh)) {
 		cie->known = false;
 		return;
 	}
@@ -189,22 +189,22 @@ static void read_cie(struct reader *r, uint64_t off)
 	else
 		(void)ux_cur_uleb(&c);
 	if (text.size > 0 && text.data[0] == 'z')
-		read_augmentation(&c, f, text, cie);
+		cie_read_augmentation(&c, f, text, cie);
 	cie->known = cie->known && !c.failed && version >= 1 && version <= 4 &&
 		     (cie->address_size == 4 || cie->address_size == 8);
 }
 
 /* An FDE behind its CIE's place. */
-static enum ux_code read_fde(struct reader *r, struct ux_cur *c, uint64_t cie)
+static enum ux_code fde_read(struct reader *r, struct ux_cur *c, uint64_t cie)
 {
 	uint64_t lo = 0, size = 0, hi = 0;
 	if (r->cie.off != cie)
-		read_cie(r, cie);
+		cie_read(r, cie);
 	if (!r->cie.known)
 		return UX_OK;
 	ux_cur_skip(c, r->cie.segment_size);
-	bool sure = read_address(c, r->frames, r->cie.encoding, r->cie.address_size, &lo);
-	size = read_form(c, r->cie.encoding & PE_FORM, r->cie.address_size);
+	bool sure = frame_read_pointer(c, r->frames, r->cie.encoding, r->cie.address_size, &lo);
+	size = frame_read_form(c, r->cie.encoding & PE_FORM, r->cie.address_size);
 	if ((r->cie.encoding & PE_FORM) == PE_SDATA4) /* a size has no sign */
 		size = (uint32_t)size;
 	UX_TRY(ux_cur_status(c, r->err));
@@ -221,19 +221,19 @@ enum ux_code ux_dwarf_frames_read(const struct ux_dwarf_frames *f, struct ux_ran
 	struct ux_cur all = ux_cur_make(f->data, f->eh ? ".eh_frame" : ".debug_frame", f->swap);
 	while (ux_cur_more(&all)) {
 		bool wide = false;
-		struct ux_cur c = read_length(&all, &wide);
+		struct ux_cur c = frame_read_length(&all, &wide);
 		if (!ux_cur_more(&c))
 			continue; /* a terminator, or the failure of `all` */
 		uint64_t field = ux_cur_off(&c);
-		uint64_t id = read_id(&c, wide, f->eh);
+		uint64_t id = frame_read_id(&c, wide, f->eh);
 		UX_TRY(ux_cur_status(&c, err));
-		if (is_cie(id, wide, f->eh))
+		if (frame_is_cie(id, wide, f->eh))
 			continue;
 		if (f->eh && id > field)
 			return ux_error_at(err, UX_ECORRUPT, all.section, field,
 					   "CIE is %" PRIu64 " bytes in front of the section",
 					   id - field);
-		UX_TRY(read_fde(&r, &c, f->eh ? field - id : id));
+		UX_TRY(fde_read(&r, &c, f->eh ? field - id : id));
 	}
 	return ux_cur_status(&all, err);
 }
@@ -245,5 +245,6 @@ bool ux_dwarf_frame_hdr(struct ux_bytes hdr, uint64_t pc, bool swap, uint8_t add
 	struct ux_cur c = ux_cur_make(hdr, ".eh_frame_hdr", swap);
 	uint8_t version = ux_cur_u8(&c), encoding = ux_cur_u8(&c);
 	ux_cur_skip(&c, 2); /* of the number of entries, and of these */
-	return version == 1 && read_address(&c, &f, encoding, address_size, ret_pc) && !c.failed;
+	return version == 1 && frame_read_pointer(&c, &f, encoding, address_size, ret_pc) &&
+	       !c.failed;
 }

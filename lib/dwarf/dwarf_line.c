@@ -23,7 +23,7 @@ struct formats {
 	uint64_t form[FORMATS_MOST];
 };
 
-static void read_formats(struct ux_cur *c, struct formats *f)
+static void lines_read_formats(struct ux_cur *c, struct formats *f)
 {
 	f->count = ux_cur_u8(c);
 	for (unsigned i = 0; i < f->count; i++) {
@@ -36,8 +36,8 @@ static void read_formats(struct ux_cur *c, struct formats *f)
 }
 
 /* Text of a header's entry; NULL when the form is none for text. */
-static const char *entry_text(const struct ux_dwarf_context *ctx, uint64_t form, uint64_t raw,
-			      const uint8_t *at)
+static const char *lines_entry_text(const struct ux_dwarf_context *ctx, uint64_t form, uint64_t raw,
+				    const uint8_t *at)
 {
 	struct ux_dwarf_die die;
 	if (form == DW_FORM_string)
@@ -49,8 +49,9 @@ static const char *entry_text(const struct ux_dwarf_context *ctx, uint64_t form,
 }
 
 /* One directory or file of a DWARF 5 header. */
-static struct ux_dwarf_line_file read_entry(const struct ux_dwarf_context *ctx, struct ux_cur *c,
-					    const struct formats *f, struct ux_dwarf_layout layout)
+static struct ux_dwarf_line_file lines_read_entry(const struct ux_dwarf_context *ctx,
+						  struct ux_cur *c, const struct formats *f,
+						  struct ux_dwarf_layout layout)
 {
 	struct ux_dwarf_line_file file = {0};
 	for (unsigned i = 0; i < f->count && !c->failed; i++) {
@@ -59,7 +60,7 @@ static struct ux_dwarf_line_file read_entry(const struct ux_dwarf_context *ctx, 
 		if (c->failed)
 			break;
 		if (f->type[i] == DW_LNCT_path)
-			file.name = entry_text(ctx, f->form[i], raw, at);
+			file.name = lines_entry_text(ctx, f->form[i], raw, at);
 		else if (f->type[i] == DW_LNCT_directory_index)
 			file.dir = raw;
 	}
@@ -67,16 +68,16 @@ static struct ux_dwarf_line_file read_entry(const struct ux_dwarf_context *ctx, 
 }
 
 /* Directories and files as DWARF 5 lists them. */
-static bool read_tables_v5(const struct ux_dwarf_context *ctx, struct ux_cur *c,
-			   struct ux_dwarf_layout layout, struct ux_dwarf_lines *lines)
+static bool lines_read_tables_v5(const struct ux_dwarf_context *ctx, struct ux_cur *c,
+				 struct ux_dwarf_layout layout, struct ux_dwarf_lines *lines)
 {
 	struct formats f;
 	for (int files = 0; files < 2; files++) {
-		read_formats(c, &f);
+		lines_read_formats(c, &f);
 		uint64_t count = ux_cur_uleb(c);
 		for (; count > 0 && !c->failed; count--) {
 			const uint8_t *before = c->pos;
-			struct ux_dwarf_line_file e = read_entry(ctx, c, &f, layout);
+			struct ux_dwarf_line_file e = lines_read_entry(ctx, c, &f, layout);
 			/* Else the count alone would cost time and memory. */
 			if (c->pos == before)
 				ux_cur_bad(c, "directory or file of no bytes");
@@ -91,7 +92,7 @@ static bool read_tables_v5(const struct ux_dwarf_context *ctx, struct ux_cur *c,
 }
 
 /* Directories and files before DWARF 5: text, ended by an empty one. */
-static bool read_tables_v4(struct ux_cur *c, struct ux_dwarf_lines *lines)
+static bool lines_read_tables_v4(struct ux_cur *c, struct ux_dwarf_lines *lines)
 {
 	while (!c->failed) {
 		struct ux_bytes dir = ux_cur_str(c);
@@ -114,8 +115,8 @@ static bool read_tables_v4(struct ux_cur *c, struct ux_dwarf_lines *lines)
 }
 
 /* Reads the header; c is the table from behind its length. On return c is the program. */
-static bool read_header(const struct ux_dwarf_context *ctx, struct ux_cur *c,
-			struct ux_dwarf_line_header *h, struct ux_dwarf_lines *lines)
+static bool lines_read_header(const struct ux_dwarf_context *ctx, struct ux_cur *c,
+			      struct ux_dwarf_line_header *h, struct ux_dwarf_lines *lines)
 {
 	lines->version = ux_cur_u16(c);
 	if (!c->failed && (lines->version < 2 || lines->version > 5))
@@ -135,14 +136,14 @@ static bool read_header(const struct ux_dwarf_context *ctx, struct ux_cur *c,
 	h->lengths = ux_cur_take(&head, h->opcode_base > 0 ? h->opcode_base - 1u : 0);
 	if (!head.failed && (h->line_range == 0 || h->opcode_base == 0 || h->max_ops == 0))
 		ux_cur_bad(&head, "line table header with a zero that divides or counts");
-	bool ok = lines->version >= 5 ? read_tables_v5(ctx, &head, h->layout, lines)
-				      : read_tables_v4(&head, lines);
+	bool ok = lines->version >= 5 ? lines_read_tables_v5(ctx, &head, h->layout, lines)
+				      : lines_read_tables_v4(&head, lines);
 	if (head.failed)
 		*c = head;
 	return ok;
 }
 
-static int by_lo(const void *a, const void *b)
+static int sequence_cmp_lo(const void *a, const void *b)
 {
 	const struct ux_code_sequence *x = a, *y = b;
 	if (x->lo != y->lo)
@@ -150,11 +151,11 @@ static int by_lo(const void *a, const void *b)
 	return (x->first > y->first) - (x->first < y->first);
 }
 
-static void sort_sequences(struct ux_code_sequence_vec *list)
+static void sequences_sort(struct ux_code_sequence_vec *list)
 {
 	for (size_t i = 1; i < list->size; i++) {
 		if (list->data[i - 1].lo > list->data[i].lo) {
-			qsort(list->data, list->size, sizeof(*list->data), by_lo);
+			qsort(list->data, list->size, sizeof(*list->data), sequence_cmp_lo);
 			return;
 		}
 	}
@@ -162,7 +163,8 @@ static void sort_sequences(struct ux_code_sequence_vec *list)
 
 /* Makes s begin at lo, which lies inside of it, with rows of its own: the one that covers lo
  * becomes its first. */
-static bool cut_front(struct ux_code_row_vec *rows, struct ux_code_sequence *s, uint64_t lo)
+static bool sequence_cut_front(struct ux_code_row_vec *rows, struct ux_code_sequence *s,
+			       uint64_t lo)
 {
 	while (s->count > 1 && rows->data[s->first + 1].pc <= lo) {
 		s->first++;
@@ -179,7 +181,7 @@ static bool cut_front(struct ux_code_row_vec *rows, struct ux_code_sequence *s, 
 	return true;
 }
 
-static int by_off(const void *a, const void *b)
+static int sequence_cmp_off(const void *a, const void *b)
 {
 	const struct ux_code_sequence *x = a, *y = b;
 	return (x->off > y->off) - (x->off < y->off);
@@ -187,7 +189,7 @@ static int by_off(const void *a, const void *b)
 
 /* Of overlapping sequences (functions that the linker folded into one) the first keeps what both
  * claim. False when memory is short. */
-static bool part_sequences(struct ux_dwarf_lines *lines)
+static bool sequences_separate(struct ux_dwarf_lines *lines)
 {
 	struct ux_code_sequence *s = lines->sequences.data;
 	struct ux_code_sequence_vec *whole = &lines->whole;
@@ -198,20 +200,20 @@ static bool part_sequences(struct ux_dwarf_lines *lines)
 			return false;
 		if (s[i].hi <= hi)
 			continue;
-		if (s[i].lo < hi && !cut_front(&lines->rows, &s[i], hi))
+		if (s[i].lo < hi && !sequence_cut_front(&lines->rows, &s[i], hi))
 			return false;
 		hi = s[i].hi;
 		s[kept++] = s[i];
 	}
 	lines->sequences.size = kept;
 	if (whole->size > 1)
-		qsort(whole->data, whole->size, sizeof(*whole->data), by_off);
+		qsort(whole->data, whole->size, sizeof(*whole->data), sequence_cmp_off);
 	return true;
 }
 
 /* The unit's table from behind its length. */
-static enum ux_code open_table(const struct ux_dwarf_context *ctx, struct ux_cur *ret, bool *ret_64,
-			       struct ux_error *err)
+static enum ux_code lines_open_table(const struct ux_dwarf_context *ctx, struct ux_cur *ret,
+				     bool *ret_64, struct ux_error *err)
 {
 	struct ux_cur all = ux_dwarf_cur_at(ctx->sections, UX_DWARF_LINE, ctx->lines_off);
 	uint64_t length = ux_dwarf_initial_length(&all, ret_64);
@@ -224,27 +226,28 @@ static enum ux_code open_table(const struct ux_dwarf_context *ctx, struct ux_cur
 }
 
 /* Decodes the table that lines->source names. */
-static enum ux_code decode(const struct ux_dwarf_context *ctx, const struct ux_range_set *text,
-			   struct ux_dwarf_lines *lines, struct ux_error *err)
+static enum ux_code lines_decode(const struct ux_dwarf_context *ctx,
+				 const struct ux_range_set *text, struct ux_dwarf_lines *lines,
+				 struct ux_error *err)
 {
 	struct ux_cur c;
 	bool is64 = false;
-	UX_TRY(open_table(ctx, &c, &is64, err));
+	UX_TRY(lines_open_table(ctx, &c, &is64, err));
 	struct ux_dwarf_line_header h = {.layout = ctx->unit->layout};
 	h.layout.offset_size = is64 ? 8 : 4;
-	if (!read_header(ctx, &c, &h, lines))
+	if (!lines_read_header(ctx, &c, &h, lines))
 		return ux_error_nomem(err);
 	UX_TRY(ux_cur_status(&c, err));
 	if (!ux_dwarf_line_program_run(&h, text, &c, lines))
 		return ux_error_nomem(err);
-	sort_sequences(&lines->sequences);
-	if (!part_sequences(lines))
+	sequences_sort(&lines->sequences);
+	if (!sequences_separate(lines))
 		return ux_error_nomem(err);
 	return ux_cur_status(&c, err);
 }
 
-static struct ux_dwarf_lines_source source_of(const struct ux_dwarf_context *ctx,
-					      const struct ux_range_set *text)
+static struct ux_dwarf_lines_source lines_source_of(const struct ux_dwarf_context *ctx,
+						    const struct ux_range_set *text)
 {
 	return (struct ux_dwarf_lines_source){
 		.sections = ctx->has_lines ? ctx->sections : NULL,
@@ -256,8 +259,8 @@ static struct ux_dwarf_lines_source source_of(const struct ux_dwarf_context *ctx
 	};
 }
 
-static bool same_source(const struct ux_dwarf_lines_source *a,
-			const struct ux_dwarf_lines_source *b)
+static bool lines_source_eq(const struct ux_dwarf_lines_source *a,
+			    const struct ux_dwarf_lines_source *b)
 {
 	return a->sections == b->sections && a->text == b->text && a->off == b->off &&
 	       a->str_offsets_base == b->str_offsets_base && a->addr_size == b->addr_size &&
@@ -267,13 +270,13 @@ static bool same_source(const struct ux_dwarf_lines_source *a,
 uint64_t ux_dwarf_lines_price(const struct ux_dwarf_context *ctx, const struct ux_range_set *text,
 			      struct ux_dwarf_lines_source *last)
 {
-	struct ux_dwarf_lines_source source = source_of(ctx, text);
+	struct ux_dwarf_lines_source source = lines_source_of(ctx, text);
 	struct ux_cur c;
 	bool is64 = false;
-	if (!source.sections || same_source(&source, last))
+	if (!source.sections || lines_source_eq(&source, last))
 		return 0;
 	*last = source;
-	return open_table(ctx, &c, &is64, NULL) == UX_OK ? ux_cur_left(&c) : 0;
+	return lines_open_table(ctx, &c, &is64, NULL) == UX_OK ? ux_cur_left(&c) : 0;
 }
 
 void ux_dwarf_lines_clear(struct ux_dwarf_lines *lines)
@@ -288,12 +291,12 @@ enum ux_code ux_dwarf_lines_parse(const struct ux_dwarf_context *ctx,
 				  const struct ux_range_set *text, struct ux_dwarf_lines *lines,
 				  struct ux_error *err)
 {
-	struct ux_dwarf_lines_source source = source_of(ctx, text);
+	struct ux_dwarf_lines_source source = lines_source_of(ctx, text);
 	lines->comp_dir = ctx->comp_dir;
-	if (!source.sections || !same_source(&source, &lines->source)) {
+	if (!source.sections || !lines_source_eq(&source, &lines->source)) {
 		ux_dwarf_lines_clear(lines);
 		lines->source = source;
-		if (ctx->has_lines && decode(ctx, text, lines, &lines->outcome) == UX_ENOMEM)
+		if (ctx->has_lines && lines_decode(ctx, text, lines, &lines->outcome) == UX_ENOMEM)
 			lines->source.sections = NULL; /* another time it may go well */
 	}
 	if (err && err->code == UX_OK)

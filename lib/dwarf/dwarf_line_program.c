@@ -29,7 +29,7 @@ struct machine {
 };
 
 /* off: where the next sequence's program begins. */
-static void reset(struct machine *m, uint64_t off)
+static void line_sequence_reset(struct machine *m, uint64_t off)
 {
 	m->off = off;
 	m->first = (uint32_t)m->lines->rows.size;
@@ -38,7 +38,7 @@ static void reset(struct machine *m, uint64_t off)
 }
 
 /* The first row of a sequence: false when the sequence is not wanted. */
-static bool begin(struct registers *r, const struct ux_range_set *text)
+static bool line_sequence_begin(struct registers *r, const struct ux_range_set *text)
 {
 	r->begun = true;
 	r->live = ux_range_set_find(text, r->pc) != NULL;
@@ -48,7 +48,7 @@ static bool begin(struct registers *r, const struct ux_range_set *text)
 	return r->live;
 }
 
-static bool more_rows(struct ux_code_row_vec *rows, size_t used)
+static bool line_rows_grow(struct ux_code_row_vec *rows, size_t used)
 {
 	rows->size = used;
 	return ux_code_row_vec_reserve(rows, used + 1);
@@ -59,9 +59,9 @@ static bool more_rows(struct ux_code_row_vec *rows, size_t used)
  * replaces it. Compilers mix all three in ways that no processor guesses, so the row is written in
  * any case, and only the count decides. False when memory is short.
  */
-ux_inline bool put_row(struct registers *r, struct ux_code_row_vec *rows)
+ux_inline bool line_put_row(struct registers *r, struct ux_code_row_vec *rows)
 {
-	if (ux_unlikely(r->rows == rows->cap) && !more_rows(rows, r->rows))
+	if (ux_unlikely(r->rows == rows->cap) && !line_rows_grow(rows, r->rows))
 		return false;
 	bool same_pc = r->pc == r->last_pc;
 	bool later = r->last_pc < r->pc;
@@ -78,18 +78,18 @@ ux_inline bool put_row(struct registers *r, struct ux_code_row_vec *rows)
 	return true;
 }
 
-static bool emit(struct machine *m)
+static bool line_emit_row(struct machine *m)
 {
 	struct registers *r = &m->r;
-	if (!r->begun && !begin(r, m->text))
+	if (!r->begun && !line_sequence_begin(r, m->text))
 		return true;
-	return !r->live || put_row(r, &m->lines->rows);
+	return !r->live || line_put_row(r, &m->lines->rows);
 }
 
 /* Moves pc by `operations` (DWARF 5, 6.2.5.1): more than one fits an instruction on a VLIW machine.
  */
-ux_inline void advance(struct registers *r, const struct ux_dwarf_line_header *h,
-		       uint64_t operations)
+ux_inline void line_advance(struct registers *r, const struct ux_dwarf_line_header *h,
+			    uint64_t operations)
 {
 	if (ux_likely(h->max_ops == 1)) {
 		r->pc += operations * h->min_inst_length;
@@ -101,7 +101,7 @@ ux_inline void advance(struct registers *r, const struct ux_dwarf_line_header *h
 }
 
 /* Stable merge sort by pc: a table whose rows go backwards, and the last of equals still wins. */
-static bool sort_rows(struct ux_code_row *rows, size_t n)
+static bool line_rows_sort(struct ux_code_row *rows, size_t n)
 {
 	ux_cleanup(ux_free_ptr) struct ux_code_row *temp = malloc((n + 1) * sizeof(*temp));
 	if (!temp)
@@ -120,7 +120,7 @@ static bool sort_rows(struct ux_code_row *rows, size_t n)
 }
 
 /* Keeps the last of rows at one pc. */
-static size_t unique_rows(struct ux_code_row *rows, size_t n)
+static size_t line_rows_unique(struct ux_code_row *rows, size_t n)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -132,15 +132,15 @@ static size_t unique_rows(struct ux_code_row *rows, size_t n)
 }
 
 /* A row at the end's own pc or behind it covers nothing, nor does what lies outside of text. */
-static void end_sequence(struct machine *m, uint64_t next)
+static void line_sequence_end(struct machine *m, uint64_t next)
 {
 	struct ux_code_row_vec *rows = &m->lines->rows;
 	size_t count = rows->size - m->first;
 	struct ux_code_row *first = count > 0 ? rows->data + m->first : NULL;
 	if (count > 0 && !m->r.sorted) {
-		if (!sort_rows(first, count))
+		if (!line_rows_sort(first, count))
 			m->no_memory = true;
-		count = unique_rows(first, count);
+		count = line_rows_unique(first, count);
 	}
 	const struct ux_range *section = count > 0 ? ux_range_set_find(m->text, first[0].pc) : NULL;
 	uint64_t hi = section ? ux_min(m->r.pc, section->hi) : 0;
@@ -152,10 +152,10 @@ static void end_sequence(struct machine *m, uint64_t next)
 		if (!ux_code_sequence_vec_append(&m->lines->sequences, s))
 			m->no_memory = true;
 	}
-	reset(m, next);
+	line_sequence_reset(m, next);
 }
 
-static void extended(struct machine *m, struct ux_cur *c)
+static void line_run_extended(struct machine *m, struct ux_cur *c)
 {
 	uint64_t length = ux_cur_uleb(c);
 	struct ux_cur op = ux_cur_sub(c, length);
@@ -163,7 +163,7 @@ static void extended(struct machine *m, struct ux_cur *c)
 		return;
 	switch (ux_cur_u8(&op)) {
 	case DW_LNE_end_sequence:
-		end_sequence(m, ux_cur_off(c));
+		line_sequence_end(m, ux_cur_off(c));
 		return;
 	case DW_LNE_set_address:
 		m->r.pc = ux_cur_uint(&op, (unsigned)ux_min(length - 1, (uint64_t)9));
@@ -186,7 +186,7 @@ static void extended(struct machine *m, struct ux_cur *c)
 }
 
 /* A standard opcode of the seldom ones, or an unknown one. */
-static void standard(struct machine *m, struct ux_cur *c, uint8_t op)
+static void line_run_standard(struct machine *m, struct ux_cur *c, uint8_t op)
 {
 	switch (op) {
 	case DW_LNS_set_isa:
@@ -213,7 +213,7 @@ struct special {
 	int16_t line;
 };
 
-static void make_specials(const struct ux_dwarf_line_header *h, struct special *specials)
+static void line_special_table(const struct ux_dwarf_line_header *h, struct special *specials)
 {
 	unsigned pc = 0, line = 0; /* without a division each: tables are small and many */
 	for (unsigned op = h->opcode_base; op < 256; op++) {
@@ -227,26 +227,26 @@ static void make_specials(const struct ux_dwarf_line_header *h, struct special *
 }
 
 /* Any one opcode. */
-static void step(struct machine *m, struct ux_cur *c)
+static void line_run_one(struct machine *m, struct ux_cur *c)
 {
 	const struct ux_dwarf_line_header *h = m->h;
 	struct registers *r = &m->r;
 	uint8_t op = ux_cur_u8(c);
 	if (op >= h->opcode_base) {
-		advance(r, h, (op - h->opcode_base) / h->line_range);
+		line_advance(r, h, (op - h->opcode_base) / h->line_range);
 		r->line += (uint32_t)(h->line_base + (op - h->opcode_base) % h->line_range);
-		m->no_memory |= !emit(m);
+		m->no_memory |= !line_emit_row(m);
 		return;
 	}
 	switch (op) {
 	case 0:
-		extended(m, c);
+		line_run_extended(m, c);
 		break;
 	case DW_LNS_copy:
-		m->no_memory |= !emit(m);
+		m->no_memory |= !line_emit_row(m);
 		break;
 	case DW_LNS_advance_pc:
-		advance(r, h, ux_cur_uleb(c));
+		line_advance(r, h, ux_cur_uleb(c));
 		break;
 	case DW_LNS_advance_line:
 		r->line += (uint32_t)ux_cur_sleb(c);
@@ -260,15 +260,15 @@ static void step(struct machine *m, struct ux_cur *c)
 	case DW_LNS_negate_stmt:
 		break;
 	case DW_LNS_const_add_pc:
-		advance(r, h, (255u - h->opcode_base) / h->line_range);
+		line_advance(r, h, (255u - h->opcode_base) / h->line_range);
 		break;
 	default:
-		standard(m, c, op);
+		line_run_standard(m, c, op);
 	}
 }
 
 /* An operand of one or two bytes at *p; false for a longer one. */
-ux_inline bool short_uleb(const uint8_t **p, uint32_t *ret)
+ux_inline bool line_short_uleb(const uint8_t **p, uint32_t *ret)
 {
 	uint32_t v = *(*p)++;
 	if (ux_unlikely(v >= 0x80)) {
@@ -281,7 +281,7 @@ ux_inline bool short_uleb(const uint8_t **p, uint32_t *ret)
 	return true;
 }
 
-ux_inline bool short_sleb(const uint8_t **p, int32_t *ret)
+ux_inline bool line_short_sleb(const uint8_t **p, int32_t *ret)
 {
 	int32_t v = *(*p)++;
 	if (ux_unlikely(v >= 0x80)) {
@@ -297,9 +297,9 @@ ux_inline bool short_sleb(const uint8_t **p, int32_t *ret)
 
 /*
  * Runs as far as opcodes are the usual ones with short operands, in a sequence that has begun: nine
- * million of them are in a kernel. It stops in front of the first that step() has to do.
+ * million of them are in a kernel. It stops in front of the first that line_run_one() has to do.
  */
-static void run_usual(struct machine *m, struct ux_cur *cur, const struct special *specials)
+static void line_run_common(struct machine *m, struct ux_cur *cur, const struct special *specials)
 {
 	enum {
 		USUAL_MOST = 16, /* bytes that are looked at without another check */
@@ -318,18 +318,18 @@ static void run_usual(struct machine *m, struct ux_cur *cur, const struct specia
 			r.pc += specials[op].pc;
 			r.line += (uint32_t)(int32_t)specials[op].line;
 		} else if (op == DW_LNS_set_column) {
-			if (ux_unlikely(!short_uleb(&p, &n)))
+			if (ux_unlikely(!line_short_uleb(&p, &n)))
 				break;
 			continue;
 		} else if (op == DW_LNS_negate_stmt) {
 			continue;
 		} else if (op == DW_LNS_advance_line) {
-			if (ux_unlikely(!short_sleb(&p, &by)))
+			if (ux_unlikely(!line_short_sleb(&p, &by)))
 				break;
 			r.line += (uint32_t)by;
 			continue;
 		} else if (op == DW_LNS_set_file) {
-			if (ux_unlikely(!short_uleb(&p, &n)))
+			if (ux_unlikely(!line_short_uleb(&p, &n)))
 				break;
 			r.file = n;
 			continue;
@@ -337,7 +337,7 @@ static void run_usual(struct machine *m, struct ux_cur *cur, const struct specia
 			r.pc += const_pc;
 			continue;
 		} else if (op == DW_LNS_advance_pc) {
-			if (ux_unlikely(!short_uleb(&p, &n)))
+			if (ux_unlikely(!line_short_uleb(&p, &n)))
 				break;
 			r.pc += (uint64_t)n * inst;
 			continue;
@@ -349,7 +349,7 @@ static void run_usual(struct machine *m, struct ux_cur *cur, const struct specia
 		}
 		if (ux_unlikely(!r.live))
 			continue;
-		if (ux_unlikely(!put_row(&r, rows))) {
+		if (ux_unlikely(!line_put_row(&r, rows))) {
 			m->no_memory = true;
 			break;
 		}
@@ -361,17 +361,17 @@ static void run_usual(struct machine *m, struct ux_cur *cur, const struct specia
 	cur->pos = done;
 }
 
-static void run(struct machine *m, struct ux_cur *c)
+static void line_machine_run(struct machine *m, struct ux_cur *c)
 {
 	struct special specials[256];
-	make_specials(m->h, specials);
-	reset(m, ux_cur_off(c));
+	line_special_table(m->h, specials);
+	line_sequence_reset(m, ux_cur_off(c));
 	while (ux_cur_more(c) && !m->no_memory) {
 		if (m->r.begun && m->h->max_ops == 1)
-			run_usual(m, c, specials);
+			line_run_common(m, c, specials);
 		if (!ux_cur_more(c))
 			break;
-		step(m, c);
+		line_run_one(m, c);
 		m->lines->rows.size = m->r.rows;
 	}
 	m->lines->rows.size = m->first; /* rows without an end_sequence have no end */
@@ -382,6 +382,6 @@ bool ux_dwarf_line_program_run(const struct ux_dwarf_line_header *header,
 			       struct ux_dwarf_lines *lines)
 {
 	struct machine m = {.h = header, .text = text, .lines = lines};
-	run(&m, c);
+	line_machine_run(&m, c);
 	return !m.no_memory;
 }

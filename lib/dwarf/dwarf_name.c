@@ -24,7 +24,7 @@ void ux_dwarf_names_init(struct ux_dwarf_names *names, const struct ux_dwarf_sec
 }
 
 /* Forgets what is known of the scopes of other units. */
-static void forget_far(struct ux_dwarf_names *names)
+static void names_clear_units(struct ux_dwarf_names *names)
 {
 	for (size_t i = 0; i < names->others.cap; i++) {
 		struct ux_dwarf_far_map_entry *e = &names->others.entries[i];
@@ -36,7 +36,7 @@ static void forget_far(struct ux_dwarf_names *names)
 
 void ux_dwarf_names_deinit(struct ux_dwarf_names *names)
 {
-	forget_far(names);
+	names_clear_units(names);
 	ux_dwarf_text_vec_deinit(&names->list);
 	ux_dwarf_own_vec_deinit(&names->own);
 	ux_dwarf_waiting_vec_deinit(&names->waiting);
@@ -60,7 +60,7 @@ void ux_dwarf_names_begin(struct ux_dwarf_names *names, const struct ux_dwarf_co
 	names->text_left = UX_DWARF_QUALIFIED_MOST +
 			   UX_DWARF_QUALIFIED_EACH * (ctx->unit->end - ctx->unit->off);
 	if (names->far_scopes > UX_DWARF_FAR_SCOPES)
-		forget_far(names);
+		names_clear_units(names);
 	if (++names->generation == 0) { /* 2^32 units later the old marks would be new ones */
 		memset(names->slots, 0, names->cap * sizeof(*names->slots));
 		names->generation = 1;
@@ -68,7 +68,7 @@ void ux_dwarf_names_begin(struct ux_dwarf_names *names, const struct ux_dwarf_co
 }
 
 /* The slot of off: remembered, or empty and to be filled. */
-static struct ux_dwarf_name_slot *find_slot(const struct ux_dwarf_names *names, uint64_t off)
+static struct ux_dwarf_name_slot *name_cache_slot(const struct ux_dwarf_names *names, uint64_t off)
 {
 	size_t i = (size_t)ux_hash_u64(off) & (names->cap - 1);
 	while (names->slots[i].generation == names->generation && names->slots[i].off != off)
@@ -76,7 +76,7 @@ static struct ux_dwarf_name_slot *find_slot(const struct ux_dwarf_names *names, 
 	return &names->slots[i];
 }
 
-static bool grow_slots(struct ux_dwarf_names *names)
+static bool name_cache_grow(struct ux_dwarf_names *names)
 {
 	struct ux_dwarf_names old = *names;
 	size_t cap = old.cap ? old.cap * 2 : SLOTS_FIRST;
@@ -88,22 +88,22 @@ static bool grow_slots(struct ux_dwarf_names *names)
 	names->cap = cap;
 	for (size_t i = 0; i < old.cap; i++)
 		if (old.slots[i].generation == names->generation)
-			*find_slot(names, old.slots[i].off) = old.slots[i];
+			*name_cache_slot(names, old.slots[i].off) = old.slots[i];
 	free(old.slots);
 	return true;
 }
 
 /* One number for a place in either file. */
-static uint64_t key_of(const struct ux_dwarf_ref *ref)
+static uint64_t die_ref_key(const struct ux_dwarf_ref *ref)
 {
 	return ref->off | (uint64_t)ref->sup << 63;
 }
 
 /* Another unit; NULL when it cannot be opened, which is remembered too. */
-static enum ux_code other_unit(struct ux_dwarf_names *names, const struct ux_dwarf_unit *unit,
-			       bool sup, struct ux_dwarf_far **ret, struct ux_error *err)
+static enum ux_code names_open_unit(struct ux_dwarf_names *names, const struct ux_dwarf_unit *unit,
+				    bool sup, struct ux_dwarf_far **ret, struct ux_error *err)
 {
-	uint64_t key = key_of(&(struct ux_dwarf_ref){unit->off, sup});
+	uint64_t key = die_ref_key(&(struct ux_dwarf_ref){unit->off, sup});
 	struct ux_dwarf_far **known = ux_dwarf_far_map_find(&names->others, key);
 	if (known) {
 		*ret = *known;
@@ -137,7 +137,7 @@ enum ux_code ux_dwarf_names_hop(struct ux_dwarf_names *names, struct ux_dwarf_pl
 		if (!unit)
 			return UX_ENOTFOUND;
 		struct ux_dwarf_far *far = NULL;
-		UX_TRY(other_unit(names, unit, sup, &far, err));
+		UX_TRY(names_open_unit(names, unit, sup, &far, err));
 		if (!far)
 			return UX_ENOTFOUND;
 		place->ctx = &far->ctx;
@@ -172,7 +172,7 @@ struct search {
 	bool moved; /* place is another DIE than the first one */
 };
 
-static void prefetch_die(const struct ux_dwarf_context *ctx, struct ux_dwarf_ref to)
+static void die_prefetch(const struct ux_dwarf_context *ctx, struct ux_dwarf_ref to)
 {
 	struct ux_bytes info = ctx->sections->data[UX_DWARF_INFO];
 	if (!to.sup && to.off < info.size)
@@ -180,7 +180,7 @@ static void prefetch_die(const struct ux_dwarf_context *ctx, struct ux_dwarf_ref
 }
 
 /* Takes what the DIE at search->place says. */
-static void look(struct search *search, const struct ux_dwarf_die *die)
+static void name_search_read(struct search *search, const struct ux_dwarf_die *die)
 {
 	const struct ux_dwarf_context *ctx = search->place.ctx;
 	search->linkage = ux_dwarf_die_text(ctx, die, UX_SLOT_LINKAGE_NAME);
@@ -190,12 +190,12 @@ static void look(struct search *search, const struct ux_dwarf_die *die)
 	if (search->linkage)
 		__builtin_prefetch(search->linkage);
 	else if (search->has_next)
-		prefetch_die(ctx, search->to);
+		die_prefetch(ctx, search->to);
 }
 
 /* One step more; *ret_more tells whether there is another. Only UX_ENOMEM is a failure. */
-static enum ux_code step(struct ux_dwarf_names *names, struct search *search, bool *ret_more,
-			 struct ux_error *err)
+static enum ux_code name_search_step(struct ux_dwarf_names *names, struct search *search,
+				     bool *ret_more, struct ux_error *err)
 {
 	struct ux_dwarf_die die;
 	*ret_more = false;
@@ -216,24 +216,24 @@ static enum ux_code step(struct ux_dwarf_names *names, struct search *search, bo
 		return code == UX_ENOMEM ? code : UX_OK;
 	search->place = next;
 	search->moved = true;
-	look(search, &die);
+	name_search_read(search, &die);
 	*ret_more = true;
 	return UX_OK;
 }
 
-static bool is_mangled(const char *name)
+static bool name_is_mangled(const char *name)
 {
 	return name[0] == '_' && name[1] == 'Z'; /* GCC gives some clones such a short name */
 }
 
 /* Keeps the name that was found under its number, and remembers what is to be done about it. */
-static enum ux_code settle(struct ux_dwarf_names *names, const struct search *search, bool placed,
-			   uint32_t number, struct ux_error *err)
+static enum ux_code names_store(struct ux_dwarf_names *names, const struct search *search,
+				bool placed, uint32_t number, struct ux_error *err)
 {
 	const struct ux_dwarf_context *ctx = search->place.ctx;
 	names->list.data[number] = search->name;
 	if (!search->name || search->found || !(placed || search->moved) ||
-	    is_mangled(search->name) ||
+	    name_is_mangled(search->name) ||
 	    !ux_dwarf_joint(ctx->language ? ctx->language : names->ctx->language))
 		return UX_OK;
 	struct ux_dwarf_unqualified wanted = {number, search->place};
@@ -242,7 +242,7 @@ static enum ux_code settle(struct ux_dwarf_names *names, const struct search *se
 }
 
 /* The next number, whose name is yet to be found. */
-static bool next_number(struct ux_dwarf_names *names, uint32_t *ret)
+static bool names_next_number(struct ux_dwarf_names *names, uint32_t *ret)
 {
 	*ret = (uint32_t)names->list.size;
 	return ux_dwarf_text_vec_append(&names->list, NULL) &&
@@ -250,8 +250,9 @@ static bool next_number(struct ux_dwarf_names *names, uint32_t *ret)
 }
 
 /* Finds the names of n that wait, side by side. */
-static enum ux_code find_some(struct ux_dwarf_names *names, const struct ux_dwarf_waiting *waiting,
-			      size_t n, struct ux_error *err)
+static enum ux_code names_find_group(struct ux_dwarf_names *names,
+				     const struct ux_dwarf_waiting *waiting, size_t n,
+				     struct ux_error *err)
 {
 	struct search searches[SIDE_BY_SIDE];
 	bool more[SIDE_BY_SIDE];
@@ -261,18 +262,18 @@ static enum ux_code find_some(struct ux_dwarf_names *names, const struct ux_dwar
 					      .hops = 1,
 					      .has_next = true};
 		more[i] = true;
-		prefetch_die(names->ctx, waiting[i].to);
+		die_prefetch(names->ctx, waiting[i].to);
 	}
 	for (bool any = true; any;) {
 		any = false;
 		for (size_t i = 0; i < n; i++) {
 			if (more[i])
-				UX_TRY(step(names, &searches[i], &more[i], err));
+				UX_TRY(name_search_step(names, &searches[i], &more[i], err));
 			any |= more[i];
 		}
 	}
 	for (size_t i = 0; i < n; i++)
-		UX_TRY(settle(names, &searches[i], waiting[i].placed, waiting[i].name, err));
+		UX_TRY(names_store(names, &searches[i], waiting[i].placed, waiting[i].name, err));
 	return UX_OK;
 }
 
@@ -280,27 +281,27 @@ enum ux_code ux_dwarf_names_find(struct ux_dwarf_names *names, struct ux_error *
 {
 	const struct ux_dwarf_waiting_vec *all = &names->waiting;
 	for (size_t i = 0; i < all->size; i += SIDE_BY_SIDE)
-		UX_TRY(find_some(names, all->data + i, ux_min(all->size - i, (size_t)SIDE_BY_SIDE),
-				 err));
+		UX_TRY(names_find_group(names, all->data + i,
+					ux_min(all->size - i, (size_t)SIDE_BY_SIDE), err));
 	names->waiting.size = 0;
 	return UX_OK;
 }
 
 /* A DIE with a name of its own: it is met once, and its name is found at once. */
-static enum ux_code find_own(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
-			     const struct ux_dwarf_die *die, bool placed, uint32_t *ret,
-			     struct ux_error *err)
+static enum ux_code names_find_own(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
+				   const struct ux_dwarf_die *die, bool placed, uint32_t *ret,
+				   struct ux_error *err)
 {
 	struct search search = {.place = {ctx, die->off}};
 	bool more = true;
-	look(&search, die);
+	name_search_read(&search, die);
 	while (more)
-		UX_TRY(step(names, &search, &more, err));
+		UX_TRY(name_search_step(names, &search, &more, err));
 	*ret = UX_CODE_NO_NAME;
 	if (!search.name)
 		return UX_OK;
-	return next_number(names, ret) ? settle(names, &search, placed, *ret, err)
-				       : ux_error_nomem(err);
+	return names_next_number(names, ret) ? names_store(names, &search, placed, *ret, err)
+					     : ux_error_nomem(err);
 }
 
 enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
@@ -311,16 +312,16 @@ enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwa
 	/* Only what is referred to is worth remembering. */
 	if (!ux_dwarf_die_origin(ctx, die, &to) || ux_dwarf_die_has(die, UX_SLOT_LINKAGE_NAME) ||
 	    ux_dwarf_die_has(die, UX_SLOT_NAME))
-		return find_own(names, ctx, die, placed, ret, err);
-	if (names->used >= names->cap / 2 && !grow_slots(names))
+		return names_find_own(names, ctx, die, placed, ret, err);
+	if (names->used >= names->cap / 2 && !name_cache_grow(names))
 		return ux_error_nomem(err);
-	uint64_t key = key_of(&to);
-	struct ux_dwarf_name_slot *slot = find_slot(names, key);
+	uint64_t key = die_ref_key(&to);
+	struct ux_dwarf_name_slot *slot = name_cache_slot(names, key);
 	if (slot->generation != names->generation) {
 		*slot = (struct ux_dwarf_name_slot){.off = key, .generation = names->generation};
 		names->used++;
 		struct ux_dwarf_waiting waiting = {.from = die->off, .to = to, .placed = placed};
-		if (!next_number(names, &waiting.name) ||
+		if (!names_next_number(names, &waiting.name) ||
 		    !ux_dwarf_waiting_vec_append(&names->waiting, waiting))
 			return ux_error_nomem(err);
 		slot->name = waiting.name;

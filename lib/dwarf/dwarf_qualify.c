@@ -7,7 +7,8 @@ enum {
 };
 
 /* A cursor over what is inside the scope. */
-static struct ux_cur inside(const struct ux_dwarf_context *ctx, const struct ux_dwarf_scope *scope)
+static struct ux_cur scope_cur(const struct ux_dwarf_context *ctx,
+			       const struct ux_dwarf_scope *scope)
 {
 	struct ux_cur c = ux_dwarf_unit_cur(ctx, scope->inside);
 	if (!c.failed)
@@ -22,12 +23,13 @@ static void scope_charge(uint64_t *work, uint64_t n)
 
 /* The entries with children that stand directly in scope number `at`, appended. Damage ends them:
  * who reads the entries themselves tells of it. */
-static enum ux_code learn(struct ux_dwarf_scopes *scopes, const struct ux_dwarf_context *ctx,
-			  uint32_t at, uint64_t *work, struct ux_error *err)
+static enum ux_code scope_read_children(struct ux_dwarf_scopes *scopes,
+					const struct ux_dwarf_context *ctx, uint32_t at,
+					uint64_t *work, struct ux_error *err)
 {
 	struct ux_dwarf_scope_vec *list = &scopes->list;
 	uint32_t first = (uint32_t)list->size;
-	struct ux_cur c = inside(ctx, &list->data[at]);
+	struct ux_cur c = scope_cur(ctx, &list->data[at]);
 	while (*work > 0 && list->size < SCOPES_MOST && ux_cur_more(&c)) {
 		struct ux_dwarf_scope made = {.off = ux_cur_off(&c), .parent = at};
 		uint64_t code = ux_cur_uleb(&c), sibling = 0;
@@ -53,7 +55,7 @@ static enum ux_code learn(struct ux_dwarf_scopes *scopes, const struct ux_dwarf_
 }
 
 /* The one of those in scope `at` that has off inside; 0 for none. */
-static uint32_t child_around(const struct ux_dwarf_scopes *scopes, uint32_t at, uint64_t off)
+static uint32_t scope_child_around(const struct ux_dwarf_scopes *scopes, uint32_t at, uint64_t off)
 {
 	const struct ux_dwarf_scope *list = scopes->list.data;
 	uint32_t lo = list[at].first, hi = lo + list[at].count;
@@ -70,7 +72,7 @@ static uint32_t child_around(const struct ux_dwarf_scopes *scopes, uint32_t at, 
 
 /* From `at` outwards, the first that names; an inlined call tells where code went and not where it
  * was written. */
-static uint32_t naming(const struct ux_dwarf_scopes *scopes, uint32_t at)
+static uint32_t scope_first_naming(const struct ux_dwarf_scopes *scopes, uint32_t at)
 {
 	for (const struct ux_dwarf_scope *s; at != 0; at = s->parent) {
 		s = &scopes->list.data[at];
@@ -96,19 +98,19 @@ enum ux_code ux_dwarf_scopes_find(struct ux_dwarf_scopes *scopes,
 	uint32_t at = 0;
 	for (unsigned depth = 0; depth < UX_DWARF_SCOPES_DEEP; depth++) {
 		if (!scopes->list.data[at].known)
-			UX_TRY(learn(scopes, ctx, at, work, err));
-		uint32_t child = child_around(scopes, at, off);
+			UX_TRY(scope_read_children(scopes, ctx, at, work, err));
+		uint32_t child = scope_child_around(scopes, at, off);
 		if (child == 0)
 			break;
 		at = child;
 	}
-	*ret = naming(scopes, at);
+	*ret = scope_first_naming(scopes, at);
 	return UX_OK;
 }
 
 uint32_t ux_dwarf_scopes_around(const struct ux_dwarf_scopes *scopes, uint32_t scope)
 {
-	return naming(scopes, scopes->list.data[scope].parent);
+	return scope_first_naming(scopes, scopes->list.data[scope].parent);
 }
 
 enum {
@@ -129,8 +131,8 @@ static void names_charge(struct ux_dwarf_names *names, uint64_t bytes)
 }
 
 /* Reads the entry that is somebody's scope, or that one's declaration. */
-static enum ux_code read_scope(struct ux_dwarf_names *names, struct ux_dwarf_place at,
-			       struct ux_dwarf_die *ret)
+static enum ux_code scope_read_die(struct ux_dwarf_names *names, struct ux_dwarf_place at,
+				   struct ux_dwarf_die *ret)
 {
 	struct ux_cur c = ux_dwarf_unit_cur(at.ctx, at.off);
 	if (ux_cur_left(&c) > UX_DWARF_DIE_MOST)
@@ -151,8 +153,8 @@ static enum ux_code read_scope(struct ux_dwarf_names *names, struct ux_dwarf_pla
 }
 
 /* Where the declaration of a scope is: its specification, or the type unit it names. */
-static bool declaration(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
-			const struct ux_dwarf_die *die, struct ux_dwarf_ref *ret)
+static bool scope_declaration(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
+			      const struct ux_dwarf_die *die, struct ux_dwarf_ref *ret)
 {
 	if (ux_dwarf_die_origin(ctx, die, ret))
 		return true;
@@ -165,7 +167,7 @@ static bool declaration(struct ux_dwarf_names *names, const struct ux_dwarf_cont
 }
 
 /* What an entry without a name is called. */
-static const char *anonymous(uint16_t tag)
+static const char *scope_anonymous_name(uint16_t tag)
 {
 	switch (tag) {
 	case DW_TAG_namespace:
@@ -183,7 +185,7 @@ static const char *anonymous(uint16_t tag)
 
 /* The scope's name, and in *place its declaration, which says what it stands in; *ret_moved is
  * false when that is the scope itself. */
-static enum ux_code name_scope(struct ux_dwarf_names *names, struct ux_dwarf_place *place,
+static enum ux_code scope_name(struct ux_dwarf_names *names, struct ux_dwarf_place *place,
 			       const char **ret, bool *ret_moved, struct ux_error *err)
 {
 	struct ux_dwarf_die die;
@@ -192,12 +194,12 @@ static enum ux_code name_scope(struct ux_dwarf_names *names, struct ux_dwarf_pla
 	for (unsigned hops = 0; hops <= UX_DWARF_HOPS_MOST; hops++) {
 		struct ux_dwarf_place next = *place;
 		struct ux_dwarf_ref to;
-		if (read_scope(names, *place, &die) != UX_OK)
+		if (scope_read_die(names, *place, &die) != UX_OK)
 			break;
 		const char *name = *ret ? NULL : ux_dwarf_die_text(place->ctx, &die, UX_SLOT_NAME);
 		if (name && name[0] != '\0')
 			*ret = name;
-		if (!declaration(names, place->ctx, &die, &to))
+		if (!scope_declaration(names, place->ctx, &die, &to))
 			break;
 		enum ux_code code = ux_dwarf_names_hop(names, &next, to, err);
 		if (code == UX_ENOMEM)
@@ -210,7 +212,7 @@ static enum ux_code name_scope(struct ux_dwarf_names *names, struct ux_dwarf_pla
 	return UX_OK;
 }
 
-static bool is_outermost(const struct ux_dwarf_names *names, struct ux_dwarf_place place)
+static bool names_is_outermost(const struct ux_dwarf_names *names, struct ux_dwarf_place place)
 {
 	size_t lo = 0, hi = place.ctx == names->ctx ? names->outermost.size : 0, n = hi;
 	while (lo < hi) {
@@ -224,8 +226,8 @@ static bool is_outermost(const struct ux_dwarf_names *names, struct ux_dwarf_pla
 }
 
 /* find() with the account of what other units know. */
-static enum ux_code find_scope(struct ux_dwarf_names *names, struct ux_dwarf_place place,
-			       uint32_t *ret, struct ux_error *err)
+static enum ux_code names_find_scope(struct ux_dwarf_names *names, struct ux_dwarf_place place,
+				     uint32_t *ret, struct ux_error *err)
 {
 	struct ux_dwarf_scopes *scopes = ux_dwarf_names_scopes(names, place.ctx);
 	size_t before = scopes->list.size;
@@ -235,7 +237,7 @@ static enum ux_code find_scope(struct ux_dwarf_names *names, struct ux_dwarf_pla
 	return UX_OK;
 }
 
-static void add_part(struct ux_dwarf_names *names, struct chain *chain, const char *name)
+static void qualifier_add(struct ux_dwarf_names *names, struct chain *chain, const char *name)
 {
 	if (!name)
 		return;
@@ -246,11 +248,11 @@ static void add_part(struct ux_dwarf_names *names, struct chain *chain, const ch
 }
 
 /* Everything around the place; nothing when that is more work than is left. */
-static enum ux_code collect(struct ux_dwarf_names *names, struct ux_dwarf_place place,
-			    struct chain *chain, struct ux_error *err)
+static enum ux_code qualifier_collect(struct ux_dwarf_names *names, struct ux_dwarf_place place,
+				      struct chain *chain, struct ux_error *err)
 {
 	uint32_t at = 0;
-	UX_TRY(find_scope(names, place, &at, err));
+	UX_TRY(names_find_scope(names, place, &at, err));
 	for (unsigned depth = 0; at != 0 && depth < UX_DWARF_SCOPES_DEEP && names->scope_work > 0;
 	     depth++) {
 		const struct ux_dwarf_scopes *scopes = ux_dwarf_names_scopes(names, place.ctx);
@@ -259,10 +261,10 @@ static enum ux_code collect(struct ux_dwarf_names *names, struct ux_dwarf_place 
 		bool moved = false;
 		place.off = scope->off;
 		struct ux_dwarf_place home = place;
-		UX_TRY(name_scope(names, &home, &name, &moved, err));
-		add_part(names, chain, name ? name : anonymous(scope->tag));
+		UX_TRY(scope_name(names, &home, &name, &moved, err));
+		qualifier_add(names, chain, name ? name : scope_anonymous_name(scope->tag));
 		if (moved)
-			UX_TRY(find_scope(names, home, &at, err));
+			UX_TRY(names_find_scope(names, home, &at, err));
 		else
 			at = ux_dwarf_scopes_around(scopes, at);
 		place = home;
@@ -274,7 +276,7 @@ static enum ux_code collect(struct ux_dwarf_names *names, struct ux_dwarf_place 
 
 /* GCC calls a lambda's type "<lambda(int)>"; as demanglers write it, nobody takes it for the
  * arguments of a template. */
-static void put_part(char *to, struct ux_bytes part)
+static void qualifier_put_part(char *to, struct ux_bytes part)
 {
 	memcpy(to, part.data, part.size);
 	if (ux_bytes_starts(part, UX_STR("<lambda")) && part.data[part.size - 1] == '>') {
@@ -284,8 +286,8 @@ static void put_part(char *to, struct ux_bytes part)
 }
 
 /* The text of a name in front of which the chain stands. */
-static enum ux_code join(struct ux_dwarf_names *names, const struct chain *chain, const char *joint,
-			 uint32_t number, struct ux_error *err)
+static enum ux_code qualifier_join(struct ux_dwarf_names *names, const struct chain *chain,
+				   const char *joint, uint32_t number, struct ux_error *err)
 {
 	const char *own = names->list.data[number];
 	size_t own_size = strnlen(own, UX_DWARF_QUALIFIED_MOST);
@@ -298,7 +300,7 @@ static enum ux_code join(struct ux_dwarf_names *names, const struct chain *chain
 		return ux_arena_fail(names->texts, err);
 	char *to = text;
 	for (unsigned i = chain->n; i-- > 0;) {
-		put_part(to, chain->part[i]);
+		qualifier_put_part(to, chain->part[i]);
 		to += chain->part[i].size;
 		memcpy(to, joint, gap);
 		to += gap;
@@ -320,12 +322,12 @@ enum ux_code ux_dwarf_names_end(struct ux_dwarf_names *names, struct ux_error *e
 		struct chain chain;
 		chain.n = 0;
 		chain.size = 0;
-		if (is_outermost(names, u->place))
+		if (names_is_outermost(names, u->place))
 			continue;
-		UX_TRY(collect(names, u->place, &chain, err));
-		UX_TRY(join(names, &chain,
-			    ux_dwarf_joint(language ? language : names->ctx->language), u->name,
-			    err));
+		UX_TRY(qualifier_collect(names, u->place, &chain, err));
+		UX_TRY(qualifier_join(names, &chain,
+				      ux_dwarf_joint(language ? language : names->ctx->language),
+				      u->name, err));
 	}
 	names->unqualified.size = 0;
 	return UX_OK;

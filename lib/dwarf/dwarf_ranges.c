@@ -12,7 +12,7 @@ struct reader {
 	bool no_memory;
 };
 
-static void add(struct reader *r, uint64_t lo, uint64_t hi)
+static void range_list_add(struct reader *r, uint64_t lo, uint64_t hi)
 {
 	lo &= r->mask;
 	hi &= r->mask;
@@ -28,14 +28,14 @@ static void add(struct reader *r, uint64_t lo, uint64_t hi)
 
 /* Adds a range that counts from the base. A dropped function's base is a tombstone: adding an
  * offset must not bring it back. */
-static void add_offsets(struct reader *r, uint64_t lo, uint64_t hi)
+static void range_list_add_from_base(struct reader *r, uint64_t lo, uint64_t hi)
 {
 	if (r->base != r->mask && r->base != r->mask - 1)
-		add(r, r->base + lo, r->base + hi);
+		range_list_add(r, r->base + lo, r->base + hi);
 }
 
 /* One pair of .debug_ranges: (0, 0) ends, (-1, x) makes x the base. False at the end. */
-static bool read_pair(struct reader *r, struct ux_cur *c)
+static bool range_list_read_pair(struct reader *r, struct ux_cur *c)
 {
 	unsigned size = r->ctx->unit->layout.addr_size;
 	uint64_t lo = ux_cur_uint(c, size);
@@ -45,11 +45,11 @@ static bool read_pair(struct reader *r, struct ux_cur *c)
 	if (lo == r->mask)
 		r->base = hi;
 	else if (!c->failed)
-		add_offsets(r, lo, hi);
+		range_list_add_from_base(r, lo, hi);
 	return true;
 }
 
-static uint64_t indexed(struct reader *r, struct ux_cur *c)
+static uint64_t range_list_address(struct reader *r, struct ux_cur *c)
 {
 	uint64_t index = ux_cur_uleb(c);
 	uint64_t pc = 0;
@@ -59,7 +59,7 @@ static uint64_t indexed(struct reader *r, struct ux_cur *c)
 }
 
 /* One entry of .debug_rnglists; false at the end of the list. */
-static bool read_entry(struct reader *r, struct ux_cur *c)
+static bool range_list_read_entry(struct reader *r, struct ux_cur *c)
 {
 	unsigned size = r->ctx->unit->layout.addr_size;
 	uint64_t lo = 0, hi = 0;
@@ -67,24 +67,24 @@ static bool read_entry(struct reader *r, struct ux_cur *c)
 	case DW_RLE_end_of_list:
 		return false;
 	case DW_RLE_base_addressx:
-		r->base = indexed(r, c);
+		r->base = range_list_address(r, c);
 		return true;
 	case DW_RLE_base_address:
 		r->base = ux_cur_uint(c, size);
 		return true;
 	case DW_RLE_startx_endx:
-		lo = indexed(r, c);
-		hi = indexed(r, c);
+		lo = range_list_address(r, c);
+		hi = range_list_address(r, c);
 		break;
 	case DW_RLE_startx_length:
-		lo = indexed(r, c);
+		lo = range_list_address(r, c);
 		hi = lo + ux_cur_uleb(c);
 		break;
 	case DW_RLE_offset_pair:
 		lo = ux_cur_uleb(c);
 		hi = ux_cur_uleb(c);
 		if (!c->failed)
-			add_offsets(r, lo, hi);
+			range_list_add_from_base(r, lo, hi);
 		return true;
 	case DW_RLE_start_end:
 		lo = ux_cur_uint(c, size);
@@ -99,12 +99,13 @@ static bool read_entry(struct reader *r, struct ux_cur *c)
 		return false;
 	}
 	if (!c->failed)
-		add(r, lo, hi);
+		range_list_add(r, lo, hi);
 	return true;
 }
 
 /* Where the DIE's list begins. */
-static struct ux_cur list_at(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die)
+static struct ux_cur range_list_cur(const struct ux_dwarf_context *ctx,
+				    const struct ux_dwarf_die *die)
 {
 	bool v5 = ctx->unit->version >= 5;
 	enum ux_dwarf_section section = v5 ? UX_DWARF_RNGLISTS : UX_DWARF_RANGES;
@@ -129,10 +130,10 @@ static struct ux_cur list_at(const struct ux_dwarf_context *ctx, const struct ux
 	return c;
 }
 
-static enum ux_code read_list(struct reader *r, const struct ux_dwarf_die *die, uint64_t *entries,
-			      struct ux_error *err)
+static enum ux_code range_list_read(struct reader *r, const struct ux_dwarf_die *die,
+				    uint64_t *entries, struct ux_error *err)
 {
-	struct ux_cur c = list_at(r->ctx, die);
+	struct ux_cur c = range_list_cur(r->ctx, die);
 	bool v5 = r->ctx->unit->version >= 5;
 	bool more = true;
 	while (more && !c.failed && !r->no_memory) {
@@ -142,21 +143,21 @@ static enum ux_code read_list(struct reader *r, const struct ux_dwarf_die *die, 
 					   "their unit",
 					   (int)UX_DWARF_RANGES_PER_BYTE);
 		--*entries;
-		more = v5 ? read_entry(r, &c) : read_pair(r, &c);
+		more = v5 ? range_list_read_entry(r, &c) : range_list_read_pair(r, &c);
 	}
 	return ux_cur_status(&c, err);
 }
 
 /* low_pc and high_pc, an address or a length. low_pc alone says only where something is. */
-static void read_low_high(struct reader *r, const struct ux_dwarf_die *die)
+static void range_read_low_high(struct reader *r, const struct ux_dwarf_die *die)
 {
 	uint64_t lo = 0, hi = 0;
 	if (!ux_dwarf_die_pc(r->ctx, die, UX_SLOT_LOW_PC, &lo))
 		return;
 	if (ux_dwarf_die_pc(r->ctx, die, UX_SLOT_HIGH_PC, &hi))
-		add(r, lo, hi);
+		range_list_add(r, lo, hi);
 	else if (ux_dwarf_die_const(die, UX_SLOT_HIGH_PC, &hi))
-		add(r, lo, lo + hi);
+		range_list_add(r, lo, lo + hi);
 }
 
 enum ux_code ux_dwarf_die_ranges(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
@@ -173,14 +174,14 @@ enum ux_code ux_dwarf_die_ranges(const struct ux_dwarf_context *ctx, const struc
 	};
 	enum ux_code code = UX_OK;
 	if (ux_dwarf_die_has(die, UX_SLOT_RANGES))
-		code = read_list(&r, die, entries, err);
+		code = range_list_read(&r, die, entries, err);
 	else
-		read_low_high(&r, die);
+		range_read_low_high(&r, die);
 	return r.no_memory ? ux_error_nomem(err) : code;
 }
 
 /* GCC's units without code are from 0 to 0, and their list may be empty. */
-static bool says(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *root)
+static bool unit_has_ranges(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *root)
 {
 	uint64_t pc = 0;
 	return ux_dwarf_die_has(root, UX_SLOT_RANGES) ||
@@ -199,6 +200,6 @@ bool ux_dwarf_unit_cover(const struct ux_dwarf_context *ctx, struct ux_range_vec
 	out->size = 0;
 	if (ux_dwarf_die_at(ctx, ctx->unit->die_off, &root, NULL) != UX_OK)
 		return false;
-	return says(ctx, &root) &&
+	return unit_has_ranges(ctx, &root) &&
 	       ux_dwarf_die_ranges(ctx, &root, &text, &entries, out, NULL) == UX_OK;
 }

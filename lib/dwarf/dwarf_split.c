@@ -26,8 +26,8 @@ struct ux_dwarf_sections ux_dwarf_split_sections(const struct ux_dwarf_sections 
 }
 
 /* The unit's ID, from its header or from its entry. */
-static enum ux_code id_of(const struct ux_dwarf_sections *sections,
-			  const struct ux_dwarf_unit *unit, bool *ret_has, uint64_t *ret)
+static enum ux_code split_unit_id(const struct ux_dwarf_sections *sections,
+				  const struct ux_dwarf_unit *unit, bool *ret_has, uint64_t *ret)
 {
 	struct ux_dwarf_context ctx;
 	*ret = unit->dwo_id;
@@ -41,7 +41,7 @@ static enum ux_code id_of(const struct ux_dwarf_sections *sections,
 }
 
 /* Units of either side of DWARF 5 are not mixed up. */
-static int by_id(const void *x, const void *y)
+static int split_id_cmp(const void *x, const void *y)
 {
 	const struct ux_dwarf_split_id *a = x, *b = y;
 	if (a->id != b->id)
@@ -64,15 +64,15 @@ enum ux_code ux_dwarf_split_ids_find(const struct ux_dwarf_sections *sections,
 		bool has_id = false;
 		*id = (struct ux_dwarf_split_id){.unit = (uint32_t)i,
 						 .version = units->list[i].version};
-		if (id_of(sections, &units->list[i], &has_id, &id->id) != UX_OK) {
+		if (split_unit_id(sections, &units->list[i], &has_id, &id->id) != UX_OK) {
 			ux_dwarf_split_ids_free(&ids);
 			return ux_error_nomem(err);
 		}
-		ascending &= !has_id || ids.count == 0 || by_id(id - 1, id) <= 0;
+		ascending &= !has_id || ids.count == 0 || split_id_cmp(id - 1, id) <= 0;
 		ids.count += has_id;
 	}
 	if (!ascending)
-		qsort(ids.list, ids.count, sizeof(*ids.list), by_id);
+		qsort(ids.list, ids.count, sizeof(*ids.list), split_id_cmp);
 	*ret = ids;
 	return UX_OK;
 }
@@ -94,7 +94,7 @@ enum ux_code ux_dwarf_split_open(const struct ux_dwarf_sections *sections,
 	size_t lo = 0, hi = ids->count;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		if (by_id(&ids->list[mid], &want) < 0)
+		if (split_id_cmp(&ids->list[mid], &want) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
@@ -116,7 +116,7 @@ enum {
 };
 
 /* The section that a column's number names; UX_DWARF_SECTION_COUNT: none that is read here. */
-static enum ux_dwarf_section section_of(uint32_t version, uint32_t number)
+static enum ux_dwarf_section package_section(uint32_t version, uint32_t number)
 {
 	enum {
 		DW_SECT_INFO = 1,
@@ -142,7 +142,7 @@ static enum ux_dwarf_section section_of(uint32_t version, uint32_t number)
 }
 
 /* 2 as four bytes, or 5 as two and two of padding: told apart in either byte order. */
-static uint32_t read_version(struct ux_cur *c)
+static uint32_t package_read_version(struct ux_cur *c)
 {
 	struct ux_cur again = *c;
 	uint32_t version = ux_cur_u32(c);
@@ -152,11 +152,11 @@ static uint32_t read_version(struct ux_cur *c)
 	return version == 5 ? version : 0;
 }
 
-static void read_columns(struct ux_dwarf_package *p, struct ux_cur *c, uint32_t version)
+static void package_read_columns(struct ux_dwarf_package *p, struct ux_cur *c, uint32_t version)
 {
 	memset(p->column, -1, sizeof(p->column));
 	for (uint32_t i = 0; i < p->n_columns && !c->failed; i++) {
-		enum ux_dwarf_section section = section_of(version, ux_cur_u32(c));
+		enum ux_dwarf_section section = package_section(version, ux_cur_u32(c));
 		if (section != UX_DWARF_SECTION_COUNT && p->column[section] >= 0)
 			ux_cur_bad(c, "two columns for one section");
 		else if (section != UX_DWARF_SECTION_COUNT)
@@ -167,7 +167,7 @@ static void read_columns(struct ux_dwarf_package *p, struct ux_cur *c, uint32_t 
 }
 
 /* Number i of a table of 32-bit numbers that has it. */
-static uint32_t cell(struct ux_cur c, uint64_t i)
+static uint32_t package_cell(struct ux_cur c, uint64_t i)
 {
 	ux_cur_seek(&c, i * sizeof(uint32_t));
 	return ux_cur_u32(&c);
@@ -177,16 +177,16 @@ static uint32_t cell(struct ux_cur c, uint64_t i)
  * Units do not share their entries: together they are no larger than the section. Thousands of
  * IDs for all of it would read it thousands of times.
  */
-static bool is_apart(const struct ux_dwarf_package *p)
+static bool package_parts_fit(const struct ux_dwarf_package *p)
 {
 	uint64_t left = p->whole->data[UX_DWARF_INFO].size;
 	for (uint32_t slot = 0; slot < p->n_slots; slot++) {
-		uint32_t row = cell(p->rows, slot);
+		uint32_t row = package_cell(p->rows, slot);
 		if (row == 0 || row > p->n_units)
 			continue;
 		uint64_t at =
 			(uint64_t)(row - 1) * p->n_columns + (unsigned)p->column[UX_DWARF_INFO];
-		uint32_t off = cell(p->offsets, at), size = cell(p->sizes, at);
+		uint32_t off = package_cell(p->offsets, at), size = package_cell(p->sizes, at);
 		struct ux_bytes part = UX_BYTES_NONE;
 		if (!ux_bytes_sub(p->whole->data[UX_DWARF_INFO], off, size, &part))
 			continue; /* never read */
@@ -202,7 +202,7 @@ enum ux_code ux_dwarf_package_open(struct ux_dwarf_package *package, struct ux_b
 {
 	struct ux_dwarf_package p = {.whole = whole};
 	struct ux_cur c = ux_cur_make(index, INDEX, whole->swap);
-	uint32_t version = read_version(&c);
+	uint32_t version = package_read_version(&c);
 	p.n_columns = ux_cur_u32(&c);
 	p.n_units = ux_cur_u32(&c);
 	p.n_slots = ux_cur_u32(&c);
@@ -218,11 +218,11 @@ enum ux_code ux_dwarf_package_open(struct ux_dwarf_package *package, struct ux_b
 	p.ids = ux_cur_sub(&c, (uint64_t)p.n_slots * sizeof(uint64_t));
 	p.rows = ux_cur_sub(&c, (uint64_t)p.n_slots * sizeof(uint32_t));
 	if (p.n_units > 0) /* an empty package may have no columns */
-		read_columns(&p, &c, version);
+		package_read_columns(&p, &c, version);
 	p.offsets = ux_cur_sub(&c, cells * sizeof(uint32_t));
 	p.sizes = ux_cur_sub(&c, cells * sizeof(uint32_t));
 	UX_TRY(ux_cur_status(&c, err));
-	if (!is_apart(&p))
+	if (!package_parts_fit(&p))
 		return ux_error_at(err, UX_ECORRUPT, INDEX, 0,
 				   "units take more than the %zu bytes of .debug_info.dwo",
 				   whole->data[UX_DWARF_INFO].size);
@@ -231,14 +231,14 @@ enum ux_code ux_dwarf_package_open(struct ux_dwarf_package *package, struct ux_b
 }
 
 /* The row of an ID, counted from 1; 0 when there is none. */
-static uint32_t find_row(const struct ux_dwarf_package *p, uint64_t id)
+static uint32_t package_find_row(const struct ux_dwarf_package *p, uint64_t id)
 {
 	uint64_t mask = (uint64_t)p->n_slots - 1;
 	uint64_t slot = id & mask, step = (id >> 32 & mask) | 1;
 	for (unsigned n = 0; n < STEPS_MOST && n < p->n_slots; n++) {
 		struct ux_cur ids = p->ids;
 		ux_cur_seek(&ids, slot * sizeof(uint64_t));
-		uint32_t row = cell(p->rows, slot);
+		uint32_t row = package_cell(p->rows, slot);
 		if (row == 0 || ux_cur_u64(&ids) == id)
 			return row;
 		slot = (slot + step) & mask;
@@ -249,7 +249,7 @@ static uint32_t find_row(const struct ux_dwarf_package *p, uint64_t id)
 enum ux_code ux_dwarf_package_find(const struct ux_dwarf_package *package, uint64_t id,
 				   struct ux_dwarf_sections *ret, struct ux_error *err)
 {
-	uint32_t row = find_row(package, id);
+	uint32_t row = package_find_row(package, id);
 	if (row == 0)
 		return ux_error_set(err, UX_ENOTFOUND, "no unit of the ID %016" PRIx64 " in it",
 				    id);
@@ -262,7 +262,8 @@ enum ux_code ux_dwarf_package_find(const struct ux_dwarf_package *package, uint6
 			continue;
 		uint64_t at =
 			(uint64_t)(row - 1) * package->n_columns + (unsigned)package->column[i];
-		uint32_t off = cell(package->offsets, at), size = cell(package->sizes, at);
+		uint32_t off = package_cell(package->offsets, at),
+			 size = package_cell(package->sizes, at);
 		if (!ux_bytes_sub(package->whole->data[i], off, size, &cut.data[i]))
 			return ux_error_at(err, UX_ECORRUPT, INDEX, 0,
 					   "unit's part of %s leaves it: %u bytes at %u",

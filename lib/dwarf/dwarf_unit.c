@@ -67,7 +67,7 @@ const char *ux_dwarf_joint(uint64_t language)
 
 UX_VEC(unit_vec, struct ux_dwarf_unit);
 
-static uint8_t read_addr_size(struct ux_cur *c)
+static uint8_t unit_read_addr_size(struct ux_cur *c)
 {
 	uint8_t size = ux_cur_u8(c);
 	if (!c->failed && size != 2 && size != 4 && size != 8)
@@ -75,7 +75,7 @@ static uint8_t read_addr_size(struct ux_cur *c)
 	return size;
 }
 
-static void read_type(struct ux_cur *c, struct ux_dwarf_unit *unit)
+static void unit_read_type(struct ux_cur *c, struct ux_dwarf_unit *unit)
 {
 	unit->dwo_id = ux_cur_u64(c);
 	uint64_t off = ux_cur_uint(c, unit->layout.offset_size);
@@ -84,7 +84,7 @@ static void read_type(struct ux_cur *c, struct ux_dwarf_unit *unit)
 }
 
 /* Reads one header from behind its length; c is the unit's range. */
-static void parse_header(struct ux_cur *c, struct ux_dwarf_unit *unit)
+static void unit_parse_header(struct ux_cur *c, struct ux_dwarf_unit *unit)
 {
 	uint8_t offset_size = unit->layout.offset_size;
 	uint16_t version = ux_cur_u16(c);
@@ -98,23 +98,24 @@ static void parse_header(struct ux_cur *c, struct ux_dwarf_unit *unit)
 		unit->type = ux_cur_u8(c);
 		if (!c->failed && (unit->type < DW_UT_compile || unit->type > DW_UT_split_type))
 			ux_cur_bad(c, "unit of an unknown type");
-		unit->layout.addr_size = read_addr_size(c);
+		unit->layout.addr_size = unit_read_addr_size(c);
 		unit->abbrev_off = ux_cur_uint(c, offset_size);
 		if (unit->type == DW_UT_skeleton || unit->type == DW_UT_split_compile)
 			unit->dwo_id = ux_cur_u64(c);
 		else if (unit->type == DW_UT_type || unit->type == DW_UT_split_type)
-			read_type(c, unit);
+			unit_read_type(c, unit);
 	} else {
 		unit->abbrev_off = ux_cur_uint(c, offset_size);
-		unit->layout.addr_size = read_addr_size(c);
+		unit->layout.addr_size = unit_read_addr_size(c);
 	}
 	unit->layout.ref_addr_size = version == 2 ? unit->layout.addr_size : offset_size;
 	unit->die_off = ux_cur_off(c);
 }
 
 /* Gives each unit its abbreviation table. */
-static enum ux_code share_tables(const struct ux_dwarf_sections *sections, struct unit_vec *units,
-				 struct ux_dwarf_shared **ret, struct ux_error *err)
+static enum ux_code units_share_tables(const struct ux_dwarf_sections *sections,
+				       struct unit_vec *units, struct ux_dwarf_shared **ret,
+				       struct ux_error *err)
 {
 	size_t n = units->size;
 	ux_cleanup(ux_free_ptr) struct ux_dwarf_table *places = calloc(n + 1, sizeof(*places));
@@ -134,7 +135,7 @@ static enum ux_code share_tables(const struct ux_dwarf_sections *sections, struc
 	return UX_OK;
 }
 
-static bool is_type_unit(const struct ux_dwarf_unit *unit)
+static bool unit_is_type(const struct ux_dwarf_unit *unit)
 {
 	return unit->type == DW_UT_type || unit->type == DW_UT_split_type;
 }
@@ -144,7 +145,7 @@ struct type_key {
 	uint32_t index;
 };
 
-static int by_signature(const void *a, const void *b)
+static int type_key_cmp(const void *a, const void *b)
 {
 	const struct type_key *x = a, *y = b;
 	if (x->signature != y->signature)
@@ -153,12 +154,12 @@ static int by_signature(const void *a, const void *b)
 }
 
 /* Sorts the type units; of those with one signature the first counts. */
-static enum ux_code sort_types(struct ux_dwarf_units *units, const struct unit_vec *list,
-			       struct ux_error *err)
+static enum ux_code units_sort_types(struct ux_dwarf_units *units, const struct unit_vec *list,
+				     struct ux_error *err)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < list->size; i++)
-		n += is_type_unit(&list->data[i]);
+		n += unit_is_type(&list->data[i]);
 	if (n == 0)
 		return UX_OK;
 	ux_cleanup(ux_free_ptr) struct type_key *keys = malloc(n * sizeof(*keys));
@@ -166,10 +167,10 @@ static enum ux_code sort_types(struct ux_dwarf_units *units, const struct unit_v
 	if (!keys || !units->types)
 		return ux_error_nomem(err);
 	for (size_t i = 0; i < list->size; i++)
-		if (is_type_unit(&list->data[i]))
+		if (unit_is_type(&list->data[i]))
 			keys[units->n_types++] =
 				(struct type_key){list->data[i].dwo_id, (uint32_t)i};
-	qsort(keys, n, sizeof(*keys), by_signature);
+	qsort(keys, n, sizeof(*keys), type_key_cmp);
 	for (size_t i = 0; i < n; i++)
 		units->types[i] = keys[i].index;
 	return UX_OK;
@@ -184,7 +185,7 @@ void ux_dwarf_headers_open(const struct ux_dwarf_sections *sections, struct ux_d
 }
 
 /* Reads one header; *ret_good is false for padding and for one that makes no sense. */
-static void read_header(struct ux_dwarf_headers *h, struct ux_dwarf_unit *unit, bool *ret_good)
+static void unit_read_header(struct ux_dwarf_headers *h, struct ux_dwarf_unit *unit, bool *ret_good)
 {
 	struct ux_cur *c = &h->cur;
 	bool is64 = false;
@@ -197,7 +198,7 @@ static void read_header(struct ux_dwarf_headers *h, struct ux_dwarf_unit *unit, 
 	unit->end = ux_cur_off(c);
 	unit->layout.offset_size = is64 ? 8 : 4;
 	if (!c->failed)
-		parse_header(&body, unit);
+		unit_parse_header(&body, unit);
 	*ret_good = !c->failed && !body.failed;
 	if (*ret_good)
 		return;
@@ -215,12 +216,12 @@ enum ux_code ux_dwarf_headers_read(const struct ux_dwarf_sections *sections,
 	while (ux_cur_more(&headers->cur) && ux_cur_off(&headers->cur) < limit) {
 		struct ux_dwarf_unit unit;
 		bool good = false;
-		read_header(headers, &unit, &good);
+		unit_read_header(headers, &unit, &good);
 		if (good && !unit_vec_append(&list, unit))
 			return ux_error_nomem(err);
 	}
-	UX_TRY(sort_types(&units, &list, err));
-	UX_TRY(share_tables(sections, &list, &units.shared, err));
+	UX_TRY(units_sort_types(&units, &list, err));
+	UX_TRY(units_share_tables(sections, &list, &units.shared, err));
 	units.list = unit_vec_steal(&list, &units.count);
 	units.bad = headers->bad - bad;
 	units.reason = headers->reason;
@@ -289,13 +290,13 @@ struct ux_cur ux_dwarf_unit_cur(const struct ux_dwarf_context *ctx, uint64_t off
 	return c;
 }
 
-static const char *first_text(const char *own, const char *other)
+static const char *text_or(const char *own, const char *other)
 {
 	return own ? own : other;
 }
 
 /* By the name when that is one we know: a new language may have no number, or a relative's. */
-static uint64_t language_of(const struct ux_dwarf_die *root)
+static uint64_t unit_language(const struct ux_dwarf_die *root)
 {
 	uint64_t language = 0, name = 0;
 	(void)ux_dwarf_die_const(root, UX_SLOT_LANGUAGE, &language);
@@ -308,8 +309,8 @@ static uint64_t language_of(const struct ux_dwarf_die *root)
  * What the unit's own DIE says for all others. The bases first: its own attributes count from them.
  * skeleton: NULL, or what a split unit builds on.
  */
-static void read_root(struct ux_dwarf_context *ctx, const struct ux_dwarf_die *root,
-		      const struct ux_dwarf_context *skeleton)
+static void context_read_root(struct ux_dwarf_context *ctx, const struct ux_dwarf_die *root,
+			      const struct ux_dwarf_context *skeleton)
 {
 	static const struct ux_dwarf_context nothing;
 	const struct ux_dwarf_context *from = skeleton ? skeleton : &nothing;
@@ -326,7 +327,7 @@ static void read_root(struct ux_dwarf_context *ctx, const struct ux_dwarf_die *r
 	ctx->ranges_base = from->split_ranges_base;
 	(void)ux_dwarf_die_off(root, UX_SLOT_RANGES_BASE, &ctx->split_ranges_base);
 	ctx->has_lines = ux_dwarf_die_off(root, UX_SLOT_STMT_LIST, &ctx->lines_off);
-	ctx->language = language_of(root);
+	ctx->language = unit_language(root);
 	ctx->low_pc = from->low_pc;
 	ctx->has_low_pc =
 		ux_dwarf_die_pc(ctx, root, UX_SLOT_LOW_PC, &ctx->low_pc) || from->has_low_pc;
@@ -335,11 +336,11 @@ static void read_root(struct ux_dwarf_context *ctx, const struct ux_dwarf_die *r
 			  ux_dwarf_die_const(root, UX_SLOT_DWO_ID, &ctx->dwo_id);
 	ctx->dwo_name = ux_dwarf_die_text(ctx, root, UX_SLOT_DWO_NAME);
 	ctx->name = ux_dwarf_die_text(ctx, root, UX_SLOT_NAME);
-	ctx->comp_dir = first_text(ux_dwarf_die_text(ctx, root, UX_SLOT_COMP_DIR), from->comp_dir);
+	ctx->comp_dir = text_or(ux_dwarf_die_text(ctx, root, UX_SLOT_COMP_DIR), from->comp_dir);
 	ctx->producer = ux_dwarf_die_text(ctx, root, UX_SLOT_PRODUCER);
 }
 
-static enum ux_code open_context(const struct ux_dwarf_sections *sections,
+static enum ux_code context_open(const struct ux_dwarf_sections *sections,
 				 const struct ux_dwarf_unit *unit,
 				 const struct ux_dwarf_context *skeleton,
 				 struct ux_dwarf_abbrev_room *room, struct ux_dwarf_context *ret,
@@ -357,7 +358,7 @@ static enum ux_code open_context(const struct ux_dwarf_sections *sections,
 				   "unit does not begin with a unit's entry");
 	ctx.first_child = ux_cur_off(&c);
 	ctx.has_children = abbrev->has_children;
-	read_root(&ctx, &root, skeleton);
+	context_read_root(&ctx, &root, skeleton);
 	*ret = ctx;
 	return UX_OK;
 }
@@ -367,7 +368,7 @@ enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
 				   struct ux_dwarf_abbrev_room *room, struct ux_dwarf_context *ret,
 				   struct ux_error *err)
 {
-	return open_context(sections, unit, NULL, room, ret, err);
+	return context_open(sections, unit, NULL, room, ret, err);
 }
 
 enum ux_code ux_dwarf_context_open_split(const struct ux_dwarf_sections *sections,
@@ -375,5 +376,5 @@ enum ux_code ux_dwarf_context_open_split(const struct ux_dwarf_sections *section
 					 const struct ux_dwarf_context *skeleton,
 					 struct ux_dwarf_context *ret, struct ux_error *err)
 {
-	return open_context(sections, unit, skeleton, NULL, ret, err);
+	return context_open(sections, unit, skeleton, NULL, ret, err);
 }

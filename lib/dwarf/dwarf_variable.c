@@ -7,8 +7,8 @@ enum {
 };
 
 /* The bytes of an expression (DWARF 5, 7.5.5: exprloc; block forms before DWARF 4). */
-static bool open_expression(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
-			    struct ux_cur *ret)
+static bool variable_open_expression(const struct ux_dwarf_context *ctx,
+				     const struct ux_dwarf_die *die, struct ux_cur *ret)
 {
 	uint64_t size = 0;
 	if (!ux_dwarf_die_has(die, UX_SLOT_LOCATION))
@@ -38,11 +38,11 @@ static bool open_expression(const struct ux_dwarf_context *ctx, const struct ux_
 }
 
 /* True with the variable's address; false also for what is computed from it, as a thread's is. */
-static bool address_of(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
-		       uint64_t *ret)
+static bool variable_address(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
+			     uint64_t *ret)
 {
 	struct ux_cur c;
-	if (!open_expression(ctx, die, &c))
+	if (!variable_open_expression(ctx, die, &c))
 		return false;
 	switch (ux_cur_u8(&c)) {
 	case DW_OP_addr:
@@ -64,8 +64,8 @@ static bool address_of(const struct ux_dwarf_context *ctx, const struct ux_dwarf
 	return !c.failed && ux_cur_left(&c) == 0;
 }
 
-static void take(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
-		 struct ux_dwarf_declared *ret)
+static void variable_add_declared(const struct ux_dwarf_context *ctx,
+				  const struct ux_dwarf_die *die, struct ux_dwarf_declared *ret)
 {
 	if (ret->line == 0)
 		(void)ux_dwarf_die_const(die, UX_SLOT_DECL_LINE, &ret->line);
@@ -74,8 +74,8 @@ static void take(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *
 }
 
 /* Reads the entry that another one names. */
-static enum ux_code read_at(const struct ux_dwarf_context *ctx, uint64_t off,
-			    struct ux_dwarf_die *ret)
+static enum ux_code variable_read_die(const struct ux_dwarf_context *ctx, uint64_t off,
+				      struct ux_dwarf_die *ret)
 {
 	struct ux_cur c = ux_dwarf_unit_cur(ctx, off);
 	c.end = c.pos + ux_min(ux_cur_left(&c), (size_t)UX_DWARF_DIE_MOST);
@@ -90,13 +90,13 @@ static enum ux_code read_at(const struct ux_dwarf_context *ctx, uint64_t off,
 }
 
 /* What the definition says, then what its declarations do, as long as they are in this file. */
-static void follow(const struct ux_dwarf_context *ctx, const struct ux_dwarf_units *units,
-		   struct ux_dwarf_die die, struct ux_dwarf_declared *ret)
+static void variable_follow(const struct ux_dwarf_context *ctx, const struct ux_dwarf_units *units,
+			    struct ux_dwarf_die die, struct ux_dwarf_declared *ret)
 {
 	struct ux_dwarf_context other = *ctx;
 	struct ux_dwarf_ref to;
 	*ret = (struct ux_dwarf_declared){0};
-	take(ctx, &die, ret);
+	variable_add_declared(ctx, &die, ret);
 	for (unsigned hops = 0; hops < HOPS_MOST && (!ret->unit || ret->line == 0); hops++) {
 		if (!ux_dwarf_die_origin(&other, &die, &to) || to.sup)
 			return;
@@ -104,15 +104,15 @@ static void follow(const struct ux_dwarf_context *ctx, const struct ux_dwarf_uni
 		if (!unit || (unit != other.unit && ux_dwarf_context_open(ctx->sections, unit, NULL,
 									  &other, NULL) != UX_OK))
 			return;
-		if (read_at(&other, to.off, &die) != UX_OK)
+		if (variable_read_die(&other, to.off, &die) != UX_OK)
 			return;
-		take(&other, &die, ret);
+		variable_add_declared(&other, &die, ret);
 	}
 }
 
 /* Moves behind an entry that is no variable; *depth becomes that of what follows. */
-static void pass(const struct ux_dwarf_context *ctx, struct ux_cur *c,
-		 const struct ux_dwarf_abbrev *abbrev, uint32_t *depth)
+static void variable_skip_die(const struct ux_dwarf_context *ctx, struct ux_cur *c,
+			      const struct ux_dwarf_abbrev *abbrev, uint32_t *depth)
 {
 	uint64_t sibling = 0;
 	bool named = ux_dwarf_step_over(ctx, c, abbrev, &sibling);
@@ -146,14 +146,14 @@ enum ux_code ux_dwarf_variable_find(const struct ux_dwarf_context *ctx,
 			break;
 		}
 		if (abbrev->tag != DW_TAG_variable) {
-			pass(ctx, &c, abbrev, &depth);
+			variable_skip_die(ctx, &c, abbrev, &depth);
 			continue;
 		}
 		(void)ux_dwarf_die_ask(ctx, abbrev, UX_WANT_VARIABLE, &c, &die);
 		depth += abbrev->has_children;
-		if (c.failed || !address_of(ctx, &die, &at) || at != pc)
+		if (c.failed || !variable_address(ctx, &die, &at) || at != pc)
 			continue;
-		follow(ctx, units, die, ret);
+		variable_follow(ctx, units, die, ret);
 		return UX_OK;
 	}
 	UX_TRY(ux_cur_status(&c, err));

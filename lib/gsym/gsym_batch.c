@@ -39,7 +39,7 @@ ux_inline size_t gsym_run_depth(const struct gsym_run *run, size_t i)
 bool gsym_run_frames(const struct gsym_run *run, const struct ux_gsym *g, size_t i,
 		     struct ux_frame *frames) ux_must;
 
-static bool read_rows(struct gsym_run *run)
+static bool gsym_run_read_rows(struct gsym_run *run)
 {
 	if (!ux_cur_more(&run->record.lines)) {
 		memset(run->file, 0, run->n * sizeof(run->file[0]));
@@ -69,7 +69,7 @@ bool gsym_run_read(struct gsym_run *run, const struct ux_gsym *g)
 					   .most = GSYM_RUN_NODES_MOST,
 					   .offset_size = g->offset_size,
 					   .steps = UINT64_MAX};
-	return read_rows(run) && gsym_innermost_find(&innermost, run->record.inlines);
+	return gsym_run_read_rows(run) && gsym_innermost_find(&innermost, run->record.inlines);
 }
 
 bool gsym_run_frames(const struct gsym_run *run, const struct ux_gsym *g, size_t i,
@@ -102,7 +102,7 @@ struct work {
 	struct ux_frame frames[UX_FRAMES_MOST]; /* of one address, on the way to fn */
 };
 
-static void work_deinit(struct work *w)
+static void batch_deinit(struct work *w)
 {
 	ux_order_deinit(&w->order);
 	free(w->run);
@@ -111,7 +111,7 @@ static void work_deinit(struct work *w)
 /* --- answers ------------------------------------------------------------------------------ */
 
 /* Where the n frames of the next answer belong; NULL when they do not fit. */
-static struct ux_frame *room(struct work *w, size_t n)
+static struct ux_frame *batch_frame_room(struct work *w, size_t n)
 {
 	struct ux_gsym_batch *b = w->b;
 	if (b->fn)
@@ -119,7 +119,7 @@ static struct ux_frame *room(struct work *w, size_t n)
 	return b->n_frames <= b->max && b->max - b->n_frames >= n ? b->frames + b->n_frames : NULL;
 }
 
-static void answer(struct work *w, size_t place, const struct ux_frame *frames, size_t n)
+static void batch_answer(struct work *w, size_t place, const struct ux_frame *frames, size_t n)
 {
 	struct ux_gsym_batch *b = w->b;
 	if (!b->fn)
@@ -130,16 +130,16 @@ static void answer(struct work *w, size_t place, const struct ux_frame *frames, 
 }
 
 /* n frames for all keys from i to end, which are of one address. */
-static void answer_equal(struct work *w, size_t i, size_t end, const struct ux_frame *frames,
-			 size_t n)
+static void batch_answer_equal(struct work *w, size_t i, size_t end, const struct ux_frame *frames,
+			       size_t n)
 {
 	for (; i < end; i++)
-		answer(w, ux_order_place(&w->order, i), frames, n);
+		batch_answer(w, ux_order_place(&w->order, i), frames, n);
 	w->b->n_frames += n;
 }
 
 /* By itself, from pc (already set back) to the number of frames in w->frames. */
-static size_t lookup_one(struct work *w, uint64_t pc)
+static size_t batch_lookup(struct work *w, uint64_t pc)
 {
 	size_t n = 0;
 	enum ux_code code = ux_gsym_lookup(w->g, pc, w->frames, UX_FRAMES_MOST, &n, NULL);
@@ -151,34 +151,34 @@ static size_t lookup_one(struct work *w, uint64_t pc)
 }
 
 /* The frames of pc, found by itself, in the place where they belong. */
-static const struct ux_frame *place_one(struct work *w, uint64_t pc, size_t *ret_n)
+static const struct ux_frame *batch_lookup_into(struct work *w, uint64_t pc, size_t *ret_n)
 {
-	*ret_n = lookup_one(w, pc);
-	struct ux_frame *to = room(w, *ret_n);
+	*ret_n = batch_lookup(w, pc);
+	struct ux_frame *to = batch_frame_room(w, *ret_n);
 	if (to && to != w->frames && *ret_n > 0)
 		memcpy(to, w->frames, *ret_n * sizeof(*to));
 	return w->frames;
 }
 
-static void answer_one(struct work *w, size_t i, size_t end)
+static void batch_answer_one(struct work *w, size_t i, size_t end)
 {
 	size_t n = 0;
 	uint64_t pc = w->g->base + ux_order_address(&w->order, i);
-	const struct ux_frame *frames = place_one(w, pc, &n);
-	answer_equal(w, i, end, frames, n);
+	const struct ux_frame *frames = batch_lookup_into(w, pc, &n);
+	batch_answer_equal(w, i, end, frames, n);
 }
 
 /* The same for an address that has no key. */
-static void answer_far(struct work *w, uint64_t pc, size_t place)
+static void batch_answer_far(struct work *w, uint64_t pc, size_t place)
 {
 	size_t n = 0;
-	const struct ux_frame *frames = place_one(w, pc, &n);
-	answer(w, place, frames, n);
+	const struct ux_frame *frames = batch_lookup_into(w, pc, &n);
+	batch_answer(w, place, frames, n);
 	w->b->n_frames += n;
 }
 
 /* Behind the keys that are of key i's address. */
-static size_t equal_end(const struct work *w, size_t i)
+static size_t batch_equal_end(const struct work *w, size_t i)
 {
 	uint64_t address = ux_order_address(&w->order, i);
 	for (i++; i < w->order.n && ux_order_address(&w->order, i) == address;)
@@ -189,7 +189,7 @@ static size_t equal_end(const struct work *w, size_t i)
 /* --- runs --------------------------------------------------------------------------------- */
 
 /* The keys from i on that are below `limit`, as offsets from `start`; returns the first behind. */
-static size_t run_fill(struct work *w, size_t i, uint64_t start, uint64_t limit)
+static size_t gsym_run_fill(struct work *w, size_t i, uint64_t start, uint64_t limit)
 {
 	struct gsym_run *run = w->run;
 	uint64_t last = UINT64_MAX;
@@ -206,37 +206,37 @@ static size_t run_fill(struct work *w, size_t i, uint64_t start, uint64_t limit)
 	return i;
 }
 
-static void answer_run(struct work *w, size_t i, size_t end)
+static void batch_answer_run(struct work *w, size_t i, size_t end)
 {
 	bool good = gsym_run_read(w->run, w->g);
 	for (size_t k = 0; i < end && !w->stopped; k++) {
-		size_t next = equal_end(w, i);
+		size_t next = batch_equal_end(w, i);
 		size_t n = good ? gsym_run_depth(w->run, k) : 0;
-		struct ux_frame *to = good ? room(w, n) : NULL;
+		struct ux_frame *to = good ? batch_frame_room(w, n) : NULL;
 		/* Even without room: what has no frames must not count any. */
 		if (good && gsym_run_frames(w->run, w->g, k, to ? to : w->frames))
-			answer_equal(w, i, next, to, n);
+			batch_answer_equal(w, i, next, to, n);
 		else
-			answer_one(w, i, next);
+			batch_answer_one(w, i, next);
 		i = next;
 	}
 }
 
 /* The keys from i to end are in a function that cannot be read, or (code says it) in none. */
-static void answer_rest(struct work *w, size_t i, size_t end, enum ux_code code)
+static void batch_answer_rest(struct work *w, size_t i, size_t end, enum ux_code code)
 {
 	while (i < end && !w->stopped) {
-		size_t next = equal_end(w, i);
+		size_t next = batch_equal_end(w, i);
 		if (code == UX_ENOTFOUND)
-			answer_equal(w, i, next, NULL, 0);
+			batch_answer_equal(w, i, next, NULL, 0);
 		else
-			answer_one(w, i, next);
+			batch_answer_one(w, i, next);
 		i = next;
 	}
 }
 
 /* Answers key i and those behind it that are in the same function; returns what is left. */
-static size_t answer_from(struct work *w, size_t i)
+static size_t batch_answer_from(struct work *w, size_t i)
 {
 	const struct ux_gsym *g = w->g;
 	struct gsym_record *r = &w->run->record;
@@ -253,58 +253,58 @@ static size_t answer_from(struct work *w, size_t i)
 	if (code == UX_OK && r->size > 0 && limit > s.value)
 		limit = s.value + ux_min(limit - s.value, (uint64_t)r->size);
 	limit = ux_max(limit, off + 1); /* an unsorted table may say less */
-	size_t end = run_fill(w, i, s.value, limit);
+	size_t end = gsym_run_fill(w, i, s.value, limit);
 	if (code == UX_OK)
-		answer_run(w, i, end);
+		batch_answer_run(w, i, end);
 	else
-		answer_rest(w, i, end, code);
+		batch_answer_rest(w, i, end, code);
 	return end;
 }
 
 /* Gives each pc a key, or its answer. */
-static void take_pcs(struct work *w)
+static void batch_add_pcs(struct work *w)
 {
 	const struct ux_gsym_batch *b = w->b;
 	uint64_t limit = ux_order_limit(&w->order);
 	for (size_t i = 0; i < b->n && !w->stopped; i++) {
 		uint64_t pc = b->pcs[i] - b->back;
 		if (b->pcs[i] < b->back || pc < w->g->base)
-			answer(w, i, NULL, 0);
+			batch_answer(w, i, NULL, 0);
 		else if (pc - w->g->base > limit)
-			answer_far(w, pc, i);
+			batch_answer_far(w, pc, i);
 		else
 			ux_order_add(&w->order, pc - w->g->base, i);
 	}
 }
 
-static void answer_nothing(struct work *w)
+static void batch_answer_empty(struct work *w)
 {
 	for (size_t i = 0; i < w->b->n && !w->stopped; i++)
-		answer(w, i, NULL, 0);
+		batch_answer(w, i, NULL, 0);
 }
 
-static enum ux_code answer_all(struct work *w, struct ux_error *err)
+static enum ux_code batch_run(struct work *w, struct ux_error *err)
 {
 	w->run = malloc(sizeof(*w->run));
 	if (!w->run || !ux_order_init(&w->order, w->b->n))
 		return ux_error_nomem(err);
-	take_pcs(w);
+	batch_add_pcs(w);
 	if (!ux_order_sort(&w->order))
 		return ux_error_nomem(err);
 	for (size_t i = 0; i < w->order.n && !w->stopped;)
-		i = answer_from(w, i);
+		i = batch_answer_from(w, i);
 	return UX_OK;
 }
 
 enum ux_code ux_gsym_batch(const struct ux_gsym *g, struct ux_gsym_batch *b, struct ux_error *err)
 {
-	ux_cleanup(work_deinit) struct work w = {.g = g, .b = b, .first_bad = UX_ERROR_INIT};
+	ux_cleanup(batch_deinit) struct work w = {.g = g, .b = b, .first_bad = UX_ERROR_INIT};
 	size_t most = ux_min(b->max, (size_t)UINT32_MAX);
 	b->n_frames = 0;
 	if (g->n_functions == 0 || b->n == 0)
-		answer_nothing(&w);
+		batch_answer_empty(&w);
 	else
-		UX_TRY(answer_all(&w, err));
+		UX_TRY(batch_run(&w, err));
 	if (!b->fn && b->n_frames > most)
 		return ux_error_set(err, UX_ELIMIT, "%zu frames found, room for %zu", b->n_frames,
 				    most);

@@ -59,7 +59,7 @@ enum ux_code ux_gsym_walk_next(struct ux_gsym_walk *walk, bool *ret_more, struct
 	return UX_OK;
 }
 
-static size_t count_rows(struct ux_cur block)
+static size_t line_block_count(struct ux_cur block)
 {
 	struct gsym_lines l = gsym_lines_start(block);
 	size_t n = 0;
@@ -69,7 +69,7 @@ static size_t count_rows(struct ux_cur block)
 }
 
 /* All values of a row are to fit 32 bits. */
-static bool row_make(const struct gsym_lines *l, struct ux_gsym_row *ret)
+static bool line_row_make(const struct gsym_lines *l, struct ux_gsym_row *ret)
 {
 	*ret = (struct ux_gsym_row){(uint32_t)l->off, (uint32_t)l->line, (uint32_t)l->file};
 	return (l->off | l->line | l->file) <= UINT32_MAX;
@@ -79,13 +79,13 @@ enum ux_code ux_gsym_decode_lines(struct ux_cur block, struct ux_arena *arena,
 				  const struct ux_gsym_row **ret, size_t *ret_n,
 				  struct ux_error *err)
 {
-	size_t most = count_rows(block), n = 0; /* each took a byte */
+	size_t most = line_block_count(block), n = 0; /* each took a byte */
 	struct ux_gsym_row *rows = ux_arena_array(arena, struct ux_gsym_row, most);
 	if (!rows && most > 0)
 		return ux_arena_fail(arena, err);
 	struct gsym_lines l = gsym_lines_start(block);
 	while (gsym_lines_next(&l))
-		if (!row_make(&l, &rows[n++]))
+		if (!line_row_make(&l, &rows[n++]))
 			ux_cur_bad(&l.c, "row does not fit 32 bits");
 	if (ux_cur_more(&l.c))
 		ux_cur_bad(&l.c, "line table ends before its block");
@@ -114,7 +114,7 @@ bool ux_gsym_merged_next(struct ux_gsym_merged *m, struct ux_gsym_raw *ret)
 	return !m->c.failed;
 }
 
-static enum ux_code decode_merged(const struct ux_gsym *g, struct ux_cur block,
+static enum ux_code merged_decode(const struct ux_gsym *g, struct ux_cur block,
 				  struct ux_arena *arena, struct ux_gsym_decoded *f,
 				  struct ux_error *err)
 {
@@ -133,7 +133,7 @@ static enum ux_code decode_merged(const struct ux_gsym *g, struct ux_cur block,
 	return UX_OK;
 }
 
-static enum ux_code decode_block(const struct ux_gsym *g, struct ux_gsym_block block,
+static enum ux_code block_decode(const struct ux_gsym *g, struct ux_gsym_block block,
 				 struct ux_arena *arena, struct ux_gsym_decoded *f,
 				 struct ux_error *err)
 {
@@ -148,7 +148,7 @@ static enum ux_code decode_block(const struct ux_gsym *g, struct ux_gsym_block b
 		f->ranges = tree.ranges;
 		return UX_OK;
 	case GSYM_INFO_MERGED:
-		return decode_merged(g, block.content, arena, f, err);
+		return merged_decode(g, block.content, arena, f, err);
 	default:
 		return UX_OK;
 	}
@@ -163,7 +163,7 @@ enum ux_code ux_gsym_decode(const struct ux_gsym *g, uint32_t i, struct ux_arena
 	struct ux_gsym_decoded f = {
 		.start = ux_gsym_start(g, i), .size = raw.size, .name = raw.name};
 	while (ux_gsym_raw_next(&raw, &block))
-		UX_TRY(decode_block(g, block, arena, &f, err));
+		UX_TRY(block_decode(g, block, arena, &f, err));
 	UX_TRY(ux_cur_status(&raw.rest, err));
 	*ret = f;
 	return UX_OK;

@@ -35,8 +35,8 @@ void ux_gsym_drafter_deinit(struct ux_gsym_drafter *drafter)
 	ux_gsym_refs_deinit(&drafter->refs);
 }
 
-static void put_ranges(struct pen *pen, const struct ux_code_inline *node,
-		       const struct ux_gsym_range *ranges, uint32_t base)
+static void draft_put_ranges(struct pen *pen, const struct ux_code_inline *node,
+			     const struct ux_gsym_range *ranges, uint32_t base)
 {
 	pen_uleb(pen, node->range_count);
 	for (uint32_t i = 0; i < node->range_count; i++) {
@@ -47,13 +47,13 @@ static void put_ranges(struct pen *pen, const struct ux_code_inline *node,
 	}
 }
 
-static void put_node(struct pen *pen, const struct ux_code_inline *node,
-		     const struct ux_gsym_range *ranges, uint32_t base, bool has_children)
+static void draft_put_node(struct pen *pen, const struct ux_code_inline *node,
+			   const struct ux_gsym_range *ranges, uint32_t base, bool has_children)
 {
 	bool few = node->range_count <= NODE_FEW_RANGES;
 	uint8_t *head = pen->pos;
 	pen_u8(pen, NODE_LONG);
-	put_ranges(pen, node, ranges, base);
+	draft_put_ranges(pen, node, ranges, base);
 	if (!few)
 		pen_flow(pen);
 	pen_u8(pen, has_children);
@@ -64,7 +64,7 @@ static void put_node(struct pen *pen, const struct ux_code_inline *node,
 }
 
 /* Ends lists of siblings until the one at `depth` is open. */
-static void put_ends(struct pen *pen, uint32_t from, uint32_t depth)
+static void draft_put_ends(struct pen *pen, uint32_t from, uint32_t depth)
 {
 	for (; from > depth; from--) {
 		pen_flow(pen);
@@ -73,7 +73,7 @@ static void put_ends(struct pen *pen, uint32_t from, uint32_t depth)
 }
 
 /* Index of the first node from i on that a reader will reach. */
-static size_t next_node(const struct ux_gsym_function *f, size_t i)
+static size_t draft_next_node(const struct ux_gsym_function *f, size_t i)
 {
 	while (i < f->n_inlines && f->inlines[i].depth > UX_GSYM_DEPTH_MOST)
 		i++;
@@ -81,7 +81,7 @@ static size_t next_node(const struct ux_gsym_function *f, size_t i)
 }
 
 /* Two references for each node that is put; false when memory is short. */
-static bool put_tree(struct ux_gsym_drafter *d, const struct ux_gsym_function *f)
+static bool draft_put_tree(struct ux_gsym_drafter *d, const struct ux_gsym_function *f)
 {
 	/* Children's ranges count from the start of the parent's first; by depth of the parent. */
 	uint32_t base[UX_GSYM_DEPTH_MOST + 1];
@@ -91,25 +91,25 @@ static bool put_tree(struct ux_gsym_drafter *d, const struct ux_gsym_function *f
 	uint32_t depth = 1; /* of the list of siblings that is open */
 	if (!ux_gsym_refs_reserve(&d->refs, d->refs.size + 2 * f->n_inlines))
 		return false;
-	for (size_t i = next_node(f, 0), next; i < f->n_inlines; i = next) {
+	for (size_t i = draft_next_node(f, 0), next; i < f->n_inlines; i = next) {
 		const struct ux_code_inline *node = &f->inlines[i];
 		const struct ux_gsym_range *ranges = f->ranges + node->range_first;
-		next = next_node(f, i + 1);
+		next = draft_next_node(f, i + 1);
 		bool has_children = next < f->n_inlines && f->inlines[next].depth > node->depth;
-		put_ends(&pen, depth, node->depth);
+		draft_put_ends(&pen, depth, node->depth);
 		pen_flow(&pen);
 		depth = node->depth;
-		put_node(&pen, node, ranges, base[depth - 1], has_children);
+		draft_put_node(&pen, node, ranges, base[depth - 1], has_children);
 		d->refs.data[d->refs.size++] = node->name;
 		d->refs.data[d->refs.size++] = node->call_file;
 		base[depth] = ranges[0].lo;
 	}
-	put_ends(&pen, depth, 0);
+	draft_put_ends(&pen, depth, 0);
 	pen_lift(&pen);
 	return true;
 }
 
-static uint32_t bytes_with_line(const struct ux_gsym_function *f)
+static uint32_t rows_line_bytes(const struct ux_gsym_function *f)
 {
 	uint32_t sum = 0;
 	for (size_t i = 0; i < f->n_rows; i++) {
@@ -120,8 +120,8 @@ static uint32_t bytes_with_line(const struct ux_gsym_function *f)
 }
 
 /* References and bytes, one behind the other, in the arena. */
-static bool keep(const struct ux_gsym_drafter *d, struct ux_arena *arena,
-		 struct ux_gsym_draft *draft)
+static bool draft_store(const struct ux_gsym_drafter *d, struct ux_arena *arena,
+			struct ux_gsym_draft *draft)
 {
 	size_t refs_size = d->refs.size * sizeof(uint32_t);
 	if (refs_size + d->out.size == 0)
@@ -147,8 +147,8 @@ bool ux_gsym_draft_make(struct ux_gsym_drafter *d, const struct ux_gsym_function
 	ret->n_rows = (uint32_t)f->n_rows;
 	ret->n_sets = (uint32_t)d->refs.size / 2;
 	ret->lines_size = (uint32_t)d->out.size;
-	ret->line_bytes = bytes_with_line(f);
-	if (f->n_inlines > 0 && !put_tree(d, f))
+	ret->line_bytes = rows_line_bytes(f);
+	if (f->n_inlines > 0 && !draft_put_tree(d, f))
 		return false;
 	if (d->out.size - ret->lines_size > UINT32_MAX) { /* no record holds that */
 		d->out.size = ret->lines_size;
@@ -156,32 +156,32 @@ bool ux_gsym_draft_make(struct ux_gsym_drafter *d, const struct ux_gsym_function
 	}
 	ret->n_inlines = (uint32_t)(d->refs.size / 2) - ret->n_sets;
 	ret->inlines_size = (uint32_t)(d->out.size - ret->lines_size);
-	return !d->out.failed && keep(d, arena, ret);
+	return !d->out.failed && draft_store(d, arena, ret);
 }
 
-static const uint32_t *inline_refs(const struct ux_gsym_draft *draft)
+static const uint32_t *draft_inline_refs(const struct ux_gsym_draft *draft)
 {
 	return draft->refs + 2 * (size_t)draft->n_sets;
 }
 
-static const uint8_t *lines_of(const struct ux_gsym_draft *draft)
+static const uint8_t *draft_lines(const struct ux_gsym_draft *draft)
 {
-	return (const uint8_t *)(inline_refs(draft) + 2 * (size_t)draft->n_inlines);
+	return (const uint8_t *)(draft_inline_refs(draft) + 2 * (size_t)draft->n_inlines);
 }
 
-ux_inline uint32_t name_number(const struct ux_gsym_numbers *numbers, uint32_t name)
+ux_inline uint32_t draft_name_number(const struct ux_gsym_numbers *numbers, uint32_t name)
 {
 	if (!numbers->names)
 		return name;
 	return name < numbers->n_names ? numbers->names[name] : 0;
 }
 
-ux_inline uint32_t file_number(const struct ux_gsym_numbers *numbers, uint32_t file)
+ux_inline uint32_t draft_file_number(const struct ux_gsym_numbers *numbers, uint32_t file)
 {
 	return numbers->names ? numbers->files[file] : file;
 }
 
-ux_inline uint8_t *put_uleb(uint8_t *to, uint32_t v)
+ux_inline uint8_t *draft_put_uleb(uint8_t *to, uint32_t v)
 {
 	for (; v >= 0x80; v >>= 7)
 		*to++ = (uint8_t)(v | 0x80);
@@ -189,7 +189,7 @@ ux_inline uint8_t *put_uleb(uint8_t *to, uint32_t v)
 	return to;
 }
 
-ux_inline uint8_t *put_u32(uint8_t *to, uint32_t v, bool swap)
+ux_inline uint8_t *draft_put_u32(uint8_t *to, uint32_t v, bool swap)
 {
 	v = swap ? __builtin_bswap32(v) : v;
 	memcpy(to, &v, sizeof(v));
@@ -200,7 +200,7 @@ ux_inline uint8_t *put_u32(uint8_t *to, uint32_t v, bool swap)
  * Copies n bytes and moves both places behind them. Most are few, so that up to COPY_STEP more are
  * copied along: there is room for them, and `end` says how far *from's bytes go.
  */
-ux_inline void copy_bytes(uint8_t **to, const uint8_t **from, const uint8_t *end, size_t n)
+ux_inline void draft_copy_bytes(uint8_t **to, const uint8_t **from, const uint8_t *end, size_t n)
 {
 	uint8_t *o = *to;
 	const uint8_t *p = *from;
@@ -215,7 +215,7 @@ ux_inline void copy_bytes(uint8_t **to, const uint8_t **from, const uint8_t *end
 }
 
 /* Copies n LEB128 numbers and moves both places behind them. */
-ux_inline void copy_lebs(uint8_t **to, const uint8_t **from, uint64_t n)
+ux_inline void draft_copy_lebs(uint8_t **to, const uint8_t **from, uint64_t n)
 {
 	uint8_t *o = *to;
 	const uint8_t *p = *from;
@@ -228,7 +228,7 @@ ux_inline void copy_lebs(uint8_t **to, const uint8_t **from, uint64_t n)
 }
 
 /* Gives back what was not needed of the room that ends at out->size. */
-static void trim(struct ux_out *out, const uint8_t *end)
+static void draft_trim(struct ux_out *out, const uint8_t *end)
 {
 	out->size = (size_t)(end - out->data);
 }
@@ -236,24 +236,24 @@ static void trim(struct ux_out *out, const uint8_t *end)
 void ux_gsym_draft_put_lines(struct ux_out *out, const struct ux_gsym_draft *draft,
 			     const struct ux_gsym_numbers *numbers)
 {
-	const uint8_t *p = lines_of(draft), *end = p + draft->lines_size + draft->inlines_size;
+	const uint8_t *p = draft_lines(draft), *end = p + draft->lines_size + draft->inlines_size;
 	const uint32_t *set = draft->refs;
 	uint32_t file = 1; /* what a table begins with */
 	uint8_t *o =
 		ux_out_room(out, draft->lines_size + (size_t)draft->n_sets * SET_MOST + COPY_STEP);
 	if (!o)
 		return;
-	copy_lebs(&o, &p, LINE_LEBS);
+	draft_copy_lebs(&o, &p, LINE_LEBS);
 	for (uint32_t i = 0; i < draft->n_sets; i++, set += 2) {
-		uint32_t next = file_number(numbers, set[0]);
+		uint32_t next = draft_file_number(numbers, set[0]);
 		if (next != file) {
 			file = next;
 			*o++ = GSYM_LINE_SET_FILE;
-			o = put_uleb(o, file);
+			o = draft_put_uleb(o, file);
 		}
-		copy_bytes(&o, &p, end, set[1]);
+		draft_copy_bytes(&o, &p, end, set[1]);
 	}
-	trim(out, o);
+	draft_trim(out, o);
 }
 
 uint64_t ux_gsym_draft_most(const struct ux_gsym_draft *draft)
@@ -262,19 +262,19 @@ uint64_t ux_gsym_draft_most(const struct ux_gsym_draft *draft)
 	       (uint64_t)draft->n_sets * SET_MOST + (uint64_t)draft->n_inlines * NODE_MOST;
 }
 
-static uint8_t *put_root(uint8_t *o, uint32_t size, uint32_t name, bool swap)
+static uint8_t *draft_put_root(uint8_t *o, uint32_t size, uint32_t name, bool swap)
 {
 	*o++ = 1; /* range */
 	*o++ = 0; /* its start */
-	o = put_uleb(o, size);
+	o = draft_put_uleb(o, size);
 	*o++ = 1; /* has children */
-	o = put_u32(o, name, swap);
+	o = draft_put_u32(o, name, swap);
 	*o++ = 0; /* call_file */
 	*o++ = 0; /* call_line */
 	return o;
 }
 
-ux_inline uint64_t get_uleb(const uint8_t **from)
+ux_inline uint64_t draft_get_uleb(const uint8_t **from)
 {
 	uint64_t v = 0;
 	for (unsigned shift = 0;; shift += 7) {
@@ -286,23 +286,23 @@ ux_inline uint64_t get_uleb(const uint8_t **from)
 }
 
 /* Copies what comes in front of a call's name: ranges, and whether it has children. */
-static void copy_head(uint8_t **to, const uint8_t **from)
+static void draft_copy_head(uint8_t **to, const uint8_t **from)
 {
 	const uint8_t *count = *from;
-	copy_lebs(to, from, 1 + 2 * get_uleb(&count));
+	draft_copy_lebs(to, from, 1 + 2 * draft_get_uleb(&count));
 	*(*to)++ = *(*from)++;
 }
 
 void ux_gsym_draft_put_inlines(struct ux_out *out, const struct ux_gsym_draft *draft,
 			       const struct ux_gsym_numbers *numbers, uint32_t size, uint32_t name)
 {
-	const uint8_t *p = lines_of(draft) + draft->lines_size, *end = p + draft->inlines_size;
-	const uint32_t *ref = inline_refs(draft);
+	const uint8_t *p = draft_lines(draft) + draft->lines_size, *end = p + draft->inlines_size;
+	const uint32_t *ref = draft_inline_refs(draft);
 	uint8_t *o = ux_out_room(out, ROOT_MOST + draft->inlines_size +
 					      (size_t)draft->n_inlines * NODE_MOST + COPY_STEP);
 	if (!o)
 		return;
-	o = put_root(o, size, name, out->swap);
+	o = draft_put_root(o, size, name, out->swap);
 	while (p < end) {
 		uint8_t head = *p++;
 		if (head == 0) { /* the end of a list of siblings */
@@ -310,21 +310,21 @@ void ux_gsym_draft_put_inlines(struct ux_out *out, const struct ux_gsym_draft *d
 			continue;
 		}
 		if (ux_likely(head != NODE_LONG))
-			copy_bytes(&o, &p, end, head >> NODE_LINE_BITS);
+			draft_copy_bytes(&o, &p, end, head >> NODE_LINE_BITS);
 		else
-			copy_head(&o, &p);
-		o = put_u32(o, name_number(numbers, ref[0]), out->swap);
-		o = put_uleb(o, file_number(numbers, ref[1]));
+			draft_copy_head(&o, &p);
+		o = draft_put_u32(o, draft_name_number(numbers, ref[0]), out->swap);
+		o = draft_put_uleb(o, draft_file_number(numbers, ref[1]));
 		if (ux_likely(head != NODE_LONG))
-			copy_bytes(&o, &p, end, head & ((1u << NODE_LINE_BITS) - 1));
+			draft_copy_bytes(&o, &p, end, head & ((1u << NODE_LINE_BITS) - 1));
 		else
-			copy_lebs(&o, &p, 1);
+			draft_copy_lebs(&o, &p, 1);
 		ref += 2;
 	}
-	trim(out, o);
+	draft_trim(out, o);
 }
 
-static int64_t get_sleb(const uint8_t **from)
+static int64_t draft_get_sleb(const uint8_t **from)
 {
 	uint64_t v = 0;
 	unsigned shift = 0;
@@ -339,13 +339,13 @@ static int64_t get_sleb(const uint8_t **from)
 	return (int64_t)v;
 }
 
-static void read_rows(const struct ux_gsym_draft *draft, struct ux_gsym_row *rows)
+static void draft_read_rows(const struct ux_gsym_draft *draft, struct ux_gsym_row *rows)
 {
-	const uint8_t *p = lines_of(draft);
+	const uint8_t *p = draft_lines(draft);
 	const uint32_t *set = draft->refs;
-	int64_t min = get_sleb(&p);
-	int64_t range = get_sleb(&p) - min + 1;
-	struct ux_gsym_row at = {.line = (uint32_t)get_uleb(&p)};
+	int64_t min = draft_get_sleb(&p);
+	int64_t range = draft_get_sleb(&p) - min + 1;
+	struct ux_gsym_row at = {.line = (uint32_t)draft_get_uleb(&p)};
 	const uint8_t *set_end = p;
 	for (uint32_t n = 0; n < draft->n_rows;) {
 		if (p == set_end) {
@@ -355,11 +355,11 @@ static void read_rows(const struct ux_gsym_draft *draft, struct ux_gsym_row *row
 		}
 		uint8_t op = *p++;
 		if (op == GSYM_LINE_ADVANCE_LINE) {
-			at.line += (uint32_t)get_sleb(&p);
+			at.line += (uint32_t)draft_get_sleb(&p);
 			continue;
 		}
 		if (op == GSYM_LINE_ADVANCE_PC) {
-			at.off += (uint32_t)get_uleb(&p);
+			at.off += (uint32_t)draft_get_uleb(&p);
 		} else {
 			at.line += (uint32_t)(min + (op - GSYM_LINE_SPECIAL) % range);
 			at.off += (uint32_t)((op - GSYM_LINE_SPECIAL) / range);
@@ -368,28 +368,28 @@ static void read_rows(const struct ux_gsym_draft *draft, struct ux_gsym_row *row
 	}
 }
 
-static uint32_t count_ranges(const struct ux_gsym_draft *draft)
+static uint32_t draft_count_ranges(const struct ux_gsym_draft *draft)
 {
-	const uint8_t *p = lines_of(draft) + draft->lines_size, *end = p + draft->inlines_size;
+	const uint8_t *p = draft_lines(draft) + draft->lines_size, *end = p + draft->inlines_size;
 	uint64_t sum = 0;
 	while (p < end) {
 		if (*p++ == 0)
 			continue;
-		uint64_t n = get_uleb(&p);
+		uint64_t n = draft_get_uleb(&p);
 		sum += n;
 		for (uint64_t i = 0; i < 2 * n; i++)
-			(void)get_uleb(&p);
+			(void)draft_get_uleb(&p);
 		p++; /* has children */
-		(void)get_uleb(&p);
+		(void)draft_get_uleb(&p);
 	}
 	return (uint32_t)sum;
 }
 
-static void read_inlines(const struct ux_gsym_draft *draft, struct ux_code_inline *nodes,
-			 struct ux_gsym_range *ranges)
+static void draft_read_inlines(const struct ux_gsym_draft *draft, struct ux_code_inline *nodes,
+			       struct ux_gsym_range *ranges)
 {
-	const uint8_t *p = lines_of(draft) + draft->lines_size, *end = p + draft->inlines_size;
-	const uint32_t *ref = inline_refs(draft);
+	const uint8_t *p = draft_lines(draft) + draft->lines_size, *end = p + draft->inlines_size;
+	const uint32_t *ref = draft_inline_refs(draft);
 	uint32_t base[UX_GSYM_DEPTH_MOST + 1] = {0};
 	uint32_t depth = 1, used = 0;
 	while (p < end) {
@@ -397,19 +397,20 @@ static void read_inlines(const struct ux_gsym_draft *draft, struct ux_code_inlin
 			depth--;
 			continue;
 		}
-		uint32_t n = (uint32_t)get_uleb(&p);
+		uint32_t n = (uint32_t)draft_get_uleb(&p);
 		struct ux_code_inline node = {.name = ref[0],
 					      .call_file = ref[1],
 					      .depth = depth,
 					      .range_first = used,
 					      .range_count = n};
 		for (uint32_t i = 0; i < n; i++) {
-			uint32_t lo = base[depth - 1] + (uint32_t)get_uleb(&p);
-			ranges[used++] = (struct ux_gsym_range){lo, lo + (uint32_t)get_uleb(&p)};
+			uint32_t lo = base[depth - 1] + (uint32_t)draft_get_uleb(&p);
+			ranges[used++] =
+				(struct ux_gsym_range){lo, lo + (uint32_t)draft_get_uleb(&p)};
 		}
 		base[depth] = ranges[node.range_first].lo;
 		depth += *p++; /* has children */
-		node.call_line = (uint32_t)get_uleb(&p);
+		node.call_line = (uint32_t)draft_get_uleb(&p);
 		*nodes++ = node;
 		ref += 2;
 	}
@@ -418,7 +419,7 @@ static void read_inlines(const struct ux_gsym_draft *draft, struct ux_code_inlin
 bool ux_gsym_draft_read(const struct ux_gsym_draft *draft, struct ux_arena *arena,
 			struct ux_gsym_content *ret)
 {
-	uint32_t n_ranges = draft->n_inlines > 0 ? count_ranges(draft) : 0;
+	uint32_t n_ranges = draft->n_inlines > 0 ? draft_count_ranges(draft) : 0;
 	struct ux_gsym_row *rows = ux_arena_array(arena, struct ux_gsym_row, draft->n_rows + 1u);
 	struct ux_code_inline *nodes =
 		ux_arena_array(arena, struct ux_code_inline, draft->n_inlines + 1u);
@@ -426,9 +427,9 @@ bool ux_gsym_draft_read(const struct ux_gsym_draft *draft, struct ux_arena *aren
 	if (!rows || !nodes || !ranges)
 		return false;
 	if (draft->n_rows > 0)
-		read_rows(draft, rows);
+		draft_read_rows(draft, rows);
 	if (draft->n_inlines > 0)
-		read_inlines(draft, nodes, ranges);
+		draft_read_inlines(draft, nodes, ranges);
 	*ret = (struct ux_gsym_content){rows, nodes, ranges};
 	return true;
 }

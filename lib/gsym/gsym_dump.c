@@ -24,7 +24,7 @@ static void dump_deinit(struct dump *d)
 	ux_out_deinit(&d->out);
 }
 
-static enum ux_code flush(struct dump *d, size_t least, struct ux_error *err)
+static enum ux_code dump_flush(struct dump *d, size_t least, struct ux_error *err)
 {
 	UX_TRY(ux_out_status(&d->out, err));
 	if (d->out.size < least)
@@ -35,7 +35,7 @@ static enum ux_code flush(struct dump *d, size_t least, struct ux_error *err)
 }
 
 /* Names are a stranger's: none may speak to a terminal or begin a line. */
-static void put_text(struct ux_out *out, const char *s)
+static void dump_text(struct ux_out *out, const char *s)
 {
 	for (size_t i = 0; s[i] && i < TEXT_MOST; i++) {
 		uint8_t byte = (uint8_t)s[i];
@@ -46,49 +46,49 @@ static void put_text(struct ux_out *out, const char *s)
 	}
 }
 
-static void put_name(struct dump *d, uint64_t name)
+static void dump_name(struct dump *d, uint64_t name)
 {
 	const char *s = ux_gsym_string(d->g, name);
 	if (s)
-		put_text(&d->out, s);
+		dump_text(&d->out, s);
 	else
 		ux_out_fmt(&d->out, "<name 0x%" PRIx64 ">", name);
 }
 
-static void put_place(struct dump *d, uint32_t file, uint32_t line)
+static void dump_location(struct dump *d, uint32_t file, uint32_t line)
 {
 	const char *dir = "", *base = "";
 	if (file != 0 && !ux_gsym_file(d->g, file, &dir, &base))
 		ux_out_fmt(&d->out, "<file %" PRIu32 ">", file);
-	put_text(&d->out, dir);
+	dump_text(&d->out, dir);
 	if (*dir)
 		ux_out_u8(&d->out, '/');
-	put_text(&d->out, base);
+	dump_text(&d->out, base);
 	ux_out_fmt(&d->out, ":%" PRIu32, line);
 }
 
-static enum ux_code put_rows(struct dump *d, uint64_t start, struct ux_cur block,
-			     struct ux_error *err)
+static enum ux_code dump_rows(struct dump *d, uint64_t start, struct ux_cur block,
+			      struct ux_error *err)
 {
 	const struct ux_gsym_row *rows = NULL;
 	size_t n = 0;
 	UX_TRY(ux_gsym_decode_lines(block, &d->arena, &rows, &n, err));
 	for (size_t i = 0; i < n; i++) {
 		ux_out_fmt(&d->out, "  row 0x%" PRIx64 " ", start + rows[i].off);
-		put_place(d, rows[i].file, rows[i].line);
+		dump_location(d, rows[i].file, rows[i].line);
 		ux_out_u8(&d->out, '\n');
-		UX_TRY(flush(d, PIECE, err));
+		UX_TRY(dump_flush(d, PIECE, err));
 	}
 	return UX_OK;
 }
 
-static void put_inline(struct dump *d, uint64_t start, const struct ux_gsym_tree *tree,
-		       const struct ux_gsym_node *node)
+static void dump_inline(struct dump *d, uint64_t start, const struct ux_gsym_tree *tree,
+			const struct ux_gsym_node *node)
 {
 	ux_out_fmt(&d->out, "%*sinlined ", (int)node->depth * 2, "");
-	put_name(d, node->name);
+	dump_name(d, node->name);
 	ux_out_cstr(&d->out, ", called at ");
-	put_place(d, node->call_file, node->call_line);
+	dump_location(d, node->call_file, node->call_line);
 	for (uint32_t i = 0; i < node->range_count; i++) {
 		const struct ux_gsym_range *r = &tree->ranges[node->range_first + i];
 		ux_out_fmt(&d->out, ", 0x%" PRIx64 "-0x%" PRIx64, start + r->lo, start + r->hi);
@@ -96,34 +96,34 @@ static void put_inline(struct dump *d, uint64_t start, const struct ux_gsym_tree
 	ux_out_u8(&d->out, '\n');
 }
 
-static enum ux_code put_inlines(struct dump *d, uint64_t start, struct ux_cur block,
-				struct ux_error *err)
+static enum ux_code dump_inlines(struct dump *d, uint64_t start, struct ux_cur block,
+				 struct ux_error *err)
 {
 	struct ux_gsym_tree tree = {0};
 	UX_TRY(ux_gsym_decode_inlines(d->g, block, &d->arena, &tree, err));
 	for (size_t i = 1; i < tree.n_nodes; i++) {
-		put_inline(d, start, &tree, &tree.nodes[i]);
-		UX_TRY(flush(d, PIECE, err));
+		dump_inline(d, start, &tree, &tree.nodes[i]);
+		UX_TRY(dump_flush(d, PIECE, err));
 	}
 	return UX_OK;
 }
 
 /* Merged functions: their names; they are where their owner is. */
-static enum ux_code put_merged(struct dump *d, struct ux_cur block, struct ux_error *err)
+static enum ux_code dump_merged(struct dump *d, struct ux_cur block, struct ux_error *err)
 {
 	struct ux_gsym_merged m = ux_gsym_merged_open(d->g, block);
 	struct ux_gsym_raw raw;
 	while (ux_gsym_merged_next(&m, &raw)) {
 		ux_out_cstr(&d->out, "  merged ");
-		put_name(d, raw.name);
+		dump_name(d, raw.name);
 		ux_out_u8(&d->out, '\n');
-		UX_TRY(flush(d, PIECE, err));
+		UX_TRY(dump_flush(d, PIECE, err));
 	}
 	return ux_cur_status(&m.c, err);
 }
 
-static enum ux_code put_calls(struct dump *d, uint64_t start, struct ux_cur block,
-			      struct ux_error *err)
+static enum ux_code dump_calls(struct dump *d, uint64_t start, struct ux_cur block,
+			       struct ux_error *err)
 {
 	uint32_t n = ux_cur_u32(&block);
 	for (uint32_t i = 0; i < n && !block.failed; i++) {
@@ -134,26 +134,26 @@ static enum ux_code put_calls(struct dump *d, uint64_t start, struct ux_cur bloc
 		uint32_t patterns = ux_cur_u32(&block);
 		for (uint32_t k = 0; k < patterns && !block.failed; k++) {
 			ux_out_cstr(&d->out, ", ");
-			put_name(d, ux_gsym_name(d->g, &block));
+			dump_name(d, ux_gsym_name(d->g, &block));
 		}
 		ux_out_u8(&d->out, '\n');
-		UX_TRY(flush(d, PIECE, err));
+		UX_TRY(dump_flush(d, PIECE, err));
 	}
 	return ux_cur_status(&block, err);
 }
 
-static enum ux_code put_block(struct dump *d, uint64_t start, struct ux_gsym_block block,
-			      struct ux_error *err)
+static enum ux_code dump_block(struct dump *d, uint64_t start, struct ux_gsym_block block,
+			       struct ux_error *err)
 {
 	switch (block.type) {
 	case GSYM_INFO_LINES:
-		return put_rows(d, start, block.content, err);
+		return dump_rows(d, start, block.content, err);
 	case GSYM_INFO_INLINES:
-		return put_inlines(d, start, block.content, err);
+		return dump_inlines(d, start, block.content, err);
 	case GSYM_INFO_MERGED:
-		return put_merged(d, block.content, err);
+		return dump_merged(d, block.content, err);
 	case GSYM_INFO_CALLS:
-		return put_calls(d, start, block.content, err);
+		return dump_calls(d, start, block.content, err);
 	default:
 		ux_out_fmt(&d->out, "  block of type %" PRIu32 ", %zu bytes\n", block.type,
 			   ux_cur_left(&block.content));
@@ -161,7 +161,7 @@ static enum ux_code put_block(struct dump *d, uint64_t start, struct ux_gsym_blo
 	}
 }
 
-static void put_header(struct dump *d)
+static void dump_header(struct dump *d)
 {
 	const struct ux_gsym *g = d->g;
 	bool big = g->swap == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
@@ -176,18 +176,18 @@ static void put_header(struct dump *d)
 	ux_out_u8(&d->out, '\n');
 }
 
-static enum ux_code put_function(struct dump *d, uint64_t start, struct ux_gsym_raw *raw,
-				 struct ux_error *err)
+static enum ux_code dump_function(struct dump *d, uint64_t start, struct ux_gsym_raw *raw,
+				  struct ux_error *err)
 {
 	ux_out_fmt(&d->out, "function 0x%" PRIx64 "-0x%" PRIx64 " ", start, start + raw->size);
-	put_name(d, raw->name);
+	dump_name(d, raw->name);
 	ux_out_u8(&d->out, '\n');
 	struct ux_arena_mark mark = ux_arena_mark(&d->arena);
 	struct ux_gsym_block block;
 	while (ux_gsym_raw_next(raw, &block))
-		UX_TRY(put_block(d, start, block, err));
+		UX_TRY(dump_block(d, start, block, err));
 	ux_arena_rewind(&d->arena, mark);
-	return flush(d, PIECE, err);
+	return dump_flush(d, PIECE, err);
 }
 
 enum ux_code ux_gsym_dump(const struct ux_gsym *g, size_t budget, ux_gsym_sink_fn *sink, void *ctx,
@@ -196,13 +196,13 @@ enum ux_code ux_gsym_dump(const struct ux_gsym *g, size_t budget, ux_gsym_sink_f
 	ux_cleanup(dump_deinit) struct dump d = {
 		.g = g, .arena = {.budget = budget}, .sink = sink, .ctx = ctx};
 	struct ux_gsym_walk walk = {.g = g};
-	put_header(&d);
+	dump_header(&d);
 	for (;;) {
 		bool more = false;
 		UX_TRY(ux_gsym_walk_next(&walk, &more, err));
 		if (!more)
-			return flush(&d, 1, err);
+			return dump_flush(&d, 1, err);
 		uint64_t start = ux_gsym_start(g, walk.next - 1);
-		UX_TRY(put_function(&d, start, &walk.raw, err));
+		UX_TRY(dump_function(&d, start, &walk.raw, err));
 	}
 }

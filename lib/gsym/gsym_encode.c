@@ -43,7 +43,7 @@ struct sample {
 		mixed;   /* bytes that AdvanceLine and a special opcode save */
 };
 
-static int sleb_size(int64_t v)
+static int sample_sleb_size(int64_t v)
 {
 	int n = 1;
 	for (; v < -64 || v > 63; v >>= 7)
@@ -57,11 +57,11 @@ static void sample_row(struct sample *s, size_t i, int64_t line, uint32_t pc)
 						     in all */
 	s->line.one[i] = (int16_t)ux_max(ux_min(line, (int64_t)FAR_LINE), -(int64_t)FAR_LINE);
 	s->pc.one[i] = (int16_t)ux_min(pc, (uint32_t)FAR_PC);
-	s->special.one[i] = (int16_t)(line == 0 ? pc_size : 1 + sleb_size(line) + pc_size);
+	s->special.one[i] = (int16_t)(line == 0 ? pc_size : 1 + sample_sleb_size(line) + pc_size);
 	s->mixed.one[i] = (int16_t)(line == 0 ? 0 : pc_size);
 }
 
-static void sample_take(struct sample *s, const struct ux_gsym_row *rows, size_t n)
+static void sample_rows(struct sample *s, const struct ux_gsym_row *rows, size_t n)
 {
 	size_t stride = (n - 1 + SAMPLE - 1) / SAMPLE;
 	size_t count = 0;
@@ -114,7 +114,7 @@ static struct window window_pick(const struct ux_gsym_row *rows, size_t n)
 	if (n < 2)
 		return (struct window){0, 1};
 	struct sample s;
-	sample_take(&s, rows, n);
+	sample_rows(&s, rows, n);
 	struct window best = {-3, 10};
 	int gain = window_gain(&s, best);
 	static const int8_t mins[] = {-12, -8, -5, -4, -2, -1, 0, 1, 2};
@@ -132,19 +132,19 @@ static struct window window_pick(const struct ux_gsym_row *rows, size_t n)
 	return best;
 }
 
-static void put_advance_line(struct pen *pen, int64_t by)
+static void line_put_advance(struct pen *pen, int64_t by)
 {
 	pen_u8(pen, GSYM_LINE_ADVANCE_LINE);
 	pen_sleb(pen, by);
 }
 
 /* A row that no special opcode holds. */
-static void put_far_row(struct pen *pen, struct window w, int64_t line, uint32_t pc)
+static void line_put_far_row(struct pen *pen, struct window w, int64_t line, uint32_t pc)
 {
 	uint64_t room = (uint64_t)pc * w.range; /* of the special opcode, taken by pc */
 	if (room > GSYM_LINE_SPECIAL_MOST || (line == 0 && pc <= PC_BYTE_MOST)) {
 		if (line != 0)
-			put_advance_line(pen, line);
+			line_put_advance(pen, line);
 		pen_u8(pen, GSYM_LINE_ADVANCE_PC);
 		pen_uleb(pen, pc);
 		return;
@@ -152,14 +152,14 @@ static void put_far_row(struct pen *pen, struct window w, int64_t line, uint32_t
 	/* The delta nearest to the wanted one leaves the smallest rest for AdvanceLine. */
 	int64_t most = ux_min((int64_t)w.range - 1, GSYM_LINE_SPECIAL_MOST - (int64_t)room);
 	int64_t x = ux_max(ux_min(line - w.min, most), (int64_t)0);
-	put_advance_line(pen, line - w.min - x);
+	line_put_advance(pen, line - w.min - x);
 	pen_u8(pen, (uint8_t)(GSYM_LINE_SPECIAL + (uint64_t)x + room));
 }
 
 /*
  * FirstLine makes no row: shifting it lets a window without 0 give the first row one byte too.
  */
-static uint32_t first_line(struct window w, uint32_t line)
+static uint32_t window_first_line(struct window w, uint32_t line)
 {
 	int64_t max = w.min + (int64_t)w.range - 1;
 	int64_t shift = w.min > 0 ? w.min : ux_min(max, (int64_t)0);
@@ -168,7 +168,7 @@ static uint32_t first_line(struct window w, uint32_t line)
 }
 
 /* How many bytes were written so far. */
-ux_inline uint32_t written(const struct pen *pen)
+ux_inline uint32_t line_bytes_written(const struct pen *pen)
 {
 	return (uint32_t)(pen->out->size + (size_t)(pen->pos - pen->buf));
 }
@@ -179,7 +179,7 @@ bool ux_gsym_encode_lines(struct ux_out *out, struct ux_gsym_refs *sets,
 	if (!ux_gsym_refs_reserve(sets, sets->size + 2 * n))
 		return false;
 	struct window w = window_pick(rows, n);
-	struct ux_gsym_row at = {.off = 0, .line = first_line(w, rows[0].line)};
+	struct ux_gsym_row at = {.off = 0, .line = window_first_line(w, rows[0].line)};
 	struct pen pen;
 	pen_start(&pen, out);
 	pen_sleb(&pen, w.min);
@@ -193,8 +193,8 @@ bool ux_gsym_encode_lines(struct ux_out *out, struct ux_gsym_refs *sets,
 		uint32_t pc = rows[i].off - at.off;
 		if (ux_unlikely(rows[i].file != at.file || i == 0)) {
 			if (i > 0)
-				set[-1] = written(&pen) - set_at;
-			set_at = written(&pen);
+				set[-1] = line_bytes_written(&pen) - set_at;
+			set_at = line_bytes_written(&pen);
 			*set = rows[i].file;
 			set += 2;
 		}
@@ -203,31 +203,31 @@ bool ux_gsym_encode_lines(struct ux_out *out, struct ux_gsym_refs *sets,
 		if (ux_likely(x < w.range && op <= GSYM_LINE_SPECIAL_MOST))
 			pen_u8(&pen, (uint8_t)(GSYM_LINE_SPECIAL + op));
 		else
-			put_far_row(&pen, w, line, pc);
+			line_put_far_row(&pen, w, line, pc);
 		at = rows[i];
 	}
 	pen_u8(&pen, GSYM_LINE_END);
-	set[-1] = written(&pen) - set_at;
+	set[-1] = line_bytes_written(&pen) - set_at;
 	sets->size = (size_t)(set - sets->data);
 	pen_lift(&pen);
 	return true;
 }
 
 /* Opens a block of a record; its length is known when it is closed. */
-static size_t block_open(struct ux_out *out, uint32_t type)
+static size_t record_open_block(struct ux_out *out, uint32_t type)
 {
 	ux_out_u32(out, type);
 	ux_out_u32(out, 0);
 	return out->size;
 }
 
-static void block_close(struct ux_out *out, size_t start)
+static void record_close_block(struct ux_out *out, size_t start)
 {
 	ux_out_patch_u32(out, start - sizeof(uint32_t), (uint32_t)(out->size - start));
 }
 
 /* Functions of which the name is all that is said: where they are, their owner says. */
-static void put_merged(struct ux_out *out, const struct ux_gsym_function *f)
+static void record_put_merged(struct ux_out *out, const struct ux_gsym_function *f)
 {
 	ux_out_u32(out, (uint32_t)f->n_merged);
 	for (size_t i = 0; i < f->n_merged; i++) {
@@ -246,19 +246,19 @@ void ux_gsym_put_function(struct ux_out *out, const struct ux_gsym_function *f,
 	ux_out_u32(out, f->size);
 	ux_out_u32(out, f->name);
 	if (draft->n_rows > 0) {
-		size_t start = block_open(out, GSYM_INFO_LINES);
+		size_t start = record_open_block(out, GSYM_INFO_LINES);
 		ux_gsym_draft_put_lines(out, draft, numbers);
-		block_close(out, start);
+		record_close_block(out, start);
 	}
 	if (draft->n_inlines > 0) {
-		size_t start = block_open(out, GSYM_INFO_INLINES);
+		size_t start = record_open_block(out, GSYM_INFO_INLINES);
 		ux_gsym_draft_put_inlines(out, draft, numbers, f->size, f->name);
-		block_close(out, start);
+		record_close_block(out, start);
 	}
 	if (f->n_merged > 0) {
-		size_t start = block_open(out, GSYM_INFO_MERGED);
-		put_merged(out, f);
-		block_close(out, start);
+		size_t start = record_open_block(out, GSYM_INFO_MERGED);
+		record_put_merged(out, f);
+		record_close_block(out, start);
 	}
 	ux_out_u32(out, GSYM_INFO_END);
 	ux_out_u32(out, 0);

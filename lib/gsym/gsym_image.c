@@ -12,7 +12,7 @@ static void widen_name(struct ux_out *out, struct ux_cur *c, unsigned shift)
 	ux_out_u64(out, (uint64_t)ux_cur_u32(c) << shift);
 }
 
-static void copy(struct ux_out *out, struct ux_bytes bytes)
+static void widen_copy(struct ux_out *out, struct ux_bytes bytes)
 {
 	ux_out_put(out, bytes.data, bytes.size);
 }
@@ -68,7 +68,7 @@ static void widen_block(struct ux_out *out, struct ux_cur *c, uint32_t type, uns
 	else if (type == GSYM_INFO_MERGED)
 		widen_merged(out, c, shift);
 	else if (type == GSYM_INFO_LINES)
-		copy(out, ux_cur_take(c, ux_cur_left(c)));
+		widen_copy(out, ux_cur_take(c, ux_cur_left(c)));
 	else
 		ux_cur_bad(c, "block of a type that is not written here");
 }
@@ -130,18 +130,18 @@ struct layout {
 	uint64_t records_from; /* added to the records' offsets in `data` */
 };
 
-static uint64_t align(uint64_t v, uint64_t n)
+static uint64_t layout_align(uint64_t v, uint64_t n)
 {
 	return (v + n - 1) & ~(n - 1);
 }
 
-static unsigned addr_size(uint64_t most)
+static unsigned layout_addr_size(uint64_t most)
 {
 	return most <= UINT8_MAX ? 1 : most <= UINT16_MAX ? 2 : most <= UINT32_MAX ? 4 : 8;
 }
 
 /* Entries of the directory, the last one with it. */
-static unsigned n_entries(const struct ux_gsym_image *image)
+static unsigned layout_n_entries(const struct ux_gsym_image *image)
 {
 	return GSYM_SECTION_FUNCTIONS + (image->uuid.size > 0) + 1;
 }
@@ -156,22 +156,22 @@ static struct layout layout_make(const struct ux_gsym_image *image, unsigned ver
 	struct layout l = {.version = version, .base = ux_min(image->base, image->starts[0])};
 	uint64_t n = image->n_functions, header = GSYM1_HEADER_SIZE;
 	l.offset_size = version == 1 ? GSYM1_OFFSET : GSYM2_OFFSET;
-	l.addr_size = addr_size(image->starts[n - 1] - l.base);
+	l.addr_size = layout_addr_size(image->starts[n - 1] - l.base);
 	if (version != 1) {
-		l.uuid = GSYM2_HEADER_SIZE + (uint64_t)n_entries(image) * GSYM2_ENTRY_SIZE;
+		l.uuid = GSYM2_HEADER_SIZE + (uint64_t)layout_n_entries(image) * GSYM2_ENTRY_SIZE;
 		header = l.uuid + image->uuid.size;
 	}
-	l.starts = align(header, l.addr_size);
-	l.records = align(l.starts + n * l.addr_size, l.offset_size);
+	l.starts = layout_align(header, l.addr_size);
+	l.records = layout_align(l.starts + n * l.addr_size, l.offset_size);
 	l.files = l.records + n * l.offset_size;
 	l.strings = l.files + sizeof(uint32_t) + (uint64_t)image->n_files * 2 * l.offset_size;
-	l.data = align(l.strings + image->strings.size, GSYM_RECORD_ALIGN);
+	l.data = layout_align(l.strings + image->strings.size, GSYM_RECORD_ALIGN);
 	l.end = l.data + data_size;
 	l.records_from = version == 1 ? l.data : 0;
 	return l;
 }
 
-static uint64_t data_size(const struct ux_gsym_image *image)
+static uint64_t image_data_size(const struct ux_gsym_image *image)
 {
 	uint64_t size = image->placed;
 	for (size_t i = 0; i < image->n_data; i++)
@@ -180,8 +180,8 @@ static uint64_t data_size(const struct ux_gsym_image *image)
 }
 
 /* UX_OK when version 1 holds the image with so many bytes of records. */
-static enum ux_code check_v1(const struct ux_gsym_image *image, uint64_t records,
-			     struct ux_error *err)
+static enum ux_code image_check_v1(const struct ux_gsym_image *image, uint64_t records,
+				   struct ux_error *err)
 {
 	uint64_t most = image->v1_most ? image->v1_most : UINT32_MAX;
 	if (image->uuid.size > UX_GSYM_UUID_MOST)
@@ -201,7 +201,7 @@ bool ux_gsym_image_place(const struct ux_gsym_image *image, uint64_t most, uint6
 {
 	bool fits = image->version != 2 && image->n_functions > 0 &&
 		    image->n_functions <= UINT32_MAX && image->n_files <= UINT32_MAX &&
-		    check_v1(image, most, NULL) == UX_OK;
+		    image_check_v1(image, most, NULL) == UX_OK;
 	if (fits)
 		*ret_off = layout_make(image, 1, most).data;
 	return fits;
@@ -211,10 +211,10 @@ unsigned ux_gsym_image_version(const struct ux_gsym_image *image)
 {
 	if (image->version != 0)
 		return image->version;
-	return check_v1(image, data_size(image), NULL) == UX_OK ? 1 : 2;
+	return image_check_v1(image, image_data_size(image), NULL) == UX_OK ? 1 : 2;
 }
 
-static enum ux_code check(const struct ux_gsym_image *image, struct ux_error *err)
+static enum ux_code image_check(const struct ux_gsym_image *image, struct ux_error *err)
 {
 	struct ux_bytes s = image->strings;
 	if (image->n_functions == 0)
@@ -227,7 +227,7 @@ static enum ux_code check(const struct ux_gsym_image *image, struct ux_error *er
 	if (image->version > GSYM_VERSION_MOST)
 		return ux_error_set(err, UX_EINVAL, "GSYM version %u asked for, %d is the last",
 				    image->version, GSYM_VERSION_MOST);
-	return image->version == 1 ? check_v1(image, data_size(image), err) : UX_OK;
+	return image->version == 1 ? image_check_v1(image, image_data_size(image), err) : UX_OK;
 }
 
 /* --- the file, front to back ------------------------------------------------------------------ */
@@ -239,12 +239,12 @@ struct stream {
 	void *ctx;
 };
 
-static void stream_deinit(struct stream *s)
+static void image_stream_deinit(struct stream *s)
 {
 	ux_out_deinit(&s->out);
 }
 
-static enum ux_code stream_flush(struct stream *s, size_t least, struct ux_error *err)
+static enum ux_code image_stream_flush(struct stream *s, size_t least, struct ux_error *err)
 {
 	UX_TRY(ux_out_status(&s->out, err));
 	if (s->out.size < least || s->out.size == 0)
@@ -255,14 +255,14 @@ static enum ux_code stream_flush(struct stream *s, size_t least, struct ux_error
 }
 
 /* From the end of one part to the start of the next. */
-static void put_padding(struct stream *s, uint64_t from, uint64_t to)
+static void image_put_padding(struct stream *s, uint64_t from, uint64_t to)
 {
 	static const uint8_t zeros[sizeof(uint64_t)];
 	ux_out_put(&s->out, zeros, (size_t)(to - from));
 }
 
-static void put_header1(struct ux_out *out, const struct ux_gsym_image *image,
-			const struct layout *l)
+static void image_put_header1(struct ux_out *out, const struct ux_gsym_image *image,
+			      const struct layout *l)
 {
 	static const uint8_t zeros[UX_GSYM_UUID_MOST];
 	ux_out_u8(out, (uint8_t)image->uuid.size);
@@ -274,101 +274,102 @@ static void put_header1(struct ux_out *out, const struct ux_gsym_image *image,
 	ux_out_put(out, zeros, sizeof(zeros) - image->uuid.size);
 }
 
-static void put_entry(struct ux_out *out, uint32_t type, uint64_t from, uint64_t to)
+static void image_put_entry(struct ux_out *out, uint32_t type, uint64_t from, uint64_t to)
 {
 	ux_out_u32(out, type);
 	ux_out_u64(out, from);
 	ux_out_u64(out, to - from);
 }
 
-static void put_header2(struct ux_out *out, const struct ux_gsym_image *image,
-			const struct layout *l)
+static void image_put_header2(struct ux_out *out, const struct ux_gsym_image *image,
+			      const struct layout *l)
 {
 	uint64_t n = image->n_functions;
 	ux_out_u8(out, 0); /* strings as in version 1 */
 	ux_out_u64(out, l->base);
 	ux_out_u32(out, (uint32_t)n);
 	if (image->uuid.size > 0)
-		put_entry(out, GSYM_SECTION_UUID, l->uuid, l->uuid + image->uuid.size);
-	put_entry(out, GSYM_SECTION_STARTS, l->starts, l->starts + n * l->addr_size);
-	put_entry(out, GSYM_SECTION_RECORDS, l->records, l->files);
-	put_entry(out, GSYM_SECTION_FILES, l->files, l->strings);
-	put_entry(out, GSYM_SECTION_STRINGS, l->strings, l->strings + image->strings.size);
-	put_entry(out, GSYM_SECTION_FUNCTIONS, l->data, l->end);
-	put_entry(out, GSYM_SECTION_END, 0, 0);
+		image_put_entry(out, GSYM_SECTION_UUID, l->uuid, l->uuid + image->uuid.size);
+	image_put_entry(out, GSYM_SECTION_STARTS, l->starts, l->starts + n * l->addr_size);
+	image_put_entry(out, GSYM_SECTION_RECORDS, l->records, l->files);
+	image_put_entry(out, GSYM_SECTION_FILES, l->files, l->strings);
+	image_put_entry(out, GSYM_SECTION_STRINGS, l->strings, l->strings + image->strings.size);
+	image_put_entry(out, GSYM_SECTION_FUNCTIONS, l->data, l->end);
+	image_put_entry(out, GSYM_SECTION_END, 0, 0);
 	ux_out_put(out, image->uuid.data, image->uuid.size);
 }
 
 /* All in front of the address table. */
-static void put_header(struct stream *s, const struct ux_gsym_image *image, const struct layout *l)
+static void image_put_header(struct stream *s, const struct ux_gsym_image *image,
+			     const struct layout *l)
 {
 	struct ux_out *out = &s->out;
 	ux_out_u32(out, GSYM_MAGIC);
 	ux_out_u16(out, (uint16_t)l->version);
 	ux_out_u8(out, (uint8_t)l->addr_size);
 	if (l->version == 1)
-		put_header1(out, image, l);
+		image_put_header1(out, image, l);
 	else
-		put_header2(out, image, l);
-	put_padding(s, out->size, l->starts);
+		image_put_header2(out, image, l);
+	image_put_padding(s, out->size, l->starts);
 }
 
-static enum ux_code put_starts(struct stream *s, const struct ux_gsym_image *image,
-			       const struct layout *l, struct ux_error *err)
+static enum ux_code image_put_starts(struct stream *s, const struct ux_gsym_image *image,
+				     const struct layout *l, struct ux_error *err)
 {
 	for (size_t i = 0; i < image->n_functions; i++) {
 		ux_out_uint(&s->out, image->starts[i] - l->base, l->addr_size);
-		UX_TRY(stream_flush(s, PIECE, err));
+		UX_TRY(image_stream_flush(s, PIECE, err));
 	}
-	put_padding(s, l->starts + (uint64_t)image->n_functions * l->addr_size, l->records);
+	image_put_padding(s, l->starts + (uint64_t)image->n_functions * l->addr_size, l->records);
 	return UX_OK;
 }
 
-static enum ux_code put_records(struct stream *s, const struct ux_gsym_image *image,
-				const struct layout *l, const uint64_t *records,
-				struct ux_error *err)
+static enum ux_code image_put_records(struct stream *s, const struct ux_gsym_image *image,
+				      const struct layout *l, const uint64_t *records,
+				      struct ux_error *err)
 {
 	for (size_t i = 0; i < image->n_functions; i++) {
 		assert(records[i] < l->end - l->data);
 		ux_out_uint(&s->out, l->records_from + records[i], l->offset_size);
-		UX_TRY(stream_flush(s, PIECE, err));
+		UX_TRY(image_stream_flush(s, PIECE, err));
 	}
 	return UX_OK;
 }
 
-static enum ux_code put_files(struct stream *s, const struct ux_gsym_image *image,
-			      const struct layout *l, struct ux_error *err)
+static enum ux_code image_put_files(struct stream *s, const struct ux_gsym_image *image,
+				    const struct layout *l, struct ux_error *err)
 {
 	unsigned shift = image->string_shift;
 	ux_out_u32(&s->out, (uint32_t)image->n_files);
 	for (size_t i = 0; i < image->n_files; i++) {
 		ux_out_uint(&s->out, (uint64_t)image->files[i].dir << shift, l->offset_size);
 		ux_out_uint(&s->out, (uint64_t)image->files[i].base << shift, l->offset_size);
-		UX_TRY(stream_flush(s, PIECE, err));
+		UX_TRY(image_stream_flush(s, PIECE, err));
 	}
-	return stream_flush(s, 0, err);
+	return image_stream_flush(s, 0, err);
 }
 
-static enum ux_code put_tables(struct stream *s, const struct ux_gsym_image *image,
-			       const struct layout *l, const uint64_t *records,
-			       struct ux_error *err)
+static enum ux_code image_put_tables(struct stream *s, const struct ux_gsym_image *image,
+				     const struct layout *l, const uint64_t *records,
+				     struct ux_error *err)
 {
-	put_header(s, image, l);
-	UX_TRY(put_starts(s, image, l, err));
-	UX_TRY(put_records(s, image, l, records, err));
-	UX_TRY(put_files(s, image, l, err));
+	image_put_header(s, image, l);
+	UX_TRY(image_put_starts(s, image, l, err));
+	UX_TRY(image_put_records(s, image, l, records, err));
+	UX_TRY(image_put_files(s, image, l, err));
 	UX_TRY(s->sink(s->ctx, image->strings, err));
-	put_padding(s, l->strings + image->strings.size, l->data);
-	return stream_flush(s, 0, err);
+	image_put_padding(s, l->strings + image->strings.size, l->data);
+	return image_stream_flush(s, 0, err);
 }
 
 /* --- version 1 -------------------------------------------------------------------------------- */
 
-static enum ux_code write1(struct stream *s, const struct ux_gsym_image *image,
-			   struct ux_error *err)
+static enum ux_code image_write1(struct stream *s, const struct ux_gsym_image *image,
+				 struct ux_error *err)
 {
-	struct layout l = layout_make(image, 1, data_size(image));
-	UX_TRY(put_tables(s, image, &l, image->records, err));
+	struct layout l = layout_make(image, 1, image_data_size(image));
+	UX_TRY(image_put_tables(s, image, &l, image->records, err));
 	for (size_t i = 0; i < image->n_data; i++)
 		if (image->data[i].size > 0)
 			UX_TRY(s->sink(s->ctx, image->data[i], err));
@@ -379,8 +380,8 @@ static enum ux_code write1(struct stream *s, const struct ux_gsym_image *image,
 
 /* All records in the wide form, counted into out or through the stream. records[i], where not NULL,
  * is set to where the i-th begins. */
-static enum ux_code widen(struct stream *s, const struct ux_gsym_image *image, uint64_t *records,
-			  struct ux_error *err)
+static enum ux_code widen_all(struct stream *s, const struct ux_gsym_image *image,
+			      uint64_t *records, struct ux_error *err)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < image->n_data; i++) {
@@ -391,33 +392,34 @@ static enum ux_code widen(struct stream *s, const struct ux_gsym_image *image, u
 			widen_record(&s->out, &c, image->string_shift);
 			UX_TRY(ux_cur_status(&c, err));
 			if (!s->out.counting)
-				UX_TRY(stream_flush(s, PIECE, err));
+				UX_TRY(image_stream_flush(s, PIECE, err));
 		}
 	}
 	if (n != image->n_functions)
 		return ux_error_set(err, UX_EINVAL, "%zu records for %zu functions", n,
 				    image->n_functions);
-	return s->out.counting ? UX_OK : stream_flush(s, 0, err);
+	return s->out.counting ? UX_OK : image_stream_flush(s, 0, err);
 }
 
-static enum ux_code write2(struct stream *s, const struct ux_gsym_image *image,
-			   struct ux_error *err)
+static enum ux_code image_write2(struct stream *s, const struct ux_gsym_image *image,
+				 struct ux_error *err)
 {
 	ux_cleanup(ux_free_ptr) uint64_t *records = calloc(image->n_functions, sizeof(*records));
 	struct stream counter = {.out = {.swap = image->swap, .counting = true}};
 	if (!records)
 		return ux_error_nomem(err);
-	UX_TRY(widen(&counter, image, records, err));
+	UX_TRY(widen_all(&counter, image, records, err));
 	struct layout l = layout_make(image, 2, counter.out.size);
-	UX_TRY(put_tables(s, image, &l, records, err));
-	return widen(s, image, NULL, err);
+	UX_TRY(image_put_tables(s, image, &l, records, err));
+	return widen_all(s, image, NULL, err);
 }
 
 enum ux_code ux_gsym_image_write(const struct ux_gsym_image *image, ux_gsym_sink_fn *sink,
 				 void *ctx, struct ux_error *err)
 {
-	UX_TRY(check(image, err));
-	ux_cleanup(stream_deinit) struct stream s = {
+	UX_TRY(image_check(image, err));
+	ux_cleanup(image_stream_deinit) struct stream s = {
 		.out = {.swap = image->swap}, .sink = sink, .ctx = ctx};
-	return ux_gsym_image_version(image) == 1 ? write1(&s, image, err) : write2(&s, image, err);
+	return ux_gsym_image_version(image) == 1 ? image_write1(&s, image, err)
+						 : image_write2(&s, image, err);
 }

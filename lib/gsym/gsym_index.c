@@ -80,7 +80,7 @@ struct cut {
 
 /* --- building: the tree ----------------------------------------------------------------------- */
 
-static bool sort_ends(const struct ux_gsym_tree *tree, struct ux_order *order)
+static bool index_sort_ends(const struct ux_gsym_tree *tree, struct ux_order *order)
 {
 	if (!ux_order_init(order, 2 * tree->n_ranges + 1))
 		return false;
@@ -93,7 +93,7 @@ static bool sort_ends(const struct ux_gsym_tree *tree, struct ux_order *order)
 }
 
 /* All ends of ranges, each once. UX_ELIMIT: more than are worth it. */
-static enum ux_code find_ends(struct cut *cut, const struct ux_gsym_tree *tree)
+static enum ux_code index_find_ends(struct cut *cut, const struct ux_gsym_tree *tree)
 {
 	ux_cleanup(ux_order_deinit) struct ux_order order = {0};
 	if (tree->n_ranges > ENDS_MOST)
@@ -102,7 +102,7 @@ static enum ux_code find_ends(struct cut *cut, const struct ux_gsym_tree *tree)
 	cut->node = ux_arena_array(&cut->arena, uint32_t, 2 * tree->n_ranges + 1);
 	if (!cut->off || !cut->node)
 		return ux_arena_fail(&cut->arena, NULL);
-	if (!sort_ends(tree, &order))
+	if (!index_sort_ends(tree, &order))
 		return UX_ENOMEM;
 	cut->n = 0;
 	for (size_t i = 0; i < order.n; i++) {
@@ -113,7 +113,7 @@ static enum ux_code find_ends(struct cut *cut, const struct ux_gsym_tree *tree)
 	return UX_OK;
 }
 
-static enum ux_code keep_tree(struct cut *cut, struct gsym_index_function *f)
+static enum ux_code index_store_tree(struct cut *cut, struct gsym_index_function *f)
 {
 	struct ux_gsym_index *index = cut->index;
 	f->spans = (uint32_t)index->spans.size;
@@ -137,13 +137,13 @@ static enum ux_code keep_tree(struct cut *cut, struct gsym_index_function *f)
 }
 
 /* UX_OK, UX_ENOMEM, or any other code when the tree is to be read as before. */
-static enum ux_code cut_tree(struct cut *cut, const struct ux_gsym *g, struct ux_cur block,
-			     struct gsym_index_function *f)
+static enum ux_code index_cut_tree(struct cut *cut, const struct ux_gsym *g, struct ux_cur block,
+				   struct gsym_index_function *f)
 {
 	struct ux_gsym_tree tree = {0};
 	if (ux_cur_more(&block))
 		UX_TRY(ux_gsym_decode_inlines(g, block, &cut->arena, &tree, NULL));
-	UX_TRY(find_ends(cut, &tree));
+	UX_TRY(index_find_ends(cut, &tree));
 	cut->innermost = (struct gsym_innermost){.off = cut->off,
 						 .node = cut->node,
 						 .n = cut->n,
@@ -154,15 +154,15 @@ static enum ux_code cut_tree(struct cut *cut, const struct ux_gsym *g, struct ux
 		ux_arena_array(&cut->arena, struct gsym_innermost_node, cut->innermost.most);
 	if (!cut->innermost.nodes)
 		return ux_arena_fail(&cut->arena, NULL);
-	return gsym_innermost_find(&cut->innermost, block) ? keep_tree(cut, f) : UX_ECORRUPT;
+	return gsym_innermost_find(&cut->innermost, block) ? index_store_tree(cut, f) : UX_ECORRUPT;
 }
 
 /* --- building: the line table ------------------------------------------------------------------
  */
 
 /* The same codes. A table that descends is none that rows can be left out of. */
-static enum ux_code cut_lines(struct ux_gsym_index *index, const struct ux_gsym *g,
-			      struct ux_cur block, struct gsym_index_function *f)
+static enum ux_code index_cut_lines(struct ux_gsym_index *index, const struct ux_gsym *g,
+				    struct ux_cur block, struct gsym_index_function *f)
 {
 	f->rows = (uint32_t)index->rows.size;
 	if (!ux_cur_more(&block))
@@ -194,17 +194,17 @@ static enum ux_code cut_lines(struct ux_gsym_index *index, const struct ux_gsym 
 /* --- building: the file ------------------------------------------------------------------------
  */
 
-static enum ux_code cut_record(struct cut *cut, const struct ux_gsym *g,
-			       const struct gsym_record *r, uint32_t i)
+static enum ux_code index_cut_record(struct cut *cut, const struct ux_gsym *g,
+				     const struct gsym_record *r, uint32_t i)
 {
 	struct ux_gsym_index *index = cut->index;
 	struct gsym_index_function f = {0};
 	size_t nodes = index->nodes.size, spans = index->spans.size, rows = index->rows.size;
 	if ((nodes | spans | rows) > UINT32_MAX / 2) /* so that places fit 32 bits */
 		return UX_OK;
-	enum ux_code code = cut_lines(index, g, r->lines, &f);
+	enum ux_code code = index_cut_lines(index, g, r->lines, &f);
 	if (code == UX_OK)
-		code = cut_tree(cut, g, r->inlines, &f);
+		code = index_cut_tree(cut, g, r->inlines, &f);
 	if (code == UX_OK) {
 		index->of[i] = (uint32_t)index->functions.size + 1;
 		return gsym_index_functions_append(&index->functions, f) ? UX_OK : UX_ENOMEM;
@@ -216,7 +216,7 @@ static enum ux_code cut_record(struct cut *cut, const struct ux_gsym *g,
 }
 
 /* Records that cannot be walked, or that overlap, end it: what is there by then is right. */
-static enum ux_code cut_all(struct cut *cut, const struct ux_gsym *g)
+static enum ux_code index_cut_all(struct cut *cut, const struct ux_gsym *g)
 {
 	struct ux_gsym_walk walk = {.g = g};
 	bool more = false;
@@ -227,14 +227,14 @@ static enum ux_code cut_all(struct cut *cut, const struct ux_gsym *g)
 		    ux_cur_left(&r.lines) + ux_cur_left(&r.inlines) < SMALL)
 			continue;
 		ux_arena_init(&cut->arena, FUNCTION_BUDGET);
-		enum ux_code code = cut_record(cut, g, &r, walk.next - 1);
+		enum ux_code code = index_cut_record(cut, g, &r, walk.next - 1);
 		ux_arena_deinit(&cut->arena);
 		UX_TRY(code);
 	}
 	return UX_OK;
 }
 
-static void index_free(struct ux_gsym_index **p)
+static void index_destroy(struct ux_gsym_index **p)
 {
 	struct ux_gsym_index *index = *p;
 	if (!index)
@@ -249,13 +249,13 @@ static void index_free(struct ux_gsym_index **p)
 
 enum ux_code ux_gsym_index_build(struct ux_gsym *g, struct ux_error *err)
 {
-	ux_cleanup(index_free) struct ux_gsym_index *index = calloc(1, sizeof(*index));
+	ux_cleanup(index_destroy) struct ux_gsym_index *index = calloc(1, sizeof(*index));
 	struct cut cut = {.index = index};
 	if (g->n_functions == 0)
 		return UX_OK;
 	if (index)
 		index->of = calloc(g->n_functions, sizeof(*index->of));
-	if (!index || !index->of || cut_all(&cut, g) != UX_OK)
+	if (!index || !index->of || index_cut_all(&cut, g) != UX_OK)
 		return ux_error_nomem(err);
 	g->index = ux_take(&index);
 	return UX_OK;
@@ -271,7 +271,7 @@ struct ux_gsym_index_counts ux_gsym_index_count(const struct ux_gsym *g)
 void ux_gsym_index_free(struct ux_gsym *g)
 {
 	struct ux_gsym_index *index = (struct ux_gsym_index *)(uintptr_t)g->index;
-	index_free(&index);
+	index_destroy(&index);
 	g->index = NULL;
 }
 
@@ -279,8 +279,8 @@ void ux_gsym_index_free(struct ux_gsym *g)
  */
 
 /* The last row at or before off: from the kept one before it on. */
-static void find_row(const struct ux_gsym *g, const struct gsym_index_function *f, uint64_t off,
-		     uint32_t *file, uint32_t *line)
+static void index_find_row(const struct ux_gsym *g, const struct gsym_index_function *f,
+			   uint64_t off, uint32_t *file, uint32_t *line)
 {
 	size_t at = 0;
 	*file = *line = 0;
@@ -306,8 +306,8 @@ static void find_row(const struct ux_gsym *g, const struct gsym_index_function *
 	} while (gsym_lines_next(&l) && l.off <= off);
 }
 
-static const struct gsym_index_span *find_span(const struct gsym_index_span *spans, size_t n,
-					       uint64_t off)
+static const struct gsym_index_span *index_find_span(const struct gsym_index_span *spans, size_t n,
+						     uint64_t off)
 {
 	size_t at = 0;
 	for (size_t left = n; left > 1; left -= left / 2)
@@ -324,11 +324,11 @@ bool gsym_index_lookup(const struct ux_gsym *g, size_t i, uint64_t name, uint64_
 	const struct gsym_index_function *f = &index->functions.data[index->of[i] - 1];
 	const struct gsym_index_node *nodes = index->nodes.data + f->nodes;
 	uint32_t file, line,
-		innermost = find_span(index->spans.data + f->spans, f->n_spans, off)->node;
+		innermost = index_find_span(index->spans.data + f->spans, f->n_spans, off)->node;
 	size_t depth = 1, skip = 0;
 	for (uint32_t at = innermost; at > GSYM_INNERMOST_ROOT; at = nodes[at].parent)
 		depth++;
-	find_row(g, f, off, &file, &line);
+	index_find_row(g, f, off, &file, &line);
 	skip = depth > max ? depth - max : 0; /* the outermost are kept */
 	for (uint32_t at = innermost;; at = nodes[at].parent) {
 		bool inlined = at > GSYM_INNERMOST_ROOT;

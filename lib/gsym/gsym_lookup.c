@@ -13,8 +13,8 @@ struct call {
 };
 
 /* The last row at or before off, and there may be none. */
-static enum ux_code find_row(struct ux_cur block, uint64_t off, struct call *row,
-			     struct ux_error *err)
+static enum ux_code lookup_row(struct ux_cur block, uint64_t off, struct call *row,
+			       struct ux_error *err)
 {
 	*row = (struct call){0};
 	if (!ux_cur_more(&block))
@@ -33,8 +33,8 @@ static enum ux_code find_row(struct ux_cur block, uint64_t off, struct call *row
  * Fills calls[0..] with the nodes that hold off, outermost (the function) first. The first child
  * that holds it wins, and nothing behind it is read. Compiled for each offset_size by itself.
  */
-ux_inline enum ux_code find_calls_of(struct ux_cur block, uint64_t off, unsigned offset_size,
-				     struct call *calls, size_t *ret_n, struct ux_error *err)
+ux_inline enum ux_code lookup_calls_of(struct ux_cur block, uint64_t off, unsigned offset_size,
+				       struct call *calls, size_t *ret_n, struct ux_error *err)
 {
 	size_t n = 0;
 	struct gsym_inlines it;
@@ -65,26 +65,26 @@ ux_inline enum ux_code find_calls_of(struct ux_cur block, uint64_t off, unsigned
 	return ux_cur_status(&it.c, err);
 }
 
-static enum ux_code find_calls(const struct ux_gsym *g, struct ux_cur c, uint64_t off,
-			       struct call *calls, size_t *ret_n, struct ux_error *err)
+static enum ux_code lookup_calls(const struct ux_gsym *g, struct ux_cur c, uint64_t off,
+				 struct call *calls, size_t *ret_n, struct ux_error *err)
 {
 	return ux_likely(g->offset_size == GSYM1_OFFSET)
-		       ? find_calls_of(c, off, GSYM1_OFFSET, calls, ret_n, err)
-		       : find_calls_of(c, off, GSYM2_OFFSET, calls, ret_n, err);
+		       ? lookup_calls_of(c, off, GSYM1_OFFSET, calls, ret_n, err)
+		       : lookup_calls_of(c, off, GSYM2_OFFSET, calls, ret_n, err);
 }
 
 /* --- frames ------------------------------------------------------------------------------- */
 
-static enum ux_code record_frames(const struct ux_gsym *g, const struct gsym_record *r,
+static enum ux_code lookup_frames(const struct ux_gsym *g, const struct gsym_record *r,
 				  uint64_t off, struct ux_frame *frames, size_t max, size_t *ret_n,
 				  struct ux_error *err)
 {
 	struct call calls[UX_GSYM_DEPTH_MOST + 2]; /* the function, its inlined calls, the row */
 	size_t n = 1;
 	if (ux_cur_more(&r->inlines))
-		UX_TRY(find_calls(g, r->inlines, off, calls, &n, err));
+		UX_TRY(lookup_calls(g, r->inlines, off, calls, &n, err));
 	calls[0] = (struct call){.name = r->name};
-	UX_TRY(find_row(r->lines, off, &calls[n], err));
+	UX_TRY(lookup_row(r->lines, off, &calls[n], err));
 	size_t kept = ux_min(n, max);
 	for (size_t depth = 0; depth < kept; depth++) {
 		struct ux_frame *frame = &frames[kept - 1 - depth];
@@ -97,7 +97,7 @@ static enum ux_code record_frames(const struct ux_gsym *g, const struct gsym_rec
 	return UX_OK;
 }
 
-static enum ux_code not_found(uint64_t pc, struct ux_error *err)
+static enum ux_code lookup_not_found(uint64_t pc, struct ux_error *err)
 {
 	return ux_error_set(err, UX_ENOTFOUND, "no function at 0x%" PRIx64, pc);
 }
@@ -106,34 +106,34 @@ enum ux_code ux_gsym_lookup(const struct ux_gsym *g, uint64_t pc, struct ux_fram
 			    size_t max, size_t *ret_n, struct ux_error *err)
 {
 	if (pc < g->base || g->n_functions == 0)
-		return not_found(pc, err);
+		return lookup_not_found(pc, err);
 	uint64_t off = pc - g->base;
 	struct gsym_starts s = gsym_starts_find(g, off);
 	if (s.value > off)
-		return not_found(pc, err);
+		return lookup_not_found(pc, err);
 	off -= s.value;
 	struct gsym_record r;
 	struct ux_cur c;
 	size_t i = gsym_record_choose(g, &s, off, &c, &r);
 	if (i == s.end)
-		return not_found(pc, err);
+		return lookup_not_found(pc, err);
 	if (g->index && gsym_index_lookup(g, i, r.name, off, frames, max, ret_n))
 		return UX_OK;
 	UX_TRY(gsym_record_finish(g, &s, &c, &r, err));
-	return record_frames(g, &r, off, frames, max, ret_n, err);
+	return lookup_frames(g, &r, off, frames, max, ret_n, err);
 }
 
 enum ux_code ux_gsym_extent(const struct ux_gsym *g, uint64_t pc, uint64_t *ret_start,
 			    uint64_t *ret_size, struct ux_error *err)
 {
 	if (pc < g->base || g->n_functions == 0)
-		return not_found(pc, err);
+		return lookup_not_found(pc, err);
 	uint64_t off = pc - g->base;
 	struct gsym_starts s = gsym_starts_find(g, off);
 	struct gsym_record r = {0};
 	struct ux_cur c;
 	if (s.value > off || gsym_record_choose(g, &s, off - s.value, &c, &r) == s.end)
-		return not_found(pc, err);
+		return lookup_not_found(pc, err);
 	UX_TRY(ux_cur_status(&c, err));
 	*ret_start = g->base + s.value;
 	*ret_size = r.size;
@@ -141,7 +141,8 @@ enum ux_code ux_gsym_extent(const struct ux_gsym *g, uint64_t pc, uint64_t *ret_
 }
 
 /* The function that a lookup of pc asks. */
-static enum ux_code find(const struct ux_gsym *g, uint64_t pc, uint32_t *ret, struct ux_error *err)
+static enum ux_code lookup_find_function(const struct ux_gsym *g, uint64_t pc, uint32_t *ret,
+					 struct ux_error *err)
 {
 	struct gsym_record r;
 	struct ux_cur c;
@@ -157,8 +158,9 @@ static enum ux_code find(const struct ux_gsym *g, uint64_t pc, uint32_t *ret, st
 	return ux_cur_status(&c, err);
 }
 
-static enum ux_code read_names(const struct ux_gsym *g, struct ux_cur block, const char **names,
-			       size_t max, size_t *ret_n, struct ux_error *err)
+static enum ux_code merged_read_names(const struct ux_gsym *g, struct ux_cur block,
+				      const char **names, size_t max, size_t *ret_n,
+				      struct ux_error *err)
 {
 	struct ux_gsym_merged m = ux_gsym_merged_open(g, block);
 	struct ux_gsym_raw raw;
@@ -180,14 +182,14 @@ enum ux_code ux_gsym_alternatives(const struct ux_gsym *g, uint64_t pc, const ch
 	struct ux_gsym_block block;
 	uint32_t i = 0;
 	size_t n = 0;
-	enum ux_code code = find(g, pc, &i, err);
+	enum ux_code code = lookup_find_function(g, pc, &i, err);
 	if (code == UX_ENOTFOUND)
 		return ux_error_set(err, code, "no function at 0x%" PRIx64, pc);
 	UX_TRY(code);
 	UX_TRY(ux_gsym_raw_find(g, i, &raw, err));
 	while (ux_gsym_raw_next(&raw, &block))
 		if (block.type == GSYM_INFO_MERGED)
-			UX_TRY(read_names(g, block.content, names, max, &n, err));
+			UX_TRY(merged_read_names(g, block.content, names, max, &n, err));
 	UX_TRY(ux_cur_status(&raw.rest, err));
 	*ret_n = n;
 	return UX_OK;

@@ -12,7 +12,7 @@ enum {
 };
 
 /* NULL when the record is damaged or says that nobody knows. */
-static const char *name_of(const struct ux_gsym *g, uint32_t i)
+static const char *function_name(const struct ux_gsym *g, uint32_t i)
 {
 	struct ux_cur c = gsym_body_at(g, ux_gsym_record(g, i));
 	(void)ux_cur_u32(&c); /* size */
@@ -21,7 +21,7 @@ static const char *name_of(const struct ux_gsym *g, uint32_t i)
 	return name && strcmp(name, UX_NO_NAME) != 0 ? name : NULL;
 }
 
-static int by_hash(const void *x, const void *y)
+static int name_cmp_hash(const void *x, const void *y)
 {
 	const struct ux_gsym_name *a = x, *b = y;
 	UX_ORDER(a->hash, b->hash);
@@ -38,7 +38,7 @@ enum ux_code ux_gsym_names_build(struct ux_gsym_names *names, const struct ux_gs
 	if (!made.list)
 		return ux_error_nomem(err);
 	for (uint32_t i = 0; i < g->n_functions; i++) {
-		struct ux_bytes name = ux_bytes_cstr(name_of(g, i));
+		struct ux_bytes name = ux_bytes_cstr(function_name(g, i));
 		if (name.size > left)
 			return ux_error_set(err, UX_ELIMIT,
 					    "names of functions are over %d times as long as the "
@@ -49,7 +49,7 @@ enum ux_code ux_gsym_names_build(struct ux_gsym_names *names, const struct ux_gs
 			made.list[made.n++] = (struct ux_gsym_name){ux_hash_bytes(name), i};
 	}
 	if (made.n > 1)
-		qsort(made.list, made.n, sizeof(*made.list), by_hash);
+		qsort(made.list, made.n, sizeof(*made.list), name_cmp_hash);
 	*names = made;
 	made = (struct ux_gsym_names){0};
 	return UX_OK;
@@ -62,7 +62,7 @@ void ux_gsym_names_deinit(struct ux_gsym_names *names)
 }
 
 /* The first entry with that hash or a greater one. */
-static size_t first_of(const struct ux_gsym_names *names, uint64_t hash)
+static size_t names_first_of(const struct ux_gsym_names *names, uint64_t hash)
 {
 	size_t lo = 0, hi = names->n;
 	while (lo < hi) {
@@ -79,10 +79,10 @@ enum ux_code ux_gsym_names_find(const struct ux_gsym_names *names, const struct 
 				struct ux_bytes name, uint64_t *ret, struct ux_error *err)
 {
 	uint64_t hash = ux_hash_bytes(name);
-	size_t i = first_of(names, hash), end = ux_min(names->n, i + SAME_HASH_MOST);
+	size_t i = names_first_of(names, hash), end = ux_min(names->n, i + SAME_HASH_MOST);
 	for (; i < end && names->list[i].hash == hash; i++) {
 		uint32_t function = names->list[i].function;
-		if (!ux_bytes_eq(ux_bytes_cstr(name_of(g, function)), name))
+		if (!ux_bytes_eq(ux_bytes_cstr(function_name(g, function)), name))
 			continue;
 		*ret = ux_gsym_start(g, function);
 		return UX_OK;

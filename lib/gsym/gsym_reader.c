@@ -43,7 +43,7 @@ bool ux_gsym_is(struct ux_bytes file)
 }
 
 /* Magic and version are the same in all versions. */
-static enum ux_code open_version(struct ux_gsym *g, struct ux_cur *c, struct ux_error *err)
+static enum ux_code reader_open_version(struct ux_gsym *g, struct ux_cur *c, struct ux_error *err)
 {
 	if (!ux_gsym_is(g->file)) {
 		uint32_t found = ux_cur_u32(c);
@@ -66,7 +66,7 @@ static enum ux_code open_version(struct ux_gsym *g, struct ux_cur *c, struct ux_
 	return ux_cur_status(c, err);
 }
 
-static enum ux_code check_strings(const struct ux_gsym *g, struct ux_error *err)
+static enum ux_code reader_check_strings(const struct ux_gsym *g, struct ux_error *err)
 {
 	struct ux_bytes s = g->strings;
 	if (s.size > 0 && s.data[s.size - 1] == 0)
@@ -77,7 +77,7 @@ static enum ux_code check_strings(const struct ux_gsym *g, struct ux_error *err)
 
 /* --- version 1 -------------------------------------------------------------------------------- */
 
-static enum ux_code open_header1(struct ux_gsym *g, struct ux_cur *c, struct ux_error *err)
+static enum ux_code reader_open_header1(struct ux_gsym *g, struct ux_cur *c, struct ux_error *err)
 {
 	uint8_t uuid_size = ux_cur_u8(c);
 	if (uuid_size > GSYM1_HEADER_SIZE - GSYM1_UUID_OFF)
@@ -98,22 +98,22 @@ static enum ux_code open_header1(struct ux_gsym *g, struct ux_cur *c, struct ux_
 }
 
 /* The rest of the file table, whose count is next. */
-static void open_files(struct ux_gsym *g, struct ux_cur *c)
+static void reader_open_files(struct ux_gsym *g, struct ux_cur *c)
 {
 	g->n_files = ux_cur_u32(c);
 	g->files = ux_cur_take(c, (uint64_t)g->n_files * 2 * g->offset_size).data;
 }
 
-static enum ux_code open1(struct ux_gsym *g, struct ux_cur *c, struct ux_error *err)
+static enum ux_code reader_open1(struct ux_gsym *g, struct ux_cur *c, struct ux_error *err)
 {
 	g->offset_size = GSYM1_OFFSET;
 	g->body = g->file;
-	UX_TRY(open_header1(g, c, err));
+	UX_TRY(reader_open_header1(g, c, err));
 	/* Counts have 32 bits, so none of the products wraps. */
 	g->addrs = ux_cur_take(c, (uint64_t)g->n_functions * g->addr_size).data;
 	ux_cur_align(c, sizeof(uint32_t));
 	g->records = ux_cur_take(c, (uint64_t)g->n_functions * GSYM1_OFFSET).data;
-	open_files(g, c);
+	reader_open_files(g, c);
 	return ux_cur_status(c, err);
 }
 
@@ -126,8 +126,8 @@ static const char *const section_names[GSYM_SECTION_COUNT] = {
 };
 
 /* The sections of known types; those of others are passed over, as LLVM does. */
-static enum ux_code read_directory(const struct ux_gsym *g, struct gsym_section *found,
-				   struct ux_error *err)
+static enum ux_code reader_read_directory(const struct ux_gsym *g, struct gsym_section *found,
+					  struct ux_error *err)
 {
 	struct gsym_directory d = gsym_directory_open(g->file, g->swap);
 	struct gsym_section s;
@@ -146,7 +146,8 @@ static enum ux_code read_directory(const struct ux_gsym *g, struct gsym_section 
 	return UX_OK;
 }
 
-static enum ux_code check_size(const struct gsym_section *s, uint64_t want, struct ux_error *err)
+static enum ux_code section_check_size(const struct gsym_section *s, uint64_t want,
+				       struct ux_error *err)
 {
 	if (s->content.size == want)
 		return UX_OK;
@@ -155,7 +156,7 @@ static enum ux_code check_size(const struct gsym_section *s, uint64_t want, stru
 			   s->type, section_names[s->type], s->content.size, want);
 }
 
-static enum ux_code open2(struct ux_gsym *g, struct ux_cur *c, struct ux_error *err)
+static enum ux_code reader_open2(struct ux_gsym *g, struct ux_cur *c, struct ux_error *err)
 {
 	struct gsym_section found[GSYM_SECTION_COUNT] = {0};
 	uint8_t encoding = ux_cur_u8(c);
@@ -166,11 +167,11 @@ static enum ux_code open2(struct ux_gsym *g, struct ux_cur *c, struct ux_error *
 	if (encoding != 0)
 		return ux_error_at(err, UX_EUNSUPPORTED, NULL, 7,
 				   "strings in encoding %u, 0 expected", encoding);
-	UX_TRY(read_directory(g, found, err));
+	UX_TRY(reader_read_directory(g, found, err));
 	const struct gsym_section *files = &found[GSYM_SECTION_FILES];
 	uint64_t n = g->n_functions;
-	UX_TRY(check_size(&found[GSYM_SECTION_STARTS], n * g->addr_size, err));
-	UX_TRY(check_size(&found[GSYM_SECTION_RECORDS], n * GSYM2_OFFSET, err));
+	UX_TRY(section_check_size(&found[GSYM_SECTION_STARTS], n * g->addr_size, err));
+	UX_TRY(section_check_size(&found[GSYM_SECTION_RECORDS], n * GSYM2_OFFSET, err));
 	g->addrs = found[GSYM_SECTION_STARTS].content.data;
 	g->records = found[GSYM_SECTION_RECORDS].content.data;
 	g->body = found[GSYM_SECTION_FUNCTIONS].content;
@@ -178,7 +179,7 @@ static enum ux_code open2(struct ux_gsym *g, struct ux_cur *c, struct ux_error *
 	g->uuid = found[GSYM_SECTION_UUID].content;
 	struct ux_cur table = ux_cur_make(files->content, NULL, g->swap);
 	table.base = files->off;
-	open_files(g, &table);
+	reader_open_files(g, &table);
 	return ux_cur_status(&table, err);
 }
 
@@ -186,9 +187,9 @@ enum ux_code ux_gsym_open(struct ux_gsym *g, struct ux_bytes file, struct ux_err
 {
 	struct ux_gsym made = {.file = file};
 	struct ux_cur c = ux_cur_make(file, NULL, false);
-	UX_TRY(open_version(&made, &c, err));
-	UX_TRY(made.version == 1 ? open1(&made, &c, err) : open2(&made, &c, err));
-	UX_TRY(check_strings(&made, err));
+	UX_TRY(reader_open_version(&made, &c, err));
+	UX_TRY(made.version == 1 ? reader_open1(&made, &c, err) : reader_open2(&made, &c, err));
+	UX_TRY(reader_check_strings(&made, err));
 	*g = made;
 	return UX_OK;
 }

@@ -35,7 +35,7 @@ const char *ux_gsym_part_name(enum ux_gsym_part part)
 	return (unsigned)part < UX_GSYM_PART_COUNT ? names[part] : "unknown";
 }
 
-static enum ux_gsym_part part_of(uint32_t type)
+static enum ux_gsym_part stat_part(uint32_t type)
 {
 	switch (type) {
 	case GSYM_INFO_LINES:
@@ -52,7 +52,7 @@ static enum ux_gsym_part part_of(uint32_t type)
 }
 
 /* What version 2 has besides. */
-static void add_sections(const struct ux_gsym *g, uint64_t *bytes)
+static void stat_add_sections(const struct ux_gsym *g, uint64_t *bytes)
 {
 	struct gsym_directory d = gsym_directory_open(g->file, g->swap);
 	struct gsym_section s;
@@ -64,13 +64,13 @@ static void add_sections(const struct ux_gsym *g, uint64_t *bytes)
 	bytes[UX_GSYM_PART_UUID] = g->uuid.size;
 }
 
-static void add_tables(const struct ux_gsym *g, uint64_t *bytes)
+static void stat_add_tables(const struct ux_gsym *g, uint64_t *bytes)
 {
 	uint64_t n = g->n_functions;
 	if (g->version == 1)
 		bytes[UX_GSYM_PART_HEADER] = GSYM1_HEADER_SIZE;
 	else
-		add_sections(g, bytes);
+		stat_add_sections(g, bytes);
 	bytes[UX_GSYM_PART_STARTS] = n * g->addr_size;
 	bytes[UX_GSYM_PART_RECORDS] = n * g->offset_size;
 	bytes[UX_GSYM_PART_FILES] = sizeof(uint32_t) + (uint64_t)g->n_files * 2 * g->offset_size;
@@ -79,7 +79,7 @@ static void add_tables(const struct ux_gsym *g, uint64_t *bytes)
 	bytes[UX_GSYM_PART_ENDS] = n * HEAD;
 }
 
-static enum ux_code add_padding(uint64_t file, uint64_t *bytes, struct ux_error *err)
+static enum ux_code stat_add_padding(uint64_t file, uint64_t *bytes, struct ux_error *err)
 {
 	uint64_t sum = 0;
 	for (size_t i = 0; i < UX_GSYM_PART_PADDING; i++)
@@ -96,7 +96,7 @@ enum ux_code ux_gsym_stat(const struct ux_gsym *g, struct ux_gsym_stat *ret, str
 {
 	struct ux_gsym_stat stat = {{0}};
 	struct ux_gsym_walk walk = {.g = g};
-	add_tables(g, stat.bytes);
+	stat_add_tables(g, stat.bytes);
 	for (;;) {
 		bool more = false;
 		UX_TRY(ux_gsym_walk_next(&walk, &more, err));
@@ -104,16 +104,16 @@ enum ux_code ux_gsym_stat(const struct ux_gsym *g, struct ux_gsym_stat *ret, str
 			break;
 		struct ux_gsym_block block;
 		while (ux_gsym_raw_next(&walk.raw, &block))
-			stat.bytes[part_of(block.type)] += HEAD + ux_cur_left(&block.content);
+			stat.bytes[stat_part(block.type)] += HEAD + ux_cur_left(&block.content);
 	}
-	UX_TRY(add_padding(g->file.size, stat.bytes, err));
+	UX_TRY(stat_add_padding(g->file.size, stat.bytes, err));
 	*ret = stat;
 	return UX_OK;
 }
 
 /* Counts rows and the bytes from `from` to the function's end that have a line. */
-static enum ux_code count_lines(struct ux_cur block, uint64_t from, uint64_t size,
-				struct ux_counts *ret, struct ux_error *err)
+static enum ux_code measure_lines(struct ux_cur block, uint64_t from, uint64_t size,
+				  struct ux_counts *ret, struct ux_error *err)
 {
 	struct gsym_lines l = gsym_lines_start(block);
 	uint64_t at = 0, line = 0;
@@ -130,14 +130,14 @@ static enum ux_code count_lines(struct ux_cur block, uint64_t from, uint64_t siz
 	return ux_cur_status(&l.c, err);
 }
 
-static enum ux_code count_blocks(const struct ux_gsym *g, struct ux_gsym_raw *raw, uint64_t from,
-				 struct ux_counts *ret, struct ux_error *err)
+static enum ux_code measure_blocks(const struct ux_gsym *g, struct ux_gsym_raw *raw, uint64_t from,
+				   struct ux_counts *ret, struct ux_error *err)
 {
 	struct ux_gsym_block block;
 	while (ux_gsym_raw_next(raw, &block)) {
 		size_t n = 0;
 		if (block.type == GSYM_INFO_LINES)
-			UX_TRY(count_lines(block.content, from, raw->size, ret, err));
+			UX_TRY(measure_lines(block.content, from, raw->size, ret, err));
 		if (block.type == GSYM_INFO_INLINES)
 			UX_TRY(ux_gsym_count_inlines(g, block.content, &n, err));
 		ret->inlines += n;
@@ -145,7 +145,7 @@ static enum ux_code count_blocks(const struct ux_gsym *g, struct ux_gsym_raw *ra
 	return UX_OK;
 }
 
-static bool is_named(const struct ux_gsym *g, uint64_t name)
+static bool measure_is_named(const struct ux_gsym *g, uint64_t name)
 {
 	const char *text = ux_gsym_string(g, name);
 	return !text || strcmp(text, UX_NO_NAME) != 0;
@@ -163,11 +163,11 @@ enum ux_code ux_gsym_measure(const struct ux_gsym *g, struct ux_counts *ret, str
 			break;
 		uint64_t start = ux_gsym_start(g, walk.next - 1), size = walk.raw.size;
 		uint64_t from = reach > start ? ux_min(reach - start, size) : 0;
-		bool named = is_named(g, walk.raw.name);
+		bool named = measure_is_named(g, walk.raw.name);
 		counts.functions += named;
 		counts.unnamed += !named;
 		*(named ? &counts.code_bytes : &counts.unnamed_bytes) += size - from;
-		UX_TRY(count_blocks(g, &walk.raw, from, &counts, err));
+		UX_TRY(measure_blocks(g, &walk.raw, from, &counts, err));
 		if (size <= UINT64_MAX - start)
 			reach = ux_max(reach, start + size);
 	}

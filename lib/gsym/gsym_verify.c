@@ -18,11 +18,11 @@ struct gsym_check {
 };
 
 /* Marks the string at off as used; false when it is outside of the table. */
-bool gsym_check_string(struct gsym_check *check, uint64_t off);
+bool verify_string(struct gsym_check *check, uint64_t off);
 
 /* Checks the record at c, which moves behind its end. */
-enum ux_code gsym_check_record(struct gsym_check *check, struct ux_cur *c, uint32_t *ret_size,
-			       struct ux_error *err) ux_must;
+enum ux_code verify_record(struct gsym_check *check, struct ux_cur *c, uint32_t *ret_size,
+			   struct ux_error *err) ux_must;
 
 enum {
 	NESTING_MOST = 4, /* merged functions in merged functions */
@@ -30,7 +30,7 @@ enum {
 	CALL_FLAGS = 3    /* internal and external call */
 };
 
-bool gsym_check_string(struct gsym_check *check, uint64_t off)
+bool verify_string(struct gsym_check *check, uint64_t off)
 {
 	const struct ux_bytes s = check->g->strings;
 	if (off >= s.size)
@@ -40,8 +40,8 @@ bool gsym_check_string(struct gsym_check *check, uint64_t off)
 	return true;
 }
 
-static enum ux_code check_lines(struct gsym_check *check, struct ux_cur block, uint32_t size,
-				struct ux_error *err)
+static enum ux_code verify_lines(struct gsym_check *check, struct ux_cur block, uint32_t size,
+				 struct ux_error *err)
 {
 	struct gsym_lines l = gsym_lines_start(block);
 	uint64_t before = 0, n = 0;
@@ -67,7 +67,7 @@ static enum ux_code check_lines(struct gsym_check *check, struct ux_cur block, u
 }
 
 /* Does one of n ascending ranges hold r? */
-static bool inside(const struct ux_gsym_range *ranges, uint32_t n, struct ux_gsym_range r)
+static bool range_is_inside(const struct ux_gsym_range *ranges, uint32_t n, struct ux_gsym_range r)
 {
 	uint32_t at = 0;
 	for (uint32_t left = n; left > 1;) {
@@ -78,42 +78,41 @@ static bool inside(const struct ux_gsym_range *ranges, uint32_t n, struct ux_gsy
 	return ranges[at].lo <= r.lo && r.hi <= ranges[at].hi;
 }
 
-static const char *check_ranges(const struct ux_gsym_range *ranges, uint32_t n,
-				const struct ux_gsym_range *parent, uint32_t n_parent)
+static const char *verify_ranges(const struct ux_gsym_range *ranges, uint32_t n,
+				 const struct ux_gsym_range *parent, uint32_t n_parent)
 {
 	for (uint32_t i = 0; i < n; i++) {
 		if (ranges[i].lo >= ranges[i].hi)
 			return "inlined call has an empty range";
 		if (i > 0 && ranges[i].lo < ranges[i - 1].hi)
 			return "ranges of an inlined call do not ascend";
-		if (!inside(parent, n_parent, ranges[i]))
+		if (!range_is_inside(parent, n_parent, ranges[i]))
 			return "range of an inlined call lies outside of its caller's";
 	}
 	return NULL;
 }
 
-static const char *check_node(struct gsym_check *check, const struct ux_gsym_node *node)
+static const char *verify_node(struct gsym_check *check, const struct ux_gsym_node *node)
 {
 	if (node->call_file >= check->g->n_files)
 		return "inlined call's file is past the file table";
-	return gsym_check_string(check, node->name)
-		       ? NULL
-		       : "inlined call's name is past the string table";
+	return verify_string(check, node->name) ? NULL
+						: "inlined call's name is past the string table";
 }
 
-static const char *check_tree(struct gsym_check *check, const struct ux_gsym_tree *tree,
-			      uint32_t size)
+static const char *verify_tree(struct gsym_check *check, const struct ux_gsym_tree *tree,
+			       uint32_t size)
 {
 	const struct ux_gsym_node *path[UX_GSYM_DEPTH_MOST + 1];
 	const struct ux_gsym_range whole = {0, size > 0 ? size : UINT32_MAX};
 	for (size_t i = 0; i < tree->n_nodes; i++) {
 		const struct ux_gsym_node *node = &tree->nodes[i];
 		const struct ux_gsym_node *up = node->depth > 0 ? path[node->depth - 1] : NULL;
-		const char *bad = check_node(check, node);
+		const char *bad = verify_node(check, node);
 		if (!bad)
-			bad = check_ranges(tree->ranges + node->range_first, node->range_count,
-					   up ? tree->ranges + up->range_first : &whole,
-					   up ? up->range_count : 1);
+			bad = verify_ranges(tree->ranges + node->range_first, node->range_count,
+					    up ? tree->ranges + up->range_first : &whole,
+					    up ? up->range_count : 1);
 		if (bad)
 			return bad;
 		path[node->depth] = node;
@@ -121,13 +120,13 @@ static const char *check_tree(struct gsym_check *check, const struct ux_gsym_tre
 	return NULL;
 }
 
-static enum ux_code check_inlines(struct gsym_check *check, struct ux_cur block,
-				  const struct ux_gsym_raw *raw, struct ux_error *err)
+static enum ux_code verify_inlines(struct gsym_check *check, struct ux_cur block,
+				   const struct ux_gsym_raw *raw, struct ux_error *err)
 {
 	struct ux_arena_mark mark = ux_arena_mark(check->arena);
 	struct ux_gsym_tree tree = {0};
 	UX_TRY(ux_gsym_decode_inlines(check->g, block, check->arena, &tree, err));
-	const char *bad = check_tree(check, &tree, raw->size);
+	const char *bad = verify_tree(check, &tree, raw->size);
 	check->notes.count[UX_GSYM_NOTE_ROOT] +=
 		tree.nodes[0].name != raw->name || tree.nodes[0].range_count != 1 ||
 		tree.ranges[0].lo != 0 || tree.ranges[0].hi != raw->size;
@@ -137,8 +136,8 @@ static enum ux_code check_inlines(struct gsym_check *check, struct ux_cur block,
 	return ux_cur_status(&block, err);
 }
 
-static enum ux_code check_calls(struct gsym_check *check, struct ux_cur block, uint32_t size,
-				struct ux_error *err)
+static enum ux_code verify_calls(struct gsym_check *check, struct ux_cur block, uint32_t size,
+				 struct ux_error *err)
 {
 	uint32_t n = ux_cur_u32(&block);
 	for (uint32_t i = 0; i < n && !block.failed; i++) {
@@ -148,7 +147,7 @@ static enum ux_code check_calls(struct gsym_check *check, struct ux_cur block, u
 			ux_cur_bad(&block, "call site has unknown flags");
 		uint32_t patterns = ux_cur_u32(&block);
 		for (uint32_t k = 0; k < patterns && !block.failed; k++)
-			if (!gsym_check_string(check, ux_gsym_name(check->g, &block)))
+			if (!verify_string(check, ux_gsym_name(check->g, &block)))
 				ux_cur_bad(&block, "call site's pattern is past the string table");
 	}
 	check->notes.count[UX_GSYM_NOTE_CALL_SITE] += n;
@@ -157,16 +156,16 @@ static enum ux_code check_calls(struct gsym_check *check, struct ux_cur block, u
 	return ux_cur_status(&block, err);
 }
 
-static enum ux_code check_nested(struct gsym_check *check, struct ux_cur *c, unsigned nesting,
-				 uint32_t *ret_size, struct ux_error *err);
+static enum ux_code verify_nested(struct gsym_check *check, struct ux_cur *c, unsigned nesting,
+				  uint32_t *ret_size, struct ux_error *err);
 
-static enum ux_code check_merged(struct gsym_check *check, struct ux_cur block, unsigned nesting,
-				 struct ux_error *err)
+static enum ux_code verify_merged(struct gsym_check *check, struct ux_cur block, unsigned nesting,
+				  struct ux_error *err)
 {
 	uint32_t n = ux_cur_u32(&block), size;
 	for (uint32_t i = 0; i < n && !block.failed; i++) {
 		struct ux_cur one = ux_cur_sub(&block, ux_cur_u32(&block));
-		UX_TRY(check_nested(check, &one, nesting, &size, err));
+		UX_TRY(verify_nested(check, &one, nesting, &size, err));
 		if (ux_cur_more(&one))
 			ux_cur_bad(&one, "merged function ends before its size");
 		UX_TRY(ux_cur_status(&one, err));
@@ -177,33 +176,33 @@ static enum ux_code check_merged(struct gsym_check *check, struct ux_cur block, 
 	return ux_cur_status(&block, err);
 }
 
-static enum ux_code check_block(struct gsym_check *check, const struct ux_gsym_raw *raw,
-				struct ux_gsym_block block, unsigned nesting, struct ux_error *err)
+static enum ux_code verify_block(struct gsym_check *check, const struct ux_gsym_raw *raw,
+				 struct ux_gsym_block block, unsigned nesting, struct ux_error *err)
 {
 	switch (block.type) {
 	case GSYM_INFO_LINES:
-		return check_lines(check, block.content, raw->size, err);
+		return verify_lines(check, block.content, raw->size, err);
 	case GSYM_INFO_INLINES:
-		return check_inlines(check, block.content, raw, err);
+		return verify_inlines(check, block.content, raw, err);
 	case GSYM_INFO_MERGED:
-		return check_merged(check, block.content, nesting + 1, err);
+		return verify_merged(check, block.content, nesting + 1, err);
 	case GSYM_INFO_CALLS:
-		return check_calls(check, block.content, raw->size, err);
+		return verify_calls(check, block.content, raw->size, err);
 	default:
 		check->notes.count[UX_GSYM_NOTE_UNKNOWN_BLOCK]++;
 		return UX_OK;
 	}
 }
 
-static enum ux_code check_nested(struct gsym_check *check, struct ux_cur *c, unsigned nesting,
-				 uint32_t *ret_size, struct ux_error *err)
+static enum ux_code verify_nested(struct gsym_check *check, struct ux_cur *c, unsigned nesting,
+				  uint32_t *ret_size, struct ux_error *err)
 {
 	struct ux_gsym_raw raw = ux_gsym_raw_open(check->g, c);
 	struct ux_gsym_block block;
 	unsigned n = 0;
 	if (raw.name == 0)
 		ux_cur_bad(&raw.rest, "function has no name");
-	else if (!gsym_check_string(check, raw.name))
+	else if (!verify_string(check, raw.name))
 		ux_cur_bad(&raw.rest, "function's name is past the string table");
 	else if (nesting > NESTING_MOST)
 		ux_cur_bad(&raw.rest, "merged functions are nested more than 4 deep");
@@ -211,7 +210,7 @@ static enum ux_code check_nested(struct gsym_check *check, struct ux_cur *c, uns
 		if (++n > BLOCKS_MOST)
 			ux_cur_bad(&block.content, "record has more than 64 blocks");
 		UX_TRY(ux_cur_status(&block.content, err));
-		UX_TRY(check_block(check, &raw, block, nesting, err));
+		UX_TRY(verify_block(check, &raw, block, nesting, err));
 	}
 	UX_TRY(ux_cur_status(&raw.rest, err));
 	ux_cur_skip(c, ux_cur_left(c) - ux_cur_left(&raw.rest));
@@ -219,10 +218,10 @@ static enum ux_code check_nested(struct gsym_check *check, struct ux_cur *c, uns
 	return UX_OK;
 }
 
-enum ux_code gsym_check_record(struct gsym_check *check, struct ux_cur *c, uint32_t *ret_size,
-			       struct ux_error *err)
+enum ux_code verify_record(struct gsym_check *check, struct ux_cur *c, uint32_t *ret_size,
+			   struct ux_error *err)
 {
-	return check_nested(check, c, 0, ret_size, err);
+	return verify_nested(check, c, 0, ret_size, err);
 }
 
 enum {
@@ -258,33 +257,33 @@ struct part {
 
 UX_VEC(parts, struct part);
 
-static enum ux_code add_part(struct parts *parts, uint64_t lo, uint64_t hi, struct ux_error *err)
+static enum ux_code parts_add(struct parts *parts, uint64_t lo, uint64_t hi, struct ux_error *err)
 {
 	return parts_append(parts, (struct part){lo, hi}) ? UX_OK : ux_error_nomem(err);
 }
 
-static uint64_t off_of(const struct ux_gsym *g, const uint8_t *at)
+static uint64_t verify_off(const struct ux_gsym *g, const uint8_t *at)
 {
 	return (uint64_t)(at - g->file.data);
 }
 
-static enum ux_code check_header1(const struct ux_gsym *g, struct ux_error *err)
+static enum ux_code verify_header1(const struct ux_gsym *g, struct ux_error *err)
 {
 	struct ux_bytes rest = {g->uuid.data + g->uuid.size,
 				GSYM1_HEADER_SIZE - GSYM1_UUID_OFF - g->uuid.size};
 	for (size_t i = 0; i < rest.size; i++)
 		if (rest.data[i] != 0)
-			return ux_error_at(err, UX_ECORRUPT, NULL, off_of(g, rest.data + i),
+			return ux_error_at(err, UX_ECORRUPT, NULL, verify_off(g, rest.data + i),
 					   "byte behind the build ID is not 0");
 	return UX_OK;
 }
 
-static enum ux_code check_files(struct gsym_check *check, struct ux_error *err)
+static enum ux_code verify_files(struct gsym_check *check, struct ux_error *err)
 {
 	const struct ux_gsym *g = check->g;
 	size_t size = (size_t)g->n_files * 2 * g->offset_size;
 	struct ux_cur c = ux_cur_make(g->file, NULL, g->swap);
-	ux_cur_seek(&c, off_of(g, g->files));
+	ux_cur_seek(&c, verify_off(g, g->files));
 	c = ux_cur_sub(&c, size);
 	if (g->n_files == 0)
 		return ux_error_at(err, UX_ECORRUPT, NULL, ux_cur_off(&c),
@@ -294,28 +293,30 @@ static enum ux_code check_files(struct gsym_check *check, struct ux_error *err)
 		uint64_t base = gsym_name_read(&c, g->offset_size);
 		if (i == 0 && (dir | base) != 0)
 			ux_cur_bad(&c, "file 0 has a name");
-		if (!gsym_check_string(check, dir) || !gsym_check_string(check, base))
+		if (!verify_string(check, dir) || !verify_string(check, base))
 			ux_cur_bad(&c, "file's name is past the string table");
 	}
 	return ux_cur_status(&c, err);
 }
 
-static enum ux_code add_tables1(const struct ux_gsym *g, struct parts *parts, struct ux_error *err)
+static enum ux_code parts_add_tables1(const struct ux_gsym *g, struct parts *parts,
+				      struct ux_error *err)
 {
-	uint64_t starts = off_of(g, g->addrs), records = off_of(g, g->records);
-	uint64_t files = off_of(g, g->files), strings = off_of(g, g->strings.data);
+	uint64_t starts = verify_off(g, g->addrs), records = verify_off(g, g->records);
+	uint64_t files = verify_off(g, g->files), strings = verify_off(g, g->strings.data);
 	uint64_t n = g->n_functions;
-	UX_TRY(check_header1(g, err));
-	UX_TRY(add_part(parts, 0, GSYM1_HEADER_SIZE, err));
-	UX_TRY(add_part(parts, starts, starts + n * g->addr_size, err));
-	UX_TRY(add_part(parts, records, records + n * g->offset_size, err));
-	UX_TRY(add_part(parts, files - sizeof(uint32_t),
-			files + (uint64_t)g->n_files * 2 * g->offset_size, err));
-	return add_part(parts, strings, strings + g->strings.size, err);
+	UX_TRY(verify_header1(g, err));
+	UX_TRY(parts_add(parts, 0, GSYM1_HEADER_SIZE, err));
+	UX_TRY(parts_add(parts, starts, starts + n * g->addr_size, err));
+	UX_TRY(parts_add(parts, records, records + n * g->offset_size, err));
+	UX_TRY(parts_add(parts, files - sizeof(uint32_t),
+			 files + (uint64_t)g->n_files * 2 * g->offset_size, err));
+	return parts_add(parts, strings, strings + g->strings.size, err);
 }
 
 /* The section of records is not a part: each record is one. */
-static enum ux_code add_tables2(struct gsym_check *check, struct parts *parts, struct ux_error *err)
+static enum ux_code parts_add_tables2(struct gsym_check *check, struct parts *parts,
+				      struct ux_error *err)
 {
 	const struct ux_gsym *g = check->g;
 	struct gsym_directory d = gsym_directory_open(g->file, g->swap);
@@ -324,12 +325,12 @@ static enum ux_code add_tables2(struct gsym_check *check, struct parts *parts, s
 		uint64_t end = s.off + s.content.size;
 		check->notes.count[UX_GSYM_NOTE_UNKNOWN_SECTION] += s.type >= GSYM_SECTION_COUNT;
 		if (s.type == GSYM_SECTION_FILES) /* its own count says where it ends */
-			end = off_of(g, g->files) + (uint64_t)g->n_files * 2 * g->offset_size;
+			end = verify_off(g, g->files) + (uint64_t)g->n_files * 2 * g->offset_size;
 		if (s.type != GSYM_SECTION_FUNCTIONS)
-			UX_TRY(add_part(parts, s.off, end, err));
+			UX_TRY(parts_add(parts, s.off, end, err));
 	}
 	UX_TRY(ux_cur_status(&d.c, err));
-	return add_part(parts, 0, ux_cur_off(&d.c), err);
+	return parts_add(parts, 0, ux_cur_off(&d.c), err);
 }
 
 /* The functions before the one that is looked at. */
@@ -340,12 +341,12 @@ struct neighbours {
 	uint32_t same;  /* how many have this start */
 };
 
-static enum ux_code check_start(struct gsym_check *check, struct neighbours *before, uint32_t i,
-				uint32_t size, struct ux_error *err)
+static enum ux_code verify_start(struct gsym_check *check, struct neighbours *before, uint32_t i,
+				 uint32_t size, struct ux_error *err)
 {
 	uint64_t *notes = check->notes.count;
 	uint64_t start = ux_gsym_start(check->g, i);
-	uint64_t off = off_of(check->g, check->g->addrs) + (uint64_t)i * check->g->addr_size;
+	uint64_t off = verify_off(check->g, check->g->addrs) + (uint64_t)i * check->g->addr_size;
 	if (start < check->g->base || start > UINT64_MAX - size)
 		return ux_error_at(err, UX_ECORRUPT, NULL, off,
 				   "function at 0x%" PRIx64 " with 0x%" PRIx32
@@ -368,38 +369,38 @@ static enum ux_code check_start(struct gsym_check *check, struct neighbours *bef
 	return UX_OK;
 }
 
-static enum ux_code check_record(struct gsym_check *check, uint64_t record, uint64_t *left,
-				 uint32_t *ret_size, struct parts *parts, struct ux_error *err)
+static enum ux_code verify_record_at(struct gsym_check *check, uint64_t record, uint64_t *left,
+				     uint32_t *ret_size, struct parts *parts, struct ux_error *err)
 {
 	struct ux_cur c = gsym_body_at(check->g, record);
 	UX_TRY(ux_cur_status(&c, err));
 	uint64_t at = ux_cur_off(&c);
 	if (at % GSYM_RECORD_ALIGN != 0)
 		return ux_error_at(err, UX_ECORRUPT, NULL, at, "record is not aligned to 4 bytes");
-	UX_TRY(gsym_check_record(check, &c, ret_size, err));
+	UX_TRY(verify_record(check, &c, ret_size, err));
 	uint64_t length = ux_cur_off(&c) - at;
 	/* Else a file could have one large record checked once for each of its functions. */
 	if (length > *left)
 		return ux_error_at(err, UX_ECORRUPT, NULL, at, "records overlap");
 	*left -= length;
-	return add_part(parts, at, at + length, err);
+	return parts_add(parts, at, at + length, err);
 }
 
-static enum ux_code check_records(struct gsym_check *check, struct parts *parts,
-				  struct ux_error *err)
+static enum ux_code verify_records(struct gsym_check *check, struct parts *parts,
+				   struct ux_error *err)
 {
 	const struct ux_gsym *g = check->g;
 	struct neighbours before = {0};
 	uint64_t left = g->file.size;
 	for (uint32_t i = 0; i < g->n_functions; i++) {
 		uint32_t size = 0;
-		UX_TRY(check_record(check, ux_gsym_record(g, i), &left, &size, parts, err));
-		UX_TRY(check_start(check, &before, i, size, err));
+		UX_TRY(verify_record_at(check, ux_gsym_record(g, i), &left, &size, parts, err));
+		UX_TRY(verify_start(check, &before, i, size, err));
 	}
 	return UX_OK;
 }
 
-static void count_strings(struct gsym_check *check)
+static void verify_count_strings(struct gsym_check *check)
 {
 	const struct ux_bytes s = check->g->strings;
 	for (size_t at = 0, next; at < s.size; at = next) {
@@ -412,7 +413,7 @@ static void count_strings(struct gsym_check *check)
 	}
 }
 
-static int part_cmp(const void *va, const void *vb)
+static int parts_cmp(const void *va, const void *vb)
 {
 	const struct part *a = va, *b = vb;
 	if (a->lo != b->lo)
@@ -422,7 +423,7 @@ static int part_cmp(const void *va, const void *vb)
 
 /* Bytes between two parts: zeros that align the next, or somebody's own. In version 2 each table
  * has an alignment of its own, up to 8. */
-static uint64_t foreign_bytes(const struct ux_gsym *g, uint64_t lo, uint64_t hi)
+static uint64_t parts_foreign_bytes(const struct ux_gsym *g, uint64_t lo, uint64_t hi)
 {
 	uint64_t least = g->version == 1 ? GSYM_RECORD_ALIGN : 2;
 	if (hi - lo >= g->offset_size || (hi % least != 0 && hi != g->file.size))
@@ -433,8 +434,8 @@ static uint64_t foreign_bytes(const struct ux_gsym *g, uint64_t lo, uint64_t hi)
 	return 0;
 }
 
-static enum ux_code check_parts(struct gsym_check *check, const struct parts *parts,
-				struct ux_error *err)
+static enum ux_code verify_parts(struct gsym_check *check, const struct parts *parts,
+				 struct ux_error *err)
 {
 	uint64_t *notes = check->notes.count;
 	const struct part *before = parts->data;
@@ -445,11 +446,12 @@ static enum ux_code check_parts(struct gsym_check *check, const struct parts *pa
 					   "two parts of the file overlap: 0x%" PRIx64
 					   " belongs to the part at 0x%" PRIx64,
 					   p->lo, before->lo);
-		notes[UX_GSYM_NOTE_FOREIGN_BYTE] += foreign_bytes(check->g, before->hi, p->lo);
+		notes[UX_GSYM_NOTE_FOREIGN_BYTE] +=
+			parts_foreign_bytes(check->g, before->hi, p->lo);
 		before = p;
 	}
 	notes[UX_GSYM_NOTE_FOREIGN_BYTE] +=
-		foreign_bytes(check->g, before->hi, check->g->file.size);
+		parts_foreign_bytes(check->g, before->hi, check->g->file.size);
 	return UX_OK;
 }
 
@@ -463,14 +465,15 @@ enum ux_code ux_gsym_verify(const struct ux_gsym *g, struct ux_gsym_notes *ret,
 		return ux_error_nomem(err);
 	struct gsym_check check = {.g = g, .used = used, .arena = &arena};
 	if (g->strings.data[0] != 0)
-		return ux_error_at(err, UX_ECORRUPT, NULL, off_of(g, g->strings.data),
+		return ux_error_at(err, UX_ECORRUPT, NULL, verify_off(g, g->strings.data),
 				   "string table does not begin with a NUL");
-	UX_TRY(check_files(&check, err));
-	UX_TRY(g->version == 1 ? add_tables1(g, &parts, err) : add_tables2(&check, &parts, err));
-	UX_TRY(check_records(&check, &parts, err));
-	count_strings(&check);
-	qsort(parts.data, parts.size, sizeof(*parts.data), part_cmp);
-	UX_TRY(check_parts(&check, &parts, err));
+	UX_TRY(verify_files(&check, err));
+	UX_TRY(g->version == 1 ? parts_add_tables1(g, &parts, err)
+			       : parts_add_tables2(&check, &parts, err));
+	UX_TRY(verify_records(&check, &parts, err));
+	verify_count_strings(&check);
+	qsort(parts.data, parts.size, sizeof(*parts.data), parts_cmp);
+	UX_TRY(verify_parts(&check, &parts, err));
 	*ret = check.notes;
 	return UX_OK;
 }

@@ -5,7 +5,7 @@
 #include "text.h"
 
 /* The fields of a GUID that are numbers: 4, 2 and 2 bytes. */
-static void swap_fields(const uint8_t *in, uint8_t *out)
+static void debug_id_swap(const uint8_t *in, uint8_t *out)
 {
 	static const uint8_t from[UX_DEBUG_ID_SIZE] = {3, 2, 1,  0,  5,  4,  7,  6,
 						       8, 9, 10, 11, 12, 13, 14, 15};
@@ -13,7 +13,7 @@ static void swap_fields(const uint8_t *in, uint8_t *out)
 		out[i] = in[from[i]];
 }
 
-static enum ux_code bad(struct ux_bytes text, struct ux_error *err)
+static enum ux_code debug_id_bad(struct ux_bytes text, struct ux_error *err)
 {
 	return ux_error_set(err, UX_EINVAL,
 			    "'%.*s' is no debug ID; expected 32 hexadecimal digits and an age",
@@ -21,18 +21,18 @@ static enum ux_code bad(struct ux_bytes text, struct ux_error *err)
 }
 
 /* Where dashes stand in a GUID that is written with them, and before its age. */
-static bool is_dash(size_t at)
+static bool debug_id_is_dash(size_t at)
 {
 	return at == 8 || at == 13 || at == 18 || at == 23 || at == 36;
 }
 
 /* The digits alone, at most size of them; 0 when anything else is there. */
-static size_t collect_digits(struct ux_bytes text, uint8_t *digits, size_t size)
+static size_t debug_id_digits(struct ux_bytes text, uint8_t *digits, size_t size)
 {
 	bool dashed = text.size > 8 && text.data[8] == '-';
 	size_t n = 0;
 	for (size_t i = 0; i < text.size; i++) {
-		if (dashed && is_dash(i)) {
+		if (dashed && debug_id_is_dash(i)) {
 			if (text.data[i] != '-')
 				return 0;
 			continue;
@@ -48,9 +48,9 @@ static size_t collect_digits(struct ux_bytes text, uint8_t *digits, size_t size)
 enum ux_code ux_debug_id_parse(struct ux_bytes text, struct ux_debug_id *ret, struct ux_error *err)
 {
 	uint8_t digits[UX_DEBUG_ID_TEXT - 1];
-	size_t n = collect_digits(text, digits, sizeof(digits));
+	size_t n = debug_id_digits(text, digits, sizeof(digits));
 	if (n < (size_t)2 * UX_DEBUG_ID_SIZE)
-		return bad(text, err);
+		return debug_id_bad(text, err);
 	*ret = (struct ux_debug_id){0};
 	for (size_t i = 0; i < UX_DEBUG_ID_SIZE; i++)
 		ret->bytes[i] = (uint8_t)(digits[2 * i] << 4 | digits[2 * i + 1]);
@@ -61,7 +61,7 @@ enum ux_code ux_debug_id_parse(struct ux_bytes text, struct ux_debug_id *ret, st
 
 void ux_debug_id_gnu(const struct ux_debug_id *id, uint8_t ret[UX_DEBUG_ID_SIZE])
 {
-	swap_fields(id->bytes, ret);
+	debug_id_swap(id->bytes, ret);
 }
 
 struct ux_id ux_debug_id_uuid(const struct ux_debug_id *id)
@@ -77,7 +77,7 @@ bool ux_debug_id_format(const struct ux_id *id, char *text)
 	if (id->type != UX_ID_GNU && id->type != UX_ID_UUID)
 		return false;
 	if (id->type == UX_ID_GNU)
-		swap_fields(id->bytes, guid); /* the bytes behind a short one are 0 */
+		debug_id_swap(id->bytes, guid); /* the bytes behind a short one are 0 */
 	else
 		memcpy(guid, id->bytes, sizeof(guid));
 	for (size_t i = 0; i < sizeof(guid); i++)

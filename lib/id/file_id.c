@@ -13,13 +13,13 @@ enum {
 
 __extension__ typedef unsigned __int128 u128;
 
-static void put_big(uint8_t *to, uint64_t v)
+static void file_id_put_u64(uint8_t *to, uint64_t v)
 {
 	for (unsigned i = 0; i < 8; i++)
 		to[i] = (uint8_t)(v >> (56 - 8 * i));
 }
 
-static struct ux_id file_id(const uint8_t bytes[UX_ID_FILE_SIZE])
+static struct ux_id file_id_make(const uint8_t bytes[UX_ID_FILE_SIZE])
 {
 	struct ux_id id = {.type = UX_ID_FILE, .size = UX_ID_FILE_SIZE};
 	memcpy(id.bytes, bytes, UX_ID_FILE_SIZE);
@@ -32,7 +32,7 @@ struct ux_id ux_file_id(struct ux_bytes file)
 	uint8_t size[8];
 	uint8_t digest[UX_ID_FILE_SIZE];
 	struct sha256_ctx sha;
-	put_big(size, file.size);
+	file_id_put_u64(size, file.size);
 	sha256_init(&sha);
 	if (n > 0) {
 		sha256_update(&sha, n, file.data);
@@ -40,11 +40,11 @@ struct ux_id ux_file_id(struct ux_bytes file)
 	}
 	sha256_update(&sha, sizeof(size), size);
 	sha256_digest(&sha, sizeof(digest), digest);
-	return file_id(digest);
+	return file_id_make(digest);
 }
 
 /* FNV-1a with 128 bits; offset basis and prime are those of Fowler, Noll and Vo. */
-static u128 fnv1a_128(const char *text)
+static u128 file_id_fnv1a(const char *text)
 {
 	u128 hash = (u128)0x6c62272e07bb0142u << 64 | 0x62b821756295c58du;
 	const u128 prime = (u128)1 << 88 | 0x13b;
@@ -60,11 +60,11 @@ struct ux_id ux_file_id_of_kernel(const struct ux_id *gnu)
 	if (gnu && gnu->type == UX_ID_GNU)
 		ux_hex_encode(ux_bytes(gnu->bytes, gnu->size), hex);
 	if (strlen(hex) >= KERNEL_TEXT_LEAST)
-		hash = fnv1a_128(hex);
+		hash = file_id_fnv1a(hex);
 	uint8_t bytes[UX_ID_FILE_SIZE];
-	put_big(bytes, (uint64_t)(hash >> 64));
-	put_big(bytes + 8, (uint64_t)hash);
-	return file_id(bytes);
+	file_id_put_u64(bytes, (uint64_t)(hash >> 64));
+	file_id_put_u64(bytes + 8, (uint64_t)hash);
+	return file_id_make(bytes);
 }
 
 struct ux_id ux_file_id_swapped(const struct ux_id *id)
@@ -72,5 +72,5 @@ struct ux_id ux_file_id_swapped(const struct ux_id *id)
 	uint8_t bytes[UX_ID_FILE_SIZE];
 	memcpy(bytes, id->bytes + 8, 8);
 	memcpy(bytes + 8, id->bytes, 8);
-	return file_id(bytes);
+	return file_id_make(bytes);
 }

@@ -25,7 +25,7 @@ const char *ux_id_type_name(enum ux_id_type type)
 }
 
 /* Words for messages. */
-static const char *title(enum ux_id_type type)
+static const char *id_type_title(enum ux_id_type type)
 {
 	switch (type) {
 	case UX_ID_GNU:
@@ -42,25 +42,25 @@ static const char *title(enum ux_id_type type)
 	return "identity";
 }
 
-static enum ux_code check_size(enum ux_id_type type, size_t size, struct ux_error *err)
+static enum ux_code id_check_size(enum ux_id_type type, size_t size, struct ux_error *err)
 {
 	size_t most = type == UX_ID_GNU ? UX_ID_GNU_MOST : UX_ID_GO_MOST;
 	if ((type == UX_ID_FILE || type == UX_ID_UUID) && size != UX_ID_FILE_SIZE)
-		return ux_error_set(err, UX_EINVAL, "%s of %zu bytes, expected %d", title(type),
-				    size, UX_ID_FILE_SIZE);
+		return ux_error_set(err, UX_EINVAL, "%s of %zu bytes, expected %d",
+				    id_type_title(type), size, UX_ID_FILE_SIZE);
 	if (type == UX_ID_CUBIN_CRC && size != UX_ID_CUBIN_CRC_SIZE)
-		return ux_error_set(err, UX_EINVAL, "%s of %zu bytes, expected %d", title(type),
-				    size, UX_ID_CUBIN_CRC_SIZE);
+		return ux_error_set(err, UX_EINVAL, "%s of %zu bytes, expected %d",
+				    id_type_title(type), size, UX_ID_CUBIN_CRC_SIZE);
 	if (size == 0)
-		return ux_error_set(err, UX_EINVAL, "%s is empty", title(type));
+		return ux_error_set(err, UX_EINVAL, "%s is empty", id_type_title(type));
 	if (size > most)
 		return ux_error_set(err, UX_ELIMIT, "%s of %zu bytes, at most %zu are kept",
-				    title(type), size, most);
+				    id_type_title(type), size, most);
 	return UX_OK;
 }
 
 /* Space and control characters would break the text form, and so would bytes of any encoding. */
-static enum ux_code check_text(struct ux_bytes text, struct ux_error *err)
+static enum ux_code id_check_text(struct ux_bytes text, struct ux_error *err)
 {
 	for (size_t i = 0; i < text.size; i++)
 		if (text.data[i] < 0x21 || text.data[i] > 0x7e)
@@ -73,9 +73,9 @@ static enum ux_code check_text(struct ux_bytes text, struct ux_error *err)
 enum ux_code ux_id_make(enum ux_id_type type, struct ux_bytes bytes, struct ux_id *ret,
 			struct ux_error *err)
 {
-	UX_TRY(check_size(type, bytes.size, err));
+	UX_TRY(id_check_size(type, bytes.size, err));
 	if (type == UX_ID_GO)
-		UX_TRY(check_text(bytes, err));
+		UX_TRY(id_check_text(bytes, err));
 	struct ux_id id = {.type = (uint8_t)type, .size = (uint8_t)bytes.size};
 	memcpy(id.bytes, bytes.data, bytes.size);
 	*ret = id;
@@ -83,7 +83,7 @@ enum ux_code ux_id_make(enum ux_id_type type, struct ux_bytes bytes, struct ux_i
 }
 
 /* 0x and dashes taken away; false when more than the digits of a File ID are left. */
-static bool plain_digits(struct ux_bytes text, char digits[2 * UX_ID_FILE_SIZE], size_t *ret_n)
+static bool id_plain_digits(struct ux_bytes text, char digits[2 * UX_ID_FILE_SIZE], size_t *ret_n)
 {
 	size_t i =
 		ux_bytes_starts(text, UX_STR("0x")) || ux_bytes_starts(text, UX_STR("0X")) ? 2 : 0;
@@ -99,16 +99,16 @@ static bool plain_digits(struct ux_bytes text, char digits[2 * UX_ID_FILE_SIZE],
 	return true;
 }
 
-static bool hex16(struct ux_bytes text, uint8_t bytes[UX_ID_FILE_SIZE])
+static bool id_hex16(struct ux_bytes text, uint8_t bytes[UX_ID_FILE_SIZE])
 {
 	char digits[2 * UX_ID_FILE_SIZE];
 	size_t n = 0;
-	return plain_digits(text, digits, &n) && n == sizeof(digits) &&
+	return id_plain_digits(text, digits, &n) && n == sizeof(digits) &&
 	       ux_hex_decode(ux_bytes(digits, n), bytes, UX_ID_FILE_SIZE, &n);
 }
 
 /* The value of a character of either base64 alphabet (RFC 4648, sections 4 and 5), or -1. */
-static int base64_digit(uint8_t c)
+static int id_base64_digit(uint8_t c)
 {
 	if (c >= 'A' && c <= 'Z')
 		return c - 'A';
@@ -124,14 +124,14 @@ static int base64_digit(uint8_t c)
 }
 
 /* 16 bytes are 21 characters of six bits and one of two, whose other four are zero. */
-static bool base64_16(struct ux_bytes text, uint8_t bytes[UX_ID_FILE_SIZE])
+static bool id_base64_16(struct ux_bytes text, uint8_t bytes[UX_ID_FILE_SIZE])
 {
 	if (text.size != 22)
 		return false;
 	uint32_t bits = 0;
 	unsigned have = 0;
 	for (size_t i = 0, n = 0; i < text.size; i++) {
-		int digit = base64_digit(text.data[i]);
+		int digit = id_base64_digit(text.data[i]);
 		if (digit < 0)
 			return false;
 		bits = bits << 6 | (uint32_t)digit;
@@ -144,41 +144,41 @@ static bool base64_16(struct ux_bytes text, uint8_t bytes[UX_ID_FILE_SIZE])
 	return (bits & 15) == 0;
 }
 
-static enum ux_code refuse(struct ux_bytes text, const char *expected, struct ux_error *err)
+static enum ux_code id_bad(struct ux_bytes text, const char *expected, struct ux_error *err)
 {
 	return ux_error_set(err, UX_EINVAL, "\"%.*s%s\" is no identity: expected %s",
 			    (int)ux_min(text.size, (size_t)60), (const char *)text.data,
 			    text.size > 60 ? "..." : "", expected);
 }
 
-static enum ux_code parse_gnu(struct ux_bytes value, struct ux_bytes text, struct ux_id *ret,
-			      struct ux_error *err)
+static enum ux_code id_parse_gnu(struct ux_bytes value, struct ux_bytes text, struct ux_id *ret,
+				 struct ux_error *err)
 {
 	uint8_t bytes[UX_ID_GNU_MOST];
 	size_t n = 0;
 	if (value.size > 2 * sizeof(bytes))
-		return check_size(UX_ID_GNU, value.size / 2 + value.size % 2, err);
+		return id_check_size(UX_ID_GNU, value.size / 2 + value.size % 2, err);
 	if (value.size == 0 || !ux_hex_decode(value, bytes, sizeof(bytes), &n))
-		return refuse(text, "an even number of hexadecimal digits", err);
+		return id_bad(text, "an even number of hexadecimal digits", err);
 	return ux_id_make(UX_ID_GNU, ux_bytes(bytes, n), ret, err);
 }
 
-static enum ux_code parse_16(enum ux_id_type type, struct ux_bytes value, struct ux_bytes text,
-			     struct ux_id *ret, struct ux_error *err)
+static enum ux_code id_parse_16(enum ux_id_type type, struct ux_bytes value, struct ux_bytes text,
+				struct ux_id *ret, struct ux_error *err)
 {
 	uint8_t bytes[UX_ID_FILE_SIZE];
-	if (!hex16(value, bytes) && !(type == UX_ID_FILE && base64_16(value, bytes)))
-		return refuse(text, "32 hexadecimal digits", err);
+	if (!id_hex16(value, bytes) && !(type == UX_ID_FILE && id_base64_16(value, bytes)))
+		return id_bad(text, "32 hexadecimal digits", err);
 	return ux_id_make(type, ux_bytes(bytes, sizeof(bytes)), ret, err);
 }
 
 /* 0x in front, and leading zeros, are as profilers print it. */
-static enum ux_code parse_cubin_crc(struct ux_bytes value, struct ux_bytes text, struct ux_id *ret,
-				    struct ux_error *err)
+static enum ux_code id_parse_cubin_crc(struct ux_bytes value, struct ux_bytes text,
+				       struct ux_id *ret, struct ux_error *err)
 {
 	uint64_t crc = 0;
 	if (!ux_hex_parse_u64(value, /* hex= */ true, &crc) || crc > UINT32_MAX)
-		return refuse(text, "up to 8 hexadecimal digits", err);
+		return id_bad(text, "up to 8 hexadecimal digits", err);
 	*ret = ux_id_of_cubin_crc((uint32_t)crc);
 	return UX_OK;
 }
@@ -187,20 +187,20 @@ enum ux_code ux_id_parse(struct ux_bytes text, struct ux_id *ret, struct ux_erro
 {
 	const uint8_t *colon = text.size ? memchr(text.data, ':', text.size) : NULL;
 	if (!colon)
-		return parse_gnu(text, text, ret, err);
+		return id_parse_gnu(text, text, ret, err);
 	struct ux_bytes prefix = ux_bytes(text.data, (size_t)(colon - text.data));
 	struct ux_bytes value = ux_bytes(colon + 1, text.size - prefix.size - 1);
 	if (ux_bytes_eq(prefix, UX_STR("gnu")))
-		return parse_gnu(value, text, ret, err);
+		return id_parse_gnu(value, text, ret, err);
 	if (ux_bytes_eq(prefix, UX_STR("go")))
 		return ux_id_make(UX_ID_GO, value, ret, err);
 	if (ux_bytes_eq(prefix, UX_STR("file")))
-		return parse_16(UX_ID_FILE, value, text, ret, err);
+		return id_parse_16(UX_ID_FILE, value, text, ret, err);
 	if (ux_bytes_eq(prefix, UX_STR("uuid")))
-		return parse_16(UX_ID_UUID, value, text, ret, err);
+		return id_parse_16(UX_ID_UUID, value, text, ret, err);
 	if (ux_bytes_eq(prefix, UX_STR("cubin-crc")))
-		return parse_cubin_crc(value, text, ret, err);
-	return refuse(text, "gnu:, go:, file:, uuid: or cubin-crc: in front", err);
+		return id_parse_cubin_crc(value, text, ret, err);
+	return id_bad(text, "gnu:, go:, file:, uuid: or cubin-crc: in front", err);
 }
 
 const char *ux_id_format(const struct ux_id *id, char *text)

@@ -28,7 +28,7 @@ struct files {
 
 static_assert((int)UX_SOURCE_COUNT <= (int)UX_SOURCES_MOST, "what the header has room for");
 
-static void files_close(struct files *f)
+static void opened_files_close(struct files *f)
 {
 	ux_opened_close(&f->debug);
 	ux_opened_close(&f->given);
@@ -36,14 +36,14 @@ static void files_close(struct files *f)
 	ux_debug_file_close(&f->searched);
 }
 
-static bool is_given(const struct ux_input *in)
+static bool input_is_given(const struct ux_input *in)
 {
 	return in->path || in->data || in->size > 0;
 }
 
 /* A bundle may have several files. */
-static enum ux_code open_debug(struct ux_opened *o, const struct ux_input *in, struct ux_bytes exe,
-			       struct ux_error *err)
+static enum ux_code opened_files_debug(struct ux_opened *o, const struct ux_input *in,
+				       struct ux_bytes exe, struct ux_error *err)
 {
 	if (!in->path)
 		return ux_opened_open(o, in, err);
@@ -52,21 +52,21 @@ static enum ux_code open_debug(struct ux_opened *o, const struct ux_input *in, s
 	return UX_OK;
 }
 
-static enum ux_code open_files(struct files *f, struct ux_bytes exe, const char *exe_path,
-			       const struct ux_extract_opts *opts, struct ux_error *err)
+static enum ux_code opened_files_open(struct files *f, struct ux_bytes exe, const char *exe_path,
+				      const struct ux_extract_opts *opts, struct ux_error *err)
 {
-	const char *from = is_given(&opts->debug) ? opts->debug.path : exe_path;
-	UX_TRY(open_debug(&f->debug, &opts->debug, exe, err));
-	if (is_given(&opts->debug) && !ux_extract_takes(f->debug.bytes))
+	const char *from = input_is_given(&opts->debug) ? opts->debug.path : exe_path;
+	UX_TRY(opened_files_debug(&f->debug, &opts->debug, exe, err));
+	if (input_is_given(&opts->debug) && !ux_extract_takes(f->debug.bytes))
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "debug file is neither an ELF nor a Mach-O file");
-	if (!is_given(&opts->debug) && (opts->flags & UX_EXTRACT_FIND_DEBUG) != 0) {
+	if (!input_is_given(&opts->debug) && (opts->flags & UX_EXTRACT_FIND_DEBUG) != 0) {
 		struct ux_debug_search search = {.dirs = opts->debug_dirs};
 		UX_TRY(ux_debug_file_find(&f->searched, exe, exe_path, &search, err));
 		f->debug.bytes = f->searched.file.bytes; /* which `searched` unmaps */
 		from = f->searched.path ? f->searched.path : from;
 	}
-	if (is_given(&opts->supplementary))
+	if (input_is_given(&opts->supplementary))
 		return ux_opened_open(&f->given, &opts->supplementary, err);
 	/* Without it some names are unknown, which is better than no answer. */
 	struct ux_bytes file = f->debug.bytes.size > 0 ? f->debug.bytes : exe;
@@ -81,7 +81,7 @@ enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 			       ux_gsym_place_fn *place, void *ctx, struct ux_extract_result *ret,
 			       struct ux_error *err)
 {
-	ux_cleanup(files_close) struct files files = {0};
+	ux_cleanup(opened_files_close) struct files files = {0};
 	struct ux_extract_opts opts;
 	struct ux_extract_stats stats = {0};
 	UX_TRY(ux_sized_take(&opts, sizeof(opts), OPTS_LEAST, caller, err));
@@ -89,7 +89,7 @@ enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 		return ux_error_set(err, UX_EINVAL, "unknown flag in 0x%" PRIx32, opts.flags);
 	if ((opts.flags & VERSIONS) == VERSIONS)
 		return ux_error_set(err, UX_EINVAL, "two versions of GSYM asked for");
-	UX_TRY(open_files(&files, exe, exe_path, &opts, err));
+	UX_TRY(opened_files_open(&files, exe, exe_path, &opts, err));
 	struct ux_extract_options how = {
 		.threads = opts.threads,
 		.memory = opts.memory,
@@ -125,9 +125,10 @@ enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 }
 
 /* Opens the input, extracts, fills the caller's result. */
-static enum ux_code extract(const struct ux_input *in, const struct ux_extract_opts *opts,
-			    ux_gsym_sink_fn *sink, ux_gsym_place_fn *place, void *ctx,
-			    struct ux_extract_result *ret, struct ux_error *err)
+static enum ux_code public_extract_any(const struct ux_input *in,
+				       const struct ux_extract_opts *opts, ux_gsym_sink_fn *sink,
+				       ux_gsym_place_fn *place, void *ctx,
+				       struct ux_extract_result *ret, struct ux_error *err)
 {
 	ux_cleanup(ux_opened_close) struct ux_opened exe = {0};
 	struct ux_extract_result result;
@@ -138,13 +139,14 @@ static enum ux_code extract(const struct ux_input *in, const struct ux_extract_o
 	return UX_OK;
 }
 
-static enum ux_code to_file(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+static enum ux_code sink_to_file(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	const struct ux_file_new *f = ctx;
 	return ux_file_write(f->fd, bytes, err);
 }
 
-static enum ux_code to_place(void *ctx, uint64_t off, struct ux_bytes bytes, struct ux_error *err)
+static enum ux_code placer_to_receiver(void *ctx, uint64_t off, struct ux_bytes bytes,
+				       struct ux_error *err)
 {
 	const struct ux_file_new *f = ctx;
 	return ux_file_write_at(f->fd, off, bytes, err);
@@ -158,7 +160,7 @@ enum ux_code ux_extract_to_path(const struct ux_input *exe, const char *path,
 	struct ux_extract_result result = {.size = sizeof(result)};
 	UX_TRY(ux_sized_check(ret, RESULT_LEAST, err));
 	UX_TRY(ux_file_new_open(&f, path, err));
-	UX_TRY(extract(exe, opts, to_file, to_place, &f, &result, err));
+	UX_TRY(public_extract_any(exe, opts, sink_to_file, placer_to_receiver, &f, &result, err));
 	UX_TRY(ux_file_new_commit(&f, /* sync= */ false, err));
 	ux_sized_give(ret, &result, sizeof(result));
 	return UX_OK;
@@ -170,7 +172,7 @@ struct receiver {
 	void *ctx;
 };
 
-static enum ux_code to_receiver(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+static enum ux_code sink_to_receiver(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	const struct receiver *r = ctx;
 	enum ux_code code = r->fn(r->ctx, bytes.data, bytes.size);
@@ -182,5 +184,5 @@ enum ux_code ux_extract_to_fn(const struct ux_input *exe, ux_write_fn *fn, void 
 			      struct ux_error *err)
 {
 	struct receiver receiver = {fn, ctx};
-	return extract(exe, opts, to_receiver, NULL, &receiver, ret, err);
+	return public_extract_any(exe, opts, sink_to_receiver, NULL, &receiver, ret, err);
 }

@@ -40,7 +40,7 @@ static void gpu_guard(struct ux_gpu **gpu)
 }
 
 /* A cubin by itself, as the entry that a fat binary would have. */
-static enum ux_code take_cubin(struct ux_gpu *gpu, struct ux_error *err)
+static enum ux_code gpu_add_cubin(struct ux_gpu *gpu, struct ux_error *err)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	struct ux_bytes file = gpu->file.bytes;
@@ -52,7 +52,7 @@ static enum ux_code take_cubin(struct ux_gpu *gpu, struct ux_error *err)
 }
 
 /* Slices of the file as strings. */
-static enum ux_code copy_names(struct ux_gpu *gpu, struct ux_error *err)
+static enum ux_code gpu_copy_names(struct ux_gpu *gpu, struct ux_error *err)
 {
 	size_t n = gpu->list.entries.size, bytes = 0, used = 0;
 	for (size_t i = 0; i < n; i++)
@@ -79,10 +79,10 @@ enum ux_code ux_gpu_open(const struct ux_input *in, struct ux_gpu **ret, struct 
 		return ux_error_nomem(err);
 	UX_TRY(ux_opened_open(&gpu->file, in, err));
 	if (ux_cubin_is(gpu->file.bytes))
-		UX_TRY(take_cubin(gpu, err));
+		UX_TRY(gpu_add_cubin(gpu, err));
 	else
 		UX_TRY(ux_fatbin_list_read(gpu->file.bytes, &gpu->list, err));
-	UX_TRY(copy_names(gpu, err));
+	UX_TRY(gpu_copy_names(gpu, err));
 	*ret = ux_take(&gpu);
 	return UX_OK;
 }
@@ -99,7 +99,7 @@ uint64_t ux_gpu_damaged(const struct ux_gpu *gpu, struct ux_error *ret_first)
 	return gpu->list.bad;
 }
 
-static enum ux_gpu_kind kind_of(uint16_t kind)
+static enum ux_gpu_kind gpu_kind_of(uint16_t kind)
 {
 	return kind == UX_FATBIN_CUBIN    ? UX_GPU_CUBIN
 	       : kind == UX_FATBIN_PTX    ? UX_GPU_PTX
@@ -107,8 +107,8 @@ static enum ux_gpu_kind kind_of(uint16_t kind)
 					  : UX_GPU_OTHER;
 }
 
-static enum ux_code entry_at(const struct ux_gpu *gpu, size_t i, const struct ux_fatbin_entry **ret,
-			     struct ux_error *err)
+static enum ux_code gpu_entry_at(const struct ux_gpu *gpu, size_t i,
+				 const struct ux_fatbin_entry **ret, struct ux_error *err)
 {
 	if (i >= gpu->list.entries.size)
 		return ux_error_set(err, UX_EINVAL,
@@ -123,11 +123,11 @@ enum ux_code ux_gpu_piece_at(const struct ux_gpu *gpu, size_t i, struct ux_gpu_p
 {
 	const struct ux_fatbin_entry *e = NULL;
 	UX_TRY(ux_sized_check(ret, PIECE_LEAST, err));
-	UX_TRY(entry_at(gpu, i, &e, err));
+	UX_TRY(gpu_entry_at(gpu, i, &e, err));
 	struct ux_gpu_piece piece = {
 		.size = sizeof(piece),
 		.number = (uint32_t)i + 1,
-		.kind = kind_of(e->kind),
+		.kind = gpu_kind_of(e->kind),
 		.name = gpu->names + gpu->name[i],
 		.off = e->off,
 		.bytes = e->size,
@@ -138,11 +138,11 @@ enum ux_code ux_gpu_piece_at(const struct ux_gpu *gpu, size_t i, struct ux_gpu_p
 }
 
 /* The content of a cubin. */
-static enum ux_code unpack_cubin(const struct ux_gpu *gpu, size_t i, struct ux_fatbin_content *ret,
-				 struct ux_error *err)
+static enum ux_code gpu_unpack_cubin(const struct ux_gpu *gpu, size_t i,
+				     struct ux_fatbin_content *ret, struct ux_error *err)
 {
 	const struct ux_fatbin_entry *e = NULL;
-	UX_TRY(entry_at(gpu, i, &e, err));
+	UX_TRY(gpu_entry_at(gpu, i, &e, err));
 	if (e->kind != UX_FATBIN_CUBIN)
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "GPU code %zu is %s: expected a cubin, which has addresses",
@@ -155,7 +155,7 @@ enum ux_code ux_gpu_ids(const struct ux_gpu *gpu, size_t i, struct ux_ids *ret,
 {
 	ux_cleanup(ux_fatbin_content_free) struct ux_fatbin_content content = {0};
 	struct ux_id_set set = {0};
-	UX_TRY(unpack_cubin(gpu, i, &content, err));
+	UX_TRY(gpu_unpack_cubin(gpu, i, &content, err));
 	UX_TRY(ux_cubin_ids(content.bytes, &set, err));
 	memset(ret, 0, sizeof(*ret));
 	ret->n = set.size;
@@ -169,15 +169,15 @@ enum ux_code ux_gpu_content(const struct ux_gpu *gpu, size_t i, ux_write_fn *fn,
 {
 	ux_cleanup(ux_fatbin_content_free) struct ux_fatbin_content content = {0};
 	const struct ux_fatbin_entry *e = NULL;
-	UX_TRY(entry_at(gpu, i, &e, err));
+	UX_TRY(gpu_entry_at(gpu, i, &e, err));
 	UX_TRY(ux_fatbin_unpack(e, &content, err));
 	enum ux_code code = fn(ctx, content.bytes.data, content.bytes.size);
 	return code == UX_OK ? UX_OK : ux_error_set(err, code, "output is not wanted any more");
 }
 
 /* False ends the walk. */
-static bool give_function(const struct ux_elf *elf, const struct ux_elf_symbol *s, uint32_t index,
-			  ux_gpu_function_fn *fn, void *ctx)
+static bool gpu_give_function(const struct ux_elf *elf, const struct ux_elf_symbol *s,
+			      uint32_t index, ux_gpu_function_fn *fn, void *ctx)
 {
 	struct ux_gpu_function f = {.size = s->size, .index = index};
 	if (s->type != STT_FUNC || !s->home || s->name[0] == '\0')
@@ -194,7 +194,7 @@ enum ux_code ux_gpu_functions(const struct ux_gpu *gpu, size_t i, ux_gpu_functio
 	ux_cleanup(ux_fatbin_content_free) struct ux_fatbin_content content = {0};
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	struct ux_elf_symbols it;
-	UX_TRY(unpack_cubin(gpu, i, &content, err));
+	UX_TRY(gpu_unpack_cubin(gpu, i, &content, err));
 	UX_TRY(ux_elf_open(&elf, content.bytes, err));
 	const struct ux_elf_section *table = ux_elf_section_find(&elf, ".symtab");
 	if (!table || table->type == SHT_NOBITS)
@@ -202,7 +202,7 @@ enum ux_code ux_gpu_functions(const struct ux_gpu *gpu, size_t i, ux_gpu_functio
 	UX_TRY(ux_elf_symbols_open(&elf, table, &it, err));
 	bool more = true;
 	for (const struct ux_elf_symbol *s; more && (s = ux_elf_symbols_next(&it));)
-		more = give_function(&elf, s, (uint32_t)it.next - 1, fn, ctx);
+		more = gpu_give_function(&elf, s, (uint32_t)it.next - 1, fn, ctx);
 	return UX_OK;
 }
 

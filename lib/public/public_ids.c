@@ -12,7 +12,7 @@
 
 static_assert((size_t)UX_IDS_MOST >= (size_t)UX_ID_SET_MOST, "a set fits the caller's struct");
 
-static enum ux_code read_elf(struct ux_bytes file, struct ux_id_set *ret, struct ux_error *err)
+static enum ux_code ids_read_elf(struct ux_bytes file, struct ux_id_set *ret, struct ux_error *err)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	UX_TRY(ux_elf_open(&elf, file, err));
@@ -25,7 +25,8 @@ static enum ux_code read_elf(struct ux_bytes file, struct ux_id_set *ret, struct
 	return ux_id_set_add(ret, &crc, err);
 }
 
-static enum ux_code read_macho(struct ux_bytes file, struct ux_id_set *ret, struct ux_error *err)
+static enum ux_code ids_read_macho(struct ux_bytes file, struct ux_id_set *ret,
+				   struct ux_error *err)
 {
 	ux_cleanup(ux_macho_close) struct ux_macho macho = {0};
 	struct ux_macho_slice slice;
@@ -39,8 +40,8 @@ enum ux_code ux_ids_read(const struct ux_input *in, struct ux_ids *ret, struct u
 	ux_cleanup(ux_opened_close) struct ux_opened file = {0};
 	struct ux_id_set set = {0};
 	UX_TRY(ux_opened_open(&file, in, err));
-	UX_TRY(ux_macho_any(file.bytes) ? read_macho(file.bytes, &set, err)
-					: read_elf(file.bytes, &set, err));
+	UX_TRY(ux_macho_any(file.bytes) ? ids_read_macho(file.bytes, &set, err)
+					: ids_read_elf(file.bytes, &set, err));
 	memset(ret, 0, sizeof(*ret));
 	ret->n = set.size;
 	for (size_t i = 0; i < set.size; i++)

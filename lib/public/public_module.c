@@ -39,7 +39,7 @@ static void module_guard(struct ux_module **m)
 	ux_module_close(*m);
 }
 
-static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+static enum ux_code module_sink(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct ux_out *out = ctx;
 	ux_out_put(out, bytes.data, bytes.size);
@@ -47,16 +47,16 @@ static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 }
 
 /* The file's GSYM: itself, or what is extracted from it. */
-static enum ux_code open_gsym(struct ux_module *m, const char *path,
-			      const struct ux_extract_opts *extract, struct ux_error *err)
+static enum ux_code module_open_gsym(struct ux_module *m, const char *path,
+				     const struct ux_extract_opts *extract, struct ux_error *err)
 {
 	struct ux_extract_result result;
 	if (ux_gsym_is(m->file.bytes))
 		return ux_gsym_open(&m->gsym, m->file.bytes, err);
 	if (!ux_extract_takes(m->file.bytes))
 		return ux_error_set(err, UX_EUNSUPPORTED, "is no ELF, Mach-O or GSYM file");
-	UX_TRY(ux_public_extract(m->file.bytes, path, extract, keep, NULL, &m->built, &result,
-				 err));
+	UX_TRY(ux_public_extract(m->file.bytes, path, extract, module_sink, NULL, &m->built,
+				 &result, err));
 	ux_opened_close(&m->file);
 	return ux_gsym_open(&m->gsym, ux_out_bytes(&m->built), err);
 }
@@ -74,7 +74,7 @@ enum ux_code ux_module_open(const struct ux_input *in, const struct ux_module_op
 		return ux_error_nomem(err);
 	UX_TRY(ux_opened_open(&m->file, in, err));
 	enum ux_id_type type = ux_macho_any(m->file.bytes) ? UX_ID_UUID : UX_ID_GNU;
-	UX_TRY(open_gsym(m, in->path, opts.extract, err));
+	UX_TRY(module_open_gsym(m, in->path, opts.extract, err));
 	if ((opts.flags & UX_MODULE_INDEX) != 0)
 		UX_TRY(ux_gsym_index_build(&m->gsym, err));
 	if ((opts.flags & UX_MODULE_NAMES) != 0)
@@ -92,7 +92,7 @@ const char *ux_module_build_id(const struct ux_module *m)
 }
 
 /* What the flags take off an address. */
-static enum ux_code back_of(uint32_t flags, uint64_t *ret, struct ux_error *err)
+static enum ux_code lookup_flags_back(uint32_t flags, uint64_t *ret, struct ux_error *err)
 {
 	if (ux_unlikely((flags & ~(uint32_t)UX_LOOKUP_RETURN_ADDRESS) != 0))
 		return ux_error_set(err, UX_EINVAL, "unknown flag in 0x%" PRIx32, flags);
@@ -105,7 +105,7 @@ enum ux_code ux_module_lookup(const struct ux_module *m, uint64_t pc, uint32_t f
 			      struct ux_error *err)
 {
 	uint64_t back = 0;
-	UX_TRY(back_of(flags, &back, err));
+	UX_TRY(lookup_flags_back(flags, &back, err));
 	if (pc < back)
 		return ux_error_set(err, UX_ENOTFOUND, "no call returns to 0x0");
 	return ux_gsym_lookup(&m->gsym, pc - back, frames, max, ret_n, err);
@@ -131,7 +131,7 @@ enum ux_code ux_module_lookup_many(const struct ux_module *m, const uint64_t *pc
 {
 	struct ux_gsym_batch batch = {
 		.pcs = pcs, .n = n, .frames = frames, .max = max, .spans = spans};
-	UX_TRY(back_of(flags, &batch.back, err));
+	UX_TRY(lookup_flags_back(flags, &batch.back, err));
 	enum ux_code code = ux_gsym_batch(&m->gsym, &batch, err);
 	if (code != UX_ENOMEM)
 		*ret_n = batch.n_frames;
@@ -143,7 +143,7 @@ enum ux_code ux_module_lookup_each(const struct ux_module *m, const uint64_t *pc
 				   struct ux_error *err)
 {
 	struct ux_gsym_batch batch = {.pcs = pcs, .n = n, .fn = fn, .ctx = ctx};
-	UX_TRY(back_of(flags, &batch.back, err));
+	UX_TRY(lookup_flags_back(flags, &batch.back, err));
 	return ux_gsym_batch(&m->gsym, &batch, err);
 }
 
@@ -152,13 +152,13 @@ enum ux_code ux_module_alternatives(const struct ux_module *m, uint64_t pc, uint
 				    struct ux_error *err)
 {
 	uint64_t back = 0;
-	UX_TRY(back_of(flags, &back, err));
+	UX_TRY(lookup_flags_back(flags, &back, err));
 	if (pc < back)
 		return ux_error_set(err, UX_ENOTFOUND, "no call returns to 0x0");
 	return ux_gsym_alternatives(&m->gsym, pc - back, names, max, ret_n, err);
 }
 
-static enum ux_quality quality_of(const struct ux_counts *c)
+static enum ux_quality module_quality(const struct ux_counts *c)
 {
 	if (c->inlines > 0)
 		return UX_QUALITY_INLINES;
@@ -172,7 +172,7 @@ enum ux_code ux_module_measure(const struct ux_module *m, enum ux_quality *ret_q
 {
 	struct ux_counts counts;
 	UX_TRY(ux_gsym_measure(&m->gsym, &counts, err));
-	*ret_quality = quality_of(&counts);
+	*ret_quality = module_quality(&counts);
 	if (ret_counts)
 		*ret_counts = counts;
 	return UX_OK;

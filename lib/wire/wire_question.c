@@ -11,12 +11,12 @@ void ux_wire_question_begin(struct ux_out *out, const struct ux_wire_options *op
 	ux_out_uleb(out, options->timeout_ms);
 }
 
-static int64_t delta(const uint64_t *pcs, size_t i)
+static int64_t wire_delta(const uint64_t *pcs, size_t i)
 {
 	return (int64_t)(pcs[i] - (i > 0 ? pcs[i - 1] : 0));
 }
 
-static size_t sleb_size(int64_t v)
+static size_t wire_sleb_size(int64_t v)
 {
 	size_t n = 1;
 	for (; v < -64 || v > 63; v >>= 7)
@@ -25,18 +25,18 @@ static size_t sleb_size(int64_t v)
 }
 
 /* Whichever form is shorter. */
-static void put_pcs(struct ux_out *out, const uint64_t *pcs, size_t n)
+static void wire_put_pcs(struct ux_out *out, const uint64_t *pcs, size_t n)
 {
 	size_t bytes = 0;
 	for (size_t i = 0; i < n; i++)
-		bytes += sleb_size(delta(pcs, i));
+		bytes += wire_sleb_size(wire_delta(pcs, i));
 	bool fixed = bytes > n * sizeof(*pcs);
 	ux_out_u8(out, fixed ? UX_WIRE_FIXED : UX_WIRE_DELTAS);
 	ux_out_uleb(out, n);
 	ux_out_uleb(out, fixed ? n * sizeof(*pcs) : bytes);
 	for (size_t i = 0; i < n; i++) {
 		if (!fixed)
-			ux_out_sleb(out, delta(pcs, i));
+			ux_out_sleb(out, wire_delta(pcs, i));
 		else
 			for (unsigned k = 0; k < 8; k++)
 				ux_out_u8(out, (uint8_t)(pcs[i] >> 8 * k));
@@ -48,7 +48,7 @@ void ux_wire_question_add(struct ux_out *out, const struct ux_id *id, const uint
 	ux_out_u8(out, (uint8_t)(id->type + 1));
 	ux_out_uleb(out, id->size);
 	ux_out_put(out, id->bytes, id->size);
-	put_pcs(out, pcs, n);
+	wire_put_pcs(out, pcs, n);
 }
 
 void ux_wire_question_end(struct ux_out *out)
@@ -56,13 +56,13 @@ void ux_wire_question_end(struct ux_out *out)
 	ux_out_u8(out, UX_WIRE_END);
 }
 
-static struct ux_cur cursor(struct ux_bytes bytes)
+static struct ux_cur wire_cur(struct ux_bytes bytes)
 {
 	return ux_cur_make(bytes, "question", __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__);
 }
 
-static enum ux_code unsupported(const struct ux_cur *c, struct ux_error *err, const char *what,
-				uint64_t found)
+static enum ux_code wire_unsupported(const struct ux_cur *c, struct ux_error *err, const char *what,
+				     uint64_t found)
 {
 	UX_TRY(ux_cur_status(c, err));
 	return ux_error_set(err, UX_EUNSUPPORTED, "%s is 0x%" PRIx64 ", which is unknown here",
@@ -72,7 +72,7 @@ static enum ux_code unsupported(const struct ux_cur *c, struct ux_error *err, co
 enum ux_code ux_wire_question_open(struct ux_wire_question *q, struct ux_bytes bytes,
 				   struct ux_error *err)
 {
-	struct ux_cur c = cursor(bytes);
+	struct ux_cur c = wire_cur(bytes);
 	if (!ux_bytes_eq(ux_cur_take(&c, 3), UX_STR(UX_WIRE_QUESTION_MAGIC)))
 		ux_cur_bad(&c, "it does not begin with " UX_WIRE_QUESTION_MAGIC);
 	uint8_t version = ux_cur_u8(&c);
@@ -83,10 +83,10 @@ enum ux_code ux_wire_question_open(struct ux_wire_question *q, struct ux_bytes b
 				    version, UX_WIRE_VERSION);
 	uint64_t flags = ux_cur_uleb(&c);
 	if ((flags & ~(uint64_t)UX_WIRE_RETURN_ADDRESSES) != 0)
-		return unsupported(&c, err, "flags", flags);
+		return wire_unsupported(&c, err, "flags", flags);
 	uint64_t mode = ux_cur_uleb(&c);
 	if (mode > UX_DEMANGLE_ELIDED)
-		return unsupported(&c, err, "demangle", mode);
+		return wire_unsupported(&c, err, "demangle", mode);
 	uint64_t timeout = ux_cur_uleb(&c);
 	if (timeout > UINT32_MAX)
 		ux_cur_bad(&c, "timeout_ms is over 32 bits");
@@ -100,13 +100,14 @@ enum ux_code ux_wire_question_open(struct ux_wire_question *q, struct ux_bytes b
 	return UX_OK;
 }
 
-static enum ux_code read_id(struct ux_cur *c, uint8_t type, struct ux_id *ret, struct ux_error *err)
+static enum ux_code wire_read_id(struct ux_cur *c, uint8_t type, struct ux_id *ret,
+				 struct ux_error *err)
 {
 	uint64_t size = ux_cur_uleb(c);
 	struct ux_bytes bytes = ux_cur_take(c, size);
 	UX_TRY(ux_cur_status(c, err));
 	if (type > UX_ID_CUBIN_CRC)
-		return unsupported(c, err, "the type of an ID", (uint64_t)type + 1);
+		return wire_unsupported(c, err, "the type of an ID", (uint64_t)type + 1);
 	return ux_id_make((enum ux_id_type)type, bytes, ret, err);
 }
 
@@ -121,10 +122,10 @@ enum ux_code ux_wire_question_next(struct ux_wire_question *q, struct ux_wire_as
 		*ret_more = false;
 		return ux_cur_status(c, err);
 	}
-	UX_TRY(read_id(c, (uint8_t)(kind - 1), &ret->id, err));
+	UX_TRY(wire_read_id(c, (uint8_t)(kind - 1), &ret->id, err));
 	ret->form = ux_cur_u8(c);
 	if (ret->form > UX_WIRE_DELTAS)
-		return unsupported(c, err, "the form of addresses", ret->form);
+		return wire_unsupported(c, err, "the form of addresses", ret->form);
 	uint64_t n = ux_cur_uleb(c), bytes = ux_cur_uleb(c);
 	if (ret->form == UX_WIRE_FIXED ? bytes % 8 != 0 || bytes / 8 != n : n > bytes)
 		ux_cur_bad(c, "addresses are not as long as their number says");

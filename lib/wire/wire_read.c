@@ -15,8 +15,8 @@ void ux_wire_read_deinit(struct ux_wire_read *r)
 }
 
 /* A count of things that take `each` bytes at least, and room for them and for number 0. */
-static enum ux_code read_table(struct ux_cur *c, size_t each, size_t size, void *table,
-			       size_t *ret_n, struct ux_error *err)
+static enum ux_code wire_read_table(struct ux_cur *c, size_t each, size_t size, void *table,
+				    size_t *ret_n, struct ux_error *err)
 {
 	uint64_t n = ux_cur_uleb(c);
 	if (n > ux_cur_left(c) / each || n >= UINT32_MAX)
@@ -30,9 +30,10 @@ static enum ux_code read_table(struct ux_cur *c, size_t each, size_t size, void 
 	return UX_OK;
 }
 
-static enum ux_code read_strings(struct ux_wire_read *r, struct ux_cur *c, struct ux_error *err)
+static enum ux_code wire_read_strings(struct ux_wire_read *r, struct ux_cur *c,
+				      struct ux_error *err)
 {
-	UX_TRY(read_table(c, 1, sizeof(*r->strings), &r->strings, &r->n_strings, err));
+	UX_TRY(wire_read_table(c, 1, sizeof(*r->strings), &r->strings, &r->n_strings, err));
 	uint64_t size = ux_cur_uleb(c);
 	struct ux_cur text = ux_cur_sub(c, size);
 	UX_TRY(ux_cur_status(c, err));
@@ -50,7 +51,7 @@ static enum ux_code read_strings(struct ux_wire_read *r, struct ux_cur *c, struc
 
 /* A number of an entry of a table that has n; a bad one is 0, so that it may be followed at once.
  */
-static uint32_t read_number(struct ux_cur *c, size_t n)
+static uint32_t wire_read_number(struct ux_cur *c, size_t n)
 {
 	uint64_t v = ux_cur_uleb(c);
 	if (ux_likely(v <= n))
@@ -59,30 +60,31 @@ static uint32_t read_number(struct ux_cur *c, size_t n)
 	return 0;
 }
 
-static uint32_t read_u32(struct ux_cur *c)
+static uint32_t wire_read_u32(struct ux_cur *c)
 {
-	return read_number(c, UINT32_MAX);
+	return wire_read_number(c, UINT32_MAX);
 }
 
-static enum ux_code read_files(struct ux_wire_read *r, struct ux_cur *c, struct ux_error *err)
+static enum ux_code wire_read_files(struct ux_wire_read *r, struct ux_cur *c, struct ux_error *err)
 {
-	UX_TRY(read_table(c, 2, sizeof(*r->files), &r->files, &r->n_files, err));
+	UX_TRY(wire_read_table(c, 2, sizeof(*r->files), &r->files, &r->n_files, err));
 	for (size_t i = 1; i <= r->n_files && !c->failed; i++) {
-		r->files[i].dir = read_number(c, r->n_strings);
-		r->files[i].base = read_number(c, r->n_strings);
+		r->files[i].dir = wire_read_number(c, r->n_strings);
+		r->files[i].base = wire_read_number(c, r->n_strings);
 	}
 	return ux_cur_status(c, err);
 }
 
-static enum ux_code read_frames(struct ux_wire_read *r, struct ux_cur *c, struct ux_error *err)
+static enum ux_code wire_read_frame_table(struct ux_wire_read *r, struct ux_cur *c,
+					  struct ux_error *err)
 {
-	UX_TRY(read_table(c, 4, sizeof(*r->frames), &r->frames, &r->n_frames, err));
+	UX_TRY(wire_read_table(c, 4, sizeof(*r->frames), &r->frames, &r->n_frames, err));
 	for (size_t i = 1; i <= r->n_frames && !c->failed; i++) {
 		struct ux_wire_frame *f = &r->frames[i];
-		f->function = read_number(c, r->n_strings);
-		f->file = read_number(c, r->n_files);
-		f->line = read_u32(c);
-		uint32_t up = read_number(c, i - 1);
+		f->function = wire_read_number(c, r->n_strings);
+		f->file = wire_read_number(c, r->n_files);
+		f->line = wire_read_u32(c);
+		uint32_t up = wire_read_number(c, i - 1);
 		f->up = up ? (uint32_t)i - up : 0;
 		f->depth = r->frames[f->up].depth + 1;
 		if (f->depth > UX_FRAMES_MOST)
@@ -91,9 +93,10 @@ static enum ux_code read_frames(struct ux_wire_read *r, struct ux_cur *c, struct
 	return ux_cur_status(c, err);
 }
 
-static enum ux_code read_modules(struct ux_wire_read *r, struct ux_cur *c, struct ux_error *err)
+static enum ux_code wire_read_modules(struct ux_wire_read *r, struct ux_cur *c,
+				      struct ux_error *err)
 {
-	UX_TRY(read_table(c, 5, sizeof(*r->modules), &r->modules, &r->n_modules, err));
+	UX_TRY(wire_read_table(c, 5, sizeof(*r->modules), &r->modules, &r->n_modules, err));
 	uint64_t total = 0;
 	for (size_t i = 0; i < r->n_modules && !c->failed; i++) {
 		struct ux_wire_module *m = &r->modules[i];
@@ -101,10 +104,10 @@ static enum ux_code read_modules(struct ux_wire_read *r, struct ux_cur *c, struc
 		m->quality = ux_cur_u8(c);
 		if (m->status > UX_MODULE_PENDING || m->quality >= UX_QUALITY_COUNT)
 			ux_cur_bad(c, "unknown status or quality");
-		m->reason = read_number(c, r->n_strings);
-		m->retry_after_s = read_u32(c);
+		m->reason = wire_read_number(c, r->n_strings);
+		m->retry_after_s = wire_read_u32(c);
 		m->first = (size_t)total;
-		m->n = read_u32(c);
+		m->n = wire_read_u32(c);
 		total += m->n;
 	}
 	if (total > ux_cur_left(c) || total >= UINT32_MAX)
@@ -113,19 +116,20 @@ static enum ux_code read_modules(struct ux_wire_read *r, struct ux_cur *c, struc
 	return ux_cur_status(c, err);
 }
 
-static enum ux_code read_addresses(struct ux_wire_read *r, struct ux_cur *c, struct ux_error *err)
+static enum ux_code wire_read_addresses(struct ux_wire_read *r, struct ux_cur *c,
+					struct ux_error *err)
 {
 	r->addresses = calloc(r->n_addresses + 1, sizeof(*r->addresses));
 	if (!r->addresses)
 		return ux_error_nomem(err);
 	for (size_t i = 0; i < r->n_addresses; i++)
-		r->addresses[i] = read_number(c, r->n_frames);
+		r->addresses[i] = wire_read_number(c, r->n_frames);
 	if (ux_cur_more(c))
 		ux_cur_bad(c, "bytes behind the end");
 	return ux_cur_status(c, err);
 }
 
-static enum ux_code read_head(struct ux_cur *c, struct ux_error *err)
+static enum ux_code wire_read_head(struct ux_cur *c, struct ux_error *err)
 {
 	if (!ux_bytes_eq(ux_cur_take(c, 3), UX_STR(UX_WIRE_REPLY_MAGIC)))
 		ux_cur_bad(c, "it does not begin with " UX_WIRE_REPLY_MAGIC);
@@ -142,12 +146,12 @@ enum ux_code ux_wire_read_open(struct ux_wire_read *r, struct ux_bytes bytes, st
 {
 	struct ux_cur c = ux_cur_make(bytes, "reply", __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__);
 	*r = (struct ux_wire_read){0};
-	UX_TRY(read_head(&c, err));
-	UX_TRY(read_strings(r, &c, err));
-	UX_TRY(read_files(r, &c, err));
-	UX_TRY(read_frames(r, &c, err));
-	UX_TRY(read_modules(r, &c, err));
-	return read_addresses(r, &c, err);
+	UX_TRY(wire_read_head(&c, err));
+	UX_TRY(wire_read_strings(r, &c, err));
+	UX_TRY(wire_read_files(r, &c, err));
+	UX_TRY(wire_read_frame_table(r, &c, err));
+	UX_TRY(wire_read_modules(r, &c, err));
+	return wire_read_addresses(r, &c, err);
 }
 
 const char *ux_wire_read_string(const struct ux_wire_read *r, uint32_t i)

@@ -38,7 +38,7 @@ size_t ux_wire_reply_size(const struct ux_wire_reply *r)
 	       r->addresses.size;
 }
 
-static void put_table(struct ux_out *out, const struct ux_out *table)
+static void wire_put_table(struct ux_out *out, const struct ux_out *table)
 {
 	ux_out_put(out, table->data, table->size);
 	out->failed |= table->failed;
@@ -55,12 +55,12 @@ void ux_wire_reply_write(const struct ux_wire_reply *r, struct ux_out *out)
 	ux_out_u8(out, UX_WIRE_VERSION);
 	ux_out_uleb(out, r->n_strings);
 	ux_out_uleb(out, r->strings.size);
-	put_table(out, &r->strings);
+	wire_put_table(out, &r->strings);
 	ux_out_uleb(out, r->n_files);
-	put_table(out, &r->files);
+	wire_put_table(out, &r->files);
 	ux_out_uleb(out, r->n_frames);
-	put_table(out, &r->frames);
+	wire_put_table(out, &r->frames);
 	ux_out_uleb(out, r->n_modules);
-	put_table(out, &r->modules);
-	put_table(out, &r->addresses);
+	wire_put_table(out, &r->modules);
+	wire_put_table(out, &r->addresses);
 }
