@@ -8,7 +8,7 @@
 #include "keys.h"
 #include "output.h"
 #include "store.h"
-#include "time_text.h"
+#include "index.h"
 
 #include <time.h>
 #include <unistd.h>

@@ -5,9 +5,9 @@
 #include "id.h"
 #include "json_out.h"
 #include "output.h"
-#include "retention.h"
-#include "store_check.h"
-#include "time_text.h"
+#include "store.h"
+#include "store.h"
+#include "index.h"
 
 struct values {
 	const char *data;

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* IDs that nobody has, told without looking. */
-#include "id_filter.h"
+#include "index_sql.h"
 
-#include "bytes.h"
 #include "hash.h"
 
 #include <stdatomic.h>

@@ -1,17 +1,456 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What is known: the interface that every backend of the index fills in. */
+/* The index: the interface that every backend fills in, a struct of functions for each noun. */
 #ifndef UX_INDEX_H
 #define UX_INDEX_H
 
-#include "index_audit.h"
-#include "index_blobs.h"
-#include "index_fetched.h"
-#include "index_jobs.h"
-#include "index_keys.h"
 #include "index_modules.h"
-#include "index_namespaces.h"
-#include "index_sources.h"
-#include "index_uploads.h"
+
+enum ux_upload_state {
+	UX_UPLOAD_OPEN,
+	UX_UPLOAD_DONE,
+	UX_UPLOAD_FAILED,
+	UX_UPLOAD_PENDING, /* its bytes are here; a job will settle its candidate */
+};
+
+/* Of uploads that are open and were announced after `since`, each 0: any number. */
+struct ux_upload_limits {
+	uint64_t of_key;
+	uint64_t all;
+	uint64_t bytes_of_key;
+	uint64_t bytes_all;
+	ux_time since;
+	bool reached; /* an upload was refused for one of them */
+};
+
+/* An announced upload. Strings as long-lived as what they were read into. */
+struct ux_upload {
+	char uid[UX_UPLOAD_UID_SIZE];
+	const char *ns;
+	const char *key_id;
+	const char **ids;
+	size_t n_ids;
+	uint64_t size;
+	struct ux_blob_hash hash;
+	enum ux_kind kind;
+	enum ux_quality claim;
+	const char *description;
+	const char *file_name;
+	bool force;
+	enum ux_upload_state state;
+	int64_t candidate;  /* that it became; 0: none */
+	const char *status; /* "uploaded", "already-there", "pending", ...; once not open */
+	const char *reason;
+	ux_time created;
+	ux_time updated;
+	struct ux_upload_limits *limits; /* heeded by uploads.add; NULL: none */
+};
+
+/* Uploads that are open or pending. */
+struct ux_upload_counts {
+	uint64_t of_key;
+	uint64_t of_ns;
+	uint64_t all;
+	uint64_t bytes_of_ns; /* announced by the open ones */
+};
+
+struct ux_upload_list {
+	struct ux_upload *uploads;
+	size_t n;
+};
+
+/* Part of struct ux_index, whose rules hold. */
+struct ux_index_uploads {
+	/* UX_ELIMIT: with it the namespace would be over its quota, or it is already.
+	 * UX_EUNAVAILABLE with up->limits->reached: too much is on its way; another time is right.
+	 */
+	enum ux_code (*add)(struct ux_index *ix, const struct ux_upload *up, struct ux_error *err);
+	/* UX_ENOTFOUND. */
+	enum ux_code (*find)(struct ux_index *ix, const char *uid, struct ux_arena *arena,
+			     struct ux_upload *ret, struct ux_error *err);
+	/* modules.add of the candidate, in one transaction with the end of the upload: done,
+	 * pending with a pending candidate, or failed with status "better-there". UX_ECONFLICT also
+	 * for one that has ended already. */
+	enum ux_code (*finish)(struct ux_index *ix, const struct ux_upload *up,
+			       const struct ux_candidate *cand, const struct ux_who *who,
+			       ux_time now, struct ux_add_result *ret, struct ux_error *err);
+	/* Ends an open upload for good; status is the word that the reason goes with.
+	 * UX_ECONFLICT: it has ended. */
+	enum ux_code (*give_up)(struct ux_index *ix, const char *uid, const char *status,
+				const char *reason, ux_time now, struct ux_error *err);
+	/* Forgets uploads that wait for nothing and whose last change was before `before`; *ret:
+	 * how many. */
+	enum ux_code (*expire)(struct ux_index *ix, ux_time before, uint64_t *ret,
+			       struct ux_error *err);
+	/* Up to limit, those first that changed last: with running, the open and pending ones;
+	 * else those that have ended and are not forgotten. */
+	enum ux_code (*list)(struct ux_index *ix, const char *ns, bool running, size_t limit,
+			     struct ux_arena *arena, struct ux_upload_list *ret,
+			     struct ux_error *err);
+	enum ux_code (*counts)(struct ux_index *ix, const char *ns, const char *key_id,
+			       struct ux_upload_counts *ret, struct ux_error *err);
+};
+
+struct ux_blob_row {
+	struct ux_blob_hash hash;
+	uint64_t size;
+};
+
+struct ux_blob_rows {
+	struct ux_blob_row *rows;
+	size_t n;
+	bool more;
+};
+
+/* What is left when a blob is lost. */
+struct ux_blob_loss {
+	uint64_t candidates; /* that are gone; what was extracted from them stays */
+	uint64_t sources;    /* files that are no more known */
+	uint64_t fetched;    /* answers of upstreams that are forgotten */
+};
+
+/* Part of struct ux_index, whose rules hold. */
+struct ux_index_blobs {
+	/* Is it any candidate's, source's or upstream answer's? */
+	enum ux_code (*used)(struct ux_index *ix, const struct ux_blob_hash *hash, bool *ret,
+			     struct ux_error *err);
+	/* Up to limit of those used, in order of their hashes, after *after (NULL: from the
+	 * beginning). */
+	enum ux_code (*list)(struct ux_index *ix, const struct ux_blob_hash *after, size_t limit,
+			     struct ux_arena *arena, struct ux_blob_rows *ret,
+			     struct ux_error *err);
+	/* The candidates that have it, of any state and namespace: up to limit. */
+	enum ux_code (*users)(struct ux_index *ix, const struct ux_blob_hash *hash, size_t limit,
+			      struct ux_arena *arena, struct ux_hits *ret, struct ux_error *err);
+	/* Its bytes are gone or wrong, for the reason, which the audit keeps: whoever refers to it
+	 * goes, so that nothing is answered from it and the same bytes are wanted again. */
+	enum ux_code (*lose)(struct ux_index *ix, const struct ux_blob_hash *hash,
+			     const char *reason, ux_time now, struct ux_blob_loss *ret,
+			     struct ux_error *err);
+	/* The integrity that the backend can check by itself. UX_EIO with what is wrong. */
+	enum ux_code (*verify)(struct ux_index *ix, struct ux_error *err);
+};
+
+enum {
+	UX_SOURCES_MOST = 1000000 /* of one candidate */
+};
+
+/* size bytes at off of a blob, which is the one file or a whole bundle. */
+struct ux_source {
+	const char *path; /* canonical: ux_path_canonical() */
+	struct ux_blob_hash blob;
+	uint64_t blob_size;
+	uint64_t off;
+	uint64_t size;
+	const char *bundle; /* file name of the candidate that it came with; of sources.find */
+	ux_time created;    /* of the candidate; of sources.find */
+};
+
+struct ux_source_list {
+	struct ux_source *sources;
+	size_t n;
+	bool more;
+};
+
+/* Part of struct ux_index, whose rules hold. */
+struct ux_index_sources {
+	/* All files of a candidate, in place of what it had; they go when it goes. UX_ENOTFOUND:
+	 * there is no such candidate. ux_store_commit_sources() alone calls it. */
+	enum ux_code (*put)(struct ux_index *ix, int64_t candidate, const struct ux_source *sources,
+			    size_t n, struct ux_error *err);
+	/* Of the module that the ID names; of several candidates', the newest's. UX_ENOTFOUND. */
+	enum ux_code (*find)(struct ux_index *ix, const char *ns, const char *id, const char *path,
+			     struct ux_arena *arena, struct ux_source *ret, struct ux_error *err);
+	/* Up to limit of a module by path, after `after` ("": from the beginning). */
+	enum ux_code (*list)(struct ux_index *ix, int64_t module, const char *after, size_t limit,
+			     struct ux_arena *arena, struct ux_source_list *ret,
+			     struct ux_error *err);
+};
+
+enum ux_fetch_outcome {
+	UX_FETCH_FOUND,
+	UX_FETCH_ABSENT, /* it says that it has none */
+	UX_FETCH_FAILED, /* no answer, or one that helps nobody */
+};
+
+/* One answer; by (ns, id, artifact, upstream) there is one. */
+struct ux_fetched {
+	const char *ns;
+	const char *upstream; /* its name in the configuration */
+	const char *id;
+	const char *artifact; /* "debuginfo", "executable", "gsym", "source/PATH", "section/NAME" */
+	enum ux_fetch_outcome outcome;
+	unsigned status;    /* of HTTP; 0: none came */
+	const char *reason; /* words for explain */
+	ux_time asked;
+	ux_time expires; /* from then on, it is to be asked again */
+	uint64_t took_ms;
+	bool has_blob; /* found, and kept outside of the candidates: a source, a section */
+	struct ux_blob_hash blob;
+	uint64_t size;
+	const char *file_name;
+};
+
+struct ux_fetched_list {
+	struct ux_fetched *answers;
+	size_t n;
+};
+
+/* Part of struct ux_index, whose rules hold. Answers that have expired are told too: whoever asks
+ * looks at `expires`. */
+struct ux_index_fetched {
+	/* In place of an earlier one. ux_store_commit_answer() alone calls it. */
+	enum ux_code (*put)(struct ux_index *ix, const struct ux_fetched *answer,
+			    struct ux_error *err);
+	/* UX_ENOTFOUND. */
+	enum ux_code (*find)(struct ux_index *ix, const char *ns, const char *id,
+			     const char *artifact, const char *upstream, struct ux_arena *arena,
+			     struct ux_fetched *ret, struct ux_error *err);
+	/* Everything about one ID; artifact NULL: any. */
+	enum ux_code (*list)(struct ux_index *ix, const char *ns, const char *id,
+			     const char *artifact, struct ux_arena *arena,
+			     struct ux_fetched_list *ret, struct ux_error *err);
+	/* Forgets those that expired before `before`, INT64_MAX: all; upstream, if not NULL, only
+	 * its own. *ret: how many. */
+	enum ux_code (*expire)(struct ux_index *ix, const char *upstream, ux_time before,
+			       uint64_t *ret, struct ux_error *err);
+};
+
+/* Kinds of our own; a subject makes a job of a kind the only one. */
+#define UX_JOB_EXTRACT "extract" /* candidate: what to extract; made by modules.add */
+#define UX_JOB_FETCH   "fetch"
+#define UX_JOB_SWEEP   "sweep"
+
+struct ux_job {
+	int64_t number;
+	const char *kind;
+	const char *subject;
+	const char *ns;
+	int64_t candidate;   /* 0: none; the job goes with it */
+	const char *payload; /* JSON or "" */
+	unsigned attempts;   /* counting the one that took it */
+	bool failed;         /* for good: nobody takes it */
+	ux_time next;        /* not before */
+	ux_time lease_until; /* 0: nobody has it */
+	const char *reason;  /* of the last failure */
+	ux_time created;
+};
+
+struct ux_job_list {
+	struct ux_job *jobs;
+	size_t n;
+};
+
+struct ux_job_counts {
+	uint64_t waiting;
+	uint64_t running;
+	uint64_t failed;
+	ux_time oldest; /* created, of the waiting; 0: none */
+};
+
+/*
+ * Part of struct ux_index, whose rules hold. A lease ends by itself: who works for long renews it.
+ * done, retry, give_up and renew give UX_ECONFLICT to who has lost the lease.
+ */
+struct ux_index_jobs {
+	/* Of spec, kind, subject, ns, candidate, payload and next count. One of that kind and
+	 * subject that is there stays, comes at the earlier of the two times, and has its failure
+	 * forgiven. *ret: its number. */
+	enum ux_code (*add)(struct ux_index *ix, const struct ux_job *spec, ux_time now,
+			    int64_t *ret, struct ux_error *err);
+	/* The job of the kind that has been due for longest, for lease_s. UX_ENOTFOUND: none is
+	 * due. */
+	enum ux_code (*take)(struct ux_index *ix, const char *kind, const char *owner, ux_time now,
+			     int64_t lease_s, struct ux_arena *arena, struct ux_job *ret,
+			     struct ux_error *err);
+	enum ux_code (*renew)(struct ux_index *ix, int64_t number, const char *owner, ux_time now,
+			      int64_t lease_s, struct ux_error *err);
+	/* Forgets it. */
+	enum ux_code (*done)(struct ux_index *ix, int64_t number, const char *owner,
+			     struct ux_error *err);
+	/* Again from `next` on. */
+	enum ux_code (*retry)(struct ux_index *ix, int64_t number, const char *owner, ux_time next,
+			      const char *reason, struct ux_error *err);
+	enum ux_code (*give_up)(struct ux_index *ix, int64_t number, const char *owner,
+				const char *reason, struct ux_error *err);
+	/* All leases of an owner that is no more: what a server does when it starts. */
+	enum ux_code (*release)(struct ux_index *ix, const char *owner, struct ux_error *err);
+	/* Up to limit, oldest first; kind NULL: any. */
+	enum ux_code (*list)(struct ux_index *ix, const char *kind, size_t limit,
+			     struct ux_arena *arena, struct ux_job_list *ret, struct ux_error *err);
+	enum ux_code (*counts)(struct ux_index *ix, const char *kind, ux_time now,
+			       struct ux_job_counts *ret, struct ux_error *err);
+	/* When the next one of the kind is due, or its lease ends; INT64_MAX: none. */
+	enum ux_code (*next_due)(struct ux_index *ix, const char *kind, ux_time *ret,
+				 struct ux_error *err);
+};
+
+/* Who may read and symbolize without a key. */
+enum ux_ns_reading {
+	UX_NS_AS_SERVED, /* the default namespace: as the server was told; others: nobody */
+	UX_NS_OPEN,
+	UX_NS_KEYED,
+};
+
+struct ux_namespace {
+	const char *name;
+	enum ux_ns_reading reading;
+	uint64_t quota_bytes;   /* of originals; 0: none */
+	uint64_t quota_modules; /* 0: none */
+	int64_t retention_s; /* modules not used for as long go; 0: never, -1: as the server says */
+	const char *upstreams; /* names, separated by spaces, in order; "*": all; "": none */
+	const char *description;
+	ux_time created;
+	ux_time updated;
+};
+
+struct ux_namespace_list {
+	struct ux_namespace *items;
+	size_t n;
+};
+
+/* Kept up with every write: asking is one row. */
+struct ux_usage {
+	uint64_t modules;
+	uint64_t bytes;       /* of originals */
+	uint64_t cache_bytes; /* of what can be had again: extracted, or from upstreams */
+};
+
+/* By how much the numbers that are kept up are above those that are counted anew. */
+struct ux_usage_error {
+	const char *ns;
+	int64_t modules;
+	int64_t bytes;
+	int64_t cache_bytes;
+};
+
+struct ux_usage_errors {
+	struct ux_usage_error *items;
+	size_t n;
+};
+
+/* Part of struct ux_index, whose rules hold. */
+struct ux_index_namespaces {
+	/* UX_ENOTFOUND. */
+	enum ux_code (*find)(struct ux_index *ix, const char *name, struct ux_arena *arena,
+			     struct ux_namespace *ret, struct ux_error *err);
+	enum ux_code (*list)(struct ux_index *ix, struct ux_arena *arena,
+			     struct ux_namespace_list *ret, struct ux_error *err);
+	/* Makes or changes it; created stays. UX_EINVAL: ux_namespace_valid() says no. */
+	enum ux_code (*put)(struct ux_index *ix, const struct ux_namespace *ns,
+			    const struct ux_who *who, ux_time now, struct ux_error *err);
+	/* UX_ENOTFOUND. UX_ECONFLICT: it has modules, or keys that are valid; or is the default. */
+	enum ux_code (*remove)(struct ux_index *ix, const char *name, const struct ux_who *who,
+			       ux_time now, struct ux_error *err);
+	/* ns NULL: of all together. */
+	enum ux_code (*usage)(struct ux_index *ix, const char *ns, struct ux_usage *ret,
+			      struct ux_error *err);
+	/* Counts everything anew and says where usage is wrong; repair: and puts it right. */
+	enum ux_code (*recount)(struct ux_index *ix, bool repair, struct ux_arena *arena,
+				struct ux_usage_errors *ret, struct ux_error *err);
+};
+
+/* 1 to 63 of a-z, 0-9, '-', '_', '.', a letter or digit first. */
+bool ux_namespace_valid(const char *name) ux_must;
+
+enum {
+	UX_KEY_ID_SIZE = 13 /* 12 hex digits and a NUL */
+};
+
+/* One secret of a key. A key has several while it is rotated. */
+struct ux_token_row {
+	char id[UX_KEY_ID_SIZE];  /* beginning of the hash, in hex; the first one's is its key's */
+	struct ux_blob_hash hash; /* SHA-256 of the token */
+	ux_time created;
+	ux_time expires; /* 0: as the key */
+};
+
+struct ux_key {
+	char id[UX_KEY_ID_SIZE];
+	const char *ns;
+	unsigned scopes; /* enum ux_scope */
+	const char *description;
+	ux_time created;
+	ux_time expires;   /* 0: never */
+	ux_time revoked;   /* 0: not */
+	ux_time last_used; /* to within what keys.touch has been told; 0: never */
+	uint64_t rate;     /* requests a second; 0: as the server says */
+	uint64_t uploads;  /* open at a time; 0: as the server says */
+	unsigned tokens;   /* that it has; of keys.list and keys.get */
+};
+
+struct ux_key_list {
+	struct ux_key *keys;
+	size_t n;
+};
+
+struct ux_key_touch {
+	char id[UX_KEY_ID_SIZE];
+	ux_time time;
+};
+
+/* Part of struct ux_index, whose rules hold. */
+struct ux_index_keys {
+	/* With its first token; makes the namespace when it is not there. UX_ECONFLICT: the ID is
+	 * taken. */
+	enum ux_code (*add)(struct ux_index *ix, const struct ux_key *key,
+			    const struct ux_token_row *token, const struct ux_who *who,
+			    struct ux_error *err);
+	/* The key of a token's ID. UX_ENOTFOUND. */
+	enum ux_code (*find)(struct ux_index *ix, const char *token_id, struct ux_arena *arena,
+			     struct ux_key *ret, struct ux_token_row *ret_token,
+			     struct ux_error *err);
+	/* By its own ID. UX_ENOTFOUND. */
+	enum ux_code (*get)(struct ux_index *ix, const char *id, struct ux_arena *arena,
+			    struct ux_key *ret, struct ux_error *err);
+	/* In order of creation, revoked ones too. */
+	enum ux_code (*list)(struct ux_index *ix, struct ux_arena *arena, struct ux_key_list *ret,
+			     struct ux_error *err);
+	/* UX_ENOTFOUND; revoking twice keeps the first time. */
+	enum ux_code (*revoke)(struct ux_index *ix, const char *id, const struct ux_who *who,
+			       ux_time now, struct ux_error *err);
+	/* Adds a token; those that were there end at old_until at the latest. UX_ENOTFOUND.
+	 * UX_ECONFLICT: revoked. */
+	enum ux_code (*rotate)(struct ux_index *ix, const char *id,
+			       const struct ux_token_row *token, ux_time old_until,
+			       const struct ux_who *who, ux_time now, struct ux_error *err);
+	/* A batch in one transaction. */
+	enum ux_code (*touch)(struct ux_index *ix, const struct ux_key_touch *touches, size_t n,
+			      struct ux_error *err);
+};
+
+/* One change, written in the transaction that made it. */
+struct ux_audit {
+	int64_t number; /* ascending */
+	ux_time time;
+	const char *key_id;
+	const char *from;
+	const char *ns;
+	const char *what;    /* "upload", "module-delete", "key-create", "pin", ... */
+	const char *subject; /* ID of a module, a key, a namespace */
+	const char *detail;
+	int64_t module; /* that changed; 0: none */
+};
+
+struct ux_audit_list {
+	struct ux_audit *lines;
+	size_t n;
+};
+
+/* Part of struct ux_index, whose rules hold. */
+struct ux_index_audit {
+	/* For what changes outside of the index. */
+	enum ux_code (*add)(struct ux_index *ix, const struct ux_audit *line, struct ux_error *err);
+	/* Up to limit with a number above after, ascending; ns NULL: of all. */
+	enum ux_code (*list)(struct ux_index *ix, const char *ns, int64_t after, size_t limit,
+			     struct ux_arena *arena, struct ux_audit_list *ret,
+			     struct ux_error *err);
+	/* The last `limit` of a module, newest first, also of one that is gone. */
+	enum ux_code (*history)(struct ux_index *ix, int64_t module, size_t limit,
+				struct ux_arena *arena, struct ux_audit_list *ret,
+				struct ux_error *err);
+	enum ux_code (*expire)(struct ux_index *ix, ux_time before, uint64_t *ret,
+			       struct ux_error *err);
+};
 
 /*
  * A backend: embedded first in the backend's own struct. Any thread. What is read goes into the
@@ -48,6 +487,13 @@ enum ux_code ux_index_sqlite_open(struct ux_index **ret, const char *path, struc
  * known for one without looking into it. Before other threads use the index. Nothing is said when
  * that cannot be had.
  */
-void ux_index_sqlite_own(struct ux_index *ix);
+void ux_index_own(struct ux_index *ix);
+
+enum {
+	UX_TIME_TEXT = 32 /* bytes of a time's text, with the NUL */
+};
+
+/* "2026-08-21T10:00:00Z" (RFC 3339), "unknown" for a time that no calendar has; returns text. */
+const char *ux_time_text(ux_time t, char text[UX_TIME_TEXT]);
 
 #endif

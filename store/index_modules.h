@@ -1,9 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The index: modules, their IDs and candidates. */
+/* The index: modules, their IDs and candidates; and the types that all of the index shares. */
 #ifndef UX_INDEX_MODULES_H
 #define UX_INDEX_MODULES_H
 
-#include "index_base.h"
+#include "arena.h"
+#include "blobs.h"
+#include "bytes.h"
+#include "error.h"
+#include "unhex/quality.h"
+
+enum {
+	UX_INDEX_VERSION = 2,
+	UX_INDEX_IDS_MOST = 16,     /* IDs of one upload */
+	UX_INDEX_ID_BYTES = 256,    /* text of one ID */
+	UX_INDEX_TEXT_BYTES = 1024, /* description, file name, reason */
+	UX_INDEX_NS_BYTES = 64,     /* name of a namespace */
+	UX_INDEX_CANDIDATES_MOST =
+		4096, /* of one module: a program has as many .dwo files as units */
+};
+
+#define UX_NAMESPACE_DEFAULT "default"
+
+/* Seconds since 1970. Which clock is the caller's to say; see store.h for the server's. */
+typedef int64_t ux_time;
+
+struct ux_index;
+
+/* Who writes, for the audit (index.h). Strings, never NULL. */
+struct ux_who {
+	const char *key_id; /* "" without a key */
+	const char *from;   /* address of the client, or "cli", "server" */
+};
 
 /* What a candidate's bytes are. Only a GSYM answers addresses. */
 enum ux_kind {
@@ -12,7 +39,7 @@ enum ux_kind {
 	UX_KIND_DEBUGINFO,  /* ELF without code: a .debug file */
 	UX_KIND_DWO,
 	UX_KIND_DWP,
-	UX_KIND_SOURCES, /* a bundle; its files are in index_sources.h */
+	UX_KIND_SOURCES, /* a bundle; its files are in index.h */
 	UX_KIND_COUNT
 };
 
@@ -213,7 +240,7 @@ struct ux_index_modules {
 	/*
 	 * In one transaction: adds the candidate to the module that the IDs name (made when there
 	 * is none, IDs that are new become aliases), unless a ready one of its kind is better and
-	 * nothing forces it. PENDING ones get a job "extract" (index_jobs.h). Bytes that are there
+	 * nothing forces it. PENDING ones get a job "extract" (index.h). Bytes that are there
 	 * already as a failed candidate are tried again; as an extracted one, they become an
 	 * upload of their own; a description that comes with them replaces what was said before.
 	 * cand's number is ignored.

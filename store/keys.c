@@ -1,12 +1,271 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* API keys. */
+/* API keys: tokens, scopes, and their rows in the index. */
 #include "keys.h"
 
+#include "index_sql.h"
 #include "text.h"
+#include "vec.h"
 
 #include <errno.h>
 #include <nettle/memops.h>
 #include <sys/random.h>
+
+UX_VEC(keys, struct ux_key);
+
+/* In the order in which key_read() reads them. */
+#define KEY_COLUMNS                                                              \
+	"k.id, k.ns, k.scopes, k.description, k.created, k.expires, k.revoked, " \
+	"k.last_used, k.rate, k.uploads, "                                       \
+	"(SELECT count(*) FROM tokens x WHERE x.key = k.id) "
+
+enum {
+	KEY_COLUMN_COUNT = 11
+};
+
+UX_SQL(sql_key_add,
+       "INSERT INTO keys (id, ns, scopes, description, created, expires, revoked, "
+       "rate, uploads) "
+       "VALUES (:id, :ns, :scopes, :description, :created, :expires, 0, :rate, :uploads) "
+       "ON CONFLICT DO NOTHING");
+
+static enum ux_code key_insert(struct ux_db *db, const struct ux_key *key, struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_key_add);
+	ux_stmt_bind_text(&st, ":id", key->id);
+	ux_stmt_bind_text(&st, ":ns", key->ns);
+	ux_stmt_bind_int(&st, ":scopes", key->scopes);
+	ux_stmt_bind_text(&st, ":description", key->description);
+	ux_stmt_bind_int(&st, ":created", key->created);
+	ux_stmt_bind_int(&st, ":expires", key->expires);
+	ux_stmt_bind_int(&st, ":rate", (int64_t)ux_min(key->rate, (uint64_t)INT64_MAX));
+	ux_stmt_bind_int(&st, ":uploads", (int64_t)ux_min(key->uploads, (uint64_t)INT64_MAX));
+	uint64_t n = 0;
+	UX_TRY(ux_stmt_run(&st, &n, err));
+	return n > 0 ? UX_OK : ux_error_set(err, UX_ECONFLICT, "key %s is there already", key->id);
+}
+
+UX_SQL(sql_token_add, "INSERT INTO tokens (id, hash, key, created, expires) "
+		      "VALUES (:id, :hash, :key, :created, :expires) ON CONFLICT DO NOTHING");
+
+static enum ux_code token_insert(struct ux_db *db, const char *key_id,
+				 const struct ux_token_row *token, struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_token_add);
+	ux_stmt_bind_text(&st, ":id", token->id);
+	ux_stmt_bind_bytes(&st, ":hash", token->hash.bytes, sizeof(token->hash.bytes));
+	ux_stmt_bind_text(&st, ":key", key_id);
+	ux_stmt_bind_int(&st, ":created", token->created);
+	ux_stmt_bind_int(&st, ":expires", token->expires);
+	uint64_t n = 0;
+	UX_TRY(ux_stmt_run(&st, &n, err));
+	return n > 0 ? UX_OK
+		     : ux_error_set(err, UX_ECONFLICT, "token %s is there already", token->id);
+}
+
+static enum ux_code key_add(struct ux_index *ix, const struct ux_key *key,
+			    const struct ux_token_row *token, const struct ux_who *who,
+			    struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(ux_namespace_ensure(db, key->ns, key->created, err));
+	UX_TRY(key_insert(db, key, err));
+	UX_TRY(token_insert(db, key->id, token, err));
+	UX_TRY(ux_audit_write(db, who, key->created, key->ns, "key-create", key->id,
+			      key->description, 0, err));
+	return ux_tx_commit(&tx, err);
+}
+
+static void key_id_copy(char ret[UX_KEY_ID_SIZE], const char *id)
+{
+	snprintf(ret, UX_KEY_ID_SIZE, "%s", id);
+}
+
+static enum ux_code key_read(struct ux_stmt *st, struct ux_arena *arena, struct ux_key *ret,
+			     struct ux_error *err)
+{
+	const char *id = ux_stmt_get_text(st, 0, arena);
+	*ret = (struct ux_key){
+		.ns = ux_stmt_get_text(st, 1, arena),
+		.scopes = (unsigned)ux_stmt_get_int(st, 2),
+		.description = ux_stmt_get_text(st, 3, arena),
+		.created = ux_stmt_get_int(st, 4),
+		.expires = ux_stmt_get_int(st, 5),
+		.revoked = ux_stmt_get_int(st, 6),
+		.last_used = ux_stmt_get_int(st, 7),
+		.rate = (uint64_t)ux_stmt_get_int(st, 8),
+		.uploads = (uint64_t)ux_stmt_get_int(st, 9),
+		.tokens = (unsigned)ux_stmt_get_int(st, 10),
+	};
+	if (!id || !ret->ns || !ret->description)
+		return ux_arena_fail(arena, err);
+	key_id_copy(ret->id, id);
+	return UX_OK;
+}
+
+static enum ux_code token_read(struct ux_stmt *st, struct ux_arena *arena, struct ux_token_row *ret,
+			       struct ux_error *err)
+{
+	const char *id = ux_stmt_get_text(st, KEY_COLUMN_COUNT, arena);
+	*ret = (struct ux_token_row){.created = ux_stmt_get_int(st, KEY_COLUMN_COUNT + 2),
+				     .expires = ux_stmt_get_int(st, KEY_COLUMN_COUNT + 3)};
+	if (!id)
+		return ux_arena_fail(arena, err);
+	key_id_copy(ret->id, id);
+	return ux_stmt_get_bytes(st, KEY_COLUMN_COUNT + 1, ret->hash.bytes, sizeof(ret->hash.bytes),
+				 err);
+}
+
+static enum ux_code key_not_found(const char *id, struct ux_error *err)
+{
+	return ux_error_set(err, UX_ENOTFOUND, "there is no key %.20s", id);
+}
+
+UX_SQL(sql_key_of_token, "SELECT " KEY_COLUMNS ", t.id, t.hash, t.created, t.expires FROM tokens t "
+			 "JOIN keys k ON k.id = t.key WHERE t.id = :id");
+
+static enum ux_code key_find(struct ux_index *ix, const char *token_id, struct ux_arena *arena,
+			     struct ux_key *ret, struct ux_token_row *ret_token,
+			     struct ux_error *err)
+{
+	struct ux_db *db = ux_index_reader(ix);
+	bool row = false;
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, &sql_key_of_token);
+	ux_stmt_bind_text(&st, ":id", token_id);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	if (!row)
+		return key_not_found(token_id, err);
+	UX_TRY(token_read(&st, arena, ret_token, err));
+	return key_read(&st, arena, ret, err);
+}
+
+UX_SQL(sql_key_get, "SELECT " KEY_COLUMNS "FROM keys k WHERE k.id = :id");
+
+static enum ux_code key_get_row(struct ux_db *db, const char *id, struct ux_arena *arena,
+				struct ux_key *ret, struct ux_error *err)
+{
+	bool row = false;
+	UX_STMT(st, db, &sql_key_get);
+	ux_stmt_bind_text(&st, ":id", id);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	return row ? key_read(&st, arena, ret, err) : key_not_found(id, err);
+}
+
+static enum ux_code key_get(struct ux_index *ix, const char *id, struct ux_arena *arena,
+			    struct ux_key *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_reader(ix);
+	UX_LOCKED(&db->lock);
+	return key_get_row(db, id, arena, ret, err);
+}
+
+UX_SQL(sql_key_list, "SELECT " KEY_COLUMNS "FROM keys k ORDER BY k.created, k.id");
+
+static enum ux_code key_list(struct ux_index *ix, struct ux_arena *arena, struct ux_key_list *ret,
+			     struct ux_error *err)
+{
+	struct ux_db *db = ux_index_reader(ix);
+	ux_cleanup(keys_deinit) struct keys v = {0};
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, &sql_key_list);
+	bool row = false;
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	while (row) {
+		struct ux_key key;
+		UX_TRY(key_read(&st, arena, &key, err));
+		if (!keys_append(&v, key))
+			return ux_error_nomem(err);
+		UX_TRY(ux_stmt_step(&st, &row, err));
+	}
+	ret->n = v.size;
+	ret->keys = ux_rows_copy(arena, v.data, v.size, sizeof(*v.data));
+	return ret->keys ? UX_OK : ux_arena_fail(arena, err);
+}
+
+static enum ux_code key_run_with_time(struct ux_db *db, const struct ux_sql *which, const char *id,
+				      ux_time time, struct ux_error *err)
+{
+	UX_STMT(st, db, which);
+	ux_stmt_bind_text(&st, ":id", id);
+	ux_stmt_bind_int(&st, ":time", time);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+UX_SQL(sql_key_revoke, "UPDATE keys SET revoked = CASE revoked WHEN 0 THEN :time ELSE revoked END "
+		       "WHERE id = :id");
+
+static enum ux_code key_revoke(struct ux_index *ix, const char *id, const struct ux_who *who,
+			       ux_time now, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	UX_ARENA(arena, 64 << 10);
+	struct ux_key key;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(key_get_row(db, id, &arena, &key, err));
+	UX_TRY(key_run_with_time(db, &sql_key_revoke, id, now, err));
+	UX_TRY(ux_audit_write(db, who, now, key.ns, "key-revoke", id, NULL, 0, err));
+	return ux_tx_commit(&tx, err);
+}
+
+UX_SQL(sql_tokens_expire,
+       "DELETE FROM tokens WHERE key = :id AND expires > 0 AND expires <= :time");
+
+UX_SQL(sql_tokens_end, "UPDATE tokens SET expires = :time WHERE key = :id "
+		       "AND (expires = 0 OR expires > :time)");
+
+static enum ux_code key_rotate(struct ux_index *ix, const char *id,
+			       const struct ux_token_row *token, ux_time old_until,
+			       const struct ux_who *who, ux_time now, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	UX_ARENA(arena, 64 << 10);
+	struct ux_key key;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(key_get_row(db, id, &arena, &key, err));
+	if (key.revoked != 0)
+		return ux_error_set(err, UX_ECONFLICT, "key %s was revoked", key.id);
+	UX_TRY(key_run_with_time(db, &sql_tokens_expire, id, now, err));
+	UX_TRY(key_run_with_time(db, &sql_tokens_end, id, old_until, err));
+	UX_TRY(token_insert(db, id, token, err));
+	UX_TRY(ux_audit_write(db, who, now, key.ns, "key-rotate", id, token->id, 0, err));
+	return ux_tx_commit(&tx, err);
+}
+
+UX_SQL(sql_key_touch, "UPDATE keys SET last_used = max(last_used, :time) WHERE id = :id");
+
+static enum ux_code key_touch(struct ux_index *ix, const struct ux_key_touch *touches, size_t n,
+			      struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	if (n == 0)
+		return UX_OK;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	for (size_t i = 0; i < n; i++)
+		UX_TRY(key_run_with_time(db, &sql_key_touch, touches[i].id, touches[i].time, err));
+	return ux_tx_commit(&tx, err);
+}
+
+void ux_keys_init(struct ux_index *ix)
+{
+	ix->keys = (struct ux_index_keys){
+		.add = key_add,
+		.find = key_find,
+		.get = key_get,
+		.list = key_list,
+		.revoke = key_revoke,
+		.rotate = key_rotate,
+		.touch = key_touch,
+	};
+}
 
 enum {
 	SECRET_SIZE = 32, /* random bytes of a token */
@@ -62,7 +321,7 @@ const char *ux_scopes_text(unsigned scopes, char *text)
 	return text;
 }
 
-static void secret_text(const uint8_t *secret, char *text)
+static void token_secret_text(const uint8_t *secret, char *text)
 {
 	uint32_t bits = 0;
 	unsigned have = 0;
@@ -77,22 +336,22 @@ static void secret_text(const uint8_t *secret, char *text)
 }
 
 /* The beginning of the hash names the key: it tells nothing about the token. */
-static void key_id(const struct ux_blob_hash *hash, char id[UX_KEY_ID_SIZE])
+static void key_id_of(const struct ux_blob_hash *hash, char id[UX_KEY_ID_SIZE])
 {
 	ux_hex_encode(ux_bytes(hash->bytes, (UX_KEY_ID_SIZE - 1) / 2), id);
 }
 
-static enum ux_code make_token(ux_time now, char *token, struct ux_token_row *ret,
+static enum ux_code token_make(ux_time now, char *token, struct ux_token_row *ret,
 			       struct ux_error *err)
 {
 	uint8_t secret[SECRET_SIZE];
 	if (getrandom(secret, sizeof(secret), 0) != (ssize_t)sizeof(secret))
 		return ux_error_os(err, errno, "cannot get random bytes");
 	memcpy(token, token_prefix, sizeof(token_prefix) - 1);
-	secret_text(secret, token + sizeof(token_prefix) - 1);
+	token_secret_text(secret, token + sizeof(token_prefix) - 1);
 	explicit_bzero(secret, sizeof(secret));
 	*ret = (struct ux_token_row){.hash = ux_blob_hash_of(ux_bytes_cstr(token)), .created = now};
-	key_id(&ret->hash, ret->id);
+	key_id_of(&ret->hash, ret->id);
 	return UX_OK;
 }
 
@@ -106,7 +365,7 @@ enum ux_code ux_key_create(struct ux_index *ix, struct ux_key *spec, const struc
 	if (!ux_namespace_valid(spec->ns))
 		return ux_error_set(err, UX_EINVAL, "\"%.64s\" is no name of a namespace",
 				    spec->ns);
-	UX_TRY(make_token(now, token, &row, err));
+	UX_TRY(token_make(now, token, &row, err));
 	memcpy(spec->id, row.id, sizeof(spec->id));
 	spec->description = spec->description ? spec->description : "";
 	spec->created = now;
@@ -118,11 +377,11 @@ enum ux_code ux_key_rotate(struct ux_index *ix, const char *id, int64_t overlap_
 			   const struct ux_who *who, ux_time now, char *token, struct ux_error *err)
 {
 	struct ux_token_row row;
-	UX_TRY(make_token(now, token, &row, err));
+	UX_TRY(token_make(now, token, &row, err));
 	return ix->keys.rotate(ix, id, &row, now + ux_max(overlap_s, INT64_C(0)), who, now, err);
 }
 
-static bool looks_like_token(struct ux_bytes token)
+static bool token_is_well_formed(struct ux_bytes token)
 {
 	if (token.size != UX_TOKEN_SIZE - 1 || !ux_bytes_starts(token, UX_STR("ux_")))
 		return false;
@@ -138,13 +397,13 @@ enum ux_code ux_key_check(struct ux_index *ix, struct ux_bytes token, ux_time no
 	struct ux_key key = {0};
 	struct ux_token_row row = {0};
 	char id[UX_KEY_ID_SIZE];
-	if (!looks_like_token(token))
+	if (!token_is_well_formed(token))
 		return ux_error_set(
 			err, UX_EDENIED,
 			"that is no token; expected ux_ and 52 letters and digits, not %zu bytes",
 			token.size);
 	struct ux_blob_hash hash = ux_blob_hash_of(token);
-	key_id(&hash, id);
+	key_id_of(&hash, id);
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ix->keys.find(ix, id, arena, &key, &row, &why);
 	if (code != UX_OK && code != UX_ENOTFOUND) {

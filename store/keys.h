@@ -48,6 +48,6 @@ enum ux_code ux_key_rotate(struct ux_index *ix, const char *id, int64_t overlap_
 enum ux_code ux_key_check(struct ux_index *ix, struct ux_bytes token, ux_time now,
 			  struct ux_arena *arena, struct ux_key *ret, struct ux_error *err) ux_must;
 
-/* The rest is in index_keys.h. */
+/* The rest is in index.h. */
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Uses of modules or keys on their way into the index. */
-#include "last_use.h"
+#include "store.h"
 
 #include "map.h"
 #include "vec.h"

@@ -1,17 +1,261 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a store lets go of, and when. */
-#include "retention.h"
+/* Retention: use and pins of modules, which ones are idle, what a store lets go of. */
+#include "index_sql.h"
+#include "store.h"
+
+#include "vec.h"
+
+UX_VEC(idles, struct ux_idle);
+UX_VEC(pins, struct ux_pin);
 
 enum {
 	MODULES_MOST = 100000,  /* of a namespace looked at in one run; the others come later */
 	LIST_BUDGET = 256 << 20 /* bytes of their rows */
 };
 
+UX_SQL(sql_module_touch, "UPDATE modules SET last_used = max(last_used, :time), marked = 0 "
+			 "WHERE number = :module");
+
+static enum ux_code touch_write(struct ux_db *db, const struct ux_touch *t, struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_module_touch);
+	ux_stmt_bind_int(&st, ":module", t->module);
+	ux_stmt_bind_int(&st, ":time", t->time);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+static enum ux_code module_touch(struct ux_index *ix, const struct ux_touch *touches, size_t n,
+				 struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	if (n == 0)
+		return UX_OK;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	for (size_t i = 0; i < n; i++)
+		UX_TRY(touch_write(db, &touches[i], err));
+	return ux_tx_commit(&tx, err);
+}
+
+UX_SQL(sql_pin_add, "INSERT INTO pins (module, label, key_id, created) "
+		    "VALUES (:module, :label, :key_id, :now) ON CONFLICT DO NOTHING");
+
+static enum ux_code pin_insert(struct ux_db *db, int64_t module, const char *label,
+			       const struct ux_who *who, ux_time now, struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_pin_add);
+	ux_stmt_bind_int(&st, ":module", module);
+	ux_stmt_bind_text(&st, ":label", label);
+	ux_stmt_bind_text(&st, ":key_id", who->key_id);
+	ux_stmt_bind_int(&st, ":now", now);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+static enum ux_code module_pin(struct ux_index *ix, const char *ns, const char *id,
+			       const char *label, const struct ux_who *who, ux_time now,
+			       struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	struct ux_module m;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(ux_module_row_find(db, ns, id, &m, err));
+	UX_TRY(pin_insert(db, m.number, label, who, now, err));
+	UX_TRY(ux_audit_write(db, who, now, ns, "pin", id, label, m.number, err));
+	return ux_tx_commit(&tx, err);
+}
+
+UX_SQL(sql_pin_delete, "DELETE FROM pins WHERE module = :module AND label = :label");
+
+static enum ux_code module_unpin(struct ux_index *ix, const char *ns, const char *id,
+				 const char *label, const struct ux_who *who, ux_time now,
+				 struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	struct ux_module m;
+	uint64_t n = 0;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(ux_module_row_find(db, ns, id, &m, err));
+	UX_STMT(st, db, &sql_pin_delete);
+	ux_stmt_bind_int(&st, ":module", m.number);
+	ux_stmt_bind_text(&st, ":label", label);
+	UX_TRY(ux_stmt_run(&st, &n, err));
+	if (n == 0)
+		return ux_error_set(err, UX_ENOTFOUND, "no pin is called %.100s", label);
+	UX_TRY(ux_audit_write(db, who, now, ns, "unpin", id, label, m.number, err));
+	return ux_tx_commit(&tx, err);
+}
+
+UX_SQL(sql_pins_of_module,
+       "SELECT label, key_id, created FROM pins WHERE module = :module ORDER BY label");
+
+static enum ux_code module_pins(struct ux_index *ix, int64_t module, struct ux_arena *arena,
+				struct ux_pin_list *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_reader(ix);
+	ux_cleanup(pins_deinit) struct pins v = {0};
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, &sql_pins_of_module);
+	ux_stmt_bind_int(&st, ":module", module);
+	bool row = false;
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	while (row) {
+		struct ux_pin p = {ux_stmt_get_text(&st, 0, arena), ux_stmt_get_text(&st, 1, arena),
+				   ux_stmt_get_int(&st, 2)};
+		if (!p.label || !p.key_id)
+			return ux_arena_fail(arena, err);
+		if (!pins_append(&v, p))
+			return ux_error_nomem(err);
+		UX_TRY(ux_stmt_step(&st, &row, err));
+	}
+	ret->n = v.size;
+	ret->pins = ux_rows_copy(arena, v.data, v.size, sizeof(*v.data));
+	return ret->pins ? UX_OK : ux_arena_fail(arena, err);
+}
+
+/* Rows of one shape, until they have most bytes together. */
+static enum ux_code idle_read(struct ux_stmt *st, uint64_t most, struct ux_arena *arena,
+			      struct ux_idle_list *ret, struct ux_error *err)
+{
+	ux_cleanup(idles_deinit) struct idles v = {0};
+	uint64_t bytes = 0;
+	bool row = false;
+	UX_TRY(ux_stmt_step(st, &row, err));
+	while (row && bytes < most) {
+		const char *ns = ux_stmt_get_text(st, 1, arena);
+		const char *id = ux_stmt_get_text(st, 2, arena);
+		struct ux_idle one = {ux_stmt_get_int(st, 0), ns,
+				      id ? id : "",           ux_stmt_get_int(st, 3),
+				      ux_stmt_get_int(st, 4), (uint64_t)ux_stmt_get_int(st, 5)};
+		if (!ns)
+			return ux_arena_fail(arena, err);
+		if (!idles_append(&v, one))
+			return ux_error_nomem(err);
+		bytes += one.bytes;
+		UX_TRY(ux_stmt_step(st, &row, err));
+	}
+	ret->n = v.size;
+	ret->modules = ux_rows_copy(arena, v.data, v.size, sizeof(*v.data));
+	return ret->modules ? UX_OK : ux_arena_fail(arena, err);
+}
+
+UX_SQL(sql_idle,
+       "SELECT m.number, m.ns, " UX_SQL_FIRST_ID ", m.last_used, m.marked, " UX_SQL_MODULE_BYTES " "
+       "FROM modules m WHERE m.ns = :ns AND m.last_used < :before AND " UX_SQL_NOT_PINNED " "
+       "ORDER BY m.last_used, m.number LIMIT :limit");
+
+static enum ux_code module_idle(struct ux_index *ix, const char *ns, ux_time before, size_t limit,
+				struct ux_arena *arena, struct ux_idle_list *ret,
+				struct ux_error *err)
+{
+	struct ux_db *db = ux_index_reader(ix);
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, &sql_idle);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	ux_stmt_bind_int(&st, ":before", before);
+	ux_stmt_bind_int(&st, ":limit", (int64_t)limit);
+	return idle_read(&st, UINT64_MAX, arena, ret, err);
+}
+
+UX_SQL(sql_caches, "SELECT c.number, m.ns, " UX_SQL_FIRST_ID ", m.last_used, m.marked, c.size "
+		   "FROM candidates c JOIN modules m ON m.number = c.module WHERE c.cached = 1 "
+		   "ORDER BY m.last_used, c.number");
+
+static enum ux_code module_caches(struct ux_index *ix, uint64_t bytes, struct ux_arena *arena,
+				  struct ux_idle_list *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_reader(ix);
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, &sql_caches);
+	return idle_read(&st, bytes, arena, ret, err);
+}
+
+UX_SQL(sql_mark, "UPDATE modules AS m SET marked = :now WHERE m.number = :module AND m.marked = 0 "
+		 "AND m.last_used < :before AND " UX_SQL_NOT_PINNED);
+
+static enum ux_code module_mark(struct ux_index *ix, int64_t module, ux_time before, ux_time now,
+				bool *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	uint64_t n = 0;
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, &sql_mark);
+	ux_stmt_bind_int(&st, ":module", module);
+	ux_stmt_bind_int(&st, ":before", before);
+	ux_stmt_bind_int(&st, ":now", now);
+	UX_TRY(ux_stmt_run(&st, &n, err));
+	*ret = n > 0;
+	return UX_OK;
+}
+
+UX_SQL(sql_module_first_id,
+       "SELECT m.ns, " UX_SQL_FIRST_ID " FROM modules m WHERE m.number = :module");
+
+/* Namespace and first ID of a module that may be gone: then both stay as they are. */
+static enum ux_code module_name_of(struct ux_db *db, int64_t module, struct ux_arena *arena,
+				   const char **ret_ns, const char **ret_id, struct ux_error *err)
+{
+	bool row = false;
+	UX_STMT(st, db, &sql_module_first_id);
+	ux_stmt_bind_int(&st, ":module", module);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	if (!row)
+		return UX_OK;
+	*ret_ns = ux_stmt_get_text(&st, 0, arena);
+	*ret_id = ux_stmt_get_text(&st, 1, arena);
+	return *ret_ns && *ret_id ? UX_OK : ux_arena_fail(arena, err);
+}
+
+UX_SQL(sql_sweep,
+       "DELETE FROM modules AS m WHERE m.number = :module AND m.marked > 0 "
+       "AND m.marked <= :marked_before AND m.last_used < :before AND " UX_SQL_NOT_PINNED);
+
+static enum ux_code module_sweep(struct ux_index *ix, int64_t module, ux_time before,
+				 ux_time marked_before, ux_time now, bool *ret,
+				 struct ux_error *err)
+{
+	static const struct ux_who server = {.key_id = "", .from = "server"};
+	struct ux_db *db = ux_index_writer(ix);
+	UX_ARENA(arena, 64 << 10);
+	const char *ns = "", *id = "";
+	uint64_t n = 0;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(module_name_of(db, module, &arena, &ns, &id, err));
+	UX_STMT(st, db, &sql_sweep);
+	ux_stmt_bind_int(&st, ":module", module);
+	ux_stmt_bind_int(&st, ":before", before);
+	ux_stmt_bind_int(&st, ":marked_before", marked_before);
+	UX_TRY(ux_stmt_run(&st, &n, err));
+	if (n > 0)
+		UX_TRY(ux_audit_write(db, &server, now, ns, "retention", id, NULL, module, err));
+	UX_TRY(ux_tx_commit(&tx, err));
+	*ret = n > 0;
+	return UX_OK;
+}
+
+void ux_retention_init(struct ux_index *ix)
+{
+	ix->modules.touch = module_touch;
+	ix->modules.pin = module_pin;
+	ix->modules.unpin = module_unpin;
+	ix->modules.pins = module_pins;
+	ix->modules.idle = module_idle;
+	ix->modules.mark = module_mark;
+	ix->modules.sweep = module_sweep;
+	ix->modules.caches = module_caches;
+}
+
 /* One run. */
-struct run {
+struct retention_run {
 	struct ux_store *store;
 	const struct ux_retention *how;
-	ux_retained_fn *tell;
+	ux_retained_fn *report;
 	void *ctx;
 	struct ux_retained_sum *sum;
 	ux_time now;
@@ -28,8 +272,8 @@ const char *ux_retained_name(enum ux_retained what)
 	return names[what];
 }
 
-static void tell(struct run *r, enum ux_retained what, const struct ux_idle *idle,
-		 const struct ux_module *m)
+static void retention_report(struct retention_run *r, enum ux_retained what,
+			     const struct ux_idle *idle, const struct ux_module *m)
 {
 	r->sum->n[what]++;
 	r->sum->bytes[what] += idle->bytes;
@@ -40,24 +284,24 @@ static void tell(struct run *r, enum ux_retained what, const struct ux_idle *idl
 					    .n_ids = m ? m->n_ids : 0,
 					    .last_used = idle->last_used,
 					    .bytes = idle->bytes};
-	if (r->tell)
-		r->tell(r->ctx, &one);
+	if (r->report)
+		r->report(r->ctx, &one);
 }
 
-static enum ux_code mark(struct run *r, const struct ux_idle *idle, ux_time before,
-			 struct ux_error *err)
+static enum ux_code retention_mark(struct retention_run *r, const struct ux_idle *idle,
+				   ux_time before, struct ux_error *err)
 {
 	struct ux_index *ix = r->store->index;
 	bool done = r->how->dry_run;
 	if (!done)
 		UX_TRY(ix->modules.mark(ix, idle->module, before, r->now, &done, err));
 	if (done)
-		tell(r, UX_RETAINED_MARKED, idle, NULL);
+		retention_report(r, UX_RETAINED_MARKED, idle, NULL);
 	return UX_OK;
 }
 
-static enum ux_code sweep(struct run *r, const struct ux_idle *idle, ux_time before,
-			  ux_time marked_before, struct ux_error *err)
+static enum ux_code retention_sweep(struct retention_run *r, const struct ux_idle *idle,
+				    ux_time before, ux_time marked_before, struct ux_error *err)
 {
 	UX_ARENA(arena, LIST_BUDGET);
 	struct ux_index *ix = r->store->index;
@@ -73,24 +317,24 @@ static enum ux_code sweep(struct run *r, const struct ux_idle *idle, ux_time bef
 		UX_TRY(ix->modules.sweep(ix, idle->module, before, marked_before, r->now, &done,
 					 err));
 	if (done)
-		tell(r, UX_RETAINED_SWEPT, idle, &m);
+		retention_report(r, UX_RETAINED_SWEPT, idle, &m);
 	return UX_OK;
 }
 
-static enum ux_code look_at(struct run *r, const struct ux_idle *idle, ux_time before,
-			    struct ux_error *err)
+static enum ux_code retention_judge(struct retention_run *r, const struct ux_idle *idle,
+				    ux_time before, struct ux_error *err)
 {
 	ux_time marked_before = r->now - r->how->grace_s;
 	if (idle->marked == 0)
-		return mark(r, idle, before, err);
+		return retention_mark(r, idle, before, err);
 	if (idle->marked <= marked_before)
-		return sweep(r, idle, before, marked_before, err);
-	tell(r, UX_RETAINED_IDLE, idle, NULL);
+		return retention_sweep(r, idle, before, marked_before, err);
+	retention_report(r, UX_RETAINED_IDLE, idle, NULL);
 	return UX_OK;
 }
 
-static enum ux_code retain_namespace(struct run *r, const struct ux_namespace *ns,
-				     struct ux_error *err)
+static enum ux_code retention_run_namespace(struct retention_run *r, const struct ux_namespace *ns,
+					    struct ux_error *err)
 {
 	UX_ARENA(arena, LIST_BUDGET);
 	struct ux_index *ix = r->store->index;
@@ -101,23 +345,24 @@ static enum ux_code retain_namespace(struct run *r, const struct ux_namespace *n
 	ux_time before = r->now - keep - UX_RETENTION_SLACK;
 	UX_TRY(ix->modules.idle(ix, ns->name, before, MODULES_MOST, &arena, &list, err));
 	for (size_t i = 0; i < list.n; i++)
-		UX_TRY(look_at(r, &list.modules[i], before, err));
+		UX_TRY(retention_judge(r, &list.modules[i], before, err));
 	return UX_OK;
 }
 
-static enum ux_code retain_modules(struct run *r, struct ux_error *err)
+static enum ux_code retention_run_modules(struct retention_run *r, struct ux_error *err)
 {
 	UX_ARENA(arena, LIST_BUDGET);
 	struct ux_index *ix = r->store->index;
 	struct ux_namespace_list list;
 	UX_TRY(ix->namespaces.list(ix, &arena, &list, err));
 	for (size_t i = 0; i < list.n; i++)
-		UX_TRY(retain_namespace(r, &list.items[i], err));
+		UX_TRY(retention_run_namespace(r, &list.items[i], err));
 	return UX_OK;
 }
 
 /* c: a row of modules.caches, whose `module` is a candidate's number. */
-static enum ux_code evict(struct run *r, const struct ux_idle *c, struct ux_error *err)
+static enum ux_code retention_evict(struct retention_run *r, const struct ux_idle *c,
+				    struct ux_error *err)
 {
 	static const struct ux_who who = {.key_id = "", .from = "server"};
 	UX_ARENA(arena, LIST_BUDGET);
@@ -128,12 +373,12 @@ static enum ux_code evict(struct run *r, const struct ux_idle *c, struct ux_erro
 	if (code == UX_OK && !r->how->dry_run)
 		code = ix->modules.candidate_remove(ix, c->module, &who, r->now, &why);
 	if (code == UX_OK)
-		tell(r, UX_RETAINED_EVICTED, c, &m);
+		retention_report(r, UX_RETAINED_EVICTED, c, &m);
 	return code == UX_OK || code == UX_ENOTFOUND ? UX_OK
 						     : ux_error_set(err, code, "%s", why.text);
 }
 
-static enum ux_code bound_caches(struct run *r, struct ux_error *err)
+static enum ux_code retention_bound_caches(struct retention_run *r, struct ux_error *err)
 {
 	UX_ARENA(arena, LIST_BUDGET);
 	struct ux_index *ix = r->store->index;
@@ -144,24 +389,24 @@ static enum ux_code bound_caches(struct run *r, struct ux_error *err)
 		return UX_OK;
 	UX_TRY(ix->modules.caches(ix, use.cache_bytes - r->how->cache_bytes, &arena, &list, err));
 	for (size_t i = 0; i < list.n; i++)
-		UX_TRY(evict(r, &list.modules[i], err));
+		UX_TRY(retention_evict(r, &list.modules[i], err));
 	return UX_OK;
 }
 
 enum ux_code ux_store_retain(struct ux_store *s, const struct ux_retention *how,
-			     ux_retained_fn *tell_fn, void *ctx, struct ux_retained_sum *ret,
+			     ux_retained_fn *report, void *ctx, struct ux_retained_sum *ret,
 			     struct ux_error *err)
 {
 	bool complete = false;
 	*ret = (struct ux_retained_sum){0};
-	struct run r = {.store = s,
-			.how = how,
-			.tell = tell_fn,
-			.ctx = ctx,
-			.sum = ret,
-			.now = ux_store_now(s)};
+	struct retention_run r = {.store = s,
+				  .how = how,
+				  .report = report,
+				  .ctx = ctx,
+				  .sum = ret,
+				  .now = ux_store_now(s)};
 	UX_TRY(ux_last_use_flush(&s->last_use, s->index, &complete, err));
 	if (complete)
-		UX_TRY(retain_modules(&r, err));
-	return bound_caches(&r, err);
+		UX_TRY(retention_run_modules(&r, err));
+	return retention_bound_caches(&r, err);
 }

@@ -139,7 +139,7 @@ enum ux_code ux_store_open(struct ux_store *s, const char *dir, struct ux_error 
 	if (code == UX_OK)
 		code = ux_store_check_backends(s, err);
 	if (code == UX_OK)
-		ux_index_sqlite_own(s->index); /* by the lock */
+		ux_index_own(s->index); /* by the lock */
 	if (code == UX_OK)
 		code = set_clock(s, err);
 	if (code == UX_OK)

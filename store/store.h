@@ -5,10 +5,70 @@
 
 #include "blobs.h"
 #include "index.h"
-#include "last_use.h"
-#include "store_clock.h"
 
 #include <pthread.h>
+
+enum {
+	UX_CLOCK_RESUME_MOST = 24 * 60 * 60, /* seconds that a restart moves it forward at most */
+	UX_CLOCK_AGREES = 60 * 60            /* seconds off the machine's that do not matter */
+};
+
+/*
+ * Follows the machine's clock, but never leaps: while the process runs, it moves forward by half to
+ * twice of what passed by the monotonic clock; over a restart, by a day at most; never back. So a
+ * clock that is set a year ahead, or a machine that was off for a year, makes nothing a year old at
+ * once, and one that was wrong is caught up with. Any thread.
+ */
+struct ux_store_clock {
+	pthread_mutex_t lock; /* guards the rest */
+	ux_time at;           /* what it showed... */
+	int64_t mono;         /* ...at this second of the monotonic clock */
+	ux_time shown;        /* last */
+};
+
+/* stored: what it showed when it was last written; 0: never. */
+void ux_store_clock_init(struct ux_store_clock *c, ux_time stored);
+void ux_store_clock_deinit(struct ux_store_clock *c);
+
+ux_time ux_store_clock_now(struct ux_store_clock *c);
+
+/* False while it is more than UX_CLOCK_AGREES off the machine's: ages of files mean nothing then.
+ */
+bool ux_store_clock_agrees(struct ux_store_clock *c);
+
+/* The rules alone. elapsed_s: by the monotonic clock. */
+ux_time ux_store_clock_resume(ux_time stored, ux_time wall);
+ux_time ux_store_clock_step(ux_time at, ux_time wall, int64_t elapsed_s);
+
+enum ux_used {
+	UX_USED_MODULE, /* by its number */
+	UX_USED_KEY,    /* by its ID: 12 hex digits are a number too */
+};
+
+/* Any thread. */
+struct ux_last_use {
+	enum ux_used what;
+	pthread_mutex_t lock; /* guards the rest */
+	struct ux_last_use_table *table;
+	bool urgent;  /* one of a module that seemed idle */
+	bool dropped; /* one was not noted for want of memory; for good */
+};
+
+void ux_last_use_init(struct ux_last_use *u, enum ux_used what);
+void ux_last_use_deinit(struct ux_last_use *u);
+
+/* It was used now. No disk, no index. urgent: the index believes that it was long ago. */
+void ux_last_use_note(struct ux_last_use *u, int64_t number, ux_time now, bool urgent);
+
+/* Was something urgent noted since the last flush? */
+bool ux_last_use_urgent(struct ux_last_use *u);
+
+/*
+ * Writes what was noted in one transaction; on failure it stays noted. *ret_complete: nothing was
+ * ever dropped, so that what the index says is true up to now.
+ */
+enum ux_code ux_last_use_flush(struct ux_last_use *u, struct ux_index *ix, bool *ret_complete,
+			       struct ux_error *err) ux_must;
 
 /* Whose leases of jobs are those of the one server of a folder. */
 #define UX_STORE_OWNER "local"
@@ -146,5 +206,99 @@ struct ux_sweep {
  */
 enum ux_code ux_store_sweep(struct ux_store *s, int64_t grace_s, ux_time now, bool dry_run,
 			    struct ux_sweep *ret, struct ux_error *err) ux_must;
+
+enum {
+	/* Seconds after which a use is in the index at the latest; added to every retention. */
+	UX_RETENTION_SLACK = 2 * UX_STORE_URGENT_S
+};
+
+struct ux_retention {
+	int64_t default_s;    /* of namespaces that do not say; 0: for ever */
+	int64_t grace_s;      /* between a module's mark and its end */
+	uint64_t cache_bytes; /* of what can be had again; 0: no bound */
+	bool dry_run;         /* tell, change nothing */
+};
+
+enum ux_retained {
+	UX_RETAINED_IDLE,    /* marked, and its grace is not over */
+	UX_RETAINED_MARKED,  /* now */
+	UX_RETAINED_SWEPT,   /* a module is gone */
+	UX_RETAINED_EVICTED, /* a candidate that can be had again is gone */
+	UX_RETAINED_COUNT
+};
+
+/* One decision, after it was carried out; with dry_run, what it would be. */
+struct ux_retained_one {
+	enum ux_retained what;
+	const char *ns;
+	const char *id;
+	const char *
+		*ids; /* all of the module's, of SWEPT and EVICTED: who has it open forgets it */
+	size_t n_ids;
+	ux_time last_used;
+	uint64_t bytes;
+};
+typedef void ux_retained_fn(void *ctx, const struct ux_retained_one *one);
+
+struct ux_retained_sum {
+	uint64_t n[UX_RETAINED_COUNT];
+	uint64_t bytes[UX_RETAINED_COUNT];
+};
+
+/*
+ * Modules that were not used for their namespace's retention are marked; those that were marked
+ * grace_s ago and still not used are removed; pinned ones are left alone. Then, of what can be had
+ * again, the least used goes until cache_bytes are kept. Times are the store's clock's. What was
+ * noted in s->last_use is written first; when that fails, or uses were dropped, nothing is marked
+ * or removed. Blobs stay until ux_store_sweep(). tell may be NULL. May run while others work.
+ */
+enum ux_code ux_store_retain(struct ux_store *s, const struct ux_retention *how,
+			     ux_retained_fn *tell, void *ctx, struct ux_retained_sum *ret,
+			     struct ux_error *err) ux_must;
+
+/* "idle", "marked", "swept", "evicted". */
+const char *ux_retained_name(enum ux_retained what);
+
+enum ux_check_problem {
+	UX_CHECK_MISSING, /* a blob that the index refers to */
+	UX_CHECK_SIZE,    /* has another size than the index says */
+	UX_CHECK_DAMAGED, /* has another hash than its name says */
+	UX_CHECK_UNREAD,  /* cannot be read */
+	UX_CHECK_INDEX,   /* the index itself is damaged */
+	UX_CHECK_USAGE,   /* what a namespace holds is more or less than its quota is told */
+	UX_CHECK_COUNT
+};
+
+struct ux_check_one {
+	enum ux_check_problem problem;
+	const char *hash;  /* in hex; "" of UX_CHECK_INDEX and UX_CHECK_USAGE */
+	const char *words; /* what was found */
+	const char *id;    /* of a module that has it; "" when none does */
+	uint64_t modules;  /* that have it, at most 100 */
+	bool repaired;
+};
+typedef void ux_check_fn(void *ctx, const struct ux_check_one *one);
+
+struct ux_check_sum {
+	uint64_t blobs; /* that the index refers to */
+	uint64_t bytes;
+	uint64_t problems;
+	uint64_t repaired;
+	uint64_t garbage;  /* blobs that nobody refers to: the sweep takes them */
+	uint64_t requeued; /* uploads whose extraction had been lost */
+};
+
+/*
+ * Reads every blob and compares. repair: whatever cannot be answered from any more leaves the
+ * index, so that it is wanted again, and the bytes leave the disk, but nothing does when the index
+ * itself is damaged; the store must be the caller's alone (ux_store_open()). Without it, others may
+ * work: what they change meanwhile is no problem. tell may be NULL. A failure is one of the check,
+ * not a finding.
+ */
+enum ux_code ux_store_check(struct ux_store *s, bool repair, ux_check_fn *tell, void *ctx,
+			    struct ux_check_sum *ret, struct ux_error *err) ux_must;
+
+/* "missing", "size", "damaged", "unreadable", "index", "usage". */
+const char *ux_check_problem_name(enum ux_check_problem problem);
 
 #endif

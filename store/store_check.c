@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Is what the index says there, and what it was? */
-#include "store_check.h"
+#include "store.h"
 
 #include <unistd.h>
 

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The time by which a store decides what is old. */
-#include "store_clock.h"
+#include "store.h"
 
 #include "clock.h"
+
+#include <time.h>
 
 enum {
 	REBASE_S = 60 /* so that a jump forward is caught up with from when it happened on */
@@ -51,4 +53,14 @@ bool ux_store_clock_agrees(struct ux_store_clock *c)
 {
 	int64_t off = ux_store_clock_now(c) - ux_clock_wall();
 	return off <= UX_CLOCK_AGREES && off >= -UX_CLOCK_AGREES;
+}
+
+const char *ux_time_text(ux_time t, char text[UX_TIME_TEXT])
+{
+	struct tm tm;
+	time_t seconds = t;
+	if (!gmtime_r(&seconds, &tm) ||
+	    strftime(text, UX_TIME_TEXT, "%Y-%m-%dT%H:%M:%SZ", &tm) == 0)
+		snprintf(text, UX_TIME_TEXT, "unknown");
+	return text;
 }

@@ -5,7 +5,7 @@ import os
 import sys
 
 out, files = sys.argv[1], sys.argv[2:]
-lines = ['#include "sqlite_db.h"', ""]
+lines = ['#include "db.h"', ""]
 names = []
 for number, path in enumerate(files, 1):
     name = os.path.basename(path)

@@ -3,7 +3,7 @@
 #include "auth.h"
 #include "json_out.h"
 #include "request_values.h"
-#include "time_text.h"
+#include "index.h"
 
 enum {
 	LINES_DEFAULT = 100

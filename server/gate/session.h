@@ -4,7 +4,7 @@
 #define UX_SESSION_H
 
 #include "http.h"
-#include "index_keys.h"
+#include "index.h"
 
 /*
  * "KEYID.EXPIRES.MAC": made after a token was shown once, so that the browser keeps no token. It

@@ -6,7 +6,7 @@
 #include "modules.h"
 #include "upstreams.h"
 #include "symbols_out.h"
-#include "time_text.h"
+#include "index.h"
 #include "module_cache.h"
 
 #include <unistd.h>

@@ -2,7 +2,7 @@
 /* Writing HTML. */
 #include "html.h"
 
-#include "time_text.h"
+#include "index.h"
 
 /*
  * The code point at p (RFC 3629: no surrogates, nothing over U+10FFFF, nothing longer than needed)

@@ -4,7 +4,7 @@
 #define UX_HTML_H
 
 #include "bytes.h"
-#include "index_base.h"
+#include "index.h"
 #include "out.h"
 
 /* How a value is written. */

@@ -3,7 +3,7 @@
 #ifndef UX_KEEPER_H
 #define UX_KEEPER_H
 
-#include "retention.h"
+#include "store.h"
 #include "server.h"
 
 enum {

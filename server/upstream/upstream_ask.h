@@ -5,7 +5,7 @@
 
 #include "hops.h"
 #include "http_client.h"
-#include "index_fetched.h"
+#include "index.h"
 #include "upstream.h"
 
 enum {

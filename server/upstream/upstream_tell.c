@@ -2,7 +2,7 @@
 /* Telling of upstreams. */
 #include "upstream_tell.h"
 
-#include "time_text.h"
+#include "index.h"
 #include "fetcher.h"
 
 /* One explanation. */

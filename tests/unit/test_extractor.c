@@ -5,7 +5,7 @@
 #include "extractor.h"
 #include "file.h"
 #include "make_server.h"
-#include "retention.h"
+#include "store.h"
 
 #include <sys/stat.h>
 #include <time.h>

@@ -2,7 +2,7 @@
 /* store: IDs that nobody has. */
 #include "sweep.h"
 
-#include "id_filter.h"
+#include "index_sql.h"
 #include "store.h"
 
 #include <stdlib.h>

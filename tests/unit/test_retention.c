@@ -3,8 +3,8 @@
 #include "sweep.h"
 
 #include "index_suite.h"
-#include "retention.h"
-#include "store_check.h"
+#include "store.h"
+#include "store.h"
 
 #include <sys/stat.h>
 #include <time.h>

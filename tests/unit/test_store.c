@@ -6,9 +6,9 @@
 #include "index_suite.h"
 #include "keys.h"
 #include "path_canonical.h"
-#include "sqlite_db.h"
+#include "db.h"
 #include "store.h"
-#include "time_text.h"
+#include "index.h"
 
 #include <fcntl.h>
 #include <sqlite3.h>

@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of blobs: which bytes the index refers to. */
+#include "index_sql.h"
+
+#include "vec.h"
+
+UX_VEC(blob_rows, struct ux_blob_row);
+
+UX_SQL(sql_blob_add, "INSERT INTO blobs (hash, size) VALUES (:hash, :size) ON CONFLICT DO NOTHING");
+
+enum ux_code ux_blob_row_add(struct ux_db *db, const struct ux_blob_hash *hash, uint64_t size,
+			     struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_blob_add);
+	ux_stmt_bind_bytes(&st, ":hash", hash->bytes, sizeof(hash->bytes));
+	ux_stmt_bind_int(&st, ":size", (int64_t)size);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+UX_SQL(sql_blob_used, "SELECT 1 FROM blobs_referred WHERE blob = :hash LIMIT 1");
+
+static enum ux_code blob_used(struct ux_index *ix, const struct ux_blob_hash *hash, bool *ret,
+			      struct ux_error *err)
+{
+	struct ux_db *db = ux_index_reader(ix);
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, &sql_blob_used);
+	ux_stmt_bind_bytes(&st, ":hash", hash->bytes, sizeof(hash->bytes));
+	return ux_stmt_step(&st, ret, err);
+}
+
+UX_SQL(sql_blob_page,
+       "SELECT hash, size FROM blobs WHERE hash > :after ORDER BY hash LIMIT :limit");
+
+static enum ux_code blob_list(struct ux_index *ix, const struct ux_blob_hash *after, size_t limit,
+			      struct ux_arena *arena, struct ux_blob_rows *ret,
+			      struct ux_error *err)
+{
+	struct ux_db *db = ux_index_reader(ix);
+	ux_cleanup(blob_rows_deinit) struct blob_rows v = {0};
+	bool row = false;
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, &sql_blob_page);
+	ux_stmt_bind_bytes(&st, ":after", after ? (const void *)after->bytes : "",
+			   after ? sizeof(after->bytes) : 0);
+	ux_stmt_bind_int(&st, ":limit", (int64_t)limit + 1);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	while (row && v.size < limit) {
+		struct ux_blob_row r = {.size = (uint64_t)ux_stmt_get_int(&st, 1)};
+		UX_TRY(ux_stmt_get_bytes(&st, 0, r.hash.bytes, sizeof(r.hash.bytes), err));
+		if (!blob_rows_append(&v, r))
+			return ux_error_nomem(err);
+		UX_TRY(ux_stmt_step(&st, &row, err));
+	}
+	ret->more = row;
+	ret->n = v.size;
+	ret->rows = ux_rows_copy(arena, v.data, v.size, sizeof(*v.data));
+	return ret->rows ? UX_OK : ux_arena_fail(arena, err);
+}
+
+UX_SQL(sql_blob_users,
+       "SELECT m.number, c.number, " UX_SQL_FIRST_ID
+       ", c.kind, c.holds, c.file_name, c.origin_name FROM candidates c "
+       "JOIN modules m ON m.number = c.module WHERE c.blob = :hash ORDER BY c.number "
+       "LIMIT :limit");
+
+static enum ux_code blob_users(struct ux_index *ix, const struct ux_blob_hash *hash, size_t limit,
+			       struct ux_arena *arena, struct ux_hits *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_reader(ix);
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, &sql_blob_users);
+	ux_stmt_bind_bytes(&st, ":hash", hash->bytes, sizeof(hash->bytes));
+	ux_stmt_bind_int(&st, ":limit", (int64_t)limit + 1);
+	return ux_hits_read(&st, limit, arena, ret, err);
+}
+
+static enum ux_code blob_delete_from(struct ux_db *db, const struct ux_sql *which,
+				     const struct ux_blob_hash *hash, uint64_t *ret,
+				     struct ux_error *err)
+{
+	UX_STMT(st, db, which);
+	ux_stmt_bind_bytes(&st, ":hash", hash->bytes, sizeof(hash->bytes));
+	return ux_stmt_run(&st, ret, err);
+}
+
+UX_SQL(sql_blob_lose_sources, "DELETE FROM sources WHERE blob = :hash");
+
+UX_SQL(sql_blob_lose_fetched, "DELETE FROM fetched WHERE blob = :hash");
+
+/* What was extracted from it is worth more now. */
+UX_SQL(sql_blob_lose_parents,
+       "UPDATE candidates SET parent = NULL, cached = 0 WHERE parent IN (SELECT number "
+       "FROM candidates WHERE blob = :hash)");
+
+UX_SQL(sql_blob_lose_candidates, "DELETE FROM candidates WHERE blob = :hash");
+
+static enum ux_code blob_lose(struct ux_index *ix, const struct ux_blob_hash *hash,
+			      const char *reason, ux_time now, struct ux_blob_loss *ret,
+			      struct ux_error *err)
+{
+	static const struct ux_who check = {.key_id = "", .from = "check"};
+	struct ux_db *db = ux_index_writer(ix);
+	struct ux_blob_loss loss = {0};
+	char text[2 * UX_BLOB_HASH_SIZE + 1];
+	ux_blob_hash_text(hash, text);
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(blob_delete_from(db, &sql_blob_lose_sources, hash, &loss.sources, err));
+	UX_TRY(blob_delete_from(db, &sql_blob_lose_fetched, hash, &loss.fetched, err));
+	UX_TRY(blob_delete_from(db, &sql_blob_lose_parents, hash, NULL, err));
+	UX_TRY(blob_delete_from(db, &sql_blob_lose_candidates, hash, &loss.candidates, err));
+	UX_TRY(ux_audit_write(db, &check, now, "", "blob-lost", text, reason, 0, err));
+	UX_TRY(ux_tx_commit(&tx, err));
+	*ret = loss;
+	return UX_OK;
+}
+
+static enum ux_code index_verify(struct ux_index *ix, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_reader(ix);
+	UX_LOCKED(&db->lock);
+	return ux_db_verify(db, err);
+}
+
+void ux_blob_rows_init(struct ux_index *ix)
+{
+	ix->blobs.used = blob_used;
+	ix->blobs.list = blob_list;
+	ix->blobs.users = blob_users;
+	ix->blobs.lose = blob_lose;
+	ix->blobs.verify = index_verify;
+}

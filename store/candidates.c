@@ -1,0 +1,659 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Candidates: how bytes become one, what is measured of it, how it goes. */
+#include "index_sql.h"
+
+#include "vec.h"
+
+UX_VEC(candidates, struct ux_candidate);
+
+/* In the order in which candidate_read() reads them. */
+#define CANDIDATE_COLUMNS                                                            \
+	"c.number, c.parent, c.kind, c.state, c.reason, c.blob, c.size, c.quality, " \
+	"c.claim, c.functions, c.inlines, c.rows, c.code_bytes, c.line_bytes, "      \
+	"c.unnamed, c.unnamed_bytes, c.code_total, c.holds, c.parser, c.forced, "    \
+	"c.origin, c.origin_name, c.description, c.file_name, c.key_id, c.created "
+
+enum {
+	MODULE_BUDGET = 64 << 20, /* bytes of one module's rows */
+	CANDIDATE_COLUMN_COUNT = 26
+};
+
+enum ux_quality ux_quality_of_column(int64_t v)
+{
+	return v > 0 && v < UX_QUALITY_COUNT ? (enum ux_quality)v : UX_QUALITY_NONE;
+}
+
+static enum ux_code candidate_kind_of(const char *text, enum ux_kind *ret, struct ux_error *err)
+{
+	return ux_kind_parse(ux_bytes_cstr(text), ret)
+		       ? UX_OK
+		       : ux_error_set(err, UX_EIO, "the index is damaged: kind %.32s", text);
+}
+
+static struct ux_counts candidate_counts_of(struct ux_stmt *st, int first)
+{
+	return (struct ux_counts){
+		.functions = (uint64_t)ux_stmt_get_int(st, first),
+		.inlines = (uint64_t)ux_stmt_get_int(st, first + 1),
+		.rows = (uint64_t)ux_stmt_get_int(st, first + 2),
+		.code_bytes = (uint64_t)ux_stmt_get_int(st, first + 3),
+		.line_bytes = (uint64_t)ux_stmt_get_int(st, first + 4),
+		.unnamed = (uint64_t)ux_stmt_get_int(st, first + 5),
+		.unnamed_bytes = (uint64_t)ux_stmt_get_int(st, first + 6),
+	};
+}
+
+static enum ux_code candidate_read(struct ux_stmt *st, struct ux_arena *arena,
+				   struct ux_candidate *ret, struct ux_error *err)
+{
+	const char *kind = ux_stmt_get_text(st, 2, arena);
+	int64_t state = ux_stmt_get_int(st, 3), origin = ux_stmt_get_int(st, 20);
+	*ret = (struct ux_candidate){
+		.number = ux_stmt_get_int(st, 0),
+		.parent = ux_stmt_get_int(st, 1),
+		.state = state == 0   ? UX_CANDIDATE_READY
+			 : state == 1 ? UX_CANDIDATE_PENDING
+				      : UX_CANDIDATE_FAILED,
+		.reason = ux_stmt_get_text(st, 4, arena),
+		.size = (uint64_t)ux_stmt_get_int(st, 6),
+		.quality = ux_quality_of_column(ux_stmt_get_int(st, 7)),
+		.claim = ux_quality_of_column(ux_stmt_get_int(st, 8)),
+		.counts = candidate_counts_of(st, 9),
+		.code_total = (uint64_t)ux_stmt_get_int(st, 16),
+		.holds = (unsigned)ux_stmt_get_int(st, 17),
+		.parser = (unsigned)ux_stmt_get_int(st, 18),
+		.forced = ux_stmt_get_int(st, 19) != 0,
+		.origin = origin == 1   ? UX_ORIGIN_UPSTREAM
+			  : origin == 2 ? UX_ORIGIN_CRAWL
+					: UX_ORIGIN_UPLOAD,
+		.origin_name = ux_stmt_get_text(st, 21, arena),
+		.description = ux_stmt_get_text(st, 22, arena),
+		.file_name = ux_stmt_get_text(st, 23, arena),
+		.key_id = ux_stmt_get_text(st, 24, arena),
+		.created = ux_stmt_get_int(st, 25),
+	};
+	if (!kind || !ret->reason || !ret->origin_name || !ret->description || !ret->file_name ||
+	    !ret->key_id)
+		return ux_arena_fail(arena, err);
+	UX_TRY(candidate_kind_of(kind, &ret->kind, err));
+	return ux_stmt_get_bytes(st, 5, ret->blob.bytes, sizeof(ret->blob.bytes), err);
+}
+
+UX_SQL(sql_candidates_of_module,
+       "SELECT " CANDIDATE_COLUMNS "FROM candidates c WHERE c.module = :module "
+       "ORDER BY CASE WHEN c.state <> 0 THEN 3 WHEN c.kind = 'gsym' THEN 0 WHEN "
+       "c.kind IN ('executable', 'debuginfo') THEN 1 ELSE 2 END, c.quality DESC, "
+       "c.line_bytes DESC, c.code_bytes DESC, c.functions DESC, c.number DESC");
+
+enum ux_code ux_candidates_read(struct ux_db *db, struct ux_arena *arena, struct ux_module *ret,
+				struct ux_error *err)
+{
+	ux_cleanup(candidates_deinit) struct candidates v = {0};
+	UX_STMT(st, db, &sql_candidates_of_module);
+	ux_stmt_bind_int(&st, ":module", ret->number);
+	bool row = false;
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	while (row) {
+		struct ux_candidate c;
+		UX_TRY(candidate_read(&st, arena, &c, err));
+		if (!candidates_append(&v, c))
+			return ux_error_nomem(err);
+		UX_TRY(ux_stmt_step(&st, &row, err));
+	}
+	ret->candidates = ux_rows_copy(arena, v.data, v.size, sizeof(*v.data));
+	if (!ret->candidates)
+		return ux_arena_fail(arena, err);
+	ret->n_candidates = v.size;
+	return UX_OK;
+}
+
+static void candidate_bind_counts(struct ux_stmt *st, const struct ux_counts *c)
+{
+	ux_stmt_bind_int(st, ":functions", (int64_t)c->functions);
+	ux_stmt_bind_int(st, ":inlines", (int64_t)c->inlines);
+	ux_stmt_bind_int(st, ":rows", (int64_t)c->rows);
+	ux_stmt_bind_int(st, ":code_bytes", (int64_t)c->code_bytes);
+	ux_stmt_bind_int(st, ":line_bytes", (int64_t)c->line_bytes);
+	ux_stmt_bind_int(st, ":unnamed", (int64_t)c->unnamed);
+	ux_stmt_bind_int(st, ":unnamed_bytes", (int64_t)c->unnamed_bytes);
+}
+
+static const char *candidate_base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	return slash ? slash + 1 : path;
+}
+
+static bool candidate_is_cached(const struct ux_candidate *c)
+{
+	return c->parent != 0 || c->origin == UX_ORIGIN_UPSTREAM;
+}
+
+UX_SQL(sql_candidate_add,
+       "INSERT INTO candidates (ns, module, parent, kind, state, reason, blob, size, "
+       "quality, claim, functions, inlines, rows, code_bytes, line_bytes, unnamed, "
+       "unnamed_bytes, code_total, holds, parser, forced, origin, origin_name, "
+       "description, file_name, base_name, key_id, created, cached) "
+       "VALUES (:ns, :module, :parent, :kind, :state, :reason, :blob, :size, "
+       ":quality, :claim, :functions, :inlines, :rows, :code_bytes, :line_bytes, "
+       ":unnamed, :unnamed_bytes, :code_total, :holds, :parser, :forced, :origin, "
+       ":origin_name, :description, :file_name, :base_name, :key_id, :now, :cached) RETURNING number");
+
+static enum ux_code candidate_insert(struct ux_db *db, const char *ns, int64_t module,
+				     const struct ux_candidate *c, ux_time now, int64_t *ret,
+				     struct ux_error *err)
+{
+	UX_TRY(ux_blob_row_add(db, &c->blob, c->size, err));
+	UX_STMT(st, db, &sql_candidate_add);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	ux_stmt_bind_int(&st, ":module", module);
+	ux_stmt_bind_int_or_null(&st, ":parent", c->parent);
+	ux_stmt_bind_text(&st, ":kind", ux_kind_name(c->kind));
+	ux_stmt_bind_int(&st, ":state", c->state);
+	ux_stmt_bind_text(&st, ":reason", c->reason);
+	ux_stmt_bind_bytes(&st, ":blob", c->blob.bytes, sizeof(c->blob.bytes));
+	ux_stmt_bind_int(&st, ":size", (int64_t)c->size);
+	ux_stmt_bind_int(&st, ":quality", c->quality);
+	ux_stmt_bind_int(&st, ":claim", c->claim);
+	candidate_bind_counts(&st, &c->counts);
+	ux_stmt_bind_int(&st, ":code_total", (int64_t)c->code_total);
+	ux_stmt_bind_int(&st, ":holds", c->holds);
+	ux_stmt_bind_int(&st, ":parser", c->parser);
+	ux_stmt_bind_int(&st, ":forced", c->forced);
+	ux_stmt_bind_int(&st, ":origin", c->origin);
+	ux_stmt_bind_text(&st, ":origin_name", c->origin_name);
+	ux_stmt_bind_text(&st, ":description", c->description);
+	ux_stmt_bind_text(&st, ":file_name", c->file_name);
+	ux_stmt_bind_text(&st, ":base_name", candidate_base_name(c->file_name));
+	ux_stmt_bind_text(&st, ":key_id", c->key_id);
+	ux_stmt_bind_int(&st, ":now", now);
+	ux_stmt_bind_int(&st, ":cached", candidate_is_cached(c));
+	return ux_stmt_run_returning(&st, ret, err);
+}
+
+/* The same bytes once more, of a failed one: as if they were new. */
+UX_SQL(sql_candidate_again,
+       "UPDATE candidates "
+       "SET kind = :kind, state = :state, reason = '', quality = :quality, functions "
+       "= :functions, inlines = :inlines, rows = :rows, code_bytes = :code_bytes, "
+       "line_bytes = :line_bytes, unnamed = :unnamed, unnamed_bytes = :unnamed_bytes, "
+       "code_total = :code_total, holds = :holds, parser = :parser, forced = :forced "
+       "WHERE number = :number");
+
+static enum ux_code candidate_restart(struct ux_db *db, int64_t number,
+				      const struct ux_candidate *c, struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_candidate_again);
+	ux_stmt_bind_int(&st, ":number", number);
+	ux_stmt_bind_text(&st, ":kind", ux_kind_name(c->kind));
+	ux_stmt_bind_int(&st, ":state", c->state);
+	ux_stmt_bind_int(&st, ":quality", c->quality);
+	candidate_bind_counts(&st, &c->counts);
+	ux_stmt_bind_int(&st, ":code_total", (int64_t)c->code_total);
+	ux_stmt_bind_int(&st, ":holds", c->holds);
+	ux_stmt_bind_int(&st, ":parser", c->parser);
+	ux_stmt_bind_int(&st, ":forced", c->forced);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+/* What could be had again is an upload of its own now. */
+UX_SQL(sql_candidate_adopt,
+       "UPDATE candidates "
+       "SET parent = NULL, cached = 0, origin = :origin, origin_name = :origin_name, "
+       "description = :description, file_name = :file_name, base_name = :base_name, "
+       "key_id = :key_id WHERE number = :number");
+
+static enum ux_code candidate_adopt(struct ux_db *db, int64_t number, const struct ux_candidate *c,
+				    struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_candidate_adopt);
+	ux_stmt_bind_int(&st, ":number", number);
+	ux_stmt_bind_int(&st, ":origin", c->origin);
+	ux_stmt_bind_text(&st, ":origin_name", c->origin_name);
+	ux_stmt_bind_text(&st, ":description", c->description);
+	ux_stmt_bind_text(&st, ":file_name", c->file_name);
+	ux_stmt_bind_text(&st, ":base_name", candidate_base_name(c->file_name));
+	ux_stmt_bind_text(&st, ":key_id", c->key_id);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+/* With what was extracted from it. */
+UX_SQL(sql_candidate_describe, "UPDATE candidates SET description = :description "
+			       "WHERE number = :number OR parent = :number");
+
+/* Whoever sends the same bytes again has the last word on what they are. */
+static enum ux_code candidate_describe(struct ux_db *db, int64_t number, const char *text,
+				       struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_candidate_describe);
+	ux_stmt_bind_int(&st, ":number", number);
+	ux_stmt_bind_text(&st, ":description", text);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+UX_SQL(sql_candidate_delete, "DELETE FROM candidates WHERE number = :number");
+
+static enum ux_code candidate_delete(struct ux_db *db, int64_t number, struct ux_error *err)
+{
+	uint64_t n = 0;
+	UX_STMT(st, db, &sql_candidate_delete);
+	ux_stmt_bind_int(&st, ":number", number);
+	UX_TRY(ux_stmt_run(&st, &n, err));
+	return n > 0 ? UX_OK : ux_error_set(err, UX_ENOTFOUND, "there is no such candidate");
+}
+
+/* What arrives is used: nobody would sweep it before it was asked for. */
+UX_SQL(sql_module_changed,
+       "UPDATE modules SET updated = :now, last_used = max(last_used, :now), marked = 0 "
+       "WHERE number = :module");
+
+static enum ux_code module_changed(struct ux_db *db, int64_t module, ux_time now,
+				   struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_module_changed);
+	ux_stmt_bind_int(&st, ":module", module);
+	ux_stmt_bind_int(&st, ":now", now);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+UX_SQL(sql_module_add, "INSERT INTO modules (ns, created, updated, last_used) "
+		       "VALUES (:ns, :now, :now, :now) RETURNING number");
+
+static enum ux_code module_insert(struct ux_db *db, const char *ns, ux_time now, int64_t *ret,
+				  struct ux_error *err)
+{
+	UX_TRY(ux_namespace_check_quota(db, ns, 1, 0, err));
+	UX_TRY(ux_namespace_ensure(db, ns, now, err));
+	UX_STMT(st, db, &sql_module_add);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	ux_stmt_bind_int(&st, ":now", now);
+	return ux_stmt_run_returning(&st, ret, err);
+}
+
+/* The one module that any of the IDs names; number 0 when there is none. */
+static enum ux_code module_find_target(struct ux_db *db, const struct ux_arrival *what,
+				       struct ux_module *ret, struct ux_error *err)
+{
+	const char *by = NULL;
+	*ret = (struct ux_module){0};
+	for (size_t i = 0; i < what->n_ids; i++) {
+		struct ux_module m;
+		if (ux_id_is_shared(what->ids[i]) && what->n_ids > 1)
+			continue;
+		enum ux_code code = ux_module_row_find(db, what->ns, what->ids[i], &m, NULL);
+		if (code == UX_ENOTFOUND)
+			continue;
+		if (code != UX_OK)
+			return ux_db_fail(db, err);
+		if (by && m.number != ret->number)
+			return ux_error_set(err, UX_ECONFLICT,
+					    "%.60s and %.60s belong to different modules", by,
+					    what->ids[i]);
+		by = what->ids[i];
+		*ret = m;
+	}
+	return UX_OK;
+}
+
+UX_SQL(sql_id_take, "INSERT INTO ids (ns, id, module, rank) VALUES (:ns, :id, :module, :rank) "
+		    "ON CONFLICT (ns, id) DO UPDATE SET module = :module");
+
+UX_SQL(sql_id_add, "INSERT INTO ids (ns, id, module, rank) VALUES (:ns, :id, :module, :rank)");
+
+enum ux_code ux_module_ids_add(struct ux_db *db, const char *ns, const struct ux_module *m,
+			       const char *const *ids, size_t n, struct ux_error *err)
+{
+	UX_TRY(ux_ids_agree(m, ids, n, err));
+	for (size_t i = 0; i < n; i++) {
+		if (ux_text_among((const char *const *)m->ids, m->n_ids, ids[i]) ||
+		    ux_text_among(ids, i, ids[i]))
+			continue;
+		UX_STMT(st, db, ux_id_is_shared(ids[i]) ? &sql_id_take : &sql_id_add);
+		ux_stmt_bind_text(&st, ":ns", ns);
+		ux_stmt_bind_text(&st, ":id", ids[i]);
+		ux_stmt_bind_int(&st, ":module", m->number);
+		ux_stmt_bind_int(&st, ":rank", ux_id_rank(ids[i]));
+		if (db->filter) /* before others can see the row */
+			ux_id_filter_add(db->filter, ns, ids[i]);
+		UX_TRY(ux_stmt_run(&st, NULL, err));
+	}
+	return UX_OK;
+}
+
+/* What is to be done with the candidate, which ux_candidate_judge() has looked at. */
+static enum ux_code candidate_store(struct ux_db *db, const struct ux_arrival *what,
+				    const struct ux_module *m, const struct ux_candidate *c,
+				    ux_time now, struct ux_add_result *r, struct ux_error *err)
+{
+	const struct ux_candidate *same = ux_candidate_same(m, c);
+	if (!same && r->add == UX_ADD_NEW) {
+		if (m->n_candidates >= UX_INDEX_CANDIDATES_MOST)
+			return ux_error_set(err, UX_ELIMIT, "the module has %zu candidates",
+					    m->n_candidates);
+		if (!candidate_is_cached(c))
+			UX_TRY(ux_namespace_check_quota(db, what->ns, 0, c->size, err));
+		UX_TRY(candidate_insert(db, what->ns, m->number, c, now, &r->candidate, err));
+	} else if (same && r->add != UX_ADD_POORER) {
+		r->candidate = same->number;
+		r->state = same->state;
+		if (r->add == UX_ADD_NEW) {
+			UX_TRY(candidate_restart(db, same->number, c, err));
+			r->state = c->state;
+		}
+		if (candidate_is_cached(same) && !candidate_is_cached(c))
+			UX_TRY(candidate_adopt(db, same->number, c, err));
+		else if (c->description[0] != '\0')
+			UX_TRY(candidate_describe(db, same->number, c->description, err));
+	}
+	if (r->candidate != 0 && r->state == UX_CANDIDATE_PENDING)
+		UX_TRY(ux_job_add_extract(db, what->ns, r->candidate, now, err));
+	return module_changed(db, m->number, now, err);
+}
+
+/* Aliases are learnt also from what is not wanted. */
+enum ux_code ux_candidate_row_add(struct ux_db *db, const struct ux_arrival *what,
+				  const struct ux_candidate *cand, ux_time now,
+				  struct ux_add_result *ret, struct ux_error *err)
+{
+	UX_ARENA(arena, MODULE_BUDGET);
+	struct ux_module m;
+	if (what->n_ids == 0 || what->n_ids > UX_INDEX_IDS_MOST || cand->size > INT64_MAX)
+		return ux_error_set(err, UX_EINVAL, "a candidate comes with 1 to %d IDs",
+				    UX_INDEX_IDS_MOST);
+	UX_TRY(module_find_target(db, what, &m, err));
+	if (m.number == 0)
+		UX_TRY(module_insert(db, what->ns, now, &m.number, err));
+	UX_TRY(ux_module_row_fill(db, &arena, &m, err));
+	UX_TRY(ux_module_ids_add(db, what->ns, &m, what->ids, what->n_ids, err));
+	struct ux_candidate c = *cand;
+	c.forced = what->force;
+	struct ux_add_result r = ux_candidate_judge(&m, &c);
+	r.module = m.number;
+	UX_TRY(candidate_store(db, what, &m, &c, now, &r, err));
+	*ret = r;
+	return UX_OK;
+}
+
+static enum ux_code candidate_add(struct ux_index *ix, const struct ux_arrival *what,
+				  const struct ux_candidate *cand, const struct ux_who *who,
+				  ux_time now, struct ux_add_result *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	struct ux_add_result r;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(ux_candidate_row_add(db, what, cand, now, &r, err));
+	if (r.add == UX_ADD_NEW)
+		UX_TRY(ux_audit_write(db, who, now, what->ns, "candidate-add", what->ids[0],
+				      ux_kind_name(cand->kind), r.module, err));
+	UX_TRY(ux_tx_commit(&tx, err));
+	*ret = r;
+	return UX_OK;
+}
+
+/* One candidate with where it belongs. */
+struct candidate_row {
+	struct ux_candidate candidate;
+	struct ux_idle of;
+};
+
+UX_SQL(sql_candidate, "SELECT " CANDIDATE_COLUMNS ", m.number, m.ns, " UX_SQL_FIRST_ID
+		      ", m.last_used, m.marked, " UX_SQL_MODULE_BYTES " FROM candidates c "
+		      "JOIN modules m ON m.number = c.module WHERE c.number = :number");
+
+static enum ux_code candidate_row_find(struct ux_db *db, int64_t number, struct ux_arena *arena,
+				       struct candidate_row *ret, struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_candidate);
+	ux_stmt_bind_int(&st, ":number", number);
+	bool row = false;
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	if (!row)
+		return ux_error_set(err, UX_ENOTFOUND, "there is no such candidate");
+	UX_TRY(candidate_read(&st, arena, &ret->candidate, err));
+	const int at = CANDIDATE_COLUMN_COUNT;
+	ret->of = (struct ux_idle){.module = ux_stmt_get_int(&st, at),
+				   .ns = ux_stmt_get_text(&st, at + 1, arena),
+				   .id = ux_stmt_get_text(&st, at + 2, arena),
+				   .last_used = ux_stmt_get_int(&st, at + 3),
+				   .marked = ux_stmt_get_int(&st, at + 4),
+				   .bytes = (uint64_t)ux_stmt_get_int(&st, at + 5)};
+	return ret->of.ns && ret->of.id ? UX_OK : ux_arena_fail(arena, err);
+}
+
+static enum ux_code candidate_get(struct ux_index *ix, int64_t number, struct ux_arena *arena,
+				  struct ux_candidate *ret, struct ux_idle *ret_of,
+				  struct ux_error *err)
+{
+	struct ux_db *db = ux_index_reader(ix);
+	struct candidate_row p;
+	UX_LOCKED(&db->lock);
+	UX_TRY(candidate_row_find(db, number, arena, &p, err));
+	*ret = p.candidate;
+	*ret_of = p.of;
+	return UX_OK;
+}
+
+static enum ux_code candidate_remove(struct ux_index *ix, int64_t number, const struct ux_who *who,
+				     ux_time now, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	UX_ARENA(arena, 1 << 20);
+	struct candidate_row p;
+	char hash[2 * UX_BLOB_HASH_SIZE + 1];
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(candidate_row_find(db, number, &arena, &p, err));
+	UX_TRY(candidate_delete(db, number, err));
+	ux_blob_hash_text(&p.candidate.blob, hash);
+	UX_TRY(ux_audit_write(db, who, now, p.of.ns, "candidate-delete", p.of.id, hash, p.of.module,
+			      err));
+	return ux_tx_commit(&tx, err);
+}
+
+UX_SQL(sql_candidate_settle,
+       "UPDATE candidates "
+       "SET kind = :kind, state = :state, reason = :reason, quality = :quality, "
+       "functions = :functions, inlines = :inlines, rows = :rows, code_bytes = "
+       ":code_bytes, line_bytes = :line_bytes, unnamed = :unnamed, unnamed_bytes = "
+       ":unnamed_bytes, code_total = :code_total, holds = :holds, parser = :parser "
+       "WHERE number = :number");
+
+static enum ux_code candidate_write_settled(struct ux_db *db, int64_t number,
+					    const struct ux_settled *s, struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_candidate_settle);
+	ux_stmt_bind_int(&st, ":number", number);
+	ux_stmt_bind_text(&st, ":kind", ux_kind_name(s->kind));
+	ux_stmt_bind_int(&st, ":state", s->state);
+	ux_stmt_bind_text(&st, ":reason", s->state == UX_CANDIDATE_FAILED ? s->reason : "");
+	ux_stmt_bind_int(&st, ":quality", s->quality);
+	candidate_bind_counts(&st, &s->counts);
+	ux_stmt_bind_int(&st, ":code_total", (int64_t)s->code_total);
+	ux_stmt_bind_int(&st, ":holds", s->holds);
+	ux_stmt_bind_int(&st, ":parser", s->parser);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+/* The extracted GSYM, unless it is there or something better is. */
+static enum ux_code candidate_add_derived(struct ux_db *db, const struct candidate_row *p,
+					  const struct ux_module *m,
+					  const struct ux_candidate *derived, ux_time now,
+					  struct ux_error *err)
+{
+	struct ux_candidate c = *derived;
+	int64_t number = 0;
+	c.parent = p->candidate.number;
+	c.forced = p->candidate.forced;
+	c.origin = p->candidate.origin;
+	c.origin_name = p->candidate.origin_name;
+	c.description = p->candidate.description;
+	c.file_name = p->candidate.file_name;
+	c.key_id = p->candidate.key_id;
+	struct ux_add_result r = ux_candidate_judge(m, &c);
+	return r.add == UX_ADD_NEW && !ux_candidate_same(m, &c)
+		       ? candidate_insert(db, p->of.ns, m->number, &c, now, &number, err)
+		       : UX_OK;
+}
+
+/* Those that the bytes tell and that no other module has. */
+static enum ux_code module_learn_ids(struct ux_db *db, const char *ns, const struct ux_module *m,
+				     const struct ux_settled *s, struct ux_error *err)
+{
+	const char *ids[UX_INDEX_IDS_MOST];
+	size_t n = 0;
+	UX_TRY(ux_ids_agree(m, s->ids, s->n_ids, err));
+	for (size_t i = 0; i < s->n_ids && n < ux_countof(ids); i++) {
+		struct ux_module other;
+		enum ux_code code = ux_module_row_find(db, ns, s->ids[i], &other, NULL);
+		if (code != UX_OK && code != UX_ENOTFOUND)
+			return ux_db_fail(db, err);
+		if (code == UX_ENOTFOUND)
+			ids[n++] = s->ids[i];
+	}
+	return ux_module_ids_add(db, ns, m, ids, n, err);
+}
+
+static enum ux_code candidate_settle_ready(struct ux_db *db, struct candidate_row *p,
+					   const struct ux_settled *s, ux_time now,
+					   struct ux_add_result *r, struct ux_error *err)
+{
+	UX_ARENA(arena, MODULE_BUDGET);
+	struct ux_module m = {.number = p->of.module};
+	char reason[128];
+	UX_TRY(ux_module_row_fill(db, &arena, &m, err));
+	UX_TRY(module_learn_ids(db, p->of.ns, &m, s, err));
+	struct ux_candidate c = p->candidate;
+	c.state = UX_CANDIDATE_READY;
+	c.kind = s->kind;
+	c.quality = s->quality;
+	c.counts = s->counts;
+	c.holds = s->holds;
+	*r = ux_candidate_judge(&m, &c);
+	r->module = m.number;
+	if (r->add == UX_ADD_POORER) {
+		ux_candidate_poorer_text(r, c.quality, reason, sizeof(reason));
+		UX_TRY(ux_uploads_settle(db, c.number, UX_UPLOAD_FAILED, "better-there", reason,
+					 now, err));
+		return candidate_delete(db, c.number, err);
+	}
+	r->candidate = c.number;
+	UX_TRY(candidate_write_settled(db, c.number, s, err));
+	if (s->derived)
+		UX_TRY(candidate_add_derived(db, p, &m, s->derived, now, err));
+	return ux_uploads_settle(db, c.number, UX_UPLOAD_DONE, "uploaded", "", now, err);
+}
+
+static enum ux_code candidate_settle_failed(struct ux_db *db, const struct candidate_row *p,
+					    const struct ux_settled *s, ux_time now,
+					    struct ux_add_result *r, struct ux_error *err)
+{
+	*r = (struct ux_add_result){.module = p->of.module,
+				    .candidate = p->candidate.number,
+				    .state = UX_CANDIDATE_FAILED};
+	UX_TRY(candidate_write_settled(db, p->candidate.number, s, err));
+	return ux_uploads_settle(db, p->candidate.number, UX_UPLOAD_FAILED, "failed", s->reason,
+				 now, err);
+}
+
+static enum ux_code candidate_audit_settled(struct ux_db *db, const struct candidate_row *p,
+					    const struct ux_settled *s,
+					    const struct ux_add_result *r, ux_time now,
+					    struct ux_error *err)
+{
+	static const struct ux_who server = {.key_id = "", .from = "server"};
+	bool failed = s->state == UX_CANDIDATE_FAILED;
+	const char *what = failed                    ? "extract-failed"
+			   : r->add == UX_ADD_POORER ? "extract-poorer"
+						     : "extract";
+	return ux_audit_write(db, &server, now, p->of.ns, what, p->of.id,
+			      failed ? s->reason : ux_quality_name(s->quality), p->of.module, err);
+}
+
+static enum ux_code candidate_settle(struct ux_index *ix, int64_t candidate,
+				     const struct ux_settled *what, ux_time now,
+				     struct ux_add_result *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	UX_ARENA(arena, 1 << 20);
+	struct candidate_row p;
+	struct ux_add_result r;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(candidate_row_find(db, candidate, &arena, &p, err));
+	if (what->state == UX_CANDIDATE_FAILED)
+		UX_TRY(candidate_settle_failed(db, &p, what, now, &r, err));
+	else
+		UX_TRY(candidate_settle_ready(db, &p, what, now, &r, err));
+	UX_TRY(module_changed(db, p.of.module, now, err));
+	if (p.candidate.state == UX_CANDIDATE_PENDING)
+		UX_TRY(candidate_audit_settled(db, &p, what, &r, now, err));
+	UX_TRY(ux_tx_commit(&tx, err));
+	*ret = r;
+	return UX_OK;
+}
+
+UX_SQL(sql_jobs_retry,
+       "INSERT INTO jobs (kind, subject, ns, candidate, payload, next, created) "
+       "SELECT 'extract', CAST(number AS TEXT), ns, number, '', :now, :now FROM candidates "
+       "WHERE state = 2 AND parser < :parser AND kind <> 'gsym' "
+       "ON CONFLICT (kind, subject) DO UPDATE SET failed = 0, attempts = 0, next = :now");
+
+static enum ux_code candidate_retry_run(struct ux_db *db, const struct ux_sql *which,
+					unsigned parser, ux_time now, uint64_t *ret,
+					struct ux_error *err)
+{
+	UX_STMT(st, db, which);
+	ux_stmt_bind_int(&st, ":parser", parser);
+	if (which == &sql_jobs_retry)
+		ux_stmt_bind_int(&st, ":now", now);
+	return ux_stmt_run(&st, ret, err);
+}
+
+UX_SQL(sql_candidates_retry, "UPDATE candidates SET state = 1 WHERE state = 2 AND parser < :parser "
+			     "AND kind <> 'gsym'");
+
+static enum ux_code candidate_retry_failed(struct ux_index *ix, unsigned parser, ux_time now,
+					   uint64_t *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	uint64_t n = 0;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(candidate_retry_run(db, &sql_jobs_retry, parser, now, NULL, err));
+	UX_TRY(candidate_retry_run(db, &sql_candidates_retry, parser, now, &n, err));
+	UX_TRY(ux_tx_commit(&tx, err));
+	*ret = n;
+	return UX_OK;
+}
+
+UX_SQL(sql_jobs_requeue,
+       "INSERT INTO jobs (kind, subject, ns, candidate, payload, next, created) "
+       "SELECT 'extract', CAST(c.number AS TEXT), c.ns, c.number, '', :now, :now FROM candidates c "
+       "WHERE c.state = 1 AND NOT EXISTS (SELECT 1 FROM jobs j WHERE j.kind = 'extract' "
+       "AND j.candidate = c.number AND j.failed = 0) ON CONFLICT (kind, subject) "
+       "DO UPDATE SET failed = 0, attempts = 0, next = :now");
+
+static enum ux_code candidate_requeue(struct ux_index *ix, ux_time now, uint64_t *ret,
+				      struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, &sql_jobs_requeue);
+	ux_stmt_bind_int(&st, ":now", now);
+	return ux_stmt_run(&st, ret, err);
+}
+
+void ux_candidates_init(struct ux_index *ix)
+{
+	ix->modules.add = candidate_add;
+	ix->modules.settle = candidate_settle;
+	ix->modules.candidate = candidate_get;
+	ix->modules.candidate_remove = candidate_remove;
+	ix->modules.retry_failed = candidate_retry_failed;
+	ix->modules.requeue = candidate_requeue;
+}

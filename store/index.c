@@ -1,0 +1,120 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The index over a database: its connections, and the filter of its IDs. */
+#include "index_sql.h"
+
+#include "vec.h"
+
+UX_VEC(texts, const char *);
+
+void *ux_rows_copy(struct ux_arena *arena, const void *data, size_t n, size_t size)
+{
+	void *copy = ux_arena_alloc_n(arena, n + 1, size, _Alignof(max_align_t));
+	if (copy && n > 0)
+		memcpy(copy, data, n * size);
+	return copy;
+}
+
+enum ux_code ux_stmt_read_texts(struct ux_stmt *st, struct ux_arena *arena, const char ***ret,
+				size_t *ret_n, struct ux_error *err)
+{
+	ux_cleanup(texts_deinit) struct texts v = {0};
+	bool row = false;
+	UX_TRY(ux_stmt_step(st, &row, err));
+	while (row) {
+		const char *text = ux_stmt_get_text(st, 0, arena);
+		if (!text)
+			return ux_arena_fail(arena, err);
+		if (!texts_append(&v, text))
+			return ux_error_nomem(err);
+		UX_TRY(ux_stmt_step(st, &row, err));
+	}
+	*ret = ux_rows_copy(arena, v.data, v.size, sizeof(*v.data));
+	if (!*ret)
+		return ux_arena_fail(arena, err);
+	*ret_n = v.size;
+	return UX_OK;
+}
+
+static void index_close(struct ux_index *ix)
+{
+	if (!ix)
+		return;
+	struct ux_index_sql *s = ux_index_sql_of(ix);
+	ux_db_close(&s->reader);
+	ux_db_close(&s->writer);
+	ux_id_filter_destroy(s->filter);
+	free(s);
+}
+
+UX_SQL(sql_ids_count, "SELECT count(*) FROM ids");
+
+static enum ux_code index_count_ids(struct ux_db *db, uint64_t *ret)
+{
+	UX_STMT(st, db, &sql_ids_count);
+	bool row = false;
+	UX_TRY(ux_stmt_step(&st, &row, NULL));
+	*ret = row ? (uint64_t)ux_stmt_get_int(&st, 0) : 0;
+	return UX_OK;
+}
+
+UX_SQL(sql_ids_all, "SELECT ns, id FROM ids");
+
+static enum ux_code index_add_ids(struct ux_db *db, struct ux_id_filter *f)
+{
+	UX_STMT(st, db, &sql_ids_all);
+	bool row = false;
+	UX_TRY(ux_stmt_step(&st, &row, NULL));
+	while (row) {
+		const char *ns = ux_stmt_peek_text(&st, 0), *id = ux_stmt_peek_text(&st, 1);
+		if (!ns || !id)
+			return UX_ENOMEM;
+		ux_id_filter_add(f, ns, id);
+		UX_TRY(ux_stmt_step(&st, &row, NULL));
+	}
+	return UX_OK;
+}
+
+void ux_index_own(struct ux_index *ix)
+{
+	struct ux_index_sql *s = ux_index_sql_of(ix);
+	uint64_t n = 0;
+	if (index_count_ids(&s->writer, &n) != UX_OK)
+		return;
+	struct ux_id_filter *f = ux_id_filter_create(n);
+	if (!f || index_add_ids(&s->writer, f) != UX_OK) {
+		ux_id_filter_destroy(f);
+		return;
+	}
+	s->filter = s->writer.filter = s->reader.filter = f;
+}
+
+enum ux_code ux_index_sqlite_open(struct ux_index **ret, const char *path, struct ux_error *err)
+{
+	struct ux_index_sql *s = calloc(1, sizeof(*s));
+	if (!s)
+		return ux_error_nomem(err);
+	s->base.version = UX_INDEX_VERSION;
+	s->base.close = index_close;
+	ux_modules_init(&s->base);
+	ux_candidates_init(&s->base);
+	ux_retention_init(&s->base);
+	ux_blob_rows_init(&s->base);
+	ux_uploads_init(&s->base);
+	ux_sources_init(&s->base);
+	ux_fetched_init(&s->base);
+	ux_jobs_init(&s->base);
+	ux_namespaces_init(&s->base);
+	ux_keys_init(&s->base);
+	ux_audit_init(&s->base);
+	enum ux_code code = ux_db_open(&s->writer, path, err);
+	if (code == UX_OK)
+		code = ux_db_migrate(&s->writer, err);
+	if (code == UX_OK)
+		code = ux_db_open(&s->reader, path, err);
+	if (code != UX_OK) {
+		index_close(&s->base);
+		return code;
+	}
+	*ret = &s->base;
+	return UX_OK;
+}

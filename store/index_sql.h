@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What the nouns of the index share: connections, rows of each other's tables, rules. */
+#ifndef UX_INDEX_SQL_H
+#define UX_INDEX_SQL_H
+
+#include "db.h"
+#include "index.h"
+
+/* Parts of statements about modules m. */
+#define UX_SQL_FIRST_ID \
+	"(SELECT i.id FROM ids i WHERE i.module = m.number ORDER BY i.rank, i.id LIMIT 1)"
+#define UX_SQL_MODULE_BYTES \
+	"(SELECT coalesce(sum(c.size), 0) FROM candidates c WHERE c.module = m.number)"
+#define UX_SQL_NOT_PINNED "NOT EXISTS (SELECT 1 FROM pins p WHERE p.module = m.number)"
+
+/*
+ * Readers have a connection of their own, so that they do not wait while a writer syncs; a read
+ * that begins after a write returned sees it.
+ */
+struct ux_index_sql {
+	struct ux_index base;
+	struct ux_db writer;
+	struct ux_db reader;
+	struct ux_id_filter *filter; /* both connections' */
+};
+
+static inline struct ux_index_sql *ux_index_sql_of(struct ux_index *ix)
+{
+	return ux_container_of(ix, struct ux_index_sql, base);
+}
+
+static inline struct ux_db *ux_index_writer(struct ux_index *ix)
+{
+	return &ux_index_sql_of(ix)->writer;
+}
+
+static inline struct ux_db *ux_index_reader(struct ux_index *ix)
+{
+	return &ux_index_sql_of(ix)->reader;
+}
+
+/* Each fills in its part of base. */
+void ux_modules_init(struct ux_index *ix);
+void ux_candidates_init(struct ux_index *ix);
+void ux_retention_init(struct ux_index *ix);
+void ux_blob_rows_init(struct ux_index *ix);
+void ux_uploads_init(struct ux_index *ix);
+void ux_sources_init(struct ux_index *ix);
+void ux_fetched_init(struct ux_index *ix);
+void ux_jobs_init(struct ux_index *ix);
+void ux_namespaces_init(struct ux_index *ix);
+void ux_keys_init(struct ux_index *ix);
+void ux_audit_init(struct ux_index *ix);
+
+/* What follows is called with the connection's lock held. */
+
+/* The module of an ID, without its IDs and candidates; UX_ENOTFOUND. */
+enum ux_code ux_module_row_find(struct ux_db *db, const char *ns, const char *id,
+				struct ux_module *ret, struct ux_error *err) ux_must;
+
+/* Reads IDs and candidates of module ret->number. */
+enum ux_code ux_module_row_fill(struct ux_db *db, struct ux_arena *arena, struct ux_module *ret,
+				struct ux_error *err) ux_must;
+
+/* The candidates of module ret->number, best first. */
+enum ux_code ux_candidates_read(struct ux_db *db, struct ux_arena *arena, struct ux_module *ret,
+				struct ux_error *err) ux_must;
+
+/* A number of the database as a quality. */
+enum ux_quality ux_quality_of_column(int64_t v);
+
+/* index.modules.add inside of a transaction. */
+enum ux_code ux_candidate_row_add(struct ux_db *db, const struct ux_arrival *what,
+				  const struct ux_candidate *cand, ux_time now,
+				  struct ux_add_result *ret, struct ux_error *err) ux_must;
+
+/* A row of blobs when there is none. */
+enum ux_code ux_blob_row_add(struct ux_db *db, const struct ux_blob_hash *hash, uint64_t size,
+			     struct ux_error *err) ux_must;
+
+/* The IDs become aliases of module m, whose IDs are filled in. UX_ECONFLICT. */
+enum ux_code ux_module_ids_add(struct ux_db *db, const char *ns, const struct ux_module *m,
+			       const char *const *ids, size_t n, struct ux_error *err) ux_must;
+
+/* Ends the pending uploads of a candidate. */
+enum ux_code ux_uploads_settle(struct ux_db *db, int64_t candidate, enum ux_upload_state state,
+			       const char *status, const char *reason, ux_time now,
+			       struct ux_error *err) ux_must;
+
+/* UX_ELIMIT: the namespace cannot take as much more. */
+enum ux_code ux_namespace_check_quota(struct ux_db *db, const char *ns, uint64_t modules,
+				      uint64_t bytes, struct ux_error *err) ux_must;
+
+enum ux_code ux_namespace_ensure(struct ux_db *db, const char *ns, ux_time now,
+				 struct ux_error *err) ux_must;
+
+/* A job of that candidate, due now. */
+enum ux_code ux_job_add_extract(struct ux_db *db, const char *ns, int64_t candidate, ux_time now,
+				struct ux_error *err) ux_must;
+
+/* A line of the audit; detail may be NULL. */
+enum ux_code ux_audit_write(struct ux_db *db, const struct ux_who *who, ux_time now, const char *ns,
+			    const char *what, const char *subject, const char *detail,
+			    int64_t module, struct ux_error *err) ux_must;
+
+/* Rows of one text column as an array in the arena. */
+enum ux_code ux_stmt_read_texts(struct ux_stmt *st, struct ux_arena *arena, const char ***ret,
+				size_t *ret_n, struct ux_error *err) ux_must;
+
+/* Rows of a search, of which there is one more than limit when there are more. */
+enum ux_code ux_hits_read(struct ux_stmt *st, size_t limit, struct ux_arena *arena,
+			  struct ux_hits *ret, struct ux_error *err) ux_must;
+
+/* n elements of size bytes, copied into the arena; never NULL but on failure. */
+void *ux_rows_copy(struct ux_arena *arena, const void *data, size_t n, size_t size);
+
+/* The module's candidate with the same bytes, another than c itself; NULL. */
+const struct ux_candidate *ux_candidate_same(const struct ux_module *m,
+					     const struct ux_candidate *c);
+
+/*
+ * What becomes of c, which may be among the module's already. Only GSYM, executable and debuginfo
+ * are compared, ready ones with ready ones that serve for all that c does; of .dwo files and
+ * sources there are many. The same bytes are the same, but UX_ADD_NEW where they had failed before.
+ * Leaves module and candidate 0.
+ */
+struct ux_add_result ux_candidate_judge(const struct ux_module *m, const struct ux_candidate *c);
+
+/* The words for UX_ADD_POORER. */
+void ux_candidate_poorer_text(const struct ux_add_result *r, enum ux_quality mine, char *text,
+			      size_t size);
+
+/* A linked file has one build ID: a second one means that somebody mixed up two files.
+ * UX_ECONFLICT. */
+enum ux_code ux_ids_agree(const struct ux_module *m, const char *const *ids, size_t n,
+			  struct ux_error *err) ux_must;
+
+/* True for an ID that several modules may have: a name for lookups, which is the last one's that
+ * came with it, and never what tells two modules to be one. */
+bool ux_id_is_shared(const char *id);
+
+/* Order of a module's IDs. */
+int ux_id_rank(const char *id);
+
+bool ux_text_among(const char *const *texts, size_t n, const char *text);
+
+/*
+ * Says "not there" of nearly all IDs that were never added, and never of one that was. What is
+ * removed stays in it until the next one is made. Any thread.
+ */
+struct ux_id_filter;
+
+/* With room for n IDs and some thousand more; beyond that it says "not there" less often. NULL:
+ * memory is short, or n is too large for it to be worth its memory. */
+struct ux_id_filter *ux_id_filter_create(uint64_t n);
+void ux_id_filter_destroy(struct ux_id_filter *f);
+
+void ux_id_filter_add(struct ux_id_filter *f, const char *ns, const char *id);
+
+/* May a namespace have that ID? */
+bool ux_id_filter_may_have(const struct ux_id_filter *f, const char *ns, const char *id);
+
+#endif

@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Jobs: work that goes on after a crash, leased to one worker at a time. */
+#include "index_sql.h"
+
+#include "vec.h"
+
+UX_VEC(jobs, struct ux_job);
+
+/* In the order in which job_read() reads them. */
+#define JOB_COLUMNS                                                               \
+	"number, kind, subject, ns, candidate, payload, attempts, failed, next, " \
+	"lease_until, reason, created "
+
+UX_SQL(sql_job_add, "INSERT INTO jobs (kind, subject, ns, candidate, payload, next, created) "
+		    "VALUES (:kind, :subject, :ns, :candidate, :payload, :next, :now) "
+		    "ON CONFLICT (kind, subject) DO UPDATE SET "
+		    "next = CASE jobs.failed WHEN 1 THEN :next ELSE min(jobs.next, :next) END, "
+		    "attempts = CASE jobs.failed WHEN 1 THEN 0 ELSE jobs.attempts END, failed = 0");
+
+static enum ux_code job_insert(struct ux_db *db, const struct ux_job *spec, ux_time now,
+			       struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_job_add);
+	ux_stmt_bind_text(&st, ":kind", spec->kind);
+	ux_stmt_bind_text(&st, ":subject", spec->subject);
+	ux_stmt_bind_text(&st, ":ns", spec->ns);
+	ux_stmt_bind_int_or_null(&st, ":candidate", spec->candidate);
+	ux_stmt_bind_text(&st, ":payload", spec->payload);
+	ux_stmt_bind_int(&st, ":next", spec->next);
+	ux_stmt_bind_int(&st, ":now", now);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+enum ux_code ux_job_add_extract(struct ux_db *db, const char *ns, int64_t candidate, ux_time now,
+				struct ux_error *err)
+{
+	char subject[24];
+	snprintf(subject, sizeof(subject), "%" PRId64, candidate);
+	const struct ux_job spec = {.kind = UX_JOB_EXTRACT,
+				    .subject = subject,
+				    .ns = ns,
+				    .candidate = candidate,
+				    .payload = "",
+				    .next = now};
+	return job_insert(db, &spec, now, err);
+}
+
+UX_SQL(sql_job_find, "SELECT number FROM jobs WHERE kind = :kind AND subject = :subject");
+
+static enum ux_code job_find_number(struct ux_db *db, const struct ux_job *spec, int64_t *ret,
+				    struct ux_error *err)
+{
+	bool row = false;
+	UX_STMT(st, db, &sql_job_find);
+	ux_stmt_bind_text(&st, ":kind", spec->kind);
+	ux_stmt_bind_text(&st, ":subject", spec->subject);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	*ret = row ? ux_stmt_get_int(&st, 0) : 0;
+	return UX_OK;
+}
+
+static enum ux_code job_add(struct ux_index *ix, const struct ux_job *spec, ux_time now,
+			    int64_t *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	int64_t number = 0;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(job_insert(db, spec, now, err));
+	UX_TRY(job_find_number(db, spec, &number, err));
+	UX_TRY(ux_tx_commit(&tx, err));
+	*ret = number;
+	return UX_OK;
+}
+
+static enum ux_code job_read(struct ux_stmt *st, struct ux_arena *arena, struct ux_job *ret,
+			     struct ux_error *err)
+{
+	*ret = (struct ux_job){
+		.number = ux_stmt_get_int(st, 0),
+		.kind = ux_stmt_get_text(st, 1, arena),
+		.subject = ux_stmt_get_text(st, 2, arena),
+		.ns = ux_stmt_get_text(st, 3, arena),
+		.candidate = ux_stmt_get_int(st, 4),
+		.payload = ux_stmt_get_text(st, 5, arena),
+		.attempts = (unsigned)ux_stmt_get_int(st, 6),
+		.failed = ux_stmt_get_int(st, 7) != 0,
+		.next = ux_stmt_get_int(st, 8),
+		.lease_until = ux_stmt_get_int(st, 9),
+		.reason = ux_stmt_get_text(st, 10, arena),
+		.created = ux_stmt_get_int(st, 11),
+	};
+	return ret->kind && ret->subject && ret->ns && ret->payload && ret->reason
+		       ? UX_OK
+		       : ux_arena_fail(arena, err);
+}
+
+UX_SQL(sql_job_due, "SELECT " JOB_COLUMNS "FROM jobs WHERE kind = :kind AND failed = 0 "
+		    "AND next <= :now AND lease_until <= :now ORDER BY next, number LIMIT 1");
+
+static enum ux_code job_find_due(struct ux_db *db, const char *kind, ux_time now,
+				 struct ux_arena *arena, struct ux_job *ret, struct ux_error *err)
+{
+	bool row = false;
+	UX_STMT(st, db, &sql_job_due);
+	ux_stmt_bind_text(&st, ":kind", kind);
+	ux_stmt_bind_int(&st, ":now", now);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	return row ? job_read(&st, arena, ret, err)
+		   : ux_error_set(err, UX_ENOTFOUND, "no job %.30s is due", kind);
+}
+
+UX_SQL(sql_job_lease,
+       "UPDATE jobs SET attempts = attempts + 1, owner = :owner, lease_until = :until "
+       "WHERE number = :number");
+
+static enum ux_code job_take(struct ux_index *ix, const char *kind, const char *owner, ux_time now,
+			     int64_t lease_s, struct ux_arena *arena, struct ux_job *ret,
+			     struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	struct ux_job job;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(job_find_due(db, kind, now, arena, &job, err));
+	job.attempts++;
+	job.lease_until = now + lease_s;
+	UX_STMT(st, db, &sql_job_lease);
+	ux_stmt_bind_int(&st, ":number", job.number);
+	ux_stmt_bind_text(&st, ":owner", owner);
+	ux_stmt_bind_int(&st, ":until", job.lease_until);
+	UX_TRY(ux_stmt_run(&st, NULL, err));
+	UX_TRY(ux_tx_commit(&tx, err));
+	*ret = job;
+	return UX_OK;
+}
+
+/* What only the owner of the lease may do; time and reason: NULL where the statement has none. */
+static enum ux_code job_run_as_owner(struct ux_index *ix, const struct ux_sql *which,
+				     int64_t number, const char *owner, const ux_time *time,
+				     const char *reason, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	uint64_t n = 0;
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, which);
+	ux_stmt_bind_int(&st, ":number", number);
+	ux_stmt_bind_text(&st, ":owner", owner);
+	if (time)
+		ux_stmt_bind_int(&st, ":time", *time);
+	if (reason)
+		ux_stmt_bind_text(&st, ":reason", reason);
+	UX_TRY(ux_stmt_run(&st, &n, err));
+	return n > 0 ? UX_OK
+		     : ux_error_set(err, UX_ECONFLICT, "job %" PRId64 " is not %.60s's", number,
+				    owner);
+}
+
+UX_SQL(sql_job_renew,
+       "UPDATE jobs SET lease_until = :time WHERE number = :number AND owner = :owner "
+       "AND lease_until > 0");
+
+static enum ux_code job_renew(struct ux_index *ix, int64_t number, const char *owner, ux_time now,
+			      int64_t lease_s, struct ux_error *err)
+{
+	ux_time until = now + lease_s;
+	return job_run_as_owner(ix, &sql_job_renew, number, owner, &until, NULL, err);
+}
+
+UX_SQL(sql_job_done,
+       "DELETE FROM jobs WHERE number = :number AND owner = :owner AND lease_until > 0");
+
+static enum ux_code job_done(struct ux_index *ix, int64_t number, const char *owner,
+			     struct ux_error *err)
+{
+	return job_run_as_owner(ix, &sql_job_done, number, owner, NULL, NULL, err);
+}
+
+UX_SQL(sql_job_retry, "UPDATE jobs SET lease_until = 0, owner = '', next = :time, reason = :reason "
+		      "WHERE number = :number AND owner = :owner AND lease_until > 0");
+
+static enum ux_code job_retry(struct ux_index *ix, int64_t number, const char *owner, ux_time next,
+			      const char *reason, struct ux_error *err)
+{
+	return job_run_as_owner(ix, &sql_job_retry, number, owner, &next, reason, err);
+}
+
+UX_SQL(sql_job_fail, "UPDATE jobs SET lease_until = 0, owner = '', failed = 1, reason = :reason "
+		     "WHERE number = :number AND owner = :owner AND lease_until > 0");
+
+static enum ux_code job_give_up(struct ux_index *ix, int64_t number, const char *owner,
+				const char *reason, struct ux_error *err)
+{
+	return job_run_as_owner(ix, &sql_job_fail, number, owner, NULL, reason, err);
+}
+
+UX_SQL(sql_job_release, "UPDATE jobs SET lease_until = 0, owner = '' WHERE owner = :owner");
+
+static enum ux_code job_release(struct ux_index *ix, const char *owner, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, &sql_job_release);
+	ux_stmt_bind_text(&st, ":owner", owner);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+UX_SQL(sql_job_list,
+       "SELECT " JOB_COLUMNS "FROM jobs WHERE :kind = '' OR kind = :kind ORDER BY number "
+       "LIMIT :limit");
+
+static enum ux_code job_list(struct ux_index *ix, const char *kind, size_t limit,
+			     struct ux_arena *arena, struct ux_job_list *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_reader(ix);
+	ux_cleanup(jobs_deinit) struct jobs v = {0};
+	bool row = false;
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, &sql_job_list);
+	ux_stmt_bind_text(&st, ":kind", kind);
+	ux_stmt_bind_int(&st, ":limit", (int64_t)limit);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	while (row) {
+		struct ux_job job;
+		UX_TRY(job_read(&st, arena, &job, err));
+		if (!jobs_append(&v, job))
+			return ux_error_nomem(err);
+		UX_TRY(ux_stmt_step(&st, &row, err));
+	}
+	ret->n = v.size;
+	ret->jobs = ux_rows_copy(arena, v.data, v.size, sizeof(*v.data));
+	return ret->jobs ? UX_OK : ux_arena_fail(arena, err);
+}
+
+UX_SQL(sql_job_counts,
+       "SELECT count(*) FILTER (WHERE failed = 0 "
+       "AND lease_until <= :now), count(*) FILTER (WHERE failed = 0 "
+       "AND lease_until > :now), count(*) FILTER (WHERE failed = 1), "
+       "coalesce(min(created) FILTER (WHERE failed = 0 AND lease_until <= :now), 0) "
+       "FROM jobs WHERE :kind = '' OR kind = :kind");
+
+static enum ux_code job_counts(struct ux_index *ix, const char *kind, ux_time now,
+			       struct ux_job_counts *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_reader(ix);
+	bool row = false;
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, &sql_job_counts);
+	ux_stmt_bind_text(&st, ":kind", kind);
+	ux_stmt_bind_int(&st, ":now", now);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	*ret = (struct ux_job_counts){
+		.waiting = (uint64_t)ux_stmt_get_int(&st, 0),
+		.running = (uint64_t)ux_stmt_get_int(&st, 1),
+		.failed = (uint64_t)ux_stmt_get_int(&st, 2),
+		.oldest = ux_stmt_get_int(&st, 3),
+	};
+	return UX_OK;
+}
+
+UX_SQL(sql_job_next,
+       "SELECT min(max(next, lease_until)) FROM jobs WHERE kind = :kind AND failed = 0");
+
+static enum ux_code job_next_due(struct ux_index *ix, const char *kind, ux_time *ret,
+				 struct ux_error *err)
+{
+	struct ux_db *db = ux_index_reader(ix);
+	bool row = false;
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, &sql_job_next);
+	ux_stmt_bind_text(&st, ":kind", kind);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	*ret = ux_stmt_is_null(&st, 0) ? INT64_MAX : ux_stmt_get_int(&st, 0);
+	return UX_OK;
+}
+
+void ux_jobs_init(struct ux_index *ix)
+{
+	ix->jobs = (struct ux_index_jobs){
+		.add = job_add,
+		.take = job_take,
+		.renew = job_renew,
+		.done = job_done,
+		.retry = job_retry,
+		.give_up = job_give_up,
+		.release = job_release,
+		.list = job_list,
+		.counts = job_counts,
+		.next_due = job_next_due,
+	};
+}

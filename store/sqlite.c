@@ -1,0 +1,311 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The database of an index on one machine: SQLite. No other file knows it. */
+#include "db.h"
+
+#include <errno.h>
+#include <sqlite3.h>
+#include <time.h>
+
+enum {
+	BUSY_MS = 3000, /* `unhex key` writes beside a server */
+	BUSY_STEP_MS = 2,
+};
+
+/*
+ * Called by SQLite while another process holds the index. Only the first writer waits for long:
+ * writers queue behind it, and if each of them waited anew, no thread would be left for requests
+ * that only read.
+ */
+static int sqlite_wait_busy(void *ctx, int tries)
+{
+	static const struct timespec step = {.tv_nsec = BUSY_STEP_MS * 1000000L};
+	struct ux_db *db = ctx;
+	if (db->given_up || tries >= BUSY_MS / BUSY_STEP_MS) {
+		db->given_up = true;
+		return 0;
+	}
+	nanosleep(&step, NULL);
+	return 1;
+}
+
+enum ux_code ux_db_fail(struct ux_db *db, struct ux_error *err)
+{
+	int rc = sqlite3_errcode(db->sqlite);
+	const char *words = sqlite3_errmsg(db->sqlite);
+	switch (rc & 0xff) {
+	case SQLITE_NOMEM:
+		return ux_error_nomem(err);
+	case SQLITE_BUSY:
+	case SQLITE_LOCKED:
+		return ux_error_set(err, UX_EUNAVAILABLE, "the index is busy: %s", words);
+	case SQLITE_CORRUPT:
+	case SQLITE_NOTADB: /* UX_ECORRUPT would be about what a client sent */
+		return ux_error_set(err, UX_EIO, "the index is damaged: %s", words);
+	case SQLITE_FULL:
+		return ux_error_os(err, ENOSPC, "the index cannot grow");
+	default:
+		return ux_error_set(err, UX_EIO, "the index: %s", words);
+	}
+}
+
+/* Plain text without rows: pragmas and the schema. */
+static enum ux_code sqlite_exec(struct ux_db *db, const char *sql, struct ux_error *err)
+{
+	return sqlite3_exec(db->sqlite, sql, NULL, NULL, NULL) == SQLITE_OK ? UX_OK
+									    : ux_db_fail(db, err);
+}
+
+enum ux_code ux_db_open(struct ux_db *db, const char *path, struct ux_error *err)
+{
+	*db = (struct ux_db){0};
+	pthread_mutex_init(&db->lock, NULL);
+	int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX;
+	if (sqlite3_open_v2(path, &db->sqlite, flags, NULL) != SQLITE_OK)
+		return db->sqlite ? ux_db_fail(db, err) : ux_error_nomem(err);
+	sqlite3_extended_result_codes(db->sqlite, 1);
+	sqlite3_busy_handler(db->sqlite, sqlite_wait_busy, db);
+	/* FULL: in WAL mode, a commit is on the disk before it is acknowledged. */
+	return sqlite_exec(db,
+			   "PRAGMA journal_mode = WAL;"
+			   "PRAGMA synchronous = FULL;"
+			   "PRAGMA foreign_keys = ON;"
+			   "PRAGMA trusted_schema = OFF;",
+			   err);
+}
+
+void ux_db_close(struct ux_db *db)
+{
+	if (!db->sqlite)
+		return;
+	for (size_t i = 0; i < UX_DB_STATEMENTS_MOST; i++)
+		sqlite3_finalize(db->prepared[i].handle);
+	sqlite3_close(db->sqlite);
+	pthread_mutex_destroy(&db->lock);
+	*db = (struct ux_db){0};
+}
+
+/* The one column of the one row of a pragma, as a number and as text of size bytes. */
+static enum ux_code sqlite_pragma(struct ux_db *db, const char *sql, int *ret, char *text,
+				  size_t size, struct ux_error *err)
+{
+	sqlite3_stmt *s = NULL;
+	enum ux_code code = UX_OK;
+	if (sqlite3_prepare_v2(db->sqlite, sql, -1, &s, NULL) != SQLITE_OK ||
+	    sqlite3_step(s) != SQLITE_ROW) {
+		code = ux_db_fail(db, err);
+	} else {
+		*ret = sqlite3_column_int(s, 0);
+		snprintf(text, size, "%s", (const char *)sqlite3_column_text(s, 0));
+	}
+	sqlite3_finalize(s);
+	return code;
+}
+
+enum ux_code ux_db_migrate(struct ux_db *db, struct ux_error *err)
+{
+	int version = 0;
+	char text[64];
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(sqlite_pragma(db, "PRAGMA user_version", &version, text, sizeof(text), err));
+	if (version > ux_schema_count)
+		return ux_error_set(err, UX_EUNSUPPORTED,
+				    "the index is of schema %d; this unhex knows %d", version,
+				    ux_schema_count);
+	for (int i = version; i < ux_schema_count; i++)
+		UX_TRY(sqlite_exec(db, ux_schema_steps[i].sql, err));
+	snprintf(text, sizeof(text), "PRAGMA user_version = %d", ux_schema_count);
+	if (version < ux_schema_count)
+		UX_TRY(sqlite_exec(db, text, err));
+	return ux_tx_commit(&tx, err);
+}
+
+/* The first line of the answer is "ok", or what is wrong. */
+enum ux_code ux_db_verify(struct ux_db *db, struct ux_error *err)
+{
+	int number = 0;
+	char text[UX_ERROR_TEXT];
+	UX_TRY(sqlite_pragma(db, "PRAGMA integrity_check(1)", &number, text, sizeof(text), err));
+	return strcmp(text, "ok") == 0
+		       ? UX_OK
+		       : ux_error_set(err, UX_EIO, "the index is damaged: %s", text);
+}
+
+/* The entry of a statement, or the free one where it belongs. */
+static struct ux_db_prepared *sqlite_prepared(struct ux_db *db, const struct ux_sql *sql)
+{
+	size_t i = (uintptr_t)sql / sizeof(*sql) % UX_DB_STATEMENTS_MOST;
+	while (db->prepared[i].sql && db->prepared[i].sql != sql)
+		i = (i + 1) % UX_DB_STATEMENTS_MOST;
+	return &db->prepared[i];
+}
+
+struct ux_stmt ux_stmt_begin(struct ux_db *db, const struct ux_sql *sql)
+{
+	struct ux_db_prepared *p = sqlite_prepared(db, sql);
+	struct ux_stmt st = {.db = db, .sql = sql};
+	if (!p->handle) {
+		st.status = sqlite3_prepare_v3(db->sqlite, sql->text, -1, SQLITE_PREPARE_PERSISTENT,
+					       &p->handle, NULL);
+		p->sql = sql;
+	}
+	st.handle = p->handle;
+	return st;
+}
+
+void ux_stmt_end(struct ux_stmt *st)
+{
+	if (!st->handle)
+		return;
+	sqlite3_reset(st->handle);
+	sqlite3_clear_bindings(st->handle);
+}
+
+/* The number of a parameter; 0, and a failure latched, when the statement has none of that name. */
+static int sqlite_parameter(struct ux_stmt *st, const char *name)
+{
+	int n = st->handle ? sqlite3_bind_parameter_index(st->handle, name) : 0;
+	if (n == 0 && st->status == SQLITE_OK)
+		st->status = SQLITE_RANGE;
+	return n;
+}
+
+static void sqlite_latch(struct ux_stmt *st, int status)
+{
+	if (st->status == SQLITE_OK)
+		st->status = status;
+}
+
+void ux_stmt_bind_int(struct ux_stmt *st, const char *name, int64_t v)
+{
+	int n = sqlite_parameter(st, name);
+	if (n > 0)
+		sqlite_latch(st, sqlite3_bind_int64(st->handle, n, v));
+}
+
+void ux_stmt_bind_int_or_null(struct ux_stmt *st, const char *name, int64_t v)
+{
+	if (v != 0)
+		ux_stmt_bind_int(st, name, v);
+}
+
+void ux_stmt_bind_text(struct ux_stmt *st, const char *name, const char *text)
+{
+	int n = sqlite_parameter(st, name);
+	if (n > 0)
+		sqlite_latch(st,
+			     sqlite3_bind_text(st->handle, n, text ? text : "", -1, SQLITE_STATIC));
+}
+
+void ux_stmt_bind_bytes(struct ux_stmt *st, const char *name, const void *data, size_t size)
+{
+	int n = sqlite_parameter(st, name);
+	if (n > 0)
+		sqlite_latch(st, sqlite3_bind_blob64(st->handle, n, data, size, SQLITE_STATIC));
+}
+
+enum ux_code ux_stmt_step(struct ux_stmt *st, bool *ret_row, struct ux_error *err)
+{
+	if (st->status == SQLITE_RANGE)
+		return ux_error_set(err, UX_EIO, "a parameter that %s does not have",
+				    st->sql->name);
+	if (st->status != SQLITE_OK)
+		return ux_db_fail(st->db, err);
+	int status = sqlite3_step(st->handle);
+	if (status != SQLITE_ROW && status != SQLITE_DONE)
+		return ux_db_fail(st->db, err);
+	st->db->given_up = false;
+	*ret_row = status == SQLITE_ROW;
+	return UX_OK;
+}
+
+enum ux_code ux_stmt_run(struct ux_stmt *st, uint64_t *ret_changed, struct ux_error *err)
+{
+	bool row = false;
+	UX_TRY(ux_stmt_step(st, &row, err));
+	if (ret_changed)
+		*ret_changed = (uint64_t)sqlite3_changes64(st->db->sqlite);
+	return UX_OK;
+}
+
+enum ux_code ux_stmt_run_returning(struct ux_stmt *st, int64_t *ret, struct ux_error *err)
+{
+	bool row = false;
+	UX_TRY(ux_stmt_step(st, &row, err));
+	*ret = row ? sqlite3_column_int64(st->handle, 0) : 0;
+	return UX_OK;
+}
+
+int64_t ux_stmt_get_int(struct ux_stmt *st, int n)
+{
+	return sqlite3_column_int64(st->handle, n);
+}
+
+const char *ux_stmt_get_text(struct ux_stmt *st, int n, struct ux_arena *arena)
+{
+	const void *text = sqlite3_column_text(st->handle, n);
+	return text ? ux_arena_strndup(arena, text, (size_t)sqlite3_column_bytes(st->handle, n))
+		    : NULL;
+}
+
+const char *ux_stmt_peek_text(struct ux_stmt *st, int n)
+{
+	return (const char *)sqlite3_column_text(st->handle, n);
+}
+
+bool ux_stmt_is_null(struct ux_stmt *st, int n)
+{
+	return sqlite3_column_type(st->handle, n) == SQLITE_NULL;
+}
+
+enum ux_code ux_stmt_get_bytes(struct ux_stmt *st, int n, void *data, size_t size,
+			       struct ux_error *err)
+{
+	const void *bytes = sqlite3_column_blob(st->handle, n);
+	if (!bytes || (size_t)sqlite3_column_bytes(st->handle, n) != size)
+		return ux_error_set(err, UX_EIO,
+				    "the index is damaged: a hash of %d bytes, expected %zu",
+				    sqlite3_column_bytes(st->handle, n), size);
+	memcpy(data, bytes, size);
+	return UX_OK;
+}
+
+UX_SQL(sql_begin, "BEGIN IMMEDIATE");
+UX_SQL(sql_begin_read, "BEGIN");
+UX_SQL(sql_commit, "COMMIT");
+UX_SQL(sql_rollback, "ROLLBACK");
+
+static enum ux_code sqlite_run(struct ux_db *db, const struct ux_sql *sql, struct ux_error *err)
+{
+	UX_STMT(st, db, sql);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+enum ux_code ux_tx_begin(struct ux_tx *tx, struct ux_db *db, struct ux_error *err)
+{
+	*tx = (struct ux_tx){.db = db};
+	UX_TRY(sqlite_run(db, &sql_begin, err));
+	tx->open = true;
+	return UX_OK;
+}
+
+enum ux_code ux_tx_begin_read(struct ux_tx *tx, struct ux_db *db, struct ux_error *err)
+{
+	*tx = (struct ux_tx){.db = db};
+	UX_TRY(sqlite_run(db, &sql_begin_read, err));
+	tx->open = true;
+	return UX_OK;
+}
+
+enum ux_code ux_tx_commit(struct ux_tx *tx, struct ux_error *err)
+{
+	UX_TRY(sqlite_run(tx->db, &sql_commit, err));
+	tx->open = false;
+	return UX_OK;
+}
+
+void ux_tx_end(struct ux_tx *tx)
+{
+	if (tx->open && sqlite_run(tx->db, &sql_rollback, NULL) == UX_OK)
+		tx->open = false;
+}

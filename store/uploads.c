@@ -1,0 +1,339 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Uploads, and how one becomes a candidate. */
+#include "index_sql.h"
+
+UX_SQL(sql_upload_add,
+       "INSERT INTO uploads (uid, ns, key_id, size, hash, kind, claim, description, "
+       "file_name, force, state, status, reason, created, updated) "
+       "VALUES (:uid, :ns, :key_id, :size, :hash, :kind, :claim, :description, "
+       ":file_name, :force, 0, '', '', :created, :created)");
+
+static enum ux_code upload_insert(struct ux_db *db, const struct ux_upload *up,
+				  struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_upload_add);
+	ux_stmt_bind_text(&st, ":uid", up->uid);
+	ux_stmt_bind_text(&st, ":ns", up->ns);
+	ux_stmt_bind_text(&st, ":key_id", up->key_id);
+	ux_stmt_bind_int(&st, ":size", (int64_t)up->size);
+	ux_stmt_bind_bytes(&st, ":hash", up->hash.bytes, sizeof(up->hash.bytes));
+	ux_stmt_bind_text(&st, ":kind", ux_kind_name(up->kind));
+	ux_stmt_bind_int(&st, ":claim", up->claim);
+	ux_stmt_bind_text(&st, ":description", up->description);
+	ux_stmt_bind_text(&st, ":file_name", up->file_name);
+	ux_stmt_bind_int(&st, ":force", up->force);
+	ux_stmt_bind_int(&st, ":created", up->created);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+static enum ux_code upload_limit_reached(struct ux_upload_limits *l, struct ux_error *err,
+					 const char *what, uint64_t have, uint64_t most)
+{
+	l->reached = true;
+	return ux_error_set(err, UX_EUNAVAILABLE,
+			    "%s: %" PRIu64 " of %" PRIu64 "; finish some, or come again later",
+			    what, have, most);
+}
+
+/* Both conditions on the state: the first is the index's. */
+UX_SQL(sql_upload_fresh,
+       "SELECT count(*) FILTER (WHERE key_id = :key_id), count(*), coalesce(sum(size) "
+       "FILTER (WHERE key_id = :key_id), 0), coalesce(sum(size), 0) FROM uploads "
+       "WHERE state IN (0, 3) AND state = 0 AND created > :since");
+
+/* No sum can pass: sizes were checked to be INT64_MAX at most, and so is what SQLite adds up. */
+static enum ux_code upload_check_limits(struct ux_db *db, const struct ux_upload *up,
+					struct ux_error *err)
+{
+	struct ux_upload_limits *l = up->limits;
+	bool row = false;
+	UX_STMT(st, db, &sql_upload_fresh);
+	ux_stmt_bind_text(&st, ":key_id", up->key_id);
+	ux_stmt_bind_int(&st, ":since", l->since);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	const uint64_t of_key = (uint64_t)ux_stmt_get_int(&st, 0);
+	const uint64_t all = (uint64_t)ux_stmt_get_int(&st, 1);
+	const uint64_t bytes_of_key = (uint64_t)ux_stmt_get_int(&st, 2);
+	const uint64_t bytes_all = (uint64_t)ux_stmt_get_int(&st, 3);
+	if (l->of_key != 0 && of_key >= l->of_key)
+		return upload_limit_reached(l, err, "uploads of this key are open", of_key,
+					    l->of_key);
+	if (l->all != 0 && all >= l->all)
+		return upload_limit_reached(l, err, "uploads are open", all, l->all);
+	if (l->bytes_of_key != 0 && bytes_of_key + up->size > l->bytes_of_key)
+		return upload_limit_reached(l, err, "bytes of this key's open uploads",
+					    bytes_of_key, l->bytes_of_key);
+	if (l->bytes_all != 0 && bytes_all + up->size > l->bytes_all)
+		return upload_limit_reached(l, err, "bytes of open uploads", bytes_all,
+					    l->bytes_all);
+	return UX_OK;
+}
+
+UX_SQL(sql_upload_id_add,
+       "INSERT INTO upload_ids (uid, position, id) VALUES (:uid, :position, :id)");
+
+static enum ux_code upload_add(struct ux_index *ix, const struct ux_upload *up,
+			       struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	if (up->n_ids == 0 || up->n_ids > UX_INDEX_IDS_MOST || up->size > INT64_MAX)
+		return ux_error_set(err, UX_EINVAL, "an upload has 1 to %d IDs", UX_INDEX_IDS_MOST);
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(ux_namespace_check_quota(db, up->ns, 0, up->size, err));
+	if (up->limits)
+		UX_TRY(upload_check_limits(db, up, err));
+	UX_TRY(upload_insert(db, up, err));
+	for (size_t i = 0; i < up->n_ids; i++) {
+		UX_STMT(st, db, &sql_upload_id_add);
+		ux_stmt_bind_text(&st, ":uid", up->uid);
+		ux_stmt_bind_int(&st, ":position", (int64_t)i);
+		ux_stmt_bind_text(&st, ":id", up->ids[i]);
+		UX_TRY(ux_stmt_run(&st, NULL, err));
+	}
+	return ux_tx_commit(&tx, err);
+}
+
+static enum ux_upload_state upload_state_of(int64_t v)
+{
+	return v == UX_UPLOAD_OPEN      ? UX_UPLOAD_OPEN
+	       : v == UX_UPLOAD_DONE    ? UX_UPLOAD_DONE
+	       : v == UX_UPLOAD_PENDING ? UX_UPLOAD_PENDING
+					: UX_UPLOAD_FAILED;
+}
+
+static enum ux_code upload_read(struct ux_stmt *st, struct ux_arena *arena, struct ux_upload *ret,
+				struct ux_error *err)
+{
+	const char *kind = ux_stmt_get_text(st, 4, arena);
+	*ret = (struct ux_upload){
+		.ns = ux_stmt_get_text(st, 0, arena),
+		.key_id = ux_stmt_get_text(st, 1, arena),
+		.size = (uint64_t)ux_stmt_get_int(st, 2),
+		.claim = ux_quality_of_column(ux_stmt_get_int(st, 5)),
+		.description = ux_stmt_get_text(st, 6, arena),
+		.file_name = ux_stmt_get_text(st, 7, arena),
+		.force = ux_stmt_get_int(st, 8) != 0,
+		.state = upload_state_of(ux_stmt_get_int(st, 9)),
+		.status = ux_stmt_get_text(st, 10, arena),
+		.reason = ux_stmt_get_text(st, 11, arena),
+		.created = ux_stmt_get_int(st, 12),
+		.updated = ux_stmt_get_int(st, 13),
+		.candidate = ux_stmt_get_int(st, 14),
+	};
+	if (!ret->ns || !ret->key_id || !kind || !ret->description || !ret->file_name ||
+	    !ret->status || !ret->reason)
+		return ux_arena_fail(arena, err);
+	if (!ux_kind_parse(ux_bytes_cstr(kind), &ret->kind))
+		return ux_error_set(err, UX_EIO, "the index is damaged: kind %.32s", kind);
+	return ux_stmt_get_bytes(st, 3, ret->hash.bytes, sizeof(ret->hash.bytes), err);
+}
+
+UX_SQL(sql_upload_find,
+       "SELECT ns, key_id, size, hash, kind, claim, description, file_name, force, "
+       "state, status, reason, created, updated, candidate FROM uploads WHERE uid = :uid");
+
+UX_SQL(sql_upload_ids, "SELECT id FROM upload_ids WHERE uid = :uid ORDER BY position");
+
+/* Within a transaction. */
+static enum ux_code upload_find_row(struct ux_db *db, const char *uid, struct ux_arena *arena,
+				    struct ux_upload *ret, struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_upload_find);
+	ux_stmt_bind_text(&st, ":uid", uid);
+	bool row = false;
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	if (!row)
+		return ux_error_set(err, UX_ENOTFOUND, "there is no such upload");
+	struct ux_upload up;
+	UX_TRY(upload_read(&st, arena, &up, err));
+	snprintf(up.uid, sizeof(up.uid), "%s", uid);
+	UX_STMT(ids, db, &sql_upload_ids);
+	ux_stmt_bind_text(&ids, ":uid", uid);
+	UX_TRY(ux_stmt_read_texts(&ids, arena, &up.ids, &up.n_ids, err));
+	*ret = up;
+	return UX_OK;
+}
+
+static enum ux_code upload_find(struct ux_index *ix, const char *uid, struct ux_arena *arena,
+				struct ux_upload *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_reader(ix);
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin_read(&tx, db, err));
+	return upload_find_row(db, uid, arena, ret, err);
+}
+
+UX_SQL(sql_upload_list,
+       "SELECT uid FROM uploads WHERE ns = :ns AND (CASE WHEN state IN (0, 3) THEN 1 ELSE 0 END) = :running "
+       "ORDER BY updated DESC, uid LIMIT :limit");
+
+static enum ux_code upload_list_uids(struct ux_db *db, const char *ns, bool running, size_t limit,
+				     struct ux_arena *arena, const char ***ret, size_t *ret_n,
+				     struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_upload_list);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	ux_stmt_bind_int(&st, ":running", running);
+	ux_stmt_bind_int(&st, ":limit", (int64_t)ux_min(limit, (size_t)INT64_MAX));
+	return ux_stmt_read_texts(&st, arena, ret, ret_n, err);
+}
+
+static enum ux_code upload_list(struct ux_index *ix, const char *ns, bool running, size_t limit,
+				struct ux_arena *arena, struct ux_upload_list *ret,
+				struct ux_error *err)
+{
+	struct ux_db *db = ux_index_reader(ix);
+	const char **uids = NULL;
+	size_t n = 0;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin_read(&tx, db, err));
+	UX_TRY(upload_list_uids(db, ns, running, limit, arena, &uids, &n, err));
+	struct ux_upload *uploads = ux_arena_array(arena, struct ux_upload, n + 1);
+	if (!uploads)
+		return ux_arena_fail(arena, err);
+	for (size_t i = 0; i < n; i++)
+		UX_TRY(upload_find_row(db, uids[i], arena, &uploads[i], err));
+	*ret = (struct ux_upload_list){.uploads = uploads, .n = n};
+	return UX_OK;
+}
+
+UX_SQL(sql_upload_end, "UPDATE uploads "
+		       "SET state = :state, status = :status, reason = :reason, updated = :now, "
+		       "candidate = :candidate WHERE uid = :uid AND state = 0");
+
+static enum ux_code upload_end(struct ux_db *db, const char *uid, enum ux_upload_state state,
+			       const char *status, const char *reason, int64_t candidate,
+			       ux_time now, struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_upload_end);
+	ux_stmt_bind_text(&st, ":uid", uid);
+	ux_stmt_bind_int(&st, ":state", state);
+	ux_stmt_bind_text(&st, ":status", status);
+	ux_stmt_bind_text(&st, ":reason", reason);
+	ux_stmt_bind_int(&st, ":now", now);
+	ux_stmt_bind_int(&st, ":candidate", candidate);
+	uint64_t n = 0;
+	UX_TRY(ux_stmt_run(&st, &n, err));
+	return n > 0 ? UX_OK : ux_error_set(err, UX_ECONFLICT, "the upload has ended already");
+}
+
+static enum ux_code upload_give_up(struct ux_index *ix, const char *uid, const char *status,
+				   const char *reason, ux_time now, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	UX_LOCKED(&db->lock);
+	return upload_end(db, uid, UX_UPLOAD_FAILED, status, reason, 0, now, err);
+}
+
+UX_SQL(sql_upload_expire, "DELETE FROM uploads WHERE updated < :before AND state <> 3");
+
+static enum ux_code upload_expire(struct ux_index *ix, ux_time before, uint64_t *ret,
+				  struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, &sql_upload_expire);
+	ux_stmt_bind_int(&st, ":before", before);
+	return ux_stmt_run(&st, ret, err);
+}
+
+UX_SQL(sql_upload_settle, "UPDATE uploads "
+			  "SET state = :state, status = :status, reason = :reason, updated = :now "
+			  "WHERE candidate = :candidate AND state = 3");
+
+enum ux_code ux_uploads_settle(struct ux_db *db, int64_t candidate, enum ux_upload_state state,
+			       const char *status, const char *reason, ux_time now,
+			       struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_upload_settle);
+	ux_stmt_bind_int(&st, ":candidate", candidate);
+	ux_stmt_bind_int(&st, ":state", state);
+	ux_stmt_bind_text(&st, ":status", status);
+	ux_stmt_bind_text(&st, ":reason", reason);
+	ux_stmt_bind_int(&st, ":now", now);
+	return ux_stmt_run(&st, NULL, err);
+}
+
+static enum ux_code upload_end_with(struct ux_db *db, const struct ux_upload *up,
+				    const struct ux_candidate *c, const struct ux_add_result *r,
+				    ux_time now, struct ux_error *err)
+{
+	char reason[128] = "";
+	if (r->add != UX_ADD_POORER && r->state == UX_CANDIDATE_PENDING)
+		return upload_end(db, up->uid, UX_UPLOAD_PENDING, "pending", reason, r->candidate,
+				  now, err);
+	switch (r->add) {
+	case UX_ADD_NEW:
+		return upload_end(db, up->uid, UX_UPLOAD_DONE, "uploaded", reason, r->candidate,
+				  now, err);
+	case UX_ADD_SAME:
+		snprintf(reason, sizeof(reason), "the same bytes were there already");
+		return upload_end(db, up->uid, UX_UPLOAD_DONE, "already-there", reason,
+				  r->candidate, now, err);
+	case UX_ADD_POORER:
+		break;
+	}
+	ux_candidate_poorer_text(r, c->quality, reason, sizeof(reason));
+	return upload_end(db, up->uid, UX_UPLOAD_FAILED, "better-there", reason, 0, now, err);
+}
+
+static enum ux_code upload_finish(struct ux_index *ix, const struct ux_upload *up,
+				  const struct ux_candidate *cand, const struct ux_who *who,
+				  ux_time now, struct ux_add_result *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	const struct ux_arrival what = {up->ns, up->ids, up->n_ids, up->force};
+	struct ux_add_result r;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(ux_candidate_row_add(db, &what, cand, now, &r, err));
+	UX_TRY(upload_end_with(db, up, cand, &r, now, err));
+	if (r.add == UX_ADD_NEW)
+		UX_TRY(ux_audit_write(db, who, now, up->ns, "upload", up->ids[0],
+				      ux_kind_name(cand->kind), r.module, err));
+	UX_TRY(ux_tx_commit(&tx, err));
+	*ret = r;
+	return UX_OK;
+}
+
+UX_SQL(sql_upload_counts,
+       "SELECT count(*) FILTER (WHERE key_id = :key_id "
+       "AND ns = :ns), count(*) FILTER (WHERE ns = :ns), count(*), coalesce(sum(size) "
+       "FILTER (WHERE ns = :ns AND state = 0), 0) FROM uploads WHERE state IN (0, 3)");
+
+static enum ux_code upload_counts(struct ux_index *ix, const char *ns, const char *key_id,
+				  struct ux_upload_counts *ret, struct ux_error *err)
+{
+	struct ux_db *db = ux_index_reader(ix);
+	bool row = false;
+	UX_LOCKED(&db->lock);
+	UX_STMT(st, db, &sql_upload_counts);
+	ux_stmt_bind_text(&st, ":ns", ns);
+	ux_stmt_bind_text(&st, ":key_id", key_id);
+	UX_TRY(ux_stmt_step(&st, &row, err));
+	*ret = (struct ux_upload_counts){
+		.of_key = (uint64_t)ux_stmt_get_int(&st, 0),
+		.of_ns = (uint64_t)ux_stmt_get_int(&st, 1),
+		.all = (uint64_t)ux_stmt_get_int(&st, 2),
+		.bytes_of_ns = (uint64_t)ux_stmt_get_int(&st, 3),
+	};
+	return UX_OK;
+}
+
+void ux_uploads_init(struct ux_index *ix)
+{
+	ix->uploads = (struct ux_index_uploads){
+		.add = upload_add,
+		.find = upload_find,
+		.finish = upload_finish,
+		.give_up = upload_give_up,
+		.expire = upload_expire,
+		.list = upload_list,
+		.counts = upload_counts,
+	};
+}
