@@ -8,7 +8,7 @@
 #include "lookup_cases.h"
 #include "gsym_reader.h"
 #include "make_server.h"
-#include "wire_question.h"
+#include "wire.h"
 
 enum {
 	ROUNDS = 20

@@ -10,7 +10,7 @@
 #include "extract.h"
 #include "file.h"
 #include "fatbin.h"
-#include "file_id.h"
+#include "id.h"
 #include "find_options.h"
 #include "gpu_list.h"
 #include "json_out.h"

@@ -190,7 +190,7 @@ static enum ux_code answer_remote_place(struct lookup *l, struct ux_bytes text,
 
 static bool parse_place(struct ux_bytes text, struct ux_bytes *ret_name, uint64_t *ret_off)
 {
-	return ux_gsym_place_parse(text, '+', ret_name, ret_off);
+	return ux_gsym_symbol_parse(text, '+', ret_name, ret_off);
 }
 
 /* NAME+OFFSET. One that is not known is an answer. */

@@ -6,7 +6,7 @@
 #include "http_client.h"
 #include "json_out.h"
 #include "server_answer.h"
-#include "wire_question.h"
+#include "wire.h"
 
 #include <jansson.h>
 

@@ -9,7 +9,7 @@
 #include "out.h"
 #include "server_options.h"
 #include "unhex/frame.h"
-#include "wire_read.h"
+#include "wire.h"
 
 enum {
 	UX_REMOTE_BATCH = 10000 /* addresses of one request */

@@ -131,7 +131,7 @@ static void read_unit(struct reading *r, const struct ux_dwarf_unit *unit)
 	fuzz_truths_of_dwarf_error(code, &err, r->s);
 	check_code(r, unit);
 	find_variable(r, &ctx);
-	r->price += ux_dwarf_lines_price(&ctx, &r->text, &r->paid);
+	r->price += ux_dwarf_lines_cost(&ctx, &r->text, &r->paid);
 	if (r->price > (uint64_t)TABLES_MOST * r->s->data[UX_DWARF_LINE].size)
 		return; /* an extraction stops there, too */
 	err = (struct ux_error)UX_ERROR_INIT;

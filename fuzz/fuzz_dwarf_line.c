@@ -19,8 +19,8 @@ int fuzz_input(const uint8_t *data, size_t size)
 		return 0;
 	struct ux_dwarf_sections s = fuzz_sections(ux_bytes(data, size));
 	struct ux_range_set text = fuzz_text(data[0]);
-	struct ux_dwarf_shared *shared = NULL;
-	fuzz_truth(ux_dwarf_shared_create(&s, NULL, 0, NULL, &shared, NULL) == UX_OK);
+	struct ux_dwarf_abbrev_cache *shared = NULL;
+	fuzz_truth(ux_dwarf_abbrev_cache_create(&s, NULL, 0, NULL, &shared, NULL) == UX_OK);
 	struct ux_dwarf_unit unit = {
 		.shared = shared,
 		.layout = {data[0] & FUZZ_ADDR4 ? 4 : 8, 4, 4},
@@ -30,9 +30,9 @@ int fuzz_input(const uint8_t *data, size_t size)
 	struct ux_dwarf_lines lines = {0}, again = {0};
 	struct ux_error err = UX_ERROR_INIT, err2 = UX_ERROR_INIT;
 	struct ux_dwarf_lines_source paid = {0};
-	uint64_t price = ux_dwarf_lines_price(&ctx, &text, &paid);
+	uint64_t price = ux_dwarf_lines_cost(&ctx, &text, &paid);
 	fuzz_truth(price <= s.data[UX_DWARF_LINE].size);
-	fuzz_truth(ux_dwarf_lines_price(&ctx, &text, &paid) == 0);
+	fuzz_truth(ux_dwarf_lines_cost(&ctx, &text, &paid) == 0);
 	enum ux_code code = ux_dwarf_lines_parse(&ctx, &text, &lines, &err);
 	fuzz_truth(price > 0 || lines.rows.size == 0);
 	fuzz_truths_of_dwarf_error(code, &err, &s);
@@ -46,6 +46,6 @@ int fuzz_input(const uint8_t *data, size_t size)
 	compare(&lines, &again);
 	ux_dwarf_lines_deinit(&lines);
 	ux_dwarf_lines_deinit(&again);
-	ux_dwarf_shared_destroy(shared);
+	ux_dwarf_abbrev_cache_destroy(shared);
 	return 0;
 }

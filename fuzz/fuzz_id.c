@@ -2,7 +2,7 @@
 /* Target: text of an identity, and the same bytes as content of notes and as a file. */
 #include "fuzz.h"
 
-#include "file_id.h"
+#include "id.h"
 
 /* What is kept is a text form that reads back as the same memory. */
 static void round_trip(const struct ux_id *id)

@@ -5,9 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "wire_question.h"
-#include "wire_read.h"
-#include "wire_reply.h"
+#include "wire.h"
 
 static struct ux_bytes text_at(const struct ux_wire_read *r, uint32_t i)
 {
@@ -73,13 +71,14 @@ static void reply_truths(struct ux_bytes in)
 }
 
 /* A module as it was read, behind those in out; false when its addresses are damaged. */
-static bool copy_module(const struct ux_wire_asked *m, struct ux_out *out, struct ux_bytes in)
+static bool copy_module(const struct ux_wire_question_module *m, struct ux_out *out,
+			struct ux_bytes in)
 {
 	struct ux_error err = UX_ERROR_INIT;
 	fuzz_truth(m->n <= in.size);
 	uint64_t *pcs = calloc(m->n + 1, sizeof(*pcs));
 	fuzz_truth(pcs != NULL);
-	enum ux_code code = ux_wire_asked_pcs(m, pcs, &err);
+	enum ux_code code = ux_wire_question_pcs(m, pcs, &err);
 	fuzz_truths_of_error(code, &err, in.size);
 	if (code == UX_OK)
 		ux_wire_question_add(out, &m->id, pcs, m->n);
@@ -98,7 +97,7 @@ static bool copy_question(struct ux_bytes in, struct ux_out *out)
 		return false;
 	ux_wire_question_begin(out, &q.options);
 	for (;;) {
-		struct ux_wire_asked m;
+		struct ux_wire_question_module m;
 		bool more = false;
 		code = ux_wire_question_next(&q, &m, &more, &err);
 		fuzz_truths_of_error(code, &err, in.size);

@@ -7,7 +7,7 @@
 #include "auth.h"
 #include "module_cache.h"
 #include "routes.h"
-#include "wire_question.h"
+#include "wire.h"
 
 enum {
 	KEYED = 8, /* fuzz_http_target.c */

@@ -2,8 +2,7 @@
 /* Seeds of the targets that read questions for names, and replies. */
 #include "fuzz.h"
 #include "make_corpus.h"
-#include "wire_question.h"
-#include "wire_reply.h"
+#include "wire.h"
 
 enum {
 	QUESTION = 0,

@@ -5,7 +5,7 @@
 
 #include "bytes.h"
 #include "error.h"
-#include "id_set.h"
+#include "id.h"
 #include "unhex/quality.h"
 
 struct ux_http_client;

@@ -5,7 +5,7 @@
 #include "cubin.h"
 #include "cubin_crc.h"
 #include "extract.h"
-#include "file_id.h"
+#include "id.h"
 #include "push_macho.h"
 
 void ux_push_module_deinit(struct ux_push_module *m)

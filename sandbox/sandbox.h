@@ -5,7 +5,7 @@
 
 #include "bytes.h"
 #include "error.h"
-#include "id_set.h"
+#include "id.h"
 #include "unhex/quality.h"
 
 /* The first argument that makes a program a child: main() hands over to ux_sandbox_main() then. */

@@ -8,7 +8,7 @@
 #include "elf_ids.h"
 #include "extract.h"
 #include "file.h"
-#include "file_id.h"
+#include "id.h"
 #include "path_canonical.h"
 #include "sandbox_task.h"
 

@@ -3,7 +3,7 @@
 #ifndef UX_SANDBOX_TASK_H
 #define UX_SANDBOX_TASK_H
 
-#include "id_set.h"
+#include "id.h"
 #include "sandbox.h"
 
 enum {

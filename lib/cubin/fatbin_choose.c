@@ -5,7 +5,7 @@
 #include "cubin.h"
 #include "cubin_crc.h"
 #include "fatbin_unpack.h"
-#include "file_id.h"
+#include "id.h"
 #include "text.h"
 
 enum {

@@ -4,7 +4,7 @@
 #define UX_FATBIN_CHOOSE_H
 
 #include "fatbin_list.h"
-#include "id_set.h"
+#include "id.h"
 
 /* What a cubin is known by: File ID, and CUPTI's number as an alias. */
 enum ux_code ux_cubin_ids(struct ux_bytes cubin, struct ux_id_set *ret, struct ux_error *err)

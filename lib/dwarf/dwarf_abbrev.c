@@ -20,7 +20,7 @@ struct parser {
 	const uint8_t *start; /* of the table */
 	struct ux_dwarf_layout layout;
 	struct ux_dwarf_form_sizes sizes;
-	struct ux_dwarf_abbrev_room *room;
+	struct ux_dwarf_abbrev_buffers *room;
 	struct ux_dwarf_abbrev entry; /* the one being read */
 	uint32_t skip;                /* bytes of fixed forms since the last word */
 	uint32_t seen;                /* slots of the entry so far, a bit each */
@@ -31,7 +31,7 @@ struct parser {
 	bool no_memory;
 };
 
-void ux_dwarf_abbrev_room_deinit(struct ux_dwarf_abbrev_room *room)
+void ux_dwarf_abbrev_buffers_deinit(struct ux_dwarf_abbrev_buffers *room)
 {
 	ux_dwarf_abbrev_vec_deinit(&room->list);
 	ux_dwarf_word_vec_deinit(&room->words);
@@ -68,20 +68,20 @@ static void abbrev_put_load(struct parser *p, enum ux_dwarf_slot slot, uint32_t 
 	p->skip = 0;
 }
 
-static enum ux_dwarf_want abbrev_selection(enum ux_dwarf_kind kind)
+static enum ux_dwarf_selection abbrev_selection(enum ux_dwarf_kind kind)
 {
 	switch (kind) {
 	case UX_KIND_ROOT:
-		return UX_WANT_ROOT;
+		return UX_SELECT_ROOT;
 	case UX_KIND_FUNCTION:
 	case UX_KIND_INLINE:
-		return UX_WANT_CODE;
+		return UX_SELECT_CODE;
 	case UX_KIND_CLASS:
 	case UX_KIND_PLAIN:
 	case UX_KIND_LEAF:
 		break;
 	}
-	return UX_WANT_SIBLING;
+	return UX_SELECT_SIBLING;
 }
 
 /* The slot an attribute goes to. Once is what the standard allows: hundreds would cost time and no
@@ -138,7 +138,7 @@ static int abbrev_form_size(const struct parser *p, uint64_t form)
 	return ux_dwarf_form_size(form, p->layout);
 }
 
-static void abbrev_parse_attrs(struct parser *p, enum ux_dwarf_want want)
+static void abbrev_parse_attrs(struct parser *p, enum ux_dwarf_selection want)
 {
 	for (unsigned n = 0; !p->cur.failed; n++) {
 		uint64_t attr = ux_cur_uleb(&p->cur);
@@ -273,10 +273,10 @@ static bool abbrevs_are_dense(const struct ux_dwarf_abbrev_vec *list)
 	return dense;
 }
 
-enum ux_code ux_dwarf_abbrevs_parse_in(const struct ux_dwarf_sections *sections,
-				       const struct ux_dwarf_table *table,
-				       struct ux_dwarf_abbrev_room *room,
-				       struct ux_dwarf_abbrevs *ret, struct ux_error *err)
+enum ux_code ux_dwarf_abbrevs_parse_into(const struct ux_dwarf_sections *sections,
+					 const struct ux_dwarf_table *table,
+					 struct ux_dwarf_abbrev_buffers *room,
+					 struct ux_dwarf_abbrevs *ret, struct ux_error *err)
 {
 	struct parser p = {
 		.cur = ux_dwarf_cur_at(sections, UX_DWARF_ABBREV, table->off),
@@ -314,9 +314,9 @@ enum ux_code ux_dwarf_abbrevs_parse(const struct ux_dwarf_sections *sections,
 				    const struct ux_dwarf_table *table,
 				    struct ux_dwarf_abbrevs *ret, struct ux_error *err)
 {
-	ux_cleanup(ux_dwarf_abbrev_room_deinit) struct ux_dwarf_abbrev_room room = {0};
+	ux_cleanup(ux_dwarf_abbrev_buffers_deinit) struct ux_dwarf_abbrev_buffers room = {0};
 	struct ux_dwarf_abbrevs made;
-	UX_TRY(ux_dwarf_abbrevs_parse_in(sections, table, &room, &made, err));
+	UX_TRY(ux_dwarf_abbrevs_parse_into(sections, table, &room, &made, err));
 	/* One block, as long as it needs to be. */
 	size_t list_bytes = room.list.size * sizeof(*room.list.data);
 	size_t step_bytes = room.steps.size * sizeof(*room.steps.data);
@@ -383,7 +383,7 @@ static bool abbrev_attrs_stay(struct ux_cur *c)
 	}
 }
 
-bool ux_dwarf_units_alone(const struct ux_dwarf_sections *sections)
+bool ux_dwarf_units_are_independent(const struct ux_dwarf_sections *sections)
 {
 	struct ux_cur c = ux_dwarf_cur(sections, UX_DWARF_ABBREV);
 	while (ux_cur_more(&c)) {

@@ -92,18 +92,19 @@ UX_VEC(ux_dwarf_word_vec, uint32_t);
 UX_VEC(ux_dwarf_step_vec, struct ux_dwarf_step);
 
 /* Where one table after the other is parsed. Zeroed is ready. */
-struct ux_dwarf_abbrev_room {
+struct ux_dwarf_abbrev_buffers {
 	struct ux_dwarf_abbrev_vec list;
 	struct ux_dwarf_word_vec words;
 	struct ux_dwarf_step_vec steps;
 };
 
 /* The same into the room, whose table before is gone: nothing of *ret is to be freed. */
-enum ux_code ux_dwarf_abbrevs_parse_in(const struct ux_dwarf_sections *sections,
-				       const struct ux_dwarf_table *table,
-				       struct ux_dwarf_abbrev_room *room,
-				       struct ux_dwarf_abbrevs *ret, struct ux_error *err) ux_must;
-void ux_dwarf_abbrev_room_deinit(struct ux_dwarf_abbrev_room *room);
+enum ux_code ux_dwarf_abbrevs_parse_into(const struct ux_dwarf_sections *sections,
+					 const struct ux_dwarf_table *table,
+					 struct ux_dwarf_abbrev_buffers *room,
+					 struct ux_dwarf_abbrevs *ret, struct ux_error *err)
+	ux_must;
+void ux_dwarf_abbrev_buffers_deinit(struct ux_dwarf_abbrev_buffers *room);
 
 const struct ux_dwarf_abbrev *ux_dwarf_abbrevs_search(const struct ux_dwarf_abbrevs *table,
 						      uint64_t code);
@@ -141,17 +142,17 @@ ux_inline bool ux_dwarf_tag_names(uint64_t tag)
  * Tables do not overlap: one that runs into the next is corrupt, which bounds the work on all of
  * them by the size of .debug_abbrev.
  */
-struct ux_dwarf_parsed;
-struct ux_dwarf_shared_table {
+struct ux_dwarf_parsed_table;
+struct ux_dwarf_cached_table {
 	struct ux_dwarf_table place;
 	uint32_t users; /* units that name it */
 	/* NULL: nobody asked yet. Written once; release and acquire publish what it points to. */
-	_Atomic(struct ux_dwarf_parsed *) parsed;
+	_Atomic(struct ux_dwarf_parsed_table *) parsed;
 };
 
 /* Any thread may use it. */
-struct ux_dwarf_shared {
-	struct ux_dwarf_shared_table *tables; /* malloc'ed; ascending places */
+struct ux_dwarf_abbrev_cache {
+	struct ux_dwarf_cached_table *tables; /* malloc'ed; ascending places */
 	size_t n_tables;
 };
 
@@ -159,21 +160,21 @@ struct ux_dwarf_shared {
  * Makes the tables of the given places, which are in any order, may repeat, and lack their ends;
  * ret_index[i] gets the table of places[i]. UX_ENOMEM.
  */
-enum ux_code ux_dwarf_shared_create(const struct ux_dwarf_sections *sections,
-				    const struct ux_dwarf_table *places, size_t n,
-				    uint32_t *ret_index, struct ux_dwarf_shared **ret,
-				    struct ux_error *err) ux_must;
-struct ux_dwarf_shared *ux_dwarf_shared_destroy(struct ux_dwarf_shared *shared);
+enum ux_code ux_dwarf_abbrev_cache_create(const struct ux_dwarf_sections *sections,
+					  const struct ux_dwarf_table *places, size_t n,
+					  uint32_t *ret_index, struct ux_dwarf_abbrev_cache **ret,
+					  struct ux_error *err) ux_must;
+struct ux_dwarf_abbrev_cache *ux_dwarf_abbrev_cache_destroy(struct ux_dwarf_abbrev_cache *shared);
 
 /*
  * A table's abbreviations, parsed now or before; they live as long as shared. The failure of a
  * damaged table is the same each time. With a room, a table of one unit alone is parsed there and
  * lives until the next one is: it is not worth keeping.
  */
-enum ux_code ux_dwarf_shared_abbrevs(struct ux_dwarf_shared *shared,
-				     const struct ux_dwarf_sections *sections, uint32_t table,
-				     struct ux_dwarf_abbrev_room *room,
-				     struct ux_dwarf_abbrevs *ret, struct ux_error *err) ux_must;
+enum ux_code ux_dwarf_abbrev_cache_get(struct ux_dwarf_abbrev_cache *shared,
+				       const struct ux_dwarf_sections *sections, uint32_t table,
+				       struct ux_dwarf_abbrev_buffers *room,
+				       struct ux_dwarf_abbrevs *ret, struct ux_error *err) ux_must;
 
 /*
  * True when no entry that the abbreviations allow can lead out of its unit: to another unit
@@ -182,6 +183,6 @@ enum ux_code ux_dwarf_shared_abbrevs(struct ux_dwarf_shared *shared,
  * optimized as a whole or went through dwz. Only .debug_abbrev is read, all of it; a damaged one is
  * false. Any thread.
  */
-bool ux_dwarf_units_alone(const struct ux_dwarf_sections *sections);
+bool ux_dwarf_units_are_independent(const struct ux_dwarf_sections *sections);
 
 #endif

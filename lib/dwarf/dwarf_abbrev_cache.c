@@ -5,7 +5,7 @@
 #include <stdatomic.h>
 
 /* A table's outcome. */
-struct ux_dwarf_parsed {
+struct ux_dwarf_parsed_table {
 	struct ux_dwarf_abbrevs abbrevs;
 	enum ux_code code;
 	struct ux_error err;
@@ -36,7 +36,7 @@ static int table_use_cmp(const void *a, const void *b)
 
 /* Claims in ascending order to tables without repetition; returns how many. */
 static size_t abbrev_cache_unite(const struct claim *claims, size_t n,
-				 struct ux_dwarf_shared_table *tables, uint32_t *ret_index)
+				 struct ux_dwarf_cached_table *tables, uint32_t *ret_index)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -49,7 +49,7 @@ static size_t abbrev_cache_unite(const struct claim *claims, size_t n,
 }
 
 /* Each table ends where the next one at another offset begins, the last at `end`. */
-static void abbrev_cache_set_ends(struct ux_dwarf_shared_table *tables, size_t count, uint64_t end)
+static void abbrev_cache_set_ends(struct ux_dwarf_cached_table *tables, size_t count, uint64_t end)
 {
 	uint64_t next = end;
 	for (size_t i = count; i-- > 0;) {
@@ -59,17 +59,17 @@ static void abbrev_cache_set_ends(struct ux_dwarf_shared_table *tables, size_t c
 	}
 }
 
-enum ux_code ux_dwarf_shared_create(const struct ux_dwarf_sections *sections,
-				    const struct ux_dwarf_table *places, size_t n,
-				    uint32_t *ret_index, struct ux_dwarf_shared **ret,
-				    struct ux_error *err)
+enum ux_code ux_dwarf_abbrev_cache_create(const struct ux_dwarf_sections *sections,
+					  const struct ux_dwarf_table *places, size_t n,
+					  uint32_t *ret_index, struct ux_dwarf_abbrev_cache **ret,
+					  struct ux_error *err)
 {
-	struct ux_dwarf_shared *shared = calloc(1, sizeof(*shared));
+	struct ux_dwarf_abbrev_cache *shared = calloc(1, sizeof(*shared));
 	ux_cleanup(ux_free_ptr) struct claim *claims = calloc(n + 1, sizeof(*claims));
 	if (shared)
 		shared->tables = calloc(n + 1, sizeof(*shared->tables));
 	if (!shared || !claims || !shared->tables) {
-		ux_dwarf_shared_destroy(shared);
+		ux_dwarf_abbrev_cache_destroy(shared);
 		return ux_error_nomem(err);
 	}
 	bool ascending = true;
@@ -86,7 +86,7 @@ enum ux_code ux_dwarf_shared_create(const struct ux_dwarf_sections *sections,
 	return UX_OK;
 }
 
-static void cached_table_destroy(struct ux_dwarf_parsed *parsed)
+static void cached_table_destroy(struct ux_dwarf_parsed_table *parsed)
 {
 	if (!parsed)
 		return;
@@ -94,7 +94,7 @@ static void cached_table_destroy(struct ux_dwarf_parsed *parsed)
 	free(parsed);
 }
 
-struct ux_dwarf_shared *ux_dwarf_shared_destroy(struct ux_dwarf_shared *shared)
+struct ux_dwarf_abbrev_cache *ux_dwarf_abbrev_cache_destroy(struct ux_dwarf_abbrev_cache *shared)
 {
 	if (!shared)
 		return NULL;
@@ -107,11 +107,11 @@ struct ux_dwarf_shared *ux_dwarf_shared_destroy(struct ux_dwarf_shared *shared)
 }
 
 /* Parses a table and publishes the outcome; of two threads at it the slower one yields. */
-static enum ux_code cached_table_parse(struct ux_dwarf_shared_table *table,
+static enum ux_code cached_table_parse(struct ux_dwarf_cached_table *table,
 				       const struct ux_dwarf_sections *sections,
-				       struct ux_dwarf_parsed **ret, struct ux_error *err)
+				       struct ux_dwarf_parsed_table **ret, struct ux_error *err)
 {
-	struct ux_dwarf_parsed *fresh = calloc(1, sizeof(*fresh));
+	struct ux_dwarf_parsed_table *fresh = calloc(1, sizeof(*fresh));
 	if (!fresh)
 		return ux_error_nomem(err);
 	fresh->err = (struct ux_error)UX_ERROR_INIT;
@@ -120,7 +120,7 @@ static enum ux_code cached_table_parse(struct ux_dwarf_shared_table *table,
 		free(fresh);
 		return ux_error_nomem(err);
 	}
-	struct ux_dwarf_parsed *known = NULL;
+	struct ux_dwarf_parsed_table *known = NULL;
 	if (!atomic_compare_exchange_strong_explicit(&table->parsed, &known, fresh,
 						     memory_order_acq_rel, memory_order_acquire))
 		cached_table_destroy(fresh);
@@ -128,15 +128,16 @@ static enum ux_code cached_table_parse(struct ux_dwarf_shared_table *table,
 	return UX_OK;
 }
 
-enum ux_code ux_dwarf_shared_abbrevs(struct ux_dwarf_shared *shared,
-				     const struct ux_dwarf_sections *sections, uint32_t table,
-				     struct ux_dwarf_abbrev_room *room,
-				     struct ux_dwarf_abbrevs *ret, struct ux_error *err)
+enum ux_code ux_dwarf_abbrev_cache_get(struct ux_dwarf_abbrev_cache *shared,
+				       const struct ux_dwarf_sections *sections, uint32_t table,
+				       struct ux_dwarf_abbrev_buffers *room,
+				       struct ux_dwarf_abbrevs *ret, struct ux_error *err)
 {
-	struct ux_dwarf_shared_table *slot = &shared->tables[table];
-	struct ux_dwarf_parsed *parsed = atomic_load_explicit(&slot->parsed, memory_order_acquire);
+	struct ux_dwarf_cached_table *slot = &shared->tables[table];
+	struct ux_dwarf_parsed_table *parsed =
+		atomic_load_explicit(&slot->parsed, memory_order_acquire);
 	if (!parsed && room && slot->users == 1)
-		return ux_dwarf_abbrevs_parse_in(sections, &slot->place, room, ret, err);
+		return ux_dwarf_abbrevs_parse_into(sections, &slot->place, room, ret, err);
 	if (!parsed)
 		UX_TRY(cached_table_parse(slot, sections, &parsed, err));
 	if (parsed->code == UX_OK)

@@ -138,12 +138,12 @@ enum ux_dwarf_kind ux_dwarf_kind_of_tag(uint64_t tag)
 
 #define WANT(attr, slot) [attr] = (slot) + 1
 
-const uint8_t ux_dwarf_slots[UX_WANT_COUNT][UX_DWARF_ATTRS] = {
-	[UX_WANT_SIBLING] =
+const uint8_t ux_dwarf_slots[UX_SELECT_COUNT][UX_DWARF_ATTRS] = {
+	[UX_SELECT_SIBLING] =
 		{
 			WANT(DW_AT_sibling, UX_SLOT_SIBLING),
 		},
-	[UX_WANT_CODE] =
+	[UX_SELECT_CODE] =
 		{
 			WANT(DW_AT_name, UX_SLOT_NAME),
 			WANT(DW_AT_linkage_name, UX_SLOT_LINKAGE_NAME),
@@ -156,7 +156,7 @@ const uint8_t ux_dwarf_slots[UX_WANT_COUNT][UX_DWARF_ATTRS] = {
 			WANT(DW_AT_call_line, UX_SLOT_CALL_LINE),
 			WANT(DW_AT_sibling, UX_SLOT_SIBLING),
 		},
-	[UX_WANT_ROOT] =
+	[UX_SELECT_ROOT] =
 		{
 			WANT(DW_AT_name, UX_SLOT_NAME),
 			WANT(DW_AT_stmt_list, UX_SLOT_STMT_LIST),
@@ -171,13 +171,13 @@ const uint8_t ux_dwarf_slots[UX_WANT_COUNT][UX_DWARF_ATTRS] = {
 			WANT(DW_AT_rnglists_base, UX_SLOT_RNGLISTS_BASE),
 			WANT(DW_AT_dwo_name, UX_SLOT_DWO_NAME),
 		},
-	[UX_WANT_NAME] =
+	[UX_SELECT_NAME] =
 		{
 			WANT(DW_AT_name, UX_SLOT_NAME),
 			WANT(DW_AT_specification, UX_SLOT_SPECIFICATION),
 			WANT(DW_AT_signature, UX_SLOT_SIGNATURE),
 		},
-	[UX_WANT_VARIABLE] =
+	[UX_SELECT_VARIABLE] =
 		{
 			WANT(DW_AT_location, UX_SLOT_LOCATION),
 			WANT(DW_AT_decl_file, UX_SLOT_DECL_FILE),
@@ -217,17 +217,17 @@ static enum ux_dwarf_slot slot_of_function_attr(uint64_t attr)
 	}
 }
 
-enum ux_dwarf_slot ux_dwarf_slot_of_vendor(enum ux_dwarf_want want, uint64_t attr)
+enum ux_dwarf_slot ux_dwarf_slot_of_vendor(enum ux_dwarf_selection want, uint64_t attr)
 {
 	switch (want) {
-	case UX_WANT_ROOT:
+	case UX_SELECT_ROOT:
 		return slot_of_unit_attr(attr);
-	case UX_WANT_CODE:
+	case UX_SELECT_CODE:
 		return slot_of_function_attr(attr);
-	case UX_WANT_SIBLING:
-	case UX_WANT_NAME:
-	case UX_WANT_VARIABLE:
-	case UX_WANT_COUNT:
+	case UX_SELECT_SIBLING:
+	case UX_SELECT_NAME:
+	case UX_SELECT_VARIABLE:
+	case UX_SELECT_COUNT:
 		break;
 	}
 	return UX_SLOT_COUNT;

@@ -94,13 +94,14 @@ enum ux_dwarf_kind {
 enum ux_dwarf_kind ux_dwarf_kind_of_tag(uint64_t tag);
 
 /* Sets of wanted attributes. */
-enum ux_dwarf_want {
-	UX_WANT_SIBLING, /* nothing but how to get behind the children */
-	UX_WANT_CODE,    /* of a function or an inlined call */
-	UX_WANT_ROOT,    /* of a unit's own DIE */
-	UX_WANT_NAME, /* of what others stand in: what it is called, and where its declaration is */
-	UX_WANT_VARIABLE, /* where it is, and where it is declared */
-	UX_WANT_COUNT
+enum ux_dwarf_selection {
+	UX_SELECT_SIBLING, /* nothing but how to get behind the children */
+	UX_SELECT_CODE,    /* of a function or an inlined call */
+	UX_SELECT_ROOT,    /* of a unit's own DIE */
+	UX_SELECT_NAME, /* of what others stand in: what it is called, and where its declaration is
+			 */
+	UX_SELECT_VARIABLE, /* where it is, and where it is declared */
+	UX_SELECT_COUNT
 };
 
 enum {
@@ -109,13 +110,13 @@ enum {
 };
 
 /* The slot of an attribute plus 1; 0 when it is not wanted. */
-extern const uint8_t ux_dwarf_slots[UX_WANT_COUNT][UX_DWARF_ATTRS];
+extern const uint8_t ux_dwarf_slots[UX_SELECT_COUNT][UX_DWARF_ATTRS];
 
 /* The slot of any other attribute; UX_SLOT_COUNT when it is not wanted. */
-enum ux_dwarf_slot ux_dwarf_slot_of_vendor(enum ux_dwarf_want want, uint64_t attr);
+enum ux_dwarf_slot ux_dwarf_slot_of_vendor(enum ux_dwarf_selection want, uint64_t attr);
 
 /* Where an attribute goes; UX_SLOT_COUNT: nowhere. */
-ux_inline enum ux_dwarf_slot ux_dwarf_slot_of(enum ux_dwarf_want want, uint64_t attr)
+ux_inline enum ux_dwarf_slot ux_dwarf_slot_of(enum ux_dwarf_selection want, uint64_t attr)
 {
 	if (ux_unlikely(attr >= UX_DWARF_ATTRS))
 		return ux_dwarf_slot_of_vendor(want, attr);

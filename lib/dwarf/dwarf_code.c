@@ -199,7 +199,7 @@ static enum ux_code die_walk_code(struct walk *w, struct ux_cur *cur, uint64_t o
 	uint64_t sibling = 0;
 	if (abbrev->has_children && !open &&
 	    !(ux_dwarf_die_ref(w->ctx, &die, UX_SLOT_SIBLING, &sibling) &&
-	      ux_dwarf_jump(&c, sibling)))
+	      ux_dwarf_cur_jump(&c, sibling)))
 		(void)ux_dwarf_skip_children(w->ctx, &c);
 	*cur = c;
 	return UX_OK;
@@ -239,7 +239,7 @@ static enum ux_code die_walk_other(struct walk *w, struct ux_cur *cur, uint64_t 
 			die_scopes_open(w, NO_FUNCTION, 0);
 		else if (kind != UX_KIND_LEAF)
 			w->depth.now++;
-		else if (!known || !ux_dwarf_jump(&c, sibling))
+		else if (!known || !ux_dwarf_cur_jump(&c, sibling))
 			(void)ux_dwarf_skip_children(w->ctx, &c);
 	}
 	*cur = c;

@@ -219,7 +219,7 @@ uint64_t ux_dwarf_skip_children(const struct ux_dwarf_context *ctx, struct ux_cu
 			break;
 		}
 		bool known = ux_dwarf_step_over(ctx, c, abbrev, &sibling);
-		if (abbrev->has_children && !(known && ux_dwarf_jump(c, sibling)))
+		if (abbrev->has_children && !(known && ux_dwarf_cur_jump(c, sibling)))
 			depth.now++;
 	}
 	return passed;
@@ -235,8 +235,10 @@ static void die_set_slot(struct ux_dwarf_die *die, enum ux_dwarf_slot slot, uint
 	die->raw[slot] = value;
 }
 
-uint64_t ux_dwarf_die_ask(const struct ux_dwarf_context *ctx, const struct ux_dwarf_abbrev *abbrev,
-			  enum ux_dwarf_want want, struct ux_cur *c, struct ux_dwarf_die *ret)
+uint64_t ux_dwarf_die_read_attributes(const struct ux_dwarf_context *ctx,
+				      const struct ux_dwarf_abbrev *abbrev,
+				      enum ux_dwarf_selection want, struct ux_cur *c,
+				      struct ux_dwarf_die *ret)
 {
 	struct ux_dwarf_layout layout = ctx->unit->layout;
 	struct ux_cur attrs =

@@ -263,7 +263,7 @@ ux_inline bool ux_dwarf_step_over(const struct ux_dwarf_context *ctx, struct ux_
 }
 
 /* Moves to a sibling; false when it does not lie ahead. */
-ux_inline bool ux_dwarf_jump(struct ux_cur *c, uint64_t off)
+ux_inline bool ux_dwarf_cur_jump(struct ux_cur *c, uint64_t off)
 {
 	uint64_t here = (uint64_t)(c->pos - c->start);
 	if (off <= here || off > (uint64_t)(c->end - c->start))
@@ -308,7 +308,7 @@ ux_inline uint64_t ux_dwarf_stride(const struct ux_dwarf_context *ctx, struct ux
 			uint32_t sibling;
 			memcpy(&sibling, die + step.sibling, sizeof(sibling));
 			at.pos += step.size;
-			if (ux_unlikely(!ux_dwarf_jump(&at, ctx->unit->off + sibling))) {
+			if (ux_unlikely(!ux_dwarf_cur_jump(&at, ctx->unit->off + sibling))) {
 				at.pos = die;
 				break;
 			}
@@ -342,7 +342,9 @@ uint64_t ux_dwarf_skip_children(const struct ux_dwarf_context *ctx, struct ux_cu
  * it saves. What is in ret->have stays; of an attribute twice the first counts. Returns the bytes
  * of .debug_abbrev that were read; c is failed when some of .debug_info are missing.
  */
-uint64_t ux_dwarf_die_ask(const struct ux_dwarf_context *ctx, const struct ux_dwarf_abbrev *abbrev,
-			  enum ux_dwarf_want want, struct ux_cur *c, struct ux_dwarf_die *ret);
+uint64_t ux_dwarf_die_read_attributes(const struct ux_dwarf_context *ctx,
+				      const struct ux_dwarf_abbrev *abbrev,
+				      enum ux_dwarf_selection want, struct ux_cur *c,
+				      struct ux_dwarf_die *ret);
 
 #endif

@@ -267,8 +267,8 @@ static bool lines_source_eq(const struct ux_dwarf_lines_source *a,
 	       a->offset_size == b->offset_size;
 }
 
-uint64_t ux_dwarf_lines_price(const struct ux_dwarf_context *ctx, const struct ux_range_set *text,
-			      struct ux_dwarf_lines_source *last)
+uint64_t ux_dwarf_lines_cost(const struct ux_dwarf_context *ctx, const struct ux_range_set *text,
+			     struct ux_dwarf_lines_source *last)
 {
 	struct ux_dwarf_lines_source source = lines_source_of(ctx, text);
 	struct ux_cur c;

@@ -45,7 +45,7 @@ struct ux_dwarf_lines {
  * at one address the last stays; rows that repeat file and line of the one before are dropped.
  * UX_ECORRUPT: the table leaves its section or its header makes no sense; the sequences that were
  * complete before are kept. UX_ELIMIT: a table over 256 MiB. A unit without a table gives none.
- * Units may name one another's tables, so the caller bounds what they cost: ux_dwarf_lines_price().
+ * Units may name one another's tables, so the caller bounds what they cost: ux_dwarf_lines_cost().
  */
 enum ux_code ux_dwarf_lines_parse(const struct ux_dwarf_context *ctx,
 				  const struct ux_range_set *text, struct ux_dwarf_lines *lines,
@@ -60,8 +60,8 @@ void ux_dwarf_lines_clear(struct ux_dwarf_lines *lines);
  * not decoded, and for the table that *last names, which lines that read them in turn still hold;
  * *last becomes the unit's.
  */
-uint64_t ux_dwarf_lines_price(const struct ux_dwarf_context *ctx, const struct ux_range_set *text,
-			      struct ux_dwarf_lines_source *last);
+uint64_t ux_dwarf_lines_cost(const struct ux_dwarf_context *ctx, const struct ux_range_set *text,
+			     struct ux_dwarf_lines_source *last);
 
 /* False for a number that the table does not have; 0 means "none" before DWARF 5. */
 bool ux_dwarf_lines_file(const struct ux_dwarf_lines *lines, uint64_t file,

@@ -27,7 +27,7 @@ void ux_dwarf_names_init(struct ux_dwarf_names *names, const struct ux_dwarf_sec
 static void names_clear_units(struct ux_dwarf_names *names)
 {
 	for (size_t i = 0; i < names->others.cap; i++) {
-		struct ux_dwarf_far_map_entry *e = &names->others.entries[i];
+		struct ux_dwarf_open_unit_map_entry *e = &names->others.entries[i];
 		if (e->hash != 0 && e->value)
 			ux_dwarf_scopes_deinit(&e->value->scopes);
 	}
@@ -39,11 +39,11 @@ void ux_dwarf_names_deinit(struct ux_dwarf_names *names)
 	names_clear_units(names);
 	ux_dwarf_text_vec_deinit(&names->list);
 	ux_dwarf_own_vec_deinit(&names->own);
-	ux_dwarf_waiting_vec_deinit(&names->waiting);
+	ux_dwarf_pending_name_vec_deinit(&names->waiting);
 	ux_dwarf_unqualified_vec_deinit(&names->unqualified);
 	ux_dwarf_off_vec_deinit(&names->outermost);
 	ux_dwarf_scopes_deinit(&names->scopes);
-	ux_dwarf_far_map_deinit(&names->others);
+	ux_dwarf_open_unit_map_deinit(&names->others);
 	ux_arena_deinit(&names->arena);
 	free(names->slots);
 	names->slots = NULL;
@@ -55,7 +55,7 @@ void ux_dwarf_names_begin(struct ux_dwarf_names *names, const struct ux_dwarf_co
 	names->waiting.size = 0;
 	names->scopes.list.size = names->outermost.size = 0;
 	names->ctx = ctx;
-	names->joined = ux_dwarf_joint(ctx->language) != NULL;
+	names->joined = ux_dwarf_language_separator(ctx->language) != NULL;
 	names->used = 0;
 	names->text_left = UX_DWARF_QUALIFIED_MOST +
 			   UX_DWARF_QUALIFIED_EACH * (ctx->unit->end - ctx->unit->off);
@@ -101,15 +101,15 @@ static uint64_t die_ref_key(const struct ux_dwarf_ref *ref)
 
 /* Another unit; NULL when it cannot be opened, which is remembered too. */
 static enum ux_code names_open_unit(struct ux_dwarf_names *names, const struct ux_dwarf_unit *unit,
-				    bool sup, struct ux_dwarf_far **ret, struct ux_error *err)
+				    bool sup, struct ux_dwarf_open_unit **ret, struct ux_error *err)
 {
 	uint64_t key = die_ref_key(&(struct ux_dwarf_ref){unit->off, sup});
-	struct ux_dwarf_far **known = ux_dwarf_far_map_find(&names->others, key);
+	struct ux_dwarf_open_unit **known = ux_dwarf_open_unit_map_find(&names->others, key);
 	if (known) {
 		*ret = *known;
 		return UX_OK;
 	}
-	struct ux_dwarf_far *far = ux_arena_new(&names->arena, struct ux_dwarf_far);
+	struct ux_dwarf_open_unit *far = ux_arena_new(&names->arena, struct ux_dwarf_open_unit);
 	if (!far)
 		return ux_arena_fail(&names->arena, err);
 	far->scopes = (struct ux_dwarf_scopes){0};
@@ -118,15 +118,16 @@ static enum ux_code names_open_unit(struct ux_dwarf_names *names, const struct u
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	bool fresh = false;
-	known = ux_dwarf_far_map_insert(&names->others, key, &fresh);
+	known = ux_dwarf_open_unit_map_insert(&names->others, key, &fresh);
 	if (!known)
 		return ux_error_nomem(err);
 	*ret = *known = code == UX_OK ? far : NULL;
 	return UX_OK;
 }
 
-enum ux_code ux_dwarf_names_hop(struct ux_dwarf_names *names, struct ux_dwarf_place *place,
-				struct ux_dwarf_ref to, struct ux_error *err)
+enum ux_code ux_dwarf_names_follow(struct ux_dwarf_names *names,
+				   struct ux_dwarf_die_location *place, struct ux_dwarf_ref to,
+				   struct ux_error *err)
 {
 	const struct ux_dwarf_unit *unit = place->ctx->unit;
 	bool in_sup = place->ctx->sections != names->sections;
@@ -136,7 +137,7 @@ enum ux_code ux_dwarf_names_hop(struct ux_dwarf_names *names, struct ux_dwarf_pl
 		unit = units ? ux_dwarf_units_find(units, to.off) : NULL;
 		if (!unit)
 			return UX_ENOTFOUND;
-		struct ux_dwarf_far *far = NULL;
+		struct ux_dwarf_open_unit *far = NULL;
 		UX_TRY(names_open_unit(names, unit, sup, &far, err));
 		if (!far)
 			return UX_ENOTFOUND;
@@ -151,21 +152,22 @@ struct ux_dwarf_scopes *ux_dwarf_names_scopes(struct ux_dwarf_names *names,
 {
 	if (ctx == names->ctx)
 		return &names->scopes;
-	return &((struct ux_dwarf_far *)(uintptr_t)ctx)->scopes; /* its first member is ctx */
+	return &((struct ux_dwarf_open_unit *)(uintptr_t)ctx)->scopes; /* its first member is ctx */
 }
 
-static_assert(offsetof(struct ux_dwarf_far, ctx) == 0, "ux_dwarf_names_scopes() goes from it");
+static_assert(offsetof(struct ux_dwarf_open_unit, ctx) == 0,
+	      "ux_dwarf_names_scopes() goes from it");
 
 /*
  * A name on the way to be found: hop by hop along abstract_origin and specification. Each hop leads
  * to memory that nobody touched for long, so what it needs is asked for one step ahead.
  */
 struct search {
-	const char *name;            /* NULL: none yet */
-	const char *linkage;         /* of the DIE at place; not looked into yet */
-	const char *shorter;         /* that DIE's short name, if the linkage name is empty */
-	struct ux_dwarf_place place; /* the last DIE that was reached */
-	struct ux_dwarf_ref to;      /* where it leads, if has_next */
+	const char *name;    /* NULL: none yet */
+	const char *linkage; /* of the DIE at place; not looked into yet */
+	const char *shorter; /* that DIE's short name, if the linkage name is empty */
+	struct ux_dwarf_die_location place; /* the last DIE that was reached */
+	struct ux_dwarf_ref to;             /* where it leads, if has_next */
 	unsigned hops;
 	bool has_next;
 	bool found; /* name is a linkage name */
@@ -185,8 +187,8 @@ static void name_search_read(struct search *search, const struct ux_dwarf_die *d
 	const struct ux_dwarf_context *ctx = search->place.ctx;
 	search->linkage = ux_dwarf_die_text(ctx, die, UX_SLOT_LINKAGE_NAME);
 	search->shorter = search->name ? NULL : ux_dwarf_die_text(ctx, die, UX_SLOT_NAME);
-	search->has_next =
-		search->hops++ < UX_DWARF_HOPS_MOST && ux_dwarf_die_origin(ctx, die, &search->to);
+	search->has_next = search->hops++ < UX_DWARF_ORIGINS_MOST &&
+			   ux_dwarf_die_origin(ctx, die, &search->to);
 	if (search->linkage)
 		__builtin_prefetch(search->linkage);
 	else if (search->has_next)
@@ -208,8 +210,8 @@ static enum ux_code name_search_step(struct ux_dwarf_names *names, struct search
 		search->name = search->shorter;
 	if (!search->has_next)
 		return UX_OK;
-	struct ux_dwarf_place next = search->place;
-	enum ux_code code = ux_dwarf_names_hop(names, &next, search->to, err);
+	struct ux_dwarf_die_location next = search->place;
+	enum ux_code code = ux_dwarf_names_follow(names, &next, search->to, err);
 	if (code == UX_OK)
 		code = ux_dwarf_die_at(next.ctx, next.off, &die, NULL);
 	if (code != UX_OK)
@@ -234,7 +236,7 @@ static enum ux_code names_store(struct ux_dwarf_names *names, const struct searc
 	names->list.data[number] = search->name;
 	if (!search->name || search->found || !(placed || search->moved) ||
 	    name_is_mangled(search->name) ||
-	    !ux_dwarf_joint(ctx->language ? ctx->language : names->ctx->language))
+	    !ux_dwarf_language_separator(ctx->language ? ctx->language : names->ctx->language))
 		return UX_OK;
 	struct ux_dwarf_unqualified wanted = {number, search->place};
 	return ux_dwarf_unqualified_vec_append(&names->unqualified, wanted) ? UX_OK
@@ -251,7 +253,7 @@ static bool names_next_number(struct ux_dwarf_names *names, uint32_t *ret)
 
 /* Finds the names of n that wait, side by side. */
 static enum ux_code names_find_group(struct ux_dwarf_names *names,
-				     const struct ux_dwarf_waiting *waiting, size_t n,
+				     const struct ux_dwarf_pending_name *waiting, size_t n,
 				     struct ux_error *err)
 {
 	struct search searches[SIDE_BY_SIDE];
@@ -279,7 +281,7 @@ static enum ux_code names_find_group(struct ux_dwarf_names *names,
 
 enum ux_code ux_dwarf_names_find(struct ux_dwarf_names *names, struct ux_error *err)
 {
-	const struct ux_dwarf_waiting_vec *all = &names->waiting;
+	const struct ux_dwarf_pending_name_vec *all = &names->waiting;
 	for (size_t i = 0; i < all->size; i += SIDE_BY_SIDE)
 		UX_TRY(names_find_group(names, all->data + i,
 					ux_min(all->size - i, (size_t)SIDE_BY_SIDE), err));
@@ -320,9 +322,10 @@ enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwa
 	if (slot->generation != names->generation) {
 		*slot = (struct ux_dwarf_name_slot){.off = key, .generation = names->generation};
 		names->used++;
-		struct ux_dwarf_waiting waiting = {.from = die->off, .to = to, .placed = placed};
+		struct ux_dwarf_pending_name waiting = {
+			.from = die->off, .to = to, .placed = placed};
 		if (!names_next_number(names, &waiting.name) ||
-		    !ux_dwarf_waiting_vec_append(&names->waiting, waiting))
+		    !ux_dwarf_pending_name_vec_append(&names->waiting, waiting))
 			return ux_error_nomem(err);
 		slot->name = waiting.name;
 	}

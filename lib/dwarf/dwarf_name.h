@@ -55,17 +55,17 @@ static inline void ux_dwarf_scopes_deinit(struct ux_dwarf_scopes *scopes)
 }
 
 enum {
-	UX_DWARF_HOPS_MOST = 16
+	UX_DWARF_ORIGINS_MOST = 16
 }; /* of an origin chain; real ones have up to 4 */
 
 /* Another unit that names led to. */
-struct ux_dwarf_far {
+struct ux_dwarf_open_unit {
 	struct ux_dwarf_context ctx;
 	struct ux_dwarf_scopes scopes;
 };
 
 #define UX_DWARF_SAME_(a, b) ((a) == (b))
-UX_MAP(ux_dwarf_far_map, uint64_t, struct ux_dwarf_far *, ux_hash_u64, UX_DWARF_SAME_);
+UX_MAP(ux_dwarf_open_unit_map, uint64_t, struct ux_dwarf_open_unit *, ux_hash_u64, UX_DWARF_SAME_);
 
 /* A remembered answer; an entry of another generation is empty. */
 struct ux_dwarf_name_slot {
@@ -75,7 +75,7 @@ struct ux_dwarf_name_slot {
 };
 
 /* A DIE, and the unit it is in. */
-struct ux_dwarf_place {
+struct ux_dwarf_die_location {
 	const struct ux_dwarf_context *ctx;
 	uint64_t off;
 };
@@ -83,18 +83,18 @@ struct ux_dwarf_place {
 /* A name that is to be qualified by what stands around a place. */
 struct ux_dwarf_unqualified {
 	uint32_t name;
-	struct ux_dwarf_place place;
+	struct ux_dwarf_die_location place;
 };
 
 /* A name that is to be found: that of the DIE at `from`, which leads to another one. */
-struct ux_dwarf_waiting {
+struct ux_dwarf_pending_name {
 	uint64_t from;
 	struct ux_dwarf_ref to;
 	uint32_t name;
 	bool placed;
 };
 
-UX_VEC(ux_dwarf_waiting_vec, struct ux_dwarf_waiting);
+UX_VEC(ux_dwarf_pending_name_vec, struct ux_dwarf_pending_name);
 UX_VEC(ux_dwarf_unqualified_vec, struct ux_dwarf_unqualified);
 UX_VEC(ux_dwarf_own_vec, uint32_t);
 UX_VEC(ux_dwarf_off_vec, uint64_t);
@@ -115,7 +115,7 @@ struct ux_dwarf_names {
 	struct ux_dwarf_text_vec
 		list; /* the current unit's names by number; text of the sections, or made */
 	struct ux_dwarf_own_vec own; /* where in the text the function's own name begins */
-	struct ux_dwarf_waiting_vec waiting;
+	struct ux_dwarf_pending_name_vec waiting;
 	struct ux_dwarf_unqualified_vec unqualified;
 	struct ux_dwarf_off_vec outermost; /* DIEs that are known to stand directly in the unit */
 	struct ux_dwarf_name_slot *slots;
@@ -124,7 +124,8 @@ struct ux_dwarf_names {
 	uint32_t generation;
 	struct ux_arena *texts; /* where qualified names are made: arena, or what the user sets */
 	struct ux_arena arena;  /* other units that names led to */
-	struct ux_dwarf_far_map others; /* by unit's offset and file; NULL: it cannot be opened */
+	struct ux_dwarf_open_unit_map
+		others; /* by unit's offset and file; NULL: it cannot be opened */
 	const struct ux_dwarf_context *ctx; /* the current unit */
 	bool joined;                        /* its language qualifies names */
 	struct ux_dwarf_scopes scopes;      /* its own */
@@ -182,8 +183,9 @@ enum ux_code ux_dwarf_names_end(struct ux_dwarf_names *names, struct ux_error *e
  * Follows one reference of a DIE, to the same unit or another one: *place becomes the DIE it leads
  * to, which is not read yet. UX_ENOTFOUND: it leads nowhere. UX_ENOMEM.
  */
-enum ux_code ux_dwarf_names_hop(struct ux_dwarf_names *names, struct ux_dwarf_place *place,
-				struct ux_dwarf_ref to, struct ux_error *err) ux_must;
+enum ux_code ux_dwarf_names_follow(struct ux_dwarf_names *names,
+				   struct ux_dwarf_die_location *place, struct ux_dwarf_ref to,
+				   struct ux_error *err) ux_must;
 
 /* What is known of the scopes of the place's unit. */
 struct ux_dwarf_scopes *ux_dwarf_names_scopes(struct ux_dwarf_names *names,

@@ -42,7 +42,7 @@ static enum ux_code scope_read_children(struct ux_dwarf_scopes *scopes,
 			continue;
 		made.inside = ux_cur_off(&c);
 		made.tag = abbrev->tag;
-		if (!known || !ux_dwarf_jump(&c, sibling))
+		if (!known || !ux_dwarf_cur_jump(&c, sibling))
 			scope_charge(work, ux_dwarf_skip_children(ctx, &c));
 		made.end = ux_cur_off(&c);
 		if (abbrev->kind != UX_KIND_LEAF && !ux_dwarf_scope_vec_append(list, made))
@@ -131,7 +131,7 @@ static void names_charge(struct ux_dwarf_names *names, uint64_t bytes)
 }
 
 /* Reads the entry that is somebody's scope, or that one's declaration. */
-static enum ux_code scope_read_die(struct ux_dwarf_names *names, struct ux_dwarf_place at,
+static enum ux_code scope_read_die(struct ux_dwarf_names *names, struct ux_dwarf_die_location at,
 				   struct ux_dwarf_die *ret)
 {
 	struct ux_cur c = ux_dwarf_unit_cur(at.ctx, at.off);
@@ -146,7 +146,8 @@ static enum ux_code scope_read_die(struct ux_dwarf_names *names, struct ux_dwarf
 	if (!ux_dwarf_tag_names(abbrev->tag)) {
 		ux_dwarf_die_run(&c, table->words + abbrev->program, at.ctx->unit->layout, ret);
 	} else {
-		names_charge(names, ux_dwarf_die_ask(at.ctx, abbrev, UX_WANT_NAME, &c, ret));
+		names_charge(names,
+			     ux_dwarf_die_read_attributes(at.ctx, abbrev, UX_SELECT_NAME, &c, ret));
 	}
 	names_charge(names, ux_cur_off(&c) - at.off);
 	return ux_cur_status(&c, NULL);
@@ -185,14 +186,14 @@ static const char *scope_anonymous_name(uint16_t tag)
 
 /* The scope's name, and in *place its declaration, which says what it stands in; *ret_moved is
  * false when that is the scope itself. */
-static enum ux_code scope_name(struct ux_dwarf_names *names, struct ux_dwarf_place *place,
+static enum ux_code scope_name(struct ux_dwarf_names *names, struct ux_dwarf_die_location *place,
 			       const char **ret, bool *ret_moved, struct ux_error *err)
 {
 	struct ux_dwarf_die die;
 	*ret = NULL;
 	*ret_moved = false;
-	for (unsigned hops = 0; hops <= UX_DWARF_HOPS_MOST; hops++) {
-		struct ux_dwarf_place next = *place;
+	for (unsigned hops = 0; hops <= UX_DWARF_ORIGINS_MOST; hops++) {
+		struct ux_dwarf_die_location next = *place;
 		struct ux_dwarf_ref to;
 		if (scope_read_die(names, *place, &die) != UX_OK)
 			break;
@@ -201,7 +202,7 @@ static enum ux_code scope_name(struct ux_dwarf_names *names, struct ux_dwarf_pla
 			*ret = name;
 		if (!scope_declaration(names, place->ctx, &die, &to))
 			break;
-		enum ux_code code = ux_dwarf_names_hop(names, &next, to, err);
+		enum ux_code code = ux_dwarf_names_follow(names, &next, to, err);
 		if (code == UX_ENOMEM)
 			return code;
 		if (code != UX_OK)
@@ -212,7 +213,8 @@ static enum ux_code scope_name(struct ux_dwarf_names *names, struct ux_dwarf_pla
 	return UX_OK;
 }
 
-static bool names_is_outermost(const struct ux_dwarf_names *names, struct ux_dwarf_place place)
+static bool names_is_outermost(const struct ux_dwarf_names *names,
+			       struct ux_dwarf_die_location place)
 {
 	size_t lo = 0, hi = place.ctx == names->ctx ? names->outermost.size : 0, n = hi;
 	while (lo < hi) {
@@ -226,8 +228,9 @@ static bool names_is_outermost(const struct ux_dwarf_names *names, struct ux_dwa
 }
 
 /* find() with the account of what other units know. */
-static enum ux_code names_find_scope(struct ux_dwarf_names *names, struct ux_dwarf_place place,
-				     uint32_t *ret, struct ux_error *err)
+static enum ux_code names_find_scope(struct ux_dwarf_names *names,
+				     struct ux_dwarf_die_location place, uint32_t *ret,
+				     struct ux_error *err)
 {
 	struct ux_dwarf_scopes *scopes = ux_dwarf_names_scopes(names, place.ctx);
 	size_t before = scopes->list.size;
@@ -248,8 +251,9 @@ static void qualifier_add(struct ux_dwarf_names *names, struct chain *chain, con
 }
 
 /* Everything around the place; nothing when that is more work than is left. */
-static enum ux_code qualifier_collect(struct ux_dwarf_names *names, struct ux_dwarf_place place,
-				      struct chain *chain, struct ux_error *err)
+static enum ux_code qualifier_collect(struct ux_dwarf_names *names,
+				      struct ux_dwarf_die_location place, struct chain *chain,
+				      struct ux_error *err)
 {
 	uint32_t at = 0;
 	UX_TRY(names_find_scope(names, place, &at, err));
@@ -260,7 +264,7 @@ static enum ux_code qualifier_collect(struct ux_dwarf_names *names, struct ux_dw
 		const char *name = NULL;
 		bool moved = false;
 		place.off = scope->off;
-		struct ux_dwarf_place home = place;
+		struct ux_dwarf_die_location home = place;
 		UX_TRY(scope_name(names, &home, &name, &moved, err));
 		qualifier_add(names, chain, name ? name : scope_anonymous_name(scope->tag));
 		if (moved)
@@ -325,9 +329,10 @@ enum ux_code ux_dwarf_names_end(struct ux_dwarf_names *names, struct ux_error *e
 		if (names_is_outermost(names, u->place))
 			continue;
 		UX_TRY(qualifier_collect(names, u->place, &chain, err));
-		UX_TRY(qualifier_join(names, &chain,
-				      ux_dwarf_joint(language ? language : names->ctx->language),
-				      u->name, err));
+		UX_TRY(qualifier_join(
+			names, &chain,
+			ux_dwarf_language_separator(language ? language : names->ctx->language),
+			u->name, err));
 	}
 	names->unqualified.size = 0;
 	return UX_OK;

@@ -190,7 +190,7 @@ static bool unit_has_ranges(const struct ux_dwarf_context *ctx, const struct ux_
 		 ux_dwarf_die_const(root, UX_SLOT_HIGH_PC, &pc)));
 }
 
-bool ux_dwarf_unit_cover(const struct ux_dwarf_context *ctx, struct ux_range_vec *out)
+bool ux_dwarf_unit_ranges(const struct ux_dwarf_context *ctx, struct ux_range_vec *out)
 {
 	/* Sections are of no interest: a range may begin in front of the one its code is in. */
 	static const struct ux_range everything = {0, UINT64_MAX};

@@ -29,6 +29,6 @@ enum ux_code ux_dwarf_die_ranges(const struct ux_dwarf_context *ctx, const struc
  * when it cannot be told without reading the unit: it has neither ranges nor a low and a high pc,
  * as of some producers, or its list is damaged, or memory is short. Any thread.
  */
-bool ux_dwarf_unit_cover(const struct ux_dwarf_context *ctx, struct ux_range_vec *out) ux_must;
+bool ux_dwarf_unit_ranges(const struct ux_dwarf_context *ctx, struct ux_range_vec *out) ux_must;
 
 #endif

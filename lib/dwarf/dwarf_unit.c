@@ -29,7 +29,7 @@ uint64_t ux_dwarf_language_named(uint64_t name)
 	return name < ux_countof(languages) ? languages[name] : 0;
 }
 
-const char *ux_dwarf_joint(uint64_t language)
+const char *ux_dwarf_language_separator(uint64_t language)
 {
 	switch (language) {
 	case DW_LANG_C_plus_plus:
@@ -114,7 +114,7 @@ static void unit_parse_header(struct ux_cur *c, struct ux_dwarf_unit *unit)
 
 /* Gives each unit its abbreviation table. */
 static enum ux_code units_share_tables(const struct ux_dwarf_sections *sections,
-				       struct unit_vec *units, struct ux_dwarf_shared **ret,
+				       struct unit_vec *units, struct ux_dwarf_abbrev_cache **ret,
 				       struct ux_error *err)
 {
 	size_t n = units->size;
@@ -127,7 +127,7 @@ static enum ux_code units_share_tables(const struct ux_dwarf_sections *sections,
 			.off = units->data[i].abbrev_off,
 			.layout = units->data[i].layout,
 		};
-	UX_TRY(ux_dwarf_shared_create(sections, places, n, index, ret, err));
+	UX_TRY(ux_dwarf_abbrev_cache_create(sections, places, n, index, ret, err));
 	for (size_t i = 0; i < n; i++) {
 		units->data[i].shared = *ret;
 		units->data[i].table = index[i];
@@ -259,7 +259,7 @@ void ux_dwarf_units_free(struct ux_dwarf_units *units)
 {
 	free(units->list);
 	free(units->types);
-	ux_dwarf_shared_destroy(units->shared);
+	ux_dwarf_abbrev_cache_destroy(units->shared);
 	*units = (struct ux_dwarf_units){0};
 }
 
@@ -343,12 +343,12 @@ static void context_read_root(struct ux_dwarf_context *ctx, const struct ux_dwar
 static enum ux_code context_open(const struct ux_dwarf_sections *sections,
 				 const struct ux_dwarf_unit *unit,
 				 const struct ux_dwarf_context *skeleton,
-				 struct ux_dwarf_abbrev_room *room, struct ux_dwarf_context *ret,
+				 struct ux_dwarf_abbrev_buffers *room, struct ux_dwarf_context *ret,
 				 struct ux_error *err)
 {
 	struct ux_dwarf_context ctx = {.sections = sections, .unit = unit};
-	UX_TRY(ux_dwarf_shared_abbrevs(unit->shared, sections, unit->table, room, &ctx.abbrevs,
-				       err));
+	UX_TRY(ux_dwarf_abbrev_cache_get(unit->shared, sections, unit->table, room, &ctx.abbrevs,
+					 err));
 	struct ux_cur c = ux_dwarf_unit_cur(&ctx, unit->die_off);
 	struct ux_dwarf_die root;
 	const struct ux_dwarf_abbrev *abbrev = ux_dwarf_die_read(&ctx, &c, &root);
@@ -365,8 +365,8 @@ static enum ux_code context_open(const struct ux_dwarf_sections *sections,
 
 enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
 				   const struct ux_dwarf_unit *unit,
-				   struct ux_dwarf_abbrev_room *room, struct ux_dwarf_context *ret,
-				   struct ux_error *err)
+				   struct ux_dwarf_abbrev_buffers *room,
+				   struct ux_dwarf_context *ret, struct ux_error *err)
 {
 	return context_open(sections, unit, NULL, room, ret, err);
 }

@@ -11,8 +11,8 @@ struct ux_dwarf_unit {
 	uint64_t die_off; /* of the unit's own DIE */
 	uint64_t end;     /* behind its last byte */
 	uint64_t abbrev_off;
-	struct ux_dwarf_shared *shared; /* the module's */
-	uint32_t table;                 /* its abbreviations in shared */
+	struct ux_dwarf_abbrev_cache *shared; /* the module's */
+	uint32_t table;                       /* its abbreviations in shared */
 	struct ux_dwarf_layout layout;
 	uint8_t version;   /* 2 to 5 */
 	uint8_t type;      /* DW_UT_*; DW_UT_compile before DWARF 5 */
@@ -27,7 +27,7 @@ struct ux_dwarf_units {
 	size_t count;
 	uint32_t *types; /* malloc'ed; the type units' indexes by ascending signature */
 	size_t n_types;
-	struct ux_dwarf_shared *shared;
+	struct ux_dwarf_abbrev_cache *shared;
 	const struct ux_dwarf_units *sup; /* those of the supplementary file; set by who has it */
 	uint64_t bad;                     /* headers that could not be read */
 	struct ux_error reason;           /* the first one's */
@@ -103,8 +103,8 @@ struct ux_dwarf_context {
  */
 enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
 				   const struct ux_dwarf_unit *unit,
-				   struct ux_dwarf_abbrev_room *room, struct ux_dwarf_context *ret,
-				   struct ux_error *err) ux_must;
+				   struct ux_dwarf_abbrev_buffers *room,
+				   struct ux_dwarf_context *ret, struct ux_error *err) ux_must;
 
 /* True for a unit whose entries are in another file, joined by dwo_id (DWARF 5, 3.1.2). */
 static inline bool ux_dwarf_is_skeleton(const struct ux_dwarf_context *ctx)
@@ -133,6 +133,6 @@ struct ux_cur ux_dwarf_unit_cur(const struct ux_dwarf_context *ctx, uint64_t off
 uint64_t ux_dwarf_language_named(uint64_t name);
 
 /* What a name of that language is joined to what it stands in with; NULL when it is not joined. */
-const char *ux_dwarf_joint(uint64_t language);
+const char *ux_dwarf_language_separator(uint64_t language);
 
 #endif

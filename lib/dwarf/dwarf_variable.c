@@ -85,7 +85,7 @@ static enum ux_code variable_read_die(const struct ux_dwarf_context *ctx, uint64
 	ret->have = 0;
 	if (c.failed || !abbrev)
 		return UX_ENOTFOUND;
-	(void)ux_dwarf_die_ask(ctx, abbrev, UX_WANT_VARIABLE, &c, ret);
+	(void)ux_dwarf_die_read_attributes(ctx, abbrev, UX_SELECT_VARIABLE, &c, ret);
 	return ux_cur_status(&c, NULL);
 }
 
@@ -121,7 +121,7 @@ static void variable_skip_die(const struct ux_dwarf_context *ctx, struct ux_cur 
 		return;
 	if (!useless)
 		++*depth;
-	else if (!named || !ux_dwarf_jump(c, sibling))
+	else if (!named || !ux_dwarf_cur_jump(c, sibling))
 		(void)ux_dwarf_skip_children(ctx, c);
 }
 
@@ -149,7 +149,7 @@ enum ux_code ux_dwarf_variable_find(const struct ux_dwarf_context *ctx,
 			variable_skip_die(ctx, &c, abbrev, &depth);
 			continue;
 		}
-		(void)ux_dwarf_die_ask(ctx, abbrev, UX_WANT_VARIABLE, &c, &die);
+		(void)ux_dwarf_die_read_attributes(ctx, abbrev, UX_SELECT_VARIABLE, &c, &die);
 		depth += abbrev->has_children;
 		if (c.failed || !variable_address(ctx, &die, &at) || at != pc)
 			continue;

@@ -33,7 +33,7 @@ struct worker {
 	struct ux_unit_cutter cutter;
 	struct ux_dwarf_names names;
 	struct ux_split_unit split;
-	struct ux_dwarf_abbrev_room room;
+	struct ux_dwarf_abbrev_buffers room;
 	struct ux_range_vec cover;
 	const struct ux_claims *claims;
 	const struct ux_wanted *wanted;
@@ -153,7 +153,7 @@ static enum ux_code read_unit(struct collector *c, struct worker *w, uint32_t nu
 		return tolerate(code, result, &reason, err);
 	if (w->wanted && !ux_wanted_unit(w->wanted, &ctx, &w->cover))
 		return UX_OK;
-	if (!ux_line_budget_spend(&c->lines, ux_dwarf_lines_price(&ctx, c->in->text, &w->paid)))
+	if (!ux_line_budget_spend(&c->lines, ux_dwarf_lines_cost(&ctx, c->in->text, &w->paid)))
 		return UX_OK; /* the wave will be read again */
 	struct ux_dwarf_names *names = NULL;
 	UX_TRY(read_code(c, w, &ctx, result, &names, err));
@@ -218,7 +218,7 @@ static enum ux_code settle_lines(struct collector *c, struct ux_error *err)
 				    (!w->wanted || ux_wanted_unit(w->wanted, &ctx, &w->cover));
 			if (read && !ux_line_budget_settle(
 					    &c->lines, w->place,
-					    ux_dwarf_lines_price(&ctx, c->in->text, &w->paid)))
+					    ux_dwarf_lines_cost(&ctx, c->in->text, &w->paid)))
 				return UX_OK;
 		}
 	}
@@ -314,7 +314,7 @@ static void free_workers(struct worker *workers, unsigned n)
 		ux_unit_cutter_deinit(&workers[i].cutter);
 		ux_dwarf_names_deinit(&workers[i].names);
 		ux_split_unit_close(&workers[i].split);
-		ux_dwarf_abbrev_room_deinit(&workers[i].room);
+		ux_dwarf_abbrev_buffers_deinit(&workers[i].room);
 		ux_range_vec_deinit(&workers[i].cover);
 	}
 	free(workers);

@@ -140,7 +140,7 @@ static enum ux_code dwarf_stream_info(struct loader *l, struct ux_error *err)
 		return UX_OK;
 	static_assert(UX_DWARF_SECTION_COUNT == 9, "the last of order[] is .debug_abbrev");
 	UX_TRY(dwarf_load(l, UX_DWARF_SECTION_COUNT - 1, 0, err));
-	if (!ux_dwarf_units_alone(&l->out->dwarf))
+	if (!ux_dwarf_units_are_independent(&l->out->dwarf))
 		return UX_OK;
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ux_info_stream_open(elf, s, INFLATED_MOST, &l->out->stream,

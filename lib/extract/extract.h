@@ -19,8 +19,8 @@ struct ux_extract_options {
 	struct ux_bytes split; /* files of split units (split_given.h); empty: none */
 	struct ux_bytes supplementary; /* the file dwz moved common entries to (supplementary.h);
 					  empty: none */
-	ux_gsym_place_fn *place; /* with the sink's context; NULL: the sink alone. Where a file can
-				    be written at any place, records need not be kept */
+	ux_gsym_write_at_fn *place; /* with the sink's context; NULL: the sink alone. Where a file
+				    can be written at any place, records need not be kept */
 	const char *path; /* where exe is, to look for the files of split units (split_files.h)
 			     beside it and where they were compiled; NULL: no search */
 	const char *debug_path; /* the same of debug; NULL: not known */

@@ -23,7 +23,7 @@ struct ux_line_budget {
 
 void ux_line_budget_init(struct ux_line_budget *budget, const struct ux_dwarf_sections *sections);
 
-/* Adds a unit's price (ux_dwarf_lines_price()); false when the wave has to be read again, so that
+/* Adds a unit's price (ux_dwarf_lines_cost()); false when the wave has to be read again, so that
  * nothing more need be. Any thread. */
 bool ux_line_budget_spend(struct ux_line_budget *budget, uint64_t price);
 

@@ -145,7 +145,7 @@ static void unbias(struct ux_module_build *build)
 /* Counts what goes through, for the statistics. */
 struct meter {
 	ux_gsym_sink_fn *sink;
-	ux_gsym_place_fn *place;
+	ux_gsym_write_at_fn *place;
 	void *ctx;
 	uint64_t bytes; /* front to back */
 	_Atomic uint64_t placed;

@@ -229,7 +229,7 @@ static uint64_t records_most(const struct packer *p)
 static enum ux_code encode_all(struct packer *p, struct ux_gsym_image *image, struct ux_error *err)
 {
 	unsigned threads = p->target->threads;
-	if (p->target->place && ux_gsym_image_place(image, records_most(p), &p->data_off)) {
+	if (p->target->place && ux_gsym_image_records_off(image, records_most(p), &p->data_off)) {
 		p->ends = calloc(p->n_jobs + 1, sizeof(*p->ends));
 		if (!p->ends)
 			return ux_error_nomem(err);

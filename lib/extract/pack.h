@@ -25,7 +25,8 @@ struct ux_pack_target {
 	const struct ux_alternative_vec *alternatives; /* ascending by piece; NULL: none */
 	const char *
 		spill; /* NULL, or the folder whose disk holds the records until they are written */
-	ux_gsym_place_fn *place; /* NULL: all goes through the sink, whose context this has, too */
+	ux_gsym_write_at_fn
+		*place; /* NULL: all goes through the sink, whose context this has, too */
 };
 
 /*

@@ -117,7 +117,7 @@ bool ux_wanted_widen(struct ux_wanted *wanted, const struct ux_code_symbol_vec *
 bool ux_wanted_unit(const struct ux_wanted *wanted, const struct ux_dwarf_context *ctx,
 		    struct ux_range_vec *scratch)
 {
-	if (!ux_dwarf_unit_cover(ctx, scratch))
+	if (!ux_dwarf_unit_ranges(ctx, scratch))
 		return true;
 	for (size_t i = 0; i < scratch->size; i++)
 		if (ux_wanted_meets(wanted, scratch->data[i].lo, scratch->data[i].hi))

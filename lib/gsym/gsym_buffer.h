@@ -7,60 +7,60 @@
 #include "out.h"
 
 enum {
-	PEN_SIZE = 1024,
-	PEN_SPARE = 64 /* what may be written between two pen_flow() calls */
+	GSYM_BUFFER_SIZE = 1024,
+	GSYM_BUFFER_SPARE = 64 /* what may be written between two gsym_buffer_reserve() calls */
 };
 
-struct pen {
+struct gsym_buffer {
 	uint8_t *pos;
 	struct ux_out *out;
-	uint8_t buf[PEN_SIZE + PEN_SPARE];
+	uint8_t bytes[GSYM_BUFFER_SIZE + GSYM_BUFFER_SPARE];
 };
 
-ux_inline void pen_start(struct pen *pen, struct ux_out *out)
+ux_inline void gsym_buffer_start(struct gsym_buffer *buf, struct ux_out *out)
 {
-	pen->pos = pen->buf;
-	pen->out = out;
+	buf->pos = buf->bytes;
+	buf->out = out;
 }
 
 /* Hands over what was gathered. */
-static inline void pen_lift(struct pen *pen)
+static inline void gsym_buffer_flush(struct gsym_buffer *buf)
 {
-	ux_out_put(pen->out, pen->buf, (size_t)(pen->pos - pen->buf));
-	pen->pos = pen->buf;
+	ux_out_put(buf->out, buf->bytes, (size_t)(buf->pos - buf->bytes));
+	buf->pos = buf->bytes;
 }
 
-/* Makes room for PEN_SPARE bytes. */
-ux_inline void pen_flow(struct pen *pen)
+/* Makes room for GSYM_BUFFER_SPARE bytes. */
+ux_inline void gsym_buffer_reserve(struct gsym_buffer *buf)
 {
-	if (ux_unlikely(pen->pos >= pen->buf + PEN_SIZE))
-		pen_lift(pen);
+	if (ux_unlikely(buf->pos >= buf->bytes + GSYM_BUFFER_SIZE))
+		gsym_buffer_flush(buf);
 }
 
-ux_inline void pen_u8(struct pen *pen, uint8_t v)
+ux_inline void gsym_buffer_u8(struct gsym_buffer *buf, uint8_t v)
 {
-	*pen->pos++ = v;
+	*buf->pos++ = v;
 }
 
-ux_inline void pen_u32(struct pen *pen, uint32_t v)
+ux_inline void gsym_buffer_u32(struct gsym_buffer *buf, uint32_t v)
 {
-	v = pen->out->swap ? __builtin_bswap32(v) : v;
-	memcpy(pen->pos, &v, sizeof(v));
-	pen->pos += sizeof(v);
+	v = buf->out->swap ? __builtin_bswap32(v) : v;
+	memcpy(buf->pos, &v, sizeof(v));
+	buf->pos += sizeof(v);
 }
 
-ux_inline void pen_uleb(struct pen *pen, uint64_t v)
+ux_inline void gsym_buffer_uleb(struct gsym_buffer *buf, uint64_t v)
 {
 	for (; v >= 0x80; v >>= 7)
-		*pen->pos++ = (uint8_t)(v | 0x80);
-	*pen->pos++ = (uint8_t)v;
+		*buf->pos++ = (uint8_t)(v | 0x80);
+	*buf->pos++ = (uint8_t)v;
 }
 
-ux_inline void pen_sleb(struct pen *pen, int64_t v)
+ux_inline void gsym_buffer_sleb(struct gsym_buffer *buf, int64_t v)
 {
 	for (; v < -64 || v > 63; v >>= 7)
-		*pen->pos++ = (uint8_t)((v & 0x7f) | 0x80);
-	*pen->pos++ = (uint8_t)(v & 0x7f);
+		*buf->pos++ = (uint8_t)((v & 0x7f) | 0x80);
+	*buf->pos++ = (uint8_t)(v & 0x7f);
 }
 
 #endif

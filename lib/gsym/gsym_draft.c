@@ -24,10 +24,10 @@ enum {
 	NODE_LINE_BITS = 3,
 	NODE_SHORT_MOST = 30, /* bytes in front of the name */
 	NODE_LONG = 0xff,     /* more of them; they tell themselves */
-	NODE_FEW_RANGES = 4,  /* so many fit a pen without a look at what room is left */
+	NODE_FEW_RANGES = 4,  /* so many fit a buffer without another gsym_buffer_reserve() */
 };
 
-static_assert(NODE_FEW_RANGES * 2 * LEB_MOST + 4 + LEB_MOST <= PEN_SPARE, "as said");
+static_assert(NODE_FEW_RANGES * 2 * LEB_MOST + 4 + LEB_MOST <= GSYM_BUFFER_SPARE, "as said");
 
 void ux_gsym_drafter_deinit(struct ux_gsym_drafter *drafter)
 {
@@ -35,40 +35,40 @@ void ux_gsym_drafter_deinit(struct ux_gsym_drafter *drafter)
 	ux_gsym_refs_deinit(&drafter->refs);
 }
 
-static void draft_put_ranges(struct pen *pen, const struct ux_code_inline *node,
+static void draft_put_ranges(struct gsym_buffer *buf, const struct ux_code_inline *node,
 			     const struct ux_gsym_range *ranges, uint32_t base)
 {
-	pen_uleb(pen, node->range_count);
+	gsym_buffer_uleb(buf, node->range_count);
 	for (uint32_t i = 0; i < node->range_count; i++) {
 		if (node->range_count > NODE_FEW_RANGES)
-			pen_flow(pen);
-		pen_uleb(pen, ranges[i].lo - base);
-		pen_uleb(pen, ranges[i].hi - ranges[i].lo);
+			gsym_buffer_reserve(buf);
+		gsym_buffer_uleb(buf, ranges[i].lo - base);
+		gsym_buffer_uleb(buf, ranges[i].hi - ranges[i].lo);
 	}
 }
 
-static void draft_put_node(struct pen *pen, const struct ux_code_inline *node,
+static void draft_put_node(struct gsym_buffer *buf, const struct ux_code_inline *node,
 			   const struct ux_gsym_range *ranges, uint32_t base, bool has_children)
 {
 	bool few = node->range_count <= NODE_FEW_RANGES;
-	uint8_t *head = pen->pos;
-	pen_u8(pen, NODE_LONG);
-	draft_put_ranges(pen, node, ranges, base);
+	uint8_t *head = buf->pos;
+	gsym_buffer_u8(buf, NODE_LONG);
+	draft_put_ranges(buf, node, ranges, base);
 	if (!few)
-		pen_flow(pen);
-	pen_u8(pen, has_children);
-	uint8_t *line = pen->pos;
-	pen_uleb(pen, node->call_line);
+		gsym_buffer_reserve(buf);
+	gsym_buffer_u8(buf, has_children);
+	uint8_t *line = buf->pos;
+	gsym_buffer_uleb(buf, node->call_line);
 	if (few && line - head - 1 <= NODE_SHORT_MOST)
-		*head = (uint8_t)((line - head - 1) << NODE_LINE_BITS | (pen->pos - line));
+		*head = (uint8_t)((line - head - 1) << NODE_LINE_BITS | (buf->pos - line));
 }
 
 /* Ends lists of siblings until the one at `depth` is open. */
-static void draft_put_ends(struct pen *pen, uint32_t from, uint32_t depth)
+static void draft_put_ends(struct gsym_buffer *buf, uint32_t from, uint32_t depth)
 {
 	for (; from > depth; from--) {
-		pen_flow(pen);
-		pen_u8(pen, 0);
+		gsym_buffer_reserve(buf);
+		gsym_buffer_u8(buf, 0);
 	}
 }
 
@@ -85,8 +85,8 @@ static bool draft_put_tree(struct ux_gsym_drafter *d, const struct ux_gsym_funct
 {
 	/* Children's ranges count from the start of the parent's first; by depth of the parent. */
 	uint32_t base[UX_GSYM_DEPTH_MOST + 1];
-	struct pen pen;
-	pen_start(&pen, &d->out);
+	struct gsym_buffer buf;
+	gsym_buffer_start(&buf, &d->out);
 	base[0] = 0;
 	uint32_t depth = 1; /* of the list of siblings that is open */
 	if (!ux_gsym_refs_reserve(&d->refs, d->refs.size + 2 * f->n_inlines))
@@ -96,16 +96,16 @@ static bool draft_put_tree(struct ux_gsym_drafter *d, const struct ux_gsym_funct
 		const struct ux_gsym_range *ranges = f->ranges + node->range_first;
 		next = draft_next_node(f, i + 1);
 		bool has_children = next < f->n_inlines && f->inlines[next].depth > node->depth;
-		draft_put_ends(&pen, depth, node->depth);
-		pen_flow(&pen);
+		draft_put_ends(&buf, depth, node->depth);
+		gsym_buffer_reserve(&buf);
 		depth = node->depth;
-		draft_put_node(&pen, node, ranges, base[depth - 1], has_children);
+		draft_put_node(&buf, node, ranges, base[depth - 1], has_children);
 		d->refs.data[d->refs.size++] = node->name;
 		d->refs.data[d->refs.size++] = node->call_file;
 		base[depth] = ranges[0].lo;
 	}
-	draft_put_ends(&pen, depth, 0);
-	pen_lift(&pen);
+	draft_put_ends(&buf, depth, 0);
+	gsym_buffer_flush(&buf);
 	return true;
 }
 

@@ -132,28 +132,28 @@ static struct window window_pick(const struct ux_gsym_row *rows, size_t n)
 	return best;
 }
 
-static void line_put_advance(struct pen *pen, int64_t by)
+static void line_put_advance(struct gsym_buffer *buf, int64_t by)
 {
-	pen_u8(pen, GSYM_LINE_ADVANCE_LINE);
-	pen_sleb(pen, by);
+	gsym_buffer_u8(buf, GSYM_LINE_ADVANCE_LINE);
+	gsym_buffer_sleb(buf, by);
 }
 
 /* A row that no special opcode holds. */
-static void line_put_far_row(struct pen *pen, struct window w, int64_t line, uint32_t pc)
+static void line_put_far_row(struct gsym_buffer *buf, struct window w, int64_t line, uint32_t pc)
 {
 	uint64_t room = (uint64_t)pc * w.range; /* of the special opcode, taken by pc */
 	if (room > GSYM_LINE_SPECIAL_MOST || (line == 0 && pc <= PC_BYTE_MOST)) {
 		if (line != 0)
-			line_put_advance(pen, line);
-		pen_u8(pen, GSYM_LINE_ADVANCE_PC);
-		pen_uleb(pen, pc);
+			line_put_advance(buf, line);
+		gsym_buffer_u8(buf, GSYM_LINE_ADVANCE_PC);
+		gsym_buffer_uleb(buf, pc);
 		return;
 	}
 	/* The delta nearest to the wanted one leaves the smallest rest for AdvanceLine. */
 	int64_t most = ux_min((int64_t)w.range - 1, GSYM_LINE_SPECIAL_MOST - (int64_t)room);
 	int64_t x = ux_max(ux_min(line - w.min, most), (int64_t)0);
-	line_put_advance(pen, line - w.min - x);
-	pen_u8(pen, (uint8_t)(GSYM_LINE_SPECIAL + (uint64_t)x + room));
+	line_put_advance(buf, line - w.min - x);
+	gsym_buffer_u8(buf, (uint8_t)(GSYM_LINE_SPECIAL + (uint64_t)x + room));
 }
 
 /*
@@ -168,9 +168,9 @@ static uint32_t window_first_line(struct window w, uint32_t line)
 }
 
 /* How many bytes were written so far. */
-ux_inline uint32_t line_bytes_written(const struct pen *pen)
+ux_inline uint32_t line_bytes_written(const struct gsym_buffer *buf)
 {
-	return (uint32_t)(pen->out->size + (size_t)(pen->pos - pen->buf));
+	return (uint32_t)(buf->out->size + (size_t)(buf->pos - buf->bytes));
 }
 
 bool ux_gsym_encode_lines(struct ux_out *out, struct ux_gsym_refs *sets,
@@ -180,36 +180,36 @@ bool ux_gsym_encode_lines(struct ux_out *out, struct ux_gsym_refs *sets,
 		return false;
 	struct window w = window_pick(rows, n);
 	struct ux_gsym_row at = {.off = 0, .line = window_first_line(w, rows[0].line)};
-	struct pen pen;
-	pen_start(&pen, out);
-	pen_sleb(&pen, w.min);
-	pen_sleb(&pen, w.min + (int64_t)w.range - 1);
-	pen_uleb(&pen, at.line);
+	struct gsym_buffer buf;
+	gsym_buffer_start(&buf, out);
+	gsym_buffer_sleb(&buf, w.min);
+	gsym_buffer_sleb(&buf, w.min + (int64_t)w.range - 1);
+	gsym_buffer_uleb(&buf, at.line);
 	uint32_t *set = sets->data + sets->size; /* the next one */
 	uint32_t set_at = 0;
 	for (size_t i = 0; i < n; i++) {
-		pen_flow(&pen);
+		gsym_buffer_reserve(&buf);
 		int64_t line = (int64_t)rows[i].line - (int64_t)at.line;
 		uint32_t pc = rows[i].off - at.off;
 		if (ux_unlikely(rows[i].file != at.file || i == 0)) {
 			if (i > 0)
-				set[-1] = line_bytes_written(&pen) - set_at;
-			set_at = line_bytes_written(&pen);
+				set[-1] = line_bytes_written(&buf) - set_at;
+			set_at = line_bytes_written(&buf);
 			*set = rows[i].file;
 			set += 2;
 		}
 		uint64_t x = (uint64_t)(line - w.min);
 		uint64_t op = x + (uint64_t)pc * w.range;
 		if (ux_likely(x < w.range && op <= GSYM_LINE_SPECIAL_MOST))
-			pen_u8(&pen, (uint8_t)(GSYM_LINE_SPECIAL + op));
+			gsym_buffer_u8(&buf, (uint8_t)(GSYM_LINE_SPECIAL + op));
 		else
-			line_put_far_row(&pen, w, line, pc);
+			line_put_far_row(&buf, w, line, pc);
 		at = rows[i];
 	}
-	pen_u8(&pen, GSYM_LINE_END);
-	set[-1] = line_bytes_written(&pen) - set_at;
+	gsym_buffer_u8(&buf, GSYM_LINE_END);
+	set[-1] = line_bytes_written(&buf) - set_at;
 	sets->size = (size_t)(set - sets->data);
-	pen_lift(&pen);
+	gsym_buffer_flush(&buf);
 	return true;
 }
 

@@ -101,7 +101,7 @@ unsigned ux_gsym_image_version(const struct ux_gsym_image *image);
  * filled in: then *ret_off is where in the file they begin. Counts, starts, files, strings and uuid
  * must be there.
  */
-bool ux_gsym_image_place(const struct ux_gsym_image *image, uint64_t most, uint64_t *ret_off);
+bool ux_gsym_image_records_off(const struct ux_gsym_image *image, uint64_t most, uint64_t *ret_off);
 
 /*
  * Hands the file, front to back, to `sink` (header, directory, address table, record offsets,
@@ -114,8 +114,8 @@ typedef enum ux_code ux_gsym_sink_fn(void *ctx, struct ux_bytes bytes, struct ux
 
 /* Puts bytes where they belong in the file, which may be anywhere behind what the sink was given so
  * far. Called by any thread. */
-typedef enum ux_code ux_gsym_place_fn(void *ctx, uint64_t off, struct ux_bytes bytes,
-				      struct ux_error *err);
+typedef enum ux_code ux_gsym_write_at_fn(void *ctx, uint64_t off, struct ux_bytes bytes,
+					 struct ux_error *err);
 enum ux_code ux_gsym_image_write(const struct ux_gsym_image *image, ux_gsym_sink_fn *sink,
 				 void *ctx, struct ux_error *err) ux_must;
 

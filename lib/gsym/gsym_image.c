@@ -197,7 +197,7 @@ static enum ux_code image_check_v1(const struct ux_gsym_image *image, uint64_t r
 	return UX_OK;
 }
 
-bool ux_gsym_image_place(const struct ux_gsym_image *image, uint64_t most, uint64_t *ret_off)
+bool ux_gsym_image_records_off(const struct ux_gsym_image *image, uint64_t most, uint64_t *ret_off)
 {
 	bool fits = image->version != 2 && image->n_functions > 0 &&
 		    image->n_functions <= UINT32_MAX && image->n_files <= UINT32_MAX &&

@@ -91,8 +91,8 @@ enum ux_code ux_gsym_names_find(const struct ux_gsym_names *names, const struct 
 			    (int)ux_min(name.size, (size_t)100), (const char *)name.data);
 }
 
-bool ux_gsym_place_parse(struct ux_bytes text, char plus, struct ux_bytes *ret_name,
-			 uint64_t *ret_off)
+bool ux_gsym_symbol_parse(struct ux_bytes text, char plus, struct ux_bytes *ret_name,
+			  uint64_t *ret_off)
 {
 	const uint8_t *at = text.data ? memrchr(text.data, plus, text.size) : NULL;
 	if (!at || at == text.data)

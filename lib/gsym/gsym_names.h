@@ -39,7 +39,7 @@ enum ux_code ux_gsym_names_find(const struct ux_gsym_names *names, const struct 
 				struct ux_bytes name, uint64_t *ret, struct ux_error *err) ux_must;
 
 /* Takes "NAME+0x12" or "NAME+18" apart, at the last `plus`; false for anything else. */
-bool ux_gsym_place_parse(struct ux_bytes text, char plus, struct ux_bytes *ret_name,
-			 uint64_t *ret_off) ux_must;
+bool ux_gsym_symbol_parse(struct ux_bytes text, char plus, struct ux_bytes *ret_name,
+			  uint64_t *ret_off) ux_must;
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* File IDs. */
-#include "file_id.h"
-
-#include "text.h"
+/* File IDs: identities from the content. */
+#include "id.h"
 
 #include <nettle/sha2.h>
+
+#include "text.h"
 
 enum {
 	END_SIZE = 4096,        /* bytes hashed at either end; both are the whole of a small file */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Typed identities of a module, and their text. */
+/* Typed identities of a module, their text, and the few that one module has. */
 #ifndef UX_ID_H
 #define UX_ID_H
 
@@ -11,7 +11,7 @@
 enum ux_id_type {
 	UX_ID_GNU,       /* GNU build ID: content of the linker's note */
 	UX_ID_GO,        /* Go build ID: text */
-	UX_ID_FILE,      /* File ID: hash of the ends of the file (file_id.h) */
+	UX_ID_FILE,      /* File ID: hash of the ends of the file */
 	UX_ID_UUID,      /* Mach-O LC_UUID */
 	UX_ID_CUBIN_CRC, /* CUPTI's number of a cubin: a name to look by, no proof */
 };
@@ -72,5 +72,47 @@ int ux_id_cmp(const struct ux_id *a, const struct ux_id *b);
  */
 enum ux_code ux_id_of_note(struct ux_bytes owner, uint32_t type, struct ux_bytes desc,
 			   struct ux_id *ret, struct ux_error *err) ux_must;
+
+/* --- the identities of one module --------------------------------------------------------------
+ */
+
+enum {
+	UX_ID_SET_MOST = 8, /* GNU, Go, File ID, UUID, and as many aliases of one binary */
+};
+
+/* Plain data in the order of adding; zeroed is empty. */
+struct ux_id_set {
+	size_t size;
+	struct ux_id ids[UX_ID_SET_MOST];
+};
+
+/* Adds id unless it is there already or is none. UX_ELIMIT when the set is full. */
+enum ux_code ux_id_set_add(struct ux_id_set *set, const struct ux_id *id, struct ux_error *err)
+	ux_must;
+
+bool ux_id_set_has(const struct ux_id_set *set, const struct ux_id *id);
+
+/* The first of that type, or NULL. */
+const struct ux_id *ux_id_set_find(const struct ux_id_set *set, enum ux_id_type type);
+
+/* --- File IDs: from the content, for files that bring none -------------------------------------
+ */
+
+/*
+ * The File ID of the OpenTelemetry profiler (htlhash; docs/formats/ids.md): the first 16 bytes of
+ * SHA-256 over the first 4096 bytes, the last 4096 bytes and the size. Any file has one, an empty
+ * one too. It reads two pages of the slice, whatever its size.
+ */
+struct ux_id ux_file_id(struct ux_bytes file);
+
+/*
+ * The File ID that the profiler gives a kernel or a kernel module: no hash of a file, but
+ * FNV-1a-128 over the hexadecimal text of its GNU build ID. Without one (gnu is NULL or of another
+ * type), or with one of less than 8 bytes, it is a constant.
+ */
+struct ux_id ux_file_id_of_kernel(const struct ux_id *gnu);
+
+/* Halves exchanged: the profiler's name for the debug file of the kernel with File ID id. */
+struct ux_id ux_file_id_swapped(const struct ux_id *id);
 
 #endif

@@ -5,7 +5,7 @@
 
 #include "cursor.h"
 #include "elf_file.h"
-#include "id_set.h"
+#include "id.h"
 
 struct ux_elf_note {
 	struct ux_bytes owner; /* "GNU", "Go", ...: without its NUL */

@@ -3,7 +3,7 @@
 #include "macho_file.h"
 
 #include "cursor.h"
-#include "file_id.h"
+#include "id.h"
 #include "vec.h"
 
 /* --- header and load commands of a Mach-O file ------------------------------------------------ */

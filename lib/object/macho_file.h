@@ -15,7 +15,6 @@
 #include "bytes.h"
 #include "error.h"
 #include "id.h"
-#include "id_set.h"
 #include "macho_defs.h"
 
 struct ux_macho_section {

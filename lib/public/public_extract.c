@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Extraction, for callers. */
-#include "public_extract.h"
+#include "public.h"
 
 #include "debug_file.h"
 #include "dsym.h"
@@ -8,6 +8,23 @@
 #include "extract.h"
 #include "macho_fat.h"
 #include "supplementary.h"
+
+enum ux_code ux_opened_open(struct ux_opened *o, const struct ux_input *in, struct ux_error *err)
+{
+	struct ux_mapping map = {0};
+	if (!in || (!in->path && !in->data && in->size > 0))
+		return ux_error_set(err, UX_EINVAL, "no input; expected a path or bytes");
+	if (in->path)
+		UX_TRY(ux_dsym_map(in->path, UX_BYTES_NONE, &map, err));
+	*o = (struct ux_opened){in->path ? map.bytes : ux_bytes(in->data, in->size), map};
+	return UX_OK;
+}
+
+void ux_opened_close(struct ux_opened *o)
+{
+	ux_file_unmap(&o->map);
+	*o = (struct ux_opened){0};
+}
 
 /* Sizes of the first version's structs. */
 #define OPTS_LEAST   (offsetof(struct ux_extract_opts, flags) + sizeof(uint32_t))
@@ -78,7 +95,7 @@ static enum ux_code opened_files_open(struct files *f, struct ux_bytes exe, cons
 
 enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 			       const struct ux_extract_opts *caller, ux_gsym_sink_fn *sink,
-			       ux_gsym_place_fn *place, void *ctx, struct ux_extract_result *ret,
+			       ux_gsym_write_at_fn *place, void *ctx, struct ux_extract_result *ret,
 			       struct ux_error *err)
 {
 	ux_cleanup(opened_files_close) struct files files = {0};
@@ -125,10 +142,9 @@ enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 }
 
 /* Opens the input, extracts, fills the caller's result. */
-static enum ux_code public_extract_any(const struct ux_input *in,
-				       const struct ux_extract_opts *opts, ux_gsym_sink_fn *sink,
-				       ux_gsym_place_fn *place, void *ctx,
-				       struct ux_extract_result *ret, struct ux_error *err)
+static enum ux_code extract_input(const struct ux_input *in, const struct ux_extract_opts *opts,
+				  ux_gsym_sink_fn *sink, ux_gsym_write_at_fn *place, void *ctx,
+				  struct ux_extract_result *ret, struct ux_error *err)
 {
 	ux_cleanup(ux_opened_close) struct ux_opened exe = {0};
 	struct ux_extract_result result;
@@ -139,14 +155,14 @@ static enum ux_code public_extract_any(const struct ux_input *in,
 	return UX_OK;
 }
 
-static enum ux_code sink_to_file(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+static enum ux_code extract_write_file(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	const struct ux_file_new *f = ctx;
 	return ux_file_write(f->fd, bytes, err);
 }
 
-static enum ux_code placer_to_receiver(void *ctx, uint64_t off, struct ux_bytes bytes,
-				       struct ux_error *err)
+static enum ux_code extract_write_file_at(void *ctx, uint64_t off, struct ux_bytes bytes,
+					  struct ux_error *err)
 {
 	const struct ux_file_new *f = ctx;
 	return ux_file_write_at(f->fd, off, bytes, err);
@@ -160,7 +176,8 @@ enum ux_code ux_extract_to_path(const struct ux_input *exe, const char *path,
 	struct ux_extract_result result = {.size = sizeof(result)};
 	UX_TRY(ux_sized_check(ret, RESULT_LEAST, err));
 	UX_TRY(ux_file_new_open(&f, path, err));
-	UX_TRY(public_extract_any(exe, opts, sink_to_file, placer_to_receiver, &f, &result, err));
+	UX_TRY(extract_input(exe, opts, extract_write_file, extract_write_file_at, &f, &result,
+			     err));
 	UX_TRY(ux_file_new_commit(&f, /* sync= */ false, err));
 	ux_sized_give(ret, &result, sizeof(result));
 	return UX_OK;
@@ -172,7 +189,7 @@ struct receiver {
 	void *ctx;
 };
 
-static enum ux_code sink_to_receiver(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+static enum ux_code extract_give(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	const struct receiver *r = ctx;
 	enum ux_code code = r->fn(r->ctx, bytes.data, bytes.size);
@@ -184,5 +201,5 @@ enum ux_code ux_extract_to_fn(const struct ux_input *exe, ux_write_fn *fn, void 
 			      struct ux_error *err)
 {
 	struct receiver receiver = {fn, ctx};
-	return public_extract_any(exe, opts, sink_to_receiver, NULL, &receiver, ret, err);
+	return extract_input(exe, opts, extract_give, NULL, &receiver, ret, err);
 }

@@ -6,7 +6,7 @@
 #include "elf_symbols.h"
 #include "fatbin_choose.h"
 #include "fatbin_unpack.h"
-#include "public_input.h"
+#include "public.h"
 
 enum {
 	ENTRY = 0x10, /* of st_other: a program can start it */

@@ -1,14 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The identities of a file, for callers. */
+/* What needs no module: the identities of a file, names demangled, the version. */
 #include "unhex/ids.h"
 
 #include "cubin.h"
 #include "cubin_crc.h"
+#include "demangle.h"
 #include "elf_ids.h"
-#include "file_id.h"
+#include "id.h"
 #include "macho_fat.h"
 #include "macho_file.h"
-#include "public_input.h"
+#include "public.h"
+#include "unhex/demangle.h"
+#include "unhex/version.h"
 
 static_assert((size_t)UX_IDS_MOST >= (size_t)UX_ID_SET_MOST, "a set fits the caller's struct");
 
@@ -47,4 +50,24 @@ enum ux_code ux_ids_read(const struct ux_input *in, struct ux_ids *ret, struct u
 	for (size_t i = 0; i < set.size; i++)
 		ux_id_format(&set.ids[i], ret->text[i]);
 	return UX_OK;
+}
+
+size_t ux_demangle_name(const char *name, enum ux_demangle_mode mode, char *buf, size_t size)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_bytes plain = ux_bytes_cstr(name);
+	ux_demangle(plain, mode, &out);
+	struct ux_bytes text = out.failed ? plain : ux_out_bytes(&out);
+	if (size == 0)
+		return text.size;
+	size_t n = ux_min(text.size, size - 1);
+	if (n > 0)
+		memcpy(buf, text.data, n);
+	buf[n] = 0;
+	return text.size;
+}
+
+const char *ux_version(void)
+{
+	return UX_VERSION;
 }

@@ -9,7 +9,7 @@
 #include "id.h"
 #include "macho_fat.h"
 #include "out.h"
-#include "public_extract.h"
+#include "public.h"
 
 #define OPTS_LEAST (offsetof(struct ux_module_opts, flags) + sizeof(uint64_t))
 

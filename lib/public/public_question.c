@@ -3,8 +3,7 @@
 #include "unhex/question.h"
 
 #include "sized.h"
-#include "wire_question.h"
-#include "wire_read.h"
+#include "wire.h"
 
 static_assert(sizeof(UX_QUESTION_TYPE) == sizeof(UX_WIRE_TYPE), "one type");
 

@@ -1,9 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The compact form of POST /v1/symbolize: its constants. docs/formats/symbolize-binary.md. */
+/* The compact form of POST /v1/symbolize: its constants, writing and reading questions and replies.
+ * docs/formats/symbolize-binary.md. */
 #ifndef UX_WIRE_H
 #define UX_WIRE_H
 
-#include "base.h"
+#include "cursor.h"
+#include "id.h"
+#include "out.h"
+#include "unhex/demangle.h"
+#include "unhex/question.h"
 
 #define UX_WIRE_TYPE "application/x-unhex-symbolize"
 
@@ -23,5 +28,184 @@ enum {
 
 #define UX_WIRE_QUESTION_MAGIC "UXQ"
 #define UX_WIRE_REPLY_MAGIC    "UXR"
+
+/* --- questions -------------------------------------------------------------------------------- */
+
+struct ux_wire_options {
+	bool return_addresses;
+	enum ux_demangle_mode demangle;
+	uint32_t timeout_ms; /* 0: none */
+};
+
+/* Writing: the head, modules, the end. Failures are the buffer's. */
+void ux_wire_question_begin(struct ux_out *out, const struct ux_wire_options *options);
+void ux_wire_question_add(struct ux_out *out, const struct ux_id *id, const uint64_t *pcs,
+			  size_t n);
+void ux_wire_question_end(struct ux_out *out);
+
+/* Reading. */
+struct ux_wire_question {
+	struct ux_wire_options options;
+	struct ux_cur c;
+};
+
+/* One module; its addresses are not read yet. */
+struct ux_wire_question_module {
+	struct ux_id id;
+	uint8_t form;
+	size_t n; /* at most one a byte of pcs */
+	struct ux_cur pcs;
+};
+
+/* UX_ECORRUPT; UX_EUNSUPPORTED: another version, an unknown flag or mode. */
+enum ux_code ux_wire_question_open(struct ux_wire_question *q, struct ux_bytes bytes,
+				   struct ux_error *err) ux_must;
+
+/* The next module; *ret_more is false behind the last one. Codes as above; UX_EINVAL, UX_ELIMIT: it
+ * has an ID that is none. */
+enum ux_code ux_wire_question_next(struct ux_wire_question *q, struct ux_wire_question_module *ret,
+				   bool *ret_more, struct ux_error *err) ux_must;
+
+/* Its addresses, m->n of them. */
+enum ux_code ux_wire_question_pcs(const struct ux_wire_question_module *m, uint64_t *ret,
+				  struct ux_error *err) ux_must;
+
+/* --- replies: writing ------------------------------------------------------------------------- */
+
+/*
+ * The tables of one reply as they grow; zeroed is an empty one. In each of them 0 means "none" and
+ * the first entry is 1. Failures are the buffers', and latched.
+ */
+struct ux_wire_reply {
+	struct ux_out strings, files, frames, modules, addresses;
+	uint32_t n_strings, n_files, n_frames, n_modules;
+};
+
+void ux_wire_reply_deinit(struct ux_wire_reply *r);
+
+/* An empty one again, that keeps its memory. */
+void ux_wire_reply_clear(struct ux_wire_reply *r);
+
+/* Writes to p, which has room for 10 bytes; returns what is behind. */
+ux_inline uint8_t *ux_wire_uleb(uint8_t *p, uint64_t v)
+{
+	for (; ux_unlikely(v >= 0x80); v >>= 7)
+		*p++ = (uint8_t)(v | 0x80);
+	*p++ = (uint8_t)v;
+	return p;
+}
+
+/* Appends a string that has its number already. */
+ux_inline void ux_wire_reply_copy(struct ux_wire_reply *r, struct ux_bytes text)
+{
+	uint8_t *p = ux_out_room(&r->strings, text.size + 1);
+	if (p) {
+		memcpy(p, text.data, text.size);
+		p[text.size] = 0;
+	}
+}
+
+/* A string without a NUL in it; "" has no entry. */
+ux_inline uint32_t ux_wire_reply_string(struct ux_wire_reply *r, struct ux_bytes text)
+{
+	if (text.size == 0)
+		return 0;
+	ux_wire_reply_copy(r, text);
+	return ++r->n_strings;
+}
+
+/* dir and base are strings. */
+ux_inline uint32_t ux_wire_reply_file(struct ux_wire_reply *r, uint32_t dir, uint32_t base)
+{
+	ux_out_uleb(&r->files, dir);
+	ux_out_uleb(&r->files, base);
+	return ++r->n_files;
+}
+
+/* up: the frame that this one is inlined into, or 0. */
+ux_inline uint32_t ux_wire_reply_frame(struct ux_wire_reply *r, uint32_t function, uint32_t file,
+				       uint32_t line, uint32_t up)
+{
+	enum {
+		MOST = 4 * 10
+	};
+	uint8_t *start = ux_out_room(&r->frames, MOST);
+	r->n_frames++;
+	if (!start)
+		return r->n_frames;
+	uint8_t *p = ux_wire_uleb(start, function);
+	p = ux_wire_uleb(p, file);
+	p = ux_wire_uleb(p, line);
+	p = ux_wire_uleb(p, up ? r->n_frames - up : 0);
+	r->frames.size -= MOST - (size_t)(p - start);
+	return r->n_frames;
+}
+
+/* The innermost frame of the next address, or 0. */
+ux_inline void ux_wire_reply_address(struct ux_wire_reply *r, uint32_t frame)
+{
+	enum {
+		MOST = 10
+	};
+	uint8_t *start = ux_out_room(&r->addresses, MOST);
+	if (start)
+		r->addresses.size -= MOST - (size_t)(ux_wire_uleb(start, frame) - start);
+}
+
+/* The module that the last n addresses are of. status and quality: enum ux_module_status, enum
+ * ux_quality. */
+void ux_wire_reply_module(struct ux_wire_reply *r, unsigned status, unsigned quality,
+			  struct ux_bytes reason, uint32_t retry_after_s, size_t n);
+
+/* Bytes of all so far. */
+size_t ux_wire_reply_size(const struct ux_wire_reply *r);
+
+/* Appends the whole. */
+void ux_wire_reply_write(const struct ux_wire_reply *r, struct ux_out *out);
+
+/* --- replies: reading ------------------------------------------------------------------------- */
+
+struct ux_wire_frame {
+	uint32_t function; /* string */
+	uint32_t file;
+	uint32_t line;
+	uint32_t up;    /* frame that it is inlined into, or 0; a smaller number than its own */
+	uint32_t depth; /* frames from here out, itself too; at most UX_FRAMES_MOST */
+};
+
+struct ux_wire_file {
+	uint32_t dir, base; /* strings */
+};
+
+struct ux_wire_module {
+	uint8_t status, quality; /* enum ux_module_status, enum ux_quality */
+	uint32_t reason;         /* string */
+	uint32_t retry_after_s;
+	size_t first, n; /* in addresses */
+};
+
+/* Over somebody else's bytes; all numbers in it are checked. Immutable once open. */
+struct ux_wire_read {
+	struct ux_bytes text;
+	uint32_t *strings; /* where each is in text; malloc'ed, as all tables; [0] is unused */
+	struct ux_wire_file *files;
+	struct ux_wire_frame *frames;
+	struct ux_wire_module *modules;
+	uint32_t *addresses; /* frames, of all modules */
+	size_t n_strings, n_files, n_frames, n_modules, n_addresses;
+};
+
+/* UX_ECORRUPT, UX_EUNSUPPORTED, UX_ENOMEM. Memory in proportion to the bytes. Deinit in any case.
+ */
+enum ux_code ux_wire_read_open(struct ux_wire_read *r, struct ux_bytes bytes, struct ux_error *err)
+	ux_must;
+void ux_wire_read_deinit(struct ux_wire_read *r);
+
+/* String i <= n_strings; "" for 0. */
+const char *ux_wire_read_string(const struct ux_wire_read *r, uint32_t i);
+
+/* The frames of address i < n_addresses, innermost first, of more than max the outermost. */
+size_t ux_wire_read_frames(const struct ux_wire_read *r, size_t i, struct ux_frame *ret,
+			   size_t max);
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Questions in the compact form: writing and reading. */
-#include "wire_question.h"
+#include "wire.h"
 
 void ux_wire_question_begin(struct ux_out *out, const struct ux_wire_options *options)
 {
@@ -111,7 +111,7 @@ static enum ux_code wire_read_id(struct ux_cur *c, uint8_t type, struct ux_id *r
 	return ux_id_make((enum ux_id_type)type, bytes, ret, err);
 }
 
-enum ux_code ux_wire_question_next(struct ux_wire_question *q, struct ux_wire_asked *ret,
+enum ux_code ux_wire_question_next(struct ux_wire_question *q, struct ux_wire_question_module *ret,
 				   bool *ret_more, struct ux_error *err)
 {
 	struct ux_cur *c = &q->c;
@@ -135,7 +135,8 @@ enum ux_code ux_wire_question_next(struct ux_wire_question *q, struct ux_wire_as
 	return ux_cur_status(c, err);
 }
 
-enum ux_code ux_wire_asked_pcs(const struct ux_wire_asked *m, uint64_t *ret, struct ux_error *err)
+enum ux_code ux_wire_question_pcs(const struct ux_wire_question_module *m, uint64_t *ret,
+				  struct ux_error *err)
 {
 	struct ux_cur c = m->pcs;
 	uint64_t pc = 0;

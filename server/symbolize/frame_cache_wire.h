@@ -5,7 +5,7 @@
 
 #include "frame_cache.h"
 #include "vec.h"
-#include "wire_reply.h"
+#include "wire.h"
 
 #include <pthread.h>
 

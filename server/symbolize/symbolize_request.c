@@ -5,7 +5,7 @@
 #include "gsym_names.h"
 #include "text.h"
 #include "server.h"
-#include "wire_question.h"
+#include "wire.h"
 
 void ux_symbolize_request_deinit(struct ux_symbolize_request *a)
 {
@@ -49,8 +49,8 @@ static enum ux_code add_text(struct ux_symbolize_request *a, struct ux_bytes tex
 	struct ux_bytes name = UX_BYTES_NONE;
 	uint64_t pc = 0;
 	if (ux_hex_parse_u64(text, /* hex= */ false, &pc) ||
-	    ux_gsym_place_parse(text, '+', &name, &pc) ||
-	    ux_gsym_place_parse(text, plus, &name, &pc))
+	    ux_gsym_symbol_parse(text, '+', &name, &pc) ||
+	    ux_gsym_symbol_parse(text, plus, &name, &pc))
 		return add(a, pc, name, err);
 	return ux_error_set(err, UX_EINVAL,
 			    "'%.*s' is no address; expected 0x..., decimal or NAME+OFFSET",
@@ -143,8 +143,9 @@ enum ux_code ux_symbolize_request_parse_list(struct ux_symbolize_request *a, str
 /* --- the compact form --------------------------------------------------------------------------
  */
 
-static enum ux_code add_compact(struct ux_symbolize_request *a, const struct ux_wire_asked *m,
-				struct ux_arena *arena, struct ux_error *err)
+static enum ux_code add_compact(struct ux_symbolize_request *a,
+				const struct ux_wire_question_module *m, struct ux_arena *arena,
+				struct ux_error *err)
 {
 	char text[UX_ID_TEXT];
 	struct ux_requested_module module = {.first = a->pcs.size, .n = m->n};
@@ -162,7 +163,7 @@ static enum ux_code add_compact(struct ux_symbolize_request *a, const struct ux_
 		return ux_error_nomem(err);
 	if (m->n == 0)
 		return UX_OK;
-	UX_TRY(ux_wire_asked_pcs(m, a->pcs.data + a->pcs.size, err));
+	UX_TRY(ux_wire_question_pcs(m, a->pcs.data + a->pcs.size, err));
 	a->pcs.size += m->n;
 	return UX_OK;
 }
@@ -177,7 +178,7 @@ enum ux_code ux_symbolize_request_parse_compact(struct ux_symbolize_request *a,
 	a->demangle = q.options.demangle;
 	a->timeout_ms = q.options.timeout_ms;
 	for (;;) {
-		struct ux_wire_asked m;
+		struct ux_wire_question_module m;
 		bool more = false;
 		UX_TRY(ux_wire_question_next(&q, &m, &more, err));
 		if (!more)

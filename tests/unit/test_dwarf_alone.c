@@ -18,7 +18,7 @@ static bool alone_with(uint32_t attr, uint32_t form)
 		    {attr, form}, {DW_AT_name, DW_FORM_string});
 	make_table_end(&m);
 	struct ux_dwarf_sections s = make_dwarf_sections(&m);
-	bool alone = ux_dwarf_units_alone(&s);
+	bool alone = ux_dwarf_units_are_independent(&s);
 	make_dwarf_deinit(&m);
 	return alone;
 }
@@ -50,7 +50,7 @@ static bool of_bytes(struct ux_bytes abbrev)
 	struct ux_bytes guarded = guard(abbrev);
 	struct ux_dwarf_sections s = {0};
 	s.data[UX_DWARF_ABBREV] = guarded;
-	bool alone = ux_dwarf_units_alone(&s);
+	bool alone = ux_dwarf_units_are_independent(&s);
 	guard_free(guarded);
 	return alone;
 }

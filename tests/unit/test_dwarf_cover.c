@@ -11,7 +11,7 @@ static const char *cover_of(struct reading *r)
 	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec out = {0};
 	size_t n = 0;
 	text[0] = '\0';
-	if (!ux_dwarf_unit_cover(&r->ctx, &out))
+	if (!ux_dwarf_unit_ranges(&r->ctx, &out))
 		return "?";
 	for (size_t i = 0; i < out.size; i++)
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%" PRIx64 "-%" PRIx64,

@@ -480,12 +480,12 @@ static void units_that_share_a_table_get_it_as_it_is(void **state)
 	assert_int_equal(open_unit(&r, 0), UX_OK);
 	assert_string_equal(rows_of(&m, &r, UX_ECORRUPT), "1000:10 | 1004");
 	struct ux_dwarf_lines_source paid = {0};
-	assert_int_equal(ux_dwarf_lines_price(&r.ctx, &r.text, &paid),
+	assert_int_equal(ux_dwarf_lines_cost(&r.ctx, &r.text, &paid),
 			 make_off(&m, UX_DWARF_LINE) - 4);
 	assert_int_equal(open_unit(&r, 1), UX_OK);
 	assert_string_equal(rows_of(&m, &r, UX_ECORRUPT), "1000:10 | 1004");
 	assert_string_equal(r.lines.comp_dir, "/other");
-	assert_int_equal(ux_dwarf_lines_price(&r.ctx, &r.text, &paid), 0);
+	assert_int_equal(ux_dwarf_lines_cost(&r.ctx, &r.text, &paid), 0);
 }
 
 static void units_that_take_turns_on_tables_pay_for_each(void **state)
@@ -504,8 +504,8 @@ static void units_that_take_turns_on_tables_pay_for_each(void **state)
 	assert_int_equal(reading_init(&r, make_dwarf_sections(&m)), UX_OK);
 	for (unsigned i = 0; i < 6; i++) {
 		assert_int_equal(open_unit(&r, i % 2), UX_OK);
-		assert_int_equal(ux_dwarf_lines_price(&r.ctx, &r.text, &paid), each);
-		assert_int_equal(ux_dwarf_lines_price(&r.ctx, &r.text, &paid), 0);
+		assert_int_equal(ux_dwarf_lines_cost(&r.ctx, &r.text, &paid), each);
+		assert_int_equal(ux_dwarf_lines_cost(&r.ctx, &r.text, &paid), 0);
 		assert_int_equal(read_lines(&r), UX_OK);
 	}
 	ux_dwarf_lines_clear(&r.lines);
@@ -524,9 +524,9 @@ static void table_that_is_not_decoded_costs_nothing(void **state)
 	make_patch(&m, UX_DWARF_LINE, 0, 0x7fffffff, 4);
 	assert_int_equal(reading_init(&r, make_dwarf_sections(&m)), UX_OK);
 	assert_int_equal(open_unit(&r, 0), UX_OK);
-	assert_int_equal(ux_dwarf_lines_price(&r.ctx, &r.text, &paid), 0);
+	assert_int_equal(ux_dwarf_lines_cost(&r.ctx, &r.text, &paid), 0);
 	r.ctx.has_lines = false;
-	assert_int_equal(ux_dwarf_lines_price(&r.ctx, &r.text, &paid), 0);
+	assert_int_equal(ux_dwarf_lines_cost(&r.ctx, &r.text, &paid), 0);
 }
 
 /* A table of each generation with something of everything. */

@@ -138,13 +138,13 @@ static void places_are_taken_apart_at_the_last_plus(void **state)
 	struct ux_bytes name;
 	uint64_t off = 0;
 	for (size_t i = 0; i < ux_countof(good); i++) {
-		assert_true(ux_gsym_place_parse(ux_bytes_cstr(good[i].text), '+', &name, &off));
+		assert_true(ux_gsym_symbol_parse(ux_bytes_cstr(good[i].text), '+', &name, &off));
 		assert_true(ux_bytes_eq(name, ux_bytes_cstr(good[i].name)));
 		assert_int_equal(off, good[i].off);
 	}
 	for (size_t i = 0; i < ux_countof(bad); i++)
-		assert_false(ux_gsym_place_parse(ux_bytes_cstr(bad[i]), '+', &name, &off));
-	assert_true(ux_gsym_place_parse(UX_STR("a+b 0x2"), ' ', &name, &off));
+		assert_false(ux_gsym_symbol_parse(ux_bytes_cstr(bad[i]), '+', &name, &off));
+	assert_true(ux_gsym_symbol_parse(UX_STR("a+b 0x2"), ' ', &name, &off));
 	assert_true(ux_bytes_eq(name, UX_STR("a+b")));
 }
 

@@ -2,8 +2,7 @@
 /* lib/id. */
 #include "sweep.h"
 
-#include "file_id.h"
-#include "id_set.h"
+#include "id.h"
 
 static struct ux_id parsed(const char *text)
 {

@@ -6,8 +6,7 @@
 #include "make_gsym.h"
 #include "make_server.h"
 #include "resolve.h"
-#include "wire_question.h"
-#include "wire_read.h"
+#include "wire.h"
 
 #include <jansson.h>
 #include <time.h>

@@ -2,9 +2,7 @@
 /* wire: questions and replies in the compact form. */
 #include "sweep.h"
 
-#include "wire_question.h"
-#include "wire_read.h"
-#include "wire_reply.h"
+#include "wire.h"
 
 static struct ux_id id_of(const char *text)
 {
@@ -32,7 +30,7 @@ static void write_question(struct ux_out *out)
 
 static void expect_module(struct ux_wire_question *q, const char *id, const uint64_t *pcs, size_t n)
 {
-	struct ux_wire_asked m;
+	struct ux_wire_question_module m;
 	char text[UX_ID_TEXT];
 	uint64_t got[8];
 	bool more = false;
@@ -40,7 +38,7 @@ static void expect_module(struct ux_wire_question *q, const char *id, const uint
 	assert_true(more);
 	assert_string_equal(ux_id_format(&m.id, text), id);
 	assert_int_equal(m.n, n);
-	assert_int_equal(ux_wire_asked_pcs(&m, got, NULL), UX_OK);
+	assert_int_equal(ux_wire_question_pcs(&m, got, NULL), UX_OK);
 	for (size_t i = 0; i < n; i++)
 		assert_int_equal(got[i], pcs[i]);
 }
@@ -50,7 +48,7 @@ static void question_reads_back_as_it_was_written(void **state)
 	(void)state;
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	struct ux_wire_question q;
-	struct ux_wire_asked m;
+	struct ux_wire_question_module m;
 	bool more = true;
 	write_question(&out);
 	assert_int_equal(ux_wire_question_open(&q, ux_out_bytes(&out), NULL), UX_OK);
@@ -71,13 +69,13 @@ static enum ux_code read_question(struct ux_bytes bytes, struct ux_error *err)
 	uint64_t pcs[64];
 	UX_TRY(ux_wire_question_open(&q, bytes, err));
 	for (;;) {
-		struct ux_wire_asked m;
+		struct ux_wire_question_module m;
 		bool more = false;
 		UX_TRY(ux_wire_question_next(&q, &m, &more, err));
 		if (!more)
 			return UX_OK;
 		if (m.n <= ux_countof(pcs))
-			UX_TRY(ux_wire_asked_pcs(&m, pcs, err));
+			UX_TRY(ux_wire_question_pcs(&m, pcs, err));
 	}
 }
 
