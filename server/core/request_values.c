@@ -35,7 +35,7 @@ const char *ux_json_in_type(const json_t *v)
 }
 
 /* Each value but the first of its container has a comma before it; strings are skipped over. */
-static enum ux_code weigh(struct ux_bytes text, struct ux_error *err)
+enum ux_code ux_json_in_weigh(struct ux_bytes text, struct ux_error *err)
 {
 	size_t values = 0, containers = 0;
 	bool in_string = false;
@@ -62,7 +62,7 @@ static enum ux_code weigh(struct ux_bytes text, struct ux_error *err)
 enum ux_code ux_json_in_parse(struct ux_bytes text, json_t **ret, struct ux_error *err)
 {
 	json_error_t why;
-	UX_TRY(weigh(text, err));
+	UX_TRY(ux_json_in_weigh(text, err));
 	json_t *doc = json_loadb(text.size ? (const char *)text.data : "", text.size,
 				 JSON_REJECT_DUPLICATES, &why);
 	if (!doc && json_error_code(&why) == json_error_out_of_memory)
@@ -126,16 +126,21 @@ enum ux_code ux_json_in_str(const json_t *o, const char *key, size_t most, const
 	return UX_OK;
 }
 
+enum ux_code ux_json_in_array_size(const char *key, size_t n, size_t most, struct ux_error *err)
+{
+	if (n <= most)
+		return UX_OK;
+	return ux_error_set(err, UX_ELIMIT, "\"%s\" has %zu elements; at most %zu are taken", key,
+			    n, most);
+}
+
 enum ux_code ux_json_in_array(const json_t *o, const char *key, size_t most, const json_t **ret,
 			      struct ux_error *err)
 {
 	const json_t *v = member(o, key);
 	if (v && !json_is_array(v))
 		return wrong(key, v, "an array", err);
-	if (v && json_array_size(v) > most)
-		return ux_error_set(err, UX_ELIMIT,
-				    "\"%s\" has %zu elements; at most %zu are taken", key,
-				    json_array_size(v), most);
+	UX_TRY(ux_json_in_array_size(key, json_array_size(v), most, err));
 	*ret = v;
 	return UX_OK;
 }

@@ -46,6 +46,9 @@ enum ux_code ux_json_in_str(const json_t *o, const char *key, size_t most, const
 /* NULL when absent; at most `most` elements, else UX_ELIMIT. */
 enum ux_code ux_json_in_array(const json_t *o, const char *key, size_t most, const json_t **ret,
 			      struct ux_error *err) ux_must;
+/* UX_ELIMIT when n, the elements of array `key`, is over `most`. */
+enum ux_code ux_json_in_array_size(const char *key, size_t n, size_t most, struct ux_error *err)
+	ux_must;
 
 /* Member "quality"; absent leaves *ret as it was and *ret_present false. UX_EINVAL: no such
  * quality. */

@@ -12,8 +12,8 @@ void ux_symbolize_request_deinit(struct ux_symbolize_request *a)
 	ux_requested_modules_deinit(&a->modules);
 	ux_requested_pcs_deinit(&a->pcs);
 	ux_requested_names_deinit(&a->names);
-	json_decref(a->doc);
-	a->doc = NULL;
+	json_decref(a->strings);
+	a->strings = NULL;
 }
 
 enum ux_code ux_symbolize_request_parse_demangle(struct ux_symbolize_request *a,
@@ -57,12 +57,170 @@ static enum ux_code add_text(struct ux_symbolize_request *a, struct ux_bytes tex
 			    (int)ux_min(text.size, (size_t)40), (const char *)text.data);
 }
 
-/* --- JSON ------------------------------------------------------------------------------------ */
+/* --- JSON --------------------------------------------------------------------------------------
+ *
+ * Read in one pass: building a tree takes most of the time of a large request. Values that programs
+ * rarely write (escapes, large or negative numbers, unknown members) are decoded one by one by
+ * jansson; a document with such a value, or with an error, is at the end checked by jansson as a
+ * whole, which finds what this pass does not look for: duplicate keys of unknown members.
+ */
+
+/* The order in which errors are reported, whatever the order in the text. */
+enum {
+	RANK_MODULES_TYPE = 1,
+	RANK_MODULES_COUNT,
+	RANK_MODULES_MISSING,
+	RANK_MODULE, /* and 4 more for each module before */
+	RANK_ID = 0, /* of a module */
+	RANK_ADDRESSES,
+	RANK_ADDRESS,
+	RANKS_OF_MODULE = 4,
+	RANK_NONE = INT_MAX,
+};
+
+struct reader {
+	const uint8_t *pos, *end;
+	struct ux_bytes body;
+	struct ux_symbolize_request *a;
+	json_t *options;     /* members of the document that were decoded by jansson */
+	bool unusual;        /* jansson is to check the document */
+	struct ux_error why; /* the first by rank */
+	int rank;
+	struct ux_error fatal; /* ends the reading; nothing else matters */
+};
+
+static void reader_deinit(struct reader *r)
+{
+	json_decref(r->options);
+}
+
+/* The next byte that is no blank, which stays; 0 at the end (and for a NUL, which fits nowhere). */
+ux_inline uint8_t reader_peek(struct reader *r)
+{
+	while (r->pos < r->end &&
+	       (*r->pos == ' ' || *r->pos == '\n' || *r->pos == '\t' || *r->pos == '\r'))
+		r->pos++;
+	return r->pos < r->end ? *r->pos : 0;
+}
+
+ux_inline bool reader_skip(struct reader *r, uint8_t c)
+{
+	if (reader_peek(r) != c)
+		return false;
+	r->pos++;
+	return true;
+}
+
+/* Behind a member or an element: a comma, or what ends them. */
+ux_inline bool reader_next(struct reader *r, uint8_t end, bool *ret_more)
+{
+	uint8_t c = reader_peek(r);
+	*ret_more = c == ',';
+	if (c != ',' && c != end)
+		return false;
+	r->pos++;
+	return true;
+}
+
+static bool reader_nomem(struct reader *r)
+{
+	(void)!ux_error_nomem(&r->fatal);
+	return false;
+}
+
+/* True when `why` is the place for an error of that rank. */
+static bool reader_reports(struct reader *r, int rank)
+{
+	if (rank >= r->rank)
+		return false;
+	r->rank = rank;
+	r->why = (struct ux_error)UX_ERROR_INIT;
+	return true;
+}
+
+/* From now on jansson is needed, whose trees are bounded by the weight of the body. */
+static bool reader_set_unusual(struct reader *r)
+{
+	if (r->unusual)
+		return true;
+	r->unusual = true;
+	return ux_json_in_weigh(r->body, &r->fatal) == UX_OK;
+}
+
+/* Any value, as the caller's reference. NULL: it is not JSON, or the reading has ended. */
+static json_t *reader_decode(struct reader *r)
+{
+	json_error_t why;
+	if (!reader_set_unusual(r))
+		return NULL;
+	json_t *v =
+		json_loadb((const char *)r->pos, (size_t)(r->end - r->pos),
+			   JSON_DECODE_ANY | JSON_REJECT_DUPLICATES | JSON_DISABLE_EOF_CHECK, &why);
+	if (v)
+		r->pos += why.position;
+	else if (json_error_code(&why) == json_error_out_of_memory)
+		(void)reader_nomem(r);
+	return v;
+}
+
+/* The slice of a decoded string, which lives as long as the request; the reference is taken. */
+static bool reader_keep(struct reader *r, json_t *string, struct ux_bytes *ret)
+{
+	if (!r->a->strings)
+		r->a->strings = json_array();
+	*ret = ux_bytes(json_string_value(string), json_string_length(string));
+	return json_array_append_new(r->a->strings, string) == 0 || reader_nomem(r);
+}
+
+/* A string, which begins here. */
+ux_inline bool reader_string(struct reader *r, struct ux_bytes *ret)
+{
+	const uint8_t *start = r->pos, *p = start + 1;
+	while (p < r->end && *p != '"' && *p >= 0x20 && *p <= 0x7e && *p != '\\')
+		p++;
+	if (ux_likely(p < r->end && *p == '"')) {
+		*ret = ux_bytes(start + 1, (size_t)(p - start - 1));
+		r->pos = p + 1;
+		return true;
+	}
+	json_t *v = reader_decode(r);
+	return v && reader_keep(r, v, ret);
+}
+
+ux_inline bool reader_key(struct reader *r, struct ux_bytes *ret)
+{
+	return reader_peek(r) == '"' && reader_string(r, ret) && reader_skip(r, ':');
+}
+
+/* An integer from 0 on, below 10^18; false, and nothing is read, for all others. */
+ux_inline bool reader_integer(struct reader *r, uint64_t *ret)
+{
+	enum {
+		DIGITS = 18
+	};
+	const uint8_t *p = r->pos;
+	uint64_t v = 0;
+	while (p < r->end && (uint8_t)(*p - '0') < 10 && p - r->pos < DIGITS)
+		v = v * 10 + (uint64_t)(*p++ - '0');
+	if (p == r->pos || (*r->pos == '0' && p > r->pos + 1))
+		return false;
+	if (p < r->end && ((uint8_t)(*p - '0') < 10 || *p == '.' || (*p | 0x20) == 'e'))
+		return false;
+	r->pos = p;
+	*ret = v;
+	return true;
+}
+
+/* Of a member that nobody knows. */
+static bool reader_ignore(struct reader *r)
+{
+	json_t *v = reader_decode(r);
+	json_decref(v);
+	return v != NULL;
+}
 
 static enum ux_code add_value(struct ux_symbolize_request *a, const json_t *v, struct ux_error *err)
 {
-	if (json_is_string(v))
-		return add_text(a, ux_bytes(json_string_value(v), json_string_length(v)), '+', err);
 	if (json_is_integer(v) && json_integer_value(v) < 0)
 		return ux_error_set(err, UX_EINVAL,
 				    "an address is %" JSON_INTEGER_FORMAT
@@ -75,49 +233,306 @@ static enum ux_code add_value(struct ux_symbolize_request *a, const json_t *v, s
 	return add(a, (uint64_t)json_integer_value(v), UX_BYTES_NONE, err);
 }
 
-static enum ux_code add_module(struct ux_symbolize_request *a, size_t i, const json_t *m,
-			       struct ux_error *err)
+/* What add() and the like ended with, for an address of a module. */
+static bool reader_added(struct reader *r, enum ux_code code, const struct ux_error *why, int rank)
 {
-	const json_t *id = json_object_get(m, "id"), *list = NULL;
-	if (!json_is_string(id))
-		return ux_error_set(err, UX_EINVAL, "modules[%zu] has no \"id\" that is a string",
-				    i);
-	UX_TRY(ux_json_in_array(m, "addresses", UX_SYMBOLIZE_ADDRESSES_MOST, &list, err));
-	if (!list)
-		return ux_error_set(err, UX_EINVAL, "modules[%zu] has no \"addresses\"", i);
-	const struct ux_requested_module module = {
-		.id = ux_bytes(json_string_value(id), json_string_length(id)),
-		.first = a->pcs.size,
-		.n = json_array_size(list)};
-	for (size_t k = 0; k < module.n; k++)
-		UX_TRY(add_value(a, json_array_get(list, k), err));
-	return ux_requested_modules_append(&a->modules, module) ? UX_OK : ux_error_nomem(err);
+	if (code == UX_ENOMEM)
+		return reader_nomem(r);
+	if (code != UX_OK && reader_reports(r, rank))
+		r->why = *why;
+	return true;
 }
 
-static enum ux_code read_options(struct ux_symbolize_request *a, struct ux_error *err)
+ux_inline bool reader_address(struct reader *r, int rank)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	struct ux_bytes text;
+	uint64_t pc = 0;
+	if (reader_peek(r) == '"') {
+		if (!reader_string(r, &text))
+			return false;
+		if (ux_likely(ux_hex_parse_u64(text, /* hex= */ false, &pc)))
+			return ux_requested_pcs_append(&r->a->pcs, pc) || reader_nomem(r);
+		return reader_added(r, add_text(r->a, text, '+', &why), &why, rank);
+	}
+	if (ux_likely(reader_integer(r, &pc)))
+		return ux_requested_pcs_append(&r->a->pcs, pc) || reader_nomem(r);
+	json_t *v = reader_decode(r);
+	bool good = v && reader_added(r, add_value(r->a, v, &why), &why, rank);
+	json_decref(v);
+	return good;
+}
+
+/* A value where an array is expected; what is wrong with it goes to err. */
+static bool reader_not_array(struct reader *r, const char *key, struct ux_error *err,
+			     bool *ret_absent)
+{
+	const json_t *unused = NULL;
+	json_t *v = reader_decode(r);
+	*ret_absent = json_is_null(v);
+	json_t *o = v ? json_pack("{s:o}", key, v) : NULL;
+	if (v && !o)
+		return reader_nomem(r);
+	(void)!ux_json_in_array(o, key, 0, &unused, err);
+	json_decref(o);
+	return v != NULL;
+}
+
+/* UX_ELIMIT when an array has more than `most` elements. */
+static bool reader_count(struct reader *r, const char *key, size_t n, size_t most, int rank)
+{
+	if (n > most && reader_reports(r, rank))
+		(void)!ux_json_in_array_size(key, n, most, &r->why);
+	return n <= most || reader_set_unusual(r);
+}
+
+static bool reader_addresses(struct reader *r, int rank, bool *ret_there)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	size_t n = 0;
+	*ret_there = true;
+	if (reader_peek(r) != '[') {
+		bool absent = false;
+		if (!reader_not_array(r, "addresses", &why, &absent))
+			return false;
+		*ret_there = !absent;
+		if (!absent && reader_reports(r, rank + RANK_ADDRESSES))
+			r->why = why;
+		return true;
+	}
+	r->pos++;
+	if (reader_skip(r, ']'))
+		return true;
+	for (bool more = true; more; n++)
+		if (!reader_address(r, rank + RANK_ADDRESS) || !reader_next(r, ']', &more) ||
+		    (ux_unlikely(n == UX_SYMBOLIZE_ADDRESSES_MOST) && !reader_set_unusual(r)))
+			return false;
+	return reader_count(r, "addresses", n, UX_SYMBOLIZE_ADDRESSES_MOST, rank + RANK_ADDRESSES);
+}
+
+/* "id": false in *ret_there when it is no string. */
+static bool reader_id(struct reader *r, struct ux_bytes *ret, bool *ret_there)
+{
+	if (reader_peek(r) != '"')
+		return reader_ignore(r);
+	*ret_there = true;
+	return reader_string(r, ret);
+}
+
+static bool reader_module_members(struct reader *r, int rank, struct ux_requested_module *m,
+				  bool *ret_id, bool *ret_list)
+{
+	bool id_seen = false, list_seen = false;
+	if (reader_skip(r, '}'))
+		return true;
+	for (bool more = true; more;) {
+		struct ux_bytes key;
+		bool good = false;
+		if (!reader_key(r, &key))
+			return false;
+		if (ux_bytes_eq(key, UX_STR("id"))) {
+			good = !id_seen && reader_id(r, &m->id, ret_id);
+			id_seen = true;
+		} else if (ux_bytes_eq(key, UX_STR("addresses"))) {
+			good = !list_seen && reader_addresses(r, rank, ret_list);
+			list_seen = true;
+		} else {
+			good = reader_ignore(r);
+		}
+		if (!good || !reader_next(r, '}', &more))
+			return false;
+	}
+	return true;
+}
+
+static bool reader_module(struct reader *r, size_t i)
+{
+	struct ux_requested_module m = {.first = r->a->pcs.size};
+	int rank = RANK_MODULE + (int)i * RANKS_OF_MODULE;
+	bool has_id = false, has_list = false;
+	if (reader_peek(r) == '{') {
+		r->pos++;
+		if (!reader_module_members(r, rank, &m, &has_id, &has_list))
+			return false;
+	} else if (!reader_ignore(r)) {
+		return false;
+	}
+	if (!has_id && reader_reports(r, rank + RANK_ID))
+		ux_error_set(&r->why, UX_EINVAL, "modules[%zu] has no \"id\" that is a string", i);
+	if (has_id && !has_list && reader_reports(r, rank + RANK_ADDRESSES))
+		ux_error_set(&r->why, UX_EINVAL, "modules[%zu] has no \"addresses\"", i);
+	m.n = r->a->pcs.size - m.first;
+	return ux_requested_modules_append(&r->a->modules, m) || reader_nomem(r);
+}
+
+static bool reader_modules(struct reader *r, bool *ret_there)
+{
+	size_t n = 0;
+	*ret_there = true;
+	if (reader_peek(r) != '[') {
+		struct ux_error why = UX_ERROR_INIT;
+		bool absent = false;
+		if (!reader_not_array(r, "modules", &why, &absent))
+			return false;
+		*ret_there = !absent;
+		if (!absent && reader_reports(r, RANK_MODULES_TYPE))
+			r->why = why;
+		return true;
+	}
+	r->pos++;
+	if (reader_skip(r, ']'))
+		return true;
+	for (bool more = true; more; n++)
+		if ((n == UX_SYMBOLIZE_MODULES_MOST && !reader_set_unusual(r)) ||
+		    !reader_module(r, n) || !reader_next(r, ']', &more))
+			return false;
+	return reader_count(r, "modules", n, UX_SYMBOLIZE_MODULES_MOST, RANK_MODULES_COUNT);
+}
+
+enum member {
+	MODULES = 1,
+	RETURN_ADDRESSES = 2,
+	DEMANGLE = 4,
+	TIMEOUT = 8,
+	UNKNOWN = 16,
+};
+
+static enum member reader_member_of(struct ux_bytes key)
+{
+	if (ux_bytes_eq(key, UX_STR("modules")))
+		return MODULES;
+	if (ux_bytes_eq(key, UX_STR("return_addresses")))
+		return RETURN_ADDRESSES;
+	if (ux_bytes_eq(key, UX_STR("demangle")))
+		return DEMANGLE;
+	return ux_bytes_eq(key, UX_STR("timeout_ms")) ? TIMEOUT : UNKNOWN;
+}
+
+static bool reader_word(struct reader *r, struct ux_bytes word)
+{
+	if ((size_t)(r->end - r->pos) < word.size || memcmp(r->pos, word.data, word.size) != 0)
+		return false;
+	r->pos += word.size;
+	return true;
+}
+
+/* The plain forms; false, and nothing is read, for all others. */
+static bool reader_plain_option(struct reader *r, enum member member)
+{
+	const uint8_t *start = r->pos;
+	struct ux_bytes word;
+	uint64_t v = 0;
+	switch (member) {
+	case RETURN_ADDRESSES:
+		r->a->return_addresses = *r->pos == 't';
+		return reader_word(r, UX_STR("true")) || reader_word(r, UX_STR("false"));
+	case DEMANGLE:
+		if (*r->pos == '"' && reader_string(r, &word) &&
+		    ux_demangle_mode_parse(word, &r->a->demangle))
+			return true;
+		break;
+	case TIMEOUT:
+		if (reader_integer(r, &v) && v <= UINT32_MAX) {
+			r->a->timeout_ms = (uint32_t)v;
+			return true;
+		}
+		break;
+	case MODULES:
+	case UNKNOWN:
+		break;
+	}
+	r->pos = start;
+	return false;
+}
+
+static bool reader_option(struct reader *r, enum member member)
+{
+	static const char *const keys[] = {[RETURN_ADDRESSES] = "return_addresses",
+					   [DEMANGLE] = "demangle",
+					   [TIMEOUT] = "timeout_ms"};
+	if (reader_peek(r) != 0 && reader_plain_option(r, member))
+		return true;
+	json_t *v = reader_decode(r);
+	if (v && !r->options)
+		r->options = json_object();
+	return v && (json_object_set_new(r->options, keys[member], v) == 0 || reader_nomem(r));
+}
+
+/* Options that were not plain. */
+static enum ux_code reader_finish_options(struct reader *r, struct ux_error *err)
 {
 	const char *word = NULL;
-	uint64_t timeout = 0;
-	UX_TRY(ux_json_in_bool(a->doc, "return_addresses", &a->return_addresses, err));
-	UX_TRY(ux_json_in_str(a->doc, "demangle", 32, &word, err));
-	UX_TRY(ux_json_in_u64(a->doc, "timeout_ms", &timeout, err));
+	struct ux_symbolize_request *a = r->a;
+	uint64_t timeout = a->timeout_ms;
+	UX_TRY(ux_json_in_bool(r->options, "return_addresses", &a->return_addresses, err));
+	UX_TRY(ux_json_in_str(r->options, "demangle", 32, &word, err));
+	UX_TRY(ux_json_in_u64(r->options, "timeout_ms", &timeout, err));
 	if (timeout > UINT32_MAX)
 		return ux_error_set(err, UX_EINVAL, "\"timeout_ms\" is over 32 bits");
 	a->timeout_ms = (uint32_t)timeout;
 	return word ? ux_symbolize_request_parse_demangle(a, ux_bytes_cstr(word), err) : UX_OK;
 }
 
+/* False: it is not JSON, or `fatal` says what else. */
+static bool reader_document(struct reader *r)
+{
+	unsigned seen = 0;
+	bool modules = false;
+	if (!reader_skip(r, '{'))
+		return false;
+	for (bool more = !reader_skip(r, '}'); more;) {
+		struct ux_bytes key;
+		if (!reader_key(r, &key))
+			return false;
+		enum member member = reader_member_of(key);
+		bool good = member == UNKNOWN      ? reader_ignore(r)
+			    : (seen & member) != 0 ? false
+			    : member == MODULES    ? reader_modules(r, &modules)
+						   : reader_option(r, member);
+		if (!good || !reader_next(r, '}', &more))
+			return false;
+		seen |= member;
+	}
+	if (!modules && reader_reports(r, RANK_MODULES_MISSING))
+		ux_error_set(&r->why, UX_EINVAL, "\"modules\" is missing");
+	return reader_peek(r) == 0 && r->pos == r->end;
+}
+
+static enum ux_code reader_report(const struct ux_error *why, struct ux_error *err)
+{
+	if (err)
+		*err = *why;
+	return why->code;
+}
+
+/* The result for a document that was not plain, or is wrong. */
+static enum ux_code reader_check(struct reader *r, bool read, struct ux_error *err)
+{
+	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
+	if (r->fatal.code != UX_OK)
+		return reader_report(&r->fatal, err);
+	UX_TRY(ux_json_in_parse(r->body, &doc, err));
+	if (!read) /* a NUL behind a number, which jansson passes over */
+		return ux_error_set(err, UX_EINVAL, "the JSON is not understood");
+	UX_TRY(reader_finish_options(r, err));
+	return r->rank == RANK_NONE ? UX_OK : reader_report(&r->why, err);
+}
+
 enum ux_code ux_symbolize_request_parse_json(struct ux_symbolize_request *a, struct ux_bytes body,
 					     struct ux_error *err)
 {
-	const json_t *modules = NULL;
-	UX_TRY(ux_json_in_parse(body, &a->doc, err));
-	UX_TRY(read_options(a, err));
-	UX_TRY(ux_json_in_array(a->doc, "modules", UX_SYMBOLIZE_MODULES_MOST, &modules, err));
-	if (!modules)
-		return ux_error_set(err, UX_EINVAL, "\"modules\" is missing");
-	for (size_t i = 0; i < json_array_size(modules); i++)
-		UX_TRY(add_module(a, i, json_array_get(modules, i), err));
+	ux_cleanup(reader_deinit) struct reader r = {
+		.pos = body.data,
+		.end = body.size ? body.data + body.size : body.data,
+		.body = body,
+		.a = a,
+		.why = UX_ERROR_INIT,
+		.rank = RANK_NONE,
+		.fatal = UX_ERROR_INIT,
+	};
+	bool read = reader_document(&r);
+	if (ux_unlikely(!read || r.unusual || r.rank != RANK_NONE))
+		UX_TRY(reader_check(&r, read, err));
 	return a->pcs.size > UX_SYMBOLIZE_ADDRESSES_MOST ? too_many(a->pcs.size, err) : UX_OK;
 }
 

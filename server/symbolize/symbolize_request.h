@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a request for names asks, in whichever form it came. */
-#ifndef UX_ASKED_H
-#define UX_ASKED_H
+/* A request for names, in whichever form it came. */
+#ifndef UX_SYMBOLIZE_REQUEST_H
+#define UX_SYMBOLIZE_REQUEST_H
 
 #include "arena.h"
 #include "demangle.h"
@@ -33,7 +33,7 @@ struct ux_symbolize_request {
 	enum ux_demangle_mode demangle;
 	bool return_addresses; /* look up the byte before */
 	uint32_t timeout_ms;   /* after this there is an answer of what is there; 0: when all is */
-	json_t *doc;           /* what slices point into, or NULL: the body */
+	json_t *strings;       /* that were decoded; others are slices of the body */
 };
 
 /* How JSON asks when it says nothing else. */
@@ -43,18 +43,10 @@ void ux_symbolize_request_deinit(struct ux_symbolize_request *a);
 
 /*
  * The JSON of POST /v1/symbolize. UX_EINVAL: nonsense; UX_ELIMIT: more modules or addresses than
- * are taken. Slices point into the body or into `doc`.
+ * are taken. Slices point into the body or into `strings`.
  */
 enum ux_code ux_symbolize_request_parse_json(struct ux_symbolize_request *a, struct ux_bytes body,
 					     struct ux_error *err) ux_must;
-
-/*
- * The same for JSON as programs write it: true when all of it is plain and well, and then the
- * answer is the one that ux_symbolize_request_parse_json() gives. False, and *a is to be thrown
- * away: with names, escapes, unknown members, and whatever is wrong, which the other one says. In
- * one pass, without a tree.
- */
-bool ux_symbolize_request_parse_plain(struct ux_symbolize_request *a, struct ux_bytes body) ux_must;
 
 /* The compact form (docs/formats/symbolize-binary.md). Canonical IDs are in the arena. Codes as of
  * ux_wire_question_next(), and UX_ELIMIT as above. */

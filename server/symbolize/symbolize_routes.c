@@ -93,11 +93,7 @@ static enum ux_code answer_json(struct ux_request *req, struct ux_response *res)
 		UX_SYMBOLIZE_REQUEST_INIT;
 	struct json_form f = {.req = req, .j = ux_json_make(&req->out)};
 	enum ux_code first = UX_OK;
-	if (!ux_symbolize_request_parse_plain(&asked, req->body)) {
-		ux_symbolize_request_deinit(&asked);
-		asked = UX_SYMBOLIZE_REQUEST_INIT;
-		UX_TRY(ux_symbolize_request_parse_json(&asked, req->body, &req->err));
-	}
+	UX_TRY(ux_symbolize_request_parse_json(&asked, req->body, &req->err));
 	ux_json_object_begin(&f.j);
 	ux_json_key(&f.j, "modules");
 	ux_json_array_begin(&f.j);
