@@ -36,7 +36,7 @@ static enum ux_code model_add_text(struct ux_symbolize_request *a, struct ux_byt
 	struct ux_bytes name = UX_BYTES_NONE;
 	uint64_t pc = 0;
 	if (ux_hex_parse_u64(text, /* hex= */ false, &pc) ||
-	    ux_gsym_place_parse(text, '+', &name, &pc))
+	    ux_gsym_symbol_parse(text, '+', &name, &pc))
 		return model_add(a, pc, name, err);
 	return ux_error_set(err, UX_EINVAL,
 			    "'%.*s' is no address; expected 0x..., decimal or NAME+OFFSET",

@@ -30,6 +30,12 @@ static void end(struct ux_json *j, uint8_t c)
 	ux_out_u8(j->out, c);
 }
 
+struct ux_out *ux_json_value(struct ux_json *j)
+{
+	before_value(j);
+	return j->out;
+}
+
 void ux_json_object_begin(struct ux_json *j)
 {
 	begin(j, '{');

@@ -45,6 +45,9 @@ void ux_json_i64(struct ux_json *j, int64_t v);
 void ux_json_bool(struct ux_json *j, bool v);
 void ux_json_null(struct ux_json *j);
 
+/* For a value that is JSON already: the caller appends all of it to what is returned. */
+struct ux_out *ux_json_value(struct ux_json *j);
+
 /* key and value in one call. */
 void ux_json_key_str(struct ux_json *j, const char *key, struct ux_bytes text);
 void ux_json_key_cstr(struct ux_json *j, const char *key, const char *text);

@@ -2,7 +2,8 @@
 /* /v1/explain: which candidates there are, what each says, which is believed, what would help. */
 #include "text.h"
 #include "json_out.h"
-#include "lookup.h"
+#include "frame_cache.h"
+#include "gsym_reader.h"
 #include "request_values.h"
 #include "modules.h"
 #include "symbols_out.h"
@@ -12,18 +13,12 @@
 struct explain {
 	struct ux_request *req;
 	struct ux_json j;
-	struct ux_lookup lookup;
 	struct ux_module module;
 	bool known;    /* there is such a module */
 	bool has_addr; /* about one address */
 	uint64_t addr;
 	bool answered; /* a candidate has been chosen */
 };
-
-static void explain_deinit(struct explain *e)
-{
-	ux_lookup_deinit(&e->lookup);
-}
 
 static enum ux_code find(struct explain *e, const char **ret_id)
 {
@@ -47,7 +42,27 @@ static enum ux_code read_addr(struct explain *e)
 			    (int)ux_min(text.size, (size_t)40), (const char *)text.data);
 }
 
-/* What a GSYM says of the address; the first that knows it is the answer. */
+/* As /v1/symbolize writes them. */
+static void explain_put_frames(struct explain *e, const struct ux_frame *frames, size_t n)
+{
+	atomic_size_t bytes = 0;
+	uint32_t number = 0;
+	struct ux_frame_cache *cache = ux_frame_cache_create(UX_DEMANGLE_FULL, &bytes);
+	bool good = cache != NULL;
+	if (good) {
+		ux_frame_cache_lock(cache);
+		good = ux_frame_cache_add(cache, e->addr, frames, n, &number);
+		ux_frame_cache_unlock(cache);
+	}
+	struct ux_out *out = ux_json_value(&e->j);
+	if (good)
+		ux_frame_cache_json(cache, number, out);
+	else
+		out->failed = true;
+	ux_frame_cache_unref(cache);
+}
+
+/* The frames that a GSYM has for the address; those of the first that has any are the answer. */
 static void put_answer(struct explain *e, const struct ux_candidate *c)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
@@ -67,7 +82,7 @@ static void put_answer(struct explain *e, const struct ux_candidate *c)
 		ux_json_key_cstr(&e->j, "says",
 				 e->answered ? "knows it; a better one answers" : "knows it");
 		ux_json_key(&e->j, "frames");
-		ux_lookup_put(&e->lookup, frames, n, &e->j);
+		explain_put_frames(e, frames, n);
 		e->answered = true;
 		return;
 	}
@@ -181,8 +196,7 @@ static const char *status_of(const struct explain *e)
 
 enum ux_code ux_handle_explain(struct ux_request *req, struct ux_response *res)
 {
-	ux_cleanup(explain_deinit) struct explain e = {
-		.req = req, .j = ux_json_make(&req->out), .lookup = {.demangle = UX_DEMANGLE_FULL}};
+	struct explain e = {.req = req, .j = ux_json_make(&req->out)};
 	struct ux_json *j = &e.j;
 	const char *id = NULL;
 	UX_TRY(read_addr(&e));

@@ -47,11 +47,9 @@ void ux_page_share(struct ux_out *out, uint64_t part, uint64_t whole, const char
 /* An ID as a link to its module. */
 void ux_page_module_link(struct ux_out *out, const char *id);
 
-/* The frames of one address, innermost first; [] gives nothing. */
-struct ux_lookup;
-struct ux_frame;
-void ux_page_frames(struct ux_out *out, struct ux_lookup *l, const struct ux_frame *frames,
-		    size_t n);
+/* A frame of a cache and what it is inlined into; 0 gives nothing. */
+struct ux_frame_cache;
+void ux_page_frames(struct ux_out *out, const struct ux_frame_cache *cache, uint32_t frame);
 
 /* What people call a module: the name of the file its best candidate came from; "". */
 const char *ux_page_module_name(const struct ux_module *m);

@@ -3,7 +3,7 @@
 #include "page.h"
 
 #include "text.h"
-#include "lookup.h"
+#include "frame_cache.h"
 
 void ux_page_quality(struct ux_out *out, enum ux_quality quality)
 {
@@ -29,29 +29,27 @@ void ux_page_module_link(struct ux_out *out, const char *id)
 	UX_HTML(out, "<a class=\"id\" href=\"/modules/$\">$</a>", ux_html_url(id), id);
 }
 
-static void put_place(struct ux_out *out, const struct ux_frame *f)
+static void page_put_source(struct ux_out *out, const struct ux_frame_text *f)
 {
-	size_t n = strlen(f->dir);
-	UX_HTML(out, " <span class=\"where\">$$<b>$</b>", f->dir,
-		n > 0 && f->dir[n - 1] != '/' ? "/" : "", f->base);
+	bool slash = f->dir.size > 0 && f->dir.data[f->dir.size - 1] != '/';
+	UX_HTML(out, " <span class=\"where\">$$<b>$</b>", f->dir, slash ? "/" : "", f->base);
 	if (f->line > 0)
 		UX_HTML(out, ":$", f->line);
 	ux_out_cstr(out, "</span>");
 }
 
-void ux_page_frames(struct ux_out *out, struct ux_lookup *l, const struct ux_frame *frames,
-		    size_t n)
+void ux_page_frames(struct ux_out *out, const struct ux_frame_cache *cache, uint32_t frame)
 {
-	if (n == 0)
+	if (frame == 0)
 		return;
 	ux_out_cstr(out, "<ol class=\"frames\">\n");
-	for (size_t i = 0; i < n; i++) {
-		UX_HTML(out, "<li><code class=\"fn\">$</code>",
-			ux_lookup_name(l, frames[i].function));
-		if (frames[i].inlined)
+	for (; frame != 0; frame = ux_cached_frame(cache, frame)->up) {
+		struct ux_frame_text f = ux_frame_cache_text(cache, frame);
+		UX_HTML(out, "<li><code class=\"fn\">$</code>", f.function);
+		if (f.inlined)
 			ux_out_cstr(out, " <span class=\"tag\">inlined</span>");
-		if (frames[i].base[0] != '\0')
-			put_place(out, &frames[i]);
+		if (f.base.size > 0)
+			page_put_source(out, &f);
 		ux_out_cstr(out, "</li>\n");
 	}
 	ux_out_cstr(out, "</ol>\n");

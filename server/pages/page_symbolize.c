@@ -4,7 +4,6 @@
 #include "stack_text.h"
 #include "pages.h"
 
-#include "lookup.h"
 #include "request_values.h"
 #include "symbolize.h"
 
@@ -23,32 +22,37 @@ struct known {
 	struct ux_bytes as; /* ID or name, as in the text */
 	const char *id;     /* canonical; NULL: none is meant */
 	struct ux_open_module *module;
-	const char *why_not; /* when there is no module */
+	const char *why_not;         /* when there is no module */
+	struct ux_requested_pcs pcs; /* that the text has of it, less 1 for return addresses */
 };
 
 /* One paste at work. */
 struct paste {
 	struct ux_request *req;
-	struct ux_lookup lookup;
+	bool return_addresses;
 	struct known known[MODULES_MOST];
 	size_t n_known;
 	struct known *current; /* what an ID on a line of its own, or in the form, said */
-	size_t n_lines;
 	size_t n_addresses;
 	size_t n_named;
 	struct ux_out text; /* the answer as text */
 };
 
+static void known_deinit(struct known *k)
+{
+	ux_open_module_unref(k->module);
+	ux_requested_pcs_deinit(&k->pcs);
+}
+
 static void paste_deinit(struct paste *p)
 {
 	for (size_t i = 0; i < p->n_known; i++)
-		ux_open_module_unref(p->known[i].module);
-	ux_lookup_deinit(&p->lookup);
+		known_deinit(&p->known[i]);
 	ux_out_deinit(&p->text);
 }
 
 /* The one module whose file has that name. */
-static enum ux_code id_of_name(struct paste *p, struct ux_bytes path, struct known *k)
+static enum ux_code paste_id_of_name(struct paste *p, struct ux_bytes path, struct known *k)
 {
 	struct ux_request *req = p->req;
 	struct ux_index *ix = ux_server_of(req)->store->index;
@@ -73,7 +77,7 @@ static enum ux_code id_of_name(struct paste *p, struct ux_bytes path, struct kno
 	return UX_OK;
 }
 
-static enum ux_code open_known(struct paste *p, struct known *k)
+static enum ux_code known_open(struct paste *p, struct known *k)
 {
 	struct ux_request *req = p->req;
 	struct ux_error why = UX_ERROR_INIT;
@@ -96,7 +100,7 @@ static enum ux_code open_known(struct paste *p, struct known *k)
 }
 
 /* The module that a text means; *ret is NULL when there are too many. */
-static enum ux_code know(struct paste *p, struct ux_bytes as, bool is_id, struct known **ret)
+static enum ux_code paste_know(struct paste *p, struct ux_bytes as, bool is_id, struct known **ret)
 {
 	struct ux_request *req = p->req;
 	*ret = NULL;
@@ -112,53 +116,56 @@ static enum ux_code know(struct paste *p, struct ux_bytes as, bool is_id, struct
 	if (is_id)
 		UX_TRY(ux_module_id_parse(as, &req->arena, &k->id, &req->err));
 	else
-		UX_TRY(id_of_name(p, as, k));
+		UX_TRY(paste_id_of_name(p, as, k));
 	p->n_known++;
 	*ret = k;
-	return open_known(p, k);
+	return known_open(p, k);
 }
 
-static enum ux_code module_of(struct paste *p, const struct ux_stack_ask *ask, struct known **ret)
+static enum ux_code paste_module_of(struct paste *p, const struct ux_stack_ask *ask,
+				    struct known **ret)
 {
 	*ret = p->current;
 	if (ask->id.size > 0) {
-		UX_TRY(know(p, ask->id, /* is_id= */ true, ret));
+		UX_TRY(paste_know(p, ask->id, /* is_id= */ true, ret));
 		if (ask->name.size == 0) /* for the lines that follow too */
 			p->current = *ret;
 	} else if (ask->name.size > 0) {
-		UX_TRY(know(p, ask->name, /* is_id= */ false, ret));
+		UX_TRY(paste_know(p, ask->name, /* is_id= */ false, ret));
 		if (*ret && !(*ret)->id && p->current)
 			*ret = p->current; /* a name that is not known: the form's module */
 	}
 	return UX_OK;
 }
 
-static void put_text(struct paste *p, const struct ux_frame *frames, size_t n)
+/* --- frames ------------------------------------------------------------------------------------
+ */
+
+/* The byte before is part of the call. */
+static uint64_t paste_lookup_pc(const struct paste *p, uint64_t pc)
 {
-	for (size_t i = 0; i < n; i++) {
-		struct ux_bytes name = ux_lookup_name(&p->lookup, frames[i].function);
+	return p->return_addresses && pc > 0 ? pc - 1 : pc;
+}
+
+static void paste_put_text(struct paste *p, const struct ux_frame_cache *cache, uint32_t frame)
+{
+	for (; frame != 0; frame = ux_cached_frame(cache, frame)->up) {
+		struct ux_frame_text f = ux_frame_cache_text(cache, frame);
 		ux_out_cstr(&p->text, "    ");
-		ux_out_put(&p->text, name.data, name.size);
-		if (frames[i].base[0] != '\0')
-			ux_out_fmt(&p->text, " at %s%s%s:%u", frames[i].dir,
-				   frames[i].dir[0] ? "/" : "", frames[i].base,
-				   (unsigned)frames[i].line);
-		ux_out_cstr(&p->text, frames[i].inlined ? " (inlined)\n" : "\n");
+		ux_out_put(&p->text, f.function.data, f.function.size);
+		if (f.base.size > 0) {
+			ux_out_cstr(&p->text, " at ");
+			ux_out_put(&p->text, f.dir.data, f.dir.size);
+			ux_out_cstr(&p->text, f.dir.size > 0 ? "/" : "");
+			ux_out_put(&p->text, f.base.data, f.base.size);
+			ux_out_fmt(&p->text, ":%u", (unsigned)f.line);
+		}
+		ux_out_cstr(&p->text, f.inlined ? " (inlined)\n" : "\n");
 	}
 }
 
-static void put_address(struct paste *p, const struct known *k, uint64_t pc, bool alone)
+static void paste_put_missing(struct ux_out *out, const struct known *k, uint64_t pc)
 {
-	struct ux_out *out = &p->req->out;
-	struct ux_frame frames[UX_FRAMES_MOST];
-	size_t n = k && k->module ? ux_lookup_frames(&p->lookup, k->module, pc, frames) : 0;
-	p->n_named += n > 0;
-	if (!alone)
-		UX_HTML(out, "<p class=\"at\"><code>$</code></p>", ux_html_hex(pc));
-	ux_page_frames(out, &p->lookup, frames, n);
-	put_text(p, frames, n);
-	if (n > 0)
-		return;
 	const char *why = !k           ? "which module is that? Say its ID"
 			  : k->why_not ? k->why_not
 				       : "nothing known has a function there";
@@ -169,26 +176,64 @@ static void put_address(struct paste *p, const struct known *k, uint64_t pc, boo
 	ux_out_cstr(out, "</p>\n");
 }
 
-static enum ux_code put_line(struct paste *p, struct ux_bytes line)
+/* The addresses of a line, which are in the module's cache already. */
+static enum ux_code paste_put_addresses(struct paste *p, const struct known *k,
+					const struct ux_stack_ask *line)
+{
+	struct ux_out *out = &p->req->out;
+	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {.module = k ? k->module : NULL,
+							       .mode = UX_DEMANGLE_FULL};
+	for (size_t i = 0; i < line->n; i++) {
+		uint64_t pc = line->pcs[i], at = paste_lookup_pc(p, pc);
+		uint32_t frame = 0;
+		size_t done = 0;
+		if (r.module)
+			UX_TRY(ux_resolve(&r, &at, 1, &frame, &done, &p->req->err));
+		p->n_named += frame != 0;
+		if (line->n > 1)
+			UX_HTML(out, "<p class=\"at\"><code>$</code></p>", ux_html_hex(pc));
+		ux_page_frames(out, r.cache, frame);
+		paste_put_text(p, r.cache, frame);
+		if (frame == 0)
+			paste_put_missing(out, k, pc);
+	}
+	return UX_OK;
+}
+
+/* --- lines --------------------------------------------------------------------------------------
+ */
+
+/* What is to be done with a line, and the module of its addresses; NULL: it is not known. */
+typedef enum ux_code paste_line_fn(struct paste *p, struct ux_bytes line,
+				   const struct ux_stack_ask *ask, struct known *k);
+
+/* The first pass: what there is to resolve. */
+static enum ux_code paste_count_line(struct paste *p, struct ux_bytes line,
+				     const struct ux_stack_ask *ask, struct known *k)
+{
+	struct ux_error *err = &p->req->err;
+	(void)line;
+	p->n_addresses += ask->n;
+	if (p->n_addresses > ADDRESSES_MOST)
+		return ux_error_set(err, UX_ELIMIT, "the text has over %d addresses",
+				    ADDRESSES_MOST);
+	for (size_t i = 0; i < ask->n && k; i++)
+		if (!ux_requested_pcs_append(&k->pcs, paste_lookup_pc(p, ask->pcs[i])))
+			return ux_error_nomem(err);
+	return UX_OK;
+}
+
+/* The second pass. */
+static enum ux_code paste_put_line(struct paste *p, struct ux_bytes line,
+				   const struct ux_stack_ask *ask, struct known *k)
 {
 	struct ux_request *req = p->req;
 	struct ux_out *out = &req->out;
-	struct ux_stack_ask ask;
-	struct known *k = NULL;
-	if (++p->n_lines > LINES_MOST)
-		return ux_error_set(&req->err, UX_ELIMIT, "the text has over %d lines", LINES_MOST);
-	ux_stack_line(line, &ask);
-	p->n_addresses += ask.n;
-	if (p->n_addresses > ADDRESSES_MOST)
-		return ux_error_set(&req->err, UX_ELIMIT, "the text has over %d addresses",
-				    ADDRESSES_MOST);
-	UX_TRY(module_of(p, &ask, &k));
 	UX_HTML(out, "<li><p class=\"asked\"><code>$</code></p>", line);
 	ux_out_put(&p->text, line.data, line.size);
 	ux_out_u8(&p->text, '\n');
-	for (size_t i = 0; i < ask.n; i++)
-		put_address(p, k, ask.pcs[i], ask.n == 1);
-	if (ask.more)
+	UX_TRY(paste_put_addresses(p, k, ask));
+	if (ask->more)
 		ux_out_cstr(out, "<p class=\"why\">more addresses than a line may have</p>");
 	ux_out_cstr(out, "</li>\n");
 	if (out->size + p->text.size > ANSWER_MOST)
@@ -197,22 +242,56 @@ static enum ux_code put_line(struct paste *p, struct ux_bytes line)
 	return ux_request_hold(req, req->body.size + out->cap + p->text.cap);
 }
 
-static enum ux_code put_lines(struct paste *p, struct ux_bytes text)
+static enum ux_code paste_each_line(struct paste *p, struct ux_bytes text, paste_line_fn *fn)
 {
+	size_t n_lines = 0;
 	while (text.size > 0) {
 		const uint8_t *end = memchr(text.data, '\n', text.size);
 		size_t n = end ? (size_t)(end - text.data) : text.size;
 		struct ux_bytes line = ux_bytes(text.data, n);
+		struct ux_stack_ask ask;
+		struct known *k = NULL;
 		text = end ? ux_bytes(end + 1, text.size - n - 1) : UX_BYTES_NONE;
 		while (line.size > 0 && line.data[line.size - 1] == '\r')
 			line.size--;
-		if (line.size > 0)
-			UX_TRY(put_line(p, line));
+		if (line.size == 0)
+			continue;
+		if (++n_lines > LINES_MOST)
+			return ux_error_set(&p->req->err, UX_ELIMIT, "the text has over %d lines",
+					    LINES_MOST);
+		ux_stack_line(line, &ask);
+		UX_TRY(paste_module_of(p, &ask, &k));
+		UX_TRY(fn(p, line, &ask, k));
 	}
 	return UX_OK;
 }
 
-static void put_form(struct ux_out *out, struct ux_bytes id, struct ux_bytes text, bool ra)
+/* All addresses of a module at once: from then on they are in its cache. */
+static enum ux_code paste_resolve(struct paste *p, const struct known *k)
+{
+	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {.module = k->module,
+							       .mode = UX_DEMANGLE_FULL};
+	uint32_t *frames = ux_arena_array(&p->req->arena, uint32_t, k->pcs.size + 1);
+	if (!frames)
+		return ux_arena_fail(&p->req->arena, &p->req->err);
+	for (size_t i = 0, done = 0; i < k->pcs.size; i += done)
+		UX_TRY(ux_resolve(&r, k->pcs.data + i, k->pcs.size - i, frames, &done,
+				  &p->req->err));
+	return UX_OK;
+}
+
+static enum ux_code paste_put_lines(struct paste *p, struct ux_bytes text)
+{
+	struct known *first = p->current;
+	UX_TRY(paste_each_line(p, text, paste_count_line));
+	for (size_t i = 0; i < p->n_known; i++)
+		if (p->known[i].module)
+			UX_TRY(paste_resolve(p, &p->known[i]));
+	p->current = first;
+	return paste_each_line(p, text, paste_put_line);
+}
+
+static void paste_put_form(struct ux_out *out, struct ux_bytes id, struct ux_bytes text, bool ra)
 {
 	UX_HTML(out,
 		"<form class=\"paste\" action=\"/symbolize\" method=\"post\">\n"
@@ -237,16 +316,16 @@ enum ux_code ux_web_symbolize_form(struct ux_request *req, struct ux_response *r
 {
 	ux_page_begin(req, &page);
 	ux_out_cstr(&req->out, "<h1>Symbolize</h1>\n");
-	put_form(&req->out, ux_page_query(req, "id"), UX_STR(""), false);
+	paste_put_form(&req->out, ux_page_query(req, "id"), UX_STR(""), false);
 	return ux_page_end(req, res, &page);
 }
 
-static enum ux_code put_answer(struct paste *p, struct ux_bytes text)
+static enum ux_code paste_put_answer(struct paste *p, struct ux_bytes text)
 {
 	struct ux_out *out = &p->req->out;
 	ux_out_cstr(out, "<section aria-labelledby=\"answer\">\n<h2 id=\"answer\">Names</h2>\n"
 			 "<ol class=\"stack\">\n");
-	UX_TRY(put_lines(p, text));
+	UX_TRY(paste_put_lines(p, text));
 	ux_out_cstr(out, "</ol>\n");
 	UX_HTML(out, "<p class=\"hint\" role=\"status\">$ of $ addresses have names.</p>\n",
 		ux_html_count(p->n_named), ux_html_count(p->n_addresses));
@@ -268,17 +347,16 @@ enum ux_code ux_web_symbolize(struct ux_request *req, struct ux_response *res)
 	struct paste *p = ux_arena_new(&req->arena, struct paste);
 	if (!p)
 		return ux_arena_fail(&req->arena, &req->err);
-	*p = (struct paste){.req = req,
-			    .lookup = {.demangle = UX_DEMANGLE_FULL, .return_addresses = ra}};
+	*p = (struct paste){.req = req, .return_addresses = ra};
 	ux_page_begin(req, &page);
 	ux_out_cstr(&req->out, "<h1>Symbolize</h1>\n");
 	enum ux_code code = UX_OK;
 	if (id.size > 0)
-		code = know(p, id, /* is_id= */ true, &p->current);
+		code = paste_know(p, id, /* is_id= */ true, &p->current);
 	if (code == UX_OK)
-		code = put_answer(p, text);
+		code = paste_put_answer(p, text);
 	paste_deinit(p);
 	UX_TRY(code);
-	put_form(&req->out, id, text, ra);
+	paste_put_form(&req->out, id, text, ra);
 	return ux_page_end(req, res, &page);
 }

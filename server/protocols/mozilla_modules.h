@@ -25,6 +25,8 @@ struct ux_mozilla_module {
 	struct ux_mozilla_module *same; /* the first of that name and ID; itself for most */
 	enum ux_mozilla_state state;    /* of the first; the others are not asked */
 	struct ux_open_module *open;
+	bool queued;    /* frames wait for being resolved: of the first, for their caller */
+	uint16_t first; /* of them */
 };
 
 /* One memoryMap. */

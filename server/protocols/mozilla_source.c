@@ -6,10 +6,10 @@
  */
 #include "text.h"
 #include "json_out.h"
-#include "lookup.h"
 #include "mozilla_modules.h"
 #include "path_canonical.h"
 #include "protocols.h"
+#include "resolve.h"
 
 enum {
 	SOURCE_MOST = 16 << 20 /* bytes of one file in a document */
@@ -37,33 +37,41 @@ static enum ux_code read_question(struct ux_request *req, const json_t *doc, str
 	return ux_mozilla_id(req, ux_bytes_cstr(debug_id), &ret->id, err);
 }
 
-/* As /symbolicate/v5 tells it: directory and name with one slash between. */
-static bool is_file(const struct ux_frame *f, const char *file)
+/* As /symbolicate/v5 writes it: directory and name with one slash between. */
+static bool source_is_of_frame(const struct ux_frame_text *f, struct ux_bytes file)
 {
-	size_t n = strlen(f->dir);
-	if (n == 0)
-		return strcmp(f->base, file) == 0;
-	if (strncmp(file, f->dir, n) != 0)
+	size_t n = f->dir.size;
+	if (!ux_bytes_starts(file, f->dir))
 		return false;
-	if (f->dir[n - 1] != '/' && file[n++] != '/')
+	if (n > 0 && f->dir.data[n - 1] != '/' && (n == file.size || file.data[n++] != '/'))
 		return false;
-	return strcmp(file + n, f->base) == 0;
+	return ux_bytes_eq(ux_bytes(file.data + n, file.size - n), f->base);
 }
 
-static enum ux_code prove(struct ux_request *req, const struct question *q)
+static enum ux_code source_frames_have(struct ux_request *req, struct ux_open_module *m,
+				       const struct question *q, bool *ret)
 {
-	const struct ux_lookup lookup = {.demangle = UX_DEMANGLE_NONE};
-	struct ux_frame frames[UX_FRAMES_MOST];
-	struct ux_open_module *m = NULL;
+	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {.module = m,
+							       .mode = UX_DEMANGLE_NONE};
+	uint64_t pc = ux_open_module_candidate(m, 0)->gsym.base + q->offset;
+	uint32_t frame = 0;
+	size_t done = 0;
+	UX_TRY(ux_resolve(&r, &pc, 1, &frame, &done, &req->err));
+	for (*ret = false; frame != 0 && !*ret; frame = ux_cached_frame(r.cache, frame)->up) {
+		struct ux_frame_text f = ux_frame_cache_text(r.cache, frame);
+		*ret = source_is_of_frame(&f, ux_bytes_cstr(q->file));
+	}
+	return UX_OK;
+}
+
+static enum ux_code source_check(struct ux_request *req, const struct question *q)
+{
+	ux_cleanup(ux_open_module_release) struct ux_open_module *m = NULL;
+	bool named = false;
 	UX_TRY(ux_module_cache_get(ux_server_of(req)->cache, ux_caller_of(req)->ns, q->id, &m,
 				   &req->err));
-	uint64_t base = ux_open_module_candidate(m, 0)->gsym.base;
-	size_t n = ux_lookup_frames(&lookup, m, base + q->offset, frames);
-	bool proved = false;
-	for (size_t i = 0; i < n && !proved; i++)
-		proved = is_file(&frames[i], q->file);
-	ux_open_module_unref(m);
-	if (proved)
+	UX_TRY(source_frames_have(req, m, q, &named));
+	if (named)
 		return UX_OK;
 	return ux_error_set(&req->err, UX_ENOTFOUND, "no code at 0x%" PRIx64 " is of that file",
 			    q->offset);
@@ -110,7 +118,7 @@ enum ux_code ux_handle_source_v1(struct ux_request *req, struct ux_response *res
 	struct ux_source s;
 	UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
 	UX_TRY(read_question(req, doc, &q));
-	UX_TRY(prove(req, &q));
+	UX_TRY(source_check(req, &q));
 	UX_TRY(find_source(req, &q, &s));
 	UX_TRY(ux_blobs_map(ux_server_of(req)->store->blobs, &s.blob, s.blob_size, &pack,
 			    &req->err));

@@ -1,122 +1,233 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * POST /symbolicate/v5: what the Firefox Profiler asks. Source: Mozilla's "Symbolication APIs",
- * v5; the profiler validates the answer's types, so they are exactly those.
+ * POST /symbolicate/v5: the symbolication of the Firefox Profiler. Source: Mozilla's "Symbolication
+ * APIs", v5; the profiler validates the answer's types, so they are exactly those.
  */
 #include "json_out.h"
-#include "lookup.h"
 #include "mozilla_modules.h"
 #include "protocols.h"
+#include "symbolize.h"
 
 enum {
 	JOBS_MOST = 10,
 	STACKS_MOST = 100000, /* of a job */
 	FRAMES_MOST = 100000, /* of a stack */
 	HEX_SIZE = 19,        /* "0x", 16 digits and a NUL */
-	FUN_SIZE = 21         /* "fun_", 16 digits and a NUL */
+	FUN_SIZE = 21,        /* "fun_", 16 digits and a NUL */
+	WINDOW = UX_RESOLVE_MOST,
+	NO_ENTRY = UINT16_MAX, /* ends a chain of entries */
+};
+static_assert((int)WINDOW < (int)NO_ENTRY, "entries have 16 bits");
+
+/* What the answer consists of, in order. */
+enum entry_kind {
+	STACK_BEGIN,
+	STACK_END,
+	FRAME,
 };
 
-/* One request at work. */
-struct work {
+struct entry {
+	enum entry_kind kind;
+	uint16_t next; /* frame of the same module */
+	uint32_t number;
+	struct ux_mozilla_module *module; /* NULL for index -1, code that no module has */
+	uint64_t offset;
+	size_t text, text_size; /* its members in window.texts; 0 bytes: nothing is known */
+};
+
+/*
+ * One request at work. Frames come in the order of stacks, and are resolved in batches of one
+ * module: a window of them is read, resolved module by module, and then written in their order.
+ */
+struct symbolicate_work {
 	struct ux_request *req;
-	struct ux_lookup lookup;
 	struct ux_json j;
+	struct ux_out texts; /* of the window's frames, in the order in which they were resolved */
+	size_t n;
+	struct entry entries[WINDOW];
+	uint64_t pcs[WINDOW]; /* of one module, and their entries */
+	uint16_t places[WINDOW];
+	uint32_t frames[WINDOW];
+	uint64_t offsets[WINDOW];
 };
 
-static void work_deinit(struct work *w)
-{
-	ux_lookup_deinit(&w->lookup);
-}
-
-static void put_hex(struct ux_json *j, const char *key, uint64_t v)
+static void symbolicate_put_hex(struct ux_json *j, const char *key, uint64_t v)
 {
 	char text[HEX_SIZE];
 	snprintf(text, sizeof(text), "0x%" PRIx64, v);
 	ux_json_key_cstr(j, key, text);
 }
 
-/*
- * A function that only the unwinder's tables know: the profiler makes one of all that have the same
- * name, so this one says where it begins, in the word that samply has for it.
- */
-static void put_unnamed(struct work *w, const struct ux_frame *f, uint64_t offset)
+/* The answer is bounded alone and with those of all other requests. */
+static enum ux_code symbolicate_check_size(struct symbolicate_work *w)
 {
-	char text[FUN_SIZE];
-	snprintf(text, sizeof(text), "fun_%" PRIx64, offset - f->offset);
-	ux_json_key_cstr(&w->j, "function", text);
+	return ux_symbolize_bound(w->req, w->j.out->size + w->texts.size,
+				  w->j.out->cap + w->texts.cap);
 }
 
-/* What a frame and an inlined call say alike; the profiler takes no line but a number. */
-static void put_place(struct work *w, const struct ux_frame *f, uint64_t offset)
+/* --- the members of one frame -------------------------------------------------------------------
+ */
+
+/*
+ * A function that only the unwinder's tables know: the profiler makes one of all that have the same
+ * name, so this one contains its start, in the form that samply has for it.
+ */
+static void symbolicate_put_unnamed(struct ux_json *j, uint64_t start)
 {
-	if (strcmp(f->function, UX_NO_NAME) == 0)
-		put_unnamed(w, f, offset);
+	char text[FUN_SIZE];
+	snprintf(text, sizeof(text), "fun_%" PRIx64, start);
+	ux_json_key_cstr(j, "function", text);
+}
+
+/* The members that a frame and an inlined call share; the profiler accepts no line but a number. */
+static void symbolicate_put_source(struct ux_json *j, const struct ux_frame_text *f, uint64_t start)
+{
+	if (ux_bytes_eq(f->function, UX_STR(UX_NO_NAME)))
+		symbolicate_put_unnamed(j, start);
 	else
-		ux_json_key_str(&w->j, "function", ux_lookup_name(&w->lookup, f->function));
-	if (f->base[0] == '\0')
+		ux_json_key_str(j, "function", f->function);
+	if (f->base.size == 0)
 		return;
-	ux_json_key(&w->j, "file");
-	ux_json_path(&w->j, ux_bytes_cstr(f->dir), ux_bytes_cstr(f->base));
+	ux_json_key(j, "file");
+	ux_json_path(j, f->dir, f->base);
 	if (f->line > 0)
-		ux_json_key_u64(&w->j, "line", f->line);
+		ux_json_key_u64(j, "line", f->line);
 }
 
 /* The function itself is the outermost; the others are its inlined calls, innermost first. */
-static void put_frames(struct work *w, const struct ux_frame *frames, size_t n, uint64_t offset)
+static void symbolicate_put_members(struct ux_json *j, const struct ux_frame_cache *cache,
+				    uint32_t frame, uint64_t start, uint64_t function_offset)
 {
-	if (n == 0)
+	uint32_t own = frame;
+	while (ux_cached_frame(cache, own)->up != 0)
+		own = ux_cached_frame(cache, own)->up;
+	struct ux_frame_text text = ux_frame_cache_text(cache, own);
+	symbolicate_put_source(j, &text, start);
+	symbolicate_put_hex(j, "function_offset", function_offset);
+	if (frame == own)
 		return;
-	const struct ux_frame *own = &frames[n - 1];
-	put_place(w, own, offset);
-	put_hex(&w->j, "function_offset", own->offset);
-	if (n == 1)
-		return;
-	ux_json_key(&w->j, "inlines");
-	ux_json_array_begin(&w->j);
-	for (size_t i = 0; i + 1 < n; i++) {
-		ux_json_object_begin(&w->j);
-		put_place(w, &frames[i], offset);
-		ux_json_object_end(&w->j);
+	ux_json_key(j, "inlines");
+	ux_json_array_begin(j);
+	for (; frame != own; frame = ux_cached_frame(cache, frame)->up) {
+		text = ux_frame_cache_text(cache, frame);
+		ux_json_object_begin(j);
+		symbolicate_put_source(j, &text, start);
+		ux_json_object_end(j);
 	}
-	ux_json_array_end(&w->j);
+	ux_json_array_end(j);
 }
 
-/* The answer is bounded alone and with those of all other requests. */
-static enum ux_code check_size(struct work *w)
+/* The members of an entry, without the braces around them, into w->texts. */
+static enum ux_code symbolicate_put_entry(struct symbolicate_work *w, const struct ux_resolver *r,
+					  size_t i, struct entry *e)
 {
-	struct ux_request *req = w->req;
-	if (w->j.out->size > UX_SYMBOLIZE_ANSWER_MOST)
-		return ux_error_set(&req->err, UX_ELIMIT,
-				    "the answer is over %d bytes; ask for fewer addresses",
-				    UX_SYMBOLIZE_ANSWER_MOST);
-	size_t bytes = req->body.size + w->j.out->cap;
-	return bytes > req->held ? ux_request_hold(req, bytes) : UX_OK;
+	struct ux_json j = ux_json_make(&w->texts);
+	uint32_t frame = w->frames[i];
+	if (frame == 0)
+		return UX_OK;
+	ux_json_object_begin(&j);
+	e->text = w->texts.size;
+	symbolicate_put_members(&j, r->cache, frame, e->offset - w->offsets[i], w->offsets[i]);
+	e->text_size = w->texts.size - e->text;
+	ux_json_object_end(&j);
+	UX_TRY(ux_out_status(&w->texts, &w->req->err));
+	return symbolicate_check_size(w);
 }
 
-/* module: NULL for index -1, code that no module has. */
-static enum ux_code put_frame(struct work *w, size_t number, struct ux_mozilla_module *module,
-			      uint64_t offset)
+/* --- a window of frames -------------------------------------------------------------------------
+ */
+
+/* Resolves the entries of a module, whose chain it takes. */
+static enum ux_code symbolicate_resolve(struct symbolicate_work *w, struct ux_mozilla_module *m)
 {
-	struct ux_frame frames[UX_FRAMES_MOST];
 	struct ux_open_module *open = NULL;
-	size_t n = 0;
-	if (module)
-		UX_TRY(ux_mozilla_module_open(w->req, module, &open));
-	if (open) { /* offsets count from where the file's first byte is mapped */
-		uint64_t base = ux_open_module_candidate(open, 0)->gsym.base;
-		n = ux_lookup_frames(&w->lookup, open, base + offset, frames);
+	size_t n = 0, done = 0;
+	UX_TRY(ux_mozilla_module_open(w->req, m, &open));
+	/* Offsets count from where the file's first byte is mapped. */
+	uint64_t base = open ? ux_open_module_candidate(open, 0)->gsym.base : 0;
+	for (uint16_t k = m->first; k != NO_ENTRY; k = w->entries[k].next) {
+		w->places[n] = k;
+		w->pcs[n++] = base + w->entries[k].offset;
 	}
-	ux_json_object_begin(&w->j);
-	ux_json_key_u64(&w->j, "frame", number);
-	ux_json_key_str(&w->j, "module", module ? module->name : UX_STR("<unknown>"));
-	put_hex(&w->j, "module_offset", offset);
-	put_frames(w, frames, n, offset);
-	ux_json_object_end(&w->j);
-	return check_size(w);
+	m->queued = false;
+	if (!open)
+		return UX_OK;
+	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
+		.module = open, .mode = UX_DEMANGLE_FULL, .offsets = w->offsets};
+	for (size_t at = 0; at < n; at += done) {
+		UX_TRY(ux_resolve(&r, w->pcs + at, n - at, w->frames, &done, &w->req->err));
+		for (size_t i = 0; i < done; i++)
+			UX_TRY(symbolicate_put_entry(w, &r, i, &w->entries[w->places[at + i]]));
+	}
+	return UX_OK;
 }
 
-static enum ux_code read_frame(struct work *w, const json_t *pair, struct ux_mozilla_modules *m,
-			       struct ux_mozilla_module **ret_module, uint64_t *ret_offset)
+/* Chains each module's entries. */
+static void symbolicate_group(struct symbolicate_work *w)
+{
+	for (size_t i = w->n; i-- > 0;) {
+		struct entry *e = &w->entries[i];
+		if (e->kind != FRAME || !e->module)
+			continue;
+		struct ux_mozilla_module *m = e->module->same;
+		e->next = m->queued ? m->first : (uint16_t)NO_ENTRY;
+		m->first = (uint16_t)i;
+		m->queued = true;
+	}
+}
+
+static void symbolicate_put_frame(struct symbolicate_work *w, const struct entry *e)
+{
+	ux_json_object_begin(&w->j);
+	ux_json_key_u64(&w->j, "frame", e->number);
+	ux_json_key_str(&w->j, "module", e->module ? e->module->name : UX_STR("<unknown>"));
+	symbolicate_put_hex(&w->j, "module_offset", e->offset);
+	if (e->text_size > 0) {
+		ux_out_u8(w->j.out, ',');
+		ux_out_put(w->j.out, w->texts.data + e->text, e->text_size);
+	}
+	ux_json_object_end(&w->j);
+}
+
+/* Resolves what the window holds, and writes it. */
+static enum ux_code symbolicate_flush(struct symbolicate_work *w)
+{
+	symbolicate_group(w);
+	for (size_t i = 0; i < w->n; i++) {
+		struct ux_mozilla_module *m = w->entries[i].module;
+		if (m && m->same->queued)
+			UX_TRY(symbolicate_resolve(w, m->same));
+	}
+	for (size_t i = 0; i < w->n; i++) {
+		const struct entry *e = &w->entries[i];
+		if (e->kind == STACK_BEGIN)
+			ux_json_array_begin(&w->j);
+		else if (e->kind == STACK_END)
+			ux_json_array_end(&w->j);
+		else
+			symbolicate_put_frame(w, e);
+		UX_TRY(symbolicate_check_size(w));
+	}
+	w->n = 0;
+	ux_out_reset(&w->texts);
+	return UX_OK;
+}
+
+static enum ux_code symbolicate_add(struct symbolicate_work *w, struct entry e)
+{
+	if (w->n == WINDOW)
+		UX_TRY(symbolicate_flush(w));
+	w->entries[w->n++] = e;
+	return UX_OK;
+}
+
+/* --- the request --------------------------------------------------------------------------------
+ */
+
+static enum ux_code symbolicate_read_frame(struct symbolicate_work *w, const json_t *pair,
+					   struct ux_mozilla_modules *m,
+					   struct ux_mozilla_module **ret_module,
+					   uint64_t *ret_offset)
 {
 	const json_t *index = json_array_get(pair, 0), *offset = json_array_get(pair, 1);
 	if (json_array_size(pair) != 2 || !json_is_integer(index) || !json_is_integer(offset) ||
@@ -134,25 +245,25 @@ static enum ux_code read_frame(struct work *w, const json_t *pair, struct ux_moz
 	return UX_OK;
 }
 
-static enum ux_code put_stack(struct work *w, const json_t *stack, struct ux_mozilla_modules *m)
+static enum ux_code symbolicate_read_stack(struct symbolicate_work *w, const json_t *stack,
+					   struct ux_mozilla_modules *m)
 {
 	if (!json_is_array(stack) || json_array_size(stack) > FRAMES_MOST)
 		return ux_error_set(&w->req->err, UX_EINVAL,
 				    "a stack is %s of %zu; expected an array of at most %d frames",
 				    json_typeof(stack) == JSON_ARRAY ? "one" : "none",
 				    json_array_size(stack), FRAMES_MOST);
-	ux_json_array_begin(&w->j);
+	UX_TRY(symbolicate_add(w, (struct entry){.kind = STACK_BEGIN}));
 	for (size_t i = 0; i < json_array_size(stack); i++) {
-		struct ux_mozilla_module *module = NULL;
-		uint64_t offset = 0;
-		UX_TRY(read_frame(w, json_array_get(stack, i), m, &module, &offset));
-		UX_TRY(put_frame(w, i, module, offset));
+		struct entry e = {.kind = FRAME, .number = (uint32_t)i};
+		UX_TRY(symbolicate_read_frame(w, json_array_get(stack, i), m, &e.module,
+					      &e.offset));
+		UX_TRY(symbolicate_add(w, e));
 	}
-	ux_json_array_end(&w->j);
-	return UX_OK;
+	return symbolicate_add(w, (struct entry){.kind = STACK_END});
 }
 
-static enum ux_code put_job(struct work *w, const json_t *job)
+static enum ux_code symbolicate_job(struct symbolicate_work *w, const json_t *job)
 {
 	ux_cleanup(ux_mozilla_modules_deinit) struct ux_mozilla_modules m = {0};
 	const json_t *stacks = NULL;
@@ -167,30 +278,44 @@ static enum ux_code put_job(struct work *w, const json_t *job)
 	ux_json_key(&w->j, "stacks");
 	ux_json_array_begin(&w->j);
 	for (size_t i = 0; i < json_array_size(stacks); i++)
-		UX_TRY(put_stack(w, json_array_get(stacks, i), &m));
+		UX_TRY(symbolicate_read_stack(w, json_array_get(stacks, i), &m));
+	UX_TRY(symbolicate_flush(w));
 	ux_json_array_end(&w->j);
 	ux_mozilla_modules_write(&m, &w->j);
 	ux_json_object_end(&w->j);
 	return UX_OK;
 }
 
+static enum ux_code symbolicate(struct symbolicate_work *w, const json_t *doc)
+{
+	const json_t *jobs = NULL;
+	UX_TRY(ux_json_in_array(doc, "jobs", JOBS_MOST, &jobs, &w->req->err));
+	ux_json_object_begin(&w->j);
+	ux_json_key(&w->j, "results");
+	ux_json_array_begin(&w->j);
+	if (!jobs) /* one alone needs no list */
+		UX_TRY(symbolicate_job(w, doc));
+	for (size_t i = 0; i < json_array_size(jobs); i++)
+		UX_TRY(symbolicate_job(w, json_array_get(jobs, i)));
+	ux_json_array_end(&w->j);
+	ux_json_object_end(&w->j);
+	ux_out_u8(&w->req->out, '\n');
+	return UX_OK;
+}
+
 enum ux_code ux_handle_symbolicate_v5(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
-	ux_cleanup(work_deinit) struct work w = {
-		.req = req, .lookup = {.demangle = UX_DEMANGLE_FULL}, .j = ux_json_make(&req->out)};
-	const json_t *jobs = NULL;
 	UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
-	UX_TRY(ux_json_in_array(doc, "jobs", JOBS_MOST, &jobs, &req->err));
-	ux_json_object_begin(&w.j);
-	ux_json_key(&w.j, "results");
-	ux_json_array_begin(&w.j);
-	if (!jobs) /* one alone needs no list */
-		UX_TRY(put_job(&w, doc));
-	for (size_t i = 0; i < json_array_size(jobs); i++)
-		UX_TRY(put_job(&w, json_array_get(jobs, i)));
-	ux_json_array_end(&w.j);
-	ux_json_object_end(&w.j);
-	ux_out_u8(&req->out, '\n');
-	return ux_response_out(req, res, "application/json");
+	struct symbolicate_work *w = malloc(sizeof(*w));
+	if (!w)
+		return ux_error_nomem(&req->err);
+	w->req = req;
+	w->j = ux_json_make(&req->out);
+	w->texts = (struct ux_out){0};
+	w->n = 0;
+	enum ux_code code = symbolicate(w, doc);
+	ux_out_deinit(&w->texts);
+	free(w);
+	return code == UX_OK ? ux_response_out(req, res, "application/json") : code;
 }

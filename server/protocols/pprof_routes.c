@@ -1,24 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * /pprof/{id}/symbol: names for `go tool pprof -symbolize=remote` and the older pprof. Source:
- * google/pprof, "Remote Servers"; a line without its end is lost there, a name is all it takes.
+ * google/pprof, "Remote Servers". It has no form for inlined calls: each address has one name.
  */
-#include "text.h"
-#include "lookup.h"
-#include "request_values.h"
 #include "protocols.h"
+#include "request_values.h"
 #include "symbolize.h"
+#include "text.h"
 
 enum {
-	WAIT_MS = 5000 /* for a module that is being fetched: pprof does not ask again */
+	WAIT_MS = 5000 /* for a module that is being fetched: pprof does not try again */
 };
 
-static void drop_module(struct ux_open_module **m)
-{
-	ux_open_module_unref(*m);
-}
-
-static enum ux_code open_module(struct ux_request *req, struct ux_open_module **ret)
+static enum ux_code pprof_open_module(struct ux_request *req, struct ux_open_module **ret)
 {
 	const char *id = NULL;
 	uint32_t retry_s = 0;
@@ -27,17 +21,20 @@ static enum ux_code open_module(struct ux_request *req, struct ux_open_module **
 				     &retry_s, &req->err);
 }
 
-/* 0 would say that the addresses have names already. */
+/* 0 would mean that the addresses have names already. */
 enum ux_code ux_handle_pprof_probe(struct ux_request *req, struct ux_response *res)
 {
-	ux_cleanup(drop_module) struct ux_open_module *m = NULL;
-	UX_TRY(open_module(req, &m));
+	ux_cleanup(ux_open_module_release) struct ux_open_module *m = NULL;
+	UX_TRY(pprof_open_module(req, &m));
 	ux_out_cstr(&req->out, "num_symbols: 1\n");
 	return ux_response_out(req, res, "text/plain; charset=utf-8");
 }
 
+/* --- the request: addresses with '+' between them ----------------------------------------------
+ */
+
 /* What stands before the next '+'. */
-static struct ux_bytes word_next(struct ux_bytes *s)
+static struct ux_bytes pprof_word_next(struct ux_bytes *s)
 {
 	const uint8_t *plus = memchr(s->data, '+', s->size);
 	size_t n = plus ? (size_t)(plus - s->data) : s->size;
@@ -46,47 +43,66 @@ static struct ux_bytes word_next(struct ux_bytes *s)
 	return word;
 }
 
-/* A line per address that has a name: of the innermost call, which is what runs there. */
-static enum ux_code put_line(struct ux_request *req, struct ux_lookup *l,
-			     const struct ux_open_module *m, struct ux_bytes word)
-{
-	struct ux_frame frames[UX_FRAMES_MOST];
-	uint64_t pc = 0;
-	if (!ux_hex_parse_u64(word, /* hex= */ true, &pc))
-		return ux_error_set(&req->err, UX_EINVAL, "'%.*s' is no address; expected 0x...",
-				    (int)ux_min(word.size, (size_t)40), (const char *)word.data);
-	if (ux_lookup_frames(l, m, pc, frames) == 0)
-		return UX_OK;
-	struct ux_bytes name = ux_lookup_name(l, frames[0].function);
-	ux_out_fmt(&req->out, "0x%" PRIx64 "\t", pc);
-	ux_out_put(&req->out, name.data, name.size);
-	ux_out_u8(&req->out, '\n');
-	if (req->out.size > UX_SYMBOLIZE_ANSWER_MOST)
-		return ux_error_set(&req->err, UX_ELIMIT, "the answer is over %d bytes",
-				    UX_SYMBOLIZE_ANSWER_MOST);
-	size_t bytes = req->body.size + req->out.cap;
-	return bytes > req->held ? ux_request_hold(req, bytes) : UX_OK;
-}
-
-static struct ux_bytes without_newline(struct ux_bytes s)
+static struct ux_bytes pprof_trim_newline(struct ux_bytes s)
 {
 	while (s.size > 0 && (s.data[s.size - 1] == '\n' || s.data[s.size - 1] == '\r'))
 		s.size--;
 	return s;
 }
 
-enum ux_code ux_handle_pprof_symbol(struct ux_request *req, struct ux_response *res)
+static enum ux_code pprof_read_addresses(struct ux_request *req, struct ux_requested_pcs *ret)
 {
-	ux_cleanup(drop_module) struct ux_open_module *m = NULL;
-	ux_cleanup(ux_lookup_deinit) struct ux_lookup l = {.demangle = UX_DEMANGLE_FULL};
-	struct ux_bytes left = without_newline(req->body);
-	size_t n = 0;
-	UX_TRY(open_module(req, &m));
+	struct ux_bytes left = pprof_trim_newline(req->body);
 	while (left.size > 0) {
-		if (++n > UX_SYMBOLIZE_ADDRESSES_MOST)
+		struct ux_bytes word = pprof_word_next(&left);
+		uint64_t pc = 0;
+		if (ret->size == UX_SYMBOLIZE_ADDRESSES_MOST)
 			return ux_error_set(&req->err, UX_ELIMIT, "over %d addresses",
 					    UX_SYMBOLIZE_ADDRESSES_MOST);
-		UX_TRY(put_line(req, &l, m, word_next(&left)));
+		if (!ux_hex_parse_u64(word, /* hex= */ true, &pc))
+			return ux_error_set(
+				&req->err, UX_EINVAL, "'%.*s' is no address; expected 0x...",
+				(int)ux_min(word.size, (size_t)40), (const char *)word.data);
+		if (!ux_requested_pcs_append(ret, pc))
+			return ux_error_nomem(&req->err);
+	}
+	return UX_OK;
+}
+
+/* --- the answer --------------------------------------------------------------------------------
+ */
+
+/* A line for each address that has a name: of the innermost call, which is what runs there. */
+static enum ux_code pprof_put_lines(struct ux_request *req, const struct ux_resolver *r,
+				    const uint64_t *pcs, const uint32_t *frames, size_t n)
+{
+	struct ux_out *out = &req->out;
+	for (size_t i = 0; i < n; i++) {
+		if (frames[i] == 0)
+			continue;
+		struct ux_bytes name = ux_frame_cache_text(r->cache, frames[i]).function;
+		ux_out_fmt(out, "0x%" PRIx64 "\t", pcs[i]);
+		ux_out_put(out, name.data, name.size);
+		ux_out_u8(out, '\n');
+		UX_TRY(ux_symbolize_bound(req, out->size, out->cap));
+	}
+	return UX_OK;
+}
+
+enum ux_code ux_handle_pprof_symbol(struct ux_request *req, struct ux_response *res)
+{
+	ux_cleanup(ux_open_module_release) struct ux_open_module *m = NULL;
+	ux_cleanup(ux_requested_pcs_deinit) struct ux_requested_pcs pcs = {0};
+	UX_TRY(pprof_open_module(req, &m));
+	UX_TRY(pprof_read_addresses(req, &pcs));
+	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {.module = m,
+							       .mode = UX_DEMANGLE_FULL};
+	uint32_t *frames = ux_arena_array(&req->arena, uint32_t, UX_RESOLVE_MOST);
+	if (!frames)
+		return ux_arena_fail(&req->arena, &req->err);
+	for (size_t i = 0, done = 0; i < pcs.size; i += done) {
+		UX_TRY(ux_resolve(&r, pcs.data + i, pcs.size - i, frames, &done, &req->err));
+		UX_TRY(pprof_put_lines(req, &r, pcs.data + i, frames, done));
 	}
 	return ux_response_out(req, res, "text/plain; charset=utf-8");
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lookups in one module have found: asked again, an address costs one look into a table. */
-#ifndef UX_MEMO_H
-#define UX_MEMO_H
+/* The frames that lookups in one module found: a known address costs one look into a table. */
+#ifndef UX_FRAME_CACHE_H
+#define UX_FRAME_CACHE_H
 
 #include "bytes.h"
 #include "out.h"
@@ -11,15 +11,15 @@
 #include <stdatomic.h>
 
 /*
- * Profiles name the same addresses again and again, and most of what an address costs is in reading
- * its record and demangling its names. A memo keeps both: for an address the number of its
- * innermost frame, for a frame what is inlined into, and each text once. Numbers begin at 1; 0 is
- * "none".
+ * Profiles name the same addresses again and again, and most of the cost of an address is reading
+ * its record and demangling its names. The cache keeps both: for an address the number of its
+ * innermost frame, for a frame the one that it is inlined into, and each text once. Numbers begin
+ * at 1; 0 is "none".
  *
- * It only grows. Who finds it full takes another one (ux_open_module_frames()), so that what was
- * not asked for lately is forgotten, all at once. Tables are looked into and added to under its
- * lock; what a number stands for never changes or moves, and is read without. Strings of the
- * module's files are pointed to: a memo is used while its module is held.
+ * A cache only grows. A thread that finds it full replaces it (ux_open_module_frames()), which
+ * evicts everything at once. Tables are read and extended under its lock; what a number stands for
+ * never changes or moves, and is read without the lock. Strings of the module's files are pointed
+ * to: a cache is used while its module is held.
  */
 struct ux_frame_cache;
 
@@ -57,11 +57,12 @@ size_t ux_frame_cache_bytes(struct ux_frame_cache *m);
 
 /*
  * The innermost frames of n addresses, each lowered by `back`. Those that are not known get
- * UX_FRAME_UNKNOWN; returns how many. An address below `back` has no frames.
+ * UX_FRAME_UNKNOWN; returns how many. An address below `back` has no frames. ret_offsets: NULL, or
+ * for each known address with frames its distance from the start of its function.
  */
 #define UX_FRAME_UNKNOWN UINT32_MAX
 size_t ux_frame_cache_find(struct ux_frame_cache *m, const uint64_t *pcs, size_t n, uint64_t back,
-			   uint32_t *ret);
+			   uint32_t *ret, uint64_t *ret_offsets);
 
 /* Around some ux_frame_cache_add(). */
 void ux_frame_cache_lock(struct ux_frame_cache *m);
@@ -123,12 +124,28 @@ ux_inline const struct ux_cached_text *ux_cached_text(const struct ux_frame_cach
 				   sizeof(struct ux_cached_text), i);
 }
 
-/* A frame will be looked at soon; 0 is fine. */
+ux_inline struct ux_bytes ux_cached_text_bytes(const struct ux_frame_cache *m, uint32_t i)
+{
+	const struct ux_cached_text *t = ux_cached_text(m, i);
+	return ux_bytes(t->data, t->size);
+}
+
+/* A frame will be read soon; 0 is fine. */
 ux_inline void ux_frame_cache_prefetch(const struct ux_frame_cache *m, uint32_t i)
 {
 	if (i != 0)
 		__builtin_prefetch(ux_cached_frame(m, i));
 }
+
+/* A frame as text: of a frame without a file, dir and base are empty. */
+struct ux_frame_text {
+	struct ux_bytes function; /* demangled */
+	struct ux_bytes dir, base;
+	uint32_t line;
+	bool inlined;
+};
+
+struct ux_frame_text ux_frame_cache_text(const struct ux_frame_cache *m, uint32_t frame);
 
 /* Appends the JSON array of a frame (0: none) and of what it is inlined into. */
 void ux_frame_cache_json(const struct ux_frame_cache *m, uint32_t frame, struct ux_out *out);

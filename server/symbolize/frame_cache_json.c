@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames of a memo as JSON: nearly all of their text is plain, and copied. */
+/* Frames of a cache as text and as JSON: nearly all text is plain, and copied. */
 #include "frame_cache.h"
 
 #include "json_out.h"
@@ -8,20 +8,20 @@ enum {
 	AROUND = 80 /* bytes of a frame that are neither its names nor its file */
 };
 
-#define PUT(p, literal) put((p), "" literal "", sizeof(literal) - 1)
+#define PUT(p, literal) json_put_bytes((p), "" literal "", sizeof(literal) - 1)
 
-ux_inline uint8_t *put(uint8_t *p, const char *s, size_t n)
+ux_inline uint8_t *json_put_bytes(uint8_t *p, const char *s, size_t n)
 {
 	memcpy(p, s, n);
 	return p + n;
 }
 
-ux_inline uint8_t *put_text(uint8_t *p, struct ux_cached_text t)
+ux_inline uint8_t *json_put_text(uint8_t *p, struct ux_cached_text t)
 {
-	return put(p, t.data, t.size);
+	return json_put_bytes(p, t.data, t.size);
 }
 
-static uint8_t *put_line(uint8_t *p, uint32_t line)
+static uint8_t *json_put_line(uint8_t *p, uint32_t line)
 {
 	char digits[10];
 	size_t at = sizeof(digits);
@@ -29,24 +29,25 @@ static uint8_t *put_line(uint8_t *p, uint32_t line)
 		digits[--at] = (char)('0' + line % 10);
 		line /= 10;
 	} while (line != 0);
-	return put(p, digits + at, sizeof(digits) - at);
+	return json_put_bytes(p, digits + at, sizeof(digits) - at);
 }
 
-static uint8_t *put_file(uint8_t *p, struct ux_cached_text dir, struct ux_cached_text base,
-			 uint32_t line)
+static uint8_t *json_put_file(uint8_t *p, struct ux_cached_text dir, struct ux_cached_text base,
+			      uint32_t line)
 {
 	p = PUT(p, ",\"file\":\"");
-	p = put_text(p, dir);
+	p = json_put_text(p, dir);
 	if (dir.size > 0 && dir.data[dir.size - 1] != '/')
 		*p++ = '/';
-	p = put_text(p, base);
+	p = json_put_text(p, base);
 	p = PUT(p, "\",\"line\":");
-	return put_line(p, line);
+	return json_put_line(p, line);
 }
 
 /* Bytes that have to be escaped, or are no UTF-8. */
-static void put_odd(const struct ux_cached_frame *f, struct ux_cached_text function,
-		    struct ux_cached_text dir, struct ux_cached_text base, struct ux_out *out)
+static void json_put_escaped(const struct ux_cached_frame *f, struct ux_cached_text function,
+			     struct ux_cached_text dir, struct ux_cached_text base,
+			     struct ux_out *out)
 {
 	struct ux_json j = ux_json_make(out);
 	ux_json_object_begin(&j);
@@ -61,8 +62,8 @@ static void put_odd(const struct ux_cached_frame *f, struct ux_cached_text funct
 	ux_json_object_end(&j);
 }
 
-static void put_frame(const struct ux_frame_cache *m, const struct ux_cached_frame *f,
-		      struct ux_out *out)
+static void json_put_frame(const struct ux_frame_cache *m, const struct ux_cached_frame *f,
+			   struct ux_out *out)
 {
 	struct ux_cached_text function = {"", 0, true}, dir = function, base = function;
 	if (f->function != 0)
@@ -73,7 +74,7 @@ static void put_frame(const struct ux_frame_cache *m, const struct ux_cached_fra
 		base = *ux_cached_text(m, file.base);
 	}
 	if (ux_unlikely(!function.plain || !dir.plain || !base.plain)) {
-		put_odd(f, function, dir, base, out);
+		json_put_escaped(f, function, dir, base, out);
 		return;
 	}
 	size_t most = AROUND + (size_t)function.size + dir.size + base.size;
@@ -81,10 +82,10 @@ static void put_frame(const struct ux_frame_cache *m, const struct ux_cached_fra
 	if (!start)
 		return;
 	uint8_t *p = PUT(start, "{\"function\":\"");
-	p = put_text(p, function);
+	p = json_put_text(p, function);
 	*p++ = '"';
 	if (f->file != 0)
-		p = put_file(p, dir, base, f->line);
+		p = json_put_file(p, dir, base, f->line);
 	if (f->up != 0)
 		p = PUT(p, ",\"inlined\":true");
 	*p++ = '}';
@@ -96,10 +97,29 @@ void ux_frame_cache_json(const struct ux_frame_cache *m, uint32_t frame, struct 
 	ux_out_u8(out, '[');
 	while (frame != 0) {
 		const struct ux_cached_frame *f = ux_cached_frame(m, frame);
-		put_frame(m, f, out);
+		json_put_frame(m, f, out);
 		if (f->up != 0)
 			ux_out_u8(out, ',');
 		frame = f->up;
 	}
 	ux_out_u8(out, ']');
+}
+
+struct ux_frame_text ux_frame_cache_text(const struct ux_frame_cache *m, uint32_t frame)
+{
+	const struct ux_cached_frame *f = ux_cached_frame(m, frame);
+	struct ux_frame_text ret = {.function = UX_STR(""),
+				    .dir = UX_STR(""),
+				    .base = UX_STR(""),
+				    .line = f->line,
+				    .inlined = f->up != 0};
+	if (f->function != 0)
+		ret.function = ux_cached_text_bytes(m, f->function);
+	if (f->file == 0)
+		return ret;
+	const struct ux_cached_file *file = ux_cached_file(m, f->file);
+	ret.base = ux_cached_text_bytes(m, file->base);
+	if (file->dir != 0)
+		ret.dir = ux_cached_text_bytes(m, file->dir);
+	return ret;
 }

@@ -40,6 +40,12 @@ enum ux_code ux_open_module_find(struct ux_open_module *m, struct ux_bytes name,
 /* NULL is fine. */
 void ux_open_module_unref(struct ux_open_module *m);
 
+/* The same as a scope guard. */
+static inline void ux_open_module_release(struct ux_open_module **m)
+{
+	ux_open_module_unref(*m);
+}
+
 /*
  * The memo of lookups with names in that mode, to be released by ux_frame_cache_unref() before the
  * module is. full: NULL, or the one that has no more room, whose reference is taken: then there is

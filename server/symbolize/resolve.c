@@ -1,29 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many addresses of one module to numbers of its memo. */
+/* Many addresses of one module to frames of its frame cache. */
 #include "resolve.h"
 
 #include "gsym_reader.h"
 
 enum {
-	FEW = 8,      /* addresses that a batch is not worth it for */
+	FEW = 8,      /* addresses for which a batch costs more than lookups one by one */
 	FRAMES = 8,   /* of an address, to begin with; of real programs 3 is the mean */
-	LOCKED = 256, /* addresses that are noted before others may look again */
+	LOCKED = 256, /* addresses that are added before others may read again */
 };
 
-/* Addresses that the memo does not know, and what the module's files say of them. */
-struct missed {
+/* Addresses that the cache lacks, and their frames in the module's files. */
+struct misses {
 	size_t n;
-	uint32_t *at; /* which of the caller's */
+	uint32_t *at; /* index of the caller's */
 	uint64_t *pcs;
 	struct ux_frame_span *spans;
-	uint32_t *todo; /* those that a further candidate is asked for */
+	uint32_t *todo; /* those that are looked up in the next candidate */
 	uint64_t *todo_pcs;
 	struct ux_frame_span *todo_spans;
 	struct ux_frame *frames;
 	size_t n_frames, most;
 };
 
-static void missed_deinit(struct missed *m)
+static void misses_deinit(struct misses *m)
 {
 	free(m->at);
 	free(m->pcs);
@@ -36,11 +36,11 @@ static void missed_deinit(struct missed *m)
 
 void ux_resolver_deinit(struct ux_resolver *r)
 {
-	ux_frame_cache_unref(r->memo);
-	r->memo = NULL;
+	ux_frame_cache_unref(r->cache);
+	r->cache = NULL;
 }
 
-static bool missed_init(struct missed *m, const struct ux_resolver *r, const uint64_t *pcs,
+static bool misses_init(struct misses *m, const struct ux_resolver *r, const uint64_t *pcs,
 			size_t n, const uint32_t *found, size_t unknown)
 {
 	size_t lists = unknown + 1;
@@ -50,7 +50,7 @@ static bool missed_init(struct missed *m, const struct ux_resolver *r, const uin
 	m->todo = calloc(lists, sizeof(*m->todo));
 	m->todo_pcs = calloc(lists, sizeof(*m->todo_pcs));
 	m->todo_spans = calloc(lists, sizeof(*m->todo_spans));
-	/* One address alone always has room, whatever the candidates say. */
+	/* One address alone always has room, however many frames the candidates have. */
 	m->most = FRAMES * unknown + UX_MODULE_CANDIDATES_MOST * UX_FRAMES_MOST;
 	m->frames = malloc(m->most * sizeof(*m->frames));
 	if (!m->at || !m->pcs || !m->spans || !m->todo || !m->todo_pcs || !m->todo_spans ||
@@ -65,11 +65,12 @@ static bool missed_init(struct missed *m, const struct ux_resolver *r, const uin
 	return true;
 }
 
-/* --- asking the files --------------------------------------------------------------------------
+/* --- lookups in the files
+ * --------------------------------------------------------------------------
  */
 
 /* One by one: n addresses, from m->frames[m->n_frames] on. */
-static enum ux_code ask_few(struct missed *m, const struct ux_gsym *g, size_t n)
+static enum ux_code misses_look_up_few(struct misses *m, const struct ux_gsym *g, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t found = 0;
@@ -77,7 +78,7 @@ static enum ux_code ask_few(struct missed *m, const struct ux_gsym *g, size_t n)
 			return UX_ELIMIT;
 		enum ux_code code = ux_gsym_lookup(g, m->todo_pcs[i], m->frames + m->n_frames,
 						   UX_FRAMES_MOST, &found, NULL);
-		if (code != UX_OK) /* not there, or damaged */
+		if (code != UX_OK) /* no function, or a damaged record */
 			found = 0;
 		m->todo_spans[i] = (struct ux_frame_span){(uint32_t)m->n_frames, (uint32_t)found};
 		m->n_frames += found;
@@ -85,7 +86,7 @@ static enum ux_code ask_few(struct missed *m, const struct ux_gsym *g, size_t n)
 	return UX_OK;
 }
 
-static enum ux_code ask_many(struct missed *m, const struct ux_gsym *g, size_t n)
+static enum ux_code misses_look_up_batch(struct misses *m, const struct ux_gsym *g, size_t n)
 {
 	struct ux_gsym_batch b = {.pcs = m->todo_pcs,
 				  .n = n,
@@ -101,27 +102,27 @@ static enum ux_code ask_many(struct missed *m, const struct ux_gsym *g, size_t n
 	return UX_OK;
 }
 
-static bool has_name(const struct missed *m, struct ux_frame_span s)
+static bool misses_has_name(const struct misses *m, struct ux_frame_span s)
 {
 	return s.n > 0 && strcmp(m->frames[s.first + s.n - 1].function, UX_NO_NAME) != 0;
 }
 
-/* Takes what the last candidate said, and leaves in todo what is still without a name. */
-static size_t take_answers(struct missed *m, size_t n)
+/* Merges the answers of the last candidate, and leaves in todo what is still without a name. */
+static size_t misses_merge(struct misses *m, size_t n)
 {
 	size_t left = 0;
 	for (size_t i = 0; i < n; i++) {
 		uint32_t k = m->todo[i];
-		if (m->spans[k].n == 0 || has_name(m, m->todo_spans[i]))
+		if (m->spans[k].n == 0 || misses_has_name(m, m->todo_spans[i]))
 			m->spans[k] = m->todo_spans[i];
-		if (!has_name(m, m->spans[k]))
+		if (!misses_has_name(m, m->spans[k]))
 			m->todo[left++] = k;
 	}
 	return left;
 }
 
 /* UX_ELIMIT: frames has no room for them all. */
-static enum ux_code ask_files(struct missed *m, const struct ux_open_module *module)
+static enum ux_code misses_look_up(struct misses *m, const struct ux_open_module *module)
 {
 	size_t left = m->n;
 	for (size_t i = 0; i < m->n; i++)
@@ -130,58 +131,65 @@ static enum ux_code ask_files(struct missed *m, const struct ux_open_module *mod
 		const struct ux_gsym *g = &ux_open_module_candidate(module, c)->gsym;
 		for (size_t i = 0; i < left; i++)
 			m->todo_pcs[i] = m->pcs[m->todo[i]];
-		UX_TRY(left < FEW ? ask_few(m, g, left) : ask_many(m, g, left));
-		left = take_answers(m, left);
+		UX_TRY(left < FEW ? misses_look_up_few(m, g, left)
+				  : misses_look_up_batch(m, g, left));
+		left = misses_merge(m, left);
 	}
 	return UX_OK;
 }
 
-/* --- noting what they said ---------------------------------------------------------------------
+/* --- into the cache ---------------------------------------------------------------------
  */
 
-/* How many of the caller's addresses have their number: all before the first without. */
-static size_t note(struct ux_resolver *r, const struct missed *m, size_t n, uint32_t *ret_frames)
+/* Returns how many of the caller's addresses have their number: all before the first without. */
+static size_t misses_add(struct ux_resolver *r, const struct misses *m, size_t n,
+			 uint32_t *ret_frames)
 {
 	for (size_t i = 0; i < m->n;) {
 		bool good = true;
-		ux_frame_cache_lock(r->memo);
-		for (size_t end = ux_min(i + LOCKED, m->n); i < end && good; i += good)
-			good = ux_frame_cache_add(r->memo, m->pcs[i], m->frames + m->spans[i].first,
-						  m->spans[i].n, &ret_frames[m->at[i]]);
-		ux_frame_cache_unlock(r->memo);
+		ux_frame_cache_lock(r->cache);
+		for (size_t end = ux_min(i + LOCKED, m->n); i < end && good; i += good) {
+			const struct ux_frame *frames = m->frames + m->spans[i].first;
+			size_t k = m->at[i], depth = m->spans[i].n;
+			good = ux_frame_cache_add(r->cache, m->pcs[i], frames, depth,
+						  &ret_frames[k]);
+			if (r->offsets && good)
+				r->offsets[k] = depth > 0 ? frames[depth - 1].offset : 0;
+		}
+		ux_frame_cache_unlock(r->cache);
 		if (!good)
 			return m->at[i];
 	}
 	return n;
 }
 
-static enum ux_code resolve_missed(struct ux_resolver *r, const uint64_t *pcs, size_t n,
+static enum ux_code resolve_misses(struct ux_resolver *r, const uint64_t *pcs, size_t n,
 				   size_t unknown, uint32_t *ret_frames, size_t *ret_done,
 				   struct ux_error *err)
 {
-	ux_cleanup(missed_deinit) struct missed m = {0};
-	if (!missed_init(&m, r, pcs, n, ret_frames, unknown))
+	ux_cleanup(misses_deinit) struct misses m = {0};
+	if (!misses_init(&m, r, pcs, n, ret_frames, unknown))
 		return ux_error_nomem(err);
 	enum ux_code code = UX_OK;
 	size_t all = m.n;
-	while ((code = ask_files(&m, r->module)) == UX_ELIMIT) {
+	while ((code = misses_look_up(&m, r->module)) == UX_ELIMIT) {
 		m.n /= 2; /* never to 0: one has room */
 		m.n_frames = 0;
 		memset(m.spans, 0, all * sizeof(*m.spans));
 	}
 	if (code != UX_OK)
 		return ux_error_nomem(err);
-	*ret_done = note(r, &m, m.n < all ? m.at[m.n] : n, ret_frames);
+	*ret_done = misses_add(r, &m, m.n < all ? m.at[m.n] : n, ret_frames);
 	return UX_OK;
 }
 
-static enum ux_code take_memo(struct ux_resolver *r, struct ux_error *err)
+static enum ux_code resolver_get_cache(struct ux_resolver *r, struct ux_error *err)
 {
-	r->anew = !r->memo || r->full;
-	if (r->full || !r->memo)
-		r->memo = ux_open_module_frames(r->module, r->mode, ux_take(&r->memo));
+	r->fresh = !r->cache || r->full;
+	if (r->full || !r->cache)
+		r->cache = ux_open_module_frames(r->module, r->mode, ux_take(&r->cache));
 	r->full = false;
-	return r->memo ? UX_OK : ux_error_nomem(err);
+	return r->cache ? UX_OK : ux_error_nomem(err);
 }
 
 enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, uint32_t *ret_frames,
@@ -189,14 +197,15 @@ enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, ui
 {
 	n = ux_min(n, (size_t)UX_RESOLVE_MOST);
 	*ret_done = 0;
-	/* A memo that somebody else fills at the same time may be full at once, more than once. */
+	/* A cache that other threads fill at the same time may be full at once, more than once. */
 	for (unsigned i = 0; i < 4 && *ret_done == 0; i++) {
-		UX_TRY(take_memo(r, err));
-		size_t unknown = ux_frame_cache_find(r->memo, pcs, n, r->back, ret_frames);
+		UX_TRY(resolver_get_cache(r, err));
+		size_t unknown =
+			ux_frame_cache_find(r->cache, pcs, n, r->back, ret_frames, r->offsets);
 		if (unknown == 0)
 			*ret_done = n;
 		else
-			UX_TRY(resolve_missed(r, pcs, n, unknown, ret_frames, ret_done, err));
+			UX_TRY(resolve_misses(r, pcs, n, unknown, ret_frames, ret_done, err));
 		r->full = *ret_done < n;
 	}
 	if (*ret_done > 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A question for names, worked through module by module. */
+/* Answers to requests for names, module by module. */
 #include "symbolize.h"
 
 #include "clock.h"
@@ -9,19 +9,19 @@ enum {
 	RETRY_AFTER_S = 1 /* of what was not reached, and of what is fetched or extracted */
 };
 
-/* One question at work. */
-struct work {
+/* One request at work. */
+struct symbolize_work {
 	struct ux_request *req;
-	struct ux_symbolize_request *asked;
-	const struct ux_symbolize_writer *form;
+	struct ux_symbolize_request *request;
+	const struct ux_symbolize_writer *writer;
 	void *ctx;
 	uint64_t end_ms;     /* monotonic; 0: never */
 	uint64_t names_left; /* functions that may yet be read to find some by name */
-	size_t name;         /* the first of asked->names that is not behind us */
+	size_t name;         /* of request->names, the next */
 	uint32_t frames[UX_RESOLVE_MOST];
 };
 
-static bool is_over(const struct work *w)
+static bool symbolize_is_over(const struct symbolize_work *w)
 {
 	return w->end_ms != 0 && (uint64_t)ux_clock_ms() >= w->end_ms;
 }
@@ -36,49 +36,44 @@ enum ux_code ux_symbolize_bound(struct ux_request *req, size_t size, size_t cap)
 	return bytes > req->held ? ux_request_hold(req, bytes) : UX_OK;
 }
 
-static void drop_module(struct ux_open_module **m)
-{
-	ux_open_module_unref(*m);
-}
-
 /* --- modules -----------------------------------------------------------------------------------
  */
 
 /* As the store has it; `why` is new. */
-static enum ux_code symbolize_module_get(struct ux_server *s, const struct ux_missing_module *ask,
+static enum ux_code symbolize_module_get(struct ux_server *s, const struct ux_missing_module *m,
 					 struct ux_open_module **ret, uint32_t *ret_retry_s,
 					 struct ux_error *why)
 {
 	*why = (struct ux_error)UX_ERROR_INIT;
-	enum ux_code code = ux_module_cache_get(s->cache, ask->ns, ask->id, ret, why);
+	enum ux_code code = ux_module_cache_get(s->cache, m->ns, m->id, ret, why);
 	*ret_retry_s = code == UX_EUNAVAILABLE ? RETRY_AFTER_S : 0;
 	return code;
 }
 
-static enum ux_code symbolize_module_fetching(const struct ux_missing_module *ask,
+static enum ux_code symbolize_module_fetching(const struct ux_missing_module *m,
 					      uint32_t *ret_retry_s, struct ux_error *why)
 {
-	*ret_retry_s = ask->retry_after_s ? ask->retry_after_s : RETRY_AFTER_S;
+	*ret_retry_s = m->retry_after_s ? m->retry_after_s : RETRY_AFTER_S;
 	*why = (struct ux_error)UX_ERROR_INIT;
-	return ux_error_set(why, UX_EUNAVAILABLE, "%.80s is being fetched", ask->id);
+	return ux_error_set(why, UX_EUNAVAILABLE, "%.80s is being fetched", m->id);
 }
 
 enum ux_code ux_server_module_open(struct ux_server *s, const char *ns, const char *id,
 				   uint32_t wait_ms, struct ux_open_module **ret,
 				   uint32_t *ret_retry_s, struct ux_error *err)
 {
-	struct ux_missing_module ask = {.ns = ns, .id = id, .wait_ms = wait_ms};
+	struct ux_missing_module m = {.ns = ns, .id = id, .wait_ms = wait_ms};
 	struct ux_error why;
-	enum ux_code code = symbolize_module_get(s, &ask, ret, ret_retry_s, &why);
+	enum ux_code code = symbolize_module_get(s, &m, ret, ret_retry_s, &why);
 	if (code == UX_ENOTFOUND && s->missing.fetch) {
-		switch (s->missing.fetch(s->missing.ctx, &ask)) {
+		switch (s->missing.fetch(s->missing.ctx, &m)) {
 		case UX_MISSING_NOWHERE:
 			break;
 		case UX_MISSING_PENDING:
-			code = symbolize_module_fetching(&ask, ret_retry_s, &why);
+			code = symbolize_module_fetching(&m, ret_retry_s, &why);
 			break;
 		case UX_MISSING_ARRIVED:
-			code = symbolize_module_get(s, &ask, ret, ret_retry_s, &why);
+			code = symbolize_module_get(s, &m, ret, ret_retry_s, &why);
 			break;
 		}
 	}
@@ -87,9 +82,10 @@ enum ux_code ux_server_module_open(struct ux_server *s, const char *ns, const ch
 	return code;
 }
 
-static enum ux_code open_module(struct work *w, const struct ux_requested_module *module,
-				uint32_t wait_ms, struct ux_open_module **ret,
-				uint32_t *ret_retry_s, struct ux_error *why)
+static enum ux_code symbolize_open_module(struct symbolize_work *w,
+					  const struct ux_requested_module *module,
+					  uint32_t wait_ms, struct ux_open_module **ret,
+					  uint32_t *ret_retry_s, struct ux_error *why)
 {
 	const char *id = module->canonical;
 	*ret_retry_s = 0;
@@ -99,35 +95,36 @@ static enum ux_code open_module(struct work *w, const struct ux_requested_module
 				     ret, ret_retry_s, why);
 }
 
-/* Whether the module is on its way here. */
-static bool is_coming(struct work *w, const struct ux_requested_module *module, uint32_t wait_ms)
+/* Whether the module is being fetched or extracted. */
+static bool symbolize_is_coming(struct symbolize_work *w, const struct ux_requested_module *module,
+				uint32_t wait_ms)
 {
 	struct ux_arena_mark mark = ux_arena_mark(&w->req->arena);
-	ux_cleanup(drop_module) struct ux_open_module *m = NULL;
+	ux_cleanup(ux_open_module_release) struct ux_open_module *m = NULL;
 	uint32_t retry_s = 0;
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = open_module(w, module, wait_ms, &m, &retry_s, &why);
+	enum ux_code code = symbolize_open_module(w, module, wait_ms, &m, &retry_s, &why);
 	ux_arena_rewind(&w->req->arena, mark);
 	return code == UX_EUNAVAILABLE;
 }
 
 /*
- * Who gave us time has modules that are being fetched waited for: all are asked for first, and half
- * of the time is kept for what is here.
+ * A client that gave us time gets modules that are being fetched: the fetches of all begin first,
+ * then each is waited for; half of the time is reserved for the lookups.
  */
-static enum ux_code wait_for_modules(struct work *w)
+static enum ux_code symbolize_wait(struct symbolize_work *w)
 {
-	uint64_t until = (uint64_t)ux_clock_ms() + w->asked->timeout_ms / 2;
-	const struct ux_requested_modules *modules = &w->asked->modules;
+	uint64_t until = (uint64_t)ux_clock_ms() + w->request->timeout_ms / 2;
+	const struct ux_requested_modules *modules = &w->request->modules;
 	ux_cleanup(ux_free_ptr) bool *coming = calloc(modules->size + 1, sizeof(*coming));
 	if (!coming)
 		return ux_error_nomem(&w->req->err);
 	for (size_t i = 0; i < modules->size; i++)
-		coming[i] = is_coming(w, &modules->data[i], /* wait_ms= */ 0);
+		coming[i] = symbolize_is_coming(w, &modules->data[i], /* wait_ms= */ 0);
 	for (size_t i = 0; i < modules->size; i++) {
 		uint64_t now = (uint64_t)ux_clock_ms();
 		if (coming[i] && now < until)
-			(void)is_coming(w, &modules->data[i], (uint32_t)(until - now));
+			(void)symbolize_is_coming(w, &modules->data[i], (uint32_t)(until - now));
 	}
 	return UX_OK;
 }
@@ -135,11 +132,12 @@ static enum ux_code wait_for_modules(struct work *w)
 /* --- addresses ---------------------------------------------------------------------------------
  */
 
-/* Places that are known by a name get their addresses. */
-static enum ux_code find_names(struct work *w, const struct ux_requested_module *module,
-			       struct ux_open_module *m)
+/* Addresses that are relative to a function become addresses of the file. */
+static enum ux_code symbolize_find_names(struct symbolize_work *w,
+					 const struct ux_requested_module *module,
+					 struct ux_open_module *m)
 {
-	struct ux_symbolize_request *a = w->asked;
+	struct ux_symbolize_request *a = w->request;
 	while (w->name < a->names.size && a->names.data[w->name].at < module->first)
 		w->name++;
 	for (size_t i = w->name; i < a->names.size; i++) {
@@ -157,43 +155,46 @@ static enum ux_code find_names(struct work *w, const struct ux_requested_module 
 	return UX_OK;
 }
 
-/* n addresses from `first` on have their frames; those of unknown names have none. */
-static void clear_unknown_names(struct work *w, size_t first, size_t n)
+/* Of n addresses from `first` on, those of functions that do not exist get no frames. */
+static void symbolize_clear_names(struct symbolize_work *w, size_t first, size_t n)
 {
-	const struct ux_requested_names *names = &w->asked->names;
+	const struct ux_requested_names *names = &w->request->names;
 	for (; w->name < names->size && names->data[w->name].at < first + n; w->name++)
 		if (!names->data[w->name].known)
 			w->frames[names->data[w->name].at - first] = 0;
 }
 
 /* Frames of the module's addresses while there is time; *ret_n is how many of them. */
-static enum ux_code put_addresses(struct work *w, const struct ux_requested_module *module,
-				  struct ux_resolver *r, size_t *ret_n)
+static enum ux_code symbolize_put_addresses(struct symbolize_work *w,
+					    const struct ux_requested_module *module,
+					    struct ux_resolver *r, size_t *ret_n)
 {
-	const uint64_t *pcs = w->asked->pcs.data;
+	const uint64_t *pcs = w->request->pcs.data;
 	for (*ret_n = 0; *ret_n < module->n;) {
 		size_t first = module->first + *ret_n, done = 0;
-		if (is_over(w))
+		if (symbolize_is_over(w))
 			return UX_OK;
 		UX_TRY(ux_resolve(r, pcs + first, module->n - *ret_n, w->frames, &done,
 				  &w->req->err));
-		clear_unknown_names(w, first, done);
-		UX_TRY(w->form->put(w->ctx, r, w->frames, done));
+		symbolize_clear_names(w, first, done);
+		UX_TRY(w->writer->put(w->ctx, r, w->frames, done));
 		*ret_n += done;
 	}
 	return UX_OK;
 }
 
-static enum ux_code put_found(struct work *w, struct ux_open_module *m, struct ux_module_answer *s)
+static enum ux_code symbolize_put_found(struct symbolize_work *w, struct ux_open_module *m,
+					struct ux_module_answer *s)
 {
 	const struct ux_requested_module *module = s->module;
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
-		.module = m, .mode = w->asked->demangle, .back = w->asked->return_addresses};
+		.module = m, .mode = w->request->demangle, .back = w->request->return_addresses};
 	s->open = true;
 	s->quality = ux_open_module_candidate(m, 0)->quality;
-	w->form->begin(w->ctx, module, &s->quality);
-	UX_TRY(find_names(w, module, m));
-	UX_TRY(put_addresses(w, module, &r, &s->n));
+	s->deadline = w->end_ms != 0;
+	w->writer->begin(w->ctx, s);
+	UX_TRY(symbolize_find_names(w, module, m));
+	UX_TRY(symbolize_put_addresses(w, module, &r, &s->n));
 	if (s->n == module->n)
 		return UX_OK;
 	s->status = UX_MODULE_PENDING;
@@ -202,7 +203,7 @@ static enum ux_code put_found(struct work *w, struct ux_open_module *m, struct u
 	return UX_OK;
 }
 
-static enum ux_module_status status_of(enum ux_code code)
+static enum ux_module_status symbolize_status_of(enum ux_code code)
 {
 	if (code == UX_OK)
 		return UX_MODULE_FOUND;
@@ -211,53 +212,55 @@ static enum ux_module_status status_of(enum ux_code code)
 	return code == UX_EUNAVAILABLE ? UX_MODULE_PENDING : UX_MODULE_FAILED;
 }
 
-static enum ux_code put_module(struct work *w, const struct ux_requested_module *module,
-			       enum ux_code *ret_code)
+static enum ux_code symbolize_put_module(struct symbolize_work *w,
+					 const struct ux_requested_module *module,
+					 enum ux_code *ret_code)
 {
 	struct ux_module_answer s = {.module = module, .reason = ""};
-	ux_cleanup(drop_module) struct ux_open_module *m = NULL;
+	ux_cleanup(ux_open_module_release) struct ux_open_module *m = NULL;
 	struct ux_error why = UX_ERROR_INIT;
-	if (is_over(w)) {
+	if (symbolize_is_over(w)) {
 		*ret_code = ux_error_set(&why, UX_EUNAVAILABLE, "the time was over");
 		s.retry_after_s = RETRY_AFTER_S;
 	} else {
-		*ret_code = open_module(w, module, /* wait_ms= */ 0, &m, &s.retry_after_s, &why);
+		*ret_code = symbolize_open_module(w, module, /* wait_ms= */ 0, &m, &s.retry_after_s,
+						  &why);
 	}
 	if (*ret_code == UX_ENOMEM) {
 		w->req->err = why;
 		return *ret_code;
 	}
-	s.status = status_of(*ret_code);
+	s.status = symbolize_status_of(*ret_code);
 	if (*ret_code == UX_OK) {
-		UX_TRY(put_found(w, m, &s));
+		UX_TRY(symbolize_put_found(w, m, &s));
 	} else {
 		s.reason = *ret_code == UX_ENOTFOUND ? "" : why.text;
-		w->form->begin(w->ctx, module, NULL);
+		w->writer->begin(w->ctx, &s);
 	}
-	w->form->end(w->ctx, &s);
+	w->writer->end(w->ctx, &s);
 	return UX_OK;
 }
 
-enum ux_code ux_symbolize(struct ux_request *req, struct ux_symbolize_request *asked,
-			  const struct ux_symbolize_writer *form, void *ctx,
+enum ux_code ux_symbolize(struct ux_request *req, struct ux_symbolize_request *request,
+			  const struct ux_symbolize_writer *writer, void *ctx,
 			  enum ux_code *ret_first)
 {
-	ux_cleanup(ux_free_ptr) struct work *w = malloc(sizeof(*w));
+	ux_cleanup(ux_free_ptr) struct symbolize_work *w = malloc(sizeof(*w));
 	if (!w)
 		return ux_error_nomem(&req->err);
-	*w = (struct work){.req = req,
-			   .asked = asked,
-			   .form = form,
-			   .ctx = ctx,
-			   .end_ms = asked->timeout_ms ? (uint64_t)ux_clock_ms() + asked->timeout_ms
-						       : 0,
-			   .names_left = UX_SYMBOLIZE_NAMES_MOST};
-	if (asked->timeout_ms != 0 && ux_server_of(req)->missing.fetch)
-		UX_TRY(wait_for_modules(w));
-	for (size_t i = 0; i < asked->modules.size; i++) {
+	*w = (struct symbolize_work){
+		.req = req,
+		.request = request,
+		.writer = writer,
+		.ctx = ctx,
+		.end_ms = request->timeout_ms ? (uint64_t)ux_clock_ms() + request->timeout_ms : 0,
+		.names_left = UX_SYMBOLIZE_NAMES_MOST};
+	if (request->timeout_ms != 0 && ux_server_of(req)->missing.fetch)
+		UX_TRY(symbolize_wait(w));
+	for (size_t i = 0; i < request->modules.size; i++) {
 		struct ux_arena_mark mark = ux_arena_mark(&req->arena);
 		enum ux_code code = UX_OK;
-		UX_TRY(put_module(w, &asked->modules.data[i], &code));
+		UX_TRY(symbolize_put_module(w, &request->modules.data[i], &code));
 		ux_arena_rewind(&req->arena, mark);
 		if (i == 0)
 			*ret_first = code;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A question for names, worked through module by module. */
+/* Answers to requests for names, module by module. */
 #ifndef UX_SYMBOLIZE_H
 #define UX_SYMBOLIZE_H
 
@@ -8,27 +8,27 @@
 #include "server.h"
 #include "unhex/question.h"
 
-/* What is to be said of a module besides its frames. */
+/* What an answer says about a module, besides its frames. */
 struct ux_module_answer {
 	const struct ux_requested_module *module;
 	enum ux_module_status status;
-	bool open;               /* its symbols are here: addresses may have been put */
+	bool open;               /* its symbols are here: frames follow */
+	bool deadline;           /* time may run out: the status is known at the end */
 	enum ux_quality quality; /* of an open one */
 	const char *reason;      /* "" when there is none */
 	uint32_t retry_after_s;
-	size_t n; /* addresses that were put */
+	size_t n; /* addresses whose frames were written */
 };
 
 /*
- * How an answer is written: for each module begin, put as often as there are pieces of addresses,
- * end. open: its symbols are here, so that frames follow.
+ * How an answer is written: for each module begin, put for each batch of addresses, end. status,
+ * reason and what follows are set at the end; at the begin only without a deadline.
  */
 struct ux_symbolize_writer {
-	void (*begin)(void *ctx, const struct ux_requested_module *module,
-		      const enum ux_quality *open);
+	void (*begin)(void *ctx, const struct ux_module_answer *a);
 	enum ux_code (*put)(void *ctx, const struct ux_resolver *r, const uint32_t *frames,
 			    size_t n);
-	void (*end)(void *ctx, const struct ux_module_answer *s);
+	void (*end)(void *ctx, const struct ux_module_answer *a);
 };
 
 /*
@@ -36,19 +36,19 @@ struct ux_symbolize_writer {
  * *ret_first is the code that the first module's opening ended with. A module that is missing or
  * broken is an answer, not a failure: UX_ENOMEM, UX_ELIMIT, UX_EUNAVAILABLE are.
  */
-enum ux_code ux_symbolize(struct ux_request *req, struct ux_symbolize_request *asked,
-			  const struct ux_symbolize_writer *form, void *ctx,
+enum ux_code ux_symbolize(struct ux_request *req, struct ux_symbolize_request *request,
+			  const struct ux_symbolize_writer *writer, void *ctx,
 			  enum ux_code *ret_first) ux_must;
 
-/* The answer is bounded alone, and with those of all other requests: `size` bytes are in it, room
- * is taken for `cap`. */
+/* Every answer is bounded alone, and with those of all other requests: it has `size` bytes, and
+ * buffers of it `cap`. UX_ELIMIT, UX_EUNAVAILABLE. */
 enum ux_code ux_symbolize_bound(struct ux_request *req, size_t size, size_t cap) ux_must;
 
 /*
- * ux_module_cache_get(), and whoever can be asked is, where the store has nothing (UX_ENOTFOUND
- * there). UX_EUNAVAILABLE: it may come, *ret_retry_s is the second from now on which it makes sense
- * to ask again; 0 after all other codes. wait_ms: how long the caller can wait for it, 0: not at
- * all. Any thread.
+ * ux_module_cache_get(), and where the store has nothing (UX_ENOTFOUND there), ux_server.missing.
+ * UX_EUNAVAILABLE: the module may come, *ret_retry_s is the second from now on which another
+ * request makes sense; 0 after all other codes. wait_ms: how long the caller can wait for it, 0:
+ * not at all. Any thread.
  */
 enum ux_code ux_server_module_open(struct ux_server *s, const char *ns, const char *id,
 				   uint32_t wait_ms, struct ux_open_module **ret,

@@ -12,86 +12,86 @@
 struct json_form {
 	struct ux_request *req;
 	struct ux_json j;
-	size_t status; /* where in the answer the word for `found` begins */
-	bool any;      /* an address of the module was put */
+	struct ux_out later;   /* frames of a module whose status is not known yet */
+	struct ux_out *frames; /* where frames are written: the answer, or `later` */
+	bool any;              /* an address of the module was written */
 };
 
-static void json_begin(void *ctx, const struct ux_requested_module *module,
-		       const enum ux_quality *open)
+static void json_form_deinit(struct json_form *f)
 {
-	struct json_form *f = ctx;
-	ux_json_object_begin(&f->j);
-	ux_json_key_str(&f->j, "id", module->id);
-	f->any = false;
-	if (!open)
-		return;
-	ux_json_key(&f->j, "status");
-	f->status = f->j.out->size;
-	ux_json_cstr(&f->j, "found");
-	ux_json_key_cstr(&f->j, "quality", ux_quality_name(*open));
+	ux_out_deinit(&f->later);
+}
+
+/* All that comes before the frames of an open module. */
+static void json_form_head(struct json_form *f, const struct ux_module_answer *a)
+{
+	ux_json_key_cstr(&f->j, "status", a->status == UX_MODULE_PENDING ? "pending" : "found");
+	ux_json_key_cstr(&f->j, "quality", ux_quality_name(a->quality));
 	ux_json_key(&f->j, "frames");
 	ux_json_array_begin(&f->j);
 }
 
-static enum ux_code json_put(void *ctx, const struct ux_resolver *r, const uint32_t *frames,
-			     size_t n)
+static void json_form_begin(void *ctx, const struct ux_module_answer *a)
+{
+	struct json_form *f = ctx;
+	ux_json_object_begin(&f->j);
+	ux_json_key_str(&f->j, "id", a->module->id);
+	f->any = false;
+	f->frames = a->deadline ? &f->later : f->j.out;
+	ux_out_reset(&f->later);
+	if (a->open && !a->deadline)
+		json_form_head(f, a);
+}
+
+static enum ux_code json_form_put(void *ctx, const struct ux_resolver *r, const uint32_t *frames,
+				  size_t n)
 {
 	enum {
 		AHEAD = 8
 	};
 	struct json_form *f = ctx;
-	struct ux_out *out = f->j.out;
+	struct ux_out *out = f->frames;
+	size_t size = out == &f->later ? f->j.out->size : 0;
+	size_t cap = out == &f->later ? f->j.out->cap : 0;
 	for (size_t i = 0; i < n; i++) {
 		if (i + AHEAD < n)
-			ux_frame_cache_prefetch(r->memo, frames[i + AHEAD]);
+			ux_frame_cache_prefetch(r->cache, frames[i + AHEAD]);
 		if (f->any)
 			ux_out_u8(out, ',');
 		f->any = true;
-		ux_frame_cache_json(r->memo, frames[i], out);
-		UX_TRY(ux_symbolize_bound(f->req, out->size, out->cap));
+		ux_frame_cache_json(r->cache, frames[i], out);
+		UX_TRY(ux_symbolize_bound(f->req, size + out->size, cap + out->cap));
 	}
-	return UX_OK;
+	return ux_out_status(out, &f->req->err);
 }
 
-/* What was begun as found ended early. */
-static void put_pending(struct json_form *f)
-{
-	static const char found[] = "\"found\"", pending[] = "\"pending\"";
-	enum {
-		MORE = sizeof(pending) - sizeof(found)
-	};
-	struct ux_out *out = f->j.out;
-	if (!ux_out_room(out, MORE))
-		return;
-	uint8_t *at = out->data + f->status;
-	memmove(at + MORE, at, out->size - MORE - f->status);
-	memcpy(at, pending, sizeof(pending) - 1);
-}
-
-static void json_end(void *ctx, const struct ux_module_answer *s)
+static void json_form_end(void *ctx, const struct ux_module_answer *a)
 {
 	static const char *const words[] = {"found", "missing", "failed", "pending"};
 	struct json_form *f = ctx;
-	if (s->open)
+	if (a->open && a->deadline) {
+		json_form_head(f, a);
+		ux_out_put(f->j.out, f->later.data, f->later.size);
+	}
+	if (a->open)
 		ux_json_array_end(&f->j);
 	else
-		ux_json_key_cstr(&f->j, "status", words[s->status]);
-	if (s->open && s->status == UX_MODULE_PENDING)
-		put_pending(f);
-	if (s->reason[0] != '\0')
-		ux_json_key_cstr(&f->j, "reason", s->reason);
-	if (s->status == UX_MODULE_PENDING)
-		ux_json_key_u64(&f->j, "retry_after", s->retry_after_s);
+		ux_json_key_cstr(&f->j, "status", words[a->status]);
+	if (a->reason[0] != '\0')
+		ux_json_key_cstr(&f->j, "reason", a->reason);
+	if (a->status == UX_MODULE_PENDING)
+		ux_json_key_u64(&f->j, "retry_after", a->retry_after_s);
 	ux_json_object_end(&f->j);
 }
 
-static const struct ux_symbolize_writer json_form = {json_begin, json_put, json_end};
+static const struct ux_symbolize_writer json_form = {json_form_begin, json_form_put, json_form_end};
 
 static enum ux_code answer_json(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request asked =
 		UX_SYMBOLIZE_REQUEST_INIT;
-	struct json_form f = {.req = req, .j = ux_json_make(&req->out)};
+	ux_cleanup(json_form_deinit) struct json_form f = {.req = req,
+							   .j = ux_json_make(&req->out)};
 	enum ux_code first = UX_OK;
 	UX_TRY(ux_symbolize_request_parse_json(&asked, req->body, &req->err));
 	ux_json_object_begin(&f.j);
@@ -113,37 +113,36 @@ struct compact_form {
 	struct ux_frame_reply *wire;
 };
 
-static void compact_begin(void *ctx, const struct ux_requested_module *module,
-			  const enum ux_quality *open)
+static void compact_form_begin(void *ctx, const struct ux_module_answer *a)
 {
 	struct compact_form *f = ctx;
-	(void)module;
-	(void)open;
+	(void)a;
 	ux_frame_reply_reset(f->wire);
 }
 
-static enum ux_code compact_put(void *ctx, const struct ux_resolver *r, const uint32_t *frames,
-				size_t n)
+static enum ux_code compact_form_put(void *ctx, const struct ux_resolver *r, const uint32_t *frames,
+				     size_t n)
 {
 	struct compact_form *f = ctx;
-	if (r->anew)
+	if (r->fresh)
 		ux_frame_reply_reset(f->wire);
-	if (!ux_frame_reply_add(f->wire, r->memo, frames, n))
+	if (!ux_frame_reply_add(f->wire, r->cache, frames, n))
 		return ux_error_nomem(&f->req->err);
 	size_t size = ux_wire_reply_size(&f->wire->reply);
 	return ux_symbolize_bound(f->req, size, 3 * size); /* it is copied at the end */
 }
 
-static void compact_end(void *ctx, const struct ux_module_answer *s)
+static void compact_form_end(void *ctx, const struct ux_module_answer *s)
 {
 	struct compact_form *f = ctx;
 	ux_wire_reply_module(&f->wire->reply, s->status, s->quality, ux_bytes_cstr(s->reason),
 			     s->retry_after_s, s->n);
 }
 
-static const struct ux_symbolize_writer compact_form = {compact_begin, compact_put, compact_end};
+static const struct ux_symbolize_writer compact_form = {compact_form_begin, compact_form_put,
+							compact_form_end};
 
-static void compact_deinit(struct compact_form *f)
+static void compact_form_deinit(struct compact_form *f)
 {
 	ux_frame_reply_pool_put(f->wires, f->wire);
 }
@@ -152,7 +151,7 @@ static enum ux_code answer_compact(struct ux_request *req, struct ux_response *r
 {
 	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request asked = {0};
 	struct ux_frame_reply_pool *wires = ux_module_cache_replies(ux_server_of(req)->cache);
-	ux_cleanup(compact_deinit) struct compact_form f = {
+	ux_cleanup(compact_form_deinit) struct compact_form f = {
 		.req = req, .wires = wires, .wire = ux_frame_reply_pool_get(wires)};
 	enum ux_code first = UX_OK;
 	if (!f.wire)
@@ -202,7 +201,8 @@ enum ux_code ux_handle_symbolize_one(struct ux_request *req, struct ux_response 
 {
 	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request asked =
 		UX_SYMBOLIZE_REQUEST_INIT;
-	struct json_form f = {.req = req, .j = ux_json_make(&req->out)};
+	ux_cleanup(json_form_deinit) struct json_form f = {.req = req,
+							   .j = ux_json_make(&req->out)};
 	struct ux_requested_module module = {.id = req->params[0]};
 	struct ux_bytes list;
 	enum ux_code first = UX_OK;

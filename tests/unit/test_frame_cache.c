@@ -38,11 +38,11 @@ static void address_is_known_once_it_was_added(void **state)
 	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_FULL, &all);
 	const uint64_t pcs[] = {0x10, 0, 0x20, 0x10, 0x30};
 	uint32_t got[5];
-	assert_int_equal(ux_frame_cache_find(m, pcs, 5, 0, got), 5);
+	assert_int_equal(ux_frame_cache_find(m, pcs, 5, 0, got, NULL), 5);
 	uint32_t number = add(m, 0x10, chain, 3);
 	assert_int_equal(add(m, 0x20, chain + 1, 2), ux_cached_frame(m, number)->up);
 	assert_int_equal(add(m, 0x30, NULL, 0), 0);
-	assert_int_equal(ux_frame_cache_find(m, pcs, 5, 0, got), 1);
+	assert_int_equal(ux_frame_cache_find(m, pcs, 5, 0, got, NULL), 1);
 	assert_int_equal(got[0], number);
 	assert_int_equal(got[1], UX_FRAME_UNKNOWN);
 	assert_int_equal(got[3], number);
@@ -63,7 +63,7 @@ static void return_address_is_looked_up_a_byte_before(void **state)
 	const uint64_t pcs[] = {0x11, 0};
 	uint32_t got[2];
 	uint32_t number = add(m, 0x10, chain, 1);
-	assert_int_equal(ux_frame_cache_find(m, pcs, 2, 1, got), 0);
+	assert_int_equal(ux_frame_cache_find(m, pcs, 2, 1, got, NULL), 0);
 	assert_int_equal(got[0], number);
 	assert_int_equal(got[1], 0); /* nothing returns to 0 */
 	ux_frame_cache_unref(m);
@@ -111,7 +111,7 @@ static void full_memo_says_so_and_keeps_what_it_has(void **state)
 	assert_true(ux_frame_cache_bytes(m) > UX_FRAME_CACHE_MOST / 2);
 	assert_int_equal(atomic_load(&all), ux_frame_cache_bytes(m));
 	const uint64_t pc = 0;
-	assert_int_equal(ux_frame_cache_find(m, &pc, 1, 0, &number), 0);
+	assert_int_equal(ux_frame_cache_find(m, &pc, 1, 0, &number, NULL), 0);
 	assert_int_equal(number, first);
 	struct ux_cached_text t = *ux_cached_text(m, ux_cached_frame(m, first)->function);
 	assert_int_equal(t.data[0], 'n');
@@ -164,7 +164,7 @@ static void *race(void *ctx)
 	for (uint64_t pc = 0; pc < RACE_PCS; pc++) {
 		struct ux_frame frames[4];
 		uint32_t number = UX_FRAME_UNKNOWN;
-		if (ux_frame_cache_find(r->m, &pc, 1, 0, &number) > 0) {
+		if (ux_frame_cache_find(r->m, &pc, 1, 0, &number, NULL) > 0) {
 			size_t n = race_frames(pc, frames);
 			ux_frame_cache_lock(r->m);
 			r->wrong += !ux_frame_cache_add(r->m, pc, frames, n, &number);
