@@ -29,7 +29,7 @@ void ux_log_configure(enum ux_log_format format, enum ux_log_level level)
 	atomic_store_explicit(&level_now, level, memory_order_relaxed);
 }
 
-static enum ux_log_level level_of(const char *word)
+static enum ux_log_level log_level_of(const char *word)
 {
 	switch (word[0]) {
 	case 'e':
@@ -44,7 +44,7 @@ static enum ux_log_level level_of(const char *word)
 }
 
 /* "2026-11-21T17:08:00.384Z"; a thread makes the text of a second once. */
-static void stamp(char *buf, size_t size)
+static void log_stamp(char *buf, size_t size)
 {
 	static _Thread_local struct {
 		time_t second;
@@ -81,7 +81,7 @@ void ux_log_redact(struct ux_bytes text, struct ux_out *out)
 }
 
 /* Bytes of the escape at the start of text; 0 when JSON has none such. */
-static size_t escape_size(struct ux_bytes text)
+static size_t log_escape_size(struct ux_bytes text)
 {
 	if (text.size < 2 || !memchr("\"\\/bfnrtu", text.data[1], 9))
 		return 0;
@@ -94,25 +94,25 @@ static size_t escape_size(struct ux_bytes text)
 }
 
 /* Bytes of the character at the start of text; 0 when it is no UTF-8, or JSON wants it escaped. */
-static size_t character_size(struct ux_bytes text)
+static size_t log_character_size(struct ux_bytes text)
 {
 	return text.data[0] < ' ' ? 0 : ux_utf8_size(text, NULL);
 }
 
 /* Bytes of a string of JSON at the start of text, both quotes included; 0 when it is none. */
-static size_t quoted_size(struct ux_bytes text)
+static size_t log_quoted_size(struct ux_bytes text)
 {
 	size_t i = 1, n = 1;
 	if (text.size == 0 || text.data[0] != '"')
 		return 0;
 	for (; i < text.size && text.data[i] != '"' && n > 0; i += n) {
 		struct ux_bytes rest = ux_bytes(text.data + i, text.size - i);
-		n = rest.data[0] == '\\' ? escape_size(rest) : character_size(rest);
+		n = rest.data[0] == '\\' ? log_escape_size(rest) : log_character_size(rest);
 	}
 	return i < text.size && n > 0 ? i + 1 : 0;
 }
 
-static bool is_number(struct ux_bytes s)
+static bool log_is_number(struct ux_bytes s)
 {
 	for (size_t i = 0; i < s.size; i++)
 		if (!isdigit(s.data[i]))
@@ -120,54 +120,54 @@ static bool is_number(struct ux_bytes s)
 	return s.size > 0 && s.size <= DIGITS_MOST && (s.data[0] != '0' || s.size == 1);
 }
 
-static size_t word_size(struct ux_bytes text)
+static size_t log_word_size(struct ux_bytes text)
 {
 	const uint8_t *blank = text.size ? memchr(text.data, ' ', text.size) : NULL;
 	return blank ? (size_t)(blank - text.data) : text.size;
 }
 
-static void put_json_text(struct ux_bytes s, struct ux_out *out)
+static void log_put_json_text(struct ux_bytes s, struct ux_out *out)
 {
 	struct ux_json j = ux_json_make(out);
 	ux_json_str(&j, s);
 }
 
 /* One value, moved past; what is quoted is JSON already, but for the dots behind what was cut. */
-static void put_value(struct ux_bytes *text, struct ux_out *out)
+static void log_put_value(struct ux_bytes *text, struct ux_out *out)
 {
-	size_t quoted = quoted_size(*text);
+	size_t quoted = log_quoted_size(*text);
 	struct ux_bytes behind = ux_bytes(text->data + quoted, text->size - quoted);
-	size_t word = word_size(behind);
+	size_t word = log_word_size(behind);
 	behind.size = word;
 	struct ux_bytes whole = ux_bytes(text->data, quoted + word);
 	if (quoted > 0 && (word == 0 || ux_bytes_eq(behind, UX_STR("...")))) {
 		ux_out_put(out, whole.data, quoted - 1);
 		ux_out_put(out, behind.data, word);
 		ux_out_u8(out, '"');
-	} else if (is_number(whole)) {
+	} else if (log_is_number(whole)) {
 		ux_out_put(out, whole.data, whole.size);
 	} else {
-		put_json_text(whole, out);
+		log_put_json_text(whole, out);
 	}
 	*text = ux_bytes(text->data + whole.size, text->size - whole.size);
 }
 
 /* ,"key":value for each key=value; what has no key is one of "text". */
-static void put_members(struct ux_bytes text, struct ux_out *out)
+static void log_put_members(struct ux_bytes text, struct ux_out *out)
 {
 	while (text.size > 0) {
-		size_t word = word_size(text);
+		size_t word = log_word_size(text);
 		const uint8_t *equals = word ? memchr(text.data, '=', word) : NULL;
 		size_t key = equals ? (size_t)(equals - text.data) : 0;
 		if (key > 0 && key <= KEY_WORD_MOST) {
 			ux_out_u8(out, ',');
-			put_json_text(ux_bytes(text.data, key), out);
+			log_put_json_text(ux_bytes(text.data, key), out);
 			ux_out_u8(out, ':');
 			text = ux_bytes(equals + 1, text.size - key - 1);
-			put_value(&text, out);
+			log_put_value(&text, out);
 		} else if (word > 0) {
 			ux_out_cstr(out, ",\"text\":");
-			put_json_text(text, out);
+			log_put_json_text(text, out);
 			return;
 		}
 		if (text.size > 0)
@@ -175,17 +175,17 @@ static void put_members(struct ux_bytes text, struct ux_out *out)
 	}
 }
 
-static void put_object(const char *when, const char *level, const char *event, struct ux_bytes text,
-		       struct ux_out *out)
+static void log_put_object(const char *when, const char *level, const char *event,
+			   struct ux_bytes text, struct ux_out *out)
 {
 	ux_out_fmt(out, "{\"time\":\"%s\",\"level\":\"%s\",\"event\":", when, level);
-	put_json_text(ux_bytes_cstr(event), out);
-	put_members(text, out);
+	log_put_json_text(ux_bytes_cstr(event), out);
+	log_put_members(text, out);
 	ux_out_u8(out, '}');
 }
 
 /* The last look at a line, whoever put it together. */
-static void clean(struct ux_bytes line, struct ux_out *out)
+static void log_clean(struct ux_bytes line, struct ux_out *out)
 {
 	ux_log_redact(line, out);
 	for (size_t i = 0; i < out->size; i++)
@@ -195,22 +195,22 @@ static void clean(struct ux_bytes line, struct ux_out *out)
 }
 
 /* One write a line: lines of several threads do not mix. */
-static void put_line(const struct ux_out *line)
+static void log_put_line(const struct ux_out *line)
 {
 	if (!line->failed && write(STDERR_FILENO, line->data, line->size) < 0)
 		return; /* nobody listens, and there is nobody to tell */
 }
 
-static bool is_wanted(const char *level)
+static bool log_is_wanted(const char *level)
 {
-	return level_of(level) <= atomic_load_explicit(&level_now, memory_order_relaxed);
+	return log_level_of(level) <= atomic_load_explicit(&level_now, memory_order_relaxed);
 }
 
 void ux_log_line(const char *level, const char *event, const char *fmt, ...)
 {
 	char text[LINE];
 	va_list args;
-	if (!is_wanted(level))
+	if (!log_is_wanted(level))
 		return;
 	va_start(args, fmt);
 	int n = vsnprintf(text, sizeof(text), fmt, args);
@@ -218,8 +218,8 @@ void ux_log_line(const char *level, const char *event, const char *fmt, ...)
 	ux_log_text(level, event, ux_bytes(text, ux_min((size_t)ux_max(n, 0), sizeof(text) - 1)));
 }
 
-static void put_words(const char *when, const char *level, const char *event, struct ux_bytes text,
-		      struct ux_out *out)
+static void log_put_words(const char *when, const char *level, const char *event,
+			  struct ux_bytes text, struct ux_out *out)
 {
 	const char *const words[] = {"time=", when, " level=", level, " event=", event, " "};
 	for (size_t i = 0; i < ux_countof(words); i++)
@@ -231,19 +231,19 @@ void ux_log_text(const char *level, const char *event, struct ux_bytes told)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out whole = {0}, line = {0};
 	char when[40];
-	if (!is_wanted(level))
+	if (!log_is_wanted(level))
 		return;
 	told.size = ux_min(told.size, (size_t)LINE - 1);
-	stamp(when, sizeof(when));
+	log_stamp(when, sizeof(when));
 	ux_out_grow(&whole, told.size + MORE);
 	ux_out_grow(&line, told.size + MORE);
 	if (atomic_load_explicit(&format_now, memory_order_relaxed) == UX_LOG_JSON) {
-		put_object(when, level, event, told, &whole);
+		log_put_object(when, level, event, told, &whole);
 	} else {
-		put_words(when, level, event, told, &whole);
+		log_put_words(when, level, event, told, &whole);
 	}
-	clean(ux_out_bytes(&whole), &line);
-	put_line(&line);
+	log_clean(ux_out_bytes(&whole), &line);
+	log_put_line(&line);
 }
 
 /* Whole escapes and both quotes, however little fits: a cut quote would swallow what follows. */

@@ -7,17 +7,18 @@ static const uint64_t bounds[UX_METRICS_BUCKETS] = {
 	100, 250, 500, 1000, 2500, 5000, 25000, 100000, 500000, 1000000, 5000000, 30000000,
 };
 
-static void add(_Atomic uint64_t *to, uint64_t n)
+static void metrics_add(_Atomic uint64_t *to, uint64_t n)
 {
 	atomic_fetch_add_explicit(to, n, memory_order_relaxed);
 }
 
-static uint64_t get(const _Atomic uint64_t *from)
+static uint64_t metrics_get(const _Atomic uint64_t *from)
 {
 	return atomic_load_explicit(from, memory_order_relaxed);
 }
 
-static size_t index_of(const struct ux_route *routes, size_t n_routes, const struct ux_route *route)
+static size_t metrics_index_of(const struct ux_route *routes, size_t n_routes,
+			       const struct ux_route *route)
 {
 	size_t i = route ? (size_t)(route - routes) : n_routes;
 	return ux_min(ux_min(i, n_routes), (size_t)UX_METRICS_ROUTES_MOST);
@@ -27,23 +28,24 @@ void ux_metrics_request(struct ux_metrics *m, const struct ux_route *routes, siz
 			const struct ux_request *req, const struct ux_response *res, bool sent,
 			uint64_t duration_us)
 {
-	struct ux_metrics_route *r = &m->routes[index_of(routes, n_routes, req->route)];
+	struct ux_metrics_route *r = &m->routes[metrics_index_of(routes, n_routes, req->route)];
 	unsigned class = ux_min(ux_max(res->status / 100, 1U), (unsigned)UX_METRICS_CLASSES) - 1;
 	size_t bucket = 0;
 	while (bucket < UX_METRICS_BUCKETS && duration_us > bounds[bucket])
 		bucket++;
-	add(&r->requests[class], 1);
-	add(bucket < UX_METRICS_BUCKETS ? &r->buckets[bucket] : &r->slower, 1);
-	add(&r->duration_us, duration_us);
-	add(&r->bytes_in, req->body_size);
+	metrics_add(&r->requests[class], 1);
+	metrics_add(bucket < UX_METRICS_BUCKETS ? &r->buckets[bucket] : &r->slower, 1);
+	metrics_add(&r->duration_us, duration_us);
+	metrics_add(&r->bytes_in, req->body_size);
 	if (sent && req->method != UX_METHOD_HEAD)
-		add(&r->bytes_out, res->fd_size > 0 ? res->fd_size : res->body.size);
+		metrics_add(&r->bytes_out, res->fd_size > 0 ? res->fd_size : res->body.size);
 	if (!sent)
-		add(&m->vanished, 1);
+		metrics_add(&m->vanished, 1);
 }
 
 /* The labels of a route, without the braces around them. */
-static void put_route(struct ux_out *out, const struct ux_route *routes, size_t n_routes, size_t i)
+static void metrics_put_route(struct ux_out *out, const struct ux_route *routes, size_t n_routes,
+			      size_t i)
 {
 	if (i < n_routes)
 		ux_out_fmt(out, "method=\"%s\",route=\"%s\"", ux_method_name(routes[i].method),
@@ -52,7 +54,8 @@ static void put_route(struct ux_out *out, const struct ux_route *routes, size_t 
 		ux_out_cstr(out, "method=\"\",route=\"\"");
 }
 
-static void put_head(struct ux_out *out, const char *name, const char *type, const char *help)
+static void metrics_put_head(struct ux_out *out, const char *name, const char *type,
+			     const char *help)
 {
 	ux_out_fmt(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
@@ -60,15 +63,15 @@ static void put_head(struct ux_out *out, const char *name, const char *type, con
 void ux_metrics_one(struct ux_out *out, const char *name, const char *type, const char *help,
 		    uint64_t value)
 {
-	put_head(out, name, type, help);
+	metrics_put_head(out, name, type, help);
 	ux_out_fmt(out, "%s %" PRIu64 "\n", name, value);
 }
 
-static uint64_t count_of(const struct ux_metrics_route *r)
+static uint64_t metrics_count_of(const struct ux_metrics_route *r)
 {
 	uint64_t sum = 0;
 	for (size_t k = 0; k < UX_METRICS_CLASSES; k++)
-		sum += get(&r->requests[k]);
+		sum += metrics_get(&r->requests[k]);
 	return sum;
 }
 
@@ -79,59 +82,61 @@ struct table {
 	struct ux_out *out;
 };
 
-static void put_requests(const struct table *t)
+static void metrics_put_requests(const struct table *t)
 {
-	put_head(t->out, "unhex_http_requests_total", "counter", "Requests by route and answer.");
+	metrics_put_head(t->out, "unhex_http_requests_total", "counter",
+			 "Requests by route and answer.");
 	for (size_t i = 0; i <= t->n; i++) {
 		for (size_t k = 0; k < UX_METRICS_CLASSES; k++) {
-			uint64_t v = get(&t->m->routes[i].requests[k]);
+			uint64_t v = metrics_get(&t->m->routes[i].requests[k]);
 			if (v == 0)
 				continue;
 			ux_out_cstr(t->out, "unhex_http_requests_total{");
-			put_route(t->out, t->routes, t->n, i);
+			metrics_put_route(t->out, t->routes, t->n, i);
 			ux_out_fmt(t->out, ",code=\"%zuxx\"} %" PRIu64 "\n", k + 1, v);
 		}
 	}
 }
 
-static void put_bucket(const struct table *t, size_t i, const char *bound, uint64_t v)
+static void metrics_put_bucket(const struct table *t, size_t i, const char *bound, uint64_t v)
 {
 	ux_out_cstr(t->out, "unhex_http_request_duration_seconds_bucket{");
-	put_route(t->out, t->routes, t->n, i);
+	metrics_put_route(t->out, t->routes, t->n, i);
 	ux_out_fmt(t->out, ",le=\"%s\"} %" PRIu64 "\n", bound, v);
 }
 
-static void put_durations_of(const struct table *t, size_t i)
+static void metrics_put_durations_of(const struct table *t, size_t i)
 {
 	const struct ux_metrics_route *r = &t->m->routes[i];
 	uint64_t sum = 0;
 	for (size_t k = 0; k < UX_METRICS_BUCKETS; k++) {
 		char bound[32];
-		sum += get(&r->buckets[k]);
+		sum += metrics_get(&r->buckets[k]);
 		snprintf(bound, sizeof(bound), "%g", (double)bounds[k] / 1e6);
-		put_bucket(t, i, bound, sum);
+		metrics_put_bucket(t, i, bound, sum);
 	}
-	sum += get(&r->slower);
-	put_bucket(t, i, "+Inf", sum);
+	sum += metrics_get(&r->slower);
+	metrics_put_bucket(t, i, "+Inf", sum);
 	ux_out_cstr(t->out, "unhex_http_request_duration_seconds_sum{");
-	put_route(t->out, t->routes, t->n, i);
-	ux_out_fmt(t->out, "} %.6f\n", (double)get(&r->duration_us) / 1e6);
+	metrics_put_route(t->out, t->routes, t->n, i);
+	ux_out_fmt(t->out, "} %.6f\n", (double)metrics_get(&r->duration_us) / 1e6);
 	ux_out_cstr(t->out, "unhex_http_request_duration_seconds_count{");
-	put_route(t->out, t->routes, t->n, i);
+	metrics_put_route(t->out, t->routes, t->n, i);
 	ux_out_fmt(t->out, "} %" PRIu64 "\n", sum);
 }
 
-static void put_bytes(const struct table *t, const char *name, const char *help, size_t member)
+static void metrics_put_bytes(const struct table *t, const char *name, const char *help,
+			      size_t member)
 {
-	put_head(t->out, name, "counter", help);
+	metrics_put_head(t->out, name, "counter", help);
 	for (size_t i = 0; i <= t->n; i++) {
 		const struct ux_metrics_route *r = &t->m->routes[i];
-		uint64_t v =
-			get((const _Atomic uint64_t *)(const void *)((const char *)r + member));
+		uint64_t v = metrics_get(
+			(const _Atomic uint64_t *)(const void *)((const char *)r + member));
 		if (v == 0)
 			continue;
 		ux_out_fmt(t->out, "%s{", name);
-		put_route(t->out, t->routes, t->n, i);
+		metrics_put_route(t->out, t->routes, t->n, i);
 		ux_out_fmt(t->out, "} %" PRIu64 "\n", v);
 	}
 }
@@ -140,24 +145,25 @@ void ux_metrics_write(const struct ux_metrics *m, const struct ux_route *routes,
 		      struct ux_out *out)
 {
 	const struct table t = {m, routes, ux_min(n_routes, (size_t)UX_METRICS_ROUTES_MOST), out};
-	put_head(out, "unhex_build_info", "gauge", "Which version this is; always 1.");
+	metrics_put_head(out, "unhex_build_info", "gauge", "Which version this is; always 1.");
 	ux_out_fmt(out, "unhex_build_info{version=\"%s\"} 1\n", UX_VERSION);
 	ux_metrics_one(out, "process_start_time_seconds", "gauge",
 		       "When the process started, in seconds since 1970.", (uint64_t)m->start);
-	put_requests(&t);
-	put_head(out, "unhex_http_request_duration_seconds", "histogram",
-		 "From the first line of a request to the last byte of its answer.");
+	metrics_put_requests(&t);
+	metrics_put_head(out, "unhex_http_request_duration_seconds", "histogram",
+			 "From the first line of a request to the last byte of its answer.");
 	for (size_t i = 0; i <= t.n; i++)
-		if (count_of(&m->routes[i]) > 0)
-			put_durations_of(&t, i);
-	put_bytes(&t, "unhex_http_request_bytes_total", "Bytes of bodies that came.",
-		  offsetof(struct ux_metrics_route, bytes_in));
-	put_bytes(&t, "unhex_http_response_bytes_total", "Bytes of bodies that were sent.",
-		  offsetof(struct ux_metrics_route, bytes_out));
+		if (metrics_count_of(&m->routes[i]) > 0)
+			metrics_put_durations_of(&t, i);
+	metrics_put_bytes(&t, "unhex_http_request_bytes_total", "Bytes of bodies that came.",
+			  offsetof(struct ux_metrics_route, bytes_in));
+	metrics_put_bytes(&t, "unhex_http_response_bytes_total", "Bytes of bodies that were sent.",
+			  offsetof(struct ux_metrics_route, bytes_out));
 	ux_metrics_one(out, "unhex_http_vanished_total", "counter",
-		       "Answers that a client did not wait for.", get(&m->vanished));
+		       "Answers that a client did not wait for.", metrics_get(&m->vanished));
 	ux_metrics_one(out, "unhex_extracted_total", "counter",
-		       "Uploaded files that were extracted.", get(&m->extracted));
+		       "Uploaded files that were extracted.", metrics_get(&m->extracted));
 	ux_metrics_one(out, "unhex_extract_failed_total", "counter",
-		       "Uploaded files that could not be extracted.", get(&m->extract_failed));
+		       "Uploaded files that could not be extracted.",
+		       metrics_get(&m->extract_failed));
 }

@@ -78,13 +78,14 @@ enum ux_code ux_json_in_parse(struct ux_bytes text, json_t **ret, struct ux_erro
 	return UX_OK;
 }
 
-static enum ux_code wrong(const char *key, const json_t *v, const char *want, struct ux_error *err)
+static enum ux_code json_in_wrong(const char *key, const json_t *v, const char *want,
+				  struct ux_error *err)
 {
 	return ux_error_set(err, UX_EINVAL, "\"%s\" is %s; expected %s", key, ux_json_in_type(v),
 			    want);
 }
 
-static const json_t *member(const json_t *o, const char *key)
+static const json_t *json_in_member(const json_t *o, const char *key)
 {
 	const json_t *v = json_object_get(o, key);
 	return json_is_null(v) ? NULL : v;
@@ -92,9 +93,9 @@ static const json_t *member(const json_t *o, const char *key)
 
 enum ux_code ux_json_in_bool(const json_t *o, const char *key, bool *ret, struct ux_error *err)
 {
-	const json_t *v = member(o, key);
+	const json_t *v = json_in_member(o, key);
 	if (v && !json_is_boolean(v))
-		return wrong(key, v, "true or false", err);
+		return json_in_wrong(key, v, "true or false", err);
 	if (v)
 		*ret = json_is_true(v);
 	return UX_OK;
@@ -102,9 +103,9 @@ enum ux_code ux_json_in_bool(const json_t *o, const char *key, bool *ret, struct
 
 enum ux_code ux_json_in_u64(const json_t *o, const char *key, uint64_t *ret, struct ux_error *err)
 {
-	const json_t *v = member(o, key);
+	const json_t *v = json_in_member(o, key);
 	if (v && !json_is_integer(v))
-		return wrong(key, v, "an integer", err);
+		return json_in_wrong(key, v, "an integer", err);
 	if (v && json_integer_value(v) < 0)
 		return ux_error_set(err, UX_EINVAL, "\"%s\" is negative", key);
 	if (v)
@@ -115,9 +116,9 @@ enum ux_code ux_json_in_u64(const json_t *o, const char *key, uint64_t *ret, str
 enum ux_code ux_json_in_str(const json_t *o, const char *key, size_t most, const char **ret,
 			    struct ux_error *err)
 {
-	const json_t *v = member(o, key);
+	const json_t *v = json_in_member(o, key);
 	if (v && !json_is_string(v))
-		return wrong(key, v, "a string", err);
+		return json_in_wrong(key, v, "a string", err);
 	if (v && json_string_length(v) > most)
 		return ux_error_set(err, UX_EINVAL, "\"%s\" has %zu bytes; at most %zu are kept",
 				    key, json_string_length(v), most);
@@ -137,9 +138,9 @@ enum ux_code ux_json_in_array_size(const char *key, size_t n, size_t most, struc
 enum ux_code ux_json_in_array(const json_t *o, const char *key, size_t most, const json_t **ret,
 			      struct ux_error *err)
 {
-	const json_t *v = member(o, key);
+	const json_t *v = json_in_member(o, key);
 	if (v && !json_is_array(v))
-		return wrong(key, v, "an array", err);
+		return json_in_wrong(key, v, "an array", err);
 	UX_TRY(ux_json_in_array_size(key, json_array_size(v), most, err));
 	*ret = v;
 	return UX_OK;

@@ -103,7 +103,7 @@ static enum ux_code read_access_find(struct ux_read_access *r, struct ux_index *
  */
 
 /* RFC 6750, 2.1; the scheme's name has no case (RFC 9110, 11.1). */
-static bool bearer(const struct ux_request *req, struct ux_bytes *ret)
+static bool auth_bearer_token(const struct ux_request *req, struct ux_bytes *ret)
 {
 	static const char scheme[] = "Bearer ";
 	struct ux_bytes v;
@@ -116,7 +116,7 @@ static bool bearer(const struct ux_request *req, struct ux_bytes *ret)
 	return true;
 }
 
-static enum ux_code unauthorized(struct ux_response *res, enum ux_code code)
+static enum ux_code auth_unauthorized(struct ux_response *res, enum ux_code code)
 {
 	if (code == UX_EDENIED) {
 		res->status = 401;
@@ -127,7 +127,7 @@ static enum ux_code unauthorized(struct ux_response *res, enum ux_code code)
 }
 
 /* "localhost" or a numeric address, with or without a port; who sends no Host is no browser. */
-static bool host_is_local(const struct ux_request *req)
+static bool auth_host_is_local(const struct ux_request *req)
 {
 	struct ux_bytes v;
 	char host[64];
@@ -146,14 +146,14 @@ static bool host_is_local(const struct ux_request *req)
 }
 
 /* What came through a proxy is of anybody, wherever the proxy is. */
-static bool is_of_this_machine(const struct ux_request *req)
+static bool auth_is_of_this_machine(const struct ux_request *req)
 {
 	const struct ux_networks nobody = {.n = 0};
 	return (!req->peer.known || ux_address_is_loopback(&req->peer)) &&
-	       !ux_forwarded_of(req, &nobody).proxied && host_is_local(req);
+	       !ux_forwarded_of(req, &nobody).proxied && auth_host_is_local(req);
 }
 
-static enum ux_openness as_served(const struct ux_request *req, const char *ns)
+static enum ux_openness auth_as_served(const struct ux_request *req, const char *ns)
 {
 	const struct ux_server *s = ux_server_of(req);
 	if (strcmp(ns, UX_NAMESPACE_DEFAULT) != 0 || /* others are open to nobody */
@@ -161,10 +161,10 @@ static enum ux_openness as_served(const struct ux_request *req, const char *ns)
 		return UX_OPEN_TO_NONE;
 	if (!s->local_only)
 		return UX_OPEN_TO_ALL;
-	return is_of_this_machine(req) ? UX_OPEN_TO_MACHINE : UX_OPEN_TO_NONE;
+	return auth_is_of_this_machine(req) ? UX_OPEN_TO_MACHINE : UX_OPEN_TO_NONE;
 }
 
-static enum ux_code openness_of(struct ux_request *req, const char *ns, enum ux_openness *ret)
+static enum ux_code auth_openness_of(struct ux_request *req, const char *ns, enum ux_openness *ret)
 {
 	struct ux_server *s = ux_server_of(req);
 	enum ux_ns_reading reading = UX_NS_AS_SERVED;
@@ -180,12 +180,12 @@ static enum ux_code openness_of(struct ux_request *req, const char *ns, enum ux_
 	case UX_NS_AS_SERVED:
 		break;
 	}
-	*ret = as_served(req, ns);
+	*ret = auth_as_served(req, ns);
 	return UX_OK;
 }
 
 /* The namespace that the request names, in its path or its header; NULL: none. */
-static enum ux_code namespace_asked(struct ux_request *req, const char **ret)
+static enum ux_code auth_namespace_requested(struct ux_request *req, const char **ret)
 {
 	struct ux_bytes name = req->path_space;
 	*ret = NULL;
@@ -200,23 +200,24 @@ static enum ux_code namespace_asked(struct ux_request *req, const char **ret)
 	return UX_OK;
 }
 
-static enum ux_code open_caller(struct ux_request *req, struct ux_caller *caller, const char *ns)
+static enum ux_code auth_open_caller(struct ux_request *req, struct ux_caller *caller,
+				     const char *ns)
 {
 	caller->ns = ns;
-	UX_TRY(openness_of(req, ns, &caller->openness));
+	UX_TRY(auth_openness_of(req, ns, &caller->openness));
 	caller->scopes = caller->openness != UX_OPEN_TO_NONE ? READS : 0;
 	return UX_OK;
 }
 
-static unsigned scopes_of(const struct ux_key *key, bool by_path)
+static unsigned auth_scopes_of(const struct ux_key *key, bool by_path)
 {
 	unsigned all = (key->scopes & UX_SCOPE_ADMIN) != 0 ? (unsigned)UX_SCOPES_ALL : key->scopes;
 	return by_path ? all & READS : all; /* a path is written down by everybody on its way */
 }
 
 /* A key is of one namespace; what is open to all it may read like all. */
-static enum ux_code keyed_caller(struct ux_request *req, struct ux_caller *caller,
-				 const struct ux_key *key, const char *asked, bool by_path)
+static enum ux_code auth_keyed_caller(struct ux_request *req, struct ux_caller *caller,
+				      const struct ux_key *key, const char *asked, bool by_path)
 {
 	const char *ns = ux_arena_strndup(&req->arena, key->ns, strlen(key->ns));
 	const char *id = ux_arena_strndup(&req->arena, key->id, strlen(key->id));
@@ -226,42 +227,43 @@ static enum ux_code keyed_caller(struct ux_request *req, struct ux_caller *calle
 	caller->expires = key->expires;
 	caller->rate = key->rate;
 	caller->uploads = key->uploads;
-	UX_TRY(open_caller(req, caller, asked ? asked : ns));
+	UX_TRY(auth_open_caller(req, caller, asked ? asked : ns));
 	if (!asked || strcmp(asked, ns) == 0)
-		caller->scopes |= scopes_of(key, by_path);
+		caller->scopes |= auth_scopes_of(key, by_path);
 	else if (caller->openness != UX_OPEN_TO_ALL)
 		return ux_error_set(&req->err, UX_EDENIED, "key %s is not of namespace %s", key->id,
 				    asked);
 	return UX_OK;
 }
 
-static enum ux_code identify(struct ux_request *req, struct ux_response *res,
-			     struct ux_caller *caller)
+static enum ux_code auth_identify(struct ux_request *req, struct ux_response *res,
+				  struct ux_caller *caller)
 {
 	struct ux_key key;
 	struct ux_bytes token = UX_BYTES_NONE;
 	const char *asked = NULL;
 	const struct ux_server *s = ux_server_of(req);
-	UX_TRY(namespace_asked(req, &asked));
-	bool by_header = bearer(req, &token), by_path = !by_header && req->path_token.size > 0;
+	UX_TRY(auth_namespace_requested(req, &asked));
+	bool by_header = auth_bearer_token(req, &token),
+	     by_path = !by_header && req->path_token.size > 0;
 	if (by_header || by_path) {
 		enum ux_code code = ux_key_check(s->store->index, by_path ? req->path_token : token,
 						 ux_server_now(), &req->arena, &key, &req->err);
 		if (code != UX_OK)
-			return unauthorized(res, code);
+			return auth_unauthorized(res, code);
 	} else if (ux_session_key(&s->gate->sessions, s->store->index, req, ux_server_now(),
 				  &key) != UX_OK) {
-		return open_caller(req, caller, asked ? asked : UX_NAMESPACE_DEFAULT);
+		return auth_open_caller(req, caller, asked ? asked : UX_NAMESPACE_DEFAULT);
 	}
 	ux_store_key_used(s->store, key.id);
-	return keyed_caller(req, caller, &key, asked, by_path);
+	return auth_keyed_caller(req, caller, &key, asked, by_path);
 }
 
 enum ux_code ux_gate_openness(struct ux_request *req, enum ux_openness *ret)
 {
 	struct ux_response unused = {.fd = -1};
 	struct ux_caller caller = {.ns = UX_NAMESPACE_DEFAULT};
-	enum ux_code code = identify(req, &unused, &caller);
+	enum ux_code code = auth_identify(req, &unused, &caller);
 	*ret = code == UX_OK ? caller.openness : UX_OPEN_TO_NONE;
 	if (code == UX_ENOMEM)
 		return code;
@@ -270,7 +272,7 @@ enum ux_code ux_gate_openness(struct ux_request *req, enum ux_openness *ret)
 }
 
 /* Of IPv6, who has one address has all of its network. */
-static struct ux_rate_name name_of_address(const struct ux_address *a)
+static struct ux_rate_name auth_name_of_address(const struct ux_address *a)
 {
 	static const uint8_t v4[12] = {[10] = 0xff, [11] = 0xff};
 	struct ux_rate_name name = {0};
@@ -280,14 +282,14 @@ static struct ux_rate_name name_of_address(const struct ux_address *a)
 }
 
 /* In 64:... there are no addresses that anybody has. */
-static struct ux_rate_name name_of_key(const char *id)
+static struct ux_rate_name auth_name_of_key(const char *id)
 {
 	struct ux_rate_name name = {.bytes = "key:"};
 	memcpy(name.bytes + 4, id, ux_min(strlen(id), sizeof(name.bytes) - 4));
 	return name;
 }
 
-static enum ux_code too_many(struct ux_request *req, struct ux_response *res, unsigned wait_ms)
+static enum ux_code auth_too_many(struct ux_request *req, struct ux_response *res, unsigned wait_ms)
 {
 	char text[16];
 	unsigned seconds = ux_max((wait_ms + MS_IN_S - 1) / MS_IN_S, 1U);
@@ -303,8 +305,8 @@ static enum ux_code too_many(struct ux_request *req, struct ux_response *res, un
 }
 
 /* Takes a token of the bucket of that name; of routes whose clients wait, from the future. */
-static enum ux_code slow_down(struct ux_request *req, struct ux_response *res,
-			      struct ux_rate_name name, const struct ux_rate *rate)
+static enum ux_code auth_limit(struct ux_request *req, struct ux_response *res,
+			       struct ux_rate_name name, const struct ux_rate *rate)
 {
 	struct ux_server *s = ux_server_of(req);
 	unsigned wait_ms = 0;
@@ -314,24 +316,24 @@ static enum ux_code slow_down(struct ux_request *req, struct ux_response *res,
 		ux_rates_take(s->gate->rates, &name, rate, ux_server_clock_ns(s),
 			      req->route->waits ? ux_server_access(s)->wait_most_ms : 0, &wait_ms);
 	if (!may)
-		return too_many(req, res, wait_ms);
+		return auth_too_many(req, res, wait_ms);
 	res->wait_ms = ux_max(res->wait_ms, wait_ms);
 	return UX_OK;
 }
 
 /* This machine has no limit of its own: its users are told apart by their keys. */
-static enum ux_code slow_address(struct ux_request *req, struct ux_response *res,
-				 const struct ux_caller *caller)
+static enum ux_code auth_limit_address(struct ux_request *req, struct ux_response *res,
+				       const struct ux_caller *caller)
 {
 	const struct ux_access *a = ux_server_access(ux_server_of(req));
 	const struct ux_address *who = &caller->address;
 	if (!who->known || (ux_address_is_loopback(who) && !caller->proxied))
 		return UX_OK;
-	return slow_down(req, res, name_of_address(who), &a->address_rate);
+	return auth_limit(req, res, auth_name_of_address(who), &a->address_rate);
 }
 
-static enum ux_code slow_key(struct ux_request *req, struct ux_response *res,
-			     const struct ux_caller *caller)
+static enum ux_code auth_limit_key(struct ux_request *req, struct ux_response *res,
+				   const struct ux_caller *caller)
 {
 	struct ux_rate rate = ux_server_access(ux_server_of(req))->key_rate;
 	if (caller->key_id[0] == '\0')
@@ -339,11 +341,11 @@ static enum ux_code slow_key(struct ux_request *req, struct ux_response *res,
 	if (caller->rate != 0)
 		rate = (struct ux_rate){.a_second = caller->rate,
 					.burst = ux_max(rate.burst, caller->rate)};
-	return slow_down(req, res, name_of_key(caller->key_id), &rate);
+	return auth_limit(req, res, auth_name_of_key(caller->key_id), &rate);
 }
 
-static enum ux_code check_scope(struct ux_request *req, struct ux_response *res,
-				const struct ux_caller *caller)
+static enum ux_code auth_check_scope(struct ux_request *req, struct ux_response *res,
+				     const struct ux_caller *caller)
 {
 	char names[UX_SCOPES_TEXT];
 	unsigned scope = req->route->scope;
@@ -351,15 +353,15 @@ static enum ux_code check_scope(struct ux_request *req, struct ux_response *res,
 		return UX_OK;
 	ux_scopes_text(scope, names);
 	if (caller->key_id[0] == '\0')
-		return unauthorized(res, ux_error_set(&req->err, UX_EDENIED,
-						      "this needs a key of scope %s: send "
-						      "Authorization: Bearer TOKEN",
-						      names));
+		return auth_unauthorized(res, ux_error_set(&req->err, UX_EDENIED,
+							   "this needs a key of scope %s: send "
+							   "Authorization: Bearer TOKEN",
+							   names));
 	return ux_error_set(&req->err, UX_EDENIED, "key %s has no scope %s%s", caller->key_id,
 			    names, req->path_token.size > 0 ? " in a path" : "");
 }
 
-static enum ux_code make_caller(struct ux_request *req, struct ux_caller **ret)
+static enum ux_code auth_make_caller(struct ux_request *req, struct ux_caller **ret)
 {
 	struct ux_caller *caller = ux_arena_new(&req->arena, struct ux_caller);
 	char *from = ux_arena_array(&req->arena, char, UX_ADDRESS_TEXT);
@@ -377,11 +379,11 @@ static enum ux_code make_caller(struct ux_request *req, struct ux_caller **ret)
 }
 
 /* Who a page that is open to all is for: it may show them what they may see. */
-static enum ux_code anybody(struct ux_request *req, struct ux_caller *caller)
+static enum ux_code auth_check_open_route(struct ux_request *req, struct ux_caller *caller)
 {
 	struct ux_response none = {.fd = -1};
 	const struct ux_caller nobody = *caller;
-	enum ux_code code = req->route->page ? identify(req, &none, caller) : UX_EDENIED;
+	enum ux_code code = req->route->page ? auth_identify(req, &none, caller) : UX_EDENIED;
 	if (code == UX_OK)
 		return UX_OK;
 	*caller = nobody;
@@ -394,15 +396,15 @@ static enum ux_code anybody(struct ux_request *req, struct ux_caller *caller)
 enum ux_code ux_gate_check(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_caller *caller = NULL;
-	UX_TRY(make_caller(req, &caller));
+	UX_TRY(auth_make_caller(req, &caller));
 	if (req->path_token.size > 0) /* a page tells no other site where it was */
 		ux_response_field(res, "Referrer-Policy", UX_STR("no-referrer"));
 	if (req->route->scope == 0) /* open to all: a bad token does not matter */
-		return anybody(req, caller);
-	UX_TRY(slow_address(req, res, caller));
-	enum ux_code code = identify(req, res, caller);
+		return auth_check_open_route(req, caller);
+	UX_TRY(auth_limit_address(req, res, caller));
+	enum ux_code code = auth_identify(req, res, caller);
 	ux_cors_answer(req, res);
 	UX_TRY(code);
-	UX_TRY(slow_key(req, res, caller));
-	return check_scope(req, res, caller);
+	UX_TRY(auth_limit_key(req, res, caller));
+	return auth_check_scope(req, res, caller);
 }

@@ -5,15 +5,15 @@
 /* Where reading is open to this machine alone, this page is why its owner looks. */
 static const char profiler[] = "https://profiler.firefox.com";
 
-static bool only_reads(const struct ux_route *route)
+static bool cors_only_reads(const struct ux_route *route)
 {
 	return route && !route->page && route->scope != 0 &&
 	       (route->scope & ~(unsigned)(UX_SCOPE_READ | UX_SCOPE_SYMBOLIZE)) == 0;
 }
 
 /* "*", the origin itself, or nothing. */
-static struct ux_bytes allowed(const struct ux_request *req, enum ux_openness openness,
-			       struct ux_bytes origin)
+static struct ux_bytes cors_allowed_origin(const struct ux_request *req, enum ux_openness openness,
+					   struct ux_bytes origin)
 {
 	const struct ux_access *a = ux_server_access(ux_server_of(req));
 	if (openness == UX_OPEN_TO_ALL)
@@ -29,12 +29,13 @@ static struct ux_bytes allowed(const struct ux_request *req, enum ux_openness op
 }
 
 /* False: the page sees nothing. */
-static bool put_origin(struct ux_request *req, struct ux_response *res, enum ux_openness openness)
+static bool cors_put_origin(struct ux_request *req, struct ux_response *res,
+			    enum ux_openness openness)
 {
 	struct ux_bytes origin;
-	if (!ux_request_header(req, "Origin", &origin) || !only_reads(req->route))
+	if (!ux_request_header(req, "Origin", &origin) || !cors_only_reads(req->route))
 		return false;
-	struct ux_bytes who = allowed(req, openness, origin);
+	struct ux_bytes who = cors_allowed_origin(req, openness, origin);
 	if (who.size == 0)
 		return false;
 	const char *text = ux_arena_strndup(&req->arena, who.data, who.size);
@@ -48,14 +49,14 @@ static bool put_origin(struct ux_request *req, struct ux_response *res, enum ux_
 
 void ux_cors_answer(struct ux_request *req, struct ux_response *res)
 {
-	if (put_origin(req, res, ux_caller_of(req)->openness))
+	if (cors_put_origin(req, res, ux_caller_of(req)->openness))
 		ux_response_field(res, "Access-Control-Expose-Headers",
 				  UX_STR("ETag, Retry-After, X-DEBUGINFOD-SIZE, "
 					 "X-DEBUGINFOD-FILE"));
 }
 
 /* Names of header lines, as they came: a page may send any that it can. */
-static void put_headers(struct ux_request *req, struct ux_response *res)
+static void cors_put_headers(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_bytes names;
 	if (!ux_request_header(req, "Access-Control-Request-Headers", &names))
@@ -73,11 +74,11 @@ enum ux_code ux_cors_preflight(struct ux_request *req, struct ux_response *res)
 	struct ux_bytes private;
 	enum ux_openness openness = UX_OPEN_TO_NONE;
 	UX_TRY(ux_gate_openness(req, &openness));
-	if (!put_origin(req, res, openness))
+	if (!cors_put_origin(req, res, openness))
 		return UX_OK;
 	ux_response_field(res, "Access-Control-Allow-Methods", UX_STR("GET, HEAD, POST"));
 	ux_response_field(res, "Access-Control-Max-Age", UX_STR("86400"));
-	put_headers(req, res);
+	cors_put_headers(req, res);
 	/* A page of the Internet asks a machine of this network: Chromium wants to hear of it. */
 	if (ux_request_header(req, "Access-Control-Request-Private-Network", &private))
 		ux_response_field(res, "Access-Control-Allow-Private-Network", UX_STR("true"));

@@ -9,7 +9,7 @@ enum {
 	LINES_DEFAULT = 100
 };
 
-static void put_line(struct ux_json *j, const struct ux_audit *line)
+static void gate_routes_put_line(struct ux_json *j, const struct ux_audit *line)
 {
 	char when[UX_TIME_TEXT];
 	ux_json_object_begin(j);
@@ -37,7 +37,7 @@ enum ux_code ux_handle_audit(struct ux_request *req, struct ux_response *res)
 	ux_json_key(&j, "lines");
 	ux_json_array_begin(&j);
 	for (size_t i = 0; i < list.n; i++)
-		put_line(&j, &list.lines[i]);
+		gate_routes_put_line(&j, &list.lines[i]);
 	ux_json_array_end(&j);
 	if (list.n == limit) {
 		char next[24];
@@ -49,7 +49,7 @@ enum ux_code ux_handle_audit(struct ux_request *req, struct ux_response *res)
 	return ux_response_out(req, res, "application/json");
 }
 
-static void put_scopes(struct ux_json *j, unsigned scopes)
+static void gate_routes_put_scopes(struct ux_json *j, unsigned scopes)
 {
 	ux_json_key(j, "scopes");
 	ux_json_array_begin(j);
@@ -69,7 +69,7 @@ enum ux_code ux_handle_whoami(struct ux_request *req, struct ux_response *res)
 	ux_json_object_begin(&j);
 	ux_json_key_cstr(&j, "key", caller->key_id);
 	ux_json_key_cstr(&j, "namespace", caller->ns);
-	put_scopes(&j, caller->scopes);
+	gate_routes_put_scopes(&j, caller->scopes);
 	if (caller->expires != 0)
 		ux_json_key_cstr(&j, "expires", ux_time_text(caller->expires, when));
 	ux_json_key_cstr(&j, "from", caller->from);

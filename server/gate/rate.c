@@ -67,7 +67,7 @@ struct ux_rates *ux_rates_create(size_t most)
 	return r;
 }
 
-static uint32_t *head_of(struct ux_rates *r, const struct ux_rate_name *name)
+static uint32_t *rates_head_of(struct ux_rates *r, const struct ux_rate_name *name)
 {
 	uint64_t half[2];
 	memcpy(half, name->bytes, sizeof(half));
@@ -75,13 +75,13 @@ static uint32_t *head_of(struct ux_rates *r, const struct ux_rate_name *name)
 	return &r->heads[h % r->most];
 }
 
-static void unlink_use(struct ux_rates *r, struct bucket *b)
+static void rates_unlink_use(struct ux_rates *r, struct bucket *b)
 {
 	*(b->newer == NONE ? &r->newest : &r->buckets[b->newer].older) = b->older;
 	*(b->older == NONE ? &r->oldest : &r->buckets[b->older].newer) = b->newer;
 }
 
-static void link_newest(struct ux_rates *r, uint32_t i)
+static void rates_link_newest(struct ux_rates *r, uint32_t i)
 {
 	struct bucket *b = &r->buckets[i];
 	b->newer = NONE;
@@ -90,42 +90,43 @@ static void link_newest(struct ux_rates *r, uint32_t i)
 	r->newest = i;
 }
 
-static void unlink_chain(struct ux_rates *r, uint32_t i)
+static void rates_unlink_chain(struct ux_rates *r, uint32_t i)
 {
-	uint32_t *at = head_of(r, &r->buckets[i].name);
+	uint32_t *at = rates_head_of(r, &r->buckets[i].name);
 	while (*at != i)
 		at = &r->buckets[*at].next_same;
 	*at = r->buckets[i].next_same;
 }
 
 /* A free one, or that which was not used for longest. */
-static uint32_t make_room(struct ux_rates *r)
+static uint32_t rates_make_room(struct ux_rates *r)
 {
 	if (r->n < r->most)
 		return r->n++;
 	uint32_t i = r->oldest;
-	unlink_use(r, &r->buckets[i]);
-	unlink_chain(r, i);
+	rates_unlink_use(r, &r->buckets[i]);
+	rates_unlink_chain(r, i);
 	return i;
 }
 
-static struct bucket *bucket_of(struct ux_rates *r, const struct ux_rate_name *name, int64_t now)
+static struct bucket *rates_bucket_of(struct ux_rates *r, const struct ux_rate_name *name,
+				      int64_t now)
 {
-	uint32_t *head = head_of(r, name), i = *head;
+	uint32_t *head = rates_head_of(r, name), i = *head;
 	while (i != NONE && memcmp(&r->buckets[i].name, name, sizeof(*name)) != 0)
 		i = r->buckets[i].next_same;
 	if (i != NONE) {
-		unlink_use(r, &r->buckets[i]);
+		rates_unlink_use(r, &r->buckets[i]);
 	} else {
-		i = make_room(r);
+		i = rates_make_room(r);
 		r->buckets[i] = (struct bucket){.name = *name, .full_ns = now, .next_same = *head};
 		*head = i;
 	}
-	link_newest(r, i);
+	rates_link_newest(r, i);
 	return &r->buckets[i];
 }
 
-static unsigned to_ms(int64_t ns)
+static unsigned rates_to_ms(int64_t ns)
 {
 	int64_t ms = (ns + NS_IN_MS - 1) / NS_IN_MS;
 	return (unsigned)ux_min(ms, (int64_t)UINT_MAX);
@@ -140,13 +141,13 @@ bool ux_rates_take(struct ux_rates *r, const struct ux_rate_name *name, const st
 	int64_t each = ux_max((int64_t)(NS_IN_S / rate->a_second), INT64_C(1));
 	uint64_t burst = ux_min(ux_max(rate->burst, UINT64_C(1)), (uint64_t)(INT64_MAX / 4 / each));
 	pthread_mutex_lock(&r->lock);
-	struct bucket *b = bucket_of(r, name, now);
+	struct bucket *b = rates_bucket_of(r, name, now);
 	int64_t full = ux_max(b->full_ns, now);
 	int64_t wait = ux_max(full - now - (int64_t)(burst - 1) * each, INT64_C(0));
 	bool may = wait <= (int64_t)wait_most_ms * NS_IN_MS;
 	if (may)
 		b->full_ns = full + each;
 	pthread_mutex_unlock(&r->lock);
-	*ret_wait_ms = to_ms(wait);
+	*ret_wait_ms = rates_to_ms(wait);
 	return may;
 }

@@ -20,7 +20,8 @@ void ux_sessions_init(struct ux_sessions *s)
 	s->ready = getrandom(s->secret, sizeof(s->secret), 0) == (ssize_t)sizeof(s->secret);
 }
 
-static void mac_of(const struct ux_sessions *s, struct ux_bytes text, char mac[MAC_TEXT + 1])
+static void session_mac_of(const struct ux_sessions *s, struct ux_bytes text,
+			   char mac[MAC_TEXT + 1])
 {
 	struct hmac_sha256_ctx ctx;
 	uint8_t digest[SHA256_DIGEST_SIZE];
@@ -38,7 +39,7 @@ enum ux_code ux_session_make(const struct ux_sessions *s, const char *key_id, ux
 		return ux_error_set(err, UX_EUNAVAILABLE, "there is no randomness for sessions");
 	int n = snprintf(text, UX_SESSION_TEXT, "%.*s.%" PRId64, ID_TEXT, key_id,
 			 now + UX_SESSION_SECONDS);
-	mac_of(s, ux_bytes(text, (size_t)n), mac);
+	session_mac_of(s, ux_bytes(text, (size_t)n), mac);
 	snprintf(text + n, UX_SESSION_TEXT - (size_t)n, ".%s", mac);
 	return UX_OK;
 }
@@ -52,7 +53,7 @@ bool ux_session_read(const struct ux_sessions *s, struct ux_bytes text, ux_time 
 	if (!s->ready || text.size < ID_TEXT + 1 + 1 + 1 + MAC_TEXT)
 		return false;
 	size_t n = text.size - MAC_TEXT - 1;
-	mac_of(s, ux_bytes(text.data, n), mac);
+	session_mac_of(s, ux_bytes(text.data, n), mac);
 	if (text.data[n] != '.' || !memeql_sec(text.data + n + 1, mac, MAC_TEXT))
 		return false;
 	struct ux_bytes digits = ux_bytes(text.data + ID_TEXT + 1, n - ID_TEXT - 1);
@@ -65,7 +66,7 @@ bool ux_session_read(const struct ux_sessions *s, struct ux_bytes text, ux_time 
 }
 
 /* Cuts the next "name=value" off the front of a Cookie line (RFC 6265, 4.2.1). */
-static struct ux_bytes next_pair(struct ux_bytes *line)
+static struct ux_bytes session_next_pair(struct ux_bytes *line)
 {
 	const uint8_t *semicolon = memchr(line->data, ';', line->size);
 	size_t n = semicolon ? (size_t)(semicolon - line->data) : line->size;
@@ -83,7 +84,7 @@ bool ux_session_cookie(const struct ux_request *req, struct ux_bytes *ret)
 	if (!ux_request_header(req, "Cookie", &line))
 		return false;
 	while (line.size > 0) {
-		struct ux_bytes pair = next_pair(&line);
+		struct ux_bytes pair = session_next_pair(&line);
 		if (ux_bytes_starts(pair, ux_bytes_cstr(name))) {
 			size_t n = sizeof(name) - 1;
 			*ret = ux_bytes(pair.data + n, pair.size - n);
@@ -93,7 +94,7 @@ bool ux_session_cookie(const struct ux_request *req, struct ux_bytes *ret)
 	return false;
 }
 
-static bool starts_any_case(struct ux_bytes s, const char *prefix)
+static bool session_starts_any_case(struct ux_bytes s, const char *prefix)
 {
 	return s.size >= strlen(prefix) &&
 	       strncasecmp((const char *)s.data, prefix, strlen(prefix)) == 0;
@@ -106,9 +107,9 @@ bool ux_session_same_origin(const struct ux_request *req)
 		return ux_bytes_eq(site, UX_STR("same-origin"));
 	if (!ux_request_header(req, "Origin", &origin) || !ux_request_header(req, "Host", &host))
 		return false;
-	size_t scheme = starts_any_case(origin, "http://")    ? 7
-			: starts_any_case(origin, "https://") ? 8
-							      : 0;
+	size_t scheme = session_starts_any_case(origin, "http://")    ? 7
+			: session_starts_any_case(origin, "https://") ? 8
+								      : 0;
 	return scheme > 0 && origin.size - scheme == host.size && host.size > 0 &&
 	       strncasecmp((const char *)origin.data + scheme, (const char *)host.data,
 			   host.size) == 0;

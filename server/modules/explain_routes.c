@@ -20,7 +20,7 @@ struct explain {
 	bool answered; /* a candidate has been chosen */
 };
 
-static enum ux_code find(struct explain *e, const char **ret_id)
+static enum ux_code explain_find(struct explain *e, const char **ret_id)
 {
 	struct ux_request *req = e->req;
 	struct ux_index *ix = ux_server_of(req)->store->index;
@@ -31,7 +31,7 @@ static enum ux_code find(struct explain *e, const char **ret_id)
 	return code == UX_ENOTFOUND ? UX_OK : code;
 }
 
-static enum ux_code read_addr(struct explain *e)
+static enum ux_code explain_read_addr(struct explain *e)
 {
 	struct ux_bytes text;
 	struct ux_error *err = &e->req->err;
@@ -63,7 +63,7 @@ static void explain_put_frames(struct explain *e, const struct ux_frame *frames,
 }
 
 /* The frames that a GSYM has for the address; those of the first that has any are the answer. */
-static void put_answer(struct explain *e, const struct ux_candidate *c)
+static void explain_put_answer(struct explain *e, const struct ux_candidate *c)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	struct ux_blobs *b = ux_server_of(e->req)->store->blobs;
@@ -95,7 +95,7 @@ static void put_answer(struct explain *e, const struct ux_candidate *c)
 				 : ux_error_format(&why, text, sizeof(text)));
 }
 
-static const char *what_it_is_for(const struct ux_candidate *c)
+static const char *explain_what_it_is_for(const struct ux_candidate *c)
 {
 	switch (c->kind) {
 	case UX_KIND_EXECUTABLE:
@@ -113,7 +113,7 @@ static const char *what_it_is_for(const struct ux_candidate *c)
 	return "";
 }
 
-static void put_candidate(struct explain *e, const struct ux_candidate *c)
+static void explain_put_candidate(struct explain *e, const struct ux_candidate *c)
 {
 	struct ux_json *j = &e->j;
 	ux_json_object_begin(j);
@@ -129,9 +129,9 @@ static void put_candidate(struct explain *e, const struct ux_candidate *c)
 		ux_json_key_cstr(j, "says",
 				 c->state == UX_CANDIDATE_PENDING ? "is being read" : "failed");
 	else if (c->kind != UX_KIND_GSYM)
-		ux_json_key_cstr(j, "says", what_it_is_for(c));
+		ux_json_key_cstr(j, "says", explain_what_it_is_for(c));
 	else if (e->has_addr)
-		put_answer(e, c);
+		explain_put_answer(e, c);
 	else {
 		ux_json_key_bool(j, "chosen", !e->answered);
 		ux_json_key_cstr(j, "says",
@@ -143,7 +143,7 @@ static void put_candidate(struct explain *e, const struct ux_candidate *c)
 }
 
 /* What would make the quality better. */
-static const char *advice_of(enum ux_quality best)
+static const char *explain_advice_of(enum ux_quality best)
 {
 	switch (best) {
 	case UX_QUALITY_NONE:
@@ -162,12 +162,12 @@ static const char *advice_of(enum ux_quality best)
 	return NULL;
 }
 
-static void put_advice(struct explain *e, const char *id)
+static void explain_put_advice(struct explain *e, const char *id)
 {
 	struct ux_json *j = &e->j;
 	const struct ux_module *m = &e->module;
 	enum ux_quality best = e->known ? ux_module_quality(m) : UX_QUALITY_NONE;
-	const char *advice = advice_of(best);
+	const char *advice = explain_advice_of(best);
 	ux_json_key(j, "advice");
 	ux_json_array_begin(j);
 	if (!e->known) {
@@ -183,7 +183,7 @@ static void put_advice(struct explain *e, const char *id)
 	ux_json_array_end(j);
 }
 
-static const char *status_of(const struct explain *e)
+static const char *explain_status_of(const struct explain *e)
 {
 	if (!e->known)
 		return "missing";
@@ -199,11 +199,11 @@ enum ux_code ux_handle_explain(struct ux_request *req, struct ux_response *res)
 	struct explain e = {.req = req, .j = ux_json_make(&req->out)};
 	struct ux_json *j = &e.j;
 	const char *id = NULL;
-	UX_TRY(read_addr(&e));
-	UX_TRY(find(&e, &id));
+	UX_TRY(explain_read_addr(&e));
+	UX_TRY(explain_find(&e, &id));
 	ux_json_object_begin(j);
 	ux_json_key_cstr(j, "id", id);
-	ux_json_key_cstr(j, "status", status_of(&e));
+	ux_json_key_cstr(j, "status", explain_status_of(&e));
 	if (e.known)
 		ux_json_key_cstr(j, "quality", ux_quality_name(ux_module_quality(&e.module)));
 	ux_json_key(j, "ids");
@@ -214,10 +214,10 @@ enum ux_code ux_handle_explain(struct ux_request *req, struct ux_response *res)
 	ux_json_key(j, "candidates");
 	ux_json_array_begin(j);
 	for (size_t i = 0; i < e.module.n_candidates; i++)
-		put_candidate(&e, &e.module.candidates[i]);
+		explain_put_candidate(&e, &e.module.candidates[i]);
 	ux_json_array_end(j);
 	UX_TRY(ux_upstreams_explain(req, id, j));
-	put_advice(&e, id);
+	explain_put_advice(&e, id);
 	ux_json_object_end(j);
 	ux_out_u8(&req->out, '\n');
 	return ux_response_out(req, res, "application/json");

@@ -15,13 +15,13 @@ enum {
 	LIST_DEFAULT = 100
 };
 
-static void key_time(struct ux_json *j, const char *key, ux_time t)
+static void modules_key_time(struct ux_json *j, const char *key, ux_time t)
 {
 	char text[UX_TIME_TEXT];
 	ux_json_key_cstr(j, key, ux_time_text(t, text));
 }
 
-static void put_candidate(struct ux_json *j, const struct ux_candidate *c)
+static void modules_put_candidate(struct ux_json *j, const struct ux_candidate *c)
 {
 	char hash[2 * UX_BLOB_HASH_SIZE + 1];
 	ux_blob_hash_text(&c->blob, hash);
@@ -40,11 +40,12 @@ static void put_candidate(struct ux_json *j, const struct ux_candidate *c)
 	ux_json_key_cstr(j, "sha256", hash);
 	ux_json_key_cstr(j, "description", c->description);
 	ux_json_key_cstr(j, "file", c->file_name);
-	key_time(j, "created", c->created);
+	modules_key_time(j, "created", c->created);
 	ux_json_object_end(j);
 }
 
-static enum ux_code put_pins(struct ux_request *req, struct ux_json *j, const struct ux_module *m)
+static enum ux_code modules_put_pins(struct ux_request *req, struct ux_json *j,
+				     const struct ux_module *m)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	struct ux_pin_list list;
@@ -55,7 +56,7 @@ static enum ux_code put_pins(struct ux_request *req, struct ux_json *j, const st
 		ux_json_object_begin(j);
 		ux_json_key_cstr(j, "label", list.pins[i].label);
 		ux_json_key_cstr(j, "key", list.pins[i].key_id);
-		key_time(j, "created", list.pins[i].created);
+		modules_key_time(j, "created", list.pins[i].created);
 		ux_json_object_end(j);
 	}
 	ux_json_array_end(j);
@@ -63,7 +64,7 @@ static enum ux_code put_pins(struct ux_request *req, struct ux_json *j, const st
 }
 
 /* All but the end of the object. */
-static void put_module(struct ux_json *j, const struct ux_module *m)
+static void modules_put_module(struct ux_json *j, const struct ux_module *m)
 {
 	ux_json_object_begin(j);
 	ux_json_key_cstr(j, "id", m->n_ids ? m->ids[0] : "");
@@ -73,14 +74,14 @@ static void put_module(struct ux_json *j, const struct ux_module *m)
 		ux_json_cstr(j, m->ids[i]);
 	ux_json_array_end(j);
 	ux_json_key_cstr(j, "quality", ux_quality_name(ux_module_quality(m)));
-	key_time(j, "created", m->created);
-	key_time(j, "updated", m->updated);
-	key_time(j, "last_used", m->last_used);
+	modules_key_time(j, "created", m->created);
+	modules_key_time(j, "updated", m->updated);
+	modules_key_time(j, "last_used", m->last_used);
 	ux_json_key_bool(j, "pinned", m->pinned);
 	ux_json_key(j, "candidates");
 	ux_json_array_begin(j);
 	for (size_t i = 0; i < m->n_candidates; i++)
-		put_candidate(j, &m->candidates[i]);
+		modules_put_candidate(j, &m->candidates[i]);
 	ux_json_array_end(j);
 }
 
@@ -98,7 +99,7 @@ enum ux_code ux_handle_modules(struct ux_request *req, struct ux_response *res)
 	ux_json_key(&j, "modules");
 	ux_json_array_begin(&j);
 	for (size_t i = 0; i < list.n; i++) {
-		put_module(&j, &list.modules[i]);
+		modules_put_module(&j, &list.modules[i]);
 		ux_json_object_end(&j);
 	}
 	ux_json_array_end(&j);
@@ -112,7 +113,7 @@ enum ux_code ux_handle_modules(struct ux_request *req, struct ux_response *res)
 	return ux_response_out(req, res, "application/json");
 }
 
-static enum ux_code find(struct ux_request *req, struct ux_module *ret)
+static enum ux_code modules_find(struct ux_request *req, struct ux_module *ret)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	const char *id = NULL;
@@ -123,10 +124,10 @@ static enum ux_code find(struct ux_request *req, struct ux_module *ret)
 enum ux_code ux_handle_module(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_module m;
-	UX_TRY(find(req, &m));
+	UX_TRY(modules_find(req, &m));
 	struct ux_json j = ux_json_make(&req->out);
-	put_module(&j, &m);
-	UX_TRY(put_pins(req, &j, &m));
+	modules_put_module(&j, &m);
+	UX_TRY(modules_put_pins(req, &j, &m));
 	ux_json_object_end(&j);
 	ux_out_u8(&req->out, '\n');
 	return ux_response_out(req, res, "application/json");
@@ -137,7 +138,7 @@ enum ux_code ux_handle_module_delete(struct ux_request *req, struct ux_response 
 {
 	struct ux_server *s = ux_server_of(req);
 	struct ux_module m;
-	UX_TRY(find(req, &m));
+	UX_TRY(modules_find(req, &m));
 	const char *ns = ux_caller_of(req)->ns;
 	const struct ux_who who = ux_who_of(req);
 	UX_TRY(s->store->index->modules.remove(s->store->index, ns, m.ids[0], &who,
@@ -148,8 +149,8 @@ enum ux_code ux_handle_module_delete(struct ux_request *req, struct ux_response 
 }
 
 /* The best GSYM whose bytes are what they were. */
-static enum ux_code open_gsym(struct ux_request *req, const struct ux_module *m,
-			      const struct ux_candidate **ret, int *ret_fd)
+static enum ux_code modules_open_gsym(struct ux_request *req, const struct ux_module *m,
+				      const struct ux_candidate **ret, int *ret_fd)
 {
 	struct ux_blobs *b = ux_server_of(req)->store->blobs;
 	struct ux_error why = UX_ERROR_INIT;
@@ -169,7 +170,8 @@ static enum ux_code open_gsym(struct ux_request *req, const struct ux_module *m,
 }
 
 /* Nothing here has a GSYM of it: is one being made, or does somebody else have it? */
-static enum ux_code fetch_gsym(struct ux_request *req, struct ux_response *res, const char *id)
+static enum ux_code modules_fetch_gsym(struct ux_request *req, struct ux_response *res,
+				       const char *id)
 {
 	struct ux_open_module *open = NULL;
 	enum ux_code code = ux_module_cache_get(ux_server_of(req)->cache, ux_caller_of(req)->ns, id,
@@ -196,8 +198,8 @@ enum ux_code ux_handle_gsym(struct ux_request *req, struct ux_response *res)
 	if (code != UX_OK && code != UX_ENOTFOUND)
 		return code;
 	if (code == UX_ENOTFOUND || !ux_module_best(&m, UX_KIND_GSYM))
-		return fetch_gsym(req, res, id);
-	UX_TRY(open_gsym(req, &m, &best, &fd));
+		return modules_fetch_gsym(req, res, id);
+	UX_TRY(modules_open_gsym(req, &m, &best, &fd));
 	ux_store_used(ux_server_of(req)->store, &m);
 	char *tag = ux_arena_array(&req->arena, char, sizeof(hash) + 2);
 	if (tag) {
@@ -216,7 +218,8 @@ enum {
 	LABEL_MOST = 256 /* bytes */
 };
 
-static enum ux_code read_pin(struct ux_request *req, const char **ret_id, const char **ret_label)
+static enum ux_code modules_read_pin(struct ux_request *req, const char **ret_id,
+				     const char **ret_label)
 {
 	UX_TRY(ux_module_id_parse(req->params[0], &req->arena, ret_id, &req->err));
 	if (req->params[1].size > LABEL_MOST)
@@ -232,7 +235,7 @@ enum ux_code ux_handle_pin(struct ux_request *req, struct ux_response *res)
 	struct ux_store *s = ux_server_of(req)->store;
 	const struct ux_who who = ux_who_of(req);
 	const char *id = NULL, *label = NULL;
-	UX_TRY(read_pin(req, &id, &label));
+	UX_TRY(modules_read_pin(req, &id, &label));
 	UX_TRY(s->index->modules.pin(s->index, ux_caller_of(req)->ns, id, label, &who,
 				     ux_store_now(s), &req->err));
 	res->status = 204;
@@ -244,7 +247,7 @@ enum ux_code ux_handle_unpin(struct ux_request *req, struct ux_response *res)
 	struct ux_store *s = ux_server_of(req)->store;
 	const struct ux_who who = ux_who_of(req);
 	const char *id = NULL, *label = NULL;
-	UX_TRY(read_pin(req, &id, &label));
+	UX_TRY(modules_read_pin(req, &id, &label));
 	UX_TRY(s->index->modules.unpin(s->index, ux_caller_of(req)->ns, id, label, &who,
 				       ux_store_now(s), &req->err));
 	res->status = 204;

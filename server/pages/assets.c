@@ -5,7 +5,7 @@
 #include "file_answer.h"
 #include "pages.h"
 
-static const struct ux_asset *find(struct ux_bytes name)
+static const struct ux_asset *asset_find(struct ux_bytes name)
 {
 	static const struct ux_asset *const all[] = {&ux_asset_style, &ux_asset_upload,
 						     &ux_asset_icon};
@@ -19,7 +19,7 @@ enum ux_code ux_web_asset(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_bytes version;
 	char tag[UX_ETAG_SIZE];
-	const struct ux_asset *a = find(req->params[0]);
+	const struct ux_asset *a = asset_find(req->params[0]);
 	if (!a)
 		return ux_error_set(&req->err, UX_ENOTFOUND, "there is no such file");
 	int n = snprintf(tag, sizeof(tag), "\"%s\"", a->tag);

@@ -8,7 +8,7 @@
  * The code point at p (RFC 3629: no surrogates, nothing over U+10FFFF, nothing longer than needed)
  * and its length in *ret_n; UINT32_MAX and 1 when there is none.
  */
-static uint32_t code_point(const uint8_t *p, size_t left, size_t *ret_n)
+static uint32_t html_code_point(const uint8_t *p, size_t left, size_t *ret_n)
 {
 	uint8_t c = p[0];
 	size_t n = c < 0x80 ? 1 : c < 0xc2 ? 0 : c < 0xe0 ? 2 : c < 0xf0 ? 3 : c < 0xf5 ? 4 : 0;
@@ -30,7 +30,7 @@ static uint32_t code_point(const uint8_t *p, size_t left, size_t *ret_n)
 
 /* C0 and C1 controls, marks, overrides and isolates of direction (Unicode 15, 23.2 and UAX 9),
  * noncharacters that a parser of HTML takes for an error. */
-static bool shown_as_it_is(uint32_t v)
+static bool html_is_visible(uint32_t v)
 {
 	if (v < 0x20)
 		return v == '\n' || v == '\t';
@@ -42,7 +42,7 @@ static bool shown_as_it_is(uint32_t v)
 	return v <= 0x10ffff && (v & 0xfffe) != 0xfffe && !(v >= 0xfdd0 && v <= 0xfdef);
 }
 
-static const char *entity(uint8_t c)
+static const char *html_entity(uint8_t c)
 {
 	switch (c) {
 	case '&':
@@ -60,16 +60,16 @@ static const char *entity(uint8_t c)
 	}
 }
 
-static bool plain(uint8_t c)
+static bool html_is_plain(uint8_t c)
 {
-	return c >= 0x20 && c < 0x7f && !entity(c);
+	return c >= 0x20 && c < 0x7f && !html_entity(c);
 }
 
 void ux_html_escape(struct ux_out *out, struct ux_bytes s)
 {
 	for (size_t i = 0, n = 0; i < s.size; i += n) {
 		size_t run = i;
-		while (run < s.size && plain(s.data[run]))
+		while (run < s.size && html_is_plain(s.data[run]))
 			run++;
 		ux_out_put(out, s.data + i, run - i);
 		i = run;
@@ -79,11 +79,11 @@ void ux_html_escape(struct ux_out *out, struct ux_bytes s)
 			n = 1;
 			continue;
 		}
-		uint32_t v = code_point(s.data + i, s.size - i, &n);
-		const char *name = n == 1 ? entity(s.data[i]) : NULL;
+		uint32_t v = html_code_point(s.data + i, s.size - i, &n);
+		const char *name = n == 1 ? html_entity(s.data[i]) : NULL;
 		if (name)
 			ux_out_cstr(out, name);
-		else if (shown_as_it_is(v))
+		else if (html_is_visible(v))
 			ux_out_put(out, s.data + i, n);
 		else
 			ux_out_put(out, "\xef\xbf\xbd", 3);
@@ -102,7 +102,7 @@ void ux_html_percent(struct ux_out *out, struct ux_bytes s)
 	}
 }
 
-static void put_count(struct ux_out *out, uint64_t v)
+static void html_put_count(struct ux_out *out, uint64_t v)
 {
 	char digits[24];
 	int n = snprintf(digits, sizeof(digits), "%" PRIu64, v);
@@ -113,7 +113,7 @@ static void put_count(struct ux_out *out, uint64_t v)
 	}
 }
 
-static void put_size(struct ux_out *out, uint64_t bytes)
+static void html_put_size(struct ux_out *out, uint64_t bytes)
 {
 	static const char *const units[] = {"bytes", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"};
 	double v = (double)bytes;
@@ -126,7 +126,7 @@ static void put_size(struct ux_out *out, uint64_t bytes)
 	ux_out_fmt(out, v < 10 && unit > 0 ? "%.1f\xc2\xa0%s" : "%.0f\xc2\xa0%s", v, units[unit]);
 }
 
-static void put_time(struct ux_out *out, ux_time t)
+static void html_put_time(struct ux_out *out, ux_time t)
 {
 	char text[UX_TIME_TEXT];
 	if (t == 0) {
@@ -142,7 +142,7 @@ static void put_time(struct ux_out *out, ux_time t)
 	ux_out_fmt(out, "<time datetime=\"%s\">%.10s\xc2\xa0%.5s</time>", text, text, text + 11);
 }
 
-static void put_value(struct ux_out *out, const struct ux_html_value *v)
+static void html_put_value(struct ux_out *out, const struct ux_html_value *v)
 {
 	switch (v->as) {
 	case UX_HTML_TEXT:
@@ -155,16 +155,16 @@ static void put_value(struct ux_out *out, const struct ux_html_value *v)
 		ux_out_fmt(out, "%" PRId64, v->number);
 		return;
 	case UX_HTML_COUNT:
-		put_count(out, (uint64_t)v->number);
+		html_put_count(out, (uint64_t)v->number);
 		return;
 	case UX_HTML_SIZE:
-		put_size(out, (uint64_t)v->number);
+		html_put_size(out, (uint64_t)v->number);
 		return;
 	case UX_HTML_HEX:
 		ux_out_fmt(out, "0x%" PRIx64, (uint64_t)v->number);
 		return;
 	case UX_HTML_TIME:
-		put_time(out, v->number);
+		html_put_time(out, v->number);
 		return;
 	case UX_HTML_MARKUP:
 		ux_out_put(out, v->text.data, v->text.size);
@@ -184,7 +184,7 @@ void ux_html_put(struct ux_out *out, const char *template, const struct ux_html_
 			break;
 		assert(used < n);
 		if (used < n)
-			put_value(out, &values[used]);
+			html_put_value(out, &values[used]);
 		used++;
 		p++;
 	}

@@ -23,7 +23,7 @@ bool ux_page_accepted(const struct ux_request *req)
 	       memmem(accept.data, accept.size, "text/html", 9) != NULL;
 }
 
-static void put_navigation(struct ux_out *out, const struct ux_page *page)
+static void page_put_navigation(struct ux_out *out, const struct ux_page *page)
 {
 	ux_out_cstr(out, "<nav aria-label=\"Main\"><ul>");
 	for (size_t i = UX_PAGE_MODULES; i < ux_countof(places); i++)
@@ -35,7 +35,7 @@ static void put_navigation(struct ux_out *out, const struct ux_page *page)
 	ux_out_cstr(out, "</ul></nav>\n");
 }
 
-static void put_search(struct ux_out *out, const struct ux_page *page)
+static void page_put_search(struct ux_out *out, const struct ux_page *page)
 {
 	UX_HTML(out,
 		"<form role=\"search\" action=\"/search\" method=\"get\">"
@@ -46,7 +46,7 @@ static void put_search(struct ux_out *out, const struct ux_page *page)
 		page->query ? page->query : "");
 }
 
-static void put_caller(struct ux_request *req)
+static void page_put_caller(struct ux_request *req)
 {
 	struct ux_out *out = &req->out;
 	const struct ux_caller *caller = req->caller;
@@ -83,10 +83,10 @@ void ux_page_begin(struct ux_request *req, const struct ux_page *page)
 	ux_out_cstr(out,
 		    "</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the content</a>\n"
 		    "<header class=\"top\">\n<a class=\"mark\" href=\"/\">unhex</a>\n");
-	put_navigation(out, page);
+	page_put_navigation(out, page);
 	if (page->place != UX_PAGE_HOME)
-		put_search(out, page);
-	put_caller(req);
+		page_put_search(out, page);
+	page_put_caller(req);
 	ux_out_cstr(out, "</header>\n<main id=\"main\" tabindex=\"-1\">\n");
 }
 
@@ -100,7 +100,7 @@ void ux_page_begin(struct ux_request *req, const struct ux_page *page)
 static const char policy_plain[] = POLICY_SHARED;
 static const char policy_script[] = POLICY_SHARED "; script-src 'self'; connect-src 'self'";
 
-static void put_fields(const struct ux_request *req, struct ux_response *res, bool script)
+static void page_put_fields(const struct ux_request *req, struct ux_response *res, bool script)
 {
 	ux_response_field(res, "Content-Security-Policy",
 			  ux_bytes_cstr(script ? policy_script : policy_plain));
@@ -117,7 +117,7 @@ static void put_fields(const struct ux_request *req, struct ux_response *res, bo
  * Who came under /k/TOKEN/ or /n/NAME/ stays there: our links, which all begin in these ways, get
  * the prefix. What strangers wrote has no double quote in it.
  */
-static enum ux_code put_prefix(struct ux_request *req)
+static enum ux_code page_put_prefix(struct ux_request *req)
 {
 	static const char *const starts[] = {" href=\"", " action=\"", " src=\""};
 	ux_cleanup(ux_out_deinit) struct ux_out page = req->out;
@@ -145,8 +145,8 @@ enum ux_code ux_page_end(struct ux_request *req, struct ux_response *res,
 		    "programs ask <code>/v1</code>: <code>curl</code> this server for the list"
 		    "</p>\n</footer>\n</body>\n</html>\n");
 	if (req->prefix.size > 0)
-		UX_TRY(put_prefix(req));
-	put_fields(req, res, page->script);
+		UX_TRY(page_put_prefix(req));
+	page_put_fields(req, res, page->script);
 	return ux_response_out(req, res, "text/html; charset=utf-8");
 }
 
@@ -165,7 +165,7 @@ enum ux_code ux_page_redirect(struct ux_request *req, struct ux_response *res, s
 	return UX_OK;
 }
 
-static const char *word_of(unsigned status)
+static const char *page_word_of(unsigned status)
 {
 	switch (status) {
 	case 401:
@@ -186,7 +186,7 @@ static const char *word_of(unsigned status)
 }
 
 /* The document has been cleared of what is not for strangers; the error itself has not. */
-static const char *message_of(struct ux_request *req, struct ux_bytes document)
+static const char *page_message_of(struct ux_request *req, struct ux_bytes document)
 {
 	json_t *doc = json_loadb((const char *)document.data, document.size, 0, NULL);
 	const char *text =
@@ -197,7 +197,7 @@ static const char *message_of(struct ux_request *req, struct ux_bytes document)
 }
 
 /* Where the person wanted to go, to be sent there once there is a key. */
-static struct ux_bytes target_of(struct ux_request *req)
+static struct ux_bytes page_target_of(struct ux_request *req)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	if (req->method != UX_METHOD_GET)
@@ -218,12 +218,12 @@ void ux_web_error(struct ux_request *req, struct ux_response *res)
 	const struct ux_page page = {.title = "unhex", .place = UX_PAGE_ELSEWHERE};
 	if ((req->route && !req->route->page) || !ux_page_accepted(req))
 		return;
-	const char *message = message_of(req, res->body);
+	const char *message = page_message_of(req, res->body);
 	ux_out_deinit(&req->out);
 	ux_page_begin(req, &page);
-	UX_HTML(&req->out, "<h1>$</h1>\n<p>$</p>\n", word_of(res->status), message);
+	UX_HTML(&req->out, "<h1>$</h1>\n<p>$</p>\n", page_word_of(res->status), message);
 	if (res->status == 401)
-		ux_sign_in_form(&req->out, target_of(req));
+		ux_sign_in_form(&req->out, page_target_of(req));
 	if (ux_page_end(req, res, &page) == UX_OK)
 		return;
 	res->type = "text/plain; charset=utf-8";

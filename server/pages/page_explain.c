@@ -6,7 +6,7 @@
 
 static const struct ux_page page = {.title = "Explain - unhex", .place = UX_PAGE_EXPLAIN};
 
-static void put_form(struct ux_out *out, struct ux_bytes id, struct ux_bytes addr)
+static void page_explain_put_form(struct ux_out *out, struct ux_bytes id, struct ux_bytes addr)
 {
 	UX_HTML(out,
 		"<h1>Explain</h1>\n<p class=\"hint\">Why a module, or an address of it, has symbols or "
@@ -23,20 +23,20 @@ static void put_form(struct ux_out *out, struct ux_bytes id, struct ux_bytes add
 enum ux_code ux_web_explain_form(struct ux_request *req, struct ux_response *res)
 {
 	ux_page_begin(req, &page);
-	put_form(&req->out, UX_STR(""), ux_page_query(req, "addr"));
+	page_explain_put_form(&req->out, UX_STR(""), ux_page_query(req, "addr"));
 	return ux_page_end(req, res, &page);
 }
 
-static const char *text_of(const json_t *o, const char *key)
+static const char *page_explain_text_of(const json_t *o, const char *key)
 {
 	const char *text = json_string_value(json_object_get(o, key));
 	return text ? text : "";
 }
 
-static void put_frame(struct ux_out *out, const json_t *f)
+static void page_explain_put_frame(struct ux_out *out, const json_t *f)
 {
-	const char *file = text_of(f, "file");
-	UX_HTML(out, "<li><code class=\"fn\">$</code>", text_of(f, "function"));
+	const char *file = page_explain_text_of(f, "file");
+	UX_HTML(out, "<li><code class=\"fn\">$</code>", page_explain_text_of(f, "function"));
 	if (json_is_true(json_object_get(f, "inlined")))
 		ux_out_cstr(out, " <span class=\"tag\">inlined</span>");
 	if (file[0] != '\0')
@@ -45,60 +45,62 @@ static void put_frame(struct ux_out *out, const json_t *f)
 	ux_out_cstr(out, "</li>\n");
 }
 
-static void put_frames(struct ux_out *out, const json_t *frames)
+static void page_explain_put_frames(struct ux_out *out, const json_t *frames)
 {
 	if (json_array_size(frames) == 0)
 		return;
 	ux_out_cstr(out, "<ol class=\"frames\">\n");
 	for (size_t i = 0; i < json_array_size(frames); i++)
-		put_frame(out, json_array_get(frames, i));
+		page_explain_put_frame(out, json_array_get(frames, i));
 	ux_out_cstr(out, "</ol>\n");
 }
 
-static void put_word_quality(struct ux_out *out, const char *word)
+static void page_explain_put_word_quality(struct ux_out *out, const char *word)
 {
 	for (int q = 0; q < UX_QUALITY_COUNT; q++)
 		if (strcmp(word, ux_quality_name((enum ux_quality)q)) == 0)
 			ux_page_quality(out, (enum ux_quality)q);
 }
 
-static const char *class_of_state(const char *state)
+static const char *page_explain_class_of_state(const char *state)
 {
 	return strcmp(state, "ready") == 0 || strcmp(state, "found") == 0 ? "good"
 	       : strcmp(state, "pending") == 0                            ? "busy"
 									  : "bad";
 }
 
-static void put_candidate(struct ux_out *out, const json_t *c)
+static void page_explain_put_candidate(struct ux_out *out, const json_t *c)
 {
-	const char *state = text_of(c, "state");
+	const char *state = page_explain_text_of(c, "state");
 	bool chosen = json_is_true(json_object_get(c, "chosen"));
 	UX_HTML(out, "<li$><h3><span class=\"kind\">$</span> ",
-		chosen ? UX_HTML_OURS(" class=\"chosen\"") : UX_HTML_OURS(""), text_of(c, "kind"));
-	put_word_quality(out, text_of(c, "quality"));
-	UX_HTML(out, " <span class=\"tag $\">$</span>$</h3>\n", class_of_state(state), state,
+		chosen ? UX_HTML_OURS(" class=\"chosen\"") : UX_HTML_OURS(""),
+		page_explain_text_of(c, "kind"));
+	page_explain_put_word_quality(out, page_explain_text_of(c, "quality"));
+	UX_HTML(out, " <span class=\"tag $\">$</span>$</h3>\n", page_explain_class_of_state(state),
+		state,
 		chosen ? UX_HTML_OURS(" <span class=\"tag\">believed</span>") : UX_HTML_OURS(""));
-	UX_HTML(out, "<p>$</p>\n", text_of(c, "says"));
-	if (text_of(c, "reason")[0] != '\0')
-		UX_HTML(out, "<p class=\"reason\">$</p>\n", text_of(c, "reason"));
-	put_frames(out, json_object_get(c, "frames"));
+	UX_HTML(out, "<p>$</p>\n", page_explain_text_of(c, "says"));
+	if (page_explain_text_of(c, "reason")[0] != '\0')
+		UX_HTML(out, "<p class=\"reason\">$</p>\n", page_explain_text_of(c, "reason"));
+	page_explain_put_frames(out, json_object_get(c, "frames"));
 	UX_HTML(out, "<p class=\"facts\"><span>$</span> <span>by $</span></p></li>\n",
-		text_of(c, "file"), text_of(c, "origin"));
+		page_explain_text_of(c, "file"), page_explain_text_of(c, "origin"));
 }
 
-static void put_candidates(struct ux_out *out, const json_t *list)
+static void page_explain_put_candidates(struct ux_out *out, const json_t *list)
 {
 	if (json_array_size(list) == 0)
 		return;
 	ux_out_cstr(out, "<h2>Candidates, as they were asked</h2>\n<ol class=\"candidates\">\n");
 	for (size_t i = 0; i < json_array_size(list); i++)
-		put_candidate(out, json_array_get(list, i));
+		page_explain_put_candidate(out, json_array_get(list, i));
 	ux_out_cstr(out, "</ol>\n");
 }
 
 /* A member with what stands around it; nothing when it is not there. */
-static void put_member(struct ux_out *out, const json_t *o, const char *key, const char *before,
-		       const char *behind)
+static void page_explain_put_member(struct ux_out *out, const json_t *o, const char *key,
+				    const char *before, const char *behind)
 {
 	const json_t *v = json_object_get(o, key);
 	if (json_is_string(v) && json_string_length(v) > 0)
@@ -107,44 +109,44 @@ static void put_member(struct ux_out *out, const json_t *o, const char *key, con
 		UX_HTML(out, " <span>$$$</span>", before, (uint64_t)json_integer_value(v), behind);
 }
 
-static void put_upstream_answer(struct ux_out *out, const json_t *a)
+static void page_explain_put_upstream_answer(struct ux_out *out, const json_t *a)
 {
-	UX_HTML(out, "<li><b>$</b>", text_of(a, "artifact"));
-	put_member(out, a, "outcome", "", "");
-	put_member(out, a, "status", "status ", "");
-	put_member(out, a, "says", "", "");
-	put_member(out, a, "asked", "asked ", "");
-	put_member(out, a, "took_ms", "in ", " ms");
-	put_member(out, a, "not_again_before", "not again before ", "");
+	UX_HTML(out, "<li><b>$</b>", page_explain_text_of(a, "artifact"));
+	page_explain_put_member(out, a, "outcome", "", "");
+	page_explain_put_member(out, a, "status", "status ", "");
+	page_explain_put_member(out, a, "says", "", "");
+	page_explain_put_member(out, a, "asked", "asked ", "");
+	page_explain_put_member(out, a, "took_ms", "in ", " ms");
+	page_explain_put_member(out, a, "not_again_before", "not again before ", "");
 	ux_out_cstr(out, "</li>\n");
 }
 
-static void put_upstream(struct ux_out *out, const json_t *u)
+static void page_explain_put_upstream(struct ux_out *out, const json_t *u)
 {
 	const json_t *answers = json_object_get(u, "answers");
 	UX_HTML(out, "<li><h3><span class=\"kind\">$</span></h3>\n<p class=\"facts\">",
-		text_of(u, "name"));
-	put_member(out, u, "kind", "", "");
-	put_member(out, u, "state", "", "");
-	put_member(out, u, "left_alone_for_s", "left alone for ", " s");
+		page_explain_text_of(u, "name"));
+	page_explain_put_member(out, u, "kind", "", "");
+	page_explain_put_member(out, u, "state", "", "");
+	page_explain_put_member(out, u, "left_alone_for_s", "left alone for ", " s");
 	ux_out_cstr(out, "</p>\n<ul class=\"history\">\n");
 	for (size_t i = 0; i < json_array_size(answers); i++)
-		put_upstream_answer(out, json_array_get(answers, i));
+		page_explain_put_upstream_answer(out, json_array_get(answers, i));
 	ux_out_cstr(out, "</ul></li>\n");
 }
 
 /* Who else is asked, and when each said what. */
-static void put_upstreams(struct ux_out *out, const json_t *list)
+static void page_explain_put_upstreams(struct ux_out *out, const json_t *list)
 {
 	if (json_array_size(list) == 0)
 		return;
 	ux_out_cstr(out, "<h2>Asked elsewhere</h2>\n<ol class=\"candidates\">\n");
 	for (size_t i = 0; i < json_array_size(list); i++)
-		put_upstream(out, json_array_get(list, i));
+		page_explain_put_upstream(out, json_array_get(list, i));
 	ux_out_cstr(out, "</ol>\n");
 }
 
-static void put_advice(struct ux_out *out, const json_t *list)
+static void page_explain_put_advice(struct ux_out *out, const json_t *list)
 {
 	if (json_array_size(list) == 0)
 		return;
@@ -156,14 +158,15 @@ static void put_advice(struct ux_out *out, const json_t *list)
 	ux_out_cstr(out, "</ul>\n");
 }
 
-static void put_head(struct ux_request *req, const json_t *doc)
+static void page_explain_put_head(struct ux_request *req, const json_t *doc)
 {
 	struct ux_out *out = &req->out;
-	const char *id = text_of(doc, "id"), *status = text_of(doc, "status");
+	const char *id = page_explain_text_of(doc, "id"),
+		   *status = page_explain_text_of(doc, "status");
 	const struct ux_bytes addr = ux_page_query(req, "addr");
-	UX_HTML(out, "<p class=\"facts\"><span class=\"tag $\">$</span> ", class_of_state(status),
-		status);
-	put_word_quality(out, text_of(doc, "quality"));
+	UX_HTML(out, "<p class=\"facts\"><span class=\"tag $\">$</span> ",
+		page_explain_class_of_state(status), status);
+	page_explain_put_word_quality(out, page_explain_text_of(doc, "quality"));
 	ux_out_cstr(out, " ");
 	if (json_array_size(json_object_get(doc, "ids")) > 0)
 		ux_page_module_link(out, id);
@@ -178,12 +181,12 @@ enum ux_code ux_web_explain(struct ux_request *req, struct ux_response *res, con
 {
 	struct ux_out *out = &req->out;
 	ux_page_begin(req, &page);
-	put_form(out, ux_page_query(req, "id"), ux_page_query(req, "addr"));
+	page_explain_put_form(out, ux_page_query(req, "id"), ux_page_query(req, "addr"));
 	ux_out_cstr(out, "<section class=\"explained\" aria-label=\"Explanation\">\n");
-	put_head(req, doc);
-	put_advice(out, json_object_get(doc, "advice"));
-	put_candidates(out, json_object_get(doc, "candidates"));
-	put_upstreams(out, json_object_get(doc, "upstreams"));
+	page_explain_put_head(req, doc);
+	page_explain_put_advice(out, json_object_get(doc, "advice"));
+	page_explain_put_candidates(out, json_object_get(doc, "candidates"));
+	page_explain_put_upstreams(out, json_object_get(doc, "upstreams"));
 	ux_out_cstr(out, "</section>\n");
 	return ux_page_end(req, res, &page);
 }

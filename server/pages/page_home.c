@@ -9,7 +9,7 @@ enum {
 
 static const struct ux_page page = {.title = "unhex: symbols by build ID", .place = UX_PAGE_HOME};
 
-static void put_search(struct ux_out *out)
+static void page_home_put_search(struct ux_out *out)
 {
 	ux_out_cstr(
 		out,
@@ -27,12 +27,12 @@ static void put_search(struct ux_out *out)
 		"<a href=\"/uploads\">send files</a> with symbols.</p>\n");
 }
 
-static void put_fact(struct ux_out *out, const char *word, struct ux_html_value value)
+static void page_home_put_fact(struct ux_out *out, const char *word, struct ux_html_value value)
 {
 	UX_HTML(out, "<div><dt>$</dt><dd>$</dd></div>\n", word, value);
 }
 
-static enum ux_code put_numbers(struct ux_request *req)
+static enum ux_code page_home_put_numbers(struct ux_request *req)
 {
 	struct ux_server *s = ux_server_of(req);
 	struct ux_index *ix = s->store->index;
@@ -45,16 +45,16 @@ static enum ux_code put_numbers(struct ux_request *req)
 	UX_TRY(ix->uploads.counts(ix, ns, "", &uploads, &req->err));
 	UX_TRY(ix->jobs.counts(ix, UX_JOB_EXTRACT, ux_store_now(s->store), &jobs, &req->err));
 	ux_out_cstr(out, "<dl class=\"numbers\">\n");
-	put_fact(out, "modules", ux_html_count(usage.modules));
-	put_fact(out, "uploaded", ux_html_size(usage.bytes));
-	put_fact(out, "extracted or fetched", ux_html_size(usage.cache_bytes));
-	put_fact(out, "uploads running", ux_html_count(uploads.of_ns));
-	put_fact(out, "files being read", ux_html_count(jobs.waiting + jobs.running));
+	page_home_put_fact(out, "modules", ux_html_count(usage.modules));
+	page_home_put_fact(out, "uploaded", ux_html_size(usage.bytes));
+	page_home_put_fact(out, "extracted or fetched", ux_html_size(usage.cache_bytes));
+	page_home_put_fact(out, "uploads running", ux_html_count(uploads.of_ns));
+	page_home_put_fact(out, "files being read", ux_html_count(jobs.waiting + jobs.running));
 	ux_out_cstr(out, "</dl>\n");
 	return UX_OK;
 }
 
-static enum ux_code put_recent(struct ux_request *req)
+static enum ux_code page_home_put_recent(struct ux_request *req)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	struct ux_out *out = &req->out;
@@ -85,9 +85,9 @@ enum ux_code ux_web_home(struct ux_request *req, struct ux_response *res)
 	if ((ux_caller_of(req)->scopes & UX_SCOPE_READ) == 0)
 		return ux_page_redirect(req, res, UX_STR("/sign-in"));
 	ux_page_begin(req, &page);
-	put_search(&req->out);
-	UX_TRY(put_numbers(req));
-	UX_TRY(put_recent(req));
+	page_home_put_search(&req->out);
+	UX_TRY(page_home_put_numbers(req));
+	UX_TRY(page_home_put_recent(req));
 	return ux_page_end(req, res, &page);
 }
 

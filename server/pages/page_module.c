@@ -11,7 +11,7 @@ enum {
 		200 /* of one module that are shown: a program has as many .dwo files as units */
 };
 
-static enum ux_code find(struct ux_request *req, struct ux_module *ret)
+static enum ux_code page_module_find(struct ux_request *req, struct ux_module *ret)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	const char *id = NULL;
@@ -19,12 +19,12 @@ static enum ux_code find(struct ux_request *req, struct ux_module *ret)
 	return ix->modules.find(ix, ux_caller_of(req)->ns, id, &req->arena, ret, &req->err);
 }
 
-static void put_fact(struct ux_out *out, const char *word, struct ux_html_value value)
+static void page_module_put_fact(struct ux_out *out, const char *word, struct ux_html_value value)
 {
 	UX_HTML(out, "<div><dt>$</dt><dd>$</dd></div>\n", word, value);
 }
 
-static enum ux_code put_pins(struct ux_request *req, const struct ux_module *m)
+static enum ux_code page_module_put_pins(struct ux_request *req, const struct ux_module *m)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	struct ux_pin_list pins;
@@ -38,7 +38,7 @@ static enum ux_code put_pins(struct ux_request *req, const struct ux_module *m)
 	return UX_OK;
 }
 
-static enum ux_code put_facts(struct ux_request *req, const struct ux_module *m)
+static enum ux_code page_module_put_facts(struct ux_request *req, const struct ux_module *m)
 {
 	struct ux_out *out = &req->out;
 	ux_out_cstr(out, "<dl class=\"facts\">\n<div><dt>quality</dt><dd>");
@@ -47,18 +47,18 @@ static enum ux_code put_facts(struct ux_request *req, const struct ux_module *m)
 	for (size_t i = 0; i < m->n_ids; i++)
 		UX_HTML(out, "<li class=\"id\">$</li>\n", m->ids[i]);
 	ux_out_cstr(out, "</ul></dd></div>\n");
-	put_fact(out, "came", ux_html_time(m->created));
-	put_fact(out, "changed", ux_html_time(m->updated));
-	put_fact(out, "last used", ux_html_time(m->last_used));
+	page_module_put_fact(out, "came", ux_html_time(m->created));
+	page_module_put_fact(out, "changed", ux_html_time(m->updated));
+	page_module_put_fact(out, "last used", ux_html_time(m->last_used));
 	if (m->marked != 0)
-		put_fact(out, "found idle", ux_html_time(m->marked));
-	UX_TRY(put_pins(req, m));
+		page_module_put_fact(out, "found idle", ux_html_time(m->marked));
+	UX_TRY(page_module_put_pins(req, m));
 	ux_out_cstr(out, "</dl>\n");
 	return UX_OK;
 }
 
 /* What can be asked of it at once. */
-static void put_asking(struct ux_out *out, const struct ux_module *m)
+static void page_module_put_asking(struct ux_out *out, const struct ux_module *m)
 {
 	const char *id = m->n_ids > 0 ? m->ids[0] : "";
 	UX_HTML(out,
@@ -71,7 +71,7 @@ static void put_asking(struct ux_out *out, const struct ux_module *m)
 		id);
 }
 
-static void put_counts(struct ux_out *out, const struct ux_candidate *c)
+static void page_module_put_counts(struct ux_out *out, const struct ux_candidate *c)
 {
 	const struct ux_counts *n = &c->counts;
 	uint64_t whole = ux_max(c->code_total, n->code_bytes + n->unnamed_bytes);
@@ -90,7 +90,7 @@ static void put_counts(struct ux_out *out, const struct ux_candidate *c)
 	ux_out_cstr(out, "</p>\n");
 }
 
-static const char *state_class(enum ux_candidate_state state)
+static const char *page_module_state_class(enum ux_candidate_state state)
 {
 	switch (state) {
 	case UX_CANDIDATE_PENDING:
@@ -103,7 +103,7 @@ static const char *state_class(enum ux_candidate_state state)
 	return "good";
 }
 
-static void put_origin(struct ux_out *out, const struct ux_candidate *c)
+static void page_module_put_origin(struct ux_out *out, const struct ux_candidate *c)
 {
 	UX_HTML(out, "<p class=\"facts\"><span>$</span> <span>$$$</span> <span>$</span>",
 		ux_html_size(c->size), c->parent != 0 ? "extracted here, of " : "by ",
@@ -115,13 +115,13 @@ static void put_origin(struct ux_out *out, const struct ux_candidate *c)
 	ux_out_cstr(out, "</p>\n");
 }
 
-static void put_candidate(struct ux_out *out, const struct ux_candidate *c, bool best)
+static void page_module_put_candidate(struct ux_out *out, const struct ux_candidate *c, bool best)
 {
 	char hash[2 * UX_BLOB_HASH_SIZE + 1];
 	ux_blob_hash_text(&c->blob, hash);
 	UX_HTML(out, "<li><h3><span class=\"kind\">$</span> ", ux_kind_name(c->kind));
 	ux_page_quality(out, c->quality);
-	UX_HTML(out, " <span class=\"tag $\">$</span>", state_class(c->state),
+	UX_HTML(out, " <span class=\"tag $\">$</span>", page_module_state_class(c->state),
 		ux_candidate_state_name(c->state));
 	ux_out_cstr(out, best ? " <span class=\"tag\">answers first</span></h3>\n" : "</h3>\n");
 	if (c->reason[0] != '\0')
@@ -130,12 +130,12 @@ static void put_candidate(struct ux_out *out, const struct ux_candidate *c, bool
 		UX_HTML(out, "<p class=\"path\">$</p>\n", c->file_name);
 	if (c->description[0] != '\0')
 		UX_HTML(out, "<p>$</p>\n", c->description);
-	put_counts(out, c);
-	put_origin(out, c);
+	page_module_put_counts(out, c);
+	page_module_put_origin(out, c);
 	UX_HTML(out, "<p class=\"hash\">sha256 <code>$</code></p></li>\n", hash);
 }
 
-static void put_candidates(struct ux_out *out, const struct ux_module *m)
+static void page_module_put_candidates(struct ux_out *out, const struct ux_module *m)
 {
 	size_t n = ux_min(m->n_candidates, (size_t)CANDIDATES);
 	const struct ux_candidate *best = ux_module_best(m, UX_KIND_GSYM);
@@ -143,7 +143,7 @@ static void put_candidates(struct ux_out *out, const struct ux_module *m)
 			 "<h2 id=\"candidates\">Candidates, best first</h2>\n"
 			 "<ol class=\"candidates\">\n");
 	for (size_t i = 0; i < n; i++)
-		put_candidate(out, &m->candidates[i], &m->candidates[i] == best);
+		page_module_put_candidate(out, &m->candidates[i], &m->candidates[i] == best);
 	ux_out_cstr(out, "</ol>\n");
 	if (n < m->n_candidates)
 		UX_HTML(out, "<p class=\"hint\">And $ more.</p>\n", m->n_candidates - n);
@@ -151,7 +151,7 @@ static void put_candidates(struct ux_out *out, const struct ux_module *m)
 }
 
 /* Where somebody asked from is for who administers. */
-static enum ux_code put_history(struct ux_request *req, const struct ux_module *m)
+static enum ux_code page_module_put_history(struct ux_request *req, const struct ux_module *m)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	struct ux_out *out = &req->out;
@@ -176,7 +176,7 @@ static enum ux_code put_history(struct ux_request *req, const struct ux_module *
 	return UX_OK;
 }
 
-static void put_for_programs(struct ux_out *out, const char *id)
+static void page_module_put_for_programs(struct ux_out *out, const char *id)
 {
 	UX_HTML(out,
 		"<p class=\"hint\">For programs: <a href=\"/v1/modules/$\">this as JSON</a> "
@@ -188,7 +188,7 @@ enum ux_code ux_web_module(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_module m;
 	char title[160];
-	UX_TRY(find(req, &m));
+	UX_TRY(page_module_find(req, &m));
 	const char *name = ux_page_module_name(&m);
 	const char *slash = strrchr(name, '/');
 	const char *id = m.n_ids > 0 ? m.ids[0] : "";
@@ -204,10 +204,10 @@ enum ux_code ux_web_module(struct ux_request *req, struct ux_response *res)
 				  : id);
 	if (slash)
 		UX_HTML(&req->out, "<p class=\"path\">$</p>\n", name);
-	UX_TRY(put_facts(req, &m));
-	put_asking(&req->out, &m);
-	put_candidates(&req->out, &m);
-	UX_TRY(put_history(req, &m));
-	put_for_programs(&req->out, id);
+	UX_TRY(page_module_put_facts(req, &m));
+	page_module_put_asking(&req->out, &m);
+	page_module_put_candidates(&req->out, &m);
+	UX_TRY(page_module_put_history(req, &m));
+	page_module_put_for_programs(&req->out, id);
 	return ux_page_end(req, res, &page);
 }

@@ -49,7 +49,7 @@ struct search {
 	size_t n_shown;
 };
 
-static bool seen(struct search *s, int64_t module)
+static bool page_modules_seen(struct search *s, int64_t module)
 {
 	for (size_t i = 0; i < s->n_shown; i++)
 		if (s->shown[i] == module)
@@ -60,7 +60,7 @@ static bool seen(struct search *s, int64_t module)
 }
 
 /* Several candidates of a module are one entry. */
-static enum ux_code put_hits(struct search *s, const struct ux_hits *hits)
+static enum ux_code page_modules_put_hits(struct search *s, const struct ux_hits *hits)
 {
 	struct ux_request *req = s->req;
 	struct ux_index *ix = ux_server_of(req)->store->index;
@@ -68,7 +68,7 @@ static enum ux_code put_hits(struct search *s, const struct ux_hits *hits)
 		ux_out_cstr(&req->out, "<ol class=\"modules\">\n");
 	for (size_t i = 0; i < hits->n; i++) {
 		struct ux_module m;
-		if (seen(s, hits->hits[i].module))
+		if (page_modules_seen(s, hits->hits[i].module))
 			continue;
 		enum ux_code code = ix->modules.find(ix, ux_caller_of(req)->ns, hits->hits[i].id,
 						     &req->arena, &m, NULL);
@@ -80,8 +80,8 @@ static enum ux_code put_hits(struct search *s, const struct ux_hits *hits)
 	return UX_OK;
 }
 
-static enum ux_code look(struct search *s, enum ux_search_by by, const char *text, int64_t after,
-			 struct ux_hits *ret)
+static enum ux_code page_modules_get_ref(struct search *s, enum ux_search_by by, const char *text,
+					 int64_t after, struct ux_hits *ret)
 {
 	struct ux_request *req = s->req;
 	struct ux_index *ix = ux_server_of(req)->store->index;
@@ -89,7 +89,7 @@ static enum ux_code look(struct search *s, enum ux_search_by by, const char *tex
 	return ix->modules.search(ix, ux_caller_of(req)->ns, &what, &req->arena, ret, &req->err);
 }
 
-static bool is_hex(const char *q)
+static bool page_modules_is_hex(const char *q)
 {
 	size_t n = strlen(q);
 	for (size_t i = 0; i < n; i++)
@@ -98,7 +98,7 @@ static bool is_hex(const char *q)
 	return n >= PREFIX_LEAST;
 }
 
-static const char *lower(struct ux_request *req, const char *q)
+static const char *page_modules_lower(struct ux_request *req, const char *q)
 {
 	char *text = ux_arena_strndup(&req->arena, q, strlen(q));
 	for (char *p = text; p && *p != '\0'; p++)
@@ -107,7 +107,7 @@ static const char *lower(struct ux_request *req, const char *q)
 	return text;
 }
 
-static bool has_type(const char *q)
+static bool page_modules_has_type(const char *q)
 {
 	static const char *const types[] = {"gnu:", "go:", "file:", "uuid:", "cubin-crc:"};
 	for (size_t i = 0; i < ux_countof(types); i++)
@@ -117,24 +117,24 @@ static bool has_type(const char *q)
 }
 
 /* What is typed may be the beginning of an ID of any type. */
-static enum ux_code put_ids(struct search *s, bool *ret_any)
+static enum ux_code page_modules_put_ids(struct search *s, bool *ret_any)
 {
 	static const char *const types[] = {"gnu:", "file:", "uuid:", "cubin-crc:"};
 	struct ux_request *req = s->req;
-	bool typed = has_type(s->q);
-	if (!typed && !is_hex(s->q))
+	bool typed = page_modules_has_type(s->q);
+	if (!typed && !page_modules_is_hex(s->q))
 		return UX_OK;
-	const char *q = strncmp(s->q, "go:", 3) == 0 ? s->q : lower(req, s->q);
+	const char *q = strncmp(s->q, "go:", 3) == 0 ? s->q : page_modules_lower(req, s->q);
 	for (size_t i = 0; i < (typed ? 1 : ux_countof(types)); i++) {
 		char text[UX_INDEX_ID_BYTES];
 		struct ux_hits hits;
 		if (!q)
 			return ux_arena_fail(&req->arena, &req->err);
 		snprintf(text, sizeof(text), "%s%s", typed ? "" : types[i], q);
-		UX_TRY(look(s, UX_SEARCH_ID, text, 0, &hits));
+		UX_TRY(page_modules_get_ref(s, UX_SEARCH_ID, text, 0, &hits));
 		if (hits.n > 0)
 			UX_HTML(&req->out, "<h2>IDs that begin with $</h2>\n", text);
-		UX_TRY(put_hits(s, &hits));
+		UX_TRY(page_modules_put_hits(s, &hits));
 		if (hits.more)
 			ux_out_cstr(&req->out,
 				    "<p class=\"hint\">And more: type more of it.</p>\n");
@@ -144,7 +144,7 @@ static enum ux_code put_ids(struct search *s, bool *ret_any)
 }
 
 /* As SQLite's GLOB takes it: what is typed, anywhere in the name, unless it has a '*' itself. */
-static const char *pattern_of(struct ux_request *req, const char *q)
+static const char *page_modules_pattern_of(struct ux_request *req, const char *q)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	bool own = strchr(q, '*') != NULL;
@@ -161,17 +161,17 @@ static const char *pattern_of(struct ux_request *req, const char *q)
 	return out.failed ? NULL : ux_arena_strndup(&req->arena, out.data, out.size);
 }
 
-static enum ux_code put_names(struct search *s, int64_t after, bool *ret_any)
+static enum ux_code page_modules_put_names(struct search *s, int64_t after, bool *ret_any)
 {
 	struct ux_request *req = s->req;
 	struct ux_hits hits;
-	const char *pattern = pattern_of(req, s->q);
+	const char *pattern = page_modules_pattern_of(req, s->q);
 	if (!pattern)
 		return ux_arena_fail(&req->arena, &req->err);
-	UX_TRY(look(s, UX_SEARCH_GLOB, pattern, after, &hits));
+	UX_TRY(page_modules_get_ref(s, UX_SEARCH_GLOB, pattern, after, &hits));
 	if (hits.n > 0)
 		UX_HTML(&req->out, "<h2>Files named like $</h2>\n", s->q);
-	UX_TRY(put_hits(s, &hits));
+	UX_TRY(page_modules_put_hits(s, &hits));
 	if (hits.more)
 		UX_HTML(&req->out,
 			"<nav class=\"pages\" aria-label=\"Pages\"><a rel=\"next\" "
@@ -182,7 +182,8 @@ static enum ux_code put_names(struct search *s, int64_t after, bool *ret_any)
 }
 
 /* Straight to the module when a whole ID was typed, in any form that IDs have. */
-static bool find_whole(struct ux_request *req, struct ux_bytes q, struct ux_bytes *ret_path)
+static bool page_modules_find_whole(struct ux_request *req, struct ux_bytes q,
+				    struct ux_bytes *ret_path)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
@@ -197,7 +198,7 @@ static bool find_whole(struct ux_request *req, struct ux_bytes q, struct ux_byte
 	return path != NULL;
 }
 
-static void put_nothing(struct ux_out *out, const char *q)
+static void page_modules_put_nothing(struct ux_out *out, const char *q)
 {
 	UX_HTML(out,
 		"<p>No module has an ID or a file name like <b>$</b>.</p>\n"
@@ -214,7 +215,7 @@ enum ux_code ux_web_search(struct ux_request *req, struct ux_response *res)
 	if (q.size > UX_INDEX_TEXT_BYTES)
 		return ux_error_set(&req->err, UX_ELIMIT, "what is searched for has over %d bytes",
 				    UX_INDEX_TEXT_BYTES);
-	if (find_whole(req, q, &path))
+	if (page_modules_find_whole(req, q, &path))
 		return ux_page_redirect(req, res, path);
 	struct search s = {.req = req, .q = ux_arena_strndup(&req->arena, q.data, q.size)};
 	if (!s.q)
@@ -226,9 +227,9 @@ enum ux_code ux_web_search(struct ux_request *req, struct ux_response *res)
 	ux_page_begin(req, &page);
 	ux_out_cstr(&req->out, "<h1>Search</h1>\n");
 	if (after == 0)
-		UX_TRY(put_ids(&s, &any));
-	UX_TRY(put_names(&s, after, &any));
+		UX_TRY(page_modules_put_ids(&s, &any));
+	UX_TRY(page_modules_put_names(&s, after, &any));
 	if (!any)
-		put_nothing(&req->out, s.q);
+		page_modules_put_nothing(&req->out, s.q);
 	return ux_page_end(req, res, &page);
 }

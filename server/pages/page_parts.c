@@ -64,7 +64,7 @@ const char *ux_page_module_name(const struct ux_module *m)
 }
 
 /* The folder quietly, the name not. */
-static void put_name(struct ux_out *out, const char *path)
+static void page_put_name(struct ux_out *out, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	size_t n = slash && slash[1] != '\0' ? (size_t)(slash - path) + 1 : 0;
@@ -72,7 +72,7 @@ static void put_name(struct ux_out *out, const char *path)
 		path + n);
 }
 
-static void put_states(struct ux_out *out, const struct ux_module *m)
+static void page_put_states(struct ux_out *out, const struct ux_module *m)
 {
 	if (ux_module_in_state(m, UX_CANDIDATE_PENDING))
 		ux_out_cstr(out, " <span class=\"tag busy\">being read</span>");
@@ -89,10 +89,10 @@ void ux_page_module_entry(struct ux_out *out, const struct ux_module *m)
 	const struct ux_candidate *best = ux_module_best(m, UX_KIND_GSYM);
 	UX_HTML(out, "<li><a href=\"/modules/$\">", ux_html_url(id));
 	if (name[0] != '\0')
-		put_name(out, name);
+		page_put_name(out, name);
 	UX_HTML(out, "<span class=\"id\">$</span></a>\n<span class=\"facts\">", id);
 	ux_page_quality(out, ux_module_quality(m));
-	put_states(out, m);
+	page_put_states(out, m);
 	if (best)
 		UX_HTML(out, " <span>$ functions</span> <span>$</span>",
 			ux_html_count(best->counts.functions), ux_html_size(best->size));
@@ -123,7 +123,8 @@ int64_t ux_page_number(const struct ux_request *req, const char *name, int64_t o
 	return (int64_t)v;
 }
 
-static enum ux_code read_pair(struct ux_request *req, struct ux_bytes pair, struct ux_form *form)
+static enum ux_code page_read_pair(struct ux_request *req, struct ux_bytes pair,
+				   struct ux_form *form)
 {
 	const uint8_t *eq = memchr(pair.data, '=', pair.size);
 	size_t n = eq ? (size_t)(eq - pair.data) : pair.size;
@@ -151,7 +152,7 @@ enum ux_code ux_form_read(struct ux_request *req, struct ux_form *ret)
 		const uint8_t *amp = memchr(left.data, '&', left.size);
 		size_t n = amp ? (size_t)(amp - left.data) : left.size;
 		if (n > 0)
-			UX_TRY(read_pair(req, ux_bytes(left.data, n), ret));
+			UX_TRY(page_read_pair(req, ux_bytes(left.data, n), ret));
 		left = amp ? ux_bytes(amp + 1, left.size - n - 1) : UX_BYTES_NONE;
 	}
 	return UX_OK;

@@ -22,7 +22,7 @@ void ux_sign_in_form(struct ux_out *out, struct ux_bytes next)
 }
 
 /* A path of this server: what begins with two slashes, or has a backslash, is another's. */
-static struct ux_bytes checked_next(struct ux_bytes next)
+static struct ux_bytes sign_in_checked_next(struct ux_bytes next)
 {
 	bool ours = next.size > 0 && next.data[0] == '/' &&
 		    (next.size == 1 || (next.data[1] != '/' && next.data[1] != '\\'));
@@ -35,13 +35,13 @@ enum ux_code ux_web_sign_in_form(struct ux_request *req, struct ux_response *res
 {
 	ux_page_begin(req, &page);
 	ux_out_cstr(&req->out, "<h1>Sign in</h1>\n");
-	ux_sign_in_form(&req->out, checked_next(ux_page_query(req, "next")));
+	ux_sign_in_form(&req->out, sign_in_checked_next(ux_page_query(req, "next")));
 	return ux_page_end(req, res, &page);
 }
 
 /* Out of reach of scripts, of other sites, and of the network where there is TLS. */
-static enum ux_code put_cookie(struct ux_request *req, struct ux_response *res, const char *value,
-			       int64_t seconds)
+static enum ux_code sign_in_put_cookie(struct ux_request *req, struct ux_response *res,
+				       const char *value, int64_t seconds)
 {
 	char text[UX_SESSION_TEXT + 128];
 	struct ux_bytes origin;
@@ -58,7 +58,7 @@ static enum ux_code put_cookie(struct ux_request *req, struct ux_response *res, 
 	return UX_OK;
 }
 
-static enum ux_code ours_alone(struct ux_request *req)
+static enum ux_code sign_in_check_origin(struct ux_request *req)
 {
 	if (ux_session_same_origin(req))
 		return UX_OK;
@@ -67,8 +67,8 @@ static enum ux_code ours_alone(struct ux_request *req)
 		"this was not asked by a page of this server; a proxy must pass Host on");
 }
 
-static enum ux_code refuse(struct ux_request *req, struct ux_response *res,
-			   const struct ux_error *why, struct ux_bytes next)
+static enum ux_code sign_in_reject(struct ux_request *req, struct ux_response *res,
+				   const struct ux_error *why, struct ux_bytes next)
 {
 	ux_page_begin(req, &page);
 	UX_HTML(&req->out, "<h1>Sign in</h1>\n<p class=\"reason\" role=\"alert\">$</p>\n",
@@ -85,27 +85,27 @@ enum ux_code ux_web_sign_in(struct ux_request *req, struct ux_response *res)
 	struct ux_key key;
 	struct ux_error why = UX_ERROR_INIT;
 	char session[UX_SESSION_TEXT];
-	UX_TRY(ours_alone(req));
+	UX_TRY(sign_in_check_origin(req));
 	UX_TRY(ux_form_read(req, &form));
-	struct ux_bytes next = checked_next(ux_form_get(&form, "next"));
+	struct ux_bytes next = sign_in_checked_next(ux_form_get(&form, "next"));
 	struct ux_bytes token = ux_page_trim(ux_form_get(&form, "token"));
 	enum ux_code code =
 		ux_key_check(s->store->index, token, ux_server_now(), &req->arena, &key, &why);
 	if (code == UX_EDENIED)
-		return refuse(req, res, &why, next);
+		return sign_in_reject(req, res, &why, next);
 	if (code != UX_OK) {
 		req->err = why;
 		return code;
 	}
 	UX_TRY(ux_session_make(&s->gate->sessions, key.id, ux_server_now(), session, &req->err));
 	ux_store_key_used(s->store, key.id);
-	UX_TRY(put_cookie(req, res, session, UX_SESSION_SECONDS));
+	UX_TRY(sign_in_put_cookie(req, res, session, UX_SESSION_SECONDS));
 	return ux_page_redirect(req, res, next);
 }
 
 enum ux_code ux_web_sign_out(struct ux_request *req, struct ux_response *res)
 {
-	UX_TRY(ours_alone(req));
-	UX_TRY(put_cookie(req, res, "", 0));
+	UX_TRY(sign_in_check_origin(req));
+	UX_TRY(sign_in_put_cookie(req, res, "", 0));
 	return ux_page_redirect(req, res, UX_STR("/"));
 }

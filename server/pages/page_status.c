@@ -5,12 +5,12 @@
 
 static const struct ux_page page = {.title = "Status - unhex", .place = UX_PAGE_STATUS};
 
-static void put_fact(struct ux_out *out, const char *word, struct ux_html_value value)
+static void page_status_put_fact(struct ux_out *out, const char *word, struct ux_html_value value)
 {
 	UX_HTML(out, "<div><dt>$</dt><dd>$</dd></div>\n", word, value);
 }
 
-static uint64_t sum_of(const _Atomic uint64_t *counts, size_t n)
+static uint64_t page_status_sum_of(const _Atomic uint64_t *counts, size_t n)
 {
 	uint64_t sum = 0;
 	for (size_t i = 0; i < n; i++)
@@ -18,21 +18,24 @@ static uint64_t sum_of(const _Atomic uint64_t *counts, size_t n)
 	return sum;
 }
 
-static void put_requests(struct ux_out *out, const struct ux_metrics *m)
+static void page_status_put_requests(struct ux_out *out, const struct ux_metrics *m)
 {
 	uint64_t all = 0, errors = 0;
 	for (size_t i = 0; i < ux_countof(m->routes); i++) {
-		all += sum_of(m->routes[i].requests, UX_METRICS_CLASSES);
-		errors += sum_of(&m->routes[i].requests[UX_METRICS_CLASSES - 1], 1);
+		all += page_status_sum_of(m->routes[i].requests, UX_METRICS_CLASSES);
+		errors += page_status_sum_of(&m->routes[i].requests[UX_METRICS_CLASSES - 1], 1);
 	}
-	put_fact(out, "requests", ux_html_count(all));
-	put_fact(out, "answered with 5xx", ux_html_count(errors));
-	put_fact(out, "clients that vanished", ux_html_count(sum_of(&m->vanished, 1)));
-	put_fact(out, "files extracted", ux_html_count(sum_of(&m->extracted, 1)));
-	put_fact(out, "that failed", ux_html_count(sum_of(&m->extract_failed, 1)));
+	page_status_put_fact(out, "requests", ux_html_count(all));
+	page_status_put_fact(out, "answered with 5xx", ux_html_count(errors));
+	page_status_put_fact(out, "clients that vanished",
+			     ux_html_count(page_status_sum_of(&m->vanished, 1)));
+	page_status_put_fact(out, "files extracted",
+			     ux_html_count(page_status_sum_of(&m->extracted, 1)));
+	page_status_put_fact(out, "that failed",
+			     ux_html_count(page_status_sum_of(&m->extract_failed, 1)));
 }
 
-static enum ux_code put_health(struct ux_request *req)
+static enum ux_code page_status_put_health(struct ux_request *req)
 {
 	struct ux_server *s = ux_server_of(req);
 	struct ux_index *ix = s->store->index;
@@ -42,20 +45,21 @@ static enum ux_code put_health(struct ux_request *req)
 	ux_out_cstr(out, "<section aria-labelledby=\"health\">\n<h2 id=\"health\">Since the start "
 			 "<span class=\"tag good\">the index answers</span></h2>\n"
 			 "<dl class=\"numbers\">\n");
-	put_fact(out, "started", ux_html_time(s->metrics.start));
-	put_requests(out, &s->metrics);
-	put_fact(out, "files waiting", ux_html_count(jobs.waiting));
-	put_fact(out, "being read", ux_html_count(jobs.running));
-	put_fact(out, "given up", ux_html_count(jobs.failed));
-	put_fact(out, "memory of requests",
-		 ux_html_size(atomic_load_explicit(&s->memory.used, memory_order_relaxed)));
+	page_status_put_fact(out, "started", ux_html_time(s->metrics.start));
+	page_status_put_requests(out, &s->metrics);
+	page_status_put_fact(out, "files waiting", ux_html_count(jobs.waiting));
+	page_status_put_fact(out, "being read", ux_html_count(jobs.running));
+	page_status_put_fact(out, "given up", ux_html_count(jobs.failed));
+	page_status_put_fact(
+		out, "memory of requests",
+		ux_html_size(atomic_load_explicit(&s->memory.used, memory_order_relaxed)));
 	ux_out_cstr(out, "</dl>\n<p class=\"hint\"><a href=\"/metrics\">All numbers</a> for "
 			 "Prometheus; <a href=\"/healthz\">/healthz</a> and <a "
 			 "href=\"/readyz\">/readyz</a> for probes.</p>\n</section>\n");
 	return UX_OK;
 }
 
-static const char *reading_of(const struct ux_namespace *ns, const struct ux_server *s)
+static const char *page_status_reading_of(const struct ux_namespace *ns, const struct ux_server *s)
 {
 	switch (ns->reading) {
 	case UX_NS_OPEN:
@@ -69,34 +73,36 @@ static const char *reading_of(const struct ux_namespace *ns, const struct ux_ser
 									      : "with a key";
 }
 
-static struct ux_html_value quota_size(uint64_t bytes)
+static struct ux_html_value page_status_quota_size(uint64_t bytes)
 {
 	return bytes > 0 ? ux_html_size(bytes) : ux_html_cstr("no limit");
 }
 
-static struct ux_html_value quota_count(uint64_t n)
+static struct ux_html_value page_status_quota_count(uint64_t n)
 {
 	return n > 0 ? ux_html_count(n) : ux_html_cstr("no limit");
 }
 
-static enum ux_code put_namespace(struct ux_request *req, const struct ux_namespace *ns)
+static enum ux_code page_status_put_namespace(struct ux_request *req, const struct ux_namespace *ns)
 {
 	struct ux_server *s = ux_server_of(req);
 	struct ux_index *ix = s->store->index;
 	struct ux_out *out = &req->out;
 	struct ux_usage usage;
 	UX_TRY(ix->namespaces.usage(ix, ns->name, &usage, &req->err));
-	UX_HTML(out, "<tr><th scope=\"row\">$</th><td>$</td>", ns->name, reading_of(ns, s));
+	UX_HTML(out, "<tr><th scope=\"row\">$</th><td>$</td>", ns->name,
+		page_status_reading_of(ns, s));
 	UX_HTML(out, "<td class=\"num\">$</td><td class=\"num\">$</td><td class=\"num\">$</td>",
 		ux_html_count(usage.modules), ux_html_size(usage.bytes),
 		ux_html_size(usage.cache_bytes));
 	UX_HTML(out, "<td class=\"num\">$</td><td class=\"num\">$</td></tr>\n",
-		quota_count(ns->quota_modules), quota_size(ns->quota_bytes));
+		page_status_quota_count(ns->quota_modules),
+		page_status_quota_size(ns->quota_bytes));
 	return UX_OK;
 }
 
 /* All of them for who administers; else the caller's own. */
-static enum ux_code list_of(struct ux_request *req, struct ux_namespace_list *ret)
+static enum ux_code page_status_list_of(struct ux_request *req, struct ux_namespace_list *ret)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	const struct ux_caller *caller = ux_caller_of(req);
@@ -114,11 +120,11 @@ static enum ux_code list_of(struct ux_request *req, struct ux_namespace_list *re
 	return UX_OK;
 }
 
-static enum ux_code put_namespaces(struct ux_request *req)
+static enum ux_code page_status_put_namespaces(struct ux_request *req)
 {
 	struct ux_out *out = &req->out;
 	struct ux_namespace_list list;
-	UX_TRY(list_of(req, &list));
+	UX_TRY(page_status_list_of(req, &list));
 	ux_out_cstr(
 		out,
 		"<div>\n<h2 id=\"namespaces\">Namespaces</h2>\n"
@@ -129,7 +135,7 @@ static enum ux_code put_namespaces(struct ux_request *req)
 		"<th class=\"num\" scope=\"col\">most modules</th><th class=\"num\" scope=\"col\">most uploaded</th></tr>"
 		"</thead><tbody>\n");
 	for (size_t i = 0; i < list.n; i++)
-		UX_TRY(put_namespace(req, &list.items[i]));
+		UX_TRY(page_status_put_namespace(req, &list.items[i]));
 	ux_out_cstr(out, "</tbody></table>\n</div>\n</div>\n");
 	return UX_OK;
 }
@@ -138,7 +144,7 @@ enum ux_code ux_web_status(struct ux_request *req, struct ux_response *res)
 {
 	ux_page_begin(req, &page);
 	ux_out_cstr(&req->out, "<h1>Status</h1>\n");
-	UX_TRY(put_namespaces(req));
-	UX_TRY(put_health(req));
+	UX_TRY(page_status_put_namespaces(req));
+	UX_TRY(page_status_put_health(req));
 	return ux_page_end(req, res, &page);
 }

@@ -12,7 +12,7 @@ enum {
 static const struct ux_page page = {
 	.title = "Uploads - unhex", .place = UX_PAGE_UPLOADS, .script = true};
 
-static const char *state_name(enum ux_upload_state state)
+static const char *page_uploads_state_name(enum ux_upload_state state)
 {
 	switch (state) {
 	case UX_UPLOAD_OPEN:
@@ -27,13 +27,13 @@ static const char *state_name(enum ux_upload_state state)
 	return "failed";
 }
 
-static const char *state_class(enum ux_upload_state state)
+static const char *page_uploads_state_class(enum ux_upload_state state)
 {
 	return state == UX_UPLOAD_DONE ? "good" : state == UX_UPLOAD_FAILED ? "bad" : "busy";
 }
 
 /* The part may be gone by now: then nothing of it is there. */
-static uint64_t bytes_there(struct ux_request *req, const struct ux_upload *up)
+static uint64_t page_uploads_bytes_there(struct ux_request *req, const struct ux_upload *up)
 {
 	struct ux_blobs *b = ux_server_of(req)->store->blobs;
 	uint64_t n = 0;
@@ -42,23 +42,23 @@ static uint64_t bytes_there(struct ux_request *req, const struct ux_upload *up)
 	return b->part_size(b, up->uid, &n, NULL) == UX_OK ? ux_min(n, up->size) : 0;
 }
 
-static void put_progress(struct ux_request *req, const struct ux_upload *up)
+static void page_uploads_put_progress(struct ux_request *req, const struct ux_upload *up)
 {
-	uint64_t there = bytes_there(req, up);
+	uint64_t there = page_uploads_bytes_there(req, up);
 	UX_HTML(&req->out,
 		"<progress max=\"$\" value=\"$\" aria-label=\"Bytes that came\"></progress> "
 		"<span>$ of $</span> ",
 		up->size, there, ux_html_size(there), ux_html_size(up->size));
 }
 
-static void put_upload(struct ux_request *req, const struct ux_upload *up)
+static void page_uploads_put_upload(struct ux_request *req, const struct ux_upload *up)
 {
 	struct ux_out *out = &req->out;
 	bool running = up->state == UX_UPLOAD_OPEN || up->state == UX_UPLOAD_PENDING;
 	const char *id = up->n_ids > 0 ? up->ids[0] : "";
 	UX_HTML(out, "<li><p><b>$</b> <span class=\"tag $\">$</span> ",
 		up->file_name[0] != '\0' ? up->file_name : ux_kind_name(up->kind),
-		state_class(up->state), state_name(up->state));
+		page_uploads_state_class(up->state), page_uploads_state_name(up->state));
 	ux_page_module_link(out, id);
 	ux_out_cstr(out, "</p>\n");
 	if (up->reason[0] != '\0')
@@ -66,15 +66,15 @@ static void put_upload(struct ux_request *req, const struct ux_upload *up)
 			up->state == UX_UPLOAD_FAILED ? "reason" : "hint", up->reason);
 	ux_out_cstr(out, "<p class=\"facts\">");
 	if (running)
-		put_progress(req, up);
+		page_uploads_put_progress(req, up);
 	else
 		UX_HTML(out, "<span>$</span> <span>$</span> ", up->status, ux_html_size(up->size));
 	UX_HTML(out, "<span>$</span> <span>key <code>$</code></span> <span>$</span></p></li>\n",
 		ux_kind_name(up->kind), up->key_id, ux_html_time(up->updated));
 }
 
-static enum ux_code put_uploads(struct ux_request *req, bool running, size_t most,
-				const char *nothing)
+static enum ux_code page_uploads_put_uploads(struct ux_request *req, bool running, size_t most,
+					     const char *nothing)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	struct ux_out *out = &req->out;
@@ -86,13 +86,13 @@ static enum ux_code put_uploads(struct ux_request *req, bool running, size_t mos
 	else
 		ux_out_cstr(out, "<ul class=\"uploads\">\n");
 	for (size_t i = 0; i < list.n; i++)
-		put_upload(req, &list.uploads[i]);
+		page_uploads_put_upload(req, &list.uploads[i]);
 	if (list.n > 0)
 		ux_out_cstr(out, "</ul>\n");
 	return UX_OK;
 }
 
-static void put_job(struct ux_out *out, const struct ux_job *job, ux_time now)
+static void page_uploads_put_job(struct ux_out *out, const struct ux_job *job, ux_time now)
 {
 	bool runs = job->lease_until > now;
 	UX_HTML(out,
@@ -111,7 +111,7 @@ static void put_job(struct ux_out *out, const struct ux_job *job, ux_time now)
 	ux_out_cstr(out, "</p></li>\n");
 }
 
-static enum ux_code put_jobs(struct ux_request *req)
+static enum ux_code page_uploads_put_jobs(struct ux_request *req)
 {
 	struct ux_server *s = ux_server_of(req);
 	struct ux_index *ix = s->store->index;
@@ -124,7 +124,7 @@ static enum ux_code put_jobs(struct ux_request *req)
 			continue;
 		if (n++ == 0)
 			ux_out_cstr(out, "<h2>Jobs</h2>\n<ul class=\"uploads\">\n");
-		put_job(out, &list.jobs[i], ux_store_now(s->store));
+		page_uploads_put_job(out, &list.jobs[i], ux_store_now(s->store));
 	}
 	if (n > 0)
 		ux_out_cstr(out, "</ul>\n");
@@ -132,7 +132,7 @@ static enum ux_code put_jobs(struct ux_request *req)
 }
 
 /* The script shows the form: without it, the command sends files. */
-static void put_form(struct ux_request *req)
+static void page_uploads_put_form(struct ux_request *req)
 {
 	struct ux_out *out = &req->out;
 	bool may = (ux_caller_of(req)->scopes & UX_SCOPE_UPLOAD) != 0;
@@ -163,13 +163,13 @@ enum ux_code ux_web_uploads(struct ux_request *req, struct ux_response *res)
 	struct ux_out *out = &req->out;
 	ux_page_begin(req, &page);
 	ux_out_cstr(out, "<h1>Uploads</h1>\n");
-	put_form(req);
+	page_uploads_put_form(req);
 	ux_out_cstr(out, "<section id=\"running\" aria-labelledby=\"now\">\n"
 			 "<h2 id=\"now\">On their way</h2>\n");
-	UX_TRY(put_uploads(req, /* running= */ true, RUNNING, "Nothing is."));
-	UX_TRY(put_jobs(req));
+	UX_TRY(page_uploads_put_uploads(req, /* running= */ true, RUNNING, "Nothing is."));
+	UX_TRY(page_uploads_put_jobs(req));
 	ux_out_cstr(out, "<h2>Ended today</h2>\n");
-	UX_TRY(put_uploads(req, /* running= */ false, ENDED, "None."));
+	UX_TRY(page_uploads_put_uploads(req, /* running= */ false, ENDED, "None."));
 	ux_out_cstr(out, "</section>\n");
 	return ux_page_end(req, res, &page);
 }

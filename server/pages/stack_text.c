@@ -12,30 +12,31 @@ enum {
 	ADDRESS_DIGITS = 16 /* of hex that are an address */
 };
 
-static bool blank(uint8_t c)
+static bool stack_is_blank(uint8_t c)
 {
 	return c == ' ' || c == '\t' || c == '\r' || c == '\n' || c == ',';
 }
 
-static bool bracket(uint8_t c)
+static bool stack_is_bracket(uint8_t c)
 {
 	return c == '(' || c == ')' || c == '[' || c == ']' || c == '<' || c == '>' || c == ';';
 }
 
 /* Cuts the next word off the front; brackets end words and are none. Empty at the end. */
-static struct ux_bytes next_word(struct ux_bytes *s)
+static struct ux_bytes stack_next_word(struct ux_bytes *s)
 {
 	size_t i = 0, n = 0;
-	while (i < s->size && (blank(s->data[i]) || bracket(s->data[i])))
+	while (i < s->size && (stack_is_blank(s->data[i]) || stack_is_bracket(s->data[i])))
 		i++;
-	while (i + n < s->size && !blank(s->data[i + n]) && !bracket(s->data[i + n]))
+	while (i + n < s->size && !stack_is_blank(s->data[i + n]) &&
+	       !stack_is_bracket(s->data[i + n]))
 		n++;
 	struct ux_bytes word = ux_bytes(s->data + i, n);
 	*s = ux_bytes(s->data + i + n, s->size - i - n);
 	return n > 0 ? word : UX_BYTES_NONE;
 }
 
-static size_t hex_run(struct ux_bytes s)
+static size_t stack_hex_run(struct ux_bytes s)
 {
 	size_t n = 0;
 	while (n < s.size && ux_hex_digit((char)s.data[n]) >= 0)
@@ -43,25 +44,25 @@ static size_t hex_run(struct ux_bytes s)
 	return n;
 }
 
-static bool all_hex(struct ux_bytes s)
+static bool stack_all_hex(struct ux_bytes s)
 {
-	return s.size > 0 && hex_run(s) == s.size;
+	return s.size > 0 && stack_hex_run(s) == s.size;
 }
 
-static bool prefixed(struct ux_bytes s)
+static bool stack_is_prefixed(struct ux_bytes s)
 {
 	return s.size > 2 && s.data[0] == '0' && (s.data[1] | 0x20) == 'x';
 }
 
-static bool is_id(struct ux_bytes s)
+static bool stack_is_id(struct ux_bytes s)
 {
 	struct ux_id id;
 	bool typed = memchr(s.data, ':', s.size) != NULL;
-	bool bare = s.size >= ID_DIGITS && s.size % 2 == 0 && all_hex(s);
+	bool bare = s.size >= ID_DIGITS && s.size % 2 == 0 && stack_all_hex(s);
 	return (typed || bare) && ux_id_parse(s, &id, NULL) == UX_OK;
 }
 
-static void add(struct ux_stack_ask *ask, uint64_t pc)
+static void stack_add(struct ux_stack_ask *ask, uint64_t pc)
 {
 	if (ask->n < UX_STACK_ADDRESSES_MOST)
 		ask->pcs[ask->n++] = pc;
@@ -77,18 +78,18 @@ struct reading {
 	bool lonely;          /* there was one word */
 };
 
-static void place(struct reading *r, struct ux_bytes name, uint64_t pc)
+static void stack_add_address(struct reading *r, struct ux_bytes name, uint64_t pc)
 {
 	if (!r->placed)
 		r->ask->n = 0;
 	if (r->ask->n == 0 || r->ask->name.size == 0)
 		r->ask->name = name;
 	r->placed = true;
-	add(r->ask, pc);
+	stack_add(r->ask, pc);
 }
 
 /* A path, or a name that only a file has; functions have an offset behind them too. */
-static bool names_a_file(struct ux_bytes s)
+static bool stack_names_a_file(struct ux_bytes s)
 {
 	return s.data && s.size > 0 &&
 	       (memchr(s.data, '/', s.size) || memmem(s.data, s.size, ".so", 3) ||
@@ -96,7 +97,7 @@ static bool names_a_file(struct ux_bytes s)
 }
 
 /* "NAME+0x123" */
-static bool name_and_offset(struct reading *r, struct ux_bytes word)
+static bool stack_name_and_offset(struct reading *r, struct ux_bytes word)
 {
 	const uint8_t *plus = word.size ? memrchr(word.data, '+', word.size) : NULL;
 	uint64_t pc = 0;
@@ -104,47 +105,47 @@ static bool name_and_offset(struct reading *r, struct ux_bytes word)
 		return false;
 	struct ux_bytes name = ux_bytes(word.data, (size_t)(plus - word.data));
 	struct ux_bytes off = ux_bytes(plus + 1, word.size - name.size - 1);
-	if (!prefixed(off) || !ux_hex_parse_u64(off, /* hex= */ true, &pc))
+	if (!stack_is_prefixed(off) || !ux_hex_parse_u64(off, /* hex= */ true, &pc))
 		return false;
 	if (name.size == 0) /* "prog(+0x123)" */
 		name = r->last;
-	if (!names_a_file(name) && word.data != plus)
+	if (!stack_names_a_file(name) && word.data != plus)
 		return false;
-	if (name.size == 0 || prefixed(name))
+	if (name.size == 0 || stack_is_prefixed(name))
 		return false;
-	place(r, name, pc);
+	stack_add_address(r, name, pc);
 	return true;
 }
 
 /* "libc.so.6 + 0x123": the words before and after the plus. */
-static bool spaced_offset(struct reading *r, struct ux_bytes *left)
+static bool stack_spaced_offset(struct reading *r, struct ux_bytes *left)
 {
-	struct ux_bytes name = r->last, rest = *left, off = next_word(&rest);
+	struct ux_bytes name = r->last, rest = *left, off = stack_next_word(&rest);
 	uint64_t pc = 0;
-	if (name.size == 0 || prefixed(name) || !prefixed(off) ||
+	if (name.size == 0 || stack_is_prefixed(name) || !stack_is_prefixed(off) ||
 	    !ux_hex_parse_u64(off, /* hex= */ true, &pc))
 		return false;
 	*left = rest;
-	place(r, name, pc);
+	stack_add_address(r, name, pc);
 	return true;
 }
 
 /* "pc 0004ba2c /lib/libc.so" */
-static bool android_pc(struct reading *r, struct ux_bytes *left)
+static bool stack_android_pc(struct reading *r, struct ux_bytes *left)
 {
-	struct ux_bytes rest = *left, digits = next_word(&rest);
+	struct ux_bytes rest = *left, digits = stack_next_word(&rest);
 	uint64_t pc = 0;
-	if (!all_hex(digits) || digits.size > ADDRESS_DIGITS ||
+	if (!stack_all_hex(digits) || digits.size > ADDRESS_DIGITS ||
 	    !ux_hex_parse_u64(digits, /* hex= */ true, &pc))
 		return false;
 	*left = rest;
-	struct ux_bytes name = next_word(&rest);
-	place(r, names_a_file(name) ? name : UX_BYTES_NONE, pc);
+	struct ux_bytes name = stack_next_word(&rest);
+	stack_add_address(r, stack_names_a_file(name) ? name : UX_BYTES_NONE, pc);
 	return true;
 }
 
 /* "BuildId: 9d..." */
-static bool build_id(struct reading *r, struct ux_bytes word, struct ux_bytes *left)
+static bool stack_build_id(struct reading *r, struct ux_bytes word, struct ux_bytes *left)
 {
 	static const char label[] = "buildid:";
 	size_t n = sizeof(label) - 1;
@@ -152,41 +153,41 @@ static bool build_id(struct reading *r, struct ux_bytes word, struct ux_bytes *l
 		return false;
 	struct ux_bytes rest = *left, hex = ux_bytes(word.data + n, word.size - n);
 	if (hex.size == 0)
-		hex = next_word(&rest);
+		hex = stack_next_word(&rest);
 	struct ux_id id;
-	if (!all_hex(hex) || ux_id_parse(hex, &id, NULL) != UX_OK)
+	if (!stack_all_hex(hex) || ux_id_parse(hex, &id, NULL) != UX_OK)
 		return false;
 	*left = rest;
 	r->ask->id = hex;
 	return true;
 }
 
-static bool take_word(struct reading *r, struct ux_bytes word, struct ux_bytes *left)
+static bool stack_take_word(struct reading *r, struct ux_bytes word, struct ux_bytes *left)
 {
-	if (build_id(r, word, left))
+	if (stack_build_id(r, word, left))
 		return true;
 	if (ux_bytes_eq(word, UX_STR("+")))
-		return spaced_offset(r, left);
+		return stack_spaced_offset(r, left);
 	if (ux_bytes_eq(word, UX_STR("pc")))
-		return android_pc(r, left);
-	if (r->ask->id.size == 0 && is_id(word)) {
+		return stack_android_pc(r, left);
+	if (r->ask->id.size == 0 && stack_is_id(word)) {
 		r->ask->id = word;
 		return true;
 	}
-	return name_and_offset(r, word);
+	return stack_name_and_offset(r, word);
 }
 
 /* An address by itself. Digits without 0x could be anything, unless they are all that is there. */
-static void plain_address(struct reading *r, struct ux_bytes word)
+static void stack_plain_address(struct reading *r, struct ux_bytes word)
 {
 	uint64_t pc = 0;
-	bool decimal = hex_run(word) == word.size;
+	bool decimal = stack_hex_run(word) == word.size;
 	for (size_t i = 0; i < word.size && decimal; i++)
 		decimal = word.data[i] >= '0' && word.data[i] <= '9';
-	if (r->placed || !(prefixed(word) || (r->lonely && all_hex(word))))
+	if (r->placed || !(stack_is_prefixed(word) || (r->lonely && stack_all_hex(word))))
 		return;
 	if (ux_hex_parse_u64(word, /* hex= */ !decimal, &pc))
-		add(r->ask, pc);
+		stack_add(r->ask, pc);
 }
 
 void ux_stack_line(struct ux_bytes line, struct ux_stack_ask *ret)
@@ -194,11 +195,12 @@ void ux_stack_line(struct ux_bytes line, struct ux_stack_ask *ret)
 	struct reading r = {.ask = ret};
 	struct ux_bytes left = line, rest = line;
 	*ret = (struct ux_stack_ask){0};
-	(void)next_word(&rest);
-	r.lonely = next_word(&rest).size == 0;
-	for (struct ux_bytes word = next_word(&left); word.size > 0; word = next_word(&left)) {
-		if (!take_word(&r, word, &left))
-			plain_address(&r, word);
+	(void)stack_next_word(&rest);
+	r.lonely = stack_next_word(&rest).size == 0;
+	for (struct ux_bytes word = stack_next_word(&left); word.size > 0;
+	     word = stack_next_word(&left)) {
+		if (!stack_take_word(&r, word, &left))
+			stack_plain_address(&r, word);
 		r.last = word;
 	}
 }

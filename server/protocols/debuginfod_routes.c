@@ -44,7 +44,7 @@ static enum ux_code debuginfod_id(struct ux_request *req, const char **ret)
 	return UX_OK;
 }
 
-static void drop_item(void *item)
+static void debuginfod_drop_item(void *item)
 {
 	ux_row_cache_item_unref(item);
 }
@@ -57,7 +57,7 @@ static enum ux_code debuginfod_module(struct ux_request *req, struct ux_module *
 	UX_TRY(debuginfod_id(req, &id));
 	UX_TRY(ux_row_cache_module(ux_module_cache_rows(s->cache), s->store, ux_caller_of(req)->ns,
 				   id, &m, &req->err));
-	UX_TRY(ux_request_keep(req, drop_item, &m->item));
+	UX_TRY(ux_request_keep(req, debuginfod_drop_item, &m->item));
 	*ret = m->row;
 	return UX_OK;
 }
@@ -78,8 +78,8 @@ static enum ux_code debuginfod_fetch(struct ux_request *req, struct ux_response 
 	return code == UX_ENOTFOUND ? debuginfod_not_found(req) : code;
 }
 
-static enum ux_code put_text(struct ux_request *req, struct ux_response *res, const char *name,
-			     const char *text, size_t n)
+static enum ux_code debuginfod_put_text(struct ux_request *req, struct ux_response *res,
+					const char *name, const char *text, size_t n)
 {
 	char *kept = ux_arena_strndup(&req->arena, text, n);
 	if (!kept)
@@ -89,19 +89,19 @@ static enum ux_code put_text(struct ux_request *req, struct ux_response *res, co
 }
 
 /* Where it lay is nobody's business: the name alone, of what a header line may have. */
-static enum ux_code put_file_name(struct ux_request *req, struct ux_response *res,
-				  const char *header, const char *path)
+static enum ux_code debuginfod_put_file_name(struct ux_request *req, struct ux_response *res,
+					     const char *header, const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
 	for (const char *p = name; *p != '\0'; p++)
 		if (*p < ' ' || *p > '~')
 			return UX_OK;
-	return name[0] == '\0' ? UX_OK : put_text(req, res, header, name, strlen(name));
+	return name[0] == '\0' ? UX_OK : debuginfod_put_text(req, res, header, name, strlen(name));
 }
 
 /* RFC 9110, 5.6.7; the C library's names of days depend on the locale, which we never set. */
-static enum ux_code put_date(struct ux_request *req, struct ux_response *res, ux_time t)
+static enum ux_code debuginfod_put_date(struct ux_request *req, struct ux_response *res, ux_time t)
 {
 	char text[64];
 	struct tm tm;
@@ -109,11 +109,12 @@ static enum ux_code put_date(struct ux_request *req, struct ux_response *res, ux
 	if (!gmtime_r(&when, &tm))
 		return UX_OK;
 	size_t n = strftime(text, sizeof(text), "%a, %d %b %Y %H:%M:%S GMT", &tm);
-	return put_text(req, res, "Last-Modified", text, n);
+	return debuginfod_put_text(req, res, "Last-Modified", text, n);
 }
 
 /* 406 when the client said that it wants no more bytes than so many. */
-static enum ux_code check_wanted(struct ux_request *req, struct ux_response *res, uint64_t size)
+static enum ux_code debuginfod_check_wanted(struct ux_request *req, struct ux_response *res,
+					    uint64_t size)
 {
 	struct ux_bytes v;
 	uint64_t most = 0;
@@ -124,24 +125,24 @@ static enum ux_code check_wanted(struct ux_request *req, struct ux_response *res
 	return ux_error_set(&req->err, UX_ELIMIT, "it has %" PRIu64 " bytes", size);
 }
 
-static enum ux_code put_headers(struct ux_request *req, struct ux_response *res,
-				const struct debuginfod_file *f)
+static enum ux_code debuginfod_put_headers(struct ux_request *req, struct ux_response *res,
+					   const struct debuginfod_file *f)
 {
 	char size[24];
 	int n = snprintf(size, sizeof(size), "%" PRIu64, f->size);
 	/* "public" lets a cache on the way answer everybody, also where a key was asked for. */
 	bool open = ux_caller_of(req)->openness != UX_OPEN_TO_NONE;
 	ux_response_field(res, "Cache-Control", open ? UX_STR("public") : UX_STR("private"));
-	UX_TRY(put_text(req, res, "X-DEBUGINFOD-SIZE", size, (size_t)n));
-	UX_TRY(put_file_name(req, res, "X-DEBUGINFOD-FILE", f->name));
+	UX_TRY(debuginfod_put_text(req, res, "X-DEBUGINFOD-SIZE", size, (size_t)n));
+	UX_TRY(debuginfod_put_file_name(req, res, "X-DEBUGINFOD-FILE", f->name));
 	if (f->archive)
-		UX_TRY(put_file_name(req, res, "X-DEBUGINFOD-ARCHIVE", f->archive));
-	return put_date(req, res, f->created);
+		UX_TRY(debuginfod_put_file_name(req, res, "X-DEBUGINFOD-ARCHIVE", f->archive));
+	return debuginfod_put_date(req, res, f->created);
 }
 
 /* "HASH", or "HASH-OFF-SIZE" of a part. */
-static enum ux_code make_tag(struct ux_request *req, const struct debuginfod_file *f,
-			     struct ux_bytes *ret)
+static enum ux_code debuginfod_make_tag(struct ux_request *req, const struct debuginfod_file *f,
+					struct ux_bytes *ret)
 {
 	char hash[2 * UX_BLOB_HASH_SIZE + 1], text[UX_ETAG_SIZE];
 	ux_blob_hash_text(&f->blob, hash);
@@ -157,14 +158,14 @@ static enum ux_code make_tag(struct ux_request *req, const struct debuginfod_fil
 }
 
 /* A small file goes out with its header lines at once. */
-static enum ux_code answer_small(struct ux_request *req, struct ux_response *res,
-				 const struct debuginfod_file *f, struct ux_bytes tag)
+static enum ux_code debuginfod_answer_small(struct ux_request *req, struct ux_response *res,
+					    const struct debuginfod_file *f, struct ux_bytes tag)
 {
 	struct ux_server *s = ux_server_of(req);
 	struct ux_small_file *file = NULL;
 	UX_TRY(ux_row_cache_file(ux_module_cache_rows(s->cache), s->store, &f->blob, f->blob_size,
 				 &file, &req->err));
-	UX_TRY(ux_request_keep(req, drop_item, &file->item));
+	UX_TRY(ux_request_keep(req, debuginfod_drop_item, &file->item));
 	return ux_answer_bytes(req, res, ux_bytes(file->mapping.bytes.data + f->off, f->size), tag,
 			       "application/octet-stream");
 }
@@ -175,21 +176,21 @@ static enum ux_code debuginfod_answer(struct ux_request *req, struct ux_response
 	struct ux_blobs *b = ux_server_of(req)->store->blobs;
 	struct ux_bytes tag;
 	int fd = -1;
-	UX_TRY(check_wanted(req, res, f->size));
-	UX_TRY(make_tag(req, f, &tag));
+	UX_TRY(debuginfod_check_wanted(req, res, f->size));
+	UX_TRY(debuginfod_make_tag(req, f, &tag));
 	if (ux_answer_tagged(req, res, tag))
 		return UX_OK;
-	UX_TRY(put_headers(req, res, f));
+	UX_TRY(debuginfod_put_headers(req, res, f));
 	if (f->blob_size <= UX_SMALL_FILE_MOST)
-		return answer_small(req, res, f, tag);
+		return debuginfod_answer_small(req, res, f, tag);
 	UX_TRY(ux_blobs_open(b, &f->blob, f->blob_size, &fd, &req->err));
 	UX_TRY(ux_answer_file(req, res, fd, f->size, tag, "application/octet-stream"));
 	res->fd_off += f->off;
 	return UX_OK;
 }
 
-static enum ux_code answer_whole(struct ux_request *req, struct ux_response *res, unsigned holds,
-				 enum ux_want want)
+static enum ux_code debuginfod_answer_whole(struct ux_request *req, struct ux_response *res,
+					    unsigned holds, enum ux_want want)
 {
 	struct ux_module m;
 	const char *id = NULL;
@@ -207,17 +208,17 @@ static enum ux_code answer_whole(struct ux_request *req, struct ux_response *res
 
 enum ux_code ux_handle_debuginfod_debuginfo(struct ux_request *req, struct ux_response *res)
 {
-	return answer_whole(req, res, UX_HOLDS_DEBUG, UX_WANT_DEBUGINFO);
+	return debuginfod_answer_whole(req, res, UX_HOLDS_DEBUG, UX_WANT_DEBUGINFO);
 }
 
 enum ux_code ux_handle_debuginfod_executable(struct ux_request *req, struct ux_response *res)
 {
-	return answer_whole(req, res, UX_HOLDS_CODE, UX_WANT_EXECUTABLE);
+	return debuginfod_answer_whole(req, res, UX_HOLDS_CODE, UX_WANT_EXECUTABLE);
 }
 
 /* The bytes of a section as they are in the file, compressed ones too. UX_ENOTFOUND. */
-static enum ux_code find_section(struct ux_request *req, const struct ux_candidate *c,
-				 struct debuginfod_file *ret)
+static enum ux_code debuginfod_find_section(struct ux_request *req, const struct ux_candidate *c,
+					    struct debuginfod_file *ret)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
@@ -253,7 +254,7 @@ enum ux_code ux_handle_debuginfod_section(struct ux_request *req, struct ux_resp
 	enum ux_code code = UX_ENOTFOUND;
 	for (size_t i = 0; i < ux_countof(places) && code == UX_ENOTFOUND; i++)
 		if (places[i])
-			code = find_section(req, places[i], &f);
+			code = debuginfod_find_section(req, places[i], &f);
 	bool found = code == UX_OK;
 	if (code == UX_ENOTFOUND && !places[0])
 		code = ux_request_fetch(req, res, id, UX_WANT_DEBUGINFO, NULL);
@@ -265,8 +266,8 @@ enum ux_code ux_handle_debuginfod_section(struct ux_request *req, struct ux_resp
 }
 
 /* What an upstream said has it in its answer; the answers stay when the upstream goes. */
-static enum ux_code fetched_source(struct ux_request *req, struct ux_response *res, const char *id,
-				   const char *path)
+static enum ux_code debuginfod_fetched_source(struct ux_request *req, struct ux_response *res,
+					      const char *id, const char *path)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	struct ux_fetched_list list = {0};
@@ -303,7 +304,7 @@ enum ux_code ux_handle_debuginfod_source(struct ux_request *req, struct ux_respo
 	enum ux_code code =
 		ix->sources.find(ix, ux_caller_of(req)->ns, id, path, &req->arena, &s, NULL);
 	if (code == UX_ENOTFOUND)
-		return fetched_source(req, res, id, path);
+		return debuginfod_fetched_source(req, res, id, path);
 	UX_TRY(code);
 	const struct debuginfod_file f = {.blob = s.blob,
 					  .blob_size = s.blob_size,
@@ -320,7 +321,8 @@ enum {
 	VALUE_MOST = 1024
 };
 
-static void put_file(struct ux_json *j, const struct ux_hit *hit, const char *type, const char *hex)
+static void debuginfod_put_file(struct ux_json *j, const struct ux_hit *hit, const char *type,
+				const char *hex)
 {
 	ux_json_object_begin(j);
 	ux_json_key_cstr(j, "type", type);
@@ -330,19 +332,19 @@ static void put_file(struct ux_json *j, const struct ux_hit *hit, const char *ty
 }
 
 /* Modules without a GNU build ID are no business of debuginfod's. */
-static void put_hit(struct ux_json *j, const struct ux_hit *hit)
+static void debuginfod_put_hit(struct ux_json *j, const struct ux_hit *hit)
 {
 	static const char gnu[] = "gnu:";
 	size_t n = sizeof(gnu) - 1;
 	if (strncmp(hit->id, gnu, n) != 0)
 		return;
 	if ((hit->holds & UX_HOLDS_CODE) != 0)
-		put_file(j, hit, "executable", hit->id + n);
+		debuginfod_put_file(j, hit, "executable", hit->id + n);
 	if ((hit->holds & UX_HOLDS_DEBUG) != 0)
-		put_file(j, hit, "debuginfo", hit->id + n);
+		debuginfod_put_file(j, hit, "debuginfo", hit->id + n);
 }
 
-static enum ux_code read_query(struct ux_request *req, struct ux_search *ret)
+static enum ux_code debuginfod_read_query(struct ux_request *req, struct ux_search *ret)
 {
 	struct ux_bytes key, value;
 	if (!ux_request_query(req, "key", &key) || !ux_request_query(req, "value", &value) ||
@@ -363,14 +365,14 @@ enum ux_code ux_handle_debuginfod_metadata(struct ux_request *req, struct ux_res
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	struct ux_search what;
 	struct ux_hits hits;
-	UX_TRY(read_query(req, &what));
+	UX_TRY(debuginfod_read_query(req, &what));
 	UX_TRY(ix->modules.search(ix, ux_caller_of(req)->ns, &what, &req->arena, &hits, &req->err));
 	struct ux_json j = ux_json_make(&req->out);
 	ux_json_object_begin(&j);
 	ux_json_key(&j, "results");
 	ux_json_array_begin(&j);
 	for (size_t i = 0; i < hits.n; i++)
-		put_hit(&j, &hits.hits[i]);
+		debuginfod_put_hit(&j, &hits.hits[i]);
 	ux_json_array_end(&j);
 	ux_json_key_bool(&j, "complete", !hits.more);
 	ux_json_object_end(&j);

@@ -38,7 +38,7 @@ struct work {
 	int text; /* what the child writes */
 };
 
-static void work_deinit(struct work *w)
+static void asm_work_deinit(struct work *w)
 {
 	if (w->elf >= 0)
 		close(w->elf);
@@ -46,8 +46,8 @@ static void work_deinit(struct work *w)
 		close(w->text);
 }
 
-static enum ux_code read_number(struct ux_request *req, const json_t *doc, const char *key,
-				uint64_t *ret)
+static enum ux_code asm_read_number(struct ux_request *req, const json_t *doc, const char *key,
+				    uint64_t *ret)
 {
 	const char *text = "";
 	UX_TRY(ux_json_in_str(doc, key, UX_MOZILLA_NAME_BYTES, &text, &req->err));
@@ -57,22 +57,22 @@ static enum ux_code read_number(struct ux_request *req, const json_t *doc, const
 }
 
 /* The code ID of an ELF file is its build ID. */
-static enum ux_code read_question(struct work *w, const json_t *doc)
+static enum ux_code asm_read_question(struct work *w, const json_t *doc)
 {
 	struct ux_request *req = w->req;
 	const char *debug_id = "", *code_id = "";
 	UX_TRY(ux_json_in_str(doc, "debugId", UX_MOZILLA_NAME_BYTES, &debug_id, &req->err));
 	UX_TRY(ux_json_in_str(doc, "codeId", UX_MOZILLA_NAME_BYTES, &code_id, &req->err));
 	UX_TRY(ux_json_in_bool(doc, "continueUntilFunctionEnd", &w->whole, &req->err));
-	UX_TRY(read_number(req, doc, "startAddress", &w->start));
-	UX_TRY(read_number(req, doc, "size", &w->size));
+	UX_TRY(asm_read_number(req, doc, "startAddress", &w->start));
+	UX_TRY(asm_read_number(req, doc, "size", &w->size));
 	const char *name = debug_id[0] != '\0' ? debug_id : code_id;
 	if (name[0] == '\0')
 		return ux_error_set(&req->err, UX_EINVAL, "expected \"debugId\" or \"codeId\"");
 	return ux_mozilla_id(req, ux_bytes_cstr(name), &w->id, &req->err);
 }
 
-static enum ux_code find_executable(struct work *w, struct ux_candidate *ret)
+static enum ux_code asm_find_executable(struct work *w, struct ux_candidate *ret)
 {
 	struct ux_server *s = ux_server_of(w->req);
 	struct ux_module m;
@@ -90,7 +90,7 @@ static enum ux_code find_executable(struct work *w, struct ux_candidate *ret)
 }
 
 /* Bytes from pc to the end of the function that it is in; 0 when nobody knows. */
-static uint64_t left_of_function(const struct work *w, uint64_t pc)
+static uint64_t asm_left_of_function(const struct work *w, uint64_t pc)
 {
 	struct ux_open_module *m = NULL;
 	uint64_t start = 0, size = 0;
@@ -105,7 +105,7 @@ static uint64_t left_of_function(const struct work *w, uint64_t pc)
 	return known && pc - start < size ? size - (pc - start) : 0;
 }
 
-static enum ux_code choose_range(struct work *w, const struct ux_elf *elf)
+static enum ux_code asm_choose_range(struct work *w, const struct ux_elf *elf)
 {
 	const struct ux_elf_segment *load = ux_elf_first_load(elf);
 	if (!ux_code_machine(elf->machine, &w->arch, &w->syntax))
@@ -114,7 +114,7 @@ static enum ux_code choose_range(struct work *w, const struct ux_elf *elf)
 	w->range.pc = (load ? load->vaddr : 0) + w->start;
 	w->range.size = w->size;
 	if (w->whole)
-		w->range.size = ux_max(w->size, left_of_function(w, w->range.pc));
+		w->range.size = ux_max(w->size, asm_left_of_function(w, w->range.pc));
 	struct ux_bytes code = ux_elf_bytes_at(elf, w->range.pc);
 	if (code.size == 0)
 		return ux_error_set(&w->req->err, UX_ENOTFOUND,
@@ -123,24 +123,24 @@ static enum ux_code choose_range(struct work *w, const struct ux_elf *elf)
 	return UX_OK;
 }
 
-static enum ux_code open_code(struct work *w)
+static enum ux_code asm_open_code(struct work *w)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	struct ux_blobs *b = ux_server_of(w->req)->store->blobs;
 	struct ux_error *err = &w->req->err;
 	struct ux_candidate c;
-	UX_TRY(find_executable(w, &c));
+	UX_TRY(asm_find_executable(w, &c));
 	UX_TRY(ux_blobs_open(b, &c.blob, c.size, &w->elf, err));
 	UX_TRY(ux_file_map_fd(w->elf, &file, err));
 	UX_TRY(ux_elf_open(&elf, file.bytes, err));
-	UX_TRY(choose_range(w, &elf));
+	UX_TRY(asm_choose_range(w, &elf));
 	w->text = memfd_create("unhex-code", MFD_CLOEXEC);
 	return w->text >= 0 ? UX_OK : ux_error_os(err, errno, "cannot make a file in memory");
 }
 
 /* What the child wrote is a stranger's: it is read as such. */
-static enum ux_code put_instructions(struct work *w, struct ux_json *j)
+static enum ux_code asm_put_instructions(struct work *w, struct ux_json *j)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	UX_TRY(ux_file_map_fd(w->text, &file, &w->req->err));
@@ -161,25 +161,25 @@ static enum ux_code put_instructions(struct work *w, struct ux_json *j)
 	return UX_OK;
 }
 
-static void put_hex(struct ux_json *j, const char *key, uint64_t v)
+static void asm_put_hex(struct ux_json *j, const char *key, uint64_t v)
 {
 	char text[19];
 	snprintf(text, sizeof(text), "0x%" PRIx64, v);
 	ux_json_key_cstr(j, key, text);
 }
 
-static enum ux_code write_answer(struct work *w, struct ux_response *res)
+static enum ux_code asm_write_answer(struct work *w, struct ux_response *res)
 {
 	struct ux_json j = ux_json_make(&w->req->out);
 	ux_json_object_begin(&j);
-	put_hex(&j, "startAddress", w->start);
-	put_hex(&j, "size", w->range.size);
+	asm_put_hex(&j, "startAddress", w->start);
+	asm_put_hex(&j, "size", w->range.size);
 	ux_json_key_cstr(&j, "arch", w->arch);
 	ux_json_key(&j, "syntax");
 	ux_json_array_begin(&j);
 	ux_json_cstr(&j, w->syntax);
 	ux_json_array_end(&j);
-	UX_TRY(put_instructions(w, &j));
+	UX_TRY(asm_put_instructions(w, &j));
 	ux_json_object_end(&j);
 	ux_out_u8(&w->req->out, '\n');
 	return ux_response_out(w->req, res, "application/json");
@@ -188,14 +188,14 @@ static enum ux_code write_answer(struct work *w, struct ux_response *res)
 enum ux_code ux_handle_asm_v1(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
-	ux_cleanup(work_deinit) struct work w = {.req = req, .elf = -1, .text = -1};
+	ux_cleanup(asm_work_deinit) struct work w = {.req = req, .elf = -1, .text = -1};
 	UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
-	UX_TRY(read_question(&w, doc));
-	UX_TRY(open_code(&w));
+	UX_TRY(asm_read_question(&w, doc));
+	UX_TRY(asm_open_code(&w));
 	if (w.range.size > 0)
 		UX_TRY(ux_sandbox_disassemble(w.elf, &w.range, w.text, &limits, NULL, &req->err));
 	/* Thumb code has an odd address, and begins at the even one before. */
 	if (strcmp(w.arch, "arm") == 0)
 		w.start &= ~(uint64_t)1;
-	return write_answer(&w, res);
+	return asm_write_answer(&w, res);
 }

@@ -5,7 +5,7 @@
 #include "debug_id.h"
 #include "request_values.h"
 
-static int compare(const void *a, const void *b)
+static int mozilla_compare(const void *a, const void *b)
 {
 	const struct ux_mozilla_module *const *x = a, *const *y = b;
 	int order = ux_bytes_cmp((*x)->id, (*y)->id);
@@ -14,14 +14,14 @@ static int compare(const void *a, const void *b)
 	return order != 0 ? order : (*x > *y) - (*x < *y);
 }
 
-static bool same(const struct ux_mozilla_module *a, const struct ux_mozilla_module *b)
+static bool mozilla_is_same(const struct ux_mozilla_module *a, const struct ux_mozilla_module *b)
 {
 	return ux_bytes_eq(a->id, b->id) && ux_bytes_eq(a->name, b->name);
 }
 
 /* Which ones are sent twice: an object has each key once. */
-static enum ux_code join_twins(struct ux_mozilla_modules *m, struct ux_arena *arena,
-			       struct ux_error *err)
+static enum ux_code mozilla_link_duplicates(struct ux_mozilla_modules *m, struct ux_arena *arena,
+					    struct ux_error *err)
 {
 	struct ux_mozilla_module **sorted =
 		ux_arena_array(arena, struct ux_mozilla_module *, m->n + 1);
@@ -29,14 +29,15 @@ static enum ux_code join_twins(struct ux_mozilla_modules *m, struct ux_arena *ar
 		return ux_arena_fail(arena, err);
 	for (size_t i = 0; i < m->n; i++)
 		sorted[i] = &m->list[i];
-	qsort(sorted, m->n, sizeof(*sorted), compare);
+	qsort(sorted, m->n, sizeof(*sorted), mozilla_compare);
 	for (size_t i = 0; i < m->n; i++)
-		sorted[i]->same =
-			i > 0 && same(sorted[i], sorted[i - 1]) ? sorted[i - 1]->same : sorted[i];
+		sorted[i]->same = i > 0 && mozilla_is_same(sorted[i], sorted[i - 1])
+					  ? sorted[i - 1]->same
+					  : sorted[i];
 	return UX_OK;
 }
 
-static bool text_of(const json_t *v, struct ux_bytes *ret)
+static bool mozilla_text_of(const json_t *v, struct ux_bytes *ret)
 {
 	if (!json_is_string(v) || json_string_length(v) > UX_MOZILLA_NAME_BYTES)
 		return false;
@@ -59,12 +60,12 @@ enum ux_code ux_mozilla_modules_read(struct ux_mozilla_modules *m, const json_t 
 	for (size_t i = 0; i < m->n; i++) {
 		const json_t *pair = json_array_get(map, i);
 		if (json_array_size(pair) != 2 ||
-		    !text_of(json_array_get(pair, 0), &m->list[i].name) ||
-		    !text_of(json_array_get(pair, 1), &m->list[i].id))
+		    !mozilla_text_of(json_array_get(pair, 0), &m->list[i].name) ||
+		    !mozilla_text_of(json_array_get(pair, 1), &m->list[i].id))
 			return ux_error_set(err, UX_EINVAL,
 					    "memoryMap[%zu] is no pair of name and debug ID", i);
 	}
-	return join_twins(m, arena, err);
+	return mozilla_link_duplicates(m, arena, err);
 }
 
 void ux_mozilla_modules_deinit(struct ux_mozilla_modules *m)
@@ -74,8 +75,8 @@ void ux_mozilla_modules_deinit(struct ux_mozilla_modules *m)
 }
 
 /* The ID that begins with that one. UX_ENOTFOUND, with nothing said in err. */
-static enum ux_code beginning(struct ux_request *req, const struct ux_id *start, const char **ret,
-			      struct ux_error *err)
+static enum ux_code mozilla_find_by_prefix(struct ux_request *req, const struct ux_id *start,
+					   const char **ret, struct ux_error *err)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	char text[UX_ID_TEXT];
@@ -90,16 +91,16 @@ static enum ux_code beginning(struct ux_request *req, const struct ux_id *start,
 }
 
 /* The first 16 bytes of the build ID: longer ones begin with that. */
-static enum ux_code by_debug_id(struct ux_request *req, const struct ux_debug_id *debug,
-				const char **ret, struct ux_error *err)
+static enum ux_code mozilla_by_debug_id(struct ux_request *req, const struct ux_debug_id *debug,
+					const char **ret, struct ux_error *err)
 {
 	struct ux_id id = {.type = UX_ID_GNU, .size = UX_DEBUG_ID_SIZE};
 	ux_debug_id_gnu(debug, id.bytes);
-	enum ux_code code = beginning(req, &id, ret, err);
+	enum ux_code code = mozilla_find_by_prefix(req, &id, ret, err);
 	if (code != UX_ENOTFOUND)
 		return code;
 	id = ux_debug_id_uuid(debug);
-	return beginning(req, &id, ret, err);
+	return mozilla_find_by_prefix(req, &id, ret, err);
 }
 
 /* 40 digits may be both: a debug ID with an age of 8, or a build ID. */
@@ -111,7 +112,7 @@ enum ux_code ux_mozilla_id(struct ux_request *req, struct ux_bytes debug_id, con
 	int64_t number = 0;
 	bool is_debug_id = ux_debug_id_parse(debug_id, &debug, NULL) == UX_OK;
 	if (is_debug_id) {
-		enum ux_code code = by_debug_id(req, &debug, ret, err);
+		enum ux_code code = mozilla_by_debug_id(req, &debug, ret, err);
 		if (code != UX_ENOTFOUND)
 			return code;
 	}

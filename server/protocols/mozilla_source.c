@@ -22,7 +22,8 @@ struct question {
 	uint64_t offset; /* from the module's first byte */
 };
 
-static enum ux_code read_question(struct ux_request *req, const json_t *doc, struct question *ret)
+static enum ux_code source_read_question(struct ux_request *req, const json_t *doc,
+					 struct question *ret)
 {
 	struct ux_error *err = &req->err;
 	const char *debug_id = "", *offset = "";
@@ -77,8 +78,8 @@ static enum ux_code source_check(struct ux_request *req, const struct question *
 			    q->offset);
 }
 
-static enum ux_code find_source(struct ux_request *req, const struct question *q,
-				struct ux_source *ret)
+static enum ux_code source_find_source(struct ux_request *req, const struct question *q,
+				       struct ux_source *ret)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	const char *path = NULL;
@@ -91,8 +92,8 @@ static enum ux_code find_source(struct ux_request *req, const struct question *q
 	return UX_OK;
 }
 
-static enum ux_code write_answer(struct ux_request *req, struct ux_response *res,
-				 const struct question *q, struct ux_bytes text)
+static enum ux_code source_write_answer(struct ux_request *req, struct ux_response *res,
+					const struct question *q, struct ux_bytes text)
 {
 	struct ux_json j = ux_json_make(&req->out);
 	/* No byte takes more than the six of an escape, which are rare. */
@@ -117,12 +118,12 @@ enum ux_code ux_handle_source_v1(struct ux_request *req, struct ux_response *res
 	struct question q;
 	struct ux_source s;
 	UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
-	UX_TRY(read_question(req, doc, &q));
+	UX_TRY(source_read_question(req, doc, &q));
 	UX_TRY(source_check(req, &q));
-	UX_TRY(find_source(req, &q, &s));
+	UX_TRY(source_find_source(req, &q, &s));
 	UX_TRY(ux_blobs_map(ux_server_of(req)->store->blobs, &s.blob, s.blob_size, &pack,
 			    &req->err));
 	if (!ux_bytes_sub(pack.bytes, s.off, s.size, &text))
 		return ux_error_set(&req->err, UX_EIO, "a source file leaves its pack");
-	return write_answer(req, res, &q, text);
+	return source_write_answer(req, res, &q, text);
 }

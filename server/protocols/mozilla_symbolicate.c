@@ -286,7 +286,7 @@ static enum ux_code symbolicate_job(struct symbolicate_work *w, const json_t *jo
 	return UX_OK;
 }
 
-static enum ux_code symbolicate(struct symbolicate_work *w, const json_t *doc)
+static enum ux_code symbolicate_jobs(struct symbolicate_work *w, const json_t *doc)
 {
 	const json_t *jobs = NULL;
 	UX_TRY(ux_json_in_array(doc, "jobs", JOBS_MOST, &jobs, &w->req->err));
@@ -314,7 +314,7 @@ enum ux_code ux_handle_symbolicate_v5(struct ux_request *req, struct ux_response
 	w->j = ux_json_make(&req->out);
 	w->texts = (struct ux_out){0};
 	w->n = 0;
-	enum ux_code code = symbolicate(w, doc);
+	enum ux_code code = symbolicate_jobs(w, doc);
 	ux_out_deinit(&w->texts);
 	free(w);
 	return code == UX_OK ? ux_response_out(req, res, "application/json") : code;

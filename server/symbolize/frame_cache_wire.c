@@ -7,12 +7,12 @@ enum {
 	AHEAD = 12, /* what is fetched while those before are worked on */
 };
 
-static void map_clear(struct ux_frame_reply_map *map)
+static void frame_reply_map_clear(struct ux_frame_reply_map *map)
 {
 	map->n = map->n_pages = 0;
 }
 
-static void map_deinit(struct ux_frame_reply_map *map)
+static void frame_reply_map_deinit(struct ux_frame_reply_map *map)
 {
 	free(map->table);
 	free(map->pages);
@@ -21,16 +21,16 @@ static void map_deinit(struct ux_frame_reply_map *map)
 
 void ux_frame_reply_reset(struct ux_frame_reply *w)
 {
-	map_clear(&w->frames);
-	map_clear(&w->files);
-	map_clear(&w->texts);
+	frame_reply_map_clear(&w->frames);
+	frame_reply_map_clear(&w->files);
+	frame_reply_map_clear(&w->texts);
 }
 
 void ux_frame_reply_deinit(struct ux_frame_reply *w)
 {
-	map_deinit(&w->frames);
-	map_deinit(&w->files);
-	map_deinit(&w->texts);
+	frame_reply_map_deinit(&w->frames);
+	frame_reply_map_deinit(&w->files);
+	frame_reply_map_deinit(&w->texts);
 	ux_frame_reply_texts_deinit(&w->later);
 	ux_wire_reply_deinit(&w->reply);
 }
@@ -47,20 +47,20 @@ struct ux_frame_reply *ux_frame_reply_pool_get(struct ux_frame_reply_pool *all)
 	return w ? w : calloc(1, sizeof(*w));
 }
 
-static size_t map_bytes(const struct ux_frame_reply_map *map)
+static size_t frame_reply_map_bytes(const struct ux_frame_reply_map *map)
 {
 	return map->cap * sizeof(*map->table) + map->pages_cap * PAGE * sizeof(*map->pages);
 }
 
-static size_t bytes_of(const struct ux_frame_reply *w)
+static size_t frame_reply_bytes_of(const struct ux_frame_reply *w)
 {
 	const struct ux_wire_reply *r = &w->reply;
-	return map_bytes(&w->frames) + map_bytes(&w->files) + map_bytes(&w->texts) +
-	       w->later.cap * sizeof(*w->later.data) + r->strings.cap + r->files.cap +
-	       r->frames.cap + r->modules.cap + r->addresses.cap;
+	return frame_reply_map_bytes(&w->frames) + frame_reply_map_bytes(&w->files) +
+	       frame_reply_map_bytes(&w->texts) + w->later.cap * sizeof(*w->later.data) +
+	       r->strings.cap + r->files.cap + r->frames.cap + r->modules.cap + r->addresses.cap;
 }
 
-static void destroy(struct ux_frame_reply *w)
+static void frame_reply_destroy(struct ux_frame_reply *w)
 {
 	ux_frame_reply_deinit(w);
 	free(w);
@@ -70,7 +70,7 @@ void ux_frame_reply_pool_put(struct ux_frame_reply_pool *all, struct ux_frame_re
 {
 	if (!w)
 		return;
-	bool kept = bytes_of(w) <= KEPT_MOST;
+	bool kept = frame_reply_bytes_of(w) <= KEPT_MOST;
 	if (kept) {
 		ux_frame_reply_reset(w);
 		ux_wire_reply_clear(&w->reply);
@@ -83,17 +83,17 @@ void ux_frame_reply_pool_put(struct ux_frame_reply_pool *all, struct ux_frame_re
 		pthread_mutex_unlock(&all->lock);
 	}
 	if (!kept)
-		destroy(w);
+		frame_reply_destroy(w);
 }
 
 void ux_frame_reply_pool_deinit(struct ux_frame_reply_pool *all)
 {
 	while (all->n > 0)
-		destroy(all->kept[--all->n]);
+		frame_reply_destroy(all->kept[--all->n]);
 }
 
 /* A page of zeros for run `run`; false when memory is short. */
-static bool add_page(struct ux_frame_reply_map *map, size_t run)
+static bool frame_reply_add_page(struct ux_frame_reply_map *map, size_t run)
 {
 	if (run >= map->n) {
 		if (run >= map->cap &&
@@ -112,11 +112,12 @@ static bool add_page(struct ux_frame_reply_map *map, size_t run)
 }
 
 /* The place for a number's number; to nowhere when memory is short. Good until the next. */
-ux_inline uint32_t *place(struct ux_frame_reply *w, struct ux_frame_reply_map *map, uint32_t number,
-			  uint32_t *nowhere)
+ux_inline uint32_t *frame_reply_add_address(struct ux_frame_reply *w,
+					    struct ux_frame_reply_map *map, uint32_t number,
+					    uint32_t *nowhere)
 {
 	size_t run = number / PAGE;
-	if (ux_unlikely(run >= map->n || map->table[run] == 0) && !add_page(map, run)) {
+	if (ux_unlikely(run >= map->n || map->table[run] == 0) && !frame_reply_add_page(map, run)) {
 		w->failed = true;
 		*nowhere = 0;
 		return nowhere;
@@ -124,12 +125,13 @@ ux_inline uint32_t *place(struct ux_frame_reply *w, struct ux_frame_reply_map *m
 	return &map->pages[(size_t)(map->table[run] - 1) * PAGE + number % PAGE];
 }
 
-ux_inline uint32_t put_text(struct ux_frame_reply *w, const struct ux_frame_cache *m, uint32_t text)
+ux_inline uint32_t frame_reply_put_text(struct ux_frame_reply *w, const struct ux_frame_cache *m,
+					uint32_t text)
 {
 	uint32_t nowhere;
 	if (text == 0)
 		return 0;
-	uint32_t *number = place(w, &w->texts, text, &nowhere);
+	uint32_t *number = frame_reply_add_address(w, &w->texts, text, &nowhere);
 	if (*number == 0) {
 		*number = ++w->reply.n_strings;
 		w->failed |= !ux_frame_reply_texts_append(&w->later, text);
@@ -138,42 +140,45 @@ ux_inline uint32_t put_text(struct ux_frame_reply *w, const struct ux_frame_cach
 	return *number;
 }
 
-static uint32_t put_file(struct ux_frame_reply *w, const struct ux_frame_cache *m, uint32_t file)
+static uint32_t frame_reply_put_file(struct ux_frame_reply *w, const struct ux_frame_cache *m,
+				     uint32_t file)
 {
 	uint32_t nowhere;
 	if (file == 0)
 		return 0;
-	uint32_t *number = place(w, &w->files, file, &nowhere);
+	uint32_t *number = frame_reply_add_address(w, &w->files, file, &nowhere);
 	if (*number == 0) {
 		const struct ux_cached_file *f = ux_cached_file(m, file);
-		uint32_t dir = put_text(w, m, f->dir);
-		*number = ux_wire_reply_file(&w->reply, dir, put_text(w, m, f->base));
+		uint32_t dir = frame_reply_put_text(w, m, f->dir);
+		*number = ux_wire_reply_file(&w->reply, dir, frame_reply_put_text(w, m, f->base));
 	}
 	return *number;
 }
 
 /* What it is inlined into comes first. */
-static uint32_t put_frame(struct ux_frame_reply *w, const struct ux_frame_cache *m, uint32_t frame)
+static uint32_t frame_reply_put_frame(struct ux_frame_reply *w, const struct ux_frame_cache *m,
+				      uint32_t frame)
 {
 	uint32_t new[UX_FRAMES_MOST], up = 0, nowhere;
 	size_t n = 0;
 	for (; frame != 0; frame = ux_cached_frame(m, frame)->up) {
-		up = *place(w, &w->frames, frame, &nowhere);
+		up = *frame_reply_add_address(w, &w->frames, frame, &nowhere);
 		if (up != 0)
 			break;
 		new[n++] = frame;
 	}
 	while (n-- > 0) {
 		const struct ux_cached_frame *f = ux_cached_frame(m, new[n]);
-		uint32_t function = put_text(w, m, f->function), file = put_file(w, m, f->file);
+		uint32_t function = frame_reply_put_text(w, m, f->function),
+			 file = frame_reply_put_file(w, m, f->file);
 		up = ux_wire_reply_frame(&w->reply, function, file, f->line, up);
-		*place(w, &w->frames, new[n], &nowhere) = up;
+		*frame_reply_add_address(w, &w->frames, new[n], &nowhere) = up;
 	}
 	return up;
 }
 
 /* The number of `number` will be looked at soon. */
-ux_inline void expect(const struct ux_frame_reply_map *map, uint32_t number)
+ux_inline void frame_reply_expect(const struct ux_frame_reply_map *map, uint32_t number)
 {
 	size_t run = number / PAGE;
 	if (run < map->n && map->table[run] != 0)
@@ -181,7 +186,7 @@ ux_inline void expect(const struct ux_frame_reply_map *map, uint32_t number)
 			&map->pages[(size_t)(map->table[run] - 1) * PAGE + number % PAGE]);
 }
 
-static void copy_texts(struct ux_frame_reply *w, const struct ux_frame_cache *m)
+static void frame_reply_copy_texts(struct ux_frame_reply *w, const struct ux_frame_cache *m)
 {
 	const uint32_t *texts = w->later.data;
 	for (size_t i = 0; i < w->later.size; i++) {
@@ -199,10 +204,10 @@ bool ux_frame_reply_add(struct ux_frame_reply *w, const struct ux_frame_cache *m
 	for (size_t i = 0; i < n; i++) {
 		if (i + AHEAD < n) {
 			ux_frame_cache_prefetch(m, frames[i + AHEAD]);
-			expect(&w->frames, frames[i + AHEAD]);
+			frame_reply_expect(&w->frames, frames[i + AHEAD]);
 		}
-		ux_wire_reply_address(&w->reply, put_frame(w, m, frames[i]));
+		ux_wire_reply_address(&w->reply, frame_reply_put_frame(w, m, frames[i]));
 	}
-	copy_texts(w, m);
+	frame_reply_copy_texts(w, m);
 	return !w->failed;
 }

@@ -54,7 +54,7 @@ struct key {
 	uint64_t hash;
 };
 
-static bool key_make(struct key *k, const char *ns, const char *id)
+static bool module_cache_key_make(struct key *k, const char *ns, const char *id)
 {
 	size_t n = strlen(ns) + 1, m = strlen(id);
 	if (n + m > sizeof(k->text))
@@ -77,7 +77,7 @@ const struct ux_open_candidate *ux_open_module_candidate(const struct ux_open_mo
 	return &m->candidates[i];
 }
 
-static void module_ref(struct ux_open_module *m)
+static void module_cache_module_ref(struct ux_open_module *m)
 {
 	atomic_fetch_add_explicit(&m->refs, 1, memory_order_relaxed);
 }
@@ -115,7 +115,7 @@ struct ux_frame_cache *ux_open_module_frames(struct ux_open_module *m, enum ux_d
 }
 
 /* Lets the memos go; returns what they take, also where somebody holds one still. */
-static size_t forget_memos(struct ux_open_module *m)
+static size_t module_cache_drop_frames(struct ux_open_module *m)
 {
 	size_t bytes = 0;
 	for (size_t i = 0; i < UX_FRAME_CACHE_MODES; i++) {
@@ -128,7 +128,8 @@ static size_t forget_memos(struct ux_open_module *m)
 	return bytes;
 }
 
-static enum ux_code read_names(struct ux_open_candidate *c, uint64_t *budget, struct ux_error *err)
+static enum ux_code module_cache_read_names(struct ux_open_candidate *c, uint64_t *budget,
+					    struct ux_error *err)
 {
 	if (c->names.list)
 		return UX_OK;
@@ -149,7 +150,7 @@ enum ux_code ux_open_module_find(struct ux_open_module *m, struct ux_bytes name,
 	pthread_mutex_lock(&m->lock);
 	for (size_t i = 0; i < m->n && code == UX_ENOTFOUND; i++) {
 		struct ux_open_candidate *c = &m->candidates[i];
-		code = read_names(c, budget, err);
+		code = module_cache_read_names(c, budget, err);
 		if (code == UX_OK)
 			code = ux_gsym_names_find(&c->names, &c->gsym, name, ret, NULL);
 	}
@@ -176,22 +177,22 @@ enum ux_code ux_module_cache_create(struct ux_module_cache **ret, struct ux_stor
 	return UX_OK;
 }
 
-static void unlink_use(struct ux_module_cache *c, struct entry *e)
+static void module_cache_unlink_use(struct ux_module_cache *c, struct entry *e)
 {
 	*(e->newer ? &e->newer->older : &c->newest) = e->older;
 	*(e->older ? &e->older->newer : &c->oldest) = e->newer;
 	e->newer = e->older = NULL;
 }
 
-static void link_use(struct ux_module_cache *c, struct entry *e)
+static void module_cache_link_use(struct ux_module_cache *c, struct entry *e)
 {
 	e->older = c->newest;
 	*(c->newest ? &c->newest->newer : &c->oldest) = e;
 	c->newest = e;
 }
 
-static struct entry **slot_of(struct ux_module_cache *c, const char *key, size_t size,
-			      uint64_t hash)
+static struct entry **module_cache_slot_of(struct ux_module_cache *c, const char *key, size_t size,
+					   uint64_t hash)
 {
 	struct entry **p = &c->slots[hash & (SLOTS - 1)];
 	while (*p &&
@@ -200,11 +201,11 @@ static struct entry **slot_of(struct ux_module_cache *c, const char *key, size_t
 	return p;
 }
 
-static void remove_entry(struct ux_module_cache *c, struct entry *e)
+static void module_cache_remove_entry(struct ux_module_cache *c, struct entry *e)
 {
-	struct entry **p = slot_of(c, e->key, e->size, e->hash);
+	struct entry **p = module_cache_slot_of(c, e->key, e->size, e->hash);
 	*p = e->chain;
-	unlink_use(c, e);
+	module_cache_unlink_use(c, e);
 	c->n--;
 	ux_open_module_unref(e->module);
 	free(e);
@@ -215,7 +216,7 @@ void ux_module_cache_destroy(struct ux_module_cache *c)
 	if (!c)
 		return;
 	while (c->newest)
-		remove_entry(c, c->newest);
+		module_cache_remove_entry(c, c->newest);
 	ux_row_cache_destroy(c->recent);
 	ux_frame_reply_pool_deinit(&c->wires);
 	pthread_mutex_destroy(&c->wires.lock);
@@ -234,27 +235,27 @@ struct ux_frame_reply_pool *ux_module_cache_replies(struct ux_module_cache *c)
 }
 
 /* What was not asked for lately makes room: down to half, so that this is rare. */
-static void shed_memos(struct ux_module_cache *c)
+static void module_cache_evict_frames(struct ux_module_cache *c)
 {
 	size_t all = atomic_load_explicit(&c->memo_bytes, memory_order_relaxed), gone = 0;
 	for (struct entry *e = c->oldest; e && all > gone + UX_FRAME_CACHES_MOST / 2; e = e->newer)
-		gone += forget_memos(e->module);
+		gone += module_cache_drop_frames(e->module);
 }
 
 /* The module of a key with a reference, or NULL; and the generation at this moment. */
-static struct ux_open_module *look(struct ux_module_cache *c, const struct key *k,
-				   uint64_t *ret_generation)
+static struct ux_open_module *module_cache_get_ref(struct ux_module_cache *c, const struct key *k,
+						   uint64_t *ret_generation)
 {
 	struct ux_open_module *m = NULL;
 	pthread_mutex_lock(&c->lock);
 	if (atomic_load_explicit(&c->memo_bytes, memory_order_relaxed) > UX_FRAME_CACHES_MOST)
-		shed_memos(c);
-	struct entry *e = *slot_of(c, k->text, k->size, k->hash);
+		module_cache_evict_frames(c);
+	struct entry *e = *module_cache_slot_of(c, k->text, k->size, k->hash);
 	if (e) {
-		unlink_use(c, e);
-		link_use(c, e);
+		module_cache_unlink_use(c, e);
+		module_cache_link_use(c, e);
 		m = e->module;
-		module_ref(m);
+		module_cache_module_ref(m);
 	}
 	*ret_generation = c->generation;
 	pthread_mutex_unlock(&c->lock);
@@ -262,31 +263,32 @@ static struct ux_open_module *look(struct ux_module_cache *c, const struct key *
 }
 
 /* A failure to keep it is no failure: it is only slower. */
-static void keep(struct ux_module_cache *c, const struct key *k, struct ux_open_module *m,
-		 uint64_t generation)
+static void module_cache_add(struct ux_module_cache *c, const struct key *k,
+			     struct ux_open_module *m, uint64_t generation)
 {
 	pthread_mutex_lock(&c->lock);
-	struct entry **p = slot_of(c, k->text, k->size, k->hash);
+	struct entry **p = module_cache_slot_of(c, k->text, k->size, k->hash);
 	struct entry *e = *p || c->generation != generation ? NULL : malloc(sizeof(*e) + k->size);
 	if (e) {
 		*e = (struct entry){.module = m, .hash = k->hash, .size = k->size};
 		memcpy(e->key, k->text, k->size);
-		module_ref(m);
+		module_cache_module_ref(m);
 		*p = e;
-		link_use(c, e);
+		module_cache_link_use(c, e);
 		if (++c->n > c->most)
-			remove_entry(c, c->oldest);
+			module_cache_remove_entry(c, c->oldest);
 	}
 	pthread_mutex_unlock(&c->lock);
 }
 
-static bool answers(const struct ux_candidate *c)
+static bool module_cache_is_ready(const struct ux_candidate *c)
 {
 	return c->kind == UX_KIND_GSYM && c->state == UX_CANDIDATE_READY;
 }
 
-static enum ux_code open_candidate(struct ux_module_cache *c, const struct ux_candidate *from,
-				   struct ux_open_candidate *ret, struct ux_error *err)
+static enum ux_code module_cache_open_candidate(struct ux_module_cache *c,
+						const struct ux_candidate *from,
+						struct ux_open_candidate *ret, struct ux_error *err)
 {
 	ret->quality = from->quality;
 	UX_TRY(ux_blobs_map(c->store->blobs, &from->blob, from->size, &ret->mapping, err));
@@ -297,8 +299,8 @@ static enum ux_code open_candidate(struct ux_module_cache *c, const struct ux_ca
 }
 
 /* The GSYM of an ELF candidate was evicted: it is extracted once more. */
-static bool extract_again(struct ux_module_cache *cache, const struct ux_module *row,
-			  const char *ns)
+static bool module_cache_extract_again(struct ux_module_cache *cache, const struct ux_module *row,
+				       const char *ns)
 {
 	struct ux_store *s = cache->store;
 	const struct ux_candidate *elf = ux_module_elf(row, 0);
@@ -307,11 +309,12 @@ static bool extract_again(struct ux_module_cache *cache, const struct ux_module 
 }
 
 /* Why nothing of the module answers addresses. */
-static enum ux_code nothing_ready(struct ux_module_cache *cache, const struct ux_module *row,
-				  const char *ns, const char *id, struct ux_error *err)
+static enum ux_code module_cache_nothing_ready(struct ux_module_cache *cache,
+					       const struct ux_module *row, const char *ns,
+					       const char *id, struct ux_error *err)
 {
 	const struct ux_candidate *c = ux_module_in_state(row, UX_CANDIDATE_PENDING);
-	if (c || extract_again(cache, row, ns))
+	if (c || module_cache_extract_again(cache, row, ns))
 		return ux_error_set(err, UX_EUNAVAILABLE, "symbols of %.80s are being extracted",
 				    id);
 	c = ux_module_in_state(row, UX_CANDIDATE_FAILED);
@@ -321,8 +324,9 @@ static enum ux_code nothing_ready(struct ux_module_cache *cache, const struct ux
 }
 
 /* A candidate that cannot be opened is passed over while another one can. */
-static enum ux_code open_module(struct ux_module_cache *c, const char *ns, const char *id,
-				struct ux_open_module **ret, struct ux_error *err)
+static enum ux_code module_cache_open_module(struct ux_module_cache *c, const char *ns,
+					     const char *id, struct ux_open_module **ret,
+					     struct ux_error *err)
 {
 	struct ux_store *s = c->store;
 	UX_ARENA(arena, INDEX_ARENA);
@@ -330,7 +334,7 @@ static enum ux_code open_module(struct ux_module_cache *c, const char *ns, const
 	struct ux_error why = UX_ERROR_INIT;
 	UX_TRY(s->index->modules.find(s->index, ns, id, &arena, &row, err));
 	if (!ux_module_best(&row, UX_KIND_GSYM))
-		return nothing_ready(c, &row, ns, id, err);
+		return module_cache_nothing_ready(c, &row, ns, id, err);
 	struct ux_open_module *m = calloc(1, sizeof(*m));
 	if (!m)
 		return ux_error_nomem(err);
@@ -339,8 +343,9 @@ static enum ux_code open_module(struct ux_module_cache *c, const char *ns, const
 	pthread_mutex_init(&m->memo_lock, NULL);
 	m->memo_bytes = &c->memo_bytes;
 	for (size_t i = 0; i < row.n_candidates && m->n < UX_MODULE_CANDIDATES_MOST; i++)
-		if (answers(&row.candidates[i]) &&
-		    open_candidate(c, &row.candidates[i], &m->candidates[m->n], &why) == UX_OK)
+		if (module_cache_is_ready(&row.candidates[i]) &&
+		    module_cache_open_candidate(c, &row.candidates[i], &m->candidates[m->n],
+						&why) == UX_OK)
 			m->n++;
 	if (m->n == 0) {
 		ux_open_module_unref(m);
@@ -355,7 +360,7 @@ static enum ux_code open_module(struct ux_module_cache *c, const char *ns, const
 }
 
 /* Of a module that stays open, once in a while. */
-static void note_use(struct ux_module_cache *c, struct ux_open_module *m)
+static void module_cache_note_use(struct ux_module_cache *c, struct ux_open_module *m)
 {
 	int64_t now = ux_clock_coarse_ms() / 1000;
 	if (now - atomic_load_explicit(&m->noted, memory_order_relaxed) < UX_STORE_USE_S)
@@ -369,14 +374,14 @@ enum ux_code ux_module_cache_get(struct ux_module_cache *c, const char *ns, cons
 {
 	struct key k;
 	uint64_t generation = 0;
-	if (!key_make(&k, ns, id))
+	if (!module_cache_key_make(&k, ns, id))
 		return ux_error_set(err, UX_ENOTFOUND, "no module has that ID");
-	struct ux_open_module *m = look(c, &k, &generation);
+	struct ux_open_module *m = module_cache_get_ref(c, &k, &generation);
 	if (m) {
-		note_use(c, m);
+		module_cache_note_use(c, m);
 	} else {
-		UX_TRY(open_module(c, ns, id, &m, err));
-		keep(c, &k, m, generation);
+		UX_TRY(module_cache_open_module(c, ns, id, &m, err));
+		module_cache_add(c, &k, m, generation);
 	}
 	*ret = m;
 	return UX_OK;
@@ -389,10 +394,11 @@ void ux_module_cache_evict(struct ux_module_cache *c, const char *ns, const char
 	c->generation++;
 	for (size_t i = 0; i < n; i++) {
 		struct key k;
-		struct entry *e =
-			key_make(&k, ns, ids[i]) ? *slot_of(c, k.text, k.size, k.hash) : NULL;
+		struct entry *e = module_cache_key_make(&k, ns, ids[i])
+					  ? *module_cache_slot_of(c, k.text, k.size, k.hash)
+					  : NULL;
 		if (e)
-			remove_entry(c, e);
+			module_cache_remove_entry(c, e);
 	}
 	pthread_mutex_unlock(&c->lock);
 	ux_row_cache_clear(c->recent);

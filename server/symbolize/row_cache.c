@@ -39,7 +39,7 @@ void ux_row_cache_item_unref(struct ux_row_cache_item *item)
 		item->destroy(item);
 }
 
-static struct ux_row_cache_item *item_ref(struct ux_row_cache_item *item)
+static struct ux_row_cache_item *row_cache_item_ref(struct ux_row_cache_item *item)
 {
 	atomic_fetch_add_explicit(&item->refs, 1, memory_order_relaxed);
 	return item;
@@ -64,12 +64,12 @@ void ux_row_cache_destroy(struct ux_row_cache *r)
 	free(r);
 }
 
-static bool has(const struct place *p, uint64_t hash, struct ux_bytes key)
+static bool row_cache_has_key(const struct place *p, uint64_t hash, struct ux_bytes key)
 {
 	return p->item && p->hash == hash && ux_bytes_eq(p->item->key, key);
 }
 
-static bool is_fresh(const struct ux_row_cache *r, const struct place *p, int64_t now)
+static bool row_cache_is_fresh(const struct ux_row_cache *r, const struct place *p, int64_t now)
 {
 	return p->moment == r->moment && now - p->put_ms < UX_ROW_CACHE_LIFE_MS;
 }
@@ -83,20 +83,20 @@ struct ux_row_cache_item *ux_row_cache_get(struct ux_row_cache *r, struct ux_byt
 	pthread_mutex_lock(&r->lock);
 	struct place *set = r->places[hash & (SETS - 1)];
 	for (size_t i = 0; i < WAYS && !found; i++)
-		if (has(&set[i], hash, key) && is_fresh(r, &set[i], now))
-			found = item_ref(set[i].item);
+		if (row_cache_has_key(&set[i], hash, key) && row_cache_is_fresh(r, &set[i], now))
+			found = row_cache_item_ref(set[i].item);
 	*ret_moment = r->moment;
 	pthread_mutex_unlock(&r->lock);
 	return found;
 }
 
 /* Where the key is, else a free place, else the oldest. */
-static struct place *choose(struct place *set, uint64_t hash, struct ux_bytes key)
+static struct place *row_cache_choose_slot(struct place *set, uint64_t hash, struct ux_bytes key)
 {
 	struct place *best = &set[0];
 	for (size_t i = 0; i < WAYS; i++) {
 		struct place *p = &set[i];
-		if (has(p, hash, key))
+		if (row_cache_has_key(p, hash, key))
 			return p;
 		if (best->item && (!p->item || p->put_ms < best->put_ms))
 			best = p;
@@ -111,9 +111,10 @@ void ux_row_cache_put(struct ux_row_cache *r, struct ux_row_cache_item *item, ui
 	int64_t now = ux_clock_coarse_ms();
 	pthread_mutex_lock(&r->lock);
 	if (moment == r->moment) {
-		struct place *p = choose(r->places[hash & (SETS - 1)], hash, item->key);
+		struct place *p =
+			row_cache_choose_slot(r->places[hash & (SETS - 1)], hash, item->key);
 		old = p->item;
-		*p = (struct place){item_ref(item), hash, moment, now};
+		*p = (struct place){row_cache_item_ref(item), hash, moment, now};
 	}
 	pthread_mutex_unlock(&r->lock);
 	ux_row_cache_item_unref(old);
@@ -134,35 +135,35 @@ enum {
 /* What a key begins with: what an item is follows from its key. */
 static const char module_mark = 'm', file_mark = 'f';
 
-static void destroy_module(struct ux_row_cache_item *item)
+static void row_cache_destroy_module(struct ux_row_cache_item *item)
 {
 	struct ux_cached_row *m = ux_container_of(item, struct ux_cached_row, item);
 	ux_arena_deinit(&m->arena);
 	free(m);
 }
 
-static void destroy_file(struct ux_row_cache_item *item)
+static void row_cache_destroy_file(struct ux_row_cache_item *item)
 {
 	struct ux_small_file *f = ux_container_of(item, struct ux_small_file, item);
 	ux_file_unmap(&f->mapping);
 	free(f);
 }
 
-static void drop_module(struct ux_cached_row **m)
+static void row_cache_drop_module(struct ux_cached_row **m)
 {
 	if (*m)
 		ux_row_cache_item_unref(&(*m)->item);
 }
 
-static enum ux_code read_module(struct ux_store *s, const char *ns, const char *id,
-				struct ux_bytes key, struct ux_cached_row **ret,
-				struct ux_error *err)
+static enum ux_code row_cache_read_module(struct ux_store *s, const char *ns, const char *id,
+					  struct ux_bytes key, struct ux_cached_row **ret,
+					  struct ux_error *err)
 {
 	struct ux_index *ix = s->index;
-	ux_cleanup(drop_module) struct ux_cached_row *m = calloc(1, sizeof(*m));
+	ux_cleanup(row_cache_drop_module) struct ux_cached_row *m = calloc(1, sizeof(*m));
 	if (!m)
 		return ux_error_nomem(err);
-	ux_row_cache_item_init(&m->item, UX_BYTES_NONE, destroy_module);
+	ux_row_cache_item_init(&m->item, UX_BYTES_NONE, row_cache_destroy_module);
 	ux_arena_init(&m->arena, ROW_ARENA);
 	const char *kept = ux_arena_strndup(&m->arena, key.data, key.size);
 	if (!kept)
@@ -187,7 +188,7 @@ enum ux_code ux_row_cache_module(struct ux_row_cache *r, struct ux_store *s, con
 		*ret = ux_container_of(item, struct ux_cached_row, item);
 		return UX_OK;
 	}
-	UX_TRY(read_module(s, ns, id, ux_bytes(key, (size_t)n), ret, err));
+	UX_TRY(row_cache_read_module(s, ns, id, ux_bytes(key, (size_t)n), ret, err));
 	ux_store_used(s, &(*ret)->row);
 	if ((*ret)->row.marked == 0)
 		ux_row_cache_put(r, &(*ret)->item, moment);
@@ -211,7 +212,7 @@ enum ux_code ux_row_cache_file(struct ux_row_cache *r, struct ux_store *s,
 	if (!f)
 		return ux_error_nomem(err);
 	memcpy(f->key, key, sizeof(key));
-	ux_row_cache_item_init(&f->item, ux_bytes(f->key, sizeof(f->key)), destroy_file);
+	ux_row_cache_item_init(&f->item, ux_bytes(f->key, sizeof(f->key)), row_cache_destroy_file);
 	enum ux_code code = ux_blobs_map(s->blobs, hash, size, &f->mapping, err);
 	if (code != UX_OK) {
 		ux_row_cache_item_unref(&f->item);

@@ -26,14 +26,14 @@ enum ux_code ux_symbolize_request_parse_demangle(struct ux_symbolize_request *a,
 			    (int)ux_min(word.size, (size_t)32), (const char *)word.data);
 }
 
-static enum ux_code too_many(size_t n, struct ux_error *err)
+static enum ux_code request_too_many(size_t n, struct ux_error *err)
 {
 	return ux_error_set(err, UX_ELIMIT, "%zu addresses; at most %d are taken", n,
 			    UX_SYMBOLIZE_ADDRESSES_MOST);
 }
 
-static enum ux_code add(struct ux_symbolize_request *a, uint64_t pc, struct ux_bytes name,
-			struct ux_error *err)
+static enum ux_code request_add(struct ux_symbolize_request *a, uint64_t pc, struct ux_bytes name,
+				struct ux_error *err)
 {
 	const struct ux_requested_name named = {.at = a->pcs.size, .name = name};
 	if ((name.size > 0 && !ux_requested_names_append(&a->names, named)) ||
@@ -43,15 +43,15 @@ static enum ux_code add(struct ux_symbolize_request *a, uint64_t pc, struct ux_b
 }
 
 /* plus: what stands between NAME and OFFSET, besides '+'. */
-static enum ux_code add_text(struct ux_symbolize_request *a, struct ux_bytes text, char plus,
-			     struct ux_error *err)
+static enum ux_code request_add_text(struct ux_symbolize_request *a, struct ux_bytes text,
+				     char plus, struct ux_error *err)
 {
 	struct ux_bytes name = UX_BYTES_NONE;
 	uint64_t pc = 0;
 	if (ux_hex_parse_u64(text, /* hex= */ false, &pc) ||
 	    ux_gsym_symbol_parse(text, '+', &name, &pc) ||
 	    ux_gsym_symbol_parse(text, plus, &name, &pc))
-		return add(a, pc, name, err);
+		return request_add(a, pc, name, err);
 	return ux_error_set(err, UX_EINVAL,
 			    "'%.*s' is no address; expected 0x..., decimal or NAME+OFFSET",
 			    (int)ux_min(text.size, (size_t)40), (const char *)text.data);
@@ -219,7 +219,8 @@ static bool reader_ignore(struct reader *r)
 	return v != NULL;
 }
 
-static enum ux_code add_value(struct ux_symbolize_request *a, const json_t *v, struct ux_error *err)
+static enum ux_code request_add_value(struct ux_symbolize_request *a, const json_t *v,
+				      struct ux_error *err)
 {
 	if (json_is_integer(v) && json_integer_value(v) < 0)
 		return ux_error_set(err, UX_EINVAL,
@@ -230,10 +231,10 @@ static enum ux_code add_value(struct ux_symbolize_request *a, const json_t *v, s
 		return ux_error_set(err, UX_EINVAL,
 				    "an address is %s; expected a string or an integer from 0 on",
 				    ux_json_in_type(v));
-	return add(a, (uint64_t)json_integer_value(v), UX_BYTES_NONE, err);
+	return request_add(a, (uint64_t)json_integer_value(v), UX_BYTES_NONE, err);
 }
 
-/* What add() and the like ended with, for an address of a module. */
+/* What request_add() and the like ended with, for an address of a module. */
 static bool reader_added(struct reader *r, enum ux_code code, const struct ux_error *why, int rank)
 {
 	if (code == UX_ENOMEM)
@@ -253,12 +254,12 @@ ux_inline bool reader_address(struct reader *r, int rank)
 			return false;
 		if (ux_likely(ux_hex_parse_u64(text, /* hex= */ false, &pc)))
 			return ux_requested_pcs_append(&r->a->pcs, pc) || reader_nomem(r);
-		return reader_added(r, add_text(r->a, text, '+', &why), &why, rank);
+		return reader_added(r, request_add_text(r->a, text, '+', &why), &why, rank);
 	}
 	if (ux_likely(reader_integer(r, &pc)))
 		return ux_requested_pcs_append(&r->a->pcs, pc) || reader_nomem(r);
 	json_t *v = reader_decode(r);
-	bool good = v && reader_added(r, add_value(r->a, v, &why), &why, rank);
+	bool good = v && reader_added(r, request_add_value(r->a, v, &why), &why, rank);
 	json_decref(v);
 	return good;
 }
@@ -533,7 +534,8 @@ enum ux_code ux_symbolize_request_parse_json(struct ux_symbolize_request *a, str
 	bool read = reader_document(&r);
 	if (ux_unlikely(!read || r.unusual || r.rank != RANK_NONE))
 		UX_TRY(reader_check(&r, read, err));
-	return a->pcs.size > UX_SYMBOLIZE_ADDRESSES_MOST ? too_many(a->pcs.size, err) : UX_OK;
+	return a->pcs.size > UX_SYMBOLIZE_ADDRESSES_MOST ? request_too_many(a->pcs.size, err)
+							 : UX_OK;
 }
 
 /* --- a list in a query -------------------------------------------------------------------------
@@ -546,7 +548,7 @@ enum ux_code ux_symbolize_request_parse_list(struct ux_symbolize_request *a, str
 		const uint8_t *comma = list.size ? memchr(list.data, ',', list.size) : NULL;
 		size_t n = comma ? (size_t)(comma - list.data) : list.size;
 		/* A '+' has become a blank where it was not sent as %2B. */
-		UX_TRY(add_text(a, ux_bytes(list.data, n), ' ', err));
+		UX_TRY(request_add_text(a, ux_bytes(list.data, n), ' ', err));
 		more = comma != NULL;
 		if (comma)
 			list = ux_bytes(comma + 1, list.size - n - 1);
@@ -558,16 +560,16 @@ enum ux_code ux_symbolize_request_parse_list(struct ux_symbolize_request *a, str
 /* --- the compact form --------------------------------------------------------------------------
  */
 
-static enum ux_code add_compact(struct ux_symbolize_request *a,
-				const struct ux_wire_question_module *m, struct ux_arena *arena,
-				struct ux_error *err)
+static enum ux_code request_add_compact(struct ux_symbolize_request *a,
+					const struct ux_wire_question_module *m,
+					struct ux_arena *arena, struct ux_error *err)
 {
 	char text[UX_ID_TEXT];
 	struct ux_requested_module module = {.first = a->pcs.size, .n = m->n};
 	if (a->modules.size == UX_SYMBOLIZE_MODULES_MOST)
 		return ux_error_set(err, UX_ELIMIT, "over %d modules", UX_SYMBOLIZE_MODULES_MOST);
 	if (m->n > UX_SYMBOLIZE_ADDRESSES_MOST || a->pcs.size + m->n > UX_SYMBOLIZE_ADDRESSES_MOST)
-		return too_many(a->pcs.size + m->n, err);
+		return request_too_many(a->pcs.size + m->n, err);
 	ux_id_format(&m->id, text);
 	module.canonical = ux_arena_strndup(arena, text, strlen(text));
 	if (!module.canonical)
@@ -598,6 +600,6 @@ enum ux_code ux_symbolize_request_parse_compact(struct ux_symbolize_request *a,
 		UX_TRY(ux_wire_question_next(&q, &m, &more, err));
 		if (!more)
 			return UX_OK;
-		UX_TRY(add_compact(a, &m, arena, err));
+		UX_TRY(request_add_compact(a, &m, arena, err));
 	}
 }

@@ -86,7 +86,7 @@ static void json_form_end(void *ctx, const struct ux_module_answer *a)
 
 static const struct ux_symbolize_writer json_form = {json_form_begin, json_form_put, json_form_end};
 
-static enum ux_code answer_json(struct ux_request *req, struct ux_response *res)
+static enum ux_code symbolize_answer_json(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request asked =
 		UX_SYMBOLIZE_REQUEST_INIT;
@@ -147,7 +147,7 @@ static void compact_form_deinit(struct compact_form *f)
 	ux_frame_reply_pool_put(f->wires, f->wire);
 }
 
-static enum ux_code answer_compact(struct ux_request *req, struct ux_response *res)
+static enum ux_code symbolize_answer_compact(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request asked = {0};
 	struct ux_frame_reply_pool *wires = ux_module_cache_replies(ux_server_of(req)->cache);
@@ -166,7 +166,7 @@ static enum ux_code answer_compact(struct ux_request *req, struct ux_response *r
  */
 
 /* Parameters of the type are nothing to us. */
-static bool is_compact(const struct ux_request *req)
+static bool symbolize_is_compact(const struct ux_request *req)
 {
 	struct ux_bytes type, want = UX_STR(UX_WIRE_TYPE);
 	if (!ux_request_header(req, "Content-Type", &type) || !ux_bytes_starts(type, want))
@@ -176,10 +176,11 @@ static bool is_compact(const struct ux_request *req)
 
 enum ux_code ux_handle_symbolize(struct ux_request *req, struct ux_response *res)
 {
-	return is_compact(req) ? answer_compact(req, res) : answer_json(req, res);
+	return symbolize_is_compact(req) ? symbolize_answer_compact(req, res)
+					 : symbolize_answer_json(req, res);
 }
 
-static enum ux_code query_options(struct ux_request *req, struct ux_symbolize_request *a)
+static enum ux_code symbolize_query_options(struct ux_request *req, struct ux_symbolize_request *a)
 {
 	struct ux_bytes v;
 	uint64_t timeout = 0;
@@ -206,7 +207,7 @@ enum ux_code ux_handle_symbolize_one(struct ux_request *req, struct ux_response 
 	struct ux_requested_module module = {.id = req->params[0]};
 	struct ux_bytes list;
 	enum ux_code first = UX_OK;
-	UX_TRY(query_options(req, &asked));
+	UX_TRY(symbolize_query_options(req, &asked));
 	UX_TRY(ux_module_id_parse(module.id, &req->arena, &module.canonical, &req->err));
 	if (!ux_request_query(req, "addr", &list) || list.size == 0)
 		return ux_error_set(&req->err, UX_EINVAL, "expected ?addr=0x1,0x2");
