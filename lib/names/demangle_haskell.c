@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* GHC's z-encoding. Source: GHC, "Commentary/Compiler/SymbolNames". */
-#include "demangle_plain.h"
+#include "demangle_schemes.h"
 
 #include "text.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Patterns of languages, one after the other. */
-#include "demangle_plain.h"
+#include "demangle_schemes.h"
 
 #include "text.h"
 

@@ -1,21 +1,169 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a linkage name to its tree to its text. */
+/* From a linkage name to its tree to its text, and what all productions share. */
 #include "itanium_tree.h"
-#include "text.h"
 
-static bool is_suffix_letter(char c)
+const struct itanium_word itanium_words[] = {
+#define X(name, text) {text, sizeof(text) - 1},
+	ITANIUM_TEXTS
+#undef X
+};
+
+const char *const itanium_phrases[] = {
+#define X(name, text) text,
+	ITANIUM_PHRASES
+#undef X
+};
+
+/* Sorted by code. */
+const struct itanium_operator itanium_operators[] = {
+	{"aN", 2, 2, "&="},      {"aS", 2, 1, "="},         {"aa", 2, 2, "&&"},
+	{"ad", 1, 1, "&"},       {"an", 2, 1, "&"},         {"aw", 0, 9, " co_await"},
+	{"cl", 0, 2, "()"},      {"cm", 2, 1, ","},         {"co", 1, 1, "~"},
+	{"dV", 2, 2, "/="},      {"da", 0, 9, " delete[]"}, {"de", 1, 1, "*"},
+	{"dl", 0, 7, " delete"}, {"ds", 2, 2, ".*"},        {"dt", 2, 1, "."},
+	{"dv", 2, 1, "/"},       {"eO", 2, 2, "^="},        {"eo", 2, 1, "^"},
+	{"eq", 2, 2, "=="},      {"ge", 2, 2, ">="},        {"gt", 2, 1, ">"},
+	{"ix", 0, 2, "[]"},      {"lS", 2, 3, "<<="},       {"le", 2, 2, "<="},
+	{"ls", 2, 2, "<<"},      {"lt", 2, 1, "<"},         {"mI", 2, 2, "-="},
+	{"mL", 2, 2, "*="},      {"mi", 2, 1, "-"},         {"ml", 2, 1, "*"},
+	{"mm", 0, 2, "--"},      {"na", 0, 6, " new[]"},    {"ne", 2, 2, "!="},
+	{"ng", 1, 1, "-"},       {"nt", 1, 1, "!"},         {"nw", 0, 4, " new"},
+	{"oR", 2, 2, "|="},      {"oo", 2, 2, "||"},        {"or", 2, 1, "|"},
+	{"pL", 2, 2, "+="},      {"pl", 2, 1, "+"},         {"pm", 2, 3, "->*"},
+	{"pp", 0, 2, "++"},      {"ps", 1, 1, "+"},         {"pt", 2, 2, "->"},
+	{"qu", 0, 1, "?"},       {"rM", 2, 2, "%="},        {"rS", 2, 3, ">>="},
+	{"rm", 2, 1, "%"},       {"rs", 2, 2, ">>"},        {"ss", 2, 3, "<=>"},
+};
+
+int itanium_operator_take(struct itanium *p)
+{
+	char first = itanium_peek(p), second = itanium_peek2(p);
+	size_t lo = 0, hi = ux_countof(itanium_operators);
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		const char *code = itanium_operators[mid].code;
+		if (code[0] == first && code[1] == second) {
+			p->pos += 2;
+			return (int)mid;
+		}
+		if (code[0] < first || (code[0] == first && code[1] < second))
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return -1;
+}
+
+const uint8_t itanium_children[] = {
+	[ITANIUM_QUALIFIED] = ITANIUM_A | ITANIUM_B,
+	[ITANIUM_TEMPLATE] = ITANIUM_A | ITANIUM_B,
+	[ITANIUM_LIST] = ITANIUM_A | ITANIUM_B,
+	[ITANIUM_TAGGED] = ITANIUM_A | ITANIUM_B,
+	[ITANIUM_CTOR] = ITANIUM_A,
+	[ITANIUM_DTOR] = ITANIUM_A,
+	[ITANIUM_CONVERSION] = ITANIUM_A,
+	[ITANIUM_LITERAL_OP] = ITANIUM_A,
+	[ITANIUM_LAMBDA] = ITANIUM_A,
+	[ITANIUM_BINDING] = ITANIUM_A,
+	[ITANIUM_LOCAL] = ITANIUM_A | ITANIUM_B,
+	[ITANIUM_ENCODING] = ITANIUM_A | ITANIUM_B | ITANIUM_C,
+	[ITANIUM_SPECIAL] = ITANIUM_B,
+	[ITANIUM_IN] = ITANIUM_A | ITANIUM_B,
+	[ITANIUM_QUALIFIER] = ITANIUM_A,
+	[ITANIUM_VENDOR] = ITANIUM_A | ITANIUM_B,
+	[ITANIUM_POINTER] = ITANIUM_A,
+	[ITANIUM_LREF] = ITANIUM_A,
+	[ITANIUM_RREF] = ITANIUM_A,
+	[ITANIUM_POSTFIX] = ITANIUM_A,
+	[ITANIUM_FUNCTION] = ITANIUM_A | ITANIUM_B | ITANIUM_C,
+	[ITANIUM_ARRAY] = ITANIUM_A | ITANIUM_B,
+	[ITANIUM_VECTOR] = ITANIUM_A | ITANIUM_B,
+	[ITANIUM_MEMBER] = ITANIUM_A | ITANIUM_B,
+	[ITANIUM_PARAMETER] = ITANIUM_A,
+	[ITANIUM_PACK] = ITANIUM_A,
+	[ITANIUM_EXPANSION] = ITANIUM_A,
+	[ITANIUM_DECLTYPE] = ITANIUM_A,
+	[ITANIUM_NOEXCEPT] = ITANIUM_A,
+	[ITANIUM_LITERAL] = ITANIUM_A,
+	[ITANIUM_UNARY] = ITANIUM_B,
+	[ITANIUM_BINARY] = ITANIUM_B | ITANIUM_C,
+	[ITANIUM_CALL] = ITANIUM_A | ITANIUM_B,
+	[ITANIUM_CAST] = ITANIUM_A | ITANIUM_B,
+	[ITANIUM_LIST_CAST] = ITANIUM_A | ITANIUM_B,
+	[ITANIUM_BRACED] = ITANIUM_A | ITANIUM_B,
+	[ITANIUM_SIZEOF] = ITANIUM_B,
+	[ITANIUM_SCOPED] = ITANIUM_A | ITANIUM_B,
+	[ITANIUM_FRIEND] = ITANIUM_A,
+	[ITANIUM_IN_MODULE] = ITANIUM_A,
+	[ITANIUM_VENDOR_OP] = ITANIUM_A,
+	[ITANIUM_THROWS] = ITANIUM_A,
+	[ITANIUM_FOLD] = ITANIUM_B | ITANIUM_C,
+	[ITANIUM_PHRASE] = ITANIUM_B | ITANIUM_C,
+};
+
+static_assert(ux_countof(itanium_children) == ITANIUM_PHRASE + 1, "a kind is missing");
+
+bool itanium_append(struct itanium *p, struct itanium_list *list, uint16_t item)
+{
+	uint16_t node = itanium_over(p, ITANIUM_LIST, item);
+	if (!node)
+		return false;
+	if (list->last)
+		p->nodes[list->last].b = node;
+	else
+		list->first = node;
+	list->last = node;
+	return true;
+}
+
+uint16_t itanium_text_node(struct itanium *p, enum itanium_text text)
+{
+	return itanium_node(p, ITANIUM_TEXT, (uint16_t)text, 0, 0);
+}
+
+bool itanium_number(struct itanium *p, uint16_t *ret)
+{
+	unsigned v = 0;
+	const char *from = p->pos;
+	for (; p->pos < p->end && *p->pos >= '0' && *p->pos <= '9'; p->pos++) {
+		v = v * 10 + (unsigned)(*p->pos - '0');
+		if (v > UINT16_MAX)
+			return false;
+	}
+	*ret = (uint16_t)v;
+	return p->pos > from;
+}
+
+bool itanium_sequence(struct itanium *p, unsigned base, uint16_t *ret)
+{
+	unsigned v = 0;
+	bool any = false;
+	for (; p->pos < p->end && *p->pos != '_'; p->pos++, any = true) {
+		char c = *p->pos;
+		unsigned digit = c >= '0' && c <= '9'                 ? (unsigned)(c - '0')
+				 : base == 36 && c >= 'A' && c <= 'Z' ? (unsigned)(c - 'A') + 10
+								      : base;
+		v = v * base + digit;
+		if (digit >= base || v >= UINT16_MAX)
+			return false;
+	}
+	*ret = (uint16_t)(any ? v + 1 : 0);
+	return itanium_take(p, '_');
+}
+
+static bool itanium_is_clone_letter(char c)
 {
 	return ux_is_lower(c) || c == '_';
 }
 
 /* Bytes of one suffix of a clone at s (".isra.0", ".llvm.123", ".1"); 0: it is none. */
-static size_t clone_suffix(const char *s, const char *end)
+static size_t itanium_clone_suffix(const char *s, const char *end)
 {
 	const char *p = s + 1;
-	if (p == end || !(is_suffix_letter(*p) || ux_is_digit(*p)))
+	if (p == end || !(itanium_is_clone_letter(*p) || ux_is_digit(*p)))
 		return 0;
-	if (is_suffix_letter(*p))
-		while (p < end && is_suffix_letter(*p))
+	if (itanium_is_clone_letter(*p))
+		while (p < end && itanium_is_clone_letter(*p))
 			p++;
 	else
 		while (p < end && ux_is_digit(*p))
@@ -27,50 +175,66 @@ static size_t clone_suffix(const char *s, const char *end)
 }
 
 /* What the compiler's back end put behind the name; false when it is something else. */
-static bool put_clones(const struct itanium *p, struct ux_itanium_style style, struct ux_out *out)
+static bool itanium_put_clones(const struct itanium *p, struct ux_itanium_style style)
 {
+	struct ux_name_text *t = p->text;
 	const char *s = p->pos;
 	while (s < p->end) {
-		size_t n = *s == '.' ? clone_suffix(s, p->end) : 0;
+		size_t n = *s == '.' ? itanium_clone_suffix(s, p->end) : 0;
 		if (n == 0)
 			return false;
 		if (style.parameters && !style.llvm) {
-			ux_out_put(out, " [clone ", 8);
-			ux_out_put(out, s, n);
-			ux_out_put(out, "]", 1);
+			UX_NAME_TEXT_PUT(t, " [clone ");
+			ux_name_text_put(t, s, n);
+			UX_NAME_TEXT_PUT(t, "]");
 		}
 		s += n;
 	}
 	if (style.parameters && style.llvm && p->pos < p->end) {
-		ux_out_put(out, " (", 2);
-		ux_out_put(out, p->pos, (size_t)(p->end - p->pos));
-		ux_out_put(out, ")", 1);
+		UX_NAME_TEXT_PUT(t, " (");
+		ux_name_text_put(t, p->pos, (size_t)(p->end - p->pos));
+		UX_NAME_TEXT_PUT(t, ")");
 	}
 	return true;
 }
 
-bool ux_itanium_demangle(struct ux_bytes name, struct ux_itanium_style style, size_t most,
-			 struct ux_out *out)
+/* "_block_invoke" and a number behind what a block of Apple's compilers stands in. */
+static uint16_t itanium_block_invocation(struct itanium *p, uint16_t root)
+{
+	static const char word[] = "_block_invoke";
+	size_t n = sizeof(word) - 1;
+	if (!root || (size_t)(p->end - p->pos) < n || memcmp(p->pos, word, n) != 0)
+		return 0;
+	p->pos += n;
+	(void)itanium_take(p, '_');
+	while (ux_is_digit(itanium_peek(p)))
+		p->pos++;
+	return itanium_node(p, ITANIUM_SPECIAL, ITANIUM_T_BLOCK_INVOCATION, root, 0);
+}
+
+bool ux_itanium_demangle(struct ux_bytes name, struct ux_itanium_style style,
+			 struct ux_name_text *text)
 {
 	struct itanium p;
+	size_t block = ux_bytes_starts(name, UX_STR("____Z"))  ? 3
+		       : ux_bytes_starts(name, UX_STR("___Z")) ? 2
+							       : 0;
+	name = ux_bytes(name.data + block, name.size - block);
 	if (name.size > ITANIUM_NAME_MOST || !ux_bytes_starts(name, UX_STR("_Z")))
 		return false;
+	p.text = text;
 	p.start = (const char *)name.data;
 	p.pos = p.start + 2;
 	p.end = p.start + name.size;
-	p.context = p.n_contexts = p.steps = p.depth = p.n_subs = p.first_arg = p.n_args =
-		p.n_forward = 0;
+	p.n_heads = p.module = 0;
+	p.context = p.n_contexts = p.n_subs = p.first_arg = p.n_args = p.n_forward = 0;
 	p.n_nodes = 1;
 	p.nodes[0] = (struct itanium_node){0};
 	p.in_lambda = p.in_conversion = false;
 	p.flags = 0;
 	uint16_t root = itanium_encoding(&p);
-	size_t before = out->size;
-	if (root == 0 || (p.pos < p.end && *p.pos != '.') ||
-	    !itanium_print(&p, root, style, most, out))
-		return false;
-	if (put_clones(&p, style, out))
-		return true;
-	out->size = before;
-	return false;
+	if (block)
+		root = itanium_block_invocation(&p, root);
+	return root && (p.pos == p.end || *p.pos == '.') && itanium_print(&p, root, style) &&
+	       itanium_put_clones(&p, style) && !text->failed;
 }

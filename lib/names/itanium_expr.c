@@ -1,48 +1,67 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Productions of expressions: those that template arguments of real programs have. */
+/* Productions of expressions. */
 #include "itanium_tree.h"
 
-static uint16_t call(struct itanium *p)
+uint16_t itanium_phrase(struct itanium *p, enum itanium_phrase_of phrase, uint16_t b, uint16_t c)
 {
-	struct itanium_list arguments = {0};
-	uint16_t function = itanium_expression(p);
-	while (function && !itanium_take(p, 'E'))
-		if (!itanium_append(p, &arguments, itanium_expression(p)))
-			return 0;
-	return function ? itanium_node(p, ITANIUM_CALL, function, arguments.first, 0) : 0;
+	return itanium_node(p, ITANIUM_PHRASE, (uint16_t)phrase, b, c);
 }
 
-static uint16_t list_cast(struct itanium *p, uint16_t type, enum itanium_kind kind)
+/* The same over a node that has to be there. */
+static uint16_t itanium_phrase_over(struct itanium *p, enum itanium_phrase_of phrase, uint16_t b)
 {
-	struct itanium_list items = {0};
+	return b ? itanium_phrase(p, phrase, b, 0) : 0;
+}
+
+/* Expressions up to E. */
+static bool itanium_expressions(struct itanium *p, uint16_t *ret)
+{
+	struct itanium_list list = {0};
 	while (!itanium_take(p, 'E'))
-		if (!itanium_append(p, &items, itanium_expression(p)))
-			return 0;
-	return itanium_node(p, kind, type, items.first, 0);
+		if (!itanium_append(p, &list, itanium_expression(p)))
+			return false;
+	*ret = list.first;
+	return true;
 }
 
-static uint16_t braced(struct itanium *p)
+static uint16_t itanium_call(struct itanium *p)
+{
+	uint16_t arguments = 0, function = itanium_expression(p);
+	return function && itanium_expressions(p, &arguments)
+		       ? itanium_node(p, ITANIUM_CALL, function, arguments, 0)
+		       : 0;
+}
+
+static uint16_t itanium_list_cast(struct itanium *p, uint16_t type, enum itanium_kind kind)
+{
+	uint16_t items = 0;
+	return itanium_expressions(p, &items) ? itanium_node(p, kind, type, items, 0) : 0;
+}
+
+static uint16_t itanium_braced(struct itanium *p)
 {
 	uint16_t type = itanium_type(p);
-	return type ? list_cast(p, type, ITANIUM_BRACED) : 0;
+	return type ? itanium_list_cast(p, type, ITANIUM_BRACED) : 0;
 }
 
-static uint16_t cast(struct itanium *p)
+static uint16_t itanium_cast(struct itanium *p)
 {
 	uint16_t type = itanium_type(p);
 	if (type && itanium_take(p, '_'))
-		return list_cast(p, type, ITANIUM_LIST_CAST);
+		return itanium_list_cast(p, type, ITANIUM_LIST_CAST);
 	if (!type)
 		return 0;
 	uint16_t expression = itanium_expression(p);
 	return expression ? itanium_node(p, ITANIUM_CAST, type, expression, 0) : 0;
 }
 
-/* fp_, fp0_, fpT: a parameter of the function around. */
-static uint16_t function_parameter(struct itanium *p)
+/* fp_, fp0_, fpT, and fL0p_ of a function further out: a parameter of the function around. */
+static uint16_t itanium_function_parameter(struct itanium *p)
 {
 	uint16_t number = 0;
 	p->pos += 2;
+	if (p->pos[-1] == 'L' && (!itanium_number(p, &number) || !itanium_take(p, 'p')))
+		return 0;
 	if (itanium_take(p, 'T'))
 		return itanium_text_node(p, ITANIUM_T_THIS);
 	(void)itanium_qualifiers(p);
@@ -51,29 +70,36 @@ static uint16_t function_parameter(struct itanium *p)
 	return itanium_node(p, ITANIUM_FUNCTION_PARAMETER, 0, (uint16_t)(number + 1), 0);
 }
 
-static uint16_t simple_name(struct itanium *p)
+/* Behind dn: what a destructor is of. */
+static uint16_t itanium_destructor_name(struct itanium *p)
 {
-	char c = itanium_peek(p);
-	if (itanium_take2(p, "on"))
-		c = 'o';
+	uint16_t name = ux_is_digit(itanium_peek(p)) ? itanium_simple_name(p) : itanium_type(p);
+	return itanium_over(p, ITANIUM_DTOR, name);
+}
+
+/* A name, an operator or a destructor, with template arguments. */
+uint16_t itanium_simple_name(struct itanium *p)
+{
 	uint16_t name = 0;
-	if (c == 'o') {
-		int number = itanium_operator_take(p);
-		name = number < 0 ? 0 : itanium_node(p, ITANIUM_OPERATOR, (uint16_t)number, 0, 0);
-	} else if (c >= '0' && c <= '9') {
+	if (itanium_take2(p, "dn"))
+		return itanium_destructor_name(p);
+	if (itanium_take2(p, "on"))
+		name = itanium_operator_name(p);
+	else if (itanium_peek(p) == 'o')
+		name = itanium_operator_name(p);
+	else if (ux_is_digit(itanium_peek(p)))
 		name = itanium_source_name(p);
-	}
 	if (name && itanium_peek(p) == 'I')
-		name = itanium_template_args(p, name, false);
+		name = itanium_template_args(p, name, /* naming= */ false);
 	return name;
 }
 
 /* Names up to E; none of them is remembered. */
-static uint16_t levels(struct itanium *p)
+static uint16_t itanium_scope_levels(struct itanium *p)
 {
 	uint16_t scope = 0;
 	do {
-		uint16_t name = simple_name(p);
+		uint16_t name = itanium_simple_name(p);
 		if (!name)
 			return 0;
 		scope = scope ? itanium_node(p, ITANIUM_QUALIFIED, scope, name, 0) : name;
@@ -83,28 +109,42 @@ static uint16_t levels(struct itanium *p)
 
 /*
  * Behind sr: a type or some names, and a name in there. What begins with N is read as a type, as
- * GCC means it, though the ABI has a production of its own that looks alike.
+ * GCC means it, though the ABI has a production of its own that looks alike. What begins with a
+ * digit is a type where older GCC wrote it, without an E before the last name.
  */
-static uint16_t scoped_name(struct itanium *p)
+static uint16_t itanium_scoped_name(struct itanium *p)
 {
-	char c = itanium_peek(p);
-	uint16_t scope = c >= '0' && c <= '9' ? levels(p) : itanium_type(p);
-	uint16_t name = scope ? simple_name(p) : 0;
+	const char *from = p->pos;
+	unsigned n_nodes = p->n_nodes, n_subs = p->n_subs, n_forward = p->n_forward;
+	bool levels = ux_is_digit(itanium_peek(p));
+	uint16_t scope = levels ? itanium_scope_levels(p) : itanium_type(p);
+	uint16_t name = scope ? itanium_simple_name(p) : 0;
+	if (levels && !name && !p->text->failed) {
+		p->pos = from;
+		p->n_nodes = n_nodes;
+		p->n_subs = n_subs;
+		p->n_forward = n_forward;
+		scope = itanium_type(p);
+		name = scope ? itanium_simple_name(p) : 0;
+	}
 	return name ? itanium_node(p, ITANIUM_SCOPED, scope, name, 0) : 0;
 }
 
-static uint16_t size_of(struct itanium *p, enum itanium_text text, uint16_t operand)
+static uint16_t itanium_sizeof(struct itanium *p, enum itanium_text text, uint16_t operand)
 {
 	return operand ? itanium_node(p, ITANIUM_SIZEOF, (uint16_t)text, operand, 0) : 0;
 }
 
-static uint16_t pack_size(struct itanium *p)
+static uint16_t itanium_pack_size(struct itanium *p)
 {
-	return size_of(p, ITANIUM_T_SIZEOF_PACK,
-		       itanium_peek(p) == 'T' ? itanium_template_param(p) : 0);
+	if (itanium_peek(p) == 'T')
+		return itanium_sizeof(p, ITANIUM_T_SIZEOF_PACK, itanium_template_param(p));
+	if (itanium_peek(p) == 'f' && (itanium_peek2(p) == 'p' || itanium_peek2(p) == 'L'))
+		return itanium_phrase_over(p, ITANIUM_P_SIZEOF_PACK, itanium_function_parameter(p));
+	return 0;
 }
 
-static uint16_t operation(struct itanium *p)
+static uint16_t itanium_operation(struct itanium *p)
 {
 	int number = itanium_operator_take(p);
 	if (number < 0 || itanium_operators[number].arity == 0)
@@ -114,54 +154,290 @@ static uint16_t operation(struct itanium *p)
 		return left ? itanium_node(p, ITANIUM_UNARY, (uint16_t)number, left, 0) : 0;
 	bool member = itanium_operators[number].text[0] == '.' ||
 		      strcmp(itanium_operators[number].text, "->") == 0;
-	char c = itanium_peek(p);
-	uint16_t right = member && c >= '0' && c <= '9' ? simple_name(p) : itanium_expression(p);
+	bool named =
+		ux_is_digit(itanium_peek(p)) || (itanium_peek(p) == 'd' && itanium_peek2(p) == 'n');
+	uint16_t right = member && named ? itanium_simple_name(p) : itanium_expression(p);
 	return right ? itanium_node(p, ITANIUM_BINARY, (uint16_t)number, left, right) : 0;
 }
 
-static uint16_t expression(struct itanium *p)
+/* Behind nw and na: where to put it, '_', the type, and how it is initialized. */
+static uint16_t itanium_new(struct itanium *p)
+{
+	struct itanium_list at = {0};
+	uint16_t items = 0;
+	while (!itanium_take(p, '_'))
+		if (!itanium_append(p, &at, itanium_expression(p)))
+			return 0;
+	uint16_t made = itanium_type(p);
+	if (made && itanium_take2(p, "pi")) {
+		if (!itanium_expressions(p, &items))
+			return 0;
+		made = itanium_phrase(p, ITANIUM_P_NEW_WITH, made, items);
+	} else if (made && itanium_take2(p, "il")) {
+		made = itanium_list_cast(p, made, ITANIUM_BRACED);
+	} else if (made && !itanium_take(p, 'E')) {
+		return 0;
+	}
+	if (!made)
+		return 0;
+	return at.first ? itanium_phrase(p, ITANIUM_P_NEW_AT, at.first, made)
+			: itanium_phrase(p, ITANIUM_P_NEW, made, 0);
+}
+
+/* Behind f: l and r over a pack alone, L and R with an initial value. */
+static uint16_t itanium_fold(struct itanium *p, char form)
+{
+	int number = itanium_operator_take(p);
+	uint16_t left = 0, right = 0;
+	if (number < 0)
+		return 0;
+	if (form != 'l' && !(left = itanium_expression(p)))
+		return 0;
+	if (form != 'r' && !(right = itanium_expression(p)))
+		return 0;
+	return itanium_node(p, ITANIUM_FOLD, (uint16_t)number, left, right);
+}
+
+static uint16_t itanium_conditional(struct itanium *p)
+{
+	uint16_t condition = itanium_expression(p);
+	uint16_t yes = condition ? itanium_expression(p) : 0;
+	uint16_t no = yes ? itanium_expression(p) : 0;
+	uint16_t both = no ? itanium_phrase(p, ITANIUM_P_ALTERNATIVES, yes, no) : 0;
+	return both ? itanium_phrase(p, ITANIUM_P_CONDITIONAL, condition, both) : 0;
+}
+
+/* Behind dX: the bounds of a range and what initializes it. */
+static uint16_t itanium_range_designator(struct itanium *p)
+{
+	uint16_t first = itanium_expression(p);
+	uint16_t last = first ? itanium_expression(p) : 0;
+	uint16_t range = last ? itanium_phrase(p, ITANIUM_P_RANGE, first, last) : 0;
+	uint16_t value = range ? itanium_expression(p) : 0;
+	return value ? itanium_phrase(p, ITANIUM_P_AT_INDEX, range, value) : 0;
+}
+
+/* Behind so: a part of an object, by its type and where it begins. */
+static uint16_t itanium_subobject(struct itanium *p)
+{
+	uint16_t type = itanium_type(p);
+	uint16_t object = type ? itanium_expression(p) : 0;
+	const char *from = p->pos;
+	(void)itanium_take(p, 'n');
+	while (ux_is_digit(itanium_peek(p)))
+		p->pos++;
+	uint16_t offset = itanium_node(p, ITANIUM_NAME, (uint16_t)(from - p->start),
+				       (uint16_t)(p->pos - from), 0);
+	if (p->pos == from)
+		offset = itanium_text_node(p, ITANIUM_T_ZERO);
+	while (itanium_take(p, '_')) /* which member of a union */
+		while (ux_is_digit(itanium_peek(p)))
+			p->pos++;
+	(void)itanium_take(p, 'p'); /* one past its end */
+	if (!object || !offset || !itanium_take(p, 'E'))
+		return 0;
+	uint16_t where = itanium_phrase(p, ITANIUM_P_AT_OFFSET, type, offset);
+	return where ? itanium_phrase(p, ITANIUM_P_SUBOBJECT, object, where) : 0;
+}
+
+/* Template arguments up to E. */
+static bool itanium_arguments(struct itanium *p, uint16_t *ret)
+{
+	struct itanium_list list = {0};
+	while (!itanium_take(p, 'E'))
+		if (!itanium_append(p, &list, itanium_template_arg(p)))
+			return false;
+	*ret = list.first;
+	return true;
+}
+
+static uint16_t itanium_captured_size(struct itanium *p)
+{
+	uint16_t arguments = 0;
+	return itanium_arguments(p, &arguments)
+		       ? itanium_phrase(p, ITANIUM_P_SIZEOF_ALL, arguments, 0)
+		       : 0;
+}
+
+/* What a vendor added, which looks like a call. */
+static uint16_t itanium_vendor_expression(struct itanium *p)
+{
+	uint16_t arguments = 0, name = itanium_source_name(p);
+	return name && itanium_arguments(p, &arguments)
+		       ? itanium_phrase(p, ITANIUM_P_CALL, name, arguments)
+		       : 0;
+}
+
+/* Of a requires expression: an expression, which may be noexcept and of a type, a type, a clause.
+ */
+static uint16_t itanium_requirement(struct itanium *p)
+{
+	if (itanium_take(p, 'T'))
+		return itanium_phrase_over(p, ITANIUM_P_REQUIRE_TYPE, itanium_type(p));
+	if (itanium_take(p, 'Q'))
+		return itanium_phrase_over(p, ITANIUM_P_REQUIRE_NESTED, itanium_expression(p));
+	uint16_t expression = itanium_take(p, 'X') ? itanium_expression(p) : 0;
+	if (!expression)
+		return 0;
+	bool no_throw = itanium_take(p, 'N');
+	if (!itanium_take(p, 'R'))
+		return itanium_phrase(p, no_throw ? ITANIUM_P_REQUIRE_NOEXCEPT : ITANIUM_P_REQUIRE,
+				      expression, 0);
+	uint16_t concept = itanium_name(p, /* naming= */ false);
+	return concept ? itanium_phrase(
+				 p, no_throw ? ITANIUM_P_REQUIRE_NOEXCEPT_OF : ITANIUM_P_REQUIRE_OF,
+				 expression, concept)
+		       : 0;
+}
+
+static uint16_t itanium_requires(struct itanium *p, bool with_parameters)
+{
+	struct itanium_list requirements = {0};
+	uint16_t parameters = 0;
+	bool ok = true;
+	if (with_parameters && !itanium_take(p, '_')) {
+		parameters = itanium_types_until(p, &ok);
+		ok = ok && itanium_take(p, '_');
+	}
+	while (ok && !itanium_take(p, 'E'))
+		ok = itanium_append(p, &requirements, itanium_requirement(p));
+	if (!ok)
+		return 0;
+	return parameters ? itanium_phrase(p, ITANIUM_P_REQUIRES_OF, parameters, requirements.first)
+			  : itanium_phrase(p, ITANIUM_P_REQUIRES, requirements.first, 0);
+}
+
+/* Expressions of fixed words: e is an expression, t a type, n a name. */
+static const struct {
+	char code[2];
+	char operands[2];
+	uint8_t phrase;
+} itanium_phrase_codes[] = {
+	{"aw", "e", ITANIUM_P_AWAIT},        {"cc", "te", ITANIUM_P_CONST_CAST},
+	{"da", "e", ITANIUM_P_DELETE_ARRAY}, {"dc", "te", ITANIUM_P_DYNAMIC_CAST},
+	{"di", "ne", ITANIUM_P_AT_MEMBER},   {"dl", "e", ITANIUM_P_DELETE},
+	{"dx", "ee", ITANIUM_P_AT_INDEX},    {"ix", "ee", ITANIUM_P_SUBSCRIPT},
+	{"nx", "e", ITANIUM_P_NOEXCEPT},     {"rc", "te", ITANIUM_P_REINTERPRET_CAST},
+	{"sc", "te", ITANIUM_P_STATIC_CAST}, {"te", "e", ITANIUM_P_TYPEID},
+	{"ti", "t", ITANIUM_P_TYPEID},       {"tw", "e", ITANIUM_P_THROW},
+};
+
+static uint16_t itanium_phrase_operand(struct itanium *p, char form)
+{
+	return form == 't'   ? itanium_type(p)
+	       : form == 'n' ? itanium_source_name(p)
+			     : itanium_expression(p);
+}
+
+/* One of the table; *ret_matched is false when none begins here. */
+static uint16_t itanium_coded_phrase(struct itanium *p, bool *ret_matched)
+{
+	for (size_t i = 0; i < ux_countof(itanium_phrase_codes); i++) {
+		if (!itanium_take2(p, itanium_phrase_codes[i].code))
+			continue;
+		*ret_matched = true;
+		char second = itanium_phrase_codes[i].operands[1];
+		uint16_t b = itanium_phrase_operand(p, itanium_phrase_codes[i].operands[0]);
+		uint16_t c = b && second ? itanium_phrase_operand(p, second) : 0;
+		return b && (c || !second)
+			       ? itanium_phrase(
+					 p, (enum itanium_phrase_of)itanium_phrase_codes[i].phrase,
+					 b, c)
+			       : 0;
+	}
+	*ret_matched = false;
+	return 0;
+}
+
+/* Behind pp and mm: '_' for the operator in front. */
+static uint16_t itanium_step(struct itanium *p, enum itanium_phrase_of before,
+			     enum itanium_phrase_of behind)
+{
+	bool is_before = itanium_take(p, '_');
+	return itanium_phrase_over(p, is_before ? before : behind, itanium_expression(p));
+}
+
+/* Those that C++ code rarely has in its templates. */
+static uint16_t itanium_rare_expression(struct itanium *p)
+{
+	bool matched = false;
+	uint16_t node = itanium_coded_phrase(p, &matched);
+	if (matched)
+		return node;
+	if (itanium_take2(p, "gs"))
+		return itanium_phrase_over(p, ITANIUM_P_GLOBAL, itanium_expression(p));
+	if (itanium_take2(p, "nw") || itanium_take2(p, "na"))
+		return itanium_new(p);
+	if (itanium_take2(p, "pp"))
+		return itanium_step(p, ITANIUM_P_PRE_PLUS, ITANIUM_P_POST_PLUS);
+	if (itanium_take2(p, "mm"))
+		return itanium_step(p, ITANIUM_P_PRE_MINUS, ITANIUM_P_POST_MINUS);
+	if (itanium_take2(p, "qu"))
+		return itanium_conditional(p);
+	if (itanium_take2(p, "dX"))
+		return itanium_range_designator(p);
+	if (itanium_take2(p, "so"))
+		return itanium_subobject(p);
+	if (itanium_take2(p, "sP"))
+		return itanium_captured_size(p);
+	if (itanium_take2(p, "tr"))
+		return itanium_text_node(p, ITANIUM_T_THROW);
+	if (itanium_take2(p, "rq"))
+		return itanium_requires(p, /* with_parameters= */ false);
+	if (itanium_take2(p, "rQ"))
+		return itanium_requires(p, /* with_parameters= */ true);
+	if (itanium_peek(p) == 'f' && itanium_peek2(p) && strchr("lrLR", itanium_peek2(p))) {
+		p->pos += 2;
+		return itanium_fold(p, p->pos[-1]);
+	}
+	return itanium_take(p, 'u') ? itanium_vendor_expression(p) : itanium_operation(p);
+}
+
+static uint16_t itanium_expression_of(struct itanium *p)
 {
 	char c = itanium_peek(p), d = itanium_peek2(p);
 	if (c == 'L')
 		return itanium_literal(p);
 	if (c == 'T')
 		return itanium_template_param(p);
-	if (c == 'f' && (d == 'p'))
-		return function_parameter(p);
-	if ((c >= '0' && c <= '9') || (c == 'o' && d == 'n'))
-		return simple_name(p);
-	if (itanium_take2(p, "cl"))
-		return call(p);
+	if (c == 'f' && (d == 'p' || (d == 'L' && p->end - p->pos > 2 && ux_is_digit(p->pos[2]))))
+		return itanium_function_parameter(p);
+	if (ux_is_digit(c) || (c == 'o' && d == 'n') || (c == 'd' && d == 'n'))
+		return itanium_simple_name(p);
+	if (itanium_take2(p, "cl") || itanium_take2(p, "cp"))
+		return itanium_call(p);
 	if (itanium_take2(p, "cv"))
-		return cast(p);
+		return itanium_cast(p);
 	if (itanium_take2(p, "il"))
-		return list_cast(p, 0, ITANIUM_BRACED);
+		return itanium_list_cast(p, 0, ITANIUM_BRACED);
 	if (itanium_take2(p, "tl"))
-		return braced(p);
+		return itanium_braced(p);
 	if (itanium_take2(p, "sr"))
-		return scoped_name(p);
+		return itanium_scoped_name(p);
 	if (itanium_take2(p, "st"))
-		return size_of(p, ITANIUM_T_SIZEOF, itanium_type(p));
+		return itanium_sizeof(p, ITANIUM_T_SIZEOF, itanium_type(p));
 	if (itanium_take2(p, "sz"))
-		return size_of(p, ITANIUM_T_SIZEOF, itanium_expression(p));
+		return itanium_sizeof(p, ITANIUM_T_SIZEOF, itanium_expression(p));
 	if (itanium_take2(p, "at"))
-		return size_of(p, ITANIUM_T_ALIGNOF, itanium_type(p));
+		return itanium_sizeof(p, ITANIUM_T_ALIGNOF, itanium_type(p));
+	if (itanium_take2(p, "az"))
+		return itanium_sizeof(p, ITANIUM_T_ALIGNOF, itanium_expression(p));
 	if (itanium_take2(p, "sZ"))
-		return pack_size(p);
+		return itanium_pack_size(p);
 	if (itanium_take2(p, "sp"))
 		return itanium_over(p, ITANIUM_EXPANSION, itanium_expression(p));
-	return operation(p);
+	return itanium_rare_expression(p);
 }
 
 uint16_t itanium_expression(struct itanium *p)
 {
 	if (!itanium_enter(p))
 		return itanium_leave(p, 0);
-	return itanium_leave(p, expression(p));
+	return itanium_leave(p, itanium_expression_of(p));
 }
 
 /* L_Z...E and LZ...E: something that has a linkage name of its own. */
-static uint16_t external(struct itanium *p)
+static uint16_t itanium_external_name(struct itanium *p)
 {
 	uint16_t node = itanium_encoding(p);
 	return node && itanium_take(p, 'E') ? node : 0;
@@ -173,13 +449,21 @@ uint16_t itanium_literal(struct itanium *p)
 	if (!itanium_enter(p))
 		return itanium_leave(p, 0);
 	if (itanium_take2(p, "_Z") || itanium_take(p, 'Z'))
-		return itanium_leave(p, external(p));
+		return itanium_leave(p, itanium_external_name(p));
 	uint16_t type = itanium_type(p);
 	const char *from = p->pos;
 	while (type && p->pos < p->end && *p->pos != 'E')
 		p->pos++;
 	size_t size = (size_t)(p->pos - from);
-	if (!type || size == 0 || !itanium_take(p, 'E'))
+	if (!type || !itanium_take(p, 'E'))
+		return itanium_leave(p, 0);
+	/* Without a value it is that of a type that has no more, a string or a lambda. */
+	uint8_t kind = p->nodes[type].kind;
+	if (size == 0 && kind == ITANIUM_ARRAY)
+		return itanium_leave(p, itanium_phrase(p, ITANIUM_P_STRING, type, 0));
+	bool no_value = kind == ITANIUM_LAMBDA || kind == ITANIUM_LOCAL ||
+			(kind == ITANIUM_TEXT && p->nodes[type].a == ITANIUM_T_NULLPTR);
+	if (size == 0 && !no_value)
 		return itanium_leave(p, 0);
 	return itanium_leave(p, itanium_node(p, ITANIUM_LITERAL, type, (uint16_t)(from - p->start),
 					     (uint16_t)size));

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Productions of names and encodings. */
 #include "itanium_tree.h"
-#include "text.h"
 
 uint16_t itanium_source_name(struct itanium *p)
 {
@@ -17,7 +16,7 @@ uint16_t itanium_source_name(struct itanium *p)
 }
 
 /* The name of the class itself, for its constructors. */
-static uint16_t class_name(struct itanium *p, uint16_t node)
+static uint16_t itanium_class_name(struct itanium *p, uint16_t node)
 {
 	for (;;) {
 		const struct itanium_node *n = &p->nodes[node];
@@ -28,6 +27,8 @@ static uint16_t class_name(struct itanium *p, uint16_t node)
 			continue;
 		case ITANIUM_TEMPLATE:
 		case ITANIUM_TAGGED:
+		case ITANIUM_FRIEND:
+		case ITANIUM_IN_MODULE:
 			node = n->a;
 			continue;
 		case ITANIUM_TEXT:
@@ -46,7 +47,7 @@ static uint16_t class_name(struct itanium *p, uint16_t node)
 }
 
 /* C1, D2, CI1A, ... of the class `scope`. */
-static uint16_t ctor_dtor_name(struct itanium *p, uint16_t scope)
+static uint16_t itanium_ctor_dtor_name(struct itanium *p, uint16_t scope)
 {
 	bool is_ctor = *p->pos++ == 'C';
 	bool inherits = is_ctor && itanium_take(p, 'I');
@@ -56,32 +57,38 @@ static uint16_t ctor_dtor_name(struct itanium *p, uint16_t scope)
 	p->pos++;
 	if (inherits && !itanium_type(p))
 		return 0;
-	return itanium_over(p, is_ctor ? ITANIUM_CTOR : ITANIUM_DTOR, class_name(p, scope));
+	return itanium_over(p, is_ctor ? ITANIUM_CTOR : ITANIUM_DTOR, itanium_class_name(p, scope));
 }
 
-static uint16_t lambda(struct itanium *p)
+static uint16_t itanium_lambda(struct itanium *p)
 {
 	bool outer = p->in_lambda, ok = false;
-	uint16_t number = 0;
+	unsigned n_heads = p->n_heads;
+	uint16_t number = 0, heads = 0, parameters = 0, constraint = 0;
 	p->in_lambda = true;
-	uint16_t parameters = itanium_types_until(p, &ok);
+	p->n_heads = 0;
+	if (itanium_heads(p, &heads) && itanium_constraint(p, &constraint))
+		parameters = itanium_types_until(p, &ok);
+	ok = ok && itanium_constraint(p, &constraint);
 	p->in_lambda = outer;
+	p->n_heads = n_heads;
 	if (!ok || !itanium_take(p, 'E') || !itanium_sequence(p, 10, &number))
 		return 0;
-	return itanium_node(p, ITANIUM_LAMBDA, parameters, number, 0);
+	return itanium_node(p, ITANIUM_LAMBDA, parameters, number, heads);
 }
 
-static uint16_t unnamed_name(struct itanium *p)
+static uint16_t itanium_unnamed_name(struct itanium *p)
 {
 	uint16_t number = 0;
 	if (itanium_take2(p, "Ul"))
-		return lambda(p);
-	if (!itanium_take2(p, "Ut") || !itanium_sequence(p, 10, &number))
+		return itanium_lambda(p);
+	bool block = itanium_take2(p, "Ub");
+	if ((!block && !itanium_take2(p, "Ut")) || !itanium_sequence(p, 10, &number))
 		return 0;
-	return itanium_node(p, ITANIUM_UNNAMED, 0, number, 0);
+	return itanium_node(p, block ? ITANIUM_BLOCK : ITANIUM_UNNAMED, 0, number, 0);
 }
 
-static uint16_t binding(struct itanium *p)
+static uint16_t itanium_binding(struct itanium *p)
 {
 	struct itanium_list names = {0};
 	while (!itanium_take(p, 'E'))
@@ -90,7 +97,7 @@ static uint16_t binding(struct itanium *p)
 	return itanium_over(p, ITANIUM_BINDING, names.first);
 }
 
-static uint16_t conversion(struct itanium *p)
+static uint16_t itanium_conversion(struct itanium *p)
 {
 	bool outer = p->in_conversion;
 	p->in_conversion = true;
@@ -99,42 +106,69 @@ static uint16_t conversion(struct itanium *p)
 	return itanium_over(p, ITANIUM_CONVERSION, type);
 }
 
-static uint16_t operator_name(struct itanium *p)
+uint16_t itanium_operator_name(struct itanium *p)
 {
+	if (itanium_peek(p) == 'v' && ux_is_digit(itanium_peek2(p))) { /* and how many operands */
+		p->pos += 2;
+		return itanium_over(p, ITANIUM_VENDOR_OP, itanium_source_name(p));
+	}
 	if (itanium_take2(p, "cv"))
-		return conversion(p);
+		return itanium_conversion(p);
 	if (itanium_take2(p, "li"))
 		return itanium_over(p, ITANIUM_LITERAL_OP, itanium_source_name(p));
 	int number = itanium_operator_take(p);
 	return number < 0 ? 0 : itanium_node(p, ITANIUM_OPERATOR, (uint16_t)number, 0, 0);
 }
 
-static uint16_t untagged_name(struct itanium *p, uint16_t scope)
+static uint16_t itanium_untagged_name(struct itanium *p, uint16_t scope)
 {
 	char c = itanium_peek(p);
 	if (ux_is_digit(c))
 		return itanium_source_name(p);
 	if (c == 'U')
-		return unnamed_name(p);
+		return itanium_unnamed_name(p);
 	if (itanium_take2(p, "DC"))
-		return binding(p);
+		return itanium_binding(p);
 	if (c == 'C' || c == 'D')
-		return ctor_dtor_name(p, scope);
-	return c >= 'a' && c <= 'z' ? operator_name(p) : 0;
+		return itanium_ctor_dtor_name(p, scope);
+	return c >= 'a' && c <= 'z' ? itanium_operator_name(p) : 0;
+}
+
+/* W and a name, WP and that of a partition, each in the module before; false when malformed. */
+static bool itanium_module(struct itanium *p)
+{
+	while (itanium_take(p, 'W')) {
+		bool partition = itanium_take(p, 'P');
+		uint16_t name = itanium_source_name(p);
+		if (!name)
+			return false;
+		p->module = itanium_remember(
+			p, itanium_node(p, ITANIUM_MODULE, p->module, name, partition));
+		if (!p->module)
+			return false;
+	}
+	return true;
 }
 
 uint16_t itanium_unqualified_name(struct itanium *p, uint16_t scope)
 {
+	if (!itanium_module(p))
+		return 0;
+	uint16_t module = p->module;
+	p->module = 0;
+	bool is_friend = scope && itanium_take(p, 'F');
 	(void)itanium_take(p, 'L'); /* internal linkage: no text */
-	uint16_t name = untagged_name(p, scope);
+	uint16_t name = itanium_untagged_name(p, scope);
+	if (name && module)
+		name = itanium_node(p, ITANIUM_IN_MODULE, name, module, 0);
 	while (name && itanium_take(p, 'B')) {
 		uint16_t tag = itanium_source_name(p);
 		name = tag ? itanium_node(p, ITANIUM_TAGGED, name, tag, 0) : 0;
 	}
-	return name;
+	return is_friend ? itanium_over(p, ITANIUM_FRIEND, name) : name;
 }
 
-static uint16_t std_name(struct itanium *p)
+static uint16_t itanium_std_name(struct itanium *p)
 {
 	p->pos += 2;
 	uint16_t name = itanium_unqualified_name(p, 0);
@@ -143,7 +177,7 @@ static uint16_t std_name(struct itanium *p)
 }
 
 /* The part of a nested name that comes next, behind `scope`; what it gives is a prefix, too. */
-static uint16_t nested_part(struct itanium *p, uint16_t scope, bool naming)
+static uint16_t itanium_nested_part(struct itanium *p, uint16_t scope, bool naming)
 {
 	char c = itanium_peek(p), d = itanium_peek2(p);
 	if (c == 'I')
@@ -153,12 +187,12 @@ static uint16_t nested_part(struct itanium *p, uint16_t scope, bool naming)
 	if (c == 'D' && (d == 't' || d == 'T'))
 		return scope ? 0 : itanium_decltype(p);
 	if (c == 'S' && d == 't')
-		return scope ? 0 : std_name(p);
+		return scope ? 0 : itanium_std_name(p);
 	uint16_t name = itanium_unqualified_name(p, scope);
 	return name && scope ? itanium_node(p, ITANIUM_QUALIFIED, scope, name, 0) : name;
 }
 
-static uint16_t nested_name(struct itanium *p, bool naming)
+static uint16_t itanium_nested_name(struct itanium *p, bool naming)
 {
 	p->pos++;
 	uint8_t flags = itanium_qualifiers(p);
@@ -166,17 +200,24 @@ static uint16_t nested_name(struct itanium *p, bool naming)
 		flags |= ITANIUM_FOR_LREF;
 	else if (itanium_take(p, 'O'))
 		flags |= ITANIUM_FOR_RREF;
+	else if (itanium_take(p, 'H'))
+		flags |= ITANIUM_FOR_OBJECT;
 	uint16_t scope = 0;
 	while (!itanium_take(p, 'E')) {
 		if (itanium_peek(p) == 'S' && itanium_peek2(p) != 't') {
-			scope = scope ? 0 : itanium_substitution(p, /* in_prefix= */ true);
-			if (!scope)
+			uint16_t node = itanium_substitution(p, /* in_prefix= */ true);
+			bool is_module = p->nodes[node].kind == ITANIUM_MODULE;
+			if (!node || (scope && !is_module))
 				return 0;
+			if (is_module)
+				p->module = node;
+			else
+				scope = node;
 			continue;
 		}
 		if (scope && itanium_take(p, 'M')) /* a member's initializer: no text */
 			continue;
-		scope = nested_part(p, scope, naming);
+		scope = itanium_nested_part(p, scope, naming);
 		if (scope && itanium_peek(p) != 'E')
 			scope = itanium_remember(p, scope);
 		if (!scope)
@@ -187,7 +228,7 @@ static uint16_t nested_name(struct itanium *p, bool naming)
 }
 
 /* "_3", "__12_": which of several alike; no text. */
-static void discriminator(struct itanium *p)
+static void itanium_discriminator(struct itanium *p)
 {
 	uint16_t number = 0;
 	if (itanium_take2(p, "__")) {
@@ -198,7 +239,7 @@ static void discriminator(struct itanium *p)
 	}
 }
 
-static uint16_t local_name(struct itanium *p, bool naming)
+static uint16_t itanium_local_name(struct itanium *p, bool naming)
 {
 	uint16_t number = 0, entity = 0;
 	p->pos++;
@@ -208,7 +249,7 @@ static uint16_t local_name(struct itanium *p, bool naming)
 	p->flags = 0;
 	if (itanium_take(p, 's')) {
 		entity = itanium_text_node(p, ITANIUM_T_STRING_LITERAL);
-		discriminator(p);
+		itanium_discriminator(p);
 	} else if (itanium_take(p, 'd')) {
 		if (!itanium_sequence(p, 10, &number))
 			return 0;
@@ -216,22 +257,28 @@ static uint16_t local_name(struct itanium *p, bool naming)
 		entity = itanium_name(p, naming);
 	} else {
 		entity = itanium_name(p, naming);
-		discriminator(p);
+		itanium_discriminator(p);
 	}
 	return entity ? itanium_node(p, ITANIUM_LOCAL, function, entity, number) : 0;
 }
 
 /* A name outside of N...E that may have template arguments. */
-static uint16_t unscoped_name(struct itanium *p, bool naming)
+static uint16_t itanium_unscoped_name(struct itanium *p, bool naming)
 {
 	char c = itanium_peek(p), d = itanium_peek2(p);
 	uint16_t name = 0;
 	if (c == 'S' && d != 't') {
 		name = itanium_substitution(p, /* in_prefix= */ false);
-		if (!name || itanium_peek(p) != 'I')
+		if (p->nodes[name].kind == ITANIUM_MODULE) {
+			p->module = name;
+			name = itanium_unqualified_name(p, 0);
+			if (name && itanium_peek(p) == 'I')
+				name = itanium_remember(p, name);
+		} else if (!name || itanium_peek(p) != 'I') {
 			return 0;
+		}
 	} else {
-		name = c == 'S' ? std_name(p) : itanium_unqualified_name(p, 0);
+		name = c == 'S' ? itanium_std_name(p) : itanium_unqualified_name(p, 0);
 		if (name && itanium_peek(p) == 'I')
 			name = itanium_remember(p, name);
 	}
@@ -248,16 +295,16 @@ uint16_t itanium_name(struct itanium *p, bool naming)
 		return itanium_leave(p, 0);
 	switch (itanium_peek(p)) {
 	case 'N':
-		return itanium_leave(p, nested_name(p, naming));
+		return itanium_leave(p, itanium_nested_name(p, naming));
 	case 'Z':
-		return itanium_leave(p, local_name(p, naming));
+		return itanium_leave(p, itanium_local_name(p, naming));
 	default:
-		return itanium_leave(p, unscoped_name(p, naming));
+		return itanium_leave(p, itanium_unscoped_name(p, naming));
 	}
 }
 
 /* "h4_", "v8_n16_": by how much a thunk moves `this`; no text. */
-static bool call_offset(struct itanium *p)
+static bool itanium_call_offset(struct itanium *p)
 {
 	bool is_virtual = itanium_peek(p) == 'v';
 	if (!is_virtual && itanium_peek(p) != 'h')
@@ -273,23 +320,23 @@ static bool call_offset(struct itanium *p)
 	return true;
 }
 
-static uint16_t special(struct itanium *p, enum itanium_text text, uint16_t of)
+static uint16_t itanium_special(struct itanium *p, enum itanium_text text, uint16_t of)
 {
 	return of ? itanium_node(p, ITANIUM_SPECIAL, (uint16_t)text, of, 0) : 0;
 }
 
-static uint16_t construction_vtable(struct itanium *p)
+static uint16_t itanium_construction_vtable(struct itanium *p)
 {
 	uint16_t derived = itanium_type(p);
 	while (derived && ux_is_digit(itanium_peek(p)))
 		p->pos++;
 	uint16_t base = derived && itanium_take(p, '_') ? itanium_type(p) : 0;
-	return special(p, ITANIUM_T_CONSTRUCTION,
-		       base ? itanium_node(p, ITANIUM_IN, base, derived, 0) : 0);
+	return itanium_special(p, ITANIUM_T_CONSTRUCTION,
+			       base ? itanium_node(p, ITANIUM_IN, base, derived, 0) : 0);
 }
 
 /* Of T... */
-static uint16_t virtual_name(struct itanium *p)
+static uint16_t itanium_t_name(struct itanium *p)
 {
 	static const struct {
 		char code;
@@ -303,32 +350,35 @@ static uint16_t virtual_name(struct itanium *p)
 	p->pos += 2;
 	for (size_t i = 0; i < ux_countof(of_types); i++)
 		if (of_types[i].code == c)
-			return special(p, of_types[i].text, itanium_type(p));
+			return itanium_special(p, of_types[i].text, itanium_type(p));
 	switch (c) {
 	case 'C':
-		return construction_vtable(p);
+		return itanium_construction_vtable(p);
+	case 'A':
+		return itanium_special(p, ITANIUM_T_TEMPLATE_OBJECT, itanium_template_arg(p));
 	case 'H':
-		return special(p, ITANIUM_T_TLS_INIT, itanium_name(p, false));
+		return itanium_special(p, ITANIUM_T_TLS_INIT, itanium_name(p, false));
 	case 'W':
-		return special(p, ITANIUM_T_TLS_WRAPPER, itanium_name(p, false));
+		return itanium_special(p, ITANIUM_T_TLS_WRAPPER, itanium_name(p, false));
 	case 'c':
-		return call_offset(p) && call_offset(p)
-			       ? special(p, ITANIUM_T_COVARIANT_THUNK, itanium_encoding(p))
+		return itanium_call_offset(p) && itanium_call_offset(p)
+			       ? itanium_special(p, ITANIUM_T_COVARIANT_THUNK, itanium_encoding(p))
 			       : 0;
 	case 'h':
 	case 'v':
 		p->pos--;
-		return call_offset(p) ? special(p,
-						c == 'h' ? ITANIUM_T_NON_VIRTUAL_THUNK
-							 : ITANIUM_T_VIRTUAL_THUNK,
-						itanium_encoding(p))
-				      : 0;
+		return itanium_call_offset(p)
+			       ? itanium_special(p,
+						 c == 'h' ? ITANIUM_T_NON_VIRTUAL_THUNK
+							  : ITANIUM_T_VIRTUAL_THUNK,
+						 itanium_encoding(p))
+			       : 0;
 	default:
 		return 0;
 	}
 }
 
-static uint16_t reference_temporary(struct itanium *p)
+static uint16_t itanium_reference_temporary(struct itanium *p)
 {
 	uint16_t number = 0, name = itanium_name(p, false);
 	if (!name || (p->pos < p->end && !itanium_sequence(p, 36, &number)))
@@ -337,40 +387,46 @@ static uint16_t reference_temporary(struct itanium *p)
 }
 
 /* Of G... */
-static uint16_t other_name(struct itanium *p)
+static uint16_t itanium_g_name(struct itanium *p)
 {
 	if (itanium_take2(p, "GV"))
-		return special(p, ITANIUM_T_GUARD, itanium_name(p, false));
+		return itanium_special(p, ITANIUM_T_GUARD, itanium_name(p, false));
 	if (itanium_take2(p, "GR"))
-		return reference_temporary(p);
+		return itanium_reference_temporary(p);
+	if (itanium_take2(p, "GI")) {
+		uint16_t module = itanium_module(p) ? p->module : 0;
+		p->module = 0;
+		return itanium_special(p, ITANIUM_T_MODULE_INITIALIZER, module);
+	}
 	if (itanium_take2(p, "GA"))
-		return special(p, ITANIUM_T_HIDDEN_ALIAS, itanium_encoding(p));
+		return itanium_special(p, ITANIUM_T_HIDDEN_ALIAS, itanium_encoding(p));
 	if (!itanium_take2(p, "GT"))
 		return 0;
 	bool safe = itanium_take(p, 't');
 	if (!safe && !itanium_take(p, 'n'))
 		return 0;
-	return special(p, safe ? ITANIUM_T_TRANSACTION : ITANIUM_T_NON_TRANSACTION,
-		       itanium_encoding(p));
+	return itanium_special(p, safe ? ITANIUM_T_TRANSACTION : ITANIUM_T_NON_TRANSACTION,
+			       itanium_encoding(p));
 }
 
 /* True when the function's name ends in template arguments: then its type tells what it returns. */
-static bool tells_return(const struct itanium *p, uint16_t node)
+static bool itanium_has_return_type(const struct itanium *p, uint16_t node)
 {
 	while (p->nodes[node].kind == ITANIUM_LOCAL)
 		node = p->nodes[node].b;
 	if (p->nodes[node].kind != ITANIUM_TEMPLATE)
 		return false;
 	node = p->nodes[node].a;
-	while (p->nodes[node].kind == ITANIUM_QUALIFIED || p->nodes[node].kind == ITANIUM_TAGGED)
-		node = p->nodes[node].kind == ITANIUM_QUALIFIED ? p->nodes[node].b
-								: p->nodes[node].a;
 	uint8_t kind = p->nodes[node].kind;
+	for (; kind == ITANIUM_QUALIFIED || kind == ITANIUM_TAGGED || kind == ITANIUM_FRIEND ||
+	       kind == ITANIUM_IN_MODULE;
+	     kind = p->nodes[node].kind)
+		node = kind == ITANIUM_QUALIFIED ? p->nodes[node].b : p->nodes[node].a;
 	return kind != ITANIUM_CTOR && kind != ITANIUM_DTOR && kind != ITANIUM_CONVERSION;
 }
 
 /* False when parameters stand for each other in a circle. */
-static bool ends(const struct itanium *p, uint16_t node)
+static bool itanium_forward_ends(const struct itanium *p, uint16_t node)
 {
 	for (unsigned i = 0; i <= ITANIUM_ARGS_MOST; i++) {
 		if (p->nodes[node].kind != ITANIUM_PARAMETER)
@@ -381,7 +437,7 @@ static bool ends(const struct itanium *p, uint16_t node)
 }
 
 /* Arguments that a conversion's type named before they were there. */
-static bool resolve(struct itanium *p, unsigned from)
+static bool itanium_resolve_forward(struct itanium *p, unsigned from)
 {
 	for (unsigned i = from; i < p->n_forward; i++) {
 		struct itanium_node *n = &p->nodes[p->forward[i]];
@@ -390,34 +446,57 @@ static bool resolve(struct itanium *p, unsigned from)
 		n->a = p->args[p->first_arg + n->b];
 	}
 	for (unsigned i = from; i < p->n_forward; i++)
-		if (!ends(p, p->forward[i]))
+		if (!itanium_forward_ends(p, p->forward[i]))
 			return false;
 	p->n_forward = from;
 	return true;
 }
 
-static bool at_end(const struct itanium *p)
+static bool itanium_at_end(const struct itanium *p)
 {
-	return p->pos == p->end || *p->pos == 'E' || *p->pos == '.';
+	return p->pos == p->end || *p->pos == 'E' || *p->pos == '.' || *p->pos == '_';
 }
 
-static uint16_t function_or_data(struct itanium *p)
+/* Clang's attribute behind a function's name: *ret is the list of its conditions. */
+static bool itanium_enable_if(struct itanium *p, uint16_t *ret)
+{
+	static const char word[] = "Ua9enable_ifI";
+	size_t n = sizeof(word) - 1;
+	struct itanium_list conditions = {0};
+	if ((size_t)(p->end - p->pos) < n || memcmp(p->pos, word, n) != 0)
+		return true;
+	p->pos += n;
+	while (!itanium_take(p, 'E'))
+		if (!itanium_append(p, &conditions, itanium_template_arg(p)))
+			return false;
+	*ret = conditions.first;
+	return true;
+}
+
+static uint16_t itanium_function_or_data(struct itanium *p)
 {
 	unsigned forward = p->n_forward;
-	uint16_t returned = 0;
+	uint16_t returned = 0, conditions = 0, constraint = 0;
 	bool ok = false;
 	uint16_t name = itanium_name(p, /* naming= */ true);
-	if (!name || !resolve(p, forward))
+	if (!name || !itanium_resolve_forward(p, forward))
 		return 0;
-	if (at_end(p))
+	if (itanium_at_end(p))
 		return name;
 	uint8_t flags = p->flags;
-	if (tells_return(p, name) && !(returned = itanium_type(p)))
+	if (!itanium_enable_if(p, &conditions))
+		return 0;
+	if (itanium_has_return_type(p, name) && !(returned = itanium_type(p)))
 		return 0;
 	uint16_t parameters = itanium_types_until(p, &ok);
-	uint16_t node =
-		ok && at_end(p) ? itanium_node(p, ITANIUM_ENCODING, name, parameters, returned) : 0;
+	if (!ok || !itanium_constraint(p, &constraint) || !itanium_at_end(p))
+		return 0;
+	uint16_t node = itanium_node(p, ITANIUM_ENCODING, name, parameters, returned);
 	p->nodes[node].flags = node ? flags : 0;
+	if (node && conditions)
+		node = itanium_phrase(p, ITANIUM_P_ENABLE_IF, node, conditions);
+	if (node && constraint)
+		node = itanium_phrase(p, ITANIUM_P_REQUIRES_CLAUSE, node, constraint);
 	return node;
 }
 
@@ -426,15 +505,18 @@ uint16_t itanium_encoding(struct itanium *p)
 	if (!itanium_enter(p))
 		return itanium_leave(p, 0);
 	if (itanium_peek(p) == 'T')
-		return itanium_leave(p, virtual_name(p));
+		return itanium_leave(p, itanium_t_name(p));
 	if (itanium_peek(p) == 'G')
-		return itanium_leave(p, other_name(p));
+		return itanium_leave(p, itanium_g_name(p));
 	unsigned first = p->first_arg, n = p->n_args, context = p->context;
 	bool in_lambda = p->in_lambda, in_conversion = p->in_conversion;
 	p->first_arg = n;
 	p->context = ++p->n_contexts;
+	unsigned n_heads = p->n_heads;
+	p->n_heads = 0;
 	p->in_lambda = p->in_conversion = false;
-	uint16_t node = function_or_data(p);
+	uint16_t node = itanium_function_or_data(p);
+	p->n_heads = n_heads;
 	p->context = context;
 	p->first_arg = first;
 	p->n_args = n;

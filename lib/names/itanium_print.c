@@ -2,88 +2,66 @@
 /* The text of names. */
 #include "itanium_printer.h"
 
-void itanium_give_up(struct itanium_printer *w)
+static void itanium_put_slice(struct itanium_printer *w, unsigned offset, size_t n)
 {
-	w->failed = true;
-	w->pos = w->end = w->start; /* nothing more gets in, so that everything ends soon */
-}
-
-void itanium_put_number(struct itanium_printer *w, unsigned v)
-{
-	char digits[12];
-	int n = snprintf(digits, sizeof(digits), "%u", v);
-	put(w, digits, (size_t)n);
-}
-
-bool itanium_print_enter(struct itanium_printer *w)
-{
-	if (w->failed || w->depth == DEPTH_MOST || ++w->steps > STEPS_MOST) {
-		itanium_give_up(w);
-		return false;
-	}
-	w->depth++;
-	return true;
-}
-
-static void put_slice(struct itanium_printer *w, unsigned offset, size_t n)
-{
-	put(w, w->tree->start + offset, n);
+	itanium_put_bytes(w, w->tree->start + offset, n);
 }
 
 void itanium_put_list(struct itanium_printer *w, uint16_t list)
 {
 	char *mark = NULL; /* behind the last item that had one */
-	for (; list; list = at(w, list)->b) {
-		char *before = w->pos;
+	for (; list; list = itanium_at(w, list)->b) {
+		char *before = w->text.pos;
 		if (mark)
-			PUT(w, ", ");
-		char *item = w->pos;
-		itanium_put(w, at(w, list)->a);
-		if (w->failed)
+			ITANIUM_PUT(w, ", ");
+		char *item = w->text.pos;
+		itanium_put(w, itanium_at(w, list)->a);
+		if (w->text.failed)
 			return;
-		if (w->pos == item)
-			w->pos = before;
+		if (w->text.pos == item)
+			w->text.pos = before;
 		else
-			mark = w->pos;
+			mark = w->text.pos;
 	}
 }
 
-static void print_template_args(struct itanium_printer *w, uint16_t list)
+static void itanium_print_template_args(struct itanium_printer *w, uint16_t list)
 {
-	if (!w->style.llvm && last(w) == '<')
-		put_char(w, ' ');
+	if (!w->style.llvm && itanium_last(w) == '<')
+		itanium_put_char(w, ' ');
 	if (w->style.elide) {
-		PUT(w, "<...>");
+		ITANIUM_PUT(w, "<...>");
 		return;
 	}
-	put_char(w, '<');
+	itanium_put_char(w, '<');
 	itanium_put_list(w, list);
-	if (!w->style.llvm && last(w) == '>')
-		put_char(w, ' ');
-	put_char(w, '>');
+	if (!w->style.llvm && itanium_last(w) == '>')
+		itanium_put_char(w, ' ');
+	itanium_put_char(w, '>');
 }
 
-static void print_expansion(struct itanium_printer *w, uint16_t pattern)
+static void itanium_print_expansion(struct itanium_printer *w, uint16_t pattern)
 {
 	uint16_t pack = itanium_pack_in(w, pattern);
 	if (!pack) {
 		itanium_put_operand(w, pattern);
-		PUT(w, "...");
+		ITANIUM_PUT(w, "...");
 		return;
 	}
 	int outer = w->element;
 	bool any = false;
 	w->element = 0;
-	for (uint16_t item = at(w, pack)->a; item && !w->failed; item = at(w, item)->b) {
-		char *before = w->pos;
+	for (uint16_t item = itanium_at(w, pack)->a; item && !w->text.failed;
+	     item = itanium_at(w, item)->b) {
+		char *before = w->text.pos;
 		if (any)
-			PUT(w, ", ");
-		char *from = w->pos;
+			ITANIUM_PUT(w, ", ");
+		char *from = w->text.pos;
 		itanium_put(w, pattern);
-		if (w->failed)
+		if (w->text.failed)
 			break;
-		if (w->pos == from)
-			w->pos = before;
+		if (w->text.pos == from)
+			w->text.pos = before;
 		else
 			any = true;
 		w->element++;
@@ -92,7 +70,7 @@ static void print_expansion(struct itanium_printer *w, uint16_t pattern)
 }
 
 /* The name of a function and, if wanted, its parameters and what it returns. */
-static void print_encoding(struct itanium_printer *w, const struct itanium_node *n)
+static void itanium_print_encoding(struct itanium_printer *w, const struct itanium_node *n)
 {
 	bool bare = w->bare;
 	w->bare = false;
@@ -103,105 +81,178 @@ static void print_encoding(struct itanium_printer *w, const struct itanium_node 
 	if (n->c && !bare)
 		itanium_put_returned(w, n->c, /* of_type= */ false);
 	itanium_put(w, n->a);
-	put_char(w, '(');
+	itanium_put_char(w, '(');
+	if (n->flags & ITANIUM_FOR_OBJECT)
+		ITANIUM_PUT(w, "this ");
 	itanium_put_list(w, n->b);
-	put_char(w, ')');
+	itanium_put_char(w, ')');
 	itanium_put_qualifiers(w, n->flags);
 	if (n->c && !bare)
 		itanium_put_right(w, n->c);
 }
 
-static void print_local(struct itanium_printer *w, const struct itanium_node *n)
+static void itanium_print_local(struct itanium_printer *w, const struct itanium_node *n)
 {
-	w->bare = !w->style.llvm && at(w, n->a)->kind == ITANIUM_ENCODING;
+	uint8_t kind = itanium_at(w, n->a)->kind;
+	w->bare = !w->style.llvm && (kind == ITANIUM_ENCODING || kind == ITANIUM_PHRASE);
 	itanium_put(w, n->a);
 	w->bare = false;
-	PUT(w, "::");
+	ITANIUM_PUT(w, "::");
 	if (n->c) {
-		PUT(w, "{default arg#");
+		ITANIUM_PUT(w, "{default arg#");
 		itanium_put_number(w, n->c);
-		PUT(w, "}::");
+		ITANIUM_PUT(w, "}::");
 	}
 	itanium_put(w, n->b);
 }
 
-static void print_lambda(struct itanium_printer *w, const struct itanium_node *n)
+/* "$T", "$N0" as LLVM names them, "$T0", "$N1" as GNU does. */
+static void itanium_print_head_name(struct itanium_printer *w, const struct itanium_node *n)
+{
+	static const char *const names[] = {"$T", "$N", "$TT"};
+	ux_name_text_cstr(&w->text, names[n->a]);
+	if (!w->style.llvm)
+		itanium_put_number(w, n->c);
+	else if (n->b > 0)
+		itanium_put_number(w, n->b - 1U);
+}
+
+/* named: with the name, which GNU does not give to the parameters of a template's template. */
+static void itanium_print_head(struct itanium_printer *w, const struct itanium_node *n, bool named)
+{
+	const struct itanium_node *name = itanium_at(w, n->a);
+	if (name->a == ITANIUM_HEAD_TEMPLATE) {
+		ITANIUM_PUT(w, "template<");
+		for (uint16_t i = n->b; i && !w->text.failed; i = itanium_at(w, i)->b) {
+			if (i != n->b)
+				ITANIUM_PUT(w, ", ");
+			if (!itanium_print_enter(w))
+				return;
+			itanium_print_head(w, itanium_at(w, itanium_at(w, i)->a), w->style.llvm);
+			w->text.depth--;
+		}
+		itanium_put_bytes(w, w->style.llvm ? "> typename" : "> class",
+				  w->style.llvm ? 10 : 7);
+	} else if (n->b) {
+		itanium_put(w, n->b);
+	} else {
+		ITANIUM_PUT(w, "typename");
+	}
+	if (n->c && !w->style.llvm)
+		ITANIUM_PUT(w, "...");
+	if (named)
+		itanium_put_char(w, ' ');
+	if (n->c && w->style.llvm)
+		ITANIUM_PUT(w, "...");
+	if (named)
+		itanium_put(w, n->a);
+}
+
+static void itanium_print_heads(struct itanium_printer *w, uint16_t heads)
+{
+	if (!heads)
+		return;
+	itanium_put_char(w, '<');
+	itanium_put_list(w, heads);
+	itanium_put_char(w, '>');
+}
+
+static void itanium_print_lambda(struct itanium_printer *w, const struct itanium_node *n)
 {
 	if (w->style.llvm) {
-		PUT(w, "'lambda");
+		ITANIUM_PUT(w, "'lambda");
 		if (n->b > 0)
 			itanium_put_number(w, n->b - 1U);
-		PUT(w, "'(");
-		itanium_put_list(w, n->a);
-		put_char(w, ')');
-		return;
+		itanium_put_char(w, '\'');
+	} else {
+		ITANIUM_PUT(w, "{lambda");
 	}
-	PUT(w, "{lambda(");
+	itanium_print_heads(w, n->c);
+	itanium_put_char(w, '(');
 	itanium_put_list(w, n->a);
-	PUT(w, ")#");
+	itanium_put_char(w, ')');
+	if (w->style.llvm)
+		return;
+	itanium_put_char(w, '#');
 	itanium_put_number(w, n->b + 1U);
-	put_char(w, '}');
+	itanium_put_char(w, '}');
 }
 
-static void print_unnamed(struct itanium_printer *w, const struct itanium_node *n)
+static void itanium_print_unnamed(struct itanium_printer *w, const struct itanium_node *n)
 {
-	if (w->style.llvm) {
-		PUT(w, "'unnamed");
-		if (n->b > 0)
-			itanium_put_number(w, n->b - 1U);
-		put_char(w, '\'');
+	if (n->kind == ITANIUM_BLOCK) {
+		ITANIUM_PUT(w, "'block-literal'");
 		return;
 	}
-	PUT(w, "{unnamed type#");
+	if (w->style.llvm) {
+		ITANIUM_PUT(w, "'unnamed");
+		if (n->b > 0)
+			itanium_put_number(w, n->b - 1U);
+		itanium_put_char(w, '\'');
+		return;
+	}
+	ITANIUM_PUT(w, "{unnamed type#");
 	itanium_put_number(w, n->b + 1U);
-	put_char(w, '}');
+	itanium_put_char(w, '}');
 }
 
-static void print_special(struct itanium_printer *w, const struct itanium_node *n)
+/* "mod.sub:part" */
+static void itanium_print_module(struct itanium_printer *w, const struct itanium_node *n)
 {
-	put_word(w, n->a);
+	if (n->a)
+		itanium_put(w, n->a);
+	if (n->c)
+		itanium_put_char(w, ':');
+	else if (n->a)
+		itanium_put_char(w, '.');
+	itanium_put(w, n->b);
+}
+
+static void itanium_print_special(struct itanium_printer *w, const struct itanium_node *n)
+{
+	itanium_put_word(w, n->a);
 	if (n->a == ITANIUM_T_REFERENCE_TEMPORARY) {
 		itanium_put_number(w, n->c);
-		PUT(w, " for ");
+		ITANIUM_PUT(w, " for ");
 	}
 	itanium_put(w, n->b);
 }
 
-static void print_node(struct itanium_printer *w, uint16_t node)
+static void itanium_print_node(struct itanium_printer *w, uint16_t node)
 {
-	const struct itanium_node *n = at(w, node);
+	const struct itanium_node *n = itanium_at(w, node);
 	uint16_t argument = 0;
 	switch (n->kind) {
 	case ITANIUM_NAME:
-		put_slice(w, n->a, n->b);
+		itanium_put_slice(w, n->a, n->b);
 		return;
 	case ITANIUM_TEXT:
 		if (w->style.llvm && n->a == ITANIUM_T_NULLPTR)
-			PUT(w, "std::nullptr_t");
+			ITANIUM_PUT(w, "std::nullptr_t");
 		else
-			put_word(w, n->a);
+			itanium_put_word(w, n->a);
 		return;
 	case ITANIUM_ANONYMOUS:
-		PUT(w, "(anonymous namespace)");
+		ITANIUM_PUT(w, "(anonymous namespace)");
 		return;
 	case ITANIUM_QUALIFIED:
 	case ITANIUM_SCOPED:
 		itanium_put(w, n->a);
-		PUT(w, "::");
+		ITANIUM_PUT(w, "::");
 		itanium_put(w, n->b);
 		return;
 	case ITANIUM_TEMPLATE:
 		itanium_put(w, n->a);
-		print_template_args(w, n->b);
+		itanium_print_template_args(w, n->b);
 		return;
 	case ITANIUM_TAGGED:
 		itanium_put(w, n->a);
-		PUT(w, "[abi:");
+		ITANIUM_PUT(w, "[abi:");
 		itanium_put(w, n->b);
-		put_char(w, ']');
+		itanium_put_char(w, ']');
 		return;
 	case ITANIUM_DTOR:
-		put_char(w, '~');
+		itanium_put_char(w, '~');
 		itanium_put(w, n->a);
 		return;
 	case ITANIUM_CTOR:
@@ -211,43 +262,66 @@ static void print_node(struct itanium_printer *w, uint16_t node)
 		itanium_put_operator(w, n);
 		return;
 	case ITANIUM_CONVERSION:
-		PUT(w, "operator ");
+	case ITANIUM_VENDOR_OP:
+		ITANIUM_PUT(w, "operator ");
 		itanium_put(w, n->a);
 		return;
 	case ITANIUM_LITERAL_OP:
-		PUT(w, "operator\"\" ");
+		ITANIUM_PUT(w, "operator\"\" ");
 		itanium_put(w, n->a);
 		return;
 	case ITANIUM_LAMBDA:
-		print_lambda(w, n);
+		itanium_print_lambda(w, n);
 		return;
+	case ITANIUM_HEAD:
+		itanium_print_head(w, n, /* named= */ true);
+		return;
+	case ITANIUM_HEAD_NAME:
+		itanium_print_head_name(w, n);
+		return;
+	case ITANIUM_FRIEND:
+		if (w->style.llvm)
+			ITANIUM_PUT(w, "friend ");
+		itanium_put(w, n->a);
+		if (!w->style.llvm)
+			ITANIUM_PUT(w, "[friend]");
+		return;
+	case ITANIUM_MODULE:
+		itanium_print_module(w, n);
+		return;
+	case ITANIUM_IN_MODULE:
+		itanium_put(w, n->a);
+		itanium_put_char(w, '@');
+		itanium_put(w, n->b);
+		return;
+	case ITANIUM_BLOCK:
 	case ITANIUM_UNNAMED:
-		print_unnamed(w, n);
+		itanium_print_unnamed(w, n);
 		return;
 	case ITANIUM_BINDING:
-		put_char(w, '[');
+		itanium_put_char(w, '[');
 		itanium_put_list(w, n->a);
-		put_char(w, ']');
+		itanium_put_char(w, ']');
 		return;
 	case ITANIUM_LOCAL:
-		print_local(w, n);
+		itanium_print_local(w, n);
 		return;
 	case ITANIUM_ENCODING:
-		print_encoding(w, n);
+		itanium_print_encoding(w, n);
 		return;
 	case ITANIUM_SPECIAL:
-		print_special(w, n);
+		itanium_print_special(w, n);
 		return;
 	case ITANIUM_IN:
 		itanium_put(w, n->a);
-		PUT(w, "-in-");
+		ITANIUM_PUT(w, "-in-");
 		itanium_put(w, n->b);
 		return;
 	case ITANIUM_VECTOR:
 		itanium_put(w, n->a);
-		PUT(w, " __vector(");
+		ITANIUM_PUT(w, " __vector(");
 		itanium_put(w, n->b);
-		put_char(w, ')');
+		itanium_put_char(w, ')');
 		return;
 	case ITANIUM_PARAMETER:
 		argument = itanium_argument_of(w, node);
@@ -255,9 +329,9 @@ static void print_node(struct itanium_printer *w, uint16_t node)
 			itanium_put(w, argument);
 		return;
 	case ITANIUM_AUTO:
-		PUT(w, "auto");
+		ITANIUM_PUT(w, "auto");
 		if (!w->style.llvm) {
-			put_char(w, ':');
+			itanium_put_char(w, ':');
 			itanium_put_number(w, n->b + 1U);
 		}
 		return;
@@ -265,14 +339,14 @@ static void print_node(struct itanium_printer *w, uint16_t node)
 		itanium_put_list(w, n->a);
 		return;
 	case ITANIUM_EXPANSION:
-		print_expansion(w, n->a);
+		itanium_print_expansion(w, n->a);
 		return;
 	case ITANIUM_DECLTYPE:
-		put(w, "decltype (", w->style.llvm ? 8 : 10);
+		itanium_put_bytes(w, "decltype (", w->style.llvm ? 8 : 10);
 		if (w->style.llvm)
-			put_char(w, '(');
+			itanium_put_char(w, '(');
 		itanium_put(w, n->a);
-		put_char(w, ')');
+		itanium_put_char(w, ')');
 		return;
 	case ITANIUM_LITERAL:
 		itanium_put_literal(w, n);
@@ -292,6 +366,9 @@ static void print_node(struct itanium_printer *w, uint16_t node)
 	case ITANIUM_NONE:
 	case ITANIUM_LIST:
 	case ITANIUM_NOEXCEPT:
+	case ITANIUM_THROWS:
+	case ITANIUM_FOLD:
+	case ITANIUM_PHRASE:
 	case ITANIUM_UNARY:
 	case ITANIUM_BINARY:
 	case ITANIUM_CALL:
@@ -308,25 +385,19 @@ void itanium_put(struct itanium_printer *w, uint16_t node)
 {
 	if (!itanium_print_enter(w))
 		return;
-	print_node(w, node);
-	w->depth--;
+	itanium_print_node(w, node);
+	w->text.depth--;
 }
 
-bool itanium_print(const struct itanium *p, uint16_t root, struct ux_itanium_style style,
-		   size_t most, struct ux_out *out)
+bool itanium_print(const struct itanium *p, uint16_t root, struct ux_itanium_style style)
 {
-	char text[1 << 16];
 	struct itanium_printer w = {
 		.tree = p,
-		.start = text,
-		.pos = text,
-		.end = text + ux_min(most, sizeof(text)),
+		.text = *p->text,
 		.style = style,
 		.element = -1,
 	};
 	itanium_put(&w, root);
-	if (w.failed || w.pos == w.start)
-		return false;
-	ux_out_put(out, text, (size_t)(w.pos - text));
-	return true;
+	*p->text = w.text;
+	return !w.text.failed && w.text.pos > w.text.start;
 }

@@ -3,7 +3,7 @@
 #include "itanium_printer.h"
 
 /* How literals of the integer types end; NULL: their type stands in front. */
-static const char *literal_suffix(const struct itanium_node *type)
+static const char *itanium_literal_suffix(const struct itanium_node *type)
 {
 	if (type->kind != ITANIUM_TEXT)
 		return NULL;
@@ -27,22 +27,31 @@ static const char *literal_suffix(const struct itanium_node *type)
 
 void itanium_put_literal(struct itanium_printer *w, const struct itanium_node *n)
 {
-	const struct itanium_node *type = at(w, n->a);
+	const struct itanium_node *type = itanium_at(w, n->a);
 	const char *value = w->tree->start + n->b;
 	size_t size = n->c;
 	if (type->kind == ITANIUM_TEXT && type->a == ITANIUM_T_BOOL && size == 1 &&
 	    (*value == '0' || *value == '1')) {
-		put(w, *value == '1' ? "true" : "false", *value == '1' ? 4 : 5);
+		itanium_put_bytes(w, *value == '1' ? "true" : "false", *value == '1' ? 4 : 5);
 		return;
 	}
-	const char *suffix = literal_suffix(type);
-	if (!suffix) {
-		put_char(w, '(');
+	bool is_null = type->kind == ITANIUM_TEXT && type->a == ITANIUM_T_NULLPTR;
+	if (is_null && w->style.llvm) {
+		ITANIUM_PUT(w, "nullptr");
+		return;
+	}
+	if (size == 0) { /* it has but one value */
 		itanium_put(w, n->a);
-		put_char(w, ')');
+		return;
+	}
+	const char *suffix = itanium_literal_suffix(type);
+	if (!suffix) {
+		itanium_put_char(w, '(');
+		itanium_put(w, n->a);
+		itanium_put_char(w, ')');
 	}
 	if (*value == 'n') {
-		put_char(w, '-');
+		itanium_put_char(w, '-');
 		value++;
 		size--;
 	}
@@ -50,142 +59,198 @@ void itanium_put_literal(struct itanium_printer *w, const struct itanium_node *n
 			(type->a == ITANIUM_T_FLOAT || type->a == ITANIUM_T_DOUBLE ||
 			 type->a == ITANIUM_T_LDOUBLE || type->a == ITANIUM_T_FLOAT128);
 	if (is_float)
-		put_char(w, '[');
-	put(w, value, size);
+		itanium_put_char(w, '[');
+	itanium_put_bytes(w, value, size);
 	if (is_float)
-		put_char(w, ']');
+		itanium_put_char(w, ']');
 	if (suffix)
-		put(w, suffix, strlen(suffix));
+		itanium_put_bytes(w, suffix, strlen(suffix));
 }
 
 void itanium_put_operand(struct itanium_printer *w, uint16_t node)
 {
-	const struct itanium_node *n = at(w, node);
+	const struct itanium_node *n = itanium_at(w, node);
 	bool is_primary = n->kind == ITANIUM_ENCODING || n->kind == ITANIUM_CALL ||
 			  n->kind == ITANIUM_PARAMETER || n->kind == ITANIUM_TEMPLATE;
 	bool plain = (w->style.llvm && is_primary) || n->kind == ITANIUM_NAME ||
 		     n->kind == ITANIUM_QUALIFIED || n->kind == ITANIUM_FUNCTION_PARAMETER ||
+		     n->kind == ITANIUM_FOLD || n->kind == ITANIUM_DTOR ||
 		     (n->kind == ITANIUM_SCOPED &&
-		      (w->style.llvm || at(w, n->b)->kind != ITANIUM_TEMPLATE));
+		      (w->style.llvm || itanium_at(w, n->b)->kind != ITANIUM_TEMPLATE));
 	if (!plain)
-		put_char(w, '(');
+		itanium_put_char(w, '(');
 	itanium_put(w, node);
 	if (!plain)
-		put_char(w, ')');
+		itanium_put_char(w, ')');
 }
 
-static void print_unary(struct itanium_printer *w, const struct itanium_node *n)
+static void itanium_print_unary(struct itanium_printer *w, const struct itanium_node *n)
 {
 	const struct itanium_operator *op = &itanium_operators[n->a];
 	uint16_t operand = n->b;
-	put(w, op->text, op->size);
+	itanium_put_bytes(w, op->text, op->size);
 	/* The address of a function: without its parameters. */
-	if (!w->style.llvm && op->text[0] == '&' && at(w, operand)->kind == ITANIUM_ENCODING &&
-	    at(w, operand)->flags == 0 && at(w, at(w, operand)->a)->kind == ITANIUM_QUALIFIED)
-		operand = at(w, operand)->a;
+	if (!w->style.llvm && op->text[0] == '&' &&
+	    itanium_at(w, operand)->kind == ITANIUM_ENCODING &&
+	    itanium_at(w, operand)->flags == 0 &&
+	    itanium_at(w, itanium_at(w, operand)->a)->kind == ITANIUM_QUALIFIED)
+		operand = itanium_at(w, operand)->a;
 	itanium_put_operand(w, operand);
 }
 
-static void print_binary(struct itanium_printer *w, const struct itanium_node *n)
+static void itanium_print_binary(struct itanium_printer *w, const struct itanium_node *n)
 {
 	const struct itanium_operator *op = &itanium_operators[n->a];
 	bool greater = op->size == 1 && op->text[0] == '>'; /* which would end the arguments */
 	if (greater)
-		put_char(w, '(');
+		itanium_put_char(w, '(');
 	itanium_put_operand(w, n->b);
-	put(w, op->text, op->size);
+	itanium_put_bytes(w, op->text, op->size);
 	itanium_put_operand(w, n->c);
 	if (greater)
-		put_char(w, ')');
+		itanium_put_char(w, ')');
 }
 
-static void print_call(struct itanium_printer *w, const struct itanium_node *n)
+static void itanium_print_call(struct itanium_printer *w, const struct itanium_node *n)
 {
 	itanium_put_operand(w, n->a);
-	put_char(w, '(');
+	itanium_put_char(w, '(');
 	itanium_put_list(w, n->b);
-	put_char(w, ')');
+	itanium_put_char(w, ')');
 }
 
-static void print_cast(struct itanium_printer *w, const struct itanium_node *n)
+static void itanium_print_cast(struct itanium_printer *w, const struct itanium_node *n)
 {
 	if (n->kind == ITANIUM_BRACED) {
 		if (n->a)
 			itanium_put(w, n->a);
-		put_char(w, '{');
+		itanium_put_char(w, '{');
 		itanium_put_list(w, n->b);
-		put_char(w, '}');
+		itanium_put_char(w, '}');
 		return;
 	}
-	put_char(w, '(');
+	itanium_put_char(w, '(');
 	itanium_put(w, n->a);
-	put_char(w, ')');
+	itanium_put_char(w, ')');
 	if (n->kind == ITANIUM_CAST) {
 		itanium_put_operand(w, n->b);
 		return;
 	}
-	put_char(w, '(');
+	itanium_put_char(w, '(');
 	itanium_put_list(w, n->b);
-	put_char(w, ')');
+	itanium_put_char(w, ')');
 }
 
-static unsigned pack_length(const struct itanium_printer *w, uint16_t pack)
+static unsigned itanium_pack_length(const struct itanium_printer *w, uint16_t pack)
 {
 	unsigned n = 0;
-	for (uint16_t item = at(w, pack)->a; item; item = at(w, item)->b)
+	for (uint16_t item = itanium_at(w, pack)->a; item; item = itanium_at(w, item)->b)
 		n++;
 	return n;
 }
 
-static void print_sizeof(struct itanium_printer *w, const struct itanium_node *n)
+static void itanium_print_sizeof(struct itanium_printer *w, const struct itanium_node *n)
 {
 	if (n->a == ITANIUM_T_SIZEOF_PACK) {
 		uint16_t pack = itanium_pack_in(w, n->b);
 		if (pack)
-			itanium_put_number(w, pack_length(w, pack));
+			itanium_put_number(w, itanium_pack_length(w, pack));
 		else
-			itanium_give_up(w);
+			ux_name_text_fail(&w->text);
 		return;
 	}
-	put_word(w, n->a);
-	put_char(w, '(');
+	itanium_put_word(w, n->a);
+	itanium_put_char(w, '(');
 	itanium_put(w, n->b);
-	put_char(w, ')');
+	itanium_put_char(w, ')');
+}
+
+static void itanium_print_fold(struct itanium_printer *w, const struct itanium_node *n)
+{
+	const struct itanium_operator *op = &itanium_operators[n->a];
+	itanium_put_char(w, '(');
+	if (n->b) {
+		itanium_put_operand(w, n->b);
+		itanium_put_bytes(w, op->text, op->size);
+	}
+	ITANIUM_PUT(w, "...");
+	if (n->c) {
+		itanium_put_bytes(w, op->text, op->size);
+		itanium_put_operand(w, n->c);
+	}
+	itanium_put_char(w, ')');
+}
+
+static void itanium_put_all(struct itanium_printer *w, uint16_t list)
+{
+	for (; list && !w->text.failed; list = itanium_at(w, list)->b)
+		itanium_put(w, itanium_at(w, list)->a);
+}
+
+/* Words with nodes in them: see ITANIUM_PHRASES. */
+static void itanium_print_phrase(struct itanium_printer *w, const struct itanium_node *n)
+{
+	if (!w->style.parameters &&
+	    (n->a == ITANIUM_P_REQUIRES_CLAUSE || n->a == ITANIUM_P_ENABLE_IF)) {
+		itanium_put(w, n->b);
+		return;
+	}
+	for (const char *s = itanium_phrases[n->a]; *s && !w->text.failed; s++) {
+		if ((unsigned char)*s > 8) {
+			itanium_put_char(w, *s);
+			continue;
+		}
+		uint16_t node = *s % 2 ? n->b : n->c;
+		if (*s <= 2)
+			itanium_put(w, node);
+		else if (*s <= 4)
+			itanium_put_operand(w, node);
+		else if (*s <= 6)
+			itanium_put_list(w, node);
+		else
+			itanium_put_all(w, node);
+	}
 }
 
 void itanium_put_expression(struct itanium_printer *w, const struct itanium_node *n)
 {
 	switch (n->kind) {
 	case ITANIUM_UNARY:
-		print_unary(w, n);
+		itanium_print_unary(w, n);
 		return;
 	case ITANIUM_BINARY:
-		print_binary(w, n);
+		itanium_print_binary(w, n);
 		return;
 	case ITANIUM_CALL:
-		print_call(w, n);
+		itanium_print_call(w, n);
 		return;
 	case ITANIUM_CAST:
 	case ITANIUM_LIST_CAST:
 	case ITANIUM_BRACED:
-		print_cast(w, n);
+		itanium_print_cast(w, n);
 		return;
 	case ITANIUM_SIZEOF:
-		print_sizeof(w, n);
+		itanium_print_sizeof(w, n);
+		return;
+	case ITANIUM_FOLD:
+		itanium_print_fold(w, n);
+		return;
+	case ITANIUM_PHRASE:
+		itanium_print_phrase(w, n);
 		return;
 	case ITANIUM_FUNCTION_PARAMETER:
-		PUT(w, "{parm#");
+		ITANIUM_PUT(w, "{parm#");
 		itanium_put_number(w, n->b);
-		put_char(w, '}');
+		itanium_put_char(w, '}');
 		return;
 	default:
-		itanium_give_up(w); /* no node that a name can have */
+		ux_name_text_fail(&w->text); /* no node that a name can have */
 	}
 }
 
 void itanium_put_operator(struct itanium_printer *w, const struct itanium_node *n)
 {
 	const struct itanium_operator *op = &itanium_operators[n->a];
-	PUT(w, "operator");
-	put(w, op->text, op->size);
+	ITANIUM_PUT(w, "operator");
+	itanium_put_bytes(w, op->text, op->size);
 }

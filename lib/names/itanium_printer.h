@@ -6,32 +6,21 @@
 #include "itanium_tree.h"
 
 enum {
-	STEPS_MOST = 1 << 18, /* nodes that are written, with those that have no text */
-	DEPTH_MOST = 768,     /* of nodes in each other; a level takes about 200 bytes of stack */
+	ITANIUM_PRINT_DEPTH_MOST =
+		768, /* of nodes in each other, of about 200 bytes of stack each */
 };
 
 /* One text in the making. It is kept here until it is whole. */
 struct itanium_printer {
 	const struct itanium *tree;
-	char *start, *pos, *end;
+	struct ux_name_text text;
 	struct ux_itanium_style style;
-	bool failed;
 	bool bare;   /* functions without what they return: they enclose something */
 	int element; /* of packs that are being expanded; -1: none is */
-	unsigned depth;
-	unsigned steps;
 };
 
-/* Ends the text: it is no good, and whatever is still written goes nowhere. */
-void itanium_give_up(struct itanium_printer *w);
-void itanium_put_number(struct itanium_printer *w, unsigned v);
-
-/* One node deeper; false, and the text is ended, when that is too deep or takes too long. Each true
- * is undone by w->depth--. */
-bool itanium_print_enter(struct itanium_printer *w);
-
 /* The argument that a PARAMETER stands for at this place of an expansion; 0: none. */
-uint16_t itanium_argument_of(const struct itanium_printer *w, uint16_t node);
+uint16_t itanium_argument_of(struct itanium_printer *w, uint16_t node);
 
 /* " const", " &", ... */
 void itanium_put_qualifiers(struct itanium_printer *w, uint8_t flags);
@@ -62,41 +51,42 @@ void itanium_put_expression(struct itanium_printer *w, const struct itanium_node
 /* The first pack that the pattern names, which is what it is expanded over; 0: none. */
 uint16_t itanium_pack_in(struct itanium_printer *w, uint16_t node);
 
-ux_inline const struct itanium_node *at(const struct itanium_printer *w, uint16_t node)
+ux_inline const struct itanium_node *itanium_at(const struct itanium_printer *w, uint16_t node)
 {
 	return &w->tree->nodes[node];
 }
 
-ux_inline void put(struct itanium_printer *w, const char *text, size_t n)
+ux_inline bool itanium_print_enter(struct itanium_printer *w)
 {
-	if (ux_unlikely((size_t)(w->end - w->pos) < n)) {
-		itanium_give_up(w);
-		return;
-	}
-	memcpy(w->pos, text, n);
-	w->pos += n;
+	return ux_name_text_enter(&w->text, ITANIUM_PRINT_DEPTH_MOST);
 }
 
-ux_inline void put_char(struct itanium_printer *w, char c)
+ux_inline void itanium_put_number(struct itanium_printer *w, unsigned v)
 {
-	if (ux_unlikely(w->pos == w->end)) {
-		itanium_give_up(w);
-		return;
-	}
-	*w->pos++ = c;
+	ux_name_text_number(&w->text, v);
 }
 
-#define PUT(w, literal) put((w), (literal), sizeof(literal) - 1)
-
-ux_inline char last(const struct itanium_printer *w)
+ux_inline void itanium_put_bytes(struct itanium_printer *w, const char *s, size_t n)
 {
-	return w->pos > w->start ? w->pos[-1] : '\0';
+	ux_name_text_put(&w->text, s, n);
 }
 
-ux_inline void put_word(struct itanium_printer *w, uint16_t text)
+ux_inline void itanium_put_char(struct itanium_printer *w, char c)
+{
+	ux_name_text_char(&w->text, c);
+}
+
+#define ITANIUM_PUT(w, literal) UX_NAME_TEXT_PUT(&(w)->text, literal)
+
+ux_inline char itanium_last(const struct itanium_printer *w)
+{
+	return ux_name_text_last(&w->text);
+}
+
+ux_inline void itanium_put_word(struct itanium_printer *w, uint16_t text)
 {
 	const struct itanium_word *word = &itanium_words[text];
-	put(w, word->text, word->size);
+	itanium_put_bytes(w, word->text, word->size);
 }
 
 #endif

@@ -3,7 +3,8 @@
 #ifndef UX_ITANIUM_TREE_H
 #define UX_ITANIUM_TREE_H
 
-#include "itanium.h"
+#include "demangle_schemes.h"
+#include "text.h"
 
 enum itanium_kind {
 	ITANIUM_NONE,
@@ -19,21 +20,29 @@ enum itanium_kind {
 	ITANIUM_OPERATOR,   /* a: number of the operator */
 	ITANIUM_CONVERSION, /* a: type */
 	ITANIUM_LITERAL_OP, /* a: name */
-	ITANIUM_LAMBDA,     /* a: list of parameters, b: number */
-	ITANIUM_UNNAMED,    /* b: number */
-	ITANIUM_BINDING,    /* a: list of names */
-	ITANIUM_LOCAL,      /* a: encoding of the function, b: entity; c: 1 + number of a default
-			       argument, or 0 */
-	ITANIUM_ENCODING,   /* a: name, b: list of parameters, c: type that is returned, or 0 */
-	ITANIUM_SPECIAL,    /* a: number of a constant text, b: what follows it */
-	ITANIUM_IN,         /* a "-in-" b */
-	ITANIUM_QUALIFIER,  /* a: type; flags */
-	ITANIUM_VENDOR,     /* a: type, b: qualifier */
-	ITANIUM_POINTER,    /* a: type */
+	ITANIUM_LAMBDA,     /* a: list of parameters, b: number, c: list of its template's */
+	ITANIUM_HEAD,      /* a: name, b: type, list of HEADs or constraint, or 0; c: 1 of a pack */
+	ITANIUM_HEAD_NAME, /* a: enum itanium_head, b: number of its kind, c: of all */
+	ITANIUM_BLOCK,     /* b: number */
+	ITANIUM_FRIEND,    /* a: name */
+	ITANIUM_MODULE,    /* a: enclosing module or 0, b: name, c: 1 of a partition */
+	ITANIUM_IN_MODULE, /* a: name, b: module */
+	ITANIUM_VENDOR_OP, /* a: name */
+	ITANIUM_UNNAMED,   /* b: number */
+	ITANIUM_BINDING,   /* a: list of names */
+	ITANIUM_LOCAL,     /* a: encoding of the function, b: entity; c: 1 + number of a default
+			      argument, or 0 */
+	ITANIUM_ENCODING,  /* a: name, b: list of parameters, c: type that is returned, or 0 */
+	ITANIUM_SPECIAL,   /* a: number of a constant text, b: what follows it */
+	ITANIUM_IN,        /* a "-in-" b */
+	ITANIUM_QUALIFIER, /* a: type; flags */
+	ITANIUM_VENDOR,    /* a: type, b: qualifier */
+	ITANIUM_POINTER,   /* a: type */
 	ITANIUM_LREF,
 	ITANIUM_RREF,
 	ITANIUM_POSTFIX,   /* a: type, b: number of a constant text */
-	ITANIUM_FUNCTION,  /* a: type that is returned, b: list of parameters, c: exceptions */
+	ITANIUM_FUNCTION,  /* a: type that is returned, b: list of parameters, c: NOEXCEPT, THROWS,
+			      TEXT or 0 */
 	ITANIUM_ARRAY,     /* a: type, b: dimension or 0 */
 	ITANIUM_VECTOR,    /* the same */
 	ITANIUM_MEMBER,    /* a: class, b: type */
@@ -43,6 +52,7 @@ enum itanium_kind {
 	ITANIUM_EXPANSION, /* a: pattern */
 	ITANIUM_DECLTYPE,  /* a: expression */
 	ITANIUM_NOEXCEPT,  /* a: expression or 0 */
+	ITANIUM_THROWS,    /* a: list of types */
 	ITANIUM_LITERAL,   /* a: type, b: offset, c: bytes */
 	ITANIUM_UNARY,     /* a: number of the operator, b: operand */
 	ITANIUM_BINARY,    /* a: number of the operator, b, c: operands */
@@ -53,6 +63,8 @@ enum itanium_kind {
 	ITANIUM_SIZEOF,    /* a: number of a constant text, b: what it is of */
 	ITANIUM_FUNCTION_PARAMETER, /* b: number */
 	ITANIUM_SCOPED,             /* a "::" b in an expression */
+	ITANIUM_FOLD,               /* a: number of the operator, b, c: operands or 0 */
+	ITANIUM_PHRASE,             /* a: enum itanium_phrase_of, b, c: what its words are about */
 };
 
 /* Flags of a QUALIFIER, a FUNCTION, an ENCODING. */
@@ -63,14 +75,15 @@ enum {
 	ITANIUM_CV = 7,
 	ITANIUM_FOR_LREF = 8, /* callable on an lvalue: "&" */
 	ITANIUM_FOR_RREF = 16,
+	ITANIUM_FOR_OBJECT = 32, /* the first parameter is the object: \"this\" */
 };
 
 enum {
 	ITANIUM_NAME_MOST = 8192,  /* bytes: offsets are of 16 bits */
 	ITANIUM_NODES_MOST = 8192, /* a byte of a name makes about one */
 	ITANIUM_SUBS_MOST = 1024,
-	ITANIUM_STEPS_MOST = 1 << 16, /* trees share parts: walking one may take forever */
 	ITANIUM_ARGS_MOST = 256,
+	ITANIUM_HEADS_MOST = 64,
 	ITANIUM_DEPTH_MOST = 192, /* of the grammar; a level takes about 1 KB of stack */
 };
 
@@ -85,7 +98,7 @@ struct itanium {
 	const char *start;
 	const char *pos;
 	const char *end;
-	unsigned depth;
+	struct ux_name_text *text; /* for its budget: trees share parts, and walks may not end */
 	unsigned n_nodes;
 	unsigned n_subs;
 	unsigned first_arg; /* of args: those before it are of an enclosing encoding */
@@ -93,7 +106,8 @@ struct itanium {
 	unsigned n_forward;
 	unsigned context; /* number of the encoding whose template T_ means */
 	unsigned n_contexts;
-	unsigned steps;     /* nodes that were read again for what T_ in them means */
+	unsigned n_heads;   /* parameters of the template that a lambda is */
+	uint16_t module;    /* of the name that is read next; 0: none */
 	bool in_lambda;     /* template parameters are those of a generic lambda */
 	bool in_conversion; /* what follows a type's T_ are the arguments of the operator, and it
 			       may name arguments that are yet to come */
@@ -102,6 +116,7 @@ struct itanium {
 	uint16_t sub_contexts[ITANIUM_SUBS_MOST]; /* where each was read: see itanium_here() */
 	uint16_t args[ITANIUM_ARGS_MOST];         /* of the template that is being named */
 	uint16_t forward[ITANIUM_ARGS_MOST]; /* PARAMETER nodes whose argument is yet to come */
+	uint16_t heads[ITANIUM_HEADS_MOST];
 	struct itanium_node nodes[ITANIUM_NODES_MOST];
 };
 
@@ -181,10 +196,154 @@ struct itanium_list {
 bool itanium_append(struct itanium *p, struct itanium_list *list, uint16_t item);
 
 /* Constant texts. */
+#define ITANIUM_TEXTS                                                                       \
+	X(STD, "std")                                                                       \
+	X(VOID, "void")                                                                     \
+	X(WCHAR, "wchar_t")                                                                 \
+	X(BOOL, "bool")                                                                     \
+	X(CHAR, "char")                                                                     \
+	X(SCHAR, "signed char")                                                             \
+	X(UCHAR, "unsigned char")                                                           \
+	X(SHORT, "short")                                                                   \
+	X(USHORT, "unsigned short")                                                         \
+	X(INT, "int")                                                                       \
+	X(UINT, "unsigned int")                                                             \
+	X(LONG, "long")                                                                     \
+	X(ULONG, "unsigned long")                                                           \
+	X(LLONG, "long long")                                                               \
+	X(ULLONG, "unsigned long long")                                                     \
+	X(INT128, "__int128")                                                               \
+	X(UINT128, "unsigned __int128")                                                     \
+	X(FLOAT, "float")                                                                   \
+	X(DOUBLE, "double")                                                                 \
+	X(LDOUBLE, "long double")                                                           \
+	X(FLOAT128, "__float128")                                                           \
+	X(ELLIPSIS, "...")                                                                  \
+	X(DECIMAL32, "decimal32")                                                           \
+	X(DECIMAL64, "decimal64")                                                           \
+	X(DECIMAL128, "decimal128")                                                         \
+	X(HALF, "half")                                                                     \
+	X(CHAR8, "char8_t")                                                                 \
+	X(CHAR16, "char16_t")                                                               \
+	X(CHAR32, "char32_t")                                                               \
+	X(AUTO, "auto")                                                                     \
+	X(DECLTYPE_AUTO, "decltype(auto)")                                                  \
+	X(NULLPTR, "decltype(nullptr)")                                                     \
+	X(COMPLEX, " _Complex")                                                             \
+	X(IMAGINARY, " _Imaginary")                                                         \
+	X(ALLOCATOR, "allocator")                                                           \
+	X(BASIC_STRING, "basic_string")                                                     \
+	X(STRING, "string")                                                                 \
+	X(ISTREAM, "istream")                                                               \
+	X(OSTREAM, "ostream")                                                               \
+	X(IOSTREAM, "iostream")                                                             \
+	X(LONG_STRING, "basic_string<char, std::char_traits<char>, std::allocator<char> >") \
+	X(LONG_ISTREAM, "basic_istream<char, std::char_traits<char> >")                     \
+	X(LONG_OSTREAM, "basic_ostream<char, std::char_traits<char> >")                     \
+	X(LONG_IOSTREAM, "basic_iostream<char, std::char_traits<char> >")                   \
+	X(BASIC_ISTREAM, "basic_istream")                                                   \
+	X(BASIC_OSTREAM, "basic_ostream")                                                   \
+	X(BASIC_IOSTREAM, "basic_iostream")                                                 \
+	X(STRING_LITERAL, "string literal")                                                 \
+	X(VTABLE, "vtable for ")                                                            \
+	X(VTT, "VTT for ")                                                                  \
+	X(CONSTRUCTION, "construction vtable for ")                                         \
+	X(TYPEINFO, "typeinfo for ")                                                        \
+	X(TYPEINFO_NAME, "typeinfo name for ")                                              \
+	X(TYPEINFO_FN, "typeinfo fn for ")                                                  \
+	X(NON_VIRTUAL_THUNK, "non-virtual thunk to ")                                       \
+	X(VIRTUAL_THUNK, "virtual thunk to ")                                               \
+	X(COVARIANT_THUNK, "covariant return thunk to ")                                    \
+	X(GUARD, "guard variable for ")                                                     \
+	X(TLS_INIT, "TLS init function for ")                                               \
+	X(TLS_WRAPPER, "TLS wrapper function for ")                                         \
+	X(REFERENCE_TEMPORARY, "reference temporary #")                                     \
+	X(HIDDEN_ALIAS, "hidden alias for ")                                                \
+	X(TRANSACTION, "transaction clone for ")                                            \
+	X(NON_TRANSACTION, "non-transaction clone for ")                                    \
+	X(SIZEOF, "sizeof ")                                                                \
+	X(SIZEOF_PACK, "sizeof...")                                                         \
+	X(ALIGNOF, "alignof ")                                                              \
+	X(THIS, "this")                                                                     \
+	X(THROW, "throw")                                                                   \
+	X(ZERO, "0")                                                                        \
+	X(BFLOAT16, "std::bfloat16_t")                                                      \
+	X(TRANSACTION_SAFE, "transaction_safe")                                             \
+	X(MODULE_INITIALIZER, "initializer for module ")                                    \
+	X(TEMPLATE_OBJECT, "template parameter object for ")                                \
+	X(BLOCK_INVOCATION, "invocation function for block in ")
+
 enum itanium_text {
 #define X(name, text) ITANIUM_T_##name,
-#include "itanium_texts.h"
+	ITANIUM_TEXTS
 #undef X
+};
+
+/*
+ * Expressions and types of fixed words. \1 and \2 are the nodes b and c, \3 and \4 the same as
+ * operands, \5 and \6 as lists, \7 and \10 as lists without anything between the items.
+ */
+#define ITANIUM_PHRASES                                 \
+	X(ALTERNATIVES, "\3 : \4")                      \
+	X(AT_INDEX, "[\1]=\4")                          \
+	X(AT_MEMBER, ".\1=\4")                          \
+	X(AT_OFFSET, "\1 at offset \2")                 \
+	X(AWAIT, "co_await \3")                         \
+	X(BITINT, "_BitInt(\1)")                        \
+	X(CALL, "\1(\6)")                               \
+	X(CONDITIONAL, "\3?\2")                         \
+	X(CONSTRAINED_AUTO, "\1 auto")                  \
+	X(CONSTRAINED_DECLTYPE, "\1 decltype(auto)")    \
+	X(CONST_CAST, "const_cast<\1>(\2)")             \
+	X(DELETE, "delete \3")                          \
+	X(DELETE_ARRAY, "delete[] \3")                  \
+	X(DYNAMIC_CAST, "dynamic_cast<\1>(\2)")         \
+	X(ENABLE_IF, "\1 [enable_if:\6]")               \
+	X(FLOAT_N, "_Float\1")                          \
+	X(GLOBAL, "::\1")                               \
+	X(NEW, "new \1")                                \
+	X(NEW_AT, "new (\5) \2")                        \
+	X(NEW_WITH, "\1(\6)")                           \
+	X(NOEXCEPT, "noexcept (\1)")                    \
+	X(PIXEL_VECTOR, "pixel vector[\1]")             \
+	X(POST_MINUS, "\3--")                           \
+	X(POST_PLUS, "\3++")                            \
+	X(PRE_MINUS, "--\3")                            \
+	X(PRE_PLUS, "++\3")                             \
+	X(RANGE, "\1 ... \2")                           \
+	X(REINTERPRET_CAST, "reinterpret_cast<\1>(\2)") \
+	X(REQUIRE, " \1;")                              \
+	X(REQUIRE_NESTED, " requires \1;")              \
+	X(REQUIRE_NOEXCEPT, " {\1} noexcept;")          \
+	X(REQUIRE_NOEXCEPT_OF, " {\1} noexcept -> \2;") \
+	X(REQUIRE_OF, " {\1} -> \2;")                   \
+	X(REQUIRE_TYPE, " typename \1;")                \
+	X(REQUIRES, "requires {\7 }")                   \
+	X(REQUIRES_CLAUSE, "\1 requires \2")            \
+	X(REQUIRES_OF, "requires (\5) {\10 }")          \
+	X(SIZEOF_ALL, "sizeof... (\5)")                 \
+	X(SIZEOF_PACK, "sizeof... (\1)")                \
+	X(STATIC_CAST, "static_cast<\1>(\2)")           \
+	X(STRING, "\"<\1>\"")                           \
+	X(SUBOBJECT, "\1.<\2>")                         \
+	X(SUBSCRIPT, "\3[\2]")                          \
+	X(THROW, "throw \3")                            \
+	X(TYPEID, "typeid (\1)")                        \
+	X(UNSIGNED_BITINT, "unsigned _BitInt(\1)")
+
+enum itanium_phrase_of {
+#define X(name, text) ITANIUM_P_##name,
+	ITANIUM_PHRASES
+#undef X
+};
+
+extern const char *const itanium_phrases[];
+
+/* Kinds of parameters that the template of a lambda has. */
+enum itanium_head {
+	ITANIUM_HEAD_TYPE,
+	ITANIUM_HEAD_VALUE,
+	ITANIUM_HEAD_TEMPLATE,
 };
 
 struct itanium_word {
@@ -222,7 +381,17 @@ uint16_t itanium_substitution(struct itanium *p, bool in_prefix);
 uint16_t itanium_decltype(struct itanium *p);
 uint16_t itanium_expression(struct itanium *p);
 uint16_t itanium_literal(struct itanium *p);
+uint16_t itanium_template_arg(struct itanium *p);
+uint16_t itanium_simple_name(struct itanium *p);
+uint16_t itanium_operator_name(struct itanium *p);
+uint16_t itanium_phrase(struct itanium *p, enum itanium_phrase_of phrase, uint16_t b, uint16_t c);
 uint8_t itanium_qualifiers(struct itanium *p);
+
+/* Declarations of template parameters in front of a lambda's; false when malformed. */
+bool itanium_heads(struct itanium *p, uint16_t *ret);
+
+/* Q and an expression, if they are there; false when malformed. *ret: 0 without. */
+bool itanium_constraint(struct itanium *p, uint16_t *ret);
 
 /* Digits; false without any, or past 65,535. */
 bool itanium_number(struct itanium *p, uint16_t *ret);
@@ -230,20 +399,19 @@ bool itanium_number(struct itanium *p, uint16_t *ret);
 /* "_" is 0, "0_" is 1, ...; with base 36 digits and upper-case letters. */
 bool itanium_sequence(struct itanium *p, unsigned base, uint16_t *ret);
 
-/* One level deeper; false when that is too deep. Each true is undone by itanium_leave(). */
+/* One level deeper; false when that is too deep. Each call is undone by itanium_leave(). */
 ux_inline bool itanium_enter(struct itanium *p)
 {
-	return p->depth++ < ITANIUM_DEPTH_MOST;
+	return ux_name_text_enter(p->text, ITANIUM_DEPTH_MOST);
 }
 
 ux_inline uint16_t itanium_leave(struct itanium *p, uint16_t result)
 {
-	p->depth--;
+	p->text->depth--;
 	return result;
 }
 
-/* Writes node `root`; false when it needs over `most` bytes or too many steps. */
-bool itanium_print(const struct itanium *p, uint16_t root, struct ux_itanium_style style,
-		   size_t most, struct ux_out *out);
+/* Writes node `root`; false when that needs more than the budget of p->text. */
+bool itanium_print(const struct itanium *p, uint16_t root, struct ux_itanium_style style);
 
 #endif

@@ -42,13 +42,13 @@ uint16_t itanium_types_until(struct itanium *p, bool *ret_ok)
 	do {
 		if (!itanium_append(p, &types, itanium_type(p)))
 			return 0;
-	} while (p->pos < p->end && !strchr("E.", *p->pos) &&
+	} while (p->pos < p->end && !strchr("E._Q", *p->pos) &&
 		 !((*p->pos == 'R' || *p->pos == 'O') && itanium_peek2(p) == 'E'));
 	*ret_ok = true;
 	return types.first;
 }
 
-static uint16_t function_type(struct itanium *p, uint8_t flags, uint16_t exceptions)
+static uint16_t itanium_function_type(struct itanium *p, uint8_t flags, uint16_t exceptions)
 {
 	bool ok = false;
 	p->pos++;
@@ -68,38 +68,59 @@ static uint16_t function_type(struct itanium *p, uint8_t flags, uint16_t excepti
 	return node;
 }
 
-/* noexcept and "transaction safe" in front of a function's type; false: no such type follows. */
-static bool exceptions(struct itanium *p, uint16_t *ret)
+static uint16_t itanium_thrown_types(struct itanium *p)
 {
-	*ret = 0;
-	if (itanium_take2(p, "Do"))
-		*ret = itanium_node(p, ITANIUM_NOEXCEPT, 0, 0, 0);
-	else if (itanium_take2(p, "DO"))
-		*ret = itanium_over(p, ITANIUM_NOEXCEPT, itanium_expression(p));
-	else
-		return itanium_peek(p) == 'F';
-	if (p->nodes[*ret].a && !itanium_take(p, 'E'))
-		return false;
-	return *ret && itanium_peek(p) == 'F';
+	struct itanium_list types = {0};
+	while (!itanium_take(p, 'E'))
+		if (!itanium_append(p, &types, itanium_type(p)))
+			return 0;
+	return itanium_node(p, ITANIUM_THROWS, types.first, 0, 0);
 }
 
-static uint16_t qualified_type(struct itanium *p)
+/*
+ * What a function may throw and whether it is safe in transactions, in front of its type; false: no
+ * such type follows. *ret: 0 for neither.
+ */
+static bool itanium_exceptions(struct itanium *p, uint16_t *ret)
+{
+	*ret = 0;
+	for (bool any = true; any;) {
+		if (itanium_take2(p, "Do")) {
+			*ret = itanium_node(p, ITANIUM_NOEXCEPT, 0, 0, 0);
+		} else if (itanium_take2(p, "DO")) {
+			*ret = itanium_over(p, ITANIUM_NOEXCEPT, itanium_expression(p));
+			if (!itanium_take(p, 'E'))
+				return false;
+		} else if (itanium_take2(p, "Dw")) {
+			*ret = itanium_thrown_types(p);
+		} else if (itanium_take2(p, "Dx")) {
+			*ret = itanium_text_node(p, ITANIUM_T_TRANSACTION_SAFE);
+		} else {
+			any = false;
+		}
+		if (any && !*ret)
+			return false;
+	}
+	return itanium_peek(p) == 'F';
+}
+
+static uint16_t itanium_qualified_type(struct itanium *p)
 {
 	uint8_t flags = itanium_qualifiers(p);
 	const char *from = p->pos;
 	uint16_t throws = 0;
 	bool of_function =
 		itanium_peek(p) == 'F' ||
-		(itanium_peek(p) == 'D' && strchr("oO", itanium_peek2(p)) && itanium_peek2(p));
+		(itanium_peek(p) == 'D' && strchr("oOwx", itanium_peek2(p)) && itanium_peek2(p));
 	if (of_function)
-		return exceptions(p, &throws) ? function_type(p, flags, throws) : 0;
+		return itanium_exceptions(p, &throws) ? itanium_function_type(p, flags, throws) : 0;
 	p->pos = from;
 	uint16_t type = itanium_over(p, ITANIUM_QUALIFIER, itanium_type(p));
 	p->nodes[type].flags = type ? flags : 0;
 	return type;
 }
 
-static uint16_t vendor_qualified(struct itanium *p)
+static uint16_t itanium_vendor_qualified(struct itanium *p)
 {
 	p->pos++;
 	uint16_t word = itanium_source_name(p);
@@ -109,7 +130,7 @@ static uint16_t vendor_qualified(struct itanium *p)
 	return type ? itanium_node(p, ITANIUM_VENDOR, type, word, 0) : 0;
 }
 
-static uint16_t array_type(struct itanium *p)
+static uint16_t itanium_array_type(struct itanium *p)
 {
 	uint16_t dimension = 0, size = 0;
 	const char *from = ++p->pos;
@@ -125,20 +146,58 @@ static uint16_t array_type(struct itanium *p)
 	return type ? itanium_node(p, ITANIUM_ARRAY, type, dimension, 0) : 0;
 }
 
-static uint16_t vector_type(struct itanium *p)
+/* Digits as a node; 0 without any. */
+static uint16_t itanium_digits(struct itanium *p)
 {
 	const char *from = p->pos;
-	while (itanium_peek(p) >= '0' && itanium_peek(p) <= '9')
+	while (ux_is_digit(itanium_peek(p)))
 		p->pos++;
-	uint16_t dimension = p->pos > from
-				     ? itanium_node(p, ITANIUM_NAME, (uint16_t)(from - p->start),
-						    (uint16_t)(p->pos - from), 0)
-				     : 0;
-	uint16_t type = dimension && itanium_take(p, '_') ? itanium_type(p) : 0;
+	return p->pos > from ? itanium_node(p, ITANIUM_NAME, (uint16_t)(from - p->start),
+					    (uint16_t)(p->pos - from), 0)
+			     : 0;
+}
+
+/* Dv4_f, Dv4_p of pixels, Dv_ and an expression. */
+static uint16_t itanium_vector_type(struct itanium *p)
+{
+	uint16_t dimension = itanium_take(p, '_') ? itanium_expression(p) : itanium_digits(p);
+	if (!dimension || !itanium_take(p, '_'))
+		return 0;
+	if (itanium_take(p, 'p'))
+		return itanium_phrase(p, ITANIUM_P_PIXEL_VECTOR, dimension, 0);
+	uint16_t type = itanium_type(p);
 	return type ? itanium_node(p, ITANIUM_VECTOR, type, dimension, 0) : 0;
 }
 
-static uint16_t member_type(struct itanium *p)
+/* DF16_, DF32x, DF16b */
+static uint16_t itanium_float_type(struct itanium *p)
+{
+	const char *from = p->pos;
+	if (!itanium_digits(p))
+		return 0;
+	if (itanium_take(p, 'b'))
+		return itanium_text_node(p, ITANIUM_T_BFLOAT16);
+	size_t n = (size_t)(p->pos - from) + (itanium_peek(p) == 'x');
+	uint16_t size = itanium_node(p, ITANIUM_NAME, (uint16_t)(from - p->start), (uint16_t)n, 0);
+	if (!size || (!itanium_take(p, '_') && !itanium_take(p, 'x')))
+		return 0;
+	return itanium_phrase(p, ITANIUM_P_FLOAT_N, size, 0);
+}
+
+/* DB8_, DU and an expression */
+static uint16_t itanium_bitint_type(struct itanium *p, enum itanium_phrase_of phrase)
+{
+	uint16_t size = ux_is_digit(itanium_peek(p)) ? itanium_digits(p) : itanium_expression(p);
+	return size && itanium_take(p, '_') ? itanium_phrase(p, phrase, size, 0) : 0;
+}
+
+static uint16_t itanium_constrained_type(struct itanium *p, enum itanium_phrase_of phrase)
+{
+	uint16_t concept = itanium_name(p, /* naming= */ false);
+	return concept ? itanium_phrase(p, phrase, concept, 0) : 0;
+}
+
+static uint16_t itanium_member_type(struct itanium *p)
 {
 	p->pos++;
 	uint16_t class = itanium_type(p);
@@ -156,7 +215,7 @@ uint16_t itanium_decltype(struct itanium *p)
 }
 
 /* Types of two letters that begin with D; those that have no text of their own are remembered. */
-static uint16_t other_type(struct itanium *p)
+static uint16_t itanium_d_type(struct itanium *p)
 {
 	static const struct {
 		char code;
@@ -185,11 +244,28 @@ static uint16_t other_type(struct itanium *p)
 		return itanium_remember(p, itanium_over(p, ITANIUM_EXPANSION, itanium_type(p)));
 	case 'v':
 		p->pos += 2;
-		return itanium_remember(p, vector_type(p));
+		return itanium_remember(p, itanium_vector_type(p));
+	case 'F':
+		p->pos += 2;
+		return itanium_float_type(p);
+	case 'B':
+	case 'U':
+		p->pos += 2;
+		return itanium_bitint_type(p,
+					   c == 'B' ? ITANIUM_P_BITINT : ITANIUM_P_UNSIGNED_BITINT);
+	case 'k':
+	case 'K':
+		p->pos += 2;
+		return itanium_remember(
+			p, itanium_constrained_type(p, c == 'k' ? ITANIUM_P_CONSTRAINED_AUTO
+								: ITANIUM_P_CONSTRAINED_DECLTYPE));
 	case 'o':
 	case 'O':
-		return exceptions(p, &throws) ? itanium_remember(p, function_type(p, 0, throws))
-					      : 0;
+	case 'w':
+	case 'x':
+		return itanium_exceptions(p, &throws)
+			       ? itanium_remember(p, itanium_function_type(p, 0, throws))
+			       : 0;
 	default:
 		return 0;
 	}
@@ -199,8 +275,13 @@ uint16_t itanium_template_param(struct itanium *p)
 {
 	uint16_t number = 0;
 	p->pos++;
+	/* How many templates further in than the outermost: the lambda's own is the only other. */
+	if (itanium_take(p, 'L') && (!itanium_number(p, &number) || !itanium_take(p, '_')))
+		return 0;
 	if (!itanium_sequence(p, 10, &number))
 		return 0;
+	if (p->in_lambda && number < p->n_heads)
+		return p->heads[number];
 	if (p->in_lambda)
 		return itanium_node(p, ITANIUM_AUTO, 0, number, 0);
 	if (p->first_arg + number < p->n_args)
@@ -215,7 +296,7 @@ uint16_t itanium_template_param(struct itanium *p)
 }
 
 /* T_, or what a template template parameter makes. */
-static uint16_t parameter_type(struct itanium *p)
+static uint16_t itanium_parameter_type(struct itanium *p)
 {
 	if (strchr("sue", itanium_peek2(p)) && itanium_peek2(p)) { /* struct, union, enum */
 		p->pos += 2;
@@ -240,12 +321,12 @@ static const struct {
 	{'s', ITANIUM_T_STRING, ITANIUM_T_LONG_STRING},
 };
 
-static uint16_t meant_here(struct itanium *p, uint16_t node);
+static uint16_t itanium_rebind(struct itanium *p, uint16_t node);
 
 /* The same for child; false when it fails. */
-static bool child_meant_here(struct itanium *p, uint16_t *child, bool *changed)
+static bool itanium_rebind_child(struct itanium *p, uint16_t *child, bool *changed)
 {
-	uint16_t made = *child ? meant_here(p, *child) : 0;
+	uint16_t made = *child ? itanium_rebind(p, *child) : 0;
 	if (*child && !made)
 		return false;
 	*changed |= made != *child;
@@ -257,24 +338,29 @@ static bool child_meant_here(struct itanium *p, uint16_t *child, bool *changed)
  * What node, read inside of another encoding or of a lambda, is here: a substitution stands for the
  * words, and T_ in them for what it means where they are used. A tree without T_ stays itself.
  */
-static uint16_t meant_here(struct itanium *p, uint16_t node)
+static uint16_t itanium_rebind(struct itanium *p, uint16_t node)
 {
 	struct itanium_node n = p->nodes[node];
-	bool is_parameter = n.kind == ITANIUM_PARAMETER || n.kind == ITANIUM_AUTO;
+	bool is_head = n.kind == ITANIUM_HEAD_NAME;
+	bool is_parameter = n.kind == ITANIUM_PARAMETER || n.kind == ITANIUM_AUTO || is_head;
+	unsigned number = is_head ? n.c : n.b;
+	if (is_head && p->in_lambda)
+		return node;
 	if (is_parameter && p->in_lambda)
 		return itanium_node(p, ITANIUM_AUTO, 0, n.b, 0);
-	if (is_parameter && p->first_arg + n.b < p->n_args)
-		return itanium_node(p, ITANIUM_PARAMETER, p->args[p->first_arg + n.b], n.b, 0);
+	if (is_parameter && p->first_arg + number < p->n_args)
+		return itanium_node(p, ITANIUM_PARAMETER, p->args[p->first_arg + number],
+				    (uint16_t)number, 0);
 	if (is_parameter || n.kind == ITANIUM_ENCODING || n.kind == ITANIUM_LAMBDA)
 		return node;
 	uint8_t children = itanium_children[n.kind];
-	bool changed = false, ok = itanium_enter(p) && p->steps++ < ITANIUM_STEPS_MOST;
+	bool changed = false, ok = itanium_enter(p);
 	if (ok && children & ITANIUM_A)
-		ok = child_meant_here(p, &n.a, &changed);
+		ok = itanium_rebind_child(p, &n.a, &changed);
 	if (ok && children & ITANIUM_B)
-		ok = child_meant_here(p, &n.b, &changed);
+		ok = itanium_rebind_child(p, &n.b, &changed);
 	if (ok && children & ITANIUM_C)
-		ok = child_meant_here(p, &n.c, &changed);
+		ok = itanium_rebind_child(p, &n.c, &changed);
 	uint16_t made = ok ? node : 0;
 	if (ok && changed) {
 		made = itanium_node(p, (enum itanium_kind)n.kind, n.a, n.b, n.c);
@@ -310,27 +396,33 @@ uint16_t itanium_substitution(struct itanium *p, bool in_prefix)
 		return 0;
 	if (p->sub_contexts[number] == itanium_here(p))
 		return p->subs[number];
-	return meant_here(p, p->subs[number]);
+	return itanium_rebind(p, p->subs[number]);
 }
 
-static uint16_t substituted_type(struct itanium *p)
+static uint16_t itanium_substituted_type(struct itanium *p)
 {
 	if (itanium_peek2(p) == 't')
 		return itanium_remember(p, itanium_name(p, false));
 	uint16_t node = itanium_substitution(p, false);
+	if (p->nodes[node].kind == ITANIUM_MODULE) {
+		p->module = node;
+		node = itanium_unqualified_name(p, 0);
+		node = node ? itanium_remember(p, node) : 0;
+	}
 	if (node && itanium_peek(p) == 'I')
 		node = itanium_remember(p, itanium_template_args(p, node, false));
 	return node;
 }
 
-static uint16_t wrapped_type(struct itanium *p, enum itanium_kind kind, enum itanium_text text)
+static uint16_t itanium_wrapped_type(struct itanium *p, enum itanium_kind kind,
+				     enum itanium_text text)
 {
 	p->pos++;
 	uint16_t type = itanium_type(p);
 	return type ? itanium_remember(p, itanium_node(p, kind, type, (uint16_t)text, 0)) : 0;
 }
 
-static uint16_t vendor_type(struct itanium *p)
+static uint16_t itanium_vendor_type(struct itanium *p)
 {
 	p->pos++;
 	uint16_t name = itanium_source_name(p);
@@ -339,41 +431,41 @@ static uint16_t vendor_type(struct itanium *p)
 	return itanium_remember(p, name);
 }
 
-static uint16_t type_of(struct itanium *p, char c)
+static uint16_t itanium_type_of(struct itanium *p, char c)
 {
 	switch (c) {
 	case 'r':
 	case 'V':
 	case 'K':
-		return itanium_remember(p, qualified_type(p));
+		return itanium_remember(p, itanium_qualified_type(p));
 	case 'U':
 		return itanium_peek2(p) == 'l' || itanium_peek2(p) == 't'
 			       ? itanium_remember(p, itanium_name(p, false))
-			       : itanium_remember(p, vendor_qualified(p));
+			       : itanium_remember(p, itanium_vendor_qualified(p));
 	case 'P':
-		return wrapped_type(p, ITANIUM_POINTER, ITANIUM_T_STD);
+		return itanium_wrapped_type(p, ITANIUM_POINTER, ITANIUM_T_STD);
 	case 'R':
-		return wrapped_type(p, ITANIUM_LREF, ITANIUM_T_STD);
+		return itanium_wrapped_type(p, ITANIUM_LREF, ITANIUM_T_STD);
 	case 'O':
-		return wrapped_type(p, ITANIUM_RREF, ITANIUM_T_STD);
+		return itanium_wrapped_type(p, ITANIUM_RREF, ITANIUM_T_STD);
 	case 'C':
-		return wrapped_type(p, ITANIUM_POSTFIX, ITANIUM_T_COMPLEX);
+		return itanium_wrapped_type(p, ITANIUM_POSTFIX, ITANIUM_T_COMPLEX);
 	case 'G':
-		return wrapped_type(p, ITANIUM_POSTFIX, ITANIUM_T_IMAGINARY);
+		return itanium_wrapped_type(p, ITANIUM_POSTFIX, ITANIUM_T_IMAGINARY);
 	case 'F':
-		return itanium_remember(p, function_type(p, 0, 0));
+		return itanium_remember(p, itanium_function_type(p, 0, 0));
 	case 'A':
-		return itanium_remember(p, array_type(p));
+		return itanium_remember(p, itanium_array_type(p));
 	case 'M':
-		return itanium_remember(p, member_type(p));
+		return itanium_remember(p, itanium_member_type(p));
 	case 'T':
-		return parameter_type(p);
+		return itanium_parameter_type(p);
 	case 'D':
-		return other_type(p);
+		return itanium_d_type(p);
 	case 'S':
-		return substituted_type(p);
+		return itanium_substituted_type(p);
 	case 'u':
-		return vendor_type(p);
+		return itanium_vendor_type(p);
 	default:
 		return itanium_remember(p, itanium_name(p, false));
 	}
@@ -388,28 +480,122 @@ uint16_t itanium_type(struct itanium *p)
 	}
 	if (!itanium_enter(p))
 		return itanium_leave(p, 0);
-	return itanium_leave(p, type_of(p, c));
+	return itanium_leave(p, itanium_type_of(p, c));
 }
 
-static uint16_t template_arg(struct itanium *p);
-
-static uint16_t argument_pack(struct itanium *p)
+static uint16_t itanium_argument_pack(struct itanium *p)
 {
 	struct itanium_list items = {0};
 	p->pos++;
 	while (!itanium_take(p, 'E'))
-		if (!itanium_append(p, &items, template_arg(p)))
+		if (!itanium_append(p, &items, itanium_template_arg(p)))
 			return 0;
 	return itanium_node(p, ITANIUM_PACK, items.first, 0, 0);
 }
 
-static uint16_t template_arg(struct itanium *p)
+bool itanium_constraint(struct itanium *p, uint16_t *ret)
+{
+	if (!itanium_take(p, 'Q'))
+		return true;
+	*ret = itanium_expression(p);
+	return *ret != 0;
+}
+
+/* A new name for a parameter of a lambda's template; 0: there are too many. */
+static uint16_t itanium_head_name(struct itanium *p, enum itanium_head kind)
+{
+	uint16_t number = 0;
+	for (unsigned i = 0; i < p->n_heads; i++)
+		number = (uint16_t)(number + (p->nodes[p->heads[i]].a == (uint16_t)kind));
+	if (p->n_heads == ITANIUM_HEADS_MOST)
+		return 0;
+	uint16_t node =
+		itanium_node(p, ITANIUM_HEAD_NAME, (uint16_t)kind, number, (uint16_t)p->n_heads);
+	p->heads[p->n_heads++] = node;
+	return node;
+}
+
+/* Tt: a template, whose own parameters are named anew, up to E. */
+static uint16_t itanium_template_head(struct itanium *p)
+{
+	uint16_t outer[ITANIUM_HEADS_MOST], heads = 0, constraint = 0;
+	unsigned n_heads = p->n_heads;
+	memcpy(outer, p->heads, n_heads * sizeof(*outer));
+	p->n_heads = 0;
+	bool ok = itanium_heads(p, &heads) && itanium_constraint(p, &constraint) &&
+		  itanium_take(p, 'E');
+	memcpy(p->heads, outer, n_heads * sizeof(*outer));
+	p->n_heads = n_heads;
+	uint16_t name = ok ? itanium_head_name(p, ITANIUM_HEAD_TEMPLATE) : 0;
+	return name ? itanium_node(p, ITANIUM_HEAD, name, heads, 0) : 0;
+}
+
+/* The declaration of a parameter of a template, whose T is passed. */
+static uint16_t itanium_head(struct itanium *p)
+{
+	uint16_t of = 0, name = 0;
+	switch (p->pos < p->end ? *p->pos++ : '\0') {
+	case 'y':
+		name = itanium_head_name(p, ITANIUM_HEAD_TYPE);
+		break;
+	case 'k':
+		of = itanium_name(p, /* naming= */ false);
+		name = of ? itanium_head_name(p, ITANIUM_HEAD_TYPE) : 0;
+		break;
+	case 'n':
+		of = itanium_type(p);
+		name = of ? itanium_head_name(p, ITANIUM_HEAD_VALUE) : 0;
+		break;
+	case 't':
+		return itanium_template_head(p);
+	case 'p': /* a pack of them */
+		name = itanium_peek(p) == 'T' && p->pos++ ? itanium_head(p) : 0;
+		p->nodes[name].c = name != 0;
+		return name;
+	default:
+		return 0;
+	}
+	return name ? itanium_node(p, ITANIUM_HEAD, name, of, 0) : 0;
+}
+
+static bool itanium_at_head(const struct itanium *p)
+{
+	return itanium_peek(p) == 'T' && itanium_peek2(p) && strchr("ykntp", itanium_peek2(p));
+}
+
+bool itanium_heads(struct itanium *p, uint16_t *ret)
+{
+	struct itanium_list heads = {0};
+	bool ok = itanium_enter(p);
+	while (ok && itanium_at_head(p)) {
+		p->pos++;
+		ok = itanium_append(p, &heads, itanium_head(p));
+	}
+	*ret = heads.first;
+	return itanium_leave(p, ok);
+}
+
+/* What a template's parameter was declared as, where an argument does not tell: no text. */
+static bool itanium_skip_head(struct itanium *p)
+{
+	bool in_lambda = p->in_lambda;
+	unsigned n_heads = p->n_heads;
+	if (!itanium_at_head(p))
+		return true;
+	p->in_lambda = true;
+	p->n_heads = 0;
+	p->pos++;
+	bool ok = itanium_head(p) != 0;
+	p->in_lambda = in_lambda;
+	p->n_heads = n_heads;
+	return ok;
+}
+
+static uint16_t itanium_template_arg_of(struct itanium *p)
 {
 	uint16_t node = 0;
-	/* What the parameter was declared as, where that is not evident: no text. */
-	if (itanium_take2(p, "Tn") && !itanium_type(p))
+	if (!itanium_skip_head(p))
 		return 0;
-	(void)itanium_take2(p, "Ty");
 	switch (itanium_peek(p)) {
 	case 'X':
 		p->pos++;
@@ -418,24 +604,36 @@ static uint16_t template_arg(struct itanium *p)
 	case 'L':
 		return itanium_literal(p);
 	case 'J':
-		if (!itanium_enter(p))
-			return itanium_leave(p, 0);
-		return itanium_leave(p, argument_pack(p));
+	case 'I': /* as GCC wrote a pack before the ABI had J */
+		return itanium_argument_pack(p);
 	default:
 		return itanium_type(p);
 	}
 }
 
+uint16_t itanium_template_arg(struct itanium *p)
+{
+	if (!itanium_enter(p))
+		return itanium_leave(p, 0);
+	return itanium_leave(p, itanium_template_arg_of(p));
+}
+
 uint16_t itanium_template_args(struct itanium *p, uint16_t name, bool naming)
 {
 	struct itanium_list items = {0};
+	uint16_t constraint = 0;
 	bool in_conversion = p->in_conversion, in_lambda = p->in_lambda;
 	p->in_conversion = p->in_conversion && !naming;
 	p->pos++;
 	if (naming)
 		p->n_args = p->first_arg;
 	while (!itanium_take(p, 'E')) {
-		uint16_t item = template_arg(p);
+		if (itanium_peek(p) == 'Q') { /* the last, and without text */
+			if (!itanium_constraint(p, &constraint))
+				return 0;
+			continue;
+		}
+		uint16_t item = itanium_template_arg(p);
 		if (!itanium_append(p, &items, item))
 			return 0;
 		if (naming && p->n_args == ITANIUM_ARGS_MOST)

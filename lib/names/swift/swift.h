@@ -3,8 +3,7 @@
 #ifndef UX_SWIFT_H
 #define UX_SWIFT_H
 
-#include "bytes.h"
-#include "out.h"
+#include "name_text.h"
 
 /* How a name is written. */
 struct ux_swift_style {
@@ -17,12 +16,12 @@ struct ux_swift_style {
 bool ux_swift_marked(struct ux_bytes name);
 
 /*
- * Appends the text of a Swift name, as `swift demangle -compact` has it, to out. False, and nothing
- * appended, for what is no such name or malformed, needs over `most` bytes of text or nests too
- * deep. Time is bounded, memory is on the stack (220 KB, and 380 KB for the deepest name). Any
- * thread. Source: Swift, docs/ABI/Mangling.rst.
+ * Writes the text of a Swift name, as `swift demangle -compact` has it. False when it is no such
+ * name, malformed, or would need more than the budget of `text`: what was written is then of no
+ * use. Memory is on the stack (220 KB, and 380 KB for the deepest name). Any thread. Source: Swift,
+ * docs/ABI/Mangling.rst.
  */
-bool ux_swift_demangle(struct ux_bytes name, struct ux_swift_style style, size_t most,
-		       struct ux_out *out);
+bool ux_swift_demangle(struct ux_bytes name, struct ux_swift_style style,
+		       struct ux_name_text *text);
 
 #endif

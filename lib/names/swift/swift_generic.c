@@ -2,7 +2,7 @@
 /* Generic signatures, associated types and conformances of Swift names. */
 #include "swift_tree.h"
 
-static uint16_t param_at(struct swift *p, uint32_t depth, uint32_t index)
+static uint16_t swift_param_at(struct swift *p, uint32_t depth, uint32_t index)
 {
 	if (depth > UINT16_MAX || index > UINT16_MAX)
 		return 0;
@@ -15,13 +15,13 @@ uint16_t swift_generic_param(struct swift *p)
 	if (swift_take(p, 'd')) {
 		if (!swift_index(p, &depth) || !swift_index(p, &index))
 			return 0;
-		return param_at(p, depth + 1, index);
+		return swift_param_at(p, depth + 1, index);
 	}
 	if (swift_take(p, 'z'))
-		return param_at(p, 0, 0);
+		return swift_param_at(p, 0, 0);
 	if (swift_take(p, 's'))
 		return swift_leaf(p, SWIFT_EXISTENTIAL_SELF);
-	return swift_index(p, &index) ? param_at(p, 0, index + 1) : 0;
+	return swift_index(p, &index) ? swift_param_at(p, 0, index + 1) : 0;
 }
 
 uint16_t swift_signature(struct swift *p, bool counts)
@@ -90,7 +90,7 @@ enum subject {
 	SAID_BEFORE,
 };
 
-static uint16_t subject_of(struct swift *p, enum subject subject)
+static uint16_t swift_subject_of(struct swift *p, enum subject subject)
 {
 	uint16_t base = 0;
 	if (subject == SAID_BEFORE)
@@ -102,9 +102,9 @@ static uint16_t subject_of(struct swift *p, enum subject subject)
 						   : swift_member_path(p, base));
 }
 
-static uint16_t layout(struct swift *p, enum subject subject)
+static uint16_t swift_layout(struct swift *p, enum subject subject)
 {
-	uint16_t type = subject_of(p, subject);
+	uint16_t type = swift_subject_of(p, subject);
 	uint16_t size = 0, align = 0;
 	char c = swift_next(p);
 	if (!c || !strchr("URNCDTBSEeMm", c))
@@ -123,23 +123,23 @@ static uint16_t layout(struct swift *p, enum subject subject)
 	return type && name ? SWIFT_MAKE_SOME(p, SWIFT_LAYOUT, type, name, size, align) : 0;
 }
 
-static uint16_t inverse(struct swift *p, enum subject subject)
+static uint16_t swift_inverse(struct swift *p, enum subject subject)
 {
 	uint16_t number = swift_index_node(p);
-	uint16_t type = number ? subject_of(p, subject) : 0;
+	uint16_t type = number ? swift_subject_of(p, subject) : 0;
 	return SWIFT_MAKE(p, SWIFT_INVERSE, type, number);
 }
 
-static uint16_t with_type(struct swift *p, enum swift_kind kind, enum subject subject)
+static uint16_t swift_with_type(struct swift *p, enum swift_kind kind, enum subject subject)
 {
-	uint16_t about = subject_of(p, subject);
+	uint16_t about = swift_subject_of(p, subject);
 	uint16_t type = about ? swift_pop_type(p) : 0;
 	return SWIFT_MAKE(p, kind, about, type);
 }
 
-static uint16_t conforms(struct swift *p, enum subject subject)
+static uint16_t swift_conforms(struct swift *p, enum subject subject)
 {
-	uint16_t about = subject_of(p, subject);
+	uint16_t about = swift_subject_of(p, subject);
 	uint16_t protocol = about ? swift_pop_protocol(p) : 0;
 	return SWIFT_MAKE(p, SWIFT_CONFORMS, about, protocol);
 }
@@ -149,54 +149,54 @@ uint16_t swift_requirement(struct swift *p)
 	char c = swift_next(p);
 	switch (c) {
 	case 'v':
-		return SWIFT_MAKE(p, SWIFT_PACK_MARK, subject_of(p, PARAM));
+		return SWIFT_MAKE(p, SWIFT_PACK_MARK, swift_subject_of(p, PARAM));
 	case 'V':
-		return with_type(p, SWIFT_VALUE_MARK, PARAM);
+		return swift_with_type(p, SWIFT_VALUE_MARK, PARAM);
 	case 'b':
-		return with_type(p, SWIFT_CONFORMS, PARAM);
+		return swift_with_type(p, SWIFT_CONFORMS, PARAM);
 	case 'c':
-		return with_type(p, SWIFT_CONFORMS, MEMBER);
+		return swift_with_type(p, SWIFT_CONFORMS, MEMBER);
 	case 'C':
-		return with_type(p, SWIFT_CONFORMS, MEMBER_PATH);
+		return swift_with_type(p, SWIFT_CONFORMS, MEMBER_PATH);
 	case 'B':
-		return with_type(p, SWIFT_CONFORMS, SAID_BEFORE);
+		return swift_with_type(p, SWIFT_CONFORMS, SAID_BEFORE);
 	case 's':
-		return with_type(p, SWIFT_SAME_TYPE, PARAM);
+		return swift_with_type(p, SWIFT_SAME_TYPE, PARAM);
 	case 't':
-		return with_type(p, SWIFT_SAME_TYPE, MEMBER);
+		return swift_with_type(p, SWIFT_SAME_TYPE, MEMBER);
 	case 'T':
-		return with_type(p, SWIFT_SAME_TYPE, MEMBER_PATH);
+		return swift_with_type(p, SWIFT_SAME_TYPE, MEMBER_PATH);
 	case 'S':
-		return with_type(p, SWIFT_SAME_TYPE, SAID_BEFORE);
+		return swift_with_type(p, SWIFT_SAME_TYPE, SAID_BEFORE);
 	case 'h':
-		return with_type(p, SWIFT_SAME_SHAPE, PARAM);
+		return swift_with_type(p, SWIFT_SAME_SHAPE, PARAM);
 	case 'l':
-		return layout(p, PARAM);
+		return swift_layout(p, PARAM);
 	case 'm':
-		return layout(p, MEMBER);
+		return swift_layout(p, MEMBER);
 	case 'M':
-		return layout(p, MEMBER_PATH);
+		return swift_layout(p, MEMBER_PATH);
 	case 'L':
-		return layout(p, SAID_BEFORE);
+		return swift_layout(p, SAID_BEFORE);
 	case 'i':
-		return inverse(p, PARAM);
+		return swift_inverse(p, PARAM);
 	case 'j':
-		return inverse(p, MEMBER);
+		return swift_inverse(p, MEMBER);
 	case 'J':
-		return inverse(p, MEMBER_PATH);
+		return swift_inverse(p, MEMBER_PATH);
 	case 'I':
-		return inverse(p, SAID_BEFORE);
+		return swift_inverse(p, SAID_BEFORE);
 	case 'p':
-		return conforms(p, MEMBER);
+		return swift_conforms(p, MEMBER);
 	case 'P':
-		return conforms(p, MEMBER_PATH);
+		return swift_conforms(p, MEMBER_PATH);
 	case 'Q':
-		return conforms(p, SAID_BEFORE);
+		return swift_conforms(p, SAID_BEFORE);
 	case '\0':
 		return 0;
 	default:
 		p->pos--;
-		return conforms(p, PARAM);
+		return swift_conforms(p, PARAM);
 	}
 }
 
@@ -216,13 +216,13 @@ uint16_t swift_conformance(struct swift *p)
 	return SWIFT_MAKE(p, SWIFT_CONFORMANCE, type, protocol, module);
 }
 
-static uint16_t pop_any_conformance(struct swift *p)
+static uint16_t swift_pop_any_conformance(struct swift *p)
 {
 	return swift_pop_class(p, SWIFT_IS_CONFORMANCE);
 }
 
 /* The module is one of neither the type nor the protocol unless an operator said so. */
-static uint16_t conformance_ref(struct swift *p)
+static uint16_t swift_conformance_ref(struct swift *p)
 {
 	uint16_t ref = swift_pop(p, SWIFT_CONFORMANCE_REF_TYPE);
 	if (!ref)
@@ -234,22 +234,22 @@ static uint16_t conformance_ref(struct swift *p)
 	return SWIFT_MAKE(p, SWIFT_CONFORMANCE_REF_OTHER, protocol, module);
 }
 
-static uint16_t concrete(struct swift *p)
+static uint16_t swift_concrete(struct swift *p)
 {
-	uint16_t conditions = swift_list(p, SWIFT_CONFORMANCE_LIST, pop_any_conformance);
-	uint16_t ref = conditions ? conformance_ref(p) : 0;
+	uint16_t conditions = swift_list(p, SWIFT_CONFORMANCE_LIST, swift_pop_any_conformance);
+	uint16_t ref = conditions ? swift_conformance_ref(p) : 0;
 	uint16_t type = ref ? swift_pop_type(p) : 0;
 	return SWIFT_MAKE(p, SWIFT_CONFORMANCE_CONCRETE, type, ref, conditions);
 }
 
-static uint16_t associated_conformance(struct swift *p)
+static uint16_t swift_generic_associated_conformance(struct swift *p)
 {
 	uint16_t protocol = swift_pop_protocol(p);
 	uint16_t type = swift_pop_type(p);
 	return SWIFT_MAKE(p, SWIFT_ASSOCIATED_CONFORMANCE, type, protocol);
 }
 
-static uint16_t dependent(struct swift *p, char c)
+static uint16_t swift_dependent(struct swift *p, char c)
 {
 	uint16_t number = c == 'O' ? swift_leaf(p, SWIFT_INDEX) : swift_index_node(p);
 	uint16_t second = 0, first = 0;
@@ -262,15 +262,15 @@ static uint16_t dependent(struct swift *p, char c)
 		return SWIFT_MAKE(p, SWIFT_CONFORMANCE_ROOT, first, second, number);
 	case 'I':
 		second = swift_pop_protocol(p);
-		first = pop_any_conformance(p);
+		first = swift_pop_any_conformance(p);
 		return SWIFT_MAKE(p, SWIFT_CONFORMANCE_INHERITED, first, second, number);
 	case 'A':
-		second = associated_conformance(p);
-		first = pop_any_conformance(p);
+		second = swift_generic_associated_conformance(p);
+		first = swift_pop_any_conformance(p);
 		return SWIFT_MAKE(p, SWIFT_CONFORMANCE_ASSOCIATED, first, second, number);
 	default:
 		second = swift_pop_type(p);
-		first = pop_any_conformance(p);
+		first = swift_pop_any_conformance(p);
 		return SWIFT_MAKE(p, SWIFT_CONFORMANCE_OPAQUE, first, second);
 	}
 }
@@ -283,12 +283,12 @@ uint16_t swift_conformance_operator(struct swift *p)
 	case 'D':
 	case 'I':
 	case 'O':
-		return dependent(p, c);
+		return swift_dependent(p, c);
 	case 'C':
-		return concrete(p);
+		return swift_concrete(p);
 	case 'X':
 		return SWIFT_MAKE(p, SWIFT_CONFORMANCE_PACK,
-				  swift_list(p, SWIFT_CONFORMANCE_LIST, pop_any_conformance));
+				  swift_list(p, SWIFT_CONFORMANCE_LIST, swift_pop_any_conformance));
 	case 'P':
 		return SWIFT_MAKE(p, SWIFT_CONFORMANCE_REF_TYPE, swift_pop_protocol(p));
 	case 'p':
@@ -311,7 +311,7 @@ uint16_t swift_conformance_operator(struct swift *p)
 uint16_t swift_retroactive(struct swift *p)
 {
 	uint16_t number = swift_index_node(p);
-	uint16_t conformance = pop_any_conformance(p);
+	uint16_t conformance = swift_pop_any_conformance(p);
 	return SWIFT_MAKE(p, SWIFT_RETROACTIVE, number, conformance);
 }
 

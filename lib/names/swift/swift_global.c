@@ -18,7 +18,7 @@ struct maker {
 	uint16_t kind;
 };
 
-static uint16_t operand_of(struct swift *p, enum operand operand)
+static uint16_t swift_operand_of(struct swift *p, enum operand operand)
 {
 	switch (operand) {
 	case NOTHING:
@@ -37,17 +37,17 @@ static uint16_t operand_of(struct swift *p, enum operand operand)
 	return 0;
 }
 
-static uint16_t made_by(struct swift *p, char c, const struct maker *makers, size_t n)
+static uint16_t swift_made_by(struct swift *p, char c, const struct maker *makers, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
 		if (makers[i].letter == c)
 			return SWIFT_MAKE(p, makers[i].kind,
-					  operand_of(p, (enum operand)makers[i].operand));
+					  swift_operand_of(p, (enum operand)makers[i].operand));
 	return 0;
 }
 
 /* What is made for contexts: MX and a letter. */
-static uint16_t context_descriptor(struct swift *p)
+static uint16_t swift_context_descriptor(struct swift *p)
 {
 	uint16_t second = 0, first = 0;
 	switch (swift_next(p)) {
@@ -111,11 +111,12 @@ uint16_t swift_metadata(struct swift *p)
 		{'z', TYPE, SWIFT_METADATA_CANONICAL_TOKEN},
 	};
 	char c = swift_next(p);
-	return c == 'X' ? context_descriptor(p) : made_by(p, c, makers, ux_countof(makers));
+	return c == 'X' ? swift_context_descriptor(p)
+			: swift_made_by(p, c, makers, ux_countof(makers));
 }
 
 /* Outlined operations: signature?, type. */
-static uint16_t outlined(struct swift *p)
+static uint16_t swift_outlined(struct swift *p)
 {
 	static const struct maker makers[] = {
 		{'y', TYPE, SWIFT_OUTLINED_COPY},        {'e', TYPE, SWIFT_OUTLINED_CONSUME},
@@ -132,10 +133,10 @@ static uint16_t outlined(struct swift *p)
 	if ((c == 'i' || c == 'j') && !swift_index_node(p))
 		return 0;
 	swift_pop(p, SWIFT_SIGNATURE);
-	return made_by(p, c, makers, ux_countof(makers));
+	return swift_made_by(p, c, makers, ux_countof(makers));
 }
 
-static uint16_t once(struct swift *p, enum swift_kind kind)
+static uint16_t swift_once(struct swift *p, enum swift_kind kind)
 {
 	uint16_t names[SWIFT_LIST_MOST];
 	size_t at = SWIFT_LIST_MOST;
@@ -150,14 +151,14 @@ static uint16_t once(struct swift *p, enum swift_kind kind)
 	return SWIFT_MAKE(p, kind, context, list);
 }
 
-static uint16_t lazy_witness(struct swift *p, enum swift_kind kind)
+static uint16_t swift_lazy_witness(struct swift *p, enum swift_kind kind)
 {
 	uint16_t conformance = swift_conformance(p);
 	uint16_t type = swift_pop_type(p);
 	return SWIFT_MAKE(p, kind, type, conformance);
 }
 
-static uint16_t associated_witness(struct swift *p, char c)
+static uint16_t swift_associated_witness(struct swift *p, char c)
 {
 	uint16_t protocol = 0, path = 0;
 	if (c == 't') {
@@ -171,7 +172,7 @@ static uint16_t associated_witness(struct swift *p, char c)
 	return SWIFT_MAKE(p, SWIFT_ASSOCIATED_WITNESS, swift_conformance(p), path, protocol);
 }
 
-static uint16_t field_offset(struct swift *p)
+static uint16_t swift_field_offset(struct swift *p)
 {
 	char c = swift_next(p);
 	if (c != 'd' && c != 'i')
@@ -196,25 +197,25 @@ uint16_t swift_witness(struct swift *p)
 	char c = swift_next(p);
 	switch (c) {
 	case 'v':
-		return field_offset(p);
+		return swift_field_offset(p);
 	case 'l':
-		return lazy_witness(p, SWIFT_WITNESS_LAZY_ACCESSOR);
+		return swift_lazy_witness(p, SWIFT_WITNESS_LAZY_ACCESSOR);
 	case 'L':
-		return lazy_witness(p, SWIFT_WITNESS_LAZY_CACHE);
+		return swift_lazy_witness(p, SWIFT_WITNESS_LAZY_CACHE);
 	case 't':
 	case 'T':
 	case 'b':
-		return associated_witness(p, c);
+		return swift_associated_witness(p, c);
 	case 'O':
-		return outlined(p);
+		return swift_outlined(p);
 	case 'Z':
-		return once(p, SWIFT_ONCE_FUNCTION);
+		return swift_once(p, SWIFT_ONCE_FUNCTION);
 	case 'z':
-		return once(p, SWIFT_ONCE_TOKEN);
+		return swift_once(p, SWIFT_ONCE_TOKEN);
 	case 'J':
 		return swift_autodiff_witness(p);
 	default:
-		return made_by(p, c, makers, ux_countof(makers));
+		return swift_made_by(p, c, makers, ux_countof(makers));
 	}
 }
 
@@ -261,20 +262,20 @@ uint16_t swift_value_witness(struct swift *p)
 }
 
 /* A name of type, for the debugger; a function's may have labels. */
-static uint16_t type_mangling(struct swift *p)
+static uint16_t swift_type_mangling(struct swift *p)
 {
 	uint16_t type = swift_pop_type(p);
 	uint16_t labels = swift_labels(p, type);
 	return type ? SWIFT_MAKE_SOME(p, SWIFT_TYPE_MANGLING, labels, type) : 0;
 }
 
-static uint16_t module_swift(struct swift *p)
+static uint16_t swift_module_swift(struct swift *p)
 {
 	return swift_text(p, SWIFT_MODULE, "Swift", 5);
 }
 
 /* What back ends put behind a name. */
-static uint16_t suffix(struct swift *p)
+static uint16_t swift_global_suffix(struct swift *p)
 {
 	p->pos--;
 	uint16_t node = swift_text(p, SWIFT_SUFFIX, p->pos, (size_t)(p->end - p->pos));
@@ -282,19 +283,19 @@ static uint16_t suffix(struct swift *p)
 	return node;
 }
 
-static uint16_t over_type(struct swift *p, enum swift_kind kind)
+static uint16_t swift_global_over_type(struct swift *p, enum swift_kind kind)
 {
 	return SWIFT_MAKE(p, kind, swift_pop_type(p));
 }
 
-static uint16_t generic_type(struct swift *p)
+static uint16_t swift_generic_type(struct swift *p)
 {
 	uint16_t signature = swift_pop(p, SWIFT_SIGNATURE);
 	uint16_t type = swift_pop_type(p);
 	return SWIFT_MAKE(p, SWIFT_GENERIC, signature, type);
 }
 
-static uint16_t upper_operator(struct swift *p, char c)
+static uint16_t swift_upper_operator(struct swift *p, char c)
 {
 	switch (c) {
 	case 'A':
@@ -304,7 +305,7 @@ static uint16_t upper_operator(struct swift *p, char c)
 	case 'C':
 		return swift_nominal(p, SWIFT_CLASS);
 	case 'D':
-		return type_mangling(p);
+		return swift_type_mangling(p);
 	case 'E':
 		return swift_extension(p);
 	case 'F':
@@ -322,7 +323,7 @@ static uint16_t upper_operator(struct swift *p, char c)
 	case 'M':
 		return swift_metadata(p);
 	case 'N':
-		return over_type(p, SWIFT_TYPE_METADATA);
+		return swift_global_over_type(p, SWIFT_TYPE_METADATA);
 	case 'O':
 		return swift_nominal(p, SWIFT_ENUM);
 	case 'P':
@@ -350,7 +351,7 @@ static uint16_t upper_operator(struct swift *p, char c)
 	}
 }
 
-static uint16_t lower_operator(struct swift *p, char c)
+static uint16_t swift_lower_operator(struct swift *p, char c)
 {
 	switch (c) {
 	case 'a':
@@ -364,15 +365,15 @@ static uint16_t lower_operator(struct swift *p, char c)
 	case 'g':
 		return swift_retroactive(p);
 	case 'h':
-		return over_type(p, SWIFT_SHARED);
+		return swift_global_over_type(p, SWIFT_SHARED);
 	case 'i':
 		return swift_subscript(p);
 	case 'l':
 		return swift_signature(p, /* counts= */ false);
 	case 'm':
-		return over_type(p, SWIFT_METATYPE);
+		return swift_global_over_type(p, SWIFT_METATYPE);
 	case 'n':
-		return over_type(p, SWIFT_OWNED);
+		return swift_global_over_type(p, SWIFT_OWNED);
 	case 'o':
 		return swift_operator_name(p);
 	case 'p':
@@ -382,11 +383,11 @@ static uint16_t lower_operator(struct swift *p, char c)
 	case 'r':
 		return swift_signature(p, /* counts= */ true);
 	case 's':
-		return module_swift(p);
+		return swift_module_swift(p);
 	case 't':
 		return swift_tuple(p);
 	case 'u':
-		return generic_type(p);
+		return swift_generic_type(p);
 	case 'v':
 		return swift_variable(p);
 	case 'w':
@@ -396,19 +397,19 @@ static uint16_t lower_operator(struct swift *p, char c)
 	case 'y':
 		return swift_leaf(p, SWIFT_EMPTY_LIST);
 	case 'z':
-		return over_type(p, SWIFT_INOUT);
+		return swift_global_over_type(p, SWIFT_INOUT);
 	default:
 		return 0;
 	}
 }
 
-static uint16_t one_operator(struct swift *p)
+static uint16_t swift_one_operator(struct swift *p)
 {
 	char c = *p->pos++;
 	if (c >= 'A' && c <= 'Z')
-		return upper_operator(p, c);
+		return swift_upper_operator(p, c);
 	if (c >= 'a' && c <= 'z')
-		return lower_operator(p, c);
+		return swift_lower_operator(p, c);
 	if (c >= '0' && c <= '9') {
 		p->pos--;
 		return swift_identifier(p);
@@ -417,7 +418,7 @@ static uint16_t one_operator(struct swift *p)
 	case '_':
 		return swift_leaf(p, SWIFT_FIRST_ELEMENT);
 	case '.':
-		return suffix(p);
+		return swift_global_suffix(p);
 	case '$':
 		return swift_integer(p);
 	default:
@@ -428,7 +429,7 @@ static uint16_t one_operator(struct swift *p)
 uint16_t swift_global(struct swift *p)
 {
 	while (p->pos < p->end)
-		if (!swift_push(p, one_operator(p)))
+		if (!ux_name_text_charge(p->budget, 1) || !swift_push(p, swift_one_operator(p)))
 			return 0;
 	uint16_t kids[SWIFT_LIST_MOST];
 	size_t n = 0;

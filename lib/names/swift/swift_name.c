@@ -1,11 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Identifiers of Swift names, and what stands for something said before. */
 #include "swift_tree.h"
-#include "swift_text.h"
-#include "text.h"
 
 /* The words of one literal part of an identifier, for later identifiers. */
-static void remember_words(struct swift *p, const char *s, size_t n)
+static void swift_remember_words(struct swift *p, const char *s, size_t n)
 {
 	size_t start = n; /* n: in no word */
 	for (size_t i = 0; i <= n && p->n_words < SWIFT_WORDS_MOST; i++) {
@@ -22,7 +20,7 @@ static void remember_words(struct swift *p, const char *s, size_t n)
 	}
 }
 
-static bool append(struct swift *p, const char *s, size_t n)
+static bool swift_append(struct swift *p, const char *s, size_t n)
 {
 	if (SWIFT_TEXT_MOST - p->n_text < n)
 		return false;
@@ -32,21 +30,22 @@ static bool append(struct swift *p, const char *s, size_t n)
 }
 
 /* Words that were said before; *ret_more: another part follows them. */
-static bool append_words(struct swift *p, bool *ret_more)
+static bool swift_append_words(struct swift *p, bool *ret_more)
 {
 	*ret_more = true;
 	while (*ret_more && (ux_is_lower(swift_peek(p)) || ux_is_upper(swift_peek(p)))) {
 		char c = swift_next(p);
 		*ret_more = ux_is_lower(c);
 		unsigned word = (unsigned)(c - (*ret_more ? 'a' : 'A'));
-		if (word >= p->n_words || !append(p, p->words[word].text, p->words[word].size))
+		if (word >= p->n_words ||
+		    !swift_append(p, p->words[word].text, p->words[word].size))
 			return false;
 	}
 	return true;
 }
 
 /* NATURAL and that many bytes. */
-static bool append_literal(struct swift *p, bool punycode)
+static bool swift_append_literal(struct swift *p, bool punycode)
 {
 	uint32_t n = 0;
 	if (!swift_natural(p, &n) || n == 0)
@@ -58,27 +57,29 @@ static bool append_literal(struct swift *p, bool punycode)
 	const char *s = p->pos;
 	p->pos += n;
 	if (!punycode) {
-		remember_words(p, s, n);
-		return append(p, s, n);
+		swift_remember_words(p, s, n);
+		return swift_append(p, s, n);
 	}
-	size_t most = SWIFT_TEXT_MOST - p->n_text;
-	size_t size = swift_punycode(s, n, p->text + p->n_text, most);
+	struct ux_name_text text =
+		ux_name_text_make(p->text + p->n_text, SWIFT_TEXT_MOST - p->n_text);
+	ux_name_text_punycode(&text, s, n, UX_PUNYCODE_SWIFT);
+	size_t size = (size_t)(text.pos - text.start);
 	p->n_text += (unsigned)size;
 	return size > 0;
 }
 
-static bool append_parts(struct swift *p)
+static bool swift_append_parts(struct swift *p)
 {
 	if (!swift_take(p, '0'))
-		return append_literal(p, /* punycode= */ false);
+		return swift_append_literal(p, /* punycode= */ false);
 	if (swift_take(p, '0'))
-		return append_literal(p, /* punycode= */ true);
+		return swift_append_literal(p, /* punycode= */ true);
 	for (bool more = true; more;) {
-		if (!append_words(p, &more))
+		if (!swift_append_words(p, &more))
 			return false;
 		if (swift_take(p, '0'))
 			break;
-		if (!append_literal(p, /* punycode= */ false))
+		if (!swift_append_literal(p, /* punycode= */ false))
 			return false;
 	}
 	return true;
@@ -87,7 +88,7 @@ static bool append_parts(struct swift *p)
 uint16_t swift_identifier(struct swift *p)
 {
 	unsigned from = p->n_text;
-	if (!append_parts(p))
+	if (!swift_append_parts(p))
 		return 0;
 	uint16_t node = swift_number(p, SWIFT_IDENTIFIER, from);
 	if (node)
@@ -148,9 +149,9 @@ uint16_t swift_local_name(struct swift *p)
 }
 
 /* Pushes a node that stands for itself `times` times, but for the last of them. */
-static bool push_repeated(struct swift *p, uint16_t node, uint32_t times)
+static bool swift_push_repeated(struct swift *p, uint16_t node, uint32_t times)
 {
-	if (times > SWIFT_REPEAT_MOST)
+	if (times > SWIFT_REPEAT_MOST || !ux_name_text_charge(p->budget, times / 8))
 		return false;
 	for (; times > 1; times--)
 		if (!swift_push(p, node))
@@ -158,7 +159,7 @@ static bool push_repeated(struct swift *p, uint16_t node, uint32_t times)
 	return node != 0;
 }
 
-static uint16_t substitution(const struct swift *p, uint32_t i)
+static uint16_t swift_substitution(const struct swift *p, uint32_t i)
 {
 	return i < p->n_subs - p->first_sub ? p->subs[p->first_sub + i] : 0;
 }
@@ -170,16 +171,16 @@ uint16_t swift_substitutions(struct swift *p)
 	for (;;) {
 		char c = swift_next(p);
 		if (c == '_')
-			return substitution(p, counted ? times + 27 : 26);
+			return swift_substitution(p, counted ? times + 27 : 26);
 		if (ux_is_lower(c)) {
-			uint16_t node = substitution(p, (uint32_t)(c - 'a'));
-			if (!push_repeated(p, node, times) || !swift_push(p, node))
+			uint16_t node = swift_substitution(p, (uint32_t)(c - 'a'));
+			if (!swift_push_repeated(p, node, times) || !swift_push(p, node))
 				return 0;
 			times = 1;
 			counted = false;
 		} else if (ux_is_upper(c)) {
-			uint16_t node = substitution(p, (uint32_t)(c - 'A'));
-			return push_repeated(p, node, times) ? node : 0;
+			uint16_t node = swift_substitution(p, (uint32_t)(c - 'A'));
+			return swift_push_repeated(p, node, times) ? node : 0;
 		} else {
 			if (counted || !ux_is_digit(c))
 				return 0;
@@ -278,7 +279,7 @@ static uint16_t swift_module_text(struct swift *p, const char *name)
 	return swift_text(p, SWIFT_MODULE, name, strlen(name));
 }
 
-static uint16_t known_type(struct swift *p, char c, const struct known *k)
+static uint16_t swift_known_type(struct swift *p, char c, const struct known *k)
 {
 	while (k->letter && k->letter != c)
 		k++;
@@ -301,13 +302,13 @@ uint16_t swift_known(struct swift *p)
 		return swift_module_text(p, "__C_Synthesized");
 	if (swift_take(p, 'g')) {
 		uint16_t list = SWIFT_MAKE(p, SWIFT_TYPE_LIST, swift_pop_type(p));
-		uint16_t optional = known_type(p, 'q', known);
+		uint16_t optional = swift_known_type(p, 'q', known);
 		return swift_remember(p, SWIFT_MAKE(p, SWIFT_BOUND_ENUM, optional, list));
 	}
 	uint32_t times = 1;
 	if (ux_is_digit(swift_peek(p)) && !swift_natural(p, &times))
 		return 0;
 	const struct known *table = swift_take(p, 'c') ? known_too : known;
-	uint16_t node = known_type(p, swift_next(p), table);
-	return push_repeated(p, node, times) ? node : 0;
+	uint16_t node = swift_known_type(p, swift_next(p), table);
+	return swift_push_repeated(p, node, times) ? node : 0;
 }

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Swift's types as text. */
+/* The text of Swift's types and of generic signatures. */
 #include "swift_printer.h"
 
 /* Whether "?" or ".Type" can follow the type without parentheses. */
-static bool is_simple(const struct swift_printer *w, uint16_t node)
+static bool swift_is_simple(const struct swift_printer *w, uint16_t node)
 {
 	uint16_t list = 0;
-	enum swift_kind kind = at(w, node)->kind;
+	enum swift_kind kind = swift_at(w, node)->kind;
 	if (kind >= SWIFT_FUNCTION_TYPE && kind <= SWIFT_CALLED_ONCE_TYPE)
 		return false;
 	switch ((unsigned)kind) {
 	case SWIFT_PROTOCOLS:
-		return at(w, kid(w, node, 0))->n <= 1;
+		return swift_at(w, swift_print_kid(w, node, 0))->n <= 1;
 	case SWIFT_PROTOCOLS_OBJECT:
-		list = kid(w, kid(w, node, 0), 0);
-		return at(w, list)->n == 0;
+		list = swift_print_kid(w, swift_print_kid(w, node, 0), 0);
+		return swift_at(w, list)->n == 0;
 	case SWIFT_PROTOCOLS_CLASS:
 	case SWIFT_IMPL_FUNCTION:
 	case SWIFT_INOUT:
@@ -39,109 +39,110 @@ static bool is_simple(const struct swift_printer *w, uint16_t node)
 	}
 }
 
-static void put_operand(struct swift_printer *w, uint16_t node)
+static void swift_put_operand(struct swift_printer *w, uint16_t node)
 {
-	bool simple = is_simple(w, node);
+	bool simple = swift_is_simple(w, node);
 	if (!simple)
-		put_char(w, '(');
+		swift_put_char(w, '(');
 	swift_put(w, node);
 	if (!simple)
-		put_char(w, ')');
+		swift_put_char(w, ')');
 }
 
-static bool is_of_swift(const struct swift_printer *w, uint16_t decl, const char *name)
+static bool swift_is_of_swift(const struct swift_printer *w, uint16_t decl, const char *name)
 {
-	uint16_t module = kid(w, decl, 0), id = kid(w, decl, 1);
+	uint16_t module = swift_print_kid(w, decl, 0), id = swift_print_kid(w, decl, 1);
 	size_t n = strlen(name);
-	return at(w, module)->kind == SWIFT_MODULE && at(w, module)->n == 5 &&
-	       memcmp(w->tree->text + at(w, module)->at, "Swift", 5) == 0 &&
-	       at(w, id)->kind == SWIFT_IDENTIFIER && at(w, id)->n == n &&
-	       memcmp(w->tree->text + at(w, id)->at, name, n) == 0;
+	return swift_at(w, module)->kind == SWIFT_MODULE && swift_at(w, module)->n == 5 &&
+	       memcmp(w->tree->text + swift_at(w, module)->at, "Swift", 5) == 0 &&
+	       swift_at(w, id)->kind == SWIFT_IDENTIFIER && swift_at(w, id)->n == n &&
+	       memcmp(w->tree->text + swift_at(w, id)->at, name, n) == 0;
 }
 
-static void put_enclosed(struct swift_printer *w, uint16_t first, const char *between,
-			 uint16_t second)
+static void swift_put_enclosed(struct swift_printer *w, uint16_t first, const char *between,
+			       uint16_t second)
 {
-	put_char(w, '[');
+	swift_put_char(w, '[');
 	swift_put(w, first);
 	if (second) {
-		put(w, between, strlen(between));
+		swift_put_bytes(w, between, strlen(between));
 		swift_put(w, second);
 	}
-	put_char(w, ']');
+	swift_put_char(w, ']');
 }
 
 /* The types that have a syntax of their own; false: another. */
-static bool put_sugar(struct swift_printer *w, uint16_t decl, uint16_t list, enum swift_kind kind)
+static bool swift_put_sugar(struct swift_printer *w, uint16_t decl, uint16_t list,
+			    enum swift_kind kind)
 {
-	unsigned n = at(w, list)->n;
-	uint16_t first = kid(w, list, 0), second = kid(w, list, 1);
-	bool optional = is_of_swift(w, decl, "Optional");
+	unsigned n = swift_at(w, list)->n;
+	uint16_t first = swift_print_kid(w, list, 0), second = swift_print_kid(w, list, 1);
+	bool optional = swift_is_of_swift(w, decl, "Optional");
 	if (kind == SWIFT_BOUND_ENUM && n == 1 &&
-	    (optional || is_of_swift(w, decl, "ImplicitlyUnwrappedOptional"))) {
-		put_operand(w, first);
-		put_char(w, optional ? '?' : '!');
+	    (optional || swift_is_of_swift(w, decl, "ImplicitlyUnwrappedOptional"))) {
+		swift_put_operand(w, first);
+		swift_put_char(w, optional ? '?' : '!');
 		return true;
 	}
 	if (kind != SWIFT_BOUND_STRUCTURE)
 		return false;
-	if (n == 1 && is_of_swift(w, decl, "Array")) {
-		put_enclosed(w, first, "", 0);
+	if (n == 1 && swift_is_of_swift(w, decl, "Array")) {
+		swift_put_enclosed(w, first, "", 0);
 		return true;
 	}
-	if (n == 2 && is_of_swift(w, decl, "Dictionary")) {
-		put_enclosed(w, first, " : ", second);
+	if (n == 2 && swift_is_of_swift(w, decl, "Dictionary")) {
+		swift_put_enclosed(w, first, " : ", second);
 		return true;
 	}
 	return false;
 }
 
-static void put_list(struct swift_printer *w, uint16_t list)
+static void swift_put_list(struct swift_printer *w, uint16_t list)
 {
-	put_char(w, '<');
+	swift_put_char(w, '<');
 	if (w->style.elide)
-		PUT(w, "...");
+		SWIFT_PUT(w, "...");
 	else
 		swift_put_kids(w, list, ", ");
-	put_char(w, '>');
+	swift_put_char(w, '>');
 }
 
-static void put_bound(struct swift_printer *w, uint16_t node)
+static void swift_put_bound(struct swift_printer *w, uint16_t node)
 {
-	enum swift_kind kind = at(w, node)->kind;
-	uint16_t decl = kid(w, node, 0), list = kid(w, node, 1);
+	enum swift_kind kind = swift_at(w, node)->kind;
+	uint16_t decl = swift_print_kid(w, node, 0), list = swift_print_kid(w, node, 1);
 	if (kind == SWIFT_BOUND_PROTOCOL) {
 		swift_put_kids(w, list, "");
-		PUT(w, " as ");
+		SWIFT_PUT(w, " as ");
 		swift_put(w, decl);
 		return;
 	}
-	if (!w->plain && put_sugar(w, decl, list, kind))
+	if (!w->plain && swift_put_sugar(w, decl, list, kind))
 		return;
 	swift_put(w, decl);
-	put_list(w, list);
+	swift_put_list(w, list);
 }
 
 void swift_put_tuple_element(struct swift_printer *w, uint16_t node)
 {
 	bool variadic = false;
-	for (unsigned i = 0; i < at(w, node)->n; i++) {
-		uint16_t part = kid(w, node, i);
-		if (at(w, part)->kind == SWIFT_VARIADIC_MARK) {
+	for (unsigned i = 0; i < swift_at(w, node)->n; i++) {
+		uint16_t part = swift_print_kid(w, node, i);
+		if (swift_at(w, part)->kind == SWIFT_VARIADIC_MARK) {
 			variadic = true;
 			continue;
 		}
 		swift_put(w, part);
-		if (at(w, part)->kind == SWIFT_IDENTIFIER)
-			PUT(w, ": ");
+		if (swift_at(w, part)->kind == SWIFT_IDENTIFIER)
+			SWIFT_PUT(w, ": ");
 	}
 	if (variadic)
-		PUT(w, "...");
+		SWIFT_PUT(w, "...");
 }
 
-static bool is_existential(const struct swift_printer *w, uint16_t node)
+static bool swift_is_existential(const struct swift_printer *w, uint16_t node)
 {
-	switch ((unsigned)at(w, node)->kind) {
+	switch ((unsigned)swift_at(w, node)->kind) {
 	case SWIFT_EXISTENTIAL_METATYPE:
 	case SWIFT_PROTOCOLS:
 	case SWIFT_PROTOCOLS_CLASS:
@@ -152,97 +153,99 @@ static bool is_existential(const struct swift_printer *w, uint16_t node)
 	}
 }
 
-static void put_metatype(struct swift_printer *w, uint16_t node)
+static void swift_put_metatype(struct swift_printer *w, uint16_t node)
 {
-	uint16_t type = kid(w, node, 0);
-	if (at(w, type)->kind == SWIFT_METATYPE_REPRESENTATION) {
-		put_text(w, type);
-		put_char(w, ' ');
-		type = kid(w, node, 1);
+	uint16_t type = swift_print_kid(w, node, 0);
+	if (swift_at(w, type)->kind == SWIFT_METATYPE_REPRESENTATION) {
+		swift_put_text(w, type);
+		swift_put_char(w, ' ');
+		type = swift_print_kid(w, node, 1);
 	}
-	if (at(w, node)->kind == SWIFT_EXISTENTIAL_METATYPE)
+	if (swift_at(w, node)->kind == SWIFT_EXISTENTIAL_METATYPE)
 		swift_put(w, type);
 	else
-		put_operand(w, type);
-	if (at(w, node)->kind == SWIFT_METATYPE && is_existential(w, type))
-		PUT(w, ".Protocol");
+		swift_put_operand(w, type);
+	if (swift_at(w, node)->kind == SWIFT_METATYPE && swift_is_existential(w, type))
+		SWIFT_PUT(w, ".Protocol");
 	else
-		PUT(w, ".Type");
+		SWIFT_PUT(w, ".Type");
 }
 
-static void put_protocols(struct swift_printer *w, uint16_t node)
+static void swift_put_protocols(struct swift_printer *w, uint16_t node)
 {
-	enum swift_kind kind = at(w, node)->kind;
-	uint16_t list = kid(w, kind == SWIFT_PROTOCOLS ? node : kid(w, node, 0), 0);
+	enum swift_kind kind = swift_at(w, node)->kind;
+	uint16_t list =
+		swift_print_kid(w, kind == SWIFT_PROTOCOLS ? node : swift_print_kid(w, node, 0), 0);
 	if (kind == SWIFT_PROTOCOLS_CLASS) {
-		swift_put(w, kid(w, node, 1));
-		PUT(w, " & ");
+		swift_put(w, swift_print_kid(w, node, 1));
+		SWIFT_PUT(w, " & ");
 	}
 	swift_put_kids(w, list, " & ");
-	if (kind == SWIFT_PROTOCOLS && at(w, list)->n == 0)
-		PUT(w, "Any");
+	if (kind == SWIFT_PROTOCOLS && swift_at(w, list)->n == 0)
+		SWIFT_PUT(w, "Any");
 	if (kind != SWIFT_PROTOCOLS_OBJECT)
 		return;
-	if (at(w, list)->n > 0)
-		PUT(w, " & ");
-	PUT(w, "Swift.AnyObject");
+	if (swift_at(w, list)->n > 0)
+		SWIFT_PUT(w, " & ");
+	SWIFT_PUT(w, "Swift.AnyObject");
 }
 
-static void put_box(struct swift_printer *w, uint16_t node)
+static void swift_put_box(struct swift_printer *w, uint16_t node)
 {
 	uint16_t signature = swift_find(w->tree, node, SWIFT_SIGNATURE);
 	uint16_t arguments = swift_find(w->tree, node, SWIFT_TYPE_LIST);
 	if (signature) {
 		swift_put(w, signature);
-		put_char(w, ' ');
+		swift_put_char(w, ' ');
 	}
-	put_char(w, '{');
-	for (unsigned i = 0; i < at(w, kid(w, node, 0))->n && !w->failed; i++) {
-		uint16_t field = kid(w, kid(w, node, 0), i);
+	swift_put_char(w, '{');
+	for (unsigned i = 0; i < swift_at(w, swift_print_kid(w, node, 0))->n && !w->text.failed;
+	     i++) {
+		uint16_t field = swift_print_kid(w, swift_print_kid(w, node, 0), i);
 		if (i > 0)
-			put_char(w, ',');
-		put_char(w, ' ');
-		put_word(w, at(w, field)->kind);
-		swift_put(w, kid(w, field, 0));
+			swift_put_char(w, ',');
+		swift_put_char(w, ' ');
+		swift_put_word(w, swift_at(w, field)->kind);
+		swift_put(w, swift_print_kid(w, field, 0));
 	}
-	PUT(w, " }");
+	SWIFT_PUT(w, " }");
 	if (!arguments)
 		return;
-	PUT(w, " <");
+	SWIFT_PUT(w, " <");
 	swift_put_kids(w, arguments, ", ");
-	put_char(w, '>');
+	swift_put_char(w, '>');
 }
 
-static void put_sugared(struct swift_printer *w, uint16_t node)
+static void swift_put_sugared(struct swift_printer *w, uint16_t node)
 {
-	uint16_t first = kid(w, node, 0), second = kid(w, node, 1);
-	switch ((unsigned)at(w, node)->kind) {
+	uint16_t first = swift_print_kid(w, node, 0), second = swift_print_kid(w, node, 1);
+	switch ((unsigned)swift_at(w, node)->kind) {
 	case SWIFT_SUGARED_OPTIONAL:
-		put_operand(w, first);
-		put_char(w, '?');
+		swift_put_operand(w, first);
+		swift_put_char(w, '?');
 		return;
 	case SWIFT_SUGARED_ARRAY:
-		put_enclosed(w, first, "", 0);
+		swift_put_enclosed(w, first, "", 0);
 		return;
 	case SWIFT_SUGARED_DICTIONARY:
-		put_enclosed(w, first, " : ", second);
+		swift_put_enclosed(w, first, " : ", second);
 		return;
 	case SWIFT_SUGARED_INLINE_ARRAY:
-		put_enclosed(w, first, " of ", second);
+		swift_put_enclosed(w, first, " of ", second);
 		return;
 	default:
-		put_char(w, '(');
+		swift_put_char(w, '(');
 		swift_put(w, first);
-		put_char(w, ')');
+		swift_put_char(w, ')');
 		return;
 	}
 }
 
 /* Types that are a word and another type, ... */
-static void put_over(struct swift_printer *w, uint16_t node)
+static void swift_put_over(struct swift_printer *w, uint16_t node)
 {
-	enum swift_kind kind = at(w, node)->kind;
-	put_word(w, kind);
+	enum swift_kind kind = swift_at(w, node)->kind;
+	swift_put_word(w, kind);
 	switch ((unsigned)kind) {
 	case SWIFT_DYNAMIC_SELF:
 	case SWIFT_SOME:
@@ -251,107 +254,253 @@ static void put_over(struct swift_printer *w, uint16_t node)
 		return;
 	case SWIFT_INTEGER:
 	case SWIFT_NEGATIVE_INTEGER:
-		swift_put_number(w, at(w, node)->at);
+		swift_put_number(w, swift_at(w, node)->at);
 		return;
 	case SWIFT_PACK:
 	case SWIFT_PACK_DIRECT:
 	case SWIFT_PACK_INDIRECT:
 		swift_put_kids(w, node, ", ");
-		put_char(w, '}');
+		swift_put_char(w, '}');
 		return;
 	case SWIFT_EXTENDED_SHAPE:
-		if (kid(w, node, 1)) {
-			swift_put(w, kid(w, node, 0));
-			put_char(w, ' ');
+		if (swift_print_kid(w, node, 1)) {
+			swift_put(w, swift_print_kid(w, node, 0));
+			swift_put_char(w, ' ');
 		}
-		PUT(w, "any ");
-		swift_put(w, kid(w, node, at(w, node)->n - 1));
+		SWIFT_PUT(w, "any ");
+		swift_put(w, swift_print_kid(w, node, swift_at(w, node)->n - 1));
 		return;
 	case SWIFT_CONSTRAINED_EXISTENTIAL:
-		swift_put(w, kid(w, node, 0));
-		put_list(w, kid(w, node, 1));
+		swift_put(w, swift_print_kid(w, node, 0));
+		swift_put_list(w, swift_print_kid(w, node, 1));
 		return;
 	default:
-		swift_put(w, kid(w, node, 0));
+		swift_put(w, swift_print_kid(w, node, 0));
 		return;
 	}
 }
 
 /* Types that are neither functions nor bound to arguments. */
-static void put_plain(struct swift_printer *w, uint16_t node)
+static void swift_put_plain(struct swift_printer *w, uint16_t node)
 {
-	switch ((unsigned)at(w, node)->kind) {
+	switch ((unsigned)swift_at(w, node)->kind) {
 	case SWIFT_BUILTIN:
-		put_text(w, node);
+		swift_put_text(w, node);
 		return;
 	case SWIFT_BUILTIN_ARRAY:
-		PUT(w, "Builtin.FixedArray");
-		put_list(w, node);
+		SWIFT_PUT(w, "Builtin.FixedArray");
+		swift_put_list(w, node);
 		return;
 	case SWIFT_TUPLE:
-		put_char(w, '(');
+		swift_put_char(w, '(');
 		swift_put_kids(w, node, ", ");
-		put_char(w, ')');
+		swift_put_char(w, ')');
 		return;
 	case SWIFT_GENERIC_PARAM:
-		swift_put_param(w, at(w, node)->at >> 16, at(w, node)->at & UINT16_MAX);
+		swift_put_param(w, swift_at(w, node)->at >> 16, swift_at(w, node)->at & UINT16_MAX);
 		return;
 	case SWIFT_GENERIC:
-		swift_put(w, kid(w, node, 0));
-		if (!swift_is_function_type(w->tree, kid(w, node, 1)))
-			put_char(w, ' ');
-		swift_put(w, kid(w, node, 1));
+		swift_put(w, swift_print_kid(w, node, 0));
+		if (!swift_is_function_type(w->tree, swift_print_kid(w, node, 1)))
+			swift_put_char(w, ' ');
+		swift_put(w, swift_print_kid(w, node, 1));
 		return;
 	case SWIFT_MEMBER:
 	case SWIFT_ASSOCIATED:
 		swift_put_kids(w, node, ".");
 		return;
 	case SWIFT_OPAQUE:
-		swift_put(w, kid(w, node, 0));
-		put_char(w, '.');
-		swift_put(w, kid(w, node, 1));
+		swift_put(w, swift_print_kid(w, node, 0));
+		swift_put_char(w, '.');
+		swift_put(w, swift_print_kid(w, node, 1));
 		return;
 	case SWIFT_PROTOCOLS:
 	case SWIFT_PROTOCOLS_CLASS:
 	case SWIFT_PROTOCOLS_OBJECT:
-		put_protocols(w, node);
+		swift_put_protocols(w, node);
 		return;
 	case SWIFT_METATYPE:
 	case SWIFT_EXISTENTIAL_METATYPE:
-		put_metatype(w, node);
+		swift_put_metatype(w, node);
 		return;
 	case SWIFT_SIL_BOX_LAYOUT:
-		put_box(w, node);
+		swift_put_box(w, node);
 		return;
 	case SWIFT_PACK_ELEMENT:
-		PUT(w, "/* level: ");
-		swift_put(w, kid(w, node, 1));
-		PUT(w, " */ each ");
-		swift_put(w, kid(w, node, 0));
+		SWIFT_PUT(w, "/* level: ");
+		swift_put(w, swift_print_kid(w, node, 1));
+		SWIFT_PUT(w, " */ each ");
+		swift_put(w, swift_print_kid(w, node, 0));
 		return;
 	case SWIFT_IMPL_FUNCTION:
 		swift_put_impl_function(w, node);
 		return;
 	default:
-		put_over(w, node);
+		swift_put_over(w, node);
 		return;
 	}
 }
 
 void swift_put_type(struct swift_printer *w, uint16_t node)
 {
-	enum swift_kind kind = at(w, node)->kind;
+	enum swift_kind kind = swift_at(w, node)->kind;
 	if (kind >= SWIFT_FUNCTION_TYPE && kind <= SWIFT_CALLED_ONCE_TYPE) {
 		swift_put_function_type(w, 0, node);
 		return;
 	}
 	if (kind >= SWIFT_BOUND_CLASS && kind <= SWIFT_BOUND_OTHER) {
-		put_bound(w, node);
+		swift_put_bound(w, node);
 		return;
 	}
 	if (kind >= SWIFT_SUGARED_OPTIONAL && kind <= SWIFT_SUGARED_INLINE_ARRAY) {
-		put_sugared(w, node);
+		swift_put_sugared(w, node);
 		return;
 	}
-	put_plain(w, node);
+	swift_put_plain(w, node);
+}
+
+void swift_put_param(struct swift_printer *w, uint32_t depth, uint32_t index)
+{
+	do {
+		swift_put_char(w, (char)('A' + index % 26));
+		index /= 26;
+	} while (index);
+	if (depth > 0)
+		swift_put_number(w, depth);
+}
+
+/* Whether a requirement marks that parameter; gives its node. */
+static uint16_t swift_mark_of(const struct swift_printer *w, uint16_t node, enum swift_kind kind,
+			      uint32_t param)
+{
+	for (unsigned i = 0; i < swift_at(w, node)->n; i++) {
+		uint16_t r = swift_print_kid(w, node, i);
+		if (swift_at(w, r)->kind == kind &&
+		    swift_at(w, swift_print_kid(w, r, 0))->at == param)
+			return r;
+	}
+	return 0;
+}
+
+static void swift_put_params(struct swift_printer *w, uint16_t node, uint32_t depth, uint32_t n)
+{
+	for (uint32_t i = 0; i < n && !w->text.failed; i++) {
+		if (i > 0)
+			SWIFT_PUT(w, ", ");
+		if (i == SWIFT_SIGNATURE_MOST) {
+			SWIFT_PUT(w, "...");
+			return;
+		}
+		uint16_t value = swift_mark_of(w, node, SWIFT_VALUE_MARK, depth << 16 | i);
+		if (swift_mark_of(w, node, SWIFT_PACK_MARK, depth << 16 | i))
+			SWIFT_PUT(w, "each ");
+		if (value)
+			SWIFT_PUT(w, "let ");
+		swift_put_param(w, depth, i);
+		if (value) {
+			SWIFT_PUT(w, ": ");
+			swift_put(w, swift_print_kid(w, value, 1));
+		}
+	}
+}
+
+void swift_put_signature(struct swift_printer *w, uint16_t node)
+{
+	bool any = false;
+	swift_put_char(w, '<');
+	if (w->style.elide) {
+		SWIFT_PUT(w, "...>");
+		return;
+	}
+	for (unsigned i = 0; i < swift_at(w, node)->n && !w->text.failed; i++) {
+		uint16_t part = swift_print_kid(w, node, i);
+		enum swift_kind kind = swift_at(w, part)->kind;
+		if (kind == SWIFT_PARAM_COUNT) {
+			if (i > 0)
+				SWIFT_PUT(w, "><");
+			swift_put_params(w, node, i, swift_at(w, part)->at);
+			continue;
+		}
+		if (w->style.simple || kind == SWIFT_PACK_MARK || kind == SWIFT_VALUE_MARK)
+			continue;
+		if (any)
+			SWIFT_PUT(w, ", ");
+		else
+			SWIFT_PUT(w, " where ");
+		any = true;
+		swift_put(w, part);
+	}
+	swift_put_char(w, '>');
+}
+
+static void swift_put_layout(struct swift_printer *w, uint16_t node)
+{
+	static const struct {
+		char letter;
+		const char *name;
+	} names[] = {
+		{'U', "_UnknownLayout"},
+		{'R', "_RefCountedObject"},
+		{'N', "_NativeRefCountedObject"},
+		{'C', "AnyObject"},
+		{'D', "_NativeClass"},
+		{'T', "_Trivial"},
+		{'E', "_Trivial"},
+		{'e', "_Trivial"},
+		{'M', "_TrivialAtMost"},
+		{'m', "_TrivialAtMost"},
+	};
+	char c = w->tree->text[swift_at(w, swift_print_kid(w, node, 1))->at];
+	swift_put(w, swift_print_kid(w, node, 0));
+	SWIFT_PUT(w, ": ");
+	for (size_t i = 0; i < ux_countof(names); i++)
+		if (names[i].letter == c)
+			swift_put_bytes(w, names[i].name, strlen(names[i].name));
+	if (!swift_print_kid(w, node, 2))
+		return;
+	swift_put_char(w, '(');
+	swift_put(w, swift_print_kid(w, node, 2));
+	if (swift_print_kid(w, node, 3)) {
+		SWIFT_PUT(w, ", ");
+		swift_put(w, swift_print_kid(w, node, 3));
+	}
+	swift_put_char(w, ')');
+}
+
+static void swift_put_inverse(struct swift_printer *w, uint16_t node)
+{
+	uint32_t bit = swift_at(w, swift_print_kid(w, node, 1))->at;
+	swift_put(w, swift_print_kid(w, node, 0));
+	SWIFT_PUT(w, ": ~Swift.");
+	if (bit == 0) {
+		SWIFT_PUT(w, "Copyable");
+	} else if (bit == 1) {
+		SWIFT_PUT(w, "Escapable");
+	} else {
+		SWIFT_PUT(w, "<bit ");
+		swift_put_number(w, bit);
+		swift_put_char(w, '>');
+	}
+}
+
+void swift_put_requirement(struct swift_printer *w, uint16_t node)
+{
+	switch ((unsigned)swift_at(w, node)->kind) {
+	case SWIFT_SAME_TYPE:
+		swift_put_kids(w, node, " == ");
+		return;
+	case SWIFT_SAME_SHAPE:
+		swift_put_kids(w, node, ".shape == ");
+		SWIFT_PUT(w, ".shape");
+		return;
+	case SWIFT_LAYOUT:
+		swift_put_layout(w, node);
+		return;
+	case SWIFT_INVERSE:
+		swift_put_inverse(w, node);
+		return;
+	default:
+		swift_put_kids(w, node, ": ");
+		return;
+	}
 }

@@ -6,24 +6,17 @@
 #include "swift_tree.h"
 
 enum {
-	SWIFT_STEPS_MOST = 1 << 17,   /* nodes that are written, with those that have no text */
 	SWIFT_PRINT_DEPTH_MOST = 512, /* of nodes in each other; a level takes about 300 bytes */
 	SWIFT_SIGNATURE_MOST = 128,   /* parameters of one depth that are written */
 };
 
 struct swift_printer {
 	const struct swift *tree;
-	char *start, *pos, *end;
+	struct ux_name_text text;
 	struct ux_swift_style style;
-	bool failed;
 	bool plain;       /* types without a syntax of their own, as in names of arguments */
 	bool specialized; /* "specialized " was written */
-	unsigned depth;
-	unsigned steps;
 };
-
-/* Ends the text: it is no good, and whatever is still written goes nowhere. */
-void swift_give_up(struct swift_printer *w);
 
 /* Any node. */
 void swift_put(struct swift_printer *w, uint16_t node);
@@ -59,43 +52,38 @@ void swift_put_specialization(struct swift_printer *w, uint16_t node);
 /* What is made for types, conformances and functions. */
 void swift_put_made(struct swift_printer *w, uint16_t node);
 
-ux_inline const struct swift_node *at(const struct swift_printer *w, uint16_t node)
+ux_inline const struct swift_node *swift_at(const struct swift_printer *w, uint16_t node)
 {
 	return &w->tree->nodes[node];
 }
 
-ux_inline uint16_t kid(const struct swift_printer *w, uint16_t node, unsigned i)
+ux_inline uint16_t swift_print_kid(const struct swift_printer *w, uint16_t node, unsigned i)
 {
 	return swift_kid(w->tree, node, i);
 }
 
-ux_inline void put(struct swift_printer *w, const char *text, size_t n)
+ux_inline void swift_put_bytes(struct swift_printer *w, const char *s, size_t n)
 {
-	if (ux_unlikely((size_t)(w->end - w->pos) < n)) {
-		swift_give_up(w);
-		return;
-	}
-	memcpy(w->pos, text, n);
-	w->pos += n;
+	ux_name_text_put(&w->text, s, n);
 }
 
-ux_inline void put_char(struct swift_printer *w, char c)
+ux_inline void swift_put_char(struct swift_printer *w, char c)
 {
-	put(w, &c, 1);
+	ux_name_text_char(&w->text, c);
 }
 
-#define PUT(w, literal) put((w), (literal), sizeof(literal) - 1)
+#define SWIFT_PUT(w, literal) UX_NAME_TEXT_PUT(&(w)->text, literal)
 
 /* The text that a kind has. */
-ux_inline void put_word(struct swift_printer *w, enum swift_kind kind)
+ux_inline void swift_put_word(struct swift_printer *w, enum swift_kind kind)
 {
-	put(w, swift_kinds[kind].text, swift_kinds[kind].size);
+	swift_put_bytes(w, swift_kinds[kind].text, swift_kinds[kind].size);
 }
 
 /* The text of a leaf. */
-ux_inline void put_text(struct swift_printer *w, uint16_t node)
+ux_inline void swift_put_text(struct swift_printer *w, uint16_t node)
 {
-	put(w, w->tree->text + at(w, node)->at, at(w, node)->n);
+	swift_put_bytes(w, w->tree->text + swift_at(w, node)->at, swift_at(w, node)->n);
 }
 
 #endif

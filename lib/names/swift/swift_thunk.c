@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Swift's compiler makes from functions: thunks, forwarders, records. */
+/* What Swift makes from functions: thunks, specializations, derivatives. */
 #include "swift_tree.h"
 
-static uint16_t pop_entity(struct swift *p)
+static uint16_t swift_pop_entity(struct swift *p)
 {
 	return swift_pop_class(p, SWIFT_IS_ENTITY);
 }
 
-static uint16_t reabstraction(struct swift *p, enum swift_kind kind)
+static uint16_t swift_reabstraction(struct swift *p, enum swift_kind kind)
 {
 	uint16_t signature = swift_pop(p, SWIFT_SIGNATURE);
 	uint16_t self = 0;
@@ -21,20 +21,20 @@ static uint16_t reabstraction(struct swift *p, enum swift_kind kind)
 	return to && from ? SWIFT_MAKE_SOME(p, kind, signature, self, to, from) : 0;
 }
 
-static uint16_t with_conformance(struct swift *p)
+static uint16_t swift_with_conformance(struct swift *p)
 {
-	uint16_t entity = pop_entity(p);
+	uint16_t entity = swift_pop_entity(p);
 	return SWIFT_MAKE(p, SWIFT_WITNESS, swift_conformance(p), entity);
 }
 
-static uint16_t vtable_thunk(struct swift *p)
+static uint16_t swift_vtable_thunk(struct swift *p)
 {
-	uint16_t base = pop_entity(p);
-	uint16_t derived = pop_entity(p);
+	uint16_t base = swift_pop_entity(p);
+	uint16_t derived = swift_pop_entity(p);
 	return SWIFT_MAKE(p, SWIFT_VTABLE_THUNK, derived, base);
 }
 
-static uint16_t associated_conformance(struct swift *p, enum swift_kind kind)
+static uint16_t swift_thunk_associated_conformance(struct swift *p, enum swift_kind kind)
 {
 	uint16_t protocol = swift_pop_protocol(p);
 	uint16_t path = protocol ? swift_associated_path(p) : 0;
@@ -42,7 +42,7 @@ static uint16_t associated_conformance(struct swift *p, enum swift_kind kind)
 	return SWIFT_MAKE(p, kind, type, path, protocol);
 }
 
-static uint16_t base_conformance(struct swift *p)
+static uint16_t swift_base_conformance(struct swift *p)
 {
 	uint16_t protocol = swift_pop_protocol(p);
 	uint16_t type = swift_pop_type(p);
@@ -50,7 +50,7 @@ static uint16_t base_conformance(struct swift *p)
 }
 
 /* The types on top of the stack, in front of which is a signature and what a path leads to. */
-static uint16_t key_path_accessor(struct swift *p, enum swift_kind kind)
+static uint16_t swift_key_path_accessor(struct swift *p, enum swift_kind kind)
 {
 	uint16_t kids[SWIFT_LIST_MOST];
 	size_t n = 2;
@@ -70,21 +70,21 @@ static uint16_t key_path_accessor(struct swift *p, enum swift_kind kind)
 	return kids[0] ? swift_make_some(p, kind, n, kids) : 0;
 }
 
-static uint16_t key_path_set(struct swift *p)
+static uint16_t swift_key_path_set(struct swift *p)
 {
 	if (p->end - p->pos >= 2 && memcmp(p->pos, "mu", 2) == 0) {
 		p->pos += 2;
-		return key_path_accessor(p, SWIFT_KEY_PATH_METHOD);
+		return swift_key_path_accessor(p, SWIFT_KEY_PATH_METHOD);
 	}
 	if (p->end - p->pos >= 2 && memcmp(p->pos, "MA", 2) == 0) {
 		p->pos += 2;
-		return key_path_accessor(p, SWIFT_KEY_PATH_APPLIED);
+		return swift_key_path_accessor(p, SWIFT_KEY_PATH_APPLIED);
 	}
-	return key_path_accessor(p, SWIFT_KEY_PATH_SETTER);
+	return swift_key_path_accessor(p, SWIFT_KEY_PATH_SETTER);
 }
 
 /* Everything on the stack, but a signature goes last. */
-static uint16_t key_path_index(struct swift *p, enum swift_kind kind)
+static uint16_t swift_key_path_index(struct swift *p, enum swift_kind kind)
 {
 	swift_take(p, 'q');
 	uint16_t signature = swift_pop(p, SWIFT_SIGNATURE);
@@ -101,7 +101,7 @@ static uint16_t key_path_index(struct swift *p, enum swift_kind kind)
 	return swift_make_some(p, kind, n, kids);
 }
 
-static uint16_t completion_handler(struct swift *p, enum swift_kind kind)
+static uint16_t swift_completion_handler(struct swift *p, enum swift_kind kind)
 {
 	char c = swift_peek(p);
 	bool has_flag = c == '_' || (c >= '0' && c <= '9');
@@ -114,7 +114,7 @@ static uint16_t completion_handler(struct swift *p, enum swift_kind kind)
 	return SWIFT_MAKE_SOME(p, kind, block, result, flag, signature);
 }
 
-static uint16_t outlined_variable(struct swift *p)
+static uint16_t swift_outlined_variable(struct swift *p)
 {
 	uint32_t v = 0;
 	if (!swift_index(p, &v))
@@ -124,7 +124,7 @@ static uint16_t outlined_variable(struct swift *p)
 }
 
 /* What is bridged, as letters up to the '_'. */
-static uint16_t outlined_bridged(struct swift *p)
+static uint16_t swift_outlined_bridged(struct swift *p)
 {
 	const char *from = p->pos;
 	char c = swift_next(p);
@@ -136,19 +136,19 @@ static uint16_t outlined_bridged(struct swift *p)
 	return swift_text(p, SWIFT_OUTLINED_BRIDGED, from, (size_t)(p->pos - 1 - from));
 }
 
-static uint16_t numbered(struct swift *p, enum swift_kind kind)
+static uint16_t swift_numbered(struct swift *p, enum swift_kind kind)
 {
 	return SWIFT_MAKE(p, kind, swift_index_node(p));
 }
 
-static uint16_t with_actor(struct swift *p)
+static uint16_t swift_with_actor(struct swift *p)
 {
 	uint16_t actor = swift_pop_type(p);
 	return SWIFT_MAKE(p, SWIFT_REABSTRACTION_ACTOR, swift_pop_any(p), actor);
 }
 
 /* Attributes that are one letter, or 'w' and one. */
-static enum swift_kind attribute_kind(char c)
+static enum swift_kind swift_attribute_kind(char c)
 {
 	switch (c) {
 	case 'o':
@@ -182,7 +182,7 @@ static enum swift_kind attribute_kind(char c)
 	}
 }
 
-static enum swift_kind attribute_w_kind(char c)
+static enum swift_kind swift_attribute_w_kind(char c)
 {
 	switch (c) {
 	case 'b':
@@ -200,29 +200,29 @@ static enum swift_kind attribute_w_kind(char c)
 	}
 }
 
-static uint16_t made_of_entity(struct swift *p, char c)
+static uint16_t swift_made_of_entity(struct swift *p, char c)
 {
 	switch (c) {
 	case 'c':
-		return SWIFT_MAKE(p, SWIFT_CURRY_THUNK, pop_entity(p));
+		return SWIFT_MAKE(p, SWIFT_CURRY_THUNK, swift_pop_entity(p));
 	case 'j':
-		return SWIFT_MAKE(p, SWIFT_DISPATCH_THUNK, pop_entity(p));
+		return SWIFT_MAKE(p, SWIFT_DISPATCH_THUNK, swift_pop_entity(p));
 	case 'q':
-		return SWIFT_MAKE(p, SWIFT_METHOD_DESCRIPTOR, pop_entity(p));
+		return SWIFT_MAKE(p, SWIFT_METHOD_DESCRIPTOR, swift_pop_entity(p));
 	case 'S':
-		return SWIFT_MAKE(p, SWIFT_WITNESS_SELF, pop_entity(p));
+		return SWIFT_MAKE(p, SWIFT_WITNESS_SELF, swift_pop_entity(p));
 	case 'V':
-		return vtable_thunk(p);
+		return swift_vtable_thunk(p);
 	case 'W':
-		return with_conformance(p);
+		return swift_with_conformance(p);
 	case 'K':
-		return key_path_accessor(p, SWIFT_KEY_PATH_GETTER);
+		return swift_key_path_accessor(p, SWIFT_KEY_PATH_GETTER);
 	case 'k':
-		return key_path_set(p);
+		return swift_key_path_set(p);
 	case 'v':
-		return outlined_variable(p);
+		return swift_outlined_variable(p);
 	case 'e':
-		return outlined_bridged(p);
+		return swift_outlined_bridged(p);
 	case 'J':
 		return swift_autodiff(p);
 	default:
@@ -230,23 +230,23 @@ static uint16_t made_of_entity(struct swift *p, char c)
 	}
 }
 
-static uint16_t made_of_type(struct swift *p, char c)
+static uint16_t swift_made_of_type(struct swift *p, char c)
 {
 	switch (c) {
 	case 'C':
 		return SWIFT_MAKE(p, SWIFT_CONTINUATION, swift_pop_type(p));
 	case 'z':
-		return completion_handler(p, SWIFT_COMPLETION_HANDLER);
+		return swift_completion_handler(p, SWIFT_COMPLETION_HANDLER);
 	case 'Z':
-		return completion_handler(p, SWIFT_COMPLETION_HANDLER_PREDEFINED);
+		return swift_completion_handler(p, SWIFT_COMPLETION_HANDLER_PREDEFINED);
 	case 'R':
-		return reabstraction(p, SWIFT_REABSTRACTION_HELPER);
+		return swift_reabstraction(p, SWIFT_REABSTRACTION_HELPER);
 	case 'r':
-		return reabstraction(p, SWIFT_REABSTRACTION);
+		return swift_reabstraction(p, SWIFT_REABSTRACTION);
 	case 'y':
-		return reabstraction(p, SWIFT_REABSTRACTION_SELF);
+		return swift_reabstraction(p, SWIFT_REABSTRACTION_SELF);
 	case 'U':
-		return with_actor(p);
+		return swift_with_actor(p);
 	case 'l':
 		return SWIFT_MAKE(p, SWIFT_ASSOCIATED_DESCRIPTOR, swift_associated_name(p));
 	case 'M':
@@ -254,34 +254,364 @@ static uint16_t made_of_type(struct swift *p, char c)
 	case 'L':
 		return SWIFT_MAKE(p, SWIFT_PROTOCOL_REQUIREMENTS, swift_pop_protocol(p));
 	case 'n':
-		return associated_conformance(p, SWIFT_ASSOCIATED_CONFORMANCE_DESCRIPTOR);
+		return swift_thunk_associated_conformance(p,
+							  SWIFT_ASSOCIATED_CONFORMANCE_DESCRIPTOR);
 	case 'N':
-		return associated_conformance(p, SWIFT_ASSOCIATED_CONFORMANCE_DEFAULT);
+		return swift_thunk_associated_conformance(p, SWIFT_ASSOCIATED_CONFORMANCE_DEFAULT);
 	case 'b':
-		return base_conformance(p);
+		return swift_base_conformance(p);
 	case 'H':
-		return key_path_index(p, SWIFT_KEY_PATH_EQUALS);
+		return swift_key_path_index(p, SWIFT_KEY_PATH_EQUALS);
 	case 'h':
-		return key_path_index(p, SWIFT_KEY_PATH_HASH);
+		return swift_key_path_index(p, SWIFT_KEY_PATH_HASH);
 	default:
-		return made_of_entity(p, c);
+		return swift_made_of_entity(p, c);
 	}
 }
 
 uint16_t swift_thunk(struct swift *p)
 {
 	char c = swift_next(p);
-	enum swift_kind kind = c == 'w' ? attribute_w_kind(swift_next(p)) : attribute_kind(c);
+	enum swift_kind kind =
+		c == 'w' ? swift_attribute_w_kind(swift_next(p)) : swift_attribute_kind(c);
 	if (kind)
 		return swift_leaf(p, kind);
 	switch (c) {
 	case 'w':
 		return 0;
 	case 'Y':
-		return numbered(p, SWIFT_SUSPEND_RESUME);
+		return swift_numbered(p, SWIFT_SUSPEND_RESUME);
 	case 'Q':
-		return numbered(p, SWIFT_AWAIT_RESUME);
+		return swift_numbered(p, SWIFT_AWAIT_RESUME);
 	default:
-		return made_of_type(p, c);
+		return swift_made_of_type(p, c);
 	}
+}
+
+/* A specialization in the making. */
+struct spec {
+	uint16_t kids[SWIFT_LIST_MOST];
+	size_t n;
+};
+
+static bool swift_spec_add(struct spec *s, uint16_t node)
+{
+	if (node == 0 || s->n == SWIFT_LIST_MOST)
+		return false;
+	s->kids[s->n++] = node;
+	return true;
+}
+
+/* SPEC-INFO: how, and the pass of the compiler that did it, which has no text. */
+static bool swift_spec_info(struct swift *p, struct spec *s)
+{
+	swift_take(p, 'm');
+	if (swift_take(p, 'q') && !swift_spec_add(s, swift_leaf(p, SWIFT_SPEC_SERIALIZED)))
+		return false;
+	if (!swift_take(p, 'a'))
+		swift_take(p, 'r');
+	char pass = swift_next(p);
+	return pass >= '0' && pass <= '9';
+}
+
+static uint16_t swift_by_types(struct swift *p, enum swift_kind kind, struct spec *s)
+{
+	if (!swift_spec_info(p, s))
+		return 0;
+	uint16_t types = swift_type_list(p);
+	for (unsigned i = 0; types && i < p->nodes[types].n; i++)
+		if (!swift_spec_add(s, SWIFT_MAKE(p, SWIFT_SPEC_TYPE, swift_kid(p, types, i))))
+			return 0;
+	return types ? swift_make(p, kind, s->n, s->kids) : 0;
+}
+
+static uint16_t swift_partly(struct swift *p, enum swift_kind kind, struct spec *s)
+{
+	if (!swift_spec_info(p, s))
+		return 0;
+	if (!swift_spec_add(s, SWIFT_MAKE(p, SWIFT_SPEC_PARTIAL, swift_pop_type(p))))
+		return 0;
+	return swift_make(p, kind, s->n, s->kids);
+}
+
+/* Numbers of arguments that are gone, which have no text: 't' NATURAL?. */
+static bool swift_dropped(struct swift *p)
+{
+	do {
+		uint32_t v = 0;
+		char c = swift_peek(p);
+		if (c >= '0' && c <= '9' && !swift_natural(p, &v))
+			return false;
+	} while (swift_take(p, 't'));
+	return true;
+}
+
+/* What happened to an argument, as bits in the order that they have as text. */
+enum {
+	TO_GENERIC = 1,
+	DEAD = 2,
+	TO_GUARANTEED = 4,
+	TO_OWNED = 8,
+	EXPLODED = 16,
+};
+
+static uint16_t swift_flags(struct swift *p, char c)
+{
+	uint32_t v = c == 'e'   ? TO_GENERIC
+		     : c == 'd' ? DEAD
+		     : c == 'g' ? TO_GUARANTEED
+		     : c == 'o' ? TO_OWNED
+				: EXPLODED;
+	if (c == 'e' && swift_take(p, 'D'))
+		v |= DEAD;
+	if ((c == 'e' || c == 'd') && swift_take(p, 'G'))
+		v |= TO_GUARANTEED;
+	if ((c == 'e' || c == 'd') && swift_take(p, 'O'))
+		v |= TO_OWNED;
+	if (c != 'x' && swift_take(p, 'X'))
+		v |= EXPLODED;
+	return swift_number(p, SWIFT_SPEC_FLAGS, v);
+}
+
+static uint16_t swift_digits(struct swift *p)
+{
+	const char *from = p->pos;
+	while (swift_peek(p) >= '0' && swift_peek(p) <= '9')
+		p->pos++;
+	return p->pos > from ? swift_text(p, SWIFT_SPEC_PAYLOAD, from, (size_t)(p->pos - from)) : 0;
+}
+
+/* A constant; what it is comes from the stack when all arguments are known. */
+static uint16_t swift_constant(struct swift *p, enum swift_kind kind)
+{
+	char c = swift_next(p);
+	uint16_t text = 0;
+	switch (c) {
+	case 'f':
+		return SWIFT_MAKE(p, kind, swift_leaf(p, SWIFT_SPEC_FUNCTION));
+	case 'g':
+		return SWIFT_MAKE(p, kind, swift_leaf(p, SWIFT_SPEC_GLOBAL));
+	case 'k':
+		return SWIFT_MAKE(p, kind, swift_leaf(p, SWIFT_SPEC_KEYPATH));
+	case 'i':
+		text = swift_digits(p);
+		return SWIFT_MAKE(p, kind, swift_leaf(p, SWIFT_SPEC_INTEGER), text);
+	case 'd':
+		text = swift_digits(p);
+		return SWIFT_MAKE(p, kind, swift_leaf(p, SWIFT_SPEC_FLOAT), text);
+	case 's':
+		c = swift_next(p);
+		if (c != 'b' && c != 'w' && c != 'c')
+			return 0;
+		text = c == 'b'   ? swift_text(p, SWIFT_SPEC_PAYLOAD, "u8", 2)
+		       : c == 'w' ? swift_text(p, SWIFT_SPEC_PAYLOAD, "u16", 3)
+				  : swift_text(p, SWIFT_SPEC_PAYLOAD, "objc", 4);
+		return SWIFT_MAKE(p, kind, swift_leaf(p, SWIFT_SPEC_STRING), text);
+	default:
+		return 0;
+	}
+}
+
+static uint16_t swift_argument(struct swift *p, enum swift_kind kind)
+{
+	char c = swift_next(p);
+	switch (c) {
+	case 'n':
+		return swift_leaf(p, kind);
+	case 'c':
+		return SWIFT_MAKE(p, kind, swift_leaf(p, SWIFT_SPEC_CLOSURE));
+	case 'p':
+		return swift_constant(p, kind);
+	case 'e':
+	case 'd':
+	case 'g':
+	case 'o':
+	case 'x':
+		return SWIFT_MAKE(p, kind, swift_flags(p, c));
+	case 'i':
+		return SWIFT_MAKE(p, kind, swift_leaf(p, SWIFT_SPEC_BOX_VALUE));
+	case 's':
+		return SWIFT_MAKE(p, kind, swift_leaf(p, SWIFT_SPEC_BOX_STACK));
+	case 'r':
+		return SWIFT_MAKE(p, kind, swift_leaf(p, SWIFT_SPEC_INOUT));
+	default:
+		return 0;
+	}
+}
+
+/* The text that a constant is of: often a name itself. */
+static uint16_t swift_payload(struct swift *p, bool string)
+{
+	uint16_t name = swift_pop(p, SWIFT_IDENTIFIER);
+	if (!name)
+		return 0;
+	const struct swift_node *n = &p->nodes[name];
+	unsigned at = n->at, size = n->n;
+	if (string && size > 0 && p->text[at] == '_') {
+		at++;
+		size--;
+	}
+	uint16_t nested = swift_nested_name(p, p->text + at, size);
+	if (nested)
+		return SWIFT_MAKE(p, SWIFT_SPEC_NAME, nested);
+	uint16_t text = swift_leaf(p, SWIFT_SPEC_PAYLOAD);
+	if (text) {
+		p->nodes[text].at = at;
+		p->nodes[text].n = (uint16_t)size;
+	}
+	return text;
+}
+
+/* The argument with what the stack has for it: types, below them a name. */
+static uint16_t swift_completed(struct swift *p, uint16_t node)
+{
+	enum swift_kind kind = swift_kind_of(p, node);
+	uint16_t what = swift_kid(p, node, 0);
+	enum swift_kind of = what ? swift_kind_of(p, what) : SWIFT_NONE;
+	bool types = of == SWIFT_SPEC_CLOSURE || of == SWIFT_SPEC_KEYPATH;
+	if (!types && of != SWIFT_SPEC_FUNCTION && of != SWIFT_SPEC_GLOBAL &&
+	    of != SWIFT_SPEC_STRING)
+		return node;
+	uint16_t kids[SWIFT_LIST_MOST];
+	size_t n = 0;
+	kids[n++] = what;
+	if (of == SWIFT_SPEC_STRING)
+		kids[n++] = swift_kid(p, node, 1);
+	unsigned from = p->n_stack;
+	while (types && from > p->first_stack && swift_is(p, p->stack[from - 1], SWIFT_IS_TYPE))
+		from--;
+	size_t m = p->n_stack - from;
+	if (m > SWIFT_LIST_MOST - 3)
+		return 0;
+	memcpy(kids + n + 1, p->stack + from, m * sizeof(*kids));
+	p->n_stack = from;
+	kids[n] = swift_payload(p, of == SWIFT_SPEC_STRING);
+	return swift_make(p, kind, n + 1 + m, kids);
+}
+
+static uint16_t swift_by_arguments(struct swift *p, struct spec *s)
+{
+	if (!swift_spec_info(p, s))
+		return 0;
+	while (!swift_take(p, '_'))
+		if (!swift_spec_add(s, swift_argument(p, SWIFT_SPEC_ARGUMENT)))
+			return 0;
+	if (!swift_take(p, 'n') && !swift_spec_add(s, swift_argument(p, SWIFT_SPEC_RETURN)))
+		return 0;
+	for (size_t i = s->n; i-- > 0;) {
+		if (swift_kind_of(p, s->kids[i]) != SWIFT_SPEC_ARGUMENT)
+			continue;
+		s->kids[i] = swift_completed(p, s->kids[i]);
+		if (!s->kids[i])
+			return 0;
+	}
+	return swift_make(p, SWIFT_SPECIALIZED_SIGNATURE, s->n, s->kids);
+}
+
+uint16_t swift_specialization(struct swift *p, char c)
+{
+	struct spec s = {.n = 0};
+	if (c == 't') {
+		if (!swift_dropped(p))
+			return 0;
+		c = swift_next(p);
+		if (c != 'g' && c != 'G' && c != 'B')
+			return 0;
+	}
+	switch (c) {
+	case 'g':
+		return swift_by_types(p, SWIFT_SPECIALIZED, &s);
+	case 'G':
+		return swift_by_types(p, SWIFT_SPECIALIZED_SAME, &s);
+	case 'B':
+		return swift_by_types(p, SWIFT_SPECIALIZED_DOMAIN, &s);
+	case 's':
+		return swift_by_types(p, SWIFT_SPECIALIZED_EARLY, &s);
+	case 'i':
+		return swift_by_types(p, SWIFT_SPECIALIZED_INLINED, &s);
+	case 'p':
+		return swift_partly(p, SWIFT_SPECIALIZED_PARTLY, &s);
+	case 'P':
+		return swift_partly(p, SWIFT_SPECIALIZED_PARTLY_SAME, &s);
+	case 'f':
+		return swift_by_arguments(p, &s);
+	default:
+		return 0;
+	}
+}
+
+/* A set of parameters or results: U for one that is not in it, S for one that is. */
+static uint16_t swift_autodiff_indices(struct swift *p)
+{
+	const char *from = p->pos;
+	while (swift_peek(p) == 'S' || swift_peek(p) == 'U')
+		p->pos++;
+	return p->pos > from ? swift_text(p, SWIFT_AUTODIFF_INDICES, from, (size_t)(p->pos - from))
+			     : 0;
+}
+
+static uint16_t swift_kind_of_function(struct swift *p, const char *kinds)
+{
+	char c = swift_next(p);
+	return c && strchr(kinds, c) ? swift_number(p, SWIFT_AUTODIFF_KIND, (unsigned char)c) : 0;
+}
+
+/* Parts in front of it on the stack, then kind, parameters, results. */
+static uint16_t swift_autodiff_function(struct swift *p, enum swift_kind kind, const char *kinds)
+{
+	uint16_t kids[SWIFT_LIST_MOST];
+	uint16_t signature = swift_pop(p, SWIFT_SIGNATURE);
+	size_t n = p->n_stack - p->first_stack;
+	if (n == 0 || n > SWIFT_LIST_MOST - 4)
+		return 0;
+	memcpy(kids, p->stack + p->first_stack, n * sizeof(*kids));
+	p->n_stack = p->first_stack;
+	if (signature)
+		kids[n++] = signature;
+	kids[n++] = swift_kind_of_function(p, kinds);
+	kids[n++] = swift_autodiff_indices(p);
+	kids[n++] = swift_take(p, 'p') ? swift_autodiff_indices(p) : 0;
+	return swift_take(p, 'r') ? swift_make(p, kind, n, kids) : 0;
+}
+
+static uint16_t swift_reorder(struct swift *p)
+{
+	uint16_t signature = swift_pop(p, SWIFT_SIGNATURE);
+	uint16_t to = swift_pop_type(p);
+	uint16_t from = swift_pop_type(p);
+	uint16_t kind = swift_kind_of_function(p, "frdp");
+	if (!to || !from || !kind)
+		return 0;
+	return SWIFT_MAKE_SOME(p, SWIFT_AUTODIFF_REORDER, kind, signature, from, to);
+}
+
+static uint16_t swift_subset(struct swift *p)
+{
+	uint16_t kids[SWIFT_LIST_MOST];
+	size_t n = p->n_stack - p->first_stack;
+	if (n == 0 || n > SWIFT_LIST_MOST - 4)
+		return 0;
+	memcpy(kids, p->stack + p->first_stack, n * sizeof(*kids));
+	p->n_stack = p->first_stack;
+	kids[n++] = swift_kind_of_function(p, "frdp");
+	kids[n++] = swift_autodiff_indices(p);
+	kids[n++] = swift_take(p, 'p') ? swift_autodiff_indices(p) : 0;
+	kids[n++] = swift_take(p, 'r') ? swift_autodiff_indices(p) : 0;
+	return swift_take(p, 'P') ? swift_make(p, SWIFT_AUTODIFF_SUBSET, n, kids) : 0;
+}
+
+uint16_t swift_autodiff(struct swift *p)
+{
+	if (swift_take(p, 'V'))
+		return swift_autodiff_function(p, SWIFT_AUTODIFF_VTABLE, "frdp");
+	if (swift_take(p, 'O'))
+		return swift_reorder(p);
+	if (swift_take(p, 'S'))
+		return swift_subset(p);
+	return swift_autodiff_function(p, SWIFT_AUTODIFF_FUNCTION, "frdp");
+}
+
+uint16_t swift_autodiff_witness(struct swift *p)
+{
+	return swift_autodiff_function(p, SWIFT_AUTODIFF_WITNESS, "frdl");
 }

@@ -4,6 +4,7 @@
 #define UX_SWIFT_TREE_H
 
 #include "swift.h"
+#include "text.h"
 
 enum swift_kind {
 #define X(name, classes, text) SWIFT_##name,
@@ -61,7 +62,8 @@ struct swift_word {
 /* One name's parse. Numbers of nodes: 0 is no node, and as a result a failure. */
 struct swift {
 	const char *start, *pos, *end;
-	bool old; /* of Swift 4.0: labels are in the types */
+	struct ux_name_text *budget; /* and where the text goes in the end */
+	bool old;                    /* of Swift 4.0: labels are in the types */
 	unsigned nested;
 	unsigned depth;
 	unsigned n_nodes, n_kids, n_text;
@@ -191,7 +193,7 @@ uint16_t swift_retroactive(struct swift *p);
 /* Takes those off the stack, which have no text. */
 void swift_drop_retroactive(struct swift *p);
 
-/* swift_function.c: types of functions. */
+/* swift_entity.c: types of functions. */
 uint16_t swift_function_type(struct swift *p, enum swift_kind kind, bool c_type);
 uint16_t swift_c_type(struct swift *p);
 uint16_t swift_impl_function(struct swift *p);
@@ -213,10 +215,10 @@ uint16_t swift_value_witness(struct swift *p);
 /* swift_thunk.c: what is made from functions. */
 uint16_t swift_thunk(struct swift *p);
 
-/* swift_special.c: specializations by arguments; the last letter of the operator. */
+/* swift_thunk.c: specializations by arguments; the last letter of the operator. */
 uint16_t swift_specialization(struct swift *p, char c);
 
-/* swift_autodiff.c: behind TJ and WJ. */
+/* swift_thunk.c: behind TJ and WJ. */
 uint16_t swift_autodiff(struct swift *p);
 uint16_t swift_autodiff_witness(struct swift *p);
 
@@ -229,8 +231,7 @@ uint16_t swift_nested_name(struct swift *p, const char *name, size_t n);
 /* Bytes of Swift's mark at the beginning of a name; 0: it has none. old: Swift 4.0's. */
 size_t swift_mark(const char *name, size_t n, bool *ret_old);
 
-/* Writes node `root`; false when it needs over `most` bytes or too many steps. */
-bool swift_print(const struct swift *p, uint16_t root, struct ux_swift_style style, size_t most,
-		 struct ux_out *out);
+/* Writes node `root`; false when that needs more than the budget of p->budget. */
+bool swift_print(const struct swift *p, uint16_t root, struct ux_swift_style style);
 
 #endif

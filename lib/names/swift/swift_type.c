@@ -10,7 +10,7 @@ uint16_t swift_nominal(struct swift *p, enum swift_kind kind)
 }
 
 /* "Builtin.Int64" and the like: NATURAL '_'. */
-static uint16_t sized_builtin(struct swift *p, const char *name, uint16_t element)
+static uint16_t swift_sized_builtin(struct swift *p, const char *name, uint16_t element)
 {
 	uint32_t size = 0;
 	if (!swift_natural(p, &size) || size == 0 || !swift_take(p, '_'))
@@ -29,7 +29,7 @@ static uint16_t sized_builtin(struct swift *p, const char *name, uint16_t elemen
 	return swift_text(p, SWIFT_BUILTIN, text, (size_t)n);
 }
 
-static uint16_t named_builtin(struct swift *p, char c)
+static uint16_t swift_named_builtin(struct swift *p, char c)
 {
 	static const struct {
 		char letter;
@@ -63,12 +63,12 @@ uint16_t swift_builtin(struct swift *p)
 	uint16_t element = 0;
 	switch (c) {
 	case 'f':
-		return sized_builtin(p, "FPIEEE", 0);
+		return swift_sized_builtin(p, "FPIEEE", 0);
 	case 'i':
-		return sized_builtin(p, "Int", 0);
+		return swift_sized_builtin(p, "Int", 0);
 	case 'v':
 		element = swift_pop(p, SWIFT_BUILTIN);
-		return element ? sized_builtin(p, "Vec", element) : 0;
+		return element ? swift_sized_builtin(p, "Vec", element) : 0;
 	case 'V': {
 		element = swift_pop_type(p);
 		uint16_t size = swift_pop_type(p);
@@ -77,7 +77,7 @@ uint16_t swift_builtin(struct swift *p)
 	case 'T':
 		return swift_leaf(p, SWIFT_BUILTIN_TUPLE);
 	default:
-		return named_builtin(p, c);
+		return swift_named_builtin(p, c);
 	}
 }
 
@@ -88,7 +88,7 @@ struct arguments {
 	size_t used;
 };
 
-static bool pop_arguments(struct swift *p, struct arguments *args)
+static bool swift_pop_arguments(struct swift *p, struct arguments *args)
 {
 	for (args->n = args->used = 0; args->n < SWIFT_LIST_MOST;) {
 		unsigned from = p->n_stack;
@@ -107,7 +107,7 @@ static bool pop_arguments(struct swift *p, struct arguments *args)
 	return false;
 }
 
-static enum swift_kind bound_kind(enum swift_kind kind)
+static enum swift_kind swift_bound_kind(enum swift_kind kind)
 {
 	switch ((unsigned)kind) {
 	case SWIFT_CLASS:
@@ -131,7 +131,7 @@ static enum swift_kind bound_kind(enum swift_kind kind)
 }
 
 /* Whether a context can have arguments of its own. */
-static bool takes_arguments(enum swift_kind kind)
+static bool swift_takes_arguments(enum swift_kind kind)
 {
 	switch ((unsigned)kind) {
 	case SWIFT_VARIABLE:
@@ -149,20 +149,20 @@ static bool takes_arguments(enum swift_kind kind)
 	}
 }
 
-static uint16_t bind(struct swift *p, uint16_t decl, struct arguments *args);
+static uint16_t swift_bind(struct swift *p, uint16_t decl, struct arguments *args);
 
 /* The same declaration in a context that has its arguments. */
-static uint16_t bind_context(struct swift *p, uint16_t decl, struct arguments *args)
+static uint16_t swift_bind_context(struct swift *p, uint16_t decl, struct arguments *args)
 {
 	uint16_t context = swift_kid(p, decl, 0);
 	uint16_t bound = 0;
 	if (swift_kind_of(p, context) == SWIFT_EXTENSION) {
-		bound = bind(p, swift_kid(p, context, 1), args);
+		bound = swift_bind(p, swift_kid(p, context, 1), args);
 		bound = bound ? SWIFT_MAKE_SOME(p, SWIFT_EXTENSION, swift_kid(p, context, 0), bound,
 						swift_kid(p, context, 2))
 			      : 0;
 	} else {
-		bound = bind(p, context, args);
+		bound = swift_bind(p, context, args);
 	}
 	if (!bound)
 		return 0;
@@ -172,23 +172,23 @@ static uint16_t bind_context(struct swift *p, uint16_t decl, struct arguments *a
 	return swift_make(p, swift_kind_of(p, decl), n, kids);
 }
 
-static uint16_t bind(struct swift *p, uint16_t decl, struct arguments *args)
+static uint16_t swift_bind(struct swift *p, uint16_t decl, struct arguments *args)
 {
 	enum swift_kind kind = swift_kind_of(p, decl);
 	if (args->used == args->n || !swift_is(p, decl, SWIFT_IS_CONTEXT | SWIFT_IS_ANY_GENERIC) ||
 	    kind == SWIFT_MODULE || kind == SWIFT_BUILTIN_TUPLE || p->depth == SWIFT_DEPTH_MOST)
 		return 0;
 	uint16_t list = args->lists[args->used];
-	bool takes = takes_arguments(kind);
+	bool takes = swift_takes_arguments(kind);
 	args->used += takes;
 	if (args->used < args->n) {
 		p->depth++;
-		decl = bind_context(p, decl, args);
+		decl = swift_bind_context(p, decl, args);
 		p->depth--;
 	}
 	if (!decl || !takes || p->nodes[list].n == 0)
 		return decl;
-	enum swift_kind bound = bound_kind(kind);
+	enum swift_kind bound = swift_bound_kind(kind);
 	return bound ? SWIFT_MAKE(p, bound, decl, list) : 0;
 }
 
@@ -196,10 +196,10 @@ uint16_t swift_bound(struct swift *p)
 {
 	struct arguments args;
 	swift_drop_retroactive(p);
-	if (!pop_arguments(p, &args))
+	if (!swift_pop_arguments(p, &args))
 		return 0;
 	uint16_t decl = swift_pop_class(p, SWIFT_IS_ANY_GENERIC);
-	return decl ? swift_remember(p, bind(p, decl, &args)) : 0;
+	return decl ? swift_remember(p, swift_bind(p, decl, &args)) : 0;
 }
 
 uint16_t swift_protocol_list(struct swift *p)
@@ -207,7 +207,7 @@ uint16_t swift_protocol_list(struct swift *p)
 	return SWIFT_MAKE(p, SWIFT_PROTOCOLS, swift_list(p, SWIFT_TYPE_LIST, swift_pop_protocol));
 }
 
-static uint16_t tuple_element(struct swift *p)
+static uint16_t swift_tuple_element(struct swift *p)
 {
 	uint16_t mark = swift_pop(p, SWIFT_VARIADIC_MARK);
 	uint16_t label = swift_pop(p, SWIFT_IDENTIFIER);
@@ -217,7 +217,7 @@ static uint16_t tuple_element(struct swift *p)
 
 uint16_t swift_tuple(struct swift *p)
 {
-	return swift_list(p, SWIFT_TUPLE, tuple_element);
+	return swift_list(p, SWIFT_TUPLE, swift_tuple_element);
 }
 
 uint16_t swift_integer(struct swift *p)
@@ -229,12 +229,12 @@ uint16_t swift_integer(struct swift *p)
 	return swift_number(p, negative ? SWIFT_NEGATIVE_INTEGER : SWIFT_INTEGER, v);
 }
 
-static uint16_t over_type(struct swift *p, enum swift_kind kind)
+static uint16_t swift_type_over_type(struct swift *p, enum swift_kind kind)
 {
 	return SWIFT_MAKE(p, kind, swift_pop_type(p));
 }
 
-static uint16_t metatype(struct swift *p, enum swift_kind kind)
+static uint16_t swift_metatype(struct swift *p, enum swift_kind kind)
 {
 	static const char *const texts[] = {"@thin", "@thick", "@objc_metatype"};
 	char c = swift_next(p);
@@ -247,12 +247,12 @@ static uint16_t metatype(struct swift *p, enum swift_kind kind)
 	return SWIFT_MAKE(p, kind, how, type);
 }
 
-static uint16_t pop_requirement(struct swift *p)
+static uint16_t swift_pop_requirement(struct swift *p)
 {
 	return swift_pop_class(p, SWIFT_IS_REQUIREMENT);
 }
 
-static uint16_t box(struct swift *p, bool generic)
+static uint16_t swift_box(struct swift *p, bool generic)
 {
 	uint16_t signature = 0, arguments = 0;
 	if (generic) {
@@ -274,16 +274,16 @@ static uint16_t box(struct swift *p, bool generic)
 	return layout ? SWIFT_MAKE_SOME(p, SWIFT_SIL_BOX_LAYOUT, layout, signature, arguments) : 0;
 }
 
-static uint16_t sugared(struct swift *p)
+static uint16_t swift_sugared(struct swift *p)
 {
 	uint16_t second = 0, first = 0;
 	switch (swift_next(p)) {
 	case 'q':
-		return over_type(p, SWIFT_SUGARED_OPTIONAL);
+		return swift_type_over_type(p, SWIFT_SUGARED_OPTIONAL);
 	case 'a':
-		return over_type(p, SWIFT_SUGARED_ARRAY);
+		return swift_type_over_type(p, SWIFT_SUGARED_ARRAY);
 	case 'p':
-		return over_type(p, SWIFT_SUGARED_PAREN);
+		return swift_type_over_type(p, SWIFT_SUGARED_PAREN);
 	case 'D':
 		second = swift_pop_type(p);
 		first = swift_pop_type(p);
@@ -297,7 +297,7 @@ static uint16_t sugared(struct swift *p)
 	}
 }
 
-static uint16_t anonymous_context(struct swift *p)
+static uint16_t swift_anonymous_context(struct swift *p)
 {
 	uint16_t types = swift_type_list(p);
 	uint16_t name = swift_pop(p, SWIFT_IDENTIFIER);
@@ -305,12 +305,12 @@ static uint16_t anonymous_context(struct swift *p)
 	return SWIFT_MAKE(p, SWIFT_ANONYMOUS_CONTEXT, name, parent, types);
 }
 
-static uint16_t existential(struct swift *p, char c)
+static uint16_t swift_existential(struct swift *p, char c)
 {
 	uint16_t second = 0, first = 0;
 	switch (c) {
 	case 'P':
-		second = swift_list(p, SWIFT_EXISTENTIAL_REQUIREMENTS, pop_requirement);
+		second = swift_list(p, SWIFT_EXISTENTIAL_REQUIREMENTS, swift_pop_requirement);
 		first = swift_pop_type(p);
 		return SWIFT_MAKE(p, SWIFT_CONSTRAINED_EXISTENTIAL, first, second);
 	case 'c':
@@ -320,7 +320,7 @@ static uint16_t existential(struct swift *p, char c)
 	case 'l':
 		return SWIFT_MAKE(p, SWIFT_PROTOCOLS_OBJECT, swift_protocol_list(p));
 	case 'g':
-		return over_type(p, SWIFT_EXTENDED_SHAPE);
+		return swift_type_over_type(p, SWIFT_EXTENDED_SHAPE);
 	default:
 		second = swift_pop_type(p);
 		first = swift_pop(p, SWIFT_SIGNATURE);
@@ -329,7 +329,7 @@ static uint16_t existential(struct swift *p, char c)
 }
 
 /* The kind of a type that X and a letter make over another type. */
-static enum swift_kind over_kind(char c)
+static enum swift_kind swift_over_kind(char c)
 {
 	switch (c) {
 	case 'o':
@@ -349,7 +349,7 @@ static enum swift_kind over_kind(char c)
 	}
 }
 
-static enum swift_kind function_kind(char c)
+static enum swift_kind swift_function_kind(char c)
 {
 	switch (c) {
 	case 'E':
@@ -381,36 +381,36 @@ uint16_t swift_special_type(struct swift *p)
 	bool c_type = c == 'z';
 	if (c_type)
 		c = swift_next(p);
-	enum swift_kind kind = function_kind(c);
+	enum swift_kind kind = swift_function_kind(c);
 	if (kind && (!c_type || c == 'B' || c == 'C'))
 		return swift_function_type(p, kind, c_type);
 	if (c_type)
 		return 0;
-	kind = over_kind(c);
+	kind = swift_over_kind(c);
 	if (kind)
-		return over_type(p, kind);
+		return swift_type_over_type(p, kind);
 	switch (c) {
 	case 'M':
-		return metatype(p, SWIFT_METATYPE);
+		return swift_metatype(p, SWIFT_METATYPE);
 	case 'm':
-		return metatype(p, SWIFT_EXISTENTIAL_METATYPE);
+		return swift_metatype(p, SWIFT_EXISTENTIAL_METATYPE);
 	case 'X':
 	case 'x':
-		return box(p, c == 'X');
+		return swift_box(p, c == 'X');
 	case 'Y':
 		return swift_nominal(p, SWIFT_OTHER_NOMINAL);
 	case 'Z':
-		return anonymous_context(p);
+		return swift_anonymous_context(p);
 	case 'e':
 		return swift_leaf(p, SWIFT_ERROR_TYPE);
 	case 'S':
-		return sugared(p);
+		return swift_sugared(p);
 	case 'P':
 	case 'c':
 	case 'l':
 	case 'g':
 	case 'G':
-		return existential(p, c);
+		return swift_existential(p, c);
 	default:
 		return 0;
 	}
@@ -431,19 +431,19 @@ uint16_t swift_annotation(struct swift *p)
 	case 'T':
 		return swift_leaf(p, SWIFT_SENDING_RESULT);
 	case 'c':
-		return over_type(p, SWIFT_GLOBAL_ACTOR);
+		return swift_type_over_type(p, SWIFT_GLOBAL_ACTOR);
 	case 'K':
-		return over_type(p, SWIFT_TYPED_THROWS);
+		return swift_type_over_type(p, SWIFT_TYPED_THROWS);
 	case 'i':
-		return over_type(p, SWIFT_ISOLATED);
+		return swift_type_over_type(p, SWIFT_ISOLATED);
 	case 'k':
-		return over_type(p, SWIFT_NO_DERIVATIVE);
+		return swift_type_over_type(p, SWIFT_NO_DERIVATIVE);
 	case 't':
-		return over_type(p, SWIFT_COMPILE_TIME);
+		return swift_type_over_type(p, SWIFT_COMPILE_TIME);
 	case 'g':
-		return over_type(p, SWIFT_CONST_VALUE);
+		return swift_type_over_type(p, SWIFT_CONST_VALUE);
 	case 'u':
-		return over_type(p, SWIFT_SENDING);
+		return swift_type_over_type(p, SWIFT_SENDING);
 	case 'j':
 		c = swift_next(p);
 		return c && strchr("dlfr", c)
@@ -454,19 +454,19 @@ uint16_t swift_annotation(struct swift *p)
 	}
 }
 
-static uint16_t opaque(struct swift *p)
+static uint16_t swift_opaque(struct swift *p)
 {
 	struct arguments args;
 	uint16_t number = swift_index_node(p);
 	swift_drop_retroactive(p);
-	if (!pop_arguments(p, &args))
+	if (!swift_pop_arguments(p, &args))
 		return 0;
 	uint16_t name = swift_pop_any(p);
 	uint16_t lists = swift_make(p, SWIFT_TYPE_LIST, args.n, args.lists);
 	return swift_remember(p, SWIFT_MAKE(p, SWIFT_OPAQUE, name, number, lists));
 }
 
-static uint16_t pack(struct swift *p, char c)
+static uint16_t swift_pack(struct swift *p, char c)
 {
 	enum swift_kind kind = SWIFT_PACK;
 	if (c == 'S') {
@@ -478,7 +478,7 @@ static uint16_t pack(struct swift *p, char c)
 	return swift_list(p, kind, swift_pop_type);
 }
 
-static uint16_t associated(struct swift *p)
+static uint16_t swift_associated(struct swift *p)
 {
 	uint16_t name = swift_pop(p, SWIFT_IDENTIFIER);
 	uint16_t type = swift_pop_type(p);
@@ -491,11 +491,11 @@ uint16_t swift_archetype(struct swift *p)
 	uint16_t first = 0, second = 0;
 	switch (c) {
 	case 'a':
-		return associated(p);
+		return swift_associated(p);
 	case 'O':
 		return SWIFT_MAKE(p, SWIFT_OPAQUE_OF, swift_pop_context(p));
 	case 'o':
-		return opaque(p);
+		return swift_opaque(p);
 	case 'r':
 	case 'u':
 		return swift_leaf(p, SWIFT_SOME);
@@ -526,7 +526,7 @@ uint16_t swift_archetype(struct swift *p)
 		return SWIFT_MAKE(p, SWIFT_PACK_ELEMENT, first, swift_index_node(p));
 	case 'P':
 	case 'S':
-		return pack(p, c);
+		return swift_pack(p, c);
 	default:
 		return 0;
 	}

@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The text of a name while a demangler writes it, and the budget that the demangler works with. */
+#ifndef UX_NAME_TEXT_H
+#define UX_NAME_TEXT_H
+
+#include "bytes.h"
+
+enum {
+	/*
+	 * Steps for one name, reading and writing together. A step is the work for one production
+	 * of a grammar or one node of a tree, 10 to 100 ns: hostile names end
+	 * within 10 ms. The costliest of a million real names takes 18,000.
+	 */
+	UX_NAME_STEPS_MOST = 1 << 16,
+	UX_NAME_STEP_BYTES = 64, /* bytes that are moved or compared for one step */
+};
+
+/*
+ * Writes into a buffer of the caller. Whatever does not fit the buffer, the steps or the depth of
+ * recursion that a demangler allows fails the text: nothing more is written, every further charge
+ * is refused, and the name is then shown as it is. There is no way back from a failure.
+ */
+struct ux_name_text {
+	char *start, *pos, *end;
+	unsigned steps; /* left */
+	unsigned depth; /* of recursion now */
+	bool failed;
+};
+
+ux_inline struct ux_name_text ux_name_text_make(char *buffer, size_t size)
+{
+	return (struct ux_name_text){
+		.start = buffer, .pos = buffer, .end = buffer + size, .steps = UX_NAME_STEPS_MOST};
+}
+
+ux_inline void ux_name_text_fail(struct ux_name_text *t)
+{
+	t->failed = true;
+	t->steps = 0;
+	t->pos = t->end = t->start;
+}
+
+ux_inline bool ux_name_text_charge(struct ux_name_text *t, size_t steps)
+{
+	if (ux_unlikely(t->steps < steps || t->failed)) {
+		ux_name_text_fail(t);
+		return false;
+	}
+	t->steps -= (unsigned)steps;
+	return true;
+}
+
+/* Charges the copying or comparing of n bytes. */
+ux_inline bool ux_name_text_charge_bytes(struct ux_name_text *t, size_t n)
+{
+	return ux_name_text_charge(t, n / UX_NAME_STEP_BYTES + 1);
+}
+
+/* One level of recursion deeper, for one step. Each true is undone by `depth--`. */
+ux_inline bool ux_name_text_enter(struct ux_name_text *t, unsigned depth_most)
+{
+	if (ux_unlikely(t->depth >= depth_most)) {
+		ux_name_text_fail(t);
+		return false;
+	}
+	if (!ux_name_text_charge(t, 1))
+		return false;
+	t->depth++;
+	return true;
+}
+
+ux_inline void ux_name_text_put(struct ux_name_text *t, const char *s, size_t n)
+{
+	if (ux_unlikely((size_t)(t->end - t->pos) < n)) {
+		ux_name_text_fail(t);
+		return;
+	}
+	memcpy(t->pos, s, n);
+	t->pos += n;
+}
+
+ux_inline void ux_name_text_char(struct ux_name_text *t, char c)
+{
+	if (ux_unlikely(t->pos == t->end)) {
+		ux_name_text_fail(t);
+		return;
+	}
+	*t->pos++ = c;
+}
+
+ux_inline void ux_name_text_cstr(struct ux_name_text *t, const char *s)
+{
+	ux_name_text_put(t, s, strlen(s));
+}
+
+#define UX_NAME_TEXT_PUT(t, literal) ux_name_text_put((t), "" literal "", sizeof(literal) - 1)
+
+/* The last character; NUL when there is none. */
+ux_inline char ux_name_text_last(const struct ux_name_text *t)
+{
+	return t->pos > t->start ? t->pos[-1] : '\0';
+}
+
+/* Takes everything from `from` on away again. */
+ux_inline void ux_name_text_cut(struct ux_name_text *t, char *from)
+{
+	if (!t->failed)
+		t->pos = from;
+}
+
+void ux_name_text_number(struct ux_name_text *t, uint64_t v);
+void ux_name_text_hex(struct ux_name_text *t, uint64_t v);
+
+/* A code point as UTF-8. */
+void ux_name_text_utf8(struct ux_name_text *t, uint32_t c);
+
+/* Moves the text from `middle` on in front of what stands between `first` and `middle`. */
+void ux_name_text_rotate(struct ux_name_text *t, char *first, char *middle);
+
+/* How Punycode (RFC 3492) is written: digits from 26 on, and the sign before the code is '_'. */
+enum ux_punycode {
+	UX_PUNYCODE_RUST,  /* 0 to 9 */
+	UX_PUNYCODE_SWIFT, /* A to J; ASCII that the grammar cannot have is 0xd800 and on */
+};
+
+/* Writes the identifier that the n bytes at s encode; what is malformed fails the text. */
+void ux_name_text_punycode(struct ux_name_text *t, const char *s, size_t n, enum ux_punycode form);
+
+#endif
