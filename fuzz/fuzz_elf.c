@@ -75,7 +75,7 @@ static void read_notes(const struct ux_elf *elf, struct ux_elf_notes *it, size_t
 static void read_content(const struct ux_elf *elf, const struct ux_elf_section *section,
 			 size_t *work)
 {
-	ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0};
+	ux_cleanup(ux_content_free) struct ux_content content = {0};
 	struct ux_error err = UX_ERROR_INIT;
 	enum ux_code code = ux_elf_section_load(elf, section, INFLATED_MOST, NULL, &content, &err);
 	fuzz_truths_of_error(code, &err, elf->file.size);

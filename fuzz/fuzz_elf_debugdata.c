@@ -31,7 +31,7 @@ static void read_file(struct ux_bytes file)
 int fuzz_input(const uint8_t *data, size_t size)
 {
 	struct ux_bytes input = ux_bytes(data, size);
-	ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0};
+	ux_cleanup(ux_content_free) struct ux_content content = {0};
 	struct ux_error err = UX_ERROR_INIT;
 	if (ux_elf_is(input)) {
 		read_file(input);

@@ -51,8 +51,8 @@ static void check_layout(const struct ux_elf *elf)
 static void read_section(const struct ux_elf *elf, const struct ux_elf_section *section,
 			 size_t *work)
 {
-	ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0}, plain = {0};
-	struct ux_elf_reloc_loss loss;
+	ux_cleanup(ux_content_free) struct ux_content content = {0}, plain = {0};
+	struct ux_reloc_loss loss;
 	struct ux_error err = UX_ERROR_INIT;
 	bool relocs = ux_elf_section_has_relocs(elf, section);
 	enum ux_code code = ux_elf_section_load_relocated(elf, section, INFLATED_MOST, NULL,

@@ -4,13 +4,12 @@
 
 #include "debug_map.h"
 #include "dsym.h"
-#include "macho_dwarf.h"
 #include "macho_fat.h"
 #include "macho_file.h"
 
 static enum ux_quality claim_of(const struct ux_macho *macho)
 {
-	if (ux_macho_dwarf_exists(macho))
+	if (ux_macho_has_dwarf(macho))
 		return UX_QUALITY_INLINES;
 	return macho->symbols.count > 0 ? UX_QUALITY_SYMTAB : UX_QUALITY_NONE;
 }

@@ -4,7 +4,7 @@
 #define UX_COLLECT_H
 
 #include "code_symbols.h"
-#include "info_stream.h"
+#include "section_content.h"
 #include "piece.h"
 #include "split_files.h"
 
@@ -39,9 +39,9 @@ struct ux_wanted;
 /* What is collected from, and how. */
 struct ux_collect_input {
 	const struct ux_dwarf_sections *sections;
-	struct ux_info_stream *stream; /* fills .debug_info as it is read; NULL: it is there. There
-					  is no split file then */
-	const struct ux_range_set *text; /* what lies outside is dropped */
+	struct ux_section_window *stream; /* fills .debug_info as it is read; NULL: it is there.
+					  There is no split file then */
+	const struct ux_range_set *text;  /* what lies outside is dropped */
 	const struct ux_code_symbol_vec
 		*symbols; /* settled; lines outside of functions are kept for them */
 	const struct ux_split_files *split; /* finds what skeletons stand for; NULL: they are read

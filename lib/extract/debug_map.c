@@ -4,8 +4,7 @@
 
 #include "ar_member.h"
 #include "file.h"
-#include "macho_code.h"
-#include "macho_dwarf.h"
+#include "function_bounds.h"
 #include "macho_fat.h"
 #include "macho_symbols.h"
 #include "order.h"
@@ -41,8 +40,7 @@ struct ux_map_object {
 	size_t count;
 	const struct ux_macho *exe;
 	struct ux_mapping file;
-	struct ux_macho macho;
-	struct ux_macho_dwarf dwarf;
+	struct ux_object *object;
 	struct ux_debug_sections sections;
 	struct ux_collection collection;
 	enum outcome outcome;
@@ -120,7 +118,7 @@ static void map_object_close(struct ux_map_object *o)
 {
 	ux_collection_free(&o->collection);
 	ux_debug_sections_free(&o->sections);
-	ux_macho_close(&o->macho);
+	o->object = ux_object_close(o->object);
 	ux_file_unmap(&o->file);
 }
 
@@ -182,7 +180,7 @@ static enum ux_code map_object_open(struct ux_map_object *o, struct ux_error *er
 {
 	char arch[UX_MACHO_ARCH_TEXT];
 	struct ux_bytes bytes = UX_BYTES_NONE;
-	struct ux_macho_slice slice;
+	struct ux_object_choice choice = {.arch = arch};
 	uint64_t mtime = 0;
 	UX_TRY(map_object_map(o, &bytes, &mtime, err));
 	/* One that was compiled again has other code behind the same names. */
@@ -190,8 +188,7 @@ static enum ux_code map_object_open(struct ux_map_object *o, struct ux_error *er
 		return ux_error_set(err, UX_ECONFLICT, "%.96s was written after it was linked",
 				    o->path);
 	ux_macho_arch_name(o->exe->cpu, o->exe->subtype, arch);
-	UX_TRY(ux_macho_slice_choose(bytes, arch, /* id= */ NULL, &slice, err));
-	return ux_macho_open(&o->macho, slice.bytes, err);
+	return ux_object_macho.open(bytes, &choice, &o->object, err);
 }
 
 struct name {
@@ -233,7 +230,7 @@ static enum ux_code map_object_locate(const struct ux_map_object *o,
 				      struct ux_map_function *functions, struct ux_error *err)
 {
 	ux_cleanup(name_vec_deinit) struct name_vec names = {0};
-	UX_TRY(map_object_names(&o->macho, &names, err));
+	UX_TRY(map_object_names(ux_macho_of(o->object), &names, err));
 	for (size_t i = 0; i < o->count && names.size > 0; i++) {
 		struct name key = {functions[i].name, 0};
 		const struct name *found =
@@ -286,13 +283,13 @@ static enum ux_code map_object_collect(struct ux_map_object *o, const char *spil
 {
 	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec ranges = {0};
 	ux_cleanup(ux_code_symbol_vec_deinit) struct ux_code_symbol_vec symbols = {0};
-	struct ux_macho_names ignored;
-	UX_TRY(ux_macho_text(&o->macho, &ranges, err));
-	struct ux_range_set text = {ranges.data, ranges.size};
-	UX_TRY(ux_macho_code_symbols(&o->macho, &text, &symbols, &ignored, err));
-	ux_code_symbols_settle(&symbols, &text);
-	ux_macho_dwarf_init(&o->dwarf, &o->macho);
-	UX_TRY(ux_debug_sections_load(&o->dwarf.elf, 1, spill, &o->sections, err));
+	struct ux_code_symbols_found found;
+	UX_TRY(ux_object_text(o->object, &ranges, err));
+	struct ux_range_set text = ux_range_vec_set(&ranges);
+	UX_TRY(ux_code_symbols_read(o->object, UX_OBJECT_SYMTAB, o->object, &text, &symbols, &found,
+				    err));
+	ux_code_symbols_sort(&symbols, &text);
+	UX_TRY(ux_debug_sections_load(o->object, 1, spill, &o->sections, err));
 	struct ux_collect_input input = {
 		.sections = &o->sections.dwarf,
 		.stream = o->sections.stream,
@@ -353,7 +350,7 @@ enum ux_code ux_debug_map_read(struct ux_debug_map *map, unsigned threads, const
 		map->missing += o->outcome == MISSING;
 		map->changed += o->outcome == CHANGED;
 		map->damaged += o->outcome == DAMAGED;
-		map->size += o->macho.file.size;
+		map->size += o->object ? o->object->file.size : 0;
 		if (map->bad.code == UX_OK && o->outcome == DAMAGED)
 			map->bad = o->reason;
 	}

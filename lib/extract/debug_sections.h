@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The DWARF sections of an ELF file, inflated and relocated. */
+/* The DWARF sections of an object file of any format, inflated and relocated. */
 #ifndef UX_DEBUG_SECTIONS_H
 #define UX_DEBUG_SECTIONS_H
 
 #include "dwarf_sections.h"
-#include "elf_reloc.h"
-#include "info_stream.h"
+#include "object.h"
 
 /* Slices of the file, and of buffers for what was compressed or had relocations. */
 struct ux_debug_sections {
 	struct ux_dwarf_sections dwarf;
-	struct ux_info_stream *stream; /* .debug_info is yet to be inflated; NULL: it is there */
-	struct ux_elf_content content[UX_DWARF_SECTION_COUNT];
-	struct ux_elf_reloc_loss loss; /* of all sections */
+	struct ux_section_window *stream; /* .debug_info is yet to be inflated; NULL: it is there */
+	struct ux_content content[UX_DWARF_SECTION_COUNT];
+	uint32_t info;             /* the index of the section with the entries */
+	struct ux_reloc_loss loss; /* of all sections */
 };
 
-/* True when elf has DWARF units with their content. */
-bool ux_debug_sections_exist(const struct ux_elf *elf);
+/* True when object has DWARF units with their content. */
+bool ux_debug_sections_exist(const struct ux_object *object);
 
 /*
  * Loads them, compressed ones in parallel on `threads` threads, into memory or (spill not NULL)
@@ -24,33 +24,37 @@ bool ux_debug_sections_exist(const struct ux_elf *elf);
  * may be in memory. Missing sections are empty; a damaged one is UX_ECORRUPT. ret must be freed
  * also after a failure.
  */
-enum ux_code ux_debug_sections_load(const struct ux_elf *elf, unsigned threads, const char *spill,
-				    struct ux_debug_sections *ret, struct ux_error *err) ux_must;
+enum ux_code ux_debug_sections_load(const struct ux_object *object, unsigned threads,
+				    const char *spill, struct ux_debug_sections *ret,
+				    struct ux_error *err) ux_must;
 
 /* The same for the sections of a .dwo or .dwp file (dwarf_split.h), on the calling thread. */
-enum ux_code ux_debug_sections_load_split(const struct ux_elf *elf, const char *spill,
+enum ux_code ux_debug_sections_load_split(const struct ux_object *object, const char *spill,
 					  struct ux_debug_sections *ret, struct ux_error *err)
 	ux_must;
 
 /*
- * Replaces the entries by those of the next section of their name behind `*at`, a section's number
- * that is moved on: type units have sections of their own in a .dwo file. UX_ENOTFOUND: there is no
- * other.
+ * Replaces the entries by those of another section of their name, the first one with an index
+ * behind `*at`, which is moved on: type units have sections of their own in a .dwo file.
+ * UX_ENOTFOUND: there is no other.
  */
-enum ux_code ux_debug_sections_next_split_info(const struct ux_elf *elf, const char *spill,
+enum ux_code ux_debug_sections_next_split_info(const struct ux_object *object, const char *spill,
 					       uint32_t *at, struct ux_debug_sections *sections,
 					       struct ux_error *err) ux_must;
 
+/* Bytes of the sections that are in memory of their own. */
+uint64_t ux_debug_sections_inflated(const struct ux_debug_sections *sections);
+
 /* Bytes that loading takes beside the file itself: of inflated and of relocated sections, by their
  * headers. */
-uint64_t ux_debug_sections_memory(const struct ux_elf *elf);
+uint64_t ux_debug_sections_memory(const struct ux_object *object);
 
 enum {
 	UX_DEBUG_INFO_HEAD = 16 /* bytes of .debug_info that have the first unit's version */
 };
 
-/* How .debug_info begins: in `room` when it was inflated piece by piece, and is gone by now. */
-struct ux_bytes ux_debug_sections_info_head(const struct ux_elf *elf,
+/* How .debug_info begins: in `room` when it was inflated part by part, and is gone by now. */
+struct ux_bytes ux_debug_sections_info_head(const struct ux_object *object,
 					    const struct ux_debug_sections *sections,
 					    uint8_t room[UX_DEBUG_INFO_HEAD]);
 
@@ -59,7 +63,8 @@ struct ux_bytes ux_debug_sections_info_head(const struct ux_elf *elf,
  * then folder (NULL: /var/tmp). What is read counts as it is inflated, what is made of it as a half
  * of the units' bytes: libjvm, ceph and vmlinux need a third.
  */
-const char *ux_debug_sections_spill(const struct ux_elf *elf, uint64_t memory, const char *folder);
+const char *ux_debug_sections_spill(const struct ux_object *object, uint64_t memory,
+				    const char *folder);
 
 void ux_debug_sections_free(struct ux_debug_sections *sections);
 

@@ -15,19 +15,19 @@ void ux_declarations_close(struct ux_declarations *d)
 	ux_dwarf_lines_deinit(&d->lines);
 	ux_dwarf_units_free(&d->units);
 	ux_debug_sections_free(&d->sections);
-	ux_elf_close(&d->elf);
+	ux_object_close(d->object);
 	*d = (struct ux_declarations){0};
 }
 
 enum ux_code ux_declarations_open(struct ux_declarations *d, struct ux_bytes file,
 				  struct ux_error *err)
 {
-	if (!ux_elf_is(file))
+	if (ux_object_format(file) != &ux_object_elf)
 		return ux_error_set(err, UX_ENOTFOUND, "not an ELF file");
-	UX_TRY(ux_elf_open(&d->elf, file, err));
-	if (!ux_debug_sections_exist(&d->elf))
+	UX_TRY(ux_object_open(file, &d->object, err));
+	if (!ux_debug_sections_exist(d->object))
 		return ux_error_set(err, UX_ENOTFOUND, "no DWARF units");
-	UX_TRY(ux_debug_sections_load(&d->elf, 1, SPILL_FOLDER, &d->sections, err));
+	UX_TRY(ux_debug_sections_load(d->object, 1, SPILL_FOLDER, &d->sections, err));
 	return ux_dwarf_units_parse(&d->sections.dwarf, &d->units, err);
 }
 

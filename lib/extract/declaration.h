@@ -8,7 +8,7 @@
 
 /* The DWARF of one ELF file, which stays mapped by who opened it. Zeroed = closed. One thread. */
 struct ux_declarations {
-	struct ux_elf elf;
+	struct ux_object *object;
 	struct ux_debug_sections sections;
 	struct ux_dwarf_units units;
 	struct ux_dwarf_lines lines; /* files of the unit asked last */

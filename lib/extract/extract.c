@@ -3,36 +3,37 @@
 #include "extract.h"
 
 #include "cubin.h"
-#include "elf_file.h"
 #include "extract_cubin.h"
-#include "extract_elf.h"
-#include "extract_fatbin.h"
-#include "extract_macho.h"
+#include "extract_object.h"
+#include "elf_file.h"
 #include "fatbin.h"
-#include "macho_fat.h"
 
-/* Kinds of files, told by their first bytes. */
+static bool extract_is_object(struct ux_bytes file)
+{
+	return ux_object_format(file) != NULL;
+}
+
+/* Kinds of files, by their first bytes. The formats of object files are a table in object.c. */
 static const struct {
 	bool (*is)(struct ux_bytes file);
 	ux_extract_fn *extract;
-} ways_in[] = {
+} extract_ways[] = {
 	{ux_cubin_is, ux_extract_cubin}, /* an ELF file, too */
-	{ux_elf_is, ux_extract_elf},
-	{ux_macho_any, ux_extract_macho},
+	{extract_is_object, ux_extract_object},
 	{ux_fatbin_is, ux_extract_fatbin},
 };
 
-static ux_extract_fn *way_in(struct ux_bytes file)
+static ux_extract_fn *extract_way(struct ux_bytes file)
 {
-	for (size_t i = 0; i < ux_countof(ways_in); i++)
-		if (ways_in[i].is(file))
-			return ways_in[i].extract;
+	for (size_t i = 0; i < ux_countof(extract_ways); i++)
+		if (extract_ways[i].is(file))
+			return extract_ways[i].extract;
 	return NULL;
 }
 
 bool ux_extract_takes(struct ux_bytes file)
 {
-	return way_in(file) != NULL;
+	return extract_way(file) != NULL;
 }
 
 enum ux_code ux_extract_check(struct ux_bytes file, struct ux_error *err)
@@ -51,7 +52,7 @@ enum ux_code ux_extract(struct ux_bytes exe, struct ux_bytes debug,
 			struct ux_extract_stats *ret_stats, struct ux_error *err)
 {
 	ux_extract_fn *extract =
-		options->gpu && !ux_cubin_is(exe) ? ux_extract_fatbin : way_in(exe);
+		options->gpu && !ux_cubin_is(exe) ? ux_extract_fatbin : extract_way(exe);
 	if (!extract)
 		return ux_extract_check(exe, err);
 	return extract(exe, debug, options, sink, ctx, ret_stats, err);

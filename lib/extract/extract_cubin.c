@@ -5,23 +5,27 @@
 #include "cubin.h"
 #include "cubin_units.h"
 #include "debug_sections.h"
+#include "elf_reloc.h"
 #include "elf_symbols.h"
-#include "module_text.h"
+#include "fatbin_choose.h"
+#include "fatbin_unpack.h"
+#include "function_bounds.h"
 
 /* One extraction at work; released whole. */
 struct job {
-	struct ux_elf cubin;
+	struct ux_object *object;
+	const struct ux_elf *cubin; /* the same */
 	struct ux_debug_sections sections;
-	struct ux_elf_content ptx; /* .nv_debug_line_sass */
+	struct ux_content ptx; /* .nv_debug_line_sass */
 	struct ux_module_build build;
 };
 
 static void job_deinit(struct job *j)
 {
 	ux_module_build_deinit(&j->build);
-	ux_elf_content_free(&j->ptx);
+	ux_content_free(&j->ptx);
 	ux_debug_sections_free(&j->sections);
-	ux_elf_close(&j->cubin);
+	ux_object_close(j->object);
 }
 
 /* Adds a symbol unless it lies outside of all code. */
@@ -38,16 +42,16 @@ static enum ux_code add_symbol(struct ux_module_build *b, struct ux_code_symbol 
 /* Kernels, and the functions inside of them. */
 static enum ux_code read_table(struct job *j, struct ux_error *err)
 {
-	const struct ux_elf_section *table = ux_elf_section_find(&j->cubin, ".symtab");
+	const struct ux_elf_section *table = ux_elf_section_find(j->cubin, ".symtab");
 	struct ux_elf_symbols it;
 	if (!table || table->type == SHT_NOBITS)
 		return UX_OK;
-	UX_TRY(ux_elf_symbols_open(&j->cubin, table, &it, err));
+	UX_TRY(ux_elf_symbols_open(j->cubin, table, &it, err));
 	for (const struct ux_elf_symbol *s; (s = ux_elf_symbols_next(&it));) {
 		if (s->type != STT_FUNC || !s->home)
 			continue;
 		struct ux_code_symbol symbol = {
-			.start = ux_elf_symbol_pc(&j->cubin, s),
+			.start = ux_elf_symbol_pc(j->cubin, s),
 			.size = s->size,
 			.name = ux_cubin_symbol_name(s->name, s->home),
 			.bind = s->bind,
@@ -60,8 +64,8 @@ static enum ux_code read_table(struct job *j, struct ux_error *err)
 /* Each section of code is named after its function: enough where the symbols were stripped. */
 static enum ux_code read_section_names(struct job *j, struct ux_error *err)
 {
-	for (size_t i = 1; i < j->cubin.n_sections; i++) {
-		const struct ux_elf_section *s = &j->cubin.sections[i];
+	for (size_t i = 1; i < j->cubin->n_sections; i++) {
+		const struct ux_elf_section *s = &j->cubin->sections[i];
 		const char *name = ux_cubin_section_name(s);
 		if (!name || s->size == 0)
 			continue;
@@ -88,7 +92,7 @@ static enum ux_code read_symbols(struct job *j, struct ux_error *err)
 	    ux_extract_wants(b->options, UX_SOURCE_PTX))
 		UX_TRY(read_section_names(j, err)); /* lines alone are of no function */
 	b->stats.found[UX_SOURCE_SYMTAB] = symtab && told == 0 ? b->symbols.size : told;
-	ux_code_symbols_settle(&b->symbols, &text);
+	ux_code_symbols_sort(&b->symbols, &text);
 	b->stats.quality = b->symbols.size > 0 ? UX_QUALITY_SYMTAB : UX_QUALITY_NONE;
 	return UX_OK;
 }
@@ -107,10 +111,10 @@ static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
 		.spill = b->spill,
 	};
 	uint8_t head[UX_DEBUG_INFO_HEAD];
-	if (ux_debug_sections_exist(&j->cubin)) {
+	if (ux_debug_sections_exist(j->object)) {
 		UX_TRY(ux_collect(&input, &b->collection, err));
 		ux_module_build_dwarf(b,
-				      ux_debug_sections_info_head(&j->cubin, &j->sections, head));
+				      ux_debug_sections_info_head(j->object, &j->sections, head));
 	}
 	return ux_cubin_units_add(b, &j->sections.dwarf, err);
 }
@@ -119,12 +123,12 @@ static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
 static enum ux_code read_ptx(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
-	const struct ux_elf_section *s = ux_elf_section_find(&j->cubin, ".nv_debug_line_sass");
-	struct ux_elf_reloc_loss loss = {.first = UX_ERROR_INIT};
+	const struct ux_elf_section *s = ux_elf_section_find(j->cubin, ".nv_debug_line_sass");
+	struct ux_reloc_loss loss = {.first = UX_ERROR_INIT};
 	struct ux_error why = UX_ERROR_INIT;
 	if (!s || s->type == SHT_NOBITS)
 		return UX_OK;
-	enum ux_code code = ux_elf_section_load_relocated(&j->cubin, s, j->cubin.file.size,
+	enum ux_code code = ux_elf_section_load_relocated(j->cubin, s, j->cubin->file.size,
 							  b->spill, &j->ptx, &loss, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
@@ -141,8 +145,8 @@ static enum ux_code read_ptx(struct job *j, struct ux_error *err)
 static enum ux_code read_units(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
-	b->spill = ux_debug_sections_spill(&j->cubin, b->options->memory, b->options->spill);
-	UX_TRY(ux_debug_sections_load(&j->cubin, b->threads, b->spill, &j->sections, err));
+	b->spill = ux_debug_sections_spill(j->object, b->options->memory, b->options->spill);
+	UX_TRY(ux_debug_sections_load(j->object, b->threads, b->spill, &j->sections, err));
 	b->stats.bad_relocs = j->sections.loss.count;
 	b->stats.first_bad_reloc = j->sections.loss.first;
 	if (ux_extract_wants(b->options, UX_SOURCE_DWARF))
@@ -152,7 +156,7 @@ static enum ux_code read_units(struct job *j, struct ux_error *err)
 
 static uint64_t input_size(const struct job *j)
 {
-	uint64_t sum = j->cubin.file.size;
+	uint64_t sum = j->cubin->file.size;
 	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++)
 		sum += j->sections.content[i].owned ? j->sections.content[i].bytes.size : 0;
 	return sum;
@@ -163,19 +167,34 @@ enum ux_code ux_extract_cubin(struct ux_bytes exe, struct ux_bytes debug,
 			      void *ctx, struct ux_extract_stats *ret_stats, struct ux_error *err)
 {
 	ux_cleanup(job_deinit) struct job j = {0};
+	const struct ux_object_choice any = {0};
 	ux_module_build_init(&j.build, options);
 	if (debug.size > 0)
 		return ux_error_set(err, UX_EINVAL,
 				    "a cubin has its symbols in itself: expected "
 				    "no debug file");
-	UX_TRY(ux_elf_open(&j.cubin, exe, err));
-	j.build.swap = j.cubin.swap;
+	UX_TRY(ux_object_elf.open(exe, &any, &j.object, err));
+	j.cubin = ux_elf_of(j.object);
+	j.build.swap = j.object->swap;
 	j.build.base = 0; /* addresses are places in the file */
 	j.build.expected = "a cubin with functions";
-	UX_TRY(ux_module_text(&j.cubin, &j.build.text, err));
+	UX_TRY(ux_object_text(j.object, &j.build.text, err));
 	UX_TRY(read_symbols(&j, err));
 	if (!options->no_dwarf)
 		UX_TRY(read_units(&j, err));
 	j.build.input_size = input_size(&j);
 	return ux_module_build_write(&j.build, sink, ctx, ret_stats, err);
+}
+
+enum ux_code ux_extract_fatbin(struct ux_bytes exe, struct ux_bytes debug,
+			       const struct ux_extract_options *options, ux_gsym_sink_fn *sink,
+			       void *ctx, struct ux_extract_stats *ret_stats, struct ux_error *err)
+{
+	ux_cleanup(ux_fatbin_list_deinit) struct ux_fatbin_list list = {0};
+	ux_cleanup(ux_fatbin_content_free) struct ux_fatbin_content content = {0};
+	size_t chosen = 0;
+	UX_TRY(ux_fatbin_list_read(exe, &list, err));
+	UX_TRY(ux_fatbin_choose(&list, options->gpu, &chosen, err));
+	UX_TRY(ux_fatbin_unpack(&list.entries.data[chosen], &content, err));
+	return ux_extract_cubin(content.bytes, debug, options, sink, ctx, ret_stats, err);
 }

@@ -5,7 +5,7 @@
 
 #include "go_units.h"
 
-/* What a way in has to find tables in (go_elf.h, go_macho.h). Owns its arrays; the bytes are the
+/* What a way in has to find tables in (go_image.h). Owns its arrays; the bytes are the
  * file's. Zeroed is empty: no Go. */
 struct ux_go_memory {
 	struct ux_gosym_image image;

@@ -2,7 +2,7 @@
 /* Units, as .debug_info is inflated. */
 #include "info_feed.h"
 
-void ux_info_feed_open(struct ux_info_feed *feed, struct ux_info_stream *stream,
+void ux_info_feed_open(struct ux_info_feed *feed, struct ux_section_window *stream,
 		       const struct ux_dwarf_sections *sections, uint64_t each)
 {
 	*feed = (struct ux_info_feed){.stream = stream, .sections = sections, .each = each};
@@ -21,13 +21,14 @@ enum ux_code ux_info_feed_next(struct ux_info_feed *feed, struct ux_error *err)
 	while (coming->count == 0 && ux_cur_more(&feed->headers.cur)) {
 		ux_dwarf_units_free(coming);
 		feed->limit += feed->each;
-		UX_TRY(ux_info_stream_fill(feed->stream, feed->limit + UX_DWARF_HEADER_MOST, err));
+		UX_TRY(ux_section_window_fill(feed->stream, feed->limit + UX_DWARF_HEADER_MOST,
+					      err));
 		UX_TRY(ux_dwarf_headers_read(feed->sections, &feed->headers, feed->limit, coming,
 					     err));
 	}
 	/* Also what is behind the last unit: it may be damaged. */
 	uint64_t end = coming->count > 0 ? coming->list[coming->count - 1].end : UINT64_MAX;
-	return ux_info_stream_fill(feed->stream, end, err);
+	return ux_section_window_fill(feed->stream, end, err);
 }
 
 bool ux_info_feed_take(struct ux_info_feed *feed)
@@ -36,7 +37,7 @@ bool ux_info_feed_take(struct ux_info_feed *feed)
 	feed->units = feed->coming;
 	feed->coming = (struct ux_dwarf_units){0};
 	if (feed->units.count > 0)
-		ux_info_stream_release(feed->stream, feed->units.list[0].off);
+		ux_section_window_release(feed->stream, feed->units.list[0].off);
 	ux_dwarf_units_free(&read);
 	return feed->units.count > 0;
 }

@@ -8,7 +8,7 @@
 
 /* Zeroed is closed. */
 struct ux_info_feed {
-	struct ux_info_stream *stream; /* the caller's */
+	struct ux_section_window *stream; /* the caller's */
 	const struct ux_dwarf_sections *sections;
 	struct ux_dwarf_headers headers;
 	uint64_t each;                /* bytes of a wave */
@@ -18,7 +18,7 @@ struct ux_info_feed {
 };
 
 /* Waves depend on the section's size alone: a unit is in the one it begins in. */
-void ux_info_feed_open(struct ux_info_feed *feed, struct ux_info_stream *stream,
+void ux_info_feed_open(struct ux_info_feed *feed, struct ux_section_window *stream,
 		       const struct ux_dwarf_sections *sections, uint64_t each);
 void ux_info_feed_close(struct ux_info_feed *feed);
 

@@ -2,7 +2,7 @@
 /*
  * A module on its way to a GSYM: what every way in fills, and the way out that they share.
  *
- * A way in (extract_elf.c and its neighbours, chosen by extract.c) knows one kind of file. It
+ * A way in (extract_object.c, extract_cubin.c, chosen by extract.c) knows one kind of file. It
  *   1. says what the module is: text, swap, base, bias, id;
  *   2. appends to `symbols` what names code, from every table it has, and settles them;
  *   3. fills `collection`: ux_collect() for DWARF, which replaces what is there, so it comes first;

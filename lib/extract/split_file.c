@@ -28,7 +28,7 @@ void ux_split_file_close(struct ux_split_file *f)
 	ux_dwarf_split_ids_free(&f->ids);
 	ux_dwarf_units_free(&f->units);
 	ux_debug_sections_free(&f->loaded);
-	ux_elf_close(&f->elf);
+	ux_object_close(f->object);
 	ux_file_unmap(&f->file);
 	*f = (struct ux_split_file){0};
 }
@@ -64,29 +64,20 @@ enum ux_code ux_split_file_read(struct ux_split_file *f, struct ux_bytes bytes,
 				const struct ux_dwarf_sections *linked, const char *spill,
 				struct ux_error *err)
 {
-	UX_TRY(ux_elf_open(&f->elf, bytes, err));
-	UX_TRY(ux_debug_sections_load_split(&f->elf, spill, &f->loaded, err));
-	const struct ux_elf_section *first =
-		ux_elf_section_find(&f->elf, ux_dwarf_split_section_name(UX_DWARF_INFO));
-	uint32_t at = first ? first->index : UINT32_MAX - 1;
+	const struct ux_object_choice any = {0};
+	uint32_t at = 0;
+	UX_TRY(ux_object_elf.open(bytes, &any, &f->object, err));
+	UX_TRY(ux_debug_sections_load_split(f->object, spill, &f->loaded, err));
 	UX_TRY(ux_split_file_prepare(f, linked, &f->loaded.dwarf, err));
 	while (!split_file_has_code(&f->units)) {
 		enum ux_code code =
-			ux_debug_sections_next_split_info(&f->elf, spill, &at, &f->loaded, err);
+			ux_debug_sections_next_split_info(f->object, spill, &at, &f->loaded, err);
 		if (code == UX_ENOTFOUND)
 			return UX_OK; /* no unit of its ID will be found */
 		UX_TRY(code);
 		UX_TRY(ux_split_file_prepare(f, linked, &f->loaded.dwarf, err));
 	}
 	return UX_OK;
-}
-
-static uint64_t split_file_inflated(const struct ux_split_file *f)
-{
-	uint64_t sum = 0;
-	for (unsigned i = 0; i < UX_DWARF_SECTION_COUNT; i++)
-		sum += f->loaded.content[i].owned ? f->loaded.content[i].bytes.size : 0;
-	return sum;
 }
 
 /* A new file of what is mapped, which it takes over. */
@@ -103,7 +94,7 @@ static enum ux_code split_file_create(const struct ux_split_cache *c, struct ux_
 		split_file_destroy(f);
 		return ux_error_nomem(err);
 	}
-	f->inflated = split_file_inflated(f);
+	f->inflated = ux_debug_sections_inflated(&f->loaded);
 	*ret = f;
 	return UX_OK;
 }

@@ -11,7 +11,7 @@
 /* One file, or a package's part for one unit, ready to be read by any thread. */
 struct ux_split_file {
 	struct ux_mapping file;
-	struct ux_elf elf;
+	struct ux_object *object;
 	struct ux_debug_sections loaded;
 	struct ux_dwarf_sections sections; /* of both files, as a unit is read */
 	struct ux_dwarf_units units;

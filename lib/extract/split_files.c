@@ -12,20 +12,22 @@ enum {
 static enum ux_code split_package_open(struct ux_split_files *f, struct ux_bytes file,
 				       struct ux_error *err)
 {
-	UX_TRY(ux_elf_open(&f->elf, file, err));
-	const struct ux_elf_section *s = ux_elf_section_find(&f->elf, ".debug_cu_index");
-	if (!s)
+	const struct ux_object_choice any = {0};
+	struct ux_section s;
+	UX_TRY(ux_object_elf.open(file, &any, &f->object, err));
+	if (!ux_object_section_find(f->object, ".debug_cu_index", &s))
 		return ux_error_set(err, UX_EUNSUPPORTED, "has no .debug_cu_index");
-	UX_TRY(ux_elf_section_load(&f->elf, s, INDEX_MOST, f->spill, &f->index, err));
-	UX_TRY(ux_debug_sections_load_split(&f->elf, f->spill, &f->sections, err));
+	s.relocated = false;
+	UX_TRY(ux_section_load(f->object, &s, INDEX_MOST, f->spill, &f->index, NULL, err));
+	UX_TRY(ux_debug_sections_load_split(f->object, f->spill, &f->sections, err));
 	return ux_dwarf_package_open(&f->package, f->index.bytes, &f->sections.dwarf, err);
 }
 
 static void split_package_close(struct ux_split_files *f)
 {
-	ux_elf_content_free(&f->index);
+	ux_content_free(&f->index);
 	ux_debug_sections_free(&f->sections);
-	ux_elf_close(&f->elf);
+	f->object = ux_object_close(f->object);
 	ux_file_unmap(&f->file);
 	f->has_package = false;
 }

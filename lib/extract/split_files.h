@@ -16,9 +16,9 @@ struct ux_split_files {
 	const char *paths[2];                   /* of debug file and module; NULL: none */
 	const char *spill;
 	struct ux_mapping file; /* of the package; nothing mapped: there is none */
-	struct ux_elf elf;
+	struct ux_object *object;
 	struct ux_debug_sections sections;
-	struct ux_elf_content index;
+	struct ux_content index;
 	struct ux_dwarf_package package;
 	bool has_package;
 	struct ux_split_cache *cache; /* of .dwo files */

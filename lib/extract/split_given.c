@@ -24,9 +24,12 @@ void ux_split_given_close(struct ux_split_given *given)
 static enum ux_code split_given_is_package(struct ux_bytes file, bool *ret_is_package,
 					   struct ux_error *err)
 {
-	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
-	enum ux_code code = ux_elf_open(&elf, file, NULL);
-	*ret_is_package = code == UX_OK && ux_elf_section_find(&elf, ".debug_cu_index");
+	ux_cleanup(ux_object_closep) struct ux_object *object = NULL;
+	const struct ux_object_choice any = {0};
+	struct ux_section index;
+	enum ux_code code = ux_object_elf.open(file, &any, &object, NULL);
+	*ret_is_package =
+		code == UX_OK && ux_object_section_find(object, ".debug_cu_index", &index);
 	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
 }
 

@@ -297,6 +297,41 @@ enum ux_code ux_elf_section_raw(const struct ux_elf *elf, const struct ux_elf_se
 	return UX_OK;
 }
 
+bool ux_elf_section_compressed(const struct ux_elf *elf, const struct ux_elf_section *section)
+{
+	struct ux_section_bytes bytes;
+	return ux_elf_section_bytes(elf, section, &bytes, NULL) == UX_OK
+		       ? bytes.packing != UX_PACKING_NONE
+		       : (section->flags & SHF_COMPRESSED) != 0;
+}
+
+enum ux_code ux_elf_section_bytes(const struct ux_elf *elf, const struct ux_elf_section *section,
+				  struct ux_section_bytes *ret, struct ux_error *err)
+{
+	*ret = (struct ux_section_bytes){
+		.name = section->name,
+		.is64 = elf->is64,
+		.swap = elf->swap,
+	};
+	UX_TRY(ux_elf_section_raw(elf, section, &ret->raw, err));
+	if (section->type == SHT_NOBITS || section->type == SHT_NULL)
+		return UX_OK;
+	if ((section->flags & SHF_COMPRESSED) != 0)
+		ret->packing = UX_PACKING_CHDR;
+	else if (ux_section_is_gnu_packed(section->name, ret->raw))
+		ret->packing = UX_PACKING_GNU;
+	return UX_OK;
+}
+
+enum ux_code ux_elf_section_load(const struct ux_elf *elf, const struct ux_elf_section *section,
+				 uint64_t max_size, const char *spill, struct ux_content *ret,
+				 struct ux_error *err)
+{
+	struct ux_section_bytes bytes;
+	UX_TRY(ux_elf_section_bytes(elf, section, &bytes, err));
+	return ux_content_load(&bytes, max_size, spill, ret, err);
+}
+
 struct ux_bytes ux_elf_bytes_at(const struct ux_elf *elf, uint64_t pc)
 {
 	for (size_t i = 0; i < elf->n_segments; i++) {

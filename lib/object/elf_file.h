@@ -6,6 +6,7 @@
 #include "bytes.h"
 #include "elf_defs.h"
 #include "error.h"
+#include "section_content.h"
 
 /* A section header, in the machine's byte order and widened to 64 bits. */
 struct ux_elf_section {
@@ -76,30 +77,14 @@ enum ux_code ux_elf_section_raw(const struct ux_elf *elf, const struct ux_elf_se
 /* True for SHF_COMPRESSED and for the older .zdebug_* form. */
 bool ux_elf_section_compressed(const struct ux_elf *elf, const struct ux_elf_section *section);
 
-/* Content of a section: a slice of the file, or memory of its own when it had to be inflated. */
-struct ux_elf_content {
-	struct ux_bytes bytes;
-	uint8_t *owned; /* NULL, or where bytes points to */
-	bool spilled;   /* owned is a region of the disk (spill.h), else malloc'ed */
-};
+/* The section as it is stored, packed or not. */
+enum ux_code ux_elf_section_bytes(const struct ux_elf *elf, const struct ux_elf_section *section,
+				  struct ux_section_bytes *ret, struct ux_error *err) ux_must;
 
-/*
- * The bytes as the producer meant them: inflated (zlib by libdeflate, zstd) when compressed.
- * max_size bounds the inflated size (UX_ELIMIT); a header that lies about the size is UX_ECORRUPT.
- * spill: NULL, or the folder whose disk is to hold what is inflated.
- */
+/* ux_elf_section_bytes(), then ux_content_load() (section_content.h). */
 enum ux_code ux_elf_section_load(const struct ux_elf *elf, const struct ux_elf_section *section,
-				 uint64_t max_size, const char *spill, struct ux_elf_content *ret,
+				 uint64_t max_size, const char *spill, struct ux_content *ret,
 				 struct ux_error *err) ux_must;
-/* The same, but always memory of its own, which may be written to. */
-enum ux_code ux_elf_section_load_copy(const struct ux_elf *elf,
-				      const struct ux_elf_section *section, uint64_t max_size,
-				      const char *spill, struct ux_elf_content *ret,
-				      struct ux_error *err) ux_must;
-void ux_elf_content_free(struct ux_elf_content *content);
-
-/* The size ux_elf_section_load() would give, by the section's header alone; 0 for a damaged one. */
-uint64_t ux_elf_section_loaded_size(const struct ux_elf *elf, const struct ux_elf_section *section);
 
 /* The bytes in the file from pc on, as far as the loadable segment that has it goes; none when no
  * segment has it. */
@@ -128,5 +113,9 @@ const struct ux_elf_segment *ux_elf_first_load(const struct ux_elf *elf);
  * file can tell without another one's help. One that leaves the file gets UINT64_MAX.
  */
 void ux_elf_layout(struct ux_elf *elf);
+
+/* The ELF file that an object is (object.h); NULL: it is of another format. */
+struct ux_object;
+const struct ux_elf *ux_elf_of(const struct ux_object *object);
 
 #endif

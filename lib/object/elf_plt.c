@@ -15,7 +15,7 @@ struct slot {
 };
 
 UX_VEC(slot_vec, struct slot);
-UX_VEC(target_vec, struct ux_elf_stub);
+UX_VEC(target_vec, struct ux_object_stub);
 
 /* One file at work. */
 struct plt {
@@ -27,7 +27,7 @@ struct plt {
 	struct slot_vec entries;   /* those of calls, in the order of their table */
 	struct target_vec choices; /* names of the functions that choose, by pc */
 	uint64_t left; /* bytes that may yet be read: sections of an honest file do not overlap */
-	struct ux_elf_stubs *out;
+	struct ux_object_stubs *out;
 };
 
 static void plt_deinit(struct plt *p)
@@ -146,7 +146,7 @@ static const struct slot *plt_slot_find(const struct plt *p, uint64_t pc)
 /* Global before weak, then the fewer underscores, the shorter, byte order. */
 static int plt_choice_compare(const void *x, const void *y)
 {
-	const struct ux_elf_stub *a = x, *b = y;
+	const struct ux_object_stub *a = x, *b = y;
 	UX_ORDER(a->pc, b->pc);
 	UX_ORDER(a->size, b->size);
 	UX_ORDER(strspn(a->name, "_"), strspn(b->name, "_"));
@@ -168,7 +168,7 @@ static enum ux_code plt_read_choices(struct plt *p, struct ux_error *err)
 		    ux_elf_symbols_open(elf, table, &it, NULL) != UX_OK || !plt_charge(p, it.table))
 			continue;
 		for (const struct ux_elf_symbol *s; (s = ux_elf_symbols_next(&it));) {
-			struct ux_elf_stub made = {.pc = s->value, .name = s->name};
+			struct ux_object_stub made = {.pc = s->value, .name = s->name};
 			made.size = s->bind == STB_GLOBAL ? 0 : 1; /* only to sort by */
 			if (s->type == STT_GNU_IFUNC && s->name[0] != '\0' &&
 			    !target_vec_append(&p->choices, made))
@@ -197,7 +197,7 @@ static const char *plt_choice_find(const struct plt *p, uint64_t pc)
 
 /* Names the stub; false when its slot is none, or nobody knows what for. */
 static bool plt_name_stub(struct plt *p, const struct ux_elf_stub_code *code, bool jumps_only,
-			  struct ux_elf_stub *stub)
+			  struct ux_object_stub *stub)
 {
 	const struct slot *s = NULL;
 	if (!code->by_entry)
@@ -221,7 +221,7 @@ static bool plt_name_stub(struct plt *p, const struct ux_elf_stub_code *code, bo
  * one, or as far apart as these are. */
 static void plt_measure(struct plt *p, size_t first, uint64_t end)
 {
-	struct ux_elf_stub *s = p->out->data;
+	struct ux_object_stub *s = p->out->data;
 	uint64_t apart = p->machine->most;
 	for (size_t i = first; i + 1 < p->out->size; i++)
 		apart = ux_min(apart, s[i + 1].pc - s[i].pc);
@@ -241,7 +241,7 @@ static enum ux_code plt_scan(struct plt *p, struct ux_bytes code, uint64_t pc, b
 		return UX_OK;
 	for (size_t off = 0; off < code.size;) {
 		struct ux_elf_stub_code found = {0};
-		struct ux_elf_stub stub = {.pc = pc + off};
+		struct ux_object_stub stub = {.pc = pc + off};
 		struct ux_bytes rest = ux_bytes(code.data + off, code.size - off);
 		if (!p->machine->decode(&p->place, rest, stub.pc, &found) || found.size == 0 ||
 		    !plt_name_stub(p, &found, in_text, &stub)) {
@@ -249,7 +249,7 @@ static enum ux_code plt_scan(struct plt *p, struct ux_bytes code, uint64_t pc, b
 			continue;
 		}
 		stub.size = found.size;
-		if (!ux_elf_stubs_append(p->out, stub))
+		if (!ux_object_stubs_append(p->out, stub))
 			return ux_error_nomem(err);
 		off += (found.size + step - 1) / step * step;
 	}
@@ -309,7 +309,7 @@ static enum ux_code plt_read_first_calls(struct plt *p, struct ux_error *err)
 	struct ux_bytes rest = ux_elf_bytes_at(elf, pc);
 	for (size_t i = 0; i < p->entries.size; i++) {
 		struct ux_elf_stub_code found = {.by_entry = true, .entry = i};
-		struct ux_elf_stub stub = {.pc = pc};
+		struct ux_object_stub stub = {.pc = pc};
 		uint64_t to = 0;
 		if (!ux_elf_stub_first_call(&p->place, rest, pc, i, &found.size, &to) ||
 		    (i > 0 && to != finder))
@@ -317,7 +317,7 @@ static enum ux_code plt_read_first_calls(struct plt *p, struct ux_error *err)
 		finder = to;
 		stub.size = found.size;
 		if (plt_name_stub(p, &found, /* jumps_only= */ false, &stub) &&
-		    !ux_elf_stubs_append(p->out, stub))
+		    !ux_object_stubs_append(p->out, stub))
 			return ux_error_nomem(err);
 		pc += found.size;
 		rest = ux_bytes(rest.data + found.size, rest.size - found.size);
@@ -340,13 +340,13 @@ static uint64_t plt_got(const struct ux_elf *elf)
 
 static int plt_stub_compare(const void *x, const void *y)
 {
-	const struct ux_elf_stub *a = x, *b = y;
+	const struct ux_object_stub *a = x, *b = y;
 	UX_ORDER(a->pc, b->pc);
 	UX_ORDER(a->size, b->size);
 	return 0;
 }
 
-enum ux_code ux_elf_plt_read(const struct ux_elf *elf, struct ux_elf_stubs *out,
+enum ux_code ux_elf_plt_read(const struct ux_elf *elf, struct ux_object_stubs *out,
 			     struct ux_error *err)
 {
 	const struct ux_elf_stub_machine *machine = ux_elf_stub_machine(elf->machine, elf->is64);

@@ -207,7 +207,7 @@ struct reloc {
 	uint8_t *data;   /* the target's copy */
 	size_t size;
 	bool big;
-	struct ux_elf_reloc_loss *loss;
+	struct ux_reloc_loss *loss;
 };
 
 static bool reloc_is_table(const struct ux_elf_section *s, const struct ux_elf_section *target)
@@ -405,14 +405,16 @@ static enum ux_code reloc_apply_table(struct reloc *r, struct ux_bytes bytes, st
 
 enum ux_code ux_elf_section_load_relocated(const struct ux_elf *elf,
 					   const struct ux_elf_section *section, uint64_t max_size,
-					   const char *spill, struct ux_elf_content *ret,
-					   struct ux_elf_reloc_loss *loss, struct ux_error *err)
+					   const char *spill, struct ux_content *ret,
+					   struct ux_reloc_loss *loss, struct ux_error *err)
 {
-	*loss = (struct ux_elf_reloc_loss){.first = UX_ERROR_INIT};
+	*loss = (struct ux_reloc_loss){.first = UX_ERROR_INIT};
 	if (!ux_elf_section_has_relocs(elf, section))
 		return ux_elf_section_load(elf, section, max_size, spill, ret, err);
-	ux_cleanup(ux_elf_content_free) struct ux_elf_content made = {0};
-	UX_TRY(ux_elf_section_load_copy(elf, section, max_size, spill, &made, err));
+	ux_cleanup(ux_content_free) struct ux_content made = {0};
+	struct ux_section_bytes stored;
+	UX_TRY(ux_elf_section_bytes(elf, section, &stored, err));
+	UX_TRY(ux_content_load_copy(&stored, max_size, spill, &made, err));
 	struct reloc r = {
 		.elf = elf,
 		.target = section,
@@ -437,6 +439,6 @@ enum ux_code ux_elf_section_load_relocated(const struct ux_elf *elf,
 			UX_TRY(reloc_apply_table(&r, bytes, err));
 	}
 	*ret = made;
-	made = (struct ux_elf_content){0};
+	made = (struct ux_content){0};
 	return UX_OK;
 }

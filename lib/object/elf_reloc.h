@@ -5,6 +5,7 @@
 
 #include "base.h"
 #include "elf_file.h"
+#include "object.h"
 
 enum ux_elf_reloc_op {
 	UX_RELOC_NONE, /* nothing, or nothing that says where code is: offsets of thread-locals */
@@ -26,13 +27,6 @@ struct ux_elf_reloc_kind {
 /* NULL: not known for that machine (EM_*). */
 const struct ux_elf_reloc_kind *ux_elf_reloc_kind_find(uint16_t machine, uint32_t type);
 
-/* Relocations that were passed over: a type that is not known, a place outside of the section, a
- * symbol that is not there. Their places keep what the file has. */
-struct ux_elf_reloc_loss {
-	uint64_t count;
-	struct ux_error first; /* why, of the first one; code UX_OK when count is 0 */
-};
-
 /* True when elf is one whose relocations we apply, an ET_REL or a cubin, and has some for the
  * section. */
 bool ux_elf_section_has_relocs(const struct ux_elf *elf, const struct ux_elf_section *section);
@@ -45,8 +39,8 @@ bool ux_elf_section_has_relocs(const struct ux_elf *elf, const struct ux_elf_sec
  */
 enum ux_code ux_elf_section_load_relocated(const struct ux_elf *elf,
 					   const struct ux_elf_section *section, uint64_t max_size,
-					   const char *spill, struct ux_elf_content *ret,
-					   struct ux_elf_reloc_loss *loss, struct ux_error *err)
+					   const char *spill, struct ux_content *ret,
+					   struct ux_reloc_loss *loss, struct ux_error *err)
 	ux_must;
 
 #endif

@@ -289,7 +289,7 @@ enum {
 
 enum ux_code ux_elf_opd_open(const struct ux_elf *elf, struct ux_elf_opd *ret, struct ux_error *err)
 {
-	struct ux_elf_reloc_loss loss; /* the TOC's: nobody asks for it */
+	struct ux_reloc_loss loss; /* the TOC's: nobody asks for it */
 	*ret = (struct ux_elf_opd){0};
 	const struct ux_elf_section *s =
 		elf->machine == EM_PPC64 ? ux_elf_section_find(elf, ".opd") : NULL;
@@ -303,7 +303,7 @@ enum ux_code ux_elf_opd_open(const struct ux_elf *elf, struct ux_elf_opd *ret, s
 
 void ux_elf_opd_close(struct ux_elf_opd *opd)
 {
-	ux_elf_content_free(&opd->content);
+	ux_content_free(&opd->content);
 	*opd = (struct ux_elf_opd){0};
 }
 
@@ -353,5 +353,5 @@ enum ux_code ux_elf_debugdata_open(const struct ux_elf *elf, struct ux_elf_debug
 void ux_elf_debugdata_close(struct ux_elf_debugdata *d)
 {
 	ux_elf_close(&d->elf);
-	ux_elf_content_free(&d->content);
+	ux_content_free(&d->content);
 }

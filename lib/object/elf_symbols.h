@@ -71,7 +71,7 @@ uint64_t ux_elf_dynamic_find(const struct ux_elf *elf, uint64_t tag);
 struct ux_elf_opd {
 	const struct ux_elf *elf; /* whose section it is; NULL: there is none */
 	const struct ux_elf_section *section;
-	struct ux_elf_content content; /* relocated in an ET_REL */
+	struct ux_content content; /* relocated in an ET_REL */
 };
 
 /* Finds the descriptors of elf; UX_OK with none for any other machine, and for a debug file, which
@@ -85,8 +85,8 @@ bool ux_elf_opd_code(const struct ux_elf_opd *opd, uint64_t pc, uint64_t *ret);
 
 /* An ELF file inside of another. Zeroed is none. */
 struct ux_elf_debugdata {
-	struct ux_elf_content content; /* all of it */
-	struct ux_elf elf;             /* over content */
+	struct ux_content content; /* all of it */
+	struct ux_elf elf;         /* over content */
 };
 
 /*

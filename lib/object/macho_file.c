@@ -241,6 +241,17 @@ bool ux_macho_section_has_content(const struct ux_macho_section *s)
 	       type != S_THREAD_LOCAL_ZEROFILL;
 }
 
+bool ux_macho_has_dwarf(const struct ux_macho *m)
+{
+	static const char *const names[] = {"__debug_info", "__zdebug_info"};
+	for (size_t i = 0; i < ux_countof(names); i++) {
+		const struct ux_macho_section *s = ux_macho_section_find(m, names[i]);
+		if (s && ux_macho_section_has_content(s))
+			return true;
+	}
+	return false;
+}
+
 enum ux_code ux_macho_section_bytes(const struct ux_macho *m, const struct ux_macho_section *s,
 				    struct ux_bytes *ret, struct ux_error *err)
 {

@@ -99,6 +99,9 @@ enum ux_code ux_macho_place_bytes(const struct ux_macho *m, const struct ux_mach
 				  size_t size, const char *what, struct ux_bytes *ret,
 				  struct ux_error *err) ux_must;
 
+/* True when there are units of DWARF to read, under their plain or their compressed name. */
+bool ux_macho_has_dwarf(const struct ux_macho *m);
+
 /* "executable", "dylib", "dSYM file", ...; never NULL. */
 const char *ux_macho_type_name(uint32_t type);
 
@@ -109,5 +112,9 @@ const char *ux_macho_type_name(uint32_t type);
  */
 enum ux_code ux_macho_ids(const struct ux_macho *macho, struct ux_id_set *ret, struct ux_error *err)
 	ux_must;
+
+/* The Mach-O file that an object is (object.h); NULL: it is of another format. */
+struct ux_object;
+const struct ux_macho *ux_macho_of(const struct ux_object *object);
 
 #endif

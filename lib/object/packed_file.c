@@ -81,7 +81,7 @@ static enum ux_code xz_decode(lzma_stream *s, const char *section, uint64_t most
 }
 
 enum ux_code ux_xz_inflate(struct ux_bytes packed, const char *section, uint64_t most,
-			   struct ux_elf_content *ret, struct ux_error *err)
+			   struct ux_content *ret, struct ux_error *err)
 {
 	ux_cleanup(lzma_end) lzma_stream s = LZMA_STREAM_INIT;
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
@@ -91,7 +91,7 @@ enum ux_code ux_xz_inflate(struct ux_bytes packed, const char *section, uint64_t
 	s.next_in = packed.data;
 	s.avail_in = packed.size;
 	UX_TRY(xz_decode(&s, section, ux_min(most, (uint64_t)SIZE_MAX / 2), &out, err));
-	*ret = (struct ux_elf_content){.bytes = ux_out_bytes(&out)};
+	*ret = (struct ux_content){.bytes = ux_out_bytes(&out)};
 	ret->owned = ux_out_steal(&out, &ret->bytes.size);
 	ret->bytes.data = ret->owned;
 	return UX_OK;

@@ -3,7 +3,7 @@
 #ifndef UX_PACKED_FILE_H
 #define UX_PACKED_FILE_H
 
-#include "elf_file.h"
+#include "section_content.h"
 #include "file.h"
 
 /* True when bytes begin as an xz file does. */
@@ -24,7 +24,7 @@ enum ux_code ux_xz_failure(int status, const char *section, uint64_t off, struct
  * section is for messages. *ret is set on success.
  */
 enum ux_code ux_xz_inflate(struct ux_bytes packed, const char *section, uint64_t most,
-			   struct ux_elf_content *ret, struct ux_error *err) ux_must;
+			   struct ux_content *ret, struct ux_error *err) ux_must;
 
 /* True for what begins as xz, zstd or gzip. */
 bool ux_packed_is(struct ux_bytes file);

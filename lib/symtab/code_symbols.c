@@ -2,15 +2,19 @@
 /* The symbols that name code. */
 #include "code_symbols.h"
 
-#include "elf_symbols.h"
+#include "elf_defs.h"
 #include "order.h"
 #include "unhex/frame.h"
 
 const char ux_no_name[] = UX_NO_NAME;
 
 enum {
-	NAME_MOST = 1 << 16
-}; /* bytes of a symbol's name that count; Boost's longest have 20,000 */
+	NAME_MOST = 1 << 16, /* bytes of a symbol's name that count; Boost's longest have 20,000 */
+
+	/* What the names of stubs may add up to: thousands may have one long name. */
+	STUBS_FREE = 16 << 20,
+	STUBS_RATIO = 4, /* times the file */
+};
 
 /* "memcpy@@GLIBC_2.14" names memcpy; a leading @ belongs to the name, as in NASM's "..@620.done".
  */
@@ -24,81 +28,99 @@ static uint32_t symbol_name_size(const char *name)
 	return (uint32_t)(at ? (size_t)(at - name) : size);
 }
 
-static enum ux_code symbols_append(struct ux_elf_symbols *it, bool exact,
-				   const struct ux_elf_opd *opd, const struct ux_range_set *text,
-				   struct ux_code_symbol_vec *out, struct ux_error *err)
+/* A table at work. */
+struct symbols_reader {
+	const struct ux_object *object;
+	const struct ux_object *exe; /* has the function descriptors */
+	const struct ux_range_set *text;
+	struct ux_code_symbol_vec *out;
+	struct ux_code_symbols_found found;
+};
+
+/* Moves *pc from a function descriptor to its code; false when it is not in the text then. */
+static bool symbols_in_text(const struct symbols_reader *r, uint64_t *pc)
 {
-	const struct ux_elf *elf = it->elf;
-	for (const struct ux_elf_symbol *s; (s = ux_elf_symbols_next(it));) {
-		if (!ux_elf_symbol_is_code(elf, s))
-			continue;
-		struct ux_code_symbol made = {
-			.start = ux_elf_symbol_pc(elf, s),
-			.size = s->size,
-			.name = s->name,
-			.bind = s->bind,
-			.untyped = s->type == STT_NOTYPE,
-			.exact = exact,
-		};
-		if (!ux_range_set_find(text, made.start) &&
-		    !(ux_elf_opd_code(opd, made.start, &made.start) &&
-		      ux_range_set_find(text, made.start)))
-			continue;
-		made.name_size = symbol_name_size(made.name);
-		if (!ux_code_symbol_vec_append(out, made))
-			return ux_error_nomem(err);
-	}
+	const struct ux_object_format *format = r->exe->format;
+	return ux_range_set_find(r->text, *pc) ||
+	       (format->descriptor && format->descriptor(r->exe, *pc, pc) &&
+		ux_range_set_find(r->text, *pc));
+}
+
+static bool symbols_append(void *ctx, const struct ux_object_symbol *s)
+{
+	struct symbols_reader *r = ctx;
+	struct ux_code_symbol made = {
+		.start = s->pc,
+		.size = s->size,
+		.name = s->name,
+		.bind = s->bind,
+		.untyped = s->untyped,
+		.exact = s->dynamic,
+	};
+	if (!s->code)
+		return true;
+	r->found.local |= s->listed || s->bind == STB_LOCAL;
+	if (!symbols_in_text(r, &made.start))
+		return true;
+	made.name_size = r->object->versioned ? symbol_name_size(s->name)
+					      : (uint32_t)strnlen(s->name, NAME_MOST);
+	if (made.name_size == 0)
+		return true;
+	r->found.symbols += !s->listed;
+	return ux_code_symbol_vec_append(r->out, made);
+}
+
+enum ux_code ux_code_symbols_read(const struct ux_object *object, enum ux_object_table table,
+				  const struct ux_object *exe, const struct ux_range_set *text,
+				  struct ux_code_symbol_vec *out, struct ux_code_symbols_found *ret,
+				  struct ux_error *err)
+{
+	struct symbols_reader r = {.object = object, .exe = exe, .text = text, .out = out};
+	UX_TRY(object->format->symbols(object, table, symbols_append, &r, err));
+	*ret = r.found;
 	return UX_OK;
 }
 
-enum ux_code ux_code_symbols_read(const struct ux_elf *elf, const char *section,
-				  const struct ux_elf_opd *opd, const struct ux_range_set *text,
-				  struct ux_code_symbol_vec *out, struct ux_error *err)
+/* name[0, size) and "@plt". */
+static const char *stub_name(const char *name, size_t size, struct ux_arena *names)
 {
-	const struct ux_elf_section *table = ux_elf_section_find(elf, section);
-	struct ux_elf_symbols it;
-	if (elf->n_sections == 0 && strcmp(section, ".dynsym") == 0) {
-		struct ux_error why = UX_ERROR_INIT;
-		enum ux_code code = ux_elf_dynamic_symbols(elf, &it, &why);
-		if (code == UX_ENOTFOUND)
-			return UX_OK;
-		if (code != UX_OK) {
-			if (err && err->code == UX_OK)
-				*err = why;
-			return code;
-		}
-		return symbols_append(&it, /* exact= */ true, opd, text, out, err);
-	}
-	if (!table || table->type == SHT_NOBITS)
-		return UX_OK;
-	UX_TRY(ux_elf_symbols_open(elf, table, &it, err));
-	return symbols_append(&it, table->type == SHT_DYNSYM, opd, text, out, err);
+	char *text = ux_arena_array(names, char, size + sizeof("@plt"));
+	if (!text)
+		return NULL;
+	memcpy(text, name, size);
+	memcpy(text + size, "@plt", sizeof("@plt"));
+	return text;
 }
 
-enum ux_code ux_code_symbols_add_stubs(const struct ux_elf_stubs *stubs,
-				       const struct ux_range_set *text, struct ux_arena *names,
-				       struct ux_code_symbol_vec *out, struct ux_error *err)
+enum ux_code ux_code_symbols_read_stubs(const struct ux_object *object,
+					const struct ux_range_set *text, struct ux_arena *names,
+					struct ux_code_symbol_vec *out, struct ux_error *err)
 {
-	for (size_t i = 0; i < stubs->size; i++) {
-		const struct ux_elf_stub *s = &stubs->data[i];
+	ux_cleanup(ux_object_stubs_deinit) struct ux_object_stubs stubs = {0};
+	uint64_t left = STUBS_FREE + STUBS_RATIO * (uint64_t)object->file.size;
+	if (!object->format->stubs)
+		return UX_OK;
+	UX_TRY(object->format->stubs(object, &stubs, err));
+	for (size_t i = 0; i < stubs.size; i++) {
+		const struct ux_object_stub *s = &stubs.data[i];
 		char target[32];
 		if (!ux_range_set_find(text, s->pc))
 			continue;
 		snprintf(target, sizeof(target), "*ABS*+0x%" PRIx64, s->target);
 		const char *name = s->name ? s->name : target;
-		size_t size = strnlen(name, NAME_MOST);
-		char *text_of = ux_arena_array(names, char, size + sizeof("@plt"));
-		if (!text_of)
-			return ux_arena_fail(names, err);
-		memcpy(text_of, name, size);
-		memcpy(text_of + size, "@plt", sizeof("@plt"));
+		size_t size = strnlen(name, NAME_MOST - sizeof("@plt"));
+		if (size > left)
+			break; /* the other stubs stay without a name */
+		left -= size;
 		struct ux_code_symbol made = {
 			.start = s->pc,
 			.size = s->size,
-			.name = text_of,
-			.name_size = (uint32_t)size + 4,
+			.name = stub_name(name, size, names),
+			.name_size = (uint32_t)(size + strlen("@plt")),
 			.bind = STB_LOCAL,
 		};
+		if (!made.name)
+			return ux_arena_fail(names, err);
 		if (!ux_code_symbol_vec_append(out, made))
 			return ux_error_nomem(err);
 	}
@@ -119,15 +141,55 @@ static size_t bounds_lower(const struct ux_range_vec *bounds, uint64_t pc)
 	return lo;
 }
 
-void ux_code_symbols_bound(struct ux_code_symbol_vec *symbols, const struct ux_range_vec *bounds)
+static int symbol_start_compare(const void *x, const void *y)
 {
+	const struct ux_code_symbol *a = x, *b = y;
+	UX_ORDER(a->start, b->start);
+	return 0;
+}
+
+/* Where the first symbol behind number i begins that is not at its pc. */
+static uint64_t symbols_next_start(const struct ux_code_symbol_vec *symbols, size_t i)
+{
+	uint64_t pc = symbols->data[i].start;
+	while (i < symbols->size && symbols->data[i].start == pc)
+		i++;
+	return i < symbols->size ? symbols->data[i].start : UINT64_MAX;
+}
+
+/* Ends symbols at the next start of a function that is in front of the next symbol. */
+static void symbols_bound_all(struct ux_code_symbol_vec *symbols, const struct ux_range_vec *bounds)
+{
+	if (symbols->size > 1)
+		ux_sort_by_start(symbols->data, symbols->size, sizeof(*symbols->data),
+				 symbol_start_compare);
+	uint64_t end = 0; /* of the symbols at this pc: where the next symbol begins */
+	for (size_t i = 0, k = 0; i < symbols->size; i++) {
+		struct ux_code_symbol *s = &symbols->data[i];
+		if (i == 0 || s[-1].start != s->start)
+			end = symbols_next_start(symbols, i);
+		while (k < bounds->size && bounds->data[k].lo <= s->start)
+			k++;
+		if (s->size == 0 && k < bounds->size && bounds->data[k].lo < end)
+			s->size = bounds->data[k].lo - s->start;
+	}
+}
+
+void ux_code_symbols_bound(struct ux_code_symbol_vec *symbols,
+			   const struct ux_function_bounds *bounds)
+{
+	const struct ux_range_vec *list = &bounds->list;
+	if (bounds->complete) {
+		symbols_bound_all(symbols, list);
+		return;
+	}
 	for (size_t i = 0; i < symbols->size; i++) {
 		struct ux_code_symbol *s = &symbols->data[i];
 		if (s->size > 0 || !s->exact)
 			continue;
-		size_t at = bounds_lower(bounds, s->start);
-		if (at < bounds->size && bounds->data[at].lo == s->start)
-			s->size = bounds->data[at].hi - s->start;
+		size_t at = bounds_lower(list, s->start);
+		if (at < list->size && list->data[at].lo == s->start)
+			s->size = list->data[at].hi - s->start;
 	}
 }
 
@@ -191,7 +253,7 @@ static void symbols_dedup(struct ux_code_symbol_vec *symbols)
 	symbols->size = kept;
 }
 
-void ux_code_symbols_settle(struct ux_code_symbol_vec *symbols, const struct ux_range_set *text)
+void ux_code_symbols_sort(struct ux_code_symbol_vec *symbols, const struct ux_range_set *text)
 {
 	struct ux_code_symbol *s = symbols->data;
 	if (symbols->size == 0)

@@ -4,19 +4,16 @@
 #define UX_CODE_SYMBOLS_H
 
 #include "arena.h"
-#include "dwarf_ranges.h"
-#include "elf_symbols.h"
-#include "elf_plt.h"
-#include "vec.h"
+#include "function_bounds.h"
 
 /*
- * Ranks of two symbols at one address, from the most to the least telling: sized over unsized,
+ * Ranks of two symbols at one address, from the better to the worse: sized over unsized,
  * function over untyped, global over weak over local, fewer leading underscores, shorter, then byte
  * order: so the choice never depends on a table's order.
  */
 struct ux_code_symbol {
 	uint64_t start;     /* pc */
-	uint64_t size;      /* bytes; 0 = not said */
+	uint64_t size;      /* bytes; 0: not known */
 	const char *name;   /* in the file; a version (@VERS) may follow, see name_size */
 	uint32_t name_size; /* bytes without the version */
 	uint8_t bind;       /* STB_* */
@@ -26,31 +23,42 @@ struct ux_code_symbol {
 
 UX_VEC(ux_code_symbol_vec, struct ux_code_symbol);
 
+/* What a symbol table had. */
+struct ux_code_symbols_found {
+	size_t symbols; /* names of code in the text, but those of a list beside the table */
+	bool local;     /* some names are not exported, or in a list beside the table */
+};
+
 /*
- * Appends the code symbols of the section (`.symtab`, `.dynsym`) that lie in text, by way of opd
- * where they name descriptors. A missing section adds none; a damaged one is UX_ECORRUPT. A file
- * without a section table has as its `.dynsym` what its loader finds.
+ * Appends the code symbols of a table that lie in text. Where they name function descriptors, exe
+ * has those: a debug file lacks their content. A missing table adds none; a damaged one is
+ * UX_ECORRUPT.
  */
-enum ux_code ux_code_symbols_read(const struct ux_elf *elf, const char *section,
-				  const struct ux_elf_opd *opd, const struct ux_range_set *text,
-				  struct ux_code_symbol_vec *out, struct ux_error *err) ux_must;
+enum ux_code ux_code_symbols_read(const struct ux_object *object, enum ux_object_table table,
+				  const struct ux_object *exe, const struct ux_range_set *text,
+				  struct ux_code_symbol_vec *out, struct ux_code_symbols_found *ret,
+				  struct ux_error *err) ux_must;
 
 /* The name of what has none (UX_NO_NAME): all such symbols and pieces have this very pointer. */
 extern const char ux_no_name[];
 
-/* Appends stubs that lie in text, as NAME@plt, or *ABS*+0xPC@plt as binutils writes it; the texts
- * are made in names. */
-enum ux_code ux_code_symbols_add_stubs(const struct ux_elf_stubs *stubs,
-				       const struct ux_range_set *text, struct ux_arena *names,
-				       struct ux_code_symbol_vec *out, struct ux_error *err)
+/* Appends the object's stubs that lie in text, as NAME@plt, or *ABS*+0xPC@plt as binutils writes
+ * it; the texts are made in names. */
+enum ux_code ux_code_symbols_read_stubs(const struct ux_object *object,
+					const struct ux_range_set *text, struct ux_arena *names,
+					struct ux_code_symbol_vec *out, struct ux_error *err)
 	ux_must;
 
-/* Gives the symbols of .dynsym that have no size that of the bounds (sorted, disjoint) which begin
- * where they do. To be called before the symbols are settled. */
-void ux_code_symbols_bound(struct ux_code_symbol_vec *symbols, const struct ux_range_vec *bounds);
+/*
+ * Gives symbols without a size one of the bounds: those of .dynsym the size of the bounds that
+ * begin at their pc. Where the bounds are complete, every symbol ends where the next function
+ * starts, whether that has a name or not. Before ux_code_symbols_sort().
+ */
+void ux_code_symbols_bound(struct ux_code_symbol_vec *symbols,
+			   const struct ux_function_bounds *bounds);
 
 /*
- * Adds what is between settled symbols: for each of the bounds that begins where no symbol is, one
+ * Adds what is between sorted symbols: for each of the bounds that begins where no symbol is, one
  * named ux_no_name, up to its end or to the next symbol. *ret_n counts them.
  */
 enum ux_code ux_code_symbols_fill(struct ux_code_symbol_vec *symbols,
@@ -61,14 +69,14 @@ enum ux_code ux_code_symbols_fill(struct ux_code_symbol_vec *symbols,
  * Sorts by address, the best name of each first; drops repeats and labels inside of sized symbols;
  * gives every symbol without a size one: up to the next symbol or the end of its section.
  */
-void ux_code_symbols_settle(struct ux_code_symbol_vec *symbols, const struct ux_range_set *text);
+void ux_code_symbols_sort(struct ux_code_symbol_vec *symbols, const struct ux_range_set *text);
 
 /* The first symbol that begins at pc or behind it; NULL when none does. */
 const struct ux_code_symbol *ux_code_symbols_from(const struct ux_code_symbol_vec *symbols,
 						  uint64_t pc);
 
 enum {
-	UX_CODE_ALIASES_MOST = 64, /* symbols of one address that are asked; libc has 9 */
+	UX_CODE_ALIASES_MOST = 64, /* symbols of one address that are compared; libc has 9 */
 };
 
 /* How many symbols from number `first` on begin at pc; at most UX_CODE_ALIASES_MOST. */

@@ -3,6 +3,7 @@
 #include "function_bounds.h"
 
 #include "dwarf_frame.h"
+#include "elf_file.h"
 #include "order.h"
 
 enum {
@@ -11,18 +12,18 @@ enum {
 	FRAMES_MOST = 1 << 30, /* bytes of a .debug_frame that is compressed */
 };
 
-/* One file at work. */
+/* One object at work. */
 struct bounds {
-	const struct ux_elf *elf;
+	const struct ux_object *object;
 	const struct ux_range_set *text;
 	struct ux_range_vec list;
 	struct ux_error bad; /* the first damage */
 };
 
-static uint64_t bounds_section_pc(const struct ux_elf *elf, const char *name)
+static uint64_t bounds_section_pc(const struct ux_object *object, const char *name)
 {
-	const struct ux_elf_section *s = ux_elf_section_find(elf, name);
-	return s ? s->addr : 0;
+	struct ux_section s;
+	return ux_object_section_find(object, name, &s) ? s.pc : 0;
 }
 
 static enum ux_code bounds_add_frames(struct bounds *b, struct ux_bytes data, uint64_t pc, bool eh)
@@ -30,20 +31,20 @@ static enum ux_code bounds_add_frames(struct bounds *b, struct ux_bytes data, ui
 	struct ux_dwarf_frames frames = {
 		.data = data,
 		.pc = pc,
-		.text_pc = bounds_section_pc(b->elf, ".text"),
-		.data_pc = bounds_section_pc(b->elf, ".got"),
+		.text_pc = bounds_section_pc(b->object, ".text"),
+		.data_pc = bounds_section_pc(b->object, ".got"),
 		.eh = eh,
-		.swap = b->elf->swap,
-		.address_size = b->elf->is64 ? 8 : 4,
+		.swap = b->object->swap,
+		.address_size = b->object->is64 ? 8 : 4,
 	};
 	enum ux_code code = ux_dwarf_frames_read(&frames, &b->list, &b->bad);
 	return code == UX_ENOMEM ? code : UX_OK;
 }
 
-/* .eh_frame of a file without a section table: up to the end of its segment or a terminator. */
-static enum ux_code bounds_add_segment(struct bounds *b)
+/* .eh_frame of an ELF file without a section table: up to the end of its segment or a terminator.
+ */
+static enum ux_code bounds_add_segment(struct bounds *b, const struct ux_elf *elf)
 {
-	const struct ux_elf *elf = b->elf;
 	for (size_t i = 0; i < elf->n_segments; i++) {
 		const struct ux_elf_segment *s = &elf->segments[i];
 		uint64_t pc = 0;
@@ -51,9 +52,9 @@ static enum ux_code bounds_add_segment(struct bounds *b)
 		    !ux_dwarf_frame_hdr(ux_elf_bytes_at(elf, s->vaddr), s->vaddr, elf->swap,
 					elf->is64 ? 8 : 4, &pc))
 			continue;
-		struct ux_error end = b->bad; /* what lies behind the frames makes no sense */
+		struct ux_error before = b->bad; /* what follows the frames is no damage */
 		UX_TRY(bounds_add_frames(b, ux_elf_bytes_at(elf, pc), pc, /* eh= */ true));
-		b->bad = end;
+		b->bad = before;
 		return UX_OK;
 	}
 	return UX_OK;
@@ -61,15 +62,18 @@ static enum ux_code bounds_add_segment(struct bounds *b)
 
 static enum ux_code bounds_add_section(struct bounds *b, const char *name, bool eh)
 {
-	const struct ux_elf_section *s = ux_elf_section_find(b->elf, name);
-	ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0};
-	uint64_t most = ux_min(b->elf->file.size * (uint64_t)32, (uint64_t)FRAMES_MOST);
-	if (!s || s->type == SHT_NOBITS)
+	struct ux_section s;
+	struct ux_section_bytes stored;
+	ux_cleanup(ux_content_free) struct ux_content content = {0};
+	uint64_t most = ux_min(b->object->file.size * (uint64_t)32, (uint64_t)FRAMES_MOST);
+	if (!ux_object_section_find(b->object, name, &s) || !s.stored)
 		return UX_OK;
-	enum ux_code code = ux_elf_section_load(b->elf, s, most, NULL, &content, &b->bad);
+	enum ux_code code = ux_section_bytes(b->object, &s, &stored, &b->bad);
+	if (code == UX_OK)
+		code = ux_content_load(&stored, most, NULL, &content, &b->bad);
 	if (code != UX_OK)
 		return code == UX_ENOMEM ? code : UX_OK;
-	return bounds_add_frames(b, content.bytes, eh ? s->addr : 0, eh);
+	return bounds_add_frames(b, content.bytes, eh ? s.pc : 0, eh);
 }
 
 /*
@@ -78,13 +82,13 @@ static enum ux_code bounds_add_section(struct bounds *b, const char *name, bool 
  * 5). Linkers make one entry of neighbours that unwind alike, which functions that cannot be
  * unwound all do: what is between is no function.
  */
-static enum ux_code bounds_add_exidx(struct bounds *b)
+static enum ux_code bounds_add_exidx(struct bounds *b, const struct ux_elf *elf)
 {
-	const struct ux_elf_section *s = ux_elf_section_find(b->elf, ".ARM.exidx");
+	const struct ux_elf_section *s = ux_elf_section_find(elf, ".ARM.exidx");
 	struct ux_bytes raw = UX_BYTES_NONE;
-	if (b->elf->machine != EM_ARM || !s || ux_elf_section_raw(b->elf, s, &raw, NULL) != UX_OK)
+	if (elf->machine != EM_ARM || !s || ux_elf_section_raw(elf, s, &raw, NULL) != UX_OK)
 		return UX_OK;
-	struct ux_cur c = ux_cur_make(raw, s->name, b->elf->swap);
+	struct ux_cur c = ux_cur_make(raw, s->name, elf->swap);
 	uint32_t last = 0;
 	bool any = false; /* the entry before can be unwound, so it is one function's */
 	while (ux_cur_left(&c) >= 8) {
@@ -108,8 +112,35 @@ static int bounds_compare(const void *x, const void *y)
 	return 0;
 }
 
+enum ux_code ux_object_text(const struct ux_object *object, struct ux_range_vec *ret,
+			    struct ux_error *err)
+{
+	ux_cleanup(ux_object_ranges_deinit) struct ux_object_ranges all = {0};
+	UX_TRY(object->format->text(object, &all, err));
+	if (!ux_range_vec_reserve(ret, all.size))
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < all.size; i++) {
+		struct ux_range r = {.lo = all.data[i].pc};
+		/* One that is empty, or passes the end of the address space, holds no code. */
+		if (all.data[i].size > 0 && !__builtin_add_overflow(r.lo, all.data[i].size, &r.hi))
+			ret->data[ret->size++] = r;
+	}
+	if (ret->size > 1)
+		qsort(ret->data, ret->size, sizeof(*ret->data), bounds_compare);
+	size_t kept = 0;
+	struct ux_range *r = ret->data;
+	for (size_t i = 0; i < ret->size; i++) {
+		if (kept > 0) /* no linker makes them overlap, but the search relies on it */
+			r[i].lo = ux_max(r[i].lo, r[kept - 1].hi);
+		if (r[i].lo < r[i].hi)
+			r[kept++] = r[i];
+	}
+	ret->size = kept;
+	return UX_OK;
+}
+
 /* Sorts, drops what begins outside of text, cuts what reaches into the next one. */
-static void bounds_settle(struct bounds *b)
+static void bounds_normalize(struct bounds *b)
 {
 	struct ux_range *r = b->list.data;
 	size_t kept = 0;
@@ -127,29 +158,58 @@ static void bounds_settle(struct bounds *b)
 	b->list.size = kept;
 }
 
-static enum ux_code bounds_gather(struct bounds *b)
+/* Each up to where the next one starts, or to the end of its section. */
+static enum ux_code bounds_add_starts(struct bounds *b, struct ux_error *err)
 {
-	if (b->elf->type == ET_REL)
-		return UX_OK;
-	if (b->elf->n_sections == 0)
-		return bounds_add_segment(b);
-	UX_TRY(bounds_add_section(b, ".eh_frame", /* eh= */ true));
-	UX_TRY(bounds_add_section(b, ".debug_frame", /* eh= */ false));
-	return bounds_add_exidx(b);
+	ux_cleanup(ux_object_words_deinit) struct ux_object_words starts = {0};
+	struct ux_range_vec *list = &b->list;
+	UX_TRY(b->object->format->starts(b->object, &starts, err));
+	for (size_t i = 0; i < starts.size; i++) {
+		uint64_t pc = starts.data[i].pc;
+		const struct ux_range *home = ux_range_set_find(b->text, pc);
+		if (list->size > 0)
+			list->data[list->size - 1].hi = ux_min(list->data[list->size - 1].hi, pc);
+		if (home && !ux_range_vec_append(list, (struct ux_range){pc, home->hi}))
+			return ux_error_nomem(err);
+	}
+	return UX_OK;
 }
 
-enum ux_code ux_function_bounds(const struct ux_elf *elf, const struct ux_range_set *text,
-				struct ux_range_vec *ret, struct ux_error *ret_bad,
-				struct ux_error *err)
+static enum ux_code bounds_add_unwind(struct bounds *b)
 {
-	struct bounds b = {.elf = elf, .text = text, .bad = UX_ERROR_INIT};
-	if (bounds_gather(&b) != UX_OK) {
-		ux_range_vec_deinit(&b.list);
-		return ux_error_nomem(err);
+	const struct ux_elf *elf = ux_elf_of(b->object);
+	if (!b->object->linked)
+		return UX_OK;
+	if (elf && b->object->no_sections) {
+		UX_TRY(bounds_add_segment(b, elf));
+	} else {
+		UX_TRY(bounds_add_section(b, ".eh_frame", /* eh= */ true));
+		UX_TRY(bounds_add_section(b, ".debug_frame", /* eh= */ false));
+		if (elf)
+			UX_TRY(bounds_add_exidx(b, elf));
 	}
-	bounds_settle(&b);
-	*ret = b.list;
-	if (ret_bad)
-		*ret_bad = b.bad;
+	bounds_normalize(b);
 	return UX_OK;
+}
+
+enum ux_code ux_function_bounds_read(const struct ux_object *object,
+				     const struct ux_range_set *text,
+				     struct ux_function_bounds *ret, struct ux_error *ret_bad,
+				     struct ux_error *err)
+{
+	struct bounds b = {.object = object, .text = text, .bad = UX_ERROR_INIT};
+	bool complete = object->format->starts != NULL;
+	enum ux_code code = complete ? bounds_add_starts(&b, err) : bounds_add_unwind(&b);
+	if (code != UX_OK) {
+		ux_range_vec_deinit(&b.list);
+		return complete ? code : ux_error_nomem(err);
+	}
+	*ret = (struct ux_function_bounds){.list = b.list, .complete = complete};
+	*ret_bad = b.bad;
+	return UX_OK;
+}
+
+void ux_function_bounds_deinit(struct ux_function_bounds *bounds)
+{
+	ux_range_vec_deinit(&bounds->list);
 }

@@ -108,8 +108,8 @@ static void relocations_of_a_linked_cubin_are_applied(void **state)
 	(void)state;
 	struct make_cubin m;
 	struct ux_elf elf;
-	struct ux_elf_content content = {0};
-	struct ux_elf_reloc_loss loss;
+	struct ux_content content = {0};
+	struct ux_reloc_loss loss;
 	make_cubin_init(&m, 80, false);
 	uint32_t a = make_cubin_section(&m, ".text.a", 0x80);
 	uint32_t f = make_cubin_function(&m, "a", a, 0x10, 0x70);
@@ -128,7 +128,7 @@ static void relocations_of_a_linked_cubin_are_applied(void **state)
 	uint64_t pc = 0;
 	memcpy(&pc, content.bytes.data + content.bytes.size - 3 - 2 - 8, sizeof(pc));
 	assert_int_equal(pc, elf.sections[a].off + 0x10);
-	ux_elf_content_free(&content);
+	ux_content_free(&content);
 	ux_elf_close(&elf);
 	make_cubin_deinit(&m);
 }

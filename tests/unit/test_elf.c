@@ -129,7 +129,7 @@ static void contents_come_out_as_they_went_in(void **state)
 		fill(&m);
 		struct ux_elf elf;
 		assert_int_equal(ux_elf_open(&elf, make_elf_finish(&m), NULL), UX_OK);
-		struct ux_elf_content content = {0};
+		struct ux_content content = {0};
 		const struct ux_elf_section *s = ux_elf_section_find(&elf, ".text");
 		assert_false(ux_elf_section_compressed(&elf, s));
 		assert_int_equal(ux_elf_section_load(&elf, s, LOAD_MOST, NULL, &content, NULL),
@@ -144,7 +144,7 @@ static void contents_come_out_as_they_went_in(void **state)
 				UX_OK);
 			assert_true(ux_bytes_eq(content.bytes, prose()));
 			assert_ptr_equal(content.owned, content.bytes.data);
-			ux_elf_content_free(&content);
+			ux_content_free(&content);
 		}
 		s = ux_elf_section_find(&elf, ".bss");
 		assert_int_equal(s->size, 1 << 30);
@@ -334,7 +334,7 @@ static void expect_load(struct make_elf *m, uint64_t max_size, enum ux_code code
 {
 	struct ux_elf elf;
 	struct ux_error err = UX_ERROR_INIT;
-	struct ux_elf_content content = {0};
+	struct ux_content content = {0};
 	char text[256];
 	assert_int_equal(ux_elf_open(&elf, make_elf_finish(m), NULL), UX_OK);
 	assert_int_equal(
@@ -382,7 +382,7 @@ static void a_size_that_no_stream_reaches_costs_no_memory(void **state)
 		struct make_section s = {.name = ".zdebug_x", .content = UX_STR("x")};
 		struct make_elf m;
 		struct ux_elf elf;
-		struct ux_elf_content content = {0};
+		struct ux_content content = {0};
 		make_elf_init(&m, 64, false);
 		make_elf_packed(&m, s, forms[i], UINT64_MAX / 2);
 		assert_int_equal(ux_elf_open(&elf, make_elf_finish(&m), NULL), UX_OK);
@@ -411,13 +411,13 @@ static void streams_behind_one_header_are_one_content(void **state)
 							   .flags = SHF_COMPRESSED,
 							   .content = ux_out_bytes(&out)});
 		struct ux_elf elf;
-		struct ux_elf_content content = {0};
+		struct ux_content content = {0};
 		assert_int_equal(ux_elf_open(&elf, make_elf_finish(&m), NULL), UX_OK);
 		assert_int_equal(
 			ux_elf_section_load(&elf, &elf.sections[1], 11, NULL, &content, NULL),
 			UX_OK);
 		assert_true(ux_bytes_eq(content.bytes, UX_STR("hello world")));
-		ux_elf_content_free(&content);
+		ux_content_free(&content);
 		ux_elf_close(&elf);
 		make_elf_deinit(&m);
 		ux_out_deinit(&out);
@@ -452,7 +452,7 @@ static void a_zdebug_section_without_the_mark_is_plain(void **state)
 	(void)state;
 	struct make_elf m;
 	struct ux_elf elf;
-	struct ux_elf_content content = {0};
+	struct ux_content content = {0};
 	make_elf_init(&m, 64, false);
 	make_elf_section(&m,
 			 (struct make_section){.name = ".zdebug_a", .content = UX_STR("plain")});
@@ -583,7 +583,7 @@ static enum ux_code read_all(struct ux_bytes file, struct ux_error *err)
 	UX_TRY(ux_elf_open(&elf, file, err));
 	for (size_t i = 0; i < elf.n_sections; i++) {
 		const struct ux_elf_section *s = &elf.sections[i];
-		ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0};
+		ux_cleanup(ux_content_free) struct ux_content content = {0};
 		UX_TRY(ux_elf_section_load(&elf, s, LOAD_MOST, NULL, &content, err));
 		struct ux_elf_symbols symbols;
 		struct ux_elf_notes notes;

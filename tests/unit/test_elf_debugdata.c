@@ -21,7 +21,7 @@ static struct ux_bytes prose(void)
 
 static enum ux_code inflate(struct ux_bytes packed, uint64_t most, struct ux_error *err)
 {
-	ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0};
+	ux_cleanup(ux_content_free) struct ux_content content = {0};
 	UX_TRY(ux_xz_inflate(packed, ".gnu_debugdata", most, &content, err));
 	assert_true(ux_bytes_eq(content.bytes, prose()));
 	return UX_OK;

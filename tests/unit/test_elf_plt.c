@@ -5,7 +5,7 @@
 #include "elf_plt.h"
 #include "make_stubs.h"
 
-static enum ux_code read_all(struct ux_bytes file, struct ux_elf_stubs *out)
+static enum ux_code read_all(struct ux_bytes file, struct ux_object_stubs *out)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	UX_TRY(ux_elf_open(&elf, file, NULL));
@@ -16,14 +16,14 @@ static enum ux_code read_all(struct ux_bytes file, struct ux_elf_stubs *out)
 static const char *told(struct ux_bytes file)
 {
 	static char text[512];
-	ux_cleanup(ux_elf_stubs_deinit) struct ux_elf_stubs stubs = {0};
+	ux_cleanup(ux_object_stubs_deinit) struct ux_object_stubs stubs = {0};
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	size_t n = 0;
 	text[0] = '\0';
 	assert_int_equal(ux_elf_open(&elf, file, NULL), UX_OK);
 	assert_int_equal(ux_elf_plt_read(&elf, &stubs, NULL), UX_OK);
 	for (size_t i = 0; i < stubs.size; i++) {
-		const struct ux_elf_stub *s = &stubs.data[i];
+		const struct ux_object_stub *s = &stubs.data[i];
 		n += (size_t)snprintf(text + n, sizeof(text) - n, "%s%" PRIx64 " ", n ? ", " : "",
 				      s->pc);
 		if (s->name)
@@ -150,7 +150,7 @@ static void first_calls_say_their_number(void **state)
 
 static void sweep(struct ux_bytes input, void *ctx)
 {
-	ux_cleanup(ux_elf_stubs_deinit) struct ux_elf_stubs stubs = {0};
+	ux_cleanup(ux_object_stubs_deinit) struct ux_object_stubs stubs = {0};
 	(void)ctx;
 	(void)!read_all(input, &stubs);
 	for (size_t i = 0; i < stubs.size; i++)
@@ -173,7 +173,7 @@ static void damaged_files_give_fewer_stubs(void **state)
 
 static enum ux_code read_once(void *ctx)
 {
-	ux_cleanup(ux_elf_stubs_deinit) struct ux_elf_stubs stubs = {0};
+	ux_cleanup(ux_object_stubs_deinit) struct ux_object_stubs stubs = {0};
 	return read_all(*(const struct ux_bytes *)ctx, &stubs);
 }
 

@@ -110,8 +110,8 @@ static struct ux_bytes finish(struct object *o)
 }
 
 /* Loads .debug_x of the finished file. */
-static enum ux_code load(struct ux_bytes file, struct ux_elf_content *ret,
-			 struct ux_elf_reloc_loss *loss, struct ux_error *err)
+static enum ux_code load(struct ux_bytes file, struct ux_content *ret, struct ux_reloc_loss *loss,
+			 struct ux_error *err)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf;
 	UX_TRY(ux_elf_open(&elf, file, err));
@@ -124,8 +124,8 @@ static enum ux_code load(struct ux_bytes file, struct ux_elf_content *ret,
 /* The number of n bytes at off of what .debug_x became; loss must be empty. */
 static uint64_t value_at(struct object *o, uint64_t off, unsigned n)
 {
-	ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0};
-	struct ux_elf_reloc_loss loss;
+	ux_cleanup(ux_content_free) struct ux_content content = {0};
+	struct ux_reloc_loss loss;
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(load(finish(o), &content, &loss, &err), UX_OK);
 	assert_string_equal(loss.first.text, "");
@@ -193,8 +193,8 @@ static void neighbours_of_a_place_stay_as_they_are(void **state)
 	begin(&o, EM_X86_64, 64, false, SHT_RELA);
 	o.content = ux_bytes(all, sizeof(all));
 	entry(&o, 4, ABSOLUTE, 10, 0);
-	ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0};
-	struct ux_elf_reloc_loss loss;
+	ux_cleanup(ux_content_free) struct ux_content content = {0};
+	struct ux_reloc_loss loss;
 	assert_int_equal(load(finish(&o), &content, &loss, NULL), UX_OK);
 	const uint8_t want[] = {0xaa, 0xaa, 0xaa, 0xaa, 0x34, 0x12, 0, 0, 0xaa, 0xaa};
 	assert_memory_equal(content.bytes.data, want, sizeof(want));
@@ -305,8 +305,8 @@ static void an_uleb128_without_an_end_is_lost(void **state)
 	o.content = UX_STR("\x80\x80");
 	entry(&o, 0, F, 60, 0);
 	entry(&o, 2, F, 60, 0);
-	ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0};
-	struct ux_elf_reloc_loss loss;
+	ux_cleanup(ux_content_free) struct ux_content content = {0};
+	struct ux_reloc_loss loss;
 	assert_int_equal(load(finish(&o), &content, &loss, NULL), UX_OK);
 	assert_int_equal(loss.count, 2);
 	assert_true(ux_bytes_eq(content.bytes, UX_STR("\x80\x80")));
@@ -324,8 +324,8 @@ static void an_uleb128_that_nobody_writes_is_lost(void **state)
 		begin(&o, EM_RISCV, 64, false, SHT_RELA);
 		o.content = ux_bytes(long_one, sizeof(long_one));
 		entry(&o, 0, ABSOLUTE, 60, 0x7f - 0x1234);
-		ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0};
-		struct ux_elf_reloc_loss loss;
+		ux_cleanup(ux_content_free) struct ux_content content = {0};
+		struct ux_reloc_loss loss;
 		assert_int_equal(load(finish(&o), &content, &loss, NULL), UX_OK);
 		assert_int_equal(loss.count, n == 16);
 		assert_int_equal(content.bytes.data[0], n == 16 ? 0x80 : 0xff);
@@ -367,8 +367,8 @@ static void crel_is_read_with_and_without_addends(void **state)
 	ux_out_sleb(&o.table, -6);
 	ux_out_u8(&o.table, 1 << 3 | 1); /* at 8: the same of another symbol */
 	ux_out_sleb(&o.table, DATUM - ABSOLUTE);
-	ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0};
-	struct ux_elf_reloc_loss loss;
+	ux_cleanup(ux_content_free) struct ux_content content = {0};
+	struct ux_reloc_loss loss;
 	assert_int_equal(load(finish(&o), &content, &loss, NULL), UX_OK);
 	assert_int_equal(loss.count, 0);
 	assert_memory_equal(content.bytes.data, "\x39\x12\0\0\x33\x12\0\0\xff\xff\xff\xff\0", 13);
@@ -422,8 +422,8 @@ static void the_file_itself_is_never_written(void **state)
 	memcpy(before, file.data, file.size);
 	for (int i = 0; i < 2; i++) {
 		ux_cleanup(ux_elf_close) struct ux_elf elf;
-		ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0};
-		struct ux_elf_reloc_loss loss;
+		ux_cleanup(ux_content_free) struct ux_content content = {0};
+		struct ux_reloc_loss loss;
 		assert_int_equal(ux_elf_open(&elf, file, NULL), UX_OK);
 		assert_true(ux_elf_section_has_relocs(&elf, &elf.sections[DEBUG]));
 		assert_false(ux_elf_section_has_relocs(&elf, &elf.sections[TEXT]));
@@ -445,8 +445,8 @@ static void a_linked_file_keeps_what_it_has(void **state)
 	begin(&o, EM_X86_64, 64, false, SHT_RELA);
 	o.elf.type = ET_EXEC;
 	entry(&o, 0, F, 1, 0);
-	ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0};
-	struct ux_elf_reloc_loss loss;
+	ux_cleanup(ux_content_free) struct ux_content content = {0};
+	struct ux_reloc_loss loss;
 	assert_int_equal(load(finish(&o), &content, &loss, NULL), UX_OK);
 	assert_null(content.owned);
 	end(&o);
@@ -455,8 +455,8 @@ static void a_linked_file_keeps_what_it_has(void **state)
 /* Loads what must lose exactly one relocation, and returns why. */
 static struct ux_error lost(struct object *o)
 {
-	ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0};
-	struct ux_elf_reloc_loss loss;
+	ux_cleanup(ux_content_free) struct ux_content content = {0};
+	struct ux_reloc_loss loss;
 	static const uint8_t zeros[PLACES];
 	assert_int_equal(load(finish(o), &content, &loss, NULL), UX_OK);
 	assert_int_equal(loss.count, 1);
@@ -523,8 +523,8 @@ static void several_relocations_of_one_place_follow_each_other(void **state)
 /* The code that loading ends with, and its text. */
 static enum ux_code refused(struct object *o, struct ux_error *err)
 {
-	ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0};
-	struct ux_elf_reloc_loss loss;
+	ux_cleanup(ux_content_free) struct ux_content content = {0};
+	struct ux_reloc_loss loss;
 	*err = (struct ux_error)UX_ERROR_INIT;
 	enum ux_code code = load(finish(o), &content, &loss, err);
 	assert_null(content.owned);
@@ -569,8 +569,8 @@ static void tables_that_overlap_are_refused(void **state)
 		entry(&o, 0, F, 1, 0);
 	struct ux_bytes file = finish(&o);
 	ux_cleanup(ux_elf_close) struct ux_elf elf;
-	ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0};
-	struct ux_elf_reloc_loss loss;
+	ux_cleanup(ux_content_free) struct ux_content content = {0};
+	struct ux_reloc_loss loss;
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(ux_elf_open(&elf, file, NULL), UX_OK);
 	struct ux_elf_section many[SYMTAB + 2];
@@ -593,8 +593,8 @@ static void a_second_symbol_table_is_refused(void **state)
 	begin(&o, EM_X86_64, 64, false, SHT_RELA);
 	entry(&o, 0, F, 1, 0);
 	ux_cleanup(ux_elf_close) struct ux_elf elf;
-	ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0};
-	struct ux_elf_reloc_loss loss;
+	ux_cleanup(ux_content_free) struct ux_content content = {0};
+	struct ux_reloc_loss loss;
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(ux_elf_open(&elf, finish(&o), NULL), UX_OK);
 	struct ux_elf_section many[SYMTAB + 3];
@@ -607,7 +607,7 @@ static void a_second_symbol_table_is_refused(void **state)
 	assert_int_equal(ux_elf_section_load_relocated(&twice, &many[DEBUG], LOAD_MOST, NULL,
 						       &content, &loss, &err),
 			 UX_OK);
-	ux_elf_content_free(&content);
+	ux_content_free(&content);
 	many[SYMTAB + 2].link = SYMTAB + 1;
 	assert_int_equal(ux_elf_section_load_relocated(&twice, &many[DEBUG], LOAD_MOST, NULL,
 						       &content, &loss, &err),
@@ -710,8 +710,8 @@ static void fill(struct object *o, unsigned variant)
 static void load_damaged(struct ux_bytes file, void *ctx)
 {
 	(void)ctx;
-	ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0};
-	struct ux_elf_reloc_loss loss = {0};
+	ux_cleanup(ux_content_free) struct ux_content content = {0};
+	struct ux_reloc_loss loss = {0};
 	struct ux_error err = UX_ERROR_INIT;
 	enum ux_code found = load(file, &content, &loss, &err);
 	assert_int_equal(found, err.code);
@@ -736,8 +736,8 @@ static void no_damage_is_more_than_an_error_or_a_loss(void **state)
 
 static enum ux_code load_good(void *ctx)
 {
-	ux_cleanup(ux_elf_content_free) struct ux_elf_content content = {0};
-	struct ux_elf_reloc_loss loss;
+	ux_cleanup(ux_content_free) struct ux_content content = {0};
+	struct ux_reloc_loss loss;
 	return load(*(struct ux_bytes *)ctx, &content, &loss, NULL);
 }
 

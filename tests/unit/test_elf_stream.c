@@ -2,7 +2,7 @@
 /* A section inflated in parts is what it is inflated at once. */
 #include "sweep.h"
 
-#include "elf_stream.h"
+#include "elf_file.h"
 #include "make_elf.h"
 
 enum {
@@ -26,16 +26,18 @@ static struct ux_bytes prose(void)
 static enum ux_code read_in_parts(const struct ux_elf *elf, const struct ux_elf_section *section,
 				  size_t part, uint8_t *to, struct ux_error *err)
 {
-	struct ux_elf_stream *stream = NULL;
+	struct ux_section_stream *stream = NULL;
 	uint64_t size = 0;
-	UX_TRY(ux_elf_stream_open(elf, section, LOAD_MOST, &stream, &size, err));
+	struct ux_section_bytes stored;
+	UX_TRY(ux_elf_section_bytes(elf, section, &stored, err));
+	UX_TRY(ux_section_stream_open(&stored, LOAD_MOST, &stream, &size, err));
 	enum ux_code code = UX_OK;
 	uint64_t at = 0;
 	do {
-		code = ux_elf_stream_read(stream, to + at, ux_min(part, size - at), err);
+		code = ux_section_stream_read(stream, to + at, ux_min(part, size - at), err);
 		at += part;
 	} while (at < size && code == UX_OK);
-	ux_elf_stream_close(stream);
+	ux_section_stream_close(stream);
 	return code;
 }
 
@@ -74,14 +76,14 @@ static void same_as_whole(struct ux_bytes file, void *ctx)
 		return;
 	const struct ux_elf_section *s = ux_elf_section_find(&elf, ".debug_info");
 	if (s && ux_elf_section_compressed(&elf, s)) {
-		struct ux_elf_content whole = {0};
+		struct ux_content whole = {0};
 		enum ux_code code = ux_elf_section_load(&elf, s, LOAD_MOST, NULL, &whole, NULL);
 		enum ux_code mine = read_in_parts(&elf, s, part, got, NULL);
 		if (mine != UX_EUNSUPPORTED) /* zstd */
 			assert_int_equal(mine, code);
 		if (mine == UX_OK)
 			assert_memory_equal(got, whole.bytes.data, whole.bytes.size);
-		ux_elf_content_free(&whole);
+		ux_content_free(&whole);
 	}
 	ux_elf_close(&elf);
 }
@@ -184,12 +186,20 @@ static void want_of_memory_is_said(void **state)
 	make_elf_deinit(&m);
 }
 
+static enum ux_code open_stream(const struct ux_elf *elf, size_t section, uint64_t most,
+				struct ux_section_stream **ret, uint64_t *ret_size)
+{
+	struct ux_section_bytes stored;
+	UX_TRY(ux_elf_section_bytes(elf, &elf->sections[section], &stored, NULL));
+	return ux_section_stream_open(&stored, most, ret, ret_size, NULL);
+}
+
 static void other_sections_are_no_streams(void **state)
 {
 	(void)state;
 	struct make_elf m;
 	struct ux_elf elf;
-	struct ux_elf_stream *stream = NULL;
+	struct ux_section_stream *stream = NULL;
 	uint64_t size = 0;
 	make_elf_init(&m, 64, false);
 	make_elf_section(&m, (struct make_section){.name = ".a", .content = prose()});
@@ -198,17 +208,11 @@ static void other_sections_are_no_streams(void **state)
 	make_elf_packed(&m, (struct make_section){.name = ".c", .content = prose()}, MAKE_ZLIB,
 			LENGTH);
 	assert_int_equal(ux_elf_open(&elf, make_elf_finish(&m), NULL), UX_OK);
-	assert_int_equal(
-		ux_elf_stream_open(&elf, &elf.sections[1], LOAD_MOST, &stream, &size, NULL),
-		UX_EUNSUPPORTED);
-	assert_int_equal(
-		ux_elf_stream_open(&elf, &elf.sections[2], LOAD_MOST, &stream, &size, NULL),
-		UX_EUNSUPPORTED);
-	assert_int_equal(
-		ux_elf_stream_open(&elf, &elf.sections[3], LENGTH - 1, &stream, &size, NULL),
-		UX_ELIMIT);
+	assert_int_equal(open_stream(&elf, 1, LOAD_MOST, &stream, &size), UX_EUNSUPPORTED);
+	assert_int_equal(open_stream(&elf, 2, LOAD_MOST, &stream, &size), UX_EUNSUPPORTED);
+	assert_int_equal(open_stream(&elf, 3, LENGTH - 1, &stream, &size), UX_ELIMIT);
 	assert_null(stream);
-	assert_null(ux_elf_stream_close(NULL));
+	assert_null(ux_section_stream_close(NULL));
 	ux_elf_close(&elf);
 	make_elf_deinit(&m);
 }

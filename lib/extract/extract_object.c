@@ -1,0 +1,342 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The way in for object files. */
+#include "extract_object.h"
+
+#include "function_bounds.h"
+#include "go_image.h"
+#include "order.h"
+#include "wanted.h"
+
+static const struct ux_extract_steps any_steps = {
+	.expected = "DWARF, .symtab, .dynsym or Go's tables with functions, or .eh_frame",
+};
+
+/* Formats that do something in their own way. */
+static const struct ux_extract_steps *const own_steps[] = {&ux_extract_macho};
+
+static const struct ux_extract_steps *extraction_steps(const struct ux_object_format *format)
+{
+	for (size_t i = 0; i < ux_countof(own_steps); i++)
+		if (own_steps[i]->format == format)
+			return own_steps[i];
+	return &any_steps;
+}
+
+static void extraction_deinit(struct ux_extraction *x)
+{
+	ux_module_build_deinit(&x->build);
+	ux_go_source_close(&x->go);
+	ux_debug_map_close(&x->map);
+	ux_split_files_close(&x->split);
+	ux_debug_sections_free(&x->sections);
+	ux_debug_sections_free(&x->sup_sections);
+	ux_object_close(x->sup);
+	ux_object_close(x->inner);
+	ux_object_close(x->debug);
+	ux_object_close(x->exe);
+	ux_file_unmap(&x->found);
+}
+
+/* --- files ------------------------------------------------------------------------------------ */
+
+static enum ux_code extraction_open(struct ux_extraction *x, struct ux_bytes exe,
+				    struct ux_bytes debug, struct ux_error *err)
+{
+	const struct ux_extract_options *options = x->build.options;
+	const struct ux_object_format *format = ux_object_format(exe);
+	struct ux_object_choice choice = {.arch = options->arch, .debug = debug};
+	x->steps = extraction_steps(format);
+	UX_TRY(format->open(exe, &choice, &x->exe, err));
+	if (debug.size == 0 && x->steps->find_debug) {
+		UX_TRY(x->steps->find_debug(x, err));
+		debug = x->found.bytes;
+	}
+	if (debug.size == 0)
+		return UX_OK;
+	choice.exe = x->exe;
+	UX_TRY(format->open(debug, &choice, &x->debug, err));
+	return options->allow_mismatch ? UX_OK : format->check_pair(x->exe, x->debug, err);
+}
+
+/* What the module is. */
+static enum ux_code extraction_describe(struct ux_extraction *x, struct ux_error *err)
+{
+	struct ux_module_build *b = &x->build;
+	b->swap = x->exe->swap;
+	b->bias = x->exe->bias;
+	b->id = x->exe->format->id(x->exe);
+	b->expected = x->steps->expected;
+	if (x->exe->base != UX_OBJECT_NO_BASE)
+		b->base = x->exe->base;
+	return ux_object_text(x->exe, &b->text, err);
+}
+
+/* --- symbols ---------------------------------------------------------------------------------- */
+
+/* A symbol table of one of the files. */
+static enum ux_code extraction_read_table(struct ux_extraction *x, const struct ux_object *from,
+					  enum ux_source source, struct ux_code_symbols_found *ret,
+					  struct ux_error *err)
+{
+	struct ux_range_set text = ux_module_build_text(&x->build);
+	struct ux_code_symbol_vec *all = &x->build.symbols;
+	enum ux_object_table table =
+		source == UX_SOURCE_DYNSYM ? UX_OBJECT_DYNSYM : UX_OBJECT_SYMTAB;
+	struct ux_code_symbols_found found;
+	size_t before = all->size;
+	if (!from || !ux_extract_wants(x->build.options, source))
+		return UX_OK;
+	UX_TRY(ux_code_symbols_read(from, table, x->exe, &text, all, &found, err));
+	x->build.stats.found[source] += all->size - before;
+	ret->symbols += found.symbols;
+	ret->local |= found.local;
+	return UX_OK;
+}
+
+/* The symbols inside of a stripped file. Without them there is the rest. */
+static enum ux_code extraction_read_inner(struct ux_extraction *x,
+					  struct ux_code_symbols_found *ret, struct ux_error *err)
+{
+	const struct ux_object_format *format = x->exe->format;
+	struct ux_error why = UX_ERROR_INIT;
+	if (!format->inner || !ux_extract_wants(x->build.options, UX_SOURCE_DEBUGDATA))
+		return UX_OK;
+	enum ux_code code = format->inner(x->exe, &x->inner, &why);
+	if (code == UX_OK)
+		code = extraction_read_table(x, x->inner, UX_SOURCE_DEBUGDATA, ret, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	ux_module_build_lost(&x->build, &why);
+	return UX_OK;
+}
+
+static enum ux_code extraction_read_stubs(struct ux_extraction *x, const struct ux_object *from,
+					  struct ux_error *err)
+{
+	struct ux_module_build *b = &x->build;
+	struct ux_range_set text = ux_module_build_text(b);
+	size_t before = b->symbols.size;
+	if (!from || !ux_extract_wants(b->options, UX_SOURCE_PLT))
+		return UX_OK;
+	UX_TRY(ux_code_symbols_read_stubs(from, &text, &b->extra, &b->symbols, err));
+	b->stats.found[UX_SOURCE_PLT] += b->symbols.size - before;
+	return UX_OK;
+}
+
+/* Where all functions are known and some have no name, what is left of the symbol table after strip
+ * is no better than the loader's. */
+static enum ux_quality extraction_quality(const struct ux_extraction *x,
+					  const struct ux_code_symbols_found *full, bool complete)
+{
+	const uint64_t *found = x->build.stats.found;
+	bool stripped = complete && found[UX_SOURCE_BOUNDS] > 0 && !full->local;
+	if (full->symbols > 0 && !stripped)
+		return UX_QUALITY_SYMTAB;
+	bool any = full->symbols > 0 || found[UX_SOURCE_DYNSYM] > 0 ||
+		   (!complete && found[UX_SOURCE_PLT] > 0);
+	return any ? UX_QUALITY_DYNSYM : UX_QUALITY_NONE;
+}
+
+/* All that names code without saying more of it, each kind of table a line; then what only says
+ * where code is. */
+static enum ux_code extraction_read_symbols(struct ux_extraction *x, struct ux_error *err)
+{
+	struct ux_module_build *b = &x->build;
+	struct ux_range_set text = ux_module_build_text(b);
+	struct ux_code_symbols_found full = {0}, dynamic = {0};
+	struct ux_error bad = UX_ERROR_INIT;
+	ux_cleanup(ux_function_bounds_deinit) struct ux_function_bounds bounds = {
+		.complete = x->exe->format->starts != NULL,
+	};
+	if (ux_extract_wants(b->options, UX_SOURCE_BOUNDS))
+		UX_TRY(ux_function_bounds_read(x->exe, &text, &bounds, &bad, err));
+	ux_module_build_lost(b, &bad);
+	UX_TRY(extraction_read_table(x, x->debug, UX_SOURCE_SYMTAB, &full, err));
+	UX_TRY(extraction_read_table(x, x->debug, UX_SOURCE_DYNSYM, &dynamic, err));
+	UX_TRY(extraction_read_table(x, x->exe, UX_SOURCE_SYMTAB, &full, err));
+	UX_TRY(extraction_read_inner(x, &full, err));
+	UX_TRY(extraction_read_table(x, x->exe, UX_SOURCE_DYNSYM, &dynamic, err));
+	UX_TRY(extraction_read_stubs(x, x->exe, err));
+	if (x->exe->padded) /* a dSYM file has its own table of them */
+		UX_TRY(extraction_read_stubs(x, x->debug, err));
+	ux_code_symbols_bound(&b->symbols, &bounds);
+	ux_code_symbols_sort(&b->symbols, &text);
+	UX_TRY(ux_code_symbols_fill(&b->symbols, &bounds.list, &b->stats.found[UX_SOURCE_BOUNDS],
+				    err));
+	b->stats.quality = extraction_quality(x, &full, bounds.complete);
+	return UX_OK;
+}
+
+/* --- units ------------------------------------------------------------------------------------ */
+
+/* The supplementary file's entries and texts: most of them are names. */
+static enum ux_code extraction_read_supplementary(struct ux_extraction *x, struct ux_error *err)
+{
+	const struct ux_module_build *b = &x->build;
+	const struct ux_object_choice any = {0};
+	struct ux_bytes file = b->options->supplementary;
+	if (file.size == 0)
+		return UX_OK;
+	UX_TRY(x->exe->format->open(file, &any, &x->sup, err));
+	UX_TRY(ux_debug_sections_load(x->sup, b->threads, b->spill, &x->sup_sections, err));
+	x->sections.dwarf.sup = &x->sup_sections.dwarf;
+	return UX_OK;
+}
+
+static enum ux_code extraction_collect(struct ux_extraction *x, struct ux_error *err)
+{
+	struct ux_module_build *b = &x->build;
+	struct ux_range_set text = ux_go_source_rest(&x->go, b);
+	struct ux_collect_input input = {
+		.sections = &x->sections.dwarf,
+		.stream = x->sections.stream,
+		.text = &text,
+		.split = x->split.linked && !x->sections.stream ? &x->split : NULL,
+		.symbols = &b->symbols,
+		.wanted = x->wanted,
+		.threads = b->threads,
+		.spill = b->spill,
+	};
+	UX_TRY(ux_collect(&input, &b->collection, err));
+	b->stats.bad_relocs = x->sections.loss.count;
+	b->stats.first_bad_reloc = x->sections.loss.first;
+	if (x->split.reason.code != UX_OK)
+		ux_module_build_bad(b, &x->split.reason);
+	return UX_OK;
+}
+
+/* DWARF from the debug file, or from the executable when only that has it. */
+static enum ux_code extraction_read_dwarf(struct ux_extraction *x, struct ux_error *err)
+{
+	struct ux_module_build *b = &x->build;
+	const struct ux_extract_options *options = b->options;
+	const struct ux_object *from = x->exe;
+	uint8_t head[UX_DEBUG_INFO_HEAD];
+	if (x->debug && ux_debug_sections_exist(x->debug))
+		from = x->debug;
+	else if (!ux_debug_sections_exist(x->exe))
+		return x->steps->read_elsewhere ? x->steps->read_elsewhere(x, err) : UX_OK;
+	b->spill = ux_debug_sections_spill(from, options->memory, options->spill);
+	UX_TRY(ux_debug_sections_load(from, b->threads, b->spill, &x->sections, err));
+	UX_TRY(extraction_read_supplementary(x, err));
+	if (options->path || options->debug_path || options->split.size > 0)
+		UX_TRY(ux_split_files_open(&x->split, &x->sections.dwarf, options->split,
+					   options->debug_path, options->path, b->spill, err));
+	UX_TRY(extraction_collect(x, err));
+	b->stats.bundle = from == x->debug && x->found.bytes.size > 0;
+	ux_module_build_dwarf(b, ux_debug_sections_info_head(from, &x->sections, head));
+	return UX_OK;
+}
+
+/* All that has functions with lines and inlined calls, the most exact first: a further kind is a
+ * line behind DWARF's, which ux_module_build_add_units() takes. Go's tables are read in front of
+ * DWARF, which is then not read for what is in them. */
+static enum ux_code extraction_read_units(struct ux_extraction *x, struct ux_error *err)
+{
+	UX_TRY(ux_go_image_open(x->exe, &x->go.memory, err));
+	UX_TRY(ux_go_source_read(&x->go, &x->build, err));
+	if (ux_extract_wants(x->build.options, UX_SOURCE_DWARF))
+		UX_TRY(extraction_read_dwarf(x, err));
+	return ux_go_source_add(&x->go, &x->build, err);
+}
+
+static int extraction_function_compare(const void *a, const void *b)
+{
+	const struct ux_range *x = a, *y = b;
+	UX_ORDER(x->lo, y->lo);
+	UX_ORDER(y->hi, x->hi);
+	return 0;
+}
+
+/*
+ * Ends the symbols where the collected function that begins at the same pc does: a size in such a
+ * file, given or computed, has the padding up to the next function in it.
+ */
+static enum ux_code extraction_trim_padding(struct ux_extraction *x, struct ux_error *err)
+{
+	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec known = {0};
+	const struct ux_collection *collection = &x->build.collection;
+	struct ux_code_symbol_vec *symbols = &x->build.symbols;
+	for (size_t u = 0; u < collection->n_units; u++) {
+		const struct ux_unit_pieces *unit = &collection->units[u];
+		for (uint32_t i = 0; i < unit->n_functions; i++) {
+			const struct ux_piece *p = &unit->functions[i];
+			struct ux_range r = {p->start, ux_piece_end(p)};
+			if (!ux_range_vec_append(&known, r))
+				return ux_error_nomem(err);
+		}
+	}
+	if (known.size > 1)
+		ux_sort_by_start(known.data, known.size, sizeof(*known.data),
+				 extraction_function_compare);
+	size_t k = 0;
+	for (size_t i = 0; i < symbols->size; i++) {
+		struct ux_code_symbol *s = &symbols->data[i];
+		while (k < known.size && known.data[k].lo < s->start)
+			k++;
+		if (k < known.size && known.data[k].lo == s->start)
+			s->size = ux_min(s->size, known.data[k].hi - s->start);
+	}
+	return UX_OK;
+}
+
+/* --- addresses that it is for ----------------------------------------------------------------- */
+
+/* Not where the addresses of the file are moved (bias): such files are small. Nor where sizes have
+ * padding: those take all functions to be right. */
+static enum ux_code extraction_begin_wanted(struct ux_extraction *x, struct ux_error *err)
+{
+	if (!x->build.options->wanted || x->build.bias != 0 || x->exe->padded)
+		return UX_OK;
+	struct ux_range_set text = ux_module_build_text(&x->build);
+	x->wanted = x->build.options->wanted;
+	x->wanted->narrowed = true;
+	return ux_wanted_widen(x->wanted, &x->build.symbols, &text) ? UX_OK : ux_error_nomem(err);
+}
+
+/* *ret_nothing: the file has symbols, but none for the addresses. */
+static enum ux_code extraction_trim(struct ux_extraction *x, bool *ret_nothing,
+				    struct ux_error *err)
+{
+	struct ux_module_build *b = &x->build;
+	bool any = b->symbols.size > 0;
+	if (x->exe->padded)
+		UX_TRY(extraction_trim_padding(x, err));
+	if (!x->wanted)
+		return UX_OK;
+	UX_TRY(ux_wanted_trim(x->wanted, &b->collection, &b->symbols, err));
+	*ret_nothing = any && ux_wanted_nothing(&b->collection, &b->symbols);
+	return UX_OK;
+}
+
+/* Bytes that names and paths can be in. */
+static uint64_t extraction_input_size(const struct ux_extraction *x)
+{
+	const struct ux_object *files[] = {x->exe, x->debug, x->sup};
+	uint64_t sum = x->map.size + ux_debug_sections_inflated(&x->sections) +
+		       ux_debug_sections_inflated(&x->sup_sections);
+	for (size_t i = 0; i < ux_countof(files); i++)
+		sum += files[i] ? files[i]->file.size : 0;
+	if (x->sections.stream)
+		sum += x->sections.dwarf.data[UX_DWARF_INFO].size;
+	return sum;
+}
+
+enum ux_code ux_extract_object(struct ux_bytes exe, struct ux_bytes debug,
+			       const struct ux_extract_options *options, ux_gsym_sink_fn *sink,
+			       void *ctx, struct ux_extract_stats *ret_stats, struct ux_error *err)
+{
+	ux_cleanup(extraction_deinit) struct ux_extraction x = {0};
+	bool nothing = false;
+	ux_module_build_init(&x.build, options);
+	UX_TRY(extraction_open(&x, exe, debug, err));
+	UX_TRY(extraction_describe(&x, err));
+	UX_TRY(extraction_read_symbols(&x, err));
+	UX_TRY(extraction_begin_wanted(&x, err));
+	UX_TRY(extraction_read_units(&x, err));
+	UX_TRY(extraction_trim(&x, &nothing, err));
+	if (nothing)
+		return UX_OK;
+	x.build.input_size = extraction_input_size(&x);
+	return ux_module_build_write(&x.build, sink, ctx, ret_stats, err);
+}

@@ -1,0 +1,141 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A Go program in an object file. */
+#include "go_image.h"
+
+#include "order.h"
+
+static enum ux_code go_image_segments(const struct ux_object *object, struct ux_go_memory *go,
+				      struct ux_error *err)
+{
+	ux_cleanup(ux_object_ranges_deinit) struct ux_object_ranges all = {0};
+	UX_TRY(object->format->segments(object, &all, err));
+	go->segments = calloc(all.size + 1, sizeof(*go->segments));
+	if (!go->segments)
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < all.size; i++) {
+		const struct ux_object_range *r = &all.data[i];
+		go->segments[i] =
+			(struct ux_gosym_segment){r->pc, r->bytes, r->executable, r->writable};
+	}
+	ux_go_memory_settle(go, all.size);
+	return UX_OK;
+}
+
+static int go_word_compare(const void *a, const void *b)
+{
+	const struct ux_gosym_word *x = a, *y = b;
+	UX_ORDER(x->pc, y->pc);
+	UX_ORDER(x->value, y->value);
+	return 0;
+}
+
+static enum ux_code go_image_words(const struct ux_object *object, struct ux_go_memory *go,
+				   struct ux_error *err)
+{
+	ux_cleanup(ux_object_words_deinit) struct ux_object_words all = {0};
+	bool sorted = true;
+	if (!object->format->words)
+		return UX_OK;
+	UX_TRY(object->format->words(object, &all, err));
+	if (all.size == 0)
+		return UX_OK;
+	go->words = calloc(all.size, sizeof(*go->words));
+	if (!go->words)
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < all.size; i++) {
+		sorted = sorted && (i == 0 || go->words[i - 1].pc < all.data[i].pc);
+		go->words[i] = (struct ux_gosym_word){all.data[i].pc, all.data[i].value};
+	}
+	if (!sorted)
+		ux_sort_by_start(go->words, all.size, sizeof(*go->words), go_word_compare);
+	go->image.words = go->words;
+	go->image.n_words = all.size;
+	return UX_OK;
+}
+
+/* pc and size of the first of the sections that is there with content. */
+static uint64_t go_section_pc(const struct ux_object *object, const char *const *names, size_t n,
+			      uint64_t *ret_size)
+{
+	for (size_t i = 0; i < n; i++) {
+		struct ux_section s;
+		if (!ux_object_section_find(object, names[i], &s) || !s.stored || s.pc == 0)
+			continue;
+		*ret_size = s.size;
+		return s.pc;
+	}
+	return 0;
+}
+
+static void go_image_sections(const struct ux_object *object, struct ux_gosym_hints *hints)
+{
+	static const char *const table[] = {".gopclntab", ".data.rel.ro.gopclntab"};
+	static const char *const module[] = {".go.module"};
+	static const char *const version[] = {".go.buildinfo"};
+	uint64_t ignored = 0;
+	hints->table = go_section_pc(object, table, ux_countof(table), &hints->table_size);
+	hints->module = go_section_pc(object, module, ux_countof(module), &ignored);
+	hints->version = go_section_pc(object, version, ux_countof(version), &ignored);
+}
+
+struct go_symbols {
+	uint64_t table;
+	uint64_t module;
+	uint64_t text;
+};
+
+static bool go_symbol(void *ctx, const struct ux_object_symbol *s)
+{
+	struct go_symbols *found = ctx;
+	if (s->name[0] != 'r' || strncmp(s->name, "runtime.", 8) != 0)
+		return true;
+	const char *name = s->name + 8;
+	if (strcmp(name, "pclntab") == 0)
+		found->table = s->pc;
+	else if (strcmp(name, "firstmoduledata") == 0)
+		found->module = s->pc;
+	else if (strcmp(name, "text") == 0)
+		found->text = s->pc;
+	return true;
+}
+
+/* Sections come first: symbols are for what these do not say. */
+static void go_image_symbols(const struct ux_object *object, struct ux_gosym_hints *hints)
+{
+	struct go_symbols found = {0};
+	if (object->format->symbols(object, UX_OBJECT_SYMTAB, go_symbol, &found, NULL) != UX_OK)
+		return;
+	hints->text = found.text;
+	if (hints->table == 0)
+		hints->table = found.table;
+	if (hints->module == 0)
+		hints->module = found.module;
+}
+
+/* Go's linker gives its sections names that no other uses; merged ones are searched for where
+ * something else is Go's. A file without section headers says nothing either way. */
+static bool go_is_likely(const struct ux_object *object, const struct ux_gosym_hints *hints)
+{
+	struct ux_section s;
+	return object->no_sections || hints->table != 0 || hints->module != 0 ||
+	       hints->version != 0 || ux_object_section_find(object, ".note.go.buildid", &s) ||
+	       ux_object_section_find(object, ".go.buildinfo", &s);
+}
+
+enum ux_code ux_go_image_open(const struct ux_object *object, struct ux_go_memory *ret,
+			      struct ux_error *err)
+{
+	ux_cleanup(ux_go_memory_close) struct ux_go_memory go = {.image.swap = object->swap};
+	*ret = (struct ux_go_memory){0};
+	if (!object->linked)
+		return UX_OK;
+	go_image_sections(object, &go.hints);
+	go_image_symbols(object, &go.hints);
+	if (!go_is_likely(object, &go.hints))
+		return UX_OK;
+	UX_TRY(go_image_segments(object, &go, err));
+	UX_TRY(go_image_words(object, &go, err));
+	*ret = go;
+	go = (struct ux_go_memory){0};
+	return UX_OK;
+}

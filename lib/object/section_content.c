@@ -1,0 +1,423 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Contents of sections. */
+#include "section_content.h"
+
+#include "cursor.h"
+#include "elf_defs.h"
+#include "spill.h"
+#include "window.h"
+#include "spill.h"
+#include "window.h"
+
+#include <libdeflate.h>
+#include <zstd.h>
+
+#ifdef UX_HAVE_ISAL
+#include <isa-l/igzip_lib.h>
+#endif
+
+/* --- headers of packed sections --------------------------------------------------------------- */
+
+enum {
+	/* What a byte can stand for at most: deflate codes 258 bytes in two bits at best; a zstd
+	 * block of 128 KiB takes four bytes at least. A size beyond that is wrong, found before
+	 * memory is asked for. */
+	ZLIB_RATIO = 1032,
+	ZSTD_RATIO = 32768,
+};
+
+/* A packed section taken apart: what its header says, and the stream behind that. */
+struct packed {
+	const char *name;
+	uint32_t type; /* ELFCOMPRESS_* */
+	uint64_t size; /* inflated, as the header claims */
+	struct ux_bytes stream;
+	uint64_t stream_off; /* in the section */
+};
+
+bool ux_section_is_gnu_packed(const char *name, struct ux_bytes raw)
+{
+	return ux_bytes_starts(ux_bytes_cstr(name), UX_STR(".zdebug_")) &&
+	       ux_bytes_starts(raw, UX_STR("ZLIB"));
+}
+
+static enum ux_code packed_read(const struct ux_section_bytes *s, struct packed *p,
+				struct ux_error *err)
+{
+	struct ux_cur c = ux_cur_make(s->raw, s->name, s->swap);
+	*p = (struct packed){.name = s->name, .type = ELFCOMPRESS_ZLIB};
+	if (s->packing == UX_PACKING_GNU) {
+		c.swap = __BYTE_ORDER__ != __ORDER_BIG_ENDIAN__;
+		ux_cur_skip(&c, 4); /* "ZLIB" */
+		p->size = ux_cur_u64(&c);
+	} else if (s->is64) {
+		p->type = ux_cur_u32(&c);
+		ux_cur_skip(&c, 4);
+		p->size = ux_cur_u64(&c);
+		ux_cur_skip(&c, 8);
+	} else {
+		p->type = ux_cur_u32(&c);
+		p->size = ux_cur_u32(&c);
+		ux_cur_skip(&c, 4);
+	}
+	p->stream_off = ux_cur_off(&c);
+	p->stream = ux_cur_take(&c, ux_cur_left(&c));
+	return ux_cur_status(&c, err);
+}
+
+/* Refuses a size that the stream cannot have, then one above max_size (UX_ELIMIT). */
+static enum ux_code packed_check(const struct packed *p, uint64_t max_size, struct ux_error *err)
+{
+	uint64_t ratio = 0;
+	switch (p->type) {
+	case ELFCOMPRESS_ZLIB:
+		ratio = ZLIB_RATIO;
+		break;
+	case ELFCOMPRESS_ZSTD:
+		ratio = ZSTD_RATIO;
+		break;
+	default:
+		return ux_error_at(err, UX_EUNSUPPORTED, p->name, 0,
+				   "compression type %" PRIu32 ", expected 1 (zlib) or 2 (zstd)",
+				   p->type);
+	}
+	if (p->size / ratio > p->stream.size)
+		return ux_error_at(err, UX_ECORRUPT, p->name, 0,
+				   "claims to inflate %zu bytes to %" PRIu64
+				   ", more than its format can",
+				   p->stream.size, p->size);
+	if (p->size > max_size || p->size > SIZE_MAX)
+		return ux_error_at(err, UX_ELIMIT, p->name, 0,
+				   "inflates to %" PRIu64 " bytes, at most %" PRIu64 " are allowed",
+				   p->size, max_size);
+	return UX_OK;
+}
+
+/* The failure of a stream that inflates to `found` ("more", "less") than p->size bytes. */
+static enum ux_code packed_wrong_size(const struct packed *p, const char *found,
+				      struct ux_error *err)
+{
+	return ux_error_at(err, UX_ECORRUPT, p->name, 0,
+			   "inflates to %s than the %" PRIu64 " bytes of its header", found,
+			   p->size);
+}
+
+/* --- all of a section at once ----------------------------------------------------------------- */
+
+static void content_zlib_free(struct libdeflate_decompressor **d)
+{
+	libdeflate_free_decompressor(*d);
+}
+
+/* Fills out with the streams one behind the other; they must end where out does. */
+static enum ux_code content_inflate_zlib(const struct packed *p, uint8_t *out, struct ux_error *err)
+{
+	ux_cleanup(content_zlib_free) struct libdeflate_decompressor *d =
+		libdeflate_alloc_decompressor();
+	if (!d)
+		return ux_error_nomem(err);
+	struct ux_bytes in = p->stream;
+	uint64_t left = p->size;
+	do {
+		size_t taken = 0, made = 0;
+		enum libdeflate_result r = libdeflate_zlib_decompress_ex(
+			d, in.data, in.size, out + (p->size - left), left, &taken, &made);
+		if (r == LIBDEFLATE_INSUFFICIENT_SPACE)
+			return packed_wrong_size(p, "more", err);
+		if (r != LIBDEFLATE_SUCCESS && left < p->size)
+			return packed_wrong_size(p, "less", err);
+		if (r != LIBDEFLATE_SUCCESS)
+			return ux_error_at(err, UX_ECORRUPT, p->name, p->stream_off,
+					   "is no valid zlib stream");
+		in = ux_bytes(in.data + taken, in.size - taken);
+		left -= made;
+	} while (in.size > 0);
+	return left > 0 ? packed_wrong_size(p, "less", err) : UX_OK;
+}
+
+static void content_zstd_free(ZSTD_DCtx **d)
+{
+	ZSTD_freeDCtx(*d);
+}
+
+static enum ux_code content_inflate_zstd(const struct packed *p, uint8_t *out, struct ux_error *err)
+{
+	ux_cleanup(content_zstd_free) ZSTD_DCtx *d = ZSTD_createDCtx();
+	if (!d)
+		return ux_error_nomem(err);
+	size_t n = ZSTD_decompressDCtx(d, out, p->size, p->stream.data, p->stream.size);
+	if (ZSTD_isError(n))
+		return ux_error_at(err, UX_ECORRUPT, p->name, p->stream_off,
+				   "is no valid zstd stream of %" PRIu64 " bytes: %s", p->size,
+				   ZSTD_getErrorName(n));
+	return n < p->size ? packed_wrong_size(p, "less", err) : UX_OK;
+}
+
+uint64_t ux_content_size(const struct ux_section_bytes *section)
+{
+	struct packed p;
+	if (section->packing == UX_PACKING_NONE)
+		return section->raw.size;
+	return packed_read(section, &p, NULL) == UX_OK ? p.size : 0;
+}
+
+/* Memory for the inflated bytes. */
+static enum ux_code content_allocate(struct ux_content *content, size_t size, const char *spill,
+				     struct ux_error *err)
+{
+	void *region = NULL;
+	size = ux_max(size, (size_t)1);
+	if (spill) {
+		UX_TRY(ux_spill_map(spill, size, &region, err));
+		content->spilled = true;
+	} else {
+		region = malloc(size);
+		if (!region)
+			return ux_error_nomem(err);
+	}
+	content->owned = region;
+	content->bytes = ux_bytes(region, size);
+	return UX_OK;
+}
+
+enum ux_code ux_content_load(const struct ux_section_bytes *section, uint64_t max_size,
+			     const char *spill, struct ux_content *ret, struct ux_error *err)
+{
+	if (section->packing == UX_PACKING_NONE) {
+		*ret = (struct ux_content){.bytes = section->raw};
+		return UX_OK;
+	}
+	struct packed p;
+	UX_TRY(packed_read(section, &p, err));
+	UX_TRY(packed_check(&p, max_size, err));
+	ux_cleanup(ux_content_free) struct ux_content made = {0};
+	UX_TRY(content_allocate(&made, p.size, spill, err));
+	UX_TRY(p.type == ELFCOMPRESS_ZLIB ? content_inflate_zlib(&p, made.owned, err)
+					  : content_inflate_zstd(&p, made.owned, err));
+	made.bytes.size = p.size;
+	*ret = made;
+	made = (struct ux_content){0};
+	return UX_OK;
+}
+
+enum ux_code ux_content_load_copy(const struct ux_section_bytes *section, uint64_t max_size,
+				  const char *spill, struct ux_content *ret, struct ux_error *err)
+{
+	struct ux_content loaded = {0};
+	UX_TRY(ux_content_load(section, max_size, spill, &loaded, err));
+	if (!loaded.owned) {
+		struct ux_bytes raw = loaded.bytes;
+		UX_TRY(content_allocate(&loaded, raw.size, spill, err));
+		if (raw.size > 0)
+			memcpy(loaded.owned, raw.data, raw.size);
+		loaded.bytes.size = raw.size;
+	}
+	*ret = loaded;
+	return UX_OK;
+}
+
+void ux_content_free(struct ux_content *content)
+{
+	if (content->spilled)
+		ux_spill_unmap(content->owned, ux_max(content->bytes.size, (size_t)1));
+	else
+		free(content->owned);
+	*content = (struct ux_content){0};
+}
+
+/* --- front to back ---------------------------------------------------------------------------- */
+
+#ifdef UX_HAVE_ISAL
+
+enum {
+	CHUNK_MOST = 1 << 30, /* ISA-L counts bytes in 32 bits */
+};
+
+struct ux_section_stream {
+	struct packed packed;
+	struct ux_bytes in; /* what ISA-L was not given yet */
+	uint64_t left;      /* to be given out */
+	struct inflate_state state;
+};
+
+enum ux_code ux_section_stream_open(const struct ux_section_bytes *section, uint64_t max_size,
+				    struct ux_section_stream **ret, uint64_t *ret_size,
+				    struct ux_error *err)
+{
+	struct packed packed;
+	if (section->packing == UX_PACKING_NONE)
+		return ux_error_at(err, UX_EUNSUPPORTED, section->name, 0, "is not compressed");
+	UX_TRY(packed_read(section, &packed, err));
+	UX_TRY(packed_check(&packed, max_size, err));
+	if (packed.type != ELFCOMPRESS_ZLIB)
+		return ux_error_at(err, UX_EUNSUPPORTED, section->name, 0,
+				   "is not compressed by zlib");
+	struct ux_section_stream *s = malloc(sizeof(*s));
+	if (!s)
+		return ux_error_nomem(err);
+	*s = (struct ux_section_stream){.packed = packed, .in = packed.stream, .left = packed.size};
+	isal_inflate_init(&s->state);
+	s->state.crc_flag = ISAL_ZLIB;
+	*ret = s;
+	*ret_size = packed.size;
+	return UX_OK;
+}
+
+struct ux_section_stream *ux_section_stream_close(struct ux_section_stream *stream)
+{
+	free(stream);
+	return NULL;
+}
+
+static bool stream_is_finished(const struct ux_section_stream *s)
+{
+	return s->state.block_state == ISAL_BLOCK_FINISH;
+}
+
+/* Begins the next of several streams; what ISA-L took of it already is given back. */
+static void stream_begin_next(struct inflate_state *state)
+{
+	uint32_t taken = (uint32_t)state->read_in_length / 8;
+	state->next_in -= taken;
+	state->avail_in += taken;
+	isal_inflate_reset(state);
+	state->crc_flag = ISAL_ZLIB;
+}
+
+/* Gives ISA-L input when it has none. */
+static void stream_feed(struct ux_section_stream *s)
+{
+	if (stream_is_finished(s) &&
+	    (s->state.avail_in > 0 || s->in.size > 0 || s->state.read_in_length >= 8))
+		stream_begin_next(&s->state);
+	if (s->state.avail_in > 0 || s->in.size == 0)
+		return;
+	size_t n = ux_min(s->in.size, (size_t)CHUNK_MOST);
+	s->state.next_in = (uint8_t *)(uintptr_t)s->in.data; /* it is only read */
+	s->state.avail_in = (uint32_t)n;
+	s->in = ux_bytes(s->in.data + n, s->in.size - n);
+}
+
+/* Inflates at most n bytes to `to`; *ret_made is how many. None: the streams are at their end. */
+static enum ux_code stream_inflate(struct ux_section_stream *s, uint8_t *to, size_t n,
+				   size_t *ret_made, struct ux_error *err)
+{
+	uint32_t room = (uint32_t)ux_min(n, (size_t)CHUNK_MOST);
+	*ret_made = 0;
+	while (*ret_made == 0) {
+		stream_feed(s);
+		uint32_t before = s->state.avail_in;
+		if (stream_is_finished(s))
+			return UX_OK;
+		s->state.next_out = to;
+		s->state.avail_out = room;
+		int r = isal_inflate(&s->state);
+		*ret_made = room - s->state.avail_out;
+		bool stuck = *ret_made == 0 && before == s->state.avail_in && s->in.size == 0 &&
+			     !stream_is_finished(s);
+		if (r < 0 || r == ISAL_NEED_DICT || stuck)
+			return ux_error_at(err, UX_ECORRUPT, s->packed.name, s->packed.stream_off,
+					   "is no valid zlib stream");
+	}
+	return UX_OK;
+}
+
+/* All is given out: the streams must be at their end, too, and their checksums right. */
+static enum ux_code stream_check_end(struct ux_section_stream *s, struct ux_error *err)
+{
+	uint8_t more[1];
+	size_t made = 0;
+	UX_TRY(stream_inflate(s, more, sizeof(more), &made, err));
+	return made > 0 ? packed_wrong_size(&s->packed, "more", err) : UX_OK;
+}
+
+enum ux_code ux_section_stream_read(struct ux_section_stream *s, uint8_t *to, size_t n,
+				    struct ux_error *err)
+{
+	while (n > 0) {
+		size_t made = 0;
+		UX_TRY(stream_inflate(s, to, n, &made, err));
+		if (made == 0)
+			return packed_wrong_size(&s->packed, "less", err);
+		to += made;
+		n -= made;
+		s->left -= made;
+	}
+	return s->left == 0 ? stream_check_end(s, err) : UX_OK;
+}
+
+#else
+
+enum ux_code ux_section_stream_open(const struct ux_section_bytes *section, uint64_t max_size,
+				    struct ux_section_stream **ret, uint64_t *ret_size,
+				    struct ux_error *err)
+{
+	(void)max_size, (void)ret, (void)ret_size;
+	return ux_error_at(err, UX_EUNSUPPORTED, section->name, 0, "built without ISA-L");
+}
+
+struct ux_section_stream *ux_section_stream_close(struct ux_section_stream *stream)
+{
+	(void)stream;
+	return NULL;
+}
+
+enum ux_code ux_section_stream_read(struct ux_section_stream *stream, uint8_t *to, size_t n,
+				    struct ux_error *err)
+{
+	(void)stream, (void)to, (void)n;
+	return ux_error_set(err, UX_EUNSUPPORTED, "built without ISA-L");
+}
+
+#endif
+
+struct ux_section_window {
+	struct ux_section_stream *in;
+	struct ux_window window;
+	uint64_t filled;
+};
+
+enum ux_code ux_section_window_open(const struct ux_section_bytes *section, uint64_t max_size,
+				    struct ux_section_window **ret, struct ux_bytes *ret_bytes,
+				    struct ux_error *err)
+{
+	uint64_t size = 0;
+	struct ux_section_window *w = calloc(1, sizeof(*w));
+	if (!w)
+		return ux_error_nomem(err);
+	enum ux_code code = ux_section_stream_open(section, max_size, &w->in, &size, err);
+	if (code == UX_OK)
+		code = ux_window_open(&w->window, size, err);
+	if (code != UX_OK) {
+		ux_section_window_close(w);
+		return code;
+	}
+	*ret = w;
+	*ret_bytes = ux_bytes(w->window.data, size);
+	return UX_OK;
+}
+
+void ux_section_window_close(struct ux_section_window *w)
+{
+	if (!w)
+		return;
+	ux_section_stream_close(w->in);
+	ux_window_close(&w->window);
+	free(w);
+}
+
+enum ux_code ux_section_window_fill(struct ux_section_window *w, uint64_t end, struct ux_error *err)
+{
+	end = ux_min(end, (uint64_t)w->window.size);
+	if (end <= w->filled)
+		return UX_OK;
+	ux_window_advance(&w->window, end);
+	UX_TRY(ux_section_stream_read(w->in, w->window.data + w->filled, end - w->filled, err));
+	w->filled = end;
+	return UX_OK;
+}
+
+void ux_section_window_release(struct ux_section_window *w, uint64_t start)
+{
+	ux_window_release(&w->window, start);
+}
