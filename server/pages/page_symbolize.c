@@ -38,7 +38,7 @@ struct paste {
 	struct ux_out text; /* the answer as text */
 };
 
-static void known_deinit(struct known *k)
+static void paste_module_deinit(struct known *k)
 {
 	ux_open_module_unref(k->module);
 	ux_requested_pcs_deinit(&k->pcs);
@@ -47,7 +47,7 @@ static void known_deinit(struct known *k)
 static void paste_deinit(struct paste *p)
 {
 	for (size_t i = 0; i < p->n_known; i++)
-		known_deinit(&p->known[i]);
+		paste_module_deinit(&p->known[i]);
 	ux_out_deinit(&p->text);
 }
 
@@ -77,7 +77,7 @@ static enum ux_code paste_id_of_name(struct paste *p, struct ux_bytes path, stru
 	return UX_OK;
 }
 
-static enum ux_code known_open(struct paste *p, struct known *k)
+static enum ux_code paste_module_open(struct paste *p, struct known *k)
 {
 	struct ux_request *req = p->req;
 	struct ux_error why = UX_ERROR_INIT;
@@ -119,7 +119,7 @@ static enum ux_code paste_know(struct paste *p, struct ux_bytes as, bool is_id, 
 		UX_TRY(paste_id_of_name(p, as, k));
 	p->n_known++;
 	*ret = k;
-	return known_open(p, k);
+	return paste_module_open(p, k);
 }
 
 static enum ux_code paste_module_of(struct paste *p, const struct ux_stack_ask *ask,

@@ -244,24 +244,36 @@ static bool reader_added(struct reader *r, enum ux_code code, const struct ux_er
 	return true;
 }
 
-ux_inline bool reader_address(struct reader *r, int rank)
+/* An address relative to a function, or one that is wrong. */
+static ux_cold bool reader_address_text(struct reader *r, struct ux_bytes text, int rank)
 {
 	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = request_add_text(r->a, text, '+', &why);
+	return reader_added(r, code, &why, rank);
+}
+
+static ux_cold bool reader_address_value(struct reader *r, int rank)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	json_t *v = reader_decode(r);
+	bool good = v && reader_added(r, request_add_value(r->a, v, &why), &why, rank);
+	json_decref(v);
+	return good;
+}
+
+ux_inline bool reader_address(struct reader *r, int rank)
+{
 	struct ux_bytes text;
 	uint64_t pc = 0;
 	if (reader_peek(r) == '"') {
 		if (!reader_string(r, &text))
 			return false;
-		if (ux_likely(ux_hex_parse_u64(text, /* hex= */ false, &pc)))
-			return ux_requested_pcs_append(&r->a->pcs, pc) || reader_nomem(r);
-		return reader_added(r, request_add_text(r->a, text, '+', &why), &why, rank);
+		if (ux_unlikely(!ux_hex_parse_u64(text, /* hex= */ false, &pc)))
+			return reader_address_text(r, text, rank);
+	} else if (ux_unlikely(!reader_integer(r, &pc))) {
+		return reader_address_value(r, rank);
 	}
-	if (ux_likely(reader_integer(r, &pc)))
-		return ux_requested_pcs_append(&r->a->pcs, pc) || reader_nomem(r);
-	json_t *v = reader_decode(r);
-	bool good = v && reader_added(r, request_add_value(r->a, v, &why), &why, rank);
-	json_decref(v);
-	return good;
+	return ux_requested_pcs_append(&r->a->pcs, pc) || reader_nomem(r);
 }
 
 /* A value where an array is expected; what is wrong with it goes to err. */

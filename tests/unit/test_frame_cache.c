@@ -69,6 +69,26 @@ static void return_address_is_looked_up_a_byte_before(void **state)
 	ux_frame_cache_unref(m);
 }
 
+static void address_knows_how_far_it_is_in_its_function(void **state)
+{
+	(void)state;
+	struct ux_frame_cache *m = ux_frame_cache_create(UX_DEMANGLE_NONE, &all);
+	static const uint64_t far[] = {0, 7, UINT32_MAX - 1, UINT32_MAX, UINT64_C(1) << 40};
+	uint64_t pcs[ux_countof(far)], offsets[ux_countof(far)];
+	uint32_t got[ux_countof(far)];
+	for (size_t i = 0; i < ux_countof(far); i++) {
+		struct ux_frame frames[2] = {chain[1], chain[2]};
+		pcs[i] = far[i] + 0x1000;
+		frames[1].offset = far[i];
+		add(m, pcs[i], frames, 2);
+	}
+	assert_int_equal(ux_frame_cache_find(m, pcs, ux_countof(far), 0, got, offsets), 0);
+	for (size_t i = 0; i < ux_countof(far); i++)
+		assert_int_equal(offsets[i], far[i]);
+	ux_frame_cache_unref(m);
+	assert_int_equal(atomic_load(&all), 0);
+}
+
 static void names_that_json_has_to_escape_are_escaped(void **state)
 {
 	(void)state;
@@ -223,6 +243,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		UX_TEST(address_is_known_once_it_was_added),
 		UX_TEST(return_address_is_looked_up_a_byte_before),
+		UX_TEST(address_knows_how_far_it_is_in_its_function),
 		UX_TEST(names_that_json_has_to_escape_are_escaped),
 		UX_TEST(full_memo_says_so_and_keeps_what_it_has),
 		UX_TEST(threads_that_add_and_find_see_whole_chains),

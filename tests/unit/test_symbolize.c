@@ -414,6 +414,59 @@ static void module_that_is_cut_has_the_frames_of_its_first_addresses(void **stat
 	assert_int_equal(n % UX_RESOLVE_MOST, 0);
 }
 
+/* --- other protocols ----------------------------------------------------------------------------
+ */
+
+/* The stacks of a job about the example: n frames, from number `first` on, in stacks of `each`. */
+static json_t *symbolicate(struct make_server *s, size_t first, size_t n, size_t each)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out body = {0};
+	ux_out_fmt(&body, "{\"memoryMap\":[[\"a\",\"%s\"],[\"b\",\"00\"]],\"stacks\":[[],[",
+		   strchr(example_id, ':') + 1);
+	for (size_t i = 0; i < n; i++)
+		ux_out_fmt(&body, "%s[%d,%zu]",
+			   i == 0          ? ""
+			   : i % each == 0 ? "],["
+					   : ",",
+			   (int)((first + i) % 5 == 4 ? -1 : (first + i) % 7 == 6),
+			   0x1000 + (first + i) % 300);
+	ux_out_cstr(&body, "]]}");
+	ux_out_u8(&body, 0);
+	return post(s, "/symbolicate/v5", (const char *)body.data, 200);
+}
+
+static json_t *stack_at(json_t *doc, size_t stack)
+{
+	json_t *result = json_array_get(json_object_get(doc, "results"), 0);
+	return json_array_get(json_object_get(result, "stacks"), stack);
+}
+
+static void frames_of_many_stacks_are_as_of_each_alone(void **state)
+{
+	enum {
+		N = 2 * UX_RESOLVE_MOST + 77,
+		EACH = 30
+	};
+	struct make_server *s = *state;
+	size_t named = 0;
+	upload_example(s);
+	json_t *all = symbolicate(s, 0, N, EACH);
+	assert_int_equal(json_array_size(stack_at(all, 0)), 0);
+	for (size_t i = 0; i < N; i += 13) {
+		json_t *frame = json_array_get(stack_at(all, 1 + i / EACH), i % EACH);
+		json_t *alone = symbolicate(s, i, 1, 1);
+		json_t *expected = json_array_get(stack_at(alone, 1), 0);
+		assert_int_equal(json_integer_value(json_object_get(frame, "frame")), i % EACH);
+		json_object_del(frame, "frame");
+		json_object_del(expected, "frame");
+		assert_true(json_equal(frame, expected));
+		named += json_object_get(frame, "function") != NULL;
+		json_decref(alone);
+	}
+	assert_true(named > 0);
+	json_decref(all);
+}
+
 /* --- JSON as programs write it ------------------------------------------------------------------
  */
 
@@ -577,6 +630,7 @@ int main(void)
 		SERVER_TEST(what_was_remembered_yields_to_what_is_better),
 		SERVER_TEST(modules_that_time_was_not_enough_for_are_pending),
 		SERVER_TEST(module_that_is_cut_has_the_frames_of_its_first_addresses),
+		SERVER_TEST(frames_of_many_stacks_are_as_of_each_alone),
 		UX_TEST(json_is_read_in_any_form),
 		UX_TEST(what_is_wrong_with_json_is_said),
 	};
