@@ -65,8 +65,9 @@ void ux_source_packer_deinit(struct ux_source_packer *p)
 }
 
 /* The table, which begins at *ret_end of the contents. */
-static enum ux_code find_table(struct ux_bytes pack, struct ux_cur *ret, uint32_t *ret_count,
-			       uint64_t *ret_end, struct ux_error *err)
+static enum ux_code source_pack_find_table(struct ux_bytes pack, struct ux_cur *ret,
+					   uint32_t *ret_count, uint64_t *ret_end,
+					   struct ux_error *err)
 {
 	struct ux_bytes tail = UX_BYTES_NONE, table = UX_BYTES_NONE;
 	if (pack.size < TAIL)
@@ -91,8 +92,8 @@ static enum ux_code find_table(struct ux_bytes pack, struct ux_cur *ret, uint32_
 	return UX_OK;
 }
 
-static enum ux_code read_entry(struct ux_cur *c, uint64_t end, struct ux_arena *arena,
-			       struct ux_packed_source *ret, struct ux_error *err)
+static enum ux_code source_pack_read_entry(struct ux_cur *c, uint64_t end, struct ux_arena *arena,
+					   struct ux_packed_source *ret, struct ux_error *err)
 {
 	const char *path = NULL;
 	ret->off = ux_cur_u64(c);
@@ -108,7 +109,7 @@ static enum ux_code read_entry(struct ux_cur *c, uint64_t end, struct ux_arena *
 	return UX_OK;
 }
 
-static int by_path(const void *x, const void *y)
+static int source_pack_by_path(const void *x, const void *y)
 {
 	const struct ux_packed_source *a = x, *b = y;
 	int r = strcmp(a->path, b->path);
@@ -116,7 +117,7 @@ static int by_path(const void *x, const void *y)
 }
 
 /* Of one path the last. */
-static size_t unique(struct ux_packed_source *list, size_t n)
+static size_t source_pack_unique(struct ux_packed_source *list, size_t n)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < n; i++)
@@ -131,18 +132,18 @@ enum ux_code ux_source_pack_read(struct ux_bytes pack, struct ux_arena *arena,
 	struct ux_cur c;
 	uint32_t count = 0;
 	uint64_t end = 0;
-	UX_TRY(find_table(pack, &c, &count, &end, err));
+	UX_TRY(source_pack_find_table(pack, &c, &count, &end, err));
 	struct ux_packed_source *list =
 		ux_arena_array(arena, struct ux_packed_source, (size_t)count + 1);
 	if (!list)
 		return ux_arena_fail(arena, err);
 	for (uint32_t i = 0; i < count; i++)
-		UX_TRY(read_entry(&c, end, arena, &list[i], err));
+		UX_TRY(source_pack_read_entry(&c, end, arena, &list[i], err));
 	if (ux_cur_more(&c))
 		return ux_error_set(err, UX_ECORRUPT, "more than %u files in the pack's table",
 				    count);
-	qsort(list, count, sizeof(*list), by_path);
+	qsort(list, count, sizeof(*list), source_pack_by_path);
 	*ret = list;
-	*ret_n = unique(list, count);
+	*ret_n = source_pack_unique(list, count);
 	return UX_OK;
 }

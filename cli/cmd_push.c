@@ -6,7 +6,7 @@
 #include "json_out.h"
 #include "output.h"
 #include "push_run.h"
-#include "push_sources.h"
+#include "push_run.h"
 #include "server_options.h"
 #include "sigbus.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Query, announce, send, finish. */
-#include "push_client.h"
+#include "push_work.h"
 
 #include "clock.h"
 #include "json_out.h"
@@ -39,7 +39,7 @@ void ux_push_client_close(struct ux_push_client *c)
 }
 
 /* Waits for the pause number `pauses` from 1 on; false when the time is over. */
-static bool pause_before(const struct ux_push_client *c, unsigned pauses, unsigned retry_after_s)
+static bool client_pause(const struct ux_push_client *c, unsigned pauses, unsigned retry_after_s)
 {
 	int64_t ms = (int64_t)PAUSE_MS << ux_min(pauses - 1, 16U);
 	ms = ux_min(ux_max(ms, (int64_t)retry_after_s * 1000), (int64_t)PAUSE_MOST_MS);
@@ -52,9 +52,9 @@ static bool pause_before(const struct ux_push_client *c, unsigned pauses, unsign
 }
 
 /* One try. The document of a good answer, or why there is none; word: the error document's. */
-static enum ux_code try_once(const struct ux_push_client *c, struct ux_http_call call, json_t **ret,
-			     unsigned *ret_retry_after_s, char *word, size_t word_size,
-			     struct ux_error *err)
+static enum ux_code client_try(const struct ux_push_client *c, struct ux_http_call call,
+			       json_t **ret, unsigned *ret_retry_after_s, char *word,
+			       size_t word_size, struct ux_error *err)
 {
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 	int64_t left = c->deadline_ms - ux_clock_ms();
@@ -72,41 +72,42 @@ static enum ux_code try_once(const struct ux_push_client *c, struct ux_http_call
  * A request of ours whose connection broke may still hold the upload, or be finishing it: that ends
  * by itself, however long it takes.
  */
-static bool busy(const char *word)
+static bool client_is_busy(const char *word)
 {
 	return strcmp(word, "busy") == 0;
 }
 
 /* The same, again and again while the server cannot be reached or is busy with this upload. */
-static enum ux_code ask(const struct ux_push_client *c, const struct ux_http_call *call,
-			json_t **ret, char *word, size_t word_size, struct ux_error *err)
+static enum ux_code client_request(const struct ux_push_client *c, const struct ux_http_call *call,
+				   json_t **ret, char *word, size_t word_size, struct ux_error *err)
 {
 	for (unsigned tries = 1;; tries++) {
 		struct ux_error why = UX_ERROR_INIT;
 		unsigned retry_after_s = 0;
-		enum ux_code code = try_once(c, *call, ret, &retry_after_s, word, word_size, &why);
+		enum ux_code code =
+			client_try(c, *call, ret, &retry_after_s, word, word_size, &why);
 		if (code == UX_OK)
 			return UX_OK;
-		bool again = busy(word) || (code == UX_EUNAVAILABLE && tries < TRIES);
-		if (again && pause_before(c, tries, retry_after_s))
+		bool again = client_is_busy(word) || (code == UX_EUNAVAILABLE && tries < TRIES);
+		if (again && client_pause(c, tries, retry_after_s))
 			continue;
 		*err = err->code == UX_OK ? why : *err;
 		return code;
 	}
 }
 
-static const char *text_of(json_t *doc, const char *key)
+static const char *query_text(json_t *doc, const char *key)
 {
 	const char *text = json_string_value(json_object_get(doc, key));
 	return text ? text : "";
 }
 
-static void set_reason(struct ux_push_answer *a, const char *reason)
+static void answer_set_reason(struct ux_push_answer *a, const char *reason)
 {
 	snprintf(a->reason, sizeof(a->reason), "%s", reason);
 }
 
-static void write_ids(struct ux_json *j, const struct ux_id_set *ids)
+static void query_write_ids(struct ux_json *j, const struct ux_id_set *ids)
 {
 	char text[UX_ID_TEXT];
 	ux_json_key(j, "ids");
@@ -116,7 +117,7 @@ static void write_ids(struct ux_json *j, const struct ux_id_set *ids)
 	ux_json_array_end(j);
 }
 
-static void write_query(const struct ux_push_question *questions, size_t n, bool force,
+static void query_write(const struct ux_push_question *questions, size_t n, bool force,
 			struct ux_out *out)
 {
 	struct ux_json j = ux_json_make(out);
@@ -125,7 +126,7 @@ static void write_query(const struct ux_push_question *questions, size_t n, bool
 	ux_json_array_begin(&j);
 	for (size_t i = 0; i < n; i++) {
 		ux_json_object_begin(&j);
-		write_ids(&j, questions[i].ids);
+		query_write_ids(&j, questions[i].ids);
 		ux_json_key_cstr(&j, "quality", ux_quality_name(questions[i].quality));
 		ux_json_object_end(&j);
 	}
@@ -134,7 +135,7 @@ static void write_query(const struct ux_push_question *questions, size_t n, bool
 	ux_json_object_end(&j);
 }
 
-static bool quality_of(const char *word, enum ux_quality *ret)
+static bool answer_quality(const char *word, enum ux_quality *ret)
 {
 	for (unsigned q = 0; q < UX_QUALITY_COUNT; q++) {
 		if (strcmp(ux_quality_name((enum ux_quality)q), word) != 0)
@@ -145,7 +146,8 @@ static bool quality_of(const char *word, enum ux_quality *ret)
 	return false;
 }
 
-static enum ux_code read_verdict(json_t *answer, struct ux_push_answer *ret, struct ux_error *err)
+static enum ux_code answer_read_verdict(json_t *answer, struct ux_push_answer *ret,
+					struct ux_error *err)
 {
 	static const struct {
 		const char *word;
@@ -158,32 +160,32 @@ static enum ux_code read_verdict(json_t *answer, struct ux_push_answer *ret, str
 		{"pending", UX_PUSH_PENDING},
 		{"invalid", UX_PUSH_REFUSED},
 	};
-	const char *status = text_of(answer, "status");
+	const char *status = query_text(answer, "status");
 	for (size_t i = 0; i < ux_countof(words); i++) {
 		if (strcmp(words[i].word, status) != 0)
 			continue;
 		ret->verdict = words[i].verdict;
-		set_reason(ret, text_of(answer, "reason"));
-		ret->told = quality_of(text_of(answer, "quality"), &ret->quality);
+		answer_set_reason(ret, query_text(answer, "reason"));
+		ret->told = answer_quality(query_text(answer, "quality"), &ret->quality);
 		return UX_OK;
 	}
 	return ux_error_set(err, UX_EUNSUPPORTED, "server answers with the status \"%.32s\"",
 			    status);
 }
 
-static void json_free(json_t **doc)
+static void answer_json_free(json_t **doc)
 {
 	json_decref(*doc);
 }
 
-static enum ux_code query_some(struct ux_push_client *c, const struct ux_push_question *questions,
+static enum ux_code query_send(struct ux_push_client *c, const struct ux_push_question *questions,
 			       size_t n, bool force, struct ux_push_answer *answers,
 			       struct ux_error *err)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out body = {0};
-	ux_cleanup(json_free) json_t *doc = NULL;
+	ux_cleanup(answer_json_free) json_t *doc = NULL;
 	char word[32];
-	write_query(questions, n, force, &body);
+	query_write(questions, n, force, &body);
 	UX_TRY(ux_out_status(&body, err));
 	struct ux_http_call call = {
 		.method = UX_METHOD_POST,
@@ -193,7 +195,7 @@ static enum ux_code query_some(struct ux_push_client *c, const struct ux_push_qu
 		.timeout_ms = CALL_MS,
 	};
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = ask(c, &call, &doc, word, sizeof(word), &why);
+	enum ux_code code = client_request(c, &call, &doc, word, sizeof(word), &why);
 	if (code ==
 	    UX_EINVAL) /* what an unhex server would take: the mistake is not the caller's */
 		return ux_error_set(err, UX_EUNSUPPORTED, "%s", why.text);
@@ -207,7 +209,7 @@ static enum ux_code query_some(struct ux_push_client *c, const struct ux_push_qu
 				    "server gives %zu answers to a query of %zu modules",
 				    json_array_size(list), n);
 	for (size_t i = 0; i < n; i++)
-		UX_TRY(read_verdict(json_array_get(list, i), &answers[i], err));
+		UX_TRY(answer_read_verdict(json_array_get(list, i), &answers[i], err));
 	return UX_OK;
 }
 
@@ -217,7 +219,7 @@ enum ux_code ux_push_query(struct ux_push_client *c, const struct ux_push_questi
 {
 	for (size_t at = 0; at < n; at += UX_PUSH_QUERY_MOST) {
 		size_t some = ux_min(n - at, (size_t)UX_PUSH_QUERY_MOST);
-		UX_TRY(query_some(c, questions + at, some, force, answers + at, err));
+		UX_TRY(query_send(c, questions + at, some, force, answers + at, err));
 	}
 	return UX_OK;
 }
@@ -232,11 +234,11 @@ struct transfer {
 	char word[32];   /* of the last error document */
 };
 
-static enum ux_code read_state(struct transfer *t, json_t *doc, struct ux_error *err)
+static enum ux_code upload_read_state(struct transfer *t, json_t *doc, struct ux_error *err)
 {
 	json_int_t offset = json_integer_value(json_object_get(doc, "offset"));
 	json_int_t chunk = json_integer_value(json_object_get(doc, "chunk_size"));
-	const char *uid = text_of(doc, "uid");
+	const char *uid = query_text(doc, "uid");
 	if (offset < 0 || (uint64_t)offset > t->upload->bytes.size || strlen(uid) != UID_SIZE - 1 ||
 	    strspn(uid, "0123456789abcdef") != UID_SIZE - 1)
 		return ux_error_set(err, UX_EUNSUPPORTED,
@@ -247,16 +249,16 @@ static enum ux_code read_state(struct transfer *t, json_t *doc, struct ux_error 
 	return UX_OK;
 }
 
-static enum ux_code ask_state(struct transfer *t, const struct ux_http_call *call,
-			      struct ux_error *err)
+static enum ux_code upload_get_state(struct transfer *t, const struct ux_http_call *call,
+				     struct ux_error *err)
 {
-	ux_cleanup(json_free) json_t *doc = NULL;
-	UX_TRY(ask(t->c, call, &doc, t->word, sizeof(t->word), err));
-	return read_state(t, doc, err);
+	ux_cleanup(answer_json_free) json_t *doc = NULL;
+	UX_TRY(client_request(t->c, call, &doc, t->word, sizeof(t->word), err));
+	return upload_read_state(t, doc, err);
 }
 
 /* As much of text as the server keeps, not cut inside a character. */
-static struct ux_bytes shortened(const char *text)
+static struct ux_bytes upload_file_name(const char *text)
 {
 	struct ux_bytes s = ux_bytes_cstr(text);
 	if (s.size <= TEXT_MOST)
@@ -267,7 +269,7 @@ static struct ux_bytes shortened(const char *text)
 	return s;
 }
 
-static enum ux_code announce(struct transfer *t, struct ux_error *err)
+static enum ux_code upload_announce(struct transfer *t, struct ux_error *err)
 {
 	const struct ux_push_upload *u = t->upload;
 	uint8_t digest[SHA256_DIGEST_SIZE];
@@ -280,13 +282,13 @@ static enum ux_code announce(struct transfer *t, struct ux_error *err)
 	ux_cleanup(ux_out_deinit) struct ux_out body = {0};
 	struct ux_json j = ux_json_make(&body);
 	ux_json_object_begin(&j);
-	write_ids(&j, u->ids);
+	query_write_ids(&j, u->ids);
 	ux_json_key_u64(&j, "size", u->bytes.size);
 	ux_json_key_cstr(&j, "sha256", hex);
 	ux_json_key_cstr(&j, "kind", u->kind);
 	ux_json_key_cstr(&j, "quality", ux_quality_name(u->quality));
-	ux_json_key_str(&j, "description", shortened(u->description));
-	ux_json_key_str(&j, "file", shortened(u->file));
+	ux_json_key_str(&j, "description", upload_file_name(u->description));
+	ux_json_key_str(&j, "file", upload_file_name(u->file));
 	ux_json_key_bool(&j, "force", u->force);
 	ux_json_key_bool(&j, "skip_known", true);
 	ux_json_object_end(&j);
@@ -298,13 +300,13 @@ static enum ux_code announce(struct transfer *t, struct ux_error *err)
 		.body = ux_out_bytes(&body),
 		.timeout_ms = CALL_MS,
 	};
-	return ask_state(t, &call, err);
+	return upload_get_state(t, &call, err);
 }
 
 /* Sends the next piece, once. */
-static enum ux_code send_piece(struct transfer *t, struct ux_error *err)
+static enum ux_code upload_send_piece(struct transfer *t, struct ux_error *err)
 {
-	ux_cleanup(json_free) json_t *doc = NULL;
+	ux_cleanup(answer_json_free) json_t *doc = NULL;
 	char path[96];
 	unsigned retry_after_s = 0;
 	struct ux_bytes bytes = t->upload->bytes;
@@ -316,26 +318,26 @@ static enum ux_code send_piece(struct transfer *t, struct ux_error *err)
 		.type = "application/octet-stream",
 		.body = ux_bytes(bytes.data + t->offset, n),
 	};
-	UX_TRY(try_once(t->c, call, &doc, &retry_after_s, t->word, sizeof(t->word), err));
-	return read_state(t, doc, err);
+	UX_TRY(client_try(t->c, call, &doc, &retry_after_s, t->word, sizeof(t->word), err));
+	return upload_read_state(t, doc, err);
 }
 
-static enum ux_code ask_offset(struct transfer *t, struct ux_error *err)
+static enum ux_code upload_get_offset(struct transfer *t, struct ux_error *err)
 {
 	char path[64];
 	snprintf(path, sizeof(path), "/v1/uploads/%s", t->uid);
 	struct ux_http_call call = {.method = UX_METHOD_GET, .path = path, .timeout_ms = CALL_MS};
-	return ask_state(t, &call, err);
+	return upload_get_state(t, &call, err);
 }
 
 /* Sends all pieces. What breaks is asked about and goes on, as long as bytes get through. */
-static enum ux_code send_all(struct transfer *t, struct ux_error *err)
+static enum ux_code upload_send_all(struct transfer *t, struct ux_error *err)
 {
 	unsigned tries = 0, pauses = 0;
 	while (t->offset < t->upload->bytes.size) {
 		uint64_t before = t->offset;
 		struct ux_error why = UX_ERROR_INIT;
-		enum ux_code code = send_piece(t, &why);
+		enum ux_code code = upload_send_piece(t, &why);
 		if (code == UX_OK && t->offset <= before)
 			code = ux_error_set(&why, UX_EUNSUPPORTED,
 					    "server took a piece and has no more than before");
@@ -344,54 +346,56 @@ static enum ux_code send_all(struct transfer *t, struct ux_error *err)
 			continue;
 		}
 		bool again = code == UX_EUNAVAILABLE || code == UX_ECONFLICT;
-		tries += !busy(t->word);
-		if (!again || tries == TRIES || !pause_before(t->c, ++pauses, 0)) {
+		tries += !client_is_busy(t->word);
+		if (!again || tries == TRIES || !client_pause(t->c, ++pauses, 0)) {
 			*err = err->code == UX_OK ? why : *err;
 			return code;
 		}
-		UX_TRY(ask_offset(t, err));
+		UX_TRY(upload_get_offset(t, err));
 		if (t->offset > before)
 			tries = pauses = 0;
 	}
 	return UX_OK;
 }
 
-static enum ux_code finish_once(struct transfer *t, struct ux_push_answer *ret,
-				struct ux_error *err)
+static enum ux_code upload_finish_once(struct transfer *t, struct ux_push_answer *ret,
+				       struct ux_error *err)
 {
-	ux_cleanup(json_free) json_t *doc = NULL;
+	ux_cleanup(answer_json_free) json_t *doc = NULL;
 	char path[64];
 	snprintf(path, sizeof(path), "/v1/uploads/%s/finish", t->uid);
 	struct ux_http_call call = {.method = UX_METHOD_POST, .path = path};
-	UX_TRY(ask(t->c, &call, &doc, t->word, sizeof(t->word), err));
-	return read_verdict(doc, ret, err);
+	UX_TRY(client_request(t->c, &call, &doc, t->word, sizeof(t->word), err));
+	return answer_read_verdict(doc, ret, err);
 }
 
 /* Asking again is asking what came of it. */
-static enum ux_code finish(struct transfer *t, struct ux_push_answer *ret, struct ux_error *err)
+static enum ux_code upload_wait_finish(struct transfer *t, struct ux_push_answer *ret,
+				       struct ux_error *err)
 {
 	unsigned pauses = 0;
 	do {
-		UX_TRY(finish_once(t, ret, err));
-	} while (ret->verdict == UX_PUSH_PENDING && pause_before(t->c, ++pauses, 0));
+		UX_TRY(upload_finish_once(t, ret, err));
+	} while (ret->verdict == UX_PUSH_PENDING && client_pause(t->c, ++pauses, 0));
 	return UX_OK;
 }
 
 /* A server that was stopped hard may have fewer bytes than it had told: then it gets the rest. */
-static enum ux_code transfer(struct transfer *t, struct ux_push_answer *ret, struct ux_error *err)
+static enum ux_code upload_transfer(struct transfer *t, struct ux_push_answer *ret,
+				    struct ux_error *err)
 {
-	UX_TRY(announce(t, err));
+	UX_TRY(upload_announce(t, err));
 	for (unsigned tries = 1;; tries++) {
 		struct ux_error why = UX_ERROR_INIT;
-		UX_TRY(send_all(t, err));
-		enum ux_code code = finish(t, ret, &why);
+		UX_TRY(upload_send_all(t, err));
+		enum ux_code code = upload_wait_finish(t, ret, &why);
 		if (code == UX_OK)
 			return UX_OK;
 		if (strcmp(t->word, "incomplete") != 0 || tries == TRIES) {
 			*err = err->code == UX_OK ? why : *err;
 			return code;
 		}
-		UX_TRY(ask_offset(t, err));
+		UX_TRY(upload_get_offset(t, err));
 	}
 }
 
@@ -400,18 +404,18 @@ enum ux_code ux_push_upload(struct ux_push_client *c, const struct ux_push_uploa
 {
 	struct transfer t = {.c = c, .upload = upload};
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = transfer(&t, ret, &why);
+	enum ux_code code = upload_transfer(&t, ret, &why);
 	if (code == UX_EINVAL && strcmp(t.word, "hash_mismatch") == 0) {
 		/* Damaged on the way: the server has dropped it. Once more, from the start. */
 		why = (struct ux_error)UX_ERROR_INIT;
-		code = transfer(&t, ret, &why);
+		code = upload_transfer(&t, ret, &why);
 	}
 	if (code == UX_OK)
 		return UX_OK;
 	bool better = strcmp(t.word, "better_there") == 0;
 	if (better || code == UX_ECONFLICT || code == UX_EINVAL || code == UX_ELIMIT) {
 		ret->verdict = better ? UX_PUSH_BETTER_THERE : UX_PUSH_REFUSED;
-		set_reason(ret, why.text);
+		answer_set_reason(ret, why.text);
 		return UX_OK;
 	}
 	*err = err->code == UX_OK ? why : *err;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The symbols of a module to push. */
-#include "push_extract.h"
+#include "push_work.h"
 
 #include "dsym.h"
 #include "supplementary.h"
@@ -12,16 +12,17 @@ void ux_push_reading(const struct ux_push_options *o, const char *path)
 }
 
 /* The sink of an extraction. */
-static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+static enum ux_code push_write_gsym(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct ux_out *out = ctx;
 	ux_out_put(out, bytes.data, bytes.size);
 	return ux_out_status(out, err);
 }
 
-static enum ux_code extract_pair(const struct ux_push_options *o, const struct ux_push_module *m,
-				 const char *debug, struct ux_out *gsym,
-				 struct ux_extract_stats *stats, struct ux_error *err)
+static enum ux_code push_extract_pair(const struct ux_push_options *o,
+				      const struct ux_push_module *m, const char *debug,
+				      struct ux_out *gsym, struct ux_extract_stats *stats,
+				      struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping exe_file = {0};
 	ux_cleanup(ux_file_unmap) struct ux_mapping debug_file = {0};
@@ -44,7 +45,8 @@ static enum ux_code extract_pair(const struct ux_push_options *o, const struct u
 				  debug ? debug : m->path, o->debug_dirs, &sup, NULL) == UX_OK)
 		how.supplementary = sup.bytes;
 	ux_out_reset(gsym);
-	return ux_extract(exe_file.bytes, debug_file.bytes, &how, keep, gsym, stats, err);
+	return ux_extract(exe_file.bytes, debug_file.bytes, &how, push_write_gsym, gsym, stats,
+			  err);
 }
 
 enum ux_code ux_push_extract(const struct ux_push_options *o, struct ux_push_module *m,
@@ -52,12 +54,12 @@ enum ux_code ux_push_extract(const struct ux_push_options *o, struct ux_push_mod
 			     struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = extract_pair(o, m, m->debug, gsym, stats, &why);
+	enum ux_code code = push_extract_pair(o, m, m->debug, gsym, stats, &why);
 	if (code != UX_OK && m->debug && m->debug_found) {
 		why = (struct ux_error)UX_ERROR_INIT;
 		free(m->debug);
 		m->debug = NULL;
-		code = extract_pair(o, m, NULL, gsym, stats, &why);
+		code = push_extract_pair(o, m, NULL, gsym, stats, &why);
 	}
 	if (code != UX_OK)
 		*err = why;

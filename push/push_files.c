@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whole files to push. */
-#include "push_extract.h"
 #include "push_work.h"
 #include "split_files.h"
 
@@ -30,9 +29,9 @@ enum ux_push_status ux_push_status_of(enum ux_push_verdict verdict)
 }
 
 /* One file as it is. A failure of this side is the answer's. */
-static enum ux_code send_file(struct ux_push_work *p, const struct ux_push_module *m,
-			      const char *path, const char *kind, struct ux_push_answer *ret,
-			      uint64_t *size, struct ux_error *err)
+static enum ux_code push_send_file(struct ux_push_work *p, const struct ux_push_module *m,
+				   const char *path, const char *kind, struct ux_push_answer *ret,
+				   uint64_t *size, struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	struct ux_error why = UX_ERROR_INIT;
@@ -60,13 +59,14 @@ static enum ux_code send_file(struct ux_push_work *p, const struct ux_push_modul
 }
 
 /* The package of a split build, if it is beside the module. */
-static enum ux_code send_package(struct ux_push_work *p, const struct ux_push_module *m,
-				 struct ux_push_answer *ret, uint64_t *size, struct ux_error *err)
+static enum ux_code push_send_package(struct ux_push_work *p, const struct ux_push_module *m,
+				      struct ux_push_answer *ret, uint64_t *size,
+				      struct ux_error *err)
 {
 	char path[PATH_MAX];
 	if (!ux_split_package_path(m->debug, m->path, path))
 		return UX_OK;
-	return send_file(p, m, path, "dwp", ret, size, err);
+	return push_send_file(p, m, path, "dwp", ret, size, err);
 }
 
 /* The executable and its debug file: each is worth having although the other is there. A package
@@ -76,11 +76,11 @@ enum ux_code ux_push_files(struct ux_push_work *p, const struct ux_push_module *
 {
 	struct ux_push_answer exe = {.verdict = UX_PUSH_ALREADY_THERE}, debug = exe, package = exe;
 	uint64_t size = 0;
-	UX_TRY(send_package(p, m, &package, &size, err));
-	UX_TRY(send_file(p, m, m->path, m->debug_only ? "debuginfo" : "executable", &exe, &size,
-			 err));
+	UX_TRY(push_send_package(p, m, &package, &size, err));
+	UX_TRY(push_send_file(p, m, m->path, m->debug_only ? "debuginfo" : "executable", &exe,
+			      &size, err));
 	if (m->debug && exe.verdict != UX_PUSH_REFUSED)
-		UX_TRY(send_file(p, m, m->debug, "debuginfo", &debug, &size, err));
+		UX_TRY(push_send_file(p, m, m->debug, "debuginfo", &debug, &size, err));
 	bool second = debug.verdict == UX_PUSH_REFUSED || exe.verdict == UX_PUSH_ALREADY_THERE;
 	const struct ux_push_answer *told = m->debug && second ? &debug : &exe;
 	if (told->verdict == UX_PUSH_ALREADY_THERE && package.verdict != UX_PUSH_ALREADY_THERE)

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a file can contribute. */
+/* What a file can contribute: ELF files, and the GPU code in them. */
 #include "push_module.h"
 
 #include "cubin.h"
 #include "cubin_crc.h"
 #include "extract.h"
+#include "fatbin_list.h"
+#include "fatbin_unpack.h"
 #include "id.h"
-#include "push_macho.h"
 
 void ux_push_module_deinit(struct ux_push_module *m)
 {
@@ -22,33 +23,33 @@ void ux_push_modules_free(struct ux_push_modules *v)
 	ux_push_modules_deinit(v);
 }
 
-static bool has_content(const struct ux_elf *elf, const char *name)
+static bool elf_has_content(const struct ux_elf *elf, const char *name)
 {
 	const struct ux_elf_section *s = ux_elf_section_find(elf, name);
 	return s && s->type != SHT_NOBITS && s->size > 0;
 }
 
-static enum ux_quality claim_of(const struct ux_elf *elf)
+static enum ux_quality elf_claim(const struct ux_elf *elf)
 {
 	if (ux_elf_has_dwarf(elf))
 		return UX_QUALITY_INLINES;
-	if (has_content(elf, ".symtab") || has_content(elf, ".gnu_debugdata"))
+	if (elf_has_content(elf, ".symtab") || elf_has_content(elf, ".gnu_debugdata"))
 		return UX_QUALITY_SYMTAB;
-	return has_content(elf, ".dynsym") ? UX_QUALITY_DYNSYM : UX_QUALITY_NONE;
+	return elf_has_content(elf, ".dynsym") ? UX_QUALITY_DYNSYM : UX_QUALITY_NONE;
 }
 
 /* -lineinfo gives lines and inlined calls without any entries. */
-static enum ux_quality claim_of_cubin(const struct ux_elf *elf)
+static enum ux_quality cubin_claim(const struct ux_elf *elf)
 {
 	for (size_t i = 1; i < elf->n_sections; i++)
 		if (ux_cubin_section_name(&elf->sections[i]) && elf->sections[i].size > 0)
-			return has_content(elf, ".debug_line") ? UX_QUALITY_INLINES
-							       : UX_QUALITY_SYMTAB;
+			return elf_has_content(elf, ".debug_line") ? UX_QUALITY_INLINES
+								   : UX_QUALITY_SYMTAB;
 	return UX_QUALITY_NONE;
 }
 
 /* True when there are sections of code and the content of none of them is in this file. */
-static bool code_is_elsewhere(const struct ux_elf *elf)
+static bool elf_code_is_elsewhere(const struct ux_elf *elf)
 {
 	bool any = false;
 	for (size_t i = 0; i < elf->n_sections; i++) {
@@ -62,7 +63,7 @@ static bool code_is_elsewhere(const struct ux_elf *elf)
 	return any;
 }
 
-static enum ux_code check_type(const struct ux_elf *elf, struct ux_error *err)
+static enum ux_code elf_check_type(const struct ux_elf *elf, struct ux_error *err)
 {
 	if (elf->type == ET_EXEC || elf->type == ET_DYN)
 		return UX_OK;
@@ -74,8 +75,8 @@ static enum ux_code check_type(const struct ux_elf *elf, struct ux_error *err)
 						   : "");
 }
 
-static enum ux_code read_ids(const struct ux_elf *elf, bool debug_only, struct ux_id_set *ret,
-			     struct ux_error *err)
+static enum ux_code elf_read_ids(const struct ux_elf *elf, bool debug_only, struct ux_id_set *ret,
+				 struct ux_error *err)
 {
 	UX_TRY(ux_elf_ids(elf, ret, err));
 	if (debug_only && ret->size > 0)
@@ -90,10 +91,10 @@ enum ux_code ux_push_module_read_elf(struct ux_push_module *m, const char *path,
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	UX_TRY(ux_extract_check(file, err));
 	UX_TRY(ux_elf_open(&elf, file, err));
-	UX_TRY(check_type(&elf, err));
-	m->claim = elf.machine == EM_CUDA ? claim_of_cubin(&elf) : claim_of(&elf);
-	m->debug_only = code_is_elsewhere(&elf);
-	UX_TRY(read_ids(&elf, m->debug_only, &m->ids, err));
+	UX_TRY(elf_check_type(&elf, err));
+	m->claim = elf.machine == EM_CUDA ? cubin_claim(&elf) : elf_claim(&elf);
+	m->debug_only = elf_code_is_elsewhere(&elf);
+	UX_TRY(elf_read_ids(&elf, m->debug_only, &m->ids, err));
 	if (elf.machine == EM_CUDA)
 		m->alias = ux_id_of_cubin_crc(ux_cubin_crc(file));
 	m->path = strdup(path);
@@ -115,8 +116,8 @@ enum ux_code ux_push_modules_read(struct ux_push_modules *v, const char *path, s
 }
 
 /* Files without a GNU build ID, or with a damaged one, pass: nothing says that they differ. */
-static enum ux_code check_pair(const struct ux_push_module *m, const struct ux_elf *debug,
-			       struct ux_error *err)
+static enum ux_code elf_check_pair(const struct ux_push_module *m, const struct ux_elf *debug,
+				   struct ux_error *err)
 {
 	char have[UX_ID_TEXT], want[UX_ID_TEXT];
 	struct ux_id_set set = {0};
@@ -139,11 +140,11 @@ enum ux_code ux_push_module_debug(struct ux_push_module *m, const char *path,
 	UX_TRY(ux_file_map(path, &file, err));
 	UX_TRY(ux_elf_open(&elf, file.bytes, err));
 	if (origin == UX_DEBUG_GIVEN)
-		UX_TRY(check_pair(m, &elf, err));
+		UX_TRY(elf_check_pair(m, &elf, err));
 	ux_cleanup(ux_free_ptr) char *copy = strdup(path);
 	if (!copy)
 		return ux_error_nomem(err);
-	enum ux_quality claim = claim_of(&elf);
+	enum ux_quality claim = elf_claim(&elf);
 	m->claim = ux_max(m->claim, claim);
 	free(m->debug);
 	m->debug = ux_take(&copy);
@@ -172,7 +173,7 @@ enum ux_code ux_push_module_find_debug(struct ux_push_module *m, const char *dir
 }
 
 /* Adds what fits: an alias too many is no reason to give up a module. */
-static void add_ids(struct ux_push_module *m, const struct ux_id_set *ids)
+static void module_add_ids(struct ux_push_module *m, const struct ux_id_set *ids)
 {
 	for (size_t i = 0; i < ids->size; i++)
 		if (ux_id_set_add(&m->ids, &ids->ids[i], NULL) != UX_OK)
@@ -187,7 +188,7 @@ bool ux_push_module_join(struct ux_push_module *m, struct ux_push_module *other)
 		*other = swapped;
 	}
 	size_t aliases = m->ids.size;
-	add_ids(m, &other->ids);
+	module_add_ids(m, &other->ids);
 	m->named = m->named || other->named;
 	if (other->claim <= m->claim || m->debug)
 		return m->ids.size > aliases;
@@ -195,4 +196,41 @@ bool ux_push_module_join(struct ux_push_module *m, struct ux_push_module *other)
 	m->debug_found = true;
 	m->claim = other->claim;
 	return true;
+}
+
+/* Appends the cubin as a module, unless it has nothing to push. */
+static enum ux_code module_add_cubin(const char *path, unsigned number, struct ux_bytes cubin,
+				     struct ux_push_modules *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_push_module_deinit) struct ux_push_module m = {.gpu = number};
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ux_push_module_read_elf(&m, path, cubin, &why);
+	if (code == UX_ENOMEM)
+		return ux_error_nomem(err);
+	if (code != UX_OK || m.claim == UX_QUALITY_NONE)
+		return UX_OK;
+	if (!ux_push_modules_append(ret, m))
+		return ux_error_nomem(err);
+	m = (struct ux_push_module){0};
+	return UX_OK;
+}
+
+enum ux_code ux_push_gpu_read(const char *path, struct ux_push_modules *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	ux_cleanup(ux_fatbin_list_deinit) struct ux_fatbin_list list = {0};
+	UX_TRY(ux_file_map(path, &file, err));
+	UX_TRY(ux_fatbin_list_read(file.bytes, &list, err));
+	for (size_t i = 0; i < list.entries.size; i++) {
+		ux_cleanup(ux_fatbin_content_free) struct ux_fatbin_content content = {0};
+		struct ux_error why = UX_ERROR_INIT;
+		if (list.entries.data[i].kind != UX_FATBIN_CUBIN)
+			continue;
+		enum ux_code code = ux_fatbin_unpack(&list.entries.data[i], &content, &why);
+		if (code == UX_ENOMEM)
+			return ux_error_nomem(err);
+		if (code == UX_OK)
+			UX_TRY(module_add_cubin(path, (unsigned)i + 1, content.bytes, ret, err));
+	}
+	return UX_OK;
 }

@@ -1,10 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The order of things. */
-#include "push_run.h"
-
-#include "push_extract.h"
-#include "push_gpu.h"
-#include "push_sources.h"
 #include "push_work.h"
 
 const char *ux_push_status_name(enum ux_push_status status)
@@ -25,7 +20,7 @@ const char *ux_push_status_name(enum ux_push_status status)
 	return "failed";
 }
 
-static void push_deinit(struct ux_push_work *p)
+static void push_work_deinit(struct ux_push_work *p)
 {
 	ux_scan_deinit(&p->scan);
 	ux_push_modules_free(&p->modules);
@@ -34,7 +29,8 @@ static void push_deinit(struct ux_push_work *p)
 }
 
 /* A file that came to nothing before it was a module. */
-static void tell_left_out(void *ctx, const char *path, bool named, const struct ux_error *err)
+static void push_report_left_out(void *ctx, const char *path, bool named,
+				 const struct ux_error *err)
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	bool harmless = err->code == UX_EINVAL || err->code == UX_EUNSUPPORTED;
@@ -47,8 +43,8 @@ static void tell_left_out(void *ctx, const char *path, bool named, const struct 
 			  });
 }
 
-static void tell_module(struct ux_push_work *p, const struct ux_push_module *m,
-			enum ux_push_status status, const char *reason)
+static void push_report_module(struct ux_push_work *p, const struct ux_push_module *m,
+			       enum ux_push_status status, const char *reason)
 {
 	ux_push_tell(p, &(struct ux_push_result){.path = m->path,
 						 .gpu = m->gpu,
@@ -60,7 +56,8 @@ static void tell_module(struct ux_push_work *p, const struct ux_push_module *m,
 }
 
 /* Joins m with what has one of its IDs; what is left in it afterwards is told. */
-static void join(struct ux_push_work *p, struct ux_push_module *first, struct ux_push_module *m)
+static void push_join_module(struct ux_push_work *p, struct ux_push_module *first,
+			     struct ux_push_module *m)
 {
 	char reason[UX_PUSH_REASON];
 	struct ux_id id = m->ids.ids[0];
@@ -77,12 +74,13 @@ static void join(struct ux_push_work *p, struct ux_push_module *first, struct ux
 }
 
 /* Takes *m in, or joins it with the module of the same ID. */
-static enum ux_code take_in(struct ux_push_work *p, struct ux_push_module *m, struct ux_error *err)
+static enum ux_code push_add_module(struct ux_push_work *p, struct ux_push_module *m,
+				    struct ux_error *err)
 {
 	for (size_t i = 0; i < m->ids.size; i++) {
 		size_t *number = ux_push_by_id_find(&p->known, m->ids.ids[i]);
 		if (number) {
-			join(p, &p->modules.data[*number], m);
+			push_join_module(p, &p->modules.data[*number], m);
 			return UX_OK;
 		}
 	}
@@ -100,19 +98,19 @@ static enum ux_code take_in(struct ux_push_work *p, struct ux_push_module *m, st
 }
 
 /* Those of one file, a slice or a piece of GPU code each. */
-static enum ux_code take_in_all(struct ux_push_work *p, struct ux_push_modules *v, bool named,
-				struct ux_error *err)
+static enum ux_code push_add_modules(struct ux_push_work *p, struct ux_push_modules *v, bool named,
+				     struct ux_error *err)
 {
 	for (size_t i = 0; i < v->size; i++) {
 		v->data[i].named = named;
-		UX_TRY(take_in(p, &v->data[i], err));
+		UX_TRY(push_add_module(p, &v->data[i], err));
 	}
 	return UX_OK;
 }
 
 /* The GPU code in the file. */
-static enum ux_code read_gpu(struct ux_push_work *p, const struct ux_scan_file *file,
-			     struct ux_push_modules *ret, struct ux_error *err)
+static enum ux_code push_read_gpu(struct ux_push_work *p, const struct ux_scan_file *file,
+				  struct ux_push_modules *ret, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
 	if (!p->o->no_gpu && ux_push_gpu_read(file->path, ret, &why) == UX_ENOMEM)
@@ -120,8 +118,8 @@ static enum ux_code read_gpu(struct ux_push_work *p, const struct ux_scan_file *
 	return UX_OK;
 }
 
-static enum ux_code read_file(struct ux_push_work *p, const struct ux_scan_file *file,
-			      struct ux_error *err)
+static enum ux_code push_read_file(struct ux_push_work *p, const struct ux_scan_file *file,
+				   struct ux_error *err)
 {
 	ux_cleanup(ux_push_modules_free) struct ux_push_modules v = {0}, gpu = {0};
 	struct ux_error why = UX_ERROR_INIT;
@@ -130,18 +128,18 @@ static enum ux_code read_file(struct ux_push_work *p, const struct ux_scan_file 
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code == UX_OK || code == UX_EUNSUPPORTED) /* a fat binary is no ELF file */
-		UX_TRY(read_gpu(p, file, &gpu, err));
+		UX_TRY(push_read_gpu(p, file, &gpu, err));
 	/* With GPU code, what was asked for is there. */
 	if (code == UX_OK)
-		UX_TRY(take_in_all(p, &v, file->named && gpu.size == 0, err));
+		UX_TRY(push_add_modules(p, &v, file->named && gpu.size == 0, err));
 	else if (gpu.size == 0)
-		tell_left_out(p, file->path, file->named, &why);
-	return take_in_all(p, &gpu, file->named, err);
+		push_report_left_out(p, file->path, file->named, &why);
+	return push_add_modules(p, &gpu, file->named, err);
 }
 
 /* The debug file that was given, for a module of the file that was given. */
-static enum ux_code pair_module(struct ux_push_work *p, struct ux_push_module *m,
-				struct ux_error *err)
+static enum ux_code push_pair_module(struct ux_push_work *p, struct ux_push_module *m,
+				     struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
@@ -154,18 +152,19 @@ static enum ux_code pair_module(struct ux_push_work *p, struct ux_push_module *m
 			p->o->allow_mismatch ? UX_DEBUG_GIVEN_ANYWAY : UX_DEBUG_GIVEN, &why);
 	}
 	if (code == UX_OK)
-		return take_in(p, m, err);
+		return push_add_module(p, m, err);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code == UX_ECONFLICT)
-		tell_module(p, m, UX_PUSH_DONE_FAILED, ux_error_format(&why, text, sizeof(text)));
+		push_report_module(p, m, UX_PUSH_DONE_FAILED,
+				   ux_error_format(&why, text, sizeof(text)));
 	else
-		tell_left_out(p, p->o->debug, /* named= */ true, &why);
+		push_report_left_out(p, p->o->debug, /* named= */ true, &why);
 	return UX_OK;
 }
 
 /* The pair that a person gave. */
-static enum ux_code read_pair(struct ux_push_work *p, struct ux_error *err)
+static enum ux_code push_read_pair(struct ux_push_work *p, struct ux_error *err)
 {
 	ux_cleanup(ux_push_modules_free) struct ux_push_modules v = {0};
 	struct ux_error why = UX_ERROR_INIT;
@@ -174,22 +173,22 @@ static enum ux_code read_pair(struct ux_push_work *p, struct ux_error *err)
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK)
-		tell_left_out(p, p->o->exe, /* named= */ true, &why);
+		push_report_left_out(p, p->o->exe, /* named= */ true, &why);
 	for (size_t i = 0; i < v.size; i++)
-		UX_TRY(pair_module(p, &v.data[i], err));
+		UX_TRY(push_pair_module(p, &v.data[i], err));
 	return UX_OK;
 }
 
 /* Everything that can be known without the server. */
-static enum ux_code find_modules(struct ux_push_work *p, char *const *paths, size_t n,
-				 struct ux_error *err)
+static enum ux_code push_find_modules(struct ux_push_work *p, char *const *paths, size_t n,
+				      struct ux_error *err)
 {
 	for (size_t i = 0; i < n; i++)
 		UX_TRY(ux_scan_path(&p->scan, paths[i], err));
 	for (size_t i = 0; i < p->scan.files.size; i++)
-		UX_TRY(read_file(p, &p->scan.files.data[i], err));
+		UX_TRY(push_read_file(p, &p->scan.files.data[i], err));
 	if (p->o->exe)
-		UX_TRY(read_pair(p, err));
+		UX_TRY(push_read_pair(p, err));
 	for (size_t i = 0; i < p->modules.size; i++) {
 		struct ux_push_module *m = &p->modules.data[i];
 		struct ux_error why = UX_ERROR_INIT;
@@ -201,9 +200,9 @@ static enum ux_code find_modules(struct ux_push_work *p, char *const *paths, siz
 	return UX_OK;
 }
 
-static enum ux_code send(struct ux_push_work *p, const struct ux_push_module *m,
-			 const struct ux_out *gsym, const struct ux_extract_stats *stats,
-			 struct ux_error *err)
+static enum ux_code push_send_gsym(struct ux_push_work *p, const struct ux_push_module *m,
+				   const struct ux_out *gsym, const struct ux_extract_stats *stats,
+				   struct ux_error *err)
 {
 	struct ux_push_answer answer = {.verdict = UX_PUSH_WANTED};
 	struct ux_id_set ids = m->ids;
@@ -240,8 +239,8 @@ static enum ux_code send(struct ux_push_work *p, const struct ux_push_module *m,
 	return UX_OK;
 }
 
-static enum ux_code push_wanted(struct ux_push_work *p, struct ux_push_module *m,
-				struct ux_out *gsym, struct ux_error *err)
+static enum ux_code push_send_requested(struct ux_push_work *p, struct ux_push_module *m,
+					struct ux_out *gsym, struct ux_error *err)
 {
 	struct ux_extract_stats stats = {0};
 	struct ux_error why = UX_ERROR_INIT;
@@ -250,17 +249,17 @@ static enum ux_code push_wanted(struct ux_push_work *p, struct ux_push_module *m
 	if (code == UX_OK && stats.quality == UX_QUALITY_NONE) /* bounds alone name nothing */
 		code = ux_error_set(&why, UX_ENOTFOUND, "no symbols: no function has a name");
 	if (code == UX_OK)
-		return send(p, m, gsym, &stats, err);
+		return push_send_gsym(p, m, gsym, &stats, err);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	bool nothing = code == UX_ENOTFOUND && !m->named;
-	tell_module(p, m, nothing ? UX_PUSH_DONE_SKIPPED : UX_PUSH_DONE_FAILED,
-		    ux_error_format(&why, text, sizeof(text)));
+	push_report_module(p, m, nothing ? UX_PUSH_DONE_SKIPPED : UX_PUSH_DONE_FAILED,
+			   ux_error_format(&why, text, sizeof(text)));
 	return UX_OK;
 }
 
 /* Pieces of a file have no file of their own. */
-static bool goes_as_file(const struct ux_push_work *p, const struct ux_push_module *m)
+static bool push_goes_as_file(const struct ux_push_work *p, const struct ux_push_module *m)
 {
 	return p->o->with_debuginfo && m->arch[0] == '\0' && m->gpu == 0;
 }
@@ -280,33 +279,35 @@ static enum ux_code push_as_files(struct ux_push_work *p, struct ux_push_module 
 	enum ux_code code = ux_push_extract(p->o, m, gsym, &stats, NULL);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
-	return code == UX_OK && stats.quality > there ? send(p, m, gsym, &stats, err) : UX_OK;
+	return code == UX_OK && stats.quality > there ? push_send_gsym(p, m, gsym, &stats, err)
+						      : UX_OK;
 }
 
 static enum ux_code push_symbols(struct ux_push_work *p, struct ux_push_module *m,
 				 const struct ux_push_answer *answer, struct ux_out *gsym,
 				 struct ux_error *err)
 {
-	if (goes_as_file(p, m) && !p->o->dry_run && answer->verdict != UX_PUSH_REFUSED)
+	if (push_goes_as_file(p, m) && !p->o->dry_run && answer->verdict != UX_PUSH_REFUSED)
 		return push_as_files(p, m, gsym, err);
 	bool wanted = answer->verdict == UX_PUSH_WANTED ||
 		      (answer->verdict == UX_PUSH_ALREADY_THERE && p->o->description);
 	if (!wanted) {
-		tell_module(p, m, ux_push_status_of(answer->verdict), answer->reason);
+		push_report_module(p, m, ux_push_status_of(answer->verdict), answer->reason);
 		return UX_OK;
 	}
 	if (p->o->dry_run) {
-		tell_module(p, m, UX_PUSH_DONE_SKIPPED,
-			    answer->verdict == UX_PUSH_WANTED ? "dry run: would be uploaded"
-							      : "dry run: would be described");
+		push_report_module(p, m, UX_PUSH_DONE_SKIPPED,
+				   answer->verdict == UX_PUSH_WANTED
+					   ? "dry run: would be uploaded"
+					   : "dry run: would be described");
 		return UX_OK;
 	}
-	return push_wanted(p, m, gsym, err);
+	return push_send_requested(p, m, gsym, err);
 }
 
-static void tell_sources(struct ux_push_work *p, const struct ux_push_module *m,
-			 enum ux_push_status status, const char *reason,
-			 const struct ux_push_sources *s)
+static void push_report_sources(struct ux_push_work *p, const struct ux_push_module *m,
+				enum ux_push_status status, const char *reason,
+				const struct ux_push_sources *s)
 {
 	ux_push_tell(p, &(struct ux_push_result){
 				.path = m->path,
@@ -321,8 +322,8 @@ static void tell_sources(struct ux_push_work *p, const struct ux_push_module *m,
 			});
 }
 
-static enum ux_code send_sources(struct ux_push_work *p, const struct ux_push_module *m,
-				 const struct ux_push_sources *s, struct ux_error *err)
+static enum ux_code push_send_sources(struct ux_push_work *p, const struct ux_push_module *m,
+				      const struct ux_push_sources *s, struct ux_error *err)
 {
 	struct ux_push_answer answer = {0};
 	const struct ux_push_upload upload = {
@@ -334,10 +335,10 @@ static enum ux_code send_sources(struct ux_push_work *p, const struct ux_push_mo
 		.force = p->o->force,
 	};
 	UX_TRY(ux_push_upload(&p->client, &upload, &answer, err));
-	tell_sources(p, m, ux_push_status_of(answer.verdict),
-		     answer.verdict == UX_PUSH_PENDING ? "the server is still reading it"
-						       : answer.reason,
-		     s);
+	push_report_sources(p, m, ux_push_status_of(answer.verdict),
+			    answer.verdict == UX_PUSH_PENDING ? "the server is still reading it"
+							      : answer.reason,
+			    s);
 	return UX_OK;
 }
 
@@ -357,14 +358,14 @@ static enum ux_code push_sources(struct ux_push_work *p, struct ux_push_module *
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK) {
-		tell_sources(p, m,
-			     code == UX_ENOTFOUND ? UX_PUSH_DONE_SKIPPED : UX_PUSH_DONE_FAILED,
-			     ux_error_format(&why, text, sizeof(text)), &s);
+		push_report_sources(
+			p, m, code == UX_ENOTFOUND ? UX_PUSH_DONE_SKIPPED : UX_PUSH_DONE_FAILED,
+			ux_error_format(&why, text, sizeof(text)), &s);
 		return UX_OK;
 	}
 	if (!p->o->dry_run)
-		return send_sources(p, m, &s, err);
-	tell_sources(p, m, UX_PUSH_DONE_SKIPPED, "dry run: would be uploaded", &s);
+		return push_send_sources(p, m, &s, err);
+	push_report_sources(p, m, UX_PUSH_DONE_SKIPPED, "dry run: would be uploaded", &s);
 	return UX_OK;
 }
 
@@ -395,7 +396,7 @@ static enum ux_code push_modules(struct ux_push_work *p, struct ux_error *err)
 }
 
 /* Tells what holds no symbols at all, and takes it out, so that nobody is asked about it. */
-static void drop_empty(struct ux_push_work *p)
+static void push_drop_empty(struct ux_push_work *p)
 {
 	size_t kept = 0;
 	for (size_t i = 0; i < p->modules.size; i++) {
@@ -404,8 +405,8 @@ static void drop_empty(struct ux_push_work *p)
 			p->modules.data[kept++] = *m;
 			continue;
 		}
-		tell_module(p, m, m->named ? UX_PUSH_DONE_FAILED : UX_PUSH_DONE_SKIPPED,
-			    "has no symbols; expected DWARF or a symbol table");
+		push_report_module(p, m, m->named ? UX_PUSH_DONE_FAILED : UX_PUSH_DONE_SKIPPED,
+				   "has no symbols; expected DWARF or a symbol table");
 		ux_push_module_deinit(m);
 	}
 	p->modules.size = kept;
@@ -414,13 +415,13 @@ static void drop_empty(struct ux_push_work *p)
 enum ux_code ux_push_run(const struct ux_push_options *options, char *const *paths, size_t n,
 			 struct ux_push_summary *ret, struct ux_error *err)
 {
-	ux_cleanup(push_deinit) struct ux_push_work p = {.o = options, .summary = ret};
+	ux_cleanup(push_work_deinit) struct ux_push_work p = {.o = options, .summary = ret};
 	*ret = (struct ux_push_summary){0};
-	p.scan.left_out = tell_left_out;
+	p.scan.left_out = push_report_left_out;
 	p.scan.ctx = &p;
 	UX_TRY(ux_push_client_open(&p.client, options->url, options->token, options->cacert,
 				   options->timeout_ms, err));
-	UX_TRY(find_modules(&p, paths, n, err));
-	drop_empty(&p);
+	UX_TRY(push_find_modules(&p, paths, n, err));
+	push_drop_empty(&p);
 	return p.modules.size > 0 ? push_modules(&p, err) : UX_OK;
 }

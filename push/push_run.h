@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A whole push: files to modules, ask, extract, send, one result a file. */
+/* A whole push: files to modules, query, extract, send, one result a file. */
 #ifndef UX_PUSH_RUN_H
 #define UX_PUSH_RUN_H
 
+#include "error.h"
 #include "id.h"
-#include "push_client.h"
 #include "unhex/quality.h"
 
 enum ux_push_status {
@@ -49,7 +49,7 @@ struct ux_push_options {
 	bool force;
 	bool with_debuginfo; /* send ELF files themselves, for the server to extract and to serve */
 	bool sources;        /* send the source files too that the lines name */
-	const char *prefixes; /* where they are: FROM=TO with ':' between (push_sources.h); NULL */
+	const char *prefixes; /* where they are: FROM=TO with ':' between (push_run.h); NULL */
 	bool no_gpu;          /* leave out the GPU code in programs */
 	bool dry_run;         /* ask, but extract and send nothing */
 	bool allow_mismatch;
@@ -72,5 +72,8 @@ struct ux_push_summary {
  */
 enum ux_code ux_push_run(const struct ux_push_options *options, char *const *paths, size_t n,
 			 struct ux_push_summary *ret, struct ux_error *err) ux_must;
+
+/* Is each of them FROM=TO? */
+enum ux_code ux_push_prefixes_check(const char *prefixes, struct ux_error *err) ux_must;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Walking folders. */
-#include "push_scan.h"
+#include "push_work.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -8,21 +8,21 @@
 
 UX_VEC(names, char *);
 
-static void names_free(struct names *v)
+static void scan_names_free(struct names *v)
 {
 	for (size_t i = 0; i < v->size; i++)
 		free(v->data[i]);
 	names_deinit(v);
 }
 
-static void leave_out(struct ux_scan *scan, const char *path, bool named,
-		      const struct ux_error *err)
+static void scan_leave_out(struct ux_scan *scan, const char *path, bool named,
+			   const struct ux_error *err)
 {
 	scan->left_out(scan->ctx, path, named, err);
 }
 
-static enum ux_code add_file(struct ux_scan *scan, const char *path, const struct stat *st,
-			     bool named, struct ux_error *err)
+static enum ux_code scan_add_file(struct ux_scan *scan, const char *path, const struct stat *st,
+				  bool named, struct ux_error *err)
 {
 	bool fresh = false;
 	struct ux_scan_inode inode = {st->st_dev, st->st_ino};
@@ -39,26 +39,26 @@ static enum ux_code add_file(struct ux_scan *scan, const char *path, const struc
 	return UX_OK;
 }
 
-static void close_dir(DIR **dir)
+static void scan_close_dir(DIR **dir)
 {
 	if (*dir)
 		closedir(*dir);
 }
 
-static int by_name(const void *a, const void *b)
+static int scan_by_name(const void *a, const void *b)
 {
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
 /* The names in a folder, sorted, as paths. A folder that cannot be read gives none. */
-static enum ux_code list(struct ux_scan *scan, const char *path, bool named, struct names *ret,
-			 struct ux_error *err)
+static enum ux_code scan_list_folder(struct ux_scan *scan, const char *path, bool named,
+				     struct names *ret, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
-	ux_cleanup(close_dir) DIR *dir = opendir(path);
+	ux_cleanup(scan_close_dir) DIR *dir = opendir(path);
 	if (!dir) {
 		ux_error_os(&why, errno, "cannot open the folder");
-		leave_out(scan, path, named, &why);
+		scan_leave_out(scan, path, named, &why);
 		return UX_OK;
 	}
 	size_t n = strlen(path);
@@ -76,33 +76,35 @@ static enum ux_code list(struct ux_scan *scan, const char *path, bool named, str
 	}
 	if (errno != 0) {
 		ux_error_os(&why, errno, "cannot read the folder");
-		leave_out(scan, path, named, &why);
+		scan_leave_out(scan, path, named, &why);
 	}
 	if (ret->size > 0)
-		qsort(ret->data, ret->size, sizeof(*ret->data), by_name);
+		qsort(ret->data, ret->size, sizeof(*ret->data), scan_by_name);
 	return UX_OK;
 }
 
-static enum ux_code scan(struct ux_scan *s, const char *path, unsigned depth, struct ux_error *err);
+static enum ux_code scan_entry(struct ux_scan *s, const char *path, unsigned depth,
+			       struct ux_error *err);
 
 static enum ux_code scan_folder(struct ux_scan *s, const char *path, unsigned depth,
 				struct ux_error *err)
 {
-	ux_cleanup(names_free) struct names names = {0};
+	ux_cleanup(scan_names_free) struct names names = {0};
 	if (depth == UX_SCAN_DEPTH_MOST) {
 		struct ux_error why = UX_ERROR_INIT;
 		ux_error_set(&why, UX_ELIMIT, "more than %d folders inside each other",
 			     UX_SCAN_DEPTH_MOST);
-		leave_out(s, path, false, &why);
+		scan_leave_out(s, path, false, &why);
 		return UX_OK;
 	}
-	UX_TRY(list(s, path, depth == 0, &names, err));
+	UX_TRY(scan_list_folder(s, path, depth == 0, &names, err));
 	for (size_t i = 0; i < names.size; i++)
-		UX_TRY(scan(s, names.data[i], depth + 1, err));
+		UX_TRY(scan_entry(s, names.data[i], depth + 1, err));
 	return UX_OK;
 }
 
-static enum ux_code scan(struct ux_scan *s, const char *path, unsigned depth, struct ux_error *err)
+static enum ux_code scan_entry(struct ux_scan *s, const char *path, unsigned depth,
+			       struct ux_error *err)
 {
 	struct stat st;
 	struct stat link;
@@ -115,11 +117,11 @@ static enum ux_code scan(struct ux_scan *s, const char *path, unsigned depth, st
 			ux_error_set(&why, UX_EINVAL, "is a link that leads nowhere");
 		else
 			ux_error_os(&why, errno, "cannot open");
-		leave_out(s, path, named, &why);
+		scan_leave_out(s, path, named, &why);
 		return UX_OK;
 	}
 	if (S_ISREG(st.st_mode))
-		return add_file(s, path, &st, named, err);
+		return scan_add_file(s, path, &st, named, err);
 	if (S_ISDIR(st.st_mode) && (named || !S_ISLNK(link.st_mode)))
 		return scan_folder(s, path, depth, err);
 	ux_error_set(&why, UX_EINVAL, "is %s; expected a regular file",
@@ -127,13 +129,13 @@ static enum ux_code scan(struct ux_scan *s, const char *path, unsigned depth, st
 		     : S_ISFIFO(st.st_mode) ? "a FIFO"
 		     : S_ISSOCK(st.st_mode) ? "a socket"
 					    : "a device");
-	leave_out(s, path, named, &why);
+	scan_leave_out(s, path, named, &why);
 	return UX_OK;
 }
 
 enum ux_code ux_scan_path(struct ux_scan *s, const char *path, struct ux_error *err)
 {
-	return scan(s, path, 0, err);
+	return scan_entry(s, path, 0, err);
 }
 
 void ux_scan_deinit(struct ux_scan *s)

@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The source files of a module to push. */
-#include "push_sources.h"
+#include "push_work.h"
 
-#include "bundle_write.h"
+#include "bundle.h"
 #include "file.h"
 #include "gsym_reader.h"
 #include "path_canonical.h"
-#include "push_extract.h"
 
 enum {
 	ARENA_MOST = 256 << 20 /* for paths */
@@ -39,7 +38,7 @@ void ux_push_sources_deinit(struct ux_push_sources *s)
 }
 
 /* The next FROM=TO of a list, cut off its front; false at the end. */
-static bool next_prefix(struct ux_bytes *list, struct ux_bytes *ret_from, struct ux_bytes *ret_to)
+static bool prefix_next(struct ux_bytes *list, struct ux_bytes *ret_from, struct ux_bytes *ret_to)
 {
 	if (list->size == 0)
 		return false;
@@ -57,7 +56,7 @@ static bool next_prefix(struct ux_bytes *list, struct ux_bytes *ret_from, struct
 enum ux_code ux_push_prefixes_check(const char *prefixes, struct ux_error *err)
 {
 	struct ux_bytes list = ux_bytes_cstr(prefixes), from, to;
-	while (next_prefix(&list, &from, &to))
+	while (prefix_next(&list, &from, &to))
 		if (from.size == 0 || to.size == 0)
 			return ux_error_set(err, UX_EINVAL,
 					    "a source prefix is FROM=TO, neither of them empty");
@@ -65,7 +64,7 @@ enum ux_code ux_push_prefixes_check(const char *prefixes, struct ux_error *err)
 }
 
 /* Does path begin with the folder? */
-static bool is_below(struct ux_bytes path, struct ux_bytes folder)
+static bool prefix_matches(struct ux_bytes path, struct ux_bytes folder)
 {
 	if (!ux_bytes_starts(path, folder))
 		return false;
@@ -74,12 +73,12 @@ static bool is_below(struct ux_bytes path, struct ux_bytes folder)
 }
 
 /* Where the file is to be looked for; NULL when memory is short. */
-static const char *place_of(struct collecting *c, const char *raw)
+static const char *source_local_path(struct collecting *c, const char *raw)
 {
 	struct ux_bytes list = ux_bytes_cstr(c->o->prefixes), from, to;
 	struct ux_bytes path = ux_bytes_cstr(raw);
-	while (next_prefix(&list, &from, &to)) {
-		if (!is_below(path, from))
+	while (prefix_next(&list, &from, &to)) {
+		if (!prefix_matches(path, from))
 			continue;
 		size_t rest = path.size - from.size;
 		char *text = ux_arena_array(&c->arena, char, to.size + rest + 1);
@@ -93,7 +92,7 @@ static const char *place_of(struct collecting *c, const char *raw)
 }
 
 /* Only what calls itself source goes out, whatever debug information names. */
-static bool is_source_name(const char *path)
+static bool source_name_is_known(const char *path)
 {
 	static const char *const endings[] = {
 		"c",    "cc",    "cpp",   "cxx",      "c++", "C",   "h",   "hh",   "hpp",   "hxx",
@@ -115,14 +114,14 @@ static bool is_source_name(const char *path)
 	return false;
 }
 
-static int by_path(const void *x, const void *y)
+static int source_by_path(const void *x, const void *y)
 {
 	const struct named *a = x, *b = y;
 	int r = strcmp(a->path, b->path);
 	return r != 0 ? r : strcmp(a->raw, b->raw);
 }
 
-static const char *join(struct ux_arena *arena, const char *dir, const char *base)
+static const char *source_join(struct ux_arena *arena, const char *dir, const char *base)
 {
 	size_t n = strlen(dir), m = strlen(base);
 	bool slash = n > 0 && dir[n - 1] != '/';
@@ -137,8 +136,8 @@ static const char *join(struct ux_arena *arena, const char *dir, const char *bas
 }
 
 /* All names, sorted; those that lead above the root are left out. */
-static enum ux_code list_names(struct collecting *c, const struct ux_gsym *g, struct named **ret,
-			       size_t *ret_n, struct ux_error *err)
+static enum ux_code sources_list(struct collecting *c, const struct ux_gsym *g, struct named **ret,
+				 size_t *ret_n, struct ux_error *err)
 {
 	struct named *list = ux_arena_array(&c->arena, struct named, (size_t)g->n_files + 1);
 	size_t n = 0;
@@ -146,7 +145,7 @@ static enum ux_code list_names(struct collecting *c, const struct ux_gsym *g, st
 		const char *dir = NULL, *base = NULL;
 		if (!ux_gsym_file(g, i, &dir, &base) || base[0] == '\0')
 			continue;
-		struct named one = {.raw = join(&c->arena, dir, base)};
+		struct named one = {.raw = source_join(&c->arena, dir, base)};
 		if (!one.raw)
 			return ux_arena_fail(&c->arena, err);
 		enum ux_code code =
@@ -160,18 +159,18 @@ static enum ux_code list_names(struct collecting *c, const struct ux_gsym *g, st
 	}
 	if (!list)
 		return ux_arena_fail(&c->arena, err);
-	qsort(list, n, sizeof(*list), by_path);
+	qsort(list, n, sizeof(*list), source_by_path);
 	*ret = list;
 	*ret_n = n;
 	return UX_OK;
 }
 
 /* False: it is not here. */
-static enum ux_code add(struct collecting *c, const struct named *one, bool *ret_here,
-			struct ux_error *err)
+static enum ux_code source_add(struct collecting *c, const struct named *one, bool *ret_here,
+			       struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
-	const char *place = place_of(c, one->raw);
+	const char *place = source_local_path(c, one->raw);
 	*ret_here = false;
 	if (!place)
 		return ux_arena_fail(&c->arena, err);
@@ -192,8 +191,8 @@ static enum ux_code add(struct collecting *c, const struct named *one, bool *ret
 }
 
 /* Of several ways to write one path, the first that leads to a file. */
-static enum ux_code add_all(struct collecting *c, const struct named *list, size_t n,
-			    struct ux_error *err)
+static enum ux_code sources_add_all(struct collecting *c, const struct named *list, size_t n,
+				    struct ux_error *err)
 {
 	bool here = false;
 	for (size_t i = 0; i < n; i++) {
@@ -202,11 +201,11 @@ static enum ux_code add_all(struct collecting *c, const struct named *list, size
 		if (again && here)
 			continue;
 		here = false;
-		if (!is_source_name(list[i].path)) {
+		if (!source_name_is_known(list[i].path)) {
 			c->s->left_out += last;
 			continue;
 		}
-		UX_TRY(add(c, &list[i], &here, err));
+		UX_TRY(source_add(c, &list[i], &here, err));
 		c->s->missing += last && !here;
 	}
 	return UX_OK;
@@ -222,9 +221,9 @@ enum ux_code ux_push_sources_collect(struct ux_bytes gsym, const struct ux_push_
 	ux_arena_init(&c.arena, ARENA_MOST);
 	UX_TRY(ux_push_prefixes_check(o->prefixes, err));
 	UX_TRY(ux_gsym_open(&g, gsym, err));
-	UX_TRY(list_names(&c, &g, &list, &n, err));
+	UX_TRY(sources_list(&c, &g, &list, &n, err));
 	UX_TRY(ux_bundle_writer_open(&c.writer, &ret->archive, UX_PUSH_BUNDLE_MOST, err));
-	UX_TRY(add_all(&c, list, n, err));
+	UX_TRY(sources_add_all(&c, list, n, err));
 	if (ret->files == 0)
 		return ux_error_set(err, UX_ENOTFOUND, "none of its %zu source files is here", n);
 	return ux_bundle_writer_end(&c.writer, err);

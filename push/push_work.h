@@ -1,13 +1,139 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One push at work, for the files that do parts of it. */
+/* One push at work: the parts that the files of this folder share. */
 #ifndef UX_PUSH_WORK_H
 #define UX_PUSH_WORK_H
 
+#include "bytes.h"
+#include "error.h"
+#include "extract.h"
 #include "hash.h"
+#include "id.h"
 #include "map.h"
+#include "out.h"
 #include "push_module.h"
 #include "push_run.h"
-#include "push_scan.h"
+#include "unhex/quality.h"
+#include "vec.h"
+
+struct ux_http_client;
+
+enum {
+	UX_PUSH_REASON = 160,       /* bytes of a reason, with the NUL */
+	UX_PUSH_QUERY_MOST = 10000, /* modules of one query */
+};
+
+/* One server and the time there is for it. One thread at a time. */
+struct ux_push_client {
+	struct ux_http_client *http;
+	int64_t deadline_ms; /* by CLOCK_MONOTONIC */
+};
+
+enum ux_code ux_push_client_open(struct ux_push_client *c, const char *url, const char *token,
+				 const char *cacert, int64_t timeout_ms, struct ux_error *err)
+	ux_must;
+void ux_push_client_close(struct ux_push_client *c);
+
+/* What a server says of a module. */
+enum ux_push_verdict {
+	UX_PUSH_WANTED,
+	UX_PUSH_UPLOADED,
+	UX_PUSH_ALREADY_THERE,
+	UX_PUSH_BETTER_THERE,
+	UX_PUSH_PENDING, /* the server has the bytes and is reading them */
+	UX_PUSH_REFUSED, /* an ID that it cannot take, a GSYM that it finds broken */
+};
+
+struct ux_push_answer {
+	enum ux_push_verdict verdict;
+	char reason[UX_PUSH_REASON]; /* "" when none was given */
+	bool told;                   /* how good what the server has found in it is: */
+	enum ux_quality quality;
+};
+
+struct ux_push_question {
+	const struct ux_id_set *ids;
+	enum ux_quality quality;
+};
+
+/*
+ * What of these does the server want? Calls are repeated while the server cannot be reached, a few
+ * times and until the deadline. UX_EDENIED: it wants a key, or another one; UX_EUNAVAILABLE;
+ * UX_EUNSUPPORTED: it does not answer as an unhex server does.
+ */
+enum ux_code ux_push_query(struct ux_push_client *c, const struct ux_push_question *questions,
+			   size_t n, bool force, struct ux_push_answer *answers,
+			   struct ux_error *err) ux_must;
+
+struct ux_push_upload {
+	const struct ux_id_set *ids;
+	enum ux_quality quality;
+	struct ux_bytes bytes;
+	const char *kind;        /* "gsym", "executable", "debuginfo" */
+	const char *description; /* "" for none */
+	const char *file;
+	bool force;
+};
+
+/*
+ * Sends one file in pieces, unless the server has the very bytes, which it is asked first by their
+ * hash; after a broken connection it goes on where the server has come to. Of
+ * a file that the server extracts by itself, waits for what comes of it.
+ * Verdicts other than UX_PUSH_WANTED; UX_PUSH_PENDING when the time ended before. Codes as of
+ * ux_push_query().
+ */
+enum ux_code ux_push_upload(struct ux_push_client *c, const struct ux_push_upload *upload,
+			    struct ux_push_answer *ret, struct ux_error *err) ux_must;
+
+enum {
+	UX_SCAN_DEPTH_MOST = 128,     /* folders inside each other */
+	UX_SCAN_FILES_MOST = 1 << 22, /* files of one run */
+};
+
+/* A regular file. */
+struct ux_scan_file {
+	char *path; /* malloc'ed, the scan's */
+	bool named; /* itself asked for, not met in a folder */
+};
+
+UX_VEC(ux_scan_files, struct ux_scan_file);
+
+struct ux_scan_inode {
+	uint64_t dev;
+	uint64_t ino;
+};
+
+static inline uint64_t ux_scan_inode_hash(struct ux_scan_inode key)
+{
+	return ux_hash_mix(key.dev ^ 0x9e3779b97f4a7c15u, key.ino ^ 0xd6e8feb86659fd93u);
+}
+
+static inline bool ux_scan_inode_eq(struct ux_scan_inode a, struct ux_scan_inode b)
+{
+	return a.dev == b.dev && a.ino == b.ino;
+}
+
+UX_MAP(ux_scan_inodes, struct ux_scan_inode, bool, ux_scan_inode_hash, ux_scan_inode_eq);
+
+/* What cannot be a module: err UX_EINVAL is a FIFO, device, socket or the like; others failed. */
+typedef void ux_scan_left_out_fn(void *ctx, const char *path, bool named,
+				 const struct ux_error *err);
+
+/* Zeroed but for left_out and ctx = nothing scanned. */
+struct ux_scan {
+	struct ux_scan_files files;
+	struct ux_scan_inodes seen;
+	ux_scan_left_out_fn *left_out;
+	void *ctx;
+};
+
+/*
+ * Adds path, or every file below it in the order of their names. Below a folder, links to files
+ * are followed and links to folders are not, so there are no loops; no file comes twice, whatever
+ * its names; nothing but folders is opened. What cannot be read is told to left_out and the scan
+ * goes on: the code is UX_ENOMEM or UX_ELIMIT, or UX_OK.
+ */
+enum ux_code ux_scan_path(struct ux_scan *scan, const char *path, struct ux_error *err) ux_must;
+void ux_scan_deinit(struct ux_scan *scan);
 
 static inline uint64_t ux_push_id_hash(struct ux_id id)
 {
@@ -43,5 +169,44 @@ enum ux_push_status ux_push_status_of(enum ux_push_verdict verdict);
  */
 enum ux_code ux_push_files(struct ux_push_work *p, const struct ux_push_module *m,
 			   enum ux_quality *ret_there, struct ux_error *err) ux_must;
+
+/* Tells whoever asked for it that path is about to be mapped. */
+void ux_push_reading(const struct ux_push_options *o, const char *path);
+
+/*
+ * Extracts m, in place of what gsym holds. A debug file that was found and not given may be
+ * damaged: then it is forgotten, and the file alone is read. Codes as of ux_extract() and
+ * ux_file_map().
+ */
+enum ux_code ux_push_extract(const struct ux_push_options *o, struct ux_push_module *m,
+			     struct ux_out *gsym, struct ux_extract_stats *stats,
+			     struct ux_error *err) ux_must;
+
+enum {
+	UX_PUSH_SOURCES_MOST = 100000,          /* files of a module */
+	UX_PUSH_SOURCE_MOST = 16 << 20,         /* bytes of one file */
+	UX_PUSH_SOURCES_BYTES_MOST = 512 << 20, /* bytes of all of them together */
+	UX_PUSH_BUNDLE_MOST = 256 << 20,        /* bytes of the archive */
+};
+
+/* Zeroed is none. */
+struct ux_push_sources {
+	struct ux_out archive; /* bundle.h */
+	uint64_t files;        /* in it */
+	uint64_t missing;      /* that are not here, or cannot be read */
+	uint64_t left_out;     /* that are no source by their names, or too large */
+};
+
+/*
+ * Collects the source files that a GSYM names into one archive, under the paths that it has for
+ * them. o->prefixes say where else they are: a path that begins with FROM is looked for with TO in
+ * its place, the first that fits. Only regular files are read, and of these only those whose names
+ * are those of sources: debug information may be a stranger's, and could name /etc/shadow. The same
+ * files give the same bytes. UX_ENOTFOUND: no file is here; UX_EUNSUPPORTED: no archives can be
+ * written here; UX_EINVAL: o->prefixes.
+ */
+enum ux_code ux_push_sources_collect(struct ux_bytes gsym, const struct ux_push_options *o,
+				     struct ux_push_sources *ret, struct ux_error *err) ux_must;
+void ux_push_sources_deinit(struct ux_push_sources *s);
 
 #endif

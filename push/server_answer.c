@@ -2,12 +2,12 @@
 /* Status and error document to an error code. Source: docs/api/openapi.yaml. */
 #include "server_answer.h"
 
-static json_t *document(const struct ux_http_answer *answer)
+static json_t *server_answer_parse(const struct ux_http_answer *answer)
 {
 	return json_loadb((const char *)answer->body.data, answer->body.size, 0, NULL);
 }
 
-static enum ux_code code_of(unsigned status)
+static enum ux_code server_answer_code(unsigned status)
 {
 	switch (status) {
 	case 401:
@@ -34,14 +34,14 @@ enum ux_code ux_server_answer(const struct ux_http_answer *answer, json_t **ret,
 			      struct ux_error *err)
 {
 	unsigned status = answer->status;
-	json_t *doc = document(answer);
+	json_t *doc = server_answer_parse(answer);
 	if (status >= 200 && status < 300 && doc) {
 		*ret = doc;
 		return UX_OK;
 	}
 	const char *message =
 		json_string_value(json_object_get(json_object_get(doc, "error"), "message"));
-	enum ux_code code = code_of(status);
+	enum ux_code code = server_answer_code(status);
 	if (status >= 300 && status < 400)
 		code = ux_error_set(err, code, "server redirects to %.100s (HTTP %u)",
 				    answer->location, status);
@@ -57,7 +57,7 @@ enum ux_code ux_server_answer(const struct ux_http_answer *answer, json_t **ret,
 
 void ux_server_error_word(const struct ux_http_answer *answer, char *word, size_t size)
 {
-	json_t *doc = document(answer);
+	json_t *doc = server_answer_parse(answer);
 	const char *text =
 		json_string_value(json_object_get(json_object_get(doc, "error"), "code"));
 	snprintf(word, size, "%s", text ? text : "");

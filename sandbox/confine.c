@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* rlimits and seccomp, over libseccomp: the one file that knows it. */
-#include "confine.h"
+#include "sandbox_child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +68,7 @@ static const int refused[] = {
 	SCMP_SYS(getcwd), SCMP_SYS(readlinkat), SCMP_SYS(fstatat64),
 };
 
-static enum ux_code limit(int what, uint64_t most, struct ux_error *err)
+static enum ux_code confine_limit(int what, uint64_t most, struct ux_error *err)
 {
 	const struct rlimit r = {.rlim_cur = (rlim_t)most, .rlim_max = (rlim_t)most};
 	if (setrlimit((__rlimit_resource_t)what, &r) != 0)
@@ -76,19 +76,20 @@ static enum ux_code limit(int what, uint64_t most, struct ux_error *err)
 	return UX_OK;
 }
 
-static enum ux_code limit_all(const struct ux_confine_limits *l, struct ux_error *err)
+static enum ux_code confine_limit_all(const struct ux_confine_limits *l, struct ux_error *err)
 {
 	/* A file that grows too large is an error of write() and not the end. */
 	signal(SIGXFSZ, SIG_IGN);
-	UX_TRY(limit(RLIMIT_CORE, 0, err));
-	UX_TRY(limit(RLIMIT_NOFILE, 0, err));
-	UX_TRY(limit(RLIMIT_CPU, l->cpu_seconds, err));
-	UX_TRY(limit(RLIMIT_FSIZE, l->file_size, err));
-	return l->address_space > 0 && !SANITIZED ? limit(RLIMIT_AS, l->address_space, err) : UX_OK;
+	UX_TRY(confine_limit(RLIMIT_CORE, 0, err));
+	UX_TRY(confine_limit(RLIMIT_NOFILE, 0, err));
+	UX_TRY(confine_limit(RLIMIT_CPU, l->cpu_seconds, err));
+	UX_TRY(confine_limit(RLIMIT_FSIZE, l->file_size, err));
+	return l->address_space > 0 && !SANITIZED ? confine_limit(RLIMIT_AS, l->address_space, err)
+						  : UX_OK;
 }
 
 /* 0, or a negative errno. */
-static int allow_all(scmp_filter_ctx filter)
+static int confine_allow_all(scmp_filter_ctx filter)
 {
 	int r = 0;
 	for (size_t i = 0; i < ux_countof(allowed) && r == 0; i++)
@@ -103,14 +104,14 @@ static int allow_all(scmp_filter_ctx filter)
 	return r;
 }
 
-static enum ux_code filter_calls(struct ux_error *err)
+static enum ux_code confine_filter_calls(struct ux_error *err)
 {
 	/* The sanitizers' runtimes make calls of their own: those fail there. */
 	scmp_filter_ctx filter =
 		seccomp_init(SANITIZED ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_KILL_PROCESS);
 	if (!filter)
 		return ux_error_nomem(err);
-	int r = allow_all(filter);
+	int r = confine_allow_all(filter);
 	if (r == 0)
 		r = seccomp_load(filter);
 	seccomp_release(filter);
@@ -126,6 +127,6 @@ enum ux_code ux_confine(const struct ux_confine_limits *limits, struct ux_error 
 	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return ux_error_os(err, errno, "cannot give up privileges");
-	UX_TRY(limit_all(limits, err));
-	return filter_calls(err);
+	UX_TRY(confine_limit_all(limits, err));
+	return confine_filter_calls(err);
 }

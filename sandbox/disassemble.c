@@ -1,6 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Machine code to text, by capstone. */
-#include "disassemble.h"
+/* Machine code to text, by capstone, which is loaded when it is needed. */
+#include "sandbox_child.h"
+
+#include "library_calls.h"
+
+/* The name of the library that the header is of: layouts differ between versions. */
+#define TEXT_(x) #x
+#define TEXT(x)  TEXT_(x)
+#define SONAME   "libcapstone.so." TEXT(CS_API_MAJOR)
+
+enum ux_code ux_capstone_load(struct ux_capstone_calls *ret, struct ux_error *err)
+{
+	static const char *const names[] = {
+#define NAME(name) #name,
+		UX_CAPSTONE_CALLS(NAME)
+#undef NAME
+	};
+	static_assert(sizeof(*ret) == sizeof(names), "a name for each call");
+	return ux_library_calls(SONAME, "no disassembler here", names, ux_countof(names), ret, err);
+}
 
 enum {
 	LONGEST = 16 /* bytes of an instruction, and some */
@@ -41,19 +59,19 @@ bool ux_code_machine(uint16_t machine, const char **ret_name, const char **ret_s
 	return true;
 }
 
-static bool is_big(const struct ux_elf *elf)
+static bool machine_is_big_endian(const struct ux_elf *elf)
 {
 	return elf->swap == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__);
 }
 
-static enum ux_code open_reader(const struct ux_capstone_calls *c, const struct ux_elf *elf,
-				bool thumb, csh *ret, struct ux_error *err)
+static enum ux_code disassembler_open(const struct ux_capstone_calls *c, const struct ux_elf *elf,
+				      bool thumb, csh *ret, struct ux_error *err)
 {
 	const struct machine *m = machine_of(elf->machine);
 	if (!m)
 		return ux_error_set(err, UX_EUNSUPPORTED, "code for machine %u", elf->machine);
 	unsigned mode = thumb ? (unsigned)CS_MODE_THUMB : m->mode;
-	if (is_big(elf))
+	if (machine_is_big_endian(elf))
 		mode |= (unsigned)CS_MODE_BIG_ENDIAN;
 	if (c->cs_open(m->arch, (cs_mode)mode, ret) != CS_ERR_OK)
 		return ux_error_set(err, UX_EUNSUPPORTED, "no disassembler of %s", m->name);
@@ -61,7 +79,7 @@ static enum ux_code open_reader(const struct ux_capstone_calls *c, const struct 
 	return UX_OK;
 }
 
-static void put(struct ux_out *out, uint64_t off, const cs_insn *insn)
+static void disassembler_put(struct ux_out *out, uint64_t off, const cs_insn *insn)
 {
 	char text[sizeof(insn->mnemonic) + sizeof(insn->op_str) + 2];
 	int n = insn->op_str[0] != '\0'
@@ -83,7 +101,7 @@ enum ux_code ux_disassemble(const struct ux_capstone_calls *calls, const struct 
 	if (code.size == 0)
 		return ux_error_set(err, UX_ENOTFOUND, "the file has no code at 0x%" PRIx64, pc);
 	code.size = ux_min(code.size, (size_t)range->size + LONGEST);
-	UX_TRY(open_reader(calls, elf, thumb, &reader, err));
+	UX_TRY(disassembler_open(calls, elf, thumb, &reader, err));
 	cs_insn *insn = calls->cs_malloc(reader);
 	const uint8_t *at = code.data;
 	size_t left = code.size;
@@ -92,7 +110,7 @@ enum ux_code ux_disassemble(const struct ux_capstone_calls *calls, const struct 
 		uint64_t from = next;
 		if (!calls->cs_disasm_iter(reader, &at, &left, &next, insn) || next == from)
 			break;
-		put(ret, from - pc, insn);
+		disassembler_put(ret, from - pc, insn);
 	}
 	if (insn)
 		calls->cs_free(insn, 1);

@@ -4,7 +4,7 @@
 
 #include "clock.h"
 #include "extract.h"
-#include "sandbox_task.h"
+#include "sandbox_child.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -40,8 +40,8 @@ static void child_deinit(struct child *c)
 			close(c->moved[i]);
 }
 
-static enum ux_code set_up(posix_spawn_file_actions_t *a, const struct child *c, int theirs,
-			   struct ux_error *err)
+static enum ux_code child_set_up(posix_spawn_file_actions_t *a, const struct child *c, int theirs,
+				 struct ux_error *err)
 {
 	int r = 0;
 	for (int fd = 0; fd < UX_SANDBOX_TALK && r == 0; fd++)
@@ -59,7 +59,7 @@ static enum ux_code set_up(posix_spawn_file_actions_t *a, const struct child *c,
 }
 
 /* Signals as a new program wants them, whatever the caller blocked or ignored. */
-static void reset_signals(posix_spawnattr_t *attr)
+static void child_reset_signals(posix_spawnattr_t *attr)
 {
 	sigset_t none, all;
 	sigemptyset(&none);
@@ -69,7 +69,8 @@ static void reset_signals(posix_spawnattr_t *attr)
 	posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
-static enum ux_code spawn(struct child *c, const char *program, int theirs, struct ux_error *err)
+static enum ux_code child_spawn(struct child *c, const char *program, int theirs,
+				struct ux_error *err)
 {
 	char name[] = "unhex", word[] = UX_SANDBOX_WORD;
 	char *const argv[] = {name, word, NULL}, *const envp[] = {NULL};
@@ -78,8 +79,8 @@ static enum ux_code spawn(struct child *c, const char *program, int theirs, stru
 	if (posix_spawn_file_actions_init(&actions) != 0)
 		return ux_error_nomem(err);
 	posix_spawnattr_init(&attr);
-	reset_signals(&attr);
-	enum ux_code code = set_up(&actions, c, theirs, err);
+	child_reset_signals(&attr);
+	enum ux_code code = child_set_up(&actions, c, theirs, err);
 	if (code == UX_OK) {
 		int r = posix_spawn(&c->pid, program, &actions, &attr, argv, envp);
 		if (r != 0) {
@@ -95,7 +96,7 @@ static enum ux_code spawn(struct child *c, const char *program, int theirs, stru
 
 /* dup2() of a descriptor onto itself would leave it close-on-exec, and onto another's number take
  * that one away: so all are moved out of the way. */
-static enum ux_code move_files(struct child *c, const int *files, struct ux_error *err)
+static enum ux_code child_move_files(struct child *c, const int *files, struct ux_error *err)
 {
 	for (int i = 0; i < UX_SANDBOX_FILE_COUNT; i++) {
 		if (files[i] < 0)
@@ -108,11 +109,11 @@ static enum ux_code move_files(struct child *c, const int *files, struct ux_erro
 	return UX_OK;
 }
 
-static enum ux_code start(struct child *c, const int *files, const char *program,
-			  struct ux_error *err)
+static enum ux_code child_start(struct child *c, const int *files, const char *program,
+				struct ux_error *err)
 {
 	int pair[2];
-	UX_TRY(move_files(c, files, err));
+	UX_TRY(child_move_files(c, files, err));
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
 		return ux_error_os(err, errno, "cannot make a socket for a child");
 	c->talk = pair[0];
@@ -120,7 +121,7 @@ static enum ux_code start(struct child *c, const int *files, const char *program
 	close(pair[1]);
 	if (theirs < 0)
 		return ux_error_os(err, errno, "cannot make a socket for a child");
-	enum ux_code code = spawn(c, program, theirs, err);
+	enum ux_code code = child_spawn(c, program, theirs, err);
 	close(theirs);
 	return code;
 }
@@ -131,7 +132,7 @@ enum waited {
 	WAITED_STOP,
 };
 
-static enum waited wait_reply(struct child *c, const struct ux_sandbox_limits *l)
+static enum waited child_wait_reply(struct child *c, const struct ux_sandbox_limits *l)
 {
 	int64_t end = ux_clock_ms() + ((int64_t)l->seconds * CLOCK_FACTOR + SPARE_SECONDS) * 1000;
 	struct pollfd p[] = {{.fd = c->talk, .events = POLLIN},
@@ -149,7 +150,8 @@ static enum waited wait_reply(struct child *c, const struct ux_sandbox_limits *l
 }
 
 /* How it ended when it said nothing. */
-static enum ux_code ended(struct child *c, const struct ux_sandbox_limits *l, struct ux_error *err)
+static enum ux_code child_end_error(struct child *c, const struct ux_sandbox_limits *l,
+				    struct ux_error *err)
 {
 	int status = 0;
 	while (waitpid(c->pid, &status, 0) < 0 && errno == EINTR)
@@ -165,7 +167,7 @@ static enum ux_code ended(struct child *c, const struct ux_sandbox_limits *l, st
 			    WTERMSIG(status), strsignal(WTERMSIG(status)));
 }
 
-static void clean_text(char *text, size_t size)
+static void reply_clean_text(char *text, size_t size)
 {
 	text[size - 1] = '\0';
 	for (char *p = text; *p != '\0'; p++)
@@ -173,14 +175,14 @@ static void clean_text(char *text, size_t size)
 			*p = '?';
 }
 
-static bool clean_error(struct ux_error *e)
+static bool reply_clean_error(struct ux_error *e)
 {
-	clean_text(e->text, sizeof(e->text));
-	clean_text(e->section, sizeof(e->section));
+	reply_clean_text(e->text, sizeof(e->text));
+	reply_clean_text(e->section, sizeof(e->section));
 	return (unsigned)e->code < UX_CODE_COUNT;
 }
 
-static bool clean_ids(struct ux_id_set *ids)
+static bool reply_clean_ids(struct ux_id_set *ids)
 {
 	struct ux_id_set clean = {0};
 	if (ids->size > ux_countof(ids->ids))
@@ -198,20 +200,21 @@ static bool clean_ids(struct ux_id_set *ids)
 	return true;
 }
 
-static bool clean_reply(struct ux_sandbox_reply *r)
+static bool reply_clean(struct ux_sandbox_reply *r)
 {
-	return r->size == sizeof(*r) && clean_error(&r->err) && clean_error(&r->found.lost) &&
-	       clean_ids(&r->found.ids) && (unsigned)r->found.quality < UX_QUALITY_COUNT;
+	return r->size == sizeof(*r) && reply_clean_error(&r->err) &&
+	       reply_clean_error(&r->found.lost) && reply_clean_ids(&r->found.ids) &&
+	       (unsigned)r->found.quality < UX_QUALITY_COUNT;
 }
 
-static enum ux_code take_reply(struct child *c, const struct ux_sandbox_limits *limits,
-			       struct ux_sandbox_found *ret, struct ux_error *err)
+static enum ux_code child_read_reply(struct child *c, const struct ux_sandbox_limits *limits,
+				     struct ux_sandbox_found *ret, struct ux_error *err)
 {
 	struct ux_sandbox_reply got;
 	ssize_t n = recv(c->talk, &got, sizeof(got), MSG_TRUNC);
 	if (n <= 0)
-		return ended(c, limits, err);
-	if (n != (ssize_t)sizeof(got) || !clean_reply(&got))
+		return child_end_error(c, limits, err);
+	if (n != (ssize_t)sizeof(got) || !reply_clean(&got))
 		return ux_error_set(err, UX_ECORRUPT, "reading it gave no sensible answer");
 	*ret = got.found;
 	if (got.err.code == UX_OK)
@@ -228,8 +231,9 @@ static enum ux_code take_reply(struct child *c, const struct ux_sandbox_limits *
 }
 
 /* What kind of work; the rest of the request is the same for all. */
-static enum ux_code ask(struct child *c, const int *files, const struct ux_sandbox_limits *limits,
-			struct ux_sandbox_request request, struct ux_error *err)
+static enum ux_code child_ask(struct child *c, const int *files,
+			      const struct ux_sandbox_limits *limits,
+			      struct ux_sandbox_request request, struct ux_error *err)
 {
 	request.size = sizeof(request);
 	request.memory = limits->memory;
@@ -239,7 +243,7 @@ static enum ux_code ask(struct child *c, const int *files, const struct ux_sandb
 		request.files |= (uint32_t)(files[i] >= 0) << i;
 	if (send(c->talk, &request, sizeof(request), MSG_NOSIGNAL) == (ssize_t)sizeof(request))
 		return UX_OK;
-	return ended(c, limits, err);
+	return child_end_error(c, limits, err);
 }
 
 enum ux_code ux_sandbox_check(struct ux_bytes file, struct ux_error *err)
@@ -247,20 +251,20 @@ enum ux_code ux_sandbox_check(struct ux_bytes file, struct ux_error *err)
 	return ux_extract_check(file, err);
 }
 
-static enum ux_code work(const int files[UX_SANDBOX_FILE_COUNT],
-			 const struct ux_sandbox_limits *limits, const char *program,
-			 const struct ux_sandbox_request *request, struct ux_sandbox_found *ret,
-			 struct ux_error *err)
+static enum ux_code sandbox_run_task(const int files[UX_SANDBOX_FILE_COUNT],
+				     const struct ux_sandbox_limits *limits, const char *program,
+				     const struct ux_sandbox_request *request,
+				     struct ux_sandbox_found *ret, struct ux_error *err)
 {
 	ux_cleanup(child_deinit) struct child c = {.talk = -1, .moved = UX_SANDBOX_NO_FILES};
-	UX_TRY(start(&c, files, program ? program : "/proc/self/exe", err));
-	UX_TRY(ask(&c, files, limits, *request, err));
-	enum waited waited = wait_reply(&c, limits);
+	UX_TRY(child_start(&c, files, program ? program : "/proc/self/exe", err));
+	UX_TRY(child_ask(&c, files, limits, *request, err));
+	enum waited waited = child_wait_reply(&c, limits);
 	if (waited == WAITED_STOP)
 		return ux_error_set(err, UX_EUNAVAILABLE, "reading it was stopped");
 	if (waited == WAITED_TIME)
 		return ux_error_set(err, UX_ELIMIT, "reading it took over %u s", limits->seconds);
-	return take_reply(&c, limits, ret, err);
+	return child_read_reply(&c, limits, ret, err);
 }
 
 enum ux_code ux_sandbox_extract(const int files[UX_SANDBOX_FILE_COUNT],
@@ -268,7 +272,7 @@ enum ux_code ux_sandbox_extract(const int files[UX_SANDBOX_FILE_COUNT],
 				struct ux_sandbox_found *ret, struct ux_error *err)
 {
 	const struct ux_sandbox_request request = {.task = UX_SANDBOX_EXTRACT};
-	return work(files, limits, program, &request, ret, err);
+	return sandbox_run_task(files, limits, program, &request, ret, err);
 }
 
 enum ux_code ux_sandbox_look(int file, const struct ux_sandbox_limits *limits, const char *program,
@@ -276,7 +280,7 @@ enum ux_code ux_sandbox_look(int file, const struct ux_sandbox_limits *limits, c
 {
 	const struct ux_sandbox_request request = {.task = UX_SANDBOX_LOOK};
 	const int files[UX_SANDBOX_FILE_COUNT] = {file, -1, -1, -1, -1};
-	return work(files, limits, program, &request, ret, err);
+	return sandbox_run_task(files, limits, program, &request, ret, err);
 }
 
 enum ux_code ux_sandbox_unpack(int archive, int out, const struct ux_sandbox_limits *limits,
@@ -285,7 +289,7 @@ enum ux_code ux_sandbox_unpack(int archive, int out, const struct ux_sandbox_lim
 	const struct ux_sandbox_request request = {.task = UX_SANDBOX_UNPACK};
 	const int files[UX_SANDBOX_FILE_COUNT] = {archive, -1, -1, -1, out};
 	struct ux_sandbox_found found;
-	return work(files, limits, program, &request, &found, err);
+	return sandbox_run_task(files, limits, program, &request, &found, err);
 }
 
 enum ux_code ux_sandbox_disassemble(int elf, const struct ux_code_range *range, int out,
@@ -295,5 +299,5 @@ enum ux_code ux_sandbox_disassemble(int elf, const struct ux_code_range *range, 
 	const struct ux_sandbox_request request = {.task = UX_SANDBOX_DISASSEMBLE, .range = *range};
 	const int files[UX_SANDBOX_FILE_COUNT] = {elf, -1, -1, -1, out};
 	struct ux_sandbox_found found;
-	return work(files, limits, program, &request, &found, err);
+	return sandbox_run_task(files, limits, program, &request, &found, err);
 }

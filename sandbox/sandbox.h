@@ -78,7 +78,7 @@ enum ux_code ux_sandbox_look(int file, const struct ux_sandbox_limits *limits, c
 			     struct ux_sandbox_found *ret, struct ux_error *err) ux_must;
 
 /*
- * Unpacks an archive of sources (bundle_read.h) into the empty file out, as source_pack.h has it,
+ * Unpacks an archive of sources (bundle.h) into the empty file out, as source_pack.h has it,
  * in such a child. limits->output bounds what the sources have together. Codes as of
  * ux_bundle_unpack() and as above. What is in out is a stranger's.
  */

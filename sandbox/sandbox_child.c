@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The confined side: maps what it was given, gives up everything, reads. */
-#include "bundle_read.h"
-#include "confine.h"
+#include "bundle.h"
+#include "sandbox_child.h"
 #include "debug_file.h"
-#include "disassemble.h"
+#include "sandbox_child.h"
 #include "elf_file.h"
 #include "elf_ids.h"
 #include "extract.h"
 #include "file.h"
 #include "id.h"
 #include "path_canonical.h"
-#include "sandbox_task.h"
+#include "sandbox_child.h"
 
 #include <errno.h>
 #include <locale.h>
@@ -28,37 +28,38 @@ struct task {
 	struct ux_capstone_calls capstone;
 };
 
-static int file_of(enum ux_sandbox_file which)
+static int task_file(enum ux_sandbox_file which)
 {
 	return UX_SANDBOX_FILES + (int)which;
 }
 
-static bool has(const struct task *t, enum ux_sandbox_file which)
+static bool task_has_file(const struct task *t, enum ux_sandbox_file which)
 {
 	return (t->request.files >> which & 1) != 0;
 }
 
-static enum ux_code sink(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+static enum ux_code task_sink(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	(void)ctx;
-	return ux_file_write(file_of(UX_SANDBOX_GSYM), bytes, err);
+	return ux_file_write(task_file(UX_SANDBOX_GSYM), bytes, err);
 }
 
-static enum ux_code place(void *ctx, uint64_t off, struct ux_bytes bytes, struct ux_error *err)
+static enum ux_code task_pwrite(void *ctx, uint64_t off, struct ux_bytes bytes,
+				struct ux_error *err)
 {
 	(void)ctx;
-	return ux_file_write_at(file_of(UX_SANDBOX_GSYM), off, bytes, err);
+	return ux_file_write_at(task_file(UX_SANDBOX_GSYM), off, bytes, err);
 }
 
-static enum ux_code map_files(struct task *t, struct ux_error *err)
+static enum ux_code task_map_files(struct task *t, struct ux_error *err)
 {
 	for (int i = 0; i < UX_SANDBOX_GSYM; i++)
-		if (has(t, (enum ux_sandbox_file)i))
+		if (task_has_file(t, (enum ux_sandbox_file)i))
 			UX_TRY(ux_file_map_fd(UX_SANDBOX_FILES + i, &t->files[i], err));
 	return UX_OK;
 }
 
-static enum ux_code confine(struct task *t, struct ux_error *err)
+static enum ux_code task_confine(struct task *t, struct ux_error *err)
 {
 	struct ux_confine_limits l = {
 		.address_space = t->request.memory + OWN_MEMORY,
@@ -71,7 +72,7 @@ static enum ux_code confine(struct task *t, struct ux_error *err)
 }
 
 /* A debug file has the sections of code, and none of their bytes. */
-static bool has_code(const struct ux_elf *elf)
+static bool elf_has_code(const struct ux_elf *elf)
 {
 	if (elf->n_sections == 0)
 		return true;
@@ -83,57 +84,57 @@ static bool has_code(const struct ux_elf *elf)
 	return false;
 }
 
-static bool has_section(const struct ux_elf *elf, const char *name)
+static bool elf_has_section(const struct ux_elf *elf, const char *name)
 {
 	const struct ux_elf_section *s = ux_elf_section_find(elf, name);
 	return s && s->type != SHT_NOBITS && s->size > 0;
 }
 
-static unsigned what_it_has(const struct ux_elf *elf)
+static unsigned elf_contents(const struct ux_elf *elf)
 {
-	bool debug = ux_elf_has_dwarf(elf) || has_section(elf, ".symtab");
-	return (has_code(elf) ? (unsigned)UX_SANDBOX_HAS_CODE : 0) |
+	bool debug = ux_elf_has_dwarf(elf) || elf_has_section(elf, ".symtab");
+	return (elf_has_code(elf) ? (unsigned)UX_SANDBOX_HAS_CODE : 0) |
 	       (debug ? (unsigned)UX_SANDBOX_HAS_DEBUG : 0) |
 	       (elf->n_sections > 0 ? (unsigned)UX_SANDBOX_HAS_SECTIONS : 0);
 }
 
 /* A debug file that is no ELF file is for the extraction to refuse. */
-static void look_at_debug(struct task *t)
+static void task_look_at_debug(struct task *t)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	struct ux_bytes file = t->files[UX_SANDBOX_DEBUG].bytes;
 	if (file.size > 0 && ux_elf_open(&elf, file, NULL) == UX_OK)
-		t->reply.found.debug_has = what_it_has(&elf);
+		t->reply.found.debug_has = elf_contents(&elf);
 }
 
-static enum ux_code look_at(struct task *t, struct ux_error *err)
+static enum ux_code task_look_at(struct task *t, struct ux_error *err)
 {
 	struct ux_sandbox_found *found = &t->reply.found;
 	struct ux_bytes file = t->files[UX_SANDBOX_EXE].bytes;
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	UX_TRY(ux_elf_open(&elf, file, err));
 	UX_TRY(ux_elf_ids(&elf, &found->ids, err));
-	found->has = what_it_has(&elf);
+	found->has = elf_contents(&elf);
 	if ((found->has & UX_SANDBOX_HAS_CODE) == 0)
 		return UX_OK;
 	struct ux_id id = ux_file_id(file);
 	return ux_id_set_add(&found->ids, &id, err);
 }
 
-static enum ux_code extract(struct task *t, struct ux_error *err)
+static enum ux_code task_extract(struct task *t, struct ux_error *err)
 {
 	const struct ux_extract_options how = {
 		.threads = 1, /* the child cannot make any */
 		.supplementary = t->files[UX_SANDBOX_SUPPLEMENTARY].bytes,
 		.split = t->files[UX_SANDBOX_SPLIT].bytes,
-		.place = place,
+		.place = task_pwrite,
 	};
 	struct ux_extract_stats stats;
 	struct ux_sandbox_found *found = &t->reply.found;
-	UX_TRY(look_at(t, err));
-	look_at_debug(t);
+	UX_TRY(task_look_at(t, err));
+	task_look_at_debug(t);
 	UX_TRY(ux_extract(t->files[UX_SANDBOX_EXE].bytes, t->files[UX_SANDBOX_DEBUG].bytes, &how,
-			  sink, NULL, &stats, err));
+			  task_sink, NULL, &stats, err));
 	found->quality = stats.quality;
 	found->counts = stats.counts;
 	found->text_bytes = stats.text_bytes;
@@ -144,7 +145,7 @@ static enum ux_code extract(struct task *t, struct ux_error *err)
 }
 
 /* No library can be loaded once nothing can be opened. */
-static enum ux_code load(struct task *t, struct ux_error *err)
+static enum ux_code task_load_library(struct task *t, struct ux_error *err)
 {
 	switch ((enum ux_sandbox_task)t->request.task) {
 	case UX_SANDBOX_EXTRACT:
@@ -160,9 +161,9 @@ static enum ux_code load(struct task *t, struct ux_error *err)
 	return ux_error_set(err, UX_EINVAL, "no task has number %u", t->request.task);
 }
 
-static enum ux_code unpack(struct task *t, struct ux_error *err)
+static enum ux_code task_unpack(struct task *t, struct ux_error *err)
 {
-	ux_cleanup(ux_source_packer_deinit) struct ux_source_packer packer = {.write = sink};
+	ux_cleanup(ux_source_packer_deinit) struct ux_source_packer packer = {.write = task_sink};
 	struct ux_bytes archive = t->files[UX_SANDBOX_EXE].bytes;
 	/* The table comes on top of the contents. */
 	uint64_t table = UX_SOURCE_PACK_TABLE_MOST + UX_PATH_BYTES;
@@ -170,39 +171,39 @@ static enum ux_code unpack(struct task *t, struct ux_error *err)
 	return ux_bundle_unpack(&t->archive, archive, most, &packer, err);
 }
 
-static enum ux_code disassemble(struct task *t, struct ux_error *err)
+static enum ux_code task_disassemble(struct task *t, struct ux_error *err)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	UX_TRY(ux_elf_open(&elf, t->files[UX_SANDBOX_EXE].bytes, err));
 	UX_TRY(ux_disassemble(&t->capstone, &elf, &t->request.range, &out, err));
-	return sink(NULL, ux_out_bytes(&out), err);
+	return task_sink(NULL, ux_out_bytes(&out), err);
 }
 
-static enum ux_code work(struct task *t, struct ux_error *err)
+static enum ux_code task_work(struct task *t, struct ux_error *err)
 {
 	switch ((enum ux_sandbox_task)t->request.task) {
 	case UX_SANDBOX_UNPACK:
-		return unpack(t, err);
+		return task_unpack(t, err);
 	case UX_SANDBOX_DISASSEMBLE:
-		return disassemble(t, err);
+		return task_disassemble(t, err);
 	case UX_SANDBOX_LOOK:
-		return look_at(t, err);
+		return task_look_at(t, err);
 	case UX_SANDBOX_EXTRACT:
 		break;
 	}
-	return extract(t, err);
+	return task_extract(t, err);
 }
 
-static enum ux_code run(struct task *t, struct ux_error *err)
+static enum ux_code task_run(struct task *t, struct ux_error *err)
 {
 	ssize_t n = read(UX_SANDBOX_TALK, &t->request, sizeof(t->request));
 	if (n != (ssize_t)sizeof(t->request) || t->request.size != sizeof(t->request))
 		return ux_error_set(err, UX_EINVAL, "no request on descriptor %d", UX_SANDBOX_TALK);
-	UX_TRY(map_files(t, err));
-	UX_TRY(load(t, err));
-	UX_TRY(confine(t, err));
-	return work(t, err);
+	UX_TRY(task_map_files(t, err));
+	UX_TRY(task_load_library(t, err));
+	UX_TRY(task_confine(t, err));
+	return task_work(t, err);
 }
 
 int ux_sandbox_main(void)
@@ -211,7 +212,7 @@ int ux_sandbox_main(void)
 	t.reply.size = sizeof(t.reply);
 	t.reply.err = (struct ux_error)UX_ERROR_INIT;
 	t.reply.found.lost = (struct ux_error)UX_ERROR_INIT;
-	enum ux_code code = run(&t, &t.reply.err);
+	enum ux_code code = task_run(&t, &t.reply.err);
 	t.reply.err.code = code;
 	if (write(UX_SANDBOX_TALK, &t.reply, sizeof(t.reply)) != (ssize_t)sizeof(t.reply))
 		return 1;

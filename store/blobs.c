@@ -77,7 +77,7 @@ enum ux_code ux_upload_uid_make(char uid[UX_UPLOAD_UID_SIZE], struct ux_error *e
 }
 
 /* Of a file that nobody has written to since. */
-static uint64_t fingerprint(const struct ux_blob_hash *hash, const struct stat *st)
+static uint64_t blob_fingerprint(const struct ux_blob_hash *hash, const struct stat *st)
 {
 	const uint64_t stamp[] = {ux_hash_bytes(ux_bytes(hash->bytes, sizeof(hash->bytes))),
 				  (uint64_t)st->st_dev,
@@ -91,14 +91,14 @@ static uint64_t fingerprint(const struct ux_blob_hash *hash, const struct stat *
 }
 
 /* Once a file and process: a hash of a large one takes a tenth of a second. */
-static enum ux_code verify(struct ux_blobs *b, const struct ux_blob_hash *hash, int fd,
-			   struct ux_error *err)
+static enum ux_code blob_verify(struct ux_blobs *b, const struct ux_blob_hash *hash, int fd,
+				struct ux_error *err)
 {
 	struct stat st;
 	struct ux_blob_hash found;
 	if (fstat(fd, &st) != 0)
 		return ux_error_os(err, errno, "cannot stat a blob");
-	uint64_t mine = fingerprint(hash, &st);
+	uint64_t mine = blob_fingerprint(hash, &st);
 	_Atomic uint64_t *place = &b->verified.seen[mine % ux_countof(b->verified.seen)];
 	if (atomic_load_explicit(place, memory_order_relaxed) == mine)
 		return UX_OK;
@@ -113,8 +113,8 @@ static enum ux_code verify(struct ux_blobs *b, const struct ux_blob_hash *hash, 
 	return UX_OK;
 }
 
-static enum ux_code open_sized(struct ux_blobs *b, const struct ux_blob_hash *hash, uint64_t size,
-			       int *ret_fd, struct ux_error *err)
+static enum ux_code blob_open_sized(struct ux_blobs *b, const struct ux_blob_hash *hash,
+				    uint64_t size, int *ret_fd, struct ux_error *err)
 {
 	uint64_t found = 0;
 	struct ux_error why = UX_ERROR_INIT;
@@ -134,8 +134,8 @@ static enum ux_code open_sized(struct ux_blobs *b, const struct ux_blob_hash *ha
 enum ux_code ux_blobs_open(struct ux_blobs *b, const struct ux_blob_hash *hash, uint64_t size,
 			   int *ret_fd, struct ux_error *err)
 {
-	UX_TRY(open_sized(b, hash, size, ret_fd, err));
-	enum ux_code code = verify(b, hash, *ret_fd, err);
+	UX_TRY(blob_open_sized(b, hash, size, ret_fd, err));
+	enum ux_code code = blob_verify(b, hash, *ret_fd, err);
 	if (code == UX_OK)
 		return UX_OK;
 	close(*ret_fd);

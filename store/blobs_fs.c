@@ -34,24 +34,24 @@ struct ux_blob_part {
 	char uid[UX_UPLOAD_UID_SIZE];
 };
 
-static struct blobs_fs *fs_of(struct ux_blobs *b)
+static struct blobs_fs *blobs_fs_of(struct ux_blobs *b)
 {
 	return ux_container_of(b, struct blobs_fs, base);
 }
 
-static void close_fd(int *fd)
+static void blobs_fs_close_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
 }
 
-static void close_dir(DIR **dir)
+static void blobs_fs_close_dir(DIR **dir)
 {
 	if (*dir)
 		closedir(*dir);
 }
 
-static enum ux_code check_uid(const char *uid, struct ux_error *err)
+static enum ux_code part_check_uid(const char *uid, struct ux_error *err)
 {
 	return ux_upload_uid_valid(ux_bytes_cstr(uid))
 		       ? UX_OK
@@ -66,13 +66,13 @@ static void part_close(struct ux_blob_part *part)
 	 * closing alone would leave the lock to it. */
 	if (part->fd >= 0)
 		(void)flock(part->fd, LOCK_UN);
-	close_fd(&part->fd);
+	blobs_fs_close_fd(&part->fd);
 	free(part);
 }
 
 /* The name may have been renamed or removed between open and lock: then what is locked is no part
  * any more. */
-static bool still_named(const struct ux_blob_part *part, const struct stat *st)
+static bool part_is_named(const struct ux_blob_part *part, const struct stat *st)
 {
 	struct stat named;
 	return fstatat(part->fs->uploads, part->uid, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -82,12 +82,12 @@ static bool still_named(const struct ux_blob_part *part, const struct stat *st)
 static enum ux_code part_open(struct ux_blobs *b, const char *uid, struct ux_blob_part **ret,
 			      uint64_t *ret_size, struct ux_error *err)
 {
-	UX_TRY(check_uid(uid, err));
+	UX_TRY(part_check_uid(uid, err));
 	struct ux_blob_part *part = calloc(1, sizeof(*part));
 	struct stat st = {0};
 	if (!part)
 		return ux_error_nomem(err);
-	part->fs = fs_of(b);
+	part->fs = blobs_fs_of(b);
 	snprintf(part->uid, sizeof(part->uid), "%s", uid);
 	part->fd = openat(part->fs->uploads, uid,
 			  O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0600);
@@ -98,7 +98,7 @@ static enum ux_code part_open(struct ux_blobs *b, const char *uid, struct ux_blo
 		code = ux_error_set(err, UX_ECONFLICT, "another request is working on this upload");
 	else if (fstat(part->fd, &st) != 0)
 		code = ux_error_os(err, errno, "cannot stat upload %s", uid);
-	else if (!still_named(part, &st))
+	else if (!part_is_named(part, &st))
 		code = ux_error_set(err, UX_ECONFLICT, "another request has ended this upload");
 	if (code != UX_OK) {
 		part_close(part);
@@ -139,7 +139,7 @@ static void blob_path(const struct ux_blob_hash *hash, char path[BLOB_PATH])
 }
 
 /* Opens folder `name` under dir, made durably, for the owner alone, when it is not there. */
-static enum ux_code make_folder(int dir, const char *name, int *ret, struct ux_error *err)
+static enum ux_code blobs_fs_make_folder(int dir, const char *name, int *ret, struct ux_error *err)
 {
 	bool made = mkdirat(dir, name, 0700) == 0;
 	if (!made && errno != EEXIST)
@@ -155,11 +155,11 @@ static enum ux_code blob_folder(struct blobs_fs *fs, const char *path, int *ret,
 				struct ux_error *err)
 {
 	char name[3];
-	ux_cleanup(close_fd) int outer = -1;
+	ux_cleanup(blobs_fs_close_fd) int outer = -1;
 	snprintf(name, sizeof(name), "%.2s", path);
-	UX_TRY(make_folder(fs->blobs, name, &outer, err));
+	UX_TRY(blobs_fs_make_folder(fs->blobs, name, &outer, err));
 	snprintf(name, sizeof(name), "%.2s", path + 3);
-	return make_folder(outer, name, ret, err);
+	return blobs_fs_make_folder(outer, name, ret, err);
 }
 
 /*
@@ -170,7 +170,7 @@ static enum ux_code part_commit(struct ux_blob_part *part, const struct ux_blob_
 				struct ux_error *err)
 {
 	char path[BLOB_PATH];
-	ux_cleanup(close_fd) int folder = -1;
+	ux_cleanup(blobs_fs_close_fd) int folder = -1;
 	blob_path(hash, path);
 	UX_TRY(blob_folder(part->fs, path, &folder, err));
 	const char *name = path + 6;
@@ -183,12 +183,12 @@ static enum ux_code part_commit(struct ux_blob_part *part, const struct ux_blob_
 	return UX_OK;
 }
 
-static enum ux_code part_size(struct ux_blobs *b, const char *uid, uint64_t *ret,
-			      struct ux_error *err)
+static enum ux_code part_get_size(struct ux_blobs *b, const char *uid, uint64_t *ret,
+				  struct ux_error *err)
 {
 	struct stat st = {0};
-	UX_TRY(check_uid(uid, err));
-	if (fstatat(fs_of(b)->uploads, uid, &st, AT_SYMLINK_NOFOLLOW) != 0 && errno != ENOENT)
+	UX_TRY(part_check_uid(uid, err));
+	if (fstatat(blobs_fs_of(b)->uploads, uid, &st, AT_SYMLINK_NOFOLLOW) != 0 && errno != ENOENT)
 		return ux_error_os(err, errno, "cannot stat upload %s", uid);
 	*ret = (uint64_t)st.st_size;
 	return UX_OK;
@@ -196,8 +196,8 @@ static enum ux_code part_size(struct ux_blobs *b, const char *uid, uint64_t *ret
 
 static enum ux_code part_remove(struct ux_blobs *b, const char *uid, struct ux_error *err)
 {
-	UX_TRY(check_uid(uid, err));
-	if (unlinkat(fs_of(b)->uploads, uid, 0) != 0 && errno != ENOENT)
+	UX_TRY(part_check_uid(uid, err));
+	if (unlinkat(blobs_fs_of(b)->uploads, uid, 0) != 0 && errno != ENOENT)
 		return ux_error_os(err, errno, "cannot remove upload %s", uid);
 	return UX_OK;
 }
@@ -208,8 +208,8 @@ static enum ux_code blob_open(struct ux_blobs *b, const struct ux_blob_hash *has
 	char path[BLOB_PATH];
 	struct stat st;
 	blob_path(hash, path);
-	ux_cleanup(close_fd) int fd =
-		openat(fs_of(b)->blobs, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	ux_cleanup(blobs_fs_close_fd) int fd =
+		openat(blobs_fs_of(b)->blobs, path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0 || fstat(fd, &st) != 0)
 		return ux_error_os(err, errno, "cannot open blob %s", path + 6);
 	*ret_size = (uint64_t)st.st_size;
@@ -223,73 +223,73 @@ static enum ux_code blob_remove(struct ux_blobs *b, const struct ux_blob_hash *h
 {
 	char path[BLOB_PATH];
 	blob_path(hash, path);
-	if (unlinkat(fs_of(b)->blobs, path, 0) != 0 && errno != ENOENT)
+	if (unlinkat(blobs_fs_of(b)->blobs, path, 0) != 0 && errno != ENOENT)
 		return ux_error_os(err, errno, "cannot remove blob %s", path + 6);
 	return UX_OK;
 }
 
 /* time() may lag behind the clock of a file system by a tick: no age is negative. */
-static int64_t age_of(const struct stat *st)
+static int64_t blobs_fs_age(const struct stat *st)
 {
 	return ux_max((int64_t)(ux_clock_wall() - st->st_mtim.tv_sec), INT64_C(0));
 }
 
 /* Calls fn for the regular files of folder `name` under dir. */
-static enum ux_code each_file(int dir, const char *name, ux_blobs_each_fn *fn, void *ctx,
-			      struct ux_error *err)
+static enum ux_code blobs_fs_each_file(int dir, const char *name, ux_blobs_each_fn *fn, void *ctx,
+				       struct ux_error *err)
 {
 	int fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	ux_cleanup(close_dir) DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
+	ux_cleanup(blobs_fs_close_dir) DIR *d = fd >= 0 ? fdopendir(fd) : NULL;
 	if (!d) {
-		close_fd(&fd);
+		blobs_fs_close_fd(&fd);
 		return ux_error_os(err, errno, "cannot list folder %s", name);
 	}
 	for (struct dirent *e = readdir(d); e; e = readdir(d)) {
 		struct stat st;
 		if (fstatat(dirfd(d), e->d_name, &st, AT_SYMLINK_NOFOLLOW) == 0 &&
 		    S_ISREG(st.st_mode))
-			UX_TRY(fn(ctx, e->d_name, age_of(&st), err));
+			UX_TRY(fn(ctx, e->d_name, blobs_fs_age(&st), err));
 	}
 	return UX_OK;
 }
 
 /* The 65,536 folders that may be are asked for by name: nothing else in there is ours. */
-static enum ux_code each_blob(struct ux_blobs *b, ux_blobs_each_fn *fn, void *ctx,
-			      struct ux_error *err)
+static enum ux_code blobs_fs_each_blob(struct ux_blobs *b, ux_blobs_each_fn *fn, void *ctx,
+				       struct ux_error *err)
 {
 	for (unsigned i = 0; i < 256; i++) {
 		char name[3];
 		snprintf(name, sizeof(name), "%02x", i);
-		ux_cleanup(close_fd) int outer =
-			openat(fs_of(b)->blobs, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+		ux_cleanup(blobs_fs_close_fd) int outer =
+			openat(blobs_fs_of(b)->blobs, name, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 		for (unsigned k = 0; k < 256 && outer >= 0; k++) {
 			snprintf(name, sizeof(name), "%02x", k);
 			if (faccessat(outer, name, F_OK, 0) == 0)
-				UX_TRY(each_file(outer, name, fn, ctx, err));
+				UX_TRY(blobs_fs_each_file(outer, name, fn, ctx, err));
 		}
 	}
 	return UX_OK;
 }
 
-static enum ux_code each_part(struct ux_blobs *b, ux_blobs_each_fn *fn, void *ctx,
-			      struct ux_error *err)
+static enum ux_code blobs_fs_each_part(struct ux_blobs *b, ux_blobs_each_fn *fn, void *ctx,
+				       struct ux_error *err)
 {
-	return each_file(fs_of(b)->uploads, ".", fn, ctx, err);
+	return blobs_fs_each_file(blobs_fs_of(b)->uploads, ".", fn, ctx, err);
 }
 
 static void blobs_close(struct ux_blobs *b)
 {
 	if (!b)
 		return;
-	struct blobs_fs *fs = fs_of(b);
-	close_fd(&fs->blobs);
-	close_fd(&fs->uploads);
+	struct blobs_fs *fs = blobs_fs_of(b);
+	blobs_fs_close_fd(&fs->blobs);
+	blobs_fs_close_fd(&fs->uploads);
 	free(fs);
 }
 
 enum ux_code ux_blobs_fs_open(struct ux_blobs **ret, const char *dir, struct ux_error *err)
 {
-	ux_cleanup(close_fd) int top = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ux_cleanup(blobs_fs_close_fd) int top = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (top < 0)
 		return ux_error_os(err, errno, "cannot open folder %s", dir);
 	struct blobs_fs *fs = calloc(1, sizeof(*fs));
@@ -297,14 +297,14 @@ enum ux_code ux_blobs_fs_open(struct ux_blobs **ret, const char *dir, struct ux_
 		return ux_error_nomem(err);
 	*fs = (struct blobs_fs){
 		.base = {UX_BLOBS_VERSION, part_open, part_write, part_map, part_commit, part_reset,
-			 part_close, part_size, part_remove, blob_open, blob_remove, each_blob,
-			 each_part, blobs_close},
+			 part_close, part_get_size, part_remove, blob_open, blob_remove,
+			 blobs_fs_each_blob, blobs_fs_each_part, blobs_close},
 		.blobs = -1,
 		.uploads = -1,
 	};
-	enum ux_code code = make_folder(top, "blobs", &fs->blobs, err);
+	enum ux_code code = blobs_fs_make_folder(top, "blobs", &fs->blobs, err);
 	if (code == UX_OK)
-		code = make_folder(top, "uploads", &fs->uploads, err);
+		code = blobs_fs_make_folder(top, "uploads", &fs->uploads, err);
 	if (code != UX_OK) {
 		blobs_close(&fs->base);
 		return code;

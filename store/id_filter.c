@@ -36,22 +36,22 @@ void ux_id_filter_destroy(struct ux_id_filter *f)
 	free(f);
 }
 
-static uint64_t hash_of(const char *ns, const char *id)
+static uint64_t id_filter_hash(const char *ns, const char *id)
 {
 	return ux_hash_mix(ux_hash_bytes(ux_bytes_cstr(ns)) + 1, ux_hash_bytes(ux_bytes_cstr(id)));
 }
 
 /* Bit number i of an ID: two halves of one hash make as many as are wanted. */
-static uint64_t bit_of(uint64_t hash, unsigned i)
+static uint64_t id_filter_bit(uint64_t hash, unsigned i)
 {
 	return hash + i * ((hash >> 32) | 1);
 }
 
 void ux_id_filter_add(struct ux_id_filter *f, const char *ns, const char *id)
 {
-	uint64_t hash = hash_of(ns, id);
+	uint64_t hash = id_filter_hash(ns, id);
 	for (unsigned i = 0; i < HASHES; i++) {
-		uint64_t bit = bit_of(hash, i) & f->mask;
+		uint64_t bit = id_filter_bit(hash, i) & f->mask;
 		atomic_fetch_or_explicit(&f->words[bit / 64], UINT64_C(1) << bit % 64,
 					 memory_order_release);
 	}
@@ -59,9 +59,9 @@ void ux_id_filter_add(struct ux_id_filter *f, const char *ns, const char *id)
 
 bool ux_id_filter_may_have(const struct ux_id_filter *f, const char *ns, const char *id)
 {
-	uint64_t hash = hash_of(ns, id);
+	uint64_t hash = id_filter_hash(ns, id);
 	for (unsigned i = 0; i < HASHES; i++) {
-		uint64_t bit = bit_of(hash, i) & f->mask;
+		uint64_t bit = id_filter_bit(hash, i) & f->mask;
 		uint64_t word = atomic_load_explicit(&f->words[bit / 64], memory_order_acquire);
 		if ((word >> bit % 64 & 1) == 0)
 			return false;

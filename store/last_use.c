@@ -5,17 +5,17 @@
 #include "map.h"
 #include "vec.h"
 
-static uint64_t number_hash(int64_t n)
+static uint64_t uses_hash(int64_t n)
 {
 	return ux_hash_u64((uint64_t)n);
 }
 
-static bool number_eq(int64_t a, int64_t b)
+static bool uses_eq(int64_t a, int64_t b)
 {
 	return a == b;
 }
 
-UX_MAP(uses, int64_t, ux_time, number_hash, number_eq);
+UX_MAP(uses, int64_t, ux_time, uses_hash, uses_eq);
 UX_VEC(touches, struct ux_touch);
 UX_VEC(key_touches, struct ux_key_touch);
 
@@ -29,7 +29,7 @@ void ux_last_use_init(struct ux_last_use *u, enum ux_used what)
 	pthread_mutex_init(&u->lock, NULL);
 }
 
-static void table_free(struct ux_last_use_table *t)
+static void last_use_table_free(struct ux_last_use_table *t)
 {
 	if (t)
 		uses_deinit(&t->uses);
@@ -38,13 +38,13 @@ static void table_free(struct ux_last_use_table *t)
 
 void ux_last_use_deinit(struct ux_last_use *u)
 {
-	table_free(u->table);
+	last_use_table_free(u->table);
 	pthread_mutex_destroy(&u->lock);
 	*u = (struct ux_last_use){0};
 }
 
 /* With the lock held. */
-static bool put(struct ux_last_use *u, int64_t number, ux_time time)
+static bool last_use_put(struct ux_last_use *u, int64_t number, ux_time time)
 {
 	bool fresh = false;
 	if (!u->table)
@@ -59,7 +59,7 @@ void ux_last_use_note(struct ux_last_use *u, int64_t number, ux_time now, bool u
 {
 	pthread_mutex_lock(&u->lock);
 	u->urgent |= urgent;
-	if (!put(u, number, now))
+	if (!last_use_put(u, number, now))
 		u->dropped = true;
 	pthread_mutex_unlock(&u->lock);
 }
@@ -72,7 +72,7 @@ bool ux_last_use_urgent(struct ux_last_use *u)
 	return urgent;
 }
 
-static struct ux_last_use_table *take(struct ux_last_use *u, bool *ret_dropped)
+static struct ux_last_use_table *last_use_take(struct ux_last_use *u, bool *ret_dropped)
 {
 	pthread_mutex_lock(&u->lock);
 	struct ux_last_use_table *t = u->table;
@@ -83,18 +83,18 @@ static struct ux_last_use_table *take(struct ux_last_use *u, bool *ret_dropped)
 	return t;
 }
 
-static void give_back(struct ux_last_use *u, const struct ux_last_use_table *t)
+static void last_use_give_back(struct ux_last_use *u, const struct ux_last_use_table *t)
 {
 	pthread_mutex_lock(&u->lock);
 	for (size_t i = 0; t && i < t->uses.cap; i++)
 		if (t->uses.entries[i].hash != 0 &&
-		    !put(u, t->uses.entries[i].key, t->uses.entries[i].value))
+		    !last_use_put(u, t->uses.entries[i].key, t->uses.entries[i].value))
 			u->dropped = true;
 	pthread_mutex_unlock(&u->lock);
 }
 
-static enum ux_code write_keys(const struct ux_last_use_table *t, struct ux_index *ix,
-			       struct ux_error *err)
+static enum ux_code last_use_write_keys(const struct ux_last_use_table *t, struct ux_index *ix,
+					struct ux_error *err)
 {
 	ux_cleanup(key_touches_deinit) struct key_touches v = {0};
 	for (size_t i = 0; i < t->uses.cap; i++) {
@@ -107,8 +107,8 @@ static enum ux_code write_keys(const struct ux_last_use_table *t, struct ux_inde
 	return ix->keys.touch(ix, v.data, v.size, err);
 }
 
-static enum ux_code write_modules(const struct ux_last_use_table *t, struct ux_index *ix,
-				  struct ux_error *err)
+static enum ux_code last_use_write_modules(const struct ux_last_use_table *t, struct ux_index *ix,
+					   struct ux_error *err)
 {
 	ux_cleanup(touches_deinit) struct touches v = {0};
 	for (size_t i = 0; i < t->uses.cap; i++) {
@@ -119,27 +119,27 @@ static enum ux_code write_modules(const struct ux_last_use_table *t, struct ux_i
 	return ix->modules.touch(ix, v.data, v.size, err);
 }
 
-static enum ux_code write(enum ux_used what, const struct ux_last_use_table *t, struct ux_index *ix,
-			  struct ux_error *err)
+static enum ux_code last_use_write(enum ux_used what, const struct ux_last_use_table *t,
+				   struct ux_index *ix, struct ux_error *err)
 {
 	switch (what) {
 	case UX_USED_MODULE:
-		return write_modules(t, ix, err);
+		return last_use_write_modules(t, ix, err);
 	case UX_USED_KEY:
 		break;
 	}
-	return write_keys(t, ix, err);
+	return last_use_write_keys(t, ix, err);
 }
 
 enum ux_code ux_last_use_flush(struct ux_last_use *u, struct ux_index *ix, bool *ret_complete,
 			       struct ux_error *err)
 {
 	bool dropped = false;
-	struct ux_last_use_table *t = take(u, &dropped);
-	enum ux_code code = t ? write(u->what, t, ix, err) : UX_OK;
+	struct ux_last_use_table *t = last_use_take(u, &dropped);
+	enum ux_code code = t ? last_use_write(u->what, t, ix, err) : UX_OK;
 	if (code != UX_OK)
-		give_back(u, t);
-	table_free(t);
+		last_use_give_back(u, t);
+	last_use_table_free(t);
 	if (code == UX_OK)
 		*ret_complete = !dropped;
 	return code;

@@ -26,7 +26,7 @@ enum ux_code ux_store_default_dir(char **ret, struct ux_error *err)
 }
 
 /* mkdir -p, for the owner alone: the index holds hashes of keys. */
-static enum ux_code make_folders(const char *dir, struct ux_error *err)
+static enum ux_code store_make_folders(const char *dir, struct ux_error *err)
 {
 	ux_cleanup(ux_free_ptr) char *path = strdup(dir);
 	if (!path)
@@ -46,7 +46,7 @@ static enum ux_code make_folders(const char *dir, struct ux_error *err)
 }
 
 /* SQLite would make it as readable as the umask allows; its log gets the mode of the file. */
-static enum ux_code make_index(const char *path, struct ux_error *err)
+static enum ux_code store_make_index(const char *path, struct ux_error *err)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -58,16 +58,16 @@ static enum ux_code make_index(const char *path, struct ux_error *err)
 enum ux_code ux_store_open_index(const char *dir, struct ux_index **ret, struct ux_error *err)
 {
 	ux_cleanup(ux_free_ptr) char *path = NULL;
-	UX_TRY(make_folders(dir, err));
+	UX_TRY(store_make_folders(dir, err));
 	if (asprintf(&path, "%s/index.sqlite", dir) < 0) {
 		path = NULL;
 		return ux_error_nomem(err);
 	}
-	UX_TRY(make_index(path, err));
+	UX_TRY(store_make_index(path, err));
 	return ux_index_sqlite_open(ret, path, err);
 }
 
-static enum ux_code take_lock(struct ux_store *s, const char *dir, struct ux_error *err)
+static enum ux_code store_lock_folder(struct ux_store *s, const char *dir, struct ux_error *err)
 {
 	ux_cleanup(ux_free_ptr) char *path = NULL;
 	if (asprintf(&path, "%s/lock", dir) < 0) {
@@ -83,10 +83,10 @@ static enum ux_code take_lock(struct ux_store *s, const char *dir, struct ux_err
 	return UX_OK;
 }
 
-static enum ux_code open_all(struct ux_store *s, const char *dir, struct ux_error *err)
+static enum ux_code store_open_all(struct ux_store *s, const char *dir, struct ux_error *err)
 {
-	UX_TRY(make_folders(dir, err));
-	UX_TRY(take_lock(s, dir, err));
+	UX_TRY(store_make_folders(dir, err));
+	UX_TRY(store_lock_folder(s, dir, err));
 	UX_TRY(ux_store_open_index(dir, &s->index, err));
 	return ux_blobs_fs_open(&s->blobs, dir, err);
 }
@@ -106,7 +106,7 @@ enum ux_code ux_store_check_backends(const struct ux_store *s, struct ux_error *
 
 static const char clock_name[] = "clock";
 
-static void init(struct ux_store *s)
+static void store_init(struct ux_store *s)
 {
 	*s = (struct ux_store){.lock_fd = -1};
 	pthread_mutex_init(&s->commit_lock, NULL);
@@ -116,7 +116,7 @@ static void init(struct ux_store *s)
 	ux_store_clock_init(&s->clock, 0);
 }
 
-static enum ux_code set_clock(struct ux_store *s, struct ux_error *err)
+static enum ux_code store_set_clock(struct ux_store *s, struct ux_error *err)
 {
 	ux_time stored = 0;
 	UX_TRY(s->index->number_get(s->index, clock_name, &stored, err));
@@ -125,7 +125,7 @@ static enum ux_code set_clock(struct ux_store *s, struct ux_error *err)
 	return UX_OK;
 }
 
-static enum ux_code free_jobs(struct ux_store *s, struct ux_error *err)
+static enum ux_code store_requeue_jobs(struct ux_store *s, struct ux_error *err)
 {
 	uint64_t n = 0;
 	UX_TRY(s->index->jobs.release(s->index, UX_STORE_OWNER, err));
@@ -134,22 +134,22 @@ static enum ux_code free_jobs(struct ux_store *s, struct ux_error *err)
 
 enum ux_code ux_store_open(struct ux_store *s, const char *dir, struct ux_error *err)
 {
-	init(s);
-	enum ux_code code = open_all(s, dir, err);
+	store_init(s);
+	enum ux_code code = store_open_all(s, dir, err);
 	if (code == UX_OK)
 		code = ux_store_check_backends(s, err);
 	if (code == UX_OK)
 		ux_index_own(s->index); /* by the lock */
 	if (code == UX_OK)
-		code = set_clock(s, err);
+		code = store_set_clock(s, err);
 	if (code == UX_OK)
-		code = free_jobs(s, err);
+		code = store_requeue_jobs(s, err);
 	if (code != UX_OK)
 		ux_store_close(s);
 	return code;
 }
 
-static enum ux_code check_folder(const char *dir, struct ux_error *err)
+static enum ux_code store_check_folder(const char *dir, struct ux_error *err)
 {
 	ux_cleanup(ux_free_ptr) char *path = NULL;
 	if (asprintf(&path, "%s/index.sqlite", dir) < 0) {
@@ -165,8 +165,8 @@ static enum ux_code check_folder(const char *dir, struct ux_error *err)
 
 enum ux_code ux_store_open_beside(struct ux_store *s, const char *dir, struct ux_error *err)
 {
-	init(s);
-	enum ux_code code = check_folder(dir, err);
+	store_init(s);
+	enum ux_code code = store_check_folder(dir, err);
 	if (code == UX_OK)
 		code = ux_store_open_index(dir, &s->index, err);
 	if (code == UX_OK)
@@ -174,7 +174,7 @@ enum ux_code ux_store_open_beside(struct ux_store *s, const char *dir, struct ux
 	if (code == UX_OK)
 		code = ux_store_check_backends(s, err);
 	if (code == UX_OK)
-		code = set_clock(s, err);
+		code = store_set_clock(s, err);
 	if (code != UX_OK)
 		ux_store_close(s);
 	return code;
@@ -237,7 +237,8 @@ struct sweep {
 	struct ux_sweep *done;
 };
 
-static enum ux_code sweep_blob(void *ctx, const char *name, int64_t age_s, struct ux_error *err)
+static enum ux_code store_sweep_blob(void *ctx, const char *name, int64_t age_s,
+				     struct ux_error *err)
 {
 	struct sweep *sw = ctx;
 	struct ux_blob_hash hash;
@@ -249,7 +250,8 @@ static enum ux_code sweep_blob(void *ctx, const char *name, int64_t age_s, struc
 	return UX_OK;
 }
 
-static enum ux_code sweep_part(void *ctx, const char *name, int64_t age_s, struct ux_error *err)
+static enum ux_code store_sweep_part(void *ctx, const char *name, int64_t age_s,
+				     struct ux_error *err)
 {
 	struct sweep *sw = ctx;
 	if (age_s < sw->grace_s || !ux_upload_uid_valid(ux_bytes_cstr(name)))
@@ -267,6 +269,6 @@ enum ux_code ux_store_sweep(struct ux_store *s, int64_t grace_s, ux_time now, bo
 	struct sweep sw = {s, grace_s, dry_run, ret};
 	if (!dry_run)
 		UX_TRY(s->index->uploads.expire(s->index, now - grace_s, &ret->uploads, err));
-	UX_TRY(s->blobs->each_part(s->blobs, sweep_part, &sw, err));
-	return s->blobs->each_blob(s->blobs, sweep_blob, &sw, err);
+	UX_TRY(s->blobs->each_part(s->blobs, store_sweep_part, &sw, err));
+	return s->blobs->each_blob(s->blobs, store_sweep_blob, &sw, err);
 }

@@ -29,7 +29,7 @@ const char *ux_check_problem_name(enum ux_check_problem problem)
 	return names[problem];
 }
 
-static void tell(struct check *c, const struct ux_check_one *one)
+static void check_report(struct check *c, const struct ux_check_one *one)
 {
 	c->sum->problems++;
 	c->sum->repaired += one->repaired;
@@ -39,8 +39,8 @@ static void tell(struct check *c, const struct ux_check_one *one)
 
 /* Compares the bytes of one blob with its row; false with *ret filled in but for hash and modules,
  * words having room for UX_ERROR_TEXT. */
-static bool is_right(struct check *c, const struct ux_blob_row *row, enum ux_check_problem *ret,
-		     struct ux_error *why)
+static bool check_blob(struct check *c, const struct ux_blob_row *row, enum ux_check_problem *ret,
+		       struct ux_error *why)
 {
 	struct ux_blobs *b = c->store->blobs;
 	struct ux_blob_hash hash;
@@ -72,8 +72,9 @@ static bool is_right(struct check *c, const struct ux_blob_row *row, enum ux_che
 }
 
 /* What was removed since the page was read is no problem. */
-static enum ux_code report(struct check *c, const struct ux_blob_row *row,
-			   enum ux_check_problem problem, const char *words, struct ux_error *err)
+static enum ux_code check_report_blob(struct check *c, const struct ux_blob_row *row,
+				      enum ux_check_problem problem, const char *words,
+				      struct ux_error *err)
 {
 	UX_ARENA(arena, PAGE_BUDGET);
 	struct ux_index *ix = c->store->index;
@@ -94,7 +95,7 @@ static enum ux_code report(struct check *c, const struct ux_blob_row *row,
 					 .id = users.n > 0 ? users.hits[0].id : "",
 					 .modules = users.n,
 					 .repaired = c->repair && sure};
-	tell(c, &one);
+	check_report(c, &one);
 	return UX_OK;
 }
 
@@ -104,9 +105,10 @@ static enum ux_code check_row(struct check *c, const struct ux_blob_row *row, st
 	enum ux_check_problem problem = UX_CHECK_COUNT;
 	c->sum->blobs++;
 	c->sum->bytes += row->size;
-	if (is_right(c, row, &problem, &why))
+	if (check_blob(c, row, &problem, &why))
 		return UX_OK;
-	return why.code == UX_ENOMEM ? ux_error_nomem(err) : report(c, row, problem, why.text, err);
+	return why.code == UX_ENOMEM ? ux_error_nomem(err)
+				     : check_report_blob(c, row, problem, why.text, err);
 }
 
 static enum ux_code check_rows(struct check *c, struct ux_error *err)
@@ -129,7 +131,8 @@ static enum ux_code check_rows(struct check *c, struct ux_error *err)
 	return UX_OK;
 }
 
-static enum ux_code count_garbage(void *ctx, const char *name, int64_t age_s, struct ux_error *err)
+static enum ux_code check_count_garbage(void *ctx, const char *name, int64_t age_s,
+					struct ux_error *err)
 {
 	struct check *c = ctx;
 	struct ux_index *ix = c->store->index;
@@ -154,7 +157,7 @@ static enum ux_code check_index(struct check *c, struct ux_error *err)
 		return UX_OK;
 	const struct ux_check_one one = {
 		.problem = UX_CHECK_INDEX, .hash = "", .words = why.text, .id = ""};
-	tell(c, &one);
+	check_report(c, &one);
 	c->repair = false; /* nothing is to be taken away on its word */
 	return UX_OK;
 }
@@ -178,7 +181,7 @@ static enum ux_code check_usage(struct check *c, struct ux_error *err)
 						 .words = words,
 						 .id = "",
 						 .repaired = c->repair};
-		tell(c, &one);
+		check_report(c, &one);
 	}
 	return UX_OK;
 }
@@ -191,7 +194,7 @@ enum ux_code ux_store_check(struct ux_store *s, bool with_repair, ux_check_fn *t
 	UX_TRY(check_index(&c, err));
 	UX_TRY(check_rows(&c, err));
 	UX_TRY(check_usage(&c, err));
-	UX_TRY(s->blobs->each_blob(s->blobs, count_garbage, &c, err));
+	UX_TRY(s->blobs->each_blob(s->blobs, check_count_garbage, &c, err));
 	return with_repair
 		       ? s->index->modules.requeue(s->index, ux_store_now(s), &ret->requeued, err)
 		       : UX_OK;

@@ -86,7 +86,7 @@ void ux_store_on_work(struct ux_store *s, void (*work)(void *ctx), void *ctx)
 	pthread_mutex_unlock(&s->work_lock);
 }
 
-static bool is_new_work(enum ux_code code, const struct ux_add_result *r)
+static bool commit_queued_work(enum ux_code code, const struct ux_add_result *r)
 {
 	return code == UX_OK && r->candidate != 0 && r->state == UX_CANDIDATE_PENDING;
 }
@@ -103,7 +103,7 @@ enum ux_code ux_store_commit_upload(struct ux_store *s, struct ux_blob_part *par
 		code = s->index->uploads.finish(s->index, up, cand, who, ux_store_now(s), ret, err);
 		commit_drop_refused(&c, code, ret);
 	}
-	if (is_new_work(code, ret))
+	if (commit_queued_work(code, ret))
 		store_wake(s);
 	return code;
 }
@@ -120,7 +120,7 @@ enum ux_code ux_store_commit_candidate(struct ux_store *s, struct ux_blob_part *
 		code = s->index->modules.add(s->index, what, cand, who, ux_store_now(s), ret, err);
 		commit_drop_refused(&c, code, ret);
 	}
-	if (is_new_work(code, ret))
+	if (commit_queued_work(code, ret))
 		store_wake(s);
 	return code;
 }

@@ -3,8 +3,6 @@
 #include "extract_job.h"
 
 #include "gsym_reader.h"
-#include "source_unpack.h"
-#include "split_pack.h"
 #include "upload_check.h"
 
 #include <errno.h>
@@ -35,7 +33,7 @@ struct work {
 	struct ux_add_result result;
 };
 
-static void work_deinit(struct work *w)
+static void extract_work_deinit(struct work *w)
 {
 	ux_file_unmap(&w->gsym);
 	for (int i = 0; i < UX_SANDBOX_FILE_COUNT; i++)
@@ -44,18 +42,18 @@ static void work_deinit(struct work *w)
 	ux_arena_deinit(&w->arena);
 }
 
-static struct ux_index *index_of(const struct work *w)
+static struct ux_index *extract_index(const struct work *w)
 {
 	return w->x->store->index;
 }
 
-static ux_time now_of(const struct work *w)
+static ux_time extract_now(const struct work *w)
 {
 	return ux_store_now(w->x->store);
 }
 
 /* A file without a name, gone with its descriptor. */
-static enum ux_code open_scratch(const struct work *w, int *ret, struct ux_error *err)
+static enum ux_code extract_open_scratch(const struct work *w, int *ret, struct ux_error *err)
 {
 	const char *folder = w->x->options->scratch ? w->x->options->scratch : "/var/tmp";
 	*ret = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
@@ -64,15 +62,15 @@ static enum ux_code open_scratch(const struct work *w, int *ret, struct ux_error
 	return *ret >= 0 ? UX_OK : ux_error_os(err, errno, "cannot make a file in %.80s", folder);
 }
 
-static enum ux_code open_candidate(struct work *w, const struct ux_candidate *c,
-				   enum ux_sandbox_file as, struct ux_error *err)
+static enum ux_code extract_open_candidate(struct work *w, const struct ux_candidate *c,
+					   enum ux_sandbox_file as, struct ux_error *err)
 {
 	struct ux_blobs *b = w->x->store->blobs;
 	return ux_blobs_open(b, &c->blob, c->size, &w->files[as], err);
 }
 
 /* An unstripped executable is no half of a stripped one, which is only poorer. */
-static const struct ux_candidate *other_half(const struct ux_module *m, bool is_debug)
+static const struct ux_candidate *extract_other_half(const struct ux_module *m, bool is_debug)
 {
 	if (is_debug)
 		return ux_module_elf(m, UX_HOLDS_CODE);
@@ -86,12 +84,12 @@ static const struct ux_candidate *other_half(const struct ux_module *m, bool is_
 }
 
 /* The files of split units that the module has, and the candidate. */
-static enum ux_code open_split(struct work *w, struct ux_error *err)
+static enum ux_code extract_open_split(struct work *w, struct ux_error *err)
 {
 	int *fd = &w->files[UX_SANDBOX_SPLIT];
 	if (!ux_split_pack_has(&w->module, &w->candidate))
 		return UX_OK;
-	UX_TRY(open_scratch(w, fd, err));
+	UX_TRY(extract_open_scratch(w, fd, err));
 	return ux_split_pack_write(w->x->store->blobs, &w->module, &w->candidate, *fd, err);
 }
 
@@ -99,20 +97,20 @@ static enum ux_code open_split(struct work *w, struct ux_error *err)
  * The executable first and its debug file with it, whichever of the two came last. A file that
  * turns out to be of the other kind is read alone.
  */
-static enum ux_code open_files(struct work *w, struct ux_error *err)
+static enum ux_code extract_open_files(struct work *w, struct ux_error *err)
 {
 	bool is_debug = w->candidate.kind == UX_KIND_DEBUGINFO;
-	const struct ux_candidate *other = other_half(&w->module, is_debug);
-	UX_TRY(open_scratch(w, &w->files[UX_SANDBOX_GSYM], err));
-	UX_TRY(open_split(w, err));
+	const struct ux_candidate *other = extract_other_half(&w->module, is_debug);
+	UX_TRY(extract_open_scratch(w, &w->files[UX_SANDBOX_GSYM], err));
+	UX_TRY(extract_open_split(w, err));
 	if (!other || other->number == w->candidate.number)
-		return open_candidate(w, &w->candidate, UX_SANDBOX_EXE, err);
+		return extract_open_candidate(w, &w->candidate, UX_SANDBOX_EXE, err);
 	w->is_debug_of_pair = is_debug;
-	UX_TRY(open_candidate(w, is_debug ? other : &w->candidate, UX_SANDBOX_EXE, err));
-	return open_candidate(w, is_debug ? &w->candidate : other, UX_SANDBOX_DEBUG, err);
+	UX_TRY(extract_open_candidate(w, is_debug ? other : &w->candidate, UX_SANDBOX_EXE, err));
+	return extract_open_candidate(w, is_debug ? &w->candidate : other, UX_SANDBOX_DEBUG, err);
 }
 
-static void close_file(struct work *w, enum ux_sandbox_file which)
+static void extract_close_file(struct work *w, enum ux_sandbox_file which)
 {
 	if (w->files[which] >= 0)
 		close(w->files[which]);
@@ -120,12 +118,12 @@ static void close_file(struct work *w, enum ux_sandbox_file which)
 }
 
 /* Alone after all: what the other file has to do with this one is not this one's fault. */
-static enum ux_code extract_alone(struct work *w, struct ux_error *err)
+static enum ux_code extract_run_alone(struct work *w, struct ux_error *err)
 {
 	w->is_debug_of_pair = false;
-	close_file(w, UX_SANDBOX_EXE);
-	close_file(w, UX_SANDBOX_DEBUG);
-	UX_TRY(open_candidate(w, &w->candidate, UX_SANDBOX_EXE, err));
+	extract_close_file(w, UX_SANDBOX_EXE);
+	extract_close_file(w, UX_SANDBOX_DEBUG);
+	UX_TRY(extract_open_candidate(w, &w->candidate, UX_SANDBOX_EXE, err));
 	if (ftruncate(w->files[UX_SANDBOX_GSYM], 0) != 0 ||
 	    lseek(w->files[UX_SANDBOX_GSYM], 0, SEEK_SET) != 0)
 		return ux_error_os(err, errno, "cannot empty a file");
@@ -133,20 +131,20 @@ static enum ux_code extract_alone(struct work *w, struct ux_error *err)
 				  &w->found, err);
 }
 
-static enum ux_code extract(struct work *w, struct ux_error *err)
+static enum ux_code extract_run(struct work *w, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ux_sandbox_extract(w->files, &w->x->options->limits,
 					       w->x->options->program, &w->found, &why);
 	if (code != UX_OK && w->files[UX_SANDBOX_DEBUG] >= 0)
-		return extract_alone(w, err);
+		return extract_run_alone(w, err);
 	if (code != UX_OK && err)
 		*err = why;
 	return code;
 }
 
 /* What the bytes are, now that somebody has looked. */
-static enum ux_code measure(struct work *w, struct ux_error *err)
+static enum ux_code extract_measure(struct work *w, struct ux_error *err)
 {
 	struct ux_settled *s = &w->settled;
 	const struct ux_sandbox_found *f = &w->found;
@@ -176,7 +174,7 @@ static enum ux_code measure(struct work *w, struct ux_error *err)
 }
 
 /* The child's work is a stranger's: it is read as an upload is. */
-static enum ux_code check_gsym(struct work *w, struct ux_error *err)
+static enum ux_code extract_check_gsym(struct work *w, struct ux_error *err)
 {
 	struct ux_candidate *d = &w->derived;
 	UX_TRY(ux_file_map_fd(w->files[UX_SANDBOX_GSYM], &w->gsym, err));
@@ -199,14 +197,15 @@ static enum ux_code check_gsym(struct work *w, struct ux_error *err)
 	return UX_OK;
 }
 
-static enum ux_code settle(struct work *w, struct ux_error *err)
+static enum ux_code extract_settle(struct work *w, struct ux_error *err)
 {
 	return ux_store_commit_settled(w->x->store, w->candidate.number, &w->settled, w->gsym.bytes,
 				       &w->result, err);
 }
 
 /* The bytes can never become right. */
-static enum ux_code settle_failed(struct work *w, const struct ux_error *why, struct ux_error *err)
+static enum ux_code extract_settle_failed(struct work *w, const struct ux_error *why,
+					  struct ux_error *err)
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	ux_error_format(why, text, sizeof(text));
@@ -217,50 +216,50 @@ static enum ux_code settle_failed(struct work *w, const struct ux_error *why, st
 					 .reason = reason,
 					 .kind = w->candidate.kind,
 					 .parser = UX_EXTRACTOR_PARSER};
-	return settle(w, err);
+	return extract_settle(w, err);
 }
 
 /* Is it the machine's fault, so that it may work another time? */
-static bool is_passing(const struct ux_error *why)
+static bool extract_is_transient(const struct ux_error *why)
 {
 	return why->code == UX_ENOMEM || why->code == UX_EUNAVAILABLE || why->os_errno != 0;
 }
 
 /* What can never be read is failed; what may be another time is the caller's failure, too. */
-static enum ux_code settle_or_retry(struct work *w, enum ux_code code, const struct ux_error *why,
-				    struct ux_error *err)
+static enum ux_code extract_settle_or_retry(struct work *w, enum ux_code code,
+					    const struct ux_error *why, struct ux_error *err)
 {
-	if (!is_passing(why))
-		return settle_failed(w, why, err);
+	if (!extract_is_transient(why))
+		return extract_settle_failed(w, why, err);
 	if (err)
 		*err = *why;
 	return code;
 }
 
-static enum ux_code settle_measured(struct work *w, bool has_gsym, struct ux_error *err)
+static enum ux_code extract_settle_measured(struct work *w, bool has_gsym, struct ux_error *err)
 {
 	if (has_gsym) {
-		UX_TRY(check_gsym(w, err));
+		UX_TRY(extract_check_gsym(w, err));
 		w->settled.derived = &w->derived;
 	}
-	return settle(w, err);
+	return extract_settle(w, err);
 }
 
 /* An archive that can never be read is failed, as an ELF file is. */
-static enum ux_code read_sources(struct work *w, struct ux_error *err)
+static enum ux_code extract_sources(struct work *w, struct ux_error *err)
 {
 	const struct ux_extractor_options *o = w->x->options;
 	struct ux_error why = UX_ERROR_INIT;
-	UX_TRY(open_scratch(w, &w->files[UX_SANDBOX_GSYM], err));
+	UX_TRY(extract_open_scratch(w, &w->files[UX_SANDBOX_GSYM], err));
 	enum ux_code code = ux_source_unpack(w->x->store, &w->candidate, o->limits, o->program,
 					     w->files[UX_SANDBOX_GSYM], &why);
 	if (code == UX_OK)
-		return settle(w, err);
-	return settle_or_retry(w, code, &why, err);
+		return extract_settle(w, err);
+	return extract_settle_or_retry(w, code, &why, err);
 }
 
 /* Others of its kind are yet to be looked at: the last one has all of them extracted. */
-static bool has_followers(const struct work *w)
+static bool extract_has_followers(const struct work *w)
 {
 	for (size_t i = 0; i < w->module.n_candidates; i++) {
 		const struct ux_candidate *c = &w->module.candidates[i];
@@ -273,19 +272,19 @@ static bool has_followers(const struct work *w)
 
 /* The linked file that has the skeletons, with its other half: *ret_any is false when it is not
  * here yet. */
-static enum ux_code open_linked(struct work *w, bool *ret_any, struct ux_error *err)
+static enum ux_code extract_open_linked(struct work *w, bool *ret_any, struct ux_error *err)
 {
 	const struct ux_candidate *code = ux_module_elf(&w->module, UX_HOLDS_CODE);
-	const struct ux_candidate *debug = other_half(&w->module, /* is_debug= */ false);
+	const struct ux_candidate *debug = extract_other_half(&w->module, /* is_debug= */ false);
 	*ret_any = code || debug;
 	if (!*ret_any)
 		return UX_OK;
-	close_file(w, UX_SANDBOX_EXE);
-	UX_TRY(open_candidate(w, code ? code : debug, UX_SANDBOX_EXE, err));
+	extract_close_file(w, UX_SANDBOX_EXE);
+	UX_TRY(extract_open_candidate(w, code ? code : debug, UX_SANDBOX_EXE, err));
 	if (code && debug)
-		UX_TRY(open_candidate(w, debug, UX_SANDBOX_DEBUG, err));
-	UX_TRY(open_scratch(w, &w->files[UX_SANDBOX_GSYM], err));
-	return open_split(w, err);
+		UX_TRY(extract_open_candidate(w, debug, UX_SANDBOX_DEBUG, err));
+	UX_TRY(extract_open_scratch(w, &w->files[UX_SANDBOX_GSYM], err));
+	return extract_open_split(w, err);
 }
 
 /* What the linked file gives with all the files of its split units; not being able to is not the
@@ -296,25 +295,25 @@ static enum ux_code extract_split(struct work *w, struct ux_error *err)
 	struct ux_settled own = w->settled;
 	struct ux_error why = UX_ERROR_INIT;
 	bool any = false;
-	if (has_followers(w))
-		return settle(w, err);
-	UX_TRY(open_linked(w, &any, err));
+	if (extract_has_followers(w))
+		return extract_settle(w, err);
+	UX_TRY(extract_open_linked(w, &any, err));
 	enum ux_code code =
 		any ? ux_sandbox_extract(w->files, &o->limits, o->program, &w->found, &why)
 		    : UX_ENOTFOUND;
 	if (code == UX_OK) {
-		UX_TRY(measure(w, err)); /* the GSYM is of the linked file's IDs */
-		code = check_gsym(w, &why);
+		UX_TRY(extract_measure(w, err)); /* the GSYM is of the linked file's IDs */
+		code = extract_check_gsym(w, &why);
 	}
-	if (code != UX_OK && is_passing(&why))
-		return settle_or_retry(w, code, &why, err);
+	if (code != UX_OK && extract_is_transient(&why))
+		return extract_settle_or_retry(w, code, &why, err);
 	own.derived = code == UX_OK ? &w->derived : NULL;
 	w->settled = own;
-	return settle(w, err);
+	return extract_settle(w, err);
 }
 
 /* The others waited for this one, which cannot be read: another one's job has them extracted. */
-static void hand_over(struct work *w)
+static void extract_hand_over(struct work *w)
 {
 	int64_t number = 0;
 	for (size_t i = 0; i < w->module.n_candidates && number == 0; i++) {
@@ -322,32 +321,32 @@ static void hand_over(struct work *w)
 		if (ux_kind_is_split(c->kind) && c->state == UX_CANDIDATE_READY)
 			number = c->number;
 	}
-	if (number == 0 || has_followers(w))
+	if (number == 0 || extract_has_followers(w))
 		return;
 	(void)!ux_store_extract(w->x->store, w->job.ns, number, NULL);
 }
 
 /* A file of split units is looked at alone, and then read with the file that names it. */
-static enum ux_code read_split(struct work *w, struct ux_error *err)
+static enum ux_code extract_read_split(struct work *w, struct ux_error *err)
 {
 	const struct ux_extractor_options *o = w->x->options;
 	struct ux_error why = UX_ERROR_INIT;
-	UX_TRY(open_candidate(w, &w->candidate, UX_SANDBOX_EXE, err));
+	UX_TRY(extract_open_candidate(w, &w->candidate, UX_SANDBOX_EXE, err));
 	enum ux_code code =
 		ux_sandbox_look(w->files[UX_SANDBOX_EXE], &o->limits, o->program, &w->found, &why);
 	if (code == UX_OK) {
 		w->found.ids.size = 0; /* the module's are what was announced */
-		UX_TRY(measure(w, err));
+		UX_TRY(extract_measure(w, err));
 		return extract_split(w, err);
 	}
-	code = settle_or_retry(w, code, &why, err);
+	code = extract_settle_or_retry(w, code, &why, err);
 	if (code == UX_OK)
-		hand_over(w);
+		extract_hand_over(w);
 	return code;
 }
 
 /* An ELF file without any symbols is no failure: it serves debuggers. */
-static enum ux_code read_candidate(struct work *w, struct ux_error *err)
+static enum ux_code extract_candidate(struct work *w, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
 	w->settled = (struct ux_settled){.state = UX_CANDIDATE_READY,
@@ -355,53 +354,54 @@ static enum ux_code read_candidate(struct work *w, struct ux_error *err)
 					 .kind = w->candidate.kind,
 					 .parser = UX_EXTRACTOR_PARSER};
 	if (w->candidate.kind == UX_KIND_SOURCES)
-		return read_sources(w, err);
+		return extract_sources(w, err);
 	if (ux_kind_is_split(w->candidate.kind))
-		return read_split(w, err);
-	UX_TRY(open_files(w, err));
-	enum ux_code code = extract(w, &why);
+		return extract_read_split(w, err);
+	UX_TRY(extract_open_files(w, err));
+	enum ux_code code = extract_run(w, &why);
 	bool nameless = code == UX_ENOTFOUND && why.os_errno == 0;
 	if (code == UX_OK || nameless) {
 		why = (struct ux_error)UX_ERROR_INIT;
-		UX_TRY(measure(w, err));
-		code = settle_measured(w, code == UX_OK, &why);
+		UX_TRY(extract_measure(w, err));
+		code = extract_settle_measured(w, code == UX_OK, &why);
 		if (code == UX_OK || (code == UX_ENOTFOUND && why.os_errno == 0))
 			return code;
 	}
-	return settle_or_retry(w, code, &why, err);
+	return extract_settle_or_retry(w, code, &why, err);
 }
 
-static enum ux_code find_candidate(struct work *w, struct ux_error *err)
+static enum ux_code extract_find_candidate(struct work *w, struct ux_error *err)
 {
-	struct ux_index *ix = index_of(w);
+	struct ux_index *ix = extract_index(w);
 	UX_TRY(ix->modules.candidate(ix, w->job.candidate, &w->arena, &w->candidate, &w->of, err));
 	return ix->modules.find(ix, w->of.ns, w->of.id, &w->arena, &w->module, err);
 }
 
-static ux_time next_try(const struct work *w)
+static ux_time extract_next_try(const struct work *w)
 {
 	unsigned shift = ux_min(w->job.attempts, 10U);
-	return now_of(w) + ((int64_t)RETRY_S << (shift > 0 ? shift - 1 : 0));
+	return extract_now(w) + ((int64_t)RETRY_S << (shift > 0 ? shift - 1 : 0));
 }
 
 /* After a failure that was not the bytes'. */
-static void try_again(struct work *w, const struct ux_error *why)
+static void extract_retry(struct work *w, const struct ux_error *why)
 {
-	struct ux_index *ix = index_of(w);
+	struct ux_index *ix = extract_index(w);
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	ux_error_format(why, text, sizeof(text));
 	if (w->job.attempts < UX_EXTRACTOR_ATTEMPTS_MOST) {
-		(void)!ix->jobs.retry(ix, w->job.number, w->x->owner, next_try(w), text, NULL);
+		(void)!ix->jobs.retry(ix, w->job.number, w->x->owner, extract_next_try(w), text,
+				      NULL);
 		return;
 	}
 	bool was_ready = w->candidate.state == UX_CANDIDATE_READY; /* and serves debuggers still */
-	if (!was_ready && settle_failed(w, why, NULL) == UX_OK)
+	if (!was_ready && extract_settle_failed(w, why, NULL) == UX_OK)
 		(void)!ix->jobs.done(ix, w->job.number, w->x->owner, NULL);
 	else
 		(void)!ix->jobs.give_up(ix, w->job.number, w->x->owner, text, NULL);
 }
 
-static void report(const struct work *w, const struct ux_error *why, enum ux_code code)
+static void extract_report(const struct work *w, const struct ux_error *why, enum ux_code code)
 {
 	const struct ux_extractor_options *o = w->x->options;
 	const struct ux_extracted_one one = {
@@ -417,7 +417,7 @@ static void report(const struct work *w, const struct ux_error *why, enum ux_cod
 		o->log(o->log_ctx, &one);
 }
 
-static bool has_child(const struct work *w)
+static bool extract_has_child(const struct work *w)
 {
 	for (size_t i = 0; i < w->module.n_candidates; i++)
 		if (w->module.candidates[i].parent == w->candidate.number)
@@ -427,20 +427,20 @@ static bool has_child(const struct work *w)
 
 /* Also of one that is ready: its GSYM was evicted and is asked for again, or it came from an
  * upstream and served debuggers at once. */
-static bool has_work(const struct work *w)
+static bool extract_has_work(const struct work *w)
 {
 	return w->candidate.state == UX_CANDIDATE_PENDING ||
 	       (w->candidate.kind != UX_KIND_SOURCES && w->candidate.state == UX_CANDIDATE_READY &&
-		!has_child(w));
+		!extract_has_child(w));
 }
 
-static void run_job(struct work *w)
+static void extract_run_job(struct work *w)
 {
-	struct ux_index *ix = index_of(w);
+	struct ux_index *ix = extract_index(w);
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = find_candidate(w, &why);
-	if (code == UX_OK && has_work(w))
-		code = read_candidate(w, &why);
+	enum ux_code code = extract_find_candidate(w, &why);
+	if (code == UX_OK && extract_has_work(w))
+		code = extract_candidate(w, &why);
 	if (code == UX_OK || code == UX_ENOTFOUND) { /* gone meanwhile: nothing to do */
 		(void)!ix->jobs.done(ix, w->job.number, w->x->owner, NULL);
 		if (code == UX_OK)
@@ -448,21 +448,21 @@ static void run_job(struct work *w)
 	} else if (w->x->is_stopping(w->x->ctx)) { /* not its fault: the next server does it */
 		(void)!ix->jobs.release(ix, w->x->owner, NULL);
 	} else {
-		try_again(w, &why);
+		extract_retry(w, &why);
 	}
-	report(w, &why, code);
+	extract_report(w, &why, code);
 }
 
 bool ux_extract_job_step(const struct ux_extract_place *x)
 {
-	ux_cleanup(work_deinit) struct work w = {.x = x, .files = UX_SANDBOX_NO_FILES};
+	ux_cleanup(extract_work_deinit) struct work w = {.x = x, .files = UX_SANDBOX_NO_FILES};
 	struct ux_index *ix = x->store->index;
 	/* A pair is read twice when the two do not fit. */
 	int64_t lease = 4 * (int64_t)x->options->limits.seconds + LEASE_SPARE_S;
 	ux_arena_init(&w.arena, ARENA_MOST);
-	if (ix->jobs.take(ix, UX_JOB_EXTRACT, x->owner, now_of(&w), lease, &w.arena, &w.job,
+	if (ix->jobs.take(ix, UX_JOB_EXTRACT, x->owner, extract_now(&w), lease, &w.arena, &w.job,
 			  NULL) != UX_OK)
 		return false;
-	run_job(&w);
+	extract_run_job(&w);
 	return true;
 }

@@ -27,7 +27,7 @@ struct ux_extractor {
 	int stop_fd; /* an eventfd that a child at work ends by */
 };
 
-static bool is_stopping(void *ctx)
+static bool extractor_is_stopping(void *ctx)
 {
 	struct ux_extractor *x = ctx;
 	pthread_mutex_lock(&x->lock);
@@ -43,14 +43,14 @@ bool ux_extractor_step(struct ux_extractor *x)
 		.cache = x->cache,
 		.options = &x->options,
 		.owner = owner,
-		.is_stopping = is_stopping,
+		.is_stopping = extractor_is_stopping,
 		.ctx = x,
 	};
 	return ux_extract_job_step(&place);
 }
 
 /* Seconds until there may be something to do. */
-static int64_t idle_seconds(struct ux_extractor *x)
+static int64_t extractor_idle_seconds(struct ux_extractor *x)
 {
 	struct ux_index *ix = x->store->index;
 	ux_time due = INT64_MAX, now = ux_store_now(x->store);
@@ -60,9 +60,9 @@ static int64_t idle_seconds(struct ux_extractor *x)
 }
 
 /* False: it is to stop. */
-static bool wait_for_work(struct ux_extractor *x)
+static bool extractor_wait(struct ux_extractor *x)
 {
-	int64_t seconds = idle_seconds(x);
+	int64_t seconds = extractor_idle_seconds(x);
 	struct timespec until = ux_clock_timespec(ux_clock_ns() + seconds * UX_CLOCK_NS_IN_S);
 	int r = 0;
 	pthread_mutex_lock(&x->lock);
@@ -74,13 +74,13 @@ static bool wait_for_work(struct ux_extractor *x)
 	return go_on;
 }
 
-static void *run(void *ctx)
+static void *extractor_run(void *ctx)
 {
 	struct ux_extractor *x = ctx;
 	do {
-		while (!is_stopping(x) && ux_extractor_step(x))
+		while (!extractor_is_stopping(x) && ux_extractor_step(x))
 			;
-	} while (wait_for_work(x));
+	} while (extractor_wait(x));
 	return NULL;
 }
 
@@ -96,7 +96,7 @@ static void extractor_wake(void *ctx)
 
 /* What an earlier process was at comes again at once, and so does what an older one could not read.
  */
-static enum ux_code take_up(struct ux_extractor *x, struct ux_error *err)
+static enum ux_code extractor_resume(struct ux_extractor *x, struct ux_error *err)
 {
 	struct ux_index *ix = x->store->index;
 	ux_time now = ux_store_now(x->store);
@@ -106,7 +106,7 @@ static enum ux_code take_up(struct ux_extractor *x, struct ux_error *err)
 	return ix->modules.retry_failed(ix, UX_EXTRACTOR_PARSER, now, &n, err);
 }
 
-static void init_locks(struct ux_extractor *x)
+static void extractor_init_locks(struct ux_extractor *x)
 {
 	pthread_condattr_t attr;
 	pthread_condattr_init(&attr);
@@ -126,11 +126,11 @@ enum ux_code ux_extractor_open(struct ux_extractor **ret, struct ux_store *store
 	x->store = store;
 	x->cache = cache;
 	x->options = *options;
-	init_locks(x);
+	extractor_init_locks(x);
 	x->stop_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
 	x->options.limits.stop = &x->stop_fd;
 	enum ux_code code = x->stop_fd < 0 ? ux_error_os(err, errno, "cannot make an eventfd")
-					   : take_up(x, err);
+					   : extractor_resume(x, err);
 	if (code != UX_OK) {
 		ux_extractor_stop(x);
 		return code;
@@ -142,7 +142,7 @@ enum ux_code ux_extractor_open(struct ux_extractor **ret, struct ux_store *store
 
 enum ux_code ux_extractor_start(struct ux_extractor *x, struct ux_error *err)
 {
-	int r = pthread_create(&x->thread, NULL, run, x);
+	int r = pthread_create(&x->thread, NULL, extractor_run, x);
 	if (r != 0)
 		return ux_error_os(err, r, "cannot start the thread that extracts");
 	x->started = true;

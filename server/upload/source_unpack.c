@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* An uploaded bundle of sources to files that can be asked for. */
-#include "source_unpack.h"
+#include "extract_job.h"
 
 #include "source_pack.h"
 
@@ -11,9 +11,9 @@ enum {
 	BLOCKS = UX_SOURCE_PACK_TABLE_MOST + (1 << 20) /* of a pack, besides its contents */
 };
 
-static enum ux_code unpack(struct ux_store *s, const struct ux_candidate *c,
-			   struct ux_sandbox_limits limits, const char *program, int scratch,
-			   struct ux_error *err)
+static enum ux_code sources_unpack(struct ux_store *s, const struct ux_candidate *c,
+				   struct ux_sandbox_limits limits, const char *program,
+				   int scratch, struct ux_error *err)
 {
 	int archive = -1;
 	limits.output = UX_SOURCES_BYTES_MOST + BLOCKS;
@@ -23,9 +23,9 @@ static enum ux_code unpack(struct ux_store *s, const struct ux_candidate *c,
 	return code;
 }
 
-static struct ux_source *make_rows(const struct ux_packed_source *files, size_t n,
-				   const struct ux_blob_hash *blob, uint64_t blob_size,
-				   struct ux_arena *arena)
+static struct ux_source *sources_make_rows(const struct ux_packed_source *files, size_t n,
+					   const struct ux_blob_hash *blob, uint64_t blob_size,
+					   struct ux_arena *arena)
 {
 	struct ux_source *rows = ux_arena_array(arena, struct ux_source, n + 1);
 	for (size_t i = 0; rows && i < n; i++)
@@ -45,11 +45,11 @@ enum ux_code ux_source_unpack(struct ux_store *s, const struct ux_candidate *c,
 	ux_cleanup(ux_file_unmap) struct ux_mapping pack = {0};
 	struct ux_packed_source *files = NULL;
 	size_t n = 0;
-	UX_TRY(unpack(s, c, limits, program, scratch, err));
+	UX_TRY(sources_unpack(s, c, limits, program, scratch, err));
 	UX_TRY(ux_file_map_fd(scratch, &pack, err));
 	UX_TRY(ux_source_pack_read(pack.bytes, &arena, &files, &n, err));
 	struct ux_blob_hash blob = ux_blob_hash_of(pack.bytes);
-	const struct ux_source *rows = make_rows(files, n, &blob, pack.bytes.size, &arena);
+	const struct ux_source *rows = sources_make_rows(files, n, &blob, pack.bytes.size, &arena);
 	if (!rows)
 		return ux_arena_fail(&arena, err);
 	return ux_store_commit_sources(s, c->number, pack.bytes, &blob, rows, n, err);

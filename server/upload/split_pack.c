@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of split units in one archive. */
-#include "split_pack.h"
+#include "extract_job.h"
 
 #include "file.h"
 
 #include <unistd.h>
 
-static bool is_taken(const struct ux_candidate *c, const struct ux_candidate *more)
+static bool split_pack_includes(const struct ux_candidate *c, const struct ux_candidate *more)
 {
 	return ux_kind_is_split(c->kind) &&
 	       (c->state == UX_CANDIDATE_READY || c->number == more->number);
@@ -15,14 +15,14 @@ static bool is_taken(const struct ux_candidate *c, const struct ux_candidate *mo
 bool ux_split_pack_has(const struct ux_module *m, const struct ux_candidate *more)
 {
 	for (size_t i = 0; i < m->n_candidates; i++)
-		if (is_taken(&m->candidates[i], more))
+		if (split_pack_includes(&m->candidates[i], more))
 			return true;
 	return false;
 }
 
 /* A member: 60 bytes of header, the file, a byte to make it even. */
-static enum ux_code put(struct ux_blobs *blobs, const struct ux_candidate *c, uint64_t *left,
-			int fd, struct ux_error *err)
+static enum ux_code split_pack_write_member(struct ux_blobs *blobs, const struct ux_candidate *c,
+					    uint64_t *left, int fd, struct ux_error *err)
 {
 	char header[64];
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
@@ -43,13 +43,14 @@ static enum ux_code put(struct ux_blobs *blobs, const struct ux_candidate *c, ui
 }
 
 /* The newest but those above `below`; NULL: there is none. */
-static const struct ux_candidate *newest(const struct ux_module *m, const struct ux_candidate *more,
-					 int64_t below)
+static const struct ux_candidate *split_pack_newest(const struct ux_module *m,
+						    const struct ux_candidate *more, int64_t below)
 {
 	const struct ux_candidate *best = NULL;
 	for (size_t i = 0; i < m->n_candidates; i++) {
 		const struct ux_candidate *c = &m->candidates[i];
-		if (is_taken(c, more) && c->number < below && (!best || c->number > best->number))
+		if (split_pack_includes(c, more) && c->number < below &&
+		    (!best || c->number > best->number))
 			best = c;
 	}
 	return best;
@@ -61,7 +62,7 @@ enum ux_code ux_split_pack_write(struct ux_blobs *blobs, const struct ux_module 
 	uint64_t left = UX_SPLIT_PACK_MOST;
 	const struct ux_candidate *c;
 	UX_TRY(ux_file_write(fd, UX_STR("!<arch>\n"), err));
-	for (int64_t below = INT64_MAX; (c = newest(m, more, below)); below = c->number)
-		UX_TRY(put(blobs, c, &left, fd, err));
+	for (int64_t below = INT64_MAX; (c = split_pack_newest(m, more, below)); below = c->number)
+		UX_TRY(split_pack_write_member(blobs, c, &left, fd, err));
 	return UX_OK;
 }

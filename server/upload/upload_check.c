@@ -9,7 +9,7 @@
 #include "id.h"
 
 /* A GSYM of version 1 keeps at most UX_GSYM_UUID_MOST bytes of a longer identity. */
-static bool same_bytes(const struct ux_id *id, struct ux_bytes uuid)
+static bool uuid_same_bytes(const struct ux_id *id, struct ux_bytes uuid)
 {
 	struct ux_bytes mine = ux_bytes(id->bytes, id->size);
 	return ux_bytes_eq(mine, uuid) ||
@@ -17,7 +17,7 @@ static bool same_bytes(const struct ux_id *id, struct ux_bytes uuid)
 }
 
 /* Go build IDs are text that no GSYM holds; a File ID says nothing against a build ID. */
-static enum ux_code check_uuid(struct ux_bytes uuid, const char *const *ids, size_t n_ids,
+static enum ux_code uuid_check(struct ux_bytes uuid, const char *const *ids, size_t n_ids,
 			       struct ux_error *err)
 {
 	const char *other = NULL;
@@ -26,7 +26,7 @@ static enum ux_code check_uuid(struct ux_bytes uuid, const char *const *ids, siz
 	for (size_t i = 0; i < n_ids; i++) {
 		struct ux_id id;
 		UX_TRY(ux_id_parse(ux_bytes_cstr(ids[i]), &id, err));
-		if (id.type != UX_ID_GO && same_bytes(&id, uuid))
+		if (id.type != UX_ID_GO && uuid_same_bytes(&id, uuid))
 			return UX_OK;
 		if (id.type == UX_ID_GNU || id.type == UX_ID_UUID)
 			other = ids[i];
@@ -39,7 +39,7 @@ static enum ux_code check_uuid(struct ux_bytes uuid, const char *const *ids, siz
 			    uuid.size > UX_GSYM_UUID_MOST ? "..." : "", other);
 }
 
-static enum ux_quality rank(const struct ux_counts *c, enum ux_quality claim)
+static enum ux_quality upload_rank(const struct ux_counts *c, enum ux_quality claim)
 {
 	if (c->inlines > 0)
 		return UX_QUALITY_INLINES;
@@ -61,9 +61,9 @@ enum ux_code ux_upload_check(struct ux_bytes file, const char *const *ids, size_
 	struct ux_counts counts;
 	UX_TRY(ux_gsym_open(&g, file, err));
 	UX_TRY(ux_gsym_verify(&g, &notes, err));
-	UX_TRY(check_uuid(g.uuid, ids, n_ids, err));
+	UX_TRY(uuid_check(g.uuid, ids, n_ids, err));
 	UX_TRY(ux_gsym_measure(&g, &counts, err));
-	*ret_quality = rank(&counts, claim);
+	*ret_quality = upload_rank(&counts, claim);
 	*ret_counts = counts;
 	return UX_OK;
 }

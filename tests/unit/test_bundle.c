@@ -2,8 +2,8 @@
 /* bundle: archives of sources, written and read. */
 #include "sweep.h"
 
-#include "bundle_read.h"
-#include "bundle_write.h"
+#include "bundle.h"
+#include "bundle.h"
 
 static struct ux_archive_calls calls;
 

@@ -3,7 +3,7 @@
 #include "sweep.h"
 
 #include "out.h"
-#include "push_scan.h"
+#include "push_work.h"
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -2,15 +2,15 @@
 /* The confined child: what it reads, what it may not, how it ends. */
 #include "sweep.h"
 
-#include "bundle_write.h"
-#include "confine.h"
+#include "bundle.h"
+#include "sandbox_child.h"
 #include "cursor.h"
 #include "elf_file.h"
 #include "elf_ids.h"
 #include "extract.h"
 #include "file.h"
 #include "out.h"
-#include "sandbox_task.h"
+#include "sandbox_child.h"
 #include "source_pack.h"
 
 #include <errno.h>

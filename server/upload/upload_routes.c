@@ -1,13 +1,141 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v1/uploads: announcing, sending, asking how far it is. */
-#include "request_values.h"
-#include "auth.h"
+/* /v1/uploads: announcing, sending, asking for the state; and what all its handlers share. */
 #include "upload.h"
+
+#include "auth.h"
+#include "module_cache.h"
+#include "request_values.h"
+
+#include <unistd.h>
+
+enum ux_code ux_upload_of(struct ux_request *req, struct ux_upload *ret)
+{
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	const char *uid = (const char *)req->params[0].data; /* decoded, so with a NUL */
+	if (!ux_upload_uid_valid(req->params[0]))
+		return ux_error_set(&req->err, UX_ENOTFOUND, "there is no such upload");
+	UX_TRY(ix->uploads.find(ix, uid, &req->arena, ret, &req->err));
+	if (strcmp(ret->ns, ux_caller_of(req)->ns) != 0)
+		return ux_error_set(&req->err, UX_ENOTFOUND, "there is no such upload");
+	return UX_OK;
+}
+
+enum ux_code ux_upload_hold(struct ux_request *req, struct ux_response *res, struct ux_upload *ret,
+			    struct ux_blob_part **ret_part, uint64_t *ret_size)
+{
+	struct ux_blobs *b = ux_server_of(req)->store->blobs;
+	struct ux_blob_part *part = NULL;
+	*ret_part = NULL;
+	UX_TRY(ux_upload_of(req, ret));
+	if (ret->state != UX_UPLOAD_OPEN)
+		return UX_OK;
+	enum ux_code code = b->part_open(b, ret->uid, &part, ret_size, &req->err);
+	if (code == UX_ECONFLICT)
+		res->word = "busy";
+	if (code != UX_OK)
+		return code;
+	/* Again: until the part was ours, another request may have ended the upload. */
+	code = ux_upload_of(req, ret);
+	if (code == UX_OK && ret->state == UX_UPLOAD_OPEN) {
+		*ret_part = part;
+		return UX_OK;
+	}
+	b->part_close(part);
+	/* Opening has made it anew. */
+	return code == UX_OK ? b->part_remove(b, ret->uid, &req->err) : code;
+}
+
+enum ux_code ux_upload_answer(struct ux_request *req, struct ux_response *res,
+			      const struct ux_upload *up, uint64_t offset)
+{
+	static const char *const states[] = {
+		[UX_UPLOAD_OPEN] = "open",
+		[UX_UPLOAD_DONE] = "done",
+		[UX_UPLOAD_FAILED] = "failed",
+		[UX_UPLOAD_PENDING] = "pending",
+	};
+	struct ux_json j = ux_json_make(&req->out);
+	ux_json_object_begin(&j);
+	ux_json_key_cstr(&j, "uid", up->uid);
+	ux_json_key_cstr(&j, "state", states[up->state]);
+	ux_json_key_u64(&j, "offset", offset);
+	ux_json_key_u64(&j, "size", up->size);
+	ux_json_key_u64(&j, "chunk_size", UX_UPLOAD_CHUNK);
+	if (up->state != UX_UPLOAD_OPEN) {
+		ux_json_key_cstr(&j, "status", up->status);
+		ux_json_key_cstr(&j, "reason", up->reason);
+	}
+	ux_json_object_end(&j);
+	ux_out_u8(&req->out, '\n');
+	return ux_response_out(req, res, "application/json");
+}
+
+void ux_upload_offset_field(struct ux_request *req, struct ux_response *res, uint64_t offset)
+{
+	char text[24];
+	int n = snprintf(text, sizeof(text), "%" PRIu64, offset);
+	char *kept = ux_arena_strndup(&req->arena, text, (size_t)n);
+	if (kept)
+		ux_response_field(res, "Upload-Offset", ux_bytes(kept, (size_t)n));
+}
+
+/* Are they where the index says? A lost blob is better sent again. */
+static bool known_is_whole(struct ux_store *s, const struct ux_candidate *c)
+{
+	int fd = -1;
+	if (ux_blobs_open(s->blobs, &c->blob, c->size, &fd, NULL) != UX_OK)
+		return false;
+	close(fd);
+	return true;
+}
+
+/* Of one of the modules that the IDs name, in the caller's own namespace: a hash alone opens
+ * nothing. */
+static const struct ux_candidate *known_find(struct ux_request *req, const struct ux_upload *up)
+{
+	struct ux_store *s = ux_server_of(req)->store;
+	for (size_t i = 0; i < up->n_ids; i++) {
+		struct ux_module m;
+		if (s->index->modules.find(s->index, up->ns, up->ids[i], &req->arena, &m, NULL) !=
+		    UX_OK)
+			continue;
+		for (size_t k = 0; k < m.n_candidates; k++) {
+			const struct ux_candidate *c = &m.candidates[k];
+			if (memcmp(&c->blob, &up->hash, sizeof(c->blob)) == 0 &&
+			    c->size == up->size && c->state != UX_CANDIDATE_FAILED)
+				return c;
+		}
+	}
+	return NULL;
+}
+
+bool ux_upload_is_known(struct ux_request *req, struct ux_upload *up)
+{
+	struct ux_store *s = ux_server_of(req)->store;
+	const struct ux_who who = ux_who_of(req);
+	const struct ux_candidate *same = known_find(req, up);
+	struct ux_add_result result;
+	if (!same || !known_is_whole(s, same))
+		return false;
+	struct ux_candidate c = *same;
+	c.number = c.parent = 0; /* it is an upload of its own now */
+	c.origin = UX_ORIGIN_UPLOAD;
+	c.origin_name = "";
+	c.claim = up->claim;
+	c.description = up->description;
+	c.file_name = up->file_name;
+	c.key_id = up->key_id;
+	if (ux_store_commit_upload(s, /* part= */ NULL, up, &c, &who, &result, NULL) !=
+	    UX_OK) /* what is wrong is said when the bytes are there */
+		return false;
+	ux_module_cache_evict_id(ux_server_of(req)->cache, up->ns, up->ids[0]);
+	return s->index->uploads.find(s->index, up->uid, &req->arena, up, NULL) == UX_OK;
+}
 
 /* Seconds after which one of the uploads that are in the way may have ended. */
 #define RETRY_S "5"
 
-static enum ux_code read_size(struct ux_request *req, const json_t *doc, uint64_t *ret)
+static enum ux_code announce_read_size(struct ux_request *req, const json_t *doc, uint64_t *ret)
 {
 	uint64_t most = ux_server_of(req)->upload_most;
 	UX_TRY(ux_json_in_u64(doc, "size", ret, &req->err));
@@ -20,24 +148,24 @@ static enum ux_code read_size(struct ux_request *req, const json_t *doc, uint64_
 	return UX_OK;
 }
 
-static bool takes(const struct ux_server *s, enum ux_kind kind)
+static bool announce_accepts(const struct ux_server *s, enum ux_kind kind)
 {
 	return kind == UX_KIND_GSYM || s->extractor;
 }
 
-static enum ux_code read_announcement(struct ux_request *req, const json_t *doc,
-				      struct ux_upload *up)
+static enum ux_code announce_read(struct ux_request *req, const json_t *doc, struct ux_upload *up)
 {
 	const char *hash = "", *kind = "gsym";
 	bool said = false;
 	struct ux_error *err = &req->err;
 	UX_TRY(ux_module_ids_parse(doc, &req->arena, &up->ids, &up->n_ids, err));
-	UX_TRY(read_size(req, doc, &up->size));
+	UX_TRY(announce_read_size(req, doc, &up->size));
 	UX_TRY(ux_json_in_str(doc, "sha256", 64, &hash, err));
 	if (!ux_blob_hash_parse(ux_bytes_cstr(hash), &up->hash))
 		return ux_error_set(err, UX_EINVAL, "\"sha256\" is no 64 hex digits");
 	UX_TRY(ux_json_in_str(doc, "kind", 32, &kind, err));
-	if (!ux_kind_parse(ux_bytes_cstr(kind), &up->kind) || !takes(ux_server_of(req), up->kind))
+	if (!ux_kind_parse(ux_bytes_cstr(kind), &up->kind) ||
+	    !announce_accepts(ux_server_of(req), up->kind))
 		return ux_error_set(
 			err, UX_EUNSUPPORTED,
 			"kind \"%.32s\"; expected gsym, executable, debuginfo, dwo, dwp or sources",
@@ -48,7 +176,7 @@ static enum ux_code read_announcement(struct ux_request *req, const json_t *doc,
 	return ux_json_in_bool(doc, "force", &up->force, err);
 }
 
-static struct ux_upload_limits limits_of(struct ux_request *req)
+static struct ux_upload_limits announce_limits(struct ux_request *req)
 {
 	const struct ux_access *a = ux_server_access(ux_server_of(req));
 	const struct ux_caller *caller = ux_caller_of(req);
@@ -60,10 +188,11 @@ static struct ux_upload_limits limits_of(struct ux_request *req)
 					 .since = ux_server_now() - UX_UPLOAD_FRESH_S};
 }
 
-static enum ux_code add(struct ux_request *req, struct ux_response *res, struct ux_upload *up)
+static enum ux_code announce_add(struct ux_request *req, struct ux_response *res,
+				 struct ux_upload *up)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
-	struct ux_upload_limits limits = limits_of(req);
+	struct ux_upload_limits limits = announce_limits(req);
 	up->limits = &limits;
 	enum ux_code code = ix->uploads.add(ix, up, &req->err);
 	up->limits = NULL;
@@ -89,10 +218,10 @@ enum ux_code ux_handle_upload_announce(struct ux_request *req, struct ux_respons
 			       .reason = "",
 			       .created = ux_server_now()};
 	UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
-	UX_TRY(read_announcement(req, doc, &up));
+	UX_TRY(announce_read(req, doc, &up));
 	UX_TRY(ux_json_in_bool(doc, "skip_known", &skip_known, &req->err));
 	UX_TRY(ux_upload_uid_make(up.uid, &req->err));
-	UX_TRY(add(req, res, &up));
+	UX_TRY(announce_add(req, res, &up));
 	char location[64];
 	int n = snprintf(location, sizeof(location), "/v1/uploads/%s", up.uid);
 	char *kept = ux_arena_strndup(&req->arena, location, (size_t)n);
@@ -118,7 +247,7 @@ enum ux_code ux_handle_upload_state(struct ux_request *req, struct ux_response *
 }
 
 /* Cuts the number that is before the first `end` off the front of *v, with `end`. */
-static bool take_number(struct ux_bytes *v, char end, uint64_t *ret)
+static bool range_next_number(struct ux_bytes *v, char end, uint64_t *ret)
 {
 	const uint8_t *at = v->size ? memchr(v->data, end, v->size) : NULL;
 	size_t n = at ? (size_t)(at - v->data) : 0;
@@ -129,27 +258,29 @@ static bool take_number(struct ux_bytes *v, char end, uint64_t *ret)
 }
 
 /* "bytes FIRST-LAST/SIZE" (RFC 9110, 14.4); SIZE may be "*", and is UINT64_MAX then. */
-static bool parse_range(struct ux_bytes v, uint64_t *ret_first, uint64_t *ret_size)
+static bool range_parse(struct ux_bytes v, uint64_t *ret_first, uint64_t *ret_size)
 {
 	static const char unit[] = "bytes ";
 	uint64_t last = 0;
 	if (!ux_bytes_starts(v, ux_bytes_cstr(unit)))
 		return false;
 	v = ux_bytes(v.data + sizeof(unit) - 1, v.size - (sizeof(unit) - 1));
-	if (!take_number(&v, '-', ret_first) || !take_number(&v, '/', &last) || last < *ret_first)
+	if (!range_next_number(&v, '-', ret_first) || !range_next_number(&v, '/', &last) ||
+	    last < *ret_first)
 		return false;
 	*ret_size = UINT64_MAX;
 	return ux_bytes_eq(v, UX_STR("*")) || ux_hex_parse_u64(v, /* hex= */ false, ret_size);
 }
 
-static enum ux_code read_offset(struct ux_request *req, const struct ux_upload *up, uint64_t *ret)
+static enum ux_code incoming_read_offset(struct ux_request *req, const struct ux_upload *up,
+					 uint64_t *ret)
 {
 	struct ux_bytes v;
 	uint64_t size = UINT64_MAX;
 	*ret = 0;
 	if (ux_request_query(req, "offset", &v) && !ux_hex_parse_u64(v, /* hex= */ false, ret))
 		return ux_error_set(&req->err, UX_EINVAL, "the offset is no number");
-	if (ux_request_header(req, "Content-Range", &v) && !parse_range(v, ret, &size))
+	if (ux_request_header(req, "Content-Range", &v) && !range_parse(v, ret, &size))
 		return ux_error_set(&req->err, UX_EINVAL,
 				    "Content-Range is not \"bytes FIRST-LAST/SIZE\"");
 	if (size != UINT64_MAX && size != up->size)
@@ -184,8 +315,8 @@ static void incoming_close(void *ctx)
 	in->blobs->part_close(in->part);
 }
 
-static enum ux_code check_room(struct ux_request *req, struct ux_response *res,
-			       const struct incoming *in, uint64_t offset)
+static enum ux_code incoming_check_room(struct ux_request *req, struct ux_response *res,
+					const struct incoming *in, uint64_t offset)
 {
 	if (offset != in->offset) {
 		ux_upload_offset_field(req, res, in->offset);
@@ -213,9 +344,9 @@ enum ux_code ux_handle_upload_begin(struct ux_request *req, struct ux_response *
 	if (!in->part)
 		return ux_error_set(&req->err, UX_ECONFLICT, "the upload has ended");
 	in->size = up.size;
-	enum ux_code code = read_offset(req, &up, &offset);
+	enum ux_code code = incoming_read_offset(req, &up, &offset);
 	if (code == UX_OK)
-		code = check_room(req, res, in, offset);
+		code = incoming_check_room(req, res, in, offset);
 	if (code == UX_OK)
 		req->sink = (struct ux_body_sink){incoming_write, incoming_close, in};
 	else /* at once: a body that is only drained keeps nobody else waiting */

@@ -12,7 +12,7 @@ struct question {
 	bool said; /* quality was */
 };
 
-static void answer(struct ux_json *j, const char *id, const char *status, const char *reason)
+static void query_answer(struct ux_json *j, const char *id, const char *status, const char *reason)
 {
 	ux_json_object_begin(j);
 	ux_json_key_cstr(j, "id", id);
@@ -22,7 +22,7 @@ static void answer(struct ux_json *j, const char *id, const char *status, const 
 
 /* What a module will answer with: of a pending candidate, what its client claims, so that a fleet
  * does not send the same file a thousand times. False: nothing. */
-static bool quality_of(const struct ux_module *m, enum ux_quality *ret)
+static bool query_quality_of(const struct ux_module *m, enum ux_quality *ret)
 {
 	bool any = ux_module_best(m, UX_KIND_GSYM) != NULL;
 	*ret = ux_module_quality(m);
@@ -38,7 +38,8 @@ static bool quality_of(const struct ux_module *m, enum ux_quality *ret)
 
 /* The best candidate that any of the IDs leads to; UX_ENOTFOUND. Who has a module and asks whether
  * it is wanted uses it: it runs somewhere, or is built again. */
-static enum ux_code best_of(struct ux_request *req, const struct question *q, enum ux_quality *ret)
+static enum ux_code query_best(struct ux_request *req, const struct question *q,
+			       enum ux_quality *ret)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	for (size_t i = 0; i < q->n_ids; i++) {
@@ -46,7 +47,7 @@ static enum ux_code best_of(struct ux_request *req, const struct question *q, en
 		struct ux_error err = UX_ERROR_INIT;
 		enum ux_code code = ix->modules.find(ix, ux_caller_of(req)->ns, q->ids[i],
 						     &req->arena, &m, &err);
-		if (code == UX_OK && quality_of(&m, ret)) {
+		if (code == UX_OK && query_quality_of(&m, ret)) {
 			ux_store_used(ux_server_of(req)->store, &m);
 			return UX_OK;
 		}
@@ -58,28 +59,28 @@ static enum ux_code best_of(struct ux_request *req, const struct question *q, en
 	return UX_ENOTFOUND;
 }
 
-static enum ux_code decide(struct ux_request *req, struct ux_json *j, const struct question *q,
-			   bool force)
+static enum ux_code query_decide(struct ux_request *req, struct ux_json *j,
+				 const struct question *q, bool force)
 {
 	enum ux_quality there = UX_QUALITY_NONE;
 	char reason[128];
-	enum ux_code code = best_of(req, q, &there);
+	enum ux_code code = query_best(req, q, &there);
 	if (code != UX_OK && code != UX_ENOTFOUND)
 		return code;
 	if (code == UX_ENOTFOUND) {
-		answer(j, q->id, "wanted", "nothing is there");
+		query_answer(j, q->id, "wanted", "nothing is there");
 	} else if (force) {
-		answer(j, q->id, "wanted", "forced");
+		query_answer(j, q->id, "wanted", "forced");
 	} else if (!q->said || q->quality == there) {
 		snprintf(reason, sizeof(reason), "symbols of quality %s are there",
 			 ux_quality_name(there));
-		answer(j, q->id, "already-there", reason);
+		query_answer(j, q->id, "already-there", reason);
 	} else {
 		bool wanted = q->quality > there;
 		snprintf(reason, sizeof(reason), "what is there (%s) is %s than this (%s)",
 			 ux_quality_name(there), wanted ? "poorer" : "better",
 			 ux_quality_name(q->quality));
-		answer(j, q->id, wanted ? "wanted" : "better-there", reason);
+		query_answer(j, q->id, wanted ? "wanted" : "better-there", reason);
 	}
 	if (code == UX_OK)
 		ux_json_key_cstr(j, "quality", ux_quality_name(there));
@@ -88,23 +89,23 @@ static enum ux_code decide(struct ux_request *req, struct ux_json *j, const stru
 }
 
 /* A bad ID among good ones costs only its own answer. */
-static enum ux_code one(struct ux_request *req, struct ux_json *j, struct question *q,
-			enum ux_code parsed, const struct ux_error *why, bool force)
+static enum ux_code query_one(struct ux_request *req, struct ux_json *j, struct question *q,
+			      enum ux_code parsed, const struct ux_error *why, bool force)
 {
 	if (parsed == UX_ENOMEM) {
 		req->err = *why;
 		return parsed;
 	}
 	if (parsed != UX_OK) {
-		answer(j, q->id, "invalid", why->text);
+		query_answer(j, q->id, "invalid", why->text);
 		ux_json_object_end(j);
 		return UX_OK;
 	}
-	return decide(req, j, q, force);
+	return query_decide(req, j, q, force);
 }
 
-static enum ux_code each_id(struct ux_request *req, struct ux_json *j, const json_t *list,
-			    bool force)
+static enum ux_code query_each_id(struct ux_request *req, struct ux_json *j, const json_t *list,
+				  bool force)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *v = json_array_get(list, i);
@@ -118,21 +119,21 @@ static enum ux_code each_id(struct ux_request *req, struct ux_json *j, const jso
 		struct question q = {.id = json_string_value(v), .ids = &id, .n_ids = 1};
 		enum ux_code code = ux_module_id_parse(ux_bytes(q.id, json_string_length(v)),
 						       &req->arena, &id, &why);
-		UX_TRY(one(req, j, &q, code, &why, force));
+		UX_TRY(query_one(req, j, &q, code, &why, force));
 		ux_arena_rewind(&req->arena, mark);
 	}
 	return UX_OK;
 }
 
-static enum ux_code read_question(const json_t *v, struct ux_arena *arena, struct question *q,
-				  struct ux_error *err)
+static enum ux_code query_read(const json_t *v, struct ux_arena *arena, struct question *q,
+			       struct ux_error *err)
 {
 	UX_TRY(ux_module_ids_parse(v, arena, &q->ids, &q->n_ids, err));
 	return ux_json_in_quality(v, &q->quality, &q->said, err);
 }
 
-static enum ux_code each_module(struct ux_request *req, struct ux_json *j, const json_t *list,
-				bool force)
+static enum ux_code query_each_module(struct ux_request *req, struct ux_json *j, const json_t *list,
+				      bool force)
 {
 	for (size_t i = 0; i < json_array_size(list); i++) {
 		const json_t *v = json_array_get(list, i);
@@ -144,8 +145,8 @@ static enum ux_code each_module(struct ux_request *req, struct ux_json *j, const
 					    ux_json_in_type(v));
 		const char *first = json_string_value(json_array_get(json_object_get(v, "ids"), 0));
 		struct question q = {.id = first ? first : ""};
-		enum ux_code code = read_question(v, &req->arena, &q, &why);
-		UX_TRY(one(req, j, &q, code, &why, force));
+		enum ux_code code = query_read(v, &req->arena, &q, &why);
+		UX_TRY(query_one(req, j, &q, code, &why, force));
 		ux_arena_rewind(&req->arena, mark);
 	}
 	return UX_OK;
@@ -167,8 +168,8 @@ enum ux_code ux_handle_query(struct ux_request *req, struct ux_response *res)
 	ux_json_object_begin(&j);
 	ux_json_key(&j, "answers");
 	ux_json_array_begin(&j);
-	UX_TRY(each_id(req, &j, ids, force));
-	UX_TRY(each_module(req, &j, modules, force));
+	UX_TRY(query_each_id(req, &j, ids, force));
+	UX_TRY(query_each_module(req, &j, modules, force));
 	ux_json_array_end(&j);
 	ux_json_object_end(&j);
 	ux_out_u8(&req->out, '\n');

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* POST /v1/uploads/UID/finish: from bytes to a candidate. */
-#include "bundle_read.h"
+#include "bundle.h"
 #include "module_cache.h"
 #include "upload_check.h"
 #include "upload.h"
@@ -23,8 +23,8 @@ static void finish_deinit(struct finish *f)
 }
 
 /* The candidate that the upload became, if it is still there. */
-static const struct ux_candidate *candidate_of(struct ux_request *req, const struct ux_upload *up,
-					       struct ux_module *m)
+static const struct ux_candidate *finish_candidate(struct ux_request *req,
+						   const struct ux_upload *up, struct ux_module *m)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	if (ix->modules.find(ix, up->ns, up->ids[0], &req->arena, m, NULL) != UX_OK)
@@ -36,7 +36,7 @@ static const struct ux_candidate *candidate_of(struct ux_request *req, const str
 }
 
 /* Of an ELF file: what was extracted from it. */
-static enum ux_quality quality_of(const struct ux_module *m, const struct ux_candidate *c)
+static enum ux_quality finish_quality(const struct ux_module *m, const struct ux_candidate *c)
 {
 	for (size_t i = 0; i < m->n_candidates; i++)
 		if (m->candidates[i].parent == c->number)
@@ -44,11 +44,11 @@ static enum ux_quality quality_of(const struct ux_module *m, const struct ux_can
 	return c->quality;
 }
 
-static enum ux_code answer_done(struct ux_request *req, struct ux_response *res,
-				const struct ux_upload *up)
+static enum ux_code finish_answer_done(struct ux_request *req, struct ux_response *res,
+				       const struct ux_upload *up)
 {
 	struct ux_module m = {0};
-	const struct ux_candidate *c = candidate_of(req, up, &m);
+	const struct ux_candidate *c = finish_candidate(req, up, &m);
 	struct ux_json j = ux_json_make(&req->out);
 	ux_json_object_begin(&j);
 	ux_json_key_cstr(&j, "uid", up->uid);
@@ -56,14 +56,14 @@ static enum ux_code answer_done(struct ux_request *req, struct ux_response *res,
 	ux_json_key_cstr(&j, "status", up->status);
 	ux_json_key_cstr(&j, "reason", up->reason);
 	if (c && up->state == UX_UPLOAD_DONE)
-		ux_json_key_cstr(&j, "quality", ux_quality_name(quality_of(&m, c)));
+		ux_json_key_cstr(&j, "quality", ux_quality_name(finish_quality(&m, c)));
 	ux_json_object_end(&j);
 	ux_out_u8(&req->out, '\n');
 	return ux_response_out(req, res, "application/json");
 }
 
 /* The code that an upload was given up with. */
-static enum ux_code code_of(const char *word)
+static enum ux_code finish_code_of(const char *word)
 {
 	for (unsigned code = UX_OK + 1; code < UX_CODE_COUNT; code++)
 		if (strcmp(ux_http_code_word((enum ux_code)code), word) == 0)
@@ -72,23 +72,23 @@ static enum ux_code code_of(const char *word)
 }
 
 /* An upload that has ended gives the same answer for ever. */
-static enum ux_code answer_ended(struct ux_request *req, struct ux_response *res,
-				 const struct ux_upload *up)
+static enum ux_code finish_answer_ended(struct ux_request *req, struct ux_response *res,
+					const struct ux_upload *up)
 {
 	if (up->state == UX_UPLOAD_PENDING)
 		res->status = 202;
 	if (up->state == UX_UPLOAD_DONE || up->state == UX_UPLOAD_PENDING)
-		return answer_done(req, res, up);
+		return finish_answer_done(req, res, up);
 	if (strcmp(up->status, "better-there") == 0) {
 		res->word = "better_there";
 		return ux_error_set(&req->err, UX_ECONFLICT, "%s", up->reason);
 	}
-	return ux_error_set(&req->err, code_of(up->status), "%s", up->reason);
+	return ux_error_set(&req->err, finish_code_of(up->status), "%s", up->reason);
 }
 
 /* Ends it for good: the bytes can never become right. A failure to note it changes nothing: the
  * next finish finds the same. */
-static enum ux_code give_up(struct ux_request *req, struct finish *f, enum ux_code code)
+static enum ux_code finish_give_up(struct ux_request *req, struct finish *f, enum ux_code code)
 {
 	struct ux_store *s = f->server->store;
 	if (s->index->uploads.give_up(s->index, f->up.uid, ux_http_code_word(code), req->err.text,
@@ -97,8 +97,8 @@ static enum ux_code give_up(struct ux_request *req, struct finish *f, enum ux_co
 	return code;
 }
 
-static enum ux_code check_bytes(struct ux_request *req, struct ux_response *res, struct finish *f,
-				uint64_t size)
+static enum ux_code finish_check_bytes(struct ux_request *req, struct ux_response *res,
+				       struct finish *f, uint64_t size)
 {
 	struct ux_blobs *b = f->server->store->blobs;
 	if (size != f->up.size) {
@@ -121,7 +121,8 @@ static enum ux_code check_bytes(struct ux_request *req, struct ux_response *res,
 }
 
 /* A GSYM is read here; anything else waits for the child that may read it. */
-static enum ux_code check_kind(struct ux_request *req, struct finish *f, struct ux_candidate *c)
+static enum ux_code finish_check_kind(struct ux_request *req, struct finish *f,
+				      struct ux_candidate *c)
 {
 	if (c->kind == UX_KIND_GSYM)
 		return ux_upload_check(f->mapping.bytes, (const char *const *)f->up.ids,
@@ -132,7 +133,7 @@ static enum ux_code check_kind(struct ux_request *req, struct finish *f, struct 
 					  : ux_sandbox_check(f->mapping.bytes, &req->err);
 }
 
-static enum ux_code finish(struct ux_request *req, struct ux_response *res, struct finish *f)
+static enum ux_code finish_commit(struct ux_request *req, struct ux_response *res, struct finish *f)
 {
 	struct ux_add_result result;
 	struct ux_candidate c = {.blob = f->up.hash,
@@ -144,15 +145,15 @@ static enum ux_code finish(struct ux_request *req, struct ux_response *res, stru
 				 .description = f->up.description,
 				 .file_name = f->up.file_name,
 				 .key_id = f->up.key_id};
-	enum ux_code code = check_kind(req, f, &c);
+	enum ux_code code = finish_check_kind(req, f, &c);
 	if (code != UX_OK)
-		return code == UX_ENOMEM ? code : give_up(req, f, code);
+		return code == UX_ENOMEM ? code : finish_give_up(req, f, code);
 	code = ux_store_commit_upload(f->server->store, f->part, &f->up, &c, &f->who, &result,
 				      &req->err);
 	if (code == UX_ELIMIT)
 		res->word = "over_quota";
 	if (code == UX_ECONFLICT || code == UX_ELIMIT)
-		return give_up(req, f, code);
+		return finish_give_up(req, f, code);
 	if (code == UX_OK)
 		ux_module_cache_evict_id(f->server->cache, f->up.ns, f->up.ids[0]);
 	return code;
@@ -165,9 +166,9 @@ enum ux_code ux_handle_upload_finish(struct ux_request *req, struct ux_response 
 	uint64_t size = 0;
 	UX_TRY(ux_upload_hold(req, res, &f.up, &f.part, &size));
 	if (f.part) {
-		UX_TRY(check_bytes(req, res, &f, size));
-		UX_TRY(finish(req, res, &f));
+		UX_TRY(finish_check_bytes(req, res, &f, size));
+		UX_TRY(finish_commit(req, res, &f));
 		UX_TRY(ux_upload_of(req, &f.up));
 	}
-	return answer_ended(req, res, &f.up);
+	return finish_answer_ended(req, res, &f.up);
 }
