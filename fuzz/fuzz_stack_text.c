@@ -7,9 +7,9 @@
 
 static void one(struct ux_bytes line)
 {
-	struct ux_stack_ask ask;
+	struct ux_stack_line ask;
 	struct ux_id id;
-	ux_stack_line(line, &ask);
+	ux_stack_line_parse(line, &ask);
 	fuzz_truth(ask.n <= UX_STACK_ADDRESSES_MOST);
 	fuzz_truth(!ask.more || ask.n == UX_STACK_ADDRESSES_MOST);
 	fuzz_truth(fuzz_inside(ask.id, line) && fuzz_inside(ask.name, line));

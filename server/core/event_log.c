@@ -15,7 +15,7 @@ enum {
 	MORE = 128,        /* bytes of a line besides its text, mostly */
 	LINE = 1408,       /* room for two quoted texts and all the rest */
 	TOKEN_SHOWS = 16,  /* characters behind "ux_" that make it look like a token */
-	DIGITS_MOST = 15,  /* of a number that every reader of JSON takes as it is */
+	DIGITS_MOST = 15,  /* of a number that every reader of JSON keeps exactly */
 	KEY_WORD_MOST = 40 /* of a key */
 };
 
@@ -93,13 +93,13 @@ static size_t log_escape_size(struct ux_bytes text)
 	return 6;
 }
 
-/* Bytes of the character at the start of text; 0 when it is no UTF-8, or JSON wants it escaped. */
+/* Bytes of the character at the start of text; 0 when it is not UTF-8, or JSON needs an escape. */
 static size_t log_character_size(struct ux_bytes text)
 {
 	return text.data[0] < ' ' ? 0 : ux_utf8_size(text, NULL);
 }
 
-/* Bytes of a string of JSON at the start of text, both quotes included; 0 when it is none. */
+/* Bytes of a string of JSON at the start of text, both quotes included; 0 when there is none. */
 static size_t log_quoted_size(struct ux_bytes text)
 {
 	size_t i = 1, n = 1;
@@ -184,7 +184,7 @@ static void log_put_object(const char *when, const char *level, const char *even
 	ux_out_u8(out, '}');
 }
 
-/* The last look at a line, whoever put it together. */
+/* The last check of every line. */
 static void log_clean(struct ux_bytes line, struct ux_out *out)
 {
 	ux_log_redact(line, out);
@@ -198,7 +198,7 @@ static void log_clean(struct ux_bytes line, struct ux_out *out)
 static void log_put_line(const struct ux_out *line)
 {
 	if (!line->failed && write(STDERR_FILENO, line->data, line->size) < 0)
-		return; /* nobody listens, and there is nobody to tell */
+		return; /* stderr is gone: there is nowhere to report it */
 }
 
 static bool log_is_wanted(const char *level)

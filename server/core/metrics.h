@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What happened since the start, for Prometheus. */
+/* Counters since the start, for Prometheus. */
 #ifndef UX_METRICS_H
 #define UX_METRICS_H
 
@@ -27,7 +27,7 @@ struct ux_metrics_route {
 /* Zeroed but for start. Any thread. */
 struct ux_metrics {
 	struct ux_metrics_route routes[UX_METRICS_ROUTES_MOST + 1];
-	_Atomic uint64_t vanished; /* answers that a client did not wait for */
+	_Atomic uint64_t vanished; /* answers whose client was gone */
 	_Atomic uint64_t extracted;
 	_Atomic uint64_t extract_failed;
 	int64_t start; /* seconds since 1970 */
@@ -39,7 +39,7 @@ void ux_metrics_request(struct ux_metrics *m, const struct ux_route *routes, siz
 			uint64_t duration_us);
 
 /* The text that Prometheus reads (exposition format 0.0.4): labels are methods, patterns of routes
- * and classes of status, so that strangers can make none. */
+ * and classes of status, so that clients cannot make new ones. */
 void ux_metrics_write(const struct ux_metrics *m, const struct ux_route *routes, size_t n_routes,
 		      struct ux_out *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* JSON that strangers send. */
+/* Typed values out of what clients send. */
 #include "request_values.h"
 #include "id.h"
 #include "index.h"

@@ -111,7 +111,7 @@ static bool auth_bearer_token(const struct ux_request *req, struct ux_bytes *ret
 		return false;
 	size_t n = sizeof(scheme) - 1;
 	if (v.size < n || strncasecmp((const char *)v.data, scheme, n) != 0)
-		n = v.size; /* another scheme is a token that nobody has */
+		n = v.size; /* another scheme is a token that no key has */
 	*ret = ux_bytes(v.data + n, v.size - n);
 	return true;
 }
@@ -126,7 +126,7 @@ static enum ux_code auth_unauthorized(struct ux_response *res, enum ux_code code
 	return code;
 }
 
-/* "localhost" or a numeric address, with or without a port; who sends no Host is no browser. */
+/* "localhost" or a numeric address, with or without a port; browsers always send a Host. */
 static bool auth_host_is_local(const struct ux_request *req)
 {
 	struct ux_bytes v;
@@ -145,18 +145,18 @@ static bool auth_host_is_local(const struct ux_request *req)
 	       inet_pton(six ? AF_INET6 : AF_INET, host, address) == 1;
 }
 
-/* What came through a proxy is of anybody, wherever the proxy is. */
+/* A request through a proxy may come from anywhere. */
 static bool auth_is_of_this_machine(const struct ux_request *req)
 {
-	const struct ux_networks nobody = {.n = 0};
+	const struct ux_networks none = {.n = 0};
 	return (!req->peer.known || ux_address_is_loopback(&req->peer)) &&
-	       !ux_forwarded_of(req, &nobody).proxied && auth_host_is_local(req);
+	       !ux_forwarded_of(req, &none).proxied && auth_host_is_local(req);
 }
 
 static enum ux_openness auth_as_served(const struct ux_request *req, const char *ns)
 {
 	const struct ux_server *s = ux_server_of(req);
-	if (strcmp(ns, UX_NAMESPACE_DEFAULT) != 0 || /* others are open to nobody */
+	if (strcmp(ns, UX_NAMESPACE_DEFAULT) != 0 || /* other namespaces are not */
 	    !atomic_load_explicit(&s->open_reading, memory_order_relaxed))
 		return UX_OPEN_TO_NONE;
 	if (!s->local_only)
@@ -212,12 +212,12 @@ static enum ux_code auth_open_caller(struct ux_request *req, struct ux_caller *c
 static unsigned auth_scopes_of(const struct ux_key *key, bool by_path)
 {
 	unsigned all = (key->scopes & UX_SCOPE_ADMIN) != 0 ? (unsigned)UX_SCOPES_ALL : key->scopes;
-	return by_path ? all & READS : all; /* a path is written down by everybody on its way */
+	return by_path ? all & READS : all; /* a path is in the logs of everything on its way */
 }
 
-/* A key is of one namespace; what is open to all it may read like all. */
+/* A key is of one namespace; what is open to all it may read too. */
 static enum ux_code auth_keyed_caller(struct ux_request *req, struct ux_caller *caller,
-				      const struct ux_key *key, const char *asked, bool by_path)
+				      const struct ux_key *key, const char *requested, bool by_path)
 {
 	const char *ns = ux_arena_strndup(&req->arena, key->ns, strlen(key->ns));
 	const char *id = ux_arena_strndup(&req->arena, key->id, strlen(key->id));
@@ -227,12 +227,12 @@ static enum ux_code auth_keyed_caller(struct ux_request *req, struct ux_caller *
 	caller->expires = key->expires;
 	caller->rate = key->rate;
 	caller->uploads = key->uploads;
-	UX_TRY(auth_open_caller(req, caller, asked ? asked : ns));
-	if (!asked || strcmp(asked, ns) == 0)
+	UX_TRY(auth_open_caller(req, caller, requested ? requested : ns));
+	if (!requested || strcmp(requested, ns) == 0)
 		caller->scopes |= auth_scopes_of(key, by_path);
 	else if (caller->openness != UX_OPEN_TO_ALL)
 		return ux_error_set(&req->err, UX_EDENIED, "key %s is not of namespace %s", key->id,
-				    asked);
+				    requested);
 	return UX_OK;
 }
 
@@ -241,9 +241,9 @@ static enum ux_code auth_identify(struct ux_request *req, struct ux_response *re
 {
 	struct ux_key key;
 	struct ux_bytes token = UX_BYTES_NONE;
-	const char *asked = NULL;
+	const char *requested = NULL;
 	const struct ux_server *s = ux_server_of(req);
-	UX_TRY(auth_namespace_requested(req, &asked));
+	UX_TRY(auth_namespace_requested(req, &requested));
 	bool by_header = auth_bearer_token(req, &token),
 	     by_path = !by_header && req->path_token.size > 0;
 	if (by_header || by_path) {
@@ -253,10 +253,10 @@ static enum ux_code auth_identify(struct ux_request *req, struct ux_response *re
 			return auth_unauthorized(res, code);
 	} else if (ux_session_key(&s->gate->sessions, s->store->index, req, ux_server_now(),
 				  &key) != UX_OK) {
-		return auth_open_caller(req, caller, asked ? asked : UX_NAMESPACE_DEFAULT);
+		return auth_open_caller(req, caller, requested ? requested : UX_NAMESPACE_DEFAULT);
 	}
 	ux_store_key_used(s->store, key.id);
-	return auth_keyed_caller(req, caller, &key, asked, by_path);
+	return auth_keyed_caller(req, caller, &key, requested, by_path);
 }
 
 enum ux_code ux_gate_openness(struct ux_request *req, enum ux_openness *ret)
@@ -271,7 +271,7 @@ enum ux_code ux_gate_openness(struct ux_request *req, enum ux_openness *ret)
 	return UX_OK;
 }
 
-/* Of IPv6, who has one address has all of its network. */
+/* An IPv6 client has a network of addresses: its first half counts. */
 static struct ux_rate_name auth_name_of_address(const struct ux_address *a)
 {
 	static const uint8_t v4[12] = {[10] = 0xff, [11] = 0xff};
@@ -281,7 +281,7 @@ static struct ux_rate_name auth_name_of_address(const struct ux_address *a)
 	return name;
 }
 
-/* In 64:... there are no addresses that anybody has. */
+/* No address begins with these bytes. */
 static struct ux_rate_name auth_name_of_key(const char *id)
 {
 	struct ux_rate_name name = {.bytes = "key:"};
@@ -304,7 +304,7 @@ static enum ux_code auth_too_many(struct ux_request *req, struct ux_response *re
 			    "too many requests; again in %u s at the earliest", seconds);
 }
 
-/* Takes a token of the bucket of that name; of routes whose clients wait, from the future. */
+/* Charges the bucket of that name; routes whose clients wait may borrow from the future. */
 static enum ux_code auth_limit(struct ux_request *req, struct ux_response *res,
 			       struct ux_rate_name name, const struct ux_rate *rate)
 {
@@ -321,7 +321,7 @@ static enum ux_code auth_limit(struct ux_request *req, struct ux_response *res,
 	return UX_OK;
 }
 
-/* This machine has no limit of its own: its users are told apart by their keys. */
+/* This machine has no limit of its own: its users have a key each. */
 static enum ux_code auth_limit_address(struct ux_request *req, struct ux_response *res,
 				       const struct ux_caller *caller)
 {
@@ -378,16 +378,16 @@ static enum ux_code auth_make_caller(struct ux_request *req, struct ux_caller **
 	return UX_OK;
 }
 
-/* Who a page that is open to all is for: it may show them what they may see. */
+/* The caller of a page that is open to all, if any: it shows what they may see. */
 static enum ux_code auth_check_open_route(struct ux_request *req, struct ux_caller *caller)
 {
 	struct ux_response none = {.fd = -1};
-	const struct ux_caller nobody = *caller;
+	const struct ux_caller anonymous = *caller;
 	enum ux_code code = req->route->page ? auth_identify(req, &none, caller) : UX_EDENIED;
 	if (code == UX_OK)
 		return UX_OK;
-	*caller = nobody;
-	if (code == UX_ENOMEM) /* it is not known who asks */
+	*caller = anonymous;
+	if (code == UX_ENOMEM) /* the caller is not known */
 		return code;
 	req->err = (struct ux_error)UX_ERROR_INIT;
 	return UX_OK;
@@ -397,7 +397,7 @@ enum ux_code ux_gate_check(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_caller *caller = NULL;
 	UX_TRY(auth_make_caller(req, &caller));
-	if (req->path_token.size > 0) /* a page tells no other site where it was */
+	if (req->path_token.size > 0) /* a page must not send its URL to other sites */
 		ux_response_field(res, "Referrer-Policy", UX_STR("no-referrer"));
 	if (req->route->scope == 0) /* open to all: a bad token does not matter */
 		return auth_check_open_route(req, caller);

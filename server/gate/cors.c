@@ -2,7 +2,7 @@
 /* What pages of other sites may read. */
 #include "auth.h"
 
-/* Where reading is open to this machine alone, this page is why its owner looks. */
+/* Where reading is open to this machine alone, this page may read: it is the usual client. */
 static const char profiler[] = "https://profiler.firefox.com";
 
 static bool cors_only_reads(const struct ux_route *route)
@@ -79,7 +79,7 @@ enum ux_code ux_cors_preflight(struct ux_request *req, struct ux_response *res)
 	ux_response_field(res, "Access-Control-Allow-Methods", UX_STR("GET, HEAD, POST"));
 	ux_response_field(res, "Access-Control-Max-Age", UX_STR("86400"));
 	cors_put_headers(req, res);
-	/* A page of the Internet asks a machine of this network: Chromium wants to hear of it. */
+	/* A page of the Internet reads from a machine of this network (Private Network Access). */
 	if (ux_request_header(req, "Access-Control-Request-Private-Network", &private))
 		ux_response_field(res, "Access-Control-Allow-Private-Network", UX_STR("true"));
 	return UX_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How often somebody may ask. */
+/* Token buckets: requests a second of an address or a key. */
 #include "rate.h"
 
 #include "hash.h"
@@ -17,7 +17,7 @@ enum {
 
 /*
  * A bucket is one number: the time at which it would be full again (the generic cell rate
- * algorithm, ITU-T I.371). Nothing is to be filled while nobody looks, and nothing is rounded.
+ * algorithm, ITU-T I.371). Nothing has to be refilled by a timer, and nothing is rounded.
  */
 struct bucket {
 	struct ux_rate_name name;
@@ -29,7 +29,7 @@ struct bucket {
 
 struct ux_rates {
 	pthread_mutex_t lock; /* guards all that follows */
-	uint64_t seed;        /* strangers choose names: they are not to choose chains */
+	uint64_t seed;        /* clients choose names, and must not choose chains */
 	uint32_t n;
 	uint32_t most;
 	uint32_t newest;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How often somebody may ask: token buckets in bounded memory. */
+/* Token buckets in bounded memory: requests a second of an address or a key. */
 #ifndef UX_RATE_H
 #define UX_RATE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* People at a browser. */
+/* Sessions of browsers. */
 #include "session.h"
 
 #include "text.h"

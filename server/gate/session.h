@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* People at a browser: a cookie in place of a token, for the pages and their script. */
+/* Sessions of browsers: a cookie in place of a token, for the pages and their script. */
 #ifndef UX_SESSION_H
 #define UX_SESSION_H
 
@@ -22,7 +22,7 @@ enum {
 /* Immutable after init. */
 struct ux_sessions {
 	uint8_t secret[UX_SESSION_SECRET];
-	bool ready; /* there was randomness for the secret; else nobody gets a session */
+	bool ready; /* there was randomness for the secret; else there are no sessions */
 };
 
 void ux_sessions_init(struct ux_sessions *s);
@@ -40,15 +40,15 @@ bool ux_session_read(const struct ux_sessions *s, struct ux_bytes text, ux_time 
 bool ux_session_cookie(const struct ux_request *req, struct ux_bytes *ret);
 
 /*
- * Did a page of this very server make the browser ask? What changes something by a cookie, which
- * the browser adds whoever asks, must; SameSite=Strict alone lets other ports of this host in.
- * Told by Sec-Fetch-Site, else by Origin, which must be the Host; both are out of a page's reach.
+ * Whether a page of this very server sent the request. Requests that change something by a cookie,
+ * which the browser adds for every page, need it; SameSite=Strict alone lets other ports of this
+ * host in. Decided by Sec-Fetch-Site, else by Origin, which must be the Host; no page can set them.
  */
 bool ux_session_same_origin(const struct ux_request *req);
 
 /*
  * The key of a request that has a session: by its cookie, for reading methods, or when it is of the
- * same origin. UX_ENOTFOUND, with nothing said: there is no session, or it is over, or its key is.
+ * same origin. UX_ENOTFOUND, with no message: there is no session, or it is over, or its key is.
  */
 enum ux_code ux_session_key(const struct ux_sessions *s, struct ux_index *ix,
 			    struct ux_request *req, ux_time now, struct ux_key *ret) ux_must;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v1/explain: which candidates there are, what each says, which is believed, what would help. */
+/* /v1/explain: which candidates there are, what each answers, which is chosen, what would help. */
 #include "text.h"
 #include "json_out.h"
 #include "frame_cache.h"
@@ -87,7 +87,7 @@ static void explain_put_answer(struct explain *e, const struct ux_candidate *c)
 		return;
 	}
 	ux_json_key_bool(&e->j, "chosen", false);
-	/* What the system said of a file of ours is for the log alone. */
+	/* The system's message about a file of ours is for the log alone. */
 	ux_json_key_cstr(&e->j, "says",
 			 code == UX_ENOTFOUND && why.os_errno == 0 ? "no function is there"
 			 : why.os_errno != 0 || code == UX_EIO

@@ -133,7 +133,7 @@ enum ux_code ux_handle_module(struct ux_request *req, struct ux_response *res)
 	return ux_response_out(req, res, "application/json");
 }
 
-/* The blobs stay until the sweep finds that nobody refers to them. */
+/* The blobs stay until the sweep finds that nothing refers to them. */
 enum ux_code ux_handle_module_delete(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_server *s = ux_server_of(req);
@@ -169,7 +169,7 @@ static enum ux_code modules_open_gsym(struct ux_request *req, const struct ux_mo
 	return code;
 }
 
-/* Nothing here has a GSYM of it: is one being made, or does somebody else have it? */
+/* The module has no GSYM here: one is being extracted, or an upstream may have it. */
 static enum ux_code modules_fetch_gsym(struct ux_request *req, struct ux_response *res,
 				       const char *id)
 {
@@ -229,7 +229,7 @@ static enum ux_code modules_read_pin(struct ux_request *req, const char **ret_id
 	return UX_OK;
 }
 
-/* Doing it again changes nothing, and is noted all the same. */
+/* Doing it again changes nothing, and is in the audit log all the same. */
 enum ux_code ux_handle_pin(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_store *s = ux_server_of(req)->store;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The handlers of /v1/modules, /v1/gsym and /v1/explain; server/run/routes.c says where. */
+/* The handlers of /v1/modules, /v1/gsym and /v1/explain; the paths are in server/run/routes.c. */
 #ifndef UX_MODULES_H
 #define UX_MODULES_H
 

@@ -6,7 +6,7 @@
 
 /*
  * The code point at p (RFC 3629: no surrogates, nothing over U+10FFFF, nothing longer than needed)
- * and its length in *ret_n; UINT32_MAX and 1 when there is none.
+ * and its length in *ret_n; UINT32_MAX and 1 when the bytes are not UTF-8.
  */
 static uint32_t html_code_point(const uint8_t *p, size_t left, size_t *ret_n)
 {

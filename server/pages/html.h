@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing HTML: templates of ours, values of strangers. */
+/* Writing HTML: templates of ours, values that are not trusted. */
 #ifndef UX_HTML_H
 #define UX_HTML_H
 
@@ -26,9 +26,9 @@ struct ux_html_value {
 };
 
 /*
- * Appends text, safe between tags and inside double quotes. Bytes that are no UTF-8, control
+ * Appends text, safe between tags and inside double quotes. Bytes that are not UTF-8, control
  * characters but newline and tab (CR before a newline is dropped), and those that turn the
- * direction of what follows become U+FFFD: what a name looks like is what it is.
+ * direction of what follows become U+FFFD: a name cannot look like another one.
  */
 void ux_html_escape(struct ux_out *out, struct ux_bytes text);
 
@@ -61,7 +61,7 @@ static inline struct ux_html_value ux_html_same(struct ux_html_value v)
 	return v;
 }
 
-/* The values that are not told by their type. */
+/* Values whose type does not decide how they are written. */
 static inline struct ux_html_value ux_html_url(const char *text)
 {
 	return (struct ux_html_value){.as = UX_HTML_URL, .text = ux_bytes_cstr(text)};

@@ -8,7 +8,7 @@
 static const struct {
 	const char *path;
 	const char *word;
-} places[] = {
+} sections[] = {
 	[UX_PAGE_MODULES] = {"/modules", "Modules"},
 	[UX_PAGE_SYMBOLIZE] = {"/symbolize", "Symbolize"},
 	[UX_PAGE_EXPLAIN] = {"/explain", "Explain"},
@@ -26,12 +26,12 @@ bool ux_page_accepted(const struct ux_request *req)
 static void page_put_navigation(struct ux_out *out, const struct ux_page *page)
 {
 	ux_out_cstr(out, "<nav aria-label=\"Main\"><ul>");
-	for (size_t i = UX_PAGE_MODULES; i < ux_countof(places); i++)
-		UX_HTML(out, "<li><a href=\"$\"$>$</a></li>", places[i].path,
-			page->place == (enum ux_page_section)i
+	for (size_t i = UX_PAGE_MODULES; i < ux_countof(sections); i++)
+		UX_HTML(out, "<li><a href=\"$\"$>$</a></li>", sections[i].path,
+			page->section == (enum ux_page_section)i
 				? UX_HTML_OURS(" aria-current=\"page\"")
 				: UX_HTML_OURS(""),
-			places[i].word);
+			sections[i].word);
 	ux_out_cstr(out, "</ul></nav>\n");
 }
 
@@ -84,7 +84,7 @@ void ux_page_begin(struct ux_request *req, const struct ux_page *page)
 		    "</head>\n<body>\n<a class=\"skip\" href=\"#main\">Skip to the content</a>\n"
 		    "<header class=\"top\">\n<a class=\"mark\" href=\"/\">unhex</a>\n");
 	page_put_navigation(out, page);
-	if (page->place != UX_PAGE_HOME)
+	if (page->section != UX_PAGE_HOME)
 		page_put_search(out, page);
 	page_put_caller(req);
 	ux_out_cstr(out, "</header>\n<main id=\"main\" tabindex=\"-1\">\n");
@@ -105,7 +105,7 @@ static void page_put_fields(const struct ux_request *req, struct ux_response *re
 	ux_response_field(res, "Content-Security-Policy",
 			  ux_bytes_cstr(script ? policy_script : policy_plain));
 	ux_response_field(res, "X-Content-Type-Options", UX_STR("nosniff"));
-	if (req->path_token.size == 0) /* else the gate has said that there is none */
+	if (req->path_token.size == 0) /* else the gate has set it */
 		ux_response_field(res, "Referrer-Policy", UX_STR("same-origin"));
 	ux_response_field(res, "Cross-Origin-Opener-Policy", UX_STR("same-origin"));
 	ux_response_field(res, "Cross-Origin-Resource-Policy", UX_STR("same-origin"));
@@ -115,7 +115,7 @@ static void page_put_fields(const struct ux_request *req, struct ux_response *re
 
 /*
  * Who came under /k/TOKEN/ or /n/NAME/ stays there: our links, which all begin in these ways, get
- * the prefix. What strangers wrote has no double quote in it.
+ * the prefix. Text that is not ours has no double quote in it.
  */
 static enum ux_code page_put_prefix(struct ux_request *req)
 {
@@ -185,7 +185,7 @@ static const char *page_word_of(unsigned status)
 	}
 }
 
-/* The document has been cleared of what is not for strangers; the error itself has not. */
+/* The document has lost what is not for clients; the error itself has not. */
 static const char *page_message_of(struct ux_request *req, struct ux_bytes document)
 {
 	json_t *doc = json_loadb((const char *)document.data, document.size, 0, NULL);
@@ -196,7 +196,7 @@ static const char *page_message_of(struct ux_request *req, struct ux_bytes docum
 	return kept ? kept : "";
 }
 
-/* Where the person wanted to go, to be sent there once there is a key. */
+/* The URL that was requested, for the redirect after the sign-in. */
 static struct ux_bytes page_target_of(struct ux_request *req)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
@@ -215,7 +215,7 @@ static struct ux_bytes page_target_of(struct ux_request *req)
 
 void ux_web_error(struct ux_request *req, struct ux_response *res)
 {
-	const struct ux_page page = {.title = "unhex", .place = UX_PAGE_ELSEWHERE};
+	const struct ux_page page = {.title = "unhex", .section = UX_PAGE_ELSEWHERE};
 	if ((req->route && !req->route->page) || !ux_page_accepted(req))
 		return;
 	const char *message = page_message_of(req, res->body);

@@ -19,7 +19,7 @@ enum ux_page_section {
 
 struct ux_page {
 	const char *title;
-	enum ux_page_section place;
+	enum ux_page_section section;
 	bool script;       /* our script may run, and talk to this server */
 	const char *query; /* that the search field shows; NULL: nothing */
 };
@@ -35,7 +35,7 @@ enum ux_code ux_page_end(struct ux_request *req, struct ux_response *res,
 enum ux_code ux_page_redirect(struct ux_request *req, struct ux_response *res, struct ux_bytes path)
 	ux_must;
 
-/* Does the client want HTML? Browsers say so, programs do not. */
+/* Whether the client accepts HTML: browsers do, programs do not. */
 bool ux_page_accepted(const struct ux_request *req);
 
 /* "inlines" with a bar of five cells. */
@@ -79,7 +79,7 @@ struct ux_bytes ux_page_query(const struct ux_request *req, const char *name);
 /* Without blanks at both ends. */
 struct ux_bytes ux_page_trim(struct ux_bytes text);
 
-/* A decimal parameter; `otherwise` when it is none. */
+/* A decimal parameter; `otherwise` when it is absent or not a number. */
 int64_t ux_page_number(const struct ux_request *req, const char *name, int64_t otherwise);
 
 /* The form that takes a token. next: path of this server where the browser goes then. */

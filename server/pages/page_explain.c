@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /explain: what /v1/explain says, for people. */
+/* /explain: the answer of /v1/explain, for people. */
 #include "modules.h"
 #include "page.h"
 #include "pages.h"
 
-static const struct ux_page page = {.title = "Explain - unhex", .place = UX_PAGE_EXPLAIN};
+static const struct ux_page page = {.title = "Explain - unhex", .section = UX_PAGE_EXPLAIN};
 
 static void page_explain_put_form(struct ux_out *out, struct ux_bytes id, struct ux_bytes addr)
 {
@@ -135,7 +135,7 @@ static void page_explain_put_upstream(struct ux_out *out, const json_t *u)
 	ux_out_cstr(out, "</ul></li>\n");
 }
 
-/* Who else is asked, and when each said what. */
+/* The upstreams, and what each answered when. */
 static void page_explain_put_upstreams(struct ux_out *out, const json_t *list)
 {
 	if (json_array_size(list) == 0)
@@ -196,7 +196,7 @@ static void page_explain_drop(json_t **doc)
 	json_decref(*doc);
 }
 
-/* GET /explain?id=&addr=: exactly what /v1/explain/{id}?addr= says. */
+/* GET /explain?id=&addr=: exactly the answer of /v1/explain/{id}?addr=. */
 enum ux_code ux_handle_page_explain(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(page_explain_drop) json_t *doc = NULL;

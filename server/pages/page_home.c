@@ -7,7 +7,7 @@ enum {
 	RECENT = 8 /* modules shown */
 };
 
-static const struct ux_page page = {.title = "unhex: symbols by build ID", .place = UX_PAGE_HOME};
+static const struct ux_page page = {.title = "unhex: symbols by build ID", .section = UX_PAGE_HOME};
 
 static void page_home_put_search(struct ux_out *out)
 {
@@ -79,7 +79,7 @@ static enum ux_code page_home_put_recent(struct ux_request *req)
 	return UX_OK;
 }
 
-/* The route is open to all: who may not read is told how to sign in, and no more. */
+/* The route is open to all: a caller who may not read sees how to sign in, and no more. */
 enum ux_code ux_web_home(struct ux_request *req, struct ux_response *res)
 {
 	if ((ux_caller_of(req)->scopes & UX_SCOPE_READ) == 0)

@@ -57,7 +57,7 @@ static enum ux_code page_module_put_facts(struct ux_request *req, const struct u
 	return UX_OK;
 }
 
-/* What can be asked of it at once. */
+/* Forms about the module. */
 static void page_module_put_asking(struct ux_out *out, const struct ux_module *m)
 {
 	const char *id = m->n_ids > 0 ? m->ids[0] : "";
@@ -150,7 +150,7 @@ static void page_module_put_candidates(struct ux_out *out, const struct ux_modul
 	ux_out_cstr(out, "</section>\n");
 }
 
-/* Where somebody asked from is for who administers. */
+/* Addresses of callers are for administrators. */
 static enum ux_code page_module_put_history(struct ux_request *req, const struct ux_module *m)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
@@ -196,7 +196,7 @@ enum ux_code ux_web_module(struct ux_request *req, struct ux_response *res)
 		 slash && slash[1] ? slash + 1
 		 : name[0]         ? name
 				   : id);
-	const struct ux_page page = {.title = title, .place = UX_PAGE_MODULES};
+	const struct ux_page page = {.title = title, .section = UX_PAGE_MODULES};
 	ux_page_begin(req, &page);
 	UX_HTML(&req->out, "<h1 class=\"module\">$</h1>\n",
 		slash && slash[1] ? slash + 1

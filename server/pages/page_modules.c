@@ -14,7 +14,7 @@ enum {
 /* A page of modules, newest first; ?before= is the number of the last one seen. */
 enum ux_code ux_web_modules(struct ux_request *req, struct ux_response *res)
 {
-	const struct ux_page page = {.title = "Modules - unhex", .place = UX_PAGE_MODULES};
+	const struct ux_page page = {.title = "Modules - unhex", .section = UX_PAGE_MODULES};
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	struct ux_out *out = &req->out;
 	struct ux_module_list list;
@@ -221,7 +221,7 @@ enum ux_code ux_web_search(struct ux_request *req, struct ux_response *res)
 	if (!s.q)
 		return ux_arena_fail(&req->arena, &req->err);
 	const struct ux_page page = {
-		.title = "Search - unhex", .place = UX_PAGE_MODULES, .query = s.q};
+		.title = "Search - unhex", .section = UX_PAGE_MODULES, .query = s.q};
 	int64_t after = ux_page_number(req, "after", 0);
 	bool any = false;
 	ux_page_begin(req, &page);

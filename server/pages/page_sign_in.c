@@ -4,7 +4,7 @@
 #include "page.h"
 #include "pages.h"
 
-static const struct ux_page page = {.title = "Sign in - unhex", .place = UX_PAGE_ELSEWHERE};
+static const struct ux_page page = {.title = "Sign in - unhex", .section = UX_PAGE_ELSEWHERE};
 
 void ux_sign_in_form(struct ux_out *out, struct ux_bytes next)
 {

@@ -3,7 +3,7 @@
 #include "page.h"
 #include "pages.h"
 
-static const struct ux_page page = {.title = "Status - unhex", .place = UX_PAGE_STATUS};
+static const struct ux_page page = {.title = "Status - unhex", .section = UX_PAGE_STATUS};
 
 static void page_status_put_fact(struct ux_out *out, const char *word, struct ux_html_value value)
 {

@@ -15,9 +15,9 @@ enum {
 	SAME_NAME_MOST = 32     /* files of a name that are looked at: is it one module? */
 };
 
-static const struct ux_page page = {.title = "Symbolize - unhex", .place = UX_PAGE_SYMBOLIZE};
+static const struct ux_page page = {.title = "Symbolize - unhex", .section = UX_PAGE_SYMBOLIZE};
 
-/* A module that lines asked for: as they called it, and what came of it. */
+/* A module that lines name: as they name it, and the result. */
 struct known {
 	struct ux_bytes as; /* ID or name, as in the text */
 	const char *id;     /* canonical; NULL: none is meant */
@@ -32,7 +32,7 @@ struct paste {
 	bool return_addresses;
 	struct known known[MODULES_MOST];
 	size_t n_known;
-	struct known *current; /* what an ID on a line of its own, or in the form, said */
+	struct known *current; /* of the last ID on a line of its own, or in the form */
 	size_t n_addresses;
 	size_t n_named;
 	struct ux_out text; /* the answer as text */
@@ -122,16 +122,16 @@ static enum ux_code paste_know(struct paste *p, struct ux_bytes as, bool is_id, 
 	return paste_module_open(p, k);
 }
 
-static enum ux_code paste_module_of(struct paste *p, const struct ux_stack_ask *ask,
+static enum ux_code paste_module_of(struct paste *p, const struct ux_stack_line *parsed,
 				    struct known **ret)
 {
 	*ret = p->current;
-	if (ask->id.size > 0) {
-		UX_TRY(paste_know(p, ask->id, /* is_id= */ true, ret));
-		if (ask->name.size == 0) /* for the lines that follow too */
+	if (parsed->id.size > 0) {
+		UX_TRY(paste_know(p, parsed->id, /* is_id= */ true, ret));
+		if (parsed->name.size == 0) /* for the lines that follow too */
 			p->current = *ret;
-	} else if (ask->name.size > 0) {
-		UX_TRY(paste_know(p, ask->name, /* is_id= */ false, ret));
+	} else if (parsed->name.size > 0) {
+		UX_TRY(paste_know(p, parsed->name, /* is_id= */ false, ret));
 		if (*ret && !(*ret)->id && p->current)
 			*ret = p->current; /* a name that is not known: the form's module */
 	}
@@ -178,7 +178,7 @@ static void paste_put_missing(struct ux_out *out, const struct known *k, uint64_
 
 /* The addresses of a line, which are in the module's cache already. */
 static enum ux_code paste_put_addresses(struct paste *p, const struct known *k,
-					const struct ux_stack_ask *line)
+					const struct ux_stack_line *line)
 {
 	struct ux_out *out = &p->req->out;
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {.module = k ? k->module : NULL,
@@ -205,35 +205,35 @@ static enum ux_code paste_put_addresses(struct paste *p, const struct known *k,
 
 /* What is to be done with a line, and the module of its addresses; NULL: it is not known. */
 typedef enum ux_code paste_line_fn(struct paste *p, struct ux_bytes line,
-				   const struct ux_stack_ask *ask, struct known *k);
+				   const struct ux_stack_line *parsed, struct known *k);
 
 /* The first pass: what there is to resolve. */
 static enum ux_code paste_count_line(struct paste *p, struct ux_bytes line,
-				     const struct ux_stack_ask *ask, struct known *k)
+				     const struct ux_stack_line *parsed, struct known *k)
 {
 	struct ux_error *err = &p->req->err;
 	(void)line;
-	p->n_addresses += ask->n;
+	p->n_addresses += parsed->n;
 	if (p->n_addresses > ADDRESSES_MOST)
 		return ux_error_set(err, UX_ELIMIT, "the text has over %d addresses",
 				    ADDRESSES_MOST);
-	for (size_t i = 0; i < ask->n && k; i++)
-		if (!ux_requested_pcs_append(&k->pcs, paste_lookup_pc(p, ask->pcs[i])))
+	for (size_t i = 0; i < parsed->n && k; i++)
+		if (!ux_requested_pcs_append(&k->pcs, paste_lookup_pc(p, parsed->pcs[i])))
 			return ux_error_nomem(err);
 	return UX_OK;
 }
 
 /* The second pass. */
 static enum ux_code paste_put_line(struct paste *p, struct ux_bytes line,
-				   const struct ux_stack_ask *ask, struct known *k)
+				   const struct ux_stack_line *parsed, struct known *k)
 {
 	struct ux_request *req = p->req;
 	struct ux_out *out = &req->out;
 	UX_HTML(out, "<li><p class=\"asked\"><code>$</code></p>", line);
 	ux_out_put(&p->text, line.data, line.size);
 	ux_out_u8(&p->text, '\n');
-	UX_TRY(paste_put_addresses(p, k, ask));
-	if (ask->more)
+	UX_TRY(paste_put_addresses(p, k, parsed));
+	if (parsed->more)
 		ux_out_cstr(out, "<p class=\"why\">more addresses than a line may have</p>");
 	ux_out_cstr(out, "</li>\n");
 	if (out->size + p->text.size > ANSWER_MOST)
@@ -249,7 +249,7 @@ static enum ux_code paste_each_line(struct paste *p, struct ux_bytes text, paste
 		const uint8_t *end = memchr(text.data, '\n', text.size);
 		size_t n = end ? (size_t)(end - text.data) : text.size;
 		struct ux_bytes line = ux_bytes(text.data, n);
-		struct ux_stack_ask ask;
+		struct ux_stack_line parsed;
 		struct known *k = NULL;
 		text = end ? ux_bytes(end + 1, text.size - n - 1) : UX_BYTES_NONE;
 		while (line.size > 0 && line.data[line.size - 1] == '\r')
@@ -259,9 +259,9 @@ static enum ux_code paste_each_line(struct paste *p, struct ux_bytes text, paste
 		if (++n_lines > LINES_MOST)
 			return ux_error_set(&p->req->err, UX_ELIMIT, "the text has over %d lines",
 					    LINES_MOST);
-		ux_stack_line(line, &ask);
-		UX_TRY(paste_module_of(p, &ask, &k));
-		UX_TRY(fn(p, line, &ask, k));
+		ux_stack_line_parse(line, &parsed);
+		UX_TRY(paste_module_of(p, &parsed, &k));
+		UX_TRY(fn(p, line, &parsed, k));
 	}
 	return UX_OK;
 }

@@ -10,7 +10,7 @@ enum {
 };
 
 static const struct ux_page page = {
-	.title = "Uploads - unhex", .place = UX_PAGE_UPLOADS, .script = true};
+	.title = "Uploads - unhex", .section = UX_PAGE_UPLOADS, .script = true};
 
 static const char *page_uploads_state_name(enum ux_upload_state state)
 {

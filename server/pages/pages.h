@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pages for people; server/routes.c says where. They work without scripts, but for uploading. */
+/* Pages for people; the paths are in server/run/routes.c. They work without scripts, but for
+ * uploading. */
 #ifndef UX_PAGES_H
 #define UX_PAGES_H
 
@@ -37,7 +38,7 @@ ux_handler_fn ux_web_asset;
 /* GET /explain without an ID: the form alone. */
 enum ux_code ux_web_explain_form(struct ux_request *req, struct ux_response *res) ux_must;
 
-/* The page of what /v1/explain said of what the query asks. */
+/* The page of an answer of /v1/explain. */
 enum ux_code ux_web_explain(struct ux_request *req, struct ux_response *res, const json_t *doc)
 	ux_must;
 

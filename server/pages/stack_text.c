@@ -22,7 +22,7 @@ static bool stack_is_bracket(uint8_t c)
 	return c == '(' || c == ')' || c == '[' || c == ']' || c == '<' || c == '>' || c == ';';
 }
 
-/* Cuts the next word off the front; brackets end words and are none. Empty at the end. */
+/* Cuts the next word off the front; brackets separate words. Empty at the end. */
 static struct ux_bytes stack_next_word(struct ux_bytes *s)
 {
 	size_t i = 0, n = 0;
@@ -62,17 +62,17 @@ static bool stack_is_id(struct ux_bytes s)
 	return (typed || bare) && ux_id_parse(s, &id, NULL) == UX_OK;
 }
 
-static void stack_add(struct ux_stack_ask *ask, uint64_t pc)
+static void stack_add(struct ux_stack_line *parsed, uint64_t pc)
 {
-	if (ask->n < UX_STACK_ADDRESSES_MOST)
-		ask->pcs[ask->n++] = pc;
+	if (parsed->n < UX_STACK_ADDRESSES_MOST)
+		parsed->pcs[parsed->n++] = pc;
 	else
-		ask->more = true;
+		parsed->more = true;
 }
 
-/* What a line says so far. */
+/* A line, as far as it is read. */
 struct reading {
-	struct ux_stack_ask *ask;
+	struct ux_stack_line *parsed;
 	struct ux_bytes last; /* the word before */
 	bool placed;          /* an address in a file was there: others are of the process */
 	bool lonely;          /* there was one word */
@@ -81,11 +81,11 @@ struct reading {
 static void stack_add_address(struct reading *r, struct ux_bytes name, uint64_t pc)
 {
 	if (!r->placed)
-		r->ask->n = 0;
-	if (r->ask->n == 0 || r->ask->name.size == 0)
-		r->ask->name = name;
+		r->parsed->n = 0;
+	if (r->parsed->n == 0 || r->parsed->name.size == 0)
+		r->parsed->name = name;
 	r->placed = true;
-	stack_add(r->ask, pc);
+	stack_add(r->parsed, pc);
 }
 
 /* A path, or a name that only a file has; functions have an offset behind them too. */
@@ -158,7 +158,7 @@ static bool stack_build_id(struct reading *r, struct ux_bytes word, struct ux_by
 	if (!stack_all_hex(hex) || ux_id_parse(hex, &id, NULL) != UX_OK)
 		return false;
 	*left = rest;
-	r->ask->id = hex;
+	r->parsed->id = hex;
 	return true;
 }
 
@@ -170,8 +170,8 @@ static bool stack_take_word(struct reading *r, struct ux_bytes word, struct ux_b
 		return stack_spaced_offset(r, left);
 	if (ux_bytes_eq(word, UX_STR("pc")))
 		return stack_android_pc(r, left);
-	if (r->ask->id.size == 0 && stack_is_id(word)) {
-		r->ask->id = word;
+	if (r->parsed->id.size == 0 && stack_is_id(word)) {
+		r->parsed->id = word;
 		return true;
 	}
 	return stack_name_and_offset(r, word);
@@ -187,14 +187,14 @@ static void stack_plain_address(struct reading *r, struct ux_bytes word)
 	if (r->placed || !(stack_is_prefixed(word) || (r->lonely && stack_all_hex(word))))
 		return;
 	if (ux_hex_parse_u64(word, /* hex= */ !decimal, &pc))
-		stack_add(r->ask, pc);
+		stack_add(r->parsed, pc);
 }
 
-void ux_stack_line(struct ux_bytes line, struct ux_stack_ask *ret)
+void ux_stack_line_parse(struct ux_bytes line, struct ux_stack_line *ret)
 {
-	struct reading r = {.ask = ret};
+	struct reading r = {.parsed = ret};
 	struct ux_bytes left = line, rest = line;
-	*ret = (struct ux_stack_ask){0};
+	*ret = (struct ux_stack_line){0};
 	(void)stack_next_word(&rest);
 	r.lonely = stack_next_word(&rest).size == 0;
 	for (struct ux_bytes word = stack_next_word(&left); word.size > 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses out of stacks as people paste them: what one line asks. */
+/* Addresses out of stacks as people paste them: what one line contains. */
 #ifndef UX_STACK_TEXT_H
 #define UX_STACK_TEXT_H
 
@@ -11,9 +11,9 @@ enum {
 };
 
 /* Slices are of the line. */
-struct ux_stack_ask {
-	struct ux_bytes id;   /* of a module, as ux_id_parse() takes it; empty: not said */
-	struct ux_bytes name; /* path or name of a module's file; empty: not said */
+struct ux_stack_line {
+	struct ux_bytes id;   /* of a module, as ux_id_parse() takes it; empty: there is none */
+	struct ux_bytes name; /* path or name of a module's file; empty: there is none */
 	uint64_t pcs[UX_STACK_ADDRESSES_MOST];
 	size_t n;
 	bool more; /* there were over UX_STACK_ADDRESSES_MOST */
@@ -30,6 +30,6 @@ struct ux_stack_ask {
  *   #1 0x7f...d90 n/a (libc.so.6 + 0x29d90)                       in the process, and left out
  *   #00 pc 0004ba2c  /system/lib/libc.so (abort+68) (BuildId: 9d...)      Android's
  */
-void ux_stack_line(struct ux_bytes line, struct ux_stack_ask *ret);
+void ux_stack_line_parse(struct ux_bytes line, struct ux_stack_line *ret);
 
 #endif

@@ -21,9 +21,9 @@
 struct debuginfod_file {
 	struct ux_blob_hash blob;
 	uint64_t blob_size;
-	uint64_t off; /* of what is asked for, in the blob */
+	uint64_t off; /* of the requested bytes, in the blob */
 	uint64_t size;
-	const char *name;    /* path of the file: its last component is told */
+	const char *name;    /* path of the file: its last component is sent */
 	const char *archive; /* that it came in; NULL: in none */
 	ux_time created;
 };
@@ -88,7 +88,7 @@ static enum ux_code debuginfod_put_text(struct ux_request *req, struct ux_respon
 	return UX_OK;
 }
 
-/* Where it lay is nobody's business: the name alone, of what a header line may have. */
+/* The name without its folders, which are private, where a header line can have it. */
 static enum ux_code debuginfod_put_file_name(struct ux_request *req, struct ux_response *res,
 					     const char *header, const char *path)
 {
@@ -112,7 +112,7 @@ static enum ux_code debuginfod_put_date(struct ux_request *req, struct ux_respon
 	return debuginfod_put_text(req, res, "Last-Modified", text, n);
 }
 
-/* 406 when the client said that it wants no more bytes than so many. */
+/* 406 when the file is larger than the client accepts. */
 static enum ux_code debuginfod_check_wanted(struct ux_request *req, struct ux_response *res,
 					    uint64_t size)
 {
@@ -130,7 +130,7 @@ static enum ux_code debuginfod_put_headers(struct ux_request *req, struct ux_res
 {
 	char size[24];
 	int n = snprintf(size, sizeof(size), "%" PRIu64, f->size);
-	/* "public" lets a cache on the way answer everybody, also where a key was asked for. */
+	/* "public" lets a cache on the way answer other clients, even where a key was needed. */
 	bool open = ux_caller_of(req)->openness != UX_OPEN_TO_NONE;
 	ux_response_field(res, "Cache-Control", open ? UX_STR("public") : UX_STR("private"));
 	UX_TRY(debuginfod_put_text(req, res, "X-DEBUGINFOD-SIZE", size, (size_t)n));
@@ -239,33 +239,33 @@ static enum ux_code debuginfod_find_section(struct ux_request *req, const struct
 	return UX_OK;
 }
 
-/* Of the debug file, and where that has none of it, of the executable. A file that nobody here has
- * is asked for elsewhere, the debug file first. */
+/* Of the debug file, and where that lacks the section, of the executable. A file that the store
+ * lacks is fetched from upstreams, the debug file first. */
 enum ux_code ux_handle_debuginfod_section(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_module m;
 	struct debuginfod_file f = {0};
 	const char *id = NULL;
 	UX_TRY(debuginfod_some(req, &m, &id));
-	const struct ux_candidate *const places[] = {
+	const struct ux_candidate *const files[] = {
 		ux_module_elf(&m, UX_HOLDS_DEBUG | UX_HOLDS_SECTIONS),
 		ux_module_elf(&m, UX_HOLDS_CODE | UX_HOLDS_SECTIONS),
 	};
 	enum ux_code code = UX_ENOTFOUND;
-	for (size_t i = 0; i < ux_countof(places) && code == UX_ENOTFOUND; i++)
-		if (places[i])
-			code = debuginfod_find_section(req, places[i], &f);
+	for (size_t i = 0; i < ux_countof(files) && code == UX_ENOTFOUND; i++)
+		if (files[i])
+			code = debuginfod_find_section(req, files[i], &f);
 	bool found = code == UX_OK;
-	if (code == UX_ENOTFOUND && !places[0])
+	if (code == UX_ENOTFOUND && !files[0])
 		code = ux_request_fetch(req, res, id, UX_WANT_DEBUGINFO, NULL);
-	if (code == UX_ENOTFOUND && !places[1])
+	if (code == UX_ENOTFOUND && !files[1])
 		code = ux_request_fetch(req, res, id, UX_WANT_EXECUTABLE, NULL);
 	if (code == UX_ENOTFOUND)
 		return debuginfod_not_found(req);
 	return found ? debuginfod_answer(req, res, &f) : code;
 }
 
-/* What an upstream said has it in its answer; the answers stay when the upstream goes. */
+/* A source file that an upstream has sent; it stays when the upstream is removed. */
 static enum ux_code debuginfod_fetched_source(struct ux_request *req, struct ux_response *res,
 					      const char *id, const char *path)
 {
@@ -290,8 +290,8 @@ static enum ux_code debuginfod_fetched_source(struct ux_request *req, struct ux_
 	return debuginfod_fetch(req, res, id, UX_WANT_SOURCE, path);
 }
 
-/* A stranger's path is a key of the index and of nothing else. As the clients send it and as it
- * was uploaded, it is compared in canonical form. */
+/* The path of a request is a key of the index and of nothing else. Both it and the uploaded one are
+ * compared in canonical form. */
 enum ux_code ux_handle_debuginfod_source(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
@@ -331,7 +331,7 @@ static void debuginfod_put_file(struct ux_json *j, const struct ux_hit *hit, con
 	ux_json_object_end(j);
 }
 
-/* Modules without a GNU build ID are no business of debuginfod's. */
+/* debuginfod knows GNU build IDs alone. */
 static void debuginfod_put_hit(struct ux_json *j, const struct ux_hit *hit)
 {
 	static const char gnu[] = "gnu:";

@@ -18,7 +18,7 @@
 #include <unistd.h>
 
 enum {
-	CODE_MOST = 256 << 10, /* bytes of code in one answer; the rest can be asked for next */
+	CODE_MOST = 256 << 10, /* bytes of code in one answer; the rest is for the next request */
 	CHILD_SECONDS = 10
 };
 
@@ -89,7 +89,7 @@ static enum ux_code asm_find_executable(struct work *w, struct ux_candidate *ret
 	return UX_OK;
 }
 
-/* Bytes from pc to the end of the function that it is in; 0 when nobody knows. */
+/* Bytes from pc to the end of the function that it is in; 0 when it is not known. */
 static uint64_t asm_left_of_function(const struct work *w, uint64_t pc)
 {
 	struct ux_open_module *m = NULL;
@@ -139,7 +139,7 @@ static enum ux_code asm_open_code(struct work *w)
 	return w->text >= 0 ? UX_OK : ux_error_os(err, errno, "cannot make a file in memory");
 }
 
-/* What the child wrote is a stranger's: it is read as such. */
+/* The child read untrusted bytes: what it wrote is checked like them. */
 static enum ux_code asm_put_instructions(struct work *w, struct ux_json *j)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};

@@ -19,7 +19,7 @@ static bool mozilla_is_same(const struct ux_mozilla_module *a, const struct ux_m
 	return ux_bytes_eq(a->id, b->id) && ux_bytes_eq(a->name, b->name);
 }
 
-/* Which ones are sent twice: an object has each key once. */
+/* Modules that are sent twice refer to the first: an object has each key once. */
 static enum ux_code mozilla_link_duplicates(struct ux_mozilla_modules *m, struct ux_arena *arena,
 					    struct ux_error *err)
 {
@@ -74,7 +74,7 @@ void ux_mozilla_modules_deinit(struct ux_mozilla_modules *m)
 		ux_open_module_unref(m->list[i].open);
 }
 
-/* The ID that begins with that one. UX_ENOTFOUND, with nothing said in err. */
+/* The ID that begins with that one. UX_ENOTFOUND, with no message. */
 static enum ux_code mozilla_find_by_prefix(struct ux_request *req, const struct ux_id *start,
 					   const char **ret, struct ux_error *err)
 {
@@ -138,7 +138,7 @@ enum ux_code ux_mozilla_module_open(struct ux_request *req, struct ux_mozilla_mo
 				    struct ux_open_module **ret)
 {
 	m = m->same;
-	if (m->state == UX_MOZILLA_UNASKED) {
+	if (m->state == UX_MOZILLA_UNUSED) {
 		struct ux_error why = UX_ERROR_INIT;
 		enum ux_code code = ux_mozilla_find(req, m->id, &m->open, &why);
 		if (code == UX_ENOMEM) {
@@ -160,7 +160,7 @@ void ux_mozilla_modules_write(const struct ux_mozilla_modules *m, struct ux_json
 		if (one->same != one)
 			continue;
 		ux_json_key_path(j, one->name, one->id);
-		if (one->state == UX_MOZILLA_UNASKED)
+		if (one->state == UX_MOZILLA_UNUSED)
 			ux_json_null(j);
 		else
 			ux_json_bool(j, one->state == UX_MOZILLA_FOUND);

@@ -14,7 +14,7 @@ enum {
 };
 
 enum ux_mozilla_state {
-	UX_MOZILLA_UNASKED, /* no address of it came: null */
+	UX_MOZILLA_UNUSED, /* no address of it came: null */
 	UX_MOZILLA_FOUND,
 	UX_MOZILLA_MISSING,
 };
@@ -23,7 +23,7 @@ struct ux_mozilla_module {
 	struct ux_bytes name;           /* of the debug file, as sent */
 	struct ux_bytes id;             /* as sent */
 	struct ux_mozilla_module *same; /* the first of that name and ID; itself for most */
-	enum ux_mozilla_state state;    /* of the first; the others are not asked */
+	enum ux_mozilla_state state;    /* of the first; the others stay unused */
 	struct ux_open_module *open;
 	bool queued;    /* frames wait for being resolved: of the first, for their caller */
 	uint16_t first; /* of them */
@@ -45,7 +45,7 @@ void ux_mozilla_modules_deinit(struct ux_mozilla_modules *m);
 enum ux_code ux_mozilla_module_open(struct ux_request *req, struct ux_mozilla_module *m,
 				    struct ux_open_module **ret) ux_must;
 
-/* "found_modules": what was asked about and is there. */
+/* "found_modules": for each module with addresses, whether there are symbols. */
 void ux_mozilla_modules_write(const struct ux_mozilla_modules *m, struct ux_json *j);
 
 /*

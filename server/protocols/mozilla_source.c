@@ -2,7 +2,7 @@
 /*
  * POST /source/v1: a source file for the Firefox Profiler. Source: API.md of samply-api, v1. The
  * address proves that the file is the module's: an address of it has to be in exactly that file, so
- * nobody can ask for what no symbols name; and the file comes from an uploaded bundle alone.
+ * no client can read what no symbols name; and the file comes from an uploaded bundle alone.
  */
 #include "text.h"
 #include "json_out.h"
@@ -15,7 +15,7 @@ enum {
 	SOURCE_MOST = 16 << 20 /* bytes of one file in a document */
 };
 
-/* What is asked for. */
+/* The request. */
 struct question {
 	const char *id; /* of the module, canonical */
 	const char *file;

@@ -46,7 +46,7 @@ struct symbolicate_work {
 	size_t n;
 	struct entry entries[WINDOW];
 	uint64_t pcs[WINDOW]; /* of one module, and their entries */
-	uint16_t places[WINDOW];
+	uint16_t indexes[WINDOW];
 	uint32_t frames[WINDOW];
 	uint64_t offsets[WINDOW];
 };
@@ -146,7 +146,7 @@ static enum ux_code symbolicate_resolve(struct symbolicate_work *w, struct ux_mo
 	/* Offsets count from where the file's first byte is mapped. */
 	uint64_t base = open ? ux_open_module_candidate(open, 0)->gsym.base : 0;
 	for (uint16_t k = m->first; k != NO_ENTRY; k = w->entries[k].next) {
-		w->places[n] = k;
+		w->indexes[n] = k;
 		w->pcs[n++] = base + w->entries[k].offset;
 	}
 	m->queued = false;
@@ -157,7 +157,7 @@ static enum ux_code symbolicate_resolve(struct symbolicate_work *w, struct ux_mo
 	for (size_t at = 0; at < n; at += done) {
 		UX_TRY(ux_resolve(&r, w->pcs + at, n - at, w->frames, &done, &w->req->err));
 		for (size_t i = 0; i < done; i++)
-			UX_TRY(symbolicate_put_entry(w, &r, i, &w->entries[w->places[at + i]]));
+			UX_TRY(symbolicate_put_entry(w, &r, i, &w->entries[w->indexes[at + i]]));
 	}
 	return UX_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The handlers of other people's protocols; server/routes.c says where. */
+/* The handlers of other people's protocols; the paths are in server/run/routes.c. */
 #ifndef UX_PROTOCOLS_H
 #define UX_PROTOCOLS_H
 
@@ -13,10 +13,10 @@ ux_handler_fn ux_handle_debuginfod_debuginfo, ux_handle_debuginfod_executable,
 /* POST /symbolicate/v5 of Mozilla's symbolication API (docs/protocols.md). */
 ux_handler_fn ux_handle_symbolicate_v5;
 
-/* POST /source/v1 and /asm/v1 of samply's API, which the Firefox Profiler asks. */
+/* POST /source/v1 and /asm/v1 of samply's API, for the Firefox Profiler. */
 ux_handler_fn ux_handle_source_v1, ux_handle_asm_v1;
 
-/* /pprof/{id}/symbol of pprof's remote symbolization: GET says that there are symbols. */
+/* /pprof/{id}/symbol of pprof's remote symbolization: GET: whether there are symbols. */
 ux_handler_fn ux_handle_pprof_symbol, ux_handle_pprof_probe;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lookups in one module have found. */
+/* The frames that lookups in one module found. */
 #include "frame_cache.h"
 
 #include "arena.h"
@@ -36,8 +36,7 @@ UX_MAP(cached_numbers, uint64_t, uint32_t, number_key_hash, number_key_eq);
 UX_MAP(cached_offsets, uint64_t, uint64_t, number_key_hash, number_key_eq);
 
 struct ux_frame_cache {
-	struct ux_frame_cache_lists
-		lists;    /* guarded by lock, but for items that somebody has a number of */
+	struct ux_frame_cache_lists lists; /* guarded by lock, but for items that have a number */
 	atomic_uint refs; /* acquire-release: the last one frees what others have read */
 	enum ux_demangle_mode mode;
 	atomic_size_t *all;             /* a sum alone: no order needed */
@@ -52,10 +51,10 @@ struct ux_frame_cache {
 		text_numbers; /* by address in the mapping of the module's file, and what it is */
 	struct cached_numbers file_numbers;
 	struct ux_arena arena; /* demangled texts */
-	struct ux_out name;    /* the one at hand */
+	struct ux_out name;    /* scratch of the demangler */
 };
 
-static_assert(offsetof(struct ux_frame_cache, lists) == 0, "frame_cache.h looks there");
+static_assert(offsetof(struct ux_frame_cache, lists) == 0, "frame_cache.h casts to it");
 
 static void frame_cache_charge(struct ux_frame_cache *m, size_t bytes)
 {
@@ -63,7 +62,7 @@ static void frame_cache_charge(struct ux_frame_cache *m, size_t bytes)
 	atomic_fetch_add_explicit(m->all, bytes, memory_order_relaxed);
 }
 
-/* The number of a new item, which is returned cleared; NULL when it has no room. */
+/* A new item, cleared, and its number; NULL when there is no room. */
 static void *frame_cache_append(struct ux_frame_cache *m, struct ux_frame_cache_list *l,
 				size_t size, uint32_t *ret_number)
 {
@@ -98,7 +97,7 @@ struct ux_frame_cache *ux_frame_cache_create(enum ux_demangle_mode mode, atomic_
 	m->mode = mode;
 	m->all = all;
 	pthread_rwlockattr_init(&attr);
-	/* Else a steady stream of readers keeps whoever has found something out for good. */
+	/* Else a steady stream of readers starves the writers. */
 	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	pthread_rwlock_init(&m->lock, &attr);
 	pthread_rwlockattr_destroy(&attr);
@@ -227,10 +226,10 @@ static bool frame_cache_grow_addresses(struct ux_frame_cache *m)
 {
 	struct address_slot *old = m->addresses;
 	size_t n = m->addresses_cap, cap = 0;
-	struct address_slot *places = frame_cache_table_grow(m, n, sizeof(*places), &cap);
-	if (!places)
+	struct address_slot *table = frame_cache_table_grow(m, n, sizeof(*table), &cap);
+	if (!table)
 		return false;
-	m->addresses = places;
+	m->addresses = table;
 	m->addresses_cap = cap;
 	for (size_t i = 0; i < n; i++)
 		if (old[i].frame != 0)
@@ -304,7 +303,7 @@ static bool cached_text_is_plain(struct ux_bytes text)
 	return plain;
 }
 
-/* The text as it is kept: the module's own, or a copy of what it is demangled to. */
+/* Replaces a linkage name by a copy of its demangled form, where that differs. */
 static bool frame_cache_demangle(struct ux_frame_cache *m, struct ux_bytes *text)
 {
 	ux_out_reset(&m->name);
@@ -321,7 +320,7 @@ static bool frame_cache_demangle(struct ux_frame_cache *m, struct ux_bytes *text
 	return copy != NULL;
 }
 
-/* The place of a number in a map, 0 for a new one. NULL: no room. */
+/* Where a map has the number of a key, 0 for a new one. NULL: no room. */
 static uint32_t *frame_cache_number_slot(struct ux_frame_cache *m, struct cached_numbers *map,
 					 uint64_t key)
 {

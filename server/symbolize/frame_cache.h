@@ -26,7 +26,7 @@ struct ux_frame_cache;
 enum {
 	UX_FRAME_CACHE_MOST = 24 << 20, /* bytes of one */
 	UX_FRAME_CACHES_MOST =
-		72 << 20, /* bytes of all of a server, about: then old ones are let go */
+		72 << 20, /* bytes of all of a server, about: then old ones are evicted */
 	UX_FRAME_CACHE_MODES = UX_DEMANGLE_ELIDED + 1,
 };
 
@@ -47,12 +47,12 @@ struct ux_cached_frame {
 	uint32_t up; /* the frame that it is inlined into, a smaller number; 0: none */
 };
 
-/* All bytes of all memos, which each of them is counted in. NULL when memory is short. */
+/* all: the bytes of all caches, to which this one adds its own. NULL when memory is short. */
 struct ux_frame_cache *ux_frame_cache_create(enum ux_demangle_mode mode, atomic_size_t *all);
 struct ux_frame_cache *ux_frame_cache_ref(struct ux_frame_cache *m);
 void ux_frame_cache_unref(struct ux_frame_cache *m);
 
-/* What it takes. */
+/* The bytes that it occupies. */
 size_t ux_frame_cache_bytes(struct ux_frame_cache *m);
 
 /*
@@ -68,7 +68,7 @@ size_t ux_frame_cache_find(struct ux_frame_cache *m, const uint64_t *pcs, size_t
 void ux_frame_cache_lock(struct ux_frame_cache *m);
 void ux_frame_cache_unlock(struct ux_frame_cache *m);
 
-/* Notes the frames of an address, innermost first, n = 0 for none. False when the memo is full, or
+/* Adds the frames of an address, innermost first, n = 0 for none. False when the cache is full, or
  * memory short. */
 bool ux_frame_cache_add(struct ux_frame_cache *m, uint64_t pc, const struct ux_frame *frames,
 			size_t n, uint32_t *ret) ux_must;
@@ -85,7 +85,7 @@ struct ux_frame_cache_list {
 	size_t n;
 };
 
-/* What a memo begins with: only for what follows. */
+/* The first member of a cache, for the inline functions below alone. */
 struct ux_frame_cache_lists {
 	struct ux_frame_cache_list frames, files, texts;
 };

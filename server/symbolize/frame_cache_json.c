@@ -44,7 +44,7 @@ static uint8_t *json_put_file(uint8_t *p, struct ux_cached_text dir, struct ux_c
 	return json_put_line(p, line);
 }
 
-/* Bytes that have to be escaped, or are no UTF-8. */
+/* Bytes that have to be escaped, or are not UTF-8. */
 static void json_put_escaped(const struct ux_cached_frame *f, struct ux_cached_text function,
 			     struct ux_cached_text dir, struct ux_cached_text base,
 			     struct ux_out *out)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames of a memo in the compact form. */
+/* Frames of a cache in the compact form. */
 #include "frame_cache_wire.h"
 
 enum {
 	PAGE = 64,  /* numbers */
-	AHEAD = 12, /* what is fetched while those before are worked on */
+	AHEAD = 12, /* items that are prefetched */
 };
 
 static void frame_reply_map_clear(struct ux_frame_reply_map *map)
@@ -36,7 +36,7 @@ void ux_frame_reply_deinit(struct ux_frame_reply *w)
 }
 
 enum {
-	KEPT_MOST = 4 << 20 /* bytes of one that is kept */
+	POOLED_MOST = 4 << 20 /* bytes of one that returns to the pool */
 };
 
 struct ux_frame_reply *ux_frame_reply_pool_get(struct ux_frame_reply_pool *all)
@@ -70,7 +70,7 @@ void ux_frame_reply_pool_put(struct ux_frame_reply_pool *all, struct ux_frame_re
 {
 	if (!w)
 		return;
-	bool kept = frame_reply_bytes_of(w) <= KEPT_MOST;
+	bool kept = frame_reply_bytes_of(w) <= POOLED_MOST;
 	if (kept) {
 		ux_frame_reply_reset(w);
 		ux_wire_reply_clear(&w->reply);
@@ -111,7 +111,7 @@ static bool frame_reply_add_page(struct ux_frame_reply_map *map, size_t run)
 	return true;
 }
 
-/* The place for a number's number; to nowhere when memory is short. Good until the next. */
+/* The slot of a number in a map; `nowhere` when memory is short. Valid until the next call. */
 ux_inline uint32_t *frame_reply_add_address(struct ux_frame_reply *w,
 					    struct ux_frame_reply_map *map, uint32_t number,
 					    uint32_t *nowhere)
@@ -177,7 +177,7 @@ static uint32_t frame_reply_put_frame(struct ux_frame_reply *w, const struct ux_
 	return up;
 }
 
-/* The number of `number` will be looked at soon. */
+/* The slot of `number` will be read soon. */
 ux_inline void frame_reply_expect(const struct ux_frame_reply_map *map, uint32_t number)
 {
 	size_t run = number / PAGE;

@@ -19,10 +19,10 @@ struct ux_open_module {
 	_Atomic int64_t noted;
 	size_t n;
 	struct ux_open_candidate candidates[UX_MODULE_CANDIDATES_MOST];
-	pthread_mutex_t lock;      /* guards the candidates' names */
-	pthread_mutex_t memo_lock; /* guards memos; nothing is waited for while it is held */
-	struct ux_frame_cache *memos[UX_FRAME_CACHE_MODES];
-	atomic_size_t *memo_bytes; /* the cache's */
+	pthread_mutex_t lock;        /* guards the candidates' names */
+	pthread_mutex_t frames_lock; /* guards frames; nothing is waited for while it is held */
+	struct ux_frame_cache *frames[UX_FRAME_CACHE_MODES];
+	atomic_size_t *frame_bytes; /* the cache's */
 };
 
 struct entry {
@@ -36,12 +36,12 @@ struct entry {
 
 struct ux_module_cache {
 	struct ux_store *store;
-	struct ux_row_cache *recent;
+	struct ux_row_cache *rows;
 	size_t most;
-	pthread_mutex_t lock;             /* guards all below */
-	struct ux_frame_reply_pool wires; /* locks itself */
-	atomic_size_t memo_bytes;         /* of all modules; a sum alone: no order needed */
-	uint64_t generation; /* forgets so far: what was read before one is not kept after it */
+	pthread_mutex_t lock;               /* guards all below */
+	struct ux_frame_reply_pool replies; /* locks itself */
+	atomic_size_t frame_bytes;          /* of all modules; a sum alone: no order needed */
+	uint64_t generation; /* evictions so far: what was read before one is not added after it */
 	size_t n;
 	struct entry *newest, *oldest;
 	struct entry *slots[SLOTS];
@@ -91,8 +91,8 @@ void ux_open_module_unref(struct ux_open_module *m)
 		ux_file_unmap(&m->candidates[i].mapping);
 	}
 	for (size_t i = 0; i < UX_FRAME_CACHE_MODES; i++)
-		ux_frame_cache_unref(m->memos[i]);
-	pthread_mutex_destroy(&m->memo_lock);
+		ux_frame_cache_unref(m->frames[i]);
+	pthread_mutex_destroy(&m->frames_lock);
 	pthread_mutex_destroy(&m->lock);
 	free(m);
 }
@@ -100,30 +100,30 @@ void ux_open_module_unref(struct ux_open_module *m)
 struct ux_frame_cache *ux_open_module_frames(struct ux_open_module *m, enum ux_demangle_mode mode,
 					     struct ux_frame_cache *full)
 {
-	struct ux_frame_cache *old = NULL, *memo = NULL;
-	pthread_mutex_lock(&m->memo_lock);
-	if (full && m->memos[mode] == full)
-		old = ux_take(&m->memos[mode]);
-	if (!m->memos[mode])
-		m->memos[mode] = ux_frame_cache_create(mode, m->memo_bytes);
-	if (m->memos[mode])
-		memo = ux_frame_cache_ref(m->memos[mode]);
-	pthread_mutex_unlock(&m->memo_lock);
+	struct ux_frame_cache *old = NULL, *cache = NULL;
+	pthread_mutex_lock(&m->frames_lock);
+	if (full && m->frames[mode] == full)
+		old = ux_take(&m->frames[mode]);
+	if (!m->frames[mode])
+		m->frames[mode] = ux_frame_cache_create(mode, m->frame_bytes);
+	if (m->frames[mode])
+		cache = ux_frame_cache_ref(m->frames[mode]);
+	pthread_mutex_unlock(&m->frames_lock);
 	ux_frame_cache_unref(old);
 	ux_frame_cache_unref(full);
-	return memo;
+	return cache;
 }
 
-/* Lets the memos go; returns what they take, also where somebody holds one still. */
+/* Drops the frame caches; returns their bytes, also where a request still holds one. */
 static size_t module_cache_drop_frames(struct ux_open_module *m)
 {
 	size_t bytes = 0;
 	for (size_t i = 0; i < UX_FRAME_CACHE_MODES; i++) {
-		pthread_mutex_lock(&m->memo_lock);
-		struct ux_frame_cache *memo = ux_take(&m->memos[i]);
-		pthread_mutex_unlock(&m->memo_lock);
-		bytes += memo ? ux_frame_cache_bytes(memo) : 0;
-		ux_frame_cache_unref(memo);
+		pthread_mutex_lock(&m->frames_lock);
+		struct ux_frame_cache *cache = ux_take(&m->frames[i]);
+		pthread_mutex_unlock(&m->frames_lock);
+		bytes += cache ? ux_frame_cache_bytes(cache) : 0;
+		ux_frame_cache_unref(cache);
 	}
 	return bytes;
 }
@@ -140,7 +140,8 @@ static enum ux_code module_cache_read_names(struct ux_open_candidate *c, uint64_
 	enum ux_code code = ux_gsym_names_build(&c->names, &c->gsym, NULL);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
-	return code == UX_OK ? UX_OK : UX_ENOTFOUND; /* hostile names: nobody's */
+	return code == UX_OK ? UX_OK
+			     : UX_ENOTFOUND; /* names that are broken: there is no such function */
 }
 
 enum ux_code ux_open_module_find(struct ux_open_module *m, struct ux_bytes name, uint64_t *budget,
@@ -164,15 +165,15 @@ enum ux_code ux_module_cache_create(struct ux_module_cache **ret, struct ux_stor
 	struct ux_module_cache *c = calloc(1, sizeof(*c));
 	if (!c)
 		return ux_error_nomem(err);
-	c->recent = ux_row_cache_create();
-	if (!c->recent) {
+	c->rows = ux_row_cache_create();
+	if (!c->rows) {
 		free(c);
 		return ux_error_nomem(err);
 	}
 	c->store = store;
 	c->most = most;
 	pthread_mutex_init(&c->lock, NULL);
-	pthread_mutex_init(&c->wires.lock, NULL);
+	pthread_mutex_init(&c->replies.lock, NULL);
 	*ret = c;
 	return UX_OK;
 }
@@ -217,27 +218,27 @@ void ux_module_cache_destroy(struct ux_module_cache *c)
 		return;
 	while (c->newest)
 		module_cache_remove_entry(c, c->newest);
-	ux_row_cache_destroy(c->recent);
-	ux_frame_reply_pool_deinit(&c->wires);
-	pthread_mutex_destroy(&c->wires.lock);
+	ux_row_cache_destroy(c->rows);
+	ux_frame_reply_pool_deinit(&c->replies);
+	pthread_mutex_destroy(&c->replies.lock);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
 
 struct ux_row_cache *ux_module_cache_rows(struct ux_module_cache *c)
 {
-	return c->recent;
+	return c->rows;
 }
 
 struct ux_frame_reply_pool *ux_module_cache_replies(struct ux_module_cache *c)
 {
-	return &c->wires;
+	return &c->replies;
 }
 
-/* What was not asked for lately makes room: down to half, so that this is rare. */
+/* Evicts the frames of the modules used longest ago: down to half, so that this is rare. */
 static void module_cache_evict_frames(struct ux_module_cache *c)
 {
-	size_t all = atomic_load_explicit(&c->memo_bytes, memory_order_relaxed), gone = 0;
+	size_t all = atomic_load_explicit(&c->frame_bytes, memory_order_relaxed), gone = 0;
 	for (struct entry *e = c->oldest; e && all > gone + UX_FRAME_CACHES_MOST / 2; e = e->newer)
 		gone += module_cache_drop_frames(e->module);
 }
@@ -248,7 +249,7 @@ static struct ux_open_module *module_cache_get_ref(struct ux_module_cache *c, co
 {
 	struct ux_open_module *m = NULL;
 	pthread_mutex_lock(&c->lock);
-	if (atomic_load_explicit(&c->memo_bytes, memory_order_relaxed) > UX_FRAME_CACHES_MOST)
+	if (atomic_load_explicit(&c->frame_bytes, memory_order_relaxed) > UX_FRAME_CACHES_MOST)
 		module_cache_evict_frames(c);
 	struct entry *e = *module_cache_slot_of(c, k->text, k->size, k->hash);
 	if (e) {
@@ -262,7 +263,7 @@ static struct ux_open_module *module_cache_get_ref(struct ux_module_cache *c, co
 	return m;
 }
 
-/* A failure to keep it is no failure: it is only slower. */
+/* That a module could not be added is no error: the next request opens it again. */
 static void module_cache_add(struct ux_module_cache *c, const struct key *k,
 			     struct ux_open_module *m, uint64_t generation)
 {
@@ -340,8 +341,8 @@ static enum ux_code module_cache_open_module(struct ux_module_cache *c, const ch
 		return ux_error_nomem(err);
 	atomic_init(&m->refs, 1);
 	pthread_mutex_init(&m->lock, NULL);
-	pthread_mutex_init(&m->memo_lock, NULL);
-	m->memo_bytes = &c->memo_bytes;
+	pthread_mutex_init(&m->frames_lock, NULL);
+	m->frame_bytes = &c->frame_bytes;
 	for (size_t i = 0; i < row.n_candidates && m->n < UX_MODULE_CANDIDATES_MOST; i++)
 		if (module_cache_is_ready(&row.candidates[i]) &&
 		    module_cache_open_candidate(c, &row.candidates[i], &m->candidates[m->n],
@@ -401,7 +402,7 @@ void ux_module_cache_evict(struct ux_module_cache *c, const char *ns, const char
 			module_cache_remove_entry(c, e);
 	}
 	pthread_mutex_unlock(&c->lock);
-	ux_row_cache_clear(c->recent);
+	ux_row_cache_clear(c->rows);
 }
 
 void ux_module_cache_evict_id(struct ux_module_cache *c, const char *ns, const char *id)

@@ -21,7 +21,7 @@ struct ux_open_candidate {
 	struct ux_gsym_names names; /* the module's: see ux_open_module_find() */
 };
 
-/* A module's candidates, best first. Immutable but for names and memos; shared; released by
+/* A module's candidates, best first. Immutable but for names and frame caches; shared; released by
  * ux_open_module_unref(). */
 struct ux_open_module;
 
@@ -29,10 +29,10 @@ size_t ux_open_module_count(const struct ux_open_module *m);
 const struct ux_open_candidate *ux_open_module_candidate(const struct ux_open_module *m, size_t i);
 
 /*
- * Where the function with that linkage name begins: as the best candidate says that has one. The
- * names of a candidate are read when the first is asked for, and kept; *budget, functions that may
- * yet be read, is lowered by as many. UX_ENOTFOUND, with nothing said in err: there is none.
- * UX_ELIMIT: the budget is spent. UX_ENOMEM.
+ * Where the function with that linkage name begins, in the best candidate that has it. The names of
+ * a candidate are read at the first call, and cached; *budget, functions that may yet be read, is
+ * lowered by as many. UX_ENOTFOUND, with no message: there is none. UX_ELIMIT: the budget is used
+ * up. UX_ENOMEM.
  */
 enum ux_code ux_open_module_find(struct ux_open_module *m, struct ux_bytes name, uint64_t *budget,
 				 uint64_t *ret, struct ux_error *err) ux_must;
@@ -47,8 +47,8 @@ static inline void ux_open_module_release(struct ux_open_module **m)
 }
 
 /*
- * The memo of lookups with names in that mode, to be released by ux_frame_cache_unref() before the
- * module is. full: NULL, or the one that has no more room, whose reference is taken: then there is
+ * The cache of frames with names in that mode, to be released by ux_frame_cache_unref() before the
+ * module is. full: NULL, or the one that is full, whose reference is taken: it is replaced by
  * a new one. NULL: memory is short.
  */
 struct ux_frame_cache *ux_open_module_frames(struct ux_open_module *m, enum ux_demangle_mode mode,
@@ -57,7 +57,7 @@ struct ux_frame_cache *ux_open_module_frames(struct ux_open_module *m, enum ux_d
 /* Any thread. */
 struct ux_module_cache;
 
-/* Keeps at most `most` modules open, forgetting what was not asked for the longest. */
+/* Keeps at most `most` modules open, and evicts the one used longest ago. */
 enum ux_code ux_module_cache_create(struct ux_module_cache **ret, struct ux_store *store,
 				    size_t most, struct ux_error *err) ux_must;
 void ux_module_cache_destroy(struct ux_module_cache *c);
@@ -70,17 +70,18 @@ void ux_module_cache_destroy(struct ux_module_cache *c);
 enum ux_code ux_module_cache_get(struct ux_module_cache *c, const char *ns, const char *id,
 				 struct ux_open_module **ret, struct ux_error *err) ux_must;
 
-/* What else was asked for a moment ago: forgotten whenever a module of this cache is. */
+/* The cache of rows and small files: cleared whenever a module of this cache is evicted. */
 struct ux_row_cache *ux_module_cache_rows(struct ux_module_cache *c);
 
-/* Where replies about its modules are written; lives as long as the cache. */
+/* The pool of replies about its modules; lives as long as the cache. */
 struct ux_frame_reply_pool *ux_module_cache_replies(struct ux_module_cache *c);
 
-/* The module with these IDs has changed: from now on, what is got is what the index says. */
+/* The module with these IDs has changed: the next request opens it again. */
 void ux_module_cache_evict(struct ux_module_cache *c, const char *ns, const char *const *ids,
 			   size_t n);
 
-/* The same of the module that an ID names, after a candidate of it came, was settled or went. */
+/* The same of the module that an ID names, after a candidate of it came, was finished or removed.
+ */
 void ux_module_cache_evict_id(struct ux_module_cache *c, const char *ns, const char *id);
 
 #endif

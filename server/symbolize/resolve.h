@@ -7,7 +7,7 @@
 #include "module_cache.h"
 
 enum {
-	UX_RESOLVE_MOST = 4096 /* addresses a call: between two looks at the clock */
+	UX_RESOLVE_MOST = 4096 /* addresses a call: between two checks of the clock */
 };
 
 /* One module's addresses at work; only the first four are set by the caller, who holds the module

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was asked for a moment ago. */
+/* Rows of modules and small files, as they were a second ago at most. */
 #include "row_cache.h"
 
 #include "clock.h"
@@ -9,10 +9,10 @@
 
 enum {
 	SETS = 128, /* a power of two */
-	WAYS = 4,   /* places that a key may take */
+	WAYS = 4,   /* slots that a key may be in */
 };
 
-struct place {
+struct row_slot {
 	struct ux_row_cache_item *item; /* NULL: free */
 	uint64_t hash;
 	uint64_t moment;
@@ -21,8 +21,8 @@ struct place {
 
 struct ux_row_cache {
 	pthread_mutex_t lock; /* guards all below */
-	uint64_t moment;      /* forgets so far */
-	struct place places[SETS][WAYS];
+	uint64_t moment;      /* clears so far */
+	struct row_slot slots[SETS][WAYS];
 };
 
 void ux_row_cache_item_init(struct ux_row_cache_item *item, struct ux_bytes key,
@@ -59,17 +59,17 @@ void ux_row_cache_destroy(struct ux_row_cache *r)
 		return;
 	for (size_t i = 0; i < SETS; i++)
 		for (size_t k = 0; k < WAYS; k++)
-			ux_row_cache_item_unref(r->places[i][k].item);
+			ux_row_cache_item_unref(r->slots[i][k].item);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
 }
 
-static bool row_cache_has_key(const struct place *p, uint64_t hash, struct ux_bytes key)
+static bool row_cache_has_key(const struct row_slot *p, uint64_t hash, struct ux_bytes key)
 {
 	return p->item && p->hash == hash && ux_bytes_eq(p->item->key, key);
 }
 
-static bool row_cache_is_fresh(const struct ux_row_cache *r, const struct place *p, int64_t now)
+static bool row_cache_is_fresh(const struct ux_row_cache *r, const struct row_slot *p, int64_t now)
 {
 	return p->moment == r->moment && now - p->put_ms < UX_ROW_CACHE_LIFE_MS;
 }
@@ -81,7 +81,7 @@ struct ux_row_cache_item *ux_row_cache_get(struct ux_row_cache *r, struct ux_byt
 	struct ux_row_cache_item *found = NULL;
 	int64_t now = ux_clock_coarse_ms();
 	pthread_mutex_lock(&r->lock);
-	struct place *set = r->places[hash & (SETS - 1)];
+	struct row_slot *set = r->slots[hash & (SETS - 1)];
 	for (size_t i = 0; i < WAYS && !found; i++)
 		if (row_cache_has_key(&set[i], hash, key) && row_cache_is_fresh(r, &set[i], now))
 			found = row_cache_item_ref(set[i].item);
@@ -90,12 +90,13 @@ struct ux_row_cache_item *ux_row_cache_get(struct ux_row_cache *r, struct ux_byt
 	return found;
 }
 
-/* Where the key is, else a free place, else the oldest. */
-static struct place *row_cache_choose_slot(struct place *set, uint64_t hash, struct ux_bytes key)
+/* The slot of the key, else a free one, else the oldest. */
+static struct row_slot *row_cache_choose_slot(struct row_slot *set, uint64_t hash,
+					      struct ux_bytes key)
 {
-	struct place *best = &set[0];
+	struct row_slot *best = &set[0];
 	for (size_t i = 0; i < WAYS; i++) {
-		struct place *p = &set[i];
+		struct row_slot *p = &set[i];
 		if (row_cache_has_key(p, hash, key))
 			return p;
 		if (best->item && (!p->item || p->put_ms < best->put_ms))
@@ -111,10 +112,10 @@ void ux_row_cache_put(struct ux_row_cache *r, struct ux_row_cache_item *item, ui
 	int64_t now = ux_clock_coarse_ms();
 	pthread_mutex_lock(&r->lock);
 	if (moment == r->moment) {
-		struct place *p =
-			row_cache_choose_slot(r->places[hash & (SETS - 1)], hash, item->key);
+		struct row_slot *p =
+			row_cache_choose_slot(r->slots[hash & (SETS - 1)], hash, item->key);
 		old = p->item;
-		*p = (struct place){row_cache_item_ref(item), hash, moment, now};
+		*p = (struct row_slot){row_cache_item_ref(item), hash, moment, now};
 	}
 	pthread_mutex_unlock(&r->lock);
 	ux_row_cache_item_unref(old);
@@ -174,7 +175,7 @@ static enum ux_code row_cache_read_module(struct ux_store *s, const char *ns, co
 	return UX_OK;
 }
 
-/* Of one that retention has an eye on, each use is told to the index. */
+/* Each use of a module that retention has marked is written to the index: it is not cached. */
 enum ux_code ux_row_cache_module(struct ux_row_cache *r, struct ux_store *s, const char *ns,
 				 const char *id, struct ux_cached_row **ret, struct ux_error *err)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What was asked for a moment ago, for those who ask for the same again and again. */
-#ifndef UX_RECENT_H
-#define UX_RECENT_H
+/* Rows of modules and small files, as they were a second ago at most: debuginfod's clients request
+ * the same again and again. */
+#ifndef UX_ROW_CACHE_H
+#define UX_ROW_CACHE_H
 
 #include "bytes.h"
 #include "store.h"
@@ -9,12 +10,12 @@
 #include <stdatomic.h>
 
 enum {
-	UX_ROW_CACHE_LIFE_MS = 1000 /* so old is what is got at most, whoever changed it since */
+	UX_ROW_CACHE_LIFE_MS = 1000 /* changes by another process are seen after that */
 };
 
 /*
- * The head of something that is kept, immutable and shared by whoever holds a reference. The key
- * lives as long as the item; destroy() is called by whoever drops the last reference.
+ * The head of a cached item, which is immutable and shared by all that hold a reference. The key
+ * lives as long as the item; destroy() is called with the last reference.
  */
 struct ux_row_cache_item {
 	atomic_uint refs; /* acquire-release: the last one frees what others have read */
@@ -38,15 +39,15 @@ void ux_row_cache_destroy(struct ux_row_cache *r);
 
 /*
  * The item of that key, with a reference for the caller; NULL when there is none, or it is too old,
- * or something was forgotten since. *ret_moment goes to the put of what the caller reads instead.
+ * or the cache was cleared since. *ret_moment goes to the put of what the caller reads instead.
  */
 struct ux_row_cache_item *ux_row_cache_get(struct ux_row_cache *r, struct ux_bytes key,
 					   uint64_t *ret_moment);
 
-/* Keeps it, with a reference of its own, unless something was forgotten since that moment. */
+/* Keeps it, with a reference of its own, unless the cache was cleared since that moment. */
 void ux_row_cache_put(struct ux_row_cache *r, struct ux_row_cache_item *item, uint64_t moment);
 
-/* Something changed: nothing that was read before is got from now on. */
+/* Something changed: nothing that was read before is returned from now on. */
 void ux_row_cache_clear(struct ux_row_cache *r);
 
 /* --- rows of modules, and small files ----------------------------------------------------------
@@ -58,14 +59,14 @@ enum {
 
 /* A module as the index has it, or had it a second ago at most. */
 struct ux_cached_row {
-	struct ux_row_cache_item item; /* dropped by whoever got it */
+	struct ux_row_cache_item item; /* the caller's reference */
 	struct ux_arena arena;
 	struct ux_module row;
 };
 
 /* A whole blob. */
 struct ux_small_file {
-	struct ux_row_cache_item item; /* dropped by whoever got it */
+	struct ux_row_cache_item item; /* the caller's reference */
 	uint8_t key[1 + UX_BLOB_HASH_SIZE];
 	struct ux_mapping mapping;
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a request for names asks: JSON of any kind, lists, the compact form. */
+/* Reads requests for names: JSON, a list in a query, the compact form. */
 #include "symbolize_request.h"
 
 #include "gsym_names.h"
@@ -62,7 +62,7 @@ static enum ux_code request_add_text(struct ux_symbolize_request *a, struct ux_b
  * Read in one pass: building a tree takes most of the time of a large request. Values that programs
  * rarely write (escapes, large or negative numbers, unknown members) are decoded one by one by
  * jansson; a document with such a value, or with an error, is at the end checked by jansson as a
- * whole, which finds what this pass does not look for: duplicate keys of unknown members.
+ * whole, which finds what this pass does not: duplicate keys of unknown members.
  */
 
 /* The order in which errors are reported, whatever the order in the text. */
@@ -128,7 +128,7 @@ static bool reader_nomem(struct reader *r)
 	return false;
 }
 
-/* True when `why` is the place for an error of that rank. */
+/* Whether an error of that rank replaces the one in `why`; true: `why` is cleared for it. */
 static bool reader_reports(struct reader *r, int rank)
 {
 	if (rank >= r->rank)
@@ -211,7 +211,7 @@ ux_inline bool reader_integer(struct reader *r, uint64_t *ret)
 	return true;
 }
 
-/* Of a member that nobody knows. */
+/* The value of a member that is not known. */
 static bool reader_ignore(struct reader *r)
 {
 	json_t *v = reader_decode(r);
@@ -234,7 +234,7 @@ static enum ux_code request_add_value(struct ux_symbolize_request *a, const json
 	return request_add(a, (uint64_t)json_integer_value(v), UX_BYTES_NONE, err);
 }
 
-/* What request_add() and the like ended with, for an address of a module. */
+/* Handles the result of adding an address of a module. */
 static bool reader_added(struct reader *r, enum ux_code code, const struct ux_error *why, int rank)
 {
 	if (code == UX_ENOMEM)
@@ -276,7 +276,7 @@ ux_inline bool reader_address(struct reader *r, int rank)
 	return ux_requested_pcs_append(&r->a->pcs, pc) || reader_nomem(r);
 }
 
-/* A value where an array is expected; what is wrong with it goes to err. */
+/* A value where an array is expected: err describes it. */
 static bool reader_not_array(struct reader *r, const char *key, struct ux_error *err,
 			     bool *ret_absent)
 {
@@ -323,7 +323,7 @@ static bool reader_addresses(struct reader *r, int rank, bool *ret_there)
 	return reader_count(r, "addresses", n, UX_SYMBOLIZE_ADDRESSES_MOST, rank + RANK_ADDRESSES);
 }
 
-/* "id": false in *ret_there when it is no string. */
+/* "id": *ret_there stays false when it is not a string. */
 static bool reader_id(struct reader *r, struct ux_bytes *ret, bool *ret_there)
 {
 	if (reader_peek(r) != '"')
@@ -486,7 +486,7 @@ static enum ux_code reader_finish_options(struct reader *r, struct ux_error *err
 	return word ? ux_symbolize_request_parse_demangle(a, ux_bytes_cstr(word), err) : UX_OK;
 }
 
-/* False: it is not JSON, or `fatal` says what else. */
+/* False: it is not JSON, or `fatal` has another reason. */
 static bool reader_document(struct reader *r)
 {
 	unsigned seen = 0;

@@ -15,7 +15,7 @@ struct ux_requested_module {
 	size_t first, n;       /* in pcs */
 };
 
-/* A place that is known by a function's linkage name: its pc counts from the function's start. */
+/* An address relative to a function's start, which is given by its linkage name. */
 struct ux_requested_name {
 	size_t at; /* in pcs */
 	struct ux_bytes name;
@@ -36,14 +36,14 @@ struct ux_symbolize_request {
 	json_t *strings;       /* that were decoded; others are slices of the body */
 };
 
-/* How JSON asks when it says nothing else. */
+/* The defaults of JSON. */
 #define UX_SYMBOLIZE_REQUEST_INIT ((struct ux_symbolize_request){.demangle = UX_DEMANGLE_FULL})
 
 void ux_symbolize_request_deinit(struct ux_symbolize_request *a);
 
 /*
- * The JSON of POST /v1/symbolize. UX_EINVAL: nonsense; UX_ELIMIT: more modules or addresses than
- * are taken. Slices point into the body or into `strings`.
+ * The JSON of POST /v1/symbolize. UX_EINVAL: not such a request; UX_ELIMIT: more modules or
+ * addresses than are accepted. Slices point into the body or into `strings`.
  */
 enum ux_code ux_symbolize_request_parse_json(struct ux_symbolize_request *a, struct ux_bytes body,
 					     struct ux_error *err) ux_must;

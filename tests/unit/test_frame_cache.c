@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* service: what a memo keeps of lookups. */
+/* symbolize: the frames that lookups found. */
 #include "sweep.h"
 
 #include "frame_cache.h"
@@ -102,7 +102,7 @@ static void names_that_json_has_to_escape_are_escaped(void **state)
 	ux_frame_cache_unref(m);
 }
 
-/* Distinct names that fill a memo: texts of 200 bytes, demangled so that they are copied. */
+/* Distinct names that fill a cache: texts of 200 bytes, demangled so that they are copied. */
 static void full_memo_says_so_and_keeps_what_it_has(void **state)
 {
 	(void)state;
@@ -232,7 +232,7 @@ static enum ux_code add_with_little_memory(void *ctx)
 	return good ? UX_OK : UX_ENOMEM;
 }
 
-static void each_failed_allocation_is_no_worse_than_a_full_memo(void **state)
+static void each_failed_allocation_is_no_worse_than_a_full_cache(void **state)
 {
 	(void)state;
 	each_failed_alloc(add_with_little_memory, NULL, /* may_recover= */ true);
@@ -247,7 +247,7 @@ int main(void)
 		UX_TEST(names_that_json_has_to_escape_are_escaped),
 		UX_TEST(full_memo_says_so_and_keeps_what_it_has),
 		UX_TEST(threads_that_add_and_find_see_whole_chains),
-		UX_TEST(each_failed_allocation_is_no_worse_than_a_full_memo),
+		UX_TEST(each_failed_allocation_is_no_worse_than_a_full_cache),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -43,8 +43,8 @@ static void lines_are_read_as_their_writers_meant_them(void **state)
 		{"0x11112222333344445", "", "", 0, 0}, /* more than an address has */
 	};
 	for (size_t i = 0; i < ux_countof(cases); i++) {
-		struct ux_stack_ask ask;
-		ux_stack_line(ux_bytes_cstr(cases[i].line), &ask);
+		struct ux_stack_line ask;
+		ux_stack_line_parse(ux_bytes_cstr(cases[i].line), &ask);
 		if (ask.n != cases[i].n || (ask.n > 0 && ask.pcs[0] != cases[i].pc) ||
 		    !ux_bytes_eq(ask.id, ux_bytes_cstr(cases[i].id)) ||
 		    !ux_bytes_eq(ask.name, ux_bytes_cstr(cases[i].name)))
@@ -59,11 +59,11 @@ static void line_with_many_addresses_keeps_the_first_and_says_so(void **state)
 {
 	(void)state;
 	char line[1024] = "";
-	struct ux_stack_ask ask;
+	struct ux_stack_line ask;
 	size_t n = 0;
 	for (int i = 0; i <= UX_STACK_ADDRESSES_MOST; i++)
 		n += (size_t)snprintf(line + n, sizeof(line) - n, "%#x ", i + 1);
-	ux_stack_line(ux_bytes(line, n), &ask);
+	ux_stack_line_parse(ux_bytes(line, n), &ask);
 	assert_int_equal(ask.n, UX_STACK_ADDRESSES_MOST);
 	assert_true(ask.more);
 	assert_int_equal(ask.pcs[1], 2);
@@ -71,9 +71,9 @@ static void line_with_many_addresses_keeps_the_first_and_says_so(void **state)
 
 static void ask_line(struct ux_bytes line, void *ctx)
 {
-	struct ux_stack_ask ask;
+	struct ux_stack_line ask;
 	(void)ctx;
-	ux_stack_line(line, &ask);
+	ux_stack_line_parse(line, &ask);
 	assert_true(ask.n <= UX_STACK_ADDRESSES_MOST);
 }
 
