@@ -25,7 +25,7 @@ bool ux_demangle_mode_parse(struct ux_bytes word, enum ux_demangle_mode *ret)
 }
 
 /* "::<...>" in place of the arguments of Rust's generics. */
-static void rust_elide_generics(const char *text, size_t n, struct ux_out *out)
+static void demangle_elide_generics(const char *text, size_t n, struct ux_out *out)
 {
 	size_t depth = 0;
 	for (size_t i = 0; i < n; i++) {
@@ -45,7 +45,7 @@ static void rust_elide_generics(const char *text, size_t n, struct ux_out *out)
 }
 
 /* Without the list of parameters at the end of text, and what follows it. */
-static size_t dlang_size_without_parameters(const char *text, size_t n)
+static size_t demangle_size_without_parameters(const char *text, size_t n)
 {
 	size_t depth = 0;
 	const char *close = memrchr(text, ')', n);
@@ -85,7 +85,7 @@ static bool demangle_rust(struct ux_bytes name, size_t size, enum ux_demangle_mo
 		return false;
 	size_t n = (size_t)(text->pos - text->start);
 	if (mode == UX_DEMANGLE_ELIDED)
-		rust_elide_generics(text->start, n, out);
+		demangle_elide_generics(text->start, n, out);
 	else
 		ux_out_put(out, text->start, n);
 	demangle_put_clone(ux_bytes(name.data + size, name.size - size), mode, out);
@@ -100,7 +100,7 @@ static bool demangle_dlang(struct ux_bytes name, enum ux_demangle_mode mode,
 		return false;
 	size_t n = (size_t)(text->pos - text->start);
 	ux_out_put(out, text->start,
-		   mode == UX_DEMANGLE_FULL ? n : dlang_size_without_parameters(text->start, n));
+		   mode == UX_DEMANGLE_FULL ? n : demangle_size_without_parameters(text->start, n));
 	demangle_put_clone(ux_bytes(name.data + size, name.size - size), mode, out);
 	return true;
 }
@@ -167,7 +167,12 @@ static bool demangle_any(struct ux_bytes name, const struct ux_demangle_how *how
 		ux_bytes_starts(name, UX_STR("___Z")) || ux_bytes_starts(name, UX_STR("____Z"));
 	if (is_block || (name.data[0] == '_' && memchr("ZRD", name.data[1], 3)))
 		return demangle_marked(name, how, text, out);
-	return (how->schemes & UX_SCHEME_OTHERS) != 0 && ux_demangle_plain(name, how->mode, out);
+	size_t before = out->size;
+	bool ok = (how->schemes & UX_SCHEME_OTHERS) != 0 && ux_demangle_plain(name, how->mode, out);
+	if (ok && out->size - before <= UX_DEMANGLE_TEXT_MOST)
+		return true;
+	out->size = before;
+	return false;
 }
 
 unsigned ux_demangle_steps(struct ux_bytes name, const struct ux_demangle_how *how,

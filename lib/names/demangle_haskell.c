@@ -5,7 +5,7 @@
 #include "text.h"
 
 /* What follows a z or Z; 0: no such code. */
-static char of_code(uint8_t lead, uint8_t code)
+static char haskell_of_code(uint8_t lead, uint8_t code)
 {
 	static const char lower[][2] = {
 		{'a', '&'}, {'b', '|'}, {'c', '^'},  {'d', '$'},  {'e', '='},
@@ -24,7 +24,7 @@ static char of_code(uint8_t lead, uint8_t code)
 }
 
 /* z<hex>U: a character by its number. Bytes taken, 0: it is none. */
-static size_t code_point(struct ux_bytes s, struct ux_out *out)
+static size_t haskell_code_point(struct ux_bytes s, struct ux_out *out)
 {
 	uint32_t c = 0;
 	for (size_t i = 0; i < s.size && i < 8; i++) {
@@ -43,7 +43,7 @@ static size_t code_point(struct ux_bytes s, struct ux_out *out)
 }
 
 /* Z<n>T and Z<n>H: tuples, of boxed values and of others. Bytes taken, 0: it is none. */
-static size_t tuple(struct ux_bytes s, struct ux_out *out)
+static size_t haskell_tuple(struct ux_bytes s, struct ux_out *out)
 {
 	enum {
 		MOST = 99
@@ -71,8 +71,10 @@ bool ux_haskell_decode(struct ux_bytes part, struct ux_out *out)
 			continue;
 		}
 		struct ux_bytes rest = ux_bytes(part.data + i, part.size - i);
-		char plain = rest.size > 0 ? of_code(c, *rest.data) : 0;
-		size_t n = plain ? 1 : c == 'z' ? code_point(rest, out) : tuple(rest, out);
+		char plain = rest.size > 0 ? haskell_of_code(c, *rest.data) : 0;
+		size_t n = plain      ? 1
+			   : c == 'z' ? haskell_code_point(rest, out)
+				      : haskell_tuple(rest, out);
 		if (n == 0)
 			return false;
 		if (plain)
@@ -82,7 +84,7 @@ bool ux_haskell_decode(struct ux_bytes part, struct ux_out *out)
 	return true;
 }
 
-/* Kinds of symbols, longest first; code is told without its kind. */
+/* Kinds of symbols, longest first; the kind is not written for code. */
 static const struct {
 	const char *text;
 	bool code;
@@ -101,18 +103,18 @@ static const struct {
 	{"_ret", true},
 };
 
-static size_t part_size(struct ux_bytes s)
+static size_t haskell_part_size(struct ux_bytes s)
 {
 	const uint8_t *end = s.size > 0 ? memchr(s.data, '_', s.size) : NULL;
 	return end ? (size_t)(end - s.data) : s.size;
 }
 
 /* Package, module and name, decoded; false for what does not look like GHC's. */
-static bool decode_parts(struct ux_bytes s, bool package, struct ux_out *out)
+static bool haskell_decode_parts(struct ux_bytes s, bool package, struct ux_out *out)
 {
 	struct ux_bytes parts[3];
 	for (size_t i = 0; i < 3; i++) {
-		size_t n = i < 2 ? part_size(s) : s.size;
+		size_t n = i < 2 ? haskell_part_size(s) : s.size;
 		if (n == 0 || (i < 2 && n == s.size))
 			return false;
 		parts[i] = ux_bytes(s.data, n);
@@ -141,7 +143,7 @@ bool ux_haskell_demangle(struct ux_bytes name, enum ux_demangle_mode mode, struc
 		    memcmp(name.data + name.size - kind.size, kind.data, kind.size) != 0)
 			continue;
 		struct ux_bytes rest = ux_bytes(name.data, name.size - kind.size);
-		if (!decode_parts(rest, mode == UX_DEMANGLE_FULL, out)) {
+		if (!haskell_decode_parts(rest, mode == UX_DEMANGLE_FULL, out)) {
 			out->size = before;
 			return false;
 		}

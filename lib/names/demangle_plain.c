@@ -4,20 +4,20 @@
 
 #include "text.h"
 
-/* The place of `word` in s; s.size: it is not there. */
-static size_t find(struct ux_bytes s, struct ux_bytes word)
+/* The offset of `word` in s; s.size: it is not there. */
+static size_t plain_find(struct ux_bytes s, struct ux_bytes word)
 {
 	const uint8_t *at = memmem(s.data, s.size, word.data, word.size);
 	return at ? (size_t)(at - s.data) : s.size;
 }
 
-static struct ux_bytes from(struct ux_bytes s, size_t n)
+static struct ux_bytes plain_from(struct ux_bytes s, size_t n)
 {
 	return ux_bytes(s.data + n, s.size - n);
 }
 
 /* Without "_123". */
-static struct ux_bytes without_stamp(struct ux_bytes s)
+static struct ux_bytes plain_without_stamp(struct ux_bytes s)
 {
 	size_t n = s.size;
 	while (n > 0 && ux_is_digit(s.data[n - 1]))
@@ -26,12 +26,12 @@ static struct ux_bytes without_stamp(struct ux_bytes s)
 }
 
 /* OCaml: "__" and since 5.1 "." between modules, "$xx" for other characters, a stamp at the end. */
-static bool ocaml(struct ux_bytes name, struct ux_out *out)
+static bool plain_ocaml(struct ux_bytes name, struct ux_out *out)
 {
 	if (name.size < 6 || !ux_bytes_starts(name, UX_STR("caml")) || !ux_is_upper(name.data[4]))
 		return false;
-	struct ux_bytes s = without_stamp(from(name, 4));
-	if (find(s, UX_STR("__")) == s.size && !memchr(s.data, '.', s.size))
+	struct ux_bytes s = plain_without_stamp(plain_from(name, 4));
+	if (plain_find(s, UX_STR("__")) == s.size && !memchr(s.data, '.', s.size))
 		return false;
 	for (size_t i = 0; i < s.size; i++) {
 		uint8_t byte = 0;
@@ -52,13 +52,13 @@ static bool ocaml(struct ux_bytes name, struct ux_out *out)
 }
 
 /* gfortran: __module_MOD_procedure. */
-static bool fortran(struct ux_bytes name, struct ux_out *out)
+static bool plain_fortran(struct ux_bytes name, struct ux_out *out)
 {
 	struct ux_bytes word = UX_STR("_MOD_");
 	if (!ux_bytes_starts(name, UX_STR("__")))
 		return false;
-	struct ux_bytes s = from(name, 2);
-	size_t at = find(s, word);
+	struct ux_bytes s = plain_from(name, 2);
+	size_t at = plain_find(s, word);
 	if (at == 0 || at + word.size >= s.size)
 		return false;
 	ux_out_put(out, s.data, at);
@@ -67,7 +67,7 @@ static bool fortran(struct ux_bytes name, struct ux_out *out)
 	return true;
 }
 
-static bool is_word(struct ux_bytes s)
+static bool plain_is_word(struct ux_bytes s)
 {
 	for (size_t i = 0; i < s.size; i++) {
 		uint8_t c = s.data[i] | 0x20;
@@ -78,7 +78,7 @@ static bool is_word(struct ux_bytes s)
 }
 
 /* Nim 2: name__module_u123. Types of C that end like that are no stamps. */
-static bool nim(struct ux_bytes name, struct ux_out *out)
+static bool plain_nim(struct ux_bytes name, struct ux_out *out)
 {
 	static const char *const types[] = {"_u8", "_u16", "_u32", "_u64", "_u128"};
 	size_t n = name.size;
@@ -87,12 +87,12 @@ static bool nim(struct ux_bytes name, struct ux_out *out)
 	if (n < 3 || n == name.size || name.data[n - 1] != 'u' || name.data[n - 2] != '_')
 		return false;
 	for (size_t i = 0; i < ux_countof(types); i++)
-		if (ux_bytes_eq(from(name, n - 2), ux_bytes_cstr(types[i])))
+		if (ux_bytes_eq(plain_from(name, n - 2), ux_bytes_cstr(types[i])))
 			return false;
 	struct ux_bytes s = ux_bytes(name.data, n - 2);
-	size_t at = find(s, UX_STR("__"));
-	if (at == 0 || at + 2 >= s.size || !is_word(ux_bytes(s.data, at)) ||
-	    !is_word(from(s, at + 2)))
+	size_t at = plain_find(s, UX_STR("__"));
+	if (at == 0 || at + 2 >= s.size || !plain_is_word(ux_bytes(s.data, at)) ||
+	    !plain_is_word(plain_from(s, at + 2)))
 		return false;
 	ux_out_put(out, s.data + at + 2, s.size - at - 2);
 	ux_out_u8(out, '.');
@@ -101,12 +101,12 @@ static bool nim(struct ux_bytes name, struct ux_out *out)
 }
 
 /* Kotlin/Native: kfun:package.Class#method(arguments){parameters}result. */
-static bool kotlin(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *out)
+static bool plain_kotlin(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *out)
 {
 	struct ux_bytes word = UX_STR("kfun:");
 	if (!ux_bytes_starts(name, word) || name.size == word.size)
 		return false;
-	struct ux_bytes s = from(name, word.size);
+	struct ux_bytes s = plain_from(name, word.size);
 	const uint8_t *end = memchr(s.data, mode == UX_DEMANGLE_FULL ? '{' : '(', s.size);
 	size_t n = end ? (size_t)(end - s.data) : s.size;
 	size_t before = out->size;
@@ -119,7 +119,7 @@ static bool kotlin(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_o
 }
 
 /* Go: type arguments as tracebacks write them. */
-static bool go(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *out)
+static bool plain_go(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *out)
 {
 	const uint8_t *open = memchr(name.data, '[', name.size);
 	size_t at = open ? (size_t)(open - name.data) : 0, depth = 0;
@@ -137,7 +137,7 @@ static bool go(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *
 }
 
 /* What compilers and linkers put behind a function that they copied or split. */
-static bool clone(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *out)
+static bool plain_clone(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *out)
 {
 	static const char *const words[] = {".cold",      ".part.", ".constprop.", ".isra.",
 					    ".lto_priv.", ".llvm.", ".__uniq."};
@@ -145,10 +145,10 @@ static bool clone(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_ou
 	if (mode == UX_DEMANGLE_FULL)
 		return false;
 	for (size_t i = 0; i < ux_countof(words); i++)
-		n = ux_min(n, find(ux_bytes(name.data, n), ux_bytes_cstr(words[i])));
+		n = ux_min(n, plain_find(ux_bytes(name.data, n), ux_bytes_cstr(words[i])));
 	struct ux_bytes s = ux_bytes(name.data, n);
 	if (ux_bytes_starts(s, UX_STR("__pfx_")) && s.size > 6)
-		s = from(s, 6);
+		s = plain_from(s, 6);
 	if (n == 0 || s.size == name.size)
 		return false;
 	ux_out_put(out, s.data, s.size);
@@ -161,13 +161,13 @@ bool ux_demangle_plain(struct ux_bytes name, enum ux_demangle_mode mode, struct 
 	bool done = false;
 	switch (name.data[0]) {
 	case 'c':
-		done = ocaml(name, out);
+		done = plain_ocaml(name, out);
 		break;
 	case 'k':
-		done = kotlin(name, mode, out);
+		done = plain_kotlin(name, mode, out);
 		break;
 	case '_':
-		done = fortran(name, out);
+		done = plain_fortran(name, out);
 		break;
 	default:
 		break;
@@ -175,14 +175,14 @@ bool ux_demangle_plain(struct ux_bytes name, enum ux_demangle_mode mode, struct 
 	if (!done && memchr("oeytws", name.data[name.size - 1], 6))
 		done = ux_haskell_demangle(name, mode, out);
 	if (!done && ux_is_digit(name.data[name.size - 1]))
-		done = nim(name, out);
+		done = plain_nim(name, out);
 	if (!done) {
 		out->size = before;
-		done = go(name, mode, out);
+		done = plain_go(name, mode, out);
 	}
 	if (!done) {
 		out->size = before;
-		done = clone(name, mode, out);
+		done = plain_clone(name, mode, out);
 	}
 	if (!done)
 		out->size = before;

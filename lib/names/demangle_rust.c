@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Rust's names, legacy ("_ZN...17h<hash>E") and v0 ("_R...").
- * Sources: RFC 2603; rustc book, "v0 Symbol Format"; for the legacy form rustc's own code alone.
+ * Rust's names of the v0 mangling ("_R..."). Sources: RFC 2603; rustc book, "v0 Symbol Format".
  *
- * A v0 name is written while it is parsed. A back reference is parsed again where it is used, so
+ * A name is written while it is parsed. A back reference is parsed again where it is used, so
  * that the text can be exponentially longer than the name: the budget of the text ends that.
  */
 #include "demangle_schemes.h"
@@ -13,7 +12,6 @@
 enum {
 	RUST_DEPTH_MOST = 300, /* of paths, types and constants; a level takes about 300 bytes */
 	RUST_LIFETIMES_MOST = 4096,
-	RUST_HASH_SIZE = 20, /* 17h, 16 digits, E */
 };
 
 struct rust {
@@ -164,8 +162,8 @@ static void rust_put_name(struct rust *r, const struct rust_name *name)
 }
 
 /*
- * Goes to the place that a back reference points to (its tag is passed) and gives where to go on
- * after that; NULL: nothing is to be parsed there, since it has no text or the name is malformed.
+ * Moves to the target of a back reference (its tag is consumed) and gives where parsing resumes
+ * afterwards. NULL: nothing is to be parsed at the target, since it has no text or is malformed.
  */
 static const char *rust_follow(struct rust *r)
 {
@@ -758,115 +756,4 @@ bool ux_rust_v0_demangle(struct ux_bytes name, struct ux_name_text *text)
 	if (r.pos < r.end) /* the crate that made an instance of a generic */
 		rust_skip_path(&r);
 	return !text->failed && r.pos == r.end;
-}
-
-/* Whether the 16 digits look like a hash: at least five different ones. */
-static bool rust_is_hash(const uint8_t *digits)
-{
-	unsigned seen = 0;
-	for (size_t i = 0; i < 16; i++) {
-		int digit = ux_hex_digit((char)digits[i]);
-		if (digit < 0 || (digits[i] >= 'A' && digits[i] <= 'F'))
-			return false;
-		seen |= 1U << digit;
-	}
-	return __builtin_popcount(seen) >= 5;
-}
-
-size_t ux_rust_legacy_size(struct ux_bytes name)
-{
-	if (!ux_bytes_starts(name, UX_STR("_ZN")))
-		return 0;
-	for (size_t i = RUST_HASH_SIZE; i <= name.size; i++) {
-		const uint8_t *hash = name.data + i - RUST_HASH_SIZE;
-		if (name.data[i - 1] == 'E' && memcmp(hash, "17h", 3) == 0 &&
-		    (i == name.size || name.data[i] == '.'))
-			return rust_is_hash(hash + 3) ? i : 0;
-	}
-	return 0;
-}
-
-/* "u7e$" behind a '$': bytes of it, and the character; 0: it is no such escape. */
-static size_t rust_legacy_code_point(struct ux_bytes s, uint32_t *ret)
-{
-	uint32_t c = 0;
-	for (size_t i = 1; i < s.size && i < 8 && s.data[0] == 'u'; i++) {
-		int digit = ux_hex_digit((char)s.data[i]);
-		if (s.data[i] == '$' && i > 1) {
-			*ret = c;
-			return c >= 0x20 && c != 0x7f && rust_is_char(c) ? i + 1 : 0;
-		}
-		if (digit < 0 || (s.data[i] >= 'A' && s.data[i] <= 'F'))
-			return 0;
-		c = c << 4 | (uint32_t)digit;
-	}
-	return 0;
-}
-
-/* Writes what the escape at s ("$LT$") stands for; bytes of it, 0: it is none. */
-static size_t rust_legacy_escape(struct ux_bytes s, struct ux_name_text *text)
-{
-	static const char escapes[][2][6] = {
-		{"$SP$", "@"}, {"$BP$", "*"}, {"$RF$", "&"}, {"$LT$", "<"},
-		{"$GT$", ">"}, {"$LP$", "("}, {"$RP$", ")"}, {"$C$", ","},
-	};
-	for (size_t i = 0; i < ux_countof(escapes); i++) {
-		if (!ux_bytes_starts(s, ux_bytes_cstr(escapes[i][0])))
-			continue;
-		ux_name_text_cstr(text, escapes[i][1]);
-		return strlen(escapes[i][0]);
-	}
-	uint32_t c = 0;
-	size_t n = rust_legacy_code_point(ux_bytes(s.data + 1, s.size - 1), &c);
-	if (n > 0)
-		ux_name_text_utf8(text, c);
-	return n > 0 ? n + 1 : 0;
-}
-
-static void rust_legacy_part(struct ux_bytes s, struct ux_name_text *text)
-{
-	/* An identifier may not begin with an escape. */
-	size_t i = ux_bytes_starts(s, UX_STR("_$")) ? 1 : 0;
-	while (i < s.size) {
-		struct ux_bytes rest = ux_bytes(s.data + i, s.size - i);
-		size_t n = *rest.data == '$' ? rust_legacy_escape(rest, text) : 0;
-		if (n == 0 && ux_bytes_starts(rest, UX_STR(".."))) {
-			UX_NAME_TEXT_PUT(text, "::");
-			n = 2;
-		} else if (n == 0 && *rest.data == '$') { /* none that we know: the rest as it is */
-			ux_name_text_put(text, (const char *)rest.data, rest.size);
-			n = rest.size;
-		} else if (n == 0) {
-			ux_name_text_char(text, (char)*rest.data);
-			n = 1;
-		}
-		i += n;
-	}
-}
-
-static bool rust_legacy_is_letter(uint8_t c)
-{
-	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' ||
-	       c == '.' || c == '$';
-}
-
-bool ux_rust_legacy_demangle(struct ux_bytes name, struct ux_name_text *text)
-{
-	const uint8_t *p = name.data + 3, *end = name.data + name.size - RUST_HASH_SIZE;
-	while (p < end) {
-		size_t n = 0;
-		const uint8_t *digits = p;
-		for (; p < end && *p >= '0' && *p <= '9' && n <= name.size; p++)
-			n = n * 10 + (size_t)(*p - '0');
-		if (p == digits || *digits == '0' || n > (size_t)(end - p))
-			return false;
-		for (size_t i = 0; i < n; i++)
-			if (!rust_legacy_is_letter(p[i]))
-				return false;
-		if (text->pos > text->start)
-			UX_NAME_TEXT_PUT(text, "::");
-		rust_legacy_part(ux_bytes(p, n), text);
-		p += n;
-	}
-	return p == end && !text->failed && text->pos > text->start;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a linkage name to its tree to its text, and what all productions share. */
+/* C++ names: linkage name to tree to text, and the tables that all productions share. */
 #include "itanium_tree.h"
 
 const struct itanium_word itanium_words[] = {
@@ -35,7 +35,7 @@ const struct itanium_operator itanium_operators[] = {
 	{"rm", 2, 1, "%"},       {"rs", 2, 2, ">>"},        {"ss", 2, 3, "<=>"},
 };
 
-int itanium_operator_take(struct itanium *p)
+int itanium_operator_read(struct itanium *p)
 {
 	char first = itanium_peek(p), second = itanium_peek2(p);
 	size_t lo = 0, hi = ux_countof(itanium_operators);
@@ -148,7 +148,7 @@ bool itanium_sequence(struct itanium *p, unsigned base, uint16_t *ret)
 			return false;
 	}
 	*ret = (uint16_t)(any ? v + 1 : 0);
-	return itanium_take(p, '_');
+	return itanium_eat(p, '_');
 }
 
 static bool itanium_is_clone_letter(char c)
@@ -174,7 +174,7 @@ static size_t itanium_clone_suffix(const char *s, const char *end)
 	return (size_t)(p - s);
 }
 
-/* What the compiler's back end put behind the name; false when it is something else. */
+/* Writes the clone suffixes behind the mangled part; false when something else follows. */
 static bool itanium_put_clones(const struct itanium *p, struct ux_itanium_style style)
 {
 	struct ux_name_text *t = p->text;
@@ -198,7 +198,7 @@ static bool itanium_put_clones(const struct itanium *p, struct ux_itanium_style 
 	return true;
 }
 
-/* "_block_invoke" and a number behind what a block of Apple's compilers stands in. */
+/* The function of an Apple block: "_block_invoke", perhaps numbered, behind the enclosing name. */
 static uint16_t itanium_block_invocation(struct itanium *p, uint16_t root)
 {
 	static const char word[] = "_block_invoke";
@@ -206,7 +206,7 @@ static uint16_t itanium_block_invocation(struct itanium *p, uint16_t root)
 	if (!root || (size_t)(p->end - p->pos) < n || memcmp(p->pos, word, n) != 0)
 		return 0;
 	p->pos += n;
-	(void)itanium_take(p, '_');
+	(void)itanium_eat(p, '_');
 	while (ux_is_digit(itanium_peek(p)))
 		p->pos++;
 	return itanium_node(p, ITANIUM_SPECIAL, ITANIUM_T_BLOCK_INVOCATION, root, 0);

@@ -7,7 +7,7 @@ uint16_t itanium_phrase(struct itanium *p, enum itanium_phrase_of phrase, uint16
 	return itanium_node(p, ITANIUM_PHRASE, (uint16_t)phrase, b, c);
 }
 
-/* The same over a node that has to be there. */
+/* The same, of one node; 0 when that is 0. */
 static uint16_t itanium_phrase_over(struct itanium *p, enum itanium_phrase_of phrase, uint16_t b)
 {
 	return b ? itanium_phrase(p, phrase, b, 0) : 0;
@@ -17,7 +17,7 @@ static uint16_t itanium_phrase_over(struct itanium *p, enum itanium_phrase_of ph
 static bool itanium_expressions(struct itanium *p, uint16_t *ret)
 {
 	struct itanium_list list = {0};
-	while (!itanium_take(p, 'E'))
+	while (!itanium_eat(p, 'E'))
 		if (!itanium_append(p, &list, itanium_expression(p)))
 			return false;
 	*ret = list.first;
@@ -47,7 +47,7 @@ static uint16_t itanium_braced(struct itanium *p)
 static uint16_t itanium_cast(struct itanium *p)
 {
 	uint16_t type = itanium_type(p);
-	if (type && itanium_take(p, '_'))
+	if (type && itanium_eat(p, '_'))
 		return itanium_list_cast(p, type, ITANIUM_LIST_CAST);
 	if (!type)
 		return 0;
@@ -55,14 +55,14 @@ static uint16_t itanium_cast(struct itanium *p)
 	return expression ? itanium_node(p, ITANIUM_CAST, type, expression, 0) : 0;
 }
 
-/* fp_, fp0_, fpT, and fL0p_ of a function further out: a parameter of the function around. */
+/* A parameter of the enclosing function: fp_, fp0_, fpT, or fL0p_ for one further out. */
 static uint16_t itanium_function_parameter(struct itanium *p)
 {
 	uint16_t number = 0;
 	p->pos += 2;
-	if (p->pos[-1] == 'L' && (!itanium_number(p, &number) || !itanium_take(p, 'p')))
+	if (p->pos[-1] == 'L' && (!itanium_number(p, &number) || !itanium_eat(p, 'p')))
 		return 0;
-	if (itanium_take(p, 'T'))
+	if (itanium_eat(p, 'T'))
 		return itanium_text_node(p, ITANIUM_T_THIS);
 	(void)itanium_qualifiers(p);
 	if (!itanium_sequence(p, 10, &number))
@@ -70,20 +70,20 @@ static uint16_t itanium_function_parameter(struct itanium *p)
 	return itanium_node(p, ITANIUM_FUNCTION_PARAMETER, 0, (uint16_t)(number + 1), 0);
 }
 
-/* Behind dn: what a destructor is of. */
+/* The class of a destructor, behind dn. */
 static uint16_t itanium_destructor_name(struct itanium *p)
 {
 	uint16_t name = ux_is_digit(itanium_peek(p)) ? itanium_simple_name(p) : itanium_type(p);
 	return itanium_over(p, ITANIUM_DTOR, name);
 }
 
-/* A name, an operator or a destructor, with template arguments. */
+/* <base-unresolved-name>: a name, an operator or a destructor, with template arguments. */
 uint16_t itanium_simple_name(struct itanium *p)
 {
 	uint16_t name = 0;
-	if (itanium_take2(p, "dn"))
+	if (itanium_eat2(p, "dn"))
 		return itanium_destructor_name(p);
-	if (itanium_take2(p, "on"))
+	if (itanium_eat2(p, "on"))
 		name = itanium_operator_name(p);
 	else if (itanium_peek(p) == 'o')
 		name = itanium_operator_name(p);
@@ -94,7 +94,7 @@ uint16_t itanium_simple_name(struct itanium *p)
 	return name;
 }
 
-/* Names up to E; none of them is remembered. */
+/* Names up to E, none of which is a candidate for substitution. */
 static uint16_t itanium_scope_levels(struct itanium *p)
 {
 	uint16_t scope = 0;
@@ -103,14 +103,14 @@ static uint16_t itanium_scope_levels(struct itanium *p)
 		if (!name)
 			return 0;
 		scope = scope ? itanium_node(p, ITANIUM_QUALIFIED, scope, name, 0) : name;
-	} while (scope && !itanium_take(p, 'E'));
+	} while (scope && !itanium_eat(p, 'E'));
 	return scope;
 }
 
 /*
- * Behind sr: a type or some names, and a name in there. What begins with N is read as a type, as
- * GCC means it, though the ABI has a production of its own that looks alike. What begins with a
- * digit is a type where older GCC wrote it, without an E before the last name.
+ * <unresolved-name> behind sr: a scope and a name in it. A scope that begins with N is parsed as a
+ * type, which is what GCC writes, although the ABI has a similar production of its own. One that
+ * begins with a digit is a list of names up to E, or with older GCC a type without that E.
  */
 static uint16_t itanium_scoped_name(struct itanium *p)
 {
@@ -146,7 +146,7 @@ static uint16_t itanium_pack_size(struct itanium *p)
 
 static uint16_t itanium_operation(struct itanium *p)
 {
-	int number = itanium_operator_take(p);
+	int number = itanium_operator_read(p);
 	if (number < 0 || itanium_operators[number].arity == 0)
 		return 0;
 	uint16_t left = itanium_expression(p);
@@ -160,22 +160,22 @@ static uint16_t itanium_operation(struct itanium *p)
 	return right ? itanium_node(p, ITANIUM_BINARY, (uint16_t)number, left, right) : 0;
 }
 
-/* Behind nw and na: where to put it, '_', the type, and how it is initialized. */
+/* A new-expression behind nw or na: placement arguments, '_', the type, the initializer. */
 static uint16_t itanium_new(struct itanium *p)
 {
 	struct itanium_list at = {0};
 	uint16_t items = 0;
-	while (!itanium_take(p, '_'))
+	while (!itanium_eat(p, '_'))
 		if (!itanium_append(p, &at, itanium_expression(p)))
 			return 0;
 	uint16_t made = itanium_type(p);
-	if (made && itanium_take2(p, "pi")) {
+	if (made && itanium_eat2(p, "pi")) {
 		if (!itanium_expressions(p, &items))
 			return 0;
 		made = itanium_phrase(p, ITANIUM_P_NEW_WITH, made, items);
-	} else if (made && itanium_take2(p, "il")) {
+	} else if (made && itanium_eat2(p, "il")) {
 		made = itanium_list_cast(p, made, ITANIUM_BRACED);
-	} else if (made && !itanium_take(p, 'E')) {
+	} else if (made && !itanium_eat(p, 'E')) {
 		return 0;
 	}
 	if (!made)
@@ -184,10 +184,10 @@ static uint16_t itanium_new(struct itanium *p)
 			: itanium_phrase(p, ITANIUM_P_NEW, made, 0);
 }
 
-/* Behind f: l and r over a pack alone, L and R with an initial value. */
+/* A fold expression behind f: l and r are unary, L and R binary. */
 static uint16_t itanium_fold(struct itanium *p, char form)
 {
-	int number = itanium_operator_take(p);
+	int number = itanium_operator_read(p);
 	uint16_t left = 0, right = 0;
 	if (number < 0)
 		return 0;
@@ -207,7 +207,7 @@ static uint16_t itanium_conditional(struct itanium *p)
 	return both ? itanium_phrase(p, ITANIUM_P_CONDITIONAL, condition, both) : 0;
 }
 
-/* Behind dX: the bounds of a range and what initializes it. */
+/* A designated range behind dX: its bounds and the initializer. */
 static uint16_t itanium_range_designator(struct itanium *p)
 {
 	uint16_t first = itanium_expression(p);
@@ -217,24 +217,24 @@ static uint16_t itanium_range_designator(struct itanium *p)
 	return value ? itanium_phrase(p, ITANIUM_P_AT_INDEX, range, value) : 0;
 }
 
-/* Behind so: a part of an object, by its type and where it begins. */
+/* A subobject behind so: its type, the object, the offset in it. */
 static uint16_t itanium_subobject(struct itanium *p)
 {
 	uint16_t type = itanium_type(p);
 	uint16_t object = type ? itanium_expression(p) : 0;
 	const char *from = p->pos;
-	(void)itanium_take(p, 'n');
+	(void)itanium_eat(p, 'n');
 	while (ux_is_digit(itanium_peek(p)))
 		p->pos++;
 	uint16_t offset = itanium_node(p, ITANIUM_NAME, (uint16_t)(from - p->start),
 				       (uint16_t)(p->pos - from), 0);
 	if (p->pos == from)
 		offset = itanium_text_node(p, ITANIUM_T_ZERO);
-	while (itanium_take(p, '_')) /* which member of a union */
+	while (itanium_eat(p, '_')) /* which member of a union */
 		while (ux_is_digit(itanium_peek(p)))
 			p->pos++;
-	(void)itanium_take(p, 'p'); /* one past its end */
-	if (!object || !offset || !itanium_take(p, 'E'))
+	(void)itanium_eat(p, 'p'); /* one past its end */
+	if (!object || !offset || !itanium_eat(p, 'E'))
 		return 0;
 	uint16_t where = itanium_phrase(p, ITANIUM_P_AT_OFFSET, type, offset);
 	return where ? itanium_phrase(p, ITANIUM_P_SUBOBJECT, object, where) : 0;
@@ -244,7 +244,7 @@ static uint16_t itanium_subobject(struct itanium *p)
 static bool itanium_arguments(struct itanium *p, uint16_t *ret)
 {
 	struct itanium_list list = {0};
-	while (!itanium_take(p, 'E'))
+	while (!itanium_eat(p, 'E'))
 		if (!itanium_append(p, &list, itanium_template_arg(p)))
 			return false;
 	*ret = list.first;
@@ -259,7 +259,7 @@ static uint16_t itanium_captured_size(struct itanium *p)
 		       : 0;
 }
 
-/* What a vendor added, which looks like a call. */
+/* A vendor's extension, written like a call. */
 static uint16_t itanium_vendor_expression(struct itanium *p)
 {
 	uint16_t arguments = 0, name = itanium_source_name(p);
@@ -272,15 +272,15 @@ static uint16_t itanium_vendor_expression(struct itanium *p)
  */
 static uint16_t itanium_requirement(struct itanium *p)
 {
-	if (itanium_take(p, 'T'))
+	if (itanium_eat(p, 'T'))
 		return itanium_phrase_over(p, ITANIUM_P_REQUIRE_TYPE, itanium_type(p));
-	if (itanium_take(p, 'Q'))
+	if (itanium_eat(p, 'Q'))
 		return itanium_phrase_over(p, ITANIUM_P_REQUIRE_NESTED, itanium_expression(p));
-	uint16_t expression = itanium_take(p, 'X') ? itanium_expression(p) : 0;
+	uint16_t expression = itanium_eat(p, 'X') ? itanium_expression(p) : 0;
 	if (!expression)
 		return 0;
-	bool no_throw = itanium_take(p, 'N');
-	if (!itanium_take(p, 'R'))
+	bool no_throw = itanium_eat(p, 'N');
+	if (!itanium_eat(p, 'R'))
 		return itanium_phrase(p, no_throw ? ITANIUM_P_REQUIRE_NOEXCEPT : ITANIUM_P_REQUIRE,
 				      expression, 0);
 	uint16_t concept = itanium_name(p, /* naming= */ false);
@@ -295,11 +295,11 @@ static uint16_t itanium_requires(struct itanium *p, bool with_parameters)
 	struct itanium_list requirements = {0};
 	uint16_t parameters = 0;
 	bool ok = true;
-	if (with_parameters && !itanium_take(p, '_')) {
+	if (with_parameters && !itanium_eat(p, '_')) {
 		parameters = itanium_types_until(p, &ok);
-		ok = ok && itanium_take(p, '_');
+		ok = ok && itanium_eat(p, '_');
 	}
-	while (ok && !itanium_take(p, 'E'))
+	while (ok && !itanium_eat(p, 'E'))
 		ok = itanium_append(p, &requirements, itanium_requirement(p));
 	if (!ok)
 		return 0;
@@ -307,7 +307,7 @@ static uint16_t itanium_requires(struct itanium *p, bool with_parameters)
 			  : itanium_phrase(p, ITANIUM_P_REQUIRES, requirements.first, 0);
 }
 
-/* Expressions of fixed words: e is an expression, t a type, n a name. */
+/* Expressions with a fixed text; operands: e is an expression, t a type, n a name. */
 static const struct {
 	char code[2];
 	char operands[2];
@@ -333,7 +333,7 @@ static uint16_t itanium_phrase_operand(struct itanium *p, char form)
 static uint16_t itanium_coded_phrase(struct itanium *p, bool *ret_matched)
 {
 	for (size_t i = 0; i < ux_countof(itanium_phrase_codes); i++) {
-		if (!itanium_take2(p, itanium_phrase_codes[i].code))
+		if (!itanium_eat2(p, itanium_phrase_codes[i].code))
 			continue;
 		*ret_matched = true;
 		char second = itanium_phrase_codes[i].operands[1];
@@ -349,48 +349,48 @@ static uint16_t itanium_coded_phrase(struct itanium *p, bool *ret_matched)
 	return 0;
 }
 
-/* Behind pp and mm: '_' for the operator in front. */
+/* ++ and -- behind pp and mm: '_' marks the prefix form. */
 static uint16_t itanium_step(struct itanium *p, enum itanium_phrase_of before,
 			     enum itanium_phrase_of behind)
 {
-	bool is_before = itanium_take(p, '_');
+	bool is_before = itanium_eat(p, '_');
 	return itanium_phrase_over(p, is_before ? before : behind, itanium_expression(p));
 }
 
-/* Those that C++ code rarely has in its templates. */
+/* Expressions that are rare in linkage names. */
 static uint16_t itanium_rare_expression(struct itanium *p)
 {
 	bool matched = false;
 	uint16_t node = itanium_coded_phrase(p, &matched);
 	if (matched)
 		return node;
-	if (itanium_take2(p, "gs"))
+	if (itanium_eat2(p, "gs"))
 		return itanium_phrase_over(p, ITANIUM_P_GLOBAL, itanium_expression(p));
-	if (itanium_take2(p, "nw") || itanium_take2(p, "na"))
+	if (itanium_eat2(p, "nw") || itanium_eat2(p, "na"))
 		return itanium_new(p);
-	if (itanium_take2(p, "pp"))
+	if (itanium_eat2(p, "pp"))
 		return itanium_step(p, ITANIUM_P_PRE_PLUS, ITANIUM_P_POST_PLUS);
-	if (itanium_take2(p, "mm"))
+	if (itanium_eat2(p, "mm"))
 		return itanium_step(p, ITANIUM_P_PRE_MINUS, ITANIUM_P_POST_MINUS);
-	if (itanium_take2(p, "qu"))
+	if (itanium_eat2(p, "qu"))
 		return itanium_conditional(p);
-	if (itanium_take2(p, "dX"))
+	if (itanium_eat2(p, "dX"))
 		return itanium_range_designator(p);
-	if (itanium_take2(p, "so"))
+	if (itanium_eat2(p, "so"))
 		return itanium_subobject(p);
-	if (itanium_take2(p, "sP"))
+	if (itanium_eat2(p, "sP"))
 		return itanium_captured_size(p);
-	if (itanium_take2(p, "tr"))
+	if (itanium_eat2(p, "tr"))
 		return itanium_text_node(p, ITANIUM_T_THROW);
-	if (itanium_take2(p, "rq"))
+	if (itanium_eat2(p, "rq"))
 		return itanium_requires(p, /* with_parameters= */ false);
-	if (itanium_take2(p, "rQ"))
+	if (itanium_eat2(p, "rQ"))
 		return itanium_requires(p, /* with_parameters= */ true);
 	if (itanium_peek(p) == 'f' && itanium_peek2(p) && strchr("lrLR", itanium_peek2(p))) {
 		p->pos += 2;
 		return itanium_fold(p, p->pos[-1]);
 	}
-	return itanium_take(p, 'u') ? itanium_vendor_expression(p) : itanium_operation(p);
+	return itanium_eat(p, 'u') ? itanium_vendor_expression(p) : itanium_operation(p);
 }
 
 static uint16_t itanium_expression_of(struct itanium *p)
@@ -404,27 +404,27 @@ static uint16_t itanium_expression_of(struct itanium *p)
 		return itanium_function_parameter(p);
 	if (ux_is_digit(c) || (c == 'o' && d == 'n') || (c == 'd' && d == 'n'))
 		return itanium_simple_name(p);
-	if (itanium_take2(p, "cl") || itanium_take2(p, "cp"))
+	if (itanium_eat2(p, "cl") || itanium_eat2(p, "cp"))
 		return itanium_call(p);
-	if (itanium_take2(p, "cv"))
+	if (itanium_eat2(p, "cv"))
 		return itanium_cast(p);
-	if (itanium_take2(p, "il"))
+	if (itanium_eat2(p, "il"))
 		return itanium_list_cast(p, 0, ITANIUM_BRACED);
-	if (itanium_take2(p, "tl"))
+	if (itanium_eat2(p, "tl"))
 		return itanium_braced(p);
-	if (itanium_take2(p, "sr"))
+	if (itanium_eat2(p, "sr"))
 		return itanium_scoped_name(p);
-	if (itanium_take2(p, "st"))
+	if (itanium_eat2(p, "st"))
 		return itanium_sizeof(p, ITANIUM_T_SIZEOF, itanium_type(p));
-	if (itanium_take2(p, "sz"))
+	if (itanium_eat2(p, "sz"))
 		return itanium_sizeof(p, ITANIUM_T_SIZEOF, itanium_expression(p));
-	if (itanium_take2(p, "at"))
+	if (itanium_eat2(p, "at"))
 		return itanium_sizeof(p, ITANIUM_T_ALIGNOF, itanium_type(p));
-	if (itanium_take2(p, "az"))
+	if (itanium_eat2(p, "az"))
 		return itanium_sizeof(p, ITANIUM_T_ALIGNOF, itanium_expression(p));
-	if (itanium_take2(p, "sZ"))
+	if (itanium_eat2(p, "sZ"))
 		return itanium_pack_size(p);
-	if (itanium_take2(p, "sp"))
+	if (itanium_eat2(p, "sp"))
 		return itanium_over(p, ITANIUM_EXPANSION, itanium_expression(p));
 	return itanium_rare_expression(p);
 }
@@ -436,11 +436,11 @@ uint16_t itanium_expression(struct itanium *p)
 	return itanium_leave(p, itanium_expression_of(p));
 }
 
-/* L_Z...E and LZ...E: something that has a linkage name of its own. */
+/* L_Z...E and LZ...E: an entity by its own linkage name. */
 static uint16_t itanium_external_name(struct itanium *p)
 {
 	uint16_t node = itanium_encoding(p);
-	return node && itanium_take(p, 'E') ? node : 0;
+	return node && itanium_eat(p, 'E') ? node : 0;
 }
 
 uint16_t itanium_literal(struct itanium *p)
@@ -448,16 +448,16 @@ uint16_t itanium_literal(struct itanium *p)
 	p->pos++;
 	if (!itanium_enter(p))
 		return itanium_leave(p, 0);
-	if (itanium_take2(p, "_Z") || itanium_take(p, 'Z'))
+	if (itanium_eat2(p, "_Z") || itanium_eat(p, 'Z'))
 		return itanium_leave(p, itanium_external_name(p));
 	uint16_t type = itanium_type(p);
 	const char *from = p->pos;
 	while (type && p->pos < p->end && *p->pos != 'E')
 		p->pos++;
 	size_t size = (size_t)(p->pos - from);
-	if (!type || !itanium_take(p, 'E'))
+	if (!type || !itanium_eat(p, 'E'))
 		return itanium_leave(p, 0);
-	/* Without a value it is that of a type that has no more, a string or a lambda. */
+	/* Strings, lambdas and nullptr have no value in the name. */
 	uint8_t kind = p->nodes[type].kind;
 	if (size == 0 && kind == ITANIUM_ARRAY)
 		return itanium_leave(p, itanium_phrase(p, ITANIUM_P_STRING, type, 0));

@@ -50,7 +50,7 @@ static uint16_t itanium_class_name(struct itanium *p, uint16_t node)
 static uint16_t itanium_ctor_dtor_name(struct itanium *p, uint16_t scope)
 {
 	bool is_ctor = *p->pos++ == 'C';
-	bool inherits = is_ctor && itanium_take(p, 'I');
+	bool inherits = is_ctor && itanium_eat(p, 'I');
 	char variant = itanium_peek(p);
 	if (!scope || !strchr(is_ctor ? "12345" : "01245", variant) || variant == '\0')
 		return 0;
@@ -72,7 +72,7 @@ static uint16_t itanium_lambda(struct itanium *p)
 	ok = ok && itanium_constraint(p, &constraint);
 	p->in_lambda = outer;
 	p->n_heads = n_heads;
-	if (!ok || !itanium_take(p, 'E') || !itanium_sequence(p, 10, &number))
+	if (!ok || !itanium_eat(p, 'E') || !itanium_sequence(p, 10, &number))
 		return 0;
 	return itanium_node(p, ITANIUM_LAMBDA, parameters, number, heads);
 }
@@ -80,10 +80,10 @@ static uint16_t itanium_lambda(struct itanium *p)
 static uint16_t itanium_unnamed_name(struct itanium *p)
 {
 	uint16_t number = 0;
-	if (itanium_take2(p, "Ul"))
+	if (itanium_eat2(p, "Ul"))
 		return itanium_lambda(p);
-	bool block = itanium_take2(p, "Ub");
-	if ((!block && !itanium_take2(p, "Ut")) || !itanium_sequence(p, 10, &number))
+	bool block = itanium_eat2(p, "Ub");
+	if ((!block && !itanium_eat2(p, "Ut")) || !itanium_sequence(p, 10, &number))
 		return 0;
 	return itanium_node(p, block ? ITANIUM_BLOCK : ITANIUM_UNNAMED, 0, number, 0);
 }
@@ -91,7 +91,7 @@ static uint16_t itanium_unnamed_name(struct itanium *p)
 static uint16_t itanium_binding(struct itanium *p)
 {
 	struct itanium_list names = {0};
-	while (!itanium_take(p, 'E'))
+	while (!itanium_eat(p, 'E'))
 		if (!itanium_append(p, &names, itanium_source_name(p)))
 			return 0;
 	return itanium_over(p, ITANIUM_BINDING, names.first);
@@ -112,11 +112,11 @@ uint16_t itanium_operator_name(struct itanium *p)
 		p->pos += 2;
 		return itanium_over(p, ITANIUM_VENDOR_OP, itanium_source_name(p));
 	}
-	if (itanium_take2(p, "cv"))
+	if (itanium_eat2(p, "cv"))
 		return itanium_conversion(p);
-	if (itanium_take2(p, "li"))
+	if (itanium_eat2(p, "li"))
 		return itanium_over(p, ITANIUM_LITERAL_OP, itanium_source_name(p));
-	int number = itanium_operator_take(p);
+	int number = itanium_operator_read(p);
 	return number < 0 ? 0 : itanium_node(p, ITANIUM_OPERATOR, (uint16_t)number, 0, 0);
 }
 
@@ -127,22 +127,22 @@ static uint16_t itanium_untagged_name(struct itanium *p, uint16_t scope)
 		return itanium_source_name(p);
 	if (c == 'U')
 		return itanium_unnamed_name(p);
-	if (itanium_take2(p, "DC"))
+	if (itanium_eat2(p, "DC"))
 		return itanium_binding(p);
 	if (c == 'C' || c == 'D')
 		return itanium_ctor_dtor_name(p, scope);
 	return c >= 'a' && c <= 'z' ? itanium_operator_name(p) : 0;
 }
 
-/* W and a name, WP and that of a partition, each in the module before; false when malformed. */
+/* Names of modules: W and a name, WP and a partition's; p->module is the last. */
 static bool itanium_module(struct itanium *p)
 {
-	while (itanium_take(p, 'W')) {
-		bool partition = itanium_take(p, 'P');
+	while (itanium_eat(p, 'W')) {
+		bool partition = itanium_eat(p, 'P');
 		uint16_t name = itanium_source_name(p);
 		if (!name)
 			return false;
-		p->module = itanium_remember(
+		p->module = itanium_add_substitution(
 			p, itanium_node(p, ITANIUM_MODULE, p->module, name, partition));
 		if (!p->module)
 			return false;
@@ -156,12 +156,12 @@ uint16_t itanium_unqualified_name(struct itanium *p, uint16_t scope)
 		return 0;
 	uint16_t module = p->module;
 	p->module = 0;
-	bool is_friend = scope && itanium_take(p, 'F');
-	(void)itanium_take(p, 'L'); /* internal linkage: no text */
+	bool is_friend = scope && itanium_eat(p, 'F');
+	(void)itanium_eat(p, 'L'); /* internal linkage: no text */
 	uint16_t name = itanium_untagged_name(p, scope);
 	if (name && module)
 		name = itanium_node(p, ITANIUM_IN_MODULE, name, module, 0);
-	while (name && itanium_take(p, 'B')) {
+	while (name && itanium_eat(p, 'B')) {
 		uint16_t tag = itanium_source_name(p);
 		name = tag ? itanium_node(p, ITANIUM_TAGGED, name, tag, 0) : 0;
 	}
@@ -176,7 +176,7 @@ static uint16_t itanium_std_name(struct itanium *p)
 	return name && std ? itanium_node(p, ITANIUM_QUALIFIED, std, name, 0) : 0;
 }
 
-/* The part of a nested name that comes next, behind `scope`; what it gives is a prefix, too. */
+/* The next part of a nested name behind `scope`; the result is the scope of the part after it. */
 static uint16_t itanium_nested_part(struct itanium *p, uint16_t scope, bool naming)
 {
 	char c = itanium_peek(p), d = itanium_peek2(p);
@@ -196,14 +196,14 @@ static uint16_t itanium_nested_name(struct itanium *p, bool naming)
 {
 	p->pos++;
 	uint8_t flags = itanium_qualifiers(p);
-	if (itanium_take(p, 'R'))
+	if (itanium_eat(p, 'R'))
 		flags |= ITANIUM_FOR_LREF;
-	else if (itanium_take(p, 'O'))
+	else if (itanium_eat(p, 'O'))
 		flags |= ITANIUM_FOR_RREF;
-	else if (itanium_take(p, 'H'))
+	else if (itanium_eat(p, 'H'))
 		flags |= ITANIUM_FOR_OBJECT;
 	uint16_t scope = 0;
-	while (!itanium_take(p, 'E')) {
+	while (!itanium_eat(p, 'E')) {
 		if (itanium_peek(p) == 'S' && itanium_peek2(p) != 't') {
 			uint16_t node = itanium_substitution(p, /* in_prefix= */ true);
 			bool is_module = p->nodes[node].kind == ITANIUM_MODULE;
@@ -215,11 +215,11 @@ static uint16_t itanium_nested_name(struct itanium *p, bool naming)
 				scope = node;
 			continue;
 		}
-		if (scope && itanium_take(p, 'M')) /* a member's initializer: no text */
+		if (scope && itanium_eat(p, 'M')) /* a member's initializer: no text */
 			continue;
 		scope = itanium_nested_part(p, scope, naming);
 		if (scope && itanium_peek(p) != 'E')
-			scope = itanium_remember(p, scope);
+			scope = itanium_add_substitution(p, scope);
 		if (!scope)
 			return 0;
 	}
@@ -227,13 +227,13 @@ static uint16_t itanium_nested_name(struct itanium *p, bool naming)
 	return scope;
 }
 
-/* "_3", "__12_": which of several alike; no text. */
+/* "_3", "__12_": numbers entities of the same name; no text. */
 static void itanium_discriminator(struct itanium *p)
 {
 	uint16_t number = 0;
-	if (itanium_take2(p, "__")) {
+	if (itanium_eat2(p, "__")) {
 		if (itanium_number(p, &number))
-			(void)itanium_take(p, '_');
+			(void)itanium_eat(p, '_');
 	} else if (itanium_peek(p) == '_' && ux_is_digit(itanium_peek2(p))) {
 		p->pos += 2;
 	}
@@ -244,13 +244,13 @@ static uint16_t itanium_local_name(struct itanium *p, bool naming)
 	uint16_t number = 0, entity = 0;
 	p->pos++;
 	uint16_t function = itanium_encoding(p);
-	if (!function || !itanium_take(p, 'E'))
+	if (!function || !itanium_eat(p, 'E'))
 		return 0;
 	p->flags = 0;
-	if (itanium_take(p, 's')) {
+	if (itanium_eat(p, 's')) {
 		entity = itanium_text_node(p, ITANIUM_T_STRING_LITERAL);
 		itanium_discriminator(p);
-	} else if (itanium_take(p, 'd')) {
+	} else if (itanium_eat(p, 'd')) {
 		if (!itanium_sequence(p, 10, &number))
 			return 0;
 		number++;
@@ -273,14 +273,14 @@ static uint16_t itanium_unscoped_name(struct itanium *p, bool naming)
 			p->module = name;
 			name = itanium_unqualified_name(p, 0);
 			if (name && itanium_peek(p) == 'I')
-				name = itanium_remember(p, name);
+				name = itanium_add_substitution(p, name);
 		} else if (!name || itanium_peek(p) != 'I') {
 			return 0;
 		}
 	} else {
 		name = c == 'S' ? itanium_std_name(p) : itanium_unqualified_name(p, 0);
 		if (name && itanium_peek(p) == 'I')
-			name = itanium_remember(p, name);
+			name = itanium_add_substitution(p, name);
 	}
 	if (name && itanium_peek(p) == 'I')
 		name = itanium_template_args(p, name, naming);
@@ -288,7 +288,7 @@ static uint16_t itanium_unscoped_name(struct itanium *p, bool naming)
 	return name;
 }
 
-/* naming: the template arguments in it are those that T_ means from there on. */
+/* naming: from here on T_ refers to the template arguments in this name. */
 uint16_t itanium_name(struct itanium *p, bool naming)
 {
 	if (!itanium_enter(p))
@@ -303,7 +303,7 @@ uint16_t itanium_name(struct itanium *p, bool naming)
 	}
 }
 
-/* "h4_", "v8_n16_": by how much a thunk moves `this`; no text. */
+/* "h4_", "v8_n16_": how a thunk adjusts `this`; no text. */
 static bool itanium_call_offset(struct itanium *p)
 {
 	bool is_virtual = itanium_peek(p) == 'v';
@@ -311,10 +311,10 @@ static bool itanium_call_offset(struct itanium *p)
 		return false;
 	p->pos++;
 	for (int i = 0; i <= is_virtual; i++) {
-		(void)itanium_take(p, 'n');
+		(void)itanium_eat(p, 'n');
 		while (ux_is_digit(itanium_peek(p)))
 			p->pos++;
-		if (!itanium_take(p, '_'))
+		if (!itanium_eat(p, '_'))
 			return false;
 	}
 	return true;
@@ -330,12 +330,12 @@ static uint16_t itanium_construction_vtable(struct itanium *p)
 	uint16_t derived = itanium_type(p);
 	while (derived && ux_is_digit(itanium_peek(p)))
 		p->pos++;
-	uint16_t base = derived && itanium_take(p, '_') ? itanium_type(p) : 0;
+	uint16_t base = derived && itanium_eat(p, '_') ? itanium_type(p) : 0;
 	return itanium_special(p, ITANIUM_T_CONSTRUCTION,
 			       base ? itanium_node(p, ITANIUM_IN, base, derived, 0) : 0);
 }
 
-/* Of T... */
+/* Special names that begin with T. */
 static uint16_t itanium_t_name(struct itanium *p)
 {
 	static const struct {
@@ -386,30 +386,31 @@ static uint16_t itanium_reference_temporary(struct itanium *p)
 	return itanium_node(p, ITANIUM_SPECIAL, ITANIUM_T_REFERENCE_TEMPORARY, name, number);
 }
 
-/* Of G... */
+/* Special names that begin with G. */
 static uint16_t itanium_g_name(struct itanium *p)
 {
-	if (itanium_take2(p, "GV"))
+	if (itanium_eat2(p, "GV"))
 		return itanium_special(p, ITANIUM_T_GUARD, itanium_name(p, false));
-	if (itanium_take2(p, "GR"))
+	if (itanium_eat2(p, "GR"))
 		return itanium_reference_temporary(p);
-	if (itanium_take2(p, "GI")) {
+	if (itanium_eat2(p, "GI")) {
 		uint16_t module = itanium_module(p) ? p->module : 0;
 		p->module = 0;
 		return itanium_special(p, ITANIUM_T_MODULE_INITIALIZER, module);
 	}
-	if (itanium_take2(p, "GA"))
+	if (itanium_eat2(p, "GA"))
 		return itanium_special(p, ITANIUM_T_HIDDEN_ALIAS, itanium_encoding(p));
-	if (!itanium_take2(p, "GT"))
+	if (!itanium_eat2(p, "GT"))
 		return 0;
-	bool safe = itanium_take(p, 't');
-	if (!safe && !itanium_take(p, 'n'))
+	bool safe = itanium_eat(p, 't');
+	if (!safe && !itanium_eat(p, 'n'))
 		return 0;
 	return itanium_special(p, safe ? ITANIUM_T_TRANSACTION : ITANIUM_T_NON_TRANSACTION,
 			       itanium_encoding(p));
 }
 
-/* True when the function's name ends in template arguments: then its type tells what it returns. */
+/* Whether the return type is mangled: it is for template instances, but not for constructors, ...
+ */
 static bool itanium_has_return_type(const struct itanium *p, uint16_t node)
 {
 	while (p->nodes[node].kind == ITANIUM_LOCAL)
@@ -425,7 +426,7 @@ static bool itanium_has_return_type(const struct itanium *p, uint16_t node)
 	return kind != ITANIUM_CTOR && kind != ITANIUM_DTOR && kind != ITANIUM_CONVERSION;
 }
 
-/* False when parameters stand for each other in a circle. */
+/* False when template parameters refer to each other in a circle. */
 static bool itanium_forward_ends(const struct itanium *p, uint16_t node)
 {
 	for (unsigned i = 0; i <= ITANIUM_ARGS_MOST; i++) {
@@ -436,7 +437,7 @@ static bool itanium_forward_ends(const struct itanium *p, uint16_t node)
 	return false;
 }
 
-/* Arguments that a conversion's type named before they were there. */
+/* Resolves template parameters in a conversion's type, whose arguments follow the type. */
 static bool itanium_resolve_forward(struct itanium *p, unsigned from)
 {
 	for (unsigned i = from; i < p->n_forward; i++) {
@@ -457,7 +458,7 @@ static bool itanium_at_end(const struct itanium *p)
 	return p->pos == p->end || *p->pos == 'E' || *p->pos == '.' || *p->pos == '_';
 }
 
-/* Clang's attribute behind a function's name: *ret is the list of its conditions. */
+/* Clang's enable_if attribute behind a function's name; *ret is the list of conditions. */
 static bool itanium_enable_if(struct itanium *p, uint16_t *ret)
 {
 	static const char word[] = "Ua9enable_ifI";
@@ -466,7 +467,7 @@ static bool itanium_enable_if(struct itanium *p, uint16_t *ret)
 	if ((size_t)(p->end - p->pos) < n || memcmp(p->pos, word, n) != 0)
 		return true;
 	p->pos += n;
-	while (!itanium_take(p, 'E'))
+	while (!itanium_eat(p, 'E'))
 		if (!itanium_append(p, &conditions, itanium_template_arg(p)))
 			return false;
 	*ret = conditions.first;

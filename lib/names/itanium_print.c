@@ -69,7 +69,7 @@ static void itanium_print_expansion(struct itanium_printer *w, uint16_t pattern)
 	w->element = outer;
 }
 
-/* The name of a function and, if wanted, its parameters and what it returns. */
+/* A function: its name, and unless the style is short its parameters and return type. */
 static void itanium_print_encoding(struct itanium_printer *w, const struct itanium_node *n)
 {
 	bool bare = w->bare;
@@ -117,7 +117,7 @@ static void itanium_print_head_name(struct itanium_printer *w, const struct itan
 		itanium_put_number(w, n->b - 1U);
 }
 
-/* named: with the name, which GNU does not give to the parameters of a template's template. */
+/* named: followed by the name, which GNU leaves out inside of a template template parameter. */
 static void itanium_print_head(struct itanium_printer *w, const struct itanium_node *n, bool named)
 {
 	const struct itanium_node *name = itanium_at(w, n->a);

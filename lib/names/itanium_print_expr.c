@@ -40,7 +40,7 @@ void itanium_put_literal(struct itanium_printer *w, const struct itanium_node *n
 		ITANIUM_PUT(w, "nullptr");
 		return;
 	}
-	if (size == 0) { /* it has but one value */
+	if (size == 0) { /* a type with a single value */
 		itanium_put(w, n->a);
 		return;
 	}
@@ -187,7 +187,7 @@ static void itanium_put_all(struct itanium_printer *w, uint16_t list)
 		itanium_put(w, itanium_at(w, list)->a);
 }
 
-/* Words with nodes in them: see ITANIUM_PHRASES. */
+/* The text of a phrase: see ITANIUM_PHRASES. */
 static void itanium_print_phrase(struct itanium_printer *w, const struct itanium_node *n)
 {
 	if (!w->style.parameters &&
@@ -244,7 +244,7 @@ void itanium_put_expression(struct itanium_printer *w, const struct itanium_node
 		itanium_put_char(w, '}');
 		return;
 	default:
-		ux_name_text_fail(&w->text); /* no node that a name can have */
+		ux_name_text_fail(&w->text); /* unreachable: no other kind is an expression */
 	}
 }
 

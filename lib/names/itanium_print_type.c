@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of types: what stands in front of a declared name, and what behind it. */
+/* The text of types, in two parts: in front of a declared name and behind it. */
 #include "itanium_printer.h"
 
 uint16_t itanium_argument_of(struct itanium_printer *w, uint16_t node)
@@ -16,7 +16,8 @@ uint16_t itanium_argument_of(struct itanium_printer *w, uint16_t node)
 	return item ? itanium_at(w, item)->a : 0;
 }
 
-/* A parameter's argument is a pack, or has packs that are no concern of the pattern. */
+/* The argument of a template parameter if it is a pack; packs inside of it are not expanded here.
+ */
 static uint16_t itanium_pack_of_argument(const struct itanium_printer *w, uint16_t node)
 {
 	while (itanium_at(w, node)->kind == ITANIUM_PARAMETER)
@@ -44,7 +45,7 @@ uint16_t itanium_pack_in(struct itanium_printer *w, uint16_t node)
 		return node;
 	if (n->kind == ITANIUM_PARAMETER)
 		return itanium_pack_of_argument(w, node);
-	if (n->kind == ITANIUM_EXPANSION) /* has its own */
+	if (n->kind == ITANIUM_EXPANSION) /* is expanded by itself */
 		return 0;
 	if (!itanium_print_enter(w))
 		return 0;
@@ -67,7 +68,7 @@ void itanium_put_qualifiers(struct itanium_printer *w, uint8_t flags)
 		ITANIUM_PUT(w, " &&");
 }
 
-/* What a type is when parameters of templates are looked through. */
+/* The type that a template parameter stands for; other types as they are. */
 static uint16_t itanium_see_through(struct itanium_printer *w, uint16_t node)
 {
 	while (node && itanium_at(w, node)->kind == ITANIUM_PARAMETER) {
@@ -79,7 +80,7 @@ static uint16_t itanium_see_through(struct itanium_printer *w, uint16_t node)
 	return node;
 }
 
-/* The kind of a type, whatever it is qualified with. */
+/* The kind of a type without its qualifiers. */
 static uint8_t itanium_plain_kind(struct itanium_printer *w, uint16_t node)
 {
 	uint16_t seen = itanium_see_through(w, node);
@@ -95,7 +96,7 @@ static bool itanium_needs_parentheses(struct itanium_printer *w, uint16_t node)
 	return kind == ITANIUM_FUNCTION || kind == ITANIUM_ARRAY;
 }
 
-/* References to references collapse: what is referred to, and whether by & or &&. */
+/* References to references collapse: gives the type referred to, and whether by && instead of &. */
 static uint16_t itanium_collapsed_reference(struct itanium_printer *w, uint16_t node,
 					    bool *ret_is_rvalue)
 {
@@ -136,7 +137,7 @@ static void itanium_print_member_left(struct itanium_printer *w, const struct it
 	ITANIUM_PUT(w, "::*");
 }
 
-/* What a function returns, in front of its name: "void (*" is followed by no space. */
+/* The return type in front of a function's name; no space follows "void (*". */
 void itanium_put_returned(struct itanium_printer *w, uint16_t type, bool of_type)
 {
 	itanium_put_left(w, type);
@@ -161,14 +162,14 @@ void itanium_put_returned(struct itanium_printer *w, uint16_t type, bool of_type
 	itanium_put_char(w, ' ');
 }
 
-/* What the type says itself, and need not be said again. */
+/* Qualifiers that the type has itself, which are not repeated. */
 static uint8_t itanium_qualifiers_of(struct itanium_printer *w, uint16_t type)
 {
 	const struct itanium_node *n = itanium_at(w, itanium_see_through(w, type));
 	return n->kind == ITANIUM_QUALIFIER ? n->flags : 0;
 }
 
-/* The part of a type in front of the name that it would declare. */
+/* The part of a declaration in front of the declared name. */
 static void itanium_print_left_of(struct itanium_printer *w, uint16_t node)
 {
 	const struct itanium_node *n = itanium_at(w, node);
@@ -256,7 +257,7 @@ static void itanium_print_array_right(struct itanium_printer *w, const struct it
 	itanium_put_right(w, n->a);
 }
 
-/* The part of a type behind the name. */
+/* The part of a declaration behind the declared name. */
 static void itanium_print_right_of(struct itanium_printer *w, uint16_t node)
 {
 	const struct itanium_node *n = itanium_at(w, node);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A text in the making: what the parts of the printer share. */
+/* The printer of C++ names: its state, and what its parts share. */
 #ifndef UX_ITANIUM_PRINTER_H
 #define UX_ITANIUM_PRINTER_H
 
@@ -10,16 +10,16 @@ enum {
 		768, /* of nodes in each other, of about 200 bytes of stack each */
 };
 
-/* One text in the making. It is kept here until it is whole. */
+/* A text while it is written. */
 struct itanium_printer {
 	const struct itanium *tree;
 	struct ux_name_text text;
 	struct ux_itanium_style style;
-	bool bare;   /* functions without what they return: they enclose something */
+	bool bare;   /* functions without their return type: they enclose something */
 	int element; /* of packs that are being expanded; -1: none is */
 };
 
-/* The argument that a PARAMETER stands for at this place of an expansion; 0: none. */
+/* The argument that a PARAMETER stands for in this element of an expansion; 0: none. */
 uint16_t itanium_argument_of(struct itanium_printer *w, uint16_t node);
 
 /* " const", " &", ... */

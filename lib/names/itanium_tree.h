@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a mangled name is parsed into: nodes that name each other by number. */
+/* The tree of a C++ name: nodes that refer to each other by number. */
 #ifndef UX_ITANIUM_TREE_H
 #define UX_ITANIUM_TREE_H
 
@@ -93,18 +93,19 @@ struct itanium_node {
 	uint16_t a, b, c;
 };
 
-/* One name's parse. Numbers of nodes: 0 is no node, and as a result a failure. */
+/* The parser of one name. Nodes are numbered: 0 is no node, and as a result a failure. */
 struct itanium {
 	const char *start;
 	const char *pos;
 	const char *end;
-	struct ux_name_text *text; /* for its budget: trees share parts, and walks may not end */
+	struct ux_name_text
+		*text; /* the budget: walks of a tree that shares parts can be exponential */
 	unsigned n_nodes;
 	unsigned n_subs;
 	unsigned first_arg; /* of args: those before it are of an enclosing encoding */
 	unsigned n_args;
 	unsigned n_forward;
-	unsigned context; /* number of the encoding whose template T_ means */
+	unsigned context; /* number of the encoding whose template arguments T_ refers to */
 	unsigned n_contexts;
 	unsigned n_heads;   /* parameters of the template that a lambda is */
 	uint16_t module;    /* of the name that is read next; 0: none */
@@ -130,7 +131,7 @@ ux_inline char itanium_peek2(const struct itanium *p)
 	return p->end - p->pos > 1 ? p->pos[1] : '\0';
 }
 
-ux_inline bool itanium_take(struct itanium *p, char c)
+ux_inline bool itanium_eat(struct itanium *p, char c)
 {
 	if (itanium_peek(p) != c)
 		return false;
@@ -138,7 +139,7 @@ ux_inline bool itanium_take(struct itanium *p, char c)
 	return true;
 }
 
-ux_inline bool itanium_take2(struct itanium *p, const char *two)
+ux_inline bool itanium_eat2(struct itanium *p, const char *two)
 {
 	if (p->end - p->pos < 2 || p->pos[0] != two[0] || p->pos[1] != two[1])
 		return false;
@@ -162,14 +163,14 @@ ux_inline uint16_t itanium_over(struct itanium *p, enum itanium_kind kind, uint1
 	return a ? itanium_node(p, kind, a, 0, 0) : 0;
 }
 
-/* Which T_ are meant here. */
+/* The context that T_ refers to here: an encoding, or a lambda in it. */
 ux_inline uint16_t itanium_here(const struct itanium *p)
 {
 	return (uint16_t)(p->context * 2 + p->in_lambda);
 }
 
-/* Remembers node for later S_; gives it back, or 0 when there are too many. */
-ux_inline uint16_t itanium_remember(struct itanium *p, uint16_t node)
+/* Records node for later S_; returns it, or 0 when there are too many. */
+ux_inline uint16_t itanium_add_substitution(struct itanium *p, uint16_t node)
 {
 	if (ux_unlikely(node == 0 || p->n_subs == ITANIUM_SUBS_MOST))
 		return 0;
@@ -365,8 +366,8 @@ struct itanium_operator {
 
 extern const struct itanium_operator itanium_operators[];
 
-/* The operator at the place of reading, which is then passed; -1: none. */
-int itanium_operator_take(struct itanium *p);
+/* Reads an operator; -1: none. */
+int itanium_operator_read(struct itanium *p);
 
 /* The productions of the grammar, by the names that the ABI gives them. */
 uint16_t itanium_encoding(struct itanium *p);

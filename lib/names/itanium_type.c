@@ -2,7 +2,7 @@
 /* Productions of types, template arguments and substitutions. */
 #include "itanium_tree.h"
 
-/* By the letter: number of a text + 1, 0 for none. */
+/* Builtin types by letter: 1 + enum itanium_text, or 0. */
 static const uint8_t builtins[26] = {
 	['a' - 'a'] = ITANIUM_T_SCHAR + 1,    ['b' - 'a'] = ITANIUM_T_BOOL + 1,
 	['c' - 'a'] = ITANIUM_T_CHAR + 1,     ['d' - 'a'] = ITANIUM_T_DOUBLE + 1,
@@ -20,16 +20,16 @@ static const uint8_t builtins[26] = {
 uint8_t itanium_qualifiers(struct itanium *p)
 {
 	uint8_t flags = 0;
-	if (itanium_take(p, 'r'))
+	if (itanium_eat(p, 'r'))
 		flags |= ITANIUM_RESTRICT;
-	if (itanium_take(p, 'V'))
+	if (itanium_eat(p, 'V'))
 		flags |= ITANIUM_VOLATILE;
-	if (itanium_take(p, 'K'))
+	if (itanium_eat(p, 'K'))
 		flags |= ITANIUM_CONST;
 	return flags;
 }
 
-/* Types up to what can begin none; "v" alone is the empty list. */
+/* Types up to a character that begins no type; "v" alone is the empty list. */
 uint16_t itanium_types_until(struct itanium *p, bool *ret_ok)
 {
 	struct itanium_list types = {0};
@@ -52,18 +52,18 @@ static uint16_t itanium_function_type(struct itanium *p, uint8_t flags, uint16_t
 {
 	bool ok = false;
 	p->pos++;
-	(void)itanium_take(p, 'Y'); /* extern "C": no text */
+	(void)itanium_eat(p, 'Y'); /* extern "C": no text */
 	uint16_t returned = itanium_type(p);
 	uint16_t parameters = returned ? itanium_types_until(p, &ok) : 0;
 	if (!ok)
 		return 0;
-	if (itanium_take(p, 'R'))
+	if (itanium_eat(p, 'R'))
 		flags |= ITANIUM_FOR_LREF;
-	else if (itanium_take(p, 'O'))
+	else if (itanium_eat(p, 'O'))
 		flags |= ITANIUM_FOR_RREF;
-	uint16_t node = itanium_take(p, 'E') ? itanium_node(p, ITANIUM_FUNCTION, returned,
-							    parameters, exceptions)
-					     : 0;
+	uint16_t node = itanium_eat(p, 'E') ? itanium_node(p, ITANIUM_FUNCTION, returned,
+							   parameters, exceptions)
+					    : 0;
 	p->nodes[node].flags = node ? flags : 0;
 	return node;
 }
@@ -71,29 +71,29 @@ static uint16_t itanium_function_type(struct itanium *p, uint8_t flags, uint16_t
 static uint16_t itanium_thrown_types(struct itanium *p)
 {
 	struct itanium_list types = {0};
-	while (!itanium_take(p, 'E'))
+	while (!itanium_eat(p, 'E'))
 		if (!itanium_append(p, &types, itanium_type(p)))
 			return 0;
 	return itanium_node(p, ITANIUM_THROWS, types.first, 0, 0);
 }
 
 /*
- * What a function may throw and whether it is safe in transactions, in front of its type; false: no
- * such type follows. *ret: 0 for neither.
+ * The exception specification in front of a function type; *ret is 0 without one. False when no
+ * function type follows.
  */
 static bool itanium_exceptions(struct itanium *p, uint16_t *ret)
 {
 	*ret = 0;
 	for (bool any = true; any;) {
-		if (itanium_take2(p, "Do")) {
+		if (itanium_eat2(p, "Do")) {
 			*ret = itanium_node(p, ITANIUM_NOEXCEPT, 0, 0, 0);
-		} else if (itanium_take2(p, "DO")) {
+		} else if (itanium_eat2(p, "DO")) {
 			*ret = itanium_over(p, ITANIUM_NOEXCEPT, itanium_expression(p));
-			if (!itanium_take(p, 'E'))
+			if (!itanium_eat(p, 'E'))
 				return false;
-		} else if (itanium_take2(p, "Dw")) {
+		} else if (itanium_eat2(p, "Dw")) {
 			*ret = itanium_thrown_types(p);
-		} else if (itanium_take2(p, "Dx")) {
+		} else if (itanium_eat2(p, "Dx")) {
 			*ret = itanium_text_node(p, ITANIUM_T_TRANSACTION_SAFE);
 		} else {
 			any = false;
@@ -142,7 +142,7 @@ static uint16_t itanium_array_type(struct itanium *p)
 	} else if (itanium_peek(p) != '_' && !(dimension = itanium_expression(p))) {
 		return 0;
 	}
-	uint16_t type = itanium_take(p, '_') ? itanium_type(p) : 0;
+	uint16_t type = itanium_eat(p, '_') ? itanium_type(p) : 0;
 	return type ? itanium_node(p, ITANIUM_ARRAY, type, dimension, 0) : 0;
 }
 
@@ -160,10 +160,10 @@ static uint16_t itanium_digits(struct itanium *p)
 /* Dv4_f, Dv4_p of pixels, Dv_ and an expression. */
 static uint16_t itanium_vector_type(struct itanium *p)
 {
-	uint16_t dimension = itanium_take(p, '_') ? itanium_expression(p) : itanium_digits(p);
-	if (!dimension || !itanium_take(p, '_'))
+	uint16_t dimension = itanium_eat(p, '_') ? itanium_expression(p) : itanium_digits(p);
+	if (!dimension || !itanium_eat(p, '_'))
 		return 0;
-	if (itanium_take(p, 'p'))
+	if (itanium_eat(p, 'p'))
 		return itanium_phrase(p, ITANIUM_P_PIXEL_VECTOR, dimension, 0);
 	uint16_t type = itanium_type(p);
 	return type ? itanium_node(p, ITANIUM_VECTOR, type, dimension, 0) : 0;
@@ -175,11 +175,11 @@ static uint16_t itanium_float_type(struct itanium *p)
 	const char *from = p->pos;
 	if (!itanium_digits(p))
 		return 0;
-	if (itanium_take(p, 'b'))
+	if (itanium_eat(p, 'b'))
 		return itanium_text_node(p, ITANIUM_T_BFLOAT16);
 	size_t n = (size_t)(p->pos - from) + (itanium_peek(p) == 'x');
 	uint16_t size = itanium_node(p, ITANIUM_NAME, (uint16_t)(from - p->start), (uint16_t)n, 0);
-	if (!size || (!itanium_take(p, '_') && !itanium_take(p, 'x')))
+	if (!size || (!itanium_eat(p, '_') && !itanium_eat(p, 'x')))
 		return 0;
 	return itanium_phrase(p, ITANIUM_P_FLOAT_N, size, 0);
 }
@@ -188,7 +188,7 @@ static uint16_t itanium_float_type(struct itanium *p)
 static uint16_t itanium_bitint_type(struct itanium *p, enum itanium_phrase_of phrase)
 {
 	uint16_t size = ux_is_digit(itanium_peek(p)) ? itanium_digits(p) : itanium_expression(p);
-	return size && itanium_take(p, '_') ? itanium_phrase(p, phrase, size, 0) : 0;
+	return size && itanium_eat(p, '_') ? itanium_phrase(p, phrase, size, 0) : 0;
 }
 
 static uint16_t itanium_constrained_type(struct itanium *p, enum itanium_phrase_of phrase)
@@ -209,12 +209,12 @@ uint16_t itanium_decltype(struct itanium *p)
 {
 	p->pos += 2;
 	uint16_t expression = itanium_expression(p);
-	return expression && itanium_take(p, 'E')
+	return expression && itanium_eat(p, 'E')
 		       ? itanium_node(p, ITANIUM_DECLTYPE, expression, 0, 0)
 		       : 0;
 }
 
-/* Types of two letters that begin with D; those that have no text of their own are remembered. */
+/* Types that begin with D; the builtin ones are no candidates for substitution. */
 static uint16_t itanium_d_type(struct itanium *p)
 {
 	static const struct {
@@ -238,13 +238,14 @@ static uint16_t itanium_d_type(struct itanium *p)
 	switch (c) {
 	case 't':
 	case 'T':
-		return itanium_remember(p, itanium_decltype(p));
+		return itanium_add_substitution(p, itanium_decltype(p));
 	case 'p':
 		p->pos += 2;
-		return itanium_remember(p, itanium_over(p, ITANIUM_EXPANSION, itanium_type(p)));
+		return itanium_add_substitution(
+			p, itanium_over(p, ITANIUM_EXPANSION, itanium_type(p)));
 	case 'v':
 		p->pos += 2;
-		return itanium_remember(p, itanium_vector_type(p));
+		return itanium_add_substitution(p, itanium_vector_type(p));
 	case 'F':
 		p->pos += 2;
 		return itanium_float_type(p);
@@ -256,7 +257,7 @@ static uint16_t itanium_d_type(struct itanium *p)
 	case 'k':
 	case 'K':
 		p->pos += 2;
-		return itanium_remember(
+		return itanium_add_substitution(
 			p, itanium_constrained_type(p, c == 'k' ? ITANIUM_P_CONSTRAINED_AUTO
 								: ITANIUM_P_CONSTRAINED_DECLTYPE));
 	case 'o':
@@ -264,7 +265,7 @@ static uint16_t itanium_d_type(struct itanium *p)
 	case 'w':
 	case 'x':
 		return itanium_exceptions(p, &throws)
-			       ? itanium_remember(p, itanium_function_type(p, 0, throws))
+			       ? itanium_add_substitution(p, itanium_function_type(p, 0, throws))
 			       : 0;
 	default:
 		return 0;
@@ -275,8 +276,8 @@ uint16_t itanium_template_param(struct itanium *p)
 {
 	uint16_t number = 0;
 	p->pos++;
-	/* How many templates further in than the outermost: the lambda's own is the only other. */
-	if (itanium_take(p, 'L') && (!itanium_number(p, &number) || !itanium_take(p, '_')))
+	/* The level of the template: the outermost one, or that of a generic lambda. */
+	if (itanium_eat(p, 'L') && (!itanium_number(p, &number) || !itanium_eat(p, '_')))
 		return 0;
 	if (!itanium_sequence(p, 10, &number))
 		return 0;
@@ -300,11 +301,11 @@ static uint16_t itanium_parameter_type(struct itanium *p)
 {
 	if (strchr("sue", itanium_peek2(p)) && itanium_peek2(p)) { /* struct, union, enum */
 		p->pos += 2;
-		return itanium_remember(p, itanium_name(p, false));
+		return itanium_add_substitution(p, itanium_name(p, false));
 	}
-	uint16_t node = itanium_remember(p, itanium_template_param(p));
+	uint16_t node = itanium_add_substitution(p, itanium_template_param(p));
 	if (node && itanium_peek(p) == 'I' && !p->in_conversion)
-		node = itanium_remember(p, itanium_template_args(p, node, false));
+		node = itanium_add_substitution(p, itanium_template_args(p, node, false));
 	return node;
 }
 
@@ -384,10 +385,10 @@ uint16_t itanium_substitution(struct itanium *p, bool in_prefix)
 		uint16_t name = itanium_text_node(
 			p, (enum itanium_text)(full ? standard[i].full : standard[i].name));
 		uint16_t node = std && name ? itanium_node(p, ITANIUM_QUALIFIED, std, name, 0) : 0;
-		while (node && itanium_take(p, 'B')) {
+		while (node && itanium_eat(p, 'B')) {
 			uint16_t tag = itanium_source_name(p);
-			node = tag ? itanium_remember(p,
-						      itanium_node(p, ITANIUM_TAGGED, node, tag, 0))
+			node = tag ? itanium_add_substitution(
+					     p, itanium_node(p, ITANIUM_TAGGED, node, tag, 0))
 				   : 0;
 		}
 		return node;
@@ -402,15 +403,15 @@ uint16_t itanium_substitution(struct itanium *p, bool in_prefix)
 static uint16_t itanium_substituted_type(struct itanium *p)
 {
 	if (itanium_peek2(p) == 't')
-		return itanium_remember(p, itanium_name(p, false));
+		return itanium_add_substitution(p, itanium_name(p, false));
 	uint16_t node = itanium_substitution(p, false);
 	if (p->nodes[node].kind == ITANIUM_MODULE) {
 		p->module = node;
 		node = itanium_unqualified_name(p, 0);
-		node = node ? itanium_remember(p, node) : 0;
+		node = node ? itanium_add_substitution(p, node) : 0;
 	}
 	if (node && itanium_peek(p) == 'I')
-		node = itanium_remember(p, itanium_template_args(p, node, false));
+		node = itanium_add_substitution(p, itanium_template_args(p, node, false));
 	return node;
 }
 
@@ -419,7 +420,8 @@ static uint16_t itanium_wrapped_type(struct itanium *p, enum itanium_kind kind,
 {
 	p->pos++;
 	uint16_t type = itanium_type(p);
-	return type ? itanium_remember(p, itanium_node(p, kind, type, (uint16_t)text, 0)) : 0;
+	return type ? itanium_add_substitution(p, itanium_node(p, kind, type, (uint16_t)text, 0))
+		    : 0;
 }
 
 static uint16_t itanium_vendor_type(struct itanium *p)
@@ -428,7 +430,7 @@ static uint16_t itanium_vendor_type(struct itanium *p)
 	uint16_t name = itanium_source_name(p);
 	if (name && itanium_peek(p) == 'I')
 		name = itanium_template_args(p, name, false);
-	return itanium_remember(p, name);
+	return itanium_add_substitution(p, name);
 }
 
 static uint16_t itanium_type_of(struct itanium *p, char c)
@@ -437,11 +439,11 @@ static uint16_t itanium_type_of(struct itanium *p, char c)
 	case 'r':
 	case 'V':
 	case 'K':
-		return itanium_remember(p, itanium_qualified_type(p));
+		return itanium_add_substitution(p, itanium_qualified_type(p));
 	case 'U':
 		return itanium_peek2(p) == 'l' || itanium_peek2(p) == 't'
-			       ? itanium_remember(p, itanium_name(p, false))
-			       : itanium_remember(p, itanium_vendor_qualified(p));
+			       ? itanium_add_substitution(p, itanium_name(p, false))
+			       : itanium_add_substitution(p, itanium_vendor_qualified(p));
 	case 'P':
 		return itanium_wrapped_type(p, ITANIUM_POINTER, ITANIUM_T_STD);
 	case 'R':
@@ -453,11 +455,11 @@ static uint16_t itanium_type_of(struct itanium *p, char c)
 	case 'G':
 		return itanium_wrapped_type(p, ITANIUM_POSTFIX, ITANIUM_T_IMAGINARY);
 	case 'F':
-		return itanium_remember(p, itanium_function_type(p, 0, 0));
+		return itanium_add_substitution(p, itanium_function_type(p, 0, 0));
 	case 'A':
-		return itanium_remember(p, itanium_array_type(p));
+		return itanium_add_substitution(p, itanium_array_type(p));
 	case 'M':
-		return itanium_remember(p, itanium_member_type(p));
+		return itanium_add_substitution(p, itanium_member_type(p));
 	case 'T':
 		return itanium_parameter_type(p);
 	case 'D':
@@ -467,7 +469,7 @@ static uint16_t itanium_type_of(struct itanium *p, char c)
 	case 'u':
 		return itanium_vendor_type(p);
 	default:
-		return itanium_remember(p, itanium_name(p, false));
+		return itanium_add_substitution(p, itanium_name(p, false));
 	}
 }
 
@@ -487,7 +489,7 @@ static uint16_t itanium_argument_pack(struct itanium *p)
 {
 	struct itanium_list items = {0};
 	p->pos++;
-	while (!itanium_take(p, 'E'))
+	while (!itanium_eat(p, 'E'))
 		if (!itanium_append(p, &items, itanium_template_arg(p)))
 			return 0;
 	return itanium_node(p, ITANIUM_PACK, items.first, 0, 0);
@@ -495,7 +497,7 @@ static uint16_t itanium_argument_pack(struct itanium *p)
 
 bool itanium_constraint(struct itanium *p, uint16_t *ret)
 {
-	if (!itanium_take(p, 'Q'))
+	if (!itanium_eat(p, 'Q'))
 		return true;
 	*ret = itanium_expression(p);
 	return *ret != 0;
@@ -523,7 +525,7 @@ static uint16_t itanium_template_head(struct itanium *p)
 	memcpy(outer, p->heads, n_heads * sizeof(*outer));
 	p->n_heads = 0;
 	bool ok = itanium_heads(p, &heads) && itanium_constraint(p, &constraint) &&
-		  itanium_take(p, 'E');
+		  itanium_eat(p, 'E');
 	memcpy(p->heads, outer, n_heads * sizeof(*outer));
 	p->n_heads = n_heads;
 	uint16_t name = ok ? itanium_head_name(p, ITANIUM_HEAD_TEMPLATE) : 0;
@@ -575,7 +577,7 @@ bool itanium_heads(struct itanium *p, uint16_t *ret)
 	return itanium_leave(p, ok);
 }
 
-/* What a template's parameter was declared as, where an argument does not tell: no text. */
+/* The declaration of a template parameter in front of an ambiguous argument; no text. */
 static bool itanium_skip_head(struct itanium *p)
 {
 	bool in_lambda = p->in_lambda;
@@ -600,11 +602,11 @@ static uint16_t itanium_template_arg_of(struct itanium *p)
 	case 'X':
 		p->pos++;
 		node = itanium_expression(p);
-		return node && itanium_take(p, 'E') ? node : 0;
+		return node && itanium_eat(p, 'E') ? node : 0;
 	case 'L':
 		return itanium_literal(p);
 	case 'J':
-	case 'I': /* as GCC wrote a pack before the ABI had J */
+	case 'I': /* a pack as old GCC wrote it */
 		return itanium_argument_pack(p);
 	default:
 		return itanium_type(p);
@@ -627,7 +629,7 @@ uint16_t itanium_template_args(struct itanium *p, uint16_t name, bool naming)
 	p->pos++;
 	if (naming)
 		p->n_args = p->first_arg;
-	while (!itanium_take(p, 'E')) {
+	while (!itanium_eat(p, 'E')) {
 		if (itanium_peek(p) == 'Q') { /* the last, and without text */
 			if (!itanium_constraint(p, &constraint))
 				return 0;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Functions without a linkage name are told with what they stand in."""
+"""Functions without a linkage name are named with their scopes."""
 import json
 import os
 import re
@@ -72,7 +72,7 @@ def build(folder, source, name, *command):
     return folder / "p"
 
 
-def told(path, addresses):
+def functions_at(path, addresses):
     out = unhex("lookup", path, "--json", "--demangle", "none",
                 stdin="".join(f"{a:#x}\n" for a in addresses))
     return {f["function"] for o in lines(out) for f in o["frames"]}
@@ -90,16 +90,16 @@ def code(path):
                                    ("-gdwarf-4", "-fdebug-types-section"), ("-gsplit-dwarf",)])
 def test_inlined_functions_of_gcc_are_qualified(tmp_path, flags):
     path = build(tmp_path, CXX, "p.cc", "g++", "-std=c++20", "-O2", "-g", *flags)
-    found = told(path, code(path))
+    found = functions_at(path, code(path))
     assert {"outer::(anonymous namespace)::Hidden::folded", "main::Local::run", "plain",
             "main"} <= found
     assert {"c_name", "c_name.constprop.0"} & found and "outer::c_name" not in found
     assert any(re.fullmatch(r"main::\S.*::operator\(\)", name) for name in found)
 
 
-def test_symbols_are_told_where_there_are_some(tmp_path):
+def test_symbols_are_used_where_there_are_some(tmp_path):
     path = build(tmp_path, CXX, "p.cc", "g++", "-O1", "-g", "-fno-ipa-sra", "-fno-ipa-cp")
-    assert "_ZN5outer12_GLOBAL__N_16Hidden6methodEi" in told(path, code(path))
+    assert "_ZN5outer12_GLOBAL__N_16Hidden6methodEi" in functions_at(path, code(path))
     subprocess.run(["strip", "-s", "-o", path.with_suffix(".bare"), path], check=True)
     subprocess.run(["objcopy", "--only-keep-debug", path, path.with_suffix(".debug")], check=True)
     subprocess.run(["llvm-objcopy-19", "--remove-section=.symtab", "--remove-section=.strtab",
@@ -107,7 +107,7 @@ def test_symbols_are_told_where_there_are_some(tmp_path):
     out = path.with_suffix(".gsym")
     done = unhex("extract", path.with_suffix(".bare"), "-d", path.with_suffix(".debug"), "-o", out)
     assert done.returncode == 0, done.stderr
-    found = told(out, code(path))
+    found = functions_at(out, code(path))
     assert {"outer::(anonymous namespace)::Hidden::method", "outer::c_name", "main"} <= found
 
 
@@ -181,8 +181,8 @@ def llvms(path, addresses):
                                    ("-O0", "-gdwarf-5"), ("-O2", "-gdwarf-5"),
                                    ("-O2", "-gdwarf-5", "-gsce"),
                                    ("-O2", "-gdwarf-5", "-gline-tables-only")])
-def test_simple_template_names_take_nothing_from_what_is_told(tmp_path, compiler, flags):
-    """Functions with template arguments have linkage names, of which all is told; with
+def test_simple_template_names_lose_no_arguments(tmp_path, compiler, flags):
+    """Functions with template arguments have linkage names, which are written in full; with
     -gline-tables-only, which leaves those out, arguments are no entries either."""
     path = build(tmp_path, TEMPLATES, "p.cc", compiler, "-std=c++17", "-g", *flags,
                  "-gsimple-template-names")
@@ -205,9 +205,9 @@ def test_simple_template_names_take_nothing_from_what_is_told(tmp_path, compiler
 
 def test_fortran_procedures_are_called_by_their_modules(tmp_path):
     path = build(tmp_path, FORTRAN, "p.f90", "gfortran", "-O2", "-g")
-    assert {"shapes::hidden", "shapes::area::inner"} <= told(path, code(path))
+    assert {"shapes::hidden", "shapes::area::inner"} <= functions_at(path, code(path))
     path = build(tmp_path, FORTRAN, "p.f90", "gfortran", "-O0", "-g")
-    assert {"__shapes_MOD_hidden", "__shapes_MOD_area"} <= told(path, code(path))
+    assert {"__shapes_MOD_hidden", "__shapes_MOD_area"} <= functions_at(path, code(path))
 
 
 def test_names_of_any_bytes_come_out_as_they_are(tmp_path):
@@ -224,7 +224,7 @@ def test_names_of_any_bytes_come_out_as_they_are(tmp_path):
 
 
 def test_lines_of_the_debug_file_and_symbols_of_the_program_are_put_together(tmp_path):
-    """Symbols in a third place: the debug file has DWARF and no symbol table."""
+    """Symbols in a third file: the debug file has DWARF and no symbol table."""
     path = build(tmp_path, "static __attribute__((noinline)) int f(int x) { return x + 1; }\n"
                  "int main(int c, char **v) { return f(c) + !v; }\n", "p.cc", "g++", "-O1", "-g",
                  "-fno-ipa-cp", "-fno-ipa-sra")
@@ -241,7 +241,7 @@ def test_lines_of_the_debug_file_and_symbols_of_the_program_are_put_together(tmp
     assert ("_ZL1fi", 1) in frames and ("main", 2) in frames and ("_start", 0) in frames
 
 
-def test_a_second_entry_of_fortran_is_told_as_llvm_symbolizer_does(tmp_path):
+def test_a_second_entry_of_fortran_is_named_as_by_llvm_symbolizer(tmp_path):
     path = build(tmp_path, """
 subroutine sub(a)
   integer :: a
@@ -258,4 +258,4 @@ program p
   print *, v
 end program
 """, "p.f90", "gfortran", "-O0", "-g")
-    assert {"sub_", "also_", "main"} <= told(path, code(path))
+    assert {"sub_", "also_", "main"} <= functions_at(path, code(path))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* lib/demangle. */
+/* lib/names: every mangling but Swift's. */
 #include "sweep.h"
 
 #include "demangle_schemes.h"
@@ -559,7 +559,7 @@ static void templates_can_be_elided(void **state)
 		expect_mode(names[i][0], UX_DEMANGLE_ELIDED, names[i][1]);
 }
 
-static void languages_are_told_by_their_patterns(void **state)
+static void languages_are_recognized_by_their_patterns(void **state)
 {
 	(void)state;
 	expect("base_GHCziBase_map_info", "GHC.Base.map", "base:GHC.Base.map");
@@ -586,7 +586,7 @@ static void languages_are_told_by_their_patterns(void **state)
 	expect("__pfx_schedule", "schedule", "__pfx_schedule");
 }
 
-static void names_of_c_are_nobody_elses(void **state)
+static void names_of_c_stay_as_they_are(void **state)
 {
 	(void)state;
 	static const char *const names[] = {
@@ -621,7 +621,7 @@ static void names_of_c_are_nobody_elses(void **state)
 	}
 }
 
-static void ada_is_for_those_who_ask(void **state)
+static void ada_is_read_when_requested(void **state)
 {
 	(void)state;
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
@@ -651,8 +651,8 @@ static void ada_is_for_those_who_ask(void **state)
 	}
 }
 
-/* A conversion's arguments that stand for themselves, trees that share all, and the like. */
-static void cplusplus_names_that_bite_their_tails_stay_as_they_are(void **state)
+/* Conversions whose arguments refer to themselves, and trees that share everything. */
+static void circular_cplusplus_names_end_soon(void **state)
 {
 	(void)state;
 	static const char *const names[] = {
@@ -877,7 +877,7 @@ static void repeated(struct ux_out *name, const char *start, const char *a, cons
 	ux_out_cstr(name, end);
 }
 
-/* Names of some hundred bytes that took other demanglers longer than anyone waits. */
+/* Names of some hundred bytes that take other demanglers exponential time. */
 static void names_that_hung_servers_end_soon(void **state)
 {
 	(void)state;
@@ -930,10 +930,10 @@ int main(void)
 		UX_TEST(newer_parts_of_cplusplus_have_their_text),
 		UX_TEST(llvm_writes_some_things_otherwise),
 		UX_TEST(templates_can_be_elided),
-		UX_TEST(languages_are_told_by_their_patterns),
-		UX_TEST(names_of_c_are_nobody_elses),
-		UX_TEST(ada_is_for_those_who_ask),
-		UX_TEST(cplusplus_names_that_bite_their_tails_stay_as_they_are),
+		UX_TEST(languages_are_recognized_by_their_patterns),
+		UX_TEST(names_of_c_stay_as_they_are),
+		UX_TEST(ada_is_read_when_requested),
+		UX_TEST(circular_cplusplus_names_end_soon),
 		UX_TEST(generated_names_end_soon),
 		UX_TEST(names_that_hung_servers_end_soon),
 	};

@@ -64,7 +64,7 @@ static void thunks_name_what_they_stand_for(void **state)
 	       "method descriptor for main.P.foo() -> ()");
 }
 
-static void clones_and_parts_of_functions_are_told(void **state)
+static void clones_and_parts_of_functions_are_named(void **state)
 {
 	(void)state;
 	expect("$s4main3fooyyF.resume.0", "foo()",
@@ -93,7 +93,7 @@ static void async_code_of_the_top_level_is_a_function(void **state)
 		expect(others[i], others[i], others[i]);
 }
 
-static void packs_are_told_at_every_place(void **state)
+static void packs_are_marked_in_every_position(void **state)
 {
 	(void)state;
 	expect("$s4main3fooyyx_q_xQptRv_r0_lF", "foo<A, each B>(_:_:)",
@@ -130,7 +130,7 @@ static void identifiers_beyond_ascii_are_decoded(void **state)
 	assert_int_equal(punycode_size("vergenza_JFa", 8), 0);
 }
 
-static void words_of_identifiers_are_said_once(void **state)
+static void words_of_identifiers_are_not_repeated(void **state)
 {
 	(void)state;
 	expect("$s4main11MyAbcDefGHIV02Zac1_B0V", "MyAbcDefGHI.ZaAbc_My",
@@ -253,12 +253,12 @@ int main(void)
 		UX_TEST(every_mark_is_read),
 		UX_TEST(labels_of_swift_4_0_are_in_the_types),
 		UX_TEST(thunks_name_what_they_stand_for),
-		UX_TEST(clones_and_parts_of_functions_are_told),
+		UX_TEST(clones_and_parts_of_functions_are_named),
 		UX_TEST(async_code_of_the_top_level_is_a_function),
-		UX_TEST(packs_are_told_at_every_place),
+		UX_TEST(packs_are_marked_in_every_position),
 		UX_TEST(generic_arguments_can_be_elided),
 		UX_TEST(identifiers_beyond_ascii_are_decoded),
-		UX_TEST(words_of_identifiers_are_said_once),
+		UX_TEST(words_of_identifiers_are_not_repeated),
 		UX_TEST(what_is_no_name_stays_as_it_is),
 		UX_TEST(tuples_that_double_end_at_the_bound),
 		UX_TEST(deep_and_long_names_stay_as_they_are),

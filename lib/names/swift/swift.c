@@ -100,7 +100,7 @@ uint16_t swift_pop_module(struct swift *p)
 	uint16_t name = swift_pop(p, SWIFT_IDENTIFIER);
 	if (!name)
 		return swift_pop(p, SWIFT_MODULE);
-	/* The identifier stays what it is for substitutions, so that this is a node of its own. */
+	/* Substitutions keep the identifier, so the module is a node of its own. */
 	uint16_t module = swift_leaf(p, SWIFT_MODULE);
 	if (module) {
 		p->nodes[module].n = p->nodes[name].n;
@@ -114,7 +114,7 @@ uint16_t swift_pop_context(struct swift *p)
 	uint16_t module = swift_pop_module(p);
 	if (module)
 		return module;
-	/* Of types, those with a declaration. */
+	/* A type is a context if it has a declaration. */
 	return swift_pop_class(p, SWIFT_IS_CONTEXT | SWIFT_IS_ANY_GENERIC);
 }
 
@@ -128,7 +128,7 @@ uint16_t swift_pop_protocol(struct swift *p)
 	return SWIFT_MAKE(p, SWIFT_PROTOCOL, context, name);
 }
 
-uint16_t swift_remember(struct swift *p, uint16_t node)
+uint16_t swift_add_substitution(struct swift *p, uint16_t node)
 {
 	if (ux_unlikely(node == 0 || p->n_subs == SWIFT_SUBS_MOST))
 		return 0;
@@ -152,9 +152,9 @@ bool swift_natural(struct swift *p, uint32_t *ret)
 bool swift_index(struct swift *p, uint32_t *ret)
 {
 	*ret = 0;
-	if (swift_take(p, '_'))
+	if (swift_eat(p, '_'))
 		return true;
-	if (!swift_natural(p, ret) || !swift_take(p, '_'))
+	if (!swift_natural(p, ret) || !swift_eat(p, '_'))
 		return false;
 	++*ret;
 	return true;
@@ -209,10 +209,10 @@ size_t swift_mark(const char *name, size_t n, bool *ret_old)
 	return 0;
 }
 
-/* Top-level code that is async is a function without a mark; what is made from it is mangled. */
+/* Asynchronous top-level code is a function without a prefix, but thunks of it are mangled. */
 #define ASYNC_MAIN "async_Main"
 
-/* Bytes of that name where an operator follows it; 0: it is another. */
+/* Bytes of that name if an operator follows it, else 0. */
 static size_t swift_async_main(const char *name, size_t n)
 {
 	size_t skip = swift_begins(name, n, "_");

@@ -2,7 +2,7 @@
 /* Declarations of Swift, and the types of functions. */
 #include "swift_tree.h"
 
-/* Context, name, labels if it has such, type. */
+/* Operands: context, name, labels if any, type. */
 static uint16_t swift_declaration(struct swift *p, enum swift_kind kind)
 {
 	uint16_t type = swift_pop_type(p);
@@ -108,7 +108,7 @@ uint16_t swift_subscript(struct swift *p)
 	return swift_accessor(p, SWIFT_MAKE_SOME(p, SWIFT_SUBSCRIPT, context, labels, type, where));
 }
 
-/* Context, labels, type, name of a private one. */
+/* Operands: context, labels, type, and the name of a private one. */
 static uint16_t swift_constructor(struct swift *p, enum swift_kind kind)
 {
 	uint16_t where = swift_pop(p, SWIFT_PRIVATE_NAME);
@@ -126,7 +126,7 @@ static uint16_t swift_closure(struct swift *p, enum swift_kind kind)
 	return SWIFT_MAKE(p, kind, context, number, type);
 }
 
-/* Context, what it is attached to, macro's name, number. */
+/* Operands: context, attached declaration, name of the macro, number. */
 static uint16_t swift_attached_macro(struct swift *p, enum swift_kind kind)
 {
 	uint16_t macro = swift_pop(p, SWIFT_IDENTIFIER);
@@ -154,7 +154,7 @@ static uint16_t swift_free_macro(struct swift *p, enum swift_kind kind)
 	return SWIFT_MAKE_SOME(p, kind, context, name, number, where);
 }
 
-/* Where an expansion is in a file: line and column. */
+/* The location of an expansion: line and column. */
 static uint16_t swift_macro_location(struct swift *p)
 {
 	uint16_t line = swift_index_node(p);
@@ -369,13 +369,13 @@ static uint16_t swift_text_node(struct swift *p, enum swift_kind kind, const cha
 	return swift_text(p, kind, text, strlen(text));
 }
 
-/* A letter and what it stands for. */
+/* A letter and its text. */
 struct letter {
 	char letter;
 	const char *text;
 };
 
-/* The text of the letter at the place of reading, which is then passed; NULL: it has none. */
+/* Reads a letter of the table and gives its text; NULL: it is not in the table. */
 static const char *swift_take_letter(struct swift *p, const struct letter *letters)
 {
 	char c = swift_peek(p);
@@ -427,7 +427,7 @@ static void swift_impl_callee(struct swift *p, struct impl *f)
 	swift_impl_attribute(p, f, callee);
 	uint16_t c_type = 0;
 	const char *convention = NULL;
-	if (swift_take(p, 'z')) {
+	if (swift_eat(p, 'z')) {
 		convention = swift_peek(p) == 'B' || swift_peek(p) == 'C'
 				     ? swift_take_letter(p, conventions)
 				     : NULL;
@@ -446,13 +446,13 @@ static void swift_impl_attributes(struct swift *p, struct impl *f)
 {
 	static const struct letter coroutines[] = {
 		{'A', "yield_once"}, {'I', "yield_once_2"}, {'G', "yield_many"}, {0, NULL}};
-	if (swift_take(p, 'e'))
+	if (swift_eat(p, 'e'))
 		swift_impl_attribute(p, f, "@escaping");
-	if (swift_take(p, 'A'))
+	if (swift_eat(p, 'A'))
 		swift_impl_attribute(p, f, "@isolated(any)");
-	else if (swift_take(p, 'N'))
+	else if (swift_eat(p, 'N'))
 		swift_impl_attribute(p, f, "nonisolated(nonsending)");
-	if (swift_take(p, 'O'))
+	if (swift_eat(p, 'O'))
 		swift_impl_attribute(p, f, "@called(atMostOnce)");
 	char c = swift_peek(p);
 	if (c && strchr("dlfr", c)) {
@@ -467,9 +467,9 @@ static void swift_impl_attributes(struct swift *p, struct impl *f)
 	const char *coroutine = swift_take_letter(p, coroutines);
 	if (coroutine)
 		swift_impl_add(f, swift_text_node(p, SWIFT_IMPL_COROUTINE, coroutine));
-	if (swift_take(p, 'h'))
+	if (swift_eat(p, 'h'))
 		swift_impl_attribute(p, f, "@Sendable");
-	if (swift_take(p, 'H'))
+	if (swift_eat(p, 'H'))
 		swift_impl_attribute(p, f, "@async");
 }
 
@@ -510,15 +510,15 @@ static void swift_impl_operand(struct swift *p, struct impl *f, enum swift_kind 
 	uint16_t kids[6] = {swift_text_node(p, SWIFT_IMPL_ATTRIBUTE, text)};
 	size_t n = 1;
 	bool parameter = kind == SWIFT_IMPL_PARAMETER;
-	if ((parameter || kind == SWIFT_IMPL_RESULT) && swift_take(p, 'w'))
+	if ((parameter || kind == SWIFT_IMPL_RESULT) && swift_eat(p, 'w'))
 		kids[n++] = swift_text_node(p, SWIFT_IMPL_ATTRIBUTE, "@noDerivative");
-	if (parameter && swift_take(p, 'T'))
+	if (parameter && swift_eat(p, 'T'))
 		kids[n++] = swift_text_node(p, SWIFT_IMPL_ATTRIBUTE, "sending");
-	if (parameter && swift_take(p, 'I'))
+	if (parameter && swift_eat(p, 'I'))
 		kids[n++] = swift_text_node(p, SWIFT_IMPL_ATTRIBUTE, "isolated");
-	if (parameter && swift_take(p, 'L'))
+	if (parameter && swift_eat(p, 'L'))
 		kids[n++] = swift_text_node(p, SWIFT_IMPL_ATTRIBUTE, "sil_implicit_leading_param");
-	/* One place is left for the type. */
+	/* The last element is reserved for the type. */
 	uint16_t node = swift_make(p, kind, n, kids);
 	if (node && p->n_kids < SWIFT_KIDS_MOST) {
 		p->kids[p->n_kids++] = 0;
@@ -546,20 +546,20 @@ static void swift_impl_types(struct swift *p, struct impl *f, size_t from)
 static void swift_impl_operands(struct swift *p, struct impl *f)
 {
 	const char *text = NULL;
-	bool sending = swift_take(p, 'T');
+	bool sending = swift_eat(p, 'T');
 	while (!f->failed && (text = swift_take_letter(p, parameter_letters)))
 		swift_impl_operand(p, f, SWIFT_IMPL_PARAMETER, text);
 	if (sending)
 		swift_impl_add(f, swift_leaf(p, SWIFT_SENDING_RESULT));
 	while (!f->failed && (text = swift_take_letter(p, result_letters)))
 		swift_impl_operand(p, f, SWIFT_IMPL_RESULT, text);
-	while (!f->failed && swift_take(p, 'Y')) {
+	while (!f->failed && swift_eat(p, 'Y')) {
 		text = swift_take_letter(p, parameter_letters);
 		f->failed = !text;
 		if (text)
 			swift_impl_operand(p, f, SWIFT_IMPL_YIELD, text);
 	}
-	if (!f->failed && swift_take(p, 'z')) {
+	if (!f->failed && swift_eat(p, 'z')) {
 		text = swift_take_letter(p, result_letters);
 		f->failed = !text;
 		if (text)
@@ -567,7 +567,7 @@ static void swift_impl_operands(struct swift *p, struct impl *f)
 	}
 }
 
-/* What stands for the parameters of a signature: 'y' TYPE*. */
+/* Substitutions for the parameters of a signature: 'y' TYPE*. */
 static uint16_t swift_impl_substitutions(struct swift *p, enum swift_kind kind, bool invocation)
 {
 	swift_drop_retroactive(p);
@@ -587,23 +587,23 @@ uint16_t swift_impl_function(struct swift *p)
 {
 	struct impl f = {.n = 0};
 	uint16_t pattern = 0, invocation = 0;
-	if (swift_take(p, 's')) {
+	if (swift_eat(p, 's')) {
 		pattern = swift_impl_substitutions(p, SWIFT_IMPL_PATTERN, /* invocation= */ false);
 		f.failed = !pattern;
 	}
-	if (!f.failed && swift_take(p, 'I')) {
+	if (!f.failed && swift_eat(p, 'I')) {
 		invocation =
 			swift_impl_substitutions(p, SWIFT_IMPL_INVOCATION, /* invocation= */ true);
 		f.failed = !invocation;
 	}
 	uint16_t signature = swift_pop(p, SWIFT_SIGNATURE);
-	swift_take(p, 'P'); /* pseudo-generic */
+	swift_eat(p, 'P'); /* pseudo-generic */
 	swift_impl_attributes(p, &f);
 	if (signature)
 		swift_impl_add(&f, signature);
 	size_t from = f.n;
 	swift_impl_operands(p, &f);
-	f.failed = f.failed || !swift_take(p, '_');
+	f.failed = f.failed || !swift_eat(p, '_');
 	swift_impl_types(p, &f, from);
 	if (pattern)
 		swift_impl_add(&f, pattern);

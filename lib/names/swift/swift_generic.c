@@ -12,14 +12,14 @@ static uint16_t swift_param_at(struct swift *p, uint32_t depth, uint32_t index)
 uint16_t swift_generic_param(struct swift *p)
 {
 	uint32_t depth = 0, index = 0;
-	if (swift_take(p, 'd')) {
+	if (swift_eat(p, 'd')) {
 		if (!swift_index(p, &depth) || !swift_index(p, &index))
 			return 0;
 		return swift_param_at(p, depth + 1, index);
 	}
-	if (swift_take(p, 'z'))
+	if (swift_eat(p, 'z'))
 		return swift_param_at(p, 0, 0);
-	if (swift_take(p, 's'))
+	if (swift_eat(p, 's'))
 		return swift_leaf(p, SWIFT_EXISTENTIAL_SELF);
 	return swift_index(p, &index) ? swift_param_at(p, 0, index + 1) : 0;
 }
@@ -30,9 +30,9 @@ uint16_t swift_signature(struct swift *p, bool counts)
 	size_t n = 0;
 	if (!counts)
 		kids[n++] = swift_number(p, SWIFT_PARAM_COUNT, 1);
-	while (counts && !swift_take(p, 'l')) {
+	while (counts && !swift_eat(p, 'l')) {
 		uint32_t count = 0;
-		bool none = swift_take(p, 'z');
+		bool none = swift_eat(p, 'z');
 		if (n == SWIFT_LIST_MOST || (!none && !swift_index(p, &count)))
 			return 0;
 		kids[n++] = swift_number(p, SWIFT_PARAM_COUNT, none ? 0 : count + 1);
@@ -82,7 +82,7 @@ uint16_t swift_member_path(struct swift *p, uint16_t base)
 	return base;
 }
 
-/* What a requirement is about. */
+/* The subject of a requirement. */
 enum subject {
 	PARAM,
 	MEMBER,
@@ -98,8 +98,8 @@ static uint16_t swift_subject_of(struct swift *p, enum subject subject)
 	base = swift_generic_param(p);
 	if (!base || subject == PARAM)
 		return base;
-	return swift_remember(p, subject == MEMBER ? swift_member(p, base)
-						   : swift_member_path(p, base));
+	return swift_add_substitution(p, subject == MEMBER ? swift_member(p, base)
+							   : swift_member_path(p, base));
 }
 
 static uint16_t swift_layout(struct swift *p, enum subject subject)
@@ -221,7 +221,7 @@ static uint16_t swift_pop_any_conformance(struct swift *p)
 	return swift_pop_class(p, SWIFT_IS_CONFORMANCE);
 }
 
-/* The module is one of neither the type nor the protocol unless an operator said so. */
+/* An operator marks conformances whose module is that of the type or of the protocol. */
 static uint16_t swift_conformance_ref(struct swift *p)
 {
 	uint16_t ref = swift_pop(p, SWIFT_CONFORMANCE_REF_TYPE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The operators of Swift's names, and what is made for types and conformances. */
+/* Dispatch of the operators of Swift names, and entities derived from types and conformances. */
 #include "swift_tree.h"
 
 enum operand {
@@ -11,7 +11,7 @@ enum operand {
 	CONFORMANCE,
 };
 
-/* A letter that makes a kind of one operand. */
+/* A letter for a node with one operand. */
 struct maker {
 	char letter;
 	uint8_t operand; /* enum operand */
@@ -46,7 +46,7 @@ static uint16_t swift_made_by(struct swift *p, char c, const struct maker *maker
 	return 0;
 }
 
-/* What is made for contexts: MX and a letter. */
+/* Metadata of contexts: MX and a letter. */
 static uint16_t swift_context_descriptor(struct swift *p)
 {
 	uint16_t second = 0, first = 0;
@@ -261,7 +261,7 @@ uint16_t swift_value_witness(struct swift *p)
 	return 0;
 }
 
-/* A name of type, for the debugger; a function's may have labels. */
+/* The mangling of a type, for debuggers; functions may have labels. */
 static uint16_t swift_type_mangling(struct swift *p)
 {
 	uint16_t type = swift_pop_type(p);
@@ -274,7 +274,7 @@ static uint16_t swift_module_swift(struct swift *p)
 	return swift_text(p, SWIFT_MODULE, "Swift", 5);
 }
 
-/* What back ends put behind a name. */
+/* The suffix that the back end appended. */
 static uint16_t swift_global_suffix(struct swift *p)
 {
 	p->pos--;
@@ -434,7 +434,7 @@ uint16_t swift_global(struct swift *p)
 	uint16_t kids[SWIFT_LIST_MOST];
 	size_t n = 0;
 	uint16_t clone = swift_pop(p, SWIFT_SUFFIX), node = 0;
-	/* The attribute that was said last goes first. */
+	/* Attributes are written in reverse order. */
 	while ((node = swift_pop_class(p, SWIFT_IS_ATTRIBUTE)) != 0) {
 		if (n == SWIFT_LIST_MOST - 2)
 			return 0;

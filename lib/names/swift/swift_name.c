@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Identifiers of Swift names, and what stands for something said before. */
+/* Identifiers of Swift names, and substitutions. */
 #include "swift_tree.h"
 
-/* The words of one literal part of an identifier, for later identifiers. */
-static void swift_remember_words(struct swift *p, const char *s, size_t n)
+/* Records the words of a literal part, to which later identifiers may refer. */
+static void swift_record_words(struct swift *p, const char *s, size_t n)
 {
-	size_t start = n; /* n: in no word */
+	size_t start = n; /* n: outside of a word */
 	for (size_t i = 0; i <= n && p->n_words < SWIFT_WORDS_MOST; i++) {
 		char c = i < n ? s[i] : '\0';
 		bool ends =
@@ -29,7 +29,7 @@ static bool swift_append(struct swift *p, const char *s, size_t n)
 	return true;
 }
 
-/* Words that were said before; *ret_more: another part follows them. */
+/* References to recorded words; *ret_more: another part follows. */
 static bool swift_append_words(struct swift *p, bool *ret_more)
 {
 	*ret_more = true;
@@ -51,13 +51,13 @@ static bool swift_append_literal(struct swift *p, bool punycode)
 	if (!swift_natural(p, &n) || n == 0)
 		return false;
 	if (punycode)
-		swift_take(p, '_');
+		swift_eat(p, '_');
 	if (n > (size_t)(p->end - p->pos))
 		return false;
 	const char *s = p->pos;
 	p->pos += n;
 	if (!punycode) {
-		swift_remember_words(p, s, n);
+		swift_record_words(p, s, n);
 		return swift_append(p, s, n);
 	}
 	struct ux_name_text text =
@@ -70,14 +70,14 @@ static bool swift_append_literal(struct swift *p, bool punycode)
 
 static bool swift_append_parts(struct swift *p)
 {
-	if (!swift_take(p, '0'))
+	if (!swift_eat(p, '0'))
 		return swift_append_literal(p, /* punycode= */ false);
-	if (swift_take(p, '0'))
+	if (swift_eat(p, '0'))
 		return swift_append_literal(p, /* punycode= */ true);
 	for (bool more = true; more;) {
 		if (!swift_append_words(p, &more))
 			return false;
-		if (swift_take(p, '0'))
+		if (swift_eat(p, '0'))
 			break;
 		if (!swift_append_literal(p, /* punycode= */ false))
 			return false;
@@ -93,7 +93,7 @@ uint16_t swift_identifier(struct swift *p)
 	uint16_t node = swift_number(p, SWIFT_IDENTIFIER, from);
 	if (node)
 		p->nodes[node].n = (uint16_t)(p->n_text - from);
-	return p->n_text > from ? swift_remember(p, node) : 0;
+	return p->n_text > from ? swift_add_substitution(p, node) : 0;
 }
 
 uint16_t swift_operator_name(struct swift *p)
@@ -148,7 +148,7 @@ uint16_t swift_local_name(struct swift *p)
 	return SWIFT_MAKE(p, SWIFT_LOCAL_NAME, number, name);
 }
 
-/* Pushes a node that stands for itself `times` times, but for the last of them. */
+/* Pushes a repeated node times - 1 times; the caller pushes the last. */
 static bool swift_push_repeated(struct swift *p, uint16_t node, uint32_t times)
 {
 	if (times > SWIFT_REPEAT_MOST || !ux_name_text_charge(p->budget, times / 8))
@@ -250,7 +250,7 @@ static const struct known known[] = {
 	{'\0', 0, NULL},
 };
 
-/* Of concurrency: behind "Sc". */
+/* Known types of concurrency, behind "Sc". */
 static const struct known known_too[] = {
 	{'A', 'P', "Actor"},
 	{'C', 'S', "CheckedContinuation"},
@@ -296,19 +296,19 @@ static uint16_t swift_known_type(struct swift *p, char c, const struct known *k)
 
 uint16_t swift_known(struct swift *p)
 {
-	if (swift_take(p, 'o'))
+	if (swift_eat(p, 'o'))
 		return swift_module_text(p, "__C");
-	if (swift_take(p, 'C'))
+	if (swift_eat(p, 'C'))
 		return swift_module_text(p, "__C_Synthesized");
-	if (swift_take(p, 'g')) {
+	if (swift_eat(p, 'g')) {
 		uint16_t list = SWIFT_MAKE(p, SWIFT_TYPE_LIST, swift_pop_type(p));
 		uint16_t optional = swift_known_type(p, 'q', known);
-		return swift_remember(p, SWIFT_MAKE(p, SWIFT_BOUND_ENUM, optional, list));
+		return swift_add_substitution(p, SWIFT_MAKE(p, SWIFT_BOUND_ENUM, optional, list));
 	}
 	uint32_t times = 1;
 	if (ux_is_digit(swift_peek(p)) && !swift_natural(p, &times))
 		return 0;
-	const struct known *table = swift_take(p, 'c') ? known_too : known;
+	const struct known *table = swift_eat(p, 'c') ? known_too : known;
 	uint16_t node = swift_known_type(p, swift_next(p), table);
 	return swift_push_repeated(p, node, times) ? node : 0;
 }

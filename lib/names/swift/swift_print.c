@@ -16,7 +16,7 @@ void swift_put_kids(struct swift_printer *w, uint16_t node, const char *between)
 	}
 }
 
-/* Attributes, the name, what back ends put behind it. */
+/* Attributes, the name, the suffix. */
 static void swift_put_global(struct swift_printer *w, uint16_t node)
 {
 	unsigned n = swift_at(w, node)->n;
@@ -185,7 +185,7 @@ static void swift_put_suffix(struct swift_printer *w, uint16_t node)
 	swift_put_char(w, '"');
 }
 
-/* Contexts that are no declarations with a type, names, and parts of them; false: another node. */
+/* Names, their parts, and contexts without a type; false for other nodes. */
 static bool swift_put_part(struct swift_printer *w, uint16_t node)
 {
 	enum swift_kind kind = swift_at(w, node)->kind;

@@ -14,8 +14,8 @@ struct form {
 	enum typing typing;
 	bool named;          /* its second child is a name */
 	const char *instead; /* of a name, or NULL */
-	const char *extra;   /* behind the name; a text of several words goes before it */
-	uint16_t macro;      /* that is named in extra, or 0 */
+	const char *extra;   /* behind the name, or before it if it has several words */
+	uint16_t macro;      /* named in extra, or 0 */
 	bool numbered;
 	uint32_t number;
 };
@@ -108,7 +108,7 @@ static void swift_put_typed(struct swift_printer *w, const struct form *f, bool 
 	}
 }
 
-/* The context behind a declaration of several words. */
+/* The context behind a declaration that has several words. */
 static void swift_put_later(struct swift_printer *w, enum swift_kind kind, uint16_t context)
 {
 	bool of = kind == SWIFT_DEFAULT_ARGUMENT || kind == SWIFT_INITIALIZER ||
@@ -126,7 +126,7 @@ static bool swift_is_local(const struct swift_printer *w, const struct form *f)
 	return f->named && swift_at(w, swift_print_kid(w, f->node, 1))->kind == SWIFT_LOCAL_NAME;
 }
 
-/* arguments: of a generic function that is bound to them, or 0; prefix as in swift_put_prefix(). */
+/* arguments: those of a bound generic function, or 0; prefix as in swift_put_prefix(). */
 static uint16_t swift_put_form(struct swift_printer *w, struct form f, uint16_t arguments,
 			       bool prefix)
 {
@@ -259,7 +259,7 @@ static uint16_t swift_put_named(struct swift_printer *w, uint16_t node, enum typ
 	return swift_put_form(w, f, 0, prefix);
 }
 
-/* Contexts that are another declaration with something said before it; false: it is none. */
+/* Contexts written as a word and another declaration; false for other nodes. */
 static bool swift_put_around(struct swift_printer *w, uint16_t node)
 {
 	enum swift_kind kind = swift_at(w, node)->kind;
@@ -466,13 +466,13 @@ void swift_put_function_type(struct swift_printer *w, uint16_t labels, uint16_t 
 	swift_put(w, result);
 }
 
-enum place {
+enum section {
 	ATTRIBUTES,
 	INPUTS,
 	RESULTS,
 };
 
-static enum place swift_place_of(enum swift_kind kind)
+static enum section swift_section_of(enum swift_kind kind)
 {
 	switch ((unsigned)kind) {
 	case SWIFT_IMPL_PARAMETER:
@@ -486,8 +486,9 @@ static enum place swift_place_of(enum swift_kind kind)
 	}
 }
 
-/* What stands between attributes, parameters and results, from one place to a later one. */
-static void swift_put_places(struct swift_printer *w, uint16_t type, enum place from, enum place to)
+/* Punctuation between the sections of a function type, from one section to a later one. */
+static void swift_put_sections(struct swift_printer *w, uint16_t type, enum section from,
+			       enum section to)
 {
 	uint16_t pattern = swift_find(w->tree, type, SWIFT_IMPL_PATTERN);
 	if (from == ATTRIBUTES && to > ATTRIBUTES) {
@@ -515,9 +516,9 @@ static void swift_put_impl_substitutions(struct swift_printer *w, uint16_t list)
 
 void swift_put_impl_function(struct swift_printer *w, uint16_t type)
 {
-	enum place place = ATTRIBUTES;
+	enum section section = ATTRIBUTES;
 	uint16_t pattern = 0, invocation = 0;
-	bool first = true; /* of its place */
+	bool first = true; /* of its section */
 	for (unsigned i = 0; i < swift_at(w, type)->n && !w->text.failed; i++) {
 		uint16_t part = swift_print_kid(w, type, i);
 		enum swift_kind kind = swift_at(w, part)->kind;
@@ -528,18 +529,18 @@ void swift_put_impl_function(struct swift_printer *w, uint16_t type)
 		if (kind == SWIFT_IMPL_PATTERN || kind == SWIFT_IMPL_INVOCATION ||
 		    kind == SWIFT_SENDING_RESULT)
 			continue;
-		enum place next = ux_max(swift_place_of(kind), place);
-		swift_put_places(w, type, place, next);
-		first = first || next != place;
-		place = next;
-		if (place != ATTRIBUTES && !first)
+		enum section next = ux_max(swift_section_of(kind), section);
+		swift_put_sections(w, type, section, next);
+		first = first || next != section;
+		section = next;
+		if (section != ATTRIBUTES && !first)
 			SWIFT_PUT(w, ", ");
 		first = false;
 		swift_put(w, part);
-		if (place == ATTRIBUTES)
+		if (section == ATTRIBUTES)
 			swift_put_char(w, ' ');
 	}
-	swift_put_places(w, type, place, RESULTS);
+	swift_put_sections(w, type, section, RESULTS);
 	swift_put_char(w, ')');
 	if (pattern)
 		swift_put_impl_substitutions(w, swift_print_kid(w, pattern, 1));

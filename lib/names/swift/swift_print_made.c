@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of what Swift makes for types, conformances and functions. */
+/* The text of entities derived from types, conformances and functions. */
 #include "swift_printer.h"
 
-/* Texts between the children of kinds that do not have them in their order. */
+/* Texts of kinds whose children are written in another order or with words between. */
 struct phrase {
 	uint16_t kind;
 	const char *parts; /* with a digit where that child goes */
@@ -180,11 +180,11 @@ static void swift_put_autodiff_kind(struct swift_printer *w, uint16_t node, bool
 	}
 }
 
-/* Functions of differentiation: what they are of, perhaps a signature, then three or four facts. */
+/* Derivatives: the original, an optional signature, then three or four properties. */
 static void swift_put_autodiff(struct swift_printer *w, uint16_t node)
 {
 	enum swift_kind kind = swift_at(w, node)->kind;
-	unsigned first = 0; /* of the facts */
+	unsigned first = 0; /* of the properties */
 	while (swift_at(w, swift_print_kid(w, node, first))->kind != SWIFT_AUTODIFF_KIND)
 		first++;
 	uint16_t signature = swift_find(w->tree, node, SWIFT_SIGNATURE);
@@ -387,7 +387,7 @@ static void swift_put_flags(struct swift_printer *w, uint32_t flags)
 	}
 }
 
-/* A constant's text, or the name that it is, which is told in full. */
+/* The text of a constant, demangled in full if it is a name. */
 static void swift_put_payload(struct swift_printer *w, uint16_t node)
 {
 	if (swift_at(w, node)->kind != SWIFT_SPEC_NAME) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of a Swift name in the making: what the parts of the printer share. */
+/* The printer of Swift names: its state, and what its parts share. */
 #ifndef UX_SWIFT_PRINTER_H
 #define UX_SWIFT_PRINTER_H
 
@@ -22,8 +22,8 @@ struct swift_printer {
 void swift_put(struct swift_printer *w, uint16_t node);
 
 /*
- * A node in front of what is declared in it. A context with a type or of several words does not fit
- * there: it is given back, and goes behind it. 0: it was written.
+ * Writes a context in front of what is declared in it. Gives the node back, and writes nothing, if
+ * it has a type or several words and so belongs behind the declaration; else 0.
  */
 uint16_t swift_put_prefix(struct swift_printer *w, uint16_t node);
 
@@ -49,7 +49,7 @@ bool swift_is_function_type(const struct swift *p, uint16_t node);
 /* Specializations, with " of " at their end. */
 void swift_put_specialization(struct swift_printer *w, uint16_t node);
 
-/* What is made for types, conformances and functions. */
+/* Entities derived from types, conformances and functions. */
 void swift_put_made(struct swift_printer *w, uint16_t node);
 
 ux_inline const struct swift_node *swift_at(const struct swift_printer *w, uint16_t node)

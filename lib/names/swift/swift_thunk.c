@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Swift makes from functions: thunks, specializations, derivatives. */
+/* Entities derived from functions: thunks, specializations, derivatives. */
 #include "swift_tree.h"
 
 static uint16_t swift_pop_entity(struct swift *p)
@@ -49,12 +49,12 @@ static uint16_t swift_base_conformance(struct swift *p)
 	return SWIFT_MAKE(p, SWIFT_BASE_DESCRIPTOR, type, protocol);
 }
 
-/* The types on top of the stack, in front of which is a signature and what a path leads to. */
+/* Operands of a key path's thunk: types, below them a signature and the accessed entity. */
 static uint16_t swift_key_path_accessor(struct swift *p, enum swift_kind kind)
 {
 	uint16_t kids[SWIFT_LIST_MOST];
 	size_t n = 2;
-	uint16_t serialized = swift_take(p, 'q') ? swift_leaf(p, SWIFT_SPEC_SERIALIZED) : 0;
+	uint16_t serialized = swift_eat(p, 'q') ? swift_leaf(p, SWIFT_SPEC_SERIALIZED) : 0;
 	unsigned from = p->n_stack;
 	while (from > p->first_stack && swift_is(p, p->stack[from - 1], SWIFT_IS_TYPE))
 		from--;
@@ -83,10 +83,10 @@ static uint16_t swift_key_path_set(struct swift *p)
 	return swift_key_path_accessor(p, SWIFT_KEY_PATH_SETTER);
 }
 
-/* Everything on the stack, but a signature goes last. */
+/* All operands on the stack, with a signature moved to the end. */
 static uint16_t swift_key_path_index(struct swift *p, enum swift_kind kind)
 {
-	swift_take(p, 'q');
+	swift_eat(p, 'q');
 	uint16_t signature = swift_pop(p, SWIFT_SIGNATURE);
 	unsigned n = p->n_stack - p->first_stack;
 	uint16_t kids[SWIFT_LIST_MOST];
@@ -120,10 +120,10 @@ static uint16_t swift_outlined_variable(struct swift *p)
 	if (!swift_index(p, &v))
 		return 0;
 	return swift_number(
-		p, swift_take(p, 'r') ? SWIFT_OUTLINED_READ_ONLY : SWIFT_OUTLINED_VARIABLE, v);
+		p, swift_eat(p, 'r') ? SWIFT_OUTLINED_READ_ONLY : SWIFT_OUTLINED_VARIABLE, v);
 }
 
-/* What is bridged, as letters up to the '_'. */
+/* The bridged parts, as letters up to the '_'. */
 static uint16_t swift_outlined_bridged(struct swift *p)
 {
 	const char *from = p->pos;
@@ -147,7 +147,7 @@ static uint16_t swift_with_actor(struct swift *p)
 	return SWIFT_MAKE(p, SWIFT_REABSTRACTION_ACTOR, swift_pop_any(p), actor);
 }
 
-/* Attributes that are one letter, or 'w' and one. */
+/* Attributes of one letter, or of 'w' and one. */
 static enum swift_kind swift_attribute_kind(char c)
 {
 	switch (c) {
@@ -288,7 +288,7 @@ uint16_t swift_thunk(struct swift *p)
 	}
 }
 
-/* A specialization in the making. */
+/* A specialization while it is parsed. */
 struct spec {
 	uint16_t kids[SWIFT_LIST_MOST];
 	size_t n;
@@ -302,14 +302,14 @@ static bool swift_spec_add(struct spec *s, uint16_t node)
 	return true;
 }
 
-/* SPEC-INFO: how, and the pass of the compiler that did it, which has no text. */
+/* SPEC-INFO: flags, and the number of the compiler pass, which has no text. */
 static bool swift_spec_info(struct swift *p, struct spec *s)
 {
-	swift_take(p, 'm');
-	if (swift_take(p, 'q') && !swift_spec_add(s, swift_leaf(p, SWIFT_SPEC_SERIALIZED)))
+	swift_eat(p, 'm');
+	if (swift_eat(p, 'q') && !swift_spec_add(s, swift_leaf(p, SWIFT_SPEC_SERIALIZED)))
 		return false;
-	if (!swift_take(p, 'a'))
-		swift_take(p, 'r');
+	if (!swift_eat(p, 'a'))
+		swift_eat(p, 'r');
 	char pass = swift_next(p);
 	return pass >= '0' && pass <= '9';
 }
@@ -334,7 +334,7 @@ static uint16_t swift_partly(struct swift *p, enum swift_kind kind, struct spec 
 	return swift_make(p, kind, s->n, s->kids);
 }
 
-/* Numbers of arguments that are gone, which have no text: 't' NATURAL?. */
+/* Numbers of removed arguments, which have no text: 't' NATURAL?. */
 static bool swift_dropped(struct swift *p)
 {
 	do {
@@ -342,7 +342,7 @@ static bool swift_dropped(struct swift *p)
 		char c = swift_peek(p);
 		if (c >= '0' && c <= '9' && !swift_natural(p, &v))
 			return false;
-	} while (swift_take(p, 't'));
+	} while (swift_eat(p, 't'));
 	return true;
 }
 
@@ -362,13 +362,13 @@ static uint16_t swift_flags(struct swift *p, char c)
 		     : c == 'g' ? TO_GUARANTEED
 		     : c == 'o' ? TO_OWNED
 				: EXPLODED;
-	if (c == 'e' && swift_take(p, 'D'))
+	if (c == 'e' && swift_eat(p, 'D'))
 		v |= DEAD;
-	if ((c == 'e' || c == 'd') && swift_take(p, 'G'))
+	if ((c == 'e' || c == 'd') && swift_eat(p, 'G'))
 		v |= TO_GUARANTEED;
-	if ((c == 'e' || c == 'd') && swift_take(p, 'O'))
+	if ((c == 'e' || c == 'd') && swift_eat(p, 'O'))
 		v |= TO_OWNED;
-	if (c != 'x' && swift_take(p, 'X'))
+	if (c != 'x' && swift_eat(p, 'X'))
 		v |= EXPLODED;
 	return swift_number(p, SWIFT_SPEC_FLAGS, v);
 }
@@ -381,7 +381,7 @@ static uint16_t swift_digits(struct swift *p)
 	return p->pos > from ? swift_text(p, SWIFT_SPEC_PAYLOAD, from, (size_t)(p->pos - from)) : 0;
 }
 
-/* A constant; what it is comes from the stack when all arguments are known. */
+/* A propagated constant; its operands are taken from the stack after all arguments. */
 static uint16_t swift_constant(struct swift *p, enum swift_kind kind)
 {
 	char c = swift_next(p);
@@ -439,7 +439,7 @@ static uint16_t swift_argument(struct swift *p, enum swift_kind kind)
 	}
 }
 
-/* The text that a constant is of: often a name itself. */
+/* The text of a constant, which is often a mangled name. */
 static uint16_t swift_payload(struct swift *p, bool string)
 {
 	uint16_t name = swift_pop(p, SWIFT_IDENTIFIER);
@@ -462,7 +462,7 @@ static uint16_t swift_payload(struct swift *p, bool string)
 	return text;
 }
 
-/* The argument with what the stack has for it: types, below them a name. */
+/* Completes an argument with its operands: types, below them a name. */
 static uint16_t swift_completed(struct swift *p, uint16_t node)
 {
 	enum swift_kind kind = swift_kind_of(p, node);
@@ -493,10 +493,10 @@ static uint16_t swift_by_arguments(struct swift *p, struct spec *s)
 {
 	if (!swift_spec_info(p, s))
 		return 0;
-	while (!swift_take(p, '_'))
+	while (!swift_eat(p, '_'))
 		if (!swift_spec_add(s, swift_argument(p, SWIFT_SPEC_ARGUMENT)))
 			return 0;
-	if (!swift_take(p, 'n') && !swift_spec_add(s, swift_argument(p, SWIFT_SPEC_RETURN)))
+	if (!swift_eat(p, 'n') && !swift_spec_add(s, swift_argument(p, SWIFT_SPEC_RETURN)))
 		return 0;
 	for (size_t i = s->n; i-- > 0;) {
 		if (swift_kind_of(p, s->kids[i]) != SWIFT_SPEC_ARGUMENT)
@@ -556,7 +556,7 @@ static uint16_t swift_kind_of_function(struct swift *p, const char *kinds)
 	return c && strchr(kinds, c) ? swift_number(p, SWIFT_AUTODIFF_KIND, (unsigned char)c) : 0;
 }
 
-/* Parts in front of it on the stack, then kind, parameters, results. */
+/* Operands on the stack, then kind, parameters, results. */
 static uint16_t swift_autodiff_function(struct swift *p, enum swift_kind kind, const char *kinds)
 {
 	uint16_t kids[SWIFT_LIST_MOST];
@@ -570,8 +570,8 @@ static uint16_t swift_autodiff_function(struct swift *p, enum swift_kind kind, c
 		kids[n++] = signature;
 	kids[n++] = swift_kind_of_function(p, kinds);
 	kids[n++] = swift_autodiff_indices(p);
-	kids[n++] = swift_take(p, 'p') ? swift_autodiff_indices(p) : 0;
-	return swift_take(p, 'r') ? swift_make(p, kind, n, kids) : 0;
+	kids[n++] = swift_eat(p, 'p') ? swift_autodiff_indices(p) : 0;
+	return swift_eat(p, 'r') ? swift_make(p, kind, n, kids) : 0;
 }
 
 static uint16_t swift_reorder(struct swift *p)
@@ -595,18 +595,18 @@ static uint16_t swift_subset(struct swift *p)
 	p->n_stack = p->first_stack;
 	kids[n++] = swift_kind_of_function(p, "frdp");
 	kids[n++] = swift_autodiff_indices(p);
-	kids[n++] = swift_take(p, 'p') ? swift_autodiff_indices(p) : 0;
-	kids[n++] = swift_take(p, 'r') ? swift_autodiff_indices(p) : 0;
-	return swift_take(p, 'P') ? swift_make(p, SWIFT_AUTODIFF_SUBSET, n, kids) : 0;
+	kids[n++] = swift_eat(p, 'p') ? swift_autodiff_indices(p) : 0;
+	kids[n++] = swift_eat(p, 'r') ? swift_autodiff_indices(p) : 0;
+	return swift_eat(p, 'P') ? swift_make(p, SWIFT_AUTODIFF_SUBSET, n, kids) : 0;
 }
 
 uint16_t swift_autodiff(struct swift *p)
 {
-	if (swift_take(p, 'V'))
+	if (swift_eat(p, 'V'))
 		return swift_autodiff_function(p, SWIFT_AUTODIFF_VTABLE, "frdp");
-	if (swift_take(p, 'O'))
+	if (swift_eat(p, 'O'))
 		return swift_reorder(p);
-	if (swift_take(p, 'S'))
+	if (swift_eat(p, 'S'))
 		return swift_subset(p);
 	return swift_autodiff_function(p, SWIFT_AUTODIFF_FUNCTION, "frdp");
 }

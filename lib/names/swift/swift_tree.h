@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a Swift name is parsed into, and the parser that all productions share. */
+/* The tree of a Swift name, and the parser state that all productions share. */
 #ifndef UX_SWIFT_TREE_H
 #define UX_SWIFT_TREE_H
 
@@ -13,7 +13,7 @@ enum swift_kind {
 	SWIFT_N_KINDS
 };
 
-/* What a kind may be taken for when an operator asks for an operand. */
+/* Classes of nodes that operators accept as operands. */
 enum {
 	SWIFT_IS_TYPE = 1,
 	SWIFT_IS_CONTEXT = 2,
@@ -42,7 +42,7 @@ enum {
 	SWIFT_WORDS_MOST = 26,
 	SWIFT_TEXT_MOST = 1 << 15, /* of all identifiers of a name */
 	SWIFT_LIST_MOST = 256,     /* elements of one list */
-	SWIFT_REPEAT_MOST = 2048,  /* what a substitution may stand for */
+	SWIFT_REPEAT_MOST = 2048,  /* repetitions of one substitution */
 	SWIFT_NESTED_MOST = 4,     /* names in names of specializations */
 	SWIFT_DEPTH_MOST = 128,    /* of types that enclose a type with arguments */
 };
@@ -59,16 +59,16 @@ struct swift_word {
 	size_t size;
 };
 
-/* One name's parse. Numbers of nodes: 0 is no node, and as a result a failure. */
+/* The parser of one name. Nodes are numbered: 0 is no node, and as a result a failure. */
 struct swift {
 	const char *start, *pos, *end;
-	struct ux_name_text *budget; /* and where the text goes in the end */
+	struct ux_name_text *budget; /* and the writer of the text */
 	bool old;                    /* of Swift 4.0: labels are in the types */
 	unsigned nested;
 	unsigned depth;
 	unsigned n_nodes, n_kids, n_text;
 	unsigned n_stack, n_subs, n_words;
-	unsigned first_stack, first_sub; /* those before are of an enclosing name */
+	unsigned first_stack, first_sub; /* entries below belong to an enclosing name */
 	uint16_t stack[SWIFT_STACK_MOST];
 	uint16_t subs[SWIFT_SUBS_MOST];
 	struct swift_word words[SWIFT_WORDS_MOST];
@@ -88,7 +88,7 @@ ux_inline char swift_next(struct swift *p)
 	return p->pos < p->end ? *p->pos++ : '\0';
 }
 
-ux_inline bool swift_take(struct swift *p, char c)
+ux_inline bool swift_eat(struct swift *p, char c)
 {
 	if (swift_peek(p) != c || p->pos == p->end)
 		return false;
@@ -134,7 +134,7 @@ uint16_t swift_make_some(struct swift *p, enum swift_kind kind, size_t n, const 
 	swift_make_some((p), (kind), sizeof((uint16_t[]){__VA_ARGS__}) / sizeof(uint16_t), \
 			(const uint16_t[]){__VA_ARGS__})
 
-/* What the operators before this one left; the pops give 0 for something else on top. */
+/* The operand stack; each pop gives 0 if the top is of another kind. */
 bool swift_push(struct swift *p, uint16_t node);
 uint16_t swift_pop_any(struct swift *p);
 uint16_t swift_pop(struct swift *p, enum swift_kind kind);
@@ -149,8 +149,8 @@ uint16_t swift_pop_module(struct swift *p);
 uint16_t swift_pop_context(struct swift *p);
 uint16_t swift_pop_protocol(struct swift *p);
 
-/* Remembers node for later A operators; gives it back, or 0 when there are too many. */
-uint16_t swift_remember(struct swift *p, uint16_t node);
+/* Records a substitution for later A operators; returns node, or 0 when there are too many. */
+uint16_t swift_add_substitution(struct swift *p, uint16_t node);
 
 /* NATURAL; false without a digit, or past 2^31. */
 bool swift_natural(struct swift *p, uint32_t *ret);
@@ -207,12 +207,12 @@ uint16_t swift_subscript(struct swift *p);
 uint16_t swift_function_entity(struct swift *p);
 uint16_t swift_extension(struct swift *p);
 
-/* swift_global.c: what is made for types and conformances. */
+/* swift_global.c: entities derived from types and conformances. */
 uint16_t swift_metadata(struct swift *p);
 uint16_t swift_witness(struct swift *p);
 uint16_t swift_value_witness(struct swift *p);
 
-/* swift_thunk.c: what is made from functions. */
+/* swift_thunk.c: entities derived from functions. */
 uint16_t swift_thunk(struct swift *p);
 
 /* swift_thunk.c: specializations by arguments; the last letter of the operator. */
@@ -222,13 +222,13 @@ uint16_t swift_specialization(struct swift *p, char c);
 uint16_t swift_autodiff(struct swift *p);
 uint16_t swift_autodiff_witness(struct swift *p);
 
-/* The whole of a name that begins after its prefix; a GLOBAL. */
+/* A whole name behind its prefix; a GLOBAL node. */
 uint16_t swift_global(struct swift *p);
 
-/* A name in another one, for what a specialization was made with; 0 when it is none. */
+/* A mangled name inside of another, as the constant of a specialization; 0: it is none. */
 uint16_t swift_nested_name(struct swift *p, const char *name, size_t n);
 
-/* Bytes of Swift's mark at the beginning of a name; 0: it has none. old: Swift 4.0's. */
+/* Size of the prefix of a Swift name; 0: it has none. old: the prefix of Swift 4.0. */
 size_t swift_mark(const char *name, size_t n, bool *ret_old);
 
 /* Writes node `root`; false when that needs more than the budget of p->budget. */

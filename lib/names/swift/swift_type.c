@@ -6,14 +6,14 @@ uint16_t swift_nominal(struct swift *p, enum swift_kind kind)
 {
 	uint16_t name = swift_pop_class(p, SWIFT_IS_NAME);
 	uint16_t context = swift_pop_context(p);
-	return swift_remember(p, SWIFT_MAKE(p, kind, context, name));
+	return swift_add_substitution(p, SWIFT_MAKE(p, kind, context, name));
 }
 
 /* "Builtin.Int64" and the like: NATURAL '_'. */
 static uint16_t swift_sized_builtin(struct swift *p, const char *name, uint16_t element)
 {
 	uint32_t size = 0;
-	if (!swift_natural(p, &size) || size == 0 || !swift_take(p, '_'))
+	if (!swift_natural(p, &size) || size == 0 || !swift_eat(p, '_'))
 		return 0;
 	char text[SWIFT_LIST_MOST];
 	int n = snprintf(text, sizeof(text), "Builtin.%s%u", name, size);
@@ -151,7 +151,7 @@ static bool swift_takes_arguments(enum swift_kind kind)
 
 static uint16_t swift_bind(struct swift *p, uint16_t decl, struct arguments *args);
 
-/* The same declaration in a context that has its arguments. */
+/* The same declaration in a context bound to its arguments. */
 static uint16_t swift_bind_context(struct swift *p, uint16_t decl, struct arguments *args)
 {
 	uint16_t context = swift_kid(p, decl, 0);
@@ -199,7 +199,7 @@ uint16_t swift_bound(struct swift *p)
 	if (!swift_pop_arguments(p, &args))
 		return 0;
 	uint16_t decl = swift_pop_class(p, SWIFT_IS_ANY_GENERIC);
-	return decl ? swift_remember(p, swift_bind(p, decl, &args)) : 0;
+	return decl ? swift_add_substitution(p, swift_bind(p, decl, &args)) : 0;
 }
 
 uint16_t swift_protocol_list(struct swift *p)
@@ -222,7 +222,7 @@ uint16_t swift_tuple(struct swift *p)
 
 uint16_t swift_integer(struct swift *p)
 {
-	bool negative = swift_take(p, 'n');
+	bool negative = swift_eat(p, 'n');
 	uint32_t v = 0;
 	if (!swift_index(p, &v))
 		return 0;
@@ -463,7 +463,7 @@ static uint16_t swift_opaque(struct swift *p)
 		return 0;
 	uint16_t name = swift_pop_any(p);
 	uint16_t lists = swift_make(p, SWIFT_TYPE_LIST, args.n, args.lists);
-	return swift_remember(p, SWIFT_MAKE(p, SWIFT_OPAQUE, name, number, lists));
+	return swift_add_substitution(p, SWIFT_MAKE(p, SWIFT_OPAQUE, name, number, lists));
 }
 
 static uint16_t swift_pack(struct swift *p, char c)
@@ -482,7 +482,7 @@ static uint16_t swift_associated(struct swift *p)
 {
 	uint16_t name = swift_pop(p, SWIFT_IDENTIFIER);
 	uint16_t type = swift_pop_type(p);
-	return swift_remember(p, SWIFT_MAKE(p, SWIFT_ASSOCIATED, type, name));
+	return swift_add_substitution(p, SWIFT_MAKE(p, SWIFT_ASSOCIATED, type, name));
 }
 
 uint16_t swift_archetype(struct swift *p)
@@ -503,9 +503,9 @@ uint16_t swift_archetype(struct swift *p)
 	case 'U':
 		return SWIFT_MAKE(p, SWIFT_SOME, swift_index_node(p));
 	case 'x':
-		return swift_remember(p, swift_member(p, 0));
+		return swift_add_substitution(p, swift_member(p, 0));
 	case 'X':
-		return swift_remember(p, swift_member_path(p, 0));
+		return swift_add_substitution(p, swift_member_path(p, 0));
 	case 'y':
 	case 'Y':
 	case 'z':
@@ -516,7 +516,7 @@ uint16_t swift_archetype(struct swift *p)
 			return 0;
 		second =
 			c == 'y' || c == 'z' ? swift_member(p, first) : swift_member_path(p, first);
-		return swift_remember(p, second);
+		return swift_add_substitution(p, second);
 	case 'p':
 		second = swift_pop_type(p);
 		first = swift_pop_type(p);
