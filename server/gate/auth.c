@@ -4,7 +4,6 @@
 
 #include "clock.h"
 #include "forwarded.h"
-#include "hash.h"
 
 #include <arpa/inet.h>
 #include <strings.h>
@@ -12,8 +11,9 @@
 enum {
 	READS = UX_SCOPE_READ | UX_SCOPE_SYMBOLIZE,
 	MS_IN_S = 1000,
-	QUEUE_MOST_MS = 30000, /* debuginfod's clients give up after 90 s */
-	NS_ROW_MOST = 64 << 10 /* bytes of a namespace's row */
+	QUEUE_MOST_MS = 30000,  /* debuginfod's clients give up after 90 s */
+	NS_ROW_MOST = 64 << 10, /* bytes of a namespace's row */
+	READ_ACCESS_MOST = 64   /* namespaces */
 };
 
 const struct ux_access ux_access_default = {
@@ -39,13 +39,18 @@ int64_t ux_server_clock_ns(const struct ux_server *s)
 
 enum ux_code ux_gate_create(struct ux_gate **ret, struct ux_error *err)
 {
+	const struct ux_cache_opts opts = {.value_size = sizeof(enum ux_ns_reading),
+					   .entries_most = READ_ACCESS_MOST};
 	struct ux_gate *g = calloc(1, sizeof(*g));
-	if (!g || !(g->rates = ux_rates_create(UX_RATES_MOST))) {
-		free(g);
+	if (!g)
 		return ux_error_nomem(err);
-	}
 	pthread_mutex_init(&g->read_access.lock, NULL);
 	ux_sessions_init(&g->sessions);
+	g->rates = ux_rates_create(UX_RATES_MOST);
+	if (!g->rates || !ux_cache_init(&g->read_access.namespaces, &opts)) {
+		ux_gate_destroy(g);
+		return ux_error_nomem(err);
+	}
 	*ret = g;
 	return UX_OK;
 }
@@ -55,6 +60,7 @@ void ux_gate_destroy(struct ux_gate *g)
 	if (!g)
 		return;
 	ux_rates_destroy(g->rates);
+	ux_cache_deinit(&g->read_access.namespaces);
 	pthread_mutex_destroy(&g->read_access.lock);
 	free(g);
 }
@@ -62,27 +68,38 @@ void ux_gate_destroy(struct ux_gate *g)
 /* --- who may read in which namespace, without a query of the index each time -------------------
  */
 
-static bool read_access_cached(struct ux_read_access *r, struct ux_read_access_slot *slot,
-			       const char *ns, int64_t now, enum ux_ns_reading *ret)
+static bool read_access_cached(struct ux_read_access *r, struct ux_bytes ns, int64_t now,
+			       enum ux_ns_reading *ret)
 {
 	pthread_mutex_lock(&r->lock);
-	bool fresh = slot->until_ns > now && strcmp(slot->name, ns) == 0;
-	if (fresh)
-		*ret = slot->reading;
+	const enum ux_ns_reading *reading = ux_cache_find(&r->namespaces, ns, now);
+	if (reading)
+		*ret = *reading;
 	pthread_mutex_unlock(&r->lock);
-	return fresh;
+	return reading != NULL;
 }
 
-/* What the namespace says; one that does not exist says nothing (UX_NS_AS_SERVED). */
+/* That it could not be added is no error: the next request reads it again. */
+static void read_access_add(struct ux_read_access *r, struct ux_bytes ns, int64_t now,
+			    enum ux_ns_reading reading)
+{
+	pthread_mutex_lock(&r->lock);
+	enum ux_ns_reading *at =
+		ux_cache_insert(&r->namespaces, ns, now, now + UX_READ_ACCESS_NS, NULL);
+	if (at)
+		*at = reading;
+	pthread_mutex_unlock(&r->lock);
+}
+
+/* The setting of a namespace; UX_NS_AS_SERVED when there is no such namespace. now: of any clock
+ * that does not go back. */
 static enum ux_code read_access_find(struct ux_read_access *r, struct ux_index *ix, const char *ns,
 				     int64_t now, enum ux_ns_reading *ret, struct ux_error *err)
 {
 	UX_ARENA(arena, NS_ROW_MOST);
-	uint64_t hash = ux_hash_bytes(ux_bytes_cstr(ns));
-	struct ux_read_access_slot *slot = &r->slots[hash % UX_READ_ACCESS_SLOTS];
 	struct ux_error why = UX_ERROR_INIT;
 	struct ux_namespace row = {.reading = UX_NS_AS_SERVED};
-	if (read_access_cached(r, slot, ns, now, ret))
+	if (read_access_cached(r, ux_bytes_cstr(ns), now, ret))
 		return UX_OK;
 	enum ux_code code = ix->namespaces.find(ix, ns, &arena, &row, &why);
 	if (code != UX_OK && code != UX_ENOTFOUND) {
@@ -91,11 +108,7 @@ static enum ux_code read_access_find(struct ux_read_access *r, struct ux_index *
 		return code;
 	}
 	*ret = code == UX_OK ? row.reading : UX_NS_AS_SERVED;
-	pthread_mutex_lock(&r->lock);
-	snprintf(slot->name, sizeof(slot->name), "%s", ns);
-	slot->reading = *ret;
-	slot->until_ns = now + UX_READ_ACCESS_NS;
-	pthread_mutex_unlock(&r->lock);
+	read_access_add(r, ux_bytes_cstr(ns), now, *ret);
 	return UX_OK;
 }
 

@@ -3,6 +3,7 @@
 #ifndef UX_AUTH_H
 #define UX_AUTH_H
 
+#include "cache.h"
 #include "rate.h"
 #include "server.h"
 #include "session.h"
@@ -41,19 +42,13 @@ static inline const struct ux_access *ux_server_access(const struct ux_server *s
 /* --- what the gate remembers ----------------------------------------------------------------- */
 
 enum {
-	UX_READ_ACCESS_SLOTS = 64,
 	UX_READ_ACCESS_NS = 1000000000 /* changes by another process are seen after a second */
 };
 
-/* Who may read in which namespace, as the index said a second ago at most. Zeroed: empty. Any
- * thread. */
+/* Who may read in which namespace, as the index said a second ago at most. Any thread. */
 struct ux_read_access {
-	pthread_mutex_t lock; /* guards the slots */
-	struct ux_read_access_slot {
-		char name[UX_INDEX_NS_BYTES]; /* "": free */
-		enum ux_ns_reading reading;
-		int64_t until_ns;
-	} slots[UX_READ_ACCESS_SLOTS];
+	pthread_mutex_t lock;       /* guards namespaces */
+	struct ux_cache namespaces; /* enum ux_ns_reading by name */
 };
 
 /* Any thread. */

@@ -3,12 +3,11 @@
 #include "module_cache.h"
 
 #include "clock.h"
-#include "hash.h"
+#include "cache.h"
 
 #include <stdatomic.h>
 
 enum {
-	SLOTS = 1024,           /* chains of the table; a power of two */
 	INDEX_ARENA = 16 << 20, /* memory that one module's row may take */
 };
 
@@ -25,34 +24,26 @@ struct ux_open_module {
 	atomic_size_t *frame_bytes; /* the cache's */
 };
 
-struct entry {
-	struct entry *chain;         /* next of the slot */
-	struct entry *newer, *older; /* by last use */
-	struct ux_open_module *module;
-	uint64_t hash;
-	size_t size; /* of key */
-	char key[];  /* namespace, NUL, ID */
-};
-
 struct ux_module_cache {
 	struct ux_store *store;
 	struct ux_row_cache *rows;
-	size_t most;
 	pthread_mutex_t lock;               /* guards all below */
 	struct ux_frame_reply_pool replies; /* locks itself */
 	atomic_size_t frame_bytes;          /* of all modules; a sum alone: no order needed */
 	uint64_t generation; /* evictions so far: what was read before one is not added after it */
-	size_t n;
-	struct entry *newest, *oldest;
-	struct entry *slots[SLOTS];
+	struct ux_cache modules; /* struct ux_open_module *, with a reference each */
 };
 
 /* A namespace and an ID, as one slice to compare. */
 struct key {
 	char text[64 + UX_INDEX_ID_BYTES + 2];
 	size_t size;
-	uint64_t hash;
 };
+
+static struct ux_bytes module_cache_key_bytes(const struct key *k)
+{
+	return ux_bytes(k->text, k->size);
+}
 
 static bool module_cache_key_make(struct key *k, const char *ns, const char *id)
 {
@@ -62,7 +53,6 @@ static bool module_cache_key_make(struct key *k, const char *ns, const char *id)
 	memcpy(k->text, ns, n);
 	memcpy(k->text + n, id, m);
 	k->size = n + m;
-	k->hash = ux_hash_bytes(ux_bytes(k->text, k->size));
 	return true;
 }
 
@@ -159,65 +149,39 @@ enum ux_code ux_open_module_find(struct ux_open_module *m, struct ux_bytes name,
 	return code;
 }
 
+static void module_cache_evicted(void *ctx, void *value)
+{
+	(void)ctx;
+	ux_open_module_unref(*(struct ux_open_module **)value);
+}
+
 enum ux_code ux_module_cache_create(struct ux_module_cache **ret, struct ux_store *store,
 				    size_t most, struct ux_error *err)
 {
+	const struct ux_cache_opts opts = {.value_size = sizeof(struct ux_open_module *),
+					   .entries_most = ux_max(most, (size_t)1),
+					   .evict = module_cache_evicted};
 	struct ux_module_cache *c = calloc(1, sizeof(*c));
 	if (!c)
 		return ux_error_nomem(err);
 	c->rows = ux_row_cache_create();
-	if (!c->rows) {
+	if (!c->rows || !ux_cache_init(&c->modules, &opts)) {
+		ux_row_cache_destroy(c->rows);
 		free(c);
 		return ux_error_nomem(err);
 	}
 	c->store = store;
-	c->most = most;
 	pthread_mutex_init(&c->lock, NULL);
 	pthread_mutex_init(&c->replies.lock, NULL);
 	*ret = c;
 	return UX_OK;
 }
 
-static void module_cache_unlink_use(struct ux_module_cache *c, struct entry *e)
-{
-	*(e->newer ? &e->newer->older : &c->newest) = e->older;
-	*(e->older ? &e->older->newer : &c->oldest) = e->newer;
-	e->newer = e->older = NULL;
-}
-
-static void module_cache_link_use(struct ux_module_cache *c, struct entry *e)
-{
-	e->older = c->newest;
-	*(c->newest ? &c->newest->newer : &c->oldest) = e;
-	c->newest = e;
-}
-
-static struct entry **module_cache_slot_of(struct ux_module_cache *c, const char *key, size_t size,
-					   uint64_t hash)
-{
-	struct entry **p = &c->slots[hash & (SLOTS - 1)];
-	while (*p &&
-	       !((*p)->hash == hash && (*p)->size == size && memcmp((*p)->key, key, size) == 0))
-		p = &(*p)->chain;
-	return p;
-}
-
-static void module_cache_remove_entry(struct ux_module_cache *c, struct entry *e)
-{
-	struct entry **p = module_cache_slot_of(c, e->key, e->size, e->hash);
-	*p = e->chain;
-	module_cache_unlink_use(c, e);
-	c->n--;
-	ux_open_module_unref(e->module);
-	free(e);
-}
-
 void ux_module_cache_destroy(struct ux_module_cache *c)
 {
 	if (!c)
 		return;
-	while (c->newest)
-		module_cache_remove_entry(c, c->newest);
+	ux_cache_deinit(&c->modules);
 	ux_row_cache_destroy(c->rows);
 	ux_frame_reply_pool_deinit(&c->replies);
 	pthread_mutex_destroy(&c->replies.lock);
@@ -239,8 +203,9 @@ struct ux_frame_reply_pool *ux_module_cache_replies(struct ux_module_cache *c)
 static void module_cache_evict_frames(struct ux_module_cache *c)
 {
 	size_t all = atomic_load_explicit(&c->frame_bytes, memory_order_relaxed), gone = 0;
-	for (struct entry *e = c->oldest; e && all > gone + UX_FRAME_CACHES_MOST / 2; e = e->newer)
-		gone += module_cache_drop_frames(e->module);
+	struct ux_open_module **m = ux_cache_next(&c->modules, NULL);
+	for (; m && all > gone + UX_FRAME_CACHES_MOST / 2; m = ux_cache_next(&c->modules, m))
+		gone += module_cache_drop_frames(*m);
 }
 
 /* The module of a key with a reference, or NULL; and the generation at this moment. */
@@ -251,11 +216,9 @@ static struct ux_open_module *module_cache_get_ref(struct ux_module_cache *c, co
 	pthread_mutex_lock(&c->lock);
 	if (atomic_load_explicit(&c->frame_bytes, memory_order_relaxed) > UX_FRAME_CACHES_MOST)
 		module_cache_evict_frames(c);
-	struct entry *e = *module_cache_slot_of(c, k->text, k->size, k->hash);
-	if (e) {
-		module_cache_unlink_use(c, e);
-		module_cache_link_use(c, e);
-		m = e->module;
+	struct ux_open_module **at = ux_cache_find(&c->modules, module_cache_key_bytes(k), 0);
+	if (at) {
+		m = *at;
 		module_cache_module_ref(m);
 	}
 	*ret_generation = c->generation;
@@ -268,16 +231,15 @@ static void module_cache_add(struct ux_module_cache *c, const struct key *k,
 			     struct ux_open_module *m, uint64_t generation)
 {
 	pthread_mutex_lock(&c->lock);
-	struct entry **p = module_cache_slot_of(c, k->text, k->size, k->hash);
-	struct entry *e = *p || c->generation != generation ? NULL : malloc(sizeof(*e) + k->size);
-	if (e) {
-		*e = (struct entry){.module = m, .hash = k->hash, .size = k->size};
-		memcpy(e->key, k->text, k->size);
+	bool fresh = false;
+	struct ux_open_module **at =
+		c->generation == generation
+			? ux_cache_insert(&c->modules, module_cache_key_bytes(k), 0,
+					  UX_CACHE_FOREVER, &fresh)
+			: NULL;
+	if (at && fresh) {
+		*at = m;
 		module_cache_module_ref(m);
-		*p = e;
-		module_cache_link_use(c, e);
-		if (++c->n > c->most)
-			module_cache_remove_entry(c, c->oldest);
 	}
 	pthread_mutex_unlock(&c->lock);
 }
@@ -395,11 +357,8 @@ void ux_module_cache_evict(struct ux_module_cache *c, const char *ns, const char
 	c->generation++;
 	for (size_t i = 0; i < n; i++) {
 		struct key k;
-		struct entry *e = module_cache_key_make(&k, ns, ids[i])
-					  ? *module_cache_slot_of(c, k.text, k.size, k.hash)
-					  : NULL;
-		if (e)
-			module_cache_remove_entry(c, e);
+		if (module_cache_key_make(&k, ns, ids[i]))
+			ux_cache_remove(&c->modules, module_cache_key_bytes(&k));
 	}
 	pthread_mutex_unlock(&c->lock);
 	ux_row_cache_clear(c->rows);

@@ -2,27 +2,19 @@
 /* Rows of modules and small files, as they were a second ago at most. */
 #include "row_cache.h"
 
+#include "cache.h"
 #include "clock.h"
-#include "hash.h"
 
 #include <pthread.h>
 
 enum {
-	SETS = 128, /* a power of two */
-	WAYS = 4,   /* slots that a key may be in */
-};
-
-struct row_slot {
-	struct ux_row_cache_item *item; /* NULL: free */
-	uint64_t hash;
-	uint64_t moment;
-	int64_t put_ms;
+	ITEMS_MOST = 512,
 };
 
 struct ux_row_cache {
-	pthread_mutex_t lock; /* guards all below */
-	uint64_t moment;      /* clears so far */
-	struct row_slot slots[SETS][WAYS];
+	pthread_mutex_t lock;  /* guards all below */
+	uint64_t moment;       /* clears so far */
+	struct ux_cache items; /* struct ux_row_cache_item *, with a reference each */
 };
 
 void ux_row_cache_item_init(struct ux_row_cache_item *item, struct ux_bytes key,
@@ -45,11 +37,25 @@ static struct ux_row_cache_item *row_cache_item_ref(struct ux_row_cache_item *it
 	return item;
 }
 
+static void row_cache_evict(void *ctx, void *value)
+{
+	(void)ctx;
+	ux_row_cache_item_unref(*(struct ux_row_cache_item **)value);
+}
+
 struct ux_row_cache *ux_row_cache_create(void)
 {
+	const struct ux_cache_opts opts = {.value_size = sizeof(struct ux_row_cache_item *),
+					   .entries_most = ITEMS_MOST,
+					   .evict = row_cache_evict};
 	struct ux_row_cache *r = calloc(1, sizeof(*r));
-	if (r)
-		pthread_mutex_init(&r->lock, NULL);
+	if (!r)
+		return NULL;
+	if (!ux_cache_init(&r->items, &opts)) {
+		free(r);
+		return NULL;
+	}
+	pthread_mutex_init(&r->lock, NULL);
 	return r;
 }
 
@@ -57,65 +63,36 @@ void ux_row_cache_destroy(struct ux_row_cache *r)
 {
 	if (!r)
 		return;
-	for (size_t i = 0; i < SETS; i++)
-		for (size_t k = 0; k < WAYS; k++)
-			ux_row_cache_item_unref(r->slots[i][k].item);
+	ux_cache_deinit(&r->items);
 	pthread_mutex_destroy(&r->lock);
 	free(r);
-}
-
-static bool row_cache_has_key(const struct row_slot *p, uint64_t hash, struct ux_bytes key)
-{
-	return p->item && p->hash == hash && ux_bytes_eq(p->item->key, key);
-}
-
-static bool row_cache_is_fresh(const struct ux_row_cache *r, const struct row_slot *p, int64_t now)
-{
-	return p->moment == r->moment && now - p->put_ms < UX_ROW_CACHE_LIFE_MS;
 }
 
 struct ux_row_cache_item *ux_row_cache_get(struct ux_row_cache *r, struct ux_bytes key,
 					   uint64_t *ret_moment)
 {
-	uint64_t hash = ux_hash_bytes(key);
-	struct ux_row_cache_item *found = NULL;
 	int64_t now = ux_clock_coarse_ms();
 	pthread_mutex_lock(&r->lock);
-	struct row_slot *set = r->slots[hash & (SETS - 1)];
-	for (size_t i = 0; i < WAYS && !found; i++)
-		if (row_cache_has_key(&set[i], hash, key) && row_cache_is_fresh(r, &set[i], now))
-			found = row_cache_item_ref(set[i].item);
+	struct ux_row_cache_item **at = ux_cache_find(&r->items, key, now);
+	struct ux_row_cache_item *found = at ? row_cache_item_ref(*at) : NULL;
 	*ret_moment = r->moment;
 	pthread_mutex_unlock(&r->lock);
 	return found;
 }
 
-/* The slot of the key, else a free one, else the oldest. */
-static struct row_slot *row_cache_choose_slot(struct row_slot *set, uint64_t hash,
-					      struct ux_bytes key)
-{
-	struct row_slot *best = &set[0];
-	for (size_t i = 0; i < WAYS; i++) {
-		struct row_slot *p = &set[i];
-		if (row_cache_has_key(p, hash, key))
-			return p;
-		if (best->item && (!p->item || p->put_ms < best->put_ms))
-			best = p;
-	}
-	return best;
-}
-
+/* That an item could not be added is no error: the next request reads it again. */
 void ux_row_cache_put(struct ux_row_cache *r, struct ux_row_cache_item *item, uint64_t moment)
 {
-	uint64_t hash = ux_hash_bytes(item->key);
 	struct ux_row_cache_item *old = NULL;
 	int64_t now = ux_clock_coarse_ms();
 	pthread_mutex_lock(&r->lock);
-	if (moment == r->moment) {
-		struct row_slot *p =
-			row_cache_choose_slot(r->slots[hash & (SETS - 1)], hash, item->key);
-		old = p->item;
-		*p = (struct row_slot){row_cache_item_ref(item), hash, moment, now};
+	struct ux_row_cache_item **at = moment == r->moment
+						? ux_cache_insert(&r->items, item->key, now,
+								  now + UX_ROW_CACHE_LIFE_MS, NULL)
+						: NULL;
+	if (at) {
+		old = *at;
+		*at = row_cache_item_ref(item);
 	}
 	pthread_mutex_unlock(&r->lock);
 	ux_row_cache_item_unref(old);
@@ -125,6 +102,7 @@ void ux_row_cache_clear(struct ux_row_cache *r)
 {
 	pthread_mutex_lock(&r->lock);
 	r->moment++;
+	ux_cache_clear(&r->items);
 	pthread_mutex_unlock(&r->lock);
 }
 
