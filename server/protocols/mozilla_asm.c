@@ -57,7 +57,7 @@ static enum ux_code asm_read_number(struct ux_request *req, const json_t *doc, c
 }
 
 /* The code ID of an ELF file is its build ID. */
-static enum ux_code asm_read_question(struct work *w, const json_t *doc)
+static enum ux_code asm_read_request(struct work *w, const json_t *doc)
 {
 	struct ux_request *req = w->req;
 	const char *debug_id = "", *code_id = "";
@@ -190,7 +190,7 @@ enum ux_code ux_handle_asm_v1(struct ux_request *req, struct ux_response *res)
 	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
 	ux_cleanup(asm_work_deinit) struct work w = {.req = req, .elf = -1, .text = -1};
 	UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
-	UX_TRY(asm_read_question(&w, doc));
+	UX_TRY(asm_read_request(&w, doc));
 	UX_TRY(asm_open_code(&w));
 	if (w.range.size > 0)
 		UX_TRY(ux_sandbox_disassemble(w.elf, &w.range, w.text, &limits, NULL, &req->err));

@@ -16,14 +16,14 @@ enum {
 };
 
 /* The request. */
-struct question {
+struct source_request {
 	const char *id; /* of the module, canonical */
 	const char *file;
 	uint64_t offset; /* from the module's first byte */
 };
 
-static enum ux_code source_read_question(struct ux_request *req, const json_t *doc,
-					 struct question *ret)
+static enum ux_code source_read_request(struct ux_request *req, const json_t *doc,
+					struct source_request *ret)
 {
 	struct ux_error *err = &req->err;
 	const char *debug_id = "", *offset = "";
@@ -50,7 +50,7 @@ static bool source_is_of_frame(const struct ux_frame_text *f, struct ux_bytes fi
 }
 
 static enum ux_code source_frames_have(struct ux_request *req, struct ux_open_module *m,
-				       const struct question *q, bool *ret)
+				       const struct source_request *q, bool *ret)
 {
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {.module = m,
 							       .mode = UX_DEMANGLE_NONE};
@@ -65,7 +65,7 @@ static enum ux_code source_frames_have(struct ux_request *req, struct ux_open_mo
 	return UX_OK;
 }
 
-static enum ux_code source_check(struct ux_request *req, const struct question *q)
+static enum ux_code source_check(struct ux_request *req, const struct source_request *q)
 {
 	ux_cleanup(ux_open_module_release) struct ux_open_module *m = NULL;
 	bool named = false;
@@ -78,7 +78,7 @@ static enum ux_code source_check(struct ux_request *req, const struct question *
 			    q->offset);
 }
 
-static enum ux_code source_find_source(struct ux_request *req, const struct question *q,
+static enum ux_code source_find_source(struct ux_request *req, const struct source_request *q,
 				       struct ux_source *ret)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
@@ -93,7 +93,7 @@ static enum ux_code source_find_source(struct ux_request *req, const struct ques
 }
 
 static enum ux_code source_write_answer(struct ux_request *req, struct ux_response *res,
-					const struct question *q, struct ux_bytes text)
+					const struct source_request *q, struct ux_bytes text)
 {
 	struct ux_json j = ux_json_make(&req->out);
 	/* No byte takes more than the six of an escape, which are rare. */
@@ -115,10 +115,10 @@ enum ux_code ux_handle_source_v1(struct ux_request *req, struct ux_response *res
 	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
 	ux_cleanup(ux_file_unmap) struct ux_mapping pack = {0};
 	struct ux_bytes text = UX_BYTES_NONE;
-	struct question q;
+	struct source_request q;
 	struct ux_source s;
 	UX_TRY(ux_json_in_parse(req->body, &doc, &req->err));
-	UX_TRY(source_read_question(req, doc, &q));
+	UX_TRY(source_read_request(req, doc, &q));
 	UX_TRY(source_check(req, &q));
 	UX_TRY(source_find_source(req, &q, &s));
 	UX_TRY(ux_blobs_map(ux_server_of(req)->store->blobs, &s.blob, s.blob_size, &pack,

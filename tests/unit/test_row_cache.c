@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* service: what was asked for a moment ago. */
+/* symbolize: rows of modules and small files that are cached for a second. */
 #include "sweep.h"
 
 #include "make_server.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* server: what POST /v1/symbolize answers, without a socket. */
+/* symbolize: requests for names of all protocols, without a socket. */
 #include "sweep.h"
 
 #include "symbolize_request.h"
