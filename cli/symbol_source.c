@@ -207,7 +207,7 @@ static enum ux_code build(struct ux_symbol_source *s, const char *path,
 
 static enum ux_code check_kind(struct ux_bytes file, struct ux_error *err)
 {
-	if (ux_extract_takes(file))
+	if (ux_extract_supports(file))
 		return UX_OK;
 	if (file.size < 4)
 		return ux_error_set(err, UX_EUNSUPPORTED,

@@ -3,7 +3,7 @@
 #include "symbol_files.h"
 
 #include "elf_ids.h"
-#include "supplementary.h"
+#include "debug_file.h"
 
 /* Maps what a server has of that ID. UX_OK with nothing when there is none. */
 static enum ux_code ask(struct ux_symbol_files *files, const struct ux_finder *finder,

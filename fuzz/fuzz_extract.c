@@ -15,7 +15,7 @@
 #include "extract.h"
 #include "gsym_decode.h"
 #include "gsym_inspect.h"
-#include "supplementary.h"
+#include "debug_file.h"
 
 #include <unistd.h>
 

@@ -3,7 +3,7 @@
 #include "push_work.h"
 
 #include "dsym.h"
-#include "supplementary.h"
+#include "debug_file.h"
 
 void ux_push_reading(const struct ux_push_options *o, const char *path)
 {

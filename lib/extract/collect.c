@@ -5,7 +5,7 @@
 #include "info_feed.h"
 #include "line_budget.h"
 #include "pool.h"
-#include "split_twins.h"
+#include "split_files.h"
 #include "unit_cutter.h"
 #include "wanted.h"
 
@@ -103,7 +103,7 @@ static enum ux_code read_code(struct collector *c, struct worker *w,
 		outcome = UX_SPLIT_DAMAGED;
 		(void)ux_error_at(&reason, UX_ELIMIT, ".debug_info", ctx->unit->off,
 				  "over %d units have its split unit's ID",
-				  (int)UX_SPLIT_TWINS_MOST);
+				  (int)UX_SPLIT_DUPLICATES_MOST);
 	} else if (skeleton) {
 		UX_TRY(ux_split_unit_open(&w->split, c->in->split, ctx, &split, &outcome, &reason,
 					  err));
@@ -120,7 +120,7 @@ static enum ux_code read_code(struct collector *c, struct worker *w,
 	enum ux_code code =
 		ux_dwarf_code_read(ctx, c->in->text, *ret_names, &w->cutter.code, &reason);
 	UX_TRY(tolerate(code, result, &reason, err));
-	return outcome == UX_SPLIT_READ ? ux_split_unit_keep_names(&w->split, w->cutter.arena, err)
+	return outcome == UX_SPLIT_READ ? ux_split_unit_copy_names(&w->split, w->cutter.arena, err)
 					: UX_OK;
 }
 
@@ -167,7 +167,7 @@ static enum ux_code read_unit(struct collector *c, struct worker *w, uint32_t nu
 	}
 	UX_TRY(ux_unit_cut(&w->cutter, number, names, result, err));
 	if (c->feed)
-		UX_TRY(ux_info_feed_keep_texts(c->feed, result, w->cutter.arena, err));
+		UX_TRY(ux_info_feed_copy_texts(c->feed, result, w->cutter.arena, err));
 	if (w->cutter.starved) {
 		(void)ux_error_at(
 			&reason, UX_ELIMIT, ".debug_info", unit->off,
@@ -371,7 +371,7 @@ static enum ux_code grow_results(struct collector *c, struct ux_collection *out,
 static enum ux_code run_feed(struct collector *c, struct ux_collection *out, struct ux_error *err)
 {
 	UX_TRY(ux_info_feed_next(c->feed, err));
-	for (unsigned wave = 0; ux_info_feed_take(c->feed); wave++) {
+	for (unsigned wave = 0; ux_info_feed_advance(c->feed); wave++) {
 		ux_cleanup(batch_vec_deinit) struct batch_vec batches = {0};
 		c->first = (uint32_t)out->n_units;
 		c->units = &c->feed->units;
@@ -435,7 +435,7 @@ static enum ux_code collect_whole(struct collector *c, const struct ux_dwarf_uni
 	out->bad_headers = units.bad;
 	out->reason = units.reason;
 	if (c->in->split)
-		UX_TRY(ux_split_twins_find(c->in->sections, &units, &c->twins, err));
+		UX_TRY(ux_split_duplicates_find(c->in->sections, &units, &c->twins, err));
 	UX_TRY(grow_results(c, out, err));
 	UX_TRY(make_workers(c, &units, out, err));
 	return run_waves(c, err);

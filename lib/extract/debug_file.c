@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where gdb looks for separate debug files. */
+/* Debug files on this machine: the separate one of a stripped binary, and the one that dwz moved
+ * common entries to. */
 #include "debug_file.h"
 
 #include "cursor.h"
@@ -9,6 +10,8 @@
 #include <libdeflate.h>
 #include <limits.h>
 #include <sys/stat.h>
+
+/* --- where gdb looks for separate debug files ------------------------------------------------- */
 
 const char *ux_debug_how_name(enum ux_debug_how how)
 {
@@ -102,7 +105,7 @@ bool ux_debug_map_id(const char *path, const struct ux_id *id, struct ux_mapping
 }
 
 /* One search. */
-struct hunt {
+struct debug_search {
 	const struct ux_debug_search *search;
 	const char *dirs;
 	struct ux_id id; /* of the executable; size 0: none */
@@ -112,9 +115,10 @@ struct hunt {
 	bool no_memory;
 };
 
-/* Tells the outcome, and keeps the file when there is one. */
-static bool debug_search_report(struct hunt *h, const char *path, const struct ux_mapping *file,
-				const char *why, enum ux_debug_how how)
+/* Reports the outcome, and sets *ret when a file was found. */
+static bool debug_search_report(struct debug_search *h, const char *path,
+				const struct ux_mapping *file, const char *why,
+				enum ux_debug_how how)
 {
 	if (h->search->tried)
 		h->search->tried(h->search->ctx, path, why);
@@ -127,9 +131,9 @@ static bool debug_search_report(struct hunt *h, const char *path, const struct u
 	return true;
 }
 
-/* Calls try(h, DIR, its size) for each of the folders until one says that it is enough. */
-static bool debug_search_dirs(struct hunt *h,
-			      bool (*try)(struct hunt *h, const char *dir, size_t size))
+/* Calls try(h, DIR, its size) for each of the folders until one returns true. */
+static bool debug_search_dirs(struct debug_search *h,
+			      bool (*try)(struct debug_search *h, const char *dir, size_t size))
 {
 	for (const char *dir = h->dirs; *dir;) {
 		size_t n = strcspn(dir, ":");
@@ -140,7 +144,7 @@ static bool debug_search_dirs(struct hunt *h,
 	return false;
 }
 
-static bool debug_search_tree(struct hunt *h, const char *dir, size_t size)
+static bool debug_search_tree(struct debug_search *h, const char *dir, size_t size)
 {
 	char path[PATH_MAX];
 	struct ux_mapping file = {0};
@@ -153,7 +157,7 @@ static bool debug_search_tree(struct hunt *h, const char *dir, size_t size)
 }
 
 /* What is wrong with a file that a link may mean; NULL: nothing. */
-static const char *debug_link_check(const struct hunt *h, const struct ux_mapping *file)
+static const char *debug_link_check(const struct debug_search *h, const struct ux_mapping *file)
 {
 	struct ux_id room;
 	if (h->exe.st_ino != 0 && file->dev == h->exe.st_dev && file->ino == h->exe.st_ino)
@@ -166,7 +170,7 @@ static const char *debug_link_check(const struct hunt *h, const struct ux_mappin
 	return ux_debuglink_crc(file->bytes) == h->link.crc ? NULL : "has another CRC";
 }
 
-static bool debug_search_link(struct hunt *h, const char *path)
+static bool debug_search_link(struct debug_search *h, const char *path)
 {
 	struct ux_mapping file = {0};
 	if (ux_file_map(path, &file, NULL) != UX_OK)
@@ -179,7 +183,7 @@ static bool debug_search_link(struct hunt *h, const char *path)
 }
 
 /* FOLDER/NAME, FOLDER/.debug/NAME, and DIR/FOLDER/NAME in each of the folders of debug files. */
-static bool debug_search_folder(struct hunt *h, const char *folder)
+static bool debug_search_folder(struct debug_search *h, const char *folder)
 {
 	char path[PATH_MAX];
 	const char *name = h->link.name;
@@ -202,7 +206,7 @@ static bool debug_search_folder(struct hunt *h, const char *folder)
 }
 
 /* The folder of the binary without links, and the one of its name when that is another. */
-static bool debug_search_folders(struct hunt *h, const char *exe_path)
+static bool debug_search_folders(struct debug_search *h, const char *exe_path)
 {
 	ux_cleanup(ux_free_ptr) char *real = realpath(exe_path, NULL);
 	const char *slash = strrchr(exe_path, '/');
@@ -223,7 +227,7 @@ enum ux_code ux_debug_file_find(struct ux_debug_file *ret, struct ux_bytes exe,
 				struct ux_error *err)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
-	struct hunt h = {.search = search, .dirs = search->dirs, .ret = ret};
+	struct debug_search h = {.search = search, .dirs = search->dirs, .ret = ret};
 	h.dirs = h.dirs ? h.dirs : UX_DEBUG_DIRS_DEFAULT;
 	if (*h.dirs == '\0' || ux_elf_open(&elf, exe, NULL) != UX_OK || ux_elf_has_dwarf(&elf))
 		return UX_OK;
@@ -246,4 +250,99 @@ void ux_debug_file_close(struct ux_debug_file *f)
 	ux_file_unmap(&f->file);
 	free(f->path);
 	*f = (struct ux_debug_file){0};
+}
+
+/* --- the file that dwz moved a debug file's common entries to --------------------------------- */
+
+enum ux_code ux_supplementary_link(const struct ux_elf *elf, struct ux_supplementary_link *ret,
+				   struct ux_error *err)
+{
+	const struct ux_elf_section *s = ux_elf_section_find(elf, ".gnu_debugaltlink");
+	struct ux_bytes raw = UX_BYTES_NONE;
+	*ret = (struct ux_supplementary_link){.path = ""};
+	if (!s || s->type == SHT_NOBITS)
+		return UX_OK;
+	UX_TRY(ux_elf_section_raw(elf, s, &raw, err));
+	struct ux_cur c = ux_cur_make(raw, ".gnu_debugaltlink", elf->swap);
+	struct ux_bytes path = ux_cur_str(&c);
+	struct ux_bytes id = ux_cur_take(&c, ux_cur_left(&c));
+	UX_TRY(ux_cur_status(&c, err));
+	if (path.size == 0)
+		return ux_error_at(err, UX_ECORRUPT, c.section, 0, "path is empty");
+	UX_TRY(ux_id_make(UX_ID_GNU, id, &ret->id, err));
+	ret->path = (const char *)path.data;
+	return UX_OK;
+}
+
+static bool supplementary_try_path(const char *path, const struct ux_id *id, struct ux_mapping *ret)
+{
+	const char *why = NULL;
+	return ux_debug_map_id(path, id, ret, &why);
+}
+
+/* "FOLDER OF base" "/" path; false when that is too long for a path. */
+static bool supplementary_beside(char *out, const char *base, const char *path)
+{
+	const char *slash = strrchr(base, '/');
+	int folder = slash ? (int)ux_min((size_t)(slash - base), (size_t)PATH_MAX) : 1;
+	return snprintf(out, PATH_MAX, "%.*s/%s", folder, slash ? base : ".", path) < PATH_MAX;
+}
+
+/* The debug file is often opened through a link in .build-id: a relative path counts from the
+ * folder of the file itself. */
+static bool supplementary_try_link(const struct ux_supplementary_link *link, const char *debug_path,
+				   struct ux_mapping *ret)
+{
+	char path[PATH_MAX];
+	ux_cleanup(ux_free_ptr) char *real = realpath(debug_path, NULL);
+	if (link->path[0] == '/')
+		return supplementary_try_path(link->path, &link->id, ret);
+	return (supplementary_beside(path, debug_path, link->path) &&
+		supplementary_try_path(path, &link->id, ret)) ||
+	       (real && supplementary_beside(path, real, link->path) &&
+		supplementary_try_path(path, &link->id, ret));
+}
+
+static bool supplementary_try_dir(const struct ux_supplementary_link *link, const char *dir,
+				  int dir_size, struct ux_mapping *ret)
+{
+	char path[PATH_MAX];
+	const char *name = strstr(link->path, "/.dwz/");
+	const char *slash = strrchr(link->path, '/');
+	if (ux_debug_id_path(path, dir, (size_t)dir_size, &link->id) &&
+	    supplementary_try_path(path, &link->id, ret))
+		return true;
+	name = name ? name + strlen("/.dwz/") : slash ? slash + 1 : link->path;
+	return snprintf(path, sizeof(path), "%.*s/.dwz/%s", dir_size, dir, name) < PATH_MAX &&
+	       supplementary_try_path(path, &link->id, ret);
+}
+
+/* A debug file of a tree that was unpacked somewhere has its neighbours in that tree. */
+static bool supplementary_try_tree(const struct ux_supplementary_link *link, const char *debug_path,
+				   struct ux_mapping *ret)
+{
+	const char *tree = strstr(debug_path, "/.build-id/");
+	return tree && tree - debug_path < PATH_MAX &&
+	       supplementary_try_dir(link, debug_path, (int)(tree - debug_path), ret);
+}
+
+enum ux_code ux_supplementary_find(struct ux_bytes debug, const char *debug_path, const char *dirs,
+				   struct ux_mapping *ret, struct ux_error *err)
+{
+	struct ux_supplementary_link link;
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	UX_TRY(ux_elf_open(&elf, debug, err));
+	UX_TRY(ux_supplementary_link(&elf, &link, err));
+	if (link.path[0] == '\0' || supplementary_try_link(&link, debug_path, ret) ||
+	    supplementary_try_tree(&link, debug_path, ret))
+		return UX_OK;
+	for (const char *dir = dirs ? dirs : UX_DEBUG_DIRS_DEFAULT; *dir != '\0';) {
+		size_t n = strcspn(dir, ":");
+		if (n > 0 && n < PATH_MAX && supplementary_try_dir(&link, dir, (int)n, ret))
+			return UX_OK;
+		dir += n + (dir[n] == ':');
+	}
+	return ux_error_set(err, UX_ENOTFOUND,
+			    "supplementary file %.96s is not there, or of another build ID",
+			    link.path);
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding the separate debug file of a stripped binary on this machine. */
+/* Debug files on this machine: the separate one of a stripped binary, and the supplementary one
+ * that dwz made. */
 #ifndef UX_DEBUG_FILE_H
 #define UX_DEBUG_FILE_H
 
@@ -21,7 +22,7 @@ enum ux_debug_how {
 /* "none", "build-id", "debuglink", "debuginfod". */
 const char *ux_debug_how_name(enum ux_debug_how how);
 
-/* Told of every place that is tried; why is NULL when the file there was taken, else what is wrong
+/* Called for every path that is tried; why is NULL when the file there is used, else what is wrong
  * with it in a few words. */
 typedef void ux_debug_tried_fn(void *ctx, const char *path, const char *why);
 
@@ -78,5 +79,25 @@ bool ux_debug_map_id(const char *path, const struct ux_id *id, struct ux_mapping
 bool ux_debug_id_path(char *out, const char *dir, size_t dir_size, const struct ux_id *id);
 
 void ux_debug_file_close(struct ux_debug_file *f);
+
+/* What .gnu_debugaltlink says: a path, and the build ID of the file there (dwz(1), "-m"). */
+struct ux_supplementary_link {
+	const char *path; /* in the section; "" when there is no link */
+	struct ux_id id;
+};
+
+/* Reads the link. UX_ECORRUPT: the section is not text, NUL and an ID. */
+enum ux_code ux_supplementary_link(const struct ux_elf *elf, struct ux_supplementary_link *ret,
+				   struct ux_error *err) ux_must;
+
+/*
+ * Maps the file that the ELF file debug, read from debug_path, links to. Looked for: the path as it
+ * stands or from debug_path's folder; then DIR/.build-id/xx/yyyy.debug and DIR/.dwz/NAME, where DIR
+ * is the tree that debug_path's .build-id belongs to, or one of dirs ("DIR:DIR"; NULL:
+ * /usr/lib/debug). UX_OK and nothing mapped when there is no link; UX_ENOTFOUND when no file of
+ * that build ID is there.
+ */
+enum ux_code ux_supplementary_find(struct ux_bytes debug, const char *debug_path, const char *dirs,
+				   struct ux_mapping *ret, struct ux_error *err) ux_must;
 
 #endif

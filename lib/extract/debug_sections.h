@@ -53,7 +53,8 @@ enum {
 	UX_DEBUG_INFO_HEAD = 16 /* bytes of .debug_info that have the first unit's version */
 };
 
-/* How .debug_info begins: in `room` when it was inflated part by part, and is gone by now. */
+/* How .debug_info begins: in `room` when it was inflated part by part, and its memory was released.
+ */
 struct ux_bytes ux_debug_sections_info_head(const struct ux_object *object,
 					    const struct ux_debug_sections *sections,
 					    uint8_t room[UX_DEBUG_INFO_HEAD]);

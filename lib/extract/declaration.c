@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a variable's address to its place in the source. */
+/* From a variable's address to the source line that declares it. */
 #include "declaration.h"
 
 #include "dwarf_code.h"
@@ -36,7 +36,7 @@ static enum ux_code declaration_read(struct ux_declarations *d,
 				     const struct ux_dwarf_declared *declared,
 				     struct ux_declaration *ret, struct ux_error *err)
 {
-	const struct ux_range_set none = {0}; /* its files are asked for, not its rows */
+	const struct ux_range_set none = {0}; /* only its files are needed, not its rows */
 	struct ux_dwarf_context ctx;
 	struct ux_code_path path, last = {0};
 	const char *last_dir = NULL;

@@ -11,7 +11,7 @@ struct ux_declarations {
 	struct ux_object *object;
 	struct ux_debug_sections sections;
 	struct ux_dwarf_units units;
-	struct ux_dwarf_lines lines; /* files of the unit asked last */
+	struct ux_dwarf_lines lines; /* files of the unit that was read last */
 	struct ux_arena texts;
 };
 
@@ -20,7 +20,7 @@ enum ux_code ux_declarations_open(struct ux_declarations *d, struct ux_bytes fil
 				  struct ux_error *err) ux_must;
 void ux_declarations_close(struct ux_declarations *d);
 
-/* A place in the source; its texts live until the next question. */
+/* A line of the source; its texts live until the next lookup. */
 struct ux_declaration {
 	struct ux_code_file file;
 	uint64_t line;

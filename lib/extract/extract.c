@@ -31,17 +31,17 @@ static ux_extract_fn *extract_way(struct ux_bytes file)
 	return NULL;
 }
 
-bool ux_extract_takes(struct ux_bytes file)
+bool ux_extract_supports(struct ux_bytes file)
 {
 	return extract_way(file) != NULL;
 }
 
 enum ux_code ux_extract_check(struct ux_bytes file, struct ux_error *err)
 {
-	return ux_extract_takes(file) ? UX_OK : ux_elf_check(file, err);
+	return ux_extract_supports(file) ? UX_OK : ux_elf_check(file, err);
 }
 
-bool ux_extract_wants(const struct ux_extract_options *options, enum ux_source source)
+bool ux_extract_includes(const struct ux_extract_options *options, enum ux_source source)
 {
 	bool excluded = source == UX_SOURCE_DWARF && options->no_dwarf;
 	return !excluded && (options->without & 1u << source) == 0;

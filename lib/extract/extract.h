@@ -16,8 +16,8 @@ struct ux_extract_options {
 	unsigned threads;      /* 0: as many as there are processors */
 	uint64_t memory;       /* bytes of anonymous memory to stay under; 0: no bound */
 	const char *spill;     /* folder for what does not fit (unlinked files); NULL: /var/tmp */
-	struct ux_bytes split; /* files of split units (split_given.h); empty: none */
-	struct ux_bytes supplementary; /* the file dwz moved common entries to (supplementary.h);
+	struct ux_bytes split; /* files of split units (split_file.h); empty: none */
+	struct ux_bytes supplementary; /* the file dwz moved common entries to (debug_file.h);
 					  empty: none */
 	ux_gsym_write_at_fn *place; /* with the sink's context; NULL: the sink alone. Where a file
 				    can be written at any place, records need not be kept */
@@ -70,21 +70,21 @@ struct ux_extract_stats {
 	struct ux_error first_bad_source;
 };
 
-/* True for the kinds of files that ux_extract() reads, told by their first bytes. */
-bool ux_extract_takes(struct ux_bytes file);
+/* True for the kinds of files that ux_extract() reads, by their first bytes. */
+bool ux_extract_supports(struct ux_bytes file);
 
-/* The same; UX_EUNSUPPORTED says what the file starts with instead. */
+/* The same; the message of UX_EUNSUPPORTED has what the file starts with instead. */
 enum ux_code ux_extract_check(struct ux_bytes file, struct ux_error *err) ux_must;
 
-/* True when the options ask for that source. */
-bool ux_extract_wants(const struct ux_extract_options *options, enum ux_source source);
+/* True when the options include that source. */
+bool ux_extract_includes(const struct ux_extract_options *options, enum ux_source source);
 
 /*
  * Merges the DWARF and symbol tables of `debug` (empty: of `exe` itself) and of `exe` into one GSYM
  * with the identity of `exe`, and hands it to sink front to back. Same input, same bytes, at any
  * thread count. The addresses of an ET_REL count from its .text (docs/formats/relocatable.md).
  *
- * UX_ELIMIT: GSYM 1 was asked for and cannot hold it. UX_ECONFLICT: the build IDs of the two
+ * UX_ELIMIT: the options say GSYM 1, which cannot hold it. UX_ECONFLICT: the build IDs of the two
  * differ, or only one was linked. UX_ENOTFOUND: no symbols at all, or no such slice
  * or piece of GPU code. UX_EUNSUPPORTED: neither an ELF nor a Mach-O file, nor a fat binary. A
  * damaged unit costs that unit and is counted, never the file.

@@ -84,12 +84,12 @@ static enum ux_code read_symbols(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
 	struct ux_range_set text = ux_module_build_text(b);
-	bool symtab = ux_extract_wants(b->options, UX_SOURCE_SYMTAB);
+	bool symtab = ux_extract_includes(b->options, UX_SOURCE_SYMTAB);
 	if (symtab)
 		UX_TRY(read_table(j, err));
 	size_t told = b->symbols.size;
-	if (symtab || ux_extract_wants(b->options, UX_SOURCE_DWARF) ||
-	    ux_extract_wants(b->options, UX_SOURCE_PTX))
+	if (symtab || ux_extract_includes(b->options, UX_SOURCE_DWARF) ||
+	    ux_extract_includes(b->options, UX_SOURCE_PTX))
 		UX_TRY(read_section_names(j, err)); /* lines alone are of no function */
 	b->stats.found[UX_SOURCE_SYMTAB] = symtab && told == 0 ? b->symbols.size : told;
 	ux_code_symbols_sort(&b->symbols, &text);
@@ -149,9 +149,9 @@ static enum ux_code read_units(struct job *j, struct ux_error *err)
 	UX_TRY(ux_debug_sections_load(j->object, b->threads, b->spill, &j->sections, err));
 	b->stats.bad_relocs = j->sections.loss.count;
 	b->stats.first_bad_reloc = j->sections.loss.first;
-	if (ux_extract_wants(b->options, UX_SOURCE_DWARF))
+	if (ux_extract_includes(b->options, UX_SOURCE_DWARF))
 		UX_TRY(read_dwarf(j, err));
-	return ux_extract_wants(b->options, UX_SOURCE_PTX) ? read_ptx(j, err) : UX_OK;
+	return ux_extract_includes(b->options, UX_SOURCE_PTX) ? read_ptx(j, err) : UX_OK;
 }
 
 static uint64_t input_size(const struct job *j)

@@ -9,7 +9,7 @@ static enum ux_code macho_find_debug(struct ux_extraction *x, struct ux_error *e
 {
 	const struct ux_extract_options *o = x->build.options;
 	struct ux_id id = x->exe->format->id(x->exe);
-	if (!o->path || !ux_extract_wants(o, UX_SOURCE_DWARF) || ux_debug_sections_exist(x->exe))
+	if (!o->path || !ux_extract_includes(o, UX_SOURCE_DWARF) || ux_debug_sections_exist(x->exe))
 		return UX_OK;
 	return ux_dsym_find(&id, o->path, &x->found, err);
 }

@@ -84,7 +84,7 @@ static enum ux_code extraction_read_table(struct ux_extraction *x, const struct 
 		source == UX_SOURCE_DYNSYM ? UX_OBJECT_DYNSYM : UX_OBJECT_SYMTAB;
 	struct ux_code_symbols_found found;
 	size_t before = all->size;
-	if (!from || !ux_extract_wants(x->build.options, source))
+	if (!from || !ux_extract_includes(x->build.options, source))
 		return UX_OK;
 	UX_TRY(ux_code_symbols_read(from, table, x->exe, &text, all, &found, err));
 	x->build.stats.found[source] += all->size - before;
@@ -99,7 +99,7 @@ static enum ux_code extraction_read_inner(struct ux_extraction *x,
 {
 	const struct ux_object_format *format = x->exe->format;
 	struct ux_error why = UX_ERROR_INIT;
-	if (!format->inner || !ux_extract_wants(x->build.options, UX_SOURCE_DEBUGDATA))
+	if (!format->inner || !ux_extract_includes(x->build.options, UX_SOURCE_DEBUGDATA))
 		return UX_OK;
 	enum ux_code code = format->inner(x->exe, &x->inner, &why);
 	if (code == UX_OK)
@@ -116,7 +116,7 @@ static enum ux_code extraction_read_stubs(struct ux_extraction *x, const struct 
 	struct ux_module_build *b = &x->build;
 	struct ux_range_set text = ux_module_build_text(b);
 	size_t before = b->symbols.size;
-	if (!from || !ux_extract_wants(b->options, UX_SOURCE_PLT))
+	if (!from || !ux_extract_includes(b->options, UX_SOURCE_PLT))
 		return UX_OK;
 	UX_TRY(ux_code_symbols_read_stubs(from, &text, &b->extra, &b->symbols, err));
 	b->stats.found[UX_SOURCE_PLT] += b->symbols.size - before;
@@ -148,7 +148,7 @@ static enum ux_code extraction_read_symbols(struct ux_extraction *x, struct ux_e
 	ux_cleanup(ux_function_bounds_deinit) struct ux_function_bounds bounds = {
 		.complete = x->exe->format->starts != NULL,
 	};
-	if (ux_extract_wants(b->options, UX_SOURCE_BOUNDS))
+	if (ux_extract_includes(b->options, UX_SOURCE_BOUNDS))
 		UX_TRY(ux_function_bounds_read(x->exe, &text, &bounds, &bad, err));
 	ux_module_build_lost(b, &bad);
 	UX_TRY(extraction_read_table(x, x->debug, UX_SOURCE_SYMTAB, &full, err));
@@ -235,7 +235,7 @@ static enum ux_code extraction_read_units(struct ux_extraction *x, struct ux_err
 {
 	UX_TRY(ux_go_image_open(x->exe, &x->go.memory, err));
 	UX_TRY(ux_go_source_read(&x->go, &x->build, err));
-	if (ux_extract_wants(x->build.options, UX_SOURCE_DWARF))
+	if (ux_extract_includes(x->build.options, UX_SOURCE_DWARF))
 		UX_TRY(extraction_read_dwarf(x, err));
 	return ux_go_source_add(&x->go, &x->build, err);
 }

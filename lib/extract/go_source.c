@@ -32,7 +32,7 @@ enum ux_code ux_go_source_read(struct ux_go_source *go, struct ux_module_build *
 			       struct ux_error *err)
 {
 	struct ux_error reason = UX_ERROR_INIT;
-	if (!ux_extract_wants(build->options, UX_SOURCE_GOPCLNTAB))
+	if (!ux_extract_includes(build->options, UX_SOURCE_GOPCLNTAB))
 		return UX_OK;
 	enum ux_code code =
 		ux_gosym_open(&go->memory.image, &go->memory.hints, &go->tables, &reason);

@@ -31,7 +31,7 @@ enum ux_code ux_info_feed_next(struct ux_info_feed *feed, struct ux_error *err)
 	return ux_section_window_fill(feed->stream, end, err);
 }
 
-bool ux_info_feed_take(struct ux_info_feed *feed)
+bool ux_info_feed_advance(struct ux_info_feed *feed)
 {
 	struct ux_dwarf_units read = feed->units;
 	feed->units = feed->coming;
@@ -71,7 +71,7 @@ static bool text_keeper_copy_pieces(struct keeper *k, struct ux_piece *pieces, u
 	return ok;
 }
 
-enum ux_code ux_info_feed_keep_texts(const struct ux_info_feed *feed, struct ux_unit_pieces *unit,
+enum ux_code ux_info_feed_copy_texts(const struct ux_info_feed *feed, struct ux_unit_pieces *unit,
 				     struct ux_arena *arena, struct ux_error *err)
 {
 	struct keeper k = {.info = feed->sections->data[UX_DWARF_INFO], .arena = arena};

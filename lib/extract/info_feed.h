@@ -26,13 +26,13 @@ void ux_info_feed_close(struct ux_info_feed *feed);
  * One thread, while others read the units there are. UX_ECORRUPT: the section is damaged. */
 enum ux_code ux_info_feed_next(struct ux_info_feed *feed, struct ux_error *err) ux_must;
 
-/* Lets go of the units that were read and takes those that have come; false when none have. Nobody
- * reads meanwhile. */
-bool ux_info_feed_take(struct ux_info_feed *feed);
+/* Releases the units that were read and goes on to the next wave; false when there is none. No
+ * thread may read units during the call. */
+bool ux_info_feed_advance(struct ux_info_feed *feed);
 
 /* Copies what of a unit's names and paths is in .debug_info into the arena, to outlive it. Any
  * thread. */
-enum ux_code ux_info_feed_keep_texts(const struct ux_info_feed *feed, struct ux_unit_pieces *unit,
+enum ux_code ux_info_feed_copy_texts(const struct ux_info_feed *feed, struct ux_unit_pieces *unit,
 				     struct ux_arena *arena, struct ux_error *err) ux_must;
 
 #endif

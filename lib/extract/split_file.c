@@ -1,16 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of split units. */
+/* Files of split units (.dwo): those that are looked for, and those that were given. */
 #include "split_file.h"
 
+#include "ar_member.h"
 #include "hash.h"
 
 #include <pthread.h>
 
+/* --- files of split units --------------------------------------------------------------------- */
+
 /* A file by one of the paths that lead to it. */
-struct place {
-	char *path; /* malloc'ed; NULL: the place is free */
+struct split_slot {
+	char *path; /* malloc'ed; NULL: the slot is free */
 	uint64_t hash;
-	uint64_t used; /* when it was asked for last */
+	uint64_t used; /* the clock at its last use */
 	struct ux_split_file *file;
 };
 
@@ -18,9 +21,9 @@ struct ux_split_cache {
 	const struct ux_dwarf_sections *linked;
 	const char *spill;
 	pthread_mutex_t lock; /* guards all below, and the files' holders */
-	struct place places[UX_SPLIT_FILES_KEPT];
+	struct split_slot slots[UX_SPLIT_FILES_KEPT];
 	uint64_t clock;
-	uint64_t inflated; /* of the files in places, each as often as it is there */
+	uint64_t inflated; /* of the files in slots, each as often as it is there */
 };
 
 void ux_split_file_close(struct ux_split_file *f)
@@ -111,19 +114,20 @@ struct ux_split_cache *ux_split_cache_create(const struct ux_dwarf_sections *lin
 	return c;
 }
 
-/* Lets go of one hold; the last one's file is returned, to be destroyed without the lock. */
+/* Drops one reference; the file is returned when it was the last, to be destroyed without the
+ * lock. */
 static struct ux_split_file *split_file_unref(struct ux_split_file *f)
 {
 	return f && --f->holders == 0 ? f : NULL;
 }
 
-/* Makes the place free. */
-static struct ux_split_file *split_slot_clear(struct ux_split_cache *c, struct place *p)
+/* Frees the slot. */
+static struct ux_split_file *split_slot_clear(struct ux_split_cache *c, struct split_slot *p)
 {
 	struct ux_split_file *f = p->file;
 	c->inflated -= f ? f->inflated : 0;
 	free(p->path);
-	*p = (struct place){0};
+	*p = (struct split_slot){0};
 	return split_file_unref(f);
 }
 
@@ -131,14 +135,14 @@ struct ux_split_cache *ux_split_cache_destroy(struct ux_split_cache *c)
 {
 	if (!c)
 		return NULL;
-	for (size_t i = 0; i < ux_countof(c->places); i++)
-		split_file_destroy(split_slot_clear(c, &c->places[i]));
+	for (size_t i = 0; i < ux_countof(c->slots); i++)
+		split_file_destroy(split_slot_clear(c, &c->slots[i]));
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 	return NULL;
 }
 
-static struct ux_split_file *split_slot_ref(struct ux_split_cache *c, struct place *p)
+static struct ux_split_file *split_slot_ref(struct ux_split_cache *c, struct split_slot *p)
 {
 	p->used = ++c->clock;
 	p->file->holders++;
@@ -148,8 +152,8 @@ static struct ux_split_file *split_slot_ref(struct ux_split_cache *c, struct pla
 static struct ux_split_file *split_cache_find_path(struct ux_split_cache *c, const char *path,
 						   uint64_t hash)
 {
-	for (size_t i = 0; i < ux_countof(c->places); i++) {
-		struct place *p = &c->places[i];
+	for (size_t i = 0; i < ux_countof(c->slots); i++) {
+		struct split_slot *p = &c->slots[i];
 		if (p->path && p->hash == hash && strcmp(p->path, path) == 0)
 			return split_slot_ref(c, p);
 	}
@@ -160,8 +164,8 @@ static struct ux_split_file *split_cache_find_path(struct ux_split_cache *c, con
 static struct ux_split_file *split_cache_find_file(struct ux_split_cache *c,
 						   const struct ux_mapping *file)
 {
-	for (size_t i = 0; i < ux_countof(c->places); i++) {
-		struct place *p = &c->places[i];
+	for (size_t i = 0; i < ux_countof(c->slots); i++) {
+		struct split_slot *p = &c->slots[i];
 		if (p->path && p->file->file.dev == file->dev && p->file->file.ino == file->ino &&
 		    p->file->file.mtime_ns == file->mtime_ns &&
 		    p->file->file.bytes.size == file->bytes.size)
@@ -170,22 +174,22 @@ static struct ux_split_file *split_cache_find_file(struct ux_split_cache *c,
 	return NULL;
 }
 
-/* The place to be had next: a free one, else that of what was not asked for the longest. */
-static struct place *split_cache_oldest(struct ux_split_cache *c)
+/* The slot to be used next: a free one, else the one that was not used for the longest time. */
+static struct split_slot *split_cache_oldest(struct ux_split_cache *c)
 {
-	struct place *oldest = &c->places[0];
-	for (size_t i = 1; i < ux_countof(c->places); i++)
-		if (c->places[i].used < oldest->used)
-			oldest = &c->places[i];
+	struct split_slot *oldest = &c->slots[0];
+	for (size_t i = 1; i < ux_countof(c->slots); i++)
+		if (c->slots[i].used < oldest->used)
+			oldest = &c->slots[i];
 	return oldest;
 }
 
-static struct place *split_cache_oldest_inflated(struct ux_split_cache *c,
-						 const struct ux_split_file *but)
+static struct split_slot *split_cache_oldest_inflated(struct ux_split_cache *c,
+						      const struct ux_split_file *but)
 {
-	struct place *oldest = NULL;
-	for (size_t i = 0; i < ux_countof(c->places); i++) {
-		struct place *p = &c->places[i];
+	struct split_slot *oldest = NULL;
+	for (size_t i = 0; i < ux_countof(c->slots); i++) {
+		struct split_slot *p = &c->slots[i];
 		if (p->path && p->file->inflated > 0 && p->file != but &&
 		    (!oldest || p->used < oldest->used))
 			oldest = p;
@@ -195,28 +199,27 @@ static struct place *split_cache_oldest_inflated(struct ux_split_cache *c,
 
 UX_VEC(file_vec, struct ux_split_file *);
 
-/* Keeps the file, which the caller holds, for the next who asks for the path. What has to go for
- * it is in gone. */
+/* Adds the file, which the caller has a reference to. What is evicted for it is in evicted. */
 static enum ux_code split_cache_insert(struct ux_split_cache *c, const char *path, uint64_t hash,
-				       struct ux_split_file *file, struct file_vec *gone,
+				       struct ux_split_file *file, struct file_vec *evicted,
 				       struct ux_error *err)
 {
 	char *copy = strdup(path);
-	if (!copy || !file_vec_reserve(gone, UX_SPLIT_FILES_KEPT + 1)) {
+	if (!copy || !file_vec_reserve(evicted, UX_SPLIT_FILES_KEPT + 1)) {
 		free(copy);
 		return ux_error_nomem(err);
 	}
-	struct place *p = split_cache_oldest(c);
-	gone->data[gone->size++] = split_slot_clear(c, p);
-	*p = (struct place){.path = copy, .hash = hash, .file = file};
+	struct split_slot *p = split_cache_oldest(c);
+	evicted->data[evicted->size++] = split_slot_clear(c, p);
+	*p = (struct split_slot){.path = copy, .hash = hash, .file = file};
 	(void)split_slot_ref(c, p);
 	c->inflated += file->inflated;
 	while (c->inflated > UX_SPLIT_INFLATED_KEPT && (p = split_cache_oldest_inflated(c, file)))
-		gone->data[gone->size++] = split_slot_clear(c, p);
+		evicted->data[evicted->size++] = split_slot_clear(c, p);
 	return UX_OK;
 }
 
-/* Maps what is at path; *ret is somebody's who had it first, or new and held once. */
+/* Maps what is at path; *ret is a file that was open before, or new with one reference. */
 static enum ux_code split_cache_open(struct ux_split_cache *c, const char *path,
 				     struct ux_split_file **ret, struct ux_error *err)
 {
@@ -237,11 +240,11 @@ static enum ux_code split_cache_open(struct ux_split_cache *c, const char *path,
 	return code;
 }
 
-enum ux_code ux_split_cache_take(struct ux_split_cache *c, const char *path,
-				 struct ux_split_file **ret, struct ux_error *err)
+enum ux_code ux_split_cache_get(struct ux_split_cache *c, const char *path,
+				struct ux_split_file **ret, struct ux_error *err)
 {
 	uint64_t hash = ux_hash_bytes(ux_bytes_cstr(path));
-	ux_cleanup(file_vec_deinit) struct file_vec gone = {0};
+	ux_cleanup(file_vec_deinit) struct file_vec evicted = {0};
 	pthread_mutex_lock(&c->lock);
 	*ret = split_cache_find_path(c, path, hash);
 	pthread_mutex_unlock(&c->lock);
@@ -249,19 +252,133 @@ enum ux_code ux_split_cache_take(struct ux_split_cache *c, const char *path,
 		return UX_OK;
 	UX_TRY(split_cache_open(c, path, ret, err));
 	pthread_mutex_lock(&c->lock);
-	enum ux_code code = split_cache_insert(c, path, hash, *ret, &gone, err);
+	enum ux_code code = split_cache_insert(c, path, hash, *ret, &evicted, err);
 	pthread_mutex_unlock(&c->lock);
-	for (size_t i = 0; i < gone.size; i++)
-		split_file_destroy(gone.data[i]);
+	for (size_t i = 0; i < evicted.size; i++)
+		split_file_destroy(evicted.data[i]);
 	if (code != UX_OK)
-		ux_split_cache_give(c, *ret);
+		ux_split_cache_release(c, *ret);
 	return code;
 }
 
-void ux_split_cache_give(struct ux_split_cache *c, struct ux_split_file *file)
+void ux_split_cache_release(struct ux_split_cache *c, struct ux_split_file *file)
 {
 	pthread_mutex_lock(&c->lock);
-	struct ux_split_file *gone = split_file_unref(file);
+	struct ux_split_file *evicted = split_file_unref(file);
 	pthread_mutex_unlock(&c->lock);
-	split_file_destroy(gone);
+	split_file_destroy(evicted);
+}
+
+/* --- files of split units that are at hand ---------------------------------------------------- */
+
+static struct ux_split_file *split_given_destroy(struct ux_split_file *file)
+{
+	if (file)
+		ux_split_file_close(file);
+	free(file);
+	return NULL;
+}
+
+void ux_split_given_close(struct ux_split_given *given)
+{
+	for (size_t i = 0; i < given->files.size; i++)
+		split_given_destroy(given->files.data[i]);
+	ux_split_file_vec_deinit(&given->files);
+	ux_split_location_vec_deinit(&given->locations);
+	given->package = UX_BYTES_NONE;
+}
+
+static enum ux_code split_given_is_package(struct ux_bytes file, bool *ret_is_package,
+					   struct ux_error *err)
+{
+	ux_cleanup(ux_object_closep) struct ux_object *object = NULL;
+	const struct ux_object_choice any = {0};
+	struct ux_section index;
+	enum ux_code code = ux_object_elf.open(file, &any, &object, NULL);
+	*ret_is_package =
+		code == UX_OK && ux_object_section_find(object, ".debug_cu_index", &index);
+	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
+}
+
+static enum ux_code split_given_add(struct ux_split_given *given, struct ux_bytes bytes,
+				    const struct ux_dwarf_sections *linked, const char *spill,
+				    struct ux_error *reason, struct ux_error *err)
+{
+	bool is_package = false;
+	UX_TRY(split_given_is_package(bytes, &is_package, err));
+	if (is_package) {
+		if (given->package.size == 0)
+			given->package = bytes;
+		return UX_OK;
+	}
+	struct ux_split_file *file = calloc(1, sizeof(*file));
+	if (!file)
+		return ux_error_nomem(err);
+	enum ux_code code = ux_split_file_read(file, bytes, linked, spill, reason);
+	if (code == UX_OK && ux_split_file_vec_append(&given->files, file))
+		return UX_OK;
+	code = code == UX_OK ? UX_ENOMEM : code;
+	split_given_destroy(file);
+	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
+}
+
+static int split_location_compare(const void *a, const void *b)
+{
+	const struct ux_split_location *x = a, *y = b;
+	if (x->dwo_id != y->dwo_id)
+		return x->dwo_id < y->dwo_id ? -1 : 1;
+	return x->file < y->file ? -1 : x->file > y->file;
+}
+
+static enum ux_code split_given_index(struct ux_split_given *given, struct ux_error *err)
+{
+	for (size_t i = 0; i < given->files.size; i++) {
+		const struct ux_dwarf_split_ids *ids = &given->files.data[i]->ids;
+		for (size_t k = 0; k < ids->count; k++) {
+			struct ux_split_location location = {ids->list[k].id, (uint32_t)i};
+			if (!ux_split_location_vec_append(&given->locations, location))
+				return ux_error_nomem(err);
+		}
+	}
+	if (given->locations.size > 0)
+		qsort(given->locations.data, given->locations.size, sizeof(*given->locations.data),
+		      split_location_compare);
+	return UX_OK;
+}
+
+enum ux_code ux_split_given_open(struct ux_split_given *given, struct ux_bytes bytes,
+				 const struct ux_dwarf_sections *linked, const char *spill,
+				 struct ux_error *reason, struct ux_error *err)
+{
+	uint64_t at = 0;
+	if (!ux_ar_is(bytes)) {
+		UX_TRY(split_given_add(given, bytes, linked, spill, reason, err));
+		return split_given_index(given, err);
+	}
+	for (;;) {
+		struct ux_error why = UX_ERROR_INIT;
+		struct ux_bytes member = UX_BYTES_NONE;
+		enum ux_code code = ux_ar_next(bytes, &at, &member, &why);
+		if (code != UX_OK) {
+			if (code != UX_ENOTFOUND && reason->code == UX_OK)
+				*reason = why;
+			return split_given_index(given, err);
+		}
+		UX_TRY(split_given_add(given, member, linked, spill, reason, err));
+	}
+}
+
+const struct ux_split_file *ux_split_given_find(const struct ux_split_given *given, uint64_t dwo_id)
+{
+	size_t lo = 0, hi = given->locations.size;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (given->locations.data[mid].dwo_id < dwo_id)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo == given->locations.size || given->locations.data[lo].dwo_id != dwo_id)
+		return NULL;
+	return given->files.data[given->locations.data[lo].file];
 }

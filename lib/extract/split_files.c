@@ -1,9 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files that hold a module's split units. */
+/* The files that hold a module's split units, and skeletons that stand for the same one. */
 #include "split_files.h"
+
+#include "vec.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
+
+/* --- the files that hold a module's split units ----------------------------------------------- */
 
 enum {
 	INDEX_MOST = 1u << 30, /* bytes of an inflated index: 32 million units */
@@ -102,14 +106,14 @@ void ux_split_files_close(struct ux_split_files *files)
 	*files = (struct ux_split_files){0};
 }
 
-/* Lets go of the unit's file, whatever it is; the copies of names stay known. */
+/* Releases the unit's file, whatever it is; the copies of names stay. */
 static void split_unit_release(struct ux_split_unit *u)
 {
 	if (u->ready)
 		ux_dwarf_names_deinit(&u->names);
 	u->ready = false;
 	if (u->shared)
-		ux_split_cache_give(u->cache, u->shared);
+		ux_split_cache_release(u->cache, u->shared);
 	u->shared = NULL;
 	u->given = NULL;
 	ux_split_file_close(&u->part);
@@ -158,14 +162,14 @@ static enum ux_code split_unit_from_given(struct ux_split_unit *u, const struct 
 	return ux_dwarf_split_open(&file->sections, &file->units, &file->ids, skeleton, ret, err);
 }
 
-/* Takes the .dwo file at path, unless it is at hand. UX_ENOTFOUND: there is none. */
+/* Gets the .dwo file at path, unless the unit has it already. UX_ENOTFOUND: there is none. */
 static enum ux_code split_unit_from_file(struct ux_split_unit *u, const struct ux_split_files *f,
 					 const char *path, struct ux_error *err)
 {
 	struct ux_split_file *file = NULL;
-	UX_TRY(ux_split_cache_take(f->cache, path, &file, err));
+	UX_TRY(ux_split_cache_get(f->cache, path, &file, err));
 	if (file == u->shared) {
-		ux_split_cache_give(f->cache, file);
+		ux_split_cache_release(f->cache, file);
 	} else {
 		split_unit_release(u);
 		u->cache = f->cache;
@@ -187,7 +191,7 @@ struct search {
 	struct ux_error *reason;
 };
 
-/* Takes the unit when `code`, the outcome of looking at one place, is UX_OK; true to stop there. */
+/* Notes `code`, the outcome of one candidate; true to stop there. */
 static bool split_search_outcome(struct search *s, enum ux_code code, const struct ux_error *why)
 {
 	if (code == UX_OK) {
@@ -280,7 +284,7 @@ enum ux_code ux_split_unit_open(struct ux_split_unit *unit, const struct ux_spli
 	return UX_OK;
 }
 
-enum ux_code ux_split_unit_keep_names(struct ux_split_unit *unit, struct ux_arena *arena,
+enum ux_code ux_split_unit_copy_names(struct ux_split_unit *unit, struct ux_arena *arena,
 				      struct ux_error *err)
 {
 	struct ux_dwarf_text_vec *list = &unit->names.list;
@@ -304,5 +308,59 @@ enum ux_code ux_split_unit_keep_names(struct ux_split_unit *unit, struct ux_aren
 			return ux_error_nomem(err);
 		list->data[i] = *known = copy;
 	}
+	return UX_OK;
+}
+
+/* --- skeletons that all stand for one split unit ---------------------------------------------- */
+
+struct skeleton {
+	uint64_t id;
+	size_t unit;
+};
+
+UX_VEC(skeleton_vec, struct skeleton);
+
+static int skeleton_compare(const void *x, const void *y)
+{
+	const struct skeleton *a = x, *b = y;
+	if (a->id != b->id)
+		return a->id < b->id ? -1 : 1;
+	return (a->unit > b->unit) - (a->unit < b->unit);
+}
+
+static bool skeleton_id(const struct ux_dwarf_sections *sections, const struct ux_dwarf_unit *unit,
+			uint64_t *ret)
+{
+	struct ux_dwarf_context ctx;
+	if (unit->version >= 5) {
+		*ret = unit->dwo_id;
+		return unit->type == DW_UT_skeleton;
+	}
+	if (unit->end - unit->off > UX_SKELETON_MOST ||
+	    ux_dwarf_context_open(sections, unit, NULL, &ctx, NULL) != UX_OK)
+		return false;
+	*ret = ctx.dwo_id;
+	return ux_dwarf_is_skeleton(&ctx);
+}
+
+enum ux_code ux_split_duplicates_find(const struct ux_dwarf_sections *sections,
+				      const struct ux_dwarf_units *units, bool **ret,
+				      struct ux_error *err)
+{
+	ux_cleanup(skeleton_vec_deinit) struct skeleton_vec list = {0};
+	ux_cleanup(ux_free_ptr) bool *duplicates = calloc(units->count + 1, sizeof(*duplicates));
+	if (!duplicates)
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < units->count; i++) {
+		struct skeleton s = {.unit = i};
+		if (skeleton_id(sections, &units->list[i], &s.id) && !skeleton_vec_append(&list, s))
+			return ux_error_nomem(err);
+	}
+	if (list.size > 1)
+		qsort(list.data, list.size, sizeof(*list.data), skeleton_compare);
+	for (size_t i = UX_SPLIT_DUPLICATES_MOST; i < list.size; i++)
+		if (list.data[i].id == list.data[i - UX_SPLIT_DUPLICATES_MOST].id)
+			duplicates[list.data[i].unit] = true;
+	*ret = ux_take(&duplicates);
 	return UX_OK;
 }

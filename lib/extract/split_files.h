@@ -6,7 +6,8 @@
 #include "arena.h"
 #include "dwarf_name.h"
 #include "dwarf_split.h"
-#include "split_given.h"
+#include "dwarf_unit.h"
+#include "split_file.h"
 
 #include <limits.h>
 
@@ -31,7 +32,7 @@ struct ux_split_files {
 bool ux_split_package_path(const char *debug_path, const char *module_path, char ret[PATH_MAX]);
 
 /*
- * Takes what is given (split_given.h; empty: nothing). With a path looks for the package, too.
+ * Takes what is given (split_file.h; empty: nothing). With a path looks for the package, too.
  * linked and paths (either may be NULL) must outlive files; spill as for
  * ux_debug_sections_load(). A package that is damaged is `reason`, not a failure. UX_ENOMEM.
  */
@@ -76,9 +77,25 @@ enum ux_code ux_split_unit_open(struct ux_split_unit *unit, const struct ux_spli
 				struct ux_error *reason, struct ux_error *err) ux_must;
 
 /* Copies the names that unit->names lists into arena, each text once: the file goes, they stay. */
-enum ux_code ux_split_unit_keep_names(struct ux_split_unit *unit, struct ux_arena *arena,
+enum ux_code ux_split_unit_copy_names(struct ux_split_unit *unit, struct ux_arena *arena,
 				      struct ux_error *err) ux_must;
 
 void ux_split_unit_close(struct ux_split_unit *unit);
+
+enum {
+	/* Skeletons of one ID whose split unit is read; an object that is linked twice makes two.
+	 * Thousands in a hostile file would read it thousands of times. */
+	UX_SPLIT_DUPLICATES_MOST = 4,
+	UX_SKELETON_MOST = 512, /* bytes of a unit that is likely to be a skeleton */
+};
+
+/*
+ * Sets (*ret)[i] for each unit i whose ID that many units before it have; *ret is malloc'ed, the
+ * caller's. Opens the units of DWARF 4 that may be skeletons, whose ID is in their entry.
+ * UX_ENOMEM.
+ */
+enum ux_code ux_split_duplicates_find(const struct ux_dwarf_sections *sections,
+				      const struct ux_dwarf_units *units, bool **ret,
+				      struct ux_error *err) ux_must;
 
 #endif

@@ -7,7 +7,6 @@
 #include "elf_ids.h"
 #include "elf_symbols.h"
 #include "extract.h"
-#include "supplementary.h"
 
 enum {
 	PAGE = 4096, /* no system's pages are smaller */

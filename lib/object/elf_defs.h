@@ -3,7 +3,7 @@
 #ifndef UX_ELF_DEFS_H
 #define UX_ELF_DEFS_H
 
-/* Places in e_ident, and what stands there. */
+/* Offsets in e_ident, and the values there. */
 enum {
 	EI_MAG0 = 0,
 	EI_CLASS = 4,

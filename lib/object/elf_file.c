@@ -76,7 +76,7 @@ static enum ux_code elf_read_header(struct ux_elf *elf, struct header *h, struct
 	ux_cur_skip(&c, EI_NIDENT);
 	elf->type = ux_cur_u16(&c);
 	elf->machine = ux_cur_u16(&c);
-	ux_cur_skip(&c, 4); /* e_version: nobody ever counted on */
+	ux_cur_skip(&c, 4); /* e_version: there has only been 1 */
 	elf->entry = elf_word(&c, elf->is64);
 	*h = (struct header){.segments.what = "program headers",
 			     .sections.what = "section headers"};
@@ -91,7 +91,7 @@ static enum ux_code elf_read_header(struct ux_elf *elf, struct header *h, struct
 	return ux_cur_status(&c, err);
 }
 
-/* Checks that the table lies in the file; its count is then a safe size. */
+/* Checks that the table is inside of the file; its count is then a safe size. */
 static enum ux_code elf_check_table(const struct ux_elf *elf, const struct table *t, size_t record,
 				    struct ux_error *err)
 {

@@ -56,7 +56,7 @@ struct ux_elf {
  * Reads header and tables. UX_EUNSUPPORTED: not an ELF at all (the message says what was found);
  * UX_ECORRUPT: an ELF whose tables leave the file. The extensions for 65,280 sections and more
  * (SHN_XINDEX, PN_XNUM) are read. A section whose content leaves the file is only an error when it
- * is asked for. Sections of an ET_REL and of a cubin are given addresses (elf_file.h).
+ * is read. Sections of an ET_REL and of a cubin are given addresses (ux_elf_layout()).
  */
 enum ux_code ux_elf_open(struct ux_elf *elf, struct ux_bytes file, struct ux_error *err) ux_must;
 void ux_elf_close(struct ux_elf *elf);
@@ -64,7 +64,7 @@ void ux_elf_close(struct ux_elf *elf);
 /* True when the first four bytes say so. */
 bool ux_elf_is(struct ux_bytes file);
 
-/* The same; UX_EUNSUPPORTED tells what the file starts with instead. */
+/* The same; the message of UX_EUNSUPPORTED has what the file starts with instead. */
 enum ux_code ux_elf_check(struct ux_bytes file, struct ux_error *err) ux_must;
 
 /* The first section of that name, or NULL. */
@@ -95,7 +95,7 @@ const struct ux_elf_segment *ux_elf_first_load(const struct ux_elf *elf);
 
 /*
  * Where the code of an ET_REL begins while we work on it. People count its addresses from 0; inside
- * they begin up here, so that a place in the debug information which no relocation touched (0, a
+ * they begin up here, so that an address in the debug information which no relocation set (0, a
  * tombstone, what `ld -r` left of a dropped group) is never mistaken for the first function. A
  * 32-bit address still has 3 GiB left.
  */
@@ -109,8 +109,8 @@ const struct ux_elf_segment *ux_elf_first_load(const struct ux_elf *elf);
  * that would leave the address space gets UINT64_MAX and holds no code.
  *
  * A cubin (EM_CUDA), linked or not, has all of its code sections at 0, and the driver puts each
- * where it likes: there a code section's addr is its place in the file, which every reader of the
- * file can tell without another one's help. One that leaves the file gets UINT64_MAX.
+ * where it likes: there the addr of a code section is its offset in the file, which every reader of
+ * the file computes alike. One that leaves the file gets UINT64_MAX.
  */
 void ux_elf_layout(struct ux_elf *elf);
 

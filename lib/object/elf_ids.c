@@ -8,7 +8,7 @@
 /*
  * Notes (gABI, "Note Section"): sizes of owner and content, type, 4 bytes each in both classes;
  * then the owner with its NUL, padding, the content, padding. The gABI asks for padding to 8 in
- * 64-bit files; nobody did that until .note.gnu.property, which says so by its alignment.
+ * 64-bit files; no producer did that until .note.gnu.property, whose alignment says so.
  */
 void ux_elf_notes_init(struct ux_elf_notes *it, struct ux_bytes bytes, uint64_t align, bool swap,
 		       const char *section)
@@ -81,12 +81,12 @@ enum ux_code ux_elf_notes_of_segment(const struct ux_elf *elf, const struct ux_e
  */
 struct search {
 	struct ux_id_set *found;
-	uint64_t left; /* bytes that this round may still read */
+	uint64_t left; /* bytes that this round may still read: its budget */
 	enum ux_code damage;
 	struct ux_error damage_err;
 };
 
-/* Takes the IDs out of a walk over notes, unless one of their type is known. */
+/* Adds the IDs of the notes, unless one of their type was found before. */
 static enum ux_code ids_add_notes(struct search *s, struct ux_elf_notes *it, struct ux_error *err)
 {
 	const struct ux_elf_note *note;
@@ -102,7 +102,7 @@ static enum ux_code ids_add_notes(struct search *s, struct ux_elf_notes *it, str
 	return UX_OK;
 }
 
-/* Takes the bytes of a walk off this round's account. */
+/* Charges the bytes of a walk to this round; false when that would read too many. */
 static bool ids_charge(struct search *s, const struct ux_elf_notes *it)
 {
 	uint64_t size = ux_cur_left(&it->cur);

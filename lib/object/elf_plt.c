@@ -21,7 +21,7 @@ UX_VEC(target_vec, struct ux_object_stub);
 struct plt {
 	const struct ux_elf *elf;
 	const struct ux_elf_stub_machine *machine;
-	struct ux_elf_stub_place place;
+	struct ux_elf_stub_context context;
 	struct ux_elf_symbols symbols;
 	struct slot_vec slots;     /* by pc, once all are there */
 	struct slot_vec entries;   /* those of calls, in the order of their table */
@@ -195,7 +195,7 @@ static const char *plt_choice_find(const struct plt *p, uint64_t pc)
 								    : NULL;
 }
 
-/* Names the stub; false when its slot is none, or nobody knows what for. */
+/* Names the stub; false when its slot is none, or has no name. */
 static bool plt_name_stub(struct plt *p, const struct ux_elf_stub_code *code, bool jumps_only,
 			  struct ux_object_stub *stub)
 {
@@ -243,7 +243,7 @@ static enum ux_code plt_scan(struct plt *p, struct ux_bytes code, uint64_t pc, b
 		struct ux_elf_stub_code found = {0};
 		struct ux_object_stub stub = {.pc = pc + off};
 		struct ux_bytes rest = ux_bytes(code.data + off, code.size - off);
-		if (!p->machine->decode(&p->place, rest, stub.pc, &found) || found.size == 0 ||
+		if (!p->machine->decode(&p->context, rest, stub.pc, &found) || found.size == 0 ||
 		    !plt_name_stub(p, &found, in_text, &stub)) {
 			off += step;
 			continue;
@@ -294,12 +294,12 @@ static enum ux_code plt_scan_all(struct plt *p, struct ux_error *err)
 
 /*
  * The code of first calls on 64-bit PowerPC, which a tag of the dynamic section finds: one for each
- * relocation of a call, in their order, all jumping to one place.
+ * relocation of a call, in their order, all jumping to one address.
  */
 static enum ux_code plt_read_first_calls(struct plt *p, struct ux_error *err)
 {
 	enum {
-		GLINK_AHEAD = 32 /* bytes that the tag's place is before the first one */
+		GLINK_AHEAD = 32 /* bytes from the tag's address to the first one */
 	};
 	const struct ux_elf *elf = p->elf;
 	uint64_t glink = elf->machine == EM_PPC64 ? ux_elf_dynamic_find(elf, DT_PPC64_GLINK) : 0;
@@ -311,7 +311,7 @@ static enum ux_code plt_read_first_calls(struct plt *p, struct ux_error *err)
 		struct ux_elf_stub_code found = {.by_entry = true, .entry = i};
 		struct ux_object_stub stub = {.pc = pc};
 		uint64_t to = 0;
-		if (!ux_elf_stub_first_call(&p->place, rest, pc, i, &found.size, &to) ||
+		if (!ux_elf_stub_first_call(&p->context, rest, pc, i, &found.size, &to) ||
 		    (i > 0 && to != finder))
 			break;
 		finder = to;
@@ -355,7 +355,7 @@ enum ux_code ux_elf_plt_read(const struct ux_elf *elf, struct ux_object_stubs *o
 	ux_cleanup(plt_deinit) struct plt p = {
 		.elf = elf,
 		.machine = machine,
-		.place = {elf->swap, elf->is64, plt_got(elf)},
+		.context = {elf->swap, elf->is64, plt_got(elf)},
 		.left = 2 * (uint64_t)elf->file.size,
 		.out = out,
 	};

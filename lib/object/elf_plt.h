@@ -16,25 +16,25 @@ enum ux_code ux_elf_plt_read(const struct ux_elf *elf, struct ux_object_stubs *o
 			     struct ux_error *err) ux_must;
 
 /* Where code is looked for stubs, and what its instructions count from. */
-struct ux_elf_stub_place {
+struct ux_elf_stub_context {
 	bool swap;
 	bool is64;
 	uint64_t got; /* what i386 keeps in ebx and PowerPC in r2 */
 };
 
-/* What the instructions at a place say. */
+/* What the instructions at an address do. */
 struct ux_elf_stub_code {
 	uint64_t slot;  /* pc of what is loaded */
-	uint64_t entry; /* in place of it: number of the relocation that is to be resolved */
+	uint64_t entry; /* instead of it: number of the relocation that is to be resolved */
 	bool by_entry;
 	uint32_t size; /* bytes that were understood; there may be padding behind them */
 };
 
 /*
- * Reads a stub at the beginning of code, whose first byte is at pc. False: it is none. That it is
- * one is only sure when the slot is known to be one.
+ * Reads a stub at the beginning of code, whose first byte is at pc. False: there is no stub. A
+ * stub is only certain when its slot is a known one.
  */
-typedef bool ux_elf_stub_fn(const struct ux_elf_stub_place *place, struct ux_bytes code,
+typedef bool ux_elf_stub_fn(const struct ux_elf_stub_context *context, struct ux_bytes code,
 			    uint64_t pc, struct ux_elf_stub_code *ret);
 
 struct ux_elf_stub_machine {
@@ -53,7 +53,7 @@ struct ux_elf_stub_machine {
  * calls: a jump to *ret_to, which finds the function. The first ABI says the number before it, so
  * that is checked; the second one counts the jumps. False: there is none. *ret_size is in bytes.
  */
-bool ux_elf_stub_first_call(const struct ux_elf_stub_place *place, struct ux_bytes code,
+bool ux_elf_stub_first_call(const struct ux_elf_stub_context *context, struct ux_bytes code,
 			    uint64_t pc, uint64_t index, uint32_t *ret_size, uint64_t *ret_to);
 
 /* NULL: nothing is known of that machine (EM_*). */

@@ -178,14 +178,14 @@ const struct ux_elf_reloc_kind *ux_elf_reloc_kind_find(uint16_t machine, uint32_
  * Relocations applied to a copy of their section.
  *
  * Three tables (gABI, "Relocation"; "CREL" proposal of 2024, as LLVM 19 writes it):
- *   SHT_REL    offset, info; the addend stands in the place
+ *   SHT_REL    offset, info; the addend is in the relocated bytes
  *   SHT_RELA   offset, info, addend
  *   SHT_CREL   ULEB128 header: count * 8 + has-addend * 4 + shift; then an entry a relocation: a
  *              byte with flags and the low bits of the distance to the next offset, an ULEB128 with
  *              the rest of it, SLEB128 distances of symbol, type and addend as flagged
  */
 enum {
-	ULEB_MOST = 16, /* bytes of a place: ten hold 64 bits, and some to pad */
+	ULEB_MOST = 16, /* bytes that are relocated: ten hold 64 bits, and some pad */
 };
 
 /* One relocation, whichever table it is from. */
@@ -193,7 +193,7 @@ struct entry {
 	uint64_t off;
 	uint64_t symbol;
 	uint32_t type;
-	bool in_place; /* the addend stands in the place */
+	bool in_place; /* the addend is in the relocated bytes */
 	uint64_t addend;
 };
 
@@ -240,10 +240,10 @@ static bool reloc_apply_fixed(struct reloc *r, const struct ux_elf_reloc_kind *k
 			      const struct entry *e, uint64_t value)
 {
 	unsigned n = kind->bits < 8 ? 1 : kind->bits / 8;
-	struct ux_bytes place = UX_BYTES_NONE;
-	if (!ux_bytes_sub(ux_bytes(r->data, r->size), e->off, n, &place))
+	struct ux_bytes field = UX_BYTES_NONE;
+	if (!ux_bytes_sub(ux_bytes(r->data, r->size), e->off, n, &field))
 		return false;
-	struct ux_cur c = ux_cur_make(place, NULL, r->elf->swap);
+	struct ux_cur c = ux_cur_make(field, NULL, r->elf->swap);
 	uint64_t old = ux_cur_uint(&c, n);
 	if (e->in_place)
 		value += old;
@@ -255,8 +255,8 @@ static bool reloc_apply_fixed(struct reloc *r, const struct ux_elf_reloc_kind *k
 }
 
 /* An ULEB128, whose length stays: what the assembler left is long enough for the distance. False
- * when it does not end in the section, or is so long that nobody means it: thousands of relocations
- * for one run of 0x80 must not cost the square of the file. */
+ * when it does not end in the section, or is longer than any producer makes it: thousands of
+ * relocations for one run of 0x80 must not cost the square of the file. */
 static bool reloc_apply_uleb(struct reloc *r, const struct ux_elf_reloc_kind *kind,
 			     const struct entry *e, uint64_t value)
 {

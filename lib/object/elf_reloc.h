@@ -9,19 +9,19 @@
 
 enum ux_elf_reloc_op {
 	UX_RELOC_NONE, /* nothing, or nothing that says where code is: offsets of thread-locals */
-	UX_RELOC_SET,  /* the place becomes symbol + addend */
-	UX_RELOC_ADD,  /* symbol + addend is added to the place */
-	UX_RELOC_SUB,  /* it is taken off the place */
+	UX_RELOC_SET,  /* the field becomes symbol + addend */
+	UX_RELOC_ADD,  /* symbol + addend is added to the field */
+	UX_RELOC_SUB,  /* it is subtracted from the field */
 };
 
 enum {
-	UX_RELOC_ULEB128 = 0, /* "bits" of a place that is an ULEB128, whose length stays */
+	UX_RELOC_ULEB128 = 0, /* "bits" of a field that is an ULEB128, whose length stays */
 };
 
 struct ux_elf_reloc_kind {
 	uint16_t type;
 	uint8_t op;   /* enum ux_elf_reloc_op */
-	uint8_t bits; /* of the place: 6 (the low ones of a byte), 8, 16, 24, 32, 64 */
+	uint8_t bits; /* of the field: 6 (the low ones of a byte), 8, 16, 24, 32, 64 */
 };
 
 /* NULL: not known for that machine (EM_*). */
@@ -34,7 +34,7 @@ bool ux_elf_section_has_relocs(const struct ux_elf *elf, const struct ux_elf_sec
 /*
  * ux_elf_section_load(), and every relocation of an ET_REL or a cubin for that section (SHT_REL,
  * SHT_RELA, SHT_CREL) applied to a copy, which is spilled like an inflated one. Symbols count as
- * elf_file.h places their sections. *loss is set. UX_ECORRUPT: a table of relocations that is
+ * elf_file.h lays out their sections. *loss is set. UX_ECORRUPT: a table of relocations that is
  * none, leaves the file or has no symbol table.
  */
 enum ux_code ux_elf_section_load_relocated(const struct ux_elf *elf,

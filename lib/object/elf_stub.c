@@ -7,9 +7,9 @@
 
 #include "cursor.h"
 
-static struct ux_cur stub_cursor(const struct ux_elf_stub_place *place, struct ux_bytes code)
+static struct ux_cur stub_cursor(const struct ux_elf_stub_context *context, struct ux_bytes code)
 {
-	return ux_cur_make(code, NULL, place->swap);
+	return ux_cur_make(code, NULL, context->swap);
 }
 
 /* The number in the low `bits` of v, whose sign is the highest of these. */
@@ -38,10 +38,10 @@ static bool stub_push(struct ux_cur *c, bool marked, uint32_t each, struct ux_el
 	return (marked || bound) && stub_match(c, UX_STR("\xe9"));
 }
 
-static bool stub_x86_64(const struct ux_elf_stub_place *place, struct ux_bytes code, uint64_t pc,
-			struct ux_elf_stub_code *ret)
+static bool stub_x86_64(const struct ux_elf_stub_context *context, struct ux_bytes code,
+			uint64_t pc, struct ux_elf_stub_code *ret)
 {
-	struct ux_cur c = stub_cursor(place, code);
+	struct ux_cur c = stub_cursor(context, code);
 	bool marked = stub_match(&c, UX_STR("\xf3\x0f\x1e\xfa")); /* endbr64 */
 	struct ux_cur peek = c;
 	bool push = stub_match(&peek, UX_STR("\x68"));
@@ -60,10 +60,10 @@ static bool stub_x86_64(const struct ux_elf_stub_place *place, struct ux_bytes c
 	return !c.failed;
 }
 
-static bool stub_386(const struct ux_elf_stub_place *place, struct ux_bytes code, uint64_t pc,
+static bool stub_386(const struct ux_elf_stub_context *context, struct ux_bytes code, uint64_t pc,
 		     struct ux_elf_stub_code *ret)
 {
-	struct ux_cur c = stub_cursor(place, code);
+	struct ux_cur c = stub_cursor(context, code);
 	(void)pc;
 	bool marked = stub_match(&c, UX_STR("\xf3\x0f\x1e\xfb")); /* endbr32 */
 	struct ux_cur peek = c;
@@ -75,7 +75,7 @@ static bool stub_386(const struct ux_elf_stub_place *place, struct ux_bytes code
 		bool absolute = stub_match(&c, UX_STR("\xff\x25"));
 		if (!absolute && !stub_match(&c, UX_STR("\xff\xa3"))) /* jmp *slot(%ebx) */
 			return false;
-		uint32_t base = absolute ? 0 : (uint32_t)place->got;
+		uint32_t base = absolute ? 0 : (uint32_t)context->got;
 		ret->slot = base + ux_cur_u32(&c); /* wraps as the machine does */
 		ret->slot = (uint32_t)ret->slot;
 	}
@@ -84,10 +84,10 @@ static bool stub_386(const struct ux_elf_stub_place *place, struct ux_bytes code
 }
 
 /* [bti c]; adrp x16, page; ldr x17, [x16, #rest]; ... */
-static bool stub_aarch64(const struct ux_elf_stub_place *place, struct ux_bytes code, uint64_t pc,
-			 struct ux_elf_stub_code *ret)
+static bool stub_aarch64(const struct ux_elf_stub_context *context, struct ux_bytes code,
+			 uint64_t pc, struct ux_elf_stub_code *ret)
 {
-	struct ux_cur c = stub_cursor(place, code);
+	struct ux_cur c = stub_cursor(context, code);
 	uint32_t first = ux_cur_u32(&c);
 	if (first == 0xd503245f) {
 		pc += 4;
@@ -159,10 +159,10 @@ static bool stub_thumb(struct ux_cur c, uint32_t pc, struct ux_elf_stub_code *re
 	return true;
 }
 
-static bool stub_arm(const struct ux_elf_stub_place *place, struct ux_bytes code, uint64_t pc,
+static bool stub_arm(const struct ux_elf_stub_context *context, struct ux_bytes code, uint64_t pc,
 		     struct ux_elf_stub_code *ret)
 {
-	struct ux_cur c = stub_cursor(place, code), whole = c;
+	struct ux_cur c = stub_cursor(context, code), whole = c;
 	uint32_t at = (uint32_t)pc, first = ux_cur_u32(&c);
 	if (first == 0x46c04778 || first == 0xe7fd4778) { /* bx pc, for those who call by Thumb */
 		at += 4;
@@ -180,17 +180,17 @@ static bool stub_arm(const struct ux_elf_stub_place *place, struct ux_bytes code
 }
 
 /* auipc t3, high; ld t3, low(t3); jalr t1, t3 */
-static bool stub_riscv(const struct ux_elf_stub_place *place, struct ux_bytes code, uint64_t pc,
+static bool stub_riscv(const struct ux_elf_stub_context *context, struct ux_bytes code, uint64_t pc,
 		       struct ux_elf_stub_code *ret)
 {
-	struct ux_cur c = stub_cursor(place, code);
+	struct ux_cur c = stub_cursor(context, code);
 	uint32_t high = ux_cur_u32(&c), load = ux_cur_u32(&c), jump = ux_cur_u32(&c);
 	if (c.failed || (high & 0xfff) != 0xe17 ||
-	    (load & 0xfffff) != (place->is64 ? 0xe3e03u : 0xe2e03u) || jump != 0x000e0367)
+	    (load & 0xfffff) != (context->is64 ? 0xe3e03u : 0xe2e03u) || jump != 0x000e0367)
 		return false;
 	ret->slot = pc + (uint64_t)stub_sign(high & 0xfffff000, 32) +
 		    (uint64_t)stub_sign(load >> 20, 12);
-	if (!place->is64)
+	if (!context->is64)
 		ret->slot = (uint32_t)ret->slot;
 	ret->size = (uint32_t)ux_cur_off(&c);
 	return true;
@@ -201,13 +201,13 @@ static bool stub_riscv(const struct ux_elf_stub_place *place, struct ux_bytes co
  * slot is a descriptor, so that r2 is loaded in between, and compared where it may not be filled
  * yet.
  */
-static bool stub_ppc64(const struct ux_elf_stub_place *place, struct ux_bytes code, uint64_t pc,
+static bool stub_ppc64(const struct ux_elf_stub_context *context, struct ux_bytes code, uint64_t pc,
 		       struct ux_elf_stub_code *ret)
 {
 	enum {
 		WORDS_MOST = 10
 	};
-	struct ux_cur c = stub_cursor(place, code);
+	struct ux_cur c = stub_cursor(context, code);
 	uint64_t high = 0;
 	unsigned base = 2;
 	bool loaded = false, moved = false;
@@ -221,7 +221,7 @@ static bool stub_ppc64(const struct ux_elf_stub_place *place, struct ux_bytes co
 			base = to;
 		} else if (!loaded && word >> 26 == 58 && (word & 3) == 0 && from == base &&
 			   to == 12) {
-			ret->slot = place->got + high + (uint64_t)stub_sign(word & 0xfffc, 16);
+			ret->slot = context->got + high + (uint64_t)stub_sign(word & 0xfffc, 16);
 			loaded = true;
 		} else if (word == 0x7d8903a6) {
 			moved = true;
@@ -238,10 +238,10 @@ static bool stub_ppc64(const struct ux_elf_stub_place *place, struct ux_bytes co
 }
 
 /* [li r0, index | lis r0, high; ori r0, r0, low]; b */
-bool ux_elf_stub_first_call(const struct ux_elf_stub_place *place, struct ux_bytes code,
+bool ux_elf_stub_first_call(const struct ux_elf_stub_context *context, struct ux_bytes code,
 			    uint64_t pc, uint64_t index, uint32_t *ret_size, uint64_t *ret_to)
 {
-	struct ux_cur c = stub_cursor(place, code);
+	struct ux_cur c = stub_cursor(context, code);
 	uint32_t word = ux_cur_u32(&c);
 	if (word == (0x38000000 | index) && index < 0x8000) {
 		word = ux_cur_u32(&c);
@@ -258,10 +258,10 @@ bool ux_elf_stub_first_call(const struct ux_elf_stub_place *place, struct ux_byt
 }
 
 /* larl %r1, slot; lg %r1, 0(%r1); br %r1 */
-static bool stub_s390(const struct ux_elf_stub_place *place, struct ux_bytes code, uint64_t pc,
+static bool stub_s390(const struct ux_elf_stub_context *context, struct ux_bytes code, uint64_t pc,
 		      struct ux_elf_stub_code *ret)
 {
-	struct ux_cur c = stub_cursor(place, code);
+	struct ux_cur c = stub_cursor(context, code);
 	if (!stub_match(&c, UX_STR("\xc0\x10")))
 		return false;
 	ret->slot = pc + 2 * (uint64_t)stub_sign(ux_cur_u32(&c), 32);

@@ -190,7 +190,7 @@ static struct ux_cur dynamic_cursor_at(const struct ux_elf *elf, uint64_t pc)
 	return ux_cur_make(ux_elf_bytes_at(elf, pc), "PT_DYNAMIC", elf->swap);
 }
 
-uint64_t ux_elf_dynamic_find(const struct ux_elf *elf, uint64_t wanted)
+uint64_t ux_elf_dynamic_find(const struct ux_elf *elf, uint64_t tag)
 {
 	const struct ux_elf_segment *d = NULL;
 	for (size_t i = 0; i < elf->n_segments && !d; i++)
@@ -202,10 +202,10 @@ uint64_t ux_elf_dynamic_find(const struct ux_elf *elf, uint64_t wanted)
 	unsigned word = elf->is64 ? 8 : 4;
 	uint64_t found = 0;
 	while (ux_cur_left(&c) >= 2 * word) {
-		uint64_t tag = ux_cur_uint(&c, word), value = ux_cur_uint(&c, word);
-		if (tag == DT_NULL)
+		uint64_t key = ux_cur_uint(&c, word), value = ux_cur_uint(&c, word);
+		if (key == DT_NULL)
 			break;
-		if (tag == wanted)
+		if (key == tag)
 			found = value;
 	}
 	return found;
@@ -289,7 +289,7 @@ enum {
 
 enum ux_code ux_elf_opd_open(const struct ux_elf *elf, struct ux_elf_opd *ret, struct ux_error *err)
 {
-	struct ux_reloc_loss loss; /* the TOC's: nobody asks for it */
+	struct ux_reloc_loss loss; /* the TOC's, which is not used */
 	*ret = (struct ux_elf_opd){0};
 	const struct ux_elf_section *s =
 		elf->machine == EM_PPC64 ? ux_elf_section_find(elf, ".opd") : NULL;

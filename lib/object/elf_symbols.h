@@ -53,7 +53,7 @@ uint64_t ux_elf_symbol_pc(const struct ux_elf *elf, const struct ux_elf_symbol *
 
 /*
  * Finds the dynamic symbols as the loader does: PT_DYNAMIC names the table, its strings and a hash
- * table, which tells how many symbols there are (gABI, "Dynamic Section"; DT_GNU_HASH). Without a
+ * table, which gives the number of symbols (gABI, "Dynamic Section"; DT_GNU_HASH). Without a
  * hash table they end where the strings begin. UX_ENOTFOUND: there are none; UX_ECORRUPT: what is
  * named lies in no segment. Symbols have no home section.
  */

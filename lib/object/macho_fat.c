@@ -6,7 +6,7 @@
 
 /* --- names of machines ------------------------------------------------------------------------ */
 
-/* A name for a machine; the first of each is the one that is told. */
+/* A name for a machine; the first of each is the one in messages. */
 static const struct {
 	const char *name;
 	uint32_t cpu;
@@ -99,7 +99,7 @@ const char *ux_macho_slices_list(const struct ux_macho_slices *slices,
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* The number of slices that a universal file has; 0: it is none. */
+/* The number of slices of a universal file; 0: it is not universal. */
 static uint32_t fat_count(struct ux_bytes file, bool *ret_is64)
 {
 	struct ux_cur c = ux_cur_make(file, NULL, __BYTE_ORDER__ != __ORDER_BIG_ENDIAN__);

@@ -263,17 +263,17 @@ enum ux_code ux_macho_section_bytes(const struct ux_macho *m, const struct ux_ma
 			   s->size, s->off, m->file.size);
 }
 
-enum ux_code ux_macho_place_bytes(const struct ux_macho *m, const struct ux_macho_place *place,
-				  size_t size, const char *what, struct ux_bytes *ret,
-				  struct ux_error *err)
+enum ux_code ux_macho_extent_bytes(const struct ux_macho *m, const struct ux_macho_extent *extent,
+				   size_t size, const char *what, struct ux_bytes *ret,
+				   struct ux_error *err)
 {
 	*ret = UX_BYTES_NONE;
 	/* Counts have 32 bits: no product of them wraps. */
-	if (place->count == 0 || ux_bytes_sub(m->file, place->off, place->count * size, ret))
+	if (extent->count == 0 || ux_bytes_sub(m->file, extent->off, extent->count * size, ret))
 		return UX_OK;
 	return ux_error_set(err, UX_ECORRUPT,
 			    "%s: %" PRIu64 " bytes at 0x%" PRIx64 " leave the file of %zu bytes",
-			    what, place->count * size, place->off, m->file.size);
+			    what, extent->count * size, extent->off, m->file.size);
 }
 
 const char *ux_macho_type_name(uint32_t type)

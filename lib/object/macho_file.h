@@ -37,8 +37,8 @@ struct ux_macho_segment {
 	uint32_t initprot; /* VM_PROT_* */
 };
 
-/* Where something lies in the slice, as a command says; not checked. count 0: there is none. */
-struct ux_macho_place {
+/* A part of the slice, as a command gives it; not checked. count 0: there is none. */
+struct ux_macho_extent {
 	uint64_t off;
 	uint64_t count; /* bytes or entries */
 };
@@ -54,10 +54,10 @@ struct ux_macho {
 	struct ux_id id;                   /* UX_ID_UUID; size 0 without LC_UUID */
 	bool encrypted;                    /* the code is (LC_ENCRYPTION_INFO with a cryptid) */
 	bool has_symtab;                   /* LC_SYMTAB was there */
-	struct ux_macho_place symbols;     /* entries */
-	struct ux_macho_place strings;     /* bytes */
-	struct ux_macho_place indirect;    /* entries: numbers of symbols, for stubs */
-	struct ux_macho_place starts;      /* bytes: LC_FUNCTION_STARTS */
+	struct ux_macho_extent symbols;    /* entries */
+	struct ux_macho_extent strings;    /* bytes */
+	struct ux_macho_extent indirect;   /* entries: numbers of symbols, for stubs */
+	struct ux_macho_extent starts;     /* bytes: LC_FUNCTION_STARTS */
 	struct ux_macho_section *sections; /* n_sect of a symbol counts them from 1 */
 	size_t n_sections;
 	struct ux_macho_segment *segments;
@@ -70,7 +70,7 @@ bool ux_macho_is(struct ux_bytes file);
 /*
  * Reads header and commands of one machine's file. UX_EUNSUPPORTED: not a Mach-O at all;
  * UX_ECORRUPT: commands that leave their area, or sections that leave their command. Contents are
- * only checked when they are asked for.
+ * only checked when they are read.
  */
 enum ux_code ux_macho_open(struct ux_macho *m, struct ux_bytes file, struct ux_error *err) ux_must;
 void ux_macho_close(struct ux_macho *m);
@@ -94,10 +94,10 @@ bool ux_macho_section_has_content(const struct ux_macho_section *s);
 enum ux_code ux_macho_section_bytes(const struct ux_macho *m, const struct ux_macho_section *s,
 				    struct ux_bytes *ret, struct ux_error *err) ux_must;
 
-/* The bytes of a place whose entries have `size` bytes each; what names it, for the message. */
-enum ux_code ux_macho_place_bytes(const struct ux_macho *m, const struct ux_macho_place *place,
-				  size_t size, const char *what, struct ux_bytes *ret,
-				  struct ux_error *err) ux_must;
+/* The bytes of a part whose entries have `size` bytes each; what names it, for the message. */
+enum ux_code ux_macho_extent_bytes(const struct ux_macho *m, const struct ux_macho_extent *extent,
+				   size_t size, const char *what, struct ux_bytes *ret,
+				   struct ux_error *err) ux_must;
 
 /* True when there are units of DWARF to read, under their plain or their compressed name. */
 bool ux_macho_has_dwarf(const struct ux_macho *m);

@@ -6,11 +6,11 @@ enum ux_code ux_macho_symbols_open(const struct ux_macho *m, struct ux_macho_sym
 				   struct ux_error *err)
 {
 	struct ux_macho_symbols it = {.macho = m, .count = m->symbols.count};
-	UX_TRY(ux_macho_place_bytes(m, &m->symbols,
-				    m->is64 ? MACHO_NLIST_64_SIZE : MACHO_NLIST_SIZE,
-				    "symbol table", &it.table, err));
-	UX_TRY(ux_macho_place_bytes(m, &m->strings, 1, "strings of the symbol table", &it.strings,
-				    err));
+	UX_TRY(ux_macho_extent_bytes(m, &m->symbols,
+				     m->is64 ? MACHO_NLIST_64_SIZE : MACHO_NLIST_SIZE,
+				     "symbol table", &it.table, err));
+	UX_TRY(ux_macho_extent_bytes(m, &m->strings, 1, "strings of the symbol table", &it.strings,
+				     err));
 	/* Up to the last NUL: then a name is terminated if it begins inside. */
 	const uint8_t *nul = it.strings.size ? memrchr(it.strings.data, 0, it.strings.size) : NULL;
 	it.strings.size = nul ? (size_t)(nul - it.strings.data) + 1 : 0;
@@ -54,7 +54,7 @@ enum ux_code ux_macho_starts_open(const struct ux_macho *m, struct ux_macho_star
 {
 	const struct ux_macho_segment *text = ux_macho_segment_find(m, "__TEXT");
 	struct ux_bytes list = UX_BYTES_NONE;
-	UX_TRY(ux_macho_place_bytes(m, &m->starts, 1, "starts of functions", &list, err));
+	UX_TRY(ux_macho_extent_bytes(m, &m->starts, 1, "starts of functions", &list, err));
 	*ret = (struct ux_macho_starts){
 		.cur = ux_cur_make(list, NULL, m->swap),
 		.pc = text ? text->vmaddr : 0,
@@ -80,8 +80,8 @@ enum ux_code ux_macho_stubs_open(const struct ux_macho *m, struct ux_macho_stubs
 {
 	struct ux_macho_stubs it = {0};
 	UX_TRY(ux_macho_symbols_open(m, &it.symbols, err));
-	UX_TRY(ux_macho_place_bytes(m, &m->indirect, 4, "indirect symbol table", &it.indirect,
-				    err));
+	UX_TRY(ux_macho_extent_bytes(m, &m->indirect, 4, "indirect symbol table", &it.indirect,
+				     err));
 	it.left = it.indirect.size / 4;
 	*ret = it;
 	return UX_OK;

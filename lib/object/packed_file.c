@@ -173,15 +173,16 @@ static void packed_zstd_free(ZSTD_DCtx **d)
 	ZSTD_freeDCtx(*d);
 }
 
-/* One frame, of a size that its header may tell, else found by trying. */
+/* One frame. Its header may have the size; else growing room finds it. */
 static enum ux_code packed_zstd_frame(ZSTD_DCtx *d, struct ux_bytes frame, uint64_t off,
 				      struct room *r, struct ux_error *err)
 {
-	unsigned long long told = ZSTD_getFrameContentSize(frame.data, frame.size);
-	if (told == ZSTD_CONTENTSIZE_ERROR)
+	unsigned long long claimed = ZSTD_getFrameContentSize(frame.data, frame.size);
+	if (claimed == ZSTD_CONTENTSIZE_ERROR)
 		return packed_broken("zstd", "damaged", off, err);
-	size_t want = told == ZSTD_CONTENTSIZE_UNKNOWN ? FIRST_RATIO * frame.size : (size_t)told;
-	if (told != ZSTD_CONTENTSIZE_UNKNOWN && told > r->most - r->size)
+	size_t want =
+		claimed == ZSTD_CONTENTSIZE_UNKNOWN ? FIRST_RATIO * frame.size : (size_t)claimed;
+	if (claimed != ZSTD_CONTENTSIZE_UNKNOWN && claimed > r->most - r->size)
 		return packed_too_large(r, err);
 	want = ux_max(want, (size_t)1);
 	for (;; want *= 2) {
@@ -194,7 +195,7 @@ static enum ux_code packed_zstd_frame(ZSTD_DCtx *d, struct ux_bytes frame, uint6
 			return UX_OK;
 		}
 		if (ZSTD_getErrorCode(n) != ZSTD_error_dstSize_tooSmall ||
-		    told != ZSTD_CONTENTSIZE_UNKNOWN)
+		    claimed != ZSTD_CONTENTSIZE_UNKNOWN)
 			return packed_broken("zstd", "damaged", off, err);
 	}
 }
@@ -219,14 +220,14 @@ static void packed_gzip_free(struct libdeflate_decompressor **d)
 	libdeflate_free_decompressor(*d);
 }
 
-/* The last four bytes tell the size of the last stream, if it is under 4 GiB and nobody lies. */
+/* The last four bytes are the size of the last stream, modulo 4 GiB: a first guess. */
 static size_t packed_gzip_guess(struct ux_bytes in)
 {
-	uint32_t told = 0;
+	uint32_t claimed = 0;
 	if (in.size >= 4)
 		for (size_t i = 0; i < 4; i++)
-			told |= (uint32_t)in.data[in.size - 4 + i] << 8 * i;
-	return ux_max((size_t)told, FIRST_RATIO * in.size);
+			claimed |= (uint32_t)in.data[in.size - 4 + i] << 8 * i;
+	return ux_max((size_t)claimed, FIRST_RATIO * in.size);
 }
 
 static enum ux_code packed_gzip(struct ux_bytes in, struct room *r, struct ux_error *err)
@@ -273,7 +274,7 @@ bool ux_packed_is(struct ux_bytes file)
 	return false;
 }
 
-/* Gives back what lies behind the bytes; ux_file_unmap() takes the pages of their size. */
+/* Unmaps what is behind the bytes; ux_file_unmap() takes the pages of their size. */
 static struct ux_bytes packed_room_steal(struct room *r)
 {
 	size_t used = (r->size + PAGE - 1) / PAGE * PAGE;

@@ -30,8 +30,8 @@ enum ux_code ux_xz_inflate(struct ux_bytes packed, const char *section, uint64_t
 bool ux_packed_is(struct ux_bytes file);
 
 /*
- * Puts what a compressed file holds in its place, in memory that ux_file_unmap() gives back; any
- * other file stays as it is. device, inode and time stay those of the file. Several streams one
+ * Replaces a compressed file by its content, in memory that ux_file_unmap() releases; any other
+ * file stays as it is. device, inode and time stay those of the file. Several streams one
  * behind the other are joined. UX_ELIMIT: more than 64 MiB and 32 times its size come out, or an xz
  * dictionary of over 64 MiB. UX_ECORRUPT: damaged or cut off, and the file is mapped as it was.
  * Source: The .xz File Format 1.1; RFC 8878; RFC 1952.

@@ -7,7 +7,6 @@
 #include "elf_file.h"
 #include "extract.h"
 #include "macho_fat.h"
-#include "supplementary.h"
 
 enum ux_code ux_opened_open(struct ux_opened *o, const struct ux_input *in, struct ux_error *err)
 {
@@ -74,7 +73,7 @@ static enum ux_code opened_files_open(struct files *f, struct ux_bytes exe, cons
 {
 	const char *from = input_is_given(&opts->debug) ? opts->debug.path : exe_path;
 	UX_TRY(opened_files_debug(&f->debug, &opts->debug, exe, err));
-	if (input_is_given(&opts->debug) && !ux_extract_takes(f->debug.bytes))
+	if (input_is_given(&opts->debug) && !ux_extract_supports(f->debug.bytes))
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "debug file is neither an ELF nor a Mach-O file");
 	if (!input_is_given(&opts->debug) && (opts->flags & UX_EXTRACT_FIND_DEBUG) != 0) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of a function's names is told. */
+/* Which of a function's names is used. */
 #include "function_name.h"
 
 enum {
@@ -93,7 +93,7 @@ static bool name_is_fortran(struct ux_bytes symbol, struct ux_bytes dwarf)
 }
 
 /* _Z1fi holds "1f": the mangled form of the short name f; so does _Z1fIiEvT_ of f<int>. */
-static bool name_is_mangled(struct ux_bytes symbol, struct ux_bytes dwarf)
+static bool name_is_mangled_form(struct ux_bytes symbol, struct ux_bytes dwarf)
 {
 	char length[24];
 	bool mangled = ux_bytes_starts(symbol, UX_STR("_Z")) ||
@@ -132,7 +132,7 @@ static bool name_is_go_instance(struct ux_bytes symbol, struct ux_bytes name)
 	       memcmp(symbol.data + symbol.size - tail, at + 4, tail) == 0;
 }
 
-/* f.abi0 of f: how Go's linker tells who calls f, which is no other f. */
+/* f.abi0 of f: how Go's linker marks the calling convention of f, which is the same f. */
 static bool name_is_go_abi(struct ux_bytes suffix)
 {
 	return ux_bytes_eq(suffix, UX_STR(".abi0")) || ux_bytes_eq(suffix, UX_STR(".abiinternal"));
@@ -148,7 +148,7 @@ static bool name_is_closer(struct ux_bytes symbol, struct ux_bytes dwarf)
 	if (symbol.size > dwarf.size && symbol.data[dwarf.size] == '.')
 		plain.size = dwarf.size; /* a clone: the rest says which */
 	return (plain.size < symbol.size && ux_bytes_eq(plain, dwarf)) ||
-	       name_is_structor(plain, dwarf) || name_is_mangled(symbol, dwarf) ||
+	       name_is_structor(plain, dwarf) || name_is_mangled_form(symbol, dwarf) ||
 	       name_is_fortran(plain, dwarf) || name_is_go_instance(symbol, dwarf);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of a function's names is told. */
+/* Which of a function's names is used. */
 #ifndef UX_FUNCTION_NAME_H
 #define UX_FUNCTION_NAME_H
 
@@ -10,7 +10,7 @@
  * DWARF's name, unless one of the n symbols at the same address (best first) says the same more
  * exactly:
  *
- *   DWARF            symbol             told
+ *   DWARF            symbol             used
  *   foo              foo.constprop.0    the symbol: a clone is another function
  *   foo              foo.cold           foo: the part that was split off is still foo
  *   f, f<int>        _Z1fi, _Z1fIiEvT_  the symbol: the linkage name that the compiler left out
@@ -25,7 +25,7 @@
  *
  * own: where in DWARF's name the function's own begins, behind what qualifies it; 0 when nothing
  * does.
- * A function that DWARF does not name takes the best symbol's. NULL when nobody names it. Text is
+ * A function that DWARF does not name takes the best symbol's. NULL when it has no name. Text is
  * made in arena only for names that end before their symbol does; *ret_nomem is set when that
  * fails.
  */

@@ -124,8 +124,8 @@ static void objects_and_other_machines_have_none(void **state)
 static const char *first_call(struct ux_bytes code, uint64_t index)
 {
 	static char text[64];
-	const struct ux_elf_stub_place place = {.swap = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
-						.is64 = true};
+	const struct ux_elf_stub_context place = {.swap = __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+						  .is64 = true};
 	uint32_t size = 0;
 	uint64_t to = 0;
 	if (!ux_elf_stub_first_call(&place, code, 0x1000, index, &size, &to))

@@ -2,7 +2,7 @@
 /* Skeletons that name a few files in turn; the files are opened once. */
 #include "test_extract.h"
 
-#include "split_given.h"
+#include "split_file.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
@@ -150,7 +150,7 @@ static void skeletons_may_name_files_in_turn(void **state)
 static struct ux_split_file *take(struct ux_split_cache *cache, const char *name)
 {
 	struct ux_split_file *file = NULL;
-	assert_int_equal(ux_split_cache_take(cache, path_of(name), &file, NULL), UX_OK);
+	assert_int_equal(ux_split_cache_get(cache, path_of(name), &file, NULL), UX_OK);
 	return file;
 }
 
@@ -168,19 +168,19 @@ static void a_file_is_opened_once_whatever_it_is_called(void **state)
 	assert_ptr_not_equal(a, b);
 	assert_ptr_equal(take(cache, "0.dwo"), a);
 	assert_ptr_equal(take(cache, "././0.dwo"), a);
-	ux_split_cache_give(cache, a);
-	ux_split_cache_give(cache, a);
-	ux_split_cache_give(cache, b);
+	ux_split_cache_release(cache, a);
+	ux_split_cache_release(cache, a);
+	ux_split_cache_release(cache, b);
 	assert_ptr_equal(take(cache, "1.dwo"), b);
-	ux_split_cache_give(cache, b);
-	assert_int_equal(ux_split_cache_take(cache, path_of("2"), &absent, NULL), UX_ENOTFOUND);
+	ux_split_cache_release(cache, b);
+	assert_int_equal(ux_split_cache_get(cache, path_of("2"), &absent, NULL), UX_ENOTFOUND);
 	write_file("bad.dwo", UX_STR("no ELF"));
 	struct ux_split_file *bad = take(cache, "bad.dwo");
 	assert_int_not_equal(bad->outcome.code, UX_OK);
-	ux_split_cache_give(cache, bad);
+	ux_split_cache_release(cache, bad);
 	assert_ptr_equal(take(cache, "bad.dwo"), bad); /* nor is a damaged one read again */
-	ux_split_cache_give(cache, bad);
-	ux_split_cache_give(cache, a);
+	ux_split_cache_release(cache, bad);
+	ux_split_cache_release(cache, a);
 	ux_split_cache_destroy(cache);
 }
 
@@ -195,14 +195,14 @@ static void what_is_held_stays_when_others_come(void **state)
 		char name[32];
 		snprintf(name, sizeof(name), "other%d.dwo", i);
 		write_file(name, UX_STR("no ELF"));
-		ux_split_cache_give(cache, take(cache, name));
+		ux_split_cache_release(cache, take(cache, name));
 		assert_int_equal(unlink(path_of(name)), 0);
 	}
 	assert_int_equal(held->ids.count, UNITS / FILES);
 	struct ux_split_file *again = take(cache, "0.dwo");
 	assert_ptr_not_equal(again, held); /* it had left the cache */
-	ux_split_cache_give(cache, held);
-	ux_split_cache_give(cache, again);
+	ux_split_cache_release(cache, held);
+	ux_split_cache_release(cache, again);
 	ux_split_cache_destroy(cache);
 }
 
@@ -213,9 +213,9 @@ static enum ux_code take_once(void *ctx)
 	struct ux_split_cache *cache = ux_split_cache_create(&linked, NULL);
 	if (!cache)
 		return UX_ENOMEM;
-	enum ux_code code = ux_split_cache_take(cache, ctx, &file, NULL);
+	enum ux_code code = ux_split_cache_get(cache, ctx, &file, NULL);
 	if (code == UX_OK)
-		ux_split_cache_give(cache, file);
+		ux_split_cache_release(cache, file);
 	ux_split_cache_destroy(cache);
 	return code;
 }
