@@ -16,7 +16,7 @@
 #include "sources_out.h"
 #include "symbols_out.h"
 #include "vec.h"
-#include "wanted.h"
+#include "address_filter.h"
 
 #include <unistd.h>
 
@@ -115,7 +115,7 @@ static enum ux_code look(struct explain *e, const char *path, const struct value
 			 uint32_t without, const struct pc_vec *pcs, struct view *ret,
 			 struct ux_error *err)
 {
-	ux_cleanup(ux_wanted_deinit) struct ux_wanted wanted = {0};
+	ux_cleanup(ux_address_filter_deinit) struct ux_address_filter filter = {0};
 	struct ux_extract_options how = {
 		.path = path,
 		.arch = v->arch,
@@ -123,14 +123,14 @@ static enum ux_code look(struct explain *e, const char *path, const struct value
 		.debug_path = e->files.debug.path,
 		.supplementary = e->files.supplementary.bytes,
 		.without = without,
-		.wanted = pcs ? &wanted : NULL,
+		.filter = pcs ? &filter : NULL,
 	};
-	if (pcs && !ux_wanted_init(&wanted, pcs->data, pcs->size))
+	if (pcs && !ux_address_filter_init(&filter, pcs->data, pcs->size))
 		return ux_error_nomem(err);
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ux_extract(e->file.bytes, e->files.debug.file.bytes, &how, keep,
 				       &ret->built, &ret->stats, &why);
-	bool nothing = wanted.narrowed && ret->built.size == 0;
+	bool nothing = filter.narrowed && ret->built.size == 0;
 	if (code == UX_OK && !nothing)
 		code = ux_gsym_open(&ret->gsym, ux_out_bytes(&ret->built), &why);
 	if (code == UX_ENOMEM)

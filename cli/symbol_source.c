@@ -92,16 +92,16 @@ static enum ux_code build_part(struct ux_symbol_source *s, const uint64_t *pcs, 
 {
 	struct ux_extract_stats stats = {0};
 	uint64_t before = processor_ms();
-	ux_wanted_deinit(&s->wanted);
-	if (!ux_wanted_init(&s->wanted, pcs, n))
+	ux_address_filter_deinit(&s->filter);
+	if (!ux_address_filter_init(&s->filter, pcs, n))
 		return ux_error_nomem(err);
-	s->options.wanted = &s->wanted;
+	s->options.filter = &s->filter;
 	enum ux_code code = extract(s, &stats, err);
-	s->options.wanted = NULL;
+	s->options.filter = NULL;
 	uint64_t ms = processor_ms() - before;
 	s->has_part = true;
 	s->parts_ms += ux_max(ms, (uint64_t)1);
-	s->whole = code == UX_OK && !s->wanted.narrowed;
+	s->whole = code == UX_OK && !s->filter.narrowed;
 	if (code == UX_OK && stats.split_units == 0)
 		ux_symbol_cache_spend(&s->cache, ms);
 	return code;
@@ -109,7 +109,7 @@ static enum ux_code build_part(struct ux_symbol_source *s, const uint64_t *pcs, 
 
 bool ux_symbol_source_has(const struct ux_symbol_source *s, uint64_t pc)
 {
-	return s->whole || (s->has_part && ux_wanted_has(&s->wanted, pc));
+	return s->whole || (s->has_part && ux_address_filter_covers(&s->filter, pc));
 }
 
 /* What reading everything is taken to cost. */
@@ -233,7 +233,7 @@ enum ux_code ux_symbol_source_open(struct ux_symbol_source *s, const char *path,
 void ux_symbol_source_close(struct ux_symbol_source *s)
 {
 	ux_out_deinit(&s->built);
-	ux_wanted_deinit(&s->wanted);
+	ux_address_filter_deinit(&s->filter);
 	ux_symbol_files_close(&s->files);
 	ux_symbol_cache_deinit(&s->cache);
 	free(s->path);

@@ -9,7 +9,7 @@
 #include "out.h"
 #include "symbol_cache.h"
 #include "symbol_files.h"
-#include "wanted.h"
+#include "address_filter.h"
 
 /* Zeroed = closed. gsym points into file, built or cached. */
 struct ux_symbol_source {
@@ -20,10 +20,10 @@ struct ux_symbol_source {
 	struct ux_symbol_cache cache;
 	char *path; /* malloc'ed: of file */
 	struct ux_extract_options options;
-	struct ux_wanted wanted; /* what gsym tells of, unless it is whole */
-	bool whole;              /* gsym tells of every address */
-	bool has_part;           /* a GSYM of a few addresses was made */
-	uint64_t parts_ms;       /* of processor time that went into such */
+	struct ux_address_filter filter; /* what gsym tells of, unless it is whole */
+	bool whole;                      /* gsym tells of every address */
+	bool has_part;                   /* a GSYM of a few addresses was made */
+	uint64_t parts_ms;               /* of processor time that went into such */
 	struct ux_gsym gsym;
 	struct ux_error
 		lost; /* of its debug files, see struct ux_symbol_files; code UX_OK: nothing */

@@ -87,8 +87,10 @@ static inline void fuzz_truths_of_lines(const struct ux_dwarf_lines *l,
 		fuzz_truth(rows[0].pc == q->lo && rows[q->count - 1].pc < q->hi);
 		for (size_t k = 1; k < q->count; k++)
 			fuzz_truth(rows[k - 1].pc < rows[k].pc);
-		fuzz_truth(ux_dwarf_lines_find(l, q->lo) == i);
-		fuzz_truth(ux_dwarf_lines_find(l, q->hi - 1) == i);
+		fuzz_truth(ux_code_lines_from(&(struct ux_code_lines[]){ux_dwarf_lines_view(l)}[0],
+					      q->lo) == i);
+		fuzz_truth(ux_code_lines_from(&(struct ux_code_lines[]){ux_dwarf_lines_view(l)}[0],
+					      q->hi - 1) == i);
 		end = q->hi;
 	}
 	/* overlapping sequences may be there twice */
@@ -96,7 +98,9 @@ static inline void fuzz_truths_of_lines(const struct ux_dwarf_lines *l,
 	for (size_t i = 0; i < l->whole.size; i++) {
 		const struct ux_code_sequence *q = &l->whole.data[i];
 		fuzz_truth(i == 0 || l->whole.data[i - 1].off < q->off);
-		fuzz_truth(ux_dwarf_lines_sequence(l, q->off, q->lo) == q);
+		fuzz_truth(
+			ux_code_lines_sequence(&(struct ux_code_lines[]){ux_dwarf_lines_view(l)}[0],
+					       q->off, q->lo) == q);
 		fuzz_truth(l->rows.data[q->first].pc == q->lo);
 	}
 	for (uint64_t file = 0; file < l->files.size + 2; file++) {

@@ -17,34 +17,42 @@ enum {
 	PLACES_MOST = 64, /* of a function that are compared */
 };
 
+/* Where the function begins, which is the only one of the unit. */
+static uint64_t start_of(const struct ux_gosym_code *c)
+{
+	return c->ranges.data[c->functions.data[0].range_first].lo;
+}
+
 static void check_rows(const struct ux_gosym_code *c)
 {
+	uint64_t lo = start_of(c);
 	for (size_t i = 0; i < c->rows.size; i++) {
-		fuzz_truth(c->rows.data[i].off < c->size);
-		fuzz_truth(i == 0 ? c->rows.data[i].off == 0
-				  : c->rows.data[i - 1].off < c->rows.data[i].off);
+		fuzz_truth(c->rows.data[i].pc - lo < c->size);
+		fuzz_truth(i == 0 ? c->rows.data[i].pc == lo
+				  : c->rows.data[i - 1].pc < c->rows.data[i].pc);
 	}
 }
 
 /* True when one of the call's ranges holds all of [lo, hi). */
-static bool holds(const struct ux_gosym_code *c, const struct ux_gosym_inline *call, uint32_t lo,
-		  uint32_t hi)
+static bool holds(const struct ux_gosym_code *c, const struct ux_code_inline *call, uint64_t lo,
+		  uint64_t hi)
 {
-	const struct ux_gosym_range *r = c->ranges.data + call->range_first;
+	const struct ux_range *r = c->ranges.data + call->range_first;
 	for (uint32_t i = 0; i < call->range_count; i++)
 		if (r[i].lo <= lo && hi <= r[i].hi)
 			return true;
 	return false;
 }
 
-static void check_ranges(const struct ux_gosym_code *c, const struct ux_gosym_inline *call,
-			 const struct ux_gosym_inline *parent)
+static void check_ranges(const struct ux_gosym_code *c, const struct ux_code_inline *call,
+			 const struct ux_code_inline *parent)
 {
 	fuzz_truth(call->range_count > 0);
 	fuzz_truth((uint64_t)call->range_first + call->range_count <= c->ranges.size);
-	const struct ux_gosym_range *r = c->ranges.data + call->range_first;
+	const struct ux_range *r = c->ranges.data + call->range_first;
 	for (uint32_t i = 0; i < call->range_count; i++) {
-		fuzz_truth(r[i].lo < r[i].hi && r[i].hi <= c->size);
+		fuzz_truth(r[i].lo < r[i].hi && r[i].lo >= start_of(c) &&
+			   r[i].hi <= start_of(c) + c->size);
 		fuzz_truth(i == 0 || r[i - 1].hi < r[i].lo);
 		fuzz_truth(!parent || holds(c, parent, r[i].lo, r[i].hi));
 	}
@@ -52,11 +60,12 @@ static void check_ranges(const struct ux_gosym_code *c, const struct ux_gosym_in
 
 static void check_calls(const struct ux_gosym_code *c)
 {
-	const struct ux_gosym_inline *open[UX_GOSYM_DEPTH_MOST + 2] = {NULL};
+	const struct ux_code_inline *open[UX_GOSYM_DEPTH_MOST + 2] = {NULL};
 	for (size_t i = 0; i < c->inlines.size; i++) {
-		const struct ux_gosym_inline *call = &c->inlines.data[i];
+		const struct ux_code_inline *call = &c->inlines.data[i];
 		fuzz_truth(call->depth >= 1 && call->depth <= UX_GOSYM_DEPTH_MOST);
-		fuzz_truth(call->name && call->name[0] != '\0');
+		fuzz_truth(call->name < c->names.size && c->names.data[call->name][0] != '\0');
+		fuzz_truth(call->call_file < c->files.size);
 		fuzz_truth(call->depth == 1 || open[call->depth - 1]);
 		check_ranges(c, call, open[call->depth - 1]);
 		open[call->depth] = call;
@@ -71,8 +80,8 @@ static size_t by_tree(const struct ux_gosym_code *c, uint32_t place,
 	size_t n = 0;
 	for (size_t i = 0; i < c->inlines.size; i++)
 		if (c->inlines.data[i].depth == n + 1 &&
-		    holds(c, &c->inlines.data[i], place, place + 1))
-			names[n++] = c->inlines.data[i].name;
+		    holds(c, &c->inlines.data[i], start_of(c) + place, start_of(c) + place + 1))
+			names[n++] = c->names.data[c->inlines.data[i].name];
 	return n;
 }
 
@@ -90,7 +99,7 @@ static size_t by_walk(const struct ux_gosym *g, const struct ux_gosym_function *
 		      const char *names[UX_GOSYM_DEPTH_MOST])
 {
 	size_t n = 0;
-	int32_t index = ux_gosym_steps_at(&c->calls, place);
+	int32_t index = ux_gosym_steps_at(&c->call_steps, place);
 	for (unsigned hops = 0; index >= 0 && hops < 2 * UX_GOSYM_DEPTH_MOST; hops++) {
 		struct ux_gosym_call call;
 		fuzz_truth(ux_gosym_call_read(g, f, (uint32_t)index, &call));
@@ -98,7 +107,7 @@ static size_t by_walk(const struct ux_gosym *g, const struct ux_gosym_function *
 			fuzz_truth(n < UX_GOSYM_DEPTH_MOST);
 			names[n++] = call.name;
 		}
-		index = ux_gosym_steps_at(&c->calls, call.place);
+		index = ux_gosym_steps_at(&c->call_steps, call.place);
 		if ((call.parent < 0 && call.parent != UX_GOSYM_NO_PARENT) ||
 		    is_node(c, call.parent))
 			index = call.parent;
@@ -144,7 +153,8 @@ static void read_functions(const struct ux_gosym *g)
 		fuzz_truth(ux_gosym_image_is_code(g->image, f.lo, f.hi));
 		fuzz_truth(f.lo >= end || g->module.n_sections > 1);
 		end = f.hi;
-		fuzz_truth(ux_gosym_code_read(g, &f, &code, NULL) == UX_OK);
+		fuzz_truth(ux_gosym_code_begin(&code, g));
+		fuzz_truth(ux_gosym_code_add(&code, &f, NULL) == UX_OK);
 		fuzz_truth(code.size > 0 && code.size <= f.hi - f.lo);
 		check_rows(&code);
 		check_calls(&code);

@@ -250,20 +250,33 @@ static enum ux_code read_table(struct ux_cur *c, bool is64, struct ux_cubin_line
 	return ux_cur_status(c, err);
 }
 
+/* The content of the table at c, which moves behind it. */
+static struct ux_cur table_at(struct ux_cur *c, bool *ret_is64, uint64_t *ret_length)
+{
+	*ret_length = ux_cur_u32(c);
+	*ret_is64 = *ret_length == UINT32_MAX;
+	if (*ret_is64)
+		*ret_length = ux_cur_u64(c);
+	return ux_cur_sub(c, *ret_length);
+}
+
+void ux_cubin_lines_skip(struct ux_cur *c)
+{
+	uint64_t length;
+	bool is64;
+	(void)table_at(c, &is64, &length);
+}
+
 enum ux_code ux_cubin_lines_read(struct ux_cur *c, struct ux_cubin_lines *lines,
 				 struct ux_error *err)
 {
+	bool is64;
 	lines->rows.size = lines->sequences.size = 0;
 	lines->files.size = lines->dirs.size = 0;
 	lines->version = 0;
-	uint64_t length = ux_cur_u32(c);
-	bool is64 = length == UINT32_MAX;
-	if (is64)
-		length = ux_cur_u64(c);
-	struct ux_cur table = ux_cur_sub(c, length);
+	struct ux_cur table = table_at(c, &is64, &lines->size);
 	UX_TRY(ux_cur_status(c, err));
-	lines->size = length;
-	if (length > TABLE_MOST)
+	if (lines->size > TABLE_MOST)
 		return ux_error_at(err, UX_ELIMIT, table.section, ux_cur_off(&table),
 				   "line table of over 256 MiB");
 	return read_table(&table, is64, lines, err);

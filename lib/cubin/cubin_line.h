@@ -56,6 +56,8 @@ struct ux_cubin_lines {
  */
 enum ux_code ux_cubin_lines_read(struct ux_cur *c, struct ux_cubin_lines *lines,
 				 struct ux_error *err) ux_must;
+/* Moves c behind the table there, or to its end when the length is damaged. */
+void ux_cubin_lines_skip(struct ux_cur *c);
 void ux_cubin_lines_deinit(struct ux_cubin_lines *lines);
 
 #endif

@@ -97,10 +97,10 @@ static void die_scopes_open(struct walk *w, uint32_t function, uint32_t inlines)
 		w->scopes[w->n_scopes++] = (struct scope){w->depth.now, function, inlines};
 }
 
-static bool function_is_known(const struct ux_dwarf_code *code, const struct ux_code_function *f)
+static bool function_is_skipped(const struct ux_dwarf_code *code, const struct ux_code_function *f)
 {
-	return code->is_told && f->range_count == 1 &&
-	       code->is_told(code->is_told_ctx, &code->ranges.data[f->range_first]);
+	return code->skip && f->range_count == 1 &&
+	       code->skip(code->skip_ctx, &code->ranges.data[f->range_first]);
 }
 
 /*
@@ -120,7 +120,7 @@ static enum ux_code die_walk_function(struct walk *w, const struct ux_dwarf_die 
 	if (live) {
 		UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, w->depth.now > 1, &f.name, w->err));
 		w->interleaved |= w->n_scopes > 0;
-		f.skipped = function_is_known(w->code, &f);
+		f.skipped = function_is_skipped(w->code, &f);
 		if (!ux_code_function_vec_append(&w->code->functions, f))
 			return ux_error_nomem(w->err);
 	}

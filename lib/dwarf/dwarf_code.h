@@ -19,8 +19,8 @@ struct ux_dwarf_code {
 	struct ux_range_vec ranges;
 	/* Asked about each function of one range: true when nobody wants more of it than its name
 	 * and range. NULL: everything is wanted. */
-	bool (*is_told)(void *ctx, const struct ux_range *range);
-	void *is_told_ctx;
+	bool (*skip)(void *ctx, const struct ux_range *range);
+	void *skip_ctx;
 	uint64_t bytes;      /* of the unit in .debug_info */
 	uint64_t bad_ranges; /* range lists that were cut short, kept as far as they went */
 };

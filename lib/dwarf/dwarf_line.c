@@ -321,36 +321,3 @@ bool ux_dwarf_lines_file(const struct ux_dwarf_lines *lines, uint64_t file,
 	};
 	return true;
 }
-
-const struct ux_code_sequence *ux_dwarf_lines_sequence(const struct ux_dwarf_lines *lines,
-						       uint64_t off, uint64_t pc)
-{
-	const struct ux_code_sequence *s = lines->whole.data;
-	size_t lo = 0, hi = lines->whole.size;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (s[mid].off < off)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	if (lo < lines->whole.size && s[lo].off == off)
-		return s[lo].lo <= pc && pc < s[lo].hi ? &s[lo] : NULL;
-	lo = ux_dwarf_lines_find(lines, pc);
-	s = lines->sequences.data;
-	return lo < lines->sequences.size && s[lo].off == off && s[lo].lo <= pc ? &s[lo] : NULL;
-}
-
-size_t ux_dwarf_lines_find(const struct ux_dwarf_lines *lines, uint64_t pc)
-{
-	const struct ux_code_sequence *s = lines->sequences.data;
-	size_t lo = 0, hi = lines->sequences.size;
-	while (lo < hi) {
-		size_t mid = lo + (hi - lo) / 2;
-		if (s[mid].hi <= pc)
-			lo = mid + 1;
-		else
-			hi = mid;
-	}
-	return lo;
-}

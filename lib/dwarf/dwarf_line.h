@@ -67,17 +67,19 @@ uint64_t ux_dwarf_lines_cost(const struct ux_dwarf_context *ctx, const struct ux
 bool ux_dwarf_lines_file(const struct ux_dwarf_lines *lines, uint64_t file,
 			 struct ux_code_path *ret);
 
-/*
- * The sequence whose program begins at off and that holds pc, with all its rows, also those that
- * another one has in `sequences`: of functions folded into one, each knows its own lines that way
- * (DW_AT_LLVM_stmt_sequence). NULL when there is none.
- */
-const struct ux_code_sequence *ux_dwarf_lines_sequence(const struct ux_dwarf_lines *lines,
-						       uint64_t off, uint64_t pc);
-
-/* The first sequence that ends behind pc: it holds pc, or is the next one. sequences.size when
- * none. */
-size_t ux_dwarf_lines_find(const struct ux_dwarf_lines *lines, uint64_t pc);
+/* The rows of a table, by address; good until it decodes another one. A sequence's `off` is where
+ * its program begins in .debug_line (DW_AT_LLVM_stmt_sequence). */
+ux_inline struct ux_code_lines ux_dwarf_lines_view(const struct ux_dwarf_lines *lines)
+{
+	return (struct ux_code_lines){
+		.rows = lines->rows.data,
+		.n_rows = lines->rows.size,
+		.sequences = lines->sequences.data,
+		.n_sequences = lines->sequences.size,
+		.whole = lines->whole.data,
+		.n_whole = lines->whole.size,
+	};
+}
 
 /* --- the program behind a header, dwarf_line_program.c ---------------------------------------- */
 

@@ -67,7 +67,7 @@ void ux_claims_forget(struct ux_claims *claims, uint8_t wave)
 	}
 }
 
-bool ux_claims_told(const struct ux_claims *claims, uint32_t unit, uint64_t start, uint64_t size)
+bool ux_claims_has(const struct ux_claims *claims, uint32_t unit, uint64_t start, uint64_t size)
 {
 	const _Atomic uint64_t *place = place_of(claims, start);
 	uint64_t now = place ? atomic_load_explicit(place, memory_order_relaxed) : 0;

@@ -40,6 +40,6 @@ void ux_claims_add(struct ux_claims *claims, uint32_t unit, uint64_t start, uint
 void ux_claims_forget(struct ux_claims *claims, uint8_t wave);
 
 /* True when a unit of an earlier wave, and with a lower number, has claimed just that range. */
-bool ux_claims_told(const struct ux_claims *claims, uint32_t unit, uint64_t start, uint64_t size);
+bool ux_claims_has(const struct ux_claims *claims, uint32_t unit, uint64_t start, uint64_t size);
 
 #endif

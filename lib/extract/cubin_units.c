@@ -1,67 +1,242 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The line tables of a cubin as units. */
+/* The line tables of a cubin as a reader of code. */
 #include "cubin_units.h"
 
 #include "cubin_calls.h"
-#include "cubin_parts.h"
 #include "order.h"
-#include "unit_cutter.h"
+
+/* --- the functions of a cubin, each address with the innermost one alone -----------------------
+ */
+
+/* A range that one function has for itself. */
+struct cubin_part {
+	uint64_t lo, hi; /* pc */
+	const struct ux_code_symbol *symbol;
+};
+
+UX_VEC(cubin_part_vec, struct cubin_part);
+
+/* Zeroed is empty. */
+struct cubin_parts {
+	struct cubin_part_vec list; /* ascending, disjoint */
+	uint32_t *later;            /* malloc'ed: of each, itself, or some later one when
+				       it has lines; one more at the end */
+};
+
+/* What a symbol covers; `rank` is its index among the settled ones, the best first. */
+struct symbol_span {
+	uint64_t lo, hi;
+	size_t rank;
+	const struct ux_code_symbol *symbol;
+};
+
+UX_VEC(span_vec, struct symbol_span);
+
+static int span_compare(const void *x, const void *y)
+{
+	const struct symbol_span *a = x, *b = y;
+	UX_ORDER(a->lo, b->lo);
+	UX_ORDER(b->hi, a->hi);
+	UX_ORDER(a->rank, b->rank);
+	return 0;
+}
+
+static bool cubin_spans_make(const struct ux_code_symbol_vec *symbols, struct span_vec *out)
+{
+	for (size_t i = 0; i < symbols->size; i++) {
+		const struct ux_code_symbol *s = &symbols->data[i];
+		struct symbol_span c = {s->start, s->start + s->size, i, s};
+		if (c.lo < c.hi && !span_vec_append(out, c))
+			return false;
+	}
+	if (out->size > 1)
+		qsort(out->data, out->size, sizeof(*out->data), span_compare);
+	return true;
+}
+
+/* [*pos, hi) is of span c; false when memory is short. */
+static bool cubin_parts_append(struct cubin_part_vec *list, uint64_t *pos, uint64_t hi,
+			       const struct symbol_span *c)
+{
+	struct cubin_part part = {*pos, hi, c->symbol};
+	if (*pos >= hi)
+		return true;
+	*pos = hi;
+	return cubin_part_vec_append(list, part);
+}
+
+/* The spans that hold the place at hand are open, the innermost last. */
+static bool cubin_parts_cut(const struct span_vec *spans, struct span_vec *open,
+			    struct cubin_part_vec *list)
+{
+	uint64_t pos = 0;
+	for (size_t i = 0; i <= spans->size; i++) {
+		const struct symbol_span *c = i < spans->size ? &spans->data[i] : NULL;
+		uint64_t lo = c ? c->lo : UINT64_MAX;
+		for (; open->size > 0 && open->data[open->size - 1].hi <= lo; open->size--)
+			if (!cubin_parts_append(list, &pos, open->data[open->size - 1].hi,
+						&open->data[open->size - 1]))
+				return false;
+		if (!c)
+			break;
+		const struct symbol_span *top = open->size > 0 ? &open->data[open->size - 1] : NULL;
+		if (top && top->lo == c->lo && top->hi == c->hi)
+			continue; /* another name of it */
+		if (top && !cubin_parts_append(list, &pos, lo, top))
+			return false;
+		pos = ux_max(pos, lo);
+		if (!span_vec_append(open, *c))
+			return false;
+	}
+	return true;
+}
+
+static void cubin_parts_deinit(struct cubin_parts *parts)
+{
+	cubin_part_vec_deinit(&parts->list);
+	free(parts->later);
+	*parts = (struct cubin_parts){0};
+}
+
+/*
+ * Cuts up what the symbols, which are settled, cover: of those that overlap the one that begins
+ * later, then the shorter, has the addresses. A kernel with a function inside of it becomes two or
+ * more parts.
+ */
+static enum ux_code cubin_parts_make(const struct ux_code_symbol_vec *symbols,
+				     struct cubin_parts *ret, struct ux_error *err)
+{
+	ux_cleanup(span_vec_deinit) struct span_vec spans = {0}, open = {0};
+	ux_cleanup(cubin_parts_deinit) struct cubin_parts made = {0};
+	if (!cubin_spans_make(symbols, &spans) || !cubin_parts_cut(&spans, &open, &made.list))
+		return ux_error_nomem(err);
+	made.later = calloc(made.list.size + 1, sizeof(*made.later));
+	if (!made.later)
+		return ux_error_nomem(err);
+	for (size_t i = 0; i <= made.list.size; i++)
+		made.later[i] = (uint32_t)i;
+	*ret = made;
+	made = (struct cubin_parts){0};
+	return UX_OK;
+}
+
+/* The first part from number i on that has no lines yet; the number of parts when there is none.
+ * Cheap also behind thousands that have. */
+static size_t cubin_parts_next_open(struct cubin_parts *parts, size_t i)
+{
+	uint32_t *later = parts->later;
+	while (later[i] != i) {
+		later[i] = later[later[i]]; /* half the way for whoever comes next */
+		i = later[i];
+	}
+	return i;
+}
+
+/* The first part that ends behind pc. */
+static size_t cubin_parts_find(const struct cubin_parts *parts, uint64_t pc)
+{
+	size_t lo = 0, hi = parts->list.size;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (parts->list.data[mid].hi <= pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* Part i has its lines. */
+static void cubin_parts_done(struct cubin_parts *parts, size_t i)
+{
+	parts->later[i] = (uint32_t)i + 1;
+}
+
+/* All that begin where a function of the collection does that has lines have theirs. */
+static void cubin_parts_done_by(struct cubin_parts *parts, const struct ux_collection *all)
+{
+	for (size_t u = 0; u < all->n_units; u++) {
+		const struct ux_unit_pieces *unit = &all->units[u];
+		for (uint32_t k = 0; k < unit->n_functions; k++) {
+			const struct ux_piece *p = &unit->functions[k];
+			size_t i = cubin_parts_find(parts, p->start);
+			if (p->draft.n_rows > 0 && i < parts->list.size &&
+			    parts->list.data[i].lo == p->start)
+				cubin_parts_done(parts, i);
+		}
+	}
+}
+
+/* --- one line table --------------------------------------------------------------------------- */
 
 /* Where a row begins; of several at one pc the last is in force. */
-struct place {
+struct row_start {
 	uint64_t pc;
 	uint32_t row; /* of its sequence */
 };
 
-UX_VEC(place_vec, struct place);
-UX_VEC(unit_vec, struct ux_unit_pieces);
+UX_VEC(row_start_vec, struct row_start);
+UX_VEC(cubin_name_vec, const char *);
 
-static uint64_t identity(uint32_t v)
+static uint64_t name_hash(uint32_t v)
 {
 	return ux_hash_u64(v);
 }
 
 #define SAME(a, b) ((a) == (b))
-UX_MAP(name_map, uint32_t, uint32_t, identity, SAME);
+UX_MAP(name_map, uint32_t, uint32_t, name_hash, SAME);
 
-/* Tables on their way to units; released whole. */
-struct maker {
+/* The tables of one section as a reader of code. Whatever it gives of a table stays in the vectors
+ * until the next one. */
+struct cubin_reader {
 	struct ux_module_build *build;
 	const struct ux_dwarf_sections *sections;
-	struct ux_cubin_parts parts;
-	struct ux_cubin_lines lines;
+	struct cubin_parts parts;
+	struct ux_cubin_lines table;
 	struct ux_cubin_calls calls;
-	struct place_vec places; /* of one sequence */
-	struct name_map numbers; /* of inlined functions: by their place in .debug_str */
-	struct ux_dwarf_names names;
-	struct ux_unit_cutter cutter;
-	struct unit_vec units;
+	struct row_start_vec starts; /* of one sequence */
+	struct name_map numbers;     /* of inlined functions: by their offset in .debug_str */
+	struct cubin_name_vec names;
+	struct ux_code_function_vec functions;
+	struct ux_code_inline_vec inlines;
+	struct ux_range_vec ranges;
+	struct ux_code_row_vec rows;
+	struct ux_code_sequence_vec sequences;
 	enum ux_source source; /* UX_SOURCE_DWARF or UX_SOURCE_PTX */
-	struct ux_bytes table; /* the section */
-	uint64_t origin;       /* of its tables' places, so that no two tables share one */
+	struct ux_bytes bytes; /* the section */
+	const char *section;   /* its name */
+	struct ux_cur cur;     /* behind the table at hand */
+	uint64_t off;          /* of that one */
+	uint64_t origin;       /* of its tables' offsets, so that no two tables share one */
 };
 
-static void maker_deinit(struct maker *m)
+enum {
+	NOTE_UNIT = 1, /* of a unit with functions (ux_code_unit.note) */
+};
+
+static void cubin_reader_deinit(struct cubin_reader *m)
 {
-	ux_cubin_parts_deinit(&m->parts);
-	ux_cubin_lines_deinit(&m->lines);
+	cubin_parts_deinit(&m->parts);
+	ux_cubin_lines_deinit(&m->table);
 	ux_cubin_calls_deinit(&m->calls);
-	place_vec_deinit(&m->places);
+	row_start_vec_deinit(&m->starts);
 	name_map_deinit(&m->numbers);
-	ux_dwarf_names_deinit(&m->names);
-	ux_unit_cutter_deinit(&m->cutter);
-	unit_vec_deinit(&m->units);
+	cubin_name_vec_deinit(&m->names);
+	ux_code_function_vec_deinit(&m->functions);
+	ux_code_inline_vec_deinit(&m->inlines);
+	ux_range_vec_deinit(&m->ranges);
+	ux_code_row_vec_deinit(&m->rows);
+	ux_code_sequence_vec_deinit(&m->sequences);
 }
 
-static bool add_name(struct maker *m, const char *text, uint32_t *ret)
+static bool cubin_add_name(struct cubin_reader *m, const char *text, uint32_t *ret)
 {
-	*ret = (uint32_t)m->names.list.size;
-	return ux_dwarf_text_vec_append(&m->names.list, text) &&
-	       ux_dwarf_own_vec_append(&m->names.own, 0);
+	*ret = (uint32_t)m->names.size;
+	return cubin_name_vec_append(&m->names, text);
 }
 
 /* The number of an inlined function's name. */
-static bool number_of(struct maker *m, uint32_t off, uint32_t *ret)
+static bool cubin_name_number(struct cubin_reader *m, uint32_t off, uint32_t *ret)
 {
 	bool fresh = false;
 	uint32_t *slot = name_map_insert(&m->numbers, off, &fresh);
@@ -73,35 +248,35 @@ static bool number_of(struct maker *m, uint32_t off, uint32_t *ret)
 					   : NULL;
 		if (!text)
 			*slot = UX_CODE_NO_NAME;
-		else if (!add_name(m, text, slot))
+		else if (!cubin_add_name(m, text, slot))
 			return false;
 	}
 	*ret = *slot;
 	return true;
 }
 
-static int by_pc(const void *x, const void *y)
+static int row_start_compare(const void *x, const void *y)
 {
-	const struct place *a = x, *b = y;
+	const struct row_start *a = x, *b = y;
 	UX_ORDER(a->pc, b->pc);
 	UX_ORDER(a->row, b->row);
 	return 0;
 }
 
 /* The rows of s that are in force somewhere, by pc. */
-static bool order_rows(struct maker *m, const struct ux_cubin_sequence *s)
+static bool cubin_order_rows(struct cubin_reader *m, const struct ux_cubin_sequence *s)
 {
-	const struct ux_cubin_row *rows = m->lines.rows.data + s->first;
-	struct place_vec *p = &m->places;
+	const struct ux_cubin_row *rows = m->table.rows.data + s->first;
+	struct row_start_vec *p = &m->starts;
 	bool sorted = true;
 	p->size = 0;
 	for (uint32_t i = 0; i < s->count; i++) {
 		sorted &= i == 0 || rows[i].pc >= rows[i - 1].pc;
-		if (!place_vec_append(p, (struct place){rows[i].pc, i}))
+		if (!row_start_vec_append(p, (struct row_start){rows[i].pc, i}))
 			return false;
 	}
 	if (!sorted)
-		qsort(p->data, p->size, sizeof(*p->data), by_pc);
+		qsort(p->data, p->size, sizeof(*p->data), row_start_compare);
 	size_t kept = 0;
 	for (size_t i = 0; i < p->size; i++) {
 		if (kept > 0 && p->data[kept - 1].pc == p->data[i].pc)
@@ -114,33 +289,33 @@ static bool order_rows(struct maker *m, const struct ux_cubin_sequence *s)
 }
 
 /* The sequence's rows for the cutter. */
-static bool give_rows(struct maker *m, const struct ux_cubin_sequence *s)
+static bool cubin_add_rows(struct cubin_reader *m, const struct ux_cubin_sequence *s)
 {
-	struct ux_dwarf_lines *out = &m->cutter.lines;
-	const struct ux_cubin_row *rows = m->lines.rows.data + s->first;
+	const struct ux_cubin_row *rows = m->table.rows.data + s->first;
 	struct ux_code_sequence made = {
 		.lo = s->lo,
 		.hi = s->hi,
-		.first = (uint32_t)out->rows.size,
-		.count = (uint32_t)m->places.size,
-		.off = out->sequences.size,
+		.first = (uint32_t)m->rows.size,
+		.count = (uint32_t)m->starts.size,
+		.off = m->sequences.size,
 	};
-	for (size_t i = 0; i < m->places.size; i++) {
-		const struct ux_cubin_row *r = &rows[m->places.data[i].row];
-		if (!ux_code_row_vec_append(&out->rows,
+	for (size_t i = 0; i < m->starts.size; i++) {
+		const struct ux_cubin_row *r = &rows[m->starts.data[i].row];
+		if (!ux_code_row_vec_append(&m->rows,
 					    (struct ux_code_row){r->pc, r->file, r->line}))
 			return false;
 	}
-	return ux_code_sequence_vec_append(&out->sequences, made);
+	return ux_code_sequence_vec_append(&m->sequences, made);
 }
 
 /* The ranges of a call in the tree. */
-static bool give_ranges(struct maker *m, const struct ux_cubin_call *call, uint32_t *ret_n)
+static bool cubin_add_ranges(struct cubin_reader *m, const struct ux_cubin_call *call,
+			     uint32_t *ret_n)
 {
 	*ret_n = 0;
 	for (uint32_t at = call->range; at != 0; at = m->calls.ranges.data[at].next) {
 		const struct ux_cubin_call_range *r = &m->calls.ranges.data[at];
-		if (!ux_range_vec_append(&m->cutter.code.ranges, (struct ux_range){r->lo, r->hi}))
+		if (!ux_range_vec_append(&m->ranges, (struct ux_range){r->lo, r->hi}))
 			return false;
 		++*ret_n;
 	}
@@ -148,32 +323,31 @@ static bool give_ranges(struct maker *m, const struct ux_cubin_call *call, uint3
 }
 
 /* The tree at calls.root as inlined calls of the last function. */
-static bool give_calls(struct maker *m)
+static bool cubin_add_calls(struct cubin_reader *m)
 {
-	struct ux_dwarf_code *code = &m->cutter.code;
 	for (uint32_t at = m->calls.root; (at = ux_cubin_calls_next(&m->calls, at)) != 0;) {
 		const struct ux_cubin_call *call = &m->calls.calls.data[at];
 		struct ux_code_inline made = {
 			.call_file = call->key.file,
 			.call_line = call->key.line,
 			.depth = call->depth,
-			.range_first = (uint32_t)code->ranges.size,
+			.range_first = (uint32_t)m->ranges.size,
 		};
-		if (!number_of(m, call->key.name, &made.name) ||
-		    !give_ranges(m, call, &made.range_count) ||
-		    !ux_code_inline_vec_append(&code->inlines, made))
+		if (!cubin_name_number(m, call->key.name, &made.name) ||
+		    !cubin_add_ranges(m, call, &made.range_count) ||
+		    !ux_code_inline_vec_append(&m->inlines, made))
 			return false;
 	}
 	return true;
 }
 
 /* The row that is in force at pc, which lies in the sequence. */
-static size_t place_at(const struct place_vec *places, uint64_t pc)
+static size_t row_start_find(const struct row_start_vec *starts, uint64_t pc)
 {
-	size_t lo = 0, hi = places->size;
+	size_t lo = 0, hi = starts->size;
 	while (hi - lo > 1) {
 		size_t mid = lo + (hi - lo) / 2;
-		if (places->data[mid].pc <= pc)
+		if (starts->data[mid].pc <= pc)
 			lo = mid;
 		else
 			hi = mid;
@@ -182,83 +356,67 @@ static size_t place_at(const struct place_vec *places, uint64_t pc)
 }
 
 /* The inlined calls of the part, as far as the sequence goes. */
-static bool grow_tree(struct maker *m, const struct ux_cubin_sequence *s,
-		      const struct ux_cubin_part *part)
+static bool cubin_grow_tree(struct cubin_reader *m, const struct ux_cubin_sequence *s,
+			    const struct cubin_part *part)
 {
-	const struct place_vec *p = &m->places;
+	const struct row_start_vec *p = &m->starts;
 	uint64_t lo = ux_max(part->lo, s->lo), hi = ux_min(part->hi, s->hi);
 	if (!ux_cubin_calls_root(&m->calls))
 		return false;
-	for (size_t i = place_at(p, lo); i < p->size && p->data[i].pc < hi; i++) {
+	for (size_t i = row_start_find(p, lo); i < p->size && p->data[i].pc < hi; i++) {
 		uint64_t from = ux_max(p->data[i].pc, lo);
 		uint64_t to = i + 1 < p->size ? ux_min(p->data[i + 1].pc, hi) : hi;
-		if (!ux_cubin_calls_add(&m->calls, &m->lines, s, p->data[i].row, from, to))
+		if (!ux_cubin_calls_add(&m->calls, &m->table, s, p->data[i].row, from, to))
 			return false;
 	}
 	return true;
 }
 
-static bool give_function(struct maker *m, const struct ux_cubin_sequence *s,
-			  const struct ux_cubin_part *part)
+static bool cubin_add_function(struct cubin_reader *m, const struct ux_cubin_sequence *s,
+			       const struct cubin_part *part)
 {
-	struct ux_dwarf_code *code = &m->cutter.code;
 	struct ux_code_function f = {
 		.sequence = UX_CODE_NO_SEQUENCE,
-		.range_first = (uint32_t)code->ranges.size,
+		.range_first = (uint32_t)m->ranges.size,
 		.range_count = 1,
-		.inline_first = (uint32_t)code->inlines.size,
+		.inline_first = (uint32_t)m->inlines.size,
 	};
-	if (!add_name(m, part->symbol->name, &f.name) ||
-	    !ux_range_vec_append(&code->ranges, (struct ux_range){part->lo, part->hi}) ||
-	    !grow_tree(m, s, part) || !give_calls(m))
+	if (!cubin_add_name(m, part->symbol->name, &f.name) ||
+	    !ux_range_vec_append(&m->ranges, (struct ux_range){part->lo, part->hi}) ||
+	    !cubin_grow_tree(m, s, part) || !cubin_add_calls(m))
 		return false;
-	f.inline_count = (uint32_t)code->inlines.size - f.inline_first;
-	return ux_code_function_vec_append(&code->functions, f);
+	f.inline_count = (uint32_t)m->inlines.size - f.inline_first;
+	return ux_code_function_vec_append(&m->functions, f);
 }
 
 /* The functions that the sequence has lines of and no other had. */
-static bool give_functions(struct maker *m, const struct ux_cubin_sequence *s)
+static bool cubin_add_functions(struct cubin_reader *m, const struct ux_cubin_sequence *s)
 {
-	struct ux_cubin_parts *parts = &m->parts;
+	struct cubin_parts *parts = &m->parts;
 	bool begun = false;
-	size_t i = ux_cubin_parts_untold(parts, ux_cubin_parts_find(parts, s->lo));
+	size_t i = cubin_parts_next_open(parts, cubin_parts_find(parts, s->lo));
 	for (; i < parts->list.size && parts->list.data[i].lo < s->hi;
-	     i = ux_cubin_parts_untold(parts, i + 1)) {
-		if (!begun && (!order_rows(m, s) || !give_rows(m, s)))
+	     i = cubin_parts_next_open(parts, i + 1)) {
+		if (!begun && (!cubin_order_rows(m, s) || !cubin_add_rows(m, s)))
 			return false;
 		begun = true;
-		if (!give_function(m, s, &parts->list.data[i]))
+		if (!cubin_add_function(m, s, &parts->list.data[i]))
 			return false;
-		ux_cubin_parts_tell(parts, i);
+		cubin_parts_done(parts, i);
 	}
 	return true;
 }
 
-/* Files and directories, and no rows yet. */
-static bool begin_unit(struct maker *m, uint64_t off)
+/* Empties what is of one table. */
+static bool cubin_begin_unit(struct cubin_reader *m)
 {
-	struct ux_dwarf_code *code = &m->cutter.code;
-	struct ux_dwarf_lines *out = &m->cutter.lines;
-	out->rows.size = out->sequences.size = out->files.size = out->dirs.size = 0;
-	code->functions.size = code->inlines.size = code->ranges.size = 0;
-	code->bytes = m->lines.size;
-	m->names.list.size = m->names.own.size = 0;
+	m->rows.size = m->sequences.size = m->names.size = 0;
+	m->functions.size = m->inlines.size = m->ranges.size = 0;
 	name_map_deinit(&m->numbers);
-	out->version = 2;
-	out->source = (struct ux_dwarf_lines_source){.sections = m->sections, .off = off};
-	for (size_t i = 0; i < m->lines.dirs.size; i++)
-		if (!ux_dwarf_text_vec_append(&out->dirs, m->lines.dirs.data[i]))
-			return false;
-	for (size_t i = 0; i < m->lines.files.size; i++) {
-		const struct ux_cubin_file *f = &m->lines.files.data[i];
-		struct ux_dwarf_line_file file = {.name = f->name, .dir = f->dir};
-		if (!ux_dwarf_line_file_vec_append(&out->files, file))
-			return false;
-	}
-	return ux_cubin_calls_begin(&m->calls, m->lines.rows.size);
+	return ux_cubin_calls_begin(&m->calls, m->table.rows.size);
 }
 
-static int by_lo(const void *x, const void *y)
+static int cubin_sequence_compare(const void *x, const void *y)
 {
 	const struct ux_cubin_sequence *a = x, *b = y;
 	UX_ORDER(a->lo, b->lo);
@@ -270,10 +428,10 @@ static int by_lo(const void *x, const void *y)
  * Keeps the sequences that begin in text, cut at the end of their section. nvlink leaves those of
  * functions that it dropped, at address 0.
  */
-static void keep_placed(struct maker *m)
+static void cubin_keep_placed(struct cubin_reader *m)
 {
 	struct ux_range_set text = ux_module_build_text(m->build);
-	struct ux_cubin_sequence_vec *all = &m->lines.sequences;
+	struct ux_cubin_sequence_vec *all = &m->table.sequences;
 	size_t kept = 0;
 	for (size_t i = 0; i < all->size; i++) {
 		struct ux_cubin_sequence s = all->data[i];
@@ -288,41 +446,27 @@ static void keep_placed(struct maker *m)
 
 /* Of sequences that overlap the one that begins first stays: there is one for each section of code.
  */
-static bool fill_unit(struct maker *m, uint64_t off)
+static bool cubin_fill_unit(struct cubin_reader *m)
 {
-	struct ux_cubin_sequence_vec *all = &m->lines.sequences;
+	struct ux_cubin_sequence_vec *all = &m->table.sequences;
 	uint64_t covered = 0;
-	keep_placed(m);
-	if (!begin_unit(m, off))
+	cubin_keep_placed(m);
+	if (!cubin_begin_unit(m))
 		return false;
 	if (all->size > 1)
-		qsort(all->data, all->size, sizeof(*all->data), by_lo);
+		qsort(all->data, all->size, sizeof(*all->data), cubin_sequence_compare);
 	for (size_t i = 0; i < all->size; i++) {
 		if (all->data[i].lo < covered)
 			continue;
 		covered = all->data[i].hi;
-		if (!give_functions(m, &all->data[i]))
+		if (!cubin_add_functions(m, &all->data[i]))
 			return false;
 	}
 	return true;
 }
 
-static enum ux_code cut_unit(struct maker *m, uint64_t off, struct ux_error *err)
-{
-	struct ux_unit_pieces unit = {0};
-	uint32_t number = (uint32_t)(m->build->collection.n_units + m->units.size);
-	UX_TRY(ux_unit_cut(&m->cutter, number, &m->names, &unit, err));
-	if (m->cutter.starved || m->calls.starved) {
-		unit.bad = 1;
-		(void)ux_error_at(&unit.reason, UX_ELIMIT, ".debug_line", off,
-				  "inlined calls of the table are too deep, or its paths too long; "
-				  "some is left out");
-	}
-	return unit_vec_append(&m->units, unit) ? UX_OK : ux_error_nomem(err);
-}
-
 /* Rows for PTX have file 0, and no table has names of files. */
-static bool name_ptx(struct ux_cubin_lines *lines)
+static bool cubin_name_ptx(struct ux_cubin_lines *lines)
 {
 	if (lines->files.size > 0)
 		return true;
@@ -332,66 +476,165 @@ static bool name_ptx(struct ux_cubin_lines *lines)
 					(struct ux_cubin_file){.name = UX_CUBIN_PTX_FILE});
 }
 
-/* The table at c; damage costs what follows it in the table. */
-static enum ux_code read_table(struct maker *m, struct ux_cur *c, struct ux_error *err)
+/* Reads the next table; damage costs what follows it in the table. */
+static enum ux_code cubin_reader_open(void *ctx, const struct ux_code_request *request,
+				      bool *ret_open, uint64_t *ret_cost, struct ux_error *err)
 {
+	struct cubin_reader *m = ctx;
+	struct ux_extract_stats *stats = &m->build->stats;
 	struct ux_error reason = UX_ERROR_INIT;
-	uint64_t off = m->origin + ux_cur_off(c);
-	enum ux_code code = ux_cubin_lines_read(c, &m->lines, &reason);
+	(void)request;
+	*ret_cost = 0;
+	m->off = m->origin + ux_cur_off(&m->cur);
+	enum ux_code code = ux_cubin_lines_read(&m->cur, &m->table, &reason);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK)
 		ux_module_build_bad(m->build, &reason);
-	if (m->source == UX_SOURCE_PTX && !name_ptx(&m->lines))
+	if (m->source == UX_SOURCE_PTX && !cubin_name_ptx(&m->table))
 		return ux_error_nomem(err);
-	if (!fill_unit(m, off))
+	if (!cubin_fill_unit(m))
 		return ux_error_nomem(err);
-	if (m->cutter.code.functions.size == 0)
-		return UX_OK;
-	if (m->source == UX_SOURCE_DWARF && m->build->stats.dwarf_version == 0)
-		m->build->stats.dwarf_version = m->lines.version;
-	return cut_unit(m, off, err);
+	*ret_open = m->functions.size > 0;
+	if (*ret_open && m->source == UX_SOURCE_DWARF && stats->dwarf_version == 0)
+		stats->dwarf_version = m->table.version;
+	return UX_OK;
 }
 
-static enum ux_code add_units(struct maker *m, struct ux_error *err)
+static bool cubin_path(const void *ctx, uint32_t file, struct ux_code_path *ret)
+{
+	const struct cubin_reader *m = ctx;
+	if (file == 0 || file > m->table.files.size || !m->table.files.data[file - 1].name)
+		return false;
+	const struct ux_cubin_file *f = &m->table.files.data[file - 1];
+	*ret = (struct ux_code_path){
+		.dir = f->dir - 1 < m->table.dirs.size ? m->table.dirs.data[f->dir - 1] : NULL,
+		.name = f->name,
+	};
+	return true;
+}
+
+static enum ux_code cubin_reader_read(void *ctx, const struct ux_code_request *request,
+				      struct ux_code_unit *ret, struct ux_error *err)
+{
+	struct cubin_reader *m = ctx;
+	(void)err;
+	if (m->calls.steps.exceeded || m->calls.room.exceeded) {
+		struct ux_error reason = UX_ERROR_INIT;
+		(void)ux_error_at(&reason, UX_ELIMIT, ".debug_line", m->off,
+				  "inlined calls of the table are too deep, or its paths too long; "
+				  "some is left out");
+		ux_code_damage_add(request->damage, &reason);
+	}
+	*ret = (struct ux_code_unit){
+		.functions = m->functions.data,
+		.n_functions = m->functions.size,
+		.inlines = m->inlines.data,
+		.n_inlines = m->inlines.size,
+		.ranges = m->ranges.data,
+		.n_ranges = m->ranges.size,
+		.names = m->names.data,
+		.n_names = m->names.size,
+		.lines = {.rows = m->rows.data,
+			  .n_rows = m->rows.size,
+			  .sequences = m->sequences.data,
+			  .n_sequences = m->sequences.size},
+		.table = m->off,
+		.path = cubin_path,
+		.path_ctx = m,
+		.n_files = m->table.files.size,
+		.size = m->table.size,
+		.section = ".debug_line",
+		.off = m->off,
+		.note = NOTE_UNIT,
+	};
+	return UX_OK;
+}
+
+static uint64_t cubin_reader_weigh(void *ctx, uint32_t unit)
+{
+	(void)ctx;
+	(void)unit;
+	return 1; /* all are in one batch */
+}
+
+static uint32_t cubin_count_tables(const struct cubin_reader *m)
+{
+	struct ux_cur c = m->cur;
+	uint32_t n = 0;
+	for (; ux_cur_more(&c); n++)
+		ux_cubin_lines_skip(&c);
+	return n;
+}
+
+/* Leaves the units that have functions. */
+static void cubin_drop_empty(struct ux_collection *all)
+{
+	size_t kept = 0;
+	for (size_t u = 0; u < all->n_units; u++) {
+		struct ux_unit_pieces unit = all->units[u];
+		if (unit.note != NOTE_UNIT)
+			continue;
+		unit.note = 0;
+		for (uint32_t i = 0; i < unit.n_functions; i++)
+			unit.functions[i].unit = (uint32_t)kept;
+		for (uint32_t i = 0; i < unit.n_lines; i++)
+			unit.lines[i].unit = (uint32_t)kept;
+		all->units[kept++] = unit;
+	}
+	all->n_units = kept;
+}
+
+static enum ux_code cubin_collect(struct cubin_reader *m, struct ux_error *err)
 {
 	struct ux_module_build *b = m->build;
-	const char *section = m->source == UX_SOURCE_PTX ? ".nv_debug_line_sass" : ".debug_line";
-	struct ux_cur c = ux_cur_make(m->table, section, m->sections->swap);
-	UX_TRY(ux_cubin_parts_make(&b->symbols, &m->parts, err));
-	ux_cubin_parts_tell_all(&m->parts, &b->collection);
-	m->cutter.arena = &b->extra;
-	m->cutter.symbols = &b->symbols;
-	ux_unit_cutter_begin(&m->cutter, /* first= */ true);
-	while (ux_cur_more(&c))
-		UX_TRY(read_table(m, &c, err));
-	for (size_t i = 0; i < m->units.size; i++)
-		b->stats.found[m->source] += m->units.data[i].n_functions;
-	return ux_module_build_add_units(b, m->units.data, m->units.size, err);
+	ux_cleanup(ux_collection_free) struct ux_collection made = {0};
+	m->cur = ux_cur_make(m->bytes, m->section, m->sections->swap);
+	struct ux_code_reader reader = {
+		.ctx = m,
+		.workers = 1,
+		.n_units = cubin_count_tables(m),
+		.ordered = true,
+		.rows_most = UINT64_MAX,
+		.weigh = cubin_reader_weigh,
+		.open = cubin_reader_open,
+		.read = cubin_reader_read,
+	};
+	struct ux_collect_options options = {
+		.symbols = &b->symbols, .threads = 1, .spill = b->spill};
+	UX_TRY(cubin_parts_make(&b->symbols, &m->parts, err));
+	cubin_parts_done_by(&m->parts, &b->collection);
+	UX_TRY(ux_collect_units(&reader, &options, &made, err));
+	cubin_drop_empty(&made);
+	for (size_t i = 0; i < made.n_units; i++)
+		b->stats.found[m->source] += made.units[i].n_functions;
+	return ux_module_build_add_collection(b, &made, err);
 }
 
 enum ux_code ux_cubin_units_add(struct ux_module_build *build,
 				const struct ux_dwarf_sections *sections, struct ux_error *err)
 {
-	ux_cleanup(maker_deinit) struct maker m = {
+	ux_cleanup(cubin_reader_deinit) struct cubin_reader m = {
 		.build = build,
 		.sections = sections,
 		.source = UX_SOURCE_DWARF,
-		.table = sections->data[UX_DWARF_LINE],
+		.bytes = sections->data[UX_DWARF_LINE],
+		.section = ".debug_line",
 	};
-	return add_units(&m, err);
+	return cubin_collect(&m, err);
 }
 
 enum ux_code ux_cubin_units_add_ptx(struct ux_module_build *build,
 				    const struct ux_dwarf_sections *sections, struct ux_bytes ptx,
 				    struct ux_error *err)
 {
-	ux_cleanup(maker_deinit) struct maker m = {
+	ux_cleanup(cubin_reader_deinit) struct cubin_reader m = {
 		.build = build,
 		.sections = sections,
 		.source = UX_SOURCE_PTX,
-		.table = ptx,
+		.bytes = ptx,
+		.section = ".nv_debug_line_sass",
 		.origin = sections->data[UX_DWARF_LINE].size,
 	};
-	return add_units(&m, err);
+	return cubin_collect(&m, err);
 }

@@ -2,6 +2,7 @@
 /* The debug map of a Mach-O file. */
 #include "debug_map.h"
 
+#include "dwarf_units.h"
 #include "ar_member.h"
 #include "file.h"
 #include "function_bounds.h"
@@ -290,7 +291,7 @@ static enum ux_code map_object_collect(struct ux_map_object *o, const char *spil
 				    err));
 	ux_code_symbols_sort(&symbols, &text);
 	UX_TRY(ux_debug_sections_load(o->object, 1, spill, &o->sections, err));
-	struct ux_collect_input input = {
+	struct ux_dwarf_units_input input = {
 		.sections = &o->sections.dwarf,
 		.stream = o->sections.stream,
 		.text = &text,
@@ -298,7 +299,7 @@ static enum ux_code map_object_collect(struct ux_map_object *o, const char *spil
 		.threads = 1,
 		.spill = spill,
 	};
-	return ux_collect(&input, &o->collection, err);
+	return ux_dwarf_units_collect(&input, &o->collection, err);
 }
 
 static enum ux_code map_object_read(struct ux_map_object *o, struct ux_map_function *functions,

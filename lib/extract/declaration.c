@@ -38,9 +38,9 @@ static enum ux_code declaration_read(struct ux_declarations *d,
 {
 	const struct ux_range_set none = {0}; /* only its files are needed, not its rows */
 	struct ux_dwarf_context ctx;
-	struct ux_code_path path, last = {0};
-	const char *last_dir = NULL;
-	uint64_t left = PATH_MAX;
+	struct ux_code_path path;
+	struct ux_code_last_dir last = {0};
+	struct ux_budget budget = {.left = PATH_MAX};
 	if (!declared->unit || declared->line == 0)
 		return ux_error_set(err, UX_ENOTFOUND, "the variable says no file or line");
 	UX_TRY(ux_dwarf_context_open(&d->sections.dwarf, declared->unit, NULL, &ctx, err));
@@ -52,7 +52,7 @@ static enum ux_code declaration_read(struct ux_declarations *d,
 				    declared->file);
 	ux_arena_deinit(&d->texts);
 	ux_arena_init(&d->texts, 2 * PATH_MAX);
-	if (!ux_source_path_split(&path, &d->texts, &left, &last, &last_dir, &ret->file))
+	if (!ux_code_path_split(&path, &d->texts, &budget, &last, &ret->file))
 		return ux_arena_fail(&d->texts, err);
 	return UX_OK;
 }

@@ -3,8 +3,9 @@
 #ifndef UX_DECLARATION_H
 #define UX_DECLARATION_H
 
+#include "code_unit.h"
 #include "debug_sections.h"
-#include "source_path.h"
+#include "dwarf_line.h"
 
 /* The DWARF of one ELF file, which stays mapped by who opened it. Zeroed = closed. One thread. */
 struct ux_declarations {

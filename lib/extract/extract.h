@@ -10,7 +10,7 @@
 #include "unhex/quality.h"
 #include "unhex/source.h"
 
-struct ux_wanted;
+struct ux_address_filter;
 
 struct ux_extract_options {
 	unsigned threads;      /* 0: as many as there are processors */
@@ -28,13 +28,13 @@ struct ux_extract_options {
 			     one, the one of the debug file, or the host's */
 	const char *gpu;  /* which piece of exe's GPU code, instead of exe (fatbin_choose.h); NULL:
 			     exe, and of a fat binary the only one */
-	unsigned gsym_version;    /* 1 or 2; 0: 1, or 2 when that cannot hold it */
-	uint64_t gsym1_most;      /* bytes that version 1 is taken to hold; 0: what it does hold */
-	bool alternatives;        /* keep other names of the same range */
-	bool no_dwarf;            /* symbol tables and Go's tables only */
-	bool allow_mismatch;      /* take a debug file of another build ID */
-	struct ux_wanted *wanted; /* the addresses it is for (wanted.h), which a way in may widen or
-				     pass over; NULL: all there are */
+	unsigned gsym_version; /* 1 or 2; 0: 1, or 2 when that cannot hold it */
+	uint64_t gsym1_most;   /* bytes that version 1 is taken to hold; 0: what it does hold */
+	bool alternatives;     /* keep other names of the same range */
+	bool no_dwarf;         /* symbol tables and Go's tables only */
+	bool allow_mismatch;   /* take a debug file of another build ID */
+	struct ux_address_filter *filter; /* the addresses it is for (address_filter.h), which a way
+				     in may widen or pass over; NULL: all there are */
 	uint32_t without; /* sources that are not to be read: a bit (1 << enum ux_source) each */
 };
 

@@ -2,6 +2,7 @@
 /* The way in for cubins. */
 #include "extract_cubin.h"
 
+#include "dwarf_units.h"
 #include "cubin.h"
 #include "cubin_units.h"
 #include "debug_sections.h"
@@ -102,7 +103,7 @@ static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
 	struct ux_range_set text = ux_module_build_text(b);
-	struct ux_collect_input input = {
+	struct ux_dwarf_units_input input = {
 		.sections = &j->sections.dwarf,
 		.stream = j->sections.stream,
 		.text = &text,
@@ -112,7 +113,7 @@ static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
 	};
 	uint8_t head[UX_DEBUG_INFO_HEAD];
 	if (ux_debug_sections_exist(j->object)) {
-		UX_TRY(ux_collect(&input, &b->collection, err));
+		UX_TRY(ux_dwarf_units_collect(&input, &b->collection, err));
 		ux_module_build_dwarf(b,
 				      ux_debug_sections_info_head(j->object, &j->sections, head));
 	}

@@ -2,10 +2,11 @@
 /* The way in for object files. */
 #include "extract_object.h"
 
+#include "dwarf_units.h"
 #include "function_bounds.h"
 #include "go_image.h"
 #include "order.h"
-#include "wanted.h"
+#include "address_filter.h"
 
 static const struct ux_extract_steps any_steps = {
 	.expected = "DWARF, .symtab, .dynsym or Go's tables with functions, or .eh_frame",
@@ -187,17 +188,17 @@ static enum ux_code extraction_collect(struct ux_extraction *x, struct ux_error 
 {
 	struct ux_module_build *b = &x->build;
 	struct ux_range_set text = ux_go_source_rest(&x->go, b);
-	struct ux_collect_input input = {
+	struct ux_dwarf_units_input input = {
 		.sections = &x->sections.dwarf,
 		.stream = x->sections.stream,
 		.text = &text,
 		.split = x->split.linked && !x->sections.stream ? &x->split : NULL,
 		.symbols = &b->symbols,
-		.wanted = x->wanted,
+		.filter = x->filter,
 		.threads = b->threads,
 		.spill = b->spill,
 	};
-	UX_TRY(ux_collect(&input, &b->collection, err));
+	UX_TRY(ux_dwarf_units_collect(&input, &b->collection, err));
 	b->stats.bad_relocs = x->sections.loss.count;
 	b->stats.first_bad_reloc = x->sections.loss.first;
 	if (x->split.reason.code != UX_OK)
@@ -284,14 +285,15 @@ static enum ux_code extraction_trim_padding(struct ux_extraction *x, struct ux_e
 
 /* Not where the addresses of the file are moved (bias): such files are small. Nor where sizes have
  * padding: those take all functions to be right. */
-static enum ux_code extraction_begin_wanted(struct ux_extraction *x, struct ux_error *err)
+static enum ux_code extraction_begin_filter(struct ux_extraction *x, struct ux_error *err)
 {
-	if (!x->build.options->wanted || x->build.bias != 0 || x->exe->padded)
+	if (!x->build.options->filter || x->build.bias != 0 || x->exe->padded)
 		return UX_OK;
 	struct ux_range_set text = ux_module_build_text(&x->build);
-	x->wanted = x->build.options->wanted;
-	x->wanted->narrowed = true;
-	return ux_wanted_widen(x->wanted, &x->build.symbols, &text) ? UX_OK : ux_error_nomem(err);
+	x->filter = x->build.options->filter;
+	x->filter->narrowed = true;
+	return ux_address_filter_widen(x->filter, &x->build.symbols, &text) ? UX_OK
+									    : ux_error_nomem(err);
 }
 
 /* *ret_nothing: the file has symbols, but none for the addresses. */
@@ -302,10 +304,10 @@ static enum ux_code extraction_trim(struct ux_extraction *x, bool *ret_nothing,
 	bool any = b->symbols.size > 0;
 	if (x->exe->padded)
 		UX_TRY(extraction_trim_padding(x, err));
-	if (!x->wanted)
+	if (!x->filter)
 		return UX_OK;
-	UX_TRY(ux_wanted_trim(x->wanted, &b->collection, &b->symbols, err));
-	*ret_nothing = any && ux_wanted_nothing(&b->collection, &b->symbols);
+	UX_TRY(ux_address_filter_apply(x->filter, &b->collection, &b->symbols, err));
+	*ret_nothing = any && ux_address_filter_is_empty(&b->collection, &b->symbols);
 	return UX_OK;
 }
 
@@ -332,7 +334,7 @@ enum ux_code ux_extract_object(struct ux_bytes exe, struct ux_bytes debug,
 	UX_TRY(extraction_open(&x, exe, debug, err));
 	UX_TRY(extraction_describe(&x, err));
 	UX_TRY(extraction_read_symbols(&x, err));
-	UX_TRY(extraction_begin_wanted(&x, err));
+	UX_TRY(extraction_begin_filter(&x, err));
 	UX_TRY(extraction_read_units(&x, err));
 	UX_TRY(extraction_trim(&x, &nothing, err));
 	if (nothing)

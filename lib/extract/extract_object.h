@@ -3,6 +3,9 @@
 #ifndef UX_EXTRACT_OBJECT_H
 #define UX_EXTRACT_OBJECT_H
 
+#include "debug_sections.h"
+#include "split_files.h"
+#include "file.h"
 #include "debug_map.h"
 #include "go_source.h"
 #include "module_build.h"
@@ -21,7 +24,7 @@ struct ux_extraction {
 	struct ux_debug_map map;
 	struct ux_go_source go;
 	struct ux_module_build build;
-	struct ux_wanted *wanted; /* the addresses that it is for; NULL: all */
+	struct ux_address_filter *filter; /* the addresses that it is for; NULL: all */
 };
 
 /* What a format does in its own way. All functions are optional. */

@@ -3,7 +3,8 @@
 #ifndef UX_GO_SOURCE_H
 #define UX_GO_SOURCE_H
 
-#include "go_units.h"
+#include "gosym.h"
+#include "module_build.h"
 
 /* What a way in has to find tables in (go_image.h). Owns its arrays; the bytes are the
  * file's. Zeroed is empty: no Go. */
@@ -22,9 +23,9 @@ void ux_go_memory_close(struct ux_go_memory *memory);
 struct ux_go_source {
 	struct ux_go_memory memory; /* the way in's to open */
 	struct ux_gosym tables;
-	struct ux_go_units units;
-	struct ux_range_vec rest; /* of the text */
-	bool leave;               /* DWARF tells the rest alone */
+	struct ux_collection units; /* until they are added to a module, piece.unit counts from 0 */
+	struct ux_range_vec rest;   /* of the text */
+	bool leave;                 /* DWARF tells the rest alone */
 };
 
 /*
@@ -43,5 +44,9 @@ struct ux_range_set ux_go_source_rest(const struct ux_go_source *go,
 enum ux_code ux_go_source_add(struct ux_go_source *go, struct ux_module_build *build,
 			      struct ux_error *err) ux_must;
 void ux_go_source_close(struct ux_go_source *go);
+
+/* The text without the functions that have lines in `go`: what DWARF is read for. */
+enum ux_code ux_go_ranges_subtract(const struct ux_collection *go, const struct ux_range_vec *text,
+				   struct ux_range_vec *ret, struct ux_error *err) ux_must;
 
 #endif

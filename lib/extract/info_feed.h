@@ -3,8 +3,8 @@
 #ifndef UX_INFO_FEED_H
 #define UX_INFO_FEED_H
 
-#include "collect.h"
 #include "dwarf_unit.h"
+#include "section_content.h"
 
 /* Zeroed is closed. */
 struct ux_info_feed {
@@ -29,10 +29,5 @@ enum ux_code ux_info_feed_next(struct ux_info_feed *feed, struct ux_error *err) 
 /* Releases the units that were read and goes on to the next wave; false when there is none. No
  * thread may read units during the call. */
 bool ux_info_feed_advance(struct ux_info_feed *feed);
-
-/* Copies what of a unit's names and paths is in .debug_info into the arena, to outlive it. Any
- * thread. */
-enum ux_code ux_info_feed_copy_texts(const struct ux_info_feed *feed, struct ux_unit_pieces *unit,
-				     struct ux_arena *arena, struct ux_error *err) ux_must;
 
 #endif

@@ -5,6 +5,7 @@
 #include "alternatives.h"
 #include "merge.h"
 #include "pool.h"
+#include "split_files.h"
 
 #include <stdatomic.h>
 
@@ -66,6 +67,36 @@ enum ux_code ux_module_build_add_units(struct ux_module_build *build,
 	return UX_OK;
 }
 
+/* The arenas live as long as the module's collection. */
+static bool build_move_arenas(struct ux_collection *all, struct ux_collection *more)
+{
+	struct ux_arena *arenas =
+		reallocarray(all->arenas, (size_t)all->n_arenas + more->n_arenas, sizeof(*arenas));
+	if (!arenas)
+		return false;
+	memcpy(arenas + all->n_arenas, more->arenas, more->n_arenas * sizeof(*arenas));
+	all->arenas = arenas;
+	all->n_arenas += more->n_arenas;
+	more->n_arenas = 0;
+	return true;
+}
+
+enum ux_code ux_module_build_add_collection(struct ux_module_build *build,
+					    struct ux_collection *more, struct ux_error *err)
+{
+	uint32_t first = (uint32_t)build->collection.n_units;
+	for (size_t u = 0; u < more->n_units; u++) {
+		struct ux_unit_pieces *unit = &more->units[u];
+		for (uint32_t i = 0; i < unit->n_functions; i++)
+			unit->functions[i].unit += first;
+		for (uint32_t i = 0; i < unit->n_lines; i++)
+			unit->lines[i].unit += first;
+	}
+	if (more->n_arenas > 0 && !build_move_arenas(&build->collection, more))
+		return ux_error_nomem(err);
+	return ux_module_build_add_units(build, more->units, more->n_units, err);
+}
+
 void ux_module_build_bad(struct ux_module_build *build, const struct ux_error *reason)
 {
 	if (build->stats.bad_units++ == 0)
@@ -97,9 +128,9 @@ void ux_module_build_lost(struct ux_module_build *build, const struct ux_error *
 
 static void count_split(const struct ux_unit_pieces *unit, struct ux_extract_stats *stats)
 {
-	stats->split_units += unit->split != UX_SPLIT_NONE;
-	stats->split_missing += unit->split == UX_SPLIT_MISSING;
-	stats->split_mismatched += unit->split == UX_SPLIT_MISMATCH;
+	stats->split_units += unit->note != UX_SPLIT_NONE;
+	stats->split_missing += unit->note == UX_SPLIT_MISSING;
+	stats->split_mismatched += unit->note == UX_SPLIT_MISMATCH;
 }
 
 static void count_units(const struct ux_collection *all, struct ux_extract_stats *stats)
@@ -112,8 +143,8 @@ static void count_units(const struct ux_collection *all, struct ux_extract_stats
 		const struct ux_unit_pieces *unit = &all->units[i];
 		stats->dwarf_functions += unit->n_functions;
 		count_split(unit, stats);
-		if (unit->bad > 0 && stats->bad_units++ == 0)
-			stats->first_bad = unit->reason;
+		if (unit->damage.count > 0 && stats->bad_units++ == 0)
+			stats->first_bad = unit->damage.first;
 	}
 }
 

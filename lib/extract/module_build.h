@@ -5,9 +5,9 @@
  * A way in (extract_object.c, extract_cubin.c, chosen by extract.c) knows one kind of file. It
  *   1. says what the module is: text, swap, base, bias, id;
  *   2. appends to `symbols` what names code, from every table it has, and settles them;
- *   3. fills `collection`: ux_collect() for DWARF, which replaces what is there, so it comes first;
- *      then ux_module_build_add_units() for each further source of functions with lines and inlined
- *      calls. Units that come first win where functions have the same range (merge.h);
+ *   3. fills `collection`: ux_dwarf_units_collect() for DWARF, which replaces what is there, so it
+ * comes first; then ux_module_build_add_units() for each further source of functions with lines and
+ * inlined calls. Units that come first win where functions have the same range (merge.h);
  *   4. sets `input_size` and `quality`, counts what was damaged with ux_module_build_bad();
  *   5. calls ux_module_build_write() while all that names and paths point into is still there.
  */
@@ -61,18 +61,24 @@ ux_inline struct ux_range_set ux_module_build_text(const struct ux_module_build 
 }
 
 /*
- * Appends n units that some reader other than ux_collect() made. The pieces in units[i] have
- * `unit` = collection.n_units + i as it is before this call; everything pointed to lives in `extra`
- * or in the input. A piece outside of the text is the caller's to leave out.
+ * Appends n units that some reader other than ux_dwarf_units_collect() made. The pieces in units[i]
+ * have `unit` = collection.n_units + i as it is before this call; everything pointed to lives in
+ * `extra` or in the input. A piece outside of the text is the caller's to leave out.
  */
 enum ux_code ux_module_build_add_units(struct ux_module_build *build,
 				       const struct ux_unit_pieces *units, size_t n,
 				       struct ux_error *err) ux_must;
 
+/* Moves a collection of its own, whose pieces' `unit` counts from 0, behind the units there are.
+ * What is left of it is the caller's to free. */
+enum ux_code ux_module_build_add_collection(struct ux_module_build *build,
+					    struct ux_collection *more, struct ux_error *err)
+	ux_must;
+
 /* Counts one damaged source of units that was passed over; the first one's reason is kept. */
 void ux_module_build_bad(struct ux_module_build *build, const struct ux_error *reason);
 
-/* Counts what ux_collect() found; info is how the module's .debug_info begins. */
+/* Counts what ux_dwarf_units_collect() found; info is how the module's .debug_info begins. */
 void ux_module_build_dwarf(struct ux_module_build *build, struct ux_bytes info);
 
 /* Counts one damaged source that was passed over, unless reason is none; the first one is kept. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function's lines and inlined calls. */
+/* Go's functions as a unit of code. */
 #include "gosym_code.h"
 
 #define NO_NODE UINT32_MAX
@@ -10,14 +10,68 @@ enum {
 
 void ux_gosym_code_deinit(struct ux_gosym_code *c)
 {
-	ux_gosym_row_vec_deinit(&c->rows);
-	ux_gosym_inline_vec_deinit(&c->inlines);
-	ux_gosym_range_vec_deinit(&c->ranges);
-	ux_gosym_step_vec_deinit(&c->lines);
-	ux_gosym_step_vec_deinit(&c->files);
-	ux_gosym_step_vec_deinit(&c->calls);
+	ux_code_function_vec_deinit(&c->functions);
+	ux_code_inline_vec_deinit(&c->inlines);
+	ux_range_vec_deinit(&c->ranges);
+	ux_code_row_vec_deinit(&c->rows);
+	ux_code_sequence_vec_deinit(&c->sequences);
+	ux_gosym_name_vec_deinit(&c->names);
+	ux_gosym_file_vec_deinit(&c->files);
+	ux_gosym_number_map_deinit(&c->file_numbers);
+	ux_gosym_number_map_deinit(&c->name_numbers);
+	ux_gosym_step_vec_deinit(&c->line_steps);
+	ux_gosym_step_vec_deinit(&c->file_steps);
+	ux_gosym_step_vec_deinit(&c->call_steps);
 	ux_gosym_node_vec_deinit(&c->nodes);
 	ux_gosym_part_vec_deinit(&c->parts);
+}
+
+bool ux_gosym_code_begin(struct ux_gosym_code *c, const struct ux_gosym *tables)
+{
+	c->functions.size = c->inlines.size = c->ranges.size = c->rows.size = 0;
+	c->sequences.size = c->names.size = c->files.size = 0;
+	c->bytes = 0;
+	c->tables = tables;
+	ux_gosym_number_map_deinit(&c->file_numbers);
+	ux_gosym_number_map_deinit(&c->name_numbers);
+	return ux_gosym_file_vec_append(&c->files, UX_GOSYM_NOWHERE);
+}
+
+/* The unit's number of the unit-relative file `file` of f; false when memory is short. */
+static bool file_number(struct ux_gosym_code *c, const struct ux_gosym_function *f, int32_t file,
+			uint32_t *ret)
+{
+	bool fresh = false;
+	uint32_t off = ux_gosym_file(c->tables, f->unit, file);
+	*ret = 0;
+	if (off == UX_GOSYM_NOWHERE)
+		return true;
+	uint32_t *number = ux_gosym_number_map_insert(&c->file_numbers, off, &fresh);
+	if (!number)
+		return false;
+	if (fresh) {
+		*number = (uint32_t)c->files.size;
+		if (!ux_gosym_file_vec_append(&c->files, off))
+			return false;
+	}
+	*ret = *number;
+	return true;
+}
+
+/* The unit's number of the name of an inlined function. */
+static bool name_number(struct ux_gosym_code *c, const char *name, uint32_t *ret)
+{
+	bool fresh = false;
+	uint32_t *number = ux_gosym_number_map_insert(&c->name_numbers, (uintptr_t)name, &fresh);
+	if (!number)
+		return false;
+	if (fresh) {
+		*number = (uint32_t)c->names.size;
+		if (!ux_gosym_name_vec_append(&c->names, name))
+			return false;
+	}
+	*ret = *number;
+	return true;
 }
 
 static void damage(struct ux_gosym_code *c, const char *what)
@@ -70,8 +124,8 @@ static void sort_nodes(struct ux_gosym_code *c)
 static bool gather_nodes(struct ux_gosym_code *c)
 {
 	c->nodes.size = 0;
-	for (size_t i = 0; i < c->calls.size; i++)
-		if (!add_node(c, c->calls.data[i].value))
+	for (size_t i = 0; i < c->call_steps.size; i++)
+		if (!add_node(c, c->call_steps.data[i].value))
 			return false;
 	sort_nodes(c);
 	return true;
@@ -127,9 +181,9 @@ static bool gather_parents(const struct ux_gosym *g, const struct ux_gosym_funct
 static void locate(struct ux_gosym_code *c, struct ux_gosym_node *node,
 		   const struct ux_gosym_call *call)
 {
-	int32_t parent = ux_gosym_steps_at(&c->calls, call->place);
-	node->file = ux_gosym_steps_at(&c->files, call->place);
-	node->line = ux_gosym_steps_at(&c->lines, call->place);
+	int32_t parent = ux_gosym_steps_at(&c->call_steps, call->place);
+	node->file = ux_gosym_steps_at(&c->file_steps, call->place);
+	node->line = ux_gosym_steps_at(&c->line_steps, call->place);
 	bool other = call->parent != parent || call->place == UX_GOSYM_NO_PLACE;
 	if (call->parent != UX_GOSYM_NO_PARENT && other &&
 	    (call->parent < 0 || node_of(c, call->parent) != NO_NODE)) {
@@ -209,35 +263,34 @@ static void adopt(struct ux_gosym_code *c, uint32_t n, uint32_t *first, uint32_t
 	*last = n;
 }
 
-/* Gives node n, which is met here, the code in range. */
-static bool give(struct ux_gosym_code *c, uint32_t n, struct ux_gosym_range range)
+/* Gives node n, which is met here, the code of [lo, hi). */
+static bool give(struct ux_gosym_code *c, uint32_t n, uint32_t lo, uint32_t hi)
 {
 	struct ux_gosym_node *node = &c->nodes.data[n];
-	if (node->last_part != NO_NODE && c->parts.data[node->last_part].range.hi == range.lo) {
-		c->parts.data[node->last_part].range.hi = range.hi;
+	if (node->last_part != NO_NODE && c->parts.data[node->last_part].hi == lo) {
+		c->parts.data[node->last_part].hi = hi;
 		return true;
 	}
 	node->last_part = (uint32_t)c->parts.size;
 	node->n_parts++;
-	return ux_gosym_part_vec_append(&c->parts, (struct ux_gosym_part){n, range});
+	return ux_gosym_part_vec_append(&c->parts, (struct ux_gosym_part){n, lo, hi});
 }
 
 /* Parts of all nodes, and the first node in *root. *ret_fits is false when they are too many. */
 static bool make_parts(struct ux_gosym_code *c, uint32_t *root, bool *ret_fits)
 {
-	size_t most = UX_GOSYM_PARTS_FREE + UX_GOSYM_PARTS_EACH * c->calls.size;
+	size_t most = UX_GOSYM_PARTS_FREE + UX_GOSYM_PARTS_EACH * c->call_steps.size;
 	uint32_t last = NO_NODE, lo = 0;
 	c->parts.size = 0;
 	*root = NO_NODE;
 	*ret_fits = true;
-	for (size_t i = 0; i < c->calls.size; lo = c->calls.data[i++].end) {
-		struct ux_gosym_range range = {lo, c->calls.data[i].end};
+	for (size_t i = 0; i < c->call_steps.size; lo = c->call_steps.data[i++].end) {
 		const struct ux_gosym_node *via = NULL;
-		uint32_t n = shown(c, node_of(c, c->calls.data[i].value), &via);
+		uint32_t n = shown(c, node_of(c, c->call_steps.data[i].value), &via);
 		for (; n != NO_NODE; n = c->nodes.data[n].parent) {
 			if (c->nodes.data[n].last_part == NO_NODE)
 				adopt(c, n, root, &last);
-			if (!give(c, n, range))
+			if (!give(c, n, lo, c->call_steps.data[i].end))
 				return false;
 		}
 		if (c->parts.size > most) {
@@ -260,29 +313,30 @@ static uint32_t next_node(const struct ux_gosym_code *c, uint32_t n)
 }
 
 /* Nodes in pre-order, each with its parts. */
-static bool put_nodes(const struct ux_gosym *g, const struct ux_gosym_function *f,
-		      struct ux_gosym_code *c, uint32_t root)
+static bool put_nodes(const struct ux_gosym_function *f, struct ux_gosym_code *c, uint32_t root)
 {
-	uint32_t used = 0;
-	if (!ux_gosym_range_vec_reserve(&c->ranges, c->parts.size))
+	uint32_t used = (uint32_t)c->ranges.size;
+	if (!ux_range_vec_reserve(&c->ranges, used + c->parts.size))
 		return false;
 	for (uint32_t n = root; n != NO_NODE; n = next_node(c, n)) {
 		struct ux_gosym_node *node = &c->nodes.data[n];
-		struct ux_gosym_inline made = {.name = node->name,
-					       .call_file = ux_gosym_file(g, f->unit, node->file),
-					       .call_line =
-						       node->line > 0 ? (uint32_t)node->line : 0,
-					       .depth = node->depth,
-					       .range_first = used,
-					       .range_count = node->n_parts};
+		struct ux_code_inline made = {.call_line =
+						      node->line > 0 ? (uint32_t)node->line : 0,
+					      .depth = node->depth,
+					      .range_first = used,
+					      .range_count = node->n_parts};
 		node->last_part = used; /* where the next of its ranges goes */
 		used += node->n_parts;
-		if (!ux_gosym_inline_vec_append(&c->inlines, made))
+		if (!file_number(c, f, node->file, &made.call_file) ||
+		    !name_number(c, node->name, &made.name) ||
+		    !ux_code_inline_vec_append(&c->inlines, made))
 			return false;
 	}
-	for (size_t i = 0; i < c->parts.size; i++)
-		c->ranges.data[c->nodes.data[c->parts.data[i].node].last_part++] =
-			c->parts.data[i].range;
+	for (size_t i = 0; i < c->parts.size; i++) {
+		const struct ux_gosym_part *part = &c->parts.data[i];
+		c->ranges.data[c->nodes.data[part->node].last_part++] =
+			(struct ux_range){f->lo + part->lo, f->lo + part->hi};
+	}
 	c->ranges.size = used;
 	return true;
 }
@@ -291,7 +345,7 @@ static bool put_nodes(const struct ux_gosym *g, const struct ux_gosym_function *
 static void drop_calls(struct ux_gosym_code *c, const char *what)
 {
 	damage(c, what);
-	c->calls.size = c->nodes.size = 0;
+	c->call_steps.size = c->nodes.size = 0;
 }
 
 static bool read_calls(const struct ux_gosym *g, const struct ux_gosym_function *f,
@@ -300,7 +354,7 @@ static bool read_calls(const struct ux_gosym *g, const struct ux_gosym_function 
 	uint32_t root = NO_NODE;
 	bool fits = true;
 	c->nodes.size = 0;
-	if (!read_steps(g, c, f->call_program, c->size, &c->calls) || !gather_nodes(c) ||
+	if (!read_steps(g, c, f->call_program, c->size, &c->call_steps) || !gather_nodes(c) ||
 	    !gather_parents(g, f, c))
 		return false;
 	if (c->nodes.size == 0)
@@ -312,17 +366,19 @@ static bool read_calls(const struct ux_gosym *g, const struct ux_gosym_function 
 	if (!make_parts(c, &root, &fits))
 		return false;
 	if (fits)
-		return put_nodes(g, f, c, root);
+		return put_nodes(f, c, root);
 	drop_calls(c, "an inline tree has too many ranges");
 	return true;
 }
 
-static bool add_row(struct ux_gosym_code *c, struct ux_gosym_row row)
+/* Adds a row of the function whose rows begin at `first`. */
+static bool add_row(struct ux_gosym_code *c, size_t first, struct ux_code_row row)
 {
-	const struct ux_gosym_row *last = c->rows.size > 0 ? &c->rows.data[c->rows.size - 1] : NULL;
+	const struct ux_code_row *last =
+		c->rows.size > first ? &c->rows.data[c->rows.size - 1] : NULL;
 	if (last && last->line == row.line && last->file == row.file)
 		return true;
-	return ux_gosym_row_vec_append(&c->rows, row);
+	return ux_code_row_vec_append(&c->rows, row);
 }
 
 /* A walk along steps. */
@@ -342,12 +398,16 @@ static int32_t walk_to(struct walk *w, uint32_t pos, uint32_t *end)
 	return w->steps->data[w->i].value;
 }
 
-/* Rows of the whole function: where a call that is hidden stands, those of its place. */
-static bool make_rows(const struct ux_gosym *g, const struct ux_gosym_function *f,
-		      struct ux_gosym_code *c)
+/* Rows of the whole function, as a sequence: where a call that is hidden stands, those of its
+ * call. */
+static bool make_rows(const struct ux_gosym_function *f, struct ux_gosym_code *c)
 {
-	struct walk lines = {&c->lines, 0}, files = {&c->files, 0}, calls = {&c->calls, 0};
-	for (uint32_t pos = 0, end; pos < c->size && c->lines.size > 0; pos = end) {
+	struct walk lines = {&c->line_steps, 0}, files = {&c->file_steps, 0},
+		    calls = {&c->call_steps, 0};
+	size_t first = c->rows.size;
+	struct ux_code_row row = {0};
+	int32_t last_file = -1;
+	for (uint32_t pos = 0, end; pos < c->size && c->line_steps.size > 0; pos = end) {
 		end = c->size;
 		int32_t line = walk_to(&lines, pos, &end), file = walk_to(&files, pos, &end);
 		uint32_t n = node_of(c, walk_to(&calls, pos, &end));
@@ -358,27 +418,88 @@ static bool make_rows(const struct ux_gosym *g, const struct ux_gosym_function *
 			line = via->line;
 			file = via->file;
 		}
-		struct ux_gosym_row row = {pos, line > 0 ? (uint32_t)line : 0,
-					   ux_gosym_file(g, f->unit, file)};
-		if (!add_row(c, row))
+		row.pc = f->lo + pos;
+		row.line = line > 0 ? (uint32_t)line : 0;
+		if ((pos == 0 || file != last_file) && !file_number(c, f, file, &row.file))
+			return false;
+		last_file = file;
+		if (!add_row(c, first, row))
 			return false;
 	}
-	return true;
+	struct ux_code_sequence made = {
+		.lo = f->lo,
+		.hi = f->lo + c->size,
+		.first = (uint32_t)first,
+		.count = (uint32_t)(c->rows.size - first),
+		.off = f->lo,
+	};
+	return made.count == 0 || ux_code_sequence_vec_append(&c->sequences, made);
 }
 
-enum ux_code ux_gosym_code_read(const struct ux_gosym *g, const struct ux_gosym_function *f,
-				struct ux_gosym_code *c, struct ux_error *err)
+static bool add_function(const struct ux_gosym_function *f, struct ux_gosym_code *c, size_t inlines)
 {
+	struct ux_code_function made = {
+		.sequence = UX_CODE_NO_SEQUENCE,
+		.name = f->name ? (uint32_t)c->names.size : UX_CODE_NO_NAME,
+		.range_first = (uint32_t)c->ranges.size,
+		.range_count = 1,
+		.inline_first = (uint32_t)inlines,
+		.inline_count = (uint32_t)(c->inlines.size - inlines),
+	};
+	c->bytes += f->hi - f->lo;
+	return (!f->name || ux_gosym_name_vec_append(&c->names, f->name)) &&
+	       ux_range_vec_append(&c->ranges, (struct ux_range){f->lo, f->lo + c->size}) &&
+	       ux_code_function_vec_append(&c->functions, made);
+}
+
+enum ux_code ux_gosym_code_add(struct ux_gosym_code *c, const struct ux_gosym_function *f,
+			       struct ux_error *err)
+{
+	const struct ux_gosym *g = c->tables;
 	uint32_t whole = (uint32_t)(f->hi - f->lo);
-	c->rows.size = c->inlines.size = c->ranges.size = 0;
+	size_t inlines = c->inlines.size;
 	c->damage = NULL;
 	c->size = whole;
-	if (!read_steps(g, c, f->line_program, whole, &c->lines) ||
-	    !read_steps(g, c, f->file_program, whole, &c->files))
+	if (!read_steps(g, c, f->line_program, whole, &c->line_steps) ||
+	    !read_steps(g, c, f->file_program, whole, &c->file_steps))
 		return ux_error_nomem(err);
-	if (c->lines.size > 0 && !c->damage) /* padding has no lines */
-		c->size = c->lines.data[c->lines.size - 1].end;
-	if (!read_calls(g, f, c) || !make_rows(g, f, c))
+	if (c->line_steps.size > 0 && !c->damage) /* padding has no lines */
+		c->size = c->line_steps.data[c->line_steps.size - 1].end;
+	if (!read_calls(g, f, c) || !make_rows(f, c) || !add_function(f, c, inlines))
 		return ux_error_nomem(err);
 	return UX_OK;
+}
+
+static bool code_path(const void *ctx, uint32_t file, struct ux_code_path *ret)
+{
+	const struct ux_gosym_code *c = ctx;
+	if (file == 0 || file >= c->files.size)
+		return false;
+	*ret = (struct ux_code_path){
+		.name = ux_gosym_text(c->tables->table.files, c->files.data[file])};
+	return ret->name && ret->name[0] != '\0';
+}
+
+struct ux_code_unit ux_gosym_code_unit(const struct ux_gosym_code *c)
+{
+	return (struct ux_code_unit){
+		.functions = c->functions.data,
+		.n_functions = c->functions.size,
+		.inlines = c->inlines.data,
+		.n_inlines = c->inlines.size,
+		.ranges = c->ranges.data,
+		.n_ranges = c->ranges.size,
+		.names = c->names.data,
+		.n_names = c->names.size,
+		.lines = {.rows = c->rows.data,
+			  .n_rows = c->rows.size,
+			  .sequences = c->sequences.data,
+			  .n_sequences = c->sequences.size},
+		.table = UX_CODE_NO_TABLE, /* all rows are in functions */
+		.path = code_path,
+		.path_ctx = c,
+		.n_files = c->files.size - 1,
+		.size = c->bytes,
+		.section = ".gopclntab",
+	};
 }

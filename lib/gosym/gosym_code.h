@@ -1,38 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A function's lines, and the calls inlined into it by the ranges of their code. */
+/* Go's functions as a unit of code: their lines, and the calls inlined into them by the ranges of
+ * their code. */
 #ifndef UX_GOSYM_CODE_H
 #define UX_GOSYM_CODE_H
 
+#include "code_unit.h"
 #include "gosym_function.h"
 #include "gosym_steps.h"
-
-/* From off bytes behind the function's start on. */
-struct ux_gosym_row {
-	uint32_t off;
-	uint32_t line; /* 0: not known */
-	uint32_t file; /* offset of the name in the table of files; UX_GOSYM_NOWHERE: not known */
-};
-
-/* Half-open, in bytes from the function's start. */
-struct ux_gosym_range {
-	uint32_t lo;
-	uint32_t hi;
-};
-
-/* In pre-order, depth 1 for what is inlined into the function itself. Ranges are ascending, not
- * touching, each in one of the parent's, and in no sibling's. */
-struct ux_gosym_inline {
-	const char *name;
-	uint32_t call_file; /* offset, as a row's */
-	uint32_t call_line;
-	uint32_t depth;
-	uint32_t range_first;
-	uint32_t range_count;
-};
-
-UX_VEC(ux_gosym_row_vec, struct ux_gosym_row);
-UX_VEC(ux_gosym_range_vec, struct ux_gosym_range);
-UX_VEC(ux_gosym_inline_vec, struct ux_gosym_inline);
+#include "map.h"
 
 /* A call while it is put into its place. */
 struct ux_gosym_node {
@@ -46,9 +21,10 @@ struct ux_gosym_node {
 	bool hidden;
 };
 
+/* Code of a call, in bytes from the function's start. */
 struct ux_gosym_part {
 	uint32_t node;
-	struct ux_gosym_range range;
+	uint32_t lo, hi;
 };
 
 UX_VEC(ux_gosym_node_vec, struct ux_gosym_node);
@@ -62,26 +38,56 @@ enum {
 	UX_GOSYM_PARTS_FREE = 4096,
 };
 
-/* One function, with the memory of those before. Zeroed is empty. */
+ux_inline bool ux_gosym_key_eq(uint64_t a, uint64_t b)
+{
+	return a == b;
+}
+
+UX_MAP(ux_gosym_number_map, uint64_t, uint32_t, ux_hash_u64, ux_gosym_key_eq);
+UX_VEC(ux_gosym_name_vec, const char *);
+UX_VEC(ux_gosym_file_vec, uint32_t);
+
+/*
+ * Functions as a unit of code, in the order in which they were added, with working memory. Zeroed
+ * is ready.
+ */
 struct ux_gosym_code {
+	struct ux_code_function_vec functions;
+	struct ux_code_inline_vec inlines;
+	struct ux_range_vec ranges;
+	struct ux_code_row_vec rows;
+	struct ux_code_sequence_vec sequences;
+	struct ux_gosym_name_vec names;
+	struct ux_gosym_file_vec files; /* offsets of names in the table of files; [0] is none */
+	uint64_t bytes;                 /* of code */
+
+	/* The function added last. */
 	uint32_t size;      /* bytes that the compiler made, without padding */
 	const char *damage; /* what of the function is damaged and left out; NULL: nothing is */
-	struct ux_gosym_row_vec rows;
-	struct ux_gosym_inline_vec inlines;
-	struct ux_gosym_range_vec ranges;
-	struct ux_gosym_step_vec lines, files, calls;
+
+	const struct ux_gosym *tables;
+	struct ux_gosym_number_map file_numbers; /* by offset */
+	struct ux_gosym_number_map name_numbers; /* of inlined functions, by address */
+	struct ux_gosym_step_vec line_steps, file_steps, call_steps;
 	struct ux_gosym_node_vec nodes;
 	struct ux_gosym_part_vec parts;
 };
 
+/* Empties the unit; what is added to it next is of these tables. False when memory is short. */
+bool ux_gosym_code_begin(struct ux_gosym_code *code, const struct ux_gosym *tables) ux_must;
+
 /*
- * Reads what f's programs say. Frames that the compiler made up (wrappers of methods) and that were
- * inlined are left out as Go's own tracebacks leave them out: what stands in them is called from
- * where they are called. Damage is told in code->damage and costs the lines behind it, or all
- * inlined calls. Fails for want of memory only.
+ * Adds function f to the unit, with what its programs have. Frames that the compiler made up
+ * (wrappers of methods) and that were inlined are left out as Go's own tracebacks leave them out:
+ * what stands in them is called from where they are called. Damage is in code->damage and costs the
+ * lines behind it, or all inlined calls. Ranges of calls are ascending, not touching, each in one
+ * of the parent's, and in no sibling's. Fails for want of memory only.
  */
-enum ux_code ux_gosym_code_read(const struct ux_gosym *g, const struct ux_gosym_function *f,
-				struct ux_gosym_code *code, struct ux_error *err) ux_must;
+enum ux_code ux_gosym_code_add(struct ux_gosym_code *code, const struct ux_gosym_function *f,
+			       struct ux_error *err) ux_must;
+
+/* The unit as it is; good until more is added. */
+struct ux_code_unit ux_gosym_code_unit(const struct ux_gosym_code *code);
 void ux_gosym_code_deinit(struct ux_gosym_code *code);
 
 #endif

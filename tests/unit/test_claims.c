@@ -32,9 +32,9 @@ static void a_later_wave_sees_a_claim(void **state)
 	begin(&f);
 	f.claims.wave_of[5] = 1;
 	ux_claims_add(&f.claims, 2, 0x1000, 16);
-	assert_true(ux_claims_told(&f.claims, 5, 0x1000, 16));
-	assert_false(ux_claims_told(&f.claims, 5, 0x1000, 17));
-	assert_false(ux_claims_told(&f.claims, 5, 0x2000, 16));
+	assert_true(ux_claims_has(&f.claims, 5, 0x1000, 16));
+	assert_false(ux_claims_has(&f.claims, 5, 0x1000, 17));
+	assert_false(ux_claims_has(&f.claims, 5, 0x2000, 16));
 	ux_claims_deinit(&f.claims);
 }
 
@@ -47,7 +47,7 @@ static void units_that_come_later_see_the_claims_of_before(void **state)
 	assert_true(ux_claims_grow(&f.claims, 5000));
 	assert_int_equal(f.claims.wave_of[4999], 0);
 	f.claims.wave_of[4999] = 1;
-	assert_true(ux_claims_told(&f.claims, 4999, 0x1000, 16));
+	assert_true(ux_claims_has(&f.claims, 4999, 0x1000, 16));
 	ux_claims_deinit(&f.claims);
 }
 
@@ -57,7 +57,7 @@ static void a_wave_does_not_see_its_own_claims(void **state)
 	struct fixture f;
 	begin(&f);
 	ux_claims_add(&f.claims, 2, 0x1000, 16);
-	assert_false(ux_claims_told(&f.claims, 5, 0x1000, 16));
+	assert_false(ux_claims_has(&f.claims, 5, 0x1000, 16));
 	ux_claims_deinit(&f.claims);
 }
 
@@ -68,7 +68,7 @@ static void a_unit_of_a_lower_number_reads_for_itself(void **state)
 	begin(&f);
 	f.claims.wave_of[5] = 1;
 	ux_claims_add(&f.claims, 7, 0x1000, 16);
-	assert_false(ux_claims_told(&f.claims, 5, 0x1000, 16));
+	assert_false(ux_claims_has(&f.claims, 5, 0x1000, 16));
 	ux_claims_deinit(&f.claims);
 }
 
@@ -82,8 +82,8 @@ static void the_lowest_unit_of_a_wave_claims_in_any_order(void **state)
 		f.claims.wave_of[5] = 1;
 		for (size_t k = 0; k < 2; k++)
 			ux_claims_add(&f.claims, orders[i][k], 0x1000, 10 + orders[i][k]);
-		assert_true(ux_claims_told(&f.claims, 5, 0x1000, 12));
-		assert_false(ux_claims_told(&f.claims, 5, 0x1000, 13));
+		assert_true(ux_claims_has(&f.claims, 5, 0x1000, 12));
+		assert_false(ux_claims_has(&f.claims, 5, 0x1000, 13));
 		ux_claims_deinit(&f.claims);
 	}
 }
@@ -96,7 +96,7 @@ static void an_earlier_waves_claim_stays_whatever_comes(void **state)
 	f.claims.wave_of[1] = f.claims.wave_of[8] = 1;
 	ux_claims_add(&f.claims, 7, 0x1000, 16);
 	ux_claims_add(&f.claims, 1, 0x1000, 16);
-	assert_true(ux_claims_told(&f.claims, 8, 0x1000, 16));
+	assert_true(ux_claims_has(&f.claims, 8, 0x1000, 16));
 	ux_claims_deinit(&f.claims);
 }
 
@@ -107,8 +107,8 @@ static void what_no_symbol_begins_is_nobodys(void **state)
 	begin(&f);
 	f.claims.wave_of[5] = 1;
 	ux_claims_add(&f.claims, 2, 0x1800, 16);
-	assert_false(ux_claims_told(&f.claims, 5, 0x1800, 16));
-	assert_false(ux_claims_told(&f.claims, 5, 0x3000, 16));
+	assert_false(ux_claims_has(&f.claims, 5, 0x1800, 16));
+	assert_false(ux_claims_has(&f.claims, 5, 0x3000, 16));
 	ux_claims_deinit(&f.claims);
 }
 

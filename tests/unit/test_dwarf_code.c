@@ -471,8 +471,8 @@ static void calls_of_a_told_function_are_not_read(void **state)
 	make_null(&m);
 	end_unit(&m);
 	reading_of(&r, &m);
-	r.code.is_told = told_at_1000;
-	r.code.is_told_ctx = &asked;
+	r.code.skip = told_at_1000;
+	r.code.skip_ctx = &asked;
 	assert_string_equal(code_of(&r, UX_OK),
 			    "outer 1000-1100; nested 2000-2100; >g 3/6 2020-2028; "
 			    "last 4000-4100; >g 3/9 4020-4028;");

@@ -34,7 +34,10 @@ static void unit_without_a_table_has_no_rows(void **state)
 	assert_string_equal(rows_of(&m, &r, UX_OK), "");
 	struct ux_code_path path;
 	assert_false(ux_dwarf_lines_file(&r.lines, 1, &path));
-	assert_int_equal(ux_dwarf_lines_find(&r.lines, 0x1000), 0);
+	assert_int_equal(
+		ux_code_lines_from(&(struct ux_code_lines[]){ux_dwarf_lines_view(&r.lines)}[0],
+				   0x1000),
+		0);
 }
 
 static void special_opcodes_move_address_and_line_together(void **state)
@@ -217,7 +220,10 @@ static void gap_after_a_sequence_has_no_line(void **state)
 		size_t sequence;
 	} cases[] = {{0, 0}, {0x1000, 0}, {0x1003, 0}, {0x1004, 1}, {0x2003, 1}, {0x2004, 2}};
 	for (size_t i = 0; i < ux_countof(cases); i++)
-		assert_int_equal(ux_dwarf_lines_find(&r.lines, cases[i].pc), cases[i].sequence);
+		assert_int_equal(ux_code_lines_from(&(struct ux_code_lines[]){ux_dwarf_lines_view(
+							    &r.lines)}[0],
+						    cases[i].pc),
+				 cases[i].sequence);
 }
 
 static void registers_begin_anew_with_each_sequence(void **state)
@@ -315,7 +321,8 @@ static void sequences_come_out_by_address(void **state)
 static const char *sequence_at(const struct ux_dwarf_lines *l, uint64_t off, uint64_t pc)
 {
 	static char text[256];
-	const struct ux_code_sequence *s = ux_dwarf_lines_sequence(l, off, pc);
+	const struct ux_code_sequence *s = ux_code_lines_sequence(
+		&(struct ux_code_lines[]){ux_dwarf_lines_view(l)}[0], off, pc);
 	size_t n = 0;
 	if (!s)
 		return "none";

@@ -2,7 +2,7 @@
 #include "sweep.h"
 
 #include "extract.h"
-#include "go_units.h"
+#include "go_source.h"
 #include "gsym_decode.h"
 #include "gsym_reader.h"
 #include "make_go_elf.h"
@@ -257,11 +257,11 @@ static void dwarf_is_left_what_has_no_lines_here(void **state)
 		{.start = 0x2000, .size = 0x1000, .draft = {.n_rows = 1}}, /* all of a section */
 	};
 	struct ux_unit_pieces unit = {.functions = pieces, .n_functions = ux_countof(pieces)};
-	struct ux_go_units go = {.units = &unit, .n_units = 1};
+	struct ux_collection go = {.units = &unit, .n_units = 1};
 	struct ux_range sections[] = {{0x800, 0x10f0}, {0x2000, 0x3000}, {0x4000, 0x5000}};
 	struct ux_range_vec text = {sections, ux_countof(sections), 0};
 	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec rest = {0};
-	assert_int_equal(ux_go_units_leave(&go, &text, &rest, NULL), UX_OK);
+	assert_int_equal(ux_go_ranges_subtract(&go, &text, &rest, NULL), UX_OK);
 	assert_int_equal(rest.size, 3);
 	assert_int_equal(rest.data[0].lo, 0x800);
 	assert_int_equal(rest.data[0].hi, 0x1000);

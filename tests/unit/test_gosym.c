@@ -51,25 +51,33 @@ static void read_function(const struct ux_gosym *g, uint32_t i, struct ux_gosym_
 {
 	struct ux_error err = UX_ERROR_INIT;
 	assert_int_equal(ux_gosym_function_read(g, i, f, &err), UX_OK);
-	assert_int_equal(ux_gosym_code_read(g, f, code, &err), UX_OK);
+	assert_true(ux_gosym_code_begin(code, g));
+	assert_int_equal(ux_gosym_code_add(code, f, &err), UX_OK);
+}
+
+/* Where the function begins, which is the only one of the unit. */
+static uint64_t start_of(const struct ux_gosym_code *c)
+{
+	return c->ranges.data[c->functions.data[0].range_first].lo;
 }
 
 static void assert_row(const struct ux_gosym *g, const struct ux_gosym_code *c, size_t i,
 		       uint32_t off, const char *file, uint32_t line)
 {
 	assert_true(i < c->rows.size);
-	assert_int_equal(c->rows.data[i].off, off);
+	assert_int_equal(c->rows.data[i].pc - start_of(c), off);
 	assert_int_equal(c->rows.data[i].line, line);
-	assert_string_equal(ux_gosym_text(g->table.files, c->rows.data[i].file), file);
+	assert_string_equal(ux_gosym_text(g->table.files, c->files.data[c->rows.data[i].file]),
+			    file);
 }
 
 static void assert_call(const struct ux_gosym *g, const struct ux_gosym_code *c, size_t i,
 			const char *name, const char *file, uint32_t line, uint32_t depth)
 {
 	assert_true(i < c->inlines.size);
-	const struct ux_gosym_inline *call = &c->inlines.data[i];
-	assert_string_equal(call->name, name);
-	assert_string_equal(ux_gosym_text(g->table.files, call->call_file), file);
+	const struct ux_code_inline *call = &c->inlines.data[i];
+	assert_string_equal(c->names.data[call->name], name);
+	assert_string_equal(ux_gosym_text(g->table.files, c->files.data[call->call_file]), file);
 	assert_int_equal(call->call_line, line);
 	assert_int_equal(call->depth, depth);
 	assert_int_equal(call->range_count, 1);
@@ -77,9 +85,9 @@ static void assert_call(const struct ux_gosym *g, const struct ux_gosym_code *c,
 
 static void assert_range(const struct ux_gosym_code *c, size_t i, uint32_t lo, uint32_t hi)
 {
-	struct ux_gosym_range r = c->ranges.data[c->inlines.data[i].range_first];
-	assert_int_equal(r.lo, lo);
-	assert_int_equal(r.hi, hi);
+	struct ux_range r = c->ranges.data[c->inlines.data[i].range_first];
+	assert_int_equal(r.lo - start_of(c), lo);
+	assert_int_equal(r.hi - start_of(c), hi);
 }
 
 /* main.main of the sample: main.outer is inlined, and runtime.inner into that. */
@@ -408,8 +416,10 @@ static void read_all(const struct ux_gosym_image *image, const struct ux_gosym_h
 		return;
 	for (uint32_t i = 0; i < g.table.n_functions; i++) {
 		struct ux_gosym_function f;
-		if (ux_gosym_function_read(&g, i, &f, NULL) == UX_OK)
-			assert_int_equal(ux_gosym_code_read(&g, &f, &code, NULL), UX_OK);
+		if (ux_gosym_function_read(&g, i, &f, NULL) == UX_OK) {
+			assert_true(ux_gosym_code_begin(&code, &g));
+			assert_int_equal(ux_gosym_code_add(&code, &f, NULL), UX_OK);
+		}
 	}
 }
 

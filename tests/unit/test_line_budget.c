@@ -2,7 +2,7 @@
 /* Units that name one another's line tables: which of them get rows depends on nothing but them. */
 #include "test_extract.h"
 
-#include "line_budget.h"
+#include "code_budget.h"
 
 enum {
 	FAT = SEQUENCED + 1, /* an entry that takes PADDING bytes */
@@ -138,27 +138,23 @@ static void units_on_one_table_have_all_their_lines(void **state)
 static void what_a_wave_spends_is_settled_in_order(void **state)
 {
 	(void)state;
-	struct ux_dwarf_sections s = {0};
-	struct ux_line_budget b;
-	struct ux_error err = UX_ERROR_INIT;
-	s.data[UX_DWARF_LINE] = UX_STR("0123456789");
-	ux_line_budget_init(&b, &s);
-	assert_true(ux_line_budget_spend(&b, 100));
-	assert_false(ux_line_budget_over(&b));
-	ux_line_budget_next(&b);
-	assert_true(ux_line_budget_spend(&b, 60));
-	assert_false(ux_line_budget_spend(&b, 1));
-	assert_true(ux_line_budget_over(&b));
-	ux_line_budget_again(&b);
-	assert_true(ux_line_budget_settle(&b, 7, 60));
-	assert_false(ux_line_budget_settle(&b, 8, 1));
-	assert_false(ux_line_budget_over(&b));
-	assert_true(ux_line_budget_spend(&b, 60)); /* the second reading goes to its end */
-	assert_false(ux_line_budget_refuses(&b, 7, &err));
-	assert_true(ux_line_budget_refuses(&b, 8, &err));
-	assert_int_equal(err.code, UX_ELIMIT);
-	ux_line_budget_next(&b);
-	assert_true(ux_line_budget_refuses(&b, 0, NULL)); /* and so are all behind */
+	struct ux_order_budget b;
+	ux_order_budget_init(&b, 160);
+	assert_true(ux_order_budget_charge(&b, 100));
+	assert_false(ux_order_budget_exceeded(&b));
+	ux_order_budget_next(&b);
+	assert_true(ux_order_budget_charge(&b, 60));
+	assert_false(ux_order_budget_charge(&b, 1));
+	assert_true(ux_order_budget_exceeded(&b));
+	ux_order_budget_replay(&b);
+	assert_true(ux_order_budget_replay_charge(&b, 7, 60));
+	assert_false(ux_order_budget_replay_charge(&b, 8, 1));
+	assert_false(ux_order_budget_exceeded(&b));
+	assert_true(ux_order_budget_charge(&b, 60)); /* the second reading goes to its end */
+	assert_false(ux_order_budget_refuses(&b, 7));
+	assert_true(ux_order_budget_refuses(&b, 8));
+	ux_order_budget_next(&b);
+	assert_true(ux_order_budget_refuses(&b, 0)); /* and so are all behind */
 }
 
 int main(void)

@@ -2,19 +2,19 @@
 /* Source paths out of DWARF's pieces. */
 #include "sweep.h"
 
-#include "source_path.h"
+#include "code_unit.h"
 
 /* "DIR|BASE" */
 static const char *split(const char *comp_dir, const char *dir, const char *name)
 {
 	static char text[256];
 	struct ux_arena arena;
-	struct ux_code_path path = {comp_dir, dir, name}, last = {0};
-	uint64_t left = 1000;
-	const char *last_dir = NULL;
+	struct ux_code_path path = {comp_dir, dir, name};
+	struct ux_code_last_dir last = {0};
+	struct ux_budget budget = {.left = 1000};
 	struct ux_code_file file;
 	ux_arena_init(&arena, 4096);
-	assert_true(ux_source_path_split(&path, &arena, &left, &last, &last_dir, &file));
+	assert_true(ux_code_path_split(&path, &arena, &budget, &last, &file));
 	snprintf(text, sizeof(text), "%s|%s", file.dir, file.base);
 	ux_arena_deinit(&arena);
 	return text;
@@ -46,16 +46,16 @@ static void directory_of_neighbours_is_made_once(void **state)
 {
 	(void)state;
 	struct ux_arena arena;
-	struct ux_code_path path = {"/comp", "dir", "a.c"}, last = {0};
-	uint64_t left = 1000;
-	const char *last_dir = NULL;
+	struct ux_code_path path = {"/comp", "dir", "a.c"};
+	struct ux_code_last_dir last = {0};
+	struct ux_budget budget = {.left = 1000};
 	struct ux_code_file a, b, c;
 	ux_arena_init(&arena, 4096);
-	assert_true(ux_source_path_split(&path, &arena, &left, &last, &last_dir, &a));
+	assert_true(ux_code_path_split(&path, &arena, &budget, &last, &a));
 	path.name = "b.c";
-	assert_true(ux_source_path_split(&path, &arena, &left, &last, &last_dir, &b));
+	assert_true(ux_code_path_split(&path, &arena, &budget, &last, &b));
 	path.dir = "other";
-	assert_true(ux_source_path_split(&path, &arena, &left, &last, &last_dir, &c));
+	assert_true(ux_code_path_split(&path, &arena, &budget, &last, &c));
 	assert_ptr_equal(a.dir, b.dir);
 	assert_string_equal(c.dir, "/comp/other");
 	ux_arena_deinit(&arena);
@@ -65,14 +65,15 @@ static void directory_that_would_be_too_much_text_is_told_without_the_one_in_fro
 {
 	(void)state;
 	struct ux_arena arena;
-	struct ux_code_path path = {"/comp", "dir", "a.c"}, last = {0};
-	uint64_t left = 5;
-	const char *last_dir = NULL;
+	struct ux_code_path path = {"/comp", "dir", "a.c"};
+	struct ux_code_last_dir last = {0};
+	struct ux_budget budget = {.left = 5};
 	struct ux_code_file file;
 	ux_arena_init(&arena, 4096);
-	assert_true(ux_source_path_split(&path, &arena, &left, &last, &last_dir, &file));
+	assert_true(ux_code_path_split(&path, &arena, &budget, &last, &file));
 	assert_string_equal(file.dir, "dir");
-	assert_int_equal(left, 0);
+	assert_int_equal(budget.left, 0);
+	assert_true(budget.exceeded);
 	ux_arena_deinit(&arena);
 }
 
@@ -80,12 +81,12 @@ static void want_of_memory_is_reported(void **state)
 {
 	(void)state;
 	struct ux_arena arena;
-	struct ux_code_path path = {"/comp", "dir", "a.c"}, last = {0};
-	uint64_t left = 1000;
-	const char *last_dir = NULL;
+	struct ux_code_path path = {"/comp", "dir", "a.c"};
+	struct ux_code_last_dir last = {0};
+	struct ux_budget budget = {.left = 1000};
 	struct ux_code_file file;
 	ux_arena_init(&arena, 4);
-	assert_false(ux_source_path_split(&path, &arena, &left, &last, &last_dir, &file));
+	assert_false(ux_code_path_split(&path, &arena, &budget, &last, &file));
 	ux_arena_deinit(&arena);
 }
 

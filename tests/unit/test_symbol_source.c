@@ -101,7 +101,7 @@ static unsigned compare_parts(const char *path, struct ux_symbol_choice choice, 
 		for (size_t k = 0; k < n; k++)
 			pcs[k] = any_pc(&whole.gsym);
 		part.has_part = false;
-		part.wanted.ranges.size = 0;
+		part.filter.ranges.size = 0;
 		assert_int_equal(ux_symbol_source_need(&part, pcs, n, &err), UX_OK);
 		for (size_t k = 0; k < n; k++)
 			different += compare(&whole.gsym, &part.gsym, pcs[k]);

@@ -2,10 +2,10 @@
 /* The few addresses that an extraction is for. */
 #include "sweep.h"
 
-#include "wanted.h"
+#include "address_filter.h"
 
 /* "10-20 30-31" */
-static const char *ranges_of(const struct ux_wanted *w)
+static const char *ranges_of(const struct ux_address_filter *w)
 {
 	static char text[512];
 	size_t n = 0;
@@ -26,17 +26,18 @@ static struct ux_code_symbol list[] = {
 };
 
 /* With the first n symbols; all is text from 8 on. */
-static void widen(struct ux_wanted *w, size_t n)
+static void widen(struct ux_address_filter *w, size_t n)
 {
 	const struct ux_range all = {8, UINT64_MAX};
 	const struct ux_code_symbol_vec symbols = {.data = list, .size = n};
-	assert_true(ux_wanted_widen(w, &symbols, &(struct ux_range_set){&all, 1}));
+	assert_true(ux_address_filter_widen(w, &symbols, &(struct ux_range_set){&all, 1}));
 }
 
-#define WANTED(w, ...)                                                    \
-	ux_cleanup(ux_wanted_deinit) struct ux_wanted w = {0};            \
-	assert_true(ux_wanted_init(&(w), (const uint64_t[]){__VA_ARGS__}, \
-				   sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t)))
+#define WANTED(w, ...)                                                               \
+	ux_cleanup(ux_address_filter_deinit) struct ux_address_filter w = {0};       \
+	assert_true(ux_address_filter_init(&(w), (const uint64_t[]){__VA_ARGS__},    \
+					   sizeof((const uint64_t[]){__VA_ARGS__}) / \
+						   sizeof(uint64_t)))
 
 static void pcs_come_in_any_order(void **state)
 {
@@ -44,8 +45,10 @@ static void pcs_come_in_any_order(void **state)
 	WANTED(w, 0x30, 0x10, 0x11, 0x30, 0x12);
 	widen(&w, 0);
 	assert_string_equal(ranges_of(&w), "10-13 30-31");
-	assert_true(ux_wanted_meets(&w, 0x12, 0x30) && ux_wanted_meets(&w, 0, 0x11));
-	assert_false(ux_wanted_meets(&w, 0x13, 0x30) || ux_wanted_meets(&w, 0, 0x10));
+	assert_true(ux_address_filter_overlaps(&w, 0x12, 0x30) &&
+		    ux_address_filter_overlaps(&w, 0, 0x11));
+	assert_false(ux_address_filter_overlaps(&w, 0x13, 0x30) ||
+		     ux_address_filter_overlaps(&w, 0, 0x10));
 }
 
 static void the_last_address_has_no_end(void **state)
@@ -53,15 +56,15 @@ static void the_last_address_has_no_end(void **state)
 	(void)state;
 	WANTED(w, UINT64_MAX);
 	w.narrowed = true;
-	assert_true(ux_wanted_has(&w, UINT64_MAX));
-	assert_false(ux_wanted_has(&w, 0));
+	assert_true(ux_address_filter_covers(&w, UINT64_MAX));
+	assert_false(ux_address_filter_covers(&w, 0));
 }
 
 static void what_was_not_narrowed_has_everything(void **state)
 {
 	(void)state;
 	WANTED(w, 1);
-	assert_true(ux_wanted_has(&w, 77));
+	assert_true(ux_address_filter_covers(&w, 77));
 }
 
 static void symbols_are_wanted_with_those_that_overlap_them(void **state)
@@ -90,9 +93,10 @@ static void what_is_no_code_is_known_and_takes_no_unit(void **state)
 	WANTED(w, 0, 7, 9);
 	widen(&w, 0);
 	w.narrowed = true;
-	assert_true(ux_wanted_has(&w, 0) && ux_wanted_has(&w, 7) && ux_wanted_has(&w, 9));
-	assert_false(ux_wanted_meets(&w, 0, 8));
-	assert_true(ux_wanted_meets(&w, 0, 10));
+	assert_true(ux_address_filter_covers(&w, 0) && ux_address_filter_covers(&w, 7) &&
+		    ux_address_filter_covers(&w, 9));
+	assert_false(ux_address_filter_overlaps(&w, 0, 8));
+	assert_true(ux_address_filter_overlaps(&w, 0, 10));
 }
 
 static struct ux_piece piece(uint64_t start, uint32_t size)
@@ -115,7 +119,7 @@ static void what_tells_nothing_is_left_out(void **state)
 	struct ux_code_symbol_vec symbols = {.data = copy, .size = ux_countof(copy)};
 	WANTED(w, 0x29);
 	widen(&w, 0);
-	assert_int_equal(ux_wanted_trim(&w, &all, &symbols, NULL), UX_OK);
+	assert_int_equal(ux_address_filter_apply(&w, &all, &symbols, NULL), UX_OK);
 	/* 0c-2c has the pc; what begins in it cuts it. */
 	assert_int_equal(units[0].n_functions, 2);
 	assert_int_equal(functions[0].start, 0x0c);
@@ -124,11 +128,11 @@ static void what_tells_nothing_is_left_out(void **state)
 	assert_int_equal(units[1].n_lines, 1);
 	assert_int_equal(lines[0].start, 0x0d);
 	assert_int_equal(symbols.size, 3);
-	assert_false(ux_wanted_nothing(&all, &symbols));
+	assert_false(ux_address_filter_is_empty(&all, &symbols));
 	symbols.size = 0;
-	assert_false(ux_wanted_nothing(&all, &symbols));
+	assert_false(ux_address_filter_is_empty(&all, &symbols));
 	units[0].n_functions = 0;
-	assert_true(ux_wanted_nothing(&all, &symbols));
+	assert_true(ux_address_filter_is_empty(&all, &symbols));
 }
 
 static enum ux_code init_and_trim(void *ctx)
@@ -138,13 +142,13 @@ static enum ux_code init_and_trim(void *ctx)
 	struct ux_unit_pieces unit = {.functions = functions, .n_functions = 2};
 	struct ux_collection all = {.units = &unit, .n_units = 1};
 	struct ux_code_symbol_vec symbols = {0};
-	ux_cleanup(ux_wanted_deinit) struct ux_wanted w = {0};
-	if (!ux_wanted_init(&w, (const uint64_t[]){0, 8, 16, 24, 32, 40, 48, 56, 64}, 9))
+	ux_cleanup(ux_address_filter_deinit) struct ux_address_filter w = {0};
+	if (!ux_address_filter_init(&w, (const uint64_t[]){0, 8, 16, 24, 32, 40, 48, 56, 64}, 9))
 		return UX_ENOMEM;
 	const struct ux_range everything = {0, UINT64_MAX};
-	if (!ux_wanted_widen(&w, &symbols, &(struct ux_range_set){&everything, 1}))
+	if (!ux_address_filter_widen(&w, &symbols, &(struct ux_range_set){&everything, 1}))
 		return UX_ENOMEM;
-	return ux_wanted_trim(&w, &all, &symbols, NULL);
+	return ux_address_filter_apply(&w, &all, &symbols, NULL);
 }
 
 static void memory_may_be_short(void **state)

@@ -25,9 +25,8 @@ bool ux_cubin_calls_begin(struct ux_cubin_calls *calls, size_t n_rows)
 {
 	calls->calls.size = calls->ranges.size = calls->known.size = 0;
 	ux_cubin_call_map_deinit(&calls->map);
-	calls->steps = STEPS_FREE + STEPS_EACH * (uint64_t)n_rows;
-	calls->room = ROOM_FREE + ROOM_EACH * (uint64_t)n_rows;
-	calls->starved = false;
+	calls->steps = (struct ux_budget){.left = STEPS_FREE + STEPS_EACH * (uint64_t)n_rows};
+	calls->room = (struct ux_budget){.left = ROOM_FREE + ROOM_EACH * (uint64_t)n_rows};
 	if (!ux_cubin_call_vec_append(&calls->calls, (struct ux_cubin_call){0}) ||
 	    !ux_cubin_call_range_vec_append(&calls->ranges, (struct ux_cubin_call_range){0}) ||
 	    !ux_cubin_known_vec_reserve(&calls->known, n_rows + 1))
@@ -44,7 +43,7 @@ bool ux_cubin_calls_root(struct ux_cubin_calls *calls)
 }
 
 /* The call in `key.parent`, made when it is new; 0 when memory is short. */
-static uint32_t find_call(struct ux_cubin_calls *c, struct ux_cubin_call_key key)
+static uint32_t calls_find_or_add(struct ux_cubin_calls *c, struct ux_cubin_call_key key)
 {
 	bool fresh = false;
 	uint32_t depth = c->calls.data[key.parent].depth + 1;
@@ -71,8 +70,8 @@ static uint32_t find_call(struct ux_cubin_calls *c, struct ux_cubin_call_key key
 
 /* The call that the row is in, or the root; 0 when memory is short. What was found on the way is
  * remembered, so that a chain is walked once. */
-static uint32_t call_of(struct ux_cubin_calls *c, const struct ux_cubin_row *rows,
-			const struct ux_cubin_sequence *s, uint32_t row)
+static uint32_t calls_find_of_row(struct ux_cubin_calls *c, const struct ux_cubin_row *rows,
+				  const struct ux_cubin_sequence *s, uint32_t row)
 {
 	struct ux_cubin_known *known = c->known.data + s->first;
 	uint32_t path[UX_CUBIN_DEPTH_MOST], n = 0, call = c->root;
@@ -89,15 +88,15 @@ static uint32_t call_of(struct ux_cubin_calls *c, const struct ux_cubin_row *row
 		const struct ux_cubin_row *r = &rows[path[--n]];
 		const struct ux_cubin_row *from = &rows[r->context - 1];
 		struct ux_cubin_call_key key = {call, r->name, from->file, from->line};
-		call = find_call(c, key);
+		call = calls_find_or_add(c, key);
 		known[path[n]] = (struct ux_cubin_known){c->root, call};
 	}
 	return call;
 }
 
 /* The call's code goes on with [lo, hi). */
-static bool add_range(struct ux_cubin_calls *c, struct ux_cubin_call *call, uint64_t lo,
-		      uint64_t hi)
+static bool calls_extend(struct ux_cubin_calls *c, struct ux_cubin_call *call, uint64_t lo,
+			 uint64_t hi)
 {
 	struct ux_cubin_call_range *last = &c->ranges.data[call->last_range];
 	if (call->last_range != 0 && last->hi == lo) {
@@ -110,7 +109,7 @@ static bool add_range(struct ux_cubin_calls *c, struct ux_cubin_call *call, uint
 	else
 		last->next = made;
 	call->last_range = made;
-	c->room--;
+	ux_budget_consume(&c->room, 1);
 	return ux_cubin_call_range_vec_append(&c->ranges,
 					      (struct ux_cubin_call_range){.lo = lo, .hi = hi});
 }
@@ -119,17 +118,18 @@ bool ux_cubin_calls_add(struct ux_cubin_calls *calls, const struct ux_cubin_line
 			const struct ux_cubin_sequence *sequence, uint32_t row, uint64_t lo,
 			uint64_t hi)
 {
-	uint32_t call = call_of(calls, lines->rows.data + sequence->first, sequence, row);
+	uint32_t call = calls_find_of_row(calls, lines->rows.data + sequence->first, sequence, row);
 	if (call == 0)
 		return false;
 	uint32_t depth = calls->calls.data[call].depth;
-	if (calls->steps < depth || calls->room < depth) {
-		calls->starved = true;
+	if (calls->room.left < depth) {
+		calls->room.exceeded = true;
 		return true;
 	}
-	calls->steps -= depth;
+	if (!ux_budget_try(&calls->steps, depth))
+		return true;
 	for (; call != calls->root; call = calls->calls.data[call].key.parent)
-		if (!add_range(calls, &calls->calls.data[call], lo, hi))
+		if (!calls_extend(calls, &calls->calls.data[call], lo, hi))
 			return false;
 	return true;
 }

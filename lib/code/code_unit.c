@@ -1,6 +1,38 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A source file's path. */
-#include "source_path.h"
+/* Rows of a unit by address, and the paths of its files. */
+#include "code_unit.h"
+
+const struct ux_code_sequence *ux_code_lines_sequence(const struct ux_code_lines *lines,
+						      uint64_t off, uint64_t pc)
+{
+	const struct ux_code_sequence *s = lines->whole;
+	size_t lo = 0, hi = lines->n_whole;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (s[mid].off < off)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (lo < lines->n_whole && s[lo].off == off)
+		return s[lo].lo <= pc && pc < s[lo].hi ? &s[lo] : NULL;
+	lo = ux_code_lines_from(lines, pc);
+	s = lines->sequences;
+	return lo < lines->n_sequences && s[lo].off == off && s[lo].lo <= pc ? &s[lo] : NULL;
+}
+
+size_t ux_code_lines_from(const struct ux_code_lines *lines, uint64_t pc)
+{
+	size_t lo = 0, hi = lines->n_sequences;
+	while (lo < hi) {
+		size_t mid = lo + (hi - lo) / 2;
+		if (lines->sequences[mid].hi <= pc)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
 
 /* POSIX, or a drive letter: cross compilers leave Windows paths. */
 static bool path_is_absolute(const char *path)
@@ -26,7 +58,7 @@ static char *path_append(char *at, const char *begin, const char *part, size_t n
 
 /* The directory of a name whose own part of the path has `n` bytes (up to its last slash, or 0). */
 static const char *path_make_dir(const struct ux_code_path *p, size_t n, struct ux_arena *arena,
-				 uint64_t *left)
+				 struct ux_budget *budget)
 {
 	bool name_absolute = path_is_absolute(p->name);
 	bool use_dir = !name_absolute && !path_is_empty(p->dir);
@@ -39,11 +71,8 @@ static const char *path_make_dir(const struct ux_code_path *p, size_t n, struct 
 	size_t comp = use_comp ? strlen(p->comp_dir) : 0;
 	size_t dir = use_dir ? strlen(p->dir) : 0;
 	size_t need = comp + dir + n + 3;
-	if (need > *left) {
-		*left = 0;
+	if (!ux_budget_charge(budget, need))
 		return use_dir ? p->dir : "";
-	}
-	*left -= need;
 	char *text = ux_arena_alloc(arena, need, 1);
 	if (!text)
 		return NULL;
@@ -58,22 +87,21 @@ static const char *path_make_dir(const struct ux_code_path *p, size_t n, struct 
 	return text;
 }
 
-bool ux_source_path_split(const struct ux_code_path *path, struct ux_arena *arena, uint64_t *left,
-			  struct ux_code_path *last, const char **last_dir,
-			  struct ux_code_file *ret)
+bool ux_code_path_split(const struct ux_code_path *path, struct ux_arena *arena,
+			struct ux_budget *budget, struct ux_code_last_dir *last,
+			struct ux_code_file *ret)
 {
 	const char *slash = strrchr(path->name, '/');
 	ret->base = slash ? slash + 1 : path->name;
 	/* A slash at the very front is the directory's own name. */
 	size_t n = !slash ? 0 : slash == path->name ? 1 : (size_t)(slash - path->name);
-	if (n == 0 && *last_dir && last->comp_dir == path->comp_dir && last->dir == path->dir) {
-		ret->dir = *last_dir;
+	if (n == 0 && last->text && last->from.comp_dir == path->comp_dir &&
+	    last->from.dir == path->dir) {
+		ret->dir = last->text;
 		return true;
 	}
-	ret->dir = path_make_dir(path, n, arena, left);
-	if (n == 0) {
-		*last = *path;
-		*last_dir = ret->dir;
-	}
+	ret->dir = path_make_dir(path, n, arena, budget);
+	if (n == 0)
+		*last = (struct ux_code_last_dir){*path, ret->dir};
 	return ret->dir != NULL;
 }

@@ -4,6 +4,7 @@
 #ifndef UX_CUBIN_CALLS_H
 #define UX_CUBIN_CALLS_H
 
+#include "code_budget.h"
 #include "cubin_line.h"
 #include "map.h"
 
@@ -64,9 +65,8 @@ struct ux_cubin_calls {
 	struct ux_cubin_call_map map;
 	struct ux_cubin_known_vec known; /* by row of the table */
 	uint32_t root;                   /* of the function at hand */
-	uint64_t steps;                  /* that may still be taken */
-	uint64_t room;                   /* ranges that may still be made */
-	bool starved;                    /* something was left out for these bounds */
+	struct ux_budget steps;          /* calls that a row is looked up through */
+	struct ux_budget room;           /* ranges that are made */
 };
 
 /* Forgets all trees; n_rows is the size of the table that comes. False when memory is short. */

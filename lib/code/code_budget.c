@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The budget of work that all units cause together. */
+#include "code_budget.h"
+
+void ux_order_budget_init(struct ux_order_budget *b, uint64_t most)
+{
+	*b = (struct ux_order_budget){.most = most};
+}
+
+bool ux_order_budget_charge(struct ux_order_budget *b, uint64_t cost)
+{
+	uint64_t charged = atomic_fetch_add_explicit(&b->charged, cost, memory_order_relaxed);
+	return b->refusing || b->before + charged + cost <= b->most;
+}
+
+bool ux_order_budget_exceeded(const struct ux_order_budget *b)
+{
+	uint64_t charged = atomic_load_explicit(&b->charged, memory_order_relaxed);
+	return !b->refusing && b->before + charged > b->most;
+}
+
+void ux_order_budget_replay(struct ux_order_budget *b)
+{
+	b->refusing = true;
+	b->until = UINT64_MAX;
+	atomic_store_explicit(&b->charged, 0, memory_order_relaxed);
+}
+
+bool ux_order_budget_replay_charge(struct ux_order_budget *b, uint64_t position, uint64_t cost)
+{
+	b->before += cost;
+	if (b->before <= b->most)
+		return true;
+	b->until = position;
+	return false;
+}
+
+bool ux_order_budget_refuses(const struct ux_order_budget *b, uint64_t position)
+{
+	return b->refusing && position >= b->until;
+}
+
+void ux_order_budget_next(struct ux_order_budget *b)
+{
+	b->before += atomic_exchange_explicit(&b->charged, 0, memory_order_relaxed);
+	b->until = 0; /* only when they are refused at all */
+}

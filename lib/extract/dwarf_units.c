@@ -1,0 +1,295 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* DWARF as a reader of code. */
+#include "dwarf_units.h"
+
+#include "dwarf_code.h"
+#include "dwarf_ranges.h"
+#include "info_feed.h"
+#include "split_files.h"
+
+enum {
+	SPLIT_BYTES = 1u << 16, /* what a split unit is taken for before it is opened */
+	TIMES_MOST = 16,        /* that the average line table may be decoded */
+};
+
+/* One thread's tables. */
+struct dwarf_worker {
+	struct ux_dwarf_context ctx; /* of the unit that was opened */
+	struct ux_dwarf_code code;
+	struct ux_dwarf_lines lines;
+	struct ux_dwarf_names names;
+	struct ux_split_unit split;
+	struct ux_dwarf_abbrev_buffers room;
+	struct ux_range_vec cover;
+	struct ux_dwarf_lines_source paid; /* the table charged for last, in this batch */
+};
+
+struct dwarf_reader {
+	const struct ux_dwarf_units_input *in;
+	const struct ux_dwarf_units *units; /* those that are there: all, or a wave's */
+	uint32_t first;                     /* number of the first of them */
+	struct ux_info_feed feed;
+	struct ux_dwarf_units whole, sup;
+	struct dwarf_worker *workers;
+	unsigned n_workers;
+	bool *repeated; /* units whose split unit enough others have read; NULL: no search */
+};
+
+static void dwarf_reader_deinit(struct dwarf_reader *r)
+{
+	for (unsigned i = 0; r->workers && i < r->n_workers; i++) {
+		struct dwarf_worker *w = &r->workers[i];
+		ux_dwarf_code_deinit(&w->code);
+		ux_dwarf_lines_deinit(&w->lines);
+		ux_dwarf_names_deinit(&w->names);
+		ux_split_unit_close(&w->split);
+		ux_dwarf_abbrev_buffers_deinit(&w->room);
+		ux_range_vec_deinit(&w->cover);
+	}
+	free(r->workers);
+	free(r->repeated);
+	ux_info_feed_close(&r->feed);
+	ux_dwarf_units_free(&r->whole);
+	ux_dwarf_units_free(&r->sup);
+}
+
+/* True when the filter has some of the unit's addresses, or when what those are is not known
+ * without reading it. */
+static bool dwarf_unit_selected(const struct ux_address_filter *filter, struct dwarf_worker *w)
+{
+	if (!filter || !ux_dwarf_unit_ranges(&w->ctx, &w->cover))
+		return true;
+	for (size_t i = 0; i < w->cover.size; i++)
+		if (ux_address_filter_overlaps(filter, w->cover.data[i].lo, w->cover.data[i].hi))
+			return true;
+	return false;
+}
+
+static enum ux_code dwarf_reader_open(void *ctx, const struct ux_code_request *request,
+				      bool *ret_open, uint64_t *ret_cost, struct ux_error *err)
+{
+	struct dwarf_reader *r = ctx;
+	struct dwarf_worker *w = &r->workers[request->worker];
+	const struct ux_dwarf_unit *unit = &r->units->list[request->unit - r->first];
+	struct ux_error reason = UX_ERROR_INIT;
+	if (request->first)
+		w->paid = (struct ux_dwarf_lines_source){0};
+	if (unit->type == DW_UT_type || unit->type == DW_UT_split_type)
+		return UX_OK; /* it has no code */
+	enum ux_code code =
+		ux_dwarf_context_open(r->in->sections, unit, &w->room, &w->ctx, &reason);
+	if (code != UX_OK)
+		return ux_code_damage_tolerate(request->damage, code, &reason, err);
+	if (!dwarf_unit_selected(r->in->filter, w))
+		return UX_OK;
+	*ret_open = true;
+	*ret_cost = ux_dwarf_lines_cost(&w->ctx, r->in->text, &w->paid);
+	return UX_OK;
+}
+
+/* Opens what a skeleton stands for; *ret_outcome is UX_SPLIT_NONE for another unit. */
+static enum ux_code dwarf_open_split(struct dwarf_reader *r, struct dwarf_worker *w,
+				     const struct ux_code_request *request,
+				     struct ux_dwarf_context *ret,
+				     enum ux_split_outcome *ret_outcome, struct ux_error *err)
+{
+	struct ux_error reason = UX_ERROR_INIT;
+	*ret_outcome = UX_SPLIT_NONE;
+	if (!r->in->split || !ux_dwarf_is_skeleton(&w->ctx))
+		return UX_OK;
+	if (r->repeated[request->unit]) {
+		*ret_outcome = UX_SPLIT_DAMAGED;
+		(void)ux_error_at(&reason, UX_ELIMIT, ".debug_info", w->ctx.unit->off,
+				  "over %d units have its split unit's ID",
+				  (int)UX_SPLIT_DUPLICATES_MOST);
+	} else {
+		UX_TRY(ux_split_unit_open(&w->split, r->in->split, &w->ctx, ret, ret_outcome,
+					  &reason, err));
+	}
+	if (*ret_outcome == UX_SPLIT_DAMAGED)
+		ux_code_damage_add(request->damage, &reason);
+	return UX_OK;
+}
+
+/* The unit's functions: a skeleton's are its split unit's, when that can be had. */
+static enum ux_code dwarf_read_code(struct dwarf_reader *r, struct dwarf_worker *w,
+				    const struct ux_code_request *request, struct ux_code_unit *ret,
+				    struct ux_error *err)
+{
+	struct ux_error reason = UX_ERROR_INIT;
+	struct ux_dwarf_context split, *ctx = &w->ctx;
+	struct ux_dwarf_names *names = &w->names;
+	enum ux_split_outcome outcome;
+	UX_TRY(dwarf_open_split(r, w, request, &split, &outcome, err));
+	ret->note = (uint8_t)outcome;
+	if (outcome == UX_SPLIT_READ) {
+		names = &w->split.names;
+		ctx = &split;
+	}
+	names->texts = request->arena; /* they outlive the unit's file */
+	w->code.skip = request->skip;
+	w->code.skip_ctx = request->skip_ctx;
+	enum ux_code code = ux_dwarf_code_read(ctx, r->in->text, names, &w->code, &reason);
+	UX_TRY(ux_code_damage_tolerate(request->damage, code, &reason, err));
+	if (outcome == UX_SPLIT_READ)
+		UX_TRY(ux_split_unit_copy_names(&w->split, request->arena, err));
+	ret->functions = w->code.functions.data;
+	ret->n_functions = w->code.functions.size;
+	ret->inlines = w->code.inlines.data;
+	ret->n_inlines = w->code.inlines.size;
+	ret->ranges = w->code.ranges.data;
+	ret->n_ranges = w->code.ranges.size;
+	ret->names = names->list.data;
+	ret->own = names->own.data;
+	ret->n_names = names->list.size;
+	ret->size = w->code.bytes;
+	return UX_OK;
+}
+
+static bool dwarf_path(const void *ctx, uint32_t file, struct ux_code_path *ret)
+{
+	return ux_dwarf_lines_file(ctx, file, ret);
+}
+
+/* The unit's rows; none when others have had too many tables read. */
+static enum ux_code dwarf_read_lines(struct dwarf_reader *r, struct dwarf_worker *w,
+				     const struct ux_code_request *request,
+				     struct ux_code_unit *ret, struct ux_error *err)
+{
+	struct ux_error reason = UX_ERROR_INIT;
+	enum ux_code code = UX_ELIMIT;
+	if (w->ctx.has_lines && request->no_rows) {
+		ux_dwarf_lines_clear(&w->lines);
+		(void)ux_error_at(&reason, UX_ELIMIT, ux_dwarf_section_name(UX_DWARF_LINE), 0,
+				  "units share their line tables over %d times", (int)TIMES_MOST);
+	} else {
+		code = ux_dwarf_lines_parse(&w->ctx, r->in->text, &w->lines, &reason);
+	}
+	UX_TRY(ux_code_damage_tolerate(request->damage, code, &reason, err));
+	ret->lines = ux_dwarf_lines_view(&w->lines);
+	ret->table = w->lines.source.sections ? w->lines.source.off : UX_CODE_NO_TABLE;
+	ret->path = dwarf_path;
+	ret->path_ctx = &w->lines;
+	ret->n_files = w->lines.files.size;
+	return UX_OK;
+}
+
+static enum ux_code dwarf_reader_read(void *ctx, const struct ux_code_request *request,
+				      struct ux_code_unit *ret, struct ux_error *err)
+{
+	struct dwarf_reader *r = ctx;
+	struct dwarf_worker *w = &r->workers[request->worker];
+	ret->section = ".debug_info";
+	ret->off = w->ctx.unit->off;
+	UX_TRY(dwarf_read_code(r, w, request, ret, err));
+	UX_TRY(dwarf_read_lines(r, w, request, ret, err));
+	if (w->code.bad_ranges > 0) {
+		struct ux_error reason = UX_ERROR_INIT;
+		(void)ux_error_at(&reason, UX_ECORRUPT, ".debug_info", ret->off,
+				  "%" PRIu64 " range lists of the unit are damaged",
+				  w->code.bad_ranges);
+		ux_code_damage_add(request->damage, &reason);
+	}
+	return UX_OK;
+}
+
+static uint64_t dwarf_reader_weigh(void *ctx, uint32_t number)
+{
+	const struct dwarf_reader *r = ctx;
+	const struct ux_dwarf_unit *unit = &r->units->list[number - r->first];
+	uint64_t bytes = unit->end - unit->off;
+	return bytes + (r->in->split && bytes <= UX_SKELETON_MOST ? SPLIT_BYTES : 0);
+}
+
+static enum ux_code dwarf_reader_next(void *ctx, struct ux_error *err)
+{
+	struct dwarf_reader *r = ctx;
+	return ux_info_feed_next(&r->feed, err);
+}
+
+static uint32_t dwarf_reader_take(void *ctx)
+{
+	struct dwarf_reader *r = ctx;
+	r->first += r->units ? (uint32_t)r->units->count : 0;
+	r->units = &r->feed.units;
+	return ux_info_feed_advance(&r->feed) ? (uint32_t)r->units->count : 0;
+}
+
+/* One for each thread. `units` is where names that lead to other units find them. */
+static enum ux_code dwarf_make_workers(struct dwarf_reader *r, const struct ux_dwarf_units *units,
+				       unsigned n, struct ux_error *err)
+{
+	r->workers = calloc(n, sizeof(*r->workers));
+	if (!r->workers)
+		return ux_error_nomem(err);
+	r->n_workers = n;
+	for (unsigned i = 0; i < n; i++)
+		ux_dwarf_names_init(&r->workers[i].names, r->in->sections, units);
+	return UX_OK;
+}
+
+/* The units are all there. */
+static enum ux_code dwarf_open_whole(struct dwarf_reader *r, struct ux_code_reader *reader,
+				     struct ux_error *err)
+{
+	UX_TRY(ux_dwarf_units_parse(r->in->sections, &r->whole, err));
+	r->whole.sup = r->in->sections->sup ? &r->sup : NULL;
+	r->units = &r->whole;
+	reader->n_units = (uint32_t)r->whole.count;
+	if (r->in->split)
+		UX_TRY(ux_split_duplicates_find(r->in->sections, &r->whole, &r->repeated, err));
+	size_t most = ux_max(r->whole.count, (size_t)1);
+	return dwarf_make_workers(r, &r->whole, (unsigned)ux_min((size_t)r->in->threads, most),
+				  err);
+}
+
+/* The units stand alone, so that of the others nothing is known. */
+static enum ux_code dwarf_open_stream(struct dwarf_reader *r, struct ux_code_reader *reader,
+				      struct ux_error *err)
+{
+	struct ux_bytes info = r->in->sections->data[UX_DWARF_INFO];
+	r->whole.sup = r->in->sections->sup ? &r->sup : NULL;
+	ux_info_feed_open(&r->feed, r->in->stream, r->in->sections,
+			  ux_collect_wave_bytes(info.size));
+	reader->next = dwarf_reader_next;
+	reader->take = dwarf_reader_take;
+	reader->passing = info;
+	return dwarf_make_workers(r, &r->whole, r->in->threads, err);
+}
+
+static bool dwarf_skip(void *ctx, const struct ux_range *range)
+{
+	return !ux_address_filter_overlaps(ctx, range->lo, range->hi);
+}
+
+enum ux_code ux_dwarf_units_collect(const struct ux_dwarf_units_input *input,
+				    struct ux_collection *ret, struct ux_error *err)
+{
+	const struct ux_dwarf_sections *sections = input->sections;
+	ux_cleanup(dwarf_reader_deinit) struct dwarf_reader r = {.in = input};
+	struct ux_code_reader reader = {
+		.ctx = &r,
+		.duplicates = true,
+		.rows_most = TIMES_MOST * ((uint64_t)sections->data[UX_DWARF_LINE].size +
+					   sections->data[UX_DWARF_INFO].size),
+		.weigh = dwarf_reader_weigh,
+		.open = dwarf_reader_open,
+		.read = dwarf_reader_read,
+	};
+	struct ux_collect_options options = {
+		.symbols = input->symbols,
+		.threads = input->threads,
+		.spill = input->spill,
+		.skip = input->filter ? dwarf_skip : NULL,
+		.skip_ctx = (void *)input->filter,
+	};
+	if (sections->sup)
+		UX_TRY(ux_dwarf_units_parse(sections->sup, &r.sup, err));
+	UX_TRY(input->stream ? dwarf_open_stream(&r, &reader, err)
+			     : dwarf_open_whole(&r, &reader, err));
+	reader.workers = r.n_workers;
+	UX_TRY(ux_collect_units(&reader, &options, ret, err));
+	ret->bad_headers = input->stream ? r.feed.headers.bad : r.whole.bad;
+	ret->reason = input->stream ? r.feed.headers.reason : r.whole.reason;
+	return UX_OK;
+}

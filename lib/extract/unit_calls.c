@@ -1,0 +1,316 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The calls inlined into one range of a function, cut to it and to their parents. */
+#include "unit_cutter.h"
+
+/* --- siblings that claim the same addresses --------------------------------------------------- */
+
+/*
+ * What is to be known of a node to see that it shares nothing with a later sibling; nearly always
+ * that is all that is looked at. They make a stack: behind a node and the siblings in front of it
+ * come those of its children.
+ */
+struct overlap_span {
+	uint32_t lo; /* where its ranges begin and end, before anything is taken from them */
+	uint32_t hi;
+	uint32_t reach; /* how far it and the siblings in front of it go */
+	uint32_t depth;
+	uint32_t node;
+};
+
+static bool overlap_touches(const struct ux_gsym_range_vec *ranges, const struct ux_code_inline *a,
+			    const struct ux_code_inline *b)
+{
+	const struct ux_gsym_range *r = ranges->data;
+	return r[a->range_first].lo < r[b->range_first + b->range_count - 1].hi &&
+	       r[b->range_first].lo < r[a->range_first + a->range_count - 1].hi;
+}
+
+/* Appends what of `from` lies outside the ranges of `taken`. */
+static bool overlap_append_rest(struct ux_gsym_range_vec *ranges, struct ux_gsym_range from,
+				const struct ux_code_inline *taken)
+{
+	for (uint32_t i = 0; i < taken->range_count && from.lo < from.hi; i++) {
+		struct ux_gsym_range cut = ranges->data[taken->range_first + i];
+		if (cut.hi <= from.lo)
+			continue;
+		if (cut.lo >= from.hi)
+			break;
+		if (cut.lo > from.lo &&
+		    !ux_gsym_range_vec_append(ranges, (struct ux_gsym_range){from.lo, cut.lo}))
+			return false;
+		from.lo = cut.hi;
+	}
+	return from.lo >= from.hi || ux_gsym_range_vec_append(ranges, from);
+}
+
+/* Takes the ranges of `taken` away from node. */
+static bool overlap_subtract(struct ux_gsym_range_vec *ranges, struct ux_code_inline *node,
+			     const struct ux_code_inline *taken)
+{
+	uint32_t first = (uint32_t)ranges->size;
+	for (uint32_t i = 0; i < node->range_count; i++)
+		if (!overlap_append_rest(ranges, ranges->data[node->range_first + i], taken))
+			return false;
+	node->range_first = first;
+	node->range_count = (uint32_t)ranges->size - first;
+	return true;
+}
+
+/* Takes what `node` claims from an earlier sibling and from all that was inlined into that. */
+static bool overlap_subtract_tree(struct ux_code_inline_vec *nodes,
+				  struct ux_gsym_range_vec *ranges, size_t sibling, size_t now,
+				  struct ux_budget *steps)
+{
+	const struct ux_code_inline *node = &nodes->data[now];
+	uint32_t depth = nodes->data[sibling].depth;
+	for (size_t i = sibling; i < now && (i == sibling || nodes->data[i].depth > depth); i++) {
+		struct ux_code_inline *before = &nodes->data[i];
+		ux_budget_consume(steps, 1 + before->range_count);
+		if (before->range_count > 0 && overlap_touches(ranges, before, node) &&
+		    !overlap_subtract(ranges, before, node))
+			return false;
+	}
+	return true;
+}
+
+/* True when the two share an address; both are sorted. */
+static bool overlap_exists(const struct ux_gsym_range_vec *ranges, const struct ux_code_inline *a,
+			   const struct ux_code_inline *b, struct ux_budget *steps)
+{
+	const struct ux_gsym_range *x = ranges->data + a->range_first, *x_end = x + a->range_count;
+	const struct ux_gsym_range *y = ranges->data + b->range_first, *y_end = y + b->range_count;
+	while (x < x_end && y < y_end) {
+		ux_budget_consume(steps, 1);
+		if (x->hi <= y->lo)
+			x++;
+		else if (y->hi <= x->lo)
+			y++;
+		else
+			return true;
+	}
+	return false;
+}
+
+/* Takes what the last of n spans claims from its earlier siblings. */
+static bool overlap_resolve_one(struct ux_code_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
+				const struct overlap_span *spans, size_t n, struct ux_budget *steps)
+{
+	const struct overlap_span own = spans[n - 1];
+	const struct ux_code_inline *node = &nodes->data[own.node];
+	for (size_t i = n - 1; i-- > 0 && steps->left > 0;) {
+		const struct overlap_span *at = &spans[i];
+		if (at->depth != own.depth || at->reach <= own.lo)
+			break;
+		ux_budget_consume(steps, 1);
+		if (at->lo >= own.hi || at->hi <= own.lo)
+			continue;
+		const struct ux_code_inline *sibling = &nodes->data[at->node];
+		if (sibling->range_count > 0 && overlap_touches(ranges, sibling, node) &&
+		    overlap_exists(ranges, sibling, node, steps) &&
+		    !overlap_subtract_tree(nodes, ranges, at->node, own.node, steps))
+			return false;
+	}
+	return true;
+}
+
+/* Puts node number i on the stack of n spans, of which it ends those that are deeper; returns how
+ * many there are then. */
+static size_t overlap_push(const struct ux_code_inline_vec *nodes,
+			   const struct ux_gsym_range_vec *ranges, uint32_t i,
+			   struct overlap_span *spans, size_t n)
+{
+	const struct ux_code_inline *node = &nodes->data[i];
+	const struct ux_gsym_range *r = ranges->data + node->range_first;
+	struct overlap_span own = {r[0].lo, r[node->range_count - 1].hi, 0, node->depth, i};
+	while (n > 0 && spans[n - 1].depth > own.depth)
+		n--;
+	bool first = n == 0 || spans[n - 1].depth < own.depth;
+	own.reach = first ? own.hi : ux_max(own.hi, spans[n - 1].reach);
+	spans[n] = own;
+	return n + 1;
+}
+
+static bool overlap_resolve_all(struct ux_code_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
+				struct ux_budget *steps)
+{
+	ux_cleanup(ux_free_ptr) struct overlap_span *spans =
+		malloc((nodes->size + 1) * sizeof(*spans));
+	size_t n = 0;
+	if (!spans)
+		return false;
+	for (size_t i = 0; i < nodes->size && steps->left > 0; i++) {
+		n = overlap_push(nodes, ranges, (uint32_t)i, spans, n);
+		if (!overlap_resolve_one(nodes, ranges, spans, n, steps))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Compilers let siblings overlap now and then. A GSYM lookup takes the first sibling that has the
+ * address, debuggers the last one in the order of the DIEs; so what a later call claims is
+ * subtracted from the earlier ones and from all that was inlined into those. Calls left with
+ * nothing are removed. It stops where the budget is used up: real functions need a few steps,
+ * thousands of calls that all claim one address would need millions. False when memory is short.
+ */
+static bool overlap_resolve(struct ux_code_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
+			    struct ux_budget *steps)
+{
+	if (!overlap_resolve_all(nodes, ranges, steps))
+		return false;
+	size_t kept = 0;
+	for (size_t i = 0; i < nodes->size; i++)
+		if (nodes->data[i].range_count > 0)
+			nodes->data[kept++] = nodes->data[i];
+	nodes->size = kept;
+	return true;
+}
+
+/* --- the calls of a range --------------------------------------------------------------------- */
+
+static int calls_compare_ranges(const void *a, const void *b)
+{
+	const struct ux_gsym_range *x = a, *y = b;
+	return (x->lo > y->lo) - (x->lo < y->lo);
+}
+
+/* Sorts ranges from `first` on and joins those that overlap or touch. */
+static void calls_normalize(struct ux_gsym_range_vec *ranges, size_t first)
+{
+	size_t n = ranges->size - first, kept = 0;
+	struct ux_gsym_range *r = ranges->data + first;
+	if (n < 2)
+		return;
+	for (size_t i = 1; i < n; i++) {
+		if (r[i - 1].lo > r[i].lo) {
+			qsort(r, n, sizeof(*r), calls_compare_ranges);
+			break;
+		}
+	}
+	for (size_t i = 1; i < n; i++) {
+		if (r[i].lo <= r[kept].hi)
+			r[kept].hi = ux_max(r[kept].hi, r[i].hi);
+		else
+			r[++kept] = r[i];
+	}
+	ranges->size = first + kept + 1;
+}
+
+/* Adds the parts of DIE ranges that lie in the piece [lo, hi). */
+static bool calls_add_ranges(struct ux_unit_cutter *c, const struct ux_code_inline *node,
+			     uint64_t lo, uint64_t hi)
+{
+	const struct ux_range *own = c->unit->ranges + node->range_first;
+	for (uint32_t i = 0; i < node->range_count; i++) {
+		uint64_t from = ux_max(own[i].lo, lo), to = ux_min(own[i].hi, hi);
+		struct ux_gsym_range r = {(uint32_t)(from - lo), (uint32_t)(to - lo)};
+		if (from < to && !ux_gsym_range_vec_append(&c->ranges, r))
+			return false;
+	}
+	return true;
+}
+
+/* The ranges of the calls inlined directly into `node`, which has none, stand in for its own. */
+static bool calls_add_children(struct ux_unit_cutter *c, const struct ux_code_inline *node,
+			       const struct ux_code_inline *end, uint64_t lo, uint64_t hi)
+{
+	for (const struct ux_code_inline *child = node + 1;
+	     child < end && child->depth > node->depth && ux_budget_charge(&c->left.steps, 1);
+	     child++) {
+		if (child->depth == node->depth + 1 && !calls_add_ranges(c, child, lo, hi))
+			return false;
+	}
+	return true;
+}
+
+/*
+ * Cuts the ranges from `first` on, tidy, to those of the parent, which are tidy too: one pass over
+ * both, whose result respans them.
+ */
+static bool calls_clip(struct ux_gsym_range_vec *ranges, uint32_t first,
+		       const struct ux_code_inline *parent)
+{
+	uint32_t end = (uint32_t)ranges->size;
+	uint32_t p = parent->range_first, p_end = p + parent->range_count;
+	for (uint32_t i = first; i < end && p < p_end;) {
+		struct ux_gsym_range own = ranges->data[i], outer = ranges->data[p];
+		struct ux_gsym_range both = {ux_max(own.lo, outer.lo), ux_min(own.hi, outer.hi)};
+		if (both.lo < both.hi && !ux_gsym_range_vec_append(ranges, both))
+			return false;
+		if (own.hi < outer.hi)
+			i++;
+		else
+			p++;
+	}
+	size_t kept = ranges->size - end;
+	memmove(ranges->data + first, ranges->data + end, kept * sizeof(*ranges->data));
+	ranges->size = first + kept;
+	return true;
+}
+
+/* The ranges of one inlined call, cut to the piece and to its parent, at the end of c->ranges. */
+static bool calls_cut(struct ux_unit_cutter *c, const struct ux_code_inline *node,
+		      const struct ux_code_inline *end, uint64_t lo, uint64_t hi,
+		      const struct ux_code_inline *parent)
+{
+	uint32_t first = (uint32_t)c->ranges.size;
+	if (!calls_add_ranges(c, node, lo, hi) ||
+	    (node->range_count == 0 && !calls_add_children(c, node, end, lo, hi)))
+		return false;
+	calls_normalize(&c->ranges, first);
+	return calls_clip(&c->ranges, first, parent);
+}
+
+/* Adds one inlined call to the piece [lo, hi); *ret_kept is false when nothing of it lies there. */
+static bool calls_add(struct ux_unit_cutter *c, const struct ux_code_inline *node,
+		      const struct ux_code_inline *end, uint64_t lo, uint64_t hi, bool *ret_kept)
+{
+	c->open.size = ux_min(c->open.size, (size_t)node->depth);
+	struct ux_open_call *parent = &c->open.data[c->open.size - 1];
+	struct ux_code_inline made = {
+		.name = node->name,
+		.call_line = node->call_line,
+		.depth = (uint32_t)c->open.size,
+		.range_first = (uint32_t)c->ranges.size,
+	};
+	/* ranges[0] is the function's own */
+	struct ux_code_inline whole = {.range_first = 0, .range_count = 1};
+	if (c->open.size > 1)
+		whole = c->inlines.data[parent->index];
+	*ret_kept = false;
+	if (!calls_cut(c, node, end, lo, hi, &whole))
+		return false;
+	made.range_count = (uint32_t)c->ranges.size - made.range_first;
+	if (made.range_count == 0)
+		return true;
+	c->overlap |= c->ranges.data[made.range_first].lo < parent->children;
+	parent->children = ux_max(parent->children, c->ranges.data[c->ranges.size - 1].hi);
+	*ret_kept = true;
+	struct ux_open_call open = {(uint32_t)c->inlines.size, 0};
+	return ux_unit_file_number(c, node->call_file, &made.call_file) &&
+	       ux_open_call_vec_append(&c->open, open) &&
+	       ux_code_inline_vec_append(&c->inlines, made);
+}
+
+bool ux_unit_calls_cut(struct ux_unit_cutter *c, const struct ux_code_function *f, uint64_t lo,
+		       uint64_t hi)
+{
+	c->inlines.size = c->ranges.size = c->open.size = 0;
+	c->overlap = false;
+	if (f->inline_count == 0)
+		return true;
+	const struct ux_code_inline *node = c->unit->inlines + f->inline_first;
+	const struct ux_code_inline *end = node + f->inline_count;
+	if (!ux_gsym_range_vec_append(&c->ranges, (struct ux_gsym_range){0, (uint32_t)(hi - lo)}) ||
+	    !ux_open_call_vec_append(&c->open, (struct ux_open_call){0, 0}))
+		return false;
+	while (node < end) {
+		const struct ux_code_inline *now = node++;
+		bool kept = false;
+		if (!calls_add(c, now, end, lo, hi, &kept))
+			return false;
+		while (!kept && node < end && node->depth > now->depth)
+			node++;
+	}
+	return !c->overlap || overlap_resolve(&c->inlines, &c->ranges, &c->left.overlap);
+}

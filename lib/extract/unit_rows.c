@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The rows of one range of a function, out of its unit's sequences, and the files they are in. */
+#include "unit_cutter.h"
+
+bool ux_unit_file_number(struct ux_unit_cutter *c, uint32_t file, uint32_t *ret)
+{
+	*ret = 0;
+	struct ux_code_path path;
+	if (file >= c->file_numbers.size || c->file_numbers.data[file] != 0) {
+		*ret = file < c->file_numbers.size ? c->file_numbers.data[file] - 1 : 0;
+		return true;
+	}
+	if (c->unit->path && c->unit->path(c->unit->path_ctx, file, &path)) {
+		struct ux_code_file made = {0};
+		if (!ux_code_path_split(&path, c->arena, &c->left.text, &c->last_dir, &made))
+			return false;
+		*ret = (uint32_t)c->files.size;
+		if (!ux_code_file_vec_append(&c->files, made))
+			return false;
+	}
+	c->file_numbers.data[file] = *ret + 1;
+	return true;
+}
+
+bool ux_unit_files_begin(struct ux_unit_cutter *c)
+{
+	size_t n = c->unit->n_files + 1;
+	c->files.size = 0;
+	c->last_dir = (struct ux_code_last_dir){0};
+	if (!ux_number_vec_reserve(&c->file_numbers, n) ||
+	    !ux_code_file_vec_append(&c->files, (struct ux_code_file){"", ""}) ||
+	    !ux_code_file_vec_append(&c->files, (struct ux_code_file){"", ""}))
+		return false;
+	memset(c->file_numbers.data, 0, n * sizeof(*c->file_numbers.data));
+	c->file_numbers.size = n;
+	return true;
+}
+
+/* Appends a row at pc unless it says what the one before says; one at the same place replaces it.
+ */
+static bool rows_append(struct ux_unit_cutter *c, uint32_t off, uint32_t line, uint32_t file)
+{
+	struct ux_gsym_row_vec *rows = &c->rows;
+	struct ux_gsym_row row = {off, line, file};
+	if (rows->size > 0 && rows->data[rows->size - 1].off == off)
+		rows->size--;
+	if (rows->size > 0 && rows->data[rows->size - 1].line == line &&
+	    rows->data[rows->size - 1].file == file)
+		return true;
+	return ux_gsym_row_vec_append(rows, row);
+}
+
+/* The row of the sequence that is in force at pc, which lies in it. */
+static uint32_t rows_find(const struct ux_code_row *rows, uint32_t count, uint64_t pc)
+{
+	uint32_t lo = 0, hi = count;
+	while (hi - lo > 1) {
+		uint32_t mid = lo + (hi - lo) / 2;
+		if (rows[mid].pc <= pc)
+			lo = mid;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
+/* The same file as that of the row before, most of the time. */
+ux_inline bool rows_file(struct ux_unit_cutter *c, uint32_t file, uint32_t *last, uint32_t *number)
+{
+	if (ux_likely(file == *last))
+		return true;
+	if (!ux_unit_file_number(c, file, number))
+		return false;
+	*number = *number ? *number : UX_FILE_NAMELESS;
+	*last = file;
+	return true;
+}
+
+bool ux_unit_rows_add(struct ux_unit_cutter *c, const struct ux_code_sequence *s, uint64_t lo,
+		      uint64_t from, uint64_t hi)
+{
+	const struct ux_code_row *rows = c->unit->lines.rows + s->first;
+	uint32_t first = rows_find(rows, s->count, from),
+		 end = rows_find(rows, s->count, hi - 1) + 1;
+	uint32_t last = ~rows[first].file, number = 0;
+	if (first >= end)
+		return true;
+	if (!ux_budget_charge(&c->left.steps, end - first)) {
+		c->cut_short = true;
+		return true;
+	}
+	if (!ux_gsym_row_vec_reserve(&c->rows, c->rows.size + (end - first)))
+		return false;
+	for (const struct ux_code_row *row = rows + first; row < rows + end; row++) {
+		if (ux_unlikely(c->rows.size >= c->left.kept.left)) {
+			c->left.kept.exceeded = c->cut_short = true;
+			return true;
+		}
+		if (!rows_file(c, row->file, &last, &number) ||
+		    !rows_append(c, (uint32_t)(ux_max(row->pc, from) - lo), row->line, number))
+			return false;
+	}
+	return true;
+}
+
+/* Adds a row that says "neither file nor line from pc on". */
+static bool rows_append_none(struct ux_unit_cutter *c, uint64_t lo, uint64_t pc)
+{
+	return rows_append(c, (uint32_t)(pc - lo), 0, UX_FILE_NAMELESS);
+}
+
+/* Adds the rows of the sequences from s on, which are disjoint, in [lo, hi). */
+static bool rows_add_sequences(struct ux_unit_cutter *c, const struct ux_code_sequence *s,
+			       const struct ux_code_sequence *end, uint64_t lo, uint64_t hi)
+{
+	uint64_t covered = lo;
+	for (; s < end && s->lo < hi; s++) {
+		if (s->hi <= covered)
+			continue;
+		if (s->lo > covered && !rows_append_none(c, lo, covered))
+			return false;
+		if (!ux_unit_rows_add(c, s, lo, ux_max(covered, s->lo), hi))
+			return false;
+		covered = s->hi;
+	}
+	return c->rows.size == 0 || covered >= hi || rows_append_none(c, lo, covered);
+}
+
+bool ux_unit_rows_cut(struct ux_unit_cutter *c, const struct ux_code_function *f, uint64_t lo,
+		      uint64_t hi)
+{
+	const struct ux_code_sequence *own = NULL;
+	c->rows.size = 0;
+	if (f->sequence != UX_CODE_NO_SEQUENCE)
+		own = ux_code_lines_sequence(&c->unit->lines, f->sequence, lo);
+	if (own)
+		return rows_add_sequences(c, own, own + 1, lo, hi);
+	if (c->unit->lines.n_sequences == 0)
+		return true;
+	return rows_add_sequences(
+		c, c->unit->lines.sequences + ux_code_lines_from(&c->unit->lines, lo),
+		c->unit->lines.sequences + c->unit->lines.n_sequences, lo, hi);
+}
