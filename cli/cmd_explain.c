@@ -14,7 +14,6 @@
 #include "output.h"
 #include "sigbus.h"
 #include "sources_out.h"
-#include "symbols_out.h"
 #include "vec.h"
 #include "address_filter.h"
 
@@ -389,7 +388,7 @@ static void file_json(struct explain *e, const char *path)
 	struct ux_json j = ux_json_make(&e->out);
 	ux_json_object_begin(&j);
 	ux_json_key_cstr(&j, "file", path);
-	ux_symbols_out(&j, e->all.stats.quality, &e->all.stats.counts);
+	ux_json_symbols(&j, e->all.stats.quality, &e->all.stats.counts);
 	ux_json_key_u64(&j, "text_bytes", e->all.stats.text_bytes);
 	ux_sources_json(&j, &e->all.stats);
 	if (e->files.debug.path) {

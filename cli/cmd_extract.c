@@ -10,7 +10,6 @@
 #include "json_out.h"
 #include "output.h"
 #include "sigbus.h"
-#include "symbols_out.h"
 
 #include <malloc.h>
 #include <sys/stat.h>
@@ -106,7 +105,7 @@ static void report(struct ux_out *out, const char *path, bool json,
 	ux_json_object_begin(&j);
 	ux_json_key_cstr(&j, "output", path);
 	ux_json_key_u64(&j, "size", s->gsym_bytes);
-	ux_symbols_out(&j, s->quality, &s->counts);
+	ux_json_symbols(&j, s->quality, &s->counts);
 	ux_json_object_end(&j);
 	ux_out_u8(out, '\n');
 }

@@ -10,7 +10,6 @@
 #include "json_out.h"
 #include "output.h"
 #include "sigbus.h"
-#include "symbols_out.h"
 
 struct values {
 	bool json;
@@ -105,7 +104,7 @@ static void stat_json(const struct opened *o, const struct facts *f)
 	ux_json_key_cstr(&j, "base", base);
 	ux_json_key_u64(&j, "address_size", g->addr_size);
 	ux_json_key_u64(&j, "files", g->n_files);
-	ux_counts_out(&j, &f->counts);
+	ux_json_counts(&j, &f->counts);
 	ux_json_key_u64(&j, "size", g->file.size);
 	ux_json_key(&j, "parts");
 	ux_json_object_begin(&j);

@@ -19,7 +19,6 @@
 #include "output.h"
 #include "sigbus.h"
 #include "sources_out.h"
-#include "symbols_out.h"
 
 struct values {
 	struct ux_find_values find;
@@ -122,7 +121,7 @@ static enum ux_code identify_slice(const char *path, const struct ux_macho_slice
 
 static void symbols_json(struct ux_json *j, const struct known *k)
 {
-	ux_symbols_out(j, k->stats.quality, &k->stats.counts);
+	ux_json_symbols(j, k->stats.quality, &k->stats.counts);
 	ux_json_key_u64(j, "text_bytes", k->stats.text_bytes);
 	ux_sources_json(j, &k->stats);
 	if (!k->files.debug.path)
@@ -131,7 +130,7 @@ static void symbols_json(struct ux_json *j, const struct known *k)
 	ux_json_object_begin(j);
 	ux_json_key_cstr(j, "file", k->files.debug.path);
 	ux_json_key_cstr(j, "found", ux_debug_how_name(k->files.debug.how));
-	ux_symbols_out(j, k->with_debug.quality, &k->with_debug.counts);
+	ux_json_symbols(j, k->with_debug.quality, &k->with_debug.counts);
 	ux_sources_json(j, &k->with_debug);
 	ux_json_object_end(j);
 }

@@ -7,7 +7,6 @@
 #include "fatbin_unpack.h"
 #include "json_out.h"
 #include "output.h"
-#include "symbols_out.h"
 
 /* What there is to tell about one piece. */
 struct piece {
@@ -64,7 +63,7 @@ static void write_json(struct ux_out *out, const char *path, const struct piece 
 	if (p->damage.code != UX_OK)
 		ux_json_key_cstr(&j, "error", ux_error_format(&p->damage, text, sizeof(text)));
 	else if (p->entry->kind == UX_FATBIN_CUBIN && !quick)
-		ux_symbols_out(&j, p->stats.quality, &p->stats.counts);
+		ux_json_symbols(&j, p->stats.quality, &p->stats.counts);
 	ux_json_object_end(&j);
 	ux_out_u8(out, '\n');
 }

@@ -7,7 +7,7 @@
  */
 #include "fuzz.h"
 
-#include "forwarded.h"
+#include "http.h"
 
 enum {
 	LINES_MOST = 32

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses of the Internet, and lists of networks. */
+/* Addresses of the Internet, lists of networks, and which of them are public. */
 #ifndef UX_ADDRESS_H
 #define UX_ADDRESS_H
 
@@ -47,5 +47,18 @@ enum ux_code ux_networks_add(struct ux_networks *list, const char *text, struct 
 	ux_must;
 
 bool ux_networks_have(const struct ux_networks *list, const struct ux_address *a);
+
+enum ux_address_kind {
+	UX_ADDRESS_PUBLIC,
+	UX_ADDRESS_PRIVATE, /* of this machine, or of a network that is not everybody's */
+	UX_ADDRESS_NEVER,   /* link-local (clouds keep their keys there), multicast, no address */
+};
+
+/*
+ * By the registries of special addresses (IANA; RFC 6890 and those after it). An IPv6 address that
+ * carries one of IPv4 (mapped, NAT64, 6to4, Teredo) is what that one is, if that is worse. Another
+ * family than the two is UX_ADDRESS_NEVER.
+ */
+enum ux_address_kind ux_address_kind(const struct sockaddr *address, unsigned size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who is connected, and for how long that may keep others waiting. */
+/* The connections of a server, and when a slow one is cut. */
 #include "connections.h"
 
 #include "clock.h"
@@ -9,12 +9,11 @@
 #include <pthread.h>
 #include <stdatomic.h>
 #include <sys/socket.h>
-#include <time.h>
 
 enum {
-	CROWDED_MS = 2000, /* a request takes less, where a client means it */
-	LOOK_S = 1,
-	KEY_SIZE = 8, /* bytes of an address that tell hosts apart: a network of IPv6 is one */
+	CROWDED_MS = 2000, /* any client that has a request to send does so in less */
+	CHECK_MS = 1000,
+	KEY_SIZE = 8, /* bytes of an address that count: of IPv6 the network, which one host owns */
 };
 
 struct ux_connection {
@@ -22,11 +21,11 @@ struct ux_connection {
 	struct ux_connection **back; /* what points here */
 	int fd;
 	uint8_t from[KEY_SIZE];
-	/* Written by the thread that serves it, read by the one that looks. */
+	/* Written by the thread that serves it, read by the timers'. */
 	_Atomic int phase; /* released last, acquired first: the others are not older */
 	_Atomic int64_t since_ms;
 	_Atomic uint64_t moved; /* bytes of the body */
-	/* The looking thread's. */
+	/* The timers' thread's. */
 	bool cut;
 	int64_t answer_ms;      /* since_ms of the answer that was seen last... */
 	uint64_t answer_before; /* ...and what had been acknowledged then */
@@ -34,11 +33,9 @@ struct ux_connection {
 
 struct ux_connections {
 	struct ux_http_limits limits;
-	pthread_t thread;
-	bool started;
-	pthread_mutex_t lock; /* guards the rest, and keeps sockets from being closed meanwhile */
-	pthread_cond_t changed;
-	bool stopping;
+	struct ux_timers *timers;
+	struct ux_timer timer; /* of the next look at all of them */
+	pthread_mutex_t lock;  /* guards the rest, and keeps sockets from being closed meanwhile */
 	size_t n;
 	struct ux_connection *first;
 	_Atomic uint64_t n_cut; /* for people: no order needed */
@@ -64,42 +61,42 @@ bool ux_connection_is_slow(const struct ux_http_limits *limits, enum ux_connecti
 }
 
 /* Bytes that the other side has acknowledged since it connected. */
-static uint64_t acknowledged(int fd)
+static uint64_t connection_acked(int fd)
 {
 	struct tcp_info info = {0};
 	socklen_t size = sizeof(info);
 	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info.tcpi_bytes_acked : 0;
 }
 
-/* Bytes of an answer that went out since somebody looked first, a second late at most. */
-static uint64_t answered(struct ux_connection *one, int64_t since)
+/* Bytes of an answer that went out since the first check of it, which is a second late at most. */
+static uint64_t connection_answered(struct ux_connection *one, int64_t since)
 {
-	uint64_t all = acknowledged(one->fd);
+	uint64_t all = connection_acked(one->fd);
 	if (one->answer_ms != since)
 		one->answer_before = all;
 	one->answer_ms = since;
 	return ux_max(all, one->answer_before) - one->answer_before;
 }
 
-static bool is_slow(const struct ux_connections *c, struct ux_connection *one, int64_t now,
-		    bool crowded)
+static bool connection_is_slow(const struct ux_connections *c, struct ux_connection *one,
+			       int64_t now, bool crowded)
 {
 	enum ux_connection_phase phase =
 		(enum ux_connection_phase)atomic_load_explicit(&one->phase, memory_order_acquire);
 	int64_t since = atomic_load_explicit(&one->since_ms, memory_order_relaxed);
 	uint64_t moved = phase == UX_CONNECTION_ANSWER
-				 ? answered(one, since)
+				 ? connection_answered(one, since)
 				 : atomic_load_explicit(&one->moved, memory_order_relaxed);
 	return ux_connection_is_slow(&c->limits, phase, now - since, moved, crowded);
 }
 
 /* With the lock held. */
-static void look(struct ux_connections *c)
+static void connections_cut_slow(struct ux_connections *c)
 {
 	int64_t now = ux_clock_coarse_ms();
 	bool crowded = c->n > c->limits.connections / 4 * 3;
 	for (struct ux_connection *one = c->first; one; one = one->next) {
-		if (one->cut || !is_slow(c, one, now, crowded))
+		if (one->cut || !connection_is_slow(c, one, now, crowded))
 			continue;
 		one->cut = true;
 		atomic_fetch_add_explicit(&c->n_cut, 1, memory_order_relaxed);
@@ -107,46 +104,26 @@ static void look(struct ux_connections *c)
 	}
 }
 
-static void *run(void *ctx)
+static void connections_on_timer(struct ux_timer *timer)
 {
-	struct ux_connections *c = ctx;
-	struct timespec until;
-	clock_gettime(CLOCK_MONOTONIC, &until);
+	struct ux_connections *c = ux_container_of(timer, struct ux_connections, timer);
 	pthread_mutex_lock(&c->lock);
-	while (!c->stopping) {
-		clock_gettime(CLOCK_MONOTONIC, &until);
-		until.tv_sec += LOOK_S;
-		pthread_cond_timedwait(&c->changed, &c->lock, &until);
-		look(c);
-	}
+	connections_cut_slow(c);
 	pthread_mutex_unlock(&c->lock);
-	return NULL;
-}
-
-static void init_locks(struct ux_connections *c)
-{
-	pthread_condattr_t attr;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&c->changed, &attr);
-	pthread_condattr_destroy(&attr);
-	pthread_mutex_init(&c->lock, NULL);
+	ux_timer_start(c->timers, &c->timer, CHECK_MS);
 }
 
 enum ux_code ux_connections_open(struct ux_connections **ret, const struct ux_http_limits *limits,
-				 struct ux_error *err)
+				 struct ux_timers *timers, struct ux_error *err)
 {
 	struct ux_connections *c = calloc(1, sizeof(*c));
 	if (!c)
 		return ux_error_nomem(err);
 	c->limits = *limits;
-	init_locks(c);
-	int r = pthread_create(&c->thread, NULL, run, c);
-	c->started = r == 0;
-	if (r != 0) {
-		ux_connections_close(c);
-		return ux_error_os(err, r, "cannot start the thread that looks after connections");
-	}
+	c->timers = timers;
+	c->timer.fire = connections_on_timer;
+	pthread_mutex_init(&c->lock, NULL);
+	ux_timer_start(timers, &c->timer, CHECK_MS);
 	*ret = c;
 	return UX_OK;
 }
@@ -155,20 +132,14 @@ void ux_connections_close(struct ux_connections *c)
 {
 	if (!c)
 		return;
-	pthread_mutex_lock(&c->lock);
-	c->stopping = true;
-	pthread_cond_signal(&c->changed);
-	pthread_mutex_unlock(&c->lock);
-	if (c->started)
-		pthread_join(c->thread, NULL);
+	ux_timer_stop(c->timers, &c->timer);
 	assert(!c->first);
-	pthread_cond_destroy(&c->changed);
 	pthread_mutex_destroy(&c->lock);
 	free(c);
 }
 
-/* What tells one's connections from another's: an address of IPv4, a network of IPv6. */
-static void host_of(const struct ux_address *from, uint8_t key[KEY_SIZE])
+/* What tells the connections of two hosts apart: the address of IPv4, the network of IPv6. */
+static void connection_host(const struct ux_address *from, uint8_t key[KEY_SIZE])
 {
 	static const uint8_t v4[KEY_SIZE + 4] = {[10] = 0xff, [11] = 0xff};
 	bool is_v4 = memcmp(from->bytes, v4, sizeof(v4)) == 0;
@@ -182,7 +153,7 @@ bool ux_connections_allow(struct ux_connections *c, const struct ux_address *fro
 	size_t n = 0;
 	if (!from->known || ux_address_is_loopback(from))
 		return true;
-	host_of(from, key);
+	connection_host(from, key);
 	pthread_mutex_lock(&c->lock);
 	for (const struct ux_connection *one = c->first; one; one = one->next)
 		n += memcmp(one->from, key, KEY_SIZE) == 0;
@@ -197,7 +168,7 @@ struct ux_connection *ux_connections_add(struct ux_connections *c, int fd,
 	if (!one)
 		return NULL;
 	one->fd = fd;
-	host_of(from, one->from);
+	connection_host(from, one->from);
 	ux_connection_enter(one, UX_CONNECTION_WAITING);
 	pthread_mutex_lock(&c->lock);
 	one->next = c->first;

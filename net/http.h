@@ -213,4 +213,21 @@ void ux_http_limits_change(struct ux_http_limits *limits, const struct ux_http_l
 /* Fills in the defaults. */
 struct ux_http_limits ux_http_limits_default(struct ux_http_limits limits);
 
+/* From whom a request really comes. */
+struct ux_forwarded {
+	struct ux_address client; /* the peer, or the one that trusted proxies name */
+	bool proxied;             /* a header line says that the request came through a proxy */
+	bool https;               /* a trusted proxy says that it came encrypted */
+};
+
+/*
+ * Reads X-Forwarded-For, X-Forwarded-Proto and Forwarded (RFC 7239) of a request whose peer is
+ * trusted, from the right, as far as those who wrote them are trusted: the first address that is
+ * not in the list is the client. What the client itself may have written does not count. When both
+ * headers are there and name different clients, some proxy passed one of them on without reading
+ * it: then the client is the peer.
+ */
+struct ux_forwarded ux_forwarded_of(const struct ux_request *req,
+				    const struct ux_networks *trusted);
+
 #endif

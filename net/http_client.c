@@ -2,7 +2,7 @@
 /* The asking side, over libcurl: the one file that knows it. */
 #include "http_client.h"
 
-#include "address_guard.h"
+#include "address.h"
 #include "clock.h"
 
 #include <curl/curl.h>

@@ -11,7 +11,7 @@ struct ux_http_client;
  * the name was resolved. */
 enum ux_http_reach {
 	UX_HTTP_ANYWHERE,
-	UX_HTTP_PUBLIC, /* public addresses alone (address_guard.h); no proxy, and not from https
+	UX_HTTP_PUBLIC, /* public addresses alone (address.h); no proxy, and not from https
 			   to http */
 	UX_HTTP_OWN,    /* the same, but private ones too for the URL's own host and port */
 };

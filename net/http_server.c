@@ -5,9 +5,8 @@
 #include "clock.h"
 #include "connections.h"
 #include "listen.h"
+#include "timer.h"
 #include "tls.h"
-#include "tls_retrieve.h"
-#include "waiting.h"
 
 #include <microhttpd.h>
 #include <pthread.h>
@@ -19,7 +18,7 @@
 
 enum {
 	BACKLOG = 1024,          /* connections that the system keeps while all of ours are busy */
-	WAIT_SHARE = 4,          /* one in so many connections may wait in the queue */
+	QUEUE_SHARE = 4,         /* one in so many connections may wait in the queue */
 	EARLY_BYTES = 256 << 10, /* of a refused body without a length, before it hears why */
 	EARLY_FIELDS = 2048      /* bytes of header lines of that answer */
 };
@@ -27,18 +26,15 @@ enum {
 struct ux_http_server {
 	const struct ux_http_app *app;
 	struct MHD_Daemon *daemon;
+	struct ux_timers *timers;
 	struct ux_connections *connections;
-	struct ux_waiting *waiting;
 	char address[UX_LISTEN_TEXT];
 	atomic_bool stopping; /* a hint that adds "Connection: close": no order needed */
-	pthread_mutex_t lock; /* guards in_flight */
+	pthread_mutex_t lock; /* guards all below */
 	pthread_cond_t idle;
 	unsigned in_flight; /* requests whose first line was seen and whose answer is not out */
-	struct conversation *parked; /* a list; guarded by lock, as the rest */
-	pthread_t clock;             /* wakes those whose time is over */
-	pthread_cond_t tick;
-	bool has_clock;
-	bool clock_ends;
+	unsigned n_queued;  /* of the suspended ones, those that wait in the queue */
+	struct conversation *suspended;
 };
 
 /* One request on a connection. */
@@ -48,13 +44,14 @@ struct conversation {
 	char *target;             /* malloc'ed */
 	bool begun;               /* x is in use */
 	bool queued;
-	bool early;       /* the answer went out before the body was in; the connection ends */
-	uint64_t drained; /* bytes thrown away */
+	bool early;            /* the answer went out before the body was in; the connection ends */
+	uint64_t drained;      /* bytes thrown away */
+	struct ux_timer timer; /* of the end of a wait */
 	/* Guarded by the server's lock. */
-	struct conversation *next, **back; /* of the parked ones; back NULL: it is none */
-	struct MHD_Connection *connection; /* suspended while it is parked */
-	int64_t until_ms;
-	bool woken; /* before it was parked */
+	struct conversation *next, **back; /* of the suspended ones; back NULL: it is none */
+	struct MHD_Connection *connection; /* while it is suspended */
+	bool in_queue;                     /* waits for its body, not for its handler's turn */
+	bool woken;                        /* before it was suspended */
 	struct ux_exchange x;
 };
 
@@ -110,94 +107,85 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **s
 /* --- requests that wait ----------------------------------------------------------------------- */
 
 /* With the lock held. */
-static void unpark(struct conversation *cv)
+static void conversation_resume(struct conversation *cv)
 {
 	*cv->back = cv->next;
 	if (cv->next)
 		cv->next->back = cv->back;
 	cv->back = NULL;
+	if (cv->in_queue) {
+		cv->in_queue = false;
+		cv->server->n_queued--;
+		ux_connection_enter(cv->on, UX_CONNECTION_BODY); /* if it has any */
+	}
 	MHD_resume_connection(cv->connection);
 }
 
-static void wake_parked(void *ctx)
+/* The time is over. It may have been woken before and even be suspended again: a wait that ends too
+ * early does no harm. */
+static void conversation_on_timer(struct ux_timer *timer)
+{
+	struct conversation *cv = ux_container_of(timer, struct conversation, timer);
+	struct ux_http_server *s = cv->server;
+	pthread_mutex_lock(&s->lock);
+	if (cv->back)
+		conversation_resume(cv);
+	pthread_mutex_unlock(&s->lock);
+}
+
+static void conversation_wake(void *ctx)
 {
 	struct conversation *cv = ctx;
 	struct ux_http_server *s = cv->server; /* which stays when the other has ended */
 	pthread_mutex_lock(&s->lock);
 	if (cv->back)
-		unpark(cv);
+		conversation_resume(cv);
 	else
 		cv->woken = true;
 	pthread_mutex_unlock(&s->lock);
 }
 
-static bool may_wait(void *ctx)
+static bool conversation_may_wait(void *ctx)
 {
 	const struct conversation *cv = ctx;
 	return !atomic_load_explicit(&cv->server->stopping, memory_order_relaxed);
 }
 
-static struct ux_http_waits waits = {.may = may_wait, .wake = wake_parked};
+static struct ux_http_waits waits = {.may = conversation_may_wait, .wake = conversation_wake};
 
-static void wait_until(struct ux_http_server *s, int64_t ms)
+/* With the lock held: no thread serves it until it is woken or the time is over. */
+static void conversation_suspend(struct conversation *cv, struct MHD_Connection *connection,
+				 unsigned ms)
 {
-	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
-	if (ms == INT64_MAX)
-		pthread_cond_wait(&s->tick, &s->lock);
-	else
-		pthread_cond_timedwait(&s->tick, &s->lock, &t);
-}
-
-static void *run_clock(void *ctx)
-{
-	struct ux_http_server *s = ctx;
-	pthread_mutex_lock(&s->lock);
-	while (!s->clock_ends) {
-		int64_t now = ux_clock_ms(), first = INT64_MAX;
-		struct conversation *next = NULL;
-		for (struct conversation *cv = s->parked; cv; cv = next) {
-			next = cv->next;
-			if (cv->until_ms <= now)
-				unpark(cv);
-			else
-				first = ux_min(first, cv->until_ms);
-		}
-		wait_until(s, first);
-	}
-	pthread_mutex_unlock(&s->lock);
-	return NULL;
+	struct ux_http_server *s = cv->server;
+	cv->connection = connection;
+	cv->next = s->suspended;
+	cv->back = &s->suspended;
+	if (cv->next)
+		cv->next->back = &cv->next;
+	s->suspended = cv;
+	MHD_suspend_connection(connection);
+	ux_timer_start(s->timers, &cv->timer, ms);
 }
 
 /* False: it is its turn again already. */
-static bool park(struct conversation *cv, struct MHD_Connection *connection)
+static bool conversation_park(struct conversation *cv, struct MHD_Connection *connection)
 {
-	struct ux_http_server *s = cv->server;
-	pthread_mutex_lock(&s->lock);
-	bool waits_now = !cv->woken && may_wait(cv);
+	pthread_mutex_lock(&cv->server->lock);
+	bool waits_now = !cv->woken && conversation_may_wait(cv);
 	cv->woken = false;
-	if (waits_now) {
-		cv->connection = connection;
-		cv->until_ms = ux_clock_ms() + cv->x.req.park_ms;
-		cv->next = s->parked;
-		cv->back = &s->parked;
-		if (cv->next)
-			cv->next->back = &cv->next;
-		s->parked = cv;
-		MHD_suspend_connection(connection);
-		pthread_cond_signal(&s->tick);
-	}
-	pthread_mutex_unlock(&s->lock);
+	if (waits_now)
+		conversation_suspend(cv, connection, cv->x.req.park_ms);
+	pthread_mutex_unlock(&cv->server->lock);
 	return waits_now;
 }
 
 /* All get to answer at once. */
-static void wake_all(struct ux_http_server *s)
+static void server_resume_all(struct ux_http_server *s)
 {
 	pthread_mutex_lock(&s->lock);
-	while (s->parked)
-		unpark(s->parked);
-	s->clock_ends = true;
-	pthread_cond_signal(&s->tick);
+	while (s->suspended)
+		conversation_resume(s->suspended);
 	pthread_mutex_unlock(&s->lock);
 }
 
@@ -210,6 +198,7 @@ static void *on_target(void *ctx, const char *target, struct MHD_Connection *con
 	if (!cv)
 		return NULL;
 	cv->server = ctx;
+	cv->timer.fire = conversation_on_timer;
 	cv->on = connection_of(connection);
 	cv->target = strdup(target);
 	flight(cv->server, 1);
@@ -230,6 +219,8 @@ static void on_done(void *ctx, struct MHD_Connection *connection, void **state,
 		ux_exchange_deinit(
 			&cv->x,
 			cv->early || (cv->queued && how == MHD_REQUEST_TERMINATED_COMPLETED_OK));
+	if (cv->connection) /* it was suspended once */
+		ux_timer_stop(s->timers, &cv->timer);
 	free(cv->target);
 	free(cv);
 	flight(s, -1);
@@ -285,24 +276,24 @@ static enum MHD_Result reset(struct MHD_Connection *connection)
 	return MHD_NO;
 }
 
-static void wake(void *connection)
+/* The rest of the request comes later: on_request is called again. Where too many wait already, the
+ * connection is reset. */
+static enum MHD_Result conversation_queue(struct conversation *cv,
+					  struct MHD_Connection *connection)
 {
-	ux_connection_enter(connection_of(connection), UX_CONNECTION_BODY); /* if it has any */
-	MHD_resume_connection(connection);
-}
-
-/* The rest of the request comes later: on_request is called again. */
-static enum MHD_Result wait_in_queue(struct conversation *cv, struct MHD_Connection *connection)
-{
-	unsigned ms = cv->x.res.wait_ms;
-	cv->x.res.wait_ms = 0;
-	ux_connection_enter(cv->on, UX_CONNECTION_WORK);
-	MHD_suspend_connection(connection);
-	if (!ux_waiting_add(cv->server->waiting, connection, ms)) {
-		MHD_resume_connection(connection);
-		cv->x.res.reset =
-			!atomic_load_explicit(&cv->server->stopping, memory_order_relaxed);
+	struct ux_http_server *s = cv->server;
+	pthread_mutex_lock(&s->lock);
+	bool may = conversation_may_wait(cv);
+	bool room = s->n_queued <= s->app->limits.connections / QUEUE_SHARE;
+	if (may && room) {
+		cv->in_queue = true;
+		s->n_queued++;
+		ux_connection_enter(cv->on, UX_CONNECTION_WORK);
+		conversation_suspend(cv, connection, cv->x.res.wait_ms);
 	}
+	pthread_mutex_unlock(&s->lock);
+	cv->x.res.wait_ms = 0;
+	cv->x.res.reset = may && !room;
 	return MHD_YES;
 }
 
@@ -313,7 +304,7 @@ static enum MHD_Result answer(struct conversation *cv, struct MHD_Connection *co
 	ux_connection_enter(cv->on, UX_CONNECTION_WORK);
 	do {
 		ux_exchange_finish(&cv->x);
-		if (cv->x.parked && park(cv, connection))
+		if (cv->x.parked && conversation_park(cv, connection))
 			return MHD_YES;
 	} while (cv->x.parked);
 	struct MHD_Response *r = make_response(&cv->x.res);
@@ -400,7 +391,7 @@ static enum MHD_Result first_call(struct conversation *cv, struct MHD_Connection
 		announced != UINT64_MAX && announced > ux_http_limit(&app->limits, drain_bytes);
 	if (cv->x.refused && (long_one || waits_for_continue(&cv->x.req)))
 		return answer(cv, connection);
-	return cv->x.res.wait_ms > 0 ? wait_in_queue(cv, connection) : MHD_YES;
+	return cv->x.res.wait_ms > 0 ? conversation_queue(cv, connection) : MHD_YES;
 }
 
 static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
@@ -441,7 +432,7 @@ static enum ux_code start(struct ux_http_server *s, int fd, bool tls, struct ux_
 		{MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, s},
 		{tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, 0,
 		 (void *)(intptr_t)UX_TLS_PRIORITIES},
-		{MHD_OPTION_HTTPS_CERT_CALLBACK, 0, (void *)(intptr_t)ux_tls_retrieve},
+		{MHD_OPTION_HTTPS_CERT_CALLBACK, 0, ux_tls_certificate_callback()},
 		{MHD_OPTION_END, 0, NULL},
 	};
 	/*
@@ -453,8 +444,7 @@ static enum ux_code start(struct ux_http_server *s, int fd, bool tls, struct ux_
 					     MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0),
 				     0, on_accept, s, on_request, s, MHD_OPTION_ARRAY, options,
 				     MHD_OPTION_END);
-	s->has_clock = s->daemon && pthread_create(&s->clock, NULL, run_clock, s) == 0;
-	if (!s->has_clock)
+	if (!s->daemon)
 		return ux_error_set(err, UX_EUNAVAILABLE, "cannot start the HTTP threads");
 	return UX_OK;
 }
@@ -479,17 +469,11 @@ enum ux_code ux_http_server_open_at(struct ux_http_server **ret, const struct ux
 	s->app = app;
 	pthread_mutex_init(&s->lock, NULL);
 	pthread_cond_init(&s->idle, NULL);
-	pthread_condattr_t attr;
-	pthread_condattr_init(&attr);
-	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-	pthread_cond_init(&s->tick, &attr);
-	pthread_condattr_destroy(&attr);
-	enum ux_code code = ux_connections_open(&s->connections, &app->limits, err);
+	enum ux_code code = ux_timers_open(&s->timers, err);
+	if (code == UX_OK)
+		code = ux_connections_open(&s->connections, &app->limits, s->timers, err);
 	if (code == UX_OK)
 		code = open_socket(s, place, &fd, err);
-	if (code == UX_OK)
-		code = ux_waiting_open(&s->waiting, app->limits.connections / WAIT_SHARE + 1, wake,
-				       err);
 	if (code == UX_OK)
 		code = start(s, fd, place->tls, err);
 	if (code != UX_OK) {
@@ -531,8 +515,7 @@ void ux_http_server_quiesce(struct ux_http_server *s)
 	int fd = MHD_quiesce_daemon(s->daemon);
 	if (fd >= 0)
 		close(fd);
-	ux_waiting_stop(s->waiting); /* those who wait for their turn are served now */
-	wake_all(s);
+	server_resume_all(s);
 }
 
 unsigned ux_http_server_wait(struct ux_http_server *s, unsigned ms)
@@ -552,15 +535,10 @@ void ux_http_server_cut(struct ux_http_server *s)
 	if (!s)
 		return;
 	ux_http_server_quiesce(s);
-	if (s->daemon) {
-		ux_waiting_stop(s->waiting); /* none may be suspended when the library stops */
-		MHD_stop_daemon(s->daemon);
-	}
-	ux_waiting_close(s->waiting);
+	if (s->daemon)
+		MHD_stop_daemon(s->daemon); /* none is suspended any more: it would abort */
 	ux_connections_close(s->connections);
-	if (s->has_clock)
-		pthread_join(s->clock, NULL);
-	pthread_cond_destroy(&s->tick);
+	ux_timers_close(s->timers);
 	pthread_cond_destroy(&s->idle);
 	pthread_mutex_destroy(&s->lock);
 	free(s);

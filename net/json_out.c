@@ -202,3 +202,25 @@ void ux_json_key_bool(struct ux_json *j, const char *key, bool v)
 	ux_json_key(j, key);
 	ux_json_bool(j, v);
 }
+
+void ux_json_counts(struct ux_json *j, const struct ux_counts *counts)
+{
+	ux_json_key(j, "counts");
+	ux_json_object_begin(j);
+	ux_json_key_u64(j, "functions", counts->functions);
+	ux_json_key_u64(j, "inlines", counts->inlines);
+	ux_json_key_u64(j, "rows", counts->rows);
+	ux_json_key_u64(j, "code_bytes", counts->code_bytes);
+	ux_json_key_u64(j, "line_bytes", counts->line_bytes);
+	if (counts->unnamed > 0) {
+		ux_json_key_u64(j, "unnamed", counts->unnamed);
+		ux_json_key_u64(j, "unnamed_bytes", counts->unnamed_bytes);
+	}
+	ux_json_object_end(j);
+}
+
+void ux_json_symbols(struct ux_json *j, enum ux_quality quality, const struct ux_counts *counts)
+{
+	ux_json_key_cstr(j, "quality", ux_quality_name(quality));
+	ux_json_counts(j, counts);
+}

@@ -4,6 +4,7 @@
 #define UX_JSON_OUT_H
 
 #include "out.h"
+#include "unhex/quality.h"
 
 enum {
 	UX_JSON_DEPTH_MOST = 32
@@ -53,5 +54,11 @@ void ux_json_key_str(struct ux_json *j, const char *key, struct ux_bytes text);
 void ux_json_key_cstr(struct ux_json *j, const char *key, const char *text);
 void ux_json_key_u64(struct ux_json *j, const char *key, uint64_t v);
 void ux_json_key_bool(struct ux_json *j, const char *key, bool v);
+
+/* "counts":{...} inside an object that is open. */
+void ux_json_counts(struct ux_json *j, const struct ux_counts *counts);
+
+/* "quality":"...","counts":{...} inside an object that is open. */
+void ux_json_symbols(struct ux_json *j, enum ux_quality quality, const struct ux_counts *counts);
 
 #endif

@@ -2,11 +2,10 @@
 /* The certificate that a server shows. */
 #include "tls.h"
 
-#include "out.h"
-#include "tls_retrieve.h"
-
 #include <errno.h>
 #include <fcntl.h>
+#include <gnutls/abstract.h>
+#include <gnutls/gnutls.h>
 #include <gnutls/x509.h>
 #include <stdatomic.h>
 #include <unistd.h>
@@ -183,9 +182,10 @@ void ux_tls_unload(void)
 	}
 }
 
-int ux_tls_retrieve(gnutls_session_t session, const gnutls_datum_t *authorities, int n_authorities,
-		    const gnutls_pk_algorithm_t *algorithms, int n_algorithms,
-		    gnutls_pcert_st **ret, unsigned *ret_n, gnutls_privkey_t *ret_key)
+static int tls_retrieve(gnutls_session_t session, const gnutls_datum_t *authorities,
+			int n_authorities, const gnutls_pk_algorithm_t *algorithms,
+			int n_algorithms, gnutls_pcert_st **ret, unsigned *ret_n,
+			gnutls_privkey_t *ret_key)
 {
 	(void)session, (void)authorities, (void)n_authorities, (void)algorithms, (void)n_algorithms;
 	struct chain *c = atomic_load_explicit(&shown, memory_order_acquire);
@@ -195,4 +195,10 @@ int ux_tls_retrieve(gnutls_session_t session, const gnutls_datum_t *authorities,
 	*ret_n = c->n;
 	*ret_key = c->key;
 	return 0;
+}
+
+void *ux_tls_certificate_callback(void)
+{
+	static gnutls_certificate_retrieve_function2 *const callback = tls_retrieve;
+	return (void *)(uintptr_t)callback;
 }

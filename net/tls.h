@@ -25,6 +25,10 @@ int64_t ux_tls_expires(void);
 /* After the last connection. */
 void ux_tls_unload(void);
 
+/* A gnutls_certificate_retrieve_function2 that gives what ux_tls_load() loaded last, as a pointer
+ * to hand on. */
+void *ux_tls_certificate_callback(void);
+
 /* The priorities for GnuTLS: 1.3 and 1.2. */
 #define UX_TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%SERVER_PRECEDENCE"
 

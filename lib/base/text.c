@@ -2,6 +2,15 @@
 /* Reading and writing characters. */
 #include "text.h"
 
+struct ux_bytes ux_trim(struct ux_bytes s)
+{
+	while (s.size > 0 && ux_is_blank(s.data[s.size - 1]))
+		s.size--;
+	while (s.size > 0 && ux_is_blank(s.data[0]))
+		s = ux_bytes(s.data + 1, s.size - 1);
+	return s;
+}
+
 void ux_hex_encode(struct ux_bytes bytes, char *text)
 {
 	static const char digits[] = "0123456789abcdef";

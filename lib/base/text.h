@@ -38,6 +38,9 @@ ux_inline bool ux_is_space(int c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
+/* Without the blanks at both ends. */
+struct ux_bytes ux_trim(struct ux_bytes s);
+
 /* The value of a hexadecimal digit of either case, or -1. */
 int ux_hex_digit(char c);
 

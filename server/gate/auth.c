@@ -3,7 +3,6 @@
 #include "auth.h"
 
 #include "clock.h"
-#include "forwarded.h"
 
 #include <arpa/inet.h>
 #include <strings.h>

@@ -6,7 +6,6 @@
 #include "gsym_reader.h"
 #include "request_values.h"
 #include "modules.h"
-#include "symbols_out.h"
 #include "upstream_tell.h"
 
 /* One explanation at work. */
@@ -124,7 +123,7 @@ static void explain_put_candidate(struct explain *e, const struct ux_candidate *
 	ux_json_key_cstr(j, "origin", ux_origin_name(c->origin));
 	if (c->file_name[0] != '\0')
 		ux_json_key_cstr(j, "file", c->file_name);
-	ux_symbols_out(j, c->quality, &c->counts);
+	ux_json_symbols(j, c->quality, &c->counts);
 	if (c->state != UX_CANDIDATE_READY)
 		ux_json_key_cstr(j, "says",
 				 c->state == UX_CANDIDATE_PENDING ? "is being read" : "failed");

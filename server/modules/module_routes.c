@@ -5,7 +5,6 @@
 #include "file_answer.h"
 #include "modules.h"
 #include "upstreams.h"
-#include "symbols_out.h"
 #include "index.h"
 #include "module_cache.h"
 
@@ -35,7 +34,7 @@ static void modules_put_candidate(struct ux_json *j, const struct ux_candidate *
 		ux_json_key_cstr(j, "origin_name", c->origin_name);
 	if (c->parent != 0)
 		ux_json_key_bool(j, "extracted", true);
-	ux_symbols_out(j, c->quality, &c->counts);
+	ux_json_symbols(j, c->quality, &c->counts);
 	ux_json_key_u64(j, "size", c->size);
 	ux_json_key_cstr(j, "sha256", hash);
 	ux_json_key_cstr(j, "description", c->description);

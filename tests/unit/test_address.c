@@ -3,11 +3,7 @@
 #include "sweep.h"
 
 #include "exchange.h"
-#include "forwarded.h"
-#include "waiting.h"
-
-#include <pthread.h>
-#include <stdatomic.h>
+#include "http.h"
 
 static struct ux_address address(const char *text)
 {
@@ -228,38 +224,6 @@ static void token_and_namespace_come_in_front_of_a_path(void **state)
 	expect_prefix("/k/ux_a/x?%", "ux_a", "", "/x");
 }
 
-struct sleeper {
-	atomic_uint woken;
-};
-
-static void wake(void *one)
-{
-	struct sleeper *s = one;
-	atomic_fetch_add(&s->woken, 1);
-}
-
-static void waiting_ones_are_woken_once_and_in_time(void **state)
-{
-	(void)state;
-	struct ux_waiting *w = NULL;
-	struct sleeper early = {0}, late = {0}, none = {0};
-	assert_int_equal(ux_waiting_open(&w, 2, wake, NULL), UX_OK);
-	assert_true(ux_waiting_add(w, &late, 3600 * 1000));
-	assert_true(ux_waiting_add(w, &early, 1));
-	while (atomic_load(&early.woken) == 0)
-		sched_yield();
-	assert_int_equal(atomic_load(&late.woken), 0);
-	assert_true(ux_waiting_add(w, &early, 3600 * 1000));
-	assert_false(ux_waiting_add(w, &none, 1)); /* two wait */
-	ux_waiting_stop(w);                        /* has woken them when it returns */
-	assert_int_equal(atomic_load(&early.woken), 2);
-	assert_int_equal(atomic_load(&late.woken), 1);
-	assert_false(ux_waiting_add(w, &none, 1));
-	ux_waiting_close(w);
-	ux_waiting_close(NULL);
-	assert_int_equal(atomic_load(&none.woken), 0);
-}
-
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -270,7 +234,6 @@ int main(void)
 		UX_TEST(what_nobody_can_read_hides_what_is_left_of_it),
 		UX_TEST(strangers_words_about_themselves_do_not_count),
 		UX_TEST(token_and_namespace_come_in_front_of_a_path),
-		UX_TEST(waiting_ones_are_woken_once_and_in_time),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -9,6 +9,8 @@
 static const struct ux_http_limits limits = {
 	.idle_seconds = 30, .rate_bytes = 512, .connections = 100, .address_connections = 3};
 
+static struct ux_timers *timers;
+
 static const struct ux_address nobody; /* of a socket in the file system */
 
 static bool slow(enum ux_connection_phase phase, int64_t seconds, uint64_t moved, bool crowded)
@@ -80,7 +82,7 @@ static void an_address_has_so_many_and_this_machine_as_many_as_there_are(void **
 	for (size_t i = 0; i < ux_countof(cases); i++) {
 		struct ux_connections *c = NULL;
 		struct ux_connection *taken[3];
-		assert_int_equal(ux_connections_open(&c, &limits, NULL), UX_OK);
+		assert_int_equal(ux_connections_open(&c, &limits, timers, NULL), UX_OK);
 		for (size_t k = 0; k < ux_countof(taken); k++) {
 			assert_true(allows(c, cases[i].asks));
 			taken[k] = add(c, cases[i].taken);
@@ -107,7 +109,7 @@ static void who_takes_too_long_is_cut_and_nobody_else(void **state)
 	short_ones.idle_seconds = 1;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, lazy), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, busy), 0);
-	assert_int_equal(ux_connections_open(&c, &short_ones, NULL), UX_OK);
+	assert_int_equal(ux_connections_open(&c, &short_ones, timers, NULL), UX_OK);
 	struct ux_connection *one = ux_connections_add(c, lazy[0], &nobody);
 	struct ux_connection *other = ux_connections_add(c, busy[0], &nobody);
 	ux_connection_enter(other, UX_CONNECTION_WORK);
@@ -137,5 +139,9 @@ int main(void)
 		UX_TEST(an_address_has_so_many_and_this_machine_as_many_as_there_are),
 		UX_TEST(who_takes_too_long_is_cut_and_nobody_else),
 	};
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	if (ux_timers_open(&timers, NULL) != UX_OK)
+		return 1;
+	int failed = cmocka_run_group_tests(tests, NULL, NULL);
+	ux_timers_close(timers);
+	return failed;
 }

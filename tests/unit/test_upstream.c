@@ -2,7 +2,7 @@
 /* upstream: the breaker, hops, what holds, places, text; and which addresses may be asked. */
 #include "sweep.h"
 
-#include "address_guard.h"
+#include "address.h"
 #include "breaker.h"
 #include "fetch.h"
 #include "fetch_memory.h"
