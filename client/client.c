@@ -2,8 +2,8 @@
 /* unhex/client.h over libcurl. */
 #include "unhex/client.h"
 
+#include "error.h"
 #include "http_client.h"
-#include "sized.h"
 
 enum {
 	OPTS_LEAST = sizeof(struct ux_client_opts), /* of the first version */
@@ -20,7 +20,7 @@ enum ux_code ux_client_open(const struct ux_client_opts *caller, struct ux_clien
 			    struct ux_error *err)
 {
 	struct ux_client_opts opts;
-	UX_TRY(ux_sized_take(&opts, sizeof(opts), OPTS_LEAST, caller, err));
+	UX_TRY(ux_sized_read(&opts, sizeof(opts), OPTS_LEAST, caller, err));
 	if (!opts.url)
 		return ux_error_set(err, UX_EINVAL, "no URL");
 	struct ux_client *c = calloc(1, sizeof(*c));

@@ -15,7 +15,7 @@ enum {
 /* RFC 4291, 2.5.5.2. */
 static const uint8_t mapped[MAPPED_BITS / 8] = {[10] = 0xff, [11] = 0xff};
 
-static struct ux_address of_v4(const void *four)
+static struct ux_address address_from_v4(const void *four)
 {
 	struct ux_address a = {.known = true};
 	memcpy(a.bytes, mapped, sizeof(mapped));
@@ -23,7 +23,7 @@ static struct ux_address of_v4(const void *four)
 	return a;
 }
 
-static bool is_v4(const uint8_t *bytes)
+static bool address_is_v4(const uint8_t *bytes)
 {
 	return memcmp(bytes, mapped, sizeof(mapped)) == 0;
 }
@@ -34,7 +34,7 @@ struct ux_address ux_address_of(const struct sockaddr *sa)
 	if (sa && sa->sa_family == AF_INET) {
 		struct sockaddr_in in;
 		memcpy(&in, sa, sizeof(in));
-		return of_v4(&in.sin_addr);
+		return address_from_v4(&in.sin_addr);
 	}
 	if (sa && sa->sa_family == AF_INET6) {
 		struct sockaddr_in6 in6;
@@ -46,7 +46,7 @@ struct ux_address ux_address_of(const struct sockaddr *sa)
 }
 
 /* Without brackets and port. */
-static bool parse_bare(struct ux_bytes text, struct ux_address *ret)
+static bool address_parse_bare(struct ux_bytes text, struct ux_address *ret)
 {
 	char host[UX_ADDRESS_TEXT];
 	uint8_t four[4];
@@ -55,14 +55,14 @@ static bool parse_bare(struct ux_bytes text, struct ux_address *ret)
 	memcpy(host, text.data, text.size);
 	host[text.size] = '\0';
 	if (inet_pton(AF_INET, host, four) == 1) {
-		*ret = of_v4(four);
+		*ret = address_from_v4(four);
 		return true;
 	}
 	ret->known = inet_pton(AF_INET6, host, ret->bytes) == 1;
 	return ret->known;
 }
 
-static bool is_port(struct ux_bytes text)
+static bool address_is_port(struct ux_bytes text)
 {
 	uint64_t port = 0;
 	return text.size > 1 && text.data[0] == ':' &&
@@ -80,11 +80,11 @@ bool ux_address_parse(struct ux_bytes text, struct ux_address *ret)
 	size_t n = end ? (size_t)(end - text.data) : text.size;
 	if (text.size == 0 || (bracket && !end))
 		return false;
-	if (!parse_bare(ux_bytes(text.data + bracket, n - bracket), &a))
+	if (!address_parse_bare(ux_bytes(text.data + bracket, n - bracket), &a))
 		return false;
 	if (end) {
 		struct ux_bytes rest = ux_bytes(end + bracket, text.size - n - bracket);
-		if (rest.size > 0 ? !is_port(rest) : !bracket)
+		if (rest.size > 0 ? !address_is_port(rest) : !bracket)
 			return false;
 	}
 	*ret = a;
@@ -93,7 +93,7 @@ bool ux_address_parse(struct ux_bytes text, struct ux_address *ret)
 
 const char *ux_address_text(const struct ux_address *a, char *text)
 {
-	bool four = is_v4(a->bytes);
+	bool four = address_is_v4(a->bytes);
 	if (!a->known ||
 	    !inet_ntop(four ? AF_INET : AF_INET6, four ? a->bytes + sizeof(mapped) : a->bytes, text,
 		       UX_ADDRESS_TEXT))
@@ -104,20 +104,20 @@ const char *ux_address_text(const struct ux_address *a, char *text)
 bool ux_address_is_loopback(const struct ux_address *a)
 {
 	static const uint8_t six[16] = {[15] = 1};
-	return a->known && (is_v4(a->bytes) ? a->bytes[sizeof(mapped)] == 127
-					    : memcmp(a->bytes, six, sizeof(six)) == 0);
+	return a->known && (address_is_v4(a->bytes) ? a->bytes[sizeof(mapped)] == 127
+						    : memcmp(a->bytes, six, sizeof(six)) == 0);
 }
 
-static bool parse_network(struct ux_bytes text, struct ux_network *ret)
+static bool network_parse(struct ux_bytes text, struct ux_network *ret)
 {
 	struct ux_address a;
 	const uint8_t *slash = text.size ? memchr(text.data, '/', text.size) : NULL;
 	size_t n = slash ? (size_t)(slash - text.data) : text.size;
 	uint64_t bits = ADDRESS_BITS;
-	if (!parse_bare(ux_bytes(text.data, n), &a))
+	if (!address_parse_bare(ux_bytes(text.data, n), &a))
 		return false;
 	if (slash) {
-		unsigned first = is_v4(a.bytes) ? MAPPED_BITS : 0;
+		unsigned first = address_is_v4(a.bytes) ? MAPPED_BITS : 0;
 		struct ux_bytes number = ux_bytes(slash + 1, text.size - n - 1);
 		if (!ux_hex_parse_u64(number, /* hex= */ false, &bits) ||
 		    bits > ADDRESS_BITS - first)
@@ -137,7 +137,7 @@ enum ux_code ux_networks_add(struct ux_networks *list, const char *text, struct 
 	}
 	if (list->n == UX_NETWORKS_MOST)
 		return ux_error_set(err, UX_ELIMIT, "more than %d networks", UX_NETWORKS_MOST);
-	if (!parse_network(ux_bytes_cstr(text), &list->items[list->n]))
+	if (!network_parse(ux_bytes_cstr(text), &list->items[list->n]))
 		return ux_error_set(err, UX_EINVAL,
 				    "'%.60s' is no network; expected ADDRESS, ADDRESS/BITS or unix",
 				    text);
@@ -145,7 +145,7 @@ enum ux_code ux_networks_add(struct ux_networks *list, const char *text, struct 
 	return UX_OK;
 }
 
-static bool has(const struct ux_network *net, const uint8_t *bytes)
+static bool network_has(const struct ux_network *net, const uint8_t *bytes)
 {
 	unsigned whole = net->bits / 8, rest = net->bits % 8;
 	if (memcmp(net->bytes, bytes, whole) != 0)
@@ -158,7 +158,7 @@ bool ux_networks_have(const struct ux_networks *list, const struct ux_address *a
 	if (!a->known)
 		return list->local_sockets;
 	for (size_t i = 0; i < list->n; i++)
-		if (has(&list->items[i], a->bytes))
+		if (network_has(&list->items[i], a->bytes))
 			return true;
 	return false;
 }
@@ -219,7 +219,7 @@ static const struct carrier {
 	{{0x20, 0x01, 0x00, 0x00}, 32, 12, UINT8_C(255)} /* Teredo */
 };
 
-static enum ux_address_kind kind4(uint32_t address)
+static enum ux_address_kind address_kind_v4(uint32_t address)
 {
 	for (size_t i = 0; i < ux_countof(ranges4); i++)
 		if ((address ^ ranges4[i].first) >> (32 - ranges4[i].bits) == 0)
@@ -227,30 +227,30 @@ static enum ux_address_kind kind4(uint32_t address)
 	return UX_ADDRESS_PUBLIC;
 }
 
-static bool begins(const uint8_t *address, const uint8_t *first, unsigned bits)
+static bool address_begins(const uint8_t *address, const uint8_t *first, unsigned bits)
 {
 	unsigned whole = bits / 8, rest = bits % 8;
 	return memcmp(address, first, whole) == 0 &&
 	       (rest == 0 || (address[whole] ^ first[whole]) >> (8 - rest) == 0);
 }
 
-static enum ux_address_kind kind6(const uint8_t *address)
+static enum ux_address_kind address_kind_v6(const uint8_t *address)
 {
 	static const uint8_t loopback[16] = {[15] = 1};
 	enum ux_address_kind kind = UX_ADDRESS_PUBLIC;
 	if (memcmp(address, loopback, sizeof(loopback)) == 0)
 		return UX_ADDRESS_PRIVATE;
 	for (size_t i = 0; i < ux_countof(ranges6); i++)
-		if (begins(address, ranges6[i].first, ranges6[i].bits))
+		if (address_begins(address, ranges6[i].first, ranges6[i].bits))
 			kind = ux_max(kind, ranges6[i].kind);
 	for (size_t i = 0; i < ux_countof(carriers); i++) {
 		uint32_t carried = 0;
-		if (!begins(address, carriers[i].first, carriers[i].bits))
+		if (!address_begins(address, carriers[i].first, carriers[i].bits))
 			continue;
 		for (unsigned k = 0; k < 4; k++)
 			carried = carried << 8 |
 				  (uint8_t)(address[carriers[i].at + k] ^ carriers[i].invert);
-		kind = ux_max(kind, kind4(carried));
+		kind = ux_max(kind, address_kind_v4(carried));
 	}
 	return kind;
 }
@@ -260,12 +260,12 @@ enum ux_address_kind ux_address_kind(const struct sockaddr *address, unsigned si
 	if (address->sa_family == AF_INET && size >= sizeof(struct sockaddr_in)) {
 		struct sockaddr_in in;
 		memcpy(&in, address, sizeof(in));
-		return kind4(ntohl(in.sin_addr.s_addr));
+		return address_kind_v4(ntohl(in.sin_addr.s_addr));
 	}
 	if (address->sa_family == AF_INET6 && size >= sizeof(struct sockaddr_in6)) {
 		struct sockaddr_in6 in;
 		memcpy(&in, address, sizeof(in));
-		return kind6(in.sin6_addr.s6_addr);
+		return address_kind_v6(in.sin6_addr.s6_addr);
 	}
 	return UX_ADDRESS_NEVER;
 }

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* Splits "a=1&b=2" and decodes both sides. */
-static enum ux_code parse_query(struct ux_request *req, struct ux_bytes text)
+static enum ux_code exchange_parse_query(struct ux_request *req, struct ux_bytes text)
 {
 	while (text.size > 0) {
 		const uint8_t *amp = memchr(text.data, '&', text.size);
@@ -37,7 +37,7 @@ static enum ux_code parse_query(struct ux_request *req, struct ux_bytes text)
 }
 
 /* The segment behind "/LETTER/" at the front of the path goes to *ret, decoded. */
-static enum ux_code cut_segment(struct ux_request *req, char letter, struct ux_bytes *ret)
+static enum ux_code exchange_cut_segment(struct ux_request *req, char letter, struct ux_bytes *ret)
 {
 	const struct ux_bytes p = req->path;
 	if (p.size < 4 || p.data[0] != '/' || p.data[1] != (uint8_t)letter || p.data[2] != '/')
@@ -55,15 +55,15 @@ static enum ux_code cut_segment(struct ux_request *req, char letter, struct ux_b
  * Clients that can send no header say who they are in front of the path: a token, a namespace.
  * Taken off before anything can fail: what is left is what logs may have.
  */
-static enum ux_code cut_prefix(struct ux_request *req)
+static enum ux_code exchange_cut_prefix(struct ux_request *req)
 {
 	req->prefix = ux_bytes(req->path.data, 0);
-	enum ux_code token = cut_segment(req, 'k', &req->path_token);
-	enum ux_code space = cut_segment(req, 'n', &req->path_space);
+	enum ux_code token = exchange_cut_segment(req, 'k', &req->path_token);
+	enum ux_code space = exchange_cut_segment(req, 'n', &req->path_space);
 	return token != UX_OK ? token : space;
 }
 
-static enum ux_code parse_target(struct ux_request *req, struct ux_bytes target)
+static enum ux_code exchange_parse_target(struct ux_request *req, struct ux_bytes target)
 {
 	req->query = ux_arena_array(&req->arena, struct ux_http_field, UX_QUERY_FIELDS_MOST);
 	req->headers = ux_arena_array(&req->arena, struct ux_http_field, UX_REQUEST_HEADERS_MOST);
@@ -74,12 +74,13 @@ static enum ux_code parse_target(struct ux_request *req, struct ux_bytes target)
 	const uint8_t *mark = target.size ? memchr(target.data, '?', target.size) : NULL;
 	size_t n = mark ? (size_t)(mark - target.data) : target.size;
 	req->path = ux_bytes(target.data, n);
-	UX_TRY(cut_prefix(req));
-	return parse_query(req, mark ? ux_bytes(mark + 1, target.size - n - 1) : UX_BYTES_NONE);
+	UX_TRY(exchange_cut_prefix(req));
+	return exchange_parse_query(req,
+				    mark ? ux_bytes(mark + 1, target.size - n - 1) : UX_BYTES_NONE);
 }
 
 /* Nobody looks at the body any more, nor at what a handler had written. */
-static void answer_error(struct ux_exchange *x, enum ux_code code)
+static void exchange_answer_error(struct ux_exchange *x, enum ux_code code)
 {
 	ux_out_deinit(&x->body);
 	ux_out_deinit(&x->req.out);
@@ -107,15 +108,15 @@ void ux_exchange_init(struct ux_exchange *x, const struct ux_http_app *app, stru
 			.app = app->ctx},
 	};
 	ux_arena_init(&x->req.arena, ux_http_limit(&app->limits, arena_bytes));
-	enum ux_code code = parse_target(&x->req, target);
+	enum ux_code code = exchange_parse_target(&x->req, target);
 	if (code != UX_OK) {
-		answer_error(x, code);
+		exchange_answer_error(x, code);
 		return;
 	}
 	if (!ux_method_parse(method, &x->req.method)) {
 		x->res.status = 405;
 		x->res.word = "method_not_allowed";
-		answer_error(x, ux_error_set(&x->req.err, UX_EINVAL, "unknown method"));
+		exchange_answer_error(x, ux_error_set(&x->req.err, UX_EINVAL, "unknown method"));
 	}
 }
 
@@ -131,15 +132,16 @@ void ux_exchange_header(struct ux_exchange *x, struct ux_bytes name, struct ux_b
 		return;
 	if (req->n_headers == UX_REQUEST_HEADERS_MOST) {
 		x->res.status = 431;
-		answer_error(x, ux_error_set(&req->err, UX_ELIMIT, "more than %d header lines",
-					     UX_REQUEST_HEADERS_MOST));
+		exchange_answer_error(x, ux_error_set(&req->err, UX_ELIMIT,
+						      "more than %d header lines",
+						      UX_REQUEST_HEADERS_MOST));
 		return;
 	}
 	req->headers[req->n_headers++] = (struct ux_http_field){name, value};
 }
 
 /* RFC 9110, 8.6: digits only. */
-static enum ux_code read_content_length(struct ux_request *req)
+static enum ux_code exchange_read_content_length(struct ux_request *req)
 {
 	struct ux_bytes text;
 	if (!ux_request_header(req, "Content-Length", &text))
@@ -155,7 +157,7 @@ static enum ux_code read_content_length(struct ux_request *req)
 	return UX_OK;
 }
 
-static void add_allow(struct ux_exchange *x, unsigned allow)
+static void exchange_add_allow(struct ux_exchange *x, unsigned allow)
 {
 	char text[64];
 	size_t n = 0;
@@ -168,7 +170,7 @@ static void add_allow(struct ux_exchange *x, unsigned allow)
 		ux_response_field(&x->res, "Allow", ux_bytes(kept, n));
 }
 
-static enum ux_code find_route(struct ux_exchange *x)
+static enum ux_code exchange_find_route(struct ux_exchange *x)
 {
 	struct ux_request *req = &x->req;
 	unsigned allow = 0;
@@ -179,7 +181,7 @@ static enum ux_code find_route(struct ux_exchange *x)
 	if (code != UX_OK) {
 		x->res.status = 405;
 		x->res.word = "method_not_allowed";
-		add_allow(x, allow);
+		exchange_add_allow(x, allow);
 		return ux_error_set(&req->err, code, "this route does not take %s",
 				    ux_method_name(req->method));
 	}
@@ -190,7 +192,7 @@ static enum ux_code find_route(struct ux_exchange *x)
 }
 
 /* RFC 9110, 9.3.7; what a page wants to send is named as the Fetch standard has it. */
-static enum ux_code answer_options(struct ux_exchange *x)
+static enum ux_code exchange_answer_options(struct ux_exchange *x)
 {
 	struct ux_request *req = &x->req;
 	const struct ux_http_app *app = x->app;
@@ -204,7 +206,7 @@ static enum ux_code answer_options(struct ux_exchange *x)
 	    ux_method_parse(word, &wanted))
 		(void)!ux_route_find(app->routes, app->n_routes, wanted, req->path, &req->route,
 				     req->params, &req->n_params, &unused);
-	add_allow(x, allow);
+	exchange_add_allow(x, allow);
 	if (app->options)
 		UX_TRY(app->options(req, &x->res));
 	x->res.status = 204;
@@ -212,35 +214,35 @@ static enum ux_code answer_options(struct ux_exchange *x)
 	return UX_OK;
 }
 
-static uint64_t body_limit(const struct ux_exchange *x)
+static uint64_t exchange_body_limit(const struct ux_exchange *x)
 {
 	const struct ux_http_limits *l = &x->app->limits;
 	return x->req.route->begin ? ux_http_limit(l, upload_bytes) : ux_http_limit(l, body_bytes);
 }
 
-static enum ux_code too_large(struct ux_exchange *x)
+static enum ux_code exchange_refuse_large(struct ux_exchange *x)
 {
 	return ux_error_set(&x->req.err, UX_ELIMIT,
 			    "the body is over the limit of %" PRIu64 " bytes", x->body_most);
 }
 
-static enum ux_code begin(struct ux_exchange *x)
+static enum ux_code exchange_begin_routed(struct ux_exchange *x)
 {
 	struct ux_request *req = &x->req;
-	UX_TRY(read_content_length(req));
+	UX_TRY(exchange_read_content_length(req));
 	if (req->method == UX_METHOD_OPTIONS)
-		return answer_options(x);
-	UX_TRY(find_route(x));
-	x->body_most = body_limit(x);
+		return exchange_answer_options(x);
+	UX_TRY(exchange_find_route(x));
+	x->body_most = exchange_body_limit(x);
 	if (x->app->gate)
 		UX_TRY(x->app->gate(req, &x->res));
 	if (req->content_length != UINT64_MAX && req->content_length > x->body_most)
-		return too_large(x);
+		return exchange_refuse_large(x);
 	return req->route->begin ? req->route->begin(req, &x->res) : UX_OK;
 }
 
 /* Letters, digits and what IDs are joined with; nothing that may be a token of ours. */
-static bool is_sane_name(struct ux_bytes s)
+static bool request_name_is_sane(struct ux_bytes s)
 {
 	if (!s.data || s.size == 0 || s.size > UX_REQUEST_NAME_MOST)
 		return false;
@@ -251,23 +253,23 @@ static bool is_sane_name(struct ux_bytes s)
 }
 
 /* One to one, so that no two numbers get the same name (splitmix64). */
-static uint64_t mix(uint64_t v)
+static uint64_t request_name_mix(uint64_t v)
 {
 	v = (v ^ v >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	v = (v ^ v >> 27) * UINT64_C(0x94d049bb133111eb);
 	return v ^ v >> 31;
 }
 
-static void give_name(struct ux_exchange *x)
+static void exchange_set_name(struct ux_exchange *x)
 {
 	struct ux_request *req = &x->req;
 	struct ux_bytes said = UX_BYTES_NONE;
-	if (ux_request_header(req, "X-Request-Id", &said) && is_sane_name(said)) {
+	if (ux_request_header(req, "X-Request-Id", &said) && request_name_is_sane(said)) {
 		memcpy(req->name, said.data, said.size);
 		req->name[said.size] = '\0';
 		return;
 	}
-	uint64_t v = mix(x->app->seed + req->id);
+	uint64_t v = request_name_mix(x->app->seed + req->id);
 	uint8_t bytes[sizeof(v)];
 	for (size_t i = 0; i < sizeof(v); i++)
 		bytes[i] = (uint8_t)(v >> (56 - 8 * i));
@@ -276,20 +278,20 @@ static void give_name(struct ux_exchange *x)
 
 void ux_exchange_begin(struct ux_exchange *x)
 {
-	give_name(x);
+	exchange_set_name(x);
 	if (!x->answered) {
-		enum ux_code code = begin(x);
+		enum ux_code code = exchange_begin_routed(x);
 		if (code != UX_OK)
-			answer_error(x, code);
+			exchange_answer_error(x, code);
 	}
 	x->refused = x->answered;
 }
 
-static enum ux_code take_body(struct ux_exchange *x, struct ux_bytes bytes)
+static enum ux_code exchange_append_body(struct ux_exchange *x, struct ux_bytes bytes)
 {
 	struct ux_request *req = &x->req;
 	if (bytes.size > x->body_most - (req->body_size - bytes.size))
-		return too_large(x);
+		return exchange_refuse_large(x);
 	if (req->sink.write)
 		return req->sink.write(req->sink.ctx, bytes, &req->err);
 	ux_out_put(&x->body, bytes.data, bytes.size);
@@ -297,7 +299,7 @@ static enum ux_code take_body(struct ux_exchange *x, struct ux_bytes bytes)
 	return ux_request_hold(req, x->body.cap);
 }
 
-static void close_sink(struct ux_exchange *x)
+static void exchange_close_sink(struct ux_exchange *x)
 {
 	struct ux_body_sink sink = x->req.sink;
 	x->req.sink = (struct ux_body_sink){0};
@@ -310,11 +312,12 @@ void ux_exchange_data(struct ux_exchange *x, struct ux_bytes bytes)
 	x->req.body_size += bytes.size;
 	if (x->answered)
 		return;
-	enum ux_code code = take_body(x, bytes);
+	enum ux_code code = exchange_append_body(x, bytes);
 	if (code == UX_OK)
 		return;
-	answer_error(x, code);
-	close_sink(x); /* the rest is only drained, and others may want what the sink holds */
+	exchange_answer_error(x, code);
+	exchange_close_sink(
+		x); /* the rest is only drained, and others may want what the sink holds */
 }
 
 void ux_exchange_finish(struct ux_exchange *x)
@@ -340,18 +343,18 @@ void ux_exchange_finish(struct ux_exchange *x)
 		if (code == UX_OK)
 			code = ux_request_hold(&x->req, x->req.out.cap + x->req.arena.used);
 		if (code != UX_OK)
-			answer_error(x, code);
+			exchange_answer_error(x, code);
 		x->answered = true;
 	}
 	/* Before the answer: the client's next request may want what the sink holds. */
-	close_sink(x);
+	exchange_close_sink(x);
 	if (x->res.status == 0)
 		x->res.status = 200;
 }
 
 void ux_exchange_deinit(struct ux_exchange *x, bool sent)
 {
-	close_sink(x);
+	exchange_close_sink(x);
 	if (x->req.end)
 		x->req.end(x->req.end_ctx);
 	if (x->app && x->app->log)

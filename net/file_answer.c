@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 /* Decimal digits off the front; false when there is none, or when they are over 64 bits. */
-static bool digits_next(struct ux_bytes *s, uint64_t *ret)
+static bool range_digits_next(struct ux_bytes *s, uint64_t *ret)
 {
 	uint64_t v = 0;
 	size_t n = 0;
@@ -22,10 +22,11 @@ static bool digits_next(struct ux_bytes *s, uint64_t *ret)
 }
 
 /* "-N": the last N bytes. */
-static enum ux_range suffix(struct ux_bytes s, uint64_t size, uint64_t *ret_off, uint64_t *ret_size)
+static enum ux_range range_parse_suffix(struct ux_bytes s, uint64_t size, uint64_t *ret_off,
+					uint64_t *ret_size)
 {
 	uint64_t n = 0;
-	if (!digits_next(&s, &n) || s.size > 0)
+	if (!range_digits_next(&s, &n) || s.size > 0)
 		return UX_RANGE_ALL;
 	if (n == 0 || size == 0)
 		return UX_RANGE_BEYOND;
@@ -44,11 +45,12 @@ enum ux_range ux_range_parse(struct ux_bytes line, uint64_t size, uint64_t *ret_
 		return UX_RANGE_ALL;
 	struct ux_bytes s = ux_bytes(line.data + n, line.size - n);
 	if (s.data[0] == '-')
-		return suffix(ux_bytes(s.data + 1, s.size - 1), size, ret_off, ret_size);
-	if (!digits_next(&s, &first) || s.size == 0 || s.data[0] != '-')
+		return range_parse_suffix(ux_bytes(s.data + 1, s.size - 1), size, ret_off,
+					  ret_size);
+	if (!range_digits_next(&s, &first) || s.size == 0 || s.data[0] != '-')
 		return UX_RANGE_ALL;
 	s = ux_bytes(s.data + 1, s.size - 1);
-	if (s.size > 0 && (!digits_next(&s, &last) || s.size > 0 || last < first))
+	if (s.size > 0 && (!range_digits_next(&s, &last) || s.size > 0 || last < first))
 		return UX_RANGE_ALL;
 	if (first >= size)
 		return UX_RANGE_BEYOND;
@@ -77,8 +79,8 @@ bool ux_answer_tagged(const struct ux_request *req, struct ux_response *res, str
 }
 
 /* A range is of these bytes alone: with another tag in If-Range, or a date, the whole is sent. */
-static enum ux_range asked(const struct ux_request *req, uint64_t size, struct ux_bytes tag,
-			   uint64_t *ret_off, uint64_t *ret_size)
+static enum ux_range range_requested(const struct ux_request *req, uint64_t size,
+				     struct ux_bytes tag, uint64_t *ret_off, uint64_t *ret_size)
 {
 	struct ux_bytes range, only;
 	if (!ux_request_header(req, "Range", &range))
@@ -89,8 +91,8 @@ static enum ux_range asked(const struct ux_request *req, uint64_t size, struct u
 }
 
 /* Content-Range, and the status that goes with it. */
-static enum ux_code put_range(struct ux_request *req, struct ux_response *res, enum ux_range range,
-			      uint64_t off, uint64_t n, uint64_t size)
+static enum ux_code range_answer(struct ux_request *req, struct ux_response *res,
+				 enum ux_range range, uint64_t off, uint64_t n, uint64_t size)
 {
 	enum {
 		TEXT = 80
@@ -115,9 +117,9 @@ enum ux_code ux_answer_file(struct ux_request *req, struct ux_response *res, int
 			    struct ux_bytes tag, const char *type)
 {
 	uint64_t off = 0, n = size;
-	enum ux_range range = asked(req, size, tag, &off, &n);
+	enum ux_range range = range_requested(req, size, tag, &off, &n);
 	if (range != UX_RANGE_ALL) {
-		enum ux_code code = put_range(req, res, range, off, n, size);
+		enum ux_code code = range_answer(req, res, range, off, n, size);
 		if (code != UX_OK) {
 			close(fd);
 			return code;
@@ -134,9 +136,9 @@ enum ux_code ux_answer_bytes(struct ux_request *req, struct ux_response *res, st
 			     struct ux_bytes tag, const char *type)
 {
 	uint64_t off = 0, n = bytes.size;
-	enum ux_range range = asked(req, bytes.size, tag, &off, &n);
+	enum ux_range range = range_requested(req, bytes.size, tag, &off, &n);
 	if (range != UX_RANGE_ALL)
-		UX_TRY(put_range(req, res, range, off, n, bytes.size));
+		UX_TRY(range_answer(req, res, range, off, n, bytes.size));
 	res->type = type;
 	res->body = ux_bytes(bytes.data ? bytes.data + off : NULL, (size_t)n);
 	return UX_OK;

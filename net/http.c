@@ -147,7 +147,7 @@ const char *ux_http_code_word(enum ux_code code)
  * What the system said belongs to the log: it may name paths of ours. That there is no room left is
  * what an uploader can tell whoever looks after the server.
  */
-static void hide_system(struct ux_error *err, struct ux_response *res)
+static void response_hide_system(struct ux_error *err, struct ux_response *res)
 {
 	bool full = err->os_errno == ENOSPC || err->os_errno == EDQUOT;
 	if (full) {
@@ -169,7 +169,7 @@ void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_
 	if (err.code == UX_OK)
 		err.code = code;
 	if (code == UX_EIO)
-		hide_system(&err, res);
+		response_hide_system(&err, res);
 	ux_out_reset(&req->out);
 	struct ux_json j = ux_json_make(&req->out);
 	ux_json_object_begin(&j);

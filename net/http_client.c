@@ -51,13 +51,13 @@ struct transfer {
 
 static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
 
-static void curl_start(void)
+static void client_start_curl(void)
 {
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
 /* A byte below 0x20 or 0x7f would end the header line, or begin another one. */
-static bool fits_header(const char *s)
+static bool client_fits_header(const char *s)
 {
 	for (; *s; s++)
 		if ((unsigned char)*s < 0x20 || *s == 0x7f)
@@ -65,33 +65,34 @@ static bool fits_header(const char *s)
 	return true;
 }
 
-static enum ux_code check_options(const struct ux_http_client_options *o, struct ux_error *err)
+static enum ux_code client_check_options(const struct ux_http_client_options *o,
+					 struct ux_error *err)
 {
 	if (!o->url ||
 	    (strncasecmp(o->url, "http://", 7) != 0 && strncasecmp(o->url, "https://", 8) != 0))
 		return ux_error_set(err, UX_EINVAL,
 				    "'%.80s' is no URL; expected http:// or https://",
 				    o->url ? o->url : "");
-	if (!fits_header(o->url) || strpbrk(o->url, " ?#"))
+	if (!client_fits_header(o->url) || strpbrk(o->url, " ?#"))
 		return ux_error_set(err, UX_EINVAL, "the URL has a query, a space or a control");
-	if (o->token && !fits_header(o->token))
+	if (o->token && !client_fits_header(o->token))
 		return ux_error_set(err, UX_EINVAL,
 				    "the token holds a byte that no header can carry");
 	return UX_OK;
 }
 
 /* strdup that keeps NULL, and remembers a failure. */
-static char *copy(const char *s, bool *failed)
+static char *client_copy(const char *s, bool *failed)
 {
 	char *p = s ? strdup(s) : NULL;
 	*failed = *failed || (s && !p);
 	return p;
 }
 
-static void copy_options(struct ux_http_client *c, const struct ux_http_client_options *o,
-			 bool *failed)
+static void client_copy_options(struct ux_http_client *c, const struct ux_http_client_options *o,
+				bool *failed)
 {
-	c->url = copy(o->url, failed);
+	c->url = client_copy(o->url, failed);
 	for (size_t n = c->url ? strlen(c->url) : 0; n > 0 && c->url[n - 1] == '/'; n--)
 		c->url[n - 1] = '\0';
 	if (o->token && o->token[0] != '\0' &&
@@ -99,8 +100,8 @@ static void copy_options(struct ux_http_client *c, const struct ux_http_client_o
 		c->auth = NULL;
 		*failed = true;
 	}
-	c->agent = copy(o->agent ? o->agent : "unhex/" UX_VERSION, failed);
-	c->cafile = copy(o->cafile, failed);
+	c->agent = client_copy(o->agent ? o->agent : "unhex/" UX_VERSION, failed);
+	c->cafile = client_copy(o->cafile, failed);
 	c->connect_ms = o->connect_ms ? o->connect_ms : CONNECT_MS;
 	c->reach = o->reach;
 }
@@ -109,12 +110,12 @@ enum ux_code ux_http_client_create(struct ux_http_client **ret,
 				   const struct ux_http_client_options *options,
 				   struct ux_error *err)
 {
-	UX_TRY(check_options(options, err));
-	pthread_once(&curl_once, curl_start);
+	UX_TRY(client_check_options(options, err));
+	pthread_once(&curl_once, client_start_curl);
 	struct ux_http_client *c = calloc(1, sizeof(*c));
 	bool failed = c == NULL;
 	if (c) {
-		copy_options(c, options, &failed);
+		client_copy_options(c, options, &failed);
 		c->curl = curl_easy_init();
 	}
 	if (failed || !c->curl) {
@@ -146,7 +147,7 @@ void ux_http_answer_deinit(struct ux_http_answer *answer)
 	ux_out_deinit(&answer->body);
 }
 
-static size_t on_answer(char *data, size_t size, size_t n, void *ctx)
+static size_t client_on_answer(char *data, size_t size, size_t n, void *ctx)
 {
 	struct transfer *t = ctx;
 	size_t bytes = size * n;
@@ -170,8 +171,8 @@ static size_t on_answer(char *data, size_t size, size_t n, void *ctx)
 }
 
 /* Called about once a second: ends the call when nothing came for too long. */
-static int on_progress(void *ctx, curl_off_t down_all, curl_off_t down, curl_off_t up_all,
-		       curl_off_t up)
+static int client_on_progress(void *ctx, curl_off_t down_all, curl_off_t down, curl_off_t up_all,
+			      curl_off_t up)
 {
 	struct transfer *t = ctx;
 	(void)down_all, (void)up_all;
@@ -185,7 +186,7 @@ static int on_progress(void *ctx, curl_off_t down_all, curl_off_t down, curl_off
 }
 
 /* Scheme, host and port of a URL, as written. */
-static size_t origin_size(const char *url)
+static size_t client_origin_size(const char *url)
 {
 	const char *host = strstr(url, "://");
 	host = host ? host + 3 : url;
@@ -193,12 +194,12 @@ static size_t origin_size(const char *url)
 }
 
 /* Is what curl is about to connect to the URL's own server, and not one that it was led to? */
-static bool is_own(const struct ux_http_client *c, CURL *curl)
+static bool client_is_own_origin(const struct ux_http_client *c, CURL *curl)
 {
 	char *url = NULL;
-	size_t n = origin_size(c->url);
+	size_t n = client_origin_size(c->url);
 	return curl_easy_getinfo(curl, CURLINFO_EFFECTIVE_URL, &url) == CURLE_OK && url &&
-	       origin_size(url) == n && strncasecmp(url, c->url, n) == 0;
+	       client_origin_size(url) == n && strncasecmp(url, c->url, n) == 0;
 }
 
 /* What one connection of a client that has bounds is about. */
@@ -208,14 +209,14 @@ struct guard {
 };
 
 /* After the name was resolved: whatever it is called, the address is what counts. */
-static curl_socket_t on_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *to)
+static curl_socket_t client_on_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *to)
 {
 	struct guard *g = ctx;
 	(void)purpose;
 	enum ux_address_kind kind = ux_address_kind(&to->addr, to->addrlen);
 	if (kind == UX_ADDRESS_NEVER ||
-	    (kind == UX_ADDRESS_PRIVATE &&
-	     !(g->client->reach == UX_HTTP_OWN && is_own(g->client, g->transfer->curl)))) {
+	    (kind == UX_ADDRESS_PRIVATE && !(g->client->reach == UX_HTTP_OWN &&
+					     client_is_own_origin(g->client, g->transfer->curl)))) {
 		g->transfer->refused = true;
 		return CURL_SOCKET_BAD;
 	}
@@ -223,27 +224,27 @@ static curl_socket_t on_socket(void *ctx, curlsocktype purpose, struct curl_sock
 }
 
 /* A proxy would connect to anything in our place. */
-static void set_guard(CURL *curl, const char *url, struct guard *g)
+static void client_set_guard(CURL *curl, const char *url, struct guard *g)
 {
 	if (g->client->reach == UX_HTTP_ANYWHERE)
 		return;
-	curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, on_socket);
+	curl_easy_setopt(curl, CURLOPT_OPENSOCKETFUNCTION, client_on_socket);
 	curl_easy_setopt(curl, CURLOPT_OPENSOCKETDATA, g);
 	curl_easy_setopt(curl, CURLOPT_PROXY, "");
 	if (strncasecmp(url, "https:", 6) == 0)
 		curl_easy_setopt(curl, CURLOPT_REDIR_PROTOCOLS_STR, "https");
 }
 
-static uint64_t body_size(const struct ux_http_call *call)
+static uint64_t client_body_size(const struct ux_http_call *call)
 {
 	return call->from_file ? call->body_size : call->body.size;
 }
 
-static size_t on_body(char *data, size_t size, size_t n, void *ctx)
+static size_t client_on_body(char *data, size_t size, size_t n, void *ctx)
 {
 	struct transfer *t = ctx;
 	const struct ux_http_call *call = t->call;
-	size_t want = (size_t)ux_min((uint64_t)(size * n), body_size(call) - t->sent);
+	size_t want = (size_t)ux_min((uint64_t)(size * n), client_body_size(call) - t->sent);
 	if (want == 0)
 		return 0;
 	if (!call->from_file) {
@@ -264,33 +265,33 @@ static size_t on_body(char *data, size_t size, size_t n, void *ctx)
 }
 
 /* libcurl goes back to the start of the body when a kept connection turns out to be dead. */
-static int on_seek(void *ctx, curl_off_t off, int origin)
+static int client_on_seek(void *ctx, curl_off_t off, int origin)
 {
 	struct transfer *t = ctx;
-	if (origin != SEEK_SET || off < 0 || (uint64_t)off > body_size(t->call))
+	if (origin != SEEK_SET || off < 0 || (uint64_t)off > client_body_size(t->call))
 		return CURL_SEEKFUNC_FAIL;
 	t->sent = (uint64_t)off;
 	return CURL_SEEKFUNC_OK;
 }
 
-static bool add_line(struct ux_http_client *c, const char *line)
+static bool client_add_line(struct ux_http_client *c, const char *line)
 {
 	struct curl_slist *longer = curl_slist_append(c->lines, line);
 	c->lines = longer ? longer : c->lines;
 	return longer != NULL;
 }
 
-static bool add_lines(struct ux_http_client *c, const struct ux_http_call *call)
+static bool client_add_lines(struct ux_http_client *c, const struct ux_http_call *call)
 {
 	char type[128];
 	snprintf(type, sizeof(type), "Content-Type: %s", call->type ? call->type : "");
-	bool ok = add_line(c, type) && (!c->auth || add_line(c, c->auth));
+	bool ok = client_add_line(c, type) && (!c->auth || client_add_line(c, c->auth));
 	for (const char *const *h = call->headers; h && *h && ok; h++)
-		ok = fits_header(*h) && add_line(c, *h);
+		ok = client_fits_header(*h) && client_add_line(c, *h);
 	return ok;
 }
 
-static void set_body(CURL *curl, struct transfer *t)
+static void client_set_body(CURL *curl, struct transfer *t)
 {
 	const struct ux_http_call *call = t->call;
 	switch (call->method) {
@@ -308,20 +309,23 @@ static void set_body(CURL *curl, struct transfer *t)
 		return;
 	case UX_METHOD_POST:
 		curl_easy_setopt(curl, CURLOPT_POST, 1L);
-		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)body_size(call));
+		curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE,
+				 (curl_off_t)client_body_size(call));
 		break;
 	case UX_METHOD_PUT:
 		curl_easy_setopt(curl, CURLOPT_UPLOAD, 1L);
-		curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE, (curl_off_t)body_size(call));
+		curl_easy_setopt(curl, CURLOPT_INFILESIZE_LARGE,
+				 (curl_off_t)client_body_size(call));
 		break;
 	}
-	curl_easy_setopt(curl, CURLOPT_READFUNCTION, on_body);
+	curl_easy_setopt(curl, CURLOPT_READFUNCTION, client_on_body);
 	curl_easy_setopt(curl, CURLOPT_READDATA, t);
-	curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, on_seek);
+	curl_easy_setopt(curl, CURLOPT_SEEKFUNCTION, client_on_seek);
 	curl_easy_setopt(curl, CURLOPT_SEEKDATA, t);
 }
 
-static void set_options(struct ux_http_client *c, struct transfer *t, const char *url, char *words)
+static void client_set_options(struct ux_http_client *c, struct transfer *t, const char *url,
+			       char *words)
 {
 	CURL *curl = c->curl;
 	int64_t ms = t->call->timeout_ms > 0 ? t->call->timeout_ms : CALL_MS;
@@ -335,7 +339,7 @@ static void set_options(struct ux_http_client *c, struct transfer *t, const char
 	curl_easy_setopt(curl, CURLOPT_ERRORBUFFER, words);
 	curl_easy_setopt(curl, CURLOPT_TIMEOUT_MS, (long)ux_min(ms, (int64_t)LONG_MAX));
 	curl_easy_setopt(curl, CURLOPT_CONNECTTIMEOUT_MS, (long)ux_min(ms, (int64_t)c->connect_ms));
-	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, on_answer);
+	curl_easy_setopt(curl, CURLOPT_WRITEFUNCTION, client_on_answer);
 	curl_easy_setopt(curl, CURLOPT_WRITEDATA, t);
 	if (c->cafile)
 		curl_easy_setopt(curl, CURLOPT_CAINFO, c->cafile);
@@ -351,14 +355,14 @@ static void set_options(struct ux_http_client *c, struct transfer *t, const char
 	}
 	if (t->call->silence_ms > 0 || t->call->cancelled) {
 		curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
-		curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, on_progress);
+		curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, client_on_progress);
 		curl_easy_setopt(curl, CURLOPT_XFERINFODATA, t);
 	}
-	set_body(curl, t);
+	client_set_body(curl, t);
 }
 
-static enum ux_code failure(const struct ux_http_client *c, const struct transfer *t, CURLcode code,
-			    const char *words, struct ux_error *err)
+static enum ux_code client_failure(const struct ux_http_client *c, const struct transfer *t,
+				   CURLcode code, const char *words, struct ux_error *err)
 {
 	if (t->too_big)
 		return ux_error_set(err, UX_ELIMIT, "the answer of %.60s is over %zu bytes", c->url,
@@ -384,7 +388,7 @@ static enum ux_code failure(const struct ux_http_client *c, const struct transfe
 			    words[0] != '\0' ? words : curl_easy_strerror(code));
 }
 
-static void read_answer(CURL *curl, struct ux_http_answer *answer)
+static void client_read_answer(CURL *curl, struct ux_http_answer *answer)
 {
 	long status = 0;
 	curl_off_t retry = 0;
@@ -413,15 +417,15 @@ enum ux_code ux_http_client_call(struct ux_http_client *c, const struct ux_http_
 		url = NULL;
 		return ux_error_nomem(err);
 	}
-	if (!add_lines(c, call))
+	if (!client_add_lines(c, call))
 		return ux_error_nomem(err);
-	set_options(c, &t, url, words);
+	client_set_options(c, &t, url, words);
 	struct guard guard = {.client = c, .transfer = &t};
-	set_guard(c->curl, url, &guard);
+	client_set_guard(c->curl, url, &guard);
 	CURLcode code = curl_easy_perform(c->curl);
 	if (code != CURLE_OK && !(code == CURLE_WRITE_ERROR && t.enough))
-		return failure(c, &t, code, words, err);
-	read_answer(c->curl, &answer);
+		return client_failure(c, &t, code, words, err);
+	client_read_answer(c->curl, &answer);
 	*ret = answer;
 	answer = (struct ux_http_answer){0};
 	return UX_OK;

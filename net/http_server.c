@@ -55,7 +55,7 @@ struct conversation {
 	struct ux_exchange x;
 };
 
-static void flight(struct ux_http_server *s, int change)
+static void server_count_in_flight(struct ux_http_server *s, int change)
 {
 	pthread_mutex_lock(&s->lock);
 	s->in_flight += (unsigned)change;
@@ -64,21 +64,21 @@ static void flight(struct ux_http_server *s, int change)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static struct ux_connection *connection_of(struct MHD_Connection *connection)
+static struct ux_connection *server_connection(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_SOCKET_CONTEXT);
 	return info ? info->socket_context : NULL;
 }
 
-static struct ux_address peer_of(struct MHD_Connection *connection)
+static struct ux_address server_peer(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
 	return ux_address_of(info ? info->client_addr : NULL);
 }
 
-static enum MHD_Result on_accept(void *ctx, const struct sockaddr *from, socklen_t size)
+static enum MHD_Result server_on_accept(void *ctx, const struct sockaddr *from, socklen_t size)
 {
 	(void)size;
 	struct ux_http_server *s = ctx;
@@ -89,8 +89,8 @@ static enum MHD_Result on_accept(void *ctx, const struct sockaddr *from, socklen
 }
 
 /* Closed is said before the socket is. */
-static void on_connection(void *ctx, struct MHD_Connection *connection, void **state,
-			  enum MHD_ConnectionNotificationCode what)
+static void server_on_connection(void *ctx, struct MHD_Connection *connection, void **state,
+				 enum MHD_ConnectionNotificationCode what)
 {
 	struct ux_http_server *s = ctx;
 	if (what == MHD_CONNECTION_NOTIFY_CLOSED) {
@@ -100,7 +100,7 @@ static void on_connection(void *ctx, struct MHD_Connection *connection, void **s
 	}
 	const union MHD_ConnectionInfo *fd =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	const struct ux_address peer = peer_of(connection);
+	const struct ux_address peer = server_peer(connection);
 	*state = fd ? ux_connections_add(s->connections, fd->connect_fd, &peer) : NULL;
 }
 
@@ -191,22 +191,22 @@ static void server_resume_all(struct ux_http_server *s)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* The raw target arrives before anything else; NULL here makes on_request refuse. */
-static void *on_target(void *ctx, const char *target, struct MHD_Connection *connection)
+/* The raw target arrives before anything else; NULL here makes server_on_request refuse. */
+static void *server_on_target(void *ctx, const char *target, struct MHD_Connection *connection)
 {
 	struct conversation *cv = calloc(1, sizeof(*cv));
 	if (!cv)
 		return NULL;
 	cv->server = ctx;
 	cv->timer.fire = conversation_on_timer;
-	cv->on = connection_of(connection);
+	cv->on = server_connection(connection);
 	cv->target = strdup(target);
-	flight(cv->server, 1);
+	server_count_in_flight(cv->server, 1);
 	return cv;
 }
 
-static void on_done(void *ctx, struct MHD_Connection *connection, void **state,
-		    enum MHD_RequestTerminationCode how)
+static void server_on_done(void *ctx, struct MHD_Connection *connection, void **state,
+			   enum MHD_RequestTerminationCode how)
 {
 	(void)connection;
 	struct ux_http_server *s = ctx;
@@ -223,18 +223,18 @@ static void on_done(void *ctx, struct MHD_Connection *connection, void **state,
 		ux_timer_stop(s->timers, &cv->timer);
 	free(cv->target);
 	free(cv);
-	flight(s, -1);
+	server_count_in_flight(s, -1);
 }
 
-static enum MHD_Result on_header(void *ctx, enum MHD_ValueKind kind, const char *name,
-				 size_t name_size, const char *value, size_t value_size)
+static enum MHD_Result server_on_header(void *ctx, enum MHD_ValueKind kind, const char *name,
+					size_t name_size, const char *value, size_t value_size)
 {
 	(void)kind;
 	ux_exchange_header(ctx, ux_bytes(name, name_size), ux_bytes(value, value_size));
 	return MHD_YES;
 }
 
-static struct MHD_Response *make_response(struct ux_response *res)
+static struct MHD_Response *server_make_response(struct ux_response *res)
 {
 	if (res->fd < 0) /* persistent: the body lives until on_done */
 		return MHD_create_response_from_buffer(
@@ -246,8 +246,8 @@ static struct MHD_Response *make_response(struct ux_response *res)
 	return r;
 }
 
-static bool add_fields(const struct ux_http_server *s, const struct ux_request *req,
-		       const struct ux_response *res, struct MHD_Response *r)
+static bool server_add_fields(const struct ux_http_server *s, const struct ux_request *req,
+			      const struct ux_response *res, struct MHD_Response *r)
 {
 	bool ok = !res->type ||
 		  MHD_add_response_header(r, MHD_HTTP_HEADER_CONTENT_TYPE, res->type) == MHD_YES;
@@ -266,7 +266,7 @@ static bool add_fields(const struct ux_http_server *s, const struct ux_request *
  * closing would send it a FIN, which is an answer too. Disconnecting is what makes Linux send a
  * reset.
  */
-static enum MHD_Result reset(struct MHD_Connection *connection)
+static enum MHD_Result conversation_reset(struct MHD_Connection *connection)
 {
 	const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
 	const union MHD_ConnectionInfo *fd =
@@ -276,8 +276,8 @@ static enum MHD_Result reset(struct MHD_Connection *connection)
 	return MHD_NO;
 }
 
-/* The rest of the request comes later: on_request is called again. Where too many wait already, the
- * connection is reset. */
+/* The rest of the request comes later: server_on_request is called again. Where too many wait
+ * already, the connection is reset. */
 static enum MHD_Result conversation_queue(struct conversation *cv,
 					  struct MHD_Connection *connection)
 {
@@ -297,21 +297,22 @@ static enum MHD_Result conversation_queue(struct conversation *cv,
 	return MHD_YES;
 }
 
-static enum MHD_Result answer(struct conversation *cv, struct MHD_Connection *connection)
+static enum MHD_Result conversation_answer(struct conversation *cv,
+					   struct MHD_Connection *connection)
 {
 	if (cv->x.res.reset)
-		return reset(connection);
+		return conversation_reset(connection);
 	ux_connection_enter(cv->on, UX_CONNECTION_WORK);
 	do {
 		ux_exchange_finish(&cv->x);
 		if (cv->x.parked && conversation_park(cv, connection))
 			return MHD_YES;
 	} while (cv->x.parked);
-	struct MHD_Response *r = make_response(&cv->x.res);
+	struct MHD_Response *r = server_make_response(&cv->x.res);
 	if (!r)
 		return MHD_NO;
 	enum MHD_Result result = MHD_NO;
-	if (add_fields(cv->server, &cv->x.req, &cv->x.res, r))
+	if (server_add_fields(cv->server, &cv->x.req, &cv->x.res, r))
 		result = MHD_queue_response(connection, cv->x.res.status, r);
 	cv->queued = result == MHD_YES;
 	ux_connection_enter(cv->on, UX_CONNECTION_ANSWER);
@@ -320,7 +321,7 @@ static enum MHD_Result answer(struct conversation *cv, struct MHD_Connection *co
 }
 
 /* An answer without the library, which takes none in the middle of a body. */
-static size_t early_text(const struct conversation *cv, char *text, size_t size)
+static size_t conversation_early_text(const struct conversation *cv, char *text, size_t size)
 {
 	const struct ux_response *res = &cv->x.res;
 	int n = snprintf(text, size,
@@ -344,13 +345,13 @@ static size_t early_text(const struct conversation *cv, char *text, size_t size)
  * comes while they send, and the others find it when the connection ends. Not where the connection
  * is encrypted: the bytes there are the library's.
  */
-static void answer_early(struct conversation *cv, struct MHD_Connection *connection)
+static void conversation_answer_early(struct conversation *cv, struct MHD_Connection *connection)
 {
 	char text[EARLY_FIELDS];
 	const struct ux_response *res = &cv->x.res;
 	const union MHD_ConnectionInfo *fd =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	size_t n = early_text(cv, text, sizeof(text));
+	size_t n = conversation_early_text(cv, text, sizeof(text));
 	if (!fd || n == 0 ||
 	    MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION))
 		return;
@@ -361,7 +362,7 @@ static void answer_early(struct conversation *cv, struct MHD_Connection *connect
 		cv->early = true;
 }
 
-static bool waits_for_continue(const struct ux_request *req)
+static bool request_expects_continue(const struct ux_request *req)
 {
 	static const char word[] = "100-continue";
 	struct ux_bytes v;
@@ -374,38 +375,40 @@ static bool waits_for_continue(const struct ux_request *req)
  * the system reset it, and the client would never see why. A big announced one is answered at once,
  * and so is a client that sent "Expect: 100-continue", before it begins.
  */
-static enum MHD_Result first_call(struct conversation *cv, struct MHD_Connection *connection,
-				  const char *method)
+static enum MHD_Result conversation_begin(struct conversation *cv,
+					  struct MHD_Connection *connection, const char *method)
 {
 	const struct ux_http_app *app = cv->server->app;
 	ux_exchange_init(&cv->x, app, ux_bytes_cstr(method), ux_bytes_cstr(cv->target));
 	cv->begun = true;
-	ux_exchange_peer(&cv->x, peer_of(connection));
+	ux_exchange_peer(&cv->x, server_peer(connection));
 	cv->x.req.waits = &waits;
 	cv->x.req.waits_ctx = cv;
-	MHD_get_connection_values_n(connection, MHD_HEADER_KIND, on_header, &cv->x);
+	MHD_get_connection_values_n(connection, MHD_HEADER_KIND, server_on_header, &cv->x);
 	ux_exchange_begin(&cv->x);
 	ux_connection_enter(cv->on, UX_CONNECTION_BODY);
 	uint64_t announced = cv->x.req.content_length;
 	bool long_one =
 		announced != UINT64_MAX && announced > ux_http_limit(&app->limits, drain_bytes);
-	if (cv->x.refused && (long_one || waits_for_continue(&cv->x.req)))
-		return answer(cv, connection);
+	if (cv->x.refused && (long_one || request_expects_continue(&cv->x.req)))
+		return conversation_answer(cv, connection);
 	return cv->x.res.wait_ms > 0 ? conversation_queue(cv, connection) : MHD_YES;
 }
 
-static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, const char *url,
-				  const char *method, const char *version, const char *data,
-				  size_t *size, void **state)
+static enum MHD_Result server_on_request(void *ctx, struct MHD_Connection *connection,
+					 const char *url, const char *method, const char *version,
+					 const char *data, size_t *size, void **state)
 {
 	(void)ctx, (void)url, (void)version;
 	struct conversation *cv = *state;
 	if (!cv || !cv->target)
 		return MHD_NO;
 	if (!cv->begun)
-		return first_call(cv, connection, method);
+		return conversation_begin(cv, connection, method);
 	if (*size == 0)
-		return cv->early ? MHD_NO : cv->queued ? MHD_YES : answer(cv, connection);
+		return cv->early    ? MHD_NO
+		       : cv->queued ? MHD_YES
+				    : conversation_answer(cv, connection);
 	ux_connection_moved(cv->on, *size);
 	ux_exchange_data(&cv->x, ux_bytes(data, *size));
 	if (cv->x.answered)
@@ -414,11 +417,11 @@ static enum MHD_Result on_request(void *ctx, struct MHD_Connection *connection, 
 	const struct ux_http_limits *l = &cv->server->app->limits;
 	if (cv->x.answered && !cv->early && cv->x.req.content_length == UINT64_MAX &&
 	    cv->drained > EARLY_BYTES)
-		answer_early(cv, connection);
+		conversation_answer_early(cv, connection);
 	return cv->drained <= ux_http_limit(l, drain_bytes) ? MHD_YES : MHD_NO;
 }
 
-static enum ux_code start(struct ux_http_server *s, int fd, bool tls, struct ux_error *err)
+static enum ux_code server_start(struct ux_http_server *s, int fd, bool tls, struct ux_error *err)
 {
 	const struct ux_http_limits *l = &s->app->limits;
 	const struct MHD_OptionItem options[] = {
@@ -427,9 +430,9 @@ static enum ux_code start(struct ux_http_server *s, int fd, bool tls, struct ux_
 		{MHD_OPTION_CONNECTION_LIMIT, ux_max(l->connections, l->threads), NULL},
 		{MHD_OPTION_CONNECTION_TIMEOUT, l->idle_seconds, NULL},
 		{MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)l->header_bytes, NULL},
-		{MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)on_target, s},
-		{MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)on_done, s},
-		{MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)on_connection, s},
+		{MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)server_on_target, s},
+		{MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)server_on_done, s},
+		{MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)server_on_connection, s},
 		{tls ? MHD_OPTION_HTTPS_PRIORITIES : MHD_OPTION_END, 0,
 		 (void *)(intptr_t)UX_TLS_PRIORITIES},
 		{MHD_OPTION_HTTPS_CERT_CALLBACK, 0, ux_tls_certificate_callback()},
@@ -442,15 +445,15 @@ static enum ux_code start(struct ux_http_server *s, int fd, bool tls, struct ux_
 	 */
 	s->daemon = MHD_start_daemon(MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC |
 					     MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0),
-				     0, on_accept, s, on_request, s, MHD_OPTION_ARRAY, options,
-				     MHD_OPTION_END);
+				     0, server_on_accept, s, server_on_request, s, MHD_OPTION_ARRAY,
+				     options, MHD_OPTION_END);
 	if (!s->daemon)
 		return ux_error_set(err, UX_EUNAVAILABLE, "cannot start the HTTP threads");
 	return UX_OK;
 }
 
-static enum ux_code open_socket(struct ux_http_server *s, const struct ux_http_place *place,
-				int *ret_fd, struct ux_error *err)
+static enum ux_code server_open_socket(struct ux_http_server *s, const struct ux_http_place *place,
+				       int *ret_fd, struct ux_error *err)
 {
 	if (place->fd < 0)
 		return ux_listen_open(place->listen, BACKLOG, ret_fd, s->address,
@@ -473,9 +476,9 @@ enum ux_code ux_http_server_open_at(struct ux_http_server **ret, const struct ux
 	if (code == UX_OK)
 		code = ux_connections_open(&s->connections, &app->limits, s->timers, err);
 	if (code == UX_OK)
-		code = open_socket(s, place, &fd, err);
+		code = server_open_socket(s, place, &fd, err);
 	if (code == UX_OK)
-		code = start(s, fd, place->tls, err);
+		code = server_start(s, fd, place->tls, err);
 	if (code != UX_OK) {
 		if (fd >= 0)
 			close(fd);

@@ -4,7 +4,7 @@
 
 #include "text.h"
 
-static void before_value(struct ux_json *j)
+static void json_before_value(struct ux_json *j)
 {
 	uint32_t bit = (uint32_t)1 << j->depth;
 	if (j->after_key)
@@ -14,16 +14,16 @@ static void before_value(struct ux_json *j)
 	j->filled |= bit;
 }
 
-static void begin(struct ux_json *j, uint8_t c)
+static void json_begin_level(struct ux_json *j, uint8_t c)
 {
-	before_value(j);
+	json_before_value(j);
 	ux_out_u8(j->out, c);
 	assert(j->depth + 1 < UX_JSON_DEPTH_MOST);
 	j->depth++;
 	j->filled &= ~((uint32_t)1 << j->depth);
 }
 
-static void end(struct ux_json *j, uint8_t c)
+static void json_end_level(struct ux_json *j, uint8_t c)
 {
 	assert(j->depth > 0 && !j->after_key);
 	j->depth--;
@@ -32,40 +32,40 @@ static void end(struct ux_json *j, uint8_t c)
 
 struct ux_out *ux_json_value(struct ux_json *j)
 {
-	before_value(j);
+	json_before_value(j);
 	return j->out;
 }
 
 void ux_json_object_begin(struct ux_json *j)
 {
-	begin(j, '{');
+	json_begin_level(j, '{');
 }
 
 void ux_json_object_end(struct ux_json *j)
 {
-	end(j, '}');
+	json_end_level(j, '}');
 }
 
 void ux_json_array_begin(struct ux_json *j)
 {
-	begin(j, '[');
+	json_begin_level(j, '[');
 }
 
 void ux_json_array_end(struct ux_json *j)
 {
-	end(j, ']');
+	json_end_level(j, ']');
 }
 
 void ux_json_key(struct ux_json *j, const char *key)
 {
-	before_value(j);
+	json_before_value(j);
 	ux_out_u8(j->out, '"');
 	ux_out_cstr(j->out, key);
 	ux_out_put(j->out, "\":", 2);
 	j->after_key = true;
 }
 
-static void escape(struct ux_out *out, uint8_t c)
+static void json_escape(struct ux_out *out, uint8_t c)
 {
 	switch (c) {
 	case '"':
@@ -84,17 +84,17 @@ static void escape(struct ux_out *out, uint8_t c)
 	}
 }
 
-static bool plain(uint8_t c)
+static bool json_is_plain(uint8_t c)
 {
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
 /* Runs of plain ASCII are copied whole: they are nearly all there is. */
-static void text(struct ux_out *out, struct ux_bytes s)
+static void json_put_text(struct ux_out *out, struct ux_bytes s)
 {
 	for (size_t i = 0, bad = 0; i < s.size;) {
 		size_t run = i;
-		while (run < s.size && plain(s.data[run]))
+		while (run < s.size && json_is_plain(s.data[run]))
 			run++;
 		ux_out_put(out, s.data + i, run - i);
 		i = run;
@@ -105,7 +105,7 @@ static void text(struct ux_out *out, struct ux_bytes s)
 			ux_out_put(out, "\xef\xbf\xbd", 3);
 			i += bad;
 		} else if (n == 1) {
-			escape(out, s.data[i++]);
+			json_escape(out, s.data[i++]);
 		} else {
 			ux_out_put(out, s.data + i, n);
 			i += n;
@@ -115,33 +115,33 @@ static void text(struct ux_out *out, struct ux_bytes s)
 
 void ux_json_str(struct ux_json *j, struct ux_bytes s)
 {
-	before_value(j);
+	json_before_value(j);
 	ux_out_u8(j->out, '"');
-	text(j->out, s);
+	json_put_text(j->out, s);
 	ux_out_u8(j->out, '"');
 }
 
-static void path(struct ux_json *j, struct ux_bytes dir, struct ux_bytes base)
+static void json_put_path(struct ux_json *j, struct ux_bytes dir, struct ux_bytes base)
 {
-	before_value(j);
+	json_before_value(j);
 	ux_out_u8(j->out, '"');
-	text(j->out, dir);
+	json_put_text(j->out, dir);
 	if (dir.size > 0 && dir.data[dir.size - 1] != '/')
 		ux_out_u8(j->out, '/');
-	text(j->out, base);
+	json_put_text(j->out, base);
 	ux_out_u8(j->out, '"');
 }
 
 void ux_json_key_path(struct ux_json *j, struct ux_bytes dir, struct ux_bytes base)
 {
-	path(j, dir, base);
+	json_put_path(j, dir, base);
 	ux_out_u8(j->out, ':');
 	j->after_key = true;
 }
 
 void ux_json_path(struct ux_json *j, struct ux_bytes dir, struct ux_bytes base)
 {
-	path(j, dir, base);
+	json_put_path(j, dir, base);
 }
 
 void ux_json_cstr(struct ux_json *j, const char *s)
@@ -153,7 +153,7 @@ void ux_json_u64(struct ux_json *j, uint64_t v)
 {
 	char digits[20];
 	size_t at = sizeof(digits);
-	before_value(j);
+	json_before_value(j);
 	do {
 		digits[--at] = (char)('0' + v % 10);
 		v /= 10;
@@ -163,19 +163,19 @@ void ux_json_u64(struct ux_json *j, uint64_t v)
 
 void ux_json_i64(struct ux_json *j, int64_t v)
 {
-	before_value(j);
+	json_before_value(j);
 	ux_out_fmt(j->out, "%" PRId64, v);
 }
 
 void ux_json_bool(struct ux_json *j, bool v)
 {
-	before_value(j);
+	json_before_value(j);
 	ux_out_cstr(j->out, v ? "true" : "false");
 }
 
 void ux_json_null(struct ux_json *j)
 {
-	before_value(j);
+	json_before_value(j);
 	ux_out_cstr(j->out, "null");
 }
 

@@ -14,7 +14,7 @@
 #include <unistd.h>
 
 /* Resolves "HOST:PORT", "[HOST]:PORT" or ":PORT"; released by freeaddrinfo(). */
-static enum ux_code resolve(const char *text, struct addrinfo **ret, struct ux_error *err)
+static enum ux_code listen_resolve(const char *text, struct addrinfo **ret, struct ux_error *err)
 {
 	char host[256] = "";
 	const char *colon = strrchr(text, ':');
@@ -37,13 +37,13 @@ static enum ux_code resolve(const char *text, struct addrinfo **ret, struct ux_e
 	return UX_OK;
 }
 
-static void release(struct addrinfo **ai)
+static void addrinfo_release(struct addrinfo **ai)
 {
 	if (*ai)
 		freeaddrinfo(*ai);
 }
 
-static bool loopback(const struct sockaddr *sa)
+static bool sockaddr_is_loopback(const struct sockaddr *sa)
 {
 	if (sa->sa_family == AF_INET) {
 		struct sockaddr_in in;
@@ -59,18 +59,18 @@ static bool loopback(const struct sockaddr *sa)
 
 enum ux_code ux_listen_check(const char *text, struct ux_error *err)
 {
-	ux_cleanup(release) struct addrinfo *ai = NULL;
-	return resolve(text, &ai, err);
+	ux_cleanup(addrinfo_release) struct addrinfo *ai = NULL;
+	return listen_resolve(text, &ai, err);
 }
 
 /* The first address is the one that ux_listen_open() binds. */
 bool ux_listen_is_loopback(const char *text)
 {
-	ux_cleanup(release) struct addrinfo *ai = NULL;
-	return resolve(text, &ai, NULL) == UX_OK && loopback(ai->ai_addr);
+	ux_cleanup(addrinfo_release) struct addrinfo *ai = NULL;
+	return listen_resolve(text, &ai, NULL) == UX_OK && sockaddr_is_loopback(ai->ai_addr);
 }
 
-static enum ux_code address_text(int fd, char *address, size_t size, struct ux_error *err)
+static enum ux_code listen_address(int fd, char *address, size_t size, struct ux_error *err)
 {
 	struct sockaddr_storage ss;
 	socklen_t n = sizeof(ss);
@@ -90,7 +90,7 @@ static enum ux_code address_text(int fd, char *address, size_t size, struct ux_e
 	return UX_OK;
 }
 
-static void close_fd(int *fd)
+static void listen_close_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
@@ -99,9 +99,9 @@ static void close_fd(int *fd)
 enum ux_code ux_listen_open(const char *text, unsigned backlog, int *ret_fd, char *address,
 			    size_t size, struct ux_error *err)
 {
-	ux_cleanup(release) struct addrinfo *ai = NULL;
-	UX_TRY(resolve(text, &ai, err));
-	ux_cleanup(close_fd) int fd =
+	ux_cleanup(addrinfo_release) struct addrinfo *ai = NULL;
+	UX_TRY(listen_resolve(text, &ai, err));
+	ux_cleanup(listen_close_fd) int fd =
 		socket(ai->ai_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	int on = 1;
 	if (fd < 0)
@@ -114,7 +114,7 @@ enum ux_code ux_listen_open(const char *text, unsigned backlog, int *ret_fd, cha
 		return ux_error_set(err, UX_EUNAVAILABLE, "cannot listen on %.60s: %s", text,
 				    strerror_r(errno, why, sizeof(why)));
 	}
-	UX_TRY(address_text(fd, address, size, err));
+	UX_TRY(listen_address(fd, address, size, err));
 	*ret_fd = fd;
 	fd = -1;
 	return UX_OK;
@@ -133,5 +133,5 @@ enum ux_code ux_listen_adopt(int fd, char *address, size_t size, struct ux_error
 	if (flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK) != 0 ||
 	    fcntl(fd, F_SETFD, FD_CLOEXEC) != 0)
 		return ux_error_os(err, errno, "cannot set up descriptor %d", fd);
-	return address_text(fd, address, size, err);
+	return listen_address(fd, address, size, err);
 }

@@ -5,7 +5,7 @@
 #include "text.h"
 
 /* Cuts the segment up to the next '/' off the front of s, with the '/' before it. */
-static bool segment_next(struct ux_bytes *s, struct ux_bytes *ret)
+static bool route_segment_next(struct ux_bytes *s, struct ux_bytes *ret)
 {
 	if (s->size == 0 || s->data[0] != '/')
 		return false;
@@ -18,7 +18,7 @@ static bool segment_next(struct ux_bytes *s, struct ux_bytes *ret)
 }
 
 /* "{name...}" */
-static bool takes_the_rest(struct ux_bytes segment)
+static bool route_takes_rest(struct ux_bytes segment)
 {
 	static const char dots[] = "...}";
 	size_t n = sizeof(dots) - 1;
@@ -30,15 +30,15 @@ bool ux_route_match(const char *pattern, struct ux_bytes path, struct ux_bytes *
 {
 	struct ux_bytes pat = ux_bytes_cstr(pattern), want = UX_BYTES_NONE, have = UX_BYTES_NONE;
 	size_t n = 0;
-	while (segment_next(&pat, &want)) {
-		if (!segment_next(&path, &have))
+	while (route_segment_next(&pat, &want)) {
+		if (!route_segment_next(&path, &have))
 			return false;
 		if (want.size == 0 || want.data[0] != '{') {
 			if (!ux_bytes_eq(want, have))
 				return false;
 			continue;
 		}
-		if (takes_the_rest(want)) {
+		if (route_takes_rest(want)) {
 			have = ux_bytes(have.data, have.size + path.size);
 			path = UX_BYTES_NONE;
 		}
@@ -76,7 +76,7 @@ enum ux_code ux_route_find(const struct ux_route *routes, size_t n, enum ux_meth
 	return best ? UX_OK : *ret_allow != 0 ? UX_EINVAL : UX_ENOTFOUND;
 }
 
-static enum ux_code bad_escape(const char *of, struct ux_error *err)
+static enum ux_code percent_bad_escape(const char *of, struct ux_error *err)
 {
 	return ux_error_set(err, UX_EINVAL, "the %s has a bad %%XX escape", of);
 }
@@ -94,14 +94,14 @@ enum ux_code ux_percent_decode(struct ux_bytes s, bool plus, struct ux_arena *ar
 			int hi = s.size - i > 2 ? ux_hex_digit((char)s.data[i + 1]) : -1;
 			int lo = hi >= 0 ? ux_hex_digit((char)s.data[i + 2]) : -1;
 			if (lo < 0)
-				return bad_escape(of, err);
+				return percent_bad_escape(of, err);
 			c = (uint8_t)(hi << 4 | lo);
 			i += 2;
 		} else if (c == '+' && plus) {
 			c = ' ';
 		}
 		if (c == 0)
-			return bad_escape(of, err);
+			return percent_bad_escape(of, err);
 		text[n++] = (char)c;
 	}
 	text[n] = '\0';

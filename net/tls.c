@@ -32,46 +32,46 @@ struct chain {
 static _Atomic(struct chain *) shown;
 
 /* The end of a path tells more than its start. */
-static const char *tail(const char *path)
+static const char *tls_path_tail(const char *path)
 {
 	size_t n = strlen(path);
 	return n > PATH_SHOWN ? path + n - PATH_SHOWN : path;
 }
 
-static void free_secret(struct ux_bytes b)
+static void tls_free_secret(struct ux_bytes b)
 {
 	if (b.data)
 		explicit_bzero((void *)(uintptr_t)b.data, b.size);
 	free((void *)(uintptr_t)b.data);
 }
 
-static void chain_destroy(struct chain *c)
+static void tls_chain_destroy(struct chain *c)
 {
 	for (unsigned i = 0; c && i < c->n; i++)
 		gnutls_pcert_deinit(&c->certs[i]);
 	if (c && c->key)
 		gnutls_privkey_deinit(c->key);
 	for (size_t i = 0; c && i < ux_countof(c->files); i++)
-		free_secret(c->files[i]);
+		tls_free_secret(c->files[i]);
 	free(c);
 }
 
-static void chain_guard(struct chain **c)
+static void tls_chain_guard(struct chain **c)
 {
-	chain_destroy(*c);
+	tls_chain_destroy(*c);
 }
 
-static void close_fd(int *fd)
+static void tls_close_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
 }
 
-static enum ux_code read_file(const char *path, struct ux_bytes *ret, struct ux_error *err)
+static enum ux_code tls_read_file(const char *path, struct ux_bytes *ret, struct ux_error *err)
 {
-	ux_cleanup(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ux_cleanup(tls_close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return ux_error_os(err, errno, "cannot open %s", tail(path));
+		return ux_error_os(err, errno, "cannot open %s", tls_path_tail(path));
 	uint8_t *data = malloc(UX_TLS_FILE_MOST + 1);
 	size_t n = 0;
 	ssize_t r = data ? 1 : 0;
@@ -84,29 +84,30 @@ static enum ux_code read_file(const char *path, struct ux_bytes *ret, struct ux_
 	if (!data)
 		return ux_error_nomem(err);
 	if (r < 0)
-		return ux_error_os(err, why, "cannot read %s", tail(path));
+		return ux_error_os(err, why, "cannot read %s", tls_path_tail(path));
 	if (n > UX_TLS_FILE_MOST)
-		return ux_error_set(err, UX_EINVAL, "%s has more than %d bytes", tail(path),
-				    UX_TLS_FILE_MOST);
+		return ux_error_set(err, UX_EINVAL, "%s has more than %d bytes",
+				    tls_path_tail(path), UX_TLS_FILE_MOST);
 	return UX_OK;
 }
 
-static gnutls_datum_t datum(struct ux_bytes b)
+static gnutls_datum_t tls_datum(struct ux_bytes b)
 {
 	return (gnutls_datum_t){(unsigned char *)(uintptr_t)b.data, (unsigned)b.size};
 }
 
 /* The certificates in the file's order, which must be that of the chain. */
-static enum ux_code read_certificates(struct chain *c, const char *path, struct ux_error *err)
+static enum ux_code tls_read_certificates(struct chain *c, const char *path, struct ux_error *err)
 {
 	gnutls_x509_crt_t certs[UX_TLS_CHAIN_MOST];
-	const gnutls_datum_t pem = datum(c->files[0]);
+	const gnutls_datum_t pem = tls_datum(c->files[0]);
 	unsigned n = UX_TLS_CHAIN_MOST;
 	int r = gnutls_x509_crt_list_import(certs, &n, &pem, GNUTLS_X509_FMT_PEM,
 					    GNUTLS_X509_CRT_LIST_FAIL_IF_UNSORTED |
 						    GNUTLS_X509_CRT_LIST_IMPORT_FAIL_IF_EXCEED);
 	if (r < 0)
-		return ux_error_set(err, UX_EINVAL, "%s: %.70s", tail(path), gnutls_strerror(r));
+		return ux_error_set(err, UX_EINVAL, "%s: %.70s", tls_path_tail(path),
+				    gnutls_strerror(r));
 	n = (unsigned)r;
 	for (r = 0; c->n < n && r == 0; c->n += r == 0)
 		r = gnutls_pcert_import_x509(&c->certs[c->n], certs[c->n], 0);
@@ -114,26 +115,27 @@ static enum ux_code read_certificates(struct chain *c, const char *path, struct 
 	for (unsigned i = 0; i < n; i++)
 		gnutls_x509_crt_deinit(certs[i]);
 	if (r != 0 || n == 0)
-		return ux_error_set(err, UX_EINVAL, "%s: %.70s", tail(path),
+		return ux_error_set(err, UX_EINVAL, "%s: %.70s", tls_path_tail(path),
 				    r != 0 ? gnutls_strerror(r) : "no certificate in it");
 	return UX_OK;
 }
 
-static enum ux_code read_key(struct chain *c, const char *path, struct ux_error *err)
+static enum ux_code tls_read_key(struct chain *c, const char *path, struct ux_error *err)
 {
-	const gnutls_datum_t pem = datum(c->files[1]);
+	const gnutls_datum_t pem = tls_datum(c->files[1]);
 	int r = gnutls_privkey_init(&c->key);
 	if (r == 0)
 		r = gnutls_privkey_import_x509_raw(c->key, &pem, GNUTLS_X509_FMT_PEM, NULL, 0);
 	if (r != 0)
-		return ux_error_set(err, UX_EINVAL, "%s: %.70s", tail(path), gnutls_strerror(r));
+		return ux_error_set(err, UX_EINVAL, "%s: %.70s", tls_path_tail(path),
+				    gnutls_strerror(r));
 	return UX_OK;
 }
 
 /* The library's own check of such a pair. */
-static enum ux_code check_pair(const struct chain *c, const char *key, struct ux_error *err)
+static enum ux_code tls_check_pair(const struct chain *c, const char *key, struct ux_error *err)
 {
-	const gnutls_datum_t cert_pem = datum(c->files[0]), key_pem = datum(c->files[1]);
+	const gnutls_datum_t cert_pem = tls_datum(c->files[0]), key_pem = tls_datum(c->files[1]);
 	gnutls_certificate_credentials_t both;
 	int r = gnutls_certificate_allocate_credentials(&both);
 	if (r != 0)
@@ -149,18 +151,18 @@ static enum ux_code check_pair(const struct chain *c, const char *key, struct ux
 
 enum ux_code ux_tls_load(const char *certificate, const char *key, struct ux_error *err)
 {
-	ux_cleanup(chain_guard) struct chain *c = calloc(1, sizeof(*c));
+	ux_cleanup(tls_chain_guard) struct chain *c = calloc(1, sizeof(*c));
 	struct chain *now = atomic_load_explicit(&shown, memory_order_acquire);
 	if (!c)
 		return ux_error_nomem(err);
-	UX_TRY(read_file(certificate, &c->files[0], err));
-	UX_TRY(read_file(key, &c->files[1], err));
+	UX_TRY(tls_read_file(certificate, &c->files[0], err));
+	UX_TRY(tls_read_file(key, &c->files[1], err));
 	if (now && ux_bytes_eq(now->files[0], c->files[0]) &&
 	    ux_bytes_eq(now->files[1], c->files[1]))
 		return UX_OK;
-	UX_TRY(read_certificates(c, certificate, err));
-	UX_TRY(read_key(c, key, err));
-	UX_TRY(check_pair(c, key, err));
+	UX_TRY(tls_read_certificates(c, certificate, err));
+	UX_TRY(tls_read_key(c, key, err));
+	UX_TRY(tls_check_pair(c, key, err));
 	c->older = now;
 	atomic_store_explicit(&shown, ux_take(&c), memory_order_release);
 	return UX_OK;
@@ -177,7 +179,7 @@ void ux_tls_unload(void)
 	struct chain *c = atomic_exchange_explicit(&shown, NULL, memory_order_acquire);
 	while (c) {
 		struct chain *older = c->older;
-		chain_destroy(c);
+		tls_chain_destroy(c);
 		c = older;
 	}
 }

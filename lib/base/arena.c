@@ -2,7 +2,7 @@
 /* Memory that dies together. */
 #include "arena.h"
 
-#include "spill.h"
+#include "region.h"
 
 #include <sys/mman.h>
 
@@ -30,7 +30,7 @@ void ux_arena_init(struct ux_arena *a, size_t budget)
  * A block with its head; a spilled one is mapped whole. Large ones ask for huge pages: a conversion
  * that fills 100 MB spends a twentieth of its time on page faults otherwise.
  */
-static struct ux_arena_block *take_block(const struct ux_arena *a, size_t size)
+static struct ux_arena_block *arena_add_block(const struct ux_arena *a, size_t size)
 {
 	void *region = NULL;
 	if (a->spill)
@@ -44,7 +44,7 @@ static struct ux_arena_block *take_block(const struct ux_arena *a, size_t size)
 	return region;
 }
 
-static void pop(struct ux_arena *a)
+static void arena_pop_block(struct ux_arena *a)
 {
 	struct ux_arena_block *b = a->last;
 	a->last = b->older;
@@ -60,7 +60,7 @@ static void pop(struct ux_arena *a)
 void ux_arena_deinit(struct ux_arena *a)
 {
 	while (a->last)
-		pop(a);
+		arena_pop_block(a);
 }
 
 void *ux_arena_more(struct ux_arena *a, size_t size, size_t align)
@@ -83,7 +83,7 @@ void *ux_arena_more(struct ux_arena *a, size_t size, size_t align)
 		a->over = true;
 		return NULL;
 	}
-	struct ux_arena_block *b = take_block(a, sizeof(*b) + block);
+	struct ux_arena_block *b = arena_add_block(a, sizeof(*b) + block);
 	if (!b)
 		return NULL;
 	*b = (struct ux_arena_block){a->last, a->pos, a->end, block};
@@ -125,6 +125,6 @@ struct ux_arena_mark ux_arena_mark(const struct ux_arena *a)
 void ux_arena_rewind(struct ux_arena *a, struct ux_arena_mark mark)
 {
 	while (a->last != mark.last)
-		pop(a);
+		arena_pop_block(a);
 	a->pos = mark.pos;
 }

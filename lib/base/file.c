@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const char *kind_of(mode_t mode)
+static const char *file_kind(mode_t mode)
 {
 	if (S_ISDIR(mode))
 		return "a directory";
@@ -29,7 +29,7 @@ enum ux_code ux_file_map_fd(int fd, struct ux_mapping *ret, struct ux_error *err
 		return ux_error_os(err, errno, "cannot stat");
 	if (!S_ISREG(st.st_mode))
 		return ux_error_set(err, UX_EINVAL, "is %s; expected a regular file",
-				    kind_of(st.st_mode));
+				    file_kind(st.st_mode));
 	void *data = NULL;
 	if (st.st_size > 0) {
 		data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -46,7 +46,7 @@ enum ux_code ux_file_map_fd(int fd, struct ux_mapping *ret, struct ux_error *err
 	return UX_OK;
 }
 
-static void close_fd(int *fd)
+static void file_close_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
@@ -55,7 +55,7 @@ static void close_fd(int *fd)
 enum ux_code ux_file_map(const char *path, struct ux_mapping *ret, struct ux_error *err)
 {
 	/* O_NONBLOCK: opening a FIFO that nobody writes to must not wait for ever. */
-	ux_cleanup(close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	ux_cleanup(file_close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return ux_error_os(err, errno, "cannot open");
 	return ux_file_map_fd(fd, ret, err);
@@ -72,12 +72,12 @@ void ux_file_unmap(struct ux_mapping *m)
  * The name that a rename may take, malloc'ed. What is no regular file is refused: a rename would
  * put a file in the place of a device. A link is followed, so that it stays and its target changes.
  */
-static enum ux_code place_of(const char *path, char **ret, struct ux_error *err)
+static enum ux_code file_folder_of(const char *path, char **ret, struct ux_error *err)
 {
 	struct stat st;
 	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode))
 		return ux_error_set(err, UX_EINVAL, "is %s; expected a regular file or none",
-				    kind_of(st.st_mode));
+				    file_kind(st.st_mode));
 	if (lstat(path, &st) == 0 && S_ISLNK(st.st_mode)) {
 		*ret = realpath(path, NULL);
 		return *ret ? UX_OK : ux_error_os(err, errno, "cannot follow the link");
@@ -91,7 +91,7 @@ static enum ux_code place_of(const char *path, char **ret, struct ux_error *err)
  * as readable as the umask allows: mkostemp would make it 0600, and asking for the umask to widen
  * that changes it for all threads.
  */
-static int create_unique(char *name)
+static int file_create_unique(char *name)
 {
 	static const char letters[] = "abcdefghijklmnopqrstuvwxyz012345";
 	char *end = name + strlen(name);
@@ -111,7 +111,7 @@ static int create_unique(char *name)
 enum ux_code ux_file_new_open(struct ux_file_new *f, const char *path, struct ux_error *err)
 {
 	static const char suffix[] = ".tmp-XXXXXX";
-	UX_TRY(place_of(path, &f->path, err));
+	UX_TRY(file_folder_of(path, &f->path, err));
 	size_t n = strlen(f->path);
 	f->temp = malloc(n + sizeof(suffix));
 	if (!f->temp) {
@@ -120,7 +120,7 @@ enum ux_code ux_file_new_open(struct ux_file_new *f, const char *path, struct ux
 	}
 	memcpy(f->temp, f->path, n);
 	memcpy(f->temp + n, suffix, sizeof(suffix));
-	f->fd = create_unique(f->temp);
+	f->fd = file_create_unique(f->temp);
 	if (f->fd < 0) {
 		int os_errno = errno;
 		free(ux_take(&f->temp)); /* nothing was made, so nothing is to be removed */
@@ -157,14 +157,14 @@ enum ux_code ux_file_write_at(int fd, uint64_t off, struct ux_bytes bytes, struc
 	return UX_OK;
 }
 
-static enum ux_code sync_folder(const char *path, struct ux_error *err)
+static enum ux_code file_sync_folder(const char *path, struct ux_error *err)
 {
 	const char *slash = strrchr(path, '/');
 	ux_cleanup(ux_free_ptr) char *folder =
 		slash ? strndup(path, slash == path ? 1 : (size_t)(slash - path)) : strdup(".");
 	if (!folder)
 		return ux_error_nomem(err);
-	ux_cleanup(close_fd) int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	ux_cleanup(file_close_fd) int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (fd < 0 || fsync(fd) != 0)
 		return ux_error_os(err, errno, "cannot sync folder %s", folder);
 	return UX_OK;
@@ -177,12 +177,12 @@ enum ux_code ux_file_new_commit(struct ux_file_new *f, bool sync, struct ux_erro
 	if (rename(f->temp, f->path) != 0)
 		return ux_error_os(err, errno, "cannot rename to %s", f->path);
 	free(ux_take(&f->temp));
-	return sync ? sync_folder(f->path, err) : UX_OK;
+	return sync ? file_sync_folder(f->path, err) : UX_OK;
 }
 
 void ux_file_new_deinit(struct ux_file_new *f)
 {
-	close_fd(&f->fd);
+	file_close_fd(&f->fd);
 	if (f->temp)
 		unlink(f->temp);
 	free(f->temp);

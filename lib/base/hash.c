@@ -18,14 +18,14 @@ __attribute__((constructor)) static void hash_seed_init(void)
 	ux_hash_seed ^= seed;
 }
 
-static uint64_t load64(const uint8_t *p)
+static uint64_t hash_load64(const uint8_t *p)
 {
 	uint64_t v;
 	memcpy(&v, p, sizeof(v));
 	return v;
 }
 
-static uint32_t load32(const uint8_t *p)
+static uint32_t hash_load32(const uint8_t *p)
 {
 	uint32_t v;
 	memcpy(&v, p, sizeof(v));
@@ -45,15 +45,15 @@ uint64_t ux_hash_bytes(struct ux_bytes bytes)
 	if (n > 16) {
 		const uint8_t *last = p + n - 16;
 		for (; p < last; p += 16)
-			h = ux_hash_mix(load64(p) ^ k1, load64(p + 8) ^ h);
-		a = load64(last);
-		b = load64(last + 8);
+			h = ux_hash_mix(hash_load64(p) ^ k1, hash_load64(p + 8) ^ h);
+		a = hash_load64(last);
+		b = hash_load64(last + 8);
 	} else if (n >= 8) {
-		a = load64(p);
-		b = load64(p + n - 8);
+		a = hash_load64(p);
+		b = hash_load64(p + n - 8);
 	} else if (n >= 4) {
-		a = load32(p);
-		b = load32(p + n - 4);
+		a = hash_load32(p);
+		b = hash_load32(p + n - 4);
 	} else if (n > 0) {
 		a = (uint64_t)p[0] << 16 | (uint64_t)p[n >> 1] << 8 | p[n - 1];
 	}

@@ -24,7 +24,7 @@ void ux_order_deinit(struct ux_order *o)
 	*o = (struct ux_order){0};
 }
 
-static void insertion_sort(uint64_t *keys, size_t n)
+static void order_insertion_sort(uint64_t *keys, size_t n)
 {
 	for (size_t i = 1; i < n; i++) {
 		uint64_t key = keys[i];
@@ -36,7 +36,7 @@ static void insertion_sort(uint64_t *keys, size_t n)
 }
 
 /* One stable pass by the digit at `shift`. */
-static void radix_pass(const uint64_t *from, uint64_t *to, size_t n, unsigned shift)
+static void order_radix_pass(const uint64_t *from, uint64_t *to, size_t n, unsigned shift)
 {
 	size_t at[DIGITS] = {0};
 	for (size_t i = 0; i < n; i++)
@@ -62,14 +62,14 @@ bool ux_order_sort(struct ux_order *o)
 	if (sorted)
 		return true;
 	if (o->n <= FEW) {
-		insertion_sort(o->keys, o->n);
+		order_insertion_sort(o->keys, o->n);
 		return true;
 	}
 	o->room = reallocarray(NULL, o->n, sizeof(*o->room));
 	if (!o->room)
 		return false;
 	for (unsigned shift = o->shift; shift < 64 && bits >> shift != 0; shift += DIGIT_BITS) {
-		radix_pass(o->keys, o->room, o->n, shift);
+		order_radix_pass(o->keys, o->room, o->n, shift);
 		uint64_t *swap = o->keys;
 		o->keys = o->room;
 		o->room = swap;
@@ -78,7 +78,7 @@ bool ux_order_sort(struct ux_order *o)
 	return true;
 }
 
-static uint64_t start_of(const uint8_t *item)
+static uint64_t order_start(const uint8_t *item)
 {
 	uint64_t start;
 	memcpy(&start, item, sizeof(start));
@@ -86,12 +86,12 @@ static uint64_t start_of(const uint8_t *item)
 }
 
 /* Sorts what is alike in its start. */
-static void sort_ties(uint8_t *items, size_t n, size_t size, ux_compare_fn *compare)
+static void order_sort_ties(uint8_t *items, size_t n, size_t size, ux_compare_fn *compare)
 {
 	for (size_t first = 0, end; first < n; first = end) {
-		uint64_t start = start_of(items + first * size);
+		uint64_t start = order_start(items + first * size);
 		for (end = first + 1; end < n; end++)
-			if (start_of(items + end * size) != start)
+			if (order_start(items + end * size) != start)
 				break;
 		if (end - first > 1)
 			qsort(items + first * size, end - first, size, compare);
@@ -99,18 +99,18 @@ static void sort_ties(uint8_t *items, size_t n, size_t size, ux_compare_fn *comp
 }
 
 /* Moves the items into the order of their starts; false when that needs more bits or memory. */
-static bool sort_starts(uint8_t *items, size_t n, size_t size)
+static bool order_sort_starts(uint8_t *items, size_t n, size_t size)
 {
 	uint64_t low = UINT64_MAX, high = 0;
 	for (size_t i = 0; i < n; i++) {
-		low = ux_min(low, start_of(items + i * size));
-		high = ux_max(high, start_of(items + i * size));
+		low = ux_min(low, order_start(items + i * size));
+		high = ux_max(high, order_start(items + i * size));
 	}
 	ux_cleanup(ux_order_deinit) struct ux_order order;
 	if (!ux_order_init(&order, n) || high - low > ux_order_limit(&order))
 		return false;
 	for (size_t i = 0; i < n; i++)
-		ux_order_add(&order, start_of(items + i * size) - low, i);
+		ux_order_add(&order, order_start(items + i * size) - low, i);
 	ux_cleanup(ux_free_ptr) uint8_t *moved = reallocarray(NULL, n, size);
 	if (!moved || !ux_order_sort(&order))
 		return false;
@@ -124,8 +124,8 @@ void ux_sort_by_start(void *items, size_t n, size_t size, ux_compare_fn *compare
 {
 	if (n < 2)
 		return;
-	if (n > FEW && sort_starts(items, n, size))
-		sort_ties(items, n, size, compare);
+	if (n > FEW && order_sort_starts(items, n, size))
+		order_sort_ties(items, n, size, compare);
 	else
 		qsort(items, n, size, compare);
 }

@@ -3,7 +3,7 @@
 #include "path_canonical.h"
 
 /* Cuts the last component off; false at the root. */
-static bool up(char *path, size_t *n)
+static bool path_cut_last(char *path, size_t *n)
 {
 	if (*n == 0)
 		return false;
@@ -31,7 +31,7 @@ enum ux_code ux_path_canonical(struct ux_bytes path, struct ux_arena *arena, con
 		const uint8_t *end = memchr(from, '/', path.size - i - 1);
 		size_t len = end ? (size_t)(end - from) : path.size - i - 1;
 		if (len == 2 && memcmp(from, "..", 2) == 0) {
-			if (!up(out, &n))
+			if (!path_cut_last(out, &n))
 				return ux_error_set(err, UX_EINVAL, "a source path above its root");
 		} else if (len > 0 && !(len == 1 && from[0] == '.')) {
 			out[n++] = '/';

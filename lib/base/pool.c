@@ -33,7 +33,7 @@ unsigned ux_pool_cpus(void)
 	return n < 1 ? 1 : ux_min((unsigned)n, (unsigned)UX_POOL_MOST);
 }
 
-static void fail(struct run *run, size_t job, enum ux_code code, const struct ux_error *err)
+static void pool_fail(struct run *run, size_t job, enum ux_code code, const struct ux_error *err)
 {
 	pthread_mutex_lock(&run->lock);
 	if (run->code == UX_OK || job < run->failed_job) {
@@ -45,7 +45,7 @@ static void fail(struct run *run, size_t job, enum ux_code code, const struct ux
 	atomic_store_explicit(&run->stop, true, memory_order_relaxed);
 }
 
-static void *work(void *arg)
+static void *pool_work(void *arg)
 {
 	struct worker *w = arg;
 	struct run *run = w->run;
@@ -56,7 +56,7 @@ static void *work(void *arg)
 		struct ux_error err = UX_ERROR_INIT;
 		enum ux_code code = run->fn(run->ctx, job, w->number, &err);
 		if (code != UX_OK)
-			fail(run, job, code, &err);
+			pool_fail(run, job, code, &err);
 	}
 	return NULL;
 }
@@ -72,12 +72,12 @@ enum ux_code ux_pool_run(unsigned threads, size_t count, ux_pool_fn *fn, void *c
 	unsigned started = 0;
 	for (unsigned i = 1; i < threads; i++) {
 		workers[i] = (struct worker){.run = &run, .number = i};
-		if (pthread_create(&workers[i].thread, NULL, work, &workers[i]) != 0)
+		if (pthread_create(&workers[i].thread, NULL, pool_work, &workers[i]) != 0)
 			break; /* fewer threads do the same work */
 		started = i;
 	}
 	workers[0] = (struct worker){.run = &run, .number = 0};
-	work(&workers[0]);
+	pool_work(&workers[0]);
 	for (unsigned i = 1; i <= started; i++)
 		pthread_join(workers[i].thread, NULL);
 	pthread_mutex_destroy(&run.lock);

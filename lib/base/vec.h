@@ -5,8 +5,20 @@
 
 #include "base.h"
 
-/* Room for one more element of `size` bytes at least; false when memory is short. */
-bool ux_vec_grow(void **data, size_t *cap, size_t want, size_t size) ux_must;
+/* Room for `want` elements of `size` bytes at least; false when memory is short. */
+__attribute__((noinline, unused)) ux_must static bool ux_vec_grow(void **data, size_t *cap,
+								  size_t want, size_t size)
+{
+	const size_t first = 8;
+	size_t n = *cap > SIZE_MAX / 2 ? want : ux_max(*cap * 2, first);
+	n = ux_max(n, want);
+	void *p = reallocarray(*data, n, size);
+	if (!p)
+		return false;
+	*data = p;
+	*cap = n;
+	return true;
+}
 
 /*
  * UX_VEC(points, struct point) declares struct points {data, size, cap}, zeroed = empty, and

@@ -4,7 +4,7 @@
 
 #include "clock.h"
 #include "hash.h"
-#include "spill.h"
+#include "region.h"
 #include "text.h"
 
 #include <errno.h>

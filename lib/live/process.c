@@ -3,8 +3,8 @@
 #include "process.h"
 
 #include "clock.h"
+#include "error.h"
 #include "kernel_lines.h"
-#include "sized.h"
 
 enum {
 	REFRESH_MS = 100,
@@ -29,7 +29,7 @@ enum ux_code ux_process_cache_create(const struct ux_process_cache_opts *caller,
 {
 	struct ux_process_cache_opts opts;
 	struct ux_symbols_cache *c = NULL;
-	UX_TRY(ux_sized_take(&opts, sizeof(opts), CACHE_OPTS_LEAST, caller, err));
+	UX_TRY(ux_sized_read(&opts, sizeof(opts), CACHE_OPTS_LEAST, caller, err));
 	UX_TRY(ux_symbols_cache_create(&opts, &c, err));
 	*ret = (struct ux_process_cache *)(void *)c;
 	return UX_OK;
@@ -84,7 +84,7 @@ enum ux_code ux_process_open(pid_t pid, const struct ux_process_opts *caller,
 			     struct ux_process **ret, struct ux_error *err)
 {
 	struct ux_process_opts opts;
-	UX_TRY(ux_sized_take(&opts, sizeof(opts), OPTS_LEAST, caller, err));
+	UX_TRY(ux_sized_read(&opts, sizeof(opts), OPTS_LEAST, caller, err));
 	if (opts.flags != 0)
 		return ux_error_set(err, UX_EINVAL, "unknown flag in 0x%" PRIx32, opts.flags);
 	ux_cleanup(close_guard) struct ux_process *p = calloc(1, sizeof(*p));

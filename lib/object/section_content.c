@@ -4,10 +4,7 @@
 
 #include "cursor.h"
 #include "elf_defs.h"
-#include "spill.h"
-#include "window.h"
-#include "spill.h"
-#include "window.h"
+#include "region.h"
 
 #include <libdeflate.h>
 #include <zstd.h>

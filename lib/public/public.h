@@ -6,7 +6,7 @@
 
 #include "file.h"
 #include "gsym_encode.h"
-#include "sized.h"
+#include "error.h"
 #include "unhex/extract.h"
 #include "unhex/input.h"
 

@@ -100,7 +100,7 @@ enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 	ux_cleanup(opened_files_close) struct files files = {0};
 	struct ux_extract_opts opts;
 	struct ux_extract_stats stats = {0};
-	UX_TRY(ux_sized_take(&opts, sizeof(opts), OPTS_LEAST, caller, err));
+	UX_TRY(ux_sized_read(&opts, sizeof(opts), OPTS_LEAST, caller, err));
 	if ((opts.flags & ~FLAGS) != 0)
 		return ux_error_set(err, UX_EINVAL, "unknown flag in 0x%" PRIx32, opts.flags);
 	if ((opts.flags & VERSIONS) == VERSIONS)
@@ -150,7 +150,7 @@ static enum ux_code extract_input(const struct ux_input *in, const struct ux_ext
 	UX_TRY(ux_sized_check(ret, RESULT_LEAST, err));
 	UX_TRY(ux_opened_open(&exe, in, err));
 	UX_TRY(ux_public_extract(exe.bytes, in->path, opts, sink, place, ctx, &result, err));
-	ux_sized_give(ret, &result, sizeof(result));
+	ux_sized_write(ret, &result, sizeof(result));
 	return UX_OK;
 }
 
@@ -178,7 +178,7 @@ enum ux_code ux_extract_to_path(const struct ux_input *exe, const char *path,
 	UX_TRY(extract_input(exe, opts, extract_write_file, extract_write_file_at, &f, &result,
 			     err));
 	UX_TRY(ux_file_new_commit(&f, /* sync= */ false, err));
-	ux_sized_give(ret, &result, sizeof(result));
+	ux_sized_write(ret, &result, sizeof(result));
 	return UX_OK;
 }
 

@@ -133,7 +133,7 @@ enum ux_code ux_gpu_piece_at(const struct ux_gpu *gpu, size_t i, struct ux_gpu_p
 		.bytes = e->size,
 	};
 	ux_fatbin_arch(e, piece.arch);
-	ux_sized_give(ret, &piece, sizeof(piece));
+	ux_sized_write(ret, &piece, sizeof(piece));
 	return UX_OK;
 }
 

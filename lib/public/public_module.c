@@ -66,7 +66,7 @@ enum ux_code ux_module_open(const struct ux_input *in, const struct ux_module_op
 {
 	struct ux_module_opts opts;
 	struct ux_id id = {0};
-	UX_TRY(ux_sized_take(&opts, sizeof(opts), OPTS_LEAST, caller, err));
+	UX_TRY(ux_sized_read(&opts, sizeof(opts), OPTS_LEAST, caller, err));
 	if ((opts.flags & ~(uint64_t)(UX_MODULE_INDEX | UX_MODULE_NAMES)) != 0)
 		return ux_error_set(err, UX_EINVAL, "unknown flag in 0x%" PRIx64, opts.flags);
 	ux_cleanup(module_guard) struct ux_module *m = calloc(1, sizeof(*m));

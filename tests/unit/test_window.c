@@ -2,7 +2,7 @@
 /* A window over a run of bytes: places stay, memory moves. */
 #include "sweep.h"
 
-#include "window.h"
+#include "region.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
