@@ -4,7 +4,7 @@
  * the text of an upstream. */
 #include "fuzz.h"
 
-#include "hops.h"
+#include "upstream_request.h"
 #include "upstream.h"
 
 static const char own[] = "00112233445566ff";
@@ -42,11 +42,11 @@ static void check_places(const struct ux_upstream *up)
 {
 	static const struct ux_id id = {.type = UX_ID_GNU, .size = 3, .bytes = {0xab, 0xcd, 0xef}};
 	UX_ARENA(arena, 1 << 20);
-	struct ux_places places;
+	struct ux_upstream_paths places;
 	for (int a = 0; a < UX_ARTIFACT_COUNT; a++) {
-		enum ux_code code = ux_upstream_places(up, &id, (enum ux_artifact)a, "/src/x.c",
-						       &arena, &places, NULL);
-		fuzz_truth(code == UX_OK && places.n <= UX_PLACES_MOST);
+		enum ux_code code = ux_upstream_paths_get(up, &id, (enum ux_artifact)a, "/src/x.c",
+							  &arena, &places, NULL);
+		fuzz_truth(code == UX_OK && places.n <= UX_UPSTREAM_PATHS_MOST);
 	}
 }
 

@@ -42,19 +42,11 @@ static size_t cache_stride(const struct ux_cache *c)
 	return (cache_key_off(c) + c->opts.key_size + align - 1) / align * align;
 }
 
+/* Untouched: its pages come when they are used. */
 static bool cache_reserve(struct ux_cache *c)
 {
-	size_t stride = cache_stride(c);
-	uint8_t *block = calloc(c->opts.entries_most, stride);
-	if (!block)
-		return false;
-	c->reserved = block;
-	for (size_t i = c->opts.entries_most; i-- > 0;) {
-		struct ux_cache_entry *e = (void *)(block + i * stride);
-		e->chain = c->spare;
-		c->spare = e;
-	}
-	return true;
+	c->reserved = calloc(c->opts.entries_most, cache_stride(c));
+	return c->reserved != NULL;
 }
 
 bool ux_cache_init(struct ux_cache *c, const struct ux_cache_opts *opts)
@@ -191,6 +183,8 @@ static struct ux_cache_entry *cache_new_entry(struct ux_cache *c, struct ux_byte
 	if (e) {
 		c->spare = e->chain;
 		memset(e, 0, cache_key_off(c));
+	} else if (c->n_touched < c->opts.entries_most) {
+		e = (void *)((uint8_t *)c->reserved + c->n_touched++ * cache_stride(c));
 	}
 	return e;
 }

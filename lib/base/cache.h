@@ -42,6 +42,7 @@ struct ux_cache {
 	struct ux_cache_entry *oldest;
 	struct ux_cache_entry *spare; /* of reserved ones, linked by chain */
 	void *reserved;
+	size_t n_touched; /* reserved entries that were in use once */
 	size_t n;
 	size_t bytes;
 };

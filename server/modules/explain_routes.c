@@ -6,7 +6,7 @@
 #include "gsym_reader.h"
 #include "request_values.h"
 #include "modules.h"
-#include "upstream_tell.h"
+#include "upstreams.h"
 
 /* One explanation at work. */
 struct explain {

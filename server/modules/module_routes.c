@@ -178,7 +178,7 @@ static enum ux_code modules_fetch_gsym(struct ux_request *req, struct ux_respons
 	ux_open_module_unref(open);
 	if (code == UX_EUNAVAILABLE)
 		return ux_request_await(req, res);
-	code = ux_request_fetch(req, res, id, UX_WANT_SYMBOLS, NULL);
+	code = ux_request_fetch(req, res, id, UX_FETCH_SYMBOLS, NULL);
 	return code == UX_ENOTFOUND
 		       ? ux_error_set(&req->err, code, "there is no GSYM of %.100s", id)
 		       : code;

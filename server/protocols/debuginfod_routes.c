@@ -72,7 +72,7 @@ static enum ux_code debuginfod_some(struct ux_request *req, struct ux_module *re
 }
 
 static enum ux_code debuginfod_fetch(struct ux_request *req, struct ux_response *res,
-				     const char *id, enum ux_want want, const char *source)
+				     const char *id, enum ux_fetch_kind want, const char *source)
 {
 	enum ux_code code = ux_request_fetch(req, res, id, want, source);
 	return code == UX_ENOTFOUND ? debuginfod_not_found(req) : code;
@@ -190,7 +190,7 @@ static enum ux_code debuginfod_answer(struct ux_request *req, struct ux_response
 }
 
 static enum ux_code debuginfod_answer_whole(struct ux_request *req, struct ux_response *res,
-					    unsigned holds, enum ux_want want)
+					    unsigned holds, enum ux_fetch_kind want)
 {
 	struct ux_module m;
 	const char *id = NULL;
@@ -208,12 +208,12 @@ static enum ux_code debuginfod_answer_whole(struct ux_request *req, struct ux_re
 
 enum ux_code ux_handle_debuginfod_debuginfo(struct ux_request *req, struct ux_response *res)
 {
-	return debuginfod_answer_whole(req, res, UX_HOLDS_DEBUG, UX_WANT_DEBUGINFO);
+	return debuginfod_answer_whole(req, res, UX_HOLDS_DEBUG, UX_FETCH_DEBUGINFO);
 }
 
 enum ux_code ux_handle_debuginfod_executable(struct ux_request *req, struct ux_response *res)
 {
-	return debuginfod_answer_whole(req, res, UX_HOLDS_CODE, UX_WANT_EXECUTABLE);
+	return debuginfod_answer_whole(req, res, UX_HOLDS_CODE, UX_FETCH_EXECUTABLE);
 }
 
 /* The bytes of a section as they are in the file, compressed ones too. UX_ENOTFOUND. */
@@ -257,9 +257,9 @@ enum ux_code ux_handle_debuginfod_section(struct ux_request *req, struct ux_resp
 			code = debuginfod_find_section(req, files[i], &f);
 	bool found = code == UX_OK;
 	if (code == UX_ENOTFOUND && !files[0])
-		code = ux_request_fetch(req, res, id, UX_WANT_DEBUGINFO, NULL);
+		code = ux_request_fetch(req, res, id, UX_FETCH_DEBUGINFO, NULL);
 	if (code == UX_ENOTFOUND && !files[1])
-		code = ux_request_fetch(req, res, id, UX_WANT_EXECUTABLE, NULL);
+		code = ux_request_fetch(req, res, id, UX_FETCH_EXECUTABLE, NULL);
 	if (code == UX_ENOTFOUND)
 		return debuginfod_not_found(req);
 	return found ? debuginfod_answer(req, res, &f) : code;
@@ -287,7 +287,7 @@ static enum ux_code debuginfod_fetched_source(struct ux_request *req, struct ux_
 		if (a->has_blob)
 			return debuginfod_answer(req, res, &f);
 	}
-	return debuginfod_fetch(req, res, id, UX_WANT_SOURCE, path);
+	return debuginfod_fetch(req, res, id, UX_FETCH_SOURCE, path);
 }
 
 /* The path of a request is a key of the index and of nothing else. Both it and the uploaded one are

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /metrics and /readyz: for those who watch over the server. */
 #include "routes.h"
-#include "upstream_tell.h"
+#include "upstreams.h"
 
 /* What is asked of the index when somebody looks; one that does not answer is left out. */
 static void put_index(struct ux_request *req)

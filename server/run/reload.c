@@ -4,7 +4,7 @@
 
 #include "access_settings.h"
 #include "event_log.h"
-#include "open_upstreams.h"
+#include "upstreams.h"
 #include "service_manager.h"
 #include "tls.h"
 

@@ -12,11 +12,10 @@
 #include "module_cache.h"
 #include "http_server.h"
 #include "keeper.h"
-#include "open_upstreams.h"
+#include "upstreams.h"
 #include "reload.h"
 #include "service_manager.h"
 #include "tls.h"
-#include "upstreams.h"
 #include "pages.h"
 
 #include <errno.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which question is asked next, and who waits for it. */
-#include "clock.h"
 #include "fetcher_inside.h"
 
+#include "clock.h"
 #include "text.h"
 
 #include <errno.h>
@@ -11,7 +11,7 @@
 
 /* --- the list --------------------------------------------------------------------------------- */
 
-static struct ux_fetch *find(struct ux_fetcher *f, const uint8_t key[16])
+static struct ux_fetch *fetcher_find(struct ux_fetcher *f, const uint8_t key[16])
 {
 	for (struct ux_fetch *fetch = f->first; fetch; fetch = fetch->next)
 		if (memcmp(fetch->key, key, sizeof(fetch->key)) == 0)
@@ -19,7 +19,7 @@ static struct ux_fetch *find(struct ux_fetcher *f, const uint8_t key[16])
 	return NULL;
 }
 
-static void append(struct ux_fetcher *f, struct ux_fetch *fetch)
+static void fetcher_append(struct ux_fetcher *f, struct ux_fetch *fetch)
 {
 	struct ux_fetch **p = &f->first;
 	while (*p)
@@ -28,7 +28,18 @@ static void append(struct ux_fetcher *f, struct ux_fetch *fetch)
 	f->n_fetches++;
 }
 
-static void wake_all(struct ux_fetch *fetch)
+static void fetcher_remember(struct ux_fetcher *f, const uint8_t key[UX_FETCH_KEY_SIZE], int64_t ms)
+{
+	int64_t now = ux_clock_ms();
+	(void)!ux_cache_insert(&f->negative, ux_bytes(key, UX_FETCH_KEY_SIZE), now, now + ms, NULL);
+}
+
+static bool fetcher_is_remembered(struct ux_fetcher *f, const uint8_t key[UX_FETCH_KEY_SIZE])
+{
+	return ux_cache_find(&f->negative, ux_bytes(key, UX_FETCH_KEY_SIZE), ux_clock_ms()) != NULL;
+}
+
+static void fetch_wake_all(struct ux_fetch *fetch)
 {
 	while (fetch->waiters) {
 		struct ux_fetch_waiter *w = fetch->waiters;
@@ -42,7 +53,7 @@ static void wake_all(struct ux_fetch *fetch)
 }
 
 /* Out of the list; who waits looks at the store. */
-void ux_fetcher_over(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t quiet_ms)
+void ux_fetcher_end(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t quiet_ms)
 {
 	struct ux_fetch **p = &f->first;
 	if (fetch->state == UX_FETCH_OVER)
@@ -53,15 +64,15 @@ void ux_fetcher_over(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t quiet
 	f->n_fetches--;
 	fetch->state = UX_FETCH_OVER;
 	if (quiet_ms > 0)
-		ux_quiet_put(&f->quiet, fetch->key, ux_clock_ms() + quiet_ms);
-	wake_all(fetch);
+		fetcher_remember(f, fetch->key, quiet_ms);
+	fetch_wake_all(fetch);
 	if (fetch->running == 0)
 		ux_fetch_destroy(fetch);
 }
 
 /* --- what is next ----------------------------------------------------------------------------- */
 
-static unsigned round_of(const struct ux_fetch *fetch)
+static unsigned fetch_round(const struct ux_fetch *fetch)
 {
 	unsigned round = UINT_MAX;
 	for (size_t i = 0; i < fetch->n_items; i++)
@@ -71,8 +82,8 @@ static unsigned round_of(const struct ux_fetch *fetch)
 }
 
 /* May this one be asked now? One that is left alone counts as asked. */
-static bool may_ask(struct ux_fetcher *f, struct ux_fetch *fetch, struct ux_fetch_item *item,
-		    int64_t now, int64_t *until)
+static bool fetcher_may_request(struct ux_fetcher *f, struct ux_fetch *fetch,
+				struct ux_fetch_item *item, int64_t now, int64_t *until)
 {
 	struct ux_fetcher_upstream *up = &f->upstreams[item->upstream];
 	if (item->not_before > now) {
@@ -91,7 +102,8 @@ static bool may_ask(struct ux_fetcher *f, struct ux_fetch *fetch, struct ux_fetc
 }
 
 /* The index of the next item to ask; -1: none now, perhaps at *until. */
-static int next_item(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t now, int64_t *until)
+static int fetcher_next_item(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t now,
+			     int64_t *until)
 {
 	if (atomic_load_explicit(&fetch->winner, memory_order_relaxed) >= 0)
 		return -1;
@@ -99,14 +111,14 @@ static int next_item(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t now, 
 		*until = ux_min(*until, fetch->next_ms);
 		return -1;
 	}
-	for (unsigned round = round_of(fetch); round != UINT_MAX;) {
+	for (unsigned round = fetch_round(fetch); round != UINT_MAX;) {
 		for (size_t i = 0; i < fetch->n_items; i++) {
 			struct ux_fetch_item *item = &fetch->items[i];
 			if (item->state == UX_ITEM_WAITS && item->round == round &&
-			    may_ask(f, fetch, item, now, until))
+			    fetcher_may_request(f, fetch, item, now, until))
 				return (int)i;
 		}
-		unsigned after = round_of(fetch);
+		unsigned after = fetch_round(fetch);
 		if (after == round)
 			return -1;
 		round = after;
@@ -114,14 +126,15 @@ static int next_item(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t now, 
 	return -1;
 }
 
-static bool has_ended(const struct ux_fetch *fetch)
+static bool fetch_has_ended(const struct ux_fetch *fetch)
 {
 	return fetch->state == UX_FETCH_ASKING && fetch->running == 0 &&
-	       round_of(fetch) == UINT_MAX;
+	       fetch_round(fetch) == UINT_MAX;
 }
 
 /* What a thread does next, with the lock held; false: nothing until *until. */
-static bool next_job(struct ux_fetcher *f, struct ux_fetch **ret, int *ret_item, int64_t *until)
+static bool fetcher_next_job(struct ux_fetcher *f, struct ux_fetch **ret, int *ret_item,
+			     int64_t *until)
 {
 	int64_t now = ux_clock_ms();
 	struct ux_fetch *next = NULL;
@@ -136,22 +149,22 @@ static bool next_job(struct ux_fetcher *f, struct ux_fetch **ret, int *ret_item,
 		}
 		if (fetch->state != UX_FETCH_ASKING)
 			continue;
-		*ret_item = next_item(f, fetch, now, until);
+		*ret_item = fetcher_next_item(f, fetch, now, until);
 		if (*ret_item >= 0)
 			return true;
-		if (has_ended(fetch))
-			ux_fetcher_over(f, fetch, fetch->quiet_s * 1000);
+		if (fetch_has_ended(fetch))
+			ux_fetcher_end(f, fetch, fetch->quiet_s * 1000);
 	}
 	return false;
 }
 
 /* --- threads ---------------------------------------------------------------------------------- */
 
-static void prepare(struct ux_fetcher *f, struct ux_fetch *fetch)
+static void fetcher_plan(struct ux_fetcher *f, struct ux_fetch *fetch)
 {
 	pthread_mutex_unlock(&f->lock);
 	enum ux_code code =
-		ux_fetch_prepare(fetch, f->store, f->configured, f->n, &f->options.times, NULL);
+		ux_fetch_plan(fetch, f->store, f->configured, f->n, &f->options.times, NULL);
 	pthread_mutex_lock(&f->lock);
 	fetch->state = UX_FETCH_ASKING;
 	if (code != UX_OK) { /* the index will be asked again soon */
@@ -161,7 +174,7 @@ static void prepare(struct ux_fetcher *f, struct ux_fetch *fetch)
 	pthread_cond_broadcast(&f->changed);
 }
 
-static void wait_until(struct ux_fetcher *f, int64_t ms)
+static void fetcher_wait_until(struct ux_fetcher *f, int64_t ms)
 {
 	struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
 	if (ms == INT64_MAX)
@@ -170,7 +183,7 @@ static void wait_until(struct ux_fetcher *f, int64_t ms)
 		pthread_cond_timedwait(&f->changed, &f->lock, &t);
 }
 
-static void *run(void *ctx)
+static void *fetcher_run(void *ctx)
 {
 	struct ux_fetcher *f = ctx;
 	struct ux_fetch *fetch = NULL;
@@ -178,12 +191,12 @@ static void *run(void *ctx)
 	int item = -1;
 	pthread_mutex_lock(&f->lock);
 	while (!atomic_load_explicit(&f->stopping, memory_order_relaxed)) {
-		if (!next_job(f, &fetch, &item, &until))
-			wait_until(f, until);
+		if (!fetcher_next_job(f, &fetch, &item, &until))
+			fetcher_wait_until(f, until);
 		else if (item < 0)
-			prepare(f, fetch);
+			fetcher_plan(f, fetch);
 		else
-			ux_fetcher_ask_item(f, fetch, (size_t)item);
+			ux_fetch_attempt(f, fetch, (size_t)item);
 	}
 	pthread_mutex_unlock(&f->lock);
 	return NULL;
@@ -191,7 +204,7 @@ static void *run(void *ctx)
 
 /* --- from outside ----------------------------------------------------------------------------- */
 
-static void give_waiter(struct ux_fetch *fetch, struct ux_fetch_waiter *w)
+static void fetch_add_waiter(struct ux_fetch *fetch, struct ux_fetch_waiter *w)
 {
 	if (!w)
 		return;
@@ -202,42 +215,43 @@ static void give_waiter(struct ux_fetch *fetch, struct ux_fetch_waiter *w)
 	fetch->waiters = w;
 }
 
-static enum ux_fetching join(struct ux_fetcher *f, const struct ux_wish *wish,
-			     const uint8_t key[16], struct ux_fetch_waiter *waiter)
+static enum ux_fetching fetcher_join(struct ux_fetcher *f, const struct ux_fetch_request *wish,
+				     const uint8_t key[16], struct ux_fetch_waiter *waiter)
 {
-	struct ux_fetch *fetch = find(f, key);
-	if (!fetch && ux_quiet_until(&f->quiet, key, ux_clock_ms()) > 0)
-		return UX_FETCHING_NOT;
+	struct ux_fetch *fetch = fetcher_find(f, key);
+	if (!fetch && fetcher_is_remembered(f, key))
+		return UX_FETCHING_NONE;
 	if (!fetch && f->n_fetches == UX_FETCHES_MOST) {
 		f->refused++;
 		return UX_FETCHING_BUSY;
 	}
 	if (!fetch) {
 		if (ux_fetch_create(&fetch, wish, f->own, NULL) != UX_OK)
-			return UX_FETCHING_NOT;
-		append(f, fetch);
+			return UX_FETCHING_NONE;
+		fetcher_append(f, fetch);
 		pthread_cond_signal(&f->changed);
 	}
-	give_waiter(fetch, waiter);
-	return atomic_load_explicit(&fetch->winner, memory_order_relaxed) >= 0 ? UX_FETCHING_FLOWS
-									       : UX_FETCHING_WAITS;
+	fetch_add_waiter(fetch, waiter);
+	return atomic_load_explicit(&fetch->winner, memory_order_relaxed) >= 0
+		       ? UX_FETCHING_RECEIVING
+		       : UX_FETCHING_QUEUED;
 }
 
-enum ux_fetching ux_fetcher_want(struct ux_fetcher *f, const struct ux_wish *wish,
-				 struct ux_fetch_waiter *waiter)
+enum ux_fetching ux_fetcher_begin(struct ux_fetcher *f, const struct ux_fetch_request *wish,
+				  struct ux_fetch_waiter *waiter)
 {
 	uint8_t key[16];
-	ux_quiet_key(wish->ns, wish->id, wish->want, wish->source, key);
+	ux_fetch_key(wish->ns, wish->id, wish->want, wish->source, key);
 	pthread_mutex_lock(&f->lock);
 	enum ux_fetching state =
 		f->n == 0 || atomic_load_explicit(&f->stopping, memory_order_relaxed)
-			? UX_FETCHING_NOT
-			: join(f, wish, key, waiter);
+			? UX_FETCHING_NONE
+			: fetcher_join(f, wish, key, waiter);
 	pthread_mutex_unlock(&f->lock);
 	return state;
 }
 
-void ux_fetcher_unwait(struct ux_fetcher *f, struct ux_fetch_waiter *w)
+void ux_fetcher_leave(struct ux_fetcher *f, struct ux_fetch_waiter *w)
 {
 	pthread_mutex_lock(&f->lock);
 	if (w->back) {
@@ -309,8 +323,8 @@ enum ux_code ux_fetcher_check(const struct ux_upstream *upstreams, size_t n, str
 	return UX_OK;
 }
 
-static enum ux_code copy_options(struct ux_fetcher *f, const struct ux_fetcher_options *o,
-				 struct ux_error *err)
+static enum ux_code fetcher_copy_options(struct ux_fetcher *f, const struct ux_fetcher_options *o,
+					 struct ux_error *err)
 {
 	static const struct ux_fetch_times times = UX_FETCH_TIMES_DEFAULT;
 	UX_TRY(ux_fetcher_check(o->upstreams, o->n, err));
@@ -327,7 +341,7 @@ static enum ux_code copy_options(struct ux_fetcher *f, const struct ux_fetcher_o
 	return UX_OK;
 }
 
-static enum ux_code make_id(struct ux_fetcher *f, struct ux_error *err)
+static enum ux_code fetcher_make_id(struct ux_fetcher *f, struct ux_error *err)
 {
 	uint8_t bytes[(UX_SERVER_ID - 1) / 2];
 	if (getrandom(bytes, sizeof(bytes), 0) != (ssize_t)sizeof(bytes))
@@ -336,7 +350,7 @@ static enum ux_code make_id(struct ux_fetcher *f, struct ux_error *err)
 	return UX_OK;
 }
 
-static void init_locks(struct ux_fetcher *f)
+static void fetcher_init_locks(struct ux_fetcher *f)
 {
 	pthread_condattr_t attr;
 	pthread_condattr_init(&attr);
@@ -346,10 +360,10 @@ static void init_locks(struct ux_fetcher *f)
 	pthread_mutex_init(&f->lock, NULL);
 }
 
-static enum ux_code start(struct ux_fetcher *f, struct ux_error *err)
+static enum ux_code fetcher_start(struct ux_fetcher *f, struct ux_error *err)
 {
 	while (f->n > 0 && f->n_threads < UX_FETCHERS) {
-		int r = pthread_create(&f->threads[f->n_threads], NULL, run, f);
+		int r = pthread_create(&f->threads[f->n_threads], NULL, fetcher_run, f);
 		if (r != 0)
 			return ux_error_os(err, r, "cannot start the threads that fetch");
 		f->n_threads++;
@@ -364,12 +378,16 @@ enum ux_code ux_fetcher_open(struct ux_fetcher **ret, struct ux_store *store,
 	if (!f)
 		return ux_error_nomem(err);
 	f->store = store;
-	init_locks(f);
-	enum ux_code code = copy_options(f, options, err);
+	fetcher_init_locks(f);
+	const struct ux_cache_opts negative = {.entries_most = UX_FETCH_NEGATIVE_MOST,
+					       .key_size = UX_FETCH_KEY_SIZE};
+	enum ux_code code = ux_cache_init(&f->negative, &negative)
+				    ? fetcher_copy_options(f, options, err)
+				    : ux_error_nomem(err);
 	if (code == UX_OK)
-		code = make_id(f, err);
+		code = fetcher_make_id(f, err);
 	if (code == UX_OK)
-		code = start(f, err);
+		code = fetcher_start(f, err);
 	if (code != UX_OK) {
 		ux_fetcher_close(f);
 		return code;
@@ -391,7 +409,7 @@ void ux_fetcher_stop(struct ux_fetcher *f)
 	f->n_threads = 0;
 	pthread_mutex_lock(&f->lock);
 	while (f->first)
-		ux_fetcher_over(f, f->first, 0);
+		ux_fetcher_end(f, f->first, 0);
 	pthread_mutex_unlock(&f->lock);
 }
 
@@ -400,11 +418,12 @@ void ux_fetcher_replace(struct ux_fetcher *f, struct ux_fetcher *old)
 	f->older = old;
 }
 
-static void destroy(struct ux_fetcher *f)
+static void fetcher_destroy(struct ux_fetcher *f)
 {
 	for (size_t i = 0; i < f->n; i++)
 		for (size_t k = 0; k < f->upstreams[i].n_idle; k++)
 			ux_http_client_destroy(f->upstreams[i].idle[k]);
+	ux_cache_deinit(&f->negative);
 	explicit_bzero(f->configured, sizeof(f->configured));
 	pthread_cond_destroy(&f->changed);
 	pthread_mutex_destroy(&f->lock);
@@ -416,7 +435,7 @@ void ux_fetcher_close(struct ux_fetcher *f)
 	while (f) {
 		struct ux_fetcher *older = f->older;
 		ux_fetcher_stop(f);
-		destroy(f);
+		fetcher_destroy(f);
 		f = older;
 	}
 }

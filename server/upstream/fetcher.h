@@ -4,11 +4,9 @@
 #define UX_FETCHER_H
 
 #include "breaker.h"
-#include "fetch_memory.h"
-#include "hops.h"
 #include "store.h"
 #include "upstream.h"
-#include "upstream_ask.h"
+#include "upstream_request.h"
 
 enum {
 	UX_FETCHES_MOST = 1024,      /* that wait or are under way */
@@ -17,19 +15,35 @@ enum {
 	UX_FETCH_HEAD_START_MS = 800 /* of an upstream before the next one is asked as well */
 };
 
-/* What for. */
-enum ux_want {
-	UX_WANT_SYMBOLS, /* a GSYM, or an ELF file to extract one from */
-	UX_WANT_DEBUGINFO,
-	UX_WANT_EXECUTABLE,
-	UX_WANT_SOURCE,
+/* How long answers hold, in seconds. */
+struct ux_fetch_times {
+	int64_t absent; /* "I have none" */
+	int64_t failed; /* no answer, or one that helps nobody */
+	int64_t found;  /* it gave something: it would give the same again */
 };
 
-struct ux_wish {
+#define UX_FETCH_TIMES_DEFAULT  \
+	{                       \
+		3600, 60, 86400 \
+	}
+
+/* When an answer of that outcome, given now, has run out. */
+ux_time ux_fetch_expires(const struct ux_fetch_times *times, enum ux_fetch_outcome outcome,
+			 ux_time now);
+
+/* What for. */
+enum ux_fetch_kind {
+	UX_FETCH_SYMBOLS, /* a GSYM, or an ELF file to extract one from */
+	UX_FETCH_DEBUGINFO,
+	UX_FETCH_EXECUTABLE,
+	UX_FETCH_SOURCE,
+};
+
+struct ux_fetch_request {
 	const char *ns;
 	const char *id; /* canonical */
-	enum ux_want want;
-	const char *source; /* canonical path of a UX_WANT_SOURCE; else NULL */
+	enum ux_fetch_kind want;
+	const char *source; /* canonical path of a UX_FETCH_SOURCE; else NULL */
 	struct ux_hops hops;
 };
 
@@ -107,27 +121,27 @@ struct ux_fetch_waiter {
 };
 
 enum ux_fetching {
-	UX_FETCHING_NOT,   /* nobody may have it, or all were asked not long ago */
-	UX_FETCHING_WAITS, /* it waits, or others are asked */
-	UX_FETCHING_FLOWS, /* somebody is sending it */
-	UX_FETCHING_BUSY,  /* too many others wait already */
+	UX_FETCHING_NONE,      /* nobody may have it, or all were asked not long ago */
+	UX_FETCHING_QUEUED,    /* it waits, or others are asked */
+	UX_FETCHING_RECEIVING, /* somebody is sending it */
+	UX_FETCHING_BUSY,      /* too many others wait already */
 };
 
 /*
  * Begins a fetch, or joins the one under way. The waiter, if there is one, is the fetcher's after
- * UX_FETCHING_WAITS and _FLOWS until it is woken or taken back. What came is in the store. Any
+ * UX_FETCHING_QUEUED and _FLOWS until it is woken or taken back. What came is in the store. Any
  * thread.
  */
-enum ux_fetching ux_fetcher_want(struct ux_fetcher *f, const struct ux_wish *wish,
-				 struct ux_fetch_waiter *waiter);
+enum ux_fetching ux_fetcher_begin(struct ux_fetcher *f, const struct ux_fetch_request *wish,
+				  struct ux_fetch_waiter *waiter);
 
 /* Takes a waiter back; afterwards it is not woken. One that was woken, or was never given, is fine
  * when zeroed first. */
-void ux_fetcher_unwait(struct ux_fetcher *f, struct ux_fetch_waiter *waiter);
+void ux_fetcher_leave(struct ux_fetcher *f, struct ux_fetch_waiter *waiter);
 
 /* What an upstream gave is of no use after all: remembered, and others are asked the next time. */
-void ux_fetcher_useless(struct ux_fetcher *f, const char *ns, const char *id,
-			enum ux_artifact artifact, const char *upstream, const char *reason);
+void ux_fetcher_reject(struct ux_fetcher *f, const char *ns, const char *id,
+		       enum ux_artifact artifact, const char *upstream, const char *reason);
 
 /* How it stands with one upstream. */
 struct ux_upstream_status {
@@ -148,6 +162,6 @@ struct ux_upstream_status ux_fetcher_status(struct ux_fetcher *f, size_t i);
 void ux_fetcher_load(struct ux_fetcher *f, uint64_t *ret_now, uint64_t *ret_refused);
 
 /* May a namespace, by its row's `upstreams`, ask that one? *ret_rank: in which place. */
-bool ux_upstream_chosen(const char *list, const char *name, size_t i, size_t *ret_rank);
+bool ux_upstream_is_selected(const char *list, const char *name, size_t i, size_t *ret_rank);
 
 #endif

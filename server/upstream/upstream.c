@@ -2,7 +2,11 @@
 /* Upstreams from text. */
 #include "upstream.h"
 
+#include "http_client.h"
+#include "text.h"
+
 #include <errno.h>
+#include <stdarg.h>
 #include <strings.h>
 
 static const char *const kinds[] = {"unhex", "debuginfod", "bucket", "dir"};
@@ -18,17 +22,17 @@ const char *ux_artifact_name(enum ux_artifact artifact)
 	return names[artifact];
 }
 
-static bool is_name_byte(char c)
+static bool upstream_is_name_byte(char c)
 {
 	return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '.';
 }
 
-static enum ux_code set_name(struct ux_upstream *up, const char *text, size_t n,
-			     struct ux_error *err)
+static enum ux_code upstream_set_name(struct ux_upstream *up, const char *text, size_t n,
+				      struct ux_error *err)
 {
 	bool fits = n > 0 && n < sizeof(up->name) && text[0] != '.';
 	for (size_t i = 0; i < n && fits; i++)
-		fits = is_name_byte(text[i]);
+		fits = upstream_is_name_byte(text[i]);
 	if (!fits)
 		return ux_error_set(err, UX_EINVAL,
 				    "an upstream's name is '%.*s'; expected 1 to %zu of a-z, 0-9, "
@@ -40,7 +44,7 @@ static enum ux_code set_name(struct ux_upstream *up, const char *text, size_t n,
 }
 
 /* Its host, or the last component of its path, as a name. */
-static void default_name(struct ux_upstream *up)
+static void upstream_default_name(struct ux_upstream *up)
 {
 	const char *from = strstr(up->url, "://");
 	size_t n = 0;
@@ -48,12 +52,13 @@ static void default_name(struct ux_upstream *up)
 	for (; from[n] && from[n] != '/' && n < sizeof(up->name) - 1; n++) {
 		char c = from[n];
 		c = c >= 'A' && c <= 'Z' ? (char)(c | 0x20) : c;
-		up->name[n] = is_name_byte(c) && (n > 0 || c != '.') ? c : '-';
+		up->name[n] = upstream_is_name_byte(c) && (n > 0 || c != '.') ? c : '-';
 	}
 	up->name[n] = '\0';
 }
 
-static enum ux_code read_token(struct ux_upstream *up, const char *path, struct ux_error *err)
+static enum ux_code upstream_read_token(struct ux_upstream *up, const char *path,
+					struct ux_error *err)
 {
 	FILE *f = fopen(path, "re");
 	if (!f)
@@ -67,12 +72,13 @@ static enum ux_code read_token(struct ux_upstream *up, const char *path, struct 
 	return UX_OK;
 }
 
-static enum ux_code set_word(struct ux_upstream *up, const char *word, struct ux_error *err)
+static enum ux_code upstream_set_word(struct ux_upstream *up, const char *word,
+				      struct ux_error *err)
 {
 	if (strncmp(word, "name=", 5) == 0)
-		return set_name(up, word + 5, strlen(word + 5), err);
+		return upstream_set_name(up, word + 5, strlen(word + 5), err);
 	if (strncmp(word, "token-file=", 11) == 0)
-		return read_token(up, word + 11, err);
+		return upstream_read_token(up, word + 11, err);
 	if (strcmp(word, "private") == 0) {
 		up->own_network = true;
 		return UX_OK;
@@ -84,7 +90,7 @@ static enum ux_code set_word(struct ux_upstream *up, const char *word, struct ux
 }
 
 /* With a host. */
-static bool is_http(const char *url)
+static bool upstream_is_http(const char *url)
 {
 	size_t n = strncasecmp(url, "http://", 7) == 0    ? 7
 		   : strncasecmp(url, "https://", 8) == 0 ? 8
@@ -92,7 +98,7 @@ static bool is_http(const char *url)
 	return n > 0 && url[n] != '\0' && url[n] != '/' && url[n] != ':';
 }
 
-static bool has_controls(const char *text)
+static bool upstream_has_controls(const char *text)
 {
 	for (; *text; text++)
 		if ((unsigned char)*text <= ' ' || *text == 127)
@@ -101,11 +107,12 @@ static bool has_controls(const char *text)
 }
 
 /* A user name in a URL would be a secret in logs. */
-static enum ux_code set_url(struct ux_upstream *up, const char *text, struct ux_error *err)
+static enum ux_code upstream_set_url(struct ux_upstream *up, const char *text, struct ux_error *err)
 {
 	for (int i = 0; i < UX_UPSTREAM_FOLDER; i++) {
 		size_t n = strlen(kinds[i]);
-		if (strncmp(text, kinds[i], n) != 0 || text[n] != '+' || !is_http(text + n + 1))
+		if (strncmp(text, kinds[i], n) != 0 || text[n] != '+' ||
+		    !upstream_is_http(text + n + 1))
 			continue;
 		up->kind = (enum ux_upstream_kind)i;
 		snprintf(up->url, sizeof(up->url), "%s", text + n + 1);
@@ -124,7 +131,7 @@ static enum ux_code set_url(struct ux_upstream *up, const char *text, struct ux_
 	return UX_OK;
 }
 
-static void cut_slashes(char *url)
+static void upstream_cut_slashes(char *url)
 {
 	for (size_t n = strlen(url); n > 1 && url[n - 1] == '/'; n--)
 		url[n - 1] = '\0';
@@ -142,16 +149,119 @@ enum ux_code ux_upstream_parse(struct ux_upstream *ret, const char *text, struct
 	if (!word || strlen(word) >= sizeof(up.url))
 		return ux_error_set(err, UX_EINVAL, "an upstream is empty, or over %zu bytes",
 				    sizeof(up.url) - 1);
-	if (has_controls(word))
+	if (upstream_has_controls(word))
 		return ux_error_set(err, UX_EINVAL, "an upstream has a blank or a control in it");
-	UX_TRY(set_url(&up, word, err));
-	cut_slashes(up.url);
+	UX_TRY(upstream_set_url(&up, word, err));
+	upstream_cut_slashes(up.url);
 	while ((word = strtok_r(NULL, commas, &rest)))
-		UX_TRY(set_word(&up, word, err));
+		UX_TRY(upstream_set_word(&up, word, err));
 	if (up.name[0] == '\0')
-		default_name(&up);
+		upstream_default_name(&up);
 	if (up.name[0] == '\0')
 		return ux_error_set(err, UX_EINVAL, "the upstream %.60s needs name=", text);
 	*ret = up;
 	return UX_OK;
+}
+
+/* --- where each kind keeps what ----------------------------------------------------------------
+ */
+
+/* Source: debuginfod(8), "WEBAPI"; gdb's manual, "Separate Debug Files", for
+ * .build-id/ab/cdef.debug. */
+enum {
+	PATH_BYTES = 4096 * 3 + 512 /* of a source's path, all of it escaped */
+};
+
+static enum ux_code paths_add(struct ux_upstream_paths *ret, struct ux_arena *arena,
+			      struct ux_error *err, const char *fmt, ...) ux_printf(4, 5);
+
+static enum ux_code paths_add(struct ux_upstream_paths *ret, struct ux_arena *arena,
+			      struct ux_error *err, const char *fmt, ...)
+{
+	char text[PATH_BYTES];
+	va_list args;
+	va_start(args, fmt);
+	int n = vsnprintf(text, sizeof(text), fmt, args);
+	va_end(args);
+	if (n < 0 || (size_t)n >= sizeof(text))
+		return ux_error_set(err, UX_ELIMIT, "the path is too long to ask for");
+	char *kept = ux_arena_strndup(arena, text, (size_t)n);
+	if (!kept)
+		return ux_arena_fail(arena, err);
+	assert(ret->n < UX_UPSTREAM_PATHS_MOST);
+	ret->paths[ret->n++] = kept;
+	return UX_OK;
+}
+
+/* '/' stays: debuginfod's servers want it so. */
+static enum ux_code paths_encode(const char *path, struct ux_arena *arena, const char **ret,
+				 struct ux_error *err)
+{
+	char *text = ux_percent_encode(arena, ux_bytes_cstr(path));
+	if (!text)
+		return ux_arena_fail(arena, err);
+	char *to = text;
+	for (const char *p = text; *p; p++, to++) {
+		bool slash = strncmp(p, "%2F", 3) == 0;
+		*to = slash ? '/' : *p;
+		p += slash ? 2 : 0;
+	}
+	*to = '\0';
+	*ret = text;
+	return UX_OK;
+}
+
+/* /buildid/HEX/...: debuginfod's servers have it, and so do ours. */
+static enum ux_code paths_debuginfod(const char *hex, enum ux_artifact artifact, const char *source,
+				     struct ux_arena *arena, struct ux_upstream_paths *ret,
+				     struct ux_error *err)
+{
+	const char *path = "";
+	if (artifact == UX_ARTIFACT_GSYM)
+		return UX_OK;
+	if (artifact != UX_ARTIFACT_SOURCE)
+		return paths_add(ret, arena, err, "/buildid/%s/%s", hex,
+				 ux_artifact_name(artifact));
+	UX_TRY(paths_encode(source, arena, &path, err));
+	return paths_add(ret, arena, err, "/buildid/%s/source%s", hex, path);
+}
+
+static enum ux_code paths_unhex(const struct ux_id *id, struct ux_arena *arena,
+				struct ux_upstream_paths *ret, struct ux_error *err)
+{
+	char text[UX_ID_TEXT];
+	ux_id_format(id, text);
+	const char *coded = ux_percent_encode(arena, ux_bytes_cstr(text));
+	if (!coded)
+		return ux_arena_fail(arena, err);
+	return paths_add(ret, arena, err, "/v1/gsym/%s", coded);
+}
+
+/* Two layouts: that of /usr/lib/debug, and that of debuginfod's cache below two digits. */
+static enum ux_code paths_bucket(const char *hex, enum ux_artifact artifact, struct ux_arena *arena,
+				 struct ux_upstream_paths *ret, struct ux_error *err)
+{
+	static const char *const endings[] = {".gsym", ".debug", "", NULL};
+	const char *ending = endings[artifact];
+	if (!ending)
+		return UX_OK;
+	UX_TRY(paths_add(ret, arena, err, "/.build-id/%.2s/%s%s", hex, hex + 2, ending));
+	return paths_add(ret, arena, err, "/%.2s/%s/%s", hex, hex + 2, ux_artifact_name(artifact));
+}
+
+enum ux_code ux_upstream_paths_get(const struct ux_upstream *up, const struct ux_id *id,
+				   enum ux_artifact artifact, const char *source,
+				   struct ux_arena *arena, struct ux_upstream_paths *ret,
+				   struct ux_error *err)
+{
+	char hex[2 * UX_ID_BYTES_MOST + 1] = "";
+	*ret = (struct ux_upstream_paths){0};
+	if (up->kind == UX_UPSTREAM_UNHEX && artifact == UX_ARTIFACT_GSYM)
+		return paths_unhex(id, arena, ret, err);
+	if (id->type != UX_ID_GNU || id->size < 2)
+		return UX_OK;
+	ux_hex_encode(ux_bytes(id->bytes, id->size), hex);
+	if (up->kind == UX_UPSTREAM_UNHEX || up->kind == UX_UPSTREAM_DEBUGINFOD)
+		return paths_debuginfod(hex, artifact, source, arena, ret, err);
+	return paths_bucket(hex, artifact, arena, ret, err);
 }

@@ -55,19 +55,19 @@ enum ux_artifact {
 const char *ux_artifact_name(enum ux_artifact artifact);
 
 enum {
-	UX_PLACES_MOST = 3
+	UX_UPSTREAM_PATHS_MOST = 3
 };
 
 /* Where in an upstream something may be: paths to append to its URL, in the order to try them. */
-struct ux_places {
-	char *paths[UX_PLACES_MOST];
+struct ux_upstream_paths {
+	char *paths[UX_UPSTREAM_PATHS_MOST];
 	size_t n; /* 0: it is not asked for that */
 };
 
 /* source: the path of a source file, for UX_ARTIFACT_SOURCE. UX_ENOMEM, UX_ELIMIT. */
-enum ux_code ux_upstream_places(const struct ux_upstream *up, const struct ux_id *id,
-				enum ux_artifact artifact, const char *source,
-				struct ux_arena *arena, struct ux_places *ret, struct ux_error *err)
-	ux_must;
+enum ux_code ux_upstream_paths_get(const struct ux_upstream *up, const struct ux_id *id,
+				   enum ux_artifact artifact, const char *source,
+				   struct ux_arena *arena, struct ux_upstream_paths *ret,
+				   struct ux_error *err) ux_must;
 
 #endif

@@ -19,59 +19,59 @@ struct waiting {
 	int64_t began_ms;
 };
 
-static void wake_request(void *ctx)
+static void wait_wake_request(void *ctx)
 {
 	struct waiting *w = ctx;
 	ux_request_wake(w->req);
 }
 
-static void end(void *ctx)
+static void wait_end(void *ctx)
 {
 	struct waiting *w = ctx;
 	if (w->fetcher)
-		ux_fetcher_unwait(w->fetcher, &w->waiter);
+		ux_fetcher_leave(w->fetcher, &w->waiter);
 	free(w);
 }
 
 /* Of this request; NULL: no memory. */
-static struct waiting *waiting_of(struct ux_request *req)
+static struct waiting *wait_of_request(struct ux_request *req)
 {
-	if (req->end == end)
+	if (req->end == wait_end)
 		return req->end_ctx;
 	struct waiting *w = req->end ? NULL : calloc(1, sizeof(*w));
 	if (!w)
 		return NULL;
 	w->req = req;
 	w->fetcher = ux_server_of(req)->fetcher;
-	w->waiter = (struct ux_fetch_waiter){.wake = wake_request, .ctx = w};
+	w->waiter = (struct ux_fetch_waiter){.wake = wait_wake_request, .ctx = w};
 	w->began_ms = ux_clock_ms();
-	ux_request_on_end(req, end, w);
+	ux_request_on_end(req, wait_end, w);
 	return w;
 }
 
-static struct ux_bytes header(const struct ux_request *req, const char *name)
+static struct ux_bytes wait_header(const struct ux_request *req, const char *name)
 {
 	struct ux_bytes v = UX_BYTES_NONE;
 	return ux_request_header(req, name, &v) ? v : UX_BYTES_NONE;
 }
 
 /* False: it came from here, or from too far. */
-static bool read_hops(const struct ux_request *req, struct ux_hops *ret)
+static bool wait_read_hops(const struct ux_request *req, struct ux_hops *ret)
 {
-	const struct ux_hops_lines lines = {.via = header(req, UX_HOPS_HEADER),
-					    .forwarded = header(req, "X-Forwarded-For"),
-					    .agent = header(req, "User-Agent")};
+	const struct ux_hops_lines lines = {.via = wait_header(req, UX_HOPS_HEADER),
+					    .forwarded = wait_header(req, "X-Forwarded-For"),
+					    .agent = wait_header(req, "User-Agent")};
 	return ux_hops_read(&lines, ux_fetcher_own_id(ux_server_of(req)->fetcher), ret);
 }
 
-static bool park(struct ux_request *req, struct waiting *w, int64_t most_ms)
+static bool wait_park(struct ux_request *req, struct waiting *w, int64_t most_ms)
 {
 	int64_t left = w->began_ms + most_ms - ux_clock_ms();
 	return left > 0 && ux_request_park(req, (unsigned)ux_min(left, (int64_t)LOOK_MS));
 }
 
 /* A server of ours is told to come again: it does, and whoever waits there does not mind. */
-static enum ux_code later(struct ux_request *req, struct ux_response *res)
+static enum ux_code wait_refer_later(struct ux_request *req, struct ux_response *res)
 {
 	ux_response_field(res, "Retry-After", UX_STR("1"));
 	res->status = 503;
@@ -81,44 +81,44 @@ static enum ux_code later(struct ux_request *req, struct ux_response *res)
 }
 
 enum ux_code ux_request_fetch(struct ux_request *req, struct ux_response *res, const char *id,
-			      enum ux_want want, const char *source)
+			      enum ux_fetch_kind want, const char *source)
 {
 	struct ux_fetcher *f = ux_server_of(req)->fetcher;
-	struct ux_wish wish = {
+	struct ux_fetch_request wish = {
 		.ns = ux_caller_of(req)->ns, .id = id, .want = want, .source = source};
-	if (!f || !read_hops(req, &wish.hops))
+	if (!f || !wait_read_hops(req, &wish.hops))
 		return UX_ENOTFOUND;
-	struct waiting *w = waiting_of(req);
+	struct waiting *w = wait_of_request(req);
 	if (!w)
 		return ux_error_nomem(&req->err);
 	/* Of the one that it was given to, which a reload may have replaced. */
 	if (w->fetcher)
-		ux_fetcher_unwait(w->fetcher, &w->waiter);
+		ux_fetcher_leave(w->fetcher, &w->waiter);
 	w->fetcher = f;
-	enum ux_fetching state = ux_fetcher_want(f, &wish, &w->waiter);
+	enum ux_fetching state = ux_fetcher_begin(f, &wish, &w->waiter);
 	bool from_server = wish.hops.n > 0;
-	if (state == UX_FETCHING_NOT && from_server) /* it may be that only somebody failed */
+	if (state == UX_FETCHING_NONE && from_server) /* it may be that only somebody failed */
 		ux_response_field(res, "Retry-After", UX_STR("60"));
-	if (state == UX_FETCHING_NOT)
+	if (state == UX_FETCHING_NONE)
 		return UX_ENOTFOUND;
-	if (park(req, w,
-		 from_server                  ? UX_FETCH_WAIT_SERVER_MS
-		 : state == UX_FETCHING_FLOWS ? UX_FETCH_FLOW_MS
-					      : UX_FETCH_WAIT_MS))
+	if (wait_park(req, w,
+		      from_server                      ? UX_FETCH_WAIT_SERVER_MS
+		      : state == UX_FETCHING_RECEIVING ? UX_FETCH_FLOW_MS
+						       : UX_FETCH_WAIT_MS))
 		return UX_OK;
-	ux_fetcher_unwait(f, &w->waiter);
-	return from_server ? later(req, res) : UX_ENOTFOUND;
+	ux_fetcher_leave(f, &w->waiter);
+	return from_server ? wait_refer_later(req, res) : UX_ENOTFOUND;
 }
 
 enum ux_code ux_request_await(struct ux_request *req, struct ux_response *res)
 {
-	struct waiting *w = waiting_of(req);
+	struct waiting *w = wait_of_request(req);
 	if (!w)
 		return ux_error_nomem(&req->err);
-	bool from_server = header(req, UX_HOPS_HEADER).size > 0;
-	if (park(req, w, from_server ? UX_FETCH_WAIT_SERVER_MS : UX_FETCH_WAIT_MS))
+	bool from_server = wait_header(req, UX_HOPS_HEADER).size > 0;
+	if (wait_park(req, w, from_server ? UX_FETCH_WAIT_SERVER_MS : UX_FETCH_WAIT_MS))
 		return UX_OK;
-	return later(req, res);
+	return wait_refer_later(req, res);
 }
 
 /* --- who holds a thread meanwhile ------------------------------------------------------------- */
@@ -129,7 +129,7 @@ struct sleeper {
 	bool woken;
 };
 
-static void wake_sleeper(void *ctx)
+static void sleeper_wake(void *ctx)
 {
 	struct sleeper *s = ctx;
 	pthread_mutex_lock(&s->lock);
@@ -138,7 +138,7 @@ static void wake_sleeper(void *ctx)
 	pthread_mutex_unlock(&s->lock);
 }
 
-static bool sleep_until(struct sleeper *s, int64_t ms)
+static bool sleeper_wait_until(struct sleeper *s, int64_t ms)
 {
 	const struct timespec t = {.tv_sec = ms / 1000, .tv_nsec = ms % 1000 * 1000000};
 	int r = 0;
@@ -150,17 +150,17 @@ static bool sleep_until(struct sleeper *s, int64_t ms)
 	return woken;
 }
 
-static enum ux_missing_status verdict(enum ux_fetching state)
+static enum ux_missing_status missing_status(enum ux_fetching state)
 {
-	return state == UX_FETCHING_NOT ? UX_MISSING_NOWHERE : UX_MISSING_PENDING;
+	return state == UX_FETCHING_NONE ? UX_MISSING_NOWHERE : UX_MISSING_PENDING;
 }
 
 /* Until the fetch is over: the store has it then, or nobody has. */
-static enum ux_missing_status sleep_for(struct ux_server *s, const struct ux_wish *wish,
-					uint32_t wait_ms)
+static enum ux_missing_status fetch_and_sleep(struct ux_server *s,
+					      const struct ux_fetch_request *wish, uint32_t wait_ms)
 {
 	struct sleeper sleeper = {.lock = PTHREAD_MUTEX_INITIALIZER};
-	struct ux_fetch_waiter waiter = {.wake = wake_sleeper, .ctx = &sleeper};
+	struct ux_fetch_waiter waiter = {.wake = sleeper_wake, .ctx = &sleeper};
 	int64_t end_ms = ux_clock_ms() + ux_min((int64_t)wait_ms, (int64_t)UX_FETCH_WAIT_MS);
 	pthread_condattr_t attr;
 	pthread_condattr_init(&attr);
@@ -168,12 +168,12 @@ static enum ux_missing_status sleep_for(struct ux_server *s, const struct ux_wis
 	pthread_cond_init(&sleeper.changed, &attr);
 	pthread_condattr_destroy(&attr);
 	struct ux_fetcher *f = s->fetcher;
-	enum ux_fetching state = ux_fetcher_want(f, wish, &waiter);
-	enum ux_missing_status got = verdict(state);
-	if ((state == UX_FETCHING_WAITS || state == UX_FETCHING_FLOWS) &&
-	    sleep_until(&sleeper, end_ms))
+	enum ux_fetching state = ux_fetcher_begin(f, wish, &waiter);
+	enum ux_missing_status got = missing_status(state);
+	if ((state == UX_FETCHING_QUEUED || state == UX_FETCHING_RECEIVING) &&
+	    sleeper_wait_until(&sleeper, end_ms))
 		got = UX_MISSING_ARRIVED;
-	ux_fetcher_unwait(f, &waiter);
+	ux_fetcher_leave(f, &waiter);
 	pthread_cond_destroy(&sleeper.changed);
 	return got;
 }
@@ -181,12 +181,13 @@ static enum ux_missing_status sleep_for(struct ux_server *s, const struct ux_wis
 enum ux_missing_status ux_upstream_fetch_missing(void *ctx, struct ux_missing_module *ask)
 {
 	struct ux_server *s = ctx;
-	const struct ux_wish wish = {.ns = ask->ns, .id = ask->id, .want = UX_WANT_SYMBOLS};
+	const struct ux_fetch_request wish = {
+		.ns = ask->ns, .id = ask->id, .want = UX_FETCH_SYMBOLS};
 	ask->retry_after_s = RETRY_AFTER_S;
 	bool may = atomic_fetch_add_explicit(&s->waiting, 1, memory_order_relaxed) < THREADS_MOST;
-	enum ux_missing_status got = ask->wait_ms > 0 && may
-					     ? sleep_for(s, &wish, ask->wait_ms)
-					     : verdict(ux_fetcher_want(s->fetcher, &wish, NULL));
+	enum ux_missing_status got =
+		ask->wait_ms > 0 && may ? fetch_and_sleep(s, &wish, ask->wait_ms)
+					: missing_status(ux_fetcher_begin(s->fetcher, &wish, NULL));
 	atomic_fetch_sub_explicit(&s->waiting, 1, memory_order_relaxed);
 	return got;
 }

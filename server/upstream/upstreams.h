@@ -5,7 +5,10 @@
 
 #include "extractor.h"
 #include "fetcher.h"
+#include "json_out.h"
 #include "server.h"
+
+struct ux_settings;
 
 enum {
 	UX_FETCH_WAIT_MS = 4500,  /* for the first byte of somebody: with the rest under 5 s */
@@ -35,9 +38,36 @@ enum ux_missing_status ux_upstream_fetch_missing(void *ctx, struct ux_missing_mo
  * response says when.
  */
 enum ux_code ux_request_fetch(struct ux_request *req, struct ux_response *res, const char *id,
-			      enum ux_want want, const char *source) ux_must;
+			      enum ux_fetch_kind want, const char *source) ux_must;
 
 /* The same for symbols that are here and are being extracted. */
 enum ux_code ux_request_await(struct ux_request *req, struct ux_response *res) ux_must;
+
+/* What ux_server_upstreams_open() would refuse, before anything else is opened. */
+enum ux_code ux_server_upstreams_check(const struct ux_settings *settings, struct ux_error *err)
+	ux_must;
+
+/* Sets s->fetcher and s->wanted when there are any; the caller closes the fetcher. */
+enum ux_code ux_server_upstreams_open(struct ux_server *s, const struct ux_settings *settings,
+				      struct ux_error *err) ux_must;
+
+/* Asks those of new settings from now on, also none; what is under way ends. A server that began
+ * without any goes on so. One thread. */
+enum ux_code ux_server_upstreams_change(struct ux_server *s, const struct ux_settings *settings,
+					struct ux_error *err) ux_must;
+
+/*
+ * Appends "upstreams":[...] to an open object: each that is configured, how it stands, what it was
+ * asked about the ID (canonical) and when it will be asked again; also those that were asked and
+ * are configured no more. Reads the index.
+ */
+enum ux_code ux_upstreams_explain(struct ux_request *req, const char *id, struct ux_json *j)
+	ux_must;
+
+/* Appends words of advice, strings of an open array, about an ID of which nothing is known. */
+void ux_upstreams_advise(struct ux_request *req, const char *id, struct ux_json *j);
+
+/* Appends the metrics; labels are names of the configuration. s->fetcher may be NULL. */
+void ux_upstreams_metrics(struct ux_server *s, struct ux_out *out);
 
 #endif

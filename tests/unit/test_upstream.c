@@ -4,9 +4,8 @@
 
 #include "address.h"
 #include "breaker.h"
-#include "fetch.h"
-#include "fetch_memory.h"
-#include "hops.h"
+#include "fetcher_inside.h"
+#include "upstream_request.h"
 #include "upstream.h"
 
 #include <arpa/inet.h>
@@ -133,27 +132,30 @@ static void answers_hold_until_they_expire_and_no_clock_makes_them_eternal(void 
 	assert_int_equal(ux_fetch_expires(&times, UX_FETCH_ABSENT, 500), 600);
 	assert_int_equal(ux_fetch_expires(&times, UX_FETCH_FAILED, 500), 510);
 	assert_int_equal(ux_fetch_expires(&times, UX_FETCH_FOUND, 500), 1500);
-	assert_ptr_equal(ux_fetch_holds(&list, "gsym", "a", &times, 599), &rows[0]);
-	assert_null(ux_fetch_holds(&list, "gsym", "a", &times, 600));
-	assert_null(ux_fetch_holds(&list, "gsym", "b", &times, 599));
-	assert_null(ux_fetch_holds(&list, "executable", "a", &times, 599));
-	assert_ptr_equal(ux_fetch_holds(&list, "debuginfo", "a", &times, 509), &rows[1]);
+	assert_ptr_equal(ux_fetch_answer_valid(&list, "gsym", "a", &times, 599), &rows[0]);
+	assert_null(ux_fetch_answer_valid(&list, "gsym", "a", &times, 600));
+	assert_null(ux_fetch_answer_valid(&list, "gsym", "b", &times, 599));
+	assert_null(ux_fetch_answer_valid(&list, "executable", "a", &times, 599));
+	assert_ptr_equal(ux_fetch_answer_valid(&list, "debuginfo", "a", &times, 509), &rows[1]);
 	rows[0].expires = 1000000; /* written by a clock that was wrong */
-	assert_null(ux_fetch_holds(&list, "gsym", "a", &times, 500));
+	assert_null(ux_fetch_answer_valid(&list, "gsym", "a", &times, 500));
 	rows[1].expires = 600; /* a broken file: as long as an absence */
-	assert_ptr_equal(ux_fetch_holds(&list, "debuginfo", "a", &times, 505), &rows[1]);
+	assert_ptr_equal(ux_fetch_answer_valid(&list, "debuginfo", "a", &times, 505), &rows[1]);
 }
 
-static void quiet_questions_are_told_apart_and_expire(void **state)
+static void fetches_of_the_negative_cache_differ_and_expire(void **state)
 {
 	(void)state;
-	struct ux_quiet *q = calloc(1, sizeof(*q));
-	uint8_t key[16], other[16];
-	assert_non_null(q);
-	ux_quiet_key("ns", "gnu:ab", 1, NULL, key);
-	ux_quiet_put(q, key, 1000);
-	assert_int_equal(ux_quiet_until(q, key, 999), 1000);
-	assert_int_equal(ux_quiet_until(q, key, 1000), 0);
+	const struct ux_cache_opts opts = {.entries_most = UX_FETCH_NEGATIVE_MOST,
+					   .key_size = UX_FETCH_KEY_SIZE};
+	struct ux_cache negative;
+	uint8_t key[UX_FETCH_KEY_SIZE], other[UX_FETCH_KEY_SIZE];
+	assert_true(ux_cache_init(&negative, &opts));
+	ux_fetch_key("ns", "gnu:ab", 1, NULL, key);
+	struct ux_bytes k = ux_bytes(key, sizeof(key));
+	assert_non_null(ux_cache_insert(&negative, k, 0, 1000, NULL));
+	assert_non_null(ux_cache_find(&negative, k, 999));
+	assert_null(ux_cache_find(&negative, k, 1000));
 	static const struct {
 		const char *ns, *id, *path;
 		unsigned want;
@@ -163,27 +165,28 @@ static void quiet_questions_are_told_apart_and_expire(void **state)
 		      {"n", "sgnu:ab", NULL, 1},
 		      {"ns", "gnu:ab", "/x", 1}};
 	for (size_t i = 0; i < ux_countof(others); i++) {
-		ux_quiet_key(others[i].ns, others[i].id, others[i].want, others[i].path, other);
+		ux_fetch_key(others[i].ns, others[i].id, others[i].want, others[i].path, other);
 		assert_memory_not_equal(key, other, sizeof(key));
 	}
-	ux_quiet_key("ns", "gnu:ab", 1, "", other);
+	ux_fetch_key("ns", "gnu:ab", 1, "", other);
 	assert_memory_equal(key, other, sizeof(key));
-	ux_quiet_clear(q);
-	assert_int_equal(ux_quiet_until(q, key, 0), 0);
-	free(q);
+	assert_non_null(ux_cache_insert(&negative, k, 0, 1000, NULL));
+	ux_cache_clear(&negative);
+	assert_null(ux_cache_find(&negative, k, 0));
+	ux_cache_deinit(&negative);
 }
 
 static void namespace_chooses_by_name_and_in_its_order(void **state)
 {
 	(void)state;
 	size_t rank = 9;
-	assert_true(ux_upstream_chosen("*", "x", 2, &rank));
+	assert_true(ux_upstream_is_selected("*", "x", 2, &rank));
 	assert_int_equal(rank, 2);
-	assert_true(ux_upstream_chosen("b a", "a", 0, &rank));
+	assert_true(ux_upstream_is_selected("b a", "a", 0, &rank));
 	assert_int_equal(rank, 1);
-	assert_true(ux_upstream_chosen("  b  ab ", "ab", 5, &rank));
-	assert_false(ux_upstream_chosen("b ab", "a", 0, &rank));
-	assert_false(ux_upstream_chosen("", "a", 0, &rank));
+	assert_true(ux_upstream_is_selected("  b  ab ", "ab", 5, &rank));
+	assert_false(ux_upstream_is_selected("b ab", "a", 0, &rank));
+	assert_false(ux_upstream_is_selected("", "a", 0, &rank));
 }
 
 static enum ux_address_kind kind(const char *text)
@@ -295,12 +298,12 @@ static void upstream_is_read_from_text(void **state)
 }
 
 static size_t places(enum ux_upstream_kind of, const char *id, enum ux_artifact artifact,
-		     const char *source, struct ux_arena *arena, struct ux_places *ret)
+		     const char *source, struct ux_arena *arena, struct ux_upstream_paths *ret)
 {
 	const struct ux_upstream up = {.kind = of};
 	struct ux_id parsed;
 	assert_int_equal(ux_id_parse(STR(id), &parsed, NULL), UX_OK);
-	assert_int_equal(ux_upstream_places(&up, &parsed, artifact, source, arena, ret, NULL),
+	assert_int_equal(ux_upstream_paths_get(&up, &parsed, artifact, source, arena, ret, NULL),
 			 UX_OK);
 	return ret->n;
 }
@@ -309,7 +312,7 @@ static void each_kind_is_asked_where_it_keeps_things(void **state)
 {
 	(void)state;
 	UX_ARENA(arena, 1 << 20);
-	struct ux_places p;
+	struct ux_upstream_paths p;
 	assert_int_equal(places(UX_UPSTREAM_UNHEX, "go:a/b", UX_ARTIFACT_GSYM, NULL, &arena, &p),
 			 1);
 	assert_string_equal(p.paths[0], "/v1/gsym/go:a%2Fb");
@@ -348,7 +351,7 @@ int main(void)
 		cmocka_unit_test(question_comes_to_no_server_twice_and_not_from_far),
 		cmocka_unit_test(hops_are_written_as_they_are_read_with_one_more),
 		cmocka_unit_test(answers_hold_until_they_expire_and_no_clock_makes_them_eternal),
-		cmocka_unit_test(quiet_questions_are_told_apart_and_expire),
+		cmocka_unit_test(fetches_of_the_negative_cache_differ_and_expire),
 		cmocka_unit_test(namespace_chooses_by_name_and_in_its_order),
 		cmocka_unit_test(addresses_that_are_not_everybodys_are_known_in_every_disguise),
 		cmocka_unit_test(upstream_is_read_from_text),

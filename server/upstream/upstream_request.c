@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Asking over HTTP, or looking into a folder. */
-#include "upstream_ask.h"
+#include "upstream_request.h"
+
+#include "text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -9,7 +11,7 @@
 
 /* Bytes on their way. */
 struct flow {
-	const struct ux_upstream_ask *ask;
+	const struct ux_upstream_request *ask;
 	bool begun;
 	bool beaten; /* another upstream was first */
 };
@@ -27,7 +29,7 @@ enum ux_code ux_upstream_client(const struct ux_upstream *up, const char *agent,
 	return ux_http_client_create(ret, &options, err);
 }
 
-static enum ux_code take(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+static enum ux_code request_on_bytes(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct flow *f = ctx;
 	if (!f->begun) {
@@ -39,15 +41,15 @@ static enum ux_code take(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 	return f->ask->sink(f->ask->ctx, bytes, err);
 }
 
-static void fail(struct ux_upstream_answer *ret, const struct ux_error *why)
+static void request_fail(struct ux_upstream_answer *ret, const struct ux_error *why)
 {
 	ret->outcome = UX_FETCH_FAILED;
 	snprintf(ret->reason, sizeof(ret->reason), "%s", why->text);
 }
 
 /* What a status other than 200 means. */
-static void judge(const struct ux_upstream *up, const struct ux_http_answer *answer,
-		  struct ux_upstream_answer *ret)
+static void request_judge_status(const struct ux_upstream *up, const struct ux_http_answer *answer,
+				 struct ux_upstream_answer *ret)
 {
 	unsigned status = answer->status;
 	ret->status = status;
@@ -67,8 +69,8 @@ static void judge(const struct ux_upstream *up, const struct ux_http_answer *ans
 		snprintf(ret->reason, sizeof(ret->reason), "it answers with status %u", status);
 }
 
-static void ask_http(const struct ux_upstream_ask *ask, const char *path,
-		     struct ux_upstream_answer *ret)
+static void request_http(const struct ux_upstream_request *ask, const char *path,
+			 struct ux_upstream_answer *ret)
 {
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 	/* Only who counts hops gets that line: to others it says that a proxy is in between. */
@@ -87,16 +89,16 @@ static void ask_http(const struct ux_upstream_ask *ask, const char *path,
 		.cancelled_ctx = ask->ctx,
 		.answer_most = (size_t)ux_min(ask->limits->bytes, (uint64_t)SIZE_MAX),
 		.redirects = UX_UPSTREAM_REDIRECTS,
-		.sink = take,
+		.sink = request_on_bytes,
 		.sink_ctx = &flow,
 	};
 	enum ux_code code = ux_http_client_call(ask->client, &call, &answer, &why);
 	ret->taken_back = flow.beaten || (code != UX_OK && ask->cancelled(ask->ctx));
 	if (code != UX_OK) {
-		fail(ret, &why);
+		request_fail(ret, &why);
 		return;
 	}
-	judge(ask->up, &answer, ret);
+	request_judge_status(ask->up, &answer, ret);
 	if (answer.status != 200)
 		return;
 	ret->outcome = flow.begun ? UX_FETCH_FOUND : UX_FETCH_FAILED;
@@ -105,7 +107,8 @@ static void ask_http(const struct ux_upstream_ask *ask, const char *path,
 		 flow.begun ? "it has it" : "it answers with nothing");
 }
 
-static enum ux_code copy(const struct ux_upstream_ask *ask, int fd, struct ux_error *err)
+static enum ux_code request_copy_file(const struct ux_upstream_request *ask, int fd,
+				      struct ux_error *err)
 {
 	uint8_t buffer[64 << 10];
 	struct flow flow = {.ask = ask};
@@ -117,15 +120,15 @@ static enum ux_code copy(const struct ux_upstream_ask *ask, int fd, struct ux_er
 			return ux_error_set(err, UX_ELIMIT, "the file is over %" PRIu64 " bytes",
 					    ask->limits->bytes);
 		if (n > 0)
-			UX_TRY(take(&flow, ux_bytes(buffer, (size_t)n), err));
+			UX_TRY(request_on_bytes(&flow, ux_bytes(buffer, (size_t)n), err));
 	}
 	if (n < 0)
 		return ux_error_os(err, errno, "the file cannot be read");
 	return size > 0 ? UX_OK : ux_error_set(err, UX_ECORRUPT, "the file is empty");
 }
 
-static void ask_folder(const struct ux_upstream_ask *ask, const char *path,
-		       struct ux_upstream_answer *ret)
+static void request_folder(const struct ux_upstream_request *ask, const char *path,
+			   struct ux_upstream_answer *ret)
 {
 	char full[PATH_MAX];
 	struct stat st;
@@ -142,25 +145,95 @@ static void ask_folder(const struct ux_upstream_ask *ask, const char *path,
 	if (code == UX_OK && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)))
 		code = ux_error_set(&why, UX_EINVAL, "it is no regular file");
 	if (code == UX_OK)
-		code = copy(ask, fd, &why);
+		code = request_copy_file(ask, fd, &why);
 	if (fd >= 0)
 		close(fd);
 	ret->outcome = UX_FETCH_FOUND;
 	snprintf(ret->reason, sizeof(ret->reason), "it has it");
 	if (code != UX_OK)
-		fail(ret, &why);
+		request_fail(ret, &why);
 	ret->taken_back = code == UX_EUNAVAILABLE;
 }
 
 /* Until one place has it, or one does not answer. */
-void ux_upstream_ask(const struct ux_upstream_ask *ask, struct ux_upstream_answer *ret)
+void ux_upstream_request(const struct ux_upstream_request *ask, struct ux_upstream_answer *ret)
 {
 	*ret = (struct ux_upstream_answer){.outcome = UX_FETCH_ABSENT, .reachable = true};
 	for (size_t i = 0; i < ask->places->n && ret->outcome == UX_FETCH_ABSENT; i++) {
 		*ret = (struct ux_upstream_answer){.outcome = UX_FETCH_FAILED};
 		if (ask->up->kind == UX_UPSTREAM_FOLDER)
-			ask_folder(ask, ask->places->paths[i], ret);
+			request_folder(ask, ask->places->paths[i], ret);
 		else
-			ask_http(ask, ask->places->paths[i], ret);
+			request_http(ask, ask->places->paths[i], ret);
 	}
+}
+
+/* --- servers that a request has passed ----------------------------------------------------------
+ */
+
+/* The next of a list with commas; false at its end. */
+static bool hops_next(struct ux_bytes *list, struct ux_bytes *ret)
+{
+	if (list->size == 0)
+		return false;
+	const uint8_t *comma = memchr(list->data, ',', list->size);
+	size_t n = comma ? (size_t)(comma - list->data) : list->size;
+	*ret = ux_trim(ux_bytes(list->data, n));
+	*list = comma ? ux_bytes(comma + 1, list->size - n - 1) : UX_BYTES_NONE;
+	return true;
+}
+
+static bool hops_is_server_id(struct ux_bytes s)
+{
+	for (size_t i = 0; i < s.size; i++)
+		if (ux_hex_digit((char)s.data[i]) < 0)
+			return false;
+	return s.size == UX_SERVER_ID - 1;
+}
+
+static bool hops_read_via(struct ux_bytes list, const char *own, struct ux_hops *ret)
+{
+	struct ux_bytes one;
+	while (hops_next(&list, &one)) {
+		if (!hops_is_server_id(one) || ret->n == UX_HOPS_MOST - 1 ||
+		    ux_bytes_eq(one, ux_bytes_cstr(own)))
+			return false;
+		memcpy(ret->via[ret->n++], one.data, one.size);
+	}
+	return true;
+}
+
+static bool hops_contain(struct ux_bytes s, const char *word)
+{
+	return s.size > 0 && memmem(s.data, s.size, word, strlen(word)) != NULL;
+}
+
+bool ux_hops_read(const struct ux_hops_lines *lines, const char *own, struct ux_hops *ret)
+{
+	struct ux_bytes list = lines->forwarded, one;
+	*ret = (struct ux_hops){0};
+	while (ret->forwarded < UX_HOPS_MOST && hops_next(&list, &one))
+		ret->forwarded++;
+	return ret->forwarded < UX_HOPS_MOST && hops_read_via(lines->via, own, ret) &&
+	       !hops_contain(lines->agent, own);
+}
+
+static void hops_append(char *text, const char *word)
+{
+	size_t n = strlen(text);
+	snprintf(text + n, UX_HOPS_TEXT - n, "%s", word);
+}
+
+void ux_hops_write(const struct ux_hops *hops, const char *own, struct ux_hops_sent *ret)
+{
+	*ret = (struct ux_hops_sent){.via = UX_HOPS_HEADER ": ", .forwarded = "X-Forwarded-For: "};
+	for (unsigned i = 0; i < hops->n; i++) {
+		hops_append(ret->via, hops->via[i]);
+		hops_append(ret->via, ", ");
+	}
+	hops_append(ret->via, own);
+	for (unsigned i = 0; i < hops->forwarded; i++)
+		hops_append(ret->forwarded, "unknown, ");
+	hops_append(ret->forwarded, "unknown");
+	snprintf(ret->agent, sizeof(ret->agent), "unhex/" UX_VERSION " (via %s)", own);
 }

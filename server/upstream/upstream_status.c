@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Telling of upstreams. */
-#include "upstream_tell.h"
+/* How upstreams stand: explanations, advice and metrics. */
+#include "upstreams.h"
 
 #include "index.h"
 #include "fetcher.h"
@@ -13,19 +13,19 @@ struct telling {
 	ux_time now;
 };
 
-static const char *outcome_name(enum ux_fetch_outcome outcome)
+static const char *upstream_outcome_name(enum ux_fetch_outcome outcome)
 {
 	static const char *const names[] = {"found", "absent", "failed"};
 	return names[outcome];
 }
 
-static void put_answer(struct telling *t, const struct ux_fetched *a)
+static void explain_answer(struct telling *t, const struct ux_fetched *a)
 {
 	char text[UX_TIME_TEXT];
 	struct ux_json *j = t->j;
 	ux_json_object_begin(j);
 	ux_json_key_cstr(j, "artifact", a->artifact);
-	ux_json_key_cstr(j, "outcome", outcome_name(a->outcome));
+	ux_json_key_cstr(j, "outcome", upstream_outcome_name(a->outcome));
 	if (a->status > 0)
 		ux_json_key_u64(j, "status", a->status);
 	ux_json_key_cstr(j, "says", a->reason);
@@ -36,18 +36,18 @@ static void put_answer(struct telling *t, const struct ux_fetched *a)
 	ux_json_object_end(j);
 }
 
-static void put_answers(struct telling *t, const char *name)
+static void explain_answers(struct telling *t, const char *name)
 {
 	ux_json_key(t->j, "answers");
 	ux_json_array_begin(t->j);
 	for (size_t i = 0; i < t->answers->n; i++)
 		if (strcmp(t->answers->answers[i].upstream, name) == 0)
-			put_answer(t, &t->answers->answers[i]);
+			explain_answer(t, &t->answers->answers[i]);
 	ux_json_array_end(t->j);
 }
 
 /* Why it is not asked now, or that it is. */
-static const char *standing(const struct ux_upstream_status *s, bool chosen)
+static const char *upstream_standing(const struct ux_upstream_status *s, bool chosen)
 {
 	if (!chosen)
 		return "the namespace does not ask it";
@@ -62,22 +62,22 @@ static const char *standing(const struct ux_upstream_status *s, bool chosen)
 	return "did not answer lately; it is being tried again";
 }
 
-static void put_upstream(struct telling *t, const struct ux_upstream_status *s, size_t i)
+static void explain_upstream(struct telling *t, const struct ux_upstream_status *s, size_t i)
 {
 	struct ux_json *j = t->j;
 	size_t rank = 0;
-	bool chosen = ux_upstream_chosen(t->chosen, s->upstream->name, i, &rank);
+	bool chosen = ux_upstream_is_selected(t->chosen, s->upstream->name, i, &rank);
 	ux_json_object_begin(j);
 	ux_json_key_cstr(j, "name", s->upstream->name);
 	ux_json_key_cstr(j, "kind", ux_upstream_kind_name(s->upstream->kind));
-	ux_json_key_cstr(j, "state", standing(s, chosen));
+	ux_json_key_cstr(j, "state", upstream_standing(s, chosen));
 	if (s->breaker == UX_BREAKER_OPEN)
 		ux_json_key_u64(j, "left_alone_for_s", (uint64_t)(s->open_ms + 999) / 1000);
-	put_answers(t, s->upstream->name);
+	explain_answers(t, s->upstream->name);
 	ux_json_object_end(j);
 }
 
-static bool is_configured(struct ux_fetcher *f, const char *name)
+static bool upstream_is_configured(struct ux_fetcher *f, const char *name)
 {
 	for (size_t i = 0; f && i < ux_fetcher_count(f); i++)
 		if (strcmp(ux_fetcher_status(f, i).upstream->name, name) == 0)
@@ -86,10 +86,10 @@ static bool is_configured(struct ux_fetcher *f, const char *name)
 }
 
 /* Of one that is gone, once. */
-static void put_former(struct telling *t, struct ux_fetcher *f, size_t i)
+static void explain_former(struct telling *t, struct ux_fetcher *f, size_t i)
 {
 	const char *name = t->answers->answers[i].upstream;
-	bool told = is_configured(f, name);
+	bool told = upstream_is_configured(f, name);
 	for (size_t k = 0; k < i && !told; k++)
 		told = strcmp(t->answers->answers[k].upstream, name) == 0;
 	if (told)
@@ -97,11 +97,11 @@ static void put_former(struct telling *t, struct ux_fetcher *f, size_t i)
 	ux_json_object_begin(t->j);
 	ux_json_key_cstr(t->j, "name", name);
 	ux_json_key_cstr(t->j, "state", "is configured no more");
-	put_answers(t, name);
+	explain_answers(t, name);
 	ux_json_object_end(t->j);
 }
 
-static enum ux_code read_chosen(struct ux_request *req, const char **ret)
+static enum ux_code explain_read_selected(struct ux_request *req, const char **ret)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	struct ux_namespace ns = {.upstreams = "*"};
@@ -120,22 +120,22 @@ enum ux_code ux_upstreams_explain(struct ux_request *req, const char *id, struct
 	struct ux_index *ix = s->store->index;
 	struct ux_fetched_list answers = {0};
 	struct telling t = {.j = j, .answers = &answers, .now = ux_store_now(s->store)};
-	UX_TRY(read_chosen(req, &t.chosen));
+	UX_TRY(explain_read_selected(req, &t.chosen));
 	UX_TRY(ix->fetched.list(ix, ux_caller_of(req)->ns, id, NULL, &req->arena, &answers,
 				&req->err));
 	ux_json_key(j, "upstreams");
 	ux_json_array_begin(j);
 	for (size_t i = 0; f && i < ux_fetcher_count(f); i++) {
 		const struct ux_upstream_status status = ux_fetcher_status(f, i);
-		put_upstream(&t, &status, i);
+		explain_upstream(&t, &status, i);
 	}
 	for (size_t i = 0; i < answers.n; i++)
-		put_former(&t, f, i);
+		explain_former(&t, f, i);
 	ux_json_array_end(j);
 	return UX_OK;
 }
 
-static void put_words(struct ux_json *j, const char *name, const char *words)
+static void advise_about(struct ux_json *j, const char *name, const char *words)
 {
 	char text[UX_UPSTREAM_NAME + 160];
 	snprintf(text, sizeof(text), "upstream %s %s", name, words);
@@ -154,8 +154,8 @@ void ux_upstreams_advise(struct ux_request *req, const char *id, struct ux_json 
 		const struct ux_upstream_status s = ux_fetcher_status(f, i);
 		asks_debuginfod |= s.upstream->kind == UX_UPSTREAM_DEBUGINFOD;
 		if (s.breaker != UX_BREAKER_CLOSED)
-			put_words(j, s.upstream->name,
-				  "does not answer: is it up, and is its address allowed?");
+			advise_about(j, s.upstream->name,
+				     "does not answer: is it up, and is its address allowed?");
 	}
 	if (asks_debuginfod && strncmp(id, "gnu:", 4) != 0)
 		ux_json_cstr(j, "debuginfod servers are asked for GNU build IDs alone");
@@ -163,37 +163,41 @@ void ux_upstreams_advise(struct ux_request *req, const char *id, struct ux_json 
 
 /* --- metrics ---------------------------------------------------------------------------------- */
 
-static void put_head(struct ux_out *out, const char *name, const char *type, const char *help)
+static void upstream_metric_head(struct ux_out *out, const char *name, const char *type,
+				 const char *help)
 {
 	ux_out_fmt(out, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, type);
 }
 
-static uint64_t number(const struct ux_upstream_status *s, size_t offset)
+static uint64_t upstream_status_number(const struct ux_upstream_status *s, size_t offset)
 {
 	return *(const uint64_t *)(const void *)((const char *)s + offset);
 }
 
-static void put_each(struct ux_out *out, const struct ux_upstream_status *all, size_t n,
-		     const char *name, const char *type, const char *help, size_t offset)
+static void upstream_metric_each(struct ux_out *out, const struct ux_upstream_status *all, size_t n,
+				 const char *name, const char *type, const char *help,
+				 size_t offset)
 {
-	put_head(out, name, type, help);
+	upstream_metric_head(out, name, type, help);
 	for (size_t i = 0; i < n; i++)
 		ux_out_fmt(out, "%s{upstream=\"%s\"} %" PRIu64 "\n", name, all[i].upstream->name,
-			   number(&all[i], offset));
+			   upstream_status_number(&all[i], offset));
 }
 
-static void put_outcomes(struct ux_out *out, const struct ux_upstream_status *all, size_t n)
+static void upstream_metric_outcomes(struct ux_out *out, const struct ux_upstream_status *all,
+				     size_t n)
 {
 	static const char name[] = "unhex_upstream_answers_total";
 	static const size_t at[] = {offsetof(struct ux_upstream_status, found),
 				    offsetof(struct ux_upstream_status, absent),
 				    offsetof(struct ux_upstream_status, failed)};
-	put_head(out, name, "counter", "Questions to upstreams, by what came of them.");
+	upstream_metric_head(out, name, "counter", "Questions to upstreams, by what came of them.");
 	for (size_t i = 0; i < n; i++)
 		for (size_t k = 0; k < ux_countof(at); k++)
 			ux_out_fmt(out, "%s{upstream=\"%s\",outcome=\"%s\"} %" PRIu64 "\n", name,
-				   all[i].upstream->name, outcome_name((enum ux_fetch_outcome)k),
-				   number(&all[i], at[k]));
+				   all[i].upstream->name,
+				   upstream_outcome_name((enum ux_fetch_outcome)k),
+				   upstream_status_number(&all[i], at[k]));
 }
 
 void ux_upstreams_metrics(struct ux_server *s, struct ux_out *out)
@@ -207,17 +211,17 @@ void ux_upstreams_metrics(struct ux_server *s, struct ux_out *out)
 	for (size_t i = 0; i < n; i++)
 		all[i] = ux_fetcher_status(f, i);
 	ux_fetcher_load(f, &load, &refused);
-	put_outcomes(out, all, n);
-	put_each(out, all, n, "unhex_upstream_skipped_total", "counter",
-		 "Questions that were not asked since the upstream is left alone.",
-		 offsetof(struct ux_upstream_status, refused));
-	put_each(out, all, n, "unhex_upstream_bytes_total", "counter", "Bytes that came.",
-		 offsetof(struct ux_upstream_status, bytes));
-	put_each(out, all, n, "unhex_upstream_milliseconds_total", "counter",
-		 "How long all questions took together.",
-		 offsetof(struct ux_upstream_status, took_ms));
-	put_head(out, "unhex_upstream_left_alone", "gauge",
-		 "1 while it is not asked since it did not answer.");
+	upstream_metric_outcomes(out, all, n);
+	upstream_metric_each(out, all, n, "unhex_upstream_skipped_total", "counter",
+			     "Questions that were not asked since the upstream is left alone.",
+			     offsetof(struct ux_upstream_status, refused));
+	upstream_metric_each(out, all, n, "unhex_upstream_bytes_total", "counter",
+			     "Bytes that came.", offsetof(struct ux_upstream_status, bytes));
+	upstream_metric_each(out, all, n, "unhex_upstream_milliseconds_total", "counter",
+			     "How long all questions took together.",
+			     offsetof(struct ux_upstream_status, took_ms));
+	upstream_metric_head(out, "unhex_upstream_left_alone", "gauge",
+			     "1 while it is not asked since it did not answer.");
 	for (size_t i = 0; i < n; i++)
 		ux_out_fmt(out, "unhex_upstream_left_alone{upstream=\"%s\"} %d\n",
 			   all[i].upstream->name, all[i].breaker != UX_BREAKER_CLOSED);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Whom to ask. */
-#include "fetch.h"
+#include "fetcher_inside.h"
+
+#include "path_canonical.h"
 
 enum {
 	ARENA = 4 << 20,
@@ -10,16 +12,16 @@ enum {
 /* In which round what is asked for: symbols are best in a GSYM or beside debug information; an
  * executable may have names at least. */
 static const struct plan {
-	enum ux_want want;
+	enum ux_fetch_kind want;
 	enum ux_artifact artifact;
 	unsigned round;
 } plans[] = {
-	{UX_WANT_SYMBOLS, UX_ARTIFACT_GSYM, 0},
-	{UX_WANT_SYMBOLS, UX_ARTIFACT_DEBUGINFO, 0},
-	{UX_WANT_SYMBOLS, UX_ARTIFACT_EXECUTABLE, 1},
-	{UX_WANT_DEBUGINFO, UX_ARTIFACT_DEBUGINFO, 0},
-	{UX_WANT_EXECUTABLE, UX_ARTIFACT_EXECUTABLE, 0},
-	{UX_WANT_SOURCE, UX_ARTIFACT_SOURCE, 0},
+	{UX_FETCH_SYMBOLS, UX_ARTIFACT_GSYM, 0},
+	{UX_FETCH_SYMBOLS, UX_ARTIFACT_DEBUGINFO, 0},
+	{UX_FETCH_SYMBOLS, UX_ARTIFACT_EXECUTABLE, 1},
+	{UX_FETCH_DEBUGINFO, UX_ARTIFACT_DEBUGINFO, 0},
+	{UX_FETCH_EXECUTABLE, UX_ARTIFACT_EXECUTABLE, 0},
+	{UX_FETCH_SOURCE, UX_ARTIFACT_SOURCE, 0},
 };
 
 void ux_fetch_destroy(struct ux_fetch *fetch)
@@ -32,15 +34,15 @@ void ux_fetch_destroy(struct ux_fetch *fetch)
 	free(fetch);
 }
 
-static void guard(struct ux_fetch **fetch)
+static void fetch_guard(struct ux_fetch **fetch)
 {
 	ux_fetch_destroy(*fetch);
 }
 
-enum ux_code ux_fetch_create(struct ux_fetch **ret, const struct ux_wish *wish, const char *own,
-			     struct ux_error *err)
+enum ux_code ux_fetch_create(struct ux_fetch **ret, const struct ux_fetch_request *wish,
+			     const char *own, struct ux_error *err)
 {
-	ux_cleanup(guard) struct ux_fetch *fetch = calloc(1, sizeof(*fetch));
+	ux_cleanup(fetch_guard) struct ux_fetch *fetch = calloc(1, sizeof(*fetch));
 	if (!fetch)
 		return ux_error_nomem(err);
 	UX_TRY(ux_id_parse(ux_bytes_cstr(wish->id), &fetch->parsed, err));
@@ -51,7 +53,7 @@ enum ux_code ux_fetch_create(struct ux_fetch **ret, const struct ux_wish *wish, 
 		return ux_error_nomem(err);
 	fetch->want = wish->want;
 	atomic_init(&fetch->winner, -1);
-	ux_quiet_key(wish->ns, wish->id, wish->want, wish->source, fetch->key);
+	ux_fetch_key(wish->ns, wish->id, wish->want, wish->source, fetch->key);
 	ux_hops_write(&wish->hops, own, &fetch->hops);
 	*ret = ux_take(&fetch);
 	return UX_OK;
@@ -70,7 +72,7 @@ const char *ux_fetch_artifact(const struct ux_fetch *fetch, enum ux_artifact art
 	return text;
 }
 
-bool ux_upstream_chosen(const char *list, const char *name, size_t i, size_t *ret_rank)
+bool ux_upstream_is_selected(const char *list, const char *name, size_t i, size_t *ret_rank)
 {
 	size_t rank = 0, size = strlen(name);
 	for (const char *word = list + strspn(list, " "); *word; rank++) {
@@ -83,10 +85,68 @@ bool ux_upstream_chosen(const char *list, const char *name, size_t i, size_t *re
 	return false;
 }
 
+static int64_t fetch_answer_lifetime(const struct ux_fetch_times *times,
+				     enum ux_fetch_outcome outcome)
+{
+	switch (outcome) {
+	case UX_FETCH_FOUND:
+		return times->found;
+	case UX_FETCH_ABSENT:
+		return times->absent;
+	case UX_FETCH_FAILED:
+		break;
+	}
+	return times->failed;
+}
+
+ux_time ux_fetch_expires(const struct ux_fetch_times *times, enum ux_fetch_outcome outcome,
+			 ux_time now)
+{
+	return now + fetch_answer_lifetime(times, outcome);
+}
+
+const struct ux_fetched *ux_fetch_answer_valid(const struct ux_fetched_list *answers,
+					       const char *artifact, const char *upstream,
+					       const struct ux_fetch_times *times, ux_time now)
+{
+	for (size_t i = 0; i < answers->n; i++) {
+		const struct ux_fetched *a = &answers->answers[i];
+		if (strcmp(a->artifact, artifact) != 0 || strcmp(a->upstream, upstream) != 0)
+			continue;
+		ux_time most =
+			ux_max(ux_fetch_expires(times, a->outcome, now), now + times->absent);
+		return a->expires > now && a->expires <= most ? a : NULL;
+	}
+	return NULL;
+}
+
+static void key_append(uint8_t *text, size_t size, size_t *n, const char *s)
+{
+	size_t more = s ? strlen(s) : 0;
+	more = ux_min(more, size - *n - 1);
+	if (more > 0)
+		memcpy(text + *n, s, more);
+	text[*n + more] = 0;
+	*n += more + 1;
+}
+
+void ux_fetch_key(const char *ns, const char *id, unsigned want, const char *path, uint8_t ret[16])
+{
+	uint8_t text[UX_INDEX_NS_BYTES + UX_INDEX_ID_BYTES + UX_PATH_BYTES + 16];
+	size_t n = 0;
+	text[n++] = (uint8_t)want;
+	key_append(text, sizeof(text) - 8, &n, ns);
+	key_append(text, sizeof(text) - 4, &n, id);
+	key_append(text, sizeof(text), &n, path);
+	struct ux_blob_hash hash = ux_blob_hash_of(ux_bytes(text, n));
+	memcpy(ret, hash.bytes, 16);
+}
+
 /* Indexes of the upstreams that may be asked, in order. */
-static enum ux_code choose(const struct ux_fetch *fetch, struct ux_store *store,
-			   const struct ux_upstream *upstreams, size_t n, struct ux_arena *arena,
-			   size_t order[UX_UPSTREAMS_MOST], size_t *ret, struct ux_error *err)
+static enum ux_code plan_order(const struct ux_fetch *fetch, struct ux_store *store,
+			       const struct ux_upstream *upstreams, size_t n,
+			       struct ux_arena *arena, size_t order[UX_UPSTREAMS_MOST], size_t *ret,
+			       struct ux_error *err)
 {
 	struct ux_index *ix = store->index;
 	struct ux_namespace ns = {.upstreams = "*"};
@@ -96,7 +156,7 @@ static enum ux_code choose(const struct ux_fetch *fetch, struct ux_store *store,
 		return code;
 	for (size_t i = 0; i < n; i++) {
 		size_t at = count, rank = 0;
-		if (!ux_upstream_chosen(ns.upstreams, upstreams[i].name, i, &rank))
+		if (!ux_upstream_is_selected(ns.upstreams, upstreams[i].name, i, &rank))
 			continue;
 		for (; at > 0 && ranks[at - 1] > rank; at--) {
 			ranks[at] = ranks[at - 1];
@@ -112,7 +172,7 @@ static enum ux_code choose(const struct ux_fetch *fetch, struct ux_store *store,
 
 /* It gave something that is still here: it would give the same again. Without that, what it gave
  * was let go of, and is had again. */
-static bool is_still_here(const struct ux_module *m, const struct ux_fetched *a)
+static bool plan_still_stored(const struct ux_module *m, const struct ux_fetched *a)
 {
 	for (size_t i = 0; i < m->n_candidates; i++)
 		if (m->candidates[i].origin == UX_ORIGIN_UPSTREAM &&
@@ -122,9 +182,9 @@ static bool is_still_here(const struct ux_module *m, const struct ux_fetched *a)
 }
 
 /* What an earlier answer says about asking again. */
-static bool is_answered(const struct ux_fetched *a, const struct ux_module *m)
+static bool plan_is_answered(const struct ux_fetched *a, const struct ux_module *m)
 {
-	return a && (a->outcome != UX_FETCH_FOUND || a->has_blob || is_still_here(m, a));
+	return a && (a->outcome != UX_FETCH_FOUND || a->has_blob || plan_still_stored(m, a));
 }
 
 struct preparing {
@@ -136,21 +196,21 @@ struct preparing {
 	ux_time now;
 };
 
-static enum ux_code add(struct preparing *p, const struct ux_upstream *up, size_t index,
-			const struct plan *plan, struct ux_error *err)
+static enum ux_code plan_add(struct preparing *p, const struct ux_upstream *up, size_t index,
+			     const struct plan *plan, struct ux_error *err)
 {
 	struct ux_fetch *fetch = p->fetch;
-	struct ux_places places;
-	UX_TRY(ux_upstream_places(up, &fetch->parsed, plan->artifact, fetch->source, &p->arena,
-				  &places, err));
+	struct ux_upstream_paths places;
+	UX_TRY(ux_upstream_paths_get(up, &fetch->parsed, plan->artifact, fetch->source, &p->arena,
+				     &places, err));
 	if (places.n == 0)
 		return UX_OK;
 	const char *artifact = ux_fetch_artifact(fetch, plan->artifact, &p->arena);
 	if (!artifact)
 		return ux_arena_fail(&p->arena, err);
 	const struct ux_fetched *a =
-		ux_fetch_holds(&p->answers, artifact, up->name, p->times, p->now);
-	if (is_answered(a, &p->module)) {
+		ux_fetch_answer_valid(&p->answers, artifact, up->name, p->times, p->now);
+	if (plan_is_answered(a, &p->module)) {
 		fetch->quiet_s = ux_min(fetch->quiet_s, a->expires - p->now);
 		return UX_OK;
 	}
@@ -159,42 +219,42 @@ static enum ux_code add(struct preparing *p, const struct ux_upstream *up, size_
 	return UX_OK;
 }
 
-static enum ux_code add_round(struct preparing *p, const struct ux_upstream *up, size_t index,
-			      unsigned round, struct ux_error *err)
+static enum ux_code plan_add_round(struct preparing *p, const struct ux_upstream *up, size_t index,
+				   unsigned round, struct ux_error *err)
 {
 	for (size_t i = 0; i < ux_countof(plans); i++) {
 		const struct plan *plan = &plans[i];
 		/* One of ours that has debug information has made a GSYM of it. */
-		bool twice = up->kind == UX_UPSTREAM_UNHEX && plan->want == UX_WANT_SYMBOLS &&
+		bool twice = up->kind == UX_UPSTREAM_UNHEX && plan->want == UX_FETCH_SYMBOLS &&
 			     plan->artifact != UX_ARTIFACT_GSYM;
 		if (plan->want == p->fetch->want && plan->round == round && !twice)
-			UX_TRY(add(p, up, index, plan, err));
+			UX_TRY(plan_add(p, up, index, plan, err));
 	}
 	return UX_OK;
 }
 
-static void preparing_deinit(struct preparing *p)
+static void planning_deinit(struct preparing *p)
 {
 	ux_arena_deinit(&p->arena);
 }
 
-enum ux_code ux_fetch_prepare(struct ux_fetch *fetch, struct ux_store *store,
-			      const struct ux_upstream *upstreams, size_t n,
-			      const struct ux_fetch_times *times, struct ux_error *err)
+enum ux_code ux_fetch_plan(struct ux_fetch *fetch, struct ux_store *store,
+			   const struct ux_upstream *upstreams, size_t n,
+			   const struct ux_fetch_times *times, struct ux_error *err)
 {
 	struct ux_index *ix = store->index;
-	ux_cleanup(preparing_deinit) struct preparing p = {
+	ux_cleanup(planning_deinit) struct preparing p = {
 		.fetch = fetch, .times = times, .now = ux_store_now(store)};
 	size_t order[UX_UPSTREAMS_MOST], count = 0;
 	ux_arena_init(&p.arena, ARENA);
-	UX_TRY(choose(fetch, store, upstreams, n, &p.arena, order, &count, err));
+	UX_TRY(plan_order(fetch, store, upstreams, n, &p.arena, order, &count, err));
 	UX_TRY(ix->fetched.list(ix, fetch->ns, fetch->id, NULL, &p.arena, &p.answers, err));
 	enum ux_code code = ix->modules.find(ix, fetch->ns, fetch->id, &p.arena, &p.module, NULL);
 	if (code != UX_OK && code != UX_ENOTFOUND)
 		return ux_error_set(err, code, "the index cannot be read");
-	fetch->quiet_s = UX_QUIET_MOST_MS / 1000;
+	fetch->quiet_s = UX_FETCH_NEGATIVE_MOST_MS / 1000;
 	for (unsigned round = 0; round < ROUNDS; round++)
 		for (size_t k = 0; k < count; k++)
-			UX_TRY(add_round(&p, &upstreams[order[k]], order[k], round, err));
+			UX_TRY(plan_add_round(&p, &upstreams[order[k]], order[k], round, err));
 	return UX_OK;
 }

@@ -30,13 +30,13 @@ struct question {
 	bool ours; /* it went wrong on this machine */
 };
 
-static bool is_beaten(const struct question *q)
+static bool attempt_is_beaten(const struct question *q)
 {
 	int winner = atomic_load_explicit(&q->fetch->winner, memory_order_relaxed);
 	return winner >= 0 && winner != q->index;
 }
 
-static bool first(void *ctx)
+static bool attempt_claim(void *ctx)
 {
 	struct question *q = ctx;
 	int nobody = -1;
@@ -45,13 +45,13 @@ static bool first(void *ctx)
 	return nobody != q->index;
 }
 
-static bool cancelled(void *ctx)
+static bool attempt_is_cancelled(void *ctx)
 {
 	const struct question *q = ctx;
-	return is_beaten(q) || atomic_load_explicit(&q->f->stopping, memory_order_relaxed);
+	return attempt_is_beaten(q) || atomic_load_explicit(&q->f->stopping, memory_order_relaxed);
 }
 
-static enum ux_code sink(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+static enum ux_code attempt_write(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct question *q = ctx;
 	q->size += bytes.size;
@@ -59,7 +59,7 @@ static enum ux_code sink(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 }
 
 /* Under a name that no upload has. */
-static enum ux_code open_part(struct question *q, struct ux_error *err)
+static enum ux_code attempt_open_part(struct question *q, struct ux_error *err)
 {
 	struct ux_blobs *b = q->f->store->blobs;
 	uint64_t size = 0;
@@ -67,35 +67,35 @@ static enum ux_code open_part(struct question *q, struct ux_error *err)
 	return b->part_open(b, q->uid, &q->part, &size, err);
 }
 
-static enum ux_code ask(struct question *q, struct ux_error *err)
+static enum ux_code attempt_request(struct question *q, struct ux_error *err)
 {
-	struct ux_places places;
-	const struct ux_upstream_ask ask = {
+	struct ux_upstream_paths places;
+	const struct ux_upstream_request ask = {
 		.up = q->up,
 		.places = &places,
 		.hops = &q->fetch->hops,
 		.limits = &q->f->options.limits,
-		.sink = sink,
-		.first = first,
-		.cancelled = cancelled,
+		.sink = attempt_write,
+		.first = attempt_claim,
+		.cancelled = attempt_is_cancelled,
 		.ctx = q,
 	};
-	struct ux_upstream_ask with = ask;
+	struct ux_upstream_request with = ask;
 	q->artifact = ux_fetch_artifact(q->fetch, q->item.artifact, &q->arena);
 	if (!q->artifact)
 		return ux_arena_fail(&q->arena, err);
-	UX_TRY(ux_upstream_places(q->up, &q->fetch->parsed, q->item.artifact, q->fetch->source,
-				  &q->arena, &places, err));
+	UX_TRY(ux_upstream_paths_get(q->up, &q->fetch->parsed, q->item.artifact, q->fetch->source,
+				     &q->arena, &places, err));
 	if (!q->client && q->up->kind != UX_UPSTREAM_FOLDER)
 		UX_TRY(ux_upstream_client(q->up, q->fetch->hops.agent, &q->client, err));
-	UX_TRY(open_part(q, err));
+	UX_TRY(attempt_open_part(q, err));
 	with.client = q->client;
-	ux_upstream_ask(&with, &q->answer);
+	ux_upstream_request(&with, &q->answer);
 	return UX_OK;
 }
 
 /* A source is kept beside what was said; anything else becomes a candidate above. */
-static enum ux_code keep(struct question *q, struct ux_error *err)
+static enum ux_code attempt_store(struct question *q, struct ux_error *err)
 {
 	struct ux_store *s = q->f->store;
 	struct ux_blobs *b = s->blobs;
@@ -118,7 +118,7 @@ static enum ux_code keep(struct question *q, struct ux_error *err)
 }
 
 /* Passing failures of this machine are not remembered: another time it may work. */
-static enum ux_code put_row(struct question *q, struct ux_error *err)
+static enum ux_code attempt_record(struct question *q, struct ux_error *err)
 {
 	struct ux_store *s = q->f->store;
 	ux_time now = ux_store_now(s);
@@ -139,14 +139,14 @@ static enum ux_code put_row(struct question *q, struct ux_error *err)
 	return ux_store_commit_answer(s, q->part, row, err);
 }
 
-static void fail(struct question *q, const struct ux_error *why)
+static void attempt_fail(struct question *q, const struct ux_error *why)
 {
 	q->answer.outcome = UX_FETCH_FAILED;
 	snprintf(q->answer.reason, sizeof(q->answer.reason), "%s",
 		 why->os_errno != 0 ? "this server could not keep it" : why->text);
 }
 
-static void report(const struct question *q)
+static void attempt_log(const struct question *q)
 {
 	const struct ux_fetch_event event = {
 		.upstream = q->up,
@@ -163,31 +163,31 @@ static void report(const struct question *q)
 		q->f->options.log(q->f->options.ctx, &event);
 }
 
-static bool is_an_answer(const struct question *q)
+static bool attempt_is_final(const struct question *q)
 {
 	return !q->answer.taken_back && !(q->answer.later && q->item.laters < UX_FETCH_LATER_MOST);
 }
 
-static void run(struct question *q)
+static void attempt_run(struct question *q)
 {
 	struct ux_error why = UX_ERROR_INIT;
 	q->began_ms = ux_clock_ms();
-	enum ux_code code = ask(q, &why);
+	enum ux_code code = attempt_request(q, &why);
 	q->took_ms = (uint64_t)(ux_clock_ms() - q->began_ms);
 	if (code == UX_OK && q->answer.outcome == UX_FETCH_FOUND) {
-		code = keep(q, &why);
+		code = attempt_store(q, &why);
 		if (code != UX_OK) /* what came is wrong */
-			fail(q, &why);
+			attempt_fail(q, &why);
 		q->ours = why.os_errno != 0;
 	} else if (code != UX_OK) {
-		fail(q, &why);
+		attempt_fail(q, &why);
 		q->answer.reachable = true;
 		q->ours = true;
 	}
-	if (q->artifact && !q->ours && is_an_answer(q) && put_row(q, &why) != UX_OK)
+	if (q->artifact && !q->ours && attempt_is_final(q) && attempt_record(q, &why) != UX_OK)
 		q->row.has_blob = false;
-	if (q->artifact && is_an_answer(q))
-		report(q);
+	if (q->artifact && attempt_is_final(q))
+		attempt_log(q);
 	if (q->part) {
 		q->f->store->blobs->part_close(q->part);
 		(void)!q->f->store->blobs->part_remove(q->f->store->blobs, q->uid, NULL);
@@ -197,7 +197,8 @@ static void run(struct question *q)
 
 /* --- with the lock held ----------------------------------------------------------------------- */
 
-static void tell_breaker(struct ux_fetcher_upstream *up, const struct question *q, int64_t now)
+static void attempt_update_breaker(struct ux_fetcher_upstream *up, const struct question *q,
+				   int64_t now)
 {
 	if (q->answer.taken_back)
 		ux_breaker_unknown(&up->breaker, now);
@@ -207,17 +208,17 @@ static void tell_breaker(struct ux_fetcher_upstream *up, const struct question *
 		ux_breaker_failed(&up->breaker, now, (int64_t)q->answer.retry_s * 1000);
 }
 
-static void count(struct ux_fetcher_upstream *up, const struct question *q)
+static void attempt_count(struct ux_fetcher_upstream *up, const struct question *q)
 {
-	if (!is_an_answer(q))
+	if (!attempt_is_final(q))
 		return;
 	up->answers[q->answer.outcome]++;
 	up->bytes += q->size;
 	up->took_ms += q->took_ms;
 }
 
-static void end_item(struct ux_fetcher *f, struct ux_fetch *fetch, const struct question *q,
-		     int64_t now)
+static void attempt_end_item(struct ux_fetcher *f, struct ux_fetch *fetch, const struct question *q,
+			     int64_t now)
 {
 	struct ux_fetch_item *item = &fetch->items[q->index];
 	int mine = q->index;
@@ -238,10 +239,10 @@ static void end_item(struct ux_fetcher *f, struct ux_fetch *fetch, const struct 
 			ux_min(fetch->quiet_s, q->ours ? (int64_t)1 : f->options.times.failed);
 	}
 	if (found)
-		ux_fetcher_over(f, fetch, 0);
+		ux_fetcher_end(f, fetch, 0);
 }
 
-static void keep_client(struct ux_fetcher_upstream *up, struct ux_http_client *client)
+static void attempt_return_client(struct ux_fetcher_upstream *up, struct ux_http_client *client)
 {
 	if (client && up->n_idle < UX_FETCHERS_UPSTREAM)
 		up->idle[up->n_idle++] = client;
@@ -249,7 +250,7 @@ static void keep_client(struct ux_fetcher_upstream *up, struct ux_http_client *c
 		ux_http_client_destroy(client);
 }
 
-void ux_fetcher_ask_item(struct ux_fetcher *f, struct ux_fetch *fetch, size_t index)
+void ux_fetch_attempt(struct ux_fetcher *f, struct ux_fetch *fetch, size_t index)
 {
 	struct ux_fetch_item *item = &fetch->items[index];
 	struct ux_fetcher_upstream *up = &f->upstreams[item->upstream];
@@ -266,24 +267,24 @@ void ux_fetcher_ask_item(struct ux_fetcher *f, struct ux_fetch *fetch, size_t in
 	q.client = up->n_idle > 0 ? up->idle[--up->n_idle] : NULL;
 	pthread_cond_signal(&f->changed); /* somebody else minds the head start */
 	pthread_mutex_unlock(&f->lock);
-	run(&q);
+	attempt_run(&q);
 	pthread_mutex_lock(&f->lock);
 	int64_t now = ux_clock_ms();
 	up->running--;
 	fetch->running--;
-	tell_breaker(up, &q, now);
-	count(up, &q);
-	keep_client(up, q.client);
+	attempt_update_breaker(up, &q, now);
+	attempt_count(up, &q);
+	attempt_return_client(up, q.client);
 	if (fetch->state != UX_FETCH_OVER)
-		end_item(f, fetch, &q, now);
+		attempt_end_item(f, fetch, &q, now);
 	else if (fetch->running == 0)
 		ux_fetch_destroy(fetch);
 	ux_arena_deinit(&q.arena);
 	pthread_cond_broadcast(&f->changed);
 }
 
-void ux_fetcher_useless(struct ux_fetcher *f, const char *ns, const char *id,
-			enum ux_artifact artifact, const char *upstream, const char *reason)
+void ux_fetcher_reject(struct ux_fetcher *f, const char *ns, const char *id,
+		       enum ux_artifact artifact, const char *upstream, const char *reason)
 {
 	struct ux_index *ix = f->store->index;
 	ux_time now = ux_store_now(f->store);

@@ -1,0 +1,228 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The upstreams of a server: opened as its settings say; what they send becomes candidates. */
+#include "upstreams.h"
+
+#include "event_log.h"
+#include "id.h"
+#include "settings.h"
+#include "upload_check.h"
+
+#include <unistd.h>
+
+/* A look is short: the ends of the file are hashed, its notes are read. */
+static const struct ux_sandbox_limits look_limits = {
+	.memory = (uint64_t)256 << 20, .output = 4096, .seconds = 10};
+
+/* One arrival at work. */
+struct arrival {
+	struct ux_server *server;
+	const struct ux_arrived *from;
+	struct ux_candidate candidate;
+	struct ux_sandbox_found found;
+	struct ux_add_result result;
+};
+
+static enum ux_code arrival_add(struct arrival *a, struct ux_blob_part *part, struct ux_error *err)
+{
+	const struct ux_arrival what = {.ns = a->from->ns, .ids = &a->from->id, .n_ids = 1};
+	const struct ux_who who = {.key_id = "", .from = "upstream"};
+	UX_TRY(ux_store_commit_candidate(a->server->store, part, &what, &a->candidate, &who,
+					 &a->result, err));
+	ux_module_cache_evict_id(a->server->cache, a->from->ns, a->from->id);
+	return UX_OK;
+}
+
+static enum ux_code arrival_add_gsym(struct arrival *a, struct ux_error *err)
+{
+	struct ux_candidate *c = &a->candidate;
+	c->kind = UX_KIND_GSYM;
+	UX_TRY(ux_upload_check(a->from->bytes, &a->from->id, 1, UX_QUALITY_NONE, &c->quality,
+			       &c->counts, err));
+	return arrival_add(a, a->from->part, err);
+}
+
+/* It must be what it was asked for, or it would serve under another's name. */
+static enum ux_code arrival_check(const struct arrival *a, struct ux_error *err)
+{
+	struct ux_id id;
+	UX_TRY(ux_id_parse(ux_bytes_cstr(a->from->id), &id, err));
+	const struct ux_id *mine = ux_id_set_find(&a->found.ids, (enum ux_id_type)id.type);
+	if (!mine || !ux_id_eq(mine, &id))
+		return ux_error_set(err, UX_ECONFLICT, "what it sent is not of that build ID");
+	if (a->from->artifact == UX_ARTIFACT_DEBUGINFO &&
+	    (a->found.has & UX_SANDBOX_HAS_DEBUG) == 0)
+		return ux_error_set(err, UX_ECORRUPT,
+				    "what it sent as debuginfo has no debug information");
+	if (a->from->artifact == UX_ARTIFACT_EXECUTABLE &&
+	    (a->found.has & UX_SANDBOX_HAS_CODE) == 0)
+		return ux_error_set(err, UX_ECORRUPT, "what it sent as executable has no code");
+	return UX_OK;
+}
+
+/* The quality is a guess until it is extracted. */
+static void arrival_describe(struct arrival *a)
+{
+	struct ux_candidate *c = &a->candidate;
+	unsigned has = a->found.has;
+	bool debug = (has & UX_SANDBOX_HAS_DEBUG) != 0, code = (has & UX_SANDBOX_HAS_CODE) != 0;
+	c->kind = code ? UX_KIND_EXECUTABLE : UX_KIND_DEBUGINFO;
+	c->holds = (code ? (unsigned)UX_HOLDS_CODE : 0) | (debug ? (unsigned)UX_HOLDS_DEBUG : 0) |
+		   ((has & UX_SANDBOX_HAS_SECTIONS) != 0 ? (unsigned)UX_HOLDS_SECTIONS : 0);
+	c->quality = debug ? UX_QUALITY_SYMTAB : UX_QUALITY_DYNSYM;
+	c->parser = UX_EXTRACTOR_PARSER;
+}
+
+static enum ux_code arrival_inspect_and_add(struct arrival *a, struct ux_error *err)
+{
+	struct ux_store *s = a->server->store;
+	int fd = -1;
+	UX_TRY(ux_blobs_open(s->blobs, &a->from->hash, a->candidate.size, &fd, err));
+	enum ux_code code = ux_sandbox_look(fd, &look_limits, NULL, &a->found, err);
+	close(fd);
+	UX_TRY(code);
+	UX_TRY(arrival_check(a, err));
+	arrival_describe(a);
+	return arrival_add(a, /* part= */ NULL, err);
+}
+
+/* The child wants a file, so the blob is there before its row; the sweep's grace is far longer than
+ * the look at it. */
+static enum ux_code arrival_add_elf(struct arrival *a, struct ux_error *err)
+{
+	struct ux_store *s = a->server->store;
+	bool dropped = false;
+	if (!a->server->extractor)
+		return ux_error_set(err, UX_EUNSUPPORTED, "this server extracts nothing");
+	UX_TRY(ux_sandbox_check(a->from->bytes, err));
+	UX_TRY(ux_store_commit_blob(s, a->from->part, &a->from->hash, err));
+	enum ux_code code = arrival_inspect_and_add(a, err);
+	if (code != UX_OK)
+		(void)!ux_store_drop_blob(s, &a->from->hash, /* dry_run= */ false, &dropped, NULL);
+	/* A failure to queue it is made good by the next lookup (module_cache.h). */
+	else if (a->result.add == UX_ADD_NEW)
+		(void)!ux_store_extract(s, a->from->ns, a->result.candidate, NULL);
+	return code;
+}
+
+enum ux_code ux_upstream_arrival(void *ctx, const struct ux_arrived *arrived, struct ux_error *err)
+{
+	struct arrival a = {.server = ctx, .from = arrived};
+	a.candidate = (struct ux_candidate){
+		.state = UX_CANDIDATE_READY,
+		.reason = "",
+		.blob = arrived->hash,
+		.size = arrived->bytes.size,
+		.origin = UX_ORIGIN_UPSTREAM,
+		.origin_name = arrived->upstream,
+		.description = "",
+		.file_name = "",
+		.key_id = "",
+	};
+	return arrived->artifact == UX_ARTIFACT_GSYM ? arrival_add_gsym(&a, err)
+						     : arrival_add_elf(&a, err);
+}
+
+void ux_upstream_extracted(struct ux_server *s, const struct ux_extracted_one *one)
+{
+	const struct ux_candidate *c = one->candidate;
+	const struct ux_who who = {.key_id = "", .from = "upstream"};
+	struct ux_index *ix = s->store->index;
+	if (!s->fetcher || one->code != UX_OK || one->settled.state != UX_CANDIDATE_FAILED ||
+	    c->origin != UX_ORIGIN_UPSTREAM)
+		return;
+	ux_fetcher_reject(s->fetcher, one->ns, one->id,
+			  c->kind == UX_KIND_DEBUGINFO ? UX_ARTIFACT_DEBUGINFO
+						       : UX_ARTIFACT_EXECUTABLE,
+			  c->origin_name, one->reason);
+	(void)!ix->modules.candidate_remove(ix, c->number, &who, ux_store_now(s->store), NULL);
+	ux_module_cache_evict_id(s->cache, one->ns, one->id);
+}
+
+/* --- from settings to a fetcher -----------------------------------------------------------------
+ */
+
+enum {
+	FOUND_S = 24 * 60 * 60 /* that what was found is not asked for again while it is here */
+};
+
+static void upstreams_log(void *ctx, const struct ux_fetch_event *e)
+{
+	static const char *const words[] = {"found", "absent", "failed"};
+	char id[200], artifact[200], reason[300];
+	(void)ctx;
+	ux_log_line(e->outcome == UX_FETCH_FAILED ? "warning" : "info", "fetch",
+		    "upstream=%s ns=%s id=%s artifact=%s outcome=%s status=%u ms=%" PRIu64
+		    " bytes=%" PRIu64 " reason=%s",
+		    e->upstream->name, e->ns, ux_log_quote(ux_bytes_cstr(e->id), id, sizeof(id)),
+		    ux_log_quote(ux_bytes_cstr(e->artifact), artifact, sizeof(artifact)),
+		    words[e->outcome], e->status, e->took_ms, e->bytes,
+		    ux_log_quote(ux_bytes_cstr(e->reason), reason, sizeof(reason)));
+}
+
+/* malloc'ed. */
+static enum ux_code upstreams_parse(const struct ux_setting_list *list, struct ux_upstream **ret,
+				    struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) struct ux_upstream *ups =
+		calloc(ux_max(list->n, (size_t)1), sizeof(*ups));
+	if (!ups)
+		return ux_error_nomem(err);
+	for (size_t i = 0; i < list->n; i++)
+		UX_TRY(ux_upstream_parse(&ups[i], list->items[i], err));
+	*ret = ux_take(&ups);
+	return UX_OK;
+}
+
+enum ux_code ux_server_upstreams_check(const struct ux_settings *settings, struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) struct ux_upstream *ups = NULL;
+	UX_TRY(upstreams_parse(&settings->upstreams, &ups, err));
+	return ux_fetcher_check(ups, settings->upstreams.n, err);
+}
+
+static enum ux_code upstreams_open_fetcher(struct ux_server *s, const struct ux_settings *settings,
+					   struct ux_fetcher **ret, struct ux_error *err)
+{
+	ux_cleanup(ux_free_ptr) struct ux_upstream *ups = NULL;
+	const struct ux_setting_list *list = &settings->upstreams;
+	UX_TRY(upstreams_parse(list, &ups, err));
+	const struct ux_fetcher_options options = {
+		.upstreams = ups,
+		.n = list->n,
+		.times = {.absent = (int64_t)settings->upstream_absent_ms / 1000,
+			  .failed = (int64_t)settings->upstream_failed_ms / 1000,
+			  .found = FOUND_S},
+		.limits = {.bytes = settings->upstream_bytes,
+			   .most_ms = (int64_t)settings->upstream_ms},
+		.arrived = ux_upstream_arrival,
+		.log = upstreams_log,
+		.ctx = s,
+	};
+	return ux_fetcher_open(ret, s->store, &options, err);
+}
+
+enum ux_code ux_server_upstreams_open(struct ux_server *s, const struct ux_settings *settings,
+				      struct ux_error *err)
+{
+	struct ux_fetcher *f = NULL;
+	if (settings->upstreams.n == 0)
+		return UX_OK;
+	UX_TRY(upstreams_open_fetcher(s, settings, &f, err));
+	s->fetcher = f;
+	s->missing = (struct ux_missing_modules){.fetch = ux_upstream_fetch_missing, .ctx = s};
+	return UX_OK;
+}
+
+/* No waiter is in both: the old one has let go of all when the new one is seen. */
+enum ux_code ux_server_upstreams_change(struct ux_server *s, const struct ux_settings *settings,
+					struct ux_error *err)
+{
+	struct ux_fetcher *old = s->fetcher, *f = NULL;
+	if (!old)
+		return UX_OK;
+	UX_TRY(upstreams_open_fetcher(s, settings, &f, err));
+	ux_fetcher_stop(old);
+	ux_fetcher_replace(f, old);
+	s->fetcher = f;
+	return UX_OK;
+}
