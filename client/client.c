@@ -49,7 +49,7 @@ void ux_client_close(struct ux_client *c)
 	free(c);
 }
 
-static enum ux_code code_of(unsigned status)
+static enum ux_code client_code(unsigned status)
 {
 	switch (status) {
 	case 401:
@@ -74,7 +74,7 @@ static enum ux_code code_of(unsigned status)
 }
 
 /* What an error document says, up to its first escape; empty when the body is none. */
-static struct ux_bytes message_of(struct ux_bytes body)
+static struct ux_bytes client_message(struct ux_bytes body)
 {
 	static const char key[] = "\"message\":\"";
 	const uint8_t *at = body.size ? memmem(body.data, body.size, key, sizeof(key) - 1) : NULL;
@@ -87,13 +87,13 @@ static struct ux_bytes message_of(struct ux_bytes body)
 	return ux_bytes(start, (size_t)(end - start));
 }
 
-static enum ux_code refusal(const struct ux_http_answer *answer, struct ux_error *err)
+static enum ux_code client_refusal(const struct ux_http_answer *answer, struct ux_error *err)
 {
-	struct ux_bytes says = message_of(ux_out_bytes(&answer->body));
+	struct ux_bytes says = client_message(ux_out_bytes(&answer->body));
 	if (says.size == 0)
-		return ux_error_set(err, code_of(answer->status), "server answered HTTP %u",
+		return ux_error_set(err, client_code(answer->status), "server answered HTTP %u",
 				    answer->status);
-	return ux_error_set(err, code_of(answer->status), "server says: %.*s (HTTP %u)",
+	return ux_error_set(err, client_code(answer->status), "server says: %.*s (HTTP %u)",
 			    (int)ux_min(says.size, (size_t)110), (const char *)says.data,
 			    answer->status);
 }
@@ -116,7 +116,7 @@ enum ux_code ux_client_ask(struct ux_client *c, struct ux_question *q, struct ux
 	if (ret_retry_s)
 		*ret_retry_s = answer.retry_after_s;
 	if (answer.status != 200)
-		return refusal(&answer, err);
+		return client_refusal(&answer, err);
 	enum ux_code code = ux_reply_open(answer.body.data, answer.body.size, ret, err);
 	return code == UX_ECORRUPT ? UX_EUNSUPPORTED : code;
 }

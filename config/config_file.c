@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The configuration file: lines of text against a table of settings. */
-#include "config_file.h"
+#include "setting.h"
+
+#include "text.h"
 
 #include <ctype.h>
 #include <errno.h>
@@ -25,46 +27,40 @@ struct parser {
 	struct ux_error *err;
 };
 
-static const char *shown(const char *file)
+static const char *config_shown_path(const char *file)
 {
 	size_t n = strlen(file);
 	return n > FILE_SHOWN ? file + n - FILE_SHOWN : file;
 }
 
-ux_printf(3, 4) static enum ux_code bad(struct parser *p, size_t line, const char *fmt, ...)
+ux_printf(3, 4) static enum ux_code
+	config_bad_line(struct parser *p, size_t line, const char *fmt, ...)
 {
 	char text[160];
 	va_list args;
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	return ux_error_set(p->err, UX_EINVAL, "%s:%zu: %s", shown(p->file), line, text);
-}
-
-static struct ux_bytes trim(struct ux_bytes s)
-{
-	while (s.size > 0 && (s.data[0] == ' ' || s.data[0] == '\t'))
-		s = ux_bytes(s.data + 1, s.size - 1);
-	while (s.size > 0 && (s.data[s.size - 1] == ' ' || s.data[s.size - 1] == '\t'))
-		s.size--;
-	return s;
+	return ux_error_set(p->err, UX_EINVAL, "%s:%zu: %s", config_shown_path(p->file), line,
+			    text);
 }
 
 /* What the section that ends here still lacks. */
-static enum ux_code section_end(struct parser *p)
+static enum ux_code config_end_section(struct parser *p)
 {
 	const struct ux_setting_table *t = p->table;
 	for (size_t i = 0; i < t->n_rows && p->section; i++) {
 		const struct ux_setting *row = &t->rows[i];
 		if ((row->flags & UX_SETTING_NEEDED) != 0 && !p->seen[i] && row->section &&
 		    strcmp(row->section, p->section->kind) == 0)
-			return bad(p, p->section_line, "[%s %.64s] needs the key \"%s\"",
-				   p->section->kind, ux_section_name(p->into), row->key);
+			return config_bad_line(p, p->section_line,
+					       "[%s %.64s] needs the key \"%s\"", p->section->kind,
+					       ux_section_name(p->into), row->key);
 	}
 	return UX_OK;
 }
 
-static bool is_name(struct ux_bytes s)
+static bool config_is_section_name(struct ux_bytes s)
 {
 	if (s.size == 0 || s.size > UX_CONFIG_NAME_MOST)
 		return false;
@@ -74,8 +70,8 @@ static bool is_name(struct ux_bytes s)
 	return true;
 }
 
-static const struct ux_setting_section *find_section(const struct ux_setting_table *t,
-						     struct ux_bytes kind)
+static const struct ux_setting_section *config_find_section(const struct ux_setting_table *t,
+							    struct ux_bytes kind)
 {
 	for (size_t i = 0; i < t->n_sections; i++)
 		if (ux_bytes_eq(kind, ux_bytes_cstr(t->sections[i].kind)))
@@ -84,33 +80,35 @@ static const struct ux_setting_section *find_section(const struct ux_setting_tab
 }
 
 /* "[KIND NAME]" */
-static enum ux_code section_line(struct parser *p, struct ux_bytes s)
+static enum ux_code config_section_line(struct parser *p, struct ux_bytes s)
 {
 	if (s.data[s.size - 1] != ']')
-		return bad(p, p->line, "a section without its \"]\"");
-	s = trim(ux_bytes(s.data + 1, s.size - 2));
+		return config_bad_line(p, p->line, "a section without its \"]\"");
+	s = ux_trim(ux_bytes(s.data + 1, s.size - 2));
 	size_t n = 0;
 	while (n < s.size && s.data[n] != ' ' && s.data[n] != '\t')
 		n++;
-	struct ux_bytes kind = ux_bytes(s.data, n), name = trim(ux_bytes(s.data + n, s.size - n));
-	const struct ux_setting_section *section = find_section(p->table, kind);
+	struct ux_bytes kind = ux_bytes(s.data, n),
+			name = ux_trim(ux_bytes(s.data + n, s.size - n));
+	const struct ux_setting_section *section = config_find_section(p->table, kind);
 	if (!section)
-		return bad(p, p->line, "unknown section \"%.*s\"", (int)ux_min(n, (size_t)40),
-			   (const char *)kind.data);
-	if (!is_name(name))
-		return bad(p, p->line,
-			   "[%s] needs a name of 1 to %d letters, digits, \".\", \"_\" or \"-\"",
-			   section->kind, UX_CONFIG_NAME_MOST);
-	UX_TRY(section_end(p));
+		return config_bad_line(p, p->line, "unknown section \"%.*s\"",
+				       (int)ux_min(n, (size_t)40), (const char *)kind.data);
+	if (!config_is_section_name(name))
+		return config_bad_line(
+			p, p->line,
+			"[%s] needs a name of 1 to %d letters, digits, \".\", \"_\" or \"-\"",
+			section->kind, UX_CONFIG_NAME_MOST);
+	UX_TRY(config_end_section(p));
 	const struct ux_section_list *list = (void *)((char *)p->values + section->target);
 	if (ux_section_find(list, name))
-		return bad(p, p->line, "a second section [%s %.*s]", section->kind, (int)name.size,
-			   (const char *)name.data);
+		return config_bad_line(p, p->line, "a second section [%s %.*s]", section->kind,
+				       (int)name.size, (const char *)name.data);
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code =
 		ux_section_add(p->table, section, name, p->values, p->arena, &p->into, &why);
 	if (code != UX_OK)
-		return code == UX_EINVAL ? bad(p, p->line, "%s", why.text)
+		return code == UX_EINVAL ? config_bad_line(p, p->line, "%s", why.text)
 					 : ux_error_set(p->err, code, "%s", why.text);
 	p->section = section;
 	p->section_line = p->line;
@@ -118,51 +116,52 @@ static enum ux_code section_line(struct parser *p, struct ux_bytes s)
 	return UX_OK;
 }
 
-static enum ux_code key_line(struct parser *p, struct ux_bytes s)
+static enum ux_code config_key_line(struct parser *p, struct ux_bytes s)
 {
 	const uint8_t *equals = memchr(s.data, '=', s.size);
 	if (!equals)
-		return bad(p, p->line, "neither \"key = value\" nor a [section]");
+		return config_bad_line(p, p->line, "neither \"key = value\" nor a [section]");
 	size_t n = (size_t)(equals - s.data);
-	struct ux_bytes key = trim(ux_bytes(s.data, n));
-	struct ux_bytes value = trim(ux_bytes(equals + 1, s.size - n - 1));
+	struct ux_bytes key = ux_trim(ux_bytes(s.data, n));
+	struct ux_bytes value = ux_trim(ux_bytes(equals + 1, s.size - n - 1));
 	const char *kind = p->section ? p->section->kind : NULL;
 	const struct ux_setting *row = ux_setting_find(p->table, kind, key);
 	if (!row)
-		return bad(p, p->line, "unknown key \"%.*s\"%s%s",
-			   (int)ux_min(key.size, (size_t)40), (const char *)key.data,
-			   kind ? " of a section " : "", kind ? kind : "");
+		return config_bad_line(p, p->line, "unknown key \"%.*s\"%s%s",
+				       (int)ux_min(key.size, (size_t)40), (const char *)key.data,
+				       kind ? " of a section " : "", kind ? kind : "");
 	bool *seen = &p->seen[row - p->table->rows];
 	if (*seen)
-		return bad(p, p->line, "key \"%s\" a second time", row->key);
+		return config_bad_line(p, p->line, "key \"%s\" a second time", row->key);
 	*seen = true;
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ux_setting_read(row, value, p->into, p->arena, &why);
 	if (code == UX_EINVAL)
-		return bad(p, p->line, "key \"%s\" %s", row->key, why.text);
+		return config_bad_line(p, p->line, "key \"%s\" %s", row->key, why.text);
 	return code == UX_OK ? UX_OK : ux_error_set(p->err, code, "%s", why.text);
 }
 
-static enum ux_code check_bytes(struct parser *p, struct ux_bytes s)
+static enum ux_code config_check_bytes(struct parser *p, struct ux_bytes s)
 {
 	if (s.size > UX_CONFIG_LINE_MOST)
-		return bad(p, p->line, "%zu bytes in a line; expected at most %d", s.size,
-			   UX_CONFIG_LINE_MOST);
+		return config_bad_line(p, p->line, "%zu bytes in a line; expected at most %d",
+				       s.size, UX_CONFIG_LINE_MOST);
 	for (size_t i = 0; i < s.size; i++)
 		if ((s.data[i] < ' ' && s.data[i] != '\t') || s.data[i] == 0x7f)
-			return bad(p, p->line, "byte 0x%02x, which is no text", s.data[i]);
+			return config_bad_line(p, p->line, "byte 0x%02x, which is no text",
+					       s.data[i]);
 	return UX_OK;
 }
 
-static enum ux_code one_line(struct parser *p, struct ux_bytes s)
+static enum ux_code config_parse_line(struct parser *p, struct ux_bytes s)
 {
 	if (s.size > 0 && s.data[s.size - 1] == '\r')
 		s.size--;
-	UX_TRY(check_bytes(p, s));
-	s = trim(s);
+	UX_TRY(config_check_bytes(p, s));
+	s = ux_trim(s);
 	if (s.size == 0 || s.data[0] == '#')
 		return UX_OK;
-	return s.data[0] == '[' ? section_line(p, s) : key_line(p, s);
+	return s.data[0] == '[' ? config_section_line(p, s) : config_key_line(p, s);
 }
 
 enum ux_code ux_config_parse(const struct ux_setting_table *t, struct ux_bytes text,
@@ -179,37 +178,37 @@ enum ux_code ux_config_parse(const struct ux_setting_table *t, struct ux_bytes t
 		const uint8_t *end = memchr(text.data, '\n', text.size);
 		size_t n = end ? (size_t)(end - text.data) : text.size;
 		p.line++;
-		UX_TRY(one_line(&p, ux_bytes(text.data, n)));
+		UX_TRY(config_parse_line(&p, ux_bytes(text.data, n)));
 		text = end ? ux_bytes(end + 1, text.size - n - 1) : UX_BYTES_NONE;
 	}
-	return section_end(&p);
+	return config_end_section(&p);
 }
 
-static void close_fd(int *fd)
+static void config_close_fd(int *fd)
 {
 	if (*fd >= 0)
 		close(*fd);
 }
 
 /* Whatever can be read from front to back; a byte more than may be tells that it is too much. */
-static enum ux_code read_whole(const char *file, struct ux_out *out, struct ux_error *err)
+static enum ux_code config_read_file(const char *file, struct ux_out *out, struct ux_error *err)
 {
-	ux_cleanup(close_fd) int fd = open(file, O_RDONLY | O_CLOEXEC);
+	ux_cleanup(config_close_fd) int fd = open(file, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
-		return ux_error_os(err, errno, "cannot open %s", shown(file));
+		return ux_error_os(err, errno, "cannot open %s", config_shown_path(file));
 	while (out->size <= UX_CONFIG_BYTES_MOST) {
 		char piece[4096];
 		ssize_t n = read(fd, piece, sizeof(piece));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n < 0)
-			return ux_error_os(err, errno, "cannot read %s", shown(file));
+			return ux_error_os(err, errno, "cannot read %s", config_shown_path(file));
 		if (n == 0)
 			return ux_out_status(out, err);
 		ux_out_put(out, piece, (size_t)n);
 		UX_TRY(ux_out_status(out, err));
 	}
-	return ux_error_set(err, UX_EINVAL, "%s has more than %d bytes", shown(file),
+	return ux_error_set(err, UX_EINVAL, "%s has more than %d bytes", config_shown_path(file),
 			    UX_CONFIG_BYTES_MOST);
 }
 
@@ -217,6 +216,6 @@ enum ux_code ux_config_read(const struct ux_setting_table *t, const char *file, 
 			    struct ux_arena *arena, struct ux_error *err)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
-	UX_TRY(read_whole(file, &out, err));
+	UX_TRY(config_read_file(file, &out, err));
 	return ux_config_parse(t, ux_out_bytes(&out), file, values, arena, err);
 }

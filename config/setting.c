@@ -30,7 +30,7 @@ static const struct unit times[] = {
 
 static const struct unit plain[] = {{"", 1}};
 
-static const struct unit *units_of(enum ux_setting_type type, size_t *ret_n)
+static const struct unit *setting_units(enum ux_setting_type type, size_t *ret_n)
 {
 	const bool bytes = type == UX_SETTING_BYTES, time = type == UX_SETTING_TIME;
 	*ret_n = bytes ? ux_countof(sizes) : time ? ux_countof(times) : ux_countof(plain);
@@ -50,29 +50,29 @@ const struct ux_setting *ux_setting_find(const struct ux_setting_table *t, const
 	return NULL;
 }
 
-static void put_number(const struct ux_setting *row, uint64_t v, struct ux_out *out)
+static void setting_put_number(const struct ux_setting *row, uint64_t v, struct ux_out *out)
 {
 	size_t n = 0;
-	const struct unit *units = units_of(row->type, &n);
+	const struct unit *units = setting_units(row->type, &n);
 	size_t i = v == 0 ? 0 : n - 1;
 	while (i > 0 && v % units[i].factor != 0)
 		i--;
 	ux_out_fmt(out, "%" PRIu64 "%s", v / units[i].factor, v == 0 ? "" : units[i].word);
 }
 
-static void put_bounds(const struct ux_setting *row, struct ux_out *out)
+static void setting_put_bounds(const struct ux_setting *row, struct ux_out *out)
 {
 	if (row->least > 0) {
 		ux_out_cstr(out, ", from ");
-		put_number(row, row->least, out);
+		setting_put_number(row, row->least, out);
 	}
 	if (row->most > 0) {
 		ux_out_cstr(out, row->least > 0 ? " to " : ", up to ");
-		put_number(row, row->most, out);
+		setting_put_number(row, row->most, out);
 	}
 }
 
-static void put_words(const struct ux_setting *row, struct ux_out *out)
+static void setting_put_words(const struct ux_setting *row, struct ux_out *out)
 {
 	for (size_t i = 0; row->words[i]; i++)
 		ux_out_fmt(out, "%s%s",
@@ -104,14 +104,14 @@ void ux_setting_expected(const struct ux_setting *row, struct ux_out *out)
 		ux_out_cstr(out, "yes or no");
 		return;
 	case UX_SETTING_CHOICE:
-		put_words(row, out);
+		setting_put_words(row, out);
 		return;
 	}
-	put_bounds(row, out);
+	setting_put_bounds(row, out);
 }
 
-static enum ux_code unexpected(const struct ux_setting *row, struct ux_bytes text,
-			       struct ux_error *err)
+static enum ux_code setting_unexpected(const struct ux_setting *row, struct ux_bytes text,
+				       struct ux_error *err)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	ux_setting_expected(row, &out);
@@ -123,10 +123,10 @@ static enum ux_code unexpected(const struct ux_setting *row, struct ux_bytes tex
 }
 
 /* Digits and a unit, in either case; a 0 needs none. */
-static bool read_number(const struct ux_setting *row, struct ux_bytes text, uint64_t *ret)
+static bool setting_read_number(const struct ux_setting *row, struct ux_bytes text, uint64_t *ret)
 {
 	size_t n = 0, at = 0;
-	const struct unit *units = units_of(row->type, &n);
+	const struct unit *units = setting_units(row->type, &n);
 	uint64_t v = 0;
 	for (; at < text.size && text.data[at] >= '0' && text.data[at] <= '9'; at++)
 		if (__builtin_mul_overflow(v, 10, &v) ||
@@ -148,7 +148,7 @@ static bool read_number(const struct ux_setting *row, struct ux_bytes text, uint
 }
 
 /* The next word of text, moved past it; empty when there is none. */
-static struct ux_bytes next_word(struct ux_bytes *text)
+static struct ux_bytes setting_next_word(struct ux_bytes *text)
 {
 	while (text->size > 0 && ux_is_blank(text->data[0]))
 		*text = ux_bytes(text->data + 1, text->size - 1);
@@ -160,12 +160,12 @@ static struct ux_bytes next_word(struct ux_bytes *text)
 	return word;
 }
 
-static enum ux_code read_list(struct ux_bytes text, struct ux_setting_list *ret,
-			      struct ux_arena *arena, struct ux_error *err)
+static enum ux_code setting_read_list(struct ux_bytes text, struct ux_setting_list *ret,
+				      struct ux_arena *arena, struct ux_error *err)
 {
 	struct ux_setting_list list = {0};
 	size_t n = 0;
-	for (struct ux_bytes rest = text; next_word(&rest).size > 0;)
+	for (struct ux_bytes rest = text; setting_next_word(&rest).size > 0;)
 		n++;
 	if (n > UX_SETTING_WORDS_MOST)
 		return ux_error_set(err, UX_EINVAL, "has %zu words; expected at most %d", n,
@@ -174,7 +174,7 @@ static enum ux_code read_list(struct ux_bytes text, struct ux_setting_list *ret,
 	if (n > 0 && !list.items)
 		return ux_arena_fail(arena, err);
 	while (list.n < n) {
-		struct ux_bytes word = next_word(&text);
+		struct ux_bytes word = setting_next_word(&text);
 		list.items[list.n] = ux_arena_strndup(arena, word.data, word.size);
 		if (!list.items[list.n++])
 			return ux_arena_fail(arena, err);
@@ -183,7 +183,7 @@ static enum ux_code read_list(struct ux_bytes text, struct ux_setting_list *ret,
 	return UX_OK;
 }
 
-static bool read_choice(const struct ux_setting *row, struct ux_bytes text, unsigned *ret)
+static bool setting_read_choice(const struct ux_setting *row, struct ux_bytes text, unsigned *ret)
 {
 	for (unsigned i = 0; row->words[i]; i++) {
 		if (!ux_bytes_eq(text, ux_bytes_cstr(row->words[i])))
@@ -194,14 +194,14 @@ static bool read_choice(const struct ux_setting *row, struct ux_bytes text, unsi
 	return false;
 }
 
-static bool read_switch(struct ux_bytes text, bool *ret)
+static bool setting_read_switch(struct ux_bytes text, bool *ret)
 {
 	*ret = ux_bytes_eq(text, UX_STR("yes"));
 	return *ret || ux_bytes_eq(text, UX_STR("no"));
 }
 
-static enum ux_code read_text(struct ux_bytes text, const char **ret, struct ux_arena *arena,
-			      struct ux_error *err)
+static enum ux_code setting_read_text(struct ux_bytes text, const char **ret,
+				      struct ux_arena *arena, struct ux_error *err)
 {
 	const char *kept = text.size > 0 ? ux_arena_strndup(arena, text.data, text.size) : NULL;
 	if (text.size > 0 && !kept)
@@ -218,28 +218,28 @@ enum ux_code ux_setting_read(const struct ux_setting *row, struct ux_bytes text,
 	bool fine = false;
 	switch (row->type) {
 	case UX_SETTING_TEXT:
-		return read_text(text, target, arena, err);
+		return setting_read_text(text, target, arena, err);
 	case UX_SETTING_LIST:
-		return read_list(text, target, arena, err);
+		return setting_read_list(text, target, arena, err);
 	case UX_SETTING_COUNT:
 	case UX_SETTING_BYTES:
 	case UX_SETTING_TIME:
-		fine = read_number(row, text, &v) && v >= row->least &&
+		fine = setting_read_number(row, text, &v) && v >= row->least &&
 		       (row->most == 0 || v <= row->most);
 		if (fine)
 			*(uint64_t *)target = v;
 		break;
 	case UX_SETTING_SWITCH:
-		fine = read_switch(text, target);
+		fine = setting_read_switch(text, target);
 		break;
 	case UX_SETTING_CHOICE:
-		fine = read_choice(row, text, target);
+		fine = setting_read_choice(row, text, target);
 		break;
 	}
-	return fine ? UX_OK : unexpected(row, text, err);
+	return fine ? UX_OK : setting_unexpected(row, text, err);
 }
 
-static void put_list(const struct ux_setting_list *list, struct ux_out *out)
+static void setting_put_list(const struct ux_setting_list *list, struct ux_out *out)
 {
 	for (size_t i = 0; i < list->n; i++)
 		ux_out_fmt(out, "%s%s", i > 0 ? " " : "", list->items[i]);
@@ -254,12 +254,12 @@ void ux_setting_write(const struct ux_setting *row, const void *values, struct u
 			ux_out_cstr(out, *(const char *const *)target);
 		return;
 	case UX_SETTING_LIST:
-		put_list(target, out);
+		setting_put_list(target, out);
 		return;
 	case UX_SETTING_COUNT:
 	case UX_SETTING_BYTES:
 	case UX_SETTING_TIME:
-		put_number(row, *(const uint64_t *)target, out);
+		setting_put_number(row, *(const uint64_t *)target, out);
 		return;
 	case UX_SETTING_SWITCH:
 		ux_out_cstr(out, *(const bool *)target ? "yes" : "no");
@@ -311,4 +311,106 @@ void *ux_section_find(const struct ux_section_list *list, struct ux_bytes name)
 		if (ux_bytes_eq(name, ux_bytes_cstr(ux_section_name(list->items[i]))))
 			return list->items[i];
 	return NULL;
+}
+
+/* --- printing a table as a configuration file ---------------------------------------------------
+ */
+
+enum {
+	COMMENT_WIDTH = 96 /* of a comment */
+};
+
+/* Words of text as comment lines. */
+static void setting_print_comment(const char *text, struct ux_out *out)
+{
+	size_t column = 0;
+	while (*text) {
+		size_t n = strcspn(text, " ");
+		if (column > 0 && column + 1 + n > COMMENT_WIDTH) {
+			ux_out_u8(out, '\n');
+			column = 0;
+		}
+		ux_out_cstr(out, column == 0 ? "# " : " ");
+		ux_out_put(out, text, n);
+		column += n + (column == 0 ? 2 : 1);
+		text += n + (text[n] == ' ');
+	}
+	ux_out_u8(out, '\n');
+}
+
+/* "a size like 100M, up to 4G; default 16M; taken over by a reload" */
+static void setting_print_facts(const struct ux_setting *row, struct ux_out *out)
+{
+	ux_out_cstr(out, "# ");
+	ux_setting_expected(row, out);
+	if (row->value)
+		ux_out_fmt(out, "; default %s", row->value);
+	ux_out_fmt(out, "; %s%s\n",
+		   (row->flags & UX_SETTING_LIVE) != 0 ? "a reload takes it over"
+						       : "needs a restart",
+		   (row->flags & UX_SETTING_NEEDED) != 0 ? "; must be there" : "");
+}
+
+/* What is not set is a comment, unless that is somebody's choice over a default. */
+static void setting_print_value(const struct ux_setting *row, const void *values,
+				struct ux_out *out)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
+	if (values)
+		ux_setting_write(row, values, &text);
+	else if (row->value)
+		ux_out_cstr(&text, row->value);
+	bool secret = text.size > 0 && (row->flags & UX_SETTING_SECRET) != 0;
+	bool is_set = values && !secret && (text.size > 0 || row->value);
+	ux_out_fmt(out, "%s%s =%s", is_set ? "" : "# ", row->key,
+		   secret          ? " (set, and not shown)"
+		   : text.size > 0 ? " "
+				   : "");
+	if (!secret)
+		ux_out_put(out, text.data, text.size);
+	ux_out_cstr(out, "\n");
+	out->failed |= text.failed;
+}
+
+/* values NULL: as a comment that tells what there might be. */
+static void setting_print_rows(const struct ux_setting_table *t, const char *section,
+			       const void *values, struct ux_out *out)
+{
+	for (size_t i = 0; i < t->n_rows; i++) {
+		const struct ux_setting *row = &t->rows[i];
+		if (section ? !row->section || strcmp(section, row->section) != 0
+			    : row->section != NULL)
+			continue;
+		ux_out_u8(out, '\n');
+		setting_print_comment(row->what, out);
+		setting_print_facts(row, out);
+		setting_print_value(row, values, out);
+	}
+}
+
+static void setting_print_sections(const struct ux_setting_table *t,
+				   const struct ux_setting_section *section, const void *s,
+				   struct ux_out *out)
+{
+	const struct ux_section_list *list = (const void *)((const char *)s + section->target);
+	ux_out_u8(out, '\n');
+	setting_print_comment(section->what, out);
+	if (list->n == 0) {
+		ux_out_fmt(out, "# [%s NAME]\n", section->kind);
+		setting_print_rows(t, section->kind, NULL, out);
+	}
+	for (size_t i = 0; i < list->n; i++) {
+		ux_out_fmt(out, "%s[%s %s]\n", i > 0 ? "\n" : "", section->kind,
+			   ux_section_name(list->items[i]));
+		setting_print_rows(t, section->kind, list->items[i], out);
+	}
+}
+
+void ux_settings_print(const struct ux_setting_table *t, const void *values, struct ux_out *out)
+{
+	ux_out_cstr(out, "# The configuration of unhex serve, version " UX_VERSION
+			 ". What is not said here has its default.\n");
+	setting_print_rows(t, NULL, values, out);
+	for (size_t i = 0; i < t->n_sections; i++)
+		setting_print_sections(t, &t->sections[i], values, out);
 }

@@ -2,8 +2,6 @@
 /* All settings of the server. */
 #include "settings.h"
 
-#include "config_file.h"
-
 #include <string.h>
 
 enum {
@@ -162,13 +160,13 @@ void ux_settings_destroy(struct ux_settings *s)
 	free(s);
 }
 
-static void destroy(struct ux_settings **s)
+static void settings_guard(struct ux_settings **s)
 {
 	ux_settings_destroy(*s);
 }
 
-static enum ux_code read_word(const struct ux_setting_word *w, struct ux_settings *s,
-			      struct ux_error *err)
+static enum ux_code settings_read_override(const struct ux_setting_word *w, struct ux_settings *s,
+					   struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
 	const struct ux_setting *row =
@@ -184,7 +182,7 @@ static enum ux_code read_word(const struct ux_setting_word *w, struct ux_setting
 	return code == UX_OK ? UX_OK : ux_error_set(err, code, "%s", why.text);
 }
 
-static enum ux_code check(const struct ux_settings *s, struct ux_error *err)
+static enum ux_code settings_check(const struct ux_settings *s, struct ux_error *err)
 {
 	if (!s->tls_certificate != !s->tls_key)
 		return ux_error_set(err, UX_EINVAL,
@@ -196,7 +194,7 @@ static enum ux_code check(const struct ux_settings *s, struct ux_error *err)
 enum ux_code ux_settings_load(const struct ux_settings_source *source, struct ux_settings **ret,
 			      struct ux_error *err)
 {
-	ux_cleanup(destroy) struct ux_settings *s = calloc(1, sizeof(*s));
+	ux_cleanup(settings_guard) struct ux_settings *s = calloc(1, sizeof(*s));
 	if (!s)
 		return ux_error_nomem(err);
 	ux_arena_init(&s->arena, MEMORY_MOST);
@@ -204,8 +202,8 @@ enum ux_code ux_settings_load(const struct ux_settings_source *source, struct ux
 	if (source->file)
 		UX_TRY(ux_config_read(&ux_settings_table, source->file, s, &s->arena, err));
 	for (size_t i = 0; i < source->n_words; i++)
-		UX_TRY(read_word(&source->words[i], s, err));
-	UX_TRY(check(s, err));
+		UX_TRY(settings_read_override(&source->words[i], s, err));
+	UX_TRY(settings_check(s, err));
 	*ret = ux_take(&s);
 	return UX_OK;
 }

@@ -109,10 +109,6 @@ enum ux_code ux_settings_load(const struct ux_settings_source *source, struct ux
 /* NULL is fine. */
 void ux_settings_destroy(struct ux_settings *s);
 
-/* The values of a table as a file that ux_config_parse() takes, with their documentation as
- * comments; what is secret is left out. */
-void ux_settings_print(const struct ux_setting_table *t, const void *values, struct ux_out *out);
-
 /*
  * After a reload: what needs a restart is left as it was, and told: next gets the value of `now`.
  * changed is called for each key in front of the sections that differs.

@@ -43,16 +43,16 @@ struct ux_debuginfod {
 
 /* --- options ---------------------------------------------------------------------------------- */
 
-static const char *variable(const char *name)
+static const char *debuginfod_variable(const char *name)
 {
 	const char *v = getenv(name);
 	return v && *v ? v : NULL;
 }
 
 /* A number times `unit`; 0 when there is none, or none that makes sense. */
-static uint64_t number(const char *name, uint64_t unit, uint64_t most)
+static uint64_t debuginfod_variable_number(const char *name, uint64_t unit, uint64_t most)
 {
-	const char *text = variable(name);
+	const char *text = debuginfod_variable(name);
 	uint64_t v = 0;
 	if (!text || !ux_hex_parse_u64(ux_bytes_cstr(text), /* hex= */ false, &v))
 		return 0;
@@ -62,18 +62,21 @@ static uint64_t number(const char *name, uint64_t unit, uint64_t most)
 struct ux_debuginfod_options ux_debuginfod_environment(void)
 {
 	return (struct ux_debuginfod_options){
-		.urls = variable("DEBUGINFOD_URLS"),
-		.cache = variable("DEBUGINFOD_CACHE_PATH"),
-		.headers = variable("DEBUGINFOD_HEADERS_FILE"),
-		.size_most = number("DEBUGINFOD_MAXSIZE", 1, SIZE_MOST),
-		.silence_ms = (unsigned)number("DEBUGINFOD_TIMEOUT", 1000, INT_MAX),
-		.most_ms = (unsigned)number("DEBUGINFOD_MAXTIME", 1000, INT_MAX),
+		.urls = debuginfod_variable("DEBUGINFOD_URLS"),
+		.cache = debuginfod_variable("DEBUGINFOD_CACHE_PATH"),
+		.headers = debuginfod_variable("DEBUGINFOD_HEADERS_FILE"),
+		.size_most = debuginfod_variable_number("DEBUGINFOD_MAXSIZE", 1, SIZE_MOST),
+		.silence_ms =
+			(unsigned)debuginfod_variable_number("DEBUGINFOD_TIMEOUT", 1000, INT_MAX),
+		.most_ms =
+			(unsigned)debuginfod_variable_number("DEBUGINFOD_MAXTIME", 1000, INT_MAX),
 	};
 }
 
-static char *default_cache(void)
+static char *debuginfod_default_cache(void)
 {
-	const char *xdg = variable("XDG_CACHE_HOME"), *home = variable("HOME");
+	const char *xdg = debuginfod_variable("XDG_CACHE_HOME"),
+		   *home = debuginfod_variable("HOME");
 	char *path = NULL;
 	int n = xdg ? asprintf(&path, "%s/debuginfod_client", xdg)
 		    : asprintf(&path, "%s/.cache/debuginfod_client", home ? home : "/tmp");
@@ -81,8 +84,8 @@ static char *default_cache(void)
 }
 
 /* Adds the server of a word of the list; what is a word for other clients is none. */
-static enum ux_code add_server(struct ux_debuginfod *d, const char *word, size_t n,
-			       struct ux_error *err)
+static enum ux_code debuginfod_add_server(struct ux_debuginfod *d, const char *word, size_t n,
+					  struct ux_error *err)
 {
 	ux_cleanup(ux_free_ptr) char *url = strndup(word, n);
 	if (!url)
@@ -97,12 +100,13 @@ static enum ux_code add_server(struct ux_debuginfod *d, const char *word, size_t
 	return UX_OK;
 }
 
-static enum ux_code add_servers(struct ux_debuginfod *d, const char *urls, struct ux_error *err)
+static enum ux_code debuginfod_add_servers(struct ux_debuginfod *d, const char *urls,
+					   struct ux_error *err)
 {
 	static const char blanks[] = " \t\n";
 	for (const char *word = urls + strspn(urls, blanks); *word;) {
 		size_t n = strcspn(word, blanks);
-		UX_TRY(add_server(d, word, n, err));
+		UX_TRY(debuginfod_add_server(d, word, n, err));
 		word += n;
 		word += strspn(word, blanks);
 	}
@@ -110,7 +114,8 @@ static enum ux_code add_servers(struct ux_debuginfod *d, const char *urls, struc
 }
 
 /* Lines that a server wants to see: "Authorization: Bearer ...". */
-static enum ux_code read_headers(struct ux_debuginfod *d, const char *path, struct ux_error *err)
+static enum ux_code debuginfod_read_headers(struct ux_debuginfod *d, const char *path,
+					    struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	size_t n = 0;
@@ -133,7 +138,7 @@ static enum ux_code read_headers(struct ux_debuginfod *d, const char *path, stru
 	return UX_OK;
 }
 
-static void guard(struct ux_debuginfod **d)
+static void debuginfod_guard(struct ux_debuginfod **d)
 {
 	ux_debuginfod_destroy(*d);
 }
@@ -144,17 +149,17 @@ enum ux_code ux_debuginfod_create(struct ux_debuginfod **ret, const struct ux_de
 	*ret = NULL;
 	if (!o->urls || o->urls[strspn(o->urls, " \t\n")] == '\0')
 		return UX_OK;
-	ux_cleanup(guard) struct ux_debuginfod *d = calloc(1, sizeof(*d));
+	ux_cleanup(debuginfod_guard) struct ux_debuginfod *d = calloc(1, sizeof(*d));
 	if (!d)
 		return ux_error_nomem(err);
 	d->size_most = o->size_most ? o->size_most : SIZE_MOST;
 	d->silence_ms = o->silence_ms ? o->silence_ms : SILENCE_MS;
 	d->most_ms = o->most_ms ? o->most_ms : MOST_MS;
-	d->cache = o->cache ? strdup(o->cache) : default_cache();
+	d->cache = o->cache ? strdup(o->cache) : debuginfod_default_cache();
 	if (!d->cache)
 		return ux_error_nomem(err);
-	UX_TRY(add_servers(d, o->urls, err));
-	UX_TRY(read_headers(d, o->headers, err));
+	UX_TRY(debuginfod_add_servers(d, o->urls, err));
+	UX_TRY(debuginfod_read_headers(d, o->headers, err));
 	*ret = ux_take(&d);
 	return UX_OK;
 }
@@ -175,7 +180,7 @@ void ux_debuginfod_destroy(struct ux_debuginfod *d)
 /* --- what is kept ----------------------------------------------------------------------------- */
 
 /* Makes the folder that path is in, and those above it. */
-static enum ux_code make_folder(const char *path, struct ux_error *err)
+static enum ux_code debuginfod_make_folder(const char *path, struct ux_error *err)
 {
 	char part[PATH_MAX];
 	snprintf(part, sizeof(part), "%s", path);
@@ -189,7 +194,7 @@ static enum ux_code make_folder(const char *path, struct ux_error *err)
 }
 
 /* For how long an empty file keeps us from asking again. */
-static int64_t miss_seconds(const struct ux_debuginfod *d)
+static int64_t debuginfod_miss_seconds(const struct ux_debuginfod *d)
 {
 	char path[PATH_MAX], text[32] = "";
 	uint64_t v = 0;
@@ -206,7 +211,8 @@ static int64_t miss_seconds(const struct ux_debuginfod *d)
 }
 
 /* UX_OK: it is there. UX_ENOTFOUND: nobody had it, not long ago. UX_EUNAVAILABLE: ask. */
-static enum ux_code look_up(const struct ux_debuginfod *d, const char *path, struct ux_error *err)
+static enum ux_code debuginfod_find_cached(const struct ux_debuginfod *d, const char *path,
+					   struct ux_error *err)
 {
 	struct stat st;
 	if (stat(path, &st) != 0 || !S_ISREG(st.st_mode))
@@ -214,14 +220,14 @@ static enum ux_code look_up(const struct ux_debuginfod *d, const char *path, str
 	if (st.st_size > 0)
 		return UX_OK;
 	int64_t age = ux_clock_wall() - st.st_mtime;
-	if (age >= 0 && age < miss_seconds(d))
+	if (age >= 0 && age < debuginfod_miss_seconds(d))
 		return ux_error_set(err, UX_ENOTFOUND,
 				    "no debuginfod server had it %" PRId64 " s ago", age);
 	unlink(path);
 	return UX_EUNAVAILABLE;
 }
 
-static enum ux_code keep_miss(const char *path, struct ux_error *err)
+static enum ux_code debuginfod_record_miss(const char *path, struct ux_error *err)
 {
 	ux_cleanup(ux_file_new_deinit) struct ux_file_new f = UX_FILE_NEW_INIT;
 	UX_TRY(ux_file_new_open(&f, path, err));
@@ -230,14 +236,15 @@ static enum ux_code keep_miss(const char *path, struct ux_error *err)
 
 /* --- asking ----------------------------------------------------------------------------------- */
 
-static enum ux_code take(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+static enum ux_code debuginfod_on_bytes(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	const struct ux_file_new *f = ctx;
 	return ux_file_write(f->fd, bytes, err);
 }
 
 /* Puts what a server sent in its place, if it is what was asked for. */
-static enum ux_code accept_file(struct ux_file_new *f, const struct ux_id *id, struct ux_error *err)
+static enum ux_code debuginfod_accept_file(struct ux_file_new *f, const struct ux_id *id,
+					   struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	const char *why = NULL;
@@ -247,8 +254,9 @@ static enum ux_code accept_file(struct ux_file_new *f, const struct ux_id *id, s
 }
 
 /* One server. UX_ENOTFOUND: it says so. UX_EUNAVAILABLE: it says nothing, or nonsense. */
-static enum ux_code ask(struct ux_debuginfod *d, struct server *s, const char *target,
-			const struct ux_id *id, const char *path, struct ux_error *err)
+static enum ux_code debuginfod_request(struct ux_debuginfod *d, struct server *s,
+				       const char *target, const struct ux_id *id, const char *path,
+				       struct ux_error *err)
 {
 	ux_cleanup(ux_file_new_deinit) struct ux_file_new f = UX_FILE_NEW_INIT;
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
@@ -259,7 +267,7 @@ static enum ux_code ask(struct ux_debuginfod *d, struct server *s, const char *t
 		.silence_ms = d->silence_ms,
 		.answer_most = (size_t)ux_min(d->size_most, (uint64_t)SIZE_MAX),
 		.redirects = REDIRECTS_MOST,
-		.sink = take,
+		.sink = debuginfod_on_bytes,
 		.sink_ctx = &f,
 	};
 	if (ux_clock_ms() < s->avoid_until)
@@ -270,18 +278,19 @@ static enum ux_code ask(struct ux_debuginfod *d, struct server *s, const char *t
 		s->avoid_until = ux_clock_ms() + AVOID_MS;
 	UX_TRY(code);
 	if (answer.status == 200)
-		return accept_file(&f, id, err);
+		return debuginfod_accept_file(&f, id, err);
 	return ux_error_set(err, answer.status == 404 ? UX_ENOTFOUND : UX_EUNAVAILABLE,
 			    "a debuginfod server answers with status %u", answer.status);
 }
 
-static enum ux_code ask_all(struct ux_debuginfod *d, const char *target, const struct ux_id *id,
-			    const char *path, struct ux_error *err)
+static enum ux_code debuginfod_request_all(struct ux_debuginfod *d, const char *target,
+					   const struct ux_id *id, const char *path,
+					   struct ux_error *err)
 {
 	struct ux_error failure = UX_ERROR_INIT; /* the first that is not a plain no */
 	for (size_t i = 0; i < d->n_servers; i++) {
 		struct ux_error why = UX_ERROR_INIT;
-		enum ux_code code = ask(d, &d->servers[i], target, id, path, &why);
+		enum ux_code code = debuginfod_request(d, &d->servers[i], target, id, path, &why);
 		if (code == UX_OK)
 			return UX_OK;
 		if (code != UX_ENOTFOUND && failure.code == UX_OK)
@@ -292,7 +301,7 @@ static enum ux_code ask_all(struct ux_debuginfod *d, const char *target, const s
 			*err = failure;
 		return failure.code;
 	}
-	UX_TRY(keep_miss(path, err));
+	UX_TRY(debuginfod_record_miss(path, err));
 	return ux_error_set(err, UX_ENOTFOUND, "no debuginfod server has it");
 }
 
@@ -307,10 +316,10 @@ enum ux_code ux_debuginfod_find(struct ux_debuginfod *d, const struct ux_id *id,
 	snprintf(target, sizeof(target), "/buildid/%s/%s", hex, word);
 	if (snprintf(path, sizeof(path), "%s/%s/%s", d->cache, hex, word) >= PATH_MAX)
 		return ux_error_set(err, UX_EINVAL, "the path of the cache is too long");
-	enum ux_code code = look_up(d, path, err);
+	enum ux_code code = debuginfod_find_cached(d, path, err);
 	if (code == UX_EUNAVAILABLE) {
-		UX_TRY(make_folder(path, err));
-		code = ask_all(d, target, id, path, err);
+		UX_TRY(debuginfod_make_folder(path, err));
+		code = debuginfod_request_all(d, target, id, path, err);
 	}
 	UX_TRY(code);
 	*ret_path = strdup(path);

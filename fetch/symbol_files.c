@@ -6,9 +6,10 @@
 #include "debug_file.h"
 
 /* Maps what a server has of that ID. UX_OK with nothing when there is none. */
-static enum ux_code ask(struct ux_symbol_files *files, const struct ux_finder *finder,
-			const struct ux_id *id, char **ret_path, struct ux_mapping *ret,
-			struct ux_error *err)
+static enum ux_code symbol_file_request(struct ux_symbol_files *files,
+					const struct ux_finder *finder, const struct ux_id *id,
+					char **ret_path, struct ux_mapping *ret,
+					struct ux_error *err)
 {
 	ux_cleanup(ux_free_ptr) char *path = NULL;
 	struct ux_error why = UX_ERROR_INIT;
@@ -28,8 +29,9 @@ static enum ux_code ask(struct ux_symbol_files *files, const struct ux_finder *f
 	return UX_OK;
 }
 
-static enum ux_code ask_debug(struct ux_symbol_files *files, const struct ux_finder *finder,
-			      struct ux_bytes exe, struct ux_error *err)
+static enum ux_code symbol_file_request_debug(struct ux_symbol_files *files,
+					      const struct ux_finder *finder, struct ux_bytes exe,
+					      struct ux_error *err)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	struct ux_id_set ids = {0};
@@ -39,7 +41,7 @@ static enum ux_code ask_debug(struct ux_symbol_files *files, const struct ux_fin
 	const struct ux_id *id = ux_id_set_find(&ids, UX_ID_GNU);
 	if (!id)
 		return UX_OK;
-	UX_TRY(ask(files, finder, id, &files->debug.path, &files->debug.file, err));
+	UX_TRY(symbol_file_request(files, finder, id, &files->debug.path, &files->debug.file, err));
 	if (files->debug.path)
 		files->debug.how = UX_DEBUG_BY_SERVER;
 	return UX_OK;
@@ -61,7 +63,8 @@ enum ux_code ux_symbol_files_supplement(struct ux_symbol_files *files,
 	enum ux_code code = ux_supplementary_find(debug, path ? path : "", finder->search.dirs,
 						  &files->supplementary, &why);
 	if (code == UX_ENOTFOUND && finder->server)
-		UX_TRY(ask(files, finder, &link.id, &fetched, &files->supplementary, err));
+		UX_TRY(symbol_file_request(files, finder, &link.id, &fetched, &files->supplementary,
+					   err));
 	if (code != UX_OK && !fetched && files->lost.code == UX_OK)
 		files->lost = why;
 	return UX_OK;
@@ -75,7 +78,7 @@ enum ux_code ux_symbol_files_find(struct ux_symbol_files *files, const struct ux
 		return UX_OK;
 	UX_TRY(ux_debug_file_find(&files->debug, exe, path, &finder->search, err));
 	if (!files->debug.path && finder->server)
-		UX_TRY(ask_debug(files, finder, exe, err));
+		UX_TRY(symbol_file_request_debug(files, finder, exe, err));
 	bool separate = files->debug.path != NULL;
 	return ux_symbol_files_supplement(files, finder, separate ? files->debug.file.bytes : exe,
 					  separate ? files->debug.path : path, err);

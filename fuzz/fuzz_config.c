@@ -2,7 +2,6 @@
 /* Target: the configuration file of the server. */
 #include "fuzz.h"
 
-#include "config_file.h"
 #include "settings.h"
 
 enum {

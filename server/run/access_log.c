@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The line of a request in the log. */
-#include "access_log.h"
-
+#include "event_log.h"
 #include "json_out.h"
 #include "route.h"
-#include "server.h"
+#include "routes.h"
 
 enum {
 	QUOTED = 400,             /* room for a text of strangers, quoted */
@@ -13,7 +12,7 @@ enum {
 };
 
 /* path with what follows "/k/" at its start, and every token, taken out. */
-static void put_redacted(struct ux_bytes path, struct ux_out *out)
+static void access_log_put_redacted(struct ux_bytes path, struct ux_out *out)
 {
 	size_t slashes = 0, end = 0;
 	while (slashes < path.size && path.data[slashes] == '/')
@@ -36,43 +35,43 @@ void ux_log_path(struct ux_bytes path, struct ux_out *out)
 	bool escaped = path.size > 0 && memchr(path.data, '%', path.size);
 	if (escaped &&
 	    ux_percent_decode(path, /* plus= */ false, &arena, "path", &decoded, NULL) == UX_OK) {
-		put_redacted(decoded, &plain);
+		access_log_put_redacted(decoded, &plain);
 		if (!ux_bytes_eq(ux_out_bytes(&plain), decoded))
 			ux_out_put(out, plain.data, plain.size);
 		else
 			ux_out_put(out, path.data, path.size);
 	} else {
-		put_redacted(path, out);
+		access_log_put_redacted(path, out);
 	}
 }
 
 /* Lines of requests are many: they are put together without a format to read. */
-static void put_word(struct ux_out *out, const char *key, const char *word)
+static void access_log_put_word(struct ux_out *out, const char *key, const char *word)
 {
 	ux_out_cstr(out, key);
 	ux_out_cstr(out, word);
 }
 
-static void put_number(struct ux_out *out, const char *key, uint64_t v)
+static void access_log_put_number(struct ux_out *out, const char *key, uint64_t v)
 {
 	struct ux_json j = ux_json_make(out);
 	ux_out_cstr(out, key);
 	ux_json_u64(&j, v);
 }
 
-static void put_quoted(struct ux_out *out, const char *key, struct ux_bytes text)
+static void access_log_put_quoted(struct ux_out *out, const char *key, struct ux_bytes text)
 {
 	char quoted[QUOTED];
-	put_word(out, key, ux_log_quote(text, quoted, sizeof(quoted)));
+	access_log_put_word(out, key, ux_log_quote(text, quoted, sizeof(quoted)));
 }
 
-static void put_error(struct ux_out *out, const struct ux_error *err)
+static void access_log_put_error(struct ux_out *out, const struct ux_error *err)
 {
 	char text[256];
 	if (err->code == UX_OK)
 		return;
 	ux_error_format(err, text, sizeof(text));
-	put_quoted(out, " error=", ux_bytes_cstr(text));
+	access_log_put_quoted(out, " error=", ux_bytes_cstr(text));
 }
 
 void ux_log_request(void *ctx, const struct ux_request *req, const struct ux_response *res,
@@ -85,16 +84,17 @@ void ux_log_request(void *ctx, const struct ux_request *req, const struct ux_res
 	const char *key = caller && caller->key_id[0] != '\0' ? caller->key_id : "-";
 	ux_out_grow(&out, LINE_MOSTLY);
 	ux_log_path(req->path, &shown);
-	put_word(&out, "request=", req->name);
-	put_word(&out, " method=", ux_method_name(req->method));
-	put_quoted(&out, " path=", ux_out_bytes(&shown));
-	put_number(&out, " status=", res->status);
-	put_word(&out, " sent=", sent ? "yes" : "no");
-	put_number(&out, " duration_us=", duration_us);
-	put_number(&out, " in=", req->body_size);
-	put_number(&out, " out=", res->fd_size > 0 ? res->fd_size : res->body.size);
-	put_word(&out, " key=", key);
-	put_word(&out, " from=", caller ? caller->from : ux_address_text(&req->peer, from));
-	put_error(&out, &req->err);
+	access_log_put_word(&out, "request=", req->name);
+	access_log_put_word(&out, " method=", ux_method_name(req->method));
+	access_log_put_quoted(&out, " path=", ux_out_bytes(&shown));
+	access_log_put_number(&out, " status=", res->status);
+	access_log_put_word(&out, " sent=", sent ? "yes" : "no");
+	access_log_put_number(&out, " duration_us=", duration_us);
+	access_log_put_number(&out, " in=", req->body_size);
+	access_log_put_number(&out, " out=", res->fd_size > 0 ? res->fd_size : res->body.size);
+	access_log_put_word(&out, " key=", key);
+	access_log_put_word(&out,
+			    " from=", caller ? caller->from : ux_address_text(&req->peer, from));
+	access_log_put_error(&out, &req->err);
 	ux_log_text(res->status >= 500 ? "error" : "info", "request", ux_out_bytes(&out));
 }

@@ -2,8 +2,8 @@
 /* What the server does by itself, while others serve. */
 #include "keeper.h"
 
-#include "access_log.h"
 #include "clock.h"
+#include "event_log.h"
 #include "module_cache.h"
 
 #include <time.h>
@@ -24,7 +24,7 @@ struct ux_keeper ux_keeper_make(struct ux_server *server)
 				  .sweep_every_s = SWEEP_SECONDS};
 }
 
-static void complain(const char *event, const struct ux_error *err)
+static void keeper_log_failure(const char *event, const struct ux_error *err)
 {
 	char text[256], quoted[300];
 	ux_log_line("warning", event, "error=%s",
@@ -32,14 +32,14 @@ static void complain(const char *event, const struct ux_error *err)
 				 sizeof(quoted)));
 }
 
-static void write_uses(struct ux_keeper *k)
+static void keeper_write_uses(struct ux_keeper *k)
 {
 	struct ux_error err = UX_ERROR_INIT;
 	if (ux_store_tick(k->server->store, &err) != UX_OK)
-		complain("uses", &err);
+		keeper_log_failure("uses", &err);
 }
 
-static void sweep(struct ux_keeper *k)
+static void keeper_sweep(struct ux_keeper *k)
 {
 	struct ux_store *s = k->server->store;
 	struct ux_sweep done;
@@ -49,14 +49,14 @@ static void sweep(struct ux_keeper *k)
 			    "skipped=\"the clock was set; it is caught up with\"");
 	else if (ux_store_sweep(s, k->sweep_grace_s, ux_store_now(s), /* dry_run= */ false, &done,
 				&err) != UX_OK)
-		complain("sweep", &err);
+		keeper_log_failure("sweep", &err);
 	else if (done.blobs + done.parts + done.uploads > 0)
 		ux_log_line("info", "sweep", "blobs=%" PRIu64 " parts=%" PRIu64 " uploads=%" PRIu64,
 			    done.blobs, done.parts, done.uploads);
 }
 
 /* Every module that goes has its line; who has it open forgets it. */
-static void retained(void *ctx, const struct ux_retained_one *one)
+static void keeper_on_retained(void *ctx, const struct ux_retained_one *one)
 {
 	struct ux_keeper *k = ctx;
 	char quoted[300];
@@ -70,15 +70,15 @@ static void retained(void *ctx, const struct ux_retained_one *one)
 			    one->bytes);
 }
 
-static void retain(struct ux_keeper *k)
+static void keeper_retain(struct ux_keeper *k)
 {
 	struct ux_retained_sum sum;
 	struct ux_error err = UX_ERROR_INIT;
-	if (ux_store_retain(k->server->store, &k->retention, retained, k, &sum, &err) != UX_OK)
-		complain("retention", &err);
+	if (ux_store_retain(k->server->store, &k->retention, keeper_on_retained, k, &sum, &err) != UX_OK)
+		keeper_log_failure("retention", &err);
 }
 
-static void expire(struct ux_keeper *k)
+static void keeper_expire(struct ux_keeper *k)
 {
 	struct ux_store *s = k->server->store;
 	struct ux_index *ix = s->index;
@@ -90,25 +90,25 @@ static void expire(struct ux_keeper *k)
 	if (code == UX_OK && k->audit_s > 0)
 		code = ix->audit.expire(ix, now - k->audit_s, &n, &err);
 	if (code != UX_OK)
-		complain("expire", &err);
+		keeper_log_failure("expire", &err);
 }
 
 void ux_keeper_tick(struct ux_keeper *k)
 {
 	int64_t now = ux_clock_s();
 	if (now >= k->next_write || ux_last_use_urgent(&k->server->store->last_use)) {
-		write_uses(k);
+		keeper_write_uses(k);
 		k->next_write = now + WRITE_SECONDS;
 	}
 	if (now < k->next_sweep)
 		return;
-	retain(k);
-	expire(k);
-	sweep(k);
+	keeper_retain(k);
+	keeper_expire(k);
+	keeper_sweep(k);
 	k->next_sweep = now + k->sweep_every_s;
 }
 
 void ux_keeper_finish(struct ux_keeper *k)
 {
-	write_uses(k);
+	keeper_write_uses(k);
 }

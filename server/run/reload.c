@@ -2,7 +2,7 @@
 /* Settings that change while the server serves. */
 #include "reload.h"
 
-#include "access_settings.h"
+#include "auth.h"
 #include "event_log.h"
 #include "upstreams.h"
 #include "service_manager.h"
@@ -31,7 +31,7 @@ struct ux_http_limits ux_limits_of_settings(const struct ux_settings *s)
 	return l;
 }
 
-static void apply_limits(struct ux_running *r)
+static void reload_apply_limits(struct ux_running *r)
 {
 	const struct ux_http_limits next = ux_limits_of_settings(r->settings);
 	ux_http_limits_change(r->limits, &next);
@@ -39,7 +39,7 @@ static void apply_limits(struct ux_running *r)
 	atomic_store_explicit(&r->server->memory.most, next.memory_bytes, memory_order_relaxed);
 }
 
-static void apply_keeping(struct ux_keeper *k, const struct ux_settings *s)
+static void reload_apply_keeping(struct ux_keeper *k, const struct ux_settings *s)
 {
 	k->retention.default_s = (int64_t)s->keep_days * DAY_S;
 	k->retention.cache_bytes = s->cache_bytes;
@@ -52,8 +52,8 @@ void ux_settings_apply(struct ux_running *r)
 {
 	const struct ux_settings *s = r->settings;
 	ux_log_configure((enum ux_log_format)s->log_format, (enum ux_log_level)s->log_level);
-	apply_limits(r);
-	apply_keeping(r->keeper, s);
+	reload_apply_limits(r);
+	reload_apply_keeping(r->keeper, s);
 }
 
 /* What differs, told when all of it is in force. */
@@ -63,14 +63,14 @@ struct changes {
 	bool upstreams;
 };
 
-static void note_change(void *ctx, const struct ux_setting *row)
+static void reload_note_change(void *ctx, const struct ux_setting *row)
 {
 	struct changes *c = ctx;
 	c->rows[c->n++] = row;
 	c->upstreams |= strncmp(row->key, "upstream", 8) == 0;
 }
 
-static void log_changes(const struct changes *c)
+static void reload_log_changes(const struct changes *c)
 {
 	for (size_t i = 0; i < c->n; i++) {
 		const struct ux_setting *row = c->rows[i];
@@ -83,7 +83,7 @@ static void log_changes(const struct changes *c)
 }
 
 /* Who asks nobody goes on so. */
-static void keep_alone(struct ux_settings *next)
+static void reload_keep_alone(struct ux_settings *next)
 {
 	if (next->upstreams.n == 0)
 		return;
@@ -93,8 +93,8 @@ static void keep_alone(struct ux_settings *next)
 }
 
 /* A server that speaks TLS goes on to, and one that does not as well. */
-static enum ux_code keep_tls(const struct ux_settings *now, struct ux_settings *next,
-			     struct ux_error *err)
+static enum ux_code reload_keep_tls(const struct ux_settings *now, struct ux_settings *next,
+				    struct ux_error *err)
 {
 	if (!now->tls_certificate == !next->tls_certificate)
 		return UX_OK;
@@ -109,23 +109,23 @@ static enum ux_code keep_tls(const struct ux_settings *now, struct ux_settings *
 	return next->tls_certificate && next->tls_key ? UX_OK : ux_arena_fail(&next->arena, err);
 }
 
-static void destroy(struct ux_settings **s)
+static void reload_guard(struct ux_settings **s)
 {
 	ux_settings_destroy(*s);
 }
 
-static enum ux_code take_over(struct ux_running *r, struct ux_error *err)
+static enum ux_code reload_take_over(struct ux_running *r, struct ux_error *err)
 {
-	ux_cleanup(destroy) struct ux_settings *next = NULL;
+	ux_cleanup(reload_guard) struct ux_settings *next = NULL;
 	struct changes changes = {.n = 0};
 	UX_TRY(ux_settings_load(r->source, &next, err));
 	UX_TRY(ux_server_upstreams_check(next, err));
-	UX_TRY(keep_tls(r->settings, next, err));
+	UX_TRY(reload_keep_tls(r->settings, next, err));
 	if (!r->server->fetcher)
-		keep_alone(next);
+		reload_keep_alone(next);
 	if (next->tls_certificate)
 		UX_TRY(ux_tls_load(next->tls_certificate, next->tls_key, err));
-	UX_TRY(ux_settings_keep(r->settings, next, note_change, &changes, err));
+	UX_TRY(ux_settings_keep(r->settings, next, reload_note_change, &changes, err));
 	UX_TRY(ux_access_apply(r->server, next, err));
 	if (changes.upstreams)
 		UX_TRY(ux_server_upstreams_change(r->server, next, err));
@@ -133,7 +133,7 @@ static enum ux_code take_over(struct ux_running *r, struct ux_error *err)
 	r->settings = ux_take(&next);
 	ux_settings_apply(r);
 	ux_settings_destroy(old);
-	log_changes(&changes);
+	reload_log_changes(&changes);
 	return UX_OK;
 }
 
@@ -145,7 +145,7 @@ void ux_reload(struct ux_running *r)
 	char shown[300];
 	ux_log_quote(ux_bytes_cstr(file), shown, sizeof(shown));
 	ux_service_reloading();
-	if (take_over(r, &err) == UX_OK) {
+	if (reload_take_over(r, &err) == UX_OK) {
 		ux_log_line("info", "reload", "file=%s", shown);
 	} else {
 		ux_error_format(&err, text, sizeof(text));
@@ -153,4 +153,95 @@ void ux_reload(struct ux_running *r)
 			    ux_log_quote(ux_bytes_cstr(text), quoted, sizeof(quoted)));
 	}
 	ux_service_notify("READY=1");
+}
+
+/* --- access ------------------------------------------------------------------------------------
+ */
+
+enum {
+	ORIGINS_MOST = 1 << 20 /* of all origins */
+};
+
+/* One configuration that is, or was, in force. */
+struct in_force {
+	struct ux_access access;
+	struct ux_arena arena; /* of the origins */
+	struct in_force *before;
+};
+
+static void access_destroy(struct in_force *f)
+{
+	if (!f)
+		return;
+	ux_arena_deinit(&f->arena);
+	free(f);
+}
+
+static void access_guard(struct in_force **f)
+{
+	access_destroy(*f);
+}
+
+static enum ux_code access_read_networks(const struct ux_setting_list *list,
+					 struct ux_networks *ret, struct ux_error *err)
+{
+	for (size_t i = 0; i < list->n; i++) {
+		struct ux_error why = UX_ERROR_INIT;
+		enum ux_code code = ux_networks_add(ret, list->items[i], &why);
+		if (code != UX_OK)
+			return ux_error_set(err, UX_EINVAL, "trusted-proxies: %s", why.text);
+	}
+	return UX_OK;
+}
+
+static enum ux_code access_copy_origins(struct in_force *f, const struct ux_setting_list *list,
+					struct ux_error *err)
+{
+	const char **origins = ux_arena_array(&f->arena, const char *, list->n + 1);
+	if (!origins)
+		return ux_arena_fail(&f->arena, err);
+	for (size_t i = 0; i < list->n; i++) {
+		origins[i] = ux_arena_strndup(&f->arena, list->items[i], strlen(list->items[i]));
+		if (!origins[i])
+			return ux_arena_fail(&f->arena, err);
+	}
+	f->access.origins = origins;
+	f->access.n_origins = list->n;
+	return UX_OK;
+}
+
+enum ux_code ux_access_apply(struct ux_server *s, const struct ux_settings *settings,
+			     struct ux_error *err)
+{
+	ux_cleanup(access_guard) struct in_force *f = calloc(1, sizeof(*f));
+	if (!f)
+		return ux_error_nomem(err);
+	ux_arena_init(&f->arena, ORIGINS_MOST);
+	f->access = (struct ux_access){
+		.key_rate = {settings->rate_key, settings->rate_key_burst},
+		.address_rate = {settings->rate_address, settings->rate_address_burst},
+		.wait_most_ms = (unsigned)settings->queue_ms,
+		.uploads_key = settings->uploads_key,
+		.uploads_all = settings->uploads_all,
+		.upload_bytes_key = settings->uploads_bytes_key,
+		.upload_bytes_all = settings->uploads_bytes_all,
+	};
+	UX_TRY(access_read_networks(&settings->trusted_proxies, &f->access.proxies, err));
+	UX_TRY(access_copy_origins(f, &settings->origins, err));
+	const struct ux_access *before = atomic_load_explicit(&s->access, memory_order_relaxed);
+	f->before = before ? ux_container_of(before, struct in_force, access) : NULL;
+	/* Whoever sees the pointer sees what it points to. */
+	atomic_store_explicit(&s->access, &ux_take(&f)->access, memory_order_release);
+	return UX_OK;
+}
+
+void ux_access_forget(struct ux_server *s)
+{
+	const struct ux_access *a = atomic_exchange(&s->access, NULL);
+	struct in_force *f = a ? ux_container_of(a, struct in_force, access) : NULL;
+	while (f) {
+		struct in_force *before = f->before;
+		access_destroy(f);
+		f = before;
+	}
 }

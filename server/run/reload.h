@@ -34,4 +34,14 @@ static inline unsigned ux_seconds_of(uint64_t ms)
 	return (unsigned)((ms + 999) / 1000);
 }
 
+/*
+ * What the settings say takes the place of what was in force; requests at work go on with that, so
+ * it stays until ux_access_forget(). One thread. UX_EINVAL: a network that is none.
+ */
+enum ux_code ux_access_apply(struct ux_server *s, const struct ux_settings *settings,
+			     struct ux_error *err) ux_must;
+
+/* Frees all; nobody may be served any more. */
+void ux_access_forget(struct ux_server *s);
+
 #endif

@@ -2,10 +2,9 @@
 /* unhex serve: opening everything, waiting for a signal, closing everything. */
 #include "serve.h"
 
-#include "access_log.h"
-#include "access_settings.h"
 #include "auth.h"
 #include "clock.h"
+#include "event_log.h"
 #include "routes.h"
 #include "extractor.h"
 #include "fetcher.h"
@@ -32,8 +31,8 @@ enum {
 	STOP_STEP_MS = 50,      /* between looks for a second signal */
 };
 
-static void request_done(void *ctx, const struct ux_request *req, const struct ux_response *res,
-			 bool sent, uint64_t duration_us)
+static void serve_on_request_done(void *ctx, const struct ux_request *req,
+				  const struct ux_response *res, bool sent, uint64_t duration_us)
 {
 	struct ux_server *s = ctx;
 	ux_metrics_request(&s->metrics, ux_server_routes, ux_server_route_count, req, res, sent,
@@ -42,14 +41,14 @@ static void request_done(void *ctx, const struct ux_request *req, const struct u
 }
 
 /* The clock's word where the system has no better one: it is no secret. */
-static uint64_t random_seed(void)
+static uint64_t serve_random_seed(void)
 {
 	uint64_t seed = (uint64_t)ux_clock_wall();
 	(void)!getrandom(&seed, sizeof(seed), 0);
 	return seed;
 }
 
-static bool is_proxy(void *ctx, const struct ux_address *peer)
+static bool serve_is_proxy(void *ctx, const struct ux_address *peer)
 {
 	return ux_networks_have(&ux_server_access(ctx)->proxies, peer);
 }
@@ -62,12 +61,12 @@ struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limi
 		.ctx = s,
 		.gate = ux_gate_check,
 		.options = ux_cors_preflight,
-		.log = request_done,
+		.log = serve_on_request_done,
 		.error_page = ux_web_error,
-		.is_proxy = is_proxy,
+		.is_proxy = serve_is_proxy,
 		.memory = &s->memory,
 		.limits = ux_http_limits_default(limits),
-		.seed = random_seed(),
+		.seed = serve_random_seed(),
 	};
 	s->upload_most = app.limits.upload_bytes;
 	s->memory.most = app.limits.memory_bytes;
@@ -77,7 +76,7 @@ struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limi
 	return app;
 }
 
-static void block_signals(sigset_t *set)
+static void serve_block_signals(sigset_t *set)
 {
 	sigemptyset(set);
 	sigaddset(set, SIGTERM);
@@ -89,7 +88,7 @@ static void block_signals(sigset_t *set)
 }
 
 /* The only moment at which a token is shown: it is kept nowhere. */
-static enum ux_code first_key(struct ux_index *ix, struct ux_error *err)
+static enum ux_code serve_first_key(struct ux_index *ix, struct ux_error *err)
 {
 	UX_ARENA(arena, (size_t)64 << 20);
 	struct ux_key_list keys;
@@ -106,7 +105,7 @@ static enum ux_code first_key(struct ux_index *ix, struct ux_error *err)
 }
 
 /* Keeps the store, and reloads, until a signal says to stop. */
-static void wait_for_signal(struct ux_running *r, const sigset_t *set)
+static void serve_wait_for_signal(struct ux_running *r, const sigset_t *set)
 {
 	const struct timespec tick = {.tv_sec = UX_KEEPER_TICK_S};
 	const unsigned watchdog = ux_service_watchdog();
@@ -130,7 +129,7 @@ static void wait_for_signal(struct ux_running *r, const sigset_t *set)
  * The listening socket first, so that who comes is refused and goes elsewhere; then requests in
  * flight have their time, which a second signal ends; then what is left is cut.
  */
-static void stop(struct ux_running *r, struct ux_http_server *http, const sigset_t *set)
+static void serve_stop(struct ux_running *r, struct ux_http_server *http, const sigset_t *set)
 {
 	const struct timespec none = {0};
 	uint64_t left_ms = r->settings->stop_ms;
@@ -152,7 +151,7 @@ static void stop(struct ux_running *r, struct ux_http_server *http, const sigset
  * Each connection may need a second descriptor, for a blob or an upload; as many as are left when
  * the index, the threads and the rest have theirs. The soft limit is raised to the hard one.
  */
-static struct ux_http_limits limits_of_process(const struct ux_settings *settings)
+static struct ux_http_limits serve_raise_limits(const struct ux_settings *settings)
 {
 	struct ux_http_limits l = ux_limits_of_settings(settings);
 	rlim_t others = DESCRIPTORS + DESCRIPTORS_THREAD * (rlim_t)l.threads;
@@ -167,7 +166,7 @@ static struct ux_http_limits limits_of_process(const struct ux_settings *setting
 	return l;
 }
 
-static void log_extracted(void *ctx, const struct ux_extracted_one *one)
+static void serve_log_extracted(void *ctx, const struct ux_extracted_one *one)
 {
 	struct ux_server *s = ctx;
 	char id[200], reason[300];
@@ -185,18 +184,20 @@ static void log_extracted(void *ctx, const struct ux_extracted_one *one)
 	ux_upstream_extracted(s, one);
 }
 
-static enum ux_code open_extractor(struct ux_server *s, const struct ux_settings *settings,
-				   struct ux_error *err)
+static enum ux_code serve_open_extractor(struct ux_server *s, const struct ux_settings *settings,
+					 struct ux_error *err)
 {
 	const struct ux_sandbox_limits limits = {.memory = settings->extract_memory,
 						 .output = settings->extract_output,
 						 .seconds = ux_seconds_of(settings->extract_ms)};
-	const struct ux_extractor_options options = {
-		.limits = limits, .scratch = getenv("TMPDIR"), .log = log_extracted, .log_ctx = s};
+	const struct ux_extractor_options options = {.limits = limits,
+						     .scratch = getenv("TMPDIR"),
+						     .log = serve_log_extracted,
+						     .log_ctx = s};
 	return ux_extractor_open(&s->extractor, s->store, s->cache, &options, err);
 }
 
-static bool is_open(enum ux_reading reading, const char *address)
+static bool serve_is_open(enum ux_reading reading, const char *address)
 {
 	switch (reading) {
 	case UX_READING_OPEN:
@@ -210,8 +211,8 @@ static bool is_open(enum ux_reading reading, const char *address)
 }
 
 /* What people, and programs that started it, wait for. */
-static void tell_ready(const struct ux_server *s, const char *address, bool tls, const char *dir,
-		       unsigned connections)
+static void serve_report_ready(const struct ux_server *s, const char *address, bool tls,
+			       const char *dir, unsigned connections)
 {
 	bool socket = strncmp(address, "unix:", 5) == 0;
 	const char *scheme = socket ? "" : tls ? "https://" : "http://";
@@ -224,13 +225,13 @@ static void tell_ready(const struct ux_server *s, const char *address, bool tls,
 			  address);
 }
 
-static enum ux_code serve(struct ux_running *r, int fd, const char *dir, const sigset_t *set,
-			  struct ux_error *err)
+static enum ux_code serve_until_signal(struct ux_running *r, int fd, const char *dir,
+				       const sigset_t *set, struct ux_error *err)
 {
 	struct ux_server *s = r->server;
 	struct ux_http_server *http = NULL;
 	struct ux_keeper keeper = ux_keeper_make(s);
-	struct ux_http_app app = ux_server_app(s, limits_of_process(r->settings));
+	struct ux_http_app app = ux_server_app(s, serve_raise_limits(r->settings));
 	const enum ux_reading reading = (enum ux_reading)r->settings->reading;
 	const struct ux_http_place place = {
 		.listen = r->settings->listen, .fd = fd, .tls = r->settings->tls_certificate};
@@ -241,36 +242,37 @@ static enum ux_code serve(struct ux_running *r, int fd, const char *dir, const s
 	UX_TRY(ux_http_server_open_at(&http, &place, &app, err));
 	/* By where it really listens: a name might be resolved to something else a second time. */
 	const char *address = ux_http_server_address(http);
-	atomic_store_explicit(&s->open_reading, is_open(reading, address), memory_order_relaxed);
+	atomic_store_explicit(&s->open_reading, serve_is_open(reading, address),
+			      memory_order_relaxed);
 	enum ux_code code = ux_extractor_start(s->extractor, err);
 	if (code == UX_OK) {
-		tell_ready(s, address, place.tls, dir, app.limits.connections);
-		wait_for_signal(r, set);
+		serve_report_ready(s, address, place.tls, dir, app.limits.connections);
+		serve_wait_for_signal(r, set);
 	}
-	stop(r, http, set);
+	serve_stop(r, http, set);
 	ux_fetcher_close(atomic_exchange(&s->fetcher, NULL));
 	ux_extractor_stop(ux_take(&s->extractor));
 	ux_keeper_finish(&keeper);
 	return code;
 }
 
-static enum ux_code open_and_serve(struct ux_running *r, int fd, const char *dir,
-				   const sigset_t *set, struct ux_error *err)
+static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, const sigset_t *set,
+			       struct ux_error *err)
 {
 	struct ux_server *s = r->server;
 	UX_TRY(ux_store_open(s->store, dir, err));
 	enum ux_code code =
 		ux_module_cache_create(&s->cache, s->store, r->settings->open_modules, err);
 	if (code == UX_OK)
-		code = first_key(s->store->index, err);
+		code = serve_first_key(s->store->index, err);
 	if (code == UX_OK)
 		code = ux_gate_create(&s->gate, err);
 	if (code == UX_OK)
-		code = open_extractor(s, r->settings, err);
+		code = serve_open_extractor(s, r->settings, err);
 	if (code == UX_OK)
 		code = ux_server_upstreams_open(s, r->settings, err);
 	if (code == UX_OK)
-		code = serve(r, fd, dir, set, err);
+		code = serve_until_signal(r, fd, dir, set, err);
 	ux_fetcher_close(s->fetcher);
 	ux_extractor_stop(s->extractor);
 	ux_gate_destroy(s->gate);
@@ -281,7 +283,8 @@ static enum ux_code open_and_serve(struct ux_running *r, int fd, const char *dir
 
 /* What can be wrong is looked at first, so that a slip of the fingers makes no folder and no key.
  */
-static enum ux_code check_place(const struct ux_settings *s, int *ret_fd, struct ux_error *err)
+static enum ux_code serve_check_address(const struct ux_settings *s, int *ret_fd,
+					struct ux_error *err)
 {
 	UX_TRY(ux_passed_socket(ret_fd, err));
 	if (*ret_fd < 0 && !s->listen)
@@ -304,10 +307,10 @@ enum ux_code ux_server_run(const struct ux_settings_source *source, struct ux_se
 			 (enum ux_log_level)settings->log_level);
 	enum ux_code code = ux_server_upstreams_check(settings, err);
 	if (code == UX_OK)
-		code = check_place(settings, &fd, err);
+		code = serve_check_address(settings, &fd, err);
 	if (code == UX_OK)
 		code = ux_access_apply(&s, settings, err);
-	block_signals(&set);
+	serve_block_signals(&set);
 	if (code == UX_OK && !settings->data)
 		code = ux_store_default_dir(&default_dir, err);
 	const char *dir = default_dir ? default_dir : settings->data;
@@ -316,7 +319,7 @@ enum ux_code ux_server_run(const struct ux_settings_source *source, struct ux_se
 	if (code == UX_OK && !kept)
 		code = ux_error_nomem(err);
 	if (code == UX_OK)
-		code = open_and_serve(&running, fd, kept, &set, err);
+		code = serve_open(&running, fd, kept, &set, err);
 	ux_tls_unload();
 	ux_settings_destroy(running.settings);
 	return code;

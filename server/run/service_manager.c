@@ -17,7 +17,7 @@ enum {
 	CALLS_PER_TIMEOUT = 2, /* as sd_watchdog_enabled(3) advises */
 };
 
-static bool number_of(const char *name, uint64_t *ret)
+static bool service_variable(const char *name, uint64_t *ret)
 {
 	const char *text = getenv(name);
 	return text && ux_hex_parse_u64(ux_bytes_cstr(text), /* hex= */ false, ret);
@@ -26,8 +26,8 @@ static bool number_of(const char *name, uint64_t *ret)
 enum ux_code ux_passed_socket(int *ret, struct ux_error *err)
 {
 	uint64_t pid = 0, n = 0;
-	bool ours = number_of("LISTEN_PID", &pid) && pid == (uint64_t)getpid() &&
-		    number_of("LISTEN_FDS", &n) && n > 0;
+	bool ours = service_variable("LISTEN_PID", &pid) && pid == (uint64_t)getpid() &&
+		    service_variable("LISTEN_FDS", &n) && n > 0;
 	unsetenv("LISTEN_PID");
 	unsetenv("LISTEN_FDS");
 	unsetenv("LISTEN_FDNAMES");
@@ -39,7 +39,7 @@ enum ux_code ux_passed_socket(int *ret, struct ux_error *err)
 }
 
 /* A path, or with '@' in front a name that is no file. */
-static socklen_t address_of(const char *path, struct sockaddr_un *un)
+static socklen_t service_address(const char *path, struct sockaddr_un *un)
 {
 	size_t n = strlen(path);
 	*un = (struct sockaddr_un){.sun_family = AF_UNIX};
@@ -57,7 +57,7 @@ void ux_service_notify(const char *fmt, ...)
 	struct sockaddr_un un;
 	char text[MESSAGE_MOST];
 	va_list args;
-	socklen_t size = path ? address_of(path, &un) : 0;
+	socklen_t size = path ? service_address(path, &un) : 0;
 	if (size == 0)
 		return;
 	va_start(args, fmt);
@@ -79,8 +79,8 @@ void ux_service_reloading(void)
 unsigned ux_service_watchdog(void)
 {
 	uint64_t us = 0, pid = 0;
-	if (!number_of("WATCHDOG_USEC", &us) ||
-	    (number_of("WATCHDOG_PID", &pid) && pid != (uint64_t)getpid()))
+	if (!service_variable("WATCHDOG_USEC", &us) ||
+	    (service_variable("WATCHDOG_PID", &pid) && pid != (uint64_t)getpid()))
 		return 0;
 	return (unsigned)ux_max(us / MICROSECONDS / CALLS_PER_TIMEOUT, UINT64_C(1));
 }

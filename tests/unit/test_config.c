@@ -2,7 +2,6 @@
 /* The configuration file and its table. */
 #include "sweep.h"
 
-#include "config_file.h"
 #include "settings.h"
 
 #include <unistd.h>

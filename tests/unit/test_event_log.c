@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The log: one line an event, whatever is in it. */
+#include "event_log.h"
 #include "sweep.h"
 
-#include "access_log.h"
+#include "routes.h"
 
 #include <jansson.h>
 #include <sys/mman.h>

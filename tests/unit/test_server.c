@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* server: routes and handlers, without a socket. */
+#include "event_log.h"
 #include "sweep.h"
 
-#include "access_log.h"
+#include "routes.h"
 #include "blobs_mem.h"
 #include "request_values.h"
 #include "make_gsym.h"
