@@ -190,7 +190,7 @@ static void config_close_fd(int *fd)
 		close(*fd);
 }
 
-/* Whatever can be read from front to back; a byte more than may be tells that it is too much. */
+/* Reads pipes and devices too; one byte more than the limit shows that there is too much. */
 static enum ux_code config_read_file(const char *file, struct ux_out *out, struct ux_error *err)
 {
 	ux_cleanup(config_close_fd) int fd = open(file, O_RDONLY | O_CLOEXEC);

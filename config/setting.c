@@ -351,7 +351,7 @@ static void setting_print_facts(const struct ux_setting *row, struct ux_out *out
 		   (row->flags & UX_SETTING_NEEDED) != 0 ? "; must be there" : "");
 }
 
-/* What is not set is a comment, unless that is somebody's choice over a default. */
+/* A key without a value is a comment, unless it was emptied on purpose and has a default. */
 static void setting_print_value(const struct ux_setting *row, const void *values,
 				struct ux_out *out)
 {
@@ -372,7 +372,7 @@ static void setting_print_value(const struct ux_setting *row, const void *values
 	out->failed |= text.failed;
 }
 
-/* values NULL: as a comment that tells what there might be. */
+/* values NULL: each key as a comment, to show which there are. */
 static void setting_print_rows(const struct ux_setting_table *t, const char *section,
 			       const void *values, struct ux_out *out)
 {

@@ -46,7 +46,7 @@ static const struct ux_setting rows[] = {
 	{NULL, "log-level", UX_SETTING_CHOICE, AT(log_level), "info", 0, 0, UX_SETTING_LIVE, levels,
 	 "What is logged: this and what is worse. Requests are info, or error when they end in a "
 	 "status of 500 and more."},
-	/* who asks, and how often */
+	/* access and rates */
 	{NULL, "trusted-proxies", UX_SETTING_LIST, AT(trusted_proxies), NULL, 0, 0, UX_SETTING_LIVE,
 	 NULL,
 	 "Proxies that are believed about who asks (X-Forwarded-For, X-Forwarded-Proto, Forwarded): "

@@ -110,7 +110,7 @@ enum ux_code ux_settings_load(const struct ux_settings_source *source, struct ux
 void ux_settings_destroy(struct ux_settings *s);
 
 /*
- * After a reload: what needs a restart is left as it was, and told: next gets the value of `now`.
+ * After a reload: keys that need a restart keep their value: next gets that of `now`.
  * changed is called for each key in front of the sections that differs.
  */
 typedef void ux_setting_changed_fn(void *ctx, const struct ux_setting *row);

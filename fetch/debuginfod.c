@@ -210,7 +210,7 @@ static int64_t debuginfod_miss_seconds(const struct ux_debuginfod *d)
 		       : MISS_S;
 }
 
-/* UX_OK: it is there. UX_ENOTFOUND: nobody had it, not long ago. UX_EUNAVAILABLE: ask. */
+/* UX_OK: it is cached. UX_ENOTFOUND: no server had it, not long ago. UX_EUNAVAILABLE: unknown. */
 static enum ux_code debuginfod_find_cached(const struct ux_debuginfod *d, const char *path,
 					   struct ux_error *err)
 {
@@ -242,7 +242,7 @@ static enum ux_code debuginfod_on_bytes(void *ctx, struct ux_bytes bytes, struct
 	return ux_file_write(f->fd, bytes, err);
 }
 
-/* Puts what a server sent in its place, if it is what was asked for. */
+/* Renames what a server sent into the cache, if it is what was requested. */
 static enum ux_code debuginfod_accept_file(struct ux_file_new *f, const struct ux_id *id,
 					   struct ux_error *err)
 {

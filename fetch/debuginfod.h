@@ -7,11 +7,11 @@
 #include "id.h"
 
 /*
- * What is asked and where it is kept. What is zero has its default. The names and the meaning of
- * the environment's variables, and the layout of the cache, are those of libdebuginfod (elfutils),
- * so that gdb and unhex share what they fetched: CACHE/HEX/debuginfo and CACHE/HEX/executable; an
- * empty file says that no server had it when it was made, for as many seconds as CACHE/cache_miss_s
- * holds (600).
+ * Servers to ask, and where their files are cached. Zeroed fields have defaults. The names and the
+ * meaning of the environment's variables, and the layout of the cache, are those of libdebuginfod
+ * (elfutils), so that gdb and unhex share what they fetched: CACHE/HEX/debuginfo and
+ * CACHE/HEX/executable; an empty file says that no server had it when it was made, for as many
+ * seconds as CACHE/cache_miss_s holds (600).
  */
 struct ux_debuginfod_options {
 	const char *urls;    /* of servers, with blanks between; NULL or "": ask nobody */
@@ -26,7 +26,7 @@ struct ux_debuginfod_options {
  * DEBUGINFOD_TIMEOUT and DEBUGINFOD_MAXTIME (seconds). Strings are the environment's. */
 struct ux_debuginfod_options ux_debuginfod_environment(void);
 
-/* What can be asked for. */
+/* What can be requested. */
 enum ux_debuginfod_kind {
 	UX_DEBUGINFOD_DEBUGINFO,
 	UX_DEBUGINFOD_EXECUTABLE,
@@ -43,7 +43,7 @@ void ux_debuginfod_destroy(struct ux_debuginfod *d);
 
 /*
  * The path, malloc'ed, of an ELF file of that GNU build ID: kept from before, or from the first
- * server that has it. A server that does not answer in time, or breaks off, is not asked again for
+ * server that has it. A server that does not answer in time, or breaks off, is not tried again for
  * a minute. A file appears in the cache whole or not at all.
  *
  * UX_ENOTFOUND: every server says that it has none (which is remembered), or id is no GNU build ID.

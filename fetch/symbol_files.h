@@ -9,7 +9,7 @@
 /* Where to look. Zeroed: /usr/lib/debug, and no servers. */
 struct ux_finder {
 	struct ux_debug_search search;
-	struct ux_debuginfod *server; /* NULL: ask nobody */
+	struct ux_debuginfod *server; /* NULL: none */
 };
 
 /* What was found. Zeroed is nothing. */
@@ -23,8 +23,8 @@ struct ux_symbol_files {
 
 /*
  * Finds the files of exe, read from path (may be NULL): see ux_debug_file_find() and
- * ux_supplementary_find(); what is not on this machine is asked of the servers by build ID. UX_OK
- * also when nothing is found; UX_ENOMEM. files must be closed in either case.
+ * ux_supplementary_find(); what is not on this machine is requested from the servers by build ID.
+ * UX_OK also when nothing is found; UX_ENOMEM. files must be closed in either case.
  */
 enum ux_code ux_symbol_files_find(struct ux_symbol_files *files, const struct ux_finder *finder,
 				  struct ux_bytes exe, const char *path, struct ux_error *err)

@@ -13,7 +13,7 @@ enum {
 	UX_NETWORKS_MOST = 64, /* of one list */
 };
 
-/* IPv4 as ::ffff:a.b.c.d. All zero and not known: of a socket in the file system, or nobody's. */
+/* IPv4 as ::ffff:a.b.c.d. All zero and not known: of a Unix socket, or no address. */
 struct ux_address {
 	uint8_t bytes[16];
 	bool known;

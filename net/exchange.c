@@ -197,14 +197,14 @@ static enum ux_code exchange_answer_options(struct ux_exchange *x)
 	struct ux_request *req = &x->req;
 	const struct ux_http_app *app = x->app;
 	struct ux_bytes word;
-	enum ux_method wanted = UX_METHOD_OPTIONS;
+	enum ux_method requested = UX_METHOD_OPTIONS;
 	unsigned allow = 0, unused = 0;
 	if (ux_route_find(app->routes, app->n_routes, req->method, req->path, &req->route,
 			  req->params, &req->n_params, &allow) == UX_ENOTFOUND)
 		return ux_error_set(&req->err, UX_ENOTFOUND, "no such route");
 	if (ux_request_header(req, "Access-Control-Request-Method", &word) &&
-	    ux_method_parse(word, &wanted))
-		(void)!ux_route_find(app->routes, app->n_routes, wanted, req->path, &req->route,
+	    ux_method_parse(word, &requested))
+		(void)!ux_route_find(app->routes, app->n_routes, requested, req->path, &req->route,
 				     req->params, &req->n_params, &unused);
 	exchange_add_allow(x, allow);
 	if (app->options)

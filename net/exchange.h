@@ -21,9 +21,9 @@ struct ux_http_app {
 	/* after an error document was made: may put a page for people in its place; NULL: never */
 	void (*error_page)(struct ux_request *req, struct ux_response *res);
 	/* Does that peer speak for many, so that it may have as many connections as there are?
-	 * NULL: nobody does. */
+	 * NULL: none does. */
 	bool (*is_proxy)(void *ctx, const struct ux_address *peer);
-	struct ux_http_memory *memory; /* of all requests; NULL: nobody counts */
+	struct ux_http_memory *memory; /* of all requests; NULL: it is not counted */
 	struct ux_http_limits limits;  /* complete, see ux_http_limits_default() */
 	uint64_t seed; /* of the names of requests, so that those of two processes differ */
 };

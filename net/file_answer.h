@@ -31,8 +31,8 @@ bool ux_answer_tagged(const struct ux_request *req, struct ux_response *res, str
 
 /*
  * Answers with the size bytes of fd, which becomes the response's, or with the range of them that
- * is asked for: 206, 416; If-Range is heeded. tag as above, already said. type is static. On
- * failure fd is closed.
+ * is requested: 206, 416; If-Range is heeded. tag as above, whose lines are there already. type is
+ * static. On failure fd is closed.
  */
 enum ux_code ux_answer_file(struct ux_request *req, struct ux_response *res, int fd, uint64_t size,
 			    struct ux_bytes tag, const char *type) ux_must;

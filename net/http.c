@@ -145,7 +145,7 @@ const char *ux_http_code_word(enum ux_code code)
 
 /*
  * What the system said belongs to the log: it may name paths of ours. That there is no room left is
- * what an uploader can tell whoever looks after the server.
+ * what an uploader can report to the server's operator.
  */
 static void response_hide_system(struct ux_error *err, struct ux_response *res)
 {

@@ -86,12 +86,12 @@ struct ux_request {
 	struct ux_arena arena;
 	struct ux_out out;             /* where a handler writes a body of unknown size */
 	struct ux_error err;           /* of the handler, becomes the answer */
-	struct ux_http_memory *memory; /* of all requests; NULL: nobody counts */
+	struct ux_http_memory *memory; /* of all requests; NULL: it is not counted */
 	size_t held;                   /* of them by this one: see ux_request_hold() */
 	void *app;                     /* the program's own: see struct ux_http_app */
 	struct ux_kept *kept;          /* see ux_request_keep() */
-	void *caller;                  /* who asks, as the program's gate found; from the arena */
-	struct ux_http_waits *waits;   /* of whoever drives it; NULL: it cannot wait */
+	void *caller;                  /* the caller, as the program's gate found; from the arena */
+	struct ux_http_waits *waits;   /* the driver's; NULL: it cannot wait */
 	void *waits_ctx;
 	bool parked; /* the handler's last word was ux_request_park() */
 	unsigned park_ms;
@@ -132,7 +132,8 @@ enum ux_code ux_request_hold(struct ux_request *req, size_t bytes) ux_must;
  */
 enum ux_code ux_request_keep(struct ux_request *req, void (*drop)(void *ctx), void *ctx) ux_must;
 
-/* Drops what was kept after `until` (NULL: all), the last one first; for whoever drives it. */
+/* Drops what was kept after `until` (NULL: all), the last one first; for the driver of the
+ * exchange. */
 void ux_request_drop_kept(struct ux_request *req, const struct ux_kept *until);
 
 /* The value of the first header line of that name (any case), or false. */
@@ -180,11 +181,11 @@ const char *ux_http_code_word(enum ux_code code);
 /*
  * Turns req->err into {"error":{"code":...,"message":...}}, replacing whatever was in res. An error
  * that the operating system gave (os_errno) is the server's own, a 500 without details, whatever
- * its code; but that the disk is full is told, with a 507.
+ * its code; but a full disk is reported, with a 507.
  */
 void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_code code);
 
-/* What a stranger may make a server do. Zeroed fields take the default in brackets. */
+/* What any client may make a server do. Zeroed fields take the default in brackets. */
 struct ux_http_limits {
 	size_t header_bytes;   /* of a connection, for request line and header lines [32 KiB] */
 	size_t body_bytes;     /* a body that is collected in memory; above: 413 [16 MiB] */

@@ -40,7 +40,7 @@ struct ux_http_server {
 /* One request on a connection. */
 struct conversation {
 	struct ux_http_server *server;
-	struct ux_connection *on; /* NULL: nobody looks at it */
+	struct ux_connection *on; /* NULL: it is not checked */
 	char *target;             /* malloc'ed */
 	bool begun;               /* x is in use */
 	bool queued;
@@ -262,17 +262,17 @@ static bool server_add_fields(const struct ux_http_server *s, const struct ux_re
 }
 
 /*
- * A peer that is told nothing asks again, where one that is told anything else gives up for long;
- * closing would send it a FIN, which is an answer too. Disconnecting is what makes Linux send a
- * reset.
+ * A client that gets no answer at all tries again, where one that gets any answer gives up for
+ * long; closing would send it a FIN, which is an answer too. Disconnecting is what makes Linux send
+ * a reset.
  */
 static enum MHD_Result conversation_reset(struct MHD_Connection *connection)
 {
-	const struct sockaddr nobody = {.sa_family = AF_UNSPEC};
+	const struct sockaddr none = {.sa_family = AF_UNSPEC};
 	const union MHD_ConnectionInfo *fd =
 		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
 	if (fd)
-		(void)!connect(fd->connect_fd, &nobody, sizeof(nobody));
+		(void)!connect(fd->connect_fd, &none, sizeof(none));
 	return MHD_NO;
 }
 

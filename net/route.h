@@ -18,7 +18,7 @@ struct ux_route {
 	ux_handler_fn *begin; /* not NULL: the body is streamed; sets req->sink before it comes */
 	unsigned scope;       /* what the program's gate asks of the caller */
 	const char *what;     /* one line for people */
-	bool page;            /* for people: what goes wrong is told them as a page */
+	bool page;            /* for people: errors are shown as a page */
 	bool waits;           /* its clients wait in a queue rather than hear that they are many */
 };
 

@@ -21,7 +21,7 @@ enum {
  */
 struct chain {
 	struct chain *older;
-	struct ux_bytes files[2]; /* malloc'ed: as they were read, to tell whether they changed */
+	struct ux_bytes files[2]; /* malloc'ed: as they were read, to see whether they changed */
 	gnutls_pcert_st certs[UX_TLS_CHAIN_MOST];
 	unsigned n;
 	gnutls_privkey_t key;
@@ -31,7 +31,7 @@ struct chain {
 /* What is shown: published whole (release), read by handshakes (acquire). */
 static _Atomic(struct chain *) shown;
 
-/* The end of a path tells more than its start. */
+/* The end of a path says more than its start. */
 static const char *tls_path_tail(const char *path)
 {
 	size_t n = strlen(path);

@@ -53,7 +53,7 @@ static inline void ux_free_ptr(void *p)
 	free(*(void **)p);
 }
 
-/* Each of these has cost somebody a security release; none is needed with slices and snprintf. */
+/* Each of these has caused security releases elsewhere; slices and snprintf replace them all. */
 #undef alloca /* the C library makes macros of some of them */
 #undef sprintf
 #undef vsprintf

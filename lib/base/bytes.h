@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slices: bytes that somebody else owns, passed by value. */
+/* Slices: pointer and size of bytes that are owned elsewhere, passed by value. */
 #ifndef UX_BYTES_H
 #define UX_BYTES_H
 

@@ -14,7 +14,7 @@
 struct ux_cache_opts {
 	size_t value_size;
 	size_t entries_most; /* at least 1 */
-	size_t bytes_most;   /* of what ux_cache_charge() was told; 0: no bound */
+	size_t bytes_most;   /* as charged by ux_cache_charge(); 0: no bound */
 	/*
 	 * Not 0: every key is of this size, and room for all entries is reserved by
 	 * ux_cache_init(), so that ux_cache_insert() cannot fail.

@@ -7,7 +7,7 @@
  * act on what was read: a value is no index, count or size before that.
  *
  * Nothing in here calls out of line or stores the cursor's address, so that a local cursor lives in
- * registers; the failure is described only when somebody asks.
+ * registers; the failure is described only by ux_cur_report().
  */
 #ifndef UX_CURSOR_H
 #define UX_CURSOR_H
@@ -23,7 +23,7 @@ struct ux_cur {
 	const char *section;  /* for messages; static or outliving the cursor */
 	const char *what;     /* once failed: what is wrong; NULL = bytes missing */
 	uint64_t base;        /* offset of start in its section */
-	uint64_t need;        /* once failed for want of bytes: how many were asked for */
+	uint64_t need;        /* once failed for want of bytes: how many were to be read */
 	bool swap;            /* the section's byte order is not the machine's */
 	bool failed;
 };

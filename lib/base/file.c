@@ -54,7 +54,7 @@ static void file_close_fd(int *fd)
 
 enum ux_code ux_file_map(const char *path, struct ux_mapping *ret, struct ux_error *err)
 {
-	/* O_NONBLOCK: opening a FIFO that nobody writes to must not wait for ever. */
+	/* O_NONBLOCK: opening a FIFO that has no writer must not wait for ever. */
 	ux_cleanup(file_close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return ux_error_os(err, errno, "cannot open");

@@ -16,7 +16,7 @@ struct ux_mapping {
 /*
  * Maps a regular file (an empty one gives an empty slice). A FIFO, device or folder is refused with
  * UX_EINVAL; opening it does not block. A file that shrinks under the mapping raises SIGBUS where
- * it is read: programs catch that (cli/), a server maps only files that nobody else writes.
+ * it is read: programs catch that (cli/), a server maps only files that it alone writes.
  */
 enum ux_code ux_file_map(const char *path, struct ux_mapping *ret, struct ux_error *err) ux_must;
 

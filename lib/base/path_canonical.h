@@ -19,7 +19,7 @@ enum ux_code ux_path_canonical(struct ux_bytes path, struct ux_arena *arena, con
 			       struct ux_error *err) ux_must;
 
 /*
- * The same of a name in debug information, which may be relative to a folder that nobody knows:
+ * The same of a name in debug information, which may be relative to an unknown folder:
  * then it counts from the root.
  */
 enum ux_code ux_path_of_source(struct ux_bytes name, struct ux_arena *arena, const char **ret,

@@ -6,7 +6,7 @@
 #include "routes.h"
 
 enum {
-	QUOTED = 400,             /* room for a text of strangers, quoted */
+	QUOTED = 400,             /* room for a text that a client sent, quoted */
 	LINE_MOSTLY = 512,        /* bytes that nearly every line has room in */
 	DECODED_MOST = 128 << 10, /* of a path: more than header lines may have */
 };

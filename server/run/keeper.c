@@ -12,8 +12,8 @@ enum {
 	WRITE_SECONDS = 60,
 	SWEEP_SECONDS = 3600,
 	SWEEP_GRACE = 24 * 60 * 60,
-	ANSWERS_GRACE = 60 * 60,         /* of upstreams; whoever asks for nonsense makes many */
-	RETAIN_GRACE = 7 * 24 * 60 * 60, /* a week for somebody to notice */
+	ANSWERS_GRACE = 60 * 60,         /* of upstreams; requests for random IDs make many */
+	RETAIN_GRACE = 7 * 24 * 60 * 60, /* a week for people to notice */
 };
 
 struct ux_keeper ux_keeper_make(struct ux_server *server)
@@ -74,7 +74,8 @@ static void keeper_retain(struct ux_keeper *k)
 {
 	struct ux_retained_sum sum;
 	struct ux_error err = UX_ERROR_INIT;
-	if (ux_store_retain(k->server->store, &k->retention, keeper_on_retained, k, &sum, &err) != UX_OK)
+	if (ux_store_retain(k->server->store, &k->retention, keeper_on_retained, k, &sum, &err) !=
+	    UX_OK)
 		keeper_log_failure("retention", &err);
 }
 

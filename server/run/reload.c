@@ -56,7 +56,7 @@ void ux_settings_apply(struct ux_running *r)
 	reload_apply_keeping(r->keeper, s);
 }
 
-/* What differs, told when all of it is in force. */
+/* What differs, logged when all of it is in force. */
 struct changes {
 	const struct ux_setting *rows[UX_SETTINGS_MOST];
 	size_t n;
@@ -82,7 +82,7 @@ static void reload_log_changes(const struct changes *c)
 	}
 }
 
-/* Who asks nobody goes on so. */
+/* A server that began without upstreams stays without. */
 static void reload_keep_alone(struct ux_settings *next)
 {
 	if (next->upstreams.n == 0)

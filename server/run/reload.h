@@ -41,7 +41,7 @@ static inline unsigned ux_seconds_of(uint64_t ms)
 enum ux_code ux_access_apply(struct ux_server *s, const struct ux_settings *settings,
 			     struct ux_error *err) ux_must;
 
-/* Frees all; nobody may be served any more. */
+/* Frees all; no request may be served any more. */
 void ux_access_forget(struct ux_server *s);
 
 #endif

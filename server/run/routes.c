@@ -97,7 +97,7 @@ enum ux_code ux_handle_health(struct ux_request *req, struct ux_response *res)
 /* --- for those who watch over the server -------------------------------------------------------
  */
 
-/* What is asked of the index when somebody looks; one that does not answer is left out. */
+/* What only the index knows; queried for each scrape. What fails is left out. */
 static void metrics_put_index(struct ux_request *req)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;

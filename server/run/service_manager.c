@@ -66,8 +66,8 @@ void ux_service_notify(const char *fmt, ...)
 	int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
 	if (fd < 0)
 		return;
-	size_t told = ux_min((size_t)ux_max(n, 0), sizeof(text) - 1);
-	(void)!sendto(fd, text, told, MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&un, size);
+	size_t sent = ux_min((size_t)ux_max(n, 0), sizeof(text) - 1);
+	(void)!sendto(fd, text, sent, MSG_NOSIGNAL | MSG_DONTWAIT, (struct sockaddr *)&un, size);
 	close(fd);
 }
 

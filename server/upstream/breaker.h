@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who does not answer is left alone for a while. */
+/* A circuit breaker: an upstream that does not answer gets no requests for a while. */
 #ifndef UX_BREAKER_H
 #define UX_BREAKER_H
 
@@ -12,9 +12,9 @@ enum {
 };
 
 enum ux_breaker_state {
-	UX_BREAKER_CLOSED, /* asked as usual */
-	UX_BREAKER_OPEN,   /* not asked until its time is over */
-	UX_BREAKER_PROBED, /* one question is on its way; what comes of it decides */
+	UX_BREAKER_CLOSED, /* requests go out as usual */
+	UX_BREAKER_OPEN,   /* none go out until its time is over */
+	UX_BREAKER_PROBED, /* one request is under way; its outcome decides */
 };
 
 /* Zeroed is closed. The times are the caller's clock's, which never goes back. Whoever shares it
@@ -26,19 +26,19 @@ struct ux_breaker {
 	int64_t until;     /* of OPEN */
 };
 
-/* May it be asked? A true after it was open is the one probe: its outcome must be reported. */
+/* May a request go out? True after it was open is the one probe: its outcome must be reported. */
 bool ux_breaker_may(struct ux_breaker *b, int64_t now) ux_must;
 
 /* When ux_breaker_may() can be true: now, or later; INT64_MAX while it is probed. */
 int64_t ux_breaker_when(const struct ux_breaker *b, int64_t now);
 
-/* It answered, whatever it said. */
+/* It answered, with whatever status. */
 void ux_breaker_fine(struct ux_breaker *b);
 
-/* It did not; it asked to be left alone for at_least ms (0: it did not say). */
+/* It did not answer; at_least: ms of its Retry-After, or 0. */
 void ux_breaker_failed(struct ux_breaker *b, int64_t now, int64_t at_least);
 
-/* The question was taken back: nothing is known of it. */
+/* The request was cancelled: its outcome is unknown. */
 void ux_breaker_unknown(struct ux_breaker *b, int64_t now);
 
 /* "closed", "open", "probed". */

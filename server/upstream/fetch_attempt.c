@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One question of a fetch: asking, keeping what came, remembering what was said. */
+/* One request of a fetch to one upstream: sends it, stores what came, records the answer. */
 #include "fetcher_inside.h"
 
 #include "clock.h"
 
 enum {
 	ARENA = 1 << 20,
-	LATER_MOST_S = 5 /* that we let another server of ours make us wait */
+	LATER_MOST_S = 5 /* longest Retry-After of another unhex server that is heeded */
 };
 
 /* Of one thread. */
-struct question {
+struct attempt {
 	struct ux_fetcher *f;
 	struct ux_fetch *fetch;
 	int index; /* of the item */
@@ -27,10 +27,10 @@ struct question {
 	int64_t began_ms;
 	uint64_t took_ms;
 	uint64_t size;
-	bool ours; /* it went wrong on this machine */
+	bool ours; /* the failure is this machine's */
 };
 
-static bool attempt_is_beaten(const struct question *q)
+static bool attempt_is_beaten(const struct attempt *q)
 {
 	int winner = atomic_load_explicit(&q->fetch->winner, memory_order_relaxed);
 	return winner >= 0 && winner != q->index;
@@ -38,28 +38,28 @@ static bool attempt_is_beaten(const struct question *q)
 
 static bool attempt_claim(void *ctx)
 {
-	struct question *q = ctx;
-	int nobody = -1;
-	if (atomic_compare_exchange_strong(&q->fetch->winner, &nobody, q->index))
+	struct attempt *q = ctx;
+	int none = -1;
+	if (atomic_compare_exchange_strong(&q->fetch->winner, &none, q->index))
 		return false;
-	return nobody != q->index;
+	return none != q->index;
 }
 
 static bool attempt_is_cancelled(void *ctx)
 {
-	const struct question *q = ctx;
+	const struct attempt *q = ctx;
 	return attempt_is_beaten(q) || atomic_load_explicit(&q->f->stopping, memory_order_relaxed);
 }
 
 static enum ux_code attempt_write(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
-	struct question *q = ctx;
+	struct attempt *q = ctx;
 	q->size += bytes.size;
 	return q->f->store->blobs->part_write(q->part, bytes, err);
 }
 
 /* Under a name that no upload has. */
-static enum ux_code attempt_open_part(struct question *q, struct ux_error *err)
+static enum ux_code attempt_open_part(struct attempt *q, struct ux_error *err)
 {
 	struct ux_blobs *b = q->f->store->blobs;
 	uint64_t size = 0;
@@ -67,7 +67,7 @@ static enum ux_code attempt_open_part(struct question *q, struct ux_error *err)
 	return b->part_open(b, q->uid, &q->part, &size, err);
 }
 
-static enum ux_code attempt_request(struct question *q, struct ux_error *err)
+static enum ux_code attempt_request(struct attempt *q, struct ux_error *err)
 {
 	struct ux_upstream_paths places;
 	const struct ux_upstream_request ask = {
@@ -94,8 +94,8 @@ static enum ux_code attempt_request(struct question *q, struct ux_error *err)
 	return UX_OK;
 }
 
-/* A source is kept beside what was said; anything else becomes a candidate above. */
-static enum ux_code attempt_store(struct question *q, struct ux_error *err)
+/* A source file is stored with the answer; anything else becomes a candidate above. */
+static enum ux_code attempt_store(struct attempt *q, struct ux_error *err)
 {
 	struct ux_store *s = q->f->store;
 	struct ux_blobs *b = s->blobs;
@@ -117,8 +117,8 @@ static enum ux_code attempt_store(struct question *q, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Passing failures of this machine are not remembered: another time it may work. */
-static enum ux_code attempt_record(struct question *q, struct ux_error *err)
+/* Failures of this machine are not recorded: the next attempt may work. */
+static enum ux_code attempt_record(struct attempt *q, struct ux_error *err)
 {
 	struct ux_store *s = q->f->store;
 	ux_time now = ux_store_now(s);
@@ -139,14 +139,14 @@ static enum ux_code attempt_record(struct question *q, struct ux_error *err)
 	return ux_store_commit_answer(s, q->part, row, err);
 }
 
-static void attempt_fail(struct question *q, const struct ux_error *why)
+static void attempt_fail(struct attempt *q, const struct ux_error *why)
 {
 	q->answer.outcome = UX_FETCH_FAILED;
 	snprintf(q->answer.reason, sizeof(q->answer.reason), "%s",
 		 why->os_errno != 0 ? "this server could not keep it" : why->text);
 }
 
-static void attempt_log(const struct question *q)
+static void attempt_log(const struct attempt *q)
 {
 	const struct ux_fetch_event event = {
 		.upstream = q->up,
@@ -163,12 +163,12 @@ static void attempt_log(const struct question *q)
 		q->f->options.log(q->f->options.ctx, &event);
 }
 
-static bool attempt_is_final(const struct question *q)
+static bool attempt_is_final(const struct attempt *q)
 {
 	return !q->answer.taken_back && !(q->answer.later && q->item.laters < UX_FETCH_LATER_MOST);
 }
 
-static void attempt_run(struct question *q)
+static void attempt_run(struct attempt *q)
 {
 	struct ux_error why = UX_ERROR_INIT;
 	q->began_ms = ux_clock_ms();
@@ -197,7 +197,7 @@ static void attempt_run(struct question *q)
 
 /* --- with the lock held ----------------------------------------------------------------------- */
 
-static void attempt_update_breaker(struct ux_fetcher_upstream *up, const struct question *q,
+static void attempt_update_breaker(struct ux_fetcher_upstream *up, const struct attempt *q,
 				   int64_t now)
 {
 	if (q->answer.taken_back)
@@ -208,7 +208,7 @@ static void attempt_update_breaker(struct ux_fetcher_upstream *up, const struct 
 		ux_breaker_failed(&up->breaker, now, (int64_t)q->answer.retry_s * 1000);
 }
 
-static void attempt_count(struct ux_fetcher_upstream *up, const struct question *q)
+static void attempt_count(struct ux_fetcher_upstream *up, const struct attempt *q)
 {
 	if (!attempt_is_final(q))
 		return;
@@ -217,7 +217,7 @@ static void attempt_count(struct ux_fetcher_upstream *up, const struct question 
 	up->took_ms += q->took_ms;
 }
 
-static void attempt_end_item(struct ux_fetcher *f, struct ux_fetch *fetch, const struct question *q,
+static void attempt_end_item(struct ux_fetcher *f, struct ux_fetch *fetch, const struct attempt *q,
 			     int64_t now)
 {
 	struct ux_fetch_item *item = &fetch->items[q->index];
@@ -254,18 +254,18 @@ void ux_fetch_attempt(struct ux_fetcher *f, struct ux_fetch *fetch, size_t index
 {
 	struct ux_fetch_item *item = &fetch->items[index];
 	struct ux_fetcher_upstream *up = &f->upstreams[item->upstream];
-	struct question q = {.f = f,
-			     .fetch = fetch,
-			     .index = (int)index,
-			     .item = *item,
-			     .up = &f->configured[item->upstream]};
+	struct attempt q = {.f = f,
+			    .fetch = fetch,
+			    .index = (int)index,
+			    .item = *item,
+			    .up = &f->configured[item->upstream]};
 	ux_arena_init(&q.arena, ARENA);
 	item->state = UX_ITEM_RUNS;
 	fetch->running++;
 	fetch->next_ms = ux_clock_ms() + UX_FETCH_HEAD_START_MS;
 	up->running++;
 	q.client = up->n_idle > 0 ? up->idle[--up->n_idle] : NULL;
-	pthread_cond_signal(&f->changed); /* somebody else minds the head start */
+	pthread_cond_signal(&f->changed); /* another thread waits for the end of the head start */
 	pthread_mutex_unlock(&f->lock);
 	attempt_run(&q);
 	pthread_mutex_lock(&f->lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which question is asked next, and who waits for it. */
+/* The queue of fetches: which request goes out next, and who waits for the result. */
 #include "fetcher_inside.h"
 
 #include "clock.h"
@@ -52,7 +52,7 @@ static void fetch_wake_all(struct ux_fetch *fetch)
 	}
 }
 
-/* Out of the list; who waits looks at the store. */
+/* Out of the list; the waiters read the store. */
 void ux_fetcher_end(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t quiet_ms)
 {
 	struct ux_fetch **p = &f->first;
@@ -81,7 +81,7 @@ static unsigned fetch_round(const struct ux_fetch *fetch)
 	return round;
 }
 
-/* May this one be asked now? One that is left alone counts as asked. */
+/* May this request go out now? Where the breaker is open it has ended. */
 static bool fetcher_may_request(struct ux_fetcher *f, struct ux_fetch *fetch,
 				struct ux_fetch_item *item, int64_t now, int64_t *until)
 {
@@ -101,7 +101,7 @@ static bool fetcher_may_request(struct ux_fetcher *f, struct ux_fetch *fetch,
 	return false;
 }
 
-/* The index of the next item to ask; -1: none now, perhaps at *until. */
+/* The index of the next item to request; -1: none now, perhaps at *until. */
 static int fetcher_next_item(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t now,
 			     int64_t *until)
 {
@@ -167,7 +167,7 @@ static void fetcher_plan(struct ux_fetcher *f, struct ux_fetch *fetch)
 		ux_fetch_plan(fetch, f->store, f->configured, f->n, &f->options.times, NULL);
 	pthread_mutex_lock(&f->lock);
 	fetch->state = UX_FETCH_ASKING;
-	if (code != UX_OK) { /* the index will be asked again soon */
+	if (code != UX_OK) { /* the index is read again soon */
 		fetch->n_items = 0;
 		fetch->quiet_s = 1;
 	}

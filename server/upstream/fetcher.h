@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Fetching what this server lacks: one fetch a question, however many ask it. */
+/* Fetching what this server lacks: one fetch for the same thing, however many requests wait for it.
+ */
 #ifndef UX_FETCHER_H
 #define UX_FETCHER_H
 
@@ -10,16 +11,16 @@
 
 enum {
 	UX_FETCHES_MOST = 1024,      /* that wait or are under way */
-	UX_FETCHERS = 16,            /* questions at once, */
+	UX_FETCHERS = 16,            /* requests at once, */
 	UX_FETCHERS_UPSTREAM = 6,    /* of those, to one upstream */
-	UX_FETCH_HEAD_START_MS = 800 /* of an upstream before the next one is asked as well */
+	UX_FETCH_HEAD_START_MS = 800 /* of an upstream before the next one gets a request as well */
 };
 
-/* How long answers hold, in seconds. */
+/* How long answers are valid, in seconds. */
 struct ux_fetch_times {
 	int64_t absent; /* "I have none" */
-	int64_t failed; /* no answer, or one that helps nobody */
-	int64_t found;  /* it gave something: it would give the same again */
+	int64_t failed; /* no answer, or a useless one */
+	int64_t found;  /* it sent something: it would send the same again */
 };
 
 #define UX_FETCH_TIMES_DEFAULT  \
@@ -54,18 +55,18 @@ struct ux_arrived {
 	const char *upstream;
 	enum ux_artifact artifact; /* not a source */
 	struct ux_blob_part *part;
-	struct ux_bytes bytes; /* all of the part; of a stranger */
+	struct ux_bytes bytes; /* all of the part; not verified */
 	struct ux_blob_hash hash;
 };
 
 /*
  * Makes a candidate of it, whose origin is the upstream: layers above know what may be read, and
- * where. Another code than UX_OK: it helps nobody, err says why.
+ * where. Another code than UX_OK: it is of no use, err says why.
  */
 typedef enum ux_code ux_arrived_fn(void *ctx, const struct ux_arrived *arrived,
 				   struct ux_error *err);
 
-/* What became of a question to an upstream, for the log. */
+/* The outcome of one request to an upstream, for the log. */
 struct ux_fetch_event {
 	const struct ux_upstream *upstream;
 	const char *ns;
@@ -84,7 +85,7 @@ struct ux_fetcher_options {
 	struct ux_fetch_times times;      /* zeroed: UX_FETCH_TIMES_DEFAULT */
 	struct ux_upstream_limits limits; /* zeroed fields: 4 GiB, 10 minutes, 3 s */
 	ux_arrived_fn *arrived;
-	void (*log)(void *ctx, const struct ux_fetch_event *event); /* NULL: nobody */
+	void (*log)(void *ctx, const struct ux_fetch_event *event); /* NULL: none */
 	void *ctx;
 };
 
@@ -99,7 +100,7 @@ enum ux_code ux_fetcher_open(struct ux_fetcher **ret, struct ux_store *store,
 			     const struct ux_fetcher_options *options, struct ux_error *err)
 	ux_must;
 
-/* Ends what is under way and wakes all who wait; nothing is fetched any more. NULL is fine. */
+/* Ends what is under way and wakes all waiters; nothing is fetched any more. NULL is fine. */
 void ux_fetcher_stop(struct ux_fetcher *f);
 
 /* The same; frees it, and those that it replaced. NULL is fine. */
@@ -111,7 +112,7 @@ void ux_fetcher_replace(struct ux_fetcher *f, struct ux_fetcher *old);
 /* Hexadecimal digits that name this run of this server. */
 const char *ux_fetcher_own_id(const struct ux_fetcher *f);
 
-/* Somebody who wants to know when a fetch is over. wake() is called once, with locks held: it must
+/* Is woken when a fetch is over. wake() is called once, with locks held: it must
  * not call back. */
 struct ux_fetch_waiter {
 	void (*wake)(void *ctx);
@@ -121,9 +122,9 @@ struct ux_fetch_waiter {
 };
 
 enum ux_fetching {
-	UX_FETCHING_NONE,      /* nobody may have it, or all were asked not long ago */
-	UX_FETCHING_QUEUED,    /* it waits, or others are asked */
-	UX_FETCHING_RECEIVING, /* somebody is sending it */
+	UX_FETCHING_NONE,      /* no upstream may have it, or all answered not long ago */
+	UX_FETCHING_QUEUED,    /* it waits, or requests are under way */
+	UX_FETCHING_RECEIVING, /* an upstream is sending it */
 	UX_FETCHING_BUSY,      /* too many others wait already */
 };
 
@@ -139,17 +140,17 @@ enum ux_fetching ux_fetcher_begin(struct ux_fetcher *f, const struct ux_fetch_re
  * when zeroed first. */
 void ux_fetcher_leave(struct ux_fetcher *f, struct ux_fetch_waiter *waiter);
 
-/* What an upstream gave is of no use after all: remembered, and others are asked the next time. */
+/* What an upstream sent is of no use after all: recorded as absent, so that others are next. */
 void ux_fetcher_reject(struct ux_fetcher *f, const char *ns, const char *id,
 		       enum ux_artifact artifact, const char *upstream, const char *reason);
 
-/* How it stands with one upstream. */
+/* The state of one upstream. */
 struct ux_upstream_status {
 	const struct ux_upstream *upstream;
 	enum ux_breaker_state breaker;
-	int64_t open_ms;                /* until it may be asked again */
+	int64_t open_ms;                /* until requests may go out again */
 	uint64_t found, absent, failed; /* answers since the start */
-	uint64_t refused;               /* questions that were not asked since it is left alone */
+	uint64_t refused;               /* requests that the breaker kept back */
 	uint64_t bytes;
 	uint64_t took_ms;
 	unsigned running;
@@ -161,7 +162,7 @@ struct ux_upstream_status ux_fetcher_status(struct ux_fetcher *f, size_t i);
 /* Fetches that wait or are under way, and those refused since there were too many. */
 void ux_fetcher_load(struct ux_fetcher *f, uint64_t *ret_now, uint64_t *ret_refused);
 
-/* May a namespace, by its row's `upstreams`, ask that one? *ret_rank: in which place. */
+/* Does a namespace, by its row's `upstreams`, select that one? *ret_rank: its position. */
 bool ux_upstream_is_selected(const char *list, const char *name, size_t i, size_t *ret_rank);
 
 #endif

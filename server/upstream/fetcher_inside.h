@@ -20,21 +20,21 @@ enum ux_fetch_item_state {
 	UX_ITEM_ENDED
 };
 
-/* One question to one upstream. */
+/* One request to one upstream. */
 struct ux_fetch_item {
 	size_t upstream;
 	enum ux_artifact artifact;
-	unsigned round; /* asked when all of the rounds before are ended */
+	unsigned round; /* starts when all rounds before have ended */
 	enum ux_fetch_item_state state;
 	int64_t not_before; /* ms */
 	unsigned laters;
 };
 
 enum ux_fetch_state {
-	UX_FETCH_NEW, /* nobody has looked yet whom to ask */
+	UX_FETCH_NEW, /* not planned yet */
 	UX_FETCH_PREPARING,
 	UX_FETCH_ASKING,
-	UX_FETCH_OVER, /* out of the list; the last one that asks frees it */
+	UX_FETCH_OVER, /* out of the list; the last running request frees it */
 };
 
 struct ux_fetch {
@@ -48,7 +48,7 @@ struct ux_fetch {
 	struct ux_fetch_item items[UX_FETCH_ITEMS_MOST];
 	size_t n_items;
 	unsigned running;
-	int64_t next_ms;    /* when another one may be asked beside the running ones */
+	int64_t next_ms;    /* when another request may go out beside the running ones */
 	int64_t quiet_s;    /* how long, at most, what the index says holds */
 	_Atomic int winner; /* item that sends bytes, -1; relaxed: a hint to the others to end */
 	struct ux_fetch_waiter *waiters;
@@ -118,10 +118,10 @@ struct ux_fetcher {
 	struct ux_cache negative;
 };
 
-/* With the lock held. Frees the fetch, when nobody asks for it any more. */
+/* With the lock held. Frees the fetch when no request of it is running. */
 void ux_fetcher_end(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t quiet_ms);
 
-/* Asks, with the lock held before and after, and not while it does. */
+/* Sends the request of one item; the lock is held before and after, and not meanwhile. */
 void ux_fetch_attempt(struct ux_fetcher *f, struct ux_fetch *fetch, size_t item);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Others that may have what this server lacks: which there are, and what each is asked. */
+/* Upstreams, other places that may have what this server lacks: configuration and paths. */
 #ifndef UX_UPSTREAM_H
 #define UX_UPSTREAM_H
 
@@ -42,7 +42,7 @@ enum ux_code ux_upstream_parse(struct ux_upstream *ret, const char *text, struct
 /* "unhex", "debuginfod", "bucket", "dir". */
 const char *ux_upstream_kind_name(enum ux_upstream_kind kind);
 
-/* What can be had. */
+/* What can be requested. */
 enum ux_artifact {
 	UX_ARTIFACT_GSYM,
 	UX_ARTIFACT_DEBUGINFO,
@@ -61,7 +61,7 @@ enum {
 /* Where in an upstream something may be: paths to append to its URL, in the order to try them. */
 struct ux_upstream_paths {
 	char *paths[UX_UPSTREAM_PATHS_MOST];
-	size_t n; /* 0: it is not asked for that */
+	size_t n; /* 0: it cannot have it */
 };
 
 /* source: the path of a source file, for UX_ARTIFACT_SOURCE. UX_ENOMEM, UX_ELIMIT. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Asking over HTTP, or looking into a folder. */
+/* One request to one upstream, over HTTP or of a folder. */
 #include "upstream_request.h"
 
 #include "text.h"
@@ -55,7 +55,7 @@ static void request_judge_status(const struct ux_upstream *up, const struct ux_h
 	ret->status = status;
 	ret->retry_s = answer->retry_after_s;
 	ret->reachable = status < 500 && status != 429;
-	/* A bucket whose contents may not be listed says so of what is not in it. */
+	/* A bucket that may not be listed answers 403 for what it does not have. */
 	bool absent =
 		status == 404 || status == 410 || (status == 403 && up->kind == UX_UPSTREAM_BUCKET);
 	ret->outcome = absent ? UX_FETCH_ABSENT : UX_FETCH_FAILED;
@@ -73,7 +73,7 @@ static void request_http(const struct ux_upstream_request *ask, const char *path
 			 struct ux_upstream_answer *ret)
 {
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
-	/* Only who counts hops gets that line: to others it says that a proxy is in between. */
+	/* Only debuginfod servers count hops by it: to others it means a proxy. */
 	bool counts = ask->up->kind == UX_UPSTREAM_DEBUGINFOD;
 	const char *const headers[] = {ask->hops->via, counts ? ask->hops->forwarded : NULL, NULL};
 	struct ux_error why = UX_ERROR_INIT;
@@ -155,7 +155,7 @@ static void request_folder(const struct ux_upstream_request *ask, const char *pa
 	ret->taken_back = code == UX_EUNAVAILABLE;
 }
 
-/* Until one place has it, or one does not answer. */
+/* Path after path, until one has it or the upstream does not answer. */
 void ux_upstream_request(const struct ux_upstream_request *ask, struct ux_upstream_answer *ret)
 {
 	*ret = (struct ux_upstream_answer){.outcome = UX_FETCH_ABSENT, .reachable = true};

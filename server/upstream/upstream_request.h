@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One question to one upstream, and the bytes that come of it. */
+/* One request to one upstream: the servers it has passed, its limits, its answer. */
 #ifndef UX_UPSTREAM_REQUEST_H
 #define UX_UPSTREAM_REQUEST_H
 
@@ -13,7 +13,7 @@
 #define UX_HOPS_HEADER "X-Unhex-Via"
 
 enum {
-	UX_HOPS_MOST = 8,     /* servers that one question may pass */
+	UX_HOPS_MOST = 8,     /* servers that one request may pass */
 	UX_SERVER_ID = 16 + 1 /* hex digits that name a running server, and a NUL */
 };
 
@@ -32,8 +32,8 @@ struct ux_hops_lines {
 };
 
 /*
- * False: the question was here already, or came a long way, or its list makes no sense: what is
- * here is the answer, and nobody else is asked. own: this server's ID.
+ * False: the request was here already, or came a long way, or its list makes no sense: what is
+ * here is the answer, and no upstream gets a request. own: this server's ID.
  */
 bool ux_hops_read(const struct ux_hops_lines *lines, const char *own, struct ux_hops *ret) ux_must;
 
@@ -85,15 +85,15 @@ struct ux_upstream_request {
 struct ux_upstream_answer {
 	enum ux_fetch_outcome outcome;
 	bool taken_back;  /* cancelled: nothing is known */
-	bool later;       /* it is fetching it itself: ask again in retry_s */
+	bool later;       /* it is fetching it itself: to be repeated in retry_s */
 	bool reachable;   /* it answered, so the breaker has nothing against it */
 	unsigned status;  /* of HTTP; 0: none */
-	unsigned retry_s; /* that it asked for; 0: it did not */
+	unsigned retry_s; /* of its Retry-After; 0: none */
 	char reason[UX_ERROR_TEXT];
 };
 
-/* Never fails: what goes wrong is the answer. FOUND: the sink has all bytes, which nobody has
- * looked at. */
+/* Never fails: what goes wrong is the answer. FOUND: the sink has all bytes, which are not
+ * verified. */
 void ux_upstream_request(const struct ux_upstream_request *ask, struct ux_upstream_answer *ret);
 
 /* A client for one upstream; not for a folder. */

@@ -6,10 +6,10 @@
 #include "fetcher.h"
 
 /* One explanation. */
-struct telling {
+struct explanation {
 	struct ux_json *j;
 	const struct ux_fetched_list *answers;
-	const char *chosen; /* the namespace's list */
+	const char *selected; /* the namespace's list */
 	ux_time now;
 };
 
@@ -19,7 +19,7 @@ static const char *upstream_outcome_name(enum ux_fetch_outcome outcome)
 	return names[outcome];
 }
 
-static void explain_answer(struct telling *t, const struct ux_fetched *a)
+static void explain_answer(struct explanation *t, const struct ux_fetched *a)
 {
 	char text[UX_TIME_TEXT];
 	struct ux_json *j = t->j;
@@ -36,7 +36,7 @@ static void explain_answer(struct telling *t, const struct ux_fetched *a)
 	ux_json_object_end(j);
 }
 
-static void explain_answers(struct telling *t, const char *name)
+static void explain_answers(struct explanation *t, const char *name)
 {
 	ux_json_key(t->j, "answers");
 	ux_json_array_begin(t->j);
@@ -46,10 +46,10 @@ static void explain_answers(struct telling *t, const char *name)
 	ux_json_array_end(t->j);
 }
 
-/* Why it is not asked now, or that it is. */
-static const char *upstream_standing(const struct ux_upstream_status *s, bool chosen)
+/* Why it gets no requests now, or that it does. */
+static const char *upstream_standing(const struct ux_upstream_status *s, bool selected)
 {
-	if (!chosen)
+	if (!selected)
 		return "the namespace does not ask it";
 	switch (s->breaker) {
 	case UX_BREAKER_CLOSED:
@@ -62,15 +62,15 @@ static const char *upstream_standing(const struct ux_upstream_status *s, bool ch
 	return "did not answer lately; it is being tried again";
 }
 
-static void explain_upstream(struct telling *t, const struct ux_upstream_status *s, size_t i)
+static void explain_upstream(struct explanation *t, const struct ux_upstream_status *s, size_t i)
 {
 	struct ux_json *j = t->j;
 	size_t rank = 0;
-	bool chosen = ux_upstream_is_selected(t->chosen, s->upstream->name, i, &rank);
+	bool selected = ux_upstream_is_selected(t->selected, s->upstream->name, i, &rank);
 	ux_json_object_begin(j);
 	ux_json_key_cstr(j, "name", s->upstream->name);
 	ux_json_key_cstr(j, "kind", ux_upstream_kind_name(s->upstream->kind));
-	ux_json_key_cstr(j, "state", upstream_standing(s, chosen));
+	ux_json_key_cstr(j, "state", upstream_standing(s, selected));
 	if (s->breaker == UX_BREAKER_OPEN)
 		ux_json_key_u64(j, "left_alone_for_s", (uint64_t)(s->open_ms + 999) / 1000);
 	explain_answers(t, s->upstream->name);
@@ -86,13 +86,13 @@ static bool upstream_is_configured(struct ux_fetcher *f, const char *name)
 }
 
 /* Of one that is gone, once. */
-static void explain_former(struct telling *t, struct ux_fetcher *f, size_t i)
+static void explain_former(struct explanation *t, struct ux_fetcher *f, size_t i)
 {
 	const char *name = t->answers->answers[i].upstream;
-	bool told = upstream_is_configured(f, name);
-	for (size_t k = 0; k < i && !told; k++)
-		told = strcmp(t->answers->answers[k].upstream, name) == 0;
-	if (told)
+	bool written = upstream_is_configured(f, name);
+	for (size_t k = 0; k < i && !written; k++)
+		written = strcmp(t->answers->answers[k].upstream, name) == 0;
+	if (written)
 		return;
 	ux_json_object_begin(t->j);
 	ux_json_key_cstr(t->j, "name", name);
@@ -119,8 +119,8 @@ enum ux_code ux_upstreams_explain(struct ux_request *req, const char *id, struct
 	struct ux_fetcher *f = s->fetcher; /* a reload may exchange it */
 	struct ux_index *ix = s->store->index;
 	struct ux_fetched_list answers = {0};
-	struct telling t = {.j = j, .answers = &answers, .now = ux_store_now(s->store)};
-	UX_TRY(explain_read_selected(req, &t.chosen));
+	struct explanation t = {.j = j, .answers = &answers, .now = ux_store_now(s->store)};
+	UX_TRY(explain_read_selected(req, &t.selected));
 	UX_TRY(ix->fetched.list(ix, ux_caller_of(req)->ns, id, NULL, &req->arena, &answers,
 				&req->err));
 	ux_json_key(j, "upstreams");

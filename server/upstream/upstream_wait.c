@@ -6,9 +6,9 @@
 #include <time.h>
 
 enum {
-	LOOK_MS = 500,     /* between looks at how far it is */
-	THREADS_MOST = 2,  /* that may be held by who cannot wait otherwise */
-	RETRY_AFTER_S = 1, /* what another server of ours is told */
+	POLL_MS = 500,     /* between two checks of the progress */
+	THREADS_MOST = 2,  /* that requests which cannot be parked may hold */
+	RETRY_AFTER_S = 1, /* for another unhex server */
 };
 
 /* What a request keeps from one call of its handler to the next. */
@@ -55,7 +55,7 @@ static struct ux_bytes wait_header(const struct ux_request *req, const char *nam
 	return ux_request_header(req, name, &v) ? v : UX_BYTES_NONE;
 }
 
-/* False: it came from here, or from too far. */
+/* False: the request was here before, or has passed too many servers. */
 static bool wait_read_hops(const struct ux_request *req, struct ux_hops *ret)
 {
 	const struct ux_hops_lines lines = {.via = wait_header(req, UX_HOPS_HEADER),
@@ -67,10 +67,10 @@ static bool wait_read_hops(const struct ux_request *req, struct ux_hops *ret)
 static bool wait_park(struct ux_request *req, struct waiting *w, int64_t most_ms)
 {
 	int64_t left = w->began_ms + most_ms - ux_clock_ms();
-	return left > 0 && ux_request_park(req, (unsigned)ux_min(left, (int64_t)LOOK_MS));
+	return left > 0 && ux_request_park(req, (unsigned)ux_min(left, (int64_t)POLL_MS));
 }
 
-/* A server of ours is told to come again: it does, and whoever waits there does not mind. */
+/* Another unhex server is to repeat the request: it does, while its own client goes on waiting. */
 static enum ux_code wait_refer_later(struct ux_request *req, struct ux_response *res)
 {
 	ux_response_field(res, "Retry-After", UX_STR("1"));
@@ -91,13 +91,13 @@ enum ux_code ux_request_fetch(struct ux_request *req, struct ux_response *res, c
 	struct waiting *w = wait_of_request(req);
 	if (!w)
 		return ux_error_nomem(&req->err);
-	/* Of the one that it was given to, which a reload may have replaced. */
+	/* From the fetcher that has it, which a reload may have replaced. */
 	if (w->fetcher)
 		ux_fetcher_leave(w->fetcher, &w->waiter);
 	w->fetcher = f;
 	enum ux_fetching state = ux_fetcher_begin(f, &wish, &w->waiter);
 	bool from_server = wish.hops.n > 0;
-	if (state == UX_FETCHING_NONE && from_server) /* it may be that only somebody failed */
+	if (state == UX_FETCHING_NONE && from_server) /* perhaps only a request failed */
 		ux_response_field(res, "Retry-After", UX_STR("60"));
 	if (state == UX_FETCHING_NONE)
 		return UX_ENOTFOUND;
@@ -121,7 +121,8 @@ enum ux_code ux_request_await(struct ux_request *req, struct ux_response *res)
 	return wait_refer_later(req, res);
 }
 
-/* --- who holds a thread meanwhile ------------------------------------------------------------- */
+/* --- requests that hold a thread meanwhile
+ * ------------------------------------------------------------- */
 
 struct sleeper {
 	pthread_mutex_t lock; /* guards woken */
@@ -155,7 +156,7 @@ static enum ux_missing_status missing_status(enum ux_fetching state)
 	return state == UX_FETCHING_NONE ? UX_MISSING_NOWHERE : UX_MISSING_PENDING;
 }
 
-/* Until the fetch is over: the store has it then, or nobody has. */
+/* Until the fetch is over: then the store has it, or no upstream has. */
 static enum ux_missing_status fetch_and_sleep(struct ux_server *s,
 					      const struct ux_fetch_request *wish, uint32_t wait_ms)
 {

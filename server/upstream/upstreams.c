@@ -9,7 +9,7 @@
 
 #include <unistd.h>
 
-/* A look is short: the ends of the file are hashed, its notes are read. */
+/* An inspection is short: the ends of the file are hashed, its notes are read. */
 static const struct ux_sandbox_limits look_limits = {
 	.memory = (uint64_t)256 << 20, .output = 4096, .seconds = 10};
 
@@ -41,7 +41,7 @@ static enum ux_code arrival_add_gsym(struct arrival *a, struct ux_error *err)
 	return arrival_add(a, a->from->part, err);
 }
 
-/* It must be what it was asked for, or it would serve under another's name. */
+/* It must have the build ID that was requested, or it would be served under a wrong one. */
 static enum ux_code arrival_check(const struct arrival *a, struct ux_error *err)
 {
 	struct ux_id id;
@@ -142,7 +142,7 @@ void ux_upstream_extracted(struct ux_server *s, const struct ux_extracted_one *o
  */
 
 enum {
-	FOUND_S = 24 * 60 * 60 /* that what was found is not asked for again while it is here */
+	FOUND_S = 24 * 60 * 60 /* that what was found is not requested again while it is stored */
 };
 
 static void upstreams_log(void *ctx, const struct ux_fetch_event *e)
@@ -213,7 +213,7 @@ enum ux_code ux_server_upstreams_open(struct ux_server *s, const struct ux_setti
 	return UX_OK;
 }
 
-/* No waiter is in both: the old one has let go of all when the new one is seen. */
+/* No waiter is in both: the old one has woken all before the new one is seen. */
 enum ux_code ux_server_upstreams_change(struct ux_server *s, const struct ux_settings *settings,
 					struct ux_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Upstreams and the requests that they are asked for. */
+/* Upstreams of a server, and the requests that wait for them. */
 #ifndef UX_UPSTREAMS_H
 #define UX_UPSTREAMS_H
 
@@ -11,9 +11,9 @@
 struct ux_settings;
 
 enum {
-	UX_FETCH_WAIT_MS = 4500,  /* for the first byte of somebody: with the rest under 5 s */
+	UX_FETCH_WAIT_MS = 4500,  /* for the first byte of any upstream: with the rest under 5 s */
 	UX_FETCH_FLOW_MS = 80000, /* while it comes: debuginfod's clients wait for 90 s */
-	UX_FETCH_WAIT_SERVER_MS = 1000, /* of another server of ours: it asks again */
+	UX_FETCH_WAIT_SERVER_MS = 1000, /* of another unhex server: it repeats the request */
 };
 
 /*
@@ -47,7 +47,7 @@ enum ux_code ux_request_await(struct ux_request *req, struct ux_response *res) u
 enum ux_code ux_server_upstreams_check(const struct ux_settings *settings, struct ux_error *err)
 	ux_must;
 
-/* Sets s->fetcher and s->wanted when there are any; the caller closes the fetcher. */
+/* Sets s->fetcher and s->missing when there are any; the caller closes the fetcher. */
 enum ux_code ux_server_upstreams_open(struct ux_server *s, const struct ux_settings *settings,
 				      struct ux_error *err) ux_must;
 
