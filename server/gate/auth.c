@@ -3,6 +3,7 @@
 #include "auth.h"
 
 #include "clock.h"
+#include "http.h"
 
 #include <arpa/inet.h>
 #include <strings.h>
