@@ -48,8 +48,7 @@ static enum ux_code bundle_writer_fail(const struct ux_bundle_writer *w, struct 
 			    why ? why : "no reason is told");
 }
 
-/* Names are bytes: no locale has a say in them. One thread, so that nothing depends on the machine.
- */
+/* Names are bytes, whatever the locale. One thread: the output is the same on every machine. */
 static int bundle_writer_set_up(struct ux_bundle_writer *w)
 {
 	const struct ux_archive_calls *c = &w->calls;
@@ -190,7 +189,7 @@ static enum ux_code unpacking_copy(const struct unpacking *u)
 	}
 }
 
-/* As bytes where the archive has them, in UTF-8 where it says so. */
+/* The raw bytes of the name, or its UTF-8 form if the archive has only that. */
 static const char *unpacking_name_of(const struct unpacking *u, struct archive_entry *entry)
 {
 	const char *name = u->calls->archive_entry_pathname(entry);

@@ -39,8 +39,9 @@ enum ux_code ux_source_packer_end(struct ux_source_packer *p, struct ux_error *e
 void ux_source_packer_deinit(struct ux_source_packer *p);
 
 /*
- * The files in a pack, by path; of one path the last. Everything is checked, as it may be a
- * stranger's. The paths are in the arena. UX_ECORRUPT, UX_ELIMIT, UX_ENOMEM.
+ * The files in a pack, sorted by path; the last one of a path that comes twice. Everything is
+ * checked, since the pack comes from the confined child. The paths are in the arena.
+ * UX_ECORRUPT, UX_ELIMIT, UX_ENOMEM.
  */
 enum ux_code ux_source_pack_read(struct ux_bytes pack, struct ux_arena *arena,
 				 struct ux_packed_source **ret, size_t *ret_n, struct ux_error *err)

@@ -15,11 +15,11 @@
 enum {
 	TRIES = 4,              /* of a call, and of a piece that does not get through */
 	PAUSE_MS = 250,         /* before the second try; doubles */
-	PAUSE_MOST_MS = 10000,  /* also when the server asks for more */
+	PAUSE_MOST_MS = 10000,  /* an upper bound on the server's Retry-After */
 	CALL_MS = 60000,        /* a call without a big body */
-	CHUNK_LEAST = 64 << 10, /* bytes of a piece, whatever the server says */
+	CHUNK_LEAST = 64 << 10, /* bytes of a piece; bounds what the server proposes */
 	CHUNK_MOST = 256 << 20,
-	TEXT_MOST = 1000, /* bytes of a description or file name that the server keeps */
+	TEXT_MOST = 1000, /* bytes of a description or file name that the server stores */
 	UID_SIZE = 33,
 };
 
@@ -51,7 +51,10 @@ static bool client_pause(const struct ux_push_client *c, unsigned pauses, unsign
 	return true;
 }
 
-/* One try. The document of a good answer, or why there is none; word: the error document's. */
+/*
+ * One attempt. Returns the document of a 2xx answer, or the error; word is that of the error
+ * document.
+ */
 static enum ux_code client_try(const struct ux_push_client *c, struct ux_http_call call,
 			       json_t **ret, unsigned *ret_retry_after_s, char *word,
 			       size_t word_size, struct ux_error *err)
@@ -69,8 +72,8 @@ static enum ux_code client_try(const struct ux_push_client *c, struct ux_http_ca
 }
 
 /*
- * A request of ours whose connection broke may still hold the upload, or be finishing it: that ends
- * by itself, however long it takes.
+ * An earlier request of ours whose connection broke may still hold the upload or be finishing
+ * it. That ends by itself, so this is retried until the deadline.
  */
 static bool client_is_busy(const char *word)
 {
@@ -196,8 +199,7 @@ static enum ux_code query_send(struct ux_push_client *c, const struct ux_push_qu
 	};
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = client_request(c, &call, &doc, word, sizeof(word), &why);
-	if (code ==
-	    UX_EINVAL) /* what an unhex server would take: the mistake is not the caller's */
+	if (code == UX_EINVAL) /* the server is no unhex server: not the caller's mistake */
 		return ux_error_set(err, UX_EUNSUPPORTED, "%s", why.text);
 	if (code != UX_OK) {
 		*err = err->code == UX_OK ? why : *err;
@@ -257,7 +259,7 @@ static enum ux_code upload_get_state(struct transfer *t, const struct ux_http_ca
 	return upload_read_state(t, doc, err);
 }
 
-/* As much of text as the server keeps, not cut inside a character. */
+/* The prefix of text that the server stores, cut at a character's end. */
 static struct ux_bytes upload_file_name(const char *text)
 {
 	struct ux_bytes s = ux_bytes_cstr(text);
@@ -330,7 +332,10 @@ static enum ux_code upload_get_offset(struct transfer *t, struct ux_error *err)
 	return upload_get_state(t, &call, err);
 }
 
-/* Sends all pieces. What breaks is asked about and goes on, as long as bytes get through. */
+/*
+ * Sends all pieces. After a broken connection the offset is queried and sending goes on there,
+ * as long as each attempt makes progress.
+ */
 static enum ux_code upload_send_all(struct transfer *t, struct ux_error *err)
 {
 	unsigned tries = 0, pauses = 0;
@@ -369,7 +374,7 @@ static enum ux_code upload_finish_once(struct transfer *t, struct ux_push_answer
 	return answer_read_verdict(doc, ret, err);
 }
 
-/* Asking again is asking what came of it. */
+/* A repeated finish returns the result of the first. */
 static enum ux_code upload_wait_finish(struct transfer *t, struct ux_push_answer *ret,
 				       struct ux_error *err)
 {
@@ -380,7 +385,7 @@ static enum ux_code upload_wait_finish(struct transfer *t, struct ux_push_answer
 	return UX_OK;
 }
 
-/* A server that was stopped hard may have fewer bytes than it had told: then it gets the rest. */
+/* A server that was killed may have fewer bytes than it reported: then the rest is sent again. */
 static enum ux_code upload_transfer(struct transfer *t, struct ux_push_answer *ret,
 				    struct ux_error *err)
 {

@@ -115,7 +115,7 @@ enum ux_code ux_push_modules_read(struct ux_push_modules *v, const char *path, s
 	return UX_OK;
 }
 
-/* Files without a GNU build ID, or with a damaged one, pass: nothing says that they differ. */
+/* Accepts files without a GNU build ID or with a damaged one: nothing proves that they differ. */
 static enum ux_code elf_check_pair(const struct ux_push_module *m, const struct ux_elf *debug,
 				   struct ux_error *err)
 {

@@ -15,13 +15,13 @@ struct ux_push_module {
 	char *debug;                   /* the file that the symbols come from; NULL: path */
 	struct ux_id_set ids;          /* GNU, Go and File IDs, UUID; the first one names it */
 	char arch[UX_MACHO_ARCH_TEXT]; /* which slice of a Mach-O file; "": of another format */
-	struct ux_id alias;            /* of a cubin: a name that others may share, told with an
-					  upload and asked for by nobody here; size 0: none */
-	unsigned gpu;                  /* which piece of GPU code in path; 0: path itself */
-	enum ux_quality claim;         /* the best that its sections can be good for */
-	bool named;                    /* itself asked for, not met in a folder */
-	bool debug_only;               /* path is a separate debug file: its code is elsewhere */
-	bool debug_found;              /* debug was found, not given: it may turn out useless */
+	struct ux_id alias; /* cubin-crc ID of a cubin: others may have it too, so it goes with an
+			       upload and is never queried; size 0: none */
+	unsigned gpu;       /* which piece of GPU code in path; 0: path itself */
+	enum ux_quality claim; /* the best that its sections can be good for */
+	bool named;            /* named on the command line, not found in a folder */
+	bool debug_only;       /* path is a separate debug file: its code is elsewhere */
+	bool debug_found;      /* debug was found, not given: it may turn out useless */
 };
 
 void ux_push_module_deinit(struct ux_push_module *m);
@@ -50,8 +50,8 @@ enum ux_debug_origin {
 };
 
 /*
- * Takes the symbols from path. UX_ECONFLICT: it is given and its build ID or UUID is not m's, so
- * that a wrong pair is refused whatever the server has.
+ * Sets path as the file that the symbols come from. UX_ECONFLICT: it was given and its build ID
+ * or UUID is not m's, so that a wrong pair is refused before the server is queried.
  */
 enum ux_code ux_push_module_debug(struct ux_push_module *m, const char *path,
 				  enum ux_debug_origin origin, struct ux_error *err) ux_must;

@@ -55,7 +55,7 @@ static void push_report_module(struct ux_push_work *p, const struct ux_push_modu
 						 .quality = m->claim});
 }
 
-/* Joins m with what has one of its IDs; what is left in it afterwards is told. */
+/* Joins m into the module that shares an ID with it; what is left in m afterwards is reported. */
 static void push_join_module(struct ux_push_work *p, struct ux_push_module *first,
 			     struct ux_push_module *m)
 {
@@ -129,7 +129,7 @@ static enum ux_code push_read_file(struct ux_push_work *p, const struct ux_scan_
 		return ux_error_nomem(err);
 	if (code == UX_OK || code == UX_EUNSUPPORTED) /* a fat binary is no ELF file */
 		UX_TRY(push_read_gpu(p, file, &gpu, err));
-	/* With GPU code, what was asked for is there. */
+	/* A file with GPU code has something to push even if its own code has no symbols. */
 	if (code == UX_OK)
 		UX_TRY(push_add_modules(p, &v, file->named && gpu.size == 0, err));
 	else if (gpu.size == 0)
@@ -395,7 +395,10 @@ static enum ux_code push_modules(struct ux_push_work *p, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Tells what holds no symbols at all, and takes it out, so that nobody is asked about it. */
+/*
+ * Reports modules without any symbols and removes them, so that the server is not queried about
+ * them.
+ */
 static void push_drop_empty(struct ux_push_work *p)
 {
 	size_t kept = 0;

@@ -26,8 +26,8 @@ struct ux_push_result {
 	const char *debug;      /* where its symbols come from when not from path; NULL otherwise */
 	const struct ux_id *id; /* NULL when none is known */
 	enum ux_push_status status;
-	const char *reason; /* "" when there is nothing to say */
-	bool quiet;         /* of no interest unless somebody asked for every file */
+	const char *reason; /* "" for none */
+	bool quiet;         /* reported only where every file is */
 	enum ux_quality quality;
 	struct ux_counts counts;  /* of what was extracted */
 	uint64_t size;            /* bytes uploaded */
@@ -62,13 +62,13 @@ struct ux_push_options {
 /* How many files came to which end. */
 struct ux_push_summary {
 	uint64_t counts[UX_PUSH_STATUS_COUNT];
-	uint64_t quiet; /* those of them that nobody asked about */
+	uint64_t quiet; /* quiet ones among them */
 };
 
 /*
- * Pushes files, and all ELF files of folders, in order. A file that fails is a result, and the run
- * goes on. Files of one build ID are pushed once. The code is that of the conversation with the
- * server, or UX_ENOMEM; after it, what was not done is not told.
+ * Pushes files, and all ELF and Mach-O files of folders, in order. A file that fails is a
+ * result, and the run goes on. Files of one build ID are pushed once. Returns an error of the
+ * connection to the server, or UX_ENOMEM; files that were not handled by then have no result.
  */
 enum ux_code ux_push_run(const struct ux_push_options *options, char *const *paths, size_t n,
 			 struct ux_push_summary *ret, struct ux_error *err) ux_must;

@@ -111,7 +111,7 @@ static enum ux_code scan_entry(struct ux_scan *s, const char *path, unsigned dep
 	struct ux_error why = UX_ERROR_INIT;
 	bool named = depth == 0;
 	if (stat(path, &st) != 0 || lstat(path, &link) != 0) {
-		/* A link that leads nowhere is no file; only who asked for it needs to know. */
+		/* A dangling link is not reported unless it was named. */
 		bool dangling = !named && lstat(path, &link) == 0 && S_ISLNK(link.st_mode);
 		if (dangling)
 			ux_error_set(&why, UX_EINVAL, "is a link that leads nowhere");

@@ -91,7 +91,10 @@ static const char *source_local_path(struct collecting *c, const char *raw)
 	return raw;
 }
 
-/* Only what calls itself source goes out, whatever debug information names. */
+/*
+ * Only files with the name of a source leave this machine: debug information is untrusted and
+ * may name any file.
+ */
 static bool source_name_is_known(const char *path)
 {
 	static const char *const endings[] = {

@@ -33,14 +33,14 @@ enum ux_code ux_push_client_open(struct ux_push_client *c, const char *url, cons
 	ux_must;
 void ux_push_client_close(struct ux_push_client *c);
 
-/* What a server says of a module. */
+/* A server's verdict on a module. */
 enum ux_push_verdict {
 	UX_PUSH_WANTED,
 	UX_PUSH_UPLOADED,
 	UX_PUSH_ALREADY_THERE,
 	UX_PUSH_BETTER_THERE,
-	UX_PUSH_PENDING, /* the server has the bytes and is reading them */
-	UX_PUSH_REFUSED, /* an ID that it cannot take, a GSYM that it finds broken */
+	UX_PUSH_PENDING, /* uploaded; the server is extracting it */
+	UX_PUSH_REFUSED, /* an invalid ID, or a GSYM that the server found broken */
 };
 
 struct ux_push_answer {
@@ -56,9 +56,9 @@ struct ux_push_question {
 };
 
 /*
- * What of these does the server want? Calls are repeated while the server cannot be reached, a few
- * times and until the deadline. UX_EDENIED: it wants a key, or another one; UX_EUNAVAILABLE;
- * UX_EUNSUPPORTED: it does not answer as an unhex server does.
+ * Queries which of these modules the server needs. Requests are retried a few times, until the
+ * deadline, while the server cannot be reached. UX_EDENIED: a key is missing or lacks the
+ * scope; UX_EUNAVAILABLE; UX_EUNSUPPORTED: it does not answer as an unhex server does.
  */
 enum ux_code ux_push_query(struct ux_push_client *c, const struct ux_push_question *questions,
 			   size_t n, bool force, struct ux_push_answer *answers,
@@ -75,11 +75,10 @@ struct ux_push_upload {
 };
 
 /*
- * Sends one file in pieces, unless the server has the very bytes, which it is asked first by their
- * hash; after a broken connection it goes on where the server has come to. Of
- * a file that the server extracts by itself, waits for what comes of it.
- * Verdicts other than UX_PUSH_WANTED; UX_PUSH_PENDING when the time ended before. Codes as of
- * ux_push_query().
+ * Sends one file in pieces, unless the server has the same bytes, which it finds by the
+ * announced hash. After a broken connection it resumes at the server's offset. Waits for the
+ * result of a file that the server extracts. Never sets UX_PUSH_WANTED; UX_PUSH_PENDING when
+ * the deadline passed first. Codes as of ux_push_query().
  */
 enum ux_code ux_push_upload(struct ux_push_client *c, const struct ux_push_upload *upload,
 			    struct ux_push_answer *ret, struct ux_error *err) ux_must;
@@ -92,7 +91,7 @@ enum {
 /* A regular file. */
 struct ux_scan_file {
 	char *path; /* malloc'ed, the scan's */
-	bool named; /* itself asked for, not met in a folder */
+	bool named; /* named on the command line, not found in a folder */
 };
 
 UX_VEC(ux_scan_files, struct ux_scan_file);
@@ -128,9 +127,9 @@ struct ux_scan {
 
 /*
  * Adds path, or every file below it in the order of their names. Below a folder, links to files
- * are followed and links to folders are not, so there are no loops; no file comes twice, whatever
- * its names; nothing but folders is opened. What cannot be read is told to left_out and the scan
- * goes on: the code is UX_ENOMEM or UX_ELIMIT, or UX_OK.
+ * are followed and links to folders are not, so there are no loops; no file comes twice,
+ * whatever its names; nothing but folders is opened. What cannot be read is reported to
+ * left_out and the scan goes on: the code is UX_ENOMEM or UX_ELIMIT, or UX_OK.
  */
 enum ux_code ux_scan_path(struct ux_scan *scan, const char *path, struct ux_error *err) ux_must;
 void ux_scan_deinit(struct ux_scan *scan);
@@ -157,25 +156,25 @@ struct ux_push_work {
 	struct ux_push_client client;
 };
 
-/* Counts a result and tells it. */
+/* Counts a result and reports it. */
 void ux_push_tell(struct ux_push_work *p, const struct ux_push_result *r);
 
 /* What a verdict comes to. */
 enum ux_push_status ux_push_status_of(enum ux_push_verdict verdict);
 
 /*
- * Sends the files of a module as they are, and tells what became of them. *ret_there: what the
- * server found in what it was sent; UX_QUALITY_COUNT when it was sent nothing, or did not say.
+ * Sends the files of a module as they are and reports the result. *ret_there: the quality that
+ * the server extracted; UX_QUALITY_COUNT when nothing was sent or the server did not report it.
  */
 enum ux_code ux_push_files(struct ux_push_work *p, const struct ux_push_module *m,
 			   enum ux_quality *ret_there, struct ux_error *err) ux_must;
 
-/* Tells whoever asked for it that path is about to be mapped. */
+/* Calls o->reading, if set, before path is mapped. */
 void ux_push_reading(const struct ux_push_options *o, const char *path);
 
 /*
- * Extracts m, in place of what gsym holds. A debug file that was found and not given may be
- * damaged: then it is forgotten, and the file alone is read. Codes as of ux_extract() and
+ * Extracts m into gsym, which is emptied first. A debug file that was found and not given may
+ * be damaged: then it is dropped, and the file alone is read. Codes as of ux_extract() and
  * ux_file_map().
  */
 enum ux_code ux_push_extract(const struct ux_push_options *o, struct ux_push_module *m,
@@ -199,11 +198,11 @@ struct ux_push_sources {
 
 /*
  * Collects the source files that a GSYM names into one archive, under the paths that it has for
- * them. o->prefixes say where else they are: a path that begins with FROM is looked for with TO in
- * its place, the first that fits. Only regular files are read, and of these only those whose names
- * are those of sources: debug information may be a stranger's, and could name /etc/shadow. The same
- * files give the same bytes. UX_ENOTFOUND: no file is here; UX_EUNSUPPORTED: no archives can be
- * written here; UX_EINVAL: o->prefixes.
+ * them. o->prefixes maps paths to this machine: of a path that begins with FROM, the first rule
+ * that fits replaces FROM by TO. Only regular files with the name of a source are read: debug
+ * information is untrusted and could name /etc/shadow. The same files give the same bytes.
+ * UX_ENOTFOUND: no file is here; UX_EUNSUPPORTED: no archives can be written here; UX_EINVAL:
+ * o->prefixes.
  */
 enum ux_code ux_push_sources_collect(struct ux_bytes gsym, const struct ux_push_options *o,
 				     struct ux_push_sources *ret, struct ux_error *err) ux_must;

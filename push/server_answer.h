@@ -9,15 +9,15 @@
 #include <jansson.h>
 
 /*
- * The document of a 2xx answer, the caller's to json_decref(). Otherwise the error that the server
- * gives, its words in err: UX_EDENIED for 401 and 403, UX_ENOTFOUND for 404, UX_ECONFLICT for 409,
+ * The document of a 2xx answer, the caller's to json_decref(). Otherwise the server's error,
+ * its message in err: UX_EDENIED for 401 and 403, UX_ENOTFOUND for 404, UX_ECONFLICT for 409,
  * UX_ELIMIT for 413, UX_EUNAVAILABLE for 408, 429, 502, 503 and 504, UX_EIO for other 5xx,
  * UX_EINVAL for other 4xx, UX_EUNSUPPORTED for a redirect and for a body that is not JSON.
  */
 enum ux_code ux_server_answer(const struct ux_http_answer *answer, json_t **ret,
 			      struct ux_error *err) ux_must;
 
-/* The word in the error document ("better_there", ...); "" when there is none. */
+/* The code in the error document ("better_there", ...); "" when there is none. */
 void ux_server_error_word(const struct ux_http_answer *answer, char *word, size_t size);
 
 #endif

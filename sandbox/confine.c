@@ -21,7 +21,7 @@
 #define SANITIZED 0
 #endif
 
-/* Whatever their arguments: they reach no further than the process and its descriptors. */
+/* Allowed with any arguments: they reach no further than the process and its descriptors. */
 static const int allowed[] = {
 	SCMP_SYS(read),
 	SCMP_SYS(readv),
@@ -61,7 +61,10 @@ static const int allowed[] = {
 	SCMP_SYS(restart_syscall),
 };
 
-/* What libraries try without need: they are told no and go on. */
+/*
+ * Calls that libraries try without needing them: they fail with EACCES instead of ending the
+ * process.
+ */
 static const int refused[] = {
 	SCMP_SYS(open),   SCMP_SYS(openat),     SCMP_SYS(access),    SCMP_SYS(faccessat),
 	SCMP_SYS(stat),   SCMP_SYS(newfstatat), SCMP_SYS(statx),     SCMP_SYS(readlink),
@@ -96,7 +99,7 @@ static int confine_allow_all(scmp_filter_ctx filter)
 		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
 	for (size_t i = 0; i < ux_countof(refused) && r == 0; i++)
 		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), refused[i], 0);
-	/* Memory that can be run is not made any more. */
+	/* No new executable memory. */
 	const struct scmp_arg_cmp data = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
 	static const int maps[] = {SCMP_SYS(mmap), SCMP_SYS(mmap2), SCMP_SYS(mprotect)};
 	for (size_t i = 0; i < ux_countof(maps) && r == 0; i++)

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The caller's side: starts the child, waits as long as it may take, believes nothing. */
+/*
+ * The caller's side: starts the child, waits with a deadline, and checks everything it returns.
+ */
 #include "sandbox.h"
 
 #include "clock.h"
@@ -58,7 +60,7 @@ static enum ux_code child_set_up(posix_spawn_file_actions_t *a, const struct chi
 	return r == 0 ? UX_OK : ux_error_os(err, r, "cannot set up a confined child");
 }
 
-/* Signals as a new program wants them, whatever the caller blocked or ignored. */
+/* Default signal handling, whatever the caller blocked or ignored. */
 static void child_reset_signals(posix_spawnattr_t *attr)
 {
 	sigset_t none, all;
@@ -94,8 +96,10 @@ static enum ux_code child_spawn(struct child *c, const char *program, int theirs
 	return code;
 }
 
-/* dup2() of a descriptor onto itself would leave it close-on-exec, and onto another's number take
- * that one away: so all are moved out of the way. */
+/*
+ * dup2() of a descriptor onto itself would leave it close-on-exec, and onto another's number
+ * would close that one: so all are first moved to higher numbers.
+ */
 static enum ux_code child_move_files(struct child *c, const int *files, struct ux_error *err)
 {
 	for (int i = 0; i < UX_SANDBOX_FILE_COUNT; i++) {
@@ -149,7 +153,7 @@ static enum waited child_wait_reply(struct child *c, const struct ux_sandbox_lim
 	}
 }
 
-/* How it ended when it said nothing. */
+/* The error of a child that ended without a reply. */
 static enum ux_code child_end_error(struct child *c, const struct ux_sandbox_limits *l,
 				    struct ux_error *err)
 {

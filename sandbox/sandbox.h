@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading what strangers sent in a process that can do nothing else. */
+/* Reading untrusted files in a process that can do nothing else. */
 #ifndef UX_SANDBOX_H
 #define UX_SANDBOX_H
 
@@ -55,16 +55,14 @@ struct ux_sandbox_found {
 };
 
 /*
- * Extracts in a child: its limits are the kernel's, it has the given descriptors (-1: none; EXE and
- * GSYM are needed) and no other file, no network, no right to anything. Nothing it does or becomes
- * harms the caller. program starts the child; NULL: this one (/proc/self/exe), whose main() knows
- * UX_SANDBOX_WORD.
+ * Extracts in a confined child: the kernel enforces its limits; it has the given descriptors
+ * (-1: none; EXE and GSYM are needed) and no other file, no network, no privilege. program
+ * starts the child; NULL: this one (/proc/self/exe), whose main() knows UX_SANDBOX_WORD.
  *
- * The codes of ux_extract(), where *ret has ids and `has` all the same; UX_ELIMIT: it needed more
- * time, memory or room; UX_ECORRUPT: it died of the input;
- * UX_EUNAVAILABLE: there can be no such child here, or it was stopped. What is in the GSYM's file
- * is a stranger's: verify it. Any thread; the thread must outlive the child (it does: this waits).
- * The time is bounded by limits->seconds.
+ * The codes of ux_extract(), where *ret has ids and `has` even on failure; UX_ELIMIT: it needed
+ * more time, memory or space; UX_ECORRUPT: the input crashed it; UX_EUNAVAILABLE: no such child
+ * can be started here, or it was stopped. The GSYM that it wrote is untrusted: verify it. Any
+ * thread; this waits for the child, for at most twice limits->seconds.
  */
 enum ux_code ux_sandbox_extract(const int files[UX_SANDBOX_FILE_COUNT],
 				const struct ux_sandbox_limits *limits, const char *program,
@@ -78,9 +76,9 @@ enum ux_code ux_sandbox_look(int file, const struct ux_sandbox_limits *limits, c
 			     struct ux_sandbox_found *ret, struct ux_error *err) ux_must;
 
 /*
- * Unpacks an archive of sources (bundle.h) into the empty file out, as source_pack.h has it,
- * in such a child. limits->output bounds what the sources have together. Codes as of
- * ux_bundle_unpack() and as above. What is in out is a stranger's.
+ * Unpacks an archive of sources (bundle.h) into the empty file out in the format of
+ * source_pack.h, in a confined child. limits->output bounds the unpacked bytes. Codes as of
+ * ux_bundle_unpack() and as above. The pack is untrusted.
  */
 enum ux_code ux_sandbox_unpack(int archive, int out, const struct ux_sandbox_limits *limits,
 			       const char *program, struct ux_error *err) ux_must;
@@ -91,21 +89,23 @@ struct ux_code_range {
 	uint64_t size;
 };
 
-/* What the code of a machine (EM_*) is called, and the language that it is told in. False: nobody
- * can read it. */
+/*
+ * The name of a machine (EM_*) and of the syntax of its disassembly. False: there is no
+ * disassembler for it.
+ */
 bool ux_code_machine(uint16_t machine, const char **ret_name, const char **ret_syntax);
 
 /*
- * Writes the instructions that begin in the range into the empty file out, in such a child: for
- * each its offset from the first (u32), the bytes of its text (u16) and the text, in the byte order
- * of this machine. UX_EUNSUPPORTED: code of another machine, or there is no disassembler here;
- * UX_ENOTFOUND: the file has no bytes there. What is in out is a stranger's.
+ * Writes the instructions that begin in the range into the empty file out, in a confined child:
+ * for each its offset from the first (u32), the bytes of its text (u16) and the text, in the
+ * byte order of this machine. UX_EUNSUPPORTED: code of another machine, or there is no
+ * disassembler here; UX_ENOTFOUND: the file has no bytes there. The output is untrusted.
  */
 enum ux_code ux_sandbox_disassemble(int elf, const struct ux_code_range *range, int out,
 				    const struct ux_sandbox_limits *limits, const char *program,
 				    struct ux_error *err) ux_must;
 
-/* Does it begin as a file that can be extracted? UX_EUNSUPPORTED says what it begins with. */
+/* Checks the magic number of a file to extract. UX_EUNSUPPORTED: it is no ELF file. */
 enum ux_code ux_sandbox_check(struct ux_bytes file, struct ux_error *err) ux_must;
 
 /* The child's life, from its one request to its one reply; returns the status to exit with. */

@@ -152,7 +152,7 @@ static enum ux_code task_load_library(struct task *t, struct ux_error *err)
 	case UX_SANDBOX_LOOK:
 		return UX_OK;
 	case UX_SANDBOX_UNPACK:
-		/* Names in UTF-8 are told in the locale's character set. */
+		/* libarchive converts UTF-8 names to the locale's character set. */
 		(void)setlocale(LC_CTYPE, "C.UTF-8");
 		return ux_archive_load(&t->archive, err);
 	case UX_SANDBOX_DISASSEMBLE:

@@ -35,7 +35,7 @@ struct ux_sandbox_request {
 	struct ux_code_range range; /* of UX_SANDBOX_DISASSEMBLE */
 };
 
-/* Of a child that may be under a stranger's control: every field is checked. */
+/* From a child that the input may have taken over: every field is checked. */
 struct ux_sandbox_reply {
 	uint32_t size;
 	struct ux_error err; /* code UX_OK: it is done */
@@ -50,12 +50,12 @@ struct ux_confine_limits {
 };
 
 /*
- * For good, and for what the process may become: it can open nothing, connect to nothing, start
- * nothing and end nobody; opening fails with EACCES, since libraries ask for files without need,
- * and what reading bytes never needs ends the process by SIGSYS. No core is written, a tracer of
- * the same user gets no hold, and where the parent's thread ends it ends too. Call it with one
- * thread. UX_EIO, UX_EUNSUPPORTED: the kernel does not do that; nothing hostile may be read then.
- * Source: seccomp(2), prctl(2), getrlimit(2).
+ * Confines this process and whatever it executes, irrevocably: it can open nothing, connect to
+ * nothing, start nothing and signal no other process. Opening fails with EACCES, since
+ * libraries try to without need; other system calls that reading does not need end the process
+ * by SIGSYS. No core is written, no tracer of the same user can attach, and the process ends
+ * with the parent's thread. Call it with one thread. UX_EIO, UX_EUNSUPPORTED: the kernel cannot
+ * do that; nothing untrusted may be read then. Source: seccomp(2), prctl(2), getrlimit(2).
  */
 enum ux_code ux_confine(const struct ux_confine_limits *limits, struct ux_error *err) ux_must;
 

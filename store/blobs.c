@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all blob backends share. */
+/* What all blob backends share: hashes, names of uploads, verified reading. */
 #include "blobs.h"
 
 #include "hash.h"
@@ -76,7 +76,7 @@ enum ux_code ux_upload_uid_make(char uid[UX_UPLOAD_UID_SIZE], struct ux_error *e
 	return UX_OK;
 }
 
-/* Of a file that nobody has written to since. */
+/* Changes whenever the file is written to or replaced. */
 static uint64_t blob_fingerprint(const struct ux_blob_hash *hash, const struct stat *st)
 {
 	const uint64_t stamp[] = {ux_hash_bytes(ux_bytes(hash->bytes, sizeof(hash->bytes))),
@@ -90,7 +90,10 @@ static uint64_t blob_fingerprint(const struct ux_blob_hash *hash, const struct s
 	return ux_hash_bytes(ux_bytes((const uint8_t *)stamp, sizeof(stamp)));
 }
 
-/* Once a file and process: a hash of a large one takes a tenth of a second. */
+/*
+ * Compares a blob with its hash, once per file and process: hashing a large one takes a tenth
+ * of a second.
+ */
 static enum ux_code blob_verify(struct ux_blobs *b, const struct ux_blob_hash *hash, int fd,
 				struct ux_error *err)
 {
@@ -99,8 +102,8 @@ static enum ux_code blob_verify(struct ux_blobs *b, const struct ux_blob_hash *h
 	if (fstat(fd, &st) != 0)
 		return ux_error_os(err, errno, "cannot stat a blob");
 	uint64_t mine = blob_fingerprint(hash, &st);
-	_Atomic uint64_t *place = &b->verified.seen[mine % ux_countof(b->verified.seen)];
-	if (atomic_load_explicit(place, memory_order_relaxed) == mine)
+	_Atomic uint64_t *slot = &b->verified.seen[mine % ux_countof(b->verified.seen)];
+	if (atomic_load_explicit(slot, memory_order_relaxed) == mine)
 		return UX_OK;
 	if (lseek(fd, 0, SEEK_SET) != 0)
 		return ux_error_os(err, errno, "cannot read a blob");
@@ -109,7 +112,7 @@ static enum ux_code blob_verify(struct ux_blobs *b, const struct ux_blob_hash *h
 		return ux_error_set(err, UX_EIO, "the blob is damaged: it has another hash");
 	if (lseek(fd, 0, SEEK_SET) != 0)
 		return ux_error_os(err, errno, "cannot rewind a blob");
-	atomic_store_explicit(place, mine, memory_order_relaxed);
+	atomic_store_explicit(slot, mine, memory_order_relaxed);
 	return UX_OK;
 }
 

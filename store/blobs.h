@@ -23,13 +23,16 @@ struct ux_blob_hash {
 /* An upload that one writer at a time holds open. */
 struct ux_blob_part;
 
-/* What a walk tells: name is a hash in hex or an upload's UID; age since its last change. */
+/*
+ * Called for each entry of a walk: name is a hash in hex or an upload's UID; age since its last
+ * change.
+ */
 typedef enum ux_code ux_blobs_each_fn(void *ctx, const char *name, int64_t age_s,
 				      struct ux_error *err);
 
 /*
- * Fingerprints of files whose bytes were compared with their hash, each in the place that its low
- * bits say. No order needed: a lost one is compared again.
+ * Fingerprints of files that were compared with their hash, each in the slot of its low bits.
+ * No memory order is needed: a lost one is compared again.
  */
 struct ux_blobs_verified {
 	_Atomic uint64_t seen[1 << 14];
@@ -44,14 +47,14 @@ struct ux_blobs {
 	unsigned version; /* UX_BLOBS_VERSION */
 
 	/*
-	 * Opens upload uid for writing at its end and says in *ret_size how many bytes are there;
-	 * makes it when it is not there. UX_ECONFLICT: another writer holds it.
+	 * Opens upload uid for appending and sets *ret_size to the bytes that are there;
+	 * creates it if it does not exist. UX_ECONFLICT: another writer has it open.
 	 */
 	enum ux_code (*part_open)(struct ux_blobs *b, const char *uid, struct ux_blob_part **ret,
 				  uint64_t *ret_size, struct ux_error *err);
 	enum ux_code (*part_write)(struct ux_blob_part *part, struct ux_bytes bytes,
 				   struct ux_error *err);
-	/* What was written so far, for reading; stays valid after commit and close. */
+	/* Maps what was written so far for reading; stays valid after commit and close. */
 	enum ux_code (*part_map)(struct ux_blob_part *part, struct ux_mapping *ret,
 				 struct ux_error *err);
 	/*
@@ -60,10 +63,10 @@ struct ux_blobs {
 	 */
 	enum ux_code (*part_commit)(struct ux_blob_part *part, const struct ux_blob_hash *hash,
 				    struct ux_error *err);
-	/* Empties the part: its bytes were wrong. */
+	/* Truncates the part to 0 bytes. */
 	enum ux_code (*part_reset)(struct ux_blob_part *part, struct ux_error *err);
 	void (*part_close)(struct ux_blob_part *part);
-	/* Bytes there without opening it, 0 when nothing is. */
+	/* Bytes of the part without opening it, 0 if there is none. */
 	enum ux_code (*part_size)(struct ux_blobs *b, const char *uid, uint64_t *ret,
 				  struct ux_error *err);
 	enum ux_code (*part_remove)(struct ux_blobs *b, const char *uid, struct ux_error *err);
@@ -75,7 +78,7 @@ struct ux_blobs {
 	enum ux_code (*remove)(struct ux_blobs *b, const struct ux_blob_hash *hash,
 			       struct ux_error *err);
 
-	/* Walks; fn may remove what it was told. */
+	/* Walks; fn may remove the entry it is called for. */
 	enum ux_code (*each_blob)(struct ux_blobs *b, ux_blobs_each_fn *fn, void *ctx,
 				  struct ux_error *err);
 	enum ux_code (*each_part)(struct ux_blobs *b, ux_blobs_each_fn *fn, void *ctx,

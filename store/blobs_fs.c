@@ -18,7 +18,7 @@
 enum {
 	HASH_TEXT = 2 * UX_BLOB_HASH_SIZE + 1,
 	BLOB_PATH = 6 + HASH_TEXT, /* "aa/bb/HASH" */
-	BLOB_MODE = 0440,          /* nobody writes to a blob */
+	BLOB_MODE = 0440,          /* blobs are never written to */
 };
 
 struct blobs_fs {
@@ -163,8 +163,8 @@ static enum ux_code blob_folder(struct blobs_fs *fs, const char *path, int *ret,
 }
 
 /*
- * Also over a blob that is there: its bytes may have been damaged since, and these are right. Who
- * has mapped the old file keeps it.
+ * Replaces a blob that is there: its bytes may have been damaged since, and these are verified.
+ * Mappings of the old file stay valid.
  */
 static enum ux_code part_commit(struct ux_blob_part *part, const struct ux_blob_hash *hash,
 				struct ux_error *err)
@@ -253,7 +253,7 @@ static enum ux_code blobs_fs_each_file(int dir, const char *name, ux_blobs_each_
 	return UX_OK;
 }
 
-/* The 65,536 folders that may be are asked for by name: nothing else in there is ours. */
+/* The 65,536 possible folders are opened by name: anything else in there is not ours. */
 static enum ux_code blobs_fs_each_blob(struct ux_blobs *b, ux_blobs_each_fn *fn, void *ctx,
 				       struct ux_error *err)
 {

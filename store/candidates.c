@@ -171,7 +171,7 @@ static enum ux_code candidate_insert(struct ux_db *db, const char *ns, int64_t m
 	return ux_stmt_run_returning(&st, ret, err);
 }
 
-/* The same bytes once more, of a failed one: as if they were new. */
+/* The same bytes again after a failure: as if they were new. */
 UX_SQL(sql_candidate_again,
        "UPDATE candidates "
        "SET kind = :kind, state = :state, reason = '', quality = :quality, functions "
@@ -196,7 +196,7 @@ static enum ux_code candidate_restart(struct ux_db *db, int64_t number,
 	return ux_stmt_run(&st, NULL, err);
 }
 
-/* What could be had again is an upload of its own now. */
+/* A candidate that was extracted or fetched becomes an upload of its own. */
 UX_SQL(sql_candidate_adopt,
        "UPDATE candidates "
        "SET parent = NULL, cached = 0, origin = :origin, origin_name = :origin_name, "
@@ -221,7 +221,7 @@ static enum ux_code candidate_adopt(struct ux_db *db, int64_t number, const stru
 UX_SQL(sql_candidate_describe, "UPDATE candidates SET description = :description "
 			       "WHERE number = :number OR parent = :number");
 
-/* Whoever sends the same bytes again has the last word on what they are. */
+/* An upload of the same bytes replaces the description. */
 static enum ux_code candidate_describe(struct ux_db *db, int64_t number, const char *text,
 				       struct ux_error *err)
 {
@@ -242,7 +242,7 @@ static enum ux_code candidate_delete(struct ux_db *db, int64_t number, struct ux
 	return n > 0 ? UX_OK : ux_error_set(err, UX_ENOTFOUND, "there is no such candidate");
 }
 
-/* What arrives is used: nobody would sweep it before it was asked for. */
+/* Arrival counts as a use, so that a module is not swept before its first request. */
 UX_SQL(sql_module_changed,
        "UPDATE modules SET updated = :now, last_used = max(last_used, :now), marked = 0 "
        "WHERE number = :module");
@@ -320,7 +320,7 @@ enum ux_code ux_module_ids_add(struct ux_db *db, const char *ns, const struct ux
 	return UX_OK;
 }
 
-/* What is to be done with the candidate, which ux_candidate_judge() has looked at. */
+/* Writes the candidate as ux_candidate_judge() decided. */
 static enum ux_code candidate_store(struct ux_db *db, const struct ux_arrival *what,
 				    const struct ux_module *m, const struct ux_candidate *c,
 				    ux_time now, struct ux_add_result *r, struct ux_error *err)
@@ -350,7 +350,7 @@ static enum ux_code candidate_store(struct ux_db *db, const struct ux_arrival *w
 	return module_changed(db, m->number, now, err);
 }
 
-/* Aliases are learnt also from what is not wanted. */
+/* Aliases are added even if the candidate itself is refused. */
 enum ux_code ux_candidate_row_add(struct ux_db *db, const struct ux_arrival *what,
 				  const struct ux_candidate *cand, ux_time now,
 				  struct ux_add_result *ret, struct ux_error *err)
@@ -498,7 +498,7 @@ static enum ux_code candidate_add_derived(struct ux_db *db, const struct candida
 		       : UX_OK;
 }
 
-/* Those that the bytes tell and that no other module has. */
+/* Adds the IDs found in the bytes that no other module has. */
 static enum ux_code module_learn_ids(struct ux_db *db, const char *ns, const struct ux_module *m,
 				     const struct ux_settled *s, struct ux_error *err)
 {

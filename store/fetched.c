@@ -51,7 +51,10 @@ static enum ux_code fetched_insert(struct ux_db *db, const struct ux_fetched *a,
 	return ux_stmt_run(&st, NULL, err);
 }
 
-/* The blob's row after the old answer is gone: its trigger could take it. */
+/*
+ * The blob's row is added after the old answer was deleted: the trigger of that could delete
+ * it.
+ */
 static enum ux_code fetched_put(struct ux_index *ix, const struct ux_fetched *a,
 				struct ux_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* IDs that nobody has, told without looking. */
+/* A Bloom filter of the IDs in the index: most unknown IDs are rejected without a query. */
 #include "index_sql.h"
 
 #include "hash.h"
@@ -14,8 +14,9 @@ enum {
 };
 
 struct ux_id_filter {
-	uint64_t mask;            /* of bit numbers */
-	_Atomic uint64_t words[]; /* release and acquire: who sees the row sees its bits */
+	uint64_t mask; /* of bit numbers */
+	_Atomic uint64_t
+		words[]; /* release and acquire: a thread that sees the row sees its bits */
 };
 
 struct ux_id_filter *ux_id_filter_create(uint64_t n)
@@ -41,7 +42,10 @@ static uint64_t id_filter_hash(const char *ns, const char *id)
 	return ux_hash_mix(ux_hash_bytes(ux_bytes_cstr(ns)) + 1, ux_hash_bytes(ux_bytes_cstr(id)));
 }
 
-/* Bit number i of an ID: two halves of one hash make as many as are wanted. */
+/*
+ * Bit number i of an ID: any number of hashes is made from two halves of one (Kirsch and
+ * Mitzenmacher).
+ */
 static uint64_t id_filter_bit(uint64_t hash, unsigned i)
 {
 	return hash + i * ((hash >> 32) | 1);

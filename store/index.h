@@ -9,7 +9,7 @@ enum ux_upload_state {
 	UX_UPLOAD_OPEN,
 	UX_UPLOAD_DONE,
 	UX_UPLOAD_FAILED,
-	UX_UPLOAD_PENDING, /* its bytes are here; a job will settle its candidate */
+	UX_UPLOAD_PENDING, /* its bytes are here; a job extracts the candidate */
 };
 
 /* Of uploads that are open and were announced after `since`, each 0: any number. */
@@ -73,8 +73,10 @@ struct ux_index_uploads {
 	enum ux_code (*finish)(struct ux_index *ix, const struct ux_upload *up,
 			       const struct ux_candidate *cand, const struct ux_who *who,
 			       ux_time now, struct ux_add_result *ret, struct ux_error *err);
-	/* Ends an open upload for good; status is the word that the reason goes with.
-	 * UX_ECONFLICT: it has ended. */
+	/*
+	 * Fails an open upload for good; status is the code that goes with the reason.
+	 * UX_ECONFLICT: it has ended.
+	 */
 	enum ux_code (*give_up)(struct ux_index *ix, const char *uid, const char *status,
 				const char *reason, ux_time now, struct ux_error *err);
 	/* Forgets uploads that wait for nothing and whose last change was before `before`; *ret:
@@ -101,7 +103,7 @@ struct ux_blob_rows {
 	bool more;
 };
 
-/* What is left when a blob is lost. */
+/* Rows that were removed with a lost blob. */
 struct ux_blob_loss {
 	uint64_t candidates; /* that are gone; what was extracted from them stays */
 	uint64_t sources;    /* files that are no more known */
@@ -110,7 +112,7 @@ struct ux_blob_loss {
 
 /* Part of struct ux_index, whose rules hold. */
 struct ux_index_blobs {
-	/* Is it any candidate's, source's or upstream answer's? */
+	/* Does any candidate, source or upstream answer refer to it? */
 	enum ux_code (*used)(struct ux_index *ix, const struct ux_blob_hash *hash, bool *ret,
 			     struct ux_error *err);
 	/* Up to limit of those used, in order of their hashes, after *after (NULL: from the
@@ -121,8 +123,11 @@ struct ux_index_blobs {
 	/* The candidates that have it, of any state and namespace: up to limit. */
 	enum ux_code (*users)(struct ux_index *ix, const struct ux_blob_hash *hash, size_t limit,
 			      struct ux_arena *arena, struct ux_hits *ret, struct ux_error *err);
-	/* Its bytes are gone or wrong, for the reason, which the audit keeps: whoever refers to it
-	 * goes, so that nothing is answered from it and the same bytes are wanted again. */
+	/*
+	 * Removes every row that refers to a blob whose bytes are lost or damaged, so that
+	 * nothing is answered from it and clients upload it again. The audit records the
+	 * reason.
+	 */
 	enum ux_code (*lose)(struct ux_index *ix, const struct ux_blob_hash *hash,
 			     const char *reason, ux_time now, struct ux_blob_loss *ret,
 			     struct ux_error *err);
@@ -153,8 +158,10 @@ struct ux_source_list {
 
 /* Part of struct ux_index, whose rules hold. */
 struct ux_index_sources {
-	/* All files of a candidate, in place of what it had; they go when it goes. UX_ENOTFOUND:
-	 * there is no such candidate. ux_store_commit_sources() alone calls it. */
+	/*
+	 * Replaces all files of a candidate; they are removed with it. UX_ENOTFOUND: there is
+	 * no such candidate. Called by ux_store_commit_sources() alone.
+	 */
 	enum ux_code (*put)(struct ux_index *ix, int64_t candidate, const struct ux_source *sources,
 			    size_t n, struct ux_error *err);
 	/* Of the module that the ID names; of several candidates', the newest's. UX_ENOTFOUND. */
@@ -168,8 +175,8 @@ struct ux_index_sources {
 
 enum ux_fetch_outcome {
 	UX_FETCH_FOUND,
-	UX_FETCH_ABSENT, /* it says that it has none */
-	UX_FETCH_FAILED, /* no answer, or one that helps nobody */
+	UX_FETCH_ABSENT, /* the upstream does not have it */
+	UX_FETCH_FAILED, /* no answer, or an unusable one */
 };
 
 /* One answer; by (ns, id, artifact, upstream) there is one. */
@@ -180,9 +187,9 @@ struct ux_fetched {
 	const char *artifact; /* "debuginfo", "executable", "gsym", "source/PATH", "section/NAME" */
 	enum ux_fetch_outcome outcome;
 	unsigned status;    /* of HTTP; 0: none came */
-	const char *reason; /* words for explain */
+	const char *reason; /* for explain */
 	ux_time asked;
-	ux_time expires; /* from then on, it is to be asked again */
+	ux_time expires; /* from then on it is requested again */
 	uint64_t took_ms;
 	bool has_blob; /* found, and kept outside of the candidates: a source, a section */
 	struct ux_blob_hash blob;
@@ -195,10 +202,11 @@ struct ux_fetched_list {
 	size_t n;
 };
 
-/* Part of struct ux_index, whose rules hold. Answers that have expired are told too: whoever asks
- * looks at `expires`. */
+/*
+ * Part of struct ux_index, whose rules hold. Expired answers are returned too: check `expires`.
+ */
 struct ux_index_fetched {
-	/* In place of an earlier one. ux_store_commit_answer() alone calls it. */
+	/* Replaces an earlier one. Called by ux_store_commit_answer() alone. */
 	enum ux_code (*put)(struct ux_index *ix, const struct ux_fetched *answer,
 			    struct ux_error *err);
 	/* UX_ENOTFOUND. */
@@ -228,9 +236,9 @@ struct ux_job {
 	int64_t candidate;   /* 0: none; the job goes with it */
 	const char *payload; /* JSON or "" */
 	unsigned attempts;   /* counting the one that took it */
-	bool failed;         /* for good: nobody takes it */
+	bool failed;         /* for good: it is never leased again */
 	ux_time next;        /* not before */
-	ux_time lease_until; /* 0: nobody has it */
+	ux_time lease_until; /* 0: not leased */
 	const char *reason;  /* of the last failure */
 	ux_time created;
 };
@@ -248,8 +256,8 @@ struct ux_job_counts {
 };
 
 /*
- * Part of struct ux_index, whose rules hold. A lease ends by itself: who works for long renews it.
- * done, retry, give_up and renew give UX_ECONFLICT to who has lost the lease.
+ * Part of struct ux_index, whose rules hold. A lease expires by itself, so long work renews it.
+ * done, retry, give_up and renew return UX_ECONFLICT after the lease was lost.
  */
 struct ux_index_jobs {
 	/* Of spec, kind, subject, ns, candidate, payload and next count. One of that kind and
@@ -272,7 +280,7 @@ struct ux_index_jobs {
 			      const char *reason, struct ux_error *err);
 	enum ux_code (*give_up)(struct ux_index *ix, int64_t number, const char *owner,
 				const char *reason, struct ux_error *err);
-	/* All leases of an owner that is no more: what a server does when it starts. */
+	/* Releases all leases of an owner that has ended: a server's start. */
 	enum ux_code (*release)(struct ux_index *ix, const char *owner, struct ux_error *err);
 	/* Up to limit, oldest first; kind NULL: any. */
 	enum ux_code (*list)(struct ux_index *ix, const char *kind, size_t limit,
@@ -286,7 +294,7 @@ struct ux_index_jobs {
 
 /* Who may read and symbolize without a key. */
 enum ux_ns_reading {
-	UX_NS_AS_SERVED, /* the default namespace: as the server was told; others: nobody */
+	UX_NS_AS_SERVED, /* the default namespace: as the server is configured; others: no one */
 	UX_NS_OPEN,
 	UX_NS_KEYED,
 };
@@ -296,8 +304,9 @@ struct ux_namespace {
 	enum ux_ns_reading reading;
 	uint64_t quota_bytes;   /* of originals; 0: none */
 	uint64_t quota_modules; /* 0: none */
-	int64_t retention_s; /* modules not used for as long go; 0: never, -1: as the server says */
-	const char *upstreams; /* names, separated by spaces, in order; "*": all; "": none */
+	int64_t retention_s;    /* modules not used for this long are removed; 0: never, -1: the
+				   server's setting */
+	const char *upstreams;  /* names, separated by spaces, in order; "*": all; "": none */
 	const char *description;
 	ux_time created;
 	ux_time updated;
@@ -308,7 +317,7 @@ struct ux_namespace_list {
 	size_t n;
 };
 
-/* Kept up with every write: asking is one row. */
+/* Kept current by triggers: reading it is one row. */
 struct ux_usage {
 	uint64_t modules;
 	uint64_t bytes;       /* of originals */
@@ -335,7 +344,7 @@ struct ux_index_namespaces {
 			     struct ux_namespace *ret, struct ux_error *err);
 	enum ux_code (*list)(struct ux_index *ix, struct ux_arena *arena,
 			     struct ux_namespace_list *ret, struct ux_error *err);
-	/* Makes or changes it; created stays. UX_EINVAL: ux_namespace_valid() says no. */
+	/* Creates or changes it; `created` stays. UX_EINVAL: ux_namespace_valid() is false. */
 	enum ux_code (*put)(struct ux_index *ix, const struct ux_namespace *ns,
 			    const struct ux_who *who, ux_time now, struct ux_error *err);
 	/* UX_ENOTFOUND. UX_ECONFLICT: it has modules, or keys that are valid; or is the default. */
@@ -344,7 +353,7 @@ struct ux_index_namespaces {
 	/* ns NULL: of all together. */
 	enum ux_code (*usage)(struct ux_index *ix, const char *ns, struct ux_usage *ret,
 			      struct ux_error *err);
-	/* Counts everything anew and says where usage is wrong; repair: and puts it right. */
+	/* Counts everything again and returns where usage is wrong; repair: corrects it. */
 	enum ux_code (*recount)(struct ux_index *ix, bool repair, struct ux_arena *arena,
 				struct ux_usage_errors *ret, struct ux_error *err);
 };
@@ -372,9 +381,9 @@ struct ux_key {
 	ux_time created;
 	ux_time expires;   /* 0: never */
 	ux_time revoked;   /* 0: not */
-	ux_time last_used; /* to within what keys.touch has been told; 0: never */
-	uint64_t rate;     /* requests a second; 0: as the server says */
-	uint64_t uploads;  /* open at a time; 0: as the server says */
+	ux_time last_used; /* as of the last keys.touch */
+	uint64_t rate;     /* requests a second; 0: the server's setting */
+	uint64_t uploads;  /* open at a time; 0: the server's setting */
 	unsigned tokens;   /* that it has; of keys.list and keys.get */
 };
 
@@ -390,8 +399,10 @@ struct ux_key_touch {
 
 /* Part of struct ux_index, whose rules hold. */
 struct ux_index_keys {
-	/* With its first token; makes the namespace when it is not there. UX_ECONFLICT: the ID is
-	 * taken. */
+	/*
+	 * With its first token; creates the namespace if there is none. UX_ECONFLICT: the ID
+	 * exists.
+	 */
 	enum ux_code (*add)(struct ux_index *ix, const struct ux_key *key,
 			    const struct ux_token_row *token, const struct ux_who *who,
 			    struct ux_error *err);
@@ -405,7 +416,7 @@ struct ux_index_keys {
 	/* In order of creation, revoked ones too. */
 	enum ux_code (*list)(struct ux_index *ix, struct ux_arena *arena, struct ux_key_list *ret,
 			     struct ux_error *err);
-	/* UX_ENOTFOUND; revoking twice keeps the first time. */
+	/* UX_ENOTFOUND; revoking twice leaves the first time. */
 	enum ux_code (*revoke)(struct ux_index *ix, const char *id, const struct ux_who *who,
 			       ux_time now, struct ux_error *err);
 	/* Adds a token; those that were there end at old_until at the latest. UX_ENOTFOUND.
@@ -453,9 +464,10 @@ struct ux_index_audit {
 };
 
 /*
- * A backend: embedded first in the backend's own struct. Any thread. What is read goes into the
- * caller's arena. A write that returned UX_OK survives a crash of the machine. IDs are canonical
- * text and go through no other parser here. Every ret is set by UX_OK alone, unless said.
+ * A backend: embedded first in the backend's own struct. Any thread. Results go into the
+ * caller's arena. A write that returned UX_OK survives a crash of the machine. IDs are
+ * canonical text and are not parsed here. Each ret is set on UX_OK alone, unless said
+ * otherwise.
  */
 struct ux_index {
 	unsigned version; /* UX_INDEX_VERSION */
@@ -469,7 +481,7 @@ struct ux_index {
 	struct ux_index_keys keys;
 	struct ux_index_audit audit;
 
-	/* A number that the store keeps under a name; 0 while it was never put. */
+	/* A number stored under a name; 0 if there is none. */
 	enum ux_code (*number_get)(struct ux_index *ix, const char *name, int64_t *ret,
 				   struct ux_error *err);
 	enum ux_code (*number_put)(struct ux_index *ix, const char *name, int64_t value,
@@ -483,9 +495,9 @@ enum ux_code ux_index_sqlite_open(struct ux_index **ret, const char *path, struc
 	ux_must;
 
 /*
- * From now on until it is closed nobody else adds modules to the file: so an ID that nobody has is
- * known for one without looking into it. Before other threads use the index. Nothing is said when
- * that cannot be had.
+ * Declares that no other process adds modules to the index until it is closed: a filter of its
+ * IDs then answers for unknown IDs without a query. Call it before other threads use the index.
+ * Without memory for the filter nothing changes.
  */
 void ux_index_own(struct ux_index *ix);
 

@@ -21,7 +21,7 @@ enum {
 
 #define UX_NAMESPACE_DEFAULT "default"
 
-/* Seconds since 1970. Which clock is the caller's to say; see store.h for the server's. */
+/* Seconds since 1970, by the clock of the caller: the server's is in store.h. */
 typedef int64_t ux_time;
 
 struct ux_index;
@@ -58,8 +58,8 @@ enum {
 
 enum ux_candidate_state {
 	UX_CANDIDATE_READY,
-	UX_CANDIDATE_PENDING, /* a job will settle it */
-	UX_CANDIDATE_FAILED,  /* for the reason told; kept so that a newer parser may try again */
+	UX_CANDIDATE_PENDING, /* a job extracts it */
+	UX_CANDIDATE_FAILED,  /* could not be read; stays so that a newer parser may try again */
 };
 
 enum ux_origin {
@@ -68,8 +68,10 @@ enum ux_origin {
 	UX_ORIGIN_CRAWL, /* reserved by the schema for the crawler; nothing writes it yet */
 };
 
-/* One source of symbols for a module. Quality, counts, code_total and holds are what this side
- * measured; claim is what the client said. */
+/*
+ * One source of symbols for a module. Quality, counts, code_total and holds were measured by
+ * the server; claim is the client's.
+ */
 struct ux_candidate {
 	int64_t number;
 	int64_t parent; /* the candidate that this GSYM was extracted from; 0: none */
@@ -84,7 +86,7 @@ struct ux_candidate {
 	uint64_t code_total; /* bytes of code that the module has; 0: not known */
 	unsigned holds;      /* UX_HOLDS_* */
 	unsigned parser;     /* generation of what measured it */
-	bool forced;         /* taken although poorer */
+	bool forced;         /* accepted although a better one was there */
 	enum ux_origin origin;
 	const char *origin_name; /* of the upstream or the archive; "" for an upload */
 	const char *description;
@@ -102,7 +104,7 @@ struct ux_module {
 	size_t n_candidates;
 	ux_time created;
 	ux_time updated;
-	ux_time last_used; /* to within what modules.touch has been told */
+	ux_time last_used; /* as of the last modules.touch */
 	ux_time marked;    /* retention found it idle then; 0: not */
 	bool pinned;
 };
@@ -118,7 +120,7 @@ struct ux_arrival {
 	const char *ns;
 	const char *const *ids;
 	size_t n_ids;
-	bool force; /* take it although something better is there */
+	bool force; /* accept it although a better one is there */
 };
 
 enum ux_add {
@@ -146,10 +148,10 @@ struct ux_settled {
 	uint64_t code_total;
 	unsigned holds;
 	unsigned parser;
-	const char *const *ids; /* that the bytes tell; become aliases unless another has them */
+	const char *const
+		*ids; /* found in the bytes; become aliases unless another module has them */
 	size_t n_ids;
-	const struct ux_candidate
-		*derived; /* the GSYM extracted from it, blob in place; NULL: none */
+	const struct ux_candidate *derived; /* the GSYM extracted from it; NULL: none */
 };
 
 enum ux_search_by {
@@ -188,7 +190,7 @@ struct ux_touch {
 	ux_time time;
 };
 
-/* Modules that retention has something to say about. */
+/* A module that may be removed by retention. */
 struct ux_idle {
 	int64_t module;
 	const char *ns;
@@ -204,7 +206,7 @@ struct ux_idle_list {
 };
 
 struct ux_pin {
-	const char *label; /* a release, say */
+	const char *label; /* for example a release */
 	const char *key_id;
 	ux_time created;
 };
@@ -238,16 +240,15 @@ struct ux_index_modules {
 			       const struct ux_who *who, ux_time now, struct ux_error *err);
 
 	/*
-	 * In one transaction: adds the candidate to the module that the IDs name (made when there
-	 * is none, IDs that are new become aliases), unless a ready one of its kind is better and
-	 * nothing forces it. PENDING ones get a job "extract" (index.h). Bytes that are there
-	 * already as a failed candidate are tried again; as an extracted one, they become an
-	 * upload of their own; a description that comes with them replaces what was said before.
-	 * cand's number is ignored.
+	 * In one transaction: adds the candidate to the module that the IDs name (created if
+	 * there is none; new IDs become aliases), unless a ready one of its kind is better and
+	 * force is not set. PENDING ones get a job "extract" (index.h). Bytes of a failed
+	 * candidate are tried again; bytes of an extracted one become an upload of their own; a
+	 * description replaces the earlier one. cand's number is ignored.
 	 *
-	 * UX_ECONFLICT: the IDs belong to different modules, or would give a module a second GNU
-	 * build ID. A cubin-crc: beside another ID names no module, and becomes this one's even
-	 * where it was another's. UX_ELIMIT: the namespace's quota, or too many candidates.
+	 * UX_ECONFLICT: the IDs belong to different modules, or would give a module a second
+	 * GNU build ID. A cubin-crc: beside another ID names no module, and moves to this one
+	 * if another had it. UX_ELIMIT: the namespace's quota, or too many candidates.
 	 */
 	enum ux_code (*add)(struct ux_index *ix, const struct ux_arrival *what,
 			    const struct ux_candidate *cand, const struct ux_who *who, ux_time now,
@@ -262,7 +263,7 @@ struct ux_index_modules {
 	enum ux_code (*settle)(struct ux_index *ix, int64_t candidate,
 			       const struct ux_settled *what, ux_time now,
 			       struct ux_add_result *ret, struct ux_error *err);
-	/* With its module's number, namespace and first ID. UX_ENOTFOUND. */
+	/* With the number, namespace and first ID of its module. UX_ENOTFOUND. */
 	enum ux_code (*candidate)(struct ux_index *ix, int64_t number, struct ux_arena *arena,
 				  struct ux_candidate *ret, struct ux_idle *ret_of,
 				  struct ux_error *err);
@@ -275,8 +276,7 @@ struct ux_index_modules {
 	enum ux_code (*retry_failed)(struct ux_index *ix, unsigned parser, ux_time now,
 				     uint64_t *ret, struct ux_error *err);
 
-	/* Pending ones that no job is going to settle get one; *ret: how many. For a server's
-	 * start. */
+	/* Pending ones without a job get one; *ret: how many. For a server's start. */
 	enum ux_code (*requeue)(struct ux_index *ix, ux_time now, uint64_t *ret,
 				struct ux_error *err);
 
@@ -284,7 +284,10 @@ struct ux_index_modules {
 	 * passed over. */
 	enum ux_code (*touch)(struct ux_index *ix, const struct ux_touch *touches, size_t n,
 			      struct ux_error *err);
-	/* UX_ENOTFOUND: no such module, or (unpin) no such label. Pinning twice keeps the first. */
+	/*
+	 * UX_ENOTFOUND: no such module, or (unpin) no such label. Pinning twice leaves the
+	 * first pin.
+	 */
 	enum ux_code (*pin)(struct ux_index *ix, const char *ns, const char *id, const char *label,
 			    const struct ux_who *who, ux_time now, struct ux_error *err);
 	enum ux_code (*unpin)(struct ux_index *ix, const char *ns, const char *id,
@@ -297,24 +300,28 @@ struct ux_index_modules {
 	enum ux_code (*idle)(struct ux_index *ix, const char *ns, ux_time before, size_t limit,
 			     struct ux_arena *arena, struct ux_idle_list *ret,
 			     struct ux_error *err);
-	/* Says that a module has been idle since `before`; false in *ret when it is used, pinned,
-	 * marked already or gone. */
+	/*
+	 * Marks a module as idle since `before`; *ret false when it is used, pinned, marked
+	 * already or gone.
+	 */
 	enum ux_code (*mark)(struct ux_index *ix, int64_t module, ux_time before, ux_time now,
 			     bool *ret, struct ux_error *err);
 	/* Removes it if it was marked at `marked_before` or earlier and is still idle and not
 	 * pinned; false in *ret otherwise. */
 	enum ux_code (*sweep)(struct ux_index *ix, int64_t module, ux_time before,
 			      ux_time marked_before, ux_time now, bool *ret, struct ux_error *err);
-	/* Candidates that can be had again (extracted, or of an upstream) of the modules used the
-	 * longest ago, until `bytes` are found; as modules, one a candidate, `module` being the
-	 * candidate's number. */
+	/*
+	 * Candidates that can be extracted or fetched again, of the modules used the longest
+	 * ago, until `bytes` are found; one struct ux_idle for each, with the candidate's
+	 * number in `module`.
+	 */
 	enum ux_code (*caches)(struct ux_index *ix, uint64_t bytes, struct ux_arena *arena,
 			       struct ux_idle_list *ret, struct ux_error *err);
 };
 
 /*
- * Which of two candidates is better, as memcmp tells: by quality, then bytes of code with a line,
- * bytes covered by functions, functions.
+ * Compares two candidates by quality, then bytes of code with a line, bytes covered by
+ * functions, functions: above 0 if a is better.
  */
 int ux_candidate_cmp(enum ux_quality a, const struct ux_counts *a_counts, enum ux_quality b,
 		     const struct ux_counts *b_counts);

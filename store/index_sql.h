@@ -87,7 +87,7 @@ enum ux_code ux_uploads_settle(struct ux_db *db, int64_t candidate, enum ux_uplo
 			       const char *status, const char *reason, ux_time now,
 			       struct ux_error *err) ux_must;
 
-/* UX_ELIMIT: the namespace cannot take as much more. */
+/* UX_ELIMIT: so many modules and bytes more would exceed the namespace's quota. */
 enum ux_code ux_namespace_check_quota(struct ux_db *db, const char *ns, uint64_t modules,
 				      uint64_t bytes, struct ux_error *err) ux_must;
 
@@ -119,24 +119,28 @@ const struct ux_candidate *ux_candidate_same(const struct ux_module *m,
 					     const struct ux_candidate *c);
 
 /*
- * What becomes of c, which may be among the module's already. Only GSYM, executable and debuginfo
- * are compared, ready ones with ready ones that serve for all that c does; of .dwo files and
- * sources there are many. The same bytes are the same, but UX_ADD_NEW where they had failed before.
- * Leaves module and candidate 0.
+ * The result of adding c, which may already be among the module's candidates. Only GSYM,
+ * executable and debuginfo are compared, ready ones with ready ones that hold at least what c
+ * holds; a module may have any number of .dwo files and sources. The same bytes are
+ * UX_ADD_SAME, but UX_ADD_NEW if they had failed before. Leaves module and candidate 0.
  */
 struct ux_add_result ux_candidate_judge(const struct ux_module *m, const struct ux_candidate *c);
 
-/* The words for UX_ADD_POORER. */
+/* The reason of UX_ADD_POORER as text. */
 void ux_candidate_poorer_text(const struct ux_add_result *r, enum ux_quality mine, char *text,
 			      size_t size);
 
-/* A linked file has one build ID: a second one means that somebody mixed up two files.
- * UX_ECONFLICT. */
+/*
+ * A linked file has one build ID: a second one means that two files were mixed up.
+ * UX_ECONFLICT.
+ */
 enum ux_code ux_ids_agree(const struct ux_module *m, const char *const *ids, size_t n,
 			  struct ux_error *err) ux_must;
 
-/* True for an ID that several modules may have: a name for lookups, which is the last one's that
- * came with it, and never what tells two modules to be one. */
+/*
+ * True for an ID that several modules may share: lookups find the module that last came with
+ * it, and it never joins two modules.
+ */
 bool ux_id_is_shared(const char *id);
 
 /* Order of a module's IDs. */
@@ -145,19 +149,21 @@ int ux_id_rank(const char *id);
 bool ux_text_among(const char *const *texts, size_t n, const char *text);
 
 /*
- * Says "not there" of nearly all IDs that were never added, and never of one that was. What is
- * removed stays in it until the next one is made. Any thread.
+ * Rejects nearly all IDs that were never added, and never one that was. A removed ID stays in
+ * it until the next one is made. Any thread.
  */
 struct ux_id_filter;
 
-/* With room for n IDs and some thousand more; beyond that it says "not there" less often. NULL:
- * memory is short, or n is too large for it to be worth its memory. */
+/*
+ * With capacity for n IDs and some thousand more; beyond that it rejects fewer. NULL: no
+ * memory, or n is too large for a filter to pay off.
+ */
 struct ux_id_filter *ux_id_filter_create(uint64_t n);
 void ux_id_filter_destroy(struct ux_id_filter *f);
 
 void ux_id_filter_add(struct ux_id_filter *f, const char *ns, const char *id);
 
-/* May a namespace have that ID? */
+/* False: the namespace does not have that ID. */
 bool ux_id_filter_may_have(const struct ux_id_filter *f, const char *ns, const char *id);
 
 #endif

@@ -273,7 +273,7 @@ enum {
 };
 
 static const char token_prefix[] = "ux_";
-/* RFC 4648, section 6, in lower case: no character that a shell or a URL minds. */
+/* RFC 4648, section 6, in lower case: safe in shells and URLs. */
 static const char base32[] = "abcdefghijklmnopqrstuvwxyz234567";
 
 static const struct {
@@ -335,7 +335,7 @@ static void token_secret_text(const uint8_t *secret, char *text)
 	text[at] = '\0';
 }
 
-/* The beginning of the hash names the key: it tells nothing about the token. */
+/* The beginning of the hash is the key's ID: it reveals nothing about the token. */
 static void key_id_of(const struct ux_blob_hash *hash, char id[UX_KEY_ID_SIZE])
 {
 	ux_hex_encode(ux_bytes(hash->bytes, (UX_KEY_ID_SIZE - 1) / 2), id);
@@ -411,7 +411,10 @@ enum ux_code ux_key_check(struct ux_index *ix, struct ux_bytes token, ux_time no
 			*err = why;
 		return code;
 	}
-	/* Not a lookup by the whole hash alone: how long a compare took tells nothing. */
+	/*
+	 * Compared in constant time rather than looked up by the whole hash: timing reveals
+	 * nothing.
+	 */
 	if (code != UX_OK || !memeql_sec(hash.bytes, row.hash.bytes, sizeof(hash.bytes)))
 		return ux_error_set(err, UX_EDENIED, "the token is not known here");
 	if (key.revoked != 0)

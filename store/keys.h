@@ -34,20 +34,18 @@ enum ux_code ux_key_create(struct ux_index *ix, struct ux_key *spec, const struc
 			   ux_time now, char *token, struct ux_error *err) ux_must;
 
 /*
- * A second token for a key, which keeps its ID; those it had are good for overlap_s more seconds.
- * UX_ENOTFOUND, UX_ECONFLICT (revoked).
+ * Adds a token to a key, whose ID stays; its earlier tokens end in overlap_s seconds at the
+ * latest. UX_ENOTFOUND, UX_ECONFLICT (revoked).
  */
 enum ux_code ux_key_rotate(struct ux_index *ix, const char *id, int64_t overlap_s,
 			   const struct ux_who *who, ux_time now, char *token, struct ux_error *err)
 	ux_must;
 
 /*
- * The key of a token, its strings in arena. UX_EDENIED: unknown, malformed, revoked, expired
- * or rotated away; the message says which of the last three, and never repeats the token.
+ * The key of a token, its strings in arena. UX_EDENIED: unknown, malformed, revoked, expired or
+ * rotated away; the message names which of the last three, and never contains the token.
  */
 enum ux_code ux_key_check(struct ux_index *ix, struct ux_bytes token, ux_time now,
 			  struct ux_arena *arena, struct ux_key *ret, struct ux_error *err) ux_must;
-
-/* The rest is in index.h. */
 
 #endif

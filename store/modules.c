@@ -97,7 +97,7 @@ static enum ux_code module_find_number(struct ux_index *ix, const char *ns, cons
 	return UX_OK;
 }
 
-/* One row more than asked for tells whether there are more. */
+/* Reads one row beyond the limit, to find out whether there are more. */
 static enum ux_code module_read_page(struct ux_db *db, const struct ux_sql *which, const char *ns,
 				     int64_t from, size_t limit, struct modules *v,
 				     struct ux_error *err)

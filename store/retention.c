@@ -117,7 +117,7 @@ static enum ux_code module_pins(struct ux_index *ix, int64_t module, struct ux_a
 	return ret->pins ? UX_OK : ux_arena_fail(arena, err);
 }
 
-/* Rows of one shape, until they have most bytes together. */
+/* Reads rows until they have `most` bytes together. */
 static enum ux_code idle_read(struct ux_stmt *st, uint64_t most, struct ux_arena *arena,
 			      struct ux_idle_list *ret, struct ux_error *err)
 {

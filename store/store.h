@@ -14,10 +14,10 @@ enum {
 };
 
 /*
- * Follows the machine's clock, but never leaps: while the process runs, it moves forward by half to
- * twice of what passed by the monotonic clock; over a restart, by a day at most; never back. So a
- * clock that is set a year ahead, or a machine that was off for a year, makes nothing a year old at
- * once, and one that was wrong is caught up with. Any thread.
+ * Follows the machine's clock without jumps: while the process runs, it moves forward by half
+ * to twice of what passed by the monotonic clock; over a restart, by a day at most; never back.
+ * A clock that is set a year ahead, or a machine that was off for a year, makes nothing a year
+ * old at once; a wrong clock is caught up with. Any thread.
  */
 struct ux_store_clock {
 	pthread_mutex_t lock; /* guards the rest */
@@ -51,21 +51,21 @@ struct ux_last_use {
 	pthread_mutex_t lock; /* guards the rest */
 	struct ux_last_use_table *table;
 	bool urgent;  /* one of a module that seemed idle */
-	bool dropped; /* one was not noted for want of memory; for good */
+	bool dropped; /* a use was lost for want of memory; stays set */
 };
 
 void ux_last_use_init(struct ux_last_use *u, enum ux_used what);
 void ux_last_use_deinit(struct ux_last_use *u);
 
-/* It was used now. No disk, no index. urgent: the index believes that it was long ago. */
+/* Notes a use. No disk access. urgent: by the index, the last use was long ago. */
 void ux_last_use_note(struct ux_last_use *u, int64_t number, ux_time now, bool urgent);
 
 /* Was something urgent noted since the last flush? */
 bool ux_last_use_urgent(struct ux_last_use *u);
 
 /*
- * Writes what was noted in one transaction; on failure it stays noted. *ret_complete: nothing was
- * ever dropped, so that what the index says is true up to now.
+ * Writes the noted uses in one transaction; on failure they stay noted. *ret_complete: none was
+ * ever dropped, so that the index is accurate up to now.
  */
 enum ux_code ux_last_use_flush(struct ux_last_use *u, struct ux_index *ix, bool *ret_complete,
 			       struct ux_error *err) ux_must;
@@ -76,9 +76,11 @@ enum ux_code ux_last_use_flush(struct ux_last_use *u, struct ux_index *ix, bool 
 struct ux_store {
 	struct ux_index *index;
 	struct ux_blobs *blobs;
-	/* Of store_commit.c alone. Held from a blob's appearance to its row in the index, and by
-	 * the sweep from the look for a row to the removal, so that the sweep never removes a blob
-	 * that is about to be named. */
+	/*
+	 * Of store_commit.c alone. Held from a blob's rename to its row in the index, and by
+	 * the sweep from its check for a row to the removal, so that the sweep never removes a
+	 * blob that is about to be referred to.
+	 */
 	pthread_mutex_t commit_lock;
 	pthread_mutex_t work_lock; /* guards the next two, set by ux_store_on_work() */
 	void (*work)(void *ctx);
@@ -115,19 +117,22 @@ enum ux_code ux_store_check_backends(const struct ux_store *s, struct ux_error *
 ux_time ux_store_now(struct ux_store *s);
 
 enum {
-	UX_STORE_USE_S = 600, /* who uses a module again and again notes it as often */
+	UX_STORE_USE_S = 600, /* interval at which repeated uses of an open module are noted */
 	UX_STORE_URGENT_S =
 		3600, /* a use so long after the one before is written within a second */
 };
 
-/* A module answered something, which keeps it from being idle. No disk, but when retention had an
- * eye on the module: then the index knows before the answer goes out. m is a row just read. */
+/*
+ * A module answered a request, which keeps it from being idle. No disk access unless retention
+ * has marked the module: then the index is updated before the answer goes out. m is a row just
+ * read.
+ */
 void ux_store_used(struct ux_store *s, const struct ux_module *m);
 
-/* The same once more of a module that stays open. */
+/* A repeated use of an open module. */
 void ux_store_used_again(struct ux_store *s, int64_t module);
 
-/* A key opened something. No disk. */
+/* A key authorized a request. No disk access. */
 void ux_store_key_used(struct ux_store *s, const char *key_id);
 
 /* Writes the clock and the uses noted since the last time: once a minute, before closing, and when
@@ -191,7 +196,7 @@ enum ux_code ux_store_extract(struct ux_store *s, const char *ns, int64_t candid
  * call the store. */
 void ux_store_on_work(struct ux_store *s, void (*work)(void *ctx), void *ctx);
 
-/* What a sweep took away. */
+/* What a sweep removed. */
 struct ux_sweep {
 	uint64_t blobs;
 	uint64_t parts;
@@ -199,9 +204,9 @@ struct ux_sweep {
 };
 
 /*
- * Removes what no row refers to and what nobody finished: blobs and parts that have not changed for
- * grace_s, and rows of uploads as old, by `now`. May run while others work. Ages of files are the
- * machine's clock's: who sweeps by himself asks ux_store_clock_agrees() first. dry_run: only
+ * Removes blobs that no row refers to and parts that were not finished, both unchanged for
+ * grace_s, and rows of uploads as old, by `now`. May run beside other work. Ages of files are
+ * by the machine's clock: a periodic sweep checks ux_store_clock_agrees() first. dry_run: only
  * counts.
  */
 enum ux_code ux_store_sweep(struct ux_store *s, int64_t grace_s, ux_time now, bool dry_run,
@@ -213,10 +218,10 @@ enum {
 };
 
 struct ux_retention {
-	int64_t default_s;    /* of namespaces that do not say; 0: for ever */
+	int64_t default_s;    /* of namespaces without a setting; 0: for ever */
 	int64_t grace_s;      /* between a module's mark and its end */
-	uint64_t cache_bytes; /* of what can be had again; 0: no bound */
-	bool dry_run;         /* tell, change nothing */
+	uint64_t cache_bytes; /* of extracted and fetched candidates; 0: no bound */
+	bool dry_run;         /* report only */
 };
 
 enum ux_retained {
@@ -233,7 +238,7 @@ struct ux_retained_one {
 	const char *ns;
 	const char *id;
 	const char *
-		*ids; /* all of the module's, of SWEPT and EVICTED: who has it open forgets it */
+		*ids; /* all of the module's, of SWEPT and EVICTED: for dropping it from caches */
 	size_t n_ids;
 	ux_time last_used;
 	uint64_t bytes;
@@ -247,13 +252,14 @@ struct ux_retained_sum {
 
 /*
  * Modules that were not used for their namespace's retention are marked; those that were marked
- * grace_s ago and still not used are removed; pinned ones are left alone. Then, of what can be had
- * again, the least used goes until cache_bytes are kept. Times are the store's clock's. What was
- * noted in s->last_use is written first; when that fails, or uses were dropped, nothing is marked
- * or removed. Blobs stay until ux_store_sweep(). tell may be NULL. May run while others work.
+ * grace_s ago and still not used are removed; pinned ones are left alone. Then, of candidates
+ * that can be extracted or fetched again, the least recently used are removed until cache_bytes
+ * are left. Times are by the store's clock. Noted uses are written first; if that fails, or
+ * uses were dropped, nothing is marked or removed. Blobs stay until ux_store_sweep(). report
+ * may be NULL. May run beside other work.
  */
 enum ux_code ux_store_retain(struct ux_store *s, const struct ux_retention *how,
-			     ux_retained_fn *tell, void *ctx, struct ux_retained_sum *ret,
+			     ux_retained_fn *report, void *ctx, struct ux_retained_sum *ret,
 			     struct ux_error *err) ux_must;
 
 /* "idle", "marked", "swept", "evicted". */
@@ -261,11 +267,11 @@ const char *ux_retained_name(enum ux_retained what);
 
 enum ux_check_problem {
 	UX_CHECK_MISSING, /* a blob that the index refers to */
-	UX_CHECK_SIZE,    /* has another size than the index says */
-	UX_CHECK_DAMAGED, /* has another hash than its name says */
+	UX_CHECK_SIZE,    /* its size differs from that in the index */
+	UX_CHECK_DAMAGED, /* its hash differs from its name */
 	UX_CHECK_UNREAD,  /* cannot be read */
 	UX_CHECK_INDEX,   /* the index itself is damaged */
-	UX_CHECK_USAGE,   /* what a namespace holds is more or less than its quota is told */
+	UX_CHECK_USAGE,   /* the usage of a namespace is not the sum of its rows */
 	UX_CHECK_COUNT
 };
 
@@ -284,18 +290,18 @@ struct ux_check_sum {
 	uint64_t bytes;
 	uint64_t problems;
 	uint64_t repaired;
-	uint64_t garbage;  /* blobs that nobody refers to: the sweep takes them */
+	uint64_t garbage;  /* blobs without a row, which the sweep removes */
 	uint64_t requeued; /* uploads whose extraction had been lost */
 };
 
 /*
- * Reads every blob and compares. repair: whatever cannot be answered from any more leaves the
- * index, so that it is wanted again, and the bytes leave the disk, but nothing does when the index
- * itself is damaged; the store must be the caller's alone (ux_store_open()). Without it, others may
- * work: what they change meanwhile is no problem. tell may be NULL. A failure is one of the check,
- * not a finding.
+ * Reads every blob and compares it with its row. repair: rows of lost or damaged blobs are
+ * removed from the index, so that clients upload them again, and damaged bytes from the disk,
+ * unless the index itself is damaged; the store must be the caller's alone (ux_store_open()).
+ * Without repair, others may work: what they change meanwhile is no problem. report may be
+ * NULL. An error is a failure of the check, not a finding.
  */
-enum ux_code ux_store_check(struct ux_store *s, bool repair, ux_check_fn *tell, void *ctx,
+enum ux_code ux_store_check(struct ux_store *s, bool repair, ux_check_fn *report, void *ctx,
 			    struct ux_check_sum *ret, struct ux_error *err) ux_must;
 
 /* "missing", "size", "damaged", "unreadable", "index", "usage". */

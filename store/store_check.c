@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Is what the index says there, and what it was? */
+/* Checks every blob against its hash and the index. */
 #include "store.h"
 
 #include <unistd.h>
@@ -14,7 +14,7 @@ enum {
 struct check {
 	struct ux_store *store;
 	bool repair;
-	ux_check_fn *tell;
+	ux_check_fn *report;
 	void *ctx;
 	struct ux_check_sum *sum;
 };
@@ -33,12 +33,11 @@ static void check_report(struct check *c, const struct ux_check_one *one)
 {
 	c->sum->problems++;
 	c->sum->repaired += one->repaired;
-	if (c->tell)
-		c->tell(c->ctx, one);
+	if (c->report)
+		c->report(c->ctx, one);
 }
 
-/* Compares the bytes of one blob with its row; false with *ret filled in but for hash and modules,
- * words having room for UX_ERROR_TEXT. */
+/* Compares one blob with its row; false with *ret, and the reason in why. */
 static bool check_blob(struct check *c, const struct ux_blob_row *row, enum ux_check_problem *ret,
 		       struct ux_error *why)
 {
@@ -71,7 +70,7 @@ static bool check_blob(struct check *c, const struct ux_blob_row *row, enum ux_c
 	return false;
 }
 
-/* What was removed since the page was read is no problem. */
+/* A blob that was removed since the page was read is no problem. */
 static enum ux_code check_report_blob(struct check *c, const struct ux_blob_row *row,
 				      enum ux_check_problem problem, const char *words,
 				      struct ux_error *err)
@@ -85,7 +84,7 @@ static enum ux_code check_report_blob(struct check *c, const struct ux_blob_row 
 	if (!used)
 		return UX_OK;
 	UX_TRY(ix->blobs.users(ix, &row->hash, USERS, &arena, &users, err));
-	bool sure = problem != UX_CHECK_UNREAD; /* another day, the disk may read it */
+	bool sure = problem != UX_CHECK_UNREAD; /* the disk may read it another time */
 	if (c->repair && sure)
 		UX_TRY(ux_store_lose_blob(c->store, &row->hash, words, err));
 	ux_blob_hash_text(&row->hash, text);
@@ -158,7 +157,7 @@ static enum ux_code check_index(struct check *c, struct ux_error *err)
 	const struct ux_check_one one = {
 		.problem = UX_CHECK_INDEX, .hash = "", .words = why.text, .id = ""};
 	check_report(c, &one);
-	c->repair = false; /* nothing is to be taken away on its word */
+	c->repair = false; /* a damaged index must not cause removals */
 	return UX_OK;
 }
 
@@ -186,11 +185,11 @@ static enum ux_code check_usage(struct check *c, struct ux_error *err)
 	return UX_OK;
 }
 
-enum ux_code ux_store_check(struct ux_store *s, bool with_repair, ux_check_fn *tell_fn, void *ctx,
+enum ux_code ux_store_check(struct ux_store *s, bool with_repair, ux_check_fn *report, void *ctx,
 			    struct ux_check_sum *ret, struct ux_error *err)
 {
 	*ret = (struct ux_check_sum){0};
-	struct check c = {s, with_repair, tell_fn, ctx, ret};
+	struct check c = {s, with_repair, report, ctx, ret};
 	UX_TRY(check_index(&c, err));
 	UX_TRY(check_rows(&c, err));
 	UX_TRY(check_usage(&c, err));

@@ -7,7 +7,7 @@
 #include <time.h>
 
 enum {
-	REBASE_S = 60 /* so that a jump forward is caught up with from when it happened on */
+	REBASE_S = 60 /* a jump forward is followed from the time of its occurrence */
 };
 
 ux_time ux_store_clock_resume(ux_time stored, ux_time wall)

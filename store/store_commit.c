@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commit protocol: a blob is durable before a row names it, and the sweep runs in between
- * never. */
+/*
+ * The commit protocol: a blob is durable before a row refers to it, and no sweep runs in
+ * between.
+ */
 #include "store.h"
 
 /* A commit at work; released by commit_end() on every path. */
@@ -10,7 +12,7 @@ struct commit {
 	struct ux_blob_part *own; /* written here, not by a client */
 	char uid[UX_UPLOAD_UID_SIZE];
 	bool locked;
-	bool durable; /* the blob is in its place */
+	bool durable; /* the blob is committed */
 };
 
 static void commit_end(struct commit *c)
@@ -36,7 +38,7 @@ static enum ux_code commit_begin(struct commit *c, struct ux_blob_part *part, st
 	return UX_OK;
 }
 
-/* The same of bytes in memory, which are written before the lock is taken. */
+/* The same for bytes in memory, which are written before the lock is acquired. */
 static enum ux_code commit_begin_bytes(struct commit *c, struct ux_bytes bytes,
 				       struct ux_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One candidate is read in a confined child, and what comes out is settled. */
+/* One extraction job: a candidate is read in a confined child, and the result is committed. */
 #include "extract_job.h"
 
 #include "gsym_reader.h"
@@ -12,7 +12,7 @@
 
 enum {
 	ARENA_MOST = 16 << 20,
-	LEASE_SPARE_S = 120, /* besides what the child may take */
+	LEASE_SPARE_S = 120, /* on top of the child's time limit */
 	RETRY_S = 60,        /* before the second try; twice as long before each next one */
 };
 
@@ -117,7 +117,7 @@ static void extract_close_file(struct work *w, enum ux_sandbox_file which)
 	w->files[which] = -1;
 }
 
-/* Alone after all: what the other file has to do with this one is not this one's fault. */
+/* Extracts the candidate alone: a failure of the pair may be the other file's fault. */
 static enum ux_code extract_run_alone(struct work *w, struct ux_error *err)
 {
 	w->is_debug_of_pair = false;
@@ -143,7 +143,7 @@ static enum ux_code extract_run(struct work *w, struct ux_error *err)
 	return code;
 }
 
-/* What the bytes are, now that somebody has looked. */
+/* Fills in what the child measured of the file. */
 static enum ux_code extract_measure(struct work *w, struct ux_error *err)
 {
 	struct ux_settled *s = &w->settled;
@@ -173,7 +173,7 @@ static enum ux_code extract_measure(struct work *w, struct ux_error *err)
 	return UX_OK;
 }
 
-/* The child's work is a stranger's: it is read as an upload is. */
+/* The child's output is untrusted: it is verified as an uploaded GSYM is. */
 static enum ux_code extract_check_gsym(struct work *w, struct ux_error *err)
 {
 	struct ux_candidate *d = &w->derived;
@@ -203,7 +203,6 @@ static enum ux_code extract_settle(struct work *w, struct ux_error *err)
 				       &w->result, err);
 }
 
-/* The bytes can never become right. */
 static enum ux_code extract_settle_failed(struct work *w, const struct ux_error *why,
 					  struct ux_error *err)
 {
@@ -219,13 +218,13 @@ static enum ux_code extract_settle_failed(struct work *w, const struct ux_error 
 	return extract_settle(w, err);
 }
 
-/* Is it the machine's fault, so that it may work another time? */
+/* Is it a failure of the machine, which a later attempt may not meet? */
 static bool extract_is_transient(const struct ux_error *why)
 {
 	return why->code == UX_ENOMEM || why->code == UX_EUNAVAILABLE || why->os_errno != 0;
 }
 
-/* What can never be read is failed; what may be another time is the caller's failure, too. */
+/* A file that can never be read becomes failed; a transient failure is returned, for a retry. */
 static enum ux_code extract_settle_or_retry(struct work *w, enum ux_code code,
 					    const struct ux_error *why, struct ux_error *err)
 {
@@ -245,7 +244,6 @@ static enum ux_code extract_settle_measured(struct work *w, bool has_gsym, struc
 	return extract_settle(w, err);
 }
 
-/* An archive that can never be read is failed, as an ELF file is. */
 static enum ux_code extract_sources(struct work *w, struct ux_error *err)
 {
 	const struct ux_extractor_options *o = w->x->options;
@@ -258,7 +256,7 @@ static enum ux_code extract_sources(struct work *w, struct ux_error *err)
 	return extract_settle_or_retry(w, code, &why, err);
 }
 
-/* Others of its kind are yet to be looked at: the last one has all of them extracted. */
+/* Other split files are still pending: the job of the last one extracts all of them. */
 static bool extract_has_followers(const struct work *w)
 {
 	for (size_t i = 0; i < w->module.n_candidates; i++) {
@@ -287,8 +285,10 @@ static enum ux_code extract_open_linked(struct work *w, bool *ret_any, struct ux
 	return extract_open_split(w, err);
 }
 
-/* What the linked file gives with all the files of its split units; not being able to is not the
- * fault of this one. */
+/*
+ * Extracts the linked file with all split files. A failure of that is not the fault of this
+ * candidate.
+ */
 static enum ux_code extract_split(struct work *w, struct ux_error *err)
 {
 	const struct ux_extractor_options *o = w->x->options;
@@ -312,7 +312,10 @@ static enum ux_code extract_split(struct work *w, struct ux_error *err)
 	return extract_settle(w, err);
 }
 
-/* The others waited for this one, which cannot be read: another one's job has them extracted. */
+/*
+ * The other split files waited for this one, which cannot be read: queues the extraction of one
+ * of them.
+ */
 static void extract_hand_over(struct work *w)
 {
 	int64_t number = 0;
@@ -326,7 +329,7 @@ static void extract_hand_over(struct work *w)
 	(void)!ux_store_extract(w->x->store, w->job.ns, number, NULL);
 }
 
-/* A file of split units is looked at alone, and then read with the file that names it. */
+/* A split file is checked alone, and then read with the linked file that names it. */
 static enum ux_code extract_read_split(struct work *w, struct ux_error *err)
 {
 	const struct ux_extractor_options *o = w->x->options;
@@ -383,7 +386,7 @@ static ux_time extract_next_try(const struct work *w)
 	return extract_now(w) + ((int64_t)RETRY_S << (shift > 0 ? shift - 1 : 0));
 }
 
-/* After a failure that was not the bytes'. */
+/* After a failure that the input did not cause. */
 static void extract_retry(struct work *w, const struct ux_error *why)
 {
 	struct ux_index *ix = extract_index(w);
@@ -425,8 +428,10 @@ static bool extract_has_child(const struct work *w)
 	return false;
 }
 
-/* Also of one that is ready: its GSYM was evicted and is asked for again, or it came from an
- * upstream and served debuggers at once. */
+/*
+ * A ready candidate has work too when its GSYM was evicted and is needed again, or when it came
+ * from an upstream and is served before it is extracted.
+ */
 static bool extract_has_work(const struct work *w)
 {
 	return w->candidate.state == UX_CANDIDATE_PENDING ||

@@ -12,8 +12,8 @@ struct ux_extract_place {
 	struct ux_store *store;
 	struct ux_module_cache *cache;
 	const struct ux_extractor_options *options;
-	const char *owner;              /* of jobs that are taken */
-	bool (*is_stopping)(void *ctx); /* a job that fails then is put back */
+	const char *owner;              /* of the leases */
+	bool (*is_stopping)(void *ctx); /* a job that fails meanwhile is released */
 	void *ctx;
 };
 
@@ -24,7 +24,7 @@ enum {
 	UX_SPLIT_PACK_MOST = 1 << 30 /* bytes of all of them */
 };
 
-/* Has the module such files that are ready, or is `more`, which may be ready or not, one? */
+/* Has the module split files that are ready, or is `more`, in whatever state, one? */
 bool ux_split_pack_has(const struct ux_module *m, const struct ux_candidate *more);
 
 /*

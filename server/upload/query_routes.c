@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* POST /v1/query: which of these do you want? */
+/* POST /v1/query: which of these modules does the server need? */
 #include "request_values.h"
 #include "json_out.h"
 #include "upload.h"
 
-struct question {
-	const char *id; /* as it was sent */
+struct query {
+	const char *id; /* as the client sent it */
 	const char **ids;
 	size_t n_ids;
 	enum ux_quality quality;
-	bool said; /* quality was */
+	bool has_quality; /* the request has "quality" */
 };
 
 static void query_answer(struct ux_json *j, const char *id, const char *status, const char *reason)
@@ -20,8 +20,10 @@ static void query_answer(struct ux_json *j, const char *id, const char *status, 
 	ux_json_key_cstr(j, "reason", reason);
 }
 
-/* What a module will answer with: of a pending candidate, what its client claims, so that a fleet
- * does not send the same file a thousand times. False: nothing. */
+/*
+ * The quality that a module will answer with. A pending candidate counts by its client's claim,
+ * so that a fleet does not send the same file a thousand times. False: no candidate.
+ */
 static bool query_quality_of(const struct ux_module *m, enum ux_quality *ret)
 {
 	bool any = ux_module_best(m, UX_KIND_GSYM) != NULL;
@@ -36,10 +38,11 @@ static bool query_quality_of(const struct ux_module *m, enum ux_quality *ret)
 	return any;
 }
 
-/* The best candidate that any of the IDs leads to; UX_ENOTFOUND. Who has a module and asks whether
- * it is wanted uses it: it runs somewhere, or is built again. */
-static enum ux_code query_best(struct ux_request *req, const struct question *q,
-			       enum ux_quality *ret)
+/*
+ * The best quality that any of the IDs leads to; UX_ENOTFOUND. A query counts as a use of the
+ * module: it runs on some machine, or was built again.
+ */
+static enum ux_code query_best(struct ux_request *req, const struct query *q, enum ux_quality *ret)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	for (size_t i = 0; i < q->n_ids; i++) {
@@ -59,8 +62,8 @@ static enum ux_code query_best(struct ux_request *req, const struct question *q,
 	return UX_ENOTFOUND;
 }
 
-static enum ux_code query_decide(struct ux_request *req, struct ux_json *j,
-				 const struct question *q, bool force)
+static enum ux_code query_decide(struct ux_request *req, struct ux_json *j, const struct query *q,
+				 bool force)
 {
 	enum ux_quality there = UX_QUALITY_NONE;
 	char reason[128];
@@ -71,7 +74,7 @@ static enum ux_code query_decide(struct ux_request *req, struct ux_json *j,
 		query_answer(j, q->id, "wanted", "nothing is there");
 	} else if (force) {
 		query_answer(j, q->id, "wanted", "forced");
-	} else if (!q->said || q->quality == there) {
+	} else if (!q->has_quality || q->quality == there) {
 		snprintf(reason, sizeof(reason), "symbols of quality %s are there",
 			 ux_quality_name(there));
 		query_answer(j, q->id, "already-there", reason);
@@ -88,8 +91,8 @@ static enum ux_code query_decide(struct ux_request *req, struct ux_json *j,
 	return UX_OK;
 }
 
-/* A bad ID among good ones costs only its own answer. */
-static enum ux_code query_one(struct ux_request *req, struct ux_json *j, struct question *q,
+/* An invalid ID fails only its own entry. */
+static enum ux_code query_one(struct ux_request *req, struct ux_json *j, struct query *q,
 			      enum ux_code parsed, const struct ux_error *why, bool force)
 {
 	if (parsed == UX_ENOMEM) {
@@ -116,7 +119,7 @@ static enum ux_code query_each_id(struct ux_request *req, struct ux_json *j, con
 			return ux_error_set(&req->err, UX_EINVAL,
 					    "\"ids\" holds %s; expected strings",
 					    ux_json_in_type(v));
-		struct question q = {.id = json_string_value(v), .ids = &id, .n_ids = 1};
+		struct query q = {.id = json_string_value(v), .ids = &id, .n_ids = 1};
 		enum ux_code code = ux_module_id_parse(ux_bytes(q.id, json_string_length(v)),
 						       &req->arena, &id, &why);
 		UX_TRY(query_one(req, j, &q, code, &why, force));
@@ -125,11 +128,11 @@ static enum ux_code query_each_id(struct ux_request *req, struct ux_json *j, con
 	return UX_OK;
 }
 
-static enum ux_code query_read(const json_t *v, struct ux_arena *arena, struct question *q,
+static enum ux_code query_read(const json_t *v, struct ux_arena *arena, struct query *q,
 			       struct ux_error *err)
 {
 	UX_TRY(ux_module_ids_parse(v, arena, &q->ids, &q->n_ids, err));
-	return ux_json_in_quality(v, &q->quality, &q->said, err);
+	return ux_json_in_quality(v, &q->quality, &q->has_quality, err);
 }
 
 static enum ux_code query_each_module(struct ux_request *req, struct ux_json *j, const json_t *list,
@@ -144,7 +147,7 @@ static enum ux_code query_each_module(struct ux_request *req, struct ux_json *j,
 					    "\"modules\" holds %s; expected objects",
 					    ux_json_in_type(v));
 		const char *first = json_string_value(json_array_get(json_object_get(v, "ids"), 0));
-		struct question q = {.id = first ? first : ""};
+		struct query q = {.id = first ? first : ""};
 		enum ux_code code = query_read(v, &req->arena, &q, &why);
 		UX_TRY(query_one(req, j, &q, code, &why, force));
 		ux_arena_rewind(&req->arena, mark);

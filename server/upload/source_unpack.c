@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An uploaded bundle of sources to files that can be asked for. */
+/* Unpacks an uploaded bundle of sources into files of the index. */
 #include "extract_job.h"
 
 #include "source_pack.h"

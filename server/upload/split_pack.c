@@ -20,7 +20,7 @@ bool ux_split_pack_has(const struct ux_module *m, const struct ux_candidate *mor
 	return false;
 }
 
-/* A member: 60 bytes of header, the file, a byte to make it even. */
+/* An archive member: a header of 60 bytes, the file, and a byte of padding to an even size. */
 static enum ux_code split_pack_write_member(struct ux_blobs *blobs, const struct ux_candidate *c,
 					    uint64_t *left, int fd, struct ux_error *err)
 {
@@ -42,7 +42,7 @@ static enum ux_code split_pack_write_member(struct ux_blobs *blobs, const struct
 	return ux_file_write(fd, ux_bytes("\n", file.bytes.size & 1), err);
 }
 
-/* The newest but those above `below`; NULL: there is none. */
+/* The newest one with a number below `below`; NULL: there is none. */
 static const struct ux_candidate *split_pack_newest(const struct ux_module *m,
 						    const struct ux_candidate *more, int64_t below)
 {

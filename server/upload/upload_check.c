@@ -16,7 +16,7 @@ static bool uuid_same_bytes(const struct ux_id *id, struct ux_bytes uuid)
 	       (uuid.size == UX_GSYM_UUID_MOST && ux_bytes_starts(mine, uuid));
 }
 
-/* Go build IDs are text that no GSYM holds; a File ID says nothing against a build ID. */
+/* A Go build ID is never in a GSYM; a File ID does not contradict a build ID. */
 static enum ux_code uuid_check(struct ux_bytes uuid, const char *const *ids, size_t n_ids,
 			       struct ux_error *err)
 {
@@ -47,7 +47,7 @@ static enum ux_quality upload_rank(const struct ux_counts *c, enum ux_quality cl
 		return UX_QUALITY_LINES;
 	if (c->functions == 0)
 		return UX_QUALITY_NONE;
-	if (claim == UX_QUALITY_NONE) /* not said */
+	if (claim == UX_QUALITY_NONE) /* not claimed */
 		return UX_QUALITY_SYMTAB;
 	return claim > UX_QUALITY_GOPCLNTAB ? UX_QUALITY_GOPCLNTAB : claim;
 }

@@ -6,7 +6,7 @@
 #include "upload.h"
 #include "extractor.h"
 
-/* One finish at work: it holds the part, so there is no other. */
+/* One finish, which holds the part, so that it is the only one. */
 struct finish {
 	struct ux_server *server;
 	struct ux_who who;
@@ -35,7 +35,7 @@ static const struct ux_candidate *finish_candidate(struct ux_request *req,
 	return NULL;
 }
 
-/* Of an ELF file: what was extracted from it. */
+/* The quality of an ELF file is that of the GSYM extracted from it. */
 static enum ux_quality finish_quality(const struct ux_module *m, const struct ux_candidate *c)
 {
 	for (size_t i = 0; i < m->n_candidates; i++)
@@ -62,7 +62,7 @@ static enum ux_code finish_answer_done(struct ux_request *req, struct ux_respons
 	return ux_response_out(req, res, "application/json");
 }
 
-/* The code that an upload was given up with. */
+/* The error code of a failed upload's status. */
 static enum ux_code finish_code_of(const char *word)
 {
 	for (unsigned code = UX_OK + 1; code < UX_CODE_COUNT; code++)
@@ -71,7 +71,7 @@ static enum ux_code finish_code_of(const char *word)
 	return UX_ECORRUPT; /* "failed": by the child that read it */
 }
 
-/* An upload that has ended gives the same answer for ever. */
+/* An upload that has ended always gives the same answer. */
 static enum ux_code finish_answer_ended(struct ux_request *req, struct ux_response *res,
 					const struct ux_upload *up)
 {
@@ -86,8 +86,10 @@ static enum ux_code finish_answer_ended(struct ux_request *req, struct ux_respon
 	return ux_error_set(&req->err, finish_code_of(up->status), "%s", up->reason);
 }
 
-/* Ends it for good: the bytes can never become right. A failure to note it changes nothing: the
- * next finish finds the same. */
+/*
+ * Fails the upload for good: these bytes can never be accepted. If that cannot be written, the
+ * next finish comes to the same result.
+ */
 static enum ux_code finish_give_up(struct ux_request *req, struct finish *f, enum ux_code code)
 {
 	struct ux_store *s = f->server->store;
@@ -120,7 +122,7 @@ static enum ux_code finish_check_bytes(struct ux_request *req, struct ux_respons
 			    "the bytes have SHA-256 %.16s..., not the one announced", text);
 }
 
-/* A GSYM is read here; anything else waits for the child that may read it. */
+/* A GSYM is verified here; other kinds wait for the confined child. */
 static enum ux_code finish_check_kind(struct ux_request *req, struct finish *f,
 				      struct ux_candidate *c)
 {

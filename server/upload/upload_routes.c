@@ -34,14 +34,14 @@ enum ux_code ux_upload_hold(struct ux_request *req, struct ux_response *res, str
 		res->word = "busy";
 	if (code != UX_OK)
 		return code;
-	/* Again: until the part was ours, another request may have ended the upload. */
+	/* Checked again: another request may have ended the upload before the part was ours. */
 	code = ux_upload_of(req, ret);
 	if (code == UX_OK && ret->state == UX_UPLOAD_OPEN) {
 		*ret_part = part;
 		return UX_OK;
 	}
 	b->part_close(part);
-	/* Opening has made it anew. */
+	/* Opening created an empty part. */
 	return code == UX_OK ? b->part_remove(b, ret->uid, &req->err) : code;
 }
 
@@ -79,7 +79,7 @@ void ux_upload_offset_field(struct ux_request *req, struct ux_response *res, uin
 		ux_response_field(res, "Upload-Offset", ux_bytes(kept, (size_t)n));
 }
 
-/* Are they where the index says? A lost blob is better sent again. */
+/* Is the blob readable? A lost one is sent again. */
 static bool known_is_whole(struct ux_store *s, const struct ux_candidate *c)
 {
 	int fd = -1;
@@ -89,8 +89,10 @@ static bool known_is_whole(struct ux_store *s, const struct ux_candidate *c)
 	return true;
 }
 
-/* Of one of the modules that the IDs name, in the caller's own namespace: a hash alone opens
- * nothing. */
+/*
+ * Searches the modules of the upload's own IDs and namespace only: knowing a hash gives access
+ * to nothing.
+ */
 static const struct ux_candidate *known_find(struct ux_request *req, const struct ux_upload *up)
 {
 	struct ux_store *s = ux_server_of(req)->store;
@@ -118,7 +120,7 @@ bool ux_upload_is_known(struct ux_request *req, struct ux_upload *up)
 	if (!same || !known_is_whole(s, same))
 		return false;
 	struct ux_candidate c = *same;
-	c.number = c.parent = 0; /* it is an upload of its own now */
+	c.number = c.parent = 0; /* no longer extracted from another candidate */
 	c.origin = UX_ORIGIN_UPLOAD;
 	c.origin_name = "";
 	c.claim = up->claim;
@@ -126,7 +128,7 @@ bool ux_upload_is_known(struct ux_request *req, struct ux_upload *up)
 	c.file_name = up->file_name;
 	c.key_id = up->key_id;
 	if (ux_store_commit_upload(s, /* part= */ NULL, up, &c, &who, &result, NULL) !=
-	    UX_OK) /* what is wrong is said when the bytes are there */
+	    UX_OK) /* the finish reports the reason once the bytes are here */
 		return false;
 	ux_module_cache_evict_id(ux_server_of(req)->cache, up->ns, up->ids[0]);
 	return s->index->uploads.find(s->index, up->uid, &req->arena, up, NULL) == UX_OK;
@@ -246,7 +248,7 @@ enum ux_code ux_handle_upload_state(struct ux_request *req, struct ux_response *
 	return ux_upload_answer(req, res, &up, offset);
 }
 
-/* Cuts the number that is before the first `end` off the front of *v, with `end`. */
+/* Reads the decimal number up to the first `end` and moves *v behind it. */
 static bool range_next_number(struct ux_bytes *v, char end, uint64_t *ret)
 {
 	const uint8_t *at = v->size ? memchr(v->data, end, v->size) : NULL;
@@ -349,7 +351,7 @@ enum ux_code ux_handle_upload_begin(struct ux_request *req, struct ux_response *
 		code = incoming_check_room(req, res, in, offset);
 	if (code == UX_OK)
 		req->sink = (struct ux_body_sink){incoming_write, incoming_close, in};
-	else /* at once: a body that is only drained keeps nobody else waiting */
+	else /* closed at once: a rejected body must not block other requests */
 		incoming_close(in);
 	return code;
 }
