@@ -20,7 +20,7 @@ struct parser {
 	const uint8_t *start; /* of the table */
 	struct ux_dwarf_layout layout;
 	struct ux_dwarf_form_sizes sizes;
-	struct ux_dwarf_abbrev_buffers *room;
+	struct ux_dwarf_abbrev_buffers *buffers;
 	struct ux_dwarf_abbrev entry; /* the one being read */
 	uint32_t skip;                /* bytes of fixed forms since the last word */
 	uint32_t seen;                /* slots of the entry so far, a bit each */
@@ -31,16 +31,16 @@ struct parser {
 	bool no_memory;
 };
 
-void ux_dwarf_abbrev_buffers_deinit(struct ux_dwarf_abbrev_buffers *room)
+void ux_dwarf_abbrev_buffers_deinit(struct ux_dwarf_abbrev_buffers *buffers)
 {
-	ux_dwarf_abbrev_vec_deinit(&room->list);
-	ux_dwarf_word_vec_deinit(&room->words);
-	ux_dwarf_step_vec_deinit(&room->steps);
+	ux_dwarf_abbrev_vec_deinit(&buffers->list);
+	ux_dwarf_word_vec_deinit(&buffers->words);
+	ux_dwarf_step_vec_deinit(&buffers->steps);
 }
 
 static void abbrev_put_op(struct parser *p, enum ux_dwarf_op op, uint32_t arg)
 {
-	if (!ux_dwarf_word_vec_append(&p->room->words, (uint32_t)op | arg << 8))
+	if (!ux_dwarf_word_vec_append(&p->buffers->words, (uint32_t)op | arg << 8))
 		p->no_memory = true;
 }
 
@@ -55,15 +55,15 @@ static void abbrev_put_const(struct parser *p, enum ux_dwarf_slot slot, uint64_t
 {
 	abbrev_flush_skip(p);
 	abbrev_put_op(p, UX_OP_CONST, slot);
-	if (!ux_dwarf_word_vec_append(&p->room->words, (uint32_t)value) ||
-	    !ux_dwarf_word_vec_append(&p->room->words, (uint32_t)(value >> 32)))
+	if (!ux_dwarf_word_vec_append(&p->buffers->words, (uint32_t)value) ||
+	    !ux_dwarf_word_vec_append(&p->buffers->words, (uint32_t)(value >> 32)))
 		p->no_memory = true;
 }
 
 static void abbrev_put_load(struct parser *p, enum ux_dwarf_slot slot, uint32_t size, uint32_t form)
 {
 	abbrev_put_op(p, UX_OP_LOAD, (uint32_t)slot | size << 5 | form << 9);
-	if (!ux_dwarf_word_vec_append(&p->room->words, p->skip))
+	if (!ux_dwarf_word_vec_append(&p->buffers->words, p->skip))
 		p->no_memory = true;
 	p->skip = 0;
 }
@@ -138,7 +138,7 @@ static int abbrev_form_size(const struct parser *p, uint64_t form)
 	return ux_dwarf_form_size(form, p->layout);
 }
 
-static void abbrev_parse_attrs(struct parser *p, enum ux_dwarf_selection want)
+static void abbrev_parse_attrs(struct parser *p, enum ux_dwarf_selection selection)
 {
 	for (unsigned n = 0; !p->cur.failed; n++) {
 		uint64_t attr = ux_cur_uleb(&p->cur);
@@ -147,7 +147,7 @@ static void abbrev_parse_attrs(struct parser *p, enum ux_dwarf_selection want)
 			return;
 		if (n == ATTRS_MOST)
 			ux_cur_bad(&p->cur, "abbreviation with over 1024 attributes");
-		enum ux_dwarf_slot slot = abbrev_claim_slot(p, ux_dwarf_slot_of(want, attr));
+		enum ux_dwarf_slot slot = abbrev_claim_slot(p, ux_dwarf_slot_of(selection, attr));
 		if (form == DW_FORM_implicit_const) {
 			int64_t value = ux_cur_sleb(&p->cur);
 			if (slot != UX_SLOT_COUNT)
@@ -213,8 +213,8 @@ static struct ux_dwarf_step abbrev_step(const struct parser *p)
 static void abbrev_append(struct parser *p)
 {
 	static const struct ux_dwarf_step end = {.size = 1, .depth = -1};
-	struct ux_dwarf_step_vec *steps = &p->room->steps;
-	if (!ux_dwarf_abbrev_vec_append(&p->room->list, p->entry) ||
+	struct ux_dwarf_step_vec *steps = &p->buffers->steps;
+	if (!ux_dwarf_abbrev_vec_append(&p->buffers->list, p->entry) ||
 	    (steps->size == 0 && !ux_dwarf_step_vec_append(steps, end)) ||
 	    (steps->size < UX_DWARF_STEPS_MOST && !ux_dwarf_step_vec_append(steps, abbrev_step(p))))
 		p->no_memory = true;
@@ -228,7 +228,7 @@ static void abbrev_parse(struct parser *p, uint64_t code)
 		ux_cur_bad(&p->cur, "children flag of an abbreviation is neither 0 nor 1");
 	p->entry = (struct ux_dwarf_abbrev){
 		.code = code,
-		.program = (uint32_t)p->room->words.size,
+		.program = (uint32_t)p->buffers->words.size,
 		.attrs = (uint32_t)(p->cur.pos - p->start),
 		.fixed = UINT32_MAX,
 		.tag = tag < 0xffff ? (uint16_t)tag : 0xffff,
@@ -275,17 +275,17 @@ static bool abbrevs_are_dense(const struct ux_dwarf_abbrev_vec *list)
 
 enum ux_code ux_dwarf_abbrevs_parse_into(const struct ux_dwarf_sections *sections,
 					 const struct ux_dwarf_table *table,
-					 struct ux_dwarf_abbrev_buffers *room,
+					 struct ux_dwarf_abbrev_buffers *buffers,
 					 struct ux_dwarf_abbrevs *ret, struct ux_error *err)
 {
 	struct parser p = {
 		.cur = ux_dwarf_cur_at(sections, UX_DWARF_ABBREV, table->off),
 		.layout = table->layout,
 		.sizes = ux_dwarf_form_sizes(table->layout),
-		.room = room,
+		.buffers = buffers,
 	};
 	p.start = p.cur.pos;
-	room->list.size = room->words.size = room->steps.size = 0;
+	buffers->list.size = buffers->words.size = buffers->steps.size = 0;
 	uint64_t most = ux_min(table->end - table->off, (uint64_t)TABLE_MOST);
 	if (most < ux_cur_left(&p.cur))
 		p.cur.end = p.cur.pos + most;
@@ -298,14 +298,14 @@ enum ux_code ux_dwarf_abbrevs_parse_into(const struct ux_dwarf_sections *section
 	if (p.no_memory)
 		return ux_error_nomem(err);
 	UX_TRY(ux_cur_status(&p.cur, err));
-	bool in_order = abbrevs_sort(&room->list), dense = abbrevs_are_dense(&room->list);
+	bool in_order = abbrevs_sort(&buffers->list), dense = abbrevs_are_dense(&buffers->list);
 	*ret = (struct ux_dwarf_abbrevs){
 		.dense = dense,
-		.list = room->list.data,
-		.words = room->words.data,
-		.steps = room->steps.data,
-		.count = room->list.size,
-		.n_steps = in_order && dense ? room->steps.size : 0,
+		.list = buffers->list.data,
+		.words = buffers->words.data,
+		.steps = buffers->steps.data,
+		.count = buffers->list.size,
+		.n_steps = in_order && dense ? buffers->steps.size : 0,
 	};
 	return UX_OK;
 }
@@ -314,13 +314,13 @@ enum ux_code ux_dwarf_abbrevs_parse(const struct ux_dwarf_sections *sections,
 				    const struct ux_dwarf_table *table,
 				    struct ux_dwarf_abbrevs *ret, struct ux_error *err)
 {
-	ux_cleanup(ux_dwarf_abbrev_buffers_deinit) struct ux_dwarf_abbrev_buffers room = {0};
+	ux_cleanup(ux_dwarf_abbrev_buffers_deinit) struct ux_dwarf_abbrev_buffers buffers = {0};
 	struct ux_dwarf_abbrevs made;
-	UX_TRY(ux_dwarf_abbrevs_parse_into(sections, table, &room, &made, err));
+	UX_TRY(ux_dwarf_abbrevs_parse_into(sections, table, &buffers, &made, err));
 	/* One block, as long as it needs to be. */
-	size_t list_bytes = room.list.size * sizeof(*room.list.data);
-	size_t step_bytes = room.steps.size * sizeof(*room.steps.data);
-	size_t word_bytes = room.words.size * sizeof(*room.words.data);
+	size_t list_bytes = buffers.list.size * sizeof(*buffers.list.data);
+	size_t step_bytes = buffers.steps.size * sizeof(*buffers.steps.data);
+	size_t word_bytes = buffers.words.size * sizeof(*buffers.words.data);
 	uint8_t *block = malloc(list_bytes + step_bytes + word_bytes + 1);
 	if (!block)
 		return ux_error_nomem(err);
@@ -328,9 +328,9 @@ enum ux_code ux_dwarf_abbrevs_parse(const struct ux_dwarf_sections *sections,
 	made.words = (uint32_t *)(void *)(block + list_bytes);
 	made.steps = (struct ux_dwarf_step *)(void *)(block + list_bytes + word_bytes);
 	if (list_bytes > 0) {
-		memcpy(made.list, room.list.data, list_bytes);
-		memcpy(made.steps, room.steps.data, step_bytes);
-		memcpy(made.words, room.words.data, word_bytes);
+		memcpy(made.list, buffers.list.data, list_bytes);
+		memcpy(made.steps, buffers.steps.data, step_bytes);
+		memcpy(made.words, buffers.words.data, word_bytes);
 	}
 	*ret = made;
 	return UX_OK;

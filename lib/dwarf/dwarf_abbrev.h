@@ -101,10 +101,10 @@ struct ux_dwarf_abbrev_buffers {
 /* The same into the room, whose table before is gone: nothing of *ret is to be freed. */
 enum ux_code ux_dwarf_abbrevs_parse_into(const struct ux_dwarf_sections *sections,
 					 const struct ux_dwarf_table *table,
-					 struct ux_dwarf_abbrev_buffers *room,
+					 struct ux_dwarf_abbrev_buffers *buffers,
 					 struct ux_dwarf_abbrevs *ret, struct ux_error *err)
 	ux_must;
-void ux_dwarf_abbrev_buffers_deinit(struct ux_dwarf_abbrev_buffers *room);
+void ux_dwarf_abbrev_buffers_deinit(struct ux_dwarf_abbrev_buffers *buffers);
 
 const struct ux_dwarf_abbrev *ux_dwarf_abbrevs_search(const struct ux_dwarf_abbrevs *table,
 						      uint64_t code);
@@ -144,7 +144,7 @@ ux_inline bool ux_dwarf_tag_names(uint64_t tag)
  */
 struct ux_dwarf_parsed_table;
 struct ux_dwarf_cached_table {
-	struct ux_dwarf_table place;
+	struct ux_dwarf_table bounds;
 	uint32_t users; /* units that name it */
 	/* NULL: nobody asked yet. Written once; release and acquire publish what it points to. */
 	_Atomic(struct ux_dwarf_parsed_table *) parsed;
@@ -161,19 +161,19 @@ struct ux_dwarf_abbrev_cache {
  * ret_index[i] gets the table of places[i]. UX_ENOMEM.
  */
 enum ux_code ux_dwarf_abbrev_cache_create(const struct ux_dwarf_sections *sections,
-					  const struct ux_dwarf_table *places, size_t n,
+					  const struct ux_dwarf_table *tables, size_t n,
 					  uint32_t *ret_index, struct ux_dwarf_abbrev_cache **ret,
 					  struct ux_error *err) ux_must;
-struct ux_dwarf_abbrev_cache *ux_dwarf_abbrev_cache_destroy(struct ux_dwarf_abbrev_cache *shared);
+struct ux_dwarf_abbrev_cache *ux_dwarf_abbrev_cache_destroy(struct ux_dwarf_abbrev_cache *cache);
 
 /*
  * A table's abbreviations, parsed now or before; they live as long as shared. The failure of a
  * damaged table is the same each time. With a room, a table of one unit alone is parsed there and
  * lives until the next one is: it is not worth keeping.
  */
-enum ux_code ux_dwarf_abbrev_cache_get(struct ux_dwarf_abbrev_cache *shared,
+enum ux_code ux_dwarf_abbrev_cache_get(struct ux_dwarf_abbrev_cache *cache,
 				       const struct ux_dwarf_sections *sections, uint32_t table,
-				       struct ux_dwarf_abbrev_buffers *room,
+				       struct ux_dwarf_abbrev_buffers *buffers,
 				       struct ux_dwarf_abbrevs *ret, struct ux_error *err) ux_must;
 
 /*

@@ -11,9 +11,9 @@ struct ux_dwarf_parsed_table {
 	struct ux_error err;
 };
 
-/* A place, and who named it. */
-struct claim {
-	struct ux_dwarf_table place;
+/* A table, and who named it. */
+struct table_use {
+	struct ux_dwarf_table bounds;
 	size_t index;
 };
 
@@ -28,22 +28,22 @@ static int layout_cmp(struct ux_dwarf_layout a, struct ux_dwarf_layout b)
 
 static int table_use_cmp(const void *a, const void *b)
 {
-	const struct claim *x = a, *y = b;
-	if (x->place.off != y->place.off)
-		return x->place.off < y->place.off ? -1 : 1;
-	return layout_cmp(x->place.layout, y->place.layout);
+	const struct table_use *x = a, *y = b;
+	if (x->bounds.off != y->bounds.off)
+		return x->bounds.off < y->bounds.off ? -1 : 1;
+	return layout_cmp(x->bounds.layout, y->bounds.layout);
 }
 
 /* Claims in ascending order to tables without repetition; returns how many. */
-static size_t abbrev_cache_unite(const struct claim *claims, size_t n,
+static size_t abbrev_cache_unite(const struct table_use *uses, size_t n,
 				 struct ux_dwarf_cached_table *tables, uint32_t *ret_index)
 {
 	size_t count = 0;
 	for (size_t i = 0; i < n; i++) {
-		if (i == 0 || table_use_cmp(&claims[i - 1], &claims[i]) != 0)
-			tables[count++].place = claims[i].place;
+		if (i == 0 || table_use_cmp(&uses[i - 1], &uses[i]) != 0)
+			tables[count++].bounds = uses[i].bounds;
 		tables[count - 1].users++;
-		ret_index[claims[i].index] = (uint32_t)(count - 1);
+		ret_index[uses[i].index] = (uint32_t)(count - 1);
 	}
 	return count;
 }
@@ -53,36 +53,35 @@ static void abbrev_cache_set_ends(struct ux_dwarf_cached_table *tables, size_t c
 {
 	uint64_t next = end;
 	for (size_t i = count; i-- > 0;) {
-		if (i + 1 < count && tables[i + 1].place.off != tables[i].place.off)
-			next = tables[i + 1].place.off;
-		tables[i].place.end = ux_max(next, tables[i].place.off);
+		if (i + 1 < count && tables[i + 1].bounds.off != tables[i].bounds.off)
+			next = tables[i + 1].bounds.off;
+		tables[i].bounds.end = ux_max(next, tables[i].bounds.off);
 	}
 }
 
 enum ux_code ux_dwarf_abbrev_cache_create(const struct ux_dwarf_sections *sections,
-					  const struct ux_dwarf_table *places, size_t n,
+					  const struct ux_dwarf_table *tables, size_t n,
 					  uint32_t *ret_index, struct ux_dwarf_abbrev_cache **ret,
 					  struct ux_error *err)
 {
-	struct ux_dwarf_abbrev_cache *shared = calloc(1, sizeof(*shared));
-	ux_cleanup(ux_free_ptr) struct claim *claims = calloc(n + 1, sizeof(*claims));
-	if (shared)
-		shared->tables = calloc(n + 1, sizeof(*shared->tables));
-	if (!shared || !claims || !shared->tables) {
-		ux_dwarf_abbrev_cache_destroy(shared);
+	struct ux_dwarf_abbrev_cache *cache = calloc(1, sizeof(*cache));
+	ux_cleanup(ux_free_ptr) struct table_use *uses = calloc(n + 1, sizeof(*uses));
+	if (cache)
+		cache->tables = calloc(n + 1, sizeof(*cache->tables));
+	if (!cache || !uses || !cache->tables) {
+		ux_dwarf_abbrev_cache_destroy(cache);
 		return ux_error_nomem(err);
 	}
 	bool ascending = true;
 	for (size_t i = 0; i < n; i++) {
-		claims[i] = (struct claim){places[i], i};
-		ascending &= i == 0 || table_use_cmp(&claims[i - 1], &claims[i]) <= 0;
+		uses[i] = (struct table_use){tables[i], i};
+		ascending &= i == 0 || table_use_cmp(&uses[i - 1], &uses[i]) <= 0;
 	}
 	if (!ascending)
-		qsort(claims, n, sizeof(*claims), table_use_cmp);
-	shared->n_tables = abbrev_cache_unite(claims, n, shared->tables, ret_index);
-	abbrev_cache_set_ends(shared->tables, shared->n_tables,
-			      sections->data[UX_DWARF_ABBREV].size);
-	*ret = shared;
+		qsort(uses, n, sizeof(*uses), table_use_cmp);
+	cache->n_tables = abbrev_cache_unite(uses, n, cache->tables, ret_index);
+	abbrev_cache_set_ends(cache->tables, cache->n_tables, sections->data[UX_DWARF_ABBREV].size);
+	*ret = cache;
 	return UX_OK;
 }
 
@@ -94,15 +93,15 @@ static void cached_table_destroy(struct ux_dwarf_parsed_table *parsed)
 	free(parsed);
 }
 
-struct ux_dwarf_abbrev_cache *ux_dwarf_abbrev_cache_destroy(struct ux_dwarf_abbrev_cache *shared)
+struct ux_dwarf_abbrev_cache *ux_dwarf_abbrev_cache_destroy(struct ux_dwarf_abbrev_cache *cache)
 {
-	if (!shared)
+	if (!cache)
 		return NULL;
-	for (size_t i = 0; i < shared->n_tables; i++)
+	for (size_t i = 0; i < cache->n_tables; i++)
 		cached_table_destroy(
-			atomic_load_explicit(&shared->tables[i].parsed, memory_order_relaxed));
-	free(shared->tables);
-	free(shared);
+			atomic_load_explicit(&cache->tables[i].parsed, memory_order_relaxed));
+	free(cache->tables);
+	free(cache);
 	return NULL;
 }
 
@@ -115,7 +114,8 @@ static enum ux_code cached_table_parse(struct ux_dwarf_cached_table *table,
 	if (!fresh)
 		return ux_error_nomem(err);
 	fresh->err = (struct ux_error)UX_ERROR_INIT;
-	fresh->code = ux_dwarf_abbrevs_parse(sections, &table->place, &fresh->abbrevs, &fresh->err);
+	fresh->code =
+		ux_dwarf_abbrevs_parse(sections, &table->bounds, &fresh->abbrevs, &fresh->err);
 	if (fresh->code == UX_ENOMEM) {
 		free(fresh);
 		return ux_error_nomem(err);
@@ -128,16 +128,16 @@ static enum ux_code cached_table_parse(struct ux_dwarf_cached_table *table,
 	return UX_OK;
 }
 
-enum ux_code ux_dwarf_abbrev_cache_get(struct ux_dwarf_abbrev_cache *shared,
+enum ux_code ux_dwarf_abbrev_cache_get(struct ux_dwarf_abbrev_cache *cache,
 				       const struct ux_dwarf_sections *sections, uint32_t table,
-				       struct ux_dwarf_abbrev_buffers *room,
+				       struct ux_dwarf_abbrev_buffers *buffers,
 				       struct ux_dwarf_abbrevs *ret, struct ux_error *err)
 {
-	struct ux_dwarf_cached_table *slot = &shared->tables[table];
+	struct ux_dwarf_cached_table *slot = &cache->tables[table];
 	struct ux_dwarf_parsed_table *parsed =
 		atomic_load_explicit(&slot->parsed, memory_order_acquire);
-	if (!parsed && room && slot->users == 1)
-		return ux_dwarf_abbrevs_parse_into(sections, &slot->place, room, ret, err);
+	if (!parsed && buffers && slot->users == 1)
+		return ux_dwarf_abbrevs_parse_into(sections, &slot->bounds, buffers, ret, err);
 	if (!parsed)
 		UX_TRY(cached_table_parse(slot, sections, &parsed, err));
 	if (parsed->code == UX_OK)

@@ -136,54 +136,54 @@ enum ux_dwarf_kind ux_dwarf_kind_of_tag(uint64_t tag)
 	}
 }
 
-#define WANT(attr, slot) [attr] = (slot) + 1
+#define SLOT(attr, slot) [attr] = (slot) + 1
 
 const uint8_t ux_dwarf_slots[UX_SELECT_COUNT][UX_DWARF_ATTRS] = {
 	[UX_SELECT_SIBLING] =
 		{
-			WANT(DW_AT_sibling, UX_SLOT_SIBLING),
+			SLOT(DW_AT_sibling, UX_SLOT_SIBLING),
 		},
 	[UX_SELECT_CODE] =
 		{
-			WANT(DW_AT_name, UX_SLOT_NAME),
-			WANT(DW_AT_linkage_name, UX_SLOT_LINKAGE_NAME),
-			WANT(DW_AT_low_pc, UX_SLOT_LOW_PC),
-			WANT(DW_AT_high_pc, UX_SLOT_HIGH_PC),
-			WANT(DW_AT_ranges, UX_SLOT_RANGES),
-			WANT(DW_AT_abstract_origin, UX_SLOT_ORIGIN),
-			WANT(DW_AT_specification, UX_SLOT_SPECIFICATION),
-			WANT(DW_AT_call_file, UX_SLOT_CALL_FILE),
-			WANT(DW_AT_call_line, UX_SLOT_CALL_LINE),
-			WANT(DW_AT_sibling, UX_SLOT_SIBLING),
+			SLOT(DW_AT_name, UX_SLOT_NAME),
+			SLOT(DW_AT_linkage_name, UX_SLOT_LINKAGE_NAME),
+			SLOT(DW_AT_low_pc, UX_SLOT_LOW_PC),
+			SLOT(DW_AT_high_pc, UX_SLOT_HIGH_PC),
+			SLOT(DW_AT_ranges, UX_SLOT_RANGES),
+			SLOT(DW_AT_abstract_origin, UX_SLOT_ORIGIN),
+			SLOT(DW_AT_specification, UX_SLOT_SPECIFICATION),
+			SLOT(DW_AT_call_file, UX_SLOT_CALL_FILE),
+			SLOT(DW_AT_call_line, UX_SLOT_CALL_LINE),
+			SLOT(DW_AT_sibling, UX_SLOT_SIBLING),
 		},
 	[UX_SELECT_ROOT] =
 		{
-			WANT(DW_AT_name, UX_SLOT_NAME),
-			WANT(DW_AT_stmt_list, UX_SLOT_STMT_LIST),
-			WANT(DW_AT_comp_dir, UX_SLOT_COMP_DIR),
-			WANT(DW_AT_language, UX_SLOT_LANGUAGE),
-			WANT(DW_AT_producer, UX_SLOT_PRODUCER),
-			WANT(DW_AT_low_pc, UX_SLOT_LOW_PC),
-			WANT(DW_AT_high_pc, UX_SLOT_HIGH_PC),
-			WANT(DW_AT_ranges, UX_SLOT_RANGES),
-			WANT(DW_AT_str_offsets_base, UX_SLOT_STR_OFFSETS_BASE),
-			WANT(DW_AT_addr_base, UX_SLOT_ADDR_BASE),
-			WANT(DW_AT_rnglists_base, UX_SLOT_RNGLISTS_BASE),
-			WANT(DW_AT_dwo_name, UX_SLOT_DWO_NAME),
+			SLOT(DW_AT_name, UX_SLOT_NAME),
+			SLOT(DW_AT_stmt_list, UX_SLOT_STMT_LIST),
+			SLOT(DW_AT_comp_dir, UX_SLOT_COMP_DIR),
+			SLOT(DW_AT_language, UX_SLOT_LANGUAGE),
+			SLOT(DW_AT_producer, UX_SLOT_PRODUCER),
+			SLOT(DW_AT_low_pc, UX_SLOT_LOW_PC),
+			SLOT(DW_AT_high_pc, UX_SLOT_HIGH_PC),
+			SLOT(DW_AT_ranges, UX_SLOT_RANGES),
+			SLOT(DW_AT_str_offsets_base, UX_SLOT_STR_OFFSETS_BASE),
+			SLOT(DW_AT_addr_base, UX_SLOT_ADDR_BASE),
+			SLOT(DW_AT_rnglists_base, UX_SLOT_RNGLISTS_BASE),
+			SLOT(DW_AT_dwo_name, UX_SLOT_DWO_NAME),
 		},
 	[UX_SELECT_NAME] =
 		{
-			WANT(DW_AT_name, UX_SLOT_NAME),
-			WANT(DW_AT_specification, UX_SLOT_SPECIFICATION),
-			WANT(DW_AT_signature, UX_SLOT_SIGNATURE),
+			SLOT(DW_AT_name, UX_SLOT_NAME),
+			SLOT(DW_AT_specification, UX_SLOT_SPECIFICATION),
+			SLOT(DW_AT_signature, UX_SLOT_SIGNATURE),
 		},
 	[UX_SELECT_VARIABLE] =
 		{
-			WANT(DW_AT_location, UX_SLOT_LOCATION),
-			WANT(DW_AT_decl_file, UX_SLOT_DECL_FILE),
-			WANT(DW_AT_decl_line, UX_SLOT_DECL_LINE),
-			WANT(DW_AT_abstract_origin, UX_SLOT_ORIGIN),
-			WANT(DW_AT_specification, UX_SLOT_SPECIFICATION),
+			SLOT(DW_AT_location, UX_SLOT_LOCATION),
+			SLOT(DW_AT_decl_file, UX_SLOT_DECL_FILE),
+			SLOT(DW_AT_decl_line, UX_SLOT_DECL_LINE),
+			SLOT(DW_AT_abstract_origin, UX_SLOT_ORIGIN),
+			SLOT(DW_AT_specification, UX_SLOT_SPECIFICATION),
 		},
 };
 
@@ -217,9 +217,9 @@ static enum ux_dwarf_slot slot_of_function_attr(uint64_t attr)
 	}
 }
 
-enum ux_dwarf_slot ux_dwarf_slot_of_vendor(enum ux_dwarf_selection want, uint64_t attr)
+enum ux_dwarf_slot ux_dwarf_slot_of_vendor(enum ux_dwarf_selection selection, uint64_t attr)
 {
-	switch (want) {
+	switch (selection) {
 	case UX_SELECT_ROOT:
 		return slot_of_unit_attr(attr);
 	case UX_SELECT_CODE:

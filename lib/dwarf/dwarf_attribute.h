@@ -113,14 +113,14 @@ enum {
 extern const uint8_t ux_dwarf_slots[UX_SELECT_COUNT][UX_DWARF_ATTRS];
 
 /* The slot of any other attribute; UX_SLOT_COUNT when it is not wanted. */
-enum ux_dwarf_slot ux_dwarf_slot_of_vendor(enum ux_dwarf_selection want, uint64_t attr);
+enum ux_dwarf_slot ux_dwarf_slot_of_vendor(enum ux_dwarf_selection selection, uint64_t attr);
 
 /* Where an attribute goes; UX_SLOT_COUNT: nowhere. */
-ux_inline enum ux_dwarf_slot ux_dwarf_slot_of(enum ux_dwarf_selection want, uint64_t attr)
+ux_inline enum ux_dwarf_slot ux_dwarf_slot_of(enum ux_dwarf_selection selection, uint64_t attr)
 {
 	if (ux_unlikely(attr >= UX_DWARF_ATTRS))
-		return ux_dwarf_slot_of_vendor(want, attr);
-	unsigned slot = ux_dwarf_slots[want][attr];
+		return ux_dwarf_slot_of_vendor(selection, attr);
+	unsigned slot = ux_dwarf_slots[selection][attr];
 	return slot > 0 ? slot - 1 : UX_SLOT_COUNT;
 }
 

@@ -150,7 +150,7 @@ static enum ux_code die_walk_inline(struct walk *w, const struct ux_dwarf_die *d
 		.depth = scope->inlines + 1,
 	};
 	UX_TRY(die_walk_ranges(w, die, &node.range_first, &node.range_count));
-	UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, /* placed= */ false, &node.name, w->err));
+	UX_TRY(ux_dwarf_names_of(w->names, w->ctx, die, /* nested= */ false, &node.name, w->err));
 	if (!ux_code_inline_vec_append(&w->code->inlines, node) ||
 	    !ux_dwarf_owner_vec_append(&w->code->owners, scope->function))
 		return ux_error_nomem(w->err);

@@ -237,7 +237,7 @@ static void die_set_slot(struct ux_dwarf_die *die, enum ux_dwarf_slot slot, uint
 
 uint64_t ux_dwarf_die_read_attributes(const struct ux_dwarf_context *ctx,
 				      const struct ux_dwarf_abbrev *abbrev,
-				      enum ux_dwarf_selection want, struct ux_cur *c,
+				      enum ux_dwarf_selection selection, struct ux_cur *c,
 				      struct ux_dwarf_die *ret)
 {
 	struct ux_dwarf_layout layout = ctx->unit->layout;
@@ -250,7 +250,7 @@ uint64_t ux_dwarf_die_read_attributes(const struct ux_dwarf_context *ctx,
 		uint64_t form = ux_cur_uleb(&attrs);
 		if (attr == 0 && form == 0)
 			break;
-		enum ux_dwarf_slot slot = ux_dwarf_slot_of(want, attr);
+		enum ux_dwarf_slot slot = ux_dwarf_slot_of(selection, attr);
 		if (slot != UX_SLOT_COUNT && ux_dwarf_die_has(ret, slot))
 			slot = UX_SLOT_COUNT;
 		if (form == DW_FORM_implicit_const)

@@ -344,7 +344,7 @@ uint64_t ux_dwarf_skip_children(const struct ux_dwarf_context *ctx, struct ux_cu
  */
 uint64_t ux_dwarf_die_read_attributes(const struct ux_dwarf_context *ctx,
 				      const struct ux_dwarf_abbrev *abbrev,
-				      enum ux_dwarf_selection want, struct ux_cur *c,
+				      enum ux_dwarf_selection selection, struct ux_cur *c,
 				      struct ux_dwarf_die *ret);
 
 #endif

@@ -39,7 +39,7 @@ void ux_dwarf_names_deinit(struct ux_dwarf_names *names)
 	names_clear_units(names);
 	ux_dwarf_text_vec_deinit(&names->list);
 	ux_dwarf_own_vec_deinit(&names->own);
-	ux_dwarf_pending_name_vec_deinit(&names->waiting);
+	ux_dwarf_pending_name_vec_deinit(&names->pending);
 	ux_dwarf_unqualified_vec_deinit(&names->unqualified);
 	ux_dwarf_off_vec_deinit(&names->outermost);
 	ux_dwarf_scopes_deinit(&names->scopes);
@@ -52,7 +52,7 @@ void ux_dwarf_names_deinit(struct ux_dwarf_names *names)
 void ux_dwarf_names_begin(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx)
 {
 	names->list.size = names->own.size = names->unqualified.size = 0;
-	names->waiting.size = 0;
+	names->pending.size = 0;
 	names->scopes.list.size = names->outermost.size = 0;
 	names->ctx = ctx;
 	names->joined = ux_dwarf_language_separator(ctx->language) != NULL;
@@ -109,41 +109,40 @@ static enum ux_code names_open_unit(struct ux_dwarf_names *names, const struct u
 		*ret = *known;
 		return UX_OK;
 	}
-	struct ux_dwarf_open_unit *far = ux_arena_new(&names->arena, struct ux_dwarf_open_unit);
-	if (!far)
+	struct ux_dwarf_open_unit *other = ux_arena_new(&names->arena, struct ux_dwarf_open_unit);
+	if (!other)
 		return ux_arena_fail(&names->arena, err);
-	far->scopes = (struct ux_dwarf_scopes){0};
+	other->scopes = (struct ux_dwarf_scopes){0};
 	enum ux_code code = ux_dwarf_context_open(sup ? names->sections->sup : names->sections,
-						  unit, NULL, &far->ctx, NULL);
+						  unit, NULL, &other->ctx, NULL);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	bool fresh = false;
 	known = ux_dwarf_open_unit_map_insert(&names->others, key, &fresh);
 	if (!known)
 		return ux_error_nomem(err);
-	*ret = *known = code == UX_OK ? far : NULL;
+	*ret = *known = code == UX_OK ? other : NULL;
 	return UX_OK;
 }
 
-enum ux_code ux_dwarf_names_follow(struct ux_dwarf_names *names,
-				   struct ux_dwarf_die_location *place, struct ux_dwarf_ref to,
-				   struct ux_error *err)
+enum ux_code ux_dwarf_names_follow(struct ux_dwarf_names *names, struct ux_dwarf_die_location *at,
+				   struct ux_dwarf_ref to, struct ux_error *err)
 {
-	const struct ux_dwarf_unit *unit = place->ctx->unit;
-	bool in_sup = place->ctx->sections != names->sections;
+	const struct ux_dwarf_unit *unit = at->ctx->unit;
+	bool in_sup = at->ctx->sections != names->sections;
 	bool sup = to.sup || in_sup; /* what is in the supplementary file stays there */
 	if (sup != in_sup || to.off < unit->off || to.off >= unit->end) {
 		const struct ux_dwarf_units *units = sup ? names->units->sup : names->units;
 		unit = units ? ux_dwarf_units_find(units, to.off) : NULL;
 		if (!unit)
 			return UX_ENOTFOUND;
-		struct ux_dwarf_open_unit *far = NULL;
-		UX_TRY(names_open_unit(names, unit, sup, &far, err));
-		if (!far)
+		struct ux_dwarf_open_unit *other = NULL;
+		UX_TRY(names_open_unit(names, unit, sup, &other, err));
+		if (!other)
 			return UX_ENOTFOUND;
-		place->ctx = &far->ctx;
+		at->ctx = &other->ctx;
 	}
-	place->off = to.off;
+	at->off = to.off;
 	return UX_OK;
 }
 
@@ -163,11 +162,11 @@ static_assert(offsetof(struct ux_dwarf_open_unit, ctx) == 0,
  * to memory that nobody touched for long, so what it needs is asked for one step ahead.
  */
 struct search {
-	const char *name;    /* NULL: none yet */
-	const char *linkage; /* of the DIE at place; not looked into yet */
-	const char *shorter; /* that DIE's short name, if the linkage name is empty */
-	struct ux_dwarf_die_location place; /* the last DIE that was reached */
-	struct ux_dwarf_ref to;             /* where it leads, if has_next */
+	const char *name;                /* NULL: none yet */
+	const char *linkage;             /* of the DIE at place; not looked into yet */
+	const char *shorter;             /* that DIE's short name, if the linkage name is empty */
+	struct ux_dwarf_die_location at; /* the last DIE that was reached */
+	struct ux_dwarf_ref to;          /* where it leads, if has_next */
 	unsigned hops;
 	bool has_next;
 	bool found; /* name is a linkage name */
@@ -181,10 +180,10 @@ static void die_prefetch(const struct ux_dwarf_context *ctx, struct ux_dwarf_ref
 		__builtin_prefetch(info.data + to.off);
 }
 
-/* Takes what the DIE at search->place says. */
+/* Takes what the DIE at search->at says. */
 static void name_search_read(struct search *search, const struct ux_dwarf_die *die)
 {
-	const struct ux_dwarf_context *ctx = search->place.ctx;
+	const struct ux_dwarf_context *ctx = search->at.ctx;
 	search->linkage = ux_dwarf_die_text(ctx, die, UX_SLOT_LINKAGE_NAME);
 	search->shorter = search->name ? NULL : ux_dwarf_die_text(ctx, die, UX_SLOT_NAME);
 	search->has_next = search->hops++ < UX_DWARF_ORIGINS_MOST &&
@@ -210,13 +209,13 @@ static enum ux_code name_search_step(struct ux_dwarf_names *names, struct search
 		search->name = search->shorter;
 	if (!search->has_next)
 		return UX_OK;
-	struct ux_dwarf_die_location next = search->place;
+	struct ux_dwarf_die_location next = search->at;
 	enum ux_code code = ux_dwarf_names_follow(names, &next, search->to, err);
 	if (code == UX_OK)
 		code = ux_dwarf_die_at(next.ctx, next.off, &die, NULL);
 	if (code != UX_OK)
 		return code == UX_ENOMEM ? code : UX_OK;
-	search->place = next;
+	search->at = next;
 	search->moved = true;
 	name_search_read(search, &die);
 	*ret_more = true;
@@ -230,15 +229,15 @@ static bool name_is_mangled(const char *name)
 
 /* Keeps the name that was found under its number, and remembers what is to be done about it. */
 static enum ux_code names_store(struct ux_dwarf_names *names, const struct search *search,
-				bool placed, uint32_t number, struct ux_error *err)
+				bool nested, uint32_t number, struct ux_error *err)
 {
-	const struct ux_dwarf_context *ctx = search->place.ctx;
+	const struct ux_dwarf_context *ctx = search->at.ctx;
 	names->list.data[number] = search->name;
-	if (!search->name || search->found || !(placed || search->moved) ||
+	if (!search->name || search->found || !(nested || search->moved) ||
 	    name_is_mangled(search->name) ||
 	    !ux_dwarf_language_separator(ctx->language ? ctx->language : names->ctx->language))
 		return UX_OK;
-	struct ux_dwarf_unqualified wanted = {number, search->place};
+	struct ux_dwarf_unqualified wanted = {number, search->at};
 	return ux_dwarf_unqualified_vec_append(&names->unqualified, wanted) ? UX_OK
 									    : ux_error_nomem(err);
 }
@@ -253,18 +252,18 @@ static bool names_next_number(struct ux_dwarf_names *names, uint32_t *ret)
 
 /* Finds the names of n that wait, side by side. */
 static enum ux_code names_find_group(struct ux_dwarf_names *names,
-				     const struct ux_dwarf_pending_name *waiting, size_t n,
+				     const struct ux_dwarf_pending_name *pending, size_t n,
 				     struct ux_error *err)
 {
 	struct search searches[SIDE_BY_SIDE];
 	bool more[SIDE_BY_SIDE];
 	for (size_t i = 0; i < n; i++) {
-		searches[i] = (struct search){.place = {names->ctx, waiting[i].from},
-					      .to = waiting[i].to,
+		searches[i] = (struct search){.at = {names->ctx, pending[i].from},
+					      .to = pending[i].to,
 					      .hops = 1,
 					      .has_next = true};
 		more[i] = true;
-		die_prefetch(names->ctx, waiting[i].to);
+		die_prefetch(names->ctx, pending[i].to);
 	}
 	for (bool any = true; any;) {
 		any = false;
@@ -275,26 +274,26 @@ static enum ux_code names_find_group(struct ux_dwarf_names *names,
 		}
 	}
 	for (size_t i = 0; i < n; i++)
-		UX_TRY(names_store(names, &searches[i], waiting[i].placed, waiting[i].name, err));
+		UX_TRY(names_store(names, &searches[i], pending[i].nested, pending[i].name, err));
 	return UX_OK;
 }
 
 enum ux_code ux_dwarf_names_find(struct ux_dwarf_names *names, struct ux_error *err)
 {
-	const struct ux_dwarf_pending_name_vec *all = &names->waiting;
+	const struct ux_dwarf_pending_name_vec *all = &names->pending;
 	for (size_t i = 0; i < all->size; i += SIDE_BY_SIDE)
 		UX_TRY(names_find_group(names, all->data + i,
 					ux_min(all->size - i, (size_t)SIDE_BY_SIDE), err));
-	names->waiting.size = 0;
+	names->pending.size = 0;
 	return UX_OK;
 }
 
 /* A DIE with a name of its own: it is met once, and its name is found at once. */
 static enum ux_code names_find_own(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
-				   const struct ux_dwarf_die *die, bool placed, uint32_t *ret,
+				   const struct ux_dwarf_die *die, bool nested, uint32_t *ret,
 				   struct ux_error *err)
 {
-	struct search search = {.place = {ctx, die->off}};
+	struct search search = {.at = {ctx, die->off}};
 	bool more = true;
 	name_search_read(&search, die);
 	while (more)
@@ -302,19 +301,19 @@ static enum ux_code names_find_own(struct ux_dwarf_names *names, const struct ux
 	*ret = UX_CODE_NO_NAME;
 	if (!search.name)
 		return UX_OK;
-	return names_next_number(names, ret) ? names_store(names, &search, placed, *ret, err)
+	return names_next_number(names, ret) ? names_store(names, &search, nested, *ret, err)
 					     : ux_error_nomem(err);
 }
 
 enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
-			       const struct ux_dwarf_die *die, bool placed, uint32_t *ret,
+			       const struct ux_dwarf_die *die, bool nested, uint32_t *ret,
 			       struct ux_error *err)
 {
 	struct ux_dwarf_ref to;
 	/* Only what is referred to is worth remembering. */
 	if (!ux_dwarf_die_origin(ctx, die, &to) || ux_dwarf_die_has(die, UX_SLOT_LINKAGE_NAME) ||
 	    ux_dwarf_die_has(die, UX_SLOT_NAME))
-		return names_find_own(names, ctx, die, placed, ret, err);
+		return names_find_own(names, ctx, die, nested, ret, err);
 	if (names->used >= names->cap / 2 && !name_cache_grow(names))
 		return ux_error_nomem(err);
 	uint64_t key = die_ref_key(&to);
@@ -322,12 +321,12 @@ enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwa
 	if (slot->generation != names->generation) {
 		*slot = (struct ux_dwarf_name_slot){.off = key, .generation = names->generation};
 		names->used++;
-		struct ux_dwarf_pending_name waiting = {
-			.from = die->off, .to = to, .placed = placed};
-		if (!names_next_number(names, &waiting.name) ||
-		    !ux_dwarf_pending_name_vec_append(&names->waiting, waiting))
+		struct ux_dwarf_pending_name pending = {
+			.from = die->off, .to = to, .nested = nested};
+		if (!names_next_number(names, &pending.name) ||
+		    !ux_dwarf_pending_name_vec_append(&names->pending, pending))
 			return ux_error_nomem(err);
-		slot->name = waiting.name;
+		slot->name = pending.name;
 	}
 	*ret = slot->name;
 	return UX_OK;

@@ -83,7 +83,7 @@ struct ux_dwarf_die_location {
 /* A name that is to be qualified by what stands around a place. */
 struct ux_dwarf_unqualified {
 	uint32_t name;
-	struct ux_dwarf_die_location place;
+	struct ux_dwarf_die_location at;
 };
 
 /* A name that is to be found: that of the DIE at `from`, which leads to another one. */
@@ -91,7 +91,7 @@ struct ux_dwarf_pending_name {
 	uint64_t from;
 	struct ux_dwarf_ref to;
 	uint32_t name;
-	bool placed;
+	bool nested;
 };
 
 UX_VEC(ux_dwarf_pending_name_vec, struct ux_dwarf_pending_name);
@@ -115,7 +115,7 @@ struct ux_dwarf_names {
 	struct ux_dwarf_text_vec
 		list; /* the current unit's names by number; text of the sections, or made */
 	struct ux_dwarf_own_vec own; /* where in the text the function's own name begins */
-	struct ux_dwarf_pending_name_vec waiting;
+	struct ux_dwarf_pending_name_vec pending;
 	struct ux_dwarf_unqualified_vec unqualified;
 	struct ux_dwarf_off_vec outermost; /* DIEs that are known to stand directly in the unit */
 	struct ux_dwarf_name_slot *slots;
@@ -153,11 +153,11 @@ void ux_dwarf_names_begin(struct ux_dwarf_names *names, const struct ux_dwarf_co
  * The number of the DIE's name: its linkage name, else its short one, found along abstract_origin
  * and specification by ux_dwarf_names_end(), which may find none: then the list holds NULL (also
  * when a reference leads nowhere). UX_CODE_NO_NAME: it has none and leads to none.
- * placed: where the DIE itself stands tells what its name is in; false for an inlined call, and for
+ * nested: where the DIE itself stands tells what its name is in; false for an inlined call, and for
  * what stands directly in the unit. UX_ENOMEM.
  */
 enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
-			       const struct ux_dwarf_die *die, bool placed, uint32_t *ret,
+			       const struct ux_dwarf_die *die, bool nested, uint32_t *ret,
 			       struct ux_error *err) ux_must;
 
 /*
@@ -180,12 +180,11 @@ enum ux_code ux_dwarf_names_find(struct ux_dwarf_names *names, struct ux_error *
 enum ux_code ux_dwarf_names_end(struct ux_dwarf_names *names, struct ux_error *err) ux_must;
 
 /*
- * Follows one reference of a DIE, to the same unit or another one: *place becomes the DIE it leads
+ * Follows one reference of a DIE, to the same unit or another one: *at becomes the DIE it leads
  * to, which is not read yet. UX_ENOTFOUND: it leads nowhere. UX_ENOMEM.
  */
-enum ux_code ux_dwarf_names_follow(struct ux_dwarf_names *names,
-				   struct ux_dwarf_die_location *place, struct ux_dwarf_ref to,
-				   struct ux_error *err) ux_must;
+enum ux_code ux_dwarf_names_follow(struct ux_dwarf_names *names, struct ux_dwarf_die_location *at,
+				   struct ux_dwarf_ref to, struct ux_error *err) ux_must;
 
 /* What is known of the scopes of the place's unit. */
 struct ux_dwarf_scopes *ux_dwarf_names_scopes(struct ux_dwarf_names *names,

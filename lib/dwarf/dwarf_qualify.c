@@ -118,7 +118,7 @@ enum {
 };
 
 /* What stands around a name, from the inside out. */
-struct chain {
+struct qualifier {
 	struct ux_bytes part[UX_DWARF_SCOPES_DEEP];
 	unsigned n;
 	size_t size; /* of all parts, without what joins them */
@@ -184,97 +184,95 @@ static const char *scope_anonymous_name(uint16_t tag)
 	}
 }
 
-/* The scope's name, and in *place its declaration, which says what it stands in; *ret_moved is
+/* The scope's name, and in *at its declaration, which says what it stands in; *ret_moved is
  * false when that is the scope itself. */
-static enum ux_code scope_name(struct ux_dwarf_names *names, struct ux_dwarf_die_location *place,
+static enum ux_code scope_name(struct ux_dwarf_names *names, struct ux_dwarf_die_location *at,
 			       const char **ret, bool *ret_moved, struct ux_error *err)
 {
 	struct ux_dwarf_die die;
 	*ret = NULL;
 	*ret_moved = false;
 	for (unsigned hops = 0; hops <= UX_DWARF_ORIGINS_MOST; hops++) {
-		struct ux_dwarf_die_location next = *place;
+		struct ux_dwarf_die_location next = *at;
 		struct ux_dwarf_ref to;
-		if (scope_read_die(names, *place, &die) != UX_OK)
+		if (scope_read_die(names, *at, &die) != UX_OK)
 			break;
-		const char *name = *ret ? NULL : ux_dwarf_die_text(place->ctx, &die, UX_SLOT_NAME);
+		const char *name = *ret ? NULL : ux_dwarf_die_text(at->ctx, &die, UX_SLOT_NAME);
 		if (name && name[0] != '\0')
 			*ret = name;
-		if (!scope_declaration(names, place->ctx, &die, &to))
+		if (!scope_declaration(names, at->ctx, &die, &to))
 			break;
 		enum ux_code code = ux_dwarf_names_follow(names, &next, to, err);
 		if (code == UX_ENOMEM)
 			return code;
 		if (code != UX_OK)
 			break;
-		*place = next;
+		*at = next;
 		*ret_moved = true;
 	}
 	return UX_OK;
 }
 
-static bool names_is_outermost(const struct ux_dwarf_names *names,
-			       struct ux_dwarf_die_location place)
+static bool names_is_outermost(const struct ux_dwarf_names *names, struct ux_dwarf_die_location at)
 {
-	size_t lo = 0, hi = place.ctx == names->ctx ? names->outermost.size : 0, n = hi;
+	size_t lo = 0, hi = at.ctx == names->ctx ? names->outermost.size : 0, n = hi;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		if (names->outermost.data[mid] < place.off)
+		if (names->outermost.data[mid] < at.off)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
-	return lo < n && names->outermost.data[lo] == place.off;
+	return lo < n && names->outermost.data[lo] == at.off;
 }
 
 /* find() with the account of what other units know. */
-static enum ux_code names_find_scope(struct ux_dwarf_names *names,
-				     struct ux_dwarf_die_location place, uint32_t *ret,
-				     struct ux_error *err)
+static enum ux_code names_find_scope(struct ux_dwarf_names *names, struct ux_dwarf_die_location at,
+				     uint32_t *ret, struct ux_error *err)
 {
-	struct ux_dwarf_scopes *scopes = ux_dwarf_names_scopes(names, place.ctx);
+	struct ux_dwarf_scopes *scopes = ux_dwarf_names_scopes(names, at.ctx);
 	size_t before = scopes->list.size;
-	UX_TRY(ux_dwarf_scopes_find(scopes, place.ctx, place.off, &names->scope_work, ret, err));
-	if (place.ctx != names->ctx)
+	UX_TRY(ux_dwarf_scopes_find(scopes, at.ctx, at.off, &names->scope_work, ret, err));
+	if (at.ctx != names->ctx)
 		names->far_scopes += scopes->list.size - before;
 	return UX_OK;
 }
 
-static void qualifier_add(struct ux_dwarf_names *names, struct chain *chain, const char *name)
+static void qualifier_add(struct ux_dwarf_names *names, struct qualifier *qualifier,
+			  const char *name)
 {
 	if (!name)
 		return;
 	struct ux_bytes part = ux_bytes(name, strnlen(name, UX_DWARF_QUALIFIED_MOST));
-	chain->part[chain->n++] = part;
-	chain->size += part.size;
+	qualifier->part[qualifier->n++] = part;
+	qualifier->size += part.size;
 	names_charge(names, part.size);
 }
 
-/* Everything around the place; nothing when that is more work than is left. */
-static enum ux_code qualifier_collect(struct ux_dwarf_names *names,
-				      struct ux_dwarf_die_location place, struct chain *chain,
-				      struct ux_error *err)
+/* The names of everything around a DIE; none when that is more work than is left. */
+static enum ux_code qualifier_collect(struct ux_dwarf_names *names, struct ux_dwarf_die_location at,
+				      struct qualifier *qualifier, struct ux_error *err)
 {
-	uint32_t at = 0;
-	UX_TRY(names_find_scope(names, place, &at, err));
-	for (unsigned depth = 0; at != 0 && depth < UX_DWARF_SCOPES_DEEP && names->scope_work > 0;
-	     depth++) {
-		const struct ux_dwarf_scopes *scopes = ux_dwarf_names_scopes(names, place.ctx);
-		const struct ux_dwarf_scope *scope = &scopes->list.data[at];
+	uint32_t index = 0;
+	UX_TRY(names_find_scope(names, at, &index, err));
+	for (unsigned depth = 0;
+	     index != 0 && depth < UX_DWARF_SCOPES_DEEP && names->scope_work > 0; depth++) {
+		const struct ux_dwarf_scopes *scopes = ux_dwarf_names_scopes(names, at.ctx);
+		const struct ux_dwarf_scope *scope = &scopes->list.data[index];
 		const char *name = NULL;
 		bool moved = false;
-		place.off = scope->off;
-		struct ux_dwarf_die_location home = place;
+		at.off = scope->off;
+		struct ux_dwarf_die_location home = at;
 		UX_TRY(scope_name(names, &home, &name, &moved, err));
-		qualifier_add(names, chain, name ? name : scope_anonymous_name(scope->tag));
+		qualifier_add(names, qualifier, name ? name : scope_anonymous_name(scope->tag));
 		if (moved)
-			UX_TRY(names_find_scope(names, home, &at, err));
+			UX_TRY(names_find_scope(names, home, &index, err));
 		else
-			at = ux_dwarf_scopes_around(scopes, at);
-		place = home;
+			index = ux_dwarf_scopes_around(scopes, index);
+		at = home;
 	}
 	if (names->scope_work == 0)
-		chain->n = 0;
+		qualifier->n = 0;
 	return UX_OK;
 }
 
@@ -290,22 +288,22 @@ static void qualifier_put_part(char *to, struct ux_bytes part)
 }
 
 /* The text of a name in front of which the chain stands. */
-static enum ux_code qualifier_join(struct ux_dwarf_names *names, const struct chain *chain,
+static enum ux_code qualifier_join(struct ux_dwarf_names *names, const struct qualifier *qualifier,
 				   const char *joint, uint32_t number, struct ux_error *err)
 {
 	const char *own = names->list.data[number];
 	size_t own_size = strnlen(own, UX_DWARF_QUALIFIED_MOST);
-	size_t gap = strlen(joint), before = chain->size + chain->n * gap;
+	size_t gap = strlen(joint), before = qualifier->size + qualifier->n * gap;
 	size_t size = before + own_size + 1;
-	if (chain->n == 0 || size > UX_DWARF_QUALIFIED_MOST || size > names->text_left)
+	if (qualifier->n == 0 || size > UX_DWARF_QUALIFIED_MOST || size > names->text_left)
 		return UX_OK; /* it stays as it is */
 	char *text = ux_arena_alloc(names->texts, size, 1);
 	if (!text)
 		return ux_arena_fail(names->texts, err);
 	char *to = text;
-	for (unsigned i = chain->n; i-- > 0;) {
-		qualifier_put_part(to, chain->part[i]);
-		to += chain->part[i].size;
+	for (unsigned i = qualifier->n; i-- > 0;) {
+		qualifier_put_part(to, qualifier->part[i]);
+		to += qualifier->part[i].size;
 		memcpy(to, joint, gap);
 		to += gap;
 	}
@@ -322,15 +320,15 @@ enum ux_code ux_dwarf_names_end(struct ux_dwarf_names *names, struct ux_error *e
 	UX_TRY(ux_dwarf_names_find(names, err));
 	for (size_t i = 0; i < names->unqualified.size; i++) {
 		const struct ux_dwarf_unqualified *u = &names->unqualified.data[i];
-		uint64_t language = u->place.ctx->language;
-		struct chain chain;
-		chain.n = 0;
-		chain.size = 0;
-		if (names_is_outermost(names, u->place))
+		uint64_t language = u->at.ctx->language;
+		struct qualifier qualifier;
+		qualifier.n = 0;
+		qualifier.size = 0;
+		if (names_is_outermost(names, u->at))
 			continue;
-		UX_TRY(qualifier_collect(names, u->place, &chain, err));
+		UX_TRY(qualifier_collect(names, u->at, &qualifier, err));
 		UX_TRY(qualifier_join(
-			names, &chain,
+			names, &qualifier,
 			ux_dwarf_language_separator(language ? language : names->ctx->language),
 			u->name, err));
 	}

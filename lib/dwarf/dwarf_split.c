@@ -89,18 +89,17 @@ enum ux_code ux_dwarf_split_open(const struct ux_dwarf_sections *sections,
 				 const struct ux_dwarf_context *skeleton,
 				 struct ux_dwarf_context *ret, struct ux_error *err)
 {
-	struct ux_dwarf_split_id want = {.id = skeleton->dwo_id,
-					 .version = skeleton->unit->version};
+	struct ux_dwarf_split_id key = {.id = skeleton->dwo_id, .version = skeleton->unit->version};
 	size_t lo = 0, hi = ids->count;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		if (split_id_cmp(&ids->list[mid], &want) < 0)
+		if (split_id_cmp(&ids->list[mid], &key) < 0)
 			lo = mid + 1;
 		else
 			hi = mid;
 	}
 	const struct ux_dwarf_split_id *found = lo < ids->count ? &ids->list[lo] : NULL;
-	if (!found || found->id != want.id || (found->version < 5) != (want.version < 5))
+	if (!found || found->id != key.id || (found->version < 5) != (key.version < 5))
 		return ux_error_set(err, UX_ENOTFOUND, "no unit of the ID %016" PRIx64 " in it",
 				    skeleton->dwo_id);
 	return ux_dwarf_context_open_split(sections, &units->list[found->unit], skeleton, ret, err);

@@ -118,16 +118,16 @@ static enum ux_code units_share_tables(const struct ux_dwarf_sections *sections,
 				       struct ux_error *err)
 {
 	size_t n = units->size;
-	ux_cleanup(ux_free_ptr) struct ux_dwarf_table *places = calloc(n + 1, sizeof(*places));
+	ux_cleanup(ux_free_ptr) struct ux_dwarf_table *tables = calloc(n + 1, sizeof(*tables));
 	ux_cleanup(ux_free_ptr) uint32_t *index = calloc(n + 1, sizeof(*index));
-	if (!places || !index)
+	if (!tables || !index)
 		return ux_error_nomem(err);
 	for (size_t i = 0; i < n; i++)
-		places[i] = (struct ux_dwarf_table){
+		tables[i] = (struct ux_dwarf_table){
 			.off = units->data[i].abbrev_off,
 			.layout = units->data[i].layout,
 		};
-	UX_TRY(ux_dwarf_abbrev_cache_create(sections, places, n, index, ret, err));
+	UX_TRY(ux_dwarf_abbrev_cache_create(sections, tables, n, index, ret, err));
 	for (size_t i = 0; i < n; i++) {
 		units->data[i].shared = *ret;
 		units->data[i].table = index[i];
@@ -343,11 +343,11 @@ static void context_read_root(struct ux_dwarf_context *ctx, const struct ux_dwar
 static enum ux_code context_open(const struct ux_dwarf_sections *sections,
 				 const struct ux_dwarf_unit *unit,
 				 const struct ux_dwarf_context *skeleton,
-				 struct ux_dwarf_abbrev_buffers *room, struct ux_dwarf_context *ret,
-				 struct ux_error *err)
+				 struct ux_dwarf_abbrev_buffers *buffers,
+				 struct ux_dwarf_context *ret, struct ux_error *err)
 {
 	struct ux_dwarf_context ctx = {.sections = sections, .unit = unit};
-	UX_TRY(ux_dwarf_abbrev_cache_get(unit->shared, sections, unit->table, room, &ctx.abbrevs,
+	UX_TRY(ux_dwarf_abbrev_cache_get(unit->shared, sections, unit->table, buffers, &ctx.abbrevs,
 					 err));
 	struct ux_cur c = ux_dwarf_unit_cur(&ctx, unit->die_off);
 	struct ux_dwarf_die root;
@@ -365,10 +365,10 @@ static enum ux_code context_open(const struct ux_dwarf_sections *sections,
 
 enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
 				   const struct ux_dwarf_unit *unit,
-				   struct ux_dwarf_abbrev_buffers *room,
+				   struct ux_dwarf_abbrev_buffers *buffers,
 				   struct ux_dwarf_context *ret, struct ux_error *err)
 {
-	return context_open(sections, unit, NULL, room, ret, err);
+	return context_open(sections, unit, NULL, buffers, ret, err);
 }
 
 enum ux_code ux_dwarf_context_open_split(const struct ux_dwarf_sections *sections,

@@ -103,7 +103,7 @@ struct ux_dwarf_context {
  */
 enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
 				   const struct ux_dwarf_unit *unit,
-				   struct ux_dwarf_abbrev_buffers *room,
+				   struct ux_dwarf_abbrev_buffers *buffers,
 				   struct ux_dwarf_context *ret, struct ux_error *err) ux_must;
 
 /* True for a unit whose entries are in another file, joined by dwo_id (DWARF 5, 3.1.2). */

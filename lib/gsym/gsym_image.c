@@ -23,23 +23,22 @@ static void widen_inlines(struct ux_out *out, struct ux_cur *c, unsigned shift)
 	struct gsym_inlines_range range;
 	struct gsym_inlines_node node;
 	const uint8_t *from = c->pos;
-	gsym_inlines_start(&it, *c);
-	while (gsym_inlines_next(&it, GSYM_INLINES_STRICT)) {
+	gsym_inlines_start(&it);
+	while (gsym_inlines_next(&it, c, GSYM_INLINES_STRICT)) {
 		if (it.n_ranges == 0)
 			continue;
-		while (gsym_inlines_range(&it, &range, GSYM_INLINES_STRICT))
+		while (gsym_inlines_range(&it, c, &range, GSYM_INLINES_STRICT))
 			;
-		gsym_inlines_node(&it, GSYM1_OFFSET, &node, GSYM_INLINES_STRICT);
-		if (it.c.failed)
+		gsym_inlines_node(&it, c, GSYM1_OFFSET, &node, GSYM_INLINES_STRICT);
+		if (c->failed)
 			break;
 		ux_out_put(out, from, (size_t)(node.name_pos - from));
 		ux_out_u64(out, node.name << shift);
 		from = node.name_pos + GSYM1_OFFSET;
 	}
-	ux_out_put(out, from, (size_t)(it.c.pos - from));
-	if (ux_cur_more(&it.c))
-		ux_cur_bad(&it.c, "inline tree ends before its block");
-	*c = it.c;
+	ux_out_put(out, from, (size_t)(c->pos - from));
+	if (ux_cur_more(c))
+		ux_cur_bad(c, "inline tree ends before its block");
 }
 
 /* Size, name and blocks up to the end tuple. Merged functions have none in them, for the encoder

@@ -38,23 +38,23 @@ ux_inline enum ux_code lookup_calls_of(struct ux_cur block, uint64_t off, unsign
 {
 	size_t n = 0;
 	struct gsym_inlines it;
-	gsym_inlines_start(&it, block);
-	while (gsym_inlines_next(&it, GSYM_INLINES_LOOSE)) {
+	gsym_inlines_start(&it);
+	while (gsym_inlines_next(&it, &block, GSYM_INLINES_LOOSE)) {
 		struct call *call = &calls[n];
 		struct gsym_inlines_range range;
 		struct gsym_inlines_node node;
 		bool holds = false;
 		if (it.n_ranges == 0)
 			break; /* no sibling holds it */
-		while (gsym_inlines_range(&it, &range, GSYM_INLINES_LOOSE))
+		while (gsym_inlines_range(&it, &block, &range, GSYM_INLINES_LOOSE))
 			holds |= off - range.lo < range.size;
-		gsym_inlines_node(&it, offset_size, &node, GSYM_INLINES_LOOSE);
+		gsym_inlines_node(&it, &block, offset_size, &node, GSYM_INLINES_LOOSE);
 		*call = (struct call){node.name, node.file, node.line, it.start};
 		if (!holds && n == 0)
 			break; /* the function's own node has no sibling */
 		if (!holds) {
 			if (node.has_children)
-				gsym_inlines_skip(&it, offset_size);
+				gsym_inlines_skip(&it, &block, offset_size);
 			continue;
 		}
 		n++;
@@ -62,7 +62,7 @@ ux_inline enum ux_code lookup_calls_of(struct ux_cur block, uint64_t off, unsign
 			break;
 	}
 	*ret_n = n > 0 ? n : 1;
-	return ux_cur_status(&it.c, err);
+	return ux_cur_status(&block, err);
 }
 
 static enum ux_code lookup_calls(const struct ux_gsym *g, struct ux_cur c, uint64_t off,

@@ -9,20 +9,20 @@ static enum ux_code tree_read(const struct ux_gsym *g, struct ux_cur block,
 	struct gsym_inlines it;
 	struct gsym_inlines_range range;
 	struct gsym_inlines_node node;
-	gsym_inlines_start(&it, block);
+	gsym_inlines_start(&it);
 	tree->n_nodes = tree->n_ranges = 0;
-	while (gsym_inlines_next(&it, GSYM_INLINES_STRICT)) {
+	while (gsym_inlines_next(&it, &block, GSYM_INLINES_STRICT)) {
 		size_t first = tree->n_ranges;
 		if (it.n_ranges == 0)
 			continue;
-		while (gsym_inlines_range(&it, &range, GSYM_INLINES_STRICT)) {
+		while (gsym_inlines_range(&it, &block, &range, GSYM_INLINES_STRICT)) {
 			uint32_t lo = (uint32_t)range.lo;
 			if (tree->ranges)
 				tree->ranges[tree->n_ranges] =
 					(struct ux_gsym_range){lo, lo + (uint32_t)range.size};
 			tree->n_ranges++;
 		}
-		gsym_inlines_node(&it, g->offset_size, &node, GSYM_INLINES_STRICT);
+		gsym_inlines_node(&it, &block, g->offset_size, &node, GSYM_INLINES_STRICT);
 		if (tree->nodes)
 			tree->nodes[tree->n_nodes] =
 				(struct ux_gsym_node){.name = node.name,
@@ -33,9 +33,9 @@ static enum ux_code tree_read(const struct ux_gsym *g, struct ux_cur block,
 						      .range_count = (uint32_t)it.n_ranges};
 		tree->n_nodes++;
 	}
-	if (ux_cur_more(&it.c))
-		ux_cur_bad(&it.c, "inline tree ends before its block");
-	return ux_cur_status(&it.c, err);
+	if (ux_cur_more(&block))
+		ux_cur_bad(&block, "inline tree ends before its block");
+	return ux_cur_status(&block, err);
 }
 
 enum ux_code ux_gsym_decode_inlines(const struct ux_gsym *g, struct ux_cur block,
@@ -105,16 +105,16 @@ static void innermost_add_range(struct gsym_innermost *s, uint32_t self, uint64_
 }
 
 /* Reads the node that `it` is at; true when it has children. */
-static bool innermost_read_node(struct gsym_innermost *s, struct gsym_inlines *it, uint32_t self,
-				uint32_t parent)
+static bool innermost_read_node(struct gsym_innermost *s, struct gsym_inlines *it, struct ux_cur *c,
+				uint32_t self, uint32_t parent)
 {
 	struct gsym_inlines_range range;
 	struct gsym_inlines_node read;
 	struct gsym_innermost_node *node = &s->nodes[self];
 	*node = (struct gsym_innermost_node){.parent = parent, .lo = UINT32_MAX};
-	while (gsym_inlines_range(it, &range, GSYM_INLINES_LOOSE))
+	while (gsym_inlines_range(it, c, &range, GSYM_INLINES_LOOSE))
 		innermost_add_range(s, self, range.lo, range.size);
-	gsym_inlines_node(it, s->offset_size, &read, GSYM_INLINES_LOOSE);
+	gsym_inlines_node(it, c, s->offset_size, &read, GSYM_INLINES_LOOSE);
 	s->far |= read.name > UINT32_MAX;
 	node->start = it->start;
 	node->name = (uint32_t)read.name;
@@ -129,22 +129,22 @@ bool gsym_innermost_find(struct gsym_innermost *s, struct ux_cur block)
 	uint32_t n = (uint32_t)s->n, at = GSYM_INNERMOST_OUTSIDE, next = GSYM_INNERMOST_ROOT;
 	size_t open = s->n; /* addresses that a node not yet read may take */
 	struct gsym_inlines it;
-	gsym_inlines_start(&it, block);
+	gsym_inlines_start(&it);
 	memset(s->node, 0, s->n * sizeof(s->node[0]));
 	s->nodes[GSYM_INNERMOST_OUTSIDE] =
 		(struct gsym_innermost_node){.depth = 1, .hi = n, .left = n};
-	while (open > 0 && gsym_inlines_next(&it, GSYM_INLINES_LOOSE)) {
+	while (open > 0 && gsym_inlines_next(&it, &block, GSYM_INLINES_LOOSE)) {
 		if (it.n_ranges == 0) { /* no more children of `at` */
 			open -= s->nodes[at].left;
 			at = s->nodes[at].parent;
 		} else {
-			bool has_children = innermost_read_node(s, &it, next, at);
+			bool has_children = innermost_read_node(s, &it, &block, next, at);
 			uint32_t taken = s->nodes[next].left;
 			s->nodes[at].left -= taken;
 			if (taken > 0 && has_children)
 				at = next;
 			else if (has_children && at != GSYM_INNERMOST_OUTSIDE)
-				gsym_inlines_skip(&it, s->offset_size);
+				gsym_inlines_skip(&it, &block, s->offset_size);
 			else
 				open -= taken;
 			next += taken > 0;
@@ -155,5 +155,5 @@ bool gsym_innermost_find(struct gsym_innermost *s, struct ux_cur block)
 			return false;
 	}
 	s->n_nodes = next;
-	return !it.c.failed && !s->far;
+	return !block.failed && !s->far;
 }

@@ -42,7 +42,6 @@ struct gsym_inlines_node {
  * for its checks and its width of names.
  */
 struct gsym_inlines {
-	struct ux_cur c;
 	uint64_t n_ranges; /* of the node; 0: the step ended a list of siblings */
 	uint64_t left;     /* ranges not yet read */
 	uint64_t start;    /* of the first range */
@@ -51,10 +50,9 @@ struct gsym_inlines {
 	uint64_t base[UX_GSYM_DEPTH_MOST + 2]; /* by depth, where ranges count from */
 };
 
-/* The block is that of a record; it-> base is set as far as it is read. */
-ux_inline void gsym_inlines_start(struct gsym_inlines *it, struct ux_cur block)
+/* Before the first node. Of `base` only what was set is ever read. */
+ux_inline void gsym_inlines_start(struct gsym_inlines *it)
 {
-	it->c = block;
 	it->n_ranges = it->left = it->start = 0;
 	it->depth = 0;
 	it->done = false;
@@ -62,35 +60,36 @@ ux_inline void gsym_inlines_start(struct gsym_inlines *it, struct ux_cur block)
 }
 
 /* One step: to a node, or out of a list of siblings. False behind the tree or at a failure. */
-ux_inline bool gsym_inlines_next(struct gsym_inlines *it, enum gsym_inlines_check check)
+ux_inline bool gsym_inlines_next(struct gsym_inlines *it, struct ux_cur *c,
+				 enum gsym_inlines_check check)
 {
-	if (it->done || (check == GSYM_INLINES_LOOSE && !ux_cur_more(&it->c)))
+	if (it->done || (check == GSYM_INLINES_LOOSE && !ux_cur_more(c)))
 		return false;
-	it->n_ranges = it->left = ux_cur_uleb(&it->c);
+	it->n_ranges = it->left = ux_cur_uleb(c);
 	if (it->n_ranges == 0) {
 		if (check == GSYM_INLINES_STRICT && it->depth == 0)
-			ux_cur_bad(&it->c, "function itself has no range");
+			ux_cur_bad(c, "function itself has no range");
 		it->depth -= it->depth > 0;
 		it->done = it->depth == 0; /* the function's own node has no sibling */
 	} else if (ux_unlikely(it->depth > UX_GSYM_DEPTH_MOST)) {
-		ux_cur_bad(&it->c, "inlined calls are more than 256 deep");
+		ux_cur_bad(c, "inlined calls are more than 256 deep");
 	}
-	return !it->c.failed;
+	return !c->failed;
 }
 
 /* The node's next range; false behind the last one. */
-ux_inline bool gsym_inlines_range(struct gsym_inlines *it, struct gsym_inlines_range *ret,
-				  enum gsym_inlines_check check)
+ux_inline bool gsym_inlines_range(struct gsym_inlines *it, struct ux_cur *c,
+				  struct gsym_inlines_range *ret, enum gsym_inlines_check check)
 {
-	if (it->left == 0 || !ux_cur_more(&it->c))
+	if (it->left == 0 || !ux_cur_more(c))
 		return false;
 	uint64_t base = it->base[it->depth];
-	uint64_t from = ux_cur_uleb(&it->c);
+	uint64_t from = ux_cur_uleb(c);
 	ret->lo = base + from;
-	ret->size = ux_cur_uleb(&it->c);
+	ret->size = ux_cur_uleb(c);
 	if (check == GSYM_INLINES_STRICT &&
 	    (from > UINT32_MAX - base || ret->size > UINT32_MAX - base - from))
-		ux_cur_bad(&it->c, "range of an inlined call passes 32 bits");
+		ux_cur_bad(c, "range of an inlined call passes 32 bits");
 	if (it->left == it->n_ranges)
 		it->start = ret->lo;
 	it->left--;
@@ -106,18 +105,18 @@ ux_inline uint32_t gsym_inlines_number(struct ux_cur *c, enum gsym_inlines_check
 }
 
 /* What stands behind the node's ranges. */
-ux_inline void gsym_inlines_node(struct gsym_inlines *it, unsigned offset_size,
+ux_inline void gsym_inlines_node(struct gsym_inlines *it, struct ux_cur *c, unsigned offset_size,
 				 struct gsym_inlines_node *ret, enum gsym_inlines_check check)
 {
-	uint8_t has_children = ux_cur_u8(&it->c);
+	uint8_t has_children = ux_cur_u8(c);
 	if (check == GSYM_INLINES_STRICT && has_children > 1)
-		ux_cur_bad(&it->c, "flag for children is not 0 or 1");
+		ux_cur_bad(c, "flag for children is not 0 or 1");
 	ret->has_children = has_children != 0;
 	ret->depth = it->depth;
-	ret->name_pos = it->c.pos;
-	ret->name = gsym_name_read(&it->c, offset_size);
-	ret->file = gsym_inlines_number(&it->c, check);
-	ret->line = gsym_inlines_number(&it->c, check);
+	ret->name_pos = c->pos;
+	ret->name = gsym_name_read(c, offset_size);
+	ret->file = gsym_inlines_number(c, check);
+	ret->line = gsym_inlines_number(c, check);
 	if (ret->has_children)
 		it->base[++it->depth] = it->start;
 	else
@@ -126,9 +125,8 @@ ux_inline void gsym_inlines_node(struct gsym_inlines *it, unsigned offset_size,
 
 /* Moves behind everything below the node that was read last, which has children. It may be of any
  * depth: nothing of it is kept. */
-ux_inline void gsym_inlines_skip(struct gsym_inlines *it, unsigned offset_size)
+ux_inline void gsym_inlines_skip(struct gsym_inlines *it, struct ux_cur *c, unsigned offset_size)
 {
-	struct ux_cur *c = &it->c;
 	for (uint64_t open = 1; open > 0 && ux_cur_more(c);) {
 		uint64_t n = ux_cur_uleb(c);
 		if (n == 0) {
