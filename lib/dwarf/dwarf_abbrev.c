@@ -15,7 +15,7 @@ static_assert(ATTRS_MOST * 16 <= 0xffffff, "a SKIP's argument has 24 bits");
 
 static_assert(UX_SLOT_COUNT < 32, "UX_OP_LOAD has five bits for the slot");
 
-struct parser {
+struct abbrev_parser {
 	struct ux_cur cur;
 	const uint8_t *start; /* of the table */
 	struct ux_dwarf_layout layout;
@@ -27,7 +27,7 @@ struct parser {
 	uint32_t bytes;               /* of the entry so far, without what is in blocks */
 	uint32_t block;               /* where its one block has its length; 0 is none */
 	uint32_t sibling;             /* where its sibling stands, 4 bytes of the unit; 0 is none */
-	bool loose;                   /* it has a variable size, more than one block apart */
+	bool loose;                   /* its size is variable, by more than the one block */
 	bool no_memory;
 };
 
@@ -38,20 +38,20 @@ void ux_dwarf_abbrev_buffers_deinit(struct ux_dwarf_abbrev_buffers *buffers)
 	ux_dwarf_step_vec_deinit(&buffers->steps);
 }
 
-static void abbrev_put_op(struct parser *p, enum ux_dwarf_op op, uint32_t arg)
+static void abbrev_put_op(struct abbrev_parser *p, enum ux_dwarf_op op, uint32_t arg)
 {
 	if (!ux_dwarf_word_vec_append(&p->buffers->words, (uint32_t)op | arg << 8))
 		p->no_memory = true;
 }
 
-static void abbrev_flush_skip(struct parser *p)
+static void abbrev_flush_skip(struct abbrev_parser *p)
 {
 	if (p->skip > 0)
 		abbrev_put_op(p, UX_OP_SKIP, p->skip);
 	p->skip = 0;
 }
 
-static void abbrev_put_const(struct parser *p, enum ux_dwarf_slot slot, uint64_t value)
+static void abbrev_put_const(struct abbrev_parser *p, enum ux_dwarf_slot slot, uint64_t value)
 {
 	abbrev_flush_skip(p);
 	abbrev_put_op(p, UX_OP_CONST, slot);
@@ -60,7 +60,8 @@ static void abbrev_put_const(struct parser *p, enum ux_dwarf_slot slot, uint64_t
 		p->no_memory = true;
 }
 
-static void abbrev_put_load(struct parser *p, enum ux_dwarf_slot slot, uint32_t size, uint32_t form)
+static void abbrev_put_load(struct abbrev_parser *p, enum ux_dwarf_slot slot, uint32_t size,
+			    uint32_t form)
 {
 	abbrev_put_op(p, UX_OP_LOAD, (uint32_t)slot | size << 5 | form << 9);
 	if (!ux_dwarf_word_vec_append(&p->buffers->words, p->skip))
@@ -84,9 +85,9 @@ static enum ux_dwarf_selection abbrev_selection(enum ux_dwarf_kind kind)
 	return UX_SELECT_SIBLING;
 }
 
-/* The slot an attribute goes to. Once is what the standard allows: hundreds would cost time and no
- * bytes. */
-static enum ux_dwarf_slot abbrev_claim_slot(struct parser *p, enum ux_dwarf_slot slot)
+/* The slot an attribute goes to. The standard allows an attribute once: hundreds of one would cost
+ * time and take no bytes. */
+static enum ux_dwarf_slot abbrev_claim_slot(struct abbrev_parser *p, enum ux_dwarf_slot slot)
 {
 	if (slot == UX_SLOT_COUNT || (p->seen & 1u << slot) != 0)
 		return UX_SLOT_COUNT;
@@ -96,7 +97,7 @@ static enum ux_dwarf_slot abbrev_claim_slot(struct parser *p, enum ux_dwarf_slot
 }
 
 /* An attribute of a form that has no fixed size. */
-static void abbrev_add_variable(struct parser *p, enum ux_dwarf_slot slot, uint64_t form)
+static void abbrev_add_variable(struct abbrev_parser *p, enum ux_dwarf_slot slot, uint64_t form)
 {
 	enum ux_dwarf_op op = ux_dwarf_form_op(form);
 	abbrev_flush_skip(p);
@@ -114,8 +115,8 @@ static void abbrev_add_variable(struct parser *p, enum ux_dwarf_slot slot, uint6
 		abbrev_put_op(p, op, 0);
 }
 
-/* An attribute that is wanted, of a form of fixed size. */
-static void abbrev_add_fixed(struct parser *p, enum ux_dwarf_slot slot, uint64_t form,
+/* An attribute with a slot, of a form of fixed size. */
+static void abbrev_add_fixed(struct abbrev_parser *p, enum ux_dwarf_slot slot, uint64_t form,
 			     uint32_t size)
 {
 	if (slot == UX_SLOT_SIBLING && form == DW_FORM_ref4 && p->block == 0)
@@ -131,14 +132,14 @@ static void abbrev_add_fixed(struct parser *p, enum ux_dwarf_slot slot, uint64_t
 	abbrev_put_op(p, UX_OP_READ, (uint32_t)slot | (uint32_t)form << 8);
 }
 
-static int abbrev_form_size(const struct parser *p, uint64_t form)
+static int abbrev_form_size(const struct abbrev_parser *p, uint64_t form)
 {
 	if (ux_likely(form < UX_DWARF_FORMS))
 		return p->sizes.of[ux_dwarf_form_class[form]];
 	return ux_dwarf_form_size(form, p->layout);
 }
 
-static void abbrev_parse_attrs(struct parser *p, enum ux_dwarf_selection selection)
+static void abbrev_parse_attrs(struct abbrev_parser *p, enum ux_dwarf_selection selection)
 {
 	for (unsigned n = 0; !p->cur.failed; n++) {
 		uint64_t attr = ux_cur_uleb(&p->cur);
@@ -184,7 +185,7 @@ static uint8_t abbrev_kind_flags(const struct ux_dwarf_abbrev *entry)
 	return 0;
 }
 
-static struct ux_dwarf_step abbrev_step(const struct parser *p)
+static struct ux_dwarf_step abbrev_step(const struct abbrev_parser *p)
 {
 	const struct ux_dwarf_abbrev *entry = &p->entry;
 	struct ux_dwarf_step step = {.flags = abbrev_kind_flags(entry)};
@@ -197,7 +198,8 @@ static struct ux_dwarf_step abbrev_step(const struct parser *p)
 	step.flags |= p->block > 0 ? UX_STEP_BLOCK : 0;
 	if (!entry->has_children)
 		return step;
-	/* Where classes and declarations may have code in them, the walk looks at them anyway. */
+	/* Classes and declarations that may have code in them are not passed by the walk, whatever
+	 * the step says. */
 	bool useless = entry->kind == UX_KIND_LEAF ||
 		       (step.flags & (UX_STEP_CLASS | UX_STEP_DECLARES)) != 0;
 	step.depth = 1;
@@ -209,8 +211,8 @@ static struct ux_dwarf_step abbrev_step(const struct parser *p)
 	return step;
 }
 
-/* Keeps the entry, and its step where one is asked for: codes that are one byte long. */
-static void abbrev_append(struct parser *p)
+/* Appends the entry, and its step when its code is one byte long. */
+static void abbrev_append(struct abbrev_parser *p)
 {
 	static const struct ux_dwarf_step end = {.size = 1, .depth = -1};
 	struct ux_dwarf_step_vec *steps = &p->buffers->steps;
@@ -220,7 +222,7 @@ static void abbrev_append(struct parser *p)
 		p->no_memory = true;
 }
 
-static void abbrev_parse(struct parser *p, uint64_t code)
+static void abbrev_parse(struct abbrev_parser *p, uint64_t code)
 {
 	uint64_t tag = ux_cur_uleb(&p->cur);
 	uint8_t children = ux_cur_u8(&p->cur);
@@ -253,8 +255,8 @@ static int abbrev_cmp_code(const void *a, const void *b)
 	return (x->code > y->code) - (x->code < y->code);
 }
 
-/* Sorts by code; a code that stands twice keeps no promise about which entry is found. False when
- * they had not stood in order. */
+/* Sorts by code; of a code that stands twice either entry may be found. False when they were not in
+ * order. */
 static bool abbrevs_sort(struct ux_dwarf_abbrev_vec *list)
 {
 	bool ascending = true;
@@ -278,7 +280,7 @@ enum ux_code ux_dwarf_abbrevs_parse_into(const struct ux_dwarf_sections *section
 					 struct ux_dwarf_abbrev_buffers *buffers,
 					 struct ux_dwarf_abbrevs *ret, struct ux_error *err)
 {
-	struct parser p = {
+	struct abbrev_parser p = {
 		.cur = ux_dwarf_cur_at(sections, UX_DWARF_ABBREV, table->off),
 		.layout = table->layout,
 		.sizes = ux_dwarf_form_sizes(table->layout),

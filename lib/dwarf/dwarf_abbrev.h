@@ -2,11 +2,11 @@
 /*
  * Abbreviation tables, translated once into programs that step over a DIE.
  *
- * A table of .debug_abbrev says for each code the tag, whether children follow, and a list of
+ * A table of .debug_abbrev lists for each code the tag, whether children follow, and a list of
  * (attribute, form). A unit's DIEs use a few hundred codes millions of times, so each list becomes
- * a program of 32-bit words: runs of fixed-size forms are one SKIP, attributes that nobody here
- * wants are stepped over by kind, and the few that matter are read into numbered slots. A DIE that
- * is made of fixed forms only is `fixed` bytes long and needs no program at all.
+ * a program of 32-bit words: runs of fixed-size forms are one SKIP, attributes that are not read
+ * are stepped over by kind, and the few that are go to numbered slots. A DIE that is made of fixed
+ * forms only is `fixed` bytes long and needs no program at all.
  */
 #ifndef UX_DWARF_ABBREV_H
 #define UX_DWARF_ABBREV_H
@@ -34,16 +34,16 @@ enum {
 	UX_DWARF_STEP_MOST = 250,  /* bytes of a DIE that a step passes, but for its block */
 };
 
-/* What there is to a DIE beside its size. */
+/* What is known of a DIE beside its size. */
 enum {
 	UX_STEP_LOOSE = 1 << 0,    /* its size is not known from the step */
 	UX_STEP_CODE = 1 << 1,     /* a function with code, or an inlined call */
 	UX_STEP_DECLARES = 1 << 2, /* a function without code */
 	UX_STEP_CLASS = 1 << 3,    /* of UX_KIND_CLASS */
-	UX_STEP_DEEP = 1 << 4,    /* of no use with its children, and does not say where they end */
-	UX_STEP_BLOCK = 1 << 5,   /* it has a block */
-	UX_STEP_SIBLING = 1 << 6, /* it has children and says where they end */
-	UX_STEP_USELESS = 1 << 7, /* the same, and there is no code in them if it is none itself */
+	UX_STEP_DEEP = 1 << 4,     /* may be passed with its children, but has no DW_AT_sibling */
+	UX_STEP_BLOCK = 1 << 5,    /* it has a block */
+	UX_STEP_SIBLING = 1 << 6,  /* it has children and DW_AT_sibling */
+	UX_STEP_USELESS = 1 << 7,  /* the same, and neither it nor its children are code */
 };
 
 /*
@@ -71,7 +71,7 @@ struct ux_dwarf_abbrevs {
 	bool dense;     /* list[i].code == i + 1 throughout */
 };
 
-/* One table: where it is, and how its forms are to be measured. */
+/* One table: where it is, and the layout that its forms have. */
 struct ux_dwarf_table {
 	uint64_t off; /* in .debug_abbrev */
 	uint64_t end; /* where the next table begins, or the section ends */
@@ -91,14 +91,15 @@ UX_VEC(ux_dwarf_abbrev_vec, struct ux_dwarf_abbrev);
 UX_VEC(ux_dwarf_word_vec, uint32_t);
 UX_VEC(ux_dwarf_step_vec, struct ux_dwarf_step);
 
-/* Where one table after the other is parsed. Zeroed is ready. */
+/* Memory that one table after the other is parsed into. Zeroed is ready. */
 struct ux_dwarf_abbrev_buffers {
 	struct ux_dwarf_abbrev_vec list;
 	struct ux_dwarf_word_vec words;
 	struct ux_dwarf_step_vec steps;
 };
 
-/* The same into the room, whose table before is gone: nothing of *ret is to be freed. */
+/* The same into buffers, which replaces the table parsed there before: nothing of *ret is to be
+ * freed. */
 enum ux_code ux_dwarf_abbrevs_parse_into(const struct ux_dwarf_sections *sections,
 					 const struct ux_dwarf_table *table,
 					 struct ux_dwarf_abbrev_buffers *buffers,
@@ -138,7 +139,7 @@ ux_inline bool ux_dwarf_tag_names(uint64_t tag)
 /* --- the tables of a module ------------------------------------------------------------------ */
 
 /*
- * Thousands of units may name one table, so each is parsed once, by the first thread that asks.
+ * Thousands of units may name one table, so each is parsed once, by the first thread that needs it.
  * Tables do not overlap: one that runs into the next is corrupt, which bounds the work on all of
  * them by the size of .debug_abbrev.
  */
@@ -146,19 +147,19 @@ struct ux_dwarf_parsed_table;
 struct ux_dwarf_cached_table {
 	struct ux_dwarf_table bounds;
 	uint32_t users; /* units that name it */
-	/* NULL: nobody asked yet. Written once; release and acquire publish what it points to. */
+	/* NULL: not parsed yet. Written once; release and acquire publish what it points to. */
 	_Atomic(struct ux_dwarf_parsed_table *) parsed;
 };
 
 /* Any thread may use it. */
 struct ux_dwarf_abbrev_cache {
-	struct ux_dwarf_cached_table *tables; /* malloc'ed; ascending places */
+	struct ux_dwarf_cached_table *tables; /* malloc'ed; by offset, then layout */
 	size_t n_tables;
 };
 
 /*
- * Makes the tables of the given places, which are in any order, may repeat, and lack their ends;
- * ret_index[i] gets the table of places[i]. UX_ENOMEM.
+ * Prepares the given tables, which are in any order, may repeat, and lack their ends; ret_index[i]
+ * gets the cache's number of tables[i]. UX_ENOMEM.
  */
 enum ux_code ux_dwarf_abbrev_cache_create(const struct ux_dwarf_sections *sections,
 					  const struct ux_dwarf_table *tables, size_t n,
@@ -167,9 +168,9 @@ enum ux_code ux_dwarf_abbrev_cache_create(const struct ux_dwarf_sections *sectio
 struct ux_dwarf_abbrev_cache *ux_dwarf_abbrev_cache_destroy(struct ux_dwarf_abbrev_cache *cache);
 
 /*
- * A table's abbreviations, parsed now or before; they live as long as shared. The failure of a
- * damaged table is the same each time. With a room, a table of one unit alone is parsed there and
- * lives until the next one is: it is not worth keeping.
+ * The abbreviations of table number `table`, parsed now or before; they live as long as the cache.
+ * A damaged table fails in the same way each time. With buffers, which may be NULL, a table that
+ * only one unit names is parsed into them and lives until the next one is: it is not worth caching.
  */
 enum ux_code ux_dwarf_abbrev_cache_get(struct ux_dwarf_abbrev_cache *cache,
 				       const struct ux_dwarf_sections *sections, uint32_t table,
@@ -177,11 +178,10 @@ enum ux_code ux_dwarf_abbrev_cache_get(struct ux_dwarf_abbrev_cache *cache,
 				       struct ux_dwarf_abbrevs *ret, struct ux_error *err) ux_must;
 
 /*
- * True when no entry that the abbreviations allow can lead out of its unit: to another unit
- * (DW_FORM_ref_addr), a type unit (DW_FORM_ref_sig8), a split unit (DW_AT_dwo_name), or, by
- * DW_FORM_indirect, to who knows where. So it is for what compilers write, and not for what was
- * optimized as a whole or went through dwz. Only .debug_abbrev is read, all of it; a damaged one is
- * false. Any thread.
+ * True when no entry can refer out of its unit: to another unit (DW_FORM_ref_addr), a type unit
+ * (DW_FORM_ref_sig8), a split unit (DW_AT_dwo_name), or to anything by DW_FORM_indirect. That holds
+ * for what compilers write, but not after link-time optimization or dwz. Only .debug_abbrev is
+ * read, all of it; a damaged one is false. Any thread.
  */
 bool ux_dwarf_units_are_independent(const struct ux_dwarf_sections *sections);
 

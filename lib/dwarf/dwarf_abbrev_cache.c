@@ -4,14 +4,14 @@
 
 #include <stdatomic.h>
 
-/* A table's outcome. */
+/* The result of parsing a table. */
 struct ux_dwarf_parsed_table {
 	struct ux_dwarf_abbrevs abbrevs;
 	enum ux_code code;
 	struct ux_error err;
 };
 
-/* A table, and who named it. */
+/* A table as a unit names it, and the number of that unit. */
 struct table_use {
 	struct ux_dwarf_table bounds;
 	size_t index;
@@ -34,7 +34,7 @@ static int table_use_cmp(const void *a, const void *b)
 	return layout_cmp(x->bounds.layout, y->bounds.layout);
 }
 
-/* Claims in ascending order to tables without repetition; returns how many. */
+/* Makes of sorted uses the tables without repetition; returns how many. */
 static size_t abbrev_cache_unite(const struct table_use *uses, size_t n,
 				 struct ux_dwarf_cached_table *tables, uint32_t *ret_index)
 {
@@ -105,7 +105,7 @@ struct ux_dwarf_abbrev_cache *ux_dwarf_abbrev_cache_destroy(struct ux_dwarf_abbr
 	return NULL;
 }
 
-/* Parses a table and publishes the outcome; of two threads at it the slower one yields. */
+/* Parses a table and publishes the result; of two threads at it the first one counts. */
 static enum ux_code cached_table_parse(struct ux_dwarf_cached_table *table,
 				       const struct ux_dwarf_sections *sections,
 				       struct ux_dwarf_parsed_table **ret, struct ux_error *err)

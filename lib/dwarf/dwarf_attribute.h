@@ -27,7 +27,7 @@ enum ux_dwarf_op {
 	UX_OP_LOAD,     /* arg: slot | bytes << 5 | form << 9; next word: bytes to skip first */
 	UX_OP_READ,     /* arg: slot | form << 8; a form of variable size */
 	UX_OP_CONST,    /* arg: slot; the value is the next two words */
-	UX_OP_UNKNOWN,  /* a form that does not exist: only a DIE that comes here fails */
+	UX_OP_UNKNOWN,  /* an unknown form: only a DIE that uses it fails */
 };
 
 enum {
@@ -93,29 +93,27 @@ enum ux_dwarf_kind {
 
 enum ux_dwarf_kind ux_dwarf_kind_of_tag(uint64_t tag);
 
-/* Sets of wanted attributes. */
+/* Which attributes are read; by the kind of DIE and what for. */
 enum ux_dwarf_selection {
-	UX_SELECT_SIBLING, /* nothing but how to get behind the children */
-	UX_SELECT_CODE,    /* of a function or an inlined call */
-	UX_SELECT_ROOT,    /* of a unit's own DIE */
-	UX_SELECT_NAME, /* of what others stand in: what it is called, and where its declaration is
-			 */
-	UX_SELECT_VARIABLE, /* where it is, and where it is declared */
+	UX_SELECT_SIBLING,  /* only DW_AT_sibling, to pass the children */
+	UX_SELECT_CODE,     /* of a function or an inlined call */
+	UX_SELECT_ROOT,     /* of a unit's own DIE */
+	UX_SELECT_NAME,     /* of what qualifies names: its name and its declaration */
+	UX_SELECT_VARIABLE, /* its location, and where it is declared */
 	UX_SELECT_COUNT
 };
 
 enum {
-	UX_DWARF_ATTRS =
-		0x80, /* attributes that the table below knows: the standard's first ones */
+	UX_DWARF_ATTRS = 0x80, /* numbers in the table below: the standard's own attributes */
 };
 
-/* The slot of an attribute plus 1; 0 when it is not wanted. */
+/* The slot of an attribute plus 1; 0 when it is not read. */
 extern const uint8_t ux_dwarf_slots[UX_SELECT_COUNT][UX_DWARF_ATTRS];
 
-/* The slot of any other attribute; UX_SLOT_COUNT when it is not wanted. */
+/* The slot of any other attribute; UX_SLOT_COUNT when it is not read. */
 enum ux_dwarf_slot ux_dwarf_slot_of_vendor(enum ux_dwarf_selection selection, uint64_t attr);
 
-/* Where an attribute goes; UX_SLOT_COUNT: nowhere. */
+/* The slot of an attribute; UX_SLOT_COUNT when it is not read. */
 ux_inline enum ux_dwarf_slot ux_dwarf_slot_of(enum ux_dwarf_selection selection, uint64_t attr)
 {
 	if (ux_unlikely(attr >= UX_DWARF_ATTRS))

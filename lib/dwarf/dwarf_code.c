@@ -4,7 +4,7 @@
  *
  * Nearly all of .debug_info is types, variables and parameters. They are stepped over by their
  * abbreviation's program or jumped over by DW_AT_sibling; only subprograms and inlined subroutines
- * are looked at. No tree is built: a depth counter and the stack of open functions are enough.
+ * are read. No tree is built: a depth counter and the stack of open functions are enough.
  */
 #include "dwarf_code.h"
 
@@ -18,18 +18,19 @@ struct scope {
 };
 
 /*
- * Where a producer puts the functions that stand in another's source. Clang never puts a function
- * of C or C++ into another one or into a class; GCC does so for nested functions of C and for the
- * methods of local classes, lambdas among them, even below functions that have no code themselves.
+ * Where a producer puts the DIEs of functions that are nested in others in the source. Clang never
+ * puts a function of C or C++ into another one or into a class; GCC does so for nested functions of
+ * C and for the methods of local classes, lambdas among them, even below functions that have no
+ * code themselves.
  */
-enum habit {
-	HABIT_FLAT,    /* functions stand in the unit and in namespaces */
-	HABIT_GNU_C,   /* in functions too */
-	HABIT_GNU_CXX, /* in functions and in the classes in them */
-	HABIT_ANY,     /* anywhere */
+enum nesting {
+	NESTING_FLAT,    /* functions stand in the unit and in namespaces */
+	NESTING_GNU_C,   /* in functions too */
+	NESTING_GNU_CXX, /* in functions and in the classes in them */
+	NESTING_ANY,     /* anywhere */
 };
 
-struct walk {
+struct die_walk {
 	const struct ux_dwarf_context *ctx;
 	const struct ux_range_set *text;
 	struct ux_dwarf_names *names;
@@ -37,7 +38,7 @@ struct walk {
 	struct ux_error *err;
 	struct ux_dwarf_depth depth; /* the least one since scopes were last closed */
 	uint32_t n_scopes;
-	enum habit habit;
+	enum nesting nesting;
 	bool interleaved; /* a function stood inside another's DIE */
 	uint64_t entries; /* of range lists that may still be read */
 	struct scope scopes[UX_DWARF_NEST_MOST];
@@ -51,7 +52,7 @@ void ux_dwarf_code_deinit(struct ux_dwarf_code *code)
 	ux_range_vec_deinit(&code->ranges);
 }
 
-static enum habit nesting_of(const struct ux_dwarf_context *ctx)
+static enum nesting nesting_of(const struct ux_dwarf_context *ctx)
 {
 	bool clang = ctx->producer && strstr(ctx->producer, "clang");
 	switch (ctx->language) {
@@ -61,7 +62,7 @@ static enum habit nesting_of(const struct ux_dwarf_context *ctx)
 	case DW_LANG_C11:
 	case DW_LANG_C17:
 	case DW_LANG_C23:
-		return clang ? HABIT_FLAT : HABIT_GNU_C;
+		return clang ? NESTING_FLAT : NESTING_GNU_C;
 	case DW_LANG_C_plus_plus:
 	case DW_LANG_C_plus_plus_03:
 	case DW_LANG_C_plus_plus_11:
@@ -69,14 +70,14 @@ static enum habit nesting_of(const struct ux_dwarf_context *ctx)
 	case DW_LANG_C_plus_plus_17:
 	case DW_LANG_C_plus_plus_20:
 	case DW_LANG_C_plus_plus_23:
-		return clang ? HABIT_FLAT : HABIT_GNU_CXX;
+		return clang ? NESTING_FLAT : NESTING_GNU_CXX;
 	default:
-		return HABIT_ANY;
+		return NESTING_ANY;
 	}
 }
 
 /* The DIE's ranges into code->ranges; a damaged list keeps what came before. */
-static enum ux_code die_walk_ranges(struct walk *w, const struct ux_dwarf_die *die,
+static enum ux_code die_walk_ranges(struct die_walk *w, const struct ux_dwarf_die *die,
 				    uint32_t *ret_first, uint32_t *ret_count)
 {
 	struct ux_range_vec *ranges = &w->code->ranges;
@@ -90,7 +91,7 @@ static enum ux_code die_walk_ranges(struct walk *w, const struct ux_dwarf_die *d
 	return UX_OK;
 }
 
-static void die_scopes_open(struct walk *w, uint32_t function, uint32_t inlines)
+static void die_scopes_open(struct die_walk *w, uint32_t function, uint32_t inlines)
 {
 	w->depth.least = ++w->depth.now;
 	if (w->n_scopes < UX_DWARF_NEST_MOST)
@@ -104,10 +105,10 @@ static bool function_is_skipped(const struct ux_dwarf_code *code, const struct u
 }
 
 /*
- * A subprogram; *ret_open tells whether to look inside. One without code here still is a scope: a
- * class local to it may have some, even when the linker dropped the function itself.
+ * A subprogram; *ret_open is set when its children are to be read. One without code here still is a
+ * scope: a class local to it may have some, even when the linker dropped the function itself.
  */
-static enum ux_code die_walk_function(struct walk *w, const struct ux_dwarf_die *die,
+static enum ux_code die_walk_function(struct die_walk *w, const struct ux_dwarf_die *die,
 				      bool has_children, bool *ret_open)
 {
 	struct ux_code_function f = {
@@ -124,7 +125,7 @@ static enum ux_code die_walk_function(struct walk *w, const struct ux_dwarf_die 
 		if (!ux_code_function_vec_append(&w->code->functions, f))
 			return ux_error_nomem(w->err);
 	}
-	*ret_open = has_children && ((live && !f.skipped) || w->habit != HABIT_FLAT);
+	*ret_open = has_children && ((live && !f.skipped) || w->nesting != NESTING_FLAT);
 	if (*ret_open)
 		die_scopes_open(
 			w, live && !f.skipped ? (uint32_t)w->code->functions.size - 1 : NO_FUNCTION,
@@ -140,7 +141,7 @@ static uint32_t die_const32(const struct ux_dwarf_die *die, enum ux_dwarf_slot s
 	return (uint32_t)value;
 }
 
-static enum ux_code die_walk_inline(struct walk *w, const struct ux_dwarf_die *die,
+static enum ux_code die_walk_inline(struct die_walk *w, const struct ux_dwarf_die *die,
 				    bool has_children)
 {
 	const struct scope *scope = &w->scopes[w->n_scopes - 1];
@@ -159,17 +160,18 @@ static enum ux_code die_walk_inline(struct walk *w, const struct ux_dwarf_die *d
 	return UX_OK;
 }
 
-/* What to do with the DIE of this abbreviation: its own kind, but for where it stands. */
-ux_inline enum ux_dwarf_kind die_walk_kind(const struct walk *w,
+/* The kind that a DIE of this abbreviation has where it stands. */
+ux_inline enum ux_dwarf_kind die_walk_kind(const struct die_walk *w,
 					   const struct ux_dwarf_abbrev *abbrev)
 {
 	switch ((enum ux_dwarf_kind)abbrev->kind) {
 	case UX_KIND_CLASS:
-		if (w->habit == HABIT_ANY || (w->habit == HABIT_GNU_CXX && w->n_scopes > 0))
+		if (w->nesting == NESTING_ANY || (w->nesting == NESTING_GNU_CXX && w->n_scopes > 0))
 			return UX_KIND_PLAIN;
 		return UX_KIND_LEAF;
 	case UX_KIND_FUNCTION:
-		return w->habit == HABIT_FLAT && !abbrev->has_pc ? UX_KIND_LEAF : UX_KIND_FUNCTION;
+		return w->nesting == NESTING_FLAT && !abbrev->has_pc ? UX_KIND_LEAF
+								     : UX_KIND_FUNCTION;
 	case UX_KIND_INLINE:
 		return w->n_scopes > 0 && w->scopes[w->n_scopes - 1].function != NO_FUNCTION
 			       ? UX_KIND_INLINE
@@ -183,7 +185,7 @@ ux_inline enum ux_dwarf_kind die_walk_kind(const struct walk *w,
 }
 
 /* A DIE of code: a subprogram or an inlined call. */
-static enum ux_code die_walk_code(struct walk *w, struct ux_cur *cur, uint64_t off,
+static enum ux_code die_walk_code(struct die_walk *w, struct ux_cur *cur, uint64_t off,
 				  const struct ux_dwarf_abbrev *abbrev, enum ux_dwarf_kind kind)
 {
 	struct ux_cur c = *cur;
@@ -206,26 +208,26 @@ static enum ux_code die_walk_code(struct walk *w, struct ux_cur *cur, uint64_t o
 }
 
 /* Closes the scopes that ended since this was done last. */
-ux_inline void die_scopes_close(struct walk *w)
+ux_inline void die_scopes_close(struct die_walk *w)
 {
 	while (w->n_scopes > 0 && w->scopes[w->n_scopes - 1].depth > w->depth.least)
 		w->n_scopes--;
 	w->depth.least = w->depth.now;
 }
 
-/* Passes DIEs that mean nothing where they stand. */
-ux_inline void die_walk_stride(struct walk *w, struct ux_cur *c)
+/* Passes DIEs that are neither code nor can hold any where they stand. */
+ux_inline void die_walk_stride(struct die_walk *w, struct ux_cur *c)
 {
 	unsigned stop = UX_STEP_LOOSE | UX_STEP_CODE | UX_STEP_DEEP;
-	if (w->habit != HABIT_FLAT)
+	if (w->nesting != NESTING_FLAT)
 		stop |= UX_STEP_DECLARES;
-	if (w->habit == HABIT_ANY || (w->habit == HABIT_GNU_CXX && w->n_scopes > 0))
+	if (w->nesting == NESTING_ANY || (w->nesting == NESTING_GNU_CXX && w->n_scopes > 0))
 		stop |= UX_STEP_CLASS;
 	(void)ux_dwarf_stride(w->ctx, c, stop, UX_STEP_USELESS, &w->depth);
 }
 
 /* A DIE that is no code; c stands behind its abbreviation code. */
-static enum ux_code die_walk_other(struct walk *w, struct ux_cur *cur, uint64_t off,
+static enum ux_code die_walk_other(struct die_walk *w, struct ux_cur *cur, uint64_t off,
 				   const struct ux_dwarf_abbrev *abbrev, enum ux_dwarf_kind kind)
 {
 	struct ux_cur c = *cur;
@@ -246,7 +248,7 @@ static enum ux_code die_walk_other(struct walk *w, struct ux_cur *cur, uint64_t 
 	return UX_OK;
 }
 
-static enum ux_code die_walk_unit(struct walk *w)
+static enum ux_code die_walk_unit(struct die_walk *w)
 {
 	const struct ux_dwarf_abbrevs *table = &w->ctx->abbrevs;
 	struct ux_cur c = ux_dwarf_unit_cur(w->ctx, w->ctx->first_child);
@@ -328,14 +330,14 @@ enum ux_code ux_dwarf_code_read(const struct ux_dwarf_context *ctx, const struct
 	ux_dwarf_names_begin(names, ctx);
 	if (!ctx->has_children)
 		return UX_OK;
-	struct walk w;
+	struct die_walk w;
 	w.ctx = ctx;
 	w.text = text;
 	w.names = names;
 	w.code = code;
 	w.err = err;
 	w.n_scopes = 0;
-	w.habit = nesting_of(ctx);
+	w.nesting = nesting_of(ctx);
 	w.interleaved = false;
 	w.entries = (ctx->unit->end - ctx->unit->off) * UX_DWARF_RANGES_PER_BYTE;
 	enum ux_code result = die_walk_unit(&w);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The code of a unit: its functions and what was inlined into them; and its variables. */
+/* What a unit defines: functions, the calls inlined into them, and variables by address. */
 #ifndef UX_DWARF_CODE_H
 #define UX_DWARF_CODE_H
 
@@ -35,7 +35,7 @@ enum ux_code ux_dwarf_code_read(const struct ux_dwarf_context *ctx, const struct
 				struct ux_error *err) ux_must;
 void ux_dwarf_code_deinit(struct ux_dwarf_code *code);
 
-/* What an entry says of its declaration; 0: it does not say. */
+/* Where a variable is declared; NULL and 0 where that is unknown. */
 struct ux_dwarf_declared {
 	const struct ux_dwarf_unit *unit; /* whose line table has the file */
 	uint64_t file;                    /* its number there */
@@ -44,10 +44,9 @@ struct ux_dwarf_declared {
 
 /*
  * Finds the variable of this unit whose storage begins at pc (DWARF 5, 4.1: DW_AT_location is one
- * DW_OP_addr or DW_OP_addrx, a constant may be added), also one that is local to a function.
- * What its definition does not
- * say, its specification does, in any of units. Ones that each thread has its own of are passed
- * over. UX_ENOTFOUND: it has none there; UX_ECORRUPT: its entries end in front of one.
+ * DW_OP_addr or DW_OP_addrx, a constant may be added), also one that is local to a function. What
+ * its definition lacks is taken from its specification, in any of units. Thread-local variables are
+ * passed over. UX_ENOTFOUND: it has none there; UX_ECORRUPT: its entries end in front of one.
  */
 enum ux_code ux_dwarf_variable_find(const struct ux_dwarf_context *ctx,
 				    const struct ux_dwarf_units *units, uint64_t pc,

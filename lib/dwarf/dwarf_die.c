@@ -84,7 +84,7 @@ const char *ux_dwarf_die_text(const struct ux_dwarf_context *ctx, const struct u
 		if (!ctx->sections->sup)
 			return NULL;
 		return ux_dwarf_text_at(ctx->sections->sup, UX_DWARF_STR, raw);
-	case DW_FORM_string: /* its end was seen when the DIE was read */
+	case DW_FORM_string: /* its NUL was found when the DIE was read */
 		return (const char *)ctx->sections->data[UX_DWARF_INFO].data + raw;
 	case DW_FORM_strx:
 	case DW_FORM_strx1:

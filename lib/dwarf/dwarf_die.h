@@ -6,7 +6,7 @@
 
 #include "dwarf_unit.h"
 
-/* The wanted attributes of one DIE, as they stand; the unit's context gives them meaning. */
+/* The attributes of one DIE that have slots, undecoded; the unit's context gives them meaning. */
 struct ux_dwarf_die {
 	uint64_t off;  /* of its abbreviation code, in .debug_info */
 	uint32_t have; /* bit per slot */
@@ -189,8 +189,8 @@ ux_inline void ux_dwarf_die_run(struct ux_cur *c, const uint32_t *words,
 }
 
 enum {
-	/* Bytes of an entry that something refers to. Without a bound, thousands of references into
-	 * one long text would read it thousands of times. */
+	/* Bytes of an entry that is the target of a reference. Without a bound, thousands of
+	 * references into one long text would read it thousands of times. */
 	UX_DWARF_DIE_MOST = 1u << 14,
 };
 
@@ -202,7 +202,7 @@ const struct ux_dwarf_abbrev *ux_dwarf_die_read(const struct ux_dwarf_context *c
 						struct ux_cur *c, struct ux_dwarf_die *die);
 
 /*
- * Reads the DIE at off of this unit, which something refers to. UX_ECORRUPT: off is outside the
+ * Reads the DIE at off of this unit, the target of a reference. UX_ECORRUPT: off is outside the
  * unit's entries, a bad code, or bytes missing; UX_ENOTFOUND: a null entry; UX_ELIMIT: over
  * UX_DWARF_DIE_MOST bytes.
  */
@@ -242,8 +242,7 @@ bool ux_dwarf_die_origin(const struct ux_dwarf_context *ctx, const struct ux_dwa
 /* Entry `index` of the unit's part of .debug_addr. */
 bool ux_dwarf_addr_at(const struct ux_dwarf_context *ctx, uint64_t index, uint64_t *ret);
 
-/* Steps over the attributes of a DIE that is not looked at; true with its sibling when it names
- * one. */
+/* Steps over the attributes of a DIE that is not read; true with its sibling when it has one. */
 ux_inline bool ux_dwarf_step_over(const struct ux_dwarf_context *ctx, struct ux_cur *c,
 				  const struct ux_dwarf_abbrev *abbrev, uint64_t *ret_sibling)
 {
@@ -269,7 +268,7 @@ ux_inline bool ux_dwarf_cur_jump(struct ux_cur *c, uint64_t off)
 	if (off <= here || off > (uint64_t)(c->end - c->start))
 		return false;
 	c->pos = c->start + off;
-	/* What follows was in no stream that the processor could have guessed. */
+	/* The hardware prefetcher cannot foresee what follows a jump. */
 	for (size_t ahead = 64; ahead <= 512; ahead += 64)
 		__builtin_prefetch(c->pos + ahead);
 	return true;
@@ -282,9 +281,9 @@ struct ux_dwarf_depth {
 };
 
 /*
- * Passes DIEs as long as their steps tell all that is to be known: none has any of the `stop`
- * flags. Those that have the `jump` flag are passed with their children. Ends at depth 0, in front
- * of any other DIE, and near the end of the unit. Returns how many were passed.
+ * Passes DIEs as long as their steps are enough to do so: none has any of the `stop` flags. Those
+ * that have the `jump` flag are passed with their children. Ends at depth 0, in front of any other
+ * DIE, and near the end of the unit. Returns how many were passed.
  */
 ux_inline uint64_t ux_dwarf_stride(const struct ux_dwarf_context *ctx, struct ux_cur *c,
 				   unsigned stop, unsigned jump, struct ux_dwarf_depth *ret)
@@ -337,10 +336,11 @@ ux_inline uint64_t ux_dwarf_stride(const struct ux_dwarf_context *ctx, struct ux
 uint64_t ux_dwarf_skip_children(const struct ux_dwarf_context *ctx, struct ux_cur *c);
 
 /*
- * Takes what is wanted of the DIE from c, which stands behind its code and is moved to its end, as
- * its abbreviation lists it: for what so few are asked that a program for each would cost more than
- * it saves. What is in ret->have stays; of an attribute twice the first counts. Returns the bytes
- * of .debug_abbrev that were read; c is failed when some of .debug_info are missing.
+ * Reads the selected attributes of the DIE by its abbreviation's list instead of its program; c
+ * stands behind the DIE's code and is moved to its end. For selections that few DIEs are read with:
+ * a program for each abbreviation would cost more than it saves. What is in ret->have stays; of an
+ * attribute that stands twice the first counts. Returns the bytes of .debug_abbrev that were read;
+ * c is failed when some of .debug_info are missing.
  */
 uint64_t ux_dwarf_die_read_attributes(const struct ux_dwarf_context *ctx,
 				      const struct ux_dwarf_abbrev *abbrev,

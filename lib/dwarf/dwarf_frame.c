@@ -43,9 +43,9 @@ struct cie {
 	bool known; /* its augmentation was understood as far as that takes */
 };
 
-struct reader {
+struct frame_reader {
 	const struct ux_dwarf_frames *frames;
-	struct cie cie; /* the last one that was asked for */
+	struct cie cie; /* the one that was read last */
 	struct ux_range_vec *out;
 	struct ux_error *err;
 };
@@ -161,7 +161,7 @@ static bool frame_is_cie(uint64_t id, bool wide, bool eh)
 }
 
 /* Reads the CIE at off into r->cie; one that makes no sense is not known. */
-static void cie_read(struct reader *r, uint64_t off)
+static void cie_read(struct frame_reader *r, uint64_t off)
 {
 	const struct ux_dwarf_frames *f = r->frames;
 	struct cie *cie = &r->cie;
@@ -194,8 +194,8 @@ static void cie_read(struct reader *r, uint64_t off)
 		     (cie->address_size == 4 || cie->address_size == 8);
 }
 
-/* An FDE behind its CIE's place. */
-static enum ux_code fde_read(struct reader *r, struct ux_cur *c, uint64_t cie)
+/* An FDE from behind the reference to its CIE. */
+static enum ux_code fde_read(struct frame_reader *r, struct ux_cur *c, uint64_t cie)
 {
 	uint64_t lo = 0, size = 0, hi = 0;
 	if (r->cie.off != cie)
@@ -217,7 +217,7 @@ static enum ux_code fde_read(struct reader *r, struct ux_cur *c, uint64_t cie)
 enum ux_code ux_dwarf_frames_read(const struct ux_dwarf_frames *f, struct ux_range_vec *out,
 				  struct ux_error *err)
 {
-	struct reader r = {.frames = f, .cie.off = UINT64_MAX, .out = out, .err = err};
+	struct frame_reader r = {.frames = f, .cie.off = UINT64_MAX, .out = out, .err = err};
 	struct ux_cur all = ux_cur_make(f->data, f->eh ? ".eh_frame" : ".debug_frame", f->swap);
 	while (ux_cur_more(&all)) {
 		bool wide = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where functions begin and end, as those say that unwind them: .eh_frame and .debug_frame. */
+/* Where functions begin and end by the tables for unwinding: .eh_frame and .debug_frame. */
 #ifndef UX_DWARF_FRAME_H
 #define UX_DWARF_FRAME_H
 
@@ -25,8 +25,8 @@ enum ux_code ux_dwarf_frames_read(const struct ux_dwarf_frames *frames, struct u
 				  struct ux_error *err) ux_must;
 
 /*
- * Where .eh_frame is, as its index .eh_frame_hdr (bytes `hdr`, at pc) says: for files without a
- * section table. False when it does not say.
+ * Where .eh_frame is by its index .eh_frame_hdr (bytes `hdr`, at pc): for files without a section
+ * table. False when the index does not give it.
  */
 bool ux_dwarf_frame_hdr(struct ux_bytes hdr, uint64_t pc, bool swap, uint8_t address_size,
 			uint64_t *ret_pc);

@@ -29,20 +29,20 @@ static void lines_read_formats(struct ux_cur *c, struct formats *f)
 	for (unsigned i = 0; i < f->count; i++) {
 		f->type[i] = ux_cur_uleb(c);
 		f->form[i] = ux_cur_uleb(c);
-		/* Hundreds of them for each file would cost time and no bytes. */
+		/* Hundreds of them for each file would cost time and take no bytes. */
 		if (f->form[i] == DW_FORM_flag_present || f->form[i] == DW_FORM_implicit_const)
 			ux_cur_bad(c, "directory or file with a form of no bytes");
 	}
 }
 
-/* Text of a header's entry; NULL when the form is none for text. */
+/* Text of a header's entry; NULL when the form is not one of text. */
 static const char *lines_entry_text(const struct ux_dwarf_context *ctx, uint64_t form, uint64_t raw,
 				    const uint8_t *at)
 {
 	struct ux_dwarf_die die;
 	if (form == DW_FORM_string)
 		return (const char *)at;
-	die.have = 1u << UX_SLOT_NAME; /* the rest is not looked at; tables list many files */
+	die.have = 1u << UX_SLOT_NAME; /* the rest stays uninitialized: tables list many files */
 	die.form[UX_SLOT_NAME] = form <= UINT16_MAX ? (uint16_t)form : 0;
 	die.raw[UX_SLOT_NAME] = raw;
 	return ux_dwarf_die_text(ctx, &die, UX_SLOT_NAME);
@@ -187,8 +187,8 @@ static int sequence_cmp_off(const void *a, const void *b)
 	return (x->off > y->off) - (x->off < y->off);
 }
 
-/* Of overlapping sequences (functions that the linker folded into one) the first keeps what both
- * claim. False when memory is short. */
+/* Of overlapping sequences (functions that the linker folded into one) the first has the addresses
+ * that both cover. False when memory is short. */
 static bool sequences_separate(struct ux_dwarf_lines *lines)
 {
 	struct ux_code_sequence *s = lines->sequences.data;
@@ -297,7 +297,7 @@ enum ux_code ux_dwarf_lines_parse(const struct ux_dwarf_context *ctx,
 		ux_dwarf_lines_clear(lines);
 		lines->source = source;
 		if (ctx->has_lines && lines_decode(ctx, text, lines, &lines->outcome) == UX_ENOMEM)
-			lines->source.sections = NULL; /* another time it may go well */
+			lines->source.sections = NULL; /* the next attempt may have the memory */
 	}
 	if (err && err->code == UX_OK)
 		*err = lines->outcome;

@@ -27,16 +27,14 @@ struct ux_dwarf_lines_source {
 struct ux_dwarf_lines {
 	struct ux_code_row_vec rows;
 	struct ux_code_sequence_vec
-		sequences; /* ascending, disjoint, each inside a section of text */
-	struct ux_code_sequence_vec
-		whole; /* those that overlap others, ascending off: all that they claim */
+		sequences;                 /* ascending, disjoint, each inside a section of text */
+	struct ux_code_sequence_vec whole; /* those that overlap others, uncut, by ascending off */
 	struct ux_dwarf_line_file_vec files; /* [0] is file 0 in DWARF 5, file 1 before */
 	struct ux_dwarf_text_vec dirs;       /* [0] is directory 0 in DWARF 5, 1 before */
-	const char *comp_dir;                /* NULL when not said */
+	const char *comp_dir;                /* NULL when the unit has none */
 	uint16_t version;
-	struct ux_dwarf_lines_source
-		source;          /* so that the next unit with this table gets it as it is */
-	struct ux_error outcome; /* of decoding it */
+	struct ux_dwarf_lines_source source; /* the next unit with this table reuses it */
+	struct ux_error outcome;             /* of decoding it */
 };
 
 /*
@@ -56,9 +54,9 @@ void ux_dwarf_lines_deinit(struct ux_dwarf_lines *lines);
 void ux_dwarf_lines_clear(struct ux_dwarf_lines *lines);
 
 /*
- * Bytes of the unit's table: what it costs to decode it. 0 for a unit without one, for one that is
- * not decoded, and for the table that *last names, which lines that read them in turn still hold;
- * *last becomes the unit's.
+ * Bytes of the unit's table: the cost of decoding it. 0 for a unit without one, for one that is not
+ * decoded, and for the table that *last names, which lines that read them in turn still hold; *last
+ * becomes the unit's.
  */
 uint64_t ux_dwarf_lines_cost(const struct ux_dwarf_context *ctx, const struct ux_range_set *text,
 			     struct ux_dwarf_lines_source *last);

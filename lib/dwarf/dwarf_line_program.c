@@ -2,8 +2,8 @@
 /* The state machine of line number programs (DWARF 5, 6.2.2 and 6.2.5). */
 #include "dwarf_line.h"
 
-/* The state machine's registers, and what decides whether a row says something new. */
-struct registers {
+/* The state machine's registers, and what decides whether a row differs from the one before. */
+struct line_registers {
 	uint64_t pc;
 	uint64_t last_pc; /* of the row that was made last */
 	size_t rows;      /* of all sequences */
@@ -18,31 +18,31 @@ struct registers {
 };
 
 /* The state machine, and where its rows go. */
-struct machine {
+struct line_machine {
 	const struct ux_dwarf_line_header *h;
 	const struct ux_range_set *text;
 	struct ux_dwarf_lines *lines;
-	struct registers r; /* between two opcodes that are not among the frequent ones */
-	uint32_t first;     /* row that this sequence begins with */
-	uint64_t off;       /* of its first opcode */
+	struct line_registers r; /* between two opcodes that are not among the frequent ones */
+	uint32_t first;          /* row that this sequence begins with */
+	uint64_t off;            /* of its first opcode */
 	bool no_memory;
 };
 
 /* off: where the next sequence's program begins. */
-static void line_sequence_reset(struct machine *m, uint64_t off)
+static void line_sequence_reset(struct line_machine *m, uint64_t off)
 {
 	m->off = off;
 	m->first = (uint32_t)m->lines->rows.size;
-	m->r = (struct registers){
+	m->r = (struct line_registers){
 		.rows = m->first, .file = 1, .line = 1, .live = true, .sorted = true};
 }
 
-/* The first row of a sequence: false when the sequence is not wanted. */
-static bool line_sequence_begin(struct registers *r, const struct ux_range_set *text)
+/* The first row of a sequence: false when the sequence is not in text. */
+static bool line_sequence_begin(struct line_registers *r, const struct ux_range_set *text)
 {
 	r->begun = true;
 	r->live = ux_range_set_find(text, r->pc) != NULL;
-	/* Lies before this row and says something else. */
+	/* A row in front of this one that differs from it. */
 	r->last_pc = r->pc - 1;
 	r->last_line = ~r->line;
 	return r->live;
@@ -55,11 +55,11 @@ static bool line_rows_grow(struct ux_code_row_vec *rows, size_t used)
 }
 
 /*
- * Appends a row of a live sequence unless it says nothing new; one at the pc of the one before
- * replaces it. Compilers mix all three in ways that no processor guesses, so the row is written in
- * any case, and only the count decides. False when memory is short.
+ * Appends a row of a live sequence unless it repeats the one before; one at the same pc replaces
+ * that. Compilers mix all three cases in ways that branch predictors do not foresee, so the row is
+ * written in any case, and only the count decides. False when memory is short.
  */
-ux_inline bool line_put_row(struct registers *r, struct ux_code_row_vec *rows)
+ux_inline bool line_put_row(struct line_registers *r, struct ux_code_row_vec *rows)
 {
 	if (ux_unlikely(r->rows == rows->cap) && !line_rows_grow(rows, r->rows))
 		return false;
@@ -78,9 +78,9 @@ ux_inline bool line_put_row(struct registers *r, struct ux_code_row_vec *rows)
 	return true;
 }
 
-static bool line_emit_row(struct machine *m)
+static bool line_emit_row(struct line_machine *m)
 {
-	struct registers *r = &m->r;
+	struct line_registers *r = &m->r;
 	if (!r->begun && !line_sequence_begin(r, m->text))
 		return true;
 	return !r->live || line_put_row(r, &m->lines->rows);
@@ -88,7 +88,7 @@ static bool line_emit_row(struct machine *m)
 
 /* Moves pc by `operations` (DWARF 5, 6.2.5.1): more than one fits an instruction on a VLIW machine.
  */
-ux_inline void line_advance(struct registers *r, const struct ux_dwarf_line_header *h,
+ux_inline void line_advance(struct line_registers *r, const struct ux_dwarf_line_header *h,
 			    uint64_t operations)
 {
 	if (ux_likely(h->max_ops == 1)) {
@@ -132,7 +132,7 @@ static size_t line_rows_unique(struct ux_code_row *rows, size_t n)
 }
 
 /* A row at the end's own pc or behind it covers nothing, nor does what lies outside of text. */
-static void line_sequence_end(struct machine *m, uint64_t next)
+static void line_sequence_end(struct line_machine *m, uint64_t next)
 {
 	struct ux_code_row_vec *rows = &m->lines->rows;
 	size_t count = rows->size - m->first;
@@ -155,7 +155,7 @@ static void line_sequence_end(struct machine *m, uint64_t next)
 	line_sequence_reset(m, next);
 }
 
-static void line_run_extended(struct machine *m, struct ux_cur *c)
+static void line_run_extended(struct line_machine *m, struct ux_cur *c)
 {
 	uint64_t length = ux_cur_uleb(c);
 	struct ux_cur op = ux_cur_sub(c, length);
@@ -185,8 +185,8 @@ static void line_run_extended(struct machine *m, struct ux_cur *c)
 	}
 }
 
-/* A standard opcode of the seldom ones, or an unknown one. */
-static void line_run_standard(struct machine *m, struct ux_cur *c, uint8_t op)
+/* A rare standard opcode, or an unknown one. */
+static void line_run_standard(struct line_machine *m, struct ux_cur *c, uint8_t op)
 {
 	switch (op) {
 	case DW_LNS_set_isa:
@@ -200,7 +200,7 @@ static void line_run_standard(struct machine *m, struct ux_cur *c, uint8_t op)
 		m->r.pc += ux_cur_u16(c);
 		m->r.op_index = 0;
 		return;
-	default: /* a later standard's: the header says how many operands */
+	default: /* of a later standard: the header has its number of operands */
 		for (unsigned n = m->h->lengths.data[op - 1]; n > 0; n--)
 			(void)ux_cur_uleb(c);
 		return;
@@ -215,7 +215,7 @@ struct special {
 
 static void line_special_table(const struct ux_dwarf_line_header *h, struct special *specials)
 {
-	unsigned pc = 0, line = 0; /* without a division each: tables are small and many */
+	unsigned pc = 0, line = 0; /* without a division for each: tables are small and many */
 	for (unsigned op = h->opcode_base; op < 256; op++) {
 		specials[op] = (struct special){(uint16_t)(pc * h->min_inst_length),
 						(int16_t)(h->line_base + (int)line)};
@@ -227,10 +227,10 @@ static void line_special_table(const struct ux_dwarf_line_header *h, struct spec
 }
 
 /* Any one opcode. */
-static void line_run_one(struct machine *m, struct ux_cur *c)
+static void line_run_one(struct line_machine *m, struct ux_cur *c)
 {
 	const struct ux_dwarf_line_header *h = m->h;
-	struct registers *r = &m->r;
+	struct line_registers *r = &m->r;
 	uint8_t op = ux_cur_u8(c);
 	if (op >= h->opcode_base) {
 		line_advance(r, h, (op - h->opcode_base) / h->line_range);
@@ -296,17 +296,19 @@ ux_inline bool line_short_sleb(const uint8_t **p, int32_t *ret)
 }
 
 /*
- * Runs as far as opcodes are the usual ones with short operands, in a sequence that has begun: nine
- * million of them are in a kernel. It stops in front of the first that line_run_one() has to do.
+ * The fast path: runs opcodes as long as they are the common ones with short operands, in a
+ * sequence that has begun (a kernel has nine million of them). It stops in front of the first that
+ * is left to line_run_one().
  */
-static void line_run_common(struct machine *m, struct ux_cur *cur, const struct special *specials)
+static void line_run_common(struct line_machine *m, struct ux_cur *cur,
+			    const struct special *specials)
 {
 	enum {
 		USUAL_MOST = 16, /* bytes that are looked at without another check */
 	};
 	const struct ux_dwarf_line_header *h = m->h;
 	struct ux_code_row_vec *rows = &m->lines->rows;
-	struct registers r = m->r;
+	struct line_registers r = m->r;
 	const uint8_t *p = cur->pos, *done = p, *end = cur->end;
 	const unsigned opcode_base = h->opcode_base, inst = h->min_inst_length;
 	const uint64_t const_pc = (255u - opcode_base) / h->line_range * inst;
@@ -361,7 +363,7 @@ static void line_run_common(struct machine *m, struct ux_cur *cur, const struct 
 	cur->pos = done;
 }
 
-static void line_machine_run(struct machine *m, struct ux_cur *c)
+static void line_machine_run(struct line_machine *m, struct ux_cur *c)
 {
 	struct special specials[256];
 	line_special_table(m->h, specials);
@@ -381,7 +383,7 @@ bool ux_dwarf_line_program_run(const struct ux_dwarf_line_header *header,
 			       const struct ux_range_set *text, struct ux_cur *c,
 			       struct ux_dwarf_lines *lines)
 {
-	struct machine m = {.h = header, .text = text, .lines = lines};
+	struct line_machine m = {.h = header, .text = text, .lines = lines};
 	line_machine_run(&m, c);
 	return !m.no_memory;
 }

@@ -4,7 +4,7 @@
 
 enum {
 	SLOTS_FIRST = 1024,
-	SIDE_BY_SIDE = 16, /* loads that a processor keeps on their way at a time, or some more */
+	SIDE_BY_SIDE = 16, /* about as many loads as a processor has in flight at a time */
 };
 
 void ux_dwarf_names_init(struct ux_dwarf_names *names, const struct ux_dwarf_sections *sections,
@@ -23,7 +23,7 @@ void ux_dwarf_names_init(struct ux_dwarf_names *names, const struct ux_dwarf_sec
 	names->texts = &names->arena;
 }
 
-/* Forgets what is known of the scopes of other units. */
+/* Drops the scopes of other units. */
 static void names_clear_units(struct ux_dwarf_names *names)
 {
 	for (size_t i = 0; i < names->others.cap; i++) {
@@ -61,13 +61,13 @@ void ux_dwarf_names_begin(struct ux_dwarf_names *names, const struct ux_dwarf_co
 			   UX_DWARF_QUALIFIED_EACH * (ctx->unit->end - ctx->unit->off);
 	if (names->far_scopes > UX_DWARF_FAR_SCOPES)
 		names_clear_units(names);
-	if (++names->generation == 0) { /* 2^32 units later the old marks would be new ones */
+	if (++names->generation == 0) { /* after 2^32 units old generations would look current */
 		memset(names->slots, 0, names->cap * sizeof(*names->slots));
 		names->generation = 1;
 	}
 }
 
-/* The slot of off: remembered, or empty and to be filled. */
+/* The slot of off: cached, or empty and to be filled. */
 static struct ux_dwarf_name_slot *name_cache_slot(const struct ux_dwarf_names *names, uint64_t off)
 {
 	size_t i = (size_t)ux_hash_u64(off) & (names->cap - 1);
@@ -93,13 +93,13 @@ static bool name_cache_grow(struct ux_dwarf_names *names)
 	return true;
 }
 
-/* One number for a place in either file. */
+/* One number for a DIE of either file. */
 static uint64_t die_ref_key(const struct ux_dwarf_ref *ref)
 {
 	return ref->off | (uint64_t)ref->sup << 63;
 }
 
-/* Another unit; NULL when it cannot be opened, which is remembered too. */
+/* Another unit; NULL when it cannot be opened, which is cached too. */
 static enum ux_code names_open_unit(struct ux_dwarf_names *names, const struct ux_dwarf_unit *unit,
 				    bool sup, struct ux_dwarf_open_unit **ret, struct ux_error *err)
 {
@@ -158,10 +158,10 @@ static_assert(offsetof(struct ux_dwarf_open_unit, ctx) == 0,
 	      "ux_dwarf_names_scopes() goes from it");
 
 /*
- * A name on the way to be found: hop by hop along abstract_origin and specification. Each hop leads
- * to memory that nobody touched for long, so what it needs is asked for one step ahead.
+ * A search for a name: step by step along abstract_origin and specification. Each step leads to
+ * memory that is in no cache, so it is prefetched one step ahead.
  */
-struct search {
+struct name_search {
 	const char *name;                /* NULL: none yet */
 	const char *linkage;             /* of the DIE at place; not looked into yet */
 	const char *shorter;             /* that DIE's short name, if the linkage name is empty */
@@ -180,8 +180,8 @@ static void die_prefetch(const struct ux_dwarf_context *ctx, struct ux_dwarf_ref
 		__builtin_prefetch(info.data + to.off);
 }
 
-/* Takes what the DIE at search->at says. */
-static void name_search_read(struct search *search, const struct ux_dwarf_die *die)
+/* Reads the names of the DIE at search->at, and where it leads. */
+static void name_search_read(struct name_search *search, const struct ux_dwarf_die *die)
 {
 	const struct ux_dwarf_context *ctx = search->at.ctx;
 	search->linkage = ux_dwarf_die_text(ctx, die, UX_SLOT_LINKAGE_NAME);
@@ -194,8 +194,8 @@ static void name_search_read(struct search *search, const struct ux_dwarf_die *d
 		die_prefetch(ctx, search->to);
 }
 
-/* One step more; *ret_more tells whether there is another. Only UX_ENOMEM is a failure. */
-static enum ux_code name_search_step(struct ux_dwarf_names *names, struct search *search,
+/* One step of the search; *ret_more is set when there is another. Only UX_ENOMEM is a failure. */
+static enum ux_code name_search_step(struct ux_dwarf_names *names, struct name_search *search,
 				     bool *ret_more, struct ux_error *err)
 {
 	struct ux_dwarf_die die;
@@ -227,8 +227,8 @@ static bool name_is_mangled(const char *name)
 	return name[0] == '_' && name[1] == 'Z'; /* GCC gives some clones such a short name */
 }
 
-/* Keeps the name that was found under its number, and remembers what is to be done about it. */
-static enum ux_code names_store(struct ux_dwarf_names *names, const struct search *search,
+/* Stores the name that was found under its number, and notes it when it is to be qualified. */
+static enum ux_code names_store(struct ux_dwarf_names *names, const struct name_search *search,
 				bool nested, uint32_t number, struct ux_error *err)
 {
 	const struct ux_dwarf_context *ctx = search->at.ctx;
@@ -250,18 +250,18 @@ static bool names_next_number(struct ux_dwarf_names *names, uint32_t *ret)
 	       ux_dwarf_own_vec_append(&names->own, 0);
 }
 
-/* Finds the names of n that wait, side by side. */
+/* Finds n pending names, side by side. */
 static enum ux_code names_find_group(struct ux_dwarf_names *names,
 				     const struct ux_dwarf_pending_name *pending, size_t n,
 				     struct ux_error *err)
 {
-	struct search searches[SIDE_BY_SIDE];
+	struct name_search searches[SIDE_BY_SIDE];
 	bool more[SIDE_BY_SIDE];
 	for (size_t i = 0; i < n; i++) {
-		searches[i] = (struct search){.at = {names->ctx, pending[i].from},
-					      .to = pending[i].to,
-					      .hops = 1,
-					      .has_next = true};
+		searches[i] = (struct name_search){.at = {names->ctx, pending[i].from},
+						   .to = pending[i].to,
+						   .hops = 1,
+						   .has_next = true};
 		more[i] = true;
 		die_prefetch(names->ctx, pending[i].to);
 	}
@@ -288,12 +288,12 @@ enum ux_code ux_dwarf_names_find(struct ux_dwarf_names *names, struct ux_error *
 	return UX_OK;
 }
 
-/* A DIE with a name of its own: it is met once, and its name is found at once. */
+/* A DIE with a name of its own: it is met once, and its name is found immediately. */
 static enum ux_code names_find_own(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
 				   const struct ux_dwarf_die *die, bool nested, uint32_t *ret,
 				   struct ux_error *err)
 {
-	struct search search = {.at = {ctx, die->off}};
+	struct name_search search = {.at = {ctx, die->off}};
 	bool more = true;
 	name_search_read(&search, die);
 	while (more)
@@ -310,7 +310,7 @@ enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwa
 			       struct ux_error *err)
 {
 	struct ux_dwarf_ref to;
-	/* Only what is referred to is worth remembering. */
+	/* Only the targets of references are worth caching. */
 	if (!ux_dwarf_die_origin(ctx, die, &to) || ux_dwarf_die_has(die, UX_SLOT_LINKAGE_NAME) ||
 	    ux_dwarf_die_has(die, UX_SLOT_NAME))
 		return names_find_own(names, ctx, die, nested, ret, err);

@@ -11,9 +11,9 @@
 #include "vec.h"
 
 /*
- * An entry with children. Those that stand directly in it are found by one pass over them, when
- * somebody first asks for a place inside; a producer that writes DW_AT_sibling makes that a jump
- * each. Nothing is known of what nobody asks for.
+ * An entry with children. Those that stand directly in it are found by one pass over them, when an
+ * offset inside is first looked up; where the producer writes DW_AT_sibling that is a jump each.
+ * Entries that no lookup needs are never read.
  */
 struct ux_dwarf_scope {
 	uint64_t off; /* of the entry */
@@ -28,7 +28,7 @@ struct ux_dwarf_scope {
 
 UX_VEC(ux_dwarf_scope_vec, struct ux_dwarf_scope);
 
-/* Those of one unit; [0] is the unit's own entry. Zeroed knows nothing. */
+/* The scopes of one unit that were read; [0] is the unit's own entry. Zeroed is empty. */
 struct ux_dwarf_scopes {
 	struct ux_dwarf_scope_vec list;
 };
@@ -40,7 +40,7 @@ enum {
 /*
  * The innermost entry around off, other than the one at off, that names what is in it: a namespace,
  * type, module or function. 0 when that is the unit, or nothing that names (an inlined call). *work
- * is taken down by the entries passed; at 0 nothing more is learned. UX_ENOMEM.
+ * is charged for the entries passed; at 0 no more scopes are read. UX_ENOMEM.
  */
 enum ux_code ux_dwarf_scopes_find(struct ux_dwarf_scopes *scopes,
 				  const struct ux_dwarf_context *ctx, uint64_t off, uint64_t *work,
@@ -67,7 +67,7 @@ struct ux_dwarf_open_unit {
 #define UX_DWARF_SAME_(a, b) ((a) == (b))
 UX_MAP(ux_dwarf_open_unit_map, uint64_t, struct ux_dwarf_open_unit *, ux_hash_u64, UX_DWARF_SAME_);
 
-/* A remembered answer; an entry of another generation is empty. */
+/* A cached name; an entry of another generation is empty. */
 struct ux_dwarf_name_slot {
 	uint64_t off; /* of the DIE in .debug_info; bit 63: of the supplementary file */
 	uint32_t generation;
@@ -80,7 +80,7 @@ struct ux_dwarf_die_location {
 	uint64_t off;
 };
 
-/* A name that is to be qualified by what stands around a place. */
+/* A name that is to be qualified by what its DIE stands in. */
 struct ux_dwarf_unqualified {
 	uint32_t name;
 	struct ux_dwarf_die_location at;
@@ -100,14 +100,14 @@ UX_VEC(ux_dwarf_own_vec, uint32_t);
 UX_VEC(ux_dwarf_off_vec, uint64_t);
 
 /*
- * One thread's resolver. Names of one unit are numbered from 0 in the order of first use, and asked
- * for once per origin: the same inlined function is named thousands of times.
+ * One thread's resolver. Names of one unit are numbered from 0 in the order of first use, and
+ * looked up once per origin: the same inlined function is named thousands of times.
  *
- * Names that have to be looked for elsewhere are found when the unit is at its end, many at a time:
- * the memory of one is on its way while another is read.
+ * Names that another DIE has are looked up at the end of the unit, many at a time: the memory of
+ * one is prefetched while another is read.
  *
- * Names that are no linkage names are then qualified: "a::f" for f of the
- * namespace a. Only these few cost a look at what stands around them.
+ * Names that are not linkage names are then qualified: "a::f" for f of the namespace a. Only these
+ * few cost reading what they stand in.
  */
 struct ux_dwarf_names {
 	const struct ux_dwarf_sections *sections;
@@ -130,7 +130,7 @@ struct ux_dwarf_names {
 	bool joined;                        /* its language qualifies names */
 	struct ux_dwarf_scopes scopes;      /* its own */
 	size_t far_scopes;                  /* that others know */
-	uint64_t scope_work;                /* entries that may still be passed to learn more */
+	uint64_t scope_work;                /* entries that may still be passed to read scopes */
 	uint64_t text_left;                 /* bytes the unit's qualified names may still take */
 };
 
@@ -146,30 +146,30 @@ void ux_dwarf_names_init(struct ux_dwarf_names *names, const struct ux_dwarf_sec
 			 const struct ux_dwarf_units *units);
 void ux_dwarf_names_deinit(struct ux_dwarf_names *names);
 
-/* Forgets the names of the unit before; those of ctx are asked for next. */
+/* Drops the names of the unit before and starts with the unit of ctx. */
 void ux_dwarf_names_begin(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx);
 
 /*
  * The number of the DIE's name: its linkage name, else its short one, found along abstract_origin
  * and specification by ux_dwarf_names_end(), which may find none: then the list holds NULL (also
- * when a reference leads nowhere). UX_CODE_NO_NAME: it has none and leads to none.
- * nested: where the DIE itself stands tells what its name is in; false for an inlined call, and for
- * what stands directly in the unit. UX_ENOMEM.
+ * when a reference leads nowhere). UX_CODE_NO_NAME: it has none and leads to none. nested: the DIE
+ * itself stands in what qualifies its name; false for an inlined call, and for what stands directly
+ * in the unit. UX_ENOMEM.
  */
 enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
 			       const struct ux_dwarf_die *die, bool nested, uint32_t *ret,
 			       struct ux_error *err) ux_must;
 
 /*
- * Tells of a DIE that stands directly in the unit, in ascending order: what is found there costs no
- * search. It may be left out. False when memory is short.
+ * Notes a DIE that stands directly in the unit, in ascending order: a name that is found there
+ * needs no search of scopes. It may be left out. False when memory is short.
  */
 ux_inline bool ux_dwarf_names_outermost(struct ux_dwarf_names *names, uint64_t off)
 {
 	return !names->joined || ux_dwarf_off_vec_append(&names->outermost, off);
 }
 
-/* The first half of ux_dwarf_names_end(): finds the names that wait. UX_ENOMEM. */
+/* The first half of ux_dwarf_names_end(): finds the pending names. UX_ENOMEM. */
 enum ux_code ux_dwarf_names_find(struct ux_dwarf_names *names, struct ux_error *err) ux_must;
 
 /*
@@ -186,7 +186,7 @@ enum ux_code ux_dwarf_names_end(struct ux_dwarf_names *names, struct ux_error *e
 enum ux_code ux_dwarf_names_follow(struct ux_dwarf_names *names, struct ux_dwarf_die_location *at,
 				   struct ux_dwarf_ref to, struct ux_error *err) ux_must;
 
-/* What is known of the scopes of the place's unit. */
+/* The scopes of the unit of ctx that were read so far. */
 struct ux_dwarf_scopes *ux_dwarf_names_scopes(struct ux_dwarf_names *names,
 					      const struct ux_dwarf_context *ctx);
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names with what they stand in. */
+/* Qualified names: the scopes that a function's DIE stands in, and their names in front of its
+ * own. */
 #include "dwarf_name.h"
 
 enum {
@@ -22,7 +23,7 @@ static void scope_charge(uint64_t *work, uint64_t n)
 }
 
 /* The entries with children that stand directly in scope number `at`, appended. Damage ends them:
- * who reads the entries themselves tells of it. */
+ * it is reported by the reader of the entries themselves. */
 static enum ux_code scope_read_children(struct ux_dwarf_scopes *scopes,
 					const struct ux_dwarf_context *ctx, uint32_t at,
 					uint64_t *work, struct ux_error *err)
@@ -70,8 +71,8 @@ static uint32_t scope_child_around(const struct ux_dwarf_scopes *scopes, uint32_
 	return found ? lo : 0;
 }
 
-/* From `at` outwards, the first that names; an inlined call tells where code went and not where it
- * was written. */
+/* From `at` outwards, the first scope that qualifies names. An inlined call is none: it is where
+ * the code went and not where it was written. */
 static uint32_t scope_first_naming(const struct ux_dwarf_scopes *scopes, uint32_t at)
 {
 	for (const struct ux_dwarf_scope *s; at != 0; at = s->parent) {
@@ -114,23 +115,23 @@ uint32_t ux_dwarf_scopes_around(const struct ux_dwarf_scopes *scopes, uint32_t s
 }
 
 enum {
-	BYTES_EACH = 8, /* of an entry or a name, looked at in the time an entry is passed in */
+	BYTES_EACH = 8, /* of an entry or a name, read in the time that passing an entry takes */
 };
 
-/* What stands around a name, from the inside out. */
+/* The names that a name is qualified by, from the inside out. */
 struct qualifier {
 	struct ux_bytes part[UX_DWARF_SCOPES_DEEP];
 	unsigned n;
 	size_t size; /* of all parts, without what joins them */
 };
 
-/* Takes what looking at so many bytes costs from the work that is left. */
+/* Charges the remaining work for reading so many bytes. */
 static void names_charge(struct ux_dwarf_names *names, uint64_t bytes)
 {
 	names->scope_work -= ux_min(names->scope_work, 1 + bytes / BYTES_EACH);
 }
 
-/* Reads the entry that is somebody's scope, or that one's declaration. */
+/* Reads the entry of a scope, or of its declaration. */
 static enum ux_code scope_read_die(struct ux_dwarf_names *names, struct ux_dwarf_die_location at,
 				   struct ux_dwarf_die *ret)
 {
@@ -184,8 +185,8 @@ static const char *scope_anonymous_name(uint16_t tag)
 	}
 }
 
-/* The scope's name, and in *at its declaration, which says what it stands in; *ret_moved is
- * false when that is the scope itself. */
+/* The scope's name, and in *at its declaration, which stands in the scope's own qualifiers;
+ * *ret_moved is false when that is the scope itself. */
 static enum ux_code scope_name(struct ux_dwarf_names *names, struct ux_dwarf_die_location *at,
 			       const char **ret, bool *ret_moved, struct ux_error *err)
 {
@@ -276,7 +277,7 @@ static enum ux_code qualifier_collect(struct ux_dwarf_names *names, struct ux_dw
 	return UX_OK;
 }
 
-/* GCC calls a lambda's type "<lambda(int)>"; as demanglers write it, nobody takes it for the
+/* GCC calls a lambda's type "<lambda(int)>"; written as demanglers do, it cannot be taken for the
  * arguments of a template. */
 static void qualifier_put_part(char *to, struct ux_bytes part)
 {
@@ -287,7 +288,7 @@ static void qualifier_put_part(char *to, struct ux_bytes part)
 	}
 }
 
-/* The text of a name in front of which the chain stands. */
+/* The text of a name with the qualifiers in front. */
 static enum ux_code qualifier_join(struct ux_dwarf_names *names, const struct qualifier *qualifier,
 				   const char *joint, uint32_t number, struct ux_error *err)
 {

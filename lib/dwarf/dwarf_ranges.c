@@ -3,7 +3,7 @@
  * 5, 7.25). */
 #include "dwarf_ranges.h"
 
-struct reader {
+struct range_list {
 	const struct ux_dwarf_context *ctx;
 	const struct ux_range_set *text;
 	struct ux_range_vec *out;
@@ -12,7 +12,7 @@ struct reader {
 	bool no_memory;
 };
 
-static void range_list_add(struct reader *r, uint64_t lo, uint64_t hi)
+static void range_list_add(struct range_list *r, uint64_t lo, uint64_t hi)
 {
 	lo &= r->mask;
 	hi &= r->mask;
@@ -28,14 +28,14 @@ static void range_list_add(struct reader *r, uint64_t lo, uint64_t hi)
 
 /* Adds a range that counts from the base. A dropped function's base is a tombstone: adding an
  * offset must not bring it back. */
-static void range_list_add_from_base(struct reader *r, uint64_t lo, uint64_t hi)
+static void range_list_add_from_base(struct range_list *r, uint64_t lo, uint64_t hi)
 {
 	if (r->base != r->mask && r->base != r->mask - 1)
 		range_list_add(r, r->base + lo, r->base + hi);
 }
 
 /* One pair of .debug_ranges: (0, 0) ends, (-1, x) makes x the base. False at the end. */
-static bool range_list_read_pair(struct reader *r, struct ux_cur *c)
+static bool range_list_read_pair(struct range_list *r, struct ux_cur *c)
 {
 	unsigned size = r->ctx->unit->layout.addr_size;
 	uint64_t lo = ux_cur_uint(c, size);
@@ -49,7 +49,7 @@ static bool range_list_read_pair(struct reader *r, struct ux_cur *c)
 	return true;
 }
 
-static uint64_t range_list_address(struct reader *r, struct ux_cur *c)
+static uint64_t range_list_address(struct range_list *r, struct ux_cur *c)
 {
 	uint64_t index = ux_cur_uleb(c);
 	uint64_t pc = 0;
@@ -59,7 +59,7 @@ static uint64_t range_list_address(struct reader *r, struct ux_cur *c)
 }
 
 /* One entry of .debug_rnglists; false at the end of the list. */
-static bool range_list_read_entry(struct reader *r, struct ux_cur *c)
+static bool range_list_read_entry(struct range_list *r, struct ux_cur *c)
 {
 	unsigned size = r->ctx->unit->layout.addr_size;
 	uint64_t lo = 0, hi = 0;
@@ -130,7 +130,7 @@ static struct ux_cur range_list_cur(const struct ux_dwarf_context *ctx,
 	return c;
 }
 
-static enum ux_code range_list_read(struct reader *r, const struct ux_dwarf_die *die,
+static enum ux_code range_list_read(struct range_list *r, const struct ux_dwarf_die *die,
 				    uint64_t *entries, struct ux_error *err)
 {
 	struct ux_cur c = range_list_cur(r->ctx, die);
@@ -148,8 +148,8 @@ static enum ux_code range_list_read(struct reader *r, const struct ux_dwarf_die 
 	return ux_cur_status(&c, err);
 }
 
-/* low_pc and high_pc, an address or a length. low_pc alone says only where something is. */
-static void range_read_low_high(struct reader *r, const struct ux_dwarf_die *die)
+/* low_pc and high_pc, an address or a length. low_pc alone is an address and no range. */
+static void range_read_low_high(struct range_list *r, const struct ux_dwarf_die *die)
 {
 	uint64_t lo = 0, hi = 0;
 	if (!ux_dwarf_die_pc(r->ctx, die, UX_SLOT_LOW_PC, &lo))
@@ -165,7 +165,7 @@ enum ux_code ux_dwarf_die_ranges(const struct ux_dwarf_context *ctx, const struc
 				 struct ux_range_vec *out, struct ux_error *err)
 {
 	unsigned size = ctx->unit->layout.addr_size;
-	struct reader r = {
+	struct range_list r = {
 		.ctx = ctx,
 		.text = text,
 		.out = out,
@@ -192,7 +192,7 @@ static bool unit_has_ranges(const struct ux_dwarf_context *ctx, const struct ux_
 
 bool ux_dwarf_unit_ranges(const struct ux_dwarf_context *ctx, struct ux_range_vec *out)
 {
-	/* Sections are of no interest: a range may begin in front of the one its code is in. */
+	/* Not limited to text sections: a range may begin in front of the one its code is in. */
 	static const struct ux_range everything = {0, UINT64_MAX};
 	const struct ux_range_set text = {&everything, 1};
 	uint64_t entries = (ctx->unit->end - ctx->unit->off) * UX_DWARF_RANGES_PER_BYTE;

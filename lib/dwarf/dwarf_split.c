@@ -40,7 +40,7 @@ static enum ux_code split_unit_id(const struct ux_dwarf_sections *sections,
 	return code == UX_ENOMEM ? code : UX_OK;
 }
 
-/* Units of either side of DWARF 5 are not mixed up. */
+/* Units of DWARF 5 and of earlier versions are never matched with each other. */
 static int split_id_cmp(const void *x, const void *y)
 {
 	const struct ux_dwarf_split_id *a = x, *b = y;
@@ -110,7 +110,7 @@ enum ux_code ux_dwarf_split_open(const struct ux_dwarf_sections *sections,
 enum {
 	COLUMNS_MOST = 16, /* there are eight kinds */
 	/* Steps of one search: a table two thirds full needs three, and a hundred in a bad case. A
-	 * full table that a stranger made must not cost its size each time. */
+	 * hostile table that is full must not cost its whole size each time. */
 	STEPS_MOST = 1024,
 };
 

@@ -52,7 +52,8 @@ enum ux_code ux_dwarf_split_open(const struct ux_dwarf_sections *sections,
 
 /*
  * A package holds the sections of many .dwo files end to end; .debug_cu_index says which part of
- * each is whose (DWARF 5, 7.3.5; version 2 is GNU's, with other numbers for the sections). It is
+ * each belongs to which unit (DWARF 5, 7.3.5; version 2 is GNU's, with other numbers for the
+ * sections). It is
  *
  *   version (u32 2, or u16 5 and u16 0), columns, units, slots: u32 each
  *   the hash table: slots * u64 ID, then slots * u32 row; row 0 is an empty slot
@@ -84,8 +85,8 @@ enum ux_code ux_dwarf_package_open(struct ux_dwarf_package *package, struct ux_b
 	ux_must;
 
 /*
- * The sections of the unit of that ID, cut to its parts; text is everybody's. UX_ENOTFOUND: no such
- * unit; UX_ECORRUPT: a part leaves its section.
+ * The sections of the unit of that ID, cut to its parts; strings are shared by all units.
+ * UX_ENOTFOUND: no such unit; UX_ECORRUPT: a part leaves its section.
  */
 enum ux_code ux_dwarf_package_find(const struct ux_dwarf_package *package, uint64_t id,
 				   struct ux_dwarf_sections *ret, struct ux_error *err) ux_must;

@@ -184,7 +184,7 @@ void ux_dwarf_headers_open(const struct ux_dwarf_sections *sections, struct ux_d
 	};
 }
 
-/* Reads one header; *ret_good is false for padding and for one that makes no sense. */
+/* Reads one header; *ret_good is false for padding and for a damaged one. */
 static void unit_read_header(struct ux_dwarf_headers *h, struct ux_dwarf_unit *unit, bool *ret_good)
 {
 	struct ux_cur *c = &h->cur;
@@ -306,8 +306,8 @@ static uint64_t unit_language(const struct ux_dwarf_die *root)
 }
 
 /*
- * What the unit's own DIE says for all others. The bases first: its own attributes count from them.
- * skeleton: NULL, or what a split unit builds on.
+ * The attributes of the unit's own DIE that apply to all others. The bases first: its own
+ * attributes count from them. skeleton: NULL, or what a split unit builds on.
  */
 static void context_read_root(struct ux_dwarf_context *ctx, const struct ux_dwarf_die *root,
 			      const struct ux_dwarf_context *skeleton)
@@ -315,8 +315,8 @@ static void context_read_root(struct ux_dwarf_context *ctx, const struct ux_dwar
 	static const struct ux_dwarf_context nothing;
 	const struct ux_dwarf_context *from = skeleton ? skeleton : &nothing;
 	const struct ux_dwarf_unit *unit = ctx->unit;
-	/* Without a base: behind the header of the module's first table, as if there were one unit.
-	 */
+	/* Without a base: behind the header of the section's first table, as if there were one
+	 * unit. */
 	uint64_t header = unit->version < 5 ? 0 : unit->layout.offset_size == 8 ? 16 : 8;
 	if (!ux_dwarf_die_off(root, UX_SLOT_STR_OFFSETS_BASE, &ctx->str_offsets_base))
 		ctx->str_offsets_base = header;

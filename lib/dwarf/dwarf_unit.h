@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Units: the headers of .debug_info, and what a unit's own DIE says for all DIEs in it. */
+/* Units: the headers of .debug_info, and the attributes of a unit's own DIE that apply to all DIEs
+ * in it. */
 #ifndef UX_DWARF_UNIT_H
 #define UX_DWARF_UNIT_H
 
@@ -34,8 +35,8 @@ struct ux_dwarf_units {
 };
 
 /*
- * Reads all headers. A header that makes no sense costs its unit when its length is credible, else
- * the rest of the section; both are counted in `bad`. Fails only for want of memory.
+ * Reads all headers. A damaged header costs its unit when its length is credible, else the rest of
+ * the section; both are counted in `bad`. UX_ENOMEM is the only failure.
  */
 enum ux_code ux_dwarf_units_parse(const struct ux_dwarf_sections *sections,
 				  struct ux_dwarf_units *ret, struct ux_error *err) ux_must;
@@ -56,9 +57,9 @@ void ux_dwarf_headers_open(const struct ux_dwarf_sections *sections, struct ux_d
 
 /*
  * The units that begin in front of offset `limit` and were not read yet; of the section only what
- * is in front of limit + UX_DWARF_HEADER_MOST is touched. *ret owes nothing to other parts: units
+ * is in front of limit + UX_DWARF_HEADER_MOST is touched. *ret is independent of other parts: units
  * that refer to each other have to be read at once, as ux_dwarf_units_parse() does. ret->bad counts
- * this part's. Fails only for want of memory.
+ * this part's. UX_ENOMEM is the only failure.
  */
 enum ux_code ux_dwarf_headers_read(const struct ux_dwarf_sections *sections,
 				   struct ux_dwarf_headers *headers, uint64_t limit,
@@ -83,23 +84,23 @@ struct ux_dwarf_context {
 	bool has_dwo_id;
 	uint64_t lines_off; /* in .debug_line */
 	uint64_t low_pc;    /* the base of its range lists */
-	uint64_t language;  /* DW_LANG_*, 0 = not said */
+	uint64_t language;  /* DW_LANG_*, 0 = unknown */
 	uint64_t str_offsets_base;
 	uint64_t addr_base;
 	uint64_t rnglists_base;
 	uint64_t ranges_base;       /* of .debug_ranges for this unit's own lists */
 	uint64_t split_ranges_base; /* the same for its split unit (DW_AT_GNU_ranges_base) */
 	uint64_t dwo_id;
-	const char *dwo_name; /* the file of its split unit; NULL = not said */
-	const char *name;     /* NULL = not said */
-	const char *comp_dir; /* NULL = not said */
-	const char *producer; /* NULL = not said */
+	const char *dwo_name; /* the file of its split unit; NULL = unknown */
+	const char *name;     /* NULL = unknown */
+	const char *comp_dir; /* NULL = unknown */
+	const char *producer; /* NULL = unknown */
 };
 
 /*
  * Finds the unit's abbreviations and reads its own DIE. Nothing to close: the context lives as long
- * as the units and the sections. With a room, which may be NULL, until the next one is opened
- * there: a table of abbreviations that no other unit has is then gone.
+ * as the units and the sections. With buffers, which may be NULL, it lives until the next context
+ * is opened with them: they hold a table of abbreviations that only this unit names.
  */
 enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
 				   const struct ux_dwarf_unit *unit,
@@ -113,7 +114,7 @@ static inline bool ux_dwarf_is_skeleton(const struct ux_dwarf_context *ctx)
 }
 
 /*
- * The same for a unit of a .dwo or .dwp file: what it does not say itself is the skeleton's, which
+ * The same for a unit of a .dwo or .dwp file: attributes that it lacks are the skeleton's, which
  * stays the caller's. sections are those of dwarf_split.h.
  */
 enum ux_code ux_dwarf_context_open_split(const struct ux_dwarf_sections *sections,

@@ -29,7 +29,7 @@ static bool variable_open_expression(const struct ux_dwarf_context *ctx,
 		size = ux_cur_u32(ret);
 		break;
 	default:
-		return false; /* a list: it moves about */
+		return false; /* a list: its location changes */
 	}
 	if (ret->failed || size > ux_cur_left(ret))
 		return false;
@@ -37,7 +37,8 @@ static bool variable_open_expression(const struct ux_dwarf_context *ctx,
 	return true;
 }
 
-/* True with the variable's address; false also for what is computed from it, as a thread's is. */
+/* True with the variable's address; false for one that is computed further, as that of a
+ * thread-local variable. */
 static bool variable_address(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
 			     uint64_t *ret)
 {
@@ -89,7 +90,7 @@ static enum ux_code variable_read_die(const struct ux_dwarf_context *ctx, uint64
 	return ux_cur_status(&c, NULL);
 }
 
-/* What the definition says, then what its declarations do, as long as they are in this file. */
+/* The declaration by the definition, then by what it refers to, as long as that is in this file. */
 static void variable_follow(const struct ux_dwarf_context *ctx, const struct ux_dwarf_units *units,
 			    struct ux_dwarf_die die, struct ux_dwarf_declared *ret)
 {

@@ -92,7 +92,7 @@ bool gsym_run_frames(const struct gsym_run *run, const struct ux_gsym *g, size_t
 }
 
 /* One batch at work. Keys of `order` count from g->base. */
-struct work {
+struct batch {
 	const struct ux_gsym *g;
 	struct ux_gsym_batch *b;
 	struct ux_order order;
@@ -102,7 +102,7 @@ struct work {
 	struct ux_frame frames[UX_FRAMES_MOST]; /* of one address, on the way to fn */
 };
 
-static void batch_deinit(struct work *w)
+static void batch_deinit(struct batch *w)
 {
 	ux_order_deinit(&w->order);
 	free(w->run);
@@ -111,7 +111,7 @@ static void batch_deinit(struct work *w)
 /* --- answers ------------------------------------------------------------------------------ */
 
 /* Where the n frames of the next answer belong; NULL when they do not fit. */
-static struct ux_frame *batch_frame_room(struct work *w, size_t n)
+static struct ux_frame *batch_frame_room(struct batch *w, size_t n)
 {
 	struct ux_gsym_batch *b = w->b;
 	if (b->fn)
@@ -119,7 +119,7 @@ static struct ux_frame *batch_frame_room(struct work *w, size_t n)
 	return b->n_frames <= b->max && b->max - b->n_frames >= n ? b->frames + b->n_frames : NULL;
 }
 
-static void batch_answer(struct work *w, size_t place, const struct ux_frame *frames, size_t n)
+static void batch_answer(struct batch *w, size_t place, const struct ux_frame *frames, size_t n)
 {
 	struct ux_gsym_batch *b = w->b;
 	if (!b->fn)
@@ -130,7 +130,7 @@ static void batch_answer(struct work *w, size_t place, const struct ux_frame *fr
 }
 
 /* n frames for all keys from i to end, which are of one address. */
-static void batch_answer_equal(struct work *w, size_t i, size_t end, const struct ux_frame *frames,
+static void batch_answer_equal(struct batch *w, size_t i, size_t end, const struct ux_frame *frames,
 			       size_t n)
 {
 	for (; i < end; i++)
@@ -139,7 +139,7 @@ static void batch_answer_equal(struct work *w, size_t i, size_t end, const struc
 }
 
 /* By itself, from pc (already set back) to the number of frames in w->frames. */
-static size_t batch_lookup(struct work *w, uint64_t pc)
+static size_t batch_lookup(struct batch *w, uint64_t pc)
 {
 	size_t n = 0;
 	enum ux_code code = ux_gsym_lookup(w->g, pc, w->frames, UX_FRAMES_MOST, &n, NULL);
@@ -151,7 +151,7 @@ static size_t batch_lookup(struct work *w, uint64_t pc)
 }
 
 /* The frames of pc, found by itself, in the place where they belong. */
-static const struct ux_frame *batch_lookup_into(struct work *w, uint64_t pc, size_t *ret_n)
+static const struct ux_frame *batch_lookup_into(struct batch *w, uint64_t pc, size_t *ret_n)
 {
 	*ret_n = batch_lookup(w, pc);
 	struct ux_frame *to = batch_frame_room(w, *ret_n);
@@ -160,7 +160,7 @@ static const struct ux_frame *batch_lookup_into(struct work *w, uint64_t pc, siz
 	return w->frames;
 }
 
-static void batch_answer_one(struct work *w, size_t i, size_t end)
+static void batch_answer_one(struct batch *w, size_t i, size_t end)
 {
 	size_t n = 0;
 	uint64_t pc = w->g->base + ux_order_address(&w->order, i);
@@ -169,7 +169,7 @@ static void batch_answer_one(struct work *w, size_t i, size_t end)
 }
 
 /* The same for an address that has no key. */
-static void batch_answer_far(struct work *w, uint64_t pc, size_t place)
+static void batch_answer_far(struct batch *w, uint64_t pc, size_t place)
 {
 	size_t n = 0;
 	const struct ux_frame *frames = batch_lookup_into(w, pc, &n);
@@ -178,7 +178,7 @@ static void batch_answer_far(struct work *w, uint64_t pc, size_t place)
 }
 
 /* Behind the keys that are of key i's address. */
-static size_t batch_equal_end(const struct work *w, size_t i)
+static size_t batch_equal_end(const struct batch *w, size_t i)
 {
 	uint64_t address = ux_order_address(&w->order, i);
 	for (i++; i < w->order.n && ux_order_address(&w->order, i) == address;)
@@ -189,7 +189,7 @@ static size_t batch_equal_end(const struct work *w, size_t i)
 /* --- runs --------------------------------------------------------------------------------- */
 
 /* The keys from i on that are below `limit`, as offsets from `start`; returns the first behind. */
-static size_t gsym_run_fill(struct work *w, size_t i, uint64_t start, uint64_t limit)
+static size_t gsym_run_fill(struct batch *w, size_t i, uint64_t start, uint64_t limit)
 {
 	struct gsym_run *run = w->run;
 	uint64_t last = UINT64_MAX;
@@ -206,7 +206,7 @@ static size_t gsym_run_fill(struct work *w, size_t i, uint64_t start, uint64_t l
 	return i;
 }
 
-static void batch_answer_run(struct work *w, size_t i, size_t end)
+static void batch_answer_run(struct batch *w, size_t i, size_t end)
 {
 	bool good = gsym_run_read(w->run, w->g);
 	for (size_t k = 0; i < end && !w->stopped; k++) {
@@ -223,7 +223,7 @@ static void batch_answer_run(struct work *w, size_t i, size_t end)
 }
 
 /* The keys from i to end are in a function that cannot be read, or (code says it) in none. */
-static void batch_answer_rest(struct work *w, size_t i, size_t end, enum ux_code code)
+static void batch_answer_rest(struct batch *w, size_t i, size_t end, enum ux_code code)
 {
 	while (i < end && !w->stopped) {
 		size_t next = batch_equal_end(w, i);
@@ -236,7 +236,7 @@ static void batch_answer_rest(struct work *w, size_t i, size_t end, enum ux_code
 }
 
 /* Answers key i and those behind it that are in the same function; returns what is left. */
-static size_t batch_answer_from(struct work *w, size_t i)
+static size_t batch_answer_from(struct batch *w, size_t i)
 {
 	const struct ux_gsym *g = w->g;
 	struct gsym_record *r = &w->run->record;
@@ -262,7 +262,7 @@ static size_t batch_answer_from(struct work *w, size_t i)
 }
 
 /* Gives each pc a key, or its answer. */
-static void batch_add_pcs(struct work *w)
+static void batch_add_pcs(struct batch *w)
 {
 	const struct ux_gsym_batch *b = w->b;
 	uint64_t limit = ux_order_limit(&w->order);
@@ -277,13 +277,13 @@ static void batch_add_pcs(struct work *w)
 	}
 }
 
-static void batch_answer_empty(struct work *w)
+static void batch_answer_empty(struct batch *w)
 {
 	for (size_t i = 0; i < w->b->n && !w->stopped; i++)
 		batch_answer(w, i, NULL, 0);
 }
 
-static enum ux_code batch_run(struct work *w, struct ux_error *err)
+static enum ux_code batch_run(struct batch *w, struct ux_error *err)
 {
 	w->run = malloc(sizeof(*w->run));
 	if (!w->run || !ux_order_init(&w->order, w->b->n))
@@ -298,7 +298,7 @@ static enum ux_code batch_run(struct work *w, struct ux_error *err)
 
 enum ux_code ux_gsym_batch(const struct ux_gsym *g, struct ux_gsym_batch *b, struct ux_error *err)
 {
-	ux_cleanup(batch_deinit) struct work w = {.g = g, .b = b, .first_bad = UX_ERROR_INIT};
+	ux_cleanup(batch_deinit) struct batch w = {.g = g, .b = b, .first_bad = UX_ERROR_INIT};
 	size_t most = ux_min(b->max, (size_t)UINT32_MAX);
 	b->n_frames = 0;
 	if (g->n_functions == 0 || b->n == 0)
