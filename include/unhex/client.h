@@ -24,7 +24,7 @@ struct ux_client_opts {
 	uint32_t call_ms;    /* for a question and its reply; 0: 60 s */
 };
 
-/* Copies the options; connects when something is asked. UX_EINVAL: no http or https URL, or a token
+/* Copies the options; connects at the first question. UX_EINVAL: no http or https URL, or a token
  * that no header line can hold. UX_ENOMEM. Since 0.1. */
 UX_API enum ux_code ux_client_open(const struct ux_client_opts *opts, struct ux_client **ret,
 				   struct ux_error *err) UX_MUST;
@@ -36,7 +36,7 @@ UX_API void ux_client_close(struct ux_client *c);
  * Sends a question with its modules and waits for the reply, which ux_reply_close() releases. A
  * module without symbols is a status in it, not a failure.
  *
- * UX_EUNAVAILABLE: no connection, no answer in time, or a server that says to come back later; then
+ * UX_EUNAVAILABLE: no connection, no answer in time, or a server that asks to retry later; then
  * *ret_retry_s (it may be NULL) is when, in seconds, or 0. UX_EDENIED: it wants a key, or another
  * one. UX_ELIMIT: too many modules or addresses, or frames. UX_EUNSUPPORTED: it is another server,
  * or one that does not know the question's version. UX_EINVAL, UX_EIO: other 4xx and 5xx. err says

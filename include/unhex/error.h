@@ -19,9 +19,9 @@ enum ux_code {
 	UX_ELIMIT,       /* a named limit or budget of ours was reached */
 	UX_ECORRUPT,     /* the bytes break their format */
 	UX_EUNSUPPORTED, /* the bytes may be right, but we do not read this */
-	UX_ENOTFOUND,    /* what was asked for is not there */
+	UX_ENOTFOUND,    /* what was requested is not there */
 	UX_EINVAL,       /* the caller's argument makes no sense */
-	UX_EIO,          /* the operating system refused; os_errno says why */
+	UX_EIO,          /* the operating system refused; os_errno has the reason */
 	UX_ECONFLICT,    /* it contradicts what is already there */
 	UX_EDENIED,      /* not allowed */
 	UX_EUNAVAILABLE, /* a server cannot be reached or does not answer in time */
@@ -33,7 +33,7 @@ enum {
 	UX_ERROR_SECTION = 32, /* bytes of a section's name, with the NUL */
 };
 
-/* "off" of an error that is not about a place in a file. */
+/* "off" of an error that is not about an offset in a file. */
 #define UX_ERROR_NO_OFF UINT64_MAX
 
 /*

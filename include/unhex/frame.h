@@ -12,7 +12,7 @@ enum {
 	UX_FRAMES_MOST = 257
 };
 
-/* The name of functions of which a stripped file tells where they are and nothing else. */
+/* The name of functions of which a stripped file has only the bounds. */
 #define UX_NO_NAME "<no name>"
 
 /*

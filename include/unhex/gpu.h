@@ -46,7 +46,7 @@ struct ux_gpu_piece {
 /* A kernel, or a function that stayed out of line. */
 struct ux_gpu_function {
 	const char *name; /* linkage name; "" never */
-	uint64_t start;   /* pc, as lookups take it: its place in the cubin */
+	uint64_t start;   /* pc, as lookups take it: its offset in the cubin */
 	uint64_t size;    /* bytes */
 	uint32_t index;   /* in the symbol table: CUPTI's functionIndex */
 	bool kernel;      /* a program can start it */
@@ -82,9 +82,9 @@ UX_API enum ux_code ux_gpu_piece_at(const struct ux_gpu *gpu, size_t i, struct u
 
 /*
  * The identities of piece number i + 1, a cubin: "file:HEX32", and "cubin-crc:HEX8", by which
- * CUPTI's records name it. They are those that ux_ids_read() tells of its content. UX_EUNSUPPORTED:
- * it is no cubin. UX_ECORRUPT: it does not unpack. UX_ELIMIT, UX_ENOMEM, UX_EINVAL. Any thread.
- * Since 0.1.
+ * CUPTI's records name it. They are those that ux_ids_read() gives for its content.
+ * UX_EUNSUPPORTED: it is no cubin. UX_ECORRUPT: it does not unpack. UX_ELIMIT, UX_ENOMEM,
+ * UX_EINVAL. Any thread. Since 0.1.
  */
 UX_API enum ux_code ux_gpu_ids(const struct ux_gpu *gpu, size_t i, struct ux_ids *ret,
 			       struct ux_error *err) UX_MUST;

@@ -44,7 +44,7 @@ struct ux_interp_root {
 	enum ux_interp_kind kind; /* not UX_INTERP_ANY */
 	uint64_t addr;            /* of _PyRuntime; PHP: of executor_globals; Ruby: of
         ruby_current_vm_ptr */
-	uint32_t version;         /* 0x030b07 is 3.11.7; 0: as the memory itself says, if it does */
+	uint32_t version; /* 0x030b07 is 3.11.7; 0: read from the memory itself, if it is there */
 };
 
 /*
@@ -129,7 +129,7 @@ UX_API enum ux_code ux_interp_resolve(struct ux_interp *i, uint64_t code, uint64
  * readings agree on it.
  *
  * UX_ENOTFOUND: the interpreter is not there (any more). UX_ELIMIT: more memory than we read in one
- * walk (512 MiB); the threads told so far are right. err may be NULL. Since 0.1.
+ * walk (512 MiB); the threads given so far are right. err may be NULL. Since 0.1.
  */
 UX_API enum ux_code ux_interp_walk(struct ux_interp *i, ux_interp_thread_fn *fn, void *ctx,
 				   struct ux_error *err) UX_MUST;

@@ -56,8 +56,10 @@ UX_API enum ux_code ux_module_open(const struct ux_input *in, const struct ux_mo
 /* Ends the strings of all answers, too. NULL is fine. Since 0.1. */
 UX_API void ux_module_close(struct ux_module *m);
 
-/* "gnu:HEX", of a Mach-O file "uuid:HEX32", or "" when the file names none (or one of over 64
- * bytes). A GSYM does not tell the two apart: "gnu:HEX". Lives as long as m. Any thread. Since 0.1.
+/*
+ * "gnu:HEX", of a Mach-O file "uuid:HEX32", or "" when the file names none (or one of over 64
+ * bytes). A GSYM does not distinguish the two: "gnu:HEX". Lives as long as m. Any thread. Since
+ * 0.1.
  */
 UX_API const char *ux_module_build_id(const struct ux_module *m);
 
@@ -111,10 +113,10 @@ UX_API enum ux_code ux_module_lookup_each(const struct ux_module *m, const uint6
 
 /*
  * The pc of byte `offset` of the function with that linkage name; of several the lowest one is
- * meant. Profilers of GPUs note places so: a kernel and how far into it. The offset may be past the
- * function's end. UX_ENOTFOUND: no function has the name, or UX_NO_NAME is asked for; *ret is
- * untouched. UX_ELIMIT: a hostile file, whose names are too long to be read. UX_ENOMEM. err may be
- * NULL.
+ * meant. Profilers of GPUs record addresses so: a kernel and an offset in it. The offset may be
+ * past the function's end. UX_ENOTFOUND: no function has the name, or the name is UX_NO_NAME; *ret
+ * is untouched. UX_ELIMIT: a hostile file, whose names are too long to be read. UX_ENOMEM. err may
+ * be NULL.
  *
  * Of a module opened with UX_MODULE_NAMES it costs less than a microsecond and allocates nothing;
  * of another it reads all names, each time. Any thread. Since 0.1.
@@ -135,7 +137,7 @@ UX_API enum ux_code ux_module_alternatives(const struct ux_module *m, uint64_t p
 
 /*
  * How much is known, counted by reading all of the module's records; time in proportion to its
- * size, no allocation. A GSYM does not tell which symbol table a name came from, so
+ * size, no allocation. A GSYM does not record which symbol table a name came from, so
  * UX_QUALITY_SYMTAB stands for functions without lines. ret_counts may be NULL. UX_ECORRUPT: a
  * record is damaged; nothing is set. Any thread. Since 0.1.
  */

@@ -34,9 +34,9 @@ typedef enum ux_code ux_process_find_fn(void *ctx, const char *build_id, char **
 struct ux_process_cache_opts {
 	size_t size;              /* sizeof(struct ux_process_cache_opts) */
 	const char *debug_dirs;   /* separate debug files, "DIR:DIR"; NULL: /usr/lib/debug */
-	const char *kernel_root;  /* folder that has what the kernel tells and is loaded from: proc,
+	const char *kernel_root;  /* folder with what the kernel exports and is loaded from: proc,
 				     sys, boot, lib/modules, usr/lib/debug; NULL: / */
-	ux_process_find_fn *find; /* of debug files that are nowhere there; NULL: nobody is asked */
+	ux_process_find_fn *find; /* of debug files that are nowhere there; NULL: none */
 	void *find_ctx;
 };
 
@@ -54,7 +54,7 @@ struct ux_process_opts {
 enum ux_process_kind {
 	UX_PROCESS_NOTHING, /* not mapped, or nothing is known of it */
 	UX_PROCESS_FILE,    /* a file it has mapped */
-	UX_PROCESS_JIT,     /* code made at run time, told by a perf map or a jitdump */
+	UX_PROCESS_JIT,     /* code made at run time, from a perf map or a jitdump */
 	UX_PROCESS_VDSO,    /* code that the kernel gives each process; with the vsyscall page */
 	UX_PROCESS_KERNEL,  /* the kernel, its modules, its BPF programs */
 	UX_PROCESS_KIND_COUNT
@@ -65,7 +65,7 @@ UX_API const char *ux_process_kind_name(enum ux_process_kind kind);
 
 /*
  * The answer for one address. The strings are never NULL. `module` is the path as the process sees
- * it; "[vdso]", "[vsyscall]"; "[kernel]", "[ext4]", "[bpf]"; the perf map or jitdump that told.
+ * it; "[vdso]", "[vsyscall]"; "[kernel]", "[ext4]", "[bpf]"; the perf map or jitdump it is from.
  */
 struct ux_process_answer {
 	uint64_t addr;

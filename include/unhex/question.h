@@ -14,10 +14,10 @@ extern "C" {
 #endif
 
 /*
- * Nothing in here knows a network: a question becomes bytes, which are the body of a
- * POST /v1/symbolize of the type below, and the body of the answer (of status 200, of the same
- * type) becomes a reply. <unhex/client.h> does that with libcurl, any other way of sending does
- * too. The bytes are described in docs/formats/symbolize-binary.md.
+ * Nothing in here uses a network: a question becomes bytes, which are the body of a POST
+ * /v1/symbolize of the type below, and the body of the answer (of status 200, of the same type)
+ * becomes a reply. <unhex/client.h> does that with libcurl, any other way of sending does too. The
+ * bytes are described in docs/formats/symbolize-binary.md.
  */
 #define UX_QUESTION_TYPE "application/x-unhex-symbolize"
 
@@ -62,8 +62,8 @@ UX_API void ux_question_clear(struct ux_question *q);
 
 enum ux_module_status {
 	UX_MODULE_FOUND,
-	UX_MODULE_MISSING, /* nobody has symbols of it */
-	UX_MODULE_FAILED,  /* `reason` says why */
+	UX_MODULE_MISSING, /* no source has symbols of it */
+	UX_MODULE_FAILED,  /* with `reason` */
 	UX_MODULE_PENDING, /* they are on their way, or the time was over: ask again */
 };
 
@@ -72,7 +72,7 @@ struct ux_reply_module {
 	enum ux_module_status status;
 	enum ux_quality quality; /* of the best symbols there are, when found */
 	const char *reason;      /* "" when there is none */
-	uint32_t retry_after_s;  /* of a pending one: seconds until asking again makes sense */
+	uint32_t retry_after_s;  /* of a pending one: seconds until a retry makes sense */
 	size_t n; /* addresses that were answered: all of a module that was found, the first of one
 		     for which the time was not enough */
 };

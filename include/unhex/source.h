@@ -9,7 +9,7 @@
 extern "C" {
 #endif
 
-/* What can tell of a module's code; the numbers stay, new ones come behind them. */
+/* Sources of a module's symbols; the numbers are stable, new ones are appended. */
 enum ux_source {
 	UX_SOURCE_DWARF,     /* functions, lines, inlined calls */
 	UX_SOURCE_GOPCLNTAB, /* the same of Go */

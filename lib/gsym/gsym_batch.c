@@ -25,7 +25,7 @@ struct gsym_run {
 /*
  * With record, n > 0 and off filled in: finds row and node for each. False when the record is
  * damaged or its tree is too much for the arrays; a lookup one by one then has the answers, and
- * knows the damage.
+ * reports the damage.
  */
 bool gsym_run_read(struct gsym_run *run, const struct ux_gsym *g) ux_must;
 
@@ -97,7 +97,7 @@ struct batch {
 	struct ux_gsym_batch *b;
 	struct ux_order order;
 	struct gsym_run *run; /* malloc'ed */
-	bool stopped;         /* fn said so */
+	bool stopped;         /* fn returned false */
 	struct ux_error first_bad;
 	struct ux_frame frames[UX_FRAMES_MOST]; /* of one address, on the way to fn */
 };
@@ -119,14 +119,14 @@ static struct ux_frame *batch_frame_room(struct batch *w, size_t n)
 	return b->n_frames <= b->max && b->max - b->n_frames >= n ? b->frames + b->n_frames : NULL;
 }
 
-static void batch_answer(struct batch *w, size_t place, const struct ux_frame *frames, size_t n)
+static void batch_answer(struct batch *w, size_t index, const struct ux_frame *frames, size_t n)
 {
 	struct ux_gsym_batch *b = w->b;
 	if (!b->fn)
-		b->spans[place] =
+		b->spans[index] =
 			(struct ux_frame_span){n > 0 ? (uint32_t)b->n_frames : 0, (uint32_t)n};
 	else if (!w->stopped)
-		w->stopped = !b->fn(b->ctx, place, frames, n);
+		w->stopped = !b->fn(b->ctx, index, frames, n);
 }
 
 /* n frames for all keys from i to end, which are of one address. */
@@ -150,7 +150,7 @@ static size_t batch_lookup(struct batch *w, uint64_t pc)
 	return 0;
 }
 
-/* The frames of pc, found by itself, in the place where they belong. */
+/* The frames of pc, looked up by itself, written to where the answer belongs. */
 static const struct ux_frame *batch_lookup_into(struct batch *w, uint64_t pc, size_t *ret_n)
 {
 	*ret_n = batch_lookup(w, pc);
@@ -169,11 +169,11 @@ static void batch_answer_one(struct batch *w, size_t i, size_t end)
 }
 
 /* The same for an address that has no key. */
-static void batch_answer_far(struct batch *w, uint64_t pc, size_t place)
+static void batch_answer_far(struct batch *w, uint64_t pc, size_t index)
 {
 	size_t n = 0;
 	const struct ux_frame *frames = batch_lookup_into(w, pc, &n);
-	batch_answer(w, place, frames, n);
+	batch_answer(w, index, frames, n);
 	w->b->n_frames += n;
 }
 
@@ -222,7 +222,7 @@ static void batch_answer_run(struct batch *w, size_t i, size_t end)
 	}
 }
 
-/* The keys from i to end are in a function that cannot be read, or (code says it) in none. */
+/* The keys from i to end are in a function that cannot be read, or in none (UX_ENOTFOUND). */
 static void batch_answer_rest(struct batch *w, size_t i, size_t end, enum ux_code code)
 {
 	while (i < end && !w->stopped) {
@@ -252,7 +252,7 @@ static size_t batch_answer_from(struct batch *w, size_t i)
 		code = gsym_record_find(g, &s, off - s.value, r, NULL);
 	if (code == UX_OK && r->size > 0 && limit > s.value)
 		limit = s.value + ux_min(limit - s.value, (uint64_t)r->size);
-	limit = ux_max(limit, off + 1); /* an unsorted table may say less */
+	limit = ux_max(limit, off + 1); /* an unsorted table may give less */
 	size_t end = gsym_run_fill(w, i, s.value, limit);
 	if (code == UX_OK)
 		batch_answer_run(w, i, end);

@@ -23,11 +23,12 @@ enum {
 enum {
 	NODE_LINE_BITS = 3,
 	NODE_SHORT_MOST = 30, /* bytes in front of the name */
-	NODE_LONG = 0xff,     /* more of them; they tell themselves */
+	NODE_LONG = 0xff,     /* more of them; they are read one by one */
 	NODE_FEW_RANGES = 4,  /* so many fit a buffer without another gsym_buffer_reserve() */
 };
 
-static_assert(NODE_FEW_RANGES * 2 * LEB_MOST + 4 + LEB_MOST <= GSYM_BUFFER_SPARE, "as said");
+static_assert(NODE_FEW_RANGES * 2 * LEB_MOST + 4 + LEB_MOST <= GSYM_BUFFER_SPARE,
+	      "a node with few ranges fits");
 
 void ux_gsym_drafter_deinit(struct ux_gsym_drafter *drafter)
 {
@@ -197,8 +198,8 @@ ux_inline uint8_t *draft_put_u32(uint8_t *to, uint32_t v, bool swap)
 }
 
 /*
- * Copies n bytes and moves both places behind them. Most are few, so that up to COPY_STEP more are
- * copied along: there is room for them, and `end` says how far *from's bytes go.
+ * Copies n bytes and moves both pointers behind them. Most are few, so that up to COPY_STEP more
+ * are copied along: there is room for them, and *from's bytes end at `end`.
  */
 ux_inline void draft_copy_bytes(uint8_t **to, const uint8_t **from, const uint8_t *end, size_t n)
 {
@@ -214,7 +215,7 @@ ux_inline void draft_copy_bytes(uint8_t **to, const uint8_t **from, const uint8_
 		memcpy(o + i, p + i, COPY_STEP);
 }
 
-/* Copies n LEB128 numbers and moves both places behind them. */
+/* Copies n LEB128 numbers and moves both pointers behind them. */
 ux_inline void draft_copy_lebs(uint8_t **to, const uint8_t **from, uint64_t n)
 {
 	uint8_t *o = *to;

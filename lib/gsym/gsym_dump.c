@@ -34,7 +34,7 @@ static enum ux_code dump_flush(struct dump *d, size_t least, struct ux_error *er
 	return UX_OK;
 }
 
-/* Names are a stranger's: none may speak to a terminal or begin a line. */
+/* Names come from untrusted files: no control character may reach a terminal or begin a line. */
 static void dump_text(struct ux_out *out, const char *s)
 {
 	for (size_t i = 0; s[i] && i < TEXT_MOST; i++) {

@@ -149,7 +149,7 @@ static void line_put_far_row(struct gsym_buffer *buf, struct window w, int64_t l
 		gsym_buffer_uleb(buf, pc);
 		return;
 	}
-	/* The delta nearest to the wanted one leaves the smallest rest for AdvanceLine. */
+	/* The nearest delta that fits leaves the smallest rest for AdvanceLine. */
 	int64_t most = ux_min((int64_t)w.range - 1, GSYM_LINE_SPECIAL_MOST - (int64_t)room);
 	int64_t x = ux_max(ux_min(line - w.min, most), (int64_t)0);
 	line_put_advance(buf, line - w.min - x);
@@ -226,7 +226,7 @@ static void record_close_block(struct ux_out *out, size_t start)
 	ux_out_patch_u32(out, start - sizeof(uint32_t), (uint32_t)(out->size - start));
 }
 
-/* Functions of which the name is all that is said: where they are, their owner says. */
+/* Functions that are only names: they are where their owner is. */
 static void record_put_merged(struct ux_out *out, const struct ux_gsym_function *f)
 {
 	ux_out_u32(out, (uint32_t)f->n_merged);

@@ -105,15 +105,15 @@ bool ux_gsym_image_records_off(const struct ux_gsym_image *image, uint64_t most,
 
 /*
  * Hands the file, front to back, to `sink` (header, directory, address table, record offsets,
- * files, strings, records: LLVM's own order). UX_ELIMIT when the version asked for cannot hold it;
+ * files, strings, records: LLVM's own order). UX_ELIMIT when the requested version cannot hold it;
  * UX_EINVAL without a function (LLVM's reader does not survive that), without the NULs, or for
  * another version; UX_ECORRUPT for records that ux_gsym_encode_function() did not make, where
  * version 2 has to know them.
  */
 typedef enum ux_code ux_gsym_sink_fn(void *ctx, struct ux_bytes bytes, struct ux_error *err);
 
-/* Puts bytes where they belong in the file, which may be anywhere behind what the sink was given so
- * far. Called by any thread. */
+/* Writes bytes at an offset of the file, anywhere behind what the sink was given so far. Called by
+ * any thread. */
 typedef enum ux_code ux_gsym_write_at_fn(void *ctx, uint64_t off, struct ux_bytes bytes,
 					 struct ux_error *err);
 enum ux_code ux_gsym_image_write(const struct ux_gsym_image *image, ux_gsym_sink_fn *sink,

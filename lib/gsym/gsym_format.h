@@ -60,7 +60,7 @@ enum {
 	GSYM_SECTIONS_MOST = 1024 /* entries that are read; six types exist */
 };
 
-/* A section; types that no one knows are somebody's own. */
+/* A section; unknown types are extensions. */
 struct gsym_section {
 	uint32_t type;
 	uint64_t off; /* from the file's start */

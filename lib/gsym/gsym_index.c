@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* What makes single lookups in large functions short: their trees and line tables, cut up. */
 /*
- * Cutting up large functions. What a tree says is the same between two neighbours among all ends of
- * its ranges, so the innermost call is found for each of these and kept where it changes. Of a line
+ * Cutting up large functions. The innermost call is the same between two neighbours among all ends
+ * of the ranges of a tree, so it is found for each of these and stored where it changes. Of a line
  * table every row is kept that is some bytes behind the last kept one.
  */
 #include "gsym_reader.h"
@@ -53,7 +53,7 @@ UX_VEC(gsym_index_functions, struct gsym_index_function);
 
 /* Immutable once built. */
 struct ux_gsym_index {
-	uint32_t *of; /* malloc'ed: a function's place in `functions` and 1, or 0 */
+	uint32_t *of; /* malloc'ed: 1 + a function's index in `functions`, or 0 */
 	struct gsym_index_functions functions;
 	struct gsym_index_spans spans;
 	struct gsym_index_nodes nodes;
@@ -200,7 +200,7 @@ static enum ux_code index_cut_record(struct cut *cut, const struct ux_gsym *g,
 	struct ux_gsym_index *index = cut->index;
 	struct gsym_index_function f = {0};
 	size_t nodes = index->nodes.size, spans = index->spans.size, rows = index->rows.size;
-	if ((nodes | spans | rows) > UINT32_MAX / 2) /* so that places fit 32 bits */
+	if ((nodes | spans | rows) > UINT32_MAX / 2) /* so that indexes fit 32 bits */
 		return UX_OK;
 	enum ux_code code = index_cut_lines(index, g, r->lines, &f);
 	if (code == UX_OK)

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What tools do with a GSYM: is every byte right, where are its bytes, how much does it know, its
- * text. */
+/* Inspecting a GSYM: verification, bytes by part, counts of its content, and a dump as text. */
 #ifndef UX_GSYM_INSPECT_H
 #define UX_GSYM_INSPECT_H
 

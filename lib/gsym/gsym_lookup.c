@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From an address to its frames: the hot path, which allocates and remembers nothing. */
+/* From an address to its frames, and to the other names of its function: the hot path, which
+ * allocates nothing and keeps no state. */
 #include "gsym_reader.h"
 
 #include "gsym_decode.h"
 
-/* What a record says about pc, before names are looked up. */
+/* A call at an address, or its row, before strings are looked up. */
 struct call {
 	uint64_t name;
 	uint32_t file; /* of the call, in the caller */
@@ -88,8 +89,8 @@ static enum ux_code lookup_frames(const struct ux_gsym *g, const struct gsym_rec
 	size_t kept = ux_min(n, max);
 	for (size_t depth = 0; depth < kept; depth++) {
 		struct ux_frame *frame = &frames[kept - 1 - depth];
-		const struct call *place = &calls[depth + 1];
-		UX_TRY(gsym_frame_make(g, calls[depth].name, place->file, place->line, frame, err));
+		const struct call *at = &calls[depth + 1];
+		UX_TRY(gsym_frame_make(g, calls[depth].name, at->file, at->line, frame, err));
 		frame->inlined = depth > 0;
 		frame->offset = off - calls[depth].start;
 	}
@@ -140,7 +141,7 @@ enum ux_code ux_gsym_extent(const struct ux_gsym *g, uint64_t pc, uint64_t *ret_
 	return UX_OK;
 }
 
-/* The function that a lookup of pc asks. */
+/* The function that answers a lookup of pc. */
 static enum ux_code lookup_find_function(const struct ux_gsym *g, uint64_t pc, uint32_t *ret,
 					 struct ux_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places in a GSYM that are named by a function. */
+/* Functions of a GSYM by name. */
 #include "gsym_names.h"
 
 #include "gsym_record.h"
@@ -11,7 +11,7 @@ enum {
 	SAME_HASH_MOST = 64 /* different names of one hash that are compared: hostile files' only */
 };
 
-/* NULL when the record is damaged or says that nobody knows. */
+/* NULL when the record is damaged or the function has no known name. */
 static const char *function_name(const struct ux_gsym *g, uint32_t i)
 {
 	struct ux_cur c = gsym_body_at(g, ux_gsym_record(g, i));

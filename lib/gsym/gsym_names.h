@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Places in a GSYM that are named by a function: NAME+OFFSET. */
+/* Functions of a GSYM by name, and symbols with offsets: NAME+OFFSET. */
 #ifndef UX_GSYM_NAMES_H
 #define UX_GSYM_NAMES_H
 
@@ -10,8 +10,7 @@ struct ux_gsym_name {
 	uint32_t function; /* number */
 };
 
-/* The functions of one GSYM by name. Zeroed is empty; immutable once built: any number of threads
- * may ask. */
+/* The functions of one GSYM by name. Zeroed is empty; immutable once built: any thread. */
 struct ux_gsym_names {
 	struct ux_gsym_name *list; /* malloc'ed; by hash, then in the order of the file */
 	size_t n;

@@ -9,7 +9,7 @@
 
 struct ux_gsym_index;
 
-/* Over somebody else's bytes. Immutable once open: any number of threads may look up. */
+/* Over bytes that stay the caller's. Immutable once open: any number of threads may look up. */
 struct ux_gsym {
 	struct ux_bytes file;
 	bool swap;
@@ -65,13 +65,13 @@ bool ux_gsym_file(const struct ux_gsym *g, uint32_t file, const char **ret_dir,
  * more). Allocates nothing; the strings point into the file. UX_ENOTFOUND when no function covers
  * pc, UX_ECORRUPT when the record is bad; a function without a row for pc still gives its name. Of
  * the functions with the greatest start at or before pc the first in the file that reaches pc
- * answers; writers put the smaller first. The record of another function is never asked.
+ * answers; writers put the smaller first. No other function's record is consulted.
  */
 enum ux_code ux_gsym_lookup(const struct ux_gsym *g, uint64_t pc, struct ux_frame *frames,
 			    size_t max, size_t *ret_n, struct ux_error *err) ux_must;
 
 /* Where the function begins whose frame would be the outermost one at pc, and its bytes, 0 when
- * they are not told. Codes as above. */
+ * that is unknown. Codes as above. */
 enum ux_code ux_gsym_extent(const struct ux_gsym *g, uint64_t pc, uint64_t *ret_start,
 			    uint64_t *ret_size, struct ux_error *err) ux_must;
 
@@ -87,8 +87,8 @@ enum ux_code ux_gsym_alternatives(const struct ux_gsym *g, uint64_t pc, const ch
 /* --- many addresses at once ------------------------------------------------------------------- */
 
 /*
- * What is asked, in any order and as often as it comes, and where the answers go: either to fn, in
- * an order of ours, or into frames and spans. All arrays are the caller's.
+ * The addresses, in any order and repeated or not, and where the answers go: either to fn, in an
+ * order of ours, or into frames and spans. All arrays are the caller's.
  */
 struct ux_gsym_batch {
 	const uint64_t *pcs;
@@ -107,7 +107,7 @@ struct ux_gsym_batch {
 /*
  * The frames are those of ux_gsym_lookup() for each pc by itself, all of them; none where that
  * fails. (A damaged file whose functions are not in ascending order, or pass 2^64, gives some of
- * its functions.) UX_ELIMIT: frames is too small, n_frames says how many it takes, and frames and
+ * its functions.) UX_ELIMIT: frames is too small, n_frames is how many it takes, and frames and
  * spans have no meaning. UX_ECORRUPT: a record was bad, err describes the first such failure; the
  * other answers are all there. UX_ENOMEM: answers are missing. Takes 16 bytes a pc for sorting (8
  * when they come sorted) and a fixed 170 KB. Any thread.

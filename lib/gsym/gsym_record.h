@@ -37,7 +37,8 @@ ux_inline uint64_t gsym_offset_at(const struct ux_gsym *g, const uint8_t *table,
 
 /* Which entries start where. */
 struct gsym_starts {
-	size_t first; /* of the entries with the greatest value that is not above what was sought */
+	size_t first; /* of the entries with the greatest value that is not above the one searched
+			 for */
 	size_t end;   /* behind the last one that a lookup tries */
 	uint64_t value;
 };
@@ -168,7 +169,7 @@ ux_inline enum ux_code gsym_record_finish(const struct ux_gsym *g, const struct 
 			    g->base + s->value);
 }
 
-/* Both in one. UX_ENOTFOUND, with nothing said in err, when no function reaches so far. */
+/* Both in one. UX_ENOTFOUND, with err untouched, when no function reaches so far. */
 ux_inline enum ux_code gsym_record_find(const struct ux_gsym *g, const struct gsym_starts *s,
 					uint64_t off, struct gsym_record *ret, struct ux_error *err)
 {
@@ -192,7 +193,7 @@ ux_inline enum ux_code gsym_frame_make(const struct ux_gsym *g, uint64_t name, u
 	return UX_OK;
 }
 
-/* After gsym_lines_next() said true, off, line and file are the row's; line may pass 32 bits in
+/* After gsym_lines_next() returned true, off, line and file are the row's; line may pass 32 bits in
  * corrupt tables. */
 struct gsym_lines {
 	struct ux_cur c;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Statistics of a GSYM: where its bytes are, and how much it knows. */
+/* Statistics of a GSYM: its bytes by part, and counts of its content. */
 #include "gsym_inspect.h"
 
 #include "gsym_decode.h"

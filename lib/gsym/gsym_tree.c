@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Trees of inlined calls: decoded into memory, counted, and asked about many addresses at once. */
+/* Trees of inlined calls: decoded into memory, counted, and looked up for many addresses at
+ * once. */
 #include "gsym_tree.h"
 
 /* Walks the whole block: counts into tree, and fills its arrays where they are there. */

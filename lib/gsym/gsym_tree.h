@@ -10,8 +10,9 @@
 /* --- the walk --------------------------------------------------------------------------------- */
 
 /*
- * How much of a tree is checked. Lookups read what they need of a file that was verified once, or
- * was not, and stay inside its bytes; everything else refuses what a writer may not write.
+ * How much of a tree is checked. Lookups read no more than they need, of files that may never have
+ * been verified, and only stay inside the bytes; everything else refuses what a writer may not
+ * write.
  */
 enum gsym_inlines_check {
 	GSYM_INLINES_LOOSE,  /* bounds of memory and depth alone; a block may end between two nodes
@@ -25,7 +26,7 @@ struct gsym_inlines_range {
 	uint64_t size;
 };
 
-/* What a node says, its ranges apart. */
+/* A node without its ranges. */
 struct gsym_inlines_node {
 	uint64_t name;
 	uint32_t depth; /* 0: the function itself */
@@ -183,7 +184,7 @@ enum ux_code ux_gsym_count_inlines(const struct ux_gsym *g, struct ux_cur block,
 
 /* Nodes that stand for no frame of their own. */
 enum {
-	GSYM_INNERMOST_OUTSIDE, /* in the function, as far as the tree knows */
+	GSYM_INNERMOST_OUTSIDE, /* in the function, but in no range of its tree */
 	GSYM_INNERMOST_ROOT,    /* the function's own node */
 };
 
@@ -209,7 +210,7 @@ struct gsym_innermost {
 	size_t n_nodes;
 	unsigned offset_size; /* of names in the block */
 	bool far;             /* set: a name does not fit 32 bits */
-	uint64_t steps;       /* how often an address may be looked at, all nodes together */
+	uint64_t steps;       /* how often an address may be tried, all nodes together */
 };
 
 /*

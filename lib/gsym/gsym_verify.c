@@ -26,7 +26,7 @@ enum ux_code verify_record(struct gsym_check *check, struct ux_cur *c, uint32_t 
 
 enum {
 	NESTING_MOST = 4, /* merged functions in merged functions */
-	BLOCKS_MOST = 64, /* what a lookup bears too */
+	BLOCKS_MOST = 64, /* as in a lookup */
 	CALL_FLAGS = 3    /* internal and external call */
 };
 
@@ -324,7 +324,7 @@ static enum ux_code parts_add_tables2(struct gsym_check *check, struct parts *pa
 	while (gsym_directory_next(&d, &s)) {
 		uint64_t end = s.off + s.content.size;
 		check->notes.count[UX_GSYM_NOTE_UNKNOWN_SECTION] += s.type >= GSYM_SECTION_COUNT;
-		if (s.type == GSYM_SECTION_FILES) /* its own count says where it ends */
+		if (s.type == GSYM_SECTION_FILES) /* it ends by its own count */
 			end = verify_off(g, g->files) + (uint64_t)g->n_files * 2 * g->offset_size;
 		if (s.type != GSYM_SECTION_FUNCTIONS)
 			UX_TRY(parts_add(parts, s.off, end, err));
@@ -333,7 +333,7 @@ static enum ux_code parts_add_tables2(struct gsym_check *check, struct parts *pa
 	return parts_add(parts, 0, ux_cur_off(&d.c), err);
 }
 
-/* The functions before the one that is looked at. */
+/* The functions before the current one. */
 struct neighbours {
 	uint64_t start; /* of the last one */
 	uint64_t end;
@@ -421,8 +421,8 @@ static int parts_cmp(const void *va, const void *vb)
 	return (a->hi > b->hi) - (a->hi < b->hi);
 }
 
-/* Bytes between two parts: zeros that align the next, or somebody's own. In version 2 each table
- * has an alignment of its own, up to 8. */
+/* Bytes between two parts: zeros that align the next, or foreign ones. In version 2 each table has
+ * an alignment of its own, up to 8. */
 static uint64_t parts_foreign_bytes(const struct ux_gsym *g, uint64_t lo, uint64_t hi)
 {
 	uint64_t least = g->version == 1 ? GSYM_RECORD_ALIGN : 2;

@@ -10,7 +10,8 @@ enum {
 	UX_DEBUG_ID_TEXT = 2 * UX_DEBUG_ID_SIZE + 8 + 1 /* with the longest age and a NUL */
 };
 
-/* The GUID as it is written, and the age behind it, which says nothing of ELF and Mach-O files. */
+/* The GUID as it is written, and the age behind it, which has no meaning for ELF and Mach-O
+ * files. */
 struct ux_debug_id {
 	uint8_t bytes[UX_DEBUG_ID_SIZE];
 	uint32_t age;

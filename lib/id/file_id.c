@@ -8,7 +8,7 @@
 
 enum {
 	END_SIZE = 4096,        /* bytes hashed at either end; both are the whole of a small file */
-	KERNEL_TEXT_LEAST = 16, /* characters of a build ID that is believed */
+	KERNEL_TEXT_LEAST = 16, /* the shortest build ID that the profiler hashes, in characters */
 };
 
 __extension__ typedef unsigned __int128 u128;

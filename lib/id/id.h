@@ -38,9 +38,9 @@ struct ux_id {
 const char *ux_id_type_name(enum ux_id_type type);
 
 /*
- * An identity from its bytes (UX_ID_GO: its text). UX_EINVAL: none at all, a File ID or UUID that
- * is not 16 bytes, a Go build ID with a character outside 0x21 to 0x7e. UX_ELIMIT: longer than we
- * keep. *ret is untouched on failure.
+ * An identity from its bytes (UX_ID_GO: its text). UX_EINVAL: empty, a File ID or UUID that is not
+ * 16 bytes, a Go build ID with a character outside 0x21 to 0x7e. UX_ELIMIT: longer than we keep.
+ * *ret is untouched on failure.
  */
 enum ux_code ux_id_make(enum ux_id_type type, struct ux_bytes bytes, struct ux_id *ret,
 			struct ux_error *err) ux_must;
@@ -66,9 +66,9 @@ int ux_id_cmp(const struct ux_id *a, const struct ux_id *b);
 
 /*
  * The identity in a note: GNU build ID (owner "GNU", type 3) or Go build ID (owner "Go", type 4).
- * UX_ENOTFOUND, with nothing said in err: another note, one without content, or a Go build ID that
- * has no text form (people may write anything there, and then it identifies nothing). UX_ELIMIT: a
- * GNU build ID longer than we keep.
+ * UX_ENOTFOUND, with err untouched: another note, one without content, or a Go build ID that has no
+ * text form (people may write anything there, and then it identifies nothing). UX_ELIMIT: a GNU
+ * build ID longer than we keep.
  */
 enum ux_code ux_id_of_note(struct ux_bytes owner, uint32_t type, struct ux_bytes desc,
 			   struct ux_id *ret, struct ux_error *err) ux_must;
@@ -86,7 +86,7 @@ struct ux_id_set {
 	struct ux_id ids[UX_ID_SET_MOST];
 };
 
-/* Adds id unless it is there already or is none. UX_ELIMIT when the set is full. */
+/* Adds id unless it is there already or is empty. UX_ELIMIT when the set is full. */
 enum ux_code ux_id_set_add(struct ux_id_set *set, const struct ux_id *id, struct ux_error *err)
 	ux_must;
 

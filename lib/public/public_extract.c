@@ -94,8 +94,8 @@ static enum ux_code opened_files_open(struct files *f, struct ux_bytes exe, cons
 
 enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 			       const struct ux_extract_opts *caller, ux_gsym_sink_fn *sink,
-			       ux_gsym_write_at_fn *place, void *ctx, struct ux_extract_result *ret,
-			       struct ux_error *err)
+			       ux_gsym_write_at_fn *write_at, void *ctx,
+			       struct ux_extract_result *ret, struct ux_error *err)
 {
 	ux_cleanup(opened_files_close) struct files files = {0};
 	struct ux_extract_opts opts;
@@ -110,7 +110,7 @@ enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 		.threads = opts.threads,
 		.memory = opts.memory,
 		.spill = opts.spill,
-		.place = place,
+		.place = write_at,
 		.path = ux_macho_any(exe) ? exe_path : NULL, /* for the bundle beside it */
 		.arch = opts.arch,
 		.gpu = opts.gpu,
@@ -142,14 +142,14 @@ enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 
 /* Opens the input, extracts, fills the caller's result. */
 static enum ux_code extract_input(const struct ux_input *in, const struct ux_extract_opts *opts,
-				  ux_gsym_sink_fn *sink, ux_gsym_write_at_fn *place, void *ctx,
+				  ux_gsym_sink_fn *sink, ux_gsym_write_at_fn *write_at, void *ctx,
 				  struct ux_extract_result *ret, struct ux_error *err)
 {
 	ux_cleanup(ux_opened_close) struct ux_opened exe = {0};
 	struct ux_extract_result result;
 	UX_TRY(ux_sized_check(ret, RESULT_LEAST, err));
 	UX_TRY(ux_opened_open(&exe, in, err));
-	UX_TRY(ux_public_extract(exe.bytes, in->path, opts, sink, place, ctx, &result, err));
+	UX_TRY(ux_public_extract(exe.bytes, in->path, opts, sink, write_at, ctx, &result, err));
 	ux_sized_write(ret, &result, sizeof(result));
 	return UX_OK;
 }

@@ -61,8 +61,8 @@ struct ux_wire_question_module {
 enum ux_code ux_wire_question_open(struct ux_wire_question *q, struct ux_bytes bytes,
 				   struct ux_error *err) ux_must;
 
-/* The next module; *ret_more is false behind the last one. Codes as above; UX_EINVAL, UX_ELIMIT: it
- * has an ID that is none. */
+/* The next module; *ret_more is false behind the last one. Codes as above; UX_EINVAL, UX_ELIMIT:
+ * its ID is invalid. */
 enum ux_code ux_wire_question_next(struct ux_wire_question *q, struct ux_wire_question_module *ret,
 				   bool *ret_more, struct ux_error *err) ux_must;
 
@@ -184,7 +184,7 @@ struct ux_wire_module {
 	size_t first, n; /* in addresses */
 };
 
-/* Over somebody else's bytes; all numbers in it are checked. Immutable once open. */
+/* Over bytes that stay the caller's; all numbers in it are checked. Immutable once open. */
 struct ux_wire_read {
 	struct ux_bytes text;
 	uint32_t *strings; /* where each is in text; malloc'ed, as all tables; [0] is unused */
