@@ -6,15 +6,14 @@
 #include "elf_file.h"
 #include "gsym_reader.h"
 #include "output.h"
-#include "questions.h"
-#include "response_file.h"
+#include "input.h"
 #include "sigbus.h"
 #include "symbol_list.h"
 
 #include <getopt.h>
 #include <unistd.h>
 
-struct values {
+struct addr2line_values {
 	const char *exe;
 	const char *section;
 	bool addresses, functions, inlines, pretty, basenames;
@@ -22,19 +21,19 @@ struct values {
 };
 
 /* One run of the command. */
-struct run {
-	struct values v;
+struct addr2line {
+	struct addr2line_values v;
 	struct ux_drop_in_file file;
 	struct ux_elf elf;             /* only open for a section */
 	struct ux_symbol_list symbols; /* only open for functions without a file */
 	bool symbols_read;
 	const struct ux_elf_section *section;
-	struct ux_questions questions;
-	bool unreadable; /* what failed was reading the file */
+	struct ux_requests requests;
+	bool unreadable; /* the failure was in reading the file */
 	struct ux_out out;
 };
 
-static void run_deinit(struct run *r)
+static void addr2line_deinit(struct addr2line *r)
 {
 	ux_out_deinit(&r->out);
 	ux_symbol_list_close(&r->symbols);
@@ -42,7 +41,7 @@ static void run_deinit(struct run *r)
 	ux_drop_in_close(&r->file);
 }
 
-static void print_usage(FILE *to)
+static void addr2line_print_usage(FILE *to)
 {
 	fputs("Usage: addr2line [option(s)] [addr(s)]\n"
 	      " Functions, files and lines at addresses of a binary; without addresses on the\n"
@@ -65,13 +64,13 @@ static void print_usage(FILE *to)
 	      to);
 }
 
-static void complain(const char *subject, const char *what)
+static void addr2line_error(const char *subject, const char *what)
 {
 	fprintf(stderr, "addr2line: %s%s%s\n", subject ? subject : "", subject ? ": " : "", what);
 }
 
-/* False for a style that nobody knows. */
-static bool take_style(struct values *v, const char *style)
+/* False for an unknown style. */
+static bool addr2line_set_style(struct addr2line_values *v, const char *style)
 {
 	static const struct {
 		const char *word;
@@ -95,15 +94,15 @@ static bool take_style(struct values *v, const char *style)
 	return false;
 }
 
-static bool take_target(const char *exe, const char *name)
+static bool addr2line_check_target(const char *exe, const char *name)
 {
 	if (strncmp(name, "elf", 3) == 0 || strcmp(name, "default") == 0)
 		return true;
-	complain(exe, "invalid bfd target");
+	addr2line_error(exe, "invalid bfd target");
 	return false;
 }
 
-static const struct option long_options[] = {
+static const struct option addr2line_options[] = {
 	{"addresses", no_argument, NULL, 'a'},
 	{"basenames", no_argument, NULL, 's'},
 	{"demangle", optional_argument, NULL, 'C'},
@@ -122,18 +121,18 @@ static const struct option long_options[] = {
 	{0},
 };
 
-/* Takes one option; false ends the command with *ret_status. */
-static bool take(struct values *v, int option, int *ret_status)
+/* Applies one option; false ends the command with *ret_status. */
+static bool addr2line_set_option(struct addr2line_values *v, int option, int *ret_status)
 {
 	*ret_status = UX_EXIT_SOME;
 	switch (option) {
 	case 'a':
 		return v->addresses = true;
 	case 'b':
-		return take_target(v->exe, optarg);
+		return addr2line_check_target(v->exe, optarg);
 	case 'C':
 		v->how.mode = UX_DEMANGLE_FULL;
-		return !optarg || take_style(v, optarg);
+		return !optarg || addr2line_set_style(v, optarg);
 	case 'e':
 		v->exe = optarg;
 		return true;
@@ -158,27 +157,28 @@ static bool take(struct values *v, int option, int *ret_status)
 		return false;
 	case 'h':
 	case 'H':
-		print_usage(stdout);
+		addr2line_print_usage(stdout);
 		*ret_status = UX_EXIT_DONE;
 		return false;
 	default:
-		print_usage(stderr);
+		addr2line_print_usage(stderr);
 		return false;
 	}
 }
 
-static bool parse(struct values *v, struct ux_command_line *line, int *ret_status)
+static bool addr2line_parse_options(struct addr2line_values *v, struct ux_command_line *line,
+				    int *ret_status)
 {
-	optind = 0; /* GNU: from the start, whoever used it before */
+	optind = 0; /* GNU extension: reset the parser */
 	for (int option = 0;
-	     (option = getopt_long(line->argc, line->argv.data, "ab:Ce:rRsfHhij:pVv", long_options,
-				   NULL)) != -1;)
-		if (!take(v, option, ret_status))
+	     (option = getopt_long(line->argc, line->argv.data, "ab:Ce:rRsfHhij:pVv",
+				   addr2line_options, NULL)) != -1;)
+		if (!addr2line_set_option(v, option, ret_status))
 			return false;
 	return true;
 }
 
-static void put_function(struct run *r, const char *name)
+static void addr2line_write_function(struct addr2line *r, const char *name)
 {
 	if (!*name)
 		ux_out_cstr(&r->out, "??");
@@ -186,14 +186,14 @@ static void put_function(struct run *r, const char *name)
 		ux_demangle_as(ux_bytes_cstr(name), &r->v.how, &r->out);
 }
 
-static void put_frame(struct run *r, const struct ux_frame *f)
+static void addr2line_write_frame(struct addr2line *r, const struct ux_frame *f)
 {
 	if (r->v.functions) {
-		put_function(r, f->function);
+		addr2line_write_function(r, f->function);
 		ux_out_cstr(&r->out, r->v.pretty ? " at " : "\n");
 	}
 	if (*f->base)
-		ux_drop_in_path(&r->out, f, r->v.basenames);
+		ux_drop_in_write_path(&r->out, f, r->v.basenames);
 	else
 		ux_out_cstr(&r->out, "??");
 	if (f->line > 0)
@@ -202,15 +202,15 @@ static void put_frame(struct run *r, const struct ux_frame *f)
 		ux_out_cstr(&r->out, ":?\n");
 }
 
-static void put_unknown(struct run *r)
+static void addr2line_write_unknown(struct addr2line *r)
 {
 	if (r->v.functions)
 		ux_out_cstr(&r->out, r->v.pretty ? "?? " : "??\n");
 	ux_out_cstr(&r->out, "??:0\n");
 }
 
-/* Where an address of the command line is: as it stands, or in the section. */
-static bool pc_of(const struct run *r, uint64_t address, uint64_t *ret)
+/* The pc of a given address, which with -j counts from the start of the section. */
+static bool addr2line_pc(const struct addr2line *r, uint64_t address, uint64_t *ret)
 {
 	if (r->section && address >= r->section->size)
 		return false;
@@ -218,8 +218,8 @@ static bool pc_of(const struct run *r, uint64_t address, uint64_t *ret)
 	return true;
 }
 
-/* A local function has a source file in the symbol table, if it has none by debug information. */
-static const char *file_by_symbol(struct run *r, uint64_t pc)
+/* Without debug information a local function still has a source file in the symbol table. */
+static const char *addr2line_symbol_file(struct addr2line *r, uint64_t pc)
 {
 	if (!r->symbols_read && ux_symbol_list_open(&r->symbols, r->v.exe, NULL) != UX_OK)
 		ux_symbol_list_close(&r->symbols);
@@ -228,68 +228,70 @@ static const char *file_by_symbol(struct run *r, uint64_t pc)
 	return symbol ? symbol->file : "";
 }
 
-/* As strtoul() reads it: what is no number is 0, and what is too large the greatest. */
-static uint64_t address_of(const struct run *r, struct ux_bytes question)
+/* As strtoul() parses it: text is 0, and a number that is too large becomes the largest. */
+static uint64_t addr2line_parse_address(const struct addr2line *r, struct ux_bytes request)
 {
 	char text[100];
-	snprintf(text, sizeof(text), "%.*s", (int)ux_min(question.size, sizeof(text)),
-		 (const char *)question.data);
+	snprintf(text, sizeof(text), "%.*s", (int)ux_min(request.size, sizeof(text)),
+		 (const char *)request.data);
 	uint64_t address = strtoull(text, NULL, 16);
 	return r->file.is_elf32 ? address & UINT32_MAX : address;
 }
 
-/* Has the file read for pc, and for the questions that come behind. perf puts a line that is no
- * number behind each of its own, to see where the answer ends: that one is always among them. */
-static enum ux_code need(struct run *r, uint64_t pc, struct ux_error *err)
+/* Loads the symbols at pc and at the addresses of the requests that follow. Address 0 is always
+ * included: after each request perf writes a line that is not a number, to find the end of the
+ * answer. */
+static enum ux_code addr2line_load(struct addr2line *r, uint64_t pc, struct ux_error *err)
 {
 	uint64_t pcs[UX_DROP_IN_AHEAD] = {pc};
-	struct ux_bytes question;
+	struct ux_bytes request;
 	size_t n = 1, at = 0;
-	n += pc_of(r, 0, &pcs[n]);
+	n += addr2line_pc(r, 0, &pcs[n]);
 	if (ux_symbol_source_has(&r->file.source, pc))
 		return UX_OK;
-	while (n < ux_countof(pcs) && ux_questions_ahead(&r->questions, &at, &question))
-		n += pc_of(r, address_of(r, question), &pcs[n]);
-	enum ux_code code = ux_drop_in_need(&r->file, pcs, n, err);
+	while (n < ux_countof(pcs) && ux_requests_ahead(&r->requests, &at, &request))
+		n += addr2line_pc(r, addr2line_parse_address(r, request), &pcs[n]);
+	enum ux_code code = ux_drop_in_load(&r->file, pcs, n, err);
 	r->unreadable = code != UX_OK;
 	return code;
 }
 
-static enum ux_code find_frames(struct run *r, uint64_t address, struct ux_frame *frames,
-				size_t max, size_t *ret_n, struct ux_error *err)
+static enum ux_code addr2line_find_frames(struct addr2line *r, uint64_t address,
+					  struct ux_frame *frames, size_t max, size_t *ret_n,
+					  struct ux_error *err)
 {
 	uint64_t pc = 0;
 	*ret_n = 0;
-	if (!pc_of(r, address, &pc))
+	if (!addr2line_pc(r, address, &pc))
 		return UX_OK;
-	UX_TRY(need(r, pc, err));
+	UX_TRY(addr2line_load(r, pc, err));
 	*ret_n = ux_drop_in_frames(&r->file, pc, frames, max);
 	if (*ret_n == 1 && !*frames[0].base)
-		frames[0].base = file_by_symbol(r, pc);
+		frames[0].base = addr2line_symbol_file(r, pc);
 	return UX_OK;
 }
 
-static enum ux_code answer(void *ctx, struct ux_bytes question, struct ux_error *err)
+static enum ux_code addr2line_answer(void *ctx, struct ux_bytes request, struct ux_error *err)
 {
-	struct run *r = ctx;
+	struct addr2line *r = ctx;
 	struct ux_frame frames[UX_GSYM_DEPTH_MOST + 1];
-	uint64_t address = address_of(r, question);
+	uint64_t address = addr2line_parse_address(r, request);
 	size_t n = 0;
-	UX_TRY(find_frames(r, address, frames, ux_countof(frames), &n, err));
+	UX_TRY(addr2line_find_frames(r, address, frames, ux_countof(frames), &n, err));
 	if (r->v.addresses)
 		ux_out_fmt(&r->out, "0x%0*" PRIx64 "%s", r->file.is_elf32 ? 8 : 16, address,
 			   r->v.pretty ? ": " : "\n");
 	if (n == 0)
-		put_unknown(r);
+		addr2line_write_unknown(r);
 	for (size_t i = 0; i < (r->v.inlines ? n : ux_min(n, (size_t)1)); i++) {
 		if (i > 0 && r->v.pretty)
 			ux_out_cstr(&r->out, " (inlined by) ");
-		put_frame(r, &frames[i]);
+		addr2line_write_frame(r, &frames[i]);
 	}
 	return UX_OK;
 }
 
-static bool open_section(struct run *r)
+static bool addr2line_open_section(struct addr2line *r)
 {
 	if (!r->v.section)
 		return true;
@@ -301,62 +303,63 @@ static bool open_section(struct run *r)
 	return r->section != NULL;
 }
 
-/* Of a file that cannot be read. */
-static void complain_of_file(const struct run *r, const struct ux_error *err)
+/* Reports a file that cannot be read. */
+static void addr2line_file_error(const struct addr2line *r, const struct ux_error *err)
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	if (err->code == UX_ENOTFOUND)
 		fprintf(stderr, "addr2line: '%s': No such file\n", r->v.exe);
 	else if (err->code == UX_EUNSUPPORTED)
-		complain(r->v.exe, "file format not recognized");
+		addr2line_error(r->v.exe, "file format not recognized");
 	else
-		complain(r->v.exe, ux_error_format(err, text, sizeof(text)));
+		addr2line_error(r->v.exe, ux_error_format(err, text, sizeof(text)));
 }
 
-static bool open_file(struct run *r)
+static bool addr2line_open_file(struct addr2line *r)
 {
 	struct ux_error err = UX_ERROR_INIT;
 	ux_sigbus_reading(r->v.exe);
 	if (ux_drop_in_open(&r->file, r->v.exe, NULL, NULL, &err) == UX_OK)
-		return open_section(r);
-	complain_of_file(r, &err);
+		return addr2line_open_section(r);
+	addr2line_file_error(r, &err);
 	return false;
 }
 
-static int answer_all(struct run *r, struct ux_command_line *line)
+static int addr2line_answer_all(struct addr2line *r, struct ux_command_line *line)
 {
 	static struct ux_line_reader reader;
 	struct ux_error err = UX_ERROR_INIT;
-	if (!open_file(r))
+	if (!addr2line_open_file(r))
 		return UX_EXIT_SOME;
-	ux_questions_init(&r->questions, line->argv.data, (size_t)line->argc, (size_t)optind,
-			  &reader, STDIN_FILENO);
-	if (ux_questions_answer(&r->questions, answer, r, &r->out, &err) == UX_OK)
+	ux_requests_init(&r->requests, line->argv.data, (size_t)line->argc, (size_t)optind, &reader,
+			 STDIN_FILENO);
+	if (ux_requests_answer(&r->requests, addr2line_answer, r, &r->out, &err) == UX_OK)
 		return ux_finish(&r->out, UX_EXIT_DONE);
 	if (!r->unreadable)
-		return ux_complain(NULL, &err);
-	complain_of_file(r, &err);
+		return ux_print_error(NULL, &err);
+	addr2line_file_error(r, &err);
 	return UX_EXIT_SOME;
 }
 
-static int run(const struct ux_command *cmd, int argc, char **argv)
+static int cmd_addr2line_run(const struct ux_command *cmd, int argc, char **argv)
 {
 	(void)cmd;
 	struct ux_error err = UX_ERROR_INIT;
 	int status = 0;
 	ux_cleanup(ux_command_line_deinit) struct ux_command_line line = {0};
-	ux_cleanup(run_deinit) struct run r = {
+	ux_cleanup(addr2line_deinit) struct addr2line r = {
 		.v = {.exe = "a.out",
 		      .how = {.mode = UX_DEMANGLE_NONE,
 			      .schemes = UX_SCHEME_ITANIUM | UX_SCHEME_RUST}}};
 	if (ux_command_line_expand(&line, argc, argv, &err) != UX_OK)
-		return ux_complain(NULL, &err);
-	return parse(&r.v, &line, &status) ? answer_all(&r, &line) : status;
+		return ux_print_error(NULL, &err);
+	return addr2line_parse_options(&r.v, &line, &status) ? addr2line_answer_all(&r, &line)
+							     : status;
 }
 
 const struct ux_command ux_cmd_addr2line = {
 	.name = "addr2line",
 	.line = "GNU addr2line's options and output, drop-in",
-	.help = print_usage,
-	.run = run,
+	.help = addr2line_print_usage,
+	.run = cmd_addr2line_run,
 };

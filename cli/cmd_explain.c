@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex explain: what each source says of an address, and which one was believed. */
+/* unhex explain: what each source has for an address, and which one was chosen. */
 #include "commands.h"
 
-#include "answer_options.h"
+#include "common_options.h"
 #include "demangle.h"
 #include "dsym.h"
-#include "explain_remote.h"
-#include "find_options.h"
+#include "remote.h"
 #include "gsym_reader.h"
 #include "text.h"
 #include "id.h"
@@ -19,7 +18,7 @@
 
 #include <unistd.h>
 
-struct values {
+struct explain_values {
 	struct ux_answer_values answer;
 	struct ux_find_values find;
 	struct ux_server_values server;
@@ -27,59 +26,59 @@ struct values {
 	const char *gpu;
 };
 
-static const struct ux_option options[] = {
-	UX_ANSWER_OPTIONS(struct values, answer),
-	{"arch", 0, UX_OPTION_TEXT, offsetof(struct values, arch), "NAME",
+static const struct ux_option explain_options[] = {
+	UX_ANSWER_OPTIONS(struct explain_values, answer),
+	{"arch", 0, UX_OPTION_TEXT, offsetof(struct explain_values, arch), "NAME",
 	 "slice of a universal Mach-O file: x86_64, arm64, ..."},
-	{"gpu", 0, UX_OPTION_TEXT, offsetof(struct values, gpu), "WHICH",
+	{"gpu", 0, UX_OPTION_TEXT, offsetof(struct explain_values, gpu), "WHICH",
 	 "its GPU code instead: sm_90, an ID, or a number that unhex id tells"},
-	UX_FIND_OPTIONS(struct values, find),
-	UX_SERVER_OPTIONS(struct values, server),
+	UX_FIND_OPTIONS(struct explain_values, find),
+	UX_SERVER_OPTIONS(struct explain_values, server),
 };
 
-/* One place where a debug file was looked for. */
-struct tried {
+/* A path at which a debug file was searched. */
+struct debug_candidate {
 	char *path; /* malloc'ed */
-	char *why;  /* malloc'ed; NULL: it was taken */
+	char *why;  /* malloc'ed: why it was rejected; NULL: it was used */
 };
 
-UX_VEC(tried_vec, struct tried);
-UX_VEC(pc_vec, uint64_t);
+UX_VEC(debug_candidates, struct debug_candidate);
+UX_VEC(explain_pcs, uint64_t);
 
-/* What one source alone, or all of them together, make of the file. */
-struct view {
+/* The GSYM that is extracted from one source alone, or from all of them. */
+struct explain_view {
 	struct ux_out built;
 	struct ux_gsym gsym;
 	struct ux_extract_stats stats;
-	bool there;             /* it has something */
-	struct ux_error failed; /* code UX_OK: nothing is wrong with it */
+	bool there;             /* the source has symbols */
+	struct ux_error failed; /* code UX_OK: it is not damaged */
 };
 
-/* One run of the command. */
+/* The state of the command. */
 struct explain {
 	struct ux_mapping file;
 	struct ux_finder finder;
 	struct ux_symbol_files files;
-	struct tried_vec tried;
-	struct view all;
-	struct view of[UX_SOURCE_COUNT];
+	struct debug_candidates tried;
+	struct explain_view all;
+	struct explain_view of[UX_SOURCE_COUNT];
 	enum ux_demangle_mode demangle;
 	struct ux_out out;
 };
 
-/* An answer of a view. */
-struct said {
+/* The frames of a view at one address. */
+struct explain_result {
 	struct ux_frame frames[UX_FRAMES_MOST];
 	size_t n;
 };
 
-static void explain_deinit(struct explain *e)
+static void cmd_explain_deinit(struct explain *e)
 {
 	for (size_t i = 0; i < e->tried.size; i++) {
 		free(e->tried.data[i].path);
 		free(e->tried.data[i].why);
 	}
-	tried_vec_deinit(&e->tried);
+	debug_candidates_deinit(&e->tried);
 	for (size_t i = 0; i < UX_SOURCE_COUNT; i++)
 		ux_out_deinit(&e->of[i].built);
 	ux_out_deinit(&e->all.built);
@@ -89,30 +88,31 @@ static void explain_deinit(struct explain *e)
 	ux_out_deinit(&e->out);
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- looking up ------------------------------------------------------------------------------- */
 
-static void remember(void *ctx, const char *path, const char *why)
+static void explain_add_candidate(void *ctx, const char *path, const char *why)
 {
 	struct explain *e = ctx;
-	struct tried t = {strdup(path), why ? strdup(why) : NULL};
-	if (!t.path || !tried_vec_append(&e->tried, t)) {
+	struct debug_candidate t = {strdup(path), why ? strdup(why) : NULL};
+	if (!t.path || !debug_candidates_append(&e->tried, t)) {
 		free(t.path);
 		free(t.why);
 	}
 }
 
-static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+static enum ux_code explain_write_gsym(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct ux_out *out = ctx;
 	ux_out_put(out, bytes.data, bytes.size);
 	return ux_out_status(out, err);
 }
 
-/* Extracts with all sources but those of `without`: of pcs, or (NULL) everything. A failure is the
- * view's own, but for memory. */
-static enum ux_code look(struct explain *e, const char *path, const struct values *v,
-			 uint32_t without, const struct pc_vec *pcs, struct view *ret,
-			 struct ux_error *err)
+/* Extracts all sources but those in `without`, for pcs or (NULL) for all addresses. Only UX_ENOMEM
+ * is returned as a failure; others are stored in the view. */
+static enum ux_code explain_view_open(struct explain *e, const char *path,
+				      const struct explain_values *v, uint32_t without,
+				      const struct explain_pcs *pcs, struct explain_view *ret,
+				      struct ux_error *err)
 {
 	ux_cleanup(ux_address_filter_deinit) struct ux_address_filter filter = {0};
 	struct ux_extract_options how = {
@@ -127,20 +127,23 @@ static enum ux_code look(struct explain *e, const char *path, const struct value
 	if (pcs && !ux_address_filter_init(&filter, pcs->data, pcs->size))
 		return ux_error_nomem(err);
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = ux_extract(e->file.bytes, e->files.debug.file.bytes, &how, keep,
-				       &ret->built, &ret->stats, &why);
+	enum ux_code code = ux_extract(e->file.bytes, e->files.debug.file.bytes, &how,
+				       explain_write_gsym, &ret->built, &ret->stats, &why);
 	bool nothing = filter.narrowed && ret->built.size == 0;
 	if (code == UX_OK && !nothing)
 		code = ux_gsym_open(&ret->gsym, ux_out_bytes(&ret->built), &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	ret->there = code == UX_OK && !nothing;
-	bool no_choice = v->gpu && without == 0; /* no such piece, or one without code */
+	bool no_choice =
+		v->gpu &&
+		without == 0; /* there is no such piece of GPU code, or it has no functions */
 	ret->failed = code == UX_ENOTFOUND && !no_choice ? (struct ux_error)UX_ERROR_INIT : why;
 	return UX_OK;
 }
 
-static void ask(const struct view *v, uint64_t pc, struct said *ret)
+static void explain_view_lookup(const struct explain_view *v, uint64_t pc,
+				struct explain_result *ret)
 {
 	ret->n = 0;
 	if (v->there && ux_gsym_lookup(&v->gsym, pc, ret->frames, ux_countof(ret->frames), &ret->n,
@@ -148,74 +151,77 @@ static void ask(const struct view *v, uint64_t pc, struct said *ret)
 		ret->n = 0;
 }
 
-static const struct ux_frame *function_of(const struct said *s)
+static const struct ux_frame *explain_function(const struct explain_result *s)
 {
 	return s->n > 0 ? &s->frames[s->n - 1] : NULL;
 }
 
-static bool same_name(const struct said *a, const struct said *b)
+static bool explain_same_name(const struct explain_result *a, const struct explain_result *b)
 {
-	const struct ux_frame *x = function_of(a), *y = function_of(b);
+	const struct ux_frame *x = explain_function(a), *y = explain_function(b);
 	return x && y && strcmp(x->function, y->function) == 0;
 }
 
-static bool has_line(const struct said *s)
+static bool explain_has_line(const struct explain_result *s)
 {
 	return s->n > 0 && *s->frames[0].base != '\0';
 }
 
-/* Where the chosen name and line come from. */
-struct choice {
-	int name; /* enum ux_source; -1: from nowhere */
+/* The sources of the chosen name and line. */
+struct explain_choice {
+	int name; /* enum ux_source; -1: none */
 	int line;
 	const char *why;
 };
 
-/* DWARF and Go's table know functions with all that is in them; symbols only name them. */
-static bool is_rich(int source)
+/* DWARF and Go's tables describe the contents of functions; symbols only name them. */
+static bool explain_source_is_rich(int source)
 {
 	return source == UX_SOURCE_DWARF || source == UX_SOURCE_GOPCLNTAB;
 }
 
-static const char *reason(const struct said *of, int name)
+static const char *explain_reason(const struct explain_result *of, int name)
 {
 	if (name == UX_SOURCE_PLT)
 		return "code that jumps to where the loader put the function of another module";
 	if (name == UX_SOURCE_BOUNDS)
 		return "nobody names it; what unwinds it knows where it begins and ends";
-	if (is_rich(name))
+	if (explain_source_is_rich(name))
 		return "debug information knows the function and what is inlined in it";
 	if (of[UX_SOURCE_DWARF].n > 0 || of[UX_SOURCE_GOPCLNTAB].n > 0)
 		return "the symbol names the same function more exactly than debug information";
 	return "no debug information here; of the symbols that reach it this is the best";
 }
 
-static struct choice choose(const struct said *all, const struct said *of)
+static struct explain_choice explain_choose(const struct explain_result *all,
+					    const struct explain_result *of)
 {
-	struct choice c = {-1, -1, "no source knows the address"};
+	struct explain_choice c = {-1, -1, "no source knows the address"};
 	for (int i = 0; i < UX_SOURCE_COUNT && c.name < 0; i++)
-		if (same_name(all, &of[i]))
+		if (explain_same_name(all, &of[i]))
 			c.name = i;
 	if (c.name >= 0)
-		c.why = reason(of, c.name);
+		c.why = explain_reason(of, c.name);
 	else if (all->n > 0)
 		c.why = "the sources together know more than each of them alone";
-	if (!has_line(all))
+	if (!explain_has_line(all))
 		return c;
 	c.line = UX_SOURCE_DWARF;
-	if (!has_line(&of[UX_SOURCE_DWARF]) && has_line(&of[UX_SOURCE_GOPCLNTAB]))
+	if (!explain_has_line(&of[UX_SOURCE_DWARF]) && explain_has_line(&of[UX_SOURCE_GOPCLNTAB]))
 		c.line = UX_SOURCE_GOPCLNTAB;
-	else if (!has_line(&of[UX_SOURCE_DWARF]) && has_line(&of[UX_SOURCE_PTX]))
+	else if (!explain_has_line(&of[UX_SOURCE_DWARF]) && explain_has_line(&of[UX_SOURCE_PTX]))
 		c.line = UX_SOURCE_PTX;
 	return c;
 }
 
-/* --- telling ---------------------------------------------------------------------------------- */
+/* --- output ----------------------------------------------------------------------------------- */
 
-/* What a view has nothing to say for: NULL when it answers. It may have read little of the file. */
-static const char *silence(const struct explain *e, const struct said *s, int source)
+/* Why a source has no answer; NULL when it has one. The view may have read only a part of the file.
+ */
+static const char *explain_silence(const struct explain *e, const struct explain_result *s,
+				   int source)
 {
-	const struct view *v = &e->of[source];
+	const struct explain_view *v = &e->of[source];
 	if (v->failed.code != UX_OK)
 		return "damaged";
 	if (s->n > 0)
@@ -224,7 +230,7 @@ static const char *silence(const struct explain *e, const struct said *s, int so
 									: "nothing here";
 }
 
-static void name_text(struct explain *e, const char *name)
+static void explain_name_text(struct explain *e, const char *name)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out plain = {0};
 	ux_demangle(ux_bytes_cstr(name), e->demangle, &plain);
@@ -232,10 +238,10 @@ static void name_text(struct explain *e, const char *name)
 	e->out.failed = e->out.failed || plain.failed;
 }
 
-static void frame_text(struct explain *e, const struct ux_frame *f)
+static void explain_frame_text(struct explain *e, const struct ux_frame *f)
 {
 	struct ux_out *out = &e->out;
-	name_text(e, f->function);
+	explain_name_text(e, f->function);
 	if (f->offset > 0 && !f->inlined)
 		ux_out_fmt(out, "+0x%" PRIx64, f->offset);
 	if (*f->base == '\0')
@@ -248,8 +254,8 @@ static void frame_text(struct explain *e, const struct ux_frame *f)
 	ux_out_fmt(out, ":%" PRIu32, f->line);
 }
 
-static void said_text(struct explain *e, const char *label, const struct said *s,
-		      const char *nothing)
+static void explain_result_text(struct explain *e, const char *label,
+				const struct explain_result *s, const char *nothing)
 {
 	ux_out_fmt(&e->out, "  %-13s  ", label);
 	if (nothing)
@@ -257,19 +263,20 @@ static void said_text(struct explain *e, const char *label, const struct said *s
 	for (size_t i = 0; i < s->n && !nothing; i++) {
 		if (i > 0)
 			ux_out_fmt(&e->out, "\n  %-13s  (inlined by) ", "");
-		frame_text(e, &s->frames[i]);
+		explain_frame_text(e, &s->frames[i]);
 	}
 	ux_out_u8(&e->out, '\n');
 }
 
-static void address_text(struct explain *e, uint64_t pc, const struct said *all,
-			 const struct said *of)
+static void explain_address_text(struct explain *e, uint64_t pc, const struct explain_result *all,
+				 const struct explain_result *of)
 {
-	struct choice c = choose(all, of);
+	struct explain_choice c = explain_choose(all, of);
 	ux_out_fmt(&e->out, "0x%" PRIx64 "\n", pc);
 	for (int i = 0; i < UX_SOURCE_COUNT; i++)
-		said_text(e, ux_source_name((enum ux_source)i), &of[i], silence(e, &of[i], i));
-	said_text(e, "chosen", all, all->n > 0 ? NULL : "??");
+		explain_result_text(e, ux_source_name((enum ux_source)i), &of[i],
+				    explain_silence(e, &of[i], i));
+	explain_result_text(e, "chosen", all, all->n > 0 ? NULL : "??");
 	ux_out_fmt(&e->out, "  %-13s  ", "because");
 	if (c.name >= 0)
 		ux_out_fmt(&e->out, "%s: ", ux_source_name((enum ux_source)c.name));
@@ -280,8 +287,8 @@ static void address_text(struct explain *e, uint64_t pc, const struct said *all,
 	ux_out_u8(&e->out, '\n');
 }
 
-/* Where DWARF came from that is not in the file itself. */
-static const char *debug_origin(const struct explain *e)
+/* Where DWARF that is not in the file itself was found. */
+static const char *explain_debug_origin(const struct explain *e)
 {
 	const struct ux_extract_stats *s = &e->all.stats;
 	if (s->bundle)
@@ -291,7 +298,7 @@ static const char *debug_origin(const struct explain *e)
 	return ux_debug_how_name(e->files.debug.how);
 }
 
-static void file_text(struct explain *e, const char *path)
+static void explain_file_text(struct explain *e, const char *path)
 {
 	struct ux_out *out = &e->out;
 	ux_text(out, ux_bytes_cstr(path));
@@ -303,9 +310,9 @@ static void file_text(struct explain *e, const char *path)
 	ux_out_cstr(out, "\n  debug file     ");
 	if (e->files.debug.path)
 		ux_text(out, ux_bytes_cstr(e->files.debug.path));
-	ux_out_fmt(out, e->files.debug.path ? " (%s)\n" : "%s\n", debug_origin(e));
+	ux_out_fmt(out, e->files.debug.path ? " (%s)\n" : "%s\n", explain_debug_origin(e));
 	for (size_t i = 0; i < e->tried.size; i++) {
-		const struct tried *t = &e->tried.data[i];
+		const struct debug_candidate *t = &e->tried.data[i];
 		if (!t->why)
 			continue;
 		ux_out_cstr(out, "    tried        ");
@@ -321,7 +328,8 @@ static void file_text(struct explain *e, const char *path)
 	}
 }
 
-static void frames_json(struct explain *e, struct ux_json *j, const struct said *s)
+static void explain_frames_json(struct explain *e, struct ux_json *j,
+				const struct explain_result *s)
 {
 	ux_json_key(j, "frames");
 	ux_json_array_begin(j);
@@ -343,13 +351,14 @@ static void frames_json(struct explain *e, struct ux_json *j, const struct said 
 	ux_json_array_end(j);
 }
 
-static void sources_json(struct explain *e, struct ux_json *j, const struct said *of)
+static void explain_sources_json(struct explain *e, struct ux_json *j,
+				 const struct explain_result *of)
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	ux_json_key(j, "sources");
 	ux_json_array_begin(j);
 	for (int i = 0; i < UX_SOURCE_COUNT; i++) {
-		const char *nothing = silence(e, &of[i], i);
+		const char *nothing = explain_silence(e, &of[i], i);
 		ux_json_object_begin(j);
 		ux_json_key_cstr(j, "source", ux_source_name((enum ux_source)i));
 		ux_json_key_cstr(j, "status", nothing ? nothing : "answers");
@@ -357,33 +366,33 @@ static void sources_json(struct explain *e, struct ux_json *j, const struct said
 			ux_json_key_cstr(j, "reason",
 					 ux_error_format(&e->of[i].failed, text, sizeof(text)));
 		if (!nothing)
-			frames_json(e, j, &of[i]);
+			explain_frames_json(e, j, &of[i]);
 		ux_json_object_end(j);
 	}
 	ux_json_array_end(j);
 }
 
-static void address_json(struct explain *e, uint64_t pc, const struct said *all,
-			 const struct said *of)
+static void explain_address_json(struct explain *e, uint64_t pc, const struct explain_result *all,
+				 const struct explain_result *of)
 {
 	struct ux_json j = ux_json_make(&e->out);
-	struct choice c = choose(all, of);
+	struct explain_choice c = explain_choose(all, of);
 	char address[32];
 	snprintf(address, sizeof(address), "0x%" PRIx64, pc);
 	ux_json_object_begin(&j);
 	ux_json_key_cstr(&j, "address", address);
-	frames_json(e, &j, all);
+	explain_frames_json(e, &j, all);
 	if (c.name >= 0)
 		ux_json_key_cstr(&j, "name_from", ux_source_name((enum ux_source)c.name));
 	if (c.line >= 0)
 		ux_json_key_cstr(&j, "line_from", ux_source_name((enum ux_source)c.line));
 	ux_json_key_cstr(&j, "why", c.why);
-	sources_json(e, &j, of);
+	explain_sources_json(e, &j, of);
 	ux_json_object_end(&j);
 	ux_out_u8(&e->out, '\n');
 }
 
-static void file_json(struct explain *e, const char *path)
+static void explain_file_json(struct explain *e, const char *path)
 {
 	struct ux_json j = ux_json_make(&e->out);
 	ux_json_object_begin(&j);
@@ -414,95 +423,97 @@ static void file_json(struct explain *e, const char *path)
 
 /* --- the command ------------------------------------------------------------------------------ */
 
-static enum ux_code open_all(struct explain *e, const char *path, const struct values *v,
-			     const struct pc_vec *pcs, struct ux_error *err)
+static enum ux_code explain_open(struct explain *e, const char *path,
+				 const struct explain_values *v, const struct explain_pcs *pcs,
+				 struct ux_error *err)
 {
 	ux_sigbus_reading(path);
 	UX_TRY(ux_dsym_map(path, UX_BYTES_NONE, &e->file, err));
 	UX_TRY(ux_extract_check(e->file.bytes, err));
 	UX_TRY(ux_find_open(&e->finder, &v->find, err));
-	e->finder.search.tried = remember;
+	e->finder.search.tried = explain_add_candidate;
 	e->finder.search.ctx = e;
 	UX_TRY(ux_symbol_files_find(&e->files, &e->finder, e->file.bytes, path, err));
 	ux_find_warn(path, &e->files.lost);
-	UX_TRY(look(e, path, v, 0, NULL, &e->all, err));
+	UX_TRY(explain_view_open(e, path, v, 0, NULL, &e->all, err));
 	if (e->all.failed.code != UX_OK) {
 		*err = e->all.failed;
 		return err->code;
 	}
 	for (unsigned i = 0; i < UX_SOURCE_COUNT && pcs->size > 0; i++)
-		UX_TRY(look(e, path, v, ~(1u << i), pcs, &e->of[i], err));
+		UX_TRY(explain_view_open(e, path, v, ~(1u << i), pcs, &e->of[i], err));
 	return UX_OK;
 }
 
-/* Answers one address; true when something is known of it. */
-static bool tell(struct explain *e, uint64_t pc, bool json)
+/* Explains one address; true when it has frames. */
+static bool explain_address(struct explain *e, uint64_t pc, bool json)
 {
-	static struct said all, of[UX_SOURCE_COUNT];
-	ask(&e->all, pc, &all);
+	static struct explain_result all, of[UX_SOURCE_COUNT];
+	explain_view_lookup(&e->all, pc, &all);
 	for (size_t i = 0; i < UX_SOURCE_COUNT; i++) {
 		of[i].n = 0;
-		if (e->of[i].stats.found[i] > 0) /* else it repeats what sections are named */
-			ask(&e->of[i], pc, &of[i]);
+		if (e->of[i].stats.found[i] > 0) /* else the view has only names from sections */
+			explain_view_lookup(&e->of[i], pc, &of[i]);
 	}
 	if (json)
-		address_json(e, pc, &all, of);
+		explain_address_json(e, pc, &all, of);
 	else
-		address_text(e, pc, &all, of);
+		explain_address_text(e, pc, &all, of);
 	return all.n > 0;
 }
 
-static int explain_all(struct explain *e, const struct ux_args *args, const struct values *v,
-		       const struct pc_vec *pcs)
+static int explain_file(struct explain *e, const struct ux_args *args,
+			const struct explain_values *v, const struct explain_pcs *pcs)
 {
 	struct ux_error err = UX_ERROR_INIT;
 	size_t known = 0;
-	if (open_all(e, args->items[0], v, pcs, &err) != UX_OK)
-		return ux_complain(args->items[0], &err);
+	if (explain_open(e, args->items[0], v, pcs, &err) != UX_OK)
+		return ux_print_error(args->items[0], &err);
 	if (v->answer.json)
-		file_json(e, args->items[0]);
+		explain_file_json(e, args->items[0]);
 	else
-		file_text(e, args->items[0]);
+		explain_file_text(e, args->items[0]);
 	for (size_t i = 0; i < pcs->size; i++)
-		known += tell(e, pcs->data[i], v->answer.json);
+		known += explain_address(e, pcs->data[i], v->answer.json);
 	return ux_finish(&e->out, known == pcs->size ? UX_EXIT_DONE : UX_EXIT_SOME);
 }
 
-/* Of a module that a server may have. */
-static int explain_id(struct explain *e, const char *id, struct values *v, const struct pc_vec *pcs)
+/* Explains a module on a server. */
+static int explain_id(struct explain *e, const char *id, struct explain_values *v,
+		      const struct explain_pcs *pcs)
 {
 	struct ux_error err = UX_ERROR_INIT;
-	struct ux_server_choice server;
+	struct ux_server_selection server;
 	bool found = false;
-	enum ux_code code = ux_server_choose(&v->server, &server, &err);
+	enum ux_code code = ux_server_select(&v->server, &server, &err);
 	if (code == UX_OK)
 		code = ux_explain_remote(&server, id, pcs->data, pcs->size, v->answer.json, &e->out,
 					 &found, &err);
 	if (code == UX_OK)
 		return ux_finish(&e->out, found ? UX_EXIT_DONE : UX_EXIT_SOME);
-	int status = ux_complain(id, &err);
+	int status = ux_print_error(id, &err);
 	return code == UX_EDENIED ? UX_EXIT_SERVER : status;
 }
 
-/* A file if there is one of that name. */
-static bool is_id(const char *name)
+/* Whether name is an ID; an existing file wins over it. */
+static bool explain_is_id(const char *name)
 {
 	struct ux_id id;
 	return access(name, F_OK) != 0 && ux_id_parse(ux_bytes_cstr(name), &id, NULL) == UX_OK;
 }
 
-static void values_deinit(struct values *v)
+static void explain_values_deinit(struct explain_values *v)
 {
 	free(v->find.dirs);
 	if (v->server.token)
 		explicit_bzero(v->server.token, strlen(v->server.token));
 }
 
-static int run(const struct ux_command *cmd, int argc, char **argv)
+static int cmd_explain_run(const struct ux_command *cmd, int argc, char **argv)
 {
-	ux_cleanup(values_deinit) struct values v = {0};
-	ux_cleanup(pc_vec_deinit) struct pc_vec pcs = {0};
-	ux_cleanup(explain_deinit) struct explain e = {0};
+	ux_cleanup(explain_values_deinit) struct explain_values v = {0};
+	ux_cleanup(explain_pcs_deinit) struct explain_pcs pcs = {0};
+	ux_cleanup(cmd_explain_deinit) struct explain e = {0};
 	struct ux_args args;
 	int status = 0;
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
@@ -515,12 +526,12 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 		uint64_t pc = 0;
 		if (!ux_hex_parse_u64(ux_bytes_cstr(args.items[i]), v.answer.hex, &pc))
 			return ux_usage_error(cmd, "\"%.64s\" is no address", args.items[i]);
-		if (!pc_vec_append(&pcs, pc))
-			return ux_complain(NULL, &(struct ux_error){.code = UX_ENOMEM});
+		if (!explain_pcs_append(&pcs, pc))
+			return ux_print_error(NULL, &(struct ux_error){.code = UX_ENOMEM});
 	}
-	if (is_id(args.items[0]))
+	if (explain_is_id(args.items[0]))
 		return explain_id(&e, args.items[0], &v, &pcs);
-	return explain_all(&e, &args, &v, &pcs);
+	return explain_file(&e, &args, &v, &pcs);
 }
 
 const struct ux_command ux_cmd_explain = {
@@ -534,7 +545,7 @@ const struct ux_command ux_cmd_explain = {
 		"when, and what would help.\n"
 		"\n"
 		"Exit status 1 when nothing is known of an address, or of the ID.",
-	.options = options,
-	.n_options = ux_countof(options),
-	.run = run,
+	.options = explain_options,
+	.n_options = ux_countof(explain_options),
+	.run = cmd_explain_run,
 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex extract: a binary to a GSYM file. */
+/* unhex extract: makes a GSYM file from a binary. */
 #include "commands.h"
 
 #include "dsym.h"
 #include "elf_file.h"
 #include "extract.h"
 #include "file.h"
-#include "find_options.h"
+#include "common_options.h"
 #include "json_out.h"
 #include "output.h"
 #include "sigbus.h"
@@ -14,13 +14,13 @@
 #include <malloc.h>
 #include <sys/stat.h>
 
-/* What never goes to the disk: tables of functions, strings, one unit's rows. libjvm takes 39 MB.
- */
+/* The least memory limit: tables of functions, strings and the rows of one unit are never spilled
+ * to disk. libjvm needs 39 MB. */
 enum {
 	MEMORY_LEAST = 64 << 20
 };
 
-struct values {
+struct extract_values {
 	const char *debug;
 	struct ux_find_values find;
 	const char *output;
@@ -35,48 +35,48 @@ struct values {
 	bool json;
 };
 
-static const struct ux_option options[] = {
-	{"debug", 'd', UX_OPTION_TEXT, offsetof(struct values, debug), "FILE",
+static const struct ux_option extract_options[] = {
+	{"debug", 'd', UX_OPTION_TEXT, offsetof(struct extract_values, debug), "FILE",
 	 "take the symbols from this unstripped or .debug file, or dSYM bundle"},
-	UX_FIND_OPTIONS(struct values, find),
-	{"output", 'o', UX_OPTION_TEXT, offsetof(struct values, output), "FILE",
+	UX_FIND_OPTIONS(struct extract_values, find),
+	{"output", 'o', UX_OPTION_TEXT, offsetof(struct extract_values, output), "FILE",
 	 "where to write [name of the input + .gsym, in the current folder]"},
-	{"arch", 0, UX_OPTION_TEXT, offsetof(struct values, arch), "NAME",
+	{"arch", 0, UX_OPTION_TEXT, offsetof(struct extract_values, arch), "NAME",
 	 "slice of a universal Mach-O file [the only one, or this machine's]"},
-	{"gpu", 0, UX_OPTION_TEXT, offsetof(struct values, gpu), "WHICH",
+	{"gpu", 0, UX_OPTION_TEXT, offsetof(struct extract_values, gpu), "WHICH",
 	 "its GPU code instead: sm_90, an ID, or a number that unhex id tells"},
-	{"threads", 0, UX_OPTION_COUNT, offsetof(struct values, threads), "N",
+	{"threads", 0, UX_OPTION_COUNT, offsetof(struct extract_values, threads), "N",
 	 "threads to use [one per processor]"},
-	{"memory", 0, UX_OPTION_BYTES, offsetof(struct values, memory), "SIZE",
+	{"memory", 0, UX_OPTION_BYTES, offsetof(struct extract_values, memory), "SIZE",
 	 "memory to stay under, 64M or more [no bound]"},
-	{"gsym-version", 0, UX_OPTION_COUNT, offsetof(struct values, gsym_version), "1|2",
+	{"gsym-version", 0, UX_OPTION_COUNT, offsetof(struct extract_values, gsym_version), "1|2",
 	 "format of the output [1, or 2 when that cannot hold it]"},
-	{"alternatives", 0, UX_OPTION_FLAG, offsetof(struct values, alternatives), NULL,
+	{"alternatives", 0, UX_OPTION_FLAG, offsetof(struct extract_values, alternatives), NULL,
 	 "keep other names of a function's range, too"},
-	{"no-dwarf", 0, UX_OPTION_FLAG, offsetof(struct values, no_dwarf), NULL,
+	{"no-dwarf", 0, UX_OPTION_FLAG, offsetof(struct extract_values, no_dwarf), NULL,
 	 "symbol tables and Go's own tables only"},
-	{"allow-mismatch", 0, UX_OPTION_FLAG, offsetof(struct values, allow_mismatch), NULL,
+	{"allow-mismatch", 0, UX_OPTION_FLAG, offsetof(struct extract_values, allow_mismatch), NULL,
 	 "accept a debug file with another build ID"},
-	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL,
+	{"json", 'j', UX_OPTION_FLAG, offsetof(struct extract_values, json), NULL,
 	 "say what was written as an object"},
 };
 
-static enum ux_code write_piece(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+static enum ux_code extract_write(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	const struct ux_file_new *f = ctx;
 	return ux_file_write(f->fd, bytes, err);
 }
 
-static enum ux_code place_piece(void *ctx, uint64_t off, struct ux_bytes bytes,
-				struct ux_error *err)
+static enum ux_code extract_write_at(void *ctx, uint64_t off, struct ux_bytes bytes,
+				     struct ux_error *err)
 {
 	const struct ux_file_new *f = ctx;
 	return ux_file_write_at(f->fd, off, bytes, err);
 }
 
-/* Default output, malloc'ed: the input's name without its folders, which piece of GPU code, and
+/* The default output path, malloc'ed: the base name of the input, the piece of GPU code, and
  * ".gsym". */
-static char *output_name(const char *input, const char *gpu)
+static char *extract_output_name(const char *input, const char *gpu)
 {
 	const char *slash = strrchr(input, '/');
 	struct ux_out name = {0};
@@ -90,8 +90,8 @@ static char *output_name(const char *input, const char *gpu)
 	return (char *)name.data;
 }
 
-static void report(struct ux_out *out, const char *path, bool json,
-		   const struct ux_extract_stats *s)
+static void extract_report(struct ux_out *out, const char *path, bool json,
+			   const struct ux_extract_stats *s)
 {
 	if (!json) {
 		ux_text(out, ux_bytes_cstr(path));
@@ -110,74 +110,78 @@ static void report(struct ux_out *out, const char *path, bool json,
 	ux_out_u8(out, '\n');
 }
 
-static void warn_of_losses(const char *path, const struct ux_extract_stats *s)
+static void extract_warn_damage(const char *path, const struct ux_extract_stats *s)
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	if (s->bad_units > 0)
-		ux_say("%s: %" PRIu64 " of %" PRIu64
-		       " DWARF units are damaged and give less, the first: %s",
-		       path, s->bad_units, s->units,
-		       ux_error_format(&s->first_bad, text, sizeof(text)));
+		ux_print_message("%s: %" PRIu64 " of %" PRIu64
+				 " DWARF units are damaged and give less, the first: %s",
+				 path, s->bad_units, s->units,
+				 ux_error_format(&s->first_bad, text, sizeof(text)));
 	if (s->bad_go > 0)
-		ux_say("%s: %" PRIu64 " Go functions are damaged and give less, the first: %s",
-		       path, s->bad_go, ux_error_format(&s->first_bad_go, text, sizeof(text)));
+		ux_print_message(
+			"%s: %" PRIu64 " Go functions are damaged and give less, the first: %s",
+			path, s->bad_go, ux_error_format(&s->first_bad_go, text, sizeof(text)));
 	if (s->bad_relocs > 0)
-		ux_say("%s: %" PRIu64 " relocations passed over, the first because: %s", path,
-		       s->bad_relocs, ux_error_format(&s->first_bad_reloc, text, sizeof(text)));
+		ux_print_message("%s: %" PRIu64 " relocations passed over, the first because: %s",
+				 path, s->bad_relocs,
+				 ux_error_format(&s->first_bad_reloc, text, sizeof(text)));
 	if (s->map_missing + s->map_changed > 0)
-		ux_say("%s: DWARF of %" PRIu64 " of %" PRIu64
-		       " object files is not linked, and they are gone or written since, so that "
-		       "lines stay unknown; run dsymutil where it is built",
-		       path, s->map_missing + s->map_changed, s->map_objects);
+		ux_print_message(
+			"%s: DWARF of %" PRIu64 " of %" PRIu64
+			" object files is not linked, and they are gone or written since, so that "
+			"lines stay unknown; run dsymutil where it is built",
+			path, s->map_missing + s->map_changed, s->map_objects);
 }
 
-static void warn_of_sources(const char *path, const struct ux_extract_stats *s)
+static void extract_warn_sources(const char *path, const struct ux_extract_stats *s)
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	if (s->bad_sources > 0)
-		ux_say("%s: passed over what is damaged: %s", path,
-		       ux_error_format(&s->first_bad_source, text, sizeof(text)));
+		ux_print_message("%s: passed over what is damaged: %s", path,
+				 ux_error_format(&s->first_bad_source, text, sizeof(text)));
 }
 
-/* Files of split units that were not found: their functions are named by symbols alone. */
-static void warn_of_split(const char *path, const struct ux_extract_stats *s)
+/* Warns of missing files of split units, whose functions get names only from symbols. */
+static void extract_warn_split(const char *path, const struct ux_extract_stats *s)
 {
 	if (s->split_missing > 0)
-		ux_say("%s: %" PRIu64 " of %" PRIu64
-		       " .dwo files are not there; inlined calls in them stay unknown",
-		       path, s->split_missing, s->split_units);
+		ux_print_message("%s: %" PRIu64 " of %" PRIu64
+				 " .dwo files are not there; inlined calls in them stay unknown",
+				 path, s->split_missing, s->split_units);
 	if (s->split_mismatched > 0)
-		ux_say("%s: %" PRIu64 " of %" PRIu64
-		       " .dwo files are of another build; inlined calls in them stay unknown",
-		       path, s->split_mismatched, s->split_units);
+		ux_print_message(
+			"%s: %" PRIu64 " of %" PRIu64
+			" .dwo files are of another build; inlined calls in them stay unknown",
+			path, s->split_mismatched, s->split_units);
 }
 
 enum {
-	MAPPED_LEAST = 4 << 20, /* inflated sections, and little else */
+	MAPPED_LEAST = 4 << 20, /* only inflated sections are as large */
 	KEPT_MOST = 64 << 20,
 	GROWTH = 2 << 20,
 };
 
-/* Tables of some megabytes come and go: what one had is kept for the next, for pages that go back
- * to the system have to be cleared before they come again. */
-static void keep_memory(void)
+/* Keeps freed memory for reuse: tables of some megabytes are allocated and freed often, and pages
+ * that go back to the system must be cleared before they can be used again. */
+static void extract_tune_malloc(void)
 {
 	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_LEAST);
 	(void)mallopt(M_TRIM_THRESHOLD, KEPT_MOST);
 	(void)mallopt(M_TOP_PAD, GROWTH);
 }
 
-/* One run of the command. */
-struct job {
+/* The state of the command. */
+struct extract_job {
 	struct ux_mapping exe;
 	struct ux_mapping debug;
 	struct ux_finder finder;
-	struct ux_symbol_files files; /* found, not given */
+	struct ux_symbol_files files; /* found by a search, not on the command line */
 	struct ux_file_new file;
 	struct ux_extract_stats stats;
 };
 
-static void job_deinit(struct job *job)
+static void extract_job_deinit(struct extract_job *job)
 {
 	ux_file_new_deinit(&job->file);
 	ux_sigbus_remove(NULL);
@@ -187,10 +191,10 @@ static void job_deinit(struct job *job)
 	ux_find_close(&job->finder);
 }
 
-/* The debug file, unless one is given, and the supplementary file of the symbols; without them some
- * names are unknown, and that is said. */
-static enum ux_code find_files(struct job *job, const struct values *v, const char *input,
-			       struct ux_error *err)
+/* Finds the debug file, unless one is given, and the supplementary file. If they are missing, a
+ * message says so. */
+static enum ux_code extract_find_debug(struct extract_job *job, const struct extract_values *v,
+				       const char *input, struct ux_error *err)
 {
 	UX_TRY(ux_find_open(&job->finder, &v->find, err));
 	UX_TRY(v->debug ? ux_symbol_files_supplement(&job->files, &job->finder, job->debug.bytes,
@@ -201,25 +205,27 @@ static enum ux_code find_files(struct job *job, const struct values *v, const ch
 	return UX_OK;
 }
 
-static bool is_same_file(const struct ux_mapping *m, const struct stat *st)
+static bool extract_is_same_file(const struct ux_mapping *m, const struct stat *st)
 {
 	return m->bytes.data && m->dev == st->st_dev && m->ino == st->st_ino;
 }
 
-/* A slip of the fingers must not cost a binary. */
-static enum ux_code check_output(const struct job *job, const char *output, struct ux_error *err)
+/* Refuses to overwrite an input by mistake. */
+static enum ux_code extract_check_output(const struct extract_job *job, const char *output,
+					 struct ux_error *err)
 {
 	struct stat st;
 	if (stat(output, &st) == 0 &&
-	    (is_same_file(&job->exe, &st) || is_same_file(&job->debug, &st) ||
-	     is_same_file(&job->files.debug.file, &st)))
+	    (extract_is_same_file(&job->exe, &st) || extract_is_same_file(&job->debug, &st) ||
+	     extract_is_same_file(&job->files.debug.file, &st)))
 		return ux_error_set(err, UX_EINVAL, "is the input itself; expected another file");
 	return UX_OK;
 }
 
-/* On failure *ret_subject is the file that it is about. */
-static enum ux_code extract(struct job *job, const struct values *v, const char *input,
-			    const char *output, const char **ret_subject, struct ux_error *err)
+/* On failure *ret_subject is the file with the problem. */
+static enum ux_code extract_run(struct extract_job *job, const struct extract_values *v,
+				const char *input, const char *output, const char **ret_subject,
+				struct ux_error *err)
 {
 	struct ux_extract_options how = {
 		.threads = v->threads,
@@ -231,7 +237,7 @@ static enum ux_code extract(struct job *job, const struct values *v, const char 
 		.arch = v->arch,
 		.gpu = v->gpu,
 		.spill = getenv("TMPDIR"),
-		.place = place_piece,
+		.place = extract_write_at,
 		.path = input,
 		.debug_path = v->debug,
 	};
@@ -246,29 +252,30 @@ static enum ux_code extract(struct job *job, const struct values *v, const char 
 	*ret_subject = input;
 	UX_TRY(ux_extract_check(job->exe.bytes, err));
 	if (!v->no_dwarf && !v->gpu)
-		UX_TRY(find_files(job, v, input, err));
+		UX_TRY(extract_find_debug(job, v, input, err));
 	how.supplementary = job->files.supplementary.bytes;
 	if (job->files.debug.path)
 		how.debug_path = job->files.debug.path;
 	struct ux_bytes debug = v->debug ? job->debug.bytes : job->files.debug.file.bytes;
 	*ret_subject = output;
-	UX_TRY(check_output(job, output, err));
+	UX_TRY(extract_check_output(job, output, err));
 	UX_TRY(ux_file_new_open(&job->file, output, err));
 	ux_sigbus_remove(job->file.temp);
 	*ret_subject = input;
-	UX_TRY(ux_extract(job->exe.bytes, debug, &how, write_piece, &job->file, &job->stats, err));
+	UX_TRY(ux_extract(job->exe.bytes, debug, &how, extract_write, &job->file, &job->stats,
+			  err));
 	*ret_subject = output;
 	return ux_file_new_commit(&job->file, /* sync= */ false, err);
 }
 
-static void values_deinit(struct values *v)
+static void extract_values_deinit(struct extract_values *v)
 {
 	free(v->find.dirs);
 }
 
-static int run(const struct ux_command *cmd, int argc, char **argv)
+static int cmd_extract_run(const struct ux_command *cmd, int argc, char **argv)
 {
-	ux_cleanup(values_deinit) struct values v = {0};
+	ux_cleanup(extract_values_deinit) struct extract_values v = {0};
 	struct ux_args args;
 	int status = 0;
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
@@ -281,21 +288,21 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 				      v.memory, MEMORY_LEAST >> 20);
 	if (v.gsym_version > 2)
 		return ux_usage_error(cmd, "--gsym-version is %u; expected 1 or 2", v.gsym_version);
-	keep_memory();
+	extract_tune_malloc();
 	ux_cleanup(ux_free_ptr) char *name =
-		v.output ? strdup(v.output) : output_name(args.items[0], v.gpu);
-	ux_cleanup(job_deinit) struct job job = {.file = UX_FILE_NEW_INIT};
+		v.output ? strdup(v.output) : extract_output_name(args.items[0], v.gpu);
+	ux_cleanup(extract_job_deinit) struct extract_job job = {.file = UX_FILE_NEW_INIT};
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	struct ux_error err = UX_ERROR_INIT;
 	const char *subject = NULL;
-	enum ux_code code = name ? extract(&job, &v, args.items[0], name, &subject, &err)
+	enum ux_code code = name ? extract_run(&job, &v, args.items[0], name, &subject, &err)
 				 : ux_error_nomem(&err);
 	if (code != UX_OK)
-		return ux_complain(subject, &err);
-	warn_of_losses(args.items[0], &job.stats);
-	warn_of_sources(args.items[0], &job.stats);
-	warn_of_split(args.items[0], &job.stats);
-	report(&out, name, v.json, &job.stats);
+		return ux_print_error(subject, &err);
+	extract_warn_damage(args.items[0], &job.stats);
+	extract_warn_sources(args.items[0], &job.stats);
+	extract_warn_split(args.items[0], &job.stats);
+	extract_report(&out, name, v.json, &job.stats);
 	return ux_finish(&out, UX_EXIT_DONE);
 }
 
@@ -310,7 +317,7 @@ const struct ux_command ux_cmd_extract = {
 		"as gdb does it (--debug-dir \"\" looks nowhere), and X.dSYM beside a Mach-O file X. With\n"
 		"--gpu it is a piece of the GPU code in FILE, which may be a program or a fat binary;\n"
 		"a cubin needs no choice. The output appears whole or not at all.",
-	.options = options,
-	.n_options = ux_countof(options),
-	.run = run,
+	.options = extract_options,
+	.n_options = ux_countof(extract_options),
+	.run = cmd_extract_run,
 };

@@ -1,71 +1,224 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex id: identities of files, and what symbols they hold. */
+/* unhex id: identities of files, and the symbols they have. */
 #include "commands.h"
 
+#include "bytes.h"
 #include "cubin.h"
 #include "cubin_crc.h"
 #include "dsym.h"
 #include "elf_file.h"
 #include "elf_ids.h"
+#include "error.h"
 #include "extract.h"
-#include "file.h"
 #include "fatbin.h"
+#include "fatbin_choose.h"
+#include "fatbin_unpack.h"
+#include "file.h"
 #include "id.h"
-#include "find_options.h"
-#include "gpu_list.h"
+#include "common_options.h"
 #include "json_out.h"
 #include "macho_fat.h"
 #include "macho_file.h"
+#include "out.h"
 #include "output.h"
 #include "sigbus.h"
 #include "sources_out.h"
 
-struct values {
-	struct ux_find_values find;
+/* The form of the list. */
+struct gpu_list_options {
 	bool json;
-	bool quick;
-	bool gpu;
+	bool quick; /* identities only */
+	bool all;   /* list every piece, however many there are */
 };
 
-static const struct ux_option options[] = {
-	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL, "one object a line"},
-	{"quick", 'q', UX_OPTION_FLAG, offsetof(struct values, quick), NULL,
-	 "identities only: do not read the symbols"},
-	{"gpu", 0, UX_OPTION_FLAG, offsetof(struct values, gpu), NULL,
-	 "each piece of GPU code in programs, however many there are"},
-	UX_FIND_OPTIONS(struct values, find),
+enum {
+	GPU_LIST_SHORT =
+		16, /* with more pieces only their number is printed, unless `all` is set */
 };
 
-/* What there is to tell about one file, or one slice of a universal file. */
-struct known {
-	char arch[UX_MACHO_ARCH_TEXT]; /* of a Mach-O file, or a cubin; else "" */
-	bool encrypted;                /* its code is */
+/* One piece of GPU code. */
+struct gpu_piece {
+	const struct ux_fatbin_entry *entry;
+	size_t number; /* from 1 on */
+	char arch[UX_FATBIN_ARCH_TEXT];
 	struct ux_id_set ids;
 	struct ux_extract_stats stats;
-	struct ux_symbol_files files;       /* that were found beside it */
-	struct ux_extract_stats with_debug; /* what it has together with its debug file */
+	struct ux_error damage; /* code UX_OK: none */
 };
 
-static void known_deinit(struct known *k)
-{
-	ux_symbol_files_close(&k->files);
-}
-
-static enum ux_code drop(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+static enum ux_code gpu_discard_gsym(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	(void)ctx, (void)bytes, (void)err;
 	return UX_OK;
 }
 
 /* No symbols at all is an answer: quality none. */
-static enum ux_code read_symbols(const char *path, struct ux_bytes file,
-				 const struct ux_debug_file *debug, struct ux_bytes supplementary,
-				 struct ux_extract_stats *ret, struct ux_error *err)
+static enum ux_code gpu_read_cubin(struct gpu_piece *p, bool quick)
+{
+	ux_cleanup(ux_fatbin_content_free) struct ux_fatbin_content content = {0};
+	struct ux_extract_options how = {0};
+	struct ux_error why = UX_ERROR_INIT;
+	UX_TRY(ux_fatbin_unpack(p->entry, &content, &p->damage));
+	UX_TRY(ux_cubin_ids(content.bytes, &p->ids, &p->damage));
+	if (quick)
+		return UX_OK;
+	enum ux_code code = ux_extract(content.bytes, UX_BYTES_NONE, &how, gpu_discard_gsym, NULL,
+				       &p->stats, &why);
+	if (code != UX_OK)
+		p->stats = (struct ux_extract_stats){.quality = UX_QUALITY_NONE};
+	if (code != UX_OK && code != UX_ENOTFOUND)
+		p->damage = why;
+	return code;
+}
+
+static void gpu_write_json(struct ux_out *out, const char *path, const struct gpu_piece *p,
+			   bool quick)
+{
+	struct ux_json j = ux_json_make(out);
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	ux_json_object_begin(&j);
+	ux_json_key_cstr(&j, "file", path);
+	ux_json_key_u64(&j, "gpu", p->number);
+	ux_json_key_cstr(&j, "arch", p->arch);
+	ux_json_key_cstr(&j, "kind", ux_fatbin_kind_name(p->entry->kind));
+	ux_json_key_u64(&j, "size", p->entry->size);
+	ux_json_key(&j, "name");
+	ux_json_str(&j, p->entry->name);
+	ux_json_key(&j, "ids");
+	ux_json_array_begin(&j);
+	for (size_t i = 0; i < p->ids.size; i++)
+		ux_json_cstr(&j, ux_id_format(&p->ids.ids[i], text));
+	ux_json_array_end(&j);
+	if (p->damage.code != UX_OK)
+		ux_json_key_cstr(&j, "error", ux_error_format(&p->damage, text, sizeof(text)));
+	else if (p->entry->kind == UX_FATBIN_CUBIN && !quick)
+		ux_json_symbols(&j, p->stats.quality, &p->stats.counts);
+	ux_json_object_end(&j);
+	ux_out_u8(out, '\n');
+}
+
+static void gpu_write_text(struct ux_out *out, const struct gpu_piece *p, bool quick)
+{
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	const struct ux_fatbin_entry *e = p->entry;
+	ux_out_fmt(out, "  gpu %zu: %s %s, ", p->number, p->arch, ux_fatbin_kind_name(e->kind));
+	ux_text_size(out, e->size);
+	if (e->name.size > 0) {
+		ux_out_cstr(out, ", ");
+		ux_text(out, e->name);
+	}
+	for (size_t i = 0; i < p->ids.size; i++)
+		ux_out_fmt(out, ", %s", ux_id_format(&p->ids.ids[i], text));
+	if (p->damage.code != UX_OK)
+		ux_out_fmt(out, ", damaged: %s", ux_error_format(&p->damage, text, sizeof(text)));
+	else if (e->kind == UX_FATBIN_PTX)
+		ux_out_cstr(out, ", compiled by the driver at run time");
+	else if (e->kind == UX_FATBIN_CUBIN && !quick)
+		ux_out_fmt(out, ", symbols: %s, %" PRIu64 " functions",
+			   ux_quality_name(p->stats.quality), p->stats.counts.functions);
+	ux_out_u8(out, '\n');
+}
+
+static void gpu_write_summary(struct ux_out *out, const char *path,
+			      const struct ux_fatbin_list *list, bool json)
+{
+	char archs[128];
+	if (json) {
+		struct ux_json j = ux_json_make(out);
+		ux_json_object_begin(&j);
+		ux_json_key_cstr(&j, "file", path);
+		ux_json_key_u64(&j, "gpu_pieces", list->entries.size);
+		ux_json_object_end(&j);
+		ux_out_u8(out, '\n');
+		return;
+	}
+	ux_out_fmt(out, "  gpu: %zu pieces of code for %s; --gpu tells each\n", list->entries.size,
+		   ux_fatbin_archs(list, archs, sizeof(archs)));
+}
+
+/*
+ * Appends a line for each piece of GPU code in the file at path: number, architecture, kind, size,
+ * name, and for a cubin its IDs and the quality of its symbols. Damaged pieces are marked. Nothing
+ * for a file without GPU code. UX_ENOMEM.
+ */
+static enum ux_code gpu_list_write(struct ux_out *out, const char *path, struct ux_bytes file,
+				   const struct gpu_list_options *options, struct ux_error *err)
+{
+	ux_cleanup(ux_fatbin_list_deinit) struct ux_fatbin_list list = {0};
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	UX_TRY(ux_fatbin_list_read(file, &list, err));
+	if (list.bad > 0)
+		ux_print_message("%s: %" PRIu64
+				 " containers of GPU code are damaged, the first: %s",
+				 path, list.bad, ux_error_format(&list.reason, text, sizeof(text)));
+	if (list.entries.size > GPU_LIST_SHORT && !options->all) {
+		gpu_write_summary(out, path, &list, options->json);
+		return UX_OK;
+	}
+	for (size_t i = 0; i < list.entries.size; i++) {
+		struct gpu_piece p = {
+			.entry = &list.entries.data[i], .number = i + 1, .damage = UX_ERROR_INIT};
+		ux_fatbin_arch(p.entry, p.arch);
+		if (p.entry->kind == UX_FATBIN_CUBIN &&
+		    gpu_read_cubin(&p, options->quick) == UX_ENOMEM)
+			return ux_error_nomem(err);
+		if (options->json)
+			gpu_write_json(out, path, &p, options->quick);
+		else
+			gpu_write_text(out, &p, options->quick);
+		UX_TRY(ux_flush(out, err));
+	}
+	return UX_OK;
+}
+
+struct id_values {
+	struct ux_find_values find;
+	bool json;
+	bool quick;
+	bool gpu;
+};
+
+static const struct ux_option id_options[] = {
+	{"json", 'j', UX_OPTION_FLAG, offsetof(struct id_values, json), NULL, "one object a line"},
+	{"quick", 'q', UX_OPTION_FLAG, offsetof(struct id_values, quick), NULL,
+	 "identities only: do not read the symbols"},
+	{"gpu", 0, UX_OPTION_FLAG, offsetof(struct id_values, gpu), NULL,
+	 "each piece of GPU code in programs, however many there are"},
+	UX_FIND_OPTIONS(struct id_values, find),
+};
+
+/* The facts about one file, or about one slice of a universal file. */
+struct id_facts {
+	char arch[UX_MACHO_ARCH_TEXT]; /* of a Mach-O file, or a cubin; else "" */
+	bool encrypted;                /* the code is encrypted */
+	struct ux_id_set ids;
+	struct ux_extract_stats stats;
+	struct ux_symbol_files files;       /* that were found for it */
+	struct ux_extract_stats with_debug; /* of the file together with its debug file */
+};
+
+static void id_facts_deinit(struct id_facts *k)
+{
+	ux_symbol_files_close(&k->files);
+}
+
+static enum ux_code id_discard_gsym(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+{
+	(void)ctx, (void)bytes, (void)err;
+	return UX_OK;
+}
+
+/* No symbols at all is an answer: quality none. */
+static enum ux_code id_extract_stats(const char *path, struct ux_bytes file,
+				     const struct ux_debug_file *debug,
+				     struct ux_bytes supplementary, struct ux_extract_stats *ret,
+				     struct ux_error *err)
 {
 	struct ux_extract_options how = {
 		.path = path, .debug_path = debug->path, .supplementary = supplementary};
 	struct ux_error none = UX_ERROR_INIT;
-	enum ux_code code = ux_extract(file, debug->file.bytes, &how, drop, NULL, ret, &none);
+	enum ux_code code =
+		ux_extract(file, debug->file.bytes, &how, id_discard_gsym, NULL, ret, &none);
 	if (code == UX_OK)
 		return UX_OK;
 	*ret = (struct ux_extract_stats){.quality = UX_QUALITY_NONE};
@@ -75,22 +228,24 @@ static enum ux_code read_symbols(const char *path, struct ux_bytes file,
 	return code;
 }
 
-static enum ux_code measure(const char *path, struct ux_bytes file, const struct ux_finder *finder,
-			    struct known *ret, struct ux_error *err)
+static enum ux_code id_read_quality(const char *path, struct ux_bytes file,
+				    const struct ux_finder *finder, struct id_facts *ret,
+				    struct ux_error *err)
 {
 	const struct ux_debug_file *debug = &ret->files.debug, none = {0};
 	UX_TRY(ux_symbol_files_find(&ret->files, finder, file, path, err));
 	struct ux_bytes sup = ret->files.supplementary.bytes;
 	ux_find_warn(path, &ret->files.lost);
-	UX_TRY(read_symbols(path, file, &none, debug->path ? UX_BYTES_NONE : sup, &ret->stats,
-			    err));
+	UX_TRY(id_extract_stats(path, file, &none, debug->path ? UX_BYTES_NONE : sup, &ret->stats,
+				err));
 	if (!debug->path)
 		return UX_OK;
-	return read_symbols(path, file, debug, sup, &ret->with_debug, err);
+	return id_extract_stats(path, file, debug, sup, &ret->with_debug, err);
 }
 
-static enum ux_code identify(const char *path, struct ux_bytes file, const struct ux_finder *finder,
-			     bool quick, struct known *ret, struct ux_error *err)
+static enum ux_code id_read_elf(const char *path, struct ux_bytes file,
+				const struct ux_finder *finder, bool quick, struct id_facts *ret,
+				struct ux_error *err)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	UX_TRY(ux_elf_open(&elf, file, err));
@@ -102,12 +257,12 @@ static enum ux_code identify(const char *path, struct ux_bytes file, const struc
 		snprintf(ret->arch, sizeof(ret->arch), "sm_%" PRIu32, ux_cubin_sm(&elf));
 		UX_TRY(ux_id_set_add(&ret->ids, &crc, err));
 	}
-	return quick ? UX_OK : measure(path, file, finder, ret, err);
+	return quick ? UX_OK : id_read_quality(path, file, finder, ret, err);
 }
 
-/* A slice's File ID is that of the file it would be alone. */
-static enum ux_code identify_slice(const char *path, const struct ux_macho_slice *slice, bool quick,
-				   struct known *ret, struct ux_error *err)
+/* The File ID of a slice is that of a file with only this slice. */
+static enum ux_code id_read_slice(const char *path, const struct ux_macho_slice *slice, bool quick,
+				  struct id_facts *ret, struct ux_error *err)
 {
 	ux_cleanup(ux_macho_close) struct ux_macho macho = {0};
 	UX_TRY(ux_macho_open(&macho, slice->bytes, err));
@@ -116,10 +271,10 @@ static enum ux_code identify_slice(const char *path, const struct ux_macho_slice
 	UX_TRY(ux_macho_ids(&macho, &ret->ids, err));
 	const struct ux_debug_file none = {0};
 	return quick ? UX_OK
-		     : read_symbols(path, slice->bytes, &none, UX_BYTES_NONE, &ret->stats, err);
+		     : id_extract_stats(path, slice->bytes, &none, UX_BYTES_NONE, &ret->stats, err);
 }
 
-static void symbols_json(struct ux_json *j, const struct known *k)
+static void id_symbols_json(struct ux_json *j, const struct id_facts *k)
 {
 	ux_json_symbols(j, k->stats.quality, &k->stats.counts);
 	ux_json_key_u64(j, "text_bytes", k->stats.text_bytes);
@@ -135,7 +290,8 @@ static void symbols_json(struct ux_json *j, const struct known *k)
 	ux_json_object_end(j);
 }
 
-static void write_json(struct ux_out *out, const char *path, const struct known *k, bool quick)
+static void id_write_json(struct ux_out *out, const char *path, const struct id_facts *k,
+			  bool quick)
 {
 	struct ux_json j = ux_json_make(out);
 	char text[UX_ID_TEXT];
@@ -151,12 +307,12 @@ static void write_json(struct ux_out *out, const char *path, const struct known 
 		ux_json_cstr(&j, ux_id_format(&k->ids.ids[i], text));
 	ux_json_array_end(&j);
 	if (!quick)
-		symbols_json(&j, k);
+		id_symbols_json(&j, k);
 	ux_json_object_end(&j);
 	ux_out_u8(out, '\n');
 }
 
-static void symbols_text(struct ux_out *out, const char *lead, const struct ux_extract_stats *s)
+static void id_symbols_text(struct ux_out *out, const char *lead, const struct ux_extract_stats *s)
 {
 	const struct ux_counts *c = &s->counts;
 	ux_out_fmt(out, "  %ssymbols: %s", lead, ux_quality_name(s->quality));
@@ -172,7 +328,8 @@ static void symbols_text(struct ux_out *out, const char *lead, const struct ux_e
 	ux_out_u8(out, '\n');
 }
 
-static void write_text(struct ux_out *out, const char *path, const struct known *k, bool quick)
+static void id_write_text(struct ux_out *out, const char *path, const struct id_facts *k,
+			  bool quick)
 {
 	char text[UX_ID_TEXT];
 	ux_text(out, ux_bytes_cstr(path));
@@ -185,85 +342,86 @@ static void write_text(struct ux_out *out, const char *path, const struct known 
 		ux_out_fmt(out, "  code: encrypted\n");
 	if (quick)
 		return;
-	symbols_text(out, "", &k->stats);
+	id_symbols_text(out, "", &k->stats);
 	if (!k->files.debug.path)
 		return;
 	ux_out_cstr(out, "  debug file: ");
 	ux_text(out, ux_bytes_cstr(k->files.debug.path));
 	ux_out_fmt(out, " (%s)\n", ux_debug_how_name(k->files.debug.how));
-	symbols_text(out, "with it, ", &k->with_debug);
+	id_symbols_text(out, "with it, ", &k->with_debug);
 }
 
-static enum ux_code write_known(struct ux_out *out, const char *path, const struct known *k,
-				const struct values *v, struct ux_error *err)
+static enum ux_code id_write(struct ux_out *out, const char *path, const struct id_facts *k,
+			     const struct id_values *v, struct ux_error *err)
 {
 	if (v->json)
-		write_json(out, path, k, v->quick);
+		id_write_json(out, path, k, v->quick);
 	else
-		write_text(out, path, k, v->quick);
+		id_write_text(out, path, k, v->quick);
 	return ux_flush(out, err);
 }
 
-static enum ux_code tell_slices(const char *path, struct ux_bytes file, const struct values *v,
-				struct ux_out *out, struct ux_error *err)
+static enum ux_code id_slices(const char *path, struct ux_bytes file, const struct id_values *v,
+			      struct ux_out *out, struct ux_error *err)
 {
 	struct ux_macho_slices slices;
 	UX_TRY(ux_macho_slices(file, &slices, err));
 	for (size_t i = 0; i < slices.size; i++) {
-		struct known known = {0};
-		UX_TRY(identify_slice(path, &slices.list[i], v->quick, &known, err));
-		UX_TRY(write_known(out, path, &known, v, err));
+		struct id_facts known = {0};
+		UX_TRY(id_read_slice(path, &slices.list[i], v->quick, &known, err));
+		UX_TRY(id_write(out, path, &known, v, err));
 	}
 	return UX_OK;
 }
 
-/* The GPU code in the file, behind what was told of itself. */
-static enum ux_code tell_gpu(const char *path, struct ux_bytes file, const struct values *v,
-			     struct ux_out *out, struct ux_error *err)
+/* Prints the GPU code in a file, after the facts about the file itself. */
+static enum ux_code id_gpu(const char *path, struct ux_bytes file, const struct id_values *v,
+			   struct ux_out *out, struct ux_error *err)
 {
-	struct ux_gpu_list_options how = {.json = v->json, .quick = v->quick, .all = v->gpu};
-	UX_TRY(ux_gpu_list_write(out, path, file, &how, err));
+	struct gpu_list_options how = {.json = v->json, .quick = v->quick, .all = v->gpu};
+	UX_TRY(gpu_list_write(out, path, file, &how, err));
 	return ux_flush(out, err);
 }
 
-/* A fat binary is no module itself. */
-static enum ux_code tell_fatbin(const char *path, struct ux_bytes file, const struct values *v,
-				struct ux_out *out, struct ux_error *err)
+/* Prints a fat binary, which is not a module itself. */
+static enum ux_code id_fatbin(const char *path, struct ux_bytes file, const struct id_values *v,
+			      struct ux_out *out, struct ux_error *err)
 {
-	struct values quick = *v;
-	struct known known = {0};
+	struct id_values quick = *v;
+	struct id_facts known = {0};
 	struct ux_id content = ux_file_id(file);
 	UX_TRY(ux_id_set_add(&known.ids, &content, err));
 	quick.quick = true;
-	UX_TRY(write_known(out, path, &known, &quick, err));
-	return tell_gpu(path, file, v, out, err);
+	UX_TRY(id_write(out, path, &known, &quick, err));
+	return id_gpu(path, file, v, out, err);
 }
 
-static enum ux_code tell(const char *path, const struct values *v, const struct ux_finder *finder,
-			 struct ux_out *out, struct ux_error *err)
+static enum ux_code id_file(const char *path, const struct id_values *v,
+			    const struct ux_finder *finder, struct ux_out *out,
+			    struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
-	ux_cleanup(known_deinit) struct known known = {0};
+	ux_cleanup(id_facts_deinit) struct id_facts known = {0};
 	ux_sigbus_reading(path);
 	UX_TRY(ux_dsym_map(path, UX_BYTES_NONE, &file, err));
 	if (ux_macho_any(file.bytes))
-		return tell_slices(path, file.bytes, v, out, err);
+		return id_slices(path, file.bytes, v, out, err);
 	if (ux_fatbin_is(file.bytes))
-		return tell_fatbin(path, file.bytes, v, out, err);
+		return id_fatbin(path, file.bytes, v, out, err);
 	UX_TRY(ux_extract_check(file.bytes, err));
-	UX_TRY(identify(path, file.bytes, finder, v->quick, &known, err));
-	UX_TRY(write_known(out, path, &known, v, err));
-	return tell_gpu(path, file.bytes, v, out, err);
+	UX_TRY(id_read_elf(path, file.bytes, finder, v->quick, &known, err));
+	UX_TRY(id_write(out, path, &known, v, err));
+	return id_gpu(path, file.bytes, v, out, err);
 }
 
-static void values_deinit(struct values *v)
+static void id_values_deinit(struct id_values *v)
 {
 	free(v->find.dirs);
 }
 
-static int run(const struct ux_command *cmd, int argc, char **argv)
+static int cmd_id_run(const struct ux_command *cmd, int argc, char **argv)
 {
-	ux_cleanup(values_deinit) struct values v = {0};
+	ux_cleanup(id_values_deinit) struct id_values v = {0};
 	ux_cleanup(ux_find_close) struct ux_finder finder = {0};
 	struct ux_error bad = UX_ERROR_INIT;
 	struct ux_args args;
@@ -273,18 +431,18 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 	if (args.n == 0)
 		return ux_usage_error(cmd, "no file given");
 	if (ux_find_open(&finder, &v.find, &bad) != UX_OK)
-		return ux_complain(NULL, &bad);
+		return ux_print_error(NULL, &bad);
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	size_t failed = 0;
 	for (size_t i = 0; i < args.n; i++) {
 		struct ux_error err = UX_ERROR_INIT;
-		if (tell(args.items[i], &v, &finder, &out, &err) == UX_OK)
+		if (id_file(args.items[i], &v, &finder, &out, &err) == UX_OK)
 			continue;
-		ux_complain(args.items[i], &err);
+		ux_print_error(args.items[i], &err);
 		failed++;
 	}
 	if (failed > 0 && args.n > 1)
-		ux_say("%zu of %zu files failed", failed, args.n);
+		ux_print_message("%zu of %zu files failed", failed, args.n);
 	return failed > 0 ? UX_EXIT_SOME : UX_EXIT_DONE;
 }
 
@@ -300,7 +458,7 @@ const struct ux_command ux_cmd_id = {
 		"Mach-O file or a dSYM bundle each slice is told. A cubin has an alias (cubin-crc:), by\n"
 		"which CUPTI names it; of a program with GPU code, and of a fat binary, each piece of it\n"
 		"is told.",
-	.options = options,
-	.n_options = ux_countof(options),
-	.run = run,
+	.options = id_options,
+	.n_options = ux_countof(id_options),
+	.run = cmd_id_run,
 };

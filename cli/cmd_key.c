@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex key: API keys of a store. */
+/* unhex key: creates, lists, rotates and revokes API keys of a store. */
 #include "clock.h"
 #include "commands.h"
 
@@ -13,7 +13,7 @@
 #include <time.h>
 #include <unistd.h>
 
-struct values {
+struct key_values {
 	const char *data;
 	const char *ns;
 	const char *scopes;
@@ -26,35 +26,35 @@ struct values {
 	bool json;
 };
 
-static const struct ux_option options[] = {
-	{"data", 0, UX_OPTION_TEXT, offsetof(struct values, data), "DIR",
+static const struct ux_option key_options[] = {
+	{"data", 0, UX_OPTION_TEXT, offsetof(struct key_values, data), "DIR",
 	 "the server's folder [$XDG_DATA_HOME/unhex]"},
-	{"namespace", 0, UX_OPTION_TEXT, offsetof(struct values, ns), "NAME",
+	{"namespace", 0, UX_OPTION_TEXT, offsetof(struct key_values, ns), "NAME",
 	 "create: whose modules it sees [default]; list: keys of this one [all]"},
-	{"scopes", 0, UX_OPTION_TEXT, offsetof(struct values, scopes), "LIST",
+	{"scopes", 0, UX_OPTION_TEXT, offsetof(struct key_values, scopes), "LIST",
 	 "create: of read, symbolize, upload, delete, admin [read,symbolize,upload]"},
-	{"description", 0, UX_OPTION_TEXT, offsetof(struct values, description), "TEXT",
+	{"description", 0, UX_OPTION_TEXT, offsetof(struct key_values, description), "TEXT",
 	 "create: whose it is"},
-	{"days", 0, UX_OPTION_COUNT, offsetof(struct values, days), "N",
+	{"days", 0, UX_OPTION_COUNT, offsetof(struct key_values, days), "N",
 	 "create: expires after so many days [never]"},
-	{"expires", 0, UX_OPTION_TEXT, offsetof(struct values, expires), "WHEN",
+	{"expires", 0, UX_OPTION_TEXT, offsetof(struct key_values, expires), "WHEN",
 	 "create: after 90d, 12h or 30m; or on a day, 2027-12-31 [never]"},
-	{"rate", 0, UX_OPTION_COUNT, offsetof(struct values, rate), "N",
+	{"rate", 0, UX_OPTION_COUNT, offsetof(struct key_values, rate), "N",
 	 "create: requests a second [as the server says]"},
-	{"uploads", 0, UX_OPTION_COUNT, offsetof(struct values, uploads), "N",
+	{"uploads", 0, UX_OPTION_COUNT, offsetof(struct key_values, uploads), "N",
 	 "create: uploads open at a time [as the server says]"},
-	{"overlap", 0, UX_OPTION_TEXT, offsetof(struct values, overlap), "TIME",
+	{"overlap", 0, UX_OPTION_TEXT, offsetof(struct key_values, overlap), "TIME",
 	 "rotate: how long the tokens before it stay good, 0, 30m, 12h or 7d [7d]"},
-	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL, "one object a key"},
+	{"json", 'j', UX_OPTION_FLAG, offsetof(struct key_values, json), NULL, "one object a key"},
 };
 
 enum {
-	LIST_BUDGET = 256 << 20, /* bytes of all keys of a store */
+	LIST_BUDGET = 256 << 20, /* bytes for all keys of a store */
 	DAY_S = 24 * 60 * 60,
 	YEARS_MOST = 1000,
 };
 
-static void scopes_json(struct ux_json *j, unsigned scopes)
+static void key_scopes_json(struct ux_json *j, unsigned scopes)
 {
 	char text[UX_SCOPES_TEXT];
 	ux_json_key(j, "scopes");
@@ -67,7 +67,7 @@ static void scopes_json(struct ux_json *j, unsigned scopes)
 	ux_json_array_end(j);
 }
 
-static void key_json(struct ux_out *out, const struct ux_key *key, const char *token)
+static void key_write_json(struct ux_out *out, const struct ux_key *key, const char *token)
 {
 	char when[UX_TIME_TEXT];
 	struct ux_json j = ux_json_make(out);
@@ -75,7 +75,7 @@ static void key_json(struct ux_out *out, const struct ux_key *key, const char *t
 	ux_json_key_cstr(&j, "id", key->id);
 	if (token)
 		ux_json_key_cstr(&j, "token", token);
-	scopes_json(&j, key->scopes);
+	key_scopes_json(&j, key->scopes);
 	ux_json_key_cstr(&j, "namespace", key->ns ? key->ns : UX_NAMESPACE_DEFAULT);
 	ux_json_key_cstr(&j, "description", key->description ? key->description : "");
 	ux_json_key_cstr(&j, "created", ux_time_text(key->created, when));
@@ -95,7 +95,7 @@ static void key_json(struct ux_out *out, const struct ux_key *key, const char *t
 	ux_out_u8(out, '\n');
 }
 
-static void key_text(struct ux_out *out, const struct ux_key *key)
+static void key_write_text(struct ux_out *out, const struct ux_key *key)
 {
 	char text[UX_SCOPES_TEXT];
 	char when[UX_TIME_TEXT];
@@ -116,25 +116,25 @@ static void key_text(struct ux_out *out, const struct ux_key *key)
 	ux_out_u8(out, '\n');
 }
 
-/* One run of the command. */
-struct job {
+/* The state of the command. */
+struct key_job {
 	struct ux_index *index;
-	const struct values *values;
+	const struct key_values *values;
 	const char *id; /* of the key to revoke or to rotate */
 	struct ux_out out;
 };
 
-static void job_deinit(struct job *job)
+static void key_job_deinit(struct key_job *job)
 {
 	if (job->index)
 		job->index->close(job->index);
 	ux_out_deinit(&job->out);
 }
 
-static const struct ux_who local = {.key_id = "", .from = "cli"};
+static const struct ux_who key_actor = {.key_id = "", .from = "cli"};
 
-/* "90d", "12h", "30m", "45s" or a bare 0 to seconds. */
-static bool parse_duration(const char *text, int64_t *ret)
+/* Parses "90d", "12h", "30m", "45s" or a bare 0 to seconds. */
+static bool key_parse_duration(const char *text, int64_t *ret)
 {
 	static const struct {
 		char unit;
@@ -157,8 +157,8 @@ static bool parse_duration(const char *text, int64_t *ret)
 	return false;
 }
 
-/* "2027-12-31": its first second, by UTC. */
-static bool parse_day(const char *text, ux_time *ret)
+/* Parses "2027-12-31" to the first second of that day in UTC. */
+static bool key_parse_day(const char *text, ux_time *ret)
 {
 	struct tm tm = {0};
 	const char *end = strptime(text, "%Y-%m-%d", &tm);
@@ -166,11 +166,12 @@ static bool parse_day(const char *text, ux_time *ret)
 		return false;
 	struct tm same = tm;
 	*ret = timegm(&same);
-	return same.tm_mday == tm.tm_mday && same.tm_mon == tm.tm_mon; /* a day that there is */
+	return same.tm_mday == tm.tm_mday &&
+	       same.tm_mon == tm.tm_mon; /* timegm() normalises days that do not exist */
 }
 
-static enum ux_code read_expiry(const struct values *v, ux_time now, ux_time *ret,
-				struct ux_error *err)
+static enum ux_code key_parse_expiry(const struct key_values *v, ux_time now, ux_time *ret,
+				     struct ux_error *err)
 {
 	int64_t seconds = 0;
 	*ret = v->days ? now + (ux_time)v->days * DAY_S : 0;
@@ -179,9 +180,9 @@ static enum ux_code read_expiry(const struct values *v, ux_time now, ux_time *re
 	if (v->days)
 		return ux_error_set(err, UX_EINVAL,
 				    "--days and --expires say the same; one is enough");
-	if (parse_duration(v->expires, &seconds) && seconds > 0)
+	if (key_parse_duration(v->expires, &seconds) && seconds > 0)
 		*ret = now + seconds;
-	else if (!parse_day(v->expires, ret))
+	else if (!key_parse_day(v->expires, ret))
 		return ux_error_set(err, UX_EINVAL,
 				    "--expires is \"%.40s\"; expected 90d, 12h, 30m or 2027-12-31",
 				    v->expires);
@@ -189,28 +190,28 @@ static enum ux_code read_expiry(const struct values *v, ux_time now, ux_time *re
 			  : ux_error_set(err, UX_EINVAL, "--expires %.40s is over", v->expires);
 }
 
-static enum ux_code create(struct job *job, struct ux_error *err)
+static enum ux_code cmd_key_create(struct key_job *job, struct ux_error *err)
 {
 	char token[UX_TOKEN_SIZE];
-	const struct values *v = job->values;
+	const struct key_values *v = job->values;
 	ux_time now = ux_clock_wall();
 	struct ux_key key = {
 		.ns = v->ns, .description = v->description, .rate = v->rate, .uploads = v->uploads};
-	UX_TRY(read_expiry(v, now, &key.expires, err));
+	UX_TRY(key_parse_expiry(v, now, &key.expires, err));
 	if (!ux_scopes_parse(ux_bytes_cstr(v->scopes), &key.scopes))
 		return ux_error_set(err, UX_EINVAL,
 				    "--scopes is \"%.64s\"; expected some of "
 				    "read,symbolize,upload,delete,admin",
 				    v->scopes);
-	UX_TRY(ux_key_create(job->index, &key, &local, now, token, err));
+	UX_TRY(ux_key_create(job->index, &key, &key_actor, now, token, err));
 	if (v->json)
-		key_json(&job->out, &key, token);
+		key_write_json(&job->out, &key, token);
 	else
 		ux_out_fmt(&job->out, "%s\n", token);
 	return UX_OK;
 }
 
-static enum ux_code list(struct job *job, struct ux_error *err)
+static enum ux_code cmd_key_list(struct key_job *job, struct ux_error *err)
 {
 	UX_ARENA(arena, LIST_BUDGET);
 	struct ux_key_list keys = {0};
@@ -219,42 +220,42 @@ static enum ux_code list(struct job *job, struct ux_error *err)
 		if (job->values->ns && strcmp(job->values->ns, keys.keys[i].ns) != 0)
 			continue;
 		if (job->values->json)
-			key_json(&job->out, &keys.keys[i], NULL);
+			key_write_json(&job->out, &keys.keys[i], NULL);
 		else
-			key_text(&job->out, &keys.keys[i]);
+			key_write_text(&job->out, &keys.keys[i]);
 	}
 	return UX_OK;
 }
 
-static enum ux_code revoke_key(struct job *job, struct ux_error *err)
+static enum ux_code cmd_key_revoke(struct key_job *job, struct ux_error *err)
 {
-	return job->index->keys.revoke(job->index, job->id, &local, ux_clock_wall(), err);
+	return job->index->keys.revoke(job->index, job->id, &key_actor, ux_clock_wall(), err);
 }
 
-static enum ux_code rotate(struct job *job, struct ux_error *err)
+static enum ux_code cmd_key_rotate(struct key_job *job, struct ux_error *err)
 {
 	UX_ARENA(arena, LIST_BUDGET);
 	char token[UX_TOKEN_SIZE];
 	struct ux_key key;
 	struct ux_index *ix = job->index;
 	int64_t overlap = 0;
-	if (!parse_duration(job->values->overlap, &overlap))
+	if (!key_parse_duration(job->values->overlap, &overlap))
 		return ux_error_set(err, UX_EINVAL,
 				    "--overlap is \"%.40s\"; expected 0, 30m, 12h or 7d",
 				    job->values->overlap);
-	UX_TRY(ux_key_rotate(ix, job->id, overlap, &local, ux_clock_wall(), token, err));
+	UX_TRY(ux_key_rotate(ix, job->id, overlap, &key_actor, ux_clock_wall(), token, err));
 	UX_TRY(ix->keys.get(ix, job->id, &arena, &key, err));
 	if (job->values->json)
-		key_json(&job->out, &key, token);
+		key_write_json(&job->out, &key, token);
 	else
 		ux_out_fmt(&job->out, "%s\n", token);
 	return UX_OK;
 }
 
-typedef enum ux_code verb_fn(struct job *job, struct ux_error *err);
+typedef enum ux_code key_verb_fn(struct key_job *job, struct ux_error *err);
 
-/* A mistyped folder is told, and not made. */
-static enum ux_code check_folder(const char *dir, struct ux_error *err)
+/* Reports a mistyped directory instead of creating a store in it. */
+static enum ux_code key_check_folder(const char *dir, struct ux_error *err)
 {
 	ux_cleanup(ux_free_ptr) char *path = NULL;
 	if (asprintf(&path, "%s/index.sqlite", dir) < 0) {
@@ -268,52 +269,52 @@ static enum ux_code check_folder(const char *dir, struct ux_error *err)
 	return UX_OK;
 }
 
-static enum ux_code open_index(struct job *job, bool make, struct ux_error *err)
+static enum ux_code key_open_index(struct key_job *job, bool make, struct ux_error *err)
 {
 	ux_cleanup(ux_free_ptr) char *dir = NULL;
 	if (!job->values->data)
 		UX_TRY(ux_store_default_dir(&dir, err));
 	const char *chosen = dir ? dir : job->values->data;
 	if (!make)
-		UX_TRY(check_folder(chosen, err));
+		UX_TRY(key_check_folder(chosen, err));
 	return ux_store_open_index(chosen, &job->index, err);
 }
 
-static int do_verb(verb_fn *verb, struct job *job)
+static int key_verb_run(key_verb_fn *verb, struct key_job *job)
 {
 	struct ux_error err = UX_ERROR_INIT;
-	enum ux_code code = open_index(job, /* make= */ verb == create, &err);
+	enum ux_code code = key_open_index(job, /* make= */ verb == cmd_key_create, &err);
 	if (code == UX_OK)
 		code = verb(job, &err);
 	if (code == UX_OK)
 		return ux_finish(&job->out, UX_EXIT_DONE);
-	int status = ux_complain(job->id ? job->id : "key", &err);
+	int status = ux_print_error(job->id ? job->id : "key", &err);
 	return code == UX_EINVAL ? UX_EXIT_USAGE : status;
 }
 
-static int run(const struct ux_command *cmd, int argc, char **argv)
+static int cmd_key_run(const struct ux_command *cmd, int argc, char **argv)
 {
-	struct values v = {.scopes = "read,symbolize,upload", .overlap = "7d"};
+	struct key_values v = {.scopes = "read,symbolize,upload", .overlap = "7d"};
 	struct ux_args args;
 	int status = 0;
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
 		return status;
 	const char *word = args.n > 0 ? args.items[0] : "";
-	verb_fn *verb = strcmp(word, "create") == 0   ? create
-			: strcmp(word, "list") == 0   ? list
-			: strcmp(word, "revoke") == 0 ? revoke_key
-			: strcmp(word, "rotate") == 0 ? rotate
-						      : NULL;
+	key_verb_fn *verb = strcmp(word, "create") == 0   ? cmd_key_create
+			    : strcmp(word, "list") == 0   ? cmd_key_list
+			    : strcmp(word, "revoke") == 0 ? cmd_key_revoke
+			    : strcmp(word, "rotate") == 0 ? cmd_key_rotate
+							  : NULL;
 	if (!verb)
 		return ux_usage_error(cmd, "first comes create, list, rotate or revoke");
-	bool of_one = verb == revoke_key || verb == rotate;
+	bool of_one = verb == cmd_key_revoke || verb == cmd_key_rotate;
 	if (of_one && args.n != 2)
 		return ux_usage_error(cmd, "%s needs the ID of one key", word);
 	if (!of_one && args.n != 1)
 		return ux_usage_error(cmd, "\"%.64s\" is too much", args.items[1]);
-	ux_cleanup(job_deinit) struct job job = {.values = &v};
+	ux_cleanup(key_job_deinit) struct key_job job = {.values = &v};
 	job.id = of_one ? args.items[1] : NULL;
-	return do_verb(verb, &job);
+	return key_verb_run(verb, &job);
 }
 
 const struct ux_command ux_cmd_key = {
@@ -324,7 +325,7 @@ const struct ux_command ux_cmd_key = {
 		"names the keys. rotate prints a second token of a key, and ends those before it when\n"
 		"everybody who has them had time to change. revoke ends a key for good. All of it works\n"
 		"while the server runs.",
-	.options = options,
-	.n_options = ux_countof(options),
-	.run = run,
+	.options = key_options,
+	.n_options = ux_countof(key_options),
+	.run = cmd_key_run,
 };

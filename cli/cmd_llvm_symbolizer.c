@@ -3,37 +3,319 @@
 #include "commands.h"
 
 #include "output.h"
-#include "questions.h"
-#include "response_file.h"
-#include "symbolizer_modules.h"
-#include "symbolizer_options.h"
-#include "symbolizer_request.h"
+#include "input.h"
+#include "drop_in.h"
+#include "symbolizer.h"
+#include "text.h"
 
 #include <getopt.h>
+#include <stdio.h>
 #include <unistd.h>
 
-/* One run of the command. */
-struct run {
-	struct ux_symbolizer_options options;
+/* The values of the options. Must be deinitialised. */
+struct symbolizer_options {
+	const char *program;  /* the name in messages */
+	bool is_addr2line;    /* behave as llvm-addr2line */
+	const char *object;   /* the module of all requests; NULL: each request names one */
+	const char *build_id; /* the same by build ID, or NULL */
+	const char *arch;     /* slice of universal files; NULL: the default one */
+	bool inlines;
+	uint64_t adjust; /* subtracted from each address */
+	struct ux_symbolizer_print print;
+	struct ux_out debug_dirs; /* "DIR:DIR"; empty: the default */
+};
+
+enum {
+	SOURCE_LINES_MOST = 1000,
+};
+
+static void symbolizer_options_deinit(struct symbolizer_options *o)
+{
+	ux_out_deinit(&o->debug_dirs);
+}
+
+static void symbolizer_print_usage(FILE *to)
+{
+	fputs("Usage: llvm-symbolizer [options] [addresses...]\n"
+	      "\n"
+	      "Functions, files and lines at addresses, which are read from standard input when none\n"
+	      "are given: `[CODE|DATA|FRAME] [FILE:|BUILDID:]FILE ADDRESS`, or ADDRESS with --obj.\n"
+	      "Columns are not known and 0. The options are those of llvm-symbolizer:\n"
+	      "  -a, --addresses, --print-address  print each address first\n"
+	      "      --adjust-vma=OFFSET           subtract this from each address\n"
+	      "  -s, --basenames                   names of files without their folders\n"
+	      "      --build-id=HEX                the module by its build ID\n"
+	      "  -C, --demangle, --no-demangle     demangle names [yes]\n"
+	      "      --debug-file-directory=DIR    where separate debug files are\n"
+	      "  -e, --obj=FILE, --exe=FILE        the module; then requests name none\n"
+	      "  -f, --functions=none|short|linkage\n"
+	      "                                    which names of functions [linkage]\n"
+	      "  -i, --inlines, --no-inlines       frames of inlined calls, too [yes]\n"
+	      "      --output-style=LLVM|GNU|JSON  how to print [LLVM]\n"
+	      "  -p, --pretty-print                a frame a line\n"
+	      "      --print-source-context-lines=N  text of the source around each line\n"
+	      "      --verbose                     a fact a line\n"
+	      "  -h, --help                        print this\n"
+	      "  -v, --version                     print the version\n"
+	      "      --default-arch=ARCH           slice of universal Mach-O files\n"
+	      "      --dsym-hint, --dwp, --fallback-debug-path, --relativenames,\n"
+	      "      --relative-address, --no-untag-addresses, --[no-]debuginfod, --cache-size, --dia\n"
+	      "                                    taken and without effect\n",
+	      to);
+}
+
+enum {
+	OPTION_ADJUST = 256,
+	OPTION_BUILD_ID,
+	OPTION_NO_DEMANGLE,
+	OPTION_DEBUG_DIR,
+	OPTION_FUNCTIONS,
+	OPTION_INLINING,
+	OPTION_NO_INLINES,
+	OPTION_STYLE,
+	OPTION_CONTEXT,
+	OPTION_VERBOSE,
+	OPTION_DEMANGLE,
+	OPTION_ARCH,
+	OPTION_IGNORED,
+};
+
+static const struct option symbolizer_long_options[] = {
+	{"addresses", no_argument, NULL, 'a'},
+	{"print-address", no_argument, NULL, 'a'},
+	{"adjust-vma", required_argument, NULL, OPTION_ADJUST},
+	{"basenames", no_argument, NULL, 's'},
+	{"build-id", required_argument, NULL, OPTION_BUILD_ID},
+	{"demangle", optional_argument, NULL, OPTION_DEMANGLE},
+	{"no-demangle", no_argument, NULL, OPTION_NO_DEMANGLE},
+	{"debug-file-directory", required_argument, NULL, OPTION_DEBUG_DIR},
+	{"exe", required_argument, NULL, 'e'},
+	{"obj", required_argument, NULL, 'e'},
+	{"functions", optional_argument, NULL, OPTION_FUNCTIONS},
+	{"inlines", no_argument, NULL, 'i'},
+	{"inlining", optional_argument, NULL, OPTION_INLINING},
+	{"no-inlines", no_argument, NULL, OPTION_NO_INLINES},
+	{"output-style", required_argument, NULL, OPTION_STYLE},
+	{"pretty-print", no_argument, NULL, 'p'},
+	{"print-source-context-lines", required_argument, NULL, OPTION_CONTEXT},
+	{"verbose", no_argument, NULL, OPTION_VERBOSE},
+	{"help", no_argument, NULL, 'h'},
+	{"version", no_argument, NULL, 'v'},
+	{"default-arch", required_argument, NULL, OPTION_ARCH},
+	{"dsym-hint", required_argument, NULL, OPTION_IGNORED},
+	{"dwp", required_argument, NULL, OPTION_IGNORED},
+	{"fallback-debug-path", required_argument, NULL, OPTION_IGNORED},
+	{"relativenames", no_argument, NULL, OPTION_IGNORED},
+	{"relative-address", no_argument, NULL, OPTION_IGNORED},
+	{"no-untag-addresses", no_argument, NULL, OPTION_IGNORED},
+	{"use-symbol-table", optional_argument, NULL, OPTION_IGNORED},
+	{"debuginfod", no_argument, NULL, OPTION_IGNORED},
+	{"no-debuginfod", no_argument, NULL, OPTION_IGNORED},
+	{"cache-size", required_argument, NULL, OPTION_IGNORED},
+	{"dia", no_argument, NULL, OPTION_IGNORED},
+	{"color", optional_argument, NULL, OPTION_IGNORED},
+	{0},
+};
+
+static bool symbolizer_bad_value(const struct symbolizer_options *o, const char *option,
+				 const char *value)
+{
+	fprintf(stderr, "%s: error: %s: unknown value '%.64s'\n", o->program, option, value);
+	return false;
+}
+
+static bool symbolizer_set_style(struct symbolizer_options *o, const char *word)
+{
+	static const char *const words[] = {
+		[UX_SYMBOLIZER_LLVM] = "LLVM",
+		[UX_SYMBOLIZER_GNU] = "GNU",
+		[UX_SYMBOLIZER_JSON] = "JSON",
+	};
+	for (unsigned i = 0; i < ux_countof(words); i++) {
+		if (strcmp(words[i], word) != 0)
+			continue;
+		o->print.style = (enum ux_symbolizer_style)i;
+		return true;
+	}
+	return symbolizer_bad_value(o, "--output-style", word);
+}
+
+static bool symbolizer_set_functions(struct symbolizer_options *o, const char *word)
+{
+	static const char *const words[] = {
+		[UX_SYMBOLIZER_NO_NAMES] = "none",
+		[UX_SYMBOLIZER_SHORT] = "short",
+		[UX_SYMBOLIZER_LINKAGE] = "linkage",
+	};
+	for (unsigned i = 0; i < ux_countof(words); i++) {
+		if (word && strcmp(words[i], word) != 0)
+			continue;
+		o->print.functions = word ? (enum ux_symbolizer_functions)i : UX_SYMBOLIZER_LINKAGE;
+		return true;
+	}
+	return symbolizer_bad_value(o, "--functions", word);
+}
+
+/* Whether a flag is on: its value may be missing, "true" or "false". */
+static bool symbolizer_flag_is_on(const char *word)
+{
+	return !word || strcmp(word, "false") != 0;
+}
+
+static bool symbolizer_parse_count(struct symbolizer_options *o, const char *option,
+				   const char *word, uint64_t *ret)
+{
+	return ux_hex_parse_u64(ux_bytes_cstr(word), /* hex= */ false, ret) ||
+	       symbolizer_bad_value(o, option, word);
+}
+
+static bool symbolizer_add_debug_dir(struct symbolizer_options *o, const char *dir)
+{
+	if (o->debug_dirs.size > 0)
+		o->debug_dirs.data[o->debug_dirs.size - 1] = ':';
+	ux_out_cstr(&o->debug_dirs, dir);
+	ux_out_u8(&o->debug_dirs, 0);
+	return !o->debug_dirs.failed;
+}
+
+/* Applies an option with a value; false when the value is invalid. */
+static bool symbolizer_set_value(struct symbolizer_options *o, int option)
+{
+	uint64_t lines = 0;
+	switch (option) {
+	case OPTION_ADJUST:
+		return symbolizer_parse_count(o, "--adjust-vma", optarg, &o->adjust);
+	case OPTION_BUILD_ID:
+		o->build_id = optarg;
+		return true;
+	case OPTION_DEBUG_DIR:
+		return symbolizer_add_debug_dir(o, optarg);
+	case OPTION_FUNCTIONS:
+		return symbolizer_set_functions(o, optarg);
+	case OPTION_STYLE:
+		return symbolizer_set_style(o, optarg);
+	case OPTION_CONTEXT:
+		if (!symbolizer_parse_count(o, "--print-source-context-lines", optarg, &lines))
+			return false;
+		o->print.source_lines = (unsigned)ux_min(lines, (uint64_t)SOURCE_LINES_MOST);
+		return true;
+	case OPTION_ARCH: /* a missing slice is reported when the file is opened */
+		o->arch = *optarg ? optarg : NULL;
+		return true;
+	case 'e':
+		o->object = optarg;
+		return true;
+	default:
+		return true;
+	}
+}
+
+/* Applies one option; false ends the command with *ret_status. */
+static bool symbolizer_set_option(struct symbolizer_options *o, int option, int *ret_status)
+{
+	*ret_status = UX_EXIT_SOME;
+	switch (option) {
+	case 'a':
+		return o->print.addresses = true;
+	case 's':
+		return o->print.basenames = true;
+	case 'p':
+		return o->print.pretty = true;
+	case 'i':
+		return o->inlines = true;
+	case 'C':
+		return o->print.demangle = true;
+	case 'f':
+		return symbolizer_set_functions(o, NULL);
+	case OPTION_DEMANGLE:
+		o->print.demangle = symbolizer_flag_is_on(optarg);
+		return true;
+	case OPTION_NO_DEMANGLE:
+		o->print.demangle = false;
+		return true;
+	case OPTION_INLINING:
+		o->inlines = symbolizer_flag_is_on(optarg);
+		return true;
+	case OPTION_NO_INLINES:
+		o->inlines = false;
+		return true;
+	case OPTION_VERBOSE:
+		return o->print.verbose = true;
+	case 'v':
+		printf("%s stand-in (unhex " UX_VERSION ")\n",
+		       o->is_addr2line ? "llvm-addr2line" : "llvm-symbolizer");
+		*ret_status = UX_EXIT_DONE;
+		return false;
+	case 'h':
+		symbolizer_print_usage(stdout);
+		*ret_status = UX_EXIT_DONE;
+		return false;
+	case '?':
+		return false;
+	default:
+		return symbolizer_set_value(o, option);
+	}
+}
+
+/* Rewrites "-f=short" and "-e=FILE" to long options, since getopt accepts "=" only after long
+ * names. */
+static bool symbolizer_expand_option(char **word)
+{
+	const char *name = strncmp(*word, "-f=", 3) == 0   ? "functions"
+			   : strncmp(*word, "-e=", 3) == 0 ? "obj"
+							   : NULL;
+	char *spelled = NULL;
+	if (!name)
+		return true;
+	if (asprintf(&spelled, "--%s=%s", name, *word + 3) < 0)
+		return false;
+	free(*word);
+	*word = spelled;
+	return true;
+}
+
+/*
+ * Parses the options of the command line; optind is then the index of the first operand. False ends
+ * the command with *ret_status, after a message on stderr or --help.
+ */
+static bool symbolizer_options_parse(struct symbolizer_options *o, int argc, char **argv,
+				     int *ret_status)
+{
+	for (int i = 1; i < argc; i++)
+		if (!symbolizer_expand_option(&argv[i]))
+			return false;
+	optind = 0; /* GNU extension: reset the parser */
+	for (int option = 0; (option = getopt_long_only(argc, argv, "aspiCfe:vh",
+							symbolizer_long_options, NULL)) != -1;)
+		if (!symbolizer_set_option(o, option, ret_status))
+			return false;
+	if (o->is_addr2line && !o->object && !o->build_id)
+		o->object = "a.out";
+	return true;
+}
+
+/* The state of the command. */
+struct symbolizer {
+	struct symbolizer_options options;
 	struct ux_symbolizer_modules modules;
-	struct ux_questions questions;
+	struct ux_requests requests;
 	struct ux_out out;
 };
 
-static void run_deinit(struct run *r)
+static void symbolizer_deinit(struct symbolizer *r)
 {
 	ux_symbolizer_modules_deinit(&r->modules);
-	ux_symbolizer_options_deinit(&r->options);
+	symbolizer_options_deinit(&r->options);
 	ux_out_deinit(&r->out);
 }
 
-static void complain(const struct run *r, struct ux_bytes subject, const char *what)
+static void symbolizer_error(const struct symbolizer *r, struct ux_bytes subject, const char *what)
 {
 	fprintf(stderr, "%s: error: '%.*s': %s\n", r->options.program, (int)subject.size,
 		(const char *)subject.data, what);
 }
 
-static const char *words_of(const struct ux_error *failure, char *text, size_t size)
+static const char *symbolizer_error_text(const struct ux_error *failure, char *text, size_t size)
 {
 	if (failure->code == UX_ENOTFOUND && failure->os_errno != 0)
 		return "No such file or directory";
@@ -42,9 +324,10 @@ static const char *words_of(const struct ux_error *failure, char *text, size_t s
 	return ux_error_format(failure, text, size);
 }
 
-/* What is printed of a request that cannot be answered. */
-static void answer_nothing(struct run *r, const struct ux_symbolizer_request *request,
-			   const struct ux_symbolizer_question *q, const char *what)
+/* Prints the answer to a request about which nothing is known. */
+static void symbolizer_answer_unknown(struct symbolizer *r,
+				      const struct ux_symbolizer_request *request,
+				      const struct ux_symbolizer_query *q, const char *what)
 {
 	if (r->options.print.style == UX_SYMBOLIZER_JSON && what)
 		ux_symbolizer_print_error(&r->options.print, q, what);
@@ -56,9 +339,9 @@ static void answer_nothing(struct run *r, const struct ux_symbolizer_request *re
 		ux_symbolizer_print_code(&r->options.print, q, NULL, 0);
 }
 
-/* A variable, and where it is declared. */
-static void answer_data(struct run *r, struct ux_symbolizer_module *module,
-			const struct ux_symbolizer_question *q)
+/* Prints a variable and its declaration. */
+static void symbolizer_answer_data(struct symbolizer *r, struct ux_symbolizer_module *module,
+				   const struct ux_symbolizer_query *q)
 {
 	const struct ux_listed_symbol *symbol =
 		ux_symbol_list_at(ux_symbolizer_symbols(module), q->pc);
@@ -69,11 +352,12 @@ static void answer_data(struct run *r, struct ux_symbolizer_module *module,
 }
 
 /*
- * LLVM lets the symbol table name the function that was compiled, which decides between aliases,
- * and variables, which have no frames. Gives the number of frames.
+ * LLVM takes the name of the outermost function from the symbol table, which decides between
+ * aliases, and names variables, which have no frames. Returns the number of frames.
  */
-static size_t name_by_symbol(struct run *r, const struct ux_listed_symbol *symbol, uint64_t pc,
-			     struct ux_frame *frames, size_t n, struct ux_out *name)
+static size_t symbolizer_apply_symbol(struct symbolizer *r, const struct ux_listed_symbol *symbol,
+				      uint64_t pc, struct ux_frame *frames, size_t n,
+				      struct ux_out *name)
 {
 	struct ux_bytes plain = ux_listed_symbol_name(symbol);
 	ux_out_put(name, plain.data, plain.size);
@@ -91,8 +375,8 @@ static size_t name_by_symbol(struct run *r, const struct ux_listed_symbol *symbo
 	return n;
 }
 
-static void answer_code(struct run *r, struct ux_symbolizer_module *module,
-			const struct ux_symbolizer_question *q)
+static void symbolizer_answer_code(struct symbolizer *r, struct ux_symbolizer_module *module,
+				   const struct ux_symbolizer_query *q)
 {
 	struct ux_frame frames[UX_GSYM_DEPTH_MOST + 1];
 	ux_cleanup(ux_out_deinit) struct ux_out name = {0};
@@ -100,9 +384,9 @@ static void answer_code(struct run *r, struct ux_symbolizer_module *module,
 	const struct ux_listed_symbol *symbol =
 		ux_symbol_list_at(ux_symbolizer_symbols(module), q->pc);
 	if (symbol && r->options.print.functions == UX_SYMBOLIZER_LINKAGE)
-		n = name_by_symbol(r, symbol, q->pc, frames, n, &name);
-	/* Without inlined calls LLVM's own style names the function that was compiled, and GNU's
-	 * the one that was inlined. */
+		n = symbolizer_apply_symbol(r, symbol, q->pc, frames, n, &name);
+	/* Without inlined calls LLVM's own style has the name of the outermost function, GNU's that
+	 * of the innermost one. */
 	bool inlines = r->options.inlines && q->symbol.size == 0;
 	if (n > 0 && !inlines && r->options.print.style != UX_SYMBOLIZER_GNU) {
 		frames[0].function = frames[n - 1].function;
@@ -112,8 +396,8 @@ static void answer_code(struct run *r, struct ux_symbolizer_module *module,
 	ux_symbolizer_print_code(&r->options.print, q, frames, inlines ? n : ux_min(n, (size_t)1));
 }
 
-static const char *parse_request(const struct run *r, struct ux_bytes line,
-				 struct ux_symbolizer_request *ret)
+static const char *symbolizer_parse_request(const struct symbolizer *r, struct ux_bytes line,
+					    struct ux_symbolizer_request *ret)
 {
 	const char *bad = ux_symbolizer_request_parse(
 		line, r->options.object || r->options.build_id, r->options.is_addr2line, ret);
@@ -125,60 +409,63 @@ static const char *parse_request(const struct run *r, struct ux_bytes line,
 	return bad;
 }
 
-/* True when it asks for code of the same module, by address. */
-static bool asks_alike(const struct ux_symbolizer_request *a, const struct ux_symbolizer_request *b)
+/* Whether b is a request for code of the module of a, by address. */
+static bool symbolizer_requests_match(const struct ux_symbolizer_request *a,
+				      const struct ux_symbolizer_request *b)
 {
 	return b->verb == UX_SYMBOLIZER_CODE && b->symbol.size == 0 &&
 	       a->is_build_id == b->is_build_id && ux_bytes_eq(a->module, b->module);
 }
 
-/* Has the module read for pc, and for the requests that come behind; false when that fails. */
-static bool need(struct run *r, struct ux_symbolizer_module *module,
-		 const struct ux_symbolizer_request *request, uint64_t pc)
+/* Loads the symbols at pc and at the addresses of the requests that follow; false when that fails.
+ */
+static bool symbolizer_load(struct symbolizer *r, struct ux_symbolizer_module *module,
+			    const struct ux_symbolizer_request *request, uint64_t pc)
 {
 	uint64_t pcs[UX_DROP_IN_AHEAD] = {pc};
 	struct ux_bytes line;
 	size_t n = 1, at = 0;
 	if (ux_symbol_source_has(&module->file.source, pc))
 		return true;
-	while (n < ux_countof(pcs) && ux_questions_ahead(&r->questions, &at, &line)) {
+	while (n < ux_countof(pcs) && ux_requests_ahead(&r->requests, &at, &line)) {
 		struct ux_symbolizer_request next;
-		if (!parse_request(r, line, &next) && asks_alike(request, &next))
+		if (!symbolizer_parse_request(r, line, &next) &&
+		    symbolizer_requests_match(request, &next))
 			pcs[n++] = next.offset - r->options.adjust;
 	}
-	return ux_drop_in_need(&module->file, pcs, n, &module->failure) == UX_OK;
+	return ux_drop_in_load(&module->file, pcs, n, &module->failure) == UX_OK;
 }
 
-/* False: the module cannot be read, and says why. */
-static bool answer_module(struct run *r, struct ux_symbolizer_module *module,
-			  const struct ux_symbolizer_request *request,
-			  struct ux_symbolizer_question *q)
+/* False: the module cannot be read; module->failure has the reason. */
+static bool symbolizer_answer_module(struct symbolizer *r, struct ux_symbolizer_module *module,
+				     const struct ux_symbolizer_request *request,
+				     struct ux_symbolizer_query *q)
 {
 	q->pc = request->offset - r->options.adjust;
 	if (request->symbol.size > 0) {
 		const struct ux_listed_symbol *symbol =
 			ux_symbol_list_named(ux_symbolizer_symbols(module), request->symbol);
 		if (!symbol || request->verb != UX_SYMBOLIZER_CODE || !symbol->is_code) {
-			answer_nothing(r, request, q, NULL);
+			symbolizer_answer_unknown(r, request, q, NULL);
 			return true;
 		}
 		q->pc = symbol->start + request->offset;
 	}
-	if (request->verb == UX_SYMBOLIZER_CODE && !need(r, module, request, q->pc))
+	if (request->verb == UX_SYMBOLIZER_CODE && !symbolizer_load(r, module, request, q->pc))
 		return false;
 	if (request->verb == UX_SYMBOLIZER_DATA)
-		answer_data(r, module, q);
+		symbolizer_answer_data(r, module, q);
 	else if (request->verb == UX_SYMBOLIZER_FRAME)
 		ux_symbolizer_print_locals(&r->options.print, q);
 	else
-		answer_code(r, module, q);
+		symbolizer_answer_code(r, module, q);
 	return true;
 }
 
-static void answer_request(struct run *r, struct ux_bytes line)
+static void symbolizer_answer_line(struct symbolizer *r, struct ux_bytes line)
 {
 	struct ux_symbolizer_request request;
-	const char *bad = parse_request(r, line, &request);
+	const char *bad = symbolizer_parse_request(r, line, &request);
 	ux_cleanup(ux_out_deinit) struct ux_out name = {0};
 	ux_out_put(&name, request.module.data, request.module.size);
 	ux_out_u8(&name, 0);
@@ -186,7 +473,7 @@ static void answer_request(struct run *r, struct ux_bytes line)
 		r->out.failed = true;
 		return;
 	}
-	struct ux_symbolizer_question q = {
+	struct ux_symbolizer_query q = {
 		.module = (const char *)name.data,
 		.symbol = request.symbol,
 		.address = request.offset,
@@ -196,8 +483,8 @@ static void answer_request(struct run *r, struct ux_bytes line)
 	if (bad) {
 		request.verb = UX_SYMBOLIZER_CODE;
 		if (line.size > 0)
-			complain(r, line, bad);
-		answer_nothing(r, &request, &q, NULL);
+			symbolizer_error(r, line, bad);
+		symbolizer_answer_unknown(r, &request, &q, NULL);
 		return;
 	}
 	bool fresh = false;
@@ -208,44 +495,44 @@ static void answer_request(struct run *r, struct ux_bytes line)
 		return;
 	}
 	if (module->failure.code == UX_OK) {
-		if (answer_module(r, module, &request, &q))
+		if (symbolizer_answer_module(r, module, &request, &q))
 			return;
 		fresh = true;
 	}
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
-	const char *what = words_of(&module->failure, text, sizeof(text));
+	const char *what = symbolizer_error_text(&module->failure, text, sizeof(text));
 	if (fresh && r->options.print.style != UX_SYMBOLIZER_JSON)
-		complain(r, request.module, what);
-	answer_nothing(r, &request, &q, what);
+		symbolizer_error(r, request.module, what);
+	symbolizer_answer_unknown(r, &request, &q, what);
 }
 
-static enum ux_code answer(void *ctx, struct ux_bytes question, struct ux_error *err)
+static enum ux_code symbolizer_answer(void *ctx, struct ux_bytes line, struct ux_error *err)
 {
 	(void)err;
-	answer_request(ctx, question);
+	symbolizer_answer_line(ctx, line);
 	return UX_OK;
 }
 
-static int answer_all(struct run *r, int argc, char **argv)
+static int symbolizer_answer_all(struct symbolizer *r, int argc, char **argv)
 {
 	static struct ux_line_reader reader;
 	struct ux_error err = UX_ERROR_INIT;
 	r->options.print.out = &r->out;
 	r->options.print.listed = optind < argc;
-	ux_questions_init(&r->questions, argv, (size_t)argc, (size_t)optind, &reader, STDIN_FILENO);
+	ux_requests_init(&r->requests, argv, (size_t)argc, (size_t)optind, &reader, STDIN_FILENO);
 	ux_symbolizer_print_begin(&r->options.print);
-	if (ux_questions_answer(&r->questions, answer, r, &r->out, &err) != UX_OK)
-		return ux_complain(NULL, &err);
+	if (ux_requests_answer(&r->requests, symbolizer_answer, r, &r->out, &err) != UX_OK)
+		return ux_print_error(NULL, &err);
 	ux_symbolizer_print_end(&r->options.print);
 	return ux_finish(&r->out, UX_EXIT_DONE);
 }
 
-static int run_as(bool is_addr2line, int argc, char **argv)
+static int symbolizer_run(bool is_addr2line, int argc, char **argv)
 {
 	int status = 0;
 	struct ux_error err = UX_ERROR_INIT;
 	ux_cleanup(ux_command_line_deinit) struct ux_command_line line = {0};
-	ux_cleanup(run_deinit) struct run r = {
+	ux_cleanup(symbolizer_deinit) struct symbolizer r = {
 		.options = {
 			.program = argv[0],
 			.is_addr2line = is_addr2line,
@@ -256,23 +543,23 @@ static int run_as(bool is_addr2line, int argc, char **argv)
 				  .demangle = !is_addr2line},
 		}};
 	if (ux_command_line_expand(&line, argc, argv, &err) != UX_OK)
-		return ux_complain(NULL, &err);
-	if (!ux_symbolizer_options_parse(&r.options, line.argc, line.argv.data, &status))
+		return ux_print_error(NULL, &err);
+	if (!symbolizer_options_parse(&r.options, line.argc, line.argv.data, &status))
 		return status;
 	r.modules.debug_dirs = (const char *)r.options.debug_dirs.data;
 	r.modules.arch = r.options.arch;
-	return answer_all(&r, line.argc, line.argv.data);
+	return symbolizer_answer_all(&r, line.argc, line.argv.data);
 }
 
-static int run(const struct ux_command *cmd, int argc, char **argv)
+static int cmd_llvm_symbolizer_run(const struct ux_command *cmd, int argc, char **argv)
 {
 	(void)cmd;
-	return run_as(ux_drop_in_of(argv[0]) == UX_DROP_IN_LLVM_ADDR2LINE, argc, argv);
+	return symbolizer_run(ux_drop_in_of(argv[0]) == UX_DROP_IN_LLVM_ADDR2LINE, argc, argv);
 }
 
 const struct ux_command ux_cmd_llvm_symbolizer = {
 	.name = "llvm-symbolizer",
 	.line = "llvm-symbolizer's options, requests and output, drop-in",
-	.help = ux_symbolizer_usage,
-	.run = run,
+	.help = symbolizer_print_usage,
+	.run = cmd_llvm_symbolizer_run,
 };

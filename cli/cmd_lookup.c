@@ -1,26 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex lookup: addresses to frames. */
+/* unhex lookup: frames at addresses of a file, or of a module on a server. */
 #include "commands.h"
 
-#include "address_reader.h"
-#include "answer_options.h"
+#include "input.h"
+#include "common_options.h"
 #include "cubin.h"
-#include "find_options.h"
 #include "frames_out.h"
 #include "gsym_reader.h"
 #include "gsym_names.h"
 #include "text.h"
 #include "id.h"
 #include "output.h"
-#include "remote_lookup.h"
-#include "server_options.h"
+#include "remote.h"
 #include "sigbus.h"
 #include "symbol_source.h"
 #include "vec.h"
 
 #include <unistd.h>
 
-struct values {
+struct lookup_values {
 	struct ux_answer_values answer;
 	bool no_inlines;
 	bool alternatives;
@@ -30,52 +28,52 @@ struct values {
 	struct ux_server_values server;
 };
 
-static const struct ux_option options[] = {
-	UX_ANSWER_OPTIONS(struct values, answer),
-	{"no-inlines", 0, UX_OPTION_FLAG, offsetof(struct values, no_inlines), NULL,
+static const struct ux_option lookup_options[] = {
+	UX_ANSWER_OPTIONS(struct lookup_values, answer),
+	{"no-inlines", 0, UX_OPTION_FLAG, offsetof(struct lookup_values, no_inlines), NULL,
 	 "only the innermost frame of each address"},
-	{"alternatives", 0, UX_OPTION_FLAG, offsetof(struct values, alternatives), NULL,
+	{"alternatives", 0, UX_OPTION_FLAG, offsetof(struct lookup_values, alternatives), NULL,
 	 "also other names of the function, where the file keeps them"},
-	UX_FIND_OPTIONS(struct values, find),
-	{"arch", 0, UX_OPTION_TEXT, offsetof(struct values, arch), "NAME",
+	UX_FIND_OPTIONS(struct lookup_values, find),
+	{"arch", 0, UX_OPTION_TEXT, offsetof(struct lookup_values, arch), "NAME",
 	 "slice of a universal Mach-O file [the only one, or this machine's]"},
-	{"gpu", 0, UX_OPTION_TEXT, offsetof(struct values, gpu), "WHICH",
+	{"gpu", 0, UX_OPTION_TEXT, offsetof(struct lookup_values, gpu), "WHICH",
 	 "its GPU code instead: sm_90, an ID, or a number that unhex id tells"},
-	UX_SERVER_OPTIONS(struct values, server),
+	UX_SERVER_OPTIONS(struct lookup_values, server),
 };
 
 enum {
 	BATCH = UX_REMOTE_BATCH,
-	ALTERNATIVES_MOST = 64, /* names that are told of one function */
+	ALTERNATIVES_MOST = 64, /* alternative names of one function that are printed */
 	FLUSH_BYTES = 1 << 16,
-	TEXTS_MOST = 64 << 20, /* bytes of places that wait for the server */
+	TEXTS_MOST = 64 << 20, /* bytes of symbols in the batch for the server */
 };
 
-UX_VEC(places, struct ux_remote_place);
+UX_VEC(lookup_requests, struct ux_remote_address);
 
-/* What the command line asks for. */
-struct word {
-	const char *place; /* NAME+OFFSET; NULL: the address */
+/* An address on the command line. */
+struct lookup_arg {
+	const char *symbol; /* NAME+OFFSET; NULL: `address` */
 	uint64_t address;
 };
 
-UX_VEC(words, struct word);
+UX_VEC(lookup_args, struct lookup_arg);
 
-/* One run of the command. */
+/* The state of the command. */
 struct lookup {
 	struct ux_symbol_source local;
 	struct ux_remote remote;
 	bool is_remote;
 	bool alternatives;
-	struct words given;         /* on the command line */
-	struct ux_gsym_names names; /* of the functions, once one was asked for */
-	struct places waiting;      /* for the server */
-	struct ux_arena texts;      /* of their names */
+	struct lookup_args given;       /* addresses on the command line */
+	struct ux_gsym_names names;     /* index of function names, built at the first use */
+	struct lookup_requests waiting; /* the batch for the server */
+	struct ux_arena texts;          /* symbols in the batch */
 	struct ux_frames_out frames;
 	struct ux_out out;
-	struct ux_error first_bad; /* a record that could not be read, a module that is not there */
+	struct ux_error first_bad; /* a damaged record, or a missing module */
 	uint64_t bad_lines;
-	uint64_t asked;
+	uint64_t requested;
 	uint64_t found;
 };
 
@@ -83,15 +81,15 @@ static void lookup_deinit(struct lookup *l)
 {
 	ux_symbol_source_close(&l->local);
 	ux_remote_close(&l->remote);
-	words_deinit(&l->given);
+	lookup_args_deinit(&l->given);
 	ux_gsym_names_deinit(&l->names);
-	places_deinit(&l->waiting);
+	lookup_requests_deinit(&l->waiting);
 	ux_arena_deinit(&l->texts);
 	ux_frames_out_deinit(&l->frames);
 	ux_out_deinit(&l->out);
 }
 
-static void answer_local(struct lookup *l, uint64_t pc)
+static void lookup_local(struct lookup *l, uint64_t pc)
 {
 	struct ux_frame frames[UX_GSYM_DEPTH_MOST + 1];
 	size_t n = 0;
@@ -111,13 +109,14 @@ static void answer_local(struct lookup *l, uint64_t pc)
 	ux_frames_out_write(&l->frames, pc, answer);
 }
 
-/* Asks the server for what is waiting. A module that it does not have is an answer, too. */
-static enum ux_code answer_remote(struct lookup *l, struct ux_error *err)
+/* Sends the batch to the server and prints the answers. A module that it does not have is not a
+ * failure. */
+static enum ux_code lookup_send(struct lookup *l, struct ux_error *err)
 {
 	if (l->waiting.size == 0)
 		return UX_OK;
 	struct ux_error missing = UX_ERROR_INIT;
-	enum ux_code code = ux_remote_ask(&l->remote, l->waiting.data, l->waiting.size, &missing);
+	enum ux_code code = ux_remote_send(&l->remote, l->waiting.data, l->waiting.size, &missing);
 	if (code != UX_OK && code != UX_ENOTFOUND) {
 		*err = missing;
 		return code;
@@ -133,36 +132,36 @@ static enum ux_code answer_remote(struct lookup *l, struct ux_error *err)
 		ux_frames_out_write(&l->frames, l->waiting.data[i].address,
 				    (struct ux_answer){.frames = frames,
 						       .n = n,
-						       .place = l->waiting.data[i].name});
+						       .symbol = l->waiting.data[i].name});
 	}
 	l->waiting.size = 0;
 	ux_arena_deinit(&l->texts);
-	ux_frames_out_forget(&l->frames);
+	ux_frames_out_reset(&l->frames);
 	return UX_OK;
 }
 
-static enum ux_code wait_for_server(struct lookup *l, struct ux_remote_place place,
-				    struct ux_error *err)
+static enum ux_code lookup_queue(struct lookup *l, struct ux_remote_address request,
+				 struct ux_error *err)
 {
-	l->asked++;
-	if (!places_append(&l->waiting, place))
+	l->requested++;
+	if (!lookup_requests_append(&l->waiting, request))
 		return ux_error_nomem(err);
-	return l->waiting.size < BATCH ? UX_OK : answer_remote(l, err);
+	return l->waiting.size < BATCH ? UX_OK : lookup_send(l, err);
 }
 
-static enum ux_code answer(struct lookup *l, uint64_t address, struct ux_error *err)
+static enum ux_code lookup_address(struct lookup *l, uint64_t address, struct ux_error *err)
 {
 	if (l->is_remote)
-		return wait_for_server(l, (struct ux_remote_place){.address = address}, err);
-	l->asked++;
-	answer_local(l, address);
+		return lookup_queue(l, (struct ux_remote_address){.address = address}, err);
+	l->requested++;
+	lookup_local(l, address);
 	return UX_OK;
 }
 
-/* Byte off of the function with that name, or with the number of "%21" in the symbol table of a
+/* The pc of byte `off` of a function by its name, or by "%21", its index in the symbol table of a
  * cubin: CUPTI's records have both. */
-static enum ux_code find_place(struct lookup *l, struct ux_bytes name, uint64_t off, uint64_t *ret,
-			       struct ux_error *err)
+static enum ux_code lookup_find_symbol(struct lookup *l, struct ux_bytes name, uint64_t off,
+				       uint64_t *ret, struct ux_error *err)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	uint64_t index = 0;
@@ -179,86 +178,86 @@ static enum ux_code find_place(struct lookup *l, struct ux_bytes name, uint64_t 
 	return UX_OK;
 }
 
-static enum ux_code answer_remote_place(struct lookup *l, struct ux_bytes text,
+static enum ux_code lookup_queue_symbol(struct lookup *l, struct ux_bytes text,
 					struct ux_error *err)
 {
 	char *kept = ux_arena_strndup(&l->texts, text.data, text.size);
 	if (!kept)
 		return ux_arena_fail(&l->texts, err);
-	return wait_for_server(l, (struct ux_remote_place){.name = ux_bytes(kept, text.size)}, err);
+	return lookup_queue(l, (struct ux_remote_address){.name = ux_bytes(kept, text.size)}, err);
 }
 
-static bool parse_place(struct ux_bytes text, struct ux_bytes *ret_name, uint64_t *ret_off)
+static bool lookup_parse_symbol(struct ux_bytes text, struct ux_bytes *ret_name, uint64_t *ret_off)
 {
 	return ux_gsym_symbol_parse(text, '+', ret_name, ret_off);
 }
 
-/* NAME+OFFSET. One that is not known is an answer. */
-static enum ux_code answer_place(struct lookup *l, struct ux_bytes text, struct ux_error *err)
+/* Looks up NAME+OFFSET. An unknown name is not a failure. */
+static enum ux_code lookup_symbol(struct lookup *l, struct ux_bytes text, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
 	struct ux_bytes name = UX_BYTES_NONE;
 	uint64_t off = 0, pc = 0;
 	if (l->is_remote)
-		return answer_remote_place(l, text, err);
-	(void)!parse_place(text, &name, &off); /* it was, before */
-	enum ux_code code = find_place(l, name, off, &pc, &why);
+		return lookup_queue_symbol(l, text, err);
+	(void)!lookup_parse_symbol(text, &name, &off); /* the caller has checked it */
+	enum ux_code code = lookup_find_symbol(l, name, off, &pc, &why);
 	if (code == UX_OK)
-		return answer(l, pc, err);
+		return lookup_address(l, pc, err);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (l->first_bad.code == UX_OK)
 		l->first_bad = why;
-	l->asked++;
+	l->requested++;
 	ux_frames_out_bad(&l->frames, text);
 	return UX_OK;
 }
 
-static enum ux_code answer_bad(struct lookup *l, const struct ux_symbolize_request *asked,
-			       struct ux_error *err)
+static enum ux_code lookup_bad_line(struct lookup *l, const struct ux_address_line *line,
+				    struct ux_error *err)
 {
 	struct ux_bytes name;
 	uint64_t off;
-	if (parse_place(asked->bad, &name, &off))
-		return answer_place(l, asked->bad, err);
-	UX_TRY(answer_remote(l, err));
+	if (lookup_parse_symbol(line->bad, &name, &off))
+		return lookup_symbol(l, line->bad, err);
+	UX_TRY(lookup_send(l, err));
 	l->bad_lines++;
 	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
-	ux_text(&text, ux_bytes(asked->bad.data, ux_min(asked->bad.size, (size_t)64)));
-	ux_out_u8(&text, 0); /* NUL bytes of the line are \x00 by now */
+	ux_text(&text, ux_bytes(line->bad.data, ux_min(line->bad.size, (size_t)64)));
+	ux_out_u8(&text, 0); /* ux_text() has escaped NUL bytes */
 	if (text.failed)
 		return ux_error_nomem(err);
-	ux_say("standard input: line %" PRIu64 " is \"%s\"; expected an address", asked->line,
-	       (const char *)text.data);
-	ux_frames_out_bad(&l->frames, asked->bad);
+	ux_print_message("standard input: line %" PRIu64 " is \"%s\"; expected an address",
+			 line->line, (const char *)text.data);
+	ux_frames_out_bad(&l->frames, line->bad);
 	return UX_OK;
 }
 
-/* Everything that was asked so far gets out, for whoever waits for it before asking more. */
-static enum ux_code flush(struct lookup *l, struct ux_error *err)
+/* Writes all answers so far, since the client may wait for them before it sends more. */
+static enum ux_code lookup_flush(struct lookup *l, struct ux_error *err)
 {
-	UX_TRY(answer_remote(l, err));
+	UX_TRY(lookup_send(l, err));
 	return l->out.size > 0 ? ux_flush(&l->out, err) : UX_OK;
 }
 
-static enum ux_code answer_stdin(struct lookup *l, bool hex, struct ux_error *err)
+static enum ux_code lookup_stdin(struct lookup *l, bool hex, struct ux_error *err)
 {
 	static struct ux_address_reader reader;
-	struct ux_symbolize_request asked;
+	struct ux_address_line line;
 	ux_address_reader_init(&reader, STDIN_FILENO, hex);
 	for (;;) {
 		if (l->out.size >= FLUSH_BYTES)
 			UX_TRY(ux_flush(&l->out, err));
 		if (!ux_address_reader_ready(&reader))
-			UX_TRY(flush(l, err));
-		if (!ux_address_reader_next(&reader, &asked, err))
+			UX_TRY(lookup_flush(l, err));
+		if (!ux_address_reader_next(&reader, &line, err))
 			return err->code;
-		UX_TRY(asked.bad.size > 0 ? answer_bad(l, &asked, err)
-					  : answer(l, asked.address, err));
+		UX_TRY(line.bad.size > 0 ? lookup_bad_line(l, &line, err)
+					 : lookup_address(l, line.address, err));
 	}
 }
 
-static bool is_meant_as_id(const char *name)
+static bool lookup_looks_like_id(const char *name)
 {
 	static const char *const kinds[] = {"gnu:", "go:", "file:", "uuid:", "cubin-crc:"};
 	for (size_t i = 0; i < ux_countof(kinds); i++)
@@ -267,124 +266,124 @@ static bool is_meant_as_id(const char *name)
 	return false;
 }
 
-/* True when the command line has all that is asked, and it is addresses. */
-static bool asks_few(const struct lookup *l)
+/* Whether there are only addresses, all on the command line, and few of them. */
+static bool lookup_is_small(const struct lookup *l)
 {
 	for (size_t i = 0; i < l->given.size; i++)
-		if (l->given.data[i].place)
+		if (l->given.data[i].symbol)
 			return false;
 	return l->given.size > 0 && l->given.size <= UX_SYMBOL_PART_PCS;
 }
 
-/* Has the file read for what asks_few(). */
-static enum ux_code read_few(struct lookup *l, struct ux_error *err)
+/* Loads the symbols at the addresses of the command line. */
+static enum ux_code lookup_load(struct lookup *l, struct ux_error *err)
 {
 	uint64_t pcs[UX_SYMBOL_PART_PCS];
 	for (size_t i = 0; i < l->given.size; i++)
 		pcs[i] = l->given.data[i].address;
-	return ux_symbol_source_need(&l->local, pcs, l->given.size, err);
+	return ux_symbol_source_load(&l->local, pcs, l->given.size, err);
 }
 
-/* A file if there is one of that name, else an ID to ask the server for. */
-static enum ux_code open_symbols(struct lookup *l, const char *name, struct values *v,
-				 struct ux_server_choice *server, struct ux_error *err)
+/* Opens a file, or else an ID on the server. */
+static enum ux_code lookup_open(struct lookup *l, const char *name, struct lookup_values *v,
+				struct ux_server_selection *server, struct ux_error *err)
 {
 	struct ux_id id;
 	struct ux_error why = UX_ERROR_INIT;
 	bool is_file = access(name, F_OK) == 0;
 	bool is_id = !is_file && ux_id_parse(ux_bytes_cstr(name), &id, &why) == UX_OK;
-	if (!is_file && !is_id && is_meant_as_id(name)) {
+	if (!is_file && !is_id && lookup_looks_like_id(name)) {
 		*err = why;
 		return why.code;
 	}
 	if (!is_id) {
 		ux_cleanup(ux_find_close) struct ux_finder finder = {0};
 		UX_TRY(ux_find_open(&finder, &v->find, err));
-		struct ux_symbol_choice choice = {.finder = finder,
-						  .arch = v->arch,
-						  .gpu = v->gpu,
-						  .by_need = asks_few(l),
-						  .alternatives = v->alternatives};
+		struct ux_symbol_options choice = {.finder = finder,
+						   .arch = v->arch,
+						   .gpu = v->gpu,
+						   .by_need = lookup_is_small(l),
+						   .alternatives = v->alternatives};
 		ux_sigbus_reading(name);
 		UX_TRY(ux_symbol_source_open(&l->local, name, &choice, err));
 		ux_find_warn(name, &l->local.lost);
-		return choice.by_need ? read_few(l, err) : UX_OK;
+		return choice.by_need ? lookup_load(l, err) : UX_OK;
 	}
 	if (v->alternatives)
 		return ux_error_set(err, UX_EUNSUPPORTED,
 				    "--alternatives: a server does not tell them; expected a file");
 	l->is_remote = true;
-	UX_TRY(ux_server_choose(&v->server, server, err));
+	UX_TRY(ux_server_select(&v->server, server, err));
 	UX_TRY(ux_remote_open(&l->remote, server, name, l->frames.demangle, err));
-	l->frames.demangle = UX_DEMANGLE_NONE; /* the server does it */
+	l->frames.demangle = UX_DEMANGLE_NONE; /* the server demangles */
 	return UX_OK;
 }
 
-static int failed(struct lookup *l, const char *subject, const struct ux_error *err)
+static int lookup_failed(struct lookup *l, const char *subject, const struct ux_error *err)
 {
-	int status = ux_complain(subject, err);
+	int status = ux_print_error(subject, err);
 	if (l->is_remote && err->code == UX_EDENIED)
 		status = UX_EXIT_SERVER;
 	return ux_finish(&l->out, status);
 }
 
-static int finished(struct lookup *l, const char *subject)
+static int lookup_finish(struct lookup *l, const char *subject)
 {
 	if (l->first_bad.code != UX_OK)
-		ux_complain(subject, &l->first_bad);
-	bool all =
-		l->first_bad.code == UX_OK && l->bad_lines == 0 && (l->found > 0 || l->asked == 0);
+		ux_print_error(subject, &l->first_bad);
+	bool all = l->first_bad.code == UX_OK && l->bad_lines == 0 &&
+		   (l->found > 0 || l->requested == 0);
 	return ux_finish(&l->out, all ? UX_EXIT_DONE : UX_EXIT_SOME);
 }
 
-static int lookup_all(struct lookup *l, const char *name, struct values *v)
+static int lookup_run(struct lookup *l, const char *name, struct lookup_values *v)
 {
-	static struct ux_server_choice server;
+	static struct ux_server_selection server;
 	struct ux_error err = UX_ERROR_INIT;
-	if (open_symbols(l, name, v, &server, &err) != UX_OK)
-		return failed(l, name, &err);
+	if (lookup_open(l, name, v, &server, &err) != UX_OK)
+		return lookup_failed(l, name, &err);
 	enum ux_code code = UX_OK;
 	for (size_t i = 0; i < l->given.size && code == UX_OK; i++) {
-		const struct word *w = &l->given.data[i];
-		code = w->place ? answer_place(l, ux_bytes_cstr(w->place), &err)
-				: answer(l, w->address, &err);
+		const struct lookup_arg *w = &l->given.data[i];
+		code = w->symbol ? lookup_symbol(l, ux_bytes_cstr(w->symbol), &err)
+				 : lookup_address(l, w->address, &err);
 	}
 	if (l->given.size == 0)
-		code = answer_stdin(l, v->answer.hex, &err);
+		code = lookup_stdin(l, v->answer.hex, &err);
 	if (code == UX_OK)
-		code = answer_remote(l, &err);
-	return code == UX_OK ? finished(l, name) : failed(l, name, &err);
+		code = lookup_send(l, &err);
+	return code == UX_OK ? lookup_finish(l, name) : lookup_failed(l, name, &err);
 }
 
-/* Reads the words that follow the name before anything is opened. */
-static int take_addresses(const struct ux_command *cmd, const struct ux_args *args, bool hex,
-			  struct words *ret)
+/* Parses the arguments after the name, before anything is opened. */
+static int lookup_parse_args(const struct ux_command *cmd, const struct ux_args *args, bool hex,
+			     struct lookup_args *ret)
 {
 	for (size_t i = 1; i < args->n; i++) {
 		struct ux_bytes text = ux_bytes_cstr(args->items[i]), name;
-		struct word word = {0};
+		struct lookup_arg word = {0};
 		uint64_t off;
-		if (parse_place(text, &name, &off))
-			word.place = args->items[i];
+		if (lookup_parse_symbol(text, &name, &off))
+			word.symbol = args->items[i];
 		else if (!ux_hex_parse_u64(text, hex, &word.address))
 			return ux_usage_error(cmd,
 					      "\"%.64s\" is no address; expected 0x..., decimal, "
 					      "hexadecimal with --hex, or FUNCTION+OFFSET",
 					      args->items[i]);
-		if (!words_append(ret, word))
-			return ux_complain(NULL, &(struct ux_error){.code = UX_ENOMEM});
+		if (!lookup_args_append(ret, word))
+			return ux_print_error(NULL, &(struct ux_error){.code = UX_ENOMEM});
 	}
 	return UX_EXIT_DONE;
 }
 
-static void values_deinit(struct values *v)
+static void lookup_values_deinit(struct lookup_values *v)
 {
 	free(v->find.dirs);
 }
 
-static int run(const struct ux_command *cmd, int argc, char **argv)
+static int cmd_lookup_run(const struct ux_command *cmd, int argc, char **argv)
 {
-	ux_cleanup(values_deinit) struct values v = {0};
+	ux_cleanup(lookup_values_deinit) struct lookup_values v = {0};
 	struct ux_args args;
 	enum ux_demangle_mode mode = UX_DEMANGLE_FULL;
 	int status = 0;
@@ -401,8 +400,8 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 	l.frames.json = v.answer.json;
 	l.frames.innermost = v.no_inlines;
 	l.frames.demangle = mode;
-	status = take_addresses(cmd, &args, v.answer.hex, &l.given);
-	return status == UX_EXIT_DONE ? lookup_all(&l, args.items[0], &v) : status;
+	status = lookup_parse_args(cmd, &args, v.answer.hex, &l.given);
+	return status == UX_EXIT_DONE ? lookup_run(&l, args.items[0], &v) : status;
 }
 
 const struct ux_command ux_cmd_lookup = {
@@ -421,7 +420,7 @@ const struct ux_command ux_cmd_lookup = {
 		"by name, too.\n"
 		"\n"
 		"Exit status 1 when no address was found, or one made no sense.",
-	.options = options,
-	.n_options = ux_countof(options),
-	.run = run,
+	.options = lookup_options,
+	.n_options = ux_countof(lookup_options),
+	.run = cmd_lookup_run,
 };

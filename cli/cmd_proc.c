@@ -1,22 +1,124 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex proc: addresses of a live process to frames. */
+/* unhex proc: frames at addresses of a live process, or the stacks of its interpreter. */
 #include "commands.h"
 
-#include "address_reader.h"
-#include "answer_options.h"
-#include "find_options.h"
+#include "input.h"
+#include "common_options.h"
 #include "frames_out.h"
 #include "hash.h"
-#include "text.h"
+#include "json_out.h"
 #include "output.h"
-#include "process_stacks.h"
+#include "text.h"
+#include "unhex/interp.h"
 #include "unhex/module.h"
 #include "unhex/process.h"
 #include "vec.h"
 
 #include <unistd.h>
 
-struct values {
+enum {
+	STACKS_FLUSH_BYTES = 1 << 20,
+};
+
+struct proc_stacks {
+	struct ux_interp *interp;
+	struct ux_out out;
+	struct ux_error err; /* of writing the output */
+	bool json;
+};
+
+static void proc_stacks_deinit(struct proc_stacks *s)
+{
+	ux_interp_close(s->interp);
+	ux_out_deinit(&s->out);
+}
+
+static void proc_stack_frame_json(struct ux_json *j, const struct ux_interp_frame *f)
+{
+	ux_json_object_begin(j);
+	ux_json_key_cstr(j, "function", f->function);
+	if (*f->file) {
+		ux_json_key_cstr(j, "file", f->file);
+		ux_json_key_u64(j, "line", f->line);
+	}
+	ux_json_object_end(j);
+}
+
+static void proc_stack_json(struct proc_stacks *s, const struct ux_interp_thread *t)
+{
+	static const char *const states[] = {
+		[UX_INTERP_STACK_WHOLE] = "whole",
+		[UX_INTERP_STACK_TORN] = "torn",
+		[UX_INTERP_STACK_TOO_DEEP] = "too deep",
+	};
+	struct ux_json j = ux_json_make(&s->out);
+	ux_json_object_begin(&j);
+	ux_json_key_cstr(&j, "interpreter", ux_interp_version(s->interp));
+	if (t->tid > 0)
+		ux_json_key_u64(&j, "thread", (uint64_t)t->tid);
+	ux_json_key_u64(&j, "handle", t->handle);
+	ux_json_key_cstr(&j, "stack", states[t->state]);
+	ux_json_key(&j, "frames");
+	ux_json_array_begin(&j);
+	for (size_t i = 0; i < t->n; i++)
+		proc_stack_frame_json(&j, &t->frames[i]);
+	ux_json_array_end(&j);
+	ux_json_object_end(&j);
+	ux_out_u8(&s->out, '\n');
+}
+
+static void proc_stack_text(struct proc_stacks *s, const struct ux_interp_thread *t)
+{
+	static const char *const states[] = {
+		[UX_INTERP_STACK_WHOLE] = "",
+		[UX_INTERP_STACK_TORN] = " (changed while it was read; inner frames are missing)",
+		[UX_INTERP_STACK_TOO_DEEP] = " (too deep; outer frames are missing)",
+	};
+	struct ux_out *out = &s->out;
+	if (t->tid > 0)
+		ux_out_fmt(out, "thread %" PRId32 "%s\n", t->tid, states[t->state]);
+	else
+		ux_out_fmt(out, "thread 0x%" PRIx64 "%s\n", t->handle, states[t->state]);
+	for (size_t i = 0; i < t->n; i++) {
+		const struct ux_interp_frame *f = &t->frames[i];
+		ux_out_cstr(out, "    ");
+		ux_text(out, ux_bytes_cstr(*f->function ? f->function : "??"));
+		if (*f->file) {
+			ux_out_cstr(out, " at ");
+			ux_text(out, ux_bytes_cstr(f->file));
+			ux_out_fmt(out, ":%" PRIu32, f->line);
+		}
+		ux_out_u8(out, '\n');
+	}
+}
+
+static bool proc_stack_write(void *ctx, const struct ux_interp_thread *t)
+{
+	struct proc_stacks *s = ctx;
+	if (s->json)
+		proc_stack_json(s, t);
+	else
+		proc_stack_text(s, t);
+	return s->out.size < STACKS_FLUSH_BYTES || ux_flush(&s->out, &s->err) == UX_OK;
+}
+
+static int proc_stacks_print(const char *name, pid_t pid, enum ux_interp_kind kind, bool json)
+{
+	ux_cleanup(proc_stacks_deinit) struct proc_stacks s = {.json = json, .err = UX_ERROR_INIT};
+	struct ux_error err = UX_ERROR_INIT;
+	enum ux_code code = ux_interp_open_process(pid, kind, &s.interp, &err);
+	if (code == UX_OK && !json)
+		ux_out_fmt(&s.out, "%s\n", ux_interp_version(s.interp));
+	if (code == UX_OK)
+		code = ux_interp_walk(s.interp, proc_stack_write, &s, &err);
+	if (s.err.code != UX_OK)
+		return ux_print_error(NULL, &s.err);
+	if (code != UX_OK)
+		return ux_finish(&s.out, ux_print_error(name, &err));
+	return ux_finish(&s.out, UX_EXIT_DONE);
+}
+
+struct proc_values {
 	struct ux_answer_values answer;
 	bool no_inlines;
 	bool return_addresses;
@@ -29,47 +131,48 @@ struct values {
 	struct ux_find_values find;
 };
 
-static const struct ux_option options[] = {
-	UX_ANSWER_OPTIONS(struct values, answer),
-	{"no-inlines", 0, UX_OPTION_FLAG, offsetof(struct values, no_inlines), NULL,
+static const struct ux_option proc_options[] = {
+	UX_ANSWER_OPTIONS(struct proc_values, answer),
+	{"no-inlines", 0, UX_OPTION_FLAG, offsetof(struct proc_values, no_inlines), NULL,
 	 "only the innermost frame of each address"},
-	{"return-addresses", 0, UX_OPTION_FLAG, offsetof(struct values, return_addresses), NULL,
-	 "addresses are where calls return to"},
-	{"at", 0, UX_OPTION_TEXT, offsetof(struct values, at), "TIME",
+	{"return-addresses", 0, UX_OPTION_FLAG, offsetof(struct proc_values, return_addresses),
+	 NULL, "addresses are where calls return to"},
+	{"at", 0, UX_OPTION_TEXT, offsetof(struct proc_values, at), "TIME",
 	 "when they were, in seconds as perf script tells them [now]"},
-	UX_FIND_OPTIONS(struct values, find),
-	{"vmlinux", 0, UX_OPTION_TEXT, offsetof(struct values, vmlinux), "FILE",
+	UX_FIND_OPTIONS(struct proc_values, find),
+	{"vmlinux", 0, UX_OPTION_TEXT, offsetof(struct proc_values, vmlinux), "FILE",
 	 "the running kernel's ELF file [where packages put it]"},
-	{"kernel-root", 0, UX_OPTION_TEXT, offsetof(struct values, kernel_root), "DIR",
+	{"kernel-root", 0, UX_OPTION_TEXT, offsetof(struct proc_values, kernel_root), "DIR",
 	 "the host's root, with proc, sys, boot and lib/modules [/]"},
-	{"python", 0, UX_OPTION_FLAG, offsetof(struct values, python), NULL,
+	{"python", 0, UX_OPTION_FLAG, offsetof(struct proc_values, python), NULL,
 	 "the Python stack of every thread instead"},
-	{"php", 0, UX_OPTION_FLAG, offsetof(struct values, php), NULL, "the PHP stack instead"},
-	{"ruby", 0, UX_OPTION_FLAG, offsetof(struct values, ruby), NULL,
+	{"php", 0, UX_OPTION_FLAG, offsetof(struct proc_values, php), NULL,
+	 "the PHP stack instead"},
+	{"ruby", 0, UX_OPTION_FLAG, offsetof(struct proc_values, ruby), NULL,
 	 "the Ruby stack of every thread instead"},
 };
 
 enum {
 	BATCH = 4096,
 	FLUSH_BYTES = 1 << 16,
-	LOST_MOST = 16, /* reasons that are said */
+	LOST_MOST = 16, /* distinct reasons that are reported */
 };
 
-UX_VEC(address_list, uint64_t);
+UX_VEC(proc_addresses, uint64_t);
 
-/* One run of the command. */
+/* The state of the command. */
 struct proc {
 	struct ux_process *process;
 	struct ux_finder finder;
-	uint64_t lost[LOST_MOST]; /* hashes of what was said to be lost */
+	uint64_t lost[LOST_MOST]; /* hashes of the reasons that were reported */
 	size_t n_lost;
-	struct address_list given; /* on the command line, or waiting */
+	struct proc_addresses given; /* addresses of the command line, or the current batch */
 	struct ux_frames_out frames;
 	struct ux_out out;
 	uint32_t flags;
 	uint64_t time_ns;
 	uint64_t bad_lines;
-	uint64_t asked;
+	uint64_t requested;
 	uint64_t found;
 };
 
@@ -77,26 +180,26 @@ static void proc_deinit(struct proc *p)
 {
 	ux_process_close(p->process);
 	ux_find_close(&p->finder);
-	address_list_deinit(&p->given);
+	proc_addresses_deinit(&p->given);
 	ux_frames_out_deinit(&p->frames);
 	ux_out_deinit(&p->out);
 }
 
-static void free_answers(struct ux_process_answers **a)
+static void proc_answers_guard(struct ux_process_answers **a)
 {
 	ux_process_answers_free(*a);
 }
 
-/* Whether the address has another number in its module. */
-static bool has_pc(const struct ux_process_answer *a)
+/* Whether the pc in the module is worth printing beside the address. */
+static bool proc_answer_has_pc(const struct ux_process_answer *a)
 {
 	if (a->kind == UX_PROCESS_KERNEL || !*a->build_id)
 		return a->kind == UX_PROCESS_FILE || a->pc != a->addr;
 	return true;
 }
 
-/* Says once each why lines are not told; JSON has it with each address. */
-static void say_lost(struct proc *p, const struct ux_process_answer *a)
+/* Reports each reason for missing lines once; in JSON it is with each address. */
+static void proc_report_lost(struct proc *p, const struct ux_process_answer *a)
 {
 	uint64_t hash = ux_hash_bytes(ux_bytes_cstr(a->lost));
 	if (p->frames.json || *a->lost == 0 || p->n_lost == LOST_MOST)
@@ -105,13 +208,14 @@ static void say_lost(struct proc *p, const struct ux_process_answer *a)
 		if (p->lost[i] == hash)
 			return;
 	p->lost[p->n_lost++] = hash;
-	ux_say("no lines of %.100s: %s", *a->module ? a->module : "what is mapped", a->lost);
+	ux_print_message("no lines of %.100s: %s", *a->module ? a->module : "what is mapped",
+			 a->lost);
 }
 
-/* Looks up what waits. */
-static enum ux_code answer_waiting(struct proc *p, struct ux_error *err)
+/* Looks up and prints the current batch. */
+static enum ux_code proc_answer_pending(struct proc *p, struct ux_error *err)
 {
-	ux_cleanup(free_answers) struct ux_process_answers *answers = NULL;
+	ux_cleanup(proc_answers_guard) struct ux_process_answers *answers = NULL;
 	size_t n = p->given.size;
 	if (n == 0)
 		return UX_OK;
@@ -119,77 +223,73 @@ static enum ux_code answer_waiting(struct proc *p, struct ux_error *err)
 				 err));
 	for (size_t i = 0; i < n; i++) {
 		const struct ux_process_answer *a = ux_process_answer_at(answers, i);
-		struct ux_origin origin = {ux_process_kind_name(a->kind),
-					   a->module,
-					   a->build_id,
-					   a->pc,
-					   has_pc(a),
-					   a->reason,
-					   a->lost};
+		struct ux_origin origin = {
+			ux_process_kind_name(a->kind), a->module, a->build_id, a->pc,
+			proc_answer_has_pc(a),         a->reason, a->lost};
 		p->found += a->n > 0;
-		say_lost(p, a);
+		proc_report_lost(p, a);
 		ux_frames_out_write(
 			&p->frames, a->addr,
 			(struct ux_answer){.frames = a->frames, .n = a->n, .origin = &origin});
 	}
-	p->asked += n;
+	p->requested += n;
 	p->given.size = 0;
-	ux_frames_out_forget(&p->frames); /* the names end with the answers */
+	ux_frames_out_reset(&p->frames); /* the answers own the strings */
 	return UX_OK;
 }
 
-static void answer_bad(struct proc *p, const struct ux_symbolize_request *asked)
+static void proc_bad_line(struct proc *p, const struct ux_address_line *line)
 {
 	p->bad_lines++;
 	ux_cleanup(ux_out_deinit) struct ux_out text = {0};
-	ux_text(&text, ux_bytes(asked->bad.data, ux_min(asked->bad.size, (size_t)64)));
+	ux_text(&text, ux_bytes(line->bad.data, ux_min(line->bad.size, (size_t)64)));
 	ux_out_u8(&text, 0);
 	if (!text.failed)
-		ux_say("standard input: line %" PRIu64 " is \"%s\"; expected an address",
-		       asked->line, (const char *)text.data);
-	ux_frames_out_bad(&p->frames, asked->bad);
+		ux_print_message("standard input: line %" PRIu64 " is \"%s\"; expected an address",
+				 line->line, (const char *)text.data);
+	ux_frames_out_bad(&p->frames, line->bad);
 }
 
-static enum ux_code answer_stdin(struct proc *p, bool hex, struct ux_error *err)
+static enum ux_code proc_stdin(struct proc *p, bool hex, struct ux_error *err)
 {
 	static struct ux_address_reader reader;
-	struct ux_symbolize_request asked;
+	struct ux_address_line line;
 	ux_address_reader_init(&reader, STDIN_FILENO, hex);
 	for (;;) {
 		bool ready = ux_address_reader_ready(&reader);
 		if (!ready || p->given.size == BATCH)
-			UX_TRY(answer_waiting(p, err));
+			UX_TRY(proc_answer_pending(p, err));
 		if (p->out.size > 0 && (!ready || p->out.size >= FLUSH_BYTES))
 			UX_TRY(ux_flush(&p->out, err));
-		if (!ux_address_reader_next(&reader, &asked, err)) {
+		if (!ux_address_reader_next(&reader, &line, err)) {
 			UX_TRY(err->code);
-			return answer_waiting(p, err);
+			return proc_answer_pending(p, err);
 		}
-		if (asked.bad.size > 0) {
-			UX_TRY(answer_waiting(p, err));
-			answer_bad(p, &asked);
-		} else if (!address_list_append(&p->given, asked.address)) {
+		if (line.bad.size > 0) {
+			UX_TRY(proc_answer_pending(p, err));
+			proc_bad_line(p, &line);
+		} else if (!proc_addresses_append(&p->given, line.address)) {
 			return ux_error_nomem(err);
 		}
 	}
 }
 
-static enum ux_code find_debug(void *ctx, const char *build_id, char **ret_path,
-			       struct ux_error *err)
+static enum ux_code proc_find_debug(void *ctx, const char *build_id, char **ret_path,
+				    struct ux_error *err)
 {
 	struct ux_id id;
 	UX_TRY(ux_id_parse(ux_bytes_cstr(build_id), &id, err));
 	return ux_debuginfod_find(ctx, &id, UX_DEBUGINFOD_DEBUGINFO, ret_path, err);
 }
 
-static enum ux_code open_process(struct proc *p, pid_t pid, const struct values *v,
-				 struct ux_error *err)
+static enum ux_code proc_open(struct proc *p, pid_t pid, const struct proc_values *v,
+			      struct ux_error *err)
 {
 	struct ux_process_cache_opts find = {
 		.size = sizeof(find), .debug_dirs = v->find.dirs, .kernel_root = v->kernel_root};
 	struct ux_process_opts opts = {.size = sizeof(opts), .vmlinux = v->vmlinux};
 	UX_TRY(ux_find_open(&p->finder, &v->find, err));
-	find.find = p->finder.server ? find_debug : NULL;
+	find.find = p->finder.server ? proc_find_debug : NULL;
 	find.find_ctx = p->finder.server;
 	UX_TRY(ux_process_cache_create(&find, &opts.cache, err));
 	enum ux_code code = ux_process_open(pid, &opts, &p->process, err);
@@ -197,22 +297,24 @@ static enum ux_code open_process(struct proc *p, pid_t pid, const struct values 
 	return code;
 }
 
-static int proc_all(struct proc *p, const char *name, pid_t pid, const struct values *v)
+static int proc_lookup(struct proc *p, const char *name, pid_t pid, const struct proc_values *v)
 {
 	struct ux_error err = UX_ERROR_INIT;
 	bool from_stdin = p->given.size == 0;
-	enum ux_code code = open_process(p, pid, v, &err);
+	enum ux_code code = proc_open(p, pid, v, &err);
 	if (code == UX_OK)
-		code = from_stdin ? answer_stdin(p, v->answer.hex, &err) : answer_waiting(p, &err);
+		code = from_stdin ? proc_stdin(p, v->answer.hex, &err)
+				  : proc_answer_pending(p, &err);
 	if (code != UX_OK)
-		return ux_finish(&p->out,
-				 ux_complain(p->process || !v->vmlinux ? name : v->vmlinux, &err));
-	bool all = p->bad_lines == 0 && (p->found > 0 || p->asked == 0);
+		return ux_finish(
+			&p->out,
+			ux_print_error(p->process || !v->vmlinux ? name : v->vmlinux, &err));
+	bool all = p->bad_lines == 0 && (p->found > 0 || p->requested == 0);
 	return ux_finish(&p->out, all ? UX_EXIT_DONE : UX_EXIT_SOME);
 }
 
-static int take_addresses(const struct ux_command *cmd, const struct ux_args *args, bool hex,
-			  struct address_list *ret)
+static int proc_parse_args(const struct ux_command *cmd, const struct ux_args *args, bool hex,
+			   struct proc_addresses *ret)
 {
 	for (size_t i = 1; i < args->n; i++) {
 		uint64_t address = 0;
@@ -222,14 +324,14 @@ static int take_addresses(const struct ux_command *cmd, const struct ux_args *ar
 				"\"%.64s\" is no address; expected 0x..., decimal, or "
 				"hexadecimal with --hex",
 				args->items[i]);
-		if (!address_list_append(ret, address))
-			return ux_complain(NULL, &(struct ux_error){.code = UX_ENOMEM});
+		if (!proc_addresses_append(ret, address))
+			return ux_print_error(NULL, &(struct ux_error){.code = UX_ENOMEM});
 	}
 	return UX_EXIT_DONE;
 }
 
-/* Seconds of CLOCK_MONOTONIC, with up to nine digits behind a point. */
-static bool parse_time(const char *text, uint64_t *ret)
+/* Parses seconds of CLOCK_MONOTONIC, with up to nine decimal places. */
+static bool proc_parse_time(const char *text, uint64_t *ret)
 {
 	uint64_t v = 0;
 	unsigned point = 0;
@@ -250,7 +352,7 @@ static bool parse_time(const char *text, uint64_t *ret)
 	return *text != 0;
 }
 
-static int run_values(const struct ux_command *cmd, int argc, char **argv, struct values *v)
+static int proc_run(const struct ux_command *cmd, int argc, char **argv, struct proc_values *v)
 {
 	struct ux_args args;
 	enum ux_demangle_mode mode = UX_DEMANGLE_FULL;
@@ -275,11 +377,11 @@ static int run_values(const struct ux_command *cmd, int argc, char **argv, struc
 				      : v->php  ? "php"
 						: "ruby");
 	if (kind != UX_INTERP_ANY)
-		return ux_process_stacks(args.items[0], (pid_t)pid, kind, v->answer.json);
+		return proc_stacks_print(args.items[0], (pid_t)pid, kind, v->answer.json);
 	if (!ux_answer_mode(cmd, &v->answer, &mode, &status))
 		return status;
 	ux_cleanup(proc_deinit) struct proc p = {.time_ns = UX_PROCESS_NOW};
-	if (v->at && !parse_time(v->at, &p.time_ns))
+	if (v->at && !proc_parse_time(v->at, &p.time_ns))
 		return ux_usage_error(cmd, "--at is \"%.32s\"; expected seconds, as 123.456789",
 				      v->at);
 	ux_frames_out_init(&p.frames, &p.out);
@@ -287,14 +389,14 @@ static int run_values(const struct ux_command *cmd, int argc, char **argv, struc
 	p.frames.innermost = v->no_inlines;
 	p.frames.demangle = mode;
 	p.flags = v->return_addresses ? UX_LOOKUP_RETURN_ADDRESS : 0;
-	status = take_addresses(cmd, &args, v->answer.hex, &p.given);
-	return status == UX_EXIT_DONE ? proc_all(&p, args.items[0], (pid_t)pid, v) : status;
+	status = proc_parse_args(cmd, &args, v->answer.hex, &p.given);
+	return status == UX_EXIT_DONE ? proc_lookup(&p, args.items[0], (pid_t)pid, v) : status;
 }
 
-static int run(const struct ux_command *cmd, int argc, char **argv)
+static int cmd_proc_run(const struct ux_command *cmd, int argc, char **argv)
 {
-	struct values v = {0};
-	int status = run_values(cmd, argc, argv, &v);
+	struct proc_values v = {0};
+	int status = proc_run(cmd, argc, argv, &v);
 	free(v.find.dirs);
 	return status;
 }
@@ -322,7 +424,7 @@ const struct ux_command ux_cmd_proc = {
 		"the kernel that kernel.kptr_restrict does not hide its addresses.\n"
 		"\n"
 		"Exit status 1 when no address was found, or one made no sense.",
-	.options = options,
-	.n_options = ux_countof(options),
-	.run = run,
+	.options = proc_options,
+	.n_options = ux_countof(proc_options),
+	.run = cmd_proc_run,
 };

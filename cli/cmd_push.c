@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex push: symbols to a server. */
+/* unhex push: uploads symbols to a server. */
 #include "commands.h"
 
-#include "find_options.h"
+#include "common_options.h"
 #include "json_out.h"
 #include "output.h"
 #include "push_run.h"
-#include "push_run.h"
-#include "server_options.h"
 #include "sigbus.h"
 
 enum {
 	TIMEOUT_S = 600
 };
 
-struct values {
+struct push_values {
 	struct ux_server_values server;
 	const char *exe;
 	const char *debug;
@@ -32,49 +30,50 @@ struct values {
 	bool verbose;
 };
 
-static const struct ux_option options[] = {
-	UX_SERVER_OPTIONS(struct values, server),
-	{"exe", 'e', UX_OPTION_TEXT, offsetof(struct values, exe), "EXE",
+static const struct ux_option push_options[] = {
+	UX_SERVER_OPTIONS(struct push_values, server),
+	{"exe", 'e', UX_OPTION_TEXT, offsetof(struct push_values, exe), "EXE",
 	 "push this file, which gives the identity"},
-	{"debug", 'd', UX_OPTION_TEXT, offsetof(struct values, debug), "DEBUG",
+	{"debug", 'd', UX_OPTION_TEXT, offsetof(struct push_values, debug), "DEBUG",
 	 "with -e: take the symbols from this unstripped or .debug file"},
-	UX_DEBUG_DIR_OPTION(struct values, debug_dir),
-	{"force", 'f', UX_OPTION_FLAG, offsetof(struct values, force), NULL,
+	UX_DEBUG_DIR_OPTION(struct push_values, debug_dir),
+	{"force", 'f', UX_OPTION_FLAG, offsetof(struct push_values, force), NULL,
 	 "upload also what is there already"},
-	{"allow-mismatch", 0, UX_OPTION_FLAG, offsetof(struct values, allow_mismatch), NULL,
+	{"allow-mismatch", 0, UX_OPTION_FLAG, offsetof(struct push_values, allow_mismatch), NULL,
 	 "accept a debug file with another build ID"},
-	{"with-debuginfo", 0, UX_OPTION_FLAG, offsetof(struct values, with_debuginfo), NULL,
+	{"with-debuginfo", 0, UX_OPTION_FLAG, offsetof(struct push_values, with_debuginfo), NULL,
 	 "upload ELF files whole: the server extracts and serves them"},
-	{"sources", 0, UX_OPTION_FLAG, offsetof(struct values, sources), NULL,
+	{"sources", 0, UX_OPTION_FLAG, offsetof(struct push_values, sources), NULL,
 	 "upload also the source files that the lines name and that are here"},
-	{"source-prefix", 0, UX_OPTION_LIST, offsetof(struct values, prefixes), "FROM=TO",
+	{"source-prefix", 0, UX_OPTION_LIST, offsetof(struct push_values, prefixes), "FROM=TO",
 	 "with --sources: what lay in FROM when it was compiled is here in TO"},
-	{"no-gpu", 0, UX_OPTION_FLAG, offsetof(struct values, no_gpu), NULL,
+	{"no-gpu", 0, UX_OPTION_FLAG, offsetof(struct push_values, no_gpu), NULL,
 	 "leave out the GPU code in programs"},
-	{"description", 0, UX_OPTION_TEXT, offsetof(struct values, description), "TEXT",
+	{"description", 0, UX_OPTION_TEXT, offsetof(struct push_values, description), "TEXT",
 	 "kept with the symbols: a release, a commit"},
-	{"timeout", 0, UX_OPTION_COUNT, offsetof(struct values, timeout_s), "SECONDS",
+	{"timeout", 0, UX_OPTION_COUNT, offsetof(struct push_values, timeout_s), "SECONDS",
 	 "for the whole run [600]"},
-	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct values, dry_run), NULL,
+	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct push_values, dry_run), NULL,
 	 "ask the server what it wants, but upload nothing"},
-	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL, "one object a file"},
-	{"verbose", 'v', UX_OPTION_FLAG, offsetof(struct values, verbose), NULL,
+	{"json", 'j', UX_OPTION_FLAG, offsetof(struct push_values, json), NULL,
+	 "one object a file"},
+	{"verbose", 'v', UX_OPTION_FLAG, offsetof(struct push_values, verbose), NULL,
 	 "name also the files of folders that are nothing to push"},
 };
 
-/* One run of the command. */
+/* The state of the command. */
 struct push {
-	const struct values *values;
+	const struct push_values *values;
 	struct ux_out out;
-	bool broken; /* nobody reads what we print */
+	bool broken; /* standard output is closed */
 };
 
-static void push_deinit(struct push *push)
+static void cmd_push_deinit(struct push *push)
 {
 	ux_out_deinit(&push->out);
 }
 
-static void write_json(struct ux_out *out, const struct ux_push_result *r)
+static void push_result_json(struct ux_out *out, const struct ux_push_result *r)
 {
 	char id[UX_ID_TEXT];
 	struct ux_json j = ux_json_make(out);
@@ -102,7 +101,7 @@ static void write_json(struct ux_out *out, const struct ux_push_result *r)
 	ux_out_u8(out, '\n');
 }
 
-static void write_text(struct ux_out *out, const struct ux_push_result *r)
+static void push_result_text(struct ux_out *out, const struct ux_push_result *r)
 {
 	char id[UX_ID_TEXT];
 	ux_out_fmt(out, "%-13s  ", ux_push_status_name(r->status));
@@ -118,7 +117,7 @@ static void write_text(struct ux_out *out, const struct ux_push_result *r)
 			ux_out_fmt(out, ", %" PRIu64 " not here", r->sources_missing);
 	} else if (r->status == UX_PUSH_DONE_UPLOADED) {
 		ux_out_fmt(out, "  %s, ", ux_quality_name(r->quality));
-		if (r->counts.functions > 0) /* else the server counts them */
+		if (r->counts.functions > 0) /* 0: the server will count them */
 			ux_out_fmt(out, "%" PRIu64 " functions, ", r->counts.functions);
 		ux_text_size(out, r->size);
 		if (r->debug) {
@@ -134,29 +133,29 @@ static void write_text(struct ux_out *out, const struct ux_push_result *r)
 	ux_out_u8(out, '\n');
 }
 
-static void on_result(void *ctx, const struct ux_push_result *r)
+static void push_on_result(void *ctx, const struct ux_push_result *r)
 {
 	struct push *push = ctx;
 	if (r->quiet && !push->values->verbose)
 		return;
 	if (push->values->json)
-		write_json(&push->out, r);
+		push_result_json(&push->out, r);
 	else
-		write_text(&push->out, r);
+		push_result_text(&push->out, r);
 	struct ux_error err = UX_ERROR_INIT;
 	if (ux_flush(&push->out, &err) != UX_OK && !push->broken) {
-		ux_complain("standard output", &err);
+		ux_print_error("standard output", &err);
 		push->broken = true;
 	}
 }
 
-static void on_reading(void *ctx, const char *path)
+static void push_on_reading(void *ctx, const char *path)
 {
 	(void)ctx;
 	ux_sigbus_reading(path);
 }
 
-static void write_summary(struct ux_out *out, const struct ux_push_summary *s)
+static void push_write_summary(struct ux_out *out, const struct ux_push_summary *s)
 {
 	static const char *const words[UX_PUSH_STATUS_COUNT] = {
 		[UX_PUSH_DONE_UPLOADED] = "uploaded",
@@ -170,27 +169,27 @@ static void write_summary(struct ux_out *out, const struct ux_push_summary *s)
 	ux_out_u8(out, '\n');
 }
 
-/* The status of a run that came to its end. */
-static int finished(struct push *push, const struct ux_push_summary *s)
+/* Prints the summary and computes the exit status of a finished run. */
+static int push_finish(struct push *push, const struct ux_push_summary *s)
 {
 	uint64_t told = 0;
 	for (size_t i = 0; i < UX_PUSH_STATUS_COUNT; i++)
 		told += s->counts[i];
 	if (!push->values->json)
-		write_summary(&push->out, s);
+		push_write_summary(&push->out, s);
 	if (told == s->quiet)
-		ux_say("push: no executable and no shared object there");
+		ux_print_message("push: no executable and no shared object there");
 	bool good = s->counts[UX_PUSH_DONE_FAILED] == 0 && told > s->quiet && !push->broken;
 	return ux_finish(&push->out, good ? UX_EXIT_DONE : UX_EXIT_SOME);
 }
 
-static int push_all(struct push *push, const struct ux_args *args, struct values *v)
+static int push_run(struct push *push, const struct ux_args *args, struct push_values *v)
 {
-	static struct ux_server_choice server;
+	static struct ux_server_selection server;
 	struct ux_error err = UX_ERROR_INIT;
 	struct ux_push_summary summary;
-	if (ux_server_choose(&v->server, &server, &err) != UX_OK) {
-		ux_complain(v->server.token_file ? v->server.token_file : "push", &err);
+	if (ux_server_select(&v->server, &server, &err) != UX_OK) {
+		ux_print_error(v->server.token_file ? v->server.token_file : "push", &err);
 		return UX_EXIT_USAGE;
 	}
 	struct ux_push_options how = {
@@ -209,29 +208,29 @@ static int push_all(struct push *push, const struct ux_args *args, struct values
 		.sources = v->sources,
 		.prefixes = v->prefixes,
 		.timeout_ms = v->timeout_s * INT64_C(1000),
-		.result = on_result,
-		.reading = on_reading,
+		.result = push_on_result,
+		.reading = push_on_reading,
 		.ctx = push,
 	};
 	enum ux_code code = ux_push_run(&how, args->items, args->n, &summary, &err);
 	if (code == UX_OK)
-		return finished(push, &summary);
-	/* Who cannot be reached is named by the message itself. */
-	ux_complain(code == UX_EUNAVAILABLE ? NULL : server.url, &err);
+		return push_finish(push, &summary);
+	/* The message of UX_EUNAVAILABLE already names the server. */
+	ux_print_error(code == UX_EUNAVAILABLE ? NULL : server.url, &err);
 	return code == UX_ENOMEM || code == UX_ELIMIT ? UX_EXIT_SOME
 	       : code == UX_EINVAL                    ? UX_EXIT_USAGE
 						      : UX_EXIT_SERVER;
 }
 
-static void values_deinit(struct values *v)
+static void push_values_deinit(struct push_values *v)
 {
 	free(v->debug_dir);
 	free(v->prefixes);
 }
 
-static int run(const struct ux_command *cmd, int argc, char **argv)
+static int cmd_push_run(const struct ux_command *cmd, int argc, char **argv)
 {
-	ux_cleanup(values_deinit) struct values v = {.timeout_s = TIMEOUT_S};
+	ux_cleanup(push_values_deinit) struct push_values v = {.timeout_s = TIMEOUT_S};
 	struct ux_args args;
 	int status = 0;
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
@@ -245,8 +244,8 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 		return ux_usage_error(cmd, "--source-prefix needs --sources");
 	if (args.n == 0 && !v.exe)
 		return ux_usage_error(cmd, "no file or folder given");
-	ux_cleanup(push_deinit) struct push push = {.values = &v};
-	return push_all(&push, &args, &v);
+	ux_cleanup(cmd_push_deinit) struct push push = {.values = &v};
+	return push_run(&push, &args, &v);
 }
 
 const struct ux_command ux_cmd_push = {
@@ -259,7 +258,7 @@ const struct ux_command ux_cmd_push = {
 		"ID; with -e and -d it is given. --sources sends the source files, for debuggers and\n"
 		"profilers to show.\n"
 		"Prints a line a file: uploaded, already-there, better-there, skipped or failed.",
-	.options = options,
-	.n_options = ux_countof(options),
-	.run = run,
+	.options = push_options,
+	.n_options = ux_countof(push_options),
+	.run = cmd_push_run,
 };

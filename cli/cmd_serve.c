@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex serve: the options of the server. */
+/* unhex serve: starts the server with settings from options and a file. */
 #include "commands.h"
 
 #include "output.h"
 #include "serve.h"
 
-struct values {
+struct serve_values {
 	const char *config;
 	const char *listen;
 	const char *data;
@@ -17,60 +17,60 @@ struct values {
 	bool print;
 };
 
-static const struct ux_option options[] = {
-	{"config", 'c', UX_OPTION_TEXT, offsetof(struct values, config), "FILE",
+static const struct ux_option serve_options[] = {
+	{"config", 'c', UX_OPTION_TEXT, offsetof(struct serve_values, config), "FILE",
 	 "read settings from it [$UNHEX_CONFIG]; options are stronger"},
-	{"listen", 'l', UX_OPTION_TEXT, offsetof(struct values, listen), "ADDRESS",
+	{"listen", 'l', UX_OPTION_TEXT, offsetof(struct serve_values, listen), "ADDRESS",
 	 "HOST:PORT to listen on; port 0 takes a free one [127.0.0.1:8420]"},
-	{"data", 0, UX_OPTION_TEXT, offsetof(struct values, data), "DIR",
+	{"data", 0, UX_OPTION_TEXT, offsetof(struct serve_values, data), "DIR",
 	 "where to keep everything [$XDG_DATA_HOME/unhex]"},
-	{"reading", 0, UX_OPTION_TEXT, offsetof(struct values, reading), "WHO",
+	{"reading", 0, UX_OPTION_TEXT, offsetof(struct serve_values, reading), "WHO",
 	 "who needs no key to read: open, keyed, auto (open on loopback) [auto]"},
-	{"keep-days", 0, UX_OPTION_TEXT, offsetof(struct values, keep_days), "N",
+	{"keep-days", 0, UX_OPTION_TEXT, offsetof(struct serve_values, keep_days), "N",
 	 "modules unused for so long go, unless their namespace says [never]"},
-	{"cache", 0, UX_OPTION_TEXT, offsetof(struct values, cache), "SIZE",
+	{"cache", 0, UX_OPTION_TEXT, offsetof(struct serve_values, cache), "SIZE",
 	 "keep so much of what can be had again [all]"},
-	{"upstream", 0, UX_OPTION_EACH, offsetof(struct values, upstreams), "WHO",
+	{"upstream", 0, UX_OPTION_EACH, offsetof(struct serve_values, upstreams), "WHO",
 	 "ask it for what is not here (docs/upstreams.md); several go in order"},
-	{"set", 0, UX_OPTION_EACH, offsetof(struct values, set), "KEY=VALUE",
+	{"set", 0, UX_OPTION_EACH, offsetof(struct serve_values, set), "KEY=VALUE",
 	 "any key that the file may have in front of its sections"},
-	{"print-config", 0, UX_OPTION_FLAG, offsetof(struct values, print), NULL,
+	{"print-config", 0, UX_OPTION_FLAG, offsetof(struct serve_values, print), NULL,
 	 "print all settings as a file, with what they mean, and end"},
 };
 
-/* The options that are keys by themselves. */
+/* Options that set the key of the same name. */
 static const struct {
 	const char *key;
 	const char *option;
 	size_t target;
 } named[] = {
-	{"listen", "--listen", offsetof(struct values, listen)},
-	{"data", "--data", offsetof(struct values, data)},
-	{"reading", "--reading", offsetof(struct values, reading)},
-	{"keep-days", "--keep-days", offsetof(struct values, keep_days)},
-	{"cache", "--cache", offsetof(struct values, cache)},
+	{"listen", "--listen", offsetof(struct serve_values, listen)},
+	{"data", "--data", offsetof(struct serve_values, data)},
+	{"reading", "--reading", offsetof(struct serve_values, reading)},
+	{"keep-days", "--keep-days", offsetof(struct serve_values, keep_days)},
+	{"cache", "--cache", offsetof(struct serve_values, cache)},
 };
 
 enum {
 	WORDS_MOST = ux_countof(named) + UX_OPTION_EACH_MOST + 1
 };
 
-/* What the command line says of settings. */
-struct words {
+/* Settings from the command line. */
+struct serve_words {
 	struct ux_setting_word items[WORDS_MOST];
 	char *texts[UX_OPTION_EACH_MOST + 1]; /* malloc'ed: keys of --set, the list of upstreams */
 	size_t n;
 	size_t n_texts;
 };
 
-static void words_deinit(struct words *w)
+static void serve_words_deinit(struct serve_words *w)
 {
 	while (w->n_texts > 0)
 		free(w->texts[--w->n_texts]);
 }
 
-/* All of --upstream as the one list that the file would have. */
-static bool gather_upstreams(const struct ux_option_each *given, struct words *w)
+/* Joins all --upstream options to the list that the file would have. */
+static bool serve_collect_upstreams(const struct ux_option_each *given, struct serve_words *w)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out list = {0};
 	for (size_t i = 0; i < given->n; i++)
@@ -84,8 +84,9 @@ static bool gather_upstreams(const struct ux_option_each *given, struct words *w
 	return text || given->n == 0;
 }
 
-/* False: one of --set has no '='; *ret_bad says which. */
-static bool gather(const struct values *v, struct words *w, const char **ret_bad)
+/* False: the option --set with the value *ret_bad has no '='. */
+static bool serve_collect_settings(const struct serve_values *v, struct serve_words *w,
+				   const char **ret_bad)
 {
 	for (size_t i = 0; i < v->set.n; i++) {
 		const char *equals = strchr(v->set.items[i], '=');
@@ -98,7 +99,7 @@ static bool gather(const struct values *v, struct words *w, const char **ret_bad
 		w->items[w->n++] = (struct ux_setting_word){key, equals + 1, "--set"};
 	}
 	*ret_bad = "";
-	if (!gather_upstreams(&v->upstreams, w))
+	if (!serve_collect_upstreams(&v->upstreams, w))
 		return false;
 	for (size_t i = 0; i < ux_countof(named); i++) {
 		const char *value =
@@ -110,24 +111,24 @@ static bool gather(const struct values *v, struct words *w, const char **ret_bad
 	return true;
 }
 
-static int print(const struct ux_settings *s)
+static int serve_print_settings(const struct ux_settings *s)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	struct ux_error err = UX_ERROR_INIT;
 	ux_settings_print(&ux_settings_table, s, &out);
 	if (ux_out_status(&out, &err) != UX_OK)
-		return ux_complain("serve", &err);
+		return ux_print_error("serve", &err);
 	fwrite(out.data, 1, out.size, stdout);
 	return fflush(stdout) == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
 }
 
-static int print_or_serve(const struct ux_settings_source *source, bool only_print)
+static int serve_run(const struct ux_settings_source *source, bool only_print)
 {
 	struct ux_error err = UX_ERROR_INIT;
 	struct ux_settings *settings = NULL;
 	enum ux_code code = ux_settings_load(source, &settings, &err);
 	if (code == UX_OK && only_print) {
-		int status = print(settings);
+		int status = serve_print_settings(settings);
 		ux_settings_destroy(settings);
 		return status;
 	}
@@ -135,29 +136,29 @@ static int print_or_serve(const struct ux_settings_source *source, bool only_pri
 		code = ux_server_run(source, settings, &err);
 	if (code == UX_OK)
 		return UX_EXIT_DONE;
-	int failed = ux_complain("serve", &err);
+	int failed = ux_print_error("serve", &err);
 	return err.code == UX_EINVAL ? UX_EXIT_USAGE : failed;
 }
 
-static int run(const struct ux_command *cmd, int argc, char **argv)
+static int cmd_serve_run(const struct ux_command *cmd, int argc, char **argv)
 {
-	struct values v = {0};
+	struct serve_values v = {0};
 	struct ux_args args;
 	int status = 0;
-	ux_cleanup(words_deinit) struct words words = {0};
+	ux_cleanup(serve_words_deinit) struct serve_words words = {0};
 	const char *bad = NULL, *file = getenv("UNHEX_CONFIG");
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
 		return status;
 	if (args.n > 0)
 		return ux_usage_error(cmd, "\"%.64s\" is not an option", args.items[0]);
-	if (!gather(&v, &words, &bad))
+	if (!serve_collect_settings(&v, &words, &bad))
 		return ux_usage_error(cmd, "option --set is \"%.64s\"; expected KEY=VALUE", bad);
 	if (v.config)
 		file = v.config;
 	const struct ux_settings_source source = {.file = file && file[0] != '\0' ? file : NULL,
 						  .words = words.items,
 						  .n_words = words.n};
-	return print_or_serve(&source, v.print);
+	return serve_run(&source, v.print);
 }
 
 const struct ux_command ux_cmd_serve = {
@@ -168,7 +169,7 @@ const struct ux_command ux_cmd_serve = {
 		"nothing configured it listens on this machine alone, keeps everything in one folder,\n"
 		"and on its first start prints an admin key, once. SIGTERM and SIGINT stop it, SIGHUP\n"
 		"makes it read its configuration again.",
-	.options = options,
-	.n_options = ux_countof(options),
-	.run = run,
+	.options = serve_options,
+	.n_options = ux_countof(serve_options),
+	.run = cmd_serve_run,
 };

@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex store: the folder of a server, looked after by hand. */
+/* unhex store: maintenance of the directory of a server. */
 #include "commands.h"
 
 #include "id.h"
 #include "json_out.h"
 #include "output.h"
 #include "store.h"
-#include "store.h"
 #include "index.h"
 
-struct values {
+struct store_values {
 	const char *data;
 	const char *ns;
 	bool repair;
@@ -24,62 +23,63 @@ struct values {
 	bool json;
 };
 
-static const struct ux_option options[] = {
-	{"data", 0, UX_OPTION_TEXT, offsetof(struct values, data), "DIR",
+static const struct ux_option store_options[] = {
+	{"data", 0, UX_OPTION_TEXT, offsetof(struct store_values, data), "DIR",
 	 "the server's folder [$XDG_DATA_HOME/unhex]"},
-	{"namespace", 0, UX_OPTION_TEXT, offsetof(struct values, ns), "NAME",
+	{"namespace", 0, UX_OPTION_TEXT, offsetof(struct store_values, ns), "NAME",
 	 "pin, unpin: where the module is [default]"},
-	{"repair", 0, UX_OPTION_FLAG, offsetof(struct values, repair), NULL,
+	{"repair", 0, UX_OPTION_FLAG, offsetof(struct store_values, repair), NULL,
 	 "check: what is lost leaves the index, so that it is wanted again"},
-	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct values, dry_run), NULL,
+	{"dry-run", 'n', UX_OPTION_FLAG, offsetof(struct store_values, dry_run), NULL,
 	 "sweep: only tell what would go"},
-	{"keep-days", 0, UX_OPTION_COUNT, offsetof(struct values, keep_days), "N",
+	{"keep-days", 0, UX_OPTION_COUNT, offsetof(struct store_values, keep_days), "N",
 	 "sweep, limit: modules unused for so long go [as their namespace says]"},
-	{"grace-days", 0, UX_OPTION_COUNT, offsetof(struct values, grace_days), "N",
+	{"grace-days", 0, UX_OPTION_COUNT, offsetof(struct store_values, grace_days), "N",
 	 "sweep: between a module's mark and its end [7]"},
-	{"cache", 0, UX_OPTION_BYTES, offsetof(struct values, cache_bytes), "SIZE",
+	{"cache", 0, UX_OPTION_BYTES, offsetof(struct store_values, cache_bytes), "SIZE",
 	 "sweep: keep so much of what can be had again [all]"},
-	{"quota", 0, UX_OPTION_BYTES, offsetof(struct values, quota_bytes), "SIZE",
+	{"quota", 0, UX_OPTION_BYTES, offsetof(struct store_values, quota_bytes), "SIZE",
 	 "limit: bytes that uploads to the namespace may hold [any]"},
-	{"modules", 0, UX_OPTION_COUNT, offsetof(struct values, quota_modules), "N",
+	{"modules", 0, UX_OPTION_COUNT, offsetof(struct store_values, quota_modules), "N",
 	 "limit: modules that the namespace may have [any]"},
-	{"reading", 0, UX_OPTION_TEXT, offsetof(struct values, reading), "WHO",
+	{"reading", 0, UX_OPTION_TEXT, offsetof(struct store_values, reading), "WHO",
 	 "limit: who reads without a key: open (all), keyed (none), served [stays]"},
-	{"upstreams", 0, UX_OPTION_TEXT, offsetof(struct values, upstreams), "NAMES",
+	{"upstreams", 0, UX_OPTION_TEXT, offsetof(struct store_values, upstreams), "NAMES",
 	 "limit: who is asked for what is missing, in order: a,b; all; none [stays]"},
-	{"json", 'j', UX_OPTION_FLAG, offsetof(struct values, json), NULL, "one object a line"},
+	{"json", 'j', UX_OPTION_FLAG, offsetof(struct store_values, json), NULL,
+	 "one object a line"},
 };
 
 enum {
 	DAY_S = 24 * 60 * 60,
-	GARBAGE_S = DAY_S, /* that bytes without a module are left alone */
+	GARBAGE_S = DAY_S, /* minimum age of blobs without a module that are removed */
 	LIST_BUDGET = 64 << 20
 };
 
-/* One run of the command. */
-struct job {
+/* The state of the command. */
+struct store_job {
 	struct ux_store store;
 	bool open;
-	const struct values *values;
-	char **operands; /* behind the verb */
+	const struct store_values *values;
+	char **operands; /* after the verb */
 	struct ux_out out;
 	int status;
 };
 
-static void job_deinit(struct job *job)
+static void store_job_deinit(struct store_job *job)
 {
 	if (job->open)
 		ux_store_close(&job->store);
 	ux_out_deinit(&job->out);
 }
 
-static const struct ux_who by_hand = {.key_id = "", .from = "cli"};
+static const struct ux_who store_actor = {.key_id = "", .from = "cli"};
 
 /* check */
 
-static void found(void *ctx, const struct ux_check_one *one)
+static void store_check_report(void *ctx, const struct ux_check_one *one)
 {
-	struct job *job = ctx;
+	struct store_job *job = ctx;
 	if (job->values->json) {
 		struct ux_json j = ux_json_make(&job->out);
 		ux_json_object_begin(&j);
@@ -105,7 +105,7 @@ static void found(void *ctx, const struct ux_check_one *one)
 	ux_out_u8(&job->out, '\n');
 }
 
-static void check_sum_json(struct ux_out *out, const struct ux_check_sum *sum)
+static void store_check_sum_json(struct ux_out *out, const struct ux_check_sum *sum)
 {
 	struct ux_json j = ux_json_make(out);
 	ux_json_object_begin(&j);
@@ -119,14 +119,15 @@ static void check_sum_json(struct ux_out *out, const struct ux_check_sum *sum)
 	ux_out_u8(out, '\n');
 }
 
-static enum ux_code check(struct job *job, struct ux_error *err)
+static enum ux_code store_check(struct store_job *job, struct ux_error *err)
 {
 	struct ux_check_sum sum;
-	UX_TRY(ux_store_check(&job->store, job->values->repair, found, job, &sum, err));
+	UX_TRY(ux_store_check(&job->store, job->values->repair, store_check_report, job, &sum,
+			      err));
 	if (sum.problems > sum.repaired)
 		job->status = UX_EXIT_SOME;
 	if (job->values->json) {
-		check_sum_json(&job->out, &sum);
+		store_check_sum_json(&job->out, &sum);
 		return UX_OK;
 	}
 	ux_out_fmt(&job->out, "%" PRIu64 " blobs of ", sum.blobs);
@@ -145,9 +146,9 @@ static enum ux_code check(struct job *job, struct ux_error *err)
 
 /* sweep */
 
-static void retained(void *ctx, const struct ux_retained_one *one)
+static void store_sweep_report(void *ctx, const struct ux_retained_one *one)
 {
-	struct job *job = ctx;
+	struct store_job *job = ctx;
 	char when[UX_TIME_TEXT];
 	if (job->values->json) {
 		struct ux_json j = ux_json_make(&job->out);
@@ -169,8 +170,8 @@ static void retained(void *ctx, const struct ux_retained_one *one)
 	ux_out_u8(&job->out, '\n');
 }
 
-static void sweep_sum(struct job *job, const struct ux_retained_sum *sum,
-		      const struct ux_sweep *garbage)
+static void store_sweep_sum(struct store_job *job, const struct ux_retained_sum *sum,
+			    const struct ux_sweep *garbage)
 {
 	const char *would = job->values->dry_run ? "would be " : "";
 	if (job->values->json) {
@@ -194,9 +195,9 @@ static void sweep_sum(struct job *job, const struct ux_retained_sum *sum,
 		   garbage->parts);
 }
 
-static enum ux_code sweep(struct job *job, struct ux_error *err)
+static enum ux_code store_sweep(struct store_job *job, struct ux_error *err)
 {
-	const struct values *v = job->values;
+	const struct store_values *v = job->values;
 	const struct ux_retention how = {.default_s = (int64_t)v->keep_days * DAY_S,
 					 .grace_s = (int64_t)v->grace_days * DAY_S,
 					 .cache_bytes = v->cache_bytes,
@@ -204,18 +205,19 @@ static enum ux_code sweep(struct job *job, struct ux_error *err)
 	struct ux_retained_sum sum;
 	struct ux_sweep garbage = {0};
 	struct ux_store *s = &job->store;
-	UX_TRY(ux_store_retain(s, &how, retained, job, &sum, err));
+	UX_TRY(ux_store_retain(s, &how, store_sweep_report, job, &sum, err));
 	if (ux_store_clock_agrees(&s->clock))
 		UX_TRY(ux_store_sweep(s, GARBAGE_S, ux_store_now(s), v->dry_run, &garbage, err));
 	else
-		ux_say("the clock was set since the last time; garbage is left alone for now");
-	sweep_sum(job, &sum, &garbage);
+		ux_print_message(
+			"the clock was set since the last time; garbage is left alone for now");
+	store_sweep_sum(job, &sum, &garbage);
 	return v->dry_run ? UX_OK : ux_store_tick(s, err);
 }
 
 /* pins and usage */
 
-static enum ux_code canonical(const char *text, char *ret, struct ux_error *err)
+static enum ux_code store_parse_id(const char *text, char *ret, struct ux_error *err)
 {
 	struct ux_id id;
 	UX_TRY(ux_id_parse(ux_bytes_cstr(text), &id, err));
@@ -223,28 +225,29 @@ static enum ux_code canonical(const char *text, char *ret, struct ux_error *err)
 	return UX_OK;
 }
 
-static enum ux_code pin(struct job *job, struct ux_error *err)
+static enum ux_code store_pin(struct store_job *job, struct ux_error *err)
 {
 	char id[UX_ID_TEXT];
 	struct ux_index *ix = job->store.index;
-	UX_TRY(canonical(job->operands[0], id, err));
-	return ix->modules.pin(ix, job->values->ns, id, job->operands[1], &by_hand,
+	UX_TRY(store_parse_id(job->operands[0], id, err));
+	return ix->modules.pin(ix, job->values->ns, id, job->operands[1], &store_actor,
 			       ux_store_now(&job->store), err);
 }
 
-static enum ux_code unpin(struct job *job, struct ux_error *err)
+static enum ux_code store_unpin(struct store_job *job, struct ux_error *err)
 {
 	char id[UX_ID_TEXT];
 	struct ux_index *ix = job->store.index;
-	UX_TRY(canonical(job->operands[0], id, err));
-	return ix->modules.unpin(ix, job->values->ns, id, job->operands[1], &by_hand,
+	UX_TRY(store_parse_id(job->operands[0], id, err));
+	return ix->modules.unpin(ix, job->values->ns, id, job->operands[1], &store_actor,
 				 ux_store_now(&job->store), err);
 }
 
 static const char *const reading_words[] = {
 	[UX_NS_AS_SERVED] = "served", [UX_NS_OPEN] = "open", [UX_NS_KEYED] = "keyed"};
 
-static void usage_json(struct ux_out *out, const struct ux_namespace *ns, const struct ux_usage *u)
+static void store_usage_json(struct ux_out *out, const struct ux_namespace *ns,
+			     const struct ux_usage *u)
 {
 	struct ux_json j = ux_json_make(out);
 	ux_json_object_begin(&j);
@@ -259,7 +262,8 @@ static void usage_json(struct ux_out *out, const struct ux_namespace *ns, const 
 	ux_out_u8(out, '\n');
 }
 
-static void usage_text(struct ux_out *out, const struct ux_namespace *ns, const struct ux_usage *u)
+static void store_usage_text(struct ux_out *out, const struct ux_namespace *ns,
+			     const struct ux_usage *u)
 {
 	ux_out_fmt(out, "%s  ", ns->name);
 	if (ns->reading != UX_NS_AS_SERVED)
@@ -278,7 +282,7 @@ static void usage_text(struct ux_out *out, const struct ux_namespace *ns, const 
 	ux_out_u8(out, '\n');
 }
 
-static enum ux_code usage(struct job *job, struct ux_error *err)
+static enum ux_code store_usage(struct store_job *job, struct ux_error *err)
 {
 	UX_ARENA(arena, LIST_BUDGET);
 	struct ux_index *ix = job->store.index;
@@ -288,14 +292,15 @@ static enum ux_code usage(struct job *job, struct ux_error *err)
 		struct ux_usage u;
 		UX_TRY(ix->namespaces.usage(ix, list.items[i].name, &u, err));
 		if (job->values->json)
-			usage_json(&job->out, &list.items[i], &u);
+			store_usage_json(&job->out, &list.items[i], &u);
 		else
-			usage_text(&job->out, &list.items[i], &u);
+			store_usage_text(&job->out, &list.items[i], &u);
 	}
 	return UX_OK;
 }
 
-static enum ux_code read_reading(const char *word, enum ux_ns_reading *ret, struct ux_error *err)
+static enum ux_code store_parse_reading(const char *word, enum ux_ns_reading *ret,
+					struct ux_error *err)
 {
 	for (size_t i = 0; i < ux_countof(reading_words); i++) {
 		if (strcmp(word, reading_words[i]) != 0)
@@ -307,9 +312,9 @@ static enum ux_code read_reading(const char *word, enum ux_ns_reading *ret, stru
 			    "--reading is \"%.32s\"; expected open, keyed or served", word);
 }
 
-/* "a,b" as the index has it. */
-static enum ux_code read_upstreams(const char *text, struct ux_arena *arena, const char **ret,
-				   struct ux_error *err)
+/* Converts "a,b" to the form in the index. */
+static enum ux_code store_parse_upstreams(const char *text, struct ux_arena *arena,
+					  const char **ret, struct ux_error *err)
 {
 	if (strcmp(text, "all") == 0)
 		text = "*";
@@ -324,11 +329,11 @@ static enum ux_code read_upstreams(const char *text, struct ux_arena *arena, con
 	return UX_OK;
 }
 
-/* A limit that is not said is none; whatever else a namespace has stays. */
-static enum ux_code limit(struct job *job, struct ux_error *err)
+/* A limit that is not given is removed; all other settings of the namespace stay. */
+static enum ux_code store_limit(struct store_job *job, struct ux_error *err)
 {
 	UX_ARENA(arena, LIST_BUDGET);
-	const struct values *v = job->values;
+	const struct store_values *v = job->values;
 	struct ux_index *ix = job->store.index;
 	struct ux_namespace ns;
 	struct ux_error why = UX_ERROR_INIT;
@@ -339,42 +344,43 @@ static enum ux_code limit(struct job *job, struct ux_error *err)
 	else if (code != UX_OK)
 		return ux_error_set(err, code, "%s", why.text);
 	if (v->reading)
-		UX_TRY(read_reading(v->reading, &ns.reading, err));
+		UX_TRY(store_parse_reading(v->reading, &ns.reading, err));
 	if (v->upstreams)
-		UX_TRY(read_upstreams(v->upstreams, &arena, &ns.upstreams, err));
+		UX_TRY(store_parse_upstreams(v->upstreams, &arena, &ns.upstreams, err));
 	ns.quota_bytes = v->quota_bytes;
 	ns.quota_modules = v->quota_modules;
 	ns.retention_s = v->keep_days ? (int64_t)v->keep_days * DAY_S : -1;
-	return ix->namespaces.put(ix, &ns, &by_hand, ux_store_now(&job->store), err);
+	return ix->namespaces.put(ix, &ns, &store_actor, ux_store_now(&job->store), err);
 }
 
 /* the command */
 
-typedef enum ux_code verb_fn(struct job *job, struct ux_error *err);
+typedef enum ux_code store_verb_fn(struct store_job *job, struct ux_error *err);
 
-static const struct verb {
+static const struct store_verb {
 	const char *name;
-	verb_fn *fn;
+	store_verb_fn *fn;
 	size_t operands;
-} verbs[] = {
-	{"check", check, 0}, {"sweep", sweep, 0}, {"pin", pin, 2},
-	{"unpin", unpin, 2}, {"usage", usage, 0}, {"limit", limit, 1},
+} store_verbs[] = {
+	{"check", store_check, 0}, {"sweep", store_sweep, 0}, {"pin", store_pin, 2},
+	{"unpin", store_unpin, 2}, {"usage", store_usage, 0}, {"limit", store_limit, 1},
 };
 
-/* What takes away needs the folder for itself. */
-static bool is_exclusive(const struct verb *verb, const struct values *v)
+/* Whether a verb removes data, which requires exclusive access to the directory. */
+static bool store_verb_is_exclusive(const struct store_verb *verb, const struct store_values *v)
 {
-	return (verb->fn == check && v->repair) || (verb->fn == sweep && !v->dry_run);
+	return (verb->fn == store_check && v->repair) || (verb->fn == store_sweep && !v->dry_run);
 }
 
-static enum ux_code open_store(struct job *job, const struct verb *verb, struct ux_error *err)
+static enum ux_code store_job_open(struct store_job *job, const struct store_verb *verb,
+				   struct ux_error *err)
 {
 	ux_cleanup(ux_free_ptr) char *dir = NULL;
 	if (!job->values->data)
 		UX_TRY(ux_store_default_dir(&dir, err));
 	const char *chosen = dir ? dir : job->values->data;
-	UX_TRY(ux_store_open_beside(&job->store, chosen, err)); /* makes no folder */
-	if (is_exclusive(verb, job->values)) {
+	UX_TRY(ux_store_open_beside(&job->store, chosen, err)); /* does not create a directory */
+	if (store_verb_is_exclusive(verb, job->values)) {
 		ux_store_close(&job->store);
 		UX_TRY(ux_store_open(&job->store, chosen, err));
 	}
@@ -382,32 +388,32 @@ static enum ux_code open_store(struct job *job, const struct verb *verb, struct 
 	return UX_OK;
 }
 
-static int run_verb(struct job *job, const struct verb *verb)
+static int store_verb_run(struct store_job *job, const struct store_verb *verb)
 {
 	struct ux_error err = UX_ERROR_INIT;
-	enum ux_code code = open_store(job, verb, &err);
+	enum ux_code code = store_job_open(job, verb, &err);
 	if (code == UX_OK)
 		code = verb->fn(job, &err);
 	if (code == UX_OK)
 		return ux_finish(&job->out, job->status);
 	struct ux_error flush = UX_ERROR_INIT;
-	if (ux_flush(&job->out, &flush) != UX_OK) /* what was found before */
-		return ux_complain(NULL, &flush);
-	int status = ux_complain(verb->operands > 0 ? job->operands[0] : "store", &err);
+	if (ux_flush(&job->out, &flush) != UX_OK) /* the output before the failure */
+		return ux_print_error(NULL, &flush);
+	int status = ux_print_error(verb->operands > 0 ? job->operands[0] : "store", &err);
 	return code == UX_EINVAL ? UX_EXIT_USAGE : status;
 }
 
-static int run(const struct ux_command *cmd, int argc, char **argv)
+static int cmd_store_run(const struct ux_command *cmd, int argc, char **argv)
 {
-	struct values v = {.ns = UX_NAMESPACE_DEFAULT, .grace_days = 7};
+	struct store_values v = {.ns = UX_NAMESPACE_DEFAULT, .grace_days = 7};
 	struct ux_args args;
 	int status = 0;
 	if (!ux_options_parse(cmd, argc, argv, &v, &args, &status))
 		return status;
-	const struct verb *verb = NULL;
-	for (size_t i = 0; i < ux_countof(verbs) && args.n > 0; i++)
-		if (strcmp(verbs[i].name, args.items[0]) == 0)
-			verb = &verbs[i];
+	const struct store_verb *verb = NULL;
+	for (size_t i = 0; i < ux_countof(store_verbs) && args.n > 0; i++)
+		if (strcmp(store_verbs[i].name, args.items[0]) == 0)
+			verb = &store_verbs[i];
 	if (!verb)
 		return ux_usage_error(cmd, "first comes check, sweep, pin, unpin, usage or limit");
 	if (args.n - 1 > verb->operands)
@@ -416,8 +422,9 @@ static int run(const struct ux_command *cmd, int argc, char **argv)
 		return ux_usage_error(cmd, "%s needs %s", verb->name,
 				      verb->operands == 1 ? "the name of a namespace"
 							  : "the ID of a module and a label");
-	ux_cleanup(job_deinit) struct job job = {.values = &v, .operands = args.items + 1};
-	return run_verb(&job, verb);
+	ux_cleanup(store_job_deinit) struct store_job job = {.values = &v,
+							     .operands = args.items + 1};
+	return store_verb_run(&job, verb);
 }
 
 const struct ux_command ux_cmd_store = {
@@ -431,7 +438,7 @@ const struct ux_command ux_cmd_store = {
 		"pinned ones stay. limit sets quotas of a namespace and how long it keeps modules;\n"
 		"what is not said has no limit, or the server's --keep-days. All works while the\n"
 		"server runs, but check --repair, and sweep without --dry-run.",
-	.options = options,
-	.n_options = ux_countof(options),
-	.run = run,
+	.options = store_options,
+	.n_options = ux_countof(store_options),
+	.run = cmd_store_run,
 };

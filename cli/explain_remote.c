@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A server's explanation. Source: docs/api/openapi.yaml. */
-#include "explain_remote.h"
+/* Explanations of a server. */
+#include "remote.h"
 
 #include "http_client.h"
 #include "output.h"
@@ -10,20 +10,20 @@ enum {
 	ARENA = 64 << 10
 };
 
-static void drop(json_t **doc)
+static void explain_json_guard(json_t **doc)
 {
 	json_decref(*doc);
 }
 
-static void destroy(struct ux_http_client **c)
+static void explain_client_guard(struct ux_http_client **c)
 {
 	if (*c)
 		ux_http_client_destroy(*c);
 }
 
-/* before, the member, after; nothing when it is no text. */
-static void put_member(struct ux_out *out, const char *before, const json_t *o, const char *key,
-		       const char *after)
+/* Writes `before`, a member and `after`; nothing when the member is not a string. */
+static void explain_write_member(struct ux_out *out, const char *before, const json_t *o,
+				 const char *key, const char *after)
 {
 	const char *text = json_string_value(json_object_get(o, key));
 	if (!text)
@@ -33,58 +33,58 @@ static void put_member(struct ux_out *out, const char *before, const json_t *o, 
 	ux_out_cstr(out, after);
 }
 
-static void put_frames(struct ux_out *out, const json_t *frames)
+static void explain_write_frames(struct ux_out *out, const json_t *frames)
 {
 	for (size_t i = 0; i < json_array_size(frames); i++) {
 		const json_t *f = json_array_get(frames, i);
 		json_int_t line = json_integer_value(json_object_get(f, "line"));
-		put_member(out, "      ", f, "function", "");
-		put_member(out, " ", f, "file", "");
+		explain_write_member(out, "      ", f, "function", "");
+		explain_write_member(out, " ", f, "file", "");
 		if (line > 0)
 			ux_out_fmt(out, ":%" JSON_INTEGER_FORMAT, line);
 		ux_out_cstr(out, "\n");
 	}
 }
 
-static void put_candidate(struct ux_out *out, const json_t *c)
+static void explain_write_candidate(struct ux_out *out, const json_t *c)
 {
-	put_member(out, "  ", c, "kind", "");
-	put_member(out, " ", c, "quality", "");
-	put_member(out, ", ", c, "state", "");
-	put_member(out, ", by ", c, "origin", "");
-	put_member(out, " ", c, "file", "");
-	put_member(out, ": ", c, "says", "");
-	put_member(out, ": ", c, "reason", "");
+	explain_write_member(out, "  ", c, "kind", "");
+	explain_write_member(out, " ", c, "quality", "");
+	explain_write_member(out, ", ", c, "state", "");
+	explain_write_member(out, ", by ", c, "origin", "");
+	explain_write_member(out, " ", c, "file", "");
+	explain_write_member(out, ": ", c, "says", "");
+	explain_write_member(out, ": ", c, "reason", "");
 	ux_out_cstr(out, "\n");
-	put_frames(out, json_object_get(c, "frames"));
+	explain_write_frames(out, json_object_get(c, "frames"));
 }
 
-static void put_answer(struct ux_out *out, const json_t *a)
+static void explain_write_answer(struct ux_out *out, const json_t *a)
 {
 	json_int_t status = json_integer_value(json_object_get(a, "status"));
-	put_member(out, "    ", a, "artifact", "");
-	put_member(out, ": ", a, "outcome", "");
+	explain_write_member(out, "    ", a, "artifact", "");
+	explain_write_member(out, ": ", a, "outcome", "");
 	if (status > 0)
 		ux_out_fmt(out, " (status %" JSON_INTEGER_FORMAT ")", status);
-	put_member(out, ", ", a, "says", "");
-	put_member(out, ", asked ", a, "asked", "");
-	put_member(out, ", not again before ", a, "not_again_before", "");
+	explain_write_member(out, ", ", a, "says", "");
+	explain_write_member(out, ", asked ", a, "asked", "");
+	explain_write_member(out, ", not again before ", a, "not_again_before", "");
 	ux_out_cstr(out, "\n");
 }
 
-static void put_upstream(struct ux_out *out, const json_t *u)
+static void explain_write_upstream(struct ux_out *out, const json_t *u)
 {
 	const json_t *answers = json_object_get(u, "answers");
-	put_member(out, "  ", u, "name", "");
-	put_member(out, " (", u, "kind", ")");
-	put_member(out, ": ", u, "state", "");
+	explain_write_member(out, "  ", u, "name", "");
+	explain_write_member(out, " (", u, "kind", ")");
+	explain_write_member(out, ": ", u, "state", "");
 	ux_out_cstr(out, json_array_size(answers) == 0 ? "; was not asked for this\n" : "\n");
 	for (size_t i = 0; i < json_array_size(answers); i++)
-		put_answer(out, json_array_get(answers, i));
+		explain_write_answer(out, json_array_get(answers, i));
 }
 
-static void put_all(struct ux_out *out, const char *title, const json_t *array,
-		    void (*put)(struct ux_out *out, const json_t *item))
+static void explain_write_list(struct ux_out *out, const char *title, const json_t *array,
+			       void (*put)(struct ux_out *out, const json_t *item))
 {
 	if (json_array_size(array) > 0)
 		ux_out_fmt(out, "%s\n", title);
@@ -92,7 +92,7 @@ static void put_all(struct ux_out *out, const char *title, const json_t *array,
 		put(out, json_array_get(array, i));
 }
 
-static void put_advice(struct ux_out *out, const json_t *advice)
+static void explain_write_advice(struct ux_out *out, const json_t *advice)
 {
 	ux_out_cstr(out, "  ");
 	const char *text = json_string_value(advice);
@@ -100,20 +100,23 @@ static void put_advice(struct ux_out *out, const json_t *advice)
 	ux_out_cstr(out, "\n");
 }
 
-static void put_doc(struct ux_out *out, const json_t *doc, const char *address)
+static void explain_write_document(struct ux_out *out, const json_t *doc, const char *address)
 {
-	put_member(out, "", doc, "id", "");
+	explain_write_member(out, "", doc, "id", "");
 	if (address[0] != '\0')
 		ux_out_fmt(out, " %s", address);
-	put_member(out, ": ", doc, "status", "");
-	put_member(out, ", ", doc, "quality", "");
+	explain_write_member(out, ": ", doc, "status", "");
+	explain_write_member(out, ", ", doc, "quality", "");
 	ux_out_cstr(out, "\n");
-	put_all(out, "candidates:", json_object_get(doc, "candidates"), put_candidate);
-	put_all(out, "upstreams:", json_object_get(doc, "upstreams"), put_upstream);
-	put_all(out, "what would help:", json_object_get(doc, "advice"), put_advice);
+	explain_write_list(out, "candidates:", json_object_get(doc, "candidates"),
+			   explain_write_candidate);
+	explain_write_list(out, "upstreams:", json_object_get(doc, "upstreams"),
+			   explain_write_upstream);
+	explain_write_list(out, "what would help:", json_object_get(doc, "advice"),
+			   explain_write_advice);
 }
 
-static bool is_found(const json_t *doc, bool of_address)
+static bool explain_is_found(const json_t *doc, bool of_address)
 {
 	const json_t *candidates = json_object_get(doc, "candidates");
 	const char *status = json_string_value(json_object_get(doc, "status"));
@@ -126,12 +129,13 @@ static bool is_found(const json_t *doc, bool of_address)
 }
 
 /* address: "" or "0x..." */
-static enum ux_code explain(struct ux_http_client *client, const char *id, const char *address,
-			    bool json, struct ux_out *out, bool *found, struct ux_error *err)
+static enum ux_code explain_remote_one(struct ux_http_client *client, const char *id,
+				       const char *address, bool json, struct ux_out *out,
+				       bool *found, struct ux_error *err)
 {
 	UX_ARENA(arena, ARENA);
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
-	ux_cleanup(drop) json_t *doc = NULL;
+	ux_cleanup(explain_json_guard) json_t *doc = NULL;
 	ux_cleanup(ux_free_ptr) char *path = NULL, *text = NULL;
 	const char *coded = ux_percent_encode(&arena, ux_bytes_cstr(id));
 	if (!coded || asprintf(&path, "/v1/explain/%s%s%s", coded,
@@ -140,9 +144,9 @@ static enum ux_code explain(struct ux_http_client *client, const char *id, const
 	const struct ux_http_call call = {.path = path};
 	UX_TRY(ux_http_client_call(client, &call, &answer, err));
 	UX_TRY(ux_server_answer(&answer, &doc, err));
-	*found = *found && is_found(doc, address[0] != '\0');
+	*found = *found && explain_is_found(doc, address[0] != '\0');
 	if (!json) {
-		put_doc(out, doc, address);
+		explain_write_document(out, doc, address);
 		return UX_OK;
 	}
 	text = json_dumps(doc, JSON_COMPACT);
@@ -152,21 +156,21 @@ static enum ux_code explain(struct ux_http_client *client, const char *id, const
 	return UX_OK;
 }
 
-enum ux_code ux_explain_remote(const struct ux_server_choice *server, const char *id,
+enum ux_code ux_explain_remote(const struct ux_server_selection *server, const char *id,
 			       const uint64_t *pcs, size_t n, bool json, struct ux_out *out,
 			       bool *ret_found, struct ux_error *err)
 {
 	const struct ux_http_client_options options = {
 		.url = server->url, .token = server->token, .cafile = server->cacert};
-	ux_cleanup(destroy) struct ux_http_client *client = NULL;
+	ux_cleanup(explain_client_guard) struct ux_http_client *client = NULL;
 	bool found = true;
 	UX_TRY(ux_http_client_create(&client, &options, err));
 	if (n == 0)
-		UX_TRY(explain(client, id, "", json, out, &found, err));
+		UX_TRY(explain_remote_one(client, id, "", json, out, &found, err));
 	for (size_t i = 0; i < n; i++) {
 		char address[19];
 		snprintf(address, sizeof(address), "0x%" PRIx64, pcs[i]);
-		UX_TRY(explain(client, id, address, json, out, &found, err));
+		UX_TRY(explain_remote_one(client, id, address, json, out, &found, err));
 	}
 	*ret_found = found;
 	return UX_OK;

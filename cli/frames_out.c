@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames as lines, each name rendered once. */
+/* Frames as lines of text or JSON; each name is rendered once. */
 #include "frames_out.h"
 
 #include "json_out.h"
 #include "output.h"
 
 enum {
-	TEXTS_BUDGET = 256 << 20 /* bytes of names to remember; forgotten when full */
+	TEXTS_BUDGET = 256 << 20 /* bytes of rendered names; the cache is cleared when it is full */
 };
 
 void ux_frames_out_init(struct ux_frames_out *w, struct ux_out *out)
@@ -22,15 +22,15 @@ void ux_frames_out_deinit(struct ux_frames_out *w)
 	ux_out_deinit(&w->scratch);
 }
 
-void ux_frames_out_forget(struct ux_frames_out *w)
+void ux_frames_out_reset(struct ux_frames_out *w)
 {
 	ux_texts_deinit(&w->texts);
 	ux_arena_deinit(&w->arena);
 	ux_arena_init(&w->arena, TEXTS_BUDGET);
 }
 
-/* The words of key, quoted or escaped as the output wants them, in w->scratch. */
-static void render(struct ux_frames_out *w, struct ux_text_key key)
+/* Renders the text of a key, quoted or escaped for the output, to w->scratch. */
+static void frames_render(struct ux_frames_out *w, struct ux_text_key key)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out plain = {0};
 	ux_out_reset(&w->scratch);
@@ -55,8 +55,8 @@ static void render(struct ux_frames_out *w, struct ux_text_key key)
 		ux_text(&w->scratch, ux_out_bytes(&plain));
 }
 
-/* Remembers w->scratch under key; false when there is no room. */
-static bool remember(struct ux_frames_out *w, struct ux_text_key key)
+/* Adds w->scratch to the cache; false when it is full. */
+static bool frames_cache_text(struct ux_frames_out *w, struct ux_text_key key)
 {
 	size_t n = w->scratch.size;
 	char *text = ux_arena_strndup(&w->arena, w->scratch.data, n);
@@ -67,21 +67,21 @@ static bool remember(struct ux_frames_out *w, struct ux_text_key key)
 	return slot != NULL;
 }
 
-static void put_text(struct ux_frames_out *w, struct ux_text_key key)
+static void frames_put_text(struct ux_frames_out *w, struct ux_text_key key)
 {
 	const struct ux_bytes *known = ux_texts_find(&w->texts, key);
 	if (known) {
 		ux_out_put(w->out, known->data, known->size);
 		return;
 	}
-	render(w, key);
+	frames_render(w, key);
 	w->out->failed = w->out->failed || w->scratch.failed;
 	ux_out_put(w->out, w->scratch.data, w->scratch.size);
-	if (!remember(w, key))
-		ux_frames_out_forget(w);
+	if (!frames_cache_text(w, key))
+		ux_frames_out_reset(w);
 }
 
-static void put_number(struct ux_out *out, uint64_t v, unsigned base)
+static void frames_put_number(struct ux_out *out, uint64_t v, unsigned base)
 {
 	char digits[20];
 	size_t n = sizeof(digits);
@@ -92,12 +92,12 @@ static void put_number(struct ux_out *out, uint64_t v, unsigned base)
 	ux_out_put(out, digits + n, sizeof(digits) - n);
 }
 
-static void put(struct ux_out *out, struct ux_bytes text)
+static void frames_put(struct ux_out *out, struct ux_bytes text)
 {
 	ux_out_put(out, text.data, text.size);
 }
 
-static void put_member(struct ux_out *out, const char *key, const char *value)
+static void frames_member_json(struct ux_out *out, const char *key, const char *value)
 {
 	struct ux_json json = ux_json_make(out);
 	if (!*value)
@@ -106,122 +106,122 @@ static void put_member(struct ux_out *out, const char *key, const char *value)
 	ux_json_str(&json, ux_bytes_cstr(value));
 }
 
-static void write_json_origin(struct ux_out *out, const struct ux_origin *o)
+static void frames_origin_json(struct ux_out *out, const struct ux_origin *o)
 {
-	put_member(out, "kind", o->kind);
-	put_member(out, "module", o->module);
-	put_member(out, "build_id", o->build_id);
+	frames_member_json(out, "kind", o->kind);
+	frames_member_json(out, "module", o->module);
+	frames_member_json(out, "build_id", o->build_id);
 	if (o->has_pc)
 		ux_out_fmt(out, ",\"pc\":\"0x%" PRIx64 "\"", o->pc);
-	put_member(out, "reason", o->reason);
-	put_member(out, "lost", o->lost);
+	frames_member_json(out, "reason", o->reason);
+	frames_member_json(out, "lost", o->lost);
 }
 
-static void write_json_address(struct ux_out *out, uint64_t address, const struct ux_answer *a)
+static void frames_address_json(struct ux_out *out, uint64_t address, const struct ux_answer *a)
 {
 	struct ux_json json = ux_json_make(out);
-	put(out, UX_STR("{\"address\":"));
-	if (a->place.size > 0) {
-		ux_json_str(&json, a->place);
+	frames_put(out, UX_STR("{\"address\":"));
+	if (a->symbol.size > 0) {
+		ux_json_str(&json, a->symbol);
 	} else {
-		put(out, UX_STR("\"0x"));
-		put_number(out, address, 16);
-		put(out, UX_STR("\""));
+		frames_put(out, UX_STR("\"0x"));
+		frames_put_number(out, address, 16);
+		frames_put(out, UX_STR("\""));
 	}
-	put(out, UX_STR(",\"frames\":["));
+	frames_put(out, UX_STR(",\"frames\":["));
 }
 
-static void write_json(struct ux_frames_out *w, uint64_t address, const struct ux_answer *a)
+static void frames_write_json(struct ux_frames_out *w, uint64_t address, const struct ux_answer *a)
 {
 	struct ux_out *out = w->out;
-	write_json_address(out, address, a);
+	frames_address_json(out, address, a);
 	for (size_t i = 0; i < a->n; i++) {
 		const struct ux_frame *f = &a->frames[i];
-		put(out, i > 0 ? UX_STR(",{\"function\":") : UX_STR("{\"function\":"));
-		put_text(w, (struct ux_text_key){f->function, NULL});
+		frames_put(out, i > 0 ? UX_STR(",{\"function\":") : UX_STR("{\"function\":"));
+		frames_put_text(w, (struct ux_text_key){f->function, NULL});
 		if (*f->base) {
-			put(out, UX_STR(",\"file\":"));
-			put_text(w, (struct ux_text_key){f->dir, f->base});
-			put(out, UX_STR(",\"line\":"));
-			put_number(out, f->line, 10);
+			frames_put(out, UX_STR(",\"file\":"));
+			frames_put_text(w, (struct ux_text_key){f->dir, f->base});
+			frames_put(out, UX_STR(",\"line\":"));
+			frames_put_number(out, f->line, 10);
 		}
 		if (f->function[0] == '<' && strcmp(f->function, UX_NO_NAME) == 0 &&
-		    a->place.size == 0) {
-			put(out, UX_STR(",\"start\":\"0x")); /* which one it is */
-			put_number(out, address - f->offset, 16);
-			put(out, UX_STR("\""));
+		    a->symbol.size == 0) {
+			frames_put(out, UX_STR(",\"start\":\"0x")); /* identifies the function */
+			frames_put_number(out, address - f->offset, 16);
+			frames_put(out, UX_STR("\""));
 		}
-		put(out, f->inlined ? UX_STR(",\"inlined\":true}") : UX_STR("}"));
+		frames_put(out, f->inlined ? UX_STR(",\"inlined\":true}") : UX_STR("}"));
 	}
-	put(out, UX_STR("]"));
+	frames_put(out, UX_STR("]"));
 	for (size_t i = 0; i < a->n_others; i++) {
-		put(out, i > 0 ? UX_STR(",") : UX_STR(",\"alternatives\":["));
-		put_text(w, (struct ux_text_key){a->others[i], NULL});
+		frames_put(out, i > 0 ? UX_STR(",") : UX_STR(",\"alternatives\":["));
+		frames_put_text(w, (struct ux_text_key){a->others[i], NULL});
 	}
 	if (a->n_others > 0)
-		put(out, UX_STR("]"));
+		frames_put(out, UX_STR("]"));
 	if (a->origin)
-		write_json_origin(out, a->origin);
-	put(out, UX_STR("}\n"));
+		frames_origin_json(out, a->origin);
+	frames_put(out, UX_STR("}\n"));
 }
 
-static void write_text_origin(struct ux_out *out, const struct ux_origin *o)
+static void frames_origin_text(struct ux_out *out, const struct ux_origin *o)
 {
 	if (o && *o->module) {
-		bool pseudo = *o->module == '['; /* has its brackets */
-		put(out, pseudo ? UX_STR(" ") : UX_STR(" ["));
+		bool pseudo = *o->module == '['; /* a name like [kernel] already has brackets */
+		frames_put(out, pseudo ? UX_STR(" ") : UX_STR(" ["));
 		ux_text(out, ux_bytes_cstr(o->module));
 		if (o->has_pc) {
-			put(out, UX_STR("+0x"));
-			put_number(out, o->pc, 16);
+			frames_put(out, UX_STR("+0x"));
+			frames_put_number(out, o->pc, 16);
 		}
-		put(out, pseudo ? UX_STR("") : UX_STR("]"));
+		frames_put(out, pseudo ? UX_STR("") : UX_STR("]"));
 	}
 	if (o && *o->reason) {
-		put(out, UX_STR(" ("));
+		frames_put(out, UX_STR(" ("));
 		ux_text(out, ux_bytes_cstr(o->reason));
-		put(out, UX_STR(")"));
+		frames_put(out, UX_STR(")"));
 	}
 }
 
-static void write_text(struct ux_frames_out *w, uint64_t address, const struct ux_answer *a)
+static void frames_write_text(struct ux_frames_out *w, uint64_t address, const struct ux_answer *a)
 {
 	struct ux_out *out = w->out;
-	if (a->place.size > 0) {
-		ux_text(out, a->place);
+	if (a->symbol.size > 0) {
+		ux_text(out, a->symbol);
 	} else {
-		put(out, UX_STR("0x"));
-		put_number(out, address, 16);
+		frames_put(out, UX_STR("0x"));
+		frames_put_number(out, address, 16);
 	}
 	if (a->n == 0) {
-		put(out, UX_STR(" ??"));
-		write_text_origin(out, a->origin);
-		put(out, UX_STR("\n"));
+		frames_put(out, UX_STR(" ??"));
+		frames_origin_text(out, a->origin);
+		frames_put(out, UX_STR("\n"));
 	}
 	for (size_t i = 0; i < a->n; i++) {
 		const struct ux_frame *f = &a->frames[i];
-		put(out, i > 0 ? UX_STR("    (inlined by) ") : UX_STR(" "));
+		frames_put(out, i > 0 ? UX_STR("    (inlined by) ") : UX_STR(" "));
 		if (*f->function)
-			put_text(w, (struct ux_text_key){f->function, NULL});
+			frames_put_text(w, (struct ux_text_key){f->function, NULL});
 		else
-			put(out, UX_STR("??"));
+			frames_put(out, UX_STR("??"));
 		if (*f->base) {
-			put(out, UX_STR(" at "));
-			put_text(w, (struct ux_text_key){f->dir, f->base});
-			put(out, UX_STR(":"));
-			put_number(out, f->line, 10);
+			frames_put(out, UX_STR(" at "));
+			frames_put_text(w, (struct ux_text_key){f->dir, f->base});
+			frames_put(out, UX_STR(":"));
+			frames_put_number(out, f->line, 10);
 		} else if (f->offset > 0) {
-			put(out, UX_STR("+0x"));
-			put_number(out, f->offset, 16);
+			frames_put(out, UX_STR("+0x"));
+			frames_put_number(out, f->offset, 16);
 		}
 		if (i == 0)
-			write_text_origin(out, a->origin);
-		put(out, UX_STR("\n"));
+			frames_origin_text(out, a->origin);
+		frames_put(out, UX_STR("\n"));
 	}
 	for (size_t i = 0; i < a->n_others; i++) {
-		put(out, UX_STR("    (also) "));
-		put_text(w, (struct ux_text_key){a->others[i], NULL});
-		put(out, UX_STR("\n"));
+		frames_put(out, UX_STR("    (also) "));
+		frames_put_text(w, (struct ux_text_key){a->others[i], NULL});
+		frames_put(out, UX_STR("\n"));
 	}
 }
 
@@ -230,9 +230,9 @@ void ux_frames_out_write(struct ux_frames_out *w, uint64_t address, struct ux_an
 	if (w->innermost)
 		answer.n = ux_min(answer.n, (size_t)1);
 	if (w->json)
-		write_json(w, address, &answer);
+		frames_write_json(w, address, &answer);
 	else
-		write_text(w, address, &answer);
+		frames_write_text(w, address, &answer);
 }
 
 void ux_frames_out_bad(struct ux_frames_out *w, struct ux_bytes text)

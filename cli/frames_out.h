@@ -10,7 +10,8 @@
 #include "out.h"
 #include "unhex/frame.h"
 
-/* Which text: a function's name, or a file's directory and base name, by their addresses. */
+/* The key of a rendered text: the pointers to a function's name, or to a file's directory and base
+ * name. */
 struct ux_text_key {
 	const char *a;
 	const char *b; /* NULL for a function */
@@ -30,8 +31,8 @@ static inline bool ux_text_key_eq(struct ux_text_key x, struct ux_text_key y)
 UX_MAP(ux_texts, struct ux_text_key, struct ux_bytes, ux_text_key_hash, ux_text_key_eq);
 
 /*
- * Remembers the finished text of every name, since a profile asks for the same few thousand again
- * and again. So strings of frames must stay where they are until ux_frames_out_forget().
+ * Caches the rendered text of every name, since a profile repeats the same few thousand names. The
+ * cache is keyed by pointers, so strings of frames must stay valid until ux_frames_out_reset().
  */
 struct ux_frames_out {
 	struct ux_out *out;
@@ -45,9 +46,9 @@ struct ux_frames_out {
 
 void ux_frames_out_init(struct ux_frames_out *w, struct ux_out *out);
 void ux_frames_out_deinit(struct ux_frames_out *w);
-void ux_frames_out_forget(struct ux_frames_out *w);
+void ux_frames_out_reset(struct ux_frames_out *w);
 
-/* What an address of a process belongs to. */
+/* The mapping that an address of a process belongs to. */
 struct ux_origin {
 	const char *kind;     /* "file", "jit", ... */
 	const char *module;   /* "": unknown */
@@ -55,30 +56,31 @@ struct ux_origin {
 	uint64_t pc;          /* in the module, with has_pc */
 	bool has_pc;
 	const char *reason; /* why there are no frames; "": there are */
-	const char *lost;   /* why there may be less than there could be; "": nothing is */
+	const char *lost;   /* why frames are incomplete; "": they are not */
 };
 
-/* What is said of one address. */
+/* The answer for one address. */
 struct ux_answer {
 	const struct ux_frame *frames;
 	size_t n;
 	const char *const *others; /* other names of the outermost frame's function */
 	size_t n_others;
-	const struct ux_origin *origin; /* of an address of a process; NULL: not told */
-	struct ux_bytes place; /* "NAME+OFFSET" instead of an address nobody knows; empty: none */
+	const struct ux_origin *origin; /* of an address of a process; NULL: not a process */
+	struct ux_bytes symbol; /* "NAME+OFFSET" in place of the address, which only the server
+				  knows; empty: none */
 };
 
 /*
- * One address. JSON: one line, "frames":[] when n is 0. Text: "0x29d90 name at file:line", one line
- * of "    (inlined by) name at file:line" for each further frame, "0x29d90 ??" when n is 0. JSON of
- * a function without a name (UX_NO_NAME) tells its start. Other names: a line of "    (also) name"
- * each, and in JSON "alternatives" when there are any. An origin: in text " [module+0xpc]" or "
- * [kernel]" behind the first line, or " [module+0xpc] (reason)"; in JSON "kind", and as far as they
- * are known "module", "build_id", "pc", "reason", "lost".
+ * Writes the answer for one address. JSON: one line, "frames":[] when n is 0. Text: "0x29d90 name
+ * at file:line", one line of "    (inlined by) name at file:line" for each further frame, "0x29d90
+ * ??" when n is 0. In JSON a function without a name (UX_NO_NAME) has its start. Other names: a
+ * line of "    (also) name" each, and in JSON "alternatives" if there are any. An origin: in text "
+ * [module+0xpc]" or " [kernel]" after the first line, or " [module+0xpc] (reason)"; in JSON "kind"
+ * and, if known, "module", "build_id", "pc", "reason", "lost".
  */
 void ux_frames_out_write(struct ux_frames_out *w, uint64_t address, struct ux_answer answer);
 
-/* Input that is no address, so that there is an answer to each line: "text ??", or with "error". */
+/* Writes an answer for input that is not an address: "text ??", or JSON with "error". */
 void ux_frames_out_bad(struct ux_frames_out *w, struct ux_bytes text);
 
 #endif

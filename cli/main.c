@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex: picks the command. */
+/* unhex: runs the command that its arguments or its own name select. */
 #include "commands.h"
 #include "drop_in.h"
 #include "output.h"
 #include "sandbox.h"
 #include "sigbus.h"
 
-static int print_overview(void)
+static int main_print_overview(void)
 {
 	puts("Usage: unhex COMMAND [options]\n"
 	     "\n"
@@ -22,25 +22,25 @@ static int print_overview(void)
 	return fflush(stdout) == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
 }
 
-static int unknown_command(const char *name)
+static int main_unknown_command(const char *name)
 {
-	ux_say("unknown command \"%.64s\" (unhex help)", name);
+	ux_print_message("unknown command \"%.64s\" (unhex help)", name);
 	return UX_EXIT_USAGE;
 }
 
-static int print_help(int argc, char **argv)
+static int main_print_help(int argc, char **argv)
 {
 	if (argc < 3)
-		return print_overview();
+		return main_print_overview();
 	const struct ux_command *cmd = ux_command_find(argv[2]);
 	if (!cmd)
-		return unknown_command(argv[2]);
+		return main_unknown_command(argv[2]);
 	ux_command_help(cmd, stdout);
 	return fflush(stdout) == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
 }
 
-/* The command that stands in for the program of that name; NULL: we are called by our own. */
-static const struct ux_command *command_of_program(const char *argv0)
+/* The command that stands in for the program argv0; NULL: it is our own name. */
+static const struct ux_command *main_drop_in_command(const char *argv0)
 {
 	switch (ux_drop_in_of(argv0)) {
 	case UX_DROP_IN_ADDR2LINE:
@@ -56,27 +56,27 @@ static const struct ux_command *command_of_program(const char *argv0)
 
 int main(int argc, char **argv)
 {
-	const struct ux_command *stand_in = argc > 0 ? command_of_program(argv[0]) : NULL;
+	const struct ux_command *stand_in = argc > 0 ? main_drop_in_command(argv[0]) : NULL;
 	if (stand_in) {
 		ux_sigbus_init();
 		return stand_in->run(stand_in, argc, argv);
 	}
 	if (argc < 2) {
-		ux_say("no command given (unhex help)");
+		ux_print_message("no command given (unhex help)");
 		return UX_EXIT_USAGE;
 	}
 	const char *word = argv[1];
-	if (strcmp(word, UX_SANDBOX_WORD) == 0) /* the server's: it started us */
+	if (strcmp(word, UX_SANDBOX_WORD) == 0) /* started by the server as its child */
 		return ux_sandbox_main();
 	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
-		return print_help(argc, argv);
+		return main_print_help(argc, argv);
 	if (strcmp(word, "--version") == 0) {
 		puts("unhex " UX_VERSION);
 		return fflush(stdout) == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
 	}
 	const struct ux_command *cmd = ux_command_find(word);
 	if (!cmd)
-		return unknown_command(word);
+		return main_unknown_command(word);
 	ux_sigbus_init();
 	return cmd->run(cmd, argc - 1, argv + 1);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a command line by its table. */
+/* Parsing a command line by a table of options. */
 #include "options.h"
 
 #include "text.h"
@@ -12,7 +12,7 @@ enum {
 	COUNT_MOST = 1 << 30
 };
 
-/* Every command has it. */
+/* The option that every command has. */
 static const struct ux_option help_option = {"help", 'h',  UX_OPTION_FLAG,
 					     0,      NULL, "print this help"};
 
@@ -23,11 +23,11 @@ int ux_usage_error(const struct ux_command *cmd, const char *fmt, ...)
 	va_start(args, fmt);
 	vsnprintf(text, sizeof(text), fmt, args);
 	va_end(args);
-	ux_say("%s: %s (unhex %s --help)", cmd->name, text, cmd->name);
+	ux_print_message("%s: %s (unhex %s --help)", cmd->name, text, cmd->name);
 	return UX_EXIT_USAGE;
 }
 
-static void print_option(const struct ux_option *o, FILE *to)
+static void options_print(const struct ux_option *o, FILE *to)
 {
 	char left[64];
 	char dash[5] = "    ";
@@ -56,13 +56,13 @@ void ux_command_help(const struct ux_command *cmd, FILE *to)
 	}
 	fprintf(to, "\n%s\n\nOptions:\n", cmd->text);
 	for (size_t i = 0; i < cmd->n_options; i++)
-		print_option(&cmd->options[i], to);
-	print_option(&help_option, to);
+		options_print(&cmd->options[i], to);
+	options_print(&help_option, to);
 }
 
-static bool parse_bytes(const char *text, uint64_t *ret)
+static bool options_parse_bytes(const char *text, uint64_t *ret)
 {
-	size_t n = text ? strlen(text) : 0; /* an option without its value has none */
+	size_t n = text ? strlen(text) : 0; /* NULL: the option had no value */
 	const char *units = "KMG";
 	const char *unit = n > 0 ? strchr(units, text[n - 1] & ~0x20) : NULL;
 	bool with_unit = unit && *unit;
@@ -75,8 +75,8 @@ static bool parse_bytes(const char *text, uint64_t *ret)
 	return true;
 }
 
-/* Joins text to the list, which the command frees. */
-static bool append(char **list, const char *text)
+/* Appends text to the list, which the command frees. */
+static bool options_append_list(char **list, const char *text)
 {
 	char *joined = NULL;
 	if (asprintf(&joined, "%s%s%s", *list ? *list : "", *list ? ":" : "", text) < 0)
@@ -86,7 +86,7 @@ static bool append(char **list, const char *text)
 	return true;
 }
 
-static bool append_each(struct ux_option_each *each, const char *text)
+static bool options_append_each(struct ux_option_each *each, const char *text)
 {
 	if (each->n == UX_OPTION_EACH_MOST)
 		return false;
@@ -94,7 +94,7 @@ static bool append_each(struct ux_option_each *each, const char *text)
 	return true;
 }
 
-static bool store_value(const struct ux_option *o, char *arg, void *values)
+static bool option_store(const struct ux_option *o, char *arg, void *values)
 {
 	void *target = (char *)values + o->target;
 	uint64_t v = 0;
@@ -106,7 +106,7 @@ static bool store_value(const struct ux_option *o, char *arg, void *values)
 		*(const char **)target = arg;
 		return true;
 	case UX_OPTION_LIST:
-		return append(target, arg);
+		return options_append_list(target, arg);
 	case UX_OPTION_COUNT:
 		if (!ux_hex_parse_u64(ux_bytes_cstr(arg), /* hex= */ false, &v) || v == 0 ||
 		    v > COUNT_MOST)
@@ -114,21 +114,21 @@ static bool store_value(const struct ux_option *o, char *arg, void *values)
 		*(unsigned *)target = (unsigned)v;
 		return true;
 	case UX_OPTION_BYTES:
-		return parse_bytes(arg, target);
+		return options_parse_bytes(arg, target);
 	case UX_OPTION_EACH:
-		return append_each(target, arg);
+		return options_append_each(target, arg);
 	}
 	return false;
 }
 
 /* One call of ux_options_parse(). */
-struct parser {
+struct options_parser {
 	const struct ux_command *cmd;
 	char **argv;
 	int argc;
-	int next; /* argument to look at */
+	int next; /* index of the next argument */
 	void *values;
-	int status; /* when it ends early */
+	int status; /* exit status when parsing ends early */
 };
 
 static const char *const type_words[] = {
@@ -140,8 +140,10 @@ static const char *const type_words[] = {
 	[UX_OPTION_EACH] = "at most 64 of them",
 };
 
-/* Takes option o, whose argument is `attached` or else the next word; name is as it was typed. */
-static bool take(struct parser *p, const struct ux_option *o, const char *name, char *attached)
+/* Applies option o, whose value is `attached` or else the next argument; name is as it was typed.
+ */
+static bool options_set(struct options_parser *p, const struct ux_option *o, const char *name,
+			char *attached)
 {
 	if (o == &help_option) {
 		ux_command_help(p->cmd, stdout);
@@ -153,21 +155,21 @@ static bool take(struct parser *p, const struct ux_option *o, const char *name, 
 			p->status = ux_usage_error(p->cmd, "option %s takes no argument", name);
 			return false;
 		}
-		return store_value(o, NULL, p->values);
+		return option_store(o, NULL, p->values);
 	}
 	if (!attached && p->next == p->argc) {
 		p->status = ux_usage_error(p->cmd, "option %s needs an argument: %s", name, o->arg);
 		return false;
 	}
 	char *arg = attached ? attached : p->argv[p->next++];
-	if (store_value(o, arg, p->values))
+	if (option_store(o, arg, p->values))
 		return true;
 	p->status = ux_usage_error(p->cmd, "option %s is \"%.64s\"; expected %s", name, arg,
 				   type_words[o->type]);
 	return false;
 }
 
-static bool take_long(struct parser *p, char *word)
+static bool options_parse_long(struct options_parser *p, char *word)
 {
 	char *equals = strchr(word, '=');
 	size_t n = equals ? (size_t)(equals - word) : strlen(word);
@@ -177,14 +179,14 @@ static bool take_long(struct parser *p, char *word)
 		const struct ux_option *o =
 			i < p->cmd->n_options ? &p->cmd->options[i] : &help_option;
 		if (strlen(o->long_name) == n && memcmp(o->long_name, word, n) == 0)
-			return take(p, o, name, equals ? equals + 1 : NULL);
+			return options_set(p, o, name, equals ? equals + 1 : NULL);
 	}
 	p->status = ux_usage_error(p->cmd, "unknown option %s", name);
 	return false;
 }
 
-/* A word of short options: flags, and at most one with an argument, which is the rest. */
-static bool take_short(struct parser *p, char *word)
+/* Parses an argument of short options: flags, and at most one with a value, which is the rest. */
+static bool options_parse_short(struct options_parser *p, char *word)
 {
 	for (; *word; word++) {
 		char name[3] = {'-', *word, 0};
@@ -197,7 +199,7 @@ static bool take_short(struct parser *p, char *word)
 			return false;
 		}
 		bool rest = o->type != UX_OPTION_FLAG && word[1] != 0;
-		if (!take(p, o, name, rest ? word + 1 : NULL))
+		if (!options_set(p, o, name, rest ? word + 1 : NULL))
 			return false;
 		if (o->type != UX_OPTION_FLAG)
 			return true;
@@ -208,12 +210,12 @@ static bool take_short(struct parser *p, char *word)
 bool ux_options_parse(const struct ux_command *cmd, int argc, char **argv, void *values,
 		      struct ux_args *ret, int *ret_status)
 {
-	struct parser p = {.cmd = cmd,
-			   .argv = argv,
-			   .argc = argc,
-			   .next = 1,
-			   .values = values,
-			   .status = UX_EXIT_USAGE};
+	struct options_parser p = {.cmd = cmd,
+				   .argv = argv,
+				   .argc = argc,
+				   .next = 1,
+				   .values = values,
+				   .status = UX_EXIT_USAGE};
 	size_t n = 0;
 	bool operands = false;
 	while (p.next < argc) {
@@ -224,7 +226,8 @@ bool ux_options_parse(const struct ux_command *cmd, int argc, char **argv, void 
 		else if (strcmp(word, "--") == 0)
 			operands = true;
 		else
-			ok = word[1] == '-' ? take_long(&p, word + 2) : take_short(&p, word + 1);
+			ok = word[1] == '-' ? options_parse_long(&p, word + 2)
+					    : options_parse_short(&p, word + 1);
 		if (!ok) {
 			*ret_status = p.status;
 			return false;

@@ -9,9 +9,9 @@ enum ux_option_type {
 	UX_OPTION_FLAG,  /* bool, becomes true; takes no argument */
 	UX_OPTION_TEXT,  /* const char *, in argv */
 	UX_OPTION_COUNT, /* unsigned, at least 1 */
-	UX_OPTION_LIST,  /* char *, malloc'ed: all that were given, with ':' between */
+	UX_OPTION_LIST,  /* char *, malloc'ed: all values, joined by ':' */
 	UX_OPTION_BYTES, /* uint64_t: 100, 100K, 100M, 2G (powers of 1024) */
-	UX_OPTION_EACH,  /* struct ux_option_each: all that were given, in argv */
+	UX_OPTION_EACH,  /* struct ux_option_each: all values, in argv */
 };
 
 enum {
@@ -32,7 +32,7 @@ struct ux_option {
 	const char *help;
 };
 
-/* What is left of the command line. */
+/* The operands of the command line. */
 struct ux_args {
 	char **items; /* in argv */
 	size_t n;
@@ -41,28 +41,29 @@ struct ux_args {
 struct ux_command {
 	const char *name; /* "extract" */
 	const char
-		*usage; /* what follows the name: "FILE... [options]"; lines when there are forms */
+		*usage; /* the rest of the synopsis: "FILE... [options]"; one line for each form */
 	const char *line; /* one line for the list of commands */
 	const char *text; /* paragraphs for --help, without a newline at the end */
 	const struct ux_option *options;
 	size_t n_options;
-	void (*help)(FILE *to); /* instead of usage, text and options, for another's command line */
+	void (*help)(
+		FILE *to); /* replaces usage, text and options in a stand-in for another program */
 	int (*run)(const struct ux_command *cmd, int argc, char **argv); /* exit status */
 };
 
 /*
- * Reads argv[1..] into values; options and operands may be mixed, "--" ends the options, and the
- * last of two alike wins. Operands are moved to the front of argv. False: the command is over with
- * *ret_status, because help was asked for and printed, or an option made no sense and stderr says
- * which.
+ * Parses argv[1..] into values; options and operands may be mixed, "--" ends the options, and the
+ * last of two equal options wins. Operands are moved to the front of argv. False: the command ends
+ * with *ret_status, because help was printed, or because an option was invalid and an error was
+ * printed.
  */
 bool ux_options_parse(const struct ux_command *cmd, int argc, char **argv, void *values,
 		      struct ux_args *ret, int *ret_status) ux_must;
 
-/* Says on stderr what is wrong with the call; gives UX_EXIT_USAGE. */
+/* Prints what is wrong with the command line to stderr; returns UX_EXIT_USAGE. */
 int ux_usage_error(const struct ux_command *cmd, const char *fmt, ...) ux_printf(2, 3);
 
-/* The help of a command, as --help prints it. */
+/* Prints the help of a command, as for --help. */
 void ux_command_help(const struct ux_command *cmd, FILE *to);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Text for people, escaped in one place. */
+/* Output of commands: errors, escaped text, exit statuses. */
 #include "output.h"
 
 #include "file.h"
@@ -23,22 +23,22 @@ int ux_exit_of(enum ux_code code)
 	case UX_ENOTFOUND:
 	case UX_EIO:
 	case UX_ECONFLICT:
-	case UX_EDENIED: /* of a file; the server's own refusals are told apart by push */
+	case UX_EDENIED: /* of a file; commands handle refusals of a server themselves */
 	case UX_CODE_COUNT:
 		break;
 	}
 	return UX_EXIT_SOME;
 }
 
-static void to_stderr(struct ux_out *out)
+static void text_to_stderr(struct ux_out *out)
 {
 	ux_out_u8(out, '\n');
-	/* Where to complain that complaining failed? */
+	/* A failure to print an error cannot be reported. */
 	if (!out->failed && ux_file_write(STDERR_FILENO, ux_out_bytes(out), NULL) != UX_OK)
 		return;
 }
 
-int ux_complain(const char *subject, const struct ux_error *err)
+int ux_print_error(const char *subject, const struct ux_error *err)
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
@@ -48,11 +48,11 @@ int ux_complain(const char *subject, const struct ux_error *err)
 		ux_out_cstr(&out, ": ");
 	}
 	ux_text(&out, ux_bytes_cstr(ux_error_format(err, text, sizeof(text))));
-	to_stderr(&out);
+	text_to_stderr(&out);
 	return ux_exit_of(err->code);
 }
 
-void ux_say(const char *fmt, ...)
+void ux_print_message(const char *fmt, ...)
 {
 	char text[1024];
 	va_list args;
@@ -62,11 +62,12 @@ void ux_say(const char *fmt, ...)
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	ux_out_cstr(&out, "unhex: ");
 	ux_text(&out, ux_bytes_cstr(text));
-	to_stderr(&out);
+	text_to_stderr(&out);
 }
 
-/* Bytes of the UTF-8 character that s begins with; 0: it is none, or nothing to see. */
-static size_t printable(struct ux_bytes s)
+/* The size of the UTF-8 character that s begins with; 0: it is invalid, a control or a
+ * bidirectional mark. */
+static size_t text_printable_size(struct ux_bytes s)
 {
 	size_t n = ux_utf8_printable_size(s);
 	if (n != 3 || s.data[0] != 0xe2)
@@ -86,7 +87,7 @@ void ux_text(struct ux_out *out, struct ux_bytes s)
 		while (n < s.size && s.data[n] >= 0x20 && s.data[n] < 0x7f)
 			n++;
 		if (n == 0)
-			n = printable(s);
+			n = text_printable_size(s);
 		if (n == 0) {
 			ux_out_fmt(out, "\\x%02x", s.data[0]);
 			n = 1;
@@ -124,6 +125,6 @@ int ux_finish(struct ux_out *out, int status)
 	struct ux_error err = UX_ERROR_INIT;
 	if (ux_flush(out, &err) == UX_OK)
 		return status;
-	ux_complain("standard output", &err);
+	ux_print_error("standard output", &err);
 	return UX_EXIT_SOME;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* POST /v1/symbolize, one module at a time. Source: docs/api/openapi.yaml, and of the compact form
- * docs/formats/symbolize-binary.md. */
-#include "remote_lookup.h"
+/* Symbolizing addresses on a server. */
+#include "remote.h"
 
 #include "http_client.h"
 #include "json_out.h"
@@ -10,7 +9,7 @@
 
 #include <jansson.h>
 
-enum ux_code ux_remote_open(struct ux_remote *r, const struct ux_server_choice *server,
+enum ux_code ux_remote_open(struct ux_remote *r, const struct ux_server_selection *server,
 			    const char *id, enum ux_demangle_mode demangle, struct ux_error *err)
 {
 	struct ux_http_client_options options = {
@@ -19,8 +18,8 @@ enum ux_code ux_remote_open(struct ux_remote *r, const struct ux_server_choice *
 	return ux_http_client_create(&r->client, &options, err);
 }
 
-/* The last answer. */
-static void forget(struct ux_remote *r)
+/* Frees the last answer. */
+static void remote_reset(struct ux_remote *r)
 {
 	json_decref((json_t *)r->answer);
 	r->answer = NULL;
@@ -32,14 +31,14 @@ void ux_remote_close(struct ux_remote *r)
 {
 	if (r->client)
 		ux_http_client_destroy(r->client);
-	forget(r);
+	remote_reset(r);
 	*r = (struct ux_remote){0};
 }
 
 /* --- JSON ------------------------------------------------------------------------------------ */
 
-static void write_question(const struct ux_remote *r, const struct ux_remote_place *places,
-			   size_t n, struct ux_out *out)
+static void remote_write_json(const struct ux_remote *r, const struct ux_remote_address *addresses,
+			      size_t n, struct ux_out *out)
 {
 	static const char *const modes[] = {"none", "short", "full", "templates-elided"};
 	struct ux_json j = ux_json_make(out);
@@ -52,8 +51,9 @@ static void write_question(const struct ux_remote *r, const struct ux_remote_pla
 	ux_json_array_begin(&j);
 	for (size_t i = 0; i < n; i++) {
 		char text[19];
-		snprintf(text, sizeof(text), "0x%" PRIx64, places[i].address);
-		ux_json_str(&j, places[i].name.size > 0 ? places[i].name : ux_bytes_cstr(text));
+		snprintf(text, sizeof(text), "0x%" PRIx64, addresses[i].address);
+		ux_json_str(&j,
+			    addresses[i].name.size > 0 ? addresses[i].name : ux_bytes_cstr(text));
 	}
 	ux_json_array_end(&j);
 	ux_json_object_end(&j);
@@ -62,14 +62,14 @@ static void write_question(const struct ux_remote *r, const struct ux_remote_pla
 	ux_json_object_end(&j);
 }
 
-static json_t *module_of(const struct ux_remote *r)
+static json_t *remote_json_module(const struct ux_remote *r)
 {
 	return json_array_get(json_object_get((json_t *)r->answer, "modules"), 0);
 }
 
-/* What is not found is a failure here, where one module is asked for. */
-static enum ux_code check_status(enum ux_module_status status, const char *reason,
-				 uint64_t retry_after_s, struct ux_error *err)
+/* Converts the status of the only module to a code; a missing module is a failure here. */
+static enum ux_code remote_check_status(enum ux_module_status status, const char *reason,
+					uint64_t retry_after_s, struct ux_error *err)
 {
 	switch (status) {
 	case UX_MODULE_FOUND:
@@ -87,16 +87,16 @@ static enum ux_code check_status(enum ux_module_status status, const char *reaso
 	return UX_EUNSUPPORTED;
 }
 
-static enum ux_code not_ours(const char *what, struct ux_error *err)
+static enum ux_code remote_bad_answer(const char *what, struct ux_error *err)
 {
 	return ux_error_set(err, UX_EUNSUPPORTED, "the answer is not an unhex server's: %s", what);
 }
 
-/* The answer's first module, found and with n lists of frames. */
-static enum ux_code check_answer(const struct ux_remote *r, size_t n, struct ux_error *err)
+/* Checks that the first module of the answer was found and has n lists of frames. */
+static enum ux_code remote_check_json(const struct ux_remote *r, size_t n, struct ux_error *err)
 {
 	static const char *const words[] = {"found", "missing", "failed", "pending"};
-	json_t *module = module_of(r);
+	json_t *module = remote_json_module(r);
 	const char *status = json_string_value(json_object_get(module, "status"));
 	const char *reason = json_string_value(json_object_get(module, "reason"));
 	json_int_t after = json_integer_value(json_object_get(module, "retry_after"));
@@ -104,47 +104,47 @@ static enum ux_code check_answer(const struct ux_remote *r, size_t n, struct ux_
 	while (status && i < ux_countof(words) && strcmp(status, words[i]) != 0)
 		i++;
 	if (!status || i == ux_countof(words))
-		return not_ours("no status", err);
-	UX_TRY(check_status((enum ux_module_status)i, reason ? reason : "",
-			    (uint64_t)ux_max(after, (json_int_t)0), err));
+		return remote_bad_answer("no status", err);
+	UX_TRY(remote_check_status((enum ux_module_status)i, reason ? reason : "",
+				   (uint64_t)ux_max(after, (json_int_t)0), err));
 	if (json_array_size(json_object_get(module, "frames")) != n)
-		return not_ours("no list of frames", err);
+		return remote_bad_answer("no list of frames", err);
 	return UX_OK;
 }
 
-/* Asks with that body. */
-static enum ux_code call_server(struct ux_remote *r, const char *type,
-				const struct ux_out *question, struct ux_http_answer *ret,
-				struct ux_error *err)
+/* Sends a request with that body. */
+static enum ux_code remote_call(struct ux_remote *r, const char *type, const struct ux_out *request,
+				struct ux_http_answer *ret, struct ux_error *err)
 {
-	UX_TRY(ux_out_status(question, err));
+	UX_TRY(ux_out_status(request, err));
 	const struct ux_http_call call = {
 		.method = UX_METHOD_POST,
 		.path = "/v1/symbolize",
 		.type = type,
-		.body = ux_out_bytes(question),
+		.body = ux_out_bytes(request),
 		.timeout_ms = 120000,
 		.answer_most = 256 << 20,
 	};
 	return ux_http_client_call(r->client, &call, ret, err);
 }
 
-static enum ux_code ask_json(struct ux_remote *r, const struct ux_remote_place *places, size_t n,
-			     struct ux_error *err)
+static enum ux_code remote_send_json(struct ux_remote *r, const struct ux_remote_address *addresses,
+				     size_t n, struct ux_error *err)
 {
-	ux_cleanup(ux_out_deinit) struct ux_out question = {0};
+	ux_cleanup(ux_out_deinit) struct ux_out request = {0};
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
-	write_question(r, places, n, &question);
-	UX_TRY(call_server(r, "application/json", &question, &answer, err));
+	remote_write_json(r, addresses, n, &request);
+	UX_TRY(remote_call(r, "application/json", &request, &answer, err));
 	UX_TRY(ux_server_answer(&answer, (json_t **)&r->answer, err));
-	return check_answer(r, n, err);
+	return remote_check_json(r, n, err);
 }
 
 /* --- the compact form --------------------------------------------------------------------------
  */
 
-static enum ux_code write_compact(const struct ux_remote *r, const struct ux_remote_place *places,
-				  size_t n, struct ux_out *out, struct ux_error *err)
+static enum ux_code remote_write_compact(const struct ux_remote *r,
+					 const struct ux_remote_address *addresses, size_t n,
+					 struct ux_out *out, struct ux_error *err)
 {
 	const struct ux_wire_options options = {.demangle = r->demangle};
 	struct ux_id id;
@@ -153,7 +153,7 @@ static enum ux_code write_compact(const struct ux_remote *r, const struct ux_rem
 	if (!pcs)
 		return ux_error_nomem(err);
 	for (size_t i = 0; i < n; i++)
-		pcs[i] = places[i].address;
+		pcs[i] = addresses[i].address;
 	ux_wire_question_begin(out, &options);
 	ux_wire_question_add(out, &id, pcs, n);
 	ux_wire_question_end(out);
@@ -165,52 +165,54 @@ enum ux_code ux_remote_read(struct ux_remote *r, size_t n, struct ux_error *err)
 	if (ux_wire_read_open(&r->reply, ux_out_bytes(&r->bytes), err) != UX_OK)
 		return err ? err->code : UX_ECORRUPT;
 	if (r->reply.n_modules != 1)
-		return not_ours("not one module", err);
+		return remote_bad_answer("not one module", err);
 	const struct ux_wire_module *m = &r->reply.modules[0];
-	UX_TRY(check_status((enum ux_module_status)m->status,
-			    ux_wire_read_string(&r->reply, m->reason), m->retry_after_s, err));
-	return m->n == n ? UX_OK : not_ours("another number of addresses", err);
+	UX_TRY(remote_check_status((enum ux_module_status)m->status,
+				   ux_wire_read_string(&r->reply, m->reason), m->retry_after_s,
+				   err));
+	return m->n == n ? UX_OK : remote_bad_answer("another number of addresses", err);
 }
 
-static enum ux_code ask_compact(struct ux_remote *r, const struct ux_remote_place *places, size_t n,
-				struct ux_error *err)
+static enum ux_code remote_send_compact(struct ux_remote *r,
+					const struct ux_remote_address *addresses, size_t n,
+					struct ux_error *err)
 {
-	ux_cleanup(ux_out_deinit) struct ux_out question = {0};
+	ux_cleanup(ux_out_deinit) struct ux_out request = {0};
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
 	json_t *doc = NULL;
-	UX_TRY(write_compact(r, places, n, &question, err));
-	UX_TRY(call_server(r, UX_WIRE_TYPE, &question, &answer, err));
+	UX_TRY(remote_write_compact(r, addresses, n, &request, err));
+	UX_TRY(remote_call(r, UX_WIRE_TYPE, &request, &answer, err));
 	if (answer.status != 200) {
 		enum ux_code code = ux_server_answer(&answer, &doc, err);
 		json_decref(doc);
-		return code == UX_OK ? not_ours("another status", err) : code;
+		return code == UX_OK ? remote_bad_answer("another status", err) : code;
 	}
 	r->bytes = answer.body;
 	answer.body = (struct ux_out){0};
 	return ux_remote_read(r, n, err);
 }
 
-static bool any_name(const struct ux_remote_place *places, size_t n)
+static bool remote_any_symbol(const struct ux_remote_address *addresses, size_t n)
 {
 	for (size_t i = 0; i < n; i++)
-		if (places[i].name.size > 0)
+		if (addresses[i].name.size > 0)
 			return true;
 	return false;
 }
 
-enum ux_code ux_remote_ask(struct ux_remote *r, const struct ux_remote_place *places, size_t n,
-			   struct ux_error *err)
+enum ux_code ux_remote_send(struct ux_remote *r, const struct ux_remote_address *addresses,
+			    size_t n, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
-	forget(r);
-	if (r->json_only || any_name(places, n))
-		return ask_json(r, places, n, err);
-	enum ux_code code = ask_compact(r, places, n, &why);
-	/* Another server's age: JSON it has known for ever. */
+	remote_reset(r);
+	if (r->json_only || remote_any_symbol(addresses, n))
+		return remote_send_json(r, addresses, n, err);
+	enum ux_code code = remote_send_compact(r, addresses, n, &why);
+	/* An older server knows only JSON. */
 	if (code == UX_EINVAL || code == UX_EUNSUPPORTED) {
 		r->json_only = true;
-		forget(r);
-		return ask_json(r, places, n, err);
+		remote_reset(r);
+		return remote_send_json(r, addresses, n, err);
 	}
 	if (code != UX_OK && err && err->code == UX_OK)
 		*err = why;
@@ -220,7 +222,7 @@ enum ux_code ux_remote_ask(struct ux_remote *r, const struct ux_remote_place *pl
 /* --- answers -----------------------------------------------------------------------------------
  */
 
-static const char *text_of(json_t *object, const char *key)
+static const char *remote_json_text(json_t *object, const char *key)
 {
 	const char *text = json_string_value(json_object_get(object, key));
 	return text ? text : "";
@@ -231,15 +233,15 @@ size_t ux_remote_frames(const struct ux_remote *r, size_t i, struct ux_frame *fr
 	if (r->reply.n_modules > 0)
 		return i < r->reply.n_addresses ? ux_wire_read_frames(&r->reply, i, frames, max)
 						: 0;
-	json_t *list = json_array_get(json_object_get(module_of(r), "frames"), i);
+	json_t *list = json_array_get(json_object_get(remote_json_module(r), "frames"), i);
 	size_t n = ux_min(json_array_size(list), max);
 	for (size_t k = 0; k < n; k++) {
 		json_t *f = json_array_get(list, k);
 		json_int_t line = json_integer_value(json_object_get(f, "line"));
 		frames[k] = (struct ux_frame){
-			.function = text_of(f, "function"),
+			.function = remote_json_text(f, "function"),
 			.dir = "",
-			.base = text_of(f, "file"),
+			.base = remote_json_text(f, "file"),
 			.line = line > 0 && line <= UINT32_MAX ? (uint32_t)line : 0,
 			.inlined = json_is_true(json_object_get(f, "inlined")),
 		};

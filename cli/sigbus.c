@@ -13,29 +13,29 @@
 static _Atomic(const char *) reading;
 static _Atomic(const char *) to_remove;
 
-static void complain(const char *text)
+static void sigbus_write(const char *text)
 {
 	ssize_t n = write(STDERR_FILENO, text, strlen(text));
-	(void)n; /* nothing can be done about it here */
+	(void)n; /* a failure cannot be reported here */
 }
 
 /* Only calls that signal-safety(7) allows. */
-static void on_sigbus(int signal_number)
+static void sigbus_handle(int signal_number)
 {
 	(void)signal_number;
 	const char *path = atomic_load(&reading);
 	const char *temp = atomic_load(&to_remove);
 	if (temp)
 		unlink(temp);
-	complain("unhex: ");
-	complain(path ? path : "a file");
-	complain(": got shorter, or could not be read, while it was in use\n");
+	sigbus_write("unhex: ");
+	sigbus_write(path ? path : "a file");
+	sigbus_write(": got shorter, or could not be read, while it was in use\n");
 	_exit(UX_EXIT_SOME);
 }
 
 void ux_sigbus_init(void)
 {
-	struct sigaction action = {.sa_handler = on_sigbus};
+	struct sigaction action = {.sa_handler = sigbus_handle};
 	sigaction(SIGBUS, &action, NULL);
 }
 

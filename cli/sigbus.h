@@ -3,13 +3,13 @@
 #ifndef UX_SIGBUS_H
 #define UX_SIGBUS_H
 
-/* Catches SIGBUS for the whole process; once, before there are threads. */
+/* Installs the handler of SIGBUS; to be called once, before there are threads. */
 void ux_sigbus_init(void);
 
-/* Names the file that the message is about. Kept, not copied; NULL: "a file". */
+/* Sets the file name for the message. The pointer is kept; NULL: "a file". */
 void ux_sigbus_reading(const char *path);
 
-/* A file to remove before the process ends, or NULL. Kept, not copied. */
+/* Sets a file to remove before the process ends, or NULL. The pointer is kept. */
 void ux_sigbus_remove(const char *path);
 
 #endif

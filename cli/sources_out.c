@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each source of a file has. */
+/* The symbol sources of a file, as text and JSON. */
 #include "sources_out.h"
 
 #include "output.h"
@@ -42,7 +42,7 @@ void ux_sources_text(struct ux_out *out, const struct ux_extract_stats *stats)
 }
 
 /* Tenths of a percent, rounded down: 100.0 means all. */
-static void percent(struct ux_out *out, uint64_t part, uint64_t whole, const char *what)
+static void coverage_percent(struct ux_out *out, uint64_t part, uint64_t whole, const char *what)
 {
 	uint64_t tenths = whole ? (uint64_t)((double)part * 1000 / (double)whole) : 0;
 	ux_out_fmt(out, ", %" PRIu64 ".%" PRIu64 " %% %s", tenths / 10, tenths % 10, what);
@@ -52,8 +52,9 @@ void ux_coverage_text(struct ux_out *out, const struct ux_extract_stats *stats)
 {
 	const struct ux_counts *c = &stats->counts;
 	ux_out_fmt(out, "%" PRIu64 " bytes", stats->text_bytes);
-	percent(out, c->code_bytes, stats->text_bytes, "in functions");
-	percent(out, c->line_bytes, stats->text_bytes, "with lines");
+	coverage_percent(out, c->code_bytes, stats->text_bytes, "in functions");
+	coverage_percent(out, c->line_bytes, stats->text_bytes, "with lines");
 	if (c->unnamed > 0)
-		percent(out, c->unnamed_bytes, stats->text_bytes, "in functions without a name");
+		coverage_percent(out, c->unnamed_bytes, stats->text_bytes,
+				 "in functions without a name");
 }

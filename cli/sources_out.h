@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What each source of a file has, as text and JSON. */
+/* The symbol sources of a file, as text and JSON. */
 #ifndef UX_SOURCES_OUT_H
 #define UX_SOURCES_OUT_H
 
 #include "extract.h"
 #include "json_out.h"
 
-/* "sources": [{"source":"dwarf","version":5,"found":12}, ...] of those that have something, and
- * "damaged" for what was passed over. */
+/* "sources": [{"source":"dwarf","version":5,"found":12}, ...] of those that are not empty, and
+ * "damaged" for those that were skipped. */
 void ux_sources_json(struct ux_json *j, const struct ux_extract_stats *stats);
 
 /* "dwarf 5 (12), symtab (40)", or "none". */

@@ -1,34 +1,59 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GSYM files of binaries that were extracted before, for commands that are started again and again.
- */
+/* The cache of GSYM files of binaries that were extracted before. */
 #ifndef UX_SYMBOL_CACHE_H
 #define UX_SYMBOL_CACHE_H
 
-#include "cache_folder.h"
 #include "file.h"
+#include "out.h"
+
+#include <sys/stat.h>
+
+/* The value of UNHEX_CACHE. */
+enum ux_cache_policy {
+	UX_CACHE_OFF,     /* "off" or empty */
+	UX_CACHE_DEFAULT, /* not set: the directory of the user, if that is safe */
+	UX_CACHE_ON,      /* "on": the directory of the user; else its value is a directory */
+};
+
+enum ux_cache_policy ux_cache_policy(void);
 
 /*
- * A folder of files (cache_folder.h), each named after what it was made from: our executable,
+ * Appends the path of the cache directory with a '/' at the end and without a NUL, and creates the
+ * directory with mode 0700 if it is missing. That of the user is $XDG_CACHE_HOME/unhex, else
+ * $HOME/.cache/unhex, of absolute paths (XDG Base Directory Specification 0.8). Unless UNHEX_CACHE
+ * asks for it, it is used only if the base directory exists, both directories belong to us and are
+ * not writable by others, and we do not run with more rights than the user who started us. False:
+ * there is no directory.
+ */
+bool ux_cache_folder(enum ux_cache_policy policy, struct ux_out *out);
+
+/* Whether only we can have written a file. */
+bool ux_cache_is_ours(const struct stat *st);
+
+/*
+ * One entry of the cache, a directory of files. Each is named after its inputs: our executable,
  * options, and of each input its device, inode, size and time of change; so it is never stale, and
- * a binary that is replaced has another name. Files appear whole, by rename, when they are on the
- * disk: any number of processes may work on one folder. Only files are taken that are ours and that
- * nobody else may write.
+ * a replaced binary has another name. Files appear whole, by rename, when they are on disk: any
+ * number of processes may use one directory. Only files that belong to us and that no other user
+ * may write are used.
  *
- * The folder stays under UX_SYMBOL_CACHE_MOST and UX_SYMBOL_CACHE_FILES: what was used least
- * recently is removed. Whatever goes wrong with it is silent: there is no cache then.
+ * The directory stays below UX_SYMBOL_CACHE_MOST and UX_SYMBOL_CACHE_FILES: the least recently used
+ * files are removed. Failures are silent: then there is no cache.
  *
- * A cache that was asked for has every GSYM that can be kept. The usual one has those that have
- * become worth it: beside the place of a GSYM, a file has as many bytes as milliseconds went into
- * doing without it.
+ * With UNHEX_CACHE every GSYM is kept. The default cache keeps only those that have become worth
+ * it: a second file beside the GSYM grows by one byte for each millisecond that was spent without
+ * it.
  */
 struct ux_symbol_cache {
-	char *path;  /* malloc'ed: of the GSYM; NULL: there is no cache, or no use for one */
-	char *spent; /* malloc'ed: of that file; NULL: the GSYM is wanted at once */
+	char *path;      /* malloc'ed: path of the GSYM; NULL: it is not cached */
+	char *cost_path; /* malloc'ed: path of the file that counts milliseconds; NULL: the GSYM is
+			kept at once */
 };
 
 enum {
-	UX_SYMBOL_CACHE_LEAST = 4 << 20,  /* bytes of inputs; fewer are read at once anyway */
-	UX_SYMBOL_CACHE_USUAL = 16 << 20, /* the same for who did not ask for a cache */
+	UX_SYMBOL_CACHE_LEAST =
+		4 << 20, /* bytes of inputs; smaller ones are fast without a cache */
+	UX_SYMBOL_CACHE_USUAL = 16 << 20, /* the same for the default cache */
 	UX_SYMBOL_CACHE_FILES = 4096,
 	UX_SYMBOL_CACHE_INPUTS = 3,
 };
@@ -36,28 +61,28 @@ enum {
 #define UX_SYMBOL_CACHE_MOST (UINT64_C(2) << 30) /* bytes */
 
 /*
- * Names the GSYM of these inputs (those that are mapped) and options (a word of letters, digits).
- * usual: without being asked for by UNHEX_CACHE there is a cache, too.
+ * Sets the path for the GSYM of these inputs (those that are mapped) and options (letters and
+ * digits). usual: use the default cache if UNHEX_CACHE is not set.
  */
 void ux_symbol_cache_init(struct ux_symbol_cache *c,
 			  const struct ux_mapping *const inputs[UX_SYMBOL_CACHE_INPUTS],
 			  const char *options, bool usual);
 void ux_symbol_cache_deinit(struct ux_symbol_cache *c);
 
-/* Maps the GSYM; false when it is not there, or is not ours. Its content is yet to be checked. */
+/* Maps the GSYM; false when it is missing or not ours. Its contents are not checked. */
 bool ux_symbol_cache_find(const struct ux_symbol_cache *c, struct ux_mapping *ret) ux_must;
 
-/* True when it is time to make the GSYM for those who come later: at once, or when `most_ms` were
- * spent. */
+/* Whether the whole GSYM should be extracted and written for later commands: always with
+ * UNHEX_CACHE, in the default cache once `most_ms` were spent. */
 bool ux_symbol_cache_is_due(const struct ux_symbol_cache *c, uint64_t most_ms);
 
-/* Notes what an answer without it cost. */
-void ux_symbol_cache_spend(const struct ux_symbol_cache *c, uint64_t ms);
+/* Adds the time that an answer without the GSYM has taken. */
+void ux_symbol_cache_add_cost(const struct ux_symbol_cache *c, uint64_t ms);
 
-/* Keeps a GSYM; a failure leaves the folder without it, and what was spent is forgotten. */
-void ux_symbol_cache_keep(const struct ux_symbol_cache *c, struct ux_bytes gsym);
+/* Writes a GSYM to the cache and resets the counted time. A failure leaves no file. */
+void ux_symbol_cache_write(const struct ux_symbol_cache *c, struct ux_bytes gsym);
 
-/* Removes a GSYM that turned out to be damaged. */
+/* Removes a damaged GSYM. */
 void ux_symbol_cache_drop(const struct ux_symbol_cache *c);
 
 #endif

@@ -5,14 +5,14 @@
 #include "elf_symbols.h"
 #include "order.h"
 
-/* No mapping symbol ($x, $d) and no label of an assembler (.L1). */
-static bool is_name(const char *name)
+/* Whether it is neither a mapping symbol ($x, $d) nor an assembler label (.L1). */
+static bool symbol_is_named(const char *name)
 {
 	return *name != 0 && *name != '$' && strncmp(name, ".L", 2) != 0;
 }
 
-static enum ux_code take_all(struct ux_symbol_list *l, const struct ux_elf *elf,
-			     const char *section, struct ux_error *err)
+static enum ux_code symbol_list_read(struct ux_symbol_list *l, const struct ux_elf *elf,
+				     const char *section, struct ux_error *err)
 {
 	const struct ux_elf_section *table = ux_elf_section_find(elf, section);
 	struct ux_elf_symbols it;
@@ -25,7 +25,7 @@ static enum ux_code take_all(struct ux_symbol_list *l, const struct ux_elf *elf,
 			file = s->name;
 		bool is_code = ux_elf_symbol_is_code(elf, s);
 		bool is_data = (s->type == STT_OBJECT || s->type == STT_NOTYPE) && s->home &&
-			       is_name(s->name);
+			       symbol_is_named(s->name);
 		if (!is_code && !is_data)
 			continue;
 		struct ux_listed_symbol made = {
@@ -35,7 +35,7 @@ static enum ux_code take_all(struct ux_symbol_list *l, const struct ux_elf *elf,
 			.file = s->bind == STB_LOCAL ? file : "",
 			.is_code = is_code,
 			.is_global = s->bind != STB_LOCAL,
-			.place = l->symbols.size,
+			.index = l->symbols.size,
 		};
 		if (!ux_listed_symbols_append(&l->symbols, made))
 			return ux_error_nomem(err);
@@ -43,13 +43,13 @@ static enum ux_code take_all(struct ux_symbol_list *l, const struct ux_elf *elf,
 	return UX_OK;
 }
 
-/* As LLVM sorts them: of several at one address the last of the widest answers. */
-static int by_start(const void *x, const void *y)
+/* The order of LLVM, in which the last of the largest symbols at an address is found. */
+static int symbols_by_start(const void *x, const void *y)
 {
 	const struct ux_listed_symbol *a = x, *b = y;
 	UX_ORDER(a->start, b->start);
 	UX_ORDER(a->size, b->size);
-	UX_ORDER(a->place, b->place);
+	UX_ORDER(a->index, b->index);
 	return 0;
 }
 
@@ -58,10 +58,11 @@ enum ux_code ux_symbol_list_open(struct ux_symbol_list *l, const char *path, str
 	UX_TRY(ux_file_map(path, &l->file, err));
 	if (!ux_elf_is(l->file.bytes) || ux_elf_open(&l->elf, l->file.bytes, NULL) != UX_OK)
 		return UX_OK;
-	UX_TRY(take_all(l, &l->elf, ".symtab", err));
+	UX_TRY(symbol_list_read(l, &l->elf, ".symtab", err));
 	if (l->symbols.size == 0)
-		UX_TRY(take_all(l, &l->elf, ".dynsym", err));
-	ux_sort_by_start(l->symbols.data, l->symbols.size, sizeof(*l->symbols.data), by_start);
+		UX_TRY(symbol_list_read(l, &l->elf, ".dynsym", err));
+	ux_sort_by_start(l->symbols.data, l->symbols.size, sizeof(*l->symbols.data),
+			 symbols_by_start);
 	return UX_OK;
 }
 

@@ -11,8 +11,8 @@ struct ux_listed_symbol {
 	uint64_t start; /* pc */
 	uint64_t size;
 	const char *name; /* in the file; a version (@VERS) may follow */
-	const char *file; /* source file of a local one, as the table tells; "" */
-	size_t place;     /* in the table */
+	const char *file; /* source file of a local symbol, from the symbol table; "" */
+	size_t index;     /* index in the table */
 	bool is_code;
 	bool is_global;
 };
@@ -34,18 +34,18 @@ struct ux_symbol_list {
 };
 
 /*
- * The functions and variables of .symtab, or without one of .dynsym: what LLVM's symbolizer names
- * things by. A file that is no ELF file has none. The codes of ux_file_map().
+ * Reads the functions and variables of .symtab, or without one of .dynsym, from which
+ * llvm-symbolizer takes names. A file that is not ELF has none. The codes of ux_file_map().
  */
 enum ux_code ux_symbol_list_open(struct ux_symbol_list *l, const char *path, struct ux_error *err)
 	ux_must;
 void ux_symbol_list_close(struct ux_symbol_list *l);
 
-/* The last symbol that starts at pc or before, if its size, or none, lets it reach that far; or
- * NULL. Of several at one address the widest, and of these the last in the table. */
+/* The last symbol that starts at or before pc, if it contains pc or has no size; else NULL. Of
+ * several at one address the widest, and of these the last in the table. */
 const struct ux_listed_symbol *ux_symbol_list_at(const struct ux_symbol_list *l, uint64_t pc);
 
-/* The first symbol of that name, a global one before others; NULL when there is none. */
+/* The first symbol of that name, preferring a global one; NULL when there is none. */
 const struct ux_listed_symbol *ux_symbol_list_named(const struct ux_symbol_list *l,
 						    struct ux_bytes name);
 

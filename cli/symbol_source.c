@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a path to a GSYM that can be asked. */
+/* The symbols of a local file: a GSYM file, or a binary that is extracted in memory. */
 #include "symbol_source.h"
 
 #include "clock.h"
@@ -10,19 +10,19 @@
 enum {
 	/* Bytes of input that a millisecond extracts: libjvm, compressed 240,000, plain 610,000. */
 	BYTES_PER_MS = 400000,
-	/* Parts may take this share of what the whole does before that is done, too: with parts
-	 * that are as dear as it, as of compressed DWARF, one is read in vain. */
+	/* Everything is extracted when parts have taken 1/2 of the time that this takes. If parts
+	 * cost as much as the whole, as with compressed DWARF, only one was in vain. */
 	PARTS_SHARE = 2,
 };
 
-static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+static enum ux_code symbol_source_write_gsym(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct ux_out *out = ctx;
 	ux_out_put(out, bytes.data, bytes.size);
 	return ux_out_status(out, err);
 }
 
-bool ux_symbol_source_distrust(struct ux_symbol_source *s)
+bool ux_symbol_source_drop_cached(struct ux_symbol_source *s)
 {
 	if (!s->cached.bytes.data)
 		return false;
@@ -33,19 +33,20 @@ bool ux_symbol_source_distrust(struct ux_symbol_source *s)
 	return true;
 }
 
-/* The cache's GSYM, if it is of this binary: what else could be wrong with it, a lookup meets. */
-static bool find_cached(struct ux_symbol_source *s)
+/* Opens the cached GSYM. Damage inside of it is detected by lookups. */
+static bool symbol_source_open_cached(struct ux_symbol_source *s)
 {
 	if (!ux_symbol_cache_find(&s->cache, &s->cached))
 		return false;
 	if (ux_gsym_open(&s->gsym, s->cached.bytes, NULL) == UX_OK && s->gsym.n_functions > 0)
 		return s->whole = true;
-	(void)ux_symbol_source_distrust(s);
+	(void)ux_symbol_source_drop_cached(s);
 	return false;
 }
 
-/* Files of split units and objects beside a Mach-O file are no part of a cached GSYM's name. */
-static void name_cached(struct ux_symbol_source *s, bool usual)
+/* Only ELF files are cached: the key has no files of split units and no objects beside a Mach-O
+ * file. */
+static void symbol_source_init_cache(struct ux_symbol_source *s, bool usual)
 {
 	char words[32];
 	const struct ux_mapping *inputs[UX_SYMBOL_CACHE_INPUTS] = {&s->file, &s->files.debug.file,
@@ -57,53 +58,53 @@ static void name_cached(struct ux_symbol_source *s, bool usual)
 	ux_symbol_cache_init(&s->cache, inputs, words, usual);
 }
 
-/* Extracts all of the file, or what of it is wanted. */
-static enum ux_code extract(struct ux_symbol_source *s, struct ux_extract_stats *ret_stats,
-			    struct ux_error *err)
+/* Extracts the file, or with options.filter a part of it. */
+static enum ux_code symbol_source_extract(struct ux_symbol_source *s,
+					  struct ux_extract_stats *ret_stats, struct ux_error *err)
 {
 	ux_out_deinit(&s->built);
 	s->gsym = (struct ux_gsym){0};
-	UX_TRY(ux_extract(s->file.bytes, s->files.debug.file.bytes, &s->options, keep, &s->built,
-			  ret_stats, err));
-	if (s->built.size == 0) /* nothing is known of what is wanted */
+	UX_TRY(ux_extract(s->file.bytes, s->files.debug.file.bytes, &s->options,
+			  symbol_source_write_gsym, &s->built, ret_stats, err));
+	if (s->built.size == 0) /* the file has nothing at these addresses */
 		return UX_OK;
 	return ux_gsym_open(&s->gsym, ux_out_bytes(&s->built), err);
 }
 
-static enum ux_code build_whole(struct ux_symbol_source *s, struct ux_error *err)
+static enum ux_code symbol_source_extract_whole(struct ux_symbol_source *s, struct ux_error *err)
 {
 	struct ux_extract_stats stats = {0};
 	s->whole = true;
-	UX_TRY(extract(s, &stats, err));
+	UX_TRY(symbol_source_extract(s, &stats, err));
 	if (stats.split_units == 0)
-		ux_symbol_cache_keep(&s->cache, ux_out_bytes(&s->built));
+		ux_symbol_cache_write(&s->cache, ux_out_bytes(&s->built));
 	return UX_OK;
 }
 
-/* Of this process. */
-static uint64_t processor_ms(void)
+/* The processor time of this process. */
+static uint64_t symbol_source_cpu_ms(void)
 {
 	return (uint64_t)ux_clock_read(CLOCK_PROCESS_CPUTIME_ID) / UX_CLOCK_NS_IN_MS;
 }
 
-/* Reads what there is about a few pcs. */
-static enum ux_code build_part(struct ux_symbol_source *s, const uint64_t *pcs, size_t n,
-			       struct ux_error *err)
+/* Extracts the symbols of a few pcs. */
+static enum ux_code symbol_source_extract_part(struct ux_symbol_source *s, const uint64_t *pcs,
+					       size_t n, struct ux_error *err)
 {
 	struct ux_extract_stats stats = {0};
-	uint64_t before = processor_ms();
+	uint64_t before = symbol_source_cpu_ms();
 	ux_address_filter_deinit(&s->filter);
 	if (!ux_address_filter_init(&s->filter, pcs, n))
 		return ux_error_nomem(err);
 	s->options.filter = &s->filter;
-	enum ux_code code = extract(s, &stats, err);
+	enum ux_code code = symbol_source_extract(s, &stats, err);
 	s->options.filter = NULL;
-	uint64_t ms = processor_ms() - before;
+	uint64_t ms = symbol_source_cpu_ms() - before;
 	s->has_part = true;
 	s->parts_ms += ux_max(ms, (uint64_t)1);
 	s->whole = code == UX_OK && !s->filter.narrowed;
 	if (code == UX_OK && stats.split_units == 0)
-		ux_symbol_cache_spend(&s->cache, ms);
+		ux_symbol_cache_add_cost(&s->cache, ms);
 	return code;
 }
 
@@ -112,23 +113,23 @@ bool ux_symbol_source_has(const struct ux_symbol_source *s, uint64_t pc)
 	return s->whole || (s->has_part && ux_address_filter_covers(&s->filter, pc));
 }
 
-/* What reading everything is taken to cost. */
-static uint64_t whole_ms(const struct ux_symbol_source *s)
+/* The estimated time to extract everything. */
+static uint64_t symbol_source_whole_ms(const struct ux_symbol_source *s)
 {
 	return (s->file.bytes.size + s->files.debug.file.bytes.size +
 		s->files.supplementary.bytes.size) /
 	       BYTES_PER_MS;
 }
 
-/* True when it pays to read what n pcs need, and nothing else. */
-static bool part_pays(const struct ux_symbol_source *s, size_t n)
+/* Whether it is faster to extract only what n pcs need. */
+static bool symbol_source_part_pays(const struct ux_symbol_source *s, size_t n)
 {
-	uint64_t most = whole_ms(s) / PARTS_SHARE;
+	uint64_t most = symbol_source_whole_ms(s) / PARTS_SHARE;
 	return n <= UX_SYMBOL_PART_PCS && (!s->has_part || s->parts_ms < most) &&
 	       !ux_symbol_cache_is_due(&s->cache, most);
 }
 
-static bool is_stub(const char *name)
+static bool symbol_is_stub(const char *name)
 {
 	static const char plt[] = "@plt";
 	size_t n = strlen(name), k = sizeof(plt) - 1;
@@ -136,51 +137,55 @@ static bool is_stub(const char *name)
 }
 
 /*
- * False for a function without a place in the source: rows that a unit has outside of what it says
- * it has (Ada's, those of code that a sanitizer adds) are the symbol's there, and only reading all
- * units finds them. Of stubs there are none.
+ * False for a function without lines, unless it is a stub: some units have rows outside of the
+ * ranges that they declare (of Ada, and of code that a sanitizer adds), which belong to the symbol
+ * there, and only reading all units finds them.
  */
-static bool is_told(const struct ux_symbol_source *s, uint64_t pc)
+static bool symbol_source_has_line(const struct ux_symbol_source *s, uint64_t pc)
 {
 	struct ux_frame frames[UX_FRAMES_MOST];
 	size_t n = 0;
 	if (ux_gsym_lookup(&s->gsym, pc, frames, ux_countof(frames), &n, NULL) != UX_OK || n == 0)
 		return true;
-	return frames[0].base[0] != '\0' || is_stub(frames[0].function);
+	return frames[0].base[0] != '\0' || symbol_is_stub(frames[0].function);
 }
 
-static bool are_told(const struct ux_symbol_source *s, const uint64_t *pcs, size_t n)
+static bool symbol_source_all_have_lines(const struct ux_symbol_source *s, const uint64_t *pcs,
+					 size_t n)
 {
 	for (size_t i = 0; i < n && !s->whole; i++)
-		if (!is_told(s, pcs[i]))
+		if (!symbol_source_has_line(s, pcs[i]))
 			return false;
 	return true;
 }
 
-enum ux_code ux_symbol_source_need(struct ux_symbol_source *s, const uint64_t *pcs, size_t n,
+enum ux_code ux_symbol_source_load(struct ux_symbol_source *s, const uint64_t *pcs, size_t n,
 				   struct ux_error *err)
 {
 	size_t known = 0;
 	while (known < n && ux_symbol_source_has(s, pcs[known]))
 		known++;
-	if (known == n || (!s->has_part && find_cached(s)))
+	if (known == n || (!s->has_part && symbol_source_open_cached(s)))
 		return UX_OK;
-	/* What cannot be read in part may be read as a whole, or say why not. */
-	if (part_pays(s, n) && build_part(s, pcs, n, NULL) == UX_OK && are_told(s, pcs, n))
+	/* If the partial extraction fails, the whole one may succeed, or return the reason. */
+	if (symbol_source_part_pays(s, n) && symbol_source_extract_part(s, pcs, n, NULL) == UX_OK &&
+	    symbol_source_all_have_lines(s, pcs, n))
 		return UX_OK;
-	return build_whole(s, err);
+	return symbol_source_extract_whole(s, err);
 }
 
-/* True when it can be left to need: an ELF file that can be read as one. */
-static bool can_wait(const struct ux_symbol_source *s, const struct ux_symbol_choice *choice)
+/* Whether extraction can wait for ux_symbol_source_load(): only that of a valid ELF file. */
+static bool symbol_source_is_lazy(const struct ux_symbol_source *s,
+				  const struct ux_symbol_options *choice)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	return choice->by_need && !choice->gpu && !ux_cubin_is(s->file.bytes) &&
 	       ux_elf_is(s->file.bytes) && ux_elf_open(&elf, s->file.bytes, NULL) == UX_OK;
 }
 
-static enum ux_code build(struct ux_symbol_source *s, const char *path,
-			  const struct ux_symbol_choice *choice, struct ux_error *err)
+static enum ux_code symbol_source_prepare(struct ux_symbol_source *s, const char *path,
+					  const struct ux_symbol_options *choice,
+					  struct ux_error *err)
 {
 	s->path = strdup(path);
 	if (!s->path)
@@ -192,20 +197,20 @@ static enum ux_code build(struct ux_symbol_source *s, const char *path,
 		.alternatives = choice->alternatives,
 		.without = choice->without,
 	};
-	/* A cubin has its symbols in itself. Without the others' files some names are unknown,
-	 * which is better than no answer. */
+	/* A cubin needs no other files. For other files missing ones are not a failure: some names
+	 * stay unknown. */
 	if (!choice->gpu && !ux_cubin_is(s->file.bytes))
 		UX_TRY(ux_symbol_files_find(&s->files, &choice->finder, s->file.bytes, path, err));
 	s->lost = s->files.lost;
 	s->options.supplementary = s->files.supplementary.bytes;
 	s->options.debug_path = s->files.debug.path;
-	name_cached(s, choice->usual_cache);
-	if (can_wait(s, choice) || find_cached(s))
+	symbol_source_init_cache(s, choice->usual_cache);
+	if (symbol_source_is_lazy(s, choice) || symbol_source_open_cached(s))
 		return UX_OK;
-	return build_whole(s, err);
+	return symbol_source_extract_whole(s, err);
 }
 
-static enum ux_code check_kind(struct ux_bytes file, struct ux_error *err)
+static enum ux_code symbol_source_check_kind(struct ux_bytes file, struct ux_error *err)
 {
 	if (ux_extract_supports(file))
 		return UX_OK;
@@ -220,14 +225,14 @@ static enum ux_code check_kind(struct ux_bytes file, struct ux_error *err)
 }
 
 enum ux_code ux_symbol_source_open(struct ux_symbol_source *s, const char *path,
-				   const struct ux_symbol_choice *choice, struct ux_error *err)
+				   const struct ux_symbol_options *choice, struct ux_error *err)
 {
 	UX_TRY(ux_dsym_map(path, UX_BYTES_NONE, &s->file, err));
 	s->whole = ux_gsym_is(s->file.bytes);
 	if (s->whole)
 		return ux_gsym_open(&s->gsym, s->file.bytes, err);
-	UX_TRY(check_kind(s->file.bytes, err));
-	return build(s, path, choice, err);
+	UX_TRY(symbol_source_check_kind(s->file.bytes, err));
+	return symbol_source_prepare(s, path, choice, err);
 }
 
 void ux_symbol_source_close(struct ux_symbol_source *s)

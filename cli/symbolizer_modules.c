@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening modules by path or build ID. */
-#include "symbolizer_modules.h"
+/* Opening the modules that requests name, by path or build ID. */
+#include "symbolizer.h"
 
 #include "debug_file.h"
-#include "text.h"
 #include "id.h"
 #include "macho_fat.h"
 #include "sigbus.h"
+#include "text.h"
 
 #include <unistd.h>
 
-static void module_free(struct ux_symbolizer_module *module)
+static void symbolizer_module_free(struct ux_symbolizer_module *module)
 {
 	if (!module)
 		return;
@@ -27,12 +27,12 @@ void ux_symbolizer_modules_deinit(struct ux_symbolizer_modules *m)
 {
 	ux_sigbus_reading(NULL);
 	for (size_t i = 0; i < m->n; i++)
-		module_free(m->all[i]);
+		symbolizer_module_free(m->all[i]);
 	m->n = 0;
 }
 
-/* DIR/.build-id/xx/yyyy.debug that is there; NULL: none is, or no memory. malloc'ed. */
-static char *path_of_build_id(const char *dirs, struct ux_bytes text)
+/* The first DIR/.build-id/xx/yyyy.debug that exists, malloc'ed; NULL: none, or out of memory. */
+static char *symbolizer_path_of_build_id(const char *dirs, struct ux_bytes text)
 {
 	uint8_t id[UX_ID_GNU_MOST];
 	char hex[2 * UX_ID_GNU_MOST + 1];
@@ -53,8 +53,8 @@ static char *path_of_build_id(const char *dirs, struct ux_bytes text)
 	return NULL;
 }
 
-/* "/usr/lib/libx.so:x86_64": an architecture, which no ELF file needs. */
-static char *path_of_file(const char *name, char **ret_arch)
+/* Splits "/usr/lib/libx.so:x86_64" into path and architecture. */
+static char *symbolizer_path_of_file(const char *name, char **ret_arch)
 {
 	const char *colon = strrchr(name, ':');
 	if (colon && access(name, F_OK) != 0 && !strchr(colon, '/')) {
@@ -68,8 +68,8 @@ static char *path_of_file(const char *name, char **ret_arch)
 	return strdup(name);
 }
 
-/* The architecture that is said once for all files is of those that have several. */
-static const char *usual_arch(const struct ux_symbolizer_modules *m, const char *path)
+/* The --default-arch applies only to files with several slices. */
+static const char *symbolizer_default_arch(const struct ux_symbolizer_modules *m, const char *path)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	bool several =
@@ -77,18 +77,19 @@ static const char *usual_arch(const struct ux_symbolizer_modules *m, const char 
 	return several ? m->arch : NULL;
 }
 
-static void module_open(struct ux_symbolizer_modules *m, struct ux_symbolizer_module *module,
-			struct ux_bytes name, bool is_build_id)
+static void symbolizer_module_open(struct ux_symbolizer_modules *m,
+				   struct ux_symbolizer_module *module, struct ux_bytes name,
+				   bool is_build_id)
 {
-	module->path = is_build_id ? path_of_build_id(m->debug_dirs, name)
-				   : path_of_file(module->name, &module->arch);
+	module->path = is_build_id ? symbolizer_path_of_build_id(m->debug_dirs, name)
+				   : symbolizer_path_of_file(module->name, &module->arch);
 	if (!module->path) {
 		(void)ux_error_set(&module->failure, UX_ENOTFOUND, "could not find build ID");
 		return;
 	}
 	ux_sigbus_reading(module->path);
 	if (ux_drop_in_open(&module->file, module->path, m->debug_dirs,
-			    module->arch ? module->arch : usual_arch(m, module->path),
+			    module->arch ? module->arch : symbolizer_default_arch(m, module->path),
 			    &module->failure) != UX_OK)
 		return;
 }
@@ -116,9 +117,9 @@ struct ux_symbolizer_module *ux_symbolizer_module_find(struct ux_symbolizer_modu
 	*ret_new = true;
 	module->name = text;
 	module->failure = (struct ux_error)UX_ERROR_INIT;
-	module_open(m, module, name, is_build_id);
+	symbolizer_module_open(m, module, name, is_build_id);
 	size_t at = m->n < UX_SYMBOLIZER_OPEN_MOST ? m->n++ : m->oldest++ % UX_SYMBOLIZER_OPEN_MOST;
-	module_free(m->all[at]);
+	symbolizer_module_free(m->all[at]);
 	m->all[at] = module;
 	return module;
 }

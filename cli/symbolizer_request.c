@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading a request word by word. */
-#include "symbolizer_request.h"
+/* Parsing a request to llvm-symbolizer. */
+#include "symbolizer.h"
 
 #include "text.h"
 
-static bool consume(struct ux_bytes *s, struct ux_bytes prefix)
+static bool symbolizer_consume(struct ux_bytes *s, struct ux_bytes prefix)
 {
 	if (!ux_bytes_starts(*s, prefix))
 		return false;
@@ -12,7 +12,7 @@ static bool consume(struct ux_bytes *s, struct ux_bytes prefix)
 	return true;
 }
 
-static struct ux_bytes trimmed(struct ux_bytes s)
+static struct ux_bytes symbolizer_trim(struct ux_bytes s)
 {
 	while (s.size > 0 && ux_is_space(s.data[s.size - 1]))
 		s.size--;
@@ -22,14 +22,16 @@ static struct ux_bytes trimmed(struct ux_bytes s)
 }
 
 /* 0x, 0b, 0o and a leading 0 choose the base, as in LLVM; no sign, no other character. */
-static bool parse_number(struct ux_bytes s, bool hex, uint64_t *ret)
+static bool symbolizer_parse_number(struct ux_bytes s, bool hex, uint64_t *ret)
 {
 	unsigned base = hex ? 16 : 10;
-	if (consume(&s, UX_STR("0x")) || consume(&s, UX_STR("0X")))
+	if (symbolizer_consume(&s, UX_STR("0x")) || symbolizer_consume(&s, UX_STR("0X")))
 		base = 16;
-	else if (!hex && (consume(&s, UX_STR("0b")) || consume(&s, UX_STR("0B"))))
+	else if (!hex &&
+		 (symbolizer_consume(&s, UX_STR("0b")) || symbolizer_consume(&s, UX_STR("0B"))))
 		base = 2;
-	else if (!hex && (consume(&s, UX_STR("0o")) || (s.size > 1 && consume(&s, UX_STR("0")))))
+	else if (!hex && (symbolizer_consume(&s, UX_STR("0o")) ||
+			  (s.size > 1 && symbolizer_consume(&s, UX_STR("0")))))
 		base = 8;
 	uint64_t v = 0;
 	for (size_t i = 0; i < s.size; i++) {
@@ -42,10 +44,10 @@ static bool parse_number(struct ux_bytes s, bool hex, uint64_t *ret)
 	return s.size > 0;
 }
 
-/* A word, or what stands in quotes; false when the quotes do not end. */
-static bool take_module(struct ux_bytes *line, struct ux_bytes *ret)
+/* Parses a word or a quoted text; false when the closing quote is missing. */
+static bool symbolizer_parse_module(struct ux_bytes *line, struct ux_bytes *ret)
 {
-	struct ux_bytes s = trimmed(*line);
+	struct ux_bytes s = symbolizer_trim(*line);
 	size_t n = 0, skip = 0;
 	if (s.size > 0 && (*s.data == '"' || *s.data == '\'')) {
 		const uint8_t *end = memchr(s.data + 1, *s.data, s.size - 1);
@@ -62,11 +64,12 @@ static bool take_module(struct ux_bytes *line, struct ux_bytes *ret)
 	return true;
 }
 
-static const char *parse_place(struct ux_bytes place, bool hex, struct ux_symbolizer_request *r)
+static const char *symbolizer_parse_location(struct ux_bytes place, bool hex,
+					     struct ux_symbolizer_request *r)
 {
 	if (place.size == 0)
 		return "no module offset has been specified";
-	if (parse_number(place, hex, &r->offset))
+	if (symbolizer_parse_number(place, hex, &r->offset))
 		return NULL;
 	if (*place.data >= '0' && *place.data <= '9' && !memchr(place.data, ' ', place.size))
 		return "expected a number as module offset";
@@ -75,8 +78,9 @@ static const char *parse_place(struct ux_bytes place, bool hex, struct ux_symbol
 	if (!plus)
 		return NULL;
 	size_t n = (size_t)(plus - place.data);
-	if (parse_number(trimmed(ux_bytes(plus + 1, place.size - n - 1)), hex, &r->offset))
-		r->symbol = trimmed(ux_bytes(place.data, n));
+	if (symbolizer_parse_number(symbolizer_trim(ux_bytes(plus + 1, place.size - n - 1)), hex,
+				    &r->offset))
+		r->symbol = symbolizer_trim(ux_bytes(place.data, n));
 	return NULL;
 }
 
@@ -84,21 +88,21 @@ const char *ux_symbolizer_request_parse(struct ux_bytes line, bool has_module, b
 					struct ux_symbolizer_request *ret)
 {
 	*ret = (struct ux_symbolizer_request){.verb = UX_SYMBOLIZER_CODE};
-	if (consume(&line, UX_STR("DATA ")))
+	if (symbolizer_consume(&line, UX_STR("DATA ")))
 		ret->verb = UX_SYMBOLIZER_DATA;
-	else if (consume(&line, UX_STR("FRAME ")))
+	else if (symbolizer_consume(&line, UX_STR("FRAME ")))
 		ret->verb = UX_SYMBOLIZER_FRAME;
 	else
-		(void)consume(&line, UX_STR("CODE "));
+		(void)symbolizer_consume(&line, UX_STR("CODE "));
 	if (!has_module) {
-		line = trimmed(line);
-		ret->is_build_id = consume(&line, UX_STR("BUILDID:"));
+		line = symbolizer_trim(line);
+		ret->is_build_id = symbolizer_consume(&line, UX_STR("BUILDID:"));
 		if (!ret->is_build_id)
-			(void)consume(&line, UX_STR("FILE:"));
-		if (!take_module(&line, &ret->module))
+			(void)symbolizer_consume(&line, UX_STR("FILE:"));
+		if (!symbolizer_parse_module(&line, &ret->module))
 			return "no input filename has been specified";
 		if (ret->module.size == 0)
 			return "no input filename has been specified";
 	}
-	return parse_place(trimmed(line), hex, ret);
+	return symbolizer_parse_location(symbolizer_trim(line), hex, ret);
 }

@@ -2,7 +2,7 @@
 /* Target: lines of addresses, as a pipe brings them. The first byte: bit 0, all are hexadecimal. */
 #include "fuzz.h"
 
-#include "address_reader.h"
+#include "input.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
@@ -17,7 +17,7 @@ int fuzz_input(const uint8_t *data, size_t size)
 	fuzz_truth(write(fd, data + 1, size - 1) == (ssize_t)(size - 1));
 	fuzz_truth(lseek(fd, 0, SEEK_SET) == 0);
 	ux_address_reader_init(&reader, fd, data[0] & 1);
-	struct ux_symbolize_request asked;
+	struct ux_address_line asked;
 	struct ux_error err = UX_ERROR_INIT;
 	uint64_t line = 0;
 	while (ux_address_reader_next(&reader, &asked, &err)) {

@@ -30,8 +30,8 @@ int fuzz_input(const uint8_t *data, size_t size)
 	if (code != UX_OK)
 		return 0;
 	size_t text = 0;
-	ux_cleanup(ux_interp_teller_deinit) struct ux_interp_teller t;
-	ux_interp_teller_init(&t, check_thread, &text);
+	ux_cleanup(ux_stack_walker_deinit) struct ux_stack_walker t;
+	ux_stack_walker_init(&t, check_thread, &text);
 	code = ux_php_walk(&p, &t, &err);
 	fuzz_truth(code == err.code);
 	for (size_t i = 0; i < t.chain.frames.size && i < 64; i++) {

@@ -26,8 +26,8 @@ static void walk(struct fuzz_memory *memory, uint32_t version)
 	if (code != UX_OK)
 		return;
 	size_t threads = 0;
-	ux_cleanup(ux_interp_teller_deinit) struct ux_interp_teller t;
-	ux_interp_teller_init(&t, check_thread, &threads);
+	ux_cleanup(ux_stack_walker_deinit) struct ux_stack_walker t;
+	ux_stack_walker_init(&t, check_thread, &threads);
 	code = ux_ruby_walk(&r, &t, &err);
 	fuzz_truth(code == err.code);
 	for (size_t i = 0; i < t.chain.frames.size && i < 64; i++) {

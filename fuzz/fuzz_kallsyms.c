@@ -4,7 +4,7 @@
 #include "fuzz.h"
 
 #include "kallsyms.h"
-#include "modules_dep.h"
+#include "kernel_modules.h"
 
 static void check_symbols(const struct ux_kallsyms *k)
 {

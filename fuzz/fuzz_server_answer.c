@@ -6,7 +6,7 @@
 #include "fuzz.h"
 
 #include "http_client.h"
-#include "remote_lookup.h"
+#include "remote.h"
 #include "server_answer.h"
 
 enum {

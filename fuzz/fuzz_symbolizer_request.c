@@ -5,7 +5,7 @@
  */
 #include "fuzz.h"
 
-#include "symbolizer_request.h"
+#include "symbolizer.h"
 
 static void is_within(struct ux_bytes part, struct ux_bytes line)
 {

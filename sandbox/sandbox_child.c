@@ -3,14 +3,12 @@
 #include "bundle.h"
 #include "sandbox_child.h"
 #include "debug_file.h"
-#include "sandbox_child.h"
 #include "elf_file.h"
 #include "elf_ids.h"
 #include "extract.h"
 #include "file.h"
 #include "id.h"
 #include "path_canonical.h"
-#include "sandbox_child.h"
 
 #include <errno.h>
 #include <locale.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The BPF programs that are loaded now, asked of the kernel by bpf(2). */
-#include "bpf_programs.h"
+/* The loaded BPF programs, read from the kernel by bpf(2). */
+#include "kernel_symbols.h"
 
 #include "proc_files.h"
 
@@ -14,8 +14,8 @@ enum {
 	ARRAY_MOST = 64 << 20, /* bytes of one array */
 };
 
-/* Where the kernel writes the arrays of a program to. */
-struct arrays {
+/* Buffers for the arrays of a program, which the kernel fills. */
+struct bpf_arrays {
 	uint64_t *starts;
 	uint32_t *sizes;
 	uint8_t (*tags)[BPF_TAG_SIZE];
@@ -34,7 +34,7 @@ void ux_bpf_programs_free(struct ux_bpf_programs *p)
 	free(p);
 }
 
-static void arrays_deinit(struct arrays *a)
+static void bpf_arrays_deinit(struct bpf_arrays *a)
 {
 	free(a->starts);
 	free(a->sizes);
@@ -45,26 +45,26 @@ static void arrays_deinit(struct arrays *a)
 	free(a->btf);
 }
 
-static int bpf(enum bpf_cmd cmd, union bpf_attr *attr)
+static int bpf_call(enum bpf_cmd cmd, union bpf_attr *attr)
 {
 	return (int)syscall(SYS_bpf, cmd, attr, sizeof(*attr));
 }
 
-/* Asks for what is behind a descriptor, into info. */
-static enum ux_code ask(int fd, void *info, uint32_t size, struct ux_error *err)
+/* Reads the information about a BPF object into info. */
+static enum ux_code bpf_info_read(int fd, void *info, uint32_t size, struct ux_error *err)
 {
 	union bpf_attr attr;
 	memset(&attr, 0, sizeof(attr));
 	attr.info.bpf_fd = (uint32_t)fd;
 	attr.info.info_len = size;
 	attr.info.info = (uintptr_t)info;
-	if (bpf(BPF_OBJ_GET_INFO_BY_FD, &attr) != 0)
-		return ux_error_os(err, errno, "bpf(2) tells nothing of a program");
+	if (bpf_call(BPF_OBJ_GET_INFO_BY_FD, &attr) != 0)
+		return ux_error_os(err, errno, "bpf(2) gives no information about a program");
 	return UX_OK;
 }
 
-/* Room for n records; NULL in *ret when there are none. */
-static enum ux_code room(void *ret, uint64_t n, uint64_t size, struct ux_error *err)
+/* Allocates n records; NULL in *ret when n is 0. */
+static enum ux_code bpf_array_alloc(void *ret, uint64_t n, uint64_t size, struct ux_error *err)
 {
 	void *p = NULL;
 	if (size > ARRAY_MOST || n > ARRAY_MOST / ux_max(size, (uint64_t)1))
@@ -75,90 +75,92 @@ static enum ux_code room(void *ret, uint64_t n, uint64_t size, struct ux_error *
 	return UX_OK;
 }
 
-static enum ux_code read_btf(uint32_t id, struct arrays *a, struct ux_error *err)
+static enum ux_code bpf_btf_read(uint32_t id, struct bpf_arrays *a, struct ux_error *err)
 {
 	UX_FD(fd);
 	union bpf_attr attr;
 	struct bpf_btf_info info = {0};
 	memset(&attr, 0, sizeof(attr));
 	attr.btf_id = id;
-	fd = bpf(BPF_BTF_GET_FD_BY_ID, &attr);
+	fd = bpf_call(BPF_BTF_GET_FD_BY_ID, &attr);
 	if (fd < 0)
 		return ux_error_os(err, errno, "bpf(2) does not give the BTF of a program");
-	UX_TRY(ask(fd, &info, sizeof(info), err));
-	UX_TRY(room(&a->btf, info.btf_size, 1, err));
+	UX_TRY(bpf_info_read(fd, &info, sizeof(info), err));
+	UX_TRY(bpf_array_alloc(&a->btf, info.btf_size, 1, err));
 	a->btf_size = info.btf_size;
 	memset(&info, 0, sizeof(info));
 	info.btf = (uintptr_t)a->btf;
 	info.btf_size = a->btf_size;
-	UX_TRY(ask(fd, &info, sizeof(info), err));
+	UX_TRY(bpf_info_read(fd, &info, sizeof(info), err));
 	a->btf_size = ux_min(info.btf_size, a->btf_size);
 	return UX_OK;
 }
 
-/* The arrays that a program said it has. */
-static enum ux_code make_room(const struct bpf_prog_info *has, struct arrays *a,
-			      struct ux_error *err)
+/* Allocates the arrays, of the sizes that the first call returned. */
+static enum ux_code bpf_arrays_alloc(const struct bpf_prog_info *sizes, struct bpf_arrays *a,
+				     struct ux_error *err)
 {
-	UX_TRY(room(&a->starts, has->nr_jited_ksyms, sizeof(*a->starts), err));
-	UX_TRY(room(&a->sizes, has->nr_jited_func_lens, sizeof(*a->sizes), err));
-	UX_TRY(room(&a->tags, has->nr_prog_tags, sizeof(*a->tags), err));
-	UX_TRY(room(&a->functions, has->nr_func_info, has->func_info_rec_size, err));
-	UX_TRY(room(&a->lines, has->nr_line_info, has->line_info_rec_size, err));
-	return room(&a->jited_lines, has->nr_jited_line_info, has->jited_line_info_rec_size, err);
+	UX_TRY(bpf_array_alloc(&a->starts, sizes->nr_jited_ksyms, sizeof(*a->starts), err));
+	UX_TRY(bpf_array_alloc(&a->sizes, sizes->nr_jited_func_lens, sizeof(*a->sizes), err));
+	UX_TRY(bpf_array_alloc(&a->tags, sizes->nr_prog_tags, sizeof(*a->tags), err));
+	UX_TRY(bpf_array_alloc(&a->functions, sizes->nr_func_info, sizes->func_info_rec_size, err));
+	UX_TRY(bpf_array_alloc(&a->lines, sizes->nr_line_info, sizes->line_info_rec_size, err));
+	return bpf_array_alloc(&a->jited_lines, sizes->nr_jited_line_info,
+			       sizes->jited_line_info_rec_size, err);
 }
 
-static enum ux_code add_program(struct ux_bpf_code *code, int fd, struct ux_error *err)
+static enum ux_code bpf_program_add(struct ux_bpf_code *code, int fd, struct ux_error *err)
 {
-	ux_cleanup(arrays_deinit) struct arrays a = {0};
-	struct bpf_prog_info has = {0};
-	UX_TRY(ask(fd, &has, sizeof(has), err));
-	UX_TRY(make_room(&has, &a, err));
+	ux_cleanup(bpf_arrays_deinit) struct bpf_arrays a = {0};
+	struct bpf_prog_info sizes = {0};
+	UX_TRY(bpf_info_read(fd, &sizes, sizeof(sizes), err));
+	UX_TRY(bpf_arrays_alloc(&sizes, &a, err));
 	struct bpf_prog_info info = {
-		.nr_jited_ksyms = has.nr_jited_ksyms,
+		.nr_jited_ksyms = sizes.nr_jited_ksyms,
 		.jited_ksyms = (uintptr_t)a.starts,
-		.nr_jited_func_lens = has.nr_jited_func_lens,
+		.nr_jited_func_lens = sizes.nr_jited_func_lens,
 		.jited_func_lens = (uintptr_t)a.sizes,
-		.nr_prog_tags = has.nr_prog_tags,
+		.nr_prog_tags = sizes.nr_prog_tags,
 		.prog_tags = (uintptr_t)a.tags,
-		.nr_func_info = has.nr_func_info,
-		.func_info_rec_size = has.func_info_rec_size,
+		.nr_func_info = sizes.nr_func_info,
+		.func_info_rec_size = sizes.func_info_rec_size,
 		.func_info = (uintptr_t)a.functions,
-		.nr_line_info = has.nr_line_info,
-		.line_info_rec_size = has.line_info_rec_size,
+		.nr_line_info = sizes.nr_line_info,
+		.line_info_rec_size = sizes.line_info_rec_size,
 		.line_info = (uintptr_t)a.lines,
-		.nr_jited_line_info = has.nr_jited_line_info,
-		.jited_line_info_rec_size = has.jited_line_info_rec_size,
+		.nr_jited_line_info = sizes.nr_jited_line_info,
+		.jited_line_info_rec_size = sizes.jited_line_info_rec_size,
 		.jited_line_info = (uintptr_t)a.jited_lines,
 	};
-	UX_TRY(ask(fd, &info, sizeof(info), err));
-	if (has.nr_jited_ksyms > 0 && info.jited_ksyms == 0)
+	UX_TRY(bpf_info_read(fd, &info, sizeof(info), err));
+	if (sizes.nr_jited_ksyms > 0 && info.jited_ksyms == 0)
 		return ux_error_set(err, UX_EDENIED,
 				    "kptr_restrict hides where BPF programs are "
 				    "(sysctl kernel.kptr_restrict)");
-	if (has.btf_id != 0)
-		UX_TRY(read_btf(has.btf_id, &a, err));
-	struct ux_bpf_info told = {
+	if (sizes.btf_id != 0)
+		UX_TRY(bpf_btf_read(sizes.btf_id, &a, err));
+	struct ux_bpf_info parts = {
 		.tag = ux_bytes(info.tag, sizeof(info.tag)),
 		.name = ux_bytes(info.name, sizeof(info.name)),
-		.starts = ux_bytes(a.starts, has.nr_jited_ksyms * sizeof(*a.starts)),
-		.sizes = ux_bytes(a.sizes, has.nr_jited_func_lens * sizeof(*a.sizes)),
-		.tags = ux_bytes(a.tags, has.nr_prog_tags * sizeof(*a.tags)),
-		.functions =
-			ux_bytes(a.functions, (size_t)has.nr_func_info * has.func_info_rec_size),
-		.function_size = has.func_info_rec_size,
-		.lines = ux_bytes(a.lines, (size_t)has.nr_line_info * has.line_info_rec_size),
-		.line_size = has.line_info_rec_size,
-		.jited_lines = ux_bytes(a.jited_lines, (size_t)has.nr_jited_line_info *
-							       has.jited_line_info_rec_size),
-		.jited_line_size = has.jited_line_info_rec_size,
+		.starts = ux_bytes(a.starts, sizes.nr_jited_ksyms * sizeof(*a.starts)),
+		.sizes = ux_bytes(a.sizes, sizes.nr_jited_func_lens * sizeof(*a.sizes)),
+		.tags = ux_bytes(a.tags, sizes.nr_prog_tags * sizeof(*a.tags)),
+		.functions = ux_bytes(a.functions,
+				      (size_t)sizes.nr_func_info * sizes.func_info_rec_size),
+		.function_size = sizes.func_info_rec_size,
+		.lines = ux_bytes(a.lines, (size_t)sizes.nr_line_info * sizes.line_info_rec_size),
+		.line_size = sizes.line_info_rec_size,
+		.jited_lines = ux_bytes(a.jited_lines, (size_t)sizes.nr_jited_line_info *
+							       sizes.jited_line_info_rec_size),
+		.jited_line_size = sizes.jited_line_info_rec_size,
 		.btf = ux_bytes(a.btf, a.btf_size),
 	};
-	return ux_bpf_code_add(code, &told, err);
+	return ux_bpf_code_add(code, &parts, err);
 }
 
-/* Programs by their numbers. One that cannot be read costs itself, and the first reason is kept. */
-static enum ux_code read_all(struct ux_bpf_programs *p, struct ux_error *err)
+/* Reads all programs in order of their IDs. One that cannot be read is left out; the first reason
+ * is kept. */
+static enum ux_code bpf_programs_read_all(struct ux_bpf_programs *p, struct ux_error *err)
 {
 	uint32_t id = 0;
 	for (unsigned n = 0; n < PROGRAMS_MOST; n++) {
@@ -167,22 +169,22 @@ static enum ux_code read_all(struct ux_bpf_programs *p, struct ux_error *err)
 		struct ux_error why = UX_ERROR_INIT;
 		memset(&attr, 0, sizeof(attr));
 		attr.start_id = id;
-		if (bpf(BPF_PROG_GET_NEXT_ID, &attr) != 0) {
-			if (errno != ENOENT) /* which is the end */
+		if (bpf_call(BPF_PROG_GET_NEXT_ID, &attr) != 0) {
+			if (errno != ENOENT) /* ENOENT: no more programs */
 				ux_error_os(&p->lost, errno,
-					    "bpf(2) does not tell of BPF programs "
+					    "bpf(2) does not list BPF programs "
 					    "(CAP_SYS_ADMIN)");
 			return UX_OK;
 		}
 		id = attr.next_id;
 		memset(&attr, 0, sizeof(attr));
 		attr.prog_id = id;
-		fd = bpf(BPF_PROG_GET_FD_BY_ID, &attr);
-		if (fd < 0 && errno == ENOENT) /* gone meanwhile */
+		fd = bpf_call(BPF_PROG_GET_FD_BY_ID, &attr);
+		if (fd < 0 && errno == ENOENT) /* unloaded meanwhile */
 			continue;
 		enum ux_code code =
 			fd < 0 ? ux_error_os(&why, errno, "bpf(2) does not open BPF programs")
-			       : add_program(&p->code, fd, &why);
+			       : bpf_program_add(&p->code, fd, &why);
 		if (code == UX_ENOMEM)
 			return ux_error_nomem(err);
 		if (code != UX_OK && p->lost.code == UX_OK)
@@ -197,7 +199,7 @@ enum ux_code ux_bpf_programs_read(struct ux_bpf_programs **ret, struct ux_error 
 	if (!p)
 		return ux_error_nomem(err);
 	ux_bpf_code_init(&p->code);
-	enum ux_code code = read_all(p, err);
+	enum ux_code code = bpf_programs_read_all(p, err);
 	if (code != UX_OK) {
 		ux_bpf_programs_free(p);
 		return code;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an ELF file that a process has mapped says of its code. */
+/* The symbols of an ELF file that a process has mapped. */
 #include "file_symbols.h"
 
 #include "debug_file.h"
@@ -9,7 +9,7 @@
 #include "extract.h"
 
 enum {
-	PAGE = 4096, /* no system's pages are smaller */
+	PAGE = 4096, /* the smallest page size of any system */
 	LOADS_MOST = 4096,
 	SECTIONS_MOST = 65536, /* of code */
 };
@@ -24,7 +24,7 @@ struct ux_file_symbols *ux_file_symbols_hold(struct ux_file_symbols *s)
 
 void ux_file_symbols_drop(struct ux_file_symbols *s)
 {
-	/* Release and acquire: what others did with it comes before it is freed. */
+	/* Release and acquire: uses by other threads happen before it is freed. */
 	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	free(s->loads);
@@ -35,12 +35,7 @@ void ux_file_symbols_drop(struct ux_file_symbols *s)
 	free(s);
 }
 
-static void drop_guard(struct ux_file_symbols **s)
-{
-	ux_file_symbols_drop(*s);
-}
-
-struct ux_file_symbols *ux_file_symbols_none(const struct ux_error *why)
+struct ux_file_symbols *ux_file_symbols_create_empty(const struct ux_error *why)
 {
 	struct ux_file_symbols *s = calloc(1, sizeof(*s));
 	if (s) {
@@ -50,8 +45,8 @@ struct ux_file_symbols *ux_file_symbols_none(const struct ux_error *why)
 	return s;
 }
 
-static enum ux_code keep_loads(struct ux_file_symbols *s, const struct ux_elf *elf,
-			       struct ux_error *err)
+static enum ux_code file_symbols_read_loads(struct ux_file_symbols *s, const struct ux_elf *elf,
+					    struct ux_error *err)
 {
 	if (elf->n_segments > LOADS_MOST)
 		return ux_error_set(err, UX_ELIMIT, "has %zu segments; at most %d", elf->n_segments,
@@ -69,19 +64,19 @@ static enum ux_code keep_loads(struct ux_file_symbols *s, const struct ux_elf *e
 	return UX_OK;
 }
 
-static bool is_placed_code(const struct ux_elf_section *section)
+static bool file_section_is_code(const struct ux_elf_section *section)
 {
 	const uint64_t code = SHF_ALLOC | SHF_EXECINSTR;
 	return (section->flags & code) == code && section->addr != UINT64_MAX;
 }
 
 /* The code sections of a relocatable file. */
-static enum ux_code keep_sections(struct ux_file_symbols *s, const struct ux_elf *elf,
-				  struct ux_error *err)
+static enum ux_code file_symbols_read_sections(struct ux_file_symbols *s, const struct ux_elf *elf,
+					       struct ux_error *err)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < elf->n_sections; i++)
-		n += is_placed_code(&elf->sections[i]);
+		n += file_section_is_code(&elf->sections[i]);
 	if (elf->type != ET_REL || n == 0)
 		return UX_OK;
 	if (n > SECTIONS_MOST)
@@ -92,7 +87,7 @@ static enum ux_code keep_sections(struct ux_file_symbols *s, const struct ux_elf
 		return ux_error_nomem(err);
 	for (size_t i = 0; i < elf->n_sections; i++) {
 		const struct ux_elf_section *from = &elf->sections[i];
-		if (!is_placed_code(from))
+		if (!file_section_is_code(from))
 			continue;
 		struct ux_code_section *to = &s->sections[s->n_sections++];
 		*to = (struct ux_code_section){strdup(from->name), from->addr - elf->bias,
@@ -103,8 +98,8 @@ static enum ux_code keep_sections(struct ux_file_symbols *s, const struct ux_elf
 	return UX_OK;
 }
 
-/* Where a kernel, which is linked for the upper half, has its first byte and its first function. */
-static void keep_text(struct ux_file_symbols *s, const struct ux_elf *elf)
+/* Finds _text and _stext of a kernel, recognised by being linked into the upper half. */
+static void file_symbols_read_text(struct ux_file_symbols *s, const struct ux_elf *elf)
 {
 	struct ux_elf_symbols it;
 	const struct ux_elf_symbol *symbol;
@@ -120,19 +115,20 @@ static void keep_text(struct ux_file_symbols *s, const struct ux_elf *elf)
 	}
 }
 
-enum ux_code ux_file_symbols_make(struct ux_bytes file, struct ux_file_symbols **ret,
-				  struct ux_error *err)
+enum ux_code ux_file_symbols_create(struct ux_bytes file, struct ux_file_symbols **ret,
+				    struct ux_error *err)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	struct ux_id_set ids = {0};
 	struct ux_error none = UX_ERROR_INIT;
 	UX_TRY(ux_elf_open(&elf, file, err));
-	ux_cleanup(drop_guard) struct ux_file_symbols *s = ux_file_symbols_none(&none);
+	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *s =
+		ux_file_symbols_create_empty(&none);
 	if (!s)
 		return ux_error_nomem(err);
-	UX_TRY(keep_loads(s, &elf, err));
-	UX_TRY(keep_sections(s, &elf, err));
-	keep_text(s, &elf);
+	UX_TRY(file_symbols_read_loads(s, &elf, err));
+	UX_TRY(file_symbols_read_sections(s, &elf, err));
+	file_symbols_read_text(s, &elf);
 	s->has_dwarf = ux_elf_has_dwarf(&elf);
 	if (ux_elf_ids(&elf, &ids, NULL) == UX_OK)
 		for (size_t i = 0; i < ids.size; i++)
@@ -142,16 +138,17 @@ enum ux_code ux_file_symbols_make(struct ux_bytes file, struct ux_file_symbols *
 	return UX_OK;
 }
 
-static enum ux_code keep(void *ctx, struct ux_bytes bytes, struct ux_error *err)
+static enum ux_code file_symbols_write_gsym(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
 	struct ux_out *out = ctx;
 	ux_out_put(out, bytes.data, bytes.size);
 	return ux_out_status(out, err);
 }
 
-/* Asks whoever may know of a debug file; that there is none is no failure. */
-static enum ux_code ask(struct ux_file_symbols *s, const struct ux_symbol_search *search,
-			struct ux_debug_file *ret, struct ux_error *err)
+/* Fetches a debug file through the caller's callback; that there is none is not a failure. */
+static enum ux_code file_symbols_find_debug(struct ux_file_symbols *s,
+					    const struct ux_symbol_search *search,
+					    struct ux_debug_file *ret, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
 	ux_cleanup(ux_free_ptr) char *path = NULL;
@@ -173,9 +170,11 @@ static enum ux_code ask(struct ux_file_symbols *s, const struct ux_symbol_search
 	return UX_OK;
 }
 
-/* Extracts a file and the debug file of its build ID to s->built. */
-static enum ux_code extract(struct ux_file_symbols *s, const struct ux_symbol_input *in,
-			    const struct ux_symbol_search *search, struct ux_error *err)
+/* Extracts a file and its debug file into s->built. */
+static enum ux_code file_symbols_extract_gsym(struct ux_file_symbols *s,
+					      const struct ux_symbol_input *in,
+					      const struct ux_symbol_search *search,
+					      struct ux_error *err)
 {
 	ux_cleanup(ux_debug_file_close) struct ux_debug_file found = {0};
 	ux_cleanup(ux_file_unmap) struct ux_mapping sup = {0};
@@ -187,16 +186,18 @@ static enum ux_code extract(struct ux_file_symbols *s, const struct ux_symbol_in
 	if (debug.size == 0) {
 		UX_TRY(ux_debug_file_find(&found, in->file, in->path, &here, err));
 		if (!found.path && !s->has_dwarf)
-			UX_TRY(ask(s, search, &found, err));
+			UX_TRY(file_symbols_find_debug(s, search, &found, err));
 		debug = found.file.bytes;
 		options.debug_path = found.path;
 	}
-	/* Without it some names are unknown, which is better than no answer. */
+	/* Without the supplementary file only some names are missing, so its absence is not a
+	 * failure. */
 	if (options.debug_path &&
 	    ux_supplementary_find(debug, options.debug_path, search->dirs, &sup, NULL) == UX_OK)
 		options.supplementary = sup.bytes;
 	s->has_dwarf = s->has_dwarf || options.debug_path;
-	UX_TRY(ux_extract(in->file, debug, &options, keep, &s->built, &stats, err));
+	UX_TRY(ux_extract(in->file, debug, &options, file_symbols_write_gsym, &s->built, &stats,
+			  err));
 	return ux_gsym_open(&s->gsym, ux_out_bytes(&s->built), err);
 }
 
@@ -204,7 +205,7 @@ enum ux_code ux_file_symbols_extract(struct ux_file_symbols *s, const struct ux_
 				     const struct ux_symbol_search *search, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = extract(s, in, search, &why);
+	enum ux_code code = file_symbols_extract_gsym(s, in, search, &why);
 	if (code == UX_OK)
 		return UX_OK;
 	ux_out_deinit(&s->built);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an ELF file that a process has mapped says of its code. */
+/* The symbols of an ELF file that a process has mapped. */
 #ifndef UX_FILE_SYMBOLS_H
 #define UX_FILE_SYMBOLS_H
 
@@ -13,7 +13,7 @@
 
 #include <stdatomic.h>
 
-/* A part of the file that is loaded. */
+/* A PT_LOAD segment. */
 struct ux_load {
 	uint64_t off;
 	uint64_t filesz;
@@ -25,52 +25,54 @@ struct ux_load {
 /* A section of code of a relocatable file. */
 struct ux_code_section {
 	char *name;  /* malloc'ed */
-	uint64_t pc; /* as docs/formats/relocatable.md lays them out */
+	uint64_t pc; /* in the layout of docs/formats/relocatable.md */
 	uint64_t size;
 };
 
-/* Immutable but for the count of its holders. */
+/* Immutable except for the reference count. */
 struct ux_file_symbols {
 	atomic_uint refs;
 	char build_id[UX_ID_TEXT]; /* "gnu:HEX"; "": none */
 	struct ux_load *loads;     /* malloc'ed */
 	size_t n_loads;
-	struct ux_code_section *sections; /* malloc'ed; of a relocatable file alone */
+	struct ux_code_section *sections; /* malloc'ed; only of a relocatable file */
 	size_t n_sections;
 	uint64_t text;       /* of a kernel: the pc of _text; 0: not known */
 	uint64_t stext;      /* and of _stext */
-	bool has_dwarf;      /* in it, or in its debug file */
-	struct ux_out built; /* the GSYM; empty: there are no symbols, for this reason: */
+	bool has_dwarf;      /* in the file or in its debug file */
+	struct ux_out built; /* the GSYM; empty: there are no symbols, see `why` */
 	struct ux_gsym gsym;
 	struct ux_error why;
-	struct ux_error lost; /* why there is less than there could be; code UX_OK: nothing */
+	struct ux_error lost; /* why the symbols are incomplete; code UX_OK: they are not */
 };
 
-/* Where debug files are looked for. */
+/* Where to look for debug files. */
 struct ux_symbol_search {
 	const char *dirs;         /* "DIR:DIR"; NULL: the default */
-	ux_process_find_fn *find; /* of what is not there; may be NULL */
+	ux_process_find_fn *find; /* fetches what no directory has; may be NULL */
 	void *ctx;
 };
 
-/* An ELF file, with its debug file where that is known. */
+/* An ELF file and, if it is known already, its debug file. */
 struct ux_symbol_input {
 	struct ux_bytes file;
 	const char *path;      /* NULL: not known */
-	struct ux_bytes debug; /* empty: it is to be looked for */
+	struct ux_bytes debug; /* empty: it is searched for */
 	const char *debug_path;
 };
 
-/* An ELF file's headers: the ID and the loaded parts, no symbols yet. UX_EUNSUPPORTED: no ELF. */
-enum ux_code ux_file_symbols_make(struct ux_bytes file, struct ux_file_symbols **ret,
-				  struct ux_error *err) ux_must;
+/* Reads the headers of an ELF file: the ID and the segments, no symbols yet. UX_EUNSUPPORTED: not
+ * an ELF file. */
+enum ux_code ux_file_symbols_create(struct ux_bytes file, struct ux_file_symbols **ret,
+				    struct ux_error *err) ux_must;
 
-/* One that only says why there are none. NULL: no memory. */
-struct ux_file_symbols *ux_file_symbols_none(const struct ux_error *why);
+/* Symbols that have only a reason why there are none. NULL: out of memory. */
+struct ux_file_symbols *ux_file_symbols_create_empty(const struct ux_error *why);
 
 /*
- * Extracts what the file, and a debug file of its build ID, say. UX_ENOMEM alone is a failure; any
- * other reason is kept in `why`. in->path is where files of split DWARF are looked for.
+ * Extracts the symbols of the file and of the debug file with its build ID. Only UX_ENOMEM is
+ * returned as a failure; any other reason is stored in s->why. in->path is where files of split
+ * DWARF are searched.
  */
 enum ux_code ux_file_symbols_extract(struct ux_file_symbols *s, const struct ux_symbol_input *in,
 				     const struct ux_symbol_search *search, struct ux_error *err)
@@ -79,11 +81,18 @@ enum ux_code ux_file_symbols_extract(struct ux_file_symbols *s, const struct ux_
 struct ux_file_symbols *ux_file_symbols_hold(struct ux_file_symbols *s);
 void ux_file_symbols_drop(struct ux_file_symbols *s); /* NULL is fine */
 
-/* The pc of a byte of the file, as code if it is loaded as that; false: it is not loaded. Whole
- * pages are mapped, so the ends of a part's pages count. */
+/* For ux_cleanup(). */
+static inline void ux_file_symbols_guard(struct ux_file_symbols **s)
+{
+	ux_file_symbols_drop(*s);
+}
+
+/* The pc at which a byte of the file is loaded; an executable segment wins over another one. False:
+ * it is not loaded. Whole pages are mapped, so the rest of a segment's first and last page counts.
+ */
 bool ux_file_symbols_pc(const struct ux_file_symbols *s, uint64_t off, uint64_t *ret);
 
-/* Whether the file has code at a pc. */
+/* Whether a pc is in an executable segment. */
 bool ux_file_symbols_has_code(const struct ux_file_symbols *s, uint64_t pc);
 
 #endif

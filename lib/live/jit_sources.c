@@ -1,13 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What run-time compilers in a process wrote for us: its perf maps and jitdumps. */
+/* Perf maps and jitdumps that the run-time compilers of a process have written. */
 #include "jit_sources.h"
-
-#include "jit_folders.h"
 
 #include <errno.h>
 #include <limits.h>
 #include <sys/stat.h>
 #include <unistd.h>
+
+static bool jit_folder_of_variable(struct ux_bytes variable, struct ux_bytes *ret)
+{
+	static const char *const names[] = {"DOTNET_PerfMapJitDumpPath=",
+					    "COMPlus_PerfMapJitDumpPath="};
+	for (size_t i = 0; i < ux_countof(names); i++) {
+		size_t n = strlen(names[i]);
+		if (!ux_bytes_starts(variable, ux_bytes(names[i], n)))
+			continue;
+		struct ux_bytes folder = ux_bytes(variable.data + n, variable.size - n);
+		while (folder.size > 1 && folder.data[folder.size - 1] == '/')
+			folder.size--;
+		*ret = folder;
+		return folder.size > 0 && folder.data[0] == '/';
+	}
+	return false;
+}
+
+bool ux_jit_folder_next(struct ux_bytes environment, size_t *at, struct ux_bytes *ret)
+{
+	while (*at < environment.size) {
+		const uint8_t *start = environment.data + *at;
+		const uint8_t *nul = memchr(start, 0, environment.size - *at);
+		size_t n = nul ? (size_t)(nul - start) : environment.size - *at;
+		*at += nul ? n + 1 : n;
+		/* A variable without its NUL was cut off, so its path may be incomplete. */
+		if (nul && jit_folder_of_variable(ux_bytes(start, n), ret))
+			return true;
+	}
+	return false;
+}
 
 enum {
 	CHUNK = 1 << 20,
@@ -51,7 +80,7 @@ struct ux_jit_sources *ux_jit_sources_hold(struct ux_jit_sources *s)
 	return s;
 }
 
-static void drop_files(struct ux_jit_sources *s)
+static void jit_sources_drop_files(struct ux_jit_sources *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		ux_jit_file_drop(s->files[i]);
@@ -62,13 +91,13 @@ void ux_jit_sources_drop(struct ux_jit_sources *s)
 {
 	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
 		return;
-	drop_files(s);
+	jit_sources_drop_files(s);
 	ux_jit_ranges_deinit(&s->ranges);
 	pthread_rwlock_destroy(&s->lock);
 	free(s);
 }
 
-static struct ux_jit_file *file_make(const char *path, bool in_root, bool is_dump)
+static struct ux_jit_file *jit_file_create(const char *path, bool in_root, bool is_dump)
 {
 	struct ux_jit_file *f = calloc(1, sizeof(*f));
 	char *own = f ? strdup(path) : NULL;
@@ -87,19 +116,19 @@ static struct ux_jit_file *file_make(const char *path, bool in_root, bool is_dum
 	return f;
 }
 
-/* Bytes that are wanted of the file at f->used, and how many came. */
-struct window {
+/* A buffer for the bytes of a file from f->used on. */
+struct jit_window {
 	uint8_t *data; /* malloc'ed */
 	size_t cap;
 	size_t size;
 };
 
-static void window_deinit(struct window *w)
+static void jit_window_deinit(struct jit_window *w)
 {
 	free(w->data);
 }
 
-static bool window_read(struct window *w, int fd, uint64_t off, size_t want)
+static bool jit_window_read(struct jit_window *w, int fd, uint64_t off, size_t want)
 {
 	if (want > w->cap) {
 		uint8_t *more = realloc(w->data, want);
@@ -119,8 +148,8 @@ static bool window_read(struct window *w, int fd, uint64_t off, size_t want)
 	return true;
 }
 
-/* Remembers the first and the last bytes that were read. */
-static void remember(struct ux_jit_file *f, const uint8_t *data, size_t n)
+/* Stores the first and the last bytes that were read, by which the file is recognised. */
+static void jit_file_remember(struct ux_jit_file *f, const uint8_t *data, size_t n)
 {
 	for (size_t i = 0; i < n && f->used + i < UX_JIT_SEEN; i++)
 		f->head[f->used + i] = data[i];
@@ -130,9 +159,9 @@ static void remember(struct ux_jit_file *f, const uint8_t *data, size_t n)
 	f->used += n;
 }
 
-/* Hands on what came. *ret_need: bytes that are wanted at once before it goes on; 0: no more. */
-static enum ux_code feed(struct ux_jit_file *f, const struct window *w, size_t *ret_need,
-			 struct ux_error *err)
+/* Parses the bytes of the window. *ret_need: the size of the window that the parser needs next. */
+static enum ux_code jit_file_feed(struct ux_jit_file *f, const struct jit_window *w,
+				  size_t *ret_need, struct ux_error *err)
 {
 	struct ux_bytes bytes = ux_bytes(w->data, w->size);
 	size_t used = 0, need = 0;
@@ -141,36 +170,37 @@ static enum ux_code feed(struct ux_jit_file *f, const struct window *w, size_t *
 				       : ux_perf_map_feed(&f->map, bytes, &used, &why);
 	f->failed = f->failed || code != UX_OK;
 	if (used > 0)
-		remember(f, w->data, used);
+		jit_file_remember(f, w->data, used);
 	if (!f->is_dump && used == 0 && w->size < LINE_MOST)
 		need = 2 * w->size;
 	*ret_need = ux_max(need, (size_t)CHUNK);
-	if (used == 0 && *ret_need <= w->size) /* it has all it wanted and made nothing of it */
+	if (used == 0 &&
+	    *ret_need <= w->size) /* the parser had all the bytes it needs and consumed none */
 		f->failed = true;
 	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
 }
 
-/* Reads on to the end of the file. */
-static enum ux_code read_on(struct ux_jit_file *f, int fd, struct ux_error *err)
+/* Reads from f->used to the end of the file. */
+static enum ux_code jit_file_read_on(struct ux_jit_file *f, int fd, struct ux_error *err)
 {
-	ux_cleanup(window_deinit) struct window w = {0};
+	ux_cleanup(jit_window_deinit) struct jit_window w = {0};
 	size_t want = CHUNK;
 	uint64_t most = f->is_dump ? UINT64_MAX : (uint64_t)UX_PERF_MAP_MOST;
 	while (!f->failed && f->used < most) {
-		size_t asked = want;
-		if (!window_read(&w, fd, f->used, asked))
+		size_t requested = want;
+		if (!jit_window_read(&w, fd, f->used, requested))
 			return ux_error_nomem(err);
 		if (w.size == 0)
 			break;
-		UX_TRY(feed(f, &w, &want, err));
-		if (w.size < asked)
+		UX_TRY(jit_file_feed(f, &w, &want, err));
+		if (w.size < requested)
 			break;
 	}
 	return UX_OK;
 }
 
-/* Whether the file behind fd begins with what was read of f. */
-static bool continues(const struct ux_jit_file *f, int fd, const struct stat *st)
+/* Whether the file of fd still begins with the bytes that were read of f. */
+static bool jit_file_continues(const struct ux_jit_file *f, int fd, const struct stat *st)
 {
 	uint8_t seen[UX_JIT_SEEN];
 	size_t n = (size_t)ux_min(f->used, (uint64_t)UX_JIT_SEEN);
@@ -181,23 +211,24 @@ static bool continues(const struct ux_jit_file *f, int fd, const struct stat *st
 	       memcmp(seen, f->tail + UX_JIT_SEEN - n, n) == 0;
 }
 
-static int64_t mtime_of(const struct stat *st)
+static int64_t jit_file_mtime(const struct stat *st)
 {
 	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
-/* Reads what is new behind fd into *slot; a file that is not the one before takes its place. */
-static enum ux_code update_file(struct ux_jit_file **slot, int fd, const struct stat *st,
-				struct ux_error *err)
+/* Reads what is new in the file of fd into *slot; if it is another file than before, *slot is
+ * replaced. */
+static enum ux_code jit_file_update(struct ux_jit_file **slot, int fd, const struct stat *st,
+				    struct ux_error *err)
 {
 	struct ux_jit_file *f = *slot;
 	if (f->ino == st->st_ino && f->dev == st->st_dev && f->size == (uint64_t)st->st_size &&
-	    f->mtime_ns == mtime_of(st))
+	    f->mtime_ns == jit_file_mtime(st))
 		return UX_OK;
-	bool rewritten =
-		f->size > 0 && (uint64_t)st->st_size == f->size && f->mtime_ns != mtime_of(st);
-	if (f->size > 0 && (rewritten || !continues(f, fd, st))) {
-		f = file_make(f->path, f->in_root, f->is_dump);
+	bool rewritten = f->size > 0 && (uint64_t)st->st_size == f->size &&
+			 f->mtime_ns != jit_file_mtime(st);
+	if (f->size > 0 && (rewritten || !jit_file_continues(f, fd, st))) {
+		f = jit_file_create(f->path, f->in_root, f->is_dump);
 		if (!f)
 			return ux_error_nomem(err);
 		ux_jit_file_drop(*slot);
@@ -206,19 +237,19 @@ static enum ux_code update_file(struct ux_jit_file **slot, int fd, const struct 
 	f->dev = st->st_dev;
 	f->ino = st->st_ino;
 	f->size = (uint64_t)st->st_size;
-	f->mtime_ns = mtime_of(st);
-	return read_on(f, fd, err);
+	f->mtime_ns = jit_file_mtime(st);
+	return jit_file_read_on(f, fd, err);
 }
 
-/* The slot of a file; made when there is room. NULL: none, with *ret_full or without memory. */
-static struct ux_jit_file **slot_of(struct ux_jit_sources *s, const char *path, bool in_root,
-				    bool is_dump, bool *ret_full)
+/* Finds or creates the slot of a file. NULL: there are too many (*ret_full), or out of memory. */
+static struct ux_jit_file **jit_sources_slot(struct ux_jit_sources *s, const char *path,
+					     bool in_root, bool is_dump, bool *ret_full)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->files[i]->in_root == in_root && strcmp(s->files[i]->path, path) == 0)
 			return &s->files[i];
 	*ret_full = s->n == UX_JIT_FILES_MOST;
-	struct ux_jit_file *f = *ret_full ? NULL : file_make(path, in_root, is_dump);
+	struct ux_jit_file *f = *ret_full ? NULL : jit_file_create(path, in_root, is_dump);
 	if (!f)
 		return NULL;
 	size_t at = s->n++;
@@ -228,8 +259,8 @@ static struct ux_jit_file **slot_of(struct ux_jit_sources *s, const char *path, 
 	return &s->files[at];
 }
 
-static bool is_same_as_other(const struct ux_jit_sources *s, const char *path, bool in_root,
-			     const struct stat *st)
+static bool jit_sources_has_inode(const struct ux_jit_sources *s, const char *path, bool in_root,
+				  const struct stat *st)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (s->files[i]->dev == st->st_dev && s->files[i]->ino == st->st_ino &&
@@ -238,23 +269,25 @@ static bool is_same_as_other(const struct ux_jit_sources *s, const char *path, b
 	return false;
 }
 
-static enum ux_code take(struct ux_jit_sources *s, int fd, const char *path, bool in_root,
-			 bool is_dump, const struct stat *st, struct ux_error *err)
+static enum ux_code jit_sources_update_file(struct ux_jit_sources *s, int fd, const char *path,
+					    bool in_root, bool is_dump, const struct stat *st,
+					    struct ux_error *err)
 {
 	bool full = false;
-	if (is_same_as_other(s, path, in_root, st))
+	if (jit_sources_has_inode(s, path, in_root, st))
 		return UX_OK;
-	struct ux_jit_file **slot = slot_of(s, path, in_root, is_dump, &full);
+	struct ux_jit_file **slot = jit_sources_slot(s, path, in_root, is_dump, &full);
 	if (!slot)
 		return full ? UX_OK : ux_error_nomem(err);
-	return update_file(slot, fd, st, err);
+	return jit_file_update(slot, fd, st, err);
 }
 
-/* The wall clock may have been set a little since the process began. */
+/* The wall clock may have been adjusted since the process started. */
 #define SLACK_NS INT64_C(2000000000)
 
-static enum ux_code update_map(struct ux_jit_sources *s, const struct ux_proc *p, bool in_root,
-			       struct ux_bytes folder, pid_t pid, struct ux_error *err)
+static enum ux_code jit_sources_update_map(struct ux_jit_sources *s, const struct ux_proc *p,
+					   bool in_root, struct ux_bytes folder, pid_t pid,
+					   struct ux_error *err)
 {
 	char path[PATH_MAX];
 	UX_FD(fd);
@@ -266,13 +299,13 @@ static enum ux_code update_map(struct ux_jit_sources *s, const struct ux_proc *p
 	if (ux_proc_open_in_root(p, in_root, path, &fd, NULL) != UX_OK || fstat(fd, &st) != 0)
 		return UX_OK;
 	if (st.st_uid != p->uid && st.st_uid != p->real_uid && st.st_uid != 0)
-		return UX_OK; /* anybody can write such a name into /tmp */
-	if (mtime_of(&st) + SLACK_NS < p->started_ns)
-		return UX_OK; /* an earlier process of that number left it */
-	return take(s, fd, path, in_root, /* is_dump= */ false, &st, err);
+		return UX_OK; /* any user can create such a name in /tmp */
+	if (jit_file_mtime(&st) + SLACK_NS < p->started_ns)
+		return UX_OK; /* left by an earlier process with the same ID */
+	return jit_sources_update_file(s, fd, path, in_root, /* is_dump= */ false, &st, err);
 }
 
-static bool is_dump_name(const char *path)
+static bool jitdump_name_matches(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 	const char *name = slash ? slash + 1 : path;
@@ -280,34 +313,35 @@ static bool is_dump_name(const char *path)
 	return n > 9 && strncmp(name, "jit-", 4) == 0 && strcmp(name + n - 5, ".dump") == 0;
 }
 
-static enum ux_code update_dumps(struct ux_jit_sources *s, const struct ux_proc *p,
-				 const struct ux_proc_maps *maps, struct ux_error *err)
+static enum ux_code jit_sources_update_dumps(struct ux_jit_sources *s, const struct ux_proc *p,
+					     const struct ux_proc_maps *maps, struct ux_error *err)
 {
 	for (size_t i = 0; i < maps->list.size; i++) {
 		const struct ux_proc_map *m = &maps->list.data[i];
 		UX_FD(fd);
 		struct stat st;
-		if (m->kind != UX_PROC_MAP_FILE || m->off != 0 || !is_dump_name(m->path) ||
+		if (m->kind != UX_PROC_MAP_FILE || m->off != 0 || !jitdump_name_matches(m->path) ||
 		    ux_proc_open_mapped(p, m, &fd, NULL) != UX_OK || fstat(fd, &st) != 0)
 			continue;
-		UX_TRY(take(s, fd, m->path, /* in_root= */ true, /* is_dump= */ true, &st, err));
+		UX_TRY(jit_sources_update_file(s, fd, m->path, /* in_root= */ true,
+					       /* is_dump= */ true, &st, err));
 	}
 	return UX_OK;
 }
 
-/* A folder below the root of the process; its number there is known to it alone, or is ours. */
-static enum ux_code update_folder(struct ux_jit_sources *s, const struct ux_proc *p,
-				  struct ux_bytes folder, struct ux_error *err)
+/* Perf maps in a directory of the process, which may be named by its PID in either namespace. */
+static enum ux_code jit_sources_update_folder(struct ux_jit_sources *s, const struct ux_proc *p,
+					      struct ux_bytes folder, struct ux_error *err)
 {
-	UX_TRY(update_map(s, p, /* in_root= */ true, folder, p->own_pid, err));
+	UX_TRY(jit_sources_update_map(s, p, /* in_root= */ true, folder, p->own_pid, err));
 	if (p->own_pid == p->pid)
 		return UX_OK;
-	return update_map(s, p, /* in_root= */ true, folder, p->pid, err);
+	return jit_sources_update_map(s, p, /* in_root= */ true, folder, p->pid, err);
 }
 
-/* Folders that its environment names. */
-static enum ux_code update_named_folders(struct ux_jit_sources *s, const struct ux_proc *p,
-					 struct ux_error *err)
+/* Directories that are set in the environment of the process. */
+static enum ux_code jit_sources_update_named_folders(struct ux_jit_sources *s,
+						     const struct ux_proc *p, struct ux_error *err)
 {
 	ux_cleanup(ux_read_deinit) struct ux_read environment = {0};
 	struct ux_bytes folder;
@@ -315,22 +349,24 @@ static enum ux_code update_named_folders(struct ux_jit_sources *s, const struct 
 	if (ux_proc_read(p->dir, "environ", ENVIRONMENT_MOST, &environment, NULL) != UX_OK)
 		return UX_OK;
 	while (ux_jit_folder_next(environment.bytes, &at, &folder))
-		UX_TRY(update_folder(s, p, folder, err));
+		UX_TRY(jit_sources_update_folder(s, p, folder, err));
 	return UX_OK;
 }
 
-static enum ux_code update_all(struct ux_jit_sources *s, const struct ux_proc *p,
-			       const struct ux_proc_maps *maps, struct ux_error *err)
+static enum ux_code jit_sources_update_all(struct ux_jit_sources *s, const struct ux_proc *p,
+					   const struct ux_proc_maps *maps, struct ux_error *err)
 {
-	UX_TRY(update_dumps(s, p, maps, err));
-	UX_TRY(update_folder(s, p, UX_STR("/tmp"), err));
-	UX_TRY(update_named_folders(s, p, err));
-	return update_map(s, p, /* in_root= */ false, UX_STR("/tmp"), p->pid, err);
+	UX_TRY(jit_sources_update_dumps(s, p, maps, err));
+	UX_TRY(jit_sources_update_folder(s, p, UX_STR("/tmp"), err));
+	UX_TRY(jit_sources_update_named_folders(s, p, err));
+	return jit_sources_update_map(s, p, /* in_root= */ false, UX_STR("/tmp"), p->pid, err);
 }
 
-/* The anonymous code that both have mapped at the same place. */
-static enum ux_code common_ranges(struct ux_jit_sources *s, const struct ux_proc_maps *child,
-				  const struct ux_proc_maps *parent, struct ux_error *err)
+/* Collects the anonymous executable mappings that both processes have at the same addresses. */
+static enum ux_code jit_sources_find_inherited(struct ux_jit_sources *s,
+					       const struct ux_proc_maps *child,
+					       const struct ux_proc_maps *parent,
+					       struct ux_error *err)
 {
 	s->ranges.size = 0;
 	for (size_t i = 0; i < child->list.size; i++) {
@@ -346,9 +382,12 @@ static enum ux_code common_ranges(struct ux_jit_sources *s, const struct ux_proc
 	return UX_OK;
 }
 
-/* Files of the parent, of a process that has none. What cannot be seen of it is none. */
-static enum ux_code update_from_parent(struct ux_jit_sources *s, const struct ux_proc *p,
-				       const struct ux_proc_maps *maps, struct ux_error *err)
+/* Uses the files of the parent for a process without its own. A parent that cannot be read has
+ * none. */
+static enum ux_code jit_sources_update_from_parent(struct ux_jit_sources *s,
+						   const struct ux_proc *p,
+						   const struct ux_proc_maps *maps,
+						   struct ux_error *err)
 {
 	ux_cleanup(ux_proc_close) struct ux_proc parent = {.dir = -1, .stat = -1};
 	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
@@ -359,33 +398,33 @@ static enum ux_code update_from_parent(struct ux_jit_sources *s, const struct ux
 		return UX_OK;
 	if (ux_proc_maps_parse(text.bytes, &theirs, NULL) != UX_OK)
 		return UX_OK;
-	UX_TRY(common_ranges(s, maps, &theirs, err));
+	UX_TRY(jit_sources_find_inherited(s, maps, &theirs, err));
 	s->inherited = true;
-	return s->ranges.size > 0 ? update_all(s, &parent, &theirs, err) : UX_OK;
+	return s->ranges.size > 0 ? jit_sources_update_all(s, &parent, &theirs, err) : UX_OK;
 }
 
-/* The process' own files; until it has some, its parent's. */
-static enum ux_code update_any(struct ux_jit_sources *s, const struct ux_proc *p,
-			       const struct ux_proc_maps *maps, struct ux_error *err)
+/* The files of the process; until it has some, those of its parent. */
+static enum ux_code jit_sources_update_locked(struct ux_jit_sources *s, const struct ux_proc *p,
+					      const struct ux_proc_maps *maps, struct ux_error *err)
 {
 	struct ux_jit_sources own = {0};
 	if (!s->inherited) {
-		UX_TRY(update_all(s, p, maps, err));
-		return s->n > 0 ? UX_OK : update_from_parent(s, p, maps, err);
+		UX_TRY(jit_sources_update_all(s, p, maps, err));
+		return s->n > 0 ? UX_OK : jit_sources_update_from_parent(s, p, maps, err);
 	}
-	enum ux_code code = update_all(&own, p, maps, err);
+	enum ux_code code = jit_sources_update_all(&own, p, maps, err);
 	if (code != UX_OK || own.n == 0) {
-		drop_files(&own);
-		return code != UX_OK ? code : update_from_parent(s, p, maps, err);
+		jit_sources_drop_files(&own);
+		return code != UX_OK ? code : jit_sources_update_from_parent(s, p, maps, err);
 	}
-	drop_files(s);
+	jit_sources_drop_files(s);
 	memcpy(s->files, own.files, sizeof(own.files));
 	s->n = own.n;
 	s->inherited = false;
 	return UX_OK;
 }
 
-static bool is_common(const struct ux_jit_sources *s, uint64_t addr)
+static bool jit_sources_is_inherited(const struct ux_jit_sources *s, uint64_t addr)
 {
 	for (size_t i = 0; i < s->ranges.size; i++)
 		if (addr >= s->ranges.data[i].start && addr < s->ranges.data[i].end)
@@ -397,12 +436,13 @@ enum ux_code ux_jit_sources_update(struct ux_jit_sources *s, const struct ux_pro
 				   const struct ux_proc_maps *maps, struct ux_error *err)
 {
 	pthread_rwlock_wrlock(&s->lock);
-	enum ux_code code = update_any(s, p, maps, err);
+	enum ux_code code = jit_sources_update_locked(s, p, maps, err);
 	pthread_rwlock_unlock(&s->lock);
 	return code;
 }
 
-static bool lookup(const struct ux_jit_file *f, uint64_t addr, uint64_t time, struct ux_frame *ret)
+static bool jit_file_lookup(const struct ux_jit_file *f, uint64_t addr, uint64_t time,
+			    struct ux_frame *ret)
 {
 	if (!f->is_dump)
 		return ux_perf_map_lookup(&f->map, addr, ret);
@@ -414,9 +454,9 @@ bool ux_jit_sources_lookup(struct ux_jit_sources *s, uint64_t addr, uint64_t tim
 {
 	bool found = false;
 	pthread_rwlock_rdlock(&s->lock);
-	size_t n = s->inherited && !is_common(s, addr) ? 0 : s->n;
+	size_t n = s->inherited && !jit_sources_is_inherited(s, addr) ? 0 : s->n;
 	for (size_t i = 0; i < n && !found; i++) {
-		found = lookup(s->files[i], addr, time, ret);
+		found = jit_file_lookup(s->files[i], addr, time, ret);
 		if (found)
 			*ret_file = ux_jit_file_hold(s->files[i]);
 	}

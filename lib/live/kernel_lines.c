@@ -1,15 +1,247 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Lines of kernel code: the files of the kernel and of its modules, read when they are asked for.
- */
+/* The files of the running kernel and of its modules, which have the lines of their code. */
 #include "kernel_lines.h"
 
 #include "debug_file.h"
 #include "dsym.h"
-#include "kernel_files.h"
+#include "elf_ids.h"
+#include "error.h"
+#include "file.h"
+#include "kernel_modules.h"
 
-static struct ux_kernel_loaded loaded_as(struct ux_symbols_cache *cache,
-					 const struct ux_kernel_symbols_now *k,
-					 const struct ux_kernel_part *part)
+#include <limits.h>
+
+/* Where the files are searched. */
+struct kernel_dirs {
+	const char *root;    /* prefix of /boot and /lib/modules; usually "" */
+	const char *release; /* of the kernel, as in uname -r */
+	const char *debug;   /* of debug files, "DIR:DIR" */
+};
+
+/* The file of the kernel or of a module, and its debug file. Zeroed = none. */
+struct kernel_files {
+	struct ux_mapping file; /* inflated, if it was compressed */
+	char *path;             /* malloc'ed; NULL: there is none */
+	struct ux_mapping debug;
+	char *debug_path; /* malloc'ed; NULL: there is none, or `file` has DWARF */
+	struct ux_error
+		lost; /* why there is no file or no debug file; code UX_OK: nothing is missing */
+};
+
+enum {
+	PATH_TAIL = 48, /* bytes of the end of a path that a message shows */
+};
+
+/* Paths below the root ('@' stands for the release), then below each directory of debug files. */
+static const char *const vmlinux_names[] = {
+	"/boot/vmlinux-@",
+	"/boot/vmlinux-@.xz",
+	"/boot/vmlinux-@.zst",
+	"/boot/vmlinux-@.gz",
+	"/lib/modules/@/vmlinux",
+	"/lib/modules/@/vmlinux.xz",
+	"/lib/modules/@/vmlinux.zst",
+	"/lib/modules/@/vmlinux.gz",
+	"/lib/modules/@/build/vmlinux",
+};
+static const char *const vmlinux_debug_names[] = {
+	"/boot/vmlinux-@",
+	"/boot/vmlinux-@.debug",
+	"/lib/modules/@/vmlinux",
+	"/lib/modules/@/vmlinux.debug",
+	"/usr/lib/modules/@/vmlinux",
+	"/usr/lib/modules/@/vmlinux.debug",
+	"/vmlinux-@",
+};
+static const char *const module_folders[] = {"/lib/modules/@/", "/usr/lib/modules/@/"};
+
+/* One search. */
+struct kernel_search {
+	const struct kernel_dirs *dirs;
+	const char *build_id;
+	struct ux_id id;
+	struct kernel_files *ret;
+	bool done; /* found a file with DWARF, or out of memory */
+	bool no_memory;
+};
+
+static void kernel_files_close(struct kernel_files *f)
+{
+	ux_file_unmap(&f->file);
+	ux_file_unmap(&f->debug);
+	free(f->path);
+	free(f->debug_path);
+	*f = (struct kernel_files){0};
+}
+
+/* Joins BASE, NAME and TAIL with the release in place of '@'; false when that is too long. */
+static bool kernel_search_join(const struct kernel_search *h, struct ux_bytes base,
+			       const char *name, struct ux_bytes tail, char path[PATH_MAX])
+{
+	const char *at = strchr(name, '@');
+	int before = at ? (int)(at - name) : (int)strlen(name);
+	if (base.size >= PATH_MAX || tail.size >= PATH_MAX)
+		return false;
+	int n = snprintf(path, PATH_MAX, "%.*s%.*s%s%s%.*s", (int)base.size,
+			 base.size > 0 ? (const char *)base.data : "", before, name,
+			 at ? h->dirs->release : "", at ? at + 1 : "", (int)tail.size,
+			 tail.size > 0 ? (const char *)tail.data : "");
+	return n < PATH_MAX;
+}
+
+/* Stores a file with the right build ID. */
+static void kernel_search_accept(struct kernel_search *h, const char *path, struct ux_mapping *file,
+				 bool has_dwarf)
+{
+	struct kernel_files *to = h->ret;
+	bool first = !to->path;
+	if (!first && !has_dwarf)
+		return;
+	char **name = first ? &to->path : &to->debug_path;
+	*name = strdup(path);
+	*(first ? &to->file : &to->debug) = *file;
+	*file = (struct ux_mapping){0};
+	h->no_memory = !*name;
+	h->done = has_dwarf || h->no_memory;
+}
+
+static void kernel_search_try(struct kernel_search *h, struct ux_bytes base, const char *name,
+			      struct ux_bytes tail)
+{
+	char path[PATH_MAX], text[UX_ID_TEXT] = "of no build ID";
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	struct ux_id_set ids = {0};
+	if (h->done || !kernel_search_join(h, base, name, tail, path))
+		return;
+	enum ux_code code = ux_dsym_map(path, UX_BYTES_NONE, &file, NULL);
+	if (code == UX_OK)
+		code = ux_elf_open(&elf, file.bytes, NULL);
+	if (code == UX_OK)
+		code = ux_elf_ids(&elf, &ids, NULL);
+	h->done = h->no_memory = code == UX_ENOMEM;
+	if (code != UX_OK)
+		return;
+	const struct ux_id *id = ux_id_set_find(&ids, UX_ID_GNU);
+	if (id)
+		ux_id_format(id, text);
+	if (id && ux_id_eq(id, &h->id))
+		kernel_search_accept(h, path, &file, ux_elf_has_dwarf(&elf));
+	else
+		ux_error_set(&h->ret->lost, UX_ECONFLICT, "%s is %.46s; loaded is %.46s",
+			     path + strlen(path) - ux_min(strlen(path), (size_t)PATH_TAIL), text,
+			     h->build_id);
+}
+
+/* Calls kernel_search_try() in each folder of debug files. */
+static void kernel_search_try_dirs(struct kernel_search *h, const char *name, struct ux_bytes tail)
+{
+	for (const char *dir = h->dirs->debug; *dir;) {
+		size_t n = strcspn(dir, ":");
+		if (n > 0)
+			kernel_search_try(h, ux_bytes(dir, n), name, tail);
+		dir += n + (dir[n] == ':');
+	}
+}
+
+static void kernel_search_try_id_trees(struct kernel_search *h)
+{
+	char path[PATH_MAX];
+	for (const char *dir = h->dirs->debug; *dir;) {
+		size_t n = strcspn(dir, ":");
+		if (n > 0 && ux_debug_id_path(path, dir, n, &h->id))
+			kernel_search_try(h, ux_bytes_cstr(path), "", UX_BYTES_NONE);
+		dir += n + (dir[n] == ':');
+	}
+}
+
+static void kernel_search_vmlinux(struct kernel_search *h)
+{
+	struct ux_bytes root = ux_bytes_cstr(h->dirs->root);
+	for (size_t i = 0; i < ux_countof(vmlinux_names); i++)
+		kernel_search_try(h, root, vmlinux_names[i], UX_BYTES_NONE);
+	for (size_t i = 0; i < ux_countof(vmlinux_debug_names); i++)
+		kernel_search_try_dirs(h, vmlinux_debug_names[i], UX_BYTES_NONE);
+}
+
+/* Tries the path that modules.dep has for a module, below the root and in the directories of debug
+ * files; in these also NAME.ko where the path is NAME.ko.xz, and NAME.ko.debug. */
+static void kernel_search_module_path(struct kernel_search *h, struct ux_bytes path)
+{
+	char debug[PATH_MAX];
+	struct ux_bytes plain = ux_module_path_plain(path);
+	bool absolute = path.data[0] == '/';
+	const char *const whole[] = {""};
+	const char *const *folders = absolute ? whole : module_folders;
+	size_t n = absolute ? 1 : ux_countof(module_folders);
+	if (plain.size >= PATH_MAX - 16)
+		return;
+	snprintf(debug, sizeof(debug), "%.*s.debug", (int)plain.size, (const char *)plain.data);
+	for (size_t i = 0; i < n; i++)
+		kernel_search_try(h, ux_bytes_cstr(h->dirs->root), folders[i], path);
+	for (size_t i = 0; i < n; i++) {
+		kernel_search_try_dirs(h, folders[i], plain);
+		kernel_search_try_dirs(h, folders[i], ux_bytes_cstr(debug));
+		if (plain.size < path.size)
+			kernel_search_try_dirs(h, folders[i], path);
+	}
+}
+
+static void kernel_search_module(struct kernel_search *h, const char *module)
+{
+	char path[PATH_MAX];
+	for (size_t i = 0; i < ux_countof(module_folders); i++) {
+		ux_cleanup(ux_file_unmap) struct ux_mapping list = {0};
+		if (!kernel_search_join(h, ux_bytes_cstr(h->dirs->root), module_folders[i],
+					UX_STR("modules.dep"), path) ||
+		    ux_file_map(path, &list, NULL) != UX_OK)
+			continue;
+		struct ux_bytes found = ux_modules_dep_find(list.bytes, module);
+		if (found.size > 0)
+			kernel_search_module_path(h, found);
+		return;
+	}
+}
+
+/*
+ * Finds the ELF file of a module, or of the kernel (""), by its build ID "gnu:HEX", and a second
+ * file with the debug information if the first has none. The paths are those of depmod, of
+ * distributions' packages and of the kernel's own build (docs/formats/kernel.md). A debug file
+ * alone is enough. When there is none, ret->lost has the reason. UX_ENOMEM; *ret must be closed
+ * also then.
+ */
+static enum ux_code kernel_files_find(const struct kernel_dirs *dirs, const char *module,
+				      const char *build_id, struct kernel_files *ret,
+				      struct ux_error *err)
+{
+	struct kernel_search h = {.dirs = dirs, .build_id = build_id, .ret = ret};
+	*ret = (struct kernel_files){.lost = UX_ERROR_INIT};
+	if (*build_id == 0 || ux_id_parse(ux_bytes_cstr(build_id), &h.id, NULL) != UX_OK) {
+		ux_error_set(&ret->lost, UX_ENOTFOUND, "the kernel gives no build ID for it");
+		return UX_OK;
+	}
+	if (*module)
+		kernel_search_module(&h, module);
+	else
+		kernel_search_vmlinux(&h);
+	kernel_search_try_id_trees(&h);
+	if (h.no_memory)
+		return ux_error_nomem(err);
+	if (h.done)
+		ret->lost = (struct ux_error)UX_ERROR_INIT;
+	else if (ret->path)
+		ux_error_set(&ret->lost, UX_ENOTFOUND, "no debug file of %.50s in %.70s", build_id,
+			     dirs->debug);
+	else
+		ux_error_set(&ret->lost, UX_ENOTFOUND,
+			     "no file of %.50s in %.30s/lib/modules/%.40s", build_id, dirs->root,
+			     dirs->release);
+	return UX_OK;
+}
+
+static struct ux_kernel_loaded kernel_part_loaded(struct ux_symbols_cache *cache,
+						  const struct ux_kernel *k,
+						  const struct ux_kernel_part *part)
 {
 	return (struct ux_kernel_loaded){.root = ux_symbols_cache_kernel_root(cache),
 					 .module = part->name,
@@ -17,9 +249,10 @@ static struct ux_kernel_loaded loaded_as(struct ux_symbols_cache *cache,
 					 .kallsyms = &k->symbols};
 }
 
-/* The symbols in what whoever is asked for debug files has; NULL: nothing. */
-static enum ux_code ask(struct ux_symbols_cache *cache, const char *build_id,
-			struct ux_file_symbols **ret, struct ux_error *lost, struct ux_error *err)
+/* Fetches a debug file through the caller's callback; *ret NULL: there is none. */
+static enum ux_code kernel_debug_file_find(struct ux_symbols_cache *cache, const char *build_id,
+					   struct ux_file_symbols **ret, struct ux_error *lost,
+					   struct ux_error *err)
 {
 	const struct ux_symbol_search *search = ux_symbols_cache_search(cache);
 	ux_cleanup(ux_free_ptr) char *path = NULL;
@@ -44,23 +277,24 @@ static enum ux_code ask(struct ux_symbols_cache *cache, const char *build_id,
 	return ux_symbols_cache_input(cache, &file, &in, ret, err);
 }
 
-/* The symbols of a part; NULL: none, for the reason in *lost. */
-static enum ux_code find_symbols(struct ux_symbols_cache *cache,
-				 const struct ux_kernel_symbols_now *k,
-				 const struct ux_kernel_part *part, struct ux_file_symbols **ret,
-				 struct ux_error *lost, struct ux_error *err)
+/* Loads the symbols of a part; *ret NULL: none, and *lost has the reason. */
+static enum ux_code kernel_part_find_symbols(struct ux_symbols_cache *cache,
+					     const struct ux_kernel *k,
+					     const struct ux_kernel_part *part,
+					     struct ux_file_symbols **ret, struct ux_error *lost,
+					     struct ux_error *err)
 {
-	ux_cleanup(ux_kernel_files_close) struct ux_kernel_files files = {0};
-	struct ux_kernel_places places = {.root = ux_symbols_cache_kernel_root(cache),
-					  .release = k->release,
-					  .dirs = ux_symbols_cache_kernel_dirs(cache)};
-	*ret = ux_symbols_cache_known(cache, part->build_id);
+	ux_cleanup(kernel_files_close) struct kernel_files files = {0};
+	struct kernel_dirs dirs = {.root = ux_symbols_cache_kernel_root(cache),
+				   .release = k->release,
+				   .debug = ux_symbols_cache_kernel_dirs(cache)};
+	*ret = ux_symbols_cache_find(cache, part->build_id);
 	if (*ret)
 		return UX_OK;
-	UX_TRY(ux_kernel_files_find(&places, part->name, part->build_id, &files, err));
+	UX_TRY(kernel_files_find(&dirs, part->name, part->build_id, &files, err));
 	*lost = files.lost;
 	if (!files.path)
-		return ask(cache, part->build_id, ret, lost, err);
+		return kernel_debug_file_find(cache, part->build_id, ret, lost, err);
 	struct ux_symbol_input in = {.file = files.file.bytes,
 				     .path = files.path,
 				     .debug = files.debug.bytes,
@@ -73,34 +307,34 @@ static enum ux_code find_symbols(struct ux_symbols_cache *cache,
 	return UX_OK;
 }
 
-static enum ux_code make(struct ux_symbols_cache *cache, const struct ux_kernel_symbols_now *k,
-			 const struct ux_kernel_part *part, struct ux_kernel_code **ret,
-			 struct ux_error *err)
+static enum ux_code kernel_part_load(struct ux_symbols_cache *cache, const struct ux_kernel *k,
+				     const struct ux_kernel_part *part, struct ux_kernel_code **ret,
+				     struct ux_error *err)
 {
 	struct ux_file_symbols *symbols = NULL;
 	struct ux_error lost = UX_ERROR_INIT;
-	struct ux_kernel_loaded loaded = loaded_as(cache, k, part);
-	/* What BPF, ftrace and kprobes made, was never in a file. */
+	struct ux_kernel_loaded loaded = kernel_part_loaded(cache, k, part);
+	/* Code that BPF, ftrace and kprobes generate is in no file. */
 	if (!part->is_file)
 		ux_error_set(&lost, UX_ENOTFOUND, "made while the kernel runs");
 	else
-		UX_TRY(find_symbols(cache, k, part, &symbols, &lost, err));
-	UX_TRY(ux_kernel_code_place(symbols, &loaded, ret, err));
+		UX_TRY(kernel_part_find_symbols(cache, k, part, &symbols, &lost, err));
+	UX_TRY(ux_kernel_code_create(symbols, &loaded, ret, err));
 	if ((*ret)->lost.code == UX_OK)
 		(*ret)->lost = lost;
 	return UX_OK;
 }
 
-enum ux_code ux_kernel_lines(struct ux_symbols_cache *cache, struct ux_kernel_symbols_now *k,
-			     const struct ux_kernel_part *part, const struct ux_kernel_code **ret,
-			     struct ux_error *err)
+enum ux_code ux_kernel_code_get(struct ux_symbols_cache *cache, struct ux_kernel *k,
+				const struct ux_kernel_part *part,
+				const struct ux_kernel_code **ret, struct ux_error *err)
 {
 	struct ux_kernel_code *_Atomic *slot = &k->code[part - k->parts.data];
-	/* Acquire: what another thread put there is seen whole. */
+	/* Acquire: pairs with the release by which another thread published it. */
 	struct ux_kernel_code *known = atomic_load_explicit(slot, memory_order_acquire);
 	struct ux_kernel_code *made = NULL;
 	if (!known) {
-		UX_TRY(make(cache, k, part, &made, err));
+		UX_TRY(kernel_part_load(cache, k, part, &made, err));
 		if (atomic_compare_exchange_strong_explicit(
 			    slot, &known, made, memory_order_acq_rel, memory_order_acquire))
 			known = made;
@@ -111,8 +345,8 @@ enum ux_code ux_kernel_lines(struct ux_symbols_cache *cache, struct ux_kernel_sy
 	return UX_OK;
 }
 
-enum ux_code ux_kernel_bpf(struct ux_kernel_symbols_now *k, const struct ux_bpf_programs **ret,
-			   struct ux_error *err)
+enum ux_code ux_kernel_bpf_get(struct ux_kernel *k, const struct ux_bpf_programs **ret,
+			       struct ux_error *err)
 {
 	struct ux_bpf_programs *known = atomic_load_explicit(&k->bpf, memory_order_acquire);
 	struct ux_bpf_programs *made = NULL;
@@ -128,18 +362,14 @@ enum ux_code ux_kernel_bpf(struct ux_kernel_symbols_now *k, const struct ux_bpf_
 	return UX_OK;
 }
 
-static void drop_guard(struct ux_file_symbols **s)
-{
-	ux_file_symbols_drop(*s);
-}
-
-enum ux_code ux_kernel_lines_of(struct ux_symbols_cache *cache, struct ux_kernel_symbols_now *k,
-				const char *path, struct ux_kernel_code **ret, struct ux_error *err)
+enum ux_code ux_kernel_code_open(struct ux_symbols_cache *cache, struct ux_kernel *k,
+				 const char *path, struct ux_kernel_code **ret,
+				 struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
-	ux_cleanup(drop_guard) struct ux_file_symbols *symbols = NULL;
+	ux_cleanup(ux_file_symbols_guard) struct ux_file_symbols *symbols = NULL;
 	const struct ux_kernel_part *kernel = ux_kernel_part_find(k, "");
-	struct ux_kernel_loaded loaded = loaded_as(cache, k, kernel);
+	struct ux_kernel_loaded loaded = kernel_part_loaded(cache, k, kernel);
 	UX_TRY(ux_dsym_map(path, UX_BYTES_NONE, &file, err));
 	struct ux_symbol_input in = {.file = file.bytes, .path = path};
 	UX_TRY(ux_symbols_cache_input(cache, &file, &in, &symbols, err));
@@ -152,5 +382,5 @@ enum ux_code ux_kernel_lines_of(struct ux_symbols_cache *cache, struct ux_kernel
 		return ux_error_set(err, UX_ECONFLICT, "is %.50s; the running kernel is %.50s",
 				    *symbols->build_id ? symbols->build_id : "of no build ID",
 				    *kernel->build_id ? kernel->build_id : "of no build ID");
-	return ux_kernel_code_place(ux_take(&symbols), &loaded, ret, err);
+	return ux_kernel_code_create(ux_take(&symbols), &loaded, ret, err);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of a process: those of /proc/PID, those it has mapped, those under its root. */
+/* Reading files of a process: those of /proc/PID, the mapped ones, those below its root. */
 #include "proc_files.h"
 
 #include "clock.h"
@@ -21,8 +21,8 @@ enum {
 	STATUS_MOST = 1 << 16,
 	FIRST_READ = 1 << 14,
 	FIELD_START = 22,
-	MEMORY_MOST = 1 << 20, /* of a vDSO */
-	IN_MEMORY = 128 << 20, /* files above go to the disk */
+	MEMORY_MOST = 1 << 20, /* enough for a vDSO */
+	IN_MEMORY = 128 << 20, /* larger files are spilled to disk */
 };
 
 #define SECOND    INT64_C(1000000000)
@@ -45,8 +45,8 @@ void ux_read_deinit(struct ux_read *r)
 	*r = (struct ux_read){0};
 }
 
-/* As many bytes as come, up to size. */
-static ssize_t read_at(int fd, void *buf, size_t size, uint64_t off)
+/* Reads up to size bytes; returns how many there were, or -1. */
+static ssize_t proc_pread(int fd, void *buf, size_t size, uint64_t off)
 {
 	size_t n = 0;
 	while (n < size) {
@@ -91,7 +91,7 @@ enum ux_code ux_proc_read(int dir, const char *name, size_t most, struct ux_read
 	return UX_OK;
 }
 
-static enum ux_code room(struct ux_read *r, uint64_t size, struct ux_error *err)
+static enum ux_code proc_read_alloc(struct ux_read *r, uint64_t size, struct ux_error *err)
 {
 	void *region = NULL;
 	if (size > FILE_MOST || size > SIZE_MAX)
@@ -109,12 +109,12 @@ static enum ux_code room(struct ux_read *r, uint64_t size, struct ux_error *err)
 	return UX_OK;
 }
 
-static enum ux_code fill(int fd, uint64_t off, uint64_t size, const char *what, struct ux_read *ret,
-			 struct ux_error *err)
+static enum ux_code proc_fill(int fd, uint64_t off, uint64_t size, const char *what,
+			      struct ux_read *ret, struct ux_error *err)
 {
 	ux_cleanup(ux_read_deinit) struct ux_read r = {0};
-	UX_TRY(room(&r, size, err));
-	if (read_at(fd, (void *)(uintptr_t)r.bytes.data, (size_t)size, off) < 0)
+	UX_TRY(proc_read_alloc(&r, size, err));
+	if (proc_pread(fd, (void *)(uintptr_t)r.bytes.data, (size_t)size, off) < 0)
 		return ux_error_os(err, errno, "cannot read %s", what);
 	*ret = r;
 	r = (struct ux_read){0};
@@ -123,7 +123,7 @@ static enum ux_code fill(int fd, uint64_t off, uint64_t size, const char *what, 
 
 enum ux_code ux_proc_read_file(int fd, uint64_t size, struct ux_read *ret, struct ux_error *err)
 {
-	return fill(fd, 0, size, "file", ret, err);
+	return proc_fill(fd, 0, size, "file", ret, err);
 }
 
 enum ux_code ux_proc_read_memory(const struct ux_proc *p, uint64_t start, uint64_t end,
@@ -135,11 +135,11 @@ enum ux_code ux_proc_read_memory(const struct ux_proc *p, uint64_t start, uint64
 	fd = openat(p->dir, "mem", O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return ux_error_os(err, errno, "cannot open memory of process %d", (int)p->pid);
-	return fill(fd, start, end - start, "memory", ret, err);
+	return proc_fill(fd, start, end - start, "memory", ret, err);
 }
 
-/* The words of a line "KEY: ..." of status. */
-static struct ux_bytes line_of(struct ux_bytes status, const char *key)
+/* The rest of the line that begins with key ("Uid:"), or nothing. */
+static struct ux_bytes proc_status_line(struct ux_bytes status, const char *key)
 {
 	size_t n = strlen(key);
 	while (status.size > 0) {
@@ -153,8 +153,8 @@ static struct ux_bytes line_of(struct ux_bytes status, const char *key)
 	return UX_BYTES_NONE;
 }
 
-/* Takes the next decimal number of a line. */
-static bool next_number(struct ux_bytes *line, uint64_t *ret)
+/* Parses the next decimal number of a line and moves past it. */
+static bool proc_next_number(struct ux_bytes *line, uint64_t *ret)
 {
 	size_t i = 0;
 	while (i < line->size && (line->data[i] < '0' || line->data[i] > '9'))
@@ -169,32 +169,32 @@ static bool next_number(struct ux_bytes *line, uint64_t *ret)
 	return true;
 }
 
-static enum ux_code read_status(struct ux_proc *p, struct ux_error *err)
+static enum ux_code proc_read_status(struct ux_proc *p, struct ux_error *err)
 {
 	ux_cleanup(ux_read_deinit) struct ux_read status = {0};
 	uint64_t v = 0;
 	UX_TRY(ux_proc_read(p->dir, "status", STATUS_MOST, &status, err));
-	struct ux_bytes uids = line_of(status.bytes, "Uid:");
-	struct ux_bytes pids = line_of(status.bytes, "NSpid:");
-	struct ux_bytes parent = line_of(status.bytes, "PPid:");
-	if (!next_number(&uids, &v))
+	struct ux_bytes uids = proc_status_line(status.bytes, "Uid:");
+	struct ux_bytes pids = proc_status_line(status.bytes, "NSpid:");
+	struct ux_bytes parent = proc_status_line(status.bytes, "PPid:");
+	if (!proc_next_number(&uids, &v))
 		return ux_error_set(err, UX_ECORRUPT, "status of process %d has no Uid",
 				    (int)p->pid);
 	p->uid = p->real_uid = (uid_t)v;
-	if (next_number(&uids, &v))
+	if (proc_next_number(&uids, &v))
 		p->uid = (uid_t)v;
-	p->parent = next_number(&parent, &v) && v <= INT_MAX ? (pid_t)v : 0;
+	p->parent = proc_next_number(&parent, &v) && v <= INT_MAX ? (pid_t)v : 0;
 	p->own_pid = p->pid;
-	while (next_number(&pids, &v)) /* the last is the innermost namespace's */
+	while (proc_next_number(&pids, &v)) /* the last is the ID in the innermost namespace */
 		p->own_pid = (pid_t)v;
 	return UX_OK;
 }
 
-/* What stat says, from its third field on (the second may have any text); empty: it has ended. */
-static enum ux_code read_stat(const struct ux_proc *p, char *text, size_t size,
-			      struct ux_bytes *ret, struct ux_error *err)
+/* Reads /proc/PID/stat from its third field on; the second is a name that may contain anything. */
+static enum ux_code proc_read_stat(const struct ux_proc *p, char *text, size_t size,
+				   struct ux_bytes *ret, struct ux_error *err)
 {
-	ssize_t n = read_at(p->stat, text, size, 0);
+	ssize_t n = proc_pread(p->stat, text, size, 0);
 	if (n < 0 && errno == ESRCH)
 		return ux_error_set(err, UX_ENOTFOUND, "process %d has ended", (int)p->pid);
 	if (n < 0)
@@ -207,8 +207,8 @@ static enum ux_code read_stat(const struct ux_proc *p, char *text, size_t size,
 	return UX_OK;
 }
 
-/* Takes a word. */
-static struct ux_bytes next_word(struct ux_bytes *s)
+/* Splits off the text up to the next blank. */
+static struct ux_bytes proc_next_word(struct ux_bytes *s)
 {
 	const uint8_t *end = s->size > 0 ? memchr(s->data, ' ', s->size) : NULL;
 	struct ux_bytes word = ux_bytes(s->data, end ? (size_t)(end - s->data) : s->size);
@@ -217,16 +217,16 @@ static struct ux_bytes next_word(struct ux_bytes *s)
 	return word;
 }
 
-/* The start is told in ticks since the system booted. */
-static enum ux_code read_start(struct ux_proc *p, struct ux_error *err)
+/* stat has the start time in clock ticks since boot. */
+static enum ux_code proc_read_start(struct ux_proc *p, struct ux_error *err)
 {
 	char text[STAT_MOST];
 	struct ux_bytes stat = UX_BYTES_NONE, word = UX_BYTES_NONE;
 	uint64_t ticks = 0;
-	UX_TRY(read_stat(p, text, sizeof(text), &stat, err));
+	UX_TRY(proc_read_stat(p, text, sizeof(text), &stat, err));
 	for (unsigned field = 3; field <= FIELD_START; field++)
-		word = next_word(&stat);
-	if (!next_number(&word, &ticks) || ticks > INT64_MAX / SECOND)
+		word = proc_next_word(&stat);
+	if (!proc_next_number(&word, &ticks) || ticks > INT64_MAX / SECOND)
 		return ux_error_set(err, UX_ECORRUPT, "stat of process %d has no start",
 				    (int)p->pid);
 	int64_t hz = ux_max(sysconf(_SC_CLK_TCK), 1L);
@@ -251,8 +251,8 @@ enum ux_code ux_proc_open(struct ux_proc *p, pid_t pid, struct ux_error *err)
 	made.stat = openat(made.dir, "stat", O_RDONLY | O_CLOEXEC);
 	if (made.stat < 0)
 		return ux_error_os(err, errno, "cannot open %s/stat", path);
-	UX_TRY(read_status(&made, err));
-	UX_TRY(read_start(&made, err));
+	UX_TRY(proc_read_status(&made, err));
+	UX_TRY(proc_read_start(&made, err));
 	*p = made;
 	made = (struct ux_proc){.dir = -1, .stat = -1};
 	return UX_OK;
@@ -267,14 +267,14 @@ void ux_proc_close(struct ux_proc *p)
 enum ux_code ux_proc_generation(const struct ux_proc *p, uint64_t *ret, struct ux_error *err)
 {
 	/* Fields of proc_pid_stat(5), counted from 1: start; code, stack, data, arguments. */
-	static const uint8_t wanted[] = {FIELD_START, 26, 27, 28, 45, 46, 48, 49, 50, 51};
+	static const uint8_t selected[] = {FIELD_START, 26, 27, 28, 45, 46, 48, 49, 50, 51};
 	char text[STAT_MOST];
 	struct ux_bytes stat = UX_BYTES_NONE;
 	uint64_t hash = 0;
-	UX_TRY(read_stat(p, text, sizeof(text), &stat, err));
-	for (unsigned field = 3, next = 0; next < ux_countof(wanted) && stat.size > 0; field++) {
-		struct ux_bytes word = next_word(&stat);
-		if (field != wanted[next])
+	UX_TRY(proc_read_stat(p, text, sizeof(text), &stat, err));
+	for (unsigned field = 3, next = 0; next < ux_countof(selected) && stat.size > 0; field++) {
+		struct ux_bytes word = proc_next_word(&stat);
+		if (field != selected[next])
 			continue;
 		hash = ux_hash_mix(hash ^ 0x9e3779b97f4a7c15u, ux_hash_bytes(word));
 		next++;
@@ -283,9 +283,9 @@ enum ux_code ux_proc_generation(const struct ux_proc *p, uint64_t *ret, struct u
 	return UX_OK;
 }
 
-/* Opens for reading what path, an O_PATH descriptor, stands for, if that is a regular file: opening
- * anything else may have effects. -1: it is none, or errno. */
-static int reopen_regular(int path)
+/* Opens for reading the file of an O_PATH descriptor, if it is a regular file: opening anything
+ * else may have side effects. -1: errno has the reason, 0 when it is not a regular file. */
+static int proc_reopen_regular(int path)
 {
 	char name[64];
 	struct stat st;
@@ -296,8 +296,9 @@ static int reopen_regular(int path)
 	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-/* openat2() where the kernel has it (5.6); without, links in the path are not followed at all. */
-static int open_beneath(int root, const char *path)
+/* Opens a path below root with openat2(), which Linux has since 5.6. Without it no links in the
+ * path are followed. */
+static int proc_open_beneath(int root, const char *path)
 {
 	struct open_how how = {
 		.flags = O_PATH | O_CLOEXEC | O_NOFOLLOW,
@@ -335,10 +336,10 @@ enum ux_code ux_proc_open_in_root(const struct ux_proc *p, bool root, const char
 		   : open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 	if (dir < 0)
 		return ux_error_os(err, errno, "cannot open the root of process %d", (int)p->pid);
-	at = open_beneath(dir, path + strspn(path, "/"));
+	at = proc_open_beneath(dir, path + strspn(path, "/"));
 	if (at < 0)
 		return ux_error_os(err, errno, "cannot open %.100s", path);
-	int fd = reopen_regular(at);
+	int fd = proc_reopen_regular(at);
 	if (fd < 0 && errno == 0)
 		return ux_error_set(err, UX_EINVAL, "%.100s is no regular file", path);
 	if (fd < 0)
@@ -348,10 +349,10 @@ enum ux_code ux_proc_open_in_root(const struct ux_proc *p, bool root, const char
 }
 
 /*
- * Whether fd is what was mapped. File systems that give each subvolume or layer a device number of
- * its own tell another one here than in maps; overlayfs other inode numbers, too.
+ * Whether fd is the file that is mapped. On file systems that give each subvolume its own device
+ * number, the number in maps differs from that of fstat(); on overlayfs so does the inode number.
  */
-static bool is_mapped(int fd, const struct ux_proc_map *map)
+static bool proc_file_is_mapped(int fd, const struct ux_proc_map *map)
 {
 	struct stat st;
 	struct statfs fs;
@@ -374,18 +375,18 @@ enum ux_code ux_proc_open_mapped(const struct ux_proc *p, const struct ux_proc_m
 	UX_FD(exe);
 	snprintf(name, sizeof(name), "map_files/%" PRIx64 "-%" PRIx64, map->start, map->end);
 	at = openat(p->dir, name, O_PATH | O_CLOEXEC);
-	fd = reopen_regular(at);
+	fd = proc_reopen_regular(at);
 	enum ux_code code = UX_OK;
 	struct ux_error why = UX_ERROR_INIT;
 	if (fd < 0 && map->kind == UX_PROC_MAP_FILE && !map->deleted) {
 		code = ux_proc_open_in_root(p, /* root= */ true, map->path, &fd, &why);
-		if (fd >= 0 && !is_mapped(fd, map))
+		if (fd >= 0 && !proc_file_is_mapped(fd, map))
 			ux_fd_close(&fd);
 	}
 	if (fd < 0) {
 		exe = openat(p->dir, "exe", O_PATH | O_CLOEXEC);
-		fd = reopen_regular(exe);
-		if (fd >= 0 && !is_mapped(fd, map))
+		fd = proc_reopen_regular(exe);
+		if (fd >= 0 && !proc_file_is_mapped(fd, map))
 			ux_fd_close(&fd);
 	}
 	if (fd < 0 && code != UX_OK) {

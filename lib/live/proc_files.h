@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of a process: those of /proc/PID, those it has mapped, those under its root. */
+/* Reading files of a process: those of /proc/PID, the mapped ones, those below its root. */
 #ifndef UX_PROC_FILES_H
 #define UX_PROC_FILES_H
 
@@ -13,7 +13,7 @@
 void ux_fd_close(int *fd);
 #define UX_FD(name) ux_cleanup(ux_fd_close) int name = -1
 
-/* Bytes that were read; malloc'ed, or a region of the disk. Zeroed = nothing. */
+/* Bytes that were read, in memory from malloc() or in a spill file. Zeroed = empty. */
 struct ux_read {
 	struct ux_bytes bytes;
 	bool spilled;
@@ -21,18 +21,19 @@ struct ux_read {
 void ux_read_deinit(struct ux_read *r);
 
 /*
- * A process as a folder: the descriptor stays with the process, so that a number that another
- * process gets later is never taken for it.
+ * An open process. The descriptors stay with this process, so that a process that later gets the
+ * same ID is never mistaken for it.
  */
 struct ux_proc {
 	int dir;  /* /proc/PID */
-	int stat; /* /proc/PID/stat, read again and again */
+	int stat; /* /proc/PID/stat, kept open because it is read often */
 	pid_t pid;
-	pid_t own_pid; /* in its own namespace */
-	pid_t parent;  /* when it was opened; 0: none that can be seen */
+	pid_t own_pid; /* its ID in its own PID namespace */
+	pid_t parent;  /* at the time of opening; 0: none that is visible */
 	uid_t uid;     /* effective */
 	uid_t real_uid;
-	int64_t started_ns; /* when it began, by the wall clock of now; to a few hundredths */
+	int64_t started_ns; /* start time in ns since 1970, accurate to a few hundredths of a second
+			     */
 };
 
 /* UX_ENOTFOUND: no such process. UX_EDENIED, UX_EIO. */
@@ -40,36 +41,37 @@ enum ux_code ux_proc_open(struct ux_proc *p, pid_t pid, struct ux_error *err) ux
 void ux_proc_close(struct ux_proc *p);
 
 /*
- * A number that another one of the process tells apart what it ran before and after an exec: a hash
- * of when it began and where its code, stack and arguments are. UX_ENOTFOUND: it has ended.
+ * A number that changes when the process calls exec: a hash of its start time and of the addresses
+ * of its code, stack and arguments. UX_ENOTFOUND: it has ended.
  */
 enum ux_code ux_proc_generation(const struct ux_proc *p, uint64_t *ret, struct ux_error *err)
 	ux_must;
 
-/* All of a file whose size is not known before, of at most `most` bytes (UX_ELIMIT). dir may be
+/* Reads a whole file of unknown size, of at most `most` bytes (else UX_ELIMIT). dir may be
  * AT_FDCWD. */
 enum ux_code ux_proc_read(int dir, const char *name, size_t most, struct ux_read *ret,
 			  struct ux_error *err) ux_must;
 
-/* All of a regular file, which may be cut or written to meanwhile: what of it is not there is 0. */
+/* Reads a regular file. It may be truncated or written to meanwhile: missing bytes are 0. */
 enum ux_code ux_proc_read_file(int fd, uint64_t size, struct ux_read *ret, struct ux_error *err)
 	ux_must;
 
-/* The bytes of [start, end) of the process' memory. */
+/* Reads the addresses [start, end) of the memory of the process. */
 enum ux_code ux_proc_read_memory(const struct ux_proc *p, uint64_t start, uint64_t end,
 				 struct ux_read *ret, struct ux_error *err) ux_must;
 
 /*
- * Opens the file of a mapping, in whatever mount namespace it is and deleted or not: through
- * map_files (needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE), else through the root of the process
- * if what is there is the same file, else through exe. UX_ENOTFOUND: another file is there by now.
+ * Opens the file of a mapping, in any mount namespace, deleted or not: through map_files (needs
+ * CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE), else through the root of the process if the same file
+ * is at that path, else through exe. UX_ENOTFOUND: the path now has another file.
  */
 enum ux_code ux_proc_open_mapped(const struct ux_proc *p, const struct ux_proc_map *map, int *ret,
 				 struct ux_error *err) ux_must;
 
 /*
- * Opens a path, absolute, as the process sees it: links lead no further than its root. The last
- * name is no link and a regular file. root: the process'; else ours.
+ * Opens an absolute path as the process sees it. Symbolic links cannot lead out of its root; the
+ * last component must be a regular file, not a link. root: resolve below the root of the process,
+ * else below ours.
  */
 enum ux_code ux_proc_open_in_root(const struct ux_proc *p, bool root, const char *path, int *ret,
 				  struct ux_error *err) ux_must;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process has mapped, as /proc/PID/maps tells it. */
+/* The mappings of a process, as /proc/PID/maps lists them. */
 #include "proc_maps.h"
 
 #include "text.h"
@@ -19,8 +19,8 @@ void ux_proc_maps_deinit(struct ux_proc_maps *m)
 	*m = (struct ux_proc_maps){0};
 }
 
-/* Takes a number and the character behind it. */
-static bool take_number(struct ux_bytes *s, unsigned base, char end, uint64_t *ret)
+/* Parses a number and the character after it, and moves past both. */
+static bool proc_map_parse_number(struct ux_bytes *s, unsigned base, char end, uint64_t *ret)
 {
 	uint64_t v = 0;
 	size_t i = ux_digits_parse(*s, base, &v);
@@ -31,7 +31,7 @@ static bool take_number(struct ux_bytes *s, unsigned base, char end, uint64_t *r
 	return true;
 }
 
-static bool take_inode(struct ux_bytes *s, uint64_t *ret)
+static bool proc_map_parse_inode(struct ux_bytes *s, uint64_t *ret)
 {
 	uint64_t v = 0;
 	size_t i = ux_digits_parse(*s, 10, &v);
@@ -44,12 +44,12 @@ static bool take_inode(struct ux_bytes *s, uint64_t *ret)
 	return true;
 }
 
-static bool starts(const char *path, const char *prefix)
+static bool proc_path_starts(const char *path, const char *prefix)
 {
 	return strncmp(path, prefix, strlen(prefix)) == 0;
 }
 
-static enum ux_proc_map_kind kind_of(const struct ux_proc_map *m)
+static enum ux_proc_map_kind proc_map_classify(const struct ux_proc_map *m)
 {
 	static const char *const memory[] = {"/memfd:", "/anon_hugepage", "/SYSV", "/dev/zero"};
 	const char *path = m->path;
@@ -57,17 +57,17 @@ static enum ux_proc_map_kind kind_of(const struct ux_proc_map *m)
 		return UX_PROC_MAP_VDSO;
 	if (strcmp(path, "[vsyscall]") == 0)
 		return UX_PROC_MAP_VSYSCALL;
-	if (*path == 0 || starts(path, "[anon") || starts(path, "//anon") ||
-	    strcmp(path, "[heap]") == 0 || starts(path, "[stack"))
+	if (*path == 0 || proc_path_starts(path, "[anon") || proc_path_starts(path, "//anon") ||
+	    strcmp(path, "[heap]") == 0 || proc_path_starts(path, "[stack"))
 		return UX_PROC_MAP_ANON;
 	for (size_t i = 0; i < ux_countof(memory); i++)
-		if (starts(path, memory[i]))
+		if (proc_path_starts(path, memory[i]))
 			return UX_PROC_MAP_MEMORY;
 	return *path == '/' && m->ino != 0 ? UX_PROC_MAP_FILE : UX_PROC_MAP_SPECIAL;
 }
 
-/* Writes the path with newlines in place; returns its size. */
-static size_t unescape(struct ux_bytes path, char *to)
+/* Copies the path with \012 turned into newlines; returns its size. */
+static size_t proc_path_unescape(struct ux_bytes path, char *to)
 {
 	size_t n = 0;
 	for (size_t i = 0; i < path.size; n++) {
@@ -79,7 +79,8 @@ static size_t unescape(struct ux_bytes path, char *to)
 	return n;
 }
 
-static bool keep_path(struct ux_proc_maps *m, struct ux_bytes path, struct ux_proc_map *map)
+static bool proc_maps_add_path(struct ux_proc_maps *m, struct ux_bytes path,
+			       struct ux_proc_map *map)
 {
 	static const char mark[] = " (deleted)";
 	const size_t mark_size = sizeof(mark) - 1;
@@ -87,29 +88,32 @@ static bool keep_path(struct ux_proc_maps *m, struct ux_bytes path, struct ux_pr
 	char *text = ux_arena_array(&m->arena, char, path.size + 1);
 	if (!text)
 		return false;
-	size_t n = unescape(path, text);
+	size_t n = proc_path_unescape(path, text);
 	if (n > mark_size && memcmp(text + n - mark_size, mark, mark_size) == 0) {
 		map->deleted = true;
 		text[n - mark_size] = 0;
 	}
-	/* Mappings of one file follow each other. */
+	/* Mappings of one file are adjacent lines, so they share the string. */
 	map->path = l->size > 0 && strcmp(l->data[l->size - 1].path, text) == 0
 			    ? l->data[l->size - 1].path
 			    : text;
 	return true;
 }
 
-static bool read_line(struct ux_bytes s, struct ux_proc_map *map, struct ux_bytes *ret_path)
+static bool proc_map_parse_line(struct ux_bytes s, struct ux_proc_map *map,
+				struct ux_bytes *ret_path)
 {
 	uint64_t major = 0, minor = 0;
 	*map = (struct ux_proc_map){0};
-	if (!take_number(&s, 16, '-', &map->start) || !take_number(&s, 16, ' ', &map->end) ||
-	    s.size <= PERM_SIZE || s.data[PERM_SIZE] != ' ')
+	if (!proc_map_parse_number(&s, 16, '-', &map->start) ||
+	    !proc_map_parse_number(&s, 16, ' ', &map->end) || s.size <= PERM_SIZE ||
+	    s.data[PERM_SIZE] != ' ')
 		return false;
 	map->exec = s.data[2] == 'x';
 	s = ux_bytes(s.data + PERM_SIZE + 1, s.size - PERM_SIZE - 1);
-	if (!take_number(&s, 16, ' ', &map->off) || !take_number(&s, 16, ':', &major) ||
-	    !take_number(&s, 16, ' ', &minor) || !take_inode(&s, &map->ino))
+	if (!proc_map_parse_number(&s, 16, ' ', &map->off) ||
+	    !proc_map_parse_number(&s, 16, ':', &major) ||
+	    !proc_map_parse_number(&s, 16, ' ', &minor) || !proc_map_parse_inode(&s, &map->ino))
 		return false;
 	map->dev = makedev((unsigned)major, (unsigned)minor);
 	*ret_path = s;
@@ -117,21 +121,22 @@ static bool read_line(struct ux_bytes s, struct ux_proc_map *map, struct ux_byte
 	       !(s.size > 0 && memchr(s.data, 0, s.size));
 }
 
-static enum ux_code add_line(struct ux_proc_maps *m, struct ux_bytes line, struct ux_error *err)
+static enum ux_code proc_maps_add_line(struct ux_proc_maps *m, struct ux_bytes line,
+				       struct ux_error *err)
 {
 	struct ux_proc_map map;
 	struct ux_bytes path = UX_BYTES_NONE;
 	const struct ux_proc_map_list *l = &m->list;
-	if (!read_line(line, &map, &path) ||
+	if (!proc_map_parse_line(line, &map, &path) ||
 	    (l->size > 0 && map.start < l->data[l->size - 1].end)) {
 		m->skipped++;
 		return UX_OK;
 	}
 	if (m->list.size == MAPS_MOST)
 		return ux_error_set(err, UX_ELIMIT, "more than %d mappings", MAPS_MOST);
-	if (!keep_path(m, path, &map))
+	if (!proc_maps_add_path(m, path, &map))
 		return ux_arena_fail(&m->arena, err);
-	map.kind = kind_of(&map);
+	map.kind = proc_map_classify(&map);
 	return ux_proc_map_list_append(&m->list, map) ? UX_OK : ux_error_nomem(err);
 }
 
@@ -145,7 +150,7 @@ enum ux_code ux_proc_maps_parse(struct ux_bytes text, struct ux_proc_maps *ret,
 		const uint8_t *end = memchr(text.data, '\n', text.size);
 		size_t n = end ? (size_t)(end - text.data) : text.size;
 		if (end)
-			UX_TRY(add_line(&m, ux_bytes(text.data, n), err));
+			UX_TRY(proc_maps_add_line(&m, ux_bytes(text.data, n), err));
 		else
 			m.skipped++;
 		n = ux_min(n + 1, text.size);

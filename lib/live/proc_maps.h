@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a process has mapped, as /proc/PID/maps tells it. */
+/* The mappings of a process, as /proc/PID/maps lists them. */
 #ifndef UX_PROC_MAPS_H
 #define UX_PROC_MAPS_H
 
@@ -9,16 +9,16 @@
 #include "vec.h"
 
 enum {
-	UX_PROC_MAPS_MOST = 64 << 20, /* bytes of a list that are read */
+	UX_PROC_MAPS_MOST = 64 << 20, /* bytes of the list that are read at most */
 };
 
 enum ux_proc_map_kind {
-	UX_PROC_MAP_FILE,   /* of a file, deleted or not */
+	UX_PROC_MAP_FILE,   /* a file, deleted or not */
 	UX_PROC_MAP_MEMORY, /* a file in memory: memfd, shared or huge pages; an ELF file or not */
-	UX_PROC_MAP_ANON,   /* nothing behind it: "", [heap], [anon:...], //anon */
+	UX_PROC_MAP_ANON,   /* anonymous: "", [heap], [anon:...], //anon */
 	UX_PROC_MAP_VDSO,
 	UX_PROC_MAP_VSYSCALL,
-	UX_PROC_MAP_SPECIAL, /* [vvar], [uprobes], ...: no code that has a name */
+	UX_PROC_MAP_SPECIAL, /* [vvar], [uprobes], ...: no named code */
 };
 
 struct ux_proc_map {
@@ -35,16 +35,16 @@ struct ux_proc_map {
 
 UX_VEC(ux_proc_map_list, struct ux_proc_map);
 
-/* Immutable once parsed. Strings live as long as it. */
+/* Immutable once parsed. Its strings live as long as it does. */
 struct ux_proc_maps {
 	struct ux_arena arena;
 	struct ux_proc_map_list list; /* by address, none overlap */
-	uint64_t skipped;             /* lines that are none, or not behind the one before */
+	uint64_t skipped;             /* malformed lines, and those not in order of address */
 };
 
 /*
- * Reads "START-END PERM OFFSET MAJOR:MINOR INODE   PATH" lines. A newline in a path stands there as
- * \012, all else as it is. Lines that are cut off or make no sense are counted and passed.
+ * Parses lines "START-END PERM OFFSET MAJOR:MINOR INODE   PATH". A newline in a path is written as
+ * \012, everything else is verbatim. Truncated and malformed lines are counted and skipped.
  * UX_ELIMIT, UX_ENOMEM; *ret is zeroed on failure. Source: proc_pid_maps(5); Linux,
  * fs/proc/task_mmu.c, show_map_vma().
  */
@@ -52,7 +52,7 @@ enum ux_code ux_proc_maps_parse(struct ux_bytes text, struct ux_proc_maps *ret,
 				struct ux_error *err) ux_must;
 void ux_proc_maps_deinit(struct ux_proc_maps *m);
 
-/* The number of the mapping that has an address; false when none has. */
+/* Finds the index of the mapping that contains an address; false when none does. */
 bool ux_proc_maps_find(const struct ux_proc_maps *m, uint64_t addr, size_t *ret);
 
 #endif

@@ -1,25 +1,136 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A live process that is followed: what is current, when to look again. */
+/* A live process that is followed: its mappings, the symbols behind them, and when they are read
+ * again. */
 #include "process.h"
 
 #include "clock.h"
 #include "error.h"
+#include "hash.h"
 #include "kernel_lines.h"
+
+struct ux_snapshot *ux_snapshot_hold(struct ux_snapshot *s)
+{
+	atomic_fetch_add_explicit(&s->refs, 1, memory_order_relaxed);
+	return s;
+}
+
+void ux_snapshot_drop(struct ux_snapshot *s)
+{
+	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
+		return;
+	for (size_t i = 0; s->symbols && i < s->maps.list.size; i++)
+		ux_file_symbols_drop(atomic_load_explicit(&s->symbols[i], memory_order_relaxed));
+	free((void *)s->symbols);
+	ux_proc_maps_deinit(&s->maps);
+	free(s);
+}
+
+static void snapshot_drop_guard(struct ux_snapshot **s)
+{
+	ux_snapshot_drop(*s);
+}
+
+enum ux_code ux_snapshot_read(const struct ux_proc *p, struct ux_snapshot *old,
+			      struct ux_snapshot **ret, struct ux_error *err)
+{
+	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
+	uint64_t generation = 0;
+	UX_TRY(ux_proc_generation(p, &generation, err));
+	UX_TRY(ux_proc_read(p->dir, "maps", UX_PROC_MAPS_MOST, &text, err));
+	uint64_t hash = ux_hash_bytes(text.bytes);
+	if (old && old->generation == generation && old->text_hash == hash) {
+		*ret = ux_snapshot_hold(old);
+		return UX_OK;
+	}
+	ux_cleanup(snapshot_drop_guard) struct ux_snapshot *s = calloc(1, sizeof(*s));
+	if (!s)
+		return ux_error_nomem(err);
+	atomic_init(&s->refs, 1);
+	s->generation = generation;
+	s->text_hash = hash;
+	UX_TRY(ux_proc_maps_parse(text.bytes, &s->maps, err));
+	s->symbols = calloc(s->maps.list.size + 1, sizeof(*s->symbols));
+	if (!s->symbols)
+		return ux_error_nomem(err);
+	*ret = ux_take(&s);
+	return UX_OK;
+}
+
+/* Loads the symbols of a mapping. A file that cannot be opened or read gives empty symbols with the
+ * reason. */
+static enum ux_code snapshot_find_symbols(const struct ux_proc_map *m, const struct ux_proc *p,
+					  struct ux_symbols_cache *cache,
+					  struct ux_file_symbols **ret, struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	ux_cleanup(ux_read_deinit) struct ux_read image = {0};
+	UX_FD(fd);
+	enum ux_code code = UX_OK;
+	if (m->kind == UX_PROC_MAP_VDSO) {
+		code = ux_proc_read_memory(p, m->start, m->end, &image, &why);
+		if (code == UX_OK)
+			return ux_symbols_cache_image(cache, image.bytes, ret, err);
+	} else {
+		code = ux_proc_open_mapped(p, m, &fd, &why);
+		if (code == UX_OK)
+			return ux_symbols_cache_file(cache, fd, m->path, ret, err);
+	}
+	*ret = code == UX_ENOMEM ? NULL : ux_file_symbols_create_empty(&why);
+	return *ret ? UX_OK : ux_error_nomem(err);
+}
+
+enum ux_code ux_snapshot_symbols(struct ux_snapshot *s, size_t i, const struct ux_proc *p,
+				 struct ux_symbols_cache *cache, struct ux_file_symbols **ret,
+				 struct ux_error *err)
+{
+	/* Acquire: pairs with the release by which another thread published them. */
+	struct ux_file_symbols *known = atomic_load_explicit(&s->symbols[i], memory_order_acquire);
+	struct ux_file_symbols *found = NULL, *none = NULL;
+	if (known) {
+		*ret = known;
+		return UX_OK;
+	}
+	UX_TRY(snapshot_find_symbols(&s->maps.list.data[i], p, cache, &found, err));
+	if (!atomic_compare_exchange_strong_explicit(&s->symbols[i], &none, found,
+						     memory_order_acq_rel, memory_order_acquire)) {
+		ux_file_symbols_drop(found); /* another thread was first */
+		found = none;
+	}
+	*ret = found;
+	return UX_OK;
+}
+
+bool ux_snapshot_neighbour(const struct ux_snapshot *s, size_t i, size_t *ret)
+{
+	const struct ux_proc_map *maps = s->maps.list.data;
+	size_t at = i;
+	while (at > 0 && maps[at - 1].end == maps[at].start && maps[at].kind != UX_PROC_MAP_FILE)
+		at--;
+	if (maps[at].kind == UX_PROC_MAP_FILE) {
+		*ret = at;
+		return true;
+	}
+	for (at = i; at + 1 < s->maps.list.size && maps[at + 1].start == maps[at].end &&
+		     maps[at].kind != UX_PROC_MAP_FILE;)
+		at++;
+	*ret = at;
+	return maps[at].kind == UX_PROC_MAP_FILE;
+}
 
 enum {
 	REFRESH_MS = 100,
-	STALE_FACTOR = 10, /* what nobody missed is looked at this much less often */
+	STALE_FACTOR = 10, /* without a miss the process is read again this much less often */
 };
 
 #define OPTS_LEAST       (offsetof(struct ux_process_opts, flags) + sizeof(uint32_t))
 #define CACHE_OPTS_LEAST (offsetof(struct ux_process_cache_opts, find_ctx) + sizeof(void *))
 
-/* The public type is the one inside. */
+/* The opaque public type; the object behind it is a struct ux_symbols_cache. */
 struct ux_process_cache {
 	char unused;
 };
 
-static struct ux_symbols_cache *inside(struct ux_process_cache *cache)
+static struct ux_symbols_cache *process_cache_symbols(struct ux_process_cache *cache)
 {
 	return (struct ux_symbols_cache *)(void *)cache;
 }
@@ -37,7 +148,7 @@ enum ux_code ux_process_cache_create(const struct ux_process_cache_opts *caller,
 
 void ux_process_cache_free(struct ux_process_cache *cache)
 {
-	ux_symbols_cache_drop(inside(cache));
+	ux_symbols_cache_drop(process_cache_symbols(cache));
 }
 
 const char *ux_process_kind_name(enum ux_process_kind kind)
@@ -45,11 +156,6 @@ const char *ux_process_kind_name(enum ux_process_kind kind)
 	static const char *const names[] = {"nothing", "file", "jit", "vdso", "kernel"};
 	static_assert(ux_countof(names) == UX_PROCESS_KIND_COUNT, "one name a kind");
 	return (unsigned)kind < ux_countof(names) ? names[kind] : "unknown";
-}
-
-uint64_t ux_process_clock(void)
-{
-	return (uint64_t)ux_clock_ns();
 }
 
 void ux_process_close(struct ux_process *p)
@@ -62,21 +168,22 @@ void ux_process_close(struct ux_process *p)
 	ux_symbols_cache_drop(p->cache);
 	ux_proc_close(&p->proc);
 	pthread_mutex_destroy(&p->lock);
-	pthread_mutex_destroy(&p->renewing);
+	pthread_mutex_destroy(&p->refreshing);
 	free(p);
 }
 
-static void close_guard(struct ux_process **p)
+static void process_close_guard(struct ux_process **p)
 {
 	ux_process_close(*p);
 }
 
-static enum ux_code open_vmlinux(struct ux_process *p, const char *path, struct ux_error *err)
+static enum ux_code process_open_vmlinux(struct ux_process *p, const char *path,
+					 struct ux_error *err)
 {
-	struct ux_kernel_symbols_now *kernel = NULL;
-	UX_TRY(ux_symbols_cache_kernel(p->cache, ux_process_clock(), 0, &kernel, err));
-	enum ux_code code = ux_kernel_lines_of(p->cache, kernel, path, &p->vmlinux, err);
-	ux_kernel_symbols_drop(kernel);
+	struct ux_kernel *kernel = NULL;
+	UX_TRY(ux_symbols_cache_kernel(p->cache, (uint64_t)ux_clock_ns(), 0, &kernel, err));
+	enum ux_code code = ux_kernel_code_open(p->cache, kernel, path, &p->vmlinux, err);
+	ux_kernel_drop(kernel);
 	return code;
 }
 
@@ -87,29 +194,29 @@ enum ux_code ux_process_open(pid_t pid, const struct ux_process_opts *caller,
 	UX_TRY(ux_sized_read(&opts, sizeof(opts), OPTS_LEAST, caller, err));
 	if (opts.flags != 0)
 		return ux_error_set(err, UX_EINVAL, "unknown flag in 0x%" PRIx32, opts.flags);
-	ux_cleanup(close_guard) struct ux_process *p = calloc(1, sizeof(*p));
+	ux_cleanup(process_close_guard) struct ux_process *p = calloc(1, sizeof(*p));
 	if (!p)
 		return ux_error_nomem(err);
 	p->proc = (struct ux_proc){.dir = -1, .stat = -1};
 	pthread_mutex_init(&p->lock, NULL);
-	pthread_mutex_init(&p->renewing, NULL);
+	pthread_mutex_init(&p->refreshing, NULL);
 	p->refresh_ns = (opts.refresh_ms ? opts.refresh_ms : REFRESH_MS) * (uint64_t)1000000;
 	if (opts.cache)
-		p->cache = ux_symbols_cache_hold(inside(opts.cache));
+		p->cache = ux_symbols_cache_hold(process_cache_symbols(opts.cache));
 	else
 		UX_TRY(ux_symbols_cache_create(&(struct ux_process_cache_opts){0}, &p->cache, err));
 	UX_TRY(ux_proc_open(&p->proc, pid, err));
 	if (opts.vmlinux)
-		UX_TRY(open_vmlinux(p, opts.vmlinux, err));
+		UX_TRY(process_open_vmlinux(p, opts.vmlinux, err));
 	UX_TRY(ux_snapshot_read(&p->proc, NULL, &p->current, err));
 	UX_TRY(ux_jit_sources_create(&p->jit, err));
-	p->read_ns = ux_process_clock();
+	p->read_ns = (uint64_t)ux_clock_ns();
 	*ret = ux_take(&p);
 	return UX_OK;
 }
 
-/* The current mappings and run-time code, each held. */
-static struct ux_process_view hold_current(struct ux_process *p)
+/* The current mappings and JIT files, with a reference to each. */
+static struct ux_process_view process_current_view(struct ux_process *p)
 {
 	pthread_mutex_lock(&p->lock);
 	struct ux_process_view v = {
@@ -127,9 +234,9 @@ void ux_process_view_drop(struct ux_process_view *v)
 	*v = (struct ux_process_view){0};
 }
 
-/* Run-time code of a program that another one has replaced is forgotten. */
-static enum ux_code renew_jit(struct ux_process *p, const struct ux_snapshot *fresh,
-			      struct ux_process_view *v, struct ux_error *err)
+/* After an exec the JIT files of the previous program no longer apply. */
+static enum ux_code process_refresh_jit(struct ux_process *p, const struct ux_snapshot *fresh,
+					struct ux_process_view *v, struct ux_error *err)
 {
 	if (fresh->generation == v->snapshot->generation)
 		return UX_OK;
@@ -143,18 +250,18 @@ static enum ux_code renew_jit(struct ux_process *p, const struct ux_snapshot *fr
 	return UX_OK;
 }
 
-/* Looks at the process again. One that has ended or is no longer ours to see stays as it was. */
-static enum ux_code renew(struct ux_process *p, struct ux_process_view *v, bool with_jit,
-			  struct ux_error *err)
+/* Reads the process again. If it has ended or may no longer be read, the last state stays. */
+static enum ux_code process_refresh(struct ux_process *p, struct ux_process_view *v, bool with_jit,
+				    struct ux_error *err)
 {
 	struct ux_snapshot *fresh = NULL;
 	enum ux_code code = ux_snapshot_read(&p->proc, v->snapshot, &fresh, NULL);
-	p->read_ns = ux_process_clock();
+	p->read_ns = (uint64_t)ux_clock_ns();
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK)
 		return UX_OK;
-	code = renew_jit(p, fresh, v, err);
+	code = process_refresh_jit(p, fresh, v, err);
 	pthread_mutex_lock(&p->lock);
 	ux_snapshot_drop(p->current);
 	p->current = ux_snapshot_hold(fresh);
@@ -168,29 +275,29 @@ static enum ux_code renew(struct ux_process *p, struct ux_process_view *v, bool 
 	return ux_jit_sources_update(v->jit, &p->proc, &fresh->maps, err);
 }
 
-enum ux_code ux_process_see(struct ux_process *p, enum ux_process_need need,
-			    struct ux_process_view *ret, bool *ret_fresh, struct ux_error *err)
+enum ux_code ux_process_view_get(struct ux_process *p, enum ux_process_need need,
+				 struct ux_process_view *ret, bool *ret_fresh, struct ux_error *err)
 {
 	uint64_t generation = 0;
 	enum ux_code code = UX_OK;
-	if (need == UX_PROCESS_MISSED)
-		pthread_mutex_lock(&p->renewing);
-	else if (pthread_mutex_trylock(&p->renewing) != 0) { /* another thread is at it */
-		*ret = hold_current(p);
+	if (need == UX_PROCESS_REFRESHED)
+		pthread_mutex_lock(&p->refreshing);
+	else if (pthread_mutex_trylock(&p->refreshing) != 0) { /* another thread is reading it */
+		*ret = process_current_view(p);
 		*ret_fresh = false;
 		return UX_OK;
 	}
-	struct ux_process_view v = hold_current(p);
-	uint64_t age = ux_process_clock() - p->read_ns;
+	struct ux_process_view v = process_current_view(p);
+	uint64_t age = (uint64_t)ux_clock_ns() - p->read_ns;
 	bool other = ux_proc_generation(&p->proc, &generation, NULL) == UX_OK &&
 		     generation != v.snapshot->generation;
-	bool first = need == UX_PROCESS_MISSED && !p->jit_read;
-	bool due =
-		age >= (need == UX_PROCESS_MISSED ? p->refresh_ns : STALE_FACTOR * p->refresh_ns);
+	bool first = need == UX_PROCESS_REFRESHED && !p->jit_read;
+	bool due = age >=
+		   (need == UX_PROCESS_REFRESHED ? p->refresh_ns : STALE_FACTOR * p->refresh_ns);
 	*ret_fresh = other || first || due;
 	if (*ret_fresh)
-		code = renew(p, &v, need == UX_PROCESS_MISSED, err);
-	pthread_mutex_unlock(&p->renewing);
+		code = process_refresh(p, &v, need == UX_PROCESS_REFRESHED, err);
+	pthread_mutex_unlock(&p->refreshing);
 	if (code != UX_OK) {
 		ux_process_view_drop(&v);
 		return code;

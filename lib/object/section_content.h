@@ -36,7 +36,7 @@ struct ux_section_bytes {
 struct ux_content {
 	struct ux_bytes bytes;
 	uint8_t *owned; /* NULL, or where bytes points to */
-	bool spilled;   /* owned is a region of the disk (window.h), else malloc'ed */
+	bool spilled;   /* owned is a region of the disk (region.h), else malloc'ed */
 };
 
 /* True for the content of a section that is called .zdebug_* and is packed as GNU's tools did. */

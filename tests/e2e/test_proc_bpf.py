@@ -258,4 +258,4 @@ def test_who_may_not_ask_has_names_and_is_told_so(tmp_path):
     answer, = lines(result)
     assert "watch_every" in answer["frames"][0]["function"]
     assert "file" not in answer["frames"][0]
-    assert "bpf(2) does not tell of BPF programs (CAP_SYS_ADMIN)" in answer["lost"]
+    assert "bpf(2) does not list BPF programs (CAP_SYS_ADMIN)" in answer["lost"]

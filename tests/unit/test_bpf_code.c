@@ -3,7 +3,6 @@
 #include "sweep.h"
 
 #include "bpf_code.h"
-#include "btf.h"
 #include "make_btf.h"
 
 #define MAIN_AT   0xffffffffc0201000u

@@ -3,7 +3,6 @@
 #include "sweep.h"
 
 #include "bundle.h"
-#include "bundle.h"
 
 static struct ux_archive_calls calls;
 

@@ -4,8 +4,7 @@
 
 #include "drop_in.h"
 #include "file.h"
-#include "response_file.h"
-#include "symbolizer_request.h"
+#include "symbolizer.h"
 
 #include <unistd.h>
 

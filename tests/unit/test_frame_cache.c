@@ -3,7 +3,6 @@
 #include "sweep.h"
 
 #include "frame_cache.h"
-#include "frame_cache.h"
 
 #include <pthread.h>
 

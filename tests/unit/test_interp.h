@@ -5,12 +5,12 @@
 
 #include "sweep.h"
 
-#include "interp_teller.h"
+#include "interp_stack.h"
 #include "make_interp.h"
 
 /* Walks the interpreter at root. */
 typedef enum ux_code story_walk_fn(const struct ux_memory_reader *reader,
-				   const struct ux_interp_root *root, struct ux_interp_teller *t,
+				   const struct ux_interp_root *root, struct ux_stack_walker *t,
 				   struct ux_error *err);
 
 struct scene {
@@ -45,8 +45,8 @@ static inline enum ux_code walk_scene(const struct scene *scene, struct story *s
 {
 	struct ux_bytes image = scene->image;
 	struct ux_memory_reader reader = {make_interp_read, NULL, &image};
-	ux_cleanup(ux_interp_teller_deinit) struct ux_interp_teller t;
-	ux_interp_teller_init(&t, tell, story);
+	ux_cleanup(ux_stack_walker_deinit) struct ux_stack_walker t;
+	ux_stack_walker_init(&t, tell, story);
 	return scene->walk(&reader, scene->root, &t, err);
 }
 

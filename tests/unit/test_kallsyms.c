@@ -3,7 +3,7 @@
 #include "sweep.h"
 
 #include "kallsyms.h"
-#include "modules_dep.h"
+#include "kernel_modules.h"
 
 static const char modules_text[] = "ext4 8192 1 - Live 0xffffffffc0100000\n"
 				   "jbd2 4096 1 ext4, Live 0xffffffffc0000000 (OE)\n"

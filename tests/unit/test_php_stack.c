@@ -7,7 +7,7 @@
 static const uint32_t versions[] = {0x080200, 0x080400};
 
 static enum ux_code walk(const struct ux_memory_reader *reader, const struct ux_interp_root *root,
-			 struct ux_interp_teller *t, struct ux_error *err)
+			 struct ux_stack_walker *t, struct ux_error *err)
 {
 	struct ux_php p;
 	UX_TRY(ux_php_init(&p, reader, root, err));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "sweep.h"
 
-#include "python_lines.h"
+#include "python_code.h"
 
 struct range {
 	uint64_t start;

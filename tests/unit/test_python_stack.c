@@ -37,8 +37,8 @@ static enum ux_code walk_with(const struct ux_memory_reader *reader,
 	struct ux_python p;
 	uint32_t hex = 0;
 	UX_TRY(ux_python_init(&p, reader, root, &hex, err));
-	ux_cleanup(ux_interp_teller_deinit) struct ux_interp_teller t;
-	ux_interp_teller_init(&t, tell, story);
+	ux_cleanup(ux_stack_walker_deinit) struct ux_stack_walker t;
+	ux_stack_walker_init(&t, tell, story);
 	return ux_python_walk(&p, &t, err);
 }
 
@@ -300,8 +300,8 @@ static void a_stack_that_is_too_deep_keeps_its_inner_frames(void **state)
 	make_python(&m, 0x030c);
 	make_python_put(&m, m.innermost, ENDLESS);
 	assert_int_equal(ux_python_init(&p, &reader, &m.root, &hex, NULL), UX_OK);
-	ux_cleanup(ux_interp_teller_deinit) struct ux_interp_teller t;
-	ux_interp_teller_init(&t, count_frames, &n);
+	ux_cleanup(ux_stack_walker_deinit) struct ux_stack_walker t;
+	ux_stack_walker_init(&t, count_frames, &n);
 	assert_int_equal(ux_python_walk(&p, &t, NULL), UX_OK);
 	assert_int_equal(n, UX_INTERP_FRAMES_MOST);
 }

@@ -4,7 +4,6 @@
 
 #include "index_suite.h"
 #include "store.h"
-#include "store.h"
 
 #include <sys/stat.h>
 #include <time.h>

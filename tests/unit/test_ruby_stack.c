@@ -11,7 +11,7 @@ static enum make_ruby_version version_of(void **state)
 }
 
 static enum ux_code walk(const struct ux_memory_reader *reader, const struct ux_interp_root *root,
-			 struct ux_interp_teller *t, struct ux_error *err)
+			 struct ux_stack_walker *t, struct ux_error *err)
 {
 	struct ux_ruby r;
 	UX_TRY(ux_ruby_init(&r, reader, root, err));

@@ -10,7 +10,6 @@
 #include "extract.h"
 #include "file.h"
 #include "out.h"
-#include "sandbox_child.h"
 #include "source_pack.h"
 
 #include <errno.h>

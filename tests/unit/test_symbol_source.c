@@ -87,7 +87,7 @@ static unsigned compare(const struct ux_gsym *whole, const struct ux_gsym *part,
 }
 
 /* Differences among `rounds` parts of some addresses each. */
-static unsigned compare_parts(const char *path, struct ux_symbol_choice choice, unsigned rounds)
+static unsigned compare_parts(const char *path, struct ux_symbol_options choice, unsigned rounds)
 {
 	ux_cleanup(ux_symbol_source_close) struct ux_symbol_source whole = {0}, part = {0};
 	struct ux_error err = UX_ERROR_INIT;
@@ -102,7 +102,7 @@ static unsigned compare_parts(const char *path, struct ux_symbol_choice choice, 
 			pcs[k] = any_pc(&whole.gsym);
 		part.has_part = false;
 		part.filter.ranges.size = 0;
-		assert_int_equal(ux_symbol_source_need(&part, pcs, n, &err), UX_OK);
+		assert_int_equal(ux_symbol_source_load(&part, pcs, n, &err), UX_OK);
 		for (size_t k = 0; k < n; k++)
 			different += compare(&whole.gsym, &part.gsym, pcs[k]);
 	}
@@ -111,9 +111,9 @@ static unsigned compare_parts(const char *path, struct ux_symbol_choice choice, 
 
 static unsigned compare_file(const char *path, unsigned rounds)
 {
-	struct ux_symbol_choice all = {0};
-	struct ux_symbol_choice as_drop_in = {.without =
-						      1u << UX_SOURCE_PLT | 1u << UX_SOURCE_BOUNDS};
+	struct ux_symbol_options all = {0};
+	struct ux_symbol_options as_drop_in = {.without = 1u << UX_SOURCE_PLT |
+							  1u << UX_SOURCE_BOUNDS};
 	return compare_parts(path, all, rounds) + compare_parts(path, as_drop_in, rounds);
 }
 
@@ -127,10 +127,10 @@ static void a_pc_is_read_by_itself(void **state)
 {
 	(void)state;
 	ux_cleanup(ux_symbol_source_close) struct ux_symbol_source s = {0};
-	struct ux_symbol_choice choice = {.by_need = true};
+	struct ux_symbol_options choice = {.by_need = true};
 	uint64_t pc = 0;
 	assert_int_equal(ux_symbol_source_open(&s, "/proc/self/exe", &choice, NULL), UX_OK);
-	assert_int_equal(ux_symbol_source_need(&s, &pc, 1, NULL), UX_OK);
+	assert_int_equal(ux_symbol_source_load(&s, &pc, 1, NULL), UX_OK);
 	assert_false(s.whole);
 	assert_true(ux_symbol_source_has(&s, 0) && !ux_symbol_source_has(&s, 1));
 }
@@ -139,12 +139,12 @@ static void many_pcs_make_it_whole(void **state)
 {
 	(void)state;
 	ux_cleanup(ux_symbol_source_close) struct ux_symbol_source s = {0};
-	struct ux_symbol_choice choice = {.by_need = true};
+	struct ux_symbol_options choice = {.by_need = true};
 	uint64_t pcs[UX_SYMBOL_PART_PCS + 1] = {(uint64_t)1};
 	assert_int_equal(ux_symbol_source_open(&s, "/proc/self/exe", &choice, NULL), UX_OK);
-	assert_int_equal(ux_symbol_source_need(&s, pcs, 0, NULL), UX_OK);
+	assert_int_equal(ux_symbol_source_load(&s, pcs, 0, NULL), UX_OK);
 	assert_int_equal(s.gsym.n_functions, 0);
-	assert_int_equal(ux_symbol_source_need(&s, pcs, ux_countof(pcs), NULL), UX_OK);
+	assert_int_equal(ux_symbol_source_load(&s, pcs, ux_countof(pcs), NULL), UX_OK);
 	assert_true(s.whole && ux_symbol_source_has(&s, UINT64_MAX));
 	assert_true(s.gsym.n_functions > 0);
 }
@@ -153,12 +153,12 @@ static void other_pcs_again_and_again_make_it_whole(void **state)
 {
 	(void)state;
 	ux_cleanup(ux_symbol_source_close) struct ux_symbol_source s = {0};
-	struct ux_symbol_choice choice = {.by_need = true};
+	struct ux_symbol_options choice = {.by_need = true};
 	unsigned asked = 0;
 	assert_int_equal(ux_symbol_source_open(&s, "/proc/self/exe", &choice, NULL), UX_OK);
 	for (uint64_t pc = 0; !s.whole && asked < 1000; pc += UINT64_C(1) << 40, asked++) {
 		assert_false(ux_symbol_source_has(&s, pc));
-		assert_int_equal(ux_symbol_source_need(&s, &pc, 1, NULL), UX_OK);
+		assert_int_equal(ux_symbol_source_load(&s, &pc, 1, NULL), UX_OK);
 		assert_true(ux_symbol_source_has(&s, pc));
 		assert_int_equal(s.gsym.n_functions > 0, s.whole);
 	}

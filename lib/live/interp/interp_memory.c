@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading another program's memory, which may change or be gone at any moment. */
+/* Reading the memory of another program, which may change or disappear at any moment. */
 #include "interp_memory.h"
 
 enum {
-	READ_COST = 64, /* what a read of nothing is worth in bytes */
+	READ_COST = 64, /* cost of a read call, in bytes of the budget */
 	TEXT_MOST = 32,
 };
 
 bool ux_memory_read(struct ux_memory *m, uint64_t addr, void *buf, size_t size)
 {
-	if (addr > UINT64_MAX - size || !ux_memory_spend(m, size + READ_COST))
+	if (addr > UINT64_MAX - size || !ux_memory_charge(m, size + READ_COST))
 		return false;
 	return m->reader.read(m->reader.ctx, addr, buf, size);
 }
@@ -18,7 +18,7 @@ bool ux_memory_read_many(struct ux_memory *m, const struct ux_memory_piece *piec
 {
 	for (size_t i = 0; i < n; i++) {
 		if (pieces[i].addr > UINT64_MAX - pieces[i].size ||
-		    !ux_memory_spend(m, pieces[i].size + READ_COST))
+		    !ux_memory_charge(m, pieces[i].size + READ_COST))
 			return false;
 		if (!m->reader.read_many &&
 		    !m->reader.read(m->reader.ctx, pieces[i].addr, pieces[i].buf, pieces[i].size))

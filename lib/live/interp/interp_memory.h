@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading another program's memory, which may change or be gone at any moment. */
+/* Reading the memory of another program, which may change or disappear at any moment. */
 #ifndef UX_INTERP_MEMORY_H
 #define UX_INTERP_MEMORY_H
 
@@ -7,19 +7,19 @@
 #include "unhex/interp.h"
 
 enum {
-	/* Bytes that one walk or one resolve may read and decode. */
+	/* The budget of one walk or one resolve: bytes to read and decode. */
 	UX_MEMORY_WORK = 512 << 20,
 };
 
-/* A reader with a bound on the work: wild counts and cycles end when `left` is used up. */
+/* A reader with a budget: corrupt counts and cycles end when it is used up. */
 struct ux_memory {
 	struct ux_memory_reader reader;
-	uint64_t left;  /* bytes that may yet be read or decoded */
-	bool exhausted; /* a read was refused for that */
+	uint64_t left;  /* bytes of the budget that are left */
+	bool exhausted; /* the budget was too small for a read */
 };
 
-/* Takes n bytes off what is left; false when that is not enough. */
-static inline bool ux_memory_spend(struct ux_memory *m, uint64_t n)
+/* Charges n bytes to the budget; false when they are not left. */
+static inline bool ux_memory_charge(struct ux_memory *m, uint64_t n)
 {
 	if (ux_unlikely(n > m->left)) {
 		m->exhausted = true;
@@ -29,27 +29,27 @@ static inline bool ux_memory_spend(struct ux_memory *m, uint64_t n)
 	return true;
 }
 
-/* Copies size bytes; false when they are not all there. addr may be anything. */
+/* Copies size bytes; false unless all of them can be read. addr may be any number. */
 bool ux_memory_read(struct ux_memory *m, uint64_t addr, void *buf, size_t size) ux_must;
 
-/* Copies n pieces at about one instant, which tells whether what was read one by one belongs
+/* Copies n pieces at about one instant, to check whether data that were read one by one belong
  * together. */
 bool ux_memory_read_many(struct ux_memory *m, const struct ux_memory_piece *pieces, size_t n)
 	ux_must;
 
-/* An aligned pointer that is not NULL, at an address that is one. */
+/* Reads a plausible pointer. */
 bool ux_memory_pointer(struct ux_memory *m, uint64_t addr, uint64_t *ret) ux_must;
 
-/* True when at addr there is this text and its NUL. */
+/* Whether this text and its NUL are at addr. */
 bool ux_memory_is_text(struct ux_memory *m, uint64_t addr, const char *text) ux_must;
 
-/* True for what can be the address of an object: aligned to 8 bytes and not in the first page. */
+/* Whether addr can be the address of an object: aligned to 8 bytes and not in the first page. */
 static inline bool ux_memory_plausible(uint64_t addr)
 {
 	return (addr & 7) == 0 && addr >= 4096;
 }
 
-/* Fields of a struct that was copied whole. */
+/* Reads fields of the copy of a struct. */
 static inline uint64_t ux_field_u64(const uint8_t *copy, uint32_t off)
 {
 	uint64_t v;

@@ -1,24 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stack of a PHP. */
+/* The stack of a PHP interpreter. */
 #include "php_stack.h"
 
 enum {
-	/* zend_executor_globals, zend_execute_data (Zend/zend_compile.h), alike in 8.2 and 8.4. */
+	/* zend_executor_globals, zend_execute_data (Zend/zend_compile.h), the same in 8.2 and 8.4.
+	 */
 	GLOBALS_CURRENT = 488,
 	FRAME_OP = 0,
 	FRAME_FUNCTION = 24,
-	FRAME_INFO = 40, /* type and flags of what is called */
+	FRAME_INFO = 40, /* type and flags of the call */
 	FRAME_PREVIOUS = 48,
 	FRAME_BYTES = 56,
 	INFO_GENERATOR = 1 << 24,
 	/* zend_op */
 	OP_BYTES = 32,
 	OP_LINE = 24,
-	/* zend_function: what its kinds begin with. */
+	/* zend_function: the fields that all kinds begin with. */
 	FUNCTION_TYPE = 0,
 	FUNCTION_NAME = 8,
 	FUNCTION_SCOPE = 16,
-	FUNCTION_HEAD = 24, /* bytes, which an internal function has, too */
+	FUNCTION_HEAD = 24, /* bytes that an internal function also has */
 	FUNCTION_MOST = 192,
 	TYPE_INTERNAL = 1,
 	TYPE_USER = 2,
@@ -54,18 +55,18 @@ enum ux_code ux_php_init(struct ux_php *p, const struct ux_memory_reader *reader
 	return UX_OK;
 }
 
-/* A function as it is in memory, and what it is called. */
-struct function {
+/* A copy of a function, and its name. */
+struct php_function {
 	uint8_t copy[FUNCTION_MOST];
 	bool user; /* has instructions and a file */
 	const char *name;
 	const char *file;
 };
 
-/* The struct; false when there is none of a kind that runs. */
-static bool copy_function(struct ux_php *p, uint64_t addr, struct function *ret)
+/* Copies a function; false when there is none of a kind that can run. */
+static bool php_function_read(struct ux_php *p, uint64_t addr, struct php_function *ret)
 {
-	*ret = (struct function){.name = "", .file = ""};
+	*ret = (struct php_function){.name = "", .file = ""};
 	if (!ux_memory_plausible(addr) ||
 	    !ux_memory_read(&p->memory, addr, ret->copy, FUNCTION_HEAD))
 		return false;
@@ -75,9 +76,9 @@ static bool copy_function(struct ux_php *p, uint64_t addr, struct function *ret)
 			 : type == TYPE_INTERNAL;
 }
 
-/* Appends a zend_string; false: there is none that makes sense. What follows a NUL (the place of an
- * anonymous class) is left out. */
-static bool put_string(struct ux_php *p, uint64_t addr, char *to, size_t *size)
+/* Appends a zend_string; false: it is not one. The text after a NUL, which in the name of an
+ * anonymous class is its file and line, is left out. */
+static bool php_string_append(struct ux_php *p, uint64_t addr, char *to, size_t *size)
 {
 	uint64_t length = 0;
 	if (!ux_memory_plausible(addr) ||
@@ -89,8 +90,8 @@ static bool put_string(struct ux_php *p, uint64_t addr, char *to, size_t *size)
 	return true;
 }
 
-/* "Class::method", "function", or what stands for a file's own code. */
-static bool put_name(struct ux_php *p, const struct function *f, char *to, size_t *size)
+/* "Class::method", "function", or "{main}" for the top-level code of a file. */
+static bool php_name_append(struct ux_php *p, const struct php_function *f, char *to, size_t *size)
 {
 	uint64_t scope = ux_field_u64(f->copy, FUNCTION_SCOPE), class = 0;
 	uint64_t name = ux_field_u64(f->copy, FUNCTION_NAME);
@@ -102,27 +103,27 @@ static bool put_name(struct ux_php *p, const struct function *f, char *to, size_
 	if (scope != 0) {
 		if (!ux_memory_plausible(scope) ||
 		    !ux_memory_pointer(&p->memory, scope + CLASS_NAME, &class) ||
-		    !put_string(p, class, to, size))
+		    !php_string_append(p, class, to, size))
 			return false;
 		memcpy(to + *size, "::", 2);
 		*size += 2;
 	}
-	return put_string(p, name, to, size);
+	return php_string_append(p, name, to, size);
 }
 
-static enum ux_code name_function(struct ux_php *p, struct function *f, struct ux_arena *a,
-				  struct ux_error *err)
+static enum ux_code php_function_read_names(struct ux_php *p, struct php_function *f,
+					    struct ux_arena *a, struct ux_error *err)
 {
 	size_t name = 0, file = 0;
 	ux_cleanup(ux_free_ptr) char *text = malloc(2 * (size_t)STRING_MOST + 2);
 	if (!text)
 		return ux_error_nomem(err);
-	if (put_name(p, f, text, &name)) {
+	if (php_name_append(p, f, text, &name)) {
 		f->name = ux_arena_strndup(a, text, name);
 		if (!f->name)
 			return ux_arena_fail(a, err);
 	}
-	if (f->user && put_string(p, ux_field_u64(f->copy, p->layout->file), text, &file)) {
+	if (f->user && php_string_append(p, ux_field_u64(f->copy, p->layout->file), text, &file)) {
 		f->file = ux_arena_strndup(a, text, file);
 		if (!f->file)
 			return ux_arena_fail(a, err);
@@ -130,8 +131,8 @@ static enum ux_code name_function(struct ux_php *p, struct function *f, struct u
 	return UX_OK;
 }
 
-/* The line of an instruction that is one of the function's. */
-static uint32_t line_at(struct ux_php *p, const struct function *f, uint64_t offset)
+/* The line of an instruction of the function; 0: the offset is not in it. */
+static uint32_t php_function_line(struct ux_php *p, const struct php_function *f, uint64_t offset)
 {
 	uint64_t ops = ux_field_u64(f->copy, p->layout->ops);
 	uint32_t last = ux_field_u32(f->copy, p->layout->last), line = 0;
@@ -141,81 +142,82 @@ static uint32_t line_at(struct ux_php *p, const struct function *f, uint64_t off
 	return line;
 }
 
-/* A walk, and what it has in hand. */
-struct walk {
+/* The state of a walk. */
+struct php_walk {
 	struct ux_php *p;
-	struct ux_interp_teller *t;
+	struct ux_stack_walker *walker;
 };
 
-static bool find_innermost(void *ctx, uint64_t *ret)
+static bool php_frame_innermost(void *ctx, uint64_t *ret)
 {
-	struct ux_php *p = ((struct walk *)ctx)->p;
+	struct ux_php *p = ((struct php_walk *)ctx)->p;
 	return ux_memory_read(&p->memory, p->globals + GLOBALS_CURRENT, ret, sizeof(*ret));
 }
 
-/* A generator's frame, and the one that stands for those it yields from, is made current before it
- * is linked to what resumes it, and so looks like the outermost for an instant. */
-static bool may_be_last(const uint8_t *copy, uint64_t function)
+/* Whether a frame can be the outermost. The frame of a generator, and the placeholder frame of
+ * those that it yields from, becomes current before it is linked to its caller, and so for an
+ * instant looks like the outermost one. */
+static bool php_frame_may_be_last(const uint8_t *copy, uint64_t function)
 {
 	uint32_t info = ux_field_u32(copy, FRAME_INFO);
 	return function == 0 ? info == 0 : (info & INFO_GENERATOR) == 0;
 }
 
-/* Frames without a function are the engine's own. */
-static bool parse_frame(void *ctx, const uint8_t *copy, struct ux_raw_frame *ret)
+/* Frames without a function belong to the engine itself. */
+static bool php_frame_parse(void *ctx, const uint8_t *copy, struct ux_raw_frame *ret)
 {
-	struct walk *w = ctx;
-	struct function f;
+	struct php_walk *w = ctx;
+	struct php_function f;
 	ret->next = ux_field_u64(copy, FRAME_PREVIOUS);
 	ret->code = ux_field_u64(copy, FRAME_FUNCTION);
 	ret->instr = ux_field_u64(copy, FRAME_OP);
-	ret->last = may_be_last(copy, ret->code);
-	return ret->code == 0 || copy_function(w->p, ret->code, &f);
+	ret->last = php_frame_may_be_last(copy, ret->code);
+	return ret->code == 0 || php_function_read(w->p, ret->code, &f);
 }
 
-static enum ux_code look_up(struct walk *w, uint64_t addr, struct function **ret,
-			    struct ux_error *err)
+static enum ux_code php_function_lookup(struct php_walk *w, uint64_t addr,
+					struct php_function **ret, struct ux_error *err)
 {
 	bool fresh = false;
 	void *known = NULL;
-	UX_TRY(ux_interp_teller_know(w->t, addr, sizeof(**ret), &known, &fresh, err));
+	UX_TRY(ux_stack_walker_code(w->walker, addr, sizeof(**ret), &known, &fresh, err));
 	*ret = known;
-	return fresh && copy_function(w->p, addr, *ret)
-		       ? name_function(w->p, *ret, &w->t->arena, err)
+	return fresh && php_function_read(w->p, addr, *ret)
+		       ? php_function_read_names(w->p, *ret, &w->walker->arena, err)
 		       : UX_OK;
 }
 
-static enum ux_code name_frame(void *ctx, size_t i, struct ux_error *err)
+static enum ux_code php_frame_name(void *ctx, size_t i, struct ux_error *err)
 {
-	struct walk *w = ctx;
-	const struct ux_raw_frame *frame = &w->t->chain.frames.data[i];
-	struct function *f = NULL;
+	struct php_walk *w = ctx;
+	const struct ux_raw_frame *frame = &w->walker->chain.frames.data[i];
+	struct php_function *f = NULL;
 	if (frame->code == 0)
 		return UX_OK;
-	UX_TRY(look_up(w, frame->code, &f, err));
+	UX_TRY(php_function_lookup(w, frame->code, &f, err));
 	uint64_t offset = f->user ? frame->instr - ux_field_u64(f->copy, w->p->layout->ops) : 0;
-	struct ux_interp_frame told = {
+	struct ux_interp_frame named = {
 		.function = f->name,
 		.file = f->file,
-		.line = line_at(w->p, f, offset),
+		.line = php_function_line(w->p, f, offset),
 		.first_line = f->user ? ux_field_u32(f->copy, w->p->layout->first_line) : 0,
 		.code = frame->code,
 		.offset = offset,
 	};
-	return ux_interp_frames_append(&w->t->frames, told) ? UX_OK : ux_error_nomem(err);
+	return ux_interp_frames_append(&w->walker->frames, named) ? UX_OK : ux_error_nomem(err);
 }
 
-/* The functions are still those that were read. */
-static bool names_hold(void *ctx)
+/* Whether the functions still are those that were read. */
+static bool php_names_unchanged(void *ctx)
 {
-	struct walk *w = ctx;
-	const struct ux_addr_map *known = &w->t->known;
+	struct php_walk *w = ctx;
+	const struct ux_addr_map *known = &w->walker->known;
 	for (size_t i = 0; i < known->cap; i++) {
-		const struct function *f = known->entries[i].value;
-		struct function now;
+		const struct php_function *f = known->entries[i].value;
+		struct php_function now;
 		if (known->entries[i].hash == 0)
 			continue;
-		if (!copy_function(w->p, known->entries[i].key, &now) || now.user != f->user ||
+		if (!php_function_read(w->p, known->entries[i].key, &now) || now.user != f->user ||
 		    memcmp(now.copy + FUNCTION_NAME, f->copy + FUNCTION_NAME,
 			   FUNCTION_HEAD - FUNCTION_NAME) != 0 ||
 		    ux_field_u64(now.copy, w->p->layout->file) !=
@@ -225,42 +227,44 @@ static bool names_hold(void *ctx)
 	return true;
 }
 
-static enum ux_code read_stack(struct walk *w, struct ux_error *err)
+static enum ux_code php_stack_read(struct php_walk *w, struct ux_error *err)
 {
 	static const struct ux_stack_kind kind = {
-		{FRAME_BYTES, find_innermost, parse_frame}, name_frame, names_hold};
-	return ux_interp_teller_read(w->t, &w->p->memory, &kind, w, err);
+		{FRAME_BYTES, php_frame_innermost, php_frame_parse},
+		php_frame_name,
+		php_names_unchanged};
+	return ux_stack_walker_read(w->walker, &w->p->memory, &kind, w, err);
 }
 
-enum ux_code ux_php_walk(struct ux_php *p, struct ux_interp_teller *t, struct ux_error *err)
+enum ux_code ux_php_walk(struct ux_php *p, struct ux_stack_walker *t, struct ux_error *err)
 {
-	struct walk w = {p, t};
+	struct php_walk w = {p, t};
 	uint64_t current = 0;
 	p->memory.left = UX_MEMORY_WORK;
 	p->memory.exhausted = false;
-	if (!find_innermost(&w, &current))
+	if (!php_frame_innermost(&w, &current))
 		return ux_error_set(err, UX_ENOTFOUND, "the interpreter is gone");
-	UX_TRY(read_stack(&w, err));
+	UX_TRY(php_stack_read(&w, err));
 	if (p->memory.exhausted)
 		return ux_error_set(err, UX_ELIMIT, "more than %d bytes of stacks",
 				    (int)UX_MEMORY_WORK);
-	(void)!ux_interp_teller_tell(t, 0, 0); /* there is no other thread to go on with */
+	(void)!ux_stack_walker_report(t, 0, 0); /* there is only one thread */
 	return UX_OK;
 }
 
 enum ux_code ux_php_resolve(struct ux_php *p, uint64_t function, uint64_t offset,
 			    struct ux_arena *a, struct ux_interp_frame *ret, struct ux_error *err)
 {
-	struct function f;
+	struct php_function f;
 	p->memory.left = UX_MEMORY_WORK;
 	p->memory.exhausted = false;
-	if (!copy_function(p, function, &f))
+	if (!php_function_read(p, function, &f))
 		return ux_error_set(err, UX_ENOTFOUND, "no function at 0x%" PRIx64, function);
-	UX_TRY(name_function(p, &f, a, err));
+	UX_TRY(php_function_read_names(p, &f, a, err));
 	*ret = (struct ux_interp_frame){
 		.function = f.name,
 		.file = f.file,
-		.line = line_at(p, &f, offset),
+		.line = php_function_line(p, &f, offset),
 		.first_line = f.user ? ux_field_u32(f.copy, p->layout->first_line) : 0,
 		.code = function,
 		.offset = offset,

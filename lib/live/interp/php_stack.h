@@ -1,37 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The stack of a PHP. */
+/* The stack of a PHP interpreter. */
 #ifndef UX_PHP_STACK_H
 #define UX_PHP_STACK_H
 
-#include "interp_teller.h"
+#include "interp_stack.h"
 
 /* Offsets in bytes that differ by version; 64-bit builds without threads (NTS). */
 struct ux_php_layout {
 	uint32_t version; /* 0x0802 is 8.2 */
 	uint32_t ops;     /* zend_op_array: opcodes */
-	uint32_t last;    /* how many */
+	uint32_t last;    /* number of opcodes */
 	uint32_t file;
 	uint32_t first_line;
-	uint32_t bytes; /* of it that are read */
+	uint32_t bytes; /* of the zend_op_array that are read */
 };
 
-/* One process's PHP. */
+/* The PHP interpreter of one process. */
 struct ux_php {
 	struct ux_memory memory;
 	const struct ux_php_layout *layout;
 	uint64_t globals; /* address of executor_globals */
 };
 
-/* Begins with the executor_globals at root->addr, of a PHP of root->version. UX_EUNSUPPORTED: a
- * version that is not known; UX_ECORRUPT: what is there cannot be read. */
+/* Opens the PHP of version root->version whose executor_globals are at root->addr. UX_EUNSUPPORTED:
+ * an unknown version; UX_ECORRUPT: the globals cannot be read. */
 enum ux_code ux_php_init(struct ux_php *p, const struct ux_memory_reader *reader,
 			 const struct ux_interp_root *root, struct ux_error *err) ux_must;
 
-/* Tells the one thread; the codes of ux_interp_walk(). */
-enum ux_code ux_php_walk(struct ux_php *p, struct ux_interp_teller *t, struct ux_error *err)
-	ux_must;
+/* Reports the only thread; the codes of ux_interp_walk(). */
+enum ux_code ux_php_walk(struct ux_php *p, struct ux_stack_walker *t, struct ux_error *err) ux_must;
 
-/* One function, and the instruction at `offset` bytes of its first. */
+/* Resolves a function, and the instruction at `offset` bytes from its first one. */
 enum ux_code ux_php_resolve(struct ux_php *p, uint64_t function, uint64_t offset,
 			    struct ux_arena *a, struct ux_interp_frame *ret, struct ux_error *err)
 	ux_must;

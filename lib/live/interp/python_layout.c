@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the structs of each CPython keep their fields. */
+/* Offsets of the fields in the structs of each CPython version. */
 #include "python_layout.h"
 
 #include "cursor.h"
 
 #define NONE UX_PYTHON_NONE
 
-/* What all 64-bit builds before free threading have alike. */
+/* Common to all 64-bit builds before free threading. */
 #define OBJECTS                                                                                \
 	.object_type = 8, .type_name = 24, .var_size = 16, .bytes_data = 32, .str_length = 16, \
 	.str_state = 32
@@ -206,14 +206,14 @@ enum group {
 
 enum {
 	FIELDS_MOST = 16, /* of a group */
-	FIRST_GROUP = 24, /* behind cookie, version and free_threaded */
+	FIRST_GROUP = 24, /* after cookie, version and free_threaded */
 	/* Sizes of the largest structs seen are 450 KB and 390 KB. */
 	OFFSET_MOST = 1 << 22,
 };
 
 static const uint8_t cookie[8] = {'x', 'd', 'e', 'b', 'u', 'g', 'p', 'y'};
 
-/* How many fields a group has; 0: there is no such group. */
+/* The number of fields of each group; 0: there is no such group. */
 static const struct {
 	uint32_t version;
 	uint8_t fields[GROUPS];
@@ -269,12 +269,12 @@ static const struct {
 	  [UNICODE] = 5}},
 };
 
-struct offsets {
+struct debug_offsets {
 	uint64_t at[GROUPS][FIELDS_MOST];
 };
 
-static enum ux_code read_groups(struct ux_cur *c, uint32_t version, struct offsets *ret,
-				struct ux_error *err)
+static enum ux_code debug_offsets_read(struct ux_cur *c, uint32_t version,
+				       struct debug_offsets *ret, struct ux_error *err)
 {
 	for (size_t i = 0; i < ux_countof(shapes); i++) {
 		if (shapes[i].version != version)
@@ -288,20 +288,22 @@ static enum ux_code read_groups(struct ux_cur *c, uint32_t version, struct offse
 			    version >> 8, version & 0xff);
 }
 
-/* A field of the group's struct, which has its size as first value. */
-struct field {
+/* A field of a group's struct. The first value of each group is the size of the struct. */
+struct debug_offsets_field {
 	enum group group;
 	unsigned index;
 	unsigned bytes; /* of the field */
 	uint32_t *to;
 };
 
-/* Each field lies inside its struct and is aligned, and each struct has a size that can be. */
-static enum ux_code take(const struct offsets *o, const struct field *fields, size_t n,
-			 struct ux_error *err)
+/* Checks that each field is aligned and inside its struct, and that the size of the struct is
+ * plausible. */
+static enum ux_code debug_offsets_store(const struct debug_offsets *o,
+					const struct debug_offsets_field *fields, size_t n,
+					struct ux_error *err)
 {
 	for (size_t i = 0; i < n; i++) {
-		const struct field *f = &fields[i];
+		const struct debug_offsets_field *f = &fields[i];
 		uint64_t size = o->at[f->group][0], off = o->at[f->group][f->index];
 		if (size == 0 || size > OFFSET_MOST || off > size - ux_min(size, f->bytes) ||
 		    off % f->bytes != 0)
@@ -314,8 +316,8 @@ static enum ux_code take(const struct offsets *o, const struct field *fields, si
 	return UX_OK;
 }
 
-/* Bytes to copy so that fields at these offsets are in. */
-static uint32_t reach(const uint32_t *offs, size_t n, uint32_t behind)
+/* The number of bytes to copy so that they include fields at these offsets. */
+static uint32_t python_layout_reach(const uint32_t *offs, size_t n, uint32_t behind)
 {
 	uint32_t most = 0;
 	for (size_t i = 0; i < n; i++)
@@ -323,16 +325,16 @@ static uint32_t reach(const uint32_t *offs, size_t n, uint32_t behind)
 	return most + behind;
 }
 
-static enum ux_code measure(struct ux_python_layout *l, struct ux_error *err)
+static enum ux_code python_layout_measure(struct ux_python_layout *l, struct ux_error *err)
 {
 	const uint32_t thread[] = {l->thread_next, l->thread_interp, l->thread_handle,
 				   l->thread_tid, l->thread_frame};
 	const uint32_t frame[] = {l->frame_previous, l->frame_code, l->frame_instr, l->frame_owner};
 	const uint32_t code[] = {l->code_first_line, l->code_file,   l->code_name, l->code_qualname,
 				 l->code_lines,      l->code_instrs, l->var_size};
-	l->thread_bytes = reach(thread, ux_countof(thread), 8);
-	l->frame_bytes = reach(frame, ux_countof(frame), 8);
-	l->code_bytes = reach(code, ux_countof(code), 8);
+	l->thread_bytes = python_layout_reach(thread, ux_countof(thread), 8);
+	l->frame_bytes = python_layout_reach(frame, ux_countof(frame), 8);
+	l->code_bytes = python_layout_reach(code, ux_countof(code), 8);
 	uint32_t most = ux_max(ux_max(l->thread_bytes, l->frame_bytes), l->code_bytes);
 	if (most > UX_PYTHON_STRUCT_MOST)
 		return ux_error_set(err, UX_ECORRUPT,
@@ -347,11 +349,11 @@ static enum ux_code measure(struct ux_python_layout *l, struct ux_error *err)
 	return UX_OK;
 }
 
-static enum ux_code convert(const struct offsets *o, struct ux_python_layout *l,
-			    struct ux_error *err)
+static enum ux_code python_layout_convert(const struct debug_offsets *o, struct ux_python_layout *l,
+					  struct ux_error *err)
 {
-	unsigned moved = l->version >= 0x030f ? 3 : 0; /* fields that 3.15 put in between */
-	const struct field fields[] = {
+	unsigned moved = l->version >= 0x030f ? 3 : 0; /* fields that 3.15 has inserted */
+	const struct debug_offsets_field fields[] = {
 		{RUNTIME, 2, 8, &l->runtime_head},
 		{INTERPRETER, 2, 8, &l->interp_next},
 		{INTERPRETER, 3, 8, &l->interp_threads},
@@ -377,7 +379,7 @@ static enum ux_code convert(const struct offsets *o, struct ux_python_layout *l,
 		{UNICODE, 1, 4, &l->str_state},
 		{UNICODE, 2, 8, &l->str_length},
 	};
-	UX_TRY(take(o, fields, ux_countof(fields), err));
+	UX_TRY(debug_offsets_store(o, fields, ux_countof(fields), err));
 	l->cframe_frame = NONE;
 	l->frame_entry = NONE;
 	l->frame_running = NONE;
@@ -385,7 +387,7 @@ static enum ux_code convert(const struct offsets *o, struct ux_python_layout *l,
 	uint64_t ascii = o->at[UNICODE][3];
 	l->str_ascii = (uint32_t)ux_min(ascii, (uint64_t)OFFSET_MOST);
 	l->str_wide = l->str_ascii + 16; /* utf8_length and utf8 (PyCompactUnicodeObject) */
-	return measure(l, err);
+	return python_layout_measure(l, err);
 }
 
 enum ux_code ux_python_layout_parse(struct ux_bytes offsets, struct ux_python_layout *ret,
@@ -403,10 +405,10 @@ enum ux_code ux_python_layout_parse(struct ux_bytes offsets, struct ux_python_la
 	*ret_hex = (uint32_t)hex;
 	if (free_threaded != 0)
 		return ux_error_set(err, UX_EUNSUPPORTED, "a free-threaded Python");
-	struct offsets all = {0};
+	struct debug_offsets all = {0};
 	struct ux_python_layout l = {.version = *ret_hex >> 16, .lines = UX_PYTHON_LOCATIONS};
-	UX_TRY(read_groups(&c, l.version, &all, err));
-	UX_TRY(convert(&all, &l, err));
+	UX_TRY(debug_offsets_read(&c, l.version, &all, err));
+	UX_TRY(python_layout_convert(&all, &l, err));
 	*ret = l;
 	return UX_OK;
 }

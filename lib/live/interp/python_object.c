@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects of a CPython in another program's memory: their types, their text. */
+/* Objects of a CPython in the memory of another program: their types and their text. */
 #include "python_object.h"
 
 #include "hash.h"
 #include "text.h"
 
 enum {
-	MARKED = 128 /* bytes that a mark is made of */
+	FINGERPRINT_BYTES = 128 /* bytes that enter a fingerprint */
 };
 
 static const char *const type_names[UX_PYTHON_TYPES] = {
@@ -36,17 +36,17 @@ bool ux_python_is(struct ux_python *p, uint64_t addr, enum ux_python_type type)
 	       ux_python_type_is(p, at, type);
 }
 
-/* The head of a str (PyASCIIObject): how its characters are kept. */
-struct text {
+/* The header of a str (PyASCIIObject): where and how its characters are stored. */
+struct python_text {
 	uint64_t at; /* of the first character */
 	uint32_t length;
 	unsigned width; /* bytes of a character: 1, 2 or 4 */
 	bool ascii;
 };
 
-/* PyASCIIObject.state: interned 2 bits, kind 3, compact 1, ascii 1; what is above may be anything.
+/* PyASCIIObject.state: interned 2 bits, kind 3, compact 1, ascii 1; the higher bits vary.
  */
-static bool text_head(struct ux_python *p, uint64_t addr, struct text *ret)
+static bool python_text_read_head(struct ux_python *p, uint64_t addr, struct python_text *ret)
 {
 	const struct ux_python_layout *l = &p->layout;
 	uint64_t length = 0;
@@ -60,13 +60,13 @@ static bool text_head(struct ux_python *p, uint64_t addr, struct text *ret)
 	if (!compact || length > UX_PYTHON_TEXT_MOST || (kind != 1 && kind != 2 && kind != 4) ||
 	    (ascii && kind != 1))
 		return false;
-	*ret = (struct text){addr + (ascii ? l->str_ascii : l->str_wide), (uint32_t)length, kind,
-			     ascii};
+	*ret = (struct python_text){addr + (ascii ? l->str_ascii : l->str_wide), (uint32_t)length,
+				    kind, ascii};
 	return true;
 }
 
-/* Writes the characters to `to`, which has room; NULL when one of them cannot be. */
-static char *convert(const struct text *t, const uint8_t *raw, char *to)
+/* Encodes the characters to `to`, which has room; NULL when one of them is invalid. */
+static char *python_text_to_utf8(const struct python_text *t, const uint8_t *raw, char *to)
 {
 	for (uint32_t i = 0; i < t->length; i++) {
 		uint32_t c = 0;
@@ -84,18 +84,19 @@ static char *convert(const struct text *t, const uint8_t *raw, char *to)
 enum ux_code ux_python_text(struct ux_python *p, uint64_t addr, struct ux_arena *a,
 			    const char **ret, struct ux_error *err)
 {
-	struct text t;
+	struct python_text t;
 	*ret = "";
-	if (!text_head(p, addr, &t) || t.length == 0)
+	if (!python_text_read_head(p, addr, &t) || t.length == 0)
 		return UX_OK;
 	size_t size = (size_t)t.length * t.width;
 	struct ux_arena_mark mark = ux_arena_mark(a);
 	uint8_t *raw = ux_arena_array(a, uint8_t, size);
-	/* Even a NUL among ASCII takes more than its byte. */
+	/* Even a NUL in ASCII text becomes more than one byte. */
 	char *text = ux_arena_array(a, char, (size_t)t.length *UX_UTF8_MOST + 1);
 	if (!raw || !text)
 		return ux_arena_fail(a, err);
-	char *end = ux_memory_read(&p->memory, t.at, raw, size) ? convert(&t, raw, text) : NULL;
+	char *end = ux_memory_read(&p->memory, t.at, raw, size) ? python_text_to_utf8(&t, raw, text)
+								: NULL;
 	if (!end) {
 		ux_arena_rewind(a, mark);
 		return UX_OK;
@@ -105,11 +106,11 @@ enum ux_code ux_python_text(struct ux_python *p, uint64_t addr, struct ux_arena 
 	return UX_OK;
 }
 
-uint64_t ux_python_text_mark(struct ux_python *p, uint64_t addr)
+uint64_t ux_python_text_fingerprint(struct ux_python *p, uint64_t addr)
 {
-	struct text t;
-	uint8_t begin[MARKED];
-	if (!text_head(p, addr, &t))
+	struct python_text t;
+	uint8_t begin[FINGERPRINT_BYTES];
+	if (!python_text_read_head(p, addr, &t))
 		return 0;
 	size_t size = ux_min((size_t)t.length * t.width, sizeof(begin));
 	if (!ux_memory_read(&p->memory, t.at, begin, size))

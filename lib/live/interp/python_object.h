@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Objects of a CPython in another program's memory: their types, their text. */
+/* Objects of a CPython in the memory of another program: their types and their text. */
 #ifndef UX_PYTHON_OBJECT_H
 #define UX_PYTHON_OBJECT_H
 
@@ -7,7 +7,7 @@
 #include "interp_memory.h"
 #include "python_layout.h"
 
-/* Types that we have to tell from whatever else an address may lead to. */
+/* The types that an object at an address is checked for. */
 enum ux_python_type {
 	UX_PYTHON_CODE,
 	UX_PYTHON_STR,
@@ -18,12 +18,12 @@ enum ux_python_type {
 	UX_PYTHON_TYPES
 };
 
-/* One process's CPython. */
+/* The CPython of one process. */
 struct ux_python {
 	struct ux_memory memory;
 	struct ux_python_layout layout;
 	uint64_t runtime;                /* address of _PyRuntime */
-	uint64_t types[UX_PYTHON_TYPES]; /* where each type object is, once met */
+	uint64_t types[UX_PYTHON_TYPES]; /* address of each type object, once one was seen */
 };
 
 enum {
@@ -32,26 +32,26 @@ enum {
 };
 
 /*
- * True when the object at addr is of that type, by its type object's tp_name: types are looked up
- * by name once, so that nothing depends on symbols.
+ * Whether the object at addr is of that type. A type object is recognised by its tp_name the first
+ * time and by its address later, so that nothing depends on symbols.
  */
 bool ux_python_is(struct ux_python *p, uint64_t addr, enum ux_python_type type) ux_must;
 
-/* The same for the type object that an object names. */
+/* The same for the address of a type object. */
 bool ux_python_type_is(struct ux_python *p, uint64_t type_addr, enum ux_python_type type) ux_must;
 
 /*
- * The text of the str at addr as UTF-8, in the arena; "" when it is none, is too long, or does not
- * hold together. A lone surrogate that stands for a byte (PEP 383) becomes the byte; NUL and other
- * lone surrogates become U+FFFD. UX_ENOMEM, UX_ELIMIT: the arena's.
+ * The text of the str at addr as UTF-8, in the arena; "" when it is not a str, too long or damaged.
+ * A lone surrogate that represents a byte (PEP 383) becomes the byte; NUL and other lone surrogates
+ * become U+FFFD. UX_ENOMEM, UX_ELIMIT: of the arena.
  */
 enum ux_code ux_python_text(struct ux_python *p, uint64_t addr, struct ux_arena *a,
 			    const char **ret, struct ux_error *err) ux_must;
 
-/* A number that another text in this place would hardly have; 0: no str. */
-uint64_t ux_python_text_mark(struct ux_python *p, uint64_t addr);
+/* A fingerprint of the text of a str, which another text would hardly have; 0: not a str. */
+uint64_t ux_python_text_fingerprint(struct ux_python *p, uint64_t addr);
 
-/* The content of the bytes object at addr, in the arena; no bytes when it is none or too long. */
+/* The contents of the bytes object at addr, in the arena; empty when it is not one or too long. */
 enum ux_code ux_python_bytes(struct ux_python *p, uint64_t addr, struct ux_arena *a,
 			     struct ux_bytes *ret, struct ux_error *err) ux_must;
 

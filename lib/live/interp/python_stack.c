@@ -3,18 +3,17 @@
 #include "python_stack.h"
 
 #include "python_code.h"
-#include "python_qualname.h"
 
 enum {
 	INTERPRETERS_MOST = 1 << 12,
 	THREADS_MOST = 1 << 16, /* of an interpreter */
 	OWNED_BY_GENERATOR = 1,
-	TAG_BITS = 3, /* of a _PyStackRef (3.14): what a pointer to an object has not */
+	TAG_BITS = 3, /* tag bits of a _PyStackRef (3.14), which are 0 in a pointer to an object */
 };
 
-/* The layout by what _PyRuntime begins with, or by a version from elsewhere. */
-static enum ux_code find_layout(struct ux_python *p, uint32_t version, uint32_t *ret_hex,
-				struct ux_error *err)
+/* Selects the layout by the beginning of _PyRuntime, else by the given version. */
+static enum ux_code python_layout_select(struct ux_python *p, uint32_t version, uint32_t *ret_hex,
+					 struct ux_error *err)
 {
 	uint8_t head[UX_PYTHON_OFFSETS];
 	struct ux_error why = UX_ERROR_INIT;
@@ -38,8 +37,8 @@ static enum ux_code find_layout(struct ux_python *p, uint32_t version, uint32_t 
 	return code;
 }
 
-/* The first interpreter, whose first thread says that it belongs to it. */
-static bool is_there(struct ux_python *p)
+/* Whether the first interpreter has a first thread that points back to it. */
+static bool python_has_interpreter(struct ux_python *p)
 {
 	const struct ux_python_layout *l = &p->layout;
 	uint64_t interp = 0, thread = 0, back = 0;
@@ -54,25 +53,25 @@ enum ux_code ux_python_init(struct ux_python *p, const struct ux_memory_reader *
 {
 	*p = (struct ux_python){.memory = {.reader = *reader, .left = UX_MEMORY_WORK},
 				.runtime = root->addr};
-	UX_TRY(find_layout(p, root->version, ret_hex, err));
-	if (!is_there(p))
+	UX_TRY(python_layout_select(p, root->version, ret_hex, err));
+	if (!python_has_interpreter(p))
 		return ux_error_set(err, UX_ECORRUPT,
 				    "no interpreter with a thread at _PyRuntime 0x%" PRIx64,
 				    root->addr);
 	return UX_OK;
 }
 
-/* A walk, and what it has in hand. */
-struct walk {
+/* The state of a walk. */
+struct python_walk {
 	struct ux_python *p;
-	struct ux_interp_teller *t;
+	struct ux_stack_walker *walker;
 	uint64_t thread;                     /* address of the thread state */
-	uint8_t copy[UX_PYTHON_STRUCT_MOST]; /* of it */
+	uint8_t copy[UX_PYTHON_STRUCT_MOST]; /* of the thread state */
 };
 
-static bool find_innermost(void *ctx, uint64_t *ret)
+static bool python_frame_innermost(void *ctx, uint64_t *ret)
 {
-	struct walk *w = ctx;
+	struct python_walk *w = ctx;
 	const struct ux_python_layout *l = &w->p->layout;
 	uint64_t at = w->thread + l->thread_frame, cframe[2]; /* current_frame, previous */
 	if (l->cframe_frame == UX_PYTHON_NONE)
@@ -81,20 +80,21 @@ static bool find_innermost(void *ctx, uint64_t *ret)
 	    !ux_memory_read(&w->p->memory, at + l->cframe_frame, cframe, sizeof(cframe)))
 		return false;
 	*ret = cframe[0];
-	/* One that is not the thread's first is there for a call, whose frame it gets next. */
+	/* A _PyCFrame that is not the thread's first was made for a call whose frame is set next.
+	 */
 	return cframe[0] != 0 || cframe[1] == 0;
 }
 
-/* A PyFrameObject counts units; later ones point to the instruction. */
-static uint64_t instr_of(const struct ux_python_layout *l, const uint8_t *frame)
+/* A PyFrameObject has a count of units, the frames since 3.11 a pointer to the instruction. */
+static uint64_t python_frame_instr(const struct ux_python_layout *l, const uint8_t *frame)
 {
 	if (l->frame_unit == 0)
 		return ux_field_u64(frame, l->frame_instr);
 	return (uint64_t)((int64_t)(int32_t)ux_field_u32(frame, l->frame_instr) * l->frame_unit);
 }
 
-/* Before 3.11 a frame knows whether it runs. */
-static bool runs(struct walk *w, const uint8_t *copy)
+/* Before 3.11 a frame has a state that says whether it runs. */
+static bool python_frame_runs(struct python_walk *w, const uint8_t *copy)
 {
 	const struct ux_python_layout *l = &w->p->layout;
 	if (l->frame_running == UX_PYTHON_NONE)
@@ -104,9 +104,9 @@ static bool runs(struct walk *w, const uint8_t *copy)
 	       ux_python_type_is(w->p, ux_field_u64(copy, l->object_type), UX_PYTHON_FRAME);
 }
 
-/* From 3.12 on the outermost frame is a shim; in 3.11 it is one that C code called, and no
- * generator's, which has no link while it waits. */
-static bool may_be_last(const struct ux_python_layout *l, const uint8_t *copy)
+/* Whether a frame can be the outermost: from 3.12 on this is a shim; in 3.11 a frame that was
+ * called from C and is not a generator's, since a suspended generator has no link. */
+static bool python_frame_may_be_last(const struct ux_python_layout *l, const uint8_t *copy)
 {
 	if (l->frame_owner == UX_PYTHON_NONE)
 		return true;
@@ -115,71 +115,72 @@ static bool may_be_last(const struct ux_python_layout *l, const uint8_t *copy)
 	return copy[l->frame_entry] != 0 && copy[l->frame_owner] != OWNED_BY_GENERATOR;
 }
 
-/* A frame whose code is no code object is not one: the chain was read torn. */
-static bool parse_frame(void *ctx, const uint8_t *copy, struct ux_raw_frame *ret)
+/* A frame without a code object is not a frame: the chain changed while it was read. */
+static bool python_frame_parse(void *ctx, const uint8_t *copy, struct ux_raw_frame *ret)
 {
-	struct walk *w = ctx;
+	struct python_walk *w = ctx;
 	const struct ux_python_layout *l = &w->p->layout;
 	bool own = l->frame_owner == UX_PYTHON_NONE || copy[l->frame_owner] < l->frame_no_own;
-	if (!runs(w, copy))
+	if (!python_frame_runs(w, copy))
 		return false;
 	ret->next = ux_field_u64(copy, l->frame_previous);
 	ret->code = own ? ux_field_u64(copy, l->frame_code) & ~(uint64_t)TAG_BITS : 0;
-	ret->instr = instr_of(l, copy);
-	ret->last = may_be_last(l, copy);
+	ret->instr = python_frame_instr(l, copy);
+	ret->last = python_frame_may_be_last(l, copy);
 	return !own || ux_python_is(w->p, ret->code, UX_PYTHON_CODE);
 }
 
-/* What is known of a code object. */
-struct known {
+/* The record of a code object. */
+struct python_known_code {
 	struct ux_python_code code;
 	bool found;
-	bool qualified; /* its qualified name was looked for */
+	bool qualified; /* its qualified name was searched */
 };
 
-static enum ux_code look_up(struct walk *w, uint64_t addr, struct known **ret, struct ux_error *err)
+static enum ux_code python_code_lookup(struct python_walk *w, uint64_t addr,
+				       struct python_known_code **ret, struct ux_error *err)
 {
 	bool fresh = false;
 	void *known = NULL;
-	UX_TRY(ux_interp_teller_know(w->t, addr, sizeof(**ret), &known, &fresh, err));
-	struct known *k = *ret = known;
-	return fresh ? ux_python_code_read(w->p, addr, &w->t->arena, &k->code, &k->found, err)
+	UX_TRY(ux_stack_walker_code(w->walker, addr, sizeof(**ret), &known, &fresh, err));
+	struct python_known_code *k = *ret = known;
+	return fresh ? ux_python_code_read(w->p, addr, &w->walker->arena, &k->code, &k->found, err)
 		     : UX_OK;
 }
 
-/* Bytes from the first instruction; negative: in front of it. */
-static int64_t offset_of(const struct ux_python *p, const struct ux_python_code *code,
-			 uint64_t instr)
+/* Bytes from the first instruction; negative: before it. */
+static int64_t python_code_offset(const struct ux_python *p, const struct ux_python_code *code,
+				  uint64_t instr)
 {
 	return (int64_t)(p->layout.frame_unit == 0 ? instr - code->instrs : instr);
 }
 
-/* Before 3.11 a code object has no qualified name, but the function that is called has. */
-static enum ux_code qualify(struct walk *w, const struct ux_raw_frame *frame,
-			    const struct ux_raw_frame *caller, struct known *k,
-			    struct ux_error *err)
+/* Before 3.11 only the called function has a qualified name, not its code object. */
+static enum ux_code python_code_qualify(struct python_walk *w, const struct ux_raw_frame *frame,
+					const struct ux_raw_frame *caller,
+					struct python_known_code *k, struct ux_error *err)
 {
 	const char *name = "";
 	if (w->p->layout.code_qualname != UX_PYTHON_NONE || k->qualified || !k->found)
 		return UX_OK;
-	UX_TRY(ux_python_qualname(w->p, frame, caller, &w->t->arena, &name, err));
+	UX_TRY(ux_python_qualname(w->p, frame, caller, &w->walker->arena, &name, err));
 	k->qualified = true;
 	if (name[0] != '\0')
 		k->code.name = name;
 	return UX_OK;
 }
 
-static enum ux_code name_frame(void *ctx, size_t i, struct ux_error *err)
+static enum ux_code python_frame_name(void *ctx, size_t i, struct ux_error *err)
 {
-	struct walk *w = ctx;
-	const struct ux_raw_frames *raw = &w->t->chain.frames;
+	struct python_walk *w = ctx;
+	const struct ux_raw_frames *raw = &w->walker->chain.frames;
 	const struct ux_raw_frame *frame = &raw->data[i];
-	struct known *k = NULL;
+	struct python_known_code *k = NULL;
 	if (frame->code == 0)
 		return UX_OK;
-	UX_TRY(look_up(w, frame->code, &k, err));
-	UX_TRY(qualify(w, frame, i + 1 < raw->size ? frame + 1 : NULL, k, err));
-	int64_t offset = offset_of(w->p, &k->code, frame->instr);
+	UX_TRY(python_code_lookup(w, frame->code, &k, err));
+	UX_TRY(python_code_qualify(w, frame, i + 1 < raw->size ? frame + 1 : NULL, k, err));
+	int64_t offset = python_code_offset(w->p, &k->code, frame->instr);
 	struct ux_interp_frame f = {
 		.function = k->found ? k->code.name : "",
 		.file = k->found ? k->code.file : "",
@@ -188,45 +189,49 @@ static enum ux_code name_frame(void *ctx, size_t i, struct ux_error *err)
 		.code = frame->code,
 		.offset = offset > 0 ? (uint64_t)offset : 0,
 	};
-	return ux_interp_frames_append(&w->t->frames, f) ? UX_OK : ux_error_nomem(err);
+	return ux_interp_frames_append(&w->walker->frames, f) ? UX_OK : ux_error_nomem(err);
 }
 
-/* The names are still those of the code objects that they were read from. */
-static bool names_hold(void *ctx)
+/* Whether the code objects still have the names that were read. */
+static bool python_names_unchanged(void *ctx)
 {
-	struct walk *w = ctx;
-	const struct ux_addr_map *known = &w->t->known;
+	struct python_walk *w = ctx;
+	const struct ux_addr_map *known = &w->walker->known;
 	for (size_t i = 0; i < known->cap; i++) {
-		const struct known *k = known->entries[i].value;
+		const struct python_known_code *k = known->entries[i].value;
 		if (known->entries[i].hash != 0 && k->found &&
-		    !ux_python_code_holds(w->p, known->entries[i].key, &k->code))
+		    !ux_python_code_unchanged(w->p, known->entries[i].key, &k->code))
 			return false;
 	}
 	return true;
 }
 
-static enum ux_code read_stack(struct walk *w, struct ux_error *err)
+static enum ux_code python_stack_read(struct python_walk *w, struct ux_error *err)
 {
 	const struct ux_stack_kind kind = {
-		{w->p->layout.frame_bytes, find_innermost, parse_frame}, name_frame, names_hold};
-	return ux_interp_teller_read(w->t, &w->p->memory, &kind, w, err);
+		{w->p->layout.frame_bytes, python_frame_innermost, python_frame_parse},
+		python_frame_name,
+		python_names_unchanged};
+	return ux_stack_walker_read(w->walker, &w->p->memory, &kind, w, err);
 }
 
-static enum ux_code tell_thread(struct walk *w, bool *ret_more, struct ux_error *err)
+static enum ux_code python_thread_report(struct python_walk *w, bool *ret_more,
+					 struct ux_error *err)
 {
 	const struct ux_python_layout *l = &w->p->layout;
-	UX_TRY(read_stack(w, err));
+	UX_TRY(python_stack_read(w, err));
 	if (w->p->memory.exhausted)
 		return UX_OK;
 	uint64_t tid = l->thread_tid == UX_PYTHON_NONE ? 0 : ux_field_u64(w->copy, l->thread_tid);
-	*ret_more = ux_interp_teller_tell(w->t, ux_field_u64(w->copy, l->thread_handle),
-					  tid <= INT32_MAX ? (int32_t)tid : 0);
+	*ret_more = ux_stack_walker_report(w->walker, ux_field_u64(w->copy, l->thread_handle),
+					   tid <= INT32_MAX ? (int32_t)tid : 0);
 	return UX_OK;
 }
 
-/* Threads that say they belong elsewhere are gone; so is then whatever follows them. */
-static enum ux_code walk_threads(struct walk *w, uint64_t interp, bool *ret_more,
-				 struct ux_error *err)
+/* A thread state that does not point back to its interpreter was freed, so the rest of the list
+ * cannot be followed. */
+static enum ux_code python_threads_walk(struct python_walk *w, uint64_t interp, bool *ret_more,
+					struct ux_error *err)
 {
 	const struct ux_python_layout *l = &w->p->layout;
 	if (!ux_memory_pointer(&w->p->memory, interp + l->interp_threads, &w->thread))
@@ -236,25 +241,25 @@ static enum ux_code walk_threads(struct walk *w, uint64_t interp, bool *ret_more
 		    !ux_memory_read(&w->p->memory, w->thread, w->copy, l->thread_bytes) ||
 		    ux_field_u64(w->copy, l->thread_interp) != interp)
 			break;
-		UX_TRY(tell_thread(w, ret_more, err));
+		UX_TRY(python_thread_report(w, ret_more, err));
 		w->thread = ux_field_u64(w->copy, l->thread_next);
 	}
 	return UX_OK;
 }
 
-enum ux_code ux_python_walk(struct ux_python *p, struct ux_interp_teller *t, struct ux_error *err)
+enum ux_code ux_python_walk(struct ux_python *p, struct ux_stack_walker *t, struct ux_error *err)
 {
-	struct walk w = {.p = p, .t = t};
+	struct python_walk w = {.p = p, .walker = t};
 	uint64_t interp = 0;
 	bool more = true;
 	p->memory.left = UX_MEMORY_WORK;
 	p->memory.exhausted = false;
-	if (!is_there(p))
+	if (!python_has_interpreter(p))
 		return ux_error_set(err, UX_ENOTFOUND, "the interpreter is gone");
 	if (!ux_memory_pointer(&p->memory, p->runtime + p->layout.runtime_head, &interp))
 		return ux_error_set(err, UX_ENOTFOUND, "the interpreter is gone");
 	for (unsigned i = 0; i < INTERPRETERS_MOST && more; i++) {
-		UX_TRY(walk_threads(&w, interp, &more, err));
+		UX_TRY(python_threads_walk(&w, interp, &more, err));
 		if (!ux_memory_pointer(&p->memory, interp + p->layout.interp_next, &interp))
 			break;
 	}

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Instruction sequences of a CRuby (vm_core.h, iseq.c, iseq.h). */
-#include "ruby_iseq.h"
+#include "ruby_stack.h"
 
 enum {
 	/* struct RBasic */
@@ -12,12 +12,12 @@ enum {
 	IMEMO_MASK = 0xf,
 	IMEMO_ISEQ = 7,
 	/* RString, RArray */
-	STRING_FAR = 1 << 13, /* the text is elsewhere */
-	STRING_SHIFT = 14,    /* else its length is in the flags */
+	STRING_FAR = 1 << 13, /* the text is not in the object */
+	STRING_SHIFT = 14,    /* of embedded text the length is in the flags */
 	STRING_MASK = 0x1f,
-	ARRAY_NEAR = 1 << 13, /* the items are here */
+	ARRAY_NEAR = 1 << 13, /* the items are in the object */
 	OBJECT_DATA = 16,
-	STRING_BEHIND = 24, /* a far text's address; a near text behind its length */
+	STRING_BEHIND = 24, /* the address of the text, or embedded text after its length */
 	ARRAY_POINTER = 32,
 	/* rb_iseq_t */
 	ISEQ_BODY = 16,
@@ -26,10 +26,10 @@ enum {
 	BODY_PATH = 64,
 	BODY_LABEL = 80,
 	BODY_FIRST_LINE = 88,
-	LINES_SIZE = 16, /* behind the address of the lines */
+	LINES_SIZE = 16, /* after the address of the lines */
 	LINES_INDEX = 24,
 	LINE_ENTRY = 12, /* line_no, node_id, events */
-	/* struct succ_index_table: ranks of the first positions, then blocks of 512 */
+	/* struct succ_index_table: ranks of the first 54 positions, then blocks of 512 */
 	FIRST_POSITIONS = 54,
 	FIRST_WORD = 9, /* positions of a word, 7 bits each */
 	BLOCKS_AT = 48,
@@ -40,7 +40,7 @@ enum {
 	TEXT_MOST = 1 << 16,
 };
 
-bool ux_ruby_iseq_copy(struct ux_memory *m, const struct ux_ruby_layout *layout, uint64_t addr,
+bool ux_ruby_iseq_read(struct ux_memory *m, const struct ux_ruby_layout *layout, uint64_t addr,
 		       struct ux_ruby_iseq *ret)
 {
 	uint64_t flags = 0, body = 0;
@@ -57,18 +57,18 @@ bool ux_ruby_iseq_copy(struct ux_memory *m, const struct ux_ruby_layout *layout,
 	return true;
 }
 
-bool ux_ruby_iseq_holds(struct ux_memory *m, uint64_t addr, const struct ux_ruby_iseq *iseq)
+bool ux_ruby_iseq_unchanged(struct ux_memory *m, uint64_t addr, const struct ux_ruby_iseq *iseq)
 {
 	struct ux_ruby_iseq now;
-	return ux_ruby_iseq_copy(m, iseq->layout, addr, &now) && now.words == iseq->words &&
+	return ux_ruby_iseq_read(m, iseq->layout, addr, &now) && now.words == iseq->words &&
 	       now.first_line == iseq->first_line &&
 	       ux_field_u64(now.body, BODY_LABEL) == ux_field_u64(iseq->body, BODY_LABEL) &&
 	       ux_field_u64(now.body, BODY_PATH) == ux_field_u64(iseq->body, BODY_PATH);
 }
 
-/* Where a String's text is and how long; false: it is no String. */
-static bool find_text(struct ux_memory *m, const struct ux_ruby_layout *layout, uint64_t addr,
-		      uint64_t *ret, uint64_t *ret_length)
+/* Finds the address and length of a String's text; false: it is not a String. */
+static bool ruby_string_find(struct ux_memory *m, const struct ux_ruby_layout *layout,
+			     uint64_t addr, uint64_t *ret, uint64_t *ret_length)
 {
 	uint64_t flags = 0;
 	if (!ux_memory_plausible(addr) || !ux_memory_read(m, addr, &flags, sizeof(flags)) ||
@@ -85,14 +85,14 @@ static bool find_text(struct ux_memory *m, const struct ux_ruby_layout *layout, 
 	return (flags & STRING_FAR) == 0 || ux_memory_read(m, *ret, ret, sizeof(*ret));
 }
 
-/* The text of a String; "" when it is none. */
-static enum ux_code read_string(struct ux_memory *m, const struct ux_ruby_layout *layout,
-				uint64_t addr, struct ux_arena *a, const char **ret,
-				struct ux_error *err)
+/* Reads the text of a String; "" when it is not one. */
+static enum ux_code ruby_string_read(struct ux_memory *m, const struct ux_ruby_layout *layout,
+				     uint64_t addr, struct ux_arena *a, const char **ret,
+				     struct ux_error *err)
 {
 	uint64_t length = 0, text = 0;
 	*ret = "";
-	if (!find_text(m, layout, addr, &text, &length) || length > TEXT_MOST)
+	if (!ruby_string_find(m, layout, addr, &text, &length) || length > TEXT_MOST)
 		return UX_OK;
 	struct ux_arena_mark mark = ux_arena_mark(a);
 	char *copy = ux_arena_array(a, char, length + 1);
@@ -106,8 +106,8 @@ static enum ux_code read_string(struct ux_memory *m, const struct ux_ruby_layout
 	return UX_OK;
 }
 
-/* A file's path, or the first of the array of its path and its real one. */
-static uint64_t path_of(struct ux_memory *m, uint64_t path)
+/* The path of a file, or the first item of the array of its path and its real path. */
+static uint64_t ruby_iseq_path(struct ux_memory *m, uint64_t path)
 {
 	uint64_t flags = 0, items = path + OBJECT_DATA, first = 0;
 	if (!ux_memory_plausible(path) || !ux_memory_read(m, path, &flags, sizeof(flags)) ||
@@ -119,18 +119,18 @@ static uint64_t path_of(struct ux_memory *m, uint64_t path)
 	return ux_memory_read(m, items, &first, sizeof(first)) ? first : 0;
 }
 
-enum ux_code ux_ruby_iseq_name(struct ux_memory *m, struct ux_ruby_iseq *iseq, struct ux_arena *a,
-			       struct ux_error *err)
+enum ux_code ux_ruby_iseq_read_names(struct ux_memory *m, struct ux_ruby_iseq *iseq,
+				     struct ux_arena *a, struct ux_error *err)
 {
-	uint64_t path = path_of(m, ux_field_u64(iseq->body, BODY_PATH));
-	UX_TRY(read_string(m, iseq->layout, ux_field_u64(iseq->body, BODY_LABEL), a, &iseq->name,
-			   err));
-	return read_string(m, iseq->layout, path, a, &iseq->file, err);
+	uint64_t path = ruby_iseq_path(m, ux_field_u64(iseq->body, BODY_PATH));
+	UX_TRY(ruby_string_read(m, iseq->layout, ux_field_u64(iseq->body, BODY_LABEL), a,
+				&iseq->name, err));
+	return ruby_string_read(m, iseq->layout, path, a, &iseq->file, err);
 }
 
-/* How many entries begin at or before a position: iseq.c keeps a bit for each position and counts
- * of them, of which the first positions have theirs at once. */
-static bool rank(struct ux_memory *m, uint64_t index, uint64_t position, uint64_t *ret)
+/* Counts the entries that begin at or before a position. iseq.c keeps a bit for each position and
+ * running counts; the first positions have their counts in packed form. */
+static bool ruby_lines_rank(struct ux_memory *m, uint64_t index, uint64_t position, uint64_t *ret)
 {
 	uint64_t word = 0;
 	uint8_t block[BLOCK_BYTES];
@@ -156,14 +156,14 @@ uint32_t ux_ruby_iseq_line(struct ux_memory *m, const struct ux_ruby_iseq *iseq,
 {
 	uint64_t position = offset / UX_RUBY_WORD, n = 1;
 	int32_t line = 0;
-	if (!iseq->layout) /* it was none when it was copied */
+	if (!iseq->layout) /* there was no iseq to copy */
 		return 0;
 	const uint8_t *lines = iseq->body + iseq->layout->lines;
 	uint64_t entries = ux_field_u64(lines, 0);
 	uint32_t size = ux_field_u32(lines, LINES_SIZE);
 	if (position >= ux_field_u32(iseq->body, BODY_SIZE) || size == 0)
 		return 0;
-	if (size > 1 && !rank(m, ux_field_u64(lines, LINES_INDEX), position, &n))
+	if (size > 1 && !ruby_lines_rank(m, ux_field_u64(lines, LINES_INDEX), position, &n))
 		return 0;
 	if (n == 0 || n > size ||
 	    !ux_memory_read(m, entries + LINE_ENTRY * (n - 1), &line, sizeof(line)))

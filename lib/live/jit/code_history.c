@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which code lived at an address at a time: levels of segment trees. */
+/* Which code was at an address at a time: levels of segment trees. */
 #include "code_history.h"
 
 #include "order.h"
@@ -10,11 +10,11 @@ struct ux_code_level {
 	uint64_t
 		*edges; /* starts and ends, sorted, each once; leaf i is [edges[i], edges[i + 1]) */
 	size_t leaves;
-	uint32_t *first; /* of 2 * leaves + 1: where a node's events begin in lists */
-	uint32_t *lists; /* numbers of events, those of a node in their order */
+	uint32_t *first; /* 2 * leaves + 1 numbers: where the events of each node begin in lists */
+	uint32_t *lists; /* indices of events, those of a node in order of time */
 };
 
-static void level_deinit(struct ux_code_level *l)
+static void code_level_deinit(struct ux_code_level *l)
 {
 	free(l->events);
 	free(l->edges);
@@ -26,31 +26,31 @@ static void level_deinit(struct ux_code_level *l)
 void ux_code_history_deinit(struct ux_code_history *h)
 {
 	for (size_t i = 0; i < h->n_levels; i++)
-		level_deinit(&h->levels[i]);
+		code_level_deinit(&h->levels[i]);
 	free(h->levels);
 	*h = (struct ux_code_history){0};
 }
 
-static int event_order(const struct ux_code_event *a, const struct ux_code_event *b)
+static int code_event_order(const struct ux_code_event *a, const struct ux_code_event *b)
 {
 	UX_ORDER(a->time, b->time);
 	UX_ORDER(a->seq, b->seq);
 	return 0;
 }
 
-static int compare_events(const void *a, const void *b)
+static int code_event_compare(const void *a, const void *b)
 {
-	return event_order(a, b);
+	return code_event_order(a, b);
 }
 
-static int compare_edges(const void *a, const void *b)
+static int code_edge_compare(const void *a, const void *b)
 {
 	UX_ORDER(*(const uint64_t *)a, *(const uint64_t *)b);
 	return 0;
 }
 
-/* The leaf that begins at an edge, which is there. */
-static size_t leaf_of(const struct ux_code_level *l, uint64_t edge)
+/* The last leaf that begins at or before an edge. */
+static size_t code_level_leaf(const struct ux_code_level *l, uint64_t edge)
 {
 	size_t low = 0;
 	for (size_t n = l->leaves + 1; n > 1; n -= n / 2)
@@ -58,7 +58,7 @@ static size_t leaf_of(const struct ux_code_level *l, uint64_t edge)
 	return low;
 }
 
-static bool find_edges(struct ux_code_level *l)
+static bool code_level_find_edges(struct ux_code_level *l)
 {
 	l->edges = calloc(2 * l->n, sizeof(*l->edges));
 	if (!l->edges)
@@ -67,7 +67,7 @@ static bool find_edges(struct ux_code_level *l)
 		l->edges[2 * i] = l->events[i].start;
 		l->edges[2 * i + 1] = l->events[i].end;
 	}
-	ux_sort_by_start(l->edges, 2 * l->n, sizeof(*l->edges), compare_edges);
+	ux_sort_by_start(l->edges, 2 * l->n, sizeof(*l->edges), code_edge_compare);
 	size_t n = 1;
 	for (size_t i = 1; i < 2 * l->n; i++)
 		if (l->edges[i] != l->edges[n - 1])
@@ -77,14 +77,14 @@ static bool find_edges(struct ux_code_level *l)
 }
 
 /*
- * Visits the nodes whose leaves together are an event's. Node 1 is the root, the children of i are
- * 2i and 2i + 1, the leaves are the last `leaves` nodes. With lists the event is put into them,
- * without it is counted.
+ * Visits the nodes whose leaves together make up the range of an event. Node 1 is the root, the
+ * children of i are 2i and 2i + 1, the leaves are the last `leaves` nodes. If l->lists is
+ * allocated, the event is stored in the lists of the nodes; else it is only counted.
  */
-static void visit_nodes(struct ux_code_level *l, uint32_t event)
+static void code_level_visit_nodes(struct ux_code_level *l, uint32_t event)
 {
-	size_t low = leaf_of(l, l->events[event].start) + l->leaves;
-	size_t high = leaf_of(l, l->events[event].end) + l->leaves;
+	size_t low = code_level_leaf(l, l->events[event].start) + l->leaves;
+	size_t high = code_level_leaf(l, l->events[event].end) + l->leaves;
 	for (; low < high; low /= 2, high /= 2) {
 		size_t nodes[2] = {(low & 1) != 0 ? low++ : 0, (high & 1) != 0 ? --high : 0};
 		for (size_t k = 0; k < 2; k++) {
@@ -97,15 +97,15 @@ static void visit_nodes(struct ux_code_level *l, uint32_t event)
 	}
 }
 
-/* Counts, makes room, fills in order. */
-static bool fill_nodes(struct ux_code_level *l)
+/* Counts the events of each node, allocates the lists and fills them in order. */
+static bool code_level_fill_nodes(struct ux_code_level *l)
 {
 	size_t nodes = 2 * l->leaves;
 	l->first = calloc(nodes + 1, sizeof(*l->first));
 	if (!l->first)
 		return false;
 	for (size_t i = 0; i < l->n; i++)
-		visit_nodes(l, (uint32_t)i);
+		code_level_visit_nodes(l, (uint32_t)i);
 	uint32_t total = 0;
 	for (size_t i = 0; i <= nodes; i++) {
 		uint32_t n = l->first[i];
@@ -116,16 +116,16 @@ static bool fill_nodes(struct ux_code_level *l)
 	if (!l->lists)
 		return false;
 	for (size_t i = 0; i < l->n; i++)
-		visit_nodes(l, (uint32_t)i);
-	for (size_t i = nodes; i > 0; i--) /* filling moved each to where the next begins */
+		code_level_visit_nodes(l, (uint32_t)i);
+	for (size_t i = nodes; i > 0; i--) /* filling has moved each to the start of the next */
 		l->first[i] = l->first[i - 1];
 	l->first[0] = 0;
 	return true;
 }
 
-/* A level of the events of a, then b. */
-static bool level_make(struct ux_code_level *ret, const struct ux_code_event *a, size_t na,
-		       const struct ux_code_event *b, size_t nb)
+/* Builds a level from the events of a followed by those of b. */
+static bool code_level_build(struct ux_code_level *ret, const struct ux_code_event *a, size_t na,
+			     const struct ux_code_event *b, size_t nb)
 {
 	struct ux_code_level l = {.n = na + nb};
 	bool sorted = true;
@@ -136,18 +136,18 @@ static bool level_make(struct ux_code_level *ret, const struct ux_code_event *a,
 	if (nb > 0)
 		memcpy(l.events + na, b, nb * sizeof(*b));
 	for (size_t i = 1; i < l.n && sorted; i++)
-		sorted = event_order(&l.events[i - 1], &l.events[i]) <= 0;
+		sorted = code_event_order(&l.events[i - 1], &l.events[i]) <= 0;
 	if (!sorted)
-		qsort(l.events, l.n, sizeof(*l.events), compare_events);
-	if (!find_edges(&l) || !fill_nodes(&l)) {
-		level_deinit(&l);
+		qsort(l.events, l.n, sizeof(*l.events), code_event_compare);
+	if (!code_level_find_edges(&l) || !code_level_fill_nodes(&l)) {
+		code_level_deinit(&l);
 		return false;
 	}
 	*ret = l;
 	return true;
 }
 
-static struct ux_code_level *room_for_level(struct ux_code_history *h)
+static struct ux_code_level *code_history_reserve(struct ux_code_history *h)
 {
 	if (h->n_levels == h->cap) {
 		size_t cap = h->cap ? h->cap * 2 : 8;
@@ -160,18 +160,19 @@ static struct ux_code_level *room_for_level(struct ux_code_history *h)
 	return &h->levels[h->n_levels];
 }
 
-/* Joins the last two while the older is not twice the newer. Without memory they stay apart. */
-static void join_levels(struct ux_code_history *h)
+/* Merges the last two levels while the older is less than twice the newer. If memory is short they
+ * stay apart. */
+static void code_history_join_levels(struct ux_code_history *h)
 {
 	while (h->n_levels >= 2) {
 		struct ux_code_level *old = &h->levels[h->n_levels - 2];
 		struct ux_code_level *young = old + 1;
 		struct ux_code_level both = {0};
 		if (old->n >= 2 * young->n ||
-		    !level_make(&both, old->events, old->n, young->events, young->n))
+		    !code_level_build(&both, old->events, old->n, young->events, young->n))
 			return;
-		level_deinit(old);
-		level_deinit(young);
+		code_level_deinit(old);
+		code_level_deinit(young);
 		*old = both;
 		h->n_levels--;
 	}
@@ -179,7 +180,7 @@ static void join_levels(struct ux_code_history *h)
 
 bool ux_code_history_add(struct ux_code_history *h, const struct ux_code_event *events, size_t n)
 {
-	struct ux_code_level *level = room_for_level(h);
+	struct ux_code_level *level = code_history_reserve(h);
 	if (n == 0)
 		return true;
 	if (n > UX_CODE_EVENTS_MOST - h->n_events || !level)
@@ -190,17 +191,17 @@ bool ux_code_history_add(struct ux_code_history *h, const struct ux_code_event *
 	memcpy(own, events, n * sizeof(*own));
 	for (size_t i = 0; i < n; i++)
 		own[i].seq = h->n_events + (uint32_t)i;
-	if (!level_make(level, own, n, NULL, 0))
+	if (!code_level_build(level, own, n, NULL, 0))
 		return false;
 	h->n_events += (uint32_t)n;
 	h->n_levels++;
-	join_levels(h);
+	code_history_join_levels(h);
 	return true;
 }
 
-/* The last event of a node up to time, or NULL. */
-static const struct ux_code_event *find_in_node(const struct ux_code_level *l, size_t node,
-						uint64_t time)
+/* The last event of a node up to `time`, or NULL. */
+static const struct ux_code_event *code_node_find(const struct ux_code_level *l, size_t node,
+						  uint64_t time)
 {
 	size_t low = l->first[node], high = l->first[node + 1];
 	while (low < high) {
@@ -216,15 +217,15 @@ static const struct ux_code_event *find_in_node(const struct ux_code_level *l, s
 	return NULL;
 }
 
-static const struct ux_code_event *find_in_level(const struct ux_code_level *l, uint64_t pc,
-						 uint64_t time)
+static const struct ux_code_event *code_level_find(const struct ux_code_level *l, uint64_t pc,
+						   uint64_t time)
 {
 	const struct ux_code_event *best = NULL;
 	if (pc < l->edges[0] || pc >= l->edges[l->leaves])
 		return NULL;
-	for (size_t node = leaf_of(l, pc) + l->leaves; node > 0; node /= 2) {
-		const struct ux_code_event *e = find_in_node(l, node, time);
-		if (e && (!best || event_order(best, e) < 0))
+	for (size_t node = code_level_leaf(l, pc) + l->leaves; node > 0; node /= 2) {
+		const struct ux_code_event *e = code_node_find(l, node, time);
+		if (e && (!best || code_event_order(best, e) < 0))
 			best = e;
 	}
 	return best;
@@ -235,8 +236,8 @@ const struct ux_code_event *ux_code_history_find(const struct ux_code_history *h
 {
 	const struct ux_code_event *best = NULL;
 	for (size_t i = 0; i < h->n_levels; i++) {
-		const struct ux_code_event *e = find_in_level(&h->levels[i], pc, time);
-		if (e && (!best || event_order(best, e) < 0))
+		const struct ux_code_event *e = code_level_find(&h->levels[i], pc, time);
+		if (e && (!best || code_event_order(best, e) < 0))
 			best = e;
 	}
 	return best && best->code != UX_CODE_NONE ? best : NULL;

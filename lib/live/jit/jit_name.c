@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that run-time compilers write: made printable, taken apart. */
+/* Names that run-time compilers write: made printable and split into function, file and line. */
 #include "jit_name.h"
 
 #include "text.h"
@@ -10,7 +10,7 @@ enum {
 	REPLACEMENT_SIZE = 3
 };
 
-bool ux_jit_text_is_clean(struct ux_bytes s)
+bool ux_jit_text_is_printable(struct ux_bytes s)
 {
 	while (s.size > 0) {
 		size_t n = ux_utf8_printable_size(s);
@@ -21,9 +21,9 @@ bool ux_jit_text_is_clean(struct ux_bytes s)
 	return true;
 }
 
-/* Writes the printable form of s and a NUL to `to`; NULL counts. Returns the bytes, less the NUL.
- */
-static size_t clean(struct ux_bytes s, char *to)
+/* Writes the printable form of s and a NUL to `to`, which may be NULL. Returns the size without the
+ * NUL. */
+static size_t jit_text_clean(struct ux_bytes s, char *to)
 {
 	size_t size = 0;
 	while (s.size > 0) {
@@ -41,15 +41,15 @@ static size_t clean(struct ux_bytes s, char *to)
 	return size;
 }
 
-/* A name in its parts. */
-struct parts {
+/* The parts of a name. */
+struct jit_name_parts {
 	struct ux_bytes function;
 	struct ux_bytes dir;
 	struct ux_bytes base;
 	uint32_t line;
 };
 
-static void split_path(struct ux_bytes path, struct parts *p)
+static void jit_path_split(struct ux_bytes path, struct jit_name_parts *p)
 {
 	size_t at = path.size;
 	while (at > 0 && path.data[at - 1] != '/')
@@ -58,8 +58,8 @@ static void split_path(struct ux_bytes path, struct parts *p)
 	p->dir = ux_bytes(path.data, at > 1 ? at - 1 : at);
 }
 
-/* Takes ":NUMBER" off the end. */
-static bool take_number(struct ux_bytes *s, uint32_t *ret)
+/* Removes ":NUMBER" from the end. */
+static bool jit_name_chop_number(struct ux_bytes *s, uint32_t *ret)
 {
 	size_t at = s->size;
 	uint64_t v = 0, unit = 1;
@@ -74,20 +74,20 @@ static bool take_number(struct ux_bytes *s, uint32_t *ret)
 	return true;
 }
 
-static size_t find(struct ux_bytes s, const char *what)
+static size_t jit_text_find(struct ux_bytes s, const char *what)
 {
 	const uint8_t *at = s.size > 0 ? memmem(s.data, s.size, what, strlen(what)) : NULL;
 	return at ? (size_t)(at - s.data) : s.size;
 }
 
-/* The blank before V8's file: file names may have blanks of their own, so the first that a whole
- * path or a URL stands behind, else the last. */
-static size_t blank_before_file(struct ux_bytes s)
+/* Finds the blank before the file in a name of V8. File names may contain blanks, so it is the
+ * first one that an absolute path or a URL follows, else the last. */
+static size_t jit_name_blank_before_file(struct ux_bytes s)
 {
 	static const char *const begins[] = {" /", " file:", " node:", " http:", " https:"};
 	size_t best = s.size;
 	for (size_t i = 0; i < ux_countof(begins); i++)
-		best = ux_min(best, find(s, begins[i]));
+		best = ux_min(best, jit_text_find(s, begins[i]));
 	if (best < s.size)
 		return best;
 	for (best = s.size; best > 0 && s.data[best - 1] != ' ';)
@@ -95,7 +95,7 @@ static size_t blank_before_file(struct ux_bytes s)
 	return best > 0 ? best - 1 : s.size;
 }
 
-static bool split_v8(struct ux_bytes name, struct parts *p)
+static bool jit_name_split_v8(struct ux_bytes name, struct jit_name_parts *p)
 {
 	static const char *const kinds[] = {
 		"JS:", "Function:", "LazyCompile:", "Script:", "Eval:", "RegExp:"};
@@ -104,72 +104,73 @@ static bool split_v8(struct ux_bytes name, struct parts *p)
 	for (size_t i = 0; i < ux_countof(kinds); i++)
 		is_v8 = is_v8 || ux_bytes_starts(name, ux_bytes_cstr(kinds[i]));
 	struct ux_bytes rest = name;
-	if (!is_v8 || !take_number(&rest, &last))
+	if (!is_v8 || !jit_name_chop_number(&rest, &last))
 		return false;
-	if (!take_number(&rest, &p->line))
-		p->line = last; /* Node 18 tells no column */
-	size_t at = blank_before_file(rest);
+	if (!jit_name_chop_number(&rest, &p->line))
+		p->line = last; /* Node 18 writes no column */
+	size_t at = jit_name_blank_before_file(rest);
 	if (at + 1 >= rest.size)
 		return false;
 	p->function = ux_bytes(rest.data, at);
-	split_path(ux_bytes(rest.data + at + 1, rest.size - at - 1), p);
+	jit_path_split(ux_bytes(rest.data + at + 1, rest.size - at - 1), p);
 	return true;
 }
 
-static bool split_python(struct ux_bytes name, struct parts *p)
+static bool jit_name_split_python(struct ux_bytes name, struct jit_name_parts *p)
 {
 	if (!ux_bytes_starts(name, UX_STR("py::")))
 		return false;
-	size_t at = 4 + find(ux_bytes(name.data + 4, name.size - 4), ":");
+	size_t at = 4 + jit_text_find(ux_bytes(name.data + 4, name.size - 4), ":");
 	if (at + 1 >= name.size)
 		return false;
 	p->function = ux_bytes(name.data, at);
-	split_path(ux_bytes(name.data + at + 1, name.size - at - 1), p);
+	jit_path_split(ux_bytes(name.data + at + 1, name.size - at - 1), p);
 	return true;
 }
 
-static bool split_lua(struct ux_bytes name, struct parts *p)
+static bool jit_name_split_lua(struct ux_bytes name, struct jit_name_parts *p)
 {
 	struct ux_bytes rest = name;
-	size_t at = find(name, "::");
-	if (!ux_bytes_starts(name, UX_STR("TRACE_")) || !take_number(&rest, &p->line) ||
+	size_t at = jit_text_find(name, "::");
+	if (!ux_bytes_starts(name, UX_STR("TRACE_")) || !jit_name_chop_number(&rest, &p->line) ||
 	    at + 2 >= rest.size)
 		return false;
 	p->function = ux_bytes(rest.data, at);
-	split_path(ux_bytes(rest.data + at + 2, rest.size - at - 2), p);
+	jit_path_split(ux_bytes(rest.data + at + 2, rest.size - at - 2), p);
 	return true;
 }
 
-/* The parts behind each other in the arena. */
-static const char *keep(struct ux_arena *a, const struct ux_bytes *parts, size_t n)
+/* Joins the parts, each with a NUL, in the arena. */
+static const char *jit_text_join(struct ux_arena *a, const struct ux_bytes *parts, size_t n)
 {
 	size_t size = 0;
 	for (size_t i = 0; i < n; i++)
-		size += clean(parts[i], NULL) + 1;
+		size += jit_text_clean(parts[i], NULL) + 1;
 	char *text = ux_arena_array(a, char, size);
 	size_t at = 0;
 	for (size_t i = 0; text && i < n; i++)
-		at += clean(parts[i], text + at) + 1;
+		at += jit_text_clean(parts[i], text + at) + 1;
 	return text;
 }
 
-struct ux_jit_name ux_jit_name_keep(struct ux_arena *a, struct ux_bytes name)
+struct ux_jit_name ux_jit_name_parse(struct ux_arena *a, struct ux_bytes name)
 {
-	struct parts p = {0};
+	struct jit_name_parts p = {0};
 	name.size = ux_min(name.size, (size_t)UX_JIT_NAME_MOST);
-	if (!split_v8(name, &p) && !split_python(name, &p) && !split_lua(name, &p))
-		p = (struct parts){.function = name};
+	if (!jit_name_split_v8(name, &p) && !jit_name_split_python(name, &p) &&
+	    !jit_name_split_lua(name, &p))
+		p = (struct jit_name_parts){.function = name};
 	struct ux_bytes parts[] = {p.function, p.dir, p.base};
-	return (struct ux_jit_name){keep(a, parts, ux_countof(parts)), p.line};
+	return (struct ux_jit_name){jit_text_join(a, parts, ux_countof(parts)), p.line};
 }
 
-const char *ux_jit_path_keep(struct ux_arena *a, struct ux_bytes path)
+const char *ux_jit_path_parse(struct ux_arena *a, struct ux_bytes path)
 {
-	struct parts p = {0};
+	struct jit_name_parts p = {0};
 	path.size = ux_min(path.size, (size_t)UX_JIT_NAME_MOST);
-	split_path(path, &p);
+	jit_path_split(path, &p);
 	struct ux_bytes parts[] = {p.dir, p.base};
-	return keep(a, parts, ux_countof(parts));
+	return jit_text_join(a, parts, ux_countof(parts));
 }
 
 void ux_jit_path_frame(const char *path, struct ux_frame *frame)

@@ -8,9 +8,9 @@
  *   MOVE 1     u32 pid, u32 tid, u64 vma, u64 old addr, u64 new addr, u64 size, u64 index
  *   DEBUG 2    u64 addr, u64 n, n times: u64 addr, i32 line, i32 column, file name, NUL; the name
  *              ff 00 is the one before; of the next LOAD at addr
- *   CLOSE 3, UNWINDING 4: nothing for us
- * The header's time is of another clock with some writers and is not used. V8 adds 0x40, the size
- * of an ELF header, to the addresses of DEBUG.
+ *   CLOSE 3, UNWINDING 4: ignored
+ * The time in the header is of another clock with some writers and is not used. V8 adds 0x40, the
+ * size of an ELF header, to the addresses of DEBUG.
  */
 #include "jitdump.h"
 
@@ -22,7 +22,7 @@ enum {
 	VERSION = 1,
 	HEADER_SIZE = 40,
 	PREFIX_SIZE = 16,
-	HEADER_MOST = 4096, /* larger ones are none */
+	HEADER_MOST = 4096, /* a larger header is rejected */
 	FLAG_OTHER_CLOCK = 1,
 	V8_SHIFT = 0x40,
 	TEXTS_BUDGET = 1 << 30,
@@ -61,8 +61,8 @@ void ux_jitdump_deinit(struct ux_jitdump *d)
 	*d = (struct ux_jitdump){0};
 }
 
-static enum ux_code read_header(struct ux_jitdump *d, struct ux_bytes bytes, size_t *ret_used,
-				struct ux_error *err)
+static enum ux_code jitdump_read_header(struct ux_jitdump *d, struct ux_bytes bytes,
+					size_t *ret_used, struct ux_error *err)
 {
 	struct ux_cur c = ux_cur_make(bytes, "header", false);
 	uint32_t magic = ux_cur_u32(&c);
@@ -91,8 +91,8 @@ static enum ux_code read_header(struct ux_jitdump *d, struct ux_bytes bytes, siz
 	return UX_OK;
 }
 
-static enum ux_code path_number(struct ux_jitdump *d, struct ux_bytes path, uint32_t *ret,
-				struct ux_error *err)
+static enum ux_code jitdump_path_number(struct ux_jitdump *d, struct ux_bytes path, uint32_t *ret,
+					struct ux_error *err)
 {
 	const uint32_t *known = ux_jit_paths_find(&d->path_numbers, path);
 	if (known) {
@@ -101,7 +101,7 @@ static enum ux_code path_number(struct ux_jitdump *d, struct ux_bytes path, uint
 	}
 	bool fresh = false;
 	const char *key = ux_arena_strndup(&d->arena, path.data, path.size);
-	const char *text = key ? ux_jit_path_keep(&d->arena, path) : NULL;
+	const char *text = key ? ux_jit_path_parse(&d->arena, path) : NULL;
 	if (!text)
 		return ux_arena_fail(&d->arena, err);
 	if (!ux_jit_path_list_append(&d->paths, text))
@@ -113,8 +113,8 @@ static enum ux_code path_number(struct ux_jitdump *d, struct ux_bytes path, uint
 	return UX_OK;
 }
 
-/* Rows that wait for the code at their address. */
-static enum ux_code read_debug(struct ux_jitdump *d, struct ux_cur *c, struct ux_error *err)
+/* Reads rows, which wait until the code at their address is loaded. */
+static enum ux_code jitdump_read_debug(struct ux_jitdump *d, struct ux_cur *c, struct ux_error *err)
 {
 	uint64_t addr = ux_cur_u64(c);
 	uint64_t n = ux_cur_u64(c);
@@ -130,8 +130,9 @@ static enum ux_code read_debug(struct ux_jitdump *d, struct ux_cur *c, struct ux
 			break;
 		if (!ux_bytes_eq(name, UX_STR("\xff"))) {
 			path = UINT32_MAX;
-			if (ux_jit_text_is_clean(name)) /* else V8's freed memory */
-				UX_TRY(path_number(d, name, &path, err));
+			if (ux_jit_text_is_printable(
+				    name)) /* V8 may write names from freed memory */
+				UX_TRY(jitdump_path_number(d, name, &path, err));
 		}
 		row.path = path;
 		if (row.line > INT32_MAX)
@@ -155,7 +156,7 @@ static enum ux_code read_debug(struct ux_jitdump *d, struct ux_cur *c, struct ux
 	return UX_OK;
 }
 
-static int compare_rows(const void *a, const void *b)
+static int jitdump_compare_rows(const void *a, const void *b)
 {
 	const struct ux_jit_row *x = a, *y = b;
 	UX_ORDER(x->offset, y->offset);
@@ -164,8 +165,8 @@ static int compare_rows(const void *a, const void *b)
 	return 0;
 }
 
-/* Takes the rows that wait for addr; their addresses become offsets, in order. */
-static struct ux_jit_rows take_rows(struct ux_jitdump *d, uint64_t addr)
+/* Takes the rows that wait for addr, with their addresses turned into sorted offsets. */
+static struct ux_jit_rows jitdump_take_rows(struct ux_jitdump *d, uint64_t addr)
 {
 	struct ux_jit_rows *slot = ux_jit_waiting_find(&d->waiting, addr);
 	if (!slot || slot->n == 0)
@@ -185,12 +186,12 @@ static struct ux_jit_rows take_rows(struct ux_jitdump *d, uint64_t addr)
 		sorted = sorted && (i == 0 || row[i - 1].offset <= row[i].offset);
 	}
 	if (!sorted)
-		qsort(row, rows.n, sizeof(*row), compare_rows);
+		qsort(row, rows.n, sizeof(*row), jitdump_compare_rows);
 	return rows;
 }
 
-static enum ux_code remember(struct ux_jit_numbers *numbers, uint64_t key, uint32_t number,
-			     struct ux_error *err)
+static enum ux_code jitdump_set_number(struct ux_jit_numbers *numbers, uint64_t key,
+				       uint32_t number, struct ux_error *err)
 {
 	bool fresh = false;
 	uint32_t *slot = ux_jit_numbers_insert(numbers, key, &fresh);
@@ -200,7 +201,8 @@ static enum ux_code remember(struct ux_jit_numbers *numbers, uint64_t key, uint3
 	return UX_OK;
 }
 
-static enum ux_code add_event(struct ux_jitdump *d, struct ux_code_event e, struct ux_error *err)
+static enum ux_code jitdump_add_event(struct ux_jitdump *d, struct ux_code_event e,
+				      struct ux_error *err)
 {
 	if (d->events.size + d->history.n_events >= UX_CODE_EVENTS_MOST - 1)
 		return ux_error_set(err, UX_ELIMIT, "has over %d records; the rest is not read",
@@ -208,8 +210,8 @@ static enum ux_code add_event(struct ux_jitdump *d, struct ux_code_event e, stru
 	return ux_jit_event_list_append(&d->events, e) ? UX_OK : ux_error_nomem(err);
 }
 
-static enum ux_code read_load(struct ux_jitdump *d, uint64_t time, struct ux_cur *c,
-			      struct ux_error *err)
+static enum ux_code jitdump_read_load(struct ux_jitdump *d, uint64_t time, struct ux_cur *c,
+				      struct ux_error *err)
 {
 	ux_cur_skip(c, 16);
 	uint64_t addr = ux_cur_u64(c);
@@ -220,19 +222,20 @@ static enum ux_code read_load(struct ux_jitdump *d, uint64_t time, struct ux_cur
 		ux_cur_bad(c, "code of no size or past the end of memory");
 	if (c->failed)
 		return UX_OK;
-	struct ux_jit_code code = {ux_jit_name_keep(&d->arena, name), take_rows(d, addr)};
+	struct ux_jit_code code = {ux_jit_name_parse(&d->arena, name), jitdump_take_rows(d, addr)};
 	if (!code.name.text)
 		return ux_arena_fail(&d->arena, err);
 	uint32_t number = (uint32_t)d->codes.size;
 	if (!ux_jit_code_list_append(&d->codes, code))
 		return ux_error_nomem(err);
-	UX_TRY(remember(&d->by_index, index, number, err));
-	UX_TRY(remember(&d->by_address, addr, number, err));
-	return add_event(d, (struct ux_code_event){addr, addr + size, time, number, 0}, err);
+	UX_TRY(jitdump_set_number(&d->by_index, index, number, err));
+	UX_TRY(jitdump_set_number(&d->by_address, addr, number, err));
+	return jitdump_add_event(d, (struct ux_code_event){addr, addr + size, time, number, 0},
+				 err);
 }
 
-static enum ux_code read_move(struct ux_jitdump *d, uint64_t time, struct ux_cur *c,
-			      struct ux_error *err)
+static enum ux_code jitdump_read_move(struct ux_jitdump *d, uint64_t time, struct ux_cur *c,
+				      struct ux_error *err)
 {
 	ux_cur_skip(c, 16);
 	uint64_t from = ux_cur_u64(c);
@@ -249,13 +252,15 @@ static enum ux_code read_move(struct ux_jitdump *d, uint64_t time, struct ux_cur
 	if (c->failed)
 		return UX_OK;
 	uint32_t number = *known;
-	UX_TRY(remember(&d->by_address, to, number, err));
-	UX_TRY(add_event(d, (struct ux_code_event){from, from + size, time, UX_CODE_NONE, 0}, err));
-	return add_event(d, (struct ux_code_event){to, to + size, time, number, 0}, err);
+	UX_TRY(jitdump_set_number(&d->by_address, to, number, err));
+	UX_TRY(jitdump_add_event(
+		d, (struct ux_code_event){from, from + size, time, UX_CODE_NONE, 0}, err));
+	return jitdump_add_event(d, (struct ux_code_event){to, to + size, time, number, 0}, err);
 }
 
-/* A record whose bytes are all there; damage costs that record. */
-static enum ux_code read_record(struct ux_jitdump *d, struct ux_cur *c, struct ux_error *err)
+/* Reads a complete record. A damaged one is skipped. */
+static enum ux_code jitdump_read_record(struct ux_jitdump *d, struct ux_cur *c,
+					struct ux_error *err)
 {
 	enum ux_code code = UX_OK;
 	uint32_t id = ux_cur_u32(c);
@@ -263,13 +268,13 @@ static enum ux_code read_record(struct ux_jitdump *d, struct ux_cur *c, struct u
 	uint64_t time = ux_cur_u64(c);
 	switch (id) {
 	case RECORD_LOAD:
-		code = read_load(d, time, c, err);
+		code = jitdump_read_load(d, time, c, err);
 		break;
 	case RECORD_MOVE:
-		code = read_move(d, time, c, err);
+		code = jitdump_read_move(d, time, c, err);
 		break;
 	case RECORD_DEBUG:
-		code = read_debug(d, c, err);
+		code = jitdump_read_debug(d, c, err);
 		break;
 	case RECORD_CLOSE:
 	case RECORD_UNWINDING:
@@ -282,9 +287,9 @@ static enum ux_code read_record(struct ux_jitdump *d, struct ux_cur *c, struct u
 	return code;
 }
 
-/* The size of the header or record that bytes begin with; 0: too few bytes to tell. */
-static enum ux_code size_of_next(struct ux_jitdump *d, struct ux_bytes bytes, size_t *ret,
-				 struct ux_error *err)
+/* The size of the record that bytes begin with; 0: too few bytes to know. */
+static enum ux_code jitdump_next_size(struct ux_jitdump *d, struct ux_bytes bytes, size_t *ret,
+				      struct ux_error *err)
 {
 	struct ux_cur c = ux_cur_make(bytes, "record", d->swap);
 	ux_cur_skip(&c, 4);
@@ -302,15 +307,15 @@ static enum ux_code size_of_next(struct ux_jitdump *d, struct ux_bytes bytes, si
 	return UX_OK;
 }
 
-static enum ux_code read_records(struct ux_jitdump *d, struct ux_bytes bytes, size_t *used,
-				 size_t *need, struct ux_error *err)
+static enum ux_code jitdump_read_records(struct ux_jitdump *d, struct ux_bytes bytes, size_t *used,
+					 size_t *need, struct ux_error *err)
 {
 	size_t size = 0;
 	if (!d->has_header) {
 		*need = HEADER_SIZE;
 		if (bytes.size < HEADER_SIZE)
 			return UX_OK;
-		UX_TRY(read_header(d, bytes, &size, err));
+		UX_TRY(jitdump_read_header(d, bytes, &size, err));
 		*need = size;
 		if (bytes.size < size)
 			return UX_OK;
@@ -320,12 +325,12 @@ static enum ux_code read_records(struct ux_jitdump *d, struct ux_bytes bytes, si
 	for (;;) {
 		struct ux_bytes rest = {bytes.data ? bytes.data + *used : NULL, bytes.size - *used};
 		*need = PREFIX_SIZE;
-		UX_TRY(size_of_next(d, rest, &size, err));
+		UX_TRY(jitdump_next_size(d, rest, &size, err));
 		*need = ux_max(size, (size_t)PREFIX_SIZE);
 		if (size == 0 || rest.size < size)
 			return UX_OK;
 		struct ux_cur c = ux_cur_make(ux_bytes(rest.data, size), "record", d->swap);
-		UX_TRY(read_record(d, &c, err));
+		UX_TRY(jitdump_read_record(d, &c, err));
 		*used += size;
 	}
 }
@@ -337,7 +342,7 @@ enum ux_code ux_jitdump_feed(struct ux_jitdump *d, struct ux_bytes bytes, size_t
 	*ret_used = *ret_need = 0;
 	if (d->stopped)
 		return UX_OK;
-	if (read_records(d, bytes, ret_used, ret_need, &first) != UX_OK)
+	if (jitdump_read_records(d, bytes, ret_used, ret_need, &first) != UX_OK)
 		*ret_need = 0;
 	if (!ux_code_history_add(&d->history, d->events.data, d->events.size) &&
 	    first.code == UX_OK)
@@ -349,8 +354,9 @@ enum ux_code ux_jitdump_feed(struct ux_jitdump *d, struct ux_bytes bytes, size_t
 	return first.code;
 }
 
-/* The last row at or before an offset sets file and line. */
-static void add_line(const struct ux_jitdump *d, struct ux_jit_rows rows, struct ux_frame *frame)
+/* Sets file and line from the last row at or before the offset of the frame. */
+static void jitdump_set_line(const struct ux_jitdump *d, struct ux_jit_rows rows,
+			     struct ux_frame *frame)
 {
 	const struct ux_jit_row *row = rows.n > 0 ? d->rows.data + rows.first : NULL;
 	int64_t offset = (int64_t)frame->offset;
@@ -360,7 +366,7 @@ static void add_line(const struct ux_jitdump *d, struct ux_jit_rows rows, struct
 	for (size_t n = rows.n; n > 1; n -= n / 2)
 		low += row[low + n / 2].offset <= offset ? n / 2 : 0;
 	if (row[low].path == UINT32_MAX)
-		return; /* a line of nobody knows which file */
+		return; /* a line number without a file is useless */
 	frame->line = row[low].line;
 	ux_jit_path_frame(d->paths.data[row[low].path], frame);
 }
@@ -373,6 +379,6 @@ bool ux_jitdump_lookup(const struct ux_jitdump *d, uint64_t addr, uint64_t time,
 		return false;
 	const struct ux_jit_code *code = &d->codes.data[e->code];
 	*ret = ux_jit_name_frame(code->name, addr - e->start);
-	add_line(d, code->rows, ret);
+	jitdump_set_line(d, code->rows, ret);
 	return true;
 }

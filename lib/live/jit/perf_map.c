@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * perf maps. A line is START SIZE NAME: two hexadecimal numbers, with or without 0x, and the rest
- * of the line, blanks and all. Lines of several writers may be torn into each other: what makes no
- * sense is passed over. Some writers print the size in decimal; that shows when sizes without any
- * hexadecimal digit overlap each other as hexadecimal and do not as decimal.
+ * of the line including blanks. Lines of several writers may be torn into each other; malformed
+ * lines are skipped. Some writers print the size in decimal: this is detected when no size has a
+ * digit above 9, and many entries overlap if sizes are read as hexadecimal but not if they are read
+ * as decimal.
  */
 #include "perf_map.h"
 
@@ -13,7 +14,7 @@
 enum {
 	NAMES_BUDGET = 1 << 30,
 	DIGITS_MOST = 16,
-	DECIMAL_LEAST = 16, /* entries before sizes are suspected to be decimal */
+	DECIMAL_LEAST = 16, /* entries before the base of the sizes is checked */
 };
 
 void ux_perf_map_init(struct ux_perf_map *m)
@@ -30,17 +31,17 @@ void ux_perf_map_deinit(struct ux_perf_map *m)
 	*m = (struct ux_perf_map){0};
 }
 
-static void skip_blanks(struct ux_bytes *s)
+static void perf_map_skip_blanks(struct ux_bytes *s)
 {
 	while (s->size > 0 && ux_is_blank(s->data[0]))
 		*s = ux_bytes(s->data + 1, s->size - 1);
 }
 
-/* A number up to a blank, which it takes; *ret_letters when it shows that it is hexadecimal. */
-static bool take_number(struct ux_bytes *s, uint64_t *ret, bool *ret_letters)
+/* Parses a number and the blank after it; sets *ret_letters when it must be hexadecimal. */
+static bool perf_map_read_number(struct ux_bytes *s, uint64_t *ret, bool *ret_letters)
 {
 	uint64_t v = 0;
-	skip_blanks(s);
+	perf_map_skip_blanks(s);
 	bool prefix = ux_bytes_starts(*s, UX_STR("0x")) || ux_bytes_starts(*s, UX_STR("0X"));
 	size_t i = prefix ? 2 : 0, begin = i;
 	bool letters = prefix;
@@ -56,8 +57,8 @@ static bool take_number(struct ux_bytes *s, uint64_t *ret, bool *ret_letters)
 	return true;
 }
 
-/* 0x120 for 120 read as hexadecimal is 120 meant as decimal. */
-static uint64_t as_decimal(uint64_t v)
+/* Converts a number that was read as hexadecimal but was written in decimal: 0x120 becomes 120. */
+static uint64_t perf_map_as_decimal(uint64_t v)
 {
 	uint64_t decimal = 0;
 	for (int shift = 60; shift >= 0; shift -= 4)
@@ -65,12 +66,12 @@ static uint64_t as_decimal(uint64_t v)
 	return decimal;
 }
 
-static uint64_t size_of(const struct ux_perf_entry *e, bool decimal)
+static uint64_t perf_entry_size(const struct ux_perf_entry *e, bool decimal)
 {
-	return decimal ? as_decimal(e->size) : e->size;
+	return decimal ? perf_map_as_decimal(e->size) : e->size;
 }
 
-static bool add_line(struct ux_perf_map *m, struct ux_bytes line, struct ux_error *err)
+static bool perf_map_add_line(struct ux_perf_map *m, struct ux_bytes line, struct ux_error *err)
 {
 	struct ux_perf_entry e = {0};
 	bool letters = false, ignored = false;
@@ -78,8 +79,9 @@ static bool add_line(struct ux_perf_map *m, struct ux_bytes line, struct ux_erro
 		line.size--;
 	if (line.size == 0)
 		return true;
-	bool good = take_number(&line, &e.start, &ignored) && take_number(&line, &e.size, &letters);
-	skip_blanks(&line);
+	bool good = perf_map_read_number(&line, &e.start, &ignored) &&
+		    perf_map_read_number(&line, &e.size, &letters);
+	perf_map_skip_blanks(&line);
 	if (!good || e.size == 0 || e.start > UINT64_MAX - e.size || line.size == 0 ||
 	    memchr(line.data, 0, line.size)) {
 		m->skipped++;
@@ -91,7 +93,7 @@ static bool add_line(struct ux_perf_map *m, struct ux_bytes line, struct ux_erro
 		return false;
 	}
 	m->letters = m->letters || letters;
-	e.name = ux_jit_name_keep(&m->arena, line);
+	e.name = ux_jit_name_parse(&m->arena, line);
 	if (!e.name.text) {
 		ux_arena_fail(&m->arena, err);
 		return false;
@@ -103,36 +105,36 @@ static bool add_line(struct ux_perf_map *m, struct ux_bytes line, struct ux_erro
 	return true;
 }
 
-/* Starts and both ends of an entry. */
-struct extent {
+/* The start of an entry, and its end by either base. */
+struct perf_map_extent {
 	uint64_t start;
 	uint64_t hex_end;
 	uint64_t decimal_end;
 };
 
-static int compare_starts(const void *a, const void *b)
+static int perf_map_compare_extents(const void *a, const void *b)
 {
-	const struct extent *x = a, *y = b;
+	const struct perf_map_extent *x = a, *y = b;
 	UX_ORDER(x->start, y->start);
 	UX_ORDER(x->hex_end, y->hex_end);
 	return 0;
 }
 
-/* Whether the sizes, none of which has a letter, make sense only as decimal numbers. */
-static bool sizes_are_decimal(const struct ux_perf_map *m)
+/* Whether the sizes are plausible only as decimal numbers. */
+static bool perf_map_sizes_are_decimal(const struct ux_perf_map *m)
 {
 	size_t n = m->entries.size, hex = 0, decimal = 0;
 	if (m->letters || n < DECIMAL_LEAST)
 		return false;
-	ux_cleanup(ux_free_ptr) struct extent *all = calloc(n, sizeof(*all));
-	if (!all) /* a guess that is not made */
+	ux_cleanup(ux_free_ptr) struct perf_map_extent *all = calloc(n, sizeof(*all));
+	if (!all) /* keep the last result */
 		return m->decimal;
 	for (size_t i = 0; i < n; i++) {
 		const struct ux_perf_entry *e = &m->entries.data[i];
-		all[i] = (struct extent){e->start, e->start + e->size,
-					 e->start + as_decimal(e->size)};
+		all[i] = (struct perf_map_extent){e->start, e->start + e->size,
+						  e->start + perf_map_as_decimal(e->size)};
 	}
-	ux_sort_by_start(all, n, sizeof(*all), compare_starts);
+	ux_sort_by_start(all, n, sizeof(*all), perf_map_compare_extents);
 	for (size_t i = 1; i < n; i++) {
 		bool apart = all[i].start > all[i - 1].start;
 		hex += apart && all[i].start < all[i - 1].hex_end;
@@ -141,8 +143,8 @@ static bool sizes_are_decimal(const struct ux_perf_map *m)
 	return hex > n / 4 && decimal <= hex / 8;
 }
 
-/* The entries from number `from` on become events. */
-static enum ux_code add_events(struct ux_perf_map *m, size_t from, struct ux_error *err)
+/* Adds events for the entries from index `from` on. */
+static enum ux_code perf_map_add_events(struct ux_perf_map *m, size_t from, struct ux_error *err)
 {
 	size_t n = m->entries.size - from;
 	if (n == 0)
@@ -153,17 +155,18 @@ static enum ux_code add_events(struct ux_perf_map *m, size_t from, struct ux_err
 	for (size_t i = 0; i < n; i++) {
 		const struct ux_perf_entry *e = &m->entries.data[from + i];
 		events[i] = (struct ux_code_event){.start = e->start,
-						   .end = e->start + size_of(e, m->decimal),
+						   .end = e->start + perf_entry_size(e, m->decimal),
 						   .code = (uint32_t)(from + i)};
 	}
 	return ux_code_history_add(&m->history, events, n) ? UX_OK : ux_error_nomem(err);
 }
 
-/* Sizes are looked at again whenever there are twice as many. */
-static size_t settle_sizes(struct ux_perf_map *m, size_t from)
+/* Checks the base of the sizes again whenever the number of entries has doubled. Returns the index
+ * of the first entry that needs events. */
+static size_t perf_map_check_sizes(struct ux_perf_map *m, size_t from)
 {
 	bool again = !m->letters && m->entries.size >= 2 * m->checked;
-	bool decimal = again ? sizes_are_decimal(m) : m->decimal && !m->letters;
+	bool decimal = again ? perf_map_sizes_are_decimal(m) : m->decimal && !m->letters;
 	if (again)
 		m->checked = m->entries.size;
 	if (decimal == m->decimal)
@@ -184,12 +187,12 @@ enum ux_code ux_perf_map_feed(struct ux_perf_map *m, struct ux_bytes bytes, size
 			used < bytes.size ? memchr(line, '\n', bytes.size - used) : NULL;
 		if (!end)
 			break;
-		if (!add_line(m, ux_bytes(line, (size_t)(end - line)), &first))
+		if (!perf_map_add_line(m, ux_bytes(line, (size_t)(end - line)), &first))
 			break;
 		used += (size_t)(end - line) + 1;
 	}
-	enum ux_code code = add_events(m, settle_sizes(m, from), &first);
-	if (code != UX_OK) /* no entry without its event */
+	enum ux_code code = perf_map_add_events(m, perf_map_check_sizes(m, from), &first);
+	if (code != UX_OK) /* drop entries without an event */
 		m->entries.size = m->history.n_events;
 	*ret_used = used;
 	if (first.code != UX_OK && err && err->code == UX_OK)

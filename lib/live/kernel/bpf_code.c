@@ -1,12 +1,158 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code of loaded BPF programs: names, files and lines by address, from what bpf(2) tells of each.
- */
+/* Code of loaded BPF programs: names, files and lines by address, and the BTF that has them. */
 #include "bpf_code.h"
 
-#include "btf.h"
 #include "cursor.h"
 #include "text.h"
 #include "order.h"
+
+enum {
+	BTF_MAGIC = 0xeb9f,
+	BTF_VERSION = 1,
+	BTF_HEADER_LEAST = 24,
+	KIND_SHIFT = 24,
+	KIND_MASK = 31,
+	COUNT_MASK = 0xffff,
+};
+
+/* include/uapi/linux/btf.h */
+enum kind {
+	BTF_KIND_INT = 1,
+	BTF_KIND_PTR = 2,
+	BTF_KIND_ARRAY = 3,
+	BTF_KIND_STRUCT = 4,
+	BTF_KIND_UNION = 5,
+	BTF_KIND_ENUM = 6,
+	BTF_KIND_FWD = 7,
+	BTF_KIND_TYPEDEF = 8,
+	BTF_KIND_VOLATILE = 9,
+	BTF_KIND_CONST = 10,
+	BTF_KIND_RESTRICT = 11,
+	BTF_KIND_FUNC = 12,
+	BTF_KIND_FUNC_PROTO = 13,
+	BTF_KIND_VAR = 14,
+	BTF_KIND_DATASEC = 15,
+	BTF_KIND_FLOAT = 16,
+	BTF_KIND_DECL_TAG = 17,
+	BTF_KIND_TYPE_TAG = 18,
+	BTF_KIND_ENUM64 = 19,
+};
+
+/* The size of the data after the twelve bytes of a type; false: an unknown kind. */
+static bool btf_type_extra_size(uint32_t info, uint64_t *ret)
+{
+	uint64_t n = info & COUNT_MASK;
+	*ret = 0;
+	switch (info >> KIND_SHIFT & KIND_MASK) {
+	case BTF_KIND_INT:
+	case BTF_KIND_VAR:
+	case BTF_KIND_DECL_TAG:
+		*ret = 4;
+		return true;
+	case BTF_KIND_ARRAY:
+		*ret = 12;
+		return true;
+	case BTF_KIND_STRUCT:
+	case BTF_KIND_UNION:
+	case BTF_KIND_DATASEC:
+	case BTF_KIND_ENUM64:
+		*ret = 12 * n;
+		return true;
+	case BTF_KIND_ENUM:
+	case BTF_KIND_FUNC_PROTO:
+		*ret = 8 * n;
+		return true;
+	case BTF_KIND_PTR:
+	case BTF_KIND_FWD:
+	case BTF_KIND_TYPEDEF:
+	case BTF_KIND_VOLATILE:
+	case BTF_KIND_CONST:
+	case BTF_KIND_RESTRICT:
+	case BTF_KIND_FUNC:
+	case BTF_KIND_FLOAT:
+	case BTF_KIND_TYPE_TAG:
+		return true;
+	default:
+		return false;
+	}
+}
+
+static enum ux_code btf_read_types(struct ux_btf *b, struct ux_bytes types, struct ux_error *err)
+{
+	struct ux_cur c = ux_cur_make(types, "BTF types", /* swap= */ false);
+	if (!ux_btf_offsets_append(&b->names, 0)) /* type 0 is void */
+		return ux_error_nomem(err);
+	while (ux_cur_more(&c)) {
+		uint64_t behind = 0;
+		size_t left = ux_cur_left(&c);
+		uint32_t name = ux_cur_u32(&c);
+		uint32_t info = ux_cur_u32(&c);
+		ux_cur_skip(&c, 4);
+		if (!c.failed && !btf_type_extra_size(info, &behind)) {
+			b->unread = left;
+			return UX_OK;
+		}
+		ux_cur_skip(&c, behind);
+		UX_TRY(ux_cur_status(&c, err));
+		bool is_function = (info >> KIND_SHIFT & KIND_MASK) == BTF_KIND_FUNC;
+		if (!ux_btf_offsets_append(&b->names, is_function ? name : 0))
+			return ux_error_nomem(err);
+	}
+	return UX_OK;
+}
+
+static enum ux_code btf_parse(struct ux_btf *b, struct ux_bytes btf, struct ux_error *err)
+{
+	struct ux_cur c = ux_cur_make(btf, "BTF", /* swap= */ false);
+	uint16_t magic = ux_cur_u16(&c);
+	uint8_t version = ux_cur_u8(&c);
+	ux_cur_skip(&c, 1);
+	uint32_t header = ux_cur_u32(&c);
+	uint32_t types_off = ux_cur_u32(&c), types_size = ux_cur_u32(&c);
+	uint32_t strings_off = ux_cur_u32(&c), strings_size = ux_cur_u32(&c);
+	struct ux_bytes types = UX_BYTES_NONE;
+	UX_TRY(ux_cur_status(&c, err));
+	if (magic != BTF_MAGIC || version != BTF_VERSION)
+		return ux_error_set(
+			err, UX_EUNSUPPORTED,
+			"BTF begins with 0x%04x, version %u; expected 0x%04x, version %d", magic,
+			version, BTF_MAGIC, BTF_VERSION);
+	if (header < BTF_HEADER_LEAST ||
+	    !ux_bytes_sub(btf, (uint64_t)header + types_off, types_size, &types) ||
+	    !ux_bytes_sub(btf, (uint64_t)header + strings_off, strings_size, &b->strings))
+		return ux_error_set(err, UX_ECORRUPT, "types or strings leave the BTF");
+	if (strings_size > 0 && b->strings.data[strings_size - 1] != 0)
+		return ux_error_set(err, UX_ECORRUPT, "the last string of the BTF has no end");
+	return btf_read_types(b, types, err);
+}
+
+enum ux_code ux_btf_open(struct ux_btf *ret, struct ux_bytes btf, struct ux_error *err)
+{
+	struct ux_btf b = {0};
+	enum ux_code code = btf_parse(&b, btf, err);
+	if (code != UX_OK)
+		ux_btf_close(&b);
+	*ret = b;
+	return code;
+}
+
+void ux_btf_close(struct ux_btf *b)
+{
+	ux_btf_offsets_deinit(&b->names);
+	*b = (struct ux_btf){0};
+}
+
+const char *ux_btf_string(const struct ux_btf *b, uint32_t off)
+{
+	return off < b->strings.size ? (const char *)b->strings.data + off : "";
+}
+
+const char *ux_btf_function(const struct ux_btf *b, uint32_t type)
+{
+	return type < b->names.size && b->names.data[type] != 0
+		       ? ux_btf_string(b, b->names.data[type])
+		       : "";
+}
 
 enum {
 	STRINGS_BUDGET = 64 << 20,
@@ -15,23 +161,23 @@ enum {
 	FUNCTION_LEAST = 8,
 	LINE_LEAST = 16,
 	JITED_LINE_LEAST = 8,
-	LINE_SHIFT = 10, /* below it the column */
-	FILES = 64,      /* that are remembered */
+	LINE_SHIFT = 10, /* the bits below are the column */
+	FILES = 64,      /* cached files */
 };
 
-/* The texts of a file's name, by where it is in the BTF. */
-struct file {
+/* A cache entry for a file name, by its offset in the BTF. */
+struct bpf_file {
 	uint32_t off;
-	const char *dir; /* NULL: none is remembered here */
+	const char *dir; /* NULL: empty */
 	const char *base;
 };
 
-/* A program that is added. */
-struct adding {
+/* A program that is being added. */
+struct bpf_program {
 	struct ux_bpf_code *to;
 	const struct ux_bpf_info *info;
 	struct ux_btf btf;
-	struct file files[FILES];
+	struct bpf_file files[FILES];
 };
 
 void ux_bpf_code_init(struct ux_bpf_code *c)
@@ -48,8 +194,8 @@ void ux_bpf_code_deinit(struct ux_bpf_code *c)
 	*c = (struct ux_bpf_code){0};
 }
 
-/* Record i of an array; failed when it is not there. */
-static struct ux_cur record(struct ux_bytes all, size_t i, size_t size, const char *what)
+/* A cursor over record i of an array; it fails when there is no such record. */
+static struct ux_cur bpf_record(struct ux_bytes all, size_t i, size_t size, const char *what)
 {
 	struct ux_bytes one = UX_BYTES_NONE;
 	if (size == 0 || i >= all.size / size || !ux_bytes_sub(all, (uint64_t)i * size, size, &one))
@@ -57,14 +203,15 @@ static struct ux_cur record(struct ux_bytes all, size_t i, size_t size, const ch
 	return ux_cur_make(one, what, /* swap= */ false);
 }
 
-static struct ux_bytes until_nul(struct ux_bytes s)
+static struct ux_bytes bpf_text_until_nul(struct ux_bytes s)
 {
 	const uint8_t *nul = s.size > 0 ? memchr(s.data, 0, s.size) : NULL;
 	return nul ? ux_bytes(s.data, (size_t)(nul - s.data)) : s;
 }
 
-/* bpf_prog_TAG, and _NAME by the function's type, or as the program was named. NULL: no memory. */
-static const char *name_of(const struct adding *a, size_t i)
+/* The name of function i, as in kallsyms: bpf_prog_TAG_NAME with the NAME from the type of the
+ * function, else that of the program. NULL: out of memory. */
+static const char *bpf_function_name(const struct bpf_program *a, size_t i)
 {
 	const struct ux_bpf_info *info = a->info;
 	char text[sizeof("bpf_prog_") + 2 * TAG + 1 + NAME_MOST], hex[2 * TAG + 1] = "";
@@ -72,20 +219,20 @@ static const char *name_of(const struct adding *a, size_t i)
 	(void)ux_bytes_sub(info->tags, (uint64_t)i * TAG, TAG, &tag);
 	if (tag.size == TAG)
 		ux_hex_encode(tag, hex);
-	struct ux_cur c = record(info->functions, i, info->function_size, "func_info");
+	struct ux_cur c = bpf_record(info->functions, i, info->function_size, "func_info");
 	ux_cur_skip(&c, 4);
 	uint32_t type = ux_cur_u32(&c);
 	if (!c.failed)
 		name = ux_bytes_cstr(ux_btf_function(&a->btf, type));
 	if (name.size == 0)
-		name = until_nul(info->name);
+		name = bpf_text_until_nul(info->name);
 	int n = snprintf(text, sizeof(text), "bpf_prog_%s%s%.*s", hex, name.size > 0 ? "_" : "",
 			 (int)ux_min(name.size, (size_t)NAME_MOST),
 			 name.size > 0 ? (const char *)name.data : "");
 	return ux_arena_strndup(&a->to->arena, text, (size_t)n);
 }
 
-static enum ux_code add_functions(struct adding *a, struct ux_error *err)
+static enum ux_code bpf_functions_add(struct bpf_program *a, struct ux_error *err)
 {
 	const struct ux_bpf_info *info = a->info;
 	struct ux_cur starts = ux_cur_make(info->starts, "jited_ksyms", /* swap= */ false);
@@ -95,11 +242,11 @@ static enum ux_code add_functions(struct adding *a, struct ux_error *err)
 		uint32_t size = ux_cur_u32(&sizes);
 		UX_TRY(ux_cur_status(&starts, err));
 		UX_TRY(ux_cur_status(&sizes, err));
-		/* One that is not compiled has no size, one that is hidden no start. */
+		/* A function that is not compiled has no size, a hidden one no start. */
 		if (f.start == 0 || size == 0 || f.start > UINT64_MAX - size)
 			continue;
 		f.end = f.start + size;
-		f.name = name_of(a, i);
+		f.name = bpf_function_name(a, i);
 		if (!f.name)
 			return ux_arena_fail(&a->to->arena, err);
 		if (!ux_bpf_functions_append(&a->to->functions, f))
@@ -108,10 +255,10 @@ static enum ux_code add_functions(struct adding *a, struct ux_error *err)
 	return UX_OK;
 }
 
-/* The folder and the name of a file; false: no room. */
-static bool file_at(struct adding *a, uint32_t off, struct file *ret)
+/* Finds the directory and the name of a file; false: out of memory. */
+static bool bpf_file_find(struct bpf_program *a, uint32_t off, struct bpf_file *ret)
 {
-	struct file *f = &a->files[off % FILES];
+	struct bpf_file *f = &a->files[off % FILES];
 	if (!f->dir || f->off != off) {
 		struct ux_bytes path = ux_bytes_cstr(ux_btf_string(&a->btf, off));
 		const uint8_t *slash = path.size > 0 ? memrchr(path.data, '/', path.size) : NULL;
@@ -128,7 +275,7 @@ static bool file_at(struct adding *a, uint32_t off, struct file *ret)
 	return f->dir != NULL;
 }
 
-static enum ux_code add_lines(struct adding *a, struct ux_error *err)
+static enum ux_code bpf_lines_add(struct bpf_program *a, struct ux_error *err)
 {
 	const struct ux_bpf_info *info = a->info;
 	if (info->line_size < LINE_LEAST || info->jited_line_size < JITED_LINE_LEAST)
@@ -137,10 +284,10 @@ static enum ux_code add_lines(struct adding *a, struct ux_error *err)
 			  info->jited_lines.size / info->jited_line_size);
 	for (size_t i = 0; i < n; i++) {
 		struct ux_cur at =
-			record(info->jited_lines, i, info->jited_line_size, "jited_line_info");
-		struct ux_cur c = record(info->lines, i, info->line_size, "line_info");
+			bpf_record(info->jited_lines, i, info->jited_line_size, "jited_line_info");
+		struct ux_cur c = bpf_record(info->lines, i, info->line_size, "line_info");
 		struct ux_bpf_line line = {.start = ux_cur_u64(&at)};
-		struct file file;
+		struct bpf_file file;
 		ux_cur_skip(&c, 4);
 		uint32_t off = ux_cur_u32(&c);
 		ux_cur_skip(&c, 4);
@@ -149,7 +296,7 @@ static enum ux_code add_lines(struct adding *a, struct ux_error *err)
 		UX_TRY(ux_cur_status(&c, err));
 		if (line.start == 0)
 			continue;
-		if (!file_at(a, off, &file))
+		if (!bpf_file_find(a, off, &file))
 			return ux_arena_fail(&a->to->arena, err);
 		line.dir = file.dir;
 		line.base = file.base;
@@ -163,21 +310,21 @@ static enum ux_code add_lines(struct adding *a, struct ux_error *err)
 enum ux_code ux_bpf_code_add(struct ux_bpf_code *c, const struct ux_bpf_info *info,
 			     struct ux_error *err)
 {
-	struct adding a = {.to = c, .info = info};
+	struct bpf_program a = {.to = c, .info = info};
 	enum ux_code code = UX_OK;
 	if (info->btf.size > 0)
 		code = ux_btf_open(&a.btf, info->btf, err);
-	/* Without its BTF it has a name still. */
-	enum ux_code named = code == UX_ENOMEM ? code : add_functions(&a, err);
+	/* A program with invalid BTF still has a name. */
+	enum ux_code named = code == UX_ENOMEM ? code : bpf_functions_add(&a, err);
 	if (code == UX_OK)
 		code = named;
 	if (code == UX_OK && info->btf.size > 0)
-		code = add_lines(&a, err);
+		code = bpf_lines_add(&a, err);
 	ux_btf_close(&a.btf);
 	return code;
 }
 
-static int functions_by_start(const void *a, const void *b)
+static int bpf_functions_by_start(const void *a, const void *b)
 {
 	const struct ux_bpf_function *x = a, *y = b;
 	UX_ORDER(x->start, y->start);
@@ -185,7 +332,7 @@ static int functions_by_start(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-static int lines_by_start(const void *a, const void *b)
+static int bpf_lines_by_start(const void *a, const void *b)
 {
 	const struct ux_bpf_line *x = a, *y = b;
 	UX_ORDER(x->start, y->start);
@@ -196,9 +343,9 @@ void ux_bpf_code_sort(struct ux_bpf_code *c)
 {
 	if (c->functions.size > 1)
 		qsort(c->functions.data, c->functions.size, sizeof(*c->functions.data),
-		      functions_by_start);
+		      bpf_functions_by_start);
 	if (c->lines.size > 1)
-		qsort(c->lines.data, c->lines.size, sizeof(*c->lines.data), lines_by_start);
+		qsort(c->lines.data, c->lines.size, sizeof(*c->lines.data), bpf_lines_by_start);
 }
 
 const struct ux_bpf_function *ux_bpf_code_find(const struct ux_bpf_code *c, uint64_t addr)

@@ -15,23 +15,23 @@ enum {
 
 #define VSYSCALL_PAGE 0xffffffffff600000u
 
-/* A line. */
-struct line {
+/* A parsed line. */
+struct kallsyms_line {
 	uint64_t start;
 	struct ux_bytes name;
 	struct ux_bytes module; /* without its brackets */
 	char type;
 };
 
-/* A symbol of any type; only those of code have a name. */
-struct raw {
+/* A symbol of any type; the name is kept only for code. */
+struct kallsyms_raw {
 	uint64_t start;
 	const char *name;
 	const char *module;
 	bool global;
 };
 
-UX_VEC(raw_list, struct raw);
+UX_VEC(kallsyms_raw_list, struct kallsyms_raw);
 
 void ux_kallsyms_deinit(struct ux_kallsyms *k)
 {
@@ -40,11 +40,11 @@ void ux_kallsyms_deinit(struct ux_kallsyms *k)
 	*k = (struct ux_kallsyms){0};
 }
 
-static bool read_line(struct ux_bytes s, struct line *ret)
+static bool kallsyms_parse_line(struct ux_bytes s, struct kallsyms_line *ret)
 {
 	uint64_t v = 0;
 	size_t i = 0;
-	*ret = (struct line){0};
+	*ret = (struct kallsyms_line){0};
 	for (int digit = 0; i < s.size && i < 17; i++, v = v << 4 | (unsigned)digit)
 		if ((digit = ux_hex_digit((char)s.data[i])) < 0)
 			break;
@@ -63,14 +63,14 @@ static bool read_line(struct ux_bytes s, struct line *ret)
 	       !(ret->module.size > 0 && memchr(ret->module.data, 0, ret->module.size));
 }
 
-static bool is_code(char type)
+static bool kallsyms_type_is_code(char type)
 {
 	return type == 't' || type == 'T' || type == 'w' || type == 'W';
 }
 
-/* The name of a module: lines of one module follow each other. */
-static const char *keep_module(struct ux_kallsyms *k, const struct raw_list *all,
-			       struct ux_bytes name)
+/* The name of a module. Lines of one module are adjacent, so they share the string. */
+static const char *kallsyms_module_name(struct ux_kallsyms *k, const struct kallsyms_raw_list *all,
+					struct ux_bytes name)
 {
 	const char *last = all->size > 0 ? all->data[all->size - 1].module : "";
 	if (name.size == 0)
@@ -80,38 +80,38 @@ static const char *keep_module(struct ux_kallsyms *k, const struct raw_list *all
 	return ux_arena_strndup(&k->arena, name.data, name.size);
 }
 
-static enum ux_code add_line(struct ux_kallsyms *k, struct raw_list *all, const struct line *line,
-			     struct ux_error *err)
+static enum ux_code kallsyms_add_line(struct ux_kallsyms *k, struct kallsyms_raw_list *all,
+				      const struct kallsyms_line *line, struct ux_error *err)
 {
-	struct raw raw = {.start = line->start, .global = line->type < 'a'};
+	struct kallsyms_raw raw = {.start = line->start, .global = line->type < 'a'};
 	if (all->size == SYMBOLS_MOST)
 		return ux_error_set(err, UX_ELIMIT, "more than %d symbols", SYMBOLS_MOST);
-	raw.module = keep_module(k, all, line->module);
-	if (is_code(line->type))
+	raw.module = kallsyms_module_name(k, all, line->module);
+	if (kallsyms_type_is_code(line->type))
 		raw.name = ux_arena_strndup(&k->arena, line->name.data, line->name.size);
-	if (!raw.module || (is_code(line->type) && !raw.name))
+	if (!raw.module || (kallsyms_type_is_code(line->type) && !raw.name))
 		return ux_arena_fail(&k->arena, err);
 	if (raw.name && *raw.module == 0 && ux_bytes_eq(line->name, UX_STR("_text")))
 		k->text = line->start;
 	if (raw.name && *raw.module == 0 && ux_bytes_eq(line->name, UX_STR("_stext")))
 		k->stext = line->start;
-	return raw_list_append(all, raw) ? UX_OK : ux_error_nomem(err);
+	return kallsyms_raw_list_append(all, raw) ? UX_OK : ux_error_nomem(err);
 }
 
-static enum ux_code read_lines(struct ux_kallsyms *k, struct raw_list *all, struct ux_bytes list,
-			       struct ux_error *err)
+static enum ux_code kallsyms_parse_lines(struct ux_kallsyms *k, struct kallsyms_raw_list *all,
+					 struct ux_bytes list, struct ux_error *err)
 {
-	struct line line;
+	struct kallsyms_line line;
 	uint64_t hidden = 0;
 	for (size_t n = 0; list.size > 0; list = ux_bytes(list.data + n, list.size - n)) {
 		const uint8_t *end = memchr(list.data, '\n', list.size);
 		n = end ? (size_t)(end - list.data) : list.size;
-		if (n > 0 && !read_line(ux_bytes(list.data, n), &line))
+		if (n > 0 && !kallsyms_parse_line(ux_bytes(list.data, n), &line))
 			k->skipped++;
 		else if (n > 0 && line.start == 0)
 			hidden++;
 		else if (n > 0)
-			UX_TRY(add_line(k, all, &line, err));
+			UX_TRY(kallsyms_add_line(k, all, &line, err));
 		n = ux_min(n + 1, list.size);
 	}
 	if (all->size == 0 && hidden > 0)
@@ -122,46 +122,46 @@ static enum ux_code read_lines(struct ux_kallsyms *k, struct raw_list *all, stru
 	return UX_OK;
 }
 
-static bool ends_with(const char *name, const char *end)
+static bool kallsyms_name_ends_with(const char *name, const char *end)
 {
 	size_t n = strlen(name), m = strlen(end);
 	return n >= m && memcmp(name + n - m, end, m) == 0;
 }
 
-/* Where a section begins or ends, which is no function. */
-static bool is_marker(const char *name)
+/* Whether a symbol marks the start or end of a section rather than a function. */
+static bool kallsyms_is_marker(const char *name)
 {
 	static const char *const ends[] = {"_text_start", "_text_end",  "_stext",    "_etext",
 					   "_sinittext",  "_einittext", "__pi__text"};
 	for (size_t i = 0; i < ux_countof(ends); i++)
-		if (ends_with(name, ends[i]))
+		if (kallsyms_name_ends_with(name, ends[i]))
 			return true;
 	return strcmp(name, "_text") == 0;
 }
 
-static size_t underscores(const char *name)
+static size_t kallsyms_underscores(const char *name)
 {
 	return strspn(name, "_");
 }
 
-/* By address; of one address code first, the best name before the others. */
-static int by_rank(const void *a, const void *b)
+/* Sorts by address; of one address code comes first, then the preferred name. */
+static int kallsyms_by_rank(const void *a, const void *b)
 {
-	const struct raw *x = a, *y = b;
+	const struct kallsyms_raw *x = a, *y = b;
 	UX_ORDER(x->start, y->start);
 	UX_ORDER(!x->name, !y->name);
 	if (!x->name)
 		return 0;
-	UX_ORDER(is_marker(x->name), is_marker(y->name));
-	UX_ORDER(underscores(x->name), underscores(y->name));
+	UX_ORDER(kallsyms_is_marker(x->name), kallsyms_is_marker(y->name));
+	UX_ORDER(kallsyms_underscores(x->name), kallsyms_underscores(y->name));
 	UX_ORDER(y->global, x->global);
 	UX_ORDER(strlen(x->name), strlen(y->name));
 	return strcmp(x->name, y->name);
 }
 
-/* Where a symbol ends that begins at start, with the next one at `next` (0: none). */
-static uint64_t end_of(const struct raw *raw, const struct raw *next,
-		       const struct ux_kernel_modules *modules)
+/* The end of a symbol. next: the following symbol, or NULL. */
+static uint64_t kallsyms_symbol_end(const struct kallsyms_raw *raw, const struct kallsyms_raw *next,
+				    const struct ux_kernel_modules *modules)
 {
 	const struct ux_kernel_module *m =
 		modules && *raw->module ? ux_kernel_modules_find(modules, raw->start) : NULL;
@@ -172,18 +172,20 @@ static uint64_t end_of(const struct raw *raw, const struct raw *next,
 	return next ? ux_min(end, next->start) : end;
 }
 
-static enum ux_code keep_symbols(struct ux_kallsyms *k, const struct raw_list *all,
-				 const struct ux_kernel_modules *modules, struct ux_error *err)
+static enum ux_code kallsyms_add_symbols(struct ux_kallsyms *k, const struct kallsyms_raw_list *all,
+					 const struct ux_kernel_modules *modules,
+					 struct ux_error *err)
 {
 	for (size_t i = 0, next; i < all->size; i = next) {
-		const struct raw *raw = &all->data[i];
+		const struct kallsyms_raw *raw = &all->data[i];
 		for (next = i + 1; next < all->size && all->data[next].start == raw->start;)
 			next++;
 		if (!raw->name)
 			continue;
 		struct ux_kernel_symbol s = {
 			.start = raw->start,
-			.end = end_of(raw, next < all->size ? &all->data[next] : NULL, modules),
+			.end = kallsyms_symbol_end(raw, next < all->size ? &all->data[next] : NULL,
+						   modules),
 			.name = raw->name,
 			.module = raw->module};
 		if (!ux_kernel_symbols_append(&k->symbols, s))
@@ -198,13 +200,13 @@ enum ux_code ux_kallsyms_parse(struct ux_bytes list, const struct ux_kernel_modu
 			       struct ux_kallsyms *ret, struct ux_error *err)
 {
 	ux_cleanup(ux_kallsyms_deinit) struct ux_kallsyms k = {0};
-	ux_cleanup(raw_list_deinit) struct raw_list all = {0};
+	ux_cleanup(kallsyms_raw_list_deinit) struct kallsyms_raw_list all = {0};
 	*ret = (struct ux_kallsyms){0};
 	ux_arena_init(&k.arena, NAMES_BUDGET);
-	UX_TRY(read_lines(&k, &all, list, err));
+	UX_TRY(kallsyms_parse_lines(&k, &all, list, err));
 	if (all.size > 1)
-		qsort(all.data, all.size, sizeof(*all.data), by_rank);
-	UX_TRY(keep_symbols(&k, &all, modules, err));
+		qsort(all.data, all.size, sizeof(*all.data), kallsyms_by_rank);
+	UX_TRY(kallsyms_add_symbols(&k, &all, modules, err));
 	*ret = k;
 	k = (struct ux_kallsyms){0};
 	return UX_OK;

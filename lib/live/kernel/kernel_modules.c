@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the running kernel is made of: loaded modules and build IDs. */
+/* The modules of a kernel: those that are loaded, and the files that depmod lists. */
 #include "kernel_modules.h"
 
 #include "elf_ids.h"
@@ -10,7 +10,7 @@ enum {
 	NAMES_BUDGET = 16 << 20,
 	MODULES_MOST = 1 << 16,
 	NAME_MOST = 256,
-	WORDS = 6, /* of a line, up to its address */
+	WORDS = 6, /* of a line, up to the address */
 };
 
 void ux_kernel_modules_deinit(struct ux_kernel_modules *m)
@@ -20,8 +20,8 @@ void ux_kernel_modules_deinit(struct ux_kernel_modules *m)
 	*m = (struct ux_kernel_modules){0};
 }
 
-/* Up to n words between blanks; how many there are. */
-static size_t split(struct ux_bytes line, struct ux_bytes *words, size_t n)
+/* Splits a line at blanks into at most n words; returns their number. */
+static size_t kernel_modules_split(struct ux_bytes line, struct ux_bytes *words, size_t n)
 {
 	size_t found = 0;
 	for (size_t i = 0; i < line.size && found < n;) {
@@ -35,12 +35,12 @@ static size_t split(struct ux_bytes line, struct ux_bytes *words, size_t n)
 	return found;
 }
 
-static enum ux_code add_line(struct ux_kernel_modules *m, struct ux_bytes line,
-			     struct ux_error *err)
+static enum ux_code kernel_modules_add_line(struct ux_kernel_modules *m, struct ux_bytes line,
+					    struct ux_error *err)
 {
 	struct ux_bytes words[WORDS];
 	struct ux_kernel_module module = {0};
-	if (split(line, words, WORDS) < WORDS || words[0].size > NAME_MOST ||
+	if (kernel_modules_split(line, words, WORDS) < WORDS || words[0].size > NAME_MOST ||
 	    memchr(words[0].data, 0, words[0].size) ||
 	    !ux_hex_parse_u64(words[1], /* hex= */ false, &module.size) ||
 	    !ux_hex_parse_u64(words[5], /* hex= */ false, &module.start) ||
@@ -56,7 +56,7 @@ static enum ux_code add_line(struct ux_kernel_modules *m, struct ux_bytes line,
 	return ux_kernel_module_list_append(&m->list, module) ? UX_OK : ux_error_nomem(err);
 }
 
-static int by_start(const void *a, const void *b)
+static int kernel_modules_by_start(const void *a, const void *b)
 {
 	const struct ux_kernel_module *x = a, *y = b;
 	UX_ORDER(x->start, y->start);
@@ -73,12 +73,12 @@ enum ux_code ux_kernel_modules_parse(struct ux_bytes list, struct ux_kernel_modu
 		const uint8_t *end = memchr(list.data, '\n', list.size);
 		size_t n = end ? (size_t)(end - list.data) : list.size;
 		if (n > 0)
-			UX_TRY(add_line(&m, ux_bytes(list.data, n), err));
+			UX_TRY(kernel_modules_add_line(&m, ux_bytes(list.data, n), err));
 		n = ux_min(n + 1, list.size);
 		list = ux_bytes(list.data + n, list.size - n);
 	}
 	if (m.list.size > 1)
-		qsort(m.list.data, m.list.size, sizeof(*m.list.data), by_start);
+		qsort(m.list.data, m.list.size, sizeof(*m.list.data), kernel_modules_by_start);
 	*ret = m;
 	m = (struct ux_kernel_modules){0};
 	return UX_OK;
@@ -107,5 +107,52 @@ struct ux_bytes ux_kernel_build_id(struct ux_bytes notes)
 	while ((note = ux_elf_notes_next(&it)) != NULL)
 		if (note->type == NT_GNU_BUILD_ID && ux_bytes_eq(note->owner, UX_STR("GNU")))
 			return note->desc;
+	return UX_BYTES_NONE;
+}
+
+struct ux_bytes ux_module_path_plain(struct ux_bytes path)
+{
+	const struct ux_bytes dot_ko = UX_STR(".ko");
+	for (size_t n = path.size; n >= dot_ko.size; n--) {
+		if (path.data[n - 1] == '/')
+			break;
+		bool ends = n == path.size || path.data[n] == '.';
+		if (ends && memcmp(path.data + n - dot_ko.size, dot_ko.data, dot_ko.size) == 0)
+			return ux_bytes(path.data, n);
+	}
+	return UX_BYTES_NONE;
+}
+
+/* Whether the file name is that of the module; "-" in it is "_" in the kernel. */
+static bool modules_dep_is_module(struct ux_bytes path, struct ux_bytes name)
+{
+	struct ux_bytes plain = ux_module_path_plain(path);
+	size_t suffix = sizeof(".ko") - 1;
+	if (plain.size < name.size + suffix)
+		return false;
+	const uint8_t *at = plain.data + plain.size - suffix - name.size;
+	if (at > path.data && at[-1] != '/')
+		return false;
+	for (size_t i = 0; i < name.size; i++)
+		if ((at[i] == '-' ? '_' : at[i]) != name.data[i])
+			return false;
+	return true;
+}
+
+struct ux_bytes ux_modules_dep_find(struct ux_bytes list, const char *name)
+{
+	struct ux_bytes module = ux_bytes_cstr(name);
+	while (module.size > 0 && list.size > 0) {
+		const uint8_t *end = memchr(list.data, '\n', list.size);
+		size_t n = end ? (size_t)(end - list.data) : list.size;
+		const uint8_t *colon = memchr(list.data, ':', n);
+		struct ux_bytes path =
+			colon ? ux_bytes(list.data, (size_t)(colon - list.data)) : UX_BYTES_NONE;
+		if (path.size > 0 && !memchr(path.data, 0, path.size) &&
+		    modules_dep_is_module(path, module))
+			return path;
+		n = ux_min(n + 1, list.size);
+		list = ux_bytes(list.data + n, list.size - n);
+	}
 	return UX_BYTES_NONE;
 }

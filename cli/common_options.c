@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options that several commands have: the form of answers, where debug files are, which server. */
+#include "common_options.h"
+
+#include "bytes.h"
+#include "file.h"
+#include "output.h"
+
+bool ux_answer_mode(const struct ux_command *cmd, const struct ux_answer_values *values,
+		    enum ux_demangle_mode *ret, int *ret_status)
+{
+	*ret = UX_DEMANGLE_FULL;
+	if (!values->demangle || ux_demangle_mode_parse(ux_bytes_cstr(values->demangle), ret))
+		return true;
+	*ret_status = ux_usage_error(
+		cmd, "--demangle is \"%.32s\"; expected full, short, templates-elided or none",
+		values->demangle);
+	return false;
+}
+
+enum ux_code ux_find_open(struct ux_finder *ret, const struct ux_find_values *values,
+			  struct ux_error *err)
+{
+	struct ux_debuginfod_options options = ux_debuginfod_environment();
+	if (values->debuginfod)
+		options.urls = values->debuginfod;
+	*ret = (struct ux_finder){.search.dirs = values->dirs};
+	return ux_debuginfod_create(&ret->server, &options, err);
+}
+
+void ux_find_close(struct ux_finder *finder)
+{
+	ux_debuginfod_destroy(finder->server);
+	*finder = (struct ux_finder){0};
+}
+
+void ux_find_warn(const char *path, const struct ux_error *lost)
+{
+	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
+	if (lost->code != UX_OK)
+		ux_print_message("%s: %s; what is in it stays unknown", path,
+				 ux_error_format(lost, text, sizeof(text)));
+}
+
+static enum ux_code server_set_token(struct ux_bytes token, struct ux_server_selection *ret,
+				     struct ux_error *err)
+{
+	if (token.size >= sizeof(ret->token))
+		return ux_error_set(err, UX_ELIMIT, "token of %zu bytes; expected at most %zu",
+				    token.size, sizeof(ret->token) - 1);
+	if (token.size > 0)
+		memcpy(ret->token, token.data, token.size);
+	ret->token[token.size] = 0;
+	return UX_OK;
+}
+
+static enum ux_code server_read_token(const char *path, struct ux_server_selection *ret,
+				      struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping m = {0};
+	UX_TRY(ux_file_map(path, &m, err));
+	struct ux_bytes line = m.bytes;
+	const uint8_t *newline = line.size ? memchr(line.data, '\n', line.size) : NULL;
+	if (newline)
+		line.size = (size_t)(newline - line.data);
+	while (line.size > 0 && strchr(" \t\r", line.data[line.size - 1]))
+		line.size--;
+	while (line.size > 0 && strchr(" \t", line.data[0]))
+		line = ux_bytes(line.data + 1, line.size - 1);
+	if (line.size == 0)
+		return ux_error_set(err, UX_EINVAL, "has no key on its first line");
+	return server_set_token(line, ret, err);
+}
+
+/* Refuses a URL with a password, because messages contain the URL. */
+static enum ux_code server_check_url(const char *url, struct ux_error *err)
+{
+	const char *host = strstr(url, "://");
+	host = host ? host + 3 : url;
+	if (!memchr(host, '@', strcspn(host, "/?#")))
+		return UX_OK;
+	return ux_error_set(
+		err, UX_EINVAL,
+		"the URL holds a user name; a key goes into --token-file or UNHEX_TOKEN");
+}
+
+enum ux_code ux_server_select(struct ux_server_values *values, struct ux_server_selection *ret,
+			      struct ux_error *err)
+{
+	const char *url = values->url ? values->url : getenv("UNHEX_URL");
+	ret->url = url && *url ? url : UX_URL_DEFAULT;
+	const char *cacert = values->cacert ? values->cacert : getenv("UNHEX_CACERT");
+	ret->cacert = cacert && *cacert ? cacert : NULL;
+	UX_TRY(server_check_url(ret->url, err));
+	if (values->token && values->token_file)
+		return ux_error_set(err, UX_EINVAL, "--token and --token-file are both given");
+	if (values->token_file)
+		return server_read_token(values->token_file, ret, err);
+	if (!values->token)
+		return server_set_token(ux_bytes_cstr(getenv("UNHEX_TOKEN")), ret, err);
+	enum ux_code code = server_set_token(ux_bytes_cstr(values->token), ret, err);
+	memset(values->token, '*', strlen(values->token));
+	return code;
+}

@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Options that several commands have: the form of answers, where debug files are, which server. */
+#ifndef UX_COMMON_OPTIONS_H
+#define UX_COMMON_OPTIONS_H
+
+#include "demangle.h"
+#include "error.h"
+#include "options.h"
+#include "symbol_files.h"
+
+/* Embed in a command's values and add UX_ANSWER_OPTIONS to its table. */
+struct ux_answer_values {
+	bool json;
+	bool hex;
+	const char *demangle; /* NULL: full */
+};
+
+/* clang-format off */
+#define UX_ANSWER_OPTIONS(values, member) \
+	{"json", 'j', UX_OPTION_FLAG, offsetof(values, member.json), NULL, "one object a line"}, \
+	{"hex", 'x', UX_OPTION_FLAG, offsetof(values, member.hex), NULL, \
+	 "addresses are hexadecimal also without 0x"}, \
+	{"demangle", 0, UX_OPTION_TEXT, offsetof(values, member.demangle), "MODE", \
+	 "full, short (no parameters), templates-elided or none [full]"}
+/* clang-format on */
+
+/* Parses --demangle. False: an unknown mode; an error was printed and *ret_status is the exit
+ * status. */
+bool ux_answer_mode(const struct ux_command *cmd, const struct ux_answer_values *values,
+		    enum ux_demangle_mode *ret, int *ret_status) ux_must;
+
+/* Embed in a command's values and add UX_FIND_OPTIONS to its table. */
+struct ux_find_values {
+	char *dirs; /* malloc'ed: all values, joined by ':' */
+	const char *debuginfod;
+};
+
+/* clang-format off */
+#define UX_DEBUG_DIR_OPTION(values, member) \
+	{"debug-dir", 0, UX_OPTION_LIST, offsetof(values, member), "DIR", \
+	 "where debug files are; may be repeated [/usr/lib/debug]"}
+#define UX_FIND_OPTIONS(values, member) \
+	UX_DEBUG_DIR_OPTION(values, member.dirs), \
+	{"debuginfod", 0, UX_OPTION_TEXT, offsetof(values, member.debuginfod), "URL", \
+	 "ask this server for what is not here [DEBUGINFOD_URLS]"}
+/* clang-format on */
+
+/* Creates a finder from the values; no server is contacted yet. UX_EINVAL: an invalid URL. Must be
+ * closed also on failure; the values must outlive it. */
+enum ux_code ux_find_open(struct ux_finder *ret, const struct ux_find_values *values,
+			  struct ux_error *err) ux_must;
+void ux_find_close(struct ux_finder *finder);
+
+/* Prints a warning if files were not found (lost of struct ux_symbol_files). */
+void ux_find_warn(const char *path, const struct ux_error *lost);
+
+#define UX_URL_DEFAULT "http://127.0.0.1:8420"
+
+/* Embed in a command's values and add UX_SERVER_OPTIONS to its table. */
+struct ux_server_values {
+	const char *url;
+	char *token;
+	const char *token_file;
+	const char *cacert;
+};
+
+/* clang-format off */
+#define UX_SERVER_OPTIONS(values, member) \
+	{"url", 'u', UX_OPTION_TEXT, offsetof(values, member.url), "URL", \
+	 "server [UNHEX_URL, " UX_URL_DEFAULT "]"}, \
+	{"token", 't', UX_OPTION_TEXT, offsetof(values, member.token), "TOKEN", \
+	 "its key; better kept in a file or in UNHEX_TOKEN"}, \
+	{"token-file", 0, UX_OPTION_TEXT, offsetof(values, member.token_file), "FILE", \
+	 "file whose first line is the key"}, \
+	{"cacert", 0, UX_OPTION_TEXT, offsetof(values, member.cacert), "FILE", \
+	 "roots (PEM) that https trusts [UNHEX_CACERT, the system's]"}
+/* clang-format on */
+
+enum {
+	UX_TOKEN_MOST = 1024 /* bytes of a token */
+};
+
+/* The selected server. */
+struct ux_server_selection {
+	const char *url;
+	const char *cacert;        /* NULL: the system's */
+	char token[UX_TOKEN_MOST]; /* "" for none */
+};
+
+/*
+ * Selects the server from options, environment or default, and overwrites a token on the command
+ * line so that it soon disappears from the process list. UX_EINVAL: both token and token file, or a
+ * URL with a user name; UX_ELIMIT: the token is too long.
+ */
+enum ux_code ux_server_select(struct ux_server_values *values, struct ux_server_selection *ret,
+			      struct ux_error *err) ux_must;
+
+#endif

@@ -1,0 +1,100 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What commands read: lines of a descriptor, addresses in them, and requests of words or lines. */
+#ifndef UX_INPUT_H
+#define UX_INPUT_H
+
+#include "bytes.h"
+#include "error.h"
+#include "out.h"
+
+enum {
+	UX_LINE_MOST = 65536, /* bytes of a line; the rest of a longer one is dropped */
+};
+
+/* Large: static, or on the heap. */
+struct ux_line_reader {
+	int fd;
+	bool end;
+	bool cut;      /* the buffer begins inside a line that was too long */
+	uint64_t line; /* number of the last line, from 1 */
+	size_t pos;    /* of what is not yet used in buf */
+	size_t size;   /* of what is in buf */
+	char buf[UX_LINE_MOST];
+};
+
+void ux_line_reader_init(struct ux_line_reader *r, int fd);
+
+/* Whether the next call returns without waiting for input. */
+bool ux_line_reader_ready(const struct ux_line_reader *r);
+
+/*
+ * Returns the next line without its newline; it is valid until the next call. False at the end, and
+ * on a failed read with err set.
+ */
+bool ux_line_reader_next(struct ux_line_reader *r, struct ux_bytes *ret, struct ux_error *err)
+	ux_must;
+
+/* Iterates over the complete lines that are in the buffer but were not returned yet, starting with
+ * *at 0. False: no more. */
+bool ux_line_reader_ahead(const struct ux_line_reader *r, size_t *at, struct ux_bytes *ret);
+
+enum {
+	UX_ADDRESS_LINE_MOST = 4096, /* bytes of a line; the rest of a longer one is dropped */
+};
+
+/* An address, or a line that is not one. */
+struct ux_address_line {
+	uint64_t address;
+	uint64_t line;       /* number, from 1 */
+	struct ux_bytes bad; /* empty: the address is good; else the line, until the next call */
+};
+
+struct ux_address_reader {
+	struct ux_line_reader lines;
+	bool hex;
+};
+
+void ux_address_reader_init(struct ux_address_reader *r, int fd, bool hex);
+
+/* Whether the next call returns without waiting for input. */
+bool ux_address_reader_ready(const struct ux_address_reader *r);
+
+/*
+ * Parses the next line that is not blank; false at the end, and on a failed read with err set.
+ * Spaces around the address and a carriage return after it are ignored.
+ */
+bool ux_address_reader_next(struct ux_address_reader *r, struct ux_address_line *ret,
+			    struct ux_error *err) ux_must;
+
+/* Requests to a symbolizer: the arguments of its command line, else the lines of its input. Zeroed:
+ * none. */
+struct ux_requests {
+	char *const *words; /* the caller's */
+	size_t n_words;
+	size_t next;                  /* index of the next word */
+	struct ux_line_reader *lines; /* the caller's; NULL: only the words */
+};
+
+/* Initialises q with the words from index `first` on; if there are none, with the lines of fd, read
+ * through `reader`. */
+void ux_requests_init(struct ux_requests *q, char *const *words, size_t n_words, size_t first,
+		      struct ux_line_reader *reader, int fd);
+
+/* Appends the answer to a request to the output of the command. A failure ends the loop. */
+typedef enum ux_code ux_answer_fn(void *ctx, struct ux_bytes request, struct ux_error *err);
+
+/*
+ * Answers one request after the other. The output is flushed before waiting for a line, because an
+ * interactive client sends the next request when it has the answer. The codes of `answer`, of
+ * reading and of writing.
+ */
+enum ux_code ux_requests_answer(struct ux_requests *q, ux_answer_fn *answer, void *ctx,
+				struct ux_out *out, struct ux_error *err) ux_must;
+
+/*
+ * Iterates over the requests after the current one that have been read already, starting with *at
+ * 0. False: no more.
+ */
+bool ux_requests_ahead(const struct ux_requests *q, size_t *at, struct ux_bytes *ret);
+
+#endif

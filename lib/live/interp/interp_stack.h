@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Reading the stacks of an interpreter that runs meanwhile. */
+#ifndef UX_INTERP_STACK_H
+#define UX_INTERP_STACK_H
+
+#include "arena.h"
+#include "error.h"
+#include "interp_memory.h"
+#include "map.h"
+#include "vec.h"
+
+/* A frame as it is in memory, before its names are looked up. */
+struct ux_raw_frame {
+	uint64_t addr;  /* address of the frame */
+	uint64_t next;  /* address of the frame of the caller, or 0 */
+	uint64_t code;  /* 0: a frame that is not reported */
+	uint64_t instr; /* an address or an offset, as the interpreter keeps it */
+	bool last;      /* it may be the outermost frame */
+};
+
+UX_VEC(ux_raw_frames, struct ux_raw_frame);
+
+enum {
+	UX_CHAIN_FRAME_MOST = 512 /* bytes of a frame */
+};
+
+/* How an interpreter links the frames of a stack. */
+struct ux_chain_kind {
+	size_t frame_bytes; /* to read of each frame, at most UX_CHAIN_FRAME_MOST */
+	/* Finds the innermost frame, or 0; false: it cannot be read. */
+	bool (*innermost)(void *ctx, uint64_t *ret);
+	/* Parses the copy of the frame at ret->addr into *ret; false: it is not a frame. */
+	bool (*parse)(void *ctx, const uint8_t *copy, struct ux_raw_frame *ret);
+};
+
+/* The frames of one stack. Reused for the next thread. Zeroed = empty. */
+struct ux_chain {
+	struct ux_raw_frames frames; /* innermost first */
+	enum ux_interp_stack state;
+};
+
+void ux_chain_deinit(struct ux_chain *c);
+
+/*
+ * Reads a stack frame by frame, and then all of it again at about one instant (the innermost frame,
+ * the code of each frame and its link): if nothing has changed, the stack existed at that instant.
+ * Else it tries a few more times, and finally keeps only those outer frames that had not changed.
+ * c->state has the result. UX_ENOMEM.
+ */
+enum ux_code ux_chain_read(struct ux_chain *c, struct ux_memory *m,
+			   const struct ux_chain_kind *kind, void *ctx, struct ux_error *err)
+	ux_must;
+
+/* Whether the stack has not changed since it was read. */
+bool ux_chain_unchanged(const struct ux_chain *c, struct ux_memory *m,
+			const struct ux_chain_kind *kind, void *ctx) ux_must;
+
+UX_VEC(ux_interp_frames, struct ux_interp_frame);
+
+static inline bool ux_addr_eq(uint64_t a, uint64_t b)
+{
+	return a == b;
+}
+
+/* Code objects by address, in a format of the interpreter's reader; they are in the arena. */
+UX_MAP(ux_addr_map, uint64_t, void *, ux_hash_u64, ux_addr_eq);
+
+/* The state of a walk over the threads of an interpreter, each of which is reported to fn. */
+struct ux_stack_walker {
+	ux_interp_thread_fn *fn;
+	void *ctx;
+	struct ux_chain chain;
+	struct ux_interp_frames frames;
+	struct ux_addr_map known; /* code objects of this thread */
+	struct ux_arena arena;    /* strings of this thread */
+};
+
+enum {
+	UX_INTERP_STRINGS = 32 << 20 /* budget of the arena, bytes */
+};
+
+void ux_stack_walker_init(struct ux_stack_walker *t, ux_interp_thread_fn *fn, void *ctx);
+void ux_stack_walker_deinit(struct ux_stack_walker *t);
+
+/* How an interpreter links the frames of a stack and names them. */
+struct ux_stack_kind {
+	struct ux_chain_kind chain;
+	/* Appends the frame for chain.frames.data[i] to the walker's frames, if it is to be
+	 * reported. */
+	enum ux_code (*name_frame)(void *ctx, size_t i, struct ux_error *err);
+	/* Whether the code objects in `known` still have the names that were read. */
+	bool (*names_unchanged)(void *ctx);
+};
+
+/*
+ * Reads a stack and its names into t, in place of the previous thread's. It tries a few times to
+ * read both at a moment at which they belong together; if they never do, t->chain.state is
+ * UX_INTERP_STACK_TORN. ctx is for the functions of kind. UX_ENOMEM, and the failures of
+ * name_frame.
+ */
+enum ux_code ux_stack_walker_read(struct ux_stack_walker *t, struct ux_memory *m,
+				  const struct ux_stack_kind *kind, void *ctx, struct ux_error *err)
+	ux_must;
+
+/*
+ * Finds or creates the record of the code object at addr: `size` bytes in the arena, zeros when it
+ * is new (*ret_fresh). UX_ENOMEM, UX_ELIMIT.
+ */
+enum ux_code ux_stack_walker_code(struct ux_stack_walker *t, uint64_t addr, size_t size, void **ret,
+				  bool *ret_fresh, struct ux_error *err) ux_must;
+
+/* Reports the thread with t->frames to the caller; false when it wants no more threads. */
+bool ux_stack_walker_report(struct ux_stack_walker *t, uint64_t handle, int32_t tid) ux_must;
+
+#endif

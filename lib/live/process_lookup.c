@@ -1,0 +1,408 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Looking up addresses of a process. */
+#include "process.h"
+
+#include "arena.h"
+#include "clock.h"
+#include "kernel_lines.h"
+#include "unhex/module.h"
+#include "vec.h"
+
+enum {
+	ANSWERS_BUDGET = 1 << 30,
+	KERNEL_AGE_MS = 1000, /* for an address they lack, symbols older than this are read again */
+};
+
+#define KERNEL_HALF     ((uint64_t)1 << 63)
+#define VSYSCALL_MODULE "[vsyscall]"
+#define BPF_MODULE      "[bpf]"
+#define BPF_PROGRAM     "bpf_prog_"
+
+UX_VEC(process_jit_files, struct ux_jit_file *);
+
+struct ux_process_answers {
+	struct ux_arena arena; /* frames and reasons */
+	struct ux_process_answer *answers;
+	size_t n;
+	struct ux_process_view view;        /* strings point into this, */
+	struct ux_process_view before;      /* the state before a refresh, */
+	struct process_jit_files jit_files; /* these */
+	struct ux_file_symbols *vmlinux;    /* this, */
+	struct ux_kernel *kernel;           /* and this */
+};
+
+/* One call of ux_process_lookup(). */
+struct process_query {
+	struct ux_process *p;
+	struct ux_process_answers *to;
+	uint64_t time_ns;
+	uint64_t adjust; /* subtracted from each address */
+	bool missed;     /* some address was not found */
+};
+
+void ux_process_answers_free(struct ux_process_answers *a)
+{
+	if (!a)
+		return;
+	for (size_t i = 0; i < a->jit_files.size; i++)
+		ux_jit_file_drop(a->jit_files.data[i]);
+	process_jit_files_deinit(&a->jit_files);
+	ux_kernel_drop(a->kernel);
+	ux_file_symbols_drop(a->vmlinux);
+	ux_process_view_drop(&a->view);
+	ux_process_view_drop(&a->before);
+	free(a->answers);
+	ux_arena_deinit(&a->arena);
+	free(a);
+}
+
+static void process_answers_guard(struct ux_process_answers **a)
+{
+	ux_process_answers_free(*a);
+}
+
+const struct ux_process_answer *ux_process_answer_at(const struct ux_process_answers *a, size_t i)
+{
+	assert(i < a->n);
+	return &a->answers[i];
+}
+
+static enum ux_code process_answer_set_frames(struct process_query *q, struct ux_process_answer *a,
+					      const struct ux_frame *frames, size_t n,
+					      struct ux_error *err)
+{
+	struct ux_frame *own = ux_arena_array(&q->to->arena, struct ux_frame, n);
+	if (!own)
+		return ux_arena_fail(&q->to->arena, err);
+	memcpy(own, frames, n * sizeof(*own));
+	a->frames = own;
+	a->n = (uint32_t)n;
+	a->reason = "";
+	return UX_OK;
+}
+
+/* Formats an error as text in the arena. */
+static enum ux_code process_answer_set_text(struct process_query *q, const char **ret,
+					    const struct ux_error *why, struct ux_error *err)
+{
+	char text[UX_ERROR_TEXT + 256];
+	ux_error_format(why, text, sizeof(text));
+	const char *words = ux_arena_strndup(&q->to->arena, text, strlen(text));
+	if (!words)
+		return ux_arena_fail(&q->to->arena, err);
+	*ret = words;
+	return UX_OK;
+}
+
+/* Looks up a pc in the symbols of a file. */
+static enum ux_code process_answer_pc(struct process_query *q, struct ux_process_answer *a,
+				      const struct ux_file_symbols *s, uint64_t pc,
+				      struct ux_error *err)
+{
+	struct ux_frame frames[UX_FRAMES_MOST];
+	struct ux_error why = UX_ERROR_INIT;
+	size_t n = 0;
+	a->pc = pc + q->adjust;
+	a->build_id = s->build_id;
+	if (s->lost.code != UX_OK)
+		UX_TRY(process_answer_set_text(q, &a->lost, &s->lost, err));
+	if (s->built.size == 0)
+		return process_answer_set_text(q, &a->reason, &s->why, err);
+	enum ux_code code = ux_gsym_lookup(&s->gsym, pc, frames, UX_FRAMES_MOST, &n, &why);
+	if (code == UX_OK)
+		return process_answer_set_frames(q, a, frames, n, err);
+	return process_answer_set_text(q, &a->reason, &why, err);
+}
+
+/* An address in a mapping of a file or of the vDSO. */
+static enum ux_code process_answer_file(struct process_query *q, struct ux_process_answer *a,
+					size_t map, uint64_t addr, struct ux_error *err)
+{
+	struct ux_snapshot *snapshot = q->to->view.snapshot;
+	const struct ux_proc_map *m = &snapshot->maps.list.data[map];
+	struct ux_file_symbols *s = NULL;
+	uint64_t pc = 0;
+	UX_TRY(ux_snapshot_symbols(snapshot, map, &q->p->proc, q->p->cache, &s, err));
+	a->kind = m->kind == UX_PROC_MAP_VDSO ? UX_PROCESS_VDSO : UX_PROCESS_FILE;
+	a->module = m->path;
+	if (s->n_loads == 0) {
+		struct ux_error none = {.code = UX_ENOTFOUND, .text = "no loaded part has it"};
+		return process_answer_set_text(q, &a->reason,
+					       s->why.code != UX_OK ? &s->why : &none, err);
+	}
+	if (!ux_file_symbols_pc(s, m->off + (addr - m->start), &pc)) {
+		a->build_id = s->build_id;
+		a->reason = "the file has no code there";
+		return UX_OK;
+	}
+	return process_answer_pc(q, a, s, pc, err);
+}
+
+/* Code of a run-time compiler. */
+static enum ux_code process_answer_jit(struct process_query *q, struct ux_process_answer *a,
+				       uint64_t addr, bool *ret_found, struct ux_error *err)
+{
+	struct ux_frame frame;
+	struct ux_jit_file *file = NULL;
+	struct process_jit_files *held = &q->to->jit_files;
+	*ret_found = ux_jit_sources_lookup(q->to->view.jit, addr, q->time_ns, &frame, &file);
+	if (!*ret_found)
+		return UX_OK;
+	bool is_held = false;
+	for (size_t i = 0; i < held->size; i++)
+		is_held = is_held || held->data[i] == file;
+	if (is_held)
+		ux_jit_file_drop(file);
+	else if (!process_jit_files_append(held, file)) {
+		ux_jit_file_drop(file);
+		return ux_error_nomem(err);
+	}
+	a->kind = UX_PROCESS_JIT;
+	a->module = file->path;
+	a->build_id = "";
+	a->pc = a->addr;
+	return process_answer_set_frames(q, a, &frame, 1, err);
+}
+
+/* Anonymous memory into which code of a file was moved. */
+static enum ux_code process_answer_moved(struct process_query *q, struct ux_process_answer *a,
+					 size_t map, uint64_t addr, struct ux_error *err)
+{
+	struct ux_snapshot *snapshot = q->to->view.snapshot;
+	const struct ux_proc_map *maps = snapshot->maps.list.data;
+	struct ux_file_symbols *s = NULL;
+	uint64_t pc = 0;
+	size_t near = 0;
+	if (!ux_snapshot_neighbour(snapshot, map, &near))
+		return UX_OK;
+	UX_TRY(ux_snapshot_symbols(snapshot, near, &q->p->proc, q->p->cache, &s, err));
+	if (s->n_loads == 0 || !ux_file_symbols_pc(s, maps[near].off, &pc))
+		return UX_OK;
+	pc += addr - maps[near].start;
+	if (!ux_file_symbols_has_code(s, pc))
+		return UX_OK;
+	a->kind = UX_PROCESS_FILE;
+	a->module = maps[near].path;
+	return process_answer_pc(q, a, s, pc, err);
+}
+
+/* Looks up the file of the kernel or of the module, if there is one. */
+static enum ux_code process_answer_kernel_file(struct process_query *q, struct ux_process_answer *a,
+					       uint64_t addr, const struct ux_kernel_symbol *symbol,
+					       const struct ux_kernel_part *part,
+					       struct ux_error *err)
+{
+	const struct ux_kernel_code *code = q->p->vmlinux;
+	struct ux_process_answers *to = q->to;
+	const char *build_id = a->build_id;
+	uint64_t pc = 0;
+	bool given = code && *symbol->module == 0;
+	if (!given)
+		UX_TRY(ux_kernel_code_get(q->p->cache, to->kernel, part, &code, err));
+	if (given && !to->vmlinux)
+		to->vmlinux = ux_file_symbols_hold(code->symbols);
+	if (code->lost.code != UX_OK)
+		UX_TRY(process_answer_set_text(q, &a->lost, &code->lost, err));
+	if (!ux_kernel_code_pc(code, addr, &pc))
+		return UX_OK;
+	UX_TRY(process_answer_pc(q, a, code->symbols, pc, err));
+	/* A guessed load address is right when the function starts where kallsyms has it. */
+	if (a->n == 0 || (code->guessed && a->frames[a->n - 1].offset != addr - symbol->start)) {
+		a->n = 0;
+		a->frames = NULL;
+		a->build_id = build_id;
+	}
+	return UX_OK;
+}
+
+/* A BPF program. symbol: the symbol of kallsyms there, or NULL. */
+static enum ux_code process_answer_bpf(struct process_query *q, struct ux_process_answer *a,
+				       uint64_t addr, const struct ux_kernel_symbol *symbol,
+				       struct ux_error *err)
+{
+	const struct ux_bpf_programs *bpf = NULL;
+	UX_TRY(ux_kernel_bpf_get(q->to->kernel, &bpf, err));
+	const struct ux_bpf_function *f = ux_bpf_code_find(&bpf->code, addr);
+	if (!f) {
+		bool is_program =
+			symbol && strncmp(symbol->name, BPF_PROGRAM, sizeof(BPF_PROGRAM) - 1) == 0;
+		if (is_program && bpf->lost.code != UX_OK)
+			return process_answer_set_text(q, &a->lost, &bpf->lost, err);
+		return UX_OK;
+	}
+	const struct ux_bpf_line *line = ux_bpf_code_line(&bpf->code, f, addr);
+	struct ux_frame frame = {f->name, "", "", 0, false, addr - f->start};
+	if (line) {
+		frame.dir = line->dir;
+		frame.base = line->base;
+		frame.line = line->line;
+	}
+	a->module = BPF_MODULE;
+	a->build_id = "";
+	return process_answer_set_frames(q, a, &frame, 1, err);
+}
+
+static enum ux_code process_answer_kernel(struct process_query *q, struct ux_process_answer *a,
+					  uint64_t addr, struct ux_error *err)
+{
+	struct ux_process_answers *to = q->to;
+	uint64_t start = 0;
+	const char *name = ux_vsyscall_name(addr, &start);
+	if (name) {
+		struct ux_frame frame = {name, "", "", 0, false, addr - start};
+		a->kind = UX_PROCESS_VDSO;
+		a->module = VSYSCALL_MODULE;
+		return process_answer_set_frames(q, a, &frame, 1, err);
+	}
+	if (!to->kernel)
+		UX_TRY(ux_symbols_cache_kernel(q->p->cache, (uint64_t)ux_clock_ns(), 0, &to->kernel,
+					       err));
+	const struct ux_kernel_symbol *s = ux_kallsyms_find(&to->kernel->symbols, addr);
+	const struct ux_kernel_part *part = ux_kernel_part_find(to->kernel, s ? s->module : "");
+	a->kind = UX_PROCESS_KERNEL;
+	a->module = s ? part->label : "[kernel]";
+	a->build_id = s ? part->build_id : "";
+	if (!s && to->kernel->why.code != UX_OK)
+		return process_answer_set_text(q, &a->reason, &to->kernel->why, err);
+	if (!s || strcmp(s->module, "bpf") == 0)
+		UX_TRY(process_answer_bpf(q, a, addr, s, err));
+	else
+		UX_TRY(process_answer_kernel_file(q, a, addr, s, part, err));
+	if (!s && a->n == 0)
+		a->reason = "the kernel has no code there";
+	if (!s)
+		return UX_OK;
+	if (a->n > 0)
+		return UX_OK;
+	a->reason = "";
+	a->pc = a->addr;
+	struct ux_frame frame = {s->name, "", "", 0, false, addr - s->start};
+	return process_answer_set_frames(q, a, &frame, 1, err);
+}
+
+static enum ux_code process_answer_mapped(struct process_query *q, struct ux_process_answer *a,
+					  size_t map, uint64_t addr, struct ux_error *err)
+{
+	const struct ux_proc_map *m = &q->to->view.snapshot->maps.list.data[map];
+	bool found = false;
+	switch (m->kind) {
+	case UX_PROC_MAP_FILE:
+	case UX_PROC_MAP_VDSO:
+	case UX_PROC_MAP_MEMORY:
+		UX_TRY(process_answer_file(q, a, map, addr, err));
+		break;
+	case UX_PROC_MAP_VSYSCALL:
+	case UX_PROC_MAP_SPECIAL:
+		a->module = m->path;
+		a->reason = "no code that has a name";
+		return UX_OK;
+	case UX_PROC_MAP_ANON:
+		a->reason = "anonymous memory that no perf map or jitdump names";
+		break;
+	}
+	if (a->n > 0)
+		return UX_OK;
+	if (!m->exec) {
+		if (m->kind == UX_PROC_MAP_ANON)
+			a->reason = "anonymous memory that is not executable";
+		return UX_OK;
+	}
+	q->missed = true;
+	UX_TRY(process_answer_jit(q, a, addr, &found, err));
+	if (found || (m->kind != UX_PROC_MAP_ANON && m->kind != UX_PROC_MAP_MEMORY))
+		return UX_OK;
+	return process_answer_moved(q, a, map, addr, err);
+}
+
+static enum ux_code process_answer_one(struct process_query *q, struct ux_process_answer *a,
+				       struct ux_error *err)
+{
+	static const struct ux_process_answer blank = {
+		.module = "", .build_id = "", .reason = "", .lost = ""};
+	uint64_t given = a->addr, addr = given - q->adjust;
+	size_t map = 0;
+	*a = blank;
+	a->addr = a->pc = given;
+	if (given < q->adjust) {
+		a->reason = "no call returns to 0x0";
+		return UX_OK;
+	}
+	if (addr >= KERNEL_HALF)
+		return process_answer_kernel(q, a, addr, err);
+	if (ux_proc_maps_find(&q->to->view.snapshot->maps, addr, &map))
+		return process_answer_mapped(q, a, map, addr, err);
+	q->missed = true;
+	a->reason = "nothing is mapped there";
+	return UX_OK;
+}
+
+/* Looks up all addresses in the current view. */
+static enum ux_code process_answer_all(struct process_query *q, struct ux_error *err)
+{
+	q->missed = false;
+	for (size_t i = 0; i < q->to->n; i++)
+		UX_TRY(process_answer_one(q, &q->to->answers[i], err));
+	return UX_OK;
+}
+
+/* Looks up the addresses that were not found once more, in the current view. */
+static enum ux_code process_answer_missed(struct process_query *q, struct ux_error *err)
+{
+	for (size_t i = 0; i < q->to->n; i++)
+		if (q->to->answers[i].n == 0)
+			UX_TRY(process_answer_one(q, &q->to->answers[i], err));
+	return UX_OK;
+}
+
+/* BPF programs and modules come and go: symbols of the kernel that lack an address are read again.
+ */
+static enum ux_code process_refresh_kernel(struct process_query *q, struct ux_error *err)
+{
+	struct ux_process_answers *to = q->to;
+	uint64_t now = (uint64_t)ux_clock_ns(), age = (uint64_t)KERNEL_AGE_MS * 1000000;
+	bool lacks = false;
+	for (size_t i = 0; i < to->n; i++)
+		lacks = lacks ||
+			(to->answers[i].kind == UX_PROCESS_KERNEL && to->answers[i].n == 0);
+	if (!lacks || !to->kernel || now - to->kernel->read_ns < age)
+		return UX_OK;
+	/* Existing answers point into the old symbols, so all kernel addresses are looked up again.
+	 */
+	ux_kernel_drop(to->kernel);
+	to->kernel = NULL;
+	UX_TRY(ux_symbols_cache_kernel(q->p->cache, now, now - age, &to->kernel, err));
+	for (size_t i = 0; i < to->n; i++)
+		if (to->answers[i].kind == UX_PROCESS_KERNEL)
+			UX_TRY(process_answer_one(q, &to->answers[i], err));
+	return UX_OK;
+}
+
+enum ux_code ux_process_lookup(struct ux_process *p, const uint64_t *addrs, size_t n,
+			       uint64_t time_ns, uint32_t flags, struct ux_process_answers **ret,
+			       struct ux_error *err)
+{
+	bool fresh = false;
+	if ((flags & ~(uint32_t)UX_LOOKUP_RETURN_ADDRESS) != 0)
+		return ux_error_set(err, UX_EINVAL, "unknown flag in 0x%" PRIx32, flags);
+	ux_cleanup(process_answers_guard) struct ux_process_answers *a = calloc(1, sizeof(*a));
+	if (!a || !(a->answers = calloc(n + 1, sizeof(*a->answers))))
+		return ux_error_nomem(err);
+	ux_arena_init(&a->arena, ANSWERS_BUDGET);
+	a->n = n;
+	for (size_t i = 0; i < n; i++)
+		a->answers[i].addr = addrs[i];
+	struct process_query q = {
+		.p = p, .to = a, .time_ns = time_ns, .adjust = flags & UX_LOOKUP_RETURN_ADDRESS};
+	UX_TRY(ux_process_view_get(p, UX_PROCESS_CURRENT, &a->view, &fresh, err));
+	UX_TRY(process_answer_all(&q, err));
+	if (q.missed) {
+		a->before = a->view;
+		a->view = (struct ux_process_view){0};
+		UX_TRY(ux_process_view_get(p, UX_PROCESS_REFRESHED, &a->view, &fresh, err));
+		if (fresh)
+			UX_TRY(process_answer_missed(&q, err));
+	}
+	UX_TRY(process_refresh_kernel(&q, err));
+	*ret = ux_take(&a);
+	return UX_OK;
+}
