@@ -4,7 +4,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
-local_checks='format layers shell unit e2e oracle'
+local_checks='format layers tree shell unit e2e oracle'
 sanitizer_checks='clang asan tsan'
 
 case ${1-} in
@@ -54,7 +54,7 @@ build() {
 	name=$1 dir=$2
 	shift 2
 	printf '== build %s\n' "$name"
-	[ -f "$dir/build.ninja" ] || meson setup "$dir" "$@" >"$work/setup" || {
+	[ -f "$dir/build.ninja" ] || meson setup "$dir" -Dwerror=true "$@" >"$work/setup" || {
 		cat "$work/setup"
 		rm -rf "$dir"
 		add 0 1 "build $name"
@@ -95,6 +95,11 @@ check_format() {
 
 check_layers() {
 	one layers tools/layers.sh
+}
+
+check_tree() {
+	# shellcheck disable=SC2086 # an interpreter with its option
+	one tree $python tools/tree.py
 }
 
 check_shell() {
