@@ -19,7 +19,7 @@ struct ux_arena {
 	size_t used;       /* bytes of all blocks */
 	size_t budget;     /* bytes that used may reach */
 	bool over;         /* the last NULL was the budget's, not malloc's */
-	const char *spill; /* NULL, or the folder whose disk holds the blocks (spill.h) */
+	const char *spill; /* NULL, or the folder whose disk holds the blocks (region.h) */
 };
 
 /* A place to come back to. */
