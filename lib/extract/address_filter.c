@@ -85,7 +85,7 @@ static uint32_t filter_pieces(struct ux_piece *pieces, uint32_t n,
 	return kept;
 }
 
-/* The whole of the functions that tell something of what is filter, and that itself. */
+/* The selected addresses, and the whole of the functions that have some of them. */
 static bool filter_gather(const struct ux_address_filter *filter,
 			  const struct ux_collection *collection, struct ux_range_vec *out)
 {

@@ -5,8 +5,7 @@
 #include "numbering.h"
 #include "pool.h"
 
-#include <sched.h>
-#include <stdatomic.h>
+#include <pthread.h>
 
 enum {
 	JOB_PIECES = 256
@@ -18,6 +17,15 @@ enum {
 enum {
 	MERGED_MOST = 32, /* bytes that an alternative adds to its record */
 	STRING_STEPS = 4  /* strings of over 4 GiB begin at multiples of 2^this: up to 64 GiB */
+};
+
+/* Jobs get their records' offsets in order, each when its size is known. */
+struct pack_turns {
+	pthread_mutex_t lock;    /* guards the three below */
+	pthread_cond_t advanced; /* some of them changed */
+	size_t next;             /* the job whose turn it is */
+	uint64_t end;            /* of the records of the jobs before it */
+	bool failed;             /* a job will never have its turn */
 };
 
 struct packer {
@@ -35,8 +43,7 @@ struct packer {
 	size_t n_jobs;
 	void *ctx;         /* of target->place, if records go where they belong as they are made */
 	uint64_t data_off; /* where the first one does */
-	_Atomic uint64_t *ends; /* of each job's records plus 1, from there on; 0: not yet known */
-	_Atomic bool failed;    /* a job's end will never be known */
+	struct pack_turns turns;
 };
 
 static void packer_deinit(struct packer *p)
@@ -53,7 +60,8 @@ static void packer_deinit(struct packer *p)
 	free(p->arenas);
 	free(p->outs);
 	free(p->data);
-	free(p->ends);
+	pthread_cond_destroy(&p->turns.advanced);
+	pthread_mutex_destroy(&p->turns.lock);
 }
 
 static size_t n_alternatives(const struct packer *p)
@@ -183,19 +191,33 @@ static void join(struct packer *p)
 	}
 }
 
-/* Where the records of a job begin, once the one before it knows where it ends. Jobs are begun in
- * order, so that one is at work, or done. False when it failed. */
-static bool await_turn(struct packer *p, size_t job, uint64_t *ret)
+/*
+ * Where the `size` bytes of the job's records begin, which is known once the jobs before it had
+ * their turn: they are at work, or done, since jobs are begun in order. False when one of them
+ * failed.
+ */
+static bool pack_turns_take(struct pack_turns *turns, size_t job, uint64_t size, uint64_t *ret)
 {
-	uint64_t end = 1;
-	while (job > 0 &&
-	       (end = atomic_load_explicit(&p->ends[job - 1], memory_order_acquire)) == 0) {
-		if (atomic_load_explicit(&p->failed, memory_order_relaxed))
-			return false;
-		sched_yield();
+	pthread_mutex_lock(&turns->lock);
+	while (turns->next != job && !turns->failed)
+		pthread_cond_wait(&turns->advanced, &turns->lock);
+	bool ok = !turns->failed;
+	if (ok) {
+		*ret = turns->end;
+		turns->end += size;
+		turns->next++;
+		pthread_cond_broadcast(&turns->advanced);
 	}
-	*ret = end - 1;
-	return true;
+	pthread_mutex_unlock(&turns->lock);
+	return ok;
+}
+
+static void pack_turns_fail(struct pack_turns *turns)
+{
+	pthread_mutex_lock(&turns->lock);
+	turns->failed = true;
+	pthread_cond_broadcast(&turns->advanced);
+	pthread_mutex_unlock(&turns->lock);
 }
 
 /* Encodes a job and puts it where it belongs, while others are encoded. */
@@ -204,12 +226,11 @@ static enum ux_code place_job(void *ctx, size_t job, unsigned worker, struct ux_
 	struct packer *p = ctx;
 	uint64_t before = 0;
 	enum ux_code code = encode_job(p, job, worker, err);
-	if (code != UX_OK)
-		atomic_store_explicit(&p->failed, true, memory_order_relaxed);
-	if (code != UX_OK || !await_turn(p, job, &before))
-		return code; /* the job that failed tells why */
 	struct ux_bytes made = ux_out_bytes(&p->outs[worker]);
-	atomic_store_explicit(&p->ends[job], before + made.size + 1, memory_order_release);
+	if (code != UX_OK)
+		pack_turns_fail(&p->turns);
+	if (code != UX_OK || !pack_turns_take(&p->turns, job, made.size, &before))
+		return code; /* the job that failed reports why */
 	size_t end = ux_min((job + 1) * JOB_PIECES, p->pieces->size);
 	for (size_t i = job * JOB_PIECES; i < end; i++)
 		p->records[i] += before;
@@ -230,12 +251,9 @@ static enum ux_code encode_all(struct packer *p, struct ux_gsym_image *image, st
 {
 	unsigned threads = p->target->threads;
 	if (p->target->place && ux_gsym_image_records_off(image, records_most(p), &p->data_off)) {
-		p->ends = calloc(p->n_jobs + 1, sizeof(*p->ends));
-		if (!p->ends)
-			return ux_error_nomem(err);
 		UX_TRY(ux_pool_run(threads, p->n_jobs, place_job, p, err));
 		image->version = 1;
-		image->placed = p->n_jobs > 0 ? p->ends[p->n_jobs - 1] - 1 : 0;
+		image->placed = p->turns.end;
 		return UX_OK;
 	}
 	UX_TRY(ux_pool_run(threads, p->n_jobs, keep_job, p, err));
@@ -250,7 +268,11 @@ enum ux_code ux_pack(const struct ux_collection *collection, const struct ux_pie
 		     struct ux_error *err)
 {
 	ux_cleanup(packer_deinit) struct packer p = {
-		.collection = collection, .pieces = pieces, .target = target, .ctx = ctx};
+		.collection = collection,
+		.pieces = pieces,
+		.target = target,
+		.ctx = ctx,
+		.turns = {.lock = PTHREAD_MUTEX_INITIALIZER, .advanced = PTHREAD_COND_INITIALIZER}};
 	UX_TRY(packer_init(&p, err));
 	UX_TRY(number_all(&p, err));
 	struct ux_gsym_image image = {
