@@ -4,7 +4,7 @@
 #define UX_SYMBOLIZER_H
 
 #include "bytes.h"
-#include "declaration.h"
+#include "debug_sections.h"
 #include "demangle.h"
 #include "drop_in.h"
 #include "out.h"

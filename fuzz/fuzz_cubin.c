@@ -7,7 +7,7 @@
  */
 #include "fuzz.h"
 
-#include "cubin_calls.h"
+#include "cubin_line.h"
 
 enum {
 	CALLS_MOST = 2000, /* of a table, compared with their parents */

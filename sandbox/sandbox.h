@@ -16,7 +16,7 @@ enum ux_sandbox_file {
 	UX_SANDBOX_EXE,           /* an executable, or an unstripped file, or a debug file alone */
 	UX_SANDBOX_DEBUG,         /* the debug file of it */
 	UX_SANDBOX_SUPPLEMENTARY, /* the file that dwz moved common entries of the debug file to */
-	UX_SANDBOX_SPLIT,         /* files of split units (split_file.h) */
+	UX_SANDBOX_SPLIT,         /* files of split units (split_files.h) */
 	UX_SANDBOX_GSYM,          /* for writing, empty: what comes out */
 	UX_SANDBOX_FILE_COUNT
 };

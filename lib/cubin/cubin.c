@@ -12,7 +12,7 @@ enum {
 	ABI_CUDA13 = 8, /* from here on the GPU is in the second byte of the flags */
 };
 
-static struct ux_cur cur_at(struct ux_bytes file, uint64_t off)
+static struct ux_cur header_cur(struct ux_bytes file, uint64_t off)
 {
 	struct ux_cur c = ux_cur_make(file, NULL, __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__);
 	ux_cur_skip(&c, off);
@@ -21,14 +21,14 @@ static struct ux_cur cur_at(struct ux_bytes file, uint64_t off)
 
 bool ux_cubin_is(struct ux_bytes file)
 {
-	struct ux_cur c = cur_at(file, OFF_MACHINE);
+	struct ux_cur c = header_cur(file, OFF_MACHINE);
 	return ux_elf_is(file) && ux_cur_u16(&c) == EM_CUDA;
 }
 
 uint32_t ux_cubin_sm(const struct ux_elf *cubin)
 {
-	struct ux_cur abi = cur_at(cubin->file, OFF_ABI_VERSION);
-	struct ux_cur flags = cur_at(cubin->file, OFF_FLAGS);
+	struct ux_cur abi = header_cur(cubin->file, OFF_ABI_VERSION);
+	struct ux_cur flags = header_cur(cubin->file, OFF_FLAGS);
 	if (!cubin->is64) /* of CUDA before 10 */
 		return 0;
 	uint32_t bits = ux_cur_u32(&flags);

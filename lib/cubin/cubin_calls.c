@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The inlined calls of a cubin's functions, as a tree. */
-#include "cubin_calls.h"
+#include "cubin_line.h"
 
 /*
  * What the trees of a table may cost. Calls in templates are 30 deep; a table of calls 256 deep

@@ -231,8 +231,8 @@ static bool run(const struct header *h, struct ux_cur *c, struct ux_cubin_lines 
 	return !m.no_memory;
 }
 
-static enum ux_code read_table(struct ux_cur *c, bool is64, struct ux_cubin_lines *lines,
-			       struct ux_error *err)
+static enum ux_code read_line_table(struct ux_cur *c, bool is64, struct ux_cubin_lines *lines,
+				    struct ux_error *err)
 {
 	struct header h = {0};
 	struct ux_cur at = *c;
@@ -279,5 +279,5 @@ enum ux_code ux_cubin_lines_read(struct ux_cur *c, struct ux_cubin_lines *lines,
 	if (lines->size > TABLE_MOST)
 		return ux_error_at(err, UX_ELIMIT, table.section, ux_cur_off(&table),
 				   "line table of over 256 MiB");
-	return read_table(&table, is64, lines, err);
+	return read_line_table(&table, is64, lines, err);
 }

@@ -23,7 +23,7 @@ enum {
 	ALIGN = 8, /* of containers */
 };
 
-static struct ux_cur cur_at(const struct ux_fatbin *walk, uint64_t off)
+static struct ux_cur container_cur(const struct ux_fatbin *walk, uint64_t off)
 {
 	bool swap = __BYTE_ORDER__ != __ORDER_LITTLE_ENDIAN__;
 	struct ux_cur c = ux_cur_make(walk->bytes, walk->section, swap);
@@ -59,7 +59,7 @@ static enum ux_code next_container(struct ux_fatbin *walk, struct ux_error *err)
 		return UX_ENOTFOUND;
 	}
 	walk->next = at + ALIGN; /* where to go on behind a damaged one */
-	struct ux_cur c = cur_at(walk, at);
+	struct ux_cur c = container_cur(walk, at);
 	ux_cur_skip(&c, 4);
 	uint16_t version = ux_cur_u16(&c), header = ux_cur_u16(&c);
 	uint64_t size = ux_cur_u64(&c);
@@ -69,7 +69,7 @@ static enum ux_code next_container(struct ux_fatbin *walk, struct ux_error *err)
 				   "fat binary of version %u with a header of %u bytes, expected "
 				   "version %d",
 				   version, header, VERSION);
-	c = cur_at(walk, at);
+	c = container_cur(walk, at);
 	ux_cur_skip(&c, header);
 	uint64_t first = ux_cur_off(&c);
 	ux_cur_skip(&c, size);
@@ -121,7 +121,7 @@ enum ux_code ux_fatbin_next(struct ux_fatbin *walk, struct ux_fatbin_entry *ret,
 {
 	while (walk->next >= walk->end)
 		UX_TRY(next_container(walk, err));
-	struct ux_cur c = cur_at(walk, walk->next);
+	struct ux_cur c = container_cur(walk, walk->next);
 	c.end = c.start + walk->end;
 	struct ux_fatbin_entry entry;
 	enum ux_code code = read_entry(&c, &entry, err);

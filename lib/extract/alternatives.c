@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Other names of the same range. */
-#include "alternatives.h"
+#include "pack.h"
 
 #include "function_name.h"
 #include "text.h"
@@ -163,8 +163,8 @@ static int by_piece(const void *x, const void *y)
 }
 
 /* Keeps the name unless the piece's own or a kept one (from `first` on) says it already. */
-static enum ux_code keep(struct finder *f, size_t piece, size_t first, const char *name,
-			 struct ux_error *err)
+static enum ux_code add_alternative(struct finder *f, size_t piece, size_t first, const char *name,
+				    struct ux_error *err)
 {
 	struct ux_bytes text = text_of(name);
 	if (f->ret->size - first == UX_ALTERNATIVES_MOST || text.size == 0 ||
@@ -189,7 +189,7 @@ static enum ux_code keep_symbols(struct finder *f, size_t piece, size_t first, s
 		const char *name = ux_symbol_name(&at[i], f->arena, &no_memory);
 		if (no_memory)
 			return ux_arena_fail(f->arena, err);
-		UX_TRY(keep(f, piece, first, name, err));
+		UX_TRY(add_alternative(f, piece, first, name, err));
 	}
 	return UX_OK;
 }
@@ -209,7 +209,7 @@ enum ux_code ux_alternatives_find(const struct ux_collection *collection,
 		size_t first = ret->size;
 		UX_TRY(keep_symbols(&f, i, first, err));
 		for (; twin < f.twins.size && f.twins.data[twin].piece == i; twin++)
-			UX_TRY(keep(&f, i, first, f.twins.data[twin].name, err));
+			UX_TRY(add_alternative(&f, i, first, f.twins.data[twin].name, err));
 	}
 	return UX_OK;
 }

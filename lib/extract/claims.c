@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Who has claimed a function. */
-#include "claims.h"
+#include "unit_cutter.h"
 
 bool ux_claims_init(struct ux_claims *claims, const struct ux_code_symbol_vec *symbols)
 {
@@ -37,7 +37,7 @@ static _Atomic uint64_t *place_of(const struct ux_claims *claims, uint64_t start
 }
 
 /* Never 0, as no piece is empty; of two the lower one has the lower unit. */
-static uint64_t pack(uint32_t unit, uint32_t size)
+static uint64_t claim_word(uint32_t unit, uint32_t size)
 {
 	return (uint64_t)unit << 32 | size;
 }
@@ -49,7 +49,7 @@ void ux_claims_add(struct ux_claims *claims, uint32_t unit, uint64_t start, uint
 		return;
 	/* Relaxed: the number is all there is; waves are ordered by their threads' join. */
 	uint64_t now = atomic_load_explicit(place, memory_order_relaxed);
-	uint64_t mine = pack(unit, size);
+	uint64_t mine = claim_word(unit, size);
 	do {
 		/* An earlier wave's claim stays: this wave reads it. */
 		if (now != 0 && (claims->wave_of[now >> 32] < claims->wave_of[unit] || now <= mine))

@@ -18,7 +18,7 @@ struct batch {
 	uint32_t first;
 	uint32_t count;
 	uint64_t bytes;
-	uint8_t wave; /* see claims.h */
+	uint8_t wave; /* see ux_claims_forget() */
 };
 
 UX_VEC(batch_vec, struct batch);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The line tables of a cubin as a reader of code. */
-#include "cubin_units.h"
+#include "extract_cubin.h"
 
-#include "cubin_calls.h"
+#include "cubin_line.h"
 #include "order.h"
 
 /* --- the functions of a cubin, each address with the innermost one alone -----------------------

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* From a variable's address to the source line that declares it. */
-#include "declaration.h"
+#include "debug_sections.h"
 
 #include "dwarf_code.h"
 

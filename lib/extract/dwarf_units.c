@@ -4,7 +4,6 @@
 
 #include "dwarf_code.h"
 #include "dwarf_ranges.h"
-#include "info_feed.h"
 #include "split_files.h"
 
 enum {

@@ -16,7 +16,7 @@ struct ux_extract_options {
 	unsigned threads;      /* 0: as many as there are processors */
 	uint64_t memory;       /* bytes of anonymous memory to stay under; 0: no bound */
 	const char *spill;     /* folder for what does not fit (unlinked files); NULL: /var/tmp */
-	struct ux_bytes split; /* files of split units (split_file.h); empty: none */
+	struct ux_bytes split; /* files of split units (split_files.h); empty: none */
 	struct ux_bytes supplementary; /* the file dwz moved common entries to (debug_file.h);
 					  empty: none */
 	ux_gsym_write_at_fn *place; /* with the sink's context; NULL: the sink alone. Where a file

@@ -2,10 +2,9 @@
 /* The way in for cubins. */
 #include "extract_cubin.h"
 
-#include "dwarf_units.h"
 #include "cubin.h"
-#include "cubin_units.h"
 #include "debug_sections.h"
+#include "dwarf_units.h"
 #include "elf_reloc.h"
 #include "elf_symbols.h"
 #include "fatbin_choose.h"
@@ -41,7 +40,7 @@ static enum ux_code add_symbol(struct ux_module_build *b, struct ux_code_symbol 
 }
 
 /* Kernels, and the functions inside of them. */
-static enum ux_code read_table(struct job *j, struct ux_error *err)
+static enum ux_code read_symbol_table(struct job *j, struct ux_error *err)
 {
 	const struct ux_elf_section *table = ux_elf_section_find(j->cubin, ".symtab");
 	struct ux_elf_symbols it;
@@ -87,7 +86,7 @@ static enum ux_code read_symbols(struct job *j, struct ux_error *err)
 	struct ux_range_set text = ux_module_build_text(b);
 	bool symtab = ux_extract_includes(b->options, UX_SOURCE_SYMTAB);
 	if (symtab)
-		UX_TRY(read_table(j, err));
+		UX_TRY(read_symbol_table(j, err));
 	size_t told = b->symbols.size;
 	if (symtab || ux_extract_includes(b->options, UX_SOURCE_DWARF) ||
 	    ux_extract_includes(b->options, UX_SOURCE_PTX))

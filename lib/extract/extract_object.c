@@ -2,11 +2,11 @@
 /* The way in for object files. */
 #include "extract_object.h"
 
+#include "address_filter.h"
 #include "dwarf_units.h"
 #include "function_bounds.h"
-#include "go_image.h"
+#include "go_source.h"
 #include "order.h"
-#include "address_filter.h"
 
 static const struct ux_extract_steps any_steps = {
 	.expected = "DWARF, .symtab, .dynsym or Go's tables with functions, or .eh_frame",

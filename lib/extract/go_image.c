@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A Go program in an object file. */
-#include "go_image.h"
+#include "go_source.h"
 
 #include "order.h"
 

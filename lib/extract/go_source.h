@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Go's own tables as a source of functions with lines and inlined calls, for every way in. */
+/* Go's own tables as a source of functions with rows and inlined calls, for every object format. */
 #ifndef UX_GO_SOURCE_H
 #define UX_GO_SOURCE_H
 
 #include "gosym.h"
 #include "module_build.h"
+#include "object.h"
 
-/* What a way in has to find tables in (go_image.h). Owns its arrays; the bytes are the
+/* What a way in has to find tables in. Owns its arrays; the bytes are the
  * file's. Zeroed is empty: no Go. */
 struct ux_go_memory {
 	struct ux_gosym_image image;
@@ -48,5 +49,15 @@ void ux_go_source_close(struct ux_go_source *go);
 /* The text without the functions that have lines in `go`: what DWARF is read for. */
 enum ux_code ux_go_ranges_subtract(const struct ux_collection *go, const struct ux_range_vec *text,
 				   struct ux_range_vec *ret, struct ux_error *err) ux_must;
+
+/* The memory of a Go program in an object file, and what the file says of its tables. */
+
+/*
+ * Loads segments, the words that the loader fills in, and hints of sections and symbols. What does
+ * not look like Go's, and what is not linked, has no memory. Damage is as if the part was not
+ * there. UX_ENOMEM.
+ */
+enum ux_code ux_go_image_open(const struct ux_object *object, struct ux_go_memory *ret,
+			      struct ux_error *err) ux_must;
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One piece for each address. */
-#include "merge.h"
+#include "pack.h"
 
 #include "function_name.h"
 #include "order.h"

@@ -2,8 +2,7 @@
 /* A module on its way to a GSYM. */
 #include "module_build.h"
 
-#include "alternatives.h"
-#include "merge.h"
+#include "pack.h"
 #include "pool.h"
 #include "split_files.h"
 
@@ -202,8 +201,8 @@ static uint64_t strings_most(const struct ux_module_build *build)
 	return STRINGS_FREE + STRINGS_RATIO * build->input_size;
 }
 
-static enum ux_code pack(struct ux_module_build *build, ux_gsym_sink_fn *sink, void *ctx,
-			 struct ux_error *err)
+static enum ux_code write_gsym(struct ux_module_build *build, ux_gsym_sink_fn *sink, void *ctx,
+			       struct ux_error *err)
 {
 	struct meter meter = {.sink = sink, .place = build->options->place, .ctx = ctx};
 	bool first = build->base == UX_BASE_FIRST;
@@ -238,7 +237,7 @@ enum ux_code ux_module_build_write(struct ux_module_build *build, ux_gsym_sink_f
 					    &build->names, &build->alternatives, err));
 	unbias(build);
 	count(build);
-	UX_TRY(pack(build, sink, ctx, err));
+	UX_TRY(write_gsym(build, sink, ctx, err));
 	*ret_stats = build->stats;
 	return UX_OK;
 }

@@ -7,7 +7,7 @@
  *   2. appends to `symbols` what names code, from every table it has, and settles them;
  *   3. fills `collection`: ux_dwarf_units_collect() for DWARF, which replaces what is there, so it
  * comes first; then ux_module_build_add_units() for each further source of functions with lines and
- * inlined calls. Units that come first win where functions have the same range (merge.h);
+ * inlined calls. Units that come first win where functions have the same range (ux_merge());
  *   4. sets `input_size` and `quality`, counts what was damaged with ux_module_build_bad();
  *   5. calls ux_module_build_write() while all that names and paths point into is still there.
  */

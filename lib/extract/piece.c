@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Cutting a piece. */
-#include "piece.h"
+#include "collect.h"
 
 enum ux_code ux_piece_read(struct ux_piece_reader *reader, const struct ux_piece *whole,
 			   struct ux_error *err)

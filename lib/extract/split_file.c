@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Files of split units (.dwo): those that are looked for, and those that were given. */
-#include "split_file.h"
+#include "split_files.h"
 
 #include "ar_member.h"
 #include "hash.h"

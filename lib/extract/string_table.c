@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The strings of a GSYM. */
-#include "string_table.h"
+#include "numbering.h"
 
 #include "hash.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Where pclntab is. */
-#include "gosym_find.h"
+#include "gosym.h"
 
 #include "gosym_function.h"
 
@@ -55,8 +55,8 @@ static bool try_at(const struct ux_gosym_image *image, uint64_t pc, uint64_t siz
 
 /* Where four bytes of ones but the lowest may begin a header; most of memory is stepped over here.
  */
-static bool search(const struct ux_gosym_image *image, const struct ux_gosym_segment *s,
-		   unsigned *left, struct ux_gosym_table *ret)
+static bool search_table(const struct ux_gosym_image *image, const struct ux_gosym_segment *s,
+			 unsigned *left, struct ux_gosym_table *ret)
 {
 	struct ux_bytes b = s->bytes;
 	for (size_t i = -s->pc & (TABLE_ALIGN - 1); i + UX_GOSYM_HEAD <= b.size; i += TABLE_ALIGN) {
@@ -85,7 +85,7 @@ enum ux_code ux_gosym_table_find(const struct ux_gosym_image *image,
 	for (int exec = 0; exec <= 1; exec++) /* code is searched last: it is seldom there */
 		for (size_t i = 0; i < image->n_segments && left > 0; i++)
 			if (image->segments[i].exec == (bool)exec &&
-			    search(image, &image->segments[i], &left, ret))
+			    search_table(image, &image->segments[i], &left, ret))
 				return UX_OK;
 	return UX_ENOTFOUND;
 }

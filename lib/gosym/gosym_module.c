@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* moduledata. */
-#include "gosym_module.h"
+#include "gosym.h"
 
 /* Words of moduledata, by number; the same since 1.16. */
 enum {

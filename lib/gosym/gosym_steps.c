@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Programs that give each instruction a value. */
-#include "gosym_steps.h"
+#include "gosym_code.h"
 
 #include "cursor.h"
 

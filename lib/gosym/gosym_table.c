@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The header of pclntab. */
-#include "gosym_table.h"
+#include "gosym.h"
 
 #include "cursor.h"
 

@@ -45,7 +45,7 @@ static struct ux_bytes version_at(const struct ux_gosym_image *image, uint64_t p
 	return string_at(image, at, word);
 }
 
-static bool keep(struct ux_bytes text, char ret[UX_GOSYM_VERSION_MOST])
+static bool copy_version(struct ux_bytes text, char ret[UX_GOSYM_VERSION_MOST])
 {
 	size_t n = ux_min(text.size, (size_t)UX_GOSYM_VERSION_MOST - 1);
 	for (size_t i = 0; i < n; i++)
@@ -57,8 +57,8 @@ static bool keep(struct ux_bytes text, char ret[UX_GOSYM_VERSION_MOST])
 	return n > 0;
 }
 
-static bool search(const struct ux_gosym_image *image, const struct ux_gosym_segment *s,
-		   unsigned *left, char ret[UX_GOSYM_VERSION_MOST])
+static bool search_version(const struct ux_gosym_image *image, const struct ux_gosym_segment *s,
+			   unsigned *left, char ret[UX_GOSYM_VERSION_MOST])
 {
 	const uint8_t *pos = s->bytes.data;
 	size_t n = s->bytes.size;
@@ -72,7 +72,7 @@ static bool search(const struct ux_gosym_image *image, const struct ux_gosym_seg
 		if (pc % INFO_ALIGN != 0)
 			continue;
 		(*left)--;
-		if (keep(version_at(image, pc), ret))
+		if (copy_version(version_at(image, pc), ret))
 			return true;
 	}
 	return false;
@@ -83,13 +83,13 @@ void ux_gosym_version_read(const struct ux_gosym_image *image, uint64_t hint,
 {
 	unsigned left = INFOS_TRIED;
 	ret[0] = '\0';
-	if (hint != 0 && keep(version_at(image, hint), ret))
+	if (hint != 0 && copy_version(version_at(image, hint), ret))
 		return;
 	/* The linker keeps it in data; a loader may have it in what is only read. */
 	for (int writable = 1; writable >= 0; writable--)
 		for (size_t i = 0; i < image->n_segments; i++)
 			if (image->segments[i].writable == (bool)writable &&
-			    search(image, &image->segments[i], &left, ret))
+			    search_version(image, &image->segments[i], &left, ret))
 				return;
 	ret[0] = '\0';
 }

@@ -2,8 +2,8 @@
 /* lib/extract/alternatives: which other names of a range are kept, and what is told of them. */
 #include "test_extract.h"
 
-#include "alternatives.h"
 #include "gsym_reader.h"
+#include "pack.h"
 
 static bool alike(const char *a, const char *b)
 {

@@ -2,7 +2,7 @@
 /* What one unit tells, the units of later waves need not read. */
 #include "sweep.h"
 
-#include "claims.h"
+#include "unit_cutter.h"
 
 static struct ux_code_symbol at(uint64_t start)
 {

@@ -2,7 +2,7 @@
 /* Skeletons that name a few files in turn; the files are opened once. */
 #include "test_extract.h"
 
-#include "split_file.h"
+#include "split_files.h"
 
 #include <sys/stat.h>
 #include <unistd.h>
