@@ -90,8 +90,8 @@ static char *extract_output_name(const char *input, const char *gpu)
 	return (char *)name.data;
 }
 
-static void extract_report(struct ux_out *out, const char *path, bool json,
-			   const struct ux_extract_stats *s)
+static void cmd_extract_report(struct ux_out *out, const char *path, bool json,
+			       const struct ux_extract_stats *s)
 {
 	if (!json) {
 		ux_text(out, ux_bytes_cstr(path));
@@ -223,9 +223,9 @@ static enum ux_code extract_check_output(const struct extract_job *job, const ch
 }
 
 /* On failure *ret_subject is the file with the problem. */
-static enum ux_code extract_run(struct extract_job *job, const struct extract_values *v,
-				const char *input, const char *output, const char **ret_subject,
-				struct ux_error *err)
+static enum ux_code cmd_extract_file(struct extract_job *job, const struct extract_values *v,
+				     const char *input, const char *output,
+				     const char **ret_subject, struct ux_error *err)
 {
 	struct ux_extract_options how = {
 		.threads = v->threads,
@@ -295,14 +295,14 @@ static int cmd_extract_run(const struct ux_command *cmd, int argc, char **argv)
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	struct ux_error err = UX_ERROR_INIT;
 	const char *subject = NULL;
-	enum ux_code code = name ? extract_run(&job, &v, args.items[0], name, &subject, &err)
+	enum ux_code code = name ? cmd_extract_file(&job, &v, args.items[0], name, &subject, &err)
 				 : ux_error_nomem(&err);
 	if (code != UX_OK)
 		return ux_print_error(subject, &err);
 	extract_warn_damage(args.items[0], &job.stats);
 	extract_warn_sources(args.items[0], &job.stats);
 	extract_warn_split(args.items[0], &job.stats);
-	extract_report(&out, name, v.json, &job.stats);
+	cmd_extract_report(&out, name, v.json, &job.stats);
 	return ux_finish(&out, UX_EXIT_DONE);
 }
 

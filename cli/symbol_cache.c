@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The cache of GSYM files of binaries that were extracted before. */
-#include "symbol_cache.h"
+#include "symbol_source.h"
 
 #include "clock.h"
 #include "out.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The client of debuginfod's web API (debuginfod(8), "WEBAPI"). */
-#include "debuginfod.h"
+#include "symbol_files.h"
 
 #include "clock.h"
 #include "debug_file.h"

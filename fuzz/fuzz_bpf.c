@@ -3,7 +3,7 @@
  * arrays, each behind its size (u16), then the next program. */
 #include "fuzz.h"
 
-#include "bpf_code.h"
+#include "kernel.h"
 
 static struct ux_bytes next_array(struct ux_bytes *rest)
 {

@@ -2,7 +2,7 @@
 /* Target: a jitdump that grows. The first byte: bytes that come at a time (0: all at once). */
 #include "fuzz.h"
 
-#include "jitdump.h"
+#include "jit.h"
 
 static void look_around(const struct ux_jitdump *d)
 {

@@ -3,8 +3,7 @@
  * as depmod's list of the first module's file. */
 #include "fuzz.h"
 
-#include "kallsyms.h"
-#include "kernel_modules.h"
+#include "kernel.h"
 
 static void check_symbols(const struct ux_kallsyms *k)
 {

@@ -2,7 +2,7 @@
 /* Target: a perf map that grows. The first byte: bytes that come at a time (0: all at once). */
 #include "fuzz.h"
 
-#include "perf_map.h"
+#include "jit.h"
 
 /* The last entry that has an address, by trying each; as events, whose sizes are settled. */
 static const struct ux_perf_entry *plainly(const struct ux_perf_map *m, uint64_t addr)

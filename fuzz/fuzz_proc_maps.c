@@ -2,7 +2,7 @@
 /* Target: a list of mappings; the same as an environment. */
 #include "fuzz.h"
 
-#include "jit_sources.h"
+#include "process.h"
 #include "proc_maps.h"
 
 int fuzz_input(const uint8_t *data, size_t size)

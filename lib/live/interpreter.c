@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Interpreters of live processes, or of memory that the caller reads (include/unhex/interp.h). */
 #include "error.h"
-#include "interpreter_find.h"
+#include "process.h"
 #include "php_stack.h"
 #include "python_stack.h"
 #include "ruby_stack.h"

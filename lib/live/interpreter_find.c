@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Finding the interpreter in a live process. */
-#include "interpreter_find.h"
+#include "process.h"
 
 #include "elf_symbols.h"
 #include "elf_file.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Perf maps and jitdumps that the run-time compilers of a process have written. */
-#include "jit_sources.h"
+#include "process.h"
 
 #include <errno.h>
 #include <limits.h>

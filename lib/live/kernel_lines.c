@@ -7,7 +7,7 @@
 #include "elf_ids.h"
 #include "error.h"
 #include "file.h"
-#include "kernel_modules.h"
+#include "kernel.h"
 
 #include <limits.h>
 

@@ -3,11 +3,10 @@
 #ifndef UX_KERNEL_SYMBOLS_H
 #define UX_KERNEL_SYMBOLS_H
 
-#include "bpf_code.h"
+#include "kernel.h"
 #include "error.h"
 #include "file_symbols.h"
 #include "id.h"
-#include "kallsyms.h"
 
 #include <stdatomic.h>
 

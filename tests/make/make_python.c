@@ -3,7 +3,7 @@
 #include "make_python.h"
 
 #include "out.h"
-#include "python_layout.h"
+#include "python_object.h"
 
 enum {
 	THREAD_IDENT = 0x7f01,

@@ -2,7 +2,7 @@
 /* BPF programs as bpf(2) tells of them, made in code. */
 #include "sweep.h"
 
-#include "bpf_code.h"
+#include "kernel.h"
 #include "make_btf.h"
 
 #define MAIN_AT   0xffffffffc0201000u

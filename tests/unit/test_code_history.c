@@ -2,7 +2,7 @@
 /* lib/jit: which code lived where and when. */
 #include "sweep.h"
 
-#include "code_history.h"
+#include "jit.h"
 
 static void add(struct ux_code_history *h, uint64_t start, uint64_t end, uint64_t time,
 		uint32_t code)

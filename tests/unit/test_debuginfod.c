@@ -2,7 +2,7 @@
 /* The client of debuginfod, as far as it asks nobody; tests/e2e/test_debuginfod.py has servers. */
 #include "sweep.h"
 
-#include "debuginfod.h"
+#include "symbol_files.h"
 
 #include <stdlib.h>
 #include <sys/stat.h>

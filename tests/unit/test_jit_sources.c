@@ -2,7 +2,7 @@
 /* Folders of perf maps in environments. */
 #include "sweep.h"
 
-#include "jit_sources.h"
+#include "process.h"
 
 static void folders_are_those_of_dotnets_variables(void **state)
 {

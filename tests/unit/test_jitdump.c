@@ -2,7 +2,7 @@
 /* lib/jit: jitdump. */
 #include "sweep.h"
 
-#include "jitdump.h"
+#include "jit.h"
 #include "make_jitdump.h"
 
 static struct ux_jitdump read_dump(const struct ux_out *out)

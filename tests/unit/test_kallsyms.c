@@ -2,8 +2,7 @@
 /* lib/kernel: symbols, modules and notes of the running kernel. */
 #include "sweep.h"
 
-#include "kallsyms.h"
-#include "kernel_modules.h"
+#include "kernel.h"
 
 static const char modules_text[] = "ext4 8192 1 - Live 0xffffffffc0100000\n"
 				   "jbd2 4096 1 ext4, Live 0xffffffffc0000000 (OE)\n"

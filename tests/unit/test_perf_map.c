@@ -2,7 +2,7 @@
 /* lib/jit: perf maps. */
 #include "sweep.h"
 
-#include "perf_map.h"
+#include "jit.h"
 
 static struct ux_perf_map read_map(const char *text)
 {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Offsets of the fields in the structs of each CPython version. */
-#include "python_layout.h"
+#include "python_object.h"
 
 #include "cursor.h"
 

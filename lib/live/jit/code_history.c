@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Which code was at an address at a time: levels of segment trees. */
-#include "code_history.h"
+#include "jit.h"
 
 #include "order.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Names that run-time compilers write: made printable and split into function, file and line. */
-#include "jit_name.h"
+#include "jit.h"
 
 #include "text.h"
 

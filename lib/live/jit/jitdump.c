@@ -12,7 +12,7 @@
  * The time in the header is of another clock with some writers and is not used. V8 adds 0x40, the
  * size of an ELF header, to the addresses of DEBUG.
  */
-#include "jitdump.h"
+#include "jit.h"
 
 #include "cursor.h"
 #include "order.h"

@@ -6,7 +6,7 @@
  * digit above 9, and many entries overlap if sizes are read as hexadecimal but not if they are read
  * as decimal.
  */
-#include "perf_map.h"
+#include "jit.h"
 
 #include "text.h"
 #include "order.h"

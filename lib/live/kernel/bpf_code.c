@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Code of loaded BPF programs: names, files and lines by address, and the BTF that has them. */
-#include "bpf_code.h"
+#include "kernel.h"
 
 #include "cursor.h"
 #include "text.h"

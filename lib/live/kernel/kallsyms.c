@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The running kernel's symbols, as /proc/kallsyms lists them. */
-#include "kallsyms.h"
+#include "kernel.h"
 
 #include "text.h"
 #include "order.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The modules of a kernel: those that are loaded, and the files that depmod lists. */
-#include "kernel_modules.h"
+#include "kernel.h"
 
 #include "elf_ids.h"
 #include "text.h"
