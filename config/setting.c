@@ -313,8 +313,7 @@ void *ux_section_find(const struct ux_section_list *list, struct ux_bytes name)
 	return NULL;
 }
 
-/* --- printing a table as a configuration file ---------------------------------------------------
- */
+/* --- printing a table as a configuration file ------------------------------------------------- */
 
 enum {
 	COMMENT_WIDTH = 96 /* of a comment */

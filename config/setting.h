@@ -107,8 +107,7 @@ static inline const char *ux_section_name(const void *item)
 	return *(const char *const *)item;
 }
 
-/* --- the configuration file: lines of text against a table -------------------------------------
- */
+/* --- the configuration file: lines of text against a table ------------------------------------ */
 
 /*
  *   # a comment has its line alone

@@ -2,7 +2,7 @@
 /* Target: text of strangers in a page, and as a part of a URL. */
 #include "fuzz.h"
 
-#include "html.h"
+#include "page.h"
 #include "route.h"
 
 static const char *const entities[][2] = {

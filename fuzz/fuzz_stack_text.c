@@ -3,7 +3,7 @@
 #include "fuzz.h"
 
 #include "id.h"
-#include "stack_text.h"
+#include "page.h"
 
 static void one(struct ux_bytes line)
 {

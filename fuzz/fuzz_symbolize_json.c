@@ -8,7 +8,7 @@
 
 #include "gsym_names.h"
 #include "server.h"
-#include "symbolize_request.h"
+#include "symbolize.h"
 #include "text.h"
 
 /* --- the model ---------------------------------------------------------------------------------

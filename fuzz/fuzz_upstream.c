@@ -4,7 +4,7 @@
  * the text of an upstream. */
 #include "fuzz.h"
 
-#include "upstream_request.h"
+#include "fetcher.h"
 #include "upstream.h"
 
 static const char own[] = "00112233445566ff";

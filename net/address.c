@@ -163,8 +163,7 @@ bool ux_networks_have(const struct ux_networks *list, const struct ux_address *a
 	return false;
 }
 
-/* --- which addresses are public ----------------------------------------------------------------
- */
+/* --- which addresses are public --------------------------------------------------------------- */
 
 struct range4 {
 	uint32_t first;

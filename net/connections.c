@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* The connections of a server, and when a slow one is cut. */
-#include "connections.h"
+#include "http_server.h"
 
 #include "clock.h"
 

@@ -235,8 +235,7 @@ void ux_request_on_end(struct ux_request *req, void (*fn)(void *ctx), void *ctx)
 	req->end_ctx = ctx;
 }
 
-/* --- clients behind proxies --------------------------------------------------------------------
- */
+/* --- clients behind proxies ------------------------------------------------------------------- */
 
 static const char x_for[] = "X-Forwarded-For", x_proto[] = "X-Forwarded-Proto",
 		  standard[] = "Forwarded";

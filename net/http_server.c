@@ -3,8 +3,6 @@
 #include "http_server.h"
 
 #include "clock.h"
-#include "connections.h"
-#include "listen.h"
 #include "timer.h"
 #include "tls.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Listening sockets from text. */
-#include "listen.h"
+#include "http_server.h"
 
 #include "base.h"
 

@@ -11,7 +11,7 @@
 
 #include <jansson.h>
 
-/* --- JSON ------------------------------------------------------------------------------------ */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 enum {
 	/*
@@ -58,7 +58,7 @@ enum ux_code ux_json_in_quality(const json_t *o, enum ux_quality *ret, bool *ret
 /* "object", "string", ...: for messages. */
 const char *ux_json_in_type(const json_t *v);
 
-/* --- IDs ------------------------------------------------------------------------------------- */
+/* --- IDs -------------------------------------------------------------------------------------- */
 
 /* Canonical text in the arena. UX_EINVAL: the text is not an ID. */
 enum ux_code ux_module_id_parse(struct ux_bytes text, struct ux_arena *arena, const char **ret,
@@ -68,7 +68,7 @@ enum ux_code ux_module_id_parse(struct ux_bytes text, struct ux_arena *arena, co
 enum ux_code ux_module_ids_parse(const json_t *o, struct ux_arena *arena, const char ***ret,
 				 size_t *ret_n, struct ux_error *err) ux_must;
 
-/* --- parameters of a query ------------------------------------------------------------------- */
+/* --- parameters of a query -------------------------------------------------------------------- */
 
 /* The decimal parameter of that name, between lo and hi; absent leaves *ret as it was. UX_EINVAL.
  */

@@ -28,7 +28,7 @@ enum {
 	UX_UPLOAD_CHUNK = 8 << 20,            /* bytes a PUT should carry */
 };
 
-/* --- modules that the store lacks ------------------------------------------------------------ */
+/* --- modules that the store lacks ------------------------------------------------------------- */
 
 enum ux_missing_status {
 	UX_MISSING_NOWHERE, /* no upstream has it, or that was found out a while ago */
@@ -57,7 +57,7 @@ struct ux_missing_modules {
 	void *ctx;
 };
 
-/* --- the server ------------------------------------------------------------------------------ */
+/* --- the server ------------------------------------------------------------------------------- */
 
 /* One server: the handlers' req->app. Its parts lock themselves. */
 struct ux_server {

@@ -34,8 +34,7 @@ int64_t ux_server_clock_ns(const struct ux_server *s)
 	return ux_clock_ns();
 }
 
-/* --- the gate ----------------------------------------------------------------------------------
- */
+/* --- the gate --------------------------------------------------------------------------------- */
 
 enum ux_code ux_gate_create(struct ux_gate **ret, struct ux_error *err)
 {
@@ -65,8 +64,7 @@ void ux_gate_destroy(struct ux_gate *g)
 	free(g);
 }
 
-/* --- who may read in which namespace, without a query of the index each time -------------------
- */
+/* --- who may read in which namespace, without a query of the index each time ------------------ */
 
 static bool read_access_cached(struct ux_read_access *r, struct ux_bytes ns, int64_t now,
 			       enum ux_ns_reading *ret)
@@ -112,8 +110,7 @@ static enum ux_code read_access_find(struct ux_read_access *r, struct ux_index *
 	return UX_OK;
 }
 
-/* --- callers -----------------------------------------------------------------------------------
- */
+/* --- callers ---------------------------------------------------------------------------------- */
 
 /* RFC 6750, 2.1; the scheme's name has no case (RFC 9110, 11.1). */
 static bool auth_bearer_token(const struct ux_request *req, struct ux_bytes *ret)

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Token buckets: requests a second of an address or a key. */
-#include "rate.h"
+#include "auth.h"
 
 #include "cache.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Sessions of browsers. */
-#include "session.h"
+#include "auth.h"
 
 #include "text.h"
 #include "index.h"

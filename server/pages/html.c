@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Writing HTML. */
-#include "html.h"
+#include "page.h"
 
 #include "index.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /sign-in and /sign-out: a token for a session (server/gate/session.h), and the end of one. */
+/* /sign-in and /sign-out: a token for a session (server/gate/auth.h), and the end of one. */
 #include "auth.h"
 #include "page.h"
 #include "pages.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* /symbolize: pasted stacks and addresses, with names. */
 #include "page.h"
-#include "stack_text.h"
 #include "pages.h"
 
 #include "request_values.h"
@@ -138,8 +137,7 @@ static enum ux_code paste_module_of(struct paste *p, const struct ux_stack_line 
 	return UX_OK;
 }
 
-/* --- frames ------------------------------------------------------------------------------------
- */
+/* --- frames ----------------------------------------------------------------------------------- */
 
 /* The byte before is part of the call. */
 static uint64_t paste_lookup_pc(const struct paste *p, uint64_t pc)
@@ -200,8 +198,7 @@ static enum ux_code paste_put_addresses(struct paste *p, const struct known *k,
 	return UX_OK;
 }
 
-/* --- lines --------------------------------------------------------------------------------------
- */
+/* --- lines ------------------------------------------------------------------------------------ */
 
 /* What is to be done with a line, and the module of its addresses; NULL: it is not known. */
 typedef enum ux_code paste_line_fn(struct paste *p, struct ux_bytes line,

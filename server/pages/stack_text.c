@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Addresses out of stacks as people paste them. */
-#include "stack_text.h"
+#include "page.h"
 
 #include "text.h"
 #include "id.h"

@@ -65,8 +65,7 @@ static enum ux_code symbolicate_check_size(struct symbolicate_work *w)
 				  w->j.out->cap + w->texts.cap);
 }
 
-/* --- the members of one frame -------------------------------------------------------------------
- */
+/* --- the members of one frame ----------------------------------------------------------------- */
 
 /*
  * A function that only the unwinder's tables know: the profiler makes one of all that have the same
@@ -134,8 +133,7 @@ static enum ux_code symbolicate_put_entry(struct symbolicate_work *w, const stru
 	return symbolicate_check_size(w);
 }
 
-/* --- a window of frames -------------------------------------------------------------------------
- */
+/* --- a window of frames ----------------------------------------------------------------------- */
 
 /* Resolves the entries of a module, whose chain it takes. */
 static enum ux_code symbolicate_resolve(struct symbolicate_work *w, struct ux_mozilla_module *m)
@@ -221,8 +219,7 @@ static enum ux_code symbolicate_add(struct symbolicate_work *w, struct entry e)
 	return UX_OK;
 }
 
-/* --- the request --------------------------------------------------------------------------------
- */
+/* --- the request ------------------------------------------------------------------------------ */
 
 static enum ux_code symbolicate_read_frame(struct symbolicate_work *w, const json_t *pair,
 					   struct ux_mozilla_modules *m,

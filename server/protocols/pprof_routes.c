@@ -30,8 +30,7 @@ enum ux_code ux_handle_pprof_probe(struct ux_request *req, struct ux_response *r
 	return ux_response_out(req, res, "text/plain; charset=utf-8");
 }
 
-/* --- the request: addresses with '+' between them ----------------------------------------------
- */
+/* --- the request: addresses with '+' between them --------------------------------------------- */
 
 /* What stands before the next '+'. */
 static struct ux_bytes pprof_word_next(struct ux_bytes *s)
@@ -69,8 +68,7 @@ static enum ux_code pprof_read_addresses(struct ux_request *req, struct ux_reque
 	return UX_OK;
 }
 
-/* --- the answer --------------------------------------------------------------------------------
- */
+/* --- the answer ------------------------------------------------------------------------------- */
 
 /* A line for each address that has a name: of the innermost call, which is what runs there. */
 static enum ux_code pprof_put_lines(struct ux_request *req, const struct ux_resolver *r,

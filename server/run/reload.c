@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Settings that change while the server serves. */
-#include "reload.h"
+#include "serve.h"
 
 #include "auth.h"
 #include "event_log.h"
@@ -155,8 +155,7 @@ void ux_reload(struct ux_running *r)
 	ux_service_notify("READY=1");
 }
 
-/* --- access ------------------------------------------------------------------------------------
- */
+/* --- access ----------------------------------------------------------------------------------- */
 
 enum {
 	ORIGINS_MOST = 1 << 20 /* of all origins */

@@ -94,8 +94,7 @@ enum ux_code ux_handle_health(struct ux_request *req, struct ux_response *res)
 	return UX_OK;
 }
 
-/* --- for those who watch over the server -------------------------------------------------------
- */
+/* --- for those who watch over the server ------------------------------------------------------ */
 
 /* What only the index knows; queried for each scrape. What fails is left out. */
 static void metrics_put_index(struct ux_request *req)

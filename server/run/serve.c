@@ -12,7 +12,6 @@
 #include "http_server.h"
 #include "keeper.h"
 #include "upstreams.h"
-#include "reload.h"
 #include "service_manager.h"
 #include "tls.h"
 #include "pages.h"

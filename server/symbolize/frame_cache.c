@@ -139,8 +139,7 @@ size_t ux_frame_cache_bytes(struct ux_frame_cache *m)
 	return bytes;
 }
 
-/* --- addresses ---------------------------------------------------------------------------------
- */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 static size_t frame_cache_slot_index(const struct ux_frame_cache *m, uint64_t pc)
 {
@@ -238,8 +237,7 @@ static bool frame_cache_grow_addresses(struct ux_frame_cache *m)
 	return true;
 }
 
-/* --- frames ------------------------------------------------------------------------------------
- */
+/* --- frames ----------------------------------------------------------------------------------- */
 
 static uint64_t cached_frame_hash(const struct ux_cached_frame *f)
 {
@@ -290,8 +288,7 @@ static bool frame_cache_frame_number(struct ux_frame_cache *m, const struct ux_c
 	return true;
 }
 
-/* --- texts and files ---------------------------------------------------------------------------
- */
+/* --- texts and files -------------------------------------------------------------------------- */
 
 static bool cached_text_is_plain(struct ux_bytes text)
 {
@@ -387,8 +384,7 @@ static bool frame_cache_file_number(struct ux_frame_cache *m, const struct ux_fr
 	return true;
 }
 
-/* --- adding ------------------------------------------------------------------------------------
- */
+/* --- adding ----------------------------------------------------------------------------------- */
 
 void ux_frame_cache_lock(struct ux_frame_cache *m)
 {

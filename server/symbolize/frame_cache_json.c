@@ -16,7 +16,7 @@ ux_inline uint8_t *json_put_bytes(uint8_t *p, const char *s, size_t n)
 	return p + n;
 }
 
-ux_inline uint8_t *json_put_text(uint8_t *p, struct ux_cached_text t)
+ux_inline uint8_t *frame_cache_put_text(uint8_t *p, struct ux_cached_text t)
 {
 	return json_put_bytes(p, t.data, t.size);
 }
@@ -36,10 +36,10 @@ static uint8_t *json_put_file(uint8_t *p, struct ux_cached_text dir, struct ux_c
 			      uint32_t line)
 {
 	p = PUT(p, ",\"file\":\"");
-	p = json_put_text(p, dir);
+	p = frame_cache_put_text(p, dir);
 	if (dir.size > 0 && dir.data[dir.size - 1] != '/')
 		*p++ = '/';
-	p = json_put_text(p, base);
+	p = frame_cache_put_text(p, base);
 	p = PUT(p, "\",\"line\":");
 	return json_put_line(p, line);
 }
@@ -82,7 +82,7 @@ static void json_put_frame(const struct ux_frame_cache *m, const struct ux_cache
 	if (!start)
 		return;
 	uint8_t *p = PUT(start, "{\"function\":\"");
-	p = json_put_text(p, function);
+	p = frame_cache_put_text(p, function);
 	*p++ = '"';
 	if (f->file != 0)
 		p = json_put_file(p, dir, base, f->line);

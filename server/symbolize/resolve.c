@@ -138,8 +138,7 @@ static enum ux_code misses_look_up(struct misses *m, const struct ux_open_module
 	return UX_OK;
 }
 
-/* --- into the cache ---------------------------------------------------------------------
- */
+/* --- into the cache --------------------------------------------------------------------------- */
 
 /* Returns how many of the caller's addresses have their number: all before the first without. */
 static size_t misses_add(struct ux_resolver *r, const struct misses *m, size_t n,

@@ -50,8 +50,7 @@ void ux_row_cache_put(struct ux_row_cache *r, struct ux_row_cache_item *item, ui
 /* Something changed: nothing that was read before is returned from now on. */
 void ux_row_cache_clear(struct ux_row_cache *r);
 
-/* --- rows of modules, and small files ----------------------------------------------------------
- */
+/* --- rows of modules, and small files --------------------------------------------------------- */
 
 enum {
 	UX_SMALL_FILE_MOST = 256 << 10 /* bytes of a file that stays mapped */

@@ -36,8 +36,7 @@ enum ux_code ux_symbolize_bound(struct ux_request *req, size_t size, size_t cap)
 	return bytes > req->held ? ux_request_hold(req, bytes) : UX_OK;
 }
 
-/* --- modules -----------------------------------------------------------------------------------
- */
+/* --- modules ---------------------------------------------------------------------------------- */
 
 /* As the store has it; `why` is new. */
 static enum ux_code symbolize_module_get(struct ux_server *s, const struct ux_missing_module *m,
@@ -129,8 +128,7 @@ static enum ux_code symbolize_wait(struct symbolize_work *w)
 	return UX_OK;
 }
 
-/* --- addresses ---------------------------------------------------------------------------------
- */
+/* --- addresses -------------------------------------------------------------------------------- */
 
 /* Addresses that are relative to a function become addresses of the file. */
 static enum ux_code symbolize_find_names(struct symbolize_work *w,

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Reads requests for names: JSON, a list in a query, the compact form. */
-#include "symbolize_request.h"
+#include "symbolize.h"
 
 #include "gsym_names.h"
 #include "text.h"
@@ -550,8 +550,7 @@ enum ux_code ux_symbolize_request_parse_json(struct ux_symbolize_request *a, str
 							 : UX_OK;
 }
 
-/* --- a list in a query -------------------------------------------------------------------------
- */
+/* --- a list in a query ------------------------------------------------------------------------ */
 
 enum ux_code ux_symbolize_request_parse_list(struct ux_symbolize_request *a, struct ux_bytes list,
 					     struct ux_error *err)
@@ -569,8 +568,7 @@ enum ux_code ux_symbolize_request_parse_list(struct ux_symbolize_request *a, str
 	return UX_OK;
 }
 
-/* --- the compact form --------------------------------------------------------------------------
- */
+/* --- the compact form ------------------------------------------------------------------------- */
 
 static enum ux_code request_add_compact(struct ux_symbolize_request *a,
 					const struct ux_wire_question_module *m,

@@ -7,7 +7,7 @@
 #include "request_values.h"
 #include "symbolize.h"
 
-/* --- JSON ------------------------------------------------------------------------------------ */
+/* --- JSON ------------------------------------------------------------------------------------- */
 
 struct json_form {
 	struct ux_request *req;
@@ -104,8 +104,7 @@ static enum ux_code symbolize_answer_json(struct ux_request *req, struct ux_resp
 	return ux_response_out(req, res, "application/json");
 }
 
-/* --- the compact form --------------------------------------------------------------------------
- */
+/* --- the compact form ------------------------------------------------------------------------- */
 
 struct compact_form {
 	struct ux_request *req;
@@ -162,8 +161,7 @@ static enum ux_code symbolize_answer_compact(struct ux_request *req, struct ux_r
 	return ux_response_out(req, res, UX_WIRE_TYPE);
 }
 
-/* --- handlers ----------------------------------------------------------------------------------
- */
+/* --- handlers --------------------------------------------------------------------------------- */
 
 /* Parameters of the type are nothing to us. */
 static bool symbolize_is_compact(const struct ux_request *req)

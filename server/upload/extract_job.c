@@ -118,7 +118,7 @@ static void extract_close_file(struct work *w, enum ux_sandbox_file which)
 }
 
 /* Extracts the candidate alone: a failure of the pair may be the other file's fault. */
-static enum ux_code extract_run_alone(struct work *w, struct ux_error *err)
+static enum ux_code extract_job_run_alone(struct work *w, struct ux_error *err)
 {
 	w->is_debug_of_pair = false;
 	extract_close_file(w, UX_SANDBOX_EXE);
@@ -131,13 +131,13 @@ static enum ux_code extract_run_alone(struct work *w, struct ux_error *err)
 				  &w->found, err);
 }
 
-static enum ux_code extract_run(struct work *w, struct ux_error *err)
+static enum ux_code extract_job_run_child(struct work *w, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ux_sandbox_extract(w->files, &w->x->options->limits,
 					       w->x->options->program, &w->found, &why);
 	if (code != UX_OK && w->files[UX_SANDBOX_DEBUG] >= 0)
-		return extract_run_alone(w, err);
+		return extract_job_run_alone(w, err);
 	if (code != UX_OK && err)
 		*err = why;
 	return code;
@@ -361,7 +361,7 @@ static enum ux_code extract_candidate(struct work *w, struct ux_error *err)
 	if (ux_kind_is_split(w->candidate.kind))
 		return extract_read_split(w, err);
 	UX_TRY(extract_open_files(w, err));
-	enum ux_code code = extract_run(w, &why);
+	enum ux_code code = extract_job_run_child(w, &why);
 	bool nameless = code == UX_ENOTFOUND && why.os_errno == 0;
 	if (code == UX_OK || nameless) {
 		why = (struct ux_error)UX_ERROR_INIT;
@@ -404,7 +404,7 @@ static void extract_retry(struct work *w, const struct ux_error *why)
 		(void)!ix->jobs.give_up(ix, w->job.number, w->x->owner, text, NULL);
 }
 
-static void extract_report(const struct work *w, const struct ux_error *why, enum ux_code code)
+static void extract_job_report(const struct work *w, const struct ux_error *why, enum ux_code code)
 {
 	const struct ux_extractor_options *o = w->x->options;
 	const struct ux_extracted_one one = {
@@ -439,7 +439,7 @@ static bool extract_has_work(const struct work *w)
 		!extract_has_child(w));
 }
 
-static void extract_run_job(struct work *w)
+static void extract_job_run(struct work *w)
 {
 	struct ux_index *ix = extract_index(w);
 	struct ux_error why = UX_ERROR_INIT;
@@ -455,7 +455,7 @@ static void extract_run_job(struct work *w)
 	} else {
 		extract_retry(w, &why);
 	}
-	extract_report(w, &why, code);
+	extract_job_report(w, &why, code);
 }
 
 bool ux_extract_job_step(const struct ux_extract_place *x)
@@ -468,6 +468,6 @@ bool ux_extract_job_step(const struct ux_extract_place *x)
 	if (ix->jobs.take(ix, UX_JOB_EXTRACT, x->owner, extract_now(&w), lease, &w.arena, &w.job,
 			  NULL) != UX_OK)
 		return false;
-	extract_run_job(&w);
+	extract_job_run(&w);
 	return true;
 }

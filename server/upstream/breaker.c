@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* A circuit breaker with one probe at a time. */
-#include "breaker.h"
+#include "fetcher.h"
 
 bool ux_breaker_may(struct ux_breaker *b, int64_t now)
 {

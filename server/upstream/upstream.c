@@ -163,8 +163,7 @@ enum ux_code ux_upstream_parse(struct ux_upstream *ret, const char *text, struct
 	return UX_OK;
 }
 
-/* --- where each kind keeps what ----------------------------------------------------------------
- */
+/* --- where each kind keeps what --------------------------------------------------------------- */
 
 /* Source: debuginfod(8), "WEBAPI"; gdb's manual, "Separate Debug Files", for
  * .build-id/ab/cdef.debug. */

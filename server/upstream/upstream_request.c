@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* One request to one upstream, over HTTP or of a folder. */
-#include "upstream_request.h"
+#include "fetcher.h"
 
 #include "text.h"
 
@@ -168,8 +168,7 @@ void ux_upstream_request(const struct ux_upstream_request *ask, struct ux_upstre
 	}
 }
 
-/* --- servers that a request has passed ----------------------------------------------------------
- */
+/* --- servers that a request has passed -------------------------------------------------------- */
 
 /* The next of a list with commas; false at its end. */
 static bool hops_next(struct ux_bytes *list, struct ux_bytes *ret)

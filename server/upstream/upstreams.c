@@ -138,8 +138,7 @@ void ux_upstream_extracted(struct ux_server *s, const struct ux_extracted_one *o
 	ux_module_cache_evict_id(s->cache, one->ns, one->id);
 }
 
-/* --- from settings to a fetcher -----------------------------------------------------------------
- */
+/* --- from settings to a fetcher --------------------------------------------------------------- */
 
 enum {
 	FOUND_S = 24 * 60 * 60 /* that what was found is not requested again while it is stored */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-#include "connections.h"
+#include "http_server.h"
 
 #include "sweep.h"
 

@@ -2,7 +2,7 @@
 /* web: what strangers wrote, in pages of ours. */
 #include "sweep.h"
 
-#include "html.h"
+#include "page.h"
 
 static void says(struct ux_out *out, const char *want)
 {

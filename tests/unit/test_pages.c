@@ -2,7 +2,6 @@
 /* web: pages, without a socket. */
 #include "sweep.h"
 
-#include "html.h"
 #include "make_gsym.h"
 #include "make_server.h"
 #include "page.h"

@@ -2,7 +2,7 @@
 /* service: token buckets. */
 #include "sweep.h"
 
-#include "rate.h"
+#include "auth.h"
 
 static const int64_t second = 1000000000, ms = 1000000;
 

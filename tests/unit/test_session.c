@@ -2,7 +2,7 @@
 /* service: people at browsers. */
 #include "sweep.h"
 
-#include "session.h"
+#include "auth.h"
 
 static const char id[] = "0123456789ab";
 

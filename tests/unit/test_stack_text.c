@@ -2,7 +2,7 @@
 /* web: addresses out of pasted stacks. */
 #include "sweep.h"
 
-#include "stack_text.h"
+#include "page.h"
 
 #define ID "93ac61ec5a8eb1396f9fbd350e3169a558528a40"
 

@@ -2,7 +2,7 @@
 /* symbolize: requests for names of all protocols, without a socket. */
 #include "sweep.h"
 
-#include "symbolize_request.h"
+#include "symbolize.h"
 #include "make_gsym.h"
 #include "make_server.h"
 #include "resolve.h"

@@ -3,9 +3,8 @@
 #include "sweep.h"
 
 #include "address.h"
-#include "breaker.h"
+#include "fetcher.h"
 #include "fetcher_inside.h"
-#include "upstream_request.h"
 #include "upstream.h"
 
 #include <arpa/inet.h>
