@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cubins: what their headers and symbols say. No document (docs/formats/cuda.md). */
+/* Headers and symbols of cubins. NVIDIA does not document them; docs/formats/cuda.md has what we
+ * found. */
 #include "cubin.h"
 
 #include "cursor.h"
@@ -9,7 +10,7 @@ enum {
 	OFF_ABI_VERSION = 8,
 	OFF_MACHINE = 18,
 	OFF_FLAGS = 48,
-	ABI_CUDA13 = 8, /* from here on the GPU is in the second byte of the flags */
+	ABI_CUDA13 = 8, /* from this ABI version on, the GPU is in the second byte of the flags */
 };
 
 static struct ux_cur header_cur(struct ux_bytes file, uint64_t off)
@@ -29,7 +30,7 @@ uint32_t ux_cubin_sm(const struct ux_elf *cubin)
 {
 	struct ux_cur abi = header_cur(cubin->file, OFF_ABI_VERSION);
 	struct ux_cur flags = header_cur(cubin->file, OFF_FLAGS);
-	if (!cubin->is64) /* of CUDA before 10 */
+	if (!cubin->is64) /* 32-bit cubins are of CUDA before 10 */
 		return 0;
 	uint32_t bits = ux_cur_u32(&flags);
 	return (ux_cur_u8(&abi) >= ABI_CUDA13 ? bits >> 8 : bits) & 0xff;
@@ -48,7 +49,7 @@ const char *ux_cubin_symbol_name(const char *symbol, const struct ux_elf_section
 	size_t n = kernel ? strlen(kernel) : 0;
 	if (symbol[0] != '$')
 		return symbol;
-	/* Names may have a $ themselves: Numba's do. */
+	/* The kernel's name may contain a $ itself; Numba's names do. */
 	if (n > 0 && strncmp(symbol + 1, kernel, n) == 0 && symbol[1 + n] == '$')
 		return symbol[n + 2] != '\0' ? symbol + n + 2 : symbol;
 	const char *second = strchr(symbol + 1, '$');

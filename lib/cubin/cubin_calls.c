@@ -1,13 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The inlined calls of a cubin's functions, as a tree. */
+/* Builds the trees of inlined calls of a cubin's functions. */
 #include "cubin_line.h"
 
-/*
- * What the trees of a table may cost. Calls in templates are 30 deep; a table of calls 256 deep
- * would make hundreds of ranges of each of its bytes.
- */
+/* Budgets for the trees of one line table. Calls in templates are nested 30 deep. A hostile table
+ * of calls that are nested 256 deep would make hundreds of ranges out of each of its bytes. */
 enum {
-	STEPS_EACH = 64, /* for each row */
+	STEPS_EACH = 64,
 	STEPS_FREE = 1 << 20,
 	ROOM_EACH = 16,
 	ROOM_FREE = 1 << 16,
@@ -42,7 +40,8 @@ bool ux_cubin_calls_root(struct ux_cubin_calls *calls)
 	return ux_cubin_call_vec_append(&calls->calls, (struct ux_cubin_call){0});
 }
 
-/* The call in `key.parent`, made when it is new; 0 when memory is short. */
+/* Returns the child of key.parent with this key, and creates it when it is new. A parent at the
+ * maximum depth is returned itself. Returns 0 when memory is short. */
 static uint32_t calls_find_or_add(struct ux_cubin_calls *c, struct ux_cubin_call_key key)
 {
 	bool fresh = false;
@@ -68,8 +67,8 @@ static uint32_t calls_find_or_add(struct ux_cubin_calls *c, struct ux_cubin_call
 	return made;
 }
 
-/* The call that the row is in, or the root; 0 when memory is short. What was found on the way is
- * remembered, so that a chain is walked once. */
+/* Returns the innermost call that the row belongs to, which may be the root; 0 when memory is
+ * short. The calls of all rows on the way are cached, so that each chain is followed only once. */
 static uint32_t calls_find_of_row(struct ux_cubin_calls *c, const struct ux_cubin_row *rows,
 				  const struct ux_cubin_sequence *s, uint32_t row)
 {
@@ -94,7 +93,7 @@ static uint32_t calls_find_of_row(struct ux_cubin_calls *c, const struct ux_cubi
 	return call;
 }
 
-/* The call's code goes on with [lo, hi). */
+/* Adds [lo, hi) to the ranges of the call; a range that touches the last one extends it. */
 static bool calls_extend(struct ux_cubin_calls *c, struct ux_cubin_call *call, uint64_t lo,
 			 uint64_t hi)
 {
@@ -137,7 +136,7 @@ bool ux_cubin_calls_add(struct ux_cubin_calls *calls, const struct ux_cubin_line
 uint32_t ux_cubin_calls_next(const struct ux_cubin_calls *calls, uint32_t at)
 {
 	const struct ux_cubin_call *all = calls->calls.data;
-	/* A call without code has none inside either. */
+	/* The descendants of a call without code have no code either. */
 	uint32_t next = at == calls->root || all[at].range != 0 ? all[at].child : 0;
 	for (;;) {
 		for (; next != 0; next = all[next].sibling)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The number by which CUPTI names a cubin. */
+/* The hash by which CUPTI identifies a cubin. */
 #include "cubin_crc.h"
 
 /* FNV-1a of 32 bits. */
@@ -11,16 +11,15 @@ static uint32_t add(uint32_t hash, uint8_t byte)
 	return (hash ^ byte) * FNV_PRIME;
 }
 
-/* Twice the number of bits that n - 1 takes: 0 for one byte, 40 for a megabyte. */
+/* How many bytes are hashed: twice the number of bits of n - 1, so 0 for one byte and 40 for a
+ * megabyte. */
 static unsigned samples(uint64_t n)
 {
 	return n > 1 ? 2 * (64 - (unsigned)__builtin_clzll(n - 1)) : 0;
 }
 
-/*
- * Found by asking the function of CUDA 13 about some thousand inputs that differ in one place: the
- * size as 8 little-endian bytes, then k bytes at even distances.
- */
+/* The algorithm was found by calling the function of CUDA 13 with some thousand inputs that differ
+ * in one byte. It hashes the size as 8 little-endian bytes, and then k bytes at even distances. */
 uint32_t ux_cubin_crc(struct ux_bytes cubin)
 {
 	uint64_t n = cubin.size;

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The number by which CUPTI names a cubin. */
+/* The hash by which CUPTI identifies a cubin. */
 #ifndef UX_CUBIN_CRC_H
 #define UX_CUBIN_CRC_H
 
 #include "bytes.h"
 
 /*
- * What cuptiGetCubinCrc() says of these bytes, and what CUPTI's records have as cubinCrc. Despite
- * its name no CRC: a hash of the size and of at most 128 of the bytes (docs/formats/cuda.md). Two
- * builds of one kernel may well share it, so it is a name to look by, never proof.
+ * The value that cuptiGetCubinCrc() returns for these bytes, and that CUPTI's records have as
+ * cubinCrc. Despite its name it is not a CRC: it hashes the size and at most 128 of the bytes
+ * (docs/formats/cuda.md). Two builds of one kernel may well have the same value, so it serves to
+ * find a cubin, but it does not prove that the cubin is the right one.
  */
 uint32_t ux_cubin_crc(struct ux_bytes cubin);
 

@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Line tables of cubins (DWARF 2, 6.2; DWARF 4, 6.2), with what ptxas -lineinfo adds to them; no
- * document, docs/formats/cuda.md:
+ * Reads the line tables of cubins (DWARF 2, 6.2; DWARF 4, 6.2). ptxas -lineinfo adds the following,
+ * which is not documented (docs/formats/cuda.md):
  *   behind the files    4 bytes: where in .debug_str the names of inlined functions begin
- *   extended 0x90       ULEB128 context, ULEB128 name: the rows that follow are of the inlined
- *                       function with this name (counted from that place), which the row with
- *                       number `context` of the same sequence calls; 0: no longer inlined
- *   extended 0x91       ULEB128 name: of the function that is no inlined one; the symbols know it
+ *   extended 0x90       ULEB128 context, ULEB128 name: the rows that follow belong to the inlined
+ *                       function with this name, whose offset counts from that beginning. It is
+ *                       called at row number `context` of the same sequence; 0: the rows that
+ * follow are not inlined extended 0x91       ULEB128 name of the function that contains the code.
+ * It is skipped, since the symbol table has the name
  */
 #include "cubin_line.h"
 
 enum {
-	TABLE_MOST = (1 << 28) - 1, /* bytes of one table, each a row at most: 6 GiB of ours */
+	TABLE_MOST =
+		(1 << 28) - 1, /* bytes of one table; if each were a row, we would need 6 GiB */
 
 	LNS_COPY = 1,
 	LNS_ADVANCE_PC = 2,
@@ -29,21 +31,21 @@ enum {
 	LNE_INLINED_CALL = 0x90,
 };
 
-/* What the header fixes. */
+/* The fields of the header that the line program needs. */
 struct header {
 	uint8_t min_inst_length;
 	int8_t line_base;
 	uint8_t line_range;
 	uint8_t opcode_base;
-	struct ux_bytes lengths; /* operands of each standard opcode */
-	uint32_t names;          /* where they begin in .debug_str */
+	struct ux_bytes lengths; /* number of operands of each standard opcode */
+	uint32_t names;          /* where the names of inlined functions begin in .debug_str */
 };
 
 struct machine {
 	const struct header *h;
 	struct ux_cubin_lines *lines;
-	struct ux_cubin_row row; /* the registers */
-	uint32_t first;          /* row of the sequence */
+	struct ux_cubin_row row; /* registers of the line-number state machine */
+	uint32_t first;          /* index of the sequence's first row */
 	bool no_memory;
 };
 
@@ -63,7 +65,8 @@ static struct ux_cubin_file read_file(struct ux_cur *c, struct ux_bytes name)
 	return file;
 }
 
-/* Directories and files: text, ended by an empty one. False when memory is short. */
+/* Reads the lists of directories and files; each ends with an empty string. Returns false when
+ * memory is short. */
 static bool read_files(struct ux_cur *c, struct ux_cubin_lines *lines)
 {
 	for (;;) {
@@ -83,15 +86,16 @@ static bool read_files(struct ux_cur *c, struct ux_cubin_lines *lines)
 	}
 }
 
-/* c is the table from its version on; on return, its program. */
+/* c begins at the table's version field; on return it begins at the line program. */
 static bool read_header(struct ux_cur *c, bool is64, struct header *h, struct ux_cubin_lines *lines)
 {
 	uint16_t version = ux_cur_u16(c);
 	struct ux_cur head = ux_cur_sub(c, is64 ? ux_cur_u64(c) : ux_cur_u32(c));
 	h->min_inst_length = ux_cur_u8(&head);
 	if (version >= 4)
-		(void)ux_cur_u8(&head); /* operations of an instruction; a GPU's have one */
-	(void)ux_cur_u8(&head);         /* default_is_stmt */
+		(void)ux_cur_u8(
+			&head); /* maximum_operations_per_instruction, which is 1 for a GPU */
+	(void)ux_cur_u8(&head); /* default_is_stmt */
 	h->line_base = (int8_t)ux_cur_u8(&head);
 	h->line_range = ux_cur_u8(&head);
 	h->opcode_base = ux_cur_u8(&head);
@@ -165,7 +169,7 @@ static void extended(struct machine *m, struct ux_cur *c)
 	case LNE_INLINED_CALL:
 		inlined_call(m, &op);
 		break;
-	default: /* set_function_name, and what others may add: stepped over by length */
+	default: /* set_function_name and unknown opcodes are skipped by their length */
 		return;
 	}
 	if (op.failed)
@@ -198,7 +202,7 @@ static void standard(struct machine *m, struct ux_cur *c, uint8_t op)
 	case LNS_SET_BASIC_BLOCK:
 		return;
 	case LNS_SET_COLUMN:
-	default: /* the header says how many operands */
+	default: /* the header has the number of operands */
 		for (unsigned n = h->lengths.data[op - 1]; n > 0; n--)
 			(void)ux_cur_uleb(c);
 		return;
@@ -213,7 +217,7 @@ static void special(struct machine *m, uint8_t op)
 	emit(m);
 }
 
-/* False when memory is short. */
+/* Returns false when memory is short. */
 static bool run(const struct header *h, struct ux_cur *c, struct ux_cubin_lines *lines)
 {
 	struct machine m = {.h = h, .lines = lines};
@@ -227,7 +231,7 @@ static bool run(const struct header *h, struct ux_cur *c, struct ux_cubin_lines 
 		else
 			standard(&m, c, op);
 	}
-	lines->rows.size = m.first; /* rows without an end have none */
+	lines->rows.size = m.first; /* rows that no end_sequence closes are dropped */
 	return !m.no_memory;
 }
 
@@ -250,7 +254,7 @@ static enum ux_code read_line_table(struct ux_cur *c, bool is64, struct ux_cubin
 	return ux_cur_status(c, err);
 }
 
-/* The content of the table at c, which moves behind it. */
+/* Returns the content of the table at c, and moves c behind the table. */
 static struct ux_cur table_at(struct ux_cur *c, bool *ret_is64, uint64_t *ret_length)
 {
 	*ret_length = ux_cur_u32(c);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Fat binaries.
+ * Reads fat binaries.
  *
- * No document: the layout is what nvcc and fatbinary of CUDA 12 and 13 write
- * (docs/formats/cuda.md). Little-endian throughout.
+ * The format is not documented. The layout is what nvcc and fatbinary of CUDA 12 and 13 write
+ * (docs/formats/cuda.md), and is always little-endian:
  *   container   magic (4), version (2), size of this header (2), size of what follows (8)
  *   entry       kind (2), 0x0101 (2), size of this header (4), size of the payload with its padding
  *               (8), packed size or 0 (4), offset of options or 0 (4), minor (2), major (2), arch
@@ -20,7 +20,7 @@ enum {
 	VERSION = 1,
 	CONTAINER_HEADER = 16,
 	ENTRY_HEADER = 64,
-	ALIGN = 8, /* of containers */
+	ALIGN = 8, /* alignment of containers */
 };
 
 static struct ux_cur container_cur(const struct ux_fatbin *walk, uint64_t off)
@@ -47,7 +47,7 @@ void ux_fatbin_open(struct ux_fatbin *walk, struct ux_bytes bytes, const char *s
 	*walk = (struct ux_fatbin){.bytes = bytes, .section = section};
 }
 
-/* Moves to the first entry of the next container; UX_ENOTFOUND when none begins any more. */
+/* Moves to the first entry of the next container. UX_ENOTFOUND: there are no more containers. */
 static enum ux_code next_container(struct ux_fatbin *walk, struct ux_error *err)
 {
 	uint64_t at = (walk->next + ALIGN - 1) & ~(uint64_t)(ALIGN - 1);
@@ -58,7 +58,7 @@ static enum ux_code next_container(struct ux_fatbin *walk, struct ux_error *err)
 		walk->next = walk->bytes.size;
 		return UX_ENOTFOUND;
 	}
-	walk->next = at + ALIGN; /* where to go on behind a damaged one */
+	walk->next = at + ALIGN; /* where the search continues when this container is damaged */
 	struct ux_cur c = container_cur(walk, at);
 	ux_cur_skip(&c, 4);
 	uint16_t version = ux_cur_u16(&c), header = ux_cur_u16(&c);
@@ -79,7 +79,7 @@ static enum ux_code next_container(struct ux_fatbin *walk, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Reads the entry whose header is all of c from its place on; c ends with the container. */
+/* Reads the entry whose header begins at c. c ends where the container ends. */
 static enum ux_code read_entry(struct ux_cur *c, struct ux_fatbin_entry *e, struct ux_error *err)
 {
 	struct ux_cur body = *c;
@@ -89,7 +89,7 @@ static enum ux_code read_entry(struct ux_cur *c, struct ux_fatbin_entry *e, stru
 	uint32_t header = ux_cur_u32(c);
 	uint64_t padded = ux_cur_u64(c);
 	uint32_t packed = ux_cur_u32(c);
-	ux_cur_skip(c, 4); /* options of PTX */
+	ux_cur_skip(c, 4); /* offset of the PTX options */
 	e->minor = ux_cur_u16(c);
 	e->major = ux_cur_u16(c);
 	e->arch = ux_cur_u32(c);
@@ -112,7 +112,7 @@ static enum ux_code read_entry(struct ux_cur *c, struct ux_fatbin_entry *e, stru
 	if (name == 0 || !ux_bytes_sub(head, name, name_size, &e->name))
 		e->name = UX_BYTES_NONE;
 	while (e->name.size > 0 && e->name.data[e->name.size - 1] <= ' ')
-		e->name.size--; /* nvlink pads it */
+		e->name.size--; /* nvlink pads the name */
 	return UX_OK;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which piece of a program's GPU code a person means. */
+/* Selects one cubin of a program's GPU code. */
 #include "fatbin_choose.h"
 
 #include "cubin.h"
@@ -9,7 +9,7 @@
 #include "text.h"
 
 enum {
-	ARCHS_TOLD = 8, /* in a message */
+	ARCHS_LISTED = 8, /* architectures that an error message lists */
 };
 
 enum ux_code ux_cubin_ids(struct ux_bytes cubin, struct ux_id_set *ret, struct ux_error *err)
@@ -19,14 +19,15 @@ enum ux_code ux_cubin_ids(struct ux_bytes cubin, struct ux_id_set *ret, struct u
 	return ux_id_set_add(ret, &crc, err);
 }
 
-/* The linker of the CUDA runtime adds a cubin without any code to each program. */
+/* Returns true when the cubin contains code. The linker of the CUDA runtime adds a cubin without
+ * any code to each program. */
 static bool has_code(const struct ux_fatbin_entry *e)
 {
 	ux_cleanup(ux_fatbin_content_free) struct ux_fatbin_content content = {0};
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
 	if (ux_fatbin_unpack(e, &content, NULL) != UX_OK ||
 	    ux_elf_open(&elf, content.bytes, NULL) != UX_OK)
-		return true; /* whoever chose it is told what is wrong */
+		return true; /* the error is reported when the entry is extracted */
 	for (size_t i = 1; i < elf.n_sections; i++)
 		if (ux_cubin_section_name(&elf.sections[i]) && elf.sections[i].size > 0)
 			return true;
@@ -42,18 +43,18 @@ static bool is_for(const struct ux_fatbin_entry *e, const char *arch)
 
 const char *ux_fatbin_archs(const struct ux_fatbin_list *list, char *text, size_t size)
 {
-	char told[ARCHS_TOLD][UX_FATBIN_ARCH_TEXT];
+	char names[ARCHS_LISTED][UX_FATBIN_ARCH_TEXT];
 	size_t n = 0, used = 0;
 	text[0] = '\0';
-	for (size_t i = 0; i < list->entries.size && n < ARCHS_TOLD; i++) {
+	for (size_t i = 0; i < list->entries.size && n < ARCHS_LISTED; i++) {
 		const struct ux_fatbin_entry *e = &list->entries.data[i];
-		bool again = false;
-		ux_fatbin_arch(e, told[n]);
+		bool listed = false;
+		ux_fatbin_arch(e, names[n]);
 		for (size_t k = 0; k < n; k++)
-			again |= strcmp(told[k], told[n]) == 0;
-		if (again)
+			listed |= strcmp(names[k], names[n]) == 0;
+		if (listed)
 			continue;
-		int more = snprintf(text + used, size - used, "%s%s%s", n > 0 ? ", " : "", told[n],
+		int more = snprintf(text + used, size - used, "%s%s%s", n > 0 ? ", " : "", names[n],
 				    e->kind == UX_FATBIN_CUBIN ? "" : " (not compiled)");
 		used = ux_min(used + (size_t)ux_max(more, 0), size - 1);
 		n++;

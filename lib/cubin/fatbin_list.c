@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All GPU code in a file. */
+/* Lists all GPU code in a file. */
 #include "fatbin_list.h"
 
 void ux_fatbin_list_deinit(struct ux_fatbin_list *list)
@@ -9,7 +9,7 @@ void ux_fatbin_list_deinit(struct ux_fatbin_list *list)
 
 static bool holds_fatbins(const struct ux_elf_section *s)
 {
-	/* The second is for code that was compiled with -dc, before nvlink and after it. */
+	/* __nv_relfatbin has code that was compiled with -dc, before nvlink and after it. */
 	return s->type != SHT_NOBITS &&
 	       (strcmp(s->name, ".nv_fatbin") == 0 || strcmp(s->name, "__nv_relfatbin") == 0);
 }
@@ -20,7 +20,7 @@ static void note_bad(struct ux_fatbin_list *list, const struct ux_error *reason)
 		list->reason = *reason;
 }
 
-/* Appends what is in bytes, which lie at off in the file. */
+/* Appends the entries in bytes, which begin at offset off of the file. */
 static enum ux_code read_bytes(struct ux_bytes bytes, uint64_t off, const char *section,
 			       struct ux_fatbin_list *list, struct ux_error *err)
 {
@@ -45,7 +45,8 @@ static enum ux_code read_bytes(struct ux_bytes bytes, uint64_t off, const char *
 static enum ux_code read_sections(const struct ux_elf *elf, struct ux_fatbin_list *list,
 				  struct ux_error *err)
 {
-	uint64_t left = elf->file.size; /* honest sections do not overlap */
+	uint64_t left =
+		elf->file.size; /* a bound on the work: sections of real files do not overlap */
 	for (size_t i = 1; i < elf->n_sections; i++) {
 		const struct ux_elf_section *s = &elf->sections[i];
 		struct ux_error reason = UX_ERROR_INIT;

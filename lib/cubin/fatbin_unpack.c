@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The content of entries: stored, an LZ4 block without a frame, or zstd frames. */
+/* Decompresses entries, which are stored, an LZ4 block without a frame, or zstd frames. */
 #include "fatbin_unpack.h"
 
 #include <lz4.h>

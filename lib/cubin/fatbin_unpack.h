@@ -1,29 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The content of a fat binary's entry, unpacked. */
+/* Decompresses the content of a fat binary's entry. */
 #ifndef UX_FATBIN_UNPACK_H
 #define UX_FATBIN_UNPACK_H
 
 #include "fatbin.h"
 
 enum {
-	/* What content may unpack to: so many times its packed bytes, and as much beside
-	 * for each. Of 11,000
-	 * entries in cuBLAS, cuDNN, NCCL and others the one that shrank best did to a 134th. */
+	/*
+	 * Content may be UX_FATBIN_RATIO times as large as its packed bytes, plus UX_FATBIN_FREE
+	 * bytes for each entry. Of 11,000 entries in cuBLAS, cuDNN, NCCL and others, the highest
+	 * ratio was 134.
+	 */
 	UX_FATBIN_RATIO = 192,
 	UX_FATBIN_FREE = 1 << 16,
 };
 
-/* Content of an entry. Zeroed is empty. */
+/* Content of an entry. A zeroed struct is empty. */
 struct ux_fatbin_content {
 	struct ux_bytes bytes;
-	uint8_t *owned; /* NULL, or malloc'ed: where bytes points to */
+	uint8_t *owned; /* the malloc'ed memory that `bytes` points into, or NULL */
 };
 
 /*
- * The content: a slice of the payload where that is stored, else unpacked into memory, which needs
- * ux_fatbin_content_free(). UX_ECORRUPT: the payload is damaged, or does not unpack to as many
- * bytes as the entry says. UX_ELIMIT: that would be more than the bounds above. UX_EUNSUPPORTED:
- * packed in two ways at once, or obscured.
+ * Sets *ret to the entry's content: a slice of the payload when it is stored, else decompressed
+ * memory, which ux_fatbin_content_free() releases. UX_ECORRUPT: the payload is damaged, or does not
+ * decompress to the size that the entry states. UX_ELIMIT: that size is over the bounds above.
+ * UX_EUNSUPPORTED: the flags name two compressions at once, or the content is obscured.
  */
 enum ux_code ux_fatbin_unpack(const struct ux_fatbin_entry *entry, struct ux_fatbin_content *ret,
 			      struct ux_error *err) ux_must;
