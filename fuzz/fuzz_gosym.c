@@ -107,7 +107,7 @@ static size_t by_walk(const struct ux_gosym *g, const struct ux_gosym_function *
 			fuzz_truth(n < UX_GOSYM_DEPTH_MOST);
 			names[n++] = call.name;
 		}
-		index = ux_gosym_steps_at(&c->call_steps, call.place);
+		index = ux_gosym_steps_at(&c->call_steps, call.off);
 		if ((call.parent < 0 && call.parent != UX_GOSYM_NO_PARENT) ||
 		    is_node(c, call.parent))
 			index = call.parent;

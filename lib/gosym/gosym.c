@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding Go's tables. */
+/* Finds Go's tables and determines their variant. */
 #include "gosym.h"
 
 #include "gosym_function.h"
@@ -7,10 +7,11 @@
 enum {
 	GO113 = 13,
 	GO115 = 15,
-	PROBES = 64, /* functions that are asked whether a layout of trees is theirs */
+	PROBES = 64, /* functions whose inline trees are checked against a candidate format */
 };
 
-/* Where the text begins: moduledata knows, the header knew until 1.25, and a symbol may. */
+/* Finds the start of the text: from moduledata, else from the header, which had it until 1.25, else
+ * from a symbol. */
 static enum ux_code find_text(struct ux_gosym *g, const struct ux_gosym_hints *hints,
 			      struct ux_error *err)
 {
@@ -28,10 +29,8 @@ static enum ux_code find_text(struct ux_gosym *g, const struct ux_gosym_hints *h
 			   "no moduledata of Go says where the text begins");
 }
 
-/*
- * The linker's index ascends. Behind a place that does not, nothing is read: so no code has two
- * functions, and what they may cost is bounded by the code there is.
- */
+/* The linker writes an ascending index. Entries behind the first one that does not ascend are
+ * ignored. So functions do not overlap, and the amount of code bounds the work on them. */
 static void cut_index(struct ux_gosym *g)
 {
 	uint64_t before = 0;
@@ -45,8 +44,8 @@ static void cut_index(struct ux_gosym *g)
 	}
 }
 
-/* The first call of each tree stands in the function itself: true when that holds of the first
- * trees there are. */
+/* Returns true when the first inline trees make sense in this format: the parent of a tree's first
+ * call is always the function itself. */
 static bool trees_fit(const struct ux_gosym *table, enum ux_gosym_trees trees)
 {
 	struct ux_gosym g = *table;
@@ -65,7 +64,9 @@ static bool trees_fit(const struct ux_gosym *table, enum ux_gosym_trees trees)
 	return seen > 0;
 }
 
-/* Before 1.13 nothing says which Go it was. */
+/*
+ * Binaries of before Go 1.13 do not have the version, so that the format is guessed from the trees.
+ */
 static enum ux_gosym_trees choose_old_trees(const struct ux_gosym *g)
 {
 	int minor = ux_gosym_version_minor(g->version);
@@ -95,9 +96,9 @@ static enum ux_gosym_trees choose_trees(const struct ux_gosym *g)
 }
 
 /*
- * Numbers of functions that the runtime knows change with the version, but that of wrappers is the
- * last, and each program has wrappers. Where one had none, the largest number is an assembly
- * function's, which is never inlined.
+ * The funcIDs of special functions differ between versions of Go, but that of wrappers is always
+ * the largest, and each program has wrappers. If one had none, the largest ID would be that of an
+ * assembly function, and these are never inlined.
  */
 static uint8_t find_wrapper(const struct ux_gosym *g)
 {
@@ -116,7 +117,7 @@ enum ux_code ux_gosym_open(const struct ux_gosym_image *image, const struct ux_g
 	cut_index(&g);
 	UX_TRY(find_text(&g, hints, err));
 	g.trees = choose_trees(&g);
-	if (g.trees > UX_GOSYM_TREES_GO19) /* which knows no wrappers */
+	if (g.trees > UX_GOSYM_TREES_GO19) /* that format has no funcIDs */
 		g.wrapper = find_wrapper(&g);
 	*ret = g;
 	return UX_OK;

@@ -8,146 +8,148 @@
 #include "gosym_version.h"
 
 /*
- * Go's pclntab: its header, and where the tables behind it are.
+ * The header of Go's pclntab, and the tables that it leads to.
  *
- * Layouts by the magic number, as the Go sources of runtime/symtab.go and debug/gosym/pclntab.go
- * read them; docs/formats/gopclntab.md has the bytes. All offsets are unsigned and count from the
- * start of a table.
+ * The magic number selects the layout, as in runtime/symtab.go and debug/gosym/pclntab.go of the Go
+ * sources; docs/formats/gopclntab.md describes the bytes. All offsets are unsigned and count from
+ * the start of a table.
  */
 
 enum ux_gosym_layout {
 	UX_GOSYM_GO12,  /* 1.2 to 1.15: one table, absolute addresses */
-	UX_GOSYM_GO116, /* 1.16, 1.17: tables apart, absolute addresses */
-	UX_GOSYM_GO118, /* 1.18, 1.19: addresses from the start of the text */
-	UX_GOSYM_GO120, /* 1.20 on: lines where functions begin */
+	UX_GOSYM_GO116, /* 1.16, 1.17: separate tables, absolute addresses */
+	UX_GOSYM_GO118, /* 1.18, 1.19: addresses relative to the start of the text */
+	UX_GOSYM_GO120, /* 1.20 and later: records have the line at which a function begins */
 };
 
 enum {
-	UX_GOSYM_HEAD = 8,                 /* bytes of magic, zeros, quantum, word size */
-	UX_GOSYM_FUNCTIONS_MOST = 1 << 26, /* kubelet has 90,000 */
-	UX_GOSYM_NAME_MOST = 1 << 15, /* bytes of a name; what type arguments spell out is long */
+	UX_GOSYM_HEAD = 8, /* bytes of the magic number, two zeros, quantum and word size */
+	UX_GOSYM_FUNCTIONS_MOST = 1 << 26, /* for comparison, kubelet has 90,000 */
+	UX_GOSYM_NAME_MOST = 1 << 15,      /* bytes of a name; names with type arguments are long */
 };
 
-#define UX_GOSYM_NOWHERE UINT32_MAX /* an offset that says "none" */
+#define UX_GOSYM_NOWHERE UINT32_MAX /* an offset that means "none" */
 
 struct ux_gosym_table {
 	enum ux_gosym_layout layout;
-	uint8_t quantum; /* bytes that a step of a program counts: 1, 2, 4 */
-	uint8_t word;    /* bytes of an address: 4, 8 */
+	uint8_t quantum; /* unit of the pc steps of programs, in bytes */
+	uint8_t word;    /* size of an address: 4 or 8 */
 	bool swap;
-	uint64_t pc; /* of the header */
+	uint64_t pc; /* pc of the header */
 	struct ux_bytes bytes;
 	uint32_t n_functions;
 	uint64_t n_files;
-	uint64_t text_at; /* pc of the header's word of where the text begins; 0: it has none */
-	/* Parts of bytes; of the first layout each is all of it. */
+	uint64_t text_at; /* pc of the header's field with the start of the text; 0: there is no
+			     such field */
+	/* Parts of `bytes`. In the first layout each of them is the whole table. */
 	struct ux_bytes names;
-	struct ux_bytes units; /* offsets of files' names, by unit and number */
+	struct ux_bytes units; /* offsets of the names of files, by unit and number of the file */
 	struct ux_bytes files;
 	struct ux_bytes programs;
 	struct ux_bytes functions; /* the index, then the records */
-	uint64_t functions_off;    /* of these in bytes */
-	uint64_t index_off;        /* of the index in `functions` */
+	uint64_t functions_off;    /* offset of `functions` in `bytes` */
+	uint64_t index_off;        /* offset of the index in `functions` */
 };
 
 /*
- * Reads the header at pc, whose table has at most `size` bytes (0: as many as there are). Tables
- * lie in bounds behind UX_OK, what they hold is unchecked. UX_EUNSUPPORTED: no header, or one that
- * is not known. UX_ECORRUPT: a header whose tables leave it.
+ * Reads the header at pc of a table of at most `size` bytes (0: up to the end of the segment). On
+ * UX_OK the tables are in bounds, but their contents are not checked. UX_EUNSUPPORTED: there is no
+ * header, or one of an unknown layout. UX_ECORRUPT: the header describes tables that are not within
+ * `size`.
  */
 enum ux_code ux_gosym_table_read(const struct ux_gosym_image *image, uint64_t pc, uint64_t size,
 				 struct ux_gosym_table *ret, struct ux_error *err) ux_must;
 
-/* True when the first bytes may be those of a header of this byte order: the search's question. */
+/* Returns true when the bytes may begin with a header in this byte order. The search for the table
+ * uses it. */
 bool ux_gosym_table_begins(struct ux_bytes bytes, bool swap);
 
-/* Bytes of an address or an offset in the index and of a record's first field. */
+/* Size of an address or offset in the index, which is also the size of a record's first field. */
 ux_inline unsigned ux_gosym_table_field(const struct ux_gosym_table *t)
 {
 	return t->layout >= UX_GOSYM_GO118 ? 4 : t->word;
 }
 
-/* A text at off, NUL-terminated; NULL outside of the table or longer than UX_GOSYM_NAME_MOST. */
+/* Returns the NUL-terminated string at off; NULL when off is outside of the table or the string is
+ * longer than UX_GOSYM_NAME_MOST. */
 const char *ux_gosym_text(struct ux_bytes table, uint64_t off);
 
-/* Where a module's pclntab is. */
-
-/* What sections and symbols of the file say; 0 where they say nothing. All pcs. */
+/* Addresses (pcs) from the sections and symbols of the file. 0: the file does not have it. */
 struct ux_gosym_hints {
 	uint64_t table;      /* .gopclntab, .data.rel.ro.gopclntab, __gopclntab, runtime.pclntab */
-	uint64_t table_size; /* bytes; 0: as many as there are */
+	uint64_t table_size; /* bytes; 0: unknown */
 	uint64_t module;     /* .go.module, runtime.firstmoduledata */
 	uint64_t version;    /* .go.buildinfo */
 	uint64_t text;       /* runtime.text */
 };
 
 /*
- * The table that the hints name, else the first one that a search of the image meets: where there
- * are neither section headers nor symbols, and where a linker has put it into a section with other
- * things (.data.rel.ro of externally linked PIEs). What is found has been looked into: places in
- * order and names that are text. UX_ENOTFOUND, with nothing said in err: no table.
+ * Reads the table that the hints point to. Without a usable hint the image is searched and the
+ * first table found is used: stripped files may have neither section headers nor symbols, and a
+ * linker may have put the table into a section with other data (.data.rel.ro of externally linked
+ * PIEs). Samples of a table are checked: addresses must ascend, and names must be text.
+ * UX_ENOTFOUND, with err unchanged: there is no table.
  */
 enum ux_code ux_gosym_table_find(const struct ux_gosym_image *image,
 				 const struct ux_gosym_hints *hints, struct ux_gosym_table *ret,
 				 struct ux_error *err) ux_must;
 
-/*
- * Go's moduledata (runtime/symtab.go): where the text begins, which pclntab counts from since 1.18,
- * and where the inline trees are.
- */
+/* Go's moduledata (runtime/symtab.go). It has the start of the text, from which pclntab counts
+ * since Go 1.18, and the location of the inline trees. */
 
 struct ux_gosym_module {
-	uint64_t pc;         /* 0: not found */
-	uint64_t text;       /* pc that offsets of functions count from */
-	uint64_t inline_pc;  /* pc that offsets of inline trees count from (go:func.*); 0: not known
-			      */
-	uint64_t sections;   /* pc of what says where the parts of a text in several sections are */
-	uint64_t n_sections; /* 0 or 1: it is in one */
+	uint64_t pc;        /* 0: not found */
+	uint64_t text;      /* pc to which the offsets of functions are relative */
+	uint64_t inline_pc; /* pc to which the offsets of inline trees are relative (go:func.*); 0:
+			       not known */
+	uint64_t sections;  /* pc of textsectmap, which lists the parts of a text that is split into
+			       several sections */
+	uint64_t n_sections; /* 0 or 1: the text is one section */
 };
 
 enum {
-	UX_GOSYM_TEXTS_MOST = 64, /* parts of 24 MiB on ppc64, of 16 MiB on arm */
+	UX_GOSYM_TEXTS_MOST = 64, /* parts of a text; the linker splits it at 24 MiB on ppc64 and at
+				     16 MiB on arm */
 };
 
 /*
- * The moduledata of the table: at `hint` (0: no hint), else wherever the image has a word of the
- * table's address that looks like its beginning. Not for tables of before 1.18, which need none.
- * UX_ENOTFOUND, with nothing said in err: there is none.
+ * Finds the table's moduledata, at `hint` (0: no hint) or by a search of the image for words that
+ * hold the table's address and look like the beginning of moduledata. Tables of before Go 1.18 do
+ * not need it. UX_ENOTFOUND, with err unchanged: there is none.
  */
 enum ux_code ux_gosym_module_find(const struct ux_gosym_image *image,
 				  const struct ux_gosym_table *table, uint64_t hint,
 				  struct ux_gosym_module *ret, struct ux_error *err) ux_must;
 
-/* Where in the text an offset is. */
+/* Returns the pc of an offset in the text. */
 uint64_t ux_gosym_module_pc(const struct ux_gosym_image *image, const struct ux_gosym_table *table,
 			    const struct ux_gosym_module *module, uint64_t off);
 
 /* How inline trees are stored. */
 enum ux_gosym_trees {
-	UX_GOSYM_TREES_NONE,  /* not at all, not as we know them, or not where we find them */
-	UX_GOSYM_TREES_GO19,  /* 1.9 to 1.11: 16 bytes a call, with the number of the one around it
-			       */
-	UX_GOSYM_TREES_GO112, /* 1.12: 20 bytes from here on, with the place of the call */
+	UX_GOSYM_TREES_NONE, /* there are none, or in an unknown format, or they were not found */
+	UX_GOSYM_TREES_GO19, /* 1.9 to 1.11: 16 bytes for each call, with the index of its parent */
+	UX_GOSYM_TREES_GO112, /* 1.12: 20 bytes for each call, also in the next two, with the offset
+				 of the call instruction */
 	UX_GOSYM_TREES_GO113, /* 1.13 to 1.15 */
 	UX_GOSYM_TREES_GO116, /* 1.16 to 1.19 */
-	UX_GOSYM_TREES_GO120, /* 1.20 on: 16 bytes */
+	UX_GOSYM_TREES_GO120, /* 1.20 and later: 16 bytes */
 };
 
-/* Points into the image, which must stay. Nothing to release; any number of threads. */
+/* Points into the image, which must outlive it. There is nothing to release, and any number of
+ * threads may read it. */
 struct ux_gosym {
 	const struct ux_gosym_image *image;
 	struct ux_gosym_table table;
-	struct ux_gosym_module module; /* zeros when there is none, or none is needed */
+	struct ux_gosym_module module; /* zeroed when there is none, or none is needed */
 	enum ux_gosym_trees trees;
-	uint8_t wrapper; /* what the runtime knows functions as that the compiler made up;
-			    0: no function is known as anything */
-	char version[UX_GOSYM_VERSION_MOST]; /* "go1.19.8"; "" when it is not said */
+	uint8_t wrapper; /* the funcID of wrappers, which are functions that the compiler generated;
+			    0: not known */
+	char version[UX_GOSYM_VERSION_MOST]; /* such as "go1.19.8"; "" when it is not known */
 };
 
-/*
- * Finds the tables. UX_ENOTFOUND, with nothing said in err: this is no Go program. UX_ECORRUPT: it
- * is one, but where its text begins is not to be found.
- */
+/* Finds Go's tables in the image. UX_ENOTFOUND, with err unchanged: this is not a Go program.
+ * UX_ECORRUPT: it is a Go program, but the start of its text was not found. */
 enum ux_code ux_gosym_open(const struct ux_gosym_image *image, const struct ux_gosym_hints *hints,
 			   struct ux_gosym *ret, struct ux_error *err) ux_must;
 

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Go's functions as a unit of code. */
+/* Builds a unit of code from Go's functions. */
 #include "gosym_code.h"
 
 #define NO_NODE UINT32_MAX
 
 enum {
-	PARENTS_MOST = 256, /* calls of a function that only others stand in; real ones have 10 */
+	PARENTS_MOST = 256, /* calls of a function that have no instructions of their own; real
+			       functions have up to 10 */
 };
 
 void ux_gosym_code_deinit(struct ux_gosym_code *c)
@@ -37,7 +38,8 @@ bool ux_gosym_code_begin(struct ux_gosym_code *c, const struct ux_gosym *tables)
 	return ux_gosym_file_vec_append(&c->files, UX_GOSYM_NOWHERE);
 }
 
-/* The unit's number of the unit-relative file `file` of f; false when memory is short. */
+/* Sets *ret to the file's number in our unit; `file` is the number in the Go compilation unit of f.
+ * Returns false when memory is short. */
 static bool file_number(struct ux_gosym_code *c, const struct ux_gosym_function *f, int32_t file,
 			uint32_t *ret)
 {
@@ -58,7 +60,8 @@ static bool file_number(struct ux_gosym_code *c, const struct ux_gosym_function 
 	return true;
 }
 
-/* The unit's number of the name of an inlined function. */
+/* Sets *ret to the number in our unit of the name of an inlined function. Returns false when memory
+ * is short. */
 static bool name_number(struct ux_gosym_code *c, const char *name, uint32_t *ret)
 {
 	bool fresh = false;
@@ -79,7 +82,7 @@ static void damage(struct ux_gosym_code *c, const char *what)
 	c->damage = c->damage ? c->damage : what;
 }
 
-/* False when memory is short. */
+/* Returns false when memory is short. */
 static bool read_steps(const struct ux_gosym *g, struct ux_gosym_code *c, uint32_t program,
 		       uint32_t size, struct ux_gosym_step_vec *ret)
 {
@@ -107,7 +110,7 @@ static bool add_node(struct ux_gosym_code *c, int32_t value)
 	return value < 0 || ux_gosym_node_vec_append(&c->nodes, node);
 }
 
-/* Into the order of the tree, each once. */
+/* Sorts the nodes by index in the tree, and removes duplicates. */
 static void sort_nodes(struct ux_gosym_code *c)
 {
 	struct ux_gosym_node_vec *nodes = &c->nodes;
@@ -120,7 +123,7 @@ static void sort_nodes(struct ux_gosym_code *c)
 	nodes->size = kept;
 }
 
-/* The calls that the program names. */
+/* Adds a node for each call that the program refers to. */
 static bool gather_nodes(struct ux_gosym_code *c)
 {
 	c->nodes.size = 0;
@@ -131,7 +134,9 @@ static bool gather_nodes(struct ux_gosym_code *c)
 	return true;
 }
 
-/* The node of a value of the program among the first n; NO_NODE for the function itself. */
+/*
+ * Finds the node of a program's value among the first n nodes. NO_NODE means the function itself.
+ */
 static uint32_t find_node(const struct ux_gosym_code *c, size_t n, int32_t value)
 {
 	struct ux_gosym_node key = {.index = (uint32_t)value};
@@ -147,8 +152,9 @@ static uint32_t node_of(const struct ux_gosym_code *c, int32_t value)
 }
 
 /*
- * Adds the calls that only others stand in: none of their own instructions is left, so that the
- * program does not name them. Only trees that tell each call's parent know.
+ * Adds the calls to which only their inlined callees belong. None of their own instructions is
+ * left, so that the program does not refer to them. They are found only in tree formats that have
+ * the parent of each call.
  */
 static bool gather_parents(const struct ux_gosym *g, const struct ux_gosym_function *f,
 			   struct ux_gosym_code *c)
@@ -158,33 +164,31 @@ static bool gather_parents(const struct ux_gosym *g, const struct ux_gosym_funct
 		return true;
 	for (size_t i = 0, known = c->nodes.size; i < c->nodes.size;) {
 		uint32_t index = c->nodes.data[i++].index;
-		bool met = false;
+		bool listed = false;
 		if (!ux_gosym_call_read(g, f, index, &call))
-			return true; /* read_nodes() finds it too */
-		/* Parents come in front of what stands in them; else it would go in circles. */
+			return true; /* read_nodes() fails on it, too */
+		/* A parent precedes its children in the tree. This check also excludes cycles. */
 		if (call.parent < 0 || (uint32_t)call.parent >= index)
 			continue;
-		met = find_node(c, known, call.parent) != NO_NODE;
-		for (size_t k = known; k < c->nodes.size && !met; k++)
-			met = c->nodes.data[k].index == (uint32_t)call.parent;
-		if (!met && (c->nodes.size - known == PARENTS_MOST || !add_node(c, call.parent)))
+		listed = find_node(c, known, call.parent) != NO_NODE;
+		for (size_t k = known; k < c->nodes.size && !listed; k++)
+			listed = c->nodes.data[k].index == (uint32_t)call.parent;
+		if (!listed && (c->nodes.size - known == PARENTS_MOST || !add_node(c, call.parent)))
 			return c->nodes.size - known == PARENTS_MOST;
 	}
 	sort_nodes(c);
 	return true;
 }
 
-/*
- * Where the call is and what it stands in: what the instruction at its place says, unless the tree
- * says otherwise. Of calls that nothing is left of, the place is 0.
- */
-static void locate(struct ux_gosym_code *c, struct ux_gosym_node *node,
-		   const struct ux_gosym_call *call)
+/* Determines the call site and the parent of a call. They are those of the call instruction, unless
+ * the tree has other ones. The offset is 0 when none of the call's instructions is left. */
+static void read_call_site(struct ux_gosym_code *c, struct ux_gosym_node *node,
+			   const struct ux_gosym_call *call)
 {
-	int32_t parent = ux_gosym_steps_at(&c->call_steps, call->place);
-	node->file = ux_gosym_steps_at(&c->file_steps, call->place);
-	node->line = ux_gosym_steps_at(&c->line_steps, call->place);
-	bool other = call->parent != parent || call->place == UX_GOSYM_NO_PLACE;
+	int32_t parent = ux_gosym_steps_at(&c->call_steps, call->off);
+	node->file = ux_gosym_steps_at(&c->file_steps, call->off);
+	node->line = ux_gosym_steps_at(&c->line_steps, call->off);
+	bool other = call->parent != parent || call->off == UX_GOSYM_NO_OFFSET;
 	if (call->parent != UX_GOSYM_NO_PARENT && other &&
 	    (call->parent < 0 || node_of(c, call->parent) != NO_NODE)) {
 		parent = call->parent;
@@ -194,7 +198,7 @@ static void locate(struct ux_gosym_code *c, struct ux_gosym_node *node,
 	node->parent = node_of(c, parent);
 }
 
-/* Names and places of all calls, and which call each stands in. */
+/* Reads the name, call site and parent of each call. */
 static bool read_nodes(const struct ux_gosym *g, const struct ux_gosym_function *f,
 		       struct ux_gosym_code *c)
 {
@@ -202,31 +206,34 @@ static bool read_nodes(const struct ux_gosym *g, const struct ux_gosym_function 
 		struct ux_gosym_node *node = &c->nodes.data[i];
 		struct ux_gosym_call call;
 		if (!ux_gosym_call_read(g, f, node->index, &call) ||
-		    (call.place >= c->size && g->trees != UX_GOSYM_TREES_GO19))
+		    (call.off >= c->size && g->trees != UX_GOSYM_TREES_GO19))
 			return false;
 		node->name = call.name;
 		node->hidden = g->wrapper != 0 && call.id == g->wrapper;
-		locate(c, node, &call);
+		read_call_site(c, node, &call);
 	}
 	return true;
 }
 
 /*
- * From a node out to the first one that is shown, n itself if it is; *via becomes the last one on
- * the way, which the call of n's is then that of. NO_NODE is the function.
+ * Returns the innermost visible node among n and its ancestors; NO_NODE is the function. When n is
+ * hidden, *via becomes the outermost hidden node that was passed, whose call site replaces that of
+ * n.
  */
-static uint32_t shown(const struct ux_gosym_code *c, uint32_t n, const struct ux_gosym_node **via)
+static uint32_t first_visible(const struct ux_gosym_code *c, uint32_t n,
+			      const struct ux_gosym_node **via)
 {
 	for (unsigned hops = 0; n != NO_NODE && c->nodes.data[n].hidden; hops++) {
 		if (hops == UX_GOSYM_DEPTH_MOST)
-			return NO_NODE; /* in a circle */
+			return NO_NODE; /* the parents form a cycle */
 		*via = &c->nodes.data[n];
 		n = c->nodes.data[n].parent;
 	}
 	return n;
 }
 
-/* Calls stand in calls that are shown, and not in themselves: false when one does, or too deep. */
+/* Replaces hidden parents by visible ones, and computes depths. Returns false when the parents form
+ * a cycle or are nested too deeply. */
 static bool link_nodes(struct ux_gosym_code *c)
 {
 	for (size_t i = 0; i < c->nodes.size; i++) {
@@ -234,7 +241,7 @@ static bool link_nodes(struct ux_gosym_code *c)
 		const struct ux_gosym_node *via = node;
 		if (node->hidden)
 			continue;
-		node->parent = shown(c, node->parent, &via);
+		node->parent = first_visible(c, node->parent, &via);
 		node->file = via->file;
 		node->line = via->line;
 	}
@@ -248,8 +255,8 @@ static bool link_nodes(struct ux_gosym_code *c)
 	return true;
 }
 
-/* The node met for the first time becomes its parent's last child. */
-static void adopt(struct ux_gosym_code *c, uint32_t n, uint32_t *first, uint32_t *last)
+/* Appends node n to the children of its parent, or to the roots. */
+static void append_child(struct ux_gosym_code *c, uint32_t n, uint32_t *first, uint32_t *last)
 {
 	struct ux_gosym_node *nodes = c->nodes.data;
 	if (nodes[n].parent != NO_NODE) {
@@ -263,8 +270,8 @@ static void adopt(struct ux_gosym_code *c, uint32_t n, uint32_t *first, uint32_t
 	*last = n;
 }
 
-/* Gives node n, which is met here, the code of [lo, hi). */
-static bool give(struct ux_gosym_code *c, uint32_t n, uint32_t lo, uint32_t hi)
+/* Adds [lo, hi) to the code of node n. */
+static bool add_part(struct ux_gosym_code *c, uint32_t n, uint32_t lo, uint32_t hi)
 {
 	struct ux_gosym_node *node = &c->nodes.data[n];
 	if (node->last_part != NO_NODE && c->parts.data[node->last_part].hi == lo) {
@@ -276,7 +283,8 @@ static bool give(struct ux_gosym_code *c, uint32_t n, uint32_t lo, uint32_t hi)
 	return ux_gosym_part_vec_append(&c->parts, (struct ux_gosym_part){n, lo, hi});
 }
 
-/* Parts of all nodes, and the first node in *root. *ret_fits is false when they are too many. */
+/* Computes the parts of all nodes, and sets *root to the first node. *ret_fits becomes false when
+ * there are too many parts. */
 static bool make_parts(struct ux_gosym_code *c, uint32_t *root, bool *ret_fits)
 {
 	size_t most = UX_GOSYM_PARTS_FREE + UX_GOSYM_PARTS_EACH * c->call_steps.size;
@@ -286,11 +294,11 @@ static bool make_parts(struct ux_gosym_code *c, uint32_t *root, bool *ret_fits)
 	*ret_fits = true;
 	for (size_t i = 0; i < c->call_steps.size; lo = c->call_steps.data[i++].end) {
 		const struct ux_gosym_node *via = NULL;
-		uint32_t n = shown(c, node_of(c, c->call_steps.data[i].value), &via);
+		uint32_t n = first_visible(c, node_of(c, c->call_steps.data[i].value), &via);
 		for (; n != NO_NODE; n = c->nodes.data[n].parent) {
 			if (c->nodes.data[n].last_part == NO_NODE)
-				adopt(c, n, root, &last);
-			if (!give(c, n, lo, c->call_steps.data[i].end))
+				append_child(c, n, root, &last);
+			if (!add_part(c, n, lo, c->call_steps.data[i].end))
 				return false;
 		}
 		if (c->parts.size > most) {
@@ -301,7 +309,7 @@ static bool make_parts(struct ux_gosym_code *c, uint32_t *root, bool *ret_fits)
 	return true;
 }
 
-/* The node behind n in pre-order. */
+/* Returns the node that follows n in pre-order. */
 static uint32_t next_node(const struct ux_gosym_code *c, uint32_t n)
 {
 	const struct ux_gosym_node *nodes = c->nodes.data;
@@ -312,8 +320,8 @@ static uint32_t next_node(const struct ux_gosym_code *c, uint32_t n)
 	return n == NO_NODE ? n : nodes[n].next;
 }
 
-/* Nodes in pre-order, each with its parts. */
-static bool put_nodes(const struct ux_gosym_function *f, struct ux_gosym_code *c, uint32_t root)
+/* Appends the nodes to the unit in pre-order, each with its parts. */
+static bool emit_nodes(const struct ux_gosym_function *f, struct ux_gosym_code *c, uint32_t root)
 {
 	uint32_t used = (uint32_t)c->ranges.size;
 	if (!ux_range_vec_reserve(&c->ranges, used + c->parts.size))
@@ -325,7 +333,7 @@ static bool put_nodes(const struct ux_gosym_function *f, struct ux_gosym_code *c
 					      .depth = node->depth,
 					      .range_first = used,
 					      .range_count = node->n_parts};
-		node->last_part = used; /* where the next of its ranges goes */
+		node->last_part = used; /* index at which its next range is stored */
 		used += node->n_parts;
 		if (!file_number(c, f, node->file, &made.call_file) ||
 		    !name_number(c, node->name, &made.name) ||
@@ -341,7 +349,7 @@ static bool put_nodes(const struct ux_gosym_function *f, struct ux_gosym_code *c
 	return true;
 }
 
-/* Leaves out the inlined calls. */
+/* Leaves out all inlined calls of the function. */
 static void drop_calls(struct ux_gosym_code *c, const char *what)
 {
 	damage(c, what);
@@ -366,12 +374,12 @@ static bool read_calls(const struct ux_gosym *g, const struct ux_gosym_function 
 	if (!make_parts(c, &root, &fits))
 		return false;
 	if (fits)
-		return put_nodes(f, c, root);
+		return emit_nodes(f, c, root);
 	drop_calls(c, "an inline tree has too many ranges");
 	return true;
 }
 
-/* Adds a row of the function whose rows begin at `first`. */
+/* Adds a row, unless it repeats the previous one. The function's rows begin at `first`. */
 static bool add_row(struct ux_gosym_code *c, size_t first, struct ux_code_row row)
 {
 	const struct ux_code_row *last =
@@ -381,13 +389,14 @@ static bool add_row(struct ux_gosym_code *c, size_t first, struct ux_code_row ro
 	return ux_code_row_vec_append(&c->rows, row);
 }
 
-/* A walk along steps. */
+/* A position in a list of steps. */
 struct walk {
 	const struct ux_gosym_step_vec *steps;
 	size_t i;
 };
 
-/* The value at pos, which must not go back; *end is brought down to where that ends. */
+/* Returns the value at pos, which must not decrease from call to call. *end is lowered to the end
+ * of that value's step. */
 static int32_t walk_to(struct walk *w, uint32_t pos, uint32_t *end)
 {
 	while (w->i < w->steps->size && w->steps->data[w->i].end <= pos)
@@ -398,8 +407,8 @@ static int32_t walk_to(struct walk *w, uint32_t pos, uint32_t *end)
 	return w->steps->data[w->i].value;
 }
 
-/* Rows of the whole function, as a sequence: where a call that is hidden stands, those of its
- * call. */
+/* Makes the rows of the whole function, as one sequence. Code of a hidden call has the line of its
+ * call site. */
 static bool make_rows(const struct ux_gosym_function *f, struct ux_gosym_code *c)
 {
 	struct walk lines = {&c->line_steps, 0}, files = {&c->file_steps, 0},
@@ -413,7 +422,7 @@ static bool make_rows(const struct ux_gosym_function *f, struct ux_gosym_code *c
 		uint32_t n = node_of(c, walk_to(&calls, pos, &end));
 		const struct ux_gosym_node *via = NULL;
 		if (n != NO_NODE)
-			(void)shown(c, n, &via);
+			(void)first_visible(c, n, &via);
 		if (via) {
 			line = via->line;
 			file = via->file;
@@ -463,7 +472,8 @@ enum ux_code ux_gosym_code_add(struct ux_gosym_code *c, const struct ux_gosym_fu
 	if (!read_steps(g, c, f->line_program, whole, &c->line_steps) ||
 	    !read_steps(g, c, f->file_program, whole, &c->file_steps))
 		return ux_error_nomem(err);
-	if (c->line_steps.size > 0 && !c->damage) /* padding has no lines */
+	if (c->line_steps.size > 0 &&
+	    !c->damage) /* padding has no lines, so that the last step ends the code */
 		c->size = c->line_steps.data[c->line_steps.size - 1].end;
 	if (!read_calls(g, f, c) || !make_rows(f, c) || !add_function(f, c, inlines))
 		return ux_error_nomem(err);

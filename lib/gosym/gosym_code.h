@@ -10,9 +10,10 @@
 #include "map.h"
 #include "vec.h"
 
-/* Programs of pclntab that give each instruction of a function a value. */
+/* The programs of pclntab, which assign a value to each instruction of a function. */
 
-/* The value up to the instruction at `end`, in bytes from the function's start. */
+/* The value of the instructions in front of offset `end`, and behind the previous step's end.
+ * Offsets count in bytes from the function's start. */
 struct ux_gosym_step {
 	uint32_t end;
 	int32_t value;
@@ -21,42 +22,44 @@ struct ux_gosym_step {
 UX_VEC(ux_gosym_step_vec, struct ux_gosym_step);
 
 enum {
-	/* Steps that take no place: so many, and as many as take one. s390x has some. */
+	/* Steps that do not advance are accepted as long as they are at most this many more than
+	 * those that do. Programs for s390x have some. */
 	UX_GOSYM_STILL_FREE = 16,
 };
 
 enum ux_gosym_steps_outcome {
 	UX_GOSYM_STEPS_READ,
-	UX_GOSYM_STEPS_DAMAGED, /* what came before that is there */
+	UX_GOSYM_STEPS_DAMAGED, /* the steps in front of the damage are in *ret */
 	UX_GOSYM_STEPS_NOMEM,
 };
 
 /*
- * Replaces *ret by the steps of the program at off, ascending and none past `size`; of offset 0,
- * which means that there is no program, none. A program is pairs of LEB128s, a zigzag difference of
- * values and one of places in units of `quantum`; a difference of 0 ends it unless it is the first
- * (runtime/symtab.go, step()). So work is bounded by the function's size, whatever a program says.
+ * Replaces *ret by the steps of the program at off, which are ascending and do not go past `size`.
+ * Offset 0 means that there is no program, and gives no steps. A program is pairs of LEB128s: a
+ * zigzag-encoded difference of values, and a difference of offsets in units of `quantum`. A value
+ * difference of 0 ends it, except in the first pair (runtime/symtab.go, step()). The work is
+ * bounded by the function's size, whatever the program holds.
  */
 enum ux_gosym_steps_outcome ux_gosym_steps_read(struct ux_bytes programs, uint64_t off,
 						unsigned quantum, uint32_t size,
 						struct ux_gosym_step_vec *ret);
 
-/* The value at a place; -1 outside of the steps. */
-int32_t ux_gosym_steps_at(const struct ux_gosym_step_vec *steps, uint32_t place);
+/* The value at an offset in the function; -1 outside of the steps. */
+int32_t ux_gosym_steps_at(const struct ux_gosym_step_vec *steps, uint32_t off);
 
-/* A call while it is put into its place. */
+/* A node of the tree of inlined calls while it is built. */
 struct ux_gosym_node {
-	uint32_t index;     /* in the inline tree */
-	int32_t file, line; /* of the call */
+	uint32_t index;     /* index of the call in Go's inline tree */
+	int32_t file, line; /* of the call site */
 	uint32_t parent;
 	uint32_t depth;
-	uint32_t first_child, last_child, next; /* in the order of their code */
+	uint32_t first_child, last_child, next; /* children are in the order of their code */
 	uint32_t last_part, n_parts;
 	const char *name;
 	bool hidden;
 };
 
-/* Code of a call, in bytes from the function's start. */
+/* A range of the code of a call, as offsets from the function's start. */
 struct ux_gosym_part {
 	uint32_t node;
 	uint32_t lo, hi;
@@ -66,9 +69,9 @@ UX_VEC(ux_gosym_node_vec, struct ux_gosym_node);
 UX_VEC(ux_gosym_part_vec, struct ux_gosym_part);
 
 enum {
-	UX_GOSYM_DEPTH_MOST = 128, /* real ones go to 20 */
-	/* Ranges of all calls of a function: for each step of its program, and some. Real ones come
-	 * to 3 a step. */
+	UX_GOSYM_DEPTH_MOST = 128, /* nesting of calls; real programs reach 20 */
+	/* The ranges of all calls of a function may be UX_GOSYM_PARTS_EACH for each step of its
+	 * program, plus UX_GOSYM_PARTS_FREE. Real programs need up to 3 for each step. */
 	UX_GOSYM_PARTS_EACH = 16,
 	UX_GOSYM_PARTS_FREE = 4096,
 };
@@ -82,10 +85,8 @@ UX_MAP(ux_gosym_number_map, uint64_t, uint32_t, ux_hash_u64, ux_gosym_key_eq);
 UX_VEC(ux_gosym_name_vec, const char *);
 UX_VEC(ux_gosym_file_vec, uint32_t);
 
-/*
- * Functions as a unit of code, in the order in which they were added, with working memory. Zeroed
- * is ready.
- */
+/* A unit of code, to which functions are added one by one, and the buffers for building it. Zeroed
+ * is ready for use. */
 struct ux_gosym_code {
 	struct ux_code_function_vec functions;
 	struct ux_code_inline_vec inlines;
@@ -93,35 +94,37 @@ struct ux_gosym_code {
 	struct ux_code_row_vec rows;
 	struct ux_code_sequence_vec sequences;
 	struct ux_gosym_name_vec names;
-	struct ux_gosym_file_vec files; /* offsets of names in the table of files; [0] is none */
-	uint64_t bytes;                 /* of code */
+	struct ux_gosym_file_vec files; /* offsets in the table of file names; [0] means "none" */
+	uint64_t bytes;                 /* bytes of code */
 
-	/* The function added last. */
-	uint32_t size;      /* bytes that the compiler made, without padding */
-	const char *damage; /* what of the function is damaged and left out; NULL: nothing is */
+	/* About the function that was added last. */
+	uint32_t size;      /* bytes of code without padding */
+	const char *damage; /* describes what was damaged and left out; NULL: nothing */
 
 	const struct ux_gosym *tables;
-	struct ux_gosym_number_map file_numbers; /* by offset */
-	struct ux_gosym_number_map name_numbers; /* of inlined functions, by address */
+	struct ux_gosym_number_map file_numbers; /* key: offset of the file's name */
+	struct ux_gosym_number_map
+		name_numbers; /* of inlined functions; key: address of the name */
 	struct ux_gosym_step_vec line_steps, file_steps, call_steps;
 	struct ux_gosym_node_vec nodes;
 	struct ux_gosym_part_vec parts;
 };
 
-/* Empties the unit; what is added to it next is of these tables. False when memory is short. */
+/* Empties the unit. The functions that are added to it next are from these tables. Returns false
+ * when memory is short. */
 bool ux_gosym_code_begin(struct ux_gosym_code *code, const struct ux_gosym *tables) ux_must;
 
 /*
- * Adds function f to the unit, with what its programs have. Frames that the compiler made up
- * (wrappers of methods) and that were inlined are left out as Go's own tracebacks leave them out:
- * what stands in them is called from where they are called. Damage is in code->damage and costs the
- * lines behind it, or all inlined calls. Ranges of calls are ascending, not touching, each in one
- * of the parent's, and in no sibling's. Fails for want of memory only.
+ * Adds function f with its rows and inlined calls to the unit. Frames of inlined functions that the
+ * compiler generated (wrappers of methods) are left out, as in Go's own tracebacks: the calls in
+ * such a frame become calls of its caller. Damage is described in code->damage; it costs the lines
+ * behind it, or all inlined calls. The ranges of a call are ascending, do not touch each other, lie
+ * in a range of the parent and do not overlap those of a sibling. Fails only when memory is short.
  */
 enum ux_code ux_gosym_code_add(struct ux_gosym_code *code, const struct ux_gosym_function *f,
 			       struct ux_error *err) ux_must;
 
-/* The unit as it is; good until more is added. */
+/* Returns the unit, which is valid until the next function is added. */
 struct ux_code_unit ux_gosym_code_unit(const struct ux_gosym_code *code);
 void ux_gosym_code_deinit(struct ux_gosym_code *code);
 

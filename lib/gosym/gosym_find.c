@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where pclntab is. */
+/* Finds pclntab in an image. */
 #include "gosym.h"
 
 #include "gosym_function.h"
 
 enum {
-	TABLE_ALIGN = 4,     /* 32 where a linker places it itself */
-	SAMPLES = 64,        /* functions that are looked at */
-	HEADERS_TRIED = 256, /* in one image */
-	NAME_LOOK = 64,      /* bytes of a name that are looked at */
+	TABLE_ALIGN = 4,     /* linkers that place the table themselves align it to 32 */
+	SAMPLES = 64,        /* functions that are checked */
+	HEADERS_TRIED = 256, /* headers in one image */
+	NAME_LOOK = 64,      /* bytes of a name that are checked */
 };
 
-/* Letters of any script are text; control characters are not. */
+/* Letters of all scripts are accepted as text, but control characters are not. */
 static bool is_text(const char *name)
 {
 	if (name[0] == '\0')
@@ -22,7 +22,8 @@ static bool is_text(const char *name)
 	return true;
 }
 
-/* Function i begins behind the one in front of it, its record says so too, and it has a name. */
+/* Returns true when the index ascends at function i, its record has the same start as the index,
+ * and the name is text. */
 static bool is_sane(const struct ux_gosym_image *image, const struct ux_gosym_table *t, uint32_t i)
 {
 	uint64_t start = 0, next = 0, own = 0;
@@ -34,17 +35,17 @@ static bool is_sane(const struct ux_gosym_image *image, const struct ux_gosym_ta
 	return start <= next && own == start && text && is_text(text);
 }
 
-/* Of the functions every n-th, so that some of all parts are asked. */
+/* Checks samples at even distances, so that all parts of the table are covered. */
 static bool is_table(const struct ux_gosym_image *image, const struct ux_gosym_table *t)
 {
 	uint32_t step = t->n_functions / SAMPLES + 1, n = 0, sane = 0;
 	for (uint64_t i = 0; i < t->n_functions; i += step, n++)
 		sane += is_sane(image, t, (uint32_t)i);
-	return sane == n || (n > 8 && sane >= n - n / 8); /* C has functions without a name */
+	return sane == n || (n > 8 && sane >= n - n / 8); /* functions of C may lack a name */
 }
 
-static bool try_at(const struct ux_gosym_image *image, uint64_t pc, uint64_t size,
-		   struct ux_gosym_table *ret)
+static bool try_table(const struct ux_gosym_image *image, uint64_t pc, uint64_t size,
+		      struct ux_gosym_table *ret)
 {
 	struct ux_gosym_table t;
 	if (ux_gosym_table_read(image, pc, size, &t, NULL) != UX_OK || !is_table(image, &t))
@@ -53,8 +54,8 @@ static bool try_at(const struct ux_gosym_image *image, uint64_t pc, uint64_t siz
 	return true;
 }
 
-/* Where four bytes of ones but the lowest may begin a header; most of memory is stepped over here.
- */
+/* Searches a segment for a header. All magic numbers are 0xfffffff0 or above, and that comparison
+ * rejects nearly all words quickly. */
 static bool search_table(const struct ux_gosym_image *image, const struct ux_gosym_segment *s,
 			 unsigned *left, struct ux_gosym_table *ret)
 {
@@ -66,7 +67,7 @@ static bool search_table(const struct ux_gosym_image *image, const struct ux_gos
 		if (ux_likely(word < 0xfffffff0) ||
 		    !ux_gosym_table_begins(ux_bytes(b.data + i, b.size - i), image->swap))
 			continue;
-		if (try_at(image, s->pc + i, 0, ret))
+		if (try_table(image, s->pc + i, 0, ret))
 			return true;
 		if (--*left == 0)
 			return false;
@@ -80,9 +81,10 @@ enum ux_code ux_gosym_table_find(const struct ux_gosym_image *image,
 {
 	unsigned left = HEADERS_TRIED;
 	(void)err;
-	if (hints->table != 0 && try_at(image, hints->table, hints->table_size, ret))
+	if (hints->table != 0 && try_table(image, hints->table, hints->table_size, ret))
 		return UX_OK;
-	for (int exec = 0; exec <= 1; exec++) /* code is searched last: it is seldom there */
+	for (int exec = 0; exec <= 1;
+	     exec++) /* code is searched last, since the table is seldom there */
 		for (size_t i = 0; i < image->n_segments && left > 0; i++)
 			if (image->segments[i].exec == (bool)exec &&
 			    search_table(image, &image->segments[i], &left, ret))

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of pclntab. */
+/* Reads functions of pclntab and calls of inline trees. */
 #include "gosym_function.h"
 
 #include "cursor.h"
 
 enum {
-	TABLES_MOST = 255, /* of a function */
+	TABLES_MOST = 255, /* of one function */
 };
 
-/* Which of a function's programs has places in the inline tree, which of its tables is that, and
- * bytes of a call in it. */
+/* Of each tree format: which of a function's programs (PCDATA) has indexes of the inline tree,
+ * which of its tables (FUNCDATA) is the tree, and the size of a call in it. */
 static const struct shape {
 	uint8_t program, table, call;
 } shapes[] = {
@@ -18,13 +18,13 @@ static const struct shape {
 	[UX_GOSYM_TREES_GO120] = {2, 3, 16},
 };
 
-/* The pc of what is off bytes into the functions' table. */
+/* Returns the pc of an offset in the table of functions. */
 static uint64_t functions_pc(const struct ux_gosym_table *t, uint64_t off)
 {
 	return t->pc + t->functions_off + off;
 }
 
-/* Field number n of the index: a pc or an offset. */
+/* Reads field n of the index, which is a pc or an offset. */
 static bool index_field(const struct ux_gosym_image *image, const struct ux_gosym_table *t,
 			uint64_t n, uint64_t *ret)
 {
@@ -44,7 +44,8 @@ bool ux_gosym_index_at(const struct ux_gosym_image *image, const struct ux_gosym
 	return index_field(image, t, 2 * (uint64_t)i, ret);
 }
 
-/* A cursor at the record of function i; *ret_off is its place in the functions' table. */
+/* Returns a cursor at the record of function i; *ret_off is the record's offset in the table of
+ * functions. */
 static struct ux_cur record_of(const struct ux_gosym_image *image, const struct ux_gosym_table *t,
 			       uint32_t i, uint64_t *ret_off)
 {
@@ -57,7 +58,9 @@ static struct ux_cur record_of(const struct ux_gosym_image *image, const struct 
 	return c;
 }
 
-/* A record's first field: a pc, which the loader may write, or an offset. */
+/*
+ * Reads a record's first field: a pc, which may be a word that the loader relocates, or an offset.
+ */
 static uint64_t record_start(const struct ux_gosym_image *image, const struct ux_gosym_table *t,
 			     struct ux_cur *c, uint64_t off)
 {
@@ -78,25 +81,25 @@ bool ux_gosym_record_head(const struct ux_gosym_image *image, const struct ux_go
 	return !c.failed;
 }
 
-/* What stands behind a record's fixed part. */
-struct behind {
+/* The numbers of elements of the arrays behind a record's fixed part. */
+struct array_sizes {
 	uint32_t n_programs;
 	uint8_t n_tables;
 };
 
-/* The fields between the name and what stands behind them, which differ in what versions added. */
-static struct behind read_fields(const struct ux_gosym *g, struct ux_cur *c,
-				 struct ux_gosym_function *f)
+/* Reads the fields between the name and the arrays; they differ between versions. */
+static struct array_sizes read_fields(const struct ux_gosym *g, struct ux_cur *c,
+				      struct ux_gosym_function *f)
 {
 	const struct ux_gosym_table *t = &g->table;
-	struct behind b;
+	struct array_sizes b;
 	ux_cur_skip(c, 12); /* args, deferreturn, the program of stack depths */
 	f->file_program = ux_cur_u32(c);
 	f->line_program = ux_cur_u32(c);
 	b.n_programs = ux_cur_u32(c);
 	f->unit = t->layout >= UX_GOSYM_GO116 ? ux_cur_u32(c) : 0;
 	if (t->layout >= UX_GOSYM_GO120)
-		ux_cur_skip(c, 4); /* the line it begins at */
+		ux_cur_skip(c, 4); /* the line at which the function begins */
 	if (g->trees == UX_GOSYM_TREES_GO19) {
 		uint32_t n = ux_cur_u32(c);
 		b.n_tables = n <= TABLES_MOST ? (uint8_t)n : 0;
@@ -108,7 +111,8 @@ static struct behind read_fields(const struct ux_gosym *g, struct ux_cur *c,
 	return b;
 }
 
-/* The pc in table `number` of a record that has them at c; 0: none. */
+/* Returns the address of table (FUNCDATA) `number` of a record whose array of tables begins at c;
+ * 0: none. */
 static uint64_t table_pc(const struct ux_gosym *g, struct ux_cur *c, unsigned number)
 {
 	const struct ux_gosym_table *t = &g->table;
@@ -118,15 +122,15 @@ static uint64_t table_pc(const struct ux_gosym *g, struct ux_cur *c, unsigned nu
 		bool none = c->failed || off == UX_GOSYM_NOWHERE || g->module.inline_pc == 0;
 		return none ? 0 : g->module.inline_pc + off;
 	}
-	uint64_t at = t->pc + ux_cur_off(c), value = 0; /* the table itself is aligned */
+	uint64_t at = t->pc + ux_cur_off(c), value = 0; /* pclntab itself is aligned */
 	at = (at + t->word - 1) & ~((uint64_t)t->word - 1);
 	bool there =
 		ux_gosym_image_word(g->image, at + (uint64_t)number * t->word, t->word, &value);
 	return there ? value : 0;
 }
 
-/* The inline tree of a record whose programs begin at c. */
-static void read_tree(const struct ux_gosym *g, struct ux_cur *c, struct behind b,
+/* Reads where the inline tree of a record is. The record's array of programs begins at c. */
+static void read_tree(const struct ux_gosym *g, struct ux_cur *c, struct array_sizes b,
 		      struct ux_gosym_function *f)
 {
 	const struct shape *shape = &shapes[g->trees];
@@ -143,7 +147,7 @@ static void read_tree(const struct ux_gosym *g, struct ux_cur *c, struct behind 
 		f->call_program = program;
 }
 
-/* Where function i begins and ends, in code. */
+/* Reads the address range of function i and checks that it is code. */
 static enum ux_code read_range(const struct ux_gosym *g, uint32_t i, uint64_t own,
 			       struct ux_gosym_function *f, struct ux_error *err)
 {
@@ -179,10 +183,10 @@ enum ux_code ux_gosym_function_read(const struct ux_gosym *g, uint32_t i,
 	struct ux_cur c = record_of(g->image, t, i, &off);
 	uint64_t own = record_start(g->image, t, &c, off);
 	uint32_t name = ux_cur_u32(&c);
-	struct behind b = read_fields(g, &c, &f);
+	struct array_sizes b = read_fields(g, &c, &f);
 	UX_TRY(ux_cur_status(&c, err));
 	UX_TRY(read_range(g, i, own, &f, err));
-	/* 0 is the first name but in the first layout, where the header is there. */
+	/* Offset 0 is the first name, except in the first layout, which has the header there. */
 	f.name = name == 0 && t->layout == UX_GOSYM_GO12 ? NULL : ux_gosym_text(t->names, name);
 	if (f.name && f.name[0] == '\0')
 		f.name = NULL;
@@ -215,7 +219,7 @@ bool ux_gosym_call_read(const struct ux_gosym *g, const struct ux_gosym_function
 	ret->file = wide ? (int32_t)ux_cur_u32(&c) : -1;
 	ret->line = wide ? (int32_t)ux_cur_u32(&c) : 0;
 	ret->name = ux_gosym_text(g->table.names, ux_cur_u32(&c));
-	ret->place = old ? UX_GOSYM_NO_PLACE : ux_cur_u32(&c);
+	ret->off = old ? UX_GOSYM_NO_OFFSET : ux_cur_u32(&c);
 	return !c.failed && ret->name && ret->name[0] != '\0';
 }
 

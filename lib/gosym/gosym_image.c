@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A module's memory. */
+/* Reads a module's memory. */
 #include "gosym_image.h"
 
 #include "cursor.h"
 
-/* The last segment that begins at pc or in front of it; NULL when none does. */
+/* Returns the last segment that begins at or before pc; NULL when there is none. */
 static const struct ux_gosym_segment *segment_of(const struct ux_gosym_image *image, uint64_t pc)
 {
 	size_t lo = 0, hi = image->n_segments;

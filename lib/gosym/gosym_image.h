@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A module's memory as its loader lays it out, whatever file it comes from. */
+/* The memory of a module as its loader lays it out. It does not depend on the object format. */
 #ifndef UX_GOSYM_IMAGE_H
 #define UX_GOSYM_IMAGE_H
 
 #include "bytes.h"
 #include "error.h"
 
-/* What a file has for the addresses from pc on. */
+/* The bytes that the file has for the addresses from pc on. */
 struct ux_gosym_segment {
 	uint64_t pc;
 	struct ux_bytes bytes;
@@ -14,34 +14,35 @@ struct ux_gosym_segment {
 	bool writable;
 };
 
-/* A word that the loader writes, whatever the file has there: a relative relocation with an addend
- * of its own. */
+/* A word that the loader writes, overriding the bytes of the file: a relative relocation with an
+ * explicit addend. */
 struct ux_gosym_word {
 	uint64_t pc;
 	uint64_t value;
 };
 
-/* Both arrays are the caller's, in ascending order of pc, and must stay. Any number of threads. */
+/* The caller owns both arrays, which are sorted by pc and must outlive the image. Any number of
+ * threads may read it. */
 struct ux_gosym_image {
 	const struct ux_gosym_segment *segments;
 	size_t n_segments;
 	const struct ux_gosym_word *words;
 	size_t n_words;
-	bool swap; /* the module's byte order is not the machine's */
+	bool swap; /* the module's byte order is not that of this machine */
 };
 
-/* The bytes from pc to the end of its segment; none where there is nothing. */
+/* Returns the bytes from pc to the end of its segment; empty when no segment has pc. */
 struct ux_bytes ux_gosym_image_at(const struct ux_gosym_image *image, uint64_t pc);
 
-/* The first word of the loader's at pc or behind it: a place in words, n_words when there is none.
- */
+/* Returns the index of the first relocated word at pc or behind it; n_words when there is none. */
 size_t ux_gosym_image_words_from(const struct ux_gosym_image *image, uint64_t pc);
 
-/* The word of `size` (4 or 8) bytes at pc, once loaded; false where there is none. */
+/* Reads the word of `size` (4 or 8) bytes that is at pc after loading. Returns false when there is
+ * none. */
 bool ux_gosym_image_word(const struct ux_gosym_image *image, uint64_t pc, unsigned size,
 			 uint64_t *ret);
 
-/* True when [lo, hi) is code that the file has, all in one segment. */
+/* Returns true when [lo, hi) lies in one executable segment, and the file has its bytes. */
 bool ux_gosym_image_is_code(const struct ux_gosym_image *image, uint64_t lo, uint64_t hi);
 
 #endif

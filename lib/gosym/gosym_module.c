@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* moduledata. */
+/* Finds Go's moduledata. */
 #include "gosym.h"
 
-/* Words of moduledata, by number; the same since 1.16. */
+/* Indexes of words of moduledata. They are the same since Go 1.16. */
 enum {
 	MODULE_TABLE = 0,
-	MODULE_NAMES = 1, /* slices: address, length, capacity */
+	MODULE_NAMES = 1, /* this and the next four are slices: address, length, capacity */
 	MODULE_UNITS = 4,
 	MODULE_FILES = 7,
 	MODULE_PROGRAMS = 10,
@@ -14,20 +14,20 @@ enum {
 	MODULE_MAXPC = 21,
 	MODULE_TEXT = 22,
 
-	/* of go:func.*, by version */
+	/* the pointer to go:func.*, by version of Go */
 	MODULE_GOFUNC_118 = 38,
 	MODULE_GOFUNC_120 = 40,
 	MODULE_GOFUNC_127 = 43,
-	/* where to look for it in versions to come */
+	/* where it is searched for in later versions */
 	MODULE_GOFUNC_FIRST = 32,
 	MODULE_GOFUNC_LAST = 64,
-	WORDS_TRIED = 1 << 12, /* places with the table's address that are looked at */
+	WORDS_TRIED = 1 << 12, /* addresses that hold the table's address and are checked */
 };
 
 struct finder {
 	const struct ux_gosym_image *image;
 	const struct ux_gosym_table *table;
-	unsigned left; /* of WORDS_TRIED */
+	unsigned left; /* what is left of WORDS_TRIED */
 };
 
 static uint64_t word_at(const struct finder *f, uint64_t module, unsigned number)
@@ -38,7 +38,7 @@ static uint64_t word_at(const struct finder *f, uint64_t module, unsigned number
 	return value;
 }
 
-/* The pc of a part of the table. */
+/* Returns the pc of a part of the table. */
 static uint64_t part_pc(const struct ux_gosym_table *t, struct ux_bytes part)
 {
 	return t->pc + (uint64_t)(part.data - t->bytes.data);
@@ -56,8 +56,9 @@ static bool is_module(const struct finder *f, uint64_t pc)
 }
 
 /*
- * Since 1.26 go:func.* is the last part of pclntab, whose end is the next word. Of a table whose
- * size is not known the end lies in its segment.
+ * Returns true when word `number` may be the pointer to go:func.* of Go 1.26 and later: there it is
+ * the last part of pclntab, and the next word is the end of pclntab. When the table's size is not
+ * known, the end must be in its segment.
  */
 static bool ends_table(const struct finder *f, uint64_t module, unsigned number)
 {
@@ -66,7 +67,8 @@ static bool ends_table(const struct finder *f, uint64_t module, unsigned number)
 	return lo > part_pc(t, t->functions) && lo <= end && end - t->pc <= t->bytes.size;
 }
 
-/* The number of the word of go:func.*; 0: not known. *ret_ends: the next one is the table's end. */
+/* Returns the index of the pointer to go:func.*; 0: not known. *ret_ends is true when the next word
+ * is the end of pclntab. */
 static unsigned gofunc_number(const struct finder *f, uint64_t module, bool *ret_ends)
 {
 	uint64_t text_start = 0;
@@ -101,7 +103,7 @@ static void read_module(const struct finder *f, uint64_t pc, struct ux_gosym_mod
 		ret->n_sections = 0;
 }
 
-static bool try(struct finder *f, uint64_t pc, struct ux_gosym_module *ret)
+static bool try_module(struct finder *f, uint64_t pc, struct ux_gosym_module *ret)
 {
 	if (f->left == 0 || !is_module(f, pc))
 		return false;
@@ -109,7 +111,7 @@ static bool try(struct finder *f, uint64_t pc, struct ux_gosym_module *ret)
 	return true;
 }
 
-/* The next word of `value` in bytes from *pos on, which is moved behind it. */
+/* Finds the next aligned word of this value, from *pos on, and sets *pos to it. */
 static bool next_word(struct ux_bytes bytes, const uint8_t *value, unsigned size, size_t *pos)
 {
 	for (size_t i = *pos; i + size <= bytes.size; i += size) {
@@ -131,7 +133,7 @@ static bool search_segment(struct finder *f, const struct ux_gosym_segment *s,
 	const void *value = size == 4 ? (const void *)&half : (const void *)&word;
 	for (size_t pos = -s->pc & (size - 1); next_word(s->bytes, value, size, &pos);
 	     pos += size) {
-		if (try(f, s->pc + pos, ret))
+		if (try_module(f, s->pc + pos, ret))
 			return true;
 		if (f->left-- <= 1)
 			return false;
@@ -139,13 +141,13 @@ static bool search_segment(struct finder *f, const struct ux_gosym_segment *s,
 	return false;
 }
 
-/* Places that get the table's address from the loader alone. */
+/* Checks the words whose value is the table's address only after relocation by the loader. */
 static bool search_words(struct finder *f, struct ux_gosym_module *ret)
 {
 	for (size_t i = 0; i < f->image->n_words && f->left > 0; i++) {
 		if (f->image->words[i].value != f->table->pc)
 			continue;
-		if (try(f, f->image->words[i].pc, ret))
+		if (try_module(f, f->image->words[i].pc, ret))
 			return true;
 		f->left--;
 	}
@@ -158,7 +160,7 @@ enum ux_code ux_gosym_module_find(const struct ux_gosym_image *image,
 {
 	struct finder f = {image, table, WORDS_TRIED};
 	(void)err;
-	if (hint != 0 && try(&f, hint, ret))
+	if (hint != 0 && try_module(&f, hint, ret))
 		return UX_OK;
 	if (search_words(&f, ret))
 		return UX_OK;
@@ -170,7 +172,7 @@ enum ux_code ux_gosym_module_find(const struct ux_gosym_image *image,
 	return UX_ENOTFOUND;
 }
 
-/* textsectmap: {offset of its first byte, offset of its end, pc} of each part. */
+/* An entry of textsectmap is {offset of the part's first byte, offset of its end, pc}. */
 uint64_t ux_gosym_module_pc(const struct ux_gosym_image *image, const struct ux_gosym_table *table,
 			    const struct ux_gosym_module *module, uint64_t off)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Programs that give each instruction a value. */
+/* Decodes the programs that assign a value to each instruction of a function. */
 #include "gosym_code.h"
 
 #include "cursor.h"
@@ -14,9 +14,10 @@ enum ux_gosym_steps_outcome ux_gosym_steps_read(struct ux_bytes programs, uint64
 						struct ux_gosym_step_vec *ret)
 {
 	struct ux_cur c = ux_cur_make(programs, NULL, false);
-	uint32_t value = UINT32_MAX; /* -1, and it wraps */
+	uint32_t value = UINT32_MAX; /* -1; unsigned, so that it may wrap */
 	uint64_t pc = 0;
-	uint32_t still = 0; /* steps without a place: instructions that the assembler took back */
+	uint32_t n_still =
+		0; /* steps that do not advance: instructions that the assembler removed */
 	ret->size = 0;
 	if (off == 0)
 		return UX_GOSYM_STEPS_READ;
@@ -27,12 +28,12 @@ enum ux_gosym_steps_outcome ux_gosym_steps_read(struct ux_bytes programs, uint64
 			break;
 		uint64_t units = ux_cur_uleb(&c);
 		if (c.failed || units > size || step > UINT32_MAX ||
-		    still > UX_GOSYM_STILL_FREE + ret->size)
+		    n_still > UX_GOSYM_STILL_FREE + ret->size)
 			return UX_GOSYM_STEPS_DAMAGED;
 		pc += units * quantum;
 		value += (uint32_t)unzigzag((uint32_t)step);
 		if (units == 0) {
-			still++;
+			n_still++;
 			continue;
 		}
 		struct ux_gosym_step made = {(uint32_t)ux_min(pc, (uint64_t)size), (int32_t)value};
@@ -42,12 +43,12 @@ enum ux_gosym_steps_outcome ux_gosym_steps_read(struct ux_bytes programs, uint64
 	return c.failed ? UX_GOSYM_STEPS_DAMAGED : UX_GOSYM_STEPS_READ;
 }
 
-int32_t ux_gosym_steps_at(const struct ux_gosym_step_vec *steps, uint32_t place)
+int32_t ux_gosym_steps_at(const struct ux_gosym_step_vec *steps, uint32_t off)
 {
 	size_t lo = 0, hi = steps->size;
 	while (lo < hi) {
 		size_t mid = lo + (hi - lo) / 2;
-		if (steps->data[mid].end <= place)
+		if (steps->data[mid].end <= off)
 			lo = mid + 1;
 		else
 			hi = mid;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The header of pclntab. */
+/* Reads the header of pclntab. */
 #include "gosym.h"
 
 #include "cursor.h"
@@ -25,7 +25,7 @@ static bool find_layout(uint32_t magic, enum ux_gosym_layout *ret)
 	return false;
 }
 
-/* Magic, two zeros, quantum and word size. */
+/* Reads the magic number, two zeros, quantum and word size. */
 static bool read_head(struct ux_cur *c, struct ux_gosym_table *t)
 {
 	uint32_t magic = ux_cur_u32(c);
@@ -44,7 +44,8 @@ bool ux_gosym_table_begins(struct ux_bytes bytes, bool swap)
 	return read_head(&c, &t);
 }
 
-/* The index is n pairs and the end of the last function. */
+/* Returns true when the index of n functions is in bounds: n pairs, and the end of the last
+ * function. *ret_behind is a cursor behind it. */
 static bool index_fits(const struct ux_gosym_table *t, uint64_t n, struct ux_cur *ret_behind)
 {
 	unsigned field = ux_gosym_table_field(t);
@@ -62,8 +63,8 @@ static enum ux_code corrupt(uint64_t off, const char *what, struct ux_error *err
 	return ux_error_at(err, UX_ECORRUPT, ".gopclntab", off, "%s", what);
 }
 
-/* One table: offsets of names, files and programs count from its start. Behind the index stands
- * where the offsets of the files' names are. */
+/* Layout of Go 1.2: offsets of names, files and programs count from the start of the one table. The
+ * field behind the index is the offset of the array of offsets of file names. */
 static enum ux_code read_go12(struct ux_cur *c, struct ux_gosym_table *t, struct ux_error *err)
 {
 	uint64_t n = ux_cur_uint(c, t->word);
@@ -83,7 +84,8 @@ static enum ux_code read_go12(struct ux_cur *c, struct ux_gosym_table *t, struct
 	return UX_OK;
 }
 
-/* Sub-tables in the order of their offsets, each up to the next one. */
+/* Layouts of Go 1.16 and later: the sub-tables are in the order of their offsets, and each ends
+ * where the next one begins. */
 static enum ux_code read_go116(struct ux_cur *c, struct ux_gosym_table *t, struct ux_error *err)
 {
 	struct ux_bytes *parts[] = {&t->names, &t->units, &t->files, &t->programs, &t->functions};

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The version in .go.buildinfo. */
+/* Reads the version of Go from .go.buildinfo. */
 #include "gosym_version.h"
 
 #include "cursor.h"
 
 enum {
 	INFO_ALIGN = 16,
-	INFO_FLAG_INLINE = 2, /* texts follow; since 1.18 */
+	INFO_FLAG_INLINE = 2, /* strings are stored inline, since 1.18 */
 	INFO_FLAG_BIG = 1,
-	INFO_POINTERS = 16, /* else here is the address of a Go string, 1.13 to 1.17 */
+	INFO_POINTERS = 16, /* without INFO_FLAG_INLINE: the address of a Go string, 1.13 to 1.17 */
 	INFO_TEXTS = 32,
 	INFOS_TRIED = 64,
 	MAGIC_SIZE = 14,
@@ -16,7 +16,7 @@ enum {
 
 static const uint8_t info_magic[MAGIC_SIZE + 1] = "\xff Go buildinf:";
 
-/* A string of Go's: address and length, at pc. */
+/* Reads the Go string (address, length) at pc. */
 static struct ux_bytes string_at(const struct ux_gosym_image *image, uint64_t pc, unsigned word)
 {
 	uint64_t text = 0, size = 0;
@@ -85,7 +85,9 @@ void ux_gosym_version_read(const struct ux_gosym_image *image, uint64_t hint,
 	ret[0] = '\0';
 	if (hint != 0 && copy_version(version_at(image, hint), ret))
 		return;
-	/* The linker keeps it in data; a loader may have it in what is only read. */
+	/*
+	 * The linker puts it into writable data, but a loader may have it in a read-only segment.
+	 */
 	for (int writable = 1; writable >= 0; writable--)
 		for (size_t i = 0; i < image->n_segments; i++)
 			if (image->segments[i].writable == (bool)writable &&
