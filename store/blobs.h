@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the bytes are: content-addressed blobs, and uploads on their way to become one. */
+/*
+ * Storage of bytes: content-addressed blobs, and parts, which are uploads that are not yet blobs.
+ */
 #ifndef UX_BLOBS_H
 #define UX_BLOBS_H
 
@@ -20,65 +22,68 @@ struct ux_blob_hash {
 	uint8_t bytes[UX_BLOB_HASH_SIZE];
 };
 
-/* An upload that one writer at a time holds open. */
+/* The bytes of an upload, held open by one writer at a time. */
 struct ux_blob_part;
 
 /*
- * Called for each entry of a walk: name is a hash in hex or an upload's UID; age since its last
- * change.
+ * Called for each entry of a walk. name is a hash in hex or an upload's UID; age_s is the time
+ * since the entry's last change.
  */
 typedef enum ux_code ux_blobs_each_fn(void *ctx, const char *name, int64_t age_s,
 				      struct ux_error *err);
 
 /*
- * Fingerprints of files that were compared with their hash, each in the slot of its low bits.
- * No memory order is needed: a lost one is compared again.
+ * Fingerprints of files whose bytes have been compared with their hash, each in the slot given by
+ * its low bits. No memory order is needed: a file whose fingerprint is lost is compared again.
  */
 struct ux_blobs_verified {
 	_Atomic uint64_t seen[1 << 14];
 };
 
 /*
- * A backend: embedded first in the backend's own struct. All functions may be called from any
- * thread; only a part belongs to one at a time. A blob that exists is whole: it appears under its
- * hash in one step, after its bytes are on the disk.
+ * Interface of a blob backend, which embeds it as the first member of its own struct. All functions
+ * may be called from any thread; a part may be used by one thread at a time. A blob that exists is
+ * complete: it appears under its hash in one step, after its bytes are on the disk.
  */
 struct ux_blobs {
 	unsigned version; /* UX_BLOBS_VERSION */
 
 	/*
-	 * Opens upload uid for appending and sets *ret_size to the bytes that are there;
-	 * creates it if it does not exist. UX_ECONFLICT: another writer has it open.
+	 * Opens the part of upload uid for appending and sets *ret_size to the number of bytes in
+	 * it. Creates it if it does not exist. UX_ECONFLICT: another writer has it open.
 	 */
 	enum ux_code (*part_open)(struct ux_blobs *b, const char *uid, struct ux_blob_part **ret,
 				  uint64_t *ret_size, struct ux_error *err);
 	enum ux_code (*part_write)(struct ux_blob_part *part, struct ux_bytes bytes,
 				   struct ux_error *err);
-	/* Maps what was written so far for reading; stays valid after commit and close. */
+	/*
+	 * Maps the bytes written so far for reading. The mapping stays valid after commit and
+	 * close.
+	 */
 	enum ux_code (*part_map)(struct ux_blob_part *part, struct ux_mapping *ret,
 				 struct ux_error *err);
 	/*
-	 * Makes the part the blob of that hash, durably, and removes the part; the caller has
-	 * checked that the hash is right. A blob of that hash that is there is replaced.
+	 * Makes the part the durable blob of that hash, and removes the part. The caller has
+	 * checked the hash. An existing blob of the same hash is replaced.
 	 */
 	enum ux_code (*part_commit)(struct ux_blob_part *part, const struct ux_blob_hash *hash,
 				    struct ux_error *err);
 	/* Truncates the part to 0 bytes. */
 	enum ux_code (*part_reset)(struct ux_blob_part *part, struct ux_error *err);
 	void (*part_close)(struct ux_blob_part *part);
-	/* Bytes of the part without opening it, 0 if there is none. */
+	/* Size of the part, without opening it; 0 if there is none. */
 	enum ux_code (*part_size)(struct ux_blobs *b, const char *uid, uint64_t *ret,
 				  struct ux_error *err);
 	enum ux_code (*part_remove)(struct ux_blobs *b, const char *uid, struct ux_error *err);
 
-	/* A descriptor of the caller's for a blob. UX_ENOTFOUND. */
+	/* Returns a descriptor of a blob, which the caller closes. UX_ENOTFOUND. */
 	enum ux_code (*open)(struct ux_blobs *b, const struct ux_blob_hash *hash, int *ret_fd,
 			     uint64_t *ret_size, struct ux_error *err);
-	/* Absence is success. */
+	/* Removing an absent blob succeeds. */
 	enum ux_code (*remove)(struct ux_blobs *b, const struct ux_blob_hash *hash,
 			       struct ux_error *err);
 
-	/* Walks; fn may remove the entry it is called for. */
+	/* Walks over all entries. fn may remove the entry that it is called for. */
 	enum ux_code (*each_blob)(struct ux_blobs *b, ux_blobs_each_fn *fn, void *ctx,
 				  struct ux_error *err);
 	enum ux_code (*each_part)(struct ux_blobs *b, ux_blobs_each_fn *fn, void *ctx,
@@ -86,14 +91,14 @@ struct ux_blobs {
 
 	void (*close)(struct ux_blobs *b);
 
-	/* Zeroed by the backend, and otherwise not its business. */
+	/* Zeroed by the backend, which does not use it otherwise. */
 	struct ux_blobs_verified verified;
 };
 
 /*
- * Opens a blob that must have size bytes. UX_EIO: it is not there, or was damaged: before the first
- * use of a file in a process its bytes are compared with its hash, so that a bit that a disk
- * flipped changes no name.
+ * Opens a blob that must have size bytes. UX_EIO: it is missing or damaged. Before a process uses a
+ * file for the first time, its bytes are compared with its hash, so that a bit flipped on the disk
+ * cannot change a name.
  */
 enum ux_code ux_blobs_open(struct ux_blobs *b, const struct ux_blob_hash *hash, uint64_t size,
 			   int *ret_fd, struct ux_error *err) ux_must;
@@ -102,25 +107,27 @@ enum ux_code ux_blobs_open(struct ux_blobs *b, const struct ux_blob_hash *hash, 
 enum ux_code ux_blobs_map(struct ux_blobs *b, const struct ux_blob_hash *hash, uint64_t size,
 			  struct ux_mapping *ret, struct ux_error *err) ux_must;
 
-/* SHA-256 of what is left to read of a file. UX_EIO. */
+/* SHA-256 of the rest of a file, from the current position. UX_EIO. */
 enum ux_code ux_blob_hash_fd(int fd, struct ux_blob_hash *ret, struct ux_error *err) ux_must;
 
 /* SHA-256 of bytes. */
 struct ux_blob_hash ux_blob_hash_of(struct ux_bytes bytes);
 
-/* 64 hex digits of either case. */
+/* Parses 64 hex digits of either case. */
 bool ux_blob_hash_parse(struct ux_bytes text, struct ux_blob_hash *ret) ux_must;
 
-/* text has room for 65. */
+/* Writes 64 hex digits and a NUL to text. */
 void ux_blob_hash_text(const struct ux_blob_hash *hash, char *text);
 
-/* 32 lower-case hex digits: the only names that a backend lets near its own. */
+/*
+ * True for 32 lower-case hex digits. Backends make file names only from UIDs that pass this check.
+ */
 bool ux_upload_uid_valid(struct ux_bytes uid) ux_must;
 
-/* A random one. */
+/* Makes a random UID. */
 enum ux_code ux_upload_uid_make(char uid[UX_UPLOAD_UID_SIZE], struct ux_error *err) ux_must;
 
-/* The file system: DIR/blobs/aa/bb/HASH and DIR/uploads/UID. Makes the folders. */
+/* The file system backend: DIR/blobs/aa/bb/HASH and DIR/uploads/UID. Creates the folders. */
 enum ux_code ux_blobs_fs_open(struct ux_blobs **ret, const char *dir, struct ux_error *err) ux_must;
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One connection to a database that speaks SQL: statements by name, parameters, rows, transactions.
- */
+/* One connection to an SQL database: prepared statements, named parameters, rows, transactions. */
 #ifndef UX_DB_H
 #define UX_DB_H
 
@@ -11,12 +10,12 @@
 #include <pthread.h>
 
 /*
- * A statement: its text with parameters by name (:id). It stands beside the function that binds its
- * parameters and reads its columns. The text is of the SQL that SQLite and PostgreSQL share;
- * docs/store.md lists where they differ.
+ * A statement with named parameters (:id). It is defined beside the function that binds its
+ * parameters and reads its columns. The text uses the SQL that SQLite and PostgreSQL share;
+ * docs/store.md lists the differences.
  */
 struct ux_sql {
-	const char *name; /* for messages */
+	const char *name; /* for error messages */
 	const char *text;
 };
 
@@ -25,44 +24,47 @@ struct ux_sql {
 struct sqlite3;
 struct sqlite3_stmt;
 
-/* A prepared statement of a connection; the statement's address is the key. */
+/* A prepared statement of a connection. The address of its struct ux_sql is the key. */
 struct ux_db_prepared {
 	const struct ux_sql *sql;
 	struct sqlite3_stmt *handle;
 };
 
 enum {
-	UX_DB_STATEMENTS_MOST = 256 /* room of the table, a power of two; half of it is used */
+	/* slots of the hash table, a power of two; at most half of them are used */
+	UX_DB_STATEMENTS_MOST = 256
 };
 
 struct ux_id_filter;
 
-/* One thread at a time: the one that holds lock. */
+/* A connection, used by one thread at a time: the one that holds lock. */
 struct ux_db {
 	pthread_mutex_t lock;
 	struct sqlite3 *sqlite;
-	struct ux_db_prepared prepared[UX_DB_STATEMENTS_MOST]; /* on first use */
-	struct ux_id_filter *filter; /* of all IDs; borrowed; NULL: there is none */
-	bool given_up; /* another process has held the index for too long: do not wait again */
+	/* filled in when a statement is first used */
+	struct ux_db_prepared prepared[UX_DB_STATEMENTS_MOST];
+	struct ux_id_filter *filter; /* filter of all IDs; borrowed; NULL: there is none */
+	/* another process has held the index for too long: do not wait for it again */
+	bool given_up;
 };
 
-/* Opens or makes the SQLite file; a commit is on the disk before it returns. */
+/* Opens the SQLite file, or creates it. A commit is on the disk before it returns. */
 enum ux_code ux_db_open(struct ux_db *db, const char *path, struct ux_error *err) ux_must;
 void ux_db_close(struct ux_db *db);
 
 /*
- * Runs the missing steps of the schema, all in one transaction: a crash leaves the old schema or
- * the new one. UX_EUNSUPPORTED: the database has seen more steps than there are here.
+ * Runs the missing schema steps in one transaction, so that a crash leaves either the old schema or
+ * the new one. UX_EUNSUPPORTED: the database has had more steps than this program knows.
  */
 enum ux_code ux_db_migrate(struct ux_db *db, struct ux_error *err) ux_must;
 
-/* Sets the error of the last failure: UX_ENOMEM, UX_EUNAVAILABLE (busy), else UX_EIO. */
+/* Sets the error of the last failure: UX_ENOMEM, UX_EUNAVAILABLE (busy), otherwise UX_EIO. */
 enum ux_code ux_db_fail(struct ux_db *db, struct ux_error *err);
 
-/* The integrity that the database can check by itself. UX_EIO with what is wrong. */
+/* Runs the integrity check of the database. UX_EIO: the message says what is wrong. */
 enum ux_code ux_db_verify(struct ux_db *db, struct ux_error *err) ux_must;
 
-/* The schema's files in the order of their numbers; the database counts how many it has seen. */
+/* The schema files in the order of their numbers. The database stores how many have been run. */
 struct ux_schema_step {
 	const char *name;
 	const char *sql;
@@ -70,7 +72,7 @@ struct ux_schema_step {
 extern const struct ux_schema_step ux_schema_steps[];
 extern const int ux_schema_count;
 
-/* A statement in use. Binds latch their failure, which the next step returns. */
+/* A statement in use. A failed bind is remembered and returned by the next step. */
 struct ux_stmt {
 	struct ux_db *db;
 	const struct ux_sql *sql;
@@ -85,46 +87,51 @@ void ux_stmt_end(struct ux_stmt *st);
 #define UX_STMT(name, db, sql) \
 	ux_cleanup(ux_stmt_end) struct ux_stmt name = ux_stmt_begin((db), (sql))
 
-/* name with its colon. Text and bytes must live until the statement ends. What is not bound is
- * NULL. */
+/*
+ * name includes its colon. Text and bytes must live until the statement ends. A parameter that is
+ * not bound is NULL.
+ */
 void ux_stmt_bind_int(struct ux_stmt *st, const char *name, int64_t v);
 void ux_stmt_bind_text(struct ux_stmt *st, const char *name, const char *text);
 void ux_stmt_bind_bytes(struct ux_stmt *st, const char *name, const void *data, size_t size);
 
-/* 0 is NULL: for numbers that refer to a row or to none. */
+/* Binds 0 as NULL, for columns that may refer to a row. */
 void ux_stmt_bind_int_or_null(struct ux_stmt *st, const char *name, int64_t v);
 
-/* UX_OK with *ret_row saying whether there is a row. */
+/* On UX_OK, *ret_row says whether there is a row. */
 enum ux_code ux_stmt_step(struct ux_stmt *st, bool *ret_row, struct ux_error *err) ux_must;
 
-/* For statements without rows. *ret_changed may be NULL: how many rows changed. */
+/*
+ * Runs a statement that returns no rows. *ret_changed is the number of changed rows; ret_changed
+ * may be NULL.
+ */
 enum ux_code ux_stmt_run(struct ux_stmt *st, uint64_t *ret_changed, struct ux_error *err) ux_must;
 
-/* For an INSERT of one row with RETURNING number. */
+/* Runs an INSERT of one row with RETURNING number. */
 enum ux_code ux_stmt_run_returning(struct ux_stmt *st, int64_t *ret, struct ux_error *err) ux_must;
 
-/* Columns count from 0. Text goes into the arena; NULL when it is full. */
+/* Columns are counted from 0. Text is copied to the arena; NULL when the arena is full. */
 int64_t ux_stmt_get_int(struct ux_stmt *st, int n);
 const char *ux_stmt_get_text(struct ux_stmt *st, int n, struct ux_arena *arena);
-/* Valid until the next step; NULL when memory is short. */
+/* The text is valid until the next step. NULL when memory is short. */
 const char *ux_stmt_peek_text(struct ux_stmt *st, int n);
 bool ux_stmt_is_null(struct ux_stmt *st, int n);
 /* UX_EIO unless the column has exactly size bytes. */
 enum ux_code ux_stmt_get_bytes(struct ux_stmt *st, int n, void *data, size_t size,
 			       struct ux_error *err) ux_must;
 
-/* A transaction, which ux_tx_end() rolls back unless it was committed. */
+/* A transaction. ux_tx_end() rolls it back unless it has been committed. */
 struct ux_tx {
 	struct ux_db *db;
 	bool open;
 };
 enum ux_code ux_tx_begin(struct ux_tx *tx, struct ux_db *db, struct ux_error *err) ux_must;
-/* Several reads of one moment; needs no commit. */
+/* Begins a transaction for reads of one consistent snapshot. It needs no commit. */
 enum ux_code ux_tx_begin_read(struct ux_tx *tx, struct ux_db *db, struct ux_error *err) ux_must;
 enum ux_code ux_tx_commit(struct ux_tx *tx, struct ux_error *err) ux_must;
 void ux_tx_end(struct ux_tx *tx);
 
-/* Holds the connection's lock for the scope. */
+/* Holds the connection's lock until the end of the scope. */
 static inline pthread_mutex_t *ux_lock_hold(pthread_mutex_t *m)
 {
 	pthread_mutex_lock(m);

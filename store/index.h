@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The index: the interface that every backend fills in, a struct of functions for each noun. */
+/*
+ * The index: the interface that every backend implements, with one struct of functions for each
+ * noun.
+ */
 #ifndef UX_INDEX_H
 #define UX_INDEX_H
 
@@ -18,40 +21,43 @@ enum {
 	UX_INDEX_TEXT_BYTES = 1024, /* description, file name, reason */
 	UX_INDEX_NS_BYTES = 64,     /* name of a namespace */
 	UX_INDEX_CANDIDATES_MOST =
-		4096, /* of one module: a program has as many .dwo files as units */
+		4096, /* of one module: a program has as many .dwo files as compilation units */
 };
 
 #define UX_NAMESPACE_DEFAULT "default"
 
-/* Seconds since 1970, by the clock of the caller: the server's is in store.h. */
+/* Seconds since 1970, by the caller's clock. The server's clock is in store.h. */
 typedef int64_t ux_time;
 
 struct ux_index;
 
-/* Who writes, for the audit (index.h). Strings, never NULL. */
+/* Who makes a change, for the audit log. Strings, never NULL. */
 struct ux_who {
 	const char *key_id; /* "" without a key */
 	const char *from;   /* address of the client, or "cli", "server" */
 };
 
-/* What a candidate's bytes are. Only a GSYM answers addresses. */
+/* What the bytes of a candidate are. Only a GSYM can resolve addresses. */
 enum ux_kind {
 	UX_KIND_GSYM,
 	UX_KIND_EXECUTABLE, /* ELF with code, with or without debug information */
 	UX_KIND_DEBUGINFO,  /* ELF without code: a .debug file */
 	UX_KIND_DWO,
 	UX_KIND_DWP,
-	UX_KIND_SOURCES, /* a bundle; its files are in index.h */
+	UX_KIND_SOURCES, /* a bundle of source files; see ux_index_sources */
 	UX_KIND_COUNT
 };
 
-/* Part of a split build: of use only with the file that names it. */
+/*
+ * True for a part of a split build (.dwo, .dwp), which can only be used with the file that refers
+ * to it.
+ */
 static inline bool ux_kind_is_split(enum ux_kind kind)
 {
 	return kind == UX_KIND_DWO || kind == UX_KIND_DWP;
 }
 
-/* What an ELF candidate can be served as; known once it is measured. */
+/* What an ELF candidate can be served as. Known once it has been measured. */
 enum {
 	UX_HOLDS_CODE = 1 << 0,    /* as debuginfod's executable */
 	UX_HOLDS_DEBUG = 1 << 1,   /* as debuginfod's debuginfo: .debug_info or .symtab */
@@ -61,104 +67,106 @@ enum {
 enum ux_candidate_state {
 	UX_CANDIDATE_READY,
 	UX_CANDIDATE_PENDING, /* a job extracts it */
-	UX_CANDIDATE_FAILED,  /* could not be read; stays so that a newer parser may try again */
+	UX_CANDIDATE_FAILED,  /* could not be read; kept so that a newer parser can try again */
 };
 
 enum ux_origin {
 	UX_ORIGIN_UPLOAD,
 	UX_ORIGIN_UPSTREAM,
-	UX_ORIGIN_CRAWL, /* reserved by the schema for the crawler; nothing writes it yet */
+	UX_ORIGIN_CRAWL, /* reserved by the schema for the crawler; not used yet */
 };
 
 /*
- * One source of symbols for a module. Quality, counts, code_total and holds were measured by
- * the server; claim is the client's.
+ * One source of symbols for a module. quality, counts, code_total and holds were measured by the
+ * server; claim is the quality that the client announced.
  */
 struct ux_candidate {
 	int64_t number;
 	int64_t parent; /* the candidate that this GSYM was extracted from; 0: none */
 	enum ux_kind kind;
 	enum ux_candidate_state state;
-	const char *reason; /* of FAILED; else "" */
+	const char *reason; /* for FAILED; otherwise "" */
 	struct ux_blob_hash blob;
 	uint64_t size; /* bytes of the blob */
 	enum ux_quality quality;
 	enum ux_quality claim;
 	struct ux_counts counts;
-	uint64_t code_total; /* bytes of code that the module has; 0: not known */
+	uint64_t code_total; /* bytes of code in the module; 0: unknown */
 	unsigned holds;      /* UX_HOLDS_* */
-	unsigned parser;     /* generation of what measured it */
-	bool forced;         /* accepted although a better one was there */
+	unsigned parser;     /* version of the parser that measured it (UX_EXTRACTOR_PARSER) */
+	bool forced;         /* accepted although a better candidate existed */
 	enum ux_origin origin;
-	const char *origin_name; /* of the upstream or the archive; "" for an upload */
+	const char *origin_name; /* name of the upstream or the archive; "" for an upload */
 	const char *description;
 	const char *file_name;
-	const char *key_id; /* who uploaded it */
+	const char *key_id; /* key of the uploader */
 	ux_time created;
 };
 
 struct ux_module {
 	int64_t number;   /* ascending in order of creation */
-	const char **ids; /* canonical text; gnu before go before uuid before file */
+	const char **ids; /* canonical text, ordered gnu, go, uuid, file */
 	size_t n_ids;
-	/* Ready GSYMs first, best first; then the ELF ones, best first; then the others. */
+	/* Ready GSYMs first, from best to worst; then the ELF files, likewise; then the others. */
 	struct ux_candidate *candidates;
 	size_t n_candidates;
 	ux_time created;
 	ux_time updated;
-	ux_time last_used; /* as of the last modules.touch */
-	ux_time marked;    /* retention found it idle then; 0: not */
+	ux_time last_used; /* time of the last use, as of the last modules.touch */
+	ux_time marked;    /* time at which retention found it idle; 0: not marked */
 	bool pinned;
 };
 
 struct ux_module_list {
 	struct ux_module *modules;
 	size_t n;
-	bool more; /* there are modules after the last one */
+	bool more; /* there are more modules after the last one */
 };
 
-/* Something that becomes a candidate of the module that any of ids names. */
+/* A new candidate of the module that any of the IDs names. */
 struct ux_arrival {
 	const char *ns;
 	const char *const *ids;
 	size_t n_ids;
-	bool force; /* accept it although a better one is there */
+	bool force; /* accept the candidate although a better one exists */
 };
 
 enum ux_add {
-	UX_ADD_NEW,    /* the candidate is in */
-	UX_ADD_SAME,   /* this blob was a candidate already */
-	UX_ADD_POORER, /* refused: what is there is better */
+	UX_ADD_NEW,    /* the candidate was added */
+	UX_ADD_SAME,   /* the module already has a candidate with this blob */
+	UX_ADD_POORER, /* refused: the module has a better candidate */
 };
 
 struct ux_add_result {
 	enum ux_add add;
-	bool had_any;         /* ready candidates of the kind that were there before... */
-	enum ux_quality best; /* ...and the best of them; UX_QUALITY_NONE when there was none */
+	bool had_any; /* there were ready candidates of the same kind... */
+	/* ...and this was the quality of the best; UX_QUALITY_NONE if there was none */
+	enum ux_quality best;
 	int64_t module;
 	int64_t candidate; /* 0 when refused */
 	enum ux_candidate_state state;
 };
 
-/* What came of a pending candidate. */
+/* Result of processing a pending candidate. */
 struct ux_settled {
 	enum ux_candidate_state state; /* READY or FAILED */
-	const char *reason;            /* of FAILED */
-	enum ux_kind kind;             /* of ELF bytes: what they turned out to be */
+	const char *reason;            /* for FAILED */
+	enum ux_kind kind;             /* for ELF files: the kind that was detected */
 	enum ux_quality quality;
 	struct ux_counts counts;
 	uint64_t code_total;
 	unsigned holds;
 	unsigned parser;
 	const char *const
-		*ids; /* found in the bytes; become aliases unless another module has them */
+		/* found in the file; they become aliases unless they belong to another module */
+		*ids;
 	size_t n_ids;
-	const struct ux_candidate *derived; /* the GSYM extracted from it; NULL: none */
+	const struct ux_candidate *derived; /* the GSYM that was extracted from it; NULL: none */
 };
 
 enum ux_search_by {
-	UX_SEARCH_FILE, /* file name, or its last component, is text */
-	UX_SEARCH_GLOB, /* file name matches: * (also over '/'), ?, [...] */
+	UX_SEARCH_FILE, /* the file name, or its last component, equals text */
+	UX_SEARCH_GLOB, /* the file name matches the pattern: * (also matches '/'), ?, [...] */
 	UX_SEARCH_ID,   /* an ID begins with text */
 };
 
@@ -169,11 +177,11 @@ struct ux_search {
 	size_t limit;
 };
 
-/* One hit: a candidate; with UX_SEARCH_ID a module (candidate 0, kind and holds 0). */
+/* One search hit: a candidate, or for UX_SEARCH_ID a module (candidate, kind and holds are 0). */
 struct ux_hit {
 	int64_t module;
 	int64_t candidate;
-	const char *id; /* first ID of the module, or the one that matched */
+	const char *id; /* the module's first ID, or the one that matched */
 	enum ux_kind kind;
 	unsigned holds;
 	const char *file_name;
@@ -186,7 +194,7 @@ struct ux_hits {
 	bool more;
 };
 
-/* A module was used at that time. */
+/* A module was used at this time. */
 struct ux_touch {
 	int64_t module;
 	ux_time time;
@@ -199,7 +207,7 @@ struct ux_idle {
 	const char *id;
 	ux_time last_used;
 	ux_time marked;
-	uint64_t bytes; /* of its candidates */
+	uint64_t bytes; /* size of its candidates */
 };
 
 struct ux_idle_list {
@@ -208,7 +216,7 @@ struct ux_idle_list {
 };
 
 struct ux_pin {
-	const char *label; /* for example a release */
+	const char *label; /* for example the name of a release */
 	const char *key_id;
 	ux_time created;
 };
@@ -218,77 +226,91 @@ struct ux_pin_list {
 	size_t n;
 };
 
-/* Part of struct ux_index, whose rules hold. */
+/* Part of struct ux_index; see there for general rules. */
 struct ux_index_modules {
-	/* The module that any of its IDs names. UX_ENOTFOUND. */
+	/* Finds the module that has the ID. UX_ENOTFOUND. */
 	enum ux_code (*find)(struct ux_index *ix, const char *ns, const char *id,
 			     struct ux_arena *arena, struct ux_module *ret, struct ux_error *err);
-	/* Its number alone, by one indexed query. UX_ENOTFOUND. */
+	/* Finds only the number of that module, by one indexed query. UX_ENOTFOUND. */
 	enum ux_code (*number)(struct ux_index *ix, const char *ns, const char *id, int64_t *ret,
 			       struct ux_error *err);
-	/* Up to limit modules with a number above after, ascending. */
+	/* Lists up to limit modules whose numbers are above after, ascending. */
 	enum ux_code (*list)(struct ux_index *ix, const char *ns, int64_t after, size_t limit,
 			     struct ux_arena *arena, struct ux_module_list *ret,
 			     struct ux_error *err);
-	/* The same backwards: those with a number below before, the newest first. */
+	/* Lists up to limit modules whose numbers are below before, newest first. */
 	enum ux_code (*newest)(struct ux_index *ix, const char *ns, int64_t before, size_t limit,
 			       struct ux_arena *arena, struct ux_module_list *ret,
 			       struct ux_error *err);
-	/* Ascending by number; ret->more: ask again after the last one's. */
+	/*
+	 * Returns hits in ascending order of their numbers. If ret->more is set, repeat the search
+	 * after the last number.
+	 */
 	enum ux_code (*search)(struct ux_index *ix, const char *ns, const struct ux_search *what,
 			       struct ux_arena *arena, struct ux_hits *ret, struct ux_error *err);
-	/* With all its IDs and candidates. UX_ENOTFOUND. */
+	/* Removes the module with all its IDs and candidates. UX_ENOTFOUND. */
 	enum ux_code (*remove)(struct ux_index *ix, const char *ns, const char *id,
 			       const struct ux_who *who, ux_time now, struct ux_error *err);
 
 	/*
-	 * In one transaction: adds the candidate to the module that the IDs name (created if
-	 * there is none; new IDs become aliases), unless a ready one of its kind is better and
-	 * force is not set. PENDING ones get a job "extract" (index.h). Bytes of a failed
-	 * candidate are tried again; bytes of an extracted one become an upload of their own; a
-	 * description replaces the earlier one. cand's number is ignored.
+	 * In one transaction: adds the candidate to the module that the IDs name, unless a ready
+	 * candidate of its kind is better and force is not set. The module is created if there is
+	 * none, and new IDs become aliases. A PENDING candidate gets an "extract" job. If the same
+	 * bytes failed before, they are tried again; if they were extracted from an upload, they
+	 * become an upload of their own; a description replaces the earlier one. The number in cand
+	 * is ignored.
 	 *
-	 * UX_ECONFLICT: the IDs belong to different modules, or would give a module a second
-	 * GNU build ID. A cubin-crc: beside another ID names no module, and moves to this one
-	 * if another had it. UX_ELIMIT: the namespace's quota, or too many candidates.
+	 * UX_ECONFLICT: the IDs belong to different modules, or the module would get a second GNU
+	 * build ID. An ID of type cubin-crc beside other IDs does not identify the module, and is
+	 * moved to this module if another one had it. UX_ELIMIT: the namespace's quota is exceeded,
+	 * or there are too many candidates.
 	 */
 	enum ux_code (*add)(struct ux_index *ix, const struct ux_arrival *what,
 			    const struct ux_candidate *cand, const struct ux_who *who, ux_time now,
 			    struct ux_add_result *ret, struct ux_error *err);
 	/*
-	 * In one transaction: what was measured; the extracted GSYM unless a better one is there;
-	 * the uploads that waited for it are done, or failed. A candidate that turns out poorer
-	 * than a ready one of its kind, and was not forced, is removed: UX_ADD_POORER. Doing it
-	 * twice changes nothing. UX_ENOTFOUND: the candidate is gone. UX_ECONFLICT: the bytes have
-	 * another GNU build ID than the module.
+	 * In one transaction: records what was measured, adds the extracted GSYM unless a better
+	 * one exists, and ends the uploads that waited for it as done or failed. A candidate that
+	 * turns out poorer than a ready one of its kind, and was not forced, is removed:
+	 * UX_ADD_POORER. Repeating the call changes nothing. UX_ENOTFOUND: the candidate has been
+	 * removed. UX_ECONFLICT: the file has another GNU build ID than the module.
 	 */
 	enum ux_code (*settle)(struct ux_index *ix, int64_t candidate,
 			       const struct ux_settled *what, ux_time now,
 			       struct ux_add_result *ret, struct ux_error *err);
-	/* With the number, namespace and first ID of its module. UX_ENOTFOUND. */
+	/*
+	 * Reads a candidate, with the number, namespace and first ID of its module. UX_ENOTFOUND.
+	 */
 	enum ux_code (*candidate)(struct ux_index *ix, int64_t number, struct ux_arena *arena,
 				  struct ux_candidate *ret, struct ux_idle *ret_of,
 				  struct ux_error *err);
-	/* One candidate, with what was extracted from it. UX_ENOTFOUND. */
+	/* Removes one candidate and what was extracted from it. UX_ENOTFOUND. */
 	enum ux_code (*candidate_remove)(struct ux_index *ix, int64_t number,
 					 const struct ux_who *who, ux_time now,
 					 struct ux_error *err);
-	/* Failed ones that an older parser than this saw become pending, with a job; *ret: how
-	 * many. */
+	/*
+	 * Makes failed candidates that were measured by an older parser pending, with a job each.
+	 * *ret: how many.
+	 */
 	enum ux_code (*retry_failed)(struct ux_index *ix, unsigned parser, ux_time now,
 				     uint64_t *ret, struct ux_error *err);
 
-	/* Pending ones without a job get one; *ret: how many. For a server's start. */
+	/*
+	 * Gives each pending candidate without a job a new job; *ret: how many. Called when a
+	 * server starts.
+	 */
 	enum ux_code (*requeue)(struct ux_index *ix, ux_time now, uint64_t *ret,
 				struct ux_error *err);
 
-	/* A batch in one transaction; a later time stays; a mark goes. Numbers that are gone are
-	 * passed over. */
+	/*
+	 * Records a batch of uses in one transaction. A later recorded time is kept; the idle mark
+	 * is removed. Modules that no longer exist are skipped.
+	 */
 	enum ux_code (*touch)(struct ux_index *ix, const struct ux_touch *touches, size_t n,
 			      struct ux_error *err);
 	/*
-	 * UX_ENOTFOUND: no such module, or (unpin) no such label. Pinning twice leaves the
-	 * first pin.
+	 * UX_ENOTFOUND: no such module, or (unpin) no such label. Pinning twice keeps the first
+	 * pin.
 	 */
 	enum ux_code (*pin)(struct ux_index *ix, const char *ns, const char *id, const char *label,
 			    const struct ux_who *who, ux_time now, struct ux_error *err);
@@ -298,47 +320,52 @@ struct ux_index_modules {
 	enum ux_code (*pins)(struct ux_index *ix, int64_t module, struct ux_arena *arena,
 			     struct ux_pin_list *ret, struct ux_error *err);
 
-	/* Not pinned and not used since `before`, longest first; marked or not. */
+	/*
+	 * Lists modules that are not pinned and were not used since `before`, idle longest first,
+	 * whether or not they are marked.
+	 */
 	enum ux_code (*idle)(struct ux_index *ix, const char *ns, ux_time before, size_t limit,
 			     struct ux_arena *arena, struct ux_idle_list *ret,
 			     struct ux_error *err);
 	/*
-	 * Marks a module as idle since `before`; *ret false when it is used, pinned, marked
-	 * already or gone.
+	 * Marks a module as idle since `before`. *ret is false when it has been used, pinned,
+	 * marked or removed meanwhile.
 	 */
 	enum ux_code (*mark)(struct ux_index *ix, int64_t module, ux_time before, ux_time now,
 			     bool *ret, struct ux_error *err);
-	/* Removes it if it was marked at `marked_before` or earlier and is still idle and not
-	 * pinned; false in *ret otherwise. */
+	/*
+	 * Removes the module if it was marked at `marked_before` or earlier, is still idle and is
+	 * not pinned. Otherwise *ret is false.
+	 */
 	enum ux_code (*sweep)(struct ux_index *ix, int64_t module, ux_time before,
 			      ux_time marked_before, ux_time now, bool *ret, struct ux_error *err);
 	/*
-	 * Candidates that can be extracted or fetched again, of the modules used the longest
-	 * ago, until `bytes` are found; one struct ux_idle for each, with the candidate's
-	 * number in `module`.
+	 * Lists candidates that can be extracted or fetched again, from the least recently used
+	 * modules, until their sizes add up to `bytes`. Each is one struct ux_idle with the
+	 * candidate's number in `module`.
 	 */
 	enum ux_code (*caches)(struct ux_index *ix, uint64_t bytes, struct ux_arena *arena,
 			       struct ux_idle_list *ret, struct ux_error *err);
 };
 
 /*
- * Compares two candidates by quality, then bytes of code with a line, bytes covered by
- * functions, functions: above 0 if a is better.
+ * Compares two candidates by quality, then by bytes of code with a line, bytes covered by
+ * functions, and number of functions. The result is above 0 if a is better.
  */
 int ux_candidate_cmp(enum ux_quality a, const struct ux_counts *a_counts, enum ux_quality b,
 		     const struct ux_counts *b_counts);
 
-/* The best ready candidate of a kind; NULL. */
+/* The best ready candidate of a kind; NULL if there is none. */
 const struct ux_candidate *ux_module_best(const struct ux_module *m, enum ux_kind kind);
 
-/* The best ready ELF candidate that holds these; NULL. */
+/* The best ready ELF candidate that has all these UX_HOLDS_* bits; NULL if there is none. */
 const struct ux_candidate *ux_module_elf(const struct ux_module *m, unsigned holds);
 
-/* The first candidate of symbols, not of sources, in a state; NULL. */
+/* The first candidate in a state that has symbols, not sources; NULL if there is none. */
 const struct ux_candidate *ux_module_in_state(const struct ux_module *m,
 					      enum ux_candidate_state state);
 
-/* Quality of what answers addresses; UX_QUALITY_NONE. */
+/* Quality of the GSYM that resolves addresses; UX_QUALITY_NONE if there is none. */
 enum ux_quality ux_module_quality(const struct ux_module *m);
 
 /* "gsym", "executable", "debuginfo", "dwo", "dwp", "sources". */
@@ -357,20 +384,20 @@ enum ux_upload_state {
 	UX_UPLOAD_OPEN,
 	UX_UPLOAD_DONE,
 	UX_UPLOAD_FAILED,
-	UX_UPLOAD_PENDING, /* its bytes are here; a job extracts the candidate */
+	UX_UPLOAD_PENDING, /* all bytes were received; a job extracts the candidate */
 };
 
-/* Of uploads that are open and were announced after `since`, each 0: any number. */
+/* Limits on open uploads that were announced after `since`. A limit of 0 means no limit. */
 struct ux_upload_limits {
 	uint64_t of_key;
 	uint64_t all;
 	uint64_t bytes_of_key;
 	uint64_t bytes_all;
 	ux_time since;
-	bool reached; /* an upload was refused for one of them */
+	bool reached; /* set when an upload was refused because of one of these limits */
 };
 
-/* An announced upload. Strings as long-lived as what they were read into. */
+/* An announced upload. Its strings live as long as the arena that it was read into. */
 struct ux_upload {
 	char uid[UX_UPLOAD_UID_SIZE];
 	const char *ns;
@@ -385,20 +412,21 @@ struct ux_upload {
 	const char *file_name;
 	bool force;
 	enum ux_upload_state state;
-	int64_t candidate;  /* that it became; 0: none */
-	const char *status; /* "uploaded", "already-there", "pending", ...; once not open */
+	int64_t candidate; /* the candidate that it became; 0: none */
+	/* once it is no longer open: "uploaded", "already-there", "pending", ... */
+	const char *status;
 	const char *reason;
 	ux_time created;
 	ux_time updated;
-	struct ux_upload_limits *limits; /* heeded by uploads.add; NULL: none */
+	struct ux_upload_limits *limits; /* applied by uploads.add; NULL: none */
 };
 
-/* Uploads that are open or pending. */
+/* Numbers of uploads that are open or pending. */
 struct ux_upload_counts {
 	uint64_t of_key;
 	uint64_t of_ns;
 	uint64_t all;
-	uint64_t bytes_of_ns; /* announced by the open ones */
+	uint64_t bytes_of_ns; /* announced sizes of the open ones */
 };
 
 struct ux_upload_list {
@@ -406,33 +434,38 @@ struct ux_upload_list {
 	size_t n;
 };
 
-/* Part of struct ux_index, whose rules hold. */
+/* Part of struct ux_index; see there for general rules. */
 struct ux_index_uploads {
-	/* UX_ELIMIT: with it the namespace would be over its quota, or it is already.
-	 * UX_EUNAVAILABLE with up->limits->reached: too much is on its way; another time is right.
+	/*
+	 * UX_ELIMIT: the upload would exceed the namespace's quota, or the quota is already
+	 * exceeded. UX_EUNAVAILABLE with up->limits->reached: too many uploads are open; retry
+	 * later.
 	 */
 	enum ux_code (*add)(struct ux_index *ix, const struct ux_upload *up, struct ux_error *err);
 	/* UX_ENOTFOUND. */
 	enum ux_code (*find)(struct ux_index *ix, const char *uid, struct ux_arena *arena,
 			     struct ux_upload *ret, struct ux_error *err);
-	/* modules.add of the candidate, in one transaction with the end of the upload: done,
-	 * pending with a pending candidate, or failed with status "better-there". UX_ECONFLICT also
-	 * for one that has ended already. */
+	/*
+	 * Adds the candidate (see modules.add) and ends the upload in one transaction: as done, as
+	 * pending with a pending candidate, or as failed with status "better-there". UX_ECONFLICT:
+	 * as for modules.add, and when the upload has already ended.
+	 */
 	enum ux_code (*finish)(struct ux_index *ix, const struct ux_upload *up,
 			       const struct ux_candidate *cand, const struct ux_who *who,
 			       ux_time now, struct ux_add_result *ret, struct ux_error *err);
 	/*
-	 * Fails an open upload for good; status is the code that goes with the reason.
-	 * UX_ECONFLICT: it has ended.
+	 * Ends an open upload as failed; status is the code of the reason. UX_ECONFLICT: it has
+	 * already ended.
 	 */
 	enum ux_code (*give_up)(struct ux_index *ix, const char *uid, const char *status,
 				const char *reason, ux_time now, struct ux_error *err);
-	/* Forgets uploads that wait for nothing and whose last change was before `before`; *ret:
-	 * how many. */
+	/* Deletes ended uploads whose last change was before `before`; *ret: how many. */
 	enum ux_code (*expire)(struct ux_index *ix, ux_time before, uint64_t *ret,
 			       struct ux_error *err);
-	/* Up to limit, those first that changed last: with running, the open and pending ones;
-	 * else those that have ended and are not forgotten. */
+	/*
+	 * Lists up to limit uploads, most recently changed first. With running, the open and
+	 * pending ones; otherwise those that have ended and were not yet deleted.
+	 */
 	enum ux_code (*list)(struct ux_index *ix, const char *ns, bool running, size_t limit,
 			     struct ux_arena *arena, struct ux_upload_list *ret,
 			     struct ux_error *err);
@@ -451,51 +484,52 @@ struct ux_blob_rows {
 	bool more;
 };
 
-/* Rows that were removed with a lost blob. */
+/* Numbers of rows that were removed because their blob was lost. */
 struct ux_blob_loss {
-	uint64_t candidates; /* that are gone; what was extracted from them stays */
-	uint64_t sources;    /* files that are no more known */
-	uint64_t fetched;    /* answers of upstreams that are forgotten */
+	uint64_t candidates; /* removed candidates; what was extracted from them is kept */
+	uint64_t sources;    /* source files that are no longer available */
+	uint64_t fetched;    /* removed answers of upstreams */
 };
 
-/* Part of struct ux_index, whose rules hold. */
+/* Part of struct ux_index; see there for general rules. */
 struct ux_index_blobs {
-	/* Does any candidate, source or upstream answer refer to it? */
+	/* Does any candidate, source or upstream answer refer to the blob? */
 	enum ux_code (*used)(struct ux_index *ix, const struct ux_blob_hash *hash, bool *ret,
 			     struct ux_error *err);
-	/* Up to limit of those used, in order of their hashes, after *after (NULL: from the
-	 * beginning). */
+	/*
+	 * Lists up to limit referenced blobs in order of their hashes, after *after (NULL: from the
+	 * beginning).
+	 */
 	enum ux_code (*list)(struct ux_index *ix, const struct ux_blob_hash *after, size_t limit,
 			     struct ux_arena *arena, struct ux_blob_rows *ret,
 			     struct ux_error *err);
-	/* The candidates that have it, of any state and namespace: up to limit. */
+	/* Lists up to limit candidates that have the blob, in any state and namespace. */
 	enum ux_code (*users)(struct ux_index *ix, const struct ux_blob_hash *hash, size_t limit,
 			      struct ux_arena *arena, struct ux_hits *ret, struct ux_error *err);
 	/*
-	 * Removes every row that refers to a blob whose bytes are lost or damaged, so that
-	 * nothing is answered from it and clients upload it again. The audit records the
-	 * reason.
+	 * Removes every row that refers to a blob whose bytes are lost or damaged, so that no
+	 * answer uses it and clients upload it again. The audit log records the reason.
 	 */
 	enum ux_code (*lose)(struct ux_index *ix, const struct ux_blob_hash *hash,
 			     const char *reason, ux_time now, struct ux_blob_loss *ret,
 			     struct ux_error *err);
-	/* The integrity that the backend can check by itself. UX_EIO with what is wrong. */
+	/* Runs the backend's own integrity check. UX_EIO: the message says what is wrong. */
 	enum ux_code (*verify)(struct ux_index *ix, struct ux_error *err);
 };
 
 enum {
-	UX_SOURCES_MOST = 1000000 /* of one candidate */
+	UX_SOURCES_MOST = 1000000 /* source files of one candidate */
 };
 
-/* size bytes at off of a blob, which is the one file or a whole bundle. */
+/* A source file: size bytes at off of a blob, which is that one file or a whole bundle. */
 struct ux_source {
 	const char *path; /* canonical: ux_path_canonical() */
 	struct ux_blob_hash blob;
 	uint64_t blob_size;
 	uint64_t off;
 	uint64_t size;
-	const char *bundle; /* file name of the candidate that it came with; of sources.find */
-	ux_time created;    /* of the candidate; of sources.find */
+	const char *bundle; /* file name of the candidate that contained it; set by sources.find */
+	ux_time created;    /* creation time of that candidate; set by sources.find */
 };
 
 struct ux_source_list {
@@ -504,18 +538,24 @@ struct ux_source_list {
 	bool more;
 };
 
-/* Part of struct ux_index, whose rules hold. */
+/* Part of struct ux_index; see there for general rules. */
 struct ux_index_sources {
 	/*
-	 * Replaces all files of a candidate; they are removed with it. UX_ENOTFOUND: there is
-	 * no such candidate. Called by ux_store_commit_sources() alone.
+	 * Replaces all source files of a candidate; they are removed together with it.
+	 * UX_ENOTFOUND: there is no such candidate. Called only by ux_store_commit_sources().
 	 */
 	enum ux_code (*put)(struct ux_index *ix, int64_t candidate, const struct ux_source *sources,
 			    size_t n, struct ux_error *err);
-	/* Of the module that the ID names; of several candidates', the newest's. UX_ENOTFOUND. */
+	/*
+	 * Finds a source file of the module that has the ID; if several candidates have it, that of
+	 * the newest. UX_ENOTFOUND.
+	 */
 	enum ux_code (*find)(struct ux_index *ix, const char *ns, const char *id, const char *path,
 			     struct ux_arena *arena, struct ux_source *ret, struct ux_error *err);
-	/* Up to limit of a module by path, after `after` ("": from the beginning). */
+	/*
+	 * Lists up to limit source files of a module by path, after `after` ("": from the
+	 * beginning).
+	 */
 	enum ux_code (*list)(struct ux_index *ix, int64_t module, const char *after, size_t limit,
 			     struct ux_arena *arena, struct ux_source_list *ret,
 			     struct ux_error *err);
@@ -527,19 +567,19 @@ enum ux_fetch_outcome {
 	UX_FETCH_FAILED, /* no answer, or an unusable one */
 };
 
-/* One answer; by (ns, id, artifact, upstream) there is one. */
+/* One answer of an upstream, unique by (ns, id, artifact, upstream). */
 struct ux_fetched {
 	const char *ns;
 	const char *upstream; /* its name in the configuration */
 	const char *id;
 	const char *artifact; /* "debuginfo", "executable", "gsym", "source/PATH", "section/NAME" */
 	enum ux_fetch_outcome outcome;
-	unsigned status;    /* of HTTP; 0: none came */
-	const char *reason; /* for explain */
+	unsigned status;    /* HTTP status; 0: none */
+	const char *reason; /* shown by explain */
 	ux_time asked;
-	ux_time expires; /* from then on it is requested again */
+	ux_time expires; /* after this time the upstream is queried again */
 	uint64_t took_ms;
-	bool has_blob; /* found, and kept outside of the candidates: a source, a section */
+	bool has_blob; /* found, and stored outside of the candidates: a source file or a section */
 	struct ux_blob_hash blob;
 	uint64_t size;
 	const char *file_name;
@@ -551,28 +591,31 @@ struct ux_fetched_list {
 };
 
 /*
- * Part of struct ux_index, whose rules hold. Expired answers are returned too: check `expires`.
+ * Part of struct ux_index; see there for general rules. Expired answers are returned too: check
+ * `expires`.
  */
 struct ux_index_fetched {
-	/* Replaces an earlier one. Called by ux_store_commit_answer() alone. */
+	/* Replaces an earlier answer. Called only by ux_store_commit_answer(). */
 	enum ux_code (*put)(struct ux_index *ix, const struct ux_fetched *answer,
 			    struct ux_error *err);
 	/* UX_ENOTFOUND. */
 	enum ux_code (*find)(struct ux_index *ix, const char *ns, const char *id,
 			     const char *artifact, const char *upstream, struct ux_arena *arena,
 			     struct ux_fetched *ret, struct ux_error *err);
-	/* Everything about one ID; artifact NULL: any. */
+	/* Lists all answers about one ID; artifact NULL: about any artifact. */
 	enum ux_code (*list)(struct ux_index *ix, const char *ns, const char *id,
 			     const char *artifact, struct ux_arena *arena,
 			     struct ux_fetched_list *ret, struct ux_error *err);
-	/* Forgets those that expired before `before`, INT64_MAX: all; upstream, if not NULL, only
-	 * its own. *ret: how many. */
+	/*
+	 * Deletes answers that expired before `before` (INT64_MAX: all), of one upstream if it is
+	 * not NULL. *ret: how many.
+	 */
 	enum ux_code (*expire)(struct ux_index *ix, const char *upstream, ux_time before,
 			       uint64_t *ret, struct ux_error *err);
 };
 
-/* Kinds of our own; a subject makes a job of a kind the only one. */
-#define UX_JOB_EXTRACT "extract" /* candidate: what to extract; made by modules.add */
+/* Built-in kinds of jobs. There is at most one job for each kind and non-empty subject. */
+#define UX_JOB_EXTRACT "extract" /* for a candidate; created by modules.add */
 #define UX_JOB_FETCH   "fetch"
 #define UX_JOB_SWEEP   "sweep"
 
@@ -581,13 +624,13 @@ struct ux_job {
 	const char *kind;
 	const char *subject;
 	const char *ns;
-	int64_t candidate;   /* 0: none; the job goes with it */
-	const char *payload; /* JSON or "" */
-	unsigned attempts;   /* counting the one that took it */
-	bool failed;         /* for good: it is never leased again */
-	ux_time next;        /* not before */
+	int64_t candidate;   /* 0: none; the job is removed together with the candidate */
+	const char *payload; /* JSON, or "" */
+	unsigned attempts;   /* including the current one */
+	bool failed;         /* permanently: it is never leased again */
+	ux_time next;        /* earliest time to run */
 	ux_time lease_until; /* 0: not leased */
-	const char *reason;  /* of the last failure */
+	const char *reason;  /* for the last failure */
 	ux_time created;
 };
 
@@ -600,49 +643,57 @@ struct ux_job_counts {
 	uint64_t waiting;
 	uint64_t running;
 	uint64_t failed;
-	ux_time oldest; /* created, of the waiting; 0: none */
+	ux_time oldest; /* creation time of the oldest waiting job; 0: none */
 };
 
 /*
- * Part of struct ux_index, whose rules hold. A lease expires by itself, so long work renews it.
- * done, retry, give_up and renew return UX_ECONFLICT after the lease was lost.
+ * Part of struct ux_index; see there for general rules. A lease expires by itself, so long work
+ * must renew it. done, retry, give_up and renew return UX_ECONFLICT after the lease was lost.
  */
 struct ux_index_jobs {
-	/* Of spec, kind, subject, ns, candidate, payload and next count. One of that kind and
-	 * subject that is there stays, comes at the earlier of the two times, and has its failure
-	 * forgiven. *ret: its number. */
+	/*
+	 * Adds a job from the fields kind, subject, ns, candidate, payload and next of spec. If
+	 * there is one of the same kind and subject, that job is kept: it becomes due at the
+	 * earlier of the two times, and is no longer failed. *ret: its number.
+	 */
 	enum ux_code (*add)(struct ux_index *ix, const struct ux_job *spec, ux_time now,
 			    int64_t *ret, struct ux_error *err);
-	/* The job of the kind that has been due for longest, for lease_s. UX_ENOTFOUND: none is
-	 * due. */
+	/*
+	 * Leases the job of the kind that has been due for longest, for lease_s seconds.
+	 * UX_ENOTFOUND: no job is due.
+	 */
 	enum ux_code (*take)(struct ux_index *ix, const char *kind, const char *owner, ux_time now,
 			     int64_t lease_s, struct ux_arena *arena, struct ux_job *ret,
 			     struct ux_error *err);
 	enum ux_code (*renew)(struct ux_index *ix, int64_t number, const char *owner, ux_time now,
 			      int64_t lease_s, struct ux_error *err);
-	/* Forgets it. */
+	/* Removes the finished job. */
 	enum ux_code (*done)(struct ux_index *ix, int64_t number, const char *owner,
 			     struct ux_error *err);
-	/* Again from `next` on. */
+	/* Makes the job due again at `next`. */
 	enum ux_code (*retry)(struct ux_index *ix, int64_t number, const char *owner, ux_time next,
 			      const char *reason, struct ux_error *err);
 	enum ux_code (*give_up)(struct ux_index *ix, int64_t number, const char *owner,
 				const char *reason, struct ux_error *err);
-	/* Releases all leases of an owner that has ended: a server's start. */
+	/* Releases all leases of an owner that has ended. Called when a server starts. */
 	enum ux_code (*release)(struct ux_index *ix, const char *owner, struct ux_error *err);
-	/* Up to limit, oldest first; kind NULL: any. */
+	/* Lists up to limit jobs, oldest first; kind NULL: of any kind. */
 	enum ux_code (*list)(struct ux_index *ix, const char *kind, size_t limit,
 			     struct ux_arena *arena, struct ux_job_list *ret, struct ux_error *err);
 	enum ux_code (*counts)(struct ux_index *ix, const char *kind, ux_time now,
 			       struct ux_job_counts *ret, struct ux_error *err);
-	/* When the next one of the kind is due, or its lease ends; INT64_MAX: none. */
+	/*
+	 * Time at which the next job of the kind is due or its lease ends; INT64_MAX: there is
+	 * none.
+	 */
 	enum ux_code (*next_due)(struct ux_index *ix, const char *kind, ux_time *ret,
 				 struct ux_error *err);
 };
 
 /* Who may read and symbolize without a key. */
 enum ux_ns_reading {
-	UX_NS_AS_SERVED, /* the default namespace: as the server is configured; others: no one */
+	/* the default namespace: by the server's configuration; other namespaces: no one */
+	UX_NS_AS_SERVED,
 	UX_NS_OPEN,
 	UX_NS_KEYED,
 };
@@ -650,11 +701,11 @@ enum ux_ns_reading {
 struct ux_namespace {
 	const char *name;
 	enum ux_ns_reading reading;
-	uint64_t quota_bytes;   /* of originals; 0: none */
-	uint64_t quota_modules; /* 0: none */
+	uint64_t quota_bytes;   /* limit on the size of originals; 0: no limit */
+	uint64_t quota_modules; /* 0: no limit */
 	int64_t retention_s;    /* modules not used for this long are removed; 0: never, -1: the
 				   server's setting */
-	const char *upstreams;  /* names, separated by spaces, in order; "*": all; "": none */
+	const char *upstreams;  /* names in order, separated by spaces; "*": all; "": none */
 	const char *description;
 	ux_time created;
 	ux_time updated;
@@ -665,14 +716,15 @@ struct ux_namespace_list {
 	size_t n;
 };
 
-/* Kept current by triggers: reading it is one row. */
+/* Usage of a namespace. Triggers keep it current, so reading it reads one row. */
 struct ux_usage {
 	uint64_t modules;
-	uint64_t bytes;       /* of originals */
-	uint64_t cache_bytes; /* of what can be had again: extracted, or from upstreams */
+	uint64_t bytes; /* of originals */
+	/* size of candidates that can be made again: extracted ones, and those from upstreams */
+	uint64_t cache_bytes;
 };
 
-/* By how much the numbers that are kept up are above those that are counted anew. */
+/* By how much the stored usage exceeds the usage that was counted again. */
 struct ux_usage_error {
 	const char *ns;
 	int64_t modules;
@@ -685,54 +737,63 @@ struct ux_usage_errors {
 	size_t n;
 };
 
-/* Part of struct ux_index, whose rules hold. */
+/* Part of struct ux_index; see there for general rules. */
 struct ux_index_namespaces {
 	/* UX_ENOTFOUND. */
 	enum ux_code (*find)(struct ux_index *ix, const char *name, struct ux_arena *arena,
 			     struct ux_namespace *ret, struct ux_error *err);
 	enum ux_code (*list)(struct ux_index *ix, struct ux_arena *arena,
 			     struct ux_namespace_list *ret, struct ux_error *err);
-	/* Creates or changes it; `created` stays. UX_EINVAL: ux_namespace_valid() is false. */
+	/*
+	 * Creates or changes a namespace; `created` is kept. UX_EINVAL: ux_namespace_valid() is
+	 * false.
+	 */
 	enum ux_code (*put)(struct ux_index *ix, const struct ux_namespace *ns,
 			    const struct ux_who *who, ux_time now, struct ux_error *err);
-	/* UX_ENOTFOUND. UX_ECONFLICT: it has modules, or keys that are valid; or is the default. */
+	/*
+	 * UX_ENOTFOUND. UX_ECONFLICT: it has modules or valid keys, or it is the default namespace.
+	 */
 	enum ux_code (*remove)(struct ux_index *ix, const char *name, const struct ux_who *who,
 			       ux_time now, struct ux_error *err);
-	/* ns NULL: of all together. */
+	/* ns NULL: the sum over all namespaces. */
 	enum ux_code (*usage)(struct ux_index *ix, const char *ns, struct ux_usage *ret,
 			      struct ux_error *err);
-	/* Counts everything again and returns where usage is wrong; repair: corrects it. */
+	/*
+	 * Counts everything again and returns the namespaces whose stored usage is wrong; with
+	 * repair, corrects it.
+	 */
 	enum ux_code (*recount)(struct ux_index *ix, bool repair, struct ux_arena *arena,
 				struct ux_usage_errors *ret, struct ux_error *err);
 };
 
-/* 1 to 63 of a-z, 0-9, '-', '_', '.', a letter or digit first. */
+/* 1 to 63 characters of a-z, 0-9, '-', '_', '.', beginning with a letter or digit. */
 bool ux_namespace_valid(const char *name) ux_must;
 
 enum {
 	UX_KEY_ID_SIZE = 13 /* 12 hex digits and a NUL */
 };
 
-/* One secret of a key. A key has several while it is rotated. */
+/* One token of a key. A key that is being rotated has several. */
 struct ux_token_row {
-	char id[UX_KEY_ID_SIZE];  /* beginning of the hash, in hex; the first one's is its key's */
+	/* beginning of the hash, in hex; the ID of the first token is also the key's ID */
+	char id[UX_KEY_ID_SIZE];
 	struct ux_blob_hash hash; /* SHA-256 of the token */
 	ux_time created;
-	ux_time expires; /* 0: as the key */
+	ux_time expires; /* 0: together with the key */
 };
 
 struct ux_key {
 	char id[UX_KEY_ID_SIZE];
 	const char *ns;
-	unsigned scopes; /* enum ux_scope */
+	unsigned scopes; /* bits of enum ux_scope */
 	const char *description;
 	ux_time created;
 	ux_time expires;   /* 0: never */
-	ux_time revoked;   /* 0: not */
+	ux_time revoked;   /* 0: not revoked */
 	ux_time last_used; /* as of the last keys.touch */
 	uint64_t rate;     /* requests a second; 0: the server's setting */
-	uint64_t uploads;  /* open at a time; 0: the server's setting */
-	unsigned tokens;   /* that it has; of keys.list and keys.get */
+	uint64_t uploads;  /* open uploads at a time; 0: the server's setting */
+	unsigned tokens;   /* number of tokens; set by keys.list and keys.get */
 };
 
 struct ux_key_list {
@@ -745,39 +806,41 @@ struct ux_key_touch {
 	ux_time time;
 };
 
-/* Part of struct ux_index, whose rules hold. */
+/* Part of struct ux_index; see there for general rules. */
 struct ux_index_keys {
 	/*
-	 * With its first token; creates the namespace if there is none. UX_ECONFLICT: the ID
-	 * exists.
+	 * Adds a key with its first token, and creates its namespace if there is none.
+	 * UX_ECONFLICT: the ID exists.
 	 */
 	enum ux_code (*add)(struct ux_index *ix, const struct ux_key *key,
 			    const struct ux_token_row *token, const struct ux_who *who,
 			    struct ux_error *err);
-	/* The key of a token's ID. UX_ENOTFOUND. */
+	/* Finds the key that has the token. UX_ENOTFOUND. */
 	enum ux_code (*find)(struct ux_index *ix, const char *token_id, struct ux_arena *arena,
 			     struct ux_key *ret, struct ux_token_row *ret_token,
 			     struct ux_error *err);
-	/* By its own ID. UX_ENOTFOUND. */
+	/* Finds a key by its own ID. UX_ENOTFOUND. */
 	enum ux_code (*get)(struct ux_index *ix, const char *id, struct ux_arena *arena,
 			    struct ux_key *ret, struct ux_error *err);
-	/* In order of creation, revoked ones too. */
+	/* Lists keys in order of creation, including revoked ones. */
 	enum ux_code (*list)(struct ux_index *ix, struct ux_arena *arena, struct ux_key_list *ret,
 			     struct ux_error *err);
-	/* UX_ENOTFOUND; revoking twice leaves the first time. */
+	/* UX_ENOTFOUND. Revoking twice keeps the first time. */
 	enum ux_code (*revoke)(struct ux_index *ix, const char *id, const struct ux_who *who,
 			       ux_time now, struct ux_error *err);
-	/* Adds a token; those that were there end at old_until at the latest. UX_ENOTFOUND.
-	 * UX_ECONFLICT: revoked. */
+	/*
+	 * Adds a token; the earlier tokens expire at old_until at the latest. UX_ENOTFOUND.
+	 * UX_ECONFLICT: the key is revoked.
+	 */
 	enum ux_code (*rotate)(struct ux_index *ix, const char *id,
 			       const struct ux_token_row *token, ux_time old_until,
 			       const struct ux_who *who, ux_time now, struct ux_error *err);
-	/* A batch in one transaction. */
+	/* Records a batch of uses in one transaction. */
 	enum ux_code (*touch)(struct ux_index *ix, const struct ux_key_touch *touches, size_t n,
 			      struct ux_error *err);
 };
 
-/* One change, written in the transaction that made it. */
+/* One entry of the audit log, written in the transaction that made the change. */
 struct ux_audit {
 	int64_t number; /* ascending */
 	ux_time time;
@@ -785,9 +848,9 @@ struct ux_audit {
 	const char *from;
 	const char *ns;
 	const char *what;    /* "upload", "module-delete", "key-create", "pin", ... */
-	const char *subject; /* ID of a module, a key, a namespace */
+	const char *subject; /* the ID of a module or key, or the name of a namespace */
 	const char *detail;
-	int64_t module; /* that changed; 0: none */
+	int64_t module; /* the module that changed; 0: none */
 };
 
 struct ux_audit_list {
@@ -795,15 +858,21 @@ struct ux_audit_list {
 	size_t n;
 };
 
-/* Part of struct ux_index, whose rules hold. */
+/* Part of struct ux_index; see there for general rules. */
 struct ux_index_audit {
-	/* For what changes outside of the index. */
+	/* Adds an entry for a change that was made outside of the index. */
 	enum ux_code (*add)(struct ux_index *ix, const struct ux_audit *line, struct ux_error *err);
-	/* Up to limit with a number above after, ascending; ns NULL: of all. */
+	/*
+	 * Lists up to limit entries whose numbers are above after, ascending; ns NULL: of all
+	 * namespaces.
+	 */
 	enum ux_code (*list)(struct ux_index *ix, const char *ns, int64_t after, size_t limit,
 			     struct ux_arena *arena, struct ux_audit_list *ret,
 			     struct ux_error *err);
-	/* The last `limit` of a module, newest first, also of one that is gone. */
+	/*
+	 * Lists the last `limit` entries about a module, newest first. The module may have been
+	 * removed.
+	 */
 	enum ux_code (*history)(struct ux_index *ix, int64_t module, size_t limit,
 				struct ux_arena *arena, struct ux_audit_list *ret,
 				struct ux_error *err);
@@ -812,10 +881,10 @@ struct ux_index_audit {
 };
 
 /*
- * A backend: embedded first in the backend's own struct. Any thread. Results go into the
- * caller's arena. A write that returned UX_OK survives a crash of the machine. IDs are
- * canonical text and are not parsed here. Each ret is set on UX_OK alone, unless said
- * otherwise.
+ * Interface of an index backend, which embeds it as the first member of its own struct. Functions
+ * may be called from any thread. Results are allocated in the caller's arena. A write that returned
+ * UX_OK survives a crash of the machine. IDs are canonical text and are not parsed here. Each ret
+ * is set only on UX_OK, unless stated otherwise.
  */
 struct ux_index {
 	unsigned version; /* UX_INDEX_VERSION */
@@ -829,7 +898,7 @@ struct ux_index {
 	struct ux_index_keys keys;
 	struct ux_index_audit audit;
 
-	/* A number stored under a name; 0 if there is none. */
+	/* Reads a number stored under a name; 0 if there is none. */
 	enum ux_code (*number_get)(struct ux_index *ix, const char *name, int64_t *ret,
 				   struct ux_error *err);
 	enum ux_code (*number_put)(struct ux_index *ix, const char *name, int64_t value,
@@ -837,23 +906,29 @@ struct ux_index {
 	void (*close)(struct ux_index *ix);
 };
 
-/* SQLite in one file, write-ahead log, synchronous = FULL. Made, and its schema brought up to date,
- * when needed. UX_EUNSUPPORTED: the file is of a newer unhex. */
+/*
+ * Opens an index in one SQLite file with a write-ahead log and synchronous = FULL. The file is
+ * created, and its schema is migrated, when necessary. UX_EUNSUPPORTED: the file was written by a
+ * newer unhex.
+ */
 enum ux_code ux_index_sqlite_open(struct ux_index **ret, const char *path, struct ux_error *err)
 	ux_must;
 
 /*
- * Declares that no other process adds modules to the index until it is closed: a filter of its
- * IDs then answers for unknown IDs without a query. Call it before other threads use the index.
- * Without memory for the filter nothing changes.
+ * Declares that no other process adds modules to the index until it is closed. Then a filter of its
+ * IDs rejects unknown IDs without a query. Call it before other threads use the index. If there is
+ * no memory for the filter, queries are made as before.
  */
 void ux_index_own(struct ux_index *ix);
 
 enum {
-	UX_TIME_TEXT = 32 /* bytes of a time's text, with the NUL */
+	UX_TIME_TEXT = 32 /* size of a time's text, with the NUL */
 };
 
-/* "2026-08-21T10:00:00Z" (RFC 3339), "unknown" for a time that no calendar has; returns text. */
+/*
+ * Formats a time as "2026-08-21T10:00:00Z" (RFC 3339), or "unknown" when it is outside of the
+ * calendar's range. Returns text.
+ */
 const char *ux_time_text(ux_time t, char text[UX_TIME_TEXT]);
 
 #endif

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the nouns of the index share: connections, rows of each other's tables, rules. */
+/* Private declarations of the SQL index: connections, rows of other nouns' tables, common rules. */
 #ifndef UX_INDEX_SQL_H
 #define UX_INDEX_SQL_H
 
 #include "db.h"
 #include "index.h"
 
-/* Parts of statements about modules m. */
+/* Fragments of statements about modules m. */
 #define UX_SQL_FIRST_ID \
 	"(SELECT i.id FROM ids i WHERE i.module = m.number ORDER BY i.rank, i.id LIMIT 1)"
 #define UX_SQL_MODULE_BYTES \
@@ -14,14 +14,14 @@
 #define UX_SQL_NOT_PINNED "NOT EXISTS (SELECT 1 FROM pins p WHERE p.module = m.number)"
 
 /*
- * Readers have a connection of their own, so that they do not wait while a writer syncs; a read
- * that begins after a write returned sees it.
+ * Reads use a connection of their own, so that they do not wait while a write is synced. A read
+ * that begins after a write returned sees that write.
  */
 struct ux_index_sql {
 	struct ux_index base;
 	struct ux_db writer;
 	struct ux_db reader;
-	struct ux_id_filter *filter; /* both connections' */
+	struct ux_id_filter *filter; /* used by both connections */
 };
 
 static inline struct ux_index_sql *ux_index_sql_of(struct ux_index *ix)
@@ -39,7 +39,7 @@ static inline struct ux_db *ux_index_reader(struct ux_index *ix)
 	return &ux_index_sql_of(ix)->reader;
 }
 
-/* Each fills in its part of base. */
+/* Each function fills in its part of base. */
 void ux_modules_init(struct ux_index *ix);
 void ux_candidates_init(struct ux_index *ix);
 void ux_retention_init(struct ux_index *ix);
@@ -52,33 +52,33 @@ void ux_namespaces_init(struct ux_index *ix);
 void ux_keys_init(struct ux_index *ix);
 void ux_audit_init(struct ux_index *ix);
 
-/* What follows is called with the connection's lock held. */
+/* The functions below are called with the connection's lock held. */
 
-/* The module of an ID, without its IDs and candidates; UX_ENOTFOUND. */
+/* Finds the module of an ID, without its IDs and candidates. UX_ENOTFOUND. */
 enum ux_code ux_module_row_find(struct ux_db *db, const char *ns, const char *id,
 				struct ux_module *ret, struct ux_error *err) ux_must;
 
-/* Reads IDs and candidates of module ret->number. */
+/* Reads the IDs and candidates of module ret->number. */
 enum ux_code ux_module_row_fill(struct ux_db *db, struct ux_arena *arena, struct ux_module *ret,
 				struct ux_error *err) ux_must;
 
-/* The candidates of module ret->number, best first. */
+/* Reads the candidates of module ret->number, best first. */
 enum ux_code ux_candidates_read(struct ux_db *db, struct ux_arena *arena, struct ux_module *ret,
 				struct ux_error *err) ux_must;
 
-/* A number of the database as a quality. */
+/* Converts a stored number to a quality. */
 enum ux_quality ux_quality_of_column(int64_t v);
 
-/* index.modules.add inside of a transaction. */
+/* modules.add, inside of a transaction. */
 enum ux_code ux_candidate_row_add(struct ux_db *db, const struct ux_arrival *what,
 				  const struct ux_candidate *cand, ux_time now,
 				  struct ux_add_result *ret, struct ux_error *err) ux_must;
 
-/* A row of blobs when there is none. */
+/* Inserts a row for the blob if there is none. */
 enum ux_code ux_blob_row_add(struct ux_db *db, const struct ux_blob_hash *hash, uint64_t size,
 			     struct ux_error *err) ux_must;
 
-/* The IDs become aliases of module m, whose IDs are filled in. UX_ECONFLICT. */
+/* Makes the IDs aliases of module m, whose IDs have been read. UX_ECONFLICT. */
 enum ux_code ux_module_ids_add(struct ux_db *db, const char *ns, const struct ux_module *m,
 			       const char *const *ids, size_t n, struct ux_error *err) ux_must;
 
@@ -87,83 +87,86 @@ enum ux_code ux_uploads_settle(struct ux_db *db, int64_t candidate, enum ux_uplo
 			       const char *status, const char *reason, ux_time now,
 			       struct ux_error *err) ux_must;
 
-/* UX_ELIMIT: so many modules and bytes more would exceed the namespace's quota. */
+/*
+ * Checks the namespace's quota for that many more modules and bytes. UX_ELIMIT: it would be
+ * exceeded.
+ */
 enum ux_code ux_namespace_check_quota(struct ux_db *db, const char *ns, uint64_t modules,
 				      uint64_t bytes, struct ux_error *err) ux_must;
 
 enum ux_code ux_namespace_ensure(struct ux_db *db, const char *ns, ux_time now,
 				 struct ux_error *err) ux_must;
 
-/* A job of that candidate, due now. */
+/* Adds an extract job for the candidate, due now. */
 enum ux_code ux_job_add_extract(struct ux_db *db, const char *ns, int64_t candidate, ux_time now,
 				struct ux_error *err) ux_must;
 
-/* A line of the audit; detail may be NULL. */
+/* Writes an entry of the audit log; detail may be NULL. */
 enum ux_code ux_audit_write(struct ux_db *db, const struct ux_who *who, ux_time now, const char *ns,
 			    const char *what, const char *subject, const char *detail,
 			    int64_t module, struct ux_error *err) ux_must;
 
-/* Rows of one text column as an array in the arena. */
+/* Reads rows of one text column into an array in the arena. */
 enum ux_code ux_stmt_read_texts(struct ux_stmt *st, struct ux_arena *arena, const char ***ret,
 				size_t *ret_n, struct ux_error *err) ux_must;
 
-/* Rows of a search, of which there is one more than limit when there are more. */
+/* Reads the rows of a search, which returns one more than limit when there are more. */
 enum ux_code ux_hits_read(struct ux_stmt *st, size_t limit, struct ux_arena *arena,
 			  struct ux_hits *ret, struct ux_error *err) ux_must;
 
-/* n elements of size bytes, copied into the arena; never NULL but on failure. */
+/* Copies n elements of size bytes into the arena. NULL only on failure. */
 void *ux_rows_copy(struct ux_arena *arena, const void *data, size_t n, size_t size);
 
-/* The module's candidate with the same bytes, another than c itself; NULL. */
+/* The module's candidate other than c that has the same bytes; NULL if there is none. */
 const struct ux_candidate *ux_candidate_same(const struct ux_module *m,
 					     const struct ux_candidate *c);
 
 /*
- * The result of adding c, which may already be among the module's candidates. Only GSYM,
- * executable and debuginfo are compared, ready ones with ready ones that hold at least what c
- * holds; a module may have any number of .dwo files and sources. The same bytes are
- * UX_ADD_SAME, but UX_ADD_NEW if they had failed before. Leaves module and candidate 0.
+ * Decides what happens when c is added; it may already be one of the module's candidates. Only
+ * GSYM, executable and debuginfo are compared, and only ready ones with ready ones whose holds
+ * include those of c; a module may have any number of .dwo files and sources. The result for the
+ * same bytes is UX_ADD_SAME, or UX_ADD_NEW if they failed before. Leaves module and candidate 0.
  */
 struct ux_add_result ux_candidate_judge(const struct ux_module *m, const struct ux_candidate *c);
 
-/* The reason of UX_ADD_POORER as text. */
+/* Formats the reason of UX_ADD_POORER. */
 void ux_candidate_poorer_text(const struct ux_add_result *r, enum ux_quality mine, char *text,
 			      size_t size);
 
 /*
- * A linked file has one build ID: a second one means that two files were mixed up.
- * UX_ECONFLICT.
+ * Checks that the IDs contain no second GNU build ID for the module. A linked file has one, so a
+ * second one means that two files were mixed up. UX_ECONFLICT.
  */
 enum ux_code ux_ids_agree(const struct ux_module *m, const char *const *ids, size_t n,
 			  struct ux_error *err) ux_must;
 
 /*
- * True for an ID that several modules may share: lookups find the module that last came with
- * it, and it never joins two modules.
+ * True for a type of ID that several modules may share. A lookup of it finds the module that most
+ * recently came with it, and it never joins two modules.
  */
 bool ux_id_is_shared(const char *id);
 
-/* Order of a module's IDs. */
+/* Sort key of a module's IDs. */
 int ux_id_rank(const char *id);
 
 bool ux_text_among(const char *const *texts, size_t n, const char *text);
 
 /*
- * Rejects nearly all IDs that were never added, and never one that was. A removed ID stays in
- * it until the next one is made. Any thread.
+ * A filter that rejects nearly all IDs that were never added, and never one that was. A removed ID
+ * stays in it until the filter is rebuilt. Any thread.
  */
 struct ux_id_filter;
 
 /*
- * With capacity for n IDs and some thousand more; beyond that it rejects fewer. NULL: no
- * memory, or n is too large for a filter to pay off.
+ * Creates a filter with capacity for n IDs and some thousand more; beyond that it rejects fewer
+ * unknown IDs. NULL: out of memory, or n is too large for a filter to pay off.
  */
 struct ux_id_filter *ux_id_filter_create(uint64_t n);
 void ux_id_filter_destroy(struct ux_id_filter *f);
 
 void ux_id_filter_add(struct ux_id_filter *f, const char *ns, const char *id);
 
-/* False: the namespace does not have that ID. */
+/* False: the namespace certainly does not have the ID. */
 bool ux_id_filter_may_have(const struct ux_id_filter *f, const char *ns, const char *id);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* API keys: who may do what in which namespace. */
+/* API keys: which operations a client may perform in which namespace. */
 #ifndef UX_KEYS_H
 #define UX_KEYS_H
 
@@ -10,7 +10,7 @@ enum ux_scope {
 	UX_SCOPE_SYMBOLIZE = 1 << 1,
 	UX_SCOPE_UPLOAD = 1 << 2,
 	UX_SCOPE_DELETE = 1 << 3,
-	UX_SCOPE_ADMIN = 1 << 4, /* everything */
+	UX_SCOPE_ADMIN = 1 << 4, /* all operations */
 };
 
 enum {
@@ -19,22 +19,23 @@ enum {
 	UX_SCOPES_TEXT = 48         /* room for all names, commas and the NUL */
 };
 
-/* "read,upload" to bits; false for an unknown name or an empty list. */
+/* Parses "read,upload" to bits. False for an unknown name or an empty list. */
 bool ux_scopes_parse(struct ux_bytes text, unsigned *ret) ux_must;
 
-/* Bits to "read,upload"; text has room for UX_SCOPES_TEXT. Returns text. */
+/* Formats bits as "read,upload". text has room for UX_SCOPES_TEXT. Returns text. */
 const char *ux_scopes_text(unsigned scopes, char *text);
 
 /*
- * Makes a key and writes its token, which is kept nowhere, to token (UX_TOKEN_SIZE bytes). Of spec,
- * ns (NULL: the default), scopes, description (NULL: ""), expires, rate and uploads count; the rest
- * is set. The namespace is made when it is not there. UX_EINVAL: no scope, no name of a namespace.
+ * Creates a key and writes its token, which is not stored, to token (UX_TOKEN_SIZE bytes). The
+ * inputs in spec are ns (NULL: the default), scopes, description (NULL: ""), expires, rate and
+ * uploads; the other fields are set. The namespace is created if it does not exist. UX_EINVAL:
+ * there is no scope, or ns is not a valid name.
  */
 enum ux_code ux_key_create(struct ux_index *ix, struct ux_key *spec, const struct ux_who *who,
 			   ux_time now, char *token, struct ux_error *err) ux_must;
 
 /*
- * Adds a token to a key, whose ID stays; its earlier tokens end in overlap_s seconds at the
+ * Adds a token to a key, which keeps its ID. Its earlier tokens expire in overlap_s seconds at the
  * latest. UX_ENOTFOUND, UX_ECONFLICT (revoked).
  */
 enum ux_code ux_key_rotate(struct ux_index *ix, const char *id, int64_t overlap_s,
@@ -42,8 +43,9 @@ enum ux_code ux_key_rotate(struct ux_index *ix, const char *id, int64_t overlap_
 	ux_must;
 
 /*
- * The key of a token, its strings in arena. UX_EDENIED: unknown, malformed, revoked, expired or
- * rotated away; the message names which of the last three, and never contains the token.
+ * Finds the key of a token; its strings are in arena. UX_EDENIED: the token is unknown, malformed,
+ * revoked, expired or replaced by rotation. The message distinguishes the last three cases, and
+ * never contains the token.
  */
 enum ux_code ux_key_check(struct ux_index *ix, struct ux_bytes token, ux_time now,
 			  struct ux_arena *arena, struct ux_key *ret, struct ux_error *err) ux_must;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A circuit breaker with one probe at a time. */
+/* A circuit breaker that allows one probe at a time. */
 #include "fetcher.h"
 
 bool ux_breaker_may(struct ux_breaker *b, int64_t now)
@@ -32,7 +32,7 @@ void ux_breaker_fine(struct ux_breaker *b)
 void ux_breaker_failed(struct ux_breaker *b, int64_t now, int64_t at_least)
 {
 	bool probe = b->state == UX_BREAKER_PROBED;
-	if (b->state == UX_BREAKER_OPEN) /* of a request from before it was opened */
+	if (b->state == UX_BREAKER_OPEN) /* the request was sent before the breaker opened */
 		return;
 	b->failures++;
 	if (!probe && b->failures < UX_BREAKER_FAILURES && at_least == 0)

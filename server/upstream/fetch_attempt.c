@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request of a fetch to one upstream: sends it, stores what came, records the answer. */
+/* One request of a fetch to one upstream: sends it, stores what it received, records the answer. */
 #include "fetcher_inside.h"
 
 #include "clock.h"
 
 enum {
 	ARENA = 1 << 20,
-	LATER_MOST_S = 5 /* longest Retry-After of another unhex server that is heeded */
+	LATER_MOST_S = 5 /* longest Retry-After of another unhex server that is honoured */
 };
 
-/* Of one thread. */
+/* State of one request, used by one thread. */
 struct attempt {
 	struct ux_fetcher *f;
 	struct ux_fetch *fetch;
@@ -27,7 +27,7 @@ struct attempt {
 	int64_t began_ms;
 	uint64_t took_ms;
 	uint64_t size;
-	bool ours; /* the failure is this machine's */
+	bool ours; /* the failure was caused by this machine */
 };
 
 static bool attempt_is_beaten(const struct attempt *q)
@@ -58,7 +58,7 @@ static enum ux_code attempt_write(void *ctx, struct ux_bytes bytes, struct ux_er
 	return q->f->store->blobs->part_write(q->part, bytes, err);
 }
 
-/* Under a name that no upload has. */
+/* The part has a name that no upload has. */
 static enum ux_code attempt_open_part(struct attempt *q, struct ux_error *err)
 {
 	struct ux_blobs *b = q->f->store->blobs;
@@ -94,7 +94,10 @@ static enum ux_code attempt_request(struct attempt *q, struct ux_error *err)
 	return UX_OK;
 }
 
-/* A source file is stored with the answer; anything else becomes a candidate above. */
+/*
+ * A source file is stored together with the answer. Anything else becomes a candidate, by the
+ * callback.
+ */
 static enum ux_code attempt_store(struct attempt *q, struct ux_error *err)
 {
 	struct ux_store *s = q->f->store;
@@ -176,7 +179,7 @@ static void attempt_run(struct attempt *q)
 	q->took_ms = (uint64_t)(ux_clock_ms() - q->began_ms);
 	if (code == UX_OK && q->answer.outcome == UX_FETCH_FOUND) {
 		code = attempt_store(q, &why);
-		if (code != UX_OK) /* what came is wrong */
+		if (code != UX_OK) /* the received file is wrong */
 			attempt_fail(q, &why);
 		q->ours = why.os_errno != 0;
 	} else if (code != UX_OK) {
@@ -225,7 +228,7 @@ static void attempt_end_item(struct ux_fetcher *f, struct ux_fetch *fetch, const
 	bool found = q->answer.outcome == UX_FETCH_FOUND && !q->answer.taken_back;
 	item->state = UX_ITEM_ENDED;
 	fetch->next_ms = now;
-	if (!found) /* its turn, if it had it, is over */
+	if (!found) /* if this item was the winner, it no longer is */
 		atomic_compare_exchange_strong(&fetch->winner, &mine, -1);
 	if (q->answer.taken_back) {
 		item->state = UX_ITEM_WAITS;
@@ -265,7 +268,8 @@ void ux_fetch_attempt(struct ux_fetcher *f, struct ux_fetch *fetch, size_t index
 	fetch->next_ms = ux_clock_ms() + UX_FETCH_HEAD_START_MS;
 	up->running++;
 	q.client = up->n_idle > 0 ? up->idle[--up->n_idle] : NULL;
-	pthread_cond_signal(&f->changed); /* another thread waits for the end of the head start */
+	/* another thread may be waiting for the end of the head start */
+	pthread_cond_signal(&f->changed);
 	pthread_mutex_unlock(&f->lock);
 	attempt_run(&q);
 	pthread_mutex_lock(&f->lock);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The plan of a fetch: which upstreams get which requests, in which order. */
+/* Planning of a fetch: which upstreams get which requests, in which order. */
 #include "fetcher_inside.h"
 
 #include "path_canonical.h"
@@ -9,8 +9,10 @@ enum {
 	ROUNDS = 2
 };
 
-/* What is requested in which round: symbols are best in a GSYM or beside debug information; an
- * executable may have names at least. */
+/*
+ * Artifacts by round. Symbols are best from a GSYM or from debug information; an executable has at
+ * least function names.
+ */
 static const struct plan {
 	enum ux_fetch_kind want;
 	enum ux_artifact artifact;
@@ -142,7 +144,7 @@ void ux_fetch_key(const char *ns, const char *id, unsigned want, const char *pat
 	memcpy(ret, hash.bytes, 16);
 }
 
-/* Indexes of the upstreams that the namespace selects, in its order. */
+/* Indexes of the upstreams that the namespace selects, in the order of its list. */
 static enum ux_code plan_order(const struct ux_fetch *fetch, struct ux_store *store,
 			       const struct ux_upstream *upstreams, size_t n,
 			       struct ux_arena *arena, size_t order[UX_UPSTREAMS_MOST], size_t *ret,
@@ -170,8 +172,10 @@ static enum ux_code plan_order(const struct ux_fetch *fetch, struct ux_store *st
 	return UX_OK;
 }
 
-/* It sent something that is still stored, so it would send the same again. Without that, what it
- * sent was evicted, and is fetched again. */
+/*
+ * Is what the upstream sent still stored? Then it would send the same again. If it was evicted, it
+ * is fetched again.
+ */
 static bool plan_still_stored(const struct ux_module *m, const struct ux_fetched *a)
 {
 	for (size_t i = 0; i < m->n_candidates; i++)
@@ -181,7 +185,7 @@ static bool plan_still_stored(const struct ux_module *m, const struct ux_fetched
 	return false;
 }
 
-/* Does an earlier answer make another request needless? */
+/* Does an earlier answer make another request unnecessary? */
 static bool plan_is_answered(const struct ux_fetched *a, const struct ux_module *m)
 {
 	return a && (a->outcome != UX_FETCH_FOUND || a->has_blob || plan_still_stored(m, a));
@@ -224,7 +228,7 @@ static enum ux_code plan_add_round(struct preparing *p, const struct ux_upstream
 {
 	for (size_t i = 0; i < ux_countof(plans); i++) {
 		const struct plan *plan = &plans[i];
-		/* An unhex server that has debug information has made a GSYM of it. */
+		/* An unhex server that has debug information has also made a GSYM of it. */
 		bool twice = up->kind == UX_UPSTREAM_UNHEX && plan->want == UX_FETCH_SYMBOLS &&
 			     plan->artifact != UX_ARTIFACT_GSYM;
 		if (plan->want == p->fetch->want && plan->round == round && !twice)

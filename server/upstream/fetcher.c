@@ -52,7 +52,7 @@ static void fetch_wake_all(struct ux_fetch *fetch)
 	}
 }
 
-/* Out of the list; the waiters read the store. */
+/* Removes the fetch from the list. The waiters look into the store. */
 void ux_fetcher_end(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t quiet_ms)
 {
 	struct ux_fetch **p = &f->first;
@@ -81,7 +81,7 @@ static unsigned fetch_round(const struct ux_fetch *fetch)
 	return round;
 }
 
-/* May this request go out now? Where the breaker is open it has ended. */
+/* May the request be sent now? If the breaker is open, the item has been ended. */
 static bool fetcher_may_request(struct ux_fetcher *f, struct ux_fetch *fetch,
 				struct ux_fetch_item *item, int64_t now, int64_t *until)
 {
@@ -90,7 +90,7 @@ static bool fetcher_may_request(struct ux_fetcher *f, struct ux_fetch *fetch,
 		*until = ux_min(*until, item->not_before);
 		return false;
 	}
-	if (up->running >= UX_FETCHERS_UPSTREAM) /* the one that ends wakes us */
+	if (up->running >= UX_FETCHERS_UPSTREAM) /* a request that ends wakes this thread */
 		return false;
 	if (ux_breaker_may(&up->breaker, now))
 		return true;
@@ -101,7 +101,7 @@ static bool fetcher_may_request(struct ux_fetcher *f, struct ux_fetch *fetch,
 	return false;
 }
 
-/* The index of the next item to request; -1: none now, perhaps at *until. */
+/* Index of the next item to request; -1: none now, but perhaps at *until. */
 static int fetcher_next_item(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t now,
 			     int64_t *until)
 {
@@ -132,7 +132,7 @@ static bool fetch_has_ended(const struct ux_fetch *fetch)
 	       fetch_round(fetch) == UINT_MAX;
 }
 
-/* What a thread does next, with the lock held; false: nothing until *until. */
+/* Picks the next request for a thread, with the lock held. False: there is none before *until. */
 static bool fetcher_next_job(struct ux_fetcher *f, struct ux_fetch **ret, int *ret_item,
 			     int64_t *until)
 {
@@ -167,7 +167,7 @@ static void fetcher_plan(struct ux_fetcher *f, struct ux_fetch *fetch)
 		ux_fetch_plan(fetch, f->store, f->configured, f->n, &f->options.times, NULL);
 	pthread_mutex_lock(&f->lock);
 	fetch->state = UX_FETCH_ASKING;
-	if (code != UX_OK) { /* the index is read again soon */
+	if (code != UX_OK) { /* the answers in the index soon expire */
 		fetch->n_items = 0;
 		fetch->quiet_s = 1;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Upstreams from text. */
+/* Parsing of upstreams and their paths. */
 #include "upstream.h"
 
 #include "http_client.h"
@@ -43,7 +43,7 @@ static enum ux_code upstream_set_name(struct ux_upstream *up, const char *text, 
 	return UX_OK;
 }
 
-/* Its host, or the last component of its path, as a name. */
+/* Derives the name from the host or from the last component of the path. */
 static void upstream_default_name(struct ux_upstream *up)
 {
 	const char *from = strstr(up->url, "://");
@@ -89,7 +89,7 @@ static enum ux_code upstream_set_word(struct ux_upstream *up, const char *word,
 			    word);
 }
 
-/* With a host. */
+/* An http or https URL that has a host. */
 static bool upstream_is_http(const char *url)
 {
 	size_t n = strncasecmp(url, "http://", 7) == 0    ? 7
@@ -106,7 +106,7 @@ static bool upstream_has_controls(const char *text)
 	return false;
 }
 
-/* A user name in a URL would be a secret in logs. */
+/* A user name in a URL would be a secret that appears in logs. */
 static enum ux_code upstream_set_url(struct ux_upstream *up, const char *text, struct ux_error *err)
 {
 	for (int i = 0; i < UX_UPSTREAM_FOLDER; i++) {
@@ -168,7 +168,7 @@ enum ux_code ux_upstream_parse(struct ux_upstream *ret, const char *text, struct
 /* Source: debuginfod(8), "WEBAPI"; gdb's manual, "Separate Debug Files", for
  * .build-id/ab/cdef.debug. */
 enum {
-	PATH_BYTES = 4096 * 3 + 512 /* of a source's path, all of it escaped */
+	PATH_BYTES = 4096 * 3 + 512 /* for a source path with every byte escaped */
 };
 
 static enum ux_code paths_add(struct ux_upstream_paths *ret, struct ux_arena *arena,
@@ -192,7 +192,7 @@ static enum ux_code paths_add(struct ux_upstream_paths *ret, struct ux_arena *ar
 	return UX_OK;
 }
 
-/* '/' stays: debuginfod's servers want it so. */
+/* '/' is not escaped, since debuginfod servers expect it. */
 static enum ux_code paths_encode(const char *path, struct ux_arena *arena, const char **ret,
 				 struct ux_error *err)
 {
@@ -210,7 +210,7 @@ static enum ux_code paths_encode(const char *path, struct ux_arena *arena, const
 	return UX_OK;
 }
 
-/* /buildid/HEX/...: debuginfod's servers have it, and so do ours. */
+/* /buildid/HEX/...: served by debuginfod and by unhex servers. */
 static enum ux_code paths_debuginfod(const char *hex, enum ux_artifact artifact, const char *source,
 				     struct ux_arena *arena, struct ux_upstream_paths *ret,
 				     struct ux_error *err)
@@ -236,7 +236,10 @@ static enum ux_code paths_unhex(const struct ux_id *id, struct ux_arena *arena,
 	return paths_add(ret, arena, err, "/v1/gsym/%s", coded);
 }
 
-/* Two layouts: that of /usr/lib/debug, and that of debuginfod's cache below two digits. */
+/*
+ * Two layouts are tried: that of /usr/lib/debug, and that of debuginfod's cache, both below the
+ * first two digits.
+ */
 static enum ux_code paths_bucket(const char *hex, enum ux_artifact artifact, struct ux_arena *arena,
 				 struct ux_upstream_paths *ret, struct ux_error *err)
 {

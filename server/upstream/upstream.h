@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Upstreams, other places that may have what this server lacks: configuration and paths. */
+/*
+ * Upstreams: other servers and folders that may have the modules that this server lacks. Their
+ * configuration and paths.
+ */
 #ifndef UX_UPSTREAM_H
 #define UX_UPSTREAM_H
 
@@ -9,9 +12,9 @@
 
 enum ux_upstream_kind {
 	UX_UPSTREAM_UNHEX,
-	UX_UPSTREAM_DEBUGINFOD, /* knows GNU build IDs alone */
-	UX_UPSTREAM_BUCKET,     /* files under a URL by build ID */
-	UX_UPSTREAM_FOLDER,     /* the same in a folder of this machine */
+	UX_UPSTREAM_DEBUGINFOD, /* finds modules by GNU build ID only */
+	UX_UPSTREAM_BUCKET,     /* files under a URL, named by build ID */
+	UX_UPSTREAM_FOLDER,     /* the same in a local folder */
 	UX_UPSTREAM_KIND_COUNT
 };
 
@@ -21,20 +24,22 @@ enum {
 	UX_UPSTREAM_TOKEN = 1024
 };
 
-/* One of them, as it was configured. Plain data. */
+/* The configuration of one upstream. Plain data. */
 struct ux_upstream {
 	enum ux_upstream_kind kind;
-	char name[UX_UPSTREAM_NAME]; /* of a-z, 0-9, '-', '_', '.'; in logs, metrics, namespaces */
-	char url[512];               /* without the kind; a path for a folder */
-	char token[UX_UPSTREAM_TOKEN]; /* sent to this URL's host alone; "": none */
-	bool own_network;              /* its own host may have a private address */
+	/* of a-z, 0-9, '-', '_', '.'; appears in logs, metrics and namespaces */
+	char name[UX_UPSTREAM_NAME];
+	char url[512];                 /* without the KIND+ prefix; a path for a folder */
+	char token[UX_UPSTREAM_TOKEN]; /* sent only to the host of this URL; "": none */
+	bool own_network;              /* the URL's host may have a private address */
 };
 
 /*
- * "KIND+http[s]://HOST/...", KIND being unhex, debuginfod or bucket, or "dir:/PATH"; then, behind a
- * comma each: "name=NAME" (its host, or the folder's last component, without one),
- * "token-file=FILE" (whose first line is the token), "private" (its host may have an address of a
- * private network, or of this machine). UX_EINVAL; UX_ENOTFOUND, UX_EDENIED, UX_EIO of the file.
+ * Parses "KIND+http[s]://HOST/...", where KIND is unhex, debuginfod or bucket, or "dir:/PATH".
+ * Options follow, each after a comma: "name=NAME" (default: the host, or the last component of the
+ * folder), "token-file=FILE" (its first line is the token), "private" (the host may have an address
+ * of a private network or of this machine). UX_EINVAL; UX_ENOTFOUND, UX_EDENIED, UX_EIO from
+ * reading the token file.
  */
 enum ux_code ux_upstream_parse(struct ux_upstream *ret, const char *text, struct ux_error *err)
 	ux_must;
@@ -58,10 +63,10 @@ enum {
 	UX_UPSTREAM_PATHS_MOST = 3
 };
 
-/* Where in an upstream something may be: paths to append to its URL, in the order to try them. */
+/* Paths of an artifact in an upstream, to be appended to its URL, in the order to try them. */
 struct ux_upstream_paths {
 	char *paths[UX_UPSTREAM_PATHS_MOST];
-	size_t n; /* 0: it cannot have it */
+	size_t n; /* 0: this upstream cannot have the artifact */
 };
 
 /* source: the path of a source file, for UX_ARTIFACT_SOURCE. UX_ENOMEM, UX_ELIMIT. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request to one upstream, over HTTP or of a folder. */
+/* One request to one upstream, over HTTP or in a folder. */
 #include "fetcher.h"
 
 #include "text.h"
@@ -9,11 +9,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Bytes on their way. */
+/* State of one transfer. */
 struct flow {
 	const struct ux_upstream_request *ask;
 	bool begun;
-	bool beaten; /* another upstream was first */
+	bool beaten; /* another upstream sent its first byte earlier */
 };
 
 enum ux_code ux_upstream_client(const struct ux_upstream *up, const char *agent,
@@ -55,7 +55,7 @@ static void request_judge_status(const struct ux_upstream *up, const struct ux_h
 	ret->status = status;
 	ret->retry_s = answer->retry_after_s;
 	ret->reachable = status < 500 && status != 429;
-	/* A bucket that may not be listed answers 403 for what it does not have. */
+	/* A bucket that does not allow listing answers 403 for files that it does not have. */
 	bool absent =
 		status == 404 || status == 410 || (status == 403 && up->kind == UX_UPSTREAM_BUCKET);
 	ret->outcome = absent ? UX_FETCH_ABSENT : UX_FETCH_FAILED;
@@ -73,7 +73,10 @@ static void request_http(const struct ux_upstream_request *ask, const char *path
 			 struct ux_upstream_answer *ret)
 {
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
-	/* Only debuginfod servers count hops by it: to others it means a proxy. */
+	/*
+	 * Only debuginfod servers count hops by X-Forwarded-For. To other servers it would mean a
+	 * proxy.
+	 */
 	bool counts = ask->up->kind == UX_UPSTREAM_DEBUGINFOD;
 	const char *const headers[] = {ask->hops->via, counts ? ask->hops->forwarded : NULL, NULL};
 	struct ux_error why = UX_ERROR_INIT;
@@ -155,7 +158,7 @@ static void request_folder(const struct ux_upstream_request *ask, const char *pa
 	ret->taken_back = code == UX_EUNAVAILABLE;
 }
 
-/* Path after path, until one has it or the upstream does not answer. */
+/* Tries path after path until one is found or the upstream does not answer. */
 void ux_upstream_request(const struct ux_upstream_request *ask, struct ux_upstream_answer *ret)
 {
 	*ret = (struct ux_upstream_answer){.outcome = UX_FETCH_ABSENT, .reachable = true};
@@ -170,7 +173,7 @@ void ux_upstream_request(const struct ux_upstream_request *ask, struct ux_upstre
 
 /* --- servers that a request has passed -------------------------------------------------------- */
 
-/* The next of a list with commas; false at its end. */
+/* The next element of a comma-separated list; false at its end. */
 static bool hops_next(struct ux_bytes *list, struct ux_bytes *ret)
 {
 	if (list->size == 0)

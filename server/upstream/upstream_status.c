@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How upstreams stand: explanations, advice and metrics. */
+/* The state of the upstreams for explanations, advice and metrics. */
 #include "upstreams.h"
 
 #include "index.h"
 #include "fetcher.h"
 
-/* One explanation. */
+/* State while one explanation is written. */
 struct explanation {
 	struct ux_json *j;
 	const struct ux_fetched_list *answers;
-	const char *selected; /* the namespace's list */
+	const char *selected; /* the `upstreams` list of the namespace */
 	ux_time now;
 };
 
@@ -46,7 +46,7 @@ static void explain_answers(struct explanation *t, const char *name)
 	ux_json_array_end(t->j);
 }
 
-/* Why it gets no requests now, or that it does. */
+/* Why the upstream gets no requests now, or that it does. */
 static const char *upstream_standing(const struct ux_upstream_status *s, bool selected)
 {
 	if (!selected)
@@ -85,7 +85,7 @@ static bool upstream_is_configured(struct ux_fetcher *f, const char *name)
 	return false;
 }
 
-/* Of one that is gone, once. */
+/* Lists an upstream that answered earlier and is no longer configured, once. */
 static void explain_former(struct explanation *t, struct ux_fetcher *f, size_t i)
 {
 	const char *name = t->answers->answers[i].upstream;
@@ -116,7 +116,7 @@ static enum ux_code explain_read_selected(struct ux_request *req, const char **r
 enum ux_code ux_upstreams_explain(struct ux_request *req, const char *id, struct ux_json *j)
 {
 	struct ux_server *s = ux_server_of(req);
-	struct ux_fetcher *f = s->fetcher; /* a reload may exchange it */
+	struct ux_fetcher *f = s->fetcher; /* read once, since a reload may exchange it */
 	struct ux_index *ix = s->store->index;
 	struct ux_fetched_list answers = {0};
 	struct explanation t = {.j = j, .answers = &answers, .now = ux_store_now(s->store)};

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests that wait for what upstreams may send. */
+/* Requests that wait for fetches from upstreams. */
 #include "clock.h"
 #include "upstreams.h"
 
 #include <time.h>
 
 enum {
-	POLL_MS = 500,     /* between two checks of the progress */
-	THREADS_MOST = 2,  /* that requests which cannot be parked may hold */
-	RETRY_AFTER_S = 1, /* for another unhex server */
+	POLL_MS = 500,     /* between two progress checks */
+	THREADS_MOST = 2,  /* threads that may block at a time for requests that cannot be parked */
+	RETRY_AFTER_S = 1, /* sent to another unhex server */
 };
 
-/* What a request keeps from one call of its handler to the next. */
+/* State that a request keeps between the calls of its handler. */
 struct waiting {
 	struct ux_fetch_waiter waiter;
-	struct ux_fetcher *fetcher; /* NULL: only extraction is waited for */
+	struct ux_fetcher *fetcher; /* NULL: the request waits only for an extraction */
 	struct ux_request *req;
 	int64_t began_ms;
 };
@@ -33,7 +33,7 @@ static void wait_end(void *ctx)
 	free(w);
 }
 
-/* Of this request; NULL: no memory. */
+/* The state of this request; NULL: out of memory. */
 static struct waiting *wait_of_request(struct ux_request *req)
 {
 	if (req->end == wait_end)
@@ -55,7 +55,7 @@ static struct ux_bytes wait_header(const struct ux_request *req, const char *nam
 	return ux_request_header(req, name, &v) ? v : UX_BYTES_NONE;
 }
 
-/* False: the request was here before, or has passed too many servers. */
+/* False: the request has passed this server before, or has passed too many servers. */
 static bool wait_read_hops(const struct ux_request *req, struct ux_hops *ret)
 {
 	const struct ux_hops_lines lines = {.via = wait_header(req, UX_HOPS_HEADER),
@@ -70,7 +70,7 @@ static bool wait_park(struct ux_request *req, struct waiting *w, int64_t most_ms
 	return left > 0 && ux_request_park(req, (unsigned)ux_min(left, (int64_t)POLL_MS));
 }
 
-/* Another unhex server is to repeat the request: it does, while its own client goes on waiting. */
+/* Tells another unhex server to repeat the request, while its own client keeps waiting. */
 static enum ux_code wait_refer_later(struct ux_request *req, struct ux_response *res)
 {
 	ux_response_field(res, "Retry-After", UX_STR("1"));
@@ -91,13 +91,16 @@ enum ux_code ux_request_fetch(struct ux_request *req, struct ux_response *res, c
 	struct waiting *w = wait_of_request(req);
 	if (!w)
 		return ux_error_nomem(&req->err);
-	/* From the fetcher that has it, which a reload may have replaced. */
+	/*
+	 * The waiter is removed from the fetcher that holds it, which a reload may have replaced.
+	 */
 	if (w->fetcher)
 		ux_fetcher_leave(w->fetcher, &w->waiter);
 	w->fetcher = f;
 	enum ux_fetching state = ux_fetcher_begin(f, &wish, &w->waiter);
 	bool from_server = wish.hops.n > 0;
-	if (state == UX_FETCHING_NONE && from_server) /* perhaps only a request failed */
+	/* the request may have failed only temporarily */
+	if (state == UX_FETCHING_NONE && from_server)
 		ux_response_field(res, "Retry-After", UX_STR("60"));
 	if (state == UX_FETCHING_NONE)
 		return UX_ENOTFOUND;
@@ -156,7 +159,7 @@ static enum ux_missing_status missing_status(enum ux_fetching state)
 	return state == UX_FETCHING_NONE ? UX_MISSING_NOWHERE : UX_MISSING_PENDING;
 }
 
-/* Until the fetch is over: then the store has it, or no upstream has. */
+/* Blocks until the fetch is over: then the store has the module, or no upstream has it. */
 static enum ux_missing_status fetch_and_sleep(struct ux_server *s,
 					      const struct ux_fetch_request *wish, uint32_t wait_ms)
 {

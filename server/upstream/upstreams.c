@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The upstreams of a server: opened as its settings say; what they send becomes candidates. */
+/* The upstreams of a server: opened from its settings. What they send becomes candidates. */
 #include "upstreams.h"
 
 #include "event_log.h"
@@ -9,11 +9,11 @@
 
 #include <unistd.h>
 
-/* An inspection is short: the ends of the file are hashed, its notes are read. */
+/* Limits of an inspection, which is short: it hashes the ends of the file and reads its notes. */
 static const struct ux_sandbox_limits look_limits = {
 	.memory = (uint64_t)256 << 20, .output = 4096, .seconds = 10};
 
-/* One arrival at work. */
+/* State while one fetched file is processed. */
 struct arrival {
 	struct ux_server *server;
 	const struct ux_arrived *from;
@@ -41,7 +41,7 @@ static enum ux_code arrival_add_gsym(struct arrival *a, struct ux_error *err)
 	return arrival_add(a, a->from->part, err);
 }
 
-/* It must have the build ID that was requested, or it would be served under a wrong one. */
+/* The file must have the requested build ID, or it would be served under a wrong one. */
 static enum ux_code arrival_check(const struct arrival *a, struct ux_error *err)
 {
 	struct ux_id id;
@@ -59,7 +59,7 @@ static enum ux_code arrival_check(const struct arrival *a, struct ux_error *err)
 	return UX_OK;
 }
 
-/* The quality is a guess until it is extracted. */
+/* The quality is estimated until the file is extracted. */
 static void arrival_describe(struct arrival *a)
 {
 	struct ux_candidate *c = &a->candidate;
@@ -85,8 +85,10 @@ static enum ux_code arrival_inspect_and_add(struct arrival *a, struct ux_error *
 	return arrival_add(a, /* part= */ NULL, err);
 }
 
-/* The child wants a file, so the blob is there before its row; the sweep's grace is far longer than
- * the look at it. */
+/*
+ * The child reads a file, so the blob is committed before its row. The inspection is far shorter
+ * than the sweep's grace period.
+ */
 static enum ux_code arrival_add_elf(struct arrival *a, struct ux_error *err)
 {
 	struct ux_store *s = a->server->store;
@@ -98,7 +100,7 @@ static enum ux_code arrival_add_elf(struct arrival *a, struct ux_error *err)
 	enum ux_code code = arrival_inspect_and_add(a, err);
 	if (code != UX_OK)
 		(void)!ux_store_drop_blob(s, &a->from->hash, /* dry_run= */ false, &dropped, NULL);
-	/* A failure to queue it is made good by the next lookup (module_cache.h). */
+	/* If queueing fails, the next lookup queues it again (module_cache.h). */
 	else if (a->result.add == UX_ADD_NEW)
 		(void)!ux_store_extract(s, a->from->ns, a->result.candidate, NULL);
 	return code;
@@ -141,7 +143,8 @@ void ux_upstream_extracted(struct ux_server *s, const struct ux_extracted_one *o
 /* --- from settings to a fetcher --------------------------------------------------------------- */
 
 enum {
-	FOUND_S = 24 * 60 * 60 /* that what was found is not requested again while it is stored */
+	/* time for which a found file is not requested again while it is stored */
+	FOUND_S = 24 * 60 * 60
 };
 
 static void upstreams_log(void *ctx, const struct ux_fetch_event *e)
@@ -158,7 +161,7 @@ static void upstreams_log(void *ctx, const struct ux_fetch_event *e)
 		    ux_log_quote(ux_bytes_cstr(e->reason), reason, sizeof(reason)));
 }
 
-/* malloc'ed. */
+/* Returns a malloc'ed array. */
 static enum ux_code upstreams_parse(const struct ux_setting_list *list, struct ux_upstream **ret,
 				    struct ux_error *err)
 {
@@ -212,7 +215,10 @@ enum ux_code ux_server_upstreams_open(struct ux_server *s, const struct ux_setti
 	return UX_OK;
 }
 
-/* No waiter is in both: the old one has woken all before the new one is seen. */
+/*
+ * A waiter is never in both fetchers: the old one wakes all its waiters before the new one is
+ * visible.
+ */
 enum ux_code ux_server_upstreams_change(struct ux_server *s, const struct ux_settings *settings,
 					struct ux_error *err)
 {
