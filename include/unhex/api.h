@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Marks on what the library offers. */
+/* Attributes of exported functions. */
 #ifndef UNHEX_API_H
 #define UNHEX_API_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Linkage names as people write them. */
+/* Demangling: linkage names as they are written in source code. */
 #ifndef UNHEX_DEMANGLE_H
 #define UNHEX_DEMANGLE_H
 
@@ -14,17 +14,17 @@ extern "C" {
 enum ux_demangle_mode {
 	UX_DEMANGLE_NONE,  /* the linkage name */
 	UX_DEMANGLE_SHORT, /* no parameter list, no return type, no clone suffix */
-	UX_DEMANGLE_FULL,  /* as binutils print it; a clone's suffix in brackets */
+	UX_DEMANGLE_FULL,  /* as binutils print it, with a clone's suffix in brackets */
 	UX_DEMANGLE_ELIDED /* short, with "<...>" or "[...]" in place of template arguments */
 };
 
 /*
- * Writes the text for `name` (C++, Rust, D, Swift, Go, Haskell, OCaml, Fortran, Nim, Kotlin; any
- * other name, and a malformed one, as it is) to buf, cut at size - 1 bytes and always
- * NUL-terminated; size 0 writes nothing. Returns the bytes of the whole text without its NUL, as
- * snprintf does. Time, stack and text are bounded whatever the name (64 KiB of text; what would
- * need more stays as it is). Allocates while it works; without memory the text is the name. Any
- * thread. Since 0.1.
+ * Writes the demangled form of `name` to buf, cut at size - 1 bytes and always NUL-terminated; size
+ * 0 writes nothing. Known are names of C++, Rust, D, Swift, Go, Haskell, OCaml, Fortran, Nim and
+ * Kotlin; any other or malformed name is written unchanged. Returns the length of the whole text
+ * without its NUL, as snprintf does. Time, stack and text are bounded for every name: a name whose
+ * text would exceed 64 KiB is written unchanged. Allocates temporary memory; when that fails the
+ * name is written unchanged. Any thread. Since 0.1.
  */
 UX_API size_t ux_demangle_name(const char *name, enum ux_demangle_mode mode, char *buf,
 			       size_t size);

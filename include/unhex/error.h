@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Error values: a code for decisions, a fixed buffer for people. */
+/* Error values: a code for programs, and a message in a fixed buffer for people. */
 #ifndef UNHEX_ERROR_H
 #define UNHEX_ERROR_H
 
@@ -12,19 +12,19 @@
 extern "C" {
 #endif
 
-/* What went wrong, as far as a caller can act on it. */
+/* Kinds of failures that a caller may handle differently. */
 enum ux_code {
 	UX_OK = 0,
-	UX_ENOMEM,       /* the system gave no memory */
-	UX_ELIMIT,       /* a named limit or budget of ours was reached */
-	UX_ECORRUPT,     /* the bytes break their format */
-	UX_EUNSUPPORTED, /* the bytes may be right, but we do not read this */
-	UX_ENOTFOUND,    /* what was requested is not there */
-	UX_EINVAL,       /* the caller's argument makes no sense */
+	UX_ENOMEM,       /* out of memory */
+	UX_ELIMIT,       /* one of the library's limits or budgets was reached */
+	UX_ECORRUPT,     /* the bytes violate their format */
+	UX_EUNSUPPORTED, /* the bytes may be valid, but the library does not support them */
+	UX_ENOTFOUND,    /* what was requested does not exist */
+	UX_EINVAL,       /* an argument is invalid */
 	UX_EIO,          /* the operating system refused; os_errno has the reason */
-	UX_ECONFLICT,    /* it contradicts what is already there */
-	UX_EDENIED,      /* not allowed */
-	UX_EUNAVAILABLE, /* a server cannot be reached or does not answer in time */
+	UX_ECONFLICT,    /* it contradicts existing data */
+	UX_EDENIED,      /* permission denied */
+	UX_EUNAVAILABLE, /* a server cannot be reached, or does not reply in time */
 	UX_CODE_COUNT
 };
 
@@ -33,19 +33,20 @@ enum {
 	UX_ERROR_SECTION = 32, /* bytes of a section's name, with the NUL */
 };
 
-/* "off" of an error that is not about an offset in a file. */
+/* The value of `off` when an error is not about an offset. */
 #define UX_ERROR_NO_OFF UINT64_MAX
 
 /*
- * One failure. Plain data: copies by assignment, nothing to free, and the first writer wins, since
- * whoever meets the fact first knows it best. Start it with UX_ERROR_INIT.
+ * One failure. Plain data: it can be assigned and needs no release. The first failure that is
+ * written is kept, since the function that detects a failure describes it best. Initialize it with
+ * UX_ERROR_INIT.
  */
 struct ux_error {
 	enum ux_code code;
 	int os_errno;                   /* errno, or 0 */
 	uint64_t off;                   /* bytes from the start of the section or file */
 	char section[UX_ERROR_SECTION]; /* "" when not about a section */
-	char text[UX_ERROR_TEXT];       /* one short fact: found and expected */
+	char text[UX_ERROR_TEXT]; /* one short sentence: what was found and what was expected */
 };
 
 #define UX_ERROR_INIT                             \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One frame of an answer. */
+/* Frames, the results of lookups. */
 #ifndef UNHEX_FRAME_H
 #define UNHEX_FRAME_H
 
@@ -7,17 +7,18 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* No address has more frames: 256 inlined calls in each other, and the function. */
+/* The most frames that an address can have: 256 nested inlined calls, and the function. */
 enum {
 	UX_FRAMES_MOST = 257
 };
 
-/* The name of functions of which a stripped file has only the bounds. */
+/* The name of a function of which only the bounds are known, as in a stripped file. */
 #define UX_NO_NAME "<no name>"
 
 /*
- * Lookups give a list, innermost first; all but the last are `inlined`. The strings belong to
- * whatever was looked in and live as long as it; they are never NULL, "" means unknown.
+ * One frame. A lookup returns a list of frames, innermost first; all but the last are `inlined`.
+ * The strings belong to the object in which the address was looked up and are valid as long as it
+ * is. They are never NULL; "" means unknown.
  */
 struct ux_frame {
 	const char *function; /* linkage name */
@@ -25,19 +26,19 @@ struct ux_frame {
 	const char *base;     /* name of the source file */
 	uint32_t line;        /* 0 when unknown */
 	bool inlined;
-	uint64_t offset; /* bytes from the start of the function's (inlined: of the call's first)
-			    range */
+	uint64_t offset; /* Bytes from the start of the function's range; for an inlined call, from
+			    the start of the call's first range. */
 };
 
-/* Some neighbours in an array of frames: the answer for one address of many. */
+/* Consecutive elements of an array of frames: the frames of one address. */
 struct ux_frame_span {
 	uint32_t first; /* index of the innermost one */
 	uint32_t n;     /* 0: nothing is known */
 };
 
 /*
- * Takes the answer for address `index` of many. The array is the callee's to read until it returns;
- * the strings live on. False ends the batch.
+ * Receives the frames of address number `index`. The array is valid only during the call; the
+ * strings stay valid. Returning false ends the batch.
  */
 typedef bool ux_frames_fn(void *ctx, size_t index, const struct ux_frame *frames, size_t n);
 

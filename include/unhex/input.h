@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where a file's bytes come from. */
+/* Input files: a path, or bytes in memory. */
 #ifndef UNHEX_INPUT_H
 #define UNHEX_INPUT_H
 
 #include <stddef.h>
 
 /*
- * A path, or bytes in memory that the caller keeps. All zeros: no file. A path is mapped, so a file
- * that shrinks while it is read raises SIGBUS; where others may write, read into memory first.
+ * A path, or bytes in memory that the caller owns. All zeros: no file. The file at a path is
+ * mapped, so SIGBUS is raised when it shrinks while it is read. If others may write to the file,
+ * read it into memory first.
  */
 struct ux_input {
 	const char *path; /* NULL: the bytes below */

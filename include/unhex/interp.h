@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames of interpreters, read from the memory of the process they run in. */
+/* Stacks of interpreted code, read from the memory of the interpreter's process. */
 #ifndef UNHEX_INTERP_H
 #define UNHEX_INTERP_H
 
@@ -22,49 +22,53 @@ enum ux_interp_kind {
 	UX_INTERP_RUBY,   /* CRuby 3.1, 3.3 */
 };
 
-/* Bytes to be read. */
+/* A range of memory to read, and the buffer for it. */
 struct ux_memory_piece {
 	uint64_t addr;
 	void *buf;
 	size_t size;
 };
 
-/* Where memory comes from: a live process, a core file, a test's image. */
+/* How memory is read: from a live process, a core file or a test's image. */
 struct ux_memory_reader {
 	/* Copies size bytes at addr; false when not all of them can be read. */
 	bool (*read)(void *ctx, uint64_t addr, void *buf, size_t size);
-	/* Copies n pieces as near to one instant as it can be done; false when any of them cannot
-	 * be read. NULL: one after the other by `read`. */
+	/*
+	 * Copies n pieces as close to one instant as possible; false when any of them cannot be
+	 * read. NULL: `read` is called for each piece.
+	 */
 	bool (*read_many)(void *ctx, const struct ux_memory_piece *pieces, size_t n);
 	void *ctx;
 };
 
-/* Where an interpreter keeps what everything else is found from. */
+/* The address of the interpreter's global state, from which all other data is found. */
 struct ux_interp_root {
 	enum ux_interp_kind kind; /* not UX_INTERP_ANY */
 	uint64_t addr;            /* of _PyRuntime; PHP: of executor_globals; Ruby: of
         ruby_current_vm_ptr */
-	uint32_t version; /* 0x030b07 is 3.11.7; 0: read from the memory itself, if it is there */
+	uint32_t version; /* 0x030b07 is 3.11.7. 0: the version is read from the memory, when it is
+			     stored there. */
 };
 
 /*
- * One frame. Strings are UTF-8 but for bytes that a file's name has and UTF-8 does not; never NULL,
- * "" means unknown.
+ * One frame. Strings are never NULL; "" means unknown. They are UTF-8, except that a file name may
+ * contain bytes that are not valid UTF-8.
  */
 struct ux_interp_frame {
-	const char *function; /* qualified as far as the interpreter keeps that: "C.f.<locals>.g" */
-	const char *file;     /* as the interpreter was given it */
+	const char *function; /* qualified if the interpreter stores qualified names:
+				 "C.f.<locals>.g" */
+	const char *file;     /* the path that was given to the interpreter */
 	uint32_t line;        /* 0 when unknown */
 	uint32_t first_line;  /* of the function; 0 when unknown */
 	uint64_t code;        /* address of the code object (PHP: zend_function; Ruby: iseq) */
-	uint64_t offset;      /* of the instruction in it: what ux_interp_resolve() takes */
+	uint64_t
+		offset; /* of the instruction in the code object, as ux_interp_resolve() takes it */
 };
 
 enum ux_interp_stack {
-	UX_INTERP_STACK_WHOLE, /* read, and then found to be so at one instant */
+	UX_INTERP_STACK_WHOLE, /* complete, and consistent at one instant */
 	UX_INTERP_STACK_TORN,  /* it changed while it was read: inner frames, or all, are missing */
-	UX_INTERP_STACK_TOO_DEEP, /* outer frames behind the first UX_INTERP_FRAMES_MOST are missing
-				   */
+	UX_INTERP_STACK_TOO_DEEP, /* only the innermost UX_INTERP_FRAMES_MOST frames were read */
 };
 
 enum {
@@ -72,64 +76,70 @@ enum {
 };
 
 struct ux_interp_thread {
-	uint64_t handle; /* what the interpreter calls it (pthread_t); 0 when unknown */
-	int32_t tid;     /* the kernel's; 0 when unknown */
+	uint64_t
+		handle; /* the interpreter's identifier of the thread (pthread_t); 0 when unknown */
+	int32_t tid;    /* the kernel's thread ID; 0 when unknown */
 	enum ux_interp_stack state;
 	const struct ux_interp_frame *frames; /* innermost first */
-	size_t n;                             /* 0: it runs none of the interpreter's code */
+	size_t n;                             /* 0: the thread runs no interpreted code */
 };
 
-/* Takes one thread; it and its strings end when this returns. False ends the walk. */
+/*
+ * Receives one thread. The struct and its strings are valid only during the call. Returning false
+ * ends the walk.
+ */
 typedef bool ux_interp_thread_fn(void *ctx, const struct ux_interp_thread *thread);
 
-/* One thread at a time. */
+/* An open interpreter. Not thread-safe. */
 struct ux_interp;
 
 /*
- * Finds the interpreter in a live process: its library or executable among /proc/PID/maps, its
- * version, its state. The process runs on and is not stopped, ever. The handle belongs to the
- * program that ran when it was opened: after an exec, and after its end, everything is unknown.
+ * Finds the interpreter in a live process: its library or executable in /proc/PID/maps, its version
+ * and its global state. The process is never stopped. The handle is bound to the program that ran
+ * when it was opened: after an exec or an exit, all calls fail with UX_ENOTFOUND.
  *
- * UX_ENOTFOUND: no such process, or no interpreter of that kind in it. UX_EDENIED: may not read its
- * memory (which takes what ptrace takes). UX_EUNSUPPORTED: a version or build that is not known.
- * *ret is untouched on failure; err may be NULL. Any thread. Since 0.1.
+ * UX_ENOTFOUND: no such process, or no interpreter of that kind in it. UX_EDENIED: no permission to
+ * read its memory (the same permission as for ptrace is required). UX_EUNSUPPORTED: an unknown
+ * version or build of the interpreter. *ret is untouched on failure; err may be NULL. Any thread.
+ * Since 0.1.
  */
 UX_API enum ux_code ux_interp_open_process(pid_t pid, enum ux_interp_kind kind,
 					   struct ux_interp **ret, struct ux_error *err) UX_MUST;
 
 /*
- * The same for memory of any kind, of a 64-bit process of this machine's byte order. reader->ctx
- * has to live as long as the handle. UX_ECORRUPT: at root->addr is no interpreter. Since 0.1.
+ * Opens an interpreter in memory that `reader` reads, of a 64-bit process with this machine's byte
+ * order. reader->ctx must outlive the handle. UX_ECORRUPT: there is no interpreter at root->addr.
+ * Since 0.1.
  */
 UX_API enum ux_code ux_interp_open_memory(const struct ux_memory_reader *reader,
 					  const struct ux_interp_root *root, struct ux_interp **ret,
 					  struct ux_error *err) UX_MUST;
 
-/* NULL is fine. Since 0.1. */
+/* Releases the object. NULL is allowed. Since 0.1. */
 UX_API void ux_interp_close(struct ux_interp *i);
 
 /* "Python 3.11.7", "PHP 8.2", ...; lives as long as i. Since 0.1. */
 UX_API const char *ux_interp_version(const struct ux_interp *i);
 
 /*
- * What a profiler captured as (code object, instruction offset): Python's offset counts bytes from
- * the first instruction (f_lasti in 3.9 and before, twice f_lasti in 3.10, instr_ptr less the
- * address of co_code_adaptive from 3.11 on), PHP's and
- * Ruby's bytes from the first opcode. Strings live until
- * the next call with i.
+ * Resolves a pair of code object and instruction offset, as profilers capture it. Python's offset
+ * counts bytes from the first instruction (f_lasti in 3.9 and before, twice f_lasti in 3.10,
+ * instr_ptr less the address of co_code_adaptive from 3.11 on). PHP's and Ruby's offset counts
+ * bytes from the first opcode. Strings are valid until the next call with i.
  *
- * UX_ENOTFOUND: no code object is there now (any more). err may be NULL. Since 0.1.
+ * UX_ENOTFOUND: there is no code object at that address, or not any more. err may be NULL. Since
+ * 0.1.
  */
 UX_API enum ux_code ux_interp_resolve(struct ux_interp *i, uint64_t code, uint64_t offset,
 				      struct ux_interp_frame *ret, struct ux_error *err) UX_MUST;
 
 /*
- * Calls fn with each thread that the interpreter knows, in the interpreter's order. What the
- * process changes meanwhile costs frames or threads, never an error: a stack is told as two
- * readings agree on it.
+ * Calls fn with each thread that the interpreter knows, in the interpreter's order. Changes that
+ * the process makes meanwhile can cost frames or threads, but are never an error: a stack is read
+ * twice and reported when both results agree.
  *
- * UX_ENOTFOUND: the interpreter is not there (any more). UX_ELIMIT: more memory than we read in one
- * walk (512 MiB); the threads given so far are right. err may be NULL. Since 0.1.
+ * UX_ENOTFOUND: the interpreter is gone. UX_ELIMIT: the walk needs more than 512 MiB of memory to
+ * be read; the threads reported so far are correct. err may be NULL. Since 0.1.
  */
 UX_API enum ux_code ux_interp_walk(struct ux_interp *i, ux_interp_thread_fn *fn, void *ctx,
 				   struct ux_error *err) UX_MUST;

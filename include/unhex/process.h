@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses of live processes: of their files, of code made at run time, of the kernel. */
+/*
+ * Symbolizing addresses of live processes: in mapped files, in code made at run time, in the
+ * kernel.
+ */
 #ifndef UNHEX_PROCESS_H
 #define UNHEX_PROCESS_H
 
@@ -14,49 +17,58 @@ extern "C" {
 #endif
 
 /*
- * A live process. Any number of threads may look up at once; closing is one thread's, when no other
- * is in it any more.
+ * A live process. Any number of threads may look up at once. It may be closed when no other thread
+ * uses it any more.
  */
 struct ux_process;
 
-/* Symbols that processes share, so that a library many have mapped is read once. Any thread. */
+/*
+ * Symbols that several processes share, so that a library that many of them map is read once.
+ * Thread-safe.
+ */
 struct ux_process_cache;
 
 /*
- * Finds the debug file of a build ID ("gnu:HEX") that is not on this machine, as from a server:
- * *ret_path is malloc'ed. UX_ENOTFOUND: there is none; any other failure, but UX_ENOMEM, is told
- * with the answers (`lost`). Called by one thread at a time.
+ * Finds the debug file of a build ID ("gnu:HEX") that is not on this machine, for example on a
+ * server. *ret_path is malloc'ed. UX_ENOTFOUND: there is none. Any other failure but UX_ENOMEM is
+ * reported in the answers (`lost`). It is called by one thread at a time.
  */
 typedef enum ux_code ux_process_find_fn(void *ctx, const char *build_id, char **ret_path,
 					struct ux_error *err);
 
-/* How symbols are found. All zeros but for `size` is the default. */
+/* Where symbols are searched. All zeros but for `size` is the default. */
 struct ux_process_cache_opts {
-	size_t size;              /* sizeof(struct ux_process_cache_opts) */
-	const char *debug_dirs;   /* separate debug files, "DIR:DIR"; NULL: /usr/lib/debug */
-	const char *kernel_root;  /* folder with what the kernel exports and is loaded from: proc,
-				     sys, boot, lib/modules, usr/lib/debug; NULL: / */
-	ux_process_find_fn *find; /* of debug files that are nowhere there; NULL: none */
+	size_t size;            /* sizeof(struct ux_process_cache_opts) */
+	const char *debug_dirs; /* separate debug files, "DIR:DIR"; NULL: /usr/lib/debug */
+	const char
+		*kernel_root; /* The folder that has proc, sys, boot, lib/modules and usr/lib/debug,
+				 from which the kernel's symbols are read. NULL: /. */
+	ux_process_find_fn
+		*find; /* called for debug files that are not in debug_dirs; may be NULL */
 	void *find_ctx;
 };
 
-/* All zeros but for `size` is the default; see struct ux_extract_opts for versions. */
+/*
+ * All zeros but for `size` is the default; see struct ux_extract_opts for how structs of other
+ * versions are handled.
+ */
 struct ux_process_opts {
 	size_t size;                    /* sizeof(struct ux_process_opts) */
-	struct ux_process_cache *cache; /* NULL: one of its own */
-	uint32_t refresh_ms; /* what has changed is looked for this often at most; 0: 100 */
-	uint32_t flags;      /* none yet */
-	const char *vmlinux; /* the running kernel's ELF file, for lines and inlined calls of kernel
-				addresses; NULL: where the system has it, if it does */
+	struct ux_process_cache *cache; /* NULL: the process gets a cache of its own */
+	uint32_t refresh_ms; /* minimum time between two reads of the process's mappings; 0: 100 */
+	uint32_t flags;      /* must be 0 */
+	const char *vmlinux; /* The running kernel's ELF file, for lines and inlined calls of kernel
+				addresses. NULL: the file is used if the system has it in a usual
+				location. */
 };
 
 /* What an address belongs to. */
 enum ux_process_kind {
-	UX_PROCESS_NOTHING, /* not mapped, or nothing is known of it */
-	UX_PROCESS_FILE,    /* a file it has mapped */
+	UX_PROCESS_NOTHING, /* not mapped, or nothing is known about it */
+	UX_PROCESS_FILE,    /* a file that the process has mapped */
 	UX_PROCESS_JIT,     /* code made at run time, from a perf map or a jitdump */
-	UX_PROCESS_VDSO,    /* code that the kernel gives each process; with the vsyscall page */
-	UX_PROCESS_KERNEL,  /* the kernel, its modules, its BPF programs */
+	UX_PROCESS_VDSO,   /* code that the kernel maps into each process; also the vsyscall page */
+	UX_PROCESS_KERNEL, /* the kernel, its modules, its BPF programs */
 	UX_PROCESS_KIND_COUNT
 };
 
@@ -64,8 +76,9 @@ enum ux_process_kind {
 UX_API const char *ux_process_kind_name(enum ux_process_kind kind);
 
 /*
- * The answer for one address. The strings are never NULL. `module` is the path as the process sees
- * it; "[vdso]", "[vsyscall]"; "[kernel]", "[ext4]", "[bpf]"; the perf map or jitdump it is from.
+ * The answer for one address. The strings are never NULL. `module` is the file's path as the
+ * process sees it, "[vdso]", "[vsyscall]", "[kernel]", "[bpf]", a kernel module such as "[ext4]",
+ * or the perf map or jitdump that the symbol is from.
  */
 struct ux_process_answer {
 	uint64_t addr;
@@ -74,62 +87,72 @@ struct ux_process_answer {
 	const struct ux_frame *frames; /* innermost first */
 	const char *module;            /* "": unknown */
 	const char *build_id;          /* "gnu:HEX"; "": none, or unknown */
-	uint64_t pc;        /* in a file and the vDSO, and in the kernel and its modules where
-			       their files are there: the virtual address in the file; else addr */
+	uint64_t pc; /* The virtual address in the file, for files and the vDSO, and for the kernel
+			and its modules when their files are available. Else the same as addr. */
 	const char *reason; /* why there are no frames; "" when there are some */
-	const char *lost;   /* why there may be less than there could be, such as no line; "" */
+	const char *lost; /* Why the answer may be incomplete, for example without lines. "": it is
+			     complete. */
 };
 
-/* Answers, with all they point to: also what the process has unloaded since. */
+/* Answers and all that they point to. They stay valid after the process unloads a file or ends. */
 struct ux_process_answers;
 
-/* opts may be NULL; strings are copied. *ret is untouched on failure. UX_EINVAL, UX_ENOMEM.
- * Since 0.1. */
+/*
+ * opts may be NULL; the strings are copied. *ret is unchanged on failure. UX_EINVAL, UX_ENOMEM.
+ * Since 0.1.
+ */
 UX_API enum ux_code ux_process_cache_create(const struct ux_process_cache_opts *opts,
 					    struct ux_process_cache **ret,
 					    struct ux_error *err) UX_MUST;
 
-/* Processes that were opened with it keep what they need. NULL is fine. Since 0.1. */
+/*
+ * Releases the caller's reference. Processes that were opened with the cache keep what they need.
+ * cache may be NULL. Since 0.1.
+ */
 UX_API void ux_process_cache_free(struct ux_process_cache *cache);
 
 /*
- * Opens a process (or a thread, which stands for its process). It is followed when it runs another
- * program, and never mistaken for a later one of the same number. opts may be NULL; *ret is
- * untouched on failure. UX_ENOTFOUND: no such process. UX_EDENIED: whoever may not trace the
- * process may not read its mappings. UX_ECONFLICT: the vmlinux is of another build than the running
- * kernel; the codes of ux_extract_to_fn() for it. err may be NULL. Any thread. Since 0.1.
+ * Opens a process (or a thread, which stands for its process). When the process runs another
+ * program, that is followed. A later process with the same ID is never mistaken for it. opts may be
+ * NULL; *ret is untouched on failure. UX_ENOTFOUND: no such process. UX_EDENIED: reading its
+ * mappings requires the permission to trace the process. UX_ECONFLICT: the vmlinux is of another
+ * build than the running kernel; the codes of ux_extract_to_fn() for it. err may be NULL. Any
+ * thread. Since 0.1.
  */
 UX_API enum ux_code ux_process_open(pid_t pid, const struct ux_process_opts *opts,
 				    struct ux_process **ret, struct ux_error *err) UX_MUST;
 
-/* Answers live on. NULL is fine. Since 0.1. */
+/* Closes the process. Answers stay valid. p may be NULL. Since 0.1. */
 UX_API void ux_process_close(struct ux_process *p);
 
-/* The time that means now. */
+/* The value of `time_ns` for the current time. */
 #define UX_PROCESS_NOW UINT64_MAX
 
 /*
- * Looks up n addresses as they were in the process, in any order; addresses in the upper half are
- * the kernel's. `time_ns`, of CLOCK_MONOTONIC, says when they were, for code that was made at run
- * time and has times (jitdump); UX_PROCESS_NOW. flags: UX_LOOKUP_RETURN_ADDRESS (module.h).
+ * Looks up n addresses of the process, in any order. Addresses in the upper half of the address
+ * space are the kernel's. `time_ns`, of CLOCK_MONOTONIC, is when the addresses were captured; it
+ * matters only for run-time code with time stamps (jitdump). UX_PROCESS_NOW is the current time.
+ * flags: UX_LOOKUP_RETURN_ADDRESS (module.h).
  *
- * The first address of a file takes as long as reading its symbols. An address that is not known
- * makes it look for new mappings and new code, as often as refresh_ms allows. When the process has
- * ended, what was seen of it still answers.
+ * The first address in a file takes as long as reading the file's symbols. An unknown address
+ * causes the mappings and the run-time code to be read again, as often as refresh_ms allows. When
+ * the process has ended, addresses are looked up in the mappings that were read before.
  *
- * An address without symbols is no failure. UX_ENOMEM; UX_EINVAL: an unknown flag. *ret is
- * untouched on failure. err may be NULL. Any thread. Since 0.1.
+ * An address without symbols is not a failure. UX_ENOMEM. UX_EINVAL: an unknown flag. *ret is
+ * unchanged on failure. err may be NULL. Any thread. Since 0.1.
  */
 UX_API enum ux_code ux_process_lookup(struct ux_process *p, const uint64_t *addrs, size_t n,
 				      uint64_t time_ns, uint32_t flags,
 				      struct ux_process_answers **ret,
 				      struct ux_error *err) UX_MUST;
 
-/* The answer for addrs[i], i below n; lives as long as a. Any thread. Since 0.1. */
+/*
+ * The answer for addrs[i], i below n; valid until ux_process_answers_free(). Any thread. Since 0.1.
+ */
 UX_API const struct ux_process_answer *ux_process_answer_at(const struct ux_process_answers *a,
 							    size_t i);
 
-/* NULL is fine. Since 0.1. */
+/* Releases the object. NULL is allowed. Since 0.1. */
 UX_API void ux_process_answers_free(struct ux_process_answers *a);
 
 #ifdef __cplusplus

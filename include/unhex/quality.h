@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* How good a source of symbols is. */
+/* The quality of a source of symbols. */
 #ifndef UNHEX_QUALITY_H
 #define UNHEX_QUALITY_H
 
@@ -11,7 +11,7 @@
 extern "C" {
 #endif
 
-/* Ranks, worst first: comparing two is comparing the numbers. */
+/* Ordered from worst to best, so that values can be compared. */
 enum ux_quality {
 	UX_QUALITY_NONE,
 	UX_QUALITY_DYNSYM,
@@ -22,7 +22,7 @@ enum ux_quality {
 	UX_QUALITY_COUNT
 };
 
-/* Measured, never claimed. */
+/* Counted by reading the records, so that the quality does not depend on what a file claims. */
 struct ux_counts {
 	uint64_t functions;  /* with a name */
 	uint64_t inlines;    /* inlined calls */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where in a module names and lines come from. */
+/* The tables of a module that names and lines come from. */
 #ifndef UNHEX_SOURCE_H
 #define UNHEX_SOURCE_H
 
@@ -12,14 +12,14 @@ extern "C" {
 /* Sources of a module's symbols; the numbers are stable, new ones are appended. */
 enum ux_source {
 	UX_SOURCE_DWARF,     /* functions, lines, inlined calls */
-	UX_SOURCE_GOPCLNTAB, /* the same of Go */
+	UX_SOURCE_GOPCLNTAB, /* the same, from Go's own tables */
 	UX_SOURCE_SYMTAB,    /* the full symbol table */
-	UX_SOURCE_DEBUGDATA, /* symbols that a stripped file keeps compressed */
-	UX_SOURCE_DYNSYM,    /* symbols for the loader */
-	UX_SOURCE_PLT,       /* stubs that call other modules: name@plt */
-	UX_SOURCE_BOUNDS,    /* where functions begin and end, by what unwinds them: no names */
-	UX_SOURCE_PTX,       /* of GPU code: lines of the PTX text it was assembled from, where no
-				one has others; the file is then ".nv_debug_ptx_txt" */
+	UX_SOURCE_DEBUGDATA, /* compressed symbols of a stripped file (.gnu_debugdata) */
+	UX_SOURCE_DYNSYM,    /* symbols for the dynamic linker */
+	UX_SOURCE_PLT,       /* stubs through which other modules are called: name@plt */
+	UX_SOURCE_BOUNDS,    /* where functions begin and end, from unwind tables: no names */
+	UX_SOURCE_PTX, /* GPU code without other line tables: lines of the PTX text that it was
+			  assembled from; the file is then ".nv_debug_ptx_txt" */
 	UX_SOURCE_COUNT
 };
 

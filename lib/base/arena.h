@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that dies together, with a budget. */
+/* Arenas: memory that is released all at once, with a budget. */
 #ifndef UX_ARENA_H
 #define UX_ARENA_H
 
@@ -7,22 +7,23 @@
 #include "error.h"
 
 /*
- * Blocks from malloc or, with `spill` set before the first use, from the disk; handed out front to
- * back, freed at once. budget bounds the sum of the blocks, so that hostile input ends in UX_ELIMIT
- * and never in the OOM killer. One thread at a time.
+ * An arena takes blocks from malloc or, when `spill` is set before the first use, from files on
+ * disk. Memory is allocated from the front of a block to its end and is all freed at once. `budget`
+ * limits the sum of the blocks, so that hostile input ends in UX_ELIMIT and not in the OOM killer.
+ * An arena is not thread-safe.
  */
 struct ux_arena_block;
 struct ux_arena {
-	struct ux_arena_block *last; /* newest block; older ones hang behind it */
-	uint8_t *pos;                /* free bytes of the newest block */
+	struct ux_arena_block *last; /* newest block; it links to the older ones */
+	uint8_t *pos;                /* first free byte of the newest block */
 	uint8_t *end;
-	size_t used;       /* bytes of all blocks */
-	size_t budget;     /* bytes that used may reach */
-	bool over;         /* the last NULL was the budget's, not malloc's */
-	const char *spill; /* NULL, or the folder whose disk holds the blocks (region.h) */
+	size_t used;   /* bytes of all blocks */
+	size_t budget; /* limit of `used` */
+	bool over;     /* the last NULL was returned because of the budget, not because of malloc */
+	const char *spill; /* NULL, or the folder in which the blocks are files (region.h) */
 };
 
-/* A place to come back to. */
+/* A state of the arena that ux_arena_rewind() can return to. */
 struct ux_arena_mark {
 	struct ux_arena_block *last;
 	uint8_t *pos;
@@ -38,14 +39,17 @@ void ux_arena_deinit(struct ux_arena *a);
 /* The slow path of ux_arena_alloc(). */
 void *ux_arena_more(struct ux_arena *a, size_t size, size_t align) ux_cold;
 
-/* size bytes, not cleared, aligned to align (a power of two); NULL: see ux_arena_fail(). */
+/*
+ * Returns size bytes, which are not cleared, aligned to align (a power of two). NULL:
+ * ux_arena_fail() says why.
+ */
 __attribute__((malloc, alloc_size(2), alloc_align(3))) static inline void *ux_arena_alloc(
 	struct ux_arena *a, size_t size, size_t align)
 {
 	size_t pad = -(uintptr_t)a->pos & (align - 1);
 	size_t left = (size_t)(a->end - a->pos);
 #ifdef __SANITIZE_ADDRESS__
-	left = 0; /* a block each, so that the sanitizer sees every overrun */
+	left = 0; /* each allocation gets its own block, so that the sanitizer sees every overrun */
 #endif
 	if (ux_unlikely(left < pad || left - pad < size || size == 0))
 		return ux_arena_more(a, size, align);
@@ -74,10 +78,10 @@ __attribute__((malloc, alloc_size(2, 3))) static inline void *ux_arena_alloc_n(s
 /* A copy of n bytes with a NUL behind them; NULL on failure. */
 char *ux_arena_strndup(struct ux_arena *a, const void *s, size_t n);
 
-/* The code and words for a NULL: UX_ELIMIT naming the budget, or UX_ENOMEM. */
+/* Describes why an allocation returned NULL: UX_ELIMIT with the budget, or UX_ENOMEM. */
 enum ux_code ux_arena_fail(const struct ux_arena *a, struct ux_error *err);
 
-/* Everything handed out since the mark is given back. */
+/* ux_arena_rewind() frees everything that was allocated after the mark was taken. */
 struct ux_arena_mark ux_arena_mark(const struct ux_arena *a);
 void ux_arena_rewind(struct ux_arena *a, struct ux_arena_mark mark);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What every file of the tree starts from: attributes, scope guards, poisoned calls. */
+/* Included by every file of the tree: attributes, scope guards, poisoned calls. */
 #ifndef UX_BASE_H
 #define UX_BASE_H
 
@@ -21,10 +21,16 @@
 #define ux_unlikely(x)    __builtin_expect(!!(x), 0)
 #define ux_countof(array) (sizeof(array) / sizeof((array)[0]))
 
-/* Runs fn(&variable) when the variable leaves scope; give it on the declaration. */
+/*
+ * Runs fn(&variable) when the variable leaves its scope. It is written in the variable's
+ * declaration.
+ */
 #define ux_cleanup(fn) __attribute__((cleanup(fn)))
 
-/* Moves a pointer out of a guarded variable: the visible hand-over of ownership. */
+/*
+ * Moves a pointer out of a guarded variable, which is set to NULL: an explicit transfer of
+ * ownership.
+ */
 #define ux_take(p)                                           \
 	__extension__({                                      \
 		__typeof__(p) ux_take_ = (p);                \
@@ -43,18 +49,21 @@
 		__typeof__(b) y = (b); \
 		x op y ? x : y;        \
 	})
-/* Each argument is evaluated once; fresh names, so that they nest without shadowing. */
+/*
+ * Each argument is evaluated once. The local names are unique, so that the macros nest without
+ * shadowing.
+ */
 #define ux_min(a, b) UX_PICK_(a, b, <, UX_PASTE(ux_x_, __COUNTER__), UX_PASTE(ux_y_, __COUNTER__))
 #define ux_max(a, b) UX_PICK_(a, b, >, UX_PASTE(ux_x_, __COUNTER__), UX_PASTE(ux_y_, __COUNTER__))
 
-/* Frees *(void **)p: the guard for malloc'ed pointers, ux_cleanup(ux_free_ptr). */
+/* Frees *(void **)p. The scope guard of malloc'ed pointers is ux_cleanup(ux_free_ptr). */
 static inline void ux_free_ptr(void *p)
 {
 	free(*(void **)p);
 }
 
 /* Each of these has caused security releases elsewhere; slices and snprintf replace them all. */
-#undef alloca /* the C library makes macros of some of them */
+#undef alloca /* the C library defines some of them as macros */
 #undef sprintf
 #undef vsprintf
 #undef strcpy

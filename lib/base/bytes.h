@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Slices: pointer and size of bytes that are owned elsewhere, passed by value. */
+/* Slices: pointer and size of bytes that the slice does not own. They are passed by value. */
 #ifndef UX_BYTES_H
 #define UX_BYTES_H
 
@@ -31,7 +31,7 @@ static inline bool ux_bytes_eq(struct ux_bytes a, struct ux_bytes b)
 	return a.size == b.size && (a.size == 0 || memcmp(a.data, b.data, a.size) == 0);
 }
 
-/* memcmp order, a prefix before what it begins. */
+/* Compares as memcmp does; a slice comes after its own prefixes. */
 static inline int ux_bytes_cmp(struct ux_bytes a, struct ux_bytes b)
 {
 	size_t n = ux_min(a.size, b.size);
@@ -44,7 +44,10 @@ static inline bool ux_bytes_starts(struct ux_bytes s, struct ux_bytes prefix)
 	return s.size >= prefix.size && ux_bytes_eq(ux_bytes(s.data, prefix.size), prefix);
 }
 
-/* The n bytes from off on; false (and *ret untouched) when they are not all there. */
+/*
+ * Sets *ret to the n bytes from off on. False, with *ret unchanged, when they are not all inside of
+ * s.
+ */
 static inline bool ux_bytes_sub(struct ux_bytes s, uint64_t off, uint64_t n, struct ux_bytes *ret)
 {
 	if (off > s.size || n > s.size - off)

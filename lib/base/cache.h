@@ -1,31 +1,36 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A bounded table of what was used last: keys are bytes, values a struct of the user's. */
+/*
+ * A bounded cache with least-recently-used eviction. Keys are bytes; values are a struct that the
+ * caller defines.
+ */
 #ifndef UX_CACHE_H
 #define UX_CACHE_H
 
 #include "bytes.h"
 
 /*
- * What does not fit leaves, least recently used first; so does, where times are given, what has
- * expired. Not locked by itself: whoever shares one has a mutex around every call and around each
- * use of a value. Values that are to outlive that are copied out, or are pointers with reference
- * counts, of which `evict` drops the cache's.
+ * When the cache is over its bounds, the least recently used entries are evicted. Entries whose
+ * time to live has passed are evicted too. A cache has no lock: threads that share one hold a mutex
+ * during every call and as long as they use a value. A value that is needed longer is copied, or is
+ * a pointer to a reference-counted object; `evict` then drops the cache's reference.
  */
 struct ux_cache_opts {
 	size_t value_size;
 	size_t entries_most; /* at least 1 */
-	size_t bytes_most;   /* as charged by ux_cache_charge(); 0: no bound */
+	size_t bytes_most;   /* limit of the bytes set by ux_cache_charge(); 0: no limit */
 	/*
-	 * Not 0: every key is of this size, and room for all entries is reserved by
+	 * Not 0: every key has this size, and memory for all entries is reserved by
 	 * ux_cache_init(), so that ux_cache_insert() cannot fail.
 	 */
 	size_t key_size;
-	/* For every value that leaves, for whatever reason; may be NULL. It must not use the
-	 * cache. */
+	/*
+	 * Called for every value that is removed, for whatever reason. May be NULL. It must not use
+	 * the cache.
+	 */
 	void (*evict)(void *ctx, void *value);
 	/*
-	 * May be NULL. True: the value is in use and does not leave to make room; it counts as used
-	 * now. Where many are, the cache is over its bounds for as long.
+	 * May be NULL. True: the value is in use. It is then not evicted to make room, and counts
+	 * as just used. As long as many values are busy, the cache can be over its bounds.
 	 */
 	bool (*is_busy)(void *ctx, const void *value);
 	void *ctx;
@@ -33,54 +38,61 @@ struct ux_cache_opts {
 
 struct ux_cache_entry;
 
-/* Zeroed is closed: deinit is fine, nothing else is. */
+/* A zeroed cache is closed: only ux_cache_deinit() may be called. */
 struct ux_cache {
 	struct ux_cache_opts opts;
-	struct ux_cache_entry **chains; /* by the hash of the key; as many as mask + 1 */
+	struct ux_cache_entry **chains; /* mask + 1 chains, indexed by the hash of the key */
 	size_t mask;
 	struct ux_cache_entry *newest;
 	struct ux_cache_entry *oldest;
-	struct ux_cache_entry *spare; /* of reserved ones, linked by chain */
+	struct ux_cache_entry *spare; /* free reserved entries, linked by `chain` */
 	void *reserved;
-	size_t n_touched; /* reserved entries that were in use once */
+	size_t n_touched; /* how many reserved entries have ever been used */
 	size_t n;
 	size_t bytes;
 };
 
-/* Without an end of its life. */
+/* The value of `expires` of an entry that never expires. */
 #define UX_CACHE_FOREVER INT64_MAX
 
-/* False: memory is short. */
+/* False when memory is short. */
 bool ux_cache_init(struct ux_cache *c, const struct ux_cache_opts *opts) ux_must;
 void ux_cache_deinit(struct ux_cache *c);
 
 /*
- * The value of a key, which is the most recently used now; NULL: there is none, or it has expired.
- * Good until the next insert, charge, remove or clear. `now` is of any clock, the same for all
- * calls; 0 where no entry expires.
+ * Returns the value of a key and marks it as the most recently used. NULL: there is none, or it has
+ * expired. The pointer is valid until the next insert, charge, remove or clear. `now` may be of any
+ * clock, but of the same one in all calls; 0 when no entry expires.
  */
 void *ux_cache_find(struct ux_cache *c, struct ux_bytes key, int64_t now) ux_must;
 
 /*
- * The value of a key, made, all zeros, when there is none (*ret_fresh, which may be NULL, says
- * which); it is good until `expires`, and the most recently used. Others make room. NULL: memory is
- * short, or the key is not of the fixed size.
+ * Returns the value of a key, which is created with all zeros when there is none. *ret_fresh (which
+ * may be NULL) says whether it was created. The value expires at `expires` and is now the most
+ * recently used; others are evicted to make room. NULL: memory is short, or the key does not have
+ * the fixed size.
  */
 void *ux_cache_insert(struct ux_cache *c, struct ux_bytes key, int64_t now, int64_t expires,
 		      bool *ret_fresh) ux_must;
 
-/* Says how many bytes a value of this cache takes from now on: others make room, it stays. */
+/*
+ * Sets how many bytes a value of this cache takes. Other values are evicted to make room; this one
+ * is kept.
+ */
 void ux_cache_charge(struct ux_cache *c, void *value, size_t bytes);
 
-/* True: there was one. */
+/* Removes the entry of a key. True when there was one. */
 bool ux_cache_remove(struct ux_cache *c, struct ux_bytes key);
 void ux_cache_clear(struct ux_cache *c);
 
-/* Each value once, least recently used first: `value` is NULL, then what came before; NULL: the
- * end. In between nothing may leave or be found. */
+/*
+ * Iterates over the values, least recently used first. `value` is NULL in the first call, then the
+ * result of the previous call. Returns NULL at the end. Between the calls no entry may be removed
+ * or looked up.
+ */
 void *ux_cache_next(const struct ux_cache *c, const void *value) ux_must;
 
-/* The key that a value of this cache has; it lives as long. */
+/* Returns the key of a value of this cache; it is valid as long as the value. */
 struct ux_bytes ux_cache_key(const struct ux_cache *c, const void *value);
 
 #endif

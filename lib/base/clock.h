@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The clocks: one that only goes forward, for spans and deadlines, and the wall's, for dates. */
+/* The clocks: a monotonic one for durations and deadlines, and the wall clock for dates. */
 #ifndef UX_CLOCK_H
 #define UX_CLOCK_H
 
@@ -20,7 +20,7 @@ static inline int64_t ux_clock_read(clockid_t clock)
 	return (int64_t)t.tv_sec * UX_CLOCK_NS_IN_S + t.tv_nsec;
 }
 
-/* Monotonic: never set back, stands still while the machine sleeps. */
+/* The monotonic clock: it is never set back, and it stops while the machine sleeps. */
 static inline int64_t ux_clock_ns(void)
 {
 	return ux_clock_read(CLOCK_MONOTONIC);
@@ -36,19 +36,25 @@ static inline int64_t ux_clock_s(void)
 	return ux_clock_ns() / UX_CLOCK_NS_IN_S;
 }
 
-/* Monotonic as of the last timer interrupt, some milliseconds ago; costs a quarter as much. */
+/*
+ * The monotonic clock as of the last timer interrupt, some milliseconds ago. Reading it costs a
+ * quarter as much.
+ */
 static inline int64_t ux_clock_coarse_ms(void)
 {
 	return ux_clock_read(CLOCK_MONOTONIC_COARSE) / UX_CLOCK_NS_IN_MS;
 }
 
-/* Seconds since 1970 UTC, as the machine's clock has them: it can be wrong, and can be set. */
+/* Seconds since 1970 UTC by the wall clock, which can be wrong and can be set. */
 static inline int64_t ux_clock_wall(void)
 {
 	return time(NULL);
 }
 
-/* What pthread_cond_timedwait() wants with a monotonic condition for the moment ns. */
+/*
+ * Converts a time of the monotonic clock for pthread_cond_timedwait(), with a condition that uses
+ * that clock.
+ */
 static inline struct timespec ux_clock_timespec(int64_t ns)
 {
 	return (struct timespec){.tv_sec = ns / UX_CLOCK_NS_IN_S, .tv_nsec = ns % UX_CLOCK_NS_IN_S};

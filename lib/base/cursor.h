@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The only way the tree reads bytes that came from outside.
+ * Cursors, the only way in which the tree reads untrusted bytes.
  *
- * A cursor walks one section. It latches its first failure: from then on every read gives 0, `more`
- * is false, and loops end by themselves. So read a record, ask ux_cur_status() once, and only then
- * act on what was read: a value is no index, count or size before that.
+ * A cursor walks one section. It latches its first failure: from then on every read returns 0 and
+ * ux_cur_more() is false, so that loops end by themselves. A caller reads a whole record, then
+ * calls ux_cur_status() once, and only then uses the values. Before that no value may be used as an
+ * index, count or size.
  *
- * Nothing in here calls out of line or stores the cursor's address, so that a local cursor lives in
- * registers; the failure is described only by ux_cur_report().
+ * No function here calls another one out of line or stores the cursor's address, so that a local
+ * cursor stays in registers. Only ux_cur_report() describes the failure.
  */
 #ifndef UX_CURSOR_H
 #define UX_CURSOR_H
@@ -19,12 +20,12 @@ struct ux_cur {
 	const uint8_t *pos;
 	const uint8_t *end;
 	const uint8_t *start; /* first byte of this range */
-	const uint8_t *prev;  /* where the last value began */
+	const uint8_t *prev;  /* start of the last value that was read */
 	const char *section;  /* for messages; static or outliving the cursor */
-	const char *what;     /* once failed: what is wrong; NULL = bytes missing */
+	const char *what;     /* after a failure: what is wrong; NULL: bytes are missing */
 	uint64_t base;        /* offset of start in its section */
-	uint64_t need;        /* once failed for want of bytes: how many were to be read */
-	bool swap;            /* the section's byte order is not the machine's */
+	uint64_t need; /* after a failure because bytes are missing: how many were requested */
+	bool swap;     /* the section's byte order is not the machine's */
 	bool failed;
 };
 
@@ -58,7 +59,7 @@ ux_inline uint64_t ux_cur_off(const struct ux_cur *c)
 	return c->base + (uint64_t)((c->failed ? c->prev : c->pos) - c->start);
 }
 
-/* Latches a failure of meaning at the start of the last value. what must be a literal. */
+/* Latches the failure that the last value read is invalid. `what` must be a string literal. */
 ux_inline void ux_cur_bad(struct ux_cur *c, const char *what)
 {
 	if (c->failed)
@@ -68,7 +69,7 @@ ux_inline void ux_cur_bad(struct ux_cur *c, const char *what)
 	c->pos = c->end;
 }
 
-/* True when n bytes are there; latches the lack of them. */
+/* True when n bytes are left; else latches the failure that bytes are missing. */
 ux_inline bool ux_cur_has(struct ux_cur *c, uint64_t n)
 {
 	if (ux_likely(n <= (uint64_t)(c->end - c->pos)))
@@ -82,7 +83,10 @@ ux_inline bool ux_cur_has(struct ux_cur *c, uint64_t n)
 	return false;
 }
 
-/* Fills err for a failed cursor and returns its code; out of line, takes a copy on purpose. */
+/*
+ * Fills err for a failed cursor and returns its code. It is out of line and takes a copy, so that
+ * callers can keep their cursor in registers.
+ */
 enum ux_code ux_cur_report(struct ux_cur c, struct ux_error *err) ux_cold;
 
 /* UX_OK, or UX_ECORRUPT with section, offset and reason in err. */
@@ -143,7 +147,7 @@ ux_inline uint32_t ux_cur_u24(struct ux_cur *c)
 	return (uint32_t)ux_cur_uint(c, 3);
 }
 
-/* Unsigned LEB128; padding zeros are legal, bits past the 64th are a failure. */
+/* Reads an unsigned LEB128. Padding with zeros is legal; bits past the 64th are a failure. */
 ux_inline uint64_t ux_cur_uleb(struct ux_cur *c)
 {
 	const uint8_t *p = c->pos;
@@ -173,7 +177,7 @@ ux_inline uint64_t ux_cur_uleb(struct ux_cur *c)
 	return 0;
 }
 
-/* Signed LEB128; sign padding is legal, bits past the 64th are a failure. */
+/* Reads a signed LEB128. Padding with the sign is legal; bits past the 64th are a failure. */
 ux_inline int64_t ux_cur_sleb(struct ux_cur *c)
 {
 	const uint8_t *p = c->pos;
@@ -183,7 +187,7 @@ ux_inline int64_t ux_cur_sleb(struct ux_cur *c)
 		uint64_t bits = byte & 0x7f;
 		if (shift < 64)
 			v |= bits << shift;
-		/* Past bit 63 only copies of the sign may come. */
+		/* Past bit 63 only copies of the sign are allowed. */
 		if (shift == 63 ? bits != 0 && bits != 0x7f
 				: shift > 63 && bits != ((v >> 63) != 0 ? 0x7f : 0)) {
 			c->prev = c->pos;
@@ -202,8 +206,10 @@ ux_inline int64_t ux_cur_sleb(struct ux_cur *c)
 	return 0;
 }
 
-/* Moves past n bytes that are there. With n = 0 that holds behind a failure too, whose place must
- * stay. */
+/*
+ * Moves past n bytes, which the caller has checked to be left. After a failure it does nothing, so
+ * that the offset of the failure is kept.
+ */
 ux_inline void ux_cur_pass(struct ux_cur *c, uint64_t n)
 {
 	if (ux_unlikely(c->failed))
@@ -229,7 +235,7 @@ ux_inline struct ux_bytes ux_cur_take(struct ux_cur *c, uint64_t n)
 	return taken;
 }
 
-/* The next n bytes as a range of its own, whose offsets still count from the section's start. */
+/* Returns a cursor for the next n bytes. Its offsets still count from the section's start. */
 ux_inline struct ux_cur ux_cur_sub(struct ux_cur *c, uint64_t n)
 {
 	struct ux_cur sub = *c;
@@ -247,7 +253,7 @@ ux_inline struct ux_cur ux_cur_sub(struct ux_cur *c, uint64_t n)
 	return sub;
 }
 
-/* Text up to a NUL; the slice excludes it. A missing NUL is a failure. */
+/* Reads text up to a NUL, which the slice excludes. A missing NUL is a failure. */
 ux_inline struct ux_bytes ux_cur_str(struct ux_cur *c)
 {
 	size_t left = ux_cur_left(c);
@@ -273,7 +279,8 @@ ux_inline void ux_cur_seek(struct ux_cur *c, uint64_t off)
 	if (c->failed)
 		return;
 	c->pos = c->start;
-	if (off > 0) /* a cursor over nothing has no place to add to */
+	if (off > 0) /* the cursor of an empty slice may have a NULL pointer, to which nothing may
+			be added */
 		ux_cur_skip(c, off);
 }
 

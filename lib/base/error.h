@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Setting error values; the values themselves are in unhex/error.h. */
+/* Functions that set error values; struct ux_error is in unhex/error.h. */
 #ifndef UX_ERROR_H
 #define UX_ERROR_H
 
@@ -13,16 +13,20 @@
 enum ux_code ux_error_set(struct ux_error *err, enum ux_code code, const char *fmt, ...)
 	ux_printf(3, 4);
 
-/* The same for a place in a file: section may be NULL ("the file"), off counts bytes from its
- * start. */
+/*
+ * As ux_error_set(), for a failure at an offset: off counts bytes from the start of the section, or
+ * of the file when section is NULL.
+ */
 enum ux_code ux_error_at(struct ux_error *err, enum ux_code code, const char *section, uint64_t off,
 			 const char *fmt, ...) ux_printf(5, 6);
 
-/* The same for a failed system call: code UX_EIO (UX_ENOTFOUND for ENOENT, UX_ENOMEM for ENOMEM,
- * UX_EDENIED for EACCES and EPERM). */
+/*
+ * As ux_error_set(), for a failed system call. The code is UX_EIO, but UX_ENOTFOUND for ENOENT,
+ * UX_ENOMEM for ENOMEM, UX_EDENIED for EACCES and EPERM.
+ */
 enum ux_code ux_error_os(struct ux_error *err, int os_errno, const char *fmt, ...) ux_printf(3, 4);
 
-/* Out of memory needs no words and no memory. */
+/* Sets UX_ENOMEM without a formatted message, which needs no memory. */
 enum ux_code ux_error_nomem(struct ux_error *err);
 
 /* Returns from the calling function with the code of expr when that is not UX_OK. */
@@ -33,21 +37,23 @@ enum ux_code ux_error_nomem(struct ux_error *err);
 			return ux_try_;            \
 	} while (0)
 
-/* --- structs that callers hand over in the size of their version --------------------------------
- */
+/* --- structs with a size field, for compatibility of versions -------------------------------- */
 
 /*
- * Copies options: a struct that begins with its own size, in a size_t. `known` bytes are copied,
- * zeros where the caller has less. UX_EINVAL: smaller than `least`, the first version's, or not
- * zero where it is larger than we know. from may be NULL: all zeros.
+ * Copies an options struct, which begins with its own size in a size_t. `known` bytes are copied;
+ * fields beyond the caller's size become zero. UX_EINVAL: the size is below `least`, that of the
+ * first version, or fields beyond `known` are not zero. from may be NULL, which means all zeros.
  */
 enum ux_code ux_sized_read(void *to, size_t known, size_t least, const void *from,
 			   struct ux_error *err) ux_must;
 
-/* UX_EINVAL when the size that *to begins with is below `least`; to may be NULL. */
+/* Checks the size that *to begins with: UX_EINVAL when it is below `least`. to may be NULL. */
 enum ux_code ux_sized_check(const void *to, size_t least, struct ux_error *err) ux_must;
 
-/* Fills as much of *to, which passed the check, as its size says; to may be NULL. */
+/*
+ * Copies *from to *to, which passed ux_sized_check(), but only as many bytes as its size field
+ * says. to may be NULL.
+ */
 void ux_sized_write(void *to, const void *from, size_t known);
 
 #endif

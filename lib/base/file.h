@@ -1,34 +1,34 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole files: mapping one for reading, replacing one so that a failure leaves nothing. */
+/* Mapping whole files for reading, and replacing files atomically. */
 #ifndef UX_FILE_H
 #define UX_FILE_H
 
 #include "bytes.h"
 #include "error.h"
 
-/* A regular file mapped for reading. Zeroed = nothing mapped. */
+/* A regular file that is mapped for reading. Zeroed: nothing is mapped. */
 struct ux_mapping {
 	struct ux_bytes bytes;
-	uint64_t dev, ino; /* which file it was */
+	uint64_t dev, ino; /* device and inode of the file */
 	int64_t mtime_ns;
 };
 
 /*
  * Maps a regular file (an empty one gives an empty slice). A FIFO, device or folder is refused with
- * UX_EINVAL; opening it does not block. A file that shrinks under the mapping raises SIGBUS where
- * it is read: programs catch that (cli/), a server maps only files that it alone writes.
+ * UX_EINVAL; opening it does not block. Reading a mapping whose file has shrunk raises SIGBUS: the
+ * command catches that (cli/), and the server maps only files that no other process writes.
  */
 enum ux_code ux_file_map(const char *path, struct ux_mapping *ret, struct ux_error *err) ux_must;
 
-/* The same for an open descriptor, which stays the caller's. */
+/* As ux_file_map(), for an open descriptor, which the caller still has to close. */
 enum ux_code ux_file_map_fd(int fd, struct ux_mapping *ret, struct ux_error *err) ux_must;
 
 void ux_file_unmap(struct ux_mapping *m);
 
 /*
- * A file that appears whole or not at all: written under a temporary name beside path, then
- * renamed. Start it with UX_FILE_NEW_INIT. Where path is a link, the file it leads to is replaced;
- * where it is a FIFO, device, socket or folder, UX_EINVAL.
+ * A new file that replaces `path` atomically: it is written under a temporary name beside path,
+ * then renamed. Initialize it with UX_FILE_NEW_INIT. When path is a symbolic link, the file that it
+ * points to is replaced. When it is a FIFO, device, socket or folder: UX_EINVAL.
  */
 struct ux_file_new {
 	int fd;
@@ -41,14 +41,20 @@ struct ux_file_new {
 enum ux_code ux_file_new_open(struct ux_file_new *f, const char *path, struct ux_error *err)
 	ux_must;
 
-/* Writes all of it, however many calls that takes. */
+/* Writes all bytes, with as many calls of write() as that takes. */
 enum ux_code ux_file_write(int fd, struct ux_bytes bytes, struct ux_error *err) ux_must;
 
-/* The same at off, wherever the descriptor stands, which stays there. Any thread. */
+/*
+ * Writes all bytes at offset `off`. The descriptor's own position is not used and not changed. Any
+ * thread.
+ */
 enum ux_code ux_file_write_at(int fd, uint64_t off, struct ux_bytes bytes, struct ux_error *err)
 	ux_must;
 
-/* Renames it into place; with sync, data and folder are on the disk when this returns. */
+/*
+ * Renames the file to its path. With sync, the data and the folder's entry are on disk when this
+ * returns.
+ */
 enum ux_code ux_file_new_commit(struct ux_file_new *f, bool sync, struct ux_error *err) ux_must;
 
 /* Removes the temporary file unless it was committed. */

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The hash of all tables in memory: seeded at random once a process, so not to be stored or shown.
+/*
+ * The hash function of all tables in memory. It is seeded at random once per process, so hashes
+ * must not be stored or shown.
  */
 #ifndef UX_HASH_H
 #define UX_HASH_H
 
 #include "bytes.h"
 
-/* Multiplies to 128 bits and folds: one multiplication mixes both operands fully. */
+/* Multiplies to 128 bits and combines both halves: one multiplication mixes both operands fully. */
 ux_inline uint64_t ux_hash_mix(uint64_t a, uint64_t b)
 {
 	__extension__ typedef unsigned __int128 u128;
@@ -15,9 +17,9 @@ ux_inline uint64_t ux_hash_mix(uint64_t a, uint64_t b)
 }
 
 /*
- * Random, set before main() and never after: whoever chooses what we put in a table (symbols of an
- * upload, IDs in a request) cannot choose keys that all collide. Nothing that leaves the process
- * may depend on it.
+ * The random seed. It is set before main() and never changed. An attacker who chooses the keys of a
+ * table (symbols of an upload, IDs in a request) therefore cannot choose keys that all collide.
+ * Nothing that leaves the process may depend on it.
  */
 extern __attribute__((visibility("hidden"))) uint64_t ux_hash_seed;
 

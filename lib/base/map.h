@@ -13,9 +13,9 @@
  *                                 NULL when memory is short
  *   names_deinit(m)
  * hash_fn(K) gives 64 bits, eq_fn(K, K) a bool. Linear probing, a power of two, at most 3/4 full;
- * an entry's stored hash has its lowest bit set, so that 0 means empty. No deletion: no user needs
- * it. Value pointers die with the next insert. The order of entries is no order: never let it reach
- * an output.
+ * an entry's stored hash has its lowest bit set, so that 0 means empty. Entries cannot be deleted;
+ * no caller needs it. Pointers to values are invalid after the next insert. The order of entries is
+ * random, so output must never depend on it.
  */
 #define UX_MAP(name, K, V, hash_fn, eq_fn)                                                         \
 	struct name##_entry {                                                                      \

@@ -1,23 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sorting by address: a few passes, none of which compares. */
+/* Sorting by address with a radix sort, which needs no comparisons. */
 #ifndef UX_ORDER_H
 #define UX_ORDER_H
 
 #include "base.h"
 
-/* Many addresses, each with its place. keys[i] >> shift is an address, the bits below its place. */
+/*
+ * An array of addresses, each with an index. keys[i] >> shift is the address; the bits below it are
+ * the index.
+ */
 struct ux_order {
 	uint64_t *keys; /* malloc'ed */
-	uint64_t *room; /* malloc'ed, as long, while sorting */
+	uint64_t *room; /* malloc'ed, of the same length; used only while sorting */
 	size_t n;
 	unsigned shift;
 };
 
-/* Room for `most` keys with places below `most`; false when memory is short. */
+/* Reserves room for `most` keys with indexes below `most`. False when memory is short. */
 bool ux_order_init(struct ux_order *o, size_t most) ux_must;
 void ux_order_deinit(struct ux_order *o);
 
-/* Addresses up to this one have a key. */
+/* The highest address that fits into a key. */
 ux_inline uint64_t ux_order_limit(const struct ux_order *o)
 {
 	return UINT64_MAX >> o->shift;
@@ -38,10 +41,13 @@ ux_inline size_t ux_order_place(const struct ux_order *o, size_t i)
 	return o->keys[i] & (((uint64_t)1 << o->shift) - 1);
 }
 
-/* Sorts what was added, in ascending order of places, by address; equal ones keep their order. */
+/*
+ * Sorts the keys by address. They must have been added in ascending order of their indexes; the
+ * sort is stable.
+ */
 bool ux_order_sort(struct ux_order *o) ux_must;
 
-/* Of a comparison: decides by a and b unless they are equal. */
+/* For comparison functions: returns the order of a and b unless they are equal. */
 #define UX_ORDER(a, b)                             \
 	do {                                       \
 		if ((a) != (b))                    \
@@ -51,8 +57,8 @@ bool ux_order_sort(struct ux_order *o) ux_must;
 typedef int ux_compare_fn(const void *a, const void *b);
 
 /*
- * qsort() for n items of `size` bytes whose first criterion is the uint64_t that each begins with:
- * only items alike in that are compared.
+ * Sorts n items of `size` bytes, like qsort(), by the uint64_t that each begins with. `compare` is
+ * only called for items in which that is equal.
  */
 void ux_sort_by_start(void *items, size_t n, size_t size, ux_compare_fn *compare);
 

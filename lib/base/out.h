@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A growing buffer that values are written to; latches its first failure. */
+/* A growing output buffer. It latches its first failure. */
 #ifndef UX_OUT_H
 #define UX_OUT_H
 
@@ -7,21 +7,22 @@
 #include "error.h"
 
 /*
- * Owns data (malloc). Zeroed is a valid empty buffer in the machine's byte order. With `counting`
- * nothing is kept and size alone grows: the same code then serves as its own size pass.
+ * Owns data, which is malloc'ed. Zeroed is a valid empty buffer in the machine's byte order. With
+ * `counting` no bytes are stored and only size grows, so that the same code can compute the size of
+ * its output first.
  */
 struct ux_out {
 	uint8_t *data;
 	size_t size;
 	size_t cap;
-	bool swap; /* write the other byte order */
+	bool swap; /* write integers in the other byte order */
 	bool counting;
-	bool failed; /* out of memory; everything written since is lost */
+	bool failed; /* out of memory: everything that is written afterwards is lost */
 };
 
 void ux_out_deinit(struct ux_out *out);
 
-/* Forgets the content and the failure, keeps the memory. */
+/* Clears the content and the failure, but keeps the allocated memory. */
 void ux_out_reset(struct ux_out *out);
 
 /* Moves the bytes out; the caller frees them. NULL when empty. */
@@ -49,7 +50,8 @@ ux_inline uint8_t *ux_out_room(struct ux_out *out, size_t n)
 
 ux_inline void ux_out_put(struct ux_out *out, const void *data, size_t n)
 {
-	uint8_t *p = n ? ux_out_room(out, n) : NULL; /* nothing to a NULL that is yet to grow */
+	uint8_t *p = n ? ux_out_room(out, n) : NULL; /* memcpy() must not be given the NULL of a
+							buffer that has not grown yet */
 	if (p)
 		memcpy(p, data, n);
 }
@@ -96,11 +98,11 @@ ux_inline void ux_out_sleb(struct ux_out *out, int64_t v)
 	ux_out_u8(out, (uint8_t)(v & 0x7f));
 }
 
-/* Text without its NUL; ux_out_u8(out, 0) adds one. */
+/* Writes the text without its NUL; ux_out_u8(out, 0) adds one. */
 void ux_out_cstr(struct ux_out *out, const char *s);
 void ux_out_fmt(struct ux_out *out, const char *fmt, ...) ux_printf(2, 3);
 
-/* Zero bytes up to a multiple of n (a power of two) of size. */
+/* Writes zero bytes until the size is a multiple of n (a power of two). */
 void ux_out_align(struct ux_out *out, size_t n);
 
 /* Overwrites four bytes that were written at off. */

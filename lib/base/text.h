@@ -5,7 +5,9 @@
 
 #include "bytes.h"
 
-/* ASCII classes; unlike those of <ctype.h> they know no locale and take a char as well as a byte.
+/*
+ * ASCII character classes. Unlike those of <ctype.h> they do not depend on the locale, and they
+ * accept a char as well as a byte.
  */
 ux_inline bool ux_is_digit(int c)
 {
@@ -27,7 +29,7 @@ ux_inline bool ux_is_letter(int c)
 	return ux_is_lower(c) || ux_is_upper(c);
 }
 
-/* A blank: space and tab. White space: also line breaks, vertical tab and form feed. */
+/* Blanks are space and tab. White space also includes line breaks, vertical tab and form feed. */
 ux_inline bool ux_is_blank(int c)
 {
 	return c == ' ' || c == '\t';
@@ -38,7 +40,7 @@ ux_inline bool ux_is_space(int c)
 	return c == ' ' || (c >= '\t' && c <= '\r');
 }
 
-/* Without the blanks at both ends. */
+/* Returns s without the blanks at both ends. */
 struct ux_bytes ux_trim(struct ux_bytes s);
 
 /* The value of a hexadecimal digit of either case, or -1. */
@@ -52,35 +54,36 @@ void ux_hex_encode(struct ux_bytes bytes, char *text);
 bool ux_hex_decode(struct ux_bytes text, uint8_t *bytes, size_t max, size_t *ret_n) ux_must;
 
 /*
- * An address as people type it: 0x..., or decimal, or bare hexadecimal with hex. False for anything
- * else, also for a value over 64 bits.
+ * Parses an address as people type it: 0x..., or decimal, or with `hex` bare hexadecimal. False for
+ * anything else and for a value over 64 bits.
  */
 bool ux_hex_parse_u64(struct ux_bytes text, bool hex, uint64_t *ret) ux_must;
 
 /*
- * The number that text begins with, in base 8, 10 or 16 without a prefix or sign: returns how many
- * digits it has. 0, and *ret untouched: there is none, or it is over 64 bits.
+ * Parses the number that text begins with, in base 8, 10 or 16, without a prefix or sign, and
+ * returns the number of its digits. 0, with *ret unchanged: there are no digits, or the number is
+ * over 64 bits.
  */
 size_t ux_digits_parse(struct ux_bytes text, unsigned base, uint64_t *ret) ux_must;
 
 enum {
-	UX_UTF8_MOST = 4 /* bytes of a character */
+	UX_UTF8_MOST = 4 /* most bytes of a character */
 };
 
 /*
- * Bytes of the UTF-8 character that s, not empty, begins with: no surrogates, nothing over
- * U+10FFFF, nothing longer than needed (RFC 3629, section 4; The Unicode Standard, table 3-7).
- * 0: it is none, and then *ret_bad (which may be NULL) is the length of the longest beginning of a
- * character there, at least 1, which one U+FFFD replaces.
+ * Returns the length of the UTF-8 character that s, which is not empty, begins with. Surrogates,
+ * code points over U+10FFFF and overlong forms are invalid (RFC 3629, section 4; The Unicode
+ * Standard, table 3-7). 0: the bytes are invalid, and *ret_bad (which may be NULL) is the length of
+ * the longest valid beginning of a character there, at least 1, which one U+FFFD replaces.
  */
 size_t ux_utf8_size(struct ux_bytes s, size_t *ret_bad) ux_must;
 
-/* The same; 0 also for control characters: U+0000 to U+001F and U+007F to U+009F. */
+/* As ux_utf8_size(), but also 0 for control characters: U+0000 to U+001F and U+007F to U+009F. */
 size_t ux_utf8_printable_size(struct ux_bytes s) ux_must;
 
 /*
- * Writes one code point and returns the bytes written, 1 to UX_UTF8_MOST. What cannot be in a C
- * string of UTF-8 (NUL, surrogates, more than U+10FFFF) becomes U+FFFD.
+ * Writes one code point and returns the bytes written, 1 to UX_UTF8_MOST. A code point that a C
+ * string of UTF-8 cannot contain (NUL, surrogates, over U+10FFFF) is written as U+FFFD.
  */
 size_t ux_utf8_encode(uint32_t c, char *to);
 

@@ -5,7 +5,9 @@
 
 #include "base.h"
 
-/* Room for `want` elements of `size` bytes at least; false when memory is short. */
+/*
+ * Grows the array to room for at least `want` elements of `size` bytes. False when memory is short.
+ */
 __attribute__((noinline, unused)) ux_must static bool ux_vec_grow(void **data, size_t *cap,
 								  size_t want, size_t size)
 {
@@ -27,7 +29,7 @@ __attribute__((noinline, unused)) ux_must static bool ux_vec_grow(void **data, s
  *   points_steal(v, &n)       moves the malloc'ed array out
  *   points_begin(v), points_end(v)
  *   points_deinit(v)
- * Pointers into data die with the next append or reserve.
+ * Pointers into data are invalid after the next append or reserve.
  */
 #define UX_VEC(name, T)                                                                      \
 	struct name {                                                                        \

@@ -5,7 +5,7 @@
 
 #include "vec.h"
 
-/* Half-open, pcs. */
+/* A half-open range of pcs. */
 struct ux_range {
 	uint64_t lo;
 	uint64_t hi;
@@ -14,17 +14,17 @@ struct ux_range {
 UX_VEC(ux_range_vec, struct ux_range);
 
 /*
- * Ranges that are sorted and disjoint, owned by someone else. Most often a module's text: its
- * executable sections. What begins outside of them is no code: the linker dropped it and left 0,
- * 1, -1 or -2 where its address was. Deciding by section and not by value keeps a module alive
- * that really has code at 0.
+ * Sorted, disjoint ranges that the set does not own. Mostly they are a module's text: its
+ * executable sections. A function that begins outside of the text is not code: the linker dropped
+ * it and left 0, 1, -1 or -2 as its address. Deciding by section and not by value keeps the code of
+ * modules that really have code at 0.
  */
 struct ux_range_set {
 	const struct ux_range *list;
 	size_t count;
 };
 
-/* A sorted vector's ranges as a set; good until the vector changes. */
+/* Returns the ranges of a sorted vector as a set, which is valid until the vector changes. */
 ux_inline struct ux_range_set ux_range_vec_set(const struct ux_range_vec *ranges)
 {
 	return (struct ux_range_set){ranges->data, ranges->size};

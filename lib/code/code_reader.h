@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a reader of code is to whoever collects units: DWARF, Go's tables and the line tables of
- * cubins each fill in a struct ux_code_reader (lib/extract: dwarf_units.c, go_source.c,
- * cubin_units.c), and a further format is one more file that does.
+ * The interface between a reader of debug information and the code that collects units. The readers
+ * of DWARF, of Go's tables and of the line tables of cubins each fill in a struct ux_code_reader
+ * (lib/extract: dwarf_units.c, go_source.c, cubin_units.c). A further format is added with one more
+ * such file.
  */
 #ifndef UX_CODE_READER_H
 #define UX_CODE_READER_H
@@ -12,13 +13,13 @@
 #include "code_unit.h"
 #include "error.h"
 
-/* What was damaged and left out. Zeroed is none. */
+/* Damage that was found and skipped. Zeroed is none. */
 struct ux_code_damage {
 	uint64_t count;
 	struct ux_error first;
 };
 
-/* Counts a damage, whose reason is then emptied for the next one. */
+/* Counts one damage. *reason is then cleared for the next one. */
 ux_inline void ux_code_damage_add(struct ux_code_damage *damage, struct ux_error *reason)
 {
 	if (damage->count++ == 0)
@@ -26,7 +27,7 @@ ux_inline void ux_code_damage_add(struct ux_code_damage *damage, struct ux_error
 	*reason = (struct ux_error)UX_ERROR_INIT;
 }
 
-/* Counts what `code` says, unless it is UX_OK. Only want of memory is a failure. */
+/* Counts `code` as damage unless it is UX_OK. Only UX_ENOMEM is returned as a failure. */
 ux_inline enum ux_code ux_code_damage_tolerate(struct ux_code_damage *damage, enum ux_code code,
 					       struct ux_error *reason, struct ux_error *err)
 {
@@ -38,35 +39,40 @@ ux_inline enum ux_code ux_code_damage_tolerate(struct ux_code_damage *damage, en
 	return UX_OK;
 }
 
-/* One unit that is to be read. */
+/* A request to read one unit. */
 struct ux_code_request {
-	uint32_t unit;          /* number, from 0 on */
-	unsigned worker;        /* number of the thread, which has its own tables */
-	bool first;             /* of its batch: nothing is shared with units before */
-	bool no_rows;           /* too many rows have been decoded: leave these out, as damage */
-	struct ux_arena *arena; /* texts that are made go here; it outlives the reader */
+	uint32_t unit;   /* number of the unit, from 0 on */
+	unsigned worker; /* number of the thread, each of which has its own tables */
+	bool first;      /* the first of its batch: no state of earlier units may be used */
+	bool no_rows; /* the budget of rows is exceeded: leave the rows out and count that as damage
+		       */
+	struct ux_arena *arena; /* new texts are allocated here; it outlives the reader */
 	struct ux_code_damage *damage;
 
-	/* True for a function of one range of which only name and range are needed: nothing else of
-	 * it needs to be read. */
+	/*
+	 * Returns true for a function with one range of which only the name and the range are
+	 * needed, so that nothing else of it has to be read.
+	 */
 	bool (*skip)(void *ctx, const struct ux_range *range);
 	void *skip_ctx;
 };
 
-/* Functions fail for want of memory only; damage is counted in the request. */
+/* The functions fail only when memory is short. Damage is counted in the request. */
 struct ux_code_reader {
 	void *ctx;
-	unsigned workers;   /* it has tables for; threads are not more */
-	uint32_t n_units;   /* at first; 0 if they come by next() */
-	bool ordered;       /* units depend on those before: one thread reads them, in order */
-	bool duplicates;    /* units may have the same function as others */
-	uint64_t rows_most; /* what the costs of rows may add up to */
+	unsigned workers;   /* number of threads that it has tables for, which is the limit */
+	uint32_t n_units;   /* initial number of units; 0 if they come by next() */
+	bool ordered;       /* units depend on earlier ones: one thread reads them, in order */
+	bool duplicates;    /* several units may describe the same function */
+	uint64_t rows_most; /* budget of the whole module for decoding rows */
 
-	/* How much work a unit is likely to be, in bytes. */
+	/* Estimates how much work a unit is, in bytes. */
 	uint64_t (*weigh)(void *ctx, uint32_t unit);
 
-	/* Opens a unit; *ret_open stays false when it gives nothing. *ret_cost is what decoding its
-	 * rows costs; 0 when that was done for the unit before. */
+	/*
+	 * Opens a unit. *ret_open stays false when the unit has nothing to read. *ret_cost is the
+	 * cost of decoding its rows; 0 when they were already decoded for the unit before.
+	 */
 	enum ux_code (*open)(void *ctx, const struct ux_code_request *request, bool *ret_open,
 			     uint64_t *ret_cost, struct ux_error *err);
 
@@ -75,9 +81,10 @@ struct ux_code_reader {
 			     struct ux_code_unit *ret, struct ux_error *err);
 
 	/*
-	 * For units that come in waves; NULL: all are there. next() makes the next wave come, while
-	 * others read the one before; take() makes it the current one and returns its number of
-	 * units, 0 at the end. Texts in `passing` go with their wave.
+	 * For units that are read in waves; NULL when all units are available at once. next()
+	 * prepares the next wave while other threads read the current one. take() makes it the
+	 * current one and returns its number of units, 0 at the end. Texts inside of `passing` are
+	 * valid only as long as their wave is current.
 	 */
 	enum ux_code (*next)(void *ctx, struct ux_error *err);
 	uint32_t (*take)(void *ctx);

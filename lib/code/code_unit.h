@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Units of code: what every reader of debug information gives, whatever format it reads. A unit has
- * functions with their address ranges, the calls inlined into them, and rows that map addresses to
- * source lines. Names and files are numbered within the unit.
+ * Units of code: the result of every reader of debug information, whatever its format. A unit has
+ * functions with their address ranges, the calls that are inlined into them, and rows that map
+ * addresses to source lines. Names and files are numbered within the unit.
  */
 #ifndef UX_CODE_UNIT_H
 #define UX_CODE_UNIT_H
@@ -11,20 +11,23 @@
 #include "code_budget.h"
 #include "code_range.h"
 
-/* From pc on, this file and line, until the next row of the sequence. */
+/*
+ * A row of a line table: from pc up to the next row of the sequence, the code comes from this file
+ * and line.
+ */
 struct ux_code_row {
 	uint64_t pc;
-	uint32_t file; /* as the unit numbers files */
-	uint32_t line; /* 0: the producer says that there is none */
+	uint32_t file; /* number of the file in its unit */
+	uint32_t line; /* 0: the producer marked the code as having no line */
 };
 
 UX_VEC(ux_code_row_vec, struct ux_code_row);
 
-/* A run of rows for [lo, hi), ascending, no two at one pc. */
+/* A sequence of rows for [lo, hi), in ascending order, no two at the same pc. */
 struct ux_code_sequence {
 	uint64_t lo;
 	uint64_t hi;
-	uint32_t first; /* row at lo */
+	uint32_t first; /* index of the row at lo */
 	uint32_t count;
 	uint64_t off; /* identifies the sequence: in DWARF, where its program begins */
 };
@@ -40,18 +43,19 @@ UX_VEC(ux_code_sequence_vec, struct ux_code_sequence);
  */
 struct ux_code_inline {
 	uint32_t name;
-	uint32_t call_file; /* where, in the parent, the call stands */
+	uint32_t call_file; /* file and line of the call in the parent */
 	uint32_t call_line;
 	uint32_t depth;
 	uint32_t range_first;
-	uint32_t range_count; /* 0: the producer gave it none; its children have some */
+	uint32_t range_count; /* 0: the producer gave it no range, but its children have some */
 };
 
 UX_VEC(ux_code_inline_vec, struct ux_code_inline);
 
-/* A function with code. Its ranges are in the producer's order: hot, cold, any. */
+/* A function with code. Its ranges are in the producer's order, for example hot, then cold. */
 struct ux_code_function {
-	uint64_t sequence; /* `off` of its own sequence, or UX_CODE_NO_SEQUENCE: any */
+	uint64_t sequence; /* `off` of the function's sequence, or UX_CODE_NO_SEQUENCE when it may
+			      be any */
 	uint32_t name;     /* or UX_CODE_NO_NAME */
 	uint32_t range_first;
 	uint32_t range_count; /* at least 1 */
@@ -62,8 +66,10 @@ struct ux_code_function {
 
 UX_VEC(ux_code_function_vec, struct ux_code_function);
 
-/* A source file's path in parts, each NULL when there is none; the rightmost absolute part begins
- * the path. */
+/*
+ * The parts of a source file's path; each is NULL when there is none. The path begins with the
+ * rightmost part that is absolute.
+ */
 struct ux_code_path {
 	const char *comp_dir;
 	const char *dir;
@@ -72,58 +78,65 @@ struct ux_code_path {
 
 /* A source file: the path cut at its last slash. */
 struct ux_code_file {
-	const char *dir; /* "" when there is none */
+	const char *dir; /* "" when the path has no slash */
 	const char *base;
 };
 
 UX_VEC(ux_code_file_vec, struct ux_code_file);
 
-/* The directory of a path that was made last, and what from: neighbours mostly share it. Zeroed is
- * none. */
+/*
+ * The last directory that was joined, and the parts it was made from: consecutive files mostly
+ * share it. Zeroed is none.
+ */
 struct ux_code_last_dir {
 	struct ux_code_path from;
 	const char *text;
 };
 
 /*
- * Joins compilation directory, directory and name (the rightmost absolute one begins the path;
- * nothing is normalized) and cuts at the last slash. Text is made in arena only where no part can
- * be used as it is, and is charged to the budget; what that refuses has the directory as it stands.
- * False when memory is short.
+ * Joins compilation directory, directory and name, and cuts the path at its last slash. The path
+ * begins with the rightmost part that is absolute; nothing is normalized. A new text is made in
+ * arena only where no part can be used as it is, and is charged to the budget. When the budget
+ * refuses it, the directory part is used alone. False when memory is short.
  */
 bool ux_code_path_split(const struct ux_code_path *path, struct ux_arena *arena,
 			struct ux_budget *budget, struct ux_code_last_dir *last,
 			struct ux_code_file *ret);
 
-/* Rows by address. Owned by a reader. */
+/* The rows of a line table, by address. Owned by the reader. */
 struct ux_code_lines {
 	const struct ux_code_row *rows;
 	size_t n_rows;
 	const struct ux_code_sequence *sequences; /* ascending, disjoint */
 	size_t n_sequences;
-	const struct ux_code_sequence *whole; /* those that overlap others, ascending off, with all
-						 that they claim */
+	const struct ux_code_sequence *whole; /* The sequences that overlap others, in ascending
+						 order of `off`, each with its full range. */
 	size_t n_whole;
 };
 
 /*
- * The sequence with this `off` that holds pc, with all its rows, also those that another one has in
- * `sequences`: of functions folded into one, each knows its own lines that way. NULL when there is
- * none.
+ * Returns the sequence with this `off` that contains pc, with all its rows, including those of
+ * which `sequences` has the range as part of another sequence. This way each of several functions
+ * that were folded into one knows its own lines. NULL when there is none.
  */
 const struct ux_code_sequence *ux_code_lines_sequence(const struct ux_code_lines *lines,
 						      uint64_t off, uint64_t pc);
 
-/* The index of the first sequence that ends behind pc: it holds pc, or is the next one. n_sequences
- * when there is none. */
+/*
+ * Returns the index of the first sequence that ends behind pc: it contains pc, or is the next one.
+ * n_sequences when there is none.
+ */
 size_t ux_code_lines_from(const struct ux_code_lines *lines, uint64_t pc);
 
-/* The path of a file of the unit; false for a number that it does not have. */
+/* Sets *ret to the path of a file of the unit. False when the unit has no file with that number. */
 typedef bool ux_code_path_fn(const void *ctx, uint32_t file, struct ux_code_path *ret);
 
 #define UX_CODE_NO_TABLE UINT64_MAX
 
-/* One unit as a reader gives it. All that it points to is the reader's, until it reads another. */
+/*
+ * One unit as a reader returns it. All data belongs to the reader and is valid until it reads
+ * another unit.
+ */
 struct ux_code_unit {
 	const struct ux_code_function *functions;
 	size_t n_functions;
@@ -132,19 +145,19 @@ struct ux_code_unit {
 	const struct ux_range *ranges;
 	size_t n_ranges;
 	const char *const *names;
-	const uint32_t *own; /* of each name: where the function's own begins, behind what
-				qualifies it; NULL: at the front */
+	const uint32_t *own; /* For each name, the offset at which the function's own name begins,
+				behind its qualification. NULL: all begin at 0. */
 	size_t n_names;
 	struct ux_code_lines lines;
-	uint64_t table; /* identifies `lines`: units of one reader with the same one share them;
-			   UX_CODE_NO_TABLE: the unit has none */
+	uint64_t table; /* Identifies `lines`: units of one reader with the same number share them.
+			   UX_CODE_NO_TABLE: the unit has no lines. */
 	ux_code_path_fn *path;
 	const void *path_ctx;
-	size_t n_files;      /* files are numbered up to this one, which is included */
-	uint64_t size;       /* bytes of input that the unit is: work on it is bounded by them */
-	const char *section; /* where it is, for messages */
+	size_t n_files;      /* the highest number of a file */
+	uint64_t size;       /* bytes of input of the unit, which bound the work on it */
+	const char *section; /* section and offset of the unit, for messages */
 	uint64_t off;
-	uint8_t note; /* for the reader itself: kept with the results */
+	uint8_t note; /* private to the reader; stored with the results */
 };
 
 #endif

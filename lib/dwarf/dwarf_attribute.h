@@ -6,7 +6,7 @@
 #include "base.h"
 #include "dwarf_defs.h"
 
-/* What the size of a form depends on, beside the form. */
+/* What the size of a form depends on, besides the form itself. */
 struct ux_dwarf_layout {
 	uint8_t addr_size;     /* 1 to 8 */
 	uint8_t offset_size;   /* 4, or 8 in the 64-bit format */
@@ -19,11 +19,11 @@ enum ux_dwarf_op {
 	UX_OP_SKIP,   /* arg: bytes */
 	UX_OP_ULEB,   /* one LEB128 */
 	UX_OP_STRING, /* text up to a NUL */
-	UX_OP_BLOCK1, /* a length of 1, 2, 4 bytes or a ULEB128, and as many bytes */
+	UX_OP_BLOCK1, /* a block: a length of 1, 2, 4 bytes or a ULEB128, then that many bytes */
 	UX_OP_BLOCK2,
 	UX_OP_BLOCK4,
 	UX_OP_BLOCK,
-	UX_OP_INDIRECT, /* arg: slot, or UX_SLOT_COUNT; the form stands in the DIE */
+	UX_OP_INDIRECT, /* arg: slot, or UX_SLOT_COUNT; the form is stored in the DIE */
 	UX_OP_LOAD,     /* arg: slot | bytes << 5 | form << 9; next word: bytes to skip first */
 	UX_OP_READ,     /* arg: slot | form << 8; a form of variable size */
 	UX_OP_CONST,    /* arg: slot; the value is the next two words */
@@ -31,24 +31,24 @@ enum ux_dwarf_op {
 };
 
 enum {
-	UX_DWARF_FORMS = 0x2d, /* from 0 on, vendors' own excepted */
+	UX_DWARF_FORMS = 0x2d, /* forms from 0 on, without those of vendors */
 	UX_DWARF_FORM_CLASSES = 21,
 };
 
-/* The class of a form, all forms of which take as many bytes; 0 for one of variable size. */
+/* The class of a form. All forms of a class have the same size. 0: the size is variable. */
 extern const uint8_t ux_dwarf_form_class[UX_DWARF_FORMS];
 
-/* Bytes by class under one layout; -1 for class 0. */
+/* The size of each class under one layout, in bytes; -1 for class 0. */
 struct ux_dwarf_form_sizes {
 	int8_t of[UX_DWARF_FORM_CLASSES];
 };
 
 struct ux_dwarf_form_sizes ux_dwarf_form_sizes(struct ux_dwarf_layout layout);
 
-/* Bytes of a form whose size is fixed under this layout, else -1. */
+/* Returns the size of a form when it is fixed under this layout, else -1. */
 int ux_dwarf_form_size(uint64_t form, struct ux_dwarf_layout layout);
 
-/* The opcode that steps over a form of variable size; UX_OP_END when there is no such form. */
+/* Returns the opcode that skips a form of variable size; UX_OP_END when there is no such form. */
 enum ux_dwarf_op ux_dwarf_form_op(uint64_t form);
 
 /* The attributes that are read, by slot. */
@@ -85,7 +85,7 @@ enum ux_dwarf_slot {
 enum ux_dwarf_kind {
 	UX_KIND_PLAIN,    /* functions may be inside: step over it, go on with its children */
 	UX_KIND_CLASS,    /* functions may be inside in some languages */
-	UX_KIND_LEAF,     /* no code inside: jump over all of it */
+	UX_KIND_LEAF,     /* contains no code: skip it with its children */
 	UX_KIND_FUNCTION, /* subprogram */
 	UX_KIND_INLINE,   /* inlined_subroutine */
 	UX_KIND_ROOT,     /* the unit's own DIE */
@@ -93,21 +93,21 @@ enum ux_dwarf_kind {
 
 enum ux_dwarf_kind ux_dwarf_kind_of_tag(uint64_t tag);
 
-/* Which attributes are read; by the kind of DIE and what for. */
+/* Sets of attributes that are read, depending on the kind of DIE and on the purpose. */
 enum ux_dwarf_selection {
-	UX_SELECT_SIBLING,  /* only DW_AT_sibling, to pass the children */
+	UX_SELECT_SIBLING,  /* only DW_AT_sibling, to skip the children */
 	UX_SELECT_CODE,     /* of a function or an inlined call */
 	UX_SELECT_ROOT,     /* of a unit's own DIE */
-	UX_SELECT_NAME,     /* of what qualifies names: its name and its declaration */
+	UX_SELECT_NAME,     /* of a scope that qualifies names: its name and its declaration */
 	UX_SELECT_VARIABLE, /* its location, and where it is declared */
 	UX_SELECT_COUNT
 };
 
 enum {
-	UX_DWARF_ATTRS = 0x80, /* numbers in the table below: the standard's own attributes */
+	UX_DWARF_ATTRS = 0x80, /* size of the table below: the standard's own attributes */
 };
 
-/* The slot of an attribute plus 1; 0 when it is not read. */
+/* For each selection, the slot of an attribute plus 1; 0 when it is not read. */
 extern const uint8_t ux_dwarf_slots[UX_SELECT_COUNT][UX_DWARF_ATTRS];
 
 /* The slot of any other attribute; UX_SLOT_COUNT when it is not read. */

@@ -8,13 +8,13 @@
 
 struct ux_dwarf_line_file {
 	const char *name;
-	uint64_t dir; /* index of its directory, as the header numbers them */
+	uint64_t dir; /* number of its directory in the header */
 };
 
 UX_VEC(ux_dwarf_line_file_vec, struct ux_dwarf_line_file);
 UX_VEC(ux_dwarf_text_vec, const char *);
 
-/* What a decoded table was made from. */
+/* Identifies the table that was decoded. */
 struct ux_dwarf_lines_source {
 	const struct ux_dwarf_sections *sections; /* NULL: nothing is decoded */
 	const struct ux_range_set *text;
@@ -23,27 +23,32 @@ struct ux_dwarf_lines_source {
 	uint8_t addr_size, offset_size; /* of the unit */
 };
 
-/* One decoded table, with the memory of those before. For one module only. Zeroed is empty. */
+/*
+ * A decoded table. The buffers are reused from table to table, but only within one module. Zeroed
+ * is empty.
+ */
 struct ux_dwarf_lines {
 	struct ux_code_row_vec rows;
 	struct ux_code_sequence_vec
-		sequences;                 /* ascending, disjoint, each inside a section of text */
-	struct ux_code_sequence_vec whole; /* those that overlap others, uncut, by ascending off */
+		sequences; /* sorted, disjoint, each inside of one section of text */
+	struct ux_code_sequence_vec whole; /* sequences that overlap others, uncut, sorted by off */
 	struct ux_dwarf_line_file_vec files; /* [0] is file 0 in DWARF 5, file 1 before */
 	struct ux_dwarf_text_vec dirs;       /* [0] is directory 0 in DWARF 5, 1 before */
 	const char *comp_dir;                /* NULL when the unit has none */
 	uint16_t version;
-	struct ux_dwarf_lines_source source; /* the next unit with this table reuses it */
-	struct ux_error outcome;             /* of decoding it */
+	struct ux_dwarf_lines_source
+		source;          /* a following unit with the same table reuses the rows */
+	struct ux_error outcome; /* result of decoding it */
 };
 
 /*
- * Decodes the unit's table, replacing what is in lines. Only sequences that begin in text are kept,
- * cut at the end of their section; where two overlap, the first has the addresses. Of several rows
- * at one address the last stays; rows that repeat file and line of the one before are dropped.
- * UX_ECORRUPT: the table leaves its section or its header makes no sense; the sequences that were
- * complete before are kept. UX_ELIMIT: a table over 256 MiB. A unit without a table gives none.
- * Units may name one another's tables, so the caller bounds what they cost: ux_dwarf_lines_cost().
+ * Decodes the unit's table and replaces the content of lines. Only sequences that begin in text are
+ * kept, cut at the end of their section; where two overlap, the first one gets the addresses. Of
+ * several rows at one address the last is kept; rows that repeat file and line of the previous one
+ * are dropped. UX_ECORRUPT: the table exceeds its section or its header is malformed; sequences
+ * that were complete before are kept. UX_ELIMIT: the table is larger than 256 MiB. A unit without a
+ * table has no rows. Several units may use one table, so the caller limits the total cost with
+ * ux_dwarf_lines_cost().
  */
 enum ux_code ux_dwarf_lines_parse(const struct ux_dwarf_context *ctx,
 				  const struct ux_range_set *text, struct ux_dwarf_lines *lines,
@@ -54,19 +59,24 @@ void ux_dwarf_lines_deinit(struct ux_dwarf_lines *lines);
 void ux_dwarf_lines_clear(struct ux_dwarf_lines *lines);
 
 /*
- * Bytes of the unit's table: the cost of decoding it. 0 for a unit without one, for one that is not
- * decoded, and for the table that *last names, which lines that read them in turn still hold; *last
- * becomes the unit's.
+ * Returns the cost of decoding the unit's table, which is its size in bytes. 0 for a unit without a
+ * table, for one that is not decoded, and when the table is the same as *last, and thus still
+ * decoded when units are read in order. *last becomes the unit's table.
  */
 uint64_t ux_dwarf_lines_cost(const struct ux_dwarf_context *ctx, const struct ux_range_set *text,
 			     struct ux_dwarf_lines_source *last);
 
-/* False for a number that the table does not have; 0 means "none" before DWARF 5. */
+/*
+ * Sets *ret to the path of a file. False when the table has no such number; 0 means "none" before
+ * DWARF 5.
+ */
 bool ux_dwarf_lines_file(const struct ux_dwarf_lines *lines, uint64_t file,
 			 struct ux_code_path *ret);
 
-/* The rows of a table, by address; good until it decodes another one. A sequence's `off` is where
- * its program begins in .debug_line (DW_AT_LLVM_stmt_sequence). */
+/*
+ * Returns the rows of a table, by address; valid until the next table is decoded. A sequence's
+ * `off` is the start of its line program in .debug_line (DW_AT_LLVM_stmt_sequence).
+ */
 ux_inline struct ux_code_lines ux_dwarf_lines_view(const struct ux_dwarf_lines *lines)
 {
 	return (struct ux_code_lines){
@@ -81,21 +91,21 @@ ux_inline struct ux_code_lines ux_dwarf_lines_view(const struct ux_dwarf_lines *
 
 /* --- the program behind a header, dwarf_line_program.c ---------------------------------------- */
 
-/* What the header fixes for the program. */
+/* The fields of the header that the line program needs. */
 struct ux_dwarf_line_header {
-	struct ux_dwarf_layout layout; /* of the unit; the table's own offset size */
+	struct ux_dwarf_layout layout; /* the unit's, but with the table's own offset size */
 	uint8_t min_inst_length;
 	uint8_t max_ops;
 	int8_t line_base;
 	uint8_t line_range;
 	uint8_t opcode_base;
-	struct ux_bytes lengths; /* operands of each standard opcode */
+	struct ux_bytes lengths; /* number of operands of each standard opcode */
 };
 
 /*
- * Runs the program, of which c is exactly the bytes, and appends its sequences and their rows in
- * the order they stand. Damage is the cursor's: the sequences before it are there. False when
- * memory is short.
+ * Runs the program, which is all bytes of c, and appends its sequences and their rows in their
+ * order. Damage is latched in the cursor; the sequences before it are kept. False when memory is
+ * short.
  */
 bool ux_dwarf_line_program_run(const struct ux_dwarf_line_header *header,
 			       const struct ux_range_set *text, struct ux_cur *c,

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names of functions: through abstract origins and specifications, also of other units, and
- * qualified by what they stand in. */
+/*
+ * Names of functions: found through abstract origins and specifications, also of other units, and
+ * qualified by the scopes that contain the function.
+ */
 #ifndef UX_DWARF_NAME_H
 #define UX_DWARF_NAME_H
 
@@ -11,16 +13,16 @@
 #include "vec.h"
 
 /*
- * An entry with children. Those that stand directly in it are found by one pass over them, when an
- * offset inside is first looked up; where the producer writes DW_AT_sibling that is a jump each.
- * Entries that no lookup needs are never read.
+ * A scope: a DIE with children. Its direct children are listed by one pass over them when an offset
+ * inside of the scope is first looked up; where the producer writes DW_AT_sibling, each child is
+ * skipped with one jump. Scopes that no lookup needs are never read.
  */
 struct ux_dwarf_scope {
-	uint64_t off; /* of the entry */
+	uint64_t off; /* offset of the DIE */
 	uint64_t inside;
 	uint64_t end;
 	uint32_t parent;
-	uint32_t first; /* of those that stand in it, in ascending order */
+	uint32_t first; /* index of its first child scope; they are in ascending order of offsets */
 	uint32_t count;
 	uint16_t tag;
 	bool known; /* first and count are set */
@@ -28,25 +30,26 @@ struct ux_dwarf_scope {
 
 UX_VEC(ux_dwarf_scope_vec, struct ux_dwarf_scope);
 
-/* The scopes of one unit that were read; [0] is the unit's own entry. Zeroed is empty. */
+/* The scopes of one unit that were read. [0] is the unit's own DIE. Zeroed is empty. */
 struct ux_dwarf_scopes {
 	struct ux_dwarf_scope_vec list;
 };
 
 enum {
-	UX_DWARF_SCOPES_DEEP = 64, /* entries around one that are looked at; real code has 20 */
+	UX_DWARF_SCOPES_DEEP = 64, /* most enclosing DIEs that are examined; real code has 20 */
 };
 
 /*
- * The innermost entry around off, other than the one at off, that names what is in it: a namespace,
- * type, module or function. 0 when that is the unit, or nothing that names (an inlined call). *work
- * is charged for the entries passed; at 0 no more scopes are read. UX_ENOMEM.
+ * Finds the innermost scope that contains off and qualifies names: a namespace, type, module or
+ * function, but not the DIE at off itself. 0 when that is the unit, or a scope that does not
+ * qualify names (an inlined call). *work is charged for the DIEs that are visited; at 0 no more
+ * scopes are read. UX_ENOMEM.
  */
 enum ux_code ux_dwarf_scopes_find(struct ux_dwarf_scopes *scopes,
 				  const struct ux_dwarf_context *ctx, uint64_t off, uint64_t *work,
 				  uint32_t *ret, struct ux_error *err) ux_must;
 
-/* The same for the entry of a scope: the one around it, 0 for none. */
+/* Returns the scope that contains the DIE of a scope, 0 for none. */
 uint32_t ux_dwarf_scopes_around(const struct ux_dwarf_scopes *scopes, uint32_t scope);
 
 static inline void ux_dwarf_scopes_deinit(struct ux_dwarf_scopes *scopes)
@@ -56,9 +59,9 @@ static inline void ux_dwarf_scopes_deinit(struct ux_dwarf_scopes *scopes)
 
 enum {
 	UX_DWARF_ORIGINS_MOST = 16
-}; /* of an origin chain; real ones have up to 4 */
+}; /* longest chain of origins; real ones have up to 4 */
 
-/* Another unit that names led to. */
+/* Another unit that was opened because a name refers to it. */
 struct ux_dwarf_open_unit {
 	struct ux_dwarf_context ctx;
 	struct ux_dwarf_scopes scopes;
@@ -69,24 +72,24 @@ UX_MAP(ux_dwarf_open_unit_map, uint64_t, struct ux_dwarf_open_unit *, ux_hash_u6
 
 /* A cached name; an entry of another generation is empty. */
 struct ux_dwarf_name_slot {
-	uint64_t off; /* of the DIE in .debug_info; bit 63: of the supplementary file */
+	uint64_t off; /* offset of the DIE in .debug_info; bit 63: in the supplementary file */
 	uint32_t generation;
 	uint32_t name;
 };
 
-/* A DIE, and the unit it is in. */
+/* A DIE: its unit and its offset. */
 struct ux_dwarf_die_location {
 	const struct ux_dwarf_context *ctx;
 	uint64_t off;
 };
 
-/* A name that is to be qualified by what its DIE stands in. */
+/* A name that is still to be qualified by the scopes of its DIE. */
 struct ux_dwarf_unqualified {
 	uint32_t name;
 	struct ux_dwarf_die_location at;
 };
 
-/* A name that is to be found: that of the DIE at `from`, which leads to another one. */
+/* A name that is still to be found: that of the DIE at `from`, which refers to another DIE. */
 struct ux_dwarf_pending_name {
 	uint64_t from;
 	struct ux_dwarf_ref to;
@@ -100,69 +103,77 @@ UX_VEC(ux_dwarf_own_vec, uint32_t);
 UX_VEC(ux_dwarf_off_vec, uint64_t);
 
 /*
- * One thread's resolver. Names of one unit are numbered from 0 in the order of first use, and
- * looked up once per origin: the same inlined function is named thousands of times.
+ * The resolver of names of one thread. Names of one unit are numbered from 0 in the order of first
+ * use. The name of each origin is looked up once, since the same inlined function is referred to
+ * thousands of times.
  *
- * Names that another DIE has are looked up at the end of the unit, many at a time: the memory of
- * one is prefetched while another is read.
+ * Names that are attributes of another DIE are looked up at the end of the unit, many at a time, so
+ * that the memory of one can be prefetched while another is read.
  *
- * Names that are not linkage names are then qualified: "a::f" for f of the namespace a. Only these
- * few cost reading what they stand in.
+ * Names that are not linkage names are then qualified: "a::f" for f of the namespace a. Only for
+ * these few names the enclosing scopes have to be read.
  */
 struct ux_dwarf_names {
 	const struct ux_dwarf_sections *sections;
 	const struct ux_dwarf_units *units;
-	struct ux_dwarf_text_vec
-		list; /* the current unit's names by number; text of the sections, or made */
-	struct ux_dwarf_own_vec own; /* where in the text the function's own name begins */
+	struct ux_dwarf_text_vec list; /* the current unit's names by number; they point into the
+					  sections or were allocated */
+	struct ux_dwarf_own_vec
+		own; /* for each name, the offset at which the function's own name begins */
 	struct ux_dwarf_pending_name_vec pending;
 	struct ux_dwarf_unqualified_vec unqualified;
-	struct ux_dwarf_off_vec outermost; /* DIEs that are known to stand directly in the unit */
+	struct ux_dwarf_off_vec
+		outermost; /* DIEs that are known to be direct children of the unit's DIE */
 	struct ux_dwarf_name_slot *slots;
 	size_t cap; /* of slots, a power of two */
 	size_t used;
 	uint32_t generation;
-	struct ux_arena *texts; /* where qualified names are made: arena, or what the user sets */
-	struct ux_arena arena;  /* other units that names led to */
+	struct ux_arena *texts; /* where qualified names are allocated: `arena`, or one that the
+				   caller sets */
+	struct ux_arena arena;  /* memory for other units that names refer to */
 	struct ux_dwarf_open_unit_map
-		others; /* by unit's offset and file; NULL: it cannot be opened */
+		others; /* by the unit's offset and file; NULL: the unit cannot be opened */
 	const struct ux_dwarf_context *ctx; /* the current unit */
-	bool joined;                        /* its language qualifies names */
-	struct ux_dwarf_scopes scopes;      /* its own */
-	size_t far_scopes;                  /* that others know */
-	uint64_t scope_work;                /* entries that may still be passed to read scopes */
-	uint64_t text_left;                 /* bytes the unit's qualified names may still take */
+	bool joined;                        /* the unit's language qualifies names */
+	struct ux_dwarf_scopes scopes;      /* the unit's own scopes */
+	size_t far_scopes;                  /* number of scopes of other units */
+	uint64_t scope_work;                /* budget of DIEs that may be visited to read scopes */
+	uint64_t text_left;                 /* budget in bytes of the unit's qualified names */
 };
 
 enum {
-	UX_DWARF_QUALIFIED_MOST = 1 << 14, /* bytes of a name with what it is qualified by */
-	UX_DWARF_FAR_SCOPES = 1 << 18,     /* of other units, kept; some 12 MB */
-	UX_DWARF_SCOPE_WORK = 16, /* entries passed for each byte of .debug_info, beside .. */
+	UX_DWARF_QUALIFIED_MOST = 1 << 14, /* longest qualified name in bytes */
+	UX_DWARF_FAR_SCOPES = 1 << 18,     /* most cached scopes of other units; some 12 MB */
+	UX_DWARF_SCOPE_WORK = 16, /* budget of DIEs that are visited: for each byte of .debug_info,
+				     and besides .. */
 	UX_DWARF_SCOPE_WORK_FREE = 1 << 16,
-	UX_DWARF_QUALIFIED_EACH = 8, /* bytes of made names for each byte of the unit */
+	UX_DWARF_QUALIFIED_EACH =
+		8, /* budget of allocated names in bytes, for each byte of the unit */
 };
 
 void ux_dwarf_names_init(struct ux_dwarf_names *names, const struct ux_dwarf_sections *sections,
 			 const struct ux_dwarf_units *units);
 void ux_dwarf_names_deinit(struct ux_dwarf_names *names);
 
-/* Drops the names of the unit before and starts with the unit of ctx. */
+/* Drops the names of the previous unit and begins the unit of ctx. */
 void ux_dwarf_names_begin(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx);
 
 /*
- * The number of the DIE's name: its linkage name, else its short one, found along abstract_origin
- * and specification by ux_dwarf_names_end(), which may find none: then the list holds NULL (also
- * when a reference leads nowhere). UX_CODE_NO_NAME: it has none and leads to none. nested: the DIE
- * itself stands in what qualifies its name; false for an inlined call, and for what stands directly
- * in the unit. UX_ENOMEM.
+ * Returns the number of the DIE's name, which is its linkage name, else its short name. It may be
+ * an attribute of a DIE that abstract_origin or specification refers to; ux_dwarf_names_end() then
+ * finds it. When it finds none, also because a reference is invalid, the list holds NULL.
+ * UX_CODE_NO_NAME: the DIE has neither a name nor such a reference. nested: the scopes that contain
+ * the DIE qualify its name; false for an inlined call, and for direct children of the unit's DIE.
+ * UX_ENOMEM.
  */
 enum ux_code ux_dwarf_names_of(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
 			       const struct ux_dwarf_die *die, bool nested, uint32_t *ret,
 			       struct ux_error *err) ux_must;
 
 /*
- * Notes a DIE that stands directly in the unit, in ascending order: a name that is found there
- * needs no search of scopes. It may be left out. False when memory is short.
+ * Records that a DIE is a direct child of the unit's DIE, so that its name needs no search of
+ * scopes. DIEs must be recorded in ascending order; any may be left out. False when memory is
+ * short.
  */
 ux_inline bool ux_dwarf_names_outermost(struct ux_dwarf_names *names, uint64_t off)
 {
@@ -173,20 +184,20 @@ ux_inline bool ux_dwarf_names_outermost(struct ux_dwarf_names *names, uint64_t o
 enum ux_code ux_dwarf_names_find(struct ux_dwarf_names *names, struct ux_error *err) ux_must;
 
 /*
- * Finds the names of the unit that are still to be found, and qualifies the short ones in the
- * manner of its language: "a::f", "(anonymous namespace)::f", "m.f". Until then they are as they
- * stand. UX_ENOMEM, UX_ELIMIT of names->texts.
+ * Finds the pending names of the unit, and qualifies short names in the style of its language:
+ * "a::f", "(anonymous namespace)::f", "m.f". Before this call names are unqualified. UX_ENOMEM,
+ * UX_ELIMIT of names->texts.
  */
 enum ux_code ux_dwarf_names_end(struct ux_dwarf_names *names, struct ux_error *err) ux_must;
 
 /*
- * Follows one reference of a DIE, to the same unit or another one: *at becomes the DIE it leads
- * to, which is not read yet. UX_ENOTFOUND: it leads nowhere. UX_ENOMEM.
+ * Follows one reference of a DIE, to the same unit or another one. *at becomes the DIE it refers
+ * to, which is not read yet. UX_ENOTFOUND: the reference is invalid. UX_ENOMEM.
  */
 enum ux_code ux_dwarf_names_follow(struct ux_dwarf_names *names, struct ux_dwarf_die_location *at,
 				   struct ux_dwarf_ref to, struct ux_error *err) ux_must;
 
-/* The scopes of the unit of ctx that were read so far. */
+/* Returns the scopes of the unit of ctx that were read so far. */
 struct ux_dwarf_scopes *ux_dwarf_names_scopes(struct ux_dwarf_names *names,
 					      const struct ux_dwarf_context *ctx);
 

@@ -1,78 +1,83 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Units: the headers of .debug_info, and the attributes of a unit's own DIE that apply to all DIEs
- * in it. */
+/*
+ * Units: the headers in .debug_info, and the attributes of a unit's own DIE that apply to all DIEs
+ * of the unit.
+ */
 #ifndef UX_DWARF_UNIT_H
 #define UX_DWARF_UNIT_H
 
 #include "dwarf_abbrev.h"
 
-/* One header (DWARF 5, 7.5.1; DWARF 4, 7.5.1.1). */
+/* One unit's header (DWARF 5, 7.5.1; DWARF 4, 7.5.1.1). */
 struct ux_dwarf_unit {
 	uint64_t off;     /* of the header in .debug_info */
 	uint64_t die_off; /* of the unit's own DIE */
-	uint64_t end;     /* behind its last byte */
+	uint64_t end;     /* offset behind its last byte */
 	uint64_t abbrev_off;
-	struct ux_dwarf_abbrev_cache *shared; /* the module's */
-	uint32_t table;                       /* its abbreviations in shared */
+	struct ux_dwarf_abbrev_cache *shared; /* the abbreviation tables of the module */
+	uint32_t table;                       /* number of its abbreviation table in `shared` */
 	struct ux_dwarf_layout layout;
 	uint8_t version;   /* 2 to 5 */
 	uint8_t type;      /* DW_UT_*; DW_UT_compile before DWARF 5 */
-	uint64_t dwo_id;   /* joins a skeleton and its split unit; in the header since DWARF 5. Of a
-			    * type unit: the signature of its type */
-	uint64_t type_off; /* of a type unit: its type, in .debug_info */
+	uint64_t dwo_id;   /* Links a skeleton to its split unit; in the header since DWARF 5. For a
+			      type unit: the signature of its type. */
+	uint64_t type_off; /* for a type unit: offset of its type in .debug_info */
 };
 
-/* All units of .debug_info in order. Any thread may use them. */
+/* All units of .debug_info, in order. Thread-safe. */
 struct ux_dwarf_units {
 	struct ux_dwarf_unit *list; /* malloc'ed */
 	size_t count;
-	uint32_t *types; /* malloc'ed; the type units' indexes by ascending signature */
+	uint32_t *types; /* malloc'ed; indexes of the type units, sorted by signature */
 	size_t n_types;
 	struct ux_dwarf_abbrev_cache *shared;
-	const struct ux_dwarf_units *sup; /* those of the supplementary file; set by who has it */
-	uint64_t bad;                     /* headers that could not be read */
-	struct ux_error reason;           /* the first one's */
+	const struct ux_dwarf_units
+		*sup; /* the units of the supplementary file; set by the caller that opened it */
+	uint64_t bad; /* headers that could not be read */
+	struct ux_error reason; /* why the first bad header could not be read */
 };
 
 /*
- * Reads all headers. A damaged header costs its unit when its length is credible, else the rest of
- * the section; both are counted in `bad`. UX_ENOMEM is the only failure.
+ * Reads all headers. A damaged header skips its unit when the unit's length is plausible, else the
+ * rest of the section; both are counted in `bad`. UX_ENOMEM is the only failure.
  */
 enum ux_code ux_dwarf_units_parse(const struct ux_dwarf_sections *sections,
 				  struct ux_dwarf_units *ret, struct ux_error *err) ux_must;
 void ux_dwarf_units_free(struct ux_dwarf_units *units);
 
-/* Where the headers of .debug_info are read, a part of it at a time. */
+/* The position in .debug_info while its headers are read in parts. */
 struct ux_dwarf_headers {
-	struct ux_cur cur; /* at the next one */
-	uint64_t bad;      /* headers so far that could not be read */
+	struct ux_cur cur; /* at the next header */
+	uint64_t bad;      /* number of headers so far that could not be read */
 	struct ux_error reason;
 };
 
 enum {
-	UX_DWARF_HEADER_MOST = 12 + 2 + 1 + 1 + 8 + 8 + 8, /* bytes of the longest header */
+	UX_DWARF_HEADER_MOST = 12 + 2 + 1 + 1 + 8 + 8 + 8, /* size of the longest header */
 };
 
 void ux_dwarf_headers_open(const struct ux_dwarf_sections *sections, struct ux_dwarf_headers *ret);
 
 /*
- * The units that begin in front of offset `limit` and were not read yet; of the section only what
- * is in front of limit + UX_DWARF_HEADER_MOST is touched. *ret is independent of other parts: units
- * that refer to each other have to be read at once, as ux_dwarf_units_parse() does. ret->bad counts
- * this part's. UX_ENOMEM is the only failure.
+ * Reads the next units up to offset `limit`. Only bytes in front of limit + UX_DWARF_HEADER_MOST
+ * are accessed. *ret is independent of other parts, so units that refer to each other must be read
+ * together with ux_dwarf_units_parse(). ret->bad counts the bad headers of this part. UX_ENOMEM is
+ * the only failure.
  */
 enum ux_code ux_dwarf_headers_read(const struct ux_dwarf_sections *sections,
 				   struct ux_dwarf_headers *headers, uint64_t limit,
 				   struct ux_dwarf_units *ret, struct ux_error *err) ux_must;
 
-/* The unit whose bytes contain off, or NULL. */
+/* Returns the unit whose bytes contain off, or NULL. */
 const struct ux_dwarf_unit *ux_dwarf_units_find(const struct ux_dwarf_units *units, uint64_t off);
 
-/* Where the type of that signature is. False when no type unit of .debug_info has it. */
+/*
+ * Finds the offset of the type with that signature. False when no type unit of .debug_info has it.
+ */
 bool ux_dwarf_units_find_type(const struct ux_dwarf_units *units, uint64_t signature,
 			      uint64_t *ret_off);
 
-/* A unit ready for reading: its abbreviations, and the values of its own DIE. */
+/* A unit that was opened for reading: its abbreviations, and the attributes of its own DIE. */
 struct ux_dwarf_context {
 	const struct ux_dwarf_sections *sections;
 	const struct ux_dwarf_unit *unit;
@@ -83,39 +88,41 @@ struct ux_dwarf_context {
 	bool has_low_pc;
 	bool has_dwo_id;
 	uint64_t lines_off; /* in .debug_line */
-	uint64_t low_pc;    /* the base of its range lists */
+	uint64_t low_pc;    /* the base address of its range lists */
 	uint64_t language;  /* DW_LANG_*, 0 = unknown */
 	uint64_t str_offsets_base;
 	uint64_t addr_base;
 	uint64_t rnglists_base;
-	uint64_t ranges_base;       /* of .debug_ranges for this unit's own lists */
-	uint64_t split_ranges_base; /* the same for its split unit (DW_AT_GNU_ranges_base) */
+	uint64_t ranges_base;       /* base in .debug_ranges of this unit's own lists */
+	uint64_t split_ranges_base; /* base in .debug_ranges of its split unit's lists
+				       (DW_AT_GNU_ranges_base) */
 	uint64_t dwo_id;
-	const char *dwo_name; /* the file of its split unit; NULL = unknown */
+	const char *dwo_name; /* name of the file with its split unit; NULL = unknown */
 	const char *name;     /* NULL = unknown */
 	const char *comp_dir; /* NULL = unknown */
 	const char *producer; /* NULL = unknown */
 };
 
 /*
- * Finds the unit's abbreviations and reads its own DIE. Nothing to close: the context lives as long
- * as the units and the sections. With buffers, which may be NULL, it lives until the next context
- * is opened with them: they hold a table of abbreviations that only this unit names.
+ * Finds the unit's abbreviations and reads its own DIE. The context needs no release. It is valid
+ * as long as the units and the sections. buffers may be NULL. With them it is valid only until the
+ * next context is opened with the same buffers, since they hold an abbreviation table that only
+ * this unit uses.
  */
 enum ux_code ux_dwarf_context_open(const struct ux_dwarf_sections *sections,
 				   const struct ux_dwarf_unit *unit,
 				   struct ux_dwarf_abbrev_buffers *buffers,
 				   struct ux_dwarf_context *ret, struct ux_error *err) ux_must;
 
-/* True for a unit whose entries are in another file, joined by dwo_id (DWARF 5, 3.1.2). */
+/* True for a skeleton: a unit whose DIEs are in another file, linked by dwo_id (DWARF 5, 3.1.2). */
 static inline bool ux_dwarf_is_skeleton(const struct ux_dwarf_context *ctx)
 {
 	return ctx->dwo_name && ctx->has_dwo_id;
 }
 
 /*
- * The same for a unit of a .dwo or .dwp file: attributes that it lacks are the skeleton's, which
- * stays the caller's. sections are those of dwarf_split.h.
+ * As ux_dwarf_context_open(), for a unit of a .dwo or .dwp file: attributes that it lacks are taken
+ * from the skeleton. sections are those of dwarf_split.h.
  */
 enum ux_code ux_dwarf_context_open_split(const struct ux_dwarf_sections *sections,
 					 const struct ux_dwarf_unit *unit,
@@ -123,17 +130,22 @@ enum ux_code ux_dwarf_context_open_split(const struct ux_dwarf_sections *section
 					 struct ux_dwarf_context *ret, struct ux_error *err)
 	ux_must;
 
-/* A cursor over the unit's DIEs, standing at off; its offsets are those of .debug_info. */
+/*
+ * Returns a cursor over the unit's DIEs, positioned at off. Its offsets are those of .debug_info.
+ */
 struct ux_cur ux_dwarf_unit_cur(const struct ux_dwarf_context *ctx, uint64_t off);
 
 /*
- * The DW_LANG_* of a DW_AT_language_name, which has one number for a language whatever its year
- * (DWARF 6, 7.12; GCC writes it beside DW_AT_language): the oldest one of those that are treated
- * alike. 0 for a language that is not treated by name.
+ * Converts DW_AT_language_name, which has one number for all versions of a language (DWARF 6, 7.12;
+ * GCC writes it beside DW_AT_language), to DW_LANG_*: the oldest of the versions that the reader
+ * treats alike. 0 for languages that need no special treatment.
  */
 uint64_t ux_dwarf_language_named(uint64_t name);
 
-/* What a name of that language is joined to what it stands in with; NULL when it is not joined. */
+/*
+ * Returns the separator between a name and its scope in that language; NULL when names are not
+ * qualified.
+ */
 const char *ux_dwarf_language_separator(uint64_t language);
 
 #endif

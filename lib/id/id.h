@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Typed identities of a module, their text, and the few that one module has. */
+/* Typed identities of a module, their text form, and sets of them. */
 #ifndef UX_ID_H
 #define UX_ID_H
 
@@ -13,7 +13,7 @@ enum ux_id_type {
 	UX_ID_GO,        /* Go build ID: text */
 	UX_ID_FILE,      /* File ID: hash of the ends of the file */
 	UX_ID_UUID,      /* Mach-O LC_UUID */
-	UX_ID_CUBIN_CRC, /* CUPTI's number of a cubin: a name to look by, no proof */
+	UX_ID_CUBIN_CRC, /* CUPTI's checksum of a cubin: usable to find it, but not unique */
 };
 
 enum {
@@ -25,8 +25,8 @@ enum {
 };
 
 /*
- * Plain data: copies by assignment. Size 0 means "no identity". Bytes behind size are 0, so equal
- * identities are equal as memory too.
+ * An identity. Plain data, which can be assigned. Size 0 means "no identity". Bytes behind `size`
+ * are 0, so that equal identities can be compared as memory.
  */
 struct ux_id {
 	uint8_t type; /* enum ux_id_type */
@@ -39,36 +39,36 @@ const char *ux_id_type_name(enum ux_id_type type);
 
 /*
  * An identity from its bytes (UX_ID_GO: its text). UX_EINVAL: empty, a File ID or UUID that is not
- * 16 bytes, a Go build ID with a character outside 0x21 to 0x7e. UX_ELIMIT: longer than we keep.
- * *ret is untouched on failure.
+ * 16 bytes, a Go build ID with a character outside 0x21 to 0x7e. UX_ELIMIT: longer than the limits
+ * above. *ret is unchanged on failure.
  */
 enum ux_code ux_id_make(enum ux_id_type type, struct ux_bytes bytes, struct ux_id *ret,
 			struct ux_error *err) ux_must;
 
 /*
- * The text form: gnu:HEX, go:TEXT, file:HEX32, uuid:HEX32, cubin-crc:HEX8; bare hex means gnu.
- * Digits of either case. A File ID or UUID may also be written with 0x in front and dashes between;
- * a File ID also as 22 characters of base64, URL-safe or standard, without padding. Codes as of
- * ux_id_make().
+ * Parses the text form: gnu:HEX, go:TEXT, file:HEX32, uuid:HEX32, cubin-crc:HEX8; bare hexadecimal
+ * means gnu. Digits are of either case. A File ID or UUID may also begin with 0x and contain
+ * dashes; a File ID may also be 22 characters of base64, URL-safe or standard, without padding.
+ * Codes as of ux_id_make().
  */
 enum ux_code ux_id_parse(struct ux_bytes text, struct ux_id *ret, struct ux_error *err) ux_must;
 
 /* Writes the text form, lower-case, to text (UX_ID_TEXT bytes) and returns it; "" for none. */
 const char *ux_id_format(const struct ux_id *id, char *text);
 
-/* The alias of the cubin that CUPTI calls by this number (cubin_crc.h). */
+/* The cubin-crc identity for a checksum of CUPTI (cubin_crc.h). */
 struct ux_id ux_id_of_cubin_crc(uint32_t crc);
 
 bool ux_id_eq(const struct ux_id *a, const struct ux_id *b);
 
-/* By type, then by bytes. */
+/* Compares by type, then by bytes. */
 int ux_id_cmp(const struct ux_id *a, const struct ux_id *b);
 
 /*
- * The identity in a note: GNU build ID (owner "GNU", type 3) or Go build ID (owner "Go", type 4).
- * UX_ENOTFOUND, with err untouched: another note, one without content, or a Go build ID that has no
- * text form (people may write anything there, and then it identifies nothing). UX_ELIMIT: a GNU
- * build ID longer than we keep.
+ * Reads the identity in a note: a GNU build ID (owner "GNU", type 3) or a Go build ID (owner "Go",
+ * type 4). UX_ENOTFOUND, with err unchanged: any other note, one without content, or a Go build ID
+ * with characters that the text form does not allow (users can set it to any text, which then
+ * identifies nothing). UX_ELIMIT: a GNU build ID longer than UX_ID_GNU_MOST.
  */
 enum ux_code ux_id_of_note(struct ux_bytes owner, uint32_t type, struct ux_bytes desc,
 			   struct ux_id *ret, struct ux_error *err) ux_must;
@@ -80,7 +80,7 @@ enum {
 	UX_ID_SET_MOST = 8, /* GNU, Go, File ID, UUID, and as many aliases of one binary */
 };
 
-/* Plain data in the order of adding; zeroed is empty. */
+/* Plain data, in the order in which IDs were added. Zeroed is empty. */
 struct ux_id_set {
 	size_t size;
 	struct ux_id ids[UX_ID_SET_MOST];
@@ -92,27 +92,31 @@ enum ux_code ux_id_set_add(struct ux_id_set *set, const struct ux_id *id, struct
 
 bool ux_id_set_has(const struct ux_id_set *set, const struct ux_id *id);
 
-/* The first of that type, or NULL. */
+/* Returns the first identity of that type, or NULL. */
 const struct ux_id *ux_id_set_find(const struct ux_id_set *set, enum ux_id_type type);
 
-/* --- File IDs: from the content, for files that bring none -------------------------------------
+/*
+ * --- File IDs: computed from a file's content, for files without another identity --------------
  */
 
 /*
  * The File ID of the OpenTelemetry profiler (htlhash; docs/formats/ids.md): the first 16 bytes of
- * SHA-256 over the first 4096 bytes, the last 4096 bytes and the size. Any file has one, an empty
- * one too. It reads two pages of the slice, whatever its size.
+ * SHA-256 over the first 4096 bytes, the last 4096 bytes and the size. Every file has one, even an
+ * empty one. At most 8192 bytes of the file are read.
  */
 struct ux_id ux_file_id(struct ux_bytes file);
 
 /*
- * The File ID that the profiler gives a kernel or a kernel module: no hash of a file, but
- * FNV-1a-128 over the hexadecimal text of its GNU build ID. Without one (gnu is NULL or of another
- * type), or with one of less than 8 bytes, it is a constant.
+ * The File ID that the profiler computes for a kernel or a kernel module: not a hash of the file,
+ * but FNV-1a-128 over the hexadecimal text of its GNU build ID. Without a build ID (gnu is NULL or
+ * of another type), or with one of less than 8 bytes, it is a constant.
  */
 struct ux_id ux_file_id_of_kernel(const struct ux_id *gnu);
 
-/* Halves exchanged: the profiler's name for the debug file of the kernel with File ID id. */
+/*
+ * Returns id with its halves exchanged: the profiler's File ID of the debug file of the kernel that
+ * has File ID `id`.
+ */
 struct ux_id ux_file_id_swapped(const struct ux_id *id);
 
 #endif

@@ -49,12 +49,12 @@ enum {
 	EM_LOONGARCH = 258,
 };
 
-/* e_phnum of a file whose count is in sh_info of section 0 */
+/* the value of e_phnum when the count of segments is in sh_info of section 0 */
 enum {
 	PN_XNUM = 0xffff,
 };
 
-/* Section indexes that name no section */
+/* section indexes with a special meaning */
 enum {
 	SHN_UNDEF = 0,
 	SHN_LORESERVE = 0xff00,

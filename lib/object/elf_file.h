@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* An ELF file over a slice: header, sections, segments. */
+/* Reading an ELF file: header, sections, segments. */
 #ifndef UX_ELF_FILE_H
 #define UX_ELF_FILE_H
 
@@ -14,7 +14,7 @@ struct ux_elf_section {
 	uint32_t index;
 	uint32_t type;
 	uint64_t flags;
-	uint64_t addr; /* pc of the first byte; of an ET_REL or a cubin, see elf_file.h */
+	uint64_t addr; /* pc of the first byte; in an ET_REL or a cubin set by ux_elf_layout() */
 	uint64_t off;  /* in the file */
 	uint64_t size; /* bytes in the file (in memory for SHT_NOBITS) */
 	uint32_t link;
@@ -34,8 +34,8 @@ struct ux_elf_segment {
 };
 
 /*
- * Everything in it points into `file`, but for the two arrays. Immutable once open, so any number
- * of threads may read it.
+ * An open ELF file. Everything in it except the two arrays points into `file`. Immutable once open,
+ * so any number of threads may read it.
  */
 struct ux_elf {
 	struct ux_bytes file;
@@ -44,8 +44,9 @@ struct ux_elf {
 	uint16_t type;    /* ET_* */
 	uint16_t machine; /* EM_* */
 	uint64_t entry;
-	uint64_t bias;   /* what pcs are above the ones that people use: 0 but for ET_REL */
-	bool by_section; /* values of symbols count from their section: an ET_REL, any cubin */
+	uint64_t bias;   /* how much higher pcs are here than those that users see: 0 except for
+			    ET_REL */
+	bool by_section; /* values of symbols are relative to their section: an ET_REL, any cubin */
 	struct ux_elf_section *sections; /* [0] is the null section; NULL without a table */
 	size_t n_sections;
 	struct ux_elf_segment *segments;
@@ -53,18 +54,21 @@ struct ux_elf {
 };
 
 /*
- * Reads header and tables. UX_EUNSUPPORTED: not an ELF at all (the message says what was found);
- * UX_ECORRUPT: an ELF whose tables leave the file. The extensions for 65,280 sections and more
- * (SHN_XINDEX, PN_XNUM) are read. A section whose content leaves the file is only an error when it
- * is read. Sections of an ET_REL and of a cubin are given addresses (ux_elf_layout()).
+ * Reads header and tables. UX_EUNSUPPORTED: not an ELF file (the message says what was found).
+ * UX_ECORRUPT: the tables exceed the file. The extensions for 65,280 sections and more (SHN_XINDEX,
+ * PN_XNUM) are supported. A section whose content exceeds the file is only an error when it is
+ * read. Sections of an ET_REL and of a cubin are given addresses (ux_elf_layout()).
  */
 enum ux_code ux_elf_open(struct ux_elf *elf, struct ux_bytes file, struct ux_error *err) ux_must;
 void ux_elf_close(struct ux_elf *elf);
 
-/* True when the first four bytes say so. */
+/* True when the first four bytes are ELF's magic. */
 bool ux_elf_is(struct ux_bytes file);
 
-/* The same; the message of UX_EUNSUPPORTED has what the file starts with instead. */
+/*
+ * As ux_elf_is(); on failure, which is UX_EUNSUPPORTED, the message says what the file starts with
+ * instead.
+ */
 enum ux_code ux_elf_check(struct ux_bytes file, struct ux_error *err) ux_must;
 
 /* The first section of that name, or NULL. */
@@ -86,35 +90,37 @@ enum ux_code ux_elf_section_load(const struct ux_elf *elf, const struct ux_elf_s
 				 uint64_t max_size, const char *spill, struct ux_content *ret,
 				 struct ux_error *err) ux_must;
 
-/* The bytes in the file from pc on, as far as the loadable segment that has it goes; none when no
- * segment has it. */
+/*
+ * Returns the bytes in the file from pc to the end of the loadable segment that contains pc; empty
+ * when no segment does.
+ */
 struct ux_bytes ux_elf_bytes_at(const struct ux_elf *elf, uint64_t pc);
 
-/* The first loadable segment, or NULL: its vaddr is the base a GSYM counts from. */
+/* Returns the first loadable segment, or NULL. Its vaddr is the base address of a GSYM. */
 const struct ux_elf_segment *ux_elf_first_load(const struct ux_elf *elf);
 
 /*
- * Where the code of an ET_REL begins while we work on it. People count its addresses from 0; inside
- * they begin up here, so that an address in the debug information which no relocation set (0, a
- * tombstone, what `ld -r` left of a dropped group) is never mistaken for the first function. A
- * 32-bit address still has 3 GiB left.
+ * The internal start address of the code of an ET_REL. Users see its addresses from 0 on.
+ * Internally they begin at this value, so that an address in the debug information that no
+ * relocation set (0, a tombstone, what `ld -r` left of a dropped group) is never mistaken for the
+ * first function. This leaves 3 GiB of a 32-bit address space.
  */
 #define UX_ELF_LAYOUT_BASE (UINT64_C(1) << 30)
 
 /*
- * Gives every section of an ET_REL its addr: executable ones lie one behind the other from
- * UX_ELF_LAYOUT_BASE on, each at a multiple of its alignment, `.text` first, then the others in the
- * order of the table but those named `.init...`, then these: as a kernel places the code of a
- * module. All others are at 0, so that what refers to a debug section is an offset in it. A section
- * that would leave the address space gets UINT64_MAX and holds no code.
+ * Gives every section of an ET_REL its addr: executable sections are placed one behind the other
+ * from UX_ELF_LAYOUT_BASE on, each at a multiple of its alignment, in the order in which a kernel
+ * places the code of a module: `.text`, then the others in the order of the table, and those named
+ * `.init...` last. All other sections are at 0, so that a reference to a debug section becomes an
+ * offset in it. A section that would leave the address space gets UINT64_MAX and holds no code.
  *
- * A cubin (EM_CUDA), linked or not, has all of its code sections at 0, and the driver puts each
- * where it likes: there the addr of a code section is its offset in the file, which every reader of
- * the file computes alike. One that leaves the file gets UINT64_MAX.
+ * In a cubin (EM_CUDA), linked or not, all code sections are at 0, and the driver chooses the
+ * address of each. Here the addr of a code section becomes its offset in the file, which every
+ * reader of the file can compute. A section that exceeds the file gets UINT64_MAX.
  */
 void ux_elf_layout(struct ux_elf *elf);
 
-/* The ELF file that an object is (object.h); NULL: it is of another format. */
+/* Returns the ELF file of an object (object.h), or NULL when the object has another format. */
 struct ux_object;
 const struct ux_elf *ux_elf_of(const struct ux_object *object);
 

@@ -25,7 +25,7 @@ enum {
 	CPU_TYPE_POWERPC64 = CPU_TYPE_POWERPC | CPU_ARCH_ABI64,
 };
 
-/* The bits of cpusubtype that say which machine; the others are capabilities. */
+/* The bits of cpusubtype that are the subtype; the others are capabilities. */
 #define CPU_SUBTYPE_KIND 0x00ffffffu
 
 /* filetype */
@@ -94,7 +94,7 @@ enum {
 	N_ALT_ENTRY = 0x0200,
 };
 
-/* Entries of the indirect symbol table that name no symbol. */
+/* Entries of the indirect symbol table that refer to no symbol. */
 #define INDIRECT_SYMBOL_LOCAL 0x80000000u
 #define INDIRECT_SYMBOL_ABS   0x40000000u
 

@@ -24,8 +24,8 @@ struct ux_macho_section {
 	uint64_t size;                     /* bytes */
 	uint32_t off;                      /* in the slice; 0: the content is not in this file */
 	uint32_t flags;                    /* S_* */
-	uint32_t reserved1;                /* of stubs: where they begin in the indirect symbols */
-	uint32_t reserved2;                /* of stubs: bytes of each */
+	uint32_t reserved1; /* of stubs: index of their first entry in the indirect symbol table */
+	uint32_t reserved2; /* of stubs: size of each in bytes */
 };
 
 struct ux_macho_segment {
@@ -37,83 +37,95 @@ struct ux_macho_segment {
 	uint32_t initprot; /* VM_PROT_* */
 };
 
-/* A part of the slice, as a command gives it; not checked. count 0: there is none. */
+/* A part of the slice, as a load command states it, unchecked. count 0: there is none. */
 struct ux_macho_extent {
 	uint64_t off;
 	uint64_t count; /* bytes or entries */
 };
 
-/* Everything in it points into `file`, but for the two arrays. Immutable once open: any thread. */
+/*
+ * An open Mach-O file. Everything in it except the two arrays points into `file`. Immutable once
+ * open: any thread.
+ */
 struct ux_macho {
 	struct ux_bytes file; /* the slice */
 	bool is64;
 	bool swap; /* the file's byte order is not the machine's */
 	uint32_t cpu;
 	uint32_t subtype;
-	uint32_t type;                     /* MH_* */
-	struct ux_id id;                   /* UX_ID_UUID; size 0 without LC_UUID */
-	bool encrypted;                    /* the code is (LC_ENCRYPTION_INFO with a cryptid) */
-	bool has_symtab;                   /* LC_SYMTAB was there */
+	uint32_t type;   /* MH_* */
+	struct ux_id id; /* UX_ID_UUID; size 0 without LC_UUID */
+	bool encrypted;  /* the code is encrypted (LC_ENCRYPTION_INFO with a cryptid) */
+	bool has_symtab; /* there is an LC_SYMTAB */
 	struct ux_macho_extent symbols;    /* entries */
 	struct ux_macho_extent strings;    /* bytes */
-	struct ux_macho_extent indirect;   /* entries: numbers of symbols, for stubs */
+	struct ux_macho_extent indirect;   /* entries: indexes of symbols, for stubs */
 	struct ux_macho_extent starts;     /* bytes: LC_FUNCTION_STARTS */
-	struct ux_macho_section *sections; /* n_sect of a symbol counts them from 1 */
+	struct ux_macho_section *sections; /* n_sect of a symbol is an index from 1 */
 	size_t n_sections;
 	struct ux_macho_segment *segments;
 	size_t n_segments;
 };
 
-/* True when the first four bytes are a magic of one machine's file (not a universal one's). */
+/*
+ * True when the first four bytes are the magic of a Mach-O file of one machine, not of a universal
+ * file.
+ */
 bool ux_macho_is(struct ux_bytes file);
 
 /*
  * Reads header and commands of one machine's file. UX_EUNSUPPORTED: not a Mach-O at all;
- * UX_ECORRUPT: commands that leave their area, or sections that leave their command. Contents are
+ * UX_ECORRUPT: commands that exceed their area, or sections that exceed their command. Contents are
  * only checked when they are read.
  */
 enum ux_code ux_macho_open(struct ux_macho *m, struct ux_bytes file, struct ux_error *err) ux_must;
 void ux_macho_close(struct ux_macho *m);
 
-/* The first section of that name, cut to what fits a name, in any segment; or NULL. */
+/*
+ * Returns the first section of that name in any segment, or NULL. The name is cut to the length
+ * that the format allows.
+ */
 const struct ux_macho_section *ux_macho_section_find(const struct ux_macho *m, const char *name);
 
 /* The first segment of that name, or NULL. */
 const struct ux_macho_segment *ux_macho_segment_find(const struct ux_macho *m, const char *name);
 
-/* True for sections that code is in. */
+/* True for sections that contain code. */
 ux_inline bool ux_macho_section_is_code(const struct ux_macho_section *s)
 {
 	return (s->flags & (S_ATTR_PURE_INSTRUCTIONS | S_ATTR_SOME_INSTRUCTIONS)) != 0;
 }
 
-/* True when the file has the section's bytes: a dSYM file has those of DWARF alone. */
+/* True when the file has the section's bytes. A dSYM file has only those of DWARF sections. */
 bool ux_macho_section_has_content(const struct ux_macho_section *s);
 
 /* The section's bytes; empty without content. UX_ECORRUPT: they leave the slice. */
 enum ux_code ux_macho_section_bytes(const struct ux_macho *m, const struct ux_macho_section *s,
 				    struct ux_bytes *ret, struct ux_error *err) ux_must;
 
-/* The bytes of a part whose entries have `size` bytes each; what names it, for the message. */
+/*
+ * Returns the bytes of a part whose entries have `size` bytes each. `what` names the part in
+ * messages.
+ */
 enum ux_code ux_macho_extent_bytes(const struct ux_macho *m, const struct ux_macho_extent *extent,
 				   size_t size, const char *what, struct ux_bytes *ret,
 				   struct ux_error *err) ux_must;
 
-/* True when there are units of DWARF to read, under their plain or their compressed name. */
+/* True when there is DWARF to read, under its plain or its compressed section names. */
 bool ux_macho_has_dwarf(const struct ux_macho *m);
 
 /* "executable", "dylib", "dSYM file", ...; never NULL. */
 const char *ux_macho_type_name(uint32_t type);
 
 /*
- * Adds the UUID and the Go build ID, when there are any, and the File ID of the slice: that of the
- * file which it would be alone, since a universal file's own would be several modules'. UX_ELIMIT
- * as of ux_id_set_add().
+ * Adds the UUID and the Go build ID, if there are any, and the File ID of the slice. That is
+ * computed over the slice alone, since the File ID of a universal file would be shared by several
+ * modules. UX_ELIMIT as of ux_id_set_add().
  */
 enum ux_code ux_macho_ids(const struct ux_macho *macho, struct ux_id_set *ret, struct ux_error *err)
 	ux_must;
 
-/* The Mach-O file that an object is (object.h); NULL: it is of another format. */
+/* Returns the Mach-O file of an object (object.h), or NULL when the object has another format. */
 struct ux_object;
 const struct ux_macho *ux_macho_of(const struct ux_object *object);
 

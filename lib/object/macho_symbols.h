@@ -16,14 +16,15 @@
 #include "macho_file.h"
 
 struct ux_macho_symbol {
-	const char *name; /* in the file, as it stands there: with its underscore; "" when none */
-	uint8_t type;     /* n_type */
-	uint8_t section;  /* n_sect; 0: none */
-	uint16_t desc;    /* n_desc */
-	uint64_t value;   /* n_value: a pc for symbols of a section */
+	const char *
+		name; /* points into the file, with the leading underscore; "" when there is none */
+	uint8_t type; /* n_type */
+	uint8_t section; /* n_sect; 0: none */
+	uint16_t desc;   /* n_desc */
+	uint64_t value;  /* n_value: a pc for symbols of a section */
 };
 
-/* On the stack; symbol is overwritten by each step. */
+/* An iterator over a symbol table. It needs no release; `symbol` is overwritten by each step. */
 struct ux_macho_symbols {
 	const struct ux_macho *macho;
 	struct ux_bytes table;
@@ -33,55 +34,55 @@ struct ux_macho_symbols {
 	struct ux_macho_symbol symbol;
 };
 
-/* UX_ECORRUPT: the table leaves the file. Without LC_SYMTAB there is no symbol. */
+/* UX_ECORRUPT: the table exceeds the file. Without LC_SYMTAB there are no symbols. */
 enum ux_code ux_macho_symbols_open(const struct ux_macho *m, struct ux_macho_symbols *ret,
 				   struct ux_error *err) ux_must;
-/* NULL behind the last one. */
+/* Returns NULL behind the last symbol. */
 const struct ux_macho_symbol *ux_macho_symbols_next(struct ux_macho_symbols *it);
 /* Symbol number i, or NULL. */
 const struct ux_macho_symbol *ux_macho_symbols_at(struct ux_macho_symbols *it, uint64_t i);
 
-/* True for a name of something in a section with code. */
+/* True for a symbol with a name in a section with code. */
 bool ux_macho_symbol_is_code(const struct ux_macho *m, const struct ux_macho_symbol *s);
 
-/* The name as the compiler had it: one leading underscore is the format's own. */
+/* The compiler's own spelling of a name: the object format adds one leading underscore. */
 ux_inline const char *ux_macho_plain_name(const char *name)
 {
 	return name[0] == '_' ? name + 1 : name;
 }
 
-/* The starts of functions, ascending. */
+/* An iterator over the starts of functions, in ascending order. */
 struct ux_macho_starts {
 	struct ux_cur cur;
 	uint64_t pc;
 	bool done;
 };
 
-/* UX_ECORRUPT: the list leaves the file. Without a list there is no start. */
+/* UX_ECORRUPT: the list exceeds the file. Without a list there are no starts. */
 enum ux_code ux_macho_starts_open(const struct ux_macho *m, struct ux_macho_starts *ret,
 				  struct ux_error *err) ux_must;
-/* False behind the last one; damage ends the list, too. */
+/* False behind the last one. Damage ends the list, too. */
 bool ux_macho_starts_next(struct ux_macho_starts *it, uint64_t *ret_pc);
 
 struct ux_macho_stub {
 	uint64_t pc;
 	uint64_t size;
-	const char *name; /* of what it jumps to, with its underscore */
+	const char *name; /* name of its target, with the leading underscore */
 };
 
 struct ux_macho_stubs {
 	struct ux_macho_symbols symbols;
 	struct ux_bytes indirect;
-	uint64_t left; /* stubs that there can be: an entry is one stub's */
+	uint64_t left; /* how many more stubs there can be: each needs an entry of its own */
 	size_t section;
-	uint64_t next; /* stub of that section */
+	uint64_t next; /* number of the next stub in that section */
 	struct ux_macho_stub stub;
 };
 
-/* UX_ECORRUPT: the tables leave the file. */
+/* UX_ECORRUPT: the tables exceed the file. */
 enum ux_code ux_macho_stubs_open(const struct ux_macho *m, struct ux_macho_stubs *ret,
 				 struct ux_error *err) ux_must;
-/* The next stub of a symbol with a name; NULL behind the last one. */
+/* Returns the next stub whose target has a name; NULL behind the last one. */
 const struct ux_macho_stub *ux_macho_stubs_next(struct ux_macho_stubs *it);
 
 #endif

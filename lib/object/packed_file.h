@@ -6,35 +6,34 @@
 #include "section_content.h"
 #include "file.h"
 
-/* True when bytes begin as an xz file does. */
+/* True when bytes begin with the magic of an xz file. */
 bool ux_xz_is(struct ux_bytes bytes);
 
 enum {
-	UX_XZ_MEMORY = 72 << 20, /* bytes for a decoder: xz -9 has a dictionary of 64 MiB */
+	UX_XZ_MEMORY = 72 << 20, /* memory limit of a decoder: xz -9 has a dictionary of 64 MiB */
 };
 
-/* The code and words for a failure of liblzma (an lzma_ret), `off` bytes into a section (NULL: the
- * file). */
+/* Describes a failure of liblzma (an lzma_ret), `off` bytes into a section (NULL: the file). */
 enum ux_code ux_xz_failure(int status, const char *section, uint64_t off, struct ux_error *err);
 
 /*
- * Inflates packed, one or several xz streams (the .xz file format, 1.1), by liblzma. UX_ELIMIT:
- * more than `most` bytes come out, or the dictionary is larger than `xz -9` makes it. UX_ECORRUPT:
- * not xz, damaged, or cut off. UX_EUNSUPPORTED: a filter or check that liblzma was built without.
- * section is for messages. *ret is set on success.
+ * Decompresses `packed`, one or several xz streams (the .xz file format, 1.1), by liblzma.
+ * UX_ELIMIT: the result exceeds `most` bytes, or the dictionary is larger than that of `xz -9`.
+ * UX_ECORRUPT: not xz, damaged, or cut off. UX_EUNSUPPORTED: a filter or check that liblzma was
+ * built without. section is for messages. *ret is set on success.
  */
 enum ux_code ux_xz_inflate(struct ux_bytes packed, const char *section, uint64_t most,
 			   struct ux_content *ret, struct ux_error *err) ux_must;
 
-/* True for what begins as xz, zstd or gzip. */
+/* True for a file that begins with the magic of xz, zstd or gzip. */
 bool ux_packed_is(struct ux_bytes file);
 
 /*
- * Replaces a compressed file by its content, in memory that ux_file_unmap() releases; any other
- * file stays as it is. device, inode and time stay those of the file. Several streams one
- * behind the other are joined. UX_ELIMIT: more than 64 MiB and 32 times its size come out, or an xz
- * dictionary of over 64 MiB. UX_ECORRUPT: damaged or cut off, and the file is mapped as it was.
- * Source: The .xz File Format 1.1; RFC 8878; RFC 1952.
+ * Replaces the mapping of a compressed file by its decompressed content, in memory that
+ * ux_file_unmap() releases. Any other file is unchanged. Device, inode and time remain those of the
+ * file. Concatenated streams are joined. UX_ELIMIT: the content exceeds 64 MiB plus 32 times the
+ * size of the file, or an xz dictionary exceeds 64 MiB. UX_ECORRUPT: the file is damaged or
+ * truncated; it then stays mapped as it was. Source: The .xz File Format 1.1; RFC 8878; RFC 1952.
  */
 enum ux_code ux_packed_open(struct ux_mapping *file, struct ux_error *err) ux_must;
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Contents of sections of any object format: as they are in the file, inflated at once, or inflated
- * front to back while they are read.
+ * Contents of sections of any object format: as they are in the file, decompressed at once, or
+ * decompressed front to back while they are read.
  *
  * Two forms of compression (gABI, "Section Compression"; the older one is the GNU tools' own, and
  * Go's in Mach-O files):
@@ -9,7 +9,8 @@
  *                    bytes each; 64 bit: type and 4 unused bytes, size, alignment, 8 bytes each),
  *                    then a zlib or zstd stream
  *   .zdebug_*        "ZLIB", the inflated size as 8 big-endian bytes, then a zlib stream
- * Producers that join such sections leave several streams behind one header; they count as one.
+ * Producers that concatenate such sections leave several streams behind one header; they are read
+ * as one stream.
  */
 #ifndef UX_SECTION_CONTENT_H
 #define UX_SECTION_CONTENT_H
@@ -23,53 +24,56 @@ enum ux_packing {
 	UX_PACKING_GNU,  /* .zdebug_* */
 };
 
-/* A section as it is stored. The bytes are the file's, which must outlive what is made of them. */
+/*
+ * A section as it is stored. The bytes belong to the file, which must outlive everything that is
+ * made from this struct.
+ */
 struct ux_section_bytes {
 	const char *name; /* for messages */
 	struct ux_bytes raw;
 	enum ux_packing packing;
-	bool is64; /* the class of a Chdr */
+	bool is64; /* the file's class, which decides the layout of a Chdr */
 	bool swap; /* its byte order is not the machine's */
 };
 
-/* Content of a section: a slice of the file, or memory of its own when it had to be inflated. */
+/* Content of a section: a slice of the file, or allocated memory when it had to be decompressed. */
 struct ux_content {
 	struct ux_bytes bytes;
-	uint8_t *owned; /* NULL, or where bytes points to */
-	bool spilled;   /* owned is a region of the disk (region.h), else malloc'ed */
+	uint8_t *owned; /* NULL, or the allocated memory that `bytes` refers to */
+	bool spilled;   /* `owned` is a region in a file (region.h), else it is malloc'ed */
 };
 
-/* True for the content of a section that is called .zdebug_* and is packed as GNU's tools did. */
+/* True for a section that is named .zdebug_* and is compressed in the GNU tools' older form. */
 bool ux_section_is_gnu_packed(const char *name, struct ux_bytes raw);
 
 /*
- * The bytes as the producer meant them: inflated (zlib by libdeflate, zstd) when packed. max_size
- * bounds the inflated size (UX_ELIMIT); a header with a wrong size is UX_ECORRUPT. spill: NULL, or
- * the folder whose disk is to hold what is inflated. *ret is set on success.
+ * Loads the section's content, decompressed if necessary (zlib by libdeflate, or zstd). max_size
+ * limits the decompressed size (UX_ELIMIT); a header with a wrong size is UX_ECORRUPT. spill: NULL,
+ * or the folder in which decompressed content is stored in files. *ret is set on success.
  */
 enum ux_code ux_content_load(const struct ux_section_bytes *section, uint64_t max_size,
 			     const char *spill, struct ux_content *ret, struct ux_error *err)
 	ux_must;
-/* The same, but always memory of its own, which may be written to. */
+/* As ux_content_load(), but always into allocated memory, which may be written to. */
 enum ux_code ux_content_load_copy(const struct ux_section_bytes *section, uint64_t max_size,
 				  const char *spill, struct ux_content *ret, struct ux_error *err)
 	ux_must;
 void ux_content_free(struct ux_content *content);
 
-/* The size that ux_content_load() would give, by the header alone; 0 for a damaged one. */
+/* Returns the size of the loaded content as the header states it; 0 when the header is damaged. */
 uint64_t ux_content_size(const struct ux_section_bytes *section);
 
 /*
- * A zlib section inflated front to back, a part at a time: what is there can be read while the rest
- * is made, and be released afterwards. ux_content_load() is a twelfth faster where all of it is
- * needed at once.
+ * A stream that decompresses a zlib section from front to back, a part at a time. Each part can be
+ * used while the next is decompressed, and be released afterwards. ux_content_load() is a twelfth
+ * faster where the whole section is needed at once.
  */
 struct ux_section_stream;
 
 /*
- * Opens the section; *ret_size is how many bytes it will give. UX_EUNSUPPORTED: it is not
- * compressed by zlib, or the library was built without ISA-L. Wrong headers and max_size are as of
- * ux_content_load().
+ * Opens the stream; *ret_size is how many bytes it will produce. UX_EUNSUPPORTED: the section is
+ * not compressed with zlib, or the library was built without ISA-L. Wrong headers and max_size are
+ * handled as by ux_content_load().
  */
 enum ux_code ux_section_stream_open(const struct ux_section_bytes *section, uint64_t max_size,
 				    struct ux_section_stream **ret, uint64_t *ret_size,
@@ -77,31 +81,38 @@ enum ux_code ux_section_stream_open(const struct ux_section_bytes *section, uint
 struct ux_section_stream *ux_section_stream_close(struct ux_section_stream *stream);
 
 /*
- * The next n bytes, not more than are left, to `to`. UX_ECORRUPT: the stream is damaged, or ends
- * elsewhere than its header says. One thread at a time.
+ * Writes the next n bytes, which must not exceed what is left, to `to`. UX_ECORRUPT: the stream is
+ * damaged, or does not have the size that its header states. One thread at a time.
  */
 enum ux_code ux_section_stream_read(struct ux_section_stream *stream, uint8_t *to, size_t n,
 				    struct ux_error *err) ux_must;
 
-/* Such a stream with the addresses of all of its bytes: a window of them is in memory. */
+/*
+ * A decompressed section of which every byte has an address, but only a window of it is in memory.
+ */
 struct ux_section_window;
 
 /*
- * Opens the section; *ret_bytes is where its bytes will be, all of them: only what
- * ux_section_window_fill() made may be read. UX_EUNSUPPORTED as of ux_section_stream_open().
+ * Opens the window; *ret_bytes is the address range of the whole content, of which only what
+ * ux_section_window_fill() has produced may be read. UX_EUNSUPPORTED as of
+ * ux_section_stream_open().
  */
 enum ux_code ux_section_window_open(const struct ux_section_bytes *section, uint64_t max_size,
 				    struct ux_section_window **ret, struct ux_bytes *ret_bytes,
 				    struct ux_error *err) ux_must;
 void ux_section_window_close(struct ux_section_window *window);
 
-/* Inflates everything in front of `end`, or to the end. One thread at a time; others may read what
- * is there. */
+/*
+ * Decompresses everything in front of `end`, or to the end of the section. Only one thread at a
+ * time may call it; others may read what was produced before.
+ */
 enum ux_code ux_section_window_fill(struct ux_section_window *window, uint64_t end,
 				    struct ux_error *err) ux_must;
 
-/* Releases the memory of what is in front of `start`, which no thread reads any more. Not beside
- * ux_section_window_fill(). */
+/*
+ * Releases the memory in front of `start`, which no thread reads any more. It must not run at the
+ * same time as ux_section_window_fill().
+ */
 void ux_section_window_release(struct ux_section_window *window, uint64_t start);
 
 #endif

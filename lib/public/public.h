@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the files behind include/unhex/ share: the caller's input, and extraction with its options.
+/*
+ * Shared by the files that implement include/unhex/: opening the caller's input, and extraction
+ * with its options.
  */
 #ifndef UX_PUBLIC_H
 #define UX_PUBLIC_H
@@ -10,20 +12,20 @@
 #include "unhex/extract.h"
 #include "unhex/input.h"
 
-/* The bytes of an input: mapped or the caller's. Zeroed = none. */
+/* The bytes of an input: a mapping, or the caller's memory. Zeroed = none. */
 struct ux_opened {
 	struct ux_bytes bytes;
-	struct ux_mapping map; /* of a path */
+	struct ux_mapping map; /* used when the input is a path */
 };
 
-/* UX_EINVAL for NULL, or for no data of some size; the codes of ux_file_map(). */
+/* UX_EINVAL: `in` is NULL, or has a size but no data. Else the codes of ux_file_map(). */
 enum ux_code ux_opened_open(struct ux_opened *o, const struct ux_input *in, struct ux_error *err)
 	ux_must;
 void ux_opened_close(struct ux_opened *o);
 
 /*
- * Extracts exe, which came from exe_path (NULL: from memory), to sink. opts may be NULL. *ret, with
- * `size` set to all of it, on success.
+ * Extracts exe to sink. exe_path is the path that it was read from; NULL: it was in memory. opts
+ * may be NULL. On success *ret is set, with its `size`.
  */
 enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 			       const struct ux_extract_opts *opts, ux_gsym_sink_fn *sink,

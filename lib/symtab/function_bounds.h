@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where code is in an object: its sections, and functions in a file that does not name them. */
+/*
+ * Where code is in an object: its executable sections, and the bounds of functions that have no
+ * symbols.
+ */
 #ifndef UX_FUNCTION_BOUNDS_H
 #define UX_FUNCTION_BOUNDS_H
 
@@ -7,9 +10,9 @@
 #include "object.h"
 
 /*
- * The executable sections of object (of its executable segments when it has no sections), sorted
- * and disjoint, in *ret, which is empty before. A separate debug file has the same ones, without
- * content.
+ * Sets *ret, which is empty before, to the executable sections of object, or to its executable
+ * segments when it has no sections; sorted and disjoint. A separate debug file has the same
+ * sections, without content.
  */
 enum ux_code ux_object_text(const struct ux_object *object, struct ux_range_vec *ret,
 			    struct ux_error *err) ux_must;
@@ -21,10 +24,10 @@ struct ux_function_bounds {
 };
 
 /*
- * The ranges of functions in text: of the object's own list of starts, which is complete; else the
- * ranges that unwinders use, of .eh_frame, .debug_frame and .ARM.exidx. Damage in those costs
- * ranges; *ret_bad gets the first reason. None for an object that is yet to be linked.
- * UX_ECORRUPT: the list of starts leaves the file. UX_ENOMEM.
+ * Reads the ranges of functions in text: from the object's own list of starts, which is complete,
+ * else from the unwind tables .eh_frame, .debug_frame and .ARM.exidx. Damaged entries of those are
+ * skipped; *ret_bad gets the first reason. A relocatable object has none. UX_ECORRUPT: the list of
+ * starts exceeds the file. UX_ENOMEM.
  */
 enum ux_code ux_function_bounds_read(const struct ux_object *object,
 				     const struct ux_range_set *text,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of a function's names is used. */
+/* Choosing the name of a function from DWARF's name and its symbols. */
 #ifndef UX_FUNCTION_NAME_H
 #define UX_FUNCTION_NAME_H
 
@@ -7,8 +7,8 @@
 #include "code_symbols.h"
 
 /*
- * DWARF's name, unless one of the n symbols at the same address (best first) says the same more
- * exactly:
+ * DWARF's name, unless one of the n symbols at the same address (best first) is a more exact form
+ * of it:
  *
  *   DWARF            symbol             used
  *   foo              foo.constprop.0    the symbol: a clone is another function
@@ -33,14 +33,20 @@ const char *ux_function_name(const char *dwarf_name, uint32_t own,
 			     const struct ux_code_symbol *symbols, size_t n, struct ux_arena *arena,
 			     bool *ret_nomem);
 
-/* The name without `word` (".cold") or word and a number (".cold.3") at its end; else as it is. */
+/*
+ * Returns the name without a suffix `word` (".cold"), or word and a number (".cold.3"); unchanged
+ * when it has no such suffix.
+ */
 struct ux_bytes ux_name_without(struct ux_bytes name, struct ux_bytes word);
 
-/* Where two names differ, if that is in one byte only and behind a C or D, as constructors and
- * destructors do; 0: they do not. */
+/*
+ * Returns the offset of the only byte in which two names differ, when it is the digit behind a C or
+ * D, as in the variants of a constructor or destructor. 0: they differ in another way, or not at
+ * all.
+ */
 size_t ux_names_structor(struct ux_bytes a, struct ux_bytes b);
 
-/* The symbol's name without its version. */
+/* Returns the symbol's name without its version. */
 const char *ux_symbol_name(const struct ux_code_symbol *symbol, struct ux_arena *arena,
 			   bool *ret_nomem);
 

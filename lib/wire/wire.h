@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The compact form of POST /v1/symbolize: its constants, writing and reading questions and replies.
- * docs/formats/symbolize-binary.md. */
+/*
+ * The compact form of POST /v1/symbolize: its constants, and writing and reading of requests
+ * ("questions") and replies. The format is docs/formats/symbolize-binary.md.
+ */
 #ifndef UX_WIRE_H
 #define UX_WIRE_H
 
@@ -14,16 +16,19 @@
 
 enum {
 	UX_WIRE_VERSION = 1,
-	UX_WIRE_HEAD = 4, /* bytes: three of magic, the version */
+	UX_WIRE_HEAD = 4, /* size of the head: three bytes of magic, one of version */
 
-	UX_WIRE_RETURN_ADDRESSES = 1, /* of a question's flags */
+	UX_WIRE_RETURN_ADDRESSES = 1, /* a flag of a question */
 
-	/* Before each module of a question is the type of its ID and 1. */
+	/*
+	 * In a question each module begins with the type of its ID plus 1; this byte ends the list.
+	 */
 	UX_WIRE_END = 0,
 
 	/* How addresses are written. */
-	UX_WIRE_FIXED = 0,  /* eight bytes each, low one first */
-	UX_WIRE_DELTAS = 1, /* signed LEB128 of the difference to the one before; the first to 0 */
+	UX_WIRE_FIXED = 0,  /* eight bytes each, little-endian */
+	UX_WIRE_DELTAS = 1, /* signed LEB128 of the difference to the previous address; the first
+			       address is relative to 0 */
 };
 
 #define UX_WIRE_QUESTION_MAGIC "UXQ"
@@ -37,23 +42,23 @@ struct ux_wire_options {
 	uint32_t timeout_ms; /* 0: none */
 };
 
-/* Writing: the head, modules, the end. Failures are the buffer's. */
+/* Writing: the head, the modules, the end. Failures are latched in the buffer. */
 void ux_wire_question_begin(struct ux_out *out, const struct ux_wire_options *options);
 void ux_wire_question_add(struct ux_out *out, const struct ux_id *id, const uint64_t *pcs,
 			  size_t n);
 void ux_wire_question_end(struct ux_out *out);
 
-/* Reading. */
+/* A question that is being read. */
 struct ux_wire_question {
 	struct ux_wire_options options;
 	struct ux_cur c;
 };
 
-/* One module; its addresses are not read yet. */
+/* One module of a question; its addresses are read by ux_wire_question_pcs(). */
 struct ux_wire_question_module {
 	struct ux_id id;
 	uint8_t form;
-	size_t n; /* at most one a byte of pcs */
+	size_t n; /* at most the size of pcs in bytes */
 	struct ux_cur pcs;
 };
 
@@ -61,20 +66,22 @@ struct ux_wire_question_module {
 enum ux_code ux_wire_question_open(struct ux_wire_question *q, struct ux_bytes bytes,
 				   struct ux_error *err) ux_must;
 
-/* The next module; *ret_more is false behind the last one. Codes as above; UX_EINVAL, UX_ELIMIT:
- * its ID is invalid. */
+/*
+ * Reads the next module; *ret_more is false behind the last one. Codes as above; UX_EINVAL,
+ * UX_ELIMIT: its ID is invalid.
+ */
 enum ux_code ux_wire_question_next(struct ux_wire_question *q, struct ux_wire_question_module *ret,
 				   bool *ret_more, struct ux_error *err) ux_must;
 
-/* Its addresses, m->n of them. */
+/* Reads the m->n addresses of a module. */
 enum ux_code ux_wire_question_pcs(const struct ux_wire_question_module *m, uint64_t *ret,
 				  struct ux_error *err) ux_must;
 
 /* --- replies: writing ------------------------------------------------------------------------- */
 
 /*
- * The tables of one reply as they grow; zeroed is an empty one. In each of them 0 means "none" and
- * the first entry is 1. Failures are the buffers', and latched.
+ * The tables of a reply that is being written. Zeroed is an empty reply. In references to an entry
+ * of a table, 0 means "none" and the first entry is 1. Failures are latched in the buffers.
  */
 struct ux_wire_reply {
 	struct ux_out strings, files, frames, modules, addresses;
@@ -83,10 +90,10 @@ struct ux_wire_reply {
 
 void ux_wire_reply_deinit(struct ux_wire_reply *r);
 
-/* An empty one again, that keeps its memory. */
+/* Empties the reply, but keeps its memory. */
 void ux_wire_reply_clear(struct ux_wire_reply *r);
 
-/* Writes to p, which has room for 10 bytes; returns what is behind. */
+/* Writes a ULEB128 to p, which has room for 10 bytes, and returns the position behind it. */
 ux_inline uint8_t *ux_wire_uleb(uint8_t *p, uint64_t v)
 {
 	for (; ux_unlikely(v >= 0x80); v >>= 7)
@@ -95,7 +102,7 @@ ux_inline uint8_t *ux_wire_uleb(uint8_t *p, uint64_t v)
 	return p;
 }
 
-/* Appends a string that has its number already. */
+/* Appends a string whose number was already counted. */
 ux_inline void ux_wire_reply_copy(struct ux_wire_reply *r, struct ux_bytes text)
 {
 	uint8_t *p = ux_out_room(&r->strings, text.size + 1);
@@ -105,7 +112,7 @@ ux_inline void ux_wire_reply_copy(struct ux_wire_reply *r, struct ux_bytes text)
 	}
 }
 
-/* A string without a NUL in it; "" has no entry. */
+/* Appends a string without a NUL in it and returns its number, 0 for "". */
 ux_inline uint32_t ux_wire_reply_string(struct ux_wire_reply *r, struct ux_bytes text)
 {
 	if (text.size == 0)
@@ -114,7 +121,7 @@ ux_inline uint32_t ux_wire_reply_string(struct ux_wire_reply *r, struct ux_bytes
 	return ++r->n_strings;
 }
 
-/* dir and base are strings. */
+/* Appends a file and returns its number; dir and base are numbers of strings. */
 ux_inline uint32_t ux_wire_reply_file(struct ux_wire_reply *r, uint32_t dir, uint32_t base)
 {
 	ux_out_uleb(&r->files, dir);
@@ -122,7 +129,10 @@ ux_inline uint32_t ux_wire_reply_file(struct ux_wire_reply *r, uint32_t dir, uin
 	return ++r->n_files;
 }
 
-/* up: the frame that this one is inlined into, or 0. */
+/*
+ * Appends a frame and returns its number. up: the number of the frame that it is inlined into, or
+ * 0.
+ */
 ux_inline uint32_t ux_wire_reply_frame(struct ux_wire_reply *r, uint32_t function, uint32_t file,
 				       uint32_t line, uint32_t up)
 {
@@ -141,7 +151,7 @@ ux_inline uint32_t ux_wire_reply_frame(struct ux_wire_reply *r, uint32_t functio
 	return r->n_frames;
 }
 
-/* The innermost frame of the next address, or 0. */
+/* Appends the next address: the number of its innermost frame, or 0. */
 ux_inline void ux_wire_reply_address(struct ux_wire_reply *r, uint32_t frame)
 {
 	enum {
@@ -152,15 +162,17 @@ ux_inline void ux_wire_reply_address(struct ux_wire_reply *r, uint32_t frame)
 		r->addresses.size -= MOST - (size_t)(ux_wire_uleb(start, frame) - start);
 }
 
-/* The module that the last n addresses are of. status and quality: enum ux_module_status, enum
- * ux_quality. */
+/*
+ * Appends the module to which the last n addresses belong. status and quality are enum
+ * ux_module_status and enum ux_quality.
+ */
 void ux_wire_reply_module(struct ux_wire_reply *r, unsigned status, unsigned quality,
 			  struct ux_bytes reason, uint32_t retry_after_s, size_t n);
 
-/* Bytes of all so far. */
+/* The size of the reply so far, in bytes. */
 size_t ux_wire_reply_size(const struct ux_wire_reply *r);
 
-/* Appends the whole. */
+/* Appends the whole reply to out. */
 void ux_wire_reply_write(const struct ux_wire_reply *r, struct ux_out *out);
 
 /* --- replies: reading ------------------------------------------------------------------------- */
@@ -169,8 +181,10 @@ struct ux_wire_frame {
 	uint32_t function; /* string */
 	uint32_t file;
 	uint32_t line;
-	uint32_t up;    /* frame that it is inlined into, or 0; a smaller number than its own */
-	uint32_t depth; /* frames from here out, itself too; at most UX_FRAMES_MOST */
+	uint32_t up; /* number of the frame that it is inlined into, or 0; always less than its own
+			number */
+	uint32_t depth; /* number of frames from this one to the outermost, including it; at most
+			   UX_FRAMES_MOST */
 };
 
 struct ux_wire_file {
@@ -181,21 +195,27 @@ struct ux_wire_module {
 	uint8_t status, quality; /* enum ux_module_status, enum ux_quality */
 	uint32_t reason;         /* string */
 	uint32_t retry_after_s;
-	size_t first, n; /* in addresses */
+	size_t first, n; /* its addresses: indexes into `addresses` */
 };
 
-/* Over bytes that stay the caller's; all numbers in it are checked. Immutable once open. */
+/*
+ * A reply that was read. The caller owns its bytes. All numbers in it were checked. Immutable once
+ * open.
+ */
 struct ux_wire_read {
 	struct ux_bytes text;
-	uint32_t *strings; /* where each is in text; malloc'ed, as all tables; [0] is unused */
+	uint32_t *strings; /* offset of each string in text; malloc'ed, as all tables; [0] is unused
+			    */
 	struct ux_wire_file *files;
 	struct ux_wire_frame *frames;
 	struct ux_wire_module *modules;
-	uint32_t *addresses; /* frames, of all modules */
+	uint32_t *addresses; /* numbers of frames, for the addresses of all modules */
 	size_t n_strings, n_files, n_frames, n_modules, n_addresses;
 };
 
-/* UX_ECORRUPT, UX_EUNSUPPORTED, UX_ENOMEM. Memory in proportion to the bytes. Deinit in any case.
+/*
+ * UX_ECORRUPT, UX_EUNSUPPORTED, UX_ENOMEM. The memory it takes is proportional to the size of the
+ * reply. The caller calls ux_wire_read_deinit() also after a failure.
  */
 enum ux_code ux_wire_read_open(struct ux_wire_read *r, struct ux_bytes bytes, struct ux_error *err)
 	ux_must;
@@ -204,7 +224,10 @@ void ux_wire_read_deinit(struct ux_wire_read *r);
 /* String i <= n_strings; "" for 0. */
 const char *ux_wire_read_string(const struct ux_wire_read *r, uint32_t i);
 
-/* The frames of address i < n_addresses, innermost first, of more than max the outermost. */
+/*
+ * Writes the frames of address i < n_addresses, innermost first; when there are more than max, the
+ * outermost. Returns their number.
+ */
 size_t ux_wire_read_frames(const struct ux_wire_read *r, size_t i, struct ux_frame *ret,
 			   size_t max);
 
