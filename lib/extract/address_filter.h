@@ -16,22 +16,20 @@
 
 struct ux_address_filter {
 	struct ux_range_vec ranges; /* sorted, disjoint */
-	struct ux_range_vec code;   /* those of them that are in the text: at 0 is much of what
-					     a linker dropped */
-	bool narrowed; /* by the extraction: its GSYM has these ranges alone; there may be
-			  nothing in them, and no GSYM */
+	struct ux_range_vec code;   /* the part of them that is in the text; much of what a linker
+				       dropped is described at address 0 */
+	bool narrowed; /* set by the extraction: the GSYM has only these ranges. There may be
+			  nothing in them, and then there is no GSYM */
 };
 
-/* Selects each of n pcs, in any order. False when memory is short. Zeroed before; to be deinited.
- */
+/* Selects n pcs, in any order. *filter must be zeroed before. Returns false when memory is short.
+ * Release with ux_address_filter_deinit(). */
 bool ux_address_filter_init(struct ux_address_filter *filter, const uint64_t *pcs, size_t n)
 	ux_must;
 void ux_address_filter_deinit(struct ux_address_filter *filter);
 
-/*
- * Selects the whole of the symbols there, and of those that overlap them. The symbols are sorted.
- * To be called before what follows. False when memory is short.
- */
+/* Extends the selection to whole symbols, and to symbols that overlap these. The symbols must be
+ * sorted. Call this before the functions below. Returns false when memory is short. */
 bool ux_address_filter_widen(struct ux_address_filter *filter,
 			     const struct ux_code_symbol_vec *symbols,
 			     const struct ux_range_set *text) ux_must;

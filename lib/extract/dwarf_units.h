@@ -10,54 +10,56 @@
 #include "section_content.h"
 #include "split_files.h"
 
-/* What is read, and how. */
 struct ux_dwarf_units_input {
 	const struct ux_dwarf_sections *sections;
-	struct ux_section_window *stream; /* fills .debug_info as it is read; NULL: it is there.
-					  There is no split file then */
-	const struct ux_range_set *text;  /* what lies outside is dropped */
+	struct ux_section_window *stream; /* inflates .debug_info while it is read; then there are
+					     no split files. NULL: .debug_info is complete */
+	const struct ux_range_set *text;  /* functions and rows outside of it are dropped */
 	const struct ux_code_symbol_vec
-		*symbols; /* settled; lines outside of functions are kept for them */
-	const struct ux_split_files *split; /* finds what skeletons stand for; NULL: they are read
-					       as they stand, which is for their lines */
+		*symbols; /* sorted; rows outside of functions are kept for these symbols */
+	const struct ux_split_files *split; /* finds the split units; NULL: only the skeletons
+					       themselves are read, which gives their lines */
 	unsigned threads;
-	const struct ux_address_filter
-		*filter;   /* units without any of its addresses give nothing; NULL: all do */
-	const char *spill; /* NULL: pieces go into memory; else onto the disk of that folder */
+	const struct ux_address_filter *filter; /* units without any of its addresses are skipped;
+						   NULL: all units are read */
+	const char *spill; /* folder of the unlinked file that holds the pieces; NULL: they are in
+			      memory */
 };
 
 /*
- * Reads all units into *ret, whose notes are enum ux_split_outcome. The result does not depend on
- * the number of threads. Damage costs the unit it is in and is counted; fails for want of memory
- * only.
+ * Reads all units into *ret; their notes are enum ux_split_outcome. The result does not depend on
+ * the number of threads. Damage costs the unit it is in and is counted. Fails only when memory is
+ * short.
  */
 enum ux_code ux_dwarf_units_collect(const struct ux_dwarf_units_input *input,
 				    struct ux_collection *ret, struct ux_error *err) ux_must;
 
-/* Units of a streamed .debug_info, a wave at a time: one is read while the next is inflated. */
+/* Reads a compressed .debug_info in waves: the units of one wave are read while the next wave is
+ * inflated. */
 
-/* Zeroed is closed. */
+/* A zeroed struct is closed. */
 struct ux_info_feed {
-	struct ux_section_window *stream; /* the caller's */
+	struct ux_section_window *stream; /* owned by the caller */
 	const struct ux_dwarf_sections *sections;
 	struct ux_dwarf_headers headers;
-	uint64_t each;                /* bytes of a wave */
-	uint64_t limit;               /* units that begin in front of it have come */
-	struct ux_dwarf_units units;  /* those that are read now */
-	struct ux_dwarf_units coming; /* those that are read next */
+	uint64_t each;
+	uint64_t limit; /* end of the wave that was inflated last; a unit belongs to the wave it
+			   begins in */
+	struct ux_dwarf_units units;  /* the wave that is being read */
+	struct ux_dwarf_units coming; /* the next wave */
 };
 
-/* Waves depend on the section's size alone: a unit is in the one it begins in. */
+/* `each` is the size of a wave in bytes. The limits of waves depend only on the section's size. */
 void ux_info_feed_open(struct ux_info_feed *feed, struct ux_section_window *stream,
 		       const struct ux_dwarf_sections *sections, uint64_t each);
 void ux_info_feed_close(struct ux_info_feed *feed);
 
-/* Makes the next wave's units come, with all of their bytes; none when the section is at its end.
- * One thread, while others read the units there are. UX_ECORRUPT: the section is damaged. */
+/* Inflates the next wave's units completely; at the end of the section there are none. One thread
+ * may call this while others read the current wave. UX_ECORRUPT: the section is damaged. */
 enum ux_code ux_info_feed_next(struct ux_info_feed *feed, struct ux_error *err) ux_must;
 
-/* Releases the units that were read and goes on to the next wave; false when there is none. No
- * thread may read units during the call. */
+/* Releases the current wave and makes the next one current. Returns false at the end. No thread may
+ * read units during the call. */
 bool ux_info_feed_advance(struct ux_info_feed *feed);
 
 #endif

@@ -7,8 +7,8 @@
 #include "module_build.h"
 #include "object.h"
 
-/* What a way in has to find tables in. Owns its arrays; the bytes are the
- * file's. Zeroed is empty: no Go. */
+/* The memory image of a Go program and hints about its tables. It owns its arrays, and the bytes
+ * are those of the file. A zeroed struct is empty: there is no Go. */
 struct ux_go_memory {
 	struct ux_gosym_image image;
 	struct ux_gosym_hints hints;
@@ -16,46 +16,47 @@ struct ux_go_memory {
 	struct ux_gosym_word *words;
 };
 
-/* The image gets the first n segments, sorted. */
+/* Sorts the first n segments and makes them those of the image. */
 void ux_go_memory_settle(struct ux_go_memory *memory, size_t n);
 void ux_go_memory_close(struct ux_go_memory *memory);
 
-/* Zeroed is empty. Must outlive the module's build: names are in the memory. */
+/* Zeroed is empty. It must outlive the module's build, since names point into the memory. */
 struct ux_go_source {
-	struct ux_go_memory memory; /* the way in's to open */
+	struct ux_go_memory memory; /* opened by the reader of the object format */
 	struct ux_gosym tables;
-	struct ux_collection units; /* until they are added to a module, piece.unit counts from 0 */
-	struct ux_range_vec rest;   /* of the text */
-	bool leave;                 /* DWARF tells the rest alone */
+	struct ux_collection units; /* piece.unit counts from 0 until they are added to a module */
+	struct ux_range_vec rest;   /* the part of the text for which DWARF is read */
+	bool leave;                 /* DWARF is read only for `rest` */
 };
 
 /*
- * Reads the tables in the memory, if there are any. With inlined calls they tell at least what the
- * DWARF of Go's compiler does, of every function and much faster: DWARF is left the rest, which is
- * C. Without (before 1.9, or where the trees are not found) they fill in behind DWARF.
+ * Reads the tables in the memory, if there are any. When they have inlined calls, they have at
+ * least what the DWARF of Go's compiler has of each function, and are much faster to read: DWARF is
+ * then read only for the rest, which is C code. When they do not (before Go 1.9, or when the trees
+ * are not found), they only fill gaps of DWARF.
  */
 enum ux_code ux_go_source_read(struct ux_go_source *go, struct ux_module_build *build,
 			       struct ux_error *err) ux_must;
 
-/* The text for DWARF; good until `go` or the module's text changes. */
+/* Returns the text for which DWARF is read. It is valid until `go` or the module's text changes. */
 struct ux_range_set ux_go_source_rest(const struct ux_go_source *go,
 				      const struct ux_module_build *build);
 
-/* Adds what was read to the module, behind DWARF's units. */
+/* Adds the units to the module, behind DWARF's units. */
 enum ux_code ux_go_source_add(struct ux_go_source *go, struct ux_module_build *build,
 			      struct ux_error *err) ux_must;
 void ux_go_source_close(struct ux_go_source *go);
 
-/* The text without the functions that have lines in `go`: what DWARF is read for. */
+/* Sets *ret to the text without the functions that have rows in `go`. */
 enum ux_code ux_go_ranges_subtract(const struct ux_collection *go, const struct ux_range_vec *text,
 				   struct ux_range_vec *ret, struct ux_error *err) ux_must;
 
-/* The memory of a Go program in an object file, and what the file says of its tables. */
+/* --- The memory image of a Go program in an object file --- */
 
 /*
- * Loads segments, the words that the loader fills in, and hints of sections and symbols. What does
- * not look like Go's, and what is not linked, has no memory. Damage is as if the part was not
- * there. UX_ENOMEM.
+ * Loads the segments, the words that the loader relocates, and hints from sections and symbols. A
+ * file that does not look like Go's, or is not linked, has no memory. Damaged parts are treated as
+ * missing. UX_ENOMEM.
  */
 enum ux_code ux_go_image_open(const struct ux_object *object, struct ux_go_memory *ret,
 			      struct ux_error *err) ux_must;

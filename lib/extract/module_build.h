@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A module on its way to a GSYM: what every way in fills, and the way out that they share.
+ * A module that is being extracted. The readers of all kinds of files fill it, and it writes the
+ * GSYM.
  *
- * A way in (extract_object.c, extract_cubin.c, chosen by extract.c) knows one kind of file. It
- *   1. says what the module is: text, swap, base, bias, id;
- *   2. appends to `symbols` what names code, from every table it has, and settles them;
- *   3. fills `collection`: ux_dwarf_units_collect() for DWARF, which replaces what is there, so it
- * comes first; then ux_module_build_add_units() for each further source of functions with lines and
- * inlined calls. Units that come first win where functions have the same range (ux_merge());
- *   4. sets `input_size` and `quality`, counts what was damaged with ux_module_build_bad();
- *   5. calls ux_module_build_write() while all that names and paths point into is still there.
+ * A reader (extract_object.c, extract_cubin.c, chosen by extract.c) handles one kind of file. It
+ *   1. sets what describes the module: text, swap, base, bias, id;
+ *   2. appends the symbols of code to `symbols`, from every table of the file, and sorts them;
+ *   3. fills `collection`. ux_dwarf_units_collect() for DWARF comes first, since it replaces the
+ *      collection; then ux_module_build_add_units() for each further source of functions with rows
+ *      and inlined calls. Of functions with the same range that of the first unit is used
+ *      (ux_merge());
+ *   4. sets `input_size` and `quality`, and counts damage with ux_module_build_bad();
+ *   5. calls ux_module_build_write() while everything that names and paths point into still exists.
  */
 #ifndef UX_MODULE_BUILD_H
 #define UX_MODULE_BUILD_H
@@ -19,33 +21,38 @@
 #include "id.h"
 #include "pack.h"
 
-/* For `base`: what the first function begins at. */
+/* Value of `base`: the address of the first function. */
 #define UX_BASE_FIRST UINT64_MAX
 
 struct ux_module_build {
-	const struct ux_extract_options *options; /* the caller's; must outlive this */
+	const struct ux_extract_options *options; /* owned by the caller; must outlive this */
 	unsigned threads;                         /* at least 1 */
-	const char *spill;    /* where large things go, set by the way in; NULL: into memory */
-	bool swap;            /* the module's byte order is not the machine's; the GSYM gets it */
-	uint64_t base;        /* what the GSYM counts from */
-	uint64_t bias;        /* comes off every pc in the end (elf_file.h) */
-	struct ux_id id;      /* of the module; size 0: none */
-	uint64_t input_size;  /* bytes that names and paths can be in: files, what was inflated */
-	const char *expected; /* what was looked for, for the message when nothing was found */
+	const char *spill; /* folder of unlinked files for large data, set by the reader; NULL: it
+			      is in memory */
+	bool swap; /* the module's byte order is not that of this machine; the GSYM has the module's
+		    */
+	uint64_t base;       /* base address of the GSYM */
+	uint64_t bias;       /* subtracted from every pc in the end (elf_file.h) */
+	struct ux_id id;     /* ID of the module; size 0: none */
+	uint64_t input_size; /* size of everything that contains names and paths: files, inflated
+				sections */
+	const char
+		*expected; /* what was searched for, for the error message when nothing was found */
 	struct ux_range_vec text; /* sorted and disjoint */
 	struct ux_code_symbol_vec symbols;
 	struct ux_collection collection;
-	struct ux_arena extra;         /* for pieces and texts of ux_module_build_add_units() */
-	struct ux_extract_stats stats; /* what the way in counts by itself */
+	struct ux_arena extra;         /* holds pieces and strings of ux_module_build_add_units() */
+	struct ux_extract_stats stats; /* counts of the reader */
 
-	/* The way out's. */
+	/* Used by ux_module_build_write(). */
 	struct ux_arena arena;
-	struct ux_arena names; /* those that had to be copied */
+	struct ux_arena names; /* names that had to be copied */
 	struct ux_piece_vec pieces;
 	struct ux_alternative_vec alternatives;
 };
 
-/* One way in: as ux_extract(), which chose it by the file's first bytes. */
+/* A reader of one kind of file. The contract is that of ux_extract(), which selects the reader by
+ * the file's first bytes. */
 typedef enum ux_code ux_extract_fn(struct ux_bytes exe, struct ux_bytes debug,
 				   const struct ux_extract_options *options, ux_gsym_sink_fn *sink,
 				   void *ctx, struct ux_extract_stats *ret_stats,
@@ -54,40 +61,39 @@ typedef enum ux_code ux_extract_fn(struct ux_bytes exe, struct ux_bytes debug,
 void ux_module_build_init(struct ux_module_build *build, const struct ux_extract_options *options);
 void ux_module_build_deinit(struct ux_module_build *build);
 
-/* The text as the DWARF reader and the symbols want it; good until `text` changes. */
+/* Returns the text as a range set, which is valid until `text` changes. */
 ux_inline struct ux_range_set ux_module_build_text(const struct ux_module_build *build)
 {
 	return (struct ux_range_set){build->text.data, build->text.size};
 }
 
 /*
- * Appends n units that some reader other than ux_dwarf_units_collect() made. The pieces in units[i]
- * have `unit` = collection.n_units + i as it is before this call; everything pointed to lives in
- * `extra` or in the input. A piece outside of the text is the caller's to leave out.
+ * Appends n units that were not made by ux_dwarf_units_collect(). The pieces of units[i] must have
+ * `unit` = collection.n_units + i, with n_units as it is before this call. Everything pointed to
+ * must be in `extra` or in the input. The caller must leave out pieces outside of the text.
  */
 enum ux_code ux_module_build_add_units(struct ux_module_build *build,
 				       const struct ux_unit_pieces *units, size_t n,
 				       struct ux_error *err) ux_must;
 
-/* Moves a collection of its own, whose pieces' `unit` counts from 0, behind the units there are.
- * What is left of it is the caller's to free. */
+/* Moves the units of another collection, whose pieces' `unit` counts from 0, behind the existing
+ * ones. The caller frees what is left of it. */
 enum ux_code ux_module_build_add_collection(struct ux_module_build *build,
 					    struct ux_collection *more, struct ux_error *err)
 	ux_must;
 
-/* Counts one damaged source of units that was passed over; the first one's reason is kept. */
+/* Counts a damaged source of units that was skipped, and keeps the error of the first one. */
 void ux_module_build_bad(struct ux_module_build *build, const struct ux_error *reason);
 
-/* Counts what ux_dwarf_units_collect() found; info is how the module's .debug_info begins. */
+/* Counts what ux_dwarf_units_collect() found. info is the beginning of the module's .debug_info. */
 void ux_module_build_dwarf(struct ux_module_build *build, struct ux_bytes info);
 
-/* Counts one damaged source that was passed over, unless reason is none; the first one is kept. */
+/* Counts a damaged source that was skipped, unless reason is none, and keeps the error of the first
+ * one. */
 void ux_module_build_lost(struct ux_module_build *build, const struct ux_error *reason);
 
-/*
- * Merges everything, counts it, and hands the GSYM to sink; *ret_stats has what the way in counted,
- * and the rest. UX_ENOTFOUND: nothing has a name. The codes of ux_extract().
- */
+/* Merges everything, counts it, and passes the GSYM to sink. *ret_stats has the reader's counts and
+ * all others. UX_ENOTFOUND: nothing has a name. Otherwise the codes of ux_extract(). */
 enum ux_code ux_module_build_write(struct ux_module_build *build, ux_gsym_sink_fn *sink, void *ctx,
 				   struct ux_extract_stats *ret_stats, struct ux_error *err)
 	ux_must;

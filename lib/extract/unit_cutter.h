@@ -11,82 +11,86 @@
 #include <stdatomic.h>
 
 /*
- * Which function is told already: C++ has the same inline function in hundreds of units, and the
- * merge keeps the first unit's copy alone. To read the others' lines and inlined calls would be in
- * vain.
+ * Claims record which functions have been read already. A C++ inline function is in hundreds of
+ * units, and the merge keeps only the copy of the first one, so that reading the rows and inlined
+ * calls of the other copies is wasted work.
  *
- * Units are read in waves, one after the other; a wave sees what earlier ones claimed and nothing
- * of its own. So what is left unread does not depend on threads.
+ * Units are read in waves, one after the other. A wave respects the claims of earlier waves, but
+ * not its own. So it does not depend on the timing of threads which copies are skipped.
  */
 
 enum {
 	UX_WAVES_MOST = 16
 };
 
-/* One place a symbol: only what begins where a symbol does is claimed. */
+/* One entry for each symbol: only functions that begin at a symbol are claimed. */
 struct ux_claims {
 	const struct ux_code_symbol_vec *symbols;
-	_Atomic uint64_t *places; /* the claiming unit and the size; 0: nobody */
-	uint8_t *wave_of;         /* of each unit */
+	_Atomic uint64_t
+		*places;  /* the unit that has the claim, and the function's size; 0: not claimed */
+	uint8_t *wave_of; /* wave of each unit */
 	size_t n_units;
 };
 
-/* False when memory is short. There are no units at first. */
+/* Returns false when memory is short. There are no units at first. */
 bool ux_claims_init(struct ux_claims *claims, const struct ux_code_symbol_vec *symbols);
-/* Makes wave_of that of n_units, more than before; the new ones are in wave 0. False when memory is
- * short. Nobody claims meanwhile. */
+/* Makes room in wave_of for n_units, which must be more than before. New units are in wave 0.
+ * Returns false when memory is short. No thread may add claims during the call. */
 bool ux_claims_grow(struct ux_claims *claims, size_t n_units);
 void ux_claims_deinit(struct ux_claims *claims);
 
-/* Unit `unit` has rows for all of [start, start + size). Any thread. */
+/* Claims [start, start + size) for a unit that has rows for all of it. Any thread may call this. */
 void ux_claims_add(struct ux_claims *claims, uint32_t unit, uint64_t start, uint32_t size);
 
-/* Takes back what units of the wave have claimed. Nobody claims meanwhile. */
+/* Removes the claims of the units of a wave. No thread may add claims during the call. */
 void ux_claims_forget(struct ux_claims *claims, uint8_t wave);
 
-/* True when a unit of an earlier wave, and with a lower number, has claimed just that range. */
+/* Returns true when exactly this range was claimed by a unit of an earlier wave that has a lower
+ * number. */
 bool ux_claims_has(const struct ux_claims *claims, uint32_t unit, uint64_t start, uint64_t size);
 
 UX_VEC(ux_gsym_row_vec, struct ux_gsym_row);
 UX_VEC(ux_gsym_range_vec, struct ux_gsym_range);
 UX_VEC(ux_number_vec, uint32_t);
 
-/* An inlined call around the one at hand. */
+/* An inlined call that contains the current one. */
 struct ux_open_call {
-	uint32_t index;    /* in the cutter's inlines */
-	uint32_t children; /* how far its children so far reach */
+	uint32_t index;    /* index in the cutter's inlines */
+	uint32_t children; /* end of its children so far */
 };
 
 UX_VEC(ux_open_call_vec, struct ux_open_call);
 
-/* What the batch at hand may still cost. */
+/* What is left of the budgets of the current batch. */
 struct ux_cut_budgets {
-	struct ux_budget steps;   /* rows, calls and ranges that are looked at */
+	struct ux_budget steps;   /* rows, calls and ranges that are visited */
 	struct ux_budget overlap; /* pairs of calls that are compared */
 	struct ux_budget kept;    /* rows, calls and ranges in pieces */
-	struct ux_budget text;    /* bytes of directories that are put together */
-	struct ux_budget pieces;  /* of the unit at hand alone */
+	struct ux_budget text;    /* bytes of directory names that are composed */
+	struct ux_budget pieces;  /* pieces of the current unit only */
 };
 
-/* One thread's working memory, kept from unit to unit. Zeroed is ready. */
+/* The state of one thread. The buffers are reused from unit to unit. Zeroed is ready for use. */
 struct ux_unit_cutter {
-	struct ux_arena *arena;          /* where results go */
-	const struct ux_code_unit *unit; /* the one at hand */
+	struct ux_arena *arena;          /* holds the results */
+	const struct ux_code_unit *unit; /* the current unit */
 	struct ux_cut_budgets left;
-	bool cut_short;       /* rows of the piece at hand were */
-	uint64_t tables_seen; /* tables of the batch below this one have been counted */
-	bool gaps_done;       /* gaps_of's are cut already */
-	uint64_t gaps_of;     /* the table that gaps were cut of last */
+	bool cut_short; /* rows of the current piece were left out, because a budget was used up */
+	uint64_t tables_seen; /* line tables of the batch with lower numbers than this were added to
+				 the budgets */
+	bool gaps_done;       /* the gaps of the table gaps_of have been cut */
+	uint64_t gaps_of;     /* the table whose gaps were cut last */
 	const struct ux_code_symbol_vec
-		*symbols;         /* settled: lines outside of functions are kept for them */
-	struct ux_claims *claims; /* what has rows is claimed there; NULL: nothing is */
+		*symbols;         /* sorted; rows outside of functions are kept for these symbols */
+	struct ux_claims *claims; /* functions with rows are claimed here; NULL: no claims */
 	struct ux_gsym_row_vec rows;
 	struct ux_code_inline_vec inlines;
 	struct ux_gsym_range_vec ranges;
-	struct ux_number_vec file_numbers; /* the unit's number -> ours + 1; 0: not met yet */
+	struct ux_number_vec
+		file_numbers; /* maps the unit's number to ours + 1; 0: not numbered yet */
 	struct ux_code_file_vec files;
-	struct ux_open_call_vec open; /* from the outermost in; [0] is the function itself */
-	bool overlap;                 /* siblings of the function at hand may overlap */
+	struct ux_open_call_vec open; /* from outer to inner; [0] is the function itself */
+	bool overlap;                 /* siblings in the current function may overlap */
 	struct ux_gsym_drafter drafter;
 	struct ux_piece_vec functions;
 	struct ux_piece_vec gaps;
@@ -94,77 +98,82 @@ struct ux_unit_cutter {
 };
 
 /*
- * What pieces may cost (code_budget.h). Honest functions are disjoint or nested, so that the sum of
- * what they hold is about what the unit holds; thousands of functions on one range, or of units on
- * one line table, would hold it thousands of times.
+ * Budgets for pieces (code_budget.h). In real files functions are disjoint or nested, so that all
+ * pieces together hold about as much as the unit does. In a hostile file thousands of functions
+ * with the same range, or thousands of units with the same line table, would hold it thousands of
+ * times.
  */
 enum {
-	/* The first batch's free allowance. */
+	/* The allowance of the first batch, whatever its size. */
 	UX_CUT_STEPS_FREE = 1 << 24,
 	UX_CUT_OVERLAP_FREE = 1 << 25,
 	UX_CUT_KEPT_FREE = 1 << 20,
 	UX_CUT_TEXT_FREE = 1 << 22,
 
-	/* Steps: for each row, call and range of a unit, and for each byte of it. */
+	/* Steps for each row, call and range of a unit, and for each byte of it. */
 	UX_CUT_STEPS_EACH = 16,
 	UX_CUT_STEPS_BYTE = 64,
-	/* Pairs of calls that are compared, since one claims what another has: for each call and
-	 * each byte. A function of thousands of calls needs millions. */
+	/* Pairs of calls that are compared, because their ranges may overlap: for each call and
+	 * each byte. A function with thousands of calls needs millions. */
 	UX_CUT_OVERLAP_EACH = 256,
 	UX_CUT_OVERLAP_BYTE = 128,
-	/* Rows, calls and ranges kept. */
+	/* Rows, calls and ranges that are kept. */
 	UX_CUT_KEPT_EACH = 4,
 	UX_CUT_KEPT_RANGE = 1,
 	UX_CUT_KEPT_BYTE = 4,
-	/* Bytes of directories: for each file of a line table, and for each byte of the unit. */
+	/*
+	 * Bytes of directory names: for each file of a line table, and for each byte of the unit.
+	 */
 	UX_CUT_TEXT_EACH = 128,
 	UX_CUT_TEXT_BYTE = 16,
-	/* Rows of a line table that count for a byte of the unit. */
+	/* So many rows of a line table count like a byte of the unit. */
 	UX_CUT_ROWS_PER_BYTE = 32,
-	/* Ranges of functions for a byte of their unit; with a section for each basic block and
-	 * nothing but names and lines real units come to 0.22. */
+	/* Ranges of functions for each byte of their unit. Real units come to at most 0.22: those
+	 * with only names and lines, and a section for each basic block. */
 	UX_CUT_PIECES_PER_BYTES = 2,
 	UX_CUT_PIECES_FREE = 16,
 };
 
-/* Units of a batch may share a line table, whose gaps are cut once, and share the budgets: this
- * begins a batch, the first or another. */
+/* Begins a batch, the first one or another. The units of a batch share the budgets, and may share a
+ * line table, whose gaps are cut only once. */
 void ux_unit_cutter_begin(struct ux_unit_cutter *cutter, bool first);
 
 /*
- * Cuts the unit with this number into pieces: each range of each function a piece, and each run of
- * rows outside of them that a symbol begins in. What is over the budgets is left out, as damage.
+ * Cuts the unit with this number into pieces: one for each range of each function, and one for each
+ * run of rows outside of functions in which a symbol begins. What is over the budgets is left out
+ * and counted as damage.
  */
 enum ux_code ux_unit_cut(struct ux_unit_cutter *cutter, uint32_t number,
 			 const struct ux_code_unit *unit, struct ux_unit_pieces *ret,
 			 struct ux_error *err) ux_must;
 void ux_unit_cutter_deinit(struct ux_unit_cutter *cutter);
 
-/* --- the cutter's parts; each returns false when memory is short --------------------------------
- */
+/* The parts of the cutter. Each returns false when memory is short. */
 
-/* Begins a unit's files: none is numbered yet. */
+/* Resets the numbers of files for a new unit. */
 bool ux_unit_files_begin(struct ux_unit_cutter *c);
 
-/* Our number of a file of the unit; makes one when it is new. 0: there is no such file. */
+/* Sets *ret to our number for a file of the unit, which is assigned when the file is new. 0: there
+ * is no such file. */
 bool ux_unit_file_number(struct ux_unit_cutter *c, uint32_t file, uint32_t *ret);
 
-/* Adds the sequence's rows of [from, hi) to c->rows, with offsets from lo; from lies in the
- * sequence. */
+/* Adds the sequence's rows of [from, hi) to c->rows, with offsets relative to lo. `from` must lie
+ * in the sequence. */
 bool ux_unit_rows_add(struct ux_unit_cutter *c, const struct ux_code_sequence *s, uint64_t lo,
 		      uint64_t from, uint64_t hi);
 
 /*
- * The rows of f's range [lo, hi) into c->rows. Where the table has nothing, in front of, between or
- * behind its sequences, a row of line 0 says so. Where sequences overlap, the one that began first
- * keeps what it has, unless f says which is its own.
+ * Puts the rows of f's range [lo, hi) into c->rows. Where no sequence of the table covers the
+ * range, a row with line 0 is added. Where sequences overlap, the rows of the one that begins first
+ * are used, unless f has a sequence of its own.
  */
 bool ux_unit_rows_cut(struct ux_unit_cutter *c, const struct ux_code_function *f, uint64_t lo,
 		      uint64_t hi);
 
 /*
- * The calls inlined into function f in [lo, hi) into c->inlines and c->ranges. What leaves its
- * parent is cut to it; what has nothing left is dropped with everything inlined into it.
+ * Puts the calls that are inlined into function f in [lo, hi) into c->inlines and c->ranges. Calls
+ * are cut to their parents' ranges; a call of which nothing is left is dropped with all calls
+ * inlined into it.
  */
 bool ux_unit_calls_cut(struct ux_unit_cutter *c, const struct ux_code_function *f, uint64_t lo,
 		       uint64_t hi);
