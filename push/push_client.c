@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Query, announce, send, finish. */
+/* Requests to the server: query, announce, send, finish. */
 #include "push_work.h"
 
 #include "clock.h"
@@ -13,13 +13,13 @@
 #include "text.h"
 
 enum {
-	TRIES = 4,              /* of a call, and of a piece that does not get through */
-	PAUSE_MS = 250,         /* before the second try; doubles */
-	PAUSE_MOST_MS = 10000,  /* an upper bound on the server's Retry-After */
-	CALL_MS = 60000,        /* a call without a big body */
-	CHUNK_LEAST = 64 << 10, /* bytes of a piece; bounds what the server proposes */
+	TRIES = 4,              /* attempts of a call, and of a chunk that makes no progress */
+	PAUSE_MS = 250,         /* before the second attempt; doubles each time */
+	PAUSE_MOST_MS = 10000,  /* upper bound for the server's Retry-After */
+	CALL_MS = 60000,        /* timeout of a call without a large body */
+	CHUNK_LEAST = 64 << 10, /* smallest chunk; bounds the size that the server proposes */
 	CHUNK_MOST = 256 << 20,
-	TEXT_MOST = 1000, /* bytes of a description or file name that the server stores */
+	TEXT_MOST = 1000, /* bytes of a description or file name, as limited by the server */
 	UID_SIZE = 33,
 };
 
@@ -38,7 +38,7 @@ void ux_push_client_close(struct ux_push_client *c)
 	c->http = NULL;
 }
 
-/* Waits for the pause number `pauses` from 1 on; false when the time is over. */
+/* Waits before retry number `pauses`, which counts from 1. False when the deadline passes first. */
 static bool client_pause(const struct ux_push_client *c, unsigned pauses, unsigned retry_after_s)
 {
 	int64_t ms = (int64_t)PAUSE_MS << ux_min(pauses - 1, 16U);
@@ -52,8 +52,8 @@ static bool client_pause(const struct ux_push_client *c, unsigned pauses, unsign
 }
 
 /*
- * One attempt. Returns the document of a 2xx answer, or the error; word is that of the error
- * document.
+ * One attempt. Returns the document of a 2xx answer, or the error; word receives the code in the
+ * error document.
  */
 static enum ux_code client_try(const struct ux_push_client *c, struct ux_http_call call,
 			       json_t **ret, unsigned *ret_retry_after_s, char *word,
@@ -72,15 +72,15 @@ static enum ux_code client_try(const struct ux_push_client *c, struct ux_http_ca
 }
 
 /*
- * An earlier request of ours whose connection broke may still hold the upload or be finishing
- * it. That ends by itself, so this is retried until the deadline.
+ * An earlier request of this process, whose connection broke, may still hold the upload or be
+ * finishing it. That ends by itself, so the call is retried until the deadline.
  */
 static bool client_is_busy(const char *word)
 {
 	return strcmp(word, "busy") == 0;
 }
 
-/* The same, again and again while the server cannot be reached or is busy with this upload. */
+/* Retries client_try() while the server cannot be reached or is busy with this upload. */
 static enum ux_code client_request(const struct ux_push_client *c, const struct ux_http_call *call,
 				   json_t **ret, char *word, size_t word_size, struct ux_error *err)
 {
@@ -199,7 +199,7 @@ static enum ux_code query_send(struct ux_push_client *c, const struct ux_push_qu
 	};
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = client_request(c, &call, &doc, word, sizeof(word), &why);
-	if (code == UX_EINVAL) /* the server is no unhex server: not the caller's mistake */
+	if (code == UX_EINVAL) /* the server is not an unhex server: not an error of the caller */
 		return ux_error_set(err, UX_EUNSUPPORTED, "%s", why.text);
 	if (code != UX_OK) {
 		*err = err->code == UX_OK ? why : *err;
@@ -226,14 +226,14 @@ enum ux_code ux_push_query(struct ux_push_client *c, const struct ux_push_questi
 	return UX_OK;
 }
 
-/* One upload on its way. */
+/* State of one upload. */
 struct transfer {
 	struct ux_push_client *c;
 	const struct ux_push_upload *upload;
 	char uid[UID_SIZE];
-	uint64_t offset; /* bytes that the server has */
-	uint64_t chunk;  /* bytes of a piece */
-	char word[32];   /* of the last error document */
+	uint64_t offset; /* bytes that the server has received */
+	uint64_t chunk;  /* chunk size in bytes */
+	char word[32];   /* code in the last error document */
 };
 
 static enum ux_code upload_read_state(struct transfer *t, json_t *doc, struct ux_error *err)
@@ -259,7 +259,7 @@ static enum ux_code upload_get_state(struct transfer *t, const struct ux_http_ca
 	return upload_read_state(t, doc, err);
 }
 
-/* The prefix of text that the server stores, cut at a character's end. */
+/* The prefix of text that the server accepts, cut at a character boundary. */
 static struct ux_bytes upload_file_name(const char *text)
 {
 	struct ux_bytes s = ux_bytes_cstr(text);
@@ -305,7 +305,7 @@ static enum ux_code upload_announce(struct transfer *t, struct ux_error *err)
 	return upload_get_state(t, &call, err);
 }
 
-/* Sends the next piece, once. */
+/* Sends the next chunk, in one attempt. */
 static enum ux_code upload_send_piece(struct transfer *t, struct ux_error *err)
 {
 	ux_cleanup(answer_json_free) json_t *doc = NULL;
@@ -333,8 +333,8 @@ static enum ux_code upload_get_offset(struct transfer *t, struct ux_error *err)
 }
 
 /*
- * Sends all pieces. After a broken connection the offset is queried and sending goes on there,
- * as long as each attempt makes progress.
+ * Sends all chunks. After a broken connection the server's offset is queried and sending continues
+ * there, as long as each attempt makes progress.
  */
 static enum ux_code upload_send_all(struct transfer *t, struct ux_error *err)
 {
@@ -385,7 +385,10 @@ static enum ux_code upload_wait_finish(struct transfer *t, struct ux_push_answer
 	return UX_OK;
 }
 
-/* A server that was killed may have fewer bytes than it reported: then the rest is sent again. */
+/*
+ * A server that crashed may have fewer bytes than it reported. Then the missing bytes are sent
+ * again.
+ */
 static enum ux_code upload_transfer(struct transfer *t, struct ux_push_answer *ret,
 				    struct ux_error *err)
 {
@@ -411,7 +414,10 @@ enum ux_code ux_push_upload(struct ux_push_client *c, const struct ux_push_uploa
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = upload_transfer(&t, ret, &why);
 	if (code == UX_EINVAL && strcmp(t.word, "hash_mismatch") == 0) {
-		/* Damaged on the way: the server has dropped it. Once more, from the start. */
+		/*
+		 * The bytes were damaged in transit and the server has dropped them. Send them once
+		 * more from the start.
+		 */
 		why = (struct ux_error)UX_ERROR_INIT;
 		code = upload_transfer(&t, ret, &why);
 	}

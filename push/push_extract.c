@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The symbols of a module to push. */
+/* Extraction of the symbols of a module to push. */
 #include "push_work.h"
 
 #include "dsym.h"
@@ -40,7 +40,9 @@ static enum ux_code push_extract_pair(const struct ux_push_options *o,
 	UX_TRY(ux_file_map(m->path, &exe_file, err));
 	if (debug)
 		UX_TRY(ux_dsym_map(debug, exe_file.bytes, &debug_file, err));
-	/* Without it some names are unknown; the rest is worth pushing. */
+	/*
+	 * Without the supplementary file some names are unknown; the rest is still worth pushing.
+	 */
 	if (ux_supplementary_find(debug ? debug_file.bytes : exe_file.bytes,
 				  debug ? debug : m->path, o->debug_dirs, &sup, NULL) == UX_OK)
 		how.supplementary = sup.bytes;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole files to push. */
+/* Pushing of whole files. */
 #include "push_work.h"
 #include "split_files.h"
 
@@ -19,7 +19,7 @@ enum ux_push_status ux_push_status_of(enum ux_push_verdict verdict)
 		return UX_PUSH_DONE_ALREADY_THERE;
 	case UX_PUSH_BETTER_THERE:
 		return UX_PUSH_DONE_BETTER_THERE;
-	case UX_PUSH_PENDING: /* it is there, and will be read */
+	case UX_PUSH_PENDING: /* the server has the file and will extract it */
 		return UX_PUSH_DONE_UPLOADED;
 	case UX_PUSH_WANTED:
 	case UX_PUSH_REFUSED:
@@ -28,7 +28,7 @@ enum ux_push_status ux_push_status_of(enum ux_push_verdict verdict)
 	return UX_PUSH_DONE_FAILED;
 }
 
-/* One file as it is. A failure of this side is the answer's. */
+/* Sends one file. A local failure is reported in the answer. */
 static enum ux_code push_send_file(struct ux_push_work *p, const struct ux_push_module *m,
 				   const char *path, const char *kind, struct ux_push_answer *ret,
 				   uint64_t *size, struct ux_error *err)
@@ -58,7 +58,7 @@ static enum ux_code push_send_file(struct ux_push_work *p, const struct ux_push_
 	return UX_OK;
 }
 
-/* The package of a split build, if it is beside the module. */
+/* Sends the package of a split build (.dwp), if there is one beside the module. */
 static enum ux_code push_send_package(struct ux_push_work *p, const struct ux_push_module *m,
 				      struct ux_push_answer *ret, uint64_t *size,
 				      struct ux_error *err)
@@ -69,8 +69,10 @@ static enum ux_code push_send_package(struct ux_push_work *p, const struct ux_pu
 	return push_send_file(p, m, path, "dwp", ret, size, err);
 }
 
-/* The executable and its debug file: each is worth having although the other is there. A package
- * comes first, so that the server has it when it reads them. */
+/*
+ * Sends the executable and its debug file; each is useful although the server has the other. A
+ * package is sent first, so that the server has it when it extracts them.
+ */
 enum ux_code ux_push_files(struct ux_push_work *p, const struct ux_push_module *m,
 			   enum ux_quality *ret_there, struct ux_error *err)
 {

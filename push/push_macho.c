@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What Mach-O files can contribute. */
+/* Reading modules from Mach-O files. */
 #include "push_module.h"
 
 #include "debug_map.h"
@@ -60,7 +60,7 @@ enum ux_code ux_push_macho_read(struct ux_push_modules *v, const char *path, str
 	return UX_OK;
 }
 
-/* The slice of m in file, opened. */
+/* Opens the slice of m in file. */
 static enum ux_code macho_open_slice(const struct ux_push_module *m, struct ux_bytes file,
 				     struct ux_macho *ret, struct ux_error *err)
 {

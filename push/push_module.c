@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a file can contribute: ELF files, and the GPU code in them. */
+/* Reading modules from ELF files and from the GPU code in them. */
 #include "push_module.h"
 
 #include "cubin.h"
@@ -38,7 +38,7 @@ static enum ux_quality elf_claim(const struct ux_elf *elf)
 	return elf_has_content(elf, ".dynsym") ? UX_QUALITY_DYNSYM : UX_QUALITY_NONE;
 }
 
-/* -lineinfo gives lines and inlined calls without any entries. */
+/* With -lineinfo a cubin has lines and inlined calls but no DWARF entries. */
 static enum ux_quality cubin_claim(const struct ux_elf *elf)
 {
 	for (size_t i = 1; i < elf->n_sections; i++)
@@ -48,7 +48,7 @@ static enum ux_quality cubin_claim(const struct ux_elf *elf)
 	return UX_QUALITY_NONE;
 }
 
-/* True when there are sections of code and the content of none of them is in this file. */
+/* True when there are sections of code and this file has the contents of none of them. */
 static bool elf_code_is_elsewhere(const struct ux_elf *elf)
 {
 	bool any = false;
@@ -115,7 +115,10 @@ enum ux_code ux_push_modules_read(struct ux_push_modules *v, const char *path, s
 	return UX_OK;
 }
 
-/* Accepts files without a GNU build ID or with a damaged one: nothing proves that they differ. */
+/*
+ * Accepts files without a GNU build ID or with a damaged one, since nothing proves that they
+ * differ.
+ */
 static enum ux_code elf_check_pair(const struct ux_push_module *m, const struct ux_elf *debug,
 				   struct ux_error *err)
 {
@@ -166,13 +169,13 @@ enum ux_code ux_push_module_find_debug(struct ux_push_module *m, const char *dir
 	UX_TRY(ux_debug_file_find(&found, file.bytes, m->path, &search, err));
 	if (!found.path)
 		return UX_OK;
-	/* A debug file that cannot be read is none. */
+	/* A debug file that cannot be read counts as none. */
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ux_push_module_debug(m, found.path, UX_DEBUG_FOUND, &why);
 	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
 }
 
-/* Adds what fits: an alias too many is no reason to give up a module. */
+/* Adds the IDs for which there is room. A module with too many aliases is still pushed. */
 static void module_add_ids(struct ux_push_module *m, const struct ux_id_set *ids)
 {
 	for (size_t i = 0; i < ids->size; i++)
@@ -198,7 +201,7 @@ bool ux_push_module_join(struct ux_push_module *m, struct ux_push_module *other)
 	return true;
 }
 
-/* Appends the cubin as a module, unless it has nothing to push. */
+/* Appends the cubin as a module, unless it has no functions. */
 static enum ux_code module_add_cubin(const char *path, unsigned number, struct ux_bytes cubin,
 				     struct ux_push_modules *ret, struct ux_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The order of things. */
+/* The steps of a push: finding modules, querying, extracting, sending. */
 #include "push_work.h"
 
 const char *ux_push_status_name(enum ux_push_status status)
@@ -28,7 +28,7 @@ static void push_work_deinit(struct ux_push_work *p)
 	ux_push_client_close(&p->client);
 }
 
-/* A file that came to nothing before it was a module. */
+/* Reports a file that was rejected before it became a module. */
 static void push_report_left_out(void *ctx, const char *path, bool named,
 				 const struct ux_error *err)
 {
@@ -55,7 +55,7 @@ static void push_report_module(struct ux_push_work *p, const struct ux_push_modu
 						 .quality = m->claim});
 }
 
-/* Joins m into the module that shares an ID with it; what is left in m afterwards is reported. */
+/* Merges m into the module that shares an ID with it. Files that remain in m are reported. */
 static void push_join_module(struct ux_push_work *p, struct ux_push_module *first,
 			     struct ux_push_module *m)
 {
@@ -73,7 +73,7 @@ static void push_join_module(struct ux_push_work *p, struct ux_push_module *firs
 						 .quality = m->claim});
 }
 
-/* Takes *m in, or joins it with the module of the same ID. */
+/* Adds *m, or merges it into the module with the same ID. */
 static enum ux_code push_add_module(struct ux_push_work *p, struct ux_push_module *m,
 				    struct ux_error *err)
 {
@@ -97,7 +97,7 @@ static enum ux_code push_add_module(struct ux_push_work *p, struct ux_push_modul
 	return UX_OK;
 }
 
-/* Those of one file, a slice or a piece of GPU code each. */
+/* Adds the modules of one file: its slices, or its GPU code objects. */
 static enum ux_code push_add_modules(struct ux_push_work *p, struct ux_push_modules *v, bool named,
 				     struct ux_error *err)
 {
@@ -108,7 +108,7 @@ static enum ux_code push_add_modules(struct ux_push_work *p, struct ux_push_modu
 	return UX_OK;
 }
 
-/* The GPU code in the file. */
+/* Adds the GPU code in the file. */
 static enum ux_code push_read_gpu(struct ux_push_work *p, const struct ux_scan_file *file,
 				  struct ux_push_modules *ret, struct ux_error *err)
 {
@@ -127,9 +127,9 @@ static enum ux_code push_read_file(struct ux_push_work *p, const struct ux_scan_
 	enum ux_code code = ux_push_modules_read(&v, file->path, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
-	if (code == UX_OK || code == UX_EUNSUPPORTED) /* a fat binary is no ELF file */
+	if (code == UX_OK || code == UX_EUNSUPPORTED) /* a fat binary is not an ELF file */
 		UX_TRY(push_read_gpu(p, file, &gpu, err));
-	/* A file with GPU code has something to push even if its own code has no symbols. */
+	/* A file with GPU code can be pushed even if its own code has no symbols. */
 	if (code == UX_OK)
 		UX_TRY(push_add_modules(p, &v, file->named && gpu.size == 0, err));
 	else if (gpu.size == 0)
@@ -137,7 +137,7 @@ static enum ux_code push_read_file(struct ux_push_work *p, const struct ux_scan_
 	return push_add_modules(p, &gpu, file->named, err);
 }
 
-/* The debug file that was given, for a module of the file that was given. */
+/* Sets the given debug file as that of a module in the given executable. */
 static enum ux_code push_pair_module(struct ux_push_work *p, struct ux_push_module *m,
 				     struct ux_error *err)
 {
@@ -163,7 +163,7 @@ static enum ux_code push_pair_module(struct ux_push_work *p, struct ux_push_modu
 	return UX_OK;
 }
 
-/* The pair that a person gave. */
+/* Reads the executable and the debug file that were given as a pair. */
 static enum ux_code push_read_pair(struct ux_push_work *p, struct ux_error *err)
 {
 	ux_cleanup(ux_push_modules_free) struct ux_push_modules v = {0};
@@ -179,7 +179,7 @@ static enum ux_code push_read_pair(struct ux_push_work *p, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Everything that can be known without the server. */
+/* Everything that can be determined without the server. */
 static enum ux_code push_find_modules(struct ux_push_work *p, char *const *paths, size_t n,
 				      struct ux_error *err)
 {
@@ -193,7 +193,7 @@ static enum ux_code push_find_modules(struct ux_push_work *p, char *const *paths
 		struct ux_push_module *m = &p->modules.data[i];
 		struct ux_error why = UX_ERROR_INIT;
 		ux_push_reading(p->o, m->path);
-		/* A file that vanished meanwhile is met again when it is extracted. */
+		/* If the file has vanished, the extraction reports it. */
 		if (ux_push_module_find_debug(m, p->o->debug_dirs, &why) == UX_ENOMEM)
 			return ux_error_nomem(err);
 	}
@@ -207,7 +207,7 @@ static enum ux_code push_send_gsym(struct ux_push_work *p, const struct ux_push_
 	struct ux_push_answer answer = {.verdict = UX_PUSH_WANTED};
 	struct ux_id_set ids = m->ids;
 	if (m->alias.size > 0)
-		(void)!ux_id_set_add(&ids, &m->alias, NULL); /* one too many is left out */
+		(void)!ux_id_set_add(&ids, &m->alias, NULL); /* left out if there is no room */
 	struct ux_push_upload upload = {
 		.ids = &ids,
 		.quality = stats->quality,
@@ -217,7 +217,7 @@ static enum ux_code push_send_gsym(struct ux_push_work *p, const struct ux_push_
 		.file = m->path,
 		.force = p->o->force,
 	};
-	/* The sections promised more than there was: ask again before the bytes go out. */
+	/* The extracted quality is lower than the sections promised: query again before sending. */
 	if (stats->quality < m->claim && !p->o->force && !p->o->description) {
 		struct ux_push_question question = {&m->ids, stats->quality};
 		UX_TRY(ux_push_query(&p->client, &question, 1, false, &answer, err));
@@ -246,7 +246,8 @@ static enum ux_code push_send_requested(struct ux_push_work *p, struct ux_push_m
 	struct ux_error why = UX_ERROR_INIT;
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	enum ux_code code = ux_push_extract(p->o, m, gsym, &stats, &why);
-	if (code == UX_OK && stats.quality == UX_QUALITY_NONE) /* bounds alone name nothing */
+	/* function bounds alone give no names */
+	if (code == UX_OK && stats.quality == UX_QUALITY_NONE)
 		code = ux_error_set(&why, UX_ENOTFOUND, "no symbols: no function has a name");
 	if (code == UX_OK)
 		return push_send_gsym(p, m, gsym, &stats, err);
@@ -258,15 +259,16 @@ static enum ux_code push_send_requested(struct ux_push_work *p, struct ux_push_m
 	return UX_OK;
 }
 
-/* Pieces of a file have no file of their own. */
+/* A module inside a file, such as a slice, has no file of its own to send. */
 static bool push_goes_as_file(const struct ux_push_work *p, const struct ux_push_module *m)
 {
 	return p->o->with_debuginfo && m->arch[0] == '\0' && m->gpu == 0;
 }
 
 /*
- * The server has the files and nothing that is beside them here: parts of a split build, what dwz
- * took out. Where it finds less than they promise, what is found here is sent too.
+ * The server has the sent files, but not the files beside them on this machine, such as parts of a
+ * split build or the file that dwz made. If the server's quality is below what the sections
+ * promised, a GSYM that is extracted here is sent too.
  */
 static enum ux_code push_as_files(struct ux_push_work *p, struct ux_push_module *m,
 				  struct ux_out *gsym, struct ux_error *err)
@@ -342,7 +344,7 @@ static enum ux_code push_send_sources(struct ux_push_work *p, const struct ux_pu
 	return UX_OK;
 }
 
-/* The source files that the lines of a module name, as far as they are here. */
+/* Pushes the source files named in a module's line table, as far as they exist here. */
 static enum ux_code push_sources(struct ux_push_work *p, struct ux_push_module *m,
 				 struct ux_out *gsym, struct ux_error *err)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A whole push: files to modules, query, extract, send, one result a file. */
+/*
+ * A push: finds modules in files, queries the server, extracts, sends, and reports one result for
+ * each file.
+ */
 #ifndef UX_PUSH_RUN_H
 #define UX_PUSH_RUN_H
 
@@ -11,7 +14,7 @@ enum ux_push_status {
 	UX_PUSH_DONE_UPLOADED,
 	UX_PUSH_DONE_ALREADY_THERE,
 	UX_PUSH_DONE_BETTER_THERE,
-	UX_PUSH_DONE_SKIPPED, /* nothing to push in it, or a dry run */
+	UX_PUSH_DONE_SKIPPED, /* there was nothing to push, or this is a dry run */
 	UX_PUSH_DONE_FAILED,
 	UX_PUSH_STATUS_COUNT
 };
@@ -19,21 +22,21 @@ enum ux_push_status {
 /* "uploaded", "already-there", "better-there", "skipped", "failed". */
 const char *ux_push_status_name(enum ux_push_status status);
 
-/* What became of one file. Lives during the call only. */
+/* The result for one file. Valid during the callback only. */
 struct ux_push_result {
 	const char *path;
-	unsigned gpu;           /* number of the piece of GPU code in path; 0: path itself */
-	const char *debug;      /* where its symbols come from when not from path; NULL otherwise */
-	const struct ux_id *id; /* NULL when none is known */
+	unsigned gpu;           /* number of the GPU code object in path; 0: path itself */
+	const char *debug;      /* the file with the symbols if it is not path; otherwise NULL */
+	const struct ux_id *id; /* NULL when it has none */
 	enum ux_push_status status;
 	const char *reason; /* "" for none */
-	bool quiet;         /* reported only where every file is */
+	bool quiet;         /* shown only when every file is reported */
 	enum ux_quality quality;
-	struct ux_counts counts;  /* of what was extracted */
+	struct ux_counts counts;  /* of the extracted symbols */
 	uint64_t size;            /* bytes uploaded */
-	bool is_sources;          /* it is about the source files of the module */
-	uint64_t sources;         /* of them: files in the bundle... */
-	uint64_t sources_missing; /* ...and files that are not here, or that were left out */
+	bool is_sources;          /* the result is about the source files of the module */
+	uint64_t sources;         /* files in the bundle... */
+	uint64_t sources_missing; /* ...and files that do not exist here or were left out */
 };
 
 typedef void ux_push_result_fn(void *ctx, const struct ux_push_result *result);
@@ -44,36 +47,42 @@ struct ux_push_options {
 	const char *cacert;      /* PEM file of trusted roots; NULL: the system's */
 	const char *debug_dirs;  /* NULL: the default */
 	const char *description; /* NULL: none */
-	const char *exe;         /* push this file ... */
-	const char *debug;       /* ... with the symbols of that one; NULL: its own */
+	const char *exe;         /* push only this file... */
+	const char *debug;       /* ...with the symbols of this one; NULL: its own */
 	bool force;
-	bool with_debuginfo; /* send ELF files themselves, for the server to extract and to serve */
-	bool sources;        /* send the source files too that the lines name */
-	const char *prefixes; /* where they are: FROM=TO with ':' between (push_run.h); NULL */
-	bool no_gpu;          /* leave out the GPU code in programs */
-	bool dry_run;         /* ask, but extract and send nothing */
+	/* send the ELF files themselves, for the server to extract and serve */
+	bool with_debuginfo;
+	bool sources; /* also send the source files named in the line tables */
+	/*
+	 * path mappings for the source files, FROM=TO separated by ':' (see
+	 * ux_push_sources_collect()); NULL: none
+	 */
+	const char *prefixes;
+	bool no_gpu;  /* skip the GPU code in programs */
+	bool dry_run; /* query, but extract and send nothing */
 	bool allow_mismatch;
-	int64_t timeout_ms; /* for the whole run */
+	int64_t timeout_ms; /* for the whole push */
 	ux_push_result_fn *result;
-	void (*reading)(void *ctx, const char *path); /* before a file is mapped; may be NULL */
+	/* called before a file is mapped; may be NULL */
+	void (*reading)(void *ctx, const char *path);
 	void *ctx;
 };
 
-/* How many files came to which end. */
+/* Number of files by status. */
 struct ux_push_summary {
 	uint64_t counts[UX_PUSH_STATUS_COUNT];
-	uint64_t quiet; /* quiet ones among them */
+	uint64_t quiet; /* how many of them were quiet */
 };
 
 /*
- * Pushes files, and all ELF and Mach-O files of folders, in order. A file that fails is a
- * result, and the run goes on. Files of one build ID are pushed once. Returns an error of the
- * connection to the server, or UX_ENOMEM; files that were not handled by then have no result.
+ * Pushes files, and all ELF and Mach-O files in folders, in order. A file that fails is reported as
+ * a result, and the push continues. Files of one build ID are pushed once. Returns an error of the
+ * connection to the server, or UX_ENOMEM; files that were not processed by then have no result.
  */
 enum ux_code ux_push_run(const struct ux_push_options *options, char *const *paths, size_t n,
 			 struct ux_push_summary *ret, struct ux_error *err) ux_must;
 
-/* Is each of them FROM=TO? */
+/* Checks that each mapping has the form FROM=TO. */
 enum ux_code ux_push_prefixes_check(const char *prefixes, struct ux_error *err) ux_must;
 
 #endif

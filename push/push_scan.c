@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Walking folders. */
+/* Finding files in folders. */
 #include "push_work.h"
 
 #include <dirent.h>
@@ -50,7 +50,7 @@ static int scan_by_name(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
-/* The names in a folder, sorted, as paths. A folder that cannot be read gives none. */
+/* The paths of the entries of a folder, sorted. Empty for a folder that cannot be read. */
 static enum ux_code scan_list_folder(struct ux_scan *scan, const char *path, bool named,
 				     struct names *ret, struct ux_error *err)
 {
@@ -111,7 +111,7 @@ static enum ux_code scan_entry(struct ux_scan *s, const char *path, unsigned dep
 	struct ux_error why = UX_ERROR_INIT;
 	bool named = depth == 0;
 	if (stat(path, &st) != 0 || lstat(path, &link) != 0) {
-		/* A dangling link is not reported unless it was named. */
+		/* A dangling link is reported only if it was named on the command line. */
 		bool dangling = !named && lstat(path, &link) == 0 && S_ISLNK(link.st_mode);
 		if (dangling)
 			ux_error_set(&why, UX_EINVAL, "is a link that leads nowhere");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The source files of a module to push. */
+/* Collecting the source files of a module to push. */
 #include "push_work.h"
 
 #include "bundle.h"
@@ -8,10 +8,10 @@
 #include "path_canonical.h"
 
 enum {
-	ARENA_MOST = 256 << 20 /* for paths */
+	ARENA_MOST = 256 << 20 /* memory for paths */
 };
 
-/* One file: its name in the archive, and as the debug information has it. */
+/* One file: its name in the archive, and its path in the debug information. */
 struct named {
 	const char *path;
 	const char *raw;
@@ -22,7 +22,7 @@ struct collecting {
 	struct ux_push_sources *s;
 	struct ux_bundle_writer writer;
 	struct ux_arena arena;
-	uint64_t bytes; /* of content */
+	uint64_t bytes; /* size of the contents */
 };
 
 static void collecting_deinit(struct collecting *c)
@@ -37,7 +37,7 @@ void ux_push_sources_deinit(struct ux_push_sources *s)
 	*s = (struct ux_push_sources){0};
 }
 
-/* The next FROM=TO of a list, cut off its front; false at the end. */
+/* Cuts the next FROM=TO off the front of a list; false at the end. */
 static bool prefix_next(struct ux_bytes *list, struct ux_bytes *ret_from, struct ux_bytes *ret_to)
 {
 	if (list->size == 0)
@@ -72,7 +72,7 @@ static bool prefix_matches(struct ux_bytes path, struct ux_bytes folder)
 	       folder.data[folder.size - 1] == '/';
 }
 
-/* Where the file is to be looked for; NULL when memory is short. */
+/* The path on this machine; NULL when memory is short. */
 static const char *source_local_path(struct collecting *c, const char *raw)
 {
 	struct ux_bytes list = ux_bytes_cstr(c->o->prefixes), from, to;
@@ -92,8 +92,8 @@ static const char *source_local_path(struct collecting *c, const char *raw)
 }
 
 /*
- * Only files with the name of a source leave this machine: debug information is untrusted and
- * may name any file.
+ * Only files whose name is that of a source file are sent: debug information is untrusted and may
+ * name any file.
  */
 static bool source_name_is_known(const char *path)
 {
@@ -109,7 +109,7 @@ static bool source_name_is_known(const char *path)
 		"vala", "gperf", "proto", "template", "gen"};
 	const char *slash = strrchr(path, '/');
 	const char *dot = strrchr(slash ? slash : path, '.');
-	if (!dot || dot[1] == '\0') /* <vector>, <string> */
+	if (!dot || dot[1] == '\0') /* no extension, like the C++ headers <vector> and <string> */
 		return !dot && strstr(path, "/include/") != NULL;
 	for (size_t i = 0; i < ux_countof(endings); i++)
 		if (strcmp(dot + 1, endings[i]) == 0)
@@ -138,7 +138,7 @@ static const char *source_join(struct ux_arena *arena, const char *dir, const ch
 	return text;
 }
 
-/* All names, sorted; those that lead above the root are left out. */
+/* All paths, sorted, without those that lead above the root. */
 static enum ux_code sources_list(struct collecting *c, const struct ux_gsym *g, struct named **ret,
 				 size_t *ret_n, struct ux_error *err)
 {
@@ -168,7 +168,7 @@ static enum ux_code sources_list(struct collecting *c, const struct ux_gsym *g, 
 	return UX_OK;
 }
 
-/* False: it is not here. */
+/* Adds a file to the archive. False: it does not exist here. */
 static enum ux_code source_add(struct collecting *c, const struct named *one, bool *ret_here,
 			       struct ux_error *err)
 {
@@ -193,7 +193,7 @@ static enum ux_code source_add(struct collecting *c, const struct named *one, bo
 	return UX_OK;
 }
 
-/* Of several ways to write one path, the first that leads to a file. */
+/* If one path is written in several ways, uses the first one that leads to a file. */
 static enum ux_code sources_add_all(struct collecting *c, const struct named *list, size_t n,
 				    struct ux_error *err)
 {

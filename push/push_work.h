@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One push at work: the parts that the files of this folder share. */
+/* Private declarations of the push: client, scan, extraction, source files. */
 #ifndef UX_PUSH_WORK_H
 #define UX_PUSH_WORK_H
 
@@ -18,14 +18,14 @@
 struct ux_http_client;
 
 enum {
-	UX_PUSH_REASON = 160,       /* bytes of a reason, with the NUL */
+	UX_PUSH_REASON = 160,       /* size of a reason, with the NUL */
 	UX_PUSH_QUERY_MOST = 10000, /* modules of one query */
 };
 
-/* One server and the time there is for it. One thread at a time. */
+/* The connection to one server, and the deadline of the push. One thread at a time. */
 struct ux_push_client {
 	struct ux_http_client *http;
-	int64_t deadline_ms; /* by CLOCK_MONOTONIC */
+	int64_t deadline_ms; /* of CLOCK_MONOTONIC */
 };
 
 enum ux_code ux_push_client_open(struct ux_push_client *c, const char *url, const char *token,
@@ -33,20 +33,20 @@ enum ux_code ux_push_client_open(struct ux_push_client *c, const char *url, cons
 	ux_must;
 void ux_push_client_close(struct ux_push_client *c);
 
-/* A server's verdict on a module. */
+/* A server's answer about a module. */
 enum ux_push_verdict {
 	UX_PUSH_WANTED,
 	UX_PUSH_UPLOADED,
 	UX_PUSH_ALREADY_THERE,
 	UX_PUSH_BETTER_THERE,
-	UX_PUSH_PENDING, /* uploaded; the server is extracting it */
-	UX_PUSH_REFUSED, /* an invalid ID, or a GSYM that the server found broken */
+	UX_PUSH_PENDING, /* uploaded; the server is still extracting it */
+	UX_PUSH_REFUSED, /* the ID is invalid, or the server found the GSYM to be corrupt */
 };
 
 struct ux_push_answer {
 	enum ux_push_verdict verdict;
-	char reason[UX_PUSH_REASON]; /* "" when none was given */
-	bool told;                   /* how good what the server has found in it is: */
+	char reason[UX_PUSH_REASON]; /* "" when there is none */
+	bool told;                   /* the server reported this quality of what it extracted: */
 	enum ux_quality quality;
 };
 
@@ -56,9 +56,9 @@ struct ux_push_question {
 };
 
 /*
- * Queries which of these modules the server needs. Requests are retried a few times, until the
- * deadline, while the server cannot be reached. UX_EDENIED: a key is missing or lacks the
- * scope; UX_EUNAVAILABLE; UX_EUNSUPPORTED: it does not answer as an unhex server does.
+ * Queries which of these modules the server needs. While the server cannot be reached, requests are
+ * retried a few times, until the deadline. UX_EDENIED: a key is missing or lacks the scope;
+ * UX_EUNAVAILABLE; UX_EUNSUPPORTED: the answer is not that of an unhex server.
  */
 enum ux_code ux_push_query(struct ux_push_client *c, const struct ux_push_question *questions,
 			   size_t n, bool force, struct ux_push_answer *answers,
@@ -75,23 +75,23 @@ struct ux_push_upload {
 };
 
 /*
- * Sends one file in pieces, unless the server has the same bytes, which it finds by the
- * announced hash. After a broken connection it resumes at the server's offset. Waits for the
- * result of a file that the server extracts. Never sets UX_PUSH_WANTED; UX_PUSH_PENDING when
- * the deadline passed first. Codes as of ux_push_query().
+ * Sends one file in chunks, unless the server has the same bytes, which it detects by the announced
+ * hash. After a broken connection it resumes at the server's offset. If the server extracts the
+ * file, waits for the result. The verdict is never UX_PUSH_WANTED; it is UX_PUSH_PENDING when the
+ * deadline passed first. Codes: see ux_push_query().
  */
 enum ux_code ux_push_upload(struct ux_push_client *c, const struct ux_push_upload *upload,
 			    struct ux_push_answer *ret, struct ux_error *err) ux_must;
 
 enum {
-	UX_SCAN_DEPTH_MOST = 128,     /* folders inside each other */
-	UX_SCAN_FILES_MOST = 1 << 22, /* files of one run */
+	UX_SCAN_DEPTH_MOST = 128,     /* depth of nested folders */
+	UX_SCAN_FILES_MOST = 1 << 22, /* files of one push */
 };
 
 /* A regular file. */
 struct ux_scan_file {
-	char *path; /* malloc'ed, the scan's */
-	bool named; /* named on the command line, not found in a folder */
+	char *path; /* malloc'ed, owned by the scan */
+	bool named; /* named on the command line rather than found in a folder */
 };
 
 UX_VEC(ux_scan_files, struct ux_scan_file);
@@ -113,11 +113,14 @@ static inline bool ux_scan_inode_eq(struct ux_scan_inode a, struct ux_scan_inode
 
 UX_MAP(ux_scan_inodes, struct ux_scan_inode, bool, ux_scan_inode_hash, ux_scan_inode_eq);
 
-/* What cannot be a module: err UX_EINVAL is a FIFO, device, socket or the like; others failed. */
+/*
+ * Called for what cannot be a module. err is UX_EINVAL for a FIFO, device, socket or the like;
+ * other codes mean that it could not be read.
+ */
 typedef void ux_scan_left_out_fn(void *ctx, const char *path, bool named,
 				 const struct ux_error *err);
 
-/* Zeroed but for left_out and ctx = nothing scanned. */
+/* Before the first scan everything is zero except left_out and ctx. */
 struct ux_scan {
 	struct ux_scan_files files;
 	struct ux_scan_inodes seen;
@@ -126,10 +129,10 @@ struct ux_scan {
 };
 
 /*
- * Adds path, or every file below it in the order of their names. Below a folder, links to files
- * are followed and links to folders are not, so there are no loops; no file comes twice,
- * whatever its names; nothing but folders is opened. What cannot be read is reported to
- * left_out and the scan goes on: the code is UX_ENOMEM or UX_ELIMIT, or UX_OK.
+ * Adds path, or every file below it in the order of their names. Below a folder, links to files are
+ * followed and links to folders are not, so there are no loops. A file that has several names is
+ * added once. Nothing but folders is opened. What cannot be read is reported to left_out and the
+ * scan continues, so the code is UX_OK, UX_ENOMEM or UX_ELIMIT.
  */
 enum ux_code ux_scan_path(struct ux_scan *scan, const char *path, struct ux_error *err) ux_must;
 void ux_scan_deinit(struct ux_scan *scan);
@@ -144,7 +147,7 @@ static inline bool ux_push_id_eq(struct ux_id a, struct ux_id b)
 	return ux_id_eq(&a, &b);
 }
 
-/* The number of a module by each of its IDs. */
+/* Index of a module by each of its IDs. */
 UX_MAP(ux_push_by_id, struct ux_id, size_t, ux_push_id_hash, ux_push_id_eq);
 
 struct ux_push_work {
@@ -159,7 +162,7 @@ struct ux_push_work {
 /* Counts a result and reports it. */
 void ux_push_tell(struct ux_push_work *p, const struct ux_push_result *r);
 
-/* What a verdict comes to. */
+/* The status that corresponds to a verdict. */
 enum ux_push_status ux_push_status_of(enum ux_push_verdict verdict);
 
 /*
@@ -173,8 +176,8 @@ enum ux_code ux_push_files(struct ux_push_work *p, const struct ux_push_module *
 void ux_push_reading(const struct ux_push_options *o, const char *path);
 
 /*
- * Extracts m into gsym, which is emptied first. A debug file that was found and not given may
- * be damaged: then it is dropped, and the file alone is read. Codes as of ux_extract() and
+ * Extracts m into gsym, which is emptied first. A debug file that was found by a search may be
+ * damaged: then it is dropped, and the file is extracted alone. Codes: those of ux_extract() and
  * ux_file_map().
  */
 enum ux_code ux_push_extract(const struct ux_push_options *o, struct ux_push_module *m,
@@ -188,21 +191,22 @@ enum {
 	UX_PUSH_BUNDLE_MOST = 256 << 20,        /* bytes of the archive */
 };
 
-/* Zeroed is none. */
+/* A zeroed struct is empty. */
 struct ux_push_sources {
-	struct ux_out archive; /* bundle.h */
-	uint64_t files;        /* in it */
-	uint64_t missing;      /* that are not here, or cannot be read */
-	uint64_t left_out;     /* that are no source by their names, or too large */
+	struct ux_out archive; /* see bundle.h */
+	uint64_t files;        /* number of files in the archive */
+	uint64_t missing;      /* files that do not exist here, or cannot be read */
+	/* files that are too large, or whose names are not those of source files */
+	uint64_t left_out;
 };
 
 /*
- * Collects the source files that a GSYM names into one archive, under the paths that it has for
- * them. o->prefixes maps paths to this machine: of a path that begins with FROM, the first rule
- * that fits replaces FROM by TO. Only regular files with the name of a source are read: debug
- * information is untrusted and could name /etc/shadow. The same files give the same bytes.
- * UX_ENOTFOUND: no file is here; UX_EUNSUPPORTED: no archives can be written here; UX_EINVAL:
- * o->prefixes.
+ * Collects the source files that a GSYM names into one archive, under their paths in the GSYM.
+ * o->prefixes maps these paths to this machine: the first rule whose FROM is a prefix of the path
+ * replaces FROM by TO. Only regular files with the name of a source file are read, because debug
+ * information is untrusted and could name /etc/shadow. The archive is deterministic. UX_ENOTFOUND:
+ * no file exists here; UX_EUNSUPPORTED: this build cannot write archives; UX_EINVAL: o->prefixes is
+ * malformed.
  */
 enum ux_code ux_push_sources_collect(struct ux_bytes gsym, const struct ux_push_options *o,
 				     struct ux_push_sources *ret, struct ux_error *err) ux_must;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Status and error document to an error code. Source: docs/api/openapi.yaml. */
+/* Maps statuses and error documents to error codes. Source: docs/api/openapi.yaml. */
 #include "server_answer.h"
 
 static json_t *server_answer_parse(const struct ux_http_answer *answer)

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The audit of changes, and the named numbers that the store keeps. */
+/* The audit log of changes, and the named numbers in the index. */
 #include "index_sql.h"
 
 #include "vec.h"
 
 UX_VEC(audit_lines, struct ux_audit);
 
-/* In the order in which audit_read() reads them. */
+/* Columns in the order in which audit_read() reads them. */
 #define AUDIT_COLUMNS "number, time, key_id, origin, ns, what, subject, detail, module "
 
 UX_SQL(sql_audit_add, "INSERT INTO audit (time, key_id, origin, ns, what, subject, detail, module) "

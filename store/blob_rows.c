@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of blobs: which bytes the index refers to. */
+/* The rows of blobs: which blobs the index refers to. */
 #include "index_sql.h"
 
 #include "vec.h"
@@ -88,7 +88,7 @@ UX_SQL(sql_blob_lose_sources, "DELETE FROM sources WHERE blob = :hash");
 
 UX_SQL(sql_blob_lose_fetched, "DELETE FROM fetched WHERE blob = :hash");
 
-/* What was extracted from it is worth more now. */
+/* What was extracted from the lost blob is now an original: it cannot be extracted again. */
 UX_SQL(sql_blob_lose_parents,
        "UPDATE candidates SET parent = NULL, cached = 0 WHERE parent IN (SELECT number "
        "FROM candidates WHERE blob = :hash)");

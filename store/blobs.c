@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all blob backends share: hashes, names of uploads, verified reading. */
+/* Code that all blob backends share: hashes, upload UIDs, verified reading. */
 #include "blobs.h"
 
 #include "hash.h"
@@ -76,7 +76,7 @@ enum ux_code ux_upload_uid_make(char uid[UX_UPLOAD_UID_SIZE], struct ux_error *e
 	return UX_OK;
 }
 
-/* Changes whenever the file is written to or replaced. */
+/* Changes whenever the file is written or replaced. */
 static uint64_t blob_fingerprint(const struct ux_blob_hash *hash, const struct stat *st)
 {
 	const uint64_t stamp[] = {ux_hash_bytes(ux_bytes(hash->bytes, sizeof(hash->bytes))),
@@ -91,7 +91,7 @@ static uint64_t blob_fingerprint(const struct ux_blob_hash *hash, const struct s
 }
 
 /*
- * Compares a blob with its hash, once per file and process: hashing a large one takes a tenth
+ * Compares a blob with its hash, once per file and process, since hashing a large one takes a tenth
  * of a second.
  */
 static enum ux_code blob_verify(struct ux_blobs *b, const struct ux_blob_hash *hash, int fd,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Blobs in a folder: blobs/aa/bb/HASH (64 hex digits, aabb its first four) and uploads/UID.
+ * Blobs in a folder: blobs/aa/bb/HASH (64 hex digits; aabb are the first four) and uploads/UID.
  *
- * A part becomes a blob by fsync and rename, with an fsync of each folder whose entries changed; so
- * a name under blobs/ is always a whole blob. Two writers of one part exclude each other by flock.
+ * A part becomes a blob by fsync and rename, with an fsync of each folder whose entries changed. So
+ * a file under blobs/ is always complete. flock keeps two writers from using the same part.
  */
 #include "blobs.h"
 #include "clock.h"
@@ -18,7 +18,7 @@
 enum {
 	HASH_TEXT = 2 * UX_BLOB_HASH_SIZE + 1,
 	BLOB_PATH = 6 + HASH_TEXT, /* "aa/bb/HASH" */
-	BLOB_MODE = 0440,          /* blobs are never written to */
+	BLOB_MODE = 0440,          /* blobs are never modified */
 };
 
 struct blobs_fs {
@@ -62,16 +62,20 @@ static void part_close(struct ux_blob_part *part)
 {
 	if (!part)
 		return;
-	/* A child that is being started has a copy of the descriptor until it becomes its program:
-	 * closing alone would leave the lock to it. */
+	/*
+	 * A child process that is being started holds a copy of the descriptor until it executes
+	 * its program. Closing alone would leave the lock with that copy.
+	 */
 	if (part->fd >= 0)
 		(void)flock(part->fd, LOCK_UN);
 	blobs_fs_close_fd(&part->fd);
 	free(part);
 }
 
-/* The name may have been renamed or removed between open and lock: then what is locked is no part
- * any more. */
+/*
+ * The file may have been renamed or removed between open and lock. Then the locked file is no
+ * longer the part.
+ */
 static bool part_is_named(const struct ux_blob_part *part, const struct stat *st)
 {
 	struct stat named;
@@ -138,7 +142,10 @@ static void blob_path(const struct ux_blob_hash *hash, char path[BLOB_PATH])
 	snprintf(path, BLOB_PATH, "%.2s/%.2s/%s", text, text + 2, text);
 }
 
-/* Opens folder `name` under dir, made durably, for the owner alone, when it is not there. */
+/*
+ * Opens folder `name` under dir. If it does not exist, it is created durably with access for the
+ * owner only.
+ */
 static enum ux_code blobs_fs_make_folder(int dir, const char *name, int *ret, struct ux_error *err)
 {
 	bool made = mkdirat(dir, name, 0700) == 0;
@@ -150,7 +157,7 @@ static enum ux_code blobs_fs_make_folder(int dir, const char *name, int *ret, st
 	return *ret >= 0 ? UX_OK : ux_error_os(err, errno, "cannot open folder %s", name);
 }
 
-/* The folder that a blob belongs in. */
+/* Opens the folder that the blob belongs in. */
 static enum ux_code blob_folder(struct blobs_fs *fs, const char *path, int *ret,
 				struct ux_error *err)
 {
@@ -163,7 +170,7 @@ static enum ux_code blob_folder(struct blobs_fs *fs, const char *path, int *ret,
 }
 
 /*
- * Replaces a blob that is there: its bytes may have been damaged since, and these are verified.
+ * Replaces an existing blob, whose bytes may have been damaged since; the new bytes are verified.
  * Mappings of the old file stay valid.
  */
 static enum ux_code part_commit(struct ux_blob_part *part, const struct ux_blob_hash *hash,
@@ -228,7 +235,7 @@ static enum ux_code blob_remove(struct ux_blobs *b, const struct ux_blob_hash *h
 	return UX_OK;
 }
 
-/* time() may lag behind the clock of a file system by a tick: no age is negative. */
+/* time() may lag behind the file system's clock by a tick, so ages are clamped to 0. */
 static int64_t blobs_fs_age(const struct stat *st)
 {
 	return ux_max((int64_t)(ux_clock_wall() - st->st_mtim.tv_sec), INT64_C(0));
@@ -253,7 +260,7 @@ static enum ux_code blobs_fs_each_file(int dir, const char *name, ux_blobs_each_
 	return UX_OK;
 }
 
-/* The 65,536 possible folders are opened by name: anything else in there is not ours. */
+/* The 65,536 possible folders are opened by name. Other entries do not belong to the store. */
 static enum ux_code blobs_fs_each_blob(struct ux_blobs *b, ux_blobs_each_fn *fn, void *ctx,
 				       struct ux_error *err)
 {

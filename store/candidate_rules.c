@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rules of candidates: their names, which of two is better, which bytes make one module. */
+/* Rules for candidates: their names, which of two is better, which IDs may belong to one module. */
 #include "index_sql.h"
 
 static const char *const kind_names[UX_KIND_COUNT] = {
@@ -112,7 +112,7 @@ static bool kind_is_ranked(enum ux_kind kind)
 	return kind == UX_KIND_GSYM || kind == UX_KIND_EXECUTABLE || kind == UX_KIND_DEBUGINFO;
 }
 
-/* The best ready one that can stand for c. */
+/* The best ready candidate that can be used in place of c. */
 static const struct ux_candidate *candidate_rival(const struct ux_module *m,
 						  const struct ux_candidate *c)
 {

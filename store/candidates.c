@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Candidates: how bytes become one, what is measured of it, how it goes. */
+/* Candidates: adding them, recording what was measured, removing them. */
 #include "index_sql.h"
 
 #include "vec.h"
 
 UX_VEC(candidates, struct ux_candidate);
 
-/* In the order in which candidate_read() reads them. */
+/* Columns in the order in which candidate_read() reads them. */
 #define CANDIDATE_COLUMNS                                                            \
 	"c.number, c.parent, c.kind, c.state, c.reason, c.blob, c.size, c.quality, " \
 	"c.claim, c.functions, c.inlines, c.rows, c.code_bytes, c.line_bytes, "      \
@@ -171,7 +171,7 @@ static enum ux_code candidate_insert(struct ux_db *db, const char *ns, int64_t m
 	return ux_stmt_run_returning(&st, ret, err);
 }
 
-/* The same bytes again after a failure: as if they were new. */
+/* The same bytes arrive again after a failure: they are treated as new. */
 UX_SQL(sql_candidate_again,
        "UPDATE candidates "
        "SET kind = :kind, state = :state, reason = '', quality = :quality, functions "
@@ -196,7 +196,7 @@ static enum ux_code candidate_restart(struct ux_db *db, int64_t number,
 	return ux_stmt_run(&st, NULL, err);
 }
 
-/* A candidate that was extracted or fetched becomes an upload of its own. */
+/* A candidate that was extracted or fetched becomes an upload. */
 UX_SQL(sql_candidate_adopt,
        "UPDATE candidates "
        "SET parent = NULL, cached = 0, origin = :origin, origin_name = :origin_name, "
@@ -217,11 +217,11 @@ static enum ux_code candidate_adopt(struct ux_db *db, int64_t number, const stru
 	return ux_stmt_run(&st, NULL, err);
 }
 
-/* With what was extracted from it. */
+/* Also describes what was extracted from it. */
 UX_SQL(sql_candidate_describe, "UPDATE candidates SET description = :description "
 			       "WHERE number = :number OR parent = :number");
 
-/* An upload of the same bytes replaces the description. */
+/* A new upload of the same bytes replaces the description. */
 static enum ux_code candidate_describe(struct ux_db *db, int64_t number, const char *text,
 				       struct ux_error *err)
 {
@@ -242,7 +242,10 @@ static enum ux_code candidate_delete(struct ux_db *db, int64_t number, struct ux
 	return n > 0 ? UX_OK : ux_error_set(err, UX_ENOTFOUND, "there is no such candidate");
 }
 
-/* Arrival counts as a use, so that a module is not swept before its first request. */
+/*
+ * The arrival of a candidate counts as a use, so that a module is not removed before its first
+ * request.
+ */
 UX_SQL(sql_module_changed,
        "UPDATE modules SET updated = :now, last_used = max(last_used, :now), marked = 0 "
        "WHERE number = :module");
@@ -270,7 +273,7 @@ static enum ux_code module_insert(struct ux_db *db, const char *ns, ux_time now,
 	return ux_stmt_run_returning(&st, ret, err);
 }
 
-/* The one module that any of the IDs names; number 0 when there is none. */
+/* Finds the one module that any of the IDs names; number 0 when there is none. */
 static enum ux_code module_find_target(struct ux_db *db, const struct ux_arrival *what,
 				       struct ux_module *ret, struct ux_error *err)
 {
@@ -313,14 +316,14 @@ enum ux_code ux_module_ids_add(struct ux_db *db, const char *ns, const struct ux
 		ux_stmt_bind_text(&st, ":id", ids[i]);
 		ux_stmt_bind_int(&st, ":module", m->number);
 		ux_stmt_bind_int(&st, ":rank", ux_id_rank(ids[i]));
-		if (db->filter) /* before others can see the row */
+		if (db->filter) /* before other connections can see the row */
 			ux_id_filter_add(db->filter, ns, ids[i]);
 		UX_TRY(ux_stmt_run(&st, NULL, err));
 	}
 	return UX_OK;
 }
 
-/* Writes the candidate as ux_candidate_judge() decided. */
+/* Writes the candidate according to the result of ux_candidate_judge(). */
 static enum ux_code candidate_store(struct ux_db *db, const struct ux_arrival *what,
 				    const struct ux_module *m, const struct ux_candidate *c,
 				    ux_time now, struct ux_add_result *r, struct ux_error *err)
@@ -392,7 +395,7 @@ static enum ux_code candidate_add(struct ux_index *ix, const struct ux_arrival *
 	return UX_OK;
 }
 
-/* One candidate with where it belongs. */
+/* One candidate and its module. */
 struct candidate_row {
 	struct ux_candidate candidate;
 	struct ux_idle of;
@@ -477,7 +480,7 @@ static enum ux_code candidate_write_settled(struct ux_db *db, int64_t number,
 	return ux_stmt_run(&st, NULL, err);
 }
 
-/* The extracted GSYM, unless it is there or something better is. */
+/* Adds the extracted GSYM, unless the module has it or a better one. */
 static enum ux_code candidate_add_derived(struct ux_db *db, const struct candidate_row *p,
 					  const struct ux_module *m,
 					  const struct ux_candidate *derived, ux_time now,
@@ -498,7 +501,7 @@ static enum ux_code candidate_add_derived(struct ux_db *db, const struct candida
 		       : UX_OK;
 }
 
-/* Adds the IDs found in the bytes that no other module has. */
+/* Adds the IDs found in the file, except those of other modules. */
 static enum ux_code module_learn_ids(struct ux_db *db, const char *ns, const struct ux_module *m,
 				     const struct ux_settled *s, struct ux_error *err)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers of upstreams, and until when each is good. */
+/* Answers of upstreams and their expiry. */
 #include "index_sql.h"
 
 #include "vec.h"
 
 UX_VEC(fetched_rows, struct ux_fetched);
 
-/* In the order in which fetched_read() reads them. */
+/* Columns in the order in which fetched_read() reads them. */
 #define FETCHED_COLUMNS                                                                  \
 	"ns, upstream, id, artifact, outcome, status, reason, asked, expires, took_ms, " \
 	"blob, size, file_name "
@@ -52,8 +52,8 @@ static enum ux_code fetched_insert(struct ux_db *db, const struct ux_fetched *a,
 }
 
 /*
- * The blob's row is added after the old answer was deleted: the trigger of that could delete
- * it.
+ * The blob's row is added after the old answer was deleted, because the trigger of that deletion
+ * could remove it.
  */
 static enum ux_code fetched_put(struct ux_index *ix, const struct ux_fetched *a,
 				struct ux_error *err)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A Bloom filter of the IDs in the index: most unknown IDs are rejected without a query. */
+/* A Bloom filter of the IDs in the index. It rejects most unknown IDs without a query. */
 #include "index_sql.h"
 
 #include "hash.h"
@@ -8,15 +8,18 @@
 
 enum {
 	HASHES = 4,
-	BITS_PER_ID = 16, /* with four hashes, one unknown ID in four hundred is looked for */
+	BITS_PER_ID = 16, /* with four hashes, one unknown ID in four hundred passes the filter */
 	IDS_MORE = 1 << 16,
 	IDS_MOST = 4 << 20, /* 16 MB */
 };
 
 struct ux_id_filter {
-	uint64_t mask; /* of bit numbers */
+	uint64_t mask; /* mask of bit numbers */
 	_Atomic uint64_t
-		words[]; /* release and acquire: a thread that sees the row sees its bits */
+		/*
+		 * accessed with release and acquire, so a thread that sees a row also sees its bits
+		 */
+		words[];
 };
 
 struct ux_id_filter *ux_id_filter_create(uint64_t n)
@@ -43,8 +46,8 @@ static uint64_t id_filter_hash(const char *ns, const char *id)
 }
 
 /*
- * Bit number i of an ID: any number of hashes is made from two halves of one (Kirsch and
- * Mitzenmacher).
+ * Bit number i of an ID. Any number of hashes can be computed from the two halves of one hash
+ * (Kirsch and Mitzenmacher).
  */
 static uint64_t id_filter_bit(uint64_t hash, unsigned i)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The index over a database: its connections, and the filter of its IDs. */
+/* The SQL index: its connections and the filter of its IDs. */
 #include "index_sql.h"
 
 #include "vec.h"

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Jobs: work that goes on after a crash, leased to one worker at a time. */
+/* Jobs: work that survives a crash, leased to one worker at a time. */
 #include "index_sql.h"
 
 #include "vec.h"
 
 UX_VEC(jobs, struct ux_job);
 
-/* In the order in which job_read() reads them. */
+/* Columns in the order in which job_read() reads them. */
 #define JOB_COLUMNS                                                               \
 	"number, kind, subject, ns, candidate, payload, attempts, failed, next, " \
 	"lease_until, reason, created "
@@ -137,7 +137,10 @@ static enum ux_code job_take(struct ux_index *ix, const char *kind, const char *
 	return UX_OK;
 }
 
-/* What only the owner of the lease may do; time and reason: NULL where the statement has none. */
+/*
+ * Runs a statement that only the owner of the lease may run. time and reason are NULL if the
+ * statement has no such parameter.
+ */
 static enum ux_code job_run_as_owner(struct ux_index *ix, const struct ux_sql *which,
 				     int64_t number, const char *owner, const ux_time *time,
 				     const char *reason, struct ux_error *err)

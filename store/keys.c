@@ -12,7 +12,7 @@
 
 UX_VEC(keys, struct ux_key);
 
-/* In the order in which key_read() reads them. */
+/* Columns in the order in which key_read() reads them. */
 #define KEY_COLUMNS                                                              \
 	"k.id, k.ns, k.scopes, k.description, k.created, k.expires, k.revoked, " \
 	"k.last_used, k.rate, k.uploads, "                                       \
@@ -269,11 +269,11 @@ void ux_keys_init(struct ux_index *ix)
 
 enum {
 	SECRET_SIZE = 32, /* random bytes of a token */
-	SECRET_TEXT = 52, /* their base32 */
+	SECRET_TEXT = 52, /* characters of base32 */
 };
 
 static const char token_prefix[] = "ux_";
-/* RFC 4648, section 6, in lower case: safe in shells and URLs. */
+/* RFC 4648, section 6, in lower case: needs no quoting in shells and URLs. */
 static const char base32[] = "abcdefghijklmnopqrstuvwxyz234567";
 
 static const struct {
@@ -335,7 +335,7 @@ static void token_secret_text(const uint8_t *secret, char *text)
 	text[at] = '\0';
 }
 
-/* The beginning of the hash is the key's ID: it reveals nothing about the token. */
+/* The beginning of the hash is the token's ID. It reveals nothing about the token. */
 static void key_id_of(const struct ux_blob_hash *hash, char id[UX_KEY_ID_SIZE])
 {
 	ux_hex_encode(ux_bytes(hash->bytes, (UX_KEY_ID_SIZE - 1) / 2), id);
@@ -412,7 +412,7 @@ enum ux_code ux_key_check(struct ux_index *ix, struct ux_bytes token, ux_time no
 		return code;
 	}
 	/*
-	 * Compared in constant time rather than looked up by the whole hash: timing reveals
+	 * The row is found by its ID and the hash compared in constant time, so that timing reveals
 	 * nothing.
 	 */
 	if (code != UX_OK || !memeql_sec(hash.bytes, row.hash.bytes, sizeof(hash.bytes)))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules: found by any of their IDs, listed, searched, removed. */
+/* Modules: lookup by ID, lists, search, removal. */
 #include "index_sql.h"
 
 #include "vec.h"
@@ -7,7 +7,7 @@
 UX_VEC(modules, struct ux_module);
 UX_VEC(hits, struct ux_hit);
 
-/* In the order in which module_read() reads them. */
+/* Columns in the order in which module_read() reads them. */
 #define MODULE_COLUMNS                                            \
 	"m.number, m.created, m.updated, m.last_used, m.marked, " \
 	"EXISTS (SELECT 1 FROM pins p WHERE p.module = m.number) "
@@ -97,7 +97,7 @@ static enum ux_code module_find_number(struct ux_index *ix, const char *ns, cons
 	return UX_OK;
 }
 
-/* Reads one row beyond the limit, to find out whether there are more. */
+/* Reads one row more than the limit, to find out whether there are more. */
 static enum ux_code module_read_page(struct ux_db *db, const struct ux_sql *which, const char *ns,
 				     int64_t from, size_t limit, struct modules *v,
 				     struct ux_error *err)
@@ -164,7 +164,7 @@ UX_SQL(sql_search_file,
 
 UX_SQL(sql_search_glob, SEARCH("c.ns = :ns AND c.file_name GLOB :text"));
 
-/* :end sorts behind every ID that begins with :text. */
+/* :end sorts after every ID that begins with :text. */
 UX_SQL(sql_search_id,
        "SELECT module, 0, min(id), 'gsym', 0, '', '' FROM ids WHERE ns = :ns "
        "AND id >= :text AND id < :end AND module > :after GROUP BY module ORDER BY module "
@@ -226,7 +226,7 @@ static enum ux_code module_search(struct ux_index *ix, const char *ns, const str
 {
 	struct ux_db *db = ux_index_reader(ix);
 	char end[UX_INDEX_ID_BYTES + 5];
-	/* The last character of Unicode sorts behind every ID that goes on otherwise. */
+	/* The last Unicode character sorts after every continuation of the text. */
 	snprintf(end, sizeof(end), "%.*s\xf4\x8f\xbf\xbf", UX_INDEX_ID_BYTES, what->text);
 	UX_LOCKED(&db->lock);
 	UX_STMT(st, db, module_search_sql(what->by));

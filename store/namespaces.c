@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Namespaces, their quotas and what they hold. */
+/* Namespaces, their quotas and their usage. */
 #include "index_sql.h"
 
 #include "vec.h"
@@ -7,7 +7,7 @@
 UX_VEC(namespaces, struct ux_namespace);
 UX_VEC(wrong_ones, struct ux_usage_error);
 
-/* In the order in which namespace_read() reads them. */
+/* Columns in the order in which namespace_read() reads them. */
 #define NS_COLUMNS                                                                         \
 	"name, reading, quota_bytes, quota_modules, retention_s, upstreams, description, " \
 	"created, updated "
@@ -94,7 +94,7 @@ enum ux_code ux_namespace_check_quota(struct ux_db *db, const char *ns, uint64_t
 	struct ux_usage use;
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = namespace_find_row(db, ns, &arena, &row, &why);
-	if (code == UX_ENOTFOUND) /* it is made with its first module: without quotas */
+	if (code == UX_ENOTFOUND) /* it is created with its first module and has no quota yet */
 		return UX_OK;
 	if (code != UX_OK)
 		return ux_db_fail(db, err);

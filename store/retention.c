@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Retention: use and pins of modules, which ones are idle, what a store lets go of. */
+/* Retention: uses and pins of modules, idle modules, removal. */
 #include "index_sql.h"
 #include "store.h"
 
@@ -9,8 +9,9 @@ UX_VEC(idles, struct ux_idle);
 UX_VEC(pins, struct ux_pin);
 
 enum {
-	MODULES_MOST = 100000,  /* of a namespace looked at in one run; the others come later */
-	LIST_BUDGET = 256 << 20 /* bytes of their rows */
+	/* modules of a namespace that one run examines; a later run examines the rest */
+	MODULES_MOST = 100000,
+	LIST_BUDGET = 256 << 20 /* memory for their rows */
 };
 
 UX_SQL(sql_module_touch, "UPDATE modules SET last_used = max(last_used, :time), marked = 0 "
@@ -117,7 +118,7 @@ static enum ux_code module_pins(struct ux_index *ix, int64_t module, struct ux_a
 	return ret->pins ? UX_OK : ux_arena_fail(arena, err);
 }
 
-/* Reads rows until they have `most` bytes together. */
+/* Reads rows until their sizes add up to `most` bytes. */
 static enum ux_code idle_read(struct ux_stmt *st, uint64_t most, struct ux_arena *arena,
 			      struct ux_idle_list *ret, struct ux_error *err)
 {
@@ -195,7 +196,9 @@ static enum ux_code module_mark(struct ux_index *ix, int64_t module, ux_time bef
 UX_SQL(sql_module_first_id,
        "SELECT m.ns, " UX_SQL_FIRST_ID " FROM modules m WHERE m.number = :module");
 
-/* Namespace and first ID of a module that may be gone: then both stay as they are. */
+/*
+ * Reads the namespace and first ID of a module. If the module was removed, both are left unchanged.
+ */
 static enum ux_code module_name_of(struct ux_db *db, int64_t module, struct ux_arena *arena,
 				   const char **ret_ns, const char **ret_id, struct ux_error *err)
 {
@@ -251,7 +254,7 @@ void ux_retention_init(struct ux_index *ix)
 	ix->modules.caches = module_caches;
 }
 
-/* One run. */
+/* State of one run. */
 struct retention_run {
 	struct ux_store *store;
 	const struct ux_retention *how;
@@ -360,7 +363,7 @@ static enum ux_code retention_run_modules(struct retention_run *r, struct ux_err
 	return UX_OK;
 }
 
-/* c: a row of modules.caches, whose `module` is a candidate's number. */
+/* c: a row of modules.caches, in which `module` is a candidate's number. */
 static enum ux_code retention_evict(struct retention_run *r, const struct ux_idle *c,
 				    struct ux_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source files of modules, by the path that debug information names. */
+/* Source files of modules, found by the path in the debug information. */
 #include "index_sql.h"
 
 #include "vec.h"

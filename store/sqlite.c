@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The database of an index on one machine: SQLite. No other file knows it. */
+/* The SQLite database of an index. This is the only file that uses SQLite. */
 #include "db.h"
 
 #include <errno.h>
@@ -7,13 +7,13 @@
 #include <time.h>
 
 enum {
-	BUSY_MS = 3000, /* `unhex key` writes beside a server */
+	BUSY_MS = 3000, /* `unhex key` may write while a server is running */
 	BUSY_STEP_MS = 2,
 };
 
 /*
- * Called by SQLite while another process holds the index. Only the first writer waits for long:
- * writers queue behind it, and if each of them waited anew, no thread would be left for requests
+ * Called by SQLite while another process holds the index. Only the first writer waits for long. The
+ * other writers queue behind it; if each of them waited anew, no thread would be left for requests
  * that only read.
  */
 static int sqlite_wait_busy(void *ctx, int tries)
@@ -39,7 +39,7 @@ enum ux_code ux_db_fail(struct ux_db *db, struct ux_error *err)
 	case SQLITE_LOCKED:
 		return ux_error_set(err, UX_EUNAVAILABLE, "the index is busy: %s", words);
 	case SQLITE_CORRUPT:
-	case SQLITE_NOTADB: /* UX_ECORRUPT would be about what a client sent */
+	case SQLITE_NOTADB: /* not UX_ECORRUPT, which is about files from clients */
 		return ux_error_set(err, UX_EIO, "the index is damaged: %s", words);
 	case SQLITE_FULL:
 		return ux_error_os(err, ENOSPC, "the index cannot grow");
@@ -48,7 +48,7 @@ enum ux_code ux_db_fail(struct ux_db *db, struct ux_error *err)
 	}
 }
 
-/* Plain text without rows: pragmas and the schema. */
+/* Runs SQL text that returns no rows: pragmas and the schema. */
 static enum ux_code sqlite_exec(struct ux_db *db, const char *sql, struct ux_error *err)
 {
 	return sqlite3_exec(db->sqlite, sql, NULL, NULL, NULL) == SQLITE_OK ? UX_OK
@@ -64,7 +64,7 @@ enum ux_code ux_db_open(struct ux_db *db, const char *path, struct ux_error *err
 		return db->sqlite ? ux_db_fail(db, err) : ux_error_nomem(err);
 	sqlite3_extended_result_codes(db->sqlite, 1);
 	sqlite3_busy_handler(db->sqlite, sqlite_wait_busy, db);
-	/* FULL: in WAL mode, a commit is on the disk before it is acknowledged. */
+	/* FULL: in WAL mode a commit is on the disk before it is acknowledged. */
 	return sqlite_exec(db,
 			   "PRAGMA journal_mode = WAL;"
 			   "PRAGMA synchronous = FULL;"
@@ -84,7 +84,7 @@ void ux_db_close(struct ux_db *db)
 	*db = (struct ux_db){0};
 }
 
-/* The one column of the one row of a pragma, as a number and as text of size bytes. */
+/* Reads the single value of a pragma as a number, and as text into a buffer of size bytes. */
 static enum ux_code sqlite_pragma(struct ux_db *db, const char *sql, int *ret, char *text,
 				  size_t size, struct ux_error *err)
 {
@@ -120,7 +120,7 @@ enum ux_code ux_db_migrate(struct ux_db *db, struct ux_error *err)
 	return ux_tx_commit(&tx, err);
 }
 
-/* The first line of the answer is "ok", or what is wrong. */
+/* The first line of the result is "ok" or describes what is wrong. */
 enum ux_code ux_db_verify(struct ux_db *db, struct ux_error *err)
 {
 	int number = 0;
@@ -131,7 +131,7 @@ enum ux_code ux_db_verify(struct ux_db *db, struct ux_error *err)
 		       : ux_error_set(err, UX_EIO, "the index is damaged: %s", text);
 }
 
-/* The entry of a statement, or the free one where it belongs. */
+/* The entry of a prepared statement, or the free entry where it will be stored. */
 static struct ux_db_prepared *sqlite_prepared(struct ux_db *db, const struct ux_sql *sql)
 {
 	size_t i = (uintptr_t)sql / sizeof(*sql) % UX_DB_STATEMENTS_MOST;
@@ -161,7 +161,10 @@ void ux_stmt_end(struct ux_stmt *st)
 	sqlite3_clear_bindings(st->handle);
 }
 
-/* The number of a parameter; 0, and a failure latched, when the statement has none of that name. */
+/*
+ * The number of a parameter. If the statement has none of that name, the result is 0 and the
+ * statement fails.
+ */
 static int sqlite_parameter(struct ux_stmt *st, const char *name)
 {
 	int n = st->handle ? sqlite3_bind_parameter_index(st->handle, name) : 0;

@@ -25,7 +25,7 @@ enum ux_code ux_store_default_dir(char **ret, struct ux_error *err)
 	return n >= 0 ? UX_OK : ux_error_nomem(err);
 }
 
-/* mkdir -p, for the owner alone: the index holds hashes of keys. */
+/* mkdir -p with access for the owner only, since the index holds hashes of keys. */
 static enum ux_code store_make_folders(const char *dir, struct ux_error *err)
 {
 	ux_cleanup(ux_free_ptr) char *path = strdup(dir);
@@ -45,7 +45,10 @@ static enum ux_code store_make_folders(const char *dir, struct ux_error *err)
 	return UX_OK;
 }
 
-/* SQLite would make it as readable as the umask allows; its log gets the mode of the file. */
+/*
+ * SQLite would create the file with the permissions that the umask allows. Its log gets the same
+ * mode as the file.
+ */
 static enum ux_code store_make_index(const char *path, struct ux_error *err)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -139,7 +142,7 @@ enum ux_code ux_store_open(struct ux_store *s, const char *dir, struct ux_error 
 	if (code == UX_OK)
 		code = ux_store_check_backends(s, err);
 	if (code == UX_OK)
-		ux_index_own(s->index); /* by the lock */
+		ux_index_own(s->index); /* the lock excludes other writers of modules */
 	if (code == UX_OK)
 		code = store_set_clock(s, err);
 	if (code == UX_OK)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Checks every blob against its hash and the index. */
+/* Checks every blob against its hash and its row in the index. */
 #include "store.h"
 
 #include <unistd.h>
@@ -7,10 +7,10 @@
 enum {
 	PAGE = 1000, /* rows of blobs read at a time */
 	PAGE_BUDGET = 4 << 20,
-	USERS = 100 /* modules counted of one blob */
+	USERS = 100 /* modules listed for one blob */
 };
 
-/* One check at work. */
+/* State of one check. */
 struct check {
 	struct ux_store *store;
 	bool repair;
@@ -37,7 +37,10 @@ static void check_report(struct check *c, const struct ux_check_one *one)
 		c->report(c->ctx, one);
 }
 
-/* Compares one blob with its row; false with *ret, and the reason in why. */
+/*
+ * Compares one blob with its row. On a problem returns false, sets *ret, and puts the reason in
+ * why.
+ */
 static bool check_blob(struct check *c, const struct ux_blob_row *row, enum ux_check_problem *ret,
 		       struct ux_error *why)
 {
@@ -70,7 +73,7 @@ static bool check_blob(struct check *c, const struct ux_blob_row *row, enum ux_c
 	return false;
 }
 
-/* A blob that was removed since the page was read is no problem. */
+/* It is no problem when the blob was removed after its row was read. */
 static enum ux_code check_report_blob(struct check *c, const struct ux_blob_row *row,
 				      enum ux_check_problem problem, const char *words,
 				      struct ux_error *err)
@@ -84,7 +87,7 @@ static enum ux_code check_report_blob(struct check *c, const struct ux_blob_row 
 	if (!used)
 		return UX_OK;
 	UX_TRY(ix->blobs.users(ix, &row->hash, USERS, &arena, &users, err));
-	bool sure = problem != UX_CHECK_UNREAD; /* the disk may read it another time */
+	bool sure = problem != UX_CHECK_UNREAD; /* a read error may be temporary */
 	if (c->repair && sure)
 		UX_TRY(ux_store_lose_blob(c->store, &row->hash, words, err));
 	ux_blob_hash_text(&row->hash, text);
@@ -157,11 +160,11 @@ static enum ux_code check_index(struct check *c, struct ux_error *err)
 	const struct ux_check_one one = {
 		.problem = UX_CHECK_INDEX, .hash = "", .words = why.text, .id = ""};
 	check_report(c, &one);
-	c->repair = false; /* a damaged index must not cause removals */
+	c->repair = false; /* nothing may be removed because of a damaged index */
 	return UX_OK;
 }
 
-/* After what was lost has left the index. */
+/* Runs after rows of lost blobs have been removed. */
 static enum ux_code check_usage(struct check *c, struct ux_error *err)
 {
 	UX_ARENA(arena, PAGE_BUDGET);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The time by which a store decides what is old. */
+/* The clock by which a store decides how old entries are. */
 #include "store.h"
 
 #include "clock.h"
@@ -7,7 +7,7 @@
 #include <time.h>
 
 enum {
-	REBASE_S = 60 /* a jump forward is followed from the time of its occurrence */
+	REBASE_S = 60 /* a forward jump is tracked from the time at which it happened */
 };
 
 ux_time ux_store_clock_resume(ux_time stored, ux_time wall)

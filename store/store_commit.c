@@ -1,18 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The commit protocol: a blob is durable before a row refers to it, and no sweep runs in
- * between.
+ * The commit protocol: a blob is durable before a row refers to it, and no sweep runs in between.
  */
 #include "store.h"
 
-/* A commit at work; released by commit_end() on every path. */
+/* State of one commit; commit_end() releases it on every path. */
 struct commit {
 	struct ux_store *store;
 	const struct ux_blob_hash *hash;
-	struct ux_blob_part *own; /* written here, not by a client */
+	struct ux_blob_part *own; /* a part written by this file, not by a client */
 	char uid[UX_UPLOAD_UID_SIZE];
 	bool locked;
-	bool durable; /* the blob is committed */
+	bool durable; /* the blob has been committed */
 };
 
 static void commit_end(struct commit *c)
@@ -27,7 +26,7 @@ static void commit_end(struct commit *c)
 		(void)!b->part_remove(b, c->uid, NULL);
 }
 
-/* From here to commit_end() the sweep waits. part NULL: the blob is there already. */
+/* Holds off the sweep until commit_end(). part NULL: the blob is already stored. */
 static enum ux_code commit_begin(struct commit *c, struct ux_blob_part *part, struct ux_error *err)
 {
 	pthread_mutex_lock(&c->store->commit_lock);
@@ -38,7 +37,7 @@ static enum ux_code commit_begin(struct commit *c, struct ux_blob_part *part, st
 	return UX_OK;
 }
 
-/* The same for bytes in memory, which are written before the lock is acquired. */
+/* The same for bytes in memory, which are written before the lock is taken. */
 static enum ux_code commit_begin_bytes(struct commit *c, struct ux_bytes bytes,
 				       struct ux_error *err)
 {
@@ -50,7 +49,7 @@ static enum ux_code commit_begin_bytes(struct commit *c, struct ux_bytes bytes,
 	return commit_begin(c, c->own, err);
 }
 
-/* With the lock held. */
+/* Called with the lock held. */
 static enum ux_code commit_drop_unused(struct ux_store *s, const struct ux_blob_hash *hash,
 				       bool dry_run, bool *ret, struct ux_error *err)
 {
@@ -63,7 +62,7 @@ static enum ux_code commit_drop_unused(struct ux_store *s, const struct ux_blob_
 	return UX_OK;
 }
 
-/* A blob that was refused is garbage: it goes at once when that is easy, otherwise by the sweep. */
+/* A refused blob is garbage. It is removed now if no row names it, otherwise the sweep decides. */
 static void commit_drop_refused(const struct commit *c, enum ux_code code,
 				const struct ux_add_result *r)
 {

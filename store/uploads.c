@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Uploads, and how one becomes a candidate. */
+/* Uploads, and how they become candidates. */
 #include "index_sql.h"
 
 UX_SQL(sql_upload_add,
@@ -35,13 +35,13 @@ static enum ux_code upload_limit_reached(struct ux_upload_limits *l, struct ux_e
 			    what, have, most);
 }
 
-/* Both conditions on the state: the first is the index's. */
+/* The state is tested twice, since only the first condition can use the database index. */
 UX_SQL(sql_upload_fresh,
        "SELECT count(*) FILTER (WHERE key_id = :key_id), count(*), coalesce(sum(size) "
        "FILTER (WHERE key_id = :key_id), 0), coalesce(sum(size), 0) FROM uploads "
        "WHERE state IN (0, 3) AND state = 0 AND created > :since");
 
-/* No sum can pass: sizes were checked to be INT64_MAX at most, and so is what SQLite adds up. */
+/* The sums cannot overflow: each size is at most INT64_MAX, and so is a sum that SQLite returns. */
 static enum ux_code upload_check_limits(struct ux_db *db, const struct ux_upload *up,
 					struct ux_error *err)
 {
@@ -136,7 +136,7 @@ UX_SQL(sql_upload_find,
 
 UX_SQL(sql_upload_ids, "SELECT id FROM upload_ids WHERE uid = :uid ORDER BY position");
 
-/* Within a transaction. */
+/* Called within a transaction. */
 static enum ux_code upload_find_row(struct ux_db *db, const char *uid, struct ux_arena *arena,
 				    struct ux_upload *ret, struct ux_error *err)
 {
