@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses of the Internet, and lists of networks. */
+/* Internet addresses and lists of networks. */
 #include "address.h"
 
 #include "text.h"
@@ -9,10 +9,10 @@
 
 enum {
 	ADDRESS_BITS = 128,
-	MAPPED_BITS = 96 /* before an IPv4 address */
+	MAPPED_BITS = 96 /* bits of the prefix before an IPv4 address */
 };
 
-/* RFC 4291, 2.5.5.2. */
+/* IPv4-mapped prefix (RFC 4291, 2.5.5.2). */
 static const uint8_t mapped[MAPPED_BITS / 8] = {[10] = 0xff, [11] = 0xff};
 
 static struct ux_address address_from_v4(const void *four)
@@ -45,7 +45,7 @@ struct ux_address ux_address_of(const struct sockaddr *sa)
 	return a;
 }
 
-/* Without brackets and port. */
+/* Parses an address without brackets and port. */
 static bool address_parse_bare(struct ux_bytes text, struct ux_address *ret)
 {
 	char host[UX_ADDRESS_TEXT];
@@ -172,20 +172,20 @@ struct range4 {
 };
 
 static const struct range4 ranges4[] = {
-	{0x00000000, 8, UX_ADDRESS_NEVER},    /* 0.0.0.0: this host, to many systems */
+	{0x00000000, 8, UX_ADDRESS_NEVER},    /* 0.0.0.0: reaches this host on many systems */
 	{0x0a000000, 8, UX_ADDRESS_PRIVATE},  /* 10.0.0.0 */
-	{0x64400000, 10, UX_ADDRESS_PRIVATE}, /* 100.64.0.0: of a carrier */
+	{0x64400000, 10, UX_ADDRESS_PRIVATE}, /* 100.64.0.0: carrier-grade NAT */
 	{0x7f000000, 8, UX_ADDRESS_PRIVATE},  /* 127.0.0.0: loopback */
 	{0xa9fe0000, 16, UX_ADDRESS_NEVER},   /* 169.254.0.0: link-local */
 	{0xac100000, 12, UX_ADDRESS_PRIVATE}, /* 172.16.0.0 */
 	{0xc0000000, 24, UX_ADDRESS_PRIVATE}, /* 192.0.0.0: protocol assignments */
 	{0xc0000200, 24, UX_ADDRESS_PRIVATE}, /* 192.0.2.0: documentation */
 	{0xc0a80000, 16, UX_ADDRESS_PRIVATE}, /* 192.168.0.0 */
-	{0xc6120000, 15, UX_ADDRESS_PRIVATE}, /* 198.18.0.0: benchmarks */
+	{0xc6120000, 15, UX_ADDRESS_PRIVATE}, /* 198.18.0.0: benchmarking */
 	{0xc6336400, 24, UX_ADDRESS_PRIVATE}, /* 198.51.100.0: documentation */
 	{0xcb007100, 24, UX_ADDRESS_PRIVATE}, /* 203.0.113.0: documentation */
 	{0xe0000000, 4, UX_ADDRESS_NEVER},    /* 224.0.0.0: multicast */
-	{0xf0000000, 4, UX_ADDRESS_NEVER},    /* 240.0.0.0: reserved; broadcast */
+	{0xf0000000, 4, UX_ADDRESS_NEVER},    /* 240.0.0.0: reserved, broadcast */
 };
 
 struct range6 {
@@ -199,20 +199,20 @@ static const struct range6 ranges6[] = {
 	{{0xff}, 8, UX_ADDRESS_NEVER},                            /* multicast */
 	{{0xfc}, 7, UX_ADDRESS_PRIVATE},                          /* unique local */
 	{{0xfe, 0xc0}, 10, UX_ADDRESS_PRIVATE},                   /* site-local */
-	{{0x01}, 64, UX_ADDRESS_NEVER},                           /* 100::, discarded */
-	{{0x00, 0x64, 0xff, 0x9b, 0, 1}, 48, UX_ADDRESS_PRIVATE}, /* NAT64 of a network's own */
+	{{0x01}, 64, UX_ADDRESS_NEVER},                           /* 100::, discard-only */
+	{{0x00, 0x64, 0xff, 0x9b, 0, 1}, 48, UX_ADDRESS_PRIVATE}, /* local-use NAT64 */
 	{{0x20, 0x01, 0x0d, 0xb8}, 32, UX_ADDRESS_PRIVATE},       /* documentation */
 };
 
-/* Where an IPv6 address of some kind carries one of IPv4. */
+/* IPv6 prefixes whose addresses embed an IPv4 address. */
 static const struct carrier {
 	uint8_t first[16];
 	unsigned bits;
-	unsigned at;    /* byte of the address */
-	uint8_t invert; /* Teredo's is stored inverted */
+	unsigned at;    /* byte offset of the IPv4 address */
+	uint8_t invert; /* Teredo stores the address inverted */
 } carriers[] = {
 	{{[10] = 0xff, 0xff}, 96, 12, 0},                /* mapped */
-	{{0}, 96, 12, 0},                                /* compatible; ::1 and :: too */
+	{{0}, 96, 12, 0},                                /* IPv4-compatible; also ::1 and :: */
 	{{0x00, 0x64, 0xff, 0x9b}, 96, 12, 0},           /* NAT64 */
 	{{0x20, 0x02}, 16, 2, 0},                        /* 6to4 */
 	{{0x20, 0x01, 0x00, 0x00}, 32, 12, UINT8_C(255)} /* Teredo */

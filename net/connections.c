@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The connections of a server, and when a slow one is cut. */
+/* The connections of a server, and closing of slow ones. */
 #include "http_server.h"
 
 #include "clock.h"
@@ -11,34 +11,43 @@
 #include <sys/socket.h>
 
 enum {
-	CROWDED_MS = 2000, /* any client that has a request to send does so in less */
+	CROWDED_MS = 2000, /* a client with a request to send sends it faster than this */
 	CHECK_MS = 1000,
-	KEY_SIZE = 8, /* bytes of an address that count: of IPv6 the network, which one host owns */
+	/*
+	 * bytes of an address that identify a host: the network prefix for IPv6, since one host
+	 * owns it all
+	 */
+	KEY_SIZE = 8,
 };
 
 struct ux_connection {
 	struct ux_connection *next;
-	struct ux_connection **back; /* what points here */
+	struct ux_connection **back; /* the pointer to this element */
 	int fd;
 	uint8_t from[KEY_SIZE];
-	/* Written by the thread that serves it, read by the timers'. */
-	_Atomic int phase; /* released last, acquired first: the others are not older */
+	/* Written by the thread that serves the connection, read by the timers' thread. */
+	/*
+	 * stored last with release, loaded first with acquire, so the fields below are at least as
+	 * recent
+	 */
+	_Atomic int phase;
 	_Atomic int64_t since_ms;
-	_Atomic uint64_t moved; /* bytes of the body */
-	/* The timers' thread's. */
+	_Atomic uint64_t moved; /* bytes of the body received */
+	/* Used only by the timers' thread. */
 	bool cut;
-	int64_t answer_ms;      /* since_ms of the answer that was seen last... */
-	uint64_t answer_before; /* ...and what had been acknowledged then */
+	int64_t answer_ms;      /* since_ms of the answer that was checked last... */
+	uint64_t answer_before; /* ...and the bytes acknowledged before it */
 };
 
 struct ux_connections {
 	struct ux_http_limits limits;
 	struct ux_timers *timers;
-	struct ux_timer timer; /* of the next look at all of them */
-	pthread_mutex_t lock;  /* guards the rest, and keeps sockets from being closed meanwhile */
+	struct ux_timer timer; /* time of the next check of all connections */
+	/* guards the rest; also keeps sockets from being closed during a check */
+	pthread_mutex_t lock;
 	size_t n;
 	struct ux_connection *first;
-	_Atomic uint64_t n_cut; /* for people: no order needed */
+	_Atomic uint64_t n_cut; /* for statistics: no memory order needed */
 };
 
 bool ux_connection_is_slow(const struct ux_http_limits *limits, enum ux_connection_phase phase,
@@ -60,7 +69,7 @@ bool ux_connection_is_slow(const struct ux_http_limits *limits, enum ux_connecti
 	return elapsed_ms > 0 && (uint64_t)elapsed_ms > allowed_ms;
 }
 
-/* Bytes that the other side has acknowledged since it connected. */
+/* Bytes that the peer has acknowledged since it connected. */
 static uint64_t connection_acked(int fd)
 {
 	struct tcp_info info = {0};
@@ -68,7 +77,10 @@ static uint64_t connection_acked(int fd)
 	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info.tcpi_bytes_acked : 0;
 }
 
-/* Bytes of an answer that went out since the first check of it, which is a second late at most. */
+/*
+ * Bytes of the answer that were acknowledged since its first check, which comes at most a second
+ * after it began.
+ */
 static uint64_t connection_answered(struct ux_connection *one, int64_t since)
 {
 	uint64_t all = connection_acked(one->fd);
@@ -90,7 +102,7 @@ static bool connection_is_slow(const struct ux_connections *c, struct ux_connect
 	return ux_connection_is_slow(&c->limits, phase, now - since, moved, crowded);
 }
 
-/* With the lock held. */
+/* Called with the lock held. */
 static void connections_cut_slow(struct ux_connections *c)
 {
 	int64_t now = ux_clock_coarse_ms();
@@ -138,7 +150,7 @@ void ux_connections_close(struct ux_connections *c)
 	free(c);
 }
 
-/* What tells the connections of two hosts apart: the address of IPv4, the network of IPv6. */
+/* The key that distinguishes hosts: the IPv4 address, or the IPv6 network. */
 static void connection_host(const struct ux_address *from, uint8_t key[KEY_SIZE])
 {
 	static const uint8_t v4[KEY_SIZE + 4] = {[10] = 0xff, [11] = 0xff};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One request and its answer. */
+/* Processing of one request. */
 #include "exchange.h"
 
 #include "clock.h"
@@ -9,7 +9,7 @@
 #include <stdatomic.h>
 #include <unistd.h>
 
-/* Splits "a=1&b=2" and decodes both sides. */
+/* Splits "a=1&b=2" and decodes names and values. */
 static enum ux_code exchange_parse_query(struct ux_request *req, struct ux_bytes text)
 {
 	while (text.size > 0) {
@@ -36,7 +36,7 @@ static enum ux_code exchange_parse_query(struct ux_request *req, struct ux_bytes
 	return UX_OK;
 }
 
-/* The segment behind "/LETTER/" at the front of the path goes to *ret, decoded. */
+/* Cuts "/LETTER/SEGMENT" off the front of the path; the decoded segment goes to *ret. */
 static enum ux_code exchange_cut_segment(struct ux_request *req, char letter, struct ux_bytes *ret)
 {
 	const struct ux_bytes p = req->path;
@@ -52,8 +52,8 @@ static enum ux_code exchange_cut_segment(struct ux_request *req, char letter, st
 }
 
 /*
- * Clients that can send no header say who they are in front of the path: a token, a namespace.
- * Taken off before anything can fail: what is left is what logs may have.
+ * Clients that cannot send headers put a token and a namespace in front of the path. They are
+ * removed before anything can fail, so that logs contain only the rest of the path.
  */
 static enum ux_code exchange_cut_prefix(struct ux_request *req)
 {
@@ -79,13 +79,13 @@ static enum ux_code exchange_parse_target(struct ux_request *req, struct ux_byte
 				    mark ? ux_bytes(mark + 1, target.size - n - 1) : UX_BYTES_NONE);
 }
 
-/* Nobody looks at the body any more, nor at what a handler had written. */
+/* The body, and what the handler has written so far, are no longer needed. */
 static void exchange_answer_error(struct ux_exchange *x, enum ux_code code)
 {
 	ux_out_deinit(&x->body);
 	ux_out_deinit(&x->req.out);
 	x->req.body = UX_BYTES_NONE;
-	(void)!ux_request_hold(&x->req, 0); /* giving back always works */
+	(void)!ux_request_hold(&x->req, 0); /* decreasing always succeeds */
 	ux_response_error(&x->req, &x->res, code);
 	if (x->app->error_page)
 		x->app->error_page(&x->req, &x->res);
@@ -95,7 +95,7 @@ static void exchange_answer_error(struct ux_exchange *x, enum ux_code code)
 void ux_exchange_init(struct ux_exchange *x, const struct ux_http_app *app, struct ux_bytes method,
 		      struct ux_bytes target)
 {
-	/* Only for logs: nothing depends on its order. */
+	/* Only used in logs, so no memory order is needed. */
 	static atomic_uint_fast64_t next_id = 1;
 	*x = (struct ux_exchange){
 		.app = app,
@@ -191,7 +191,7 @@ static enum ux_code exchange_find_route(struct ux_exchange *x)
 	return UX_OK;
 }
 
-/* RFC 9110, 9.3.7; what a page wants to send is named as the Fetch standard has it. */
+/* RFC 9110, 9.3.7. The Fetch standard defines the headers in which a page announces its request. */
 static enum ux_code exchange_answer_options(struct ux_exchange *x)
 {
 	struct ux_request *req = &x->req;
@@ -241,7 +241,7 @@ static enum ux_code exchange_begin_routed(struct ux_exchange *x)
 	return req->route->begin ? req->route->begin(req, &x->res) : UX_OK;
 }
 
-/* Letters, digits and what IDs are joined with; nothing that may be a token of ours. */
+/* Letters, digits and characters that join IDs, and nothing that may be an unhex token. */
 static bool request_name_is_sane(struct ux_bytes s)
 {
 	if (!s.data || s.size == 0 || s.size > UX_REQUEST_NAME_MOST)
@@ -252,7 +252,7 @@ static bool request_name_is_sane(struct ux_bytes s)
 	return !memmem(s.data, s.size, "ux_", 3);
 }
 
-/* One to one, so that no two numbers get the same name (splitmix64). */
+/* A bijection, so that no two numbers get the same name (splitmix64). */
 static uint64_t request_name_mix(uint64_t v)
 {
 	v = (v ^ v >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
@@ -317,7 +317,11 @@ void ux_exchange_data(struct ux_exchange *x, struct ux_bytes bytes)
 		return;
 	exchange_answer_error(x, code);
 	exchange_close_sink(
-		x); /* the rest is only drained, and others may want what the sink holds */
+		/*
+		 * the rest of the body is dropped, and others may be waiting for what the sink
+		 * holds
+		 */
+		x);
 }
 
 void ux_exchange_finish(struct ux_exchange *x)
@@ -330,14 +334,16 @@ void ux_exchange_finish(struct ux_exchange *x)
 		const struct ux_kept *kept = x->req.kept;
 		enum ux_code code = x->req.route->handler(&x->req, &x->res);
 		x->parked = x->req.parked && code == UX_OK;
-		if (x->parked) { /* from the beginning the next time */
+		if (x->parked) { /* the handler will start from the beginning */
 			ux_request_drop_kept(&x->req, kept);
 			ux_arena_rewind(&x->req.arena, mark);
 			ux_out_reset(&x->req.out);
 			x->req.err = (struct ux_error)UX_ERROR_INIT;
 			return;
 		}
-		/* The client may take its time now: only the answer is kept for it. */
+		/*
+		 * The body is no longer needed. While a slow client reads, only the answer is held.
+		 */
 		ux_out_deinit(&x->body);
 		x->req.body = UX_BYTES_NONE;
 		if (code == UX_OK)
@@ -346,7 +352,9 @@ void ux_exchange_finish(struct ux_exchange *x)
 			exchange_answer_error(x, code);
 		x->answered = true;
 	}
-	/* Before the answer: the client's next request may want what the sink holds. */
+	/*
+	 * Before the answer is sent, since the client's next request may need what the sink holds.
+	 */
 	exchange_close_sink(x);
 	if (x->res.status == 0)
 		x->res.status = 200;

@@ -5,7 +5,7 @@
 #include <strings.h>
 #include <unistd.h>
 
-/* Decimal digits off the front; false when there is none, or when they are over 64 bits. */
+/* Cuts decimal digits off the front; false when there are none, or the number exceeds 64 bits. */
 static bool range_digits_next(struct ux_bytes *s, uint64_t *ret)
 {
 	uint64_t v = 0;
@@ -78,7 +78,7 @@ bool ux_answer_tagged(const struct ux_request *req, struct ux_response *res, str
 	return true;
 }
 
-/* A range is of these bytes alone: with another tag in If-Range, or a date, the whole is sent. */
+/* With another tag, or a date, in If-Range the range does not apply and the whole file is sent. */
 static enum ux_range range_requested(const struct ux_request *req, uint64_t size,
 				     struct ux_bytes tag, uint64_t *ret_off, uint64_t *ret_size)
 {
@@ -90,7 +90,7 @@ static enum ux_range range_requested(const struct ux_request *req, uint64_t size
 	return ux_range_parse(range, size, ret_off, ret_size);
 }
 
-/* Content-Range, and the status that goes with it. */
+/* Sets Content-Range and its status. */
 static enum ux_code range_answer(struct ux_request *req, struct ux_response *res,
 				 enum ux_range range, uint64_t off, uint64_t n, uint64_t size)
 {

@@ -76,7 +76,7 @@ enum ux_code ux_request_hold(struct ux_request *req, size_t bytes)
 			    "too much is going on at once; ask again later");
 }
 
-/* From the request's arena. */
+/* A resource kept for the request; allocated in the request's arena. */
 struct ux_kept {
 	struct ux_kept *older;
 	void (*drop)(void *ctx);
@@ -144,8 +144,8 @@ const char *ux_http_code_word(enum ux_code code)
 }
 
 /*
- * What the system said belongs to the log: it may name paths of ours. That there is no room left is
- * what an uploader can report to the server's operator.
+ * Messages of the operating system are only logged, since they may contain paths of the server. A
+ * full disk is reported, so that an uploader can inform the operator.
  */
 static void response_hide_system(struct ux_error *err, struct ux_response *res)
 {
@@ -163,7 +163,7 @@ void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_
 {
 	char text[512];
 	struct ux_error err = req->err;
-	/* A file of ours that is missing or closed to us is no 404 and no 403. */
+	/* A file of the server that is missing or unreadable is not a 404 or 403 to the client. */
 	if (err.os_errno != 0 && code != UX_ENOMEM)
 		code = UX_EIO;
 	if (err.code == UX_OK)
@@ -256,7 +256,7 @@ static bool http_names_equal(struct ux_bytes a, const char *b)
 	return a.size == strlen(b) && strncasecmp((const char *)a.data, b, a.size) == 0;
 }
 
-/* Cuts what is behind the last comma off the end of *list. */
+/* Cuts the last element of a comma-separated list off the end of *list. */
 static struct ux_bytes forwarded_cut_last(struct ux_bytes *list)
 {
 	const uint8_t *comma = list->size ? memrchr(list->data, ',', list->size) : NULL;
@@ -266,7 +266,7 @@ static struct ux_bytes forwarded_cut_last(struct ux_bytes *list)
 	return ux_trim(last);
 }
 
-/* The value of a parameter of one element, "for=192.0.2.60;proto=http"; quotes are taken off. */
+/* The value of a parameter of one element such as "for=192.0.2.60;proto=http", without quotes. */
 static bool forwarded_parameter(struct ux_bytes element, const char *name, struct ux_bytes *ret)
 {
 	while (element.size > 0) {
@@ -288,7 +288,7 @@ static bool forwarded_parameter(struct ux_bytes element, const char *name, struc
 	return false;
 }
 
-/* Follows the lines of one header from the last hop on. False: there is no such line. */
+/* Reads one header from the last hop on. False: there is no such header. */
 static bool forwarded_client(const struct ux_request *req, const char *header,
 			     const struct ux_networks *trusted, struct ux_address *client)
 {
@@ -303,8 +303,10 @@ static bool forwarded_client(const struct ux_request *req, const char *header,
 			struct ux_bytes hop = forwarded_cut_last(&list);
 			if (header == standard && !forwarded_parameter(hop, "for", &hop))
 				hop = UX_BYTES_NONE;
-			/* A hidden name ("_x", "unknown") ends the walk: the proxy that wrote it
-			 * counts. */
+			/*
+			 * An obfuscated name ("_x", "unknown") ends the search: the proxy that
+			 * wrote it counts as the client.
+			 */
 			go_on = ux_address_parse(hop, client) && ux_networks_have(trusted, client);
 		}
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The asking side, over libcurl: the one file that knows it. */
+/* HTTP client. This is the only file that uses libcurl. */
 #include "http_client.h"
 
 #include "address.h"
@@ -15,37 +15,37 @@ enum {
 	CONNECT_MS = 10000,
 	CALL_MS = 30000,
 	ANSWER_BYTES = 16 << 20,
-	WORDS_BYTES = 64 << 10, /* of an answer that is not for the sink */
+	WORDS_BYTES = 64 << 10, /* bytes of an answer that is not passed to the sink */
 };
 
 struct ux_http_client {
 	CURL *curl;
-	char *url;  /* without a '/' at its end */
+	char *url;  /* without a trailing '/' */
 	char *auth; /* "Authorization: Bearer ...", or NULL */
 	char *agent;
 	char *cafile;
 	unsigned connect_ms;
 	enum ux_http_reach reach;
-	struct curl_slist *lines; /* of the call in progress */
+	struct curl_slist *lines; /* headers of the call in progress */
 };
 
-/* One call's ends: where its body comes from and where the answer goes. */
+/* State of one call. */
 struct transfer {
 	const struct ux_http_call *call;
 	struct ux_http_answer *answer;
 	size_t answer_most;
-	uint64_t sent;     /* bytes of body */
-	uint64_t received; /* bytes of answer */
+	uint64_t sent;     /* bytes of the body sent */
+	uint64_t received; /* bytes of the answer received */
 	bool too_big;
-	bool silent; /* for too long */
-	bool enough; /* words of an error, endless ones */
+	bool silent; /* nothing was received for too long */
+	bool enough; /* an error document exceeds its limit */
 	bool cancelled;
-	bool refused; /* to connect there */
+	bool refused; /* the address is not allowed */
 	int read_errno;
 	CURL *curl;
-	enum ux_code sink_code; /* why the caller's function ended the call */
+	enum ux_code sink_code; /* result of the caller's function, if it ended the call */
 	struct ux_error sink_err;
-	curl_off_t heard; /* bytes, and when they came */
+	curl_off_t heard; /* bytes received, and when that last changed */
 	int64_t heard_ms;
 };
 
@@ -56,7 +56,7 @@ static void client_start_curl(void)
 	curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-/* A byte below 0x20 or 0x7f would end the header line, or begin another one. */
+/* A byte below 0x20, or 0x7f, could end the header or begin another one. */
 static bool client_fits_header(const char *s)
 {
 	for (; *s; s++)
@@ -81,7 +81,7 @@ static enum ux_code client_check_options(const struct ux_http_client_options *o,
 	return UX_OK;
 }
 
-/* strdup that keeps NULL, and remembers a failure. */
+/* strdup() that returns NULL for NULL, and records a failure. */
 static char *client_copy(const char *s, bool *failed)
 {
 	char *p = s ? strdup(s) : NULL;
@@ -170,7 +170,7 @@ static size_t client_on_answer(char *data, size_t size, size_t n, void *ctx)
 	return t->answer->body.failed ? 0 : bytes;
 }
 
-/* Called about once a second: ends the call when nothing came for too long. */
+/* Called about once a second: ends the call when nothing was received for too long. */
 static int client_on_progress(void *ctx, curl_off_t down_all, curl_off_t down, curl_off_t up_all,
 			      curl_off_t up)
 {
@@ -185,7 +185,7 @@ static int client_on_progress(void *ctx, curl_off_t down_all, curl_off_t down, c
 	return t->silent || t->cancelled;
 }
 
-/* Scheme, host and port of a URL, as written. */
+/* Length of the scheme, host and port of a URL, as written. */
 static size_t client_origin_size(const char *url)
 {
 	const char *host = strstr(url, "://");
@@ -193,7 +193,7 @@ static size_t client_origin_size(const char *url)
 	return (size_t)(host - url) + strcspn(host, "/?#");
 }
 
-/* Is what curl is about to connect to the URL's own server, and not one that it was led to? */
+/* Is curl about to connect to the URL's own server rather than to one that it was redirected to? */
 static bool client_is_own_origin(const struct ux_http_client *c, CURL *curl)
 {
 	char *url = NULL;
@@ -202,13 +202,13 @@ static bool client_is_own_origin(const struct ux_http_client *c, CURL *curl)
 	       client_origin_size(url) == n && strncasecmp(url, c->url, n) == 0;
 }
 
-/* What one connection of a client that has bounds is about. */
+/* State of the address check for one call. */
 struct guard {
 	struct ux_http_client *client;
 	struct transfer *transfer;
 };
 
-/* After the name was resolved: whatever it is called, the address is what counts. */
+/* Called after the name was resolved: the address decides, whatever the name. */
 static curl_socket_t client_on_socket(void *ctx, curlsocktype purpose, struct curl_sockaddr *to)
 {
 	struct guard *g = ctx;
@@ -223,7 +223,7 @@ static curl_socket_t client_on_socket(void *ctx, curlsocktype purpose, struct cu
 	return socket(to->family, to->socktype | SOCK_CLOEXEC, to->protocol);
 }
 
-/* A proxy would connect to anything in our place. */
+/* A proxy is disabled, since it would connect to any address on behalf of the client. */
 static void client_set_guard(CURL *curl, const char *url, struct guard *g)
 {
 	if (g->client->reach == UX_HTTP_ANYWHERE)
@@ -256,7 +256,7 @@ static size_t client_on_body(char *data, size_t size, size_t n, void *ctx)
 	do {
 		got = pread(call->body_fd, data, want, (off_t)(call->body_off + t->sent));
 	} while (got < 0 && errno == EINTR);
-	if (got <= 0) { /* an end before body_size: the file shrank */
+	if (got <= 0) { /* end of file before body_size: the file was truncated */
 		t->read_errno = got < 0 ? errno : EPIPE;
 		return CURL_READFUNC_ABORT;
 	}
@@ -264,7 +264,7 @@ static size_t client_on_body(char *data, size_t size, size_t n, void *ctx)
 	return (size_t)got;
 }
 
-/* libcurl goes back to the start of the body when a kept connection turns out to be dead. */
+/* libcurl seeks to the start of the body when a reused connection turns out to be closed. */
 static int client_on_seek(void *ctx, curl_off_t off, int origin)
 {
 	struct transfer *t = ctx;
@@ -329,7 +329,7 @@ static void client_set_options(struct ux_http_client *c, struct transfer *t, con
 {
 	CURL *curl = c->curl;
 	int64_t ms = t->call->timeout_ms > 0 ? t->call->timeout_ms : CALL_MS;
-	curl_easy_reset(curl); /* keeps connections */
+	curl_easy_reset(curl); /* keeps open connections */
 	curl_easy_setopt(curl, CURLOPT_URL, url);
 	curl_easy_setopt(curl, CURLOPT_PATH_AS_IS, 1L);
 	curl_easy_setopt(curl, CURLOPT_PROTOCOLS_STR, "http,https");

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The listening side, over libmicrohttpd: the one file that knows it. */
+/* HTTP server. This is the only file that uses libmicrohttpd. */
 #include "http_server.h"
 
 #include "clock.h"
@@ -15,10 +15,12 @@
 #include <unistd.h>
 
 enum {
-	BACKLOG = 1024,          /* connections that the system keeps while all of ours are busy */
-	QUEUE_SHARE = 4,         /* one in so many connections may wait in the queue */
-	EARLY_BYTES = 256 << 10, /* of a refused body without a length, before it hears why */
-	EARLY_FIELDS = 2048      /* bytes of header lines of that answer */
+	/* connections that the system queues while all of the server's are in use */
+	BACKLOG = 1024,
+	QUEUE_SHARE = 4, /* at most 1/4 of the connections may wait in the queue */
+	/* of a rejected body without a length, before the answer is sent */
+	EARLY_BYTES = 256 << 10,
+	EARLY_FIELDS = 2048 /* bytes of that answer's headers */
 };
 
 struct ux_http_server {
@@ -27,29 +29,33 @@ struct ux_http_server {
 	struct ux_timers *timers;
 	struct ux_connections *connections;
 	char address[UX_LISTEN_TEXT];
-	atomic_bool stopping; /* a hint that adds "Connection: close": no order needed */
-	pthread_mutex_t lock; /* guards all below */
+	atomic_bool stopping; /* a hint to add "Connection: close": no memory order needed */
+	pthread_mutex_t lock; /* guards the fields below */
 	pthread_cond_t idle;
-	unsigned in_flight; /* requests whose first line was seen and whose answer is not out */
-	unsigned n_queued;  /* of the suspended ones, those that wait in the queue */
+	/* requests whose request line was received and whose answer is not sent yet */
+	unsigned in_flight;
+	unsigned n_queued; /* suspended requests that wait in the queue */
 	struct conversation *suspended;
 };
 
 /* One request on a connection. */
 struct conversation {
 	struct ux_http_server *server;
-	struct ux_connection *on; /* NULL: it is not checked */
+	struct ux_connection *on; /* NULL: the connection is not checked */
 	char *target;             /* malloc'ed */
 	bool begun;               /* x is in use */
 	bool queued;
-	bool early;            /* the answer went out before the body was in; the connection ends */
-	uint64_t drained;      /* bytes thrown away */
-	struct ux_timer timer; /* of the end of a wait */
-	/* Guarded by the server's lock. */
-	struct conversation *next, **back; /* of the suspended ones; back NULL: it is none */
-	struct MHD_Connection *connection; /* while it is suspended */
-	bool in_queue;                     /* waits for its body, not for its handler's turn */
-	bool woken;                        /* before it was suspended */
+	/* the answer was sent before the body was received; the connection ends */
+	bool early;
+	uint64_t drained;      /* bytes of the body that were dropped */
+	struct ux_timer timer; /* ends a wait */
+	/* The fields below are guarded by the server's lock. */
+	/* list of suspended ones; back is NULL for one that is not suspended */
+	struct conversation *next, **back;
+	struct MHD_Connection *connection; /* set while it is suspended */
+	/* delayed before its body; false: parked by its handler */
+	bool in_queue;
+	bool woken; /* woken before it was suspended */
 	struct ux_exchange x;
 };
 
@@ -86,7 +92,7 @@ static enum MHD_Result server_on_accept(void *ctx, const struct sockaddr *from, 
 	return ux_connections_allow(s->connections, &peer) ? MHD_YES : MHD_NO;
 }
 
-/* Closed is said before the socket is. */
+/* Called before the socket is closed. */
 static void server_on_connection(void *ctx, struct MHD_Connection *connection, void **state,
 				 enum MHD_ConnectionNotificationCode what)
 {
@@ -104,7 +110,7 @@ static void server_on_connection(void *ctx, struct MHD_Connection *connection, v
 
 /* --- requests that wait ----------------------------------------------------------------------- */
 
-/* With the lock held. */
+/* Called with the lock held. */
 static void conversation_resume(struct conversation *cv)
 {
 	*cv->back = cv->next;
@@ -114,13 +120,15 @@ static void conversation_resume(struct conversation *cv)
 	if (cv->in_queue) {
 		cv->in_queue = false;
 		cv->server->n_queued--;
-		ux_connection_enter(cv->on, UX_CONNECTION_BODY); /* if it has any */
+		ux_connection_enter(cv->on, UX_CONNECTION_BODY); /* if it has a body */
 	}
 	MHD_resume_connection(cv->connection);
 }
 
-/* The time is over. It may have been woken before and even be suspended again: a wait that ends too
- * early does no harm. */
+/*
+ * The wait is over. The request may have been woken before, and even suspended again: ending a wait
+ * early is harmless.
+ */
 static void conversation_on_timer(struct ux_timer *timer)
 {
 	struct conversation *cv = ux_container_of(timer, struct conversation, timer);
@@ -134,7 +142,7 @@ static void conversation_on_timer(struct ux_timer *timer)
 static void conversation_wake(void *ctx)
 {
 	struct conversation *cv = ctx;
-	struct ux_http_server *s = cv->server; /* which stays when the other has ended */
+	struct ux_http_server *s = cv->server; /* the server outlives the conversation */
 	pthread_mutex_lock(&s->lock);
 	if (cv->back)
 		conversation_resume(cv);
@@ -151,7 +159,7 @@ static bool conversation_may_wait(void *ctx)
 
 static struct ux_http_waits waits = {.may = conversation_may_wait, .wake = conversation_wake};
 
-/* With the lock held: no thread serves it until it is woken or the time is over. */
+/* Called with the lock held. No thread serves the request until it is woken or the time is over. */
 static void conversation_suspend(struct conversation *cv, struct MHD_Connection *connection,
 				 unsigned ms)
 {
@@ -166,7 +174,7 @@ static void conversation_suspend(struct conversation *cv, struct MHD_Connection 
 	ux_timer_start(s->timers, &cv->timer, ms);
 }
 
-/* False: it is its turn again already. */
+/* False: the request was already woken. */
 static bool conversation_park(struct conversation *cv, struct MHD_Connection *connection)
 {
 	pthread_mutex_lock(&cv->server->lock);
@@ -178,7 +186,7 @@ static bool conversation_park(struct conversation *cv, struct MHD_Connection *co
 	return waits_now;
 }
 
-/* All get to answer at once. */
+/* Wakes all waiting requests, which then answer. */
 static void server_resume_all(struct ux_http_server *s)
 {
 	pthread_mutex_lock(&s->lock);
@@ -189,7 +197,7 @@ static void server_resume_all(struct ux_http_server *s)
 
 /* --- requests --------------------------------------------------------------------------------- */
 
-/* The raw target arrives before anything else; NULL here makes server_on_request refuse. */
+/* The raw target arrives first. If NULL is returned, server_on_request refuses the request. */
 static void *server_on_target(void *ctx, const char *target, struct MHD_Connection *connection)
 {
 	struct conversation *cv = calloc(1, sizeof(*cv));
@@ -212,12 +220,12 @@ static void server_on_done(void *ctx, struct MHD_Connection *connection, void **
 	*state = NULL;
 	if (!cv)
 		return;
-	ux_connection_enter(cv->on, UX_CONNECTION_WAITING); /* for the next */
+	ux_connection_enter(cv->on, UX_CONNECTION_WAITING); /* for the next request */
 	if (cv->begun)
 		ux_exchange_deinit(
 			&cv->x,
 			cv->early || (cv->queued && how == MHD_REQUEST_TERMINATED_COMPLETED_OK));
-	if (cv->connection) /* it was suspended once */
+	if (cv->connection) /* it was suspended before */
 		ux_timer_stop(s->timers, &cv->timer);
 	free(cv->target);
 	free(cv);
@@ -234,13 +242,13 @@ static enum MHD_Result server_on_header(void *ctx, enum MHD_ValueKind kind, cons
 
 static struct MHD_Response *server_make_response(struct ux_response *res)
 {
-	if (res->fd < 0) /* persistent: the body lives until on_done */
+	if (res->fd < 0) /* MHD_RESPMEM_PERSISTENT: the body lives until on_done */
 		return MHD_create_response_from_buffer(
 			res->body.size, (void *)(uintptr_t)res->body.data, MHD_RESPMEM_PERSISTENT);
 	struct MHD_Response *r =
 		MHD_create_response_from_fd_at_offset64(res->fd_size, res->fd, res->fd_off);
 	if (r)
-		res->fd = -1; /* the response closes it */
+		res->fd = -1; /* closed with the response */
 	return r;
 }
 
@@ -260,8 +268,8 @@ static bool server_add_fields(const struct ux_http_server *s, const struct ux_re
 }
 
 /*
- * A client that gets no answer at all tries again, where one that gets any answer gives up for
- * long; closing would send it a FIN, which is an answer too. Disconnecting is what makes Linux send
+ * A client that gets no answer at all retries, while one that gets any answer gives up for long.
+ * Closing the socket would send a FIN, which counts as an answer. Disconnecting it makes Linux send
  * a reset.
  */
 static enum MHD_Result conversation_reset(struct MHD_Connection *connection)
@@ -274,8 +282,10 @@ static enum MHD_Result conversation_reset(struct MHD_Connection *connection)
 	return MHD_NO;
 }
 
-/* The rest of the request comes later: server_on_request is called again. Where too many wait
- * already, the connection is reset. */
+/*
+ * Delays the rest of the request: server_on_request is called again later. When too many are
+ * waiting, the connection is reset.
+ */
 static enum MHD_Result conversation_queue(struct conversation *cv,
 					  struct MHD_Connection *connection)
 {
@@ -318,7 +328,10 @@ static enum MHD_Result conversation_answer(struct conversation *cv,
 	return result;
 }
 
-/* An answer without the library, which takes none in the middle of a body. */
+/*
+ * The text of an answer that is sent without the library, which accepts no answer while a body is
+ * being received.
+ */
 static size_t conversation_early_text(const struct conversation *cv, char *text, size_t size)
 {
 	const struct ux_response *res = &cv->x.res;
@@ -339,9 +352,9 @@ static size_t conversation_early_text(const struct conversation *cv, char *text,
 }
 
 /*
- * A client that sends a body without a length hears at once why it is refused: most look at what
- * comes while they send, and the others find it when the connection ends. Not where the connection
- * is encrypted: the bytes there are the library's.
+ * A client that sends a body without a length is told at once why it is rejected: most clients read
+ * while they send, and the others find the answer when the connection ends. Not on TLS connections,
+ * whose bytes only the library can write.
  */
 static void conversation_answer_early(struct conversation *cv, struct MHD_Connection *connection)
 {
@@ -369,9 +382,9 @@ static bool request_expects_continue(const struct ux_request *req)
 }
 
 /*
- * A refused body is read and dropped when it is small: closing a connection on unread bytes makes
- * the system reset it, and the client would never see why. A big announced one is answered at once,
- * and so is a client that sent "Expect: 100-continue", before it begins.
+ * A small rejected body is read and dropped, since closing a connection with unread bytes makes the
+ * system reset it, and the client would never receive the reason. A large announced body is
+ * answered at once, and so is a client that sent "Expect: 100-continue" and has not begun.
  */
 static enum MHD_Result conversation_begin(struct conversation *cv,
 					  struct MHD_Connection *connection, const char *method)
@@ -437,9 +450,9 @@ static enum ux_code server_start(struct ux_http_server *s, int fd, bool tls, str
 		{MHD_OPTION_END, 0, NULL},
 	};
 	/*
-	 * Not epoll: libmicrohttpd uses it edge-triggered and reads once, so a client that sends
-	 * and closes before it is accepted stays, with its descriptor and what it holds, until the
-	 * idle timeout. poll() has few connections a thread to look at.
+	 * poll() rather than epoll: libmicrohttpd uses epoll edge-triggered and reads once, so a
+	 * client that sends and closes before it is accepted would keep its descriptor and memory
+	 * until the idle timeout. With poll() each thread has few connections to check.
 	 */
 	s->daemon = MHD_start_daemon(MHD_USE_POLL | MHD_USE_INTERNAL_POLLING_THREAD | MHD_USE_ITC |
 					     MHD_ALLOW_SUSPEND_RESUME | (tls ? MHD_USE_TLS : 0),
@@ -537,7 +550,8 @@ void ux_http_server_cut(struct ux_http_server *s)
 		return;
 	ux_http_server_quiesce(s);
 	if (s->daemon)
-		MHD_stop_daemon(s->daemon); /* none is suspended any more: it would abort */
+		/* no connection may be suspended here: the library would abort */
+		MHD_stop_daemon(s->daemon);
 	ux_connections_close(s->connections);
 	ux_timers_close(s->timers);
 	pthread_cond_destroy(&s->idle);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The listening side: sockets and threads around a program's exchanges. */
+/* HTTP server: sockets and threads that drive exchanges. */
 #ifndef UX_HTTP_SERVER_H
 #define UX_HTTP_SERVER_H
 
@@ -14,43 +14,51 @@
 
 struct ux_http_server;
 
-/* Where and how to serve. */
+/* The address and transport of a server. */
 struct ux_http_place {
-	const char *listen; /* "HOST:PORT" ([::1]:80 for IPv6; port 0 takes a free one) */
-	int fd;             /* a listening socket instead, which becomes the server's; -1: none */
-	bool tls;           /* with what ux_tls_load() loaded before */
+	/* "HOST:PORT" ([::1]:80 for IPv6; with port 0 the system chooses one) */
+	const char *listen;
+	/* a listening socket to use instead, owned by the server from then on; -1: none */
+	int fd;
+	bool tls; /* serve TLS with the certificate that ux_tls_load() loaded */
 };
 
 /*
- * Serves app, which must outlive the server, on threads of its own. UX_EINVAL: an address that
- * makes no sense; UX_EUNAVAILABLE: the address is taken or not ours.
+ * Serves app, which must outlive the server, on its own threads. UX_EINVAL: the address is
+ * malformed; UX_EUNAVAILABLE: the address is in use or is not of this machine.
  */
 enum ux_code ux_http_server_open_at(struct ux_http_server **ret, const struct ux_http_place *place,
 				    const struct ux_http_app *app, struct ux_error *err) ux_must;
 
-/* The same without TLS, on an address. */
+/* The same at an address, without TLS. */
 enum ux_code ux_http_server_open(struct ux_http_server **ret, const char *listen,
 				 const struct ux_http_app *app, struct ux_error *err) ux_must;
 
-/* "127.0.0.1:8420": where it really listens. Lives as long as the server. */
+/* The address that it listens on, such as "127.0.0.1:8420". Valid as long as the server. */
 const char *ux_http_server_address(const struct ux_http_server *s);
 
-/* What ux_http_server_open() would refuse with UX_EINVAL, before anything else is begun. */
+/* Reports the UX_EINVAL errors of ux_http_server_open() without opening anything. */
 enum ux_code ux_http_listen_check(const char *listen, struct ux_error *err) ux_must;
 
 /* True when "HOST:PORT" names a loopback address, so that only this machine can connect. */
 bool ux_http_is_loopback(const char *listen);
 
-/* Closes the listening socket; requests in flight go on, and say that their connection ends. */
+/*
+ * Closes the listening socket. Requests in flight continue, and their answers announce the end of
+ * the connection.
+ */
 void ux_http_server_quiesce(struct ux_http_server *s);
 
-/* Waits until no request is in flight, at most so long; returns how many still are. */
+/* Waits until no request is in flight, at most ms; returns the number that still are. */
 unsigned ux_http_server_wait(struct ux_http_server *s, unsigned ms);
 
-/* Quiesces, lets requests in flight end (stop_seconds), cuts the rest, and frees. NULL is fine. */
+/*
+ * Quiesces, waits for requests in flight (stop_seconds), closes the remaining connections, and
+ * frees the server. NULL is allowed.
+ */
 void ux_http_server_close(struct ux_http_server *s);
 
-/* The last of these without waiting. */
+/* Like ux_http_server_close(), without waiting. */
 void ux_http_server_cut(struct ux_http_server *s);
 
 /* --- listening sockets ------------------------------------------------------------------------ */
@@ -60,71 +68,79 @@ enum {
 	UX_LISTEN_TEXT = 128
 };
 
-/* A listening TCP socket for "HOST:PORT"; address gets where it really listens. */
+/* Opens a listening TCP socket for "HOST:PORT"; address receives the actual address. */
 enum ux_code ux_listen_open(const char *text, unsigned backlog, int *ret_fd, char *address,
 			    size_t size, struct ux_error *err) ux_must;
 
-/* UX_EINVAL when "HOST:PORT" makes no sense or resolves to nothing; nothing is opened. */
+/* UX_EINVAL when "HOST:PORT" is malformed or does not resolve. Opens nothing. */
 enum ux_code ux_listen_check(const char *text, struct ux_error *err) ux_must;
 
 /* True when "HOST:PORT" names a loopback address, so that only this machine can connect. */
 bool ux_listen_is_loopback(const char *text);
 
 /*
- * The same words for a socket that somebody else opened: "HOST:PORT", or "unix:PATH". UX_EINVAL: it
- * is no stream socket that listens. It becomes non-blocking and close-on-exec.
+ * Takes over a listening socket that another process opened. address receives "HOST:PORT" or
+ * "unix:PATH". UX_EINVAL: it is not a listening stream socket. It becomes non-blocking and
+ * close-on-exec.
  */
 enum ux_code ux_listen_adopt(int fd, char *address, size_t size, struct ux_error *err) ux_must;
 
 /* --- connections, and the limits on slow clients ---------------------------------------------- */
 
 /*
- * All connections of one server, checked once a second. One whose client takes too long is shut
- * down; whoever owns the socket then finds it closed.
+ * All connections of one server, checked once a second. A connection whose client is too slow is
+ * shut down; the owner of the socket then finds it closed.
  *
- * A byte now and then keeps a connection from being idle, so the sum counts: the headers of a
- * request have to be complete idle_seconds after the request before, and bodies and answers have to
- * move at rate_bytes a second on the average, after idle_seconds for a start. While nearly all
- * connections are taken, those without a request under way are cut after two seconds.
+ * A client that sends a byte now and then is never idle, so the totals are checked. The headers of
+ * a request must be complete idle_seconds after the previous request, and bodies and answers must
+ * move at rate_bytes a second on average, measured after idle_seconds. While nearly all connections
+ * are in use, those without a request are closed after two seconds.
  */
 struct ux_connections;
 struct ux_connection;
 
 enum ux_connection_phase {
-	UX_CONNECTION_WAITING, /* for the headers of a request */
-	UX_CONNECTION_BODY,    /* of a request is read */
-	UX_CONNECTION_WORK,    /* the server is busy: the client's time does not count */
-	UX_CONNECTION_ANSWER,  /* is sent */
+	UX_CONNECTION_WAITING, /* waits for the headers of a request */
+	UX_CONNECTION_BODY,    /* receives the body of a request */
+	UX_CONNECTION_WORK,    /* the server is working: no limit on the client */
+	UX_CONNECTION_ANSWER,  /* sends the answer */
 };
 
-/* The timers outlive it. */
+/* The timers must outlive the connections. */
 enum ux_code ux_connections_open(struct ux_connections **ret, const struct ux_http_limits *limits,
 				 struct ux_timers *timers, struct ux_error *err) ux_must;
 
-/* NULL is fine. All connections have been removed before. */
+/* NULL is allowed. All connections must have been removed before. */
 void ux_connections_close(struct ux_connections *c);
 
-/* May one more be accepted from there? False when that host has address_connections already; this
- * machine always may. */
+/*
+ * May another connection from this host be accepted? False when it already has address_connections.
+ * Connections from this machine are always accepted.
+ */
 bool ux_connections_allow(struct ux_connections *c, const struct ux_address *from);
 
-/* NULL when there is no memory: then it is never cut. The socket stays open until remove. */
+/*
+ * Adds a connection. NULL when memory is short: then it is never cut. The socket must stay open
+ * until it is removed.
+ */
 struct ux_connection *ux_connections_add(struct ux_connections *c, int fd,
 					 const struct ux_address *from);
 
-/* NULL is fine here and below. */
+/* NULL is allowed here and below. */
 void ux_connections_remove(struct ux_connections *c, struct ux_connection *one);
 
-/* By the thread that serves the connection. */
+/* Sets the phase. Called by the thread that serves the connection. */
 void ux_connection_enter(struct ux_connection *one, enum ux_connection_phase phase);
 
-/* So many bytes of the body came. */
+/* Counts received bytes of the body. */
 void ux_connection_moved(struct ux_connection *one, size_t bytes);
 
-/* How many were shut down so far. */
+/* Number of connections that were shut down so far. */
 uint64_t ux_connections_cut(const struct ux_connections *c);
 
-/* The rules alone: has a client taken too long? crowded: nearly all connections are taken. */
+/*
+ * The rules as a pure function: is the client too slow? crowded: nearly all connections are in use.
+ */
 bool ux_connection_is_slow(const struct ux_http_limits *limits, enum ux_connection_phase phase,
 			   int64_t elapsed_ms, uint64_t moved, bool crowded);
 

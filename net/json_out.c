@@ -89,7 +89,7 @@ static bool json_is_plain(uint8_t c)
 	return c >= 0x20 && c < 0x7f && c != '"' && c != '\\';
 }
 
-/* Runs of plain ASCII are copied whole: they are nearly all there is. */
+/* Runs of plain ASCII, which are most of the text, are copied as a whole. */
 static void json_put_text(struct ux_out *out, struct ux_bytes s)
 {
 	for (size_t i = 0, bad = 0; i < s.size;) {

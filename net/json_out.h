@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writing JSON front to back, without building it first. */
+/* Writes JSON sequentially, without building a tree. */
 #ifndef UX_JSON_OUT_H
 #define UX_JSON_OUT_H
 
@@ -11,13 +11,13 @@ enum {
 };
 
 /*
- * Puts commas and quotes; the caller keeps begin and end paired, which an assert holds. Failures
- * are the buffer's. Text is UTF-8; bytes that are none become U+FFFD, one per maximal bad
- * sequence, so that the document is always valid.
+ * Adds commas and quotes. The caller keeps begin and end paired, which is asserted. Failures are
+ * recorded in the output buffer. Text is UTF-8; each maximal invalid sequence becomes U+FFFD, so
+ * that the document is always valid.
  */
 struct ux_json {
 	struct ux_out *out;
-	uint32_t filled; /* bit per depth: a value was written at this level */
+	uint32_t filled; /* one bit for each depth: a value was written at that level */
 	unsigned depth;
 	bool after_key;
 };
@@ -32,13 +32,13 @@ void ux_json_object_end(struct ux_json *j);
 void ux_json_array_begin(struct ux_json *j);
 void ux_json_array_end(struct ux_json *j);
 
-/* A key without anything to escape. */
+/* A key without characters that need escaping. */
 void ux_json_key(struct ux_json *j, const char *key);
-/* Any text, put together as ux_json_path() does. */
+/* Writes a key and a path, joined as in ux_json_path(). */
 void ux_json_key_path(struct ux_json *j, struct ux_bytes dir, struct ux_bytes base);
 
 void ux_json_str(struct ux_json *j, struct ux_bytes text);
-/* dir and base joined by one '/', as one string; a dir of "" gives base alone. */
+/* Writes dir and base joined by one '/' as one string. If dir is "", writes only base. */
 void ux_json_path(struct ux_json *j, struct ux_bytes dir, struct ux_bytes base);
 void ux_json_cstr(struct ux_json *j, const char *text);
 void ux_json_u64(struct ux_json *j, uint64_t v);
@@ -46,7 +46,7 @@ void ux_json_i64(struct ux_json *j, int64_t v);
 void ux_json_bool(struct ux_json *j, bool v);
 void ux_json_null(struct ux_json *j);
 
-/* For a value that is JSON already: the caller appends all of it to what is returned. */
+/* Begins a value that is already JSON: the caller appends it to the returned buffer. */
 struct ux_out *ux_json_value(struct ux_json *j);
 
 /* key and value in one call. */

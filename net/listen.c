@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Listening sockets from text. */
+/* Opening of listening sockets. */
 #include "http_server.h"
 
 #include "base.h"
@@ -63,7 +63,7 @@ enum ux_code ux_listen_check(const char *text, struct ux_error *err)
 	return listen_resolve(text, &ai, err);
 }
 
-/* The first address is the one that ux_listen_open() binds. */
+/* Checks the first address, which is the one that ux_listen_open() binds. */
 bool ux_listen_is_loopback(const char *text)
 {
 	ux_cleanup(addrinfo_release) struct addrinfo *ai = NULL;
@@ -106,7 +106,8 @@ enum ux_code ux_listen_open(const char *text, unsigned backlog, int *ret_fd, cha
 	int on = 1;
 	if (fd < 0)
 		return ux_error_os(err, errno, "cannot make a socket");
-	/* Without it, a server that is started again must wait for its old connections' TIME_WAIT.
+	/*
+	 * Without SO_REUSEADDR a restarted server would have to wait for connections in TIME_WAIT.
 	 */
 	setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on));
 	if (bind(fd, ai->ai_addr, ai->ai_addrlen) != 0 || listen(fd, (int)backlog) != 0) {

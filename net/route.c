@@ -4,7 +4,7 @@
 
 #include "text.h"
 
-/* Cuts the segment up to the next '/' off the front of s, with the '/' before it. */
+/* Cuts the next segment and the '/' before it off the front of s. */
 static bool route_segment_next(struct ux_bytes *s, struct ux_bytes *ret)
 {
 	if (s->size == 0 || s->data[0] != '/')
@@ -50,7 +50,7 @@ bool ux_route_match(const char *pattern, struct ux_bytes path, struct ux_bytes *
 	return path.size == 0;
 }
 
-/* The pattern with the fewest placeholders is the most literal one. */
+/* The matching pattern with the fewest placeholders is the most specific one. */
 enum ux_code ux_route_find(const struct ux_route *routes, size_t n, enum ux_method method,
 			   struct ux_bytes path, const struct ux_route **ret,
 			   struct ux_bytes *params, size_t *ret_n, unsigned *ret_allow)

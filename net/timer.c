@@ -8,12 +8,17 @@
 
 struct ux_timers {
 	pthread_t thread;
-	pthread_mutex_t lock; /* guards what follows, and the timers' fields */
+	pthread_mutex_t lock; /* guards the fields below, and those of the timers */
 	pthread_cond_t changed;
 	pthread_cond_t fired;
-	struct ux_timer *first; /* by time; deadlines mostly grow, so the place is near the last */
+	/*
+	 * ordered by time; new timers mostly fire last, so the insertion point is searched from the
+	 * end
+	 */
+	struct ux_timer *first;
 	struct ux_timer *last;
-	const struct ux_timer *firing; /* its memory may be gone already */
+	/* the timer being fired; only compared, its memory may be freed */
+	const struct ux_timer *firing;
 	bool stopping;
 };
 
@@ -36,7 +41,7 @@ static void timer_link(struct ux_timers *ts, struct ux_timer *t)
 	t->is_pending = true;
 }
 
-/* With the lock held, which it gives up meanwhile. */
+/* Called with the lock held; releases it while the timer fires. */
 static void timer_fire(struct ux_timers *ts, struct ux_timer *t)
 {
 	timer_unlink(ts, t);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls at given times, all made by one thread. */
+/* Timers whose callbacks run on one thread. */
 #ifndef UX_TIMER_H
 #define UX_TIMER_H
 
@@ -8,35 +8,42 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* The thread and the calls that are due. */
+/* The thread and the pending timers. */
 struct ux_timers;
 
 /*
- * One call, part of the struct that it is about. Set `fire`, and leave the rest zeroed; it is the
- * timers'. A timer that is started must be stopped before its memory goes.
+ * One timer, embedded in the struct that it belongs to. Set `fire` and zero the other fields, which
+ * belong to the timers. A started timer must be stopped before its memory is freed.
  */
 struct ux_timer {
-	/* On the timers' thread, at most once a start. No lock is held: it may start and stop
-	 * timers, itself too. Others wait for it, so it must be short. */
+	/*
+	 * Runs on the timers' thread, at most once for each start. No lock is held, so it may start
+	 * and stop timers, including itself. It must be short, since it delays other timers.
+	 */
 	void (*fire)(struct ux_timer *timer);
 	struct ux_timer *earlier;
 	struct ux_timer *later;
-	int64_t at_ms; /* monotonic */
+	int64_t at_ms; /* monotonic clock */
 	bool is_pending;
-	bool is_stopping; /* while it fires: it is not started again */
+	bool is_stopping; /* set while it fires: it cannot be started again */
 };
 
 enum ux_code ux_timers_open(struct ux_timers **ret, struct ux_error *err) ux_must;
 
-/* No timer is pending any more. NULL is fine. */
+/* No timer may be pending. NULL is allowed. */
 void ux_timers_close(struct ux_timers *timers);
 
-/* Fires in so many milliseconds; one that is pending already does so then instead. Any thread.
- * Without allocation; at worst linear in the timers that fire later. */
+/*
+ * Fires in that many milliseconds; a pending timer is rescheduled. Any thread. Does not allocate;
+ * the worst case is linear in the number of timers that fire later.
+ */
 void ux_timer_start(struct ux_timers *timers, struct ux_timer *timer, int64_t ms);
 
-/* It will not fire, and is not firing when this returns, unless its own function calls. One that
- * was never started is fine. Any thread, but no lock may be held that `fire` takes. */
+/*
+ * When this returns, the timer is not firing and will not fire, unless it is called by the timer's
+ * own function. Stopping a timer that was never started is allowed. Any thread, but the caller must
+ * hold no lock that `fire` takes.
+ */
 void ux_timer_stop(struct ux_timers *timers, struct ux_timer *timer);
 
 #endif

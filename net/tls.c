@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The certificate that a server shows. */
+/* The server's TLS certificate. */
 #include "tls.h"
 
 #include <errno.h>
@@ -11,27 +11,27 @@
 #include <unistd.h>
 
 enum {
-	PATH_SHOWN = 80 /* bytes of it in a message */
+	PATH_SHOWN = 80 /* bytes of a path shown in a message */
 };
 
 /*
- * What was loaded at one time. A handshake uses it without holding anything and may last as long as
- * the client likes, so a chain that was replaced stays until the process ends: some kilobytes for
- * each renewal.
+ * A certificate chain and its key. A handshake uses it without a reference and may last as long as
+ * the client wants, so a replaced chain is kept until the process ends: some kilobytes for each
+ * renewal.
  */
 struct chain {
 	struct chain *older;
-	struct ux_bytes files[2]; /* malloc'ed: as they were read, to see whether they changed */
+	struct ux_bytes files[2]; /* malloc'ed contents as read, to detect changes */
 	gnutls_pcert_st certs[UX_TLS_CHAIN_MOST];
 	unsigned n;
 	gnutls_privkey_t key;
 	int64_t expires;
 };
 
-/* What is shown: published whole (release), read by handshakes (acquire). */
+/* The current chain: published with release, read by handshakes with acquire. */
 static _Atomic(struct chain *) shown;
 
-/* The end of a path says more than its start. */
+/* The end of a path is more informative than its start. */
 static const char *tls_path_tail(const char *path)
 {
 	size_t n = strlen(path);
@@ -96,7 +96,7 @@ static gnutls_datum_t tls_datum(struct ux_bytes b)
 	return (gnutls_datum_t){(unsigned char *)(uintptr_t)b.data, (unsigned)b.size};
 }
 
-/* The certificates in the file's order, which must be that of the chain. */
+/* The certificates in the order of the file, which must be that of the chain. */
 static enum ux_code tls_read_certificates(struct chain *c, const char *path, struct ux_error *err)
 {
 	gnutls_x509_crt_t certs[UX_TLS_CHAIN_MOST];
@@ -132,7 +132,7 @@ static enum ux_code tls_read_key(struct chain *c, const char *path, struct ux_er
 	return UX_OK;
 }
 
-/* The library's own check of such a pair. */
+/* Uses GnuTLS's own check that certificate and key match. */
 static enum ux_code tls_check_pair(const struct chain *c, const char *key, struct ux_error *err)
 {
 	const gnutls_datum_t cert_pem = tls_datum(c->files[0]), key_pem = tls_datum(c->files[1]);

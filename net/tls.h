@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The certificate that a server shows, exchanged while it serves. */
+/* The server's TLS certificate, which can be replaced while it serves. */
 #ifndef UX_TLS_H
 #define UX_TLS_H
 
@@ -8,28 +8,30 @@
 
 enum {
 	UX_TLS_FILE_MOST = 1 << 20,
-	UX_TLS_CHAIN_MOST = 16 /* certificates */
+	UX_TLS_CHAIN_MOST = 16 /* certificates in a chain */
 };
 
 /*
- * Reads both PEM files and, when they are a pair, shows them to every client that comes from now
- * on; connections that are open keep what they have. What is shown is the process's: one server of
- * it speaks TLS. On failure what was shown before stays. UX_EINVAL: no certificate, no key, or not
- * of each other; the codes of ux_error_os(). Any thread, one at a time.
+ * Loads a certificate chain and its key from PEM files, for all connections accepted from now on;
+ * open connections keep theirs. There is one certificate for the process. On failure the previous
+ * one stays in use. UX_EINVAL: a file has no certificate or key, or the two do not match; also the
+ * codes of ux_error_os(). Any thread, one at a time.
  */
 enum ux_code ux_tls_load(const char *certificate, const char *key, struct ux_error *err) ux_must;
 
-/* When the certificate ends, seconds since 1970; 0: none is loaded. Any thread. */
+/* Expiry of the loaded certificate in seconds since 1970; 0: none is loaded. Any thread. */
 int64_t ux_tls_expires(void);
 
-/* After the last connection. */
+/* Called after the last connection has ended. */
 void ux_tls_unload(void);
 
-/* A gnutls_certificate_retrieve_function2 that gives what ux_tls_load() loaded last, as a pointer
- * to hand on. */
+/*
+ * A gnutls_certificate_retrieve_function2 that returns the certificate loaded last, as an opaque
+ * pointer.
+ */
 void *ux_tls_certificate_callback(void);
 
-/* The priorities for GnuTLS: 1.3 and 1.2. */
+/* GnuTLS priorities: TLS 1.3 and 1.2. */
 #define UX_TLS_PRIORITIES "NORMAL:-VERS-ALL:+VERS-TLS1.3:+VERS-TLS1.2:%SERVER_PRECEDENCE"
 
 #endif
