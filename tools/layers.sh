@@ -2,51 +2,42 @@
 # Fails when a file includes a header of a folder that is not below its own, or when two files of
 # the tree share a name. The allowed arrows are the table; docs/architecture.md draws it.
 cd "$(dirname "$0")/.." || exit 2
-git ls-files --cached --others --exclude-standard '*.c' '*.h' | grep -E '^(lib|config|net|store|archive|sandbox|server|fetch|push|agent|crawl|cli|client)/' | sort >/tmp/layers.$$
+git ls-files --cached --others --exclude-standard '*.c' '*.h' | grep -E '^(lib|config|net|store|archive|sandbox|server|fetch|push|cli|client)/' | sort >/tmp/layers.$$
 trap 'rm -f /tmp/layers.$$' EXIT
 awk '
 BEGIN {
-	low = "base id names"
-	readers = "object cubin dwarf gosym gsym live/interp live/jit"
+	# lib/
 	allow["base"] = ""
-	allow["id"] = allow["names"] = "base"
-	allow["names/swift"] = "base names"
+	allow["code"] = allow["id"] = allow["live/interp"] = allow["live/jit"] = "base"
 	allow["names"] = "base names/swift"
-	allow["wire"] = "base id"
-	n = split(readers, f, " ")
-	for (i = 1; i <= n; i++)
-		allow[f[i]] = low
-	allow["code"] = "base"
-	allow["dwarf"] = allow["dwarf"] " code"
-	allow["gosym"] = allow["gosym"] " code"
-	allow["gsym"] = allow["gsym"] " code"
-	allow["cubin"] = allow["cubin"] " object code"
-	allow["symtab"] = low " code object dwarf"
-	allow["live/kernel"] = low " object"
-	readers = readers " symtab"
-	allow["extract"] = low " code " readers
-	allow["live"] = low " object gsym extract live/interp live/jit live/kernel"
-	allow["public"] = low " wire object cubin gsym extract"
-	allow["net"] = "base"
+	allow["names/swift"] = "base names"
+	allow["wire"] = allow["object"] = "base id"
+	allow["dwarf"] = allow["gosym"] = allow["gsym"] = "base code"
+	allow["cubin"] = "base code id object"
+	allow["symtab"] = "base code object dwarf"
+	allow["extract"] = "base code id object symtab dwarf gosym cubin gsym"
+	allow["live/kernel"] = "base object"
+	allow["live"] = "base id object gsym extract live/interp live/jit live/kernel"
+	allow["public"] = "base id names wire object cubin gsym extract"
+	# what programs share
+	allow["net"] = allow["config"] = allow["archive"] = allow["store"] = "base"
 	allow["client"] = "base net"
-	allow["config"] = "base"
-	allow["store"] = "include base id net"
-	allow["fetch"] = low " object extract net"
-	allow["archive"] = "base"
-	allow["push"] = low " " readers " extract net fetch archive"
-	allow["sandbox"] = low " " readers " extract archive"
-	below = low " wire object gsym extract config net store fetch archive sandbox"
-	allow["server/core"] = below
-	allow["server/gate"] = below " server/core"
-	allow["server/symbolize"] = allow["server/gate"] " server/gate"
-	allow["server/upload"] = allow["server/symbolize"] " server/symbolize"
-	allow["server/upstream"] = allow["server/upload"] " server/upload"
-	allow["server/modules"] = allow["server/protocols"] = allow["server/upstream"] " server/upstream"
-	allow["server/pages"] = allow["server/modules"] " server/modules"
-	of_server = " server/core server/gate server/symbolize server/upload server/upstream server/modules server/protocols server/pages server/run"
-	allow["server/run"] = below of_server
-	allow["cli"] = low " " readers " wire extract live live/kernel config net store fetch archive push sandbox" of_server
-	allow["agent"] = allow["crawl"] = allow["push"] " push store"
+	allow["fetch"] = "base id object extract net"
+	allow["push"] = "base id object cubin gsym extract net archive"
+	allow["sandbox"] = "base id object extract archive"
+	# unhex serve, from the lowest folder up
+	allow["server/core"] = "base id config net store"
+	allow["server/gate"] = "base net store server/core"
+	allow["server/symbolize"] = "base names wire gsym net store server/core"
+	allow["server/upload"] = "base id gsym net store archive sandbox server/core server/gate server/symbolize"
+	allow["server/upstream"] = "base id config net store server/core server/upload"
+	allow["server/modules"] = "base gsym net store server/core server/symbolize server/upstream"
+	allow["server/protocols"] = "base id object net sandbox server/core server/symbolize server/upstream"
+	allow["server/pages"] = "base id net store server/core server/gate server/symbolize server/modules"
+	allow["server/run"] = "base config net store server/core server/gate server/symbolize server/upload " \
+		"server/upstream server/modules server/protocols server/pages"
+	# the command
+	allow["cli"] = "base id names wire object cubin gsym extract config net store fetch push sandbox server/run"
 }
 # The folder that a file is in: lib/ is left out, server/ and live/ count with what is below them.
 function folder_of(path, n, piece, name, i) {
