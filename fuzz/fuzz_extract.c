@@ -160,7 +160,7 @@ static void check_output(const struct outcome *o)
 	fuzz_truth(ux_gsym_verify(&g, &notes, NULL) == UX_OK);
 	static const enum ux_gsym_note never[] = {
 		UX_GSYM_NOTE_SHADOWED_ROW,  UX_GSYM_NOTE_UNUSED_STRING, UX_GSYM_NOTE_OVERLAP,
-		UX_GSYM_NOTE_TWIN,          UX_GSYM_NOTE_NO_SIZE,       UX_GSYM_NOTE_ROOT,
+		UX_GSYM_NOTE_SAME_RANGE,    UX_GSYM_NOTE_NO_SIZE,       UX_GSYM_NOTE_ROOT,
 		UX_GSYM_NOTE_UNKNOWN_BLOCK, UX_GSYM_NOTE_UNTRIED,       UX_GSYM_NOTE_FOREIGN_BYTE,
 	};
 	for (size_t i = 0; i < ux_countof(never); i++)

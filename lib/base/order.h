@@ -26,9 +26,9 @@ ux_inline uint64_t ux_order_limit(const struct ux_order *o)
 	return UINT64_MAX >> o->shift;
 }
 
-ux_inline void ux_order_add(struct ux_order *o, uint64_t address, size_t place)
+ux_inline void ux_order_add(struct ux_order *o, uint64_t address, size_t index)
 {
-	o->keys[o->n++] = address << o->shift | place;
+	o->keys[o->n++] = address << o->shift | index;
 }
 
 ux_inline uint64_t ux_order_address(const struct ux_order *o, size_t i)

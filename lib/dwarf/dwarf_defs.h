@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The constants of DWARF 2 to 5 that are read here, in the standard's spelling (DWARF 5, 7). */
+/* The constants of DWARF 2 to 5 that the reader uses, in the standard's spelling (DWARF 5, 7). */
 #ifndef UX_DWARF_DEFS_H
 #define UX_DWARF_DEFS_H
 
@@ -124,7 +124,7 @@ enum {
 	DW_FORM_GNU_strp_alt = 0x1f21,
 };
 
-/* The languages that are treated by name. */
+/* The languages that the reader treats specially. */
 enum {
 	DW_LANG_C89 = 0x01,
 	DW_LANG_C = 0x02,
@@ -160,7 +160,7 @@ enum {
 	DW_LANG_C23 = 0x3e,
 };
 
-/* The same since DWARF 6: without their years. */
+/* The same languages as DW_LNAME_* of DWARF 6, which have no versions. */
 enum {
 	DW_LNAME_C = 0x03,
 	DW_LNAME_C_plus_plus = 0x04,

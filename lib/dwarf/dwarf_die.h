@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading DIEs: one by its abbreviation's program into slots, the values in them, and passing over
- * those that are not read. */
+/*
+ * Reading DIEs: decoding one into slots with its abbreviation's program, reading the values in
+ * slots, and skipping DIEs that are not needed.
+ */
 #ifndef UX_DWARF_DIE_H
 #define UX_DWARF_DIE_H
 
 #include "dwarf_unit.h"
 
-/* The attributes of one DIE that have slots, undecoded; the unit's context gives them meaning. */
+/* The attributes of one DIE that have slots, not yet decoded; decoding needs the unit's context. */
 struct ux_dwarf_die {
-	uint64_t off;  /* of its abbreviation code, in .debug_info */
-	uint32_t have; /* bit per slot */
+	uint64_t off;  /* offset of its abbreviation code in .debug_info */
+	uint32_t have; /* one bit for each slot that is set */
 	uint16_t form[UX_SLOT_COUNT];
-	uint64_t raw[UX_SLOT_COUNT]; /* the number; for text in the DIE its offset in .debug_info */
+	uint64_t raw[UX_SLOT_COUNT]; /* the number; for inline text its offset in .debug_info */
 };
 
 ux_inline bool ux_dwarf_die_has(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot)
@@ -19,7 +21,7 @@ ux_inline bool ux_dwarf_die_has(const struct ux_dwarf_die *die, enum ux_dwarf_sl
 	return (die->have >> slot & 1) != 0;
 }
 
-/* Moves past a form that ux_dwarf_form_op() knows. */
+/* Skips a value whose form ux_dwarf_form_op() knows. */
 ux_inline void ux_dwarf_step(struct ux_cur *c, enum ux_dwarf_op op)
 {
 	switch (op) {
@@ -57,7 +59,9 @@ ux_inline void ux_dwarf_step(struct ux_cur *c, enum ux_dwarf_op op)
 	ux_cur_bad(c, "unknown form");
 }
 
-/* The value of a form as a number; text and blocks give the offset of their first byte. */
+/*
+ * Reads the value of a form as a number; for text and blocks it is the offset of their first byte.
+ */
 ux_inline uint64_t ux_dwarf_read(struct ux_cur *c, uint64_t form, struct ux_dwarf_layout layout)
 {
 	uint64_t off = 0;
@@ -105,7 +109,7 @@ ux_inline uint64_t ux_dwarf_read(struct ux_cur *c, uint64_t form, struct ux_dwar
 	return off;
 }
 
-/* DW_FORM_indirect: the form stands in front of the value. */
+/* DW_FORM_indirect: the form is stored in front of the value. */
 ux_inline void ux_dwarf_indirect(struct ux_cur *c, enum ux_dwarf_slot slot,
 				 struct ux_dwarf_layout layout, struct ux_dwarf_die *die)
 {
@@ -122,7 +126,7 @@ ux_inline void ux_dwarf_indirect(struct ux_cur *c, enum ux_dwarf_slot slot,
 	die->raw[slot] = value;
 }
 
-/* An integer of 1 to 8 bytes, without a branch on its size where eight bytes can be read. */
+/* Reads an integer of 1 to 8 bytes, without a branch on its size when eight bytes can be read. */
 ux_inline uint64_t ux_dwarf_load(struct ux_cur *c, uint32_t skip, uint32_t size)
 {
 	if (ux_likely(ux_cur_left(c) >= (uint64_t)skip + sizeof(uint64_t) && !c->swap)) {
@@ -138,7 +142,10 @@ ux_inline uint64_t ux_dwarf_load(struct ux_cur *c, uint32_t skip, uint32_t size)
 	return ux_cur_uint(c, size);
 }
 
-/* Moves c from behind the DIE's code to its end, filling die->have, form and raw. */
+/*
+ * Reads a DIE with its program: moves c from behind the DIE's code to its end, and sets die->have,
+ * form and raw.
+ */
 ux_inline void ux_dwarf_die_run(struct ux_cur *c, const uint32_t *words,
 				struct ux_dwarf_layout layout, struct ux_dwarf_die *die)
 {
@@ -189,60 +196,70 @@ ux_inline void ux_dwarf_die_run(struct ux_cur *c, const uint32_t *words,
 }
 
 enum {
-	/* Bytes of an entry that is the target of a reference. Without a bound, thousands of
-	 * references into one long text would read it thousands of times. */
+	/*
+	 * Largest size of a DIE that is the target of a reference. Without this limit, thousands of
+	 * references to a DIE with one long text would read the text thousands of times.
+	 */
 	UX_DWARF_DIE_MOST = 1u << 14,
 };
 
 /*
- * Reads the DIE that c stands at and moves c behind it: its abbreviation, or NULL for a null entry
- * and for a code that the table does not have, which is c's failure.
+ * Reads the DIE at c, moves c behind it and returns its abbreviation. NULL for a null entry, and
+ * for an unknown code, which is a failure of c.
  */
 const struct ux_dwarf_abbrev *ux_dwarf_die_read(const struct ux_dwarf_context *ctx,
 						struct ux_cur *c, struct ux_dwarf_die *die);
 
 /*
- * Reads the DIE at off of this unit, the target of a reference. UX_ECORRUPT: off is outside the
- * unit's entries, a bad code, or bytes missing; UX_ENOTFOUND: a null entry; UX_ELIMIT: over
- * UX_DWARF_DIE_MOST bytes.
+ * Reads the DIE at offset off of this unit, the target of a reference. UX_ECORRUPT: off is outside
+ * of the unit's DIEs, the code is unknown, or bytes are missing. UX_ENOTFOUND: a null entry.
+ * UX_ELIMIT: the DIE is larger than UX_DWARF_DIE_MOST.
  */
 enum ux_code ux_dwarf_die_at(const struct ux_dwarf_context *ctx, uint64_t off,
 			     struct ux_dwarf_die *ret, struct ux_error *err) ux_must;
 
-/* The text of a slot; NULL when it is absent, of no string form, or points nowhere. */
+/*
+ * Returns the text of a slot; NULL when it is absent, has no string form, or its offset is invalid.
+ */
 const char *ux_dwarf_die_text(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
 			      enum ux_dwarf_slot slot);
 
-/* The address of a slot of an address form (addr, addrx, ...). False for any other form. */
+/* Reads the address in a slot of an address form (addr, addrx, ...). False for any other form. */
 bool ux_dwarf_die_pc(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
 		     enum ux_dwarf_slot slot, uint64_t *ret);
 
-/* The number of a slot of a constant form. False for any other form. */
+/* Reads the number in a slot of a constant form. False for any other form. */
 bool ux_dwarf_die_const(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot, uint64_t *ret);
 
-/* The section offset of a slot: sec_offset, or data4 and data8 as before DWARF 4. False for any
- * other form. */
+/*
+ * Reads the section offset in a slot: sec_offset, or data4 and data8 as before DWARF 4. False for
+ * any other form.
+ */
 bool ux_dwarf_die_off(const struct ux_dwarf_die *die, enum ux_dwarf_slot slot, uint64_t *ret);
 
-/* The offset in .debug_info that a reference slot names. False for a form that stays unresolved. */
+/*
+ * Reads the offset in .debug_info that a reference slot refers to. False for an unsupported form.
+ */
 bool ux_dwarf_die_ref(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
 		      enum ux_dwarf_slot slot, uint64_t *ret);
 
-/* A DIE that another one names: of the same file, or of the supplementary one. */
+/* A reference to a DIE of the same file or of the supplementary file. */
 struct ux_dwarf_ref {
-	uint64_t off; /* in .debug_info of that file */
+	uint64_t off; /* offset in .debug_info of that file */
 	bool sup;
 };
 
-/* Where abstract_origin, else specification leads. False when there is neither, or of a form that
- * stays unresolved. */
+/*
+ * Reads the reference of abstract_origin, else of specification. False when there is neither, or
+ * its form is unsupported.
+ */
 bool ux_dwarf_die_origin(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
 			 struct ux_dwarf_ref *ret);
 
-/* Entry `index` of the unit's part of .debug_addr. */
+/* Reads entry `index` of the unit's part of .debug_addr. */
 bool ux_dwarf_addr_at(const struct ux_dwarf_context *ctx, uint64_t index, uint64_t *ret);
 
-/* Steps over the attributes of a DIE that is not read; true with its sibling when it has one. */
+/* Skips the attributes of a DIE. True, and *ret_sibling is set, when it has DW_AT_sibling. */
 ux_inline bool ux_dwarf_step_over(const struct ux_dwarf_context *ctx, struct ux_cur *c,
 				  const struct ux_dwarf_abbrev *abbrev, uint64_t *ret_sibling)
 {
@@ -261,35 +278,36 @@ ux_inline bool ux_dwarf_step_over(const struct ux_dwarf_context *ctx, struct ux_
 	       ux_dwarf_die_ref(ctx, &die, UX_SLOT_SIBLING, ret_sibling);
 }
 
-/* Moves to a sibling; false when it does not lie ahead. */
+/* Moves to a sibling. False when its offset is not ahead. */
 ux_inline bool ux_dwarf_cur_jump(struct ux_cur *c, uint64_t off)
 {
 	uint64_t here = (uint64_t)(c->pos - c->start);
 	if (off <= here || off > (uint64_t)(c->end - c->start))
 		return false;
 	c->pos = c->start + off;
-	/* The hardware prefetcher cannot foresee what follows a jump. */
+	/* The hardware prefetcher cannot predict the target of a jump. */
 	for (size_t ahead = 64; ahead <= 512; ahead += 64)
 		__builtin_prefetch(c->pos + ahead);
 	return true;
 }
 
-/* How deep a pass over DIEs has come. */
+/* The depth of a walk over DIEs. */
 struct ux_dwarf_depth {
 	uint32_t now;
-	uint32_t least; /* since the caller last set it */
+	uint32_t least; /* the least depth since the caller last set it */
 };
 
 /*
- * Passes DIEs as long as their steps are enough to do so: none has any of the `stop` flags. Those
- * that have the `jump` flag are passed with their children. Ends at depth 0, in front of any other
- * DIE, and near the end of the unit. Returns how many were passed.
+ * Skips DIEs as long as their steps allow it and have none of the `stop` flags. DIEs that have the
+ * `jump` flag are skipped with their children. Stops at depth 0, in front of any other DIE, and
+ * near the end of the unit. Returns how many were skipped.
  */
 ux_inline uint64_t ux_dwarf_stride(const struct ux_dwarf_context *ctx, struct ux_cur *c,
 				   unsigned stop, unsigned jump, struct ux_dwarf_depth *ret)
 {
 	enum {
-		MARGIN = UX_DWARF_STEP_MOST + 0x80 + (int)sizeof(uint32_t), /* of one DIE */
+		MARGIN = UX_DWARF_STEP_MOST + 0x80 +
+			 (int)sizeof(uint32_t), /* most bytes of one DIE */
 	};
 	const struct ux_dwarf_step *steps = ctx->abbrevs.steps;
 	const size_t n_steps = ctx->abbrevs.n_steps;
@@ -331,16 +349,19 @@ ux_inline uint64_t ux_dwarf_stride(const struct ux_dwarf_context *ctx, struct ux
 	return passed;
 }
 
-/* Moves behind the children of the DIE whose attributes c has just passed; the number of entries
- * that were passed. */
+/*
+ * Skips the children of the DIE whose attributes were just skipped. Returns the number of DIEs
+ * skipped.
+ */
 uint64_t ux_dwarf_skip_children(const struct ux_dwarf_context *ctx, struct ux_cur *c);
 
 /*
- * Reads the selected attributes of the DIE by its abbreviation's list instead of its program; c
- * stands behind the DIE's code and is moved to its end. For selections that few DIEs are read with:
- * a program for each abbreviation would cost more than it saves. What is in ret->have stays; of an
- * attribute that stands twice the first counts. Returns the bytes of .debug_abbrev that were read;
- * c is failed when some of .debug_info are missing.
+ * Reads the selected attributes of the DIE with its abbreviation's list instead of its program; c
+ * is behind the DIE's code and is moved to its end. It is used for selections that few DIEs are
+ * read with, for which translating a program for each abbreviation would cost more than it saves.
+ * Slots that are already in ret->have are kept; of an attribute that occurs twice the first is
+ * used. Returns the bytes of .debug_abbrev that were read; c is failed when some of .debug_info are
+ * missing.
  */
 uint64_t ux_dwarf_die_read_attributes(const struct ux_dwarf_context *ctx,
 				      const struct ux_dwarf_abbrev *abbrev,

@@ -237,9 +237,10 @@ static enum ux_code names_store(struct ux_dwarf_names *names, const struct name_
 	    name_is_mangled(search->name) ||
 	    !ux_dwarf_language_separator(ctx->language ? ctx->language : names->ctx->language))
 		return UX_OK;
-	struct ux_dwarf_unqualified wanted = {number, search->at};
-	return ux_dwarf_unqualified_vec_append(&names->unqualified, wanted) ? UX_OK
-									    : ux_error_nomem(err);
+	struct ux_dwarf_unqualified unqualified = {number, search->at};
+	return ux_dwarf_unqualified_vec_append(&names->unqualified, unqualified)
+		       ? UX_OK
+		       : ux_error_nomem(err);
 }
 
 /* The next number, whose name is yet to be found. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the DWARF reader reads: named slices, never a file. */
+/* The input of the DWARF reader: named slices, never a file. */
 #ifndef UX_DWARF_SECTIONS_H
 #define UX_DWARF_SECTIONS_H
 
@@ -19,7 +19,7 @@ enum ux_dwarf_section {
 	UX_DWARF_SECTION_COUNT
 };
 
-/* Any slice may be empty; all stay the caller's. */
+/* The sections. Any slice may be empty. The caller owns all bytes. */
 struct ux_dwarf_sections {
 	struct ux_bytes data[UX_DWARF_SECTION_COUNT];
 	bool swap; /* the producer's byte order is not the machine's */
@@ -38,7 +38,7 @@ static inline struct ux_cur ux_dwarf_cur(const struct ux_dwarf_sections *s,
 	return ux_cur_make(s->data[section], ux_dwarf_section_name(section), s->swap);
 }
 
-/* A cursor at off of the section; failed when that is past its end. */
+/* Returns a cursor at offset off of the section, which has failed when that is past the end. */
 static inline struct ux_cur ux_dwarf_cur_at(const struct ux_dwarf_sections *s,
 					    enum ux_dwarf_section section, uint64_t off)
 {
@@ -48,12 +48,13 @@ static inline struct ux_cur ux_dwarf_cur_at(const struct ux_dwarf_sections *s,
 }
 
 enum {
-	UX_DWARF_TEXT_MOST = 1u << 16, /* bytes searched for a NUL that may not be there */
+	UX_DWARF_TEXT_MOST = 1u << 16, /* most bytes that are searched for a NUL */
 };
 
 /*
- * The NUL-terminated text at off of a string section; NULL when there is none. A section whose last
- * byte is a NUL, as every linker leaves it, ends all of its texts: none is touched.
+ * Returns the NUL-terminated text at offset off of a string section; NULL when there is none. When
+ * the section's last byte is a NUL, as every linker writes it, all texts are terminated and need
+ * not be searched.
  */
 static inline const char *ux_dwarf_text_at(const struct ux_dwarf_sections *s,
 					   enum ux_dwarf_section section, uint64_t off)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Split units: the entries of a skeleton unit, in a .dwo file of their own or in a .dwp package. */
+/* Split units: the DIEs of a skeleton unit, in their own .dwo file or in a .dwp package. */
 #ifndef UX_DWARF_SPLIT_H
 #define UX_DWARF_SPLIT_H
 
@@ -7,21 +7,23 @@
 #include "dwarf_unit.h"
 
 /*
- * A split unit's entries, abbreviations, text and (since DWARF 5) range lists are in sections whose
+ * A split unit's DIEs, abbreviations, strings and (since DWARF 5) range lists are in sections whose
  * names end in ".dwo", of a .dwo file or of a .dwp package (DWARF 5, 7.3.2; before that a GNU
- * extension). Addresses, and range lists before DWARF 5, are the linked file's. So a split unit is
- * read through sections that are put together of both.
+ * extension). Addresses, and range lists before DWARF 5, are in the linked file. So a split unit is
+ * read with a set of sections that is combined from both files.
  */
 
-/* ".debug_info.dwo", ...; NULL for a section that split units have none of. */
+/* ".debug_info.dwo", ...; NULL for a section that split units do not have. */
 const char *ux_dwarf_split_section_name(enum ux_dwarf_section section);
 
-/* The sections a split unit is read through: those of its file, and what is left to the linked
- * file. */
+/*
+ * Returns the sections that a split unit is read with: those of its file, and the rest from the
+ * linked file.
+ */
 struct ux_dwarf_sections ux_dwarf_split_sections(const struct ux_dwarf_sections *dwo,
 						 const struct ux_dwarf_sections *linked);
 
-/* The units that stand for skeletons, by ID: a file may have thousands. Zeroed is empty. */
+/* The split units of a file, sorted by ID: a file may have thousands. Zeroed is empty. */
 struct ux_dwarf_split_id {
 	uint64_t id;
 	uint32_t unit; /* number in units */
@@ -29,20 +31,23 @@ struct ux_dwarf_split_id {
 };
 
 struct ux_dwarf_split_ids {
-	struct ux_dwarf_split_id *list; /* malloc'ed; ascending IDs, of equal ones the first unit */
+	struct ux_dwarf_split_id
+		*list; /* malloc'ed; sorted by ID; of several units with one ID only the first */
 	size_t count;
 };
 
-/* Finds them among units, those of sections. Before DWARF 5 the ID is in the unit's own entry, so
- * these are opened. UX_ENOMEM. */
+/*
+ * Finds the split units among `units`, which are the units of `sections`. Before DWARF 5 the ID is
+ * an attribute of the unit's DIE, so those units are opened. UX_ENOMEM.
+ */
 enum ux_code ux_dwarf_split_ids_find(const struct ux_dwarf_sections *sections,
 				     const struct ux_dwarf_units *units,
 				     struct ux_dwarf_split_ids *ret, struct ux_error *err) ux_must;
 void ux_dwarf_split_ids_free(struct ux_dwarf_split_ids *ids);
 
 /*
- * Opens the skeleton's split unit among units, those of sections, which `ids` were found in.
- * UX_ENOTFOUND: none of that ID is there. Nothing to close.
+ * Opens the skeleton's split unit among `units`, the units of `sections`, from which `ids` were
+ * made. UX_ENOTFOUND: there is no unit with that ID. The context needs no release.
  */
 enum ux_code ux_dwarf_split_open(const struct ux_dwarf_sections *sections,
 				 const struct ux_dwarf_units *units,
@@ -51,8 +56,8 @@ enum ux_code ux_dwarf_split_open(const struct ux_dwarf_sections *sections,
 				 struct ux_dwarf_context *ret, struct ux_error *err) ux_must;
 
 /*
- * A package holds the sections of many .dwo files end to end; .debug_cu_index says which part of
- * each belongs to which unit (DWARF 5, 7.3.5; version 2 is GNU's, with other numbers for the
+ * A package holds the sections of many .dwo files end to end; .debug_cu_index has the part of each
+ * section that belongs to a unit (DWARF 5, 7.3.5; version 2 is GNU's, with other numbers for the
  * sections). It is
  *
  *   version (u32 2, or u16 5 and u16 0), columns, units, slots: u32 each
@@ -63,7 +68,7 @@ enum ux_code ux_dwarf_split_open(const struct ux_dwarf_sections *sections,
  * An ID's slot is ID & (slots - 1), and from there in steps of ((ID >> 32) & (slots - 1)) | 1.
  */
 struct ux_dwarf_package {
-	const struct ux_dwarf_sections *whole; /* by their names in .dwo files */
+	const struct ux_dwarf_sections *whole; /* the concatenated sections */
 	struct ux_cur ids;                     /* slots * u64 */
 	struct ux_cur rows;                    /* slots * u32 */
 	struct ux_cur offsets;                 /* units * columns * u32 */
@@ -71,22 +76,22 @@ struct ux_dwarf_package {
 	uint32_t n_columns;
 	uint32_t n_units;
 	uint32_t n_slots;
-	int8_t column[UX_DWARF_SECTION_COUNT]; /* of each section, or -1 */
+	int8_t column[UX_DWARF_SECTION_COUNT]; /* column of each section, or -1 */
 };
 
 /*
- * Reads the index; it and whole stay the caller's and must outlive the package. Immutable from then
- * on: any thread. UX_EUNSUPPORTED: another version; UX_ECORRUPT: tables that leave the index, a
- * table size that is no power of two, no columns for entries and abbreviations, units that take
- * more than there is.
+ * Reads the index. The caller owns index and whole, which must outlive the package. The package is
+ * then immutable: any thread. UX_EUNSUPPORTED: an unknown version. UX_ECORRUPT: tables exceed the
+ * index, the size of the hash table is not a power of two, there are no columns for DIEs and
+ * abbreviations, or units exceed the sections.
  */
 enum ux_code ux_dwarf_package_open(struct ux_dwarf_package *package, struct ux_bytes index,
 				   const struct ux_dwarf_sections *whole, struct ux_error *err)
 	ux_must;
 
 /*
- * The sections of the unit of that ID, cut to its parts; strings are shared by all units.
- * UX_ENOTFOUND: no such unit; UX_ECORRUPT: a part leaves its section.
+ * Returns the sections of the unit with that ID, cut to its parts; strings are shared by all units.
+ * UX_ENOTFOUND: there is no such unit. UX_ECORRUPT: a part exceeds its section.
  */
 enum ux_code ux_dwarf_package_find(const struct ux_dwarf_package *package, uint64_t id,
 				   struct ux_dwarf_sections *ret, struct ux_error *err) ux_must;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Small writes gathered on the stack on their way to a ux_out: a bound check a group, not a byte.
+/*
+ * A buffer on the stack that collects small writes to a ux_out, so that bounds are checked once for
+ * a group of writes and not for each byte.
  */
 #ifndef UX_GSYM_BUFFER_H
 #define UX_GSYM_BUFFER_H
@@ -8,7 +10,8 @@
 
 enum {
 	GSYM_BUFFER_SIZE = 1024,
-	GSYM_BUFFER_SPARE = 64 /* what may be written between two gsym_buffer_reserve() calls */
+	GSYM_BUFFER_SPARE =
+		64 /* bytes that may be written between two gsym_buffer_reserve() calls */
 };
 
 struct gsym_buffer {
@@ -23,7 +26,7 @@ ux_inline void gsym_buffer_start(struct gsym_buffer *buf, struct ux_out *out)
 	buf->out = out;
 }
 
-/* Hands over what was gathered. */
+/* Writes the buffer's content to the ux_out. */
 static inline void gsym_buffer_flush(struct gsym_buffer *buf)
 {
 	ux_out_put(buf->out, buf->bytes, (size_t)(buf->pos - buf->bytes));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole records, for tools; a lookup needs none of this. */
+/* Decoding whole records, for tools. Lookups do not use this. */
 #ifndef UX_GSYM_DECODE_H
 #define UX_GSYM_DECODE_H
 
@@ -13,31 +13,37 @@ struct ux_gsym_block {
 	struct ux_cur content;
 };
 
-/* A record as it lies in the file. Offsets of all cursors count from the file's start. */
+/*
+ * A record in the file, of which only the head was decoded. Offsets of all cursors count from the
+ * file's start.
+ */
 struct ux_gsym_raw {
 	uint32_t size;
 	uint64_t name;
 	struct ux_cur rest; /* blocks not yet read */
-	uint32_t seen;      /* types of those that were, a bit each */
+	uint32_t seen;      /* types of the blocks that were read, one bit each */
 };
 
-/* A string's offset at c, as wide as the file's version has it. */
+/* Reads the offset of a string at c, whose width depends on the file's version. */
 uint64_t ux_gsym_name(const struct ux_gsym *g, struct ux_cur *c);
 
-/* Head of the record at c, which moves past it; a failure is the cursor's. */
+/* Reads the head of the record at c, which moves past it. A failure is latched in c. */
 struct ux_gsym_raw ux_gsym_raw_open(const struct ux_gsym *g, struct ux_cur *c);
 
-/* Head of the record of function i < n_functions. */
+/* Reads the head of the record of function i < n_functions. */
 enum ux_code ux_gsym_raw_find(const struct ux_gsym *g, uint32_t i, struct ux_gsym_raw *ret,
 			      struct ux_error *err) ux_must;
 
-/* The next block; false at the end of the record (rest then lies behind the end tuple) or when rest
- * failed, which a second block of a known type does too. */
+/*
+ * Reads the next block. False at the end of the record (rest is then behind the end tuple) or when
+ * rest failed. A second block of a known type is such a failure.
+ */
 bool ux_gsym_raw_next(struct ux_gsym_raw *raw, struct ux_gsym_block *ret);
 
 /*
- * All records, in the order of their functions. Zeroed but for g is the start. Records that share
- * bytes would let a small file take endless time, so their sum is held to the file's size.
+ * An iterator over all records, in the order of their functions. Initialize it with zeros and g.
+ * Records that share bytes would let a small file cause endless work, so the sum of their sizes is
+ * limited by the file's size.
  */
 struct ux_gsym_walk {
 	const struct ux_gsym *g;
@@ -46,29 +52,29 @@ struct ux_gsym_walk {
 	struct ux_gsym_raw raw;
 };
 
-/* The record of the next function, in walk->raw; *ret_more is false behind the last. */
+/* Reads the record of the next function into walk->raw. *ret_more is false behind the last. */
 enum ux_code ux_gsym_walk_next(struct ux_gsym_walk *walk, bool *ret_more, struct ux_error *err)
 	ux_must;
 
-/* Rows of a line table block, in the arena. */
+/* Decodes the rows of a line table block into the arena. */
 enum ux_code ux_gsym_decode_lines(struct ux_cur block, struct ux_arena *arena,
 				  const struct ux_gsym_row **ret, size_t *ret_n,
 				  struct ux_error *err) ux_must;
 
-/* A block of merged functions, one after the other. */
+/* An iterator over a block of merged functions. */
 struct ux_gsym_merged {
 	const struct ux_gsym *g;
 	struct ux_cur c;
 	uint32_t left;
 };
 
-/* Reads the block's head. A failure is the cursor's. */
+/* Reads the block's head. A failure is latched in the cursor. */
 struct ux_gsym_merged ux_gsym_merged_open(const struct ux_gsym *g, struct ux_cur block);
 
-/* The next function; false behind the last or when m->c failed. */
+/* Reads the next function. False behind the last one, or when m->c failed. */
 bool ux_gsym_merged_next(struct ux_gsym_merged *m, struct ux_gsym_raw *ret);
 
-/* struct ux_gsym_function as a file holds it. */
+/* A decoded function; the counterpart of struct ux_gsym_function. */
 struct ux_gsym_decoded {
 	uint64_t start; /* pc */
 	uint64_t name;
@@ -83,9 +89,9 @@ struct ux_gsym_decoded {
 };
 
 /*
- * Function i < n_functions as it was given to ux_gsym_encode_function(); its arrays are in the
- * arena. Call sites and blocks of unknown types are passed over, and so is all of a merged function
- * but its name.
+ * Decodes function i < n_functions into what was passed to ux_gsym_encode_function(). Its arrays
+ * are in the arena. Call sites and blocks of unknown types are ignored, and of a merged function
+ * everything but its name.
  */
 enum ux_code ux_gsym_decode(const struct ux_gsym *g, uint32_t i, struct ux_arena *arena,
 			    struct ux_gsym_decoded *ret, struct ux_error *err) ux_must;

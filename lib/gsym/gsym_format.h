@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GSYM on disk: its numbers, and the directory of version 2; the format is docs/formats/gsym.md. */
+/*
+ * Constants of the GSYM format, and reading the directory of version 2; the format is
+ * docs/formats/gsym.md.
+ */
 #ifndef UX_GSYM_FORMAT_H
 #define UX_GSYM_FORMAT_H
 
@@ -9,16 +12,16 @@ enum {
 	GSYM_MAGIC = 0x4753594d,
 	GSYM_VERSION_MOST = 2,
 	GSYM_RECORD_ALIGN = 4,
-	GSYM_RECORD_LEAST = 16, /* of version 1: Size, Name and the end tuple */
+	GSYM_RECORD_LEAST = 16, /* smallest record of version 1: Size, Name and the end tuple */
 
 	GSYM1_HEADER_SIZE = 48,
 	GSYM1_UUID_OFF = 28,
 
 	GSYM2_HEADER_SIZE = 20,
-	GSYM2_ENTRY_SIZE = 20, /* of the directory: {u32 type, u64 offset, u64 size} */
+	GSYM2_ENTRY_SIZE = 20, /* an entry of the directory: {u32 type, u64 offset, u64 size} */
 };
 
-/* Bytes of an offset: a string's, wherever one is named, and a record's in their table. */
+/* The size of offsets of strings, and of offsets in the table of records. */
 enum {
 	GSYM1_OFFSET = 4,
 	GSYM2_OFFSET = 8,
@@ -28,7 +31,7 @@ enum {
 enum {
 	GSYM_SECTION_END = 0,
 	GSYM_SECTION_STARTS = 1,
-	GSYM_SECTION_RECORDS = 2, /* where in GSYM_SECTION_FUNCTIONS each record is */
+	GSYM_SECTION_RECORDS = 2, /* offset of each record in GSYM_SECTION_FUNCTIONS */
 	GSYM_SECTION_STRINGS = 3,
 	GSYM_SECTION_FILES = 4,
 	GSYM_SECTION_FUNCTIONS = 5,
@@ -46,7 +49,7 @@ enum {
 	GSYM_INFO_COUNT
 };
 
-/* Opcodes of a line table; special ones advance line and address and make a row. */
+/* Opcodes of a line table. Special opcodes advance line and address, and append a row. */
 enum {
 	GSYM_LINE_END = 0,
 	GSYM_LINE_SET_FILE = 1,
@@ -57,30 +60,30 @@ enum {
 };
 
 enum {
-	GSYM_SECTIONS_MOST = 1024 /* entries that are read; six types exist */
+	GSYM_SECTIONS_MOST = 1024 /* most entries that are read; six types exist */
 };
 
-/* A section; unknown types are extensions. */
+/* A section. Unknown types are extensions. */
 struct gsym_section {
 	uint32_t type;
 	uint64_t off; /* from the file's start */
 	struct ux_bytes content;
 };
 
-/* A walk over the entries. */
+/* An iterator over the entries of the directory. */
 struct gsym_directory {
 	struct ux_bytes file;
 	struct ux_cur c;
 	unsigned n;
 };
 
-/* Of a file whose header has been read. */
+/* Begins to read the directory of a file whose header was read. */
 struct gsym_directory gsym_directory_open(struct ux_bytes file, bool swap);
 
 /*
- * The next section, which is in the file and not empty; false behind the last, where d->c then
- * stands, or when that failed. LLVM refuses the same (GsymReaderV2.cpp: an empty section, one that
- * leaves the file, a list without its end).
+ * Reads the next section, which is inside of the file and not empty. False behind the last one,
+ * with d->c behind the directory, or when d->c failed. LLVM refuses the same files
+ * (GsymReaderV2.cpp: an empty section, one that exceeds the file, a directory without its end).
  */
 bool gsym_directory_next(struct gsym_directory *d, struct gsym_section *ret);
 

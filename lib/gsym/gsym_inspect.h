@@ -7,22 +7,26 @@
 #include "gsym_reader.h"
 #include "unhex/quality.h"
 
-/* What is legal and worth knowing; LLVM writes all but the last four. */
+/* Unusual but legal properties of a file. LLVM writes all but the last four. */
 enum ux_gsym_note {
-	UX_GSYM_NOTE_SHADOWED_ROW,    /* another row at its address: no lookup gives it */
-	UX_GSYM_NOTE_UNUSED_STRING,   /* nothing refers to it */
-	UX_GSYM_NOTE_OVERLAP,         /* function that begins inside an earlier one, whose rest is
-					 then not found */
-	UX_GSYM_NOTE_TWIN,            /* function with start and size of the one before */
-	UX_GSYM_NOTE_NO_SIZE,         /* function of 0 bytes, which reaches to the next */
-	UX_GSYM_NOTE_ROOT,            /* tree whose root is not the function by name and range */
-	UX_GSYM_NOTE_MERGED,          /* function folded into another */
-	UX_GSYM_NOTE_CALL_SITE,       /* return address with a pattern of what it may call */
-	UX_GSYM_NOTE_UNKNOWN_BLOCK,   /* of a type that the format does not name */
-	UX_GSYM_NOTE_INSIDE_STRING,   /* reference to the tail of a string */
-	UX_GSYM_NOTE_UNKNOWN_SECTION, /* likewise, in the directory of version 2 */
-	UX_GSYM_NOTE_UNTRIED,         /* start shared by more functions than a lookup tries */
-	UX_GSYM_NOTE_FOREIGN_BYTE,    /* belongs to no part of the file */
+	UX_GSYM_NOTE_SHADOWED_ROW,  /* a row that no lookup returns, since another row has its
+				       address */
+	UX_GSYM_NOTE_UNUSED_STRING, /* a string that nothing refers to */
+	UX_GSYM_NOTE_OVERLAP, /* a function that begins inside of an earlier one, of which the rest
+				 is then not found */
+	UX_GSYM_NOTE_SAME_RANGE, /* a function with the same start and size as the previous one */
+	UX_GSYM_NOTE_NO_SIZE,    /* a function of 0 bytes, which extends to the next one */
+	UX_GSYM_NOTE_ROOT, /* an inline tree whose root has another name or range than the function
+			    */
+	UX_GSYM_NOTE_MERGED,    /* a function that is merged into another one */
+	UX_GSYM_NOTE_CALL_SITE, /* a return address with a pattern of what the call may have called
+				 */
+	UX_GSYM_NOTE_UNKNOWN_BLOCK,   /* a block of an unknown type */
+	UX_GSYM_NOTE_INSIDE_STRING,   /* a reference to the tail of a string */
+	UX_GSYM_NOTE_UNKNOWN_SECTION, /* a section of an unknown type in the directory of version 2
+				       */
+	UX_GSYM_NOTE_UNTRIED,         /* a start that more functions share than a lookup examines */
+	UX_GSYM_NOTE_FOREIGN_BYTE,    /* a byte that belongs to no part of the file */
 	UX_GSYM_NOTE_COUNT
 };
 
@@ -34,15 +38,18 @@ struct ux_gsym_notes {
 const char *ux_gsym_note_name(enum ux_gsym_note note);
 
 /*
- * Checks all of an opened file: tables, every record to its last byte, strings, what lies between.
- * UX_ECORRUPT names the first thing that is wrong. After UX_OK a lookup of an address inside a
- * function gives frames, unless OVERLAP or UNTRIED were noted. Takes memory in proportion to the
- * file (about an eighth, more for files of tiny records).
+ * Checks an opened file completely: tables, every record to its last byte, strings, and what is
+ * between them. UX_ECORRUPT describes the first error. After UX_OK, a lookup of an address inside
+ * of a function returns frames, unless OVERLAP or UNTRIED were noted. The memory needed is
+ * proportional to the file (about an eighth, more for files with tiny records).
  */
 enum ux_code ux_gsym_verify(const struct ux_gsym *g, struct ux_gsym_notes *ret,
 			    struct ux_error *err) ux_must;
 
-/* Parts of a file, in file order as LLVM and we write it. Blocks count with their heads. */
+/*
+ * Parts of a file, in the order in which LLVM and unhex write them. The bytes of a block include
+ * its head.
+ */
 enum ux_gsym_part {
 	UX_GSYM_PART_HEADER,
 	UX_GSYM_PART_DIRECTORY, /* version 2 */
@@ -59,7 +66,7 @@ enum ux_gsym_part {
 	UX_GSYM_PART_UNKNOWN, /* blocks of other types */
 	UX_GSYM_PART_ENDS,    /* of records */
 	UX_GSYM_PART_FOREIGN, /* unknown sections of version 2 */
-	UX_GSYM_PART_PADDING, /* what is in no other part */
+	UX_GSYM_PART_PADDING, /* bytes in no other part */
 	UX_GSYM_PART_COUNT
 };
 
@@ -70,19 +77,22 @@ struct ux_gsym_stat {
 /* "header", "address table", ...; never NULL. */
 const char *ux_gsym_part_name(enum ux_gsym_part part);
 
-/* Sums up all records. Parts that overlap are UX_ECORRUPT when they exceed the file in all. */
+/*
+ * Adds up the sizes of the parts. UX_ECORRUPT: parts overlap so that their sum exceeds the file's
+ * size.
+ */
 enum ux_code ux_gsym_stat(const struct ux_gsym *g, struct ux_gsym_stat *ret, struct ux_error *err)
 	ux_must;
 
 /*
- * Counts all records. Bytes that several functions cover count once, for the one that begins first.
- * Allocates nothing; time in proportion to the file.
+ * Counts the content of all records. Bytes that several functions cover are counted once, for the
+ * function that begins first. Allocates nothing; the time is proportional to the file's size.
  */
 enum ux_code ux_gsym_measure(const struct ux_gsym *g, struct ux_counts *ret, struct ux_error *err)
 	ux_must;
 
 /*
- * Hands the content to `sink` as lines of text, in pieces of some 64 KiB, functions by address:
+ * Passes the content to `sink` as lines of text, in pieces of some 64 KiB, functions by address:
  *
  *   gsym 1, little-endian, 2-byte addresses from 0x400000, 2 functions, 2 files, build ID 1b70...
  *   function 0x401000-0x401007 f

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What lookups read: which functions start at an address, the blocks of a record, its rows. */
+/*
+ * Reading for lookups: finding the functions that start at an address, the blocks of a record, its
+ * rows.
+ */
 #ifndef UX_GSYM_RECORD_H
 #define UX_GSYM_RECORD_H
 
@@ -27,7 +30,10 @@ ux_inline uint64_t gsym_table_at(const uint8_t *table, size_t i, unsigned width,
 	}
 }
 
-/* The same for a table of offsets of strings or records: of two widths one is common. */
+/*
+ * As gsym_table_at(), for a table of offsets of strings or records, which has one of two widths.
+ * The first is common.
+ */
 ux_inline uint64_t gsym_offset_at(const struct ux_gsym *g, const uint8_t *table, size_t i)
 {
 	return ux_likely(g->offset_size == GSYM1_OFFSET)
@@ -35,17 +41,17 @@ ux_inline uint64_t gsym_offset_at(const struct ux_gsym *g, const uint8_t *table,
 		       : gsym_table_at(table, i, GSYM2_OFFSET, g->swap);
 }
 
-/* Which entries start where. */
+/* The functions that start at one address. */
 struct gsym_starts {
-	size_t first; /* of the entries with the greatest value that is not above the one searched
-			 for */
-	size_t end;   /* behind the last one that a lookup tries */
+	size_t first; /* first entry with the greatest value that is not above the one searched for
+		       */
+	size_t end;   /* behind the last entry that a lookup examines */
 	uint64_t value;
 };
 
 /*
- * Without a branch on the values, which no predictor can guess. An unsorted table gives some entry;
- * its record then decides. Needs n > 0.
+ * A binary search without branches on the values, which cannot be predicted. For an unsorted table
+ * it returns some entry, whose record is then checked. Needs n > 0.
  */
 ux_inline struct gsym_starts gsym_table_search(const uint8_t *table, size_t n, uint64_t off,
 					       unsigned width, bool swap)
@@ -59,7 +65,8 @@ ux_inline struct gsym_starts gsym_table_search(const uint8_t *table, size_t n, u
 	struct gsym_starts s = {at, at + 1, gsym_table_at(table, at, width, swap)};
 	if (ux_likely(at == 0 || gsym_table_at(table, at - 1, width, swap) != s.value))
 		return s;
-	for (size_t left = at; left > 0;) { /* the first of equal ones is at or before `first` */
+	for (size_t left = at;
+	     left > 0;) { /* of several equal entries the first is at or before `first` */
 		size_t half = left / 2;
 		if (gsym_table_at(table, s.first - left + half, width, swap) == s.value) {
 			s.first -= left - half;
@@ -72,7 +79,10 @@ ux_inline struct gsym_starts gsym_table_search(const uint8_t *table, size_t n, u
 	return s;
 }
 
-/* For off bytes from g->base, in a file with functions. */
+/*
+ * Finds the functions with the greatest start not above g->base + off. The file must have
+ * functions.
+ */
 ux_inline struct gsym_starts gsym_starts_find(const struct ux_gsym *g, uint64_t off)
 {
 	switch (g->addr_size * 2 + g->swap) {
@@ -95,7 +105,7 @@ ux_inline struct gsym_starts gsym_starts_find(const struct ux_gsym *g, uint64_t 
 }
 
 enum {
-	GSYM_BLOCKS_MOST = 64 /* in a record; five types exist */
+	GSYM_BLOCKS_MOST = 64 /* most blocks of a record; five types exist */
 };
 
 struct gsym_record {
@@ -105,13 +115,13 @@ struct gsym_record {
 	struct ux_cur inlines;
 };
 
-/* A string's offset, as it stands in a record. */
+/* Reads the offset of a string in a record. */
 ux_inline uint64_t gsym_name_read(struct ux_cur *c, unsigned offset_size)
 {
 	return ux_likely(offset_size == GSYM1_OFFSET) ? ux_cur_u32(c) : ux_cur_u64(c);
 }
 
-/* At `off` in what holds the records; the cursor's offsets count from the file's start. */
+/* Returns a cursor at `off` in g->body. Its offsets count from the file's start. */
 ux_inline struct ux_cur gsym_body_at(const struct ux_gsym *g, uint64_t off)
 {
 	struct ux_cur c = ux_cur_make(g->body, NULL, g->swap);
@@ -140,8 +150,8 @@ ux_inline enum ux_code gsym_record_read(const struct ux_gsym *g, struct ux_cur *
 }
 
 /*
- * Of the functions at s the first that reaches off bytes behind their start, or s->end. Its size
- * and name are in *ret, its blocks behind *ret_c, which may have failed.
+ * Finds the first of the functions at s that extends beyond off bytes from its start, or s->end.
+ * Sets size and name of *ret; *ret_c is at the record's blocks, and may have failed.
  */
 ux_inline size_t gsym_record_choose(const struct ux_gsym *g, const struct gsym_starts *s,
 				    uint64_t off, struct ux_cur *ret_c, struct gsym_record *ret)
@@ -157,7 +167,7 @@ ux_inline size_t gsym_record_choose(const struct ux_gsym *g, const struct gsym_s
 	return i;
 }
 
-/* The blocks of the record that was chosen at s. */
+/* Reads the blocks of the record that gsym_record_choose() found at s. */
 ux_inline enum ux_code gsym_record_finish(const struct ux_gsym *g, const struct gsym_starts *s,
 					  struct ux_cur *c, struct gsym_record *r,
 					  struct ux_error *err)
@@ -169,7 +179,10 @@ ux_inline enum ux_code gsym_record_finish(const struct ux_gsym *g, const struct 
 			    g->base + s->value);
 }
 
-/* Both in one. UX_ENOTFOUND, with err untouched, when no function reaches so far. */
+/*
+ * Calls gsym_record_choose() and gsym_record_finish(). UX_ENOTFOUND, with err unchanged, when no
+ * function extends so far.
+ */
 ux_inline enum ux_code gsym_record_find(const struct ux_gsym *g, const struct gsym_starts *s,
 					uint64_t off, struct gsym_record *ret, struct ux_error *err)
 {
@@ -193,25 +206,30 @@ ux_inline enum ux_code gsym_frame_make(const struct ux_gsym *g, uint64_t name, u
 	return UX_OK;
 }
 
-/* After gsym_lines_next() returned true, off, line and file are the row's; line may pass 32 bits in
- * corrupt tables. */
+/*
+ * An iterator over a line table. After gsym_lines_next() returned true, off, line and file are
+ * those of the row. In corrupt tables `line` may exceed 32 bits.
+ */
 struct gsym_lines {
 	struct ux_cur c;
 	int64_t min;      /* MinDelta */
-	uint32_t range;   /* line deltas of special opcodes, 252 standing for more */
-	uint32_t inverse; /* of range, in 1/65536, rounded up */
+	uint32_t range;   /* number of line deltas of special opcodes; 252 means more than 251 */
+	uint32_t inverse; /* 1 / range, in units of 1/65536, rounded up */
 	uint64_t off;     /* bytes from the function's start */
 	uint64_t line;
 	uint64_t file;
 };
 
-/* Exact for every opcode: the rounding adds less than 252 * 252 / 65536 < 1. */
+/*
+ * The division by multiplication is exact for every opcode: the rounding adds less than 252 * 252 /
+ * 65536 < 1.
+ */
 ux_inline uint32_t gsym_lines_inverse(uint32_t range)
 {
 	return (1u << 16) / range + 1;
 }
 
-/* Reads the block's head. A failure is the cursor's. */
+/* Reads the block's head. A failure is latched in the cursor. */
 ux_inline struct gsym_lines gsym_lines_start(struct ux_cur block)
 {
 	struct gsym_lines l = {.c = block, .file = 1, .range = 1, .inverse = 1 << 16};
@@ -220,14 +238,14 @@ ux_inline struct gsym_lines gsym_lines_start(struct ux_cur block)
 	if (max < l.min)
 		ux_cur_bad(&l.c, "MaxDelta is below MinDelta");
 	l.line = ux_cur_uleb(&l.c);
-	/* A wider range never advances the address, as 252 does not. */
+	/* With a wider range no special opcode advances the address, as with 252. */
 	uint64_t wide = (uint64_t)max - (uint64_t)l.min;
 	l.range = wide > GSYM_LINE_SPECIAL_MOST ? GSYM_LINE_SPECIAL_MOST + 1 : (uint32_t)wide + 1;
 	l.inverse = gsym_lines_inverse(l.range);
 	return l;
 }
 
-/* The next row; false behind the last one or when the cursor failed. */
+/* Reads the next row. False behind the last one, or when the cursor failed. */
 ux_inline bool gsym_lines_next(struct gsym_lines *l)
 {
 	for (;;) {
@@ -247,14 +265,16 @@ ux_inline bool gsym_lines_next(struct gsym_lines *l)
 			l->off += ux_cur_uleb(&l->c);
 			return !l->c.failed;
 		} else {
-			return false; /* the end, which a failed cursor reads too */
+			return false; /* the end of the table; a failed cursor reads the same opcode
+				       */
 		}
 	}
 }
 
 /*
- * The frames at off bytes behind the start of function i, as ux_gsym_lookup() gives them; false
- * when the function has no part in the index or a name in it is past its table.
+ * Looks up the frames at off bytes from the start of function i in the index, with the same results
+ * as ux_gsym_lookup(). False when the function is not in the index, or a name in it is past the
+ * string table.
  */
 bool gsym_index_lookup(const struct ux_gsym *g, size_t i, uint64_t name, uint64_t off,
 		       struct ux_frame *frames, size_t max, size_t *ret_n) ux_must;

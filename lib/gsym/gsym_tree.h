@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tree of inlined calls in a record: the one walk over its bytes, and what is made of it. */
+/* The tree of inlined calls in a record: one iterator over its bytes, and what is built on it. */
 #ifndef UX_GSYM_TREE_H
 #define UX_GSYM_TREE_H
 
@@ -10,14 +10,15 @@
 /* --- the walk --------------------------------------------------------------------------------- */
 
 /*
- * How much of a tree is checked. Lookups read no more than they need, of files that may never have
- * been verified, and only stay inside the bytes; everything else refuses what a writer may not
- * write.
+ * How much of a tree is checked. Lookups read only what they need, possibly of files that were
+ * never verified, and only check that they stay inside of the bytes. All other readers reject trees
+ * that a writer must not write.
  */
 enum gsym_inlines_check {
-	GSYM_INLINES_LOOSE,  /* bounds of memory and depth alone; a block may end between two nodes
-			      */
-	GSYM_INLINES_STRICT, /* 32 bits for ranges, files and lines too, and a complete tree */
+	GSYM_INLINES_LOOSE,  /* checks only bounds of memory and depth; a block may end between two
+				nodes */
+	GSYM_INLINES_STRICT, /* also checks that ranges, files and lines fit 32 bits, and that the
+				tree is complete */
 };
 
 /* A range of a node, in bytes from the function's start. */
@@ -33,25 +34,26 @@ struct gsym_inlines_node {
 	uint32_t file;  /* of the call, in the parent */
 	uint32_t line;
 	bool has_children;
-	const uint8_t *name_pos; /* where the name stands */
+	const uint8_t *name_pos; /* position of the name */
 };
 
 /*
- * A walk over an inline block, in pre-order. After each gsym_inlines_next() a node is read to its
- * end: its ranges, then gsym_inlines_node(); gsym_inlines_skip() may then pass over its children.
- * Failures are the cursor's. Every reader of the tree is built on this; it is compiled into each
- * for its checks and its width of names.
+ * An iterator over an inline block, in pre-order. After each gsym_inlines_next() the rest of the
+ * node must be read: its ranges, then gsym_inlines_node(). Then gsym_inlines_skip() may skip its
+ * children. Failures are latched in the cursor. Every reader of the tree uses this iterator, which
+ * is inlined with constant arguments for its checks and its width of names.
  */
 struct gsym_inlines {
-	uint64_t n_ranges; /* of the node; 0: the step ended a list of siblings */
+	uint64_t n_ranges; /* ranges of the node; 0: the step ended a list of siblings */
 	uint64_t left;     /* ranges not yet read */
 	uint64_t start;    /* of the first range */
 	uint32_t depth;    /* of the next node */
 	bool done;
-	uint64_t base[UX_GSYM_DEPTH_MOST + 2]; /* by depth, where ranges count from */
+	uint64_t base[UX_GSYM_DEPTH_MOST +
+		      2]; /* by depth: the address to which ranges are relative */
 };
 
-/* Before the first node. Of `base` only what was set is ever read. */
+/* Initializes the iterator. `base` is not cleared, since only elements that were set are read. */
 ux_inline void gsym_inlines_start(struct gsym_inlines *it)
 {
 	it->n_ranges = it->left = it->start = 0;
@@ -60,7 +62,10 @@ ux_inline void gsym_inlines_start(struct gsym_inlines *it)
 	it->base[0] = 0;
 }
 
-/* One step: to a node, or out of a list of siblings. False behind the tree or at a failure. */
+/*
+ * Moves to the next node, or to the end of a list of siblings. False behind the tree, or at a
+ * failure.
+ */
 ux_inline bool gsym_inlines_next(struct gsym_inlines *it, struct ux_cur *c,
 				 enum gsym_inlines_check check)
 {
@@ -78,7 +83,7 @@ ux_inline bool gsym_inlines_next(struct gsym_inlines *it, struct ux_cur *c,
 	return !c->failed;
 }
 
-/* The node's next range; false behind the last one. */
+/* Reads the node's next range. False behind the last one. */
 ux_inline bool gsym_inlines_range(struct gsym_inlines *it, struct ux_cur *c,
 				  struct gsym_inlines_range *ret, enum gsym_inlines_check check)
 {
@@ -105,7 +110,7 @@ ux_inline uint32_t gsym_inlines_number(struct ux_cur *c, enum gsym_inlines_check
 	return (uint32_t)v;
 }
 
-/* What stands behind the node's ranges. */
+/* Reads the part of a node behind its ranges. */
 ux_inline void gsym_inlines_node(struct gsym_inlines *it, struct ux_cur *c, unsigned offset_size,
 				 struct gsym_inlines_node *ret, enum gsym_inlines_check check)
 {
@@ -124,8 +129,10 @@ ux_inline void gsym_inlines_node(struct gsym_inlines *it, struct ux_cur *c, unsi
 		it->done = it->depth == 0;
 }
 
-/* Moves behind everything below the node that was read last, which has children. It may be of any
- * depth: nothing of it is kept. */
+/*
+ * Skips all descendants of the last node, which has children. They may be nested to any depth,
+ * since no state is kept for them.
+ */
 ux_inline void gsym_inlines_skip(struct gsym_inlines *it, struct ux_cur *c, unsigned offset_size)
 {
 	for (uint64_t open = 1; open > 0 && ux_cur_more(c);) {
@@ -159,7 +166,7 @@ struct ux_gsym_node {
 	uint32_t range_count;
 };
 
-/* An inline block. */
+/* A decoded inline block. */
 struct ux_gsym_tree {
 	struct ux_gsym_node *nodes; /* pre-order; the function itself is the first, at depth 0 */
 	size_t n_nodes;
@@ -168,55 +175,56 @@ struct ux_gsym_tree {
 };
 
 /*
- * The nodes of an inline block, in the arena. UX_ECORRUPT also for a range that passes 32 bits, for
- * calls nested deeper than UX_GSYM_DEPTH_MOST and for bytes behind the tree.
+ * Decodes an inline block into the arena. UX_ECORRUPT also when a range exceeds 32 bits, calls are
+ * nested deeper than UX_GSYM_DEPTH_MOST, or bytes follow the tree.
  */
 enum ux_code ux_gsym_decode_inlines(const struct ux_gsym *g, struct ux_cur block,
 				    struct ux_arena *arena, struct ux_gsym_tree *ret,
 				    struct ux_error *err) ux_must;
 
-/* How many inlined calls a block holds, with the same checks and no memory. */
+/* Counts the inlined calls of a block, with the same checks but without memory. */
 enum ux_code ux_gsym_count_inlines(const struct ux_gsym *g, struct ux_cur block, size_t *ret,
 				   struct ux_error *err) ux_must;
 
 /* --- the innermost call at each of many addresses ----------------------------------------------
  */
 
-/* Nodes that stand for no frame of their own. */
+/* Numbers of nodes that are not inlined calls. */
 enum {
-	GSYM_INNERMOST_OUTSIDE, /* in the function, but in no range of its tree */
+	GSYM_INNERMOST_OUTSIDE, /* the address is in the function, but in no range of its tree */
 	GSYM_INNERMOST_ROOT,    /* the function's own node */
 };
 
-/* A node of the tree that holds some of the addresses. */
+/* A node of the tree that contains some of the addresses. */
 struct gsym_innermost_node {
 	uint32_t parent;
-	uint32_t depth; /* frames of an address whose innermost node this is */
+	uint32_t depth; /* number of frames of an address of which this is the innermost node */
 	uint32_t name;
 	uint32_t file; /* of the call, in the parent */
 	uint32_t line;
-	uint32_t lo, hi; /* addresses that it holds are among these */
-	uint32_t left;   /* how many no child holds, as far as children were read */
+	uint32_t lo, hi; /* range of indexes of the addresses that it can contain */
+	uint32_t left;   /* how many of them no child contains, as far as children were read */
 	uint64_t start;  /* of the first range */
 };
 
-/* The caller's arrays. */
+/* A search for the innermost nodes. The caller owns the arrays. */
 struct gsym_innermost {
 	const uint64_t *off; /* from the function's start; strictly ascending */
-	uint32_t *node;      /* set: the innermost of each */
+	uint32_t *node;      /* result: the innermost node of each address */
 	size_t n;
-	struct gsym_innermost_node *nodes; /* set: those up to n_nodes */
+	struct gsym_innermost_node *nodes; /* result: n_nodes nodes */
 	size_t most;                       /* room in nodes, at least 3 */
 	size_t n_nodes;
 	unsigned offset_size; /* of names in the block */
-	bool far;             /* set: a name does not fit 32 bits */
-	uint64_t steps;       /* how often an address may be tried, all nodes together */
+	bool far;             /* result: a name does not fit 32 bits */
+	uint64_t steps;       /* budget of comparisons with addresses, for all nodes together */
 };
 
 /*
- * Reads an inline block once. False when it is damaged, too deep, too much for nodes or steps, or
- * has a name behind the first 4 GiB of strings.
- * Answers are those of ux_gsym_lookup(): of siblings that hold an address the first has it.
+ * Finds the innermost node of each address while reading an inline block once. False when the block
+ * is damaged, too deep, exceeds the room in nodes or the budget of steps, or has a name behind the
+ * first 4 GiB of strings. Results are the same as of ux_gsym_lookup(): when several siblings
+ * contain an address, the first is used.
  */
 bool gsym_innermost_find(struct gsym_innermost *s, struct ux_cur block) ux_must;
 

@@ -234,7 +234,7 @@ const char *ux_gsym_note_name(enum ux_gsym_note note)
 		[UX_GSYM_NOTE_SHADOWED_ROW] = "shadowed rows",
 		[UX_GSYM_NOTE_UNUSED_STRING] = "unused strings",
 		[UX_GSYM_NOTE_OVERLAP] = "functions inside others",
-		[UX_GSYM_NOTE_TWIN] = "functions with equal ranges",
+		[UX_GSYM_NOTE_SAME_RANGE] = "functions with equal ranges",
 		[UX_GSYM_NOTE_NO_SIZE] = "functions without size",
 		[UX_GSYM_NOTE_ROOT] = "inline trees of another root",
 		[UX_GSYM_NOTE_MERGED] = "merged functions",
@@ -361,7 +361,7 @@ static enum ux_code verify_start(struct gsym_check *check, struct neighbours *be
 		before->reach = ux_max(before->reach, before->end);
 	before->same = same ? before->same + 1 : 1;
 	notes[UX_GSYM_NOTE_NO_SIZE] += size == 0;
-	notes[UX_GSYM_NOTE_TWIN] += same && start + size == before->end;
+	notes[UX_GSYM_NOTE_SAME_RANGE] += same && start + size == before->end;
 	notes[UX_GSYM_NOTE_OVERLAP] += start < before->reach;
 	notes[UX_GSYM_NOTE_UNTRIED] += before->same > UX_GSYM_SAME_START_MOST;
 	before->end = same ? ux_max(before->end, start + size) : start + size;

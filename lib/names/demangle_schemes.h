@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The demanglers that demangle.c chooses from, one a mangling. */
+/* The demanglers that demangle.c chooses from, one for each mangling scheme. */
 #ifndef UX_DEMANGLE_SCHEMES_H
 #define UX_DEMANGLE_SCHEMES_H
 
@@ -7,18 +7,20 @@
 #include "name_text.h"
 
 /*
- * Each writes the text of a whole linkage name to `text`, which is empty before. False when the
- * name is malformed, of another mangling, or would need more than the budget of `text`: what was
- * written is then of no use. Memory is on the stack, 400 KB for the deepest names. Any thread.
+ * Each function writes the demangled form of a whole linkage name to `text`, which is empty before.
+ * False when the name is malformed, of another scheme, or exceeds the budget of `text`, whose
+ * content is then undefined. Memory is on the stack, up to 400 KB for the most deeply nested names.
+ * Any thread.
  */
 
-/* As ux_demangle_as(); gives the steps that it took, at most UX_NAME_STEPS_MOST. */
+/* As ux_demangle_as(), but returns the steps that it took, at most UX_NAME_STEPS_MOST. */
 unsigned ux_demangle_steps(struct ux_bytes name, const struct ux_demangle_how *how,
 			   struct ux_out *out);
 
-/* How a C++ name is written. */
+/* Options of writing C++ names. */
 struct ux_itanium_style {
-	bool parameters; /* of functions, with what they return and a clone's suffix */
+	bool parameters; /* write parameters of functions, their return types and a clone's suffix
+			  */
 	bool elide;      /* "<...>" in place of template arguments */
 	bool llvm;       /* as LLVM's tools write it, else as GNU's */
 };
@@ -30,21 +32,27 @@ bool ux_itanium_demangle(struct ux_bytes name, struct ux_itanium_style style,
 /* Rust, "_R...", without a suffix. Source: RFC 2603. */
 bool ux_rust_v0_demangle(struct ux_bytes name, struct ux_name_text *text);
 
-/* Bytes of the legacy Rust name that `name` begins with ("_ZN...17h<hash>E"); 0: it is none. */
+/*
+ * Returns the length of the legacy Rust name ("_ZN...17h<hash>E") that `name` begins with; 0: there
+ * is none.
+ */
 size_t ux_rust_legacy_size(struct ux_bytes name);
 
-/* The same name, of exactly those bytes. */
+/* Demangles a legacy Rust name of exactly that length. */
 bool ux_rust_legacy_demangle(struct ux_bytes name, struct ux_name_text *text);
 
 /* D, "_D..." and its thunks, without a suffix. Source: dlang.org, ABI, "Name Mangling". */
 bool ux_dlang_demangle(struct ux_bytes name, struct ux_name_text *text);
 
-/* Ada as GNAT encodes it; source: GNAT's exp_dbug.ads. False for a name that has to stay. */
+/*
+ * Ada as GNAT encodes it; source: GNAT's exp_dbug.ads. False for a name that must not be changed.
+ */
 bool ux_ada_demangle(struct ux_bytes name, struct ux_name_text *text);
 
 /*
- * Appends the text for a name that is not C++'s, Rust's, D's or Swift's; false, and nothing
- * appended, for one that stays as it is. Only patterns that names of C do not have:
+ * Appends the demangled form of a name that is not C++'s, Rust's, D's or Swift's. False, and
+ * nothing is appended, for a name that is not changed. Only patterns that do not occur in names of
+ * C are recognized:
  *
  *   Haskell   base_GHCziBase_map_info     base:GHC.Base.map     short: GHC.Base.map
  *   OCaml     camlStdlib__List__map_269   Stdlib.List.map
@@ -54,14 +62,15 @@ bool ux_ada_demangle(struct ux_bytes name, struct ux_name_text *text);
  *   Go        main.Map[go.shape.int]      as it is              short: main.Map[...]
  *   a clone   refine.part.0               as it is              short: refine
  *
- * Ada's a__b__c fits too many names: it stays. Linear in the name.
+ * Ada's a__b__c is not, since it matches too many other names. The time is linear in the length of
+ * the name.
  */
 bool ux_demangle_plain(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *out);
 
-/* GHC's z-encoding: the text of one part; false for what it cannot have written. */
+/* Decodes one part of GHC's z-encoding. False when it is malformed. */
 bool ux_haskell_decode(struct ux_bytes part, struct ux_out *out);
 
-/* A whole symbol of GHC: package, module, name and kind. */
+/* Demangles a whole symbol of GHC: package, module, name and kind. */
 bool ux_haskell_demangle(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *out);
 
 #endif

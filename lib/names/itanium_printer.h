@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The printer of C++ names: its state, and what its parts share. */
+/* The printer of C++ names: its state, and the functions that its parts share. */
 #ifndef UX_ITANIUM_PRINTER_H
 #define UX_ITANIUM_PRINTER_H
 
@@ -7,19 +7,23 @@
 
 enum {
 	ITANIUM_PRINT_DEPTH_MOST =
-		768, /* of nodes in each other, of about 200 bytes of stack each */
+		768, /* deepest nesting of nodes, each of about 200 bytes of stack */
 };
 
-/* A text while it is written. */
+/* State of writing one name. */
 struct itanium_printer {
 	const struct itanium *tree;
 	struct ux_name_text text;
 	struct ux_itanium_style style;
-	bool bare;   /* functions without their return type: they enclose something */
-	int element; /* of packs that are being expanded; -1: none is */
+	bool bare;   /* write functions without their return type, since they enclose another entity
+		      */
+	int element; /* current element of the packs that are being expanded; -1: none */
 };
 
-/* The argument that a PARAMETER stands for in this element of an expansion; 0: none. */
+/*
+ * Returns the template argument that a PARAMETER refers to in the current element of an expansion;
+ * 0: none.
+ */
 uint16_t itanium_argument_of(struct itanium_printer *w, uint16_t node);
 
 /* " const", " &", ... */
@@ -29,26 +33,28 @@ void itanium_put_qualifiers(struct itanium_printer *w, uint8_t flags);
 void itanium_put_left(struct itanium_printer *w, uint16_t node);
 void itanium_put_right(struct itanium_printer *w, uint16_t node);
 
-/* What a function returns, in front of its name: "void (*" is followed by no space. of_type: in a
- * type, where LLVM puts one. */
+/*
+ * Writes a function's return type in front of its name, without a space behind "void (*". of_type:
+ * the function is part of a type, where LLVM writes a space.
+ */
 void itanium_put_returned(struct itanium_printer *w, uint16_t type, bool of_type);
 
-/* Any node. */
+/* Writes any node. */
 void itanium_put(struct itanium_printer *w, uint16_t node);
 
-/* Items with ", " between those that have a text. */
+/* Writes the items of a list, with ", " between those whose text is not empty. */
 void itanium_put_list(struct itanium_printer *w, uint16_t list);
 
-/* An operand: in parentheses, unless it is a name. */
+/* Writes an operand, in parentheses unless it is a name. */
 void itanium_put_operand(struct itanium_printer *w, uint16_t node);
 
 void itanium_put_operator(struct itanium_printer *w, const struct itanium_node *n);
 void itanium_put_literal(struct itanium_printer *w, const struct itanium_node *n);
 
-/* The kinds that only expressions have; another ends the text. */
+/* Writes a node of a kind that only occurs in expressions. Any other kind fails the text. */
 void itanium_put_expression(struct itanium_printer *w, const struct itanium_node *n);
 
-/* The first pack that the pattern names, which is what it is expanded over; 0: none. */
+/* Returns the first pack in the pattern, over which it is expanded; 0: none. */
 uint16_t itanium_pack_in(struct itanium_printer *w, uint16_t node);
 
 ux_inline const struct itanium_node *itanium_at(const struct itanium_printer *w, uint16_t node)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of a name while a demangler writes it, and the budget that the demangler works with. */
+/* The output buffer of a demangler, with the budget for demangling one name. */
 #ifndef UX_NAME_TEXT_H
 #define UX_NAME_TEXT_H
 
@@ -7,23 +7,24 @@
 
 enum {
 	/*
-	 * Steps for one name, reading and writing together. A step is the work for one production
-	 * of a grammar or one node of a tree, 10 to 100 ns: hostile names end
-	 * within 10 ms. The costliest of a million real names takes 18,000.
+	 * Budget of steps for reading and writing one name. A step is the work for one production
+	 * of a grammar or one node of a tree, 10 to 100 ns, so hostile names take at most 10 ms.
+	 * The costliest of a million real names takes 18,000.
 	 */
 	UX_NAME_STEPS_MOST = 1 << 16,
-	UX_NAME_STEP_BYTES = 64, /* bytes that are moved or compared for one step */
+	UX_NAME_STEP_BYTES = 64, /* bytes that may be moved or compared for one step */
 };
 
 /*
- * Writes into a buffer of the caller. Whatever does not fit the buffer, the steps or the depth of
- * recursion that a demangler allows fails the text: nothing more is written, every further charge
- * is refused, and the name is then shown as it is. There is no way back from a failure.
+ * A text that is written into the caller's buffer. It fails when the buffer is full, the steps are
+ * used up, or a demangler's limit of recursion is reached. After a failure nothing more is written
+ * and every further charge is refused; the caller then uses the name unchanged. A failure cannot be
+ * undone.
  */
 struct ux_name_text {
 	char *start, *pos, *end;
 	unsigned steps; /* left */
-	unsigned depth; /* of recursion now */
+	unsigned depth; /* current depth of recursion */
 	bool failed;
 };
 
@@ -56,7 +57,9 @@ ux_inline bool ux_name_text_charge_bytes(struct ux_name_text *t, size_t n)
 	return ux_name_text_charge(t, n / UX_NAME_STEP_BYTES + 1);
 }
 
-/* One level of recursion deeper, for one step. Each true is undone by `depth--`. */
+/*
+ * Enters a level of recursion, which costs one step. After each true the caller must do `depth--`.
+ */
 ux_inline bool ux_name_text_enter(struct ux_name_text *t, unsigned depth_most)
 {
 	if (ux_unlikely(t->depth >= depth_most)) {
@@ -95,13 +98,13 @@ ux_inline void ux_name_text_cstr(struct ux_name_text *t, const char *s)
 
 #define UX_NAME_TEXT_PUT(t, literal) ux_name_text_put((t), "" literal "", sizeof(literal) - 1)
 
-/* The last character; NUL when there is none. */
+/* Returns the last character; NUL when the text is empty. */
 ux_inline char ux_name_text_last(const struct ux_name_text *t)
 {
 	return t->pos > t->start ? t->pos[-1] : '\0';
 }
 
-/* Takes everything from `from` on away again. */
+/* Removes everything from `from` on. */
 ux_inline void ux_name_text_cut(struct ux_name_text *t, char *from)
 {
 	if (!t->failed)
@@ -114,16 +117,20 @@ void ux_name_text_hex(struct ux_name_text *t, uint64_t v);
 /* A code point as UTF-8. */
 void ux_name_text_utf8(struct ux_name_text *t, uint32_t c);
 
-/* Moves the text from `middle` on in front of what stands between `first` and `middle`. */
+/* Moves the text from `middle` on in front of the text between `first` and `middle`. */
 void ux_name_text_rotate(struct ux_name_text *t, char *first, char *middle);
 
-/* How Punycode (RFC 3492) is written: digits from 26 on, and the sign before the code is '_'. */
+/*
+ * Variants of Punycode (RFC 3492). They differ in the digits from 26 on; both use '_' as the
+ * delimiter.
+ */
 enum ux_punycode {
 	UX_PUNYCODE_RUST,  /* 0 to 9 */
-	UX_PUNYCODE_SWIFT, /* A to J; ASCII that the grammar cannot have is 0xd800 and on */
+	UX_PUNYCODE_SWIFT, /* A to J; ASCII characters that the grammar does not allow are encoded
+			      as 0xd800 and up */
 };
 
-/* Writes the identifier that the n bytes at s encode; what is malformed fails the text. */
+/* Writes the identifier that the n bytes at s encode. Malformed input fails the text. */
 void ux_name_text_punycode(struct ux_name_text *t, const char *s, size_t n, enum ux_punycode form);
 
 #endif

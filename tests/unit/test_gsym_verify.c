@@ -273,7 +273,7 @@ static void overlapping_functions_are_noted_and_counted_once(void **state)
 	assert_int_equal(ux_gsym_open(&g, ux_out_bytes(&out), NULL), UX_OK);
 	assert_int_equal(ux_gsym_verify(&g, &notes, NULL), UX_OK);
 	assert_int_equal(notes.count[UX_GSYM_NOTE_OVERLAP], 4);
-	assert_int_equal(notes.count[UX_GSYM_NOTE_TWIN], 1);
+	assert_int_equal(notes.count[UX_GSYM_NOTE_SAME_RANGE], 1);
 	assert_int_equal(ux_gsym_measure(&g, &counts, NULL), UX_OK);
 	assert_int_equal(counts.code_bytes, 110);
 	assert_int_equal(counts.line_bytes, 10);
