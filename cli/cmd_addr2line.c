@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex addr2line: the command of binutils, option for option and byte for byte. */
+/* unhex addr2line: replaces addr2line of binutils. Options and output are the same, byte for
+ * byte. */
 #include "commands.h"
 
 #include "drop_in.h"
@@ -20,16 +21,16 @@ struct addr2line_values {
 	struct ux_demangle_how how;
 };
 
-/* One run of the command. */
+/* The state of the command. */
 struct addr2line {
 	struct addr2line_values v;
 	struct ux_drop_in_file file;
-	struct ux_elf elf;             /* only open for a section */
-	struct ux_symbol_list symbols; /* only open for functions without a file */
+	struct ux_elf elf;             /* open only with -j SECTION */
+	struct ux_symbol_list symbols; /* open only when a function has no source file */
 	bool symbols_read;
 	const struct ux_elf_section *section;
 	struct ux_requests requests;
-	bool unreadable; /* the failure was in reading the file */
+	bool unreadable; /* the failure occurred while the file was read */
 	struct ux_out out;
 };
 
@@ -69,7 +70,7 @@ static void addr2line_error(const char *subject, const char *what)
 	fprintf(stderr, "addr2line: %s%s%s\n", subject ? subject : "", subject ? ": " : "", what);
 }
 
-/* False for an unknown style. */
+/* Selects a demangling style. Returns false when it is unknown. */
 static bool addr2line_set_style(struct addr2line_values *v, const char *style)
 {
 	static const struct {
@@ -121,7 +122,7 @@ static const struct option addr2line_options[] = {
 	{0},
 };
 
-/* Applies one option; false ends the command with *ret_status. */
+/* Applies one option. Returns false if the command must end with *ret_status. */
 static bool addr2line_set_option(struct addr2line_values *v, int option, int *ret_status)
 {
 	*ret_status = UX_EXIT_SOME;
@@ -209,7 +210,8 @@ static void addr2line_write_unknown(struct addr2line *r)
 	ux_out_cstr(&r->out, "??:0\n");
 }
 
-/* The pc of a given address, which with -j counts from the start of the section. */
+/* Converts an address of a request to a pc. With -j addresses are relative to the start of the
+ * section. */
 static bool addr2line_pc(const struct addr2line *r, uint64_t address, uint64_t *ret)
 {
 	if (r->section && address >= r->section->size)
@@ -218,7 +220,8 @@ static bool addr2line_pc(const struct addr2line *r, uint64_t address, uint64_t *
 	return true;
 }
 
-/* Without debug information a local function still has a source file in the symbol table. */
+/* Returns the source file that the symbol table has for a local function, which is known also
+ * without debug information. */
 static const char *addr2line_symbol_file(struct addr2line *r, uint64_t pc)
 {
 	if (!r->symbols_read && ux_symbol_list_open(&r->symbols, r->v.exe, NULL) != UX_OK)
@@ -228,7 +231,8 @@ static const char *addr2line_symbol_file(struct addr2line *r, uint64_t pc)
 	return symbol ? symbol->file : "";
 }
 
-/* As strtoul() parses it: text is 0, and a number that is too large becomes the largest. */
+/* Parses an address as strtoul() does: text that is not a number is 0, and a number that is too
+ * large becomes the largest one. */
 static uint64_t addr2line_parse_address(const struct addr2line *r, struct ux_bytes request)
 {
 	char text[100];
@@ -238,9 +242,9 @@ static uint64_t addr2line_parse_address(const struct addr2line *r, struct ux_byt
 	return r->file.is_elf32 ? address & UINT32_MAX : address;
 }
 
-/* Loads the symbols at pc and at the addresses of the requests that follow. Address 0 is always
- * included: after each request perf writes a line that is not a number, to find the end of the
- * answer. */
+/* Loads the symbols at pc and at the addresses of the requests that have been read ahead.
+ * Address 0 is always included: after each request perf sends a line that is not a number, which is
+ * parsed as 0, to find the end of the answer. */
 static enum ux_code addr2line_load(struct addr2line *r, uint64_t pc, struct ux_error *err)
 {
 	uint64_t pcs[UX_DROP_IN_AHEAD] = {pc};

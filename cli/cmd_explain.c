@@ -36,7 +36,7 @@ static const struct ux_option explain_options[] = {
 	UX_SERVER_OPTIONS(struct explain_values, server),
 };
 
-/* A path at which a debug file was searched. */
+/* A path at which the search looked for a debug file. */
 struct debug_candidate {
 	char *path; /* malloc'ed */
 	char *why;  /* malloc'ed: why it was rejected; NULL: it was used */
@@ -45,13 +45,13 @@ struct debug_candidate {
 UX_VEC(debug_candidates, struct debug_candidate);
 UX_VEC(explain_pcs, uint64_t);
 
-/* The GSYM that is extracted from one source alone, or from all of them. */
+/* A GSYM that is extracted from one source alone, or from all sources together. */
 struct explain_view {
 	struct ux_out built;
 	struct ux_gsym gsym;
 	struct ux_extract_stats stats;
 	bool there;             /* the source has symbols */
-	struct ux_error failed; /* code UX_OK: it is not damaged */
+	struct ux_error failed; /* code UX_OK: the source is not damaged */
 };
 
 /* The state of the command. */
@@ -107,8 +107,9 @@ static enum ux_code explain_write_gsym(void *ctx, struct ux_bytes bytes, struct 
 	return ux_out_status(out, err);
 }
 
-/* Extracts all sources but those in `without`, for pcs or (NULL) for all addresses. Only UX_ENOMEM
- * is returned as a failure; others are stored in the view. */
+/* Extracts all sources except those in `without`. With pcs only their functions are extracted;
+ * NULL stands for all addresses. Only UX_ENOMEM is returned as a failure; all other failures are
+ * stored in the view. */
 static enum ux_code explain_view_open(struct explain *e, const char *path,
 				      const struct explain_values *v, uint32_t without,
 				      const struct explain_pcs *pcs, struct explain_view *ret,
@@ -137,7 +138,8 @@ static enum ux_code explain_view_open(struct explain *e, const char *path,
 	ret->there = code == UX_OK && !nothing;
 	bool no_choice =
 		v->gpu &&
-		without == 0; /* there is no such piece of GPU code, or it has no functions */
+		without ==
+			0; /* the selected piece of GPU code does not exist or has no functions */
 	ret->failed = code == UX_ENOTFOUND && !no_choice ? (struct ux_error)UX_ERROR_INIT : why;
 	return UX_OK;
 }
@@ -167,14 +169,15 @@ static bool explain_has_line(const struct explain_result *s)
 	return s->n > 0 && *s->frames[0].base != '\0';
 }
 
-/* The sources of the chosen name and line. */
+/* The sources from which name and line of the answer were taken. */
 struct explain_choice {
 	int name; /* enum ux_source; -1: none */
 	int line;
 	const char *why;
 };
 
-/* DWARF and Go's tables describe the contents of functions; symbols only name them. */
+/* Whether a source describes the contents of functions, as DWARF and Go's tables do. Symbols
+ * only name them. */
 static bool explain_source_is_rich(int source)
 {
 	return source == UX_SOURCE_DWARF || source == UX_SOURCE_GOPCLNTAB;
@@ -216,8 +219,8 @@ static struct explain_choice explain_choose(const struct explain_result *all,
 
 /* --- output ----------------------------------------------------------------------------------- */
 
-/* Why a source has no answer; NULL when it has one. The view may have read only a part of the file.
- */
+/* Returns why a source has no answer; NULL when it has one. The view may have extracted only a
+ * part of the file. */
 static const char *explain_silence(const struct explain *e, const struct explain_result *s,
 				   int source)
 {
@@ -287,7 +290,7 @@ static void explain_address_text(struct explain *e, uint64_t pc, const struct ex
 	ux_out_u8(&e->out, '\n');
 }
 
-/* Where DWARF that is not in the file itself was found. */
+/* Returns where DWARF was found that is not in the file itself. */
 static const char *explain_debug_origin(const struct explain *e)
 {
 	const struct ux_extract_stats *s = &e->all.stats;
@@ -445,14 +448,14 @@ static enum ux_code explain_open(struct explain *e, const char *path,
 	return UX_OK;
 }
 
-/* Explains one address; true when it has frames. */
+/* Explains one address. Returns true when it has frames. */
 static bool explain_address(struct explain *e, uint64_t pc, bool json)
 {
 	static struct explain_result all, of[UX_SOURCE_COUNT];
 	explain_view_lookup(&e->all, pc, &all);
 	for (size_t i = 0; i < UX_SOURCE_COUNT; i++) {
 		of[i].n = 0;
-		if (e->of[i].stats.found[i] > 0) /* else the view has only names from sections */
+		if (e->of[i].stats.found[i] > 0) /* otherwise the view has only names of sections */
 			explain_view_lookup(&e->of[i], pc, &of[i]);
 	}
 	if (json)
@@ -495,7 +498,7 @@ static int explain_id(struct explain *e, const char *id, struct explain_values *
 	return code == UX_EDENIED ? UX_EXIT_SERVER : status;
 }
 
-/* Whether name is an ID; an existing file wins over it. */
+/* Whether name is an ID. If a file of that name exists, it is taken as a file. */
 static bool explain_is_id(const char *name)
 {
 	struct ux_id id;

@@ -14,8 +14,8 @@
 #include <malloc.h>
 #include <sys/stat.h>
 
-/* The least memory limit: tables of functions, strings and the rows of one unit are never spilled
- * to disk. libjvm needs 39 MB. */
+/* The smallest memory limit that is accepted. The tables of functions and strings and the rows
+ * of one unit are never spilled to disk; libjvm needs 39 MB for them. */
 enum {
 	MEMORY_LEAST = 64 << 20
 };
@@ -74,8 +74,8 @@ static enum ux_code extract_write_at(void *ctx, uint64_t off, struct ux_bytes by
 	return ux_file_write_at(f->fd, off, bytes, err);
 }
 
-/* The default output path, malloc'ed: the base name of the input, the piece of GPU code, and
- * ".gsym". */
+/* Returns the default output path, malloc'ed. It consists of the base name of the input, the
+ * piece of GPU code, and ".gsym". */
 static char *extract_output_name(const char *input, const char *gpu)
 {
 	const char *slash = strrchr(input, '/');
@@ -142,7 +142,8 @@ static void extract_warn_sources(const char *path, const struct ux_extract_stats
 				 ux_error_format(&s->first_bad_source, text, sizeof(text)));
 }
 
-/* Warns of missing files of split units, whose functions get names only from symbols. */
+/* Warns of missing files of split units. The functions of such units get their names only from
+ * symbols. */
 static void extract_warn_split(const char *path, const struct ux_extract_stats *s)
 {
 	if (s->split_missing > 0)
@@ -157,13 +158,14 @@ static void extract_warn_split(const char *path, const struct ux_extract_stats *
 }
 
 enum {
-	MAPPED_LEAST = 4 << 20, /* only inflated sections are as large */
+	MAPPED_LEAST = 4 << 20, /* only decompressed sections are this large */
 	KEPT_MOST = 64 << 20,
 	GROWTH = 2 << 20,
 };
 
-/* Keeps freed memory for reuse: tables of some megabytes are allocated and freed often, and pages
- * that go back to the system must be cleared before they can be used again. */
+/* Makes malloc() keep freed memory instead of returning it to the system. Tables of some
+ * megabytes are allocated and freed often, and the kernel would have to clear their pages each
+ * time. */
 static void extract_tune_malloc(void)
 {
 	(void)mallopt(M_MMAP_THRESHOLD, MAPPED_LEAST);
@@ -176,7 +178,7 @@ struct extract_job {
 	struct ux_mapping exe;
 	struct ux_mapping debug;
 	struct ux_finder finder;
-	struct ux_symbol_files files; /* found by a search, not on the command line */
+	struct ux_symbol_files files; /* found by a search, not given on the command line */
 	struct ux_file_new file;
 	struct ux_extract_stats stats;
 };
@@ -191,8 +193,8 @@ static void extract_job_deinit(struct extract_job *job)
 	ux_find_close(&job->finder);
 }
 
-/* Finds the debug file, unless one is given, and the supplementary file. If they are missing, a
- * message says so. */
+/* Finds the debug file, unless it was given on the command line, and the supplementary file.
+ * Prints a message if they are missing. */
 static enum ux_code extract_find_debug(struct extract_job *job, const struct extract_values *v,
 				       const char *input, struct ux_error *err)
 {
@@ -210,7 +212,7 @@ static bool extract_is_same_file(const struct ux_mapping *m, const struct stat *
 	return m->bytes.data && m->dev == st->st_dev && m->ino == st->st_ino;
 }
 
-/* Refuses to overwrite an input by mistake. */
+/* Checks that the output is not one of the inputs, which would be overwritten. */
 static enum ux_code extract_check_output(const struct extract_job *job, const char *output,
 					 struct ux_error *err)
 {
@@ -222,7 +224,7 @@ static enum ux_code extract_check_output(const struct extract_job *job, const ch
 	return UX_OK;
 }
 
-/* On failure *ret_subject is the file with the problem. */
+/* Extracts the input to the output. After a failure *ret_subject is the file that it concerns. */
 static enum ux_code cmd_extract_file(struct extract_job *job, const struct extract_values *v,
 				     const char *input, const char *output,
 				     const char **ret_subject, struct ux_error *err)

@@ -22,7 +22,7 @@ static const char *gsym_json_string(const struct ux_gsym *g, uint64_t off)
 	return s ? s : "";
 }
 
-/* The directory and base name of a source file; both "" when it is unknown. */
+/* The directory and base name of a source file. Both are "" when it is unknown. */
 struct gsym_source {
 	struct ux_bytes dir;
 	struct ux_bytes base;
@@ -134,7 +134,7 @@ static const struct ux_option gsym_options[] = {
 	 "one object a line: a file, or with dump a function"},
 };
 
-/* The file that a verb works on. */
+/* The GSYM file that a verb works on. */
 struct gsym_file {
 	const char *path;
 	struct ux_gsym gsym;
@@ -160,7 +160,8 @@ static enum ux_code gsym_dump(const struct gsym_file *o, struct ux_error *err)
 	return ux_gsym_dump(&o->gsym, DUMP_BUDGET, gsym_write_stdout, o->out, err);
 }
 
-/* Turns a name like "line tables" into a key: line_tables. */
+/* Writes a count as a JSON member, whose key is made from a name: "line tables" becomes
+ * line_tables. */
 static void gsym_count_json(struct ux_json *j, const char *name, uint64_t n)
 {
 	char key[48];
@@ -200,7 +201,7 @@ static enum ux_code gsym_verify(const struct gsym_file *o, struct ux_error *err)
 
 /* The output of `stat`. */
 struct gsym_stats {
-	char uuid[2 * UX_ID_GNU_MOST + 1]; /* a longer one is cut */
+	char uuid[2 * UX_ID_GNU_MOST + 1]; /* a longer UUID is truncated */
 	struct ux_counts counts;
 	struct ux_gsym_stat parts;
 };
@@ -310,7 +311,7 @@ static int cmd_gsym_run(const struct ux_command *cmd, int argc, char **argv)
 		struct gsym_file o = {.path = args.items[i], .json = v.json, .out = &out};
 		if (gsym_file_run(verb, &o, &err) == UX_OK)
 			continue;
-		(void)ux_finish(&out, 0); /* the output before the failure */
+		(void)ux_finish(&out, 0); /* write the output that precedes the failure */
 		ux_print_error(args.items[i], &err);
 		failed++;
 	}

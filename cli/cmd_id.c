@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex id: identities of files, and the symbols they have. */
+/* unhex id: prints the identities of files and which symbols they have. */
 #include "commands.h"
 
 #include "bytes.h"
@@ -24,7 +24,7 @@
 #include "sigbus.h"
 #include "sources_out.h"
 
-/* The form of the list. */
+/* How the list of pieces is printed. */
 struct gpu_list_options {
 	bool json;
 	bool quick; /* identities only */
@@ -33,7 +33,7 @@ struct gpu_list_options {
 
 enum {
 	GPU_LIST_SHORT =
-		16, /* with more pieces only their number is printed, unless `all` is set */
+		16, /* if there are more pieces, only their number is printed unless `all` is set */
 };
 
 /* One piece of GPU code. */
@@ -43,7 +43,7 @@ struct gpu_piece {
 	char arch[UX_FATBIN_ARCH_TEXT];
 	struct ux_id_set ids;
 	struct ux_extract_stats stats;
-	struct ux_error damage; /* code UX_OK: none */
+	struct ux_error damage; /* code UX_OK: the piece is not damaged */
 };
 
 static enum ux_code gpu_discard_gsym(void *ctx, struct ux_bytes bytes, struct ux_error *err)
@@ -52,7 +52,8 @@ static enum ux_code gpu_discard_gsym(void *ctx, struct ux_bytes bytes, struct ux
 	return UX_OK;
 }
 
-/* No symbols at all is an answer: quality none. */
+/* Reads a cubin and measures its symbols. A cubin without symbols is not a failure; its quality is
+ * "none". */
 static enum ux_code gpu_read_cubin(struct gpu_piece *p, bool quick)
 {
 	ux_cleanup(ux_fatbin_content_free) struct ux_fatbin_content content = {0};
@@ -137,9 +138,9 @@ static void gpu_write_summary(struct ux_out *out, const char *path,
 }
 
 /*
- * Appends a line for each piece of GPU code in the file at path: number, architecture, kind, size,
- * name, and for a cubin its IDs and the quality of its symbols. Damaged pieces are marked. Nothing
- * for a file without GPU code. UX_ENOMEM.
+ * Appends a line for each piece of GPU code in the file at path: its number, architecture, kind,
+ * size and name, and for a cubin its IDs and the quality of its symbols. Damaged pieces are marked.
+ * Nothing is appended for a file without GPU code. UX_ENOMEM.
  */
 static enum ux_code gpu_list_write(struct ux_out *out, const char *path, struct ux_bytes file,
 				   const struct gpu_list_options *options, struct ux_error *err)
@@ -189,12 +190,12 @@ static const struct ux_option id_options[] = {
 
 /* The facts about one file, or about one slice of a universal file. */
 struct id_facts {
-	char arch[UX_MACHO_ARCH_TEXT]; /* of a Mach-O file, or a cubin; else "" */
+	char arch[UX_MACHO_ARCH_TEXT]; /* architecture of a Mach-O file or a cubin; else "" */
 	bool encrypted;                /* the code is encrypted */
 	struct ux_id_set ids;
 	struct ux_extract_stats stats;
-	struct ux_symbol_files files;       /* that were found for it */
-	struct ux_extract_stats with_debug; /* of the file together with its debug file */
+	struct ux_symbol_files files;       /* debug files that were found for the file */
+	struct ux_extract_stats with_debug; /* figures for the file together with its debug file */
 };
 
 static void id_facts_deinit(struct id_facts *k)
@@ -208,7 +209,8 @@ static enum ux_code id_discard_gsym(void *ctx, struct ux_bytes bytes, struct ux_
 	return UX_OK;
 }
 
-/* No symbols at all is an answer: quality none. */
+/* Measures the symbols of a file. A file without symbols is not a failure; its quality is "none".
+ */
 static enum ux_code id_extract_stats(const char *path, struct ux_bytes file,
 				     const struct ux_debug_file *debug,
 				     struct ux_bytes supplementary, struct ux_extract_stats *ret,
@@ -260,7 +262,7 @@ static enum ux_code id_read_elf(const char *path, struct ux_bytes file,
 	return quick ? UX_OK : id_read_quality(path, file, finder, ret, err);
 }
 
-/* The File ID of a slice is that of a file with only this slice. */
+/* Reads the facts about a slice. Its File ID is that of a file that consists of only this slice. */
 static enum ux_code id_read_slice(const char *path, const struct ux_macho_slice *slice, bool quick,
 				  struct id_facts *ret, struct ux_error *err)
 {

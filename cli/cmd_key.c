@@ -120,7 +120,7 @@ static void key_write_text(struct ux_out *out, const struct ux_key *key)
 struct key_job {
 	struct ux_index *index;
 	const struct key_values *values;
-	const char *id; /* of the key to revoke or to rotate */
+	const char *id; /* ID of the key to revoke or to rotate */
 	struct ux_out out;
 };
 
@@ -133,7 +133,7 @@ static void key_job_deinit(struct key_job *job)
 
 static const struct ux_who key_actor = {.key_id = "", .from = "cli"};
 
-/* Parses "90d", "12h", "30m", "45s" or a bare 0 to seconds. */
+/* Parses a duration like "90d", "12h", "30m", "45s", or 0 without a unit, to seconds. */
 static bool key_parse_duration(const char *text, int64_t *ret)
 {
 	static const struct {
@@ -157,7 +157,7 @@ static bool key_parse_duration(const char *text, int64_t *ret)
 	return false;
 }
 
-/* Parses "2027-12-31" to the first second of that day in UTC. */
+/* Parses a date like "2027-12-31" to the first second of that day in UTC. */
 static bool key_parse_day(const char *text, ux_time *ret)
 {
 	struct tm tm = {0};
@@ -254,7 +254,8 @@ static enum ux_code cmd_key_rotate(struct key_job *job, struct ux_error *err)
 
 typedef enum ux_code key_verb_fn(struct key_job *job, struct ux_error *err);
 
-/* Reports a mistyped directory instead of creating a store in it. */
+/* Checks that the directory exists, so that a mistyped name is reported and no store is created
+ * there. */
 static enum ux_code key_check_folder(const char *dir, struct ux_error *err)
 {
 	ux_cleanup(ux_free_ptr) char *path = NULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex llvm-symbolizer: the command of LLVM, and its other name llvm-addr2line. */
+/* unhex llvm-symbolizer: replaces llvm-symbolizer and llvm-addr2line of LLVM. */
 #include "commands.h"
 
 #include "output.h"
@@ -17,7 +17,7 @@ struct symbolizer_options {
 	const char *program;  /* the name in messages */
 	bool is_addr2line;    /* behave as llvm-addr2line */
 	const char *object;   /* the module of all requests; NULL: each request names one */
-	const char *build_id; /* the same by build ID, or NULL */
+	const char *build_id; /* build ID of the module of all requests, or NULL */
 	const char *arch;     /* slice of universal files; NULL: the default one */
 	bool inlines;
 	uint64_t adjust; /* subtracted from each address */
@@ -156,7 +156,7 @@ static bool symbolizer_set_functions(struct symbolizer_options *o, const char *w
 	return symbolizer_bad_value(o, "--functions", word);
 }
 
-/* Whether a flag is on: its value may be missing, "true" or "false". */
+/* Whether a flag is on. Its value may be missing, "true" or "false". */
 static bool symbolizer_flag_is_on(const char *word)
 {
 	return !word || strcmp(word, "false") != 0;
@@ -178,7 +178,7 @@ static bool symbolizer_add_debug_dir(struct symbolizer_options *o, const char *d
 	return !o->debug_dirs.failed;
 }
 
-/* Applies an option with a value; false when the value is invalid. */
+/* Applies an option with a value. Returns false when the value is invalid. */
 static bool symbolizer_set_value(struct symbolizer_options *o, int option)
 {
 	uint64_t lines = 0;
@@ -210,7 +210,7 @@ static bool symbolizer_set_value(struct symbolizer_options *o, int option)
 	}
 }
 
-/* Applies one option; false ends the command with *ret_status. */
+/* Applies one option. Returns false if the command must end with *ret_status. */
 static bool symbolizer_set_option(struct symbolizer_options *o, int option, int *ret_status)
 {
 	*ret_status = UX_EXIT_SOME;
@@ -275,8 +275,9 @@ static bool symbolizer_expand_option(char **word)
 }
 
 /*
- * Parses the options of the command line; optind is then the index of the first operand. False ends
- * the command with *ret_status, after a message on stderr or --help.
+ * Parses the options of the command line; optind is then the index of the first operand. Returns
+ * false if the command must end with *ret_status, because a message was printed to stderr or help
+ * was requested.
  */
 static bool symbolizer_options_parse(struct symbolizer_options *o, int argc, char **argv,
 				     int *ret_status)
@@ -324,7 +325,7 @@ static const char *symbolizer_error_text(const struct ux_error *failure, char *t
 	return ux_error_format(failure, text, size);
 }
 
-/* Prints the answer to a request about which nothing is known. */
+/* Prints the answer to a request for which there are no symbols. */
 static void symbolizer_answer_unknown(struct symbolizer *r,
 				      const struct ux_symbolizer_request *request,
 				      const struct ux_symbolizer_query *q, const char *what)
@@ -352,8 +353,9 @@ static void symbolizer_answer_data(struct symbolizer *r, struct ux_symbolizer_mo
 }
 
 /*
- * LLVM takes the name of the outermost function from the symbol table, which decides between
- * aliases, and names variables, which have no frames. Returns the number of frames.
+ * Changes the frames to what LLVM prints. It takes the name of the outermost function from the
+ * symbol table, which selects one of several aliases, and it names variables, for which there are
+ * no frames. Returns the number of frames.
  */
 static size_t symbolizer_apply_symbol(struct symbolizer *r, const struct ux_listed_symbol *symbol,
 				      uint64_t pc, struct ux_frame *frames, size_t n,
@@ -385,8 +387,8 @@ static void symbolizer_answer_code(struct symbolizer *r, struct ux_symbolizer_mo
 		ux_symbol_list_at(ux_symbolizer_symbols(module), q->pc);
 	if (symbol && r->options.print.functions == UX_SYMBOLIZER_LINKAGE)
 		n = symbolizer_apply_symbol(r, symbol, q->pc, frames, n, &name);
-	/* Without inlined calls LLVM's own style has the name of the outermost function, GNU's that
-	 * of the innermost one. */
+	/* Without inlined calls LLVM's own style prints the name of the outermost function, and
+	 * the GNU style that of the innermost one. */
 	bool inlines = r->options.inlines && q->symbol.size == 0;
 	if (n > 0 && !inlines && r->options.print.style != UX_SYMBOLIZER_GNU) {
 		frames[0].function = frames[n - 1].function;
@@ -409,7 +411,7 @@ static const char *symbolizer_parse_request(const struct symbolizer *r, struct u
 	return bad;
 }
 
-/* Whether b is a request for code of the module of a, by address. */
+/* Whether b is a request for code by address in the same module as a. */
 static bool symbolizer_requests_match(const struct ux_symbolizer_request *a,
 				      const struct ux_symbolizer_request *b)
 {
@@ -417,8 +419,8 @@ static bool symbolizer_requests_match(const struct ux_symbolizer_request *a,
 	       a->is_build_id == b->is_build_id && ux_bytes_eq(a->module, b->module);
 }
 
-/* Loads the symbols at pc and at the addresses of the requests that follow; false when that fails.
- */
+/* Loads the symbols at pc and at the addresses of the requests that have been read ahead.
+ * Returns false when that fails. */
 static bool symbolizer_load(struct symbolizer *r, struct ux_symbolizer_module *module,
 			    const struct ux_symbolizer_request *request, uint64_t pc)
 {
@@ -436,7 +438,8 @@ static bool symbolizer_load(struct symbolizer *r, struct ux_symbolizer_module *m
 	return ux_drop_in_load(&module->file, pcs, n, &module->failure) == UX_OK;
 }
 
-/* False: the module cannot be read; module->failure has the reason. */
+/* Answers a request about a module. Returns false when the module cannot be read;
+ * module->failure then has the reason. */
 static bool symbolizer_answer_module(struct symbolizer *r, struct ux_symbolizer_module *module,
 				     const struct ux_symbolizer_request *request,
 				     struct ux_symbolizer_query *q)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex lookup: frames at addresses of a file, or of a module on a server. */
+/* unhex lookup: prints the frames at addresses of a file, or of a module on a server. */
 #include "commands.h"
 
 #include "input.h"
@@ -53,7 +53,7 @@ UX_VEC(lookup_requests, struct ux_remote_address);
 
 /* An address on the command line. */
 struct lookup_arg {
-	const char *symbol; /* NAME+OFFSET; NULL: `address` */
+	const char *symbol; /* NAME+OFFSET; NULL: use `address` */
 	uint64_t address;
 };
 
@@ -71,7 +71,7 @@ struct lookup {
 	struct ux_arena texts;          /* symbols in the batch */
 	struct ux_frames_out frames;
 	struct ux_out out;
-	struct ux_error first_bad; /* a damaged record, or a missing module */
+	struct ux_error first_bad; /* the first damaged record or missing module */
 	uint64_t bad_lines;
 	uint64_t requested;
 	uint64_t found;
@@ -109,8 +109,8 @@ static void lookup_local(struct lookup *l, uint64_t pc)
 	ux_frames_out_write(&l->frames, pc, answer);
 }
 
-/* Sends the batch to the server and prints the answers. A module that it does not have is not a
- * failure. */
+/* Sends the batch to the server and prints the answers. It is not a failure if the server does
+ * not have the module. */
 static enum ux_code lookup_send(struct lookup *l, struct ux_error *err)
 {
 	if (l->waiting.size == 0)
@@ -158,8 +158,8 @@ static enum ux_code lookup_address(struct lookup *l, uint64_t address, struct ux
 	return UX_OK;
 }
 
-/* The pc of byte `off` of a function by its name, or by "%21", its index in the symbol table of a
- * cubin: CUPTI's records have both. */
+/* Finds the pc of byte `off` of a function. The function is given by its name, or like "%21" by
+ * its index in the symbol table of a cubin; CUPTI's records have both. */
 static enum ux_code lookup_find_symbol(struct lookup *l, struct ux_bytes name, uint64_t off,
 				       uint64_t *ret, struct ux_error *err)
 {
@@ -181,10 +181,10 @@ static enum ux_code lookup_find_symbol(struct lookup *l, struct ux_bytes name, u
 static enum ux_code lookup_queue_symbol(struct lookup *l, struct ux_bytes text,
 					struct ux_error *err)
 {
-	char *kept = ux_arena_strndup(&l->texts, text.data, text.size);
-	if (!kept)
+	char *copy = ux_arena_strndup(&l->texts, text.data, text.size);
+	if (!copy)
 		return ux_arena_fail(&l->texts, err);
-	return lookup_queue(l, (struct ux_remote_address){.name = ux_bytes(kept, text.size)}, err);
+	return lookup_queue(l, (struct ux_remote_address){.name = ux_bytes(copy, text.size)}, err);
 }
 
 static bool lookup_parse_symbol(struct ux_bytes text, struct ux_bytes *ret_name, uint64_t *ret_off)
@@ -200,7 +200,8 @@ static enum ux_code lookup_symbol(struct lookup *l, struct ux_bytes text, struct
 	uint64_t off = 0, pc = 0;
 	if (l->is_remote)
 		return lookup_queue_symbol(l, text, err);
-	(void)!lookup_parse_symbol(text, &name, &off); /* the caller has checked it */
+	(void)!lookup_parse_symbol(text, &name,
+				   &off); /* cannot fail, because the caller has checked the text */
 	enum ux_code code = lookup_find_symbol(l, name, off, &pc, &why);
 	if (code == UX_OK)
 		return lookup_address(l, pc, err);
@@ -233,7 +234,7 @@ static enum ux_code lookup_bad_line(struct lookup *l, const struct ux_address_li
 	return UX_OK;
 }
 
-/* Writes all answers so far, since the client may wait for them before it sends more. */
+/* Writes all answers so far, because the client may wait for them before it sends more. */
 static enum ux_code lookup_flush(struct lookup *l, struct ux_error *err)
 {
 	UX_TRY(lookup_send(l, err));
@@ -266,7 +267,8 @@ static bool lookup_looks_like_id(const char *name)
 	return false;
 }
 
-/* Whether there are only addresses, all on the command line, and few of them. */
+/* Whether a partial extraction may be faster: all requests are addresses on the command line,
+ * and there are few of them. */
 static bool lookup_is_small(const struct lookup *l)
 {
 	for (size_t i = 0; i < l->given.size; i++)
@@ -284,7 +286,8 @@ static enum ux_code lookup_load(struct lookup *l, struct ux_error *err)
 	return ux_symbol_source_load(&l->local, pcs, l->given.size, err);
 }
 
-/* Opens a file, or else an ID on the server. */
+/* Opens a file of that name; if there is none, the name is taken as the ID of a module on the
+ * server. */
 static enum ux_code lookup_open(struct lookup *l, const char *name, struct lookup_values *v,
 				struct ux_server_selection *server, struct ux_error *err)
 {
@@ -302,12 +305,12 @@ static enum ux_code lookup_open(struct lookup *l, const char *name, struct looku
 		struct ux_symbol_options choice = {.finder = finder,
 						   .arch = v->arch,
 						   .gpu = v->gpu,
-						   .by_need = lookup_is_small(l),
+						   .lazy = lookup_is_small(l),
 						   .alternatives = v->alternatives};
 		ux_sigbus_reading(name);
 		UX_TRY(ux_symbol_source_open(&l->local, name, &choice, err));
 		ux_find_warn(name, &l->local.lost);
-		return choice.by_need ? lookup_load(l, err) : UX_OK;
+		return choice.lazy ? lookup_load(l, err) : UX_OK;
 	}
 	if (v->alternatives)
 		return ux_error_set(err, UX_EUNSUPPORTED,
@@ -315,7 +318,7 @@ static enum ux_code lookup_open(struct lookup *l, const char *name, struct looku
 	l->is_remote = true;
 	UX_TRY(ux_server_select(&v->server, server, err));
 	UX_TRY(ux_remote_open(&l->remote, server, name, l->frames.demangle, err));
-	l->frames.demangle = UX_DEMANGLE_NONE; /* the server demangles */
+	l->frames.demangle = UX_DEMANGLE_NONE; /* the server has demangled the names already */
 	return UX_OK;
 }
 
@@ -355,7 +358,7 @@ static int lookup_run(struct lookup *l, const char *name, struct lookup_values *
 	return code == UX_OK ? lookup_finish(l, name) : lookup_failed(l, name, &err);
 }
 
-/* Parses the arguments after the name, before anything is opened. */
+/* Parses the arguments after the name of the file. This is done before any file is opened. */
 static int lookup_parse_args(const struct ux_command *cmd, const struct ux_args *args, bool hex,
 			     struct lookup_args *ret)
 {

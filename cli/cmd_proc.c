@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex proc: frames at addresses of a live process, or the stacks of its interpreter. */
+/* unhex proc: prints the frames at addresses of a live process, or the stacks of its
+ * interpreter. */
 #include "commands.h"
 
 #include "input.h"
@@ -23,7 +24,7 @@ enum {
 struct proc_stacks {
 	struct ux_interp *interp;
 	struct ux_out out;
-	struct ux_error err; /* of writing the output */
+	struct ux_error err; /* failure to write the output */
 	bool json;
 };
 
@@ -190,7 +191,7 @@ static void proc_answers_guard(struct ux_process_answers **a)
 	ux_process_answers_free(*a);
 }
 
-/* Whether the pc in the module is worth printing beside the address. */
+/* Whether the pc in the module is printed beside the address. */
 static bool proc_answer_has_pc(const struct ux_process_answer *a)
 {
 	if (a->kind == UX_PROCESS_KERNEL || !*a->build_id)
@@ -198,7 +199,8 @@ static bool proc_answer_has_pc(const struct ux_process_answer *a)
 	return true;
 }
 
-/* Reports each reason for missing lines once; in JSON it is with each address. */
+/* Reports each reason for missing lines once on stderr. In JSON the reason is part of each
+ * answer. */
 static void proc_report_lost(struct proc *p, const struct ux_process_answer *a)
 {
 	uint64_t hash = ux_hash_bytes(ux_bytes_cstr(a->lost));
@@ -234,7 +236,7 @@ static enum ux_code proc_answer_pending(struct proc *p, struct ux_error *err)
 	}
 	p->requested += n;
 	p->given.size = 0;
-	ux_frames_out_reset(&p->frames); /* the answers own the strings */
+	ux_frames_out_reset(&p->frames); /* the answers own the cached strings */
 	return UX_OK;
 }
 
@@ -330,7 +332,7 @@ static int proc_parse_args(const struct ux_command *cmd, const struct ux_args *a
 	return UX_EXIT_DONE;
 }
 
-/* Parses seconds of CLOCK_MONOTONIC, with up to nine decimal places. */
+/* Parses a time of CLOCK_MONOTONIC in seconds, with up to nine decimal places. */
 static bool proc_parse_time(const char *text, uint64_t *ret)
 {
 	uint64_t v = 0;

@@ -117,7 +117,7 @@ static void push_result_text(struct ux_out *out, const struct ux_push_result *r)
 			ux_out_fmt(out, ", %" PRIu64 " not here", r->sources_missing);
 	} else if (r->status == UX_PUSH_DONE_UPLOADED) {
 		ux_out_fmt(out, "  %s, ", ux_quality_name(r->quality));
-		if (r->counts.functions > 0) /* 0: the server will count them */
+		if (r->counts.functions > 0) /* 0: the server counts them */
 			ux_out_fmt(out, "%" PRIu64 " functions, ", r->counts.functions);
 		ux_text_size(out, r->size);
 		if (r->debug) {
@@ -172,14 +172,14 @@ static void push_write_summary(struct ux_out *out, const struct ux_push_summary 
 /* Prints the summary and computes the exit status of a finished run. */
 static int push_finish(struct push *push, const struct ux_push_summary *s)
 {
-	uint64_t told = 0;
+	uint64_t reported = 0;
 	for (size_t i = 0; i < UX_PUSH_STATUS_COUNT; i++)
-		told += s->counts[i];
+		reported += s->counts[i];
 	if (!push->values->json)
 		push_write_summary(&push->out, s);
-	if (told == s->quiet)
+	if (reported == s->quiet)
 		ux_print_message("push: no executable and no shared object there");
-	bool good = s->counts[UX_PUSH_DONE_FAILED] == 0 && told > s->quiet && !push->broken;
+	bool good = s->counts[UX_PUSH_DONE_FAILED] == 0 && reported > s->quiet && !push->broken;
 	return ux_finish(&push->out, good ? UX_EXIT_DONE : UX_EXIT_SOME);
 }
 

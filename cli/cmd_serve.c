@@ -38,7 +38,7 @@ static const struct ux_option serve_options[] = {
 	 "print all settings as a file, with what they mean, and end"},
 };
 
-/* Options that set the key of the same name. */
+/* Command line options, each of which sets the configuration key with the same name. */
 static const struct {
 	const char *key;
 	const char *option;
@@ -58,7 +58,8 @@ enum {
 /* Settings from the command line. */
 struct serve_words {
 	struct ux_setting_word items[WORDS_MOST];
-	char *texts[UX_OPTION_EACH_MOST + 1]; /* malloc'ed: keys of --set, the list of upstreams */
+	char *texts[UX_OPTION_EACH_MOST +
+		    1]; /* malloc'ed: the keys of --set and the list of upstreams */
 	size_t n;
 	size_t n_texts;
 };
@@ -69,7 +70,8 @@ static void serve_words_deinit(struct serve_words *w)
 		free(w->texts[--w->n_texts]);
 }
 
-/* Joins all --upstream options to the list that the file would have. */
+/* Joins the values of all --upstream options to a list as it would be written in the
+ * configuration file. */
 static bool serve_collect_upstreams(const struct ux_option_each *given, struct serve_words *w)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out list = {0};
@@ -84,7 +86,8 @@ static bool serve_collect_upstreams(const struct ux_option_each *given, struct s
 	return text || given->n == 0;
 }
 
-/* False: the option --set with the value *ret_bad has no '='. */
+/* Collects the settings of the options. Returns false if the value of a --set option has no '=';
+ * *ret_bad is then that value, or "" if memory is short. */
 static bool serve_collect_settings(const struct serve_values *v, struct serve_words *w,
 				   const char **ret_bad)
 {

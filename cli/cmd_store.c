@@ -52,7 +52,7 @@ static const struct ux_option store_options[] = {
 
 enum {
 	DAY_S = 24 * 60 * 60,
-	GARBAGE_S = DAY_S, /* minimum age of blobs without a module that are removed */
+	GARBAGE_S = DAY_S, /* blobs without a module are removed only if they are older than this */
 	LIST_BUDGET = 64 << 20
 };
 
@@ -312,7 +312,7 @@ static enum ux_code store_parse_reading(const char *word, enum ux_ns_reading *re
 			    "--reading is \"%.32s\"; expected open, keyed or served", word);
 }
 
-/* Converts "a,b" to the form in the index. */
+/* Converts a list like "a,b" to the form in which the index stores it. */
 static enum ux_code store_parse_upstreams(const char *text, struct ux_arena *arena,
 					  const char **ret, struct ux_error *err)
 {
@@ -329,7 +329,8 @@ static enum ux_code store_parse_upstreams(const char *text, struct ux_arena *are
 	return UX_OK;
 }
 
-/* A limit that is not given is removed; all other settings of the namespace stay. */
+/* Sets the limits of a namespace. A limit that is not given is removed. All other settings of
+ * the namespace stay as they are. */
 static enum ux_code store_limit(struct store_job *job, struct ux_error *err)
 {
 	UX_ARENA(arena, LIST_BUDGET);
@@ -379,7 +380,7 @@ static enum ux_code store_job_open(struct store_job *job, const struct store_ver
 	if (!job->values->data)
 		UX_TRY(ux_store_default_dir(&dir, err));
 	const char *chosen = dir ? dir : job->values->data;
-	UX_TRY(ux_store_open_beside(&job->store, chosen, err)); /* does not create a directory */
+	UX_TRY(ux_store_open_beside(&job->store, chosen, err)); /* never creates a directory */
 	if (store_verb_is_exclusive(verb, job->values)) {
 		ux_store_close(&job->store);
 		UX_TRY(ux_store_open(&job->store, chosen, err));
@@ -397,7 +398,7 @@ static int store_verb_run(struct store_job *job, const struct store_verb *verb)
 	if (code == UX_OK)
 		return ux_finish(&job->out, job->status);
 	struct ux_error flush = UX_ERROR_INIT;
-	if (ux_flush(&job->out, &flush) != UX_OK) /* the output before the failure */
+	if (ux_flush(&job->out, &flush) != UX_OK) /* write the output that precedes the failure */
 		return ux_print_error(NULL, &flush);
 	int status = ux_print_error(verb->operands > 0 ? job->operands[0] : "store", &err);
 	return code == UX_EINVAL ? UX_EXIT_USAGE : status;

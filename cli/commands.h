@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The commands, each in a file of its own. */
+/* The commands. Each is defined in a file of its own. */
 #ifndef UX_COMMANDS_H
 #define UX_COMMANDS_H
 
@@ -18,11 +18,11 @@ extern const struct ux_command ux_cmd_gsym;
 extern const struct ux_command ux_cmd_addr2line;
 extern const struct ux_command ux_cmd_llvm_symbolizer;
 
-/* All of them, in the order of the help. */
+/* All commands, in the order of the help text. */
 extern const struct ux_command *const ux_commands[];
 extern const size_t ux_command_count;
 
-/* NULL: there is none of that name. */
+/* Returns NULL if no command has that name. */
 const struct ux_command *ux_command_find(const char *name);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options that several commands have: the form of answers, where debug files are, which server. */
+/* Options that several commands share: the output format, where debug files are searched, and
+ * which server is used. */
 #include "common_options.h"
 
 #include "bytes.h"
@@ -72,7 +73,7 @@ static enum ux_code server_read_token(const char *path, struct ux_server_selecti
 	return server_set_token(line, ret, err);
 }
 
-/* Refuses a URL with a password, because messages contain the URL. */
+/* Rejects a URL with a user name or password, because messages contain the URL. */
 static enum ux_code server_check_url(const char *url, struct ux_error *err)
 {
 	const char *host = strstr(url, "://");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Options that several commands have: the form of answers, where debug files are, which server. */
+/* Options that several commands share: the output format, where debug files are searched, and
+ * which server is used. */
 #ifndef UX_COMMON_OPTIONS_H
 #define UX_COMMON_OPTIONS_H
 
@@ -24,8 +25,8 @@ struct ux_answer_values {
 	 "full, short (no parameters), templates-elided or none [full]"}
 /* clang-format on */
 
-/* Parses --demangle. False: an unknown mode; an error was printed and *ret_status is the exit
- * status. */
+/* Parses the value of --demangle. Returns false for an unknown mode; an error was then printed,
+ * and *ret_status is the exit status. */
 bool ux_answer_mode(const struct ux_command *cmd, const struct ux_answer_values *values,
 		    enum ux_demangle_mode *ret, int *ret_status) ux_must;
 
@@ -45,13 +46,13 @@ struct ux_find_values {
 	 "ask this server for what is not here [DEBUGINFOD_URLS]"}
 /* clang-format on */
 
-/* Creates a finder from the values; no server is contacted yet. UX_EINVAL: an invalid URL. Must be
- * closed also on failure; the values must outlive it. */
+/* Creates a finder from the values. No server is contacted yet. UX_EINVAL: a URL is invalid. The
+ * finder must be closed also after a failure, and the values must outlive it. */
 enum ux_code ux_find_open(struct ux_finder *ret, const struct ux_find_values *values,
 			  struct ux_error *err) ux_must;
 void ux_find_close(struct ux_finder *finder);
 
-/* Prints a warning if files were not found (lost of struct ux_symbol_files). */
+/* Prints a warning if files were not found (field `lost` of struct ux_symbol_files). */
 void ux_find_warn(const char *path, const struct ux_error *lost);
 
 #define UX_URL_DEFAULT "http://127.0.0.1:8420"
@@ -83,14 +84,14 @@ enum {
 /* The selected server. */
 struct ux_server_selection {
 	const char *url;
-	const char *cacert;        /* NULL: the system's */
+	const char *cacert;        /* NULL: the system's certificates are used */
 	char token[UX_TOKEN_MOST]; /* "" for none */
 };
 
 /*
- * Selects the server from options, environment or default, and overwrites a token on the command
- * line so that it soon disappears from the process list. UX_EINVAL: both token and token file, or a
- * URL with a user name; UX_ELIMIT: the token is too long.
+ * Selects the server from the options, the environment or the default. A token on the command line
+ * is overwritten, so that the process list shows it only for a moment. UX_EINVAL: both a token and
+ * a token file are given, or the URL has a user name. UX_ELIMIT: the token is too long.
  */
 enum ux_code ux_server_select(struct ux_server_values *values, struct ux_server_selection *ret,
 			      struct ux_error *err) ux_must;

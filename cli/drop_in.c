@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the stand-ins for other symbolizers share: their names, @FILE arguments and lookups. */
+/* What the replacements for other symbolizers (addr2line, llvm-symbolizer) share: program names,
+ * @FILE arguments and lookups. */
 #include "drop_in.h"
 
 #include "elf_file.h"
@@ -16,7 +17,7 @@ static struct ux_bytes drop_in_base_name(const char *path)
 	return ux_bytes_cstr(slash ? slash + 1 : path);
 }
 
-/* Removes "-14", "-19.1". */
+/* Removes a version suffix such as "-14" or "-19.1". */
 static struct ux_bytes drop_in_strip_version(struct ux_bytes name)
 {
 	size_t n = name.size;
@@ -43,7 +44,7 @@ enum ux_drop_in ux_drop_in_of(const char *argv0)
 	} words[] = {
 		{"llvm-symbolizer", UX_DROP_IN_LLVM_SYMBOLIZER},
 		{"llvm-addr2line", UX_DROP_IN_LLVM_ADDR2LINE},
-		{"eu-addr2line", UX_DROP_IN_NONE}, /* that of elfutils has other options */
+		{"eu-addr2line", UX_DROP_IN_NONE}, /* elfutils' addr2line has other options */
 		{"addr2line", UX_DROP_IN_ADDR2LINE},
 	};
 	struct ux_bytes name = drop_in_strip_version(drop_in_base_name(argv0));
@@ -66,10 +67,10 @@ enum ux_code ux_drop_in_open(struct ux_drop_in_file *f, const char *path, const 
 			     const char *arch, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
-	/* The original programs do not have these sources. */
+	/* The original programs do not read these sources, so they are left out. */
 	struct ux_symbol_options choice = {.finder.search.dirs = debug_dirs,
 					   .arch = arch,
-					   .by_need = true,
+					   .lazy = true,
 					   .usual_cache = true,
 					   .without = 1u << UX_SOURCE_PLT | 1u << UX_SOURCE_BOUNDS};
 	enum ux_code code = ux_symbol_source_open(&f->source, path, &choice, &why);
@@ -116,7 +117,7 @@ size_t ux_drop_in_frames(struct ux_drop_in_file *f, uint64_t pc, struct ux_frame
 	if (f->source.gsym.n_functions == 0 || drop_in_lookup(f, pc, frames, max, &n) != UX_OK)
 		return 0;
 	bool unnamed = n == 1 && strcmp(frames[0].function, UX_NO_NAME) ==
-					 0; /* a range of a GSYM without a name */
+					 0; /* a range that has no name in the GSYM */
 	return unnamed && *frames[0].base == '\0' ? 0 : n;
 }
 
@@ -131,7 +132,7 @@ void ux_drop_in_write_path(struct ux_out *out, const struct ux_frame *frame, boo
 	ux_out_cstr(out, frame->base);
 }
 
-/* One expansion of a command line. */
+/* State while a command line is expanded. */
 struct expansion {
 	struct ux_words *words;
 	unsigned files;
@@ -148,7 +149,7 @@ static enum ux_code response_file_add(struct expansion *x, const char *word, siz
 	return ux_error_nomem(x->err);
 }
 
-/* Appends the word at the start of s without its quotes; returns its size in s. */
+/* Appends the first word of s without its quotes. Returns the number of bytes of s that it took. */
 static size_t response_file_read_word(struct ux_bytes s, struct ux_out *word)
 {
 	uint8_t quote = 0;

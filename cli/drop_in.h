@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the stand-ins for other symbolizers share: their names, @FILE arguments and lookups. */
+/* What the replacements for other symbolizers (addr2line, llvm-symbolizer) share: program names,
+ * @FILE arguments and lookups. */
 #ifndef UX_DROP_IN_H
 #define UX_DROP_IN_H
 
@@ -19,8 +20,8 @@ enum ux_drop_in {
 };
 
 /*
- * The stand-in for a program name, which may have directories, a target prefix
- * (x86_64-linux-gnu-addr2line) and a version suffix (llvm-symbolizer-14).
+ * Returns the program that a program name stands for. The name may have directories, a target
+ * prefix (x86_64-linux-gnu-addr2line) and a version suffix (llvm-symbolizer-14).
  */
 enum ux_drop_in ux_drop_in_of(const char *argv0);
 
@@ -31,26 +32,27 @@ struct ux_drop_in_file {
 };
 
 /*
- * Opens path as `unhex lookup` does; a file without symbols is opened, too. arch: slice of a
- * universal file, or NULL. UX_EUNSUPPORTED: neither an ELF nor a GSYM file. And the codes of
- * ux_file_map().
+ * Opens path as `unhex lookup` does; a file without symbols is opened, too. arch selects the slice
+ * of a universal file and may be NULL. UX_EUNSUPPORTED: the file is neither an ELF nor a GSYM file.
+ * The codes of ux_file_map() are returned as well.
  */
 enum ux_code ux_drop_in_open(struct ux_drop_in_file *f, const char *path, const char *debug_dirs,
 			     const char *arch, struct ux_error *err) ux_must;
 void ux_drop_in_close(struct ux_drop_in_file *f);
 
 enum {
-	UX_DROP_IN_AHEAD =
-		UX_SYMBOL_PART_PCS + 1, /* pcs per call of ux_drop_in_load() that are useful */
+	UX_DROP_IN_AHEAD = UX_SYMBOL_PART_PCS +
+			   1, /* one call of ux_drop_in_load() gains nothing from more pcs */
 };
 
-/* Loads the symbols at these pcs, which must be done before looking them up. Invalidates the
- * strings of earlier frames. A file without symbols is not a failure. */
+/* Loads the symbols at these pcs. It must be called before the pcs are looked up, and it
+ * invalidates the strings of frames that were returned before. A file without symbols is not a
+ * failure. */
 enum ux_code ux_drop_in_load(struct ux_drop_in_file *f, const uint64_t *pcs, size_t n,
 			     struct ux_error *err) ux_must;
 
-/* Returns the number of frames at pc, innermost first; 0: none are known, or the record is damaged.
- */
+/* Fills frames, innermost first, with those at pc and returns their number. 0: none are known,
+ * or the record is damaged. */
 size_t ux_drop_in_frames(struct ux_drop_in_file *f, uint64_t pc, struct ux_frame *frames,
 			 size_t max);
 
@@ -60,17 +62,17 @@ void ux_drop_in_write_path(struct ux_out *out, const struct ux_frame *frame, boo
 
 UX_VEC(ux_words, char *);
 
-/* A command line whose words and list are its own (malloc'ed). Zeroed = empty. */
+/* A command line that owns its words and their list (malloc'ed). Zeroed = empty. */
 struct ux_command_line {
 	struct ux_words argv; /* terminated by NULL */
 	int argc;
 };
 
 /*
- * Copies argv with every "@FILE" replaced by the words of that file, recursively; "@FILE" stays if
- * the file cannot be read. Words end at white space; quotes '...' and "..." and a backslash protect
- * it, as in the GNU tools (libiberty, "expandargv"). UX_ELIMIT: more than UX_RESPONSE_FILES_MOST
- * files, or over UX_RESPONSE_MOST bytes.
+ * Copies argv. Every "@FILE" is replaced by the words of that file, recursively, or stays as it is
+ * if the file cannot be read. Words are separated by white space, unless it is inside of '...' or
+ * "..." or follows a backslash, as in the GNU tools (libiberty, "expandargv"). UX_ELIMIT: there are
+ * more than UX_RESPONSE_FILES_MOST files or more than UX_RESPONSE_MOST bytes.
  */
 enum ux_code ux_command_line_expand(struct ux_command_line *ret, int argc, char **argv,
 				    struct ux_error *err) ux_must;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Explanations of a server. */
+/* Requests an explanation from a server and prints it. */
 #include "remote.h"
 
 #include "http_client.h"
@@ -21,7 +21,8 @@ static void explain_client_guard(struct ux_http_client **c)
 		ux_http_client_destroy(*c);
 }
 
-/* Writes `before`, a member and `after`; nothing when the member is not a string. */
+/* Writes `before`, a member of a JSON object, and `after`. Writes nothing when the member is not
+ * a string. */
 static void explain_write_member(struct ux_out *out, const char *before, const json_t *o,
 				 const char *key, const char *after)
 {
@@ -128,7 +129,7 @@ static bool explain_is_found(const json_t *doc, bool of_address)
 	return false;
 }
 
-/* address: "" or "0x..." */
+/* Requests one explanation. address is "" for the module, or "0x...". */
 static enum ux_code explain_remote_one(struct ux_http_client *client, const char *id,
 				       const char *address, bool json, struct ux_out *out,
 				       bool *found, struct ux_error *err)

@@ -10,8 +10,8 @@
 #include "out.h"
 #include "unhex/frame.h"
 
-/* The key of a rendered text: the pointers to a function's name, or to a file's directory and base
- * name. */
+/* The key of a rendered text in the cache: the pointer to a function's name, or the pointers to
+ * a file's directory and base name. */
 struct ux_text_key {
 	const char *a;
 	const char *b; /* NULL for a function */
@@ -31,8 +31,9 @@ static inline bool ux_text_key_eq(struct ux_text_key x, struct ux_text_key y)
 UX_MAP(ux_texts, struct ux_text_key, struct ux_bytes, ux_text_key_hash, ux_text_key_eq);
 
 /*
- * Caches the rendered text of every name, since a profile repeats the same few thousand names. The
- * cache is keyed by pointers, so strings of frames must stay valid until ux_frames_out_reset().
+ * Writer of frames. It caches the rendered text of every name, because a profile repeats the same
+ * few thousand names. The cache is keyed by pointers, so the strings of frames must stay valid
+ * until ux_frames_out_reset() is called.
  */
 struct ux_frames_out {
 	struct ux_out *out;
@@ -55,8 +56,8 @@ struct ux_origin {
 	const char *build_id; /* "": unknown */
 	uint64_t pc;          /* in the module, with has_pc */
 	bool has_pc;
-	const char *reason; /* why there are no frames; "": there are */
-	const char *lost;   /* why frames are incomplete; "": they are not */
+	const char *reason; /* why there are no frames; "" if there are some */
+	const char *lost;   /* why frames are incomplete; "" if they are complete */
 };
 
 /* The answer for one address. */
@@ -66,21 +67,23 @@ struct ux_answer {
 	const char *const *others; /* other names of the outermost frame's function */
 	size_t n_others;
 	const struct ux_origin *origin; /* of an address of a process; NULL: not a process */
-	struct ux_bytes symbol; /* "NAME+OFFSET" in place of the address, which only the server
-				  knows; empty: none */
+	struct ux_bytes symbol; /* "NAME+OFFSET", shown instead of the address, which only the
+				   server knows; or empty */
 };
 
 /*
- * Writes the answer for one address. JSON: one line, "frames":[] when n is 0. Text: "0x29d90 name
- * at file:line", one line of "    (inlined by) name at file:line" for each further frame, "0x29d90
- * ??" when n is 0. In JSON a function without a name (UX_NO_NAME) has its start. Other names: a
- * line of "    (also) name" each, and in JSON "alternatives" if there are any. An origin: in text "
- * [module+0xpc]" or " [kernel]" after the first line, or " [module+0xpc] (reason)"; in JSON "kind"
- * and, if known, "module", "build_id", "pc", "reason", "lost".
+ * Writes the answer for one address. In JSON this is one line, with "frames":[] when n is 0. In
+ * text it is "0x29d90 name at file:line", followed for each further frame by a line "(inlined by)
+ * name at file:line" that is indented by four spaces, or "0x29d90 ??" when n is 0. In JSON a
+ * function without a name (UX_NO_NAME) is identified by its start. Each other name is a line
+ * "(also) name", indented likewise; in JSON they are in "alternatives" if there are any. An origin
+ * is written in text as "[module+0xpc]", "[kernel]" or "[module+0xpc] (reason)" at the end of the
+ * first line, and in JSON as "kind" and, if known, "module", "build_id", "pc", "reason" and "lost".
  */
 void ux_frames_out_write(struct ux_frames_out *w, uint64_t address, struct ux_answer answer);
 
-/* Writes an answer for input that is not an address: "text ??", or JSON with "error". */
+/* Writes the answer for input that is not an address: "text ??" as text, or a JSON object with
+ * "error". */
 void ux_frames_out_bad(struct ux_frames_out *w, struct ux_bytes text);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What commands read: lines of a descriptor, addresses in them, and requests of words or lines. */
+/* Input of commands: lines from a descriptor, the addresses in them, and requests that are
+ * arguments or lines. */
 #include "input.h"
 
 #include "output.h"
@@ -30,7 +31,7 @@ bool ux_line_reader_ready(const struct ux_line_reader *r)
 	return line_reader_is_readable(r->fd);
 }
 
-/* Reads once into the free part of the buffer; at the end of input sets r->end. */
+/* Reads once into the free part of the buffer. At the end of input it sets r->end. */
 static enum ux_code line_reader_read(struct ux_line_reader *r, struct ux_error *err)
 {
 	ssize_t n = 0;
@@ -44,8 +45,8 @@ static enum ux_code line_reader_read(struct ux_line_reader *r, struct ux_error *
 	return UX_OK;
 }
 
-/* Waits for input, then reads all that is available and fits: a caller that sees the requests ahead
- * can answer them together. */
+/* Waits for input and then reads everything that is available and fits into the buffer, so that
+ * a caller can answer all pending requests together. */
 static enum ux_code line_reader_fill(struct ux_line_reader *r, struct ux_error *err)
 {
 	memmove(r->buf, r->buf + r->pos, r->size - r->pos);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What commands read: lines of a descriptor, addresses in them, and requests of words or lines. */
+/* Input of commands: lines from a descriptor, the addresses in them, and requests that are
+ * arguments or lines. */
 #ifndef UX_INPUT_H
 #define UX_INPUT_H
 
@@ -11,14 +12,14 @@ enum {
 	UX_LINE_MOST = 65536, /* bytes of a line; the rest of a longer one is dropped */
 };
 
-/* Large: static, or on the heap. */
+/* This struct is large: allocate it statically or on the heap, not on the stack. */
 struct ux_line_reader {
 	int fd;
 	bool end;
 	bool cut;      /* the buffer begins inside a line that was too long */
-	uint64_t line; /* number of the last line, from 1 */
-	size_t pos;    /* of what is not yet used in buf */
-	size_t size;   /* of what is in buf */
+	uint64_t line; /* number of the last line; the first is 1 */
+	size_t pos;    /* start of the bytes in buf that were not used yet */
+	size_t size;   /* bytes in buf */
 	char buf[UX_LINE_MOST];
 };
 
@@ -28,14 +29,14 @@ void ux_line_reader_init(struct ux_line_reader *r, int fd);
 bool ux_line_reader_ready(const struct ux_line_reader *r);
 
 /*
- * Returns the next line without its newline; it is valid until the next call. False at the end, and
- * on a failed read with err set.
+ * Returns the next line without its newline. The line is valid until the next call. Returns false
+ * at the end of input, and with err set when reading failed.
  */
 bool ux_line_reader_next(struct ux_line_reader *r, struct ux_bytes *ret, struct ux_error *err)
 	ux_must;
 
-/* Iterates over the complete lines that are in the buffer but were not returned yet, starting with
- * *at 0. False: no more. */
+/* Iterates over the complete lines that are in the buffer but were not returned yet. *at is the
+ * position of the iteration and starts at 0. Returns false when there are no more. */
 bool ux_line_reader_ahead(const struct ux_line_reader *r, size_t *at, struct ux_bytes *ret);
 
 enum {
@@ -46,7 +47,7 @@ enum {
 struct ux_address_line {
 	uint64_t address;
 	uint64_t line;       /* number, from 1 */
-	struct ux_bytes bad; /* empty: the address is good; else the line, until the next call */
+	struct ux_bytes bad; /* the invalid line, valid until the next call; else empty */
 };
 
 struct ux_address_reader {
@@ -60,23 +61,23 @@ void ux_address_reader_init(struct ux_address_reader *r, int fd, bool hex);
 bool ux_address_reader_ready(const struct ux_address_reader *r);
 
 /*
- * Parses the next line that is not blank; false at the end, and on a failed read with err set.
- * Spaces around the address and a carriage return after it are ignored.
+ * Parses the next line that is not blank. Returns false at the end of input, and with err set when
+ * reading failed. Spaces around the address and a carriage return after it are ignored.
  */
 bool ux_address_reader_next(struct ux_address_reader *r, struct ux_address_line *ret,
 			    struct ux_error *err) ux_must;
 
-/* Requests to a symbolizer: the arguments of its command line, else the lines of its input. Zeroed:
- * none. */
+/* Requests to a symbolizer. They are the arguments of its command line, or the lines of its
+ * input if there are no arguments. Zeroed = no requests. */
 struct ux_requests {
-	char *const *words; /* the caller's */
+	char *const *words; /* owned by the caller */
 	size_t n_words;
 	size_t next;                  /* index of the next word */
-	struct ux_line_reader *lines; /* the caller's; NULL: only the words */
+	struct ux_line_reader *lines; /* owned by the caller; NULL: there are only words */
 };
 
-/* Initialises q with the words from index `first` on; if there are none, with the lines of fd, read
- * through `reader`. */
+/* Initialises q with the words from index `first` on. If there are none, the requests are the
+ * lines of fd, which are read through `reader`. */
 void ux_requests_init(struct ux_requests *q, char *const *words, size_t n_words, size_t first,
 		      struct ux_line_reader *reader, int fd);
 
@@ -84,16 +85,16 @@ void ux_requests_init(struct ux_requests *q, char *const *words, size_t n_words,
 typedef enum ux_code ux_answer_fn(void *ctx, struct ux_bytes request, struct ux_error *err);
 
 /*
- * Answers one request after the other. The output is flushed before waiting for a line, because an
- * interactive client sends the next request when it has the answer. The codes of `answer`, of
- * reading and of writing.
+ * Answers one request after the other. The output is flushed before each wait for a line, because
+ * an interactive client sends the next request only after it has received the answer. Returns the
+ * codes of `answer`, of reading and of writing.
  */
 enum ux_code ux_requests_answer(struct ux_requests *q, ux_answer_fn *answer, void *ctx,
 				struct ux_out *out, struct ux_error *err) ux_must;
 
 /*
- * Iterates over the requests after the current one that have been read already, starting with *at
- * 0. False: no more.
+ * Iterates over the requests after the current one that have been read already. *at starts at 0.
+ * Returns false when there are no more.
  */
 bool ux_requests_ahead(const struct ux_requests *q, size_t *at, struct ux_bytes *ret);
 

@@ -39,7 +39,8 @@ static int main_print_help(int argc, char **argv)
 	return fflush(stdout) == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
 }
 
-/* The command that stands in for the program argv0; NULL: it is our own name. */
+/* Returns the command that replaces the program argv0; NULL if argv0 is the name of unhex
+ * itself. */
 static const struct ux_command *main_drop_in_command(const char *argv0)
 {
 	switch (ux_drop_in_of(argv0)) {
@@ -66,7 +67,8 @@ int main(int argc, char **argv)
 		return UX_EXIT_USAGE;
 	}
 	const char *word = argv[1];
-	if (strcmp(word, UX_SANDBOX_WORD) == 0) /* started by the server as its child */
+	if (strcmp(word, UX_SANDBOX_WORD) ==
+	    0) /* the server has started this process as its sandbox */
 		return ux_sandbox_main();
 	if (strcmp(word, "help") == 0 || strcmp(word, "--help") == 0 || strcmp(word, "-h") == 0)
 		return main_print_help(argc, argv);

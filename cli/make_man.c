@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Writes one manual page to standard output: of a command, of "unhex", of "unhex-serve.conf". */
+/* Writes a manual page to standard output: that of a command, of "unhex" or of
+ * "unhex-serve.conf". */
 #include "commands.h"
 #include "settings.h"
 
-/* Writes plain text: escapes everything that would be a request or an escape sequence. */
+/* Writes plain text. Everything that roff would take as a request or an escape sequence is
+ * escaped. */
 static void man_text(struct ux_out *out, const char *text, size_t n)
 {
 	bool line_start = true;
@@ -21,7 +23,7 @@ static void man_text(struct ux_out *out, const char *text, size_t n)
 	}
 }
 
-/* The same with `words` in bold; an empty line ends a paragraph. */
+/* Writes text in which `words` in backquotes become bold and an empty line ends a paragraph. */
 static void man_prose(struct ux_out *out, const char *text)
 {
 	bool bold = false;
@@ -99,7 +101,7 @@ static void man_options(struct ux_out *out, const struct ux_command *cmd)
 	man_option(out, 'h', "help", NULL, "print this help");
 }
 
-/* The help text of a stand-in for another program, verbatim. */
+/* Writes the help text of a command that replaces another program, verbatim. */
 static void man_drop_in_help(struct ux_out *out, const struct ux_command *cmd)
 {
 	char *text = NULL;

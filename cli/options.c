@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsing a command line by a table of options. */
+/* Parses a command line with a table of options. */
 #include "options.h"
 
 #include "text.h"
@@ -75,7 +75,7 @@ static bool options_parse_bytes(const char *text, uint64_t *ret)
 	return true;
 }
 
-/* Appends text to the list, which the command frees. */
+/* Appends text to the list. The command frees the list. */
 static bool options_append_list(char **list, const char *text)
 {
 	char *joined = NULL;
@@ -140,8 +140,8 @@ static const char *const type_words[] = {
 	[UX_OPTION_EACH] = "at most 64 of them",
 };
 
-/* Applies option o, whose value is `attached` or else the next argument; name is as it was typed.
- */
+/* Applies option o. Its value is `attached`, or the next argument if that is NULL. `name` is the
+ * option as it was typed. */
 static bool options_set(struct options_parser *p, const struct ux_option *o, const char *name,
 			char *attached)
 {
@@ -185,7 +185,8 @@ static bool options_parse_long(struct options_parser *p, char *word)
 	return false;
 }
 
-/* Parses an argument of short options: flags, and at most one with a value, which is the rest. */
+/* Parses an argument that consists of short options: any number of flags, and at most one option
+ * with a value, which takes the rest of the argument. */
 static bool options_parse_short(struct options_parser *p, char *word)
 {
 	for (; *word; word++) {

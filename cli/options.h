@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Commands and their options as tables; parsing and --help come from the table alone. */
+/* Commands and their options as tables, from which both the parser and --help work. */
 #ifndef UX_OPTIONS_H
 #define UX_OPTIONS_H
 
@@ -46,16 +46,16 @@ struct ux_command {
 	const char *text; /* paragraphs for --help, without a newline at the end */
 	const struct ux_option *options;
 	size_t n_options;
-	void (*help)(
-		FILE *to); /* replaces usage, text and options in a stand-in for another program */
+	void (*help)(FILE *to); /* replaces usage, text and options for a command that replaces
+				   another program */
 	int (*run)(const struct ux_command *cmd, int argc, char **argv); /* exit status */
 };
 
 /*
- * Parses argv[1..] into values; options and operands may be mixed, "--" ends the options, and the
- * last of two equal options wins. Operands are moved to the front of argv. False: the command ends
- * with *ret_status, because help was printed, or because an option was invalid and an error was
- * printed.
+ * Parses argv[1..] into values. Options and operands may be mixed, "--" ends the options, and if an
+ * option is repeated its last value is used. Operands are moved to the front of argv. Returns false
+ * if the command must end with *ret_status: help was printed, or an option was invalid and an error
+ * was printed.
  */
 bool ux_options_parse(const struct ux_command *cmd, int argc, char **argv, void *values,
 		      struct ux_args *ret, int *ret_status) ux_must;

@@ -23,7 +23,7 @@ int ux_exit_of(enum ux_code code)
 	case UX_ENOTFOUND:
 	case UX_EIO:
 	case UX_ECONFLICT:
-	case UX_EDENIED: /* of a file; commands handle refusals of a server themselves */
+	case UX_EDENIED: /* access to a file; commands handle refusals by a server themselves */
 	case UX_CODE_COUNT:
 		break;
 	}
@@ -65,14 +65,15 @@ void ux_print_message(const char *fmt, ...)
 	text_to_stderr(&out);
 }
 
-/* The size of the UTF-8 character that s begins with; 0: it is invalid, a control or a
- * bidirectional mark. */
+/* Returns the size of the UTF-8 character at the start of s; 0 if it is invalid, a control
+ * character or a bidirectional mark. */
 static size_t text_printable_size(struct ux_bytes s)
 {
 	size_t n = ux_utf8_printable_size(s);
 	if (n != 3 || s.data[0] != 0xe2)
 		return n;
-	/* U+200E.., U+202A.., U+2066..: they reorder what a person sees. */
+	/* U+200E.., U+202A.., U+2066.. are bidirectional marks, which reorder the text that a
+	 * person sees. */
 	uint8_t next = s.data[1], last = s.data[2];
 	bool bidi = (next == 0x80 &&
 		     (last == 0x8e || last == 0x8f || (last >= 0xa8 && last <= 0xae))) ||

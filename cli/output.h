@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Output of commands: errors to stderr, results to stdout, and exit statuses. */
+/* Output of commands: errors on stderr, results on stdout, and exit statuses. */
 #ifndef UX_OUTPUT_H
 #define UX_OUTPUT_H
 
@@ -10,9 +10,9 @@
 
 enum ux_exit {
 	UX_EXIT_DONE = 0,
-	UX_EXIT_SOME = 1,   /* not found, or some inputs failed */
-	UX_EXIT_USAGE = 2,  /* an invalid command line */
-	UX_EXIT_SERVER = 3, /* a server refused or cannot be reached */
+	UX_EXIT_SOME = 1,   /* something was not found, or some inputs failed */
+	UX_EXIT_USAGE = 2,  /* the command line is invalid */
+	UX_EXIT_SERVER = 3, /* a server refused the request or cannot be reached */
 };
 
 /* The exit status for a failure. */
@@ -25,19 +25,20 @@ int ux_print_error(const char *subject, const struct ux_error *err);
 void ux_print_message(const char *fmt, ...) ux_printf(1, 2);
 
 /*
- * Appends text for a terminal: control characters and invalid UTF-8 become \xNN, so that a hostile
- * name cannot write escape sequences; a backslash is not escaped.
+ * Appends text for a terminal. Control characters and invalid UTF-8 become \xNN, so that an
+ * untrusted name cannot write escape sequences. A backslash is not escaped.
  */
 void ux_text(struct ux_out *out, struct ux_bytes text);
 
-/* "12.3 MiB". */
+/* Appends a size like "12.3 MiB". */
 void ux_text_size(struct ux_out *out, uint64_t bytes);
 
-/* Writes the buffer to stdout and empties it. UX_EIO: the reader has gone, the disk is full. */
+/* Writes the buffer to stdout and empties it. UX_EIO: the reading process has closed the pipe,
+ * or the disk is full. */
 enum ux_code ux_flush(struct ux_out *out, struct ux_error *err) ux_must;
 
-/* The same at the end of a command: prints a failure itself and returns its exit status, else
- * `status`. */
+/* Calls ux_flush() at the end of a command. After a failure it prints the error and returns the
+ * exit status for it, else it returns `status`. */
 int ux_finish(struct ux_out *out, int status);
 
 #endif

@@ -21,11 +21,11 @@ struct json_t; /* of jansson */
 /* One module on one server. Zeroed = closed. One thread at a time. */
 struct ux_remote {
 	struct ux_http_client *client;
-	const char *id; /* the caller's */
+	const char *id; /* owned by the caller */
 	enum ux_demangle_mode demangle;
-	bool json_only; /* the server does not know the compact form */
-	/* The last answer, which has the strings of frames: JSON, or the compact form and its
-	 * bytes. */
+	bool json_only; /* the server does not support the compact form */
+	/* The last answer, which owns the strings of frames. It is either JSON, or the compact
+	 * form and its bytes. */
 	struct json_t *answer;
 	struct ux_out bytes;
 	struct ux_wire_read reply;
@@ -36,31 +36,33 @@ enum ux_code ux_remote_open(struct ux_remote *r, const struct ux_server_selectio
 	ux_must;
 void ux_remote_close(struct ux_remote *r);
 
-/* An address, or if not empty "NAME+OFFSET". */
+/* An address. If name is not empty, it is "NAME+OFFSET" and is used instead. */
 struct ux_remote_address {
 	uint64_t address;
 	struct ux_bytes name;
 };
 
 /*
- * Sends a request for n addresses (at most UX_REMOTE_BATCH): in the compact form, or in JSON if one
- * has a name. UX_ENOTFOUND: the server has no symbols for the module; UX_EDENIED: it requires a
- * key, or another one; UX_EUNAVAILABLE: unreachable, or it is still fetching the symbols;
- * UX_EUNSUPPORTED: the answer is not that of an unhex server.
+ * Sends a request for n addresses (at most UX_REMOTE_BATCH) in the compact form, or in JSON if one
+ * of them has a name. UX_ENOTFOUND: the server has no symbols for the module. UX_EDENIED: it
+ * requires a key, or did not accept the one that was sent. UX_EUNAVAILABLE: it cannot be reached,
+ * or it is still fetching the symbols. UX_EUNSUPPORTED: the answer is not that of an unhex server.
  */
 enum ux_code ux_remote_send(struct ux_remote *r, const struct ux_remote_address *addresses,
 			    size_t n, struct ux_error *err) ux_must;
 
-/* Parses r->bytes, an answer in the compact form to n addresses; codes as above. */
+/* Parses r->bytes, the answer to a request for n addresses in the compact form. The codes are
+ * those of ux_remote_send(). */
 enum ux_code ux_remote_read(struct ux_remote *r, size_t n, struct ux_error *err) ux_must;
 
-/* The frames of address i of the last request, at most max; they live until the next request. */
+/* Copies at most max frames of address i of the last request and returns their number. Their
+ * strings live until the next request. */
 size_t ux_remote_frames(const struct ux_remote *r, size_t i, struct ux_frame *frames, size_t max);
 
 /*
- * GET /v1/explain: appends the server's explanation of the ID, or of each pc, as text or as one
- * JSON object a line. *ret_found: the module, or every pc, was found. Codes as of
- * ux_http_client_call() and ux_server_answer().
+ * Sends GET /v1/explain and appends the server's explanation of the ID, or of each pc if there are
+ * any, as text or as one JSON object per line. *ret_found is set if the module, or every pc, was
+ * found. The codes are those of ux_http_client_call() and ux_server_answer().
  */
 enum ux_code ux_explain_remote(const struct ux_server_selection *server, const char *id,
 			       const uint64_t *pcs, size_t n, bool json, struct ux_out *out,

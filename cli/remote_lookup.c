@@ -67,7 +67,8 @@ static json_t *remote_json_module(const struct ux_remote *r)
 	return json_array_get(json_object_get((json_t *)r->answer, "modules"), 0);
 }
 
-/* Converts the status of the only module to a code; a missing module is a failure here. */
+/* Converts the status of the only module in the answer to a code. A missing module is a failure
+ * here. */
 static enum ux_code remote_check_status(enum ux_module_status status, const char *reason,
 					uint64_t retry_after_s, struct ux_error *err)
 {
@@ -112,7 +113,7 @@ static enum ux_code remote_check_json(const struct ux_remote *r, size_t n, struc
 	return UX_OK;
 }
 
-/* Sends a request with that body. */
+/* Sends a request with the given body. */
 static enum ux_code remote_call(struct ux_remote *r, const char *type, const struct ux_out *request,
 				struct ux_http_answer *ret, struct ux_error *err)
 {
@@ -208,7 +209,7 @@ enum ux_code ux_remote_send(struct ux_remote *r, const struct ux_remote_address 
 	if (r->json_only || remote_any_symbol(addresses, n))
 		return remote_send_json(r, addresses, n, err);
 	enum ux_code code = remote_send_compact(r, addresses, n, &why);
-	/* An older server knows only JSON. */
+	/* Older servers support only JSON. */
 	if (code == UX_EINVAL || code == UX_EUNSUPPORTED) {
 		r->json_only = true;
 		remote_reset(r);

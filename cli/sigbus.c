@@ -16,10 +16,10 @@ static _Atomic(const char *) to_remove;
 static void sigbus_write(const char *text)
 {
 	ssize_t n = write(STDERR_FILENO, text, strlen(text));
-	(void)n; /* a failure cannot be reported here */
+	(void)n; /* a failure to write the message cannot be reported */
 }
 
-/* Only calls that signal-safety(7) allows. */
+/* Only functions that signal-safety(7) lists may be called here. */
 static void sigbus_handle(int signal_number)
 {
 	(void)signal_number;

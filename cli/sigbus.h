@@ -1,15 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A file that shrinks while it is mapped: a message and exit status 1 instead of a core dump. */
+/* Handles SIGBUS, which is raised when a file shrinks while it is mapped: the command prints a
+ * message and exits with status 1 instead of dumping core. */
 #ifndef UX_SIGBUS_H
 #define UX_SIGBUS_H
 
-/* Installs the handler of SIGBUS; to be called once, before there are threads. */
+/* Installs the handler of SIGBUS. It must be called once, before threads are created. */
 void ux_sigbus_init(void);
 
-/* Sets the file name for the message. The pointer is kept; NULL: "a file". */
+/* Sets the file name for the message; with NULL the message says "a file". The string must stay
+ * valid. */
 void ux_sigbus_reading(const char *path);
 
-/* Sets a file to remove before the process ends, or NULL. The pointer is kept. */
+/* Sets a file that the handler removes before the process ends, or NULL. The string must stay
+ * valid. */
 void ux_sigbus_remove(const char *path);
 
 #endif

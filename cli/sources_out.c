@@ -41,7 +41,7 @@ void ux_sources_text(struct ux_out *out, const struct ux_extract_stats *stats)
 		ux_out_cstr(out, "none");
 }
 
-/* Tenths of a percent, rounded down: 100.0 means all. */
+/* Writes tenths of a percent, rounded down, so that 100.0 always means all. */
 static void coverage_percent(struct ux_out *out, uint64_t part, uint64_t whole, const char *what)
 {
 	uint64_t tenths = whole ? (uint64_t)((double)part * 1000 / (double)whole) : 0;

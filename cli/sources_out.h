@@ -6,14 +6,14 @@
 #include "extract.h"
 #include "json_out.h"
 
-/* "sources": [{"source":"dwarf","version":5,"found":12}, ...] of those that are not empty, and
- * "damaged" for those that were skipped. */
+/* Writes "sources": [{"source":"dwarf","version":5,"found":12}, ...] with the sources that are
+ * not empty, and "damaged" with those that were skipped. */
 void ux_sources_json(struct ux_json *j, const struct ux_extract_stats *stats);
 
-/* "dwarf 5 (12), symtab (40)", or "none". */
+/* Appends text like "dwarf 5 (12), symtab (40)", or "none". */
 void ux_sources_text(struct ux_out *out, const struct ux_extract_stats *stats);
 
-/* "1234 bytes, 98.7 % in functions, 95.1 % with lines". */
+/* Appends text like "1234 bytes, 98.7 % in functions, 95.1 % with lines". */
 void ux_coverage_text(struct ux_out *out, const struct ux_extract_stats *stats);
 
 #endif

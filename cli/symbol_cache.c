@@ -36,15 +36,15 @@ static bool cache_folder_is_ours(const char *path)
 	return stat(path, &st) == 0 && S_ISDIR(st.st_mode) && cache_only_we_write(&st);
 }
 
-/* The value of an environment variable if it is an absolute path other than the root, which is the
- * home of many services. */
+/* Returns the value of an environment variable if it is an absolute path. The root is not
+ * accepted, because it is the home directory of many services. */
 static const char *cache_path_in(const char *variable)
 {
 	const char *path = secure_getenv(variable);
 	return path && path[0] == '/' && path[1] ? path : NULL;
 }
 
-/* Creates the directory at the path in out; a failure shows when it is used. */
+/* Creates the directory at the path in `out`. A failure is noticed when the directory is used. */
 static void cache_folder_make(struct ux_out *out)
 {
 	ux_out_u8(out, 0);
@@ -91,9 +91,9 @@ bool ux_cache_folder(enum ux_cache_policy policy, struct ux_out *out)
 #define COST_SUFFIX ".spent"
 
 enum {
-	COST_MOST_MS = 4096,   /* counted for one command at most */
+	COST_MOST_MS = 4096,   /* most milliseconds that are counted for one command */
 	TEMPORARY_S = 60 * 60, /* temporary files older than this were left by a killed command */
-	FREE_RATIO = 8, /* a GSYM is written only if the disk has room for so many of its size */
+	FREE_RATIO = 8, /* a GSYM is written only if the disk has room for this many of its size */
 };
 
 /* Appends the identity of a file. */
@@ -113,7 +113,8 @@ static void symbol_cache_append_input(struct ux_out *out, const struct ux_mappin
 					 input->mtime_ns);
 }
 
-/* Appends the identity of our executable, since another build may extract more. */
+/* Appends the identity of the running executable, because another build of unhex may extract
+ * more. */
 static bool symbol_cache_append_self(struct ux_out *out)
 {
 	struct stat st;
@@ -198,7 +199,7 @@ bool ux_symbol_cache_is_due(const struct ux_symbol_cache *c, uint64_t most_ms)
 	       (uint64_t)st.st_size >= most_ms;
 }
 
-/* Whether RLIMIT_FSIZE allows the size; exceeding it would kill the process. */
+/* Whether RLIMIT_FSIZE allows a file of that size. Exceeding the limit would kill the process. */
 static bool symbol_cache_may_write(uint64_t bytes)
 {
 	struct rlimit limit;
@@ -254,7 +255,7 @@ static bool cached_file_is_ours(const char *name)
 	return cached_name_ends_with(name, SUFFIX) || cached_name_ends_with(name, COST_SUFFIX);
 }
 
-/* Whether it is a temporary file of a command that was killed. */
+/* Whether the file is a temporary file that a killed command has left. */
 static bool cached_file_is_stale(const char *name, const struct stat *st)
 {
 	return strstr(name, SUFFIX ".tmp-") && st->st_mtim.tv_sec < ux_clock_wall() - TEMPORARY_S;
@@ -265,20 +266,20 @@ static void cached_files_list(DIR *dir, const char *folder, struct cached_files 
 {
 	struct stat st;
 	for (const struct dirent *e; (e = readdir(dir)) != NULL;) {
-		struct cached_file kept = {0};
+		struct cached_file file = {0};
 		if (fstatat(dirfd(dir), e->d_name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
 		    !ux_cache_is_ours(&st))
 			continue;
 		if (cached_file_is_stale(e->d_name, &st))
 			(void)unlinkat(dirfd(dir), e->d_name, 0);
 		if (!cached_file_is_ours(e->d_name) ||
-		    asprintf(&kept.path, "%s/%s", folder, e->d_name) < 0)
+		    asprintf(&file.path, "%s/%s", folder, e->d_name) < 0)
 			continue;
-		kept.time_ns =
+		file.time_ns =
 			(uint64_t)st.st_mtim.tv_sec * 1000000000U + (uint64_t)st.st_mtim.tv_nsec;
-		kept.size = (uint64_t)st.st_size;
-		if (!cached_files_append(all, kept))
-			free(kept.path);
+		file.size = (uint64_t)st.st_size;
+		if (!cached_files_append(all, file))
+			free(file.path);
 	}
 }
 

@@ -5,7 +5,7 @@
 #include "elf_symbols.h"
 #include "order.h"
 
-/* Whether it is neither a mapping symbol ($x, $d) nor an assembler label (.L1). */
+/* Whether the name is neither that of a mapping symbol ($x, $d) nor an assembler label (.L1). */
 static bool symbol_is_named(const char *name)
 {
 	return *name != 0 && *name != '$' && strncmp(name, ".L", 2) != 0;
@@ -43,7 +43,8 @@ static enum ux_code symbol_list_read(struct ux_symbol_list *l, const struct ux_e
 	return UX_OK;
 }
 
-/* The order of LLVM, in which the last of the largest symbols at an address is found. */
+/* Sorts as LLVM does, so that of several symbols at an address the last of the largest ones is
+ * found. */
 static int symbols_by_start(const void *x, const void *y)
 {
 	const struct ux_listed_symbol *a = x, *b = y;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Symbols of an ELF file by address and by name: variables too, which no GSYM has. */
+/* Symbols of an ELF file by address and by name. They include variables, which a GSYM does not
+ * have. */
 #ifndef UX_SYMBOL_LIST_H
 #define UX_SYMBOL_LIST_H
 
@@ -10,14 +11,14 @@
 struct ux_listed_symbol {
 	uint64_t start; /* pc */
 	uint64_t size;
-	const char *name; /* in the file; a version (@VERS) may follow */
-	const char *file; /* source file of a local symbol, from the symbol table; "" */
+	const char *name; /* points into the mapped file; may end with a version (@VERS) */
+	const char *file; /* source file of a local symbol, from the symbol table; "" if unknown */
 	size_t index;     /* index in the table */
 	bool is_code;
 	bool is_global;
 };
 
-/* The name without a version. */
+/* Returns the name of the symbol without its version. */
 static inline struct ux_bytes ux_listed_symbol_name(const struct ux_listed_symbol *s)
 {
 	const char *at = *s->name ? strchr(s->name + 1, '@') : NULL;
@@ -26,7 +27,8 @@ static inline struct ux_bytes ux_listed_symbol_name(const struct ux_listed_symbo
 
 UX_VEC(ux_listed_symbols, struct ux_listed_symbol);
 
-/* Zeroed = closed. The names are in the files, which it keeps mapped. */
+/* The list of one file. The names of symbols point into the file, which stays mapped until the
+ * list is closed. Zeroed = closed. */
 struct ux_symbol_list {
 	struct ux_mapping file;
 	struct ux_elf elf;
@@ -34,18 +36,20 @@ struct ux_symbol_list {
 };
 
 /*
- * Reads the functions and variables of .symtab, or without one of .dynsym, from which
- * llvm-symbolizer takes names. A file that is not ELF has none. The codes of ux_file_map().
+ * Reads the functions and variables of .symtab, or of .dynsym if there is no .symtab;
+ * llvm-symbolizer takes its names from the same tables. The list of a file that is not ELF is
+ * empty. Returns the codes of ux_file_map().
  */
 enum ux_code ux_symbol_list_open(struct ux_symbol_list *l, const char *path, struct ux_error *err)
 	ux_must;
 void ux_symbol_list_close(struct ux_symbol_list *l);
 
-/* The last symbol that starts at or before pc, if it contains pc or has no size; else NULL. Of
- * several at one address the widest, and of these the last in the table. */
+/* Returns the last symbol that starts at or before pc if it contains pc or has no size, else
+ * NULL. Of several symbols at one address it is the largest, and of equally large ones the last in
+ * the table. */
 const struct ux_listed_symbol *ux_symbol_list_at(const struct ux_symbol_list *l, uint64_t pc);
 
-/* The first symbol of that name, preferring a global one; NULL when there is none. */
+/* Returns the first symbol with that name, preferring a global one; NULL when there is none. */
 const struct ux_listed_symbol *ux_symbol_list_named(const struct ux_symbol_list *l,
 						    struct ux_bytes name);
 

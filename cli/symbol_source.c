@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The symbols of a local file: a GSYM file, or a binary that is extracted in memory. */
+/* The symbols of a local file, which is a GSYM file or a binary that is extracted in memory. */
 #include "symbol_source.h"
 
 #include "clock.h"
@@ -8,10 +8,12 @@
 #include "elf_file.h"
 
 enum {
-	/* Bytes of input that a millisecond extracts: libjvm, compressed 240,000, plain 610,000. */
+	/* Bytes of input that are extracted in a millisecond. Measured with libjvm: 240,000 when
+	 * its sections are compressed, 610,000 when they are not. */
 	BYTES_PER_MS = 400000,
-	/* Everything is extracted when parts have taken 1/2 of the time that this takes. If parts
-	 * cost as much as the whole, as with compressed DWARF, only one was in vain. */
+	/* Everything is extracted as soon as partial extractions have taken 1/2 of the time of a
+	 * full one. If a partial extraction costs as much as a full one, as with compressed DWARF,
+	 * only one of them was wasted. */
 	PARTS_SHARE = 2,
 };
 
@@ -33,7 +35,7 @@ bool ux_symbol_source_drop_cached(struct ux_symbol_source *s)
 	return true;
 }
 
-/* Opens the cached GSYM. Damage inside of it is detected by lookups. */
+/* Opens the cached GSYM. Damage inside of it is not checked here; lookups detect it. */
 static bool symbol_source_open_cached(struct ux_symbol_source *s)
 {
 	if (!ux_symbol_cache_find(&s->cache, &s->cached))
@@ -44,8 +46,8 @@ static bool symbol_source_open_cached(struct ux_symbol_source *s)
 	return false;
 }
 
-/* Only ELF files are cached: the key has no files of split units and no objects beside a Mach-O
- * file. */
+/* Only ELF files are cached, because the key does not include the files of split units or the
+ * object files of a Mach-O file. */
 static void symbol_source_init_cache(struct ux_symbol_source *s, bool usual)
 {
 	char words[32];
@@ -58,7 +60,7 @@ static void symbol_source_init_cache(struct ux_symbol_source *s, bool usual)
 	ux_symbol_cache_init(&s->cache, inputs, words, usual);
 }
 
-/* Extracts the file, or with options.filter a part of it. */
+/* Extracts the file, or a part of it if options.filter is set. */
 static enum ux_code symbol_source_extract(struct ux_symbol_source *s,
 					  struct ux_extract_stats *ret_stats, struct ux_error *err)
 {
@@ -121,7 +123,7 @@ static uint64_t symbol_source_whole_ms(const struct ux_symbol_source *s)
 	       BYTES_PER_MS;
 }
 
-/* Whether it is faster to extract only what n pcs need. */
+/* Whether it is faster to extract only the functions at n pcs than everything. */
 static bool symbol_source_part_pays(const struct ux_symbol_source *s, size_t n)
 {
 	uint64_t most = symbol_source_whole_ms(s) / PARTS_SHARE;
@@ -137,9 +139,9 @@ static bool symbol_is_stub(const char *name)
 }
 
 /*
- * False for a function without lines, unless it is a stub: some units have rows outside of the
- * ranges that they declare (of Ada, and of code that a sanitizer adds), which belong to the symbol
- * there, and only reading all units finds them.
+ * Returns false for a function without lines, unless it is a stub. Some units have line rows
+ * outside of the ranges that they declare (Ada, and code that a sanitizer adds). These rows belong
+ * to the symbol at their address, and they are found only when all units are read.
  */
 static bool symbol_source_has_line(const struct ux_symbol_source *s, uint64_t pc)
 {
@@ -174,12 +176,13 @@ enum ux_code ux_symbol_source_load(struct ux_symbol_source *s, const uint64_t *p
 	return symbol_source_extract_whole(s, err);
 }
 
-/* Whether extraction can wait for ux_symbol_source_load(): only that of a valid ELF file. */
+/* Whether extraction can wait until ux_symbol_source_load() is called. This is possible only for
+ * a valid ELF file. */
 static bool symbol_source_is_lazy(const struct ux_symbol_source *s,
 				  const struct ux_symbol_options *choice)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
-	return choice->by_need && !choice->gpu && !ux_cubin_is(s->file.bytes) &&
+	return choice->lazy && !choice->gpu && !ux_cubin_is(s->file.bytes) &&
 	       ux_elf_is(s->file.bytes) && ux_elf_open(&elf, s->file.bytes, NULL) == UX_OK;
 }
 
@@ -197,8 +200,8 @@ static enum ux_code symbol_source_prepare(struct ux_symbol_source *s, const char
 		.alternatives = choice->alternatives,
 		.without = choice->without,
 	};
-	/* A cubin needs no other files. For other files missing ones are not a failure: some names
-	 * stay unknown. */
+	/* A cubin needs no other files. For all other inputs missing files are not a failure;
+	 * some names then stay unknown. */
 	if (!choice->gpu && !ux_cubin_is(s->file.bytes))
 		UX_TRY(ux_symbol_files_find(&s->files, &choice->finder, s->file.bytes, path, err));
 	s->lost = s->files.lost;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Requests to llvm-symbolizer, the modules they name, and its output. */
+/* Requests to llvm-symbolizer, the modules that they name, and the output for them. */
 #ifndef UX_SYMBOLIZER_H
 #define UX_SYMBOLIZER_H
 
@@ -17,21 +17,22 @@ enum ux_symbolizer_verb {
 	UX_SYMBOLIZER_FRAME,
 };
 
-/* The slices are parts of the line. */
+/* A parsed request. The slices point into the line. */
 struct ux_symbolizer_request {
 	enum ux_symbolizer_verb verb;
-	struct ux_bytes
-		module; /* file, or build ID in hexadecimal; empty: that of the command line */
+	struct ux_bytes module; /* file, or build ID in hexadecimal; empty: the module of the
+				   command line */
 	bool is_build_id;
 	struct ux_bytes symbol; /* empty: an address was given */
-	uint64_t offset;        /* the address, or bytes from the symbol */
+	uint64_t offset;        /* the address, or the offset in bytes from the symbol */
 };
 
 /*
- * Parses `[CODE|DATA|FRAME] [FILE:|BUILDID:]MODULE ADDRESS`. MODULE is left out when the command
- * line has it (has_module) and quoted when it contains spaces; the address can also be SYMBOL or
- * SYMBOL+OFFSET. Numbers are as in C, or hexadecimal with `hex`. Returns NULL, or what is wrong
- * with the line; *ret is set in either case. Source: LLVM 19, manual of llvm-symbolizer.
+ * Parses `[CODE|DATA|FRAME] [FILE:|BUILDID:]MODULE ADDRESS`. MODULE is omitted when it is given on
+ * the command line (has_module), and it is quoted when it contains spaces. The address can also be
+ * SYMBOL or SYMBOL+OFFSET. Numbers are as in C, or hexadecimal with `hex`. Returns NULL, or a
+ * description of the error in the line; *ret is set in either case. Source: LLVM 19, manual of
+ * llvm-symbolizer.
  */
 const char *ux_symbolizer_request_parse(struct ux_bytes line, bool has_module, bool hex,
 					struct ux_symbolizer_request *ret);
@@ -52,7 +53,7 @@ struct ux_symbolizer_print {
 	struct ux_out *out;
 	enum ux_symbolizer_style style;
 	enum ux_symbolizer_functions functions;
-	unsigned source_lines; /* to show around a line; 0: none */
+	unsigned source_lines; /* number of source lines to show around a line; 0: none */
 	bool demangle, addresses, pretty, verbose, basenames;
 	bool listed;    /* JSON: answers are elements of a list */
 	bool has_first; /* JSON: the first element was written */
@@ -61,7 +62,7 @@ struct ux_symbolizer_print {
 /* The address that is looked up, and its module. */
 struct ux_symbolizer_query {
 	const char *module;
-	struct ux_bytes symbol; /* empty: by address */
+	struct ux_bytes symbol; /* empty: the request has an address */
 	uint64_t address;       /* as in the request */
 	uint64_t pc;
 	bool has_address; /* false: an invalid request */
@@ -70,19 +71,20 @@ struct ux_symbolizer_query {
 void ux_symbolizer_print_code(struct ux_symbolizer_print *p, const struct ux_symbolizer_query *q,
 			      const struct ux_frame *frames, size_t n);
 
-/* symbol, declared: NULL when there is none. JSON output has no declaration. */
+/* Prints a variable. symbol and declared are NULL when there is none. JSON output has no
+ * declaration. */
 void ux_symbolizer_print_data(struct ux_symbolizer_print *p, const struct ux_symbolizer_query *q,
 			      const struct ux_listed_symbol *symbol,
 			      const struct ux_declaration *declared);
 
-/* Local variables of a frame: always "unknown". */
+/* Prints the local variables of a frame, which are always "unknown". */
 void ux_symbolizer_print_locals(struct ux_symbolizer_print *p, const struct ux_symbolizer_query *q);
 
-/* Prints an error in JSON, the only style that has errors in its output. */
+/* Prints an error in JSON, which is the only style with errors in the output. */
 void ux_symbolizer_print_error(struct ux_symbolizer_print *p, const struct ux_symbolizer_query *q,
 			       const char *what);
 
-/* The brackets of the list. */
+/* Print the brackets of the JSON list. */
 void ux_symbolizer_print_begin(struct ux_symbolizer_print *p);
 void ux_symbolizer_print_end(struct ux_symbolizer_print *p);
 
@@ -102,7 +104,7 @@ struct ux_symbolizer_module {
 	bool declarations_read;
 };
 
-/* Zeroed = none is open. */
+/* The open modules. Zeroed = none is open. */
 struct ux_symbolizer_modules {
 	struct ux_symbolizer_module *all[UX_SYMBOLIZER_OPEN_MOST];
 	size_t n;
@@ -112,18 +114,20 @@ struct ux_symbolizer_modules {
 };
 
 /*
- * Finds or opens a module: a file, which may have a suffix `:architecture` as LLVM accepts for
- * universal files, or with is_build_id a build ID in hexadecimal whose file is in the debug
- * directories. *ret_new: it was not open before. NULL: out of memory.
+ * Finds or opens a module. The name is that of a file, which may have a suffix `:architecture` as
+ * LLVM accepts it for universal files. With is_build_id it is a build ID in hexadecimal, whose file
+ * is searched in the debug directories. *ret_new is set if the module was not open before. Returns
+ * NULL when memory is short.
  */
 struct ux_symbolizer_module *ux_symbolizer_module_find(struct ux_symbolizer_modules *m,
 						       struct ux_bytes name, bool is_build_id,
 						       bool *ret_new);
 
-/* The symbols of an open module, read at the first call; empty if memory is short. */
+/* Returns the symbols of an open module, which are read at the first call. The list is empty if
+ * memory is short. */
 const struct ux_symbol_list *ux_symbolizer_symbols(struct ux_symbolizer_module *module);
 
-/* Finds the declaration of a variable by its symbol; false when it is unknown. */
+/* Finds the declaration of a variable by its symbol. Returns false when it is unknown. */
 bool ux_symbolizer_declaration(struct ux_symbolizer_module *module,
 			       const struct ux_listed_symbol *symbol, struct ux_declaration *ret);
 

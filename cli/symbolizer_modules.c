@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Opening the modules that requests name, by path or build ID. */
+/* Opens the modules that requests name by path or build ID. */
 #include "symbolizer.h"
 
 #include "debug_file.h"
@@ -31,7 +31,8 @@ void ux_symbolizer_modules_deinit(struct ux_symbolizer_modules *m)
 	m->n = 0;
 }
 
-/* The first DIR/.build-id/xx/yyyy.debug that exists, malloc'ed; NULL: none, or out of memory. */
+/* Returns the first DIR/.build-id/xx/yyyy.debug that exists, malloc'ed; NULL when there is none
+ * or memory is short. */
 static char *symbolizer_path_of_build_id(const char *dirs, struct ux_bytes text)
 {
 	uint8_t id[UX_ID_GNU_MOST];

@@ -38,7 +38,8 @@ static void symbolizer_print_source(struct ux_out *out, const struct ux_frame *f
 	}
 }
 
-/* The offset of the unqualified name: after the last "::" that is not inside of <>, () or {}. */
+/* Returns the offset of the unqualified name, which follows the last "::" that is not inside of
+ * <>, () or {}. */
 static size_t symbolizer_unqualified_name(struct ux_bytes s)
 {
 	size_t at = 0, depth = 0;
@@ -60,7 +61,8 @@ static size_t symbolizer_unqualified_name(struct ux_bytes s)
 }
 
 enum {
-	SCHEMES = UX_SCHEME_ITANIUM | UX_SCHEME_RUST | UX_SCHEME_DLANG, /* as LLVM */
+	SCHEMES = UX_SCHEME_ITANIUM | UX_SCHEME_RUST |
+		  UX_SCHEME_DLANG, /* the schemes that LLVM demangles */
 };
 
 static const struct ux_demangle_how short_names = {UX_DEMANGLE_SHORT, SCHEMES, /* llvm= */ true};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Parsing a request to llvm-symbolizer. */
+/* Parses a request to llvm-symbolizer. */
 #include "symbolizer.h"
 
 #include "text.h"
@@ -21,7 +21,8 @@ static struct ux_bytes symbolizer_trim(struct ux_bytes s)
 	return s;
 }
 
-/* 0x, 0b, 0o and a leading 0 choose the base, as in LLVM; no sign, no other character. */
+/* Parses a number as LLVM does: 0x, 0b, 0o and a leading 0 select the base. Signs and other
+ * characters are not allowed. */
 static bool symbolizer_parse_number(struct ux_bytes s, bool hex, uint64_t *ret)
 {
 	unsigned base = hex ? 16 : 10;
@@ -44,7 +45,7 @@ static bool symbolizer_parse_number(struct ux_bytes s, bool hex, uint64_t *ret)
 	return s.size > 0;
 }
 
-/* Parses a word or a quoted text; false when the closing quote is missing. */
+/* Parses a word or a quoted string. Returns false when the closing quote is missing. */
 static bool symbolizer_parse_module(struct ux_bytes *line, struct ux_bytes *ret)
 {
 	struct ux_bytes s = symbolizer_trim(*line);
@@ -64,23 +65,24 @@ static bool symbolizer_parse_module(struct ux_bytes *line, struct ux_bytes *ret)
 	return true;
 }
 
-static const char *symbolizer_parse_location(struct ux_bytes place, bool hex,
+static const char *symbolizer_parse_location(struct ux_bytes location, bool hex,
 					     struct ux_symbolizer_request *r)
 {
-	if (place.size == 0)
+	if (location.size == 0)
 		return "no module offset has been specified";
-	if (symbolizer_parse_number(place, hex, &r->offset))
+	if (symbolizer_parse_number(location, hex, &r->offset))
 		return NULL;
-	if (*place.data >= '0' && *place.data <= '9' && !memchr(place.data, ' ', place.size))
+	if (*location.data >= '0' && *location.data <= '9' &&
+	    !memchr(location.data, ' ', location.size))
 		return "expected a number as module offset";
-	const uint8_t *plus = memrchr(place.data, '+', place.size);
-	r->symbol = place;
+	const uint8_t *plus = memrchr(location.data, '+', location.size);
+	r->symbol = location;
 	if (!plus)
 		return NULL;
-	size_t n = (size_t)(plus - place.data);
-	if (symbolizer_parse_number(symbolizer_trim(ux_bytes(plus + 1, place.size - n - 1)), hex,
+	size_t n = (size_t)(plus - location.data);
+	if (symbolizer_parse_number(symbolizer_trim(ux_bytes(plus + 1, location.size - n - 1)), hex,
 				    &r->offset))
-		r->symbol = symbolizer_trim(ux_bytes(place.data, n));
+		r->symbol = symbolizer_trim(ux_bytes(location.data, n));
 	return NULL;
 }
 

@@ -63,7 +63,7 @@ static enum ux_code bpf_info_read(int fd, void *info, uint32_t size, struct ux_e
 	return UX_OK;
 }
 
-/* Allocates n records; NULL in *ret when n is 0. */
+/* Allocates n records. *ret is NULL when n is 0. */
 static enum ux_code bpf_array_alloc(void *ret, uint64_t n, uint64_t size, struct ux_error *err)
 {
 	void *p = NULL;
@@ -96,7 +96,7 @@ static enum ux_code bpf_btf_read(uint32_t id, struct bpf_arrays *a, struct ux_er
 	return UX_OK;
 }
 
-/* Allocates the arrays, of the sizes that the first call returned. */
+/* Allocates the arrays with the sizes that the first call of BPF_OBJ_GET_INFO_BY_FD returned. */
 static enum ux_code bpf_arrays_alloc(const struct bpf_prog_info *sizes, struct bpf_arrays *a,
 				     struct ux_error *err)
 {
@@ -158,8 +158,8 @@ static enum ux_code bpf_program_add(struct ux_bpf_code *code, int fd, struct ux_
 	return ux_bpf_code_add(code, &parts, err);
 }
 
-/* Reads all programs in order of their IDs. One that cannot be read is left out; the first reason
- * is kept. */
+/* Reads all programs in order of their IDs. A program that cannot be read is skipped, and the
+ * first reason is stored in p->lost. */
 static enum ux_code bpf_programs_read_all(struct ux_bpf_programs *p, struct ux_error *err)
 {
 	uint32_t id = 0;
@@ -180,7 +180,7 @@ static enum ux_code bpf_programs_read_all(struct ux_bpf_programs *p, struct ux_e
 		memset(&attr, 0, sizeof(attr));
 		attr.prog_id = id;
 		fd = bpf_call(BPF_PROG_GET_FD_BY_ID, &attr);
-		if (fd < 0 && errno == ENOENT) /* unloaded meanwhile */
+		if (fd < 0 && errno == ENOENT) /* the program was unloaded meanwhile */
 			continue;
 		enum ux_code code =
 			fd < 0 ? ux_error_os(&why, errno, "bpf(2) does not open BPF programs")

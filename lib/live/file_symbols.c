@@ -11,7 +11,7 @@
 enum {
 	PAGE = 4096, /* the smallest page size of any system */
 	LOADS_MOST = 4096,
-	SECTIONS_MOST = 65536, /* of code */
+	SECTIONS_MOST = 65536, /* code sections */
 };
 
 #define KERNEL_HALF ((uint64_t)1 << 63)
@@ -24,7 +24,7 @@ struct ux_file_symbols *ux_file_symbols_hold(struct ux_file_symbols *s)
 
 void ux_file_symbols_drop(struct ux_file_symbols *s)
 {
-	/* Release and acquire: uses by other threads happen before it is freed. */
+	/* Release and acquire order all uses by other threads before the memory is freed. */
 	if (!s || atomic_fetch_sub_explicit(&s->refs, 1, memory_order_acq_rel) != 1)
 		return;
 	free(s->loads);
@@ -70,7 +70,7 @@ static bool file_section_is_code(const struct ux_elf_section *section)
 	return (section->flags & code) == code && section->addr != UINT64_MAX;
 }
 
-/* The code sections of a relocatable file. */
+/* Reads the code sections of a relocatable file. */
 static enum ux_code file_symbols_read_sections(struct ux_file_symbols *s, const struct ux_elf *elf,
 					       struct ux_error *err)
 {
@@ -98,7 +98,8 @@ static enum ux_code file_symbols_read_sections(struct ux_file_symbols *s, const 
 	return UX_OK;
 }
 
-/* Finds _text and _stext of a kernel, recognised by being linked into the upper half. */
+/* Finds _text and _stext of a kernel. A file is taken as a kernel if it is linked to the upper
+ * half of the address space. */
 static void file_symbols_read_text(struct ux_file_symbols *s, const struct ux_elf *elf)
 {
 	struct ux_elf_symbols it;
@@ -145,7 +146,7 @@ static enum ux_code file_symbols_write_gsym(void *ctx, struct ux_bytes bytes, st
 	return ux_out_status(out, err);
 }
 
-/* Fetches a debug file through the caller's callback; that there is none is not a failure. */
+/* Fetches a debug file through the callback of the caller. It is not a failure if there is none. */
 static enum ux_code file_symbols_find_debug(struct ux_file_symbols *s,
 					    const struct ux_symbol_search *search,
 					    struct ux_debug_file *ret, struct ux_error *err)

@@ -13,7 +13,7 @@
 
 #include <stdatomic.h>
 
-/* A PT_LOAD segment. */
+/* A PT_LOAD segment of the file. */
 struct ux_load {
 	uint64_t off;
 	uint64_t filesz;
@@ -29,7 +29,7 @@ struct ux_code_section {
 	uint64_t size;
 };
 
-/* Immutable except for the reference count. */
+/* The symbols of one file. Immutable except for the reference count. */
 struct ux_file_symbols {
 	atomic_uint refs;
 	char build_id[UX_ID_TEXT]; /* "gnu:HEX"; "": none */
@@ -37,36 +37,36 @@ struct ux_file_symbols {
 	size_t n_loads;
 	struct ux_code_section *sections; /* malloc'ed; only of a relocatable file */
 	size_t n_sections;
-	uint64_t text;       /* of a kernel: the pc of _text; 0: not known */
-	uint64_t stext;      /* and of _stext */
+	uint64_t text;       /* only of a kernel: the pc of _text; 0: unknown */
+	uint64_t stext;      /* only of a kernel: the pc of _stext; 0: unknown */
 	bool has_dwarf;      /* in the file or in its debug file */
-	struct ux_out built; /* the GSYM; empty: there are no symbols, see `why` */
+	struct ux_out built; /* the GSYM; empty: there are no symbols, and `why` has the reason */
 	struct ux_gsym gsym;
 	struct ux_error why;
 	struct ux_error lost; /* why the symbols are incomplete; code UX_OK: they are not */
 };
 
-/* Where to look for debug files. */
+/* Where debug files are searched. */
 struct ux_symbol_search {
 	const char *dirs;         /* "DIR:DIR"; NULL: the default */
-	ux_process_find_fn *find; /* fetches what no directory has; may be NULL */
+	ux_process_find_fn *find; /* fetches a debug file that is in no directory; may be NULL */
 	void *ctx;
 };
 
-/* An ELF file and, if it is known already, its debug file. */
+/* An ELF file, and its debug file if that is known already. */
 struct ux_symbol_input {
 	struct ux_bytes file;
-	const char *path;      /* NULL: not known */
-	struct ux_bytes debug; /* empty: it is searched for */
+	const char *path;      /* NULL: unknown */
+	struct ux_bytes debug; /* empty: it is unknown and will be searched */
 	const char *debug_path;
 };
 
-/* Reads the headers of an ELF file: the ID and the segments, no symbols yet. UX_EUNSUPPORTED: not
- * an ELF file. */
+/* Reads the ID and the segments of an ELF file; symbols are not extracted yet. UX_EUNSUPPORTED:
+ * it is not an ELF file. */
 enum ux_code ux_file_symbols_create(struct ux_bytes file, struct ux_file_symbols **ret,
 				    struct ux_error *err) ux_must;
 
-/* Symbols that have only a reason why there are none. NULL: out of memory. */
+/* Creates empty symbols with the reason why there are none. Returns NULL when memory is short. */
 struct ux_file_symbols *ux_file_symbols_create_empty(const struct ux_error *why);
 
 /*
@@ -87,9 +87,9 @@ static inline void ux_file_symbols_guard(struct ux_file_symbols **s)
 	ux_file_symbols_drop(*s);
 }
 
-/* The pc at which a byte of the file is loaded; an executable segment wins over another one. False:
- * it is not loaded. Whole pages are mapped, so the rest of a segment's first and last page counts.
- */
+/* Converts an offset in the file to the pc at which that byte is loaded. Of several segments an
+ * executable one is preferred. Returns false when the byte is not loaded. Whole pages are mapped,
+ * so the rest of a segment's first and last page is included. */
 bool ux_file_symbols_pc(const struct ux_file_symbols *s, uint64_t off, uint64_t *ret);
 
 /* Whether a pc is in an executable segment. */

@@ -128,17 +128,18 @@ static void jit_window_deinit(struct jit_window *w)
 	free(w->data);
 }
 
-static bool jit_window_read(struct jit_window *w, int fd, uint64_t off, size_t want)
+static bool jit_window_read(struct jit_window *w, int fd, uint64_t off, size_t window_size)
 {
-	if (want > w->cap) {
-		uint8_t *more = realloc(w->data, want);
+	if (window_size > w->cap) {
+		uint8_t *more = realloc(w->data, window_size);
 		if (!more)
 			return false;
 		w->data = more;
-		w->cap = want;
+		w->cap = window_size;
 	}
-	for (w->size = 0; w->size < want;) {
-		ssize_t n = pread(fd, w->data + w->size, want - w->size, (off_t)(off + w->size));
+	for (w->size = 0; w->size < window_size;) {
+		ssize_t n =
+			pread(fd, w->data + w->size, window_size - w->size, (off_t)(off + w->size));
 		if (n < 0 && errno == EINTR)
 			continue;
 		if (n <= 0)
@@ -184,15 +185,15 @@ static enum ux_code jit_file_feed(struct ux_jit_file *f, const struct jit_window
 static enum ux_code jit_file_read_on(struct ux_jit_file *f, int fd, struct ux_error *err)
 {
 	ux_cleanup(jit_window_deinit) struct jit_window w = {0};
-	size_t want = CHUNK;
+	size_t window_size = CHUNK;
 	uint64_t most = f->is_dump ? UINT64_MAX : (uint64_t)UX_PERF_MAP_MOST;
 	while (!f->failed && f->used < most) {
-		size_t requested = want;
+		size_t requested = window_size;
 		if (!jit_window_read(&w, fd, f->used, requested))
 			return ux_error_nomem(err);
 		if (w.size == 0)
 			break;
-		UX_TRY(jit_file_feed(f, &w, &want, err));
+		UX_TRY(jit_file_feed(f, &w, &window_size, err));
 		if (w.size < requested)
 			break;
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files of the running kernel and of its modules, which have the lines of their code. */
+/* Source lines of the running kernel and of its modules, from their files. */
 #include "kernel_lines.h"
 
 #include "debug_file.h"
@@ -14,18 +14,17 @@
 /* Where the files are searched. */
 struct kernel_dirs {
 	const char *root;    /* prefix of /boot and /lib/modules; usually "" */
-	const char *release; /* of the kernel, as in uname -r */
-	const char *debug;   /* of debug files, "DIR:DIR" */
+	const char *release; /* the kernel's release, as in uname -r */
+	const char *debug;   /* directories of debug files, "DIR:DIR" */
 };
 
 /* The file of the kernel or of a module, and its debug file. Zeroed = none. */
 struct kernel_files {
-	struct ux_mapping file; /* inflated, if it was compressed */
+	struct ux_mapping file; /* decompressed, if it was compressed */
 	char *path;             /* malloc'ed; NULL: there is none */
 	struct ux_mapping debug;
-	char *debug_path; /* malloc'ed; NULL: there is none, or `file` has DWARF */
-	struct ux_error
-		lost; /* why there is no file or no debug file; code UX_OK: nothing is missing */
+	char *debug_path;     /* malloc'ed; NULL: there is none, or `file` has DWARF */
+	struct ux_error lost; /* why a file is missing; code UX_OK: none is */
 };
 
 enum {
@@ -55,7 +54,7 @@ static const char *const vmlinux_debug_names[] = {
 };
 static const char *const module_folders[] = {"/lib/modules/@/", "/usr/lib/modules/@/"};
 
-/* One search. */
+/* State of one search. */
 struct kernel_search {
 	const struct kernel_dirs *dirs;
 	const char *build_id;
@@ -133,7 +132,7 @@ static void kernel_search_try(struct kernel_search *h, struct ux_bytes base, con
 			     h->build_id);
 }
 
-/* Calls kernel_search_try() in each folder of debug files. */
+/* Calls kernel_search_try() for each directory of debug files. */
 static void kernel_search_try_dirs(struct kernel_search *h, const char *name, struct ux_bytes tail)
 {
 	for (const char *dir = h->dirs->debug; *dir;) {
@@ -164,8 +163,9 @@ static void kernel_search_vmlinux(struct kernel_search *h)
 		kernel_search_try_dirs(h, vmlinux_debug_names[i], UX_BYTES_NONE);
 }
 
-/* Tries the path that modules.dep has for a module, below the root and in the directories of debug
- * files; in these also NAME.ko where the path is NAME.ko.xz, and NAME.ko.debug. */
+/* Tries the path that modules.dep has for a module, below the root and in the directories of
+ * debug files. If the path is NAME.ko.xz, NAME.ko and NAME.ko.debug are tried in the directories of
+ * debug files, too. */
 static void kernel_search_module_path(struct kernel_search *h, struct ux_bytes path)
 {
 	char debug[PATH_MAX];
@@ -249,7 +249,7 @@ static struct ux_kernel_loaded kernel_part_loaded(struct ux_symbols_cache *cache
 					 .kallsyms = &k->symbols};
 }
 
-/* Fetches a debug file through the caller's callback; *ret NULL: there is none. */
+/* Fetches a debug file through the callback of the caller. *ret is NULL when there is none. */
 static enum ux_code kernel_debug_file_find(struct ux_symbols_cache *cache, const char *build_id,
 					   struct ux_file_symbols **ret, struct ux_error *lost,
 					   struct ux_error *err)
@@ -277,7 +277,7 @@ static enum ux_code kernel_debug_file_find(struct ux_symbols_cache *cache, const
 	return ux_symbols_cache_input(cache, &file, &in, ret, err);
 }
 
-/* Loads the symbols of a part; *ret NULL: none, and *lost has the reason. */
+/* Loads the symbols of a part. *ret is NULL when there are none; *lost then has the reason. */
 static enum ux_code kernel_part_find_symbols(struct ux_symbols_cache *cache,
 					     const struct ux_kernel *k,
 					     const struct ux_kernel_part *part,
@@ -314,7 +314,7 @@ static enum ux_code kernel_part_load(struct ux_symbols_cache *cache, const struc
 	struct ux_file_symbols *symbols = NULL;
 	struct ux_error lost = UX_ERROR_INIT;
 	struct ux_kernel_loaded loaded = kernel_part_loaded(cache, k, part);
-	/* Code that BPF, ftrace and kprobes generate is in no file. */
+	/* No file has the code that BPF, ftrace and kprobes generate. */
 	if (!part->is_file)
 		ux_error_set(&lost, UX_ENOTFOUND, "made while the kernel runs");
 	else
@@ -330,7 +330,7 @@ enum ux_code ux_kernel_code_get(struct ux_symbols_cache *cache, struct ux_kernel
 				const struct ux_kernel_code **ret, struct ux_error *err)
 {
 	struct ux_kernel_code *_Atomic *slot = &k->code[part - k->parts.data];
-	/* Acquire: pairs with the release by which another thread published it. */
+	/* Acquire pairs with the release with which another thread published it. */
 	struct ux_kernel_code *known = atomic_load_explicit(slot, memory_order_acquire);
 	struct ux_kernel_code *made = NULL;
 	if (!known) {

@@ -10,7 +10,7 @@
 #include <limits.h>
 
 enum {
-	ADDRESS_MOST = 64, /* bytes of a file that has an address */
+	ADDRESS_MOST = 64, /* bytes of a file that contains an address */
 };
 
 void ux_kernel_code_free(struct ux_kernel_code *c)
@@ -22,8 +22,9 @@ void ux_kernel_code_free(struct ux_kernel_code *c)
 	free(c);
 }
 
-/* KASLR moves the kernel as a whole: the distance is that of _text, or of _stext, between kallsyms
- * and the file. A file without these symbols begins with _text. */
+/* Computes how far KASLR has moved the kernel, which moves as a whole. The distance is that
+ * between the address of _text (or _stext) in kallsyms and its pc in the file. A file without these
+ * symbols is taken to begin with _text. */
 static void kernel_code_locate_kernel(struct ux_kernel_code *c, const struct ux_kallsyms *k)
 {
 	const struct ux_file_symbols *s = c->symbols;
@@ -42,7 +43,7 @@ static void kernel_code_locate_kernel(struct ux_kernel_code *c, const struct ux_
 	c->n_spans = 1;
 }
 
-/* The address of a section from /sys/module/NAME/sections; 0: unknown or hidden. */
+/* Reads the address of a section from /sys/module/NAME/sections; 0: unknown or hidden. */
 static uint64_t module_section_start(const struct ux_kernel_loaded *loaded, const char *section)
 {
 	char path[PATH_MAX];
@@ -73,8 +74,8 @@ static int kernel_spans_by_start(const void *a, const void *b)
 	return (x->pc > y->pc) - (x->pc < y->pc);
 }
 
-/* Whether the first code section that is kept after initialisation is .text: only then the loader
- * places sections as our layout does. */
+/* Whether the first code section that stays loaded after initialisation is .text. Only then does
+ * the module loader lay out sections like docs/formats/relocatable.md. */
 static bool module_begins_with_text(const struct ux_file_symbols *s)
 {
 	for (size_t i = 0; i < s->n_sections; i++)
@@ -239,7 +240,7 @@ static bool kernel_add_part(const struct kernel_reader *r, const char *name)
 	snprintf(text, sizeof(text),
 		 *name ? "/sys/module/%.1000s/notes/.note.gnu.build-id" : "/sys/kernel/notes%s",
 		 name);
-	if (!strchr(name, '/')) /* a name with '/' would lead elsewhere */
+	if (!strchr(name, '/')) /* a name with '/' would be another path */
 		kernel_read_build_id(r->root, text, part.build_id);
 	return ux_kernel_parts_append(&k->parts, part);
 }
@@ -274,7 +275,7 @@ static enum ux_code kernel_read_symbols(struct kernel_reader *r, struct ux_error
 {
 	ux_cleanup(ux_read_deinit) struct ux_read list = {0};
 	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
-	/* A kernel without module support has no such list; then the ends of symbols are less
+	/* A kernel without module support has no such list. The ends of symbols are then less
 	 * exact. */
 	if (kernel_read_file(r->root, "/proc/modules", MODULES_MOST, &list, NULL) == UX_OK)
 		UX_TRY(ux_kernel_modules_parse(list.bytes, &r->modules, err));

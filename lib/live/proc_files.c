@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading files of a process: those of /proc/PID, the mapped ones, those below its root. */
+/* Reads files of a process: those in /proc/PID, mapped files, and files below its root. */
 #include "proc_files.h"
 
 #include "clock.h"
@@ -45,7 +45,7 @@ void ux_read_deinit(struct ux_read *r)
 	*r = (struct ux_read){0};
 }
 
-/* Reads up to size bytes; returns how many there were, or -1. */
+/* Reads up to size bytes. Returns the number of bytes that were read, or -1. */
 static ssize_t proc_pread(int fd, void *buf, size_t size, uint64_t off)
 {
 	size_t n = 0;
@@ -138,7 +138,7 @@ enum ux_code ux_proc_read_memory(const struct ux_proc *p, uint64_t start, uint64
 	return proc_fill(fd, start, end - start, "memory", ret, err);
 }
 
-/* The rest of the line that begins with key ("Uid:"), or nothing. */
+/* Returns the rest of the line that begins with key ("Uid:"); empty when there is none. */
 static struct ux_bytes proc_status_line(struct ux_bytes status, const char *key)
 {
 	size_t n = strlen(key);
@@ -190,7 +190,8 @@ static enum ux_code proc_read_status(struct ux_proc *p, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Reads /proc/PID/stat from its third field on; the second is a name that may contain anything. */
+/* Reads /proc/PID/stat from its third field on. The second field is the name of the program,
+ * which may contain any characters. */
 static enum ux_code proc_read_stat(const struct ux_proc *p, char *text, size_t size,
 				   struct ux_bytes *ret, struct ux_error *err)
 {
@@ -217,7 +218,7 @@ static struct ux_bytes proc_next_word(struct ux_bytes *s)
 	return word;
 }
 
-/* stat has the start time in clock ticks since boot. */
+/* Computes the start time of the process, which stat has in clock ticks since boot. */
 static enum ux_code proc_read_start(struct ux_proc *p, struct ux_error *err)
 {
 	char text[STAT_MOST];
@@ -283,8 +284,9 @@ enum ux_code ux_proc_generation(const struct ux_proc *p, uint64_t *ret, struct u
 	return UX_OK;
 }
 
-/* Opens for reading the file of an O_PATH descriptor, if it is a regular file: opening anything
- * else may have side effects. -1: errno has the reason, 0 when it is not a regular file. */
+/* Opens the file of an O_PATH descriptor for reading if it is a regular file, because opening
+ * any other kind of file may have side effects. Returns -1 on failure; errno then has the reason,
+ * or is 0 when it is not a regular file. */
 static int proc_reopen_regular(int path)
 {
 	char name[64];
@@ -296,8 +298,8 @@ static int proc_reopen_regular(int path)
 	return open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 }
 
-/* Opens a path below root with openat2(), which Linux has since 5.6. Without it no links in the
- * path are followed. */
+/* Opens a path below root with openat2(), which Linux has since 5.6. On older kernels no links
+ * in the path are followed. */
 static int proc_open_beneath(int root, const char *path)
 {
 	struct open_how how = {
@@ -349,8 +351,9 @@ enum ux_code ux_proc_open_in_root(const struct ux_proc *p, bool root, const char
 }
 
 /*
- * Whether fd is the file that is mapped. On file systems that give each subvolume its own device
- * number, the number in maps differs from that of fstat(); on overlayfs so does the inode number.
+ * Whether fd is the mapped file. On file systems that give each subvolume its own device number,
+ * the device number in /proc/PID/maps differs from that of fstat(); on overlayfs the inode number
+ * differs, too.
  */
 static bool proc_file_is_mapped(int fd, const struct ux_proc_map *map)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading files of a process: those of /proc/PID, the mapped ones, those below its root. */
+/* Reads files of a process: those in /proc/PID, mapped files, and files below its root. */
 #ifndef UX_PROC_FILES_H
 #define UX_PROC_FILES_H
 
@@ -13,7 +13,8 @@
 void ux_fd_close(int *fd);
 #define UX_FD(name) ux_cleanup(ux_fd_close) int name = -1
 
-/* Bytes that were read, in memory from malloc() or in a spill file. Zeroed = empty. */
+/* Bytes that were read. They are in memory from malloc() or in a mapped spill file. Zeroed =
+ * empty. */
 struct ux_read {
 	struct ux_bytes bytes;
 	bool spilled;
@@ -21,7 +22,7 @@ struct ux_read {
 void ux_read_deinit(struct ux_read *r);
 
 /*
- * An open process. The descriptors stay with this process, so that a process that later gets the
+ * An open process. The descriptors refer to this process only, so a process that later gets the
  * same ID is never mistaken for it.
  */
 struct ux_proc {
@@ -29,30 +30,30 @@ struct ux_proc {
 	int stat; /* /proc/PID/stat, kept open because it is read often */
 	pid_t pid;
 	pid_t own_pid; /* its ID in its own PID namespace */
-	pid_t parent;  /* at the time of opening; 0: none that is visible */
-	uid_t uid;     /* effective */
+	pid_t parent;  /* parent when the process was opened; 0: no visible one */
+	uid_t uid;     /* effective user ID */
 	uid_t real_uid;
 	int64_t started_ns; /* start time in ns since 1970, accurate to a few hundredths of a second
 			     */
 };
 
-/* UX_ENOTFOUND: no such process. UX_EDENIED, UX_EIO. */
+/* UX_ENOTFOUND: there is no such process. UX_EDENIED, UX_EIO. */
 enum ux_code ux_proc_open(struct ux_proc *p, pid_t pid, struct ux_error *err) ux_must;
 void ux_proc_close(struct ux_proc *p);
 
 /*
- * A number that changes when the process calls exec: a hash of its start time and of the addresses
- * of its code, stack and arguments. UX_ENOTFOUND: it has ended.
+ * Returns a number that changes when the process calls exec. It is a hash of the start time and of
+ * the addresses of code, stack and arguments. UX_ENOTFOUND: the process has ended.
  */
 enum ux_code ux_proc_generation(const struct ux_proc *p, uint64_t *ret, struct ux_error *err)
 	ux_must;
 
-/* Reads a whole file of unknown size, of at most `most` bytes (else UX_ELIMIT). dir may be
+/* Reads a whole file of unknown size. UX_ELIMIT: it has more than `most` bytes. dir may be
  * AT_FDCWD. */
 enum ux_code ux_proc_read(int dir, const char *name, size_t most, struct ux_read *ret,
 			  struct ux_error *err) ux_must;
 
-/* Reads a regular file. It may be truncated or written to meanwhile: missing bytes are 0. */
+/* Reads a regular file, which may be written to or truncated meanwhile. Missing bytes are 0. */
 enum ux_code ux_proc_read_file(int fd, uint64_t size, struct ux_read *ret, struct ux_error *err)
 	ux_must;
 
@@ -61,17 +62,18 @@ enum ux_code ux_proc_read_memory(const struct ux_proc *p, uint64_t start, uint64
 				 struct ux_read *ret, struct ux_error *err) ux_must;
 
 /*
- * Opens the file of a mapping, in any mount namespace, deleted or not: through map_files (needs
- * CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE), else through the root of the process if the same file
- * is at that path, else through exe. UX_ENOTFOUND: the path now has another file.
+ * Opens the file of a mapping, which may be deleted and in any mount namespace. It is opened
+ * through /proc/PID/map_files (needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE), else through the
+ * root of the process if the same file is at that path, else through /proc/PID/exe. UX_ENOTFOUND:
+ * another file is now at that path.
  */
 enum ux_code ux_proc_open_mapped(const struct ux_proc *p, const struct ux_proc_map *map, int *ret,
 				 struct ux_error *err) ux_must;
 
 /*
- * Opens an absolute path as the process sees it. Symbolic links cannot lead out of its root; the
- * last component must be a regular file, not a link. root: resolve below the root of the process,
- * else below ours.
+ * Opens an absolute path as the process sees it. Symbolic links cannot lead out of the root
+ * directory, and the last component must be a regular file, not a link. root: the path is resolved
+ * below the root of the process, else below our own.
  */
 enum ux_code ux_proc_open_in_root(const struct ux_proc *p, bool root, const char *path, int *ret,
 				  struct ux_error *err) ux_must;

@@ -14,18 +14,19 @@ enum {
 
 enum ux_proc_map_kind {
 	UX_PROC_MAP_FILE,   /* a file, deleted or not */
-	UX_PROC_MAP_MEMORY, /* a file in memory: memfd, shared or huge pages; an ELF file or not */
+	UX_PROC_MAP_MEMORY, /* a file in memory (memfd, shared or huge pages), which may be an ELF
+			       file */
 	UX_PROC_MAP_ANON,   /* anonymous: "", [heap], [anon:...], //anon */
 	UX_PROC_MAP_VDSO,
 	UX_PROC_MAP_VSYSCALL,
-	UX_PROC_MAP_SPECIAL, /* [vvar], [uprobes], ...: no named code */
+	UX_PROC_MAP_SPECIAL, /* [vvar], [uprobes] and others, whose code has no names */
 };
 
 struct ux_proc_map {
 	uint64_t start;
 	uint64_t end;     /* above start */
-	uint64_t off;     /* in the file */
-	uint64_t dev;     /* as makedev() makes it */
+	uint64_t off;     /* offset in the file */
+	uint64_t dev;     /* device number as of makedev() */
 	uint64_t ino;     /* 0: no file */
 	const char *path; /* without " (deleted)"; "" when there is none */
 	enum ux_proc_map_kind kind;
@@ -38,13 +39,13 @@ UX_VEC(ux_proc_map_list, struct ux_proc_map);
 /* Immutable once parsed. Its strings live as long as it does. */
 struct ux_proc_maps {
 	struct ux_arena arena;
-	struct ux_proc_map_list list; /* by address, none overlap */
-	uint64_t skipped;             /* malformed lines, and those not in order of address */
+	struct ux_proc_map_list list; /* sorted by address, without overlaps */
+	uint64_t skipped;             /* lines that are malformed or not in order of address */
 };
 
 /*
- * Parses lines "START-END PERM OFFSET MAJOR:MINOR INODE   PATH". A newline in a path is written as
- * \012, everything else is verbatim. Truncated and malformed lines are counted and skipped.
+ * Parses lines "START-END PERM OFFSET MAJOR:MINOR INODE PATH". In a path a newline is written as
+ * \012, all other characters are verbatim. Truncated and malformed lines are counted and skipped.
  * UX_ELIMIT, UX_ENOMEM; *ret is zeroed on failure. Source: proc_pid_maps(5); Linux,
  * fs/proc/task_mmu.c, show_map_vma().
  */
@@ -52,7 +53,7 @@ enum ux_code ux_proc_maps_parse(struct ux_bytes text, struct ux_proc_maps *ret,
 				struct ux_error *err) ux_must;
 void ux_proc_maps_deinit(struct ux_proc_maps *m);
 
-/* Finds the index of the mapping that contains an address; false when none does. */
+/* Finds the index of the mapping that contains an address. Returns false when there is none. */
 bool ux_proc_maps_find(const struct ux_proc_maps *m, uint64_t addr, size_t *ret);
 
 #endif

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A live process that is followed: its mappings, the symbols behind them, and when they are read
- * again. */
+/* A live process: its mappings and their symbols, and when they are read again. */
 #include "process.h"
 
 #include "clock.h"
@@ -56,8 +55,8 @@ enum ux_code ux_snapshot_read(const struct ux_proc *p, struct ux_snapshot *old,
 	return UX_OK;
 }
 
-/* Loads the symbols of a mapping. A file that cannot be opened or read gives empty symbols with the
- * reason. */
+/* Loads the symbols of a mapping. For a file that cannot be opened or read they are empty and
+ * have the reason. */
 static enum ux_code snapshot_find_symbols(const struct ux_proc_map *m, const struct ux_proc *p,
 					  struct ux_symbols_cache *cache,
 					  struct ux_file_symbols **ret, struct ux_error *err)
@@ -93,7 +92,7 @@ enum ux_code ux_snapshot_symbols(struct ux_snapshot *s, size_t i, const struct u
 	UX_TRY(snapshot_find_symbols(&s->maps.list.data[i], p, cache, &found, err));
 	if (!atomic_compare_exchange_strong_explicit(&s->symbols[i], &none, found,
 						     memory_order_acq_rel, memory_order_acquire)) {
-		ux_file_symbols_drop(found); /* another thread was first */
+		ux_file_symbols_drop(found); /* another thread has published them first */
 		found = none;
 	}
 	*ret = found;
@@ -119,7 +118,8 @@ bool ux_snapshot_neighbour(const struct ux_snapshot *s, size_t i, size_t *ret)
 
 enum {
 	REFRESH_MS = 100,
-	STALE_FACTOR = 10, /* without a miss the process is read again this much less often */
+	STALE_FACTOR = 10, /* if all addresses are found, the process is read again this many times
+			      less often */
 };
 
 #define OPTS_LEAST       (offsetof(struct ux_process_opts, flags) + sizeof(uint32_t))
@@ -215,7 +215,7 @@ enum ux_code ux_process_open(pid_t pid, const struct ux_process_opts *caller,
 	return UX_OK;
 }
 
-/* The current mappings and JIT files, with a reference to each. */
+/* Returns the current mappings and JIT files, with a reference to each. */
 static struct ux_process_view process_current_view(struct ux_process *p)
 {
 	pthread_mutex_lock(&p->lock);
@@ -234,7 +234,7 @@ void ux_process_view_drop(struct ux_process_view *v)
 	*v = (struct ux_process_view){0};
 }
 
-/* After an exec the JIT files of the previous program no longer apply. */
+/* Updates the JIT files. Those of the previous program are dropped after an exec. */
 static enum ux_code process_refresh_jit(struct ux_process *p, const struct ux_snapshot *fresh,
 					struct ux_process_view *v, struct ux_error *err)
 {
@@ -250,7 +250,8 @@ static enum ux_code process_refresh_jit(struct ux_process *p, const struct ux_sn
 	return UX_OK;
 }
 
-/* Reads the process again. If it has ended or may no longer be read, the last state stays. */
+/* Reads the process again. If it has ended or may no longer be read, the last state is used
+ * further. */
 static enum ux_code process_refresh(struct ux_process *p, struct ux_process_view *v, bool with_jit,
 				    struct ux_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Looking up addresses of a process. */
+/* Looks up addresses of a process. */
 #include "process.h"
 
 #include "arena.h"
@@ -10,7 +10,8 @@
 
 enum {
 	ANSWERS_BUDGET = 1 << 30,
-	KERNEL_AGE_MS = 1000, /* for an address they lack, symbols older than this are read again */
+	KERNEL_AGE_MS = 1000, /* the kernel's symbols are read again for an address they lack if
+				 they are older than this */
 };
 
 #define KERNEL_HALF     ((uint64_t)1 << 63)
@@ -24,11 +25,12 @@ struct ux_process_answers {
 	struct ux_arena arena; /* frames and reasons */
 	struct ux_process_answer *answers;
 	size_t n;
-	struct ux_process_view view;        /* strings point into this, */
-	struct ux_process_view before;      /* the state before a refresh, */
-	struct process_jit_files jit_files; /* these */
-	struct ux_file_symbols *vmlinux;    /* this, */
-	struct ux_kernel *kernel;           /* and this */
+	/* The strings of the answers point into these. */
+	struct ux_process_view view;
+	struct ux_process_view before; /* the state before a refresh */
+	struct process_jit_files jit_files;
+	struct ux_file_symbols *vmlinux;
+	struct ux_kernel *kernel;
 };
 
 /* One call of ux_process_lookup(). */
@@ -36,8 +38,8 @@ struct process_query {
 	struct ux_process *p;
 	struct ux_process_answers *to;
 	uint64_t time_ns;
-	uint64_t adjust; /* subtracted from each address */
-	bool missed;     /* some address was not found */
+	uint64_t adjust; /* offset that is subtracted from each address */
+	bool missed;     /* at least one address was not found */
 };
 
 void ux_process_answers_free(struct ux_process_answers *a)
@@ -114,7 +116,7 @@ static enum ux_code process_answer_pc(struct process_query *q, struct ux_process
 	return process_answer_set_text(q, &a->reason, &why, err);
 }
 
-/* An address in a mapping of a file or of the vDSO. */
+/* Answers for an address in a mapping of a file or of the vDSO. */
 static enum ux_code process_answer_file(struct process_query *q, struct ux_process_answer *a,
 					size_t map, uint64_t addr, struct ux_error *err)
 {
@@ -138,7 +140,7 @@ static enum ux_code process_answer_file(struct process_query *q, struct ux_proce
 	return process_answer_pc(q, a, s, pc, err);
 }
 
-/* Code of a run-time compiler. */
+/* Answers for code of a run-time compiler. */
 static enum ux_code process_answer_jit(struct process_query *q, struct ux_process_answer *a,
 				       uint64_t addr, bool *ret_found, struct ux_error *err)
 {
@@ -164,7 +166,7 @@ static enum ux_code process_answer_jit(struct process_query *q, struct ux_proces
 	return process_answer_set_frames(q, a, &frame, 1, err);
 }
 
-/* Anonymous memory into which code of a file was moved. */
+/* Answers for anonymous memory into which code of a file was moved. */
 static enum ux_code process_answer_moved(struct process_query *q, struct ux_process_answer *a,
 					 size_t map, uint64_t addr, struct ux_error *err)
 {
@@ -186,7 +188,7 @@ static enum ux_code process_answer_moved(struct process_query *q, struct ux_proc
 	return process_answer_pc(q, a, s, pc, err);
 }
 
-/* Looks up the file of the kernel or of the module, if there is one. */
+/* Answers from the file of the kernel or of the module, if there is one. */
 static enum ux_code process_answer_kernel_file(struct process_query *q, struct ux_process_answer *a,
 					       uint64_t addr, const struct ux_kernel_symbol *symbol,
 					       const struct ux_kernel_part *part,
@@ -206,7 +208,8 @@ static enum ux_code process_answer_kernel_file(struct process_query *q, struct u
 	if (!ux_kernel_code_pc(code, addr, &pc))
 		return UX_OK;
 	UX_TRY(process_answer_pc(q, a, code->symbols, pc, err));
-	/* A guessed load address is right when the function starts where kallsyms has it. */
+	/* A guessed load address is correct if the function starts at the address that kallsyms
+	 * has. */
 	if (a->n == 0 || (code->guessed && a->frames[a->n - 1].offset != addr - symbol->start)) {
 		a->n = 0;
 		a->frames = NULL;
@@ -215,7 +218,7 @@ static enum ux_code process_answer_kernel_file(struct process_query *q, struct u
 	return UX_OK;
 }
 
-/* A BPF program. symbol: the symbol of kallsyms there, or NULL. */
+/* Answers for a BPF program. symbol is the symbol of kallsyms at the address, or NULL. */
 static enum ux_code process_answer_bpf(struct process_query *q, struct ux_process_answer *a,
 				       uint64_t addr, const struct ux_kernel_symbol *symbol,
 				       struct ux_error *err)
@@ -354,8 +357,8 @@ static enum ux_code process_answer_missed(struct process_query *q, struct ux_err
 	return UX_OK;
 }
 
-/* BPF programs and modules come and go: symbols of the kernel that lack an address are read again.
- */
+/* Reads the symbols of the kernel again if an address was not found in them, because BPF
+ * programs and modules are loaded and unloaded. */
 static enum ux_code process_refresh_kernel(struct process_query *q, struct ux_error *err)
 {
 	struct ux_process_answers *to = q->to;
@@ -366,8 +369,8 @@ static enum ux_code process_refresh_kernel(struct process_query *q, struct ux_er
 			(to->answers[i].kind == UX_PROCESS_KERNEL && to->answers[i].n == 0);
 	if (!lacks || !to->kernel || now - to->kernel->read_ns < age)
 		return UX_OK;
-	/* Existing answers point into the old symbols, so all kernel addresses are looked up again.
-	 */
+	/* Existing answers point into the old symbols, which are dropped here, so all kernel
+	 * addresses are looked up again. */
 	ux_kernel_drop(to->kernel);
 	to->kernel = NULL;
 	UX_TRY(ux_symbols_cache_kernel(q->p->cache, now, now - age, &to->kernel, err));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The cache of symbols that processes share: those of each file, and of the kernel. */
+/* A cache of the symbols of files and of the kernel, which several processes share. */
 #include "symbols_cache.h"
 
 #include "cache.h"
@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 
 enum {
-	ENTRIES_MOST = 512, /* above, entries without other references are evicted */
+	ENTRIES_MOST = 512, /* above this number, entries that are not in use are evicted */
 };
 
 struct symbols_key {
@@ -22,7 +22,7 @@ struct symbols_key {
 	int64_t ctime_ns;
 };
 
-/* One file. */
+/* The entry of one file. */
 struct symbols_entry {
 	pthread_mutex_t loading; /* held while the file is read */
 	unsigned users;          /* threads between enter and leave; guarded by the cache's lock */
@@ -35,7 +35,8 @@ struct ux_symbols_cache {
 	char *debug_dirs;               /* malloc'ed, or NULL */
 	char *kernel_root;              /* malloc'ed */
 	char *kernel_dirs;              /* malloc'ed */
-	ux_process_find_fn *find;       /* the caller's, with its context; guarded by finding */
+	ux_process_find_fn
+		*find; /* callback of the caller; it and its context are guarded by finding */
 	void *find_ctx;
 	pthread_mutex_t finding;
 	pthread_mutex_t lock;    /* guards the fields below */
@@ -58,7 +59,7 @@ static void symbols_entry_evict(void *ctx, void *value)
 	symbols_entry_free(*e);
 }
 
-/* Whether a thread uses an entry, or its symbols have another reference. */
+/* Whether a thread uses an entry, or its symbols are referenced elsewhere. */
 static bool symbols_entry_is_busy(void *ctx, const void *value)
 {
 	struct symbols_entry *const *e = value;
@@ -159,7 +160,7 @@ void ux_symbols_cache_drop(struct ux_symbols_cache *c)
 	free(c);
 }
 
-/* Adds an entry; the lock is held. NULL: out of memory. */
+/* Adds an entry. The caller holds the lock. Returns NULL when memory is short. */
 static struct symbols_entry *symbols_cache_add(struct ux_symbols_cache *c, struct ux_bytes key)
 {
 	struct symbols_entry *e = calloc(1, sizeof(*e));
@@ -175,8 +176,8 @@ static struct symbols_entry *symbols_cache_add(struct ux_symbols_cache *c, struc
 	return e;
 }
 
-/* Finds or creates the entry of a key and counts the caller as a user of it. NULL: out of memory.
- */
+/* Finds or creates the entry of a key and counts the caller as one of its users. Returns NULL
+ * when memory is short. */
 static struct symbols_entry *symbols_cache_enter(struct ux_symbols_cache *c,
 						 const struct symbols_key *key)
 {
@@ -210,7 +211,7 @@ struct ux_file_symbols *ux_symbols_cache_find(struct ux_symbols_cache *c, const 
 	return found;
 }
 
-/* Extracts the symbols of a file; out of memory is the only failure. */
+/* Extracts the symbols of a file. UX_ENOMEM is the only failure. */
 static enum ux_code symbols_cache_load(struct ux_symbols_cache *c, const struct ux_symbol_input *in,
 				       struct ux_file_symbols **ret, struct ux_error *err)
 {
@@ -233,7 +234,7 @@ static enum ux_code symbols_cache_load(struct ux_symbols_cache *c, const struct 
 	return UX_OK;
 }
 
-/* The source of an entry's bytes. */
+/* Where the bytes of an entry are read from. */
 struct symbols_origin {
 	int fd; /* -1: the bytes are in `in` */
 	struct ux_symbol_input in;
@@ -298,7 +299,7 @@ enum ux_code ux_symbols_cache_file(struct ux_symbols_cache *c, int fd, const cha
 	struct stat ours;
 	if (path &&
 	    (stat(path, &ours) != 0 || ours.st_dev != st.st_dev || ours.st_ino != st.st_ino))
-		path = NULL; /* in our mount namespace that path is another file */
+		path = NULL; /* in our mount namespace another file has that path */
 	return symbols_cache_get(c, &key, &(struct symbols_origin){.fd = fd, .in.path = path}, ret,
 				 err);
 }
@@ -306,7 +307,7 @@ enum ux_code ux_symbols_cache_file(struct ux_symbols_cache *c, int fd, const cha
 enum ux_code ux_symbols_cache_image(struct ux_symbols_cache *c, struct ux_bytes image,
 				    struct ux_file_symbols **ret, struct ux_error *err)
 {
-	/* No file has device 0 and this time. */
+	/* No file has device 0 and this time, so the key cannot be equal to that of a file. */
 	struct symbols_key key = {.ino = ux_hash_bytes(image), .size = image.size, .mtime_ns = -1};
 	return symbols_cache_get(c, &key, &(struct symbols_origin){.fd = -1, .in.file = image}, ret,
 				 err);

@@ -94,7 +94,7 @@ static unsigned compare_parts(const char *path, struct ux_symbol_options choice,
 	uint64_t pcs[PCS_MOST];
 	unsigned different = 0;
 	assert_int_equal(ux_symbol_source_open(&whole, path, &choice, &err), UX_OK);
-	choice.by_need = true;
+	choice.lazy = true;
 	assert_int_equal(ux_symbol_source_open(&part, path, &choice, &err), UX_OK);
 	for (unsigned i = 0; i < rounds && different < SHOWN_MOST; i++) {
 		size_t n = 1 + any(PCS_MOST);
@@ -127,7 +127,7 @@ static void a_pc_is_read_by_itself(void **state)
 {
 	(void)state;
 	ux_cleanup(ux_symbol_source_close) struct ux_symbol_source s = {0};
-	struct ux_symbol_options choice = {.by_need = true};
+	struct ux_symbol_options choice = {.lazy = true};
 	uint64_t pc = 0;
 	assert_int_equal(ux_symbol_source_open(&s, "/proc/self/exe", &choice, NULL), UX_OK);
 	assert_int_equal(ux_symbol_source_load(&s, &pc, 1, NULL), UX_OK);
@@ -139,7 +139,7 @@ static void many_pcs_make_it_whole(void **state)
 {
 	(void)state;
 	ux_cleanup(ux_symbol_source_close) struct ux_symbol_source s = {0};
-	struct ux_symbol_options choice = {.by_need = true};
+	struct ux_symbol_options choice = {.lazy = true};
 	uint64_t pcs[UX_SYMBOL_PART_PCS + 1] = {(uint64_t)1};
 	assert_int_equal(ux_symbol_source_open(&s, "/proc/self/exe", &choice, NULL), UX_OK);
 	assert_int_equal(ux_symbol_source_load(&s, pcs, 0, NULL), UX_OK);
@@ -153,7 +153,7 @@ static void other_pcs_again_and_again_make_it_whole(void **state)
 {
 	(void)state;
 	ux_cleanup(ux_symbol_source_close) struct ux_symbol_source s = {0};
-	struct ux_symbol_options choice = {.by_need = true};
+	struct ux_symbol_options choice = {.lazy = true};
 	unsigned asked = 0;
 	assert_int_equal(ux_symbol_source_open(&s, "/proc/self/exe", &choice, NULL), UX_OK);
 	for (uint64_t pc = 0; !s.whole && asked < 1000; pc += UINT64_C(1) << 40, asked++) {

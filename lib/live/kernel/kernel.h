@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the running kernel tells about its code: symbols, modules and BPF programs. Parsers only. */
+/* Parsers of what the running kernel reports about its code: symbols, modules and BPF programs. */
 #ifndef UX_KERNEL_H
 #define UX_KERNEL_H
 
@@ -9,7 +9,7 @@
 #include "vec.h"
 
 struct ux_kernel_module {
-	uint64_t start; /* 0: hidden by the kernel */
+	uint64_t start; /* 0: the kernel hides it */
 	uint64_t size;
 	const char *name;
 };
@@ -31,23 +31,24 @@ enum ux_code ux_kernel_modules_parse(struct ux_bytes list, struct ux_kernel_modu
 				     struct ux_error *err) ux_must;
 void ux_kernel_modules_deinit(struct ux_kernel_modules *m);
 
-/* The module that contains an address, or NULL. */
+/* Returns the module that contains an address, or NULL. */
 const struct ux_kernel_module *ux_kernel_modules_find(const struct ux_kernel_modules *m,
 						      uint64_t addr);
 
-/* The GNU build ID in ELF notes of the running kernel: /sys/kernel/notes, or
- * /sys/module/NAME/notes/.note.gnu.build-id; empty when there is none. */
+/* Returns the GNU build ID in ELF notes of the running kernel, which are in /sys/kernel/notes
+ * and /sys/module/NAME/notes/.note.gnu.build-id; empty when there is none. */
 struct ux_bytes ux_kernel_build_id(struct ux_bytes notes);
 
 /*
- * Finds the path of the file of a module in modules.dep: "kernel/fs/ext4/ext4.ko.xz", relative to
- * the directory of the list unless it begins with '/'. name is as in /proc/modules, where '-' is
- * '_'. Returns a slice of the list; empty when the module is not listed. Source: modules.dep(5).
+ * Finds the path of a module's file in modules.dep, like "kernel/fs/ext4/ext4.ko.xz". It is
+ * relative to the directory of modules.dep unless it begins with '/'. `name` is as in
+ * /proc/modules, where '-' is replaced by '_'. Returns a slice of the list; empty when the module
+ * is not listed. Source: modules.dep(5).
  */
 struct ux_bytes ux_modules_dep_find(struct ux_bytes list, const char *name);
 
-/* The path of a module up to and including ".ko", without the suffix of a compression; empty when
- * it has no ".ko" at its end or before such a suffix. */
+/* Returns the path of a module up to and including ".ko", without a suffix for compression such
+ * as ".xz"; empty when there is no ".ko" at its end or before such a suffix. */
 struct ux_bytes ux_module_path_plain(struct ux_bytes path);
 
 enum {
@@ -55,7 +56,7 @@ enum {
 };
 
 struct ux_kernel_symbol {
-	uint64_t start; /* addresses as the kernel runs */
+	uint64_t start; /* address in the running kernel */
 	uint64_t end;   /* at most the start of the next symbol */
 	const char *name;
 	const char *module; /* "" for the kernel itself; "bpf", "ext4", "__builtin__ftrace" */
@@ -73,54 +74,55 @@ struct ux_kallsyms {
 };
 
 /*
- * Parses lines "ADDRESS TYPE NAME", followed by "\t[MODULE]" for a module, and keeps the symbols of
- * code. Of several names at one address one is kept, in this order of preference: not a marker of a
- * section (_text, ..._text_start), fewest leading underscores, global, shortest, first in byte
- * order. There are no sizes: a symbol ends where the next symbol of code or data begins, at the
- * latest at the end of its module (modules may be NULL), or at the end of its page when nothing
- * follows. UX_EDENIED: the kernel hides the addresses, all of them are 0. UX_ENOTFOUND: it has no
- * symbols of code. UX_ELIMIT, UX_ENOMEM. *ret is zeroed on failure. Source: Linux,
- * kernel/kallsyms.c, s_show().
+ * Parses lines "ADDRESS TYPE NAME", which "\t[MODULE]" follows for a module, and stores the symbols
+ * of code. Of several names at one address one is stored; it is chosen in this order of preference:
+ * not a marker of a section (_text, ..._text_start), fewest leading underscores, global, shortest,
+ * first in byte order. The list has no sizes, so a symbol ends where the next symbol of code or
+ * data begins, and not after the end of its module (modules may be NULL); the last symbol ends at
+ * the end of its page. UX_EDENIED: the kernel hides the addresses, so that all of them are 0.
+ * UX_ENOTFOUND: the list has no symbols of code. UX_ELIMIT, UX_ENOMEM. *ret is zeroed on failure.
+ * Source: Linux, kernel/kallsyms.c, s_show().
  */
 enum ux_code ux_kallsyms_parse(struct ux_bytes list, const struct ux_kernel_modules *modules,
 			       struct ux_kallsyms *ret, struct ux_error *err) ux_must;
 void ux_kallsyms_deinit(struct ux_kallsyms *k);
 
-/* The symbol that contains an address, or NULL. */
+/* Returns the symbol that contains an address, or NULL. */
 const struct ux_kernel_symbol *ux_kallsyms_find(const struct ux_kallsyms *k, uint64_t addr);
 
-/* The name and start of the function at an address in the vsyscall page, which has three entry
- * points ("gettimeofday", "time", "getcpu") and no symbols on x86-64; NULL elsewhere. */
+/* Returns the name of the function at an address in the vsyscall page, and its start in
+ * *ret_start. On x86-64 this page has three entry points ("gettimeofday", "time", "getcpu") and no
+ * symbols. Returns NULL for other addresses. */
 const char *ux_vsyscall_name(uint64_t addr, uint64_t *ret_start);
 
 UX_VEC(ux_btf_offsets, uint32_t);
 
-/* BTF, the kernel's compact type information: the parts with names of functions and files. It
- * points into the bytes it was opened with. */
+/* The names of functions and files in BTF, the kernel's compact type information. The struct
+ * points into the bytes from which it was opened. */
 struct ux_btf {
-	struct ux_bytes strings; /* ends with a NUL, if there are any */
-	struct ux_btf_offsets
-		names;   /* of each type: offset in strings; 0 if it is not a function */
-	uint64_t unread; /* bytes of types from one of an unknown kind on */
+	struct ux_bytes strings;     /* ends with a NUL, if there are any */
+	struct ux_btf_offsets names; /* for each type the offset of its name in strings; 0 if it is
+					not a function */
+	uint64_t unread; /* bytes from the first type of an unknown kind on, which are not parsed */
 };
 
 /*
- * Parses header, types and strings in the machine's byte order. UX_EUNSUPPORTED: another format or
- * version. UX_ECORRUPT: parts exceed the bytes. UX_ENOMEM. *ret is zeroed on failure. Source:
- * Linux, Documentation/bpf/btf.rst; include/uapi/linux/btf.h.
+ * Parses the header, types and strings of BTF in the byte order of this machine. UX_EUNSUPPORTED:
+ * another format or version. UX_ECORRUPT: the header gives sizes that exceed the input. UX_ENOMEM.
+ * *ret is zeroed on failure. Source: Linux, Documentation/bpf/btf.rst; include/uapi/linux/btf.h.
  */
 enum ux_code ux_btf_open(struct ux_btf *ret, struct ux_bytes btf, struct ux_error *err) ux_must;
 void ux_btf_close(struct ux_btf *b);
 
-/* The string at an offset; "" when the offset is invalid. */
+/* Returns the string at an offset; "" when the offset is invalid. */
 const char *ux_btf_string(const struct ux_btf *b, uint32_t off);
 
-/* The name of the function of a type; "" when the type is not a function. */
+/* Returns the name of the function that a type describes; "" when the type is not a function. */
 const char *ux_btf_function(const struct ux_btf *b, uint32_t type);
 
 /*
- * The information of BPF_OBJ_GET_INFO_BY_FD about a program (struct bpf_prog_info), each array as
- * bytes in the machine's byte order, and its BTF. Missing parts are empty.
+ * What BPF_OBJ_GET_INFO_BY_FD returns about a program (struct bpf_prog_info), and its BTF. Each
+ * array is given as bytes in the byte order of this machine. Missing parts are empty.
  */
 struct ux_bpf_info {
 	struct ux_bytes tag;         /* 8 bytes */
@@ -142,7 +144,7 @@ struct ux_bpf_line {
 	const char *dir;
 	const char *base;
 	uint32_t line;
-	uint32_t order; /* of two lines at one address the later one wins */
+	uint32_t order; /* of two lines at one address the one with the higher order is used */
 };
 
 struct ux_bpf_function {
@@ -154,7 +156,8 @@ struct ux_bpf_function {
 UX_VEC(ux_bpf_lines, struct ux_bpf_line);
 UX_VEC(ux_bpf_functions, struct ux_bpf_function);
 
-/* The code of all programs. Its strings live as long as it does. Immutable once sorted. */
+/* The code of all programs. Its strings live as long as it does. It is immutable once
+ * ux_bpf_code_sort() was called. */
 struct ux_bpf_code {
 	struct ux_arena arena;
 	struct ux_bpf_functions functions;
@@ -172,13 +175,13 @@ void ux_bpf_code_deinit(struct ux_bpf_code *c);
 enum ux_code ux_bpf_code_add(struct ux_bpf_code *c, const struct ux_bpf_info *info,
 			     struct ux_error *err) ux_must;
 
-/* Must be called once, after the last program. */
+/* Sorts functions and lines for lookups. Must be called once, after the last program was added. */
 void ux_bpf_code_sort(struct ux_bpf_code *c);
 
-/* The function that contains an address, or NULL. */
+/* Returns the function that contains an address, or NULL. */
 const struct ux_bpf_function *ux_bpf_code_find(const struct ux_bpf_code *c, uint64_t addr);
 
-/* The line of an address in f, or NULL. */
+/* Returns the line of an address in function f, or NULL. */
 const struct ux_bpf_line *ux_bpf_code_line(const struct ux_bpf_code *c,
 					   const struct ux_bpf_function *f, uint64_t addr);
 
