@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* rlimits and seccomp, over libseccomp: the one file that knows it. */
+/* Confinement by rlimits and seccomp. This is the only file that uses libseccomp. */
 #include "sandbox_child.h"
 
 #include <errno.h>
@@ -21,7 +21,10 @@
 #define SANITIZED 0
 #endif
 
-/* Allowed with any arguments: they reach no further than the process and its descriptors. */
+/*
+ * System calls that are allowed with any arguments: they affect only the process and its
+ * descriptors.
+ */
 static const int allowed[] = {
 	SCMP_SYS(read),
 	SCMP_SYS(readv),
@@ -62,7 +65,7 @@ static const int allowed[] = {
 };
 
 /*
- * Calls that libraries try without needing them: they fail with EACCES instead of ending the
+ * System calls that libraries try but do not need. They fail with EACCES instead of ending the
  * process.
  */
 static const int refused[] = {
@@ -81,7 +84,7 @@ static enum ux_code confine_limit(int what, uint64_t most, struct ux_error *err)
 
 static enum ux_code confine_limit_all(const struct ux_confine_limits *l, struct ux_error *err)
 {
-	/* A file that grows too large is an error of write() and not the end. */
+	/* Makes a write beyond the file size limit fail instead of ending the process. */
 	signal(SIGXFSZ, SIG_IGN);
 	UX_TRY(confine_limit(RLIMIT_CORE, 0, err));
 	UX_TRY(confine_limit(RLIMIT_NOFILE, 0, err));
@@ -91,7 +94,7 @@ static enum ux_code confine_limit_all(const struct ux_confine_limits *l, struct 
 						  : UX_OK;
 }
 
-/* 0, or a negative errno. */
+/* Returns 0 or a negative errno. */
 static int confine_allow_all(scmp_filter_ctx filter)
 {
 	int r = 0;
@@ -99,7 +102,7 @@ static int confine_allow_all(scmp_filter_ctx filter)
 		r = seccomp_rule_add(filter, SCMP_ACT_ALLOW, allowed[i], 0);
 	for (size_t i = 0; i < ux_countof(refused) && r == 0; i++)
 		r = seccomp_rule_add(filter, SCMP_ACT_ERRNO(EACCES), refused[i], 0);
-	/* No new executable memory. */
+	/* No new executable memory can be mapped. */
 	const struct scmp_arg_cmp data = SCMP_A2(SCMP_CMP_MASKED_EQ, PROT_EXEC, 0);
 	static const int maps[] = {SCMP_SYS(mmap), SCMP_SYS(mmap2), SCMP_SYS(mprotect)};
 	for (size_t i = 0; i < ux_countof(maps) && r == 0; i++)
@@ -109,7 +112,10 @@ static int confine_allow_all(scmp_filter_ctx filter)
 
 static enum ux_code confine_filter_calls(struct ux_error *err)
 {
-	/* The sanitizers' runtimes make calls of their own: those fail there. */
+	/*
+	 * The runtimes of sanitizers make further system calls. In their builds these fail instead
+	 * of ending the process.
+	 */
 	scmp_filter_ctx filter =
 		seccomp_init(SANITIZED ? SCMP_ACT_ERRNO(EPERM) : SCMP_ACT_KILL_PROCESS);
 	if (!filter)

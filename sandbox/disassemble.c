@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Machine code to text, by capstone, which is loaded when it is needed. */
+/* Disassembly with capstone, which is loaded on demand. */
 #include "sandbox_child.h"
 
 #include "library_calls.h"
 
-/* The name of the library that the header is of: layouts differ between versions. */
+/*
+ * The soname of the library version that the header belongs to, since structure layouts differ
+ * between versions.
+ */
 #define TEXT_(x) #x
 #define TEXT(x)  TEXT_(x)
 #define SONAME   "libcapstone.so." TEXT(CS_API_MAJOR)
@@ -21,13 +24,13 @@ enum ux_code ux_capstone_load(struct ux_capstone_calls *ret, struct ux_error *er
 }
 
 enum {
-	LONGEST = 16 /* bytes of an instruction, and some */
+	LONGEST = 16 /* bytes of the longest instruction, rounded up */
 };
 
 struct machine {
 	uint16_t machine; /* EM_* */
 	cs_arch arch;
-	unsigned mode; /* besides the byte order */
+	unsigned mode; /* capstone mode without the byte order */
 	const char *name;
 	const char *syntax;
 };

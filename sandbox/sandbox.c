@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The caller's side: starts the child, waits with a deadline, and checks everything it returns.
+ * The parent's side: starts the child, waits with a deadline, and checks everything that it
+ * returns.
  */
 #include "sandbox.h"
 
@@ -18,14 +19,15 @@
 #include <unistd.h>
 
 enum {
-	SPARE_SECONDS = 2, /* to start, on a machine that is busy */
-	CLOCK_FACTOR = 2,  /* seconds by the clock for one of processor time */
+	SPARE_SECONDS = 2, /* seconds to start the child on a busy machine */
+	CLOCK_FACTOR = 2,  /* seconds of wall-clock time for each second of processor time */
 };
 
 struct child {
 	pid_t pid; /* 0: none */
 	int talk;
-	int moved[UX_SANDBOX_FILE_COUNT]; /* the files, above the numbers that the child gets */
+	/* the files, duplicated to numbers above those that the child gets */
+	int moved[UX_SANDBOX_FILE_COUNT];
 };
 
 static void child_deinit(struct child *c)
@@ -60,7 +62,7 @@ static enum ux_code child_set_up(posix_spawn_file_actions_t *a, const struct chi
 	return r == 0 ? UX_OK : ux_error_os(err, r, "cannot set up a confined child");
 }
 
-/* Default signal handling, whatever the caller blocked or ignored. */
+/* Resets signal handling to the default, whatever the caller blocked or ignored. */
 static void child_reset_signals(posix_spawnattr_t *attr)
 {
 	sigset_t none, all;
@@ -97,8 +99,8 @@ static enum ux_code child_spawn(struct child *c, const char *program, int theirs
 }
 
 /*
- * dup2() of a descriptor onto itself would leave it close-on-exec, and onto another's number
- * would close that one: so all are first moved to higher numbers.
+ * dup2() of a descriptor onto itself would leave it close-on-exec, and onto the number of another
+ * one would close that one. So all are first moved to higher numbers.
  */
 static enum ux_code child_move_files(struct child *c, const int *files, struct ux_error *err)
 {
@@ -131,7 +133,7 @@ static enum ux_code child_start(struct child *c, const int *files, const char *p
 }
 
 enum waited {
-	WAITED_REPLY, /* or the child's end */
+	WAITED_REPLY, /* or the child has ended */
 	WAITED_TIME,
 	WAITED_STOP,
 };
@@ -153,7 +155,7 @@ static enum waited child_wait_reply(struct child *c, const struct ux_sandbox_lim
 	}
 }
 
-/* The error of a child that ended without a reply. */
+/* The error for a child that ended without a reply. */
 static enum ux_code child_end_error(struct child *c, const struct ux_sandbox_limits *l,
 				    struct ux_error *err)
 {
@@ -234,7 +236,7 @@ static enum ux_code child_read_reply(struct child *c, const struct ux_sandbox_li
 	return got.err.code;
 }
 
-/* What kind of work; the rest of the request is the same for all. */
+/* Fills in the task; the rest of the request is the same for all tasks. */
 static enum ux_code child_ask(struct child *c, const int *files,
 			      const struct ux_sandbox_limits *limits,
 			      struct ux_sandbox_request request, struct ux_error *err)

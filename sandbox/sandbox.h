@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading untrusted files in a process that can do nothing else. */
+/* Reads untrusted files in a confined child process. */
 #ifndef UX_SANDBOX_H
 #define UX_SANDBOX_H
 
@@ -8,107 +8,117 @@
 #include "id.h"
 #include "unhex/quality.h"
 
-/* The first argument that makes a program a child: main() hands over to ux_sandbox_main() then. */
+/* First argument with which a program runs as a child: main() must then call ux_sandbox_main(). */
 #define UX_SANDBOX_WORD "--confined"
 
-/* What is read and written, each a descriptor. */
+/* Files that the child reads and writes, each passed as a descriptor. */
 enum ux_sandbox_file {
-	UX_SANDBOX_EXE,           /* an executable, or an unstripped file, or a debug file alone */
-	UX_SANDBOX_DEBUG,         /* the debug file of it */
-	UX_SANDBOX_SUPPLEMENTARY, /* the file that dwz moved common entries of the debug file to */
-	UX_SANDBOX_SPLIT,         /* files of split units (split_files.h) */
-	UX_SANDBOX_GSYM,          /* for writing, empty: what comes out */
+	/* an executable, an unstripped file, or a debug file on its own */
+	UX_SANDBOX_EXE,
+	UX_SANDBOX_DEBUG,         /* the debug file of EXE */
+	UX_SANDBOX_SUPPLEMENTARY, /* the file to which dwz moved common entries of the debug file */
+	UX_SANDBOX_SPLIT,         /* archive of split files (split_files.h) */
+	UX_SANDBOX_GSYM,          /* empty output file */
 	UX_SANDBOX_FILE_COUNT
 };
 
-/* None of them: how an array of descriptors begins. */
+/* Initializer of an array without files. */
 #define UX_SANDBOX_NO_FILES        \
 	{                          \
 		-1, -1, -1, -1, -1 \
 	}
 
 struct ux_sandbox_limits {
-	uint64_t memory;  /* bytes besides the mapped files */
-	uint64_t output;  /* bytes of the GSYM */
-	unsigned seconds; /* of processor time, and twice as many by the clock */
-	const int *stop;  /* a descriptor: the child is ended when it can be read; NULL: none */
+	uint64_t memory;  /* bytes of memory in addition to the mapped files */
+	uint64_t output;  /* size limit of the GSYM */
+	unsigned seconds; /* of processor time; the wall-clock limit is twice as long */
+	/* a descriptor; the child is ended when it becomes readable; NULL: none */
+	const int *stop;
 };
 
 enum {
-	UX_SANDBOX_HAS_CODE = 1 << 0,    /* it is no debug file */
+	UX_SANDBOX_HAS_CODE = 1 << 0,    /* it is not a debug file */
 	UX_SANDBOX_HAS_DEBUG = 1 << 1,   /* .debug_info or .symtab */
 	UX_SANDBOX_HAS_SECTIONS = 1 << 2 /* section headers */
 };
 
 struct ux_sandbox_found {
 	struct ux_id_set
-		ids; /* of EXE: GNU, Go, UUID as it carries them; its File ID if it has code */
+		ids; /* of EXE: GNU, Go and UUID as stored in it; its File ID if it has code */
 	enum ux_quality quality;
 	struct ux_counts counts;
-	uint64_t text_bytes; /* of all executable sections */
-	uint64_t gsym_bytes; /* written */
-	unsigned has;        /* UX_SANDBOX_HAS_*, of EXE */
-	unsigned debug_has;  /* the same of DEBUG */
-	struct ux_error
-		lost; /* the first part that was damaged and passed over; code UX_OK: none */
-	uint64_t split_missing; /* units whose entries are in .dwo files that were not there */
+	uint64_t text_bytes;    /* total size of executable sections */
+	uint64_t gsym_bytes;    /* size of the output */
+	unsigned has;           /* UX_SANDBOX_HAS_* bits of EXE */
+	unsigned debug_has;     /* the same for DEBUG */
+	struct ux_error lost;   /* the first damaged part that was skipped; code UX_OK: none */
+	uint64_t split_missing; /* units whose .dwo file was not available */
 };
 
 /*
- * Extracts in a confined child: the kernel enforces its limits; it has the given descriptors
- * (-1: none; EXE and GSYM are needed) and no other file, no network, no privilege. program
- * starts the child; NULL: this one (/proc/self/exe), whose main() knows UX_SANDBOX_WORD.
+ * Extracts in a confined child, whose limits the kernel enforces. The child has the given
+ * descriptors (-1: none; EXE and GSYM are required) and no other files, no network and no
+ * privileges. program is the executable that is started; NULL: this one (/proc/self/exe), whose
+ * main() handles UX_SANDBOX_WORD.
  *
- * The codes of ux_extract(), where *ret has ids and `has` even on failure; UX_ELIMIT: it needed
- * more time, memory or space; UX_ECORRUPT: the input crashed it; UX_EUNAVAILABLE: no such child
- * can be started here, or it was stopped. The GSYM that it wrote is untrusted: verify it. Any
- * thread; this waits for the child, for at most twice limits->seconds.
+ * Codes: those of ux_extract(), with ids and `has` in *ret even on failure; UX_ELIMIT: it exceeded
+ * the limits on time, memory or output; UX_ECORRUPT: it crashed because of the input;
+ * UX_EUNAVAILABLE: no child can be confined on this machine, or the child was stopped. The
+ * resulting GSYM is untrusted: verify it. Any thread. The call waits for the child, for at most
+ * twice limits->seconds.
  */
 enum ux_code ux_sandbox_extract(const int files[UX_SANDBOX_FILE_COUNT],
 				const struct ux_sandbox_limits *limits, const char *program,
 				struct ux_sandbox_found *ret, struct ux_error *err) ux_must;
 
 /*
- * The same of one file, which is only looked at: *ret has ids and `has`, no symbols. Codes as
- * above; UX_ECORRUPT and UX_EUNSUPPORTED for what is no ELF file.
+ * Inspects one file in a confined child: *ret has its ids and `has`, no symbols. Codes as above;
+ * UX_ECORRUPT and UX_EUNSUPPORTED for a file that is not ELF.
  */
 enum ux_code ux_sandbox_look(int file, const struct ux_sandbox_limits *limits, const char *program,
 			     struct ux_sandbox_found *ret, struct ux_error *err) ux_must;
 
 /*
- * Unpacks an archive of sources (bundle.h) into the empty file out in the format of
- * source_pack.h, in a confined child. limits->output bounds the unpacked bytes. Codes as of
- * ux_bundle_unpack() and as above. The pack is untrusted.
+ * Unpacks an archive of sources (bundle.h) in a confined child into the empty file out, in the
+ * format of source_pack.h. limits->output bounds the size of the unpacked files. Codes: those of
+ * ux_bundle_unpack(), and as above. The result is untrusted.
  */
 enum ux_code ux_sandbox_unpack(int archive, int out, const struct ux_sandbox_limits *limits,
 			       const char *program, struct ux_error *err) ux_must;
 
-/* Some machine code of an ELF file. */
+/* A range of machine code in an ELF file. */
 struct ux_code_range {
-	uint64_t pc; /* of the first instruction; odd: Thumb code of the even one before */
+	/*
+	 * address of the first instruction; an odd address means Thumb code at the even address
+	 * before it
+	 */
+	uint64_t pc;
 	uint64_t size;
 };
 
 /*
- * The name of a machine (EM_*) and of the syntax of its disassembly. False: there is no
- * disassembler for it.
+ * The name of a machine (EM_*) and of its disassembly syntax. False: there is no disassembler for
+ * it.
  */
 bool ux_code_machine(uint16_t machine, const char **ret_name, const char **ret_syntax);
 
 /*
- * Writes the instructions that begin in the range into the empty file out, in a confined child:
- * for each its offset from the first (u32), the bytes of its text (u16) and the text, in the
- * byte order of this machine. UX_EUNSUPPORTED: code of another machine, or there is no
- * disassembler here; UX_ENOTFOUND: the file has no bytes there. The output is untrusted.
+ * Disassembles the instructions that begin in the range in a confined child into the empty file
+ * out. Each record is the offset from the first instruction (u32), the size of the text (u16) and
+ * the text, in this machine's byte order. UX_EUNSUPPORTED: the code is for another machine, or the
+ * disassembler is not installed; UX_ENOTFOUND: the file has no bytes there. The result is
+ * untrusted.
  */
 enum ux_code ux_sandbox_disassemble(int elf, const struct ux_code_range *range, int out,
 				    const struct ux_sandbox_limits *limits, const char *program,
 				    struct ux_error *err) ux_must;
 
-/* Checks the magic number of a file to extract. UX_EUNSUPPORTED: it is no ELF file. */
+/* Checks the magic number of a file before extraction. UX_EUNSUPPORTED: it is not an ELF file. */
 enum ux_code ux_sandbox_check(struct ux_bytes file, struct ux_error *err) ux_must;
 
-/* The child's life, from its one request to its one reply; returns the status to exit with. */
+/*
+ * The main function of the child: reads one request, sends one reply, and returns the exit status.
+ */
 int ux_sandbox_main(void);
 
 #endif

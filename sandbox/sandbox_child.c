@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The confined side: maps what it was given, gives up everything, reads. */
+/* The child's side: maps the files, confines itself, runs the task. */
 #include "bundle.h"
 #include "sandbox_child.h"
 #include "debug_file.h"
@@ -22,7 +22,7 @@ struct task {
 	struct ux_sandbox_request request;
 	struct ux_mapping files[UX_SANDBOX_GSYM];
 	struct ux_sandbox_reply reply;
-	struct ux_archive_calls archive; /* of UX_SANDBOX_UNPACK */
+	struct ux_archive_calls archive; /* library functions for UX_SANDBOX_UNPACK */
 	struct ux_capstone_calls capstone;
 };
 
@@ -69,7 +69,7 @@ static enum ux_code task_confine(struct task *t, struct ux_error *err)
 	return ux_confine(&l, err);
 }
 
-/* A debug file has the sections of code, and none of their bytes. */
+/* A debug file has code sections without contents. */
 static bool elf_has_code(const struct ux_elf *elf)
 {
 	if (elf->n_sections == 0)
@@ -96,7 +96,7 @@ static unsigned elf_contents(const struct ux_elf *elf)
 	       (elf->n_sections > 0 ? (unsigned)UX_SANDBOX_HAS_SECTIONS : 0);
 }
 
-/* A debug file that is no ELF file is for the extraction to refuse. */
+/* Inspects the debug file. If it is not ELF, the extraction rejects it. */
 static void task_look_at_debug(struct task *t)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
@@ -122,7 +122,7 @@ static enum ux_code task_look_at(struct task *t, struct ux_error *err)
 static enum ux_code task_extract(struct task *t, struct ux_error *err)
 {
 	const struct ux_extract_options how = {
-		.threads = 1, /* the child cannot make any */
+		.threads = 1, /* the child cannot create threads */
 		.supplementary = t->files[UX_SANDBOX_SUPPLEMENTARY].bytes,
 		.split = t->files[UX_SANDBOX_SPLIT].bytes,
 		.place = task_pwrite,
@@ -142,7 +142,7 @@ static enum ux_code task_extract(struct task *t, struct ux_error *err)
 	return UX_OK;
 }
 
-/* No library can be loaded once nothing can be opened. */
+/* Libraries have to be loaded before confinement, which prevents opening files. */
 static enum ux_code task_load_library(struct task *t, struct ux_error *err)
 {
 	switch ((enum ux_sandbox_task)t->request.task) {
@@ -150,7 +150,7 @@ static enum ux_code task_load_library(struct task *t, struct ux_error *err)
 	case UX_SANDBOX_LOOK:
 		return UX_OK;
 	case UX_SANDBOX_UNPACK:
-		/* libarchive converts UTF-8 names to the locale's character set. */
+		/* libarchive converts UTF-8 names to the character set of the locale. */
 		(void)setlocale(LC_CTYPE, "C.UTF-8");
 		return ux_archive_load(&t->archive, err);
 	case UX_SANDBOX_DISASSEMBLE:
@@ -163,7 +163,7 @@ static enum ux_code task_unpack(struct task *t, struct ux_error *err)
 {
 	ux_cleanup(ux_source_packer_deinit) struct ux_source_packer packer = {.write = task_sink};
 	struct ux_bytes archive = t->files[UX_SANDBOX_EXE].bytes;
-	/* The table comes on top of the contents. */
+	/* The table is written in addition to the contents. */
 	uint64_t table = UX_SOURCE_PACK_TABLE_MOST + UX_PATH_BYTES;
 	uint64_t most = t->request.output > table ? t->request.output - table : 0;
 	return ux_bundle_unpack(&t->archive, archive, most, &packer, err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One extraction job: a candidate is read in a confined child, and the result is committed. */
+/* One extraction job: a confined child reads a candidate, and the result is committed. */
 #include "extract_job.h"
 
 #include "gsym_reader.h"
@@ -12,20 +12,20 @@
 
 enum {
 	ARENA_MOST = 16 << 20,
-	LEASE_SPARE_S = 120, /* on top of the child's time limit */
-	RETRY_S = 60,        /* before the second try; twice as long before each next one */
+	LEASE_SPARE_S = 120, /* added to the child's time limit */
+	RETRY_S = 60,        /* before the second attempt; doubles for each further one */
 };
 
-/* One job at work. */
+/* State of one job. */
 struct work {
 	const struct ux_extract_place *x;
 	struct ux_arena arena;
 	struct ux_job job;
 	struct ux_candidate candidate;
-	struct ux_idle of; /* the module */
+	struct ux_idle of; /* the module of the candidate */
 	struct ux_module module;
 	int files[UX_SANDBOX_FILE_COUNT];
-	bool is_debug_of_pair; /* the candidate is DEBUG, and EXE another one */
+	bool is_debug_of_pair; /* the candidate is DEBUG, and EXE is another candidate */
 	struct ux_sandbox_found found;
 	struct ux_mapping gsym;
 	struct ux_candidate derived;
@@ -52,12 +52,12 @@ static ux_time extract_now(const struct work *w)
 	return ux_store_now(w->x->store);
 }
 
-/* A file without a name, gone with its descriptor. */
+/* Opens an unnamed file, which disappears when its descriptor is closed. */
 static enum ux_code extract_open_scratch(const struct work *w, int *ret, struct ux_error *err)
 {
 	const char *folder = w->x->options->scratch ? w->x->options->scratch : "/var/tmp";
 	*ret = open(folder, O_TMPFILE | O_RDWR | O_CLOEXEC, 0600);
-	if (*ret < 0) /* a file system that cannot do that */
+	if (*ret < 0) /* for file systems without O_TMPFILE */
 		*ret = memfd_create("unhex-extract", MFD_CLOEXEC);
 	return *ret >= 0 ? UX_OK : ux_error_os(err, errno, "cannot make a file in %.80s", folder);
 }
@@ -69,7 +69,10 @@ static enum ux_code extract_open_candidate(struct work *w, const struct ux_candi
 	return ux_blobs_open(b, &c->blob, c->size, &w->files[as], err);
 }
 
-/* An unstripped executable is no half of a stripped one, which is only poorer. */
+/*
+ * Finds the executable of a debug file, or the reverse. An unstripped executable does not form a
+ * pair with a stripped one, which has nothing to add.
+ */
 static const struct ux_candidate *extract_other_half(const struct ux_module *m, bool is_debug)
 {
 	if (is_debug)
@@ -83,7 +86,7 @@ static const struct ux_candidate *extract_other_half(const struct ux_module *m, 
 	return NULL;
 }
 
-/* The files of split units that the module has, and the candidate. */
+/* Opens an archive of the module's split files, including the candidate. */
 static enum ux_code extract_open_split(struct work *w, struct ux_error *err)
 {
 	int *fd = &w->files[UX_SANDBOX_SPLIT];
@@ -94,8 +97,8 @@ static enum ux_code extract_open_split(struct work *w, struct ux_error *err)
 }
 
 /*
- * The executable first and its debug file with it, whichever of the two came last. A file that
- * turns out to be of the other kind is read alone.
+ * Opens the executable and its debug file, whichever of the two came last. A file that proves to be
+ * of the other kind is read alone.
  */
 static enum ux_code extract_open_files(struct work *w, struct ux_error *err)
 {
@@ -117,7 +120,7 @@ static void extract_close_file(struct work *w, enum ux_sandbox_file which)
 	w->files[which] = -1;
 }
 
-/* Extracts the candidate alone: a failure of the pair may be the other file's fault. */
+/* Extracts the candidate alone, since the other file may have caused the failure of the pair. */
 static enum ux_code extract_job_run_alone(struct work *w, struct ux_error *err)
 {
 	w->is_debug_of_pair = false;
@@ -143,7 +146,7 @@ static enum ux_code extract_job_run_child(struct work *w, struct ux_error *err)
 	return code;
 }
 
-/* Fills in what the child measured of the file. */
+/* Fills in what the child measured. */
 static enum ux_code extract_measure(struct work *w, struct ux_error *err)
 {
 	struct ux_settled *s = &w->settled;
@@ -173,7 +176,7 @@ static enum ux_code extract_measure(struct work *w, struct ux_error *err)
 	return UX_OK;
 }
 
-/* The child's output is untrusted: it is verified as an uploaded GSYM is. */
+/* The child's output is untrusted, so it is verified like an uploaded GSYM. */
 static enum ux_code extract_check_gsym(struct work *w, struct ux_error *err)
 {
 	struct ux_candidate *d = &w->derived;
@@ -218,13 +221,16 @@ static enum ux_code extract_settle_failed(struct work *w, const struct ux_error 
 	return extract_settle(w, err);
 }
 
-/* Is it a failure of the machine, which a later attempt may not meet? */
+/* Was it a failure of this machine, so that a retry may succeed? */
 static bool extract_is_transient(const struct ux_error *why)
 {
 	return why->code == UX_ENOMEM || why->code == UX_EUNAVAILABLE || why->os_errno != 0;
 }
 
-/* A file that can never be read becomes failed; a transient failure is returned, for a retry. */
+/*
+ * A file that can never be read makes the candidate failed. A transient failure is returned, so
+ * that the job is retried.
+ */
 static enum ux_code extract_settle_or_retry(struct work *w, enum ux_code code,
 					    const struct ux_error *why, struct ux_error *err)
 {
@@ -256,7 +262,7 @@ static enum ux_code extract_sources(struct work *w, struct ux_error *err)
 	return extract_settle_or_retry(w, code, &why, err);
 }
 
-/* Other split files are still pending: the job of the last one extracts all of them. */
+/* True when other split files are still pending: the job of the last one extracts them all. */
 static bool extract_has_followers(const struct work *w)
 {
 	for (size_t i = 0; i < w->module.n_candidates; i++) {
@@ -268,8 +274,10 @@ static bool extract_has_followers(const struct work *w)
 	return false;
 }
 
-/* The linked file that has the skeletons, with its other half: *ret_any is false when it is not
- * here yet. */
+/*
+ * Opens the linked file that refers to the split files, and its debug file or executable. *ret_any
+ * is false when the module does not have it yet.
+ */
 static enum ux_code extract_open_linked(struct work *w, bool *ret_any, struct ux_error *err)
 {
 	const struct ux_candidate *code = ux_module_elf(&w->module, UX_HOLDS_CODE);
@@ -285,10 +293,7 @@ static enum ux_code extract_open_linked(struct work *w, bool *ret_any, struct ux
 	return extract_open_split(w, err);
 }
 
-/*
- * Extracts the linked file with all split files. A failure of that is not the fault of this
- * candidate.
- */
+/* Extracts the linked file with all split files. A failure does not make this candidate failed. */
 static enum ux_code extract_split(struct work *w, struct ux_error *err)
 {
 	const struct ux_extractor_options *o = w->x->options;
@@ -302,7 +307,7 @@ static enum ux_code extract_split(struct work *w, struct ux_error *err)
 		any ? ux_sandbox_extract(w->files, &o->limits, o->program, &w->found, &why)
 		    : UX_ENOTFOUND;
 	if (code == UX_OK) {
-		UX_TRY(extract_measure(w, err)); /* the GSYM is of the linked file's IDs */
+		UX_TRY(extract_measure(w, err)); /* the GSYM has the IDs of the linked file */
 		code = extract_check_gsym(w, &why);
 	}
 	if (code != UX_OK && extract_is_transient(&why))
@@ -313,8 +318,8 @@ static enum ux_code extract_split(struct work *w, struct ux_error *err)
 }
 
 /*
- * The other split files waited for this one, which cannot be read: queues the extraction of one
- * of them.
+ * The other split files waited for this one, which cannot be read: queues the extraction of one of
+ * them.
  */
 static void extract_hand_over(struct work *w)
 {
@@ -329,7 +334,7 @@ static void extract_hand_over(struct work *w)
 	(void)!ux_store_extract(w->x->store, w->job.ns, number, NULL);
 }
 
-/* A split file is checked alone, and then read with the linked file that names it. */
+/* A split file is checked alone, and then read with the linked file that refers to it. */
 static enum ux_code extract_read_split(struct work *w, struct ux_error *err)
 {
 	const struct ux_extractor_options *o = w->x->options;
@@ -338,7 +343,7 @@ static enum ux_code extract_read_split(struct work *w, struct ux_error *err)
 	enum ux_code code =
 		ux_sandbox_look(w->files[UX_SANDBOX_EXE], &o->limits, o->program, &w->found, &why);
 	if (code == UX_OK) {
-		w->found.ids.size = 0; /* the module's are what was announced */
+		w->found.ids.size = 0; /* the IDs are those that were announced */
 		UX_TRY(extract_measure(w, err));
 		return extract_split(w, err);
 	}
@@ -348,7 +353,7 @@ static enum ux_code extract_read_split(struct work *w, struct ux_error *err)
 	return code;
 }
 
-/* An ELF file without any symbols is no failure: it serves debuggers. */
+/* An ELF file without symbols is not a failure, since debuggers can use it. */
 static enum ux_code extract_candidate(struct work *w, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
@@ -386,7 +391,7 @@ static ux_time extract_next_try(const struct work *w)
 	return extract_now(w) + ((int64_t)RETRY_S << (shift > 0 ? shift - 1 : 0));
 }
 
-/* After a failure that the input did not cause. */
+/* Retries the job after a failure that was not caused by the input. */
 static void extract_retry(struct work *w, const struct ux_error *why)
 {
 	struct ux_index *ix = extract_index(w);
@@ -397,7 +402,8 @@ static void extract_retry(struct work *w, const struct ux_error *why)
 				      NULL);
 		return;
 	}
-	bool was_ready = w->candidate.state == UX_CANDIDATE_READY; /* and serves debuggers still */
+	/* debuggers can still fetch it */
+	bool was_ready = w->candidate.state == UX_CANDIDATE_READY;
 	if (!was_ready && extract_settle_failed(w, why, NULL) == UX_OK)
 		(void)!ix->jobs.done(ix, w->job.number, w->x->owner, NULL);
 	else
@@ -429,8 +435,8 @@ static bool extract_has_child(const struct work *w)
 }
 
 /*
- * A ready candidate has work too when its GSYM was evicted and is needed again, or when it came
- * from an upstream and is served before it is extracted.
+ * A ready candidate needs extraction too when its GSYM was evicted and is needed again, or when it
+ * came from an upstream and was served before its extraction.
  */
 static bool extract_has_work(const struct work *w)
 {
@@ -446,11 +452,12 @@ static void extract_job_run(struct work *w)
 	enum ux_code code = extract_find_candidate(w, &why);
 	if (code == UX_OK && extract_has_work(w))
 		code = extract_candidate(w, &why);
-	if (code == UX_OK || code == UX_ENOTFOUND) { /* gone meanwhile: nothing to do */
+	if (code == UX_OK || code == UX_ENOTFOUND) { /* a removed candidate needs no work */
 		(void)!ix->jobs.done(ix, w->job.number, w->x->owner, NULL);
 		if (code == UX_OK)
 			ux_module_cache_evict_id(w->x->cache, w->of.ns, w->of.id);
-	} else if (w->x->is_stopping(w->x->ctx)) { /* not its fault: the next server does it */
+		/* the failure was caused by stopping: the next server does the job */
+	} else if (w->x->is_stopping(w->x->ctx)) {
 		(void)!ix->jobs.release(ix, w->x->owner, NULL);
 	} else {
 		extract_retry(w, &why);
@@ -462,7 +469,7 @@ bool ux_extract_job_step(const struct ux_extract_place *x)
 {
 	ux_cleanup(extract_work_deinit) struct work w = {.x = x, .files = UX_SANDBOX_NO_FILES};
 	struct ux_index *ix = x->store->index;
-	/* A pair is read twice when the two do not fit. */
+	/* A pair is read twice when the two files do not match. */
 	int64_t lease = 4 * (int64_t)x->options->limits.seconds + LEASE_SPARE_S;
 	ux_arena_init(&w.arena, ARENA_MOST);
 	if (ix->jobs.take(ix, UX_JOB_EXTRACT, x->owner, extract_now(&w), lease, &w.arena, &w.job,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The extractor's thread. */
+/* The extractor's thread and its queue. */
 #include "clock.h"
 #include "extract_job.h"
 
@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 enum {
-	IDLE_MOST_S = 60, /* between checks of the queue without a wake-up */
+	IDLE_MOST_S = 60, /* longest time between two checks of the queue */
 };
 
 static const char owner[] = "extractor";
@@ -24,7 +24,7 @@ struct ux_extractor {
 	pthread_cond_t changed;
 	bool woken;
 	bool stopping;
-	int stop_fd; /* an eventfd that ends a running child */
+	int stop_fd; /* an eventfd that stops a running child */
 };
 
 static bool extractor_is_stopping(void *ctx)
@@ -49,7 +49,7 @@ bool ux_extractor_step(struct ux_extractor *x)
 	return ux_extract_job_step(&place);
 }
 
-/* Seconds until the next job may be due. */
+/* Seconds until the next job is due. */
 static int64_t extractor_idle_seconds(struct ux_extractor *x)
 {
 	struct ux_index *ix = x->store->index;
@@ -59,7 +59,7 @@ static int64_t extractor_idle_seconds(struct ux_extractor *x)
 	return ux_max(due - now, (int64_t)1);
 }
 
-/* False: stopping. */
+/* False: the extractor is stopping. */
 static bool extractor_wait(struct ux_extractor *x)
 {
 	int64_t seconds = extractor_idle_seconds(x);
@@ -84,7 +84,7 @@ static void *extractor_run(void *ctx)
 	return NULL;
 }
 
-/* The store's hook for new jobs. Any thread. */
+/* Called by the store when a job was queued. Any thread. */
 static void extractor_wake(void *ctx)
 {
 	struct ux_extractor *x = ctx;
@@ -95,8 +95,8 @@ static void extractor_wake(void *ctx)
 }
 
 /*
- * Releases the jobs of an earlier process, and requeues candidates that an older parser could
- * not read.
+ * Releases the jobs of an earlier process, and queues candidates that an older parser failed to
+ * read.
  */
 static enum ux_code extractor_resume(struct ux_extractor *x, struct ux_error *err)
 {

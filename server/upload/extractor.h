@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The extractor: a thread that makes GSYMs of uploaded files, one job after another. */
+/* The extractor: a thread that extracts GSYMs from uploaded files, one job at a time. */
 #ifndef UX_EXTRACTOR_H
 #define UX_EXTRACTOR_H
 
@@ -8,45 +8,49 @@
 #include "store.h"
 
 enum {
-	/* Raised when extraction finds more in the same bytes: failed candidates are tried again.
+	/*
+	 * Incremented when extraction finds more in the same files, so that failed candidates are
+	 * tried again.
 	 */
 	UX_EXTRACTOR_PARSER = 1,
-	UX_EXTRACTOR_ATTEMPTS_MOST = 5 /* of failures that the input did not cause */
+	UX_EXTRACTOR_ATTEMPTS_MOST = 5 /* for failures that were not caused by the input */
 };
 
-/* What became of a candidate, for the log. */
+/* The result for a candidate, for the log. */
 struct ux_extracted_one {
 	const char *ns;
 	const char *id;     /* of the module */
-	const char *reason; /* of a failure; else "" */
-	enum ux_code code;  /* UX_OK: its state was committed, be it ready or failed */
-	const struct ux_candidate *candidate; /* as it was before */
+	const char *reason; /* for a failure; otherwise "" */
+	enum ux_code code;  /* UX_OK: the candidate's new state, ready or failed, was committed */
+	const struct ux_candidate *candidate; /* as it was before the job */
 	struct ux_settled settled;
 	struct ux_add_result result;
 };
 
 struct ux_extractor_options {
 	struct ux_sandbox_limits limits; /* of one extraction */
-	const char *program;             /* of the child; NULL: this one */
-	const char *scratch;             /* folder for what comes out, unlinked; NULL: /var/tmp */
+	const char *program;             /* executable that runs the child; NULL: this program */
+	/* folder for temporary output files, which are unlinked; NULL: /var/tmp */
+	const char *scratch;
 	void (*log)(void *ctx, const struct ux_extracted_one *one); /* NULL: none */
 	void *log_ctx;
 };
 
 /*
- * Each pending candidate is read in a confined child (sandbox.h) together with the other files
- * of its module: a debug file with its executable, split files with the file that names them,
- * all by the job of the last one. The resulting GSYM is verified as an uploaded one is and
- * becomes a candidate of the module. A bundle of sources is unpacked, and its files become rows
- * of the index.
+ * Each pending candidate is read in a confined child (sandbox.h) together with the related files of
+ * its module: a debug file with its executable, and split files with the file that refers to them,
+ * all in the job of the last one. The resulting GSYM is verified like an upload and becomes a
+ * candidate of the module. A bundle of sources is unpacked, and its files become rows of the index.
  *
- * A job survives a crash and is run again. One that fails because of its input makes the
- * candidate failed, with the reason; one that fails for want of memory or disk is retried,
- * later each time.
+ * A job survives a crash and is run again. A failure that was caused by the input makes the
+ * candidate failed, with the reason. A failure for lack of memory or disk space is retried, with
+ * increasing delays.
  */
 struct ux_extractor;
 
-/* Requeues what an earlier process left. The store and the cache outlive it. */
+/*
+ * Queues the jobs that an earlier process left. The store and the cache must outlive the extractor.
+ */
 enum ux_code ux_extractor_open(struct ux_extractor **ret, struct ux_store *store,
 			       struct ux_module_cache *cache,
 			       const struct ux_extractor_options *options, struct ux_error *err)
@@ -56,18 +60,14 @@ enum ux_code ux_extractor_open(struct ux_extractor **ret, struct ux_store *store
 enum ux_code ux_extractor_start(struct ux_extractor *x, struct ux_error *err) ux_must;
 
 /*
- * Leases no more jobs and ends the running one, which is released; returns at once. NULL is
- * fine.
+ * Stops leasing jobs and ends the running one, which is released. Returns at once. NULL is allowed.
  */
 void ux_extractor_interrupt(struct ux_extractor *x);
 
-/* Interrupts it, waits for its thread, and frees everything. NULL is fine. */
+/* Interrupts the extractor, waits for its thread, and frees everything. NULL is allowed. */
 void ux_extractor_stop(struct ux_extractor *x);
 
-/*
- * Runs one due job in the caller's thread, as the extractor's own thread does. False: none is
- * due.
- */
+/* Runs one due job in the caller's thread. False: no job is due. */
 bool ux_extractor_step(struct ux_extractor *x);
 
 #endif

@@ -21,8 +21,9 @@ static void query_answer(struct ux_json *j, const char *id, const char *status, 
 }
 
 /*
- * The quality that a module will answer with. A pending candidate counts by its client's claim,
- * so that a fleet does not send the same file a thousand times. False: no candidate.
+ * The best quality of the module. A pending candidate counts with the quality that its client
+ * claimed, so that a fleet does not send the same file a thousand times. False: there is no
+ * candidate.
  */
 static bool query_quality_of(const struct ux_module *m, enum ux_quality *ret)
 {
@@ -39,8 +40,8 @@ static bool query_quality_of(const struct ux_module *m, enum ux_quality *ret)
 }
 
 /*
- * The best quality that any of the IDs leads to; UX_ENOTFOUND. A query counts as a use of the
- * module: it runs on some machine, or was built again.
+ * The best quality of the modules that the IDs name; UX_ENOTFOUND. A query counts as a use, because
+ * the module runs on some machine or was built again.
  */
 static enum ux_code query_best(struct ux_request *req, const struct query *q, enum ux_quality *ret)
 {
@@ -91,7 +92,7 @@ static enum ux_code query_decide(struct ux_request *req, struct ux_json *j, cons
 	return UX_OK;
 }
 
-/* An invalid ID fails only its own entry. */
+/* An invalid ID fails only its own entry of the query. */
 static enum ux_code query_one(struct ux_request *req, struct ux_json *j, struct query *q,
 			      enum ux_code parsed, const struct ux_error *why, bool force)
 {

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 enum {
-	ARENA_MOST = 256 << 20, /* for paths and rows of UX_SOURCE_PACK_FILES_MOST files */
-	BLOCKS = UX_SOURCE_PACK_TABLE_MOST + (1 << 20) /* of a pack, besides its contents */
+	ARENA_MOST = 256 << 20, /* memory for paths and rows of UX_SOURCE_PACK_FILES_MOST files */
+	BLOCKS = UX_SOURCE_PACK_TABLE_MOST + (1 << 20) /* size of a pack without its contents */
 };
 
 static enum ux_code sources_unpack(struct ux_store *s, const struct ux_candidate *c,

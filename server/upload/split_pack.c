@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of split units in one archive. */
+/* Packing of split files into one archive. */
 #include "extract_job.h"
 
 #include "file.h"
@@ -42,7 +42,7 @@ static enum ux_code split_pack_write_member(struct ux_blobs *blobs, const struct
 	return ux_file_write(fd, ux_bytes("\n", file.bytes.size & 1), err);
 }
 
-/* The newest one with a number below `below`; NULL: there is none. */
+/* The newest split file whose candidate number is below `below`; NULL: there is none. */
 static const struct ux_candidate *split_pack_newest(const struct ux_module *m,
 						    const struct ux_candidate *more, int64_t below)
 {

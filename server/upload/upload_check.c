@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What an uploaded GSYM must be. */
+/* Checks of an uploaded GSYM. */
 #include "upload_check.h"
 
 #include "gsym_encode.h"
@@ -8,7 +8,7 @@
 #include "text.h"
 #include "id.h"
 
-/* A GSYM of version 1 keeps at most UX_GSYM_UUID_MOST bytes of a longer identity. */
+/* A GSYM of version 1 stores at most UX_GSYM_UUID_MOST bytes of a longer ID. */
 static bool uuid_same_bytes(const struct ux_id *id, struct ux_bytes uuid)
 {
 	struct ux_bytes mine = ux_bytes(id->bytes, id->size);
@@ -16,7 +16,7 @@ static bool uuid_same_bytes(const struct ux_id *id, struct ux_bytes uuid)
 	       (uuid.size == UX_GSYM_UUID_MOST && ux_bytes_starts(mine, uuid));
 }
 
-/* A Go build ID is never in a GSYM; a File ID does not contradict a build ID. */
+/* A Go build ID is never in a GSYM, and a File ID does not contradict a build ID. */
 static enum ux_code uuid_check(struct ux_bytes uuid, const char *const *ids, size_t n_ids,
 			       struct ux_error *err)
 {
@@ -33,7 +33,7 @@ static enum ux_code uuid_check(struct ux_bytes uuid, const char *const *ids, siz
 	}
 	if (!other)
 		return UX_OK;
-	char text[2 * UX_GSYM_UUID_MOST + 1]; /* as much as there is room for in a message */
+	char text[2 * UX_GSYM_UUID_MOST + 1]; /* limited by the room in an error message */
 	ux_hex_encode(ux_bytes(uuid.data, ux_min(uuid.size, (size_t)UX_GSYM_UUID_MOST)), text);
 	return ux_error_set(err, UX_ECONFLICT, "the GSYM is of %s%s, not of %.80s", text,
 			    uuid.size > UX_GSYM_UUID_MOST ? "..." : "", other);
@@ -47,7 +47,7 @@ static enum ux_quality upload_rank(const struct ux_counts *c, enum ux_quality cl
 		return UX_QUALITY_LINES;
 	if (c->functions == 0)
 		return UX_QUALITY_NONE;
-	if (claim == UX_QUALITY_NONE) /* not claimed */
+	if (claim == UX_QUALITY_NONE) /* no quality was claimed */
 		return UX_QUALITY_SYMTAB;
 	return claim > UX_QUALITY_GOPCLNTAB ? UX_QUALITY_GOPCLNTAB : claim;
 }

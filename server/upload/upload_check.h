@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The checks of an uploaded GSYM before anything is answered from it. */
+/* Checks of an uploaded GSYM before it is used. */
 #ifndef UX_UPLOAD_CHECK_H
 #define UX_UPLOAD_CHECK_H
 
@@ -8,11 +8,11 @@
 #include "unhex/quality.h"
 
 /*
- * Verifies every byte and measures. ids are canonical text; a UUID in the file must equal one
- * that it can be compared with. The quality is measured; of the client's claim only what the
- * file cannot show counts: that its names come from .dynsym, .symtab or a pclntab.
+ * Verifies every byte and measures the quality. ids are canonical text; the file's UUID must equal
+ * those IDs that it can be compared with. The client's claim is used only for what the file does
+ * not show: that its names come from .dynsym, .symtab or a pclntab.
  *
- * UX_ECORRUPT, UX_EUNSUPPORTED: as of ux_gsym_verify(). UX_ECONFLICT: it belongs to another
+ * UX_ECORRUPT, UX_EUNSUPPORTED: see ux_gsym_verify(). UX_ECONFLICT: the file belongs to another
  * module.
  */
 enum ux_code ux_upload_check(struct ux_bytes file, const char *const *ids, size_t n_ids,

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* POST /v1/uploads/UID/finish: from bytes to a candidate. */
+/* POST /v1/uploads/UID/finish: makes a candidate of the uploaded bytes. */
 #include "bundle.h"
 #include "module_cache.h"
 #include "upload_check.h"
 #include "upload.h"
 #include "extractor.h"
 
-/* One finish, which holds the part, so that it is the only one. */
+/* State of one finish. It holds the part, so no other finish of this upload runs. */
 struct finish {
 	struct ux_server *server;
 	struct ux_who who;
@@ -22,7 +22,7 @@ static void finish_deinit(struct finish *f)
 		f->server->store->blobs->part_close(f->part);
 }
 
-/* The candidate that the upload became, if it is still there. */
+/* The candidate that the upload became, if it still exists. */
 static const struct ux_candidate *finish_candidate(struct ux_request *req,
 						   const struct ux_upload *up, struct ux_module *m)
 {
@@ -35,7 +35,7 @@ static const struct ux_candidate *finish_candidate(struct ux_request *req,
 	return NULL;
 }
 
-/* The quality of an ELF file is that of the GSYM extracted from it. */
+/* The quality of an ELF file is that of the GSYM that was extracted from it. */
 static enum ux_quality finish_quality(const struct ux_module *m, const struct ux_candidate *c)
 {
 	for (size_t i = 0; i < m->n_candidates; i++)
@@ -62,16 +62,16 @@ static enum ux_code finish_answer_done(struct ux_request *req, struct ux_respons
 	return ux_response_out(req, res, "application/json");
 }
 
-/* The error code of a failed upload's status. */
+/* Maps the status of a failed upload to an error code. */
 static enum ux_code finish_code_of(const char *word)
 {
 	for (unsigned code = UX_OK + 1; code < UX_CODE_COUNT; code++)
 		if (strcmp(ux_http_code_word((enum ux_code)code), word) == 0)
 			return (enum ux_code)code;
-	return UX_ECORRUPT; /* "failed": by the child that read it */
+	return UX_ECORRUPT; /* "failed": the confined child could not read it */
 }
 
-/* An upload that has ended always gives the same answer. */
+/* Repeated requests for an upload that has ended get the same answer. */
 static enum ux_code finish_answer_ended(struct ux_request *req, struct ux_response *res,
 					const struct ux_upload *up)
 {
@@ -87,8 +87,8 @@ static enum ux_code finish_answer_ended(struct ux_request *req, struct ux_respon
 }
 
 /*
- * Fails the upload for good: these bytes can never be accepted. If that cannot be written, the
- * next finish comes to the same result.
+ * Ends the upload as failed, since these bytes can never be accepted. If that cannot be written,
+ * the next finish has the same result.
  */
 static enum ux_code finish_give_up(struct ux_request *req, struct finish *f, enum ux_code code)
 {
@@ -113,7 +113,7 @@ static enum ux_code finish_check_bytes(struct ux_request *req, struct ux_respons
 	struct ux_blob_hash hash = ux_blob_hash_of(f->mapping.bytes);
 	if (memcmp(&hash, &f->up.hash, sizeof(hash)) == 0)
 		return UX_OK;
-	ux_file_unmap(&f->mapping); /* before the file below it shrinks */
+	ux_file_unmap(&f->mapping); /* before the part is truncated */
 	UX_TRY(b->part_reset(f->part, &req->err));
 	char text[2 * UX_BLOB_HASH_SIZE + 1];
 	ux_blob_hash_text(&hash, text);
@@ -122,7 +122,7 @@ static enum ux_code finish_check_bytes(struct ux_request *req, struct ux_respons
 			    "the bytes have SHA-256 %.16s..., not the one announced", text);
 }
 
-/* A GSYM is verified here; other kinds wait for the confined child. */
+/* A GSYM is verified here; other kinds are checked later by the confined child. */
 static enum ux_code finish_check_kind(struct ux_request *req, struct finish *f,
 				      struct ux_candidate *c)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v1/uploads: announcing, sending, asking for the state; and what all its handlers share. */
+/*
+ * /v1/uploads: announcing, sending data and reading the state; and code shared by these handlers.
+ */
 #include "upload.h"
 
 #include "auth.h"
@@ -11,7 +13,7 @@
 enum ux_code ux_upload_of(struct ux_request *req, struct ux_upload *ret)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
-	const char *uid = (const char *)req->params[0].data; /* decoded, so with a NUL */
+	const char *uid = (const char *)req->params[0].data; /* decoded, so NUL-terminated */
 	if (!ux_upload_uid_valid(req->params[0]))
 		return ux_error_set(&req->err, UX_ENOTFOUND, "there is no such upload");
 	UX_TRY(ix->uploads.find(ix, uid, &req->arena, ret, &req->err));
@@ -34,14 +36,17 @@ enum ux_code ux_upload_hold(struct ux_request *req, struct ux_response *res, str
 		res->word = "busy";
 	if (code != UX_OK)
 		return code;
-	/* Checked again: another request may have ended the upload before the part was ours. */
+	/*
+	 * Checked again, since another request may have ended the upload before this one held the
+	 * part.
+	 */
 	code = ux_upload_of(req, ret);
 	if (code == UX_OK && ret->state == UX_UPLOAD_OPEN) {
 		*ret_part = part;
 		return UX_OK;
 	}
 	b->part_close(part);
-	/* Opening created an empty part. */
+	/* Opening the part created an empty one. */
 	return code == UX_OK ? b->part_remove(b, ret->uid, &req->err) : code;
 }
 
@@ -79,7 +84,7 @@ void ux_upload_offset_field(struct ux_request *req, struct ux_response *res, uin
 		ux_response_field(res, "Upload-Offset", ux_bytes(kept, (size_t)n));
 }
 
-/* Is the blob readable? A lost one is sent again. */
+/* Is the blob readable? A lost one has to be sent again. */
 static bool known_is_whole(struct ux_store *s, const struct ux_candidate *c)
 {
 	int fd = -1;
@@ -90,8 +95,8 @@ static bool known_is_whole(struct ux_store *s, const struct ux_candidate *c)
 }
 
 /*
- * Searches the modules of the upload's own IDs and namespace only: knowing a hash gives access
- * to nothing.
+ * Searches only the modules named by the upload's own IDs and namespace, so that knowing a hash
+ * gives no access.
  */
 static const struct ux_candidate *known_find(struct ux_request *req, const struct ux_upload *up)
 {
@@ -120,7 +125,7 @@ bool ux_upload_is_known(struct ux_request *req, struct ux_upload *up)
 	if (!same || !known_is_whole(s, same))
 		return false;
 	struct ux_candidate c = *same;
-	c.number = c.parent = 0; /* no longer extracted from another candidate */
+	c.number = c.parent = 0; /* it is now an original rather than extracted */
 	c.origin = UX_ORIGIN_UPLOAD;
 	c.origin_name = "";
 	c.claim = up->claim;
@@ -128,13 +133,13 @@ bool ux_upload_is_known(struct ux_request *req, struct ux_upload *up)
 	c.file_name = up->file_name;
 	c.key_id = up->key_id;
 	if (ux_store_commit_upload(s, /* part= */ NULL, up, &c, &who, &result, NULL) !=
-	    UX_OK) /* the finish reports the reason once the bytes are here */
+	    UX_OK) /* if it fails, the finish reports the reason once the bytes are here */
 		return false;
 	ux_module_cache_evict_id(ux_server_of(req)->cache, up->ns, up->ids[0]);
 	return s->index->uploads.find(s->index, up->uid, &req->arena, up, NULL) == UX_OK;
 }
 
-/* Seconds after which one of the uploads that are in the way may have ended. */
+/* Retry-After in seconds, when the limits on open uploads are reached. */
 #define RETRY_S "5"
 
 static enum ux_code announce_read_size(struct ux_request *req, const json_t *doc, uint64_t *ret)
@@ -248,7 +253,7 @@ enum ux_code ux_handle_upload_state(struct ux_request *req, struct ux_response *
 	return ux_upload_answer(req, res, &up, offset);
 }
 
-/* Reads the decimal number up to the first `end` and moves *v behind it. */
+/* Reads a decimal number that ends at the next `end`, and advances *v past it. */
 static bool range_next_number(struct ux_bytes *v, char end, uint64_t *ret)
 {
 	const uint8_t *at = v->size ? memchr(v->data, end, v->size) : NULL;
@@ -259,7 +264,7 @@ static bool range_next_number(struct ux_bytes *v, char end, uint64_t *ret)
 	return true;
 }
 
-/* "bytes FIRST-LAST/SIZE" (RFC 9110, 14.4); SIZE may be "*", and is UINT64_MAX then. */
+/* Parses "bytes FIRST-LAST/SIZE" (RFC 9110, 14.4). SIZE may be "*", which gives UINT64_MAX. */
 static bool range_parse(struct ux_bytes v, uint64_t *ret_first, uint64_t *ret_size)
 {
 	static const char unit[] = "bytes ";
@@ -292,12 +297,12 @@ static enum ux_code incoming_read_offset(struct ux_request *req, const struct ux
 	return UX_OK;
 }
 
-/* Bytes on their way to a part; in the request's arena. */
+/* State of a request whose body is written to a part; allocated in the request's arena. */
 struct incoming {
 	struct ux_blobs *blobs;
 	struct ux_blob_part *part;
-	uint64_t offset; /* bytes that are there */
-	uint64_t size;   /* that were announced */
+	uint64_t offset; /* bytes received so far */
+	uint64_t size;   /* announced size */
 };
 
 static enum ux_code incoming_write(void *ctx, struct ux_bytes bytes, struct ux_error *err)
@@ -351,7 +356,7 @@ enum ux_code ux_handle_upload_begin(struct ux_request *req, struct ux_response *
 		code = incoming_check_room(req, res, in, offset);
 	if (code == UX_OK)
 		req->sink = (struct ux_body_sink){incoming_write, incoming_close, in};
-	else /* closed at once: a rejected body must not block other requests */
+	else /* close the part at once, so that a rejected body does not block other requests */
 		incoming_close(in);
 	return code;
 }
