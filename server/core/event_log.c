@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One line per event on stderr. */
+/* The log: one line for each event on stderr. */
 #include "event_log.h"
 
 #include "json_out.h"
@@ -12,14 +12,17 @@
 #include <unistd.h>
 
 enum {
-	MORE = 128,        /* bytes of a line besides its text, mostly */
-	LINE = 1408,       /* room for two quoted texts and all the rest */
-	TOKEN_SHOWS = 16,  /* characters behind "ux_" that make it look like a token */
-	DIGITS_MOST = 15,  /* of a number that every reader of JSON keeps exactly */
-	KEY_WORD_MOST = 40 /* of a key */
+	MORE = 128,        /* bytes of a typical line in addition to its text */
+	LINE = 1408,       /* room for two quoted texts and the other fields */
+	TOKEN_SHOWS = 16,  /* characters after "ux_" that make a word look like a token */
+	DIGITS_MOST = 15,  /* digits of a number that every JSON parser represents exactly */
+	KEY_WORD_MOST = 40 /* bytes of a key */
 };
 
-/* One for the process, as stderr is. Hints to each line alone: no order needed. */
+/*
+ * Settings of the process, like stderr itself. Each line reads them once, so no memory order is
+ * needed.
+ */
 static atomic_uint format_now = UX_LOG_TEXT;
 static atomic_uint level_now = UX_LOG_INFO;
 
@@ -43,7 +46,7 @@ static enum ux_log_level log_level_of(const char *word)
 	}
 }
 
-/* "2026-11-21T17:08:00.384Z"; a thread makes the text of a second once. */
+/* Writes "2026-11-21T17:08:00.384Z". Each thread caches the text of the current second. */
 static void log_stamp(char *buf, size_t size)
 {
 	static _Thread_local struct {
@@ -80,7 +83,7 @@ void ux_log_redact(struct ux_bytes text, struct ux_out *out)
 	}
 }
 
-/* Bytes of the escape at the start of text; 0 when JSON has none such. */
+/* Length of the escape sequence at the start of text; 0 when it is not valid in JSON. */
 static size_t log_escape_size(struct ux_bytes text)
 {
 	if (text.size < 2 || !memchr("\"\\/bfnrtu", text.data[1], 9))
@@ -93,13 +96,15 @@ static size_t log_escape_size(struct ux_bytes text)
 	return 6;
 }
 
-/* Bytes of the character at the start of text; 0 when it is not UTF-8, or JSON needs an escape. */
+/*
+ * Length of the character at the start of text; 0 when it is not UTF-8, or JSON requires an escape.
+ */
 static size_t log_character_size(struct ux_bytes text)
 {
 	return text.data[0] < ' ' ? 0 : ux_utf8_size(text, NULL);
 }
 
-/* Bytes of a string of JSON at the start of text, both quotes included; 0 when there is none. */
+/* Length of the JSON string at the start of text, including both quotes; 0 when there is none. */
 static size_t log_quoted_size(struct ux_bytes text)
 {
 	size_t i = 1, n = 1;
@@ -132,7 +137,10 @@ static void log_put_json_text(struct ux_bytes s, struct ux_out *out)
 	ux_json_str(&j, s);
 }
 
-/* One value, moved past; what is quoted is JSON already, but for the dots behind what was cut. */
+/*
+ * Writes one value and advances *text past it. A quoted value is already JSON, except for the dots
+ * after a truncated one.
+ */
 static void log_put_value(struct ux_bytes *text, struct ux_out *out)
 {
 	size_t quoted = log_quoted_size(*text);
@@ -152,7 +160,7 @@ static void log_put_value(struct ux_bytes *text, struct ux_out *out)
 	*text = ux_bytes(text->data + whole.size, text->size - whole.size);
 }
 
-/* ,"key":value for each key=value; what has no key is one of "text". */
+/* Writes ,"key":value for each key=value. Words without a key are collected in "text". */
 static void log_put_members(struct ux_bytes text, struct ux_out *out)
 {
 	while (text.size > 0) {
@@ -184,7 +192,7 @@ static void log_put_object(const char *when, const char *level, const char *even
 	ux_out_u8(out, '}');
 }
 
-/* The last check of every line. */
+/* Sanitizes a line before it is written. */
 static void log_clean(struct ux_bytes line, struct ux_out *out)
 {
 	ux_log_redact(line, out);
@@ -194,11 +202,11 @@ static void log_clean(struct ux_bytes line, struct ux_out *out)
 	ux_out_u8(out, '\n');
 }
 
-/* One write a line: lines of several threads do not mix. */
+/* Writes the line by one call, so that lines of several threads do not mix. */
 static void log_put_line(const struct ux_out *line)
 {
 	if (!line->failed && write(STDERR_FILENO, line->data, line->size) < 0)
-		return; /* stderr is gone: there is nowhere to report it */
+		return; /* stderr is closed, so the error cannot be reported */
 }
 
 static bool log_is_wanted(const char *level)
@@ -246,7 +254,10 @@ void ux_log_text(const char *level, const char *event, struct ux_bytes told)
 	log_put_line(&line);
 }
 
-/* Whole escapes and both quotes, however little fits: a cut quote would swallow what follows. */
+/*
+ * Truncation keeps escapes and both quotes complete, since an unterminated quote would include the
+ * following fields.
+ */
 const char *ux_log_quote(struct ux_bytes s, char *buf, size_t size)
 {
 	static const char cut[] = "...";

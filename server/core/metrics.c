@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Counters, and their text. */
+/* Metrics in the format of Prometheus. */
 #include "metrics.h"
 
-/* Microseconds that a request of the bucket took at most. */
+/* Upper bounds of the buckets in microseconds. */
 static const uint64_t bounds[UX_METRICS_BUCKETS] = {
 	100, 250, 500, 1000, 2500, 5000, 25000, 100000, 500000, 1000000, 5000000, 30000000,
 };
@@ -43,7 +43,7 @@ void ux_metrics_request(struct ux_metrics *m, const struct ux_route *routes, siz
 		metrics_add(&m->vanished, 1);
 }
 
-/* The labels of a route, without the braces around them. */
+/* Writes the labels of a route without the braces. */
 static void metrics_put_route(struct ux_out *out, const struct ux_route *routes, size_t n_routes,
 			      size_t i)
 {

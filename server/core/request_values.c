@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Typed values out of what clients send. */
+/* Parsing of values in requests. */
 #include "request_values.h"
 #include "id.h"
 #include "index.h"
@@ -34,7 +34,10 @@ const char *ux_json_in_type(const json_t *v)
 	return "something else";
 }
 
-/* Each value but the first of its container has a comma before it; strings are skipped over. */
+/*
+ * Counts commas and brackets outside of strings, since each value but the first of its container
+ * follows a comma.
+ */
 enum ux_code ux_json_in_weigh(struct ux_bytes text, struct ux_error *err)
 {
 	size_t values = 0, containers = 0;

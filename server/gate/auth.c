@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who may do what. */
+/* Authentication, authorization and rate limits. */
 #include "auth.h"
 
 #include "clock.h"
@@ -11,8 +11,8 @@
 enum {
 	READS = UX_SCOPE_READ | UX_SCOPE_SYMBOLIZE,
 	MS_IN_S = 1000,
-	QUEUE_MOST_MS = 30000,  /* debuginfod's clients give up after 90 s */
-	NS_ROW_MOST = 64 << 10, /* bytes of a namespace's row */
+	QUEUE_MOST_MS = 30000,  /* debuginfod clients give up after 90 s */
+	NS_ROW_MOST = 64 << 10, /* memory for a namespace's row */
 	READ_ACCESS_MOST = 64   /* namespaces */
 };
 
@@ -77,7 +77,7 @@ static bool read_access_cached(struct ux_read_access *r, struct ux_bytes ns, int
 	return reading != NULL;
 }
 
-/* That it could not be added is no error: the next request reads it again. */
+/* Failing to add it is not an error: the next request reads it again. */
 static void read_access_add(struct ux_read_access *r, struct ux_bytes ns, int64_t now,
 			    enum ux_ns_reading reading)
 {
@@ -89,8 +89,10 @@ static void read_access_add(struct ux_read_access *r, struct ux_bytes ns, int64_
 	pthread_mutex_unlock(&r->lock);
 }
 
-/* The setting of a namespace; UX_NS_AS_SERVED when there is no such namespace. now: of any clock
- * that does not go back. */
+/*
+ * The read setting of a namespace; UX_NS_AS_SERVED when it does not exist. now: by any monotonic
+ * clock.
+ */
 static enum ux_code read_access_find(struct ux_read_access *r, struct ux_index *ix, const char *ns,
 				     int64_t now, enum ux_ns_reading *ret, struct ux_error *err)
 {
@@ -112,7 +114,7 @@ static enum ux_code read_access_find(struct ux_read_access *r, struct ux_index *
 
 /* --- callers ---------------------------------------------------------------------------------- */
 
-/* RFC 6750, 2.1; the scheme's name has no case (RFC 9110, 11.1). */
+/* RFC 6750, 2.1; the scheme's name is case-insensitive (RFC 9110, 11.1). */
 static bool auth_bearer_token(const struct ux_request *req, struct ux_bytes *ret)
 {
 	static const char scheme[] = "Bearer ";
@@ -121,7 +123,7 @@ static bool auth_bearer_token(const struct ux_request *req, struct ux_bytes *ret
 		return false;
 	size_t n = sizeof(scheme) - 1;
 	if (v.size < n || strncasecmp((const char *)v.data, scheme, n) != 0)
-		n = v.size; /* another scheme is a token that no key has */
+		n = v.size; /* with another scheme the whole value is used, which no key matches */
 	*ret = ux_bytes(v.data + n, v.size - n);
 	return true;
 }
@@ -136,7 +138,7 @@ static enum ux_code auth_unauthorized(struct ux_response *res, enum ux_code code
 	return code;
 }
 
-/* "localhost" or a numeric address, with or without a port; browsers always send a Host. */
+/* "localhost" or a numeric address, with or without a port. Browsers always send Host. */
 static bool auth_host_is_local(const struct ux_request *req)
 {
 	struct ux_bytes v;
@@ -155,7 +157,7 @@ static bool auth_host_is_local(const struct ux_request *req)
 	       inet_pton(six ? AF_INET6 : AF_INET, host, address) == 1;
 }
 
-/* A request through a proxy may come from anywhere. */
+/* The client of a proxied request may be anywhere. */
 static bool auth_is_of_this_machine(const struct ux_request *req)
 {
 	const struct ux_networks none = {.n = 0};
@@ -166,7 +168,7 @@ static bool auth_is_of_this_machine(const struct ux_request *req)
 static enum ux_openness auth_as_served(const struct ux_request *req, const char *ns)
 {
 	const struct ux_server *s = ux_server_of(req);
-	if (strcmp(ns, UX_NAMESPACE_DEFAULT) != 0 || /* other namespaces are not */
+	if (strcmp(ns, UX_NAMESPACE_DEFAULT) != 0 || /* other namespaces are not open */
 	    !atomic_load_explicit(&s->open_reading, memory_order_relaxed))
 		return UX_OPEN_TO_NONE;
 	if (!s->local_only)
@@ -194,7 +196,7 @@ static enum ux_code auth_openness_of(struct ux_request *req, const char *ns, enu
 	return UX_OK;
 }
 
-/* The namespace that the request names, in its path or its header; NULL: none. */
+/* The namespace named in the request's path or header; NULL: none. */
 static enum ux_code auth_namespace_requested(struct ux_request *req, const char **ret)
 {
 	struct ux_bytes name = req->path_space;
@@ -222,10 +224,11 @@ static enum ux_code auth_open_caller(struct ux_request *req, struct ux_caller *c
 static unsigned auth_scopes_of(const struct ux_key *key, bool by_path)
 {
 	unsigned all = (key->scopes & UX_SCOPE_ADMIN) != 0 ? (unsigned)UX_SCOPES_ALL : key->scopes;
-	return by_path ? all & READS : all; /* a path is in the logs of everything on its way */
+	/* proxies and servers log the path, so a token in it gets fewer scopes */
+	return by_path ? all & READS : all;
 }
 
-/* A key is of one namespace; what is open to all it may read too. */
+/* A key belongs to one namespace. It can also read what is open to everyone. */
 static enum ux_code auth_keyed_caller(struct ux_request *req, struct ux_caller *caller,
 				      const struct ux_key *key, const char *requested, bool by_path)
 {
@@ -281,7 +284,7 @@ enum ux_code ux_gate_openness(struct ux_request *req, enum ux_openness *ret)
 	return UX_OK;
 }
 
-/* An IPv6 client has a network of addresses: its first half counts. */
+/* An IPv6 client owns a whole network, so only the first half of the address is used. */
 static struct ux_rate_name auth_name_of_address(const struct ux_address *a)
 {
 	static const uint8_t v4[12] = {[10] = 0xff, [11] = 0xff};
@@ -291,7 +294,7 @@ static struct ux_rate_name auth_name_of_address(const struct ux_address *a)
 	return name;
 }
 
-/* No address begins with these bytes. */
+/* No address begins with these bytes, so keys and addresses cannot collide. */
 static struct ux_rate_name auth_name_of_key(const char *id)
 {
 	struct ux_rate_name name = {.bytes = "key:"};
@@ -314,7 +317,9 @@ static enum ux_code auth_too_many(struct ux_request *req, struct ux_response *re
 			    "too many requests; again in %u s at the earliest", seconds);
 }
 
-/* Charges the bucket of that name; routes whose clients wait may borrow from the future. */
+/*
+ * Takes a request from the bucket. On routes that wait, the request may be delayed until its turn.
+ */
 static enum ux_code auth_limit(struct ux_request *req, struct ux_response *res,
 			       struct ux_rate_name name, const struct ux_rate *rate)
 {
@@ -331,7 +336,7 @@ static enum ux_code auth_limit(struct ux_request *req, struct ux_response *res,
 	return UX_OK;
 }
 
-/* This machine has no limit of its own: its users have a key each. */
+/* This machine has no rate limit; its users are limited by their keys. */
 static enum ux_code auth_limit_address(struct ux_request *req, struct ux_response *res,
 				       const struct ux_caller *caller)
 {
@@ -388,7 +393,10 @@ static enum ux_code auth_make_caller(struct ux_request *req, struct ux_caller **
 	return UX_OK;
 }
 
-/* The caller of a page that is open to all, if any: it shows what they may see. */
+/*
+ * Identifies the caller of an open page, if there is one, since the page shows what the caller may
+ * see.
+ */
 static enum ux_code auth_check_open_route(struct ux_request *req, struct ux_caller *caller)
 {
 	struct ux_response none = {.fd = -1};
@@ -397,7 +405,7 @@ static enum ux_code auth_check_open_route(struct ux_request *req, struct ux_call
 	if (code == UX_OK)
 		return UX_OK;
 	*caller = anonymous;
-	if (code == UX_ENOMEM) /* the caller is not known */
+	if (code == UX_ENOMEM) /* the caller stays anonymous */
 		return code;
 	req->err = (struct ux_error)UX_ERROR_INIT;
 	return UX_OK;
@@ -407,9 +415,10 @@ enum ux_code ux_gate_check(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_caller *caller = NULL;
 	UX_TRY(auth_make_caller(req, &caller));
-	if (req->path_token.size > 0) /* a page must not send its URL to other sites */
+	/* pages under such a path must not send their URL to other sites */
+	if (req->path_token.size > 0)
 		ux_response_field(res, "Referrer-Policy", UX_STR("no-referrer"));
-	if (req->route->scope == 0) /* open to all: a bad token does not matter */
+	if (req->route->scope == 0) /* open to everyone, so an invalid token is ignored */
 		return auth_check_open_route(req, caller);
 	UX_TRY(auth_limit_address(req, res, caller));
 	enum ux_code code = auth_identify(req, res, caller);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What pages of other sites may read. */
+/* CORS: which pages of other sites may read answers. */
 #include "auth.h"
 
-/* Where reading is open to this machine alone, this page may read: it is the usual client. */
+/* The usual page to read from a server that is open only to its own machine. */
 static const char profiler[] = "https://profiler.firefox.com";
 
 static bool cors_only_reads(const struct ux_route *route)
@@ -11,7 +11,7 @@ static bool cors_only_reads(const struct ux_route *route)
 	       (route->scope & ~(unsigned)(UX_SCOPE_READ | UX_SCOPE_SYMBOLIZE)) == 0;
 }
 
-/* "*", the origin itself, or nothing. */
+/* "*", the origin itself, or empty. */
 static struct ux_bytes cors_allowed_origin(const struct ux_request *req, enum ux_openness openness,
 					   struct ux_bytes origin)
 {
@@ -28,7 +28,7 @@ static struct ux_bytes cors_allowed_origin(const struct ux_request *req, enum ux
 	return here ? origin : UX_BYTES_NONE;
 }
 
-/* False: the page sees nothing. */
+/* False: the page cannot read the answer. */
 static bool cors_put_origin(struct ux_request *req, struct ux_response *res,
 			    enum ux_openness openness)
 {
@@ -55,13 +55,13 @@ void ux_cors_answer(struct ux_request *req, struct ux_response *res)
 					 "X-DEBUGINFOD-FILE"));
 }
 
-/* Names of header lines, as they came: a page may send any that it can. */
+/* Echoes the requested header names: a page may send any header. */
 static void cors_put_headers(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_bytes names;
 	if (!ux_request_header(req, "Access-Control-Request-Headers", &names))
 		return;
-	for (size_t i = 0; i < names.size; i++) /* what is sent back is a list and nothing else */
+	for (size_t i = 0; i < names.size; i++) /* only a list of header names is echoed */
 		if (names.data[i] < ' ' || names.data[i] > '~')
 			return;
 	const char *text = ux_arena_strndup(&req->arena, names.data, names.size);
@@ -79,7 +79,10 @@ enum ux_code ux_cors_preflight(struct ux_request *req, struct ux_response *res)
 	ux_response_field(res, "Access-Control-Allow-Methods", UX_STR("GET, HEAD, POST"));
 	ux_response_field(res, "Access-Control-Max-Age", UX_STR("86400"));
 	cors_put_headers(req, res);
-	/* A page of the Internet reads from a machine of this network (Private Network Access). */
+	/*
+	 * A page from the Internet reads from a machine of a private network (Private Network
+	 * Access).
+	 */
 	if (ux_request_header(req, "Access-Control-Request-Private-Network", &private))
 		ux_response_field(res, "Access-Control-Allow-Private-Network", UX_STR("true"));
 	return UX_OK;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /v1/audit: who changed what. */
+/* GET /v1/audit and GET /v1/whoami. */
 #include "auth.h"
 #include "json_out.h"
 #include "request_values.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Token buckets: requests a second of an address or a key. */
+/* Token buckets for request rates. */
 #include "auth.h"
 
 #include "cache.h"
@@ -12,16 +12,17 @@ enum {
 };
 
 /*
- * A bucket is one number: the time at which it would be full again (the generic cell rate
- * algorithm, ITU-T I.371). Nothing has to be refilled by a timer, and nothing is rounded.
+ * A bucket is stored as the time at which it would be full again (the generic cell rate algorithm,
+ * ITU-T I.371). So there is no refill timer and no rounding.
  */
 struct bucket {
 	int64_t full_ns;
 };
 
 struct ux_rates {
-	pthread_mutex_t lock;    /* guards buckets */
-	struct ux_cache buckets; /* of names; reserved, so that there always is one */
+	pthread_mutex_t lock; /* guards buckets */
+	/* by name; the memory is allocated in advance, so adding cannot fail */
+	struct ux_cache buckets;
 };
 
 void ux_rates_destroy(struct ux_rates *r)

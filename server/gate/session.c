@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Sessions of browsers. */
+/* Browser sessions. */
 #include "auth.h"
 
 #include "text.h"
@@ -49,7 +49,7 @@ bool ux_session_read(const struct ux_sessions *s, struct ux_bytes text, ux_time 
 {
 	char mac[MAC_TEXT + 1];
 	uint64_t expires = 0;
-	/* The MAC first: what it does not cover is not looked at. */
+	/* The MAC is checked before any other part is used. */
 	if (!s->ready || text.size < ID_TEXT + 1 + 1 + 1 + MAC_TEXT)
 		return false;
 	size_t n = text.size - MAC_TEXT - 1;
@@ -65,7 +65,7 @@ bool ux_session_read(const struct ux_sessions *s, struct ux_bytes text, ux_time 
 	return true;
 }
 
-/* Cuts the next "name=value" off the front of a Cookie line (RFC 6265, 4.2.1). */
+/* Cuts the next "name=value" off the front of a Cookie header (RFC 6265, 4.2.1). */
 static struct ux_bytes session_next_pair(struct ux_bytes *line)
 {
 	const uint8_t *semicolon = memchr(line->data, ';', line->size);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v1/explain: which candidates there are, what each answers, which is chosen, what would help. */
+/*
+ * /v1/explain: the candidates of a module, what each has for an address, which one is used, and
+ * what would improve the result.
+ */
 #include "text.h"
 #include "json_out.h"
 #include "frame_cache.h"
@@ -8,15 +11,15 @@
 #include "modules.h"
 #include "upstreams.h"
 
-/* One explanation at work. */
+/* State of one explanation. */
 struct explain {
 	struct ux_request *req;
 	struct ux_json j;
 	struct ux_module module;
-	bool known;    /* there is such a module */
-	bool has_addr; /* about one address */
+	bool known;    /* the module exists */
+	bool has_addr; /* an address was given */
 	uint64_t addr;
-	bool answered; /* a candidate has been chosen */
+	bool answered; /* the candidate that is used has been found */
 };
 
 static enum ux_code explain_find(struct explain *e, const char **ret_id)
@@ -41,7 +44,7 @@ static enum ux_code explain_read_addr(struct explain *e)
 			    (int)ux_min(text.size, (size_t)40), (const char *)text.data);
 }
 
-/* As /v1/symbolize writes them. */
+/* In the same form as /v1/symbolize. */
 static void explain_put_frames(struct explain *e, const struct ux_frame *frames, size_t n)
 {
 	atomic_size_t bytes = 0;
@@ -61,7 +64,10 @@ static void explain_put_frames(struct explain *e, const struct ux_frame *frames,
 	ux_frame_cache_unref(cache);
 }
 
-/* The frames that a GSYM has for the address; those of the first that has any are the answer. */
+/*
+ * Writes the frames that a GSYM has for the address. The first GSYM that has any is the one that is
+ * used.
+ */
 static void explain_put_answer(struct explain *e, const struct ux_candidate *c)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
@@ -86,7 +92,7 @@ static void explain_put_answer(struct explain *e, const struct ux_candidate *c)
 		return;
 	}
 	ux_json_key_bool(&e->j, "chosen", false);
-	/* The system's message about a file of ours is for the log alone. */
+	/* System messages about files of the server are only logged. */
 	ux_json_key_cstr(&e->j, "says",
 			 code == UX_ENOTFOUND && why.os_errno == 0 ? "no function is there"
 			 : why.os_errno != 0 || code == UX_EIO
@@ -141,7 +147,7 @@ static void explain_put_candidate(struct explain *e, const struct ux_candidate *
 	ux_json_object_end(j);
 }
 
-/* What would make the quality better. */
+/* Suggests what would improve the quality. */
 static const char *explain_advice_of(enum ux_quality best)
 {
 	switch (best) {

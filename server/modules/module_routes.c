@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v1/modules and /v1/gsym: what is there. */
+/* /v1/modules and /v1/gsym: lists and contents of the store. */
 #include "json_out.h"
 #include "request_values.h"
 #include "file_answer.h"
@@ -62,7 +62,7 @@ static enum ux_code modules_put_pins(struct ux_request *req, struct ux_json *j,
 	return UX_OK;
 }
 
-/* All but the end of the object. */
+/* Writes the object without its end. */
 static void modules_put_module(struct ux_json *j, const struct ux_module *m)
 {
 	ux_json_object_begin(j);
@@ -132,7 +132,7 @@ enum ux_code ux_handle_module(struct ux_request *req, struct ux_response *res)
 	return ux_response_out(req, res, "application/json");
 }
 
-/* The blobs stay until the sweep finds that nothing refers to them. */
+/* Blobs are removed later by the sweep, when nothing refers to them. */
 enum ux_code ux_handle_module_delete(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_server *s = ux_server_of(req);
@@ -147,7 +147,7 @@ enum ux_code ux_handle_module_delete(struct ux_request *req, struct ux_response 
 	return UX_OK;
 }
 
-/* The best GSYM whose bytes are what they were. */
+/* Opens the best GSYM whose blob is not damaged. */
 static enum ux_code modules_open_gsym(struct ux_request *req, const struct ux_module *m,
 				      const struct ux_candidate **ret, int *ret_fd)
 {
@@ -168,7 +168,7 @@ static enum ux_code modules_open_gsym(struct ux_request *req, const struct ux_mo
 	return code;
 }
 
-/* The module has no GSYM here: one is being extracted, or an upstream may have it. */
+/* The module has no GSYM in the store: waits for an extraction or for upstreams. */
 static enum ux_code modules_fetch_gsym(struct ux_request *req, struct ux_response *res,
 				       const char *id)
 {
@@ -224,11 +224,11 @@ static enum ux_code modules_read_pin(struct ux_request *req, const char **ret_id
 	if (req->params[1].size > LABEL_MOST)
 		return ux_error_set(&req->err, UX_EINVAL, "a label has at most %d bytes",
 				    LABEL_MOST);
-	*ret_label = (const char *)req->params[1].data; /* decoded, so with a NUL */
+	*ret_label = (const char *)req->params[1].data; /* decoded, so NUL-terminated */
 	return UX_OK;
 }
 
-/* Doing it again changes nothing, and is in the audit log all the same. */
+/* Pinning again changes nothing, but is recorded in the audit log. */
 enum ux_code ux_handle_pin(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_store *s = ux_server_of(req)->store;

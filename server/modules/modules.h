@@ -8,10 +8,10 @@
 /* /v1/modules, /v1/modules/{id}, /v1/gsym/{id}. */
 ux_handler_fn ux_handle_modules, ux_handle_module, ux_handle_module_delete, ux_handle_gsym;
 
-/* /v1/modules/{id}/pins/{label}: what retention must not remove. */
+/* /v1/modules/{id}/pins/{label}: modules that retention must not remove. */
 ux_handler_fn ux_handle_pin, ux_handle_unpin;
 
-/* GET /v1/explain/{id}: which candidates there are, what each answers, what would help. */
+/* GET /v1/explain/{id}: the candidates, what each has, and what would improve the result. */
 ux_handler_fn ux_handle_explain;
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The frames that lookups in one module found. */
+/* The frame cache of a module. */
 #include "frame_cache.h"
 
 #include "arena.h"
@@ -10,16 +10,16 @@
 
 enum {
 	FIRST_SLOTS = 256,
-	AHEAD = 8, /* addresses whose slot is fetched while those before are compared */
+	AHEAD = 8, /* number of slots that are prefetched ahead */
 };
 
 #define OFFSET_FAR UINT32_MAX
 
-/* An address that is known. */
+/* A cached address. */
 struct address_slot {
 	uint64_t pc;
-	uint32_t offset; /* from the start of its function; OFFSET_FAR: it is in far_offsets */
-	uint32_t frame;  /* its innermost one, plus 1; 0: the slot is free */
+	uint32_t offset; /* from the start of its function; OFFSET_FAR: see far_offsets */
+	uint32_t frame;  /* number of its innermost frame plus 1; 0: the slot is free */
 };
 
 static inline uint64_t number_key_hash(uint64_t key)
@@ -36,22 +36,26 @@ UX_MAP(cached_numbers, uint64_t, uint32_t, number_key_hash, number_key_eq);
 UX_MAP(cached_offsets, uint64_t, uint64_t, number_key_hash, number_key_eq);
 
 struct ux_frame_cache {
-	struct ux_frame_cache_lists lists; /* guarded by lock, but for items that have a number */
-	atomic_uint refs; /* acquire-release: the last one frees what others have read */
+	/* guarded by lock, except for items whose number is known */
+	struct ux_frame_cache_lists lists;
+	/* acquire-release, so that the last holder frees the cache after all reads */
+	atomic_uint refs;
 	enum ux_demangle_mode mode;
-	atomic_size_t *all;             /* a sum alone: no order needed */
-	pthread_rwlock_t lock;          /* guards lists and all below */
-	size_t bytes;                   /* of it all */
-	struct address_slot *addresses; /* open addressing, a power of two */
+	atomic_size_t *all;    /* a sum, so no memory order is needed */
+	pthread_rwlock_t lock; /* guards lists and the fields below */
+	size_t bytes;          /* total size */
+	/* hash table with open addressing; the size is a power of two */
+	struct address_slot *addresses;
 	size_t addresses_cap, n_addresses;
-	struct cached_offsets far_offsets; /* of addresses: those of 32 bits and more */
-	uint32_t *frame_slots;             /* numbers of frames by what they are, the same */
+	struct cached_offsets far_offsets; /* offsets that need 32 bits or more, by address */
+	uint32_t *frame_slots;             /* hash table of frame numbers by content */
 	size_t frame_slots_cap;
 	struct cached_numbers
-		text_numbers; /* by address in the mapping of the module's file, and what it is */
+		/* numbers of texts, by address in the mapping of the module's file and by use */
+		text_numbers;
 	struct cached_numbers file_numbers;
-	struct ux_arena arena; /* demangled texts */
-	struct ux_out name;    /* scratch of the demangler */
+	struct ux_arena arena; /* memory of demangled texts */
+	struct ux_out name;    /* buffer of the demangler */
 };
 
 static_assert(offsetof(struct ux_frame_cache, lists) == 0, "frame_cache.h casts to it");
@@ -62,7 +66,7 @@ static void frame_cache_charge(struct ux_frame_cache *m, size_t bytes)
 	atomic_fetch_add_explicit(m->all, bytes, memory_order_relaxed);
 }
 
-/* A new item, cleared, and its number; NULL when there is no room. */
+/* Appends a cleared item and returns it with its number; NULL when there is no room. */
 static void *frame_cache_append(struct ux_frame_cache *m, struct ux_frame_cache_list *l,
 				size_t size, uint32_t *ret_number)
 {
@@ -97,7 +101,7 @@ struct ux_frame_cache *ux_frame_cache_create(enum ux_demangle_mode mode, atomic_
 	m->mode = mode;
 	m->all = all;
 	pthread_rwlockattr_init(&attr);
-	/* Else a steady stream of readers starves the writers. */
+	/* With the default kind of lock, a steady stream of readers would starve the writers. */
 	pthread_rwlockattr_setkind_np(&attr, PTHREAD_RWLOCK_PREFER_WRITER_NONRECURSIVE_NP);
 	pthread_rwlock_init(&m->lock, &attr);
 	pthread_rwlockattr_destroy(&attr);
@@ -146,7 +150,7 @@ static size_t frame_cache_slot_index(const struct ux_frame_cache *m, uint64_t pc
 	return (size_t)ux_hash_u64(pc) & (m->addresses_cap - 1);
 }
 
-/* The slot of an address, or the one where it belongs. */
+/* The slot of an address, or the free slot for it. */
 static struct address_slot *frame_cache_slot(const struct ux_frame_cache *m, uint64_t pc)
 {
 	size_t i = frame_cache_slot_index(m, pc);
@@ -163,7 +167,7 @@ static uint64_t frame_cache_offset(const struct ux_frame_cache *m, const struct 
 	return far ? *far : 0;
 }
 
-/* offsets: a constant, so that callers without them pay nothing. */
+/* offsets is a compile-time constant, so that callers without offsets pay nothing. */
 ux_inline size_t frame_cache_find_all(struct ux_frame_cache *m, const uint64_t *pcs, size_t n,
 				      uint64_t back, uint32_t *ret, uint64_t *ret_offsets,
 				      bool offsets)
@@ -207,7 +211,10 @@ size_t ux_frame_cache_find(struct ux_frame_cache *m, const uint64_t *pcs, size_t
 	return unknown;
 }
 
-/* Doubles a table; the caller moves what was in it. NULL: it stays. */
+/*
+ * Allocates a table of twice the size, into which the caller moves the entries. NULL: the old one
+ * stays.
+ */
 static void *frame_cache_table_grow(struct ux_frame_cache *m, size_t cap, size_t size,
 				    size_t *ret_cap)
 {
@@ -245,7 +252,7 @@ static uint64_t cached_frame_hash(const struct ux_cached_frame *f)
 			   ((uint64_t)f->line << 32 | f->up) ^ 0xd6e8feb86659fd93u);
 }
 
-/* Where the number of such a frame is, or belongs. */
+/* The slot of the number of an equal frame, or the free slot for it. */
 static uint32_t *frame_cache_frame_slot(const struct ux_frame_cache *m,
 					const struct ux_cached_frame *f)
 {
@@ -300,13 +307,13 @@ static bool cached_text_is_plain(struct ux_bytes text)
 	return plain;
 }
 
-/* Replaces a linkage name by a copy of its demangled form, where that differs. */
+/* Replaces a linkage name by a copy of its demangled form, if they differ. */
 static bool frame_cache_demangle(struct ux_frame_cache *m, struct ux_bytes *text)
 {
 	ux_out_reset(&m->name);
 	ux_demangle(*text, m->mode, &m->name);
 	struct ux_bytes made = ux_out_bytes(&m->name);
-	if (m->name.failed || ux_bytes_eq(made, *text)) /* the linkage name is right too */
+	if (m->name.failed || ux_bytes_eq(made, *text)) /* the linkage name is used as it is */
 		return true;
 	size_t before = m->arena.used;
 	if (m->bytes + made.size > UX_FRAME_CACHE_MOST)
@@ -317,7 +324,7 @@ static bool frame_cache_demangle(struct ux_frame_cache *m, struct ux_bytes *text
 	return copy != NULL;
 }
 
-/* Where a map has the number of a key, 0 for a new one. NULL: no room. */
+/* The map's slot of the number for a key, 0 for a new one. NULL: no room. */
 static uint32_t *frame_cache_number_slot(struct ux_frame_cache *m, struct cached_numbers *map,
 					 uint64_t key)
 {
@@ -331,7 +338,7 @@ static uint32_t *frame_cache_number_slot(struct ux_frame_cache *m, struct cached
 	return at;
 }
 
-/* s is in a file of the module's, where each text is once. */
+/* s points into a file of the module, in which each text occurs once. */
 static bool frame_cache_text_number(struct ux_frame_cache *m, const char *s, bool function,
 				    uint32_t *ret)
 {
@@ -396,7 +403,7 @@ void ux_frame_cache_unlock(struct ux_frame_cache *m)
 	pthread_rwlock_unlock(&m->lock);
 }
 
-/* Functions without a size reach far: such an offset is rare. */
+/* Stores an offset that needs a map entry. Such offsets are rare, in functions without a size. */
 static bool frame_cache_add_far(struct ux_frame_cache *m, uint64_t pc, uint64_t offset)
 {
 	bool fresh = false;

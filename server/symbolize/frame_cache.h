@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The frames that lookups in one module found: a known address costs one look into a table. */
+/*
+ * The frame cache of a module: a resolved address costs one hash lookup when it is requested again.
+ */
 #ifndef UX_FRAME_CACHE_H
 #define UX_FRAME_CACHE_H
 
@@ -11,81 +13,85 @@
 #include <stdatomic.h>
 
 /*
- * Profiles name the same addresses again and again, and most of the cost of an address is reading
- * its record and demangling its names. The cache keeps both: for an address the number of its
- * innermost frame, for a frame the one that it is inlined into, and each text once. Numbers begin
- * at 1; 0 is "none".
+ * Profiles contain the same addresses again and again, and most of the cost of an address is
+ * reading its record and demangling its names. The cache keeps the results: for each address the
+ * number of its innermost frame, for each frame the number of the one that it is inlined into, and
+ * each text once. Numbers begin at 1; 0 means "none".
  *
- * A cache only grows. A thread that finds it full replaces it (ux_open_module_frames()), which
- * evicts everything at once. Tables are read and extended under its lock; what a number stands for
- * never changes or moves, and is read without the lock. Strings of the module's files are pointed
- * to: a cache is used while its module is held.
+ * A cache only grows. A thread that finds it full replaces it by an empty one
+ * (ux_open_module_frames()). The hash tables are read and extended under its lock. The item behind
+ * a number never changes or moves, and is read without the lock. Items refer to strings in the
+ * module's files, so the module must be held while its cache is used.
  */
 struct ux_frame_cache;
 
 enum {
-	UX_FRAME_CACHE_MOST = 24 << 20, /* bytes of one */
+	UX_FRAME_CACHE_MOST = 24 << 20, /* size limit of one cache in bytes */
 	UX_FRAME_CACHES_MOST =
-		72 << 20, /* bytes of all of a server, about: then old ones are evicted */
+		/* approximate limit of all caches of a server; above it, old ones are evicted */
+		72 << 20,
 	UX_FRAME_CACHE_MODES = UX_DEMANGLE_ELIDED + 1,
 };
 
 struct ux_cached_text {
 	const char *data; /* NUL-terminated */
 	uint32_t size;
-	bool plain; /* printable ASCII without quotes and backslashes: needs no escape in JSON */
+	bool plain; /* printable ASCII without quotes and backslashes, which JSON need not escape */
 };
 
 struct ux_cached_file {
-	uint32_t dir, base; /* texts */
+	uint32_t dir, base; /* numbers of texts */
 };
 
 struct ux_cached_frame {
-	uint32_t function; /* text, demangled */
+	uint32_t function; /* number of the demangled text */
 	uint32_t file;
 	uint32_t line;
-	uint32_t up; /* the frame that it is inlined into, a smaller number; 0: none */
+	uint32_t up; /* the frame that this one is inlined into, a smaller number; 0: none */
 };
 
-/* all: the bytes of all caches, to which this one adds its own. NULL when memory is short. */
+/* all: the total size of all caches, to which this one adds its size. NULL when memory is short. */
 struct ux_frame_cache *ux_frame_cache_create(enum ux_demangle_mode mode, atomic_size_t *all);
 struct ux_frame_cache *ux_frame_cache_ref(struct ux_frame_cache *m);
 void ux_frame_cache_unref(struct ux_frame_cache *m);
 
-/* The bytes that it occupies. */
+/* The memory that the cache uses. */
 size_t ux_frame_cache_bytes(struct ux_frame_cache *m);
 
 /*
- * The innermost frames of n addresses, each lowered by `back`. Those that are not known get
- * UX_FRAME_UNKNOWN; returns how many. An address below `back` has no frames. ret_offsets: NULL, or
- * for each known address with frames its distance from the start of its function.
+ * Finds the innermost frames of n addresses, from each of which `back` is subtracted. An address
+ * that is not cached gets UX_FRAME_UNKNOWN; returns how many these are. An address below `back` has
+ * no frames. ret_offsets is NULL, or receives the distance from the start of the function for each
+ * cached address with frames.
  */
 #define UX_FRAME_UNKNOWN UINT32_MAX
 size_t ux_frame_cache_find(struct ux_frame_cache *m, const uint64_t *pcs, size_t n, uint64_t back,
 			   uint32_t *ret, uint64_t *ret_offsets);
 
-/* Around some ux_frame_cache_add(). */
+/* The lock must be held around calls of ux_frame_cache_add(). */
 void ux_frame_cache_lock(struct ux_frame_cache *m);
 void ux_frame_cache_unlock(struct ux_frame_cache *m);
 
-/* Adds the frames of an address, innermost first, n = 0 for none. False when the cache is full, or
- * memory short. */
+/*
+ * Adds the frames of an address, innermost first; n is 0 if there are none. False when the cache is
+ * full or memory is short.
+ */
 bool ux_frame_cache_add(struct ux_frame_cache *m, uint64_t pc, const struct ux_frame *frames,
 			size_t n, uint32_t *ret) ux_must;
 
 enum {
 	UX_FRAME_CACHE_PIECE =
-		64, /* items of a list's first piece; each further one has twice as many */
+		64, /* items in a list's first piece; each further piece has twice as many */
 	UX_FRAME_CACHE_PIECES = 24,
 };
 
-/* A list whose items never move. */
+/* A list that grows by pieces, so that items never move. */
 struct ux_frame_cache_list {
 	void *pieces[UX_FRAME_CACHE_PIECES];
 	size_t n;
 };
 
-/* The first member of a cache, for the inline functions below alone. */
+/* The first member of a cache. Used only by the inline functions below. */
 struct ux_frame_cache_lists {
 	struct ux_frame_cache_list frames, files, texts;
 };
@@ -104,8 +110,10 @@ ux_inline void *ux_frame_cache_item(const struct ux_frame_cache_list *l, size_t 
 	return (char *)l->pieces[piece] + off * size;
 }
 
-/* What is behind numbers that ux_frame_cache_find() or ux_frame_cache_add() gave to this thread,
- * and behind those that they lead to. Not for 0. */
+/*
+ * The items behind numbers that ux_frame_cache_find() or ux_frame_cache_add() returned to this
+ * thread, and behind the numbers in those items. The number must not be 0.
+ */
 ux_inline const struct ux_cached_frame *ux_cached_frame(const struct ux_frame_cache *m, uint32_t i)
 {
 	return ux_frame_cache_item(&((const struct ux_frame_cache_lists *)m)->frames,
@@ -130,14 +138,14 @@ ux_inline struct ux_bytes ux_cached_text_bytes(const struct ux_frame_cache *m, u
 	return ux_bytes(t->data, t->size);
 }
 
-/* A frame will be read soon; 0 is fine. */
+/* Prefetches a frame; 0 is allowed. */
 ux_inline void ux_frame_cache_prefetch(const struct ux_frame_cache *m, uint32_t i)
 {
 	if (i != 0)
 		__builtin_prefetch(ux_cached_frame(m, i));
 }
 
-/* A frame as text: of a frame without a file, dir and base are empty. */
+/* The texts of a frame. If the frame has no file, dir and base are empty. */
 struct ux_frame_text {
 	struct ux_bytes function; /* demangled */
 	struct ux_bytes dir, base;
@@ -147,7 +155,7 @@ struct ux_frame_text {
 
 struct ux_frame_text ux_frame_cache_text(const struct ux_frame_cache *m, uint32_t frame);
 
-/* Appends the JSON array of a frame (0: none) and of what it is inlined into. */
+/* Appends the JSON array of a frame (0: none) and the frames that it is inlined into. */
 void ux_frame_cache_json(const struct ux_frame_cache *m, uint32_t frame, struct ux_out *out);
 
 #endif

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames of a cache as text and as JSON: nearly all text is plain, and copied. */
+/* Writes frames of a cache as text and as JSON. Nearly all texts are plain, and are copied. */
 #include "frame_cache.h"
 
 #include "json_out.h"
 
 enum {
-	AROUND = 80 /* bytes of a frame that are neither its names nor its file */
+	AROUND = 80 /* bytes of a frame without its names and file */
 };
 
 #define PUT(p, literal) json_put_bytes((p), "" literal "", sizeof(literal) - 1)
@@ -44,7 +44,7 @@ static uint8_t *json_put_file(uint8_t *p, struct ux_cached_text dir, struct ux_c
 	return json_put_line(p, line);
 }
 
-/* Bytes that have to be escaped, or are not UTF-8. */
+/* Writes a frame with texts that need escapes or are not UTF-8. */
 static void json_put_escaped(const struct ux_cached_frame *f, struct ux_cached_text function,
 			     struct ux_cached_text dir, struct ux_cached_text base,
 			     struct ux_out *out)

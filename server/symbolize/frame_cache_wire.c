@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Frames of a cache in the compact form. */
+/* Writes frames of a cache in the compact form. */
 #include "frame_cache_wire.h"
 
 enum {
-	PAGE = 64,  /* numbers */
-	AHEAD = 12, /* items that are prefetched */
+	PAGE = 64,  /* numbers in one page */
+	AHEAD = 12, /* items that are prefetched ahead */
 };
 
 static void frame_reply_map_clear(struct ux_frame_reply_map *map)
@@ -36,7 +36,7 @@ void ux_frame_reply_deinit(struct ux_frame_reply *w)
 }
 
 enum {
-	POOLED_MOST = 4 << 20 /* bytes of one that returns to the pool */
+	POOLED_MOST = 4 << 20 /* largest memory of a reply that is put into the pool */
 };
 
 struct ux_frame_reply *ux_frame_reply_pool_get(struct ux_frame_reply_pool *all)
@@ -92,7 +92,7 @@ void ux_frame_reply_pool_deinit(struct ux_frame_reply_pool *all)
 		frame_reply_destroy(all->kept[--all->n]);
 }
 
-/* A page of zeros for run `run`; false when memory is short. */
+/* Adds a zeroed page for run `run`; false when memory is short. */
 static bool frame_reply_add_page(struct ux_frame_reply_map *map, size_t run)
 {
 	if (run >= map->n) {
@@ -155,7 +155,7 @@ static uint32_t frame_reply_put_file(struct ux_frame_reply *w, const struct ux_f
 	return *number;
 }
 
-/* What it is inlined into comes first. */
+/* The frame that this one is inlined into is written first. */
 static uint32_t frame_reply_put_frame(struct ux_frame_reply *w, const struct ux_frame_cache *m,
 				      uint32_t frame)
 {
@@ -177,7 +177,7 @@ static uint32_t frame_reply_put_frame(struct ux_frame_reply *w, const struct ux_
 	return up;
 }
 
-/* The slot of `number` will be read soon. */
+/* Prefetches the slot of `number`. */
 ux_inline void frame_reply_expect(const struct ux_frame_reply_map *map, uint32_t number)
 {
 	size_t run = number / PAGE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Modules that are open for lookups. */
+/* The cache of open modules. */
 #include "module_cache.h"
 
 #include "clock.h"
@@ -8,33 +8,41 @@
 #include <stdatomic.h>
 
 enum {
-	INDEX_ARENA = 16 << 20, /* memory that one module's row may take */
+	INDEX_ARENA = 16 << 20, /* memory for one module's row */
 };
 
 struct ux_open_module {
-	atomic_uint refs; /* acquire-release: the last one frees what others have read */
-	int64_t number;   /* the index's */
-	/* Monotonic second at which its use was noted; no order needed: twice is fine. */
+	/* acquire-release, so that the last holder frees the module after all reads */
+	atomic_uint refs;
+	int64_t number; /* number of the module in the index */
+	/*
+	 * Monotonic second at which the last use was noted. No memory order is needed, since noting
+	 * a use twice is harmless.
+	 */
 	_Atomic int64_t noted;
 	size_t n;
 	struct ux_open_candidate candidates[UX_MODULE_CANDIDATES_MOST];
-	pthread_mutex_t lock;        /* guards the candidates' names */
-	pthread_mutex_t frames_lock; /* guards frames; nothing is waited for while it is held */
+	pthread_mutex_t lock;        /* guards the names of the candidates */
+	pthread_mutex_t frames_lock; /* guards frames; held only briefly, never while waiting */
 	struct ux_frame_cache *frames[UX_FRAME_CACHE_MODES];
-	atomic_size_t *frame_bytes; /* the cache's */
+	atomic_size_t *frame_bytes; /* points to the sum in the cache */
 };
 
 struct ux_module_cache {
 	struct ux_store *store;
 	struct ux_row_cache *rows;
-	pthread_mutex_t lock;               /* guards all below */
-	struct ux_frame_reply_pool replies; /* locks itself */
-	atomic_size_t frame_bytes;          /* of all modules; a sum alone: no order needed */
-	uint64_t generation; /* evictions so far: what was read before one is not added after it */
-	struct ux_cache modules; /* struct ux_open_module *, with a reference each */
+	pthread_mutex_t lock;               /* guards the fields below */
+	struct ux_frame_reply_pool replies; /* has its own lock */
+	atomic_size_t frame_bytes;          /* sum over all modules; no memory order needed */
+	/*
+	 * number of evictions so far: a module that was read before an eviction is not added after
+	 * it
+	 */
+	uint64_t generation;
+	struct ux_cache modules; /* values: struct ux_open_module *, each with a reference */
 };
 
-/* A namespace and an ID, as one slice to compare. */
+/* A namespace and an ID as one slice, for comparison. */
 struct key {
 	char text[64 + UX_INDEX_ID_BYTES + 2];
 	size_t size;
@@ -104,7 +112,7 @@ struct ux_frame_cache *ux_open_module_frames(struct ux_open_module *m, enum ux_d
 	return cache;
 }
 
-/* Drops the frame caches; returns their bytes, also where a request still holds one. */
+/* Drops the frame caches. Returns their size, including those that requests still hold. */
 static size_t module_cache_drop_frames(struct ux_open_module *m)
 {
 	size_t bytes = 0;
@@ -131,7 +139,8 @@ static enum ux_code module_cache_read_names(struct ux_open_candidate *c, uint64_
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	return code == UX_OK ? UX_OK
-			     : UX_ENOTFOUND; /* names that are broken: there is no such function */
+			     /* if the names are damaged, the function counts as absent */
+			     : UX_ENOTFOUND;
 }
 
 enum ux_code ux_open_module_find(struct ux_open_module *m, struct ux_bytes name, uint64_t *budget,
@@ -199,7 +208,10 @@ struct ux_frame_reply_pool *ux_module_cache_replies(struct ux_module_cache *c)
 	return &c->replies;
 }
 
-/* Evicts the frames of the modules used longest ago: down to half, so that this is rare. */
+/*
+ * Evicts the frame caches of the least recently used modules until half of the limit is left, so
+ * that this is rare.
+ */
 static void module_cache_evict_frames(struct ux_module_cache *c)
 {
 	size_t all = atomic_load_explicit(&c->frame_bytes, memory_order_relaxed), gone = 0;
@@ -208,7 +220,10 @@ static void module_cache_evict_frames(struct ux_module_cache *c)
 		gone += module_cache_drop_frames(*m);
 }
 
-/* The module of a key with a reference, or NULL; and the generation at this moment. */
+/*
+ * Finds the module of a key and takes a reference; NULL if there is none. Also returns the current
+ * generation.
+ */
 static struct ux_open_module *module_cache_get_ref(struct ux_module_cache *c, const struct key *k,
 						   uint64_t *ret_generation)
 {
@@ -226,7 +241,7 @@ static struct ux_open_module *module_cache_get_ref(struct ux_module_cache *c, co
 	return m;
 }
 
-/* That a module could not be added is no error: the next request opens it again. */
+/* Failing to add a module is not an error: the next request opens it again. */
 static void module_cache_add(struct ux_module_cache *c, const struct key *k,
 			     struct ux_open_module *m, uint64_t generation)
 {
@@ -261,7 +276,7 @@ static enum ux_code module_cache_open_candidate(struct ux_module_cache *c,
 	return code;
 }
 
-/* The GSYM of an ELF candidate was evicted: it is extracted once more. */
+/* The GSYM of an ELF candidate was evicted: queues its extraction. */
 static bool module_cache_extract_again(struct ux_module_cache *cache, const struct ux_module *row,
 				       const char *ns)
 {
@@ -271,7 +286,7 @@ static bool module_cache_extract_again(struct ux_module_cache *cache, const stru
 	       ux_store_extract(s, ns, elf->number, NULL) == UX_OK;
 }
 
-/* Why nothing of the module answers addresses. */
+/* Reports why the module has no candidate that can resolve addresses. */
 static enum ux_code module_cache_nothing_ready(struct ux_module_cache *cache,
 					       const struct ux_module *row, const char *ns,
 					       const char *id, struct ux_error *err)
@@ -286,7 +301,7 @@ static enum ux_code module_cache_nothing_ready(struct ux_module_cache *cache,
 	return ux_error_set(err, UX_ENOTFOUND, "%.80s is known, but no symbols of it", id);
 }
 
-/* A candidate that cannot be opened is passed over while another one can. */
+/* A candidate that cannot be opened is skipped if another one can. */
 static enum ux_code module_cache_open_module(struct ux_module_cache *c, const char *ns,
 					     const char *id, struct ux_open_module **ret,
 					     struct ux_error *err)
@@ -322,7 +337,7 @@ static enum ux_code module_cache_open_module(struct ux_module_cache *c, const ch
 	return UX_OK;
 }
 
-/* Of a module that stays open, once in a while. */
+/* Notes the use of an open module from time to time. */
 static void module_cache_note_use(struct ux_module_cache *c, struct ux_open_module *m)
 {
 	int64_t now = ux_clock_coarse_ms() / 1000;

@@ -1,22 +1,22 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many addresses of one module to frames of its frame cache. */
+/* The resolver: addresses of one module to frames in its frame cache. */
 #include "resolve.h"
 
 #include "gsym_reader.h"
 
 enum {
-	FEW = 8,      /* addresses for which a batch costs more than lookups one by one */
-	FRAMES = 8,   /* of an address, to begin with; of real programs 3 is the mean */
-	LOCKED = 256, /* addresses that are added before others may read again */
+	FEW = 8,      /* number of addresses below which single lookups are faster than a batch */
+	FRAMES = 8,   /* initial room for frames of one address; the mean in real programs is 3 */
+	LOCKED = 256, /* addresses that are added before the lock is released for readers */
 };
 
-/* Addresses that the cache lacks, and their frames in the module's files. */
+/* Addresses that are not cached, and their frames in the module's files. */
 struct misses {
 	size_t n;
-	uint32_t *at; /* index of the caller's */
+	uint32_t *at; /* index in the caller's array */
 	uint64_t *pcs;
 	struct ux_frame_span *spans;
-	uint32_t *todo; /* those that are looked up in the next candidate */
+	uint32_t *todo; /* addresses to look up in the next candidate */
 	uint64_t *todo_pcs;
 	struct ux_frame_span *todo_spans;
 	struct ux_frame *frames;
@@ -50,7 +50,7 @@ static bool misses_init(struct misses *m, const struct ux_resolver *r, const uin
 	m->todo = calloc(lists, sizeof(*m->todo));
 	m->todo_pcs = calloc(lists, sizeof(*m->todo_pcs));
 	m->todo_spans = calloc(lists, sizeof(*m->todo_spans));
-	/* One address alone always has room, however many frames the candidates have. */
+	/* There must be room for the frames of at least one address, from all candidates. */
 	m->most = FRAMES * unknown + UX_MODULE_CANDIDATES_MOST * UX_FRAMES_MOST;
 	m->frames = malloc(m->most * sizeof(*m->frames));
 	if (!m->at || !m->pcs || !m->spans || !m->todo || !m->todo_pcs || !m->todo_spans ||
@@ -69,7 +69,7 @@ static bool misses_init(struct misses *m, const struct ux_resolver *r, const uin
  * --------------------------------------------------------------------------
  */
 
-/* One by one: n addresses, from m->frames[m->n_frames] on. */
+/* Looks up n addresses one by one; frames are written from m->frames[m->n_frames] on. */
 static enum ux_code misses_look_up_few(struct misses *m, const struct ux_gsym *g, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
@@ -78,7 +78,7 @@ static enum ux_code misses_look_up_few(struct misses *m, const struct ux_gsym *g
 			return UX_ELIMIT;
 		enum ux_code code = ux_gsym_lookup(g, m->todo_pcs[i], m->frames + m->n_frames,
 						   UX_FRAMES_MOST, &found, NULL);
-		if (code != UX_OK) /* no function, or a damaged record */
+		if (code != UX_OK) /* there is no function, or its record is damaged */
 			found = 0;
 		m->todo_spans[i] = (struct ux_frame_span){(uint32_t)m->n_frames, (uint32_t)found};
 		m->n_frames += found;
@@ -95,7 +95,7 @@ static enum ux_code misses_look_up_batch(struct misses *m, const struct ux_gsym 
 				  .spans = m->todo_spans};
 	enum ux_code code = ux_gsym_batch(g, &b, NULL);
 	if (code == UX_ENOMEM || code == UX_ELIMIT)
-		return code; /* others: a record is damaged, the other answers are there */
+		return code; /* a record is damaged; the other results are valid */
 	for (size_t i = 0; i < n; i++)
 		m->todo_spans[i].first += (uint32_t)m->n_frames;
 	m->n_frames += b.n_frames;
@@ -107,7 +107,7 @@ static bool misses_has_name(const struct misses *m, struct ux_frame_span s)
 	return s.n > 0 && strcmp(m->frames[s.first + s.n - 1].function, UX_NO_NAME) != 0;
 }
 
-/* Merges the answers of the last candidate, and leaves in todo what is still without a name. */
+/* Merges the results of the last candidate. Addresses that still have no name stay in todo. */
 static size_t misses_merge(struct misses *m, size_t n)
 {
 	size_t left = 0;
@@ -121,7 +121,7 @@ static size_t misses_merge(struct misses *m, size_t n)
 	return left;
 }
 
-/* UX_ELIMIT: frames has no room for them all. */
+/* UX_ELIMIT: frames has no room for all results. */
 static enum ux_code misses_look_up(struct misses *m, const struct ux_open_module *module)
 {
 	size_t left = m->n;
@@ -140,7 +140,10 @@ static enum ux_code misses_look_up(struct misses *m, const struct ux_open_module
 
 /* --- into the cache --------------------------------------------------------------------------- */
 
-/* Returns how many of the caller's addresses have their number: all before the first without. */
+/*
+ * Adds the frames to the cache. Returns the number of the caller's addresses before the first that
+ * has no frame number.
+ */
 static size_t misses_add(struct ux_resolver *r, const struct misses *m, size_t n,
 			 uint32_t *ret_frames)
 {
@@ -172,7 +175,7 @@ static enum ux_code resolve_misses(struct ux_resolver *r, const uint64_t *pcs, s
 	enum ux_code code = UX_OK;
 	size_t all = m.n;
 	while ((code = misses_look_up(&m, r->module)) == UX_ELIMIT) {
-		m.n /= 2; /* never to 0: one has room */
+		m.n /= 2; /* never reaches 0, since there is room for one address */
 		m.n_frames = 0;
 		memset(m.spans, 0, all * sizeof(*m.spans));
 	}
@@ -196,7 +199,10 @@ enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, ui
 {
 	n = ux_min(n, (size_t)UX_RESOLVE_MOST);
 	*ret_done = 0;
-	/* A cache that other threads fill at the same time may be full at once, more than once. */
+	/*
+	 * Other threads that fill the same cache may make a new one full at once, even several
+	 * times.
+	 */
 	for (unsigned i = 0; i < 4 && *ret_done == 0; i++) {
 		UX_TRY(resolver_get_cache(r, err));
 		size_t unknown =

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The one resolver of all protocols: many addresses of one module to frames of its frame cache. */
+/*
+ * The resolver used by all protocols: maps batches of addresses of one module to frames in its
+ * frame cache.
+ */
 #ifndef UX_RESOLVE_H
 #define UX_RESOLVE_H
 
@@ -7,29 +10,34 @@
 #include "module_cache.h"
 
 enum {
-	UX_RESOLVE_MOST = 4096 /* addresses a call: between two checks of the clock */
+	UX_RESOLVE_MOST = 4096 /* addresses in one call, between two checks of the deadline */
 };
 
-/* One module's addresses at work; only the first four are set by the caller, who holds the module
- * longer than this. */
+/*
+ * State of resolving addresses of one module. The caller sets only the first four fields, and holds
+ * the module while the resolver is used.
+ */
 struct ux_resolver {
 	struct ux_open_module *module;
 	enum ux_demangle_mode mode;
-	uint64_t back;                /* subtracted from each address: 1 for return addresses */
-	uint64_t *offsets;            /* NULL, or room for those of a call: see ux_resolve() */
-	struct ux_frame_cache *cache; /* that the last numbers are of; NULL at first */
-	bool full;                    /* the next addresses need another cache */
-	bool fresh; /* set: numbers are of another cache than those of the call before */
+	uint64_t back; /* subtracted from each address: 1 for return addresses */
+	/* NULL, or room for the offsets of one call: see ux_resolve() */
+	uint64_t *offsets;
+	/* the cache of the most recently returned numbers; NULL at first */
+	struct ux_frame_cache *cache;
+	bool full; /* the cache is full: further addresses need a new one */
+	/* set when the numbers belong to another cache than those of the previous call */
+	bool fresh;
 };
 
 void ux_resolver_deinit(struct ux_resolver *r);
 
 /*
- * Finds the frames of the first *ret_done > 0 of n > 0 addresses, as the best candidate has them
- * that knows a function there. Where only a function without a name (UX_NO_NAME) is known, the name
- * that another candidate has is the answer. Each number is that of the innermost frame in r->cache,
- * 0 where nothing is known; r->offsets gets how far behind the start of its function an address is.
- * UX_ENOMEM; UX_ELIMIT: the frames of one address alone are more than a cache holds.
+ * Finds the frames of the first *ret_done > 0 of n > 0 addresses, from the best candidate that
+ * knows a function there. If that function has no name (UX_NO_NAME), a name from another candidate
+ * is used. Each result is the number of the innermost frame in r->cache, 0 if nothing is known;
+ * r->offsets receives the distance of each address from the start of its function. UX_ENOMEM;
+ * UX_ELIMIT: the frames of a single address exceed the size of a cache.
  */
 enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, uint32_t *ret_frames,
 			size_t *ret_done, struct ux_error *err) ux_must;

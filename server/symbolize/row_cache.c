@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of modules and small files, as they were a second ago at most. */
+/* A cache of module rows and small files for up to one second. */
 #include "row_cache.h"
 
 #include "cache.h"
@@ -12,9 +12,9 @@ enum {
 };
 
 struct ux_row_cache {
-	pthread_mutex_t lock;  /* guards all below */
-	uint64_t moment;       /* clears so far */
-	struct ux_cache items; /* struct ux_row_cache_item *, with a reference each */
+	pthread_mutex_t lock;  /* guards the fields below */
+	uint64_t moment;       /* number of clears so far */
+	struct ux_cache items; /* values: struct ux_row_cache_item *, each with a reference */
 };
 
 void ux_row_cache_item_init(struct ux_row_cache_item *item, struct ux_bytes key,
@@ -80,7 +80,7 @@ struct ux_row_cache_item *ux_row_cache_get(struct ux_row_cache *r, struct ux_byt
 	return found;
 }
 
-/* That an item could not be added is no error: the next request reads it again. */
+/* Failing to add an item is not an error: the next request reads it again. */
 void ux_row_cache_put(struct ux_row_cache *r, struct ux_row_cache_item *item, uint64_t moment)
 {
 	struct ux_row_cache_item *old = NULL;
@@ -107,11 +107,11 @@ void ux_row_cache_clear(struct ux_row_cache *r)
 }
 
 enum {
-	ROW_ARENA = 16 << 20, /* memory that one module's row may take */
+	ROW_ARENA = 16 << 20, /* memory for one module's row */
 	KEY_MOST = 64 + UX_INDEX_ID_BYTES + 3,
 };
 
-/* What a key begins with: what an item is follows from its key. */
+/* First byte of a key: the type of the item. */
 static const char module_mark = 'm', file_mark = 'f';
 
 static void row_cache_destroy_module(struct ux_row_cache_item *item)
@@ -153,7 +153,10 @@ static enum ux_code row_cache_read_module(struct ux_store *s, const char *ns, co
 	return UX_OK;
 }
 
-/* Each use of a module that retention has marked is written to the index: it is not cached. */
+/*
+ * A module that retention has marked is not cached, since each use of it must be written to the
+ * index.
+ */
 enum ux_code ux_row_cache_module(struct ux_row_cache *r, struct ux_store *s, const char *ns,
 				 const char *id, struct ux_cached_row **ret, struct ux_error *err)
 {

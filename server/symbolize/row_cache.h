@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Rows of modules and small files, as they were a second ago at most: debuginfod's clients request
- * the same again and again. */
+/*
+ * A cache of module rows and small files for up to one second, since debuginfod clients repeat
+ * their requests.
+ */
 #ifndef UX_ROW_CACHE_H
 #define UX_ROW_CACHE_H
 
@@ -10,27 +12,28 @@
 #include <stdatomic.h>
 
 enum {
-	UX_ROW_CACHE_LIFE_MS = 1000 /* changes by another process are seen after that */
+	UX_ROW_CACHE_LIFE_MS = 1000 /* time until changes by another process are seen */
 };
 
 /*
- * The head of a cached item, which is immutable and shared by all that hold a reference. The key
- * lives as long as the item; destroy() is called with the last reference.
+ * Head of a cached item, which is immutable and shared by all holders of a reference. The key lives
+ * as long as the item. destroy() is called when the last reference is dropped.
  */
 struct ux_row_cache_item {
-	atomic_uint refs; /* acquire-release: the last one frees what others have read */
+	/* acquire-release, so that the last holder frees the item after all reads */
+	atomic_uint refs;
 	struct ux_bytes key;
 	void (*destroy)(struct ux_row_cache_item *item);
 };
 
-/* With one reference, the caller's. */
+/* The caller holds the one reference. */
 void ux_row_cache_item_init(struct ux_row_cache_item *item, struct ux_bytes key,
 			    void (*destroy)(struct ux_row_cache_item *item));
 
-/* NULL is fine. */
+/* NULL is allowed. */
 void ux_row_cache_item_unref(struct ux_row_cache_item *item);
 
-/* Any thread. Bounded: what was put longest ago makes room. */
+/* Bounded: the oldest items are evicted. Any thread. */
 struct ux_row_cache;
 
 /* NULL: memory is short. */
@@ -38,47 +41,48 @@ struct ux_row_cache *ux_row_cache_create(void);
 void ux_row_cache_destroy(struct ux_row_cache *r);
 
 /*
- * The item of that key, with a reference for the caller; NULL when there is none, or it is too old,
- * or the cache was cleared since. *ret_moment goes to the put of what the caller reads instead.
+ * Finds the item of a key and takes a reference for the caller. NULL when there is none, it is too
+ * old, or the cache was cleared since it was put. *ret_moment has to be passed to
+ * ux_row_cache_put() with what the caller reads instead.
  */
 struct ux_row_cache_item *ux_row_cache_get(struct ux_row_cache *r, struct ux_bytes key,
 					   uint64_t *ret_moment);
 
-/* Keeps it, with a reference of its own, unless the cache was cleared since that moment. */
+/* Adds an item and takes a reference to it, unless the cache was cleared since that moment. */
 void ux_row_cache_put(struct ux_row_cache *r, struct ux_row_cache_item *item, uint64_t moment);
 
-/* Something changed: nothing that was read before is returned from now on. */
+/* Invalidates all items that were read before this call. */
 void ux_row_cache_clear(struct ux_row_cache *r);
 
 /* --- rows of modules, and small files --------------------------------------------------------- */
 
 enum {
-	UX_SMALL_FILE_MOST = 256 << 10 /* bytes of a file that stays mapped */
+	UX_SMALL_FILE_MOST = 256 << 10 /* bytes of the largest file that is cached */
 };
 
-/* A module as the index has it, or had it a second ago at most. */
+/* A module's row, read from the index at most one second ago. */
 struct ux_cached_row {
-	struct ux_row_cache_item item; /* the caller's reference */
+	struct ux_row_cache_item item; /* holds the caller's reference */
 	struct ux_arena arena;
 	struct ux_module row;
 };
 
-/* A whole blob. */
+/* The bytes of a whole blob. */
 struct ux_small_file {
-	struct ux_row_cache_item item; /* the caller's reference */
+	struct ux_row_cache_item item; /* holds the caller's reference */
 	uint8_t key[1 + UX_BLOB_HASH_SIZE];
 	struct ux_mapping mapping;
 };
 
 /*
- * The module that an ID (canonical) names; its use is noted. UX_ENOTFOUND: none does; it is not
- * remembered that there was none.
+ * Finds the module that an ID (canonical) names, and notes the use. UX_ENOTFOUND: there is no such
+ * module; this result is not cached.
  */
 enum ux_code ux_row_cache_module(struct ux_row_cache *r, struct ux_store *s, const char *ns,
 				 const char *id, struct ux_cached_row **ret, struct ux_error *err)
 	ux_must;
 
-/* The bytes of a blob of that size, UX_SMALL_FILE_MOST at most. Codes as of ux_blobs_map(). */
+/* Maps a blob of that size, at most UX_SMALL_FILE_MOST. Codes: those of ux_blobs_map(). */
 enum ux_code ux_row_cache_file(struct ux_row_cache *r, struct ux_store *s,
 			       const struct ux_blob_hash *hash, uint64_t size,
 			       struct ux_small_file **ret, struct ux_error *err) ux_must;

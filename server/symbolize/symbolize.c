@@ -1,23 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers to requests for names, module by module. */
+/* Answers symbolization requests, module by module. */
 #include "symbolize.h"
 
 #include "clock.h"
 #include "request_values.h"
 
 enum {
-	RETRY_AFTER_S = 1 /* of what was not reached, and of what is fetched or extracted */
+	RETRY_AFTER_S = 1 /* seconds, for pending modules */
 };
 
-/* One request at work. */
+/* State of one request. */
 struct symbolize_work {
 	struct ux_request *req;
 	struct ux_symbolize_request *request;
 	const struct ux_symbolize_writer *writer;
 	void *ctx;
-	uint64_t end_ms;     /* monotonic; 0: never */
-	uint64_t names_left; /* functions that may yet be read to find some by name */
-	size_t name;         /* of request->names, the next */
+	uint64_t end_ms;     /* deadline by the monotonic clock; 0: none */
+	uint64_t names_left; /* budget: functions that may still be read to find some by name */
+	size_t name;         /* index of the next entry of request->names */
 	uint32_t frames[UX_RESOLVE_MOST];
 };
 
@@ -38,7 +38,7 @@ enum ux_code ux_symbolize_bound(struct ux_request *req, size_t size, size_t cap)
 
 /* --- modules ---------------------------------------------------------------------------------- */
 
-/* As the store has it; `why` is new. */
+/* Opens the module from the store; resets `why`. */
 static enum ux_code symbolize_module_get(struct ux_server *s, const struct ux_missing_module *m,
 					 struct ux_open_module **ret, uint32_t *ret_retry_s,
 					 struct ux_error *why)
@@ -94,7 +94,7 @@ static enum ux_code symbolize_open_module(struct symbolize_work *w,
 				     ret, ret_retry_s, why);
 }
 
-/* Whether the module is being fetched or extracted. */
+/* Is the module being fetched or extracted? */
 static bool symbolize_is_coming(struct symbolize_work *w, const struct ux_requested_module *module,
 				uint32_t wait_ms)
 {
@@ -108,8 +108,8 @@ static bool symbolize_is_coming(struct symbolize_work *w, const struct ux_reques
 }
 
 /*
- * A client that gave us time gets modules that are being fetched: the fetches of all begin first,
- * then each is waited for; half of the time is reserved for the lookups.
+ * If the client set a timeout, modules that are missing are fetched: all fetches are started first,
+ * then each is waited for. Half of the time is reserved for the lookups.
  */
 static enum ux_code symbolize_wait(struct symbolize_work *w)
 {
@@ -130,7 +130,7 @@ static enum ux_code symbolize_wait(struct symbolize_work *w)
 
 /* --- addresses -------------------------------------------------------------------------------- */
 
-/* Addresses that are relative to a function become addresses of the file. */
+/* Converts addresses relative to a function into addresses of the file. */
 static enum ux_code symbolize_find_names(struct symbolize_work *w,
 					 const struct ux_requested_module *module,
 					 struct ux_open_module *m)
@@ -153,7 +153,7 @@ static enum ux_code symbolize_find_names(struct symbolize_work *w,
 	return UX_OK;
 }
 
-/* Of n addresses from `first` on, those of functions that do not exist get no frames. */
+/* Clears the frames of those of n addresses from `first` on whose function does not exist. */
 static void symbolize_clear_names(struct symbolize_work *w, size_t first, size_t n)
 {
 	const struct ux_requested_names *names = &w->request->names;
@@ -162,7 +162,10 @@ static void symbolize_clear_names(struct symbolize_work *w, size_t first, size_t
 			w->frames[names->data[w->name].at - first] = 0;
 }
 
-/* Frames of the module's addresses while there is time; *ret_n is how many of them. */
+/*
+ * Writes the frames of the module's addresses until the deadline; *ret_n is the number of addresses
+ * done.
+ */
 static enum ux_code symbolize_put_addresses(struct symbolize_work *w,
 					    const struct ux_requested_module *module,
 					    struct ux_resolver *r, size_t *ret_n)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Answers to requests for names, module by module. */
+/* Symbolization requests: parsing, resolving module by module, writing answers. */
 #ifndef UX_SYMBOLIZE_H
 #define UX_SYMBOLIZE_H
 
@@ -15,16 +15,16 @@
 /* --- requests --------------------------------------------------------------------------------- */
 
 struct ux_requested_module {
-	struct ux_bytes id;    /* as sent; of the compact form: canonical */
-	const char *canonical; /* NULL: id is yet to be read */
-	size_t first, n;       /* in pcs */
+	struct ux_bytes id;    /* as sent; in the compact form: canonical */
+	const char *canonical; /* NULL: id has not been parsed yet */
+	size_t first, n;       /* range in pcs */
 };
 
-/* An address relative to a function's start, which is given by its linkage name. */
+/* An address given relative to the start of a function, which is identified by its linkage name. */
 struct ux_requested_name {
-	size_t at; /* in pcs */
+	size_t at; /* index in pcs */
 	struct ux_bytes name;
-	bool known; /* set: there is such a function, and pcs[at] is the address */
+	bool known; /* the function was found, and pcs[at] is now the address */
 };
 
 UX_VEC(ux_requested_modules, struct ux_requested_module);
@@ -33,33 +33,39 @@ UX_VEC(ux_requested_pcs, uint64_t);
 
 struct ux_symbolize_request {
 	struct ux_requested_modules modules;
-	struct ux_requested_pcs pcs;     /* of all modules, one after the other */
-	struct ux_requested_names names; /* in order of `at` */
+	struct ux_requested_pcs pcs;     /* of all modules, in order */
+	struct ux_requested_names names; /* ascending by `at` */
 	enum ux_demangle_mode demangle;
-	bool return_addresses; /* look up the byte before */
-	uint32_t timeout_ms;   /* after this there is an answer of what is there; 0: when all is */
-	json_t *strings;       /* that were decoded; others are slices of the body */
+	bool return_addresses; /* subtract 1 from each address before the lookup */
+	/* time after which the answer has what was resolved by then; 0: no limit */
+	uint32_t timeout_ms;
+	json_t *strings; /* decoded strings; others are slices of the body */
 };
 
-/* The defaults of JSON. */
+/* The defaults of the JSON form. */
 #define UX_SYMBOLIZE_REQUEST_INIT ((struct ux_symbolize_request){.demangle = UX_DEMANGLE_FULL})
 
 void ux_symbolize_request_deinit(struct ux_symbolize_request *a);
 
 /*
- * The JSON of POST /v1/symbolize. UX_EINVAL: not such a request; UX_ELIMIT: more modules or
- * addresses than are accepted. Slices point into the body or into `strings`.
+ * Parses the JSON of POST /v1/symbolize. UX_EINVAL: it is malformed; UX_ELIMIT: it has too many
+ * modules or addresses. Slices point into the body or into `strings`.
  */
 enum ux_code ux_symbolize_request_parse_json(struct ux_symbolize_request *a, struct ux_bytes body,
 					     struct ux_error *err) ux_must;
 
-/* The compact form (docs/formats/symbolize-binary.md). Canonical IDs are in the arena. Codes as of
- * ux_wire_question_next(), and UX_ELIMIT as above. */
+/*
+ * Parses the compact form (docs/formats/symbolize-binary.md). Canonical IDs are allocated in the
+ * arena. Codes: those of ux_wire_question_next(), and UX_ELIMIT as above.
+ */
 enum ux_code ux_symbolize_request_parse_compact(struct ux_symbolize_request *a,
 						struct ux_bytes body, struct ux_arena *arena,
 						struct ux_error *err) ux_must;
 
-/* "0x1,NAME+2": a list in a query, for the one module that was put into modules. */
+/*
+ * Parses "0x1,NAME+2", a list in a query, for the only module, which has already been added to
+ * modules.
+ */
 enum ux_code ux_symbolize_request_parse_list(struct ux_symbolize_request *a, struct ux_bytes list,
 					     struct ux_error *err) ux_must;
 
@@ -70,21 +76,22 @@ enum ux_code ux_symbolize_request_parse_demangle(struct ux_symbolize_request *a,
 
 /* --- answers ---------------------------------------------------------------------------------- */
 
-/* What an answer says about a module, besides its frames. */
+/* The part of an answer that describes one module, without its frames. */
 struct ux_module_answer {
 	const struct ux_requested_module *module;
 	enum ux_module_status status;
-	bool open;               /* its symbols are here: frames follow */
-	bool deadline;           /* time may run out: the status is known at the end */
-	enum ux_quality quality; /* of an open one */
+	bool open;               /* its symbols are in the store: frames follow */
+	bool deadline;           /* there is a deadline: the status is only known at the end */
+	enum ux_quality quality; /* of the symbols of an open module */
 	const char *reason;      /* "" when there is none */
 	uint32_t retry_after_s;
-	size_t n; /* addresses whose frames were written */
+	size_t n; /* number of addresses whose frames were written */
 };
 
 /*
- * How an answer is written: for each module begin, put for each batch of addresses, end. status,
- * reason and what follows are set at the end; at the begin only without a deadline.
+ * Callbacks that write an answer. For each module they are called in this order: begin, put for
+ * each batch of addresses, end. status, reason and the fields after them are set when end is
+ * called; when begin is called, only if there is no deadline.
  */
 struct ux_symbolize_writer {
 	void (*begin)(void *ctx, const struct ux_module_answer *a);
@@ -94,23 +101,25 @@ struct ux_symbolize_writer {
 };
 
 /*
- * Answers all modules, in order. When timeout_ms is over, what was not reached is pending.
- * *ret_first is the code that the first module's opening ended with. A module that is missing or
- * broken is an answer, not a failure: UX_ENOMEM, UX_ELIMIT, UX_EUNAVAILABLE are.
+ * Answers all modules, in order. When timeout_ms has passed, the remaining modules are reported as
+ * pending. *ret_first is the code from opening the first module. A missing or unreadable module is
+ * part of the answer, not an error; errors are UX_ENOMEM, UX_ELIMIT and UX_EUNAVAILABLE.
  */
 enum ux_code ux_symbolize(struct ux_request *req, struct ux_symbolize_request *request,
 			  const struct ux_symbolize_writer *writer, void *ctx,
 			  enum ux_code *ret_first) ux_must;
 
-/* Every answer is bounded alone, and with those of all other requests: it has `size` bytes, and
- * buffers of it `cap`. UX_ELIMIT, UX_EUNAVAILABLE. */
+/*
+ * Checks the limits on the size of one answer and on the memory held by all requests. The answer
+ * has `size` bytes so far, and its buffers have room for `cap`. UX_ELIMIT, UX_EUNAVAILABLE.
+ */
 enum ux_code ux_symbolize_bound(struct ux_request *req, size_t size, size_t cap) ux_must;
 
 /*
- * ux_module_cache_get(), and where the store has nothing (UX_ENOTFOUND there), ux_server.missing.
- * UX_EUNAVAILABLE: the module may come, *ret_retry_s is the second from now on which another
- * request makes sense; 0 after all other codes. wait_ms: how long the caller can wait for it, 0:
- * not at all. Any thread.
+ * Calls ux_module_cache_get(), and for a module that the store lacks (UX_ENOTFOUND),
+ * ux_server.missing. UX_EUNAVAILABLE: the module may become available; *ret_retry_s is the number
+ * of seconds after which the client should retry, 0 for all other codes. wait_ms: how long the call
+ * may block, 0: not at all. Any thread.
  */
 enum ux_code ux_server_module_open(struct ux_server *s, const char *ns, const char *id,
 				   uint32_t wait_ms, struct ux_open_module **ret,

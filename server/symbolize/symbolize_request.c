@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reads requests for names: JSON, a list in a query, the compact form. */
+/* Parsing of symbolization requests: JSON, a list in a query, the compact form. */
 #include "symbolize.h"
 
 #include "gsym_names.h"
@@ -42,7 +42,7 @@ static enum ux_code request_add(struct ux_symbolize_request *a, uint64_t pc, str
 	return UX_OK;
 }
 
-/* plus: what stands between NAME and OFFSET, besides '+'. */
+/* plus: the character that separates NAME and OFFSET in addition to '+'. */
 static enum ux_code request_add_text(struct ux_symbolize_request *a, struct ux_bytes text,
 				     char plus, struct ux_error *err)
 {
@@ -65,13 +65,13 @@ static enum ux_code request_add_text(struct ux_symbolize_request *a, struct ux_b
  * whole, which finds what this pass does not: duplicate keys of unknown members.
  */
 
-/* The order in which errors are reported, whatever the order in the text. */
+/* The precedence of errors, whatever their order in the text. */
 enum {
 	RANK_MODULES_TYPE = 1,
 	RANK_MODULES_COUNT,
 	RANK_MODULES_MISSING,
-	RANK_MODULE, /* and 4 more for each module before */
-	RANK_ID = 0, /* of a module */
+	RANK_MODULE, /* plus 4 for each earlier module */
+	RANK_ID = 0, /* within a module */
 	RANK_ADDRESSES,
 	RANK_ADDRESS,
 	RANKS_OF_MODULE = 4,
@@ -82,11 +82,11 @@ struct reader {
 	const uint8_t *pos, *end;
 	struct ux_bytes body;
 	struct ux_symbolize_request *a;
-	json_t *options;     /* members of the document that were decoded by jansson */
-	bool unusual;        /* jansson is to check the document */
-	struct ux_error why; /* the first by rank */
+	json_t *options;     /* members of the document that jansson decoded */
+	bool unusual;        /* jansson has to check the document */
+	struct ux_error why; /* the error with the lowest rank */
 	int rank;
-	struct ux_error fatal; /* ends the reading; nothing else matters */
+	struct ux_error fatal; /* ends the parsing and overrides all other errors */
 };
 
 static void reader_deinit(struct reader *r)
@@ -94,7 +94,10 @@ static void reader_deinit(struct reader *r)
 	json_decref(r->options);
 }
 
-/* The next byte that is no blank, which stays; 0 at the end (and for a NUL, which fits nowhere). */
+/*
+ * The next byte that is not white space, without consuming it; 0 at the end. (A NUL byte is invalid
+ * anywhere.)
+ */
 ux_inline uint8_t reader_peek(struct reader *r)
 {
 	while (r->pos < r->end &&
@@ -111,7 +114,7 @@ ux_inline bool reader_skip(struct reader *r, uint8_t c)
 	return true;
 }
 
-/* Behind a member or an element: a comma, or what ends them. */
+/* Reads what follows a member or an element: a comma, or the end of the container. */
 ux_inline bool reader_next(struct reader *r, uint8_t end, bool *ret_more)
 {
 	uint8_t c = reader_peek(r);
@@ -128,7 +131,7 @@ static bool reader_nomem(struct reader *r)
 	return false;
 }
 
-/* Whether an error of that rank replaces the one in `why`; true: `why` is cleared for it. */
+/* Does an error of that rank replace the one in `why`? If so, `why` is reset for it. */
 static bool reader_reports(struct reader *r, int rank)
 {
 	if (rank >= r->rank)
@@ -138,7 +141,7 @@ static bool reader_reports(struct reader *r, int rank)
 	return true;
 }
 
-/* From now on jansson is needed, whose trees are bounded by the weight of the body. */
+/* Switches to jansson, whose memory is bounded by the weight of the body. */
 static bool reader_set_unusual(struct reader *r)
 {
 	if (r->unusual)
@@ -147,7 +150,7 @@ static bool reader_set_unusual(struct reader *r)
 	return ux_json_in_weigh(r->body, &r->fatal) == UX_OK;
 }
 
-/* Any value, as the caller's reference. NULL: it is not JSON, or the reading has ended. */
+/* Decodes any value; the caller owns the reference. NULL: it is not JSON, or parsing has ended. */
 static json_t *reader_decode(struct reader *r)
 {
 	json_error_t why;
@@ -163,7 +166,7 @@ static json_t *reader_decode(struct reader *r)
 	return v;
 }
 
-/* The slice of a decoded string, which lives as long as the request; the reference is taken. */
+/* Keeps a decoded string as long as the request, and returns its slice. Takes the reference. */
 static bool reader_keep(struct reader *r, json_t *string, struct ux_bytes *ret)
 {
 	if (!r->a->strings)
@@ -172,7 +175,7 @@ static bool reader_keep(struct reader *r, json_t *string, struct ux_bytes *ret)
 	return json_array_append_new(r->a->strings, string) == 0 || reader_nomem(r);
 }
 
-/* A string, which begins here. */
+/* Reads the string that begins here. */
 ux_inline bool reader_string(struct reader *r, struct ux_bytes *ret)
 {
 	const uint8_t *start = r->pos, *p = start + 1;
@@ -192,7 +195,7 @@ ux_inline bool reader_key(struct reader *r, struct ux_bytes *ret)
 	return reader_peek(r) == '"' && reader_string(r, ret) && reader_skip(r, ':');
 }
 
-/* An integer from 0 on, below 10^18; false, and nothing is read, for all others. */
+/* Reads an integer from 0 to 10^18 - 1. For anything else returns false and consumes nothing. */
 ux_inline bool reader_integer(struct reader *r, uint64_t *ret)
 {
 	enum {
@@ -211,7 +214,7 @@ ux_inline bool reader_integer(struct reader *r, uint64_t *ret)
 	return true;
 }
 
-/* The value of a member that is not known. */
+/* Skips the value of an unknown member. */
 static bool reader_ignore(struct reader *r)
 {
 	json_t *v = reader_decode(r);
@@ -244,7 +247,7 @@ static bool reader_added(struct reader *r, enum ux_code code, const struct ux_er
 	return true;
 }
 
-/* An address relative to a function, or one that is wrong. */
+/* Adds an address that is relative to a function, or reports that it is malformed. */
 static ux_cold bool reader_address_text(struct reader *r, struct ux_bytes text, int rank)
 {
 	struct ux_error why = UX_ERROR_INIT;
@@ -276,7 +279,7 @@ ux_inline bool reader_address(struct reader *r, int rank)
 	return ux_requested_pcs_append(&r->a->pcs, pc) || reader_nomem(r);
 }
 
-/* A value where an array is expected: err describes it. */
+/* Sets err for a value where an array is expected. */
 static bool reader_not_array(struct reader *r, const char *key, struct ux_error *err,
 			     bool *ret_absent)
 {
@@ -323,7 +326,7 @@ static bool reader_addresses(struct reader *r, int rank, bool *ret_there)
 	return reader_count(r, "addresses", n, UX_SYMBOLIZE_ADDRESSES_MOST, rank + RANK_ADDRESSES);
 }
 
-/* "id": *ret_there stays false when it is not a string. */
+/* Reads "id"; *ret_there stays false when it is not a string. */
 static bool reader_id(struct reader *r, struct ux_bytes *ret, bool *ret_there)
 {
 	if (reader_peek(r) != '"')
@@ -429,7 +432,7 @@ static bool reader_word(struct reader *r, struct ux_bytes word)
 	return true;
 }
 
-/* The plain forms; false, and nothing is read, for all others. */
+/* Reads an option in its usual form. For anything else returns false and consumes nothing. */
 static bool reader_plain_option(struct reader *r, enum member member)
 {
 	const uint8_t *start = r->pos;
@@ -471,7 +474,7 @@ static bool reader_option(struct reader *r, enum member member)
 	return v && (json_object_set_new(r->options, keys[member], v) == 0 || reader_nomem(r));
 }
 
-/* Options that were not plain. */
+/* Handles options that were decoded by jansson. */
 static enum ux_code reader_finish_options(struct reader *r, struct ux_error *err)
 {
 	const char *word = NULL;
@@ -486,7 +489,7 @@ static enum ux_code reader_finish_options(struct reader *r, struct ux_error *err
 	return word ? ux_symbolize_request_parse_demangle(a, ux_bytes_cstr(word), err) : UX_OK;
 }
 
-/* False: it is not JSON, or `fatal` has another reason. */
+/* Reads the document. False: it is not JSON, or `fatal` says why reading ended. */
 static bool reader_document(struct reader *r)
 {
 	unsigned seen = 0;
@@ -518,14 +521,14 @@ static enum ux_code reader_report(const struct ux_error *why, struct ux_error *e
 	return why->code;
 }
 
-/* The result for a document that was not plain, or is wrong. */
+/* Determines the result for a document that is unusual or invalid. */
 static enum ux_code reader_check(struct reader *r, bool read, struct ux_error *err)
 {
 	ux_cleanup(ux_json_in_drop) json_t *doc = NULL;
 	if (r->fatal.code != UX_OK)
 		return reader_report(&r->fatal, err);
 	UX_TRY(ux_json_in_parse(r->body, &doc, err));
-	if (!read) /* a NUL behind a number, which jansson passes over */
+	if (!read) /* a NUL after a number, which jansson accepts */
 		return ux_error_set(err, UX_EINVAL, "the JSON is not understood");
 	UX_TRY(reader_finish_options(r, err));
 	return r->rank == RANK_NONE ? UX_OK : reader_report(&r->why, err);
@@ -558,7 +561,7 @@ enum ux_code ux_symbolize_request_parse_list(struct ux_symbolize_request *a, str
 	for (bool more = true; more;) {
 		const uint8_t *comma = list.size ? memchr(list.data, ',', list.size) : NULL;
 		size_t n = comma ? (size_t)(comma - list.data) : list.size;
-		/* A '+' has become a blank where it was not sent as %2B. */
+		/* In a query, '+' becomes a space unless it was sent as %2B. */
 		UX_TRY(request_add_text(a, ux_bytes(list.data, n), ' ', err));
 		more = comma != NULL;
 		if (comma)

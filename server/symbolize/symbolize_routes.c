@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /v1/symbolize: names of addresses, as JSON and in the compact form. */
+/* /v1/symbolize: handlers for the JSON and the compact form. */
 #include "text.h"
 #include "json_out.h"
 #include "frame_cache.h"
@@ -13,8 +13,8 @@ struct json_form {
 	struct ux_request *req;
 	struct ux_json j;
 	struct ux_out later;   /* frames of a module whose status is not known yet */
-	struct ux_out *frames; /* where frames are written: the answer, or `later` */
-	bool any;              /* an address of the module was written */
+	struct ux_out *frames; /* buffer for frames: the answer or `later` */
+	bool any;              /* an address of the module has been written */
 };
 
 static void json_form_deinit(struct json_form *f)
@@ -22,7 +22,7 @@ static void json_form_deinit(struct json_form *f)
 	ux_out_deinit(&f->later);
 }
 
-/* All that comes before the frames of an open module. */
+/* Writes everything before the frames of an open module. */
 static void json_form_head(struct json_form *f, const struct ux_module_answer *a)
 {
 	ux_json_key_cstr(&f->j, "status", a->status == UX_MODULE_PENDING ? "pending" : "found");
@@ -163,7 +163,7 @@ static enum ux_code symbolize_answer_compact(struct ux_request *req, struct ux_r
 
 /* --- handlers --------------------------------------------------------------------------------- */
 
-/* Parameters of the type are nothing to us. */
+/* Parameters of the content type are ignored. */
 static bool symbolize_is_compact(const struct ux_request *req)
 {
 	struct ux_bytes type, want = UX_STR(UX_WIRE_TYPE);
