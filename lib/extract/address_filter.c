@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The few addresses that an extraction is for. */
+/* Limits an extraction to a few addresses. */
 #include "address_filter.h"
 
 void ux_address_filter_deinit(struct ux_address_filter *filter)
@@ -12,7 +12,7 @@ void ux_address_filter_deinit(struct ux_address_filter *filter)
 bool ux_address_filter_init(struct ux_address_filter *filter, const uint64_t *pcs, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
-		/* The last address has no end that could be written. */
+		/* The last address has no end that fits into 64 bits. */
 		uint64_t lo = ux_min(pcs[i], UINT64_MAX - 1);
 		if (!ux_range_vec_append(&filter->ranges, (struct ux_range){lo, lo + 1}))
 			return false;
@@ -38,8 +38,8 @@ bool ux_address_filter_covers(const struct ux_address_filter *filter, uint64_t p
 	return !filter->narrowed || filter_overlaps(&filter->ranges, pc, pc + 1);
 }
 
-/* Makes the ranges that [lo, hi) meets as long; ranges only grow towards each other, so that their
- * order stays. */
+/* Extends the ranges that [lo, hi) overlaps to cover it. Ranges only grow towards each other, so
+ * that they stay sorted. */
 static void filter_widen(struct ux_range_vec *ranges, uint64_t lo, uint64_t hi)
 {
 	struct ux_range_set set = ux_range_vec_set(ranges);
@@ -74,7 +74,7 @@ bool ux_address_filter_widen(struct ux_address_filter *filter,
 	return true;
 }
 
-/* Leaves the pieces that meet the ranges. */
+/* Keeps only the pieces that overlap the ranges, and returns their number. */
 static uint32_t filter_pieces(struct ux_piece *pieces, uint32_t n,
 			      const struct ux_range_vec *ranges)
 {
@@ -85,7 +85,7 @@ static uint32_t filter_pieces(struct ux_piece *pieces, uint32_t n,
 	return kept;
 }
 
-/* The selected addresses, and the whole of the functions that have some of them. */
+/* Collects the selected ranges, and the whole ranges of functions that overlap them. */
 static bool filter_gather(const struct ux_address_filter *filter,
 			  const struct ux_collection *collection, struct ux_range_vec *out)
 {

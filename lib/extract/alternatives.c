@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Other names of the same range. */
+/* Finds other names of the same range. */
 #include "pack.h"
 
 #include "function_name.h"
@@ -7,12 +7,13 @@
 
 enum {
 	NAME_MOST = 1 << 12,   /* bytes of a name that are compared */
-	RUST_HASH = 3 + 16 + 1 /* 17h, 16 digits, E */
+	RUST_HASH = 3 + 16 + 1 /* "17h", 16 digits, "E" */
 };
 
-/* --- names that say the same ------------------------------------------------------------------ */
+/* --- names that are alike --------------------------------------------------------------------- */
 
-/* The name without one ".word" or ".word.N" at its end that compilers add to copies. */
+/* Returns the name without one suffix ".word" or ".word.N" that compilers add to copies of
+ * functions. */
 static struct ux_bytes without_clone(struct ux_bytes name)
 {
 	static const char *const words[] = {".constprop", ".isra", ".part",      ".cold",
@@ -25,7 +26,8 @@ static struct ux_bytes without_clone(struct ux_bytes name)
 	return name;
 }
 
-/* _ZN4core3fmt5write17h0123456789abcdefE: the hash tells copies of one function apart. */
+/* Removes the hash of a Rust name, which distinguishes copies of one function:
+ * _ZN4core3fmt5write17h0123456789abcdefE. */
 static struct ux_bytes without_hash(struct ux_bytes name)
 {
 	if (name.size <= RUST_HASH || !ux_bytes_starts(name, UX_STR("_ZN")) ||
@@ -40,7 +42,7 @@ static struct ux_bytes without_hash(struct ux_bytes name)
 	return ux_bytes(name.data, name.size - RUST_HASH);
 }
 
-/* What is left of a name when all is off that says nothing. */
+/* Returns a name without all suffixes and underscores that make no difference. */
 static struct ux_bytes core(struct ux_bytes name)
 {
 	for (struct ux_bytes less = without_clone(name); less.size < name.size;
@@ -57,7 +59,7 @@ static struct ux_bytes core(struct ux_bytes name)
 	return name;
 }
 
-/* _ZN1AC1Ev and _ZN1AC2Ev. */
+/* Returns true for two variants of one constructor or destructor: _ZN1AC1Ev and _ZN1AC2Ev. */
 static bool same_structor(struct ux_bytes a, struct ux_bytes b)
 {
 	size_t at = ux_names_structor(a, b);
@@ -72,12 +74,12 @@ bool ux_names_alike(struct ux_bytes a, struct ux_bytes b)
 	return ux_bytes_eq(a, b) || same_structor(a, b);
 }
 
-/* --- finding them ----------------------------------------------------------------------------- */
+/* --- finding the names ------------------------------------------------------------------------ */
 
-/* A DWARF function with the range of a piece and another name. */
+/* A DWARF function that has the range of a piece and another name. */
 struct twin {
 	uint32_t piece;
-	uint32_t order; /* of its unit, and in it */
+	uint32_t order; /* index of the function, counted over all units */
 	const char *name;
 };
 
@@ -101,7 +103,7 @@ static struct ux_bytes text_of(const char *name)
 	return ux_bytes(name, strnlen(name, NAME_MOST));
 }
 
-/* The piece with this very range; the number of pieces when there is none. */
+/* Returns the piece with exactly this range; the number of pieces when there is none. */
 static size_t find_piece(const struct ux_piece_vec *pieces, const struct ux_piece *range)
 {
 	size_t lo = 0, hi = pieces->size;
@@ -117,8 +119,8 @@ static size_t find_piece(const struct ux_piece_vec *pieces, const struct ux_piec
 	return found ? lo : pieces->size;
 }
 
-/* True when the piece's name is a closer one of the function that DWARF calls `name`: "_ZN1a1fEv"
- * of a::f is no other function. */
+/* Sets *ret when the piece's name only names DWARF's function more exactly, as "_ZN1a1fEv" does
+ * with a::f. */
 static enum ux_code is_same(struct finder *f, const struct ux_piece *dwarf, const char *told,
 			    bool *ret, struct ux_error *err)
 {
@@ -130,7 +132,10 @@ static enum ux_code is_same(struct finder *f, const struct ux_piece *dwarf, cons
 	return no_memory ? ux_arena_fail(f->arena, err) : UX_OK;
 }
 
-/* Linkers leave one DWARF function for each copy they dropped: nearly all have the same name. */
+/*
+ * Finds the DWARF functions with the range of a piece and another name. Linkers leave a DWARF
+ * function for each copy of a function that they dropped; nearly all of these have the same name.
+ */
 static enum ux_code find_twins(struct finder *f, const struct ux_collection *collection,
 			       struct ux_error *err)
 {
@@ -162,7 +167,8 @@ static int by_piece(const void *x, const void *y)
 	return (a->order > b->order) - (a->order < b->order);
 }
 
-/* Keeps the name unless the piece's own or a kept one (from `first` on) says it already. */
+/* Adds the name, unless it is like the piece's own name or a name that was added before (from
+ * `first` on). */
 static enum ux_code add_alternative(struct finder *f, size_t piece, size_t first, const char *name,
 				    struct ux_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Who has claimed a function. */
+/* Records which unit has read a function. */
 #include "unit_cutter.h"
 
 bool ux_claims_init(struct ux_claims *claims, const struct ux_code_symbol_vec *symbols)
@@ -29,14 +29,14 @@ void ux_claims_deinit(struct ux_claims *claims)
 	*claims = (struct ux_claims){0};
 }
 
-/* The place of the first symbol that begins at start; NULL when none does. */
+/* Returns the slot of the first symbol that begins at start; NULL when there is none. */
 static _Atomic uint64_t *place_of(const struct ux_claims *claims, uint64_t start)
 {
 	const struct ux_code_symbol *s = ux_code_symbols_from(claims->symbols, start);
 	return s && s->start == start ? &claims->places[s - claims->symbols->data] : NULL;
 }
 
-/* Never 0, as no piece is empty; of two the lower one has the lower unit. */
+/* Encodes a claim. It is never 0, since no piece is empty, and lower units have lower values. */
 static uint64_t claim_word(uint32_t unit, uint32_t size)
 {
 	return (uint64_t)unit << 32 | size;
@@ -47,11 +47,12 @@ void ux_claims_add(struct ux_claims *claims, uint32_t unit, uint64_t start, uint
 	_Atomic uint64_t *place = place_of(claims, start);
 	if (!place)
 		return;
-	/* Relaxed: the number is all there is; waves are ordered by their threads' join. */
+	/* Relaxed order is enough: the number itself is the only shared data, and waves are ordered
+	 * by joins of their threads. */
 	uint64_t now = atomic_load_explicit(place, memory_order_relaxed);
 	uint64_t mine = claim_word(unit, size);
 	do {
-		/* An earlier wave's claim stays: this wave reads it. */
+		/* A claim of an earlier wave stays, because this wave reads it. */
 		if (now != 0 && (claims->wave_of[now >> 32] < claims->wave_of[unit] || now <= mine))
 			return;
 	} while (!atomic_compare_exchange_weak_explicit(place, &now, mine, memory_order_relaxed,

@@ -6,41 +6,43 @@
 #include "unit_cutter.h"
 
 enum {
-	BATCH_BYTES = 1u << 18, /* of units in one job: small units are not worth one each */
-	WAVE_LEAST = 1u << 21,  /* in a wave: enough to keep many threads busy */
+	BATCH_BYTES = 1u << 18, /* bytes of units in one job; a job for each small unit would cost
+				   too much */
+	WAVE_LEAST = 1u << 21,  /* bytes in a wave, so that many threads are busy */
 };
 
-/* Pieces of hostile input are bounded by its size; this bounds what a thread may hold of them. */
+/* The pieces of hostile input are bounded by its size. This bounds what one thread may allocate for
+ * them. */
 #define ARENA_BUDGET (UINT64_C(1) << 36)
 
-/* Neighbouring units that one thread reads in one go. */
+/* Consecutive units that one thread reads in one job. */
 struct batch {
 	uint32_t first;
 	uint32_t count;
 	uint64_t bytes;
-	uint8_t wave; /* see ux_claims_forget() */
+	uint8_t wave; /* number of the wave, for claims */
 };
 
 UX_VEC(batch_vec, struct batch);
 
 struct collector;
 
-/* One thread's tools. */
+/* The state of one thread. */
 struct collect_worker {
 	const struct collector *collector;
 	struct ux_unit_cutter cutter;
-	uint32_t unit;     /* the one that is being read */
-	uint64_t position; /* its position in the order that rows are charged in */
+	uint32_t unit;     /* number of the unit that is being read */
+	uint64_t position; /* its position in the order in which rows are charged to the budget */
 };
 
 struct collector {
 	const struct ux_code_reader *reader;
 	const struct ux_collect_options *options;
-	uint32_t first, n_units; /* those that are there: all, or a wave's */
+	uint32_t first, n_units; /* units that are available now: all of them, or those of a wave */
 	const struct batch *batches;
 	size_t n_batches;
-	struct collect_worker *workers; /* one a thread */
-	unsigned threads;               /* not more than can have work */
+	struct collect_worker *workers; /* one for each thread */
+	unsigned threads;               /* no more threads than there are jobs */
 	struct ux_claims claims;
 	struct ux_order_budget rows;
 	struct ux_unit_pieces *results;
@@ -55,9 +57,10 @@ static bool collect_skip(void *ctx, const struct ux_range *range)
 	return ux_claims_has(&w->collector->claims, w->unit, range->lo, range->hi - range->lo);
 }
 
-/* --- texts that go with their wave ------------------------------------------------------------ */
+/* --- strings that are released with their wave ------------------------------------------------ */
 
-/* Copies texts that lie in `passing`. Neighbours often are the same one. */
+/* Copies strings that lie in `passing`, which is released soon. The same string often comes twice
+ * in a row. */
 struct text_keeper {
 	struct ux_bytes passing;
 	struct ux_arena *arena;
@@ -130,7 +133,7 @@ static enum ux_code collect_unit(struct collector *c, struct collect_worker *w, 
 	uint64_t cost = 0;
 	UX_TRY(reader->open(reader->ctx, &request, &open, &cost, err));
 	if (!open || !ux_order_budget_charge(&c->rows, cost))
-		return UX_OK; /* it gives nothing, or the wave will be read again */
+		return UX_OK; /* the unit has nothing, or the wave will be read again */
 	UX_TRY(reader->read(reader->ctx, &request, &unit, err));
 	UX_TRY(ux_unit_cut(&w->cutter, number, &unit, result, err));
 	return reader->passing.size > 0
@@ -152,7 +155,7 @@ static enum ux_code collect_batch(void *ctx, size_t job, unsigned worker, struct
 
 /* --- waves ------------------------------------------------------------------------------------ */
 
-/* Goes through the wave in order, until units are refused their rows. */
+/* Reads the units of the wave in order, until the budget for rows is used up. */
 static enum ux_code collect_replay(struct collector *c, struct ux_error *err)
 {
 	struct collect_worker *w = &c->workers[0];
@@ -175,7 +178,7 @@ static enum ux_code collect_replay(struct collector *c, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Behind the reading of a wave: reads it again when its rows come to too much. */
+/* Called after a wave was read. Reads it again when its rows exceeded the budget. */
 static enum ux_code collect_end_wave(struct collector *c, struct ux_error *err)
 {
 	if (ux_order_budget_exceeded(&c->rows)) {
@@ -200,7 +203,7 @@ static int batch_compare(const void *a, const void *b)
 	return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Neighbours into jobs. */
+/* Combines consecutive units into jobs. */
 static bool make_batches(const struct collector *c, struct batch_vec *batches)
 {
 	const struct ux_code_reader *reader = c->reader;
@@ -231,9 +234,9 @@ static void sort_batches(const struct batch_vec *batches)
 }
 
 /*
- * Cuts the jobs into waves of equal work, by nothing but the units. A job as large as a wave goes
- * into the first one, and within a wave the largest is first, so that no thread is left with it at
- * the end.
+ * Divides the jobs into waves of equal work. This depends only on the units. A job as large as a
+ * wave is put into the first wave, and within a wave the largest job is first, so that no thread is
+ * left with it at the end.
  */
 static void make_waves(const struct batch_vec *batches, uint8_t *wave_of)
 {
@@ -249,7 +252,7 @@ static void make_waves(const struct batch_vec *batches, uint8_t *wave_of)
 	}
 }
 
-/* All units are there. */
+/* Reads the units when all of them are available. */
 static enum ux_code collect_waves(struct collector *c, struct ux_error *err)
 {
 	ux_cleanup(batch_vec_deinit) struct batch_vec batches = {0};
@@ -271,8 +274,9 @@ static enum ux_code collect_waves(struct collector *c, struct ux_error *err)
 }
 
 /*
- * Reads a batch, or makes the next wave's units be there: first of all when another thread reads
- * meanwhile, and last when this one is alone, for what came last is in the cache.
+ * Reads a batch, or provides the next wave's units. The latter is the first job when other threads
+ * can read meanwhile. It is the last job when there is only this thread, because the data that was
+ * inflated last is in the CPU's cache.
  */
 static enum ux_code collect_batch_or_next(void *ctx, size_t job, unsigned worker,
 					  struct ux_error *err)
@@ -284,7 +288,7 @@ static enum ux_code collect_batch_or_next(void *ctx, size_t job, unsigned worker
 	return collect_batch(c, job > feeder ? job - 1 : job, worker, err);
 }
 
-/* Room for the results of the units that are there, at their numbers. */
+/* Makes room for the results of the available units, at their numbers. */
 static enum ux_code grow_results(struct collector *c, struct ux_collection *out,
 				 struct ux_error *err)
 {
@@ -298,7 +302,7 @@ static enum ux_code grow_results(struct collector *c, struct ux_collection *out,
 	return UX_OK;
 }
 
-/* The units come in waves. */
+/* Reads the units when they become available in waves. */
 static enum ux_code collect_stream(struct collector *c, struct ux_collection *out,
 				   struct ux_error *err)
 {
@@ -329,7 +333,7 @@ static void collector_deinit(struct collector *c)
 	ux_claims_deinit(&c->claims);
 }
 
-/* One for each thread; they are released in the end whatever happens. */
+/* Makes the state of each thread. It is always released in the end. */
 static enum ux_code make_workers(struct collector *c, struct ux_collection *out,
 				 struct ux_error *err)
 {

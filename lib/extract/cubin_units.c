@@ -1,29 +1,28 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The line tables of a cubin as a reader of code. */
+/* Reads the line tables of a cubin as units of code. */
 #include "extract_cubin.h"
 
 #include "cubin_line.h"
 #include "order.h"
 
-/* --- the functions of a cubin, each address with the innermost one alone -----------------------
- */
+/* --- functions of a cubin: each address belongs to the innermost one -------------------------- */
 
-/* A range that one function has for itself. */
+/* A range that belongs to one function only. */
 struct cubin_part {
-	uint64_t lo, hi; /* pc */
+	uint64_t lo, hi;
 	const struct ux_code_symbol *symbol;
 };
 
 UX_VEC(cubin_part_vec, struct cubin_part);
 
-/* Zeroed is empty. */
+/* A zeroed struct is empty. */
 struct cubin_parts {
-	struct cubin_part_vec list; /* ascending, disjoint */
-	uint32_t *later;            /* malloc'ed: of each, itself, or some later one when
-				       it has lines; one more at the end */
+	struct cubin_part_vec list; /* sorted, disjoint */
+	uint32_t *later; /* malloc'ed: for each part its own index, or a later one when it has
+			    lines; one more entry at the end */
 };
 
-/* What a symbol covers; `rank` is its index among the settled ones, the best first. */
+/* The range of a symbol. `rank` is its index among the sorted symbols, the best one first. */
 struct symbol_span {
 	uint64_t lo, hi;
 	size_t rank;
@@ -54,7 +53,7 @@ static bool cubin_spans_make(const struct ux_code_symbol_vec *symbols, struct sp
 	return true;
 }
 
-/* [*pos, hi) is of span c; false when memory is short. */
+/* Appends the part [*pos, hi) of span c. Returns false when memory is short. */
 static bool cubin_parts_append(struct cubin_part_vec *list, uint64_t *pos, uint64_t hi,
 			       const struct symbol_span *c)
 {
@@ -65,7 +64,8 @@ static bool cubin_parts_append(struct cubin_part_vec *list, uint64_t *pos, uint6
 	return cubin_part_vec_append(list, part);
 }
 
-/* The spans that hold the place at hand are open, the innermost last. */
+/* Cuts the spans into parts. `open` has the spans that contain the current address, the innermost
+ * last. */
 static bool cubin_parts_cut(const struct span_vec *spans, struct span_vec *open,
 			    struct cubin_part_vec *list)
 {
@@ -81,7 +81,7 @@ static bool cubin_parts_cut(const struct span_vec *spans, struct span_vec *open,
 			break;
 		const struct symbol_span *top = open->size > 0 ? &open->data[open->size - 1] : NULL;
 		if (top && top->lo == c->lo && top->hi == c->hi)
-			continue; /* another name of it */
+			continue; /* another name of the same range */
 		if (top && !cubin_parts_append(list, &pos, lo, top))
 			return false;
 		pos = ux_max(pos, lo);
@@ -99,9 +99,9 @@ static void cubin_parts_deinit(struct cubin_parts *parts)
 }
 
 /*
- * Cuts up what the symbols, which are settled, cover: of those that overlap the one that begins
- * later, then the shorter, has the addresses. A kernel with a function inside of it becomes two or
- * more parts.
+ * Cuts the ranges of the symbols, which are sorted, into disjoint parts. Where symbols overlap, the
+ * addresses belong to the one that begins later, and then to the shorter one. A kernel with a
+ * function inside of it becomes two or more parts.
  */
 static enum ux_code cubin_parts_make(const struct ux_code_symbol_vec *symbols,
 				     struct cubin_parts *ret, struct ux_error *err)
@@ -120,19 +120,19 @@ static enum ux_code cubin_parts_make(const struct ux_code_symbol_vec *symbols,
 	return UX_OK;
 }
 
-/* The first part from number i on that has no lines yet; the number of parts when there is none.
- * Cheap also behind thousands that have. */
+/* Returns the first part from index i on that has no lines yet; the number of parts when there is
+ * none. Skipping thousands of parts is cheap, since paths are compressed. */
 static size_t cubin_parts_next_open(struct cubin_parts *parts, size_t i)
 {
 	uint32_t *later = parts->later;
 	while (later[i] != i) {
-		later[i] = later[later[i]]; /* half the way for whoever comes next */
+		later[i] = later[later[i]]; /* path halving */
 		i = later[i];
 	}
 	return i;
 }
 
-/* The first part that ends behind pc. */
+/* Returns the first part that ends behind pc. */
 static size_t cubin_parts_find(const struct cubin_parts *parts, uint64_t pc)
 {
 	size_t lo = 0, hi = parts->list.size;
@@ -146,13 +146,13 @@ static size_t cubin_parts_find(const struct cubin_parts *parts, uint64_t pc)
 	return lo;
 }
 
-/* Part i has its lines. */
+/* Marks part i as having lines. */
 static void cubin_parts_done(struct cubin_parts *parts, size_t i)
 {
 	parts->later[i] = (uint32_t)i + 1;
 }
 
-/* All that begin where a function of the collection does that has lines have theirs. */
+/* Marks the parts that begin where a function with lines of the collection begins. */
 static void cubin_parts_done_by(struct cubin_parts *parts, const struct ux_collection *all)
 {
 	for (size_t u = 0; u < all->n_units; u++) {
@@ -169,10 +169,10 @@ static void cubin_parts_done_by(struct cubin_parts *parts, const struct ux_colle
 
 /* --- one line table --------------------------------------------------------------------------- */
 
-/* Where a row begins; of several at one pc the last is in force. */
+/* The start of a row. Of several rows at one pc the last one is in effect. */
 struct row_start {
 	uint64_t pc;
-	uint32_t row; /* of its sequence */
+	uint32_t row; /* index in the sequence */
 };
 
 UX_VEC(row_start_vec, struct row_start);
@@ -186,16 +186,16 @@ static uint64_t name_hash(uint32_t v)
 #define SAME(a, b) ((a) == (b))
 UX_MAP(name_map, uint32_t, uint32_t, name_hash, SAME);
 
-/* The tables of one section as a reader of code. Whatever it gives of a table stays in the vectors
- * until the next one. */
+/* The reader of the line tables of one section. The vectors hold the current unit until the next
+ * table is read. */
 struct cubin_reader {
 	struct ux_module_build *build;
 	const struct ux_dwarf_sections *sections;
 	struct cubin_parts parts;
 	struct ux_cubin_lines table;
 	struct ux_cubin_calls calls;
-	struct row_start_vec starts; /* of one sequence */
-	struct name_map numbers;     /* of inlined functions: by their offset in .debug_str */
+	struct row_start_vec starts; /* starts of the rows of one sequence */
+	struct name_map numbers;     /* names of inlined functions, by offset in .debug_str */
 	struct cubin_name_vec names;
 	struct ux_code_function_vec functions;
 	struct ux_code_inline_vec inlines;
@@ -203,15 +203,16 @@ struct cubin_reader {
 	struct ux_code_row_vec rows;
 	struct ux_code_sequence_vec sequences;
 	enum ux_source source; /* UX_SOURCE_DWARF or UX_SOURCE_PTX */
-	struct ux_bytes bytes; /* the section */
+	struct ux_bytes bytes; /* contents of the section */
 	const char *section;   /* its name */
-	struct ux_cur cur;     /* behind the table at hand */
-	uint64_t off;          /* of that one */
-	uint64_t origin;       /* of its tables' offsets, so that no two tables share one */
+	struct ux_cur cur;     /* behind the current table */
+	uint64_t off;          /* offset of the current table */
+	uint64_t origin; /* added to the tables' offsets, so that each table of all sections has
+			    another one */
 };
 
 enum {
-	NOTE_UNIT = 1, /* of a unit with functions (ux_code_unit.note) */
+	NOTE_UNIT = 1, /* the unit has functions (ux_code_unit.note) */
 };
 
 static void cubin_reader_deinit(struct cubin_reader *m)
@@ -235,7 +236,7 @@ static bool cubin_add_name(struct cubin_reader *m, const char *text, uint32_t *r
 	return cubin_name_vec_append(&m->names, text);
 }
 
-/* The number of an inlined function's name. */
+/* Sets *ret to the number of an inlined function's name. */
 static bool cubin_name_number(struct cubin_reader *m, uint32_t off, uint32_t *ret)
 {
 	bool fresh = false;
@@ -263,7 +264,7 @@ static int row_start_compare(const void *x, const void *y)
 	return 0;
 }
 
-/* The rows of s that are in force somewhere, by pc. */
+/* Collects the rows of s that are in effect for some address, sorted by pc. */
 static bool cubin_order_rows(struct cubin_reader *m, const struct ux_cubin_sequence *s)
 {
 	const struct ux_cubin_row *rows = m->table.rows.data + s->first;
@@ -288,7 +289,7 @@ static bool cubin_order_rows(struct cubin_reader *m, const struct ux_cubin_seque
 	return true;
 }
 
-/* The sequence's rows for the cutter. */
+/* Adds the sequence's rows to the unit. */
 static bool cubin_add_rows(struct cubin_reader *m, const struct ux_cubin_sequence *s)
 {
 	const struct ux_cubin_row *rows = m->table.rows.data + s->first;
@@ -308,7 +309,7 @@ static bool cubin_add_rows(struct cubin_reader *m, const struct ux_cubin_sequenc
 	return ux_code_sequence_vec_append(&m->sequences, made);
 }
 
-/* The ranges of a call in the tree. */
+/* Adds the ranges of a call of the tree. */
 static bool cubin_add_ranges(struct cubin_reader *m, const struct ux_cubin_call *call,
 			     uint32_t *ret_n)
 {
@@ -322,7 +323,7 @@ static bool cubin_add_ranges(struct cubin_reader *m, const struct ux_cubin_call 
 	return true;
 }
 
-/* The tree at calls.root as inlined calls of the last function. */
+/* Adds the tree at calls.root as inlined calls of the last function. */
 static bool cubin_add_calls(struct cubin_reader *m)
 {
 	for (uint32_t at = m->calls.root; (at = ux_cubin_calls_next(&m->calls, at)) != 0;) {
@@ -341,7 +342,7 @@ static bool cubin_add_calls(struct cubin_reader *m)
 	return true;
 }
 
-/* The row that is in force at pc, which lies in the sequence. */
+/* Returns the index of the row in effect at pc, which must lie in the sequence. */
 static size_t row_start_find(const struct row_start_vec *starts, uint64_t pc)
 {
 	size_t lo = 0, hi = starts->size;
@@ -355,7 +356,7 @@ static size_t row_start_find(const struct row_start_vec *starts, uint64_t pc)
 	return lo;
 }
 
-/* The inlined calls of the part, as far as the sequence goes. */
+/* Adds the inlined calls of the part to the tree, as far as the sequence covers it. */
 static bool cubin_grow_tree(struct cubin_reader *m, const struct ux_cubin_sequence *s,
 			    const struct cubin_part *part)
 {
@@ -389,7 +390,7 @@ static bool cubin_add_function(struct cubin_reader *m, const struct ux_cubin_seq
 	return ux_code_function_vec_append(&m->functions, f);
 }
 
-/* The functions that the sequence has lines of and no other had. */
+/* Adds the functions for which the sequence has lines and no earlier sequence had. */
 static bool cubin_add_functions(struct cubin_reader *m, const struct ux_cubin_sequence *s)
 {
 	struct cubin_parts *parts = &m->parts;
@@ -407,7 +408,7 @@ static bool cubin_add_functions(struct cubin_reader *m, const struct ux_cubin_se
 	return true;
 }
 
-/* Empties what is of one table. */
+/* Empties the current unit. */
 static bool cubin_begin_unit(struct cubin_reader *m)
 {
 	m->rows.size = m->sequences.size = m->names.size = 0;
@@ -424,10 +425,8 @@ static int cubin_sequence_compare(const void *x, const void *y)
 	return 0;
 }
 
-/*
- * Keeps the sequences that begin in text, cut at the end of their section. nvlink leaves those of
- * functions that it dropped, at address 0.
- */
+/* Keeps only the sequences that begin in text, and cuts them at the end of their section. nvlink
+ * leaves sequences of functions that it dropped at address 0. */
 static void cubin_keep_placed(struct cubin_reader *m)
 {
 	struct ux_range_set text = ux_module_build_text(m->build);
@@ -444,8 +443,8 @@ static void cubin_keep_placed(struct cubin_reader *m)
 	all->size = kept;
 }
 
-/* Of sequences that overlap the one that begins first stays: there is one for each section of code.
- */
+/* Makes a unit of the table. There is one sequence for each section of code; of sequences that
+ * overlap, the one that begins first is used. */
 static bool cubin_fill_unit(struct cubin_reader *m)
 {
 	struct ux_cubin_sequence_vec *all = &m->table.sequences;
@@ -465,7 +464,7 @@ static bool cubin_fill_unit(struct cubin_reader *m)
 	return true;
 }
 
-/* Rows for PTX have file 0, and no table has names of files. */
+/* Rows for PTX have file 0, and their tables have no file names. This adds the one file. */
 static bool cubin_name_ptx(struct ux_cubin_lines *lines)
 {
 	if (lines->files.size > 0)
@@ -476,7 +475,7 @@ static bool cubin_name_ptx(struct ux_cubin_lines *lines)
 					(struct ux_cubin_file){.name = UX_CUBIN_PTX_FILE});
 }
 
-/* Reads the next table; damage costs what follows it in the table. */
+/* Reads the next table. Damage costs the rest of the table. */
 static enum ux_code cubin_reader_open(void *ctx, const struct ux_code_request *request,
 				      bool *ret_open, uint64_t *ret_cost, struct ux_error *err)
 {
@@ -555,7 +554,7 @@ static uint64_t cubin_reader_weigh(void *ctx, uint32_t unit)
 {
 	(void)ctx;
 	(void)unit;
-	return 1; /* all are in one batch */
+	return 1; /* all units are in one batch */
 }
 
 static uint32_t cubin_count_tables(const struct cubin_reader *m)
@@ -567,7 +566,7 @@ static uint32_t cubin_count_tables(const struct cubin_reader *m)
 	return n;
 }
 
-/* Leaves the units that have functions. */
+/* Removes the units without functions. */
 static void cubin_drop_empty(struct ux_collection *all)
 {
 	size_t kept = 0;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Debug files on this machine: the separate one of a stripped binary, and the one that dwz moved
- * common entries to. */
+/* Finds debug files on this machine: the separate debug file of a stripped binary, and the
+ * supplementary file that dwz made. */
 #include "debug_file.h"
 
 #include "cursor.h"
@@ -11,7 +11,7 @@
 #include <limits.h>
 #include <sys/stat.h>
 
-/* --- where gdb looks for separate debug files ------------------------------------------------- */
+/* --- separate debug files, as gdb searches for them ------------------------------------------- */
 
 const char *ux_debug_how_name(enum ux_debug_how how)
 {
@@ -73,7 +73,9 @@ bool ux_debug_id_path(char *out, const char *dir, size_t dir_size, const struct 
 			hex + 2) < PATH_MAX;
 }
 
-/* The GNU build ID of file; size 0 when it has none. NULL: it is no ELF file. */
+/*
+ * Returns the GNU build ID of file, with size 0 when it has none; NULL when it is not an ELF file.
+ */
 static const struct ux_id *debug_file_gnu_id(struct ux_bytes file, struct ux_id *room)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
@@ -104,13 +106,13 @@ bool ux_debug_map_id(const char *path, const struct ux_id *id, struct ux_mapping
 	return false;
 }
 
-/* One search. */
+/* The state of one search. */
 struct debug_search {
 	const struct ux_debug_search *search;
 	const char *dirs;
-	struct ux_id id; /* of the executable; size 0: none */
+	struct ux_id id; /* build ID of the executable; size 0: none */
 	struct ux_debuglink link;
-	struct stat exe; /* st_ino 0: not known */
+	struct stat exe; /* the executable's file; st_ino 0: not known */
 	struct ux_debug_file *ret;
 	bool no_memory;
 };
@@ -131,7 +133,7 @@ static bool debug_search_report(struct debug_search *h, const char *path,
 	return true;
 }
 
-/* Calls try(h, DIR, its size) for each of the folders until one returns true. */
+/* Calls try(h, DIR, size of DIR) for each of the folders until one call returns true. */
 static bool debug_search_dirs(struct debug_search *h,
 			      bool (*try)(struct debug_search *h, const char *dir, size_t size))
 {
@@ -156,7 +158,7 @@ static bool debug_search_tree(struct debug_search *h, const char *dir, size_t si
 	return debug_search_report(h, path, &file, why, UX_DEBUG_BY_ID);
 }
 
-/* What is wrong with a file that a link may mean; NULL: nothing. */
+/* Returns what is wrong with a file that may be the link's; NULL: nothing. */
 static const char *debug_link_check(const struct debug_search *h, const struct ux_mapping *file)
 {
 	struct ux_id room;
@@ -182,7 +184,9 @@ static bool debug_search_link(struct debug_search *h, const char *path)
 	return false;
 }
 
-/* FOLDER/NAME, FOLDER/.debug/NAME, and DIR/FOLDER/NAME in each of the folders of debug files. */
+/*
+ * Tries FOLDER/NAME, FOLDER/.debug/NAME, and DIR/FOLDER/NAME in each of the folders of debug files.
+ */
 static bool debug_search_folder(struct debug_search *h, const char *folder)
 {
 	char path[PATH_MAX];
@@ -205,7 +209,8 @@ static bool debug_search_folder(struct debug_search *h, const char *folder)
 	return false;
 }
 
-/* The folder of the binary without links, and the one of its name when that is another. */
+/* Tries the folder of the binary with symbolic links resolved, and the folder of exe_path when it
+ * is another one. */
 static bool debug_search_folders(struct debug_search *h, const char *exe_path)
 {
 	ux_cleanup(ux_free_ptr) char *real = realpath(exe_path, NULL);
@@ -252,7 +257,7 @@ void ux_debug_file_close(struct ux_debug_file *f)
 	*f = (struct ux_debug_file){0};
 }
 
-/* --- the file that dwz moved a debug file's common entries to --------------------------------- */
+/* --- supplementary files of dwz --------------------------------------------------------------- */
 
 enum ux_code ux_supplementary_link(const struct ux_elf *elf, struct ux_supplementary_link *ret,
 				   struct ux_error *err)
@@ -280,7 +285,7 @@ static bool supplementary_try_path(const char *path, const struct ux_id *id, str
 	return ux_debug_map_id(path, id, ret, &why);
 }
 
-/* "FOLDER OF base" "/" path; false when that is too long for a path. */
+/* Writes the folder of base, "/" and path into out. Returns false when that is too long. */
 static bool supplementary_beside(char *out, const char *base, const char *path)
 {
 	const char *slash = strrchr(base, '/');
@@ -288,8 +293,8 @@ static bool supplementary_beside(char *out, const char *base, const char *path)
 	return snprintf(out, PATH_MAX, "%.*s/%s", folder, slash ? base : ".", path) < PATH_MAX;
 }
 
-/* The debug file is often opened through a link in .build-id: a relative path counts from the
- * folder of the file itself. */
+/* Tries the path in the link. A relative path counts from the folder of the debug file itself,
+ * which is often opened through a symbolic link in .build-id. */
 static bool supplementary_try_link(const struct ux_supplementary_link *link, const char *debug_path,
 				   struct ux_mapping *ret)
 {
@@ -317,7 +322,8 @@ static bool supplementary_try_dir(const struct ux_supplementary_link *link, cons
 	       supplementary_try_path(path, &link->id, ret);
 }
 
-/* A debug file of a tree that was unpacked somewhere has its neighbours in that tree. */
+/* Tries the tree of .build-id and .dwz folders that the debug file is in, which may have been
+ * unpacked anywhere. */
 static bool supplementary_try_tree(const struct ux_supplementary_link *link, const char *debug_path,
 				   struct ux_mapping *ret)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The debug map of a Mach-O file. */
+/* Reads the DWARF of a Mach-O file by its debug map. */
 #include "debug_map.h"
 
 #include "dwarf_units.h"
@@ -14,16 +14,17 @@
 #include <limits.h>
 #include <unistd.h>
 
-/* A function of the executable, then also of its object. */
+/* A function of the executable, later with its address in the object. */
 struct ux_map_function {
-	uint64_t object_pc; /* first, to be sorted by; UINT64_MAX: not found */
+	uint64_t object_pc; /* sort key, hence the first field; UINT64_MAX: not found */
 	uint64_t pc;
 	uint64_t size;
-	const char *name; /* in exe, with its underscore */
+	const char *name; /* points into exe; with its leading underscore */
 };
 
 enum {
-	OBJECTS_MOST = 1 << 15, /* mapped at once; the kernel lets a process have twice as many */
+	OBJECTS_MOST = 1 << 15, /* objects that are mapped at the same time; the kernel allows a
+				   process twice as many mappings */
 };
 
 enum outcome {
@@ -35,9 +36,9 @@ enum outcome {
 };
 
 struct ux_map_object {
-	const char *path; /* in exe */
-	uint64_t mtime;   /* seconds; 0: not said */
-	size_t first;     /* of its functions */
+	const char *path; /* points into exe */
+	uint64_t mtime;   /* in seconds; 0: not known */
+	size_t first;     /* index of its first function */
 	size_t count;
 	const struct ux_macho *exe;
 	struct ux_mapping file;
@@ -53,12 +54,12 @@ UX_VEC(function_vec, struct ux_map_function);
 
 /* --- the map ---------------------------------------------------------------------------------- */
 
-/* Its vectors while it is read. */
+/* The state of reading the map. */
 struct reader {
 	const struct ux_macho *exe;
 	struct object_vec objects;
 	struct function_vec functions;
-	struct ux_map_function open; /* whose size is still to come */
+	struct ux_map_function open; /* a function whose size is in an entry that follows */
 };
 
 static void map_reader_deinit(struct reader *r)
@@ -71,7 +72,7 @@ static bool map_reader_add_object(struct reader *r, const struct ux_macho_symbol
 {
 	struct object_vec *all = &r->objects;
 	if (all->size > 0 && all->data[all->size - 1].count == 0)
-		all->size--; /* nothing of it was linked */
+		all->size--; /* nothing of the object was linked */
 	return object_vec_append(all, (struct ux_map_object){
 					      .path = s->name,
 					      .mtime = s->value,
@@ -134,14 +135,15 @@ void ux_debug_map_close(struct ux_debug_map *map)
 
 /* --- an object -------------------------------------------------------------------------------- */
 
-/* Where "/lib/libx.a(member.o)" has its member's name; NULL: it is no such path. */
+/* Returns where the member's name begins in "/lib/libx.a(member.o)"; NULL when the path has no such
+ * form. */
 static const char *map_object_member(const char *path)
 {
 	size_t n = strlen(path);
 	return n > 2 && path[n - 1] == ')' ? strrchr(path, '(') : NULL;
 }
 
-/* The path of an object's file; false when it is too long for one. */
+/* Writes the path of the object's file, or of its archive. Returns false when it is too long. */
 static bool map_object_path(const char *path, char file[PATH_MAX])
 {
 	const char *member = map_object_member(path);
@@ -160,7 +162,7 @@ bool ux_debug_map_there(const struct ux_debug_map *map)
 	       access(path, R_OK) == 0;
 }
 
-/* The object's bytes; *ret_mtime is in seconds. */
+/* Maps the object's bytes. *ret_mtime is in seconds. */
 static enum ux_code map_object_map(struct ux_map_object *o, struct ux_bytes *ret,
 				   uint64_t *ret_mtime, struct ux_error *err)
 {
@@ -184,7 +186,7 @@ static enum ux_code map_object_open(struct ux_map_object *o, struct ux_error *er
 	struct ux_object_choice choice = {.arch = arch};
 	uint64_t mtime = 0;
 	UX_TRY(map_object_map(o, &bytes, &mtime, err));
-	/* One that was compiled again has other code behind the same names. */
+	/* An object that was compiled again may have other code under the same names. */
 	if (o->mtime != 0 && mtime != o->mtime)
 		return ux_error_set(err, UX_ECONFLICT, "%.96s was written after it was linked",
 				    o->path);
@@ -226,7 +228,7 @@ static int map_function_compare(const void *a, const void *b)
 	return 0;
 }
 
-/* Finds where the functions are in their object and sorts them by that. */
+/* Finds the addresses of the functions in their object, and sorts the functions by these. */
 static enum ux_code map_object_locate(const struct ux_map_object *o,
 				      struct ux_map_function *functions, struct ux_error *err)
 {
@@ -243,7 +245,7 @@ static enum ux_code map_object_locate(const struct ux_map_object *o,
 	return UX_OK;
 }
 
-/* The function that has all of the piece; NULL: it was not linked. */
+/* Returns the function that contains the whole piece; NULL: the piece was not linked. */
 static const struct ux_map_function *map_function_find(const struct ux_map_object *o,
 						       const struct ux_map_function *functions,
 						       const struct ux_piece *p)
@@ -263,7 +265,7 @@ static const struct ux_map_function *map_function_find(const struct ux_map_objec
 	return f;
 }
 
-/* Moves the pieces to where their functions were linked to; returns how many are left. */
+/* Moves the pieces to the linked addresses of their functions. Returns how many are left. */
 static uint32_t map_object_relocate(const struct ux_map_object *o,
 				    const struct ux_map_function *functions,
 				    struct ux_piece *pieces, uint32_t n)
@@ -317,7 +319,7 @@ static enum ux_code map_object_read(struct ux_map_object *o, struct ux_map_funct
 	return UX_OK;
 }
 
-/* --- all of them ------------------------------------------------------------------------------ */
+/* --- all objects ------------------------------------------------------------------------------ */
 
 struct work {
 	struct ux_debug_map *map;

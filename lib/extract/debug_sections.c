@@ -1,27 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The DWARF sections of an object file. */
+/* Loads the DWARF sections of an object file. */
 #include "debug_sections.h"
 
 #include "dwarf_abbrev.h"
 #include "dwarf_split.h"
 #include "pool.h"
 
-/* Of one inflated section: four times the largest .debug_info known to us (an 11 GB server). */
+/*
+ * Limit of one inflated section: four times the largest .debug_info known to us (an 11 GB server).
+ */
 #define INFLATED_MOST (UINT64_C(48) << 30)
 
-/* Below this much of .debug_info nothing is gained by reading it while it is inflated. */
+/* A smaller .debug_info is not streamed: nothing is gained by reading it while it is inflated. */
 enum {
 	STREAM_LEAST = 16 << 20
 };
 
-/*
- * What all sections of a file may inflate to: honest ones to ten times the file. A megabyte that
- * stands for zeros would otherwise fill the memory.
- */
+/* Limit of all inflated sections of a file. Those of real files are up to ten times as large as the
+ * file. A hostile megabyte that inflates to zeros would otherwise fill the memory. */
 enum {
 	INFLATED_RATIO = 32,
 	INFLATED_FREE = 64 << 20,
-	INFLATED_FREE_SPLIT = 1 << 16, /* of a .dwo file: there are many */
+	INFLATED_FREE_SPLIT = 1 << 16, /* smaller for .dwo files, because there are many */
 };
 
 struct dwarf_loader {
@@ -29,10 +29,11 @@ struct dwarf_loader {
 	const char *spill;
 	bool split;
 	struct ux_debug_sections *out;
-	struct ux_reloc_loss loss[UX_DWARF_SECTION_COUNT]; /* each section's, on any thread */
+	struct ux_reloc_loss loss[UX_DWARF_SECTION_COUNT]; /* one for each section, since sections
+							      are loaded on several threads */
 };
 
-/* .debug_NAME, or .zdebug_NAME of older tools; the same with .dwo behind it. */
+/* Finds .debug_NAME, or .zdebug_NAME of older tools; with .dwo at the end if `split` is set. */
 static bool dwarf_find(const struct ux_object *object, enum ux_dwarf_section which, bool split,
 		       struct ux_section *ret)
 {
@@ -45,7 +46,8 @@ static bool dwarf_find(const struct ux_object *object, enum ux_dwarf_section whi
 		snprintf(old, sizeof(old), ".z%s", name + 1);
 		if (!ux_object_section_find(object, old, ret))
 			return false;
-		ret->name = ret->name == old ? name : ret->name; /* `old` ends here */
+		ret->name =
+			ret->name == old ? name : ret->name; /* the lifetime of `old` ends here */
 	}
 	return ret->stored;
 }
@@ -56,7 +58,7 @@ bool ux_debug_sections_exist(const struct ux_object *object)
 	return dwarf_find(object, UX_DWARF_INFO, /* split= */ false, &info) && info.size > 0;
 }
 
-/* The largest first, so that two threads end together. */
+/* The largest sections are first, so that threads finish at about the same time. */
 static const enum ux_dwarf_section dwarf_order[UX_DWARF_SECTION_COUNT] = {
 	UX_DWARF_INFO,     UX_DWARF_STR,         UX_DWARF_LINE, UX_DWARF_RANGES, UX_DWARF_RNGLISTS,
 	UX_DWARF_LINE_STR, UX_DWARF_STR_OFFSETS, UX_DWARF_ADDR, UX_DWARF_ABBREV,
@@ -70,7 +72,7 @@ static enum ux_code dwarf_load(void *ctx, size_t job, unsigned worker, struct ux
 	(void)worker;
 	if (l->out->content[which].bytes.data || (which == UX_DWARF_INFO && l->out->stream) ||
 	    !dwarf_find(l->object, which, l->split, &s))
-		return UX_OK; /* it is not there, or was opened by dwarf_stream_info() */
+		return UX_OK; /* the section is missing, or was opened by dwarf_stream_info() */
 	UX_TRY(ux_section_load(l->object, &s, INFLATED_MOST, l->spill, &l->out->content[which],
 			       &l->loss[which], err));
 	l->out->dwarf.data[which] = l->out->content[which].bytes;
@@ -79,7 +81,7 @@ static enum ux_code dwarf_load(void *ctx, size_t job, unsigned worker, struct ux
 	return UX_OK;
 }
 
-/* Bytes of what has to be inflated or copied. */
+/* Returns the bytes of sections that have to be inflated or copied. */
 static uint64_t dwarf_made_bytes(const struct ux_object *object, bool split)
 {
 	uint64_t sum = 0;
@@ -107,10 +109,8 @@ static enum ux_code dwarf_check_inflation(const struct ux_object *object, bool s
 	return UX_OK;
 }
 
-/*
- * Opens .debug_info as a stream where that is possible and large enough to gain by it. The
- * abbreviations decide whether it is possible: they are loaded for that.
- */
+/* Opens .debug_info as a stream when that is possible and it is large enough. The abbreviations
+ * show whether it is possible, so they are loaded for that. */
 static enum ux_code dwarf_stream_info(struct dwarf_loader *l, struct ux_error *err)
 {
 	struct ux_section s;

@@ -74,7 +74,7 @@ const char *ux_debug_sections_spill(const struct ux_object *object, uint64_t mem
 
 void ux_debug_sections_free(struct ux_debug_sections *sections);
 
-/* --- Declarations of variables --- */
+/* --- Declarations of variables ---------------------------------------------------------------- */
 
 /* The DWARF of one ELF file, which the caller must keep mapped. A zeroed struct is closed. One
  * thread may use it. */

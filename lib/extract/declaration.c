@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a variable's address to the source line that declares it. */
+/* Finds the source line that declares the variable at an address. */
 #include "debug_sections.h"
 
 #include "dwarf_code.h"
 
 #include <limits.h>
 
-/* Where sections are inflated: pages that are read once need not stay in memory. */
+/* Folder for inflated sections: pages that are read only once need not stay in memory. */
 #define SPILL_FOLDER "/var/tmp"
 
 void ux_declarations_close(struct ux_declarations *d)
@@ -31,12 +31,12 @@ enum ux_code ux_declarations_open(struct ux_declarations *d, struct ux_bytes fil
 	return ux_dwarf_units_parse(&d->sections.dwarf, &d->units, err);
 }
 
-/* The path of the file that the declaration names. */
+/* Reads the path of the declaration's file. */
 static enum ux_code declaration_read(struct ux_declarations *d,
 				     const struct ux_dwarf_declared *declared,
 				     struct ux_declaration *ret, struct ux_error *err)
 {
-	const struct ux_range_set none = {0}; /* only its files are needed, not its rows */
+	const struct ux_range_set none = {0}; /* no ranges, since only the file table is needed */
 	struct ux_dwarf_context ctx;
 	struct ux_code_path path;
 	struct ux_code_last_dir last = {0};
@@ -63,7 +63,7 @@ enum ux_code ux_declarations_find(struct ux_declarations *d, uint64_t pc,
 	for (size_t i = 0; i < d->units.count; i++) {
 		struct ux_dwarf_context ctx;
 		struct ux_dwarf_declared declared;
-		/* A damaged unit costs what is in it. */
+		/* A damaged unit costs only what is in it. */
 		if (ux_dwarf_context_open(&d->sections.dwarf, &d->units.list[i], NULL, &ctx,
 					  NULL) == UX_OK &&
 		    ux_dwarf_variable_find(&ctx, &d->units, pc, &declared, NULL) == UX_OK)

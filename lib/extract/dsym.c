@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* dSYM bundles. */
+/* Finds the DWARF in dSYM bundles. */
 #include "dsym.h"
 
 #include "macho_fat.h"
@@ -34,7 +34,7 @@ static void dsym_closedir(DIR **d)
 		closedir(*d);
 }
 
-/* The files of the bundle at path, in the order of their names. */
+/* Lists the files of the bundle at path, sorted by name. */
 static enum ux_code dsym_list(const char *path, struct name_vec *ret, struct ux_error *err)
 {
 	char folder[PATH_MAX], name[PATH_MAX];
@@ -60,7 +60,7 @@ static enum ux_code dsym_list(const char *path, struct name_vec *ret, struct ux_
 	return UX_OK;
 }
 
-/* True when a slice of file has the UUID. */
+/* Returns true when a slice of file has the UUID. */
 static bool dsym_has_id(struct ux_bytes file, const struct ux_id *id)
 {
 	struct ux_macho_slices slices;
@@ -74,7 +74,7 @@ static bool dsym_has_id(struct ux_bytes file, const struct ux_id *id)
 	return false;
 }
 
-/* True when the two have a UUID in common. */
+/* Returns true when the two files have a UUID in common. */
 static bool dsym_matches(struct ux_bytes exe, struct ux_bytes file)
 {
 	struct ux_macho_slices slices;
@@ -94,7 +94,7 @@ static enum ux_code dsym_map_bundle(const char *path, struct ux_bytes exe, struc
 {
 	ux_cleanup(dsym_names_deinit) struct name_vec names = {0};
 	enum ux_code code = dsym_list(path, &names, NULL);
-	if (code != UX_OK) /* a folder as any other, which mapping refuses */
+	if (code != UX_OK) /* it is not a bundle, and ux_file_map() refuses folders */
 		return code == UX_ENOMEM ? ux_error_nomem(err) : ux_file_map(path, ret, err);
 	for (size_t i = 0; i < names.size && names.size > 1; i++) {
 		struct ux_mapping file = {0};
@@ -132,7 +132,7 @@ enum ux_code ux_dsym_map(const char *path, struct ux_bytes exe, struct ux_mappin
 
 /* --- beside a binary -------------------------------------------------------------------------- */
 
-/* The file of that UUID in the bundle "path[0, size).dSYM". */
+/* Maps the file with this UUID in the bundle "path[0, size).dSYM". */
 static enum ux_code dsym_try_bundle(const struct ux_id *id, const char *path, size_t size,
 				    struct ux_mapping *ret, struct ux_error *err)
 {
@@ -156,7 +156,8 @@ static enum ux_code dsym_try_bundle(const struct ux_id *id, const char *path, si
 	return UX_OK;
 }
 
-/* Beside the binary, then beside the folders around it whose names have a dot, from the inside. */
+/* Searches beside the binary, and then beside the folders around it whose names have a dot, from
+ * the innermost one. */
 static enum ux_code dsym_try_path(const struct ux_id *id, const char *path, struct ux_mapping *ret,
 				  struct ux_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* DWARF as a reader of code. */
+/* Reads DWARF units as units of code. */
 #include "dwarf_units.h"
 
 #include "dwarf_code.h"
@@ -7,31 +7,33 @@
 #include "split_files.h"
 
 enum {
-	SPLIT_BYTES = 1u << 16, /* what a split unit is taken for before it is opened */
-	TIMES_MOST = 16,        /* that the average line table may be decoded */
+	SPLIT_BYTES = 1u << 16, /* assumed size of a split unit before it is opened */
+	TIMES_MOST = 16,        /* how often each line table may be decoded, on average */
 };
 
-/* One thread's tables. */
+/* The state of one thread. */
 struct dwarf_worker {
-	struct ux_dwarf_context ctx; /* of the unit that was opened */
+	struct ux_dwarf_context ctx; /* context of the open unit */
 	struct ux_dwarf_code code;
 	struct ux_dwarf_lines lines;
 	struct ux_dwarf_names names;
 	struct ux_split_unit split;
 	struct ux_dwarf_abbrev_buffers room;
 	struct ux_range_vec cover;
-	struct ux_dwarf_lines_source paid; /* the table charged for last, in this batch */
+	struct ux_dwarf_lines_source paid; /* the line table of this batch that was charged last */
 };
 
 struct dwarf_reader {
 	const struct ux_dwarf_units_input *in;
-	const struct ux_dwarf_units *units; /* those that are there: all, or a wave's */
-	uint32_t first;                     /* number of the first of them */
+	const struct ux_dwarf_units
+		*units; /* units that are available now: all of them, or those of a wave */
+	uint32_t first; /* number of the first one */
 	struct ux_info_feed feed;
 	struct ux_dwarf_units whole, sup;
 	struct dwarf_worker *workers;
 	unsigned n_workers;
-	bool *repeated; /* units whose split unit enough others have read; NULL: no search */
+	bool *repeated; /* units whose split unit was read often enough for other skeletons; NULL:
+			   split units are not searched for */
 };
 
 static void dwarf_reader_deinit(struct dwarf_reader *r)
@@ -52,8 +54,8 @@ static void dwarf_reader_deinit(struct dwarf_reader *r)
 	ux_dwarf_units_free(&r->sup);
 }
 
-/* True when the filter has some of the unit's addresses, or when what those are is not known
- * without reading it. */
+/* Returns true when the filter has some of the unit's addresses, or when the unit's entry does not
+ * have its addresses. */
 static bool dwarf_unit_selected(const struct ux_address_filter *filter, struct dwarf_worker *w)
 {
 	if (!filter || !ux_dwarf_unit_ranges(&w->ctx, &w->cover))
@@ -74,7 +76,7 @@ static enum ux_code dwarf_reader_open(void *ctx, const struct ux_code_request *r
 	if (request->first)
 		w->paid = (struct ux_dwarf_lines_source){0};
 	if (unit->type == DW_UT_type || unit->type == DW_UT_split_type)
-		return UX_OK; /* it has no code */
+		return UX_OK; /* the unit has no code */
 	enum ux_code code =
 		ux_dwarf_context_open(r->in->sections, unit, &w->room, &w->ctx, &reason);
 	if (code != UX_OK)
@@ -86,7 +88,8 @@ static enum ux_code dwarf_reader_open(void *ctx, const struct ux_code_request *r
 	return UX_OK;
 }
 
-/* Opens what a skeleton stands for; *ret_outcome is UX_SPLIT_NONE for another unit. */
+/* Opens the split unit of a skeleton. *ret_outcome is UX_SPLIT_NONE for a unit that is not a
+ * skeleton. */
 static enum ux_code dwarf_open_split(struct dwarf_reader *r, struct dwarf_worker *w,
 				     const struct ux_code_request *request,
 				     struct ux_dwarf_context *ret,
@@ -110,7 +113,7 @@ static enum ux_code dwarf_open_split(struct dwarf_reader *r, struct dwarf_worker
 	return UX_OK;
 }
 
-/* The unit's functions: a skeleton's are its split unit's, when that can be had. */
+/* Reads the unit's functions; those of a skeleton are in its split unit, if that is found. */
 static enum ux_code dwarf_read_code(struct dwarf_reader *r, struct dwarf_worker *w,
 				    const struct ux_code_request *request, struct ux_code_unit *ret,
 				    struct ux_error *err)
@@ -125,7 +128,7 @@ static enum ux_code dwarf_read_code(struct dwarf_reader *r, struct dwarf_worker 
 		names = &w->split.names;
 		ctx = &split;
 	}
-	names->texts = request->arena; /* they outlive the unit's file */
+	names->texts = request->arena; /* the names outlive the unit's file */
 	w->code.skip = request->skip;
 	w->code.skip_ctx = request->skip_ctx;
 	enum ux_code code = ux_dwarf_code_read(ctx, r->in->text, names, &w->code, &reason);
@@ -150,7 +153,7 @@ static bool dwarf_path(const void *ctx, uint32_t file, struct ux_code_path *ret)
 	return ux_dwarf_lines_file(ctx, file, ret);
 }
 
-/* The unit's rows; none when others have had too many tables read. */
+/* Reads the unit's rows; none when the budget for decoding line tables is used up. */
 static enum ux_code dwarf_read_lines(struct dwarf_reader *r, struct dwarf_worker *w,
 				     const struct ux_code_request *request,
 				     struct ux_code_unit *ret, struct ux_error *err)
@@ -214,7 +217,7 @@ static uint32_t dwarf_reader_take(void *ctx)
 	return ux_info_feed_advance(&r->feed) ? (uint32_t)r->units->count : 0;
 }
 
-/* One for each thread. `units` is where names that lead to other units find them. */
+/* Makes the state of each thread. Names that refer to other units are resolved in `units`. */
 static enum ux_code dwarf_make_workers(struct dwarf_reader *r, const struct ux_dwarf_units *units,
 				       unsigned n, struct ux_error *err)
 {
@@ -227,7 +230,7 @@ static enum ux_code dwarf_make_workers(struct dwarf_reader *r, const struct ux_d
 	return UX_OK;
 }
 
-/* The units are all there. */
+/* Opens the reader with all units available. */
 static enum ux_code dwarf_open_whole(struct dwarf_reader *r, struct ux_code_reader *reader,
 				     struct ux_error *err)
 {
@@ -242,7 +245,8 @@ static enum ux_code dwarf_open_whole(struct dwarf_reader *r, struct ux_code_read
 				  err);
 }
 
-/* The units stand alone, so that of the others nothing is known. */
+/* Opens the reader for a stream. Its units do not refer to each other, so that no other unit is
+ * needed to read one. */
 static enum ux_code dwarf_open_stream(struct dwarf_reader *r, struct ux_code_reader *reader,
 				      struct ux_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which way in a file takes. */
+/* Selects the reader for a file. */
 #include "extract.h"
 
 #include "cubin.h"
@@ -13,12 +13,14 @@ static bool extract_is_object(struct ux_bytes file)
 	return ux_object_format(file) != NULL;
 }
 
-/* Kinds of files, by their first bytes. The formats of object files are a table in object.c. */
+/* The kinds of files, recognized by their first bytes. The formats of object files have a table of
+ * their own in object.c. */
 static const struct {
 	bool (*is)(struct ux_bytes file);
 	ux_extract_fn *extract;
 } extract_ways[] = {
-	{ux_cubin_is, ux_extract_cubin}, /* an ELF file, too */
+	{ux_cubin_is,
+	 ux_extract_cubin}, /* before ux_extract_object, since a cubin is an ELF file, too */
 	{extract_is_object, ux_extract_object},
 	{ux_fatbin_is, ux_extract_fatbin},
 };

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way in for cubins. */
+/* Extracts cubins. */
 #include "extract_cubin.h"
 
 #include "cubin.h"
@@ -11,12 +11,12 @@
 #include "fatbin_unpack.h"
 #include "function_bounds.h"
 
-/* One extraction at work; released whole. */
+/* The state of one extraction. Everything in it is released together. */
 struct job {
 	struct ux_object *object;
-	const struct ux_elf *cubin; /* the same */
+	const struct ux_elf *cubin; /* `object` as an ELF file */
 	struct ux_debug_sections sections;
-	struct ux_content ptx; /* .nv_debug_line_sass */
+	struct ux_content ptx; /* content of .nv_debug_line_sass */
 	struct ux_module_build build;
 };
 
@@ -28,7 +28,7 @@ static void job_deinit(struct job *j)
 	ux_object_close(j->object);
 }
 
-/* Adds a symbol unless it lies outside of all code. */
+/* Adds a symbol, unless it is outside of all code. */
 static enum ux_code add_symbol(struct ux_module_build *b, struct ux_code_symbol symbol,
 			       struct ux_error *err)
 {
@@ -39,7 +39,7 @@ static enum ux_code add_symbol(struct ux_module_build *b, struct ux_code_symbol 
 	return ux_code_symbol_vec_append(&b->symbols, symbol) ? UX_OK : ux_error_nomem(err);
 }
 
-/* Kernels, and the functions inside of them. */
+/* Reads the symbols of kernels and of the functions inside of them. */
 static enum ux_code read_symbol_table(struct job *j, struct ux_error *err)
 {
 	const struct ux_elf_section *table = ux_elf_section_find(j->cubin, ".symtab");
@@ -61,7 +61,8 @@ static enum ux_code read_symbol_table(struct job *j, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Each section of code is named after its function: enough where the symbols were stripped. */
+/* Adds a symbol for each section of code, which is named after its function. Symbols may have been
+ * stripped. */
 static enum ux_code read_section_names(struct job *j, struct ux_error *err)
 {
 	for (size_t i = 1; i < j->cubin->n_sections; i++) {
@@ -73,7 +74,7 @@ static enum ux_code read_section_names(struct job *j, struct ux_error *err)
 			.start = s->addr,
 			.size = s->size,
 			.name = name,
-			.bind = STB_LOCAL, /* a symbol of the same range is better */
+			.bind = STB_LOCAL, /* so that a symbol with the same range is preferred */
 		};
 		UX_TRY(add_symbol(&j->build, symbol, err));
 	}
@@ -90,14 +91,14 @@ static enum ux_code read_symbols(struct job *j, struct ux_error *err)
 	size_t told = b->symbols.size;
 	if (symtab || ux_extract_includes(b->options, UX_SOURCE_DWARF) ||
 	    ux_extract_includes(b->options, UX_SOURCE_PTX))
-		UX_TRY(read_section_names(j, err)); /* lines alone are of no function */
+		UX_TRY(read_section_names(j, err)); /* rows need a function */
 	b->stats.found[UX_SOURCE_SYMTAB] = symtab && told == 0 ? b->symbols.size : told;
 	ux_code_symbols_sort(&b->symbols, &text);
 	b->stats.quality = b->symbols.size > 0 ? UX_QUALITY_SYMTAB : UX_QUALITY_NONE;
 	return UX_OK;
 }
 
-/* What .debug_info or, alone, .debug_line tells. */
+/* Reads .debug_info, or .debug_line when there is no .debug_info. */
 static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
@@ -119,7 +120,7 @@ static enum ux_code read_dwarf(struct job *j, struct ux_error *err)
 	return ux_cubin_units_add(b, &j->sections.dwarf, err);
 }
 
-/* Damage costs this source alone. */
+/* Reads the lines of PTX. Damage costs only this source. */
 static enum ux_code read_ptx(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
@@ -141,7 +142,7 @@ static enum ux_code read_ptx(struct job *j, struct ux_error *err)
 	return ux_cubin_units_add_ptx(b, &j->sections.dwarf, j->ptx.bytes, err);
 }
 
-/* Units of -G have entries of everything; the line tables of -lineinfo stand alone. */
+/* Reads units: nvcc -G makes complete DWARF, while -lineinfo makes only line tables. */
 static enum ux_code read_units(struct job *j, struct ux_error *err)
 {
 	struct ux_module_build *b = &j->build;
@@ -176,7 +177,7 @@ enum ux_code ux_extract_cubin(struct ux_bytes exe, struct ux_bytes debug,
 	UX_TRY(ux_object_elf.open(exe, &any, &j.object, err));
 	j.cubin = ux_elf_of(j.object);
 	j.build.swap = j.object->swap;
-	j.build.base = 0; /* addresses are places in the file */
+	j.build.base = 0; /* addresses are offsets in the file */
 	j.build.expected = "a cubin with functions";
 	UX_TRY(ux_object_text(j.object, &j.build.text, err));
 	UX_TRY(read_symbols(&j, err));

@@ -13,7 +13,7 @@ ux_extract_fn ux_extract_cubin ux_must;
  * ux_fatbin_choose(). */
 ux_extract_fn ux_extract_fatbin ux_must;
 
-/* --- Line tables of a cubin as units --- */
+/* --- Line tables of a cubin as units ---------------------------------------------------------- */
 
 /* The name of the file for lines of PTX, which is the one that nvdisasm uses. */
 #define UX_CUBIN_PTX_FILE ".nv_debug_ptx_txt"

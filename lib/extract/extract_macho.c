@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where the DWARF of a Mach-O file is: in a dSYM bundle beside it, or in the objects it was linked
- * from. */
+/* Finds the DWARF of a Mach-O file: in a dSYM bundle beside it, or in the objects from which it was
+ * linked. */
 #include "dsym.h"
 #include "extract_object.h"
 
-/* A bundle beside the executable is as good as a debug file that was given. */
+/* Uses a bundle beside the executable like a debug file that the caller supplied. */
 static enum ux_code macho_find_debug(struct ux_extraction *x, struct ux_error *err)
 {
 	const struct ux_extract_options *o = x->build.options;
@@ -14,7 +14,7 @@ static enum ux_code macho_find_debug(struct ux_extraction *x, struct ux_error *e
 	return ux_dsym_find(&id, o->path, &x->found, err);
 }
 
-/* An object's units, numbered behind those that are there. */
+/* Adds an object's units, numbered behind the existing ones. */
 static enum ux_code macho_add_units(struct ux_module_build *b, const struct ux_collection *object,
 				    struct ux_error *err)
 {
@@ -31,7 +31,7 @@ static enum ux_code macho_add_units(struct ux_module_build *b, const struct ux_c
 	return ux_module_build_add_units(b, object->units, object->n_units, err);
 }
 
-/* DWARF that the linker left where it was, unless there is no path to look from. */
+/* Reads DWARF by the debug map, unless no path is known from which to search. */
 static enum ux_code macho_read_map(struct ux_extraction *x, struct ux_error *err)
 {
 	struct ux_module_build *b = &x->build;
@@ -42,7 +42,7 @@ static enum ux_code macho_read_map(struct ux_extraction *x, struct ux_error *err
 	b->stats.map_missing = map->n_objects;
 	if (!o->path || map->n_objects == 0)
 		return UX_OK;
-	/* How much it is shows when it is open. */
+	/* The size of the data is not known before the objects are open. */
 	if (o->memory > 0)
 		b->spill = o->spill ? o->spill : "/var/tmp";
 	UX_TRY(ux_debug_map_read(map, b->threads, b->spill, err));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The way in for object files. */
+/* Extracts object files. */
 #include "extract_object.h"
 
 #include "address_filter.h"
@@ -12,7 +12,7 @@ static const struct ux_extract_steps any_steps = {
 	.expected = "DWARF, .symtab, .dynsym or Go's tables with functions, or .eh_frame",
 };
 
-/* Formats that do something in their own way. */
+/* Formats with steps of their own. */
 static const struct ux_extract_steps *const own_steps[] = {&ux_extract_macho};
 
 static const struct ux_extract_steps *extraction_steps(const struct ux_object_format *format)
@@ -59,7 +59,7 @@ static enum ux_code extraction_open(struct ux_extraction *x, struct ux_bytes exe
 	return options->allow_mismatch ? UX_OK : format->check_pair(x->exe, x->debug, err);
 }
 
-/* What the module is. */
+/* Sets what describes the module. */
 static enum ux_code extraction_describe(struct ux_extraction *x, struct ux_error *err)
 {
 	struct ux_module_build *b = &x->build;
@@ -74,7 +74,7 @@ static enum ux_code extraction_describe(struct ux_extraction *x, struct ux_error
 
 /* --- symbols ---------------------------------------------------------------------------------- */
 
-/* A symbol table of one of the files. */
+/* Reads a symbol table of one of the files. */
 static enum ux_code extraction_read_table(struct ux_extraction *x, const struct ux_object *from,
 					  enum ux_source source, struct ux_code_symbols_found *ret,
 					  struct ux_error *err)
@@ -94,7 +94,7 @@ static enum ux_code extraction_read_table(struct ux_extraction *x, const struct 
 	return UX_OK;
 }
 
-/* The symbols inside of a stripped file. Without them there is the rest. */
+/* Reads the compressed symbol table inside of a stripped file. Damage of it is not an error. */
 static enum ux_code extraction_read_inner(struct ux_extraction *x,
 					  struct ux_code_symbols_found *ret, struct ux_error *err)
 {
@@ -124,8 +124,8 @@ static enum ux_code extraction_read_stubs(struct ux_extraction *x, const struct 
 	return UX_OK;
 }
 
-/* Where all functions are known and some have no name, what is left of the symbol table after strip
- * is no better than the loader's. */
+/* Determines the quality. When the address ranges of all functions are known and some have no name,
+ * a .symtab is what strip left of it, and no better than .dynsym. */
 static enum ux_quality extraction_quality(const struct ux_extraction *x,
 					  const struct ux_code_symbols_found *full, bool complete)
 {
@@ -138,8 +138,8 @@ static enum ux_quality extraction_quality(const struct ux_extraction *x,
 	return any ? UX_QUALITY_DYNSYM : UX_QUALITY_NONE;
 }
 
-/* All that names code without saying more of it, each kind of table a line; then what only says
- * where code is. */
+/* Reads everything that only names code, with one line for each kind of table, and then everything
+ * that only has the bounds of code. */
 static enum ux_code extraction_read_symbols(struct ux_extraction *x, struct ux_error *err)
 {
 	struct ux_module_build *b = &x->build;
@@ -158,7 +158,7 @@ static enum ux_code extraction_read_symbols(struct ux_extraction *x, struct ux_e
 	UX_TRY(extraction_read_inner(x, &full, err));
 	UX_TRY(extraction_read_table(x, x->exe, UX_SOURCE_DYNSYM, &dynamic, err));
 	UX_TRY(extraction_read_stubs(x, x->exe, err));
-	if (x->exe->padded) /* a dSYM file has its own table of them */
+	if (x->exe->padded) /* a dSYM file has no table of function starts; that of exe is used */
 		UX_TRY(extraction_read_stubs(x, x->debug, err));
 	ux_code_symbols_bound(&b->symbols, &bounds);
 	ux_code_symbols_sort(&b->symbols, &text);
@@ -170,7 +170,7 @@ static enum ux_code extraction_read_symbols(struct ux_extraction *x, struct ux_e
 
 /* --- units ------------------------------------------------------------------------------------ */
 
-/* The supplementary file's entries and texts: most of them are names. */
+/* Loads the entries and strings of the supplementary file; most of them are names. */
 static enum ux_code extraction_read_supplementary(struct ux_extraction *x, struct ux_error *err)
 {
 	const struct ux_module_build *b = &x->build;
@@ -206,7 +206,7 @@ static enum ux_code extraction_collect(struct ux_extraction *x, struct ux_error 
 	return UX_OK;
 }
 
-/* DWARF from the debug file, or from the executable when only that has it. */
+/* Reads DWARF from the debug file, or from the executable when only that has DWARF. */
 static enum ux_code extraction_read_dwarf(struct ux_extraction *x, struct ux_error *err)
 {
 	struct ux_module_build *b = &x->build;
@@ -229,9 +229,11 @@ static enum ux_code extraction_read_dwarf(struct ux_extraction *x, struct ux_err
 	return UX_OK;
 }
 
-/* All that has functions with lines and inlined calls, the most exact first: a further kind is a
- * line behind DWARF's, which ux_module_build_add_units() takes. Go's tables are read in front of
- * DWARF, which is then not read for what is in them. */
+/*
+ * Reads the sources of functions with rows and inlined calls, the most exact one first. Another
+ * source can be added behind DWARF with ux_module_build_add_units(). Go's tables are read before
+ * DWARF, which is then not read for the functions in them.
+ */
 static enum ux_code extraction_read_units(struct ux_extraction *x, struct ux_error *err)
 {
 	UX_TRY(ux_go_image_open(x->exe, &x->go.memory, err));
@@ -249,10 +251,8 @@ static int extraction_function_compare(const void *a, const void *b)
 	return 0;
 }
 
-/*
- * Ends the symbols where the collected function that begins at the same pc does: a size in such a
- * file, given or computed, has the padding up to the next function in it.
- */
+/* Cuts symbols at the end of the collected function that begins at the same pc. Sizes in such a
+ * file, whether stored or computed, include the padding up to the next function. */
 static enum ux_code extraction_trim_padding(struct ux_extraction *x, struct ux_error *err)
 {
 	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec known = {0};
@@ -281,10 +281,13 @@ static enum ux_code extraction_trim_padding(struct ux_extraction *x, struct ux_e
 	return UX_OK;
 }
 
-/* --- addresses that it is for ----------------------------------------------------------------- */
+/* --- limit to a few addresses ----------------------------------------------------------------- */
 
-/* Not where the addresses of the file are moved (bias): such files are small. Nor where sizes have
- * padding: those take all functions to be right. */
+/*
+ * Begins filtering by addresses, where it is possible. It is not used for files whose addresses are
+ * moved (bias), which are small, and for those whose sizes include padding, because all functions
+ * are needed to correct these.
+ */
 static enum ux_code extraction_begin_filter(struct ux_extraction *x, struct ux_error *err)
 {
 	if (!x->build.options->filter || x->build.bias != 0 || x->exe->padded)
@@ -296,7 +299,7 @@ static enum ux_code extraction_begin_filter(struct ux_extraction *x, struct ux_e
 									    : ux_error_nomem(err);
 }
 
-/* *ret_nothing: the file has symbols, but none for the addresses. */
+/* Applies the filter. *ret_nothing is set when the file has symbols, but none for the addresses. */
 static enum ux_code extraction_trim(struct ux_extraction *x, bool *ret_nothing,
 				    struct ux_error *err)
 {
@@ -311,7 +314,7 @@ static enum ux_code extraction_trim(struct ux_extraction *x, bool *ret_nothing,
 	return UX_OK;
 }
 
-/* Bytes that names and paths can be in. */
+/* Returns the size of everything that contains names and paths. */
 static uint64_t extraction_input_size(const struct ux_extraction *x)
 {
 	const struct ux_object *files[] = {x->exe, x->debug, x->sup};

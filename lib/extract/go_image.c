@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A Go program in an object file. */
+/* Builds the memory image of a Go program in an object file. */
 #include "go_source.h"
 
 #include "order.h"
@@ -53,7 +53,7 @@ static enum ux_code go_image_words(const struct ux_object *object, struct ux_go_
 	return UX_OK;
 }
 
-/* pc and size of the first of the sections that is there with content. */
+/* Returns the pc of the first of the sections that exists with content, and sets its size. */
 static uint64_t go_section_pc(const struct ux_object *object, const char *const *names, size_t n,
 			      uint64_t *ret_size)
 {
@@ -99,7 +99,7 @@ static bool go_symbol(void *ctx, const struct ux_object_symbol *s)
 	return true;
 }
 
-/* Sections come first: symbols are for what these do not say. */
+/* Adds hints from symbols. Sections take precedence, so that symbols only fill what these lack. */
 static void go_image_symbols(const struct ux_object *object, struct ux_gosym_hints *hints)
 {
 	struct go_symbols found = {0};
@@ -112,8 +112,11 @@ static void go_image_symbols(const struct ux_object *object, struct ux_gosym_hin
 		hints->module = found.module;
 }
 
-/* Go's linker gives its sections names that no other uses; merged ones are searched for where
- * something else is Go's. A file without section headers says nothing either way. */
+/*
+ * Returns true when the file may have Go's tables. Go's linker uses section names that no other
+ * linker uses. Sections that another linker merged are searched only when something else in the
+ * file is Go's. A file without section headers may always have them.
+ */
 static bool go_is_likely(const struct ux_object *object, const struct ux_gosym_hints *hints)
 {
 	struct ux_section s;

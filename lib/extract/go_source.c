@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Go's own tables as a source. */
+/* Reads Go's own tables as units of code. */
 #include "go_source.h"
 
 #include "gosym_code.h"
@@ -7,8 +7,8 @@
 
 enum {
 	UNIT_FUNCTIONS = 512,
-	UNIT_WEIGHT = 1 << 18, /* bytes: enough for one thread to do */
-	PADDING_MOST = 64,     /* bytes between two functions */
+	UNIT_WEIGHT = 1 << 18, /* bytes of code of a unit, which is one job */
+	PADDING_MOST = 64,     /* bytes of padding between two functions */
 };
 
 static int go_compare_segments(const void *a, const void *b)
@@ -37,7 +37,7 @@ void ux_go_memory_close(struct ux_go_memory *memory)
 
 /* --- the reader ------------------------------------------------------------------------------- */
 
-/* Go's functions in units of a fixed number. */
+/* The reader, which groups Go's functions into units of a fixed number. */
 struct go_reader {
 	const struct ux_gosym *tables;
 	struct ux_gosym_code *workers;
@@ -104,7 +104,7 @@ static enum ux_code go_reader_read(void *ctx, const struct ux_code_request *requ
 	return UX_OK;
 }
 
-/* Reads all functions. Damage costs the function it is in. */
+/* Reads all functions. Damage costs only the function it is in. */
 static enum ux_code go_collect(const struct ux_gosym *tables, const struct ux_module_build *build,
 			       struct ux_collection *ret, struct ux_error *err)
 {
@@ -128,12 +128,12 @@ static enum ux_code go_collect(const struct ux_gosym *tables, const struct ux_mo
 	return ux_collect_units(&reader, &options, ret, err);
 }
 
-/* --- what is left to DWARF -------------------------------------------------------------------- */
+/* --- the rest, which is read from DWARF ------------------------------------------------------- */
 
-/* Ranges of functions with lines, joined over the padding between two of them. */
+/* The ranges of functions with rows. Padding between two of them is included. */
 struct own_ranges {
 	struct ux_range_vec list;
-	bool apart; /* a function without lines came behind the last one */
+	bool apart; /* there is a function without rows behind the last range */
 };
 
 static bool go_add_range(struct own_ranges *own, const struct ux_piece *p)
@@ -178,7 +178,7 @@ enum ux_code ux_go_ranges_subtract(const struct ux_collection *go, const struct 
 				return ux_error_nomem(err);
 			rest.lo = ux_max(rest.lo, own.data[k].hi);
 			if (own.data[k].hi >= rest.hi)
-				break; /* it may reach into the next section */
+				break; /* the padding may reach into the next section */
 		}
 		if (rest.lo < rest.hi && !ux_range_vec_append(&left, rest))
 			return ux_error_nomem(err);
@@ -216,8 +216,8 @@ struct ux_range_set ux_go_source_rest(const struct ux_go_source *go,
 	return ux_module_build_text(build);
 }
 
-/* A function in C that Go's linker took in goes up to the next one in Go's index, padding and all:
- * its symbol knows better. */
+/* Corrects the end of a C function that Go's linker included. In Go's index it reaches up to the
+ * next function and includes the padding; the end of its symbol is exact. */
 static void go_trim(struct ux_piece *p, const struct ux_code_symbol_vec *symbols)
 {
 	size_t n = 0;
@@ -227,7 +227,7 @@ static void go_trim(struct ux_piece *p, const struct ux_code_symbol_vec *symbols
 		p->size = (uint32_t)s->size;
 }
 
-/* Counts for itself what is no DWARF unit. */
+/* Counts a unit of Go's tables separately from DWARF units. */
 static void go_count_unit(struct ux_unit_pieces *unit, struct ux_extract_stats *stats)
 {
 	if (unit->damage.count > 0 && stats->bad_go == 0)

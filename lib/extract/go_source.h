@@ -51,7 +51,7 @@ void ux_go_source_close(struct ux_go_source *go);
 enum ux_code ux_go_ranges_subtract(const struct ux_collection *go, const struct ux_range_vec *text,
 				   struct ux_range_vec *ret, struct ux_error *err) ux_must;
 
-/* --- The memory image of a Go program in an object file --- */
+/* --- The memory image of a Go program in an object file --------------------------------------- */
 
 /*
  * Loads the segments, the words that the loader relocates, and hints from sections and symbols. A

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Units, as .debug_info is inflated. */
+/* Reads units in waves while .debug_info is inflated. */
 #include "dwarf_units.h"
 
 void ux_info_feed_open(struct ux_info_feed *feed, struct ux_section_window *stream,
@@ -26,7 +26,7 @@ enum ux_code ux_info_feed_next(struct ux_info_feed *feed, struct ux_error *err)
 		UX_TRY(ux_dwarf_headers_read(feed->sections, &feed->headers, feed->limit, coming,
 					     err));
 	}
-	/* Also what is behind the last unit: it may be damaged. */
+	/* Behind the last unit the rest is inflated, too, because that may reveal damage. */
 	uint64_t end = coming->count > 0 ? coming->list[coming->count - 1].end : UINT64_MAX;
 	return ux_section_window_fill(feed->stream, end, err);
 }

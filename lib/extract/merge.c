@@ -1,38 +1,39 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One piece for each address. */
+/* Merges functions and symbols, so that each address has one piece. */
 #include "pack.h"
 
 #include "function_name.h"
 #include "order.h"
 
 enum {
-	NAMES_COMPARED = 1 << 12, /* bytes that decide an order nothing else decides */
+	NAMES_COMPARED =
+		1 << 12, /* bytes of names that are compared when nothing else decides an order */
 
-	/* Bytes of symbols' names that may be compared with those of functions: so many for each
-	 * function, and some. Real ones come to 100. */
+	/* Budget for comparing names of symbols with those of functions, in bytes: so many for each
+	 * function, plus a fixed amount. Real files need up to 100 for each. */
 	NAME_WORK_EACH = 1 << 9,
 	NAME_WORK_FREE = 1 << 24,
 
-	/* Inlined calls and their ranges that may be looked at to cut functions that others stand
-	 * in; behind that their rows alone are kept. */
+	/* Budget of inlined calls and ranges that are visited for cutting functions that contain
+	 * others. When it is used up, only the rows are cut. */
 	CALL_WORK_MOST = 1 << 26,
-	CALL_WORK_KEPT = 32, /* what a call that is copied counts as */
+	CALL_WORK_KEPT = 32, /* cost of copying a call */
 };
 
 struct merger {
 	const struct ux_code_symbol_vec *symbols;
 	struct ux_arena *arena;
 	struct ux_arena *names;
-	uint64_t *call_work; /* left */
+	uint64_t *call_work; /* what is left of CALL_WORK_MOST */
 	struct ux_gsym_drafter *drafter;
 	struct ux_error *err;
 	struct ux_piece_vec *out;
 };
 
 /*
- * Later and shorter ones come later; of equal ranges the one that counts comes first: the first
- * unit that has rows for it. GNU ld points the debug information of every dropped copy of a COMDAT
- * function at the copy it kept, which is that of the first object file.
+ * Sorts by start, and then longer functions first. Of equal ranges the one that is used comes
+ * first: that of the first unit with rows. GNU ld points the debug information of all dropped
+ * copies of a COMDAT function at the copy it kept, which is that of the first object file.
  */
 static int by_range(const void *x, const void *y)
 {
@@ -52,7 +53,7 @@ static enum ux_code push(struct ux_piece_vec *list, struct ux_piece piece, struc
 	return ux_piece_vec_append(list, piece) ? UX_OK : ux_error_nomem(err);
 }
 
-/* A piece that others may have begun inside of, and how far it has been put out. */
+/* A piece in which others may begin, and up to where it has been emitted. */
 struct open_piece {
 	const struct ux_piece *piece;
 	uint64_t pos;
@@ -68,7 +69,7 @@ static void open_stack_deinit(struct open_vec *stack)
 	open_vec_deinit(stack);
 }
 
-/* The part [lo, hi) of p; without its inlined calls when too many have been looked at. */
+/* Makes the part [lo, hi) of p, without inlined calls when the budget for them is used up. */
 static enum ux_code cut(struct merger *m, struct ux_piece_reader *reader, const struct ux_piece *p,
 			uint64_t lo, uint64_t hi, struct ux_piece *ret)
 {
@@ -81,7 +82,7 @@ static enum ux_code cut(struct merger *m, struct ux_piece_reader *reader, const 
 	return UX_OK;
 }
 
-/* Puts out what the open piece still has in front of `end`. */
+/* Emits the rest of the open piece that lies in front of `end`. */
 static enum ux_code put_out(struct merger *m, struct open_piece *open, uint64_t end)
 {
 	const struct ux_piece *p = open->piece;
@@ -95,14 +96,16 @@ static enum ux_code put_out(struct merger *m, struct open_piece *open, uint64_t 
 	return push(m->out, part, m->err);
 }
 
-/* Closes what ends at or before `pc`; what it stood in goes on behind it. */
+/*
+ * Closes the pieces that end at or before `pc`. The pieces that contain them continue behind them.
+ */
 static enum ux_code close_until(struct merger *m, struct open_vec *stack, uint64_t pc)
 {
 	while (stack->size > 0 && ux_piece_end(stack->data[stack->size - 1].piece) <= pc) {
 		struct open_piece *top = &stack->data[stack->size - 1];
 		uint64_t end = ux_piece_end(top->piece);
 		UX_TRY(put_out(m, top, end));
-		end = ux_max(end, top->pos); /* what began in it may have gone further */
+		end = ux_max(end, top->pos); /* a piece that began inside may end further behind */
 		ux_piece_reader_deinit(&top->reader);
 		stack->size--;
 		if (stack->size > 0)
@@ -111,14 +114,15 @@ static enum ux_code close_until(struct merger *m, struct open_vec *stack, uint64
 	return UX_OK;
 }
 
-/* Sorted pieces into disjoint ones, appended to m->out. */
+/* Makes sorted pieces disjoint and appends them to m->out. */
 static enum ux_code flatten(struct merger *m, const struct ux_piece_vec *sorted)
 {
 	ux_cleanup(open_stack_deinit) struct open_vec stack = {0};
 	for (size_t i = 0; i < sorted->size; i++) {
 		const struct ux_piece *p = &sorted->data[i];
 		if (i > 0 && p->start == p[-1].start && p->size == p[-1].size)
-			continue; /* of lines and symbols; functions are alone by now */
+			continue; /* rows or a symbol with an equal range; functions are unique here
+				   */
 		UX_TRY(close_until(m, &stack, p->start));
 		if (stack.size > 0)
 			UX_TRY(put_out(m, &stack.data[stack.size - 1], p->start));
@@ -128,7 +132,7 @@ static enum ux_code flatten(struct merger *m, const struct ux_piece_vec *sorted)
 	return close_until(m, &stack, UINT64_MAX);
 }
 
-/* Takes the names' bytes from what may still be compared; false when that is used up. */
+/* Charges the length of the symbols' names to the budget. Returns false when it is used up. */
 static bool afford_names(const struct ux_code_symbol *symbols, size_t n, uint64_t *left)
 {
 	uint64_t bytes = 0;
@@ -139,7 +143,9 @@ static bool afford_names(const struct ux_code_symbol *symbols, size_t n, uint64_
 	return ok;
 }
 
-/* The units' functions, of which a symbol at their start may know the name better. */
+/*
+ * Collects the functions of all units. A symbol at the start of one may have a better name for it.
+ */
 static enum ux_code gather_functions(struct merger *m, const struct ux_collection *collection,
 				     struct ux_piece_vec *out)
 {
@@ -158,10 +164,8 @@ static enum ux_code gather_functions(struct merger *m, const struct ux_collectio
 	return UX_OK;
 }
 
-/*
- * Names sorted pieces by the symbols at their start. Of equal ranges the first that has a name
- * stays; what nobody names is left out.
- */
+/* Names the sorted pieces by symbols at their start. Of equal ranges the first piece that gets a
+ * name is kept; pieces without a name are dropped. */
 static enum ux_code name_functions(struct merger *m, struct ux_piece_vec *sorted)
 {
 	const struct ux_code_symbol *symbols = m->symbols->data;
@@ -206,7 +210,7 @@ static void sort(struct ux_piece_vec *pieces)
 	ux_sort_by_start(pieces->data, pieces->size, sizeof(*pieces->data), by_range);
 }
 
-/* The first piece that ends behind pc; pieces are sorted and disjoint. */
+/* Returns the first piece that ends behind pc. The pieces are sorted and disjoint. */
 static size_t find(const struct ux_piece_vec *pieces, uint64_t pc)
 {
 	size_t lo = 0, hi = pieces->size;
@@ -220,10 +224,8 @@ static size_t find(const struct ux_piece_vec *pieces, uint64_t pc)
 	return lo;
 }
 
-/*
- * The rows of a unit for a piece that has none: those of the first unit that covers any of it. In
- * front of and behind them the line is unknown.
- */
+/* Adds rows to a piece that has none: those of the first unit that covers any of it. In front of
+ * and behind them the line is unknown. */
 static enum ux_code add_lines(struct merger *m, const struct ux_piece_vec *lines,
 			      struct ux_piece_reader *reader, struct ux_piece *piece)
 {
@@ -240,8 +242,8 @@ static enum ux_code add_lines(struct merger *m, const struct ux_piece_vec *lines
 			      &piece->draft, m->err);
 }
 
-/* The part [pos, end) of a symbol as pieces, a new one where other rows begin: of crti.o and
- * crtn.o. */
+/* Adds the part [pos, end) of a symbol as pieces. A new piece begins where other rows begin, which
+ * happens with crti.o and crtn.o. */
 static enum ux_code fill_part(struct merger *m, const struct ux_piece *symbol, uint64_t pos,
 			      uint64_t end, const struct ux_piece_vec *lines,
 			      struct ux_piece_reader *reader)
@@ -278,7 +280,7 @@ static enum ux_code fill(struct merger *m, const struct ux_piece_vec *functions,
 	return UX_OK;
 }
 
-/* Symbols as pieces of their own, one for each address. */
+/* Makes pieces of symbols, one for each address. */
 static enum ux_code gather_symbols(struct merger *m, struct ux_piece_vec *out)
 {
 	const struct ux_code_symbol_vec *symbols = m->symbols;
@@ -286,7 +288,7 @@ static enum ux_code gather_symbols(struct merger *m, struct ux_piece_vec *out)
 		const struct ux_code_symbol *s = &symbols->data[i];
 		bool no_memory = false;
 		if (i > 0 && s->start == s[-1].start)
-			continue; /* the best name came first */
+			continue; /* the best name of a start comes first */
 		struct ux_piece p = {
 			.start = s->start,
 			.size = (uint32_t)ux_min(s->size, (uint64_t)UINT32_MAX),
@@ -301,10 +303,11 @@ static enum ux_code gather_symbols(struct merger *m, struct ux_piece_vec *out)
 }
 
 /*
- * Bounds without a name never say more than a function that begins before they end: false when it
- * has their start, and so is the one that they are of. So it is when it begins one byte behind
- * them: GHC and signal frames let what unwinds begin that early, for callers are looked up before
- * what returns to them.
+ * Cuts a range that has no name at the start of a function that begins inside of it, since a
+ * function is always more exact. Returns false when nothing is left: both have the same start, so
+ * that the range is that of the function. It is also dropped when the function begins one byte
+ * behind it, because GHC and signal frames let unwind ranges begin one byte early: unwinders look
+ * up return addresses minus one.
  */
 static bool cut_unnamed(struct ux_piece *unnamed, const struct ux_piece *function)
 {
@@ -344,7 +347,7 @@ static enum ux_code merge_symbols(struct merger *m, const struct ux_collection *
 	return UX_OK;
 }
 
-/* Two lists in address order into one. */
+/* Merges two sorted lists into one. */
 static enum ux_code interleave(const struct ux_piece_vec *a, const struct ux_piece_vec *b,
 			       struct ux_piece_vec *ret, struct ux_error *err)
 {

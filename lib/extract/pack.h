@@ -8,7 +8,7 @@
 #include "collect.h"
 #include "unhex/quality.h"
 
-/* --- Second phase: merging --- */
+/* --- Second phase: merging -------------------------------------------------------------------- */
 
 /*
  * Merges functions and symbols into pieces in address order, which do not overlap and all have a

@@ -12,7 +12,7 @@
 
 #include <limits.h>
 
-/* --- .dwo files --- */
+/* --- .dwo files ------------------------------------------------------------------------------- */
 
 /* A .dwo file, or the part of a package for one unit. Once it is open, any thread may read it. */
 struct ux_split_file {
