@@ -77,25 +77,25 @@ bool ux_names_alike(struct ux_bytes a, struct ux_bytes b)
 /* --- finding the names ------------------------------------------------------------------------ */
 
 /* A DWARF function that has the range of a piece and another name. */
-struct twin {
+struct dwarf_name {
 	uint32_t piece;
 	uint32_t order; /* index of the function, counted over all units */
 	const char *name;
 };
 
-UX_VEC(twin_vec, struct twin);
+UX_VEC(dwarf_name_vec, struct dwarf_name);
 
 struct finder {
 	const struct ux_code_symbol_vec *symbols;
 	const struct ux_piece_vec *pieces;
 	struct ux_arena *arena;
-	struct twin_vec twins;
+	struct dwarf_name_vec dwarf_names;
 	struct ux_alternative_vec *ret;
 };
 
 static void finder_deinit(struct finder *f)
 {
-	twin_vec_deinit(&f->twins);
+	dwarf_name_vec_deinit(&f->dwarf_names);
 }
 
 static struct ux_bytes text_of(const char *name)
@@ -121,11 +121,12 @@ static size_t find_piece(const struct ux_piece_vec *pieces, const struct ux_piec
 
 /* Sets *ret when the piece's name only names DWARF's function more exactly, as "_ZN1a1fEv" does
  * with a::f. */
-static enum ux_code is_same(struct finder *f, const struct ux_piece *dwarf, const char *told,
+static enum ux_code is_same(struct finder *f, const struct ux_piece *dwarf, const char *dwarf_name,
 			    bool *ret, struct ux_error *err)
 {
 	bool no_memory = false;
-	struct ux_code_symbol symbol = {.name = told, .name_size = (uint32_t)text_of(told).size};
+	struct ux_code_symbol symbol = {.name = dwarf_name,
+					.name_size = (uint32_t)text_of(dwarf_name).size};
 	const char *name =
 		ux_function_name(dwarf->name, dwarf->own, &symbol, 1, f->arena, &no_memory);
 	*ret = name != dwarf->name;
@@ -136,8 +137,8 @@ static enum ux_code is_same(struct finder *f, const struct ux_piece *dwarf, cons
  * Finds the DWARF functions with the range of a piece and another name. Linkers leave a DWARF
  * function for each copy of a function that they dropped; nearly all of these have the same name.
  */
-static enum ux_code find_twins(struct finder *f, const struct ux_collection *collection,
-			       struct ux_error *err)
+static enum ux_code find_dwarf_names(struct finder *f, const struct ux_collection *collection,
+				     struct ux_error *err)
 {
 	uint32_t order = 0;
 	for (size_t u = 0; u < collection->n_units; u++) {
@@ -151,8 +152,8 @@ static enum ux_code find_twins(struct finder *f, const struct ux_collection *col
 			UX_TRY(is_same(f, p, f->pieces->data[at].name, &same, err));
 			if (same)
 				continue;
-			struct twin t = {(uint32_t)at, order, p->name};
-			if (!twin_vec_append(&f->twins, t))
+			struct dwarf_name t = {(uint32_t)at, order, p->name};
+			if (!dwarf_name_vec_append(&f->dwarf_names, t))
 				return ux_error_nomem(err);
 		}
 	}
@@ -161,7 +162,7 @@ static enum ux_code find_twins(struct finder *f, const struct ux_collection *col
 
 static int by_piece(const void *x, const void *y)
 {
-	const struct twin *a = x, *b = y;
+	const struct dwarf_name *a = x, *b = y;
 	if (a->piece != b->piece)
 		return a->piece < b->piece ? -1 : 1;
 	return (a->order > b->order) - (a->order < b->order);
@@ -207,15 +208,16 @@ enum ux_code ux_alternatives_find(const struct ux_collection *collection,
 {
 	ux_cleanup(finder_deinit) struct finder f = {
 		.symbols = symbols, .pieces = pieces, .arena = arena, .ret = ret};
-	UX_TRY(find_twins(&f, collection, err));
-	if (f.twins.size > 1)
-		qsort(f.twins.data, f.twins.size, sizeof(*f.twins.data), by_piece);
-	size_t twin = 0;
+	UX_TRY(find_dwarf_names(&f, collection, err));
+	if (f.dwarf_names.size > 1)
+		qsort(f.dwarf_names.data, f.dwarf_names.size, sizeof(*f.dwarf_names.data),
+		      by_piece);
+	size_t next = 0;
 	for (size_t i = 0; i < pieces->size; i++) {
 		size_t first = ret->size;
 		UX_TRY(keep_symbols(&f, i, first, err));
-		for (; twin < f.twins.size && f.twins.data[twin].piece == i; twin++)
-			UX_TRY(add_alternative(&f, i, first, f.twins.data[twin].name, err));
+		for (; next < f.dwarf_names.size && f.dwarf_names.data[next].piece == i; next++)
+			UX_TRY(add_alternative(&f, i, first, f.dwarf_names.data[next].name, err));
 	}
 	return UX_OK;
 }

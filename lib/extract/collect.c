@@ -61,14 +61,14 @@ static bool collect_skip(void *ctx, const struct ux_range *range)
 
 /* Copies strings that lie in `passing`, which is released soon. The same string often comes twice
  * in a row. */
-struct text_keeper {
+struct text_copier {
 	struct ux_bytes passing;
 	struct ux_arena *arena;
 	const char *last;
 	const char *copy;
 };
 
-static bool text_keeper_copy(struct text_keeper *k, const char **text)
+static bool text_copier_copy(struct text_copier *k, const char **text)
 {
 	uintptr_t at = (uintptr_t)*text, start = (uintptr_t)k->passing.data;
 	if (at < start || at - start >= k->passing.size)
@@ -81,25 +81,25 @@ static bool text_keeper_copy(struct text_keeper *k, const char **text)
 	return k->copy != NULL;
 }
 
-static bool text_keeper_copy_pieces(struct text_keeper *k, struct ux_piece *pieces, uint32_t n)
+static bool text_copier_copy_pieces(struct text_copier *k, struct ux_piece *pieces, uint32_t n)
 {
 	bool ok = true;
 	for (uint32_t i = 0; i < n; i++)
-		ok &= text_keeper_copy(k, &pieces[i].name);
+		ok &= text_copier_copy(k, &pieces[i].name);
 	return ok;
 }
 
-static enum ux_code collect_keep_texts(struct ux_bytes passing, struct ux_unit_pieces *unit,
+static enum ux_code collect_copy_texts(struct ux_bytes passing, struct ux_unit_pieces *unit,
 				       struct ux_arena *arena, struct ux_error *err)
 {
-	struct text_keeper k = {.passing = passing, .arena = arena};
-	bool ok = text_keeper_copy_pieces(&k, unit->functions, unit->n_functions) &&
-		  text_keeper_copy_pieces(&k, unit->lines, unit->n_lines);
+	struct text_copier k = {.passing = passing, .arena = arena};
+	bool ok = text_copier_copy_pieces(&k, unit->functions, unit->n_functions) &&
+		  text_copier_copy_pieces(&k, unit->lines, unit->n_lines);
 	for (uint32_t i = 0; i < unit->n_names; i++)
-		ok &= text_keeper_copy(&k, &unit->names[i]);
+		ok &= text_copier_copy(&k, &unit->names[i]);
 	for (uint32_t i = 0; i < unit->n_files; i++) {
-		ok &= text_keeper_copy(&k, &unit->files[i].dir);
-		ok &= text_keeper_copy(&k, &unit->files[i].base);
+		ok &= text_copier_copy(&k, &unit->files[i].dir);
+		ok &= text_copier_copy(&k, &unit->files[i].base);
 	}
 	return ok ? UX_OK : ux_arena_fail(arena, err);
 }
@@ -137,7 +137,7 @@ static enum ux_code collect_unit(struct collector *c, struct collect_worker *w, 
 	UX_TRY(reader->read(reader->ctx, &request, &unit, err));
 	UX_TRY(ux_unit_cut(&w->cutter, number, &unit, result, err));
 	return reader->passing.size > 0
-		       ? collect_keep_texts(reader->passing, result, w->cutter.arena, err)
+		       ? collect_copy_texts(reader->passing, result, w->cutter.arena, err)
 		       : UX_OK;
 }
 

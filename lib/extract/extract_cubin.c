@@ -88,11 +88,11 @@ static enum ux_code read_symbols(struct job *j, struct ux_error *err)
 	bool symtab = ux_extract_includes(b->options, UX_SOURCE_SYMTAB);
 	if (symtab)
 		UX_TRY(read_symbol_table(j, err));
-	size_t told = b->symbols.size;
+	size_t n_symbols = b->symbols.size;
 	if (symtab || ux_extract_includes(b->options, UX_SOURCE_DWARF) ||
 	    ux_extract_includes(b->options, UX_SOURCE_PTX))
 		UX_TRY(read_section_names(j, err)); /* rows need a function */
-	b->stats.found[UX_SOURCE_SYMTAB] = symtab && told == 0 ? b->symbols.size : told;
+	b->stats.found[UX_SOURCE_SYMTAB] = symtab && n_symbols == 0 ? b->symbols.size : n_symbols;
 	ux_code_symbols_sort(&b->symbols, &text);
 	b->stats.quality = b->symbols.size > 0 ? UX_QUALITY_SYMTAB : UX_QUALITY_NONE;
 	return UX_OK;

@@ -158,7 +158,7 @@ static enum ux_code extraction_read_symbols(struct ux_extraction *x, struct ux_e
 	UX_TRY(extraction_read_inner(x, &full, err));
 	UX_TRY(extraction_read_table(x, x->exe, UX_SOURCE_DYNSYM, &dynamic, err));
 	UX_TRY(extraction_read_stubs(x, x->exe, err));
-	if (x->exe->padded) /* a dSYM file has no table of function starts; that of exe is used */
+	if (x->exe->padded) /* a dSYM file has a table of stubs of its own */
 		UX_TRY(extraction_read_stubs(x, x->debug, err));
 	ux_code_symbols_bound(&b->symbols, &bounds);
 	ux_code_symbols_sort(&b->symbols, &text);

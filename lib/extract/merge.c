@@ -83,7 +83,7 @@ static enum ux_code cut(struct merger *m, struct ux_piece_reader *reader, const 
 }
 
 /* Emits the rest of the open piece that lies in front of `end`. */
-static enum ux_code put_out(struct merger *m, struct open_piece *open, uint64_t end)
+static enum ux_code emit_until(struct merger *m, struct open_piece *open, uint64_t end)
 {
 	const struct ux_piece *p = open->piece;
 	end = ux_min(end, ux_piece_end(p));
@@ -104,7 +104,7 @@ static enum ux_code close_until(struct merger *m, struct open_vec *stack, uint64
 	while (stack->size > 0 && ux_piece_end(stack->data[stack->size - 1].piece) <= pc) {
 		struct open_piece *top = &stack->data[stack->size - 1];
 		uint64_t end = ux_piece_end(top->piece);
-		UX_TRY(put_out(m, top, end));
+		UX_TRY(emit_until(m, top, end));
 		end = ux_max(end, top->pos); /* a piece that began inside may end further behind */
 		ux_piece_reader_deinit(&top->reader);
 		stack->size--;
@@ -125,7 +125,7 @@ static enum ux_code flatten(struct merger *m, const struct ux_piece_vec *sorted)
 				   */
 		UX_TRY(close_until(m, &stack, p->start));
 		if (stack.size > 0)
-			UX_TRY(put_out(m, &stack.data[stack.size - 1], p->start));
+			UX_TRY(emit_until(m, &stack.data[stack.size - 1], p->start));
 		if (!open_vec_append(&stack, (struct open_piece){p, p->start, {0}}))
 			return ux_error_nomem(m->err);
 	}

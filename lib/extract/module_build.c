@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A module on its way to a GSYM. */
+/* Merges the sources of a module and writes its GSYM. */
 #include "module_build.h"
 
 #include "pack.h"
@@ -8,12 +8,13 @@
 
 #include <stdatomic.h>
 
-/* What merging makes: cut pieces and shortened names; a small part of the input. */
+/* Limit of memory for cut pieces and shortened names, which are a small part of the input. */
 #define MERGE_BUDGET (UINT64_C(1) << 34)
 
 /*
- * Names and paths may add up to this many times what the input has as text, and STRINGS_FREE:
- * linkers keep a text once that another one ends with, but never thousands of them.
+ * Names and paths may be STRINGS_RATIO times as large as the input, plus STRINGS_FREE. Linkers
+ * store a string that is the suffix of another one only once, but in real files that does not
+ * happen to thousands of them.
  */
 enum {
 	STRINGS_RATIO = 4,
@@ -66,7 +67,7 @@ enum ux_code ux_module_build_add_units(struct ux_module_build *build,
 	return UX_OK;
 }
 
-/* The arenas live as long as the module's collection. */
+/* Moves the arenas, which then live as long as the module's collection. */
 static bool build_move_arenas(struct ux_collection *all, struct ux_collection *more)
 {
 	struct ux_arena *arenas =
@@ -102,7 +103,7 @@ void ux_module_build_bad(struct ux_module_build *build, const struct ux_error *r
 		build->stats.first_bad = *reason;
 }
 
-/* The DWARF version that the first unit's header has behind its length. */
+/* Returns the DWARF version in the first unit's header. */
 static unsigned first_version(struct ux_bytes info, bool swap)
 {
 	struct ux_cur c = ux_cur_make(info, ".debug_info", swap);
@@ -163,7 +164,8 @@ static void count(struct ux_module_build *build)
 	else if (stats->found[UX_SOURCE_GOPCLNTAB] > 0)
 		stats->quality = UX_QUALITY_GOPCLNTAB;
 	else if (stats->dwarf_functions > 0 && stats->quality < UX_QUALITY_SYMTAB)
-		stats->quality = UX_QUALITY_SYMTAB; /* names alone, whoever gave them */
+		stats->quality =
+			UX_QUALITY_SYMTAB; /* there are only names, whatever their source */
 }
 
 static void unbias(struct ux_module_build *build)
@@ -172,12 +174,12 @@ static void unbias(struct ux_module_build *build)
 		build->pieces.data[i].start -= build->bias;
 }
 
-/* Counts what goes through, for the statistics. */
+/* A sink that counts bytes for the statistics and passes them on. */
 struct meter {
 	ux_gsym_sink_fn *sink;
 	ux_gsym_write_at_fn *place;
 	void *ctx;
-	uint64_t bytes; /* front to back */
+	uint64_t bytes; /* bytes that were written front to back */
 	_Atomic uint64_t placed;
 };
 

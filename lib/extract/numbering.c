@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names and files of all units, numbered. */
+/* Assigns numbers to names and files of all units. */
 #include "numbering.h"
 
 #include "pool.h"
@@ -27,7 +27,7 @@ void ux_numbering_deinit(struct ux_numbering *n)
 	*n = (struct ux_numbering){0};
 }
 
-/* Pieces by their unit: a counting sort. */
+/* Sorts the pieces by unit, by a counting sort. */
 static void sort_by_unit(struct ux_numbering *n)
 {
 	const struct ux_piece_vec *pieces = n->pieces;
@@ -40,7 +40,7 @@ static void sort_by_unit(struct ux_numbering *n)
 	for (size_t i = 0; i < pieces->size; i++)
 		if (pieces->data[i].unit != UX_PIECE_NO_UNIT)
 			n->by_unit[first[pieces->data[i].unit]++] = (uint32_t)i;
-	/* Each has moved to where the next one begins. */
+	/* Each index has advanced to where the next unit begins. */
 	memmove(first + 1, first, n->collection->n_units * sizeof(*first));
 	first[0] = 0;
 }
@@ -114,17 +114,17 @@ static void number_names(struct ux_numbering *n, size_t unit)
 	uint32_t *numbers = names_of(n, n->numbers, unit);
 	for (uint32_t i = 0; i < from->n_names; i++) {
 		if (i + UX_STRINGS_AHEAD < from->n_names)
-			ux_string_table_expect(&n->strings, from->names[i + UX_STRINGS_AHEAD]);
+			ux_string_table_prefetch(&n->strings, from->names[i + UX_STRINGS_AHEAD]);
 		if (uses[i] > 0)
 			numbers[i] = ux_string_table_add(&n->strings, from->names[i]);
 	}
 }
 
-/* How often a file is used, in the order they are met. */
+/* How often each file is used, in the order of n->files. */
 UX_VEC(count_vec, uint64_t);
 
-/* The unit's files get their places in n->files; counts has one for each of those. */
-static bool meet_files(struct ux_numbering *n, size_t unit, struct count_vec *counts)
+/* Adds the unit's files to n->files; counts gets an element for each of them. */
+static bool add_files(struct ux_numbering *n, size_t unit, struct count_vec *counts)
 {
 	const struct ux_unit_pieces *from = &n->collection->units[unit];
 	const uint32_t *uses = files_of(n, n->uses, unit);
@@ -163,7 +163,7 @@ static int by_count(const void *x, const void *y)
 	return (a->place > b->place) - (a->place < b->place);
 }
 
-/* The files' order by use: moves n->files, and *ret says where each went. */
+/* Sorts n->files by use. *ret has the new index of each file. */
 static bool order_files(struct ux_numbering *n, const struct count_vec *counts, uint32_t **ret)
 {
 	size_t size = n->files.size;
@@ -192,7 +192,7 @@ static bool number_files(struct ux_numbering *n)
 	    !count_vec_append(&counts, 0))
 		return false;
 	for (size_t u = 0; u < n->collection->n_units; u++)
-		if (!meet_files(n, u, &counts))
+		if (!add_files(n, u, &counts))
 			return false;
 	if (!order_files(n, &counts, &moved))
 		return false;

@@ -13,7 +13,7 @@
 
 /* A slot of the hash table keyed by text; off 0 is an empty slot. The text itself is in the table's
  * bytes. */
-struct ux_string_place {
+struct ux_string_slot {
 	uint32_t hash;
 	uint32_t off;
 };
@@ -31,14 +31,14 @@ struct ux_string_known {
  * .debug_str.
  */
 enum {
-	UX_STRINGS_AHEAD = 8 /* how many texts ahead ux_string_table_expect() should be called */
+	UX_STRINGS_AHEAD = 8 /* how many texts ahead ux_string_table_prefetch() should be called */
 };
 
 struct ux_string_table {
-	struct ux_out bytes;            /* begins with a NUL: offset 0 is "" */
-	struct ux_string_place *places; /* malloc'ed, open addressing, at most 3/4 full */
+	struct ux_out bytes;          /* begins with a NUL: offset 0 is "" */
+	struct ux_string_slot *slots; /* malloc'ed, open addressing, at most 3/4 full */
 	struct ux_string_known *known;
-	size_t n_places, places_cap; /* powers of two, or 0 */
+	size_t n_slots, slots_cap; /* powers of two, or 0 */
 	size_t n_known, known_cap;
 	uint64_t limit; /* bytes to which it may grow */
 	unsigned shift; /* offsets count in units of 2^shift bytes */
@@ -60,7 +60,7 @@ uint32_t ux_string_table_add(struct ux_string_table *table, const char *text);
 
 /* Prefetches the memory that adding text will access: the text and its slot are not in the CPU's
  * caches as a rule. */
-void ux_string_table_expect(const struct ux_string_table *table, const char *text);
+void ux_string_table_prefetch(const struct ux_string_table *table, const char *text);
 
 enum ux_code ux_string_table_status(const struct ux_string_table *table, struct ux_error *err)
 	ux_must;

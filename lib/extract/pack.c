@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pieces into a GSYM. */
+/* Packs pieces into a GSYM. */
 #include "pack.h"
 
 #include "numbering.h"
@@ -9,23 +9,26 @@
 
 enum {
 	JOB_PIECES = 256
-}; /* functions one job encodes: small enough to balance */
+}; /* functions that one job encodes; few, so that threads are evenly busy */
 
-/* Of one thread's records. They follow from pieces, which have a budget of their own. */
+/* Limit of the records of one thread. They are made of pieces, which have a budget of their own. */
 #define RECORDS_BUDGET (UINT64_C(1) << 36)
 
 enum {
-	MERGED_MOST = 32, /* bytes that an alternative adds to its record */
-	STRING_STEPS = 4  /* strings of over 4 GiB begin at multiples of 2^this: up to 64 GiB */
+	MERGED_MOST = 32, /* bytes that an alternative name adds to its record */
+	STRING_STEPS = 4  /* strings of over 4 GiB begin at multiples of 2^STRING_STEPS, which
+			     reaches 64 GiB */
 };
 
-/* Jobs get their records' offsets in order, each when its size is known. */
+/*
+ * Assigns offsets to the records of each job in the order of jobs, as soon as their size is known.
+ */
 struct pack_turns {
-	pthread_mutex_t lock;    /* guards the three below */
-	pthread_cond_t advanced; /* some of them changed */
+	pthread_mutex_t lock;    /* guards the next three fields */
+	pthread_cond_t advanced; /* signals that some of them changed */
 	size_t next;             /* the job whose turn it is */
-	uint64_t end;            /* of the records of the jobs before it */
-	bool failed;             /* a job will never have its turn */
+	uint64_t end;            /* end of the records of the jobs before it */
+	bool failed;             /* a job failed, so that later ones never have their turn */
 };
 
 struct packer {
@@ -33,16 +36,18 @@ struct packer {
 	const struct ux_piece_vec *pieces;
 	const struct ux_pack_target *target;
 	struct ux_numbering numbering;
-	uint32_t *names; /* of each piece */
+	uint32_t *names; /* name number of each piece */
 	uint64_t *starts;
 	uint64_t *records;
-	uint32_t *merged;        /* names of the alternatives */
-	struct ux_arena *arenas; /* one a thread: finished records */
-	struct ux_out *outs;     /* one a thread: the job's records while they are made */
-	struct ux_bytes *data;   /* one a job, in an arena */
+	uint32_t *merged;        /* name numbers of the alternatives */
+	struct ux_arena *arenas; /* one for each thread; they hold finished records */
+	struct ux_out
+		*outs; /* one for each thread; the records of its job while they are encoded */
+	struct ux_bytes *data; /* records of each job, in an arena */
 	size_t n_jobs;
-	void *ctx;         /* of target->place, if records go where they belong as they are made */
-	uint64_t data_off; /* where the first one does */
+	void *ctx; /* context of target->place, if records are written at their offsets as they are
+		      made */
+	uint64_t data_off; /* offset of the first record */
 	struct pack_turns turns;
 };
 
@@ -100,7 +105,8 @@ static enum ux_code number_pieces(struct packer *p, unsigned shift, struct ux_er
 	UX_TRY(ux_numbering_assign(&p->numbering, limit, shift, err));
 	for (size_t i = 0; i < p->pieces->size; i++) {
 		if (i + UX_STRINGS_AHEAD < p->pieces->size)
-			ux_string_table_expect(strings, p->pieces->data[i + UX_STRINGS_AHEAD].name);
+			ux_string_table_prefetch(strings,
+						 p->pieces->data[i + UX_STRINGS_AHEAD].name);
 		p->names[i] = ux_string_table_add(strings, p->pieces->data[i].name);
 		p->starts[i] = p->pieces->data[i].start;
 	}
@@ -109,7 +115,8 @@ static enum ux_code number_pieces(struct packer *p, unsigned shift, struct ux_er
 	return ux_string_table_status(strings, err);
 }
 
-/* Strings that version 1 cannot hold are numbered again, in steps. */
+/* Numbers everything. When version 1 cannot hold the strings, they are numbered again with offsets
+ * in larger units. */
 static enum ux_code number_all(struct packer *p, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
@@ -122,7 +129,7 @@ static enum ux_code number_all(struct packer *p, struct ux_error *err)
 	return code;
 }
 
-/* The first alternative of a piece that is not before `piece`. */
+/* Returns the index of the first alternative whose piece is `piece` or a later one. */
 static size_t alternatives_from(const struct packer *p, size_t piece)
 {
 	size_t lo = 0, hi = n_alternatives(p);
@@ -136,7 +143,7 @@ static size_t alternatives_from(const struct packer *p, size_t piece)
 	return lo;
 }
 
-/* The records of a job into the worker's buffer. */
+/* Encodes the records of a job into the worker's buffer. */
 static enum ux_code encode_job(struct packer *p, size_t job, unsigned worker, struct ux_error *err)
 {
 	struct ux_out *out = &p->outs[worker];
@@ -165,8 +172,8 @@ static enum ux_code encode_job(struct packer *p, size_t job, unsigned worker, st
 	return ux_out_status(out, err);
 }
 
-/* Keeps the records of a job until all sizes are known. */
-static enum ux_code keep_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+/* Encodes a job and keeps its records in memory until all sizes are known. */
+static enum ux_code store_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
 {
 	struct packer *p = ctx;
 	struct ux_out *out = &p->outs[worker];
@@ -179,7 +186,9 @@ static enum ux_code keep_job(void *ctx, size_t job, unsigned worker, struct ux_e
 	return UX_OK;
 }
 
-/* Record offsets count from the first job's record; a job knows only its own. */
+/*
+ * Makes the offsets of records relative to the first job's records; each job counts from its own.
+ */
 static void join(struct packer *p)
 {
 	uint64_t before = 0;
@@ -192,9 +201,9 @@ static void join(struct packer *p)
 }
 
 /*
- * Where the `size` bytes of the job's records begin, which is known once the jobs before it had
- * their turn: they are at work, or done, since jobs are begun in order. False when one of them
- * failed.
+ * Waits until all earlier jobs have their offsets, and then assigns the offset of the job's `size`
+ * bytes. Jobs are started in order, so that the earlier ones are running or done. Returns false
+ * when one of them failed.
  */
 static bool pack_turns_take(struct pack_turns *turns, size_t job, uint64_t size, uint64_t *ret)
 {
@@ -220,8 +229,8 @@ static void pack_turns_fail(struct pack_turns *turns)
 	pthread_mutex_unlock(&turns->lock);
 }
 
-/* Encodes a job and puts it where it belongs, while others are encoded. */
-static enum ux_code place_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
+/* Encodes a job and writes its records at their offset, while other jobs are encoded. */
+static enum ux_code write_job(void *ctx, size_t job, unsigned worker, struct ux_error *err)
 {
 	struct packer *p = ctx;
 	uint64_t before = 0;
@@ -230,14 +239,14 @@ static enum ux_code place_job(void *ctx, size_t job, unsigned worker, struct ux_
 	if (code != UX_OK)
 		pack_turns_fail(&p->turns);
 	if (code != UX_OK || !pack_turns_take(&p->turns, job, made.size, &before))
-		return code; /* the job that failed reports why */
+		return code; /* the job that failed reports the reason */
 	size_t end = ux_min((job + 1) * JOB_PIECES, p->pieces->size);
 	for (size_t i = job * JOB_PIECES; i < end; i++)
 		p->records[i] += before;
 	return p->target->place(p->ctx, p->data_off + before, made, err);
 }
 
-/* Bytes that all records may come to. */
+/* Returns an upper bound of the size of all records. */
 static uint64_t records_most(const struct packer *p)
 {
 	uint64_t sum = n_alternatives(p) * MERGED_MOST;
@@ -246,17 +255,17 @@ static uint64_t records_most(const struct packer *p)
 	return sum;
 }
 
-/* Encodes everything. *image is whole but for the records. */
+/* Encodes everything. *image is complete, except for the records. */
 static enum ux_code encode_all(struct packer *p, struct ux_gsym_image *image, struct ux_error *err)
 {
 	unsigned threads = p->target->threads;
 	if (p->target->place && ux_gsym_image_records_off(image, records_most(p), &p->data_off)) {
-		UX_TRY(ux_pool_run(threads, p->n_jobs, place_job, p, err));
+		UX_TRY(ux_pool_run(threads, p->n_jobs, write_job, p, err));
 		image->version = 1;
 		image->placed = p->turns.end;
 		return UX_OK;
 	}
-	UX_TRY(ux_pool_run(threads, p->n_jobs, keep_job, p, err));
+	UX_TRY(ux_pool_run(threads, p->n_jobs, store_job, p, err));
 	join(p);
 	image->data = p->data;
 	image->n_data = p->n_jobs;

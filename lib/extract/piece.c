@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Cutting a piece. */
+/* Decodes pieces and cuts parts of them. */
 #include "collect.h"
 
 enum ux_code ux_piece_read(struct ux_piece_reader *reader, const struct ux_piece *whole,
@@ -9,7 +9,8 @@ enum ux_code ux_piece_read(struct ux_piece_reader *reader, const struct ux_piece
 	if (reader->whole == whole)
 		return UX_OK;
 	ux_piece_reader_deinit(reader);
-	ux_arena_init(&reader->arena, SIZE_MAX); /* a piece was made of no more than this */
+	/* Unlimited: the content was in memory before it was drafted. */
+	ux_arena_init(&reader->arena, SIZE_MAX);
 	if (!ux_gsym_draft_read(draft, &reader->arena, &reader->content))
 		return ux_arena_fail(&reader->arena, err);
 	if (draft->n_inlines > 0) {
@@ -26,7 +27,7 @@ void ux_piece_reader_deinit(struct ux_piece_reader *reader)
 	*reader = (struct ux_piece_reader){0};
 }
 
-/* How many of the rows begin before off. */
+/* Returns how many rows begin before off. */
 static uint32_t rows_before(const struct ux_gsym_row *rows, uint32_t n, uint64_t off)
 {
 	uint32_t lo = 0, hi = n;
@@ -40,7 +41,8 @@ static uint32_t rows_before(const struct ux_gsym_row *rows, uint32_t n, uint64_t
 	return lo;
 }
 
-/* Rows of [from, to), counted anew; the row in force at `from` moves there. */
+/* Copies the rows of [from, to), with offsets relative to `from`. The row in effect at `from`
+ * begins there. */
 static bool cut_rows(const struct ux_piece_reader *reader, uint32_t from, uint32_t to,
 		     struct ux_arena *temp, struct ux_gsym_function *f)
 {
@@ -62,7 +64,7 @@ static bool cut_rows(const struct ux_piece_reader *reader, uint32_t from, uint32
 	return true;
 }
 
-/* How many calls and ranges have something in [from, to). */
+/* Counts the calls and ranges that overlap [from, to). */
 static void count_inlines(const struct ux_piece_reader *reader, uint32_t from, uint32_t to,
 			  uint32_t *ret_inlines, uint32_t *ret_ranges)
 {
@@ -77,8 +79,8 @@ static void count_inlines(const struct ux_piece_reader *reader, uint32_t from, u
 	}
 }
 
-/* Inlined calls of [from, to). A call that ends before it goes, and what was inlined into it goes
- * too. */
+/* Copies the inlined calls that overlap [from, to). A call outside of it is dropped with all calls
+ * inlined into it. */
 static bool cut_inlines(const struct ux_piece_reader *reader, uint32_t from, uint32_t to,
 			struct ux_arena *temp, struct ux_gsym_function *f)
 {

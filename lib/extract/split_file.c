@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Files of split units (.dwo): those that are looked for, and those that were given. */
+/* Opens .dwo files: those that are searched for, in a cache, and those that the caller supplied. */
 #include "split_files.h"
 
 #include "ar_member.h"
@@ -7,23 +7,23 @@
 
 #include <pthread.h>
 
-/* --- files of split units --------------------------------------------------------------------- */
+/* --- the cache of files ----------------------------------------------------------------------- */
 
-/* A file by one of the paths that lead to it. */
+/* A cached file with one of its paths. */
 struct split_slot {
 	char *path; /* malloc'ed; NULL: the slot is free */
 	uint64_t hash;
-	uint64_t used; /* the clock at its last use */
+	uint64_t used; /* clock at its last use */
 	struct ux_split_file *file;
 };
 
 struct ux_split_cache {
 	const struct ux_dwarf_sections *linked;
 	const char *spill;
-	pthread_mutex_t lock; /* guards all below, and the files' holders */
+	pthread_mutex_t lock; /* guards everything below, and the reference counts of files */
 	struct split_slot slots[UX_SPLIT_FILES_KEPT];
 	uint64_t clock;
-	uint64_t inflated; /* of the files in slots, each as often as it is there */
+	uint64_t inflated; /* sum over the slots; a file in several slots counts several times */
 };
 
 void ux_split_file_close(struct ux_split_file *f)
@@ -76,14 +76,14 @@ enum ux_code ux_split_file_read(struct ux_split_file *f, struct ux_bytes bytes,
 		enum ux_code code =
 			ux_debug_sections_next_split_info(f->object, spill, &at, &f->loaded, err);
 		if (code == UX_ENOTFOUND)
-			return UX_OK; /* no unit of its ID will be found */
+			return UX_OK; /* its units will not be found */
 		UX_TRY(code);
 		UX_TRY(ux_split_file_prepare(f, linked, &f->loaded.dwarf, err));
 	}
 	return UX_OK;
 }
 
-/* A new file of what is mapped, which it takes over. */
+/* Creates a file, and takes over the mapping. */
 static enum ux_code split_file_create(const struct ux_split_cache *c, struct ux_mapping *file,
 				      struct ux_split_file **ret, struct ux_error *err)
 {
@@ -114,14 +114,14 @@ struct ux_split_cache *ux_split_cache_create(const struct ux_dwarf_sections *lin
 	return c;
 }
 
-/* Drops one reference; the file is returned when it was the last, to be destroyed without the
- * lock. */
+/* Drops one reference. Returns the file when it was the last one; the caller destroys it after it
+ * released the lock. */
 static struct ux_split_file *split_file_unref(struct ux_split_file *f)
 {
 	return f && --f->holders == 0 ? f : NULL;
 }
 
-/* Frees the slot. */
+/* Frees the slot, and drops its reference. */
 static struct ux_split_file *split_slot_clear(struct ux_split_cache *c, struct split_slot *p)
 {
 	struct ux_split_file *f = p->file;
@@ -160,7 +160,7 @@ static struct ux_split_file *split_cache_find_path(struct ux_split_cache *c, con
 	return NULL;
 }
 
-/* The same file by whatever path. */
+/* Finds the same file under any path. */
 static struct ux_split_file *split_cache_find_file(struct ux_split_cache *c,
 						   const struct ux_mapping *file)
 {
@@ -174,7 +174,7 @@ static struct ux_split_file *split_cache_find_file(struct ux_split_cache *c,
 	return NULL;
 }
 
-/* The slot to be used next: a free one, else the one that was not used for the longest time. */
+/* Returns the slot to be used next: a free one, or the least recently used one. */
 static struct split_slot *split_cache_oldest(struct ux_split_cache *c)
 {
 	struct split_slot *oldest = &c->slots[0];
@@ -199,7 +199,7 @@ static struct split_slot *split_cache_oldest_inflated(struct ux_split_cache *c,
 
 UX_VEC(file_vec, struct ux_split_file *);
 
-/* Adds the file, which the caller has a reference to. What is evicted for it is in evicted. */
+/* Adds a file to which the caller has a reference. Evicted files are appended to `evicted`. */
 static enum ux_code split_cache_insert(struct ux_split_cache *c, const char *path, uint64_t hash,
 				       struct ux_split_file *file, struct file_vec *evicted,
 				       struct ux_error *err)
@@ -219,7 +219,7 @@ static enum ux_code split_cache_insert(struct ux_split_cache *c, const char *pat
 	return UX_OK;
 }
 
-/* Maps what is at path; *ret is a file that was open before, or new with one reference. */
+/* Opens the file at path. *ret is a file that was open before, or a new one with one reference. */
 static enum ux_code split_cache_open(struct ux_split_cache *c, const char *path,
 				     struct ux_split_file **ret, struct ux_error *err)
 {
@@ -269,7 +269,7 @@ void ux_split_cache_release(struct ux_split_cache *c, struct ux_split_file *file
 	split_file_destroy(evicted);
 }
 
-/* --- files of split units that are at hand ---------------------------------------------------- */
+/* --- files that the caller supplied ----------------------------------------------------------- */
 
 static struct ux_split_file *split_given_destroy(struct ux_split_file *file)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The files that hold a module's split units, and skeletons that stand for the same one. */
+/* Finds the files of a module's split units, and skeletons that refer to the same split unit. */
 #include "split_files.h"
 
 #include "vec.h"
@@ -7,10 +7,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* --- the files that hold a module's split units ----------------------------------------------- */
+/* --- finding the files ------------------------------------------------------------------------ */
 
 enum {
-	INDEX_MOST = 1u << 30, /* bytes of an inflated index: 32 million units */
+	INDEX_MOST =
+		1u << 30, /* bytes of an inflated index, which is enough for 32 million units */
 };
 
 static enum ux_code split_package_open(struct ux_split_files *f, struct ux_bytes file,
@@ -36,7 +37,7 @@ static void split_package_close(struct ux_split_files *f)
 	f->has_package = false;
 }
 
-/* "path[0, size).dwp", when it can be read. */
+/* Sets ret to "path[0, size).dwp", and returns true when that file can be read. */
 static bool split_package_at(const char *path, size_t size, char ret[PATH_MAX])
 {
 	struct stat st;
@@ -106,7 +107,7 @@ void ux_split_files_close(struct ux_split_files *files)
 	*files = (struct ux_split_files){0};
 }
 
-/* Releases the unit's file, whatever it is; the copies of names stay. */
+/* Releases the unit's file, wherever it is from. The copies of names stay. */
 static void split_unit_release(struct ux_split_unit *u)
 {
 	if (u->ready)
@@ -125,7 +126,7 @@ void ux_split_unit_close(struct ux_split_unit *unit)
 	ux_split_texts_deinit(&unit->texts);
 }
 
-/* Makes names of the file's units ready. */
+/* Initializes the names of the file's units. */
 static void split_unit_begin_names(struct ux_split_unit *u, const struct ux_split_file *file)
 {
 	ux_dwarf_names_init(&u->names, &file->sections, &file->units);
@@ -162,7 +163,9 @@ static enum ux_code split_unit_from_given(struct ux_split_unit *u, const struct 
 	return ux_dwarf_split_open(&file->sections, &file->units, &file->ids, skeleton, ret, err);
 }
 
-/* Gets the .dwo file at path, unless the unit has it already. UX_ENOTFOUND: there is none. */
+/*
+ * Opens the .dwo file at path, unless the unit has it already. UX_ENOTFOUND: there is no such file.
+ */
 static enum ux_code split_unit_from_file(struct ux_split_unit *u, const struct ux_split_files *f,
 					 const char *path, struct ux_error *err)
 {
@@ -181,7 +184,7 @@ static enum ux_code split_unit_from_file(struct ux_split_unit *u, const struct u
 	return file->outcome.code;
 }
 
-/* A search of a unit's file: what has been met so far. */
+/* A search for a unit's file, with what was found so far. */
 struct search {
 	struct ux_split_unit *unit;
 	const struct ux_split_files *files;
@@ -191,7 +194,7 @@ struct search {
 	struct ux_error *reason;
 };
 
-/* Notes `code`, the outcome of one candidate; true to stop there. */
+/* Records `code`, the result of one candidate. Returns true when the search should stop. */
 static bool split_search_outcome(struct search *s, enum ux_code code, const struct ux_error *why)
 {
 	if (code == UX_OK) {
@@ -206,7 +209,7 @@ static bool split_search_outcome(struct search *s, enum ux_code code, const stru
 	return code == UX_OK || code == UX_ENOMEM;
 }
 
-/* Tries one path; true to stop there. */
+/* Tries one path. Returns true when the search should stop. */
 static bool split_search_path(struct search *s, const char *path)
 {
 	struct ux_error why = UX_ERROR_INIT;
@@ -220,7 +223,7 @@ static bool split_search_path(struct search *s, const char *path)
 	return split_search_outcome(s, code, &why);
 }
 
-/* Tries "folder/middle/name"; middle may be NULL. */
+/* Tries "folder/middle/name"; middle may be NULL. Returns true when the search should stop. */
 static bool split_search_folder(struct search *s, struct ux_bytes folder, const char *middle,
 				const char *name)
 {
@@ -238,7 +241,7 @@ static struct ux_bytes split_folder_of(const char *path)
 	return slash ? ux_bytes(path, (size_t)(slash - path)) : UX_STR(".");
 }
 
-/* Tries the unit's file where the compiler put it, and where the module is now. */
+/* Tries the paths where the compiler put the unit's file, and paths beside the module. */
 static bool split_search_paths(struct search *s)
 {
 	const char *name = s->skeleton->dwo_name, *dir = s->skeleton->comp_dir;
@@ -289,7 +292,7 @@ enum ux_code ux_split_unit_copy_names(struct ux_split_unit *unit, struct ux_aren
 {
 	struct ux_dwarf_text_vec *list = &unit->names.list;
 	if (!unit->shared)
-		return UX_OK; /* the package stays open, and so does what was given */
+		return UX_OK; /* the package and the supplied files stay open */
 	for (size_t i = 0; i < list->size; i++) {
 		if (!list->data[i])
 			continue;
@@ -311,7 +314,7 @@ enum ux_code ux_split_unit_copy_names(struct ux_split_unit *unit, struct ux_aren
 	return UX_OK;
 }
 
-/* --- skeletons that all stand for one split unit ---------------------------------------------- */
+/* --- skeletons that refer to the same split unit ---------------------------------------------- */
 
 struct skeleton {
 	uint64_t id;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The strings of a GSYM. */
+/* The string table of a GSYM. */
 #include "numbering.h"
 
 #include "hash.h"
@@ -18,7 +18,7 @@ void ux_string_table_init(struct ux_string_table *table, uint64_t limit, unsigne
 void ux_string_table_deinit(struct ux_string_table *table)
 {
 	ux_out_deinit(&table->bytes);
-	free(ux_take(&table->places));
+	free(ux_take(&table->slots));
 	free(ux_take(&table->known));
 }
 
@@ -54,38 +54,38 @@ static bool says(const struct ux_string_table *table, uint32_t off, struct ux_by
 	       memcmp(table->bytes.data + at, text.data, text.size) == 0;
 }
 
-/* The place of the text, which may be empty. */
-static struct ux_string_place *find_place(const struct ux_string_table *table, uint32_t hash,
-					  struct ux_bytes text)
+/* Returns the slot of the text, or the empty slot where it belongs. */
+static struct ux_string_slot *find_slot(const struct ux_string_table *table, uint32_t hash,
+					struct ux_bytes text)
 {
-	size_t mask = table->places_cap - 1, i = hash & mask;
-	while (table->places[i].off != 0 &&
-	       !(table->places[i].hash == hash && says(table, table->places[i].off, text)))
+	size_t mask = table->slots_cap - 1, i = hash & mask;
+	while (table->slots[i].off != 0 &&
+	       !(table->slots[i].hash == hash && says(table, table->slots[i].off, text)))
 		i = (i + 1) & mask;
-	return &table->places[i];
+	return &table->slots[i];
 }
 
 static bool grow_places(struct ux_string_table *table)
 {
-	size_t cap = table->places_cap ? table->places_cap * 2 : FIRST_PLACES, mask = cap - 1;
-	struct ux_string_place *places = calloc(cap, sizeof(*places));
-	if (!places)
+	size_t cap = table->slots_cap ? table->slots_cap * 2 : FIRST_PLACES, mask = cap - 1;
+	struct ux_string_slot *slots = calloc(cap, sizeof(*slots));
+	if (!slots)
 		return false;
-	for (size_t k = 0; k < table->places_cap; k++) {
-		if (table->places[k].off == 0)
+	for (size_t k = 0; k < table->slots_cap; k++) {
+		if (table->slots[k].off == 0)
 			continue;
-		size_t i = table->places[k].hash & mask;
-		while (places[i].off != 0)
+		size_t i = table->slots[k].hash & mask;
+		while (slots[i].off != 0)
 			i = (i + 1) & mask;
-		places[i] = table->places[k];
+		slots[i] = table->slots[k];
 	}
-	free(table->places);
-	table->places = places;
-	table->places_cap = cap;
+	free(table->slots);
+	table->slots = slots;
+	table->slots_cap = cap;
 	return true;
 }
 
-/* Puts the text behind the others; 0 when memory is short. */
+/* Appends the text to the table's bytes and returns its offset; 0 when memory is short. */
 static uint32_t append(struct ux_string_table *table, struct ux_bytes text)
 {
 	ux_out_align(&table->bytes, (size_t)1 << table->shift);
@@ -97,25 +97,26 @@ static uint32_t append(struct ux_string_table *table, struct ux_bytes text)
 
 static uint32_t add_text(struct ux_string_table *table, const char *text)
 {
-	/* No more is looked at than there is room for. */
-	uint64_t size = table->bytes.size + ((uint64_t)1 << table->shift) - 1; /* aligned */
+	/* The text is read only as far as it could fit. */
+	uint64_t size =
+		table->bytes.size + ((uint64_t)1 << table->shift) - 1; /* size after alignment */
 	size_t room = table->limit - ux_min(table->limit, size);
 	struct ux_bytes bytes = ux_bytes(text, strnlen(text, room));
 	if (bytes.size == room) {
 		table->too_large = true;
 		return 0;
 	}
-	if (table->n_places >= table->places_cap / 4 * 3 && !grow_places(table)) {
+	if (table->n_slots >= table->slots_cap / 4 * 3 && !grow_places(table)) {
 		table->no_memory = true;
 		return 0;
 	}
 	uint64_t hash = ux_hash_bytes(bytes);
-	struct ux_string_place *place = find_place(table, (uint32_t)hash, bytes);
-	if (place->off == 0) {
-		*place = (struct ux_string_place){(uint32_t)hash, append(table, bytes)};
-		table->n_places += place->off != 0;
+	struct ux_string_slot *slot = find_slot(table, (uint32_t)hash, bytes);
+	if (slot->off == 0) {
+		*slot = (struct ux_string_slot){(uint32_t)hash, append(table, bytes)};
+		table->n_slots += slot->off != 0;
 	}
-	return place->off;
+	return slot->off;
 }
 
 uint32_t ux_string_table_add(struct ux_string_table *table, const char *text)
@@ -134,7 +135,7 @@ uint32_t ux_string_table_add(struct ux_string_table *table, const char *text)
 	return known->off;
 }
 
-void ux_string_table_expect(const struct ux_string_table *table, const char *text)
+void ux_string_table_prefetch(const struct ux_string_table *table, const char *text)
 {
 	__builtin_prefetch(text);
 	if (table->known_cap > 0)

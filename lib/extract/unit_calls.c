@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The calls inlined into one range of a function, cut to it and to their parents. */
+/* Cuts the inlined calls of one range of a function to that range and to their parents. */
 #include "unit_cutter.h"
 
-/* --- siblings that claim the same addresses --------------------------------------------------- */
+/* --- siblings that overlap -------------------------------------------------------------------- */
 
 /*
- * What is to be known of a node to see that it shares nothing with a later sibling; nearly always
- * that is all that is looked at. They make a stack: behind a node and the siblings in front of it
- * come those of its children.
+ * The extent of a node. It nearly always suffices to see that the node does not overlap a later
+ * sibling. Extents form a stack: a node and the siblings in front of it are followed by those of
+ * its children.
  */
 struct overlap_span {
-	uint32_t lo; /* where its ranges begin and end, before anything is taken from them */
+	uint32_t lo; /* start and end of its ranges, before anything was subtracted */
 	uint32_t hi;
-	uint32_t reach; /* how far it and the siblings in front of it go */
+	uint32_t reach; /* largest end of it and of the siblings in front of it */
 	uint32_t depth;
 	uint32_t node;
 };
@@ -25,7 +25,7 @@ static bool overlap_touches(const struct ux_gsym_range_vec *ranges, const struct
 	       r[b->range_first].lo < r[a->range_first + a->range_count - 1].hi;
 }
 
-/* Appends what of `from` lies outside the ranges of `taken`. */
+/* Appends the parts of `from` that are outside of the ranges of `taken`. */
 static bool overlap_append_rest(struct ux_gsym_range_vec *ranges, struct ux_gsym_range from,
 				const struct ux_code_inline *taken)
 {
@@ -43,7 +43,7 @@ static bool overlap_append_rest(struct ux_gsym_range_vec *ranges, struct ux_gsym
 	return from.lo >= from.hi || ux_gsym_range_vec_append(ranges, from);
 }
 
-/* Takes the ranges of `taken` away from node. */
+/* Subtracts the ranges of `taken` from those of node. */
 static bool overlap_subtract(struct ux_gsym_range_vec *ranges, struct ux_code_inline *node,
 			     const struct ux_code_inline *taken)
 {
@@ -56,7 +56,9 @@ static bool overlap_subtract(struct ux_gsym_range_vec *ranges, struct ux_code_in
 	return true;
 }
 
-/* Takes what `node` claims from an earlier sibling and from all that was inlined into that. */
+/*
+ * Subtracts the ranges of node `now` from an earlier sibling and from all calls inlined into that.
+ */
 static bool overlap_subtract_tree(struct ux_code_inline_vec *nodes,
 				  struct ux_gsym_range_vec *ranges, size_t sibling, size_t now,
 				  struct ux_budget *steps)
@@ -73,7 +75,7 @@ static bool overlap_subtract_tree(struct ux_code_inline_vec *nodes,
 	return true;
 }
 
-/* True when the two share an address; both are sorted. */
+/* Returns true when the two overlap. Their ranges are sorted. */
 static bool overlap_exists(const struct ux_gsym_range_vec *ranges, const struct ux_code_inline *a,
 			   const struct ux_code_inline *b, struct ux_budget *steps)
 {
@@ -91,7 +93,7 @@ static bool overlap_exists(const struct ux_gsym_range_vec *ranges, const struct 
 	return false;
 }
 
-/* Takes what the last of n spans claims from its earlier siblings. */
+/* Subtracts the ranges of the last of n spans from its earlier siblings. */
 static bool overlap_resolve_one(struct ux_code_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
 				const struct overlap_span *spans, size_t n, struct ux_budget *steps)
 {
@@ -113,8 +115,8 @@ static bool overlap_resolve_one(struct ux_code_inline_vec *nodes, struct ux_gsym
 	return true;
 }
 
-/* Puts node number i on the stack of n spans, of which it ends those that are deeper; returns how
- * many there are then. */
+/* Pushes node i onto the stack of n spans, from which deeper ones are removed first. Returns the
+ * new number of spans. */
 static size_t overlap_push(const struct ux_code_inline_vec *nodes,
 			   const struct ux_gsym_range_vec *ranges, uint32_t i,
 			   struct overlap_span *spans, size_t n)
@@ -147,11 +149,12 @@ static bool overlap_resolve_all(struct ux_code_inline_vec *nodes, struct ux_gsym
 }
 
 /*
- * Compilers let siblings overlap now and then. A GSYM lookup takes the first sibling that has the
- * address, debuggers the last one in the order of the DIEs; so what a later call claims is
- * subtracted from the earlier ones and from all that was inlined into those. Calls left with
- * nothing are removed. It stops where the budget is used up: real functions need a few steps,
- * thousands of calls that all claim one address would need millions. False when memory is short.
+ * Removes overlaps of siblings, which some compilers produce. A GSYM lookup uses the first sibling
+ * that has the address, while debuggers use the last one in the order of the DIEs. So the ranges of
+ * a later call are subtracted from the earlier siblings and from all calls inlined into those.
+ * Calls without remaining ranges are removed. It stops when the budget is used up: real functions
+ * need a few steps, but thousands of calls with the same address would need millions. Returns false
+ * when memory is short.
  */
 static bool overlap_resolve(struct ux_code_inline_vec *nodes, struct ux_gsym_range_vec *ranges,
 			    struct ux_budget *steps)
@@ -174,7 +177,7 @@ static int calls_compare_ranges(const void *a, const void *b)
 	return (x->lo > y->lo) - (x->lo < y->lo);
 }
 
-/* Sorts ranges from `first` on and joins those that overlap or touch. */
+/* Sorts the ranges from `first` on, and joins those that overlap or touch. */
 static void calls_normalize(struct ux_gsym_range_vec *ranges, size_t first)
 {
 	size_t n = ranges->size - first, kept = 0;
@@ -196,7 +199,7 @@ static void calls_normalize(struct ux_gsym_range_vec *ranges, size_t first)
 	ranges->size = first + kept + 1;
 }
 
-/* Adds the parts of DIE ranges that lie in the piece [lo, hi). */
+/* Adds the parts of the DIE's ranges that lie in the piece [lo, hi). */
 static bool calls_add_ranges(struct ux_unit_cutter *c, const struct ux_code_inline *node,
 			     uint64_t lo, uint64_t hi)
 {
@@ -210,7 +213,8 @@ static bool calls_add_ranges(struct ux_unit_cutter *c, const struct ux_code_inli
 	return true;
 }
 
-/* The ranges of the calls inlined directly into `node`, which has none, stand in for its own. */
+/* Adds the ranges of the calls inlined directly into `node`, which has no ranges itself, as its
+ * own. */
 static bool calls_add_children(struct ux_unit_cutter *c, const struct ux_code_inline *node,
 			       const struct ux_code_inline *end, uint64_t lo, uint64_t hi)
 {
@@ -223,10 +227,8 @@ static bool calls_add_children(struct ux_unit_cutter *c, const struct ux_code_in
 	return true;
 }
 
-/*
- * Cuts the ranges from `first` on, tidy, to those of the parent, which are tidy too: one pass over
- * both, whose result respans them.
- */
+/* Cuts the ranges from `first` on to those of the parent, in one pass over both. Both are sorted
+ * and disjoint. The result replaces the ranges. */
 static bool calls_clip(struct ux_gsym_range_vec *ranges, uint32_t first,
 		       const struct ux_code_inline *parent)
 {
@@ -248,7 +250,7 @@ static bool calls_clip(struct ux_gsym_range_vec *ranges, uint32_t first,
 	return true;
 }
 
-/* The ranges of one inlined call, cut to the piece and to its parent, at the end of c->ranges. */
+/* Appends the ranges of one inlined call, cut to the piece and to its parent, to c->ranges. */
 static bool calls_cut(struct ux_unit_cutter *c, const struct ux_code_inline *node,
 		      const struct ux_code_inline *end, uint64_t lo, uint64_t hi,
 		      const struct ux_code_inline *parent)
@@ -261,7 +263,7 @@ static bool calls_cut(struct ux_unit_cutter *c, const struct ux_code_inline *nod
 	return calls_clip(&c->ranges, first, parent);
 }
 
-/* Adds one inlined call to the piece [lo, hi); *ret_kept is false when nothing of it lies there. */
+/* Adds one inlined call to the piece [lo, hi). *ret_kept is false when no part of it is there. */
 static bool calls_add(struct ux_unit_cutter *c, const struct ux_code_inline *node,
 		      const struct ux_code_inline *end, uint64_t lo, uint64_t hi, bool *ret_kept)
 {
@@ -273,7 +275,7 @@ static bool calls_add(struct ux_unit_cutter *c, const struct ux_code_inline *nod
 		.depth = (uint32_t)c->open.size,
 		.range_first = (uint32_t)c->ranges.size,
 	};
-	/* ranges[0] is the function's own */
+	/* ranges[0] is that of the function itself */
 	struct ux_code_inline whole = {.range_first = 0, .range_count = 1};
 	if (c->open.size > 1)
 		whole = c->inlines.data[parent->index];

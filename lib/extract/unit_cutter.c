@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A unit of code into pieces. */
+/* Cuts a unit of code into pieces. */
 #include "unit_cutter.h"
 
 void ux_unit_cutter_deinit(struct ux_unit_cutter *c)
@@ -15,10 +15,8 @@ void ux_unit_cutter_deinit(struct ux_unit_cutter *c)
 	ux_piece_vec_deinit(&c->gaps);
 }
 
-/*
- * A scratch vector's content as an exact array in the arena: *(T **)ret, NULL when it is empty. The
- * arena hands out 4- or 8-byte places: most of what is kept are rows and ranges.
- */
+/* Copies the content of a scratch vector to an array in the arena: *(T **)ret, which is NULL when
+ * it is empty. The alignment is 4 or 8 bytes; most of the data are rows and ranges. */
 static bool cutter_copy(struct ux_arena *arena, const void *data, size_t n, size_t size, void *ret)
 {
 	size_t align = size % sizeof(uint64_t) == 0 ? _Alignof(uint64_t) : _Alignof(uint32_t);
@@ -33,7 +31,7 @@ static bool cutter_copy(struct ux_arena *arena, const void *data, size_t n, size
 
 #define KEEP(arena, data, n, ret) cutter_copy((arena), (data), (n), sizeof(*(data)), (ret))
 
-/* The scratch vectors as a piece, drafted into the arena. */
+/* Makes a piece of the scratch vectors, with its draft in the arena. */
 static bool cutter_add_piece(struct ux_unit_cutter *c, struct ux_piece_vec *list,
 			     struct ux_piece piece)
 {
@@ -49,14 +47,14 @@ static bool cutter_add_piece(struct ux_unit_cutter *c, struct ux_piece_vec *list
 	       ux_piece_vec_append(list, piece);
 }
 
-/* hi, or as far as a record that begins at lo can reach; lo may be in the highest 4 GiB, as a
- * kernel's code is. */
+/* Returns hi, or the highest end of a record that begins at lo. lo may be in the highest 4 GiB, as
+ * the code of a kernel is. */
 static uint64_t cutter_record_end(uint64_t lo, uint64_t hi)
 {
 	return lo + ux_min(hi - lo, (uint64_t)UINT32_MAX);
 }
 
-/* What looking at a function's inlined calls costs. */
+/* Returns the cost of visiting a function's inlined calls. */
 static uint64_t cutter_calls_cost(const struct ux_unit_cutter *c, const struct ux_code_function *f)
 {
 	uint64_t cost = f->inline_count;
@@ -65,8 +63,8 @@ static uint64_t cutter_calls_cost(const struct ux_unit_cutter *c, const struct u
 	return cost;
 }
 
-/* Rows and inlined calls of one range, of which looking at the calls costs `steps`; what is over
- * the budget has its name alone, as has what another unit has already. */
+/* Cuts the rows and inlined calls of one range; visiting the calls costs `steps`. A function that
+ * is over the budget, or that another unit has claimed, has only its name. */
 static bool cutter_cut_content(struct ux_unit_cutter *c, const struct ux_code_function *f,
 			       uint64_t steps, uint64_t lo, uint64_t hi)
 {
@@ -118,8 +116,9 @@ enum {
 };
 
 /*
- * True when a symbol has a part of [lo, hi): only then are the rows there of any use. Of those that
- * begin in front of it, few are checked: one that began before many others hardly reaches here.
+ * Returns true when a symbol overlaps [lo, hi); only then are rows there useful. Of the symbols
+ * that begin in front of lo only a few are checked, since one that begins before many others hardly
+ * reaches lo.
  */
 static bool cutter_symbol_reaches(const struct ux_unit_cutter *c, uint64_t lo, uint64_t hi)
 {
@@ -161,7 +160,7 @@ static int cutter_compare_ranges(const void *a, const void *b)
 	return (x->hi > y->hi) - (x->hi < y->hi);
 }
 
-/* The rows outside of all functions: a symbol may still want them. */
+/* Cuts the rows outside of all functions, for symbols that have no function. */
 static bool cutter_cut_gaps(struct ux_unit_cutter *c, uint32_t unit)
 {
 	ux_cleanup(ux_range_vec_deinit) struct ux_range_vec taken = {0};
@@ -177,7 +176,8 @@ static bool cutter_cut_gaps(struct ux_unit_cutter *c, uint32_t unit)
 		const struct ux_code_sequence *s = &c->unit->lines.sequences[i];
 		uint64_t lo = s->lo;
 		while (next > 0 && taken.data[next - 1].hi > lo)
-			next--; /* sequences may overlap */
+			next--; /* sequences may overlap, so that an earlier function may be in this
+				   one, too */
 		for (; next < taken.size && taken.data[next].lo < s->hi; next++) {
 			if (!cutter_cut_gap(c, unit, s, lo, taken.data[next].lo))
 				return false;
@@ -189,8 +189,8 @@ static bool cutter_cut_gaps(struct ux_unit_cutter *c, uint32_t unit)
 	return true;
 }
 
-/* What the unit adds to the budgets; a table of rows counts for the first of the units that share
- * it. */
+/* Adds the unit's allowance to the budgets. A line table counts only for the first of the units
+ * that share it. */
 static void cutter_add_allowance(struct ux_unit_cutter *c)
 {
 	const struct ux_code_unit *u = c->unit;
@@ -198,12 +198,12 @@ static void cutter_add_allowance(struct ux_unit_cutter *c)
 	uint64_t rows = fresh ? u->lines.n_rows : 0, bytes = u->size;
 	uint64_t calls = u->n_inlines, ranges = u->n_ranges;
 	if (fresh) {
-		/* The table takes a byte a row at least. */
+		/* Each row takes at least one byte of the table. */
 		c->tables_seen = u->table + ux_max(rows, (uint64_t)1);
 		ux_budget_allow(&c->left.text,
 				UX_CUT_TEXT_EACH * ux_min((uint64_t)u->n_files, bytes));
 	}
-	/* Else each batch could have all rows of one table. */
+	/* Otherwise each batch could have all rows of the same table. */
 	rows = ux_min(rows, UX_CUT_ROWS_PER_BYTE * bytes);
 	ux_budget_allow(&c->left.text, UX_CUT_TEXT_BYTE * bytes);
 	ux_budget_allow(&c->left.overlap,

@@ -27,7 +27,7 @@ enum {
 struct ux_claims {
 	const struct ux_code_symbol_vec *symbols;
 	_Atomic uint64_t
-		*places;  /* the unit that has the claim, and the function's size; 0: not claimed */
+		*slots;   /* the unit that has the claim, and the function's size; 0: not claimed */
 	uint8_t *wave_of; /* wave of each unit */
 	size_t n_units;
 };

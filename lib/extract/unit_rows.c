@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The rows of one range of a function, out of its unit's sequences, and the files they are in. */
+/* Cuts the rows of one range of a function out of its unit's sequences, and numbers their files. */
 #include "unit_cutter.h"
 
 bool ux_unit_file_number(struct ux_unit_cutter *c, uint32_t file, uint32_t *ret)
@@ -36,8 +36,7 @@ bool ux_unit_files_begin(struct ux_unit_cutter *c)
 	return true;
 }
 
-/* Appends a row at pc unless it says what the one before says; one at the same place replaces it.
- */
+/* Appends a row, unless it repeats the previous one. A row replaces one at the same offset. */
 static bool rows_append(struct ux_unit_cutter *c, uint32_t off, uint32_t line, uint32_t file)
 {
 	struct ux_gsym_row_vec *rows = &c->rows;
@@ -50,7 +49,7 @@ static bool rows_append(struct ux_unit_cutter *c, uint32_t off, uint32_t line, u
 	return ux_gsym_row_vec_append(rows, row);
 }
 
-/* The row of the sequence that is in force at pc, which lies in it. */
+/* Returns the index of the row in effect at pc, which must lie in the sequence. */
 static uint32_t rows_find(const struct ux_code_row *rows, uint32_t count, uint64_t pc)
 {
 	uint32_t lo = 0, hi = count;
@@ -64,7 +63,7 @@ static uint32_t rows_find(const struct ux_code_row *rows, uint32_t count, uint64
 	return lo;
 }
 
-/* The same file as that of the row before, most of the time. */
+/* Numbers a file. It is usually that of the previous row. */
 ux_inline bool rows_file(struct ux_unit_cutter *c, uint32_t file, uint32_t *last, uint32_t *number)
 {
 	if (ux_likely(file == *last))
@@ -103,13 +102,13 @@ bool ux_unit_rows_add(struct ux_unit_cutter *c, const struct ux_code_sequence *s
 	return true;
 }
 
-/* Adds a row that says "neither file nor line from pc on". */
+/* Adds a row that has neither file nor line, from pc on. */
 static bool rows_append_none(struct ux_unit_cutter *c, uint64_t lo, uint64_t pc)
 {
 	return rows_append(c, (uint32_t)(pc - lo), 0, UX_FILE_NAMELESS);
 }
 
-/* Adds the rows of the sequences from s on, which are disjoint, in [lo, hi). */
+/* Adds the rows in [lo, hi) of the sequences from s on, which are disjoint. */
 static bool rows_add_sequences(struct ux_unit_cutter *c, const struct ux_code_sequence *s,
 			       const struct ux_code_sequence *end, uint64_t lo, uint64_t hi)
 {
