@@ -24,7 +24,7 @@ enum {
 /* What a placeholder may be: something that is there, nothing, and something strange. */
 static const char *value_of(const char *pattern, unsigned variant)
 {
-	static const char *const strange[] = {"%2e%2e%2f", "a/b/../c", "gnu:" ID};
+	static const char *const strange[] = {"%2e%2e%2f", "a/b/../c", ("gnu:" ID)};
 	if (variant > 0)
 		return strange[variant % ux_countof(strange)];
 	return strncmp(pattern, "{uid}", 5) == 0 ? "@" : "go:x";
