@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Memory that dies together. */
+/* Arenas. */
 #include "arena.h"
 
 #include "region.h"
@@ -8,16 +8,17 @@
 
 enum {
 	HUGE_PAGE = 2u << 20,
-	BLOCK_FIRST = 4096,              /* small users pay little */
-	BLOCK_MOST = 2 * HUGE_PAGE - 64, /* big ones are rarely here; whole pages with the head */
-	BLOCK_SPILLED = 2 * HUGE_PAGE - 64, /* a file each */
+	BLOCK_FIRST = 4096, /* small, so that arenas with little content are cheap */
+	BLOCK_MOST = 2 * HUGE_PAGE -
+		     64, /* large allocations are rare; a block with its head is whole pages */
+	BLOCK_SPILLED = 2 * HUGE_PAGE - 64, /* each spilled block is a file */
 };
 
 struct ux_arena_block {
 	struct ux_arena_block *older;
-	uint8_t *old_pos; /* pos and end of the older block when this one came */
+	uint8_t *old_pos; /* pos and end of the older block when this one was added */
 	uint8_t *old_end;
-	size_t size; /* of data */
+	size_t size; /* size of data */
 	_Alignas(max_align_t) uint8_t data[];
 };
 
@@ -27,8 +28,9 @@ void ux_arena_init(struct ux_arena *a, size_t budget)
 }
 
 /*
- * A block with its head; a spilled one is mapped whole. Large ones ask for huge pages: a conversion
- * that fills 100 MB spends a twentieth of its time on page faults otherwise.
+ * Allocates a block with its head. A spilled block is mapped as a whole. Large blocks use huge
+ * pages: an extraction that fills 100 MB would otherwise spend a twentieth of its time on page
+ * faults.
  */
 static struct ux_arena_block *arena_add_block(const struct ux_arena *a, size_t size)
 {
@@ -40,7 +42,7 @@ static struct ux_arena_block *arena_add_block(const struct ux_arena *a, size_t s
 	size = (size + HUGE_PAGE - 1) & ~(size_t)(HUGE_PAGE - 1);
 	region = aligned_alloc(HUGE_PAGE, size);
 	if (region)
-		(void)madvise(region, size, MADV_HUGEPAGE); /* no more than a wish */
+		(void)madvise(region, size, MADV_HUGEPAGE); /* only advice: failure is ignored */
 	return region;
 }
 

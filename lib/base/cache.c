@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A bounded table of what was used last. */
+/* A bounded cache with least-recently-used eviction. */
 #include "cache.h"
 
 #include "hash.h"
 
 enum {
-	BUSY_TRIES = 32 /* entries in use that one insert passes over: its time stays bounded */
+	BUSY_TRIES = 32 /* most busy entries that one insert skips, so that its time is bounded */
 };
 
-/* Its value is behind it, and behind that its key. */
+/* An entry. Its value follows it in memory, and its key follows the value. */
 struct ux_cache_entry {
 	struct ux_cache_entry *chain;
 	struct ux_cache_entry *newer;
 	struct ux_cache_entry *older;
 	uint64_t hash;
 	int64_t expires;
-	size_t bytes; /* as charged */
+	size_t bytes; /* as set by ux_cache_charge() */
 	size_t key_size;
 	_Alignas(max_align_t) uint8_t value[];
 };
@@ -35,14 +35,17 @@ static struct ux_cache_entry *cache_entry_of(const void *value)
 	return ux_container_of(value, struct ux_cache_entry, value);
 }
 
-/* Bytes of an entry in the reserved block. */
+/* The size of an entry in the reserved block. */
 static size_t cache_stride(const struct ux_cache *c)
 {
 	size_t align = _Alignof(max_align_t);
 	return (cache_key_off(c) + c->opts.key_size + align - 1) / align * align;
 }
 
-/* Untouched: its pages come when they are used. */
+/*
+ * Reserves memory for all entries. It is not written to, so the system allocates its pages when
+ * they are first used.
+ */
 static bool cache_reserve(struct ux_cache *c)
 {
 	c->reserved = calloc(c->opts.entries_most, cache_stride(c));
@@ -95,7 +98,10 @@ static void cache_use(struct ux_cache *c, struct ux_cache_entry *e)
 	cache_link_newest(c, e);
 }
 
-/* Where the chain points to the entry of that key, or ends. */
+/*
+ * Returns the pointer in the chain that points to the entry of that key, or the NULL at the chain's
+ * end.
+ */
 static struct ux_cache_entry **cache_slot(const struct ux_cache *c, struct ux_bytes key,
 					  uint64_t hash)
 {
@@ -105,7 +111,7 @@ static struct ux_cache_entry **cache_slot(const struct ux_cache *c, struct ux_by
 	return at;
 }
 
-/* The entry goes out of chain and list; its memory is the caller's. */
+/* Removes the entry from its chain and from the list. The caller releases its memory. */
 static void cache_take_out(struct ux_cache *c, struct ux_cache_entry *e)
 {
 	struct ux_cache_entry **at = &c->chains[e->hash & c->mask];
@@ -135,8 +141,10 @@ static bool cache_is_over(const struct ux_cache *c, size_t entries_most)
 	return c->n > entries_most || (c->opts.bytes_most > 0 && c->bytes > c->opts.bytes_most);
 }
 
-/* Evicts until no more than that many entries are left, and the bytes are within their bound; not
- * `stays`. */
+/*
+ * Evicts entries other than `stays` until at most entries_most are left and their bytes are within
+ * the bound.
+ */
 static void cache_make_room(struct ux_cache *c, size_t entries_most,
 			    const struct ux_cache_entry *stays)
 {
@@ -174,7 +182,7 @@ void *ux_cache_find(struct ux_cache *c, struct ux_bytes key, int64_t now)
 	return e ? e->value : NULL;
 }
 
-/* Memory of an entry; it is in no list. */
+/* Allocates an entry, which is not in a list yet. */
 static struct ux_cache_entry *cache_new_entry(struct ux_cache *c, struct ux_bytes key)
 {
 	if (!c->reserved)

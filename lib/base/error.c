@@ -101,7 +101,7 @@ enum ux_code ux_error_nomem(struct ux_error *err)
 	return ux_error_set(err, UX_ENOMEM, "%s", ux_code_name(UX_ENOMEM));
 }
 
-/* snprintf at the end of what is there; at stays below size. */
+/* Appends formatted text at *at, which stays below size. */
 ux_printf(4, 5) static void error_append(char *buf, size_t size, size_t *at, const char *fmt, ...)
 {
 	va_list args;

@@ -54,7 +54,7 @@ static void file_close_fd(int *fd)
 
 enum ux_code ux_file_map(const char *path, struct ux_mapping *ret, struct ux_error *err)
 {
-	/* O_NONBLOCK: opening a FIFO that has no writer must not wait for ever. */
+	/* O_NONBLOCK: opening a FIFO without a writer must not block. */
 	ux_cleanup(file_close_fd) int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return ux_error_os(err, errno, "cannot open");
@@ -69,8 +69,9 @@ void ux_file_unmap(struct ux_mapping *m)
 }
 
 /*
- * The name that a rename may take, malloc'ed. What is no regular file is refused: a rename would
- * put a file in the place of a device. A link is followed, so that it stays and its target changes.
+ * Returns the path that the new file is renamed to, malloc'ed. Anything but a regular file is
+ * refused, since the rename would replace a device by a file. A symbolic link is followed, so that
+ * it stays and its target is replaced.
  */
 static enum ux_code file_folder_of(const char *path, char **ret, struct ux_error *err)
 {
@@ -87,9 +88,9 @@ static enum ux_code file_folder_of(const char *path, char **ret, struct ux_error
 }
 
 /*
- * Creates a file whose name ends in six letters of chance, put over the last six of `name`. It is
- * as readable as the umask allows: mkostemp would make it 0600, and asking for the umask to widen
- * that changes it for all threads.
+ * Creates a file with a unique name: the last six characters of `name` are replaced by random
+ * letters. Its permissions follow the umask. mkostemp() would create it with mode 0600, and reading
+ * the umask in order to widen that would change the umask for all threads.
  */
 static int file_create_unique(char *name)
 {
@@ -123,7 +124,7 @@ enum ux_code ux_file_new_open(struct ux_file_new *f, const char *path, struct ux
 	f->fd = file_create_unique(f->temp);
 	if (f->fd < 0) {
 		int os_errno = errno;
-		free(ux_take(&f->temp)); /* nothing was made, so nothing is to be removed */
+		free(ux_take(&f->temp)); /* no file was created, so none has to be removed */
 		ux_file_new_deinit(f);
 		return ux_error_os(err, os_errno, "cannot create a file beside %s", path);
 	}

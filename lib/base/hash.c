@@ -8,7 +8,7 @@
 
 uint64_t ux_hash_seed = 0x9e3779b97f4a7c15u;
 
-/* Where the system gives no random bytes, the time and the address space's layout have to do. */
+/* When the system returns no random bytes, the time and the address space layout are used. */
 __attribute__((constructor)) static void hash_seed_init(void)
 {
 	uint64_t seed = 0;
@@ -32,10 +32,16 @@ static uint32_t hash_load32(const uint8_t *p)
 	return v;
 }
 
-/* 16 bytes a multiplication; the tail is read with overlap, so no byte loop is needed. */
+/*
+ * Each multiplication takes 16 bytes. The tail is read with overlap, so that no loop over bytes is
+ * needed.
+ */
 uint64_t ux_hash_bytes(struct ux_bytes bytes)
 {
-	/* Both factors of each product hide a half of the seed: a known one could be met with 0. */
+	/*
+	 * Half of the seed is mixed into both factors of each product: with a known factor an
+	 * attacker could make the product 0.
+	 */
 	const uint64_t k0 = 0xa0761d6478bd642fu ^ ux_hash_seed;
 	const uint64_t k1 = 0xe7037ed1a0b428dbu ^ (ux_hash_seed << 32 | ux_hash_seed >> 32);
 	const uint8_t *p = bytes.data;

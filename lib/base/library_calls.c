@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Calls of a library by their names. */
+/* Loading functions of a shared library. */
 #include "library_calls.h"
 
 #include <dlfcn.h>

@@ -5,7 +5,7 @@
 enum {
 	DIGIT_BITS = 11, /* 2,048 counters stay in the first-level cache */
 	DIGITS = 1 << DIGIT_BITS,
-	FEW = 64, /* keys that insertion sorts sooner than counters are cleared */
+	FEW = 64, /* up to this many keys insertion sort is faster than clearing the counters */
 };
 
 bool ux_order_init(struct ux_order *o, size_t most)
@@ -54,7 +54,7 @@ static void order_radix_pass(const uint64_t *from, uint64_t *to, size_t n, unsig
 bool ux_order_sort(struct ux_order *o)
 {
 	bool sorted = true;
-	uint64_t bits = 0; /* that differ */
+	uint64_t bits = 0; /* bits in which keys differ */
 	for (size_t i = 1; i < o->n; i++) {
 		sorted &= o->keys[i - 1] < o->keys[i];
 		bits |= o->keys[i - 1] ^ o->keys[i];
@@ -85,7 +85,7 @@ static uint64_t order_start(const uint8_t *item)
 	return start;
 }
 
-/* Sorts what is alike in its start. */
+/* Sorts runs of items whose starts are equal. */
 static void order_sort_ties(uint8_t *items, size_t n, size_t size, ux_compare_fn *compare)
 {
 	for (size_t first = 0, end; first < n; first = end) {

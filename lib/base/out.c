@@ -97,7 +97,7 @@ void ux_out_fmt(struct ux_out *out, const char *fmt, ...)
 		ux_out_put(out, small, (size_t)n);
 		return;
 	}
-	/* vsnprintf writes a NUL too: ask for its place and give it back. */
+	/* vsnprintf() also writes a NUL: reserve a byte for it, and release it. */
 	uint8_t *p = ux_out_room(out, (size_t)n + 1);
 	if (p) {
 		va_start(args, fmt);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Paths of source files in one form. */
+/* Canonical paths of source files. */
 #include "path_canonical.h"
 
 /* Cuts the last component off; false at the root. */

@@ -10,8 +10,9 @@ struct run {
 	ux_pool_fn *fn;
 	void *ctx;
 	size_t count;
-	atomic_size_t next; /* relaxed: only its uniqueness matters; results are ordered by join */
-	atomic_bool stop;   /* relaxed: stopping late costs time, not truth */
+	atomic_size_t next;   /* relaxed: only that numbers are unique matters; joining the threads
+				 orders their results */
+	atomic_bool stop;     /* relaxed: stopping late only costs time */
 	pthread_mutex_t lock; /* guards the three below */
 	enum ux_code code;
 	size_t failed_job;
@@ -73,7 +74,7 @@ enum ux_code ux_pool_run(unsigned threads, size_t count, ux_pool_fn *fn, void *c
 	for (unsigned i = 1; i < threads; i++) {
 		workers[i] = (struct worker){.run = &run, .number = i};
 		if (pthread_create(&workers[i].thread, NULL, pool_work, &workers[i]) != 0)
-			break; /* fewer threads do the same work */
+			break; /* continue with fewer threads */
 		started = i;
 	}
 	workers[0] = (struct worker){.run = &run, .number = 0};

@@ -12,10 +12,10 @@
 #define MREMAP_DONTUNMAP 4 /* Linux 5.7 */
 #endif
 
-/* Pages move by tables of them where both ends are multiples of it. */
+/* When both addresses are multiples of this, whole page tables are moved. */
 #define WINDOW_STEP ((size_t)2 << 20)
 
-/* Some file systems have no O_TMPFILE: there the name lives for a moment. */
+/* Some file systems do not support O_TMPFILE: there the file has a name for a moment. */
 static int spill_open_unlinked(const char *folder)
 {
 	char path[4096];
@@ -88,7 +88,7 @@ void ux_window_advance(struct ux_window *w, size_t end)
 	if (end <= w->ready)
 		return;
 	size_t n = ux_min(end - w->ready, w->kept - w->spare);
-	/* Where the system cannot move them, fresh pages come by themselves. */
+	/* When the system cannot move pages, the window simply gets new pages. */
 	if (n > 0 &&
 	    mremap(w->data + w->spare, n, n, MREMAP_MAYMOVE | MREMAP_FIXED | MREMAP_DONTUNMAP,
 		   w->data + w->ready) == MAP_FAILED)

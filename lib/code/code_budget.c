@@ -43,5 +43,5 @@ bool ux_order_budget_refuses(const struct ux_order_budget *b, uint64_t position)
 void ux_order_budget_next(struct ux_order_budget *b)
 {
 	b->before += atomic_exchange_explicit(&b->charged, 0, memory_order_relaxed);
-	b->until = 0; /* only when they are refused at all */
+	b->until = 0; /* only if any unit is refused */
 }

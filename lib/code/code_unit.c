@@ -34,7 +34,9 @@ size_t ux_code_lines_from(const struct ux_code_lines *lines, uint64_t pc)
 	return lo;
 }
 
-/* POSIX, or a drive letter: cross compilers leave Windows paths. */
+/*
+ * An absolute path of POSIX, or one with a drive letter, as cross compilers for Windows write it.
+ */
 static bool path_is_absolute(const char *path)
 {
 	if (path[0] == '/' || path[0] == '\\')
@@ -47,7 +49,7 @@ static bool path_is_empty(const char *s)
 	return !s || s[0] == '\0';
 }
 
-/* Appends "/" unless there is one, and part. */
+/* Appends part, with a "/" in front unless there is one. */
 static char *path_append(char *at, const char *begin, const char *part, size_t n)
 {
 	if (at > begin && at[-1] != '/')
@@ -56,7 +58,10 @@ static char *path_append(char *at, const char *begin, const char *part, size_t n
 	return at + n;
 }
 
-/* The directory of a name whose own part of the path has `n` bytes (up to its last slash, or 0). */
+/*
+ * Makes the directory of a file. Its name contributes the first `n` bytes of its text (up to its
+ * last slash, or 0).
+ */
 static const char *path_make_dir(const struct ux_code_path *p, size_t n, struct ux_arena *arena,
 				 struct ux_budget *budget)
 {
@@ -93,7 +98,7 @@ bool ux_code_path_split(const struct ux_code_path *path, struct ux_arena *arena,
 {
 	const char *slash = strrchr(path->name, '/');
 	ret->base = slash ? slash + 1 : path->name;
-	/* A slash at the very front is the directory's own name. */
+	/* For a file in the root, the directory is the slash itself. */
 	size_t n = !slash ? 0 : slash == path->name ? 1 : (size_t)(slash - path->name);
 	if (n == 0 && last->text && last->from.comp_dir == path->comp_dir &&
 	    last->from.dir == path->dir) {

@@ -31,7 +31,7 @@ struct gsym_inlines_range {
 struct gsym_inlines_node {
 	uint64_t name;
 	uint32_t depth; /* 0: the function itself */
-	uint32_t file;  /* of the call, in the parent */
+	uint32_t file;  /* file of the call, in the parent */
 	uint32_t line;
 	bool has_children;
 	const uint8_t *name_pos; /* position of the name */
@@ -200,7 +200,7 @@ struct gsym_innermost_node {
 	uint32_t parent;
 	uint32_t depth; /* number of frames of an address of which this is the innermost node */
 	uint32_t name;
-	uint32_t file; /* of the call, in the parent */
+	uint32_t file; /* file of the call, in the parent */
 	uint32_t line;
 	uint32_t lo, hi; /* range of indexes of the addresses that it can contain */
 	uint32_t left;   /* how many of them no child contains, as far as children were read */

@@ -20,13 +20,13 @@ static enum ux_code debug_id_bad(struct ux_bytes text, struct ux_error *err)
 			    (int)ux_min(text.size, (size_t)48), (const char *)text.data);
 }
 
-/* Where dashes stand in a GUID that is written with them, and before its age. */
+/* True for the offsets of the dashes in a GUID, and of the dash before its age. */
 static bool debug_id_is_dash(size_t at)
 {
 	return at == 8 || at == 13 || at == 18 || at == 23 || at == 36;
 }
 
-/* The digits alone, at most size of them; 0 when anything else is there. */
+/* Copies the digits without dashes, at most `size` of them. 0 when there is any other character. */
 static size_t debug_id_digits(struct ux_bytes text, uint8_t *digits, size_t size)
 {
 	bool dashed = text.size > 8 && text.data[8] == '-';
@@ -77,7 +77,7 @@ bool ux_debug_id_format(const struct ux_id *id, char *text)
 	if (id->type != UX_ID_GNU && id->type != UX_ID_UUID)
 		return false;
 	if (id->type == UX_ID_GNU)
-		debug_id_swap(id->bytes, guid); /* the bytes behind a short one are 0 */
+		debug_id_swap(id->bytes, guid); /* the bytes behind a short build ID are 0 */
 	else
 		memcpy(guid, id->bytes, sizeof(guid));
 	for (size_t i = 0; i < sizeof(guid); i++)

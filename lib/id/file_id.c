@@ -7,7 +7,8 @@
 #include "text.h"
 
 enum {
-	END_SIZE = 4096,        /* bytes hashed at either end; both are the whole of a small file */
+	END_SIZE = 4096, /* bytes hashed at each end of the file; for a small file both are the
+			    whole file */
 	KERNEL_TEXT_LEAST = 16, /* the shortest build ID that the profiler hashes, in characters */
 };
 

@@ -24,7 +24,7 @@ const char *ux_id_type_name(enum ux_id_type type)
 	return "unknown";
 }
 
-/* Words for messages. */
+/* Names of the types for messages. */
 static const char *id_type_title(enum ux_id_type type)
 {
 	switch (type) {
@@ -59,7 +59,7 @@ static enum ux_code id_check_size(enum ux_id_type type, size_t size, struct ux_e
 	return UX_OK;
 }
 
-/* Space and control characters would break the text form, and so would bytes of any encoding. */
+/* Space, control characters and non-ASCII bytes are not allowed in the text form. */
 static enum ux_code id_check_text(struct ux_bytes text, struct ux_error *err)
 {
 	for (size_t i = 0; i < text.size; i++)
@@ -82,7 +82,7 @@ enum ux_code ux_id_make(enum ux_id_type type, struct ux_bytes bytes, struct ux_i
 	return UX_OK;
 }
 
-/* 0x and dashes taken away; false when more than the digits of a File ID are left. */
+/* Copies the digits without 0x and dashes. False when there are more than a File ID has. */
 static bool id_plain_digits(struct ux_bytes text, char digits[2 * UX_ID_FILE_SIZE], size_t *ret_n)
 {
 	size_t i =
@@ -172,7 +172,7 @@ static enum ux_code id_parse_16(enum ux_id_type type, struct ux_bytes value, str
 	return ux_id_make(type, ux_bytes(bytes, sizeof(bytes)), ret, err);
 }
 
-/* 0x in front, and leading zeros, are as profilers print it. */
+/* 0x and leading zeros are accepted, as profilers print them. */
 static enum ux_code id_parse_cubin_crc(struct ux_bytes value, struct ux_bytes text,
 				       struct ux_id *ret, struct ux_error *err)
 {

@@ -29,7 +29,7 @@ static struct ux_bytes ar_trim(struct ux_bytes text, char tail)
 	return text;
 }
 
-/* "/NUMBER": where in the member "//" the name is, up to "/\n". */
+/* Resolves "/NUMBER": the name is at that offset in the member "//" and ends with "/\n". */
 static struct ux_bytes ar_long_name(struct ux_bytes name, struct ux_bytes table)
 {
 	uint64_t off = 0;
@@ -74,7 +74,7 @@ bool ux_ar_is(struct ux_bytes file)
 	return ux_bytes_starts(file, UX_STR("!<arch>\n"));
 }
 
-/* At its first member. */
+/* Opens the archive, at its first member. */
 static enum ux_code ar_open(struct ux_bytes archive, struct ux_cur *ret, struct ux_error *err)
 {
 	if (!ux_ar_is(archive))

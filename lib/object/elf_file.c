@@ -20,7 +20,7 @@ struct table {
 struct header {
 	struct table sections;
 	struct table segments;
-	uint32_t names; /* section of the section names */
+	uint32_t names; /* index of the section with the names of sections */
 };
 
 bool ux_elf_is(struct ux_bytes file)
@@ -28,7 +28,7 @@ bool ux_elf_is(struct ux_bytes file)
 	return ux_bytes_starts(file, UX_STR("\177ELF"));
 }
 
-/* An address, offset or size of the file's class. */
+/* Reads an address, offset or size, whose width depends on the file's class. */
 static uint64_t elf_word(struct ux_cur *c, bool is64)
 {
 	return is64 ? ux_cur_u64(c) : ux_cur_u32(c);
@@ -91,7 +91,7 @@ static enum ux_code elf_read_header(struct ux_elf *elf, struct header *h, struct
 	return ux_cur_status(&c, err);
 }
 
-/* Checks that the table is inside of the file; its count is then a safe size. */
+/* Checks that the table is inside of the file, so that its count is bounded by the file's size. */
 static enum ux_code elf_check_table(const struct ux_elf *elf, const struct table *t, size_t record,
 				    struct ux_error *err)
 {
@@ -118,7 +118,9 @@ static struct ux_cur elf_table_record(const struct ux_elf *elf, const struct tab
 	return ux_cur_make(record, NULL, elf->swap);
 }
 
-/* gABI, "Section Header"; ret_name gets sh_name. A whole record is there, so nothing can fail. */
+/*
+ * gABI, "Section Header"; ret_name is sh_name. The whole record is available, so nothing can fail.
+ */
 static struct ux_elf_section elf_read_section(const struct ux_elf *elf, struct ux_cur c,
 					      uint32_t *ret_name)
 {
@@ -136,7 +138,7 @@ static struct ux_elf_section elf_read_section(const struct ux_elf *elf, struct u
 	return s;
 }
 
-/* gABI, "Program Header": p_flags moved when the class grew. */
+/* gABI, "Program Header": the position of p_flags depends on the class. */
 static struct ux_elf_segment elf_read_segment(const struct ux_elf *elf, struct ux_cur c)
 {
 	struct ux_elf_segment s = {.type = ux_cur_u32(&c)};
@@ -154,7 +156,7 @@ static struct ux_elf_segment elf_read_segment(const struct ux_elf *elf, struct u
 }
 
 /*
- * Counts that do not fit the header's 16 bits stand in section 0: the number of sections in
+ * Counts that do not fit the header's 16 bits are stored in section 0: the number of sections in
  * sh_size, the section of the names in sh_link, the number of segments in sh_info.
  */
 static enum ux_code elf_apply_escapes(const struct ux_elf *elf, struct header *h,
@@ -186,7 +188,10 @@ static enum ux_code elf_apply_escapes(const struct ux_elf *elf, struct header *h
 	return UX_OK;
 }
 
-/* The section's bytes up to its last NUL, so that every offset below their size is terminated. */
+/*
+ * Returns the section's bytes up to its last NUL, so that a string at any offset inside of it is
+ * terminated.
+ */
 static struct ux_bytes elf_string_table(const struct ux_elf *elf,
 					const struct ux_elf_section *section)
 {
@@ -357,13 +362,13 @@ const struct ux_elf_segment *ux_elf_first_load(const struct ux_elf *elf)
 
 /* --- addresses for the sections of files that have none --------------------------------------- */
 
-/* The order of the parts. */
+/* The order in which sections are placed. */
 enum rank {
 	RANK_TEXT,
 	RANK_CORE,
 	RANK_INIT,
 	RANK_COUNT,
-	RANK_NONE, /* no code */
+	RANK_NONE, /* not code: not placed */
 };
 
 static enum rank layout_rank(const struct ux_elf_section *s)
@@ -376,8 +381,10 @@ static enum rank layout_rank(const struct ux_elf_section *s)
 	return ux_bytes_starts(ux_bytes_cstr(s->name), UX_STR(".init")) ? RANK_INIT : RANK_CORE;
 }
 
-/* Moves *pc to a multiple of align and past size bytes; returns where they begin, UINT64_MAX (and
- * *pc untouched) when they do not end below `most`. */
+/*
+ * Places a section: advances *pc to a multiple of align and then by size bytes. Returns the
+ * section's start, or UINT64_MAX (with *pc unchanged) when it would not end below `most`.
+ */
 static uint64_t layout_assign(uint64_t *pc, uint64_t align, uint64_t size, uint64_t most)
 {
 	uint64_t mask = align != 0 && (align & (align - 1)) == 0 ? align - 1 : 0;

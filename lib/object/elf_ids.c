@@ -8,7 +8,7 @@
 /*
  * Notes (gABI, "Note Section"): sizes of owner and content, type, 4 bytes each in both classes;
  * then the owner with its NUL, padding, the content, padding. The gABI asks for padding to 8 in
- * 64-bit files; no producer did that until .note.gnu.property, whose alignment says so.
+ * 64-bit files; no producer does that except in .note.gnu.property, which has an alignment of 8.
  */
 void ux_elf_notes_init(struct ux_elf_notes *it, struct ux_bytes bytes, uint64_t align, bool swap,
 		       const char *section)
@@ -19,7 +19,7 @@ void ux_elf_notes_init(struct ux_elf_notes *it, struct ux_bytes bytes, uint64_t 
 	};
 }
 
-/* Padding, of which the last note's may be missing. */
+/* Skips padding, which may be missing after the last note. */
 static void notes_skip_padding(struct ux_elf_notes *it)
 {
 	size_t pad = -(size_t)(it->cur.pos - it->cur.start) & (it->align - 1);
@@ -75,18 +75,18 @@ enum ux_code ux_elf_notes_of_segment(const struct ux_elf *elf, const struct ux_e
 /* --- the identities that an ELF file carries -------------------------------------------------- */
 
 /*
- * A search: what was found, and the first damage that was met. Honest note sections do not overlap,
- * so one round over them reads no more than the file; that keeps ten thousand headers that all
- * describe the same ten thousand notes from being a hundred million.
+ * A search: what was found, and the first damage. Note sections of a normal file do not overlap, so
+ * one pass over them reads no more than the file's size. This budget prevents that ten thousand
+ * section headers that all describe the same ten thousand notes cause a hundred million reads.
  */
 struct search {
 	struct ux_id_set *found;
-	uint64_t left; /* bytes that this round may still read: its budget */
+	uint64_t left; /* budget of bytes that this pass may still read */
 	enum ux_code damage;
 	struct ux_error damage_err;
 };
 
-/* Adds the IDs of the notes, unless one of their type was found before. */
+/* Adds the IDs in the notes, unless one of the same type was found before. */
 static enum ux_code ids_add_notes(struct search *s, struct ux_elf_notes *it, struct ux_error *err)
 {
 	const struct ux_elf_note *note;
@@ -102,7 +102,7 @@ static enum ux_code ids_add_notes(struct search *s, struct ux_elf_notes *it, str
 	return UX_OK;
 }
 
-/* Charges the bytes of a walk to this round; false when that would read too many. */
+/* Charges the bytes that an iterator read to this pass; false when the budget is exceeded. */
 static bool ids_charge(struct search *s, const struct ux_elf_notes *it)
 {
 	uint64_t size = ux_cur_left(&it->cur);

@@ -11,7 +11,7 @@ struct elf_object {
 	struct ux_object object;
 	struct ux_elf elf;
 	struct ux_elf_opd opd;
-	struct ux_content content; /* what elf is over, when it was inside of another */
+	struct ux_content content; /* the content of elf when it is embedded in another file */
 };
 
 static const struct elf_object *elf_object(const struct ux_object *object)
@@ -35,7 +35,7 @@ static void elf_object_close(struct ux_object *object)
 	free(o);
 }
 
-/* A GSYM counts from where the first segment is, or from 0 for a file that is yet to be linked. */
+/* Addresses of a GSYM are relative to the first segment, or to 0 for a relocatable file. */
 static void elf_object_describe(struct elf_object *o)
 {
 	const struct ux_elf *elf = &o->elf;
@@ -48,7 +48,7 @@ static void elf_object_describe(struct elf_object *o)
 		.swap = elf->swap,
 		.linked = linked,
 		.versioned = true,
-		.no_sections = elf->n_sections <= 1, /* the null section */
+		.no_sections = elf->n_sections <= 1, /* only the null section */
 		.base = !linked ? 0
 			: load  ? load->vaddr
 				: UX_OBJECT_NO_BASE,
@@ -97,8 +97,8 @@ static enum ux_code elf_object_inner(const struct ux_object *object, struct ux_o
 /* --- sections --------------------------------------------------------------------------------- */
 
 /*
- * An ET_REL keeps each type unit in a section of its own, all of them named .debug_info, in a
- * group; the one with the code is in none.
+ * An ET_REL has each type unit in its own section named .debug_info, in a group. The section with
+ * the code's units is in no group.
  */
 static const struct ux_elf_section *elf_section_outside_groups(const struct ux_elf *elf,
 							       const struct ux_elf_section *first)
@@ -166,7 +166,7 @@ static enum ux_code elf_object_text(const struct ux_object *object, struct ux_ob
 		if ((s->flags & code) == code && !ux_object_ranges_append(out, r))
 			return ux_error_nomem(err);
 	}
-	/* The segments of a file that is yet to be linked mean nothing. */
+	/* Segments of a relocatable file have no meaning. */
 	size_t n_segments = out->size > 0 || !object->linked ? 0 : elf->n_segments;
 	for (size_t i = 0; i < n_segments; i++) {
 		const struct ux_elf_segment *s = &elf->segments[i];
@@ -198,7 +198,7 @@ static enum ux_code elf_object_segments(const struct ux_object *object,
 	return UX_OK;
 }
 
-/* The relocation that adds where the module lies, by machine (their psABIs). */
+/* The relocation type that adds the module's load address, by machine (their psABIs). */
 static const struct {
 	uint16_t machine;
 	uint16_t type;
@@ -207,8 +207,10 @@ static const struct {
 	{EM_S390, 12},  {EM_RISCV, 3},      {EM_LOONGARCH, 3},
 };
 
-/* Relative relocations with addends (DT_RELA), of 64 bits: the others have theirs in the word
- * itself. */
+/*
+ * Relative relocations with addends (DT_RELA), of 64-bit files; with other relocations the addend
+ * is in the word itself.
+ */
 static enum ux_code elf_object_words(const struct ux_object *object, struct ux_object_words *out,
 				     struct ux_error *err)
 {
@@ -255,7 +257,9 @@ static enum ux_code elf_object_walk(struct ux_elf_symbols *it, bool dynamic,
 	return UX_OK;
 }
 
-/* A file without a section table has as its .dynsym what its loader finds. */
+/*
+ * For a file without a section table, the symbols that its loader uses take the place of .dynsym.
+ */
 static enum ux_code elf_object_symbols(const struct ux_object *object, enum ux_object_table table,
 				       ux_object_symbol_fn *each, void *ctx, struct ux_error *err)
 {
@@ -303,7 +307,7 @@ static struct ux_id elf_object_id(const struct ux_object *object)
 	return id ? *id : (struct ux_id){0};
 }
 
-/* prelink moves a module and leaves its build ID: the debug file then has other addresses. */
+/* prelink moves a module but keeps its build ID; the debug file then has other addresses. */
 static enum ux_code elf_object_check_addresses(const struct ux_elf *exe, const struct ux_elf *debug,
 					       struct ux_error *err)
 {

@@ -6,27 +6,27 @@
 #include "elf_symbols.h"
 #include "order.h"
 
-/* A slot that the loader fills. */
+/* A slot that the dynamic linker fills. */
 struct slot {
 	uint64_t pc;
-	uint32_t symbol; /* its number; 0: target is there instead */
-	bool jump;       /* for calls alone */
+	uint32_t symbol; /* number of the symbol; 0: target is used instead */
+	bool jump;       /* used only for calls */
 	uint64_t target;
 };
 
 UX_VEC(slot_vec, struct slot);
 UX_VEC(target_vec, struct ux_object_stub);
 
-/* One file at work. */
+/* State of reading one file. */
 struct plt {
 	const struct ux_elf *elf;
 	const struct ux_elf_stub_machine *machine;
 	struct ux_elf_stub_context context;
 	struct ux_elf_symbols symbols;
-	struct slot_vec slots;     /* by pc, once all are there */
-	struct slot_vec entries;   /* those of calls, in the order of their table */
-	struct target_vec choices; /* names of the functions that choose, by pc */
-	uint64_t left; /* bytes that may yet be read: sections of an honest file do not overlap */
+	struct slot_vec slots;     /* sorted by pc after all were added */
+	struct slot_vec entries;   /* the slots of calls, in the order of their table */
+	struct target_vec choices; /* names of the resolver functions, by pc */
+	uint64_t left;             /* budget of bytes; sections of a normal file do not overlap */
 	struct ux_object_stubs *out;
 };
 
@@ -45,14 +45,14 @@ static bool plt_charge(struct plt *p, struct ux_bytes bytes)
 	return true;
 }
 
-/* What stands in the file where a REL relocation has its addend. */
+/* Reads the word in the file at pc, where a REL relocation has its addend. */
 static uint64_t plt_word_at(const struct ux_elf *elf, uint64_t pc)
 {
 	struct ux_cur c = ux_cur_make(ux_elf_bytes_at(elf, pc), NULL, elf->swap);
 	return ux_cur_uint(&c, elf->is64 ? 8 : 4);
 }
 
-/* One relocation, if it is one that stubs use. */
+/* Adds the slot of a relocation, if it is of a type that stubs use. */
 static bool plt_add_slot(struct plt *p, struct ux_cur *c, bool with_addend, bool is_jumps)
 {
 	unsigned word = p->elf->is64 ? 8 : 4;
@@ -93,7 +93,7 @@ static bool plt_is_table(const struct ux_elf_section *s)
 	return (s->type == SHT_RELA || s->type == SHT_REL) && (s->flags & SHF_ALLOC) != 0;
 }
 
-/* The relocations that the loader sees, and the symbols that they mean. */
+/* Reads the relocations that the dynamic linker applies, and their symbols. */
 static enum ux_code plt_read_slots(struct plt *p, struct ux_error *err)
 {
 	const struct ux_elf *elf = p->elf;
@@ -143,7 +143,7 @@ static const struct slot *plt_slot_find(const struct plt *p, uint64_t pc)
 	return lo < p->slots.size && p->slots.data[lo].pc == pc ? &p->slots.data[lo] : NULL;
 }
 
-/* Global before weak, then the fewer underscores, the shorter, byte order. */
+/* Global before weak, then fewer underscores, shorter name, byte order. */
 static int plt_choice_compare(const void *x, const void *y)
 {
 	const struct ux_object_stub *a = x, *b = y;
@@ -154,7 +154,7 @@ static int plt_choice_compare(const void *x, const void *y)
 	return strcmp(a->name, b->name);
 }
 
-/* The module's own functions that choose among implementations. */
+/* Reads the module's own resolver functions, which choose among implementations. */
 static enum ux_code plt_read_choices(struct plt *p, struct ux_error *err)
 {
 	const struct ux_elf *elf = p->elf;
@@ -169,7 +169,7 @@ static enum ux_code plt_read_choices(struct plt *p, struct ux_error *err)
 			continue;
 		for (const struct ux_elf_symbol *s; (s = ux_elf_symbols_next(&it));) {
 			struct ux_object_stub made = {.pc = s->value, .name = s->name};
-			made.size = s->bind == STB_GLOBAL ? 0 : 1; /* only to sort by */
+			made.size = s->bind == STB_GLOBAL ? 0 : 1; /* used only for sorting */
 			if (s->type == STT_GNU_IFUNC && s->name[0] != '\0' &&
 			    !target_vec_append(&p->choices, made))
 				return ux_error_nomem(err);
@@ -195,7 +195,7 @@ static const char *plt_choice_find(const struct plt *p, uint64_t pc)
 								    : NULL;
 }
 
-/* Names the stub; false when its slot is none, or has no name. */
+/* Sets the stub's name; false when its slot is unknown or has no name. */
 static bool plt_name_stub(struct plt *p, const struct ux_elf_stub_code *code, bool jumps_only,
 			  struct ux_object_stub *stub)
 {
@@ -217,8 +217,10 @@ static bool plt_name_stub(struct plt *p, const struct ux_elf_stub_code *code, bo
 	return stub->name[0] != '\0';
 }
 
-/* Gives the stubs from number `first` on, whose code ends at `end`, their sizes: as far as the next
- * one, or as far apart as these are. */
+/*
+ * Sets the sizes of the stubs from number `first` on, whose code ends at `end`: each ends at the
+ * next stub, or has the distance that the stubs have.
+ */
 static void plt_measure(struct plt *p, size_t first, uint64_t end)
 {
 	struct ux_object_stub *s = p->out->data;
@@ -293,8 +295,8 @@ static enum ux_code plt_scan_all(struct plt *p, struct ux_error *err)
 }
 
 /*
- * The code of first calls on 64-bit PowerPC, which a tag of the dynamic section finds: one for each
- * relocation of a call, in their order, all jumping to one address.
+ * Reads the code for first calls on 64-bit PowerPC, whose address is in the dynamic section: one
+ * for each relocation of a call, in their order, all jumping to one address.
  */
 static enum ux_code plt_read_first_calls(struct plt *p, struct ux_error *err)
 {
@@ -325,7 +327,7 @@ static enum ux_code plt_read_first_calls(struct plt *p, struct ux_error *err)
 	return UX_OK;
 }
 
-/* What instructions that do not know where they are count from. */
+/* Returns the base address for instructions that are not relative to their own address. */
 static uint64_t plt_got(const struct ux_elf *elf)
 {
 	const struct ux_elf_section *got = ux_elf_section_find(elf, ".got");

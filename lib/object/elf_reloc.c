@@ -11,8 +11,8 @@
 /*
  * Relocation types, from each machine's ELF supplement.
  *
- * Thread-local offsets (DTPREL, DTPOFF, LDO) stand in descriptions of variables. PC-relative ones
- * are code's and .eh_frame's.
+ * Thread-local offsets (DTPREL, DTPOFF, LDO) occur in the locations of variables. PC-relative types
+ * occur only in code and .eh_frame.
  */
 #define NONE(type)                     \
 	{                              \
@@ -180,15 +180,16 @@ const struct ux_elf_reloc_kind *ux_elf_reloc_kind_find(uint16_t machine, uint32_
  * Three tables (gABI, "Relocation"; "CREL" proposal of 2024, as LLVM 19 writes it):
  *   SHT_REL    offset, info; the addend is in the relocated bytes
  *   SHT_RELA   offset, info, addend
- *   SHT_CREL   ULEB128 header: count * 8 + has-addend * 4 + shift; then an entry a relocation: a
- *              byte with flags and the low bits of the distance to the next offset, an ULEB128 with
- *              the rest of it, SLEB128 distances of symbol, type and addend as flagged
+ *   SHT_CREL   ULEB128 header: count * 8 + has-addend * 4 + shift; then an entry for each
+ * relocation: a byte with flags and the low bits of the distance to the next offset, an ULEB128
+ * with the rest of it, SLEB128 distances of symbol, type and addend as flagged
  */
 enum {
-	ULEB_MOST = 16, /* bytes that are relocated: ten hold 64 bits, and some pad */
+	ULEB_MOST = 16, /* longest field that is relocated: ten bytes hold 64 bits, the rest is
+			   padding */
 };
 
-/* One relocation, whichever table it is from. */
+/* One relocation, of any kind of table. */
 struct entry {
 	uint64_t off;
 	uint64_t symbol;
@@ -197,14 +198,14 @@ struct entry {
 	uint64_t addend;
 };
 
-/* A table of relocations at work on one section. */
+/* State of applying a relocation table to a section. */
 struct reloc {
 	const struct ux_elf *elf;
 	const struct ux_elf_section *table;
 	const struct ux_elf_section *target;
 	struct ux_elf_symbols symbols;
-	uint32_t symtab; /* their section; 0: not open yet */
-	uint8_t *data;   /* the target's copy */
+	uint32_t symtab; /* index of the symbols' section; 0: not open yet */
+	uint8_t *data;   /* the copy of the target section */
 	size_t size;
 	bool big;
 	struct ux_reloc_loss *loss;
@@ -235,7 +236,7 @@ static uint64_t reloc_combine(uint8_t op, uint64_t old, uint64_t value)
 	return op == UX_RELOC_ADD ? old + value : op == UX_RELOC_SUB ? old - value : value;
 }
 
-/* A number of fixed width; false when it leaves the section. */
+/* Relocates a number of fixed width; false when it exceeds the section. */
 static bool reloc_apply_fixed(struct reloc *r, const struct ux_elf_reloc_kind *kind,
 			      const struct entry *e, uint64_t value)
 {
@@ -254,9 +255,11 @@ static bool reloc_apply_fixed(struct reloc *r, const struct ux_elf_reloc_kind *k
 	return true;
 }
 
-/* An ULEB128, whose length stays: what the assembler left is long enough for the distance. False
- * when it does not end in the section, or is longer than any producer makes it: thousands of
- * relocations for one run of 0x80 must not cost the square of the file. */
+/*
+ * Relocates a ULEB128, whose length is kept: the assembler reserved enough bytes for the distance.
+ * False when it does not end in the section, or is longer than any producer makes it. Without that
+ * limit, thousands of relocations for one run of 0x80 would cost the square of the file's size.
+ */
 static bool reloc_apply_uleb(struct reloc *r, const struct ux_elf_reloc_kind *kind,
 			     const struct entry *e, uint64_t value)
 {
@@ -380,8 +383,10 @@ static enum ux_code reloc_apply_crel(struct reloc *r, struct ux_bytes bytes, str
 	return UX_OK;
 }
 
-/* A file has one symbol table (gABI, "Sections"), which is opened once: that takes a walk over all
- * sections. */
+/*
+ * A file has one symbol table (gABI, "Sections"). It is opened once, since that takes a walk over
+ * all sections.
+ */
 static enum ux_code reloc_open_symbols(struct reloc *r, struct ux_error *err)
 {
 	uint32_t link = r->table->link;
@@ -423,7 +428,7 @@ enum ux_code ux_elf_section_load_relocated(const struct ux_elf *elf,
 		.big = elf->swap == (__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__),
 		.loss = loss,
 	};
-	/* Honest tables do not overlap: this much is all there can be to read. */
+	/* Tables of a normal file do not overlap, so the file's size bounds what has to be read. */
 	uint64_t left = elf->file.size;
 	for (size_t i = 1; i < elf->n_sections; i++) {
 		struct ux_bytes bytes = UX_BYTES_NONE;

@@ -12,7 +12,7 @@ static struct ux_cur stub_cursor(const struct ux_elf_stub_context *context, stru
 	return ux_cur_make(code, NULL, context->swap);
 }
 
-/* The number in the low `bits` of v, whose sign is the highest of these. */
+/* Sign-extends the low `bits` of v. */
 static int64_t stub_sign(uint64_t v, unsigned bits)
 {
 	return (int64_t)(v << (64 - bits)) >> (64 - bits);
@@ -27,7 +27,7 @@ static bool stub_match(struct ux_cur *c, struct ux_bytes what)
 	return true;
 }
 
-/* [endbr] push N; [bnd] jmp: what an IBT stub of .plt.sec comes to at its first call. */
+/* [endbr] push N; [bnd] jmp: the code that an IBT stub of .plt.sec jumps to at its first call. */
 static bool stub_push(struct ux_cur *c, bool marked, uint32_t each, struct ux_elf_stub_code *ret)
 {
 	if (!stub_match(c, UX_STR("\x68")))
@@ -76,7 +76,7 @@ static bool stub_386(const struct ux_elf_stub_context *context, struct ux_bytes 
 		if (!absolute && !stub_match(&c, UX_STR("\xff\xa3"))) /* jmp *slot(%ebx) */
 			return false;
 		uint32_t base = absolute ? 0 : (uint32_t)context->got;
-		ret->slot = base + ux_cur_u32(&c); /* wraps as the machine does */
+		ret->slot = base + ux_cur_u32(&c); /* wraps at 32 bits as the instruction does */
 		ret->slot = (uint32_t)ret->slot;
 	}
 	ret->size = (uint32_t)ux_cur_off(&c) + (push ? 4 : 0);
@@ -105,7 +105,7 @@ static bool stub_aarch64(const struct ux_elf_stub_context *context, struct ux_by
 	return true;
 }
 
-/* ARM's immediate operand: eight bits turned right by twice the four above them. */
+/* ARM's immediate operand: eight bits, rotated right by twice the four bits above them. */
 static uint32_t stub_arm_operand(uint32_t word)
 {
 	unsigned turn = (word >> 8 & 15) * 2;
@@ -137,13 +137,15 @@ static bool stub_arm_word(struct ux_cur *c, uint32_t pc, uint64_t *slot)
 	return (add == 0xe08cc00f || add == 0xe08fc00c) && jump == 0xe59cf000;
 }
 
-/* The 16 bits that movw and movt take apart; as two halfwords, the first one low. */
+/* The 16-bit immediate of movw and movt, given as two halfwords, the first one in the low bits. */
 static uint32_t stub_thumb_operand(uint32_t low, uint32_t high)
 {
 	return (low & 15) << 12 | (low >> 10 & 1) << 11 | (high >> 12 & 7) << 8 | (high & 0xff);
 }
 
-/* movw ip, #low; movt ip, #high; add ip, pc; ldr.w pc, [ip]: machines that know Thumb alone. */
+/*
+ * movw ip, #low; movt ip, #high; add ip, pc; ldr.w pc, [ip]: for machines that support only Thumb.
+ */
 static bool stub_thumb(struct ux_cur c, uint32_t pc, struct ux_elf_stub_code *ret)
 {
 	uint16_t h[7];
@@ -164,7 +166,7 @@ static bool stub_arm(const struct ux_elf_stub_context *context, struct ux_bytes 
 {
 	struct ux_cur c = stub_cursor(context, code), whole = c;
 	uint32_t at = (uint32_t)pc, first = ux_cur_u32(&c);
-	if (first == 0x46c04778 || first == 0xe7fd4778) { /* bx pc, for those who call by Thumb */
+	if (first == 0x46c04778 || first == 0xe7fd4778) { /* bx pc, for callers in Thumb state */
 		at += 4;
 		first = ux_cur_u32(&c);
 	}
@@ -198,8 +200,8 @@ static bool stub_riscv(const struct ux_elf_stub_context *context, struct ux_byte
 
 /*
  * [std r2, 24|40(r1)]; addis rX, r2, high; ld r12, low(rX); mtctr r12; bctr. In the first ABI a
- * slot is a descriptor, so that r2 is loaded in between, and compared where it may not be filled
- * yet.
+ * slot is a descriptor, so r2 is loaded in between too, and compared when the slot may not be
+ * filled yet.
  */
 static bool stub_ppc64(const struct ux_elf_stub_context *context, struct ux_bytes code, uint64_t pc,
 		       struct ux_elf_stub_code *ret)
@@ -226,7 +228,7 @@ static bool stub_ppc64(const struct ux_elf_stub_context *context, struct ux_byte
 		} else if (word == 0x7d8903a6) {
 			moved = true;
 		} else if (word == 0x4e800420 || word == 0x4ce20420) {
-			if (word == 0x4ce20420) /* bnectr+, then b to what finds the function */
+			if (word == 0x4ce20420) /* bnectr+, then b to the resolver */
 				(void)ux_cur_u32(&c);
 			ret->size = (uint32_t)ux_cur_off(&c);
 			return loaded && moved && !c.failed;
@@ -284,7 +286,7 @@ static const struct ux_elf_stub_machine machines[] = {
 const struct ux_elf_stub_machine *ux_elf_stub_machine(uint16_t machine, bool is64)
 {
 	if ((machine == EM_S390 || machine == EM_PPC64) && !is64)
-		return NULL; /* their stubs are others */
+		return NULL; /* 32-bit files of these machines have other stubs */
 	for (size_t i = 0; i < ux_countof(machines); i++)
 		if (machines[i].machine == machine)
 			return &machines[i];

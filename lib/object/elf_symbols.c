@@ -9,8 +9,8 @@
 /* --- walking a symbol table (gABI, "Symbol Table") -------------------------------------------- */
 
 /*
- * The string table, cut behind its last NUL: then a name is terminated if it begins inside, and no
- * symbol has to be searched for its end.
+ * Returns the string table, cut behind its last NUL. A name that begins inside of it is then
+ * terminated, and need not be searched for its end.
  */
 static enum ux_code symtab_strings(const struct ux_elf *elf, const struct ux_elf_section *table,
 				   struct ux_bytes *ret, struct ux_error *err)
@@ -31,7 +31,7 @@ static enum ux_code symtab_strings(const struct ux_elf *elf, const struct ux_elf
 	return UX_OK;
 }
 
-/* The table of 32-bit section indexes beside this symbol table, if it has one. */
+/* Finds the table of 32-bit section indexes that belongs to this symbol table, if there is one. */
 static enum ux_code symtab_shndx(const struct ux_elf *elf, const struct ux_elf_section *table,
 				 struct ux_bytes *ret, struct ux_error *err)
 {
@@ -64,7 +64,7 @@ enum ux_code ux_elf_symbols_open(const struct ux_elf *elf, const struct ux_elf_s
 	return UX_OK;
 }
 
-/* SHN_XINDEX sends the reader to the table beside; without an entry there it means nothing. */
+/* Resolves SHN_XINDEX with that table; without an entry in it the index is invalid. */
 static uint32_t symtab_wide_index(const struct ux_elf_symbols *it, size_t symbol)
 {
 	struct ux_bytes entry = UX_BYTES_NONE;
@@ -90,7 +90,7 @@ const struct ux_elf_symbol *ux_elf_symbols_at(struct ux_elf_symbols *it, uint64_
 		return NULL;
 	bool is64 = it->elf->is64;
 	size_t record = is64 ? ELF64_SYM_SIZE : ELF32_SYM_SIZE;
-	/* i < count, so the whole record is there. */
+	/* i < count, so the whole record is inside of the table. */
 	struct ux_cur c =
 		ux_cur_make(ux_bytes(it->table.data + i * record, record), NULL, it->elf->swap);
 	struct ux_elf_symbol *s = &it->symbol;
@@ -155,7 +155,7 @@ bool ux_elf_symbol_is_code(const struct ux_elf *elf, const struct ux_elf_symbol 
 	switch (symbol->type) {
 	case STT_FUNC:
 	case STT_GNU_IFUNC:
-		if (elf->n_sections == 0) /* its segment decides */
+		if (elf->n_sections == 0) /* without sections, its segment decides */
 			return symbol->section != SHN_UNDEF;
 		return symbol->home || symbol->section == SHN_ABS;
 	case STT_NOTYPE:
@@ -176,7 +176,7 @@ uint64_t ux_elf_symbol_pc(const struct ux_elf *elf, const struct ux_elf_symbol *
 
 /* --- what the loader reads -------------------------------------------------------------------- */
 
-/* The entries that matter; 0: it is not there. */
+/* The values of the tags that are used; 0: absent. */
 struct dynamic {
 	uint64_t hash;
 	uint64_t gnu_hash;
@@ -233,7 +233,7 @@ static uint64_t dynamic_count_gnu(const struct ux_elf *elf, uint64_t pc)
 	for (uint32_t i = 0; i < n_buckets && ux_cur_more(&c); i++)
 		last = ux_max(last, (uint64_t)ux_cur_u32(&c));
 	if (c.failed || last < first)
-		return first; /* those in front are imported */
+		return first; /* the symbols before `first` are imported */
 	ux_cur_skip(&c, (last - first) * sizeof(uint32_t));
 	while (ux_cur_more(&c)) {
 		bool end = (ux_cur_u32(&c) & 1) != 0;
@@ -244,7 +244,7 @@ static uint64_t dynamic_count_gnu(const struct ux_elf *elf, uint64_t pc)
 	return last;
 }
 
-/* DT_HASH has a chain entry for each symbol; its words have 8 bytes on 64-bit s390 alone. */
+/* DT_HASH has a chain entry for each symbol; its words have 8 bytes only on 64-bit s390. */
 static uint64_t dynamic_count_sysv(const struct ux_elf *elf, uint64_t pc)
 {
 	struct ux_cur c = dynamic_cursor_at(elf, pc);
@@ -289,7 +289,7 @@ enum {
 
 enum ux_code ux_elf_opd_open(const struct ux_elf *elf, struct ux_elf_opd *ret, struct ux_error *err)
 {
-	struct ux_reloc_loss loss; /* the TOC's, which is not used */
+	struct ux_reloc_loss loss; /* relocations of the TOC may be unknown; it is not used */
 	*ret = (struct ux_elf_opd){0};
 	const struct ux_elf_section *s =
 		elf->machine == EM_PPC64 ? ux_elf_section_find(elf, ".opd") : NULL;
@@ -323,7 +323,7 @@ bool ux_elf_opd_code(const struct ux_elf_opd *opd, uint64_t pc, uint64_t *ret)
 /* --- gnu_debugdata ---------------------------------------------------------------------------- */
 
 enum {
-	/* Honest ones inflate to less than their file; half a million symbols take 12 MiB. */
+	/* Normal ones decompress to less than their file; half a million symbols take 12 MiB. */
 	INFLATED_RATIO = 4,
 	INFLATED_FREE = 8 << 20,
 };

@@ -6,7 +6,7 @@
 
 /* --- names of machines ------------------------------------------------------------------------ */
 
-/* A name for a machine; the first of each is the one in messages. */
+/* Names of machines; the first name of each is used in messages. */
 static const struct {
 	const char *name;
 	uint32_t cpu;
@@ -99,7 +99,7 @@ const char *ux_macho_slices_list(const struct ux_macho_slices *slices,
 
 /* --- reading ---------------------------------------------------------------------------------- */
 
-/* The number of slices of a universal file; 0: it is not universal. */
+/* Returns the number of slices of a universal file; 0 for any other file. */
 static uint32_t fat_count(struct ux_bytes file, bool *ret_is64)
 {
 	struct ux_cur c = ux_cur_make(file, NULL, __BYTE_ORDER__ != __ORDER_BIG_ENDIAN__);
@@ -138,7 +138,7 @@ static enum ux_code fat_read_entry(struct ux_bytes file, struct ux_cur *c, bool 
 	return UX_OK;
 }
 
-/* What a file of one machine says of itself. */
+/* Reads the machine of a file that is not universal. */
 static enum ux_code fat_read_thin(struct ux_bytes file, struct ux_macho_slices *ret,
 				  struct ux_error *err)
 {
@@ -152,7 +152,10 @@ static enum ux_code fat_read_thin(struct ux_bytes file, struct ux_macho_slices *
 	return UX_OK;
 }
 
-/* Linkers and lipo leave them apart; 31 names for one content would be 31 times the work. */
+/*
+ * Checks that slices do not overlap, as linkers and lipo write them. 31 slices with the same
+ * content would be 31 times the work.
+ */
 static enum ux_code fat_check_apart(const struct ux_macho_slices *slices, struct ux_error *err)
 {
 	char one[UX_MACHO_ARCH_TEXT], other[UX_MACHO_ARCH_TEXT];

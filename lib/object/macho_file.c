@@ -15,7 +15,7 @@ enum {
 UX_VEC(section_vec, struct ux_macho_section);
 UX_VEC(segment_vec, struct ux_macho_segment);
 
-/* What the commands fill, until it is whole. */
+/* The tables that are filled while load commands are read. */
 struct tables {
 	struct section_vec sections;
 	struct segment_vec segments;
@@ -126,7 +126,9 @@ static enum ux_code macho_read_uuid(struct ux_macho *m, struct ux_cur *c, struct
 	static const uint8_t none[MACHO_UUID_SIZE];
 	struct ux_bytes bytes = ux_cur_take(c, MACHO_UUID_SIZE);
 	UX_TRY(ux_cur_status(c, err));
-	/* ld -no_uuid leaves the command out, other linkers leave zeros: they identify nothing. */
+	/*
+	 * ld -no_uuid omits the command. Other linkers write a UUID of zeros, which is no identity.
+	 */
 	if (m->id.size > 0 || memcmp(bytes.data, none, sizeof(none)) == 0)
 		return UX_OK;
 	return ux_id_make(UX_ID_UUID, bytes, &m->id, err);
@@ -139,7 +141,7 @@ static enum ux_code macho_read_command(struct ux_macho *m, uint32_t cmd, struct 
 	case LC_SEGMENT:
 	case LC_SEGMENT_64:
 		if ((cmd == LC_SEGMENT_64) != m->is64)
-			return UX_OK; /* a loader passes it, too */
+			return UX_OK; /* the loader ignores it, too */
 		return macho_read_segment(m, c, t, err);
 	case LC_SYMTAB:
 		macho_read_symtab(m, c);
@@ -297,7 +299,7 @@ const char *ux_macho_type_name(uint32_t type)
 /* --- the identities of a Mach-O file ---------------------------------------------------------- */
 
 enum {
-	GO_ID_WITHIN = 32 << 10 /* bytes of __text: the go command looks no further either */
+	GO_ID_WITHIN = 32 << 10 /* bytes of __text that are searched, as by the go command */
 };
 
 /* "\xff Go build ID: "TEXT"\n \xff" at the front of the code; empty: it is not there. */
@@ -324,7 +326,7 @@ enum ux_code ux_macho_ids(const struct ux_macho *macho, struct ux_id_set *ret, s
 	struct ux_bytes text = macho_go_id(macho);
 	if (macho->id.size > 0)
 		UX_TRY(ux_id_set_add(ret, &macho->id, err));
-	/* One that has no text form identifies nothing. */
+	/* A Go build ID that has no text form is no identity. */
 	if (text.size > 0 && ux_id_make(UX_ID_GO, text, &go, NULL) == UX_OK)
 		UX_TRY(ux_id_set_add(ret, &go, err));
 	return ux_id_set_add(ret, &content, err);

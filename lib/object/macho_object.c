@@ -37,7 +37,7 @@ static bool macho_same_machine(const struct ux_macho *m, const struct ux_macho_s
 	       (s->subtype & CPU_SUBTYPE_KIND) == (m->subtype & CPU_SUBTYPE_KIND);
 }
 
-/* A debug file's slice with the executable's UUID, else the one for its machine. */
+/* Chooses the debug file's slice with the executable's UUID, else the slice for its machine. */
 static enum ux_code macho_choose_debug(const struct ux_macho *exe, struct ux_bytes debug,
 				       struct ux_bytes *ret, struct ux_error *err)
 {
@@ -78,7 +78,7 @@ static void macho_object_close(struct ux_object *object)
 	free(o);
 }
 
-/* An object file counts from 0, as its sections do. */
+/* Addresses of a relocatable object file are relative to 0, as its sections are. */
 static void macho_object_describe(struct macho_object *o)
 {
 	const struct ux_macho *m = &o->macho;
@@ -117,8 +117,10 @@ static enum ux_code macho_object_open(struct ux_bytes file, const struct ux_obje
 
 /* --- sections --------------------------------------------------------------------------------- */
 
-/* .debug_info is __debug_info here, .go.buildinfo is __go_buildinfo, and what has more than 16
- * letters is cut (__debug_str_offs). */
+/*
+ * .debug_info is __debug_info here, .go.buildinfo is __go_buildinfo, and a name of more than 16
+ * characters is cut (__debug_str_offs).
+ */
 static bool macho_object_section(const struct ux_object *object, const char *name, uint32_t from,
 				 struct ux_section *ret)
 {
@@ -202,7 +204,10 @@ static enum ux_code macho_object_segments(const struct ux_object *object,
 
 /* --- symbols ---------------------------------------------------------------------------------- */
 
-/* Assemblers' own labels: they begin with L or l, where every name of C has its underscore. */
+/*
+ * True for labels of the assembler: they begin with L or l, whereas names of C begin with an
+ * underscore.
+ */
 static bool macho_is_label(const char *name)
 {
 	return name[0] == 'L' ||
@@ -217,8 +222,8 @@ static uint8_t macho_bind(const struct ux_macho_symbol *s)
 }
 
 /*
- * A function of the debug map: N_FUN with its name at its pc, then N_FUN without a name and with
- * its size in place of the pc. False: s does not complete one.
+ * Reads a function of the debug map: an N_FUN with its name and pc, then an N_FUN without a name
+ * and with its size in place of the pc. False: s does not complete a function.
  */
 static bool macho_listed(struct ux_object_symbol *open, const struct ux_macho_symbol *s,
 			 struct ux_object_symbol *ret)
@@ -298,7 +303,7 @@ static struct ux_id macho_object_id(const struct ux_object *object)
 	return macho_object(object)->macho.id;
 }
 
-/* The same UUID at other addresses would give the lines of other functions. */
+/* A debug file with the same UUID but other addresses would return the lines of other functions. */
 static enum ux_code macho_object_check_addresses(const struct ux_macho *exe,
 						 const struct ux_macho *debug, struct ux_error *err)
 {

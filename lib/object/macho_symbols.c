@@ -11,7 +11,7 @@ enum ux_code ux_macho_symbols_open(const struct ux_macho *m, struct ux_macho_sym
 				     "symbol table", &it.table, err));
 	UX_TRY(ux_macho_extent_bytes(m, &m->strings, 1, "strings of the symbol table", &it.strings,
 				     err));
-	/* Up to the last NUL: then a name is terminated if it begins inside. */
+	/* Cut at the last NUL, so that a name that begins inside is terminated. */
 	const uint8_t *nul = it.strings.size ? memrchr(it.strings.data, 0, it.strings.size) : NULL;
 	it.strings.size = nul ? (size_t)(nul - it.strings.data) + 1 : 0;
 	*ret = it;
@@ -24,7 +24,7 @@ const struct ux_macho_symbol *ux_macho_symbols_at(struct ux_macho_symbols *it, u
 		return NULL;
 	const struct ux_macho *m = it->macho;
 	size_t record = m->is64 ? MACHO_NLIST_64_SIZE : MACHO_NLIST_SIZE;
-	/* i < count, so the whole record is there. */
+	/* i < count, so the whole record is inside of the table. */
 	struct ux_cur c = ux_cur_make(ux_bytes(it->table.data + i * record, record), NULL, m->swap);
 	struct ux_macho_symbol *s = &it->symbol;
 	uint32_t name = ux_cur_u32(&c);
@@ -68,7 +68,7 @@ bool ux_macho_starts_next(struct ux_macho_starts *it, uint64_t *ret_pc)
 	if (it->done || !ux_cur_more(&it->cur))
 		return false;
 	uint64_t distance = ux_cur_uleb(&it->cur);
-	/* A 0 ends the list, what is behind it is padding. */
+	/* A 0 ends the list; padding follows it. */
 	it->done = it->cur.failed || distance == 0 ||
 		   __builtin_add_overflow(it->pc, distance, &it->pc);
 	*ret_pc = it->pc;
@@ -87,7 +87,7 @@ enum ux_code ux_macho_stubs_open(const struct ux_macho *m, struct ux_macho_stubs
 	return UX_OK;
 }
 
-/* The symbol that entry i of the indirect table names, or NULL. */
+/* Returns the symbol that entry i of the indirect table refers to, or NULL. */
 static const struct ux_macho_symbol *stubs_indirect_at(struct ux_macho_stubs *it, uint64_t i)
 {
 	struct ux_bytes entry = UX_BYTES_NONE;
@@ -100,7 +100,7 @@ static const struct ux_macho_symbol *stubs_indirect_at(struct ux_macho_stubs *it
 	return ux_macho_symbols_at(&it->symbols, number);
 }
 
-/* Stubs of a section that entries are there for. */
+/* Returns how many stubs of a section have an entry in the table. */
 static uint64_t stubs_in_section(const struct ux_macho_stubs *it, const struct ux_macho_section *s)
 {
 	if ((s->flags & SECTION_TYPE) != S_SYMBOL_STUBS || s->reserved2 == 0)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The formats of object files, and what is the same for all of them. */
+/* The table of object file formats, and code that is common to all of them. */
 #include "object.h"
 
 static const struct ux_object_format *const formats[] = {

@@ -40,7 +40,7 @@ enum ux_code ux_xz_failure(int status, const char *section, uint64_t off, struct
 			   status == LZMA_BUF_ERROR ? "cut off" : "damaged");
 }
 
-/* Grows out by as much again, up to `most`, for the decoder to write to. */
+/* Doubles the size of the output, up to `most`, for the decoder to write to. */
 static bool xz_more_room(struct ux_out *out, uint64_t most, lzma_stream *s)
 {
 	size_t room =
@@ -56,7 +56,8 @@ static enum ux_code xz_decode(lzma_stream *s, const char *section, uint64_t most
 {
 	for (;;) {
 		if (s->avail_out == 0 && out->size == most) {
-			uint8_t one = 0; /* whether there is more */
+			uint8_t one =
+				0; /* written to only when there is more output than allowed */
 			s->next_out = &one;
 			s->avail_out = 1;
 			lzma_ret end = lzma_code(s, LZMA_FINISH);
@@ -100,17 +101,18 @@ enum ux_code ux_xz_inflate(struct ux_bytes packed, const char *section, uint64_t
 /* --- files that are compressed as a whole ----------------------------------------------------- */
 
 enum {
-	FREE_SIZE = 64 << 20, /* bytes that any file may inflate to */
-	FREE_RATIO = 32,      /* and this many times its own: modules take 3 to 6 */
+	FREE_SIZE = 64 << 20, /* decompressed size that is allowed for any file */
+	FREE_RATIO =
+		32, /* plus this many times the file's own size; modules compress 3 to 6 times */
 	FIRST_RATIO = 4,
 	PAGE = 4096,
 };
 
-/* Memory that grows without being copied, up to `most`. */
+/* Memory that grows without copying, up to `most` bytes. */
 struct room {
 	uint8_t *data;
 	size_t cap;
-	size_t size; /* bytes that are written */
+	size_t size; /* bytes that were written */
 	size_t most;
 };
 
@@ -128,7 +130,7 @@ static enum ux_code packed_too_large(const struct room *r, struct ux_error *err)
 			    r->most);
 }
 
-/* Room for `want` bytes, cut at most, in all. */
+/* Grows the memory to `want` bytes in total, but not above `most`. */
 static enum ux_code packed_room_grow(struct room *r, size_t want, struct ux_error *err)
 {
 	if (r->data && r->cap >= r->most)
@@ -173,7 +175,7 @@ static void packed_zstd_free(ZSTD_DCtx **d)
 	ZSTD_freeDCtx(*d);
 }
 
-/* One frame. Its header may have the size; else growing room finds it. */
+/* Decompresses one frame. If its header does not have the size, the memory grows as needed. */
 static enum ux_code packed_zstd_frame(ZSTD_DCtx *d, struct ux_bytes frame, uint64_t off,
 				      struct room *r, struct ux_error *err)
 {
@@ -220,7 +222,10 @@ static void packed_gzip_free(struct libdeflate_decompressor **d)
 	libdeflate_free_decompressor(*d);
 }
 
-/* The last four bytes are the size of the last stream, modulo 4 GiB: a first guess. */
+/*
+ * The last four bytes are the size of the last stream, modulo 4 GiB: used as a first guess of the
+ * size.
+ */
 static size_t packed_gzip_guess(struct ux_bytes in)
 {
 	uint32_t claimed = 0;
@@ -274,7 +279,10 @@ bool ux_packed_is(struct ux_bytes file)
 	return false;
 }
 
-/* Unmaps what is behind the bytes; ux_file_unmap() takes the pages of their size. */
+/*
+ * Unmaps the memory behind the content, since ux_file_unmap() only unmaps the pages of the
+ * content's size.
+ */
 static struct ux_bytes packed_room_steal(struct room *r)
 {
 	size_t used = (r->size + PAGE - 1) / PAGE * PAGE;

@@ -16,20 +16,22 @@
 /* --- headers of packed sections --------------------------------------------------------------- */
 
 enum {
-	/* What a byte can stand for at most: deflate codes 258 bytes in two bits at best; a zstd
-	 * block of 128 KiB takes four bytes at least. A size beyond that is wrong, found before
-	 * memory is asked for. */
+	/*
+	 * The highest compression ratios: deflate encodes 258 bytes in two bits at best; a zstd
+	 * block of 128 KiB takes at least four bytes. A larger size in a header is wrong, which is
+	 * found before memory is allocated.
+	 */
 	ZLIB_RATIO = 1032,
 	ZSTD_RATIO = 32768,
 };
 
-/* A packed section taken apart: what its header says, and the stream behind that. */
+/* A parsed compressed section: the fields of its header, and the stream behind it. */
 struct packed {
 	const char *name;
 	uint32_t type; /* ELFCOMPRESS_* */
-	uint64_t size; /* inflated, as the header claims */
+	uint64_t size; /* decompressed size as the header states it */
 	struct ux_bytes stream;
-	uint64_t stream_off; /* in the section */
+	uint64_t stream_off; /* offset in the section */
 };
 
 bool ux_section_is_gnu_packed(const char *name, struct ux_bytes raw)
@@ -62,7 +64,9 @@ static enum ux_code packed_read(const struct ux_section_bytes *s, struct packed 
 	return ux_cur_status(&c, err);
 }
 
-/* Refuses a size that the stream cannot have, then one above max_size (UX_ELIMIT). */
+/*
+ * Checks the stated size: it must be possible for the stream, and not above max_size (UX_ELIMIT).
+ */
 static enum ux_code packed_check(const struct packed *p, uint64_t max_size, struct ux_error *err)
 {
 	uint64_t ratio = 0;
@@ -90,7 +94,7 @@ static enum ux_code packed_check(const struct packed *p, uint64_t max_size, stru
 	return UX_OK;
 }
 
-/* The failure of a stream that inflates to `found` ("more", "less") than p->size bytes. */
+/* Reports a stream that decompresses to `found` ("more", "less") than p->size bytes. */
 static enum ux_code packed_wrong_size(const struct packed *p, const char *found,
 				      struct ux_error *err)
 {
@@ -106,7 +110,7 @@ static void content_zlib_free(struct libdeflate_decompressor **d)
 	libdeflate_free_decompressor(*d);
 }
 
-/* Fills out with the streams one behind the other; they must end where out does. */
+/* Decompresses the concatenated streams into out; they must fill it exactly. */
 static enum ux_code content_inflate_zlib(const struct packed *p, uint8_t *out, struct ux_error *err)
 {
 	ux_cleanup(content_zlib_free) struct libdeflate_decompressor *d =
@@ -158,7 +162,7 @@ uint64_t ux_content_size(const struct ux_section_bytes *section)
 	return packed_read(section, &p, NULL) == UX_OK ? p.size : 0;
 }
 
-/* Memory for the inflated bytes. */
+/* Allocates memory for the decompressed bytes. */
 static enum ux_code content_allocate(struct ux_content *content, size_t size, const char *spill,
 				     struct ux_error *err)
 {
@@ -232,8 +236,8 @@ enum {
 
 struct ux_section_stream {
 	struct packed packed;
-	struct ux_bytes in; /* what ISA-L was not given yet */
-	uint64_t left;      /* to be given out */
+	struct ux_bytes in; /* input that was not passed to ISA-L yet */
+	uint64_t left;      /* bytes that are still to be returned */
 	struct inflate_state state;
 };
 
@@ -271,7 +275,7 @@ static bool stream_is_finished(const struct ux_section_stream *s)
 	return s->state.block_state == ISAL_BLOCK_FINISH;
 }
 
-/* Begins the next of several streams; what ISA-L took of it already is given back. */
+/* Begins the next of several streams. Input that ISA-L has buffered is put back. */
 static void stream_begin_next(struct inflate_state *state)
 {
 	uint32_t taken = (uint32_t)state->read_in_length / 8;
@@ -295,7 +299,7 @@ static void stream_feed(struct ux_section_stream *s)
 	s->in = ux_bytes(s->in.data + n, s->in.size - n);
 }
 
-/* Inflates at most n bytes to `to`; *ret_made is how many. None: the streams are at their end. */
+/* Decompresses at most n bytes to `to`; *ret_made is how many. 0: the streams have ended. */
 static enum ux_code stream_inflate(struct ux_section_stream *s, uint8_t *to, size_t n,
 				   size_t *ret_made, struct ux_error *err)
 {
@@ -319,7 +323,7 @@ static enum ux_code stream_inflate(struct ux_section_stream *s, uint8_t *to, siz
 	return UX_OK;
 }
 
-/* All is given out: the streams must be at their end, too, and their checksums right. */
+/* Called when all bytes were returned: the streams must have ended, too, with correct checksums. */
 static enum ux_code stream_check_end(struct ux_section_stream *s, struct ux_error *err)
 {
 	uint8_t more[1];

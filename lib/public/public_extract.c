@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Extraction, for callers. */
+/* The public functions for extraction. */
 #include "public.h"
 
 #include "debug_file.h"
@@ -37,8 +37,8 @@ void ux_opened_close(struct ux_opened *o)
 /* The files of one extraction. */
 struct files {
 	struct ux_opened debug;
-	struct ux_opened given;  /* the supplementary file by option */
-	struct ux_mapping found; /* by link */
+	struct ux_opened given;  /* the supplementary file when the options have it */
+	struct ux_mapping found; /* the supplementary file when it was found by the link */
 	struct ux_debug_file searched;
 };
 
@@ -57,7 +57,7 @@ static bool input_is_given(const struct ux_input *in)
 	return in->path || in->data || in->size > 0;
 }
 
-/* A bundle may have several files. */
+/* Opens the debug file, which may be a dSYM bundle with several files. */
 static enum ux_code opened_files_debug(struct ux_opened *o, const struct ux_input *in,
 				       struct ux_bytes exe, struct ux_error *err)
 {
@@ -79,12 +79,12 @@ static enum ux_code opened_files_open(struct files *f, struct ux_bytes exe, cons
 	if (!input_is_given(&opts->debug) && (opts->flags & UX_EXTRACT_FIND_DEBUG) != 0) {
 		struct ux_debug_search search = {.dirs = opts->debug_dirs};
 		UX_TRY(ux_debug_file_find(&f->searched, exe, exe_path, &search, err));
-		f->debug.bytes = f->searched.file.bytes; /* which `searched` unmaps */
+		f->debug.bytes = f->searched.file.bytes; /* unmapped with `searched` */
 		from = f->searched.path ? f->searched.path : from;
 	}
 	if (input_is_given(&opts->supplementary))
 		return ux_opened_open(&f->given, &opts->supplementary, err);
-	/* Without it some names are unknown, which is better than no answer. */
+	/* Without the supplementary file some names are unknown, which is better than failing. */
 	struct ux_bytes file = f->debug.bytes.size > 0 ? f->debug.bytes : exe;
 	if (from && !(opts->flags & UX_EXTRACT_NO_DWARF) && ux_elf_is(file) &&
 	    ux_supplementary_find(file, from, opts->debug_dirs, &f->found, NULL) != UX_OK)
@@ -111,7 +111,7 @@ enum ux_code ux_public_extract(struct ux_bytes exe, const char *exe_path,
 		.memory = opts.memory,
 		.spill = opts.spill,
 		.place = write_at,
-		.path = ux_macho_any(exe) ? exe_path : NULL, /* for the bundle beside it */
+		.path = ux_macho_any(exe) ? exe_path : NULL, /* to find the dSYM bundle beside it */
 		.arch = opts.arch,
 		.gpu = opts.gpu,
 		.supplementary = files.given.bytes.size > 0 ? files.given.bytes : files.found.bytes,
@@ -182,7 +182,7 @@ enum ux_code ux_extract_to_path(const struct ux_input *exe, const char *path,
 	return UX_OK;
 }
 
-/* A caller's function. */
+/* The function that receives the output. */
 struct receiver {
 	ux_write_fn *fn;
 	void *ctx;

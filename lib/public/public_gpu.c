@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The GPU code in a file, for callers. */
+/* The public functions for GPU code in a file. */
 #include "unhex/gpu.h"
 
 #include "cubin.h"
@@ -9,7 +9,7 @@
 #include "public.h"
 
 enum {
-	ENTRY = 0x10, /* of st_other: a program can start it */
+	ENTRY = 0x10, /* bit of st_other: the host program can launch it */
 };
 
 #define PIECE_LEAST (offsetof(struct ux_gpu_piece, bytes) + sizeof(uint64_t))
@@ -17,8 +17,8 @@ enum {
 struct ux_gpu {
 	struct ux_opened file;
 	struct ux_fatbin_list list;
-	char *names;  /* malloc'ed: those of all pieces, a NUL behind each */
-	size_t *name; /* malloc'ed: where each is */
+	char *names;  /* malloc'ed: the names of all pieces, each with a NUL */
+	size_t *name; /* malloc'ed: offset of each name */
 };
 
 static_assert((int)UX_GPU_ARCH_TEXT == (int)UX_FATBIN_ARCH_TEXT, "room for what is written");
@@ -39,7 +39,7 @@ static void gpu_guard(struct ux_gpu **gpu)
 	ux_gpu_close(*gpu);
 }
 
-/* A cubin by itself, as the entry that a fat binary would have. */
+/* Adds a file that is a cubin, as if it were an entry of a fat binary. */
 static enum ux_code gpu_add_cubin(struct ux_gpu *gpu, struct ux_error *err)
 {
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
@@ -51,12 +51,13 @@ static enum ux_code gpu_add_cubin(struct ux_gpu *gpu, struct ux_error *err)
 	return ux_fatbin_entry_vec_append(&gpu->list.entries, entry) ? UX_OK : ux_error_nomem(err);
 }
 
-/* Slices of the file as strings. */
+/* Copies the names, which are slices of the file, to NUL-terminated strings. */
 static enum ux_code gpu_copy_names(struct ux_gpu *gpu, struct ux_error *err)
 {
 	size_t n = gpu->list.entries.size, bytes = 0, used = 0;
 	for (size_t i = 0; i < n; i++)
-		bytes += gpu->list.entries.data[i].name.size + 1; /* all within the file */
+		bytes += gpu->list.entries.data[i].name.size +
+			 1; /* cannot wrap: all names are inside of the file */
 	gpu->names = malloc(bytes + 1);
 	gpu->name = calloc(n + 1, sizeof(*gpu->name));
 	if (!gpu->names || !gpu->name)
@@ -137,7 +138,7 @@ enum ux_code ux_gpu_piece_at(const struct ux_gpu *gpu, size_t i, struct ux_gpu_p
 	return UX_OK;
 }
 
-/* The content of a cubin. */
+/* Decompresses the content of a cubin. */
 static enum ux_code gpu_unpack_cubin(const struct ux_gpu *gpu, size_t i,
 				     struct ux_fatbin_content *ret, struct ux_error *err)
 {
@@ -175,7 +176,7 @@ enum ux_code ux_gpu_content(const struct ux_gpu *gpu, size_t i, ux_write_fn *fn,
 	return code == UX_OK ? UX_OK : ux_error_set(err, code, "output is not wanted any more");
 }
 
-/* False ends the walk. */
+/* Passes a function to the caller. False ends the walk. */
 static bool gpu_give_function(const struct ux_elf *elf, const struct ux_elf_symbol *s,
 			      uint32_t index, ux_gpu_function_fn *fn, void *ctx)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What needs no module: the identities of a file, names demangled, the version. */
+/* Public functions that need no module: identities of a file, demangling, the version. */
 #include "unhex/ids.h"
 
 #include "cubin.h"

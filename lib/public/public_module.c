@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A module's symbols, for callers. */
+/* The public functions for lookups in a module. */
 #include "unhex/module.h"
 
 #include "extract.h"
@@ -14,9 +14,10 @@
 #define OPTS_LEAST (offsetof(struct ux_module_opts, flags) + sizeof(uint64_t))
 
 struct ux_module {
-	struct ux_opened file; /* a GSYM; closed when it was another file */
-	struct ux_out built;   /* the GSYM of another file */
-	struct ux_gsym gsym;   /* over one of them */
+	struct ux_opened
+		file; /* the file, if it is a GSYM; closed after the extraction of any other file */
+	struct ux_out built; /* the GSYM of another file */
+	struct ux_gsym gsym; /* over `file` or `built` */
 	struct ux_gsym_names names;
 	char build_id[UX_ID_TEXT];
 };
@@ -46,7 +47,7 @@ static enum ux_code module_sink(void *ctx, struct ux_bytes bytes, struct ux_erro
 	return ux_out_status(out, err);
 }
 
-/* The file's GSYM: itself, or what is extracted from it. */
+/* Opens the GSYM: the file itself, or the result of extracting it. */
 static enum ux_code module_open_gsym(struct ux_module *m, const char *path,
 				     const struct ux_extract_opts *extract, struct ux_error *err)
 {
@@ -91,7 +92,7 @@ const char *ux_module_build_id(const struct ux_module *m)
 	return m->build_id;
 }
 
-/* What the flags take off an address. */
+/* Returns what is subtracted from each address because of the flags. */
 static enum ux_code lookup_flags_back(uint32_t flags, uint64_t *ret, struct ux_error *err)
 {
 	if (ux_unlikely((flags & ~(uint32_t)UX_LOOKUP_RETURN_ADDRESS) != 0))

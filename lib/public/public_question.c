@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex/question.h over the compact form. */
+/* The public functions of unhex/question.h, for the compact form. */
 #include "unhex/question.h"
 
 #include "error.h"
@@ -8,7 +8,7 @@
 static_assert(sizeof(UX_QUESTION_TYPE) == sizeof(UX_WIRE_TYPE), "one type");
 
 enum {
-	OPTS_LEAST = sizeof(struct ux_question_opts) /* of the first version */
+	OPTS_LEAST = sizeof(struct ux_question_opts) /* size in the first version */
 };
 
 struct ux_question {
@@ -60,7 +60,7 @@ enum ux_code ux_question_add(struct ux_question *q, const char *id, const uint64
 {
 	struct ux_id typed;
 	UX_TRY(ux_id_parse(ux_bytes_cstr(id), &typed, err));
-	/* With room for the end, all at once or nothing. */
+	/* Appends the module and the end mark completely or not at all. */
 	ux_cleanup(ux_out_deinit) struct ux_out module = {0};
 	size_t before = q->out.size;
 	ux_wire_question_add(&module, &typed, pcs, n);
@@ -79,7 +79,7 @@ const void *ux_question_bytes(struct ux_question *q, size_t *ret_size)
 	if (q->out.failed)
 		return NULL;
 	*ret_size = q->out.size;
-	q->out.size--; /* the end is written over by the next module */
+	q->out.size--; /* the next module overwrites the end mark */
 	return q->out.data;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The symbols that name code. */
+/* Reading and choosing the symbols of code. */
 #include "code_symbols.h"
 
 #include "elf_defs.h"
@@ -9,11 +9,15 @@
 const char ux_no_name[] = UX_NO_NAME;
 
 enum {
-	NAME_MOST = 1 << 16, /* bytes of a symbol's name that count; Boost's longest have 20,000 */
+	NAME_MOST = 1 << 16, /* most bytes of a symbol's name that are used; Boost's longest have
+				20,000 */
 
-	/* What the names of stubs may add up to: thousands may have one long name. */
+	/*
+	 * Limit of the total size of stubs' names, since thousands of stubs may have the same long
+	 * name: this plus ..
+	 */
 	STUBS_FREE = 16 << 20,
-	STUBS_RATIO = 4, /* times the file */
+	STUBS_RATIO = 4, /* .. this many times the file's size */
 };
 
 /* "memcpy@@GLIBC_2.14" names memcpy; a leading @ belongs to the name, as in NASM's "..@620.done".
@@ -28,7 +32,7 @@ static uint32_t symbol_name_size(const char *name)
 	return (uint32_t)(at ? (size_t)(at - name) : size);
 }
 
-/* A table at work. */
+/* State of reading one symbol table. */
 struct symbols_reader {
 	const struct ux_object *object;
 	const struct ux_object *exe; /* has the function descriptors */
@@ -81,7 +85,7 @@ enum ux_code ux_code_symbols_read(const struct ux_object *object, enum ux_object
 	return UX_OK;
 }
 
-/* name[0, size) and "@plt". */
+/* Makes the name of a stub: name[0, size) and "@plt". */
 static const char *stub_name(const char *name, size_t size, struct ux_arena *names)
 {
 	char *text = ux_arena_array(names, char, size + sizeof("@plt"));
@@ -110,7 +114,7 @@ enum ux_code ux_code_symbols_read_stubs(const struct ux_object *object,
 		const char *name = s->name ? s->name : target;
 		size_t size = strnlen(name, NAME_MOST - sizeof("@plt"));
 		if (size > left)
-			break; /* the other stubs stay without a name */
+			break; /* the limit is reached: the other stubs get no name */
 		left -= size;
 		struct ux_code_symbol made = {
 			.start = s->pc,
@@ -127,7 +131,7 @@ enum ux_code ux_code_symbols_read_stubs(const struct ux_object *object,
 	return UX_OK;
 }
 
-/* The first of the bounds that begins at pc or behind it. */
+/* Returns the index of the first of the bounds that begins at pc or behind it. */
 static size_t bounds_lower(const struct ux_range_vec *bounds, uint64_t pc)
 {
 	size_t lo = 0, hi = bounds->size;
@@ -148,7 +152,7 @@ static int symbol_start_compare(const void *x, const void *y)
 	return 0;
 }
 
-/* Where the first symbol behind number i begins that is not at its pc. */
+/* Returns the start of the first symbol behind number i that has another pc. */
 static uint64_t symbols_next_start(const struct ux_code_symbol_vec *symbols, size_t i)
 {
 	uint64_t pc = symbols->data[i].start;
@@ -157,13 +161,13 @@ static uint64_t symbols_next_start(const struct ux_code_symbol_vec *symbols, siz
 	return i < symbols->size ? symbols->data[i].start : UINT64_MAX;
 }
 
-/* Ends symbols at the next start of a function that is in front of the next symbol. */
+/* Cuts symbols at the next start of a function, if that is in front of the next symbol. */
 static void symbols_bound_all(struct ux_code_symbol_vec *symbols, const struct ux_range_vec *bounds)
 {
 	if (symbols->size > 1)
 		ux_sort_by_start(symbols->data, symbols->size, sizeof(*symbols->data),
 				 symbol_start_compare);
-	uint64_t end = 0; /* of the symbols at this pc: where the next symbol begins */
+	uint64_t end = 0; /* where the symbols at this pc end: the start of the next symbol */
 	for (size_t i = 0, k = 0; i < symbols->size; i++) {
 		struct ux_code_symbol *s = &symbols->data[i];
 		if (i == 0 || s[-1].start != s->start)
@@ -200,7 +204,7 @@ static unsigned symbol_bind_rank(uint8_t bind)
 
 static unsigned symbol_underscores(const struct ux_code_symbol *s)
 {
-	/* _Z and _R begin mangled names: no sign of something internal. */
+	/* The underscore of a mangled name (_Z, _R) does not mark an internal symbol. */
 	if (s->name_size > 1 && s->name[0] == '_' && (s->name[1] == 'Z' || s->name[1] == 'R'))
 		return 0;
 	unsigned n = 0;
@@ -232,7 +236,7 @@ static bool symbol_same_name(const struct ux_code_symbol *a, const struct ux_cod
 	       (a->name == b->name || memcmp(a->name, b->name, a->name_size) == 0);
 }
 
-/* Drops what stands twice, as in .symtab and .dynsym, and labels inside of what has a size. */
+/* Removes duplicates, as of .symtab and .dynsym, and labels inside of sized symbols. */
 static void symbols_dedup(struct ux_code_symbol_vec *symbols)
 {
 	struct ux_code_symbol *s = symbols->data;
@@ -272,7 +276,10 @@ void ux_code_symbols_sort(struct ux_code_symbol_vec *symbols, const struct ux_ra
 	}
 }
 
-/* The bounds that begin in front of `next`, from number *at on, but not in front of `covered`. */
+/*
+ * Appends functions without a name for the bounds, from number *at on, that begin in front of
+ * `next`, but not in front of `covered`.
+ */
 static bool symbols_fill_gap(const struct ux_range_vec *bounds, size_t *at, uint64_t covered,
 			     uint64_t next, struct ux_code_symbol_vec *out, uint64_t *n)
 {
@@ -285,8 +292,10 @@ static bool symbols_fill_gap(const struct ux_range_vec *bounds, size_t *at, uint
 			.name_size = sizeof(UX_NO_NAME) - 1,
 			.bind = STB_LOCAL,
 		};
-		/* GHC and signal frames let what unwinds begin a byte before the function, for
-		 * where callers look: before what returns to it. */
+		/*
+		 * For GHC's code and signal frames the unwind range begins one byte before the
+		 * function, since unwinders look up the return address minus 1.
+		 */
 		bool early = b->lo + 1 == next && b->hi > next;
 		if (b->lo < covered || made.size == 0 || early)
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Where functions begin and end. */
+/* The bounds of functions. */
 #include "function_bounds.h"
 
 #include "dwarf_frame.h"
@@ -9,10 +9,10 @@
 enum {
 	EXIDX_CANTUNWIND = 1,
 
-	FRAMES_MOST = 1 << 30, /* bytes of a .debug_frame that is compressed */
+	FRAMES_MOST = 1 << 30, /* largest decompressed size of a .debug_frame */
 };
 
-/* One object at work. */
+/* State of reading one object. */
 struct bounds {
 	const struct ux_object *object;
 	const struct ux_range_set *text;
@@ -52,7 +52,7 @@ static enum ux_code bounds_add_segment(struct bounds *b, const struct ux_elf *el
 		    !ux_dwarf_frame_hdr(ux_elf_bytes_at(elf, s->vaddr), s->vaddr, elf->swap,
 					elf->is64 ? 8 : 4, &pc))
 			continue;
-		struct ux_error before = b->bad; /* what follows the frames is no damage */
+		struct ux_error before = b->bad; /* damage behind the frames is not counted */
 		UX_TRY(bounds_add_frames(b, ux_elf_bytes_at(elf, pc), pc, /* eh= */ true));
 		b->bad = before;
 		return UX_OK;
@@ -77,10 +77,10 @@ static enum ux_code bounds_add_section(struct bounds *b, const char *name, bool 
 }
 
 /*
- * .ARM.exidx: two words a function, in the order of their addresses: the distance from the word to
- * the function in 31 bits, and how to unwind it (Exception Handling ABI for the ARM Architecture,
- * 5). Linkers make one entry of neighbours that unwind alike, which functions that cannot be
- * unwound all do: what is between is no function.
+ * .ARM.exidx has two words for each function, in the order of their addresses: the distance from
+ * the word to the function in 31 bits, and how to unwind it (Exception Handling ABI for the ARM
+ * Architecture, 5). Linkers merge consecutive functions that unwind alike into one entry. Functions
+ * that cannot be unwound all do, so the range of such an entry is not that of one function.
  */
 static enum ux_code bounds_add_exidx(struct bounds *b, const struct ux_elf *elf)
 {
@@ -90,7 +90,8 @@ static enum ux_code bounds_add_exidx(struct bounds *b, const struct ux_elf *elf)
 		return UX_OK;
 	struct ux_cur c = ux_cur_make(raw, s->name, elf->swap);
 	uint32_t last = 0;
-	bool any = false; /* the entry before can be unwound, so it is one function's */
+	bool any =
+		false; /* the previous entry can be unwound, so it is the range of one function */
 	while (ux_cur_left(&c) >= 8) {
 		uint32_t here = (uint32_t)(s->addr + ux_cur_off(&c));
 		uint32_t pc = here + (uint32_t)((int32_t)(ux_cur_u32(&c) << 1) >> 1);
@@ -121,7 +122,7 @@ enum ux_code ux_object_text(const struct ux_object *object, struct ux_range_vec 
 		return ux_error_nomem(err);
 	for (size_t i = 0; i < all.size; i++) {
 		struct ux_range r = {.lo = all.data[i].pc};
-		/* One that is empty, or passes the end of the address space, holds no code. */
+		/* A section that is empty, or wraps around the address space, contains no code. */
 		if (all.data[i].size > 0 && !__builtin_add_overflow(r.lo, all.data[i].size, &r.hi))
 			ret->data[ret->size++] = r;
 	}
@@ -130,7 +131,7 @@ enum ux_code ux_object_text(const struct ux_object *object, struct ux_range_vec 
 	size_t kept = 0;
 	struct ux_range *r = ret->data;
 	for (size_t i = 0; i < ret->size; i++) {
-		if (kept > 0) /* no linker makes them overlap, but the search relies on it */
+		if (kept > 0) /* no linker makes them overlap, but the binary search relies on it */
 			r[i].lo = ux_max(r[i].lo, r[kept - 1].hi);
 		if (r[i].lo < r[i].hi)
 			r[kept++] = r[i];
@@ -139,7 +140,10 @@ enum ux_code ux_object_text(const struct ux_object *object, struct ux_range_vec 
 	return UX_OK;
 }
 
-/* Sorts, drops what begins outside of text, cuts what reaches into the next one. */
+/*
+ * Sorts the ranges, drops those that begin outside of text, and cuts each at the start of the next
+ * one.
+ */
 static void bounds_normalize(struct bounds *b)
 {
 	struct ux_range *r = b->list.data;
@@ -158,7 +162,7 @@ static void bounds_normalize(struct bounds *b)
 	b->list.size = kept;
 }
 
-/* Each up to where the next one starts, or to the end of its section. */
+/* Adds the listed functions, each up to the start of the next one or to the end of its section. */
 static enum ux_code bounds_add_starts(struct bounds *b, struct ux_error *err)
 {
 	ux_cleanup(ux_object_words_deinit) struct ux_object_words starts = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which of a function's names is used. */
+/* Choosing the name of a function. */
 #include "function_name.h"
 
 enum {
@@ -57,14 +57,14 @@ size_t ux_names_structor(struct ux_bytes a, struct ux_bytes b)
 	return memcmp(a.data + at + 1, b.data + at + 1, a.size - at - 1) == 0 ? at : 0;
 }
 
-/* _ZN1AC4Ev against _ZN1AC2Ev. */
+/* Compares names like _ZN1AC4Ev and _ZN1AC2Ev. */
 static bool name_is_structor(struct ux_bytes symbol, struct ux_bytes dwarf)
 {
 	size_t at = ux_names_structor(symbol, dwarf);
 	return at > 0 && dwarf.data[at] == '4' && ux_bytes_starts(dwarf, UX_STR("_Z"));
 }
 
-/* f of f<int> or ~f: what a mangled name spells out of them. */
+/* Returns the identifier in a name, f of f<int> or ~f, as it occurs in the mangled name. */
 static struct ux_bytes name_bare_word(struct ux_bytes name)
 {
 	if (ux_bytes_starts(name, UX_STR("~")))
@@ -73,7 +73,7 @@ static struct ux_bytes name_bare_word(struct ux_bytes name)
 	return open ? ux_bytes(name.data, (size_t)(open - name.data)) : name;
 }
 
-/* operator(), operator<, ...: mangled names spell operators without their name. */
+/* True for operator(), operator<, ..., whose mangled names do not contain the identifier. */
 static bool name_is_operator(struct ux_bytes name)
 {
 	struct ux_bytes word = UX_STR("operator");
@@ -92,7 +92,7 @@ static bool name_is_fortran(struct ux_bytes symbol, struct ux_bytes dwarf)
 	       memcmp(symbol.data + symbol.size - dwarf.size, dwarf.data, dwarf.size) == 0;
 }
 
-/* _Z1fi holds "1f": the mangled form of the short name f; so does _Z1fIiEvT_ of f<int>. */
+/* _Z1fi contains "1f", the mangled form of the short name f; so does _Z1fIiEvT_ for f<int>. */
 static bool name_is_mangled_form(struct ux_bytes symbol, struct ux_bytes dwarf)
 {
 	char length[24];
@@ -114,7 +114,7 @@ static bool name_is_mangled_form(struct ux_bytes symbol, struct ux_bytes dwarf)
 	return false;
 }
 
-/* __GI_abort and abort: glibc calls itself by names that no one else sees. */
+/* __GI_abort and abort: glibc's internal aliases for its own functions. */
 static bool name_is_public(struct ux_bytes symbol, struct ux_bytes dwarf)
 {
 	struct ux_bytes internal = UX_STR("__GI_");
@@ -122,7 +122,10 @@ static bool name_is_public(struct ux_bytes symbol, struct ux_bytes dwarf)
 	       memcmp(dwarf.data + internal.size, symbol.data, symbol.size) == 0;
 }
 
-/* main.f[go.shape.int] of main.f[...]: Go 1.18 to 1.20 leave types out of their own tables. */
+/*
+ * main.f[go.shape.int] and main.f[...]: Go 1.18 to 1.20 omit the type arguments in their own
+ * tables.
+ */
 static bool name_is_go_instance(struct ux_bytes symbol, struct ux_bytes name)
 {
 	struct ux_bytes word = UX_STR("[...]");
@@ -132,13 +135,15 @@ static bool name_is_go_instance(struct ux_bytes symbol, struct ux_bytes name)
 	       memcmp(symbol.data + symbol.size - tail, at + 4, tail) == 0;
 }
 
-/* f.abi0 of f: how Go's linker marks the calling convention of f, which is the same f. */
+/*
+ * f.abi0 and f: Go's linker marks the calling convention with a suffix; the function is the same.
+ */
 static bool name_is_go_abi(struct ux_bytes suffix)
 {
 	return ux_bytes_eq(suffix, UX_STR(".abi0")) || ux_bytes_eq(suffix, UX_STR(".abiinternal"));
 }
 
-/* True when the symbol, without .cold, is a closer name for the same function. */
+/* True when the symbol, without .cold, is a more exact name of the same function. */
 static bool name_is_closer(struct ux_bytes symbol, struct ux_bytes dwarf)
 {
 	struct ux_bytes plain = symbol;
@@ -146,7 +151,7 @@ static bool name_is_closer(struct ux_bytes symbol, struct ux_bytes dwarf)
 	    name_is_go_abi(ux_bytes(symbol.data + dwarf.size, symbol.size - dwarf.size)))
 		return false;
 	if (symbol.size > dwarf.size && symbol.data[dwarf.size] == '.')
-		plain.size = dwarf.size; /* a clone: the rest says which */
+		plain.size = dwarf.size; /* a clone: the rest of the symbol identifies it */
 	return (plain.size < symbol.size && ux_bytes_eq(plain, dwarf)) ||
 	       name_is_structor(plain, dwarf) || name_is_mangled_form(symbol, dwarf) ||
 	       name_is_fortran(plain, dwarf) || name_is_go_instance(symbol, dwarf);

@@ -24,7 +24,7 @@ static size_t wire_sleb_size(int64_t v)
 	return n;
 }
 
-/* Whichever form is shorter. */
+/* Writes the addresses in the shorter of the two forms. */
 static void wire_put_pcs(struct ux_out *out, const uint64_t *pcs, size_t n)
 {
 	size_t bytes = 0;

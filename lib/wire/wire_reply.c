@@ -77,7 +77,10 @@ void ux_wire_read_deinit(struct ux_wire_read *r)
 	*r = (struct ux_wire_read){0};
 }
 
-/* A count of things that take `each` bytes at least, and room for them and for number 0. */
+/*
+ * Reads the count of entries, each of which takes at least `each` bytes, and allocates a table for
+ * them and for the unused entry 0.
+ */
 static enum ux_code wire_read_table(struct ux_cur *c, size_t each, size_t size, void *table,
 				    size_t *ret_n, struct ux_error *err)
 {
@@ -112,7 +115,9 @@ static enum ux_code wire_read_strings(struct ux_wire_read *r, struct ux_cur *c,
 	return ux_cur_status(&text, err);
 }
 
-/* A number of an entry of a table that has n; a bad one is 0, so that it may be followed at once.
+/*
+ * Reads a reference to an entry of a table with n entries. For an invalid one it returns 0, so that
+ * the result is always a valid index.
  */
 static uint32_t wire_read_number(struct ux_cur *c, size_t n)
 {
