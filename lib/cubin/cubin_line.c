@@ -12,8 +12,8 @@
 #include "cubin_line.h"
 
 enum {
-	TABLE_MOST =
-		(1 << 28) - 1, /* bytes of one table; if each were a row, we would need 6 GiB */
+	/* bytes of one table; if each were a row, we would need 6 GiB */
+	TABLE_MOST = (1 << 28) - 1,
 
 	LNS_COPY = 1,
 	LNS_ADVANCE_PC = 2,

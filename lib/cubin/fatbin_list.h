@@ -12,8 +12,8 @@ UX_VEC(ux_fatbin_entry_vec, struct ux_fatbin_entry);
 
 /* Zeroed is empty. */
 struct ux_fatbin_list {
-	struct ux_fatbin_entry_vec
-		entries;        /* in file order; `off` counts from the start of the file */
+	/* in file order; `off` counts from the start of the file */
+	struct ux_fatbin_entry_vec entries;
 	uint64_t bad;           /* containers that are damaged as a whole or in part */
 	struct ux_error reason; /* what is wrong with the first of them */
 };

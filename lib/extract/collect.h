@@ -76,8 +76,8 @@ struct ux_unit_pieces {
 	const char **names; /* indexed by the numbers in inlined calls */
 	uint32_t n_names;
 	uint32_t n_files;
-	struct ux_code_file *
-		files; /* indexed by the numbers in rows and call sites; 0 is none, 1 is nameless */
+	/* indexed by the numbers in rows and call sites; 0 is none, 1 is nameless */
+	struct ux_code_file *files;
 	struct ux_code_damage damage; /* units, tables and lists that could not be read */
 	uint8_t note;                 /* note of the reader (ux_code_unit.note) */
 };
@@ -95,8 +95,8 @@ struct ux_collection {
 
 /* Options of the first phase. */
 struct ux_collect_options {
-	const struct ux_code_symbol_vec
-		*symbols; /* sorted; rows outside of functions are kept for these symbols */
+	/* sorted; rows outside of functions are kept for these symbols */
+	const struct ux_code_symbol_vec *symbols;
 	unsigned threads;
 	const char *spill; /* folder of the unlinked file that holds the pieces; NULL: they are in
 			      memory */

@@ -46,8 +46,8 @@ static bool dwarf_find(const struct ux_object *object, enum ux_dwarf_section whi
 		snprintf(old, sizeof(old), ".z%s", name + 1);
 		if (!ux_object_section_find(object, old, ret))
 			return false;
-		ret->name =
-			ret->name == old ? name : ret->name; /* the lifetime of `old` ends here */
+		/* the lifetime of `old` ends here */
+		ret->name = ret->name == old ? name : ret->name;
 	}
 	return ret->stored;
 }

@@ -54,8 +54,8 @@ uint64_t ux_debug_sections_inflated(const struct ux_debug_sections *sections);
 uint64_t ux_debug_sections_memory(const struct ux_object *object);
 
 enum {
-	UX_DEBUG_INFO_HEAD =
-		16 /* bytes at the start of .debug_info, which include the first unit's version */
+	/* bytes at the start of .debug_info, which include the first unit's version */
+	UX_DEBUG_INFO_HEAD = 16
 };
 
 /* Returns the first bytes of .debug_info. They are in `room` when it was inflated as a stream and

@@ -25,8 +25,8 @@ struct dwarf_worker {
 
 struct dwarf_reader {
 	const struct ux_dwarf_units_input *in;
-	const struct ux_dwarf_units
-		*units; /* units that are available now: all of them, or those of a wave */
+	/* units that are available now: all of them, or those of a wave */
+	const struct ux_dwarf_units *units;
 	uint32_t first; /* number of the first one */
 	struct ux_info_feed feed;
 	struct ux_dwarf_units whole, sup;

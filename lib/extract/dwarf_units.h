@@ -15,8 +15,8 @@ struct ux_dwarf_units_input {
 	struct ux_section_window *stream; /* inflates .debug_info while it is read; then there are
 					     no split files. NULL: .debug_info is complete */
 	const struct ux_range_set *text;  /* functions and rows outside of it are dropped */
-	const struct ux_code_symbol_vec
-		*symbols; /* sorted; rows outside of functions are kept for these symbols */
+	/* sorted; rows outside of functions are kept for these symbols */
+	const struct ux_code_symbol_vec *symbols;
 	const struct ux_split_files *split; /* finds the split units; NULL: only the skeletons
 					       themselves are read, which gives their lines */
 	unsigned threads;

@@ -29,17 +29,17 @@ struct ux_extract_options {
 	const char *debug_path; /* path of debug; NULL: not known */
 	const char *arch; /* slice of a universal Mach-O file (macho_fat.h); NULL: the only one,
 			     that of the debug file, or that of this machine */
-	const char
-		*gpu; /* selects a cubin of exe's GPU code, which is extracted instead of exe
-			 (fatbin_choose.h); NULL: exe itself, or the only cubin of a fat binary */
+	/* selects a cubin of exe's GPU code, which is extracted instead of exe
+	 * (fatbin_choose.h); NULL: exe itself, or the only cubin of a fat binary */
+	const char *gpu;
 	unsigned gsym_version; /* 1 or 2; 0: 1, or 2 if 1 cannot hold it */
 	uint64_t gsym1_most;   /* size up to which version 1 is used; 0: up to what it can hold */
 	bool alternatives;     /* include other names of the same ranges */
 	bool no_dwarf;         /* ignore DWARF: read only symbol tables and Go's tables */
 	bool allow_mismatch;   /* accept a debug file with another build ID */
-	struct ux_address_filter
-		*filter;  /* limits the extraction to a few addresses (address_filter.h); the
-			     extraction may extend it or ignore it. NULL: all addresses */
+	/* limits the extraction to a few addresses (address_filter.h); the extraction may extend
+	 * it or ignore it. NULL: all addresses */
+	struct ux_address_filter *filter;
 	uint32_t without; /* sources that are not read: a bit (1 << enum ux_source) for each */
 };
 

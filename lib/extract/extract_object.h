@@ -31,8 +31,8 @@ struct ux_extraction {
 /* The steps that depend on the format. All functions are optional. */
 struct ux_extract_steps {
 	const struct ux_object_format *format; /* NULL: any format without steps of its own */
-	const char
-		*expected; /* what was searched for, for the error message when nothing was found */
+	/* what was searched for, for the error message when nothing was found */
+	const char *expected;
 	/* Searches for a debug file when the caller supplied none. */
 	enum ux_code (*find_debug)(struct ux_extraction *x, struct ux_error *err);
 	/* Collects DWARF that is neither in exe nor in debug. */

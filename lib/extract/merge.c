@@ -6,8 +6,8 @@
 #include "order.h"
 
 enum {
-	NAMES_COMPARED =
-		1 << 12, /* bytes of names that are compared when nothing else decides an order */
+	/* bytes of names that are compared when nothing else decides an order */
+	NAMES_COMPARED = 1 << 12,
 
 	/* Budget for comparing names of symbols with those of functions, in bytes: so many for each
 	 * function, plus a fixed amount. Real files need up to 100 for each. */

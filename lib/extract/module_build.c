@@ -164,8 +164,8 @@ static void count(struct ux_module_build *build)
 	else if (stats->found[UX_SOURCE_GOPCLNTAB] > 0)
 		stats->quality = UX_QUALITY_GOPCLNTAB;
 	else if (stats->dwarf_functions > 0 && stats->quality < UX_QUALITY_SYMTAB)
-		stats->quality =
-			UX_QUALITY_SYMTAB; /* there are only names, whatever their source */
+		/* there are only names, whatever their source */
+		stats->quality = UX_QUALITY_SYMTAB;
 }
 
 static void unbias(struct ux_module_build *build)

@@ -36,8 +36,8 @@ struct ux_module_build {
 	struct ux_id id;     /* ID of the module; size 0: none */
 	uint64_t input_size; /* size of everything that contains names and paths: files, inflated
 				sections */
-	const char
-		*expected; /* what was searched for, for the error message when nothing was found */
+	/* what was searched for, for the error message when nothing was found */
+	const char *expected;
 	struct ux_range_vec text; /* sorted and disjoint */
 	struct ux_code_symbol_vec symbols;
 	struct ux_collection collection;

@@ -41,8 +41,8 @@ struct packer {
 	uint64_t *records;
 	uint32_t *merged;        /* name numbers of the alternatives */
 	struct ux_arena *arenas; /* one for each thread; they hold finished records */
-	struct ux_out
-		*outs; /* one for each thread; the records of its job while they are encoded */
+	/* one for each thread; the records of its job while they are encoded */
+	struct ux_out *outs;
 	struct ux_bytes *data; /* records of each job, in an arena */
 	size_t n_jobs;
 	void *ctx; /* context of target->place, if records are written at their offsets as they are

@@ -33,8 +33,8 @@ struct ux_alternative {
 UX_VEC(ux_alternative_vec, struct ux_alternative);
 
 enum {
-	UX_ALTERNATIVES_MOST =
-		8 /* names of one range; linkers fold thousands of empty functions into one */
+	/* names of one range; linkers fold thousands of empty functions into one */
+	UX_ALTERNATIVES_MOST = 8
 };
 
 /*

@@ -10,8 +10,8 @@
 /* --- finding the files ------------------------------------------------------------------------ */
 
 enum {
-	INDEX_MOST =
-		1u << 30, /* bytes of an inflated index, which is enough for 32 million units */
+	/* bytes of an inflated index, which is enough for 32 million units */
+	INDEX_MOST = 1u << 30,
 };
 
 static enum ux_code split_package_open(struct ux_split_files *f, struct ux_bytes file,

@@ -84,8 +84,8 @@ UX_VEC(ux_split_file_vec, struct ux_split_file *);
  * it. */
 struct ux_split_given {
 	struct ux_split_file_vec files; /* .dwo files, all open */
-	struct ux_split_location_vec
-		locations;       /* sorted by ID; of equal IDs only the first file is here */
+	/* sorted by ID; of equal IDs only the first file is here */
+	struct ux_split_location_vec locations;
 	struct ux_bytes package; /* the first .dwp file; empty: there is none */
 };
 
@@ -113,8 +113,8 @@ struct ux_split_files {
 	bool has_package;
 	struct ux_split_cache *cache; /* of .dwo files */
 	struct ux_split_given given;
-	struct ux_error
-		reason; /* why the package cannot be used; code UX_OK: it can, or there is none */
+	/* why the package cannot be used; code UX_OK: it can, or there is none */
+	struct ux_error reason;
 };
 
 /*

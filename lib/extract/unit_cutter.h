@@ -80,14 +80,14 @@ struct ux_unit_cutter {
 				 the budgets */
 	bool gaps_done;       /* the gaps of the table gaps_of have been cut */
 	uint64_t gaps_of;     /* the table whose gaps were cut last */
-	const struct ux_code_symbol_vec
-		*symbols;         /* sorted; rows outside of functions are kept for these symbols */
+	/* sorted; rows outside of functions are kept for these symbols */
+	const struct ux_code_symbol_vec *symbols;
 	struct ux_claims *claims; /* functions with rows are claimed here; NULL: no claims */
 	struct ux_gsym_row_vec rows;
 	struct ux_code_inline_vec inlines;
 	struct ux_gsym_range_vec ranges;
-	struct ux_number_vec
-		file_numbers; /* maps the unit's number to ours + 1; 0: not numbered yet */
+	/* maps the unit's number to ours + 1; 0: not numbered yet */
+	struct ux_number_vec file_numbers;
 	struct ux_code_file_vec files;
 	struct ux_open_call_vec open; /* from outer to inner; [0] is the function itself */
 	bool overlap;                 /* siblings in the current function may overlap */

@@ -103,8 +103,8 @@ struct ux_gosym_code {
 
 	const struct ux_gosym *tables;
 	struct ux_gosym_number_map file_numbers; /* key: offset of the file's name */
-	struct ux_gosym_number_map
-		name_numbers; /* of inlined functions; key: address of the name */
+	/* of inlined functions; key: address of the name */
+	struct ux_gosym_number_map name_numbers;
 	struct ux_gosym_step_vec line_steps, file_steps, call_steps;
 	struct ux_gosym_node_vec nodes;
 	struct ux_gosym_part_vec parts;

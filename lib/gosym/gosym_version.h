@@ -7,8 +7,8 @@
 #include "gosym_image.h"
 
 enum {
-	UX_GOSYM_VERSION_MOST =
-		128 /* size of the version text with its NUL; longer ones are cut off */
+	/* size of the version text with its NUL; longer ones are cut off */
+	UX_GOSYM_VERSION_MOST = 128
 };
 
 /*
