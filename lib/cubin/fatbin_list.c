@@ -45,8 +45,8 @@ static enum ux_code read_bytes(struct ux_bytes bytes, uint64_t off, const char *
 static enum ux_code read_sections(const struct ux_elf *elf, struct ux_fatbin_list *list,
 				  struct ux_error *err)
 {
-	uint64_t left =
-		elf->file.size; /* a bound on the work: sections of real files do not overlap */
+	/* This bounds the work. Sections of real files do not overlap. */
+	uint64_t left = elf->file.size;
 	for (size_t i = 1; i < elf->n_sections; i++) {
 		const struct ux_elf_section *s = &elf->sections[i];
 		struct ux_error reason = UX_ERROR_INIT;

@@ -7,14 +7,11 @@
 
 #include <pthread.h>
 
-enum {
-	JOB_PIECES = 256
-}; /* functions that one job encodes; few, so that threads are evenly busy */
-
 /* Limit of the records of one thread. They are made of pieces, which have a budget of their own. */
 #define RECORDS_BUDGET (UINT64_C(1) << 36)
 
 enum {
+	JOB_PIECES = 256, /* functions that one job encodes; few, so that threads are evenly busy */
 	MERGED_MOST = 32, /* bytes that an alternative name adds to its record */
 	STRING_STEPS = 4  /* strings of over 4 GiB begin at multiples of 2^STRING_STEPS, which
 			     reaches 64 GiB */

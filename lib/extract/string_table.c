@@ -98,8 +98,8 @@ static uint32_t append(struct ux_string_table *table, struct ux_bytes text)
 static uint32_t add_text(struct ux_string_table *table, const char *text)
 {
 	/* The text is read only as far as it could fit. */
-	uint64_t size =
-		table->bytes.size + ((uint64_t)1 << table->shift) - 1; /* size after alignment */
+	/* The size after alignment. */
+	uint64_t size = table->bytes.size + ((uint64_t)1 << table->shift) - 1;
 	size_t room = table->limit - ux_min(table->limit, size);
 	struct ux_bytes bytes = ux_bytes(text, strnlen(text, room));
 	if (bytes.size == room) {

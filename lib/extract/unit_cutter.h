@@ -26,8 +26,8 @@ enum {
 /* One entry for each symbol: only functions that begin at a symbol are claimed. */
 struct ux_claims {
 	const struct ux_code_symbol_vec *symbols;
-	_Atomic uint64_t
-		*slots;   /* the unit that has the claim, and the function's size; 0: not claimed */
+	/* the unit that has the claim, and the function's size; 0: not claimed */
+	_Atomic uint64_t *slots;
 	uint8_t *wave_of; /* wave of each unit */
 	size_t n_units;
 };

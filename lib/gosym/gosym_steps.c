@@ -16,8 +16,8 @@ enum ux_gosym_steps_outcome ux_gosym_steps_read(struct ux_bytes programs, uint64
 	struct ux_cur c = ux_cur_make(programs, NULL, false);
 	uint32_t value = UINT32_MAX; /* -1; unsigned, so that it may wrap */
 	uint64_t pc = 0;
-	uint32_t n_still =
-		0; /* steps that do not advance: instructions that the assembler removed */
+	/* Steps that do not advance come from instructions that the assembler removed. */
+	uint32_t n_still = 0;
 	ret->size = 0;
 	if (off == 0)
 		return UX_GOSYM_STEPS_READ;
