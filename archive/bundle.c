@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source files in an archive, by libarchive. Source of the format: pax(1), "pax Interchange
- * Format". */
+/*
+ * Reading and writing of source files in archives, with libarchive. Source of the format: pax(1),
+ * "pax Interchange Format".
+ */
 #include "bundle.h"
 
 #include "library_calls.h"
 #include "path_canonical.h"
 
-/* The name of the library that the header is of: all of version 3 are compatible. */
+/* The soname of the library version that the header belongs to. All of version 3 are compatible. */
 #define SONAME "libarchive.so.13"
 static_assert(ARCHIVE_VERSION_NUMBER / 1000000 == 3, "another version has another name");
 
@@ -48,7 +50,10 @@ static enum ux_code bundle_writer_fail(const struct ux_bundle_writer *w, struct 
 			    why ? why : "no reason is told");
 }
 
-/* Names are bytes, whatever the locale. One thread: the output is the same on every machine. */
+/*
+ * Names are bytes, whatever the locale. One thread is used, so that the output is the same on every
+ * machine.
+ */
 static int bundle_writer_set_up(struct ux_bundle_writer *w)
 {
 	const struct ux_archive_calls *c = &w->calls;
@@ -116,7 +121,7 @@ void ux_bundle_writer_close(struct ux_bundle_writer *w)
 
 enum {
 	PIECE = 256 << 10,
-	TAR_MAGIC = 257, /* where "ustar" is */
+	TAR_MAGIC = 257, /* offset of "ustar" */
 };
 
 struct unpacking {

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Source files in an archive, written for an upload and unpacked from one
- * (docs/formats/sources.md). */
+/*
+ * Bundles of source files: archives that are written for an upload and unpacked on the server
+ * (docs/formats/sources.md).
+ */
 #ifndef UX_BUNDLE_H
 #define UX_BUNDLE_H
 
@@ -12,8 +14,10 @@
 #include <archive.h>
 #include <archive_entry.h>
 
-/* Functions of libarchive that are called; docs/decisions/0001-dependencies.md says why it is
- * loaded at run time. */
+/*
+ * Functions of libarchive that are used. docs/decisions/0001-dependencies.md explains why it is
+ * loaded at run time.
+ */
 #define UX_ARCHIVE_CALLS(X)                        \
 	X(archive_error_string)                    \
 	X(archive_entry_clear)                     \
@@ -54,50 +58,51 @@ struct ux_archive_calls {
 #undef UX_ARCHIVE_CALL
 };
 
-/* Loads the library, for the life of the process. UX_EUNSUPPORTED: it is not installed. Any thread.
+/*
+ * Loads the library for the lifetime of the process. UX_EUNSUPPORTED: it is not installed. Any
+ * thread.
  */
 enum ux_code ux_archive_load(struct ux_archive_calls *ret, struct ux_error *err) ux_must;
 
-/* A tar file, compressed by zstd, on its way. Zeroed is none. */
+/* Writes a tar file that is compressed by zstd. A zeroed writer is closed. */
 struct ux_bundle_writer {
 	struct ux_archive_calls calls;
 	struct archive *archive;
 	struct archive_entry *entry;
 	struct ux_out *out;
-	uint64_t most; /* bytes of out */
-	bool over;     /* it would have had more */
+	uint64_t most; /* size limit of out */
+	bool over;     /* the limit was exceeded */
 };
 
 /*
- * Begins an archive in out, of at most so many bytes. The same files in the same order give the
- * same bytes: owners, times and modes are all the same. UX_EUNSUPPORTED: there is no libarchive, or
- * it knows no zstd.
+ * Begins an archive in out, limited to `most` bytes. It is deterministic: owners, times and modes
+ * are constant. UX_EUNSUPPORTED: libarchive is not installed, or does not support zstd.
  */
 enum ux_code ux_bundle_writer_open(struct ux_bundle_writer *w, struct ux_out *out, uint64_t most,
 				   struct ux_error *err) ux_must;
 
-/* Adds a file under its canonical path, whose slash in front is left out. UX_ELIMIT. */
+/* Adds a file under its canonical path without the leading slash. UX_ELIMIT. */
 enum ux_code ux_bundle_writer_add(struct ux_bundle_writer *w, const char *path,
 				  struct ux_bytes content, struct ux_error *err) ux_must;
 
-/* Ends the archive: now it is whole. */
+/* Completes the archive. */
 enum ux_code ux_bundle_writer_end(struct ux_bundle_writer *w, struct ux_error *err) ux_must;
 void ux_bundle_writer_close(struct ux_bundle_writer *w);
 
 enum {
 	UX_BUNDLE_FILE_MOST = 64 << 20, /* bytes of one file */
-	UX_BUNDLE_MEMBERS_MOST = 400000 /* with folders and links, which are passed over */
+	UX_BUNDLE_MEMBERS_MOST = 400000 /* including folders and links, which are skipped */
 };
 
-/* Checks the magic number of an archive. UX_EUNSUPPORTED: it is none of those that are read. */
+/* Checks the magic number of an archive. UX_EUNSUPPORTED: the format is not supported. */
 enum ux_code ux_bundle_check(struct ux_bytes file, struct ux_error *err) ux_must;
 
 /*
- * Packs the regular files of a tar or zip archive, compressed by zstd, gzip, xz or not at all.
- * A member's name is a path from the root, with or without the leading slash. `most` bounds the
- * unpacked bytes of all files together. The archive is untrusted and libarchive reads it, so
- * this runs in the confined child alone (sandbox.h). UX_ECORRUPT: it is truncated, or a name
- * leads above the root; UX_ELIMIT; UX_ENOTFOUND: there is no file in it.
+ * Packs the regular files of a tar or zip archive, which may be compressed by zstd, gzip or xz. A
+ * member's name is an absolute path, with or without the leading slash. `most` bounds the total
+ * size of the unpacked files. The archive is untrusted and is read by libarchive, so this must run
+ * only in the confined child (sandbox.h). UX_ECORRUPT: it is truncated, or a name leads above the
+ * root; UX_ELIMIT; UX_ENOTFOUND: it contains no file.
  */
 enum ux_code ux_bundle_unpack(const struct ux_archive_calls *calls, struct ux_bytes file,
 			      uint64_t most, struct ux_source_packer *packer, struct ux_error *err)

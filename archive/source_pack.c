@@ -64,7 +64,7 @@ void ux_source_packer_deinit(struct ux_source_packer *p)
 	ux_out_deinit(&p->table);
 }
 
-/* The table, which begins at *ret_end of the contents. */
+/* Locates the table, which begins at *ret_end, the end of the contents. */
 static enum ux_code source_pack_find_table(struct ux_bytes pack, struct ux_cur *ret,
 					   uint32_t *ret_count, uint64_t *ret_end,
 					   struct ux_error *err)
@@ -116,7 +116,7 @@ static int source_pack_by_path(const void *x, const void *y)
 	return r != 0 ? r : (a->off > b->off) - (a->off < b->off);
 }
 
-/* Of one path the last. */
+/* Of entries with the same path, keeps the last. */
 static size_t source_pack_unique(struct ux_packed_source *list, size_t n)
 {
 	size_t kept = 0;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The configuration file: lines of text against a table of settings. */
+/* Parsing of the configuration file by a table of settings. */
 #include "setting.h"
 
 #include "text.h"
@@ -11,18 +11,18 @@
 #include <unistd.h>
 
 enum {
-	FILE_SHOWN = 60 /* bytes of the file's name in a message: its end */
+	FILE_SHOWN = 60 /* bytes from the end of the file's name that a message shows */
 };
 
 struct parser {
 	const struct ux_setting_table *table;
 	const char *file;
 	size_t line;
-	void *values;                             /* of all */
-	const struct ux_setting_section *section; /* NULL: in front of all */
+	void *values;                             /* the whole struct of values */
+	const struct ux_setting_section *section; /* current section; NULL: before the first one */
 	size_t section_line;
-	void *into;                  /* what keys are of now: values, or a section's */
-	bool seen[UX_SETTINGS_MOST]; /* rows of it */
+	void *into;                  /* struct that keys are written to: values, or a section's */
+	bool seen[UX_SETTINGS_MOST]; /* rows of the section that have been set */
 	struct ux_arena *arena;
 	struct ux_error *err;
 };
@@ -45,7 +45,7 @@ ux_printf(3, 4) static enum ux_code
 			    text);
 }
 
-/* What the section that ends here still lacks. */
+/* Checks that the section that ends here has all required keys. */
 static enum ux_code config_end_section(struct parser *p)
 {
 	const struct ux_setting_table *t = p->table;
@@ -190,7 +190,10 @@ static void config_close_fd(int *fd)
 		close(*fd);
 }
 
-/* Reads pipes and devices too; one byte more than the limit shows that there is too much. */
+/*
+ * Also reads pipes and devices. One byte more than the limit is read, to detect a file that is too
+ * large.
+ */
 static enum ux_code config_read_file(const char *file, struct ux_out *out, struct ux_error *err)
 {
 	ux_cleanup(config_close_fd) int fd = open(file, O_RDONLY | O_CLOEXEC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The values of settings as text. */
+/* Parsing and printing of the values of settings. */
 #include "setting.h"
 
 #include "text.h"
@@ -7,10 +7,10 @@
 #include <strings.h>
 
 enum {
-	EXPECTED = 120 /* of a message, for what may be written */
+	EXPECTED = 120 /* bytes of a message that describe the expected value */
 };
 
-/* From the smallest on; the first is what a number without a unit counts. */
+/* Units in ascending order; the first is used for a number without a unit. */
 struct unit {
 	const char *word;
 	uint64_t factor;
@@ -115,14 +115,14 @@ static enum ux_code setting_unexpected(const struct ux_setting *row, struct ux_b
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
 	ux_setting_expected(row, &out);
-	/* A secret in the wrong place stays one. */
+	/* A secret must not appear in the message, even if it is invalid. */
 	bool shown = (row->flags & UX_SETTING_SECRET) == 0;
 	return ux_error_set(err, UX_EINVAL, "is \"%.*s\"; expected %.*s",
 			    shown ? (int)ux_min(text.size, (size_t)40) : 0, (const char *)text.data,
 			    (int)ux_min(out.size, (size_t)EXPECTED), (const char *)out.data);
 }
 
-/* Digits and a unit, in either case; a 0 needs none. */
+/* Reads digits and a unit in either case; 0 needs no unit. */
 static bool setting_read_number(const struct ux_setting *row, struct ux_bytes text, uint64_t *ret)
 {
 	size_t n = 0, at = 0;
@@ -147,7 +147,7 @@ static bool setting_read_number(const struct ux_setting *row, struct ux_bytes te
 	return false;
 }
 
-/* The next word of text, moved past it; empty when there is none. */
+/* Cuts the next word off the front of text; empty when there is none. */
 static struct ux_bytes setting_next_word(struct ux_bytes *text)
 {
 	while (text->size > 0 && ux_is_blank(text->data[0]))
@@ -316,10 +316,10 @@ void *ux_section_find(const struct ux_section_list *list, struct ux_bytes name)
 /* --- printing a table as a configuration file ------------------------------------------------- */
 
 enum {
-	COMMENT_WIDTH = 96 /* of a comment */
+	COMMENT_WIDTH = 96 /* columns of a comment */
 };
 
-/* Words of text as comment lines. */
+/* Prints text as comment lines. */
 static void setting_print_comment(const char *text, struct ux_out *out)
 {
 	size_t column = 0;
@@ -350,7 +350,10 @@ static void setting_print_facts(const struct ux_setting *row, struct ux_out *out
 		   (row->flags & UX_SETTING_NEEDED) != 0 ? "; must be there" : "");
 }
 
-/* A key without a value is a comment, unless it was emptied on purpose and has a default. */
+/*
+ * A key without a value is printed as a comment, unless it has a default and was set to empty on
+ * purpose.
+ */
 static void setting_print_value(const struct ux_setting *row, const void *values,
 				struct ux_out *out)
 {
@@ -371,7 +374,7 @@ static void setting_print_value(const struct ux_setting *row, const void *values
 	out->failed |= text.failed;
 }
 
-/* values NULL: each key as a comment, to show which there are. */
+/* With values NULL, each key is printed as a comment, to show which keys exist. */
 static void setting_print_rows(const struct ux_setting_table *t, const char *section,
 			       const void *values, struct ux_out *out)
 {

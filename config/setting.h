@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings as a table: what a key is called, what it may be, where its value lands. */
+/* Tables of settings: the key, type, limits and destination of each value. */
 #ifndef UX_SETTING_H
 #define UX_SETTING_H
 
@@ -8,19 +8,19 @@
 #include "out.h"
 
 enum ux_setting_type {
-	UX_SETTING_TEXT,   /* const char *; NULL: not set */
-	UX_SETTING_LIST,   /* struct ux_setting_list: words with blanks between them */
+	UX_SETTING_TEXT,   /* const char *; NULL: unset */
+	UX_SETTING_LIST,   /* struct ux_setting_list: words separated by spaces */
 	UX_SETTING_COUNT,  /* uint64_t */
 	UX_SETTING_BYTES,  /* uint64_t: 100, 100K, 100M, 2G (powers of 1024) */
 	UX_SETTING_TIME,   /* uint64_t, milliseconds: 500ms, 30s, 10m, 12h, 90d; 0 */
 	UX_SETTING_SWITCH, /* bool: yes, no */
-	UX_SETTING_CHOICE, /* unsigned: which of the words */
+	UX_SETTING_CHOICE, /* unsigned: index of the word */
 };
 
 enum ux_setting_flag {
-	UX_SETTING_LIVE = 1 << 0,   /* a reload changes it; others wait for a restart */
-	UX_SETTING_SECRET = 1 << 1, /* never printed; text alone */
-	UX_SETTING_NEEDED = 1 << 2, /* a section without it is an error */
+	UX_SETTING_LIVE = 1 << 0,   /* a reload changes it; other settings need a restart */
+	UX_SETTING_SECRET = 1 << 1, /* never printed; only for text */
+	UX_SETTING_NEEDED = 1 << 2, /* a section must have it */
 };
 
 struct ux_setting_list {
@@ -30,28 +30,28 @@ struct ux_setting_list {
 
 /* One row of a table. */
 struct ux_setting {
-	const char *section; /* its kind of section; NULL: in front of all sections */
+	const char *section; /* kind of its section; NULL: before all sections */
 	const char *key;
 	enum ux_setting_type type;
-	size_t target;     /* offset in the struct of values, or in that of its section */
-	const char *value; /* the default as it would be written; NULL: not set, 0, the first word
-			    */
-	uint64_t least, most;     /* of numbers; most 0: no bound */
+	size_t target; /* offset in the struct of values, or in that of its section */
+	/* default in the syntax of the file; NULL: unset, 0, or the first word */
+	const char *value;
+	uint64_t least, most;     /* bounds of numbers; most 0: no upper bound */
 	unsigned flags;           /* enum ux_setting_flag */
 	const char *const *words; /* of a choice, NULL-terminated, in the order of its enum */
-	const char *what;         /* a sentence or two, for people who configure */
+	const char *what;         /* description in one or two sentences, for users */
 };
 
-/* A kind of section, [KIND NAME], that a file may have several of. */
+/* A kind of section, [KIND NAME]. A file may have several of the same kind. */
 struct ux_setting_section {
 	const char *kind;
-	size_t size;   /* of its struct, whose first member is const char *name */
+	size_t size;   /* size of its struct, whose first member is const char *name */
 	size_t target; /* offset of a struct ux_section_list in the struct of values */
 	size_t most;
 	const char *what;
 };
 
-/* All of one kind, in the file's order. */
+/* All sections of one kind, in the order of the file. */
 struct ux_section_list {
 	void **items;
 	size_t n;
@@ -66,42 +66,44 @@ struct ux_setting_table {
 
 enum {
 	UX_SETTINGS_MOST = 256,
-	UX_SETTING_WORDS_MOST = 256 /* of a list */
+	UX_SETTING_WORDS_MOST = 256 /* words of a list */
 };
 
-/* The row of a key in a kind of section (NULL: in front of all); NULL: there is none. */
+/* The row of a key in a kind of section (NULL: before all sections); NULL if there is none. */
 const struct ux_setting *ux_setting_find(const struct ux_setting_table *t, const char *section,
 					 struct ux_bytes key);
 
 /*
- * Reads text as the row's value into values, what it keeps from arena. An empty text takes the
- * value away, as far as there may be none. UX_EINVAL: it is none; the message says what is expected
- * and not which key it is.
+ * Parses text as the row's value into values; strings are allocated in the arena. Empty text unsets
+ * the value, if that is allowed. UX_EINVAL: the text is invalid; the message says what is expected,
+ * but does not name the key.
  */
 enum ux_code ux_setting_read(const struct ux_setting *row, struct ux_bytes text, void *values,
 			     struct ux_arena *arena, struct ux_error *err) ux_must;
 
-/* The value as ux_setting_read() takes it; nothing when it is not set. */
+/* Writes the value in the syntax of ux_setting_read(); nothing when it is unset. */
 void ux_setting_write(const struct ux_setting *row, const void *values, struct ux_out *out);
 
-/* Gives all rows of a section (NULL: in front of all) their defaults; values is zeroed. */
+/*
+ * Sets all rows of a section (NULL: before all sections) to their defaults; values must be zeroed.
+ */
 enum ux_code ux_setting_defaults(const struct ux_setting_table *t, const char *section,
 				 void *values, struct ux_arena *arena, struct ux_error *err)
 	ux_must;
 
-/* Adds a section with its defaults; err says when there are too many. */
+/* Adds a section with its defaults. Fails when there are too many. */
 enum ux_code ux_section_add(const struct ux_setting_table *t,
 			    const struct ux_setting_section *section, struct ux_bytes name,
 			    void *values, struct ux_arena *arena, void **ret, struct ux_error *err)
 	ux_must;
 
-/* The one of a name, or NULL. */
+/* The section of that name, or NULL. */
 void *ux_section_find(const struct ux_section_list *list, struct ux_bytes name);
 
-/* "a size like 100M, from 1K to 4G": what may be written there. */
+/* Describes the values that are allowed: "a size like 100M, from 1K to 4G". */
 void ux_setting_expected(const struct ux_setting *row, struct ux_out *out);
 
-/* What the name of a section has as its first member. */
+/* Reads the name, which is the first member of a section's struct. */
 static inline const char *ux_section_name(const void *item)
 {
 	return *(const char *const *)item;
@@ -123,23 +125,25 @@ static inline const char *ux_section_name(const void *item)
 enum {
 	UX_CONFIG_BYTES_MOST = 1 << 20,
 	UX_CONFIG_LINE_MOST = 4096,
-	UX_CONFIG_NAME_MOST = 64 /* of a section: letters, digits and "._-" */
+	UX_CONFIG_NAME_MOST = 64 /* bytes of a section's name: letters, digits and "._-" */
 };
 
 /*
- * Reads text into values, which have their defaults; strings from arena. file is what messages call
- * it: "FILE:LINE: key "listen" is ...". UX_EINVAL: the first mistake.
+ * Parses text into values, which must have their defaults; strings are allocated in the arena.
+ * Messages contain the name file: "FILE:LINE: key "listen" is ...". UX_EINVAL: the first error.
  */
 enum ux_code ux_config_parse(const struct ux_setting_table *t, struct ux_bytes text,
 			     const char *file, void *values, struct ux_arena *arena,
 			     struct ux_error *err) ux_must;
 
-/* The same of a file, of at most UX_CONFIG_BYTES_MOST. */
+/* The same for a file, of at most UX_CONFIG_BYTES_MOST. */
 enum ux_code ux_config_read(const struct ux_setting_table *t, const char *file, void *values,
 			    struct ux_arena *arena, struct ux_error *err) ux_must;
 
-/* The values of a table as a file that ux_config_parse() takes, with their documentation as
- * comments; what is secret is left out. */
+/*
+ * Prints the values of a table as a file that ux_config_parse() accepts, with descriptions as
+ * comments and without secrets.
+ */
 void ux_settings_print(const struct ux_setting_table *t, const void *values, struct ux_out *out);
 
 #endif

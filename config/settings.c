@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All settings of the server. */
+/* The table of the server's settings. */
 #include "settings.h"
 
 #include <string.h>
 
 enum {
-	MEMORY_MOST = 8 << 20 /* of a configuration's strings: some times its file */
+	/* memory for a configuration's strings: a multiple of the largest file */
+	MEMORY_MOST = 8 << 20
 };
 
 static const char *const readings[] = {"auto", "open", "keyed", NULL};
@@ -20,11 +21,12 @@ static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 #define AT(field)   offsetof(struct ux_settings, field)
 
 /*
- * A row a key: section, key, type, where it lands, default, least, most, flags, words, what it is.
- * docs/configuration.md has the same rows; a test compares, UNHEX_GOLDEN=write rewrites them.
+ * One row for each key: section, key, type, destination, default, least, most, flags, words,
+ * description. docs/configuration.md has the same rows; a test compares them, and
+ * UNHEX_GOLDEN=write rewrites that page.
  */
 static const struct ux_setting rows[] = {
-	/* where */
+	/* addresses and paths */
 	{NULL, "listen", UX_SETTING_TEXT, AT(listen), "127.0.0.1:8420", 0, 0, 0, NULL,
 	 "HOST:PORT to listen on; port 0 takes a free one. A socket that the service manager passes "
 	 "goes first."},
@@ -81,7 +83,7 @@ static const struct ux_setting rows[] = {
 	 UX_SETTING_LIVE, NULL, "Bytes that the open uploads of a key may have; 0 is any number."},
 	{NULL, "uploads-bytes", UX_SETTING_BYTES, AT(uploads_bytes_all), "0", 0, 0, UX_SETTING_LIVE,
 	 NULL, "The same of all keys together."},
-	/* keeping */
+	/* retention */
 	{NULL, "keep-days", UX_SETTING_COUNT, AT(keep_days), "0", 0, 36500, UX_SETTING_LIVE, NULL,
 	 "Modules that nobody used for so many days go, unless their namespace says otherwise; 0 "
 	 "keeps them."},

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* All settings of the server, as they are in force. */
+/* The server's settings. */
 #ifndef UX_SETTINGS_H
 #define UX_SETTINGS_H
 
 #include "setting.h"
 
-/* Who may read and symbolize without a key; the order is that of the words in settings.c. */
+/* Who can read and symbolize without a key. In the order of the words in settings.c. */
 enum ux_reading {
-	UX_READING_AUTO, /* anyone on this machine when listening on loopback, keys elsewhere */
+	/* when listening on loopback, anyone on this machine; otherwise only with a key */
+	UX_READING_AUTO,
 	UX_READING_OPEN,
 	UX_READING_KEYED,
 };
@@ -25,23 +26,23 @@ enum ux_log_level {
 };
 
 /*
- * What the rows of settings.c write to; docs/configuration.md says what each means. Immutable once
- * loaded. Who needs a value on another thread copies it when the settings are applied
- * (server/serve.c): a reload replaces the struct.
+ * The values of the rows in settings.c; docs/configuration.md describes each. Immutable once
+ * loaded. A reload replaces the struct, so threads other than the main thread use copies that are
+ * made when the settings are applied (server/run/reload.c).
  */
 struct ux_settings {
-	struct ux_arena arena; /* its strings and sections die with it */
+	struct ux_arena arena; /* memory of its strings and sections */
 
 	const char *listen;
 	const char *data; /* NULL: ux_store_default_dir() */
 	unsigned reading; /* enum ux_reading */
 
-	const char *tls_certificate; /* PEM files; both or none */
+	const char *tls_certificate; /* PEM files; both or neither */
 	const char *tls_key;
 
 	unsigned log_format;                    /* enum ux_log_format */
 	unsigned log_level;                     /* enum ux_log_level */
-	struct ux_setting_list trusted_proxies; /* networks, as ux_networks_add() has them */
+	struct ux_setting_list trusted_proxies; /* networks, in the syntax of ux_networks_add() */
 	struct ux_setting_list origins;
 	uint64_t rate_key; /* requests a second */
 	uint64_t rate_key_burst;
@@ -53,7 +54,7 @@ struct ux_settings {
 	uint64_t uploads_bytes_key;
 	uint64_t uploads_bytes_all;
 
-	uint64_t keep_days; /* 0: for ever */
+	uint64_t keep_days; /* 0: unlimited */
 	uint64_t cache_bytes;
 	uint64_t audit_days;
 	uint64_t sweep_every_ms;
@@ -84,14 +85,14 @@ struct ux_settings {
 	uint64_t upstream_ms;
 };
 
-/* A value of the command line, stronger than the file's. */
+/* A value from the command line, which takes precedence over the file. */
 struct ux_setting_word {
 	const char *key;
 	const char *value;
-	const char *option; /* what it was given by, for messages: "--listen" */
+	const char *option; /* the option that gave it, for messages: "--listen" */
 };
 
-/* Where settings come from; a reload reads it again, so it outlives the server. */
+/* Where settings come from. A reload reads it again, so it must outlive the server. */
 struct ux_settings_source {
 	const char *file; /* NULL: none */
 	const struct ux_setting_word *words;
@@ -101,17 +102,18 @@ struct ux_settings_source {
 extern const struct ux_setting_table ux_settings_table;
 
 /*
- * Defaults, then the file, then the words; what must fit together is checked. UX_EINVAL says what
- * is wrong and where. The result goes back by ux_settings_destroy().
+ * Loads the defaults, then the file, then the command line, and checks that the values are
+ * consistent. UX_EINVAL: the message says what is wrong and where. The result is released by
+ * ux_settings_destroy().
  */
 enum ux_code ux_settings_load(const struct ux_settings_source *source, struct ux_settings **ret,
 			      struct ux_error *err) ux_must;
-/* NULL is fine. */
+/* NULL is allowed. */
 void ux_settings_destroy(struct ux_settings *s);
 
 /*
- * After a reload: keys that need a restart keep their value: next gets that of `now`.
- * changed is called for each key in front of the sections that differs.
+ * Called after a reload: keys that need a restart keep their value, so next gets the value of
+ * `now`. changed is called for each key before the sections whose value differs.
  */
 typedef void ux_setting_changed_fn(void *ctx, const struct ux_setting *row);
 enum ux_code ux_settings_keep(const struct ux_settings *now, struct ux_settings *next,

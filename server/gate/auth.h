@@ -101,9 +101,9 @@ enum ux_code ux_session_key(const struct ux_sessions *s, struct ux_index *ix,
 struct ux_access {
 	struct ux_networks proxies; /* proxies whose reports of the client's address are trusted */
 	/*
-	 * Origins of pages that may read by CORS. Where reading is open to everyone, all may; where
-	 * a key is needed, or reading is open only to this machine, only those in this list and
-	 * "https://profiler.firefox.com"; "*" allows any.
+	 * Origins of pages that may read by CORS. Where reading is open to everyone, every page
+	 * may. Otherwise only the origins in this list may, and https://profiler.firefox.com where
+	 * reading is open to this machine. "*" allows any.
 	 */
 	const char *const *origins;
 	size_t n_origins;

@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The line of a request in the log. */
+/* The log line of a request. */
 #include "event_log.h"
 #include "json_out.h"
 #include "route.h"
 #include "routes.h"
 
 enum {
-	QUOTED = 400,             /* room for a text that a client sent, quoted */
-	LINE_MOSTLY = 512,        /* bytes that nearly every line has room in */
-	DECODED_MOST = 128 << 10, /* of a path: more than header lines may have */
+	QUOTED = 400,             /* room for a quoted text from a client */
+	LINE_MOSTLY = 512,        /* room for nearly every line */
+	DECODED_MOST = 128 << 10, /* of a path: larger than the limit on headers */
 };
 
-/* path with what follows "/k/" at its start, and every token, taken out. */
+/* Writes the path without the token after a leading "/k/", and with every other token shortened. */
 static void access_log_put_redacted(struct ux_bytes path, struct ux_out *out)
 {
 	size_t slashes = 0, end = 0;
@@ -26,7 +26,7 @@ static void access_log_put_redacted(struct ux_bytes path, struct ux_out *out)
 	ux_log_redact(ux_bytes(path.data + end, path.size - end), out);
 }
 
-/* As it was sent, unless escapes hide a token in it. */
+/* The path is written as sent, unless an escape hides a token. */
 void ux_log_path(struct ux_bytes path, struct ux_out *out)
 {
 	UX_ARENA(arena, DECODED_MOST);
@@ -45,7 +45,7 @@ void ux_log_path(struct ux_bytes path, struct ux_out *out)
 	}
 }
 
-/* Lines of requests are many: they are put together without a format to read. */
+/* Requests are frequent, so their lines are built without format strings. */
 static void access_log_put_word(struct ux_out *out, const char *key, const char *word)
 {
 	ux_out_cstr(out, key);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the server does by itself, while others serve. */
+/* Periodic work of a running server. */
 #include "keeper.h"
 
 #include "clock.h"
@@ -12,8 +12,9 @@ enum {
 	WRITE_SECONDS = 60,
 	SWEEP_SECONDS = 3600,
 	SWEEP_GRACE = 24 * 60 * 60,
-	ANSWERS_GRACE = 60 * 60,         /* of upstreams; requests for random IDs make many */
-	RETAIN_GRACE = 7 * 24 * 60 * 60, /* a week for people to notice */
+	/* for expired answers of upstreams; requests for random IDs create many */
+	ANSWERS_GRACE = 60 * 60,
+	RETAIN_GRACE = 7 * 24 * 60 * 60, /* a week, so that people can notice the mark */
 };
 
 struct ux_keeper ux_keeper_make(struct ux_server *server)
@@ -55,7 +56,7 @@ static void keeper_sweep(struct ux_keeper *k)
 			    done.blobs, done.parts, done.uploads);
 }
 
-/* Every module that goes has its line; who has it open forgets it. */
+/* Logs each removed module and evicts it from the cache. */
 static void keeper_on_retained(void *ctx, const struct ux_retained_one *one)
 {
 	struct ux_keeper *k = ctx;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What the server does by itself, while others serve: uses, sweeps, retention. */
+/* Periodic work of a running server: writing uses, sweeps, retention. */
 #ifndef UX_KEEPER_H
 #define UX_KEEPER_H
 
@@ -7,27 +7,27 @@
 #include "server.h"
 
 enum {
-	UX_KEEPER_TICK_S = 1 /* between two calls of ux_keeper_tick() */
+	UX_KEEPER_TICK_S = 1 /* seconds between two calls of ux_keeper_tick() */
 };
 
 struct ux_keeper {
 	struct ux_server *server;
 	struct ux_retention retention;
-	int64_t sweep_grace_s; /* that garbage is left alone */
+	int64_t sweep_grace_s; /* minimum age of garbage that is removed */
 	int64_t sweep_every_s;
-	int64_t audit_s; /* that lines of the audit are kept; 0: for ever */
-	/* Seconds of the monotonic clock. */
-	int64_t next_write; /* of the clock and of uses */
+	int64_t audit_s; /* time that entries of the audit log are kept; 0: unlimited */
+	/* Times below are seconds of the monotonic clock. */
+	int64_t next_write; /* when the clock and uses are written */
 	int64_t next_sweep;
 };
 
-/* The defaults. */
+/* Returns a keeper with the default settings. */
 struct ux_keeper ux_keeper_make(struct ux_server *server);
 
-/* Does what is due; logs. One thread. */
+/* Does the work that is due, and logs it. Called by one thread. */
 void ux_keeper_tick(struct ux_keeper *k);
 
-/* Writes what is not written yet; before the store is closed. */
+/* Writes what has not been written yet. Called before the store is closed. */
 void ux_keeper_finish(struct ux_keeper *k);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Settings that change while the server serves. */
+/* Reloading of settings while the server runs. */
 #include "serve.h"
 
 #include "auth.h"
@@ -26,7 +26,7 @@ struct ux_http_limits ux_limits_of_settings(const struct ux_settings *s)
 		.connections = (unsigned)s->connections,
 		.threads = (unsigned)s->threads,
 	});
-	l.drain_bytes = s->drain_bytes; /* 0 is a choice here */
+	l.drain_bytes = s->drain_bytes; /* 0 is a valid setting here, not the default */
 	l.stop_seconds = ux_seconds_of(s->stop_ms);
 	return l;
 }
@@ -56,7 +56,7 @@ void ux_settings_apply(struct ux_running *r)
 	reload_apply_keeping(r->keeper, s);
 }
 
-/* What differs, logged when all of it is in force. */
+/* The changed keys, logged once all of them are in force. */
 struct changes {
 	const struct ux_setting *rows[UX_SETTINGS_MOST];
 	size_t n;
@@ -82,7 +82,7 @@ static void reload_log_changes(const struct changes *c)
 	}
 }
 
-/* A server that began without upstreams stays without. */
+/* A server that started without upstreams stays without. */
 static void reload_keep_alone(struct ux_settings *next)
 {
 	if (next->upstreams.n == 0)
@@ -92,7 +92,7 @@ static void reload_keep_alone(struct ux_settings *next)
 	next->upstreams = (struct ux_setting_list){0};
 }
 
-/* A server that speaks TLS goes on to, and one that does not as well. */
+/* Whether the server uses TLS cannot change. */
 static enum ux_code reload_keep_tls(const struct ux_settings *now, struct ux_settings *next,
 				    struct ux_error *err)
 {
@@ -158,13 +158,13 @@ void ux_reload(struct ux_running *r)
 /* --- access ----------------------------------------------------------------------------------- */
 
 enum {
-	ORIGINS_MOST = 1 << 20 /* of all origins */
+	ORIGINS_MOST = 1 << 20 /* memory for all origins */
 };
 
-/* One configuration that is, or was, in force. */
+/* One set of access settings that is or was in force. */
 struct in_force {
 	struct ux_access access;
-	struct ux_arena arena; /* of the origins */
+	struct ux_arena arena; /* memory of the origins */
 	struct in_force *before;
 };
 
@@ -229,7 +229,7 @@ enum ux_code ux_access_apply(struct ux_server *s, const struct ux_settings *sett
 	UX_TRY(access_copy_origins(f, &settings->origins, err));
 	const struct ux_access *before = atomic_load_explicit(&s->access, memory_order_relaxed);
 	f->before = before ? ux_container_of(before, struct in_force, access) : NULL;
-	/* Whoever sees the pointer sees what it points to. */
+	/* Release: a thread that sees the pointer also sees the settings. */
 	atomic_store_explicit(&s->access, &ux_take(&f)->access, memory_order_release);
 	return UX_OK;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The routes. docs/api/openapi.yaml describes exactly these; a test compares. */
+/* The table of routes. docs/api/openapi.yaml describes the same routes; a test compares them. */
 #include "routes.h"
 
 #include "auth.h"
@@ -65,7 +65,7 @@ const struct ux_route ux_server_routes[] = {
 	 "why this has, or lacks, symbols: ?addr=0x1"},
 	{UX_METHOD_GET, "/v1/gsym/{id}", ux_handle_gsym, NULL, UX_SCOPE_READ, "the best GSYM"},
 
-	/* For people. */
+	/* Web pages. */
 	{UX_METHOD_GET, "/modules", ux_web_modules, NULL, UX_SCOPE_READ, "modules", true},
 	{UX_METHOD_GET, "/modules/{id}", ux_web_module, NULL, UX_SCOPE_READ, "a module", true},
 	{UX_METHOD_GET, "/search", ux_web_search, NULL, UX_SCOPE_READ, "modules by ID or name",
@@ -96,7 +96,7 @@ enum ux_code ux_handle_health(struct ux_request *req, struct ux_response *res)
 
 /* --- for those who watch over the server ------------------------------------------------------ */
 
-/* What only the index knows; queried for each scrape. What fails is left out. */
+/* Metrics that are read from the index at each scrape. Those that fail are omitted. */
 static void metrics_put_index(struct ux_request *req)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
@@ -141,8 +141,9 @@ static enum ux_code ready_refuse(struct ux_response *res, enum ux_code code)
 }
 
 /*
- * Ready: the index answers, and the server is not about to stop (only a connection that was open
- * before gets to see that). Alive (/healthz) is less: a restart mends no full disk.
+ * Ready means that the index answers and that the server is not stopping; only connections that are
+ * already open see the latter. /healthz checks less, since a restart does not help against, for
+ * example, a full disk.
  */
 enum ux_code ux_handle_ready(struct ux_request *req, struct ux_response *res)
 {

@@ -8,16 +8,16 @@
 extern const struct ux_route ux_server_routes[];
 extern const size_t ux_server_route_count;
 
-/* The app of a server, whose table it sets; limits with the defaults filled in. */
+/* The program for net/, serving the table of routes; the defaults of limits are filled in. */
 struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limits);
 
 ux_handler_fn ux_handle_health, ux_handle_ready, ux_handle_metrics;
 
-/* A request and its answer, as struct ux_http_app wants it. Never a token, never a query. */
+/* Logs a request and its answer; see log in struct ux_http_app. Never logs tokens or queries. */
 void ux_log_request(void *ctx, const struct ux_request *req, const struct ux_response *res,
 		    bool sent, uint64_t duration_us);
 
-/* The path as the log shows it: "/k/…/v1/modules" for one that begins with a token. */
+/* Writes the path as it is logged: "/k/…/v1/modules" if it begins with a token. */
 void ux_log_path(struct ux_bytes path, struct ux_out *out);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex serve: opening everything, waiting for a signal, closing everything. */
+/* unhex serve: startup, waiting for a signal, shutdown. */
 #include "serve.h"
 
 #include "auth.h"
@@ -25,9 +25,9 @@
 #include <unistd.h>
 
 enum {
-	DESCRIPTORS = 64,       /* that the index, logs, the lock and folders take */
-	DESCRIPTORS_THREAD = 4, /* that a thread takes besides its connections */
-	STOP_STEP_MS = 50,      /* between looks for a second signal */
+	DESCRIPTORS = 64,       /* file descriptors for the index, logs, the lock and folders */
+	DESCRIPTORS_THREAD = 4, /* for each thread, besides its connections */
+	STOP_STEP_MS = 50,      /* between checks for a second signal */
 };
 
 static void serve_on_request_done(void *ctx, const struct ux_request *req,
@@ -39,7 +39,7 @@ static void serve_on_request_done(void *ctx, const struct ux_request *req,
 	ux_log_request(ctx, req, res, sent, duration_us);
 }
 
-/* The clock's word where the system has no better one: it is no secret. */
+/* If there is no random number, the clock is used; the seed is not a secret. */
 static uint64_t serve_random_seed(void)
 {
 	uint64_t seed = (uint64_t)ux_clock_wall();
@@ -86,7 +86,7 @@ static void serve_block_signals(sigset_t *set)
 	pthread_sigmask(SIG_BLOCK, &all, NULL);
 }
 
-/* The only moment at which a token is shown: it is kept nowhere. */
+/* The only time that this token is shown, since it is not stored. */
 static enum ux_code serve_first_key(struct ux_index *ix, struct ux_error *err)
 {
 	UX_ARENA(arena, (size_t)64 << 20);
@@ -103,7 +103,7 @@ static enum ux_code serve_first_key(struct ux_index *ix, struct ux_error *err)
 	return UX_OK;
 }
 
-/* Keeps the store, and reloads, until a signal says to stop. */
+/* Runs the periodic work, and reloads, until a signal asks to stop. */
 static void serve_wait_for_signal(struct ux_running *r, const sigset_t *set)
 {
 	const struct timespec tick = {.tv_sec = UX_KEEPER_TICK_S};
@@ -125,8 +125,9 @@ static void serve_wait_for_signal(struct ux_running *r, const sigset_t *set)
 }
 
 /*
- * The listening socket first, so that who comes is refused and goes elsewhere; then requests in
- * flight have their time, which a second signal ends; then what is left is cut.
+ * The listening socket is closed first, so that new clients are refused and can try another server.
+ * Then requests in flight get time to end, which a second signal cuts short. Then the remaining
+ * connections are closed.
  */
 static void serve_stop(struct ux_running *r, struct ux_http_server *http, const sigset_t *set)
 {
@@ -147,8 +148,9 @@ static void serve_stop(struct ux_running *r, struct ux_http_server *http, const 
 }
 
 /*
- * Each connection may need a second descriptor, for a blob or an upload; as many as are left when
- * the index, the threads and the rest have theirs. The soft limit is raised to the hard one.
+ * Each connection may need a second descriptor, for a blob or an upload. Connections get the
+ * descriptors that the index, the threads and the rest leave. The soft limit is raised to the hard
+ * one.
  */
 static struct ux_http_limits serve_raise_limits(const struct ux_settings *settings)
 {
@@ -209,7 +211,7 @@ static bool serve_is_open(enum ux_reading reading, const char *address)
 	return ux_http_is_loopback(address);
 }
 
-/* What people, and programs that started it, wait for. */
+/* Reports readiness to users and to the service manager. */
 static void serve_report_ready(const struct ux_server *s, const char *address, bool tls,
 			       const char *dir, unsigned connections)
 {
@@ -239,7 +241,7 @@ static enum ux_code serve_until_signal(struct ux_running *r, int fd, const char 
 	ux_settings_apply(r);
 	s->local_only = reading == UX_READING_AUTO;
 	UX_TRY(ux_http_server_open_at(&http, &place, &app, err));
-	/* By where it really listens: a name might be resolved to something else a second time. */
+	/* Uses the actual address, since a host name might resolve differently a second time. */
 	const char *address = ux_http_server_address(http);
 	atomic_store_explicit(&s->open_reading, serve_is_open(reading, address),
 			      memory_order_relaxed);
@@ -280,7 +282,9 @@ static enum ux_code serve_open(struct ux_running *r, int fd, const char *dir, co
 	return code;
 }
 
-/* What can be wrong is looked at first, so that a slip of the fingers makes no folder and no key.
+/*
+ * Everything that can be wrong is checked first, so that a typing error creates no folder and no
+ * key.
  */
 static enum ux_code serve_check_address(const struct ux_settings *s, int *ret_fd,
 					struct ux_error *err)
@@ -313,7 +317,7 @@ enum ux_code ux_server_run(const struct ux_settings_source *source, struct ux_se
 	if (code == UX_OK && !settings->data)
 		code = ux_store_default_dir(&default_dir, err);
 	const char *dir = default_dir ? default_dir : settings->data;
-	/* Where it lies must not change by a reload: the folder is open. */
+	/* The folder is open, so a reload must not change its path. */
 	ux_cleanup(ux_free_ptr) char *kept = dir ? strdup(dir) : NULL;
 	if (code == UX_OK && !kept)
 		code = ux_error_nomem(err);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What a service manager gives and wants to know: three variables and one datagram. */
+/* The protocol of a service manager: three environment variables and datagrams. */
 #include "service_manager.h"
 
 #include "clock.h"
@@ -38,7 +38,7 @@ enum ux_code ux_passed_socket(int *ret, struct ux_error *err)
 	return UX_OK;
 }
 
-/* A path, or with '@' in front a name that is no file. */
+/* A path, or with a leading '@' an abstract socket name. */
 static socklen_t service_address(const char *path, struct sockaddr_un *un)
 {
 	size_t n = strlen(path);
