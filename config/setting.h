@@ -112,15 +112,15 @@ static inline const char *ux_section_name(const void *item)
 /* --- the configuration file: lines of text against a table ------------------------------------ */
 
 /*
- *   # a comment has its line alone
+ *   # a comment is a whole line
  *   listen = 127.0.0.1:8420
  *   [upstream debian]
  *   url = https://debuginfod.debian.net
  *
- * A value is what is behind the first '=', to the end of the line, without the blanks around it;
- * there are no quotes and no continued lines. Keys in front of the first section are the server's.
- * An unknown key or kind of section, one that comes twice, a value that the table does not take and
- * a byte that is no text are errors.
+ * A value is the text from the first '=' to the end of the line, without the spaces around it.
+ * There are no quotes and no continuation lines. Keys before the first section are the server's
+ * own. Errors are: an unknown or repeated key or section, a value that the table does not allow,
+ * and bytes that are not text.
  */
 enum {
 	UX_CONFIG_BYTES_MOST = 1 << 20,

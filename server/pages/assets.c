@@ -26,7 +26,7 @@ enum ux_code ux_web_asset(struct ux_request *req, struct ux_response *res)
 	char *kept = ux_arena_strndup(&req->arena, tag, (size_t)n);
 	if (!kept)
 		return ux_arena_fail(&req->arena, &req->err);
-	/* The URL of another version must not be cached with this content. */
+	/* Content of this version must not be cached under the URL of another one. */
 	bool same =
 		ux_request_query(req, "v", &version) && ux_bytes_eq(version, ux_bytes_cstr(a->tag));
 	ux_response_field(res, "Cache-Control",

@@ -5,8 +5,8 @@
 #include "index.h"
 
 /*
- * The code point at p (RFC 3629: no surrogates, nothing over U+10FFFF, nothing longer than needed)
- * and its length in *ret_n; UINT32_MAX and 1 when the bytes are not UTF-8.
+ * Decodes the code point at p (RFC 3629: no surrogates, nothing above U+10FFFF, no overlong forms);
+ * *ret_n is its length. Returns UINT32_MAX with a length of 1 when the bytes are not UTF-8.
  */
 static uint32_t html_code_point(const uint8_t *p, size_t left, size_t *ret_n)
 {
@@ -28,8 +28,10 @@ static uint32_t html_code_point(const uint8_t *p, size_t left, size_t *ret_n)
 	return v;
 }
 
-/* C0 and C1 controls, marks, overrides and isolates of direction (Unicode 15, 23.2 and UAX 9),
- * noncharacters that a parser of HTML takes for an error. */
+/*
+ * False for C0 and C1 controls, directional marks, overrides and isolates (Unicode 15, 23.2 and UAX
+ * 9), and noncharacters, which HTML parsers treat as errors.
+ */
 static bool html_is_visible(uint32_t v)
 {
 	if (v < 0x20)
@@ -122,7 +124,7 @@ static void html_put_size(struct ux_out *out, uint64_t bytes)
 		v /= 1024;
 		unit++;
 	}
-	/* The unit stays on the line of its number. */
+	/* A no-break space keeps the number and its unit on one line. */
 	ux_out_fmt(out, v < 10 && unit > 0 ? "%.1f\xc2\xa0%s" : "%.0f\xc2\xa0%s", v, units[unit]);
 }
 
@@ -134,11 +136,11 @@ static void html_put_time(struct ux_out *out, ux_time t)
 		return;
 	}
 	ux_time_text(t, text);
-	if (text[0] < '0' || text[0] > '9') { /* no calendar has it */
+	if (text[0] < '0' || text[0] > '9') { /* outside of the calendar's range */
 		ux_out_cstr(out, text);
 		return;
 	}
-	/* 2026-08-21T10:00:00Z to 2026-08-21 10:00 */
+	/* 2026-08-21T10:00:00Z is shown as 2026-08-21 10:00. */
 	ux_out_fmt(out, "<time datetime=\"%s\">%.10s\xc2\xa0%.5s</time>", text, text, text + 11);
 }
 

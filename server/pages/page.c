@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The frame of a page, and its header lines. */
+/* Common parts of all pages: header and footer, HTTP headers, errors. */
 #include "page.h"
 
 #include "pages.h"
@@ -59,7 +59,7 @@ static void page_put_caller(struct ux_request *req)
 		"<form class=\"who\" action=\"/sign-out\" method=\"post\"><span>key "
 		"<code>$</code>$<b>$</b></span>",
 		caller->key_id, ours ? "" : " in ", ours ? "" : caller->ns);
-	if (req->path_token.size == 0) /* else there is no session */
+	if (req->path_token.size == 0) /* a token in the path excludes sessions */
 		ux_out_cstr(out, " <button>Sign out</button>");
 	ux_out_cstr(out, "</form>\n");
 }
@@ -91,8 +91,9 @@ void ux_page_begin(struct ux_request *req, const struct ux_page *page)
 }
 
 /*
- * Nothing but what this server serves, scripts only where there is one, in no frame. The referrer
- * is kept within the server: without any, a browser would say that our own forms come from nowhere.
+ * Only content of this server may be loaded, scripts only on pages that have one, and no page in a
+ * frame. The referrer is sent only within the server: without it, browsers would send Origin: null
+ * with our forms.
  */
 #define POLICY_SHARED                                                                \
 	"default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; " \
@@ -105,7 +106,7 @@ static void page_put_fields(const struct ux_request *req, struct ux_response *re
 	ux_response_field(res, "Content-Security-Policy",
 			  ux_bytes_cstr(script ? policy_script : policy_plain));
 	ux_response_field(res, "X-Content-Type-Options", UX_STR("nosniff"));
-	if (req->path_token.size == 0) /* else the gate has set it */
+	if (req->path_token.size == 0) /* otherwise the gate has set it */
 		ux_response_field(res, "Referrer-Policy", UX_STR("same-origin"));
 	ux_response_field(res, "Cross-Origin-Opener-Policy", UX_STR("same-origin"));
 	ux_response_field(res, "Cross-Origin-Resource-Policy", UX_STR("same-origin"));
@@ -114,8 +115,9 @@ static void page_put_fields(const struct ux_request *req, struct ux_response *re
 }
 
 /*
- * Who came under /k/TOKEN/ or /n/NAME/ stays there: our links, which all begin in these ways, get
- * the prefix. Text that is not ours has no double quote in it.
+ * A browser that came under /k/TOKEN/ or /n/NAME/ stays there: the prefix is inserted into our
+ * links, which all begin with one of these two patterns. Escaped values contain no double quote, so
+ * they cannot match.
  */
 static enum ux_code page_put_prefix(struct ux_request *req)
 {
@@ -185,7 +187,7 @@ static const char *page_word_of(unsigned status)
 	}
 }
 
-/* The document has lost what is not for clients; the error itself has not. */
+/* The message in the error document, which leaves out what is not meant for clients. */
 static const char *page_message_of(struct ux_request *req, struct ux_bytes document)
 {
 	json_t *doc = json_loadb((const char *)document.data, document.size, 0, NULL);
@@ -196,7 +198,7 @@ static const char *page_message_of(struct ux_request *req, struct ux_bytes docum
 	return kept ? kept : "";
 }
 
-/* The URL that was requested, for the redirect after the sign-in. */
+/* The requested URL, to which the sign-in redirects. */
 static struct ux_bytes page_target_of(struct ux_request *req)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What all pages for people have: their frame, their header lines, their small parts. */
+/* Building blocks of the web pages: HTML, header and footer, forms, parsing of pasted stacks. */
 #ifndef UX_PAGE_H
 #define UX_PAGE_H
 
@@ -11,37 +11,42 @@
 
 /* --- HTML ------------------------------------------------------------------------------------- */
 
-/* How a value is written. */
+/* How a value is formatted. */
 enum ux_html_as {
 	UX_HTML_TEXT,  /* escaped */
-	UX_HTML_URL,   /* one segment or parameter of a URL: percent-encoded */
+	UX_HTML_URL,   /* percent-encoded segment or parameter of a URL */
 	UX_HTML_INT,   /* plain digits */
 	UX_HTML_COUNT, /* 1,234,567 */
-	UX_HTML_SIZE,  /* 1.2 MiB, of bytes */
+	UX_HTML_SIZE,  /* bytes, as 1.2 MiB */
 	UX_HTML_HEX,   /* 0x1234 */
-	UX_HTML_TIME,  /* <time>, "never" of 0 */
-	UX_HTML_MARKUP /* of ours: not escaped */
+	UX_HTML_TIME,  /* <time>; "never" for 0 */
+	UX_HTML_MARKUP /* trusted markup: not escaped */
 };
 
 struct ux_html_value {
 	enum ux_html_as as;
 	struct ux_bytes text;
-	int64_t number; /* a uint64_t keeps its bits */
+	int64_t number; /* a uint64_t is stored bit by bit */
 };
 
 /*
- * Appends text, safe between tags and inside double quotes. Bytes that are not UTF-8, control
- * characters but newline and tab (CR before a newline is dropped), and those that turn the
- * direction of what follows become U+FFFD: a name cannot look like another one.
+ * Appends text so that it is safe between tags and inside double quotes. Replaced by U+FFFD are:
+ * bytes that are not UTF-8, control characters except newline and tab (a CR before a newline is
+ * dropped), and characters that change the text direction, so that a name cannot be made to look
+ * like another one.
  */
 void ux_html_escape(struct ux_out *out, struct ux_bytes text);
 
-/* Appends text for one segment or parameter of a URL: all but letters, digits and "-._~:" as %XX.
+/*
+ * Appends text as one segment or parameter of a URL: every byte except letters, digits and "-._~:"
+ * as %XX.
  */
 void ux_html_percent(struct ux_out *out, struct ux_bytes text);
 
-/* Appends the template, whose '$' stand for the values in turn; as many, which an assert holds. A
- * '$' in a tag stands in double quotes. */
+/*
+ * Appends the template, in which each '$' is replaced by the next value; their numbers must be
+ * equal, which is asserted. Inside of a tag, '$' must be in double quotes.
+ */
 void ux_html_put(struct ux_out *out, const char *template, const struct ux_html_value *values,
 		 size_t n);
 
@@ -65,7 +70,7 @@ static inline struct ux_html_value ux_html_same(struct ux_html_value v)
 	return v;
 }
 
-/* Values whose type does not decide how they are written. */
+/* Values that need an explicit format. */
 static inline struct ux_html_value ux_html_url(const char *text)
 {
 	return (struct ux_html_value){.as = UX_HTML_URL, .text = ux_bytes_cstr(text)};
@@ -91,7 +96,7 @@ static inline struct ux_html_value ux_html_time(ux_time t)
 	return (struct ux_html_value){.as = UX_HTML_TIME, .number = t};
 }
 
-/* A string literal that may have tags. */
+/* A string literal that may contain tags. */
 #define UX_HTML_OURS(literal) \
 	((struct ux_html_value){.as = UX_HTML_MARKUP, .text = UX_STR(literal)})
 
@@ -116,7 +121,7 @@ static inline struct ux_html_value ux_html_time(ux_time t)
 		     UX_HTML_V3, UX_HTML_V2, UX_HTML_V1, 0)                                   \
 	(__VA_ARGS__)
 
-/* UX_HTML(out, "<a href=\"/modules/$\">$</a>", ux_html_url(id), id): one to eight values. */
+/* UX_HTML(out, "<a href=\"/modules/$\">$</a>", ux_html_url(id), id): takes one to eight values. */
 #define UX_HTML(out, template, ...)                                                               \
 	ux_html_put((out), (template), (const struct ux_html_value[]){UX_HTML_EACH(__VA_ARGS__)}, \
 		    sizeof((const struct ux_html_value[]){UX_HTML_EACH(__VA_ARGS__)}) /           \
@@ -124,7 +129,7 @@ static inline struct ux_html_value ux_html_time(ux_time t)
 
 /* --- pages ------------------------------------------------------------------------------------ */
 
-/* Which entry of the navigation a page is under. */
+/* The section of the navigation that a page belongs to. */
 enum ux_page_section {
 	UX_PAGE_HOME,
 	UX_PAGE_MODULES,
@@ -138,46 +143,46 @@ enum ux_page_section {
 struct ux_page {
 	const char *title;
 	enum ux_page_section section;
-	bool script;       /* our script may run, and talk to this server */
-	const char *query; /* that the search field shows; NULL: nothing */
+	bool script;       /* our script may run and send requests to this server */
+	const char *query; /* contents of the search field; NULL: empty */
 };
 
-/* Writes all that comes before the content to req->out. */
+/* Writes everything before the page's content to req->out. */
 void ux_page_begin(struct ux_request *req, const struct ux_page *page);
 
-/* Writes what comes after it, and makes it the answer with its header lines. */
+/* Writes everything after the content, and makes req->out the answer, with its HTTP headers. */
 enum ux_code ux_page_end(struct ux_request *req, struct ux_response *res,
 			 const struct ux_page *page) ux_must;
 
-/* Sends the browser to another path of this server, under the same prefix: 303. */
+/* Redirects to another path of this server, under the same prefix, with status 303. */
 enum ux_code ux_page_redirect(struct ux_request *req, struct ux_response *res, struct ux_bytes path)
 	ux_must;
 
-/* Whether the client accepts HTML: browsers do, programs do not. */
+/* Does the client accept HTML? Browsers do, programs do not. */
 bool ux_page_accepted(const struct ux_request *req);
 
-/* "inlines" with a bar of five cells. */
+/* Writes the quality, such as "inlines", with a bar of five cells. */
 void ux_page_quality(struct ux_out *out, enum ux_quality quality);
 
-/* A share as a bar with its number: "93 % NOUN". */
+/* Writes a share as a bar with its number: "93 % NOUN". */
 void ux_page_share(struct ux_out *out, uint64_t part, uint64_t whole, const char *noun);
 
 /* An ID as a link to its module. */
 void ux_page_module_link(struct ux_out *out, const char *id);
 
-/* A frame of a cache and what it is inlined into; 0 gives nothing. */
+/* Writes a frame of a cache and the frames that it is inlined into; nothing for 0. */
 struct ux_frame_cache;
 void ux_page_frames(struct ux_out *out, const struct ux_frame_cache *cache, uint32_t frame);
 
-/* What people call a module: the name of the file its best candidate came from; "". */
+/* The display name of a module: the file name of its best candidate, or "". */
 const char *ux_page_module_name(const struct ux_module *m);
 
 /* One entry of a list of modules. */
 void ux_page_module_entry(struct ux_out *out, const struct ux_module *m);
 
-/* The fields of a form that was sent as its body (application/x-www-form-urlencoded). */
+/* Fields of a form that was sent as a request body (application/x-www-form-urlencoded). */
 enum {
-	UX_FORM_BODY_MOST = 1 << 20, /* bytes of all fields */
+	UX_FORM_BODY_MOST = 1 << 20, /* size limit of the body */
 	UX_FORM_FIELDS_MOST = 16
 };
 struct ux_form {
@@ -185,22 +190,24 @@ struct ux_form {
 	size_t n;
 };
 
-/* Decodes into the request's arena. UX_EINVAL, UX_ELIMIT. */
+/* Parses the body; decoded text is allocated in the request's arena. UX_EINVAL, UX_ELIMIT. */
 enum ux_code ux_form_read(struct ux_request *req, struct ux_form *ret) ux_must;
 
-/* The value of a field; "" when it is not there. NUL-terminated. */
+/* The value of a field, "" when it is absent. NUL-terminated. */
 struct ux_bytes ux_form_get(const struct ux_form *form, const char *name);
 
-/* The value of a parameter of the query, without blanks around it; "" when it is not there. */
+/* The trimmed value of a query parameter, "" when it is absent. */
 struct ux_bytes ux_page_query(const struct ux_request *req, const char *name);
 
-/* Without blanks at both ends. */
+/* Removes white space at both ends. */
 struct ux_bytes ux_page_trim(struct ux_bytes text);
 
-/* A decimal parameter; `otherwise` when it is absent or not a number. */
+/* A decimal query parameter; `otherwise` when it is absent or not a number. */
 int64_t ux_page_number(const struct ux_request *req, const char *name, int64_t otherwise);
 
-/* The form that takes a token. next: path of this server where the browser goes then. */
+/*
+ * Writes the form for signing in with a token. next: path of this server to redirect to afterwards.
+ */
 void ux_sign_in_form(struct ux_out *out, struct ux_bytes next);
 
 /* --- what pages are made of besides HTML: assets/, embedded by tools/embed_assets.py ---------- */
@@ -208,7 +215,11 @@ void ux_sign_in_form(struct ux_out *out, struct ux_bytes next);
 struct ux_asset {
 	const char *name;
 	const char *type; /* content type */
-	const char *tag;  /* beginning of its SHA-256, in hex: another content has another URL */
+	/*
+	 * beginning of its SHA-256 in hex, which is part of the URL, so that a new version has a
+	 * new URL
+	 */
+	const char *tag;
 	const uint8_t *data;
 	size_t size;
 };
@@ -218,28 +229,28 @@ extern const struct ux_asset ux_asset_style, ux_asset_upload, ux_asset_icon;
 /* --- pasted stacks ---------------------------------------------------------------------------- */
 
 enum {
-	UX_STACK_ADDRESSES_MOST = 16 /* of one line */
+	UX_STACK_ADDRESSES_MOST = 16 /* in one line */
 };
 
-/* Slices are of the line. */
+/* The slices refer to the line. */
 struct ux_stack_line {
-	struct ux_bytes id;   /* of a module, as ux_id_parse() takes it; empty: there is none */
-	struct ux_bytes name; /* path or name of a module's file; empty: there is none */
+	struct ux_bytes id;   /* ID of a module in the syntax of ux_id_parse(); empty: none */
+	struct ux_bytes name; /* path or name of a module's file; empty: none */
 	uint64_t pcs[UX_STACK_ADDRESSES_MOST];
 	size_t n;
-	bool more; /* there were over UX_STACK_ADDRESSES_MOST */
+	bool more; /* there were more than UX_STACK_ADDRESSES_MOST */
 };
 
 /*
- * Understood, with whatever else is on the line:
+ * Parses one line of a stack. These forms are recognized anywhere in the line:
  *
- *   gnu:93ac61ec... 0x29d90 0x1139     an ID, also alone: it holds for the lines after it
- *   93ac61ec5a8eb1396f9fbd350e3169a5   32 hex digits and more are a build ID
- *   0x29d90   171664   29d9c           addresses; digits alone only where the line has nothing else
- *   /usr/lib/libc.so.6+0x29d90         a file and where in it, as sanitizers and backtrace(3)
- *   ./prog(+0x1139) [0x5555...139]     write it: then other numbers of the line are addresses
- *   #1 0x7f...d90 n/a (libc.so.6 + 0x29d90)                       in the process, and left out
- *   #00 pc 0004ba2c  /system/lib/libc.so (abort+68) (BuildId: 9d...)      Android's
+ *   gnu:93ac61ec... 0x29d90 0x1139     an ID; alone on a line, it applies to the lines after it
+ *   93ac61ec5a8eb1396f9fbd350e3169a5   32 or more hex digits are a build ID
+ *   0x29d90   171664   29d9c           addresses; digits without 0x only if the line has nothing
+ * else /usr/lib/libc.so.6+0x29d90         a file and an offset, as written by sanitizers and
+ *   ./prog(+0x1139) [0x5555...139]     backtrace(3): then other numbers in the line are addresses
+ *   #1 0x7f...d90 n/a (libc.so.6 + 0x29d90)                       in the process, and ignored
+ *   #00 pc 0004ba2c  /system/lib/libc.so (abort+68) (BuildId: 9d...)      Android
  */
 void ux_stack_line_parse(struct ux_bytes line, struct ux_stack_line *ret);
 

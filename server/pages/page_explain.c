@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /explain: the answer of /v1/explain, for people. */
+/* /explain: the answer of /v1/explain as a page. */
 #include "modules.h"
 #include "page.h"
 #include "pages.h"
@@ -98,7 +98,7 @@ static void page_explain_put_candidates(struct ux_out *out, const json_t *list)
 	ux_out_cstr(out, "</ol>\n");
 }
 
-/* A member with what stands around it; nothing when it is not there. */
+/* Writes a member between two texts; nothing when it is absent. */
 static void page_explain_put_member(struct ux_out *out, const json_t *o, const char *key,
 				    const char *before, const char *behind)
 {
@@ -135,7 +135,7 @@ static void page_explain_put_upstream(struct ux_out *out, const json_t *u)
 	ux_out_cstr(out, "</ul></li>\n");
 }
 
-/* The upstreams, and what each answered when. */
+/* Lists the upstreams with their answers. */
 static void page_explain_put_upstreams(struct ux_out *out, const json_t *list)
 {
 	if (json_array_size(list) == 0)
@@ -196,14 +196,14 @@ static void page_explain_drop(json_t **doc)
 	json_decref(*doc);
 }
 
-/* GET /explain?id=&addr=: exactly the answer of /v1/explain/{id}?addr=. */
+/* GET /explain?id=&addr=: the same contents as /v1/explain/{id}?addr=. */
 enum ux_code ux_handle_page_explain(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(page_explain_drop) json_t *doc = NULL;
 	struct ux_bytes id = ux_page_query(req, "id"), addr;
 	if (id.size == 0)
 		return ux_web_explain_form(req, res);
-	/* A form sends the field that is left empty. */
+	/* A form also sends fields that were left empty. */
 	for (size_t i = 0; i < req->n_query; i++)
 		if (ux_bytes_eq(req->query[i].name, UX_STR("addr"))) {
 			addr = ux_page_trim(req->query[i].value);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET / of a browser. */
+/* GET /: the home page. */
 #include "page.h"
 #include "pages.h"
 
@@ -79,7 +79,7 @@ static enum ux_code page_home_put_recent(struct ux_request *req)
 	return UX_OK;
 }
 
-/* The route is open to all: a caller who may not read sees how to sign in, and no more. */
+/* The route is open to everyone. A caller who may not read sees only how to sign in. */
 enum ux_code ux_web_home(struct ux_request *req, struct ux_response *res)
 {
 	if ((ux_caller_of(req)->scopes & UX_SCOPE_READ) == 0)
@@ -91,7 +91,7 @@ enum ux_code ux_web_home(struct ux_request *req, struct ux_response *res)
 	return ux_page_end(req, res, &page);
 }
 
-/* GET /: a page for who wants one, the routes for everybody else. */
+/* GET /: the home page for clients that accept HTML, otherwise the list of routes. */
 enum ux_code ux_handle_root(struct ux_request *req, struct ux_response *res)
 {
 	const struct ux_server *s = ux_server_of(req);

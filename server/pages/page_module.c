@@ -1,14 +1,18 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /modules/{id}: all that is known of one. */
+/* GET /modules/{id}: details of a module. */
 #include "page.h"
 #include "pages.h"
 
 #include "request_values.h"
 
 enum {
-	HISTORY = 50, /* lines of the audit */
+	HISTORY = 50, /* entries of the audit log */
 	CANDIDATES =
-		200 /* of one module that are shown: a program has as many .dwo files as units */
+		/*
+		 * candidates of one module that are shown: a program has as many .dwo files as
+		 * compilation units
+		 */
+		200
 };
 
 static enum ux_code page_module_find(struct ux_request *req, struct ux_module *ret)
@@ -57,7 +61,7 @@ static enum ux_code page_module_put_facts(struct ux_request *req, const struct u
 	return UX_OK;
 }
 
-/* Forms about the module. */
+/* Writes the forms for symbolizing and explaining addresses of the module. */
 static void page_module_put_asking(struct ux_out *out, const struct ux_module *m)
 {
 	const char *id = m->n_ids > 0 ? m->ids[0] : "";
@@ -150,7 +154,7 @@ static void page_module_put_candidates(struct ux_out *out, const struct ux_modul
 	ux_out_cstr(out, "</section>\n");
 }
 
-/* Addresses of callers are for administrators. */
+/* Only administrators see the addresses of callers. */
 static enum ux_code page_module_put_history(struct ux_request *req, const struct ux_module *m)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;

@@ -7,11 +7,13 @@
 #include "request_values.h"
 
 enum {
-	PAGE = 50,       /* modules of a page */
+	PAGE = 50,       /* modules on one page */
 	PREFIX_LEAST = 2 /* hex digits that may be the beginning of an ID */
 };
 
-/* A page of modules, newest first; ?before= is the number of the last one seen. */
+/*
+ * A page of modules, newest first; ?before= is the number of the last module on the previous page.
+ */
 enum ux_code ux_web_modules(struct ux_request *req, struct ux_response *res)
 {
 	const struct ux_page page = {.title = "Modules - unhex", .section = UX_PAGE_MODULES};
@@ -41,11 +43,11 @@ enum ux_code ux_web_modules(struct ux_request *req, struct ux_response *res)
 	return ux_page_end(req, res, &page);
 }
 
-/* A search at work. */
+/* State of one search. */
 struct search {
 	struct ux_request *req;
-	const char *q;           /* what was typed */
-	int64_t shown[5 * PAGE]; /* of four types of ID and of names */
+	const char *q;           /* the search text */
+	int64_t shown[5 * PAGE]; /* room for the hits of four types of ID and of names */
 	size_t n_shown;
 };
 
@@ -59,7 +61,7 @@ static bool page_modules_seen(struct search *s, int64_t module)
 	return false;
 }
 
-/* Several candidates of a module are one entry. */
+/* Several candidates of one module are shown as one entry. */
 static enum ux_code page_modules_put_hits(struct search *s, const struct ux_hits *hits)
 {
 	struct ux_request *req = s->req;
@@ -72,7 +74,7 @@ static enum ux_code page_modules_put_hits(struct search *s, const struct ux_hits
 			continue;
 		enum ux_code code = ix->modules.find(ix, ux_caller_of(req)->ns, hits->hits[i].id,
 						     &req->arena, &m, NULL);
-		if (code == UX_OK) /* else it went since */
+		if (code == UX_OK) /* otherwise it was removed meanwhile */
 			ux_page_module_entry(&req->out, &m);
 	}
 	if (hits->n > 0)
@@ -116,7 +118,7 @@ static bool page_modules_has_type(const char *q)
 	return false;
 }
 
-/* What is typed may be the beginning of an ID of any type. */
+/* The text may be the beginning of an ID of any type. */
 static enum ux_code page_modules_put_ids(struct search *s, bool *ret_any)
 {
 	static const char *const types[] = {"gnu:", "file:", "uuid:", "cubin-crc:"};
@@ -143,7 +145,10 @@ static enum ux_code page_modules_put_ids(struct search *s, bool *ret_any)
 	return UX_OK;
 }
 
-/* As SQLite's GLOB takes it: what is typed, anywhere in the name, unless it has a '*' itself. */
+/*
+ * A pattern for SQLite's GLOB that finds the text anywhere in the name, unless it contains a '*'
+ * itself.
+ */
 static const char *page_modules_pattern_of(struct ux_request *req, const char *q)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
@@ -181,7 +186,7 @@ static enum ux_code page_modules_put_names(struct search *s, int64_t after, bool
 	return UX_OK;
 }
 
-/* Straight to the module when a whole ID was typed, in any form that IDs have. */
+/* Redirects to the module when the text is a complete ID in any syntax. */
 static bool page_modules_find_whole(struct ux_request *req, struct ux_bytes q,
 				    struct ux_bytes *ret_path)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The small parts of pages. */
+/* Common elements of pages. */
 #include "page.h"
 
 #include "text.h"
@@ -14,7 +14,10 @@ void ux_page_quality(struct ux_out *out, enum ux_quality quality)
 void ux_page_share(struct ux_out *out, uint64_t part, uint64_t whole, const char *noun)
 {
 	double share = whole > 0 ? (double)ux_min(part, whole) / (double)whole : 0;
-	/* A bar drawn by attributes: the policy lets no style in. */
+	/*
+	 * The bar is drawn with attributes, since the content security policy forbids inline
+	 * styles.
+	 */
 	unsigned percent = (unsigned)(share * 100);
 	UX_HTML(out,
 		"<span class=\"share\"><svg viewBox=\"0 0 100 8\" width=\"100\" height=\"8\" "
@@ -63,7 +66,7 @@ const char *ux_page_module_name(const struct ux_module *m)
 	return "";
 }
 
-/* The folder quietly, the name not. */
+/* The folder is styled less prominently than the name. */
 static void page_put_name(struct ux_out *out, const char *path)
 {
 	const char *slash = strrchr(path, '/');

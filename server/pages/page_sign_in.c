@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /sign-in and /sign-out: a token for a session (server/gate/auth.h), and the end of one. */
+/* /sign-in exchanges a token for a session (server/gate/auth.h); /sign-out ends it. */
 #include "auth.h"
 #include "page.h"
 #include "pages.h"
@@ -21,7 +21,9 @@ void ux_sign_in_form(struct ux_out *out, struct ux_bytes next)
 		next);
 }
 
-/* A path of this server: what begins with two slashes, or has a backslash, is another's. */
+/*
+ * Accepts only paths of this server: two leading slashes or a backslash would lead to another host.
+ */
 static struct ux_bytes sign_in_checked_next(struct ux_bytes next)
 {
 	bool ours = next.size > 0 && next.data[0] == '/' &&
@@ -39,7 +41,7 @@ enum ux_code ux_web_sign_in_form(struct ux_request *req, struct ux_response *res
 	return ux_page_end(req, res, &page);
 }
 
-/* Out of reach of scripts, of other sites, and of the network where there is TLS. */
+/* The cookie is not available to scripts or other sites, and with TLS is never sent unencrypted. */
 static enum ux_code sign_in_put_cookie(struct ux_request *req, struct ux_response *res,
 				       const char *value, int64_t seconds)
 {

@@ -101,7 +101,7 @@ static enum ux_code page_status_put_namespace(struct ux_request *req, const stru
 	return UX_OK;
 }
 
-/* All of them for who administers; else the caller's own. */
+/* All namespaces for administrators, otherwise only the caller's. */
 static enum ux_code page_status_list_of(struct ux_request *req, struct ux_namespace_list *ret)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
@@ -112,7 +112,7 @@ static enum ux_code page_status_list_of(struct ux_request *req, struct ux_namesp
 	if (!one)
 		return ux_arena_fail(&req->arena, &req->err);
 	enum ux_code code = ix->namespaces.find(ix, caller->ns, &req->arena, one, NULL);
-	if (code == UX_ENOTFOUND) /* nothing was ever put into it */
+	if (code == UX_ENOTFOUND) /* nothing was ever stored in it */
 		*one = (struct ux_namespace){.name = caller->ns};
 	else if (code != UX_OK)
 		return ux_error_set(&req->err, code, "the index does not answer");

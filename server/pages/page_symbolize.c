@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* /symbolize: pasted stacks and addresses, with names. */
+/* /symbolize: resolves the addresses in pasted stacks. */
 #include "page.h"
 #include "pages.h"
 
@@ -9,32 +9,33 @@
 enum {
 	LINES_MOST = 5000,
 	ADDRESSES_MOST = 5000,
-	MODULES_MOST = 64,      /* of one paste, kept open meanwhile */
+	MODULES_MOST = 64,      /* modules of one text, which are open at the same time */
 	ANSWER_MOST = 32 << 20, /* bytes of HTML */
-	SAME_NAME_MOST = 32     /* files of a name that are looked at: is it one module? */
+	/* files of the same name that are checked for belonging to one module */
+	SAME_NAME_MOST = 32
 };
 
 static const struct ux_page page = {.title = "Symbolize - unhex", .section = UX_PAGE_SYMBOLIZE};
 
-/* A module that lines name: as they name it, and the result. */
+/* A module named in the text, and the result of its lookup. */
 struct known {
-	struct ux_bytes as; /* ID or name, as in the text */
-	const char *id;     /* canonical; NULL: none is meant */
+	struct ux_bytes as; /* ID or name as written in the text */
+	const char *id;     /* canonical; NULL: no module was found */
 	struct ux_open_module *module;
-	const char *why_not;         /* when there is no module */
-	struct ux_requested_pcs pcs; /* that the text has of it, less 1 for return addresses */
+	const char *why_not;         /* the reason when there is no module */
+	struct ux_requested_pcs pcs; /* its addresses in the text, less 1 for return addresses */
 };
 
-/* One paste at work. */
+/* State of one pasted text. */
 struct paste {
 	struct ux_request *req;
 	bool return_addresses;
 	struct known known[MODULES_MOST];
 	size_t n_known;
-	struct known *current; /* of the last ID on a line of its own, or in the form */
+	struct known *current; /* module of the last line that has only an ID, or of the form */
 	size_t n_addresses;
 	size_t n_named;
-	struct ux_out text; /* the answer as text */
+	struct ux_out text; /* the answer as plain text */
 };
 
 static void paste_module_deinit(struct known *k)
@@ -50,7 +51,7 @@ static void paste_deinit(struct paste *p)
 	ux_out_deinit(&p->text);
 }
 
-/* The one module whose file has that name. */
+/* The module whose file has that name, if there is exactly one. */
 static enum ux_code paste_id_of_name(struct paste *p, struct ux_bytes path, struct known *k)
 {
 	struct ux_request *req = p->req;
@@ -98,7 +99,7 @@ static enum ux_code paste_module_open(struct paste *p, struct known *k)
 	return UX_OK;
 }
 
-/* The module that a text means; *ret is NULL when there are too many. */
+/* Finds or adds the module that a text refers to; *ret is NULL when there are too many. */
 static enum ux_code paste_know(struct paste *p, struct ux_bytes as, bool is_id, struct known **ret)
 {
 	struct ux_request *req = p->req;
@@ -127,19 +128,19 @@ static enum ux_code paste_module_of(struct paste *p, const struct ux_stack_line 
 	*ret = p->current;
 	if (parsed->id.size > 0) {
 		UX_TRY(paste_know(p, parsed->id, /* is_id= */ true, ret));
-		if (parsed->name.size == 0) /* for the lines that follow too */
+		if (parsed->name.size == 0) /* it also applies to the lines that follow */
 			p->current = *ret;
 	} else if (parsed->name.size > 0) {
 		UX_TRY(paste_know(p, parsed->name, /* is_id= */ false, ret));
 		if (*ret && !(*ret)->id && p->current)
-			*ret = p->current; /* a name that is not known: the form's module */
+			*ret = p->current; /* the name is unknown: use the form's module */
 	}
 	return UX_OK;
 }
 
 /* --- frames ----------------------------------------------------------------------------------- */
 
-/* The byte before is part of the call. */
+/* The byte before a return address is part of the call. */
 static uint64_t paste_lookup_pc(const struct paste *p, uint64_t pc)
 {
 	return p->return_addresses && pc > 0 ? pc - 1 : pc;
@@ -174,7 +175,7 @@ static void paste_put_missing(struct ux_out *out, const struct known *k, uint64_
 	ux_out_cstr(out, "</p>\n");
 }
 
-/* The addresses of a line, which are in the module's cache already. */
+/* Writes the addresses of a line, which are already in the module's frame cache. */
 static enum ux_code paste_put_addresses(struct paste *p, const struct known *k,
 					const struct ux_stack_line *line)
 {
@@ -200,11 +201,11 @@ static enum ux_code paste_put_addresses(struct paste *p, const struct known *k,
 
 /* --- lines ------------------------------------------------------------------------------------ */
 
-/* What is to be done with a line, and the module of its addresses; NULL: it is not known. */
+/* Processes a line whose addresses are in the module; NULL: the module is not known. */
 typedef enum ux_code paste_line_fn(struct paste *p, struct ux_bytes line,
 				   const struct ux_stack_line *parsed, struct known *k);
 
-/* The first pass: what there is to resolve. */
+/* The first pass collects the addresses. */
 static enum ux_code paste_count_line(struct paste *p, struct ux_bytes line,
 				     const struct ux_stack_line *parsed, struct known *k)
 {
@@ -220,7 +221,7 @@ static enum ux_code paste_count_line(struct paste *p, struct ux_bytes line,
 	return UX_OK;
 }
 
-/* The second pass. */
+/* The second pass writes the result. */
 static enum ux_code paste_put_line(struct paste *p, struct ux_bytes line,
 				   const struct ux_stack_line *parsed, struct known *k)
 {
@@ -263,7 +264,7 @@ static enum ux_code paste_each_line(struct paste *p, struct ux_bytes text, paste
 	return UX_OK;
 }
 
-/* All addresses of a module at once: from then on they are in its cache. */
+/* Resolves all addresses of a module in one batch, which puts them into its frame cache. */
 static enum ux_code paste_resolve(struct paste *p, const struct known *k)
 {
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {.module = k->module,

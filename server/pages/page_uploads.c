@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* GET /uploads: what is on its way, and the form to send files. */
+/* GET /uploads: open and recent uploads, and the form to send files. */
 #include "page.h"
 #include "pages.h"
 
 enum {
 	RUNNING = 100, /* uploads shown */
 	ENDED = 20,
-	JOBS = 200 /* looked at; shown are those of the namespace */
+	JOBS = 200 /* jobs that are read; those of the namespace are shown */
 };
 
 static const struct ux_page page = {
@@ -32,7 +32,7 @@ static const char *page_uploads_state_class(enum ux_upload_state state)
 	return state == UX_UPLOAD_DONE ? "good" : state == UX_UPLOAD_FAILED ? "bad" : "busy";
 }
 
-/* The part may be gone by now: then nothing of it is there. */
+/* The part may have been removed meanwhile, so that nothing was received. */
 static uint64_t page_uploads_bytes_there(struct ux_request *req, const struct ux_upload *up)
 {
 	struct ux_blobs *b = ux_server_of(req)->store->blobs;
@@ -131,7 +131,7 @@ static enum ux_code page_uploads_put_jobs(struct ux_request *req)
 	return UX_OK;
 }
 
-/* The script shows the form: without it, the command sends files. */
+/* The script makes the form visible. Without scripts, files are uploaded with the command. */
 static void page_uploads_put_form(struct ux_request *req)
 {
 	struct ux_out *out = &req->out;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Pages for people; the paths are in server/run/routes.c. They work without scripts, but for
- * uploading. */
+/*
+ * Handlers of the web pages; their paths are in server/run/routes.c. All but uploading works
+ * without scripts.
+ */
 #ifndef UX_PAGES_H
 #define UX_PAGES_H
 
@@ -8,42 +10,44 @@
 
 #include <jansson.h>
 
-/* GET /: a page for a browser, the list of routes for everything else. */
+/* GET /: the home page for browsers, the list of routes for other clients. */
 ux_handler_fn ux_handle_root;
 
-/* GET /explain?id=&addr=: what /v1/explain/{id}?addr= answers, as a page. */
+/* GET /explain?id=&addr=: the answer of /v1/explain/{id}?addr= as a page. */
 ux_handler_fn ux_handle_page_explain;
 
-/* GET / of a browser: search, what is there, what came last. */
+/* GET / for browsers: search, totals, recent modules. */
 ux_handler_fn ux_web_home;
 
 /* GET /modules, newest first; /search?q=; /modules/{id} with candidates and history. */
 ux_handler_fn ux_web_modules, ux_web_search, ux_web_module;
 
-/* GET /symbolize is the form, POST its answer: pasted stacks and addresses. */
+/* GET /symbolize shows the form for pasted stacks and addresses, POST the result. */
 ux_handler_fn ux_web_symbolize_form, ux_web_symbolize;
 
-/* GET /uploads: what is on its way, and the form to send files. */
+/* GET /uploads: open and recent uploads, and the form to send files. */
 ux_handler_fn ux_web_uploads;
 
 /* GET /status: usage, namespaces, keys, health. */
 ux_handler_fn ux_web_status;
 
-/* GET and POST /sign-in, POST /sign-out: a token for a session. */
+/* GET and POST /sign-in, POST /sign-out: exchange a token for a session. */
 ux_handler_fn ux_web_sign_in_form, ux_web_sign_in, ux_web_sign_out;
 
 /* GET /assets/{name}: style, script, icon. */
 ux_handler_fn ux_web_asset;
 
-/* GET /explain without an ID: the form alone. */
+/* GET /explain without an ID: only the form. */
 enum ux_code ux_web_explain_form(struct ux_request *req, struct ux_response *res) ux_must;
 
-/* The page of an answer of /v1/explain. */
+/* Shows an answer of /v1/explain as a page. */
 enum ux_code ux_web_explain(struct ux_request *req, struct ux_response *res, const json_t *doc)
 	ux_must;
 
-/* As struct ux_http_app wants it: an error of a page, or of no route, as a page where the client
- * wants HTML; with the form to sign in when a key is missing. */
+/*
+ * The callback error_page of struct ux_http_app: shows an error of a page, or of an unknown route,
+ * as a page if the client accepts HTML; with the sign-in form when a key is missing.
+ */
 void ux_web_error(struct ux_request *req, struct ux_response *res);
 
 #endif

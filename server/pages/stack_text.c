@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Addresses out of stacks as people paste them. */
+/* Parsing of addresses in pasted stacks. */
 #include "page.h"
 
 #include "text.h"
@@ -8,8 +8,8 @@
 #include <strings.h>
 
 enum {
-	ID_DIGITS = 32,     /* of hex without a type that are an ID: 16 bytes and more */
-	ADDRESS_DIGITS = 16 /* of hex that are an address */
+	ID_DIGITS = 32,     /* minimum hex digits of an ID without a type: 16 bytes */
+	ADDRESS_DIGITS = 16 /* maximum hex digits of an address */
 };
 
 static bool stack_is_blank(uint8_t c)
@@ -70,12 +70,13 @@ static void stack_add(struct ux_stack_line *parsed, uint64_t pc)
 		parsed->more = true;
 }
 
-/* A line, as far as it is read. */
+/* State of parsing one line. */
 struct reading {
 	struct ux_stack_line *parsed;
-	struct ux_bytes last; /* the word before */
-	bool placed;          /* an address in a file was there: others are of the process */
-	bool lonely;          /* there was one word */
+	struct ux_bytes last; /* the previous word */
+	/* an address relative to a file was found, so other numbers are addresses in the process */
+	bool placed;
+	bool lonely; /* the line has only one word */
 };
 
 static void stack_add_address(struct reading *r, struct ux_bytes name, uint64_t pc)
@@ -88,7 +89,7 @@ static void stack_add_address(struct reading *r, struct ux_bytes name, uint64_t 
 	stack_add(r->parsed, pc);
 }
 
-/* A path, or a name that only a file has; functions have an offset behind them too. */
+/* True for a path or a typical file name. Function names can be followed by an offset too. */
 static bool stack_names_a_file(struct ux_bytes s)
 {
 	return s.data && s.size > 0 &&
@@ -177,7 +178,7 @@ static bool stack_take_word(struct reading *r, struct ux_bytes word, struct ux_b
 	return stack_name_and_offset(r, word);
 }
 
-/* An address by itself. Digits without 0x could be anything, unless they are all that is there. */
+/* An address on its own. Digits without 0x are accepted only if the line has nothing else. */
 static void stack_plain_address(struct reading *r, struct ux_bytes word)
 {
 	uint64_t pc = 0;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * /buildid/... and /metadata: what debuginfod's clients request. Source: debuginfod(8) and the
- * clients of elfutils 0.188 to 0.192, which remember a 404 for ten minutes and take a 5xx for a
- * broken server, so what is malformed is "not found" too.
+ * /buildid/... and /metadata: the protocol of debuginfod. Source: debuginfod(8) and the clients of
+ * elfutils 0.188 to 0.192. These remember a 404 for ten minutes and take a 5xx as a sign of a
+ * broken server, so a malformed request is answered with "not found" too.
  */
 #include "protocols.h"
 
@@ -17,14 +17,14 @@
 
 #include <time.h>
 
-/* Some bytes of a blob, as a file. */
+/* A range of a blob that is sent as a file. */
 struct debuginfod_file {
 	struct ux_blob_hash blob;
 	uint64_t blob_size;
-	uint64_t off; /* of the requested bytes, in the blob */
+	uint64_t off; /* offset of the range in the blob */
 	uint64_t size;
-	const char *name;    /* path of the file: its last component is sent */
-	const char *archive; /* that it came in; NULL: in none */
+	const char *name;    /* path of the file; only its last component is sent */
+	const char *archive; /* the archive that it came in; NULL: none */
 	ux_time created;
 };
 
@@ -88,7 +88,10 @@ static enum ux_code debuginfod_put_text(struct ux_request *req, struct ux_respon
 	return UX_OK;
 }
 
-/* The name without its folders, which are private, where a header line can have it. */
+/*
+ * The name is sent without its folders, which are private, if its characters are allowed in a
+ * header.
+ */
 static enum ux_code debuginfod_put_file_name(struct ux_request *req, struct ux_response *res,
 					     const char *header, const char *path)
 {
@@ -100,7 +103,7 @@ static enum ux_code debuginfod_put_file_name(struct ux_request *req, struct ux_r
 	return name[0] == '\0' ? UX_OK : debuginfod_put_text(req, res, header, name, strlen(name));
 }
 
-/* RFC 9110, 5.6.7; the C library's names of days depend on the locale, which we never set. */
+/* RFC 9110, 5.6.7. The names of days depend on the locale, which this program leaves at "C". */
 static enum ux_code debuginfod_put_date(struct ux_request *req, struct ux_response *res, ux_time t)
 {
 	char text[64];
@@ -112,7 +115,7 @@ static enum ux_code debuginfod_put_date(struct ux_request *req, struct ux_respon
 	return debuginfod_put_text(req, res, "Last-Modified", text, n);
 }
 
-/* 406 when the file is larger than the client accepts. */
+/* Answers 406 when the file is larger than the client accepts. */
 static enum ux_code debuginfod_check_wanted(struct ux_request *req, struct ux_response *res,
 					    uint64_t size)
 {
@@ -130,7 +133,7 @@ static enum ux_code debuginfod_put_headers(struct ux_request *req, struct ux_res
 {
 	char size[24];
 	int n = snprintf(size, sizeof(size), "%" PRIu64, f->size);
-	/* "public" lets a cache on the way answer other clients, even where a key was needed. */
+	/* "public" would let shared caches answer other clients, even if a key was needed. */
 	bool open = ux_caller_of(req)->openness != UX_OPEN_TO_NONE;
 	ux_response_field(res, "Cache-Control", open ? UX_STR("public") : UX_STR("private"));
 	UX_TRY(debuginfod_put_text(req, res, "X-DEBUGINFOD-SIZE", size, (size_t)n));
@@ -140,7 +143,7 @@ static enum ux_code debuginfod_put_headers(struct ux_request *req, struct ux_res
 	return debuginfod_put_date(req, res, f->created);
 }
 
-/* "HASH", or "HASH-OFF-SIZE" of a part. */
+/* The entity tag is "HASH", or "HASH-OFF-SIZE" for a range. */
 static enum ux_code debuginfod_make_tag(struct ux_request *req, const struct debuginfod_file *f,
 					struct ux_bytes *ret)
 {
@@ -157,7 +160,7 @@ static enum ux_code debuginfod_make_tag(struct ux_request *req, const struct deb
 	return UX_OK;
 }
 
-/* A small file goes out with its header lines at once. */
+/* A small file is sent together with its headers. */
 static enum ux_code debuginfod_answer_small(struct ux_request *req, struct ux_response *res,
 					    const struct debuginfod_file *f, struct ux_bytes tag)
 {
@@ -216,7 +219,7 @@ enum ux_code ux_handle_debuginfod_executable(struct ux_request *req, struct ux_r
 	return debuginfod_answer_whole(req, res, UX_HOLDS_CODE, UX_FETCH_EXECUTABLE);
 }
 
-/* The bytes of a section as they are in the file, compressed ones too. UX_ENOTFOUND. */
+/* Finds the bytes of a section as stored in the file, even if compressed. UX_ENOTFOUND. */
 static enum ux_code debuginfod_find_section(struct ux_request *req, const struct ux_candidate *c,
 					    struct debuginfod_file *ret)
 {
@@ -239,8 +242,10 @@ static enum ux_code debuginfod_find_section(struct ux_request *req, const struct
 	return UX_OK;
 }
 
-/* Of the debug file, and where that lacks the section, of the executable. A file that the store
- * lacks is fetched from upstreams, the debug file first. */
+/*
+ * The section is read from the debug file, or from the executable if the debug file lacks it. A
+ * file that the store lacks is fetched from upstreams, the debug file first.
+ */
 enum ux_code ux_handle_debuginfod_section(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_module m;
@@ -265,7 +270,7 @@ enum ux_code ux_handle_debuginfod_section(struct ux_request *req, struct ux_resp
 	return found ? debuginfod_answer(req, res, &f) : code;
 }
 
-/* A source file that an upstream has sent; it stays when the upstream is removed. */
+/* Finds a source file that an upstream sent. It remains available when the upstream is removed. */
 static enum ux_code debuginfod_fetched_source(struct ux_request *req, struct ux_response *res,
 					      const char *id, const char *path)
 {
@@ -290,8 +295,10 @@ static enum ux_code debuginfod_fetched_source(struct ux_request *req, struct ux_
 	return debuginfod_fetch(req, res, id, UX_FETCH_SOURCE, path);
 }
 
-/* The path of a request is a key of the index and of nothing else. Both it and the uploaded one are
- * compared in canonical form. */
+/*
+ * The path in a request is only used as a key of the index. Both it and the uploaded path are
+ * compared in canonical form.
+ */
 enum ux_code ux_handle_debuginfod_source(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
@@ -317,7 +324,7 @@ enum ux_code ux_handle_debuginfod_source(struct ux_request *req, struct ux_respo
 }
 
 enum {
-	HITS_MOST = 1000, /* then "complete" is false */
+	HITS_MOST = 1000, /* beyond it, "complete" is false */
 	VALUE_MOST = 1024
 };
 
@@ -331,7 +338,7 @@ static void debuginfod_put_file(struct ux_json *j, const struct ux_hit *hit, con
 	ux_json_object_end(j);
 }
 
-/* debuginfod knows GNU build IDs alone. */
+/* debuginfod knows only GNU build IDs. */
 static void debuginfod_put_hit(struct ux_json *j, const struct ux_hit *hit)
 {
 	static const char gnu[] = "gnu:";

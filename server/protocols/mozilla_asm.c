@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * POST /asm/v1: machine code for the Firefox Profiler. Source: API.md of samply-api, v1. The code
- * is that of an uploaded executable; the confined child reads it, as it reads all that strangers
- * send.
+ * POST /asm/v1: disassembly for the Firefox Profiler. Source: API.md of samply-api, v1. The code is
+ * read from an uploaded executable by the confined child, as for all untrusted files.
  */
 #include "cursor.h"
 #include "elf_file.h"
@@ -18,24 +17,24 @@
 #include <unistd.h>
 
 enum {
-	CODE_MOST = 256 << 10, /* bytes of code in one answer; the rest is for the next request */
+	CODE_MOST = 256 << 10, /* bytes of code in one answer; the client requests the rest */
 	CHILD_SECONDS = 10
 };
 
 static const struct ux_sandbox_limits limits = {
 	.memory = 256 << 20, .output = 64 << 20, .seconds = CHILD_SECONDS};
 
-/* One request at work. */
+/* State of one request. */
 struct work {
 	struct ux_request *req;
-	const char *id; /* of the module, canonical */
-	uint64_t start; /* from the module's first byte */
+	const char *id; /* canonical ID of the module */
+	uint64_t start; /* offset from the module's first byte */
 	uint64_t size;
-	bool whole;                 /* on to the end of the function */
-	struct ux_code_range range; /* of the file's own addresses */
+	bool whole;                 /* continue to the end of the function */
+	struct ux_code_range range; /* in addresses of the file */
 	const char *arch, *syntax;
 	int elf;
-	int text; /* what the child writes */
+	int text; /* output file of the child */
 };
 
 static void asm_work_deinit(struct work *w)
@@ -89,7 +88,7 @@ static enum ux_code asm_find_executable(struct work *w, struct ux_candidate *ret
 	return UX_OK;
 }
 
-/* Bytes from pc to the end of the function that it is in; 0 when it is not known. */
+/* Number of bytes from pc to the end of its function; 0 when that is not known. */
 static uint64_t asm_left_of_function(const struct work *w, uint64_t pc)
 {
 	struct ux_open_module *m = NULL;
@@ -139,7 +138,7 @@ static enum ux_code asm_open_code(struct work *w)
 	return w->text >= 0 ? UX_OK : ux_error_os(err, errno, "cannot make a file in memory");
 }
 
-/* The child read untrusted bytes: what it wrote is checked like them. */
+/* The child has read untrusted bytes, so its output is checked too. */
 static enum ux_code asm_put_instructions(struct work *w, struct ux_json *j)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
@@ -194,7 +193,7 @@ enum ux_code ux_handle_asm_v1(struct ux_request *req, struct ux_response *res)
 	UX_TRY(asm_open_code(&w));
 	if (w.range.size > 0)
 		UX_TRY(ux_sandbox_disassemble(w.elf, &w.range, w.text, &limits, NULL, &req->err));
-	/* Thumb code has an odd address, and begins at the even one before. */
+	/* An odd address stands for Thumb code at the even address before it. */
 	if (strcmp(w.arch, "arm") == 0)
 		w.start &= ~(uint64_t)1;
 	return asm_write_answer(&w, res);

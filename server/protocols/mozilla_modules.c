@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The modules of a memoryMap. */
+/* The modules in a memoryMap. */
 #include "mozilla_modules.h"
 
 #include "debug_id.h"
@@ -19,7 +19,10 @@ static bool mozilla_is_same(const struct ux_mozilla_module *a, const struct ux_m
 	return ux_bytes_eq(a->id, b->id) && ux_bytes_eq(a->name, b->name);
 }
 
-/* Modules that are sent twice refer to the first: an object has each key once. */
+/*
+ * Modules that are sent twice refer to the first one, since a JSON object should have each key
+ * once.
+ */
 static enum ux_code mozilla_link_duplicates(struct ux_mozilla_modules *m, struct ux_arena *arena,
 					    struct ux_error *err)
 {
@@ -74,7 +77,7 @@ void ux_mozilla_modules_deinit(struct ux_mozilla_modules *m)
 		ux_open_module_unref(m->list[i].open);
 }
 
-/* The ID that begins with that one. UX_ENOTFOUND, with no message. */
+/* Finds the ID that begins with this one. UX_ENOTFOUND, with no message. */
 static enum ux_code mozilla_find_by_prefix(struct ux_request *req, const struct ux_id *start,
 					   const char **ret, struct ux_error *err)
 {
@@ -90,7 +93,7 @@ static enum ux_code mozilla_find_by_prefix(struct ux_request *req, const struct 
 	return UX_OK;
 }
 
-/* The first 16 bytes of the build ID: longer ones begin with that. */
+/* A debug ID contains the first 16 bytes of the build ID. */
 static enum ux_code mozilla_by_debug_id(struct ux_request *req, const struct ux_debug_id *debug,
 					const char **ret, struct ux_error *err)
 {
@@ -103,7 +106,7 @@ static enum ux_code mozilla_by_debug_id(struct ux_request *req, const struct ux_
 	return mozilla_find_by_prefix(req, &id, ret, err);
 }
 
-/* 40 digits may be both: a debug ID with an age of 8, or a build ID. */
+/* 40 digits may be either a debug ID with an age of 8 digits, or a build ID. */
 enum ux_code ux_mozilla_id(struct ux_request *req, struct ux_bytes debug_id, const char **ret,
 			   struct ux_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The modules that a Firefox profile names, by debug ID. */
+/* The modules of a Firefox profile, identified by debug IDs. */
 #ifndef UX_MOZILLA_MODULES_H
 #define UX_MOZILLA_MODULES_H
 
@@ -14,22 +14,24 @@ enum {
 };
 
 enum ux_mozilla_state {
-	UX_MOZILLA_UNUSED, /* no address of it came: null */
+	UX_MOZILLA_UNUSED, /* no address refers to it: reported as null */
 	UX_MOZILLA_FOUND,
 	UX_MOZILLA_MISSING,
 };
 
 struct ux_mozilla_module {
-	struct ux_bytes name;           /* of the debug file, as sent */
-	struct ux_bytes id;             /* as sent */
-	struct ux_mozilla_module *same; /* the first of that name and ID; itself for most */
-	enum ux_mozilla_state state;    /* of the first; the others stay unused */
+	struct ux_bytes name; /* of the debug file, as sent */
+	struct ux_bytes id;   /* as sent */
+	/* the first module with the same name and ID; usually itself */
+	struct ux_mozilla_module *same;
+	enum ux_mozilla_state state; /* state of the first one; the others stay unused */
 	struct ux_open_module *open;
-	bool queued;    /* frames wait for being resolved: of the first, for their caller */
-	uint16_t first; /* of them */
+	/* frames are waiting to be resolved; used by the caller, only of the first one */
+	bool queued;
+	uint16_t first; /* the first of these frames */
 };
 
-/* One memoryMap. */
+/* The modules of one memoryMap. */
 struct ux_mozilla_modules {
 	struct ux_mozilla_module *list;
 	size_t n;
@@ -40,22 +42,24 @@ enum ux_code ux_mozilla_modules_read(struct ux_mozilla_modules *m, const json_t 
 				     struct ux_arena *arena, struct ux_error *err) ux_must;
 void ux_mozilla_modules_deinit(struct ux_mozilla_modules *m);
 
-/* The symbols of module `index`; NULL, and marked so, when there are none. UX_ENOMEM is a failure,
- * a module that cannot be read is a missing one. */
+/*
+ * Opens module m; *ret is NULL, and m is marked as missing, when it has no symbols or cannot be
+ * read. UX_ENOMEM is the only error.
+ */
 enum ux_code ux_mozilla_module_open(struct ux_request *req, struct ux_mozilla_module *m,
 				    struct ux_open_module **ret) ux_must;
 
-/* "found_modules": for each module with addresses, whether there are symbols. */
+/* Writes "found_modules": for each module with addresses, whether it has symbols. */
 void ux_mozilla_modules_write(const struct ux_mozilla_modules *m, struct ux_json *j);
 
 /*
- * The canonical ID of the module with that debug ID (debug_id.h), or that GNU build ID, which
- * people send too. UX_ENOTFOUND; UX_EINVAL: it is neither.
+ * Finds the canonical ID of the module with that debug ID (debug_id.h), or with that GNU build ID,
+ * which some clients send instead. UX_ENOTFOUND; UX_EINVAL: it is neither.
  */
 enum ux_code ux_mozilla_id(struct ux_request *req, struct ux_bytes debug_id, const char **ret,
 			   struct ux_error *err) ux_must;
 
-/* That module, open. Codes as above and as of ux_module_cache_get(). */
+/* The same, and opens the module. Codes as above, and those of ux_module_cache_get(). */
 enum ux_code ux_mozilla_find(struct ux_request *req, struct ux_bytes debug_id,
 			     struct ux_open_module **ret, struct ux_error *err) ux_must;
 

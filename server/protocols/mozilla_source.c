@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * POST /source/v1: a source file for the Firefox Profiler. Source: API.md of samply-api, v1. The
- * address proves that the file is the module's: an address of it has to be in exactly that file, so
- * no client can read what no symbols name; and the file comes from an uploaded bundle alone.
+ * address in the request proves that the file belongs to the module, since its frames must name
+ * exactly that file. So a client can only read files that symbols name, and these are taken only
+ * from uploaded bundles.
  */
 #include "text.h"
 #include "json_out.h"
@@ -12,14 +13,14 @@
 #include "resolve.h"
 
 enum {
-	SOURCE_MOST = 16 << 20 /* bytes of one file in a document */
+	SOURCE_MOST = 16 << 20 /* size limit of a file in an answer */
 };
 
 /* The request. */
 struct source_request {
-	const char *id; /* of the module, canonical */
+	const char *id; /* canonical ID of the module */
 	const char *file;
-	uint64_t offset; /* from the module's first byte */
+	uint64_t offset; /* offset from the module's first byte */
 };
 
 static enum ux_code source_read_request(struct ux_request *req, const json_t *doc,
@@ -38,7 +39,7 @@ static enum ux_code source_read_request(struct ux_request *req, const json_t *do
 	return ux_mozilla_id(req, ux_bytes_cstr(debug_id), &ret->id, err);
 }
 
-/* As /symbolicate/v5 writes it: directory and name with one slash between. */
+/* In the form of /symbolicate/v5: the directory and name joined by one slash. */
 static bool source_is_of_frame(const struct ux_frame_text *f, struct ux_bytes file)
 {
 	size_t n = f->dir.size;
@@ -96,7 +97,7 @@ static enum ux_code source_write_answer(struct ux_request *req, struct ux_respon
 					const struct source_request *q, struct ux_bytes text)
 {
 	struct ux_json j = ux_json_make(&req->out);
-	/* No byte takes more than the six of an escape, which are rare. */
+	/* A byte takes at most the six bytes of an escape, which are rare. */
 	UX_TRY(ux_request_hold(req, req->body.size + 2 * text.size));
 	ux_json_object_begin(&j);
 	ux_json_key(&j, "symbolsLastModified");

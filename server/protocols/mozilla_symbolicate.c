@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * POST /symbolicate/v5: the symbolication of the Firefox Profiler. Source: Mozilla's "Symbolication
- * APIs", v5; the profiler validates the answer's types, so they are exactly those.
+ * POST /symbolicate/v5: symbolication for the Firefox Profiler. Source: Mozilla's "Symbolication
+ * APIs", v5. The profiler validates the types in the answer, so they must match exactly.
  */
 #include "json_out.h"
 #include "mozilla_modules.h"
@@ -10,16 +10,16 @@
 
 enum {
 	JOBS_MOST = 10,
-	STACKS_MOST = 100000, /* of a job */
-	FRAMES_MOST = 100000, /* of a stack */
+	STACKS_MOST = 100000, /* in one job */
+	FRAMES_MOST = 100000, /* in one stack */
 	HEX_SIZE = 19,        /* "0x", 16 digits and a NUL */
 	FUN_SIZE = 21,        /* "fun_", 16 digits and a NUL */
 	WINDOW = UX_RESOLVE_MOST,
-	NO_ENTRY = UINT16_MAX, /* ends a chain of entries */
+	NO_ENTRY = UINT16_MAX, /* end of a chain of entries */
 };
 static_assert((int)WINDOW < (int)NO_ENTRY, "entries have 16 bits");
 
-/* What the answer consists of, in order. */
+/* The elements of an answer, in order. */
 enum entry_kind {
 	STACK_BEGIN,
 	STACK_END,
@@ -28,24 +28,28 @@ enum entry_kind {
 
 struct entry {
 	enum entry_kind kind;
-	uint16_t next; /* frame of the same module */
+	uint16_t next; /* next frame of the same module */
 	uint32_t number;
-	struct ux_mozilla_module *module; /* NULL for index -1, code that no module has */
+	/* NULL for index -1, which means code outside of all modules */
+	struct ux_mozilla_module *module;
 	uint64_t offset;
-	size_t text, text_size; /* its members in window.texts; 0 bytes: nothing is known */
+	/* range of its members in the texts of the window; 0 bytes: nothing is known */
+	size_t text, text_size;
 };
 
 /*
- * One request at work. Frames come in the order of stacks, and are resolved in batches of one
- * module: a window of them is read, resolved module by module, and then written in their order.
+ * State of one request. Frames arrive in the order of stacks, and are resolved in batches of one
+ * module. So a window of frames is read, resolved module by module, and then written in the
+ * original order.
  */
 struct symbolicate_work {
 	struct ux_request *req;
 	struct ux_json j;
-	struct ux_out texts; /* of the window's frames, in the order in which they were resolved */
+	/* text of the window's frames, in the order in which they were resolved */
+	struct ux_out texts;
 	size_t n;
 	struct entry entries[WINDOW];
-	uint64_t pcs[WINDOW]; /* of one module, and their entries */
+	uint64_t pcs[WINDOW]; /* the addresses of one module, and their entries */
 	uint16_t indexes[WINDOW];
 	uint32_t frames[WINDOW];
 	uint64_t offsets[WINDOW];
@@ -58,7 +62,7 @@ static void symbolicate_put_hex(struct ux_json *j, const char *key, uint64_t v)
 	ux_json_key_cstr(j, key, text);
 }
 
-/* The answer is bounded alone and with those of all other requests. */
+/* Checks the limits on this answer and on the memory of all requests. */
 static enum ux_code symbolicate_check_size(struct symbolicate_work *w)
 {
 	return ux_symbolize_bound(w->req, w->j.out->size + w->texts.size,
@@ -68,8 +72,8 @@ static enum ux_code symbolicate_check_size(struct symbolicate_work *w)
 /* --- the members of one frame ----------------------------------------------------------------- */
 
 /*
- * A function that only the unwinder's tables know: the profiler makes one of all that have the same
- * name, so this one contains its start, in the form that samply has for it.
+ * A function that is known only from unwind tables. The profiler merges functions with the same
+ * name, so this name contains the start address, in the same form as samply's.
  */
 static void symbolicate_put_unnamed(struct ux_json *j, uint64_t start)
 {
@@ -78,7 +82,10 @@ static void symbolicate_put_unnamed(struct ux_json *j, uint64_t start)
 	ux_json_key_cstr(j, "function", text);
 }
 
-/* The members that a frame and an inlined call share; the profiler accepts no line but a number. */
+/*
+ * Writes the members that frames and inlined calls have in common. For a line, the profiler accepts
+ * only a number.
+ */
 static void symbolicate_put_source(struct ux_json *j, const struct ux_frame_text *f, uint64_t start)
 {
 	if (ux_bytes_eq(f->function, UX_STR(UX_NO_NAME)))
@@ -93,7 +100,7 @@ static void symbolicate_put_source(struct ux_json *j, const struct ux_frame_text
 		ux_json_key_u64(j, "line", f->line);
 }
 
-/* The function itself is the outermost; the others are its inlined calls, innermost first. */
+/* The outermost frame is the function; the others are its inlined calls, innermost first. */
 static void symbolicate_put_members(struct ux_json *j, const struct ux_frame_cache *cache,
 				    uint32_t frame, uint64_t start, uint64_t function_offset)
 {
@@ -116,7 +123,7 @@ static void symbolicate_put_members(struct ux_json *j, const struct ux_frame_cac
 	ux_json_array_end(j);
 }
 
-/* The members of an entry, without the braces around them, into w->texts. */
+/* Appends the members of an entry to w->texts, without the braces around them. */
 static enum ux_code symbolicate_put_entry(struct symbolicate_work *w, const struct ux_resolver *r,
 					  size_t i, struct entry *e)
 {
@@ -135,13 +142,13 @@ static enum ux_code symbolicate_put_entry(struct symbolicate_work *w, const stru
 
 /* --- a window of frames ----------------------------------------------------------------------- */
 
-/* Resolves the entries of a module, whose chain it takes. */
+/* Resolves the chain of entries of a module, and empties it. */
 static enum ux_code symbolicate_resolve(struct symbolicate_work *w, struct ux_mozilla_module *m)
 {
 	struct ux_open_module *open = NULL;
 	size_t n = 0, done = 0;
 	UX_TRY(ux_mozilla_module_open(w->req, m, &open));
-	/* Offsets count from where the file's first byte is mapped. */
+	/* Offsets in a request count from the address at which the file's first byte is mapped. */
 	uint64_t base = open ? ux_open_module_candidate(open, 0)->gsym.base : 0;
 	for (uint16_t k = m->first; k != NO_ENTRY; k = w->entries[k].next) {
 		w->indexes[n] = k;
@@ -160,7 +167,7 @@ static enum ux_code symbolicate_resolve(struct symbolicate_work *w, struct ux_mo
 	return UX_OK;
 }
 
-/* Chains each module's entries. */
+/* Chains the entries of each module. */
 static void symbolicate_group(struct symbolicate_work *w)
 {
 	for (size_t i = w->n; i-- > 0;) {
@@ -187,7 +194,7 @@ static void symbolicate_put_frame(struct symbolicate_work *w, const struct entry
 	ux_json_object_end(&w->j);
 }
 
-/* Resolves what the window holds, and writes it. */
+/* Resolves and writes the frames of the window. */
 static enum ux_code symbolicate_flush(struct symbolicate_work *w)
 {
 	symbolicate_group(w);
@@ -290,7 +297,7 @@ static enum ux_code symbolicate_jobs(struct symbolicate_work *w, const json_t *d
 	ux_json_object_begin(&w->j);
 	ux_json_key(&w->j, "results");
 	ux_json_array_begin(&w->j);
-	if (!jobs) /* one alone needs no list */
+	if (!jobs) /* a single job may be sent without a list */
 		UX_TRY(symbolicate_job(w, doc));
 	for (size_t i = 0; i < json_array_size(jobs); i++)
 		UX_TRY(symbolicate_job(w, json_array_get(jobs, i)));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * /pprof/{id}/symbol: names for `go tool pprof -symbolize=remote` and the older pprof. Source:
- * google/pprof, "Remote Servers". It has no form for inlined calls: each address has one name.
+ * google/pprof, "Remote Servers". The protocol has no inlined calls: each address has one name.
  */
 #include "protocols.h"
 #include "request_values.h"
@@ -9,7 +9,7 @@
 #include "text.h"
 
 enum {
-	WAIT_MS = 5000 /* for a module that is being fetched: pprof does not try again */
+	WAIT_MS = 5000 /* while a module is being fetched, since pprof does not retry */
 };
 
 static enum ux_code pprof_open_module(struct ux_request *req, struct ux_open_module **ret)
@@ -21,7 +21,7 @@ static enum ux_code pprof_open_module(struct ux_request *req, struct ux_open_mod
 				     &retry_s, &req->err);
 }
 
-/* 0 would mean that the addresses have names already. */
+/* An answer of 0 would mean that the profile already has names. */
 enum ux_code ux_handle_pprof_probe(struct ux_request *req, struct ux_response *res)
 {
 	ux_cleanup(ux_open_module_release) struct ux_open_module *m = NULL;
@@ -32,7 +32,7 @@ enum ux_code ux_handle_pprof_probe(struct ux_request *req, struct ux_response *r
 
 /* --- the request: addresses with '+' between them --------------------------------------------- */
 
-/* What stands before the next '+'. */
+/* Cuts the text before the next '+' off the front. */
 static struct ux_bytes pprof_word_next(struct ux_bytes *s)
 {
 	const uint8_t *plus = memchr(s->data, '+', s->size);
@@ -70,7 +70,7 @@ static enum ux_code pprof_read_addresses(struct ux_request *req, struct ux_reque
 
 /* --- the answer ------------------------------------------------------------------------------- */
 
-/* A line for each address that has a name: of the innermost call, which is what runs there. */
+/* Writes a line for each address with a name, which is that of the innermost frame. */
 static enum ux_code pprof_put_lines(struct ux_request *req, const struct ux_resolver *r,
 				    const uint64_t *pcs, const uint32_t *frames, size_t n)
 {

@@ -1,12 +1,17 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The handlers of other people's protocols; the paths are in server/run/routes.c. */
+/*
+ * The handlers of the debuginfod, Mozilla and pprof protocols; the paths are in
+ * server/run/routes.c.
+ */
 #ifndef UX_PROTOCOLS_H
 #define UX_PROTOCOLS_H
 
 #include "server.h"
 
-/* /buildid/{id}/debuginfo, executable, section/{name} and source/{path...}, and /metadata, of
- * debuginfod. */
+/*
+ * debuginfod: /buildid/{id}/debuginfo, executable, section/{name} and source/{path...}, and
+ * /metadata.
+ */
 ux_handler_fn ux_handle_debuginfod_debuginfo, ux_handle_debuginfod_executable,
 	ux_handle_debuginfod_section, ux_handle_debuginfod_source, ux_handle_debuginfod_metadata;
 
@@ -16,7 +21,7 @@ ux_handler_fn ux_handle_symbolicate_v5;
 /* POST /source/v1 and /asm/v1 of samply's API, for the Firefox Profiler. */
 ux_handler_fn ux_handle_source_v1, ux_handle_asm_v1;
 
-/* /pprof/{id}/symbol of pprof's remote symbolization: GET: whether there are symbols. */
+/* /pprof/{id}/symbol of pprof's remote symbolization. GET: are there symbols? */
 ux_handler_fn ux_handle_pprof_symbol, ux_handle_pprof_probe;
 
 #endif
