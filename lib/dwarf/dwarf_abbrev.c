@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Abbreviation tables into skip programs (DWARF 5, 7.5.3). */
+/* Translating abbreviation tables into programs (DWARF 5, 7.5.3). */
 #include "dwarf_abbrev.h"
 
 #include "dwarf_defs.h"
@@ -7,10 +7,10 @@
 
 enum {
 	TABLE_MOST = 16u << 20, /* bytes of one table; clang's largest have some 100,000 */
-	ATTRS_MOST = 1024,      /* attributes of one abbreviation; real ones stay under 40 */
+	ATTRS_MOST = 1024,      /* most attributes of one abbreviation; real ones stay under 40 */
 };
 
-/* The longest run of fixed forms, 16 bytes each, fits beside the opcode. */
+/* The longest sequence of forms of fixed size, 16 bytes each, fits into an argument. */
 static_assert(ATTRS_MOST * 16 <= 0xffffff, "a SKIP's argument has 24 bits");
 
 static_assert(UX_SLOT_COUNT < 32, "UX_OP_LOAD has five bits for the slot");
@@ -24,10 +24,10 @@ struct abbrev_parser {
 	struct ux_dwarf_abbrev entry; /* the one being read */
 	uint32_t skip;                /* bytes of fixed forms since the last word */
 	uint32_t seen;                /* slots of the entry so far, a bit each */
-	uint32_t bytes;               /* of the entry so far, without what is in blocks */
-	uint32_t block;               /* where its one block has its length; 0 is none */
-	uint32_t sibling;             /* where its sibling stands, 4 bytes of the unit; 0 is none */
-	bool loose;                   /* its size is variable, by more than the one block */
+	uint32_t bytes;               /* bytes of the entry so far, without the content of blocks */
+	uint32_t block;               /* offset of the length of its one block; 0: none */
+	uint32_t sibling; /* offset of DW_AT_sibling, a 4-byte offset in the unit; 0: none */
+	bool loose;       /* its size is variable, and not only because of one block */
 	bool no_memory;
 };
 
@@ -85,8 +85,10 @@ static enum ux_dwarf_selection abbrev_selection(enum ux_dwarf_kind kind)
 	return UX_SELECT_SIBLING;
 }
 
-/* The slot an attribute goes to. The standard allows an attribute once: hundreds of one would cost
- * time and take no bytes. */
+/*
+ * Returns the slot of an attribute. The standard allows an attribute once; a repeated one gets no
+ * slot, since hundreds of them would cost time but take no bytes of a DIE.
+ */
 static enum ux_dwarf_slot abbrev_claim_slot(struct abbrev_parser *p, enum ux_dwarf_slot slot)
 {
 	if (slot == UX_SLOT_COUNT || (p->seen & 1u << slot) != 0)
@@ -122,7 +124,7 @@ static void abbrev_add_fixed(struct abbrev_parser *p, enum ux_dwarf_slot slot, u
 	if (slot == UX_SLOT_SIBLING && form == DW_FORM_ref4 && p->block == 0)
 		p->sibling = 1 + p->bytes;
 	else if (slot == UX_SLOT_SIBLING)
-		p->loose = true; /* a form that no producer uses here: the program reads it */
+		p->loose = true; /* no producer uses this form here: the program reads it */
 	p->bytes += size;
 	if (size > 0 && size <= sizeof(uint64_t)) {
 		abbrev_put_load(p, slot, size, (uint32_t)form);
@@ -167,7 +169,7 @@ static void abbrev_parse_attrs(struct abbrev_parser *p, enum ux_dwarf_selection 
 	}
 }
 
-/* What a kind adds to the flags of its steps. */
+/* Returns the flags of a step that depend on the kind. */
 static uint8_t abbrev_kind_flags(const struct ux_dwarf_abbrev *entry)
 {
 	switch ((enum ux_dwarf_kind)entry->kind) {
@@ -198,8 +200,10 @@ static struct ux_dwarf_step abbrev_step(const struct abbrev_parser *p)
 	step.flags |= p->block > 0 ? UX_STEP_BLOCK : 0;
 	if (!entry->has_children)
 		return step;
-	/* Classes and declarations that may have code in them are not passed by the walk, whatever
-	 * the step says. */
+	/*
+	 * Classes and declarations that may contain code are never skipped by the walk, whatever
+	 * the flags of the step.
+	 */
 	bool useless = entry->kind == UX_KIND_LEAF ||
 		       (step.flags & (UX_STEP_CLASS | UX_STEP_DECLARES)) != 0;
 	step.depth = 1;
@@ -255,8 +259,10 @@ static int abbrev_cmp_code(const void *a, const void *b)
 	return (x->code > y->code) - (x->code < y->code);
 }
 
-/* Sorts by code; of a code that stands twice either entry may be found. False when they were not in
- * order. */
+/*
+ * Sorts by code. When a code occurs twice, either entry may be found. False when the entries were
+ * not in order.
+ */
 static bool abbrevs_sort(struct ux_dwarf_abbrev_vec *list)
 {
 	bool ascending = true;
@@ -319,7 +325,7 @@ enum ux_code ux_dwarf_abbrevs_parse(const struct ux_dwarf_sections *sections,
 	ux_cleanup(ux_dwarf_abbrev_buffers_deinit) struct ux_dwarf_abbrev_buffers buffers = {0};
 	struct ux_dwarf_abbrevs made;
 	UX_TRY(ux_dwarf_abbrevs_parse_into(sections, table, &buffers, &made, err));
-	/* One block, as long as it needs to be. */
+	/* One block of exactly the size that is needed. */
 	size_t list_bytes = buffers.list.size * sizeof(*buffers.list.data);
 	size_t step_bytes = buffers.steps.size * sizeof(*buffers.steps.data);
 	size_t word_bytes = buffers.words.size * sizeof(*buffers.words.data);
@@ -370,14 +376,14 @@ static bool attr_leaves_unit(uint64_t attr, uint64_t form)
 	}
 }
 
-/* Passes one abbreviation's attributes; false when one of them leads out. */
+/* Skips one abbreviation's attributes; false when one of them can refer out of the unit. */
 static bool abbrev_attrs_stay(struct ux_cur *c)
 {
 	for (;;) {
 		uint64_t attr = ux_cur_uleb(c);
 		uint64_t form = ux_cur_uleb(c);
 		if (attr == 0 && form == 0)
-			return true; /* as a failed cursor reads */
+			return true; /* the end of the list; a failed cursor reads the same */
 		if (attr_leaves_unit(attr, form))
 			return false;
 		if (form == DW_FORM_implicit_const)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The abbreviation tables of a module, each parsed once for all units that name it. */
+/* The abbreviation tables of a module, each parsed once for all units that use it. */
 #include "dwarf_abbrev.h"
 
 #include <stdatomic.h>
@@ -11,7 +11,7 @@ struct ux_dwarf_parsed_table {
 	struct ux_error err;
 };
 
-/* A table as a unit names it, and the number of that unit. */
+/* The table that a unit uses, and the number of that unit. */
 struct table_use {
 	struct ux_dwarf_table bounds;
 	size_t index;
@@ -34,7 +34,7 @@ static int table_use_cmp(const void *a, const void *b)
 	return layout_cmp(x->bounds.layout, y->bounds.layout);
 }
 
-/* Makes of sorted uses the tables without repetition; returns how many. */
+/* Makes the list of distinct tables from the sorted uses; returns their number. */
 static size_t abbrev_cache_unite(const struct table_use *uses, size_t n,
 				 struct ux_dwarf_cached_table *tables, uint32_t *ret_index)
 {
@@ -105,7 +105,10 @@ struct ux_dwarf_abbrev_cache *ux_dwarf_abbrev_cache_destroy(struct ux_dwarf_abbr
 	return NULL;
 }
 
-/* Parses a table and publishes the result; of two threads at it the first one counts. */
+/*
+ * Parses a table and publishes the result. When two threads do so at once, the first result is
+ * used.
+ */
 static enum ux_code cached_table_parse(struct ux_dwarf_cached_table *table,
 				       const struct ux_dwarf_sections *sections,
 				       struct ux_dwarf_parsed_table **ret, struct ux_error *err)

@@ -4,8 +4,10 @@
 
 #include "dwarf_defs.h"
 
-/* Sizes that the layout gives, behind those of 0 to 16 bytes, to which 1 is added: 0 is a form of
- * variable size, or none. */
+/*
+ * Classes whose sizes depend on the layout, numbered behind those of 0 to 16 bytes. The class of n
+ * bytes is n + 1, since 0 is a form of variable size or no form.
+ */
 enum {
 	BY_ADDR = 18,
 	BY_OFFSET = 19,

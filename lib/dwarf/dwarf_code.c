@@ -2,29 +2,30 @@
 /*
  * The walk over a unit's DIEs.
  *
- * Nearly all of .debug_info is types, variables and parameters. They are stepped over by their
- * abbreviation's program or jumped over by DW_AT_sibling; only subprograms and inlined subroutines
- * are read. No tree is built: a depth counter and the stack of open functions are enough.
+ * Nearly all of .debug_info is types, variables and parameters. They are skipped with their
+ * abbreviation's program or with DW_AT_sibling; only subprograms and inlined subroutines are read.
+ * No tree is built: a depth counter and the stack of open functions are enough.
  */
 #include "dwarf_code.h"
 
 #define NO_FUNCTION UINT32_MAX
 
-/* An open function or inlined call: what a DIE inside of it belongs to. */
+/* An open function or inlined call, to which the DIEs inside of it belong. */
 struct scope {
-	uint32_t depth;    /* of its children */
-	uint32_t function; /* NO_FUNCTION: one without code, whose inlined calls mean nothing */
-	uint32_t inlines;  /* open inlined calls, this one counted */
+	uint32_t depth;    /* depth of its children */
+	uint32_t function; /* NO_FUNCTION: a function without code, whose inlined calls are ignored
+			    */
+	uint32_t inlines;  /* number of open inlined calls, including this one */
 };
 
 /*
- * Where a producer puts the DIEs of functions that are nested in others in the source. Clang never
- * puts a function of C or C++ into another one or into a class; GCC does so for nested functions of
- * C and for the methods of local classes, lambdas among them, even below functions that have no
+ * Where a producer puts the DIEs of functions that are nested in the source. Clang never puts a
+ * function of C or C++ into the DIE of another function or class. GCC does so for nested functions
+ * of C and for methods of local classes, including lambdas, even inside of functions that have no
  * code themselves.
  */
 enum nesting {
-	NESTING_FLAT,    /* functions stand in the unit and in namespaces */
+	NESTING_FLAT,    /* functions are in the unit and in namespaces */
 	NESTING_GNU_C,   /* in functions too */
 	NESTING_GNU_CXX, /* in functions and in the classes in them */
 	NESTING_ANY,     /* anywhere */
@@ -36,11 +37,11 @@ struct die_walk {
 	struct ux_dwarf_names *names;
 	struct ux_dwarf_code *code;
 	struct ux_error *err;
-	struct ux_dwarf_depth depth; /* the least one since scopes were last closed */
+	struct ux_dwarf_depth depth; /* with the least depth since scopes were last closed */
 	uint32_t n_scopes;
 	enum nesting nesting;
-	bool interleaved; /* a function stood inside another's DIE */
-	uint64_t entries; /* of range lists that may still be read */
+	bool interleaved; /* there was a function inside of another function's DIE */
+	uint64_t entries; /* budget of range list entries */
 	struct scope scopes[UX_DWARF_NEST_MOST];
 };
 
@@ -76,7 +77,9 @@ static enum nesting nesting_of(const struct ux_dwarf_context *ctx)
 	}
 }
 
-/* The DIE's ranges into code->ranges; a damaged list keeps what came before. */
+/*
+ * Appends the DIE's ranges to code->ranges. Of a damaged list the part before the damage is used.
+ */
 static enum ux_code die_walk_ranges(struct die_walk *w, const struct ux_dwarf_die *die,
 				    uint32_t *ret_first, uint32_t *ret_count)
 {
@@ -105,8 +108,9 @@ static bool function_is_skipped(const struct ux_dwarf_code *code, const struct u
 }
 
 /*
- * A subprogram; *ret_open is set when its children are to be read. One without code here still is a
- * scope: a class local to it may have some, even when the linker dropped the function itself.
+ * Reads a subprogram; *ret_open is set when its children must be read. A function without code is
+ * still a scope, since a class local to it may have code, even when the linker dropped the function
+ * itself.
  */
 static enum ux_code die_walk_function(struct die_walk *w, const struct ux_dwarf_die *die,
 				      bool has_children, bool *ret_open)
@@ -160,7 +164,7 @@ static enum ux_code die_walk_inline(struct die_walk *w, const struct ux_dwarf_di
 	return UX_OK;
 }
 
-/* The kind that a DIE of this abbreviation has where it stands. */
+/* Returns the kind of a DIE with this abbreviation in its current scope. */
 ux_inline enum ux_dwarf_kind die_walk_kind(const struct die_walk *w,
 					   const struct ux_dwarf_abbrev *abbrev)
 {
@@ -184,7 +188,7 @@ ux_inline enum ux_dwarf_kind die_walk_kind(const struct die_walk *w,
 	return abbrev->kind;
 }
 
-/* A DIE of code: a subprogram or an inlined call. */
+/* Reads a DIE of code: a subprogram or an inlined call. */
 static enum ux_code die_walk_code(struct die_walk *w, struct ux_cur *cur, uint64_t off,
 				  const struct ux_dwarf_abbrev *abbrev, enum ux_dwarf_kind kind)
 {
@@ -207,7 +211,7 @@ static enum ux_code die_walk_code(struct die_walk *w, struct ux_cur *cur, uint64
 	return UX_OK;
 }
 
-/* Closes the scopes that ended since this was done last. */
+/* Closes the scopes that ended since the last call. */
 ux_inline void die_scopes_close(struct die_walk *w)
 {
 	while (w->n_scopes > 0 && w->scopes[w->n_scopes - 1].depth > w->depth.least)
@@ -215,7 +219,7 @@ ux_inline void die_scopes_close(struct die_walk *w)
 	w->depth.least = w->depth.now;
 }
 
-/* Passes DIEs that are neither code nor can hold any where they stand. */
+/* Skips DIEs that are neither code nor can contain any in their scope. */
 ux_inline void die_walk_stride(struct die_walk *w, struct ux_cur *c)
 {
 	unsigned stop = UX_STEP_LOOSE | UX_STEP_CODE | UX_STEP_DEEP;
@@ -226,7 +230,7 @@ ux_inline void die_walk_stride(struct die_walk *w, struct ux_cur *c)
 	(void)ux_dwarf_stride(w->ctx, c, stop, UX_STEP_USELESS, &w->depth);
 }
 
-/* A DIE that is no code; c stands behind its abbreviation code. */
+/* Skips or opens a DIE that is not code; c is behind its abbreviation code. */
 static enum ux_code die_walk_other(struct die_walk *w, struct ux_cur *cur, uint64_t off,
 				   const struct ux_dwarf_abbrev *abbrev, enum ux_dwarf_kind kind)
 {
@@ -279,7 +283,7 @@ static enum ux_code die_walk_unit(struct die_walk *w)
 	return ux_cur_status(&c, w->err);
 }
 
-/* Brings each function's inlined calls together when functions stood inside one another. */
+/* Makes each function's inlined calls contiguous when functions were nested. */
 static enum ux_code functions_gather_inlines(struct ux_dwarf_code *code, struct ux_error *err)
 {
 	size_t n = code->inlines.size;

@@ -37,7 +37,7 @@ enum ux_code ux_dwarf_die_at(const struct ux_dwarf_context *ctx, uint64_t off,
 	return UX_OK;
 }
 
-/* Entry `index` of a table of size-byte values that begins at base of a section. */
+/* Reads entry `index` of a table of size-byte values that begins at `base` of a section. */
 static bool unit_table_entry(const struct ux_dwarf_context *ctx, enum ux_dwarf_section section,
 			     uint64_t base, uint64_t index, unsigned size, uint64_t *ret)
 {
@@ -84,7 +84,7 @@ const char *ux_dwarf_die_text(const struct ux_dwarf_context *ctx, const struct u
 		if (!ctx->sections->sup)
 			return NULL;
 		return ux_dwarf_text_at(ctx->sections->sup, UX_DWARF_STR, raw);
-	case DW_FORM_string: /* its NUL was found when the DIE was read */
+	case DW_FORM_string: /* its NUL was already found when the DIE was read */
 		return (const char *)ctx->sections->data[UX_DWARF_INFO].data + raw;
 	case DW_FORM_strx:
 	case DW_FORM_strx1:

@@ -1,19 +1,19 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * .eh_frame and .debug_frame: entries, each a length and either a CIE (what functions have in
- * common) or an FDE (one range of code, by way of its CIE):
+ * .eh_frame and .debug_frame: entries, each with a length and either a CIE (what functions have in
+ * common) or an FDE (one range of code, which refers to its CIE):
  *
  *   CIE   length, ID (0, in .debug_frame all ones), version, augmentation text, in version 4 sizes
  *         of addresses and segments, two alignments, a register; with "z" in the text a length and
- *         what its other letters stand for, of which R is how FDEs write their addresses
- *   FDE   length, where its CIE is (in .eh_frame the way back from this field), first address, size
+ * the data of its other letters, of which R has the encoding of addresses in FDEs FDE   length,
+ * offset of its CIE (in .eh_frame the distance back from this field), first address, size
  *
- * A length of 0 ends what one object file of crtend.o's kind brought; others may follow.
+ * A length of 0 ends the part of an object file like crtend.o; other parts may follow.
  */
 #include "dwarf_frame.h"
 
 enum {
-	AUGMENTATION_MOST = 16, /* letters that are looked at; "zPLRSB" has six */
+	AUGMENTATION_MOST = 16, /* most letters that are read; "zPLRSB" has six */
 
 	PE_ABSPTR = 0x00,
 	PE_ULEB128 = 0x01,
@@ -34,23 +34,26 @@ enum {
 	PE_OMIT = 0xff,
 };
 
-/* What FDEs need of their CIE. */
+/* The fields of a CIE that its FDEs need. */
 struct cie {
-	uint64_t off; /* in the section; UINT64_MAX: none was read yet */
+	uint64_t off; /* offset in the section; UINT64_MAX: none was read yet */
 	uint8_t encoding;
 	uint8_t address_size;
 	uint8_t segment_size;
-	bool known; /* its augmentation was understood as far as that takes */
+	bool known; /* its augmentation was decoded as far as FDEs need it */
 };
 
 struct frame_reader {
 	const struct ux_dwarf_frames *frames;
-	struct cie cie; /* the one that was read last */
+	struct cie cie; /* the last CIE that was read */
 	struct ux_range_vec *out;
 	struct ux_error *err;
 };
 
-/* A number of a form of PE_*, its sign extended; latches for an unknown form. */
+/*
+ * Reads a number with an encoding of PE_*, sign-extended; latches a failure for an unknown
+ * encoding.
+ */
 static uint64_t frame_read_form(struct ux_cur *c, unsigned form, unsigned address_size)
 {
 	switch (form) {
@@ -77,7 +80,10 @@ static uint64_t frame_read_form(struct ux_cur *c, unsigned form, unsigned addres
 	}
 }
 
-/* An address; false when it cannot be known from the file alone. pc is of the cursor's start. */
+/*
+ * Reads an address; false when it depends on more than the file. pc is the address of the cursor's
+ * start.
+ */
 static bool frame_read_pointer(struct ux_cur *c, const struct ux_dwarf_frames *f, uint8_t encoding,
 			       unsigned address_size, uint64_t *ret)
 {
@@ -108,7 +114,7 @@ static bool frame_read_pointer(struct ux_cur *c, const struct ux_dwarf_frames *f
 	return (encoding & PE_INDIRECT) == 0;
 }
 
-/* The letters behind "z", and what stands for them. */
+/* Reads the data of the letters behind "z". */
 static void cie_read_augmentation(struct ux_cur *c, const struct ux_dwarf_frames *f,
 				  struct ux_bytes text, struct cie *cie)
 {
@@ -132,14 +138,16 @@ static void cie_read_augmentation(struct ux_cur *c, const struct ux_dwarf_frames
 		case 'G':
 			break;
 		default:
-			cie->known = false; /* R may be behind it */
+			cie->known = false; /* the data of R may follow it */
 			return;
 		}
 	}
 	cie->known = cie->known && !data.failed;
 }
 
-/* The entry's length, taken off the cursor, as a cursor of its own; wide: of 64-bit DWARF. */
+/*
+ * Reads the entry's length and returns a cursor for the entry. wide: in the 64-bit format of DWARF.
+ */
 static struct ux_cur frame_read_length(struct ux_cur *c, bool *ret_wide)
 {
 	uint64_t length = ux_cur_u32(c);
@@ -149,7 +157,7 @@ static struct ux_cur frame_read_length(struct ux_cur *c, bool *ret_wide)
 	return ux_cur_sub(c, length);
 }
 
-/* In .eh_frame the field has four bytes whatever the length's form is. */
+/* Reads the CIE's ID or pointer. In .eh_frame it has four bytes in both formats. */
 static uint64_t frame_read_id(struct ux_cur *c, bool wide, bool eh)
 {
 	return wide && !eh ? ux_cur_u64(c) : ux_cur_u32(c);
@@ -160,7 +168,7 @@ static bool frame_is_cie(uint64_t id, bool wide, bool eh)
 	return id == (eh ? 0 : wide ? UINT64_MAX : UINT32_MAX);
 }
 
-/* Reads the CIE at off into r->cie; one that makes no sense is not known. */
+/* Reads the CIE at off into r->cie; a malformed one is not `known`. */
 static void cie_read(struct frame_reader *r, uint64_t off)
 {
 	const struct ux_dwarf_frames *f = r->frames;
@@ -194,7 +202,7 @@ static void cie_read(struct frame_reader *r, uint64_t off)
 		     (cie->address_size == 4 || cie->address_size == 8);
 }
 
-/* An FDE from behind the reference to its CIE. */
+/* Reads an FDE from behind its CIE pointer. */
 static enum ux_code fde_read(struct frame_reader *r, struct ux_cur *c, uint64_t cie)
 {
 	uint64_t lo = 0, size = 0, hi = 0;
@@ -244,7 +252,7 @@ bool ux_dwarf_frame_hdr(struct ux_bytes hdr, uint64_t pc, bool swap, uint8_t add
 	struct ux_dwarf_frames f = {.pc = pc, .data_pc = pc, .swap = swap, .eh = true};
 	struct ux_cur c = ux_cur_make(hdr, ".eh_frame_hdr", swap);
 	uint8_t version = ux_cur_u8(&c), encoding = ux_cur_u8(&c);
-	ux_cur_skip(&c, 2); /* of the number of entries, and of these */
+	ux_cur_skip(&c, 2); /* the encodings of the number of entries and of the entries */
 	return version == 1 && frame_read_pointer(&c, &f, encoding, address_size, ret_pc) &&
 	       !c.failed;
 }

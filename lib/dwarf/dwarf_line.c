@@ -4,7 +4,8 @@
 
 enum {
 	FORMATS_MOST = 255,          /* the count is one byte */
-	TABLE_MOST = (1u << 28) - 1, /* bytes of one table, each a row at most: 4 GiB of ours */
+	TABLE_MOST = (1u << 28) - 1, /* largest table in bytes; each byte makes at most one row,
+					which is 4 GiB of rows */
 };
 
 void ux_dwarf_lines_deinit(struct ux_dwarf_lines *lines)
@@ -29,20 +30,21 @@ static void lines_read_formats(struct ux_cur *c, struct formats *f)
 	for (unsigned i = 0; i < f->count; i++) {
 		f->type[i] = ux_cur_uleb(c);
 		f->form[i] = ux_cur_uleb(c);
-		/* Hundreds of them for each file would cost time and take no bytes. */
+		/* Hundreds of such fields for each file would cost time but take no bytes. */
 		if (f->form[i] == DW_FORM_flag_present || f->form[i] == DW_FORM_implicit_const)
 			ux_cur_bad(c, "directory or file with a form of no bytes");
 	}
 }
 
-/* Text of a header's entry; NULL when the form is not one of text. */
+/* Returns the text of a header's entry; NULL when its form is not a string form. */
 static const char *lines_entry_text(const struct ux_dwarf_context *ctx, uint64_t form, uint64_t raw,
 				    const uint8_t *at)
 {
 	struct ux_dwarf_die die;
 	if (form == DW_FORM_string)
 		return (const char *)at;
-	die.have = 1u << UX_SLOT_NAME; /* the rest stays uninitialized: tables list many files */
+	die.have = 1u << UX_SLOT_NAME; /* the rest is not initialized, for speed: tables list many
+					  files */
 	die.form[UX_SLOT_NAME] = form <= UINT16_MAX ? (uint16_t)form : 0;
 	die.raw[UX_SLOT_NAME] = raw;
 	return ux_dwarf_die_text(ctx, &die, UX_SLOT_NAME);
@@ -67,7 +69,7 @@ static struct ux_dwarf_line_file lines_read_entry(const struct ux_dwarf_context 
 	return file;
 }
 
-/* Directories and files as DWARF 5 lists them. */
+/* Reads directories and files in the format of DWARF 5. */
 static bool lines_read_tables_v5(const struct ux_dwarf_context *ctx, struct ux_cur *c,
 				 struct ux_dwarf_layout layout, struct ux_dwarf_lines *lines)
 {
@@ -78,7 +80,10 @@ static bool lines_read_tables_v5(const struct ux_dwarf_context *ctx, struct ux_c
 		for (; count > 0 && !c->failed; count--) {
 			const uint8_t *before = c->pos;
 			struct ux_dwarf_line_file e = lines_read_entry(ctx, c, &f, layout);
-			/* Else the count alone would cost time and memory. */
+			/*
+			 * An entry without bytes is refused: else a large count alone would cost
+			 * time and memory.
+			 */
 			if (c->pos == before)
 				ux_cur_bad(c, "directory or file of no bytes");
 			if (c->failed)
@@ -91,7 +96,7 @@ static bool lines_read_tables_v5(const struct ux_dwarf_context *ctx, struct ux_c
 	return true;
 }
 
-/* Directories and files before DWARF 5: text, ended by an empty one. */
+/* Reads directories and files in the format before DWARF 5: texts, ended by an empty one. */
 static bool lines_read_tables_v4(struct ux_cur *c, struct ux_dwarf_lines *lines)
 {
 	while (!c->failed) {
@@ -161,8 +166,10 @@ static void sequences_sort(struct ux_code_sequence_vec *list)
 	}
 }
 
-/* Makes s begin at lo, which lies inside of it, with rows of its own: the one that covers lo
- * becomes its first. */
+/*
+ * Makes s begin at lo, which is inside of it, with a copy of its rows. The row that covers lo
+ * becomes its first.
+ */
 static bool sequence_cut_front(struct ux_code_row_vec *rows, struct ux_code_sequence *s,
 			       uint64_t lo)
 {
@@ -187,8 +194,10 @@ static int sequence_cmp_off(const void *a, const void *b)
 	return (x->off > y->off) - (x->off < y->off);
 }
 
-/* Of overlapping sequences (functions that the linker folded into one) the first has the addresses
- * that both cover. False when memory is short. */
+/*
+ * Separates overlapping sequences (functions that the linker folded into one): the first one gets
+ * the addresses that both cover. False when memory is short.
+ */
 static bool sequences_separate(struct ux_dwarf_lines *lines)
 {
 	struct ux_code_sequence *s = lines->sequences.data;
@@ -211,7 +220,7 @@ static bool sequences_separate(struct ux_dwarf_lines *lines)
 	return true;
 }
 
-/* The unit's table from behind its length. */
+/* Returns the unit's table from behind its length. */
 static enum ux_code lines_open_table(const struct ux_dwarf_context *ctx, struct ux_cur *ret,
 				     bool *ret_64, struct ux_error *err)
 {
@@ -225,7 +234,7 @@ static enum ux_code lines_open_table(const struct ux_dwarf_context *ctx, struct 
 	return UX_OK;
 }
 
-/* Decodes the table that lines->source names. */
+/* Decodes the table that lines->source identifies. */
 static enum ux_code lines_decode(const struct ux_dwarf_context *ctx,
 				 const struct ux_range_set *text, struct ux_dwarf_lines *lines,
 				 struct ux_error *err)
@@ -297,7 +306,8 @@ enum ux_code ux_dwarf_lines_parse(const struct ux_dwarf_context *ctx,
 		ux_dwarf_lines_clear(lines);
 		lines->source = source;
 		if (ctx->has_lines && lines_decode(ctx, text, lines, &lines->outcome) == UX_ENOMEM)
-			lines->source.sections = NULL; /* the next attempt may have the memory */
+			lines->source.sections = NULL; /* nothing is decoded; the next attempt may
+							  have enough memory */
 	}
 	if (err && err->code == UX_OK)
 		*err = lines->outcome;
@@ -308,13 +318,16 @@ bool ux_dwarf_lines_file(const struct ux_dwarf_lines *lines, uint64_t file,
 			 struct ux_code_path *ret)
 {
 	bool v5 = lines->version >= 5;
-	uint64_t index = v5 ? file : file - 1; /* 0 - 1 is past every table */
+	uint64_t index = v5 ? file : file - 1; /* 0 - 1 wraps, and is past the end of every table */
 	if (index >= lines->files.size || !lines->files.data[index].name)
 		return false;
 	const struct ux_dwarf_line_file *f = &lines->files.data[index];
 	uint64_t dir = v5 ? f->dir : f->dir - 1;
 	*ret = (struct ux_code_path){
-		/* In DWARF 5 directory 0 is the compilation directory: it counts from nothing. */
+		/*
+		 * In DWARF 5 directory 0 is the compilation directory itself, so it is not relative
+		 * to it.
+		 */
 		.comp_dir = v5 && dir == 0 ? NULL : lines->comp_dir,
 		.dir = dir < lines->dirs.size ? lines->dirs.data[dir] : NULL,
 		.name = f->name,

@@ -2,10 +2,10 @@
 /* The state machine of line number programs (DWARF 5, 6.2.2 and 6.2.5). */
 #include "dwarf_line.h"
 
-/* The state machine's registers, and what decides whether a row differs from the one before. */
+/* The state machine's registers, and the data for comparing a row with the previous one. */
 struct line_registers {
 	uint64_t pc;
-	uint64_t last_pc; /* of the row that was made last */
+	uint64_t last_pc; /* pc of the last row */
 	size_t rows;      /* of all sequences */
 	uint32_t op_index;
 	uint32_t file;
@@ -14,21 +14,22 @@ struct line_registers {
 	uint32_t last_line;
 	bool live;   /* the sequence begins in text */
 	bool begun;  /* a row has been seen */
-	bool sorted; /* so far */
+	bool sorted; /* rows are sorted so far */
 };
 
-/* The state machine, and where its rows go. */
+/* The state machine and its output. */
 struct line_machine {
 	const struct ux_dwarf_line_header *h;
 	const struct ux_range_set *text;
 	struct ux_dwarf_lines *lines;
-	struct line_registers r; /* between two opcodes that are not among the frequent ones */
-	uint32_t first;          /* row that this sequence begins with */
-	uint64_t off;            /* of its first opcode */
+	struct line_registers
+		r;      /* registers; valid while no common opcodes are run by the fast path */
+	uint32_t first; /* index of the first row of this sequence */
+	uint64_t off;   /* offset of its first opcode */
 	bool no_memory;
 };
 
-/* off: where the next sequence's program begins. */
+/* Begins a new sequence; off is the offset of its program. */
 static void line_sequence_reset(struct line_machine *m, uint64_t off)
 {
 	m->off = off;
@@ -42,7 +43,7 @@ static bool line_sequence_begin(struct line_registers *r, const struct ux_range_
 {
 	r->begun = true;
 	r->live = ux_range_set_find(text, r->pc) != NULL;
-	/* A row in front of this one that differs from it. */
+	/* Pretend that the previous row has another pc, so that this one is kept. */
 	r->last_pc = r->pc - 1;
 	r->last_line = ~r->line;
 	return r->live;
@@ -56,8 +57,8 @@ static bool line_rows_grow(struct ux_code_row_vec *rows, size_t used)
 
 /*
  * Appends a row of a live sequence unless it repeats the one before; one at the same pc replaces
- * that. Compilers mix all three cases in ways that branch predictors do not foresee, so the row is
- * written in any case, and only the count decides. False when memory is short.
+ * that. Compilers mix all three cases in ways that branch predictors cannot predict, so the row is
+ * always written, and only the count differs. False when memory is short.
  */
 ux_inline bool line_put_row(struct line_registers *r, struct ux_code_row_vec *rows)
 {
@@ -100,7 +101,10 @@ ux_inline void line_advance(struct line_registers *r, const struct ux_dwarf_line
 	r->op_index = (uint32_t)(ops % h->max_ops);
 }
 
-/* Stable merge sort by pc: a table whose rows go backwards, and the last of equals still wins. */
+/*
+ * Stable merge sort by pc for tables whose rows go backwards. It keeps the order of rows at one pc,
+ * of which the last is used.
+ */
 static bool line_rows_sort(struct ux_code_row *rows, size_t n)
 {
 	ux_cleanup(ux_free_ptr) struct ux_code_row *temp = malloc((n + 1) * sizeof(*temp));
@@ -119,7 +123,7 @@ static bool line_rows_sort(struct ux_code_row *rows, size_t n)
 	return true;
 }
 
-/* Keeps the last of rows at one pc. */
+/* Removes all but the last of the rows at one pc. */
 static size_t line_rows_unique(struct ux_code_row *rows, size_t n)
 {
 	size_t kept = 0;
@@ -131,7 +135,10 @@ static size_t line_rows_unique(struct ux_code_row *rows, size_t n)
 	return kept;
 }
 
-/* A row at the end's own pc or behind it covers nothing, nor does what lies outside of text. */
+/*
+ * Ends a sequence. Rows at the end's pc or behind it cover nothing and are removed, as are rows
+ * outside of text.
+ */
 static void line_sequence_end(struct line_machine *m, uint64_t next)
 {
 	struct ux_code_row_vec *rows = &m->lines->rows;
@@ -181,11 +188,11 @@ static void line_run_extended(struct line_machine *m, struct ux_cur *c)
 		return;
 	}
 	default:
-		return; /* set_discriminator, and a vendor's own: stepped over by length */
+		return; /* set_discriminator and vendors' opcodes are skipped by their length */
 	}
 }
 
-/* A rare standard opcode, or an unknown one. */
+/* Runs a rare standard opcode, or an unknown one. */
 static void line_run_standard(struct line_machine *m, struct ux_cur *c, uint8_t op)
 {
 	switch (op) {
@@ -200,14 +207,14 @@ static void line_run_standard(struct line_machine *m, struct ux_cur *c, uint8_t 
 		m->r.pc += ux_cur_u16(c);
 		m->r.op_index = 0;
 		return;
-	default: /* of a later standard: the header has its number of operands */
+	default: /* an opcode of a later standard: the header has its number of operands */
 		for (unsigned n = m->h->lengths.data[op - 1]; n > 0; n--)
 			(void)ux_cur_uleb(c);
 		return;
 	}
 }
 
-/* What special opcodes add. */
+/* The address and line advance of a special opcode. */
 struct special {
 	uint16_t pc;
 	int16_t line;
@@ -215,7 +222,7 @@ struct special {
 
 static void line_special_table(const struct ux_dwarf_line_header *h, struct special *specials)
 {
-	unsigned pc = 0, line = 0; /* without a division for each: tables are small and many */
+	unsigned pc = 0, line = 0; /* computed without divisions, since most tables are small */
 	for (unsigned op = h->opcode_base; op < 256; op++) {
 		specials[op] = (struct special){(uint16_t)(pc * h->min_inst_length),
 						(int16_t)(h->line_base + (int)line)};
@@ -226,7 +233,7 @@ static void line_special_table(const struct ux_dwarf_line_header *h, struct spec
 	}
 }
 
-/* Any one opcode. */
+/* Runs one opcode of any kind. */
 static void line_run_one(struct line_machine *m, struct ux_cur *c)
 {
 	const struct ux_dwarf_line_header *h = m->h;
@@ -267,7 +274,7 @@ static void line_run_one(struct line_machine *m, struct ux_cur *c)
 	}
 }
 
-/* An operand of one or two bytes at *p; false for a longer one. */
+/* Reads an operand of one or two bytes at *p; false for a longer one. */
 ux_inline bool line_short_uleb(const uint8_t **p, uint32_t *ret)
 {
 	uint32_t v = *(*p)++;
@@ -296,15 +303,14 @@ ux_inline bool line_short_sleb(const uint8_t **p, int32_t *ret)
 }
 
 /*
- * The fast path: runs opcodes as long as they are the common ones with short operands, in a
- * sequence that has begun (a kernel has nine million of them). It stops in front of the first that
- * is left to line_run_one().
+ * The fast path: runs common opcodes with short operands in a sequence that has begun (a kernel has
+ * nine million of them). It stops in front of the first other opcode, which line_run_one() handles.
  */
 static void line_run_common(struct line_machine *m, struct ux_cur *cur,
 			    const struct special *specials)
 {
 	enum {
-		USUAL_MOST = 16, /* bytes that are looked at without another check */
+		USUAL_MOST = 16, /* bytes that may be read without another check */
 	};
 	const struct ux_dwarf_line_header *h = m->h;
 	struct ux_code_row_vec *rows = &m->lines->rows;
@@ -376,7 +382,8 @@ static void line_machine_run(struct line_machine *m, struct ux_cur *c)
 		line_run_one(m, c);
 		m->lines->rows.size = m->r.rows;
 	}
-	m->lines->rows.size = m->first; /* rows without an end_sequence have no end */
+	m->lines->rows.size =
+		m->first; /* rows without an end_sequence are dropped, since their end is unknown */
 }
 
 bool ux_dwarf_line_program_run(const struct ux_dwarf_line_header *header,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The names of functions. */
+/* Finding the names of functions. */
 #include "dwarf_name.h"
 
 enum {
@@ -19,7 +19,7 @@ void ux_dwarf_names_init(struct ux_dwarf_names *names, const struct ux_dwarf_sec
 	};
 	if (sections->sup)
 		names->scope_work += UX_DWARF_SCOPE_WORK * sections->sup->data[UX_DWARF_INFO].size;
-	ux_arena_init(&names->arena, SIZE_MAX); /* the number of units is the bound */
+	ux_arena_init(&names->arena, SIZE_MAX); /* bounded by the number of units */
 	names->texts = &names->arena;
 }
 
@@ -61,13 +61,14 @@ void ux_dwarf_names_begin(struct ux_dwarf_names *names, const struct ux_dwarf_co
 			   UX_DWARF_QUALIFIED_EACH * (ctx->unit->end - ctx->unit->off);
 	if (names->far_scopes > UX_DWARF_FAR_SCOPES)
 		names_clear_units(names);
-	if (++names->generation == 0) { /* after 2^32 units old generations would look current */
+	if (++names->generation ==
+	    0) { /* after 2^32 units, slots of old generations would look current */
 		memset(names->slots, 0, names->cap * sizeof(*names->slots));
 		names->generation = 1;
 	}
 }
 
-/* The slot of off: cached, or empty and to be filled. */
+/* Returns the slot of off: the cached one, or an empty one to be filled. */
 static struct ux_dwarf_name_slot *name_cache_slot(const struct ux_dwarf_names *names, uint64_t off)
 {
 	size_t i = (size_t)ux_hash_u64(off) & (names->cap - 1);
@@ -93,13 +94,13 @@ static bool name_cache_grow(struct ux_dwarf_names *names)
 	return true;
 }
 
-/* One number for a DIE of either file. */
+/* The key of a DIE of either file. */
 static uint64_t die_ref_key(const struct ux_dwarf_ref *ref)
 {
 	return ref->off | (uint64_t)ref->sup << 63;
 }
 
-/* Another unit; NULL when it cannot be opened, which is cached too. */
+/* Opens another unit. *ret is NULL when it cannot be opened, which is cached too. */
 static enum ux_code names_open_unit(struct ux_dwarf_names *names, const struct ux_dwarf_unit *unit,
 				    bool sup, struct ux_dwarf_open_unit **ret, struct ux_error *err)
 {
@@ -130,7 +131,7 @@ enum ux_code ux_dwarf_names_follow(struct ux_dwarf_names *names, struct ux_dwarf
 {
 	const struct ux_dwarf_unit *unit = at->ctx->unit;
 	bool in_sup = at->ctx->sections != names->sections;
-	bool sup = to.sup || in_sup; /* what is in the supplementary file stays there */
+	bool sup = to.sup || in_sup; /* references in the supplementary file stay in it */
 	if (sup != in_sup || to.off < unit->off || to.off >= unit->end) {
 		const struct ux_dwarf_units *units = sup ? names->units->sup : names->units;
 		unit = units ? ux_dwarf_units_find(units, to.off) : NULL;
@@ -151,26 +152,27 @@ struct ux_dwarf_scopes *ux_dwarf_names_scopes(struct ux_dwarf_names *names,
 {
 	if (ctx == names->ctx)
 		return &names->scopes;
-	return &((struct ux_dwarf_open_unit *)(uintptr_t)ctx)->scopes; /* its first member is ctx */
+	return &((struct ux_dwarf_open_unit *)(uintptr_t)ctx)
+			->scopes; /* ctx is the first member of the struct */
 }
 
 static_assert(offsetof(struct ux_dwarf_open_unit, ctx) == 0,
 	      "ux_dwarf_names_scopes() goes from it");
 
 /*
- * A search for a name: step by step along abstract_origin and specification. Each step leads to
- * memory that is in no cache, so it is prefetched one step ahead.
+ * A search for a name: step by step along abstract_origin and specification. Each step reads memory
+ * that is not in the CPU's caches, so it is prefetched one step ahead.
  */
 struct name_search {
-	const char *name;                /* NULL: none yet */
-	const char *linkage;             /* of the DIE at place; not looked into yet */
-	const char *shorter;             /* that DIE's short name, if the linkage name is empty */
+	const char *name;    /* NULL: none yet */
+	const char *linkage; /* linkage name of the DIE at `at`; its text was not read yet */
+	const char *shorter; /* that DIE's short name, if the linkage name is empty */
 	struct ux_dwarf_die_location at; /* the last DIE that was reached */
-	struct ux_dwarf_ref to;          /* where it leads, if has_next */
+	struct ux_dwarf_ref to;          /* the reference of that DIE, if has_next */
 	unsigned hops;
 	bool has_next;
 	bool found; /* name is a linkage name */
-	bool moved; /* place is another DIE than the first one */
+	bool moved; /* `at` is not the first DIE any more */
 };
 
 static void die_prefetch(const struct ux_dwarf_context *ctx, struct ux_dwarf_ref to)
@@ -180,7 +182,7 @@ static void die_prefetch(const struct ux_dwarf_context *ctx, struct ux_dwarf_ref
 		__builtin_prefetch(info.data + to.off);
 }
 
-/* Reads the names of the DIE at search->at, and where it leads. */
+/* Reads the names and the reference of the DIE at search->at. */
 static void name_search_read(struct name_search *search, const struct ux_dwarf_die *die)
 {
 	const struct ux_dwarf_context *ctx = search->at.ctx;
@@ -224,10 +226,11 @@ static enum ux_code name_search_step(struct ux_dwarf_names *names, struct name_s
 
 static bool name_is_mangled(const char *name)
 {
-	return name[0] == '_' && name[1] == 'Z'; /* GCC gives some clones such a short name */
+	return name[0] == '_' &&
+	       name[1] == 'Z'; /* GCC writes a mangled short name for some clones */
 }
 
-/* Stores the name that was found under its number, and notes it when it is to be qualified. */
+/* Stores the name that was found, and records it as unqualified when it has to be qualified. */
 static enum ux_code names_store(struct ux_dwarf_names *names, const struct name_search *search,
 				bool nested, uint32_t number, struct ux_error *err)
 {
@@ -243,7 +246,7 @@ static enum ux_code names_store(struct ux_dwarf_names *names, const struct name_
 		       : ux_error_nomem(err);
 }
 
-/* The next number, whose name is yet to be found. */
+/* Allocates the next number, whose name is not found yet. */
 static bool names_next_number(struct ux_dwarf_names *names, uint32_t *ret)
 {
 	*ret = (uint32_t)names->list.size;
@@ -251,7 +254,7 @@ static bool names_next_number(struct ux_dwarf_names *names, uint32_t *ret)
 	       ux_dwarf_own_vec_append(&names->own, 0);
 }
 
-/* Finds n pending names, side by side. */
+/* Finds n pending names, interleaved. */
 static enum ux_code names_find_group(struct ux_dwarf_names *names,
 				     const struct ux_dwarf_pending_name *pending, size_t n,
 				     struct ux_error *err)
@@ -289,7 +292,10 @@ enum ux_code ux_dwarf_names_find(struct ux_dwarf_names *names, struct ux_error *
 	return UX_OK;
 }
 
-/* A DIE with a name of its own: it is met once, and its name is found immediately. */
+/*
+ * Finds the name of a DIE that has a name attribute. The DIE is read once, so its name is found
+ * immediately and not cached.
+ */
 static enum ux_code names_find_own(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
 				   const struct ux_dwarf_die *die, bool nested, uint32_t *ret,
 				   struct ux_error *err)

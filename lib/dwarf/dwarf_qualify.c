@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Qualified names: the scopes that a function's DIE stands in, and their names in front of its
- * own. */
+/*
+ * Qualified names: finding the scopes that contain a function's DIE, and writing their names in
+ * front of its own.
+ */
 #include "dwarf_name.h"
 
 enum {
 	SCOPES_MOST = UINT32_MAX / 2, /* of one unit, so that their numbers fit */
 };
 
-/* A cursor over what is inside the scope. */
+/* Returns a cursor over the children of a scope. */
 static struct ux_cur scope_cur(const struct ux_dwarf_context *ctx,
 			       const struct ux_dwarf_scope *scope)
 {
@@ -22,8 +24,10 @@ static void scope_charge(uint64_t *work, uint64_t n)
 	*work -= ux_min(*work, n);
 }
 
-/* The entries with children that stand directly in scope number `at`, appended. Damage ends them:
- * it is reported by the reader of the entries themselves. */
+/*
+ * Appends the direct children of scope number `at` that have children themselves. Damage ends the
+ * list; it is reported when the DIEs themselves are read.
+ */
 static enum ux_code scope_read_children(struct ux_dwarf_scopes *scopes,
 					const struct ux_dwarf_context *ctx, uint32_t at,
 					uint64_t *work, struct ux_error *err)
@@ -37,7 +41,7 @@ static enum ux_code scope_read_children(struct ux_dwarf_scopes *scopes,
 		const struct ux_dwarf_abbrev *abbrev = ux_dwarf_abbrevs_find(&ctx->abbrevs, code);
 		scope_charge(work, 1);
 		if (!abbrev)
-			break; /* 0: the end */
+			break; /* code 0: the end of the children */
 		bool known = ux_dwarf_step_over(ctx, &c, abbrev, &sibling);
 		if (!abbrev->has_children)
 			continue;
@@ -55,7 +59,7 @@ static enum ux_code scope_read_children(struct ux_dwarf_scopes *scopes,
 	return UX_OK;
 }
 
-/* The one of those in scope `at` that has off inside; 0 for none. */
+/* Returns the child of scope `at` that contains off; 0 for none. */
 static uint32_t scope_child_around(const struct ux_dwarf_scopes *scopes, uint32_t at, uint64_t off)
 {
 	const struct ux_dwarf_scope *list = scopes->list.data;
@@ -71,8 +75,10 @@ static uint32_t scope_child_around(const struct ux_dwarf_scopes *scopes, uint32_
 	return found ? lo : 0;
 }
 
-/* From `at` outwards, the first scope that qualifies names. An inlined call is none: it is where
- * the code went and not where it was written. */
+/*
+ * Returns the first scope, from `at` outwards, that qualifies names. An inlined call does not: it
+ * is where the code was inlined and not where it was written.
+ */
 static uint32_t scope_first_naming(const struct ux_dwarf_scopes *scopes, uint32_t at)
 {
 	for (const struct ux_dwarf_scope *s; at != 0; at = s->parent) {
@@ -115,23 +121,23 @@ uint32_t ux_dwarf_scopes_around(const struct ux_dwarf_scopes *scopes, uint32_t s
 }
 
 enum {
-	BYTES_EACH = 8, /* of an entry or a name, read in the time that passing an entry takes */
+	BYTES_EACH = 8, /* bytes of a DIE or a name that are read in the time of skipping one DIE */
 };
 
-/* The names that a name is qualified by, from the inside out. */
+/* The parts of a qualification, from the innermost to the outermost scope. */
 struct qualifier {
 	struct ux_bytes part[UX_DWARF_SCOPES_DEEP];
 	unsigned n;
-	size_t size; /* of all parts, without what joins them */
+	size_t size; /* size of all parts, without separators */
 };
 
-/* Charges the remaining work for reading so many bytes. */
+/* Charges the budget for reading so many bytes. */
 static void names_charge(struct ux_dwarf_names *names, uint64_t bytes)
 {
 	names->scope_work -= ux_min(names->scope_work, 1 + bytes / BYTES_EACH);
 }
 
-/* Reads the entry of a scope, or of its declaration. */
+/* Reads the DIE of a scope or of its declaration. */
 static enum ux_code scope_read_die(struct ux_dwarf_names *names, struct ux_dwarf_die_location at,
 				   struct ux_dwarf_die *ret)
 {
@@ -154,7 +160,7 @@ static enum ux_code scope_read_die(struct ux_dwarf_names *names, struct ux_dwarf
 	return ux_cur_status(&c, NULL);
 }
 
-/* Where the declaration of a scope is: its specification, or the type unit it names. */
+/* Finds the declaration of a scope: its specification, or the type unit it refers to. */
 static bool scope_declaration(struct ux_dwarf_names *names, const struct ux_dwarf_context *ctx,
 			      const struct ux_dwarf_die *die, struct ux_dwarf_ref *ret)
 {
@@ -168,7 +174,7 @@ static bool scope_declaration(struct ux_dwarf_names *names, const struct ux_dwar
 					die->raw[UX_SLOT_SIGNATURE], &ret->off);
 }
 
-/* What an entry without a name is called. */
+/* Returns the text for a scope without a name. */
 static const char *scope_anonymous_name(uint16_t tag)
 {
 	switch (tag) {
@@ -185,8 +191,10 @@ static const char *scope_anonymous_name(uint16_t tag)
 	}
 }
 
-/* The scope's name, and in *at its declaration, which stands in the scope's own qualifiers;
- * *ret_moved is false when that is the scope itself. */
+/*
+ * Finds the scope's name, and sets *at to its declaration, whose scopes qualify it. *ret_moved is
+ * false when the scope is its own declaration.
+ */
 static enum ux_code scope_name(struct ux_dwarf_names *names, struct ux_dwarf_die_location *at,
 			       const char **ret, bool *ret_moved, struct ux_error *err)
 {
@@ -227,7 +235,7 @@ static bool names_is_outermost(const struct ux_dwarf_names *names, struct ux_dwa
 	return lo < n && names->outermost.data[lo] == at.off;
 }
 
-/* find() with the account of what other units know. */
+/* Calls ux_dwarf_scopes_find() and counts the scopes of other units. */
 static enum ux_code names_find_scope(struct ux_dwarf_names *names, struct ux_dwarf_die_location at,
 				     uint32_t *ret, struct ux_error *err)
 {
@@ -250,7 +258,7 @@ static void qualifier_add(struct ux_dwarf_names *names, struct qualifier *qualif
 	names_charge(names, part.size);
 }
 
-/* The names of everything around a DIE; none when that is more work than is left. */
+/* Collects the names of all scopes around a DIE; none when that exceeds the budget. */
 static enum ux_code qualifier_collect(struct ux_dwarf_names *names, struct ux_dwarf_die_location at,
 				      struct qualifier *qualifier, struct ux_error *err)
 {
@@ -277,8 +285,10 @@ static enum ux_code qualifier_collect(struct ux_dwarf_names *names, struct ux_dw
 	return UX_OK;
 }
 
-/* GCC calls a lambda's type "<lambda(int)>"; written as demanglers do, it cannot be taken for the
- * arguments of a template. */
+/*
+ * GCC calls a lambda's type "<lambda(int)>"; it is written as demanglers do, so that it is not
+ * mistaken for template arguments.
+ */
 static void qualifier_put_part(char *to, struct ux_bytes part)
 {
 	memcpy(to, part.data, part.size);
@@ -288,7 +298,7 @@ static void qualifier_put_part(char *to, struct ux_bytes part)
 	}
 }
 
-/* The text of a name with the qualifiers in front. */
+/* Makes the text of a name with its qualification in front. */
 static enum ux_code qualifier_join(struct ux_dwarf_names *names, const struct qualifier *qualifier,
 				   const char *joint, uint32_t number, struct ux_error *err)
 {
@@ -297,7 +307,7 @@ static enum ux_code qualifier_join(struct ux_dwarf_names *names, const struct qu
 	size_t gap = strlen(joint), before = qualifier->size + qualifier->n * gap;
 	size_t size = before + own_size + 1;
 	if (qualifier->n == 0 || size > UX_DWARF_QUALIFIED_MOST || size > names->text_left)
-		return UX_OK; /* it stays as it is */
+		return UX_OK; /* the budget is exceeded: the name stays unqualified */
 	char *text = ux_arena_alloc(names->texts, size, 1);
 	if (!text)
 		return ux_arena_fail(names->texts, err);

@@ -8,7 +8,7 @@ struct range_list {
 	const struct ux_range_set *text;
 	struct ux_range_vec *out;
 	uint64_t mask; /* all ones of the address size */
-	uint64_t base; /* what offsets count from */
+	uint64_t base; /* the address to which offsets are relative */
 	bool no_memory;
 };
 
@@ -26,15 +26,19 @@ static void range_list_add(struct range_list *r, uint64_t lo, uint64_t hi)
 		r->no_memory = true;
 }
 
-/* Adds a range that counts from the base. A dropped function's base is a tombstone: adding an
- * offset must not bring it back. */
+/*
+ * Adds a range that is relative to the base. When the base is the tombstone of a dropped function,
+ * the range is dropped, since base plus offset would look like a valid address.
+ */
 static void range_list_add_from_base(struct range_list *r, uint64_t lo, uint64_t hi)
 {
 	if (r->base != r->mask && r->base != r->mask - 1)
 		range_list_add(r, r->base + lo, r->base + hi);
 }
 
-/* One pair of .debug_ranges: (0, 0) ends, (-1, x) makes x the base. False at the end. */
+/*
+ * Reads one pair of .debug_ranges: (0, 0) is the end, (-1, x) makes x the base. False at the end.
+ */
 static bool range_list_read_pair(struct range_list *r, struct ux_cur *c)
 {
 	unsigned size = r->ctx->unit->layout.addr_size;
@@ -58,7 +62,7 @@ static uint64_t range_list_address(struct range_list *r, struct ux_cur *c)
 	return pc;
 }
 
-/* One entry of .debug_rnglists; false at the end of the list. */
+/* Reads one entry of .debug_rnglists; false at the end of the list. */
 static bool range_list_read_entry(struct range_list *r, struct ux_cur *c)
 {
 	unsigned size = r->ctx->unit->layout.addr_size;
@@ -103,7 +107,7 @@ static bool range_list_read_entry(struct range_list *r, struct ux_cur *c)
 	return true;
 }
 
-/* Where the DIE's list begins. */
+/* Returns a cursor at the DIE's list. */
 static struct ux_cur range_list_cur(const struct ux_dwarf_context *ctx,
 				    const struct ux_dwarf_die *die)
 {
@@ -148,7 +152,10 @@ static enum ux_code range_list_read(struct range_list *r, const struct ux_dwarf_
 	return ux_cur_status(&c, err);
 }
 
-/* low_pc and high_pc, an address or a length. low_pc alone is an address and no range. */
+/*
+ * Reads low_pc and high_pc, which is an address or a length. low_pc alone is an address and not a
+ * range.
+ */
 static void range_read_low_high(struct range_list *r, const struct ux_dwarf_die *die)
 {
 	uint64_t lo = 0, hi = 0;
@@ -180,7 +187,10 @@ enum ux_code ux_dwarf_die_ranges(const struct ux_dwarf_context *ctx, const struc
 	return r.no_memory ? ux_error_nomem(err) : code;
 }
 
-/* GCC's units without code are from 0 to 0, and their list may be empty. */
+/*
+ * True when the unit's DIE has ranges. GCC's units without code have 0 for both ends, and their
+ * list may be empty.
+ */
 static bool unit_has_ranges(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *root)
 {
 	uint64_t pc = 0;
@@ -192,7 +202,10 @@ static bool unit_has_ranges(const struct ux_dwarf_context *ctx, const struct ux_
 
 bool ux_dwarf_unit_ranges(const struct ux_dwarf_context *ctx, struct ux_range_vec *out)
 {
-	/* Not limited to text sections: a range may begin in front of the one its code is in. */
+	/*
+	 * Not limited to text sections: a range may begin in front of the section that has its
+	 * code.
+	 */
 	static const struct ux_range everything = {0, UINT64_MAX};
 	const struct ux_range_set text = {&everything, 1};
 	uint64_t entries = (ctx->unit->end - ctx->unit->off) * UX_DWARF_RANGES_PER_BYTE;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Split units and packages of them. */
+/* Split units and packages. */
 #include "dwarf_split.h"
 
 const char *ux_dwarf_split_section_name(enum ux_dwarf_section section)
@@ -25,7 +25,7 @@ struct ux_dwarf_sections ux_dwarf_split_sections(const struct ux_dwarf_sections 
 	return both;
 }
 
-/* The unit's ID, from its header or from its entry. */
+/* Reads the unit's ID from its header or from its DIE. */
 static enum ux_code split_unit_id(const struct ux_dwarf_sections *sections,
 				  const struct ux_dwarf_unit *unit, bool *ret_has, uint64_t *ret)
 {
@@ -109,12 +109,15 @@ enum ux_code ux_dwarf_split_open(const struct ux_dwarf_sections *sections,
 
 enum {
 	COLUMNS_MOST = 16, /* there are eight kinds */
-	/* Steps of one search: a table two thirds full needs three, and a hundred in a bad case. A
-	 * hostile table that is full must not cost its whole size each time. */
+	/*
+	 * Most steps of one search. In a table that is two thirds full a search needs three, and a
+	 * hundred in a bad case. Without a limit each search in a full, hostile table would cost
+	 * the table's whole size.
+	 */
 	STEPS_MOST = 1024,
 };
 
-/* The section that a column's number names; UX_DWARF_SECTION_COUNT: none that is read here. */
+/* Returns the section with a column's number; UX_DWARF_SECTION_COUNT when it is not needed. */
 static enum ux_dwarf_section package_section(uint32_t version, uint32_t number)
 {
 	enum {
@@ -140,7 +143,10 @@ static enum ux_dwarf_section package_section(uint32_t version, uint32_t number)
 	}
 }
 
-/* 2 as four bytes, or 5 as two and two of padding: told apart in either byte order. */
+/*
+ * Reads the version, which is a 4-byte 2, or a 2-byte 5 and two bytes of padding; in both byte
+ * orders these are different.
+ */
 static uint32_t package_read_version(struct ux_cur *c)
 {
 	struct ux_cur again = *c;
@@ -165,7 +171,7 @@ static void package_read_columns(struct ux_dwarf_package *p, struct ux_cur *c, u
 		ux_cur_bad(c, "no column for entries or for abbreviations");
 }
 
-/* Number i of a table of 32-bit numbers that has it. */
+/* Returns number i of a table of 32-bit numbers that is long enough. */
 static uint32_t package_cell(struct ux_cur c, uint64_t i)
 {
 	ux_cur_seek(&c, i * sizeof(uint32_t));
@@ -173,8 +179,9 @@ static uint32_t package_cell(struct ux_cur c, uint64_t i)
 }
 
 /*
- * Units do not share their entries: together they are no larger than the section. Thousands of
- * IDs for all of it would read it thousands of times.
+ * Checks that the DIEs of all units together are not larger than the section, since units do not
+ * share DIEs. In a hostile package thousands of IDs could refer to the whole section, which would
+ * then be read thousands of times.
  */
 static bool package_parts_fit(const struct ux_dwarf_package *p)
 {
@@ -188,7 +195,7 @@ static bool package_parts_fit(const struct ux_dwarf_package *p)
 		uint32_t off = package_cell(p->offsets, at), size = package_cell(p->sizes, at);
 		struct ux_bytes part = UX_BYTES_NONE;
 		if (!ux_bytes_sub(p->whole->data[UX_DWARF_INFO], off, size, &part))
-			continue; /* never read */
+			continue; /* the section is not needed */
 		if (size > left)
 			return false;
 		left -= size;
@@ -229,7 +236,7 @@ enum ux_code ux_dwarf_package_open(struct ux_dwarf_package *package, struct ux_b
 	return UX_OK;
 }
 
-/* The row of an ID, counted from 1; 0 when there is none. */
+/* Returns the row of an ID, from 1 on; 0 when there is none. */
 static uint32_t package_find_row(const struct ux_dwarf_package *p, uint64_t id)
 {
 	uint64_t mask = (uint64_t)p->n_slots - 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Units. */
+/* Reading units. */
 #include "dwarf_unit.h"
 
 #include "dwarf_die.h"
@@ -80,7 +80,7 @@ static void unit_read_type(struct ux_cur *c, struct ux_dwarf_unit *unit)
 	unit->dwo_id = ux_cur_u64(c);
 	uint64_t off = ux_cur_uint(c, unit->layout.offset_size);
 	if (__builtin_add_overflow(unit->off, off, &unit->type_off))
-		unit->type_off = unit->off; /* no entry is there */
+		unit->type_off = unit->off; /* an offset at which there is no DIE */
 }
 
 /* Reads one header from behind its length; c is the unit's range. */
@@ -153,7 +153,7 @@ static int type_key_cmp(const void *a, const void *b)
 	return (x->index > y->index) - (x->index < y->index);
 }
 
-/* Sorts the type units; of those with one signature the first counts. */
+/* Sorts the type units; of several with one signature the first is used. */
 static enum ux_code units_sort_types(struct ux_dwarf_units *units, const struct unit_vec *list,
 				     struct ux_error *err)
 {
@@ -184,7 +184,7 @@ void ux_dwarf_headers_open(const struct ux_dwarf_sections *sections, struct ux_d
 	};
 }
 
-/* Reads one header; *ret_good is false for padding and for a damaged one. */
+/* Reads one header; *ret_good is false for padding and for a damaged header. */
 static void unit_read_header(struct ux_dwarf_headers *h, struct ux_dwarf_unit *unit, bool *ret_good)
 {
 	struct ux_cur *c = &h->cur;
@@ -295,7 +295,10 @@ static const char *text_or(const char *own, const char *other)
 	return own ? own : other;
 }
 
-/* By the name when that is one we know: a new language may have no number, or a relative's. */
+/*
+ * Returns the unit's language: by DW_AT_language_name when that is known, since a new language may
+ * have no number, or that of a similar language.
+ */
 static uint64_t unit_language(const struct ux_dwarf_die *root)
 {
 	uint64_t language = 0, name = 0;
@@ -306,8 +309,8 @@ static uint64_t unit_language(const struct ux_dwarf_die *root)
 }
 
 /*
- * The attributes of the unit's own DIE that apply to all others. The bases first: its own
- * attributes count from them. skeleton: NULL, or what a split unit builds on.
+ * Reads the attributes of the unit's own DIE that apply to all others. The bases are read first,
+ * since other attributes are relative to them. skeleton: that of a split unit, else NULL.
  */
 static void context_read_root(struct ux_dwarf_context *ctx, const struct ux_dwarf_die *root,
 			      const struct ux_dwarf_context *skeleton)
@@ -315,15 +318,17 @@ static void context_read_root(struct ux_dwarf_context *ctx, const struct ux_dwar
 	static const struct ux_dwarf_context nothing;
 	const struct ux_dwarf_context *from = skeleton ? skeleton : &nothing;
 	const struct ux_dwarf_unit *unit = ctx->unit;
-	/* Without a base: behind the header of the section's first table, as if there were one
-	 * unit. */
+	/*
+	 * Without a base attribute the default is behind the header of the section's first table,
+	 * as if there were one unit.
+	 */
 	uint64_t header = unit->version < 5 ? 0 : unit->layout.offset_size == 8 ? 16 : 8;
 	if (!ux_dwarf_die_off(root, UX_SLOT_STR_OFFSETS_BASE, &ctx->str_offsets_base))
 		ctx->str_offsets_base = header;
 	if (!ux_dwarf_die_off(root, UX_SLOT_ADDR_BASE, &ctx->addr_base))
 		ctx->addr_base = skeleton ? from->addr_base : header;
 	if (!ux_dwarf_die_off(root, UX_SLOT_RNGLISTS_BASE, &ctx->rnglists_base))
-		ctx->rnglists_base = header + 4; /* it has a count more */
+		ctx->rnglists_base = header + 4; /* its header also has a count */
 	ctx->ranges_base = from->split_ranges_base;
 	(void)ux_dwarf_die_off(root, UX_SLOT_RANGES_BASE, &ctx->split_ranges_base);
 	ctx->has_lines = ux_dwarf_die_off(root, UX_SLOT_STMT_LIST, &ctx->lines_off);

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Variables by where they are. */
+/* Finding variables by address. */
 #include "dwarf_code.h"
 
 enum {
-	HOPS_MOST = 4, /* from a definition to the declaration in its class */
+	HOPS_MOST = 4, /* most references from a definition to the declaration in its class */
 };
 
-/* The bytes of an expression (DWARF 5, 7.5.5: exprloc; block forms before DWARF 4). */
+/* Reads the bytes of an expression (DWARF 5, 7.5.5: exprloc; block forms before DWARF 4). */
 static bool variable_open_expression(const struct ux_dwarf_context *ctx,
 				     const struct ux_dwarf_die *die, struct ux_cur *ret)
 {
@@ -29,7 +29,7 @@ static bool variable_open_expression(const struct ux_dwarf_context *ctx,
 		size = ux_cur_u32(ret);
 		break;
 	default:
-		return false; /* a list: its location changes */
+		return false; /* a location list: the location changes */
 	}
 	if (ret->failed || size > ux_cur_left(ret))
 		return false;
@@ -37,8 +37,10 @@ static bool variable_open_expression(const struct ux_dwarf_context *ctx,
 	return true;
 }
 
-/* True with the variable's address; false for one that is computed further, as that of a
- * thread-local variable. */
+/*
+ * Reads the variable's address. False for an expression that computes further, as that of a
+ * thread-local variable.
+ */
 static bool variable_address(const struct ux_dwarf_context *ctx, const struct ux_dwarf_die *die,
 			     uint64_t *ret)
 {
@@ -74,7 +76,7 @@ static void variable_add_declared(const struct ux_dwarf_context *ctx,
 		ret->unit = ctx->unit;
 }
 
-/* Reads the entry that another one names. */
+/* Reads a DIE that another one refers to. */
 static enum ux_code variable_read_die(const struct ux_dwarf_context *ctx, uint64_t off,
 				      struct ux_dwarf_die *ret)
 {
@@ -90,7 +92,10 @@ static enum ux_code variable_read_die(const struct ux_dwarf_context *ctx, uint64
 	return ux_cur_status(&c, NULL);
 }
 
-/* The declaration by the definition, then by what it refers to, as long as that is in this file. */
+/*
+ * Finds the declaration from the definition, then from the DIEs it refers to, as long as they are
+ * in this file.
+ */
 static void variable_follow(const struct ux_dwarf_context *ctx, const struct ux_dwarf_units *units,
 			    struct ux_dwarf_die die, struct ux_dwarf_declared *ret)
 {
@@ -111,7 +116,7 @@ static void variable_follow(const struct ux_dwarf_context *ctx, const struct ux_
 	}
 }
 
-/* Moves behind an entry that is no variable; *depth becomes that of what follows. */
+/* Skips a DIE that is not a variable; *depth becomes the depth of the next one. */
 static void variable_skip_die(const struct ux_dwarf_context *ctx, struct ux_cur *c,
 			      const struct ux_dwarf_abbrev *abbrev, uint32_t *depth)
 {

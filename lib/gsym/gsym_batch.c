@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Many addresses at once: sorted, cut into runs in one function each, a run read as a whole. */
+/*
+ * Batch lookups: the addresses are sorted and cut into runs. The addresses of a run are in one
+ * function, and its record is read once for all of them.
+ */
 #include "gsym_reader.h"
 
 #include "gsym_record.h"
@@ -7,35 +10,38 @@
 #include "order.h"
 
 enum {
-	GSYM_RUN_MOST = 256,        /* addresses; more are another run */
-	GSYM_RUN_NODES_MOST = 4096, /* nodes that hold one of them */
+	GSYM_RUN_MOST = 256,        /* most addresses of a run; more make another run */
+	GSYM_RUN_NODES_MOST = 4096, /* most nodes that contain one of them */
 };
 
-/* Large: belongs on the heap. */
+/* A run of addresses in one function. The struct is large and must be allocated on the heap. */
 struct gsym_run {
 	struct gsym_record record;
 	size_t n;
 	uint64_t off[GSYM_RUN_MOST]; /* from the function's start; strictly ascending */
 	uint32_t file[GSYM_RUN_MOST];
 	uint32_t line[GSYM_RUN_MOST];
-	uint32_t node[GSYM_RUN_MOST]; /* the innermost */
+	uint32_t node[GSYM_RUN_MOST]; /* the innermost node of each */
 	struct gsym_innermost_node nodes[GSYM_RUN_NODES_MOST];
 };
 
 /*
- * With record, n > 0 and off filled in: finds row and node for each. False when the record is
- * damaged or its tree is too much for the arrays; a lookup one by one then has the answers, and
- * reports the damage.
+ * Finds row and node for each address; record, n > 0 and off must be set. False when the record is
+ * damaged or its tree exceeds the arrays. The addresses are then looked up one by one, which also
+ * reports damage.
  */
 bool gsym_run_read(struct gsym_run *run, const struct ux_gsym *g) ux_must;
 
-/* How many frames address i has. */
+/* Returns the number of frames of address i. */
 ux_inline size_t gsym_run_depth(const struct gsym_run *run, size_t i)
 {
 	return run->nodes[run->node[i]].depth;
 }
 
-/* Writes them, innermost first; false when one of its names is past its table. */
+/*
+ * Writes the frames of address i, innermost first; false when one of its names is past the string
+ * table.
+ */
 bool gsym_run_frames(const struct gsym_run *run, const struct ux_gsym *g, size_t i,
 		     struct ux_frame *frames) ux_must;
 
@@ -91,7 +97,7 @@ bool gsym_run_frames(const struct gsym_run *run, const struct ux_gsym *g, size_t
 	return gsym_frame_make(g, run->record.name, file, line, frames, NULL) == UX_OK;
 }
 
-/* One batch at work. Keys of `order` count from g->base. */
+/* State of one batch. Keys of `order` are relative to g->base. */
 struct batch {
 	const struct ux_gsym *g;
 	struct ux_gsym_batch *b;
@@ -99,7 +105,7 @@ struct batch {
 	struct gsym_run *run; /* malloc'ed */
 	bool stopped;         /* fn returned false */
 	struct ux_error first_bad;
-	struct ux_frame frames[UX_FRAMES_MOST]; /* of one address, on the way to fn */
+	struct ux_frame frames[UX_FRAMES_MOST]; /* frames of one address, to be passed to fn */
 };
 
 static void batch_deinit(struct batch *w)
@@ -110,7 +116,7 @@ static void batch_deinit(struct batch *w)
 
 /* --- answers ------------------------------------------------------------------------------ */
 
-/* Where the n frames of the next answer belong; NULL when they do not fit. */
+/* Returns the room for the n frames of the next answer; NULL when they do not fit. */
 static struct ux_frame *batch_frame_room(struct batch *w, size_t n)
 {
 	struct ux_gsym_batch *b = w->b;
@@ -129,7 +135,7 @@ static void batch_answer(struct batch *w, size_t index, const struct ux_frame *f
 		w->stopped = !b->fn(b->ctx, index, frames, n);
 }
 
-/* n frames for all keys from i to end, which are of one address. */
+/* Stores n frames as the answer for all keys from i to end, which have the same address. */
 static void batch_answer_equal(struct batch *w, size_t i, size_t end, const struct ux_frame *frames,
 			       size_t n)
 {
@@ -138,7 +144,10 @@ static void batch_answer_equal(struct batch *w, size_t i, size_t end, const stru
 	w->b->n_frames += n;
 }
 
-/* By itself, from pc (already set back) to the number of frames in w->frames. */
+/*
+ * Looks up a single pc (from which `back` was already subtracted) and returns the number of frames
+ * in w->frames.
+ */
 static size_t batch_lookup(struct batch *w, uint64_t pc)
 {
 	size_t n = 0;
@@ -150,7 +159,7 @@ static size_t batch_lookup(struct batch *w, uint64_t pc)
 	return 0;
 }
 
-/* The frames of pc, looked up by itself, written to where the answer belongs. */
+/* Looks up a single pc and writes its frames to the room of the answer. */
 static const struct ux_frame *batch_lookup_into(struct batch *w, uint64_t pc, size_t *ret_n)
 {
 	*ret_n = batch_lookup(w, pc);
@@ -168,7 +177,7 @@ static void batch_answer_one(struct batch *w, size_t i, size_t end)
 	batch_answer_equal(w, i, end, frames, n);
 }
 
-/* The same for an address that has no key. */
+/* Looks up and answers an address that does not fit into a key. */
 static void batch_answer_far(struct batch *w, uint64_t pc, size_t index)
 {
 	size_t n = 0;
@@ -177,7 +186,7 @@ static void batch_answer_far(struct batch *w, uint64_t pc, size_t index)
 	w->b->n_frames += n;
 }
 
-/* Behind the keys that are of key i's address. */
+/* Returns the end of the keys with the same address as key i. */
 static size_t batch_equal_end(const struct batch *w, size_t i)
 {
 	uint64_t address = ux_order_address(&w->order, i);
@@ -188,7 +197,10 @@ static size_t batch_equal_end(const struct batch *w, size_t i)
 
 /* --- runs --------------------------------------------------------------------------------- */
 
-/* The keys from i on that are below `limit`, as offsets from `start`; returns the first behind. */
+/*
+ * Adds the keys from i on that are below `limit` to the run, as offsets from `start`; returns the
+ * first key behind them.
+ */
 static size_t gsym_run_fill(struct batch *w, size_t i, uint64_t start, uint64_t limit)
 {
 	struct gsym_run *run = w->run;
@@ -213,7 +225,10 @@ static void batch_answer_run(struct batch *w, size_t i, size_t end)
 		size_t next = batch_equal_end(w, i);
 		size_t n = good ? gsym_run_depth(w->run, k) : 0;
 		struct ux_frame *to = good ? batch_frame_room(w, n) : NULL;
-		/* Even without room: what has no frames must not count any. */
+		/*
+		 * Frames are resolved even without room, so that addresses without frames are not
+		 * counted.
+		 */
 		if (good && gsym_run_frames(w->run, w->g, k, to ? to : w->frames))
 			batch_answer_equal(w, i, next, to, n);
 		else
@@ -222,7 +237,7 @@ static void batch_answer_run(struct batch *w, size_t i, size_t end)
 	}
 }
 
-/* The keys from i to end are in a function that cannot be read, or in none (UX_ENOTFOUND). */
+/* Answers the keys from i to end, which are in a damaged function, or in none (UX_ENOTFOUND). */
 static void batch_answer_rest(struct batch *w, size_t i, size_t end, enum ux_code code)
 {
 	while (i < end && !w->stopped) {
@@ -235,7 +250,10 @@ static void batch_answer_rest(struct batch *w, size_t i, size_t end, enum ux_cod
 	}
 }
 
-/* Answers key i and those behind it that are in the same function; returns what is left. */
+/*
+ * Answers key i and the following ones that are in the same function; returns the first key that is
+ * left.
+ */
 static size_t batch_answer_from(struct batch *w, size_t i)
 {
 	const struct ux_gsym *g = w->g;
@@ -252,7 +270,7 @@ static size_t batch_answer_from(struct batch *w, size_t i)
 		code = gsym_record_find(g, &s, off - s.value, r, NULL);
 	if (code == UX_OK && r->size > 0 && limit > s.value)
 		limit = s.value + ux_min(limit - s.value, (uint64_t)r->size);
-	limit = ux_max(limit, off + 1); /* an unsorted table may give less */
+	limit = ux_max(limit, off + 1); /* in an unsorted table the limit may be lower */
 	size_t end = gsym_run_fill(w, i, s.value, limit);
 	if (code == UX_OK)
 		batch_answer_run(w, i, end);
@@ -261,7 +279,7 @@ static size_t batch_answer_from(struct batch *w, size_t i)
 	return end;
 }
 
-/* Gives each pc a key, or its answer. */
+/* Adds a key for each pc, or answers it at once. */
 static void batch_add_pcs(struct batch *w)
 {
 	const struct ux_gsym_batch *b = w->b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Whole records. */
+/* Decoding whole records. */
 #include "gsym_decode.h"
 
 #include "gsym_record.h"
@@ -68,7 +68,7 @@ static size_t line_block_count(struct ux_cur block)
 	return n;
 }
 
-/* All values of a row are to fit 32 bits. */
+/* Makes a row; false unless all of its values fit 32 bits. */
 static bool line_row_make(const struct gsym_lines *l, struct ux_gsym_row *ret)
 {
 	*ret = (struct ux_gsym_row){(uint32_t)l->off, (uint32_t)l->line, (uint32_t)l->file};
@@ -79,7 +79,7 @@ enum ux_code ux_gsym_decode_lines(struct ux_cur block, struct ux_arena *arena,
 				  const struct ux_gsym_row **ret, size_t *ret_n,
 				  struct ux_error *err)
 {
-	size_t most = line_block_count(block), n = 0; /* each took a byte */
+	size_t most = line_block_count(block), n = 0; /* each row takes at least one byte */
 	struct ux_gsym_row *rows = ux_arena_array(arena, struct ux_gsym_row, most);
 	if (!rows && most > 0)
 		return ux_arena_fail(arena, err);
@@ -120,7 +120,7 @@ static enum ux_code merged_decode(const struct ux_gsym *g, struct ux_cur block,
 {
 	struct ux_gsym_merged m = ux_gsym_merged_open(g, block);
 	struct ux_gsym_raw raw;
-	/* Each takes the room of its size field at least. */
+	/* Each merged function takes at least the bytes of its size field. */
 	size_t most = ux_min((size_t)m.left, ux_cur_left(&m.c) / sizeof(uint32_t)), n = 0;
 	uint64_t *names = most > 0 ? ux_arena_array(arena, uint64_t, most) : NULL;
 	if (!names && most > 0)

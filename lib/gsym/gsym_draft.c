@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Drafts of records: made, finished, read back. */
+/* Drafts of records: making, finishing and decoding them. */
 #include "gsym_draft.h"
 
 #include "gsym_buffer.h"
@@ -11,20 +11,21 @@ enum {
 	NODE_MOST = 4 + LEB_MOST, /* a name and a file */
 	ROOT_MOST = 1 + 1 + LEB_MOST + 1 + NODE_MOST + 1,
 	SET_MOST = 1 + LEB_MOST, /* a SetFile */
-	LINE_LEBS = 3,           /* in front of a line table's opcodes */
+	LINE_LEBS = 3,           /* numbers in front of a line table's opcodes */
 	HEAD_MOST = 64,          /* size, name, heads of blocks, end, padding */
-	COPY_STEP = 16,          /* bytes that are copied at once */
+	COPY_STEP = 16,          /* bytes that are copied with one instruction */
 };
 
 /*
- * What a call in the draft of a tree begins with: how many bytes come in front of its name, and how
- * many its line has. 0 is the end of a list of siblings.
+ * The first byte of a call in a draft: the number of bytes in front of its name, and the number of
+ * bytes of its line. 0 is the end of a list of siblings.
  */
 enum {
 	NODE_LINE_BITS = 3,
 	NODE_SHORT_MOST = 30, /* bytes in front of the name */
-	NODE_LONG = 0xff,     /* more of them; they are read one by one */
-	NODE_FEW_RANGES = 4,  /* so many fit a buffer without another gsym_buffer_reserve() */
+	NODE_LONG = 0xff,     /* there are more bytes; they are decoded one by one */
+	NODE_FEW_RANGES =
+		4, /* this many ranges fit into the buffer without another gsym_buffer_reserve() */
 };
 
 static_assert(NODE_FEW_RANGES * 2 * LEB_MOST + 4 + LEB_MOST <= GSYM_BUFFER_SPARE,
@@ -64,7 +65,7 @@ static void draft_put_node(struct gsym_buffer *buf, const struct ux_code_inline 
 		*head = (uint8_t)((line - head - 1) << NODE_LINE_BITS | (buf->pos - line));
 }
 
-/* Ends lists of siblings until the one at `depth` is open. */
+/* Ends lists of siblings until the current one is at `depth`. */
 static void draft_put_ends(struct gsym_buffer *buf, uint32_t from, uint32_t depth)
 {
 	for (; from > depth; from--) {
@@ -81,15 +82,18 @@ static size_t draft_next_node(const struct ux_gsym_function *f, size_t i)
 	return i;
 }
 
-/* Two references for each node that is put; false when memory is short. */
+/* Writes the tree, and two references for each of its nodes; false when memory is short. */
 static bool draft_put_tree(struct ux_gsym_drafter *d, const struct ux_gsym_function *f)
 {
-	/* Children's ranges count from the start of the parent's first; by depth of the parent. */
+	/*
+	 * Ranges of children are relative to the start of the parent's first range; indexed by the
+	 * depth of the parent.
+	 */
 	uint32_t base[UX_GSYM_DEPTH_MOST + 1];
 	struct gsym_buffer buf;
 	gsym_buffer_start(&buf, &d->out);
 	base[0] = 0;
-	uint32_t depth = 1; /* of the list of siblings that is open */
+	uint32_t depth = 1; /* depth of the current list of siblings */
 	if (!ux_gsym_refs_reserve(&d->refs, d->refs.size + 2 * f->n_inlines))
 		return false;
 	for (size_t i = draft_next_node(f, 0), next; i < f->n_inlines; i = next) {
@@ -120,7 +124,7 @@ static uint32_t rows_line_bytes(const struct ux_gsym_function *f)
 	return sum;
 }
 
-/* References and bytes, one behind the other, in the arena. */
+/* Stores the references and the bytes behind each other in the arena. */
 static bool draft_store(const struct ux_gsym_drafter *d, struct ux_arena *arena,
 			struct ux_gsym_draft *draft)
 {
@@ -151,7 +155,7 @@ bool ux_gsym_draft_make(struct ux_gsym_drafter *d, const struct ux_gsym_function
 	ret->line_bytes = rows_line_bytes(f);
 	if (f->n_inlines > 0 && !draft_put_tree(d, f))
 		return false;
-	if (d->out.size - ret->lines_size > UINT32_MAX) { /* no record holds that */
+	if (d->out.size - ret->lines_size > UINT32_MAX) { /* no record can hold that */
 		d->out.size = ret->lines_size;
 		d->refs.size = 2 * (size_t)ret->n_sets;
 	}
@@ -198,8 +202,8 @@ ux_inline uint8_t *draft_put_u32(uint8_t *to, uint32_t v, bool swap)
 }
 
 /*
- * Copies n bytes and moves both pointers behind them. Most are few, so that up to COPY_STEP more
- * are copied along: there is room for them, and *from's bytes end at `end`.
+ * Copies n bytes and moves both pointers behind them. n is mostly small, so up to COPY_STEP more
+ * bytes are copied: there is room for them, and the bytes of *from extend to `end`.
  */
 ux_inline void draft_copy_bytes(uint8_t **to, const uint8_t **from, const uint8_t *end, size_t n)
 {
@@ -228,7 +232,7 @@ ux_inline void draft_copy_lebs(uint8_t **to, const uint8_t **from, uint64_t n)
 	*from = p;
 }
 
-/* Gives back what was not needed of the room that ends at out->size. */
+/* Releases the unused part of the room that ends at out->size. */
 static void draft_trim(struct ux_out *out, const uint8_t *end)
 {
 	out->size = (size_t)(end - out->data);
@@ -239,7 +243,7 @@ void ux_gsym_draft_put_lines(struct ux_out *out, const struct ux_gsym_draft *dra
 {
 	const uint8_t *p = draft_lines(draft), *end = p + draft->lines_size + draft->inlines_size;
 	const uint32_t *set = draft->refs;
-	uint32_t file = 1; /* what a table begins with */
+	uint32_t file = 1; /* the file that a table begins with */
 	uint8_t *o =
 		ux_out_room(out, draft->lines_size + (size_t)draft->n_sets * SET_MOST + COPY_STEP);
 	if (!o)
@@ -286,7 +290,7 @@ ux_inline uint64_t draft_get_uleb(const uint8_t **from)
 	}
 }
 
-/* Copies what comes in front of a call's name: ranges, and whether it has children. */
+/* Copies the part in front of a call's name: its ranges and the flag for children. */
 static void draft_copy_head(uint8_t **to, const uint8_t **from)
 {
 	const uint8_t *count = *from;

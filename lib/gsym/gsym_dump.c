@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* A GSYM as text. */
+/* Writing a GSYM as text. */
 #include "gsym_inspect.h"
 
 #include "gsym_decode.h"
@@ -7,7 +7,8 @@
 
 enum {
 	PIECE = 1 << 16,
-	TEXT_MOST = 1 << 16 /* of one name: a long one may be named by every record */
+	TEXT_MOST = 1 << 16 /* longest text of one name, since every record could refer to one long
+			       name */
 };
 
 struct dump {
@@ -108,7 +109,7 @@ static enum ux_code dump_inlines(struct dump *d, uint64_t start, struct ux_cur b
 	return UX_OK;
 }
 
-/* Merged functions: their names; they are where their owner is. */
+/* Writes the names of merged functions. Their ranges are the same as the owner's. */
 static enum ux_code dump_merged(struct dump *d, struct ux_cur block, struct ux_error *err)
 {
 	struct ux_gsym_merged m = ux_gsym_merged_open(d->g, block);

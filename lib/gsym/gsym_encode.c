@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* One function's record, and the line table in it: picking MinDelta and MaxDelta by what they cost,
- * and writing opcodes. */
+/*
+ * Encoding one function's record and its line table: choosing the MinDelta and MaxDelta that need
+ * the fewest bytes, and writing opcodes.
+ */
 #include "gsym_encode.h"
 
 #include "gsym_buffer.h"
@@ -9,8 +11,9 @@
 
 /*
  * A special opcode holds a line delta of `range` values from min on, and an address delta of up to
- * 251 / range. Which window is cheapest depends on both deltas of every row, so candidates are
- * priced on the rows themselves, eight at a time. Rows of long functions are sampled evenly.
+ * 251 / range. Which window needs the fewest bytes depends on both deltas of every row, so the cost
+ * of each candidate is computed from the rows, eight at a time. Rows of long functions are sampled
+ * evenly.
  */
 struct window {
 	int min;
@@ -19,10 +22,12 @@ struct window {
 
 enum {
 	LANES = 8,
-	SAMPLE = 1024,       /* rows that are priced at most */
-	FAR_LINE = 16000,    /* stands for every larger line delta: in no window, fits 16 bits */
-	FAR_PC = 255,        /* the same for addresses: over 251, and times 64 fits 16 bits */
-	RANGE_MOST = 64,     /* widest window that is tried */
+	SAMPLE = 1024, /* most rows of a sample */
+	FAR_LINE =
+		16000, /* replaces every larger line delta: it fits no window, but fits 16 bits */
+	FAR_PC = 255,  /* replaces every larger address delta: it is over 251, and 64 times it fits
+			  16 bits */
+	RANGE_MOST = 64,     /* widest window that is considered */
 	LINE_BYTE_MOST = 63, /* SLEB128 of one byte */
 	PC_BYTE_MOST = 127,  /* ULEB128 of one byte */
 };
@@ -53,8 +58,8 @@ static int sample_sleb_size(int64_t v)
 
 static void sample_row(struct sample *s, size_t i, int64_t line, uint32_t pc)
 {
-	int pc_size = pc <= PC_BYTE_MOST ? 1 : 2; /* a larger one that fits no window costs the same
-						     in all */
+	int pc_size = pc <= PC_BYTE_MOST ? 1 : 2; /* a larger one fits no window, so it costs the
+						     same with all of them */
 	s->line.one[i] = (int16_t)ux_max(ux_min(line, (int64_t)FAR_LINE), -(int64_t)FAR_LINE);
 	s->pc.one[i] = (int16_t)ux_min(pc, (uint32_t)FAR_PC);
 	s->special.one[i] = (int16_t)(line == 0 ? pc_size : 1 + sample_sleb_size(line) + pc_size);
@@ -77,7 +82,7 @@ static void sample_rows(struct sample *s, const struct ux_gsym_row *rows, size_t
 	s->n = count / LANES;
 }
 
-/* Bytes that a window saves on the sample. */
+/* Returns how many bytes a window saves on the sample. */
 static int window_gain(const struct sample *s, struct window w)
 {
 	lanes sum = {0};
@@ -89,13 +94,19 @@ static int window_gain(const struct sample *s, struct window w)
 		lanes inside = (line >= 0) & (line < range) & (line + pc <= GSYM_LINE_SPECIAL_MOST);
 		sum += (inside & s->special.all[i]) | (~inside & fits & s->mixed.all[i]);
 	}
-	/* Lanes are small and not negative: a product adds four of them up in its highest one. */
+	/*
+	 * Lanes are small and not negative, so a multiplication adds four of them up in its highest
+	 * lane.
+	 */
 	uint64_t half[2];
 	memcpy(half, &sum, sizeof(half));
 	return (int)((half[0] + half[1]) * UINT64_C(0x0001000100010001) >> 48);
 }
 
-/* The best of w moved by each of n steps in turn; w itself is priced by the caller. */
+/*
+ * Finds the best of the windows w plus each of n steps; the caller has already computed the gain of
+ * w itself.
+ */
 static void window_try(const struct sample *s, struct window *best, int *gain, struct window w)
 {
 	int g = window_gain(s, w);
@@ -106,8 +117,9 @@ static void window_try(const struct sample *s, struct window *best, int *gain, s
 }
 
 /*
- * Coordinate descent from where most functions end: the lower edge at a middling width, then the
- * width at both edges, then the lower edge again. Within 1 % of an exhaustive search on C and C++.
+ * Chooses a window by coordinate descent from the result that is most frequent: the lower edge at a
+ * middling width, then the width at both edges, then the lower edge again. Within 1 % of an
+ * exhaustive search on C and C++.
  */
 static struct window window_pick(const struct ux_gsym_row *rows, size_t n)
 {
@@ -138,10 +150,11 @@ static void line_put_advance(struct gsym_buffer *buf, int64_t by)
 	gsym_buffer_sleb(buf, by);
 }
 
-/* A row that no special opcode holds. */
+/* Writes a row that does not fit a special opcode. */
 static void line_put_far_row(struct gsym_buffer *buf, struct window w, int64_t line, uint32_t pc)
 {
-	uint64_t room = (uint64_t)pc * w.range; /* of the special opcode, taken by pc */
+	uint64_t room =
+		(uint64_t)pc * w.range; /* range of the special opcode that the pc delta uses */
 	if (room > GSYM_LINE_SPECIAL_MOST || (line == 0 && pc <= PC_BYTE_MOST)) {
 		if (line != 0)
 			line_put_advance(buf, line);
@@ -149,7 +162,7 @@ static void line_put_far_row(struct gsym_buffer *buf, struct window w, int64_t l
 		gsym_buffer_uleb(buf, pc);
 		return;
 	}
-	/* The nearest delta that fits leaves the smallest rest for AdvanceLine. */
+	/* The nearest line delta that fits leaves the smallest rest for AdvanceLine. */
 	int64_t most = ux_min((int64_t)w.range - 1, GSYM_LINE_SPECIAL_MOST - (int64_t)room);
 	int64_t x = ux_max(ux_min(line - w.min, most), (int64_t)0);
 	line_put_advance(buf, line - w.min - x);
@@ -157,7 +170,8 @@ static void line_put_far_row(struct gsym_buffer *buf, struct window w, int64_t l
 }
 
 /*
- * FirstLine makes no row: shifting it lets a window without 0 give the first row one byte too.
+ * FirstLine makes no row. Shifting it makes the first row fit one byte even in a window that does
+ * not contain 0.
  */
 static uint32_t window_first_line(struct window w, uint32_t line)
 {
@@ -167,7 +181,7 @@ static uint32_t window_first_line(struct window w, uint32_t line)
 	return first < 0 || first > UINT32_MAX ? line : (uint32_t)first;
 }
 
-/* How many bytes were written so far. */
+/* Returns how many bytes were written so far. */
 ux_inline uint32_t line_bytes_written(const struct gsym_buffer *buf)
 {
 	return (uint32_t)(buf->out->size + (size_t)(buf->pos - buf->bytes));
@@ -226,7 +240,7 @@ static void record_close_block(struct ux_out *out, size_t start)
 	ux_out_patch_u32(out, start - sizeof(uint32_t), (uint32_t)(out->size - start));
 }
 
-/* Functions that are only names: they are where their owner is. */
+/* Writes merged functions, of which only the names are stored: their ranges are the owner's. */
 static void record_put_merged(struct ux_out *out, const struct ux_gsym_function *f)
 {
 	ux_out_u32(out, (uint32_t)f->n_merged);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The file around the records. */
+/* Writing the file around the records. */
 #include "gsym_encode.h"
 
 #include "cursor.h"
@@ -41,8 +41,10 @@ static void widen_inlines(struct ux_out *out, struct ux_cur *c, unsigned shift)
 		ux_cur_bad(c, "inline tree ends before its block");
 }
 
-/* Size, name and blocks up to the end tuple. Merged functions have none in them, for the encoder
- * does not nest; so nothing recurses without a bound. */
+/*
+ * Converts size, name and blocks up to the end tuple. Merged functions must not contain merged
+ * functions, which the encoder never writes, so that the recursion is bounded.
+ */
 static void widen_function(struct ux_out *out, struct ux_cur *c, unsigned shift, bool nested);
 
 static void widen_merged(struct ux_out *out, struct ux_cur *c, unsigned shift)
@@ -93,11 +95,12 @@ static void widen_function(struct ux_out *out, struct ux_cur *c, unsigned shift,
 }
 
 /*
- * Appends the wide form of the record at c to out, which is 4-aligned before and afterwards; c
- * moves to the next record. Names are multiplied by 2^shift. A damaged record is c's failure.
+ * Converts the record at c to version 2, whose offsets are wider, and appends it to out, which is
+ * 4-aligned before and afterwards; c moves to the next record. Names are multiplied by 2^shift. A
+ * damaged record is a failure of c.
  *
- * Records are encoded before it is known whether version 1 holds them all, and what differs is this
- * little, so there is one encoder, and a second pass for the files that need it.
+ * Records are encoded before it is known whether version 1 can hold them all. The versions differ
+ * little, so there is one encoder for version 1, and a second pass for files that need version 2.
  */
 static void widen_record(struct ux_out *out, struct ux_cur *c, unsigned shift)
 {
@@ -107,12 +110,12 @@ static void widen_record(struct ux_out *out, struct ux_cur *c, unsigned shift)
 }
 
 enum {
-	PIECE = 1 << 16 /* bytes of tables handed to the sink at once */
+	PIECE = 1 << 16 /* bytes of tables that are passed to the sink at once */
 };
 
 /*
- * Where things lie in the file, in file order. The versions differ in what stands in front, in the
- * width of offsets, and in what record offsets count from.
+ * The offsets of parts, in file order. The versions differ in the header, in the width of offsets,
+ * and in the base of record offsets.
  */
 struct layout {
 	unsigned version;
@@ -139,15 +142,15 @@ static unsigned layout_addr_size(uint64_t most)
 	return most <= UINT8_MAX ? 1 : most <= UINT16_MAX ? 2 : most <= UINT32_MAX ? 4 : 8;
 }
 
-/* Entries of the directory, the last one with it. */
+/* Returns the number of entries of the directory, including the last one. */
 static unsigned layout_n_entries(const struct ux_gsym_image *image)
 {
 	return GSYM_SECTION_FUNCTIONS + (image->uuid.size > 0) + 1;
 }
 
 /*
- * A function below the base would wrap to a huge offset and leave the table unsorted, so such an
- * image counts from its first function, as LLVM does where nothing names a base.
+ * A function below the base would wrap to a large offset and leave the table unsorted. The base of
+ * such an image is therefore its first function, as LLVM does where there is no base.
  */
 static struct layout layout_make(const struct ux_gsym_image *image, unsigned version,
 				 uint64_t data_size)
@@ -178,7 +181,7 @@ static uint64_t image_data_size(const struct ux_gsym_image *image)
 	return size;
 }
 
-/* UX_OK when version 1 holds the image with so many bytes of records. */
+/* UX_OK when version 1 can hold the image with so many bytes of records. */
 static enum ux_code image_check_v1(const struct ux_gsym_image *image, uint64_t records,
 				   struct ux_error *err)
 {
@@ -220,7 +223,7 @@ static enum ux_code image_check(const struct ux_gsym_image *image, struct ux_err
 		return ux_error_set(err, UX_EINVAL, "a GSYM needs at least one function");
 	if (s.size == 0 || s.data[0] != 0 || s.data[s.size - 1] != 0)
 		return ux_error_set(err, UX_EINVAL, "string table lacks its NULs");
-	/* Counts are bounded first, so that sums cannot wrap. */
+	/* Counts are checked first, so that sums cannot wrap. */
 	if (image->n_functions > UINT32_MAX || image->n_files > UINT32_MAX)
 		return ux_error_set(err, UX_ELIMIT, "more functions or files than GSYM counts");
 	if (image->version > GSYM_VERSION_MOST)
@@ -253,7 +256,7 @@ static enum ux_code image_stream_flush(struct stream *s, size_t least, struct ux
 	return UX_OK;
 }
 
-/* From the end of one part to the start of the next. */
+/* Writes padding from the end of one part to the start of the next. */
 static void image_put_padding(struct stream *s, uint64_t from, uint64_t to)
 {
 	static const uint8_t zeros[sizeof(uint64_t)];
@@ -298,7 +301,7 @@ static void image_put_header2(struct ux_out *out, const struct ux_gsym_image *im
 	ux_out_put(out, image->uuid.data, image->uuid.size);
 }
 
-/* All in front of the address table. */
+/* Writes everything in front of the address table. */
 static void image_put_header(struct stream *s, const struct ux_gsym_image *image,
 			     const struct layout *l)
 {
@@ -377,8 +380,10 @@ static enum ux_code image_write1(struct stream *s, const struct ux_gsym_image *i
 
 /* --- version 2 -------------------------------------------------------------------------------- */
 
-/* All records in the wide form, counted into out or through the stream. records[i], where not NULL,
- * is set to where the i-th begins. */
+/*
+ * Converts all records to version 2, counted into out or written to the stream. When records is not
+ * NULL, records[i] is set to the offset of record i.
+ */
 static enum ux_code widen_all(struct stream *s, const struct ux_gsym_image *image,
 			      uint64_t *records, struct ux_error *err)
 {

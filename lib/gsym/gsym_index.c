@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* What makes single lookups in large functions short: their trees and line tables, cut up. */
 /*
- * Cutting up large functions. The innermost call is the same between two neighbours among all ends
- * of the ranges of a tree, so it is found for each of these and stored where it changes. Of a line
- * table every row is kept that is some bytes behind the last kept one.
+ * The index, which makes single lookups in large functions fast by cutting up their trees and line
+ * tables.
+ */
+/*
+ * Cutting up large functions. Between two consecutive range boundaries of a tree the innermost call
+ * is the same, so it is computed for each boundary and stored where it changes. Of a line table, a
+ * row is stored every ROW_BYTES bytes.
  */
 #include "gsym_reader.h"
 
@@ -13,22 +16,22 @@
 #include "order.h"
 #include "vec.h"
 
-/* From `off` on, to the next span, the innermost call is `node`. */
+/* From `off` on, up to the next span, the innermost call is `node`. */
 struct gsym_index_span {
 	uint32_t off;
 	uint32_t node;
 };
 
-/* An inlined call; 0 and 1 of each function are the function itself. */
+/* An inlined call. Nodes 0 and 1 of each function are the function itself. */
 struct gsym_index_node {
 	uint32_t parent;
 	uint32_t name;
 	uint32_t file; /* of the call, in the parent */
 	uint32_t line;
-	uint32_t start; /* of the first range */
+	uint32_t start; /* start of the first range */
 };
 
-/* A row that reading may begin behind. */
+/* A stored row, behind which reading of the line table can begin. */
 struct gsym_index_row {
 	uint32_t off;
 	uint32_t file;
@@ -36,7 +39,9 @@ struct gsym_index_row {
 	uint32_t left; /* bytes of the line table behind the row's opcode */
 };
 
-/* Where the parts of one function are; offsets of all count from the function's start. */
+/*
+ * The positions of one function's parts. All offsets in them are relative to the function's start.
+ */
 struct gsym_index_function {
 	int64_t line_min; /* MinDelta */
 	uint32_t line_range;
@@ -61,19 +66,21 @@ struct ux_gsym_index {
 };
 
 enum {
-	SMALL = 192,                     /* bytes of blocks that are read as fast as found here */
-	ROW_BYTES = 64,                  /* of line table between kept rows */
-	ENDS_MOST = 1 << 20,             /* of ranges, in a function */
-	STEPS_EACH = 2 * UX_FRAMES_MOST, /* an end's share of the work; a level of calls takes 1 */
-	FUNCTION_BUDGET = 256 * 1024 * 1024, /* bytes for one tree at a time */
+	SMALL = 192,    /* blocks of up to this many bytes are read as fast without the index */
+	ROW_BYTES = 64, /* bytes of a line table between stored rows */
+	ENDS_MOST = 1 << 20, /* most range boundaries in a function */
+	STEPS_EACH =
+		2 *
+		UX_FRAMES_MOST, /* budget of steps for each boundary; a level of calls takes 1 */
+	FUNCTION_BUDGET = 256 * 1024 * 1024, /* memory limit for one tree */
 };
 
-/* One function being cut up. */
+/* State of indexing one function. */
 struct cut {
 	struct ux_gsym_index *index;
 	struct ux_arena arena; /* of this function alone */
-	uint64_t *off;         /* ends of ranges, ascending */
-	uint32_t *node;        /* at each, the innermost */
+	uint64_t *off;         /* boundaries of ranges, ascending */
+	uint32_t *node;        /* the innermost node at each */
 	size_t n;
 	struct gsym_innermost innermost;
 };
@@ -92,7 +99,7 @@ static bool index_sort_ends(const struct ux_gsym_tree *tree, struct ux_order *or
 	return ux_order_sort(order);
 }
 
-/* All ends of ranges, each once. UX_ELIMIT: more than are worth it. */
+/* Collects the distinct range boundaries. UX_ELIMIT: there are too many to be worth it. */
 static enum ux_code index_find_ends(struct cut *cut, const struct ux_gsym_tree *tree)
 {
 	ux_cleanup(ux_order_deinit) struct ux_order order = {0};
@@ -136,7 +143,7 @@ static enum ux_code index_store_tree(struct cut *cut, struct gsym_index_function
 	return UX_OK;
 }
 
-/* UX_OK, UX_ENOMEM, or any other code when the tree is to be read as before. */
+/* Returns UX_OK, UX_ENOMEM, or any other code when the tree cannot be indexed. */
 static enum ux_code index_cut_tree(struct cut *cut, const struct ux_gsym *g, struct ux_cur block,
 				   struct gsym_index_function *f)
 {
@@ -160,7 +167,7 @@ static enum ux_code index_cut_tree(struct cut *cut, const struct ux_gsym *g, str
 /* --- building: the line table ------------------------------------------------------------------
  */
 
-/* The same codes. A table that descends is none that rows can be left out of. */
+/* Codes as of index_cut_tree(). A table whose addresses descend cannot be indexed. */
 static enum ux_code index_cut_lines(struct ux_gsym_index *index, const struct ux_gsym *g,
 				    struct ux_cur block, struct gsym_index_function *f)
 {
@@ -215,7 +222,9 @@ static enum ux_code index_cut_record(struct cut *cut, const struct ux_gsym *g,
 	return code == UX_ENOMEM ? code : UX_OK;
 }
 
-/* Records that cannot be walked, or that overlap, end it: what is there by then is right. */
+/*
+ * Indexing ends at records that cannot be read or that overlap; what was indexed before is valid.
+ */
 static enum ux_code index_cut_all(struct cut *cut, const struct ux_gsym *g)
 {
 	struct ux_gsym_walk walk = {.g = g};
@@ -278,7 +287,7 @@ void ux_gsym_index_free(struct ux_gsym *g)
 /* --- looking up ---------------------------------------------------------------------------------
  */
 
-/* The last row at or before off: from the kept one before it on. */
+/* Finds the last row at or before off, beginning at the stored row before it. */
 static void index_find_row(const struct ux_gsym *g, const struct gsym_index_function *f,
 			   uint64_t off, uint32_t *file, uint32_t *line)
 {

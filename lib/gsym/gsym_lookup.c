@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From an address to its frames, and to the other names of its function: the hot path, which
- * allocates nothing and keeps no state. */
+/*
+ * From an address to its frames, and to the alternative names of its function. This is the hot
+ * path, which allocates nothing and has no state.
+ */
 #include "gsym_reader.h"
 
 #include "gsym_decode.h"
 
-/* A call at an address, or its row, before strings are looked up. */
+/* An inlined call or a row at an address, before its strings are looked up. */
 struct call {
 	uint64_t name;
-	uint32_t file; /* of the call, in the caller */
+	uint32_t file; /* file of the call, in the caller */
 	uint32_t line;
 	uint64_t start; /* of the first range, from the function's start */
 };
 
-/* The last row at or before off, and there may be none. */
+/* Finds the last row at or before off, if there is one. */
 static enum ux_code lookup_row(struct ux_cur block, uint64_t off, struct call *row,
 			       struct ux_error *err)
 {
@@ -31,8 +33,9 @@ static enum ux_code lookup_row(struct ux_cur block, uint64_t off, struct call *r
 /* --- inlined calls ------------------------------------------------------------------------ */
 
 /*
- * Fills calls[0..] with the nodes that hold off, outermost (the function) first. The first child
- * that holds it wins, and nothing behind it is read. Compiled for each offset_size by itself.
+ * Fills calls[0..] with the nodes that contain off, outermost (the function) first. The first child
+ * that contains it is used, and nothing behind it is read. It is compiled separately for each
+ * offset_size.
  */
 ux_inline enum ux_code lookup_calls_of(struct ux_cur block, uint64_t off, unsigned offset_size,
 				       struct call *calls, size_t *ret_n, struct ux_error *err)
@@ -46,7 +49,7 @@ ux_inline enum ux_code lookup_calls_of(struct ux_cur block, uint64_t off, unsign
 		struct gsym_inlines_node node;
 		bool holds = false;
 		if (it.n_ranges == 0)
-			break; /* no sibling holds it */
+			break; /* no sibling contains off */
 		while (gsym_inlines_range(&it, &block, &range, GSYM_INLINES_LOOSE))
 			holds |= off - range.lo < range.size;
 		gsym_inlines_node(&it, &block, offset_size, &node, GSYM_INLINES_LOOSE);
@@ -141,7 +144,7 @@ enum ux_code ux_gsym_extent(const struct ux_gsym *g, uint64_t pc, uint64_t *ret_
 	return UX_OK;
 }
 
-/* The function that answers a lookup of pc. */
+/* Finds the function that a lookup of pc uses. */
 static enum ux_code lookup_find_function(const struct ux_gsym *g, uint64_t pc, uint32_t *ret,
 					 struct ux_error *err)
 {

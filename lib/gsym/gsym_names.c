@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Functions of a GSYM by name. */
+/* Finding functions of a GSYM by name. */
 #include "gsym_names.h"
 
 #include "gsym_record.h"
@@ -8,10 +8,11 @@
 #include "text.h"
 
 enum {
-	SAME_HASH_MOST = 64 /* different names of one hash that are compared: hostile files' only */
+	SAME_HASH_MOST = 64 /* most different names with one hash that are compared; only hostile
+			       files have more */
 };
 
-/* NULL when the record is damaged or the function has no known name. */
+/* Returns the function's name; NULL when the record is damaged or the name is UX_NO_NAME. */
 static const char *function_name(const struct ux_gsym *g, uint32_t i)
 {
 	struct ux_cur c = gsym_body_at(g, ux_gsym_record(g, i));
@@ -61,7 +62,7 @@ void ux_gsym_names_deinit(struct ux_gsym_names *names)
 	*names = (struct ux_gsym_names){0};
 }
 
-/* The first entry with that hash or a greater one. */
+/* Returns the index of the first entry with that hash or a greater one. */
 static size_t names_first_of(const struct ux_gsym_names *names, uint64_t hash)
 {
 	size_t lo = 0, hi = names->n;

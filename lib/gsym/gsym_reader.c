@@ -97,7 +97,7 @@ static enum ux_code reader_open_header1(struct ux_gsym *g, struct ux_cur *c, str
 	return UX_OK;
 }
 
-/* The rest of the file table, whose count is next. */
+/* Reads the file table, whose count is next. */
 static void reader_open_files(struct ux_gsym *g, struct ux_cur *c)
 {
 	g->n_files = ux_cur_u32(c);
@@ -125,7 +125,7 @@ static const char *const section_names[GSYM_SECTION_COUNT] = {
 	[GSYM_SECTION_FUNCTIONS] = "records",    [GSYM_SECTION_UUID] = "build ID",
 };
 
-/* The sections of known types; those of others are passed over, as LLVM does. */
+/* Reads the directory's sections of known types. Others are ignored, as LLVM does. */
 static enum ux_code reader_read_directory(const struct ux_gsym *g, struct gsym_section *found,
 					  struct ux_error *err)
 {

@@ -8,7 +8,7 @@
 #include "unhex/frame.h"
 
 enum {
-	HEAD = 2 * sizeof(uint32_t) /* of a block */
+	HEAD = 2 * sizeof(uint32_t) /* size of the head of a block */
 };
 
 const char *ux_gsym_part_name(enum ux_gsym_part part)
@@ -51,7 +51,7 @@ static enum ux_gsym_part stat_part(uint32_t type)
 	}
 }
 
-/* What version 2 has besides. */
+/* Adds the sections that only version 2 has. */
 static void stat_add_sections(const struct ux_gsym *g, uint64_t *bytes)
 {
 	struct gsym_directory d = gsym_directory_open(g->file, g->swap);
@@ -155,7 +155,7 @@ enum ux_code ux_gsym_measure(const struct ux_gsym *g, struct ux_counts *ret, str
 {
 	struct ux_counts counts = {0};
 	struct ux_gsym_walk walk = {.g = g};
-	uint64_t reach = 0; /* end of the bytes that are counted */
+	uint64_t reach = 0; /* end of the bytes that were counted */
 	for (;;) {
 		bool more = false;
 		UX_TRY(ux_gsym_walk_next(&walk, &more, err));

@@ -3,7 +3,10 @@
  * once. */
 #include "gsym_tree.h"
 
-/* Walks the whole block: counts into tree, and fills its arrays where they are there. */
+/*
+ * Walks the whole block. Counts nodes and ranges into tree, and fills its arrays when they are not
+ * NULL.
+ */
 static enum ux_code tree_read(const struct ux_gsym *g, struct ux_cur block,
 			      struct ux_gsym_tree *tree, struct ux_error *err)
 {
@@ -45,7 +48,9 @@ enum ux_code ux_gsym_decode_inlines(const struct ux_gsym *g, struct ux_cur block
 {
 	struct ux_gsym_tree tree = {0};
 	UX_TRY(tree_read(g, block, &tree, err));
-	/* Each node took ten bytes at least, each range two. */
+	/*
+	 * The counts are bounded: each node takes at least ten bytes of the block, each range two.
+	 */
 	tree.nodes = ux_arena_array(arena, struct ux_gsym_node, tree.n_nodes);
 	tree.ranges = ux_arena_array(arena, struct ux_gsym_range, tree.n_ranges);
 	if (!tree.nodes || !tree.ranges)
@@ -65,11 +70,12 @@ enum ux_code ux_gsym_count_inlines(const struct ux_gsym *g, struct ux_cur block,
 }
 
 /*
- * Several addresses in one tree, in one pass: each node takes, of the addresses its parent holds,
- * those in its ranges that no earlier sibling took; where none is, what is below it is passed over.
+ * Looking up several addresses in one pass over a tree: of the addresses that its parent contains,
+ * each node gets those in its ranges that no earlier sibling got. When there are none, its
+ * descendants are skipped.
  */
 
-/* The first address of node `in` that is at or behind start, or hi. */
+/* Returns the first address of node `in` that is at or behind start, or its hi. */
 static size_t innermost_lower_bound(const struct gsym_innermost *s,
 				    const struct gsym_innermost_node *in, uint64_t start)
 {
@@ -83,7 +89,7 @@ static size_t innermost_lower_bound(const struct gsym_innermost *s,
 	return at;
 }
 
-/* Gives one range's addresses to node `self`, which is new. */
+/* Assigns the addresses in one range to node `self`, which is new. */
 static void innermost_add_range(struct gsym_innermost *s, uint32_t self, uint64_t start,
 				uint64_t size)
 {
@@ -105,7 +111,7 @@ static void innermost_add_range(struct gsym_innermost *s, uint32_t self, uint64_
 	}
 }
 
-/* Reads the node that `it` is at; true when it has children. */
+/* Reads the node at which `it` is; true when it has children. */
 static bool innermost_read_node(struct gsym_innermost *s, struct gsym_inlines *it, struct ux_cur *c,
 				uint32_t self, uint32_t parent)
 {
@@ -128,7 +134,7 @@ static bool innermost_read_node(struct gsym_innermost *s, struct gsym_inlines *i
 bool gsym_innermost_find(struct gsym_innermost *s, struct ux_cur block)
 {
 	uint32_t n = (uint32_t)s->n, at = GSYM_INNERMOST_OUTSIDE, next = GSYM_INNERMOST_ROOT;
-	size_t open = s->n; /* addresses that a node not yet read may take */
+	size_t open = s->n; /* number of addresses that a later node may still get */
 	struct gsym_inlines it;
 	gsym_inlines_start(&it);
 	memset(s->node, 0, s->n * sizeof(s->node[0]));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Verifying a whole file: its tables, its records one by one, and that nothing else is in it. */
+/* Verifying a whole file: its tables, its records, and that it contains nothing else. */
 #include "gsym_inspect.h"
 
 #include "arena.h"
@@ -13,7 +13,7 @@
 struct gsym_check {
 	const struct ux_gsym *g;
 	struct ux_gsym_notes notes;
-	uint8_t *used; /* a bit for each byte of the string table: something refers to it */
+	uint8_t *used; /* one bit for each byte of the string table: something refers to it */
 	struct ux_arena *arena; /* empty between two trees */
 };
 
@@ -25,7 +25,7 @@ enum ux_code verify_record(struct gsym_check *check, struct ux_cur *c, uint32_t 
 			   struct ux_error *err) ux_must;
 
 enum {
-	NESTING_MOST = 4, /* merged functions in merged functions */
+	NESTING_MOST = 4, /* deepest nesting of merged functions */
 	BLOCKS_MOST = 64, /* as in a lookup */
 	CALL_FLAGS = 3    /* internal and external call */
 };
@@ -66,7 +66,7 @@ static enum ux_code verify_lines(struct gsym_check *check, struct ux_cur block, 
 	return ux_cur_status(&l.c, err);
 }
 
-/* Does one of n ascending ranges hold r? */
+/* True when one of n ascending ranges contains r. */
 static bool range_is_inside(const struct ux_gsym_range *ranges, uint32_t n, struct ux_gsym_range r)
 {
 	uint32_t at = 0;
@@ -225,7 +225,8 @@ enum ux_code verify_record(struct gsym_check *check, struct ux_cur *c, uint32_t 
 }
 
 enum {
-	TREE_GROWTH = 8 /* bytes of a decoded inline tree for one of its block's, at most; twice */
+	TREE_GROWTH = 8 /* most bytes of a decoded inline tree for each byte of its block, with a
+			   safety factor of 2 */
 };
 
 const char *ux_gsym_note_name(enum ux_gsym_note note)
@@ -314,7 +315,7 @@ static enum ux_code parts_add_tables1(const struct ux_gsym *g, struct parts *par
 	return parts_add(parts, strings, strings + g->strings.size, err);
 }
 
-/* The section of records is not a part: each record is one. */
+/* Adds the tables of version 2. The section of records is not a part, since each record is one. */
 static enum ux_code parts_add_tables2(struct gsym_check *check, struct parts *parts,
 				      struct ux_error *err)
 {
@@ -324,7 +325,7 @@ static enum ux_code parts_add_tables2(struct gsym_check *check, struct parts *pa
 	while (gsym_directory_next(&d, &s)) {
 		uint64_t end = s.off + s.content.size;
 		check->notes.count[UX_GSYM_NOTE_UNKNOWN_SECTION] += s.type >= GSYM_SECTION_COUNT;
-		if (s.type == GSYM_SECTION_FILES) /* it ends by its own count */
+		if (s.type == GSYM_SECTION_FILES) /* its end is known from its own count */
 			end = verify_off(g, g->files) + (uint64_t)g->n_files * 2 * g->offset_size;
 		if (s.type != GSYM_SECTION_FUNCTIONS)
 			UX_TRY(parts_add(parts, s.off, end, err));
@@ -333,11 +334,11 @@ static enum ux_code parts_add_tables2(struct gsym_check *check, struct parts *pa
 	return parts_add(parts, 0, ux_cur_off(&d.c), err);
 }
 
-/* The functions before the current one. */
+/* What is known of the functions before the current one. */
 struct neighbours {
-	uint64_t start; /* of the last one */
+	uint64_t start; /* start of the last one */
 	uint64_t end;
-	uint64_t reach; /* greatest end of all that begin before start */
+	uint64_t reach; /* greatest end of all functions that begin before start */
 	uint32_t same;  /* how many have this start */
 };
 
@@ -379,7 +380,9 @@ static enum ux_code verify_record_at(struct gsym_check *check, uint64_t record, 
 		return ux_error_at(err, UX_ECORRUPT, NULL, at, "record is not aligned to 4 bytes");
 	UX_TRY(verify_record(check, &c, ret_size, err));
 	uint64_t length = ux_cur_off(&c) - at;
-	/* Else a file could have one large record checked once for each of its functions. */
+	/*
+	 * Without this limit, one large record could be checked once for each function of a file.
+	 */
 	if (length > *left)
 		return ux_error_at(err, UX_ECORRUPT, NULL, at, "records overlap");
 	*left -= length;
@@ -406,7 +409,7 @@ static void verify_count_strings(struct gsym_check *check)
 	for (size_t at = 0, next; at < s.size; at = next) {
 		const uint8_t *nul = memchr(s.data + at, 0, s.size - at);
 		next = (size_t)(nul - s.data) + 1;
-		bool used = at == 0; /* the empty string is there by rule */
+		bool used = at == 0; /* the empty string is required by the format */
 		for (size_t i = at; i < next && !used; i++)
 			used = (check->used[i / 8] >> i % 8 & 1) != 0;
 		check->notes.count[UX_GSYM_NOTE_UNUSED_STRING] += !used;
@@ -421,8 +424,10 @@ static int parts_cmp(const void *va, const void *vb)
 	return (a->hi > b->hi) - (a->hi < b->hi);
 }
 
-/* Bytes between two parts: zeros that align the next, or foreign ones. In version 2 each table has
- * an alignment of its own, up to 8. */
+/*
+ * Counts the bytes between two parts that are not padding. Padding is zeros that align the next
+ * part; in version 2 each table has its own alignment of up to 8.
+ */
 static uint64_t parts_foreign_bytes(const struct ux_gsym *g, uint64_t lo, uint64_t hi)
 {
 	uint64_t least = g->version == 1 ? GSYM_RECORD_ALIGN : 2;

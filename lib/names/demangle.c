@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Choosing the scheme of a linkage name. */
+/* Choosing the mangling scheme of a linkage name. */
 #include "demangle_schemes.h"
 
 #include "swift.h"
@@ -44,7 +44,7 @@ static void demangle_elide_generics(const char *text, size_t n, struct ux_out *o
 	}
 }
 
-/* Without the list of parameters at the end of text, and what follows it. */
+/* Returns the size of the text without the parameter list at its end and anything behind that. */
 static size_t demangle_size_without_parameters(const char *text, size_t n)
 {
 	size_t depth = 0;
@@ -64,7 +64,7 @@ static size_t demangle_size_to_dot(struct ux_bytes name)
 	return dot ? (size_t)(dot - name.data) : name.size;
 }
 
-/* What follows the mangled part of a name was put there by the compiler's back end. */
+/* Writes the suffix behind the mangled part of a name, which the compiler's back end appended. */
 static void demangle_put_clone(struct ux_bytes suffix, enum ux_demangle_mode mode,
 			       struct ux_out *out)
 {
@@ -123,7 +123,7 @@ static bool demangle_cplus(struct ux_bytes name, const struct ux_demangle_how *h
 	return demangle_put(ux_itanium_demangle(name, style, text), text, out);
 }
 
-/* Names that begin with _Z, _R or _D. */
+/* Demangles names that begin with _Z, _R or _D. */
 static bool demangle_marked(struct ux_bytes name, const struct ux_demangle_how *how,
 			    struct ux_name_text *text, struct ux_out *out)
 {
@@ -154,7 +154,10 @@ static bool demangle_swift(struct ux_bytes name, const struct ux_demangle_how *h
 static bool demangle_any(struct ux_bytes name, const struct ux_demangle_how *how,
 			 struct ux_name_text *text, struct ux_out *out)
 {
-	/* GNAT's rule fits many names of C, so it is for names that are known to be Ada's. */
+	/*
+	 * GNAT's rules also match many names of C, so they are used only for names that are known
+	 * to be Ada's.
+	 */
 	if (how->schemes & UX_SCHEME_ADA)
 		return demangle_put(ux_ada_demangle(name, text), text, out);
 	if (ux_swift_marked(name))

@@ -29,7 +29,7 @@ static void ada_skip_digits(struct ada *a)
 		a->pos++;
 }
 
-/* Writes the text of the word that comes next; false when it is none of them. */
+/* Writes the text of the next word; false when it is not in the list. */
 static bool ada_word(struct ada *a, const struct ada_word *words, size_t n)
 {
 	struct ux_bytes rest = ux_bytes(a->pos, (size_t)(a->end - a->pos));
@@ -63,7 +63,7 @@ static bool ada_entity(struct ada *a)
 	return true;
 }
 
-/* X and letters that say where a body is nested: no text. */
+/* Skips X and letters that say where a body is nested; they have no text. */
 static void ada_skip_nesting(struct ada *a)
 {
 	if (ada_at(a, 0) != 'X')
@@ -75,7 +75,7 @@ static void ada_skip_nesting(struct ada *a)
 
 enum ada_result {
 	ADA_MORE, /* another entity follows */
-	ADA_REST, /* what may end a name follows */
+	ADA_REST, /* a suffix that may end a name follows */
 	ADA_DONE,
 	ADA_UNKNOWN,
 };
@@ -172,7 +172,7 @@ bool ux_ada_demangle(struct ux_bytes name, struct ux_name_text *text)
 		result = ada_part(&a);
 	if (result == ADA_DONE)
 		return !text->failed;
-	/* Another language's, or a name that stands for no entity. */
+	/* The name is another language's, or does not stand for an entity. */
 	ux_name_text_cut(text, text->start);
 	bool marked = s < a.end && *s == '<';
 	if (!marked)

@@ -2,10 +2,10 @@
 /*
  * D's names. Source: dlang.org, "ABI", Name Mangling.
  *
- * A name is written while it is parsed. Two rules of the grammar need a second try at the same
- * bytes (parameters behind a name, and symbols as template arguments, whose length may run into the
- * digits behind it), and back references are parsed where they are used: names exist for which all
- * of that is exponential. Every try is charged to the budget of the text.
+ * A name is written while it is parsed. Two rules of the grammar need backtracking (parameters
+ * behind a name, and symbols as template arguments, whose length may run into the digits behind
+ * it), and back references are parsed where they are used: for some names this takes exponential
+ * time. Every attempt is charged to the budget of the text.
  */
 #include "dlang.h"
 
@@ -21,7 +21,7 @@ static void dlang_put_in_front(struct dlang *d, const char *s)
 	ux_name_text_rotate(d->text, d->symbol, middle);
 }
 
-/* A plain identifier of n bytes, or one by which compilers name what they make. */
+/* Writes a plain identifier of n bytes, or the text for one that the compiler generated. */
 static bool dlang_name(struct dlang *d, size_t n)
 {
 	static const struct {
@@ -54,7 +54,7 @@ static bool dlang_name(struct dlang *d, size_t n)
 	return true;
 }
 
-/* A length and a name elsewhere. */
+/* Writes a name (with its length) that a back reference points to. */
 static bool dlang_referred_name(struct dlang *d)
 {
 	size_t n = 0;
@@ -85,7 +85,10 @@ static bool dlang_value_argument(struct dlang *d)
 	return dlang_value(d, type);
 }
 
-/* A symbol whose bytes begin at `from`; false and nothing written when they are none. */
+/*
+ * Writes a symbol that begins at `from`; false, and nothing is written, when it is not a valid
+ * symbol.
+ */
 static bool dlang_symbol_argument_at(struct dlang *d, const char *from)
 {
 	d->pos = from;
@@ -121,7 +124,7 @@ static bool dlang_symbol_argument(struct dlang *d)
 	return dlang_symbol_argument_at(d, digits);
 }
 
-/* Bytes as they are, mangled by the rules of another language. */
+/* Writes an argument unchanged that is mangled by the rules of another language. */
 static bool dlang_foreign_argument(struct dlang *d)
 {
 	size_t n = 0;
@@ -161,7 +164,7 @@ static bool dlang_template(struct dlang *d)
 	return true;
 }
 
-/* "__S12": it stands around functions that are alike, and is not shown. */
+/* True for "__S12", a generated scope around identical functions, which is not shown. */
 static bool dlang_is_fake_parent(const char *s, size_t n)
 {
 	if (n < 4 || memcmp(s, "__S", 3) != 0)
@@ -247,8 +250,8 @@ bool dlang_qualified(struct dlang *d, bool with_modifiers)
 }
 
 /*
- * Modifiers and a back reference to a type of a function instead of that: its parameters are
- * written, as if they stood here.
+ * Reads modifiers and a back reference that takes the place of a function's type: its parameters
+ * are written here.
  */
 static bool dlang_referred_function(struct dlang *d)
 {
@@ -271,7 +274,7 @@ static bool dlang_referred_function(struct dlang *d)
 	return ok;
 }
 
-/* The type of what the symbol is, or what it returns: no text. */
+/* Skips the type or return type of the symbol, which has no text. */
 static bool dlang_symbol_type(struct dlang *d)
 {
 	char *text = d->text->pos;
@@ -296,8 +299,10 @@ bool dlang_symbol(struct dlang *d)
 	return ok;
 }
 
-/* Bytes of what marks a thunk, up to where a name continues behind its "_D": "_DThn16_", and
- * "_DTi16_D" of gdc; 0: it is none. */
+/*
+ * Returns the size of the prefix of a thunk, up to where the name continues behind its "_D":
+ * "_DThn16_", and "_DTi16_D" of gdc; 0 when it is not a thunk.
+ */
 static size_t dlang_thunk_size(struct ux_bytes name)
 {
 	bool gdc = ux_bytes_starts(name, UX_STR("_DTi"));

@@ -4,7 +4,7 @@
 
 #include "text.h"
 
-/* What follows a z or Z; 0: no such code. */
+/* Returns the character for a code of z or Z and a letter; 0: there is no such code. */
 static char haskell_of_code(uint8_t lead, uint8_t code)
 {
 	static const char lower[][2] = {
@@ -134,7 +134,7 @@ static bool haskell_decode_parts(struct ux_bytes s, bool package, struct ux_out 
 bool ux_haskell_demangle(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *out)
 {
 	size_t before = out->size;
-	/* Something has to be encoded: my_Own_map_info is C's. */
+	/* A name of GHC has an encoded character; my_Own_map_info is a name of C. */
 	if (!memchr(name.data, 'z', name.size) && !memchr(name.data, 'Z', name.size))
 		return false;
 	for (size_t i = 0; i < ux_countof(kinds); i++) {

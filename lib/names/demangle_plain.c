@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Patterns of languages, one after the other. */
+/* Patterns of the names of several languages, tried in order. */
 #include "demangle_schemes.h"
 
 #include "text.h"
@@ -16,7 +16,7 @@ static struct ux_bytes plain_from(struct ux_bytes s, size_t n)
 	return ux_bytes(s.data + n, s.size - n);
 }
 
-/* Without "_123". */
+/* Returns the name without a trailing "_123". */
 static struct ux_bytes plain_without_stamp(struct ux_bytes s)
 {
 	size_t n = s.size;
@@ -136,7 +136,7 @@ static bool plain_go(struct ux_bytes name, enum ux_demangle_mode mode, struct ux
 	return depth == 0;
 }
 
-/* What compilers and linkers put behind a function that they copied or split. */
+/* Demangles suffixes that compilers and linkers append to a function that they copied or split. */
 static bool plain_clone(struct ux_bytes name, enum ux_demangle_mode mode, struct ux_out *out)
 {
 	static const char *const words[] = {".cold",      ".part.", ".constprop.", ".isra.",

@@ -2,8 +2,8 @@
 /*
  * Rust's names of the v0 mangling ("_R..."). Sources: RFC 2603; rustc book, "v0 Symbol Format".
  *
- * A name is written while it is parsed. A back reference is parsed again where it is used, so
- * that the text can be exponentially longer than the name: the budget of the text ends that.
+ * A name is written while it is parsed. The target of a back reference is parsed again at each use,
+ * so the text can be exponentially longer than the name. The budget of the text bounds this.
  */
 #include "demangle_schemes.h"
 
@@ -15,11 +15,11 @@ enum {
 };
 
 struct rust {
-	const char *start; /* behind "_R": back references count from here */
+	const char *start; /* position behind "_R", to which back references are relative */
 	const char *pos, *end;
 	struct ux_name_text *text;
-	unsigned skipping;  /* more than 0: what is parsed has no text */
-	uint64_t lifetimes; /* that the binders around have named */
+	unsigned skipping;  /* more than 0: nothing is written while parsing */
+	uint64_t lifetimes; /* number of lifetimes that the enclosing binders have named */
 };
 
 struct rust_name {
@@ -115,7 +115,7 @@ static uint64_t rust_base62(struct rust *r)
 	return v + 1;
 }
 
-/* The number behind a tag that may be missing: 0 without it, else one more than it says. */
+/* Reads an optional number behind a tag: 0 without the tag, else the number plus 1. */
 static uint64_t rust_optional_number(struct rust *r, char tag)
 {
 	return rust_eat(r, tag) ? rust_base62(r) + 1 : 0;
@@ -542,7 +542,7 @@ static struct ux_bytes rust_hex_digits(struct rust *r)
 	}
 }
 
-/* False when the digits are of more than 64 bits. */
+/* Converts the digits; false when the value has more than 64 bits. */
 static bool rust_hex_value(struct ux_bytes digits, uint64_t *ret)
 {
 	uint64_t v = 0;
