@@ -207,8 +207,8 @@ struct cubin_reader {
 	const char *section;   /* its name */
 	struct ux_cur cur;     /* behind the current table */
 	uint64_t off;          /* offset of the current table */
-	uint64_t origin; /* added to the tables' offsets, so that each table of all sections has
-			    another one */
+	uint64_t origin; /* added to the offsets of tables, which makes them unique across sections
+			  */
 };
 
 enum {
@@ -427,7 +427,7 @@ static int cubin_sequence_compare(const void *x, const void *y)
 
 /* Keeps only the sequences that begin in text, and cuts them at the end of their section. nvlink
  * leaves sequences of functions that it dropped at address 0. */
-static void cubin_keep_placed(struct cubin_reader *m)
+static void cubin_drop_unplaced(struct cubin_reader *m)
 {
 	struct ux_range_set text = ux_module_build_text(m->build);
 	struct ux_cubin_sequence_vec *all = &m->table.sequences;
@@ -449,7 +449,7 @@ static bool cubin_fill_unit(struct cubin_reader *m)
 {
 	struct ux_cubin_sequence_vec *all = &m->table.sequences;
 	uint64_t covered = 0;
-	cubin_keep_placed(m);
+	cubin_drop_unplaced(m);
 	if (!cubin_begin_unit(m))
 		return false;
 	if (all->size > 1)
@@ -489,7 +489,7 @@ static enum ux_code cubin_reader_open(void *ctx, const struct ux_code_request *r
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK)
-		ux_module_build_bad(m->build, &reason);
+		ux_module_build_bad_unit(m->build, &reason);
 	if (m->source == UX_SOURCE_PTX && !cubin_name_ptx(&m->table))
 		return ux_error_nomem(err);
 	if (!cubin_fill_unit(m))

@@ -134,11 +134,11 @@ static enum ux_code read_ptx(struct job *j, struct ux_error *err)
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK) {
-		ux_module_build_lost(b, &why);
+		ux_module_build_bad_source(b, &why);
 		return UX_OK;
 	}
 	if (loss.count > 0)
-		ux_module_build_lost(b, &loss.first);
+		ux_module_build_bad_source(b, &loss.first);
 	return ux_cubin_units_add_ptx(b, &j->sections.dwarf, j->ptx.bytes, err);
 }
 

@@ -27,7 +27,7 @@ static enum ux_code macho_add_units(struct ux_module_build *b, const struct ux_c
 			unit->lines[k].unit += first;
 	}
 	if (object->bad_headers > 0)
-		ux_module_build_bad(b, &object->reason);
+		ux_module_build_bad_unit(b, &object->reason);
 	return ux_module_build_add_units(b, object->units, object->n_units, err);
 }
 
@@ -49,7 +49,7 @@ static enum ux_code macho_read_map(struct ux_extraction *x, struct ux_error *err
 	b->stats.map_missing = map->missing;
 	b->stats.map_changed = map->changed;
 	if (map->damaged > 0)
-		ux_module_build_lost(b, &map->bad);
+		ux_module_build_bad_source(b, &map->bad);
 	for (size_t i = 0; i < map->n_objects; i++)
 		UX_TRY(macho_add_units(b, ux_debug_map_collection(map, i), err));
 	ux_module_build_dwarf(b, ux_debug_map_info(map));

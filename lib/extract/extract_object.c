@@ -107,7 +107,7 @@ static enum ux_code extraction_read_inner(struct ux_extraction *x,
 		code = extraction_read_table(x, x->inner, UX_SOURCE_DEBUGDATA, ret, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
-	ux_module_build_lost(&x->build, &why);
+	ux_module_build_bad_source(&x->build, &why);
 	return UX_OK;
 }
 
@@ -151,7 +151,7 @@ static enum ux_code extraction_read_symbols(struct ux_extraction *x, struct ux_e
 	};
 	if (ux_extract_includes(b->options, UX_SOURCE_BOUNDS))
 		UX_TRY(ux_function_bounds_read(x->exe, &text, &bounds, &bad, err));
-	ux_module_build_lost(b, &bad);
+	ux_module_build_bad_source(b, &bad);
 	UX_TRY(extraction_read_table(x, x->debug, UX_SOURCE_SYMTAB, &full, err));
 	UX_TRY(extraction_read_table(x, x->debug, UX_SOURCE_DYNSYM, &dynamic, err));
 	UX_TRY(extraction_read_table(x, x->exe, UX_SOURCE_SYMTAB, &full, err));
@@ -202,7 +202,7 @@ static enum ux_code extraction_collect(struct ux_extraction *x, struct ux_error 
 	b->stats.bad_relocs = x->sections.loss.count;
 	b->stats.first_bad_reloc = x->sections.loss.first;
 	if (x->split.reason.code != UX_OK)
-		ux_module_build_bad(b, &x->split.reason);
+		ux_module_build_bad_unit(b, &x->split.reason);
 	return UX_OK;
 }
 

@@ -17,7 +17,7 @@ static enum ux_code go_image_segments(const struct ux_object *object, struct ux_
 		go->segments[i] =
 			(struct ux_gosym_segment){r->pc, r->bytes, r->executable, r->writable};
 	}
-	ux_go_memory_settle(go, all.size);
+	ux_go_memory_sort(go, all.size);
 	return UX_OK;
 }
 

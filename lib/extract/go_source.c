@@ -20,7 +20,7 @@ static int go_compare_segments(const void *a, const void *b)
 	return 0;
 }
 
-void ux_go_memory_settle(struct ux_go_memory *memory, size_t n)
+void ux_go_memory_sort(struct ux_go_memory *memory, size_t n)
 {
 	if (n > 1)
 		qsort(memory->segments, n, sizeof(*memory->segments), go_compare_segments);
@@ -133,7 +133,7 @@ static enum ux_code go_collect(const struct ux_gosym *tables, const struct ux_mo
 /* The ranges of functions with rows. Padding between two of them is included. */
 struct own_ranges {
 	struct ux_range_vec list;
-	bool apart; /* there is a function without rows behind the last range */
+	bool gap; /* there is a function without rows behind the last range */
 };
 
 static bool go_add_range(struct own_ranges *own, const struct ux_piece *p)
@@ -141,11 +141,11 @@ static bool go_add_range(struct own_ranges *own, const struct ux_piece *p)
 	struct ux_range_vec *list = &own->list;
 	struct ux_range range = {p->start, ux_piece_end(p)};
 	struct ux_range *last = list->size > 0 ? &list->data[list->size - 1] : NULL;
-	bool apart = own->apart;
-	own->apart = p->draft.n_rows == 0;
-	if (own->apart || (last && p->start < last->hi))
+	bool gap = own->gap;
+	own->gap = p->draft.n_rows == 0;
+	if (own->gap || (last && p->start < last->hi))
 		return true;
-	if (last && !apart && p->start - last->hi <= PADDING_MOST) {
+	if (last && !gap && p->start - last->hi <= PADDING_MOST) {
 		last->hi = range.hi;
 		return true;
 	}
@@ -199,19 +199,20 @@ enum ux_code ux_go_source_read(struct ux_go_source *go, struct ux_module_build *
 	if (code == UX_ENOTFOUND)
 		return UX_OK;
 	if (code != UX_OK) {
-		ux_module_build_lost(build, &reason);
+		ux_module_build_bad_source(build, &reason);
 		return UX_OK;
 	}
 	memcpy(build->stats.go_version, go->tables.version, sizeof(build->stats.go_version));
 	UX_TRY(go_collect(&go->tables, build, &go->units, err));
-	go->leave = go->tables.trees != UX_GOSYM_TREES_NONE;
-	return go->leave ? ux_go_ranges_subtract(&go->units, &build->text, &go->rest, err) : UX_OK;
+	go->dwarf_rest_only = go->tables.trees != UX_GOSYM_TREES_NONE;
+	return go->dwarf_rest_only ? ux_go_ranges_subtract(&go->units, &build->text, &go->rest, err)
+				   : UX_OK;
 }
 
 struct ux_range_set ux_go_source_rest(const struct ux_go_source *go,
 				      const struct ux_module_build *build)
 {
-	if (go->leave)
+	if (go->dwarf_rest_only)
 		return (struct ux_range_set){go->rest.data, go->rest.size};
 	return ux_module_build_text(build);
 }

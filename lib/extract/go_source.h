@@ -17,7 +17,7 @@ struct ux_go_memory {
 };
 
 /* Sorts the first n segments and makes them those of the image. */
-void ux_go_memory_settle(struct ux_go_memory *memory, size_t n);
+void ux_go_memory_sort(struct ux_go_memory *memory, size_t n);
 void ux_go_memory_close(struct ux_go_memory *memory);
 
 /* Zeroed is empty. It must outlive the module's build, since names point into the memory. */
@@ -26,7 +26,7 @@ struct ux_go_source {
 	struct ux_gosym tables;
 	struct ux_collection units; /* piece.unit counts from 0 until they are added to a module */
 	struct ux_range_vec rest;   /* the part of the text for which DWARF is read */
-	bool leave;                 /* DWARF is read only for `rest` */
+	bool dwarf_rest_only;       /* DWARF is read only for `rest` */
 };
 
 /*

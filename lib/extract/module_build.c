@@ -97,7 +97,7 @@ enum ux_code ux_module_build_add_collection(struct ux_module_build *build,
 	return ux_module_build_add_units(build, more->units, more->n_units, err);
 }
 
-void ux_module_build_bad(struct ux_module_build *build, const struct ux_error *reason)
+void ux_module_build_bad_unit(struct ux_module_build *build, const struct ux_error *reason)
 {
 	if (build->stats.bad_units++ == 0)
 		build->stats.first_bad = *reason;
@@ -120,7 +120,7 @@ void ux_module_build_dwarf(struct ux_module_build *build, struct ux_bytes info)
 		build->stats.found[UX_SOURCE_DWARF] += all->units[i].n_functions;
 }
 
-void ux_module_build_lost(struct ux_module_build *build, const struct ux_error *reason)
+void ux_module_build_bad_source(struct ux_module_build *build, const struct ux_error *reason)
 {
 	if (reason->code != UX_OK && build->stats.bad_sources++ == 0)
 		build->stats.first_bad_source = *reason;

@@ -10,7 +10,7 @@
  *      collection; then ux_module_build_add_units() for each further source of functions with rows
  *      and inlined calls. Of functions with the same range that of the first unit is used
  *      (ux_merge());
- *   4. sets `input_size` and `quality`, and counts damage with ux_module_build_bad();
+ *   4. sets `input_size` and `quality`, and counts damage with ux_module_build_bad_unit();
  *   5. calls ux_module_build_write() while everything that names and paths point into still exists.
  */
 #ifndef UX_MODULE_BUILD_H
@@ -83,14 +83,14 @@ enum ux_code ux_module_build_add_collection(struct ux_module_build *build,
 	ux_must;
 
 /* Counts a damaged source of units that was skipped, and keeps the error of the first one. */
-void ux_module_build_bad(struct ux_module_build *build, const struct ux_error *reason);
+void ux_module_build_bad_unit(struct ux_module_build *build, const struct ux_error *reason);
 
 /* Counts what ux_dwarf_units_collect() found. info is the beginning of the module's .debug_info. */
 void ux_module_build_dwarf(struct ux_module_build *build, struct ux_bytes info);
 
 /* Counts a damaged source that was skipped, unless reason is none, and keeps the error of the first
  * one. */
-void ux_module_build_lost(struct ux_module_build *build, const struct ux_error *reason);
+void ux_module_build_bad_source(struct ux_module_build *build, const struct ux_error *reason);
 
 /* Merges everything, counts it, and passes the GSYM to sink. *ret_stats has the reader's counts and
  * all others. UX_ENOTFOUND: nothing has a name. Otherwise the codes of ux_extract(). */

@@ -65,7 +65,7 @@ static struct ux_string_slot *find_slot(const struct ux_string_table *table, uin
 	return &table->slots[i];
 }
 
-static bool grow_places(struct ux_string_table *table)
+static bool grow_slots(struct ux_string_table *table)
 {
 	size_t cap = table->slots_cap ? table->slots_cap * 2 : FIRST_PLACES, mask = cap - 1;
 	struct ux_string_slot *slots = calloc(cap, sizeof(*slots));
@@ -97,8 +97,7 @@ static uint32_t append(struct ux_string_table *table, struct ux_bytes text)
 
 static uint32_t add_text(struct ux_string_table *table, const char *text)
 {
-	/* The text is read only as far as it could fit. */
-	/* The size after alignment. */
+	/* The text is read only as far as it could fit behind the aligned end. */
 	uint64_t size = table->bytes.size + ((uint64_t)1 << table->shift) - 1;
 	size_t room = table->limit - ux_min(table->limit, size);
 	struct ux_bytes bytes = ux_bytes(text, strnlen(text, room));
@@ -106,7 +105,7 @@ static uint32_t add_text(struct ux_string_table *table, const char *text)
 		table->too_large = true;
 		return 0;
 	}
-	if (table->n_slots >= table->slots_cap / 4 * 3 && !grow_places(table)) {
+	if (table->n_slots >= table->slots_cap / 4 * 3 && !grow_slots(table)) {
 		table->no_memory = true;
 		return 0;
 	}

@@ -76,8 +76,8 @@ struct ux_unit_cutter {
 	const struct ux_code_unit *unit; /* the current unit */
 	struct ux_cut_budgets left;
 	bool cut_short; /* rows of the current piece were left out, because a budget was used up */
-	uint64_t tables_seen; /* line tables of the batch with lower numbers than this were added to
-				 the budgets */
+	uint64_t tables_seen; /* line tables of this batch at lower offsets than this have been
+				 added to the budgets */
 	bool gaps_done;       /* the gaps of the table gaps_of have been cut */
 	uint64_t gaps_of;     /* the table whose gaps were cut last */
 	/* sorted; rows outside of functions are kept for these symbols */
