@@ -3,8 +3,8 @@
  * Format of a source pack:
  *
  *     contents                      of all files, in any order
- *     table                         for each file: offset u64, size u64, length of its path u16,
- * path offset of the table u64, number of files u32, version u32 (1), "UXSOURCE"
+ *     table                         each file: offset u64, size u64, length of path u16, path
+ *     offset of the table u64, number of files u32, version u32 (1), "UXSOURCE"
  *
  * Numbers are little-endian.
  */

@@ -45,8 +45,8 @@ struct transfer {
 	CURL *curl;
 	enum ux_code sink_code; /* result of the caller's function, if it ended the call */
 	struct ux_error sink_err;
-	curl_off_t heard; /* bytes received, and when that last changed */
-	int64_t heard_ms;
+	curl_off_t progress; /* bytes received, and when that last changed */
+	int64_t progress_ms;
 };
 
 static pthread_once_t curl_once = PTHREAD_ONCE_INIT;
@@ -176,11 +176,12 @@ static int client_on_progress(void *ctx, curl_off_t down_all, curl_off_t down, c
 {
 	struct transfer *t = ctx;
 	(void)down_all, (void)up_all;
-	if (down + up != t->heard) {
-		t->heard = down + up;
-		t->heard_ms = ux_clock_ms();
+	if (down + up != t->progress) {
+		t->progress = down + up;
+		t->progress_ms = ux_clock_ms();
 	}
-	t->silent = t->call->silence_ms > 0 && ux_clock_ms() - t->heard_ms >= t->call->silence_ms;
+	t->silent =
+		t->call->silence_ms > 0 && ux_clock_ms() - t->progress_ms >= t->call->silence_ms;
 	t->cancelled = t->call->cancelled && t->call->cancelled(t->call->cancelled_ctx);
 	return t->silent || t->cancelled;
 }
@@ -411,7 +412,7 @@ enum ux_code ux_http_client_call(struct ux_http_client *c, const struct ux_http_
 	t.answer_most = call->answer_most ? call->answer_most : ANSWER_BYTES;
 	t.curl = c->curl;
 	t.sink_err = (struct ux_error)UX_ERROR_INIT;
-	t.heard_ms = ux_clock_ms();
+	t.progress_ms = ux_clock_ms();
 	curl_slist_free_all(ux_take(&c->lines));
 	if (asprintf(&url, "%s%s", c->url, call->path) < 0) {
 		url = NULL;

@@ -463,21 +463,23 @@ static enum ux_code server_start(struct ux_http_server *s, int fd, bool tls, str
 	return UX_OK;
 }
 
-static enum ux_code server_open_socket(struct ux_http_server *s, const struct ux_http_place *place,
-				       int *ret_fd, struct ux_error *err)
+static enum ux_code server_open_socket(struct ux_http_server *s,
+				       const struct ux_http_endpoint *endpoint, int *ret_fd,
+				       struct ux_error *err)
 {
-	if (place->fd < 0)
-		return ux_listen_open(place->listen, BACKLOG, ret_fd, s->address,
+	if (endpoint->fd < 0)
+		return ux_listen_open(endpoint->listen, BACKLOG, ret_fd, s->address,
 				      sizeof(s->address), err);
-	*ret_fd = place->fd;
-	return ux_listen_adopt(place->fd, s->address, sizeof(s->address), err);
+	*ret_fd = endpoint->fd;
+	return ux_listen_adopt(endpoint->fd, s->address, sizeof(s->address), err);
 }
 
-enum ux_code ux_http_server_open_at(struct ux_http_server **ret, const struct ux_http_place *place,
+enum ux_code ux_http_server_open_at(struct ux_http_server **ret,
+				    const struct ux_http_endpoint *endpoint,
 				    const struct ux_http_app *app, struct ux_error *err)
 {
 	struct ux_http_server *s = calloc(1, sizeof(*s));
-	int fd = place->fd;
+	int fd = endpoint->fd;
 	if (!s)
 		return ux_error_nomem(err);
 	s->app = app;
@@ -487,9 +489,9 @@ enum ux_code ux_http_server_open_at(struct ux_http_server **ret, const struct ux
 	if (code == UX_OK)
 		code = ux_connections_open(&s->connections, &app->limits, s->timers, err);
 	if (code == UX_OK)
-		code = server_open_socket(s, place, &fd, err);
+		code = server_open_socket(s, endpoint, &fd, err);
 	if (code == UX_OK)
-		code = server_start(s, fd, place->tls, err);
+		code = server_start(s, fd, endpoint->tls, err);
 	if (code != UX_OK) {
 		if (fd >= 0)
 			close(fd);
@@ -503,8 +505,8 @@ enum ux_code ux_http_server_open_at(struct ux_http_server **ret, const struct ux
 enum ux_code ux_http_server_open(struct ux_http_server **ret, const char *listen,
 				 const struct ux_http_app *app, struct ux_error *err)
 {
-	const struct ux_http_place place = {.listen = listen, .fd = -1};
-	return ux_http_server_open_at(ret, &place, app, err);
+	const struct ux_http_endpoint endpoint = {.listen = listen, .fd = -1};
+	return ux_http_server_open_at(ret, &endpoint, app, err);
 }
 
 const char *ux_http_server_address(const struct ux_http_server *s)

@@ -15,7 +15,7 @@
 struct ux_http_server;
 
 /* The address and transport of a server. */
-struct ux_http_place {
+struct ux_http_endpoint {
 	/* "HOST:PORT" ([::1]:80 for IPv6; with port 0 the system chooses one) */
 	const char *listen;
 	/* a listening socket to use instead, owned by the server from then on; -1: none */
@@ -27,7 +27,8 @@ struct ux_http_place {
  * Serves app, which must outlive the server, on its own threads. UX_EINVAL: the address is
  * malformed; UX_EUNAVAILABLE: the address is in use or is not of this machine.
  */
-enum ux_code ux_http_server_open_at(struct ux_http_server **ret, const struct ux_http_place *place,
+enum ux_code ux_http_server_open_at(struct ux_http_server **ret,
+				    const struct ux_http_endpoint *endpoint,
 				    const struct ux_http_app *app, struct ux_error *err) ux_must;
 
 /* The same at an address, without TLS. */

@@ -120,7 +120,7 @@ static void query_write_ids(struct ux_json *j, const struct ux_id_set *ids)
 	ux_json_array_end(j);
 }
 
-static void query_write(const struct ux_push_question *questions, size_t n, bool force,
+static void query_write(const struct ux_push_query_entry *entries, size_t n, bool force,
 			struct ux_out *out)
 {
 	struct ux_json j = ux_json_make(out);
@@ -129,8 +129,8 @@ static void query_write(const struct ux_push_question *questions, size_t n, bool
 	ux_json_array_begin(&j);
 	for (size_t i = 0; i < n; i++) {
 		ux_json_object_begin(&j);
-		query_write_ids(&j, questions[i].ids);
-		ux_json_key_cstr(&j, "quality", ux_quality_name(questions[i].quality));
+		query_write_ids(&j, entries[i].ids);
+		ux_json_key_cstr(&j, "quality", ux_quality_name(entries[i].quality));
 		ux_json_object_end(&j);
 	}
 	ux_json_array_end(&j);
@@ -169,7 +169,7 @@ static enum ux_code answer_read_verdict(json_t *answer, struct ux_push_answer *r
 			continue;
 		ret->verdict = words[i].verdict;
 		answer_set_reason(ret, query_text(answer, "reason"));
-		ret->told = answer_quality(query_text(answer, "quality"), &ret->quality);
+		ret->has_quality = answer_quality(query_text(answer, "quality"), &ret->quality);
 		return UX_OK;
 	}
 	return ux_error_set(err, UX_EUNSUPPORTED, "server answers with the status \"%.32s\"",
@@ -181,14 +181,14 @@ static void answer_json_free(json_t **doc)
 	json_decref(*doc);
 }
 
-static enum ux_code query_send(struct ux_push_client *c, const struct ux_push_question *questions,
+static enum ux_code query_send(struct ux_push_client *c, const struct ux_push_query_entry *entries,
 			       size_t n, bool force, struct ux_push_answer *answers,
 			       struct ux_error *err)
 {
 	ux_cleanup(ux_out_deinit) struct ux_out body = {0};
 	ux_cleanup(answer_json_free) json_t *doc = NULL;
 	char word[32];
-	query_write(questions, n, force, &body);
+	query_write(entries, n, force, &body);
 	UX_TRY(ux_out_status(&body, err));
 	struct ux_http_call call = {
 		.method = UX_METHOD_POST,
@@ -215,13 +215,13 @@ static enum ux_code query_send(struct ux_push_client *c, const struct ux_push_qu
 	return UX_OK;
 }
 
-enum ux_code ux_push_query(struct ux_push_client *c, const struct ux_push_question *questions,
+enum ux_code ux_push_query(struct ux_push_client *c, const struct ux_push_query_entry *entries,
 			   size_t n, bool force, struct ux_push_answer *answers,
 			   struct ux_error *err)
 {
 	for (size_t at = 0; at < n; at += UX_PUSH_QUERY_MOST) {
 		size_t some = ux_min(n - at, (size_t)UX_PUSH_QUERY_MOST);
-		UX_TRY(query_send(c, questions + at, some, force, answers + at, err));
+		UX_TRY(query_send(c, entries + at, some, force, answers + at, err));
 	}
 	return UX_OK;
 }

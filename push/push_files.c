@@ -3,7 +3,7 @@
 #include "push_work.h"
 #include "split_files.h"
 
-void ux_push_tell(struct ux_push_work *p, const struct ux_push_result *r)
+void ux_push_report(struct ux_push_work *p, const struct ux_push_result *r)
 {
 	p->summary->counts[r->status]++;
 	p->summary->quiet += r->quiet;
@@ -84,22 +84,23 @@ enum ux_code ux_push_files(struct ux_push_work *p, const struct ux_push_module *
 	if (m->debug && exe.verdict != UX_PUSH_REFUSED)
 		UX_TRY(push_send_file(p, m, m->debug, "debuginfo", &debug, &size, err));
 	bool second = debug.verdict == UX_PUSH_REFUSED || exe.verdict == UX_PUSH_ALREADY_THERE;
-	const struct ux_push_answer *told = m->debug && second ? &debug : &exe;
-	if (told->verdict == UX_PUSH_ALREADY_THERE && package.verdict != UX_PUSH_ALREADY_THERE)
-		told = &package;
-	ux_push_tell(p, &(struct ux_push_result){
-				.path = m->path,
-				.debug = m->debug,
-				.id = &m->ids.ids[0],
-				.status = ux_push_status_of(told->verdict),
-				.reason = told->verdict == UX_PUSH_PENDING
-						  ? "the server is still reading it"
-						  : told->reason,
-				.quality = m->claim,
-				.size = size,
-			});
+	const struct ux_push_answer *answer = m->debug && second ? &debug : &exe;
+	if (answer->verdict == UX_PUSH_ALREADY_THERE && package.verdict != UX_PUSH_ALREADY_THERE)
+		answer = &package;
+	ux_push_report(p, &(struct ux_push_result){
+				  .path = m->path,
+				  .debug = m->debug,
+				  .id = &m->ids.ids[0],
+				  .status = ux_push_status_of(answer->verdict),
+				  .reason = answer->verdict == UX_PUSH_PENDING
+						    ? "the server is still reading it"
+						    : answer->reason,
+				  .quality = m->claim,
+				  .size = size,
+			  });
 	bool sent = exe.verdict == UX_PUSH_UPLOADED || debug.verdict == UX_PUSH_UPLOADED;
-	*ret_there = sent && (exe.told || debug.told) ? ux_max(exe.quality, debug.quality)
-						      : UX_QUALITY_COUNT;
+	*ret_there = sent && (exe.has_quality || debug.has_quality)
+			     ? ux_max(exe.quality, debug.quality)
+			     : UX_QUALITY_COUNT;
 	return UX_OK;
 }

@@ -34,25 +34,25 @@ static void push_report_left_out(void *ctx, const char *path, bool named,
 {
 	char text[UX_ERROR_TEXT + UX_ERROR_SECTION + 128];
 	bool harmless = err->code == UX_EINVAL || err->code == UX_EUNSUPPORTED;
-	ux_push_tell(ctx, &(struct ux_push_result){
-				  .path = path,
-				  .status = named || !harmless ? UX_PUSH_DONE_FAILED
-							       : UX_PUSH_DONE_SKIPPED,
-				  .reason = ux_error_format(err, text, sizeof(text)),
-				  .quiet = !named && harmless,
-			  });
+	ux_push_report(ctx, &(struct ux_push_result){
+				    .path = path,
+				    .status = named || !harmless ? UX_PUSH_DONE_FAILED
+								 : UX_PUSH_DONE_SKIPPED,
+				    .reason = ux_error_format(err, text, sizeof(text)),
+				    .quiet = !named && harmless,
+			    });
 }
 
 static void push_report_module(struct ux_push_work *p, const struct ux_push_module *m,
 			       enum ux_push_status status, const char *reason)
 {
-	ux_push_tell(p, &(struct ux_push_result){.path = m->path,
-						 .gpu = m->gpu,
-						 .debug = m->debug,
-						 .id = m->ids.size ? &m->ids.ids[0] : NULL,
-						 .status = status,
-						 .reason = reason,
-						 .quality = m->claim});
+	ux_push_report(p, &(struct ux_push_result){.path = m->path,
+						   .gpu = m->gpu,
+						   .debug = m->debug,
+						   .id = m->ids.size ? &m->ids.ids[0] : NULL,
+						   .status = status,
+						   .reason = reason,
+						   .quality = m->claim});
 }
 
 /* Merges m into the module that shares an ID with it. Files that remain in m are reported. */
@@ -65,12 +65,12 @@ static void push_join_module(struct ux_push_work *p, struct ux_push_module *firs
 	const char *lost = m->path ? m->path : first->debug;
 	snprintf(reason, sizeof(reason), "%s %.120s", !useful ? "same ID as" : "joined with",
 		 first->path);
-	ux_push_tell(p, &(struct ux_push_result){.path = lost,
-						 .gpu = m->gpu,
-						 .id = &id,
-						 .status = UX_PUSH_DONE_SKIPPED,
-						 .reason = reason,
-						 .quality = m->claim});
+	ux_push_report(p, &(struct ux_push_result){.path = lost,
+						   .gpu = m->gpu,
+						   .id = &id,
+						   .status = UX_PUSH_DONE_SKIPPED,
+						   .reason = reason,
+						   .quality = m->claim});
 }
 
 /* Adds *m, or merges it into the module with the same ID. */
@@ -219,23 +219,23 @@ static enum ux_code push_send_gsym(struct ux_push_work *p, const struct ux_push_
 	};
 	/* The extracted quality is lower than the sections promised: query again before sending. */
 	if (stats->quality < m->claim && !p->o->force && !p->o->description) {
-		struct ux_push_question question = {&m->ids, stats->quality};
-		UX_TRY(ux_push_query(&p->client, &question, 1, false, &answer, err));
+		struct ux_push_query_entry entry = {&m->ids, stats->quality};
+		UX_TRY(ux_push_query(&p->client, &entry, 1, false, &answer, err));
 	}
 	if (answer.verdict == UX_PUSH_WANTED)
 		UX_TRY(ux_push_upload(&p->client, &upload, &answer, err));
 	enum ux_push_status status = ux_push_status_of(answer.verdict);
-	ux_push_tell(p, &(struct ux_push_result){
-				.path = m->path,
-				.gpu = m->gpu,
-				.debug = m->debug,
-				.id = &m->ids.ids[0],
-				.status = status,
-				.reason = answer.reason,
-				.quality = stats->quality,
-				.counts = stats->counts,
-				.size = status == UX_PUSH_DONE_UPLOADED ? gsym->size : 0,
-			});
+	ux_push_report(p, &(struct ux_push_result){
+				  .path = m->path,
+				  .gpu = m->gpu,
+				  .debug = m->debug,
+				  .id = &m->ids.ids[0],
+				  .status = status,
+				  .reason = answer.reason,
+				  .quality = stats->quality,
+				  .counts = stats->counts,
+				  .size = status == UX_PUSH_DONE_UPLOADED ? gsym->size : 0,
+			  });
 	return UX_OK;
 }
 
@@ -311,17 +311,17 @@ static void push_report_sources(struct ux_push_work *p, const struct ux_push_mod
 				enum ux_push_status status, const char *reason,
 				const struct ux_push_sources *s)
 {
-	ux_push_tell(p, &(struct ux_push_result){
-				.path = m->path,
-				.gpu = m->gpu,
-				.id = &m->ids.ids[0],
-				.status = status,
-				.reason = reason,
-				.is_sources = true,
-				.sources = s->files,
-				.sources_missing = s->missing + s->left_out,
-				.size = status == UX_PUSH_DONE_UPLOADED ? s->archive.size : 0,
-			});
+	ux_push_report(p, &(struct ux_push_result){
+				  .path = m->path,
+				  .gpu = m->gpu,
+				  .id = &m->ids.ids[0],
+				  .status = status,
+				  .reason = reason,
+				  .is_sources = true,
+				  .sources = s->files,
+				  .sources_missing = s->missing + s->left_out,
+				  .size = status == UX_PUSH_DONE_UPLOADED ? s->archive.size : 0,
+			  });
 }
 
 static enum ux_code push_send_sources(struct ux_push_work *p, const struct ux_push_module *m,
@@ -384,14 +384,14 @@ static enum ux_code push_module(struct ux_push_work *p, struct ux_push_module *m
 static enum ux_code push_modules(struct ux_push_work *p, struct ux_error *err)
 {
 	size_t n = p->modules.size;
-	ux_cleanup(ux_free_ptr) struct ux_push_question *questions = calloc(n, sizeof(*questions));
+	ux_cleanup(ux_free_ptr) struct ux_push_query_entry *entries = calloc(n, sizeof(*entries));
 	ux_cleanup(ux_free_ptr) struct ux_push_answer *answers = calloc(n, sizeof(*answers));
-	if (!questions || !answers)
+	if (!entries || !answers)
 		return ux_error_nomem(err);
 	for (size_t i = 0; i < n; i++)
-		questions[i] = (struct ux_push_question){&p->modules.data[i].ids,
-							 p->modules.data[i].claim};
-	UX_TRY(ux_push_query(&p->client, questions, n, p->o->force, answers, err));
+		entries[i] = (struct ux_push_query_entry){&p->modules.data[i].ids,
+							  p->modules.data[i].claim};
+	UX_TRY(ux_push_query(&p->client, entries, n, p->o->force, answers, err));
 	for (size_t i = 0; i < n; i++)
 		UX_TRY(push_module(p, &p->modules.data[i], &answers[i], err));
 	return UX_OK;

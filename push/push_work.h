@@ -46,11 +46,11 @@ enum ux_push_verdict {
 struct ux_push_answer {
 	enum ux_push_verdict verdict;
 	char reason[UX_PUSH_REASON]; /* "" when there is none */
-	bool told;                   /* the server reported this quality of what it extracted: */
+	bool has_quality;            /* the server reported this quality of what it extracted: */
 	enum ux_quality quality;
 };
 
-struct ux_push_question {
+struct ux_push_query_entry {
 	const struct ux_id_set *ids;
 	enum ux_quality quality;
 };
@@ -60,7 +60,7 @@ struct ux_push_question {
  * retried a few times, until the deadline. UX_EDENIED: a key is missing or lacks the scope;
  * UX_EUNAVAILABLE; UX_EUNSUPPORTED: the answer is not that of an unhex server.
  */
-enum ux_code ux_push_query(struct ux_push_client *c, const struct ux_push_question *questions,
+enum ux_code ux_push_query(struct ux_push_client *c, const struct ux_push_query_entry *entries,
 			   size_t n, bool force, struct ux_push_answer *answers,
 			   struct ux_error *err) ux_must;
 
@@ -160,7 +160,7 @@ struct ux_push_work {
 };
 
 /* Counts a result and reports it. */
-void ux_push_tell(struct ux_push_work *p, const struct ux_push_result *r);
+void ux_push_report(struct ux_push_work *p, const struct ux_push_result *r);
 
 /* The status that corresponds to a verdict. */
 enum ux_push_status ux_push_status_of(enum ux_push_verdict verdict);

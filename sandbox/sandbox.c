@@ -48,10 +48,10 @@ static enum ux_code child_set_up(posix_spawn_file_actions_t *a, const struct chi
 				 struct ux_error *err)
 {
 	int r = 0;
-	for (int fd = 0; fd < UX_SANDBOX_TALK && r == 0; fd++)
+	for (int fd = 0; fd < UX_SANDBOX_SOCKET && r == 0; fd++)
 		r = posix_spawn_file_actions_addopen(a, fd, "/dev/null", O_RDWR, 0);
 	if (r == 0)
-		r = posix_spawn_file_actions_adddup2(a, theirs, UX_SANDBOX_TALK);
+		r = posix_spawn_file_actions_adddup2(a, theirs, UX_SANDBOX_SOCKET);
 	for (int i = 0; i < UX_SANDBOX_FILE_COUNT && r == 0; i++)
 		r = c->moved[i] >= 0
 			    ? posix_spawn_file_actions_adddup2(a, c->moved[i], UX_SANDBOX_FILES + i)
@@ -237,9 +237,9 @@ static enum ux_code child_read_reply(struct child *c, const struct ux_sandbox_li
 }
 
 /* Fills in the task; the rest of the request is the same for all tasks. */
-static enum ux_code child_ask(struct child *c, const int *files,
-			      const struct ux_sandbox_limits *limits,
-			      struct ux_sandbox_request request, struct ux_error *err)
+static enum ux_code child_set_task(struct child *c, const int *files,
+				   const struct ux_sandbox_limits *limits,
+				   struct ux_sandbox_request request, struct ux_error *err)
 {
 	request.size = sizeof(request);
 	request.memory = limits->memory;
@@ -264,7 +264,7 @@ static enum ux_code sandbox_run_task(const int files[UX_SANDBOX_FILE_COUNT],
 {
 	ux_cleanup(child_deinit) struct child c = {.talk = -1, .moved = UX_SANDBOX_NO_FILES};
 	UX_TRY(child_start(&c, files, program ? program : "/proc/self/exe", err));
-	UX_TRY(child_ask(&c, files, limits, *request, err));
+	UX_TRY(child_set_task(&c, files, limits, *request, err));
 	enum waited waited = child_wait_reply(&c, limits);
 	if (waited == WAITED_STOP)
 		return ux_error_set(err, UX_EUNAVAILABLE, "reading it was stopped");
@@ -281,10 +281,11 @@ enum ux_code ux_sandbox_extract(const int files[UX_SANDBOX_FILE_COUNT],
 	return sandbox_run_task(files, limits, program, &request, ret, err);
 }
 
-enum ux_code ux_sandbox_look(int file, const struct ux_sandbox_limits *limits, const char *program,
-			     struct ux_sandbox_found *ret, struct ux_error *err)
+enum ux_code ux_sandbox_inspect(int file, const struct ux_sandbox_limits *limits,
+				const char *program, struct ux_sandbox_found *ret,
+				struct ux_error *err)
 {
-	const struct ux_sandbox_request request = {.task = UX_SANDBOX_LOOK};
+	const struct ux_sandbox_request request = {.task = UX_SANDBOX_INSPECT};
 	const int files[UX_SANDBOX_FILE_COUNT] = {file, -1, -1, -1, -1};
 	return sandbox_run_task(files, limits, program, &request, ret, err);
 }

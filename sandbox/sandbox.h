@@ -75,8 +75,9 @@ enum ux_code ux_sandbox_extract(const int files[UX_SANDBOX_FILE_COUNT],
  * Inspects one file in a confined child: *ret has its ids and `has`, no symbols. Codes as above;
  * UX_ECORRUPT and UX_EUNSUPPORTED for a file that is not ELF.
  */
-enum ux_code ux_sandbox_look(int file, const struct ux_sandbox_limits *limits, const char *program,
-			     struct ux_sandbox_found *ret, struct ux_error *err) ux_must;
+enum ux_code ux_sandbox_inspect(int file, const struct ux_sandbox_limits *limits,
+				const char *program, struct ux_sandbox_found *ret,
+				struct ux_error *err) ux_must;
 
 /*
  * Unpacks an archive of sources (bundle.h) in a confined child into the empty file out, in the

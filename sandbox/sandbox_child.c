@@ -147,7 +147,7 @@ static enum ux_code task_load_library(struct task *t, struct ux_error *err)
 {
 	switch ((enum ux_sandbox_task)t->request.task) {
 	case UX_SANDBOX_EXTRACT:
-	case UX_SANDBOX_LOOK:
+	case UX_SANDBOX_INSPECT:
 		return UX_OK;
 	case UX_SANDBOX_UNPACK:
 		/* libarchive converts UTF-8 names to the character set of the locale. */
@@ -185,7 +185,7 @@ static enum ux_code task_work(struct task *t, struct ux_error *err)
 		return task_unpack(t, err);
 	case UX_SANDBOX_DISASSEMBLE:
 		return task_disassemble(t, err);
-	case UX_SANDBOX_LOOK:
+	case UX_SANDBOX_INSPECT:
 		return task_look_at(t, err);
 	case UX_SANDBOX_EXTRACT:
 		break;
@@ -195,9 +195,10 @@ static enum ux_code task_work(struct task *t, struct ux_error *err)
 
 static enum ux_code task_run(struct task *t, struct ux_error *err)
 {
-	ssize_t n = read(UX_SANDBOX_TALK, &t->request, sizeof(t->request));
+	ssize_t n = read(UX_SANDBOX_SOCKET, &t->request, sizeof(t->request));
 	if (n != (ssize_t)sizeof(t->request) || t->request.size != sizeof(t->request))
-		return ux_error_set(err, UX_EINVAL, "no request on descriptor %d", UX_SANDBOX_TALK);
+		return ux_error_set(err, UX_EINVAL, "no request on descriptor %d",
+				    UX_SANDBOX_SOCKET);
 	UX_TRY(task_map_files(t, err));
 	UX_TRY(task_load_library(t, err));
 	UX_TRY(task_confine(t, err));
@@ -212,7 +213,7 @@ int ux_sandbox_main(void)
 	t.reply.found.lost = (struct ux_error)UX_ERROR_INIT;
 	enum ux_code code = task_run(&t, &t.reply.err);
 	t.reply.err.code = code;
-	if (write(UX_SANDBOX_TALK, &t.reply, sizeof(t.reply)) != (ssize_t)sizeof(t.reply))
+	if (write(UX_SANDBOX_SOCKET, &t.reply, sizeof(t.reply)) != (ssize_t)sizeof(t.reply))
 		return 1;
 	return 0;
 }

@@ -13,14 +13,14 @@
 #include <capstone/capstone.h>
 
 enum {
-	UX_SANDBOX_TALK = 3, /* descriptor of the socket to the parent */
+	UX_SANDBOX_SOCKET = 3, /* descriptor of the socket to the parent */
 	/* descriptor of the first file; they follow in the order of enum ux_sandbox_file */
 	UX_SANDBOX_FILES = 4
 };
 
 enum ux_sandbox_task {
 	UX_SANDBOX_EXTRACT,
-	UX_SANDBOX_LOOK,        /* inspect EXE */
+	UX_SANDBOX_INSPECT,     /* inspect EXE */
 	UX_SANDBOX_UNPACK,      /* EXE is an archive, GSYM is the output */
 	UX_SANDBOX_DISASSEMBLE, /* disassemble code of EXE */
 };

@@ -246,8 +246,8 @@ struct ux_stack_line {
  *
  *   gnu:93ac61ec... 0x29d90 0x1139     an ID; alone on a line, it applies to the lines after it
  *   93ac61ec5a8eb1396f9fbd350e3169a5   32 or more hex digits are a build ID
- *   0x29d90   171664   29d9c           addresses; digits without 0x only if the line has nothing
- * else /usr/lib/libc.so.6+0x29d90         a file and an offset, as written by sanitizers and
+ *   0x29d90   171664   29d9c           addresses; without 0x only alone on a line
+ *   /usr/lib/libc.so.6+0x29d90         a file and an offset, as written by sanitizers and
  *   ./prog(+0x1139) [0x5555...139]     backtrace(3): then other numbers in the line are addresses
  *   #1 0x7f...d90 n/a (libc.so.6 + 0x29d90)                       in the process, and ignored
  *   #00 pc 0004ba2c  /system/lib/libc.so (abort+68) (BuildId: 9d...)      Android

@@ -62,7 +62,7 @@ static enum ux_code page_module_put_facts(struct ux_request *req, const struct u
 }
 
 /* Writes the forms for symbolizing and explaining addresses of the module. */
-static void page_module_put_asking(struct ux_out *out, const struct ux_module *m)
+static void page_module_put_forms(struct ux_out *out, const struct ux_module *m)
 {
 	const char *id = m->n_ids > 0 ? m->ids[0] : "";
 	UX_HTML(out,
@@ -209,7 +209,7 @@ enum ux_code ux_web_module(struct ux_request *req, struct ux_response *res)
 	if (slash)
 		UX_HTML(&req->out, "<p class=\"path\">$</p>\n", name);
 	UX_TRY(page_module_put_facts(req, &m));
-	page_module_put_asking(&req->out, &m);
+	page_module_put_forms(&req->out, &m);
 	page_module_put_candidates(&req->out, &m);
 	UX_TRY(page_module_put_history(req, &m));
 	page_module_put_for_programs(&req->out, id);

@@ -18,7 +18,7 @@ enum {
 static const struct ux_page page = {.title = "Symbolize - unhex", .section = UX_PAGE_SYMBOLIZE};
 
 /* A module named in the text, and the result of its lookup. */
-struct known {
+struct paste_module {
 	struct ux_bytes as; /* ID or name as written in the text */
 	const char *id;     /* canonical; NULL: no module was found */
 	struct ux_open_module *module;
@@ -30,15 +30,16 @@ struct known {
 struct paste {
 	struct ux_request *req;
 	bool return_addresses;
-	struct known known[MODULES_MOST];
+	struct paste_module known[MODULES_MOST];
 	size_t n_known;
-	struct known *current; /* module of the last line that has only an ID, or of the form */
+	struct paste_module
+		*current; /* module of the last line that has only an ID, or of the form */
 	size_t n_addresses;
 	size_t n_named;
 	struct ux_out text; /* the answer as plain text */
 };
 
-static void paste_module_deinit(struct known *k)
+static void paste_module_deinit(struct paste_module *k)
 {
 	ux_open_module_unref(k->module);
 	ux_requested_pcs_deinit(&k->pcs);
@@ -52,7 +53,7 @@ static void paste_deinit(struct paste *p)
 }
 
 /* The module whose file has that name, if there is exactly one. */
-static enum ux_code paste_id_of_name(struct paste *p, struct ux_bytes path, struct known *k)
+static enum ux_code paste_id_of_name(struct paste *p, struct ux_bytes path, struct paste_module *k)
 {
 	struct ux_request *req = p->req;
 	struct ux_index *ix = ux_server_of(req)->store->index;
@@ -77,7 +78,7 @@ static enum ux_code paste_id_of_name(struct paste *p, struct ux_bytes path, stru
 	return UX_OK;
 }
 
-static enum ux_code paste_module_open(struct paste *p, struct known *k)
+static enum ux_code paste_module_open(struct paste *p, struct paste_module *k)
 {
 	struct ux_request *req = p->req;
 	struct ux_error why = UX_ERROR_INIT;
@@ -100,7 +101,8 @@ static enum ux_code paste_module_open(struct paste *p, struct known *k)
 }
 
 /* Finds or adds the module that a text refers to; *ret is NULL when there are too many. */
-static enum ux_code paste_know(struct paste *p, struct ux_bytes as, bool is_id, struct known **ret)
+static enum ux_code paste_add_module(struct paste *p, struct ux_bytes as, bool is_id,
+				     struct paste_module **ret)
 {
 	struct ux_request *req = p->req;
 	*ret = NULL;
@@ -111,8 +113,8 @@ static enum ux_code paste_know(struct paste *p, struct ux_bytes as, bool is_id, 
 		}
 	if (p->n_known == MODULES_MOST)
 		return UX_OK;
-	struct known *k = &p->known[p->n_known];
-	*k = (struct known){.as = as};
+	struct paste_module *k = &p->known[p->n_known];
+	*k = (struct paste_module){.as = as};
 	if (is_id)
 		UX_TRY(ux_module_id_parse(as, &req->arena, &k->id, &req->err));
 	else
@@ -123,15 +125,15 @@ static enum ux_code paste_know(struct paste *p, struct ux_bytes as, bool is_id, 
 }
 
 static enum ux_code paste_module_of(struct paste *p, const struct ux_stack_line *parsed,
-				    struct known **ret)
+				    struct paste_module **ret)
 {
 	*ret = p->current;
 	if (parsed->id.size > 0) {
-		UX_TRY(paste_know(p, parsed->id, /* is_id= */ true, ret));
+		UX_TRY(paste_add_module(p, parsed->id, /* is_id= */ true, ret));
 		if (parsed->name.size == 0) /* it also applies to the lines that follow */
 			p->current = *ret;
 	} else if (parsed->name.size > 0) {
-		UX_TRY(paste_know(p, parsed->name, /* is_id= */ false, ret));
+		UX_TRY(paste_add_module(p, parsed->name, /* is_id= */ false, ret));
 		if (*ret && !(*ret)->id && p->current)
 			*ret = p->current; /* the name is unknown: use the form's module */
 	}
@@ -163,7 +165,7 @@ static void paste_put_text(struct paste *p, const struct ux_frame_cache *cache, 
 	}
 }
 
-static void paste_put_missing(struct ux_out *out, const struct known *k, uint64_t pc)
+static void paste_put_missing(struct ux_out *out, const struct paste_module *k, uint64_t pc)
 {
 	const char *why = !k           ? "which module is that? Say its ID"
 			  : k->why_not ? k->why_not
@@ -176,7 +178,7 @@ static void paste_put_missing(struct ux_out *out, const struct known *k, uint64_
 }
 
 /* Writes the addresses of a line, which are already in the module's frame cache. */
-static enum ux_code paste_put_addresses(struct paste *p, const struct known *k,
+static enum ux_code paste_put_addresses(struct paste *p, const struct paste_module *k,
 					const struct ux_stack_line *line)
 {
 	struct ux_out *out = &p->req->out;
@@ -203,11 +205,11 @@ static enum ux_code paste_put_addresses(struct paste *p, const struct known *k,
 
 /* Processes a line whose addresses are in the module; NULL: the module is not known. */
 typedef enum ux_code paste_line_fn(struct paste *p, struct ux_bytes line,
-				   const struct ux_stack_line *parsed, struct known *k);
+				   const struct ux_stack_line *parsed, struct paste_module *k);
 
 /* The first pass collects the addresses. */
 static enum ux_code paste_count_line(struct paste *p, struct ux_bytes line,
-				     const struct ux_stack_line *parsed, struct known *k)
+				     const struct ux_stack_line *parsed, struct paste_module *k)
 {
 	struct ux_error *err = &p->req->err;
 	(void)line;
@@ -223,7 +225,7 @@ static enum ux_code paste_count_line(struct paste *p, struct ux_bytes line,
 
 /* The second pass writes the result. */
 static enum ux_code paste_put_line(struct paste *p, struct ux_bytes line,
-				   const struct ux_stack_line *parsed, struct known *k)
+				   const struct ux_stack_line *parsed, struct paste_module *k)
 {
 	struct ux_request *req = p->req;
 	struct ux_out *out = &req->out;
@@ -248,7 +250,7 @@ static enum ux_code paste_each_line(struct paste *p, struct ux_bytes text, paste
 		size_t n = end ? (size_t)(end - text.data) : text.size;
 		struct ux_bytes line = ux_bytes(text.data, n);
 		struct ux_stack_line parsed;
-		struct known *k = NULL;
+		struct paste_module *k = NULL;
 		text = end ? ux_bytes(end + 1, text.size - n - 1) : UX_BYTES_NONE;
 		while (line.size > 0 && line.data[line.size - 1] == '\r')
 			line.size--;
@@ -265,7 +267,7 @@ static enum ux_code paste_each_line(struct paste *p, struct ux_bytes text, paste
 }
 
 /* Resolves all addresses of a module in one batch, which puts them into its frame cache. */
-static enum ux_code paste_resolve(struct paste *p, const struct known *k)
+static enum ux_code paste_resolve(struct paste *p, const struct paste_module *k)
 {
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {.module = k->module,
 							       .mode = UX_DEMANGLE_FULL};
@@ -280,7 +282,7 @@ static enum ux_code paste_resolve(struct paste *p, const struct known *k)
 
 static enum ux_code paste_put_lines(struct paste *p, struct ux_bytes text)
 {
-	struct known *first = p->current;
+	struct paste_module *first = p->current;
 	UX_TRY(paste_each_line(p, text, paste_count_line));
 	for (size_t i = 0; i < p->n_known; i++)
 		if (p->known[i].module)
@@ -350,7 +352,7 @@ enum ux_code ux_web_symbolize(struct ux_request *req, struct ux_response *res)
 	ux_out_cstr(&req->out, "<h1>Symbolize</h1>\n");
 	enum ux_code code = UX_OK;
 	if (id.size > 0)
-		code = paste_know(p, id, /* is_id= */ true, &p->current);
+		code = paste_add_module(p, id, /* is_id= */ true, &p->current);
 	if (code == UX_OK)
 		code = paste_put_answer(p, text);
 	paste_deinit(p);

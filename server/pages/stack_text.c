@@ -71,21 +71,21 @@ static void stack_add(struct ux_stack_line *parsed, uint64_t pc)
 }
 
 /* State of parsing one line. */
-struct reading {
+struct stack_parser {
 	struct ux_stack_line *parsed;
 	struct ux_bytes last; /* the previous word */
 	/* an address relative to a file was found, so other numbers are addresses in the process */
-	bool placed;
-	bool lonely; /* the line has only one word */
+	bool has_file_address;
+	bool is_single_word; /* the line has only one word */
 };
 
-static void stack_add_address(struct reading *r, struct ux_bytes name, uint64_t pc)
+static void stack_add_address(struct stack_parser *r, struct ux_bytes name, uint64_t pc)
 {
-	if (!r->placed)
+	if (!r->has_file_address)
 		r->parsed->n = 0;
 	if (r->parsed->n == 0 || r->parsed->name.size == 0)
 		r->parsed->name = name;
-	r->placed = true;
+	r->has_file_address = true;
 	stack_add(r->parsed, pc);
 }
 
@@ -98,7 +98,7 @@ static bool stack_names_a_file(struct ux_bytes s)
 }
 
 /* "NAME+0x123" */
-static bool stack_name_and_offset(struct reading *r, struct ux_bytes word)
+static bool stack_name_and_offset(struct stack_parser *r, struct ux_bytes word)
 {
 	const uint8_t *plus = word.size ? memrchr(word.data, '+', word.size) : NULL;
 	uint64_t pc = 0;
@@ -119,7 +119,7 @@ static bool stack_name_and_offset(struct reading *r, struct ux_bytes word)
 }
 
 /* "libc.so.6 + 0x123": the words before and after the plus. */
-static bool stack_spaced_offset(struct reading *r, struct ux_bytes *left)
+static bool stack_spaced_offset(struct stack_parser *r, struct ux_bytes *left)
 {
 	struct ux_bytes name = r->last, rest = *left, off = stack_next_word(&rest);
 	uint64_t pc = 0;
@@ -132,7 +132,7 @@ static bool stack_spaced_offset(struct reading *r, struct ux_bytes *left)
 }
 
 /* "pc 0004ba2c /lib/libc.so" */
-static bool stack_android_pc(struct reading *r, struct ux_bytes *left)
+static bool stack_android_pc(struct stack_parser *r, struct ux_bytes *left)
 {
 	struct ux_bytes rest = *left, digits = stack_next_word(&rest);
 	uint64_t pc = 0;
@@ -146,7 +146,7 @@ static bool stack_android_pc(struct reading *r, struct ux_bytes *left)
 }
 
 /* "BuildId: 9d..." */
-static bool stack_build_id(struct reading *r, struct ux_bytes word, struct ux_bytes *left)
+static bool stack_build_id(struct stack_parser *r, struct ux_bytes word, struct ux_bytes *left)
 {
 	static const char label[] = "buildid:";
 	size_t n = sizeof(label) - 1;
@@ -163,7 +163,7 @@ static bool stack_build_id(struct reading *r, struct ux_bytes word, struct ux_by
 	return true;
 }
 
-static bool stack_take_word(struct reading *r, struct ux_bytes word, struct ux_bytes *left)
+static bool stack_take_word(struct stack_parser *r, struct ux_bytes word, struct ux_bytes *left)
 {
 	if (stack_build_id(r, word, left))
 		return true;
@@ -179,13 +179,14 @@ static bool stack_take_word(struct reading *r, struct ux_bytes word, struct ux_b
 }
 
 /* An address on its own. Digits without 0x are accepted only if the line has nothing else. */
-static void stack_plain_address(struct reading *r, struct ux_bytes word)
+static void stack_plain_address(struct stack_parser *r, struct ux_bytes word)
 {
 	uint64_t pc = 0;
 	bool decimal = stack_hex_run(word) == word.size;
 	for (size_t i = 0; i < word.size && decimal; i++)
 		decimal = word.data[i] >= '0' && word.data[i] <= '9';
-	if (r->placed || !(stack_is_prefixed(word) || (r->lonely && stack_all_hex(word))))
+	if (r->has_file_address ||
+	    !(stack_is_prefixed(word) || (r->is_single_word && stack_all_hex(word))))
 		return;
 	if (ux_hex_parse_u64(word, /* hex= */ !decimal, &pc))
 		stack_add(r->parsed, pc);
@@ -193,11 +194,11 @@ static void stack_plain_address(struct reading *r, struct ux_bytes word)
 
 void ux_stack_line_parse(struct ux_bytes line, struct ux_stack_line *ret)
 {
-	struct reading r = {.parsed = ret};
+	struct stack_parser r = {.parsed = ret};
 	struct ux_bytes left = line, rest = line;
 	*ret = (struct ux_stack_line){0};
 	(void)stack_next_word(&rest);
-	r.lonely = stack_next_word(&rest).size == 0;
+	r.is_single_word = stack_next_word(&rest).size == 0;
 	for (struct ux_bytes word = stack_next_word(&left); word.size > 0;
 	     word = stack_next_word(&left)) {
 		if (!stack_take_word(&r, word, &left))

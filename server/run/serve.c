@@ -234,20 +234,20 @@ static enum ux_code serve_until_signal(struct ux_running *r, int fd, const char 
 	struct ux_keeper keeper = ux_keeper_make(s);
 	struct ux_http_app app = ux_server_app(s, serve_raise_limits(r->settings));
 	const enum ux_reading reading = (enum ux_reading)r->settings->reading;
-	const struct ux_http_place place = {
+	const struct ux_http_endpoint endpoint = {
 		.listen = r->settings->listen, .fd = fd, .tls = r->settings->tls_certificate};
 	r->keeper = &keeper;
 	r->limits = &app.limits;
 	ux_settings_apply(r);
 	s->local_only = reading == UX_READING_AUTO;
-	UX_TRY(ux_http_server_open_at(&http, &place, &app, err));
+	UX_TRY(ux_http_server_open_at(&http, &endpoint, &app, err));
 	/* Uses the actual address, since a host name might resolve differently a second time. */
 	const char *address = ux_http_server_address(http);
 	atomic_store_explicit(&s->open_reading, serve_is_open(reading, address),
 			      memory_order_relaxed);
 	enum ux_code code = ux_extractor_start(s->extractor, err);
 	if (code == UX_OK) {
-		serve_report_ready(s, address, place.tls, dir, app.limits.connections);
+		serve_report_ready(s, address, endpoint.tls, dir, app.limits.connections);
 		serve_wait_for_signal(r, set);
 	}
 	serve_stop(r, http, set);

@@ -285,11 +285,11 @@ static bool frame_cache_frame_number(struct ux_frame_cache *m, const struct ux_c
 		return false;
 	uint32_t *slot = frame_cache_frame_slot(m, f);
 	if (*slot == 0) {
-		struct ux_cached_frame *mine =
+		struct ux_cached_frame *item =
 			frame_cache_append(m, &m->lists.frames, sizeof(*f), slot);
-		if (!mine)
+		if (!item)
 			return false;
-		*mine = *f;
+		*item = *f;
 	}
 	*ret = *slot;
 	return true;
@@ -381,11 +381,11 @@ static bool frame_cache_file_number(struct ux_frame_cache *m, const struct ux_fr
 	if (!number)
 		return false;
 	if (*number == 0) {
-		struct ux_cached_file *mine =
-			frame_cache_append(m, &m->lists.files, sizeof(*mine), number);
-		if (!mine)
+		struct ux_cached_file *item =
+			frame_cache_append(m, &m->lists.files, sizeof(*item), number);
+		if (!item)
 			return false;
-		*mine = file;
+		*item = file;
 	}
 	*ret = *number;
 	return true;

@@ -88,16 +88,16 @@ static const struct ux_symbolize_writer json_form = {json_form_begin, json_form_
 
 static enum ux_code symbolize_answer_json(struct ux_request *req, struct ux_response *res)
 {
-	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request asked =
+	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request request =
 		UX_SYMBOLIZE_REQUEST_INIT;
 	ux_cleanup(json_form_deinit) struct json_form f = {.req = req,
 							   .j = ux_json_make(&req->out)};
 	enum ux_code first = UX_OK;
-	UX_TRY(ux_symbolize_request_parse_json(&asked, req->body, &req->err));
+	UX_TRY(ux_symbolize_request_parse_json(&request, req->body, &req->err));
 	ux_json_object_begin(&f.j);
 	ux_json_key(&f.j, "modules");
 	ux_json_array_begin(&f.j);
-	UX_TRY(ux_symbolize(req, &asked, &json_form, &f, &first));
+	UX_TRY(ux_symbolize(req, &request, &json_form, &f, &first));
 	ux_json_array_end(&f.j);
 	ux_json_object_end(&f.j);
 	ux_out_u8(&req->out, '\n');
@@ -148,15 +148,15 @@ static void compact_form_deinit(struct compact_form *f)
 
 static enum ux_code symbolize_answer_compact(struct ux_request *req, struct ux_response *res)
 {
-	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request asked = {0};
+	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request request = {0};
 	struct ux_frame_reply_pool *wires = ux_module_cache_replies(ux_server_of(req)->cache);
 	ux_cleanup(compact_form_deinit) struct compact_form f = {
 		.req = req, .wires = wires, .wire = ux_frame_reply_pool_get(wires)};
 	enum ux_code first = UX_OK;
 	if (!f.wire)
 		return ux_error_nomem(&req->err);
-	UX_TRY(ux_symbolize_request_parse_compact(&asked, req->body, &req->arena, &req->err));
-	UX_TRY(ux_symbolize(req, &asked, &compact_form, &f, &first));
+	UX_TRY(ux_symbolize_request_parse_compact(&request, req->body, &req->arena, &req->err));
+	UX_TRY(ux_symbolize(req, &request, &compact_form, &f, &first));
 	ux_wire_reply_write(&f.wire->reply, &req->out);
 	return ux_response_out(req, res, UX_WIRE_TYPE);
 }
@@ -198,21 +198,21 @@ static enum ux_code symbolize_query_options(struct ux_request *req, struct ux_sy
 
 enum ux_code ux_handle_symbolize_one(struct ux_request *req, struct ux_response *res)
 {
-	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request asked =
+	ux_cleanup(ux_symbolize_request_deinit) struct ux_symbolize_request request =
 		UX_SYMBOLIZE_REQUEST_INIT;
 	ux_cleanup(json_form_deinit) struct json_form f = {.req = req,
 							   .j = ux_json_make(&req->out)};
 	struct ux_requested_module module = {.id = req->params[0]};
 	struct ux_bytes list;
 	enum ux_code first = UX_OK;
-	UX_TRY(symbolize_query_options(req, &asked));
+	UX_TRY(symbolize_query_options(req, &request));
 	UX_TRY(ux_module_id_parse(module.id, &req->arena, &module.canonical, &req->err));
 	if (!ux_request_query(req, "addr", &list) || list.size == 0)
 		return ux_error_set(&req->err, UX_EINVAL, "expected ?addr=0x1,0x2");
-	if (!ux_requested_modules_append(&asked.modules, module))
+	if (!ux_requested_modules_append(&request.modules, module))
 		return ux_error_nomem(&req->err);
-	UX_TRY(ux_symbolize_request_parse_list(&asked, list, &req->err));
-	UX_TRY(ux_symbolize(req, &asked, &json_form, &f, &first));
+	UX_TRY(ux_symbolize_request_parse_list(&request, list, &req->err));
+	UX_TRY(ux_symbolize(req, &request, &json_form, &f, &first));
 	if (first == UX_ENOTFOUND)
 		return ux_error_set(&req->err, first, "no module has the ID %.100s",
 				    module.canonical);

@@ -18,7 +18,7 @@ enum {
 
 /* State of one job. */
 struct work {
-	const struct ux_extract_place *x;
+	const struct ux_extract_env *x;
 	struct ux_arena arena;
 	struct ux_job job;
 	struct ux_candidate candidate;
@@ -340,8 +340,8 @@ static enum ux_code extract_read_split(struct work *w, struct ux_error *err)
 	const struct ux_extractor_options *o = w->x->options;
 	struct ux_error why = UX_ERROR_INIT;
 	UX_TRY(extract_open_candidate(w, &w->candidate, UX_SANDBOX_EXE, err));
-	enum ux_code code =
-		ux_sandbox_look(w->files[UX_SANDBOX_EXE], &o->limits, o->program, &w->found, &why);
+	enum ux_code code = ux_sandbox_inspect(w->files[UX_SANDBOX_EXE], &o->limits, o->program,
+					       &w->found, &why);
 	if (code == UX_OK) {
 		w->found.ids.size = 0; /* the IDs are those that were announced */
 		UX_TRY(extract_measure(w, err));
@@ -465,7 +465,7 @@ static void extract_job_run(struct work *w)
 	extract_job_report(w, &why, code);
 }
 
-bool ux_extract_job_step(const struct ux_extract_place *x)
+bool ux_extract_job_step(const struct ux_extract_env *x)
 {
 	ux_cleanup(extract_work_deinit) struct work w = {.x = x, .files = UX_SANDBOX_NO_FILES};
 	struct ux_index *ix = x->store->index;

@@ -8,7 +8,7 @@
 #include "store.h"
 
 /* The environment of a job. */
-struct ux_extract_place {
+struct ux_extract_env {
 	struct ux_store *store;
 	struct ux_module_cache *cache;
 	const struct ux_extractor_options *options;
@@ -18,7 +18,7 @@ struct ux_extract_place {
 };
 
 /* Leases one due job and runs it. False: no job is due. */
-bool ux_extract_job_step(const struct ux_extract_place *place);
+bool ux_extract_job_step(const struct ux_extract_env *env);
 
 enum {
 	UX_SPLIT_PACK_MOST = 1 << 30 /* total size of the split files */

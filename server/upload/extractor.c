@@ -38,7 +38,7 @@ static bool extractor_is_stopping(void *ctx)
 
 bool ux_extractor_step(struct ux_extractor *x)
 {
-	const struct ux_extract_place place = {
+	const struct ux_extract_env env = {
 		.store = x->store,
 		.cache = x->cache,
 		.options = &x->options,
@@ -46,7 +46,7 @@ bool ux_extractor_step(struct ux_extractor *x)
 		.is_stopping = extractor_is_stopping,
 		.ctx = x,
 	};
-	return ux_extract_job_step(&place);
+	return ux_extract_job_step(&env);
 }
 
 /* Seconds until the next job is due. */

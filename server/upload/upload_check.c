@@ -11,9 +11,9 @@
 /* A GSYM of version 1 stores at most UX_GSYM_UUID_MOST bytes of a longer ID. */
 static bool uuid_same_bytes(const struct ux_id *id, struct ux_bytes uuid)
 {
-	struct ux_bytes mine = ux_bytes(id->bytes, id->size);
-	return ux_bytes_eq(mine, uuid) ||
-	       (uuid.size == UX_GSYM_UUID_MOST && ux_bytes_starts(mine, uuid));
+	struct ux_bytes id_bytes = ux_bytes(id->bytes, id->size);
+	return ux_bytes_eq(id_bytes, uuid) ||
+	       (uuid.size == UX_GSYM_UUID_MOST && ux_bytes_starts(id_bytes, uuid));
 }
 
 /* A Go build ID is never in a GSYM, and a File ID does not contradict a build ID. */

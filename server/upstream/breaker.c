@@ -2,7 +2,7 @@
 /* A circuit breaker that allows one probe at a time. */
 #include "fetcher.h"
 
-bool ux_breaker_may(struct ux_breaker *b, int64_t now)
+bool ux_breaker_allows(struct ux_breaker *b, int64_t now)
 {
 	if (b->state == UX_BREAKER_OPEN && now >= b->until) {
 		b->state = UX_BREAKER_PROBED;
@@ -11,7 +11,7 @@ bool ux_breaker_may(struct ux_breaker *b, int64_t now)
 	return b->state == UX_BREAKER_CLOSED;
 }
 
-int64_t ux_breaker_when(const struct ux_breaker *b, int64_t now)
+int64_t ux_breaker_next_time(const struct ux_breaker *b, int64_t now)
 {
 	switch (b->state) {
 	case UX_BREAKER_CLOSED:
@@ -24,7 +24,7 @@ int64_t ux_breaker_when(const struct ux_breaker *b, int64_t now)
 	return INT64_MAX;
 }
 
-void ux_breaker_fine(struct ux_breaker *b)
+void ux_breaker_succeeded(struct ux_breaker *b)
 {
 	*b = (struct ux_breaker){0};
 }

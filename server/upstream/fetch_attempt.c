@@ -69,10 +69,10 @@ static enum ux_code attempt_open_part(struct attempt *q, struct ux_error *err)
 
 static enum ux_code attempt_request(struct attempt *q, struct ux_error *err)
 {
-	struct ux_upstream_paths places;
-	const struct ux_upstream_request ask = {
+	struct ux_upstream_paths paths;
+	const struct ux_upstream_request request = {
 		.up = q->up,
-		.places = &places,
+		.paths = &paths,
 		.hops = &q->fetch->hops,
 		.limits = &q->f->options.limits,
 		.sink = attempt_write,
@@ -80,12 +80,12 @@ static enum ux_code attempt_request(struct attempt *q, struct ux_error *err)
 		.cancelled = attempt_is_cancelled,
 		.ctx = q,
 	};
-	struct ux_upstream_request with = ask;
+	struct ux_upstream_request with = request;
 	q->artifact = ux_fetch_artifact(q->fetch, q->item.artifact, &q->arena);
 	if (!q->artifact)
 		return ux_arena_fail(&q->arena, err);
 	UX_TRY(ux_upstream_paths_get(q->up, &q->fetch->parsed, q->item.artifact, q->fetch->source,
-				     &q->arena, &places, err));
+				     &q->arena, &paths, err));
 	if (!q->client && q->up->kind != UX_UPSTREAM_FOLDER)
 		UX_TRY(ux_upstream_client(q->up, q->fetch->hops.agent, &q->client, err));
 	UX_TRY(attempt_open_part(q, err));
@@ -168,7 +168,7 @@ static void attempt_log(const struct attempt *q)
 
 static bool attempt_is_final(const struct attempt *q)
 {
-	return !q->answer.taken_back && !(q->answer.later && q->item.laters < UX_FETCH_LATER_MOST);
+	return !q->answer.cancelled && !(q->answer.later && q->item.laters < UX_FETCH_LATER_MOST);
 }
 
 static void attempt_run(struct attempt *q)
@@ -203,10 +203,10 @@ static void attempt_run(struct attempt *q)
 static void attempt_update_breaker(struct ux_fetcher_upstream *up, const struct attempt *q,
 				   int64_t now)
 {
-	if (q->answer.taken_back)
+	if (q->answer.cancelled)
 		ux_breaker_unknown(&up->breaker, now);
 	else if (q->answer.reachable)
-		ux_breaker_fine(&up->breaker);
+		ux_breaker_succeeded(&up->breaker);
 	else
 		ux_breaker_failed(&up->breaker, now, (int64_t)q->answer.retry_s * 1000);
 }
@@ -224,13 +224,13 @@ static void attempt_end_item(struct ux_fetcher *f, struct ux_fetch *fetch, const
 			     int64_t now)
 {
 	struct ux_fetch_item *item = &fetch->items[q->index];
-	int mine = q->index;
-	bool found = q->answer.outcome == UX_FETCH_FOUND && !q->answer.taken_back;
+	int expected = q->index;
+	bool found = q->answer.outcome == UX_FETCH_FOUND && !q->answer.cancelled;
 	item->state = UX_ITEM_ENDED;
 	fetch->next_ms = now;
 	if (!found) /* if this item was the winner, it no longer is */
-		atomic_compare_exchange_strong(&fetch->winner, &mine, -1);
-	if (q->answer.taken_back) {
+		atomic_compare_exchange_strong(&fetch->winner, &expected, -1);
+	if (q->answer.cancelled) {
 		item->state = UX_ITEM_WAITS;
 	} else if (q->answer.later && item->laters < UX_FETCH_LATER_MOST) {
 		item->state = UX_ITEM_WAITS;

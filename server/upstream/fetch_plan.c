@@ -41,22 +41,22 @@ static void fetch_guard(struct ux_fetch **fetch)
 	ux_fetch_destroy(*fetch);
 }
 
-enum ux_code ux_fetch_create(struct ux_fetch **ret, const struct ux_fetch_request *wish,
+enum ux_code ux_fetch_create(struct ux_fetch **ret, const struct ux_fetch_request *request,
 			     const char *own, struct ux_error *err)
 {
 	ux_cleanup(fetch_guard) struct ux_fetch *fetch = calloc(1, sizeof(*fetch));
 	if (!fetch)
 		return ux_error_nomem(err);
-	UX_TRY(ux_id_parse(ux_bytes_cstr(wish->id), &fetch->parsed, err));
-	fetch->ns = strdup(wish->ns);
-	fetch->id = strdup(wish->id);
-	fetch->source = wish->source ? strdup(wish->source) : NULL;
-	if (!fetch->ns || !fetch->id || (wish->source && !fetch->source))
+	UX_TRY(ux_id_parse(ux_bytes_cstr(request->id), &fetch->parsed, err));
+	fetch->ns = strdup(request->ns);
+	fetch->id = strdup(request->id);
+	fetch->source = request->source ? strdup(request->source) : NULL;
+	if (!fetch->ns || !fetch->id || (request->source && !fetch->source))
 		return ux_error_nomem(err);
-	fetch->want = wish->want;
+	fetch->want = request->want;
 	atomic_init(&fetch->winner, -1);
-	ux_fetch_key(wish->ns, wish->id, wish->want, wish->source, fetch->key);
-	ux_hops_write(&wish->hops, own, &fetch->hops);
+	ux_fetch_key(request->ns, request->id, request->want, request->source, fetch->key);
+	ux_hops_write(&request->hops, own, &fetch->hops);
 	*ret = ux_take(&fetch);
 	return UX_OK;
 }
@@ -204,10 +204,10 @@ static enum ux_code plan_add(struct preparing *p, const struct ux_upstream *up, 
 			     const struct plan *plan, struct ux_error *err)
 {
 	struct ux_fetch *fetch = p->fetch;
-	struct ux_upstream_paths places;
+	struct ux_upstream_paths paths;
 	UX_TRY(ux_upstream_paths_get(up, &fetch->parsed, plan->artifact, fetch->source, &p->arena,
-				     &places, err));
-	if (places.n == 0)
+				     &paths, err));
+	if (paths.n == 0)
 		return UX_OK;
 	const char *artifact = ux_fetch_artifact(fetch, plan->artifact, &p->arena);
 	if (!artifact)

@@ -92,9 +92,9 @@ static bool fetcher_may_request(struct ux_fetcher *f, struct ux_fetch *fetch,
 	}
 	if (up->running >= UX_FETCHERS_UPSTREAM) /* a request that ends wakes this thread */
 		return false;
-	if (ux_breaker_may(&up->breaker, now))
+	if (ux_breaker_allows(&up->breaker, now))
 		return true;
-	int64_t when = ux_breaker_when(&up->breaker, now);
+	int64_t when = ux_breaker_next_time(&up->breaker, now);
 	fetch->quiet_s = ux_min(fetch->quiet_s, when == INT64_MAX ? 1 : (when - now) / 1000 + 1);
 	item->state = UX_ITEM_ENDED;
 	up->refused++;
@@ -215,7 +215,7 @@ static void fetch_add_waiter(struct ux_fetch *fetch, struct ux_fetch_waiter *w)
 	fetch->waiters = w;
 }
 
-static enum ux_fetching fetcher_join(struct ux_fetcher *f, const struct ux_fetch_request *wish,
+static enum ux_fetching fetcher_join(struct ux_fetcher *f, const struct ux_fetch_request *request,
 				     const uint8_t key[16], struct ux_fetch_waiter *waiter)
 {
 	struct ux_fetch *fetch = fetcher_find(f, key);
@@ -226,7 +226,7 @@ static enum ux_fetching fetcher_join(struct ux_fetcher *f, const struct ux_fetch
 		return UX_FETCHING_BUSY;
 	}
 	if (!fetch) {
-		if (ux_fetch_create(&fetch, wish, f->own, NULL) != UX_OK)
+		if (ux_fetch_create(&fetch, request, f->own, NULL) != UX_OK)
 			return UX_FETCHING_NONE;
 		fetcher_append(f, fetch);
 		pthread_cond_signal(&f->changed);
@@ -237,16 +237,16 @@ static enum ux_fetching fetcher_join(struct ux_fetcher *f, const struct ux_fetch
 		       : UX_FETCHING_QUEUED;
 }
 
-enum ux_fetching ux_fetcher_begin(struct ux_fetcher *f, const struct ux_fetch_request *wish,
+enum ux_fetching ux_fetcher_begin(struct ux_fetcher *f, const struct ux_fetch_request *request,
 				  struct ux_fetch_waiter *waiter)
 {
 	uint8_t key[16];
-	ux_fetch_key(wish->ns, wish->id, wish->want, wish->source, key);
+	ux_fetch_key(request->ns, request->id, request->want, request->source, key);
 	pthread_mutex_lock(&f->lock);
 	enum ux_fetching state =
 		f->n == 0 || atomic_load_explicit(&f->stopping, memory_order_relaxed)
 			? UX_FETCHING_NONE
-			: fetcher_join(f, wish, key, waiter);
+			: fetcher_join(f, request, key, waiter);
 	pthread_mutex_unlock(&f->lock);
 	return state;
 }

@@ -43,15 +43,16 @@ struct ux_breaker {
  * May a request be sent? The first true after the breaker was open allows the one probe, whose
  * outcome must be reported.
  */
-bool ux_breaker_may(struct ux_breaker *b, int64_t now) ux_must;
+bool ux_breaker_allows(struct ux_breaker *b, int64_t now) ux_must;
 
 /*
- * The earliest time at which ux_breaker_may() can return true; INT64_MAX while a probe is running.
+ * The earliest time at which ux_breaker_allows() can return true; INT64_MAX while a probe is
+ * running.
  */
-int64_t ux_breaker_when(const struct ux_breaker *b, int64_t now);
+int64_t ux_breaker_next_time(const struct ux_breaker *b, int64_t now);
 
 /* The upstream answered, with any status. */
-void ux_breaker_fine(struct ux_breaker *b);
+void ux_breaker_succeeded(struct ux_breaker *b);
 
 /* The upstream did not answer. at_least: ms from its Retry-After, or 0. */
 void ux_breaker_failed(struct ux_breaker *b, int64_t now, int64_t at_least);
@@ -131,7 +132,7 @@ struct ux_upstream_limits {
 struct ux_upstream_request {
 	const struct ux_upstream *up;
 	struct ux_http_client *client; /* client of this upstream; NULL for a folder */
-	const struct ux_upstream_paths *places;
+	const struct ux_upstream_paths *paths;
 	const struct ux_hops_sent *hops;
 	const struct ux_upstream_limits *limits;
 	ux_http_sink_fn *sink; /* receives the bytes */
@@ -146,7 +147,7 @@ struct ux_upstream_request {
 
 struct ux_upstream_answer {
 	enum ux_fetch_outcome outcome;
-	bool taken_back; /* cancelled: the outcome is unknown */
+	bool cancelled; /* cancelled: the outcome is unknown */
 	/* the upstream is itself fetching the file: repeat the request after retry_s */
 	bool later;
 	bool reachable;   /* the upstream answered, so the breaker counts no failure */
@@ -159,7 +160,7 @@ struct ux_upstream_answer {
  * Never fails: errors are reported in the answer. After FOUND the sink has received all bytes,
  * which are not verified.
  */
-void ux_upstream_request(const struct ux_upstream_request *ask, struct ux_upstream_answer *ret);
+void ux_upstream_request(const struct ux_upstream_request *request, struct ux_upstream_answer *ret);
 
 /* Creates the HTTP client of one upstream. Not for a folder. */
 enum ux_code ux_upstream_client(const struct ux_upstream *up, const char *agent,
@@ -295,7 +296,7 @@ enum ux_fetching {
  * waiter, if there is one, belongs to the fetcher until it is woken or ux_fetcher_leave() is
  * called. Fetched files are in the store. Any thread.
  */
-enum ux_fetching ux_fetcher_begin(struct ux_fetcher *f, const struct ux_fetch_request *wish,
+enum ux_fetching ux_fetcher_begin(struct ux_fetcher *f, const struct ux_fetch_request *request,
 				  struct ux_fetch_waiter *waiter);
 
 /*

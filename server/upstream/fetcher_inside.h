@@ -56,7 +56,7 @@ struct ux_fetch {
 };
 
 /* UX_EINVAL: the ID is invalid. */
-enum ux_code ux_fetch_create(struct ux_fetch **ret, const struct ux_fetch_request *wish,
+enum ux_code ux_fetch_create(struct ux_fetch **ret, const struct ux_fetch_request *request,
 			     const char *own, struct ux_error *err) ux_must;
 void ux_fetch_destroy(struct ux_fetch *fetch);
 

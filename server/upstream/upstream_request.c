@@ -11,9 +11,9 @@
 
 /* State of one transfer. */
 struct flow {
-	const struct ux_upstream_request *ask;
+	const struct ux_upstream_request *request;
 	bool begun;
-	bool beaten; /* another upstream sent its first byte earlier */
+	bool is_late; /* another upstream sent its first byte earlier */
 };
 
 enum ux_code ux_upstream_client(const struct ux_upstream *up, const char *agent,
@@ -34,11 +34,11 @@ static enum ux_code request_on_bytes(void *ctx, struct ux_bytes bytes, struct ux
 	struct flow *f = ctx;
 	if (!f->begun) {
 		f->begun = true;
-		f->beaten = f->ask->first(f->ask->ctx);
+		f->is_late = f->request->first(f->request->ctx);
 	}
-	if (f->beaten)
+	if (f->is_late)
 		return ux_error_set(err, UX_EUNAVAILABLE, "another one was first");
-	return f->ask->sink(f->ask->ctx, bytes, err);
+	return f->request->sink(f->request->ctx, bytes, err);
 }
 
 static void request_fail(struct ux_upstream_answer *ret, const struct ux_error *why)
@@ -69,7 +69,7 @@ static void request_judge_status(const struct ux_upstream *up, const struct ux_h
 		snprintf(ret->reason, sizeof(ret->reason), "it answers with status %u", status);
 }
 
-static void request_http(const struct ux_upstream_request *ask, const char *path,
+static void request_http(const struct ux_upstream_request *request, const char *path,
 			 struct ux_upstream_answer *ret)
 {
 	ux_cleanup(ux_http_answer_deinit) struct ux_http_answer answer = {0};
@@ -77,31 +77,32 @@ static void request_http(const struct ux_upstream_request *ask, const char *path
 	 * Only debuginfod servers count hops by X-Forwarded-For. To other servers it would mean a
 	 * proxy.
 	 */
-	bool counts = ask->up->kind == UX_UPSTREAM_DEBUGINFOD;
-	const char *const headers[] = {ask->hops->via, counts ? ask->hops->forwarded : NULL, NULL};
+	bool counts = request->up->kind == UX_UPSTREAM_DEBUGINFOD;
+	const char *const headers[] = {request->hops->via, counts ? request->hops->forwarded : NULL,
+				       NULL};
 	struct ux_error why = UX_ERROR_INIT;
-	struct flow flow = {.ask = ask};
+	struct flow flow = {.request = request};
 	const struct ux_http_call call = {
 		.path = path,
 		.headers = headers,
-		.timeout_ms = ask->limits->most_ms,
-		.silence_ms = ask->limits->silence_ms,
+		.timeout_ms = request->limits->most_ms,
+		.silence_ms = request->limits->silence_ms,
 		.slow_bytes_s = UX_UPSTREAM_SLOW,
 		.slow_s = UX_UPSTREAM_SLOW_S,
-		.cancelled = ask->cancelled,
-		.cancelled_ctx = ask->ctx,
-		.answer_most = (size_t)ux_min(ask->limits->bytes, (uint64_t)SIZE_MAX),
+		.cancelled = request->cancelled,
+		.cancelled_ctx = request->ctx,
+		.answer_most = (size_t)ux_min(request->limits->bytes, (uint64_t)SIZE_MAX),
 		.redirects = UX_UPSTREAM_REDIRECTS,
 		.sink = request_on_bytes,
 		.sink_ctx = &flow,
 	};
-	enum ux_code code = ux_http_client_call(ask->client, &call, &answer, &why);
-	ret->taken_back = flow.beaten || (code != UX_OK && ask->cancelled(ask->ctx));
+	enum ux_code code = ux_http_client_call(request->client, &call, &answer, &why);
+	ret->cancelled = flow.is_late || (code != UX_OK && request->cancelled(request->ctx));
 	if (code != UX_OK) {
 		request_fail(ret, &why);
 		return;
 	}
-	request_judge_status(ask->up, &answer, ret);
+	request_judge_status(request->up, &answer, ret);
 	if (answer.status != 200)
 		return;
 	ret->outcome = flow.begun ? UX_FETCH_FOUND : UX_FETCH_FAILED;
@@ -110,18 +111,18 @@ static void request_http(const struct ux_upstream_request *ask, const char *path
 		 flow.begun ? "it has it" : "it answers with nothing");
 }
 
-static enum ux_code request_copy_file(const struct ux_upstream_request *ask, int fd,
+static enum ux_code request_copy_file(const struct ux_upstream_request *request, int fd,
 				      struct ux_error *err)
 {
 	uint8_t buffer[64 << 10];
-	struct flow flow = {.ask = ask};
+	struct flow flow = {.request = request};
 	uint64_t size = 0;
 	ssize_t n = 0;
 	while ((n = read(fd, buffer, sizeof(buffer))) > 0 || (n < 0 && errno == EINTR)) {
 		size += (uint64_t)ux_max(n, (ssize_t)0);
-		if (size > ask->limits->bytes)
+		if (size > request->limits->bytes)
 			return ux_error_set(err, UX_ELIMIT, "the file is over %" PRIu64 " bytes",
-					    ask->limits->bytes);
+					    request->limits->bytes);
 		if (n > 0)
 			UX_TRY(request_on_bytes(&flow, ux_bytes(buffer, (size_t)n), err));
 	}
@@ -130,7 +131,7 @@ static enum ux_code request_copy_file(const struct ux_upstream_request *ask, int
 	return size > 0 ? UX_OK : ux_error_set(err, UX_ECORRUPT, "the file is empty");
 }
 
-static void request_folder(const struct ux_upstream_request *ask, const char *path,
+static void request_folder(const struct ux_upstream_request *request, const char *path,
 			   struct ux_upstream_answer *ret)
 {
 	char full[PATH_MAX];
@@ -139,7 +140,7 @@ static void request_folder(const struct ux_upstream_request *ask, const char *pa
 	ret->reachable = true;
 	ret->outcome = UX_FETCH_ABSENT;
 	snprintf(ret->reason, sizeof(ret->reason), "there is no such file");
-	if (snprintf(full, sizeof(full), "%s%s", ask->up->url, path) >= PATH_MAX)
+	if (snprintf(full, sizeof(full), "%s%s", request->up->url, path) >= PATH_MAX)
 		return;
 	int fd = open(full, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0 && (errno == ENOENT || errno == ENOTDIR))
@@ -148,26 +149,26 @@ static void request_folder(const struct ux_upstream_request *ask, const char *pa
 	if (code == UX_OK && (fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)))
 		code = ux_error_set(&why, UX_EINVAL, "it is no regular file");
 	if (code == UX_OK)
-		code = request_copy_file(ask, fd, &why);
+		code = request_copy_file(request, fd, &why);
 	if (fd >= 0)
 		close(fd);
 	ret->outcome = UX_FETCH_FOUND;
 	snprintf(ret->reason, sizeof(ret->reason), "it has it");
 	if (code != UX_OK)
 		request_fail(ret, &why);
-	ret->taken_back = code == UX_EUNAVAILABLE;
+	ret->cancelled = code == UX_EUNAVAILABLE;
 }
 
 /* Tries path after path until one is found or the upstream does not answer. */
-void ux_upstream_request(const struct ux_upstream_request *ask, struct ux_upstream_answer *ret)
+void ux_upstream_request(const struct ux_upstream_request *request, struct ux_upstream_answer *ret)
 {
 	*ret = (struct ux_upstream_answer){.outcome = UX_FETCH_ABSENT, .reachable = true};
-	for (size_t i = 0; i < ask->places->n && ret->outcome == UX_FETCH_ABSENT; i++) {
+	for (size_t i = 0; i < request->paths->n && ret->outcome == UX_FETCH_ABSENT; i++) {
 		*ret = (struct ux_upstream_answer){.outcome = UX_FETCH_FAILED};
-		if (ask->up->kind == UX_UPSTREAM_FOLDER)
-			request_folder(ask, ask->places->paths[i], ret);
+		if (request->up->kind == UX_UPSTREAM_FOLDER)
+			request_folder(request, request->paths->paths[i], ret);
 		else
-			request_http(ask, ask->places->paths[i], ret);
+			request_http(request, request->paths->paths[i], ret);
 	}
 }
 

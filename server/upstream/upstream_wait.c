@@ -76,7 +76,7 @@ static enum ux_code wait_refer_later(struct ux_request *req, struct ux_response 
 	ux_response_field(res, "Retry-After", UX_STR("1"));
 	res->status = 503;
 	res->word = "pending";
-	return ux_error_set(&req->err, UX_EUNAVAILABLE, "it is being fetched; ask again in %d s",
+	return ux_error_set(&req->err, UX_EUNAVAILABLE, "it is being fetched; module again in %d s",
 			    RETRY_AFTER_S);
 }
 
@@ -84,9 +84,9 @@ enum ux_code ux_request_fetch(struct ux_request *req, struct ux_response *res, c
 			      enum ux_fetch_kind want, const char *source)
 {
 	struct ux_fetcher *f = ux_server_of(req)->fetcher;
-	struct ux_fetch_request wish = {
+	struct ux_fetch_request request = {
 		.ns = ux_caller_of(req)->ns, .id = id, .want = want, .source = source};
-	if (!f || !wait_read_hops(req, &wish.hops))
+	if (!f || !wait_read_hops(req, &request.hops))
 		return UX_ENOTFOUND;
 	struct waiting *w = wait_of_request(req);
 	if (!w)
@@ -97,8 +97,8 @@ enum ux_code ux_request_fetch(struct ux_request *req, struct ux_response *res, c
 	if (w->fetcher)
 		ux_fetcher_leave(w->fetcher, &w->waiter);
 	w->fetcher = f;
-	enum ux_fetching state = ux_fetcher_begin(f, &wish, &w->waiter);
-	bool from_server = wish.hops.n > 0;
+	enum ux_fetching state = ux_fetcher_begin(f, &request, &w->waiter);
+	bool from_server = request.hops.n > 0;
 	/* the request may have failed only temporarily */
 	if (state == UX_FETCHING_NONE && from_server)
 		ux_response_field(res, "Retry-After", UX_STR("60"));
@@ -161,7 +161,8 @@ static enum ux_missing_status missing_status(enum ux_fetching state)
 
 /* Blocks until the fetch is over: then the store has the module, or no upstream has it. */
 static enum ux_missing_status fetch_and_sleep(struct ux_server *s,
-					      const struct ux_fetch_request *wish, uint32_t wait_ms)
+					      const struct ux_fetch_request *request,
+					      uint32_t wait_ms)
 {
 	struct sleeper sleeper = {.lock = PTHREAD_MUTEX_INITIALIZER};
 	struct ux_fetch_waiter waiter = {.wake = sleeper_wake, .ctx = &sleeper};
@@ -172,7 +173,7 @@ static enum ux_missing_status fetch_and_sleep(struct ux_server *s,
 	pthread_cond_init(&sleeper.changed, &attr);
 	pthread_condattr_destroy(&attr);
 	struct ux_fetcher *f = s->fetcher;
-	enum ux_fetching state = ux_fetcher_begin(f, wish, &waiter);
+	enum ux_fetching state = ux_fetcher_begin(f, request, &waiter);
 	enum ux_missing_status got = missing_status(state);
 	if ((state == UX_FETCHING_QUEUED || state == UX_FETCHING_RECEIVING) &&
 	    sleeper_wait_until(&sleeper, end_ms))
@@ -182,16 +183,17 @@ static enum ux_missing_status fetch_and_sleep(struct ux_server *s,
 	return got;
 }
 
-enum ux_missing_status ux_upstream_fetch_missing(void *ctx, struct ux_missing_module *ask)
+enum ux_missing_status ux_upstream_fetch_missing(void *ctx, struct ux_missing_module *module)
 {
 	struct ux_server *s = ctx;
-	const struct ux_fetch_request wish = {
-		.ns = ask->ns, .id = ask->id, .want = UX_FETCH_SYMBOLS};
-	ask->retry_after_s = RETRY_AFTER_S;
+	const struct ux_fetch_request request = {
+		.ns = module->ns, .id = module->id, .want = UX_FETCH_SYMBOLS};
+	module->retry_after_s = RETRY_AFTER_S;
 	bool may = atomic_fetch_add_explicit(&s->waiting, 1, memory_order_relaxed) < THREADS_MOST;
 	enum ux_missing_status got =
-		ask->wait_ms > 0 && may ? fetch_and_sleep(s, &wish, ask->wait_ms)
-					: missing_status(ux_fetcher_begin(s->fetcher, &wish, NULL));
+		module->wait_ms > 0 && may
+			? fetch_and_sleep(s, &request, module->wait_ms)
+			: missing_status(ux_fetcher_begin(s->fetcher, &request, NULL));
 	atomic_fetch_sub_explicit(&s->waiting, 1, memory_order_relaxed);
 	return got;
 }

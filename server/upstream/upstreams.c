@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 /* Limits of an inspection, which is short: it hashes the ends of the file and reads its notes. */
-static const struct ux_sandbox_limits look_limits = {
+static const struct ux_sandbox_limits inspect_limits = {
 	.memory = (uint64_t)256 << 20, .output = 4096, .seconds = 10};
 
 /* State while one fetched file is processed. */
@@ -46,8 +46,8 @@ static enum ux_code arrival_check(const struct arrival *a, struct ux_error *err)
 {
 	struct ux_id id;
 	UX_TRY(ux_id_parse(ux_bytes_cstr(a->from->id), &id, err));
-	const struct ux_id *mine = ux_id_set_find(&a->found.ids, (enum ux_id_type)id.type);
-	if (!mine || !ux_id_eq(mine, &id))
+	const struct ux_id *found_id = ux_id_set_find(&a->found.ids, (enum ux_id_type)id.type);
+	if (!found_id || !ux_id_eq(found_id, &id))
 		return ux_error_set(err, UX_ECONFLICT, "what it sent is not of that build ID");
 	if (a->from->artifact == UX_ARTIFACT_DEBUGINFO &&
 	    (a->found.has & UX_SANDBOX_HAS_DEBUG) == 0)
@@ -77,7 +77,7 @@ static enum ux_code arrival_inspect_and_add(struct arrival *a, struct ux_error *
 	struct ux_store *s = a->server->store;
 	int fd = -1;
 	UX_TRY(ux_blobs_open(s->blobs, &a->from->hash, a->candidate.size, &fd, err));
-	enum ux_code code = ux_sandbox_look(fd, &look_limits, NULL, &a->found, err);
+	enum ux_code code = ux_sandbox_inspect(fd, &inspect_limits, NULL, &a->found, err);
 	close(fd);
 	UX_TRY(code);
 	UX_TRY(arrival_check(a, err));

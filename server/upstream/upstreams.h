@@ -33,7 +33,7 @@ enum ux_code ux_upstream_arrival(void *ctx, const struct ux_arrived *arrived, st
 void ux_upstream_extracted(struct ux_server *s, const struct ux_extracted_one *one);
 
 /* The callback fetch() of struct ux_missing_modules; ctx is the struct ux_server. */
-enum ux_missing_status ux_upstream_fetch_missing(void *ctx, struct ux_missing_module *ask);
+enum ux_missing_status ux_upstream_fetch_missing(void *ctx, struct ux_missing_module *module);
 
 /*
  * Called by a handler that has nothing to answer with: queries the upstreams that the request may

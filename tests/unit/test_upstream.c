@@ -18,18 +18,18 @@ static void breaker_opens_after_failures_in_a_row_and_lets_one_probe_through(voi
 	struct ux_breaker b = {0};
 	ux_breaker_failed(&b, 0, 0);
 	ux_breaker_failed(&b, 0, 0);
-	ux_breaker_fine(&b); /* in a row */
+	ux_breaker_succeeded(&b); /* in a row */
 	for (int i = 0; i < UX_BREAKER_FAILURES; i++) {
-		assert_true(ux_breaker_may(&b, 10));
+		assert_true(ux_breaker_allows(&b, 10));
 		ux_breaker_failed(&b, 10, 0);
 	}
-	assert_false(ux_breaker_may(&b, 10 + UX_BREAKER_OPEN_MS - 1));
-	assert_int_equal(ux_breaker_when(&b, 20), 10 + UX_BREAKER_OPEN_MS);
-	assert_true(ux_breaker_may(&b, 10 + UX_BREAKER_OPEN_MS));
-	assert_false(ux_breaker_may(&b, 10 + UX_BREAKER_OPEN_MS)); /* one */
-	assert_true(ux_breaker_when(&b, 0) == INT64_MAX);
-	ux_breaker_fine(&b);
-	assert_true(ux_breaker_may(&b, 10 + UX_BREAKER_OPEN_MS));
+	assert_false(ux_breaker_allows(&b, 10 + UX_BREAKER_OPEN_MS - 1));
+	assert_int_equal(ux_breaker_next_time(&b, 20), 10 + UX_BREAKER_OPEN_MS);
+	assert_true(ux_breaker_allows(&b, 10 + UX_BREAKER_OPEN_MS));
+	assert_false(ux_breaker_allows(&b, 10 + UX_BREAKER_OPEN_MS)); /* one */
+	assert_true(ux_breaker_next_time(&b, 0) == INT64_MAX);
+	ux_breaker_succeeded(&b);
+	assert_true(ux_breaker_allows(&b, 10 + UX_BREAKER_OPEN_MS));
 	assert_string_equal(ux_breaker_state_name(b.state), "closed");
 }
 
@@ -41,9 +41,9 @@ static void breaker_waits_twice_as_long_after_each_failed_probe(void **state)
 	for (int i = 0; i < UX_BREAKER_FAILURES; i++)
 		ux_breaker_failed(&b, now, 0);
 	for (int i = 0; i < 10; i++) {
-		assert_false(ux_breaker_may(&b, now + wait - 1));
+		assert_false(ux_breaker_allows(&b, now + wait - 1));
 		now += wait;
-		assert_true(ux_breaker_may(&b, now));
+		assert_true(ux_breaker_allows(&b, now));
 		ux_breaker_failed(&b, now, 0);
 		wait = ux_min(wait * 2, (int64_t)UX_BREAKER_OPEN_MOST);
 	}
@@ -55,17 +55,17 @@ static void breaker_heeds_what_it_is_asked_for_within_bounds(void **state)
 	(void)state;
 	struct ux_breaker b = {0};
 	ux_breaker_failed(&b, 0, 60000); /* Retry-After: at once */
-	assert_false(ux_breaker_may(&b, 59999));
-	assert_true(ux_breaker_may(&b, 60000));
+	assert_false(ux_breaker_allows(&b, 59999));
+	assert_true(ux_breaker_allows(&b, 60000));
 	ux_breaker_unknown(&b, 60001); /* the probe was taken back: another one may go */
-	assert_true(ux_breaker_may(&b, 60001));
+	assert_true(ux_breaker_allows(&b, 60001));
 	ux_breaker_failed(&b, 60001, INT64_MAX / 2);
-	assert_true(ux_breaker_may(&b, 60001 + UX_BREAKER_OPEN_MOST));
+	assert_true(ux_breaker_allows(&b, 60001 + UX_BREAKER_OPEN_MOST));
 	/* A question from before it was opened changes nothing. */
 	b = (struct ux_breaker){0};
 	ux_breaker_failed(&b, 0, 5000);
 	ux_breaker_failed(&b, 4000, 0);
-	assert_true(ux_breaker_may(&b, 5000));
+	assert_true(ux_breaker_allows(&b, 5000));
 }
 
 static bool read_hops(const char *via, const char *forwarded, const char *agent,
