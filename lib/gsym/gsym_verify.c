@@ -225,8 +225,8 @@ enum ux_code verify_record(struct gsym_check *check, struct ux_cur *c, uint32_t 
 }
 
 enum {
-	TREE_GROWTH = 8 /* most bytes of a decoded inline tree for each byte of its block, with a
-			   safety factor of 2 */
+	TREE_GROWTH = 8 /* Arena budget for each byte of an inline block: twice the largest size of
+			   its decoded tree. */
 };
 
 const char *ux_gsym_note_name(enum ux_gsym_note note)

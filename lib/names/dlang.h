@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The reader of a D name: its state, and what symbols, types and values share. */
+/* The demangler of D names: its state, and what symbols, types and values share. */
 #ifndef UX_DLANG_H
 #define UX_DLANG_H
 
@@ -7,16 +7,18 @@
 #include "text.h"
 
 enum {
-	DLANG_DEPTH_MOST = 192, /* of types, symbols and values; a level takes about 300 bytes */
+	DLANG_DEPTH_MOST = 192, /* recursion limit of types, symbols and values; a level takes about
+				   300 bytes */
 	DLANG_DIGITS_MOST = 9,  /* of a length or a count */
 	DLANG_IDENTIFIER_STEPS = 4,
 };
 
-/* A name that is read from start to end, and written while it is. */
+/* State of reading a name, which is written while it is read. */
 struct dlang {
 	const char *start, *pos, *end;
-	const char *last_reference; /* a type's back reference may only refer to what is before */
-	char *symbol;               /* where the text of the symbol begins that is being read */
+	const char *last_reference; /* a back reference to a type may only refer to positions before
+				       this one */
+	char *symbol;               /* start of the text of the current symbol */
 	struct ux_name_text *text;
 };
 
@@ -67,8 +69,8 @@ ux_inline bool dlang_number(struct dlang *d, size_t *ret)
 }
 
 /*
- * Where the back reference at d->pos points to; it is passed. Q and a number in base 26, whose last
- * digit is a lower-case letter: how far in front of the Q. NULL: malformed.
+ * Reads the back reference at d->pos and returns its target: Q and a number in base 26, whose last
+ * digit is a lower-case letter, which is the distance back from the Q. NULL: malformed.
  */
 ux_inline const char *dlang_reference(struct dlang *d)
 {
@@ -91,7 +93,9 @@ ux_inline bool dlang_at_template(const struct dlang *d)
 	return dlang_starts(d, "__T") || dlang_starts(d, "__U");
 }
 
-/* Whether the name of a symbol begins here: its length, a template instance, a reference to one. */
+/*
+ * True when the name of a symbol begins here: its length, a template instance, or a back reference.
+ */
 ux_inline bool dlang_at_symbol(const struct dlang *d)
 {
 	if (ux_is_digit(dlang_peek(d)) || dlang_at_template(d))
@@ -110,25 +114,25 @@ ux_inline bool dlang_at_convention(const struct dlang *d)
 }
 
 /*
- * Each reads what is at d->pos and writes its text. False when it is malformed or the budget of the
- * text is used up; d->pos is then anywhere.
+ * Each function reads an item at d->pos and writes its text. False when it is malformed or the
+ * budget of the text is used up; d->pos is then undefined.
  */
 
 /* "_D", a name, and Z or a type. */
 bool dlang_symbol(struct dlang *d);
 
-/* Names with their parameters; with_modifiers: " const" and the like behind those of methods. */
+/* Names with their parameters. with_modifiers: methods are followed by " const" and the like. */
 bool dlang_qualified(struct dlang *d, bool with_modifiers);
 
 bool dlang_type(struct dlang *d);
 
-/* " const", " shared", ... behind what they qualify. */
+/* Modifiers: " const", " shared", ... behind the item that they qualify. */
 void dlang_modifiers(struct dlang *d, bool write);
 
-/* How a function is called, its attributes and parameters; only the latter are written. */
+/* A function's calling convention, attributes and parameters; only the parameters are written. */
 bool dlang_signature(struct dlang *d, const char **ret_attributes);
 
-/* type: the first letter of the value's type, which tells how a number is written. */
+/* type: the first letter of the value's type, which decides how a number is written. */
 bool dlang_value(struct dlang *d, char type);
 
 #endif

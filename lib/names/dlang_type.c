@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The types of D, and values of them. */
+/* Reading and writing D's types and values. */
 #include "dlang.h"
 
-/* Digits as they are, with a leading '-' where there is an N. */
+/* Copies digits, with a leading '-' for an N. */
 static bool dlang_copy_digits(struct dlang *d)
 {
 	const char *from = d->pos;
@@ -214,7 +214,7 @@ void dlang_modifiers(struct dlang *d, bool write)
 		 (d->pos[-1] == 'O' || d->pos[-1] == 'g')); /* const and immutable are the last */
 }
 
-/* "pure nothrow ", ...; those of them that begin a parameter are left to it. */
+/* Reads attributes: "pure nothrow ", ... Those that can also begin a parameter are left for it. */
 static bool dlang_attributes(struct dlang *d, bool write)
 {
 	static const char *const words[] = {
@@ -238,7 +238,7 @@ static bool dlang_attributes(struct dlang *d, bool write)
 
 static bool dlang_parameter(struct dlang *d)
 {
-	/* "return scope" is NkM today and was MNk. */
+	/* "return scope" is now NkM, and was MNk before. */
 	for (;;) {
 		if (dlang_eat(d, 'M')) {
 			dlang_put(d, "scope ");
@@ -322,7 +322,7 @@ static bool dlang_function_type(struct dlang *d)
 	return dlang_attributes(&behind, /* write= */ true);
 }
 
-/* A type elsewhere; is_function: that of a delegate. */
+/* Reads a type that a back reference points to. is_function: the function type of a delegate. */
 static bool dlang_referred_type(struct dlang *d, bool is_function)
 {
 	const char *from = d->pos, *last = d->last_reference;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* C++ names: linkage name to tree to text, and the tables that all productions share. */
+/* C++ names: from linkage name to tree to text, and the tables that all productions share. */
 #include "itanium_tree.h"
 
 const struct itanium_word itanium_words[] = {
@@ -156,7 +156,7 @@ static bool itanium_is_clone_letter(char c)
 	return ux_is_lower(c) || c == '_';
 }
 
-/* Bytes of one suffix of a clone at s (".isra.0", ".llvm.123", ".1"); 0: it is none. */
+/* Returns the length of a clone suffix at s (".isra.0", ".llvm.123", ".1"); 0: there is none. */
 static size_t itanium_clone_suffix(const char *s, const char *end)
 {
 	const char *p = s + 1;
@@ -198,7 +198,7 @@ static bool itanium_put_clones(const struct itanium *p, struct ux_itanium_style 
 	return true;
 }
 
-/* The function of an Apple block: "_block_invoke", perhaps numbered, behind the enclosing name. */
+/* Reads the suffix "_block_invoke", optionally with a number, of an Apple block's function. */
 static uint16_t itanium_block_invocation(struct itanium *p, uint16_t root)
 {
 	static const char word[] = "_block_invoke";

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Productions of expressions. */
+/* The productions of expressions. */
 #include "itanium_tree.h"
 
 uint16_t itanium_phrase(struct itanium *p, enum itanium_phrase_of phrase, uint16_t b, uint16_t c)
@@ -7,7 +7,7 @@ uint16_t itanium_phrase(struct itanium *p, enum itanium_phrase_of phrase, uint16
 	return itanium_node(p, ITANIUM_PHRASE, (uint16_t)phrase, b, c);
 }
 
-/* The same, of one node; 0 when that is 0. */
+/* Makes a phrase with one operand; 0 when the operand is 0. */
 static uint16_t itanium_phrase_over(struct itanium *p, enum itanium_phrase_of phrase, uint16_t b)
 {
 	return b ? itanium_phrase(p, phrase, b, 0) : 0;
@@ -268,7 +268,9 @@ static uint16_t itanium_vendor_expression(struct itanium *p)
 		       : 0;
 }
 
-/* Of a requires expression: an expression, which may be noexcept and of a type, a type, a clause.
+/*
+ * Reads a requirement of a requires expression: an expression (which may be noexcept and have a
+ * type constraint), a type, or a nested clause.
  */
 static uint16_t itanium_requirement(struct itanium *p)
 {
@@ -329,7 +331,7 @@ static uint16_t itanium_phrase_operand(struct itanium *p, char form)
 			     : itanium_expression(p);
 }
 
-/* One of the table; *ret_matched is false when none begins here. */
+/* Reads an expression of the table; *ret_matched is false when there is none. */
 static uint16_t itanium_coded_phrase(struct itanium *p, bool *ret_matched)
 {
 	for (size_t i = 0; i < ux_countof(itanium_phrase_codes); i++) {

@@ -15,7 +15,7 @@ uint16_t itanium_source_name(struct itanium *p)
 	return itanium_node(p, ITANIUM_NAME, (uint16_t)(name - p->start), size, 0);
 }
 
-/* The name of the class itself, for its constructors. */
+/* Returns the name of the class for its constructors and destructors. */
 static uint16_t itanium_class_name(struct itanium *p, uint16_t node)
 {
 	for (;;) {
@@ -108,7 +108,8 @@ static uint16_t itanium_conversion(struct itanium *p)
 
 uint16_t itanium_operator_name(struct itanium *p)
 {
-	if (itanium_peek(p) == 'v' && ux_is_digit(itanium_peek2(p))) { /* and how many operands */
+	if (itanium_peek(p) == 'v' &&
+	    ux_is_digit(itanium_peek2(p))) { /* a vendor's operator: v and the number of operands */
 		p->pos += 2;
 		return itanium_over(p, ITANIUM_VENDOR_OP, itanium_source_name(p));
 	}
@@ -134,7 +135,10 @@ static uint16_t itanium_untagged_name(struct itanium *p, uint16_t scope)
 	return c >= 'a' && c <= 'z' ? itanium_operator_name(p) : 0;
 }
 
-/* Names of modules: W and a name, WP and a partition's; p->module is the last. */
+/*
+ * Reads names of modules: W and a name, or WP and the name of a partition. p->module becomes the
+ * last.
+ */
 static bool itanium_module(struct itanium *p)
 {
 	while (itanium_eat(p, 'W')) {
@@ -176,7 +180,10 @@ static uint16_t itanium_std_name(struct itanium *p)
 	return name && std ? itanium_node(p, ITANIUM_QUALIFIED, std, name, 0) : 0;
 }
 
-/* The next part of a nested name behind `scope`; the result is the scope of the part after it. */
+/*
+ * Reads the next part of a nested name, which is in `scope`; the result is the scope of the
+ * following part.
+ */
 static uint16_t itanium_nested_part(struct itanium *p, uint16_t scope, bool naming)
 {
 	char c = itanium_peek(p), d = itanium_peek2(p);
@@ -409,7 +416,9 @@ static uint16_t itanium_g_name(struct itanium *p)
 			       itanium_encoding(p));
 }
 
-/* Whether the return type is mangled: it is for template instances, but not for constructors, ...
+/*
+ * True when the return type is mangled: for template instances, but not for constructors,
+ * destructors and conversions.
  */
 static bool itanium_has_return_type(const struct itanium *p, uint16_t node)
 {
@@ -426,7 +435,7 @@ static bool itanium_has_return_type(const struct itanium *p, uint16_t node)
 	return kind != ITANIUM_CTOR && kind != ITANIUM_DTOR && kind != ITANIUM_CONVERSION;
 }
 
-/* False when template parameters refer to each other in a circle. */
+/* False when template parameters refer to each other in a cycle. */
 static bool itanium_forward_ends(const struct itanium *p, uint16_t node)
 {
 	for (unsigned i = 0; i <= ITANIUM_ARGS_MOST; i++) {

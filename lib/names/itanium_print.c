@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of names. */
+/* Writing names. */
 #include "itanium_printer.h"
 
 static void itanium_put_slice(struct itanium_printer *w, unsigned offset, size_t n)
@@ -9,7 +9,7 @@ static void itanium_put_slice(struct itanium_printer *w, unsigned offset, size_t
 
 void itanium_put_list(struct itanium_printer *w, uint16_t list)
 {
-	char *mark = NULL; /* behind the last item that had one */
+	char *mark = NULL; /* end of the last item with a text */
 	for (; list; list = itanium_at(w, list)->b) {
 		char *before = w->text.pos;
 		if (mark)
@@ -69,7 +69,7 @@ static void itanium_print_expansion(struct itanium_printer *w, uint16_t pattern)
 	w->element = outer;
 }
 
-/* A function: its name, and unless the style is short its parameters and return type. */
+/* Writes a function: its name, and unless the style is short its parameters and return type. */
 static void itanium_print_encoding(struct itanium_printer *w, const struct itanium_node *n)
 {
 	bool bare = w->bare;
@@ -106,7 +106,10 @@ static void itanium_print_local(struct itanium_printer *w, const struct itanium_
 	itanium_put(w, n->b);
 }
 
-/* "$T", "$N0" as LLVM names them, "$T0", "$N1" as GNU does. */
+/*
+ * Writes a made-up name of a template parameter: "$T", "$N0" in LLVM's style, "$T0", "$N1" in
+ * GNU's.
+ */
 static void itanium_print_head_name(struct itanium_printer *w, const struct itanium_node *n)
 {
 	static const char *const names[] = {"$T", "$N", "$TT"};
@@ -117,7 +120,7 @@ static void itanium_print_head_name(struct itanium_printer *w, const struct itan
 		itanium_put_number(w, n->b - 1U);
 }
 
-/* named: followed by the name, which GNU leaves out inside of a template template parameter. */
+/* named: write the name behind it, which GNU omits inside of a template template parameter. */
 static void itanium_print_head(struct itanium_printer *w, const struct itanium_node *n, bool named)
 {
 	const struct itanium_node *name = itanium_at(w, n->a);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of expressions. */
+/* Writing expressions. */
 #include "itanium_printer.h"
 
-/* How literals of the integer types end; NULL: their type stands in front. */
+/* Returns the suffix of literals of an integer type; NULL: the type is written in front. */
 static const char *itanium_literal_suffix(const struct itanium_node *type)
 {
 	if (type->kind != ITANIUM_TEXT)
@@ -89,7 +89,7 @@ static void itanium_print_unary(struct itanium_printer *w, const struct itanium_
 	const struct itanium_operator *op = &itanium_operators[n->a];
 	uint16_t operand = n->b;
 	itanium_put_bytes(w, op->text, op->size);
-	/* The address of a function: without its parameters. */
+	/* The address of a function is written without its parameters. */
 	if (!w->style.llvm && op->text[0] == '&' &&
 	    itanium_at(w, operand)->kind == ITANIUM_ENCODING &&
 	    itanium_at(w, operand)->flags == 0 &&
@@ -101,7 +101,10 @@ static void itanium_print_unary(struct itanium_printer *w, const struct itanium_
 static void itanium_print_binary(struct itanium_printer *w, const struct itanium_node *n)
 {
 	const struct itanium_operator *op = &itanium_operators[n->a];
-	bool greater = op->size == 1 && op->text[0] == '>'; /* which would end the arguments */
+	bool greater =
+		op->size == 1 &&
+		op->text[0] ==
+			'>'; /* would end the template arguments, so it is put in parentheses */
 	if (greater)
 		itanium_put_char(w, '(');
 	itanium_put_operand(w, n->b);

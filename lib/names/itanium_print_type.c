@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of types, in two parts: in front of a declared name and behind it. */
+/* Writing types, in two parts: in front of a declared name and behind it. */
 #include "itanium_printer.h"
 
 uint16_t itanium_argument_of(struct itanium_printer *w, uint16_t node)
@@ -16,7 +16,9 @@ uint16_t itanium_argument_of(struct itanium_printer *w, uint16_t node)
 	return item ? itanium_at(w, item)->a : 0;
 }
 
-/* The argument of a template parameter if it is a pack; packs inside of it are not expanded here.
+/*
+ * Returns the argument of a template parameter if it is a pack; packs inside of it are not expanded
+ * here.
  */
 static uint16_t itanium_pack_of_argument(const struct itanium_printer *w, uint16_t node)
 {
@@ -45,7 +47,7 @@ uint16_t itanium_pack_in(struct itanium_printer *w, uint16_t node)
 		return node;
 	if (n->kind == ITANIUM_PARAMETER)
 		return itanium_pack_of_argument(w, node);
-	if (n->kind == ITANIUM_EXPANSION) /* is expanded by itself */
+	if (n->kind == ITANIUM_EXPANSION) /* an expansion is expanded separately */
 		return 0;
 	if (!itanium_print_enter(w))
 		return 0;
@@ -68,7 +70,7 @@ void itanium_put_qualifiers(struct itanium_printer *w, uint8_t flags)
 		ITANIUM_PUT(w, " &&");
 }
 
-/* The type that a template parameter stands for; other types as they are. */
+/* Resolves a template parameter to its argument; other types are returned unchanged. */
 static uint16_t itanium_see_through(struct itanium_printer *w, uint16_t node)
 {
 	while (node && itanium_at(w, node)->kind == ITANIUM_PARAMETER) {
@@ -80,7 +82,7 @@ static uint16_t itanium_see_through(struct itanium_printer *w, uint16_t node)
 	return node;
 }
 
-/* The kind of a type without its qualifiers. */
+/* Returns the kind of a type without its qualifiers. */
 static uint8_t itanium_plain_kind(struct itanium_printer *w, uint16_t node)
 {
 	uint16_t seen = itanium_see_through(w, node);
@@ -96,7 +98,10 @@ static bool itanium_needs_parentheses(struct itanium_printer *w, uint16_t node)
 	return kind == ITANIUM_FUNCTION || kind == ITANIUM_ARRAY;
 }
 
-/* References to references collapse: gives the type referred to, and whether by && instead of &. */
+/*
+ * Collapses references to references: returns the referenced type, and whether the result is &&
+ * instead of &.
+ */
 static uint16_t itanium_collapsed_reference(struct itanium_printer *w, uint16_t node,
 					    bool *ret_is_rvalue)
 {
@@ -137,7 +142,7 @@ static void itanium_print_member_left(struct itanium_printer *w, const struct it
 	ITANIUM_PUT(w, "::*");
 }
 
-/* The return type in front of a function's name; no space follows "void (*". */
+/* Writes the return type in front of a function's name, without a space behind "void (*". */
 void itanium_put_returned(struct itanium_printer *w, uint16_t type, bool of_type)
 {
 	itanium_put_left(w, type);
@@ -162,7 +167,7 @@ void itanium_put_returned(struct itanium_printer *w, uint16_t type, bool of_type
 	itanium_put_char(w, ' ');
 }
 
-/* Qualifiers that the type has itself, which are not repeated. */
+/* Returns the qualifiers that the type already has, which are not repeated. */
 static uint8_t itanium_qualifiers_of(struct itanium_printer *w, uint16_t type)
 {
 	const struct itanium_node *n = itanium_at(w, itanium_see_through(w, type));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The tree of a C++ name: nodes that refer to each other by number. */
+/* The tree of a C++ name, whose nodes refer to each other by number, and its parser. */
 #ifndef UX_ITANIUM_TREE_H
 #define UX_ITANIUM_TREE_H
 
@@ -21,23 +21,24 @@ enum itanium_kind {
 	ITANIUM_CONVERSION, /* a: type */
 	ITANIUM_LITERAL_OP, /* a: name */
 	ITANIUM_LAMBDA,     /* a: list of parameters, b: number, c: list of its template's */
-	ITANIUM_HEAD,      /* a: name, b: type, list of HEADs or constraint, or 0; c: 1 of a pack */
-	ITANIUM_HEAD_NAME, /* a: enum itanium_head, b: number of its kind, c: of all */
-	ITANIUM_BLOCK,     /* b: number */
-	ITANIUM_FRIEND,    /* a: name */
-	ITANIUM_MODULE,    /* a: enclosing module or 0, b: name, c: 1 of a partition */
-	ITANIUM_IN_MODULE, /* a: name, b: module */
-	ITANIUM_VENDOR_OP, /* a: name */
-	ITANIUM_UNNAMED,   /* b: number */
-	ITANIUM_BINDING,   /* a: list of names */
-	ITANIUM_LOCAL,     /* a: encoding of the function, b: entity; c: 1 + number of a default
-			      argument, or 0 */
-	ITANIUM_ENCODING,  /* a: name, b: list of parameters, c: type that is returned, or 0 */
-	ITANIUM_SPECIAL,   /* a: number of a constant text, b: what follows it */
-	ITANIUM_IN,        /* a "-in-" b */
-	ITANIUM_QUALIFIER, /* a: type; flags */
-	ITANIUM_VENDOR,    /* a: type, b: qualifier */
-	ITANIUM_POINTER,   /* a: type */
+	ITANIUM_HEAD,       /* a: name; b: type, list of HEADs, constraint, or 0; c: 1 for a pack */
+	ITANIUM_HEAD_NAME,  /* a: enum itanium_head; b: number among those of its kind; c: number
+			       among all */
+	ITANIUM_BLOCK,      /* b: number */
+	ITANIUM_FRIEND,     /* a: name */
+	ITANIUM_MODULE,     /* a: enclosing module or 0; b: name; c: 1 for a partition */
+	ITANIUM_IN_MODULE,  /* a: name, b: module */
+	ITANIUM_VENDOR_OP,  /* a: name */
+	ITANIUM_UNNAMED,    /* b: number */
+	ITANIUM_BINDING,    /* a: list of names */
+	ITANIUM_LOCAL,      /* a: encoding of the function, b: entity; c: 1 + number of a default
+			       argument, or 0 */
+	ITANIUM_ENCODING,   /* a: name, b: list of parameters, c: type that is returned, or 0 */
+	ITANIUM_SPECIAL,    /* a: number of a constant text, b: node that follows it */
+	ITANIUM_IN,         /* a "-in-" b */
+	ITANIUM_QUALIFIER,  /* a: type; flags */
+	ITANIUM_VENDOR,     /* a: type, b: qualifier */
+	ITANIUM_POINTER,    /* a: type */
 	ITANIUM_LREF,
 	ITANIUM_RREF,
 	ITANIUM_POSTFIX,   /* a: type, b: number of a constant text */
@@ -60,11 +61,11 @@ enum itanium_kind {
 	ITANIUM_CAST,      /* a: type, b: expression */
 	ITANIUM_LIST_CAST, /* a: type, b: list */
 	ITANIUM_BRACED,    /* a: type or 0, b: list */
-	ITANIUM_SIZEOF,    /* a: number of a constant text, b: what it is of */
+	ITANIUM_SIZEOF,    /* a: number of a constant text, b: operand */
 	ITANIUM_FUNCTION_PARAMETER, /* b: number */
 	ITANIUM_SCOPED,             /* a "::" b in an expression */
 	ITANIUM_FOLD,               /* a: number of the operator, b, c: operands or 0 */
-	ITANIUM_PHRASE,             /* a: enum itanium_phrase_of, b, c: what its words are about */
+	ITANIUM_PHRASE,             /* a: enum itanium_phrase_of; b, c: operands */
 };
 
 /* Flags of a QUALIFIER, a FUNCTION, an ENCODING. */
@@ -79,12 +80,13 @@ enum {
 };
 
 enum {
-	ITANIUM_NAME_MOST = 8192,  /* bytes: offsets are of 16 bits */
-	ITANIUM_NODES_MOST = 8192, /* a byte of a name makes about one */
+	ITANIUM_NAME_MOST = 8192,  /* longest name in bytes: offsets have 16 bits */
+	ITANIUM_NODES_MOST = 8192, /* each byte of a name makes about one node */
 	ITANIUM_SUBS_MOST = 1024,
 	ITANIUM_ARGS_MOST = 256,
 	ITANIUM_HEADS_MOST = 64,
-	ITANIUM_DEPTH_MOST = 192, /* of the grammar; a level takes about 1 KB of stack */
+	ITANIUM_DEPTH_MOST =
+		192, /* recursion limit of the grammar; a level takes about 1 KB of stack */
 };
 
 struct itanium_node {
@@ -93,30 +95,35 @@ struct itanium_node {
 	uint16_t a, b, c;
 };
 
-/* The parser of one name. Nodes are numbered: 0 is no node, and as a result a failure. */
+/*
+ * The parser of one name. Nodes are numbered: 0 is not a node; as a function's result it is a
+ * failure.
+ */
 struct itanium {
 	const char *start;
 	const char *pos;
 	const char *end;
 	struct ux_name_text
-		*text; /* the budget: walks of a tree that shares parts can be exponential */
+		*text; /* the budget: walking a tree with shared parts can take exponential time */
 	unsigned n_nodes;
 	unsigned n_subs;
-	unsigned first_arg; /* of args: those before it are of an enclosing encoding */
+	unsigned first_arg; /* index in args: those before it belong to an enclosing encoding */
 	unsigned n_args;
 	unsigned n_forward;
 	unsigned context; /* number of the encoding whose template arguments T_ refers to */
 	unsigned n_contexts;
-	unsigned n_heads;   /* parameters of the template that a lambda is */
-	uint16_t module;    /* of the name that is read next; 0: none */
+	unsigned n_heads;   /* number of template parameters of a generic lambda */
+	uint16_t module;    /* module of the next name; 0: none */
 	bool in_lambda;     /* template parameters are those of a generic lambda */
-	bool in_conversion; /* what follows a type's T_ are the arguments of the operator, and it
-			       may name arguments that are yet to come */
-	uint8_t flags;      /* of the nested name that was read last */
+	bool in_conversion; /* A conversion operator's type is being read: arguments behind its T_
+			       belong to the operator, and the type may refer to arguments that
+			       follow later. */
+	uint8_t flags;      /* flags of the last nested name */
 	uint16_t subs[ITANIUM_SUBS_MOST];
-	uint16_t sub_contexts[ITANIUM_SUBS_MOST]; /* where each was read: see itanium_here() */
-	uint16_t args[ITANIUM_ARGS_MOST];         /* of the template that is being named */
-	uint16_t forward[ITANIUM_ARGS_MOST]; /* PARAMETER nodes whose argument is yet to come */
+	uint16_t sub_contexts[ITANIUM_SUBS_MOST]; /* the context in which each was read: see
+						     itanium_here() */
+	uint16_t args[ITANIUM_ARGS_MOST];         /* arguments of the current template */
+	uint16_t forward[ITANIUM_ARGS_MOST];      /* PARAMETER nodes whose argument follows later */
 	uint16_t heads[ITANIUM_HEADS_MOST];
 	struct itanium_node nodes[ITANIUM_NODES_MOST];
 };
@@ -147,7 +154,7 @@ ux_inline bool itanium_eat2(struct itanium *p, const char *two)
 	return true;
 }
 
-/* A node; 0 when there are too many. */
+/* Makes a node; 0 when there are too many. */
 ux_inline uint16_t itanium_node(struct itanium *p, enum itanium_kind kind, uint16_t a, uint16_t b,
 				uint16_t c)
 {
@@ -157,13 +164,13 @@ ux_inline uint16_t itanium_node(struct itanium *p, enum itanium_kind kind, uint1
 	return (uint16_t)p->n_nodes++;
 }
 
-/* The same when `a` is there. */
+/* As itanium_node(), but 0 when `a` is 0. */
 ux_inline uint16_t itanium_over(struct itanium *p, enum itanium_kind kind, uint16_t a)
 {
 	return a ? itanium_node(p, kind, a, 0, 0) : 0;
 }
 
-/* The context that T_ refers to here: an encoding, or a lambda in it. */
+/* Returns the context that T_ refers to at this point: an encoding, or a lambda in it. */
 ux_inline uint16_t itanium_here(const struct itanium *p)
 {
 	return (uint16_t)(p->context * 2 + p->in_lambda);
@@ -281,8 +288,8 @@ enum itanium_text {
 };
 
 /*
- * Expressions and types of fixed words. \1 and \2 are the nodes b and c, \3 and \4 the same as
- * operands, \5 and \6 as lists, \7 and \10 as lists without anything between the items.
+ * Expressions and types with a fixed text. In the text, \1 and \2 are the nodes b and c, \3 and \4
+ * the same as operands, \5 and \6 as lists, \7 and \10 as lists without separators.
  */
 #define ITANIUM_PHRASES                                 \
 	X(ALTERNATIVES, "\3 : \4")                      \
@@ -340,7 +347,7 @@ enum itanium_phrase_of {
 
 extern const char *const itanium_phrases[];
 
-/* Kinds of parameters that the template of a lambda has. */
+/* Kinds of template parameters of a generic lambda. */
 enum itanium_head {
 	ITANIUM_HEAD_TYPE,
 	ITANIUM_HEAD_VALUE,
@@ -359,14 +366,14 @@ uint16_t itanium_text_node(struct itanium *p, enum itanium_text text);
 /* Operators, by their two letters. */
 struct itanium_operator {
 	char code[2];
-	uint8_t arity; /* in an expression; 0: not one of those that are read */
+	uint8_t arity; /* number of operands in an expression; 0: not used in expressions */
 	uint8_t size;
 	const char *text;
 };
 
 extern const struct itanium_operator itanium_operators[];
 
-/* Reads an operator; -1: none. */
+/* Reads an operator and returns its number; -1: there is none. */
 int itanium_operator_read(struct itanium *p);
 
 /* The productions of the grammar, by the names that the ABI gives them. */
@@ -388,19 +395,24 @@ uint16_t itanium_operator_name(struct itanium *p);
 uint16_t itanium_phrase(struct itanium *p, enum itanium_phrase_of phrase, uint16_t b, uint16_t c);
 uint8_t itanium_qualifiers(struct itanium *p);
 
-/* Declarations of template parameters in front of a lambda's; false when malformed. */
+/* Reads the template parameters of a generic lambda; false when malformed. */
 bool itanium_heads(struct itanium *p, uint16_t *ret);
 
-/* Q and an expression, if they are there; false when malformed. *ret: 0 without. */
+/*
+ * Reads an optional constraint: Q and an expression. False when malformed; *ret is 0 without one.
+ */
 bool itanium_constraint(struct itanium *p, uint16_t *ret);
 
-/* Digits; false without any, or past 65,535. */
+/* Reads digits; false without any, or past 65,535. */
 bool itanium_number(struct itanium *p, uint16_t *ret);
 
 /* "_" is 0, "0_" is 1, ...; with base 36 digits and upper-case letters. */
 bool itanium_sequence(struct itanium *p, unsigned base, uint16_t *ret);
 
-/* One level deeper; false when that is too deep. Each call is undone by itanium_leave(). */
+/*
+ * Enters a level of recursion; false when that is too deep. Each call must be undone by
+ * itanium_leave().
+ */
 ux_inline bool itanium_enter(struct itanium *p)
 {
 	return ux_name_text_enter(p->text, ITANIUM_DEPTH_MOST);
@@ -412,7 +424,7 @@ ux_inline uint16_t itanium_leave(struct itanium *p, uint16_t result)
 	return result;
 }
 
-/* Writes node `root`; false when that needs more than the budget of p->text. */
+/* Writes node `root`; false when that exceeds the budget of p->text. */
 bool itanium_print(const struct itanium *p, uint16_t root, struct ux_itanium_style style);
 
 #endif

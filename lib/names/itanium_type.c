@@ -29,7 +29,7 @@ uint8_t itanium_qualifiers(struct itanium *p)
 	return flags;
 }
 
-/* Types up to a character that begins no type; "v" alone is the empty list. */
+/* Reads types up to a character that begins no type; "v" alone is the empty list. */
 uint16_t itanium_types_until(struct itanium *p, bool *ret_ok)
 {
 	struct itanium_list types = {0};
@@ -78,8 +78,8 @@ static uint16_t itanium_thrown_types(struct itanium *p)
 }
 
 /*
- * The exception specification in front of a function type; *ret is 0 without one. False when no
- * function type follows.
+ * Reads the exception specification in front of a function type; *ret is 0 without one. False when
+ * no function type follows.
  */
 static bool itanium_exceptions(struct itanium *p, uint16_t *ret)
 {
@@ -296,7 +296,7 @@ uint16_t itanium_template_param(struct itanium *p)
 	return node;
 }
 
-/* T_, or what a template template parameter makes. */
+/* Reads T_, or an instance of a template template parameter. */
 static uint16_t itanium_parameter_type(struct itanium *p)
 {
 	if (strchr("sue", itanium_peek2(p)) && itanium_peek2(p)) { /* struct, union, enum */
@@ -324,7 +324,7 @@ static const struct {
 
 static uint16_t itanium_rebind(struct itanium *p, uint16_t node);
 
-/* The same for child; false when it fails. */
+/* Calls itanium_rebind() for a child; false when it fails. */
 static bool itanium_rebind_child(struct itanium *p, uint16_t *child, bool *changed)
 {
 	uint16_t made = *child ? itanium_rebind(p, *child) : 0;
@@ -336,8 +336,9 @@ static bool itanium_rebind_child(struct itanium *p, uint16_t *child, bool *chang
 }
 
 /*
- * What node, read inside of another encoding or of a lambda, is here: a substitution stands for the
- * words, and T_ in them for what it means where they are used. A tree without T_ stays itself.
+ * Converts a node that was read inside of another encoding or of a lambda. A substitution repeats
+ * the characters of the name, so a T_ in it has the meaning of the place where the substitution is
+ * used. A tree without T_ is returned unchanged.
  */
 static uint16_t itanium_rebind(struct itanium *p, uint16_t node)
 {
@@ -370,7 +371,10 @@ static uint16_t itanium_rebind(struct itanium *p, uint16_t node)
 	return itanium_leave(p, made);
 }
 
-/* in_prefix: before a constructor or destructor the standard's short names are spelled out. */
+/*
+ * in_prefix: in front of a constructor or destructor, the standard's abbreviations are written in
+ * full.
+ */
 uint16_t itanium_substitution(struct itanium *p, bool in_prefix)
 {
 	uint16_t number = 0;
@@ -503,7 +507,7 @@ bool itanium_constraint(struct itanium *p, uint16_t *ret)
 	return *ret != 0;
 }
 
-/* A new name for a parameter of a lambda's template; 0: there are too many. */
+/* Makes a new name for a template parameter of a lambda; 0: there are too many. */
 static uint16_t itanium_head_name(struct itanium *p, enum itanium_head kind)
 {
 	uint16_t number = 0;
@@ -517,7 +521,7 @@ static uint16_t itanium_head_name(struct itanium *p, enum itanium_head kind)
 	return node;
 }
 
-/* Tt: a template, whose own parameters are named anew, up to E. */
+/* Reads Tt: a template template parameter, whose own parameters get new names, up to E. */
 static uint16_t itanium_template_head(struct itanium *p)
 {
 	uint16_t outer[ITANIUM_HEADS_MOST], heads = 0, constraint = 0;
@@ -532,7 +536,7 @@ static uint16_t itanium_template_head(struct itanium *p)
 	return name ? itanium_node(p, ITANIUM_HEAD, name, heads, 0) : 0;
 }
 
-/* The declaration of a parameter of a template, whose T is passed. */
+/* Reads the declaration of a template parameter behind its T. */
 static uint16_t itanium_head(struct itanium *p)
 {
 	uint16_t of = 0, name = 0;
@@ -630,7 +634,7 @@ uint16_t itanium_template_args(struct itanium *p, uint16_t name, bool naming)
 	if (naming)
 		p->n_args = p->first_arg;
 	while (!itanium_eat(p, 'E')) {
-		if (itanium_peek(p) == 'Q') { /* the last, and without text */
+		if (itanium_peek(p) == 'Q') { /* the constraint, which is last and has no text */
 			if (!itanium_constraint(p, &constraint))
 				return 0;
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Swift's names in a build without the reader for them: they stay as they are. */
+/* Used in a build without the demangler of Swift: names are left unchanged. */
 #include "swift.h"
 
 bool ux_swift_marked(struct ux_bytes name)

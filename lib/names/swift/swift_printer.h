@@ -1,39 +1,40 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The printer of Swift names: its state, and what its parts share. */
+/* The printer of Swift names: its state, and the functions that its parts share. */
 #ifndef UX_SWIFT_PRINTER_H
 #define UX_SWIFT_PRINTER_H
 
 #include "swift_tree.h"
 
 enum {
-	SWIFT_PRINT_DEPTH_MOST = 512, /* of nodes in each other; a level takes about 300 bytes */
-	SWIFT_SIGNATURE_MOST = 128,   /* parameters of one depth that are written */
+	SWIFT_PRINT_DEPTH_MOST = 512, /* deepest nesting of nodes; a level takes about 300 bytes */
+	SWIFT_SIGNATURE_MOST = 128,   /* most parameters of one depth that are written */
 };
 
 struct swift_printer {
 	const struct swift *tree;
 	struct ux_name_text text;
 	struct ux_swift_style style;
-	bool plain;       /* types without a syntax of their own, as in names of arguments */
+	bool plain;       /* write types without their special syntax, as in names of arguments */
 	bool specialized; /* "specialized " was written */
 };
 
-/* Any node. */
+/* Writes any node. */
 void swift_put(struct swift_printer *w, uint16_t node);
 
 /*
- * Writes a context in front of what is declared in it. Gives the node back, and writes nothing, if
- * it has a type or several words and so belongs behind the declaration; else 0.
+ * Writes a context in front of the entity that is declared in it. When the context has a type or
+ * several words, it must be written behind the declaration: nothing is written, and the node is
+ * returned; else 0.
  */
 uint16_t swift_put_prefix(struct swift_printer *w, uint16_t node);
 
 void swift_put_number(struct swift_printer *w, uint32_t v);
 void swift_put_kids(struct swift_printer *w, uint16_t node, const char *between);
 
-/* A declaration; prefix as above. */
+/* Writes a declaration; prefix and result as of swift_put_prefix(). */
 uint16_t swift_put_entity(struct swift_printer *w, uint16_t node, bool prefix);
 
-/* A type of a function, whose parameters have labels or 0. */
+/* Writes a function's type. labels: the labels of its parameters, or 0. */
 void swift_put_function_type(struct swift_printer *w, uint16_t labels, uint16_t type);
 void swift_put_impl_function(struct swift_printer *w, uint16_t type);
 void swift_put_type(struct swift_printer *w, uint16_t node);
@@ -43,7 +44,7 @@ void swift_put_tuple_element(struct swift_printer *w, uint16_t node);
 void swift_put_signature(struct swift_printer *w, uint16_t node);
 void swift_put_requirement(struct swift_printer *w, uint16_t node);
 
-/* Whether a type stands next to a name without a space. */
+/* True for a type that is written behind a name without a space. */
 bool swift_is_function_type(const struct swift *p, uint16_t node);
 
 /* Specializations, with " of " at their end. */

@@ -20,7 +20,7 @@ enum {
 	SWIFT_IS_ANY_GENERIC = 4, /* a nominal type without its arguments */
 	SWIFT_IS_NOMINAL = SWIFT_IS_TYPE | SWIFT_IS_ANY_GENERIC,
 	SWIFT_IS_NAME = 8,
-	SWIFT_IS_ATTRIBUTE = 16, /* goes before the name of a function */
+	SWIFT_IS_ATTRIBUTE = 16, /* written in front of the name of a function */
 	SWIFT_IS_REQUIREMENT = 32,
 	SWIFT_IS_CONFORMANCE = 64,
 	SWIFT_IS_ENTITY = SWIFT_IS_TYPE | SWIFT_IS_CONTEXT,
@@ -35,23 +35,23 @@ struct swift_kind_facts {
 extern const struct swift_kind_facts swift_kinds[];
 
 enum {
-	SWIFT_NODES_MOST = 8192, /* a byte of a name makes about one */
+	SWIFT_NODES_MOST = 8192, /* each byte of a name makes about one node */
 	SWIFT_KIDS_MOST = 16384,
 	SWIFT_SUBS_MOST = 4096,
 	SWIFT_STACK_MOST = 4096,
 	SWIFT_WORDS_MOST = 26,
-	SWIFT_TEXT_MOST = 1 << 15, /* of all identifiers of a name */
+	SWIFT_TEXT_MOST = 1 << 15, /* bytes of all identifiers of a name */
 	SWIFT_LIST_MOST = 256,     /* elements of one list */
 	SWIFT_REPEAT_MOST = 2048,  /* repetitions of one substitution */
-	SWIFT_NESTED_MOST = 4,     /* names in names of specializations */
-	SWIFT_DEPTH_MOST = 128,    /* of types that enclose a type with arguments */
+	SWIFT_NESTED_MOST = 4,     /* nesting of names in names of specializations */
+	SWIFT_DEPTH_MOST = 128,    /* nesting of types that enclose a type with arguments */
 };
 
-/* A leaf has a text or a number, another node has kids. */
+/* A leaf has a text or a number; any other node has children. */
 struct swift_node {
 	uint16_t kind;
-	uint16_t n;  /* kids, or bytes of text */
-	uint32_t at; /* first of kids, or where in text, or the number */
+	uint16_t n;  /* number of children, or bytes of text */
+	uint32_t at; /* index of the first child, or offset in the text, or the number */
 };
 
 struct swift_word {
@@ -59,11 +59,14 @@ struct swift_word {
 	size_t size;
 };
 
-/* The parser of one name. Nodes are numbered: 0 is no node, and as a result a failure. */
+/*
+ * The parser of one name. Nodes are numbered: 0 is not a node; as a function's result it is a
+ * failure.
+ */
 struct swift {
 	const char *start, *pos, *end;
-	struct ux_name_text *budget; /* and the writer of the text */
-	bool old;                    /* of Swift 4.0: labels are in the types */
+	struct ux_name_text *budget; /* the budget, and the writer of the text */
+	bool old;                    /* mangled by Swift 4.0: labels are in the types */
 	unsigned nested;
 	unsigned depth;
 	unsigned n_nodes, n_kids, n_text;
@@ -106,25 +109,25 @@ ux_inline bool swift_is(const struct swift *p, uint16_t node, unsigned classes)
 	return (swift_kinds[p->nodes[node].kind].classes & classes) != 0;
 }
 
-/* The i-th child of a node; 0: it has fewer. */
+/* Returns the i-th child of a node; 0: it has fewer. */
 ux_inline uint16_t swift_kid(const struct swift *p, uint16_t node, unsigned i)
 {
 	const struct swift_node *n = &p->nodes[node];
 	return i < n->n ? p->kids[n->at + i] : 0;
 }
 
-/* The first child of one kind; 0: none. */
+/* Returns the first child of a kind; 0: there is none. */
 uint16_t swift_find(const struct swift *p, uint16_t node, enum swift_kind kind);
 
-/* A node without children. */
+/* Makes a node without children. */
 uint16_t swift_leaf(struct swift *p, enum swift_kind kind);
 uint16_t swift_number(struct swift *p, enum swift_kind kind, uint32_t v);
-/* The text is copied. */
+/* Makes a leaf with a copy of the text. */
 uint16_t swift_text(struct swift *p, enum swift_kind kind, const char *text, size_t n);
 
-/* A node with n children; 0 when one of them is. */
+/* Makes a node with n children; 0 when one of them is 0. */
 uint16_t swift_make(struct swift *p, enum swift_kind kind, size_t n, const uint16_t *kids);
-/* The same without those children that are 0. */
+/* As swift_make(), but leaves out children that are 0. */
 uint16_t swift_make_some(struct swift *p, enum swift_kind kind, size_t n, const uint16_t *kids);
 
 #define SWIFT_MAKE(p, kind, ...)                                                      \
@@ -190,7 +193,7 @@ uint16_t swift_member_path(struct swift *p, uint16_t base);
 uint16_t swift_conformance(struct swift *p);
 uint16_t swift_conformance_operator(struct swift *p);
 uint16_t swift_retroactive(struct swift *p);
-/* Takes those off the stack, which have no text. */
+/* Removes retroactive conformances from the stack; they have no text. */
 void swift_drop_retroactive(struct swift *p);
 
 /* swift_entity.c: types of functions. */
@@ -222,16 +225,22 @@ uint16_t swift_specialization(struct swift *p, char c);
 uint16_t swift_autodiff(struct swift *p);
 uint16_t swift_autodiff_witness(struct swift *p);
 
-/* A whole name behind its prefix; a GLOBAL node. */
+/* Reads a whole name behind its prefix and returns a GLOBAL node. */
 uint16_t swift_global(struct swift *p);
 
-/* A mangled name inside of another, as the constant of a specialization; 0: it is none. */
+/*
+ * Reads a mangled name inside of another one, as the constant of a specialization; 0: it is not a
+ * mangled name.
+ */
 uint16_t swift_nested_name(struct swift *p, const char *name, size_t n);
 
-/* Size of the prefix of a Swift name; 0: it has none. old: the prefix of Swift 4.0. */
+/*
+ * Returns the size of the prefix of a Swift name; 0: there is none. old: it is the prefix of Swift
+ * 4.0.
+ */
 size_t swift_mark(const char *name, size_t n, bool *ret_old);
 
-/* Writes node `root`; false when that needs more than the budget of p->budget. */
+/* Writes node `root`; false when that exceeds the budget. */
 bool swift_print(const struct swift *p, uint16_t root, struct ux_swift_style style);
 
 #endif
