@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unhex/client.h over libcurl. */
+/* Implements unhex/client.h with libcurl. */
 #include "unhex/client.h"
 
 #include "error.h"
 #include "http_client.h"
 
 enum {
-	OPTS_LEAST = sizeof(struct ux_client_opts), /* of the first version */
+	OPTS_LEAST = sizeof(
+		struct ux_client_opts), /* size of the options in the first version of the API */
 	CALL_MS = 60000,
-	REPLY_MOST = 256 << 20, /* bytes; servers send no more */
+	REPLY_MOST = 256 << 20, /* bytes; servers never send more */
 };
 
 struct ux_client {
@@ -57,7 +58,7 @@ static enum ux_code client_code(unsigned status)
 		return UX_EDENIED;
 	case 413:
 		return UX_ELIMIT;
-	case 404: /* of a route: a module that is missing is none */
+	case 404: /* the server lacks the route; a missing module is not an error */
 	case 405:
 	case 415:
 	case 422:
@@ -73,7 +74,8 @@ static enum ux_code client_code(unsigned status)
 	}
 }
 
-/* What an error document says, up to its first escape; empty when the body is none. */
+/* Returns the message of an error document up to its first escape sequence; empty when the body
+ * is not an error document. */
 static struct ux_bytes client_message(struct ux_bytes body)
 {
 	static const char key[] = "\"message\":\"";

@@ -15,11 +15,11 @@
 
 enum {
 	SERVERS_MOST = 16,
-	HEADERS_MOST = 16, /* lines, and */
+	HEADERS_MOST = 16, /* lines of headers */
 	HEADERS_BYTES = 16 << 10,
-	SILENCE_MS = 4000, /* with what curl takes to notice, less than 5 s */
+	SILENCE_MS = 4000, /* together with the time in which curl notices it, less than 5 s */
 	MOST_MS = 600000,
-	AVOID_MS = 60000, /* that a server is left alone which did not answer */
+	AVOID_MS = 60000, /* for this time a server that did not answer is not queried */
 	MISS_S = 600,
 	REDIRECTS_MOST = 5,
 };
@@ -35,7 +35,7 @@ struct ux_debuginfod {
 	char *cache;
 	uint64_t size_most;
 	int64_t silence_ms, most_ms;
-	char *lines; /* the header file's text, its newlines made NULs */
+	char *lines; /* the text of the header file, with NULs instead of newlines */
 	const char *headers[HEADERS_MOST + 1];
 	struct server servers[SERVERS_MOST];
 	size_t n_servers;
@@ -49,7 +49,8 @@ static const char *debuginfod_variable(const char *name)
 	return v && *v ? v : NULL;
 }
 
-/* A number times `unit`; 0 when there is none, or none that makes sense. */
+/* Returns the number in an environment variable times `unit`, at most `most`; 0 if the variable
+ * is not set or not a number. */
 static uint64_t debuginfod_variable_number(const char *name, uint64_t unit, uint64_t most)
 {
 	const char *text = debuginfod_variable(name);
@@ -83,7 +84,8 @@ static char *debuginfod_default_cache(void)
 	return n < 0 ? NULL : path;
 }
 
-/* Adds the server of a word of the list; what is a word for other clients is none. */
+/* Adds the server that a word of the list of URLs names. Words that begin with "ima:" are
+ * settings of other clients and are ignored. */
 static enum ux_code debuginfod_add_server(struct ux_debuginfod *d, const char *word, size_t n,
 					  struct ux_error *err)
 {
@@ -113,7 +115,7 @@ static enum ux_code debuginfod_add_servers(struct ux_debuginfod *d, const char *
 	return UX_OK;
 }
 
-/* Lines that a server wants to see: "Authorization: Bearer ...". */
+/* Reads the header lines that are sent with each request, such as "Authorization: Bearer ...". */
 static enum ux_code debuginfod_read_headers(struct ux_debuginfod *d, const char *path,
 					    struct ux_error *err)
 {
@@ -177,9 +179,9 @@ void ux_debuginfod_destroy(struct ux_debuginfod *d)
 	free(d);
 }
 
-/* --- what is kept ----------------------------------------------------------------------------- */
+/* --- the cache -------------------------------------------------------------------------------- */
 
-/* Makes the folder that path is in, and those above it. */
+/* Creates the directory of path and its parent directories. */
 static enum ux_code debuginfod_make_folder(const char *path, struct ux_error *err)
 {
 	char part[PATH_MAX];
@@ -193,7 +195,7 @@ static enum ux_code debuginfod_make_folder(const char *path, struct ux_error *er
 	return UX_OK;
 }
 
-/* For how long an empty file keeps us from asking again. */
+/* Returns for how many seconds an empty file in the cache prevents new requests. */
 static int64_t debuginfod_miss_seconds(const struct ux_debuginfod *d)
 {
 	char path[PATH_MAX], text[32] = "";
@@ -210,7 +212,8 @@ static int64_t debuginfod_miss_seconds(const struct ux_debuginfod *d)
 		       : MISS_S;
 }
 
-/* UX_OK: it is cached. UX_ENOTFOUND: no server had it, not long ago. UX_EUNAVAILABLE: unknown. */
+/* Checks whether a file is in the cache. UX_OK: it is. UX_ENOTFOUND: the cache has a valid
+ * record that no server has the file. UX_EUNAVAILABLE: the cache has neither. */
 static enum ux_code debuginfod_find_cached(const struct ux_debuginfod *d, const char *path,
 					   struct ux_error *err)
 {
@@ -234,7 +237,8 @@ static enum ux_code debuginfod_record_miss(const char *path, struct ux_error *er
 	return ux_file_new_commit(&f, /* sync= */ false, err);
 }
 
-/* --- asking ----------------------------------------------------------------------------------- */
+/* --- requests
+ * ---------------------------------------------------------------------------------- */
 
 static enum ux_code debuginfod_on_bytes(void *ctx, struct ux_bytes bytes, struct ux_error *err)
 {
@@ -242,7 +246,7 @@ static enum ux_code debuginfod_on_bytes(void *ctx, struct ux_bytes bytes, struct
 	return ux_file_write(f->fd, bytes, err);
 }
 
-/* Renames what a server sent into the cache, if it is what was requested. */
+/* Renames a file that a server has sent into the cache if its build ID is the requested one. */
 static enum ux_code debuginfod_accept_file(struct ux_file_new *f, const struct ux_id *id,
 					   struct ux_error *err)
 {
@@ -253,7 +257,8 @@ static enum ux_code debuginfod_accept_file(struct ux_file_new *f, const struct u
 	return ux_file_new_commit(f, /* sync= */ false, err);
 }
 
-/* One server. UX_ENOTFOUND: it says so. UX_EUNAVAILABLE: it says nothing, or nonsense. */
+/* Requests a file from one server. UX_ENOTFOUND: the server does not have it. UX_EUNAVAILABLE:
+ * the server did not answer, or its answer is not valid. */
 static enum ux_code debuginfod_request(struct ux_debuginfod *d, struct server *s,
 				       const char *target, const struct ux_id *id, const char *path,
 				       struct ux_error *err)
@@ -287,7 +292,7 @@ static enum ux_code debuginfod_request_all(struct ux_debuginfod *d, const char *
 					   const struct ux_id *id, const char *path,
 					   struct ux_error *err)
 {
-	struct ux_error failure = UX_ERROR_INIT; /* the first that is not a plain no */
+	struct ux_error failure = UX_ERROR_INIT; /* the first failure other than UX_ENOTFOUND */
 	for (size_t i = 0; i < d->n_servers; i++) {
 		struct ux_error why = UX_ERROR_INIT;
 		enum ux_code code = debuginfod_request(d, &d->servers[i], target, id, path, &why);

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Debug files and their supplementary files. */
+/* Finds debug files and their supplementary files. */
 #include "symbol_files.h"
 
 #include "elf_ids.h"
 #include "debug_file.h"
 
-/* Maps what a server has of that ID. UX_OK with nothing when there is none. */
+/* Requests the debug file with that ID from the servers and maps it. Returns UX_OK also when no
+ * server has it; *ret_path then stays unset. */
 static enum ux_code symbol_file_request(struct ux_symbol_files *files,
 					const struct ux_finder *finder, const struct ux_id *id,
 					char **ret_path, struct ux_mapping *ret,
@@ -55,7 +56,8 @@ enum ux_code ux_symbol_files_supplement(struct ux_symbol_files *files,
 	ux_cleanup(ux_free_ptr) char *fetched = NULL;
 	struct ux_supplementary_link link;
 	struct ux_error why = UX_ERROR_INIT;
-	/* A stripped file keeps its link, and has nothing that would need it. */
+	/* A stripped file still has the link, but no DWARF that refers to the supplementary
+	 * file. */
 	if (!ux_elf_is(debug) || ux_elf_open(&elf, debug, NULL) != UX_OK ||
 	    !ux_elf_has_dwarf(&elf) || ux_supplementary_link(&elf, &link, &why) != UX_OK ||
 	    link.path[0] == '\0')

@@ -14,9 +14,9 @@
 #include <unistd.h>
 
 /*
- * The memory of a live process: an open /proc/PID/mem, which stays with the program that ran when
- * it was opened. So neither a new process with the same ID nor one after an exec is ever read by
- * mistake.
+ * The memory of a live process, through an open /proc/PID/mem. The descriptor refers to the program
+ * that ran when it was opened, so neither a later process with the same ID nor the program after an
+ * exec is read by mistake.
  */
 struct process_memory {
 	int fd; /* -1: closed */
@@ -27,7 +27,8 @@ enum {
 	PIECES_MOST = 256 /* per call; the kernel's limit is 1024 */
 };
 
-/* UX_ENOTFOUND: no such process; UX_EDENIED: the rights of ptrace are needed. */
+/* UX_ENOTFOUND: there is no such process. UX_EDENIED: the permission to ptrace the process is
+ * needed. */
 static enum ux_code process_memory_open(struct process_memory *m, pid_t pid, struct ux_error *err)
 {
 	char path[64];
@@ -68,9 +69,9 @@ static bool process_memory_read(void *ctx, uint64_t addr, void *buf, size_t size
 }
 
 /*
- * Reads with one system call, which copies faster than the process can call functions. It takes a
- * process ID, which may have been reused; so it serves only to compare with what was read through
- * the open file.
+ * Reads several pieces with one system call, which copies them faster than the process can call
+ * functions. The system call takes a process ID, which may belong to another process by now, so the
+ * result is only compared with data that were read through the open file.
  */
 static bool process_memory_read_pieces(void *ctx, const struct ux_memory_piece *pieces, size_t n)
 {
@@ -108,10 +109,10 @@ enum {
 };
 
 struct ux_interp {
-	struct process_memory memory; /* of a live process */
-	pid_t pid;                    /* 0: the memory is read by the caller's reader */
+	struct process_memory memory; /* only of a live process */
+	pid_t pid;                    /* 0: the memory is read by a reader of the caller */
 	enum ux_interp_kind kind;
-	struct ux_python python; /* one of these, by kind */
+	struct ux_python python; /* one of these is used, depending on kind */
 	struct ux_php php;
 	struct ux_ruby ruby;
 	struct ux_arena arena; /* strings of the last ux_interp_resolve() */
@@ -148,7 +149,7 @@ static enum ux_code interp_init_python(struct ux_interp *i, const struct ux_memo
 	uint32_t hex = 0;
 	UX_TRY(ux_python_init(&i->python, reader, root, &hex, err));
 	bool known = (hex & 0xffff) !=
-		     0; /* else only the file's name was there to interp_report_thread */
+		     0; /* else the version is from the file's name, without a patch level */
 	int n = snprintf(i->version, sizeof(i->version), "Python %u.%u", hex >> 24,
 			 hex >> 16 & 0xff);
 	if (known)
@@ -221,7 +222,7 @@ enum ux_code ux_interp_resolve(struct ux_interp *i, uint64_t code, uint64_t offs
 	return ux_python_resolve(&i->python, code, offset, &i->arena, ret, err);
 }
 
-/* The caller's callback, which also gets the kernel's thread IDs. */
+/* The callback of the caller, to which the kernel's thread IDs are added. */
 struct interp_report {
 	struct ux_interp *i;
 	ux_interp_thread_fn *fn;

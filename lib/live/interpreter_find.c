@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Finding the interpreter in a live process. */
+/* Finds the interpreter in a live process. */
 #include "process.h"
 
 #include "elf_symbols.h"
@@ -16,8 +16,8 @@
 struct mapped_elf {
 	struct ux_mapping file;
 	struct ux_elf elf;
-	const char *path; /* of the mapping */
-	uint64_t bias;    /* address minus pc */
+	const char *path; /* path of the mapping */
+	uint64_t bias;    /* distance from pc to address */
 };
 
 static void mapped_elf_close(struct mapped_elf *e)
@@ -53,8 +53,9 @@ static enum ux_code mapped_elf_find_bias(struct mapped_elf *e, const struct ux_p
 }
 
 /*
- * Opens the file of a mapping. UX_EUNSUPPORTED: not a 64-bit ELF file of this machine's byte order,
- * or none of its segments has the offset of this mapping; else the codes of ux_proc_open_mapped().
+ * Opens the file of a mapping. UX_EUNSUPPORTED: it is not a 64-bit ELF file in the byte order of
+ * this machine, or none of its segments has the offset of this mapping. All other codes are those
+ * of ux_proc_open_mapped().
  */
 static enum ux_code mapped_elf_open(struct mapped_elf *e, const struct ux_proc *proc,
 				    const struct ux_proc_map *map, struct ux_error *err)
@@ -79,7 +80,8 @@ static bool mapped_elf_search(struct ux_elf_symbols *it, const char *name, uint6
 	return false;
 }
 
-/* Finds the pc of a symbol that is defined in the file; false: there is none of that name. */
+/* Finds the pc of a symbol that is defined in the file. Returns false when no symbol has that
+ * name. */
 static bool mapped_elf_find_symbol(const struct mapped_elf *e, const char *name, uint64_t *ret_pc)
 {
 	static const char *const tables[] = {".dynsym", ".symtab"};
@@ -94,7 +96,7 @@ static bool mapped_elf_find_symbol(const struct mapped_elf *e, const char *name,
 	       mapped_elf_search(&it, name, ret_pc);
 }
 
-/* Parses a number up to 255 and the byte after it; false unless that is `after`. */
+/* Parses a number up to 255 and the byte after it. Returns false unless that byte is `after`. */
 static bool php_version_number(const uint8_t **at, const uint8_t *end, char after, uint32_t *ret)
 {
 	uint32_t v = 0;
@@ -125,8 +127,8 @@ static uint32_t php_version_find(const struct mapped_elf *e)
 }
 
 /*
- * Completes root->version from the text "X-Powered-By: PHP/8.2.35", which every PHP contains.
- * UX_ENOTFOUND: root->addr is 0, the file has no executor_globals. UX_EUNSUPPORTED: a PHP with
+ * Completes root->version from a text like "X-Powered-By: PHP/8.2.35", which every PHP contains.
+ * UX_ENOTFOUND: root->addr is 0 because the file has no executor_globals. UX_EUNSUPPORTED: PHP with
  * threads (ZTS), whose globals are per thread, or an unknown version.
  */
 static enum ux_code php_root_find(const struct mapped_elf *e, const struct ux_memory_reader *memory,
@@ -143,13 +145,13 @@ static enum ux_code php_root_find(const struct mapped_elf *e, const struct ux_me
 }
 
 enum {
-	PYTHON_OLDEST = 7, /* minor versions that may be found by their text */
+	PYTHON_OLDEST = 7, /* range of minor versions 3.x that are recognised by their text */
 	PYTHON_NEWEST = 12,
 	PYTHON_SEARCH_MOST = 64 << 20, /* bytes of writable data */
 	PYTHON_SEARCH_CHUNK = 1 << 16,
 };
 
-/* Parses up to three digits; false when there are none. */
+/* Parses up to three digits. Returns false when there are none. */
 static bool python_version_number(const char **at, const char *end, unsigned *ret)
 {
 	const char *p = *at;
@@ -163,7 +165,8 @@ static bool python_version_number(const char **at, const char *end, unsigned *re
 	return true;
 }
 
-/* "3.8.18" as 0x030812; 0: the text, which ends before `end`, is not a version of 3.7 to 3.12. */
+/* Parses a version like "3.8.18" to 0x030812. Returns 0 if the text, which ends before `end`, is
+ * not a version from 3.7 to 3.12. */
 static uint32_t python_version_parse(const char *text, const char *end)
 {
 	unsigned minor = 0, patch = 0;
@@ -174,15 +177,15 @@ static uint32_t python_version_parse(const char *text, const char *end)
 	    minor > PYTHON_NEWEST || text == end || *text++ != '.' ||
 	    !python_version_number(&text, end, &patch) || patch > 0xff)
 		return 0;
-	/* PY_VERSION may go on: 3.9.0rc1, 3.10.4+ */
+	/* PY_VERSION may have a suffix: 3.9.0rc1, 3.10.4+ */
 	return text < end && (*text == '\0' || *text == '+' || *text == 'a' || *text == 'b' ||
 			      *text == 'r')
 		       ? 0x030000 | minor << 8 | patch
 		       : 0;
 }
 
-/* Finds PY_VERSION in the read-only data, perhaps at the end of a path; 0: none, or several that
- * differ. */
+/* Finds PY_VERSION in the read-only data, where it may be at the end of a path. Returns 0 when
+ * there is none, or when there are several different ones. */
 static uint32_t python_version_by_text(const struct mapped_elf *e)
 {
 	struct ux_bytes bytes = UX_BYTES_NONE;
@@ -201,12 +204,13 @@ static uint32_t python_version_by_text(const struct mapped_elf *e)
 	return version;
 }
 
-/* "libpython3.8.so.1.0", "python3.8": 0x030800; 0: the name has no version. */
+/* Takes the version from a file name: 0x030800 for "libpython3.8.so.1.0" or "python3.8". Returns
+ * 0 when the name has no version. */
 static uint32_t python_version_by_name(const char *path)
 {
 	const char *at = strstr(path, "python3.");
 	for (const char *next = at; next; next = strstr(next + 1, "python3."))
-		at = next; /* the last one, since folders may have such names too */
+		at = next; /* the last one, because directories may have such names, too */
 	if (!at)
 		return 0;
 	unsigned minor = 0;
@@ -234,8 +238,8 @@ static bool python_is_runtime(const struct ux_memory_reader *memory,
 	return ux_python_init(&python, memory, root, &hex, NULL) == UX_OK;
 }
 
-/* A cheap test before python_is_runtime(): the words at i are the cookie that begins _PyRuntime, or
- * could be its interpreters.head and interpreters.main, which are equal. */
+/* A cheap test before python_is_runtime(): whether the words at i are the cookie at the start of
+ * _PyRuntime, or could be its fields interpreters.head and interpreters.main, which are equal. */
 static bool python_may_be_runtime(const uint64_t *words, size_t i, uint32_t head)
 {
 	if (head == 0)
@@ -243,7 +247,8 @@ static bool python_may_be_runtime(const uint64_t *words, size_t i, uint32_t head
 	return words[i] != 0 && words[i] == words[i + 1] && (words[i] & 7) == 0;
 }
 
-/* Searches the addresses [at, end). A page that cannot be read skips its chunk. */
+/* Searches the addresses [at, end) for _PyRuntime. A chunk with a page that cannot be read is
+ * skipped. */
 static bool python_runtime_search(const struct ux_memory_reader *memory, uint64_t at, uint64_t end,
 				  struct ux_interp_root *root)
 {
@@ -282,9 +287,9 @@ static bool python_runtime_search_data(const struct mapped_elf *e,
 }
 
 /*
- * Completes root->addr (0: the file has no symbol _PyRuntime) and root->version. Without the symbol
- * the address is that of the section .PyRuntime (3.13 and newer), and else the writable data are
- * searched. UX_ENOTFOUND: this file has no CPython.
+ * Completes root->version, and root->addr if it is 0 because the file has no symbol _PyRuntime.
+ * Then the address is that of the section .PyRuntime (3.13 and newer), or the writable data are
+ * searched. UX_ENOTFOUND: the file does not contain CPython.
  */
 static enum ux_code python_root_find(const struct mapped_elf *e,
 				     const struct ux_memory_reader *memory,
@@ -320,8 +325,8 @@ static void ruby_version_read(const struct mapped_elf *e, const struct ux_memory
 		root->version = major << 16 | minor << 8 | patch;
 }
 
-/* Since 3.3 Ruby exports no variable that leads to its VM, so all writable data are searched for
- * one. */
+/* Searches all writable data for a pointer to the VM, because Ruby exports no variable with it
+ * since 3.3. */
 static void ruby_vm_search(const struct mapped_elf *e, const struct ux_memory_reader *memory,
 			   struct ux_interp_root *root)
 {
@@ -351,7 +356,7 @@ static enum ux_code ruby_root_find(const struct mapped_elf *e,
 	return ux_ruby_init(&ruby, memory, root, err);
 }
 
-/* One search through the mappings of a process. */
+/* State of a search through the mappings of a process. */
 struct interp_search {
 	struct ux_proc proc;
 	struct ux_proc_maps maps;
@@ -359,7 +364,8 @@ struct interp_search {
 	struct ux_error why; /* the first failure of a file with an interpreter's name */
 };
 
-/* For each kind the file names that are tried first, and the symbol that identifies it. */
+/* For each kind of interpreter the file names that are tried first, and the symbol that
+ * identifies it. */
 static const struct {
 	enum ux_interp_kind kind;
 	const char *name; /* part of the file's name */
@@ -409,7 +415,7 @@ static bool interp_same_file(const struct ux_proc_map *a, const struct ux_proc_m
 	return a->dev == b->dev && a->ino == b->ino && strcmp(a->path, b->path) == 0;
 }
 
-/* One pass over the files whose name suggests the interpreter, or over all others. */
+/* Makes one pass over the files whose name suggests the interpreter (named), or over all others. */
 static bool interp_search_pass(struct interp_search *s, size_t k, bool named,
 			       struct ux_interp_root *ret)
 {
@@ -424,7 +430,8 @@ static bool interp_search_pass(struct interp_search *s, size_t k, bool named,
 		enum ux_code code = interp_search_file(s, map, k, ret, &why);
 		if (code == UX_OK)
 			return true;
-		/* Report an interpreter that cannot be read, not a file that has none. */
+		/* The reason of an interpreter that cannot be read is reported, not that of a
+		 * file without one. */
 		if (s->why.code == UX_OK && why.code == UX_EUNSUPPORTED && named)
 			s->why = why;
 	}

@@ -31,7 +31,8 @@ bool ux_jit_folder_next(struct ux_bytes environment, size_t *at, struct ux_bytes
 		const uint8_t *nul = memchr(start, 0, environment.size - *at);
 		size_t n = nul ? (size_t)(nul - start) : environment.size - *at;
 		*at += nul ? n + 1 : n;
-		/* A variable without its NUL was cut off, so its path may be incomplete. */
+		/* The text of a variable without its NUL was truncated, so its path may be
+		 * incomplete. */
 		if (nul && jit_folder_of_variable(ux_bytes(start, n), ret))
 			return true;
 	}
@@ -40,7 +41,7 @@ bool ux_jit_folder_next(struct ux_bytes environment, size_t *at, struct ux_bytes
 
 enum {
 	CHUNK = 1 << 20,
-	LINE_MOST = 16 << 20, /* bytes of a perf map without a newline */
+	LINE_MOST = 16 << 20, /* bytes of a line in a perf map */
 	ENVIRONMENT_MOST = 8 << 20,
 	MAP_NAME_MOST = 32, /* "/perf-PID.map" */
 };
@@ -149,7 +150,8 @@ static bool jit_window_read(struct jit_window *w, int fd, uint64_t off, size_t w
 	return true;
 }
 
-/* Stores the first and the last bytes that were read, by which the file is recognised. */
+/* Stores the first and the last bytes that were read. The next update compares them to recognise
+ * the file. */
 static void jit_file_remember(struct ux_jit_file *f, const uint8_t *data, size_t n)
 {
 	for (size_t i = 0; i < n && f->used + i < UX_JIT_SEEN; i++)
@@ -176,7 +178,7 @@ static enum ux_code jit_file_feed(struct ux_jit_file *f, const struct jit_window
 		need = 2 * w->size;
 	*ret_need = ux_max(need, (size_t)CHUNK);
 	if (used == 0 &&
-	    *ret_need <= w->size) /* the parser had all the bytes it needs and consumed none */
+	    *ret_need <= w->size) /* the parser had all the bytes that it needs but consumed none */
 		f->failed = true;
 	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
 }
@@ -200,7 +202,8 @@ static enum ux_code jit_file_read_on(struct ux_jit_file *f, int fd, struct ux_er
 	return UX_OK;
 }
 
-/* Whether the file of fd still begins with the bytes that were read of f. */
+/* Whether the file of fd still has the bytes that were read from f before, so that f can be
+ * continued. */
 static bool jit_file_continues(const struct ux_jit_file *f, int fd, const struct stat *st)
 {
 	uint8_t seen[UX_JIT_SEEN];
@@ -217,8 +220,8 @@ static int64_t jit_file_mtime(const struct stat *st)
 	return (int64_t)st->st_mtim.tv_sec * 1000000000 + st->st_mtim.tv_nsec;
 }
 
-/* Reads what is new in the file of fd into *slot; if it is another file than before, *slot is
- * replaced. */
+/* Reads the new bytes of the file of fd into *slot. If it is not the same file as before, *slot
+ * is replaced. */
 static enum ux_code jit_file_update(struct ux_jit_file **slot, int fd, const struct stat *st,
 				    struct ux_error *err)
 {
@@ -242,7 +245,8 @@ static enum ux_code jit_file_update(struct ux_jit_file **slot, int fd, const str
 	return jit_file_read_on(f, fd, err);
 }
 
-/* Finds or creates the slot of a file. NULL: there are too many (*ret_full), or out of memory. */
+/* Finds or creates the slot of a file. Returns NULL when there are too many files (*ret_full is
+ * then set) or memory is short. */
 static struct ux_jit_file **jit_sources_slot(struct ux_jit_sources *s, const char *path,
 					     bool in_root, bool is_dump, bool *ret_full)
 {
@@ -283,7 +287,8 @@ static enum ux_code jit_sources_update_file(struct ux_jit_sources *s, int fd, co
 	return jit_file_update(slot, fd, st, err);
 }
 
-/* The wall clock may have been adjusted since the process started. */
+/* Tolerance in comparisons of file times with the start time of a process, because the wall
+ * clock may have been adjusted since. */
 #define SLACK_NS INT64_C(2000000000)
 
 static enum ux_code jit_sources_update_map(struct ux_jit_sources *s, const struct ux_proc *p,
@@ -330,7 +335,8 @@ static enum ux_code jit_sources_update_dumps(struct ux_jit_sources *s, const str
 	return UX_OK;
 }
 
-/* Perf maps in a directory of the process, which may be named by its PID in either namespace. */
+/* Reads perf maps in a directory of the process. They may be named by its PID in its own
+ * namespace or in ours. */
 static enum ux_code jit_sources_update_folder(struct ux_jit_sources *s, const struct ux_proc *p,
 					      struct ux_bytes folder, struct ux_error *err)
 {
@@ -340,7 +346,7 @@ static enum ux_code jit_sources_update_folder(struct ux_jit_sources *s, const st
 	return jit_sources_update_map(s, p, /* in_root= */ true, folder, p->pid, err);
 }
 
-/* Directories that are set in the environment of the process. */
+/* Reads perf maps in directories that are set in the environment of the process. */
 static enum ux_code jit_sources_update_named_folders(struct ux_jit_sources *s,
 						     const struct ux_proc *p, struct ux_error *err)
 {
@@ -383,8 +389,8 @@ static enum ux_code jit_sources_find_inherited(struct ux_jit_sources *s,
 	return UX_OK;
 }
 
-/* Uses the files of the parent for a process without its own. A parent that cannot be read has
- * none. */
+/* Reads the files of the parent, for a process that has no files. A parent that cannot be read
+ * is not a failure. */
 static enum ux_code jit_sources_update_from_parent(struct ux_jit_sources *s,
 						   const struct ux_proc *p,
 						   const struct ux_proc_maps *maps,
@@ -392,19 +398,20 @@ static enum ux_code jit_sources_update_from_parent(struct ux_jit_sources *s,
 {
 	ux_cleanup(ux_proc_close) struct ux_proc parent = {.dir = -1, .stat = -1};
 	ux_cleanup(ux_read_deinit) struct ux_read text = {0};
-	ux_cleanup(ux_proc_maps_deinit) struct ux_proc_maps theirs = {0};
+	ux_cleanup(ux_proc_maps_deinit) struct ux_proc_maps parent_maps = {0};
 	if (p->parent == 0 || ux_proc_open(&parent, p->parent, NULL) != UX_OK ||
 	    parent.uid != p->uid || parent.started_ns > p->started_ns + SLACK_NS ||
 	    ux_proc_read(parent.dir, "maps", UX_PROC_MAPS_MOST, &text, NULL) != UX_OK)
 		return UX_OK;
-	if (ux_proc_maps_parse(text.bytes, &theirs, NULL) != UX_OK)
+	if (ux_proc_maps_parse(text.bytes, &parent_maps, NULL) != UX_OK)
 		return UX_OK;
-	UX_TRY(jit_sources_find_inherited(s, maps, &theirs, err));
+	UX_TRY(jit_sources_find_inherited(s, maps, &parent_maps, err));
 	s->inherited = true;
-	return s->ranges.size > 0 ? jit_sources_update_all(s, &parent, &theirs, err) : UX_OK;
+	return s->ranges.size > 0 ? jit_sources_update_all(s, &parent, &parent_maps, err) : UX_OK;
 }
 
-/* The files of the process; until it has some, those of its parent. */
+/* Reads the files of the process, or those of its parent until the process has some. The lock is
+ * held. */
 static enum ux_code jit_sources_update_locked(struct ux_jit_sources *s, const struct ux_proc *p,
 					      const struct ux_proc_maps *maps, struct ux_error *err)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the memory of another program, which may change or disappear at any moment. */
+/* Reads the memory of another program, which may change or disappear at any moment. */
 #include "interp_memory.h"
 
 enum {

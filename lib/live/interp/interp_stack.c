@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the stacks of an interpreter that runs meanwhile. */
+/* Reads the stacks of an interpreter while it runs. */
 #include "interp_stack.h"
 
 enum {
 	CHAIN_ATTEMPTS = 8,
-	WALK_ATTEMPTS = 4, /* of a stack with its names */
+	WALK_ATTEMPTS = 4, /* attempts to read a stack with its names */
 	AT_ONCE = 128,     /* frames that are compared by one read */
 };
 
@@ -13,7 +13,8 @@ void ux_chain_deinit(struct ux_chain *c)
 	ux_raw_frames_deinit(&c->frames);
 }
 
-/* Brent's cycle detection: compare with a position that is moved up at each power of two. */
+/* Brent's cycle detection: each position is compared with an earlier one, which is replaced at
+ * each power of two. */
 struct tortoise {
 	uint64_t at;
 	uint64_t steps;
@@ -29,7 +30,7 @@ static bool tortoise_meets(struct tortoise *t, uint64_t at)
 	return false;
 }
 
-/* Reads a stack once; *ret_sound: its last frame can be the outermost one. */
+/* Reads a stack once. *ret_sound is set if its last frame can be the outermost one. */
 static enum ux_code chain_read_once(struct ux_chain *c, struct ux_memory *m,
 				    const struct ux_chain_kind *kind, void *ctx, bool *ret_sound,
 				    struct ux_error *err)
@@ -60,8 +61,8 @@ static enum ux_code chain_read_once(struct ux_chain *c, struct ux_memory *m,
 	return UX_OK;
 }
 
-/* Reads frames [first, first + n) again at once; counts those that have not changed, from the
- * outermost one on. */
+/* Reads frames [first, first + n) again with one call. Counts the frames that have not changed,
+ * beginning with the outermost. */
 static size_t chain_compare(const struct ux_chain *c, struct ux_memory *m,
 			    const struct ux_chain_kind *kind, void *ctx, size_t first, size_t n)
 {
@@ -82,15 +83,16 @@ static size_t chain_compare(const struct ux_chain *c, struct ux_memory *m,
 	return n;
 }
 
-/* Counts the outer frames that have not changed; *ret_innermost: the innermost frame is still the
- * same. */
+/* Counts the outer frames that have not changed. *ret_innermost is set if the innermost frame is
+ * still the same. */
 static size_t chain_count_unchanged(const struct ux_chain *c, struct ux_memory *m,
 				    const struct ux_chain_kind *kind, void *ctx,
 				    bool *ret_innermost)
 {
 	uint64_t before = 0, after = 0, first = c->frames.size > 0 ? c->frames.data[0].addr : 0;
 	size_t held = 0, left = c->frames.size, n = 0;
-	/* Innermost frames first, since they change most: the order in which they were read. */
+	/* Innermost frames are compared first, because they change most often; this is also the
+	 * order in which they were read. */
 	bool known = kind->innermost(ctx, &before);
 	for (size_t at = 0; at < c->frames.size; at += n) {
 		n = ux_min(left, (size_t)AT_ONCE);
@@ -156,9 +158,9 @@ static void stack_walker_reset(struct ux_stack_walker *t)
 }
 
 /*
- * Reads a stack and its names; *ret_again: they did not belong together. Code objects come and go
- * while the program runs, and a new one often gets the address of an old one, so the stack is
- * compared again after its names were read.
+ * Reads a stack and its names. *ret_again is set if they are not consistent. Code objects are
+ * created and freed while the program runs, and a new one often gets the address of an old one, so
+ * the stack is compared again after its names were read.
  */
 static enum ux_code stack_walker_read_once(struct ux_stack_walker *t, struct ux_memory *m,
 					   const struct ux_stack_kind *kind, void *ctx,

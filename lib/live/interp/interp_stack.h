@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading the stacks of an interpreter that runs meanwhile. */
+/* Reads the stacks of an interpreter while it runs. */
 #ifndef UX_INTERP_STACK_H
 #define UX_INTERP_STACK_H
 
@@ -13,8 +13,8 @@
 struct ux_raw_frame {
 	uint64_t addr;  /* address of the frame */
 	uint64_t next;  /* address of the frame of the caller, or 0 */
-	uint64_t code;  /* 0: a frame that is not reported */
-	uint64_t instr; /* an address or an offset, as the interpreter keeps it */
+	uint64_t code;  /* 0: the frame is not reported */
+	uint64_t instr; /* an address or an offset, as the interpreter stores it */
 	bool last;      /* it may be the outermost frame */
 };
 
@@ -26,14 +26,16 @@ enum {
 
 /* How an interpreter links the frames of a stack. */
 struct ux_chain_kind {
-	size_t frame_bytes; /* to read of each frame, at most UX_CHAIN_FRAME_MOST */
-	/* Finds the innermost frame, or 0; false: it cannot be read. */
+	size_t frame_bytes; /* bytes to read of each frame, at most UX_CHAIN_FRAME_MOST */
+	/* Finds the address of the innermost frame, or 0 if there is none. Returns false when it
+	 * cannot be read. */
 	bool (*innermost)(void *ctx, uint64_t *ret);
-	/* Parses the copy of the frame at ret->addr into *ret; false: it is not a frame. */
+	/* Parses the copy of the frame at ret->addr into *ret. Returns false when it is not a
+	 * frame. */
 	bool (*parse)(void *ctx, const uint8_t *copy, struct ux_raw_frame *ret);
 };
 
-/* The frames of one stack. Reused for the next thread. Zeroed = empty. */
+/* The frames of one stack. The buffers are reused for the next thread. Zeroed = empty. */
 struct ux_chain {
 	struct ux_raw_frames frames; /* innermost first */
 	enum ux_interp_stack state;
@@ -42,10 +44,10 @@ struct ux_chain {
 void ux_chain_deinit(struct ux_chain *c);
 
 /*
- * Reads a stack frame by frame, and then all of it again at about one instant (the innermost frame,
- * the code of each frame and its link): if nothing has changed, the stack existed at that instant.
- * Else it tries a few more times, and finally keeps only those outer frames that had not changed.
- * c->state has the result. UX_ENOMEM.
+ * Reads a stack frame by frame, and then reads the innermost frame and the code and the link of
+ * each frame again at about the same instant. If nothing has changed, the stack existed at that
+ * instant. Else the stack is read a few more times; if it has changed each time, only the outer
+ * frames that have not changed are stored. c->state has the result. UX_ENOMEM.
  */
 enum ux_code ux_chain_read(struct ux_chain *c, struct ux_memory *m,
 			   const struct ux_chain_kind *kind, void *ctx, struct ux_error *err)
@@ -62,7 +64,8 @@ static inline bool ux_addr_eq(uint64_t a, uint64_t b)
 	return a == b;
 }
 
-/* Code objects by address, in a format of the interpreter's reader; they are in the arena. */
+/* Records of code objects by address. Each interpreter has its own type of record, which is in
+ * the arena. */
 UX_MAP(ux_addr_map, uint64_t, void *, ux_hash_u64, ux_addr_eq);
 
 /* The state of a walk over the threads of an interpreter, each of which is reported to fn. */
@@ -76,7 +79,7 @@ struct ux_stack_walker {
 };
 
 enum {
-	UX_INTERP_STRINGS = 32 << 20 /* budget of the arena, bytes */
+	UX_INTERP_STRINGS = 32 << 20 /* budget of the arena in bytes */
 };
 
 void ux_stack_walker_init(struct ux_stack_walker *t, ux_interp_thread_fn *fn, void *ctx);
@@ -85,31 +88,32 @@ void ux_stack_walker_deinit(struct ux_stack_walker *t);
 /* How an interpreter links the frames of a stack and names them. */
 struct ux_stack_kind {
 	struct ux_chain_kind chain;
-	/* Appends the frame for chain.frames.data[i] to the walker's frames, if it is to be
-	 * reported. */
+	/* Appends the frame for chain.frames.data[i] to the frames of the walker, if the frame
+	 * is reported. */
 	enum ux_code (*name_frame)(void *ctx, size_t i, struct ux_error *err);
 	/* Whether the code objects in `known` still have the names that were read. */
 	bool (*names_unchanged)(void *ctx);
 };
 
 /*
- * Reads a stack and its names into t, in place of the previous thread's. It tries a few times to
- * read both at a moment at which they belong together; if they never do, t->chain.state is
- * UX_INTERP_STACK_TORN. ctx is for the functions of kind. UX_ENOMEM, and the failures of
- * name_frame.
+ * Reads a stack and its names into t and replaces those of the previous thread. If names and stack
+ * are not consistent, because the program has changed them meanwhile, both are read again a few
+ * times; if they never are, t->chain.state is UX_INTERP_STACK_TORN. ctx is passed to the functions
+ * of kind. UX_ENOMEM, and the failures of name_frame.
  */
 enum ux_code ux_stack_walker_read(struct ux_stack_walker *t, struct ux_memory *m,
 				  const struct ux_stack_kind *kind, void *ctx, struct ux_error *err)
 	ux_must;
 
 /*
- * Finds or creates the record of the code object at addr: `size` bytes in the arena, zeros when it
- * is new (*ret_fresh). UX_ENOMEM, UX_ELIMIT.
+ * Finds or creates the record of the code object at addr. It has `size` bytes in the arena. A new
+ * record is zeroed and *ret_fresh is set. UX_ENOMEM, UX_ELIMIT.
  */
 enum ux_code ux_stack_walker_code(struct ux_stack_walker *t, uint64_t addr, size_t size, void **ret,
 				  bool *ret_fresh, struct ux_error *err) ux_must;
 
-/* Reports the thread with t->frames to the caller; false when it wants no more threads. */
+/* Reports the thread with t->frames to the callback. Returns false when the callback has ended
+ * the walk. */
 bool ux_stack_walker_report(struct ux_stack_walker *t, uint64_t handle, int32_t tid) ux_must;
 
 #endif

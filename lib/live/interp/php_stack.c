@@ -19,7 +19,7 @@ enum {
 	FUNCTION_TYPE = 0,
 	FUNCTION_NAME = 8,
 	FUNCTION_SCOPE = 16,
-	FUNCTION_HEAD = 24, /* bytes that an internal function also has */
+	FUNCTION_HEAD = 24, /* bytes that internal functions have, too */
 	FUNCTION_MOST = 192,
 	TYPE_INTERNAL = 1,
 	TYPE_USER = 2,
@@ -58,12 +58,12 @@ enum ux_code ux_php_init(struct ux_php *p, const struct ux_memory_reader *reader
 /* A copy of a function, and its name. */
 struct php_function {
 	uint8_t copy[FUNCTION_MOST];
-	bool user; /* has instructions and a file */
+	bool user; /* a user function, which has instructions and a file */
 	const char *name;
 	const char *file;
 };
 
-/* Copies a function; false when there is none of a kind that can run. */
+/* Copies a function. Returns false when there is none, or it is of a kind that cannot run. */
 static bool php_function_read(struct ux_php *p, uint64_t addr, struct php_function *ret)
 {
 	*ret = (struct php_function){.name = "", .file = ""};
@@ -76,8 +76,8 @@ static bool php_function_read(struct ux_php *p, uint64_t addr, struct php_functi
 			 : type == TYPE_INTERNAL;
 }
 
-/* Appends a zend_string; false: it is not one. The text after a NUL, which in the name of an
- * anonymous class is its file and line, is left out. */
+/* Appends a zend_string. Returns false when there is none. The text after a NUL is dropped; in
+ * the name of an anonymous class this is its file and line. */
 static bool php_string_append(struct ux_php *p, uint64_t addr, char *to, size_t *size)
 {
 	uint64_t length = 0;
@@ -90,7 +90,7 @@ static bool php_string_append(struct ux_php *p, uint64_t addr, char *to, size_t 
 	return true;
 }
 
-/* "Class::method", "function", or "{main}" for the top-level code of a file. */
+/* Appends "Class::method", "function", or "{main}" for the top-level code of a file. */
 static bool php_name_append(struct ux_php *p, const struct php_function *f, char *to, size_t *size)
 {
 	uint64_t scope = ux_field_u64(f->copy, FUNCTION_SCOPE), class = 0;
@@ -131,7 +131,7 @@ static enum ux_code php_function_read_names(struct ux_php *p, struct php_functio
 	return UX_OK;
 }
 
-/* The line of an instruction of the function; 0: the offset is not in it. */
+/* Returns the line of an instruction of the function; 0 when the offset is not in the function. */
 static uint32_t php_function_line(struct ux_php *p, const struct php_function *f, uint64_t offset)
 {
 	uint64_t ops = ux_field_u64(f->copy, p->layout->ops);
@@ -154,16 +154,16 @@ static bool php_frame_innermost(void *ctx, uint64_t *ret)
 	return ux_memory_read(&p->memory, p->globals + GLOBALS_CURRENT, ret, sizeof(*ret));
 }
 
-/* Whether a frame can be the outermost. The frame of a generator, and the placeholder frame of
- * those that it yields from, becomes current before it is linked to its caller, and so for an
- * instant looks like the outermost one. */
+/* Whether a frame can be the outermost one. The frame of a generator becomes current before it
+ * is linked to its caller, and so does the placeholder frame for the generators that it yields
+ * from. For an instant such a frame looks like the outermost one. */
 static bool php_frame_may_be_last(const uint8_t *copy, uint64_t function)
 {
 	uint32_t info = ux_field_u32(copy, FRAME_INFO);
 	return function == 0 ? info == 0 : (info & INFO_GENERATOR) == 0;
 }
 
-/* Frames without a function belong to the engine itself. */
+/* Parses a frame. Frames without a function belong to the engine itself. */
 static bool php_frame_parse(void *ctx, const uint8_t *copy, struct ux_raw_frame *ret)
 {
 	struct php_walk *w = ctx;
@@ -207,7 +207,7 @@ static enum ux_code php_frame_name(void *ctx, size_t i, struct ux_error *err)
 	return ux_interp_frames_append(&w->walker->frames, named) ? UX_OK : ux_error_nomem(err);
 }
 
-/* Whether the functions still are those that were read. */
+/* Whether the functions are still those that were read. */
 static bool php_names_unchanged(void *ctx)
 {
 	struct php_walk *w = ctx;

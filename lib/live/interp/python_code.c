@@ -5,7 +5,7 @@
 #include "cursor.h"
 
 enum {
-	NO_LINE_DELTA = -128, /* in a LINETABLE: no line */
+	NO_LINE_DELTA = -128, /* in a LINETABLE: the instructions have no line */
 	/* Codes of a LOCATIONS entry. */
 	SHORT_LAST = 9,
 	ONE_LINE_FIRST = 10,
@@ -50,8 +50,8 @@ static uint32_t python_linetable_line(struct ux_bytes table, int32_t first, uint
 	return 0;
 }
 
-/* Six bits per byte, low bits first; bit 6 is set if more follow. Bits above the 32nd are dropped.
- */
+/* Reads a number with six bits in each byte, low bits first; bit 6 is set if more bytes follow.
+ * Bits above the 32nd are dropped. */
 static uint32_t python_varint_read(struct ux_cur *c)
 {
 	uint32_t v = 0;
@@ -72,7 +72,8 @@ static int64_t python_svarint_read(struct ux_cur *c)
 	return (v & 1) != 0 ? -(int64_t)(v >> 1) : (int64_t)(v >> 1);
 }
 
-/* An entry is a byte with bit 7 set, then bytes without it. */
+/* Finds a line in a LOCATIONS table. An entry is a byte with bit 7 set, followed by bytes
+ * without it. */
 static uint32_t python_locations_line(struct ux_bytes table, int32_t first, uint64_t offset)
 {
 	struct ux_cur c = ux_cur_make(table, "co_linetable", /* swap= */ false);
@@ -108,7 +109,7 @@ uint32_t ux_python_line(enum ux_python_lines kind, struct ux_bytes table, int32_
 	return 0;
 }
 
-/* Finds the instructions: in the code object itself, before 3.11 in a bytes object. */
+/* Finds the instructions, which are in the code object itself, or before 3.11 in a bytes object. */
 static void python_code_read_instrs(struct ux_python *p, uint64_t addr, const uint8_t *copy,
 				    struct ux_python_code *ret)
 {
@@ -127,7 +128,7 @@ static void python_code_read_instrs(struct ux_python *p, uint64_t addr, const ui
 	ret->instrs = bytes + l->bytes_data;
 }
 
-/* The offset of the qualified name, or of the name before 3.11. */
+/* Returns the offset of the qualified name, or before 3.11 that of the name. */
 static uint32_t python_code_name_field(const struct ux_python_layout *l)
 {
 	return l->code_qualname != UX_PYTHON_NONE ? l->code_qualname : l->code_name;

@@ -7,7 +7,7 @@
 #include "interp_stack.h"
 #include "python_object.h"
 
-/* A code object; its strings are in the arena that it was read into. */
+/* A code object. Its strings are in the arena into which it was read. */
 struct ux_python_code {
 	const char *name; /* qualified from 3.11 on; "": unknown */
 	const char *file;
@@ -15,13 +15,13 @@ struct ux_python_code {
 	uint64_t instrs;       /* address of the first instruction */
 	uint64_t instrs_size;  /* bytes; 0: unknown */
 	struct ux_bytes lines; /* the line table */
-	uint64_t fields[4];    /* addresses of name, file, lines and type, to recognise it */
-	uint64_t fingerprint;  /* fingerprint of the name's text */
+	uint64_t fields[4]; /* addresses of name, file, lines and type, by which it is recognised */
+	uint64_t fingerprint; /* fingerprint of the name's text */
 };
 
 /*
- * Reads the code object at addr. *ret_found: false when there is none or it was replaced while it
- * was read. Strings that cannot be read are "".
+ * Reads the code object at addr. *ret_found is false when there is none, or when it was replaced
+ * while it was read. Strings that cannot be read are "".
  */
 enum ux_code ux_python_code_read(struct ux_python *p, uint64_t addr, struct ux_arena *a,
 				 struct ux_python_code *ret, bool *ret_found, struct ux_error *err)
@@ -32,26 +32,27 @@ bool ux_python_code_unchanged(struct ux_python *p, uint64_t addr, const struct u
 	ux_must;
 
 /*
- * The line of the instruction at `offset` bytes; 0: unknown. A negative offset (a frame that has
- * not started) is on the first line of the function.
+ * Returns the line of the instruction at `offset` bytes; 0: unknown. For a negative offset, which
+ * is that of a frame that has not started, it is the first line of the function.
  */
 uint32_t ux_python_code_line(struct ux_python *p, const struct ux_python_code *code,
 			     int64_t offset);
 
 /*
- * Decodes a line table: the line of the instruction at `offset` bytes in a function that begins at
- * line `first`; 0: it has no line or is outside of the table (a table of kind LNOTAB has no end). A
- * corrupt table gives a wrong line or none, since it has nothing to check.
+ * Decodes a line table. Returns the line of the instruction at `offset` bytes in a function that
+ * begins at line `first`; 0 when the instruction has no line or is outside of the table (a table of
+ * kind LNOTAB has no end). A corrupt table gives a wrong line or none, because the format has
+ * nothing that could be checked.
  */
 uint32_t ux_python_line(enum ux_python_lines kind, struct ux_bytes table, int32_t first,
 			uint64_t offset);
 
 /*
- * The qualified name of the function that runs in a frame, in the arena. Before 3.11 code objects
- * have only a short name, but objects around them have the qualified one: the generator that the
- * frame belongs to; the function object, which stays on the value stack of the caller until the
- * call returns; the method in the class of the first argument. "" when none is found: a function
- * that is no method and was called from C. caller may be NULL.
+ * Finds the qualified name of the function that runs in a frame; it is in the arena. Before 3.11
+ * code objects have only a short name. The qualified name is searched in the generator that the
+ * frame belongs to, in the function object, which stays on the value stack of the caller until the
+ * call returns, and in the methods of the class of the first argument. The result is "" when none
+ * is found, as for a function that is not a method and was called from C. caller may be NULL.
  */
 enum ux_code ux_python_qualname(struct ux_python *p, const struct ux_raw_frame *frame,
 				const struct ux_raw_frame *caller, struct ux_arena *a,

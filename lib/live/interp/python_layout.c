@@ -6,7 +6,7 @@
 
 #define NONE UX_PYTHON_NONE
 
-/* Common to all 64-bit builds before free threading. */
+/* Offsets that all 64-bit builds before free threading have in common. */
 #define OBJECTS                                                                                \
 	.object_type = 8, .type_name = 24, .var_size = 16, .bytes_data = 32, .str_length = 16, \
 	.str_state = 32
@@ -182,7 +182,7 @@ const struct ux_python_layout *ux_python_layout_find(uint32_t version)
 	return NULL;
 }
 
-/* Groups of _Py_DebugOffsets, in their order. */
+/* Groups of fields in _Py_DebugOffsets, in the order of the struct. */
 enum group {
 	RUNTIME,
 	INTERPRETER,
@@ -205,7 +205,7 @@ enum group {
 };
 
 enum {
-	FIELDS_MOST = 16, /* of a group */
+	FIELDS_MOST = 16, /* fields of a group */
 	FIRST_GROUP = 24, /* after cookie, version and free_threaded */
 	/* Sizes of the largest structs seen are 450 KB and 390 KB. */
 	OFFSET_MOST = 1 << 22,
@@ -288,11 +288,12 @@ static enum ux_code debug_offsets_read(struct ux_cur *c, uint32_t version,
 			    version >> 8, version & 0xff);
 }
 
-/* A field of a group's struct. The first value of each group is the size of the struct. */
+/* A field that is read from a group. The first value of each group is the size of the struct
+ * that the group describes. */
 struct debug_offsets_field {
 	enum group group;
 	unsigned index;
-	unsigned bytes; /* of the field */
+	unsigned bytes; /* size of the field */
 	uint32_t *to;
 };
 
@@ -316,7 +317,8 @@ static enum ux_code debug_offsets_store(const struct debug_offsets *o,
 	return UX_OK;
 }
 
-/* The number of bytes to copy so that they include fields at these offsets. */
+/* Returns how many bytes of a struct must be copied so that they include fields at these
+ * offsets. */
 static uint32_t python_layout_reach(const uint32_t *offs, size_t n, uint32_t behind)
 {
 	uint32_t most = 0;
@@ -352,7 +354,7 @@ static enum ux_code python_layout_measure(struct ux_python_layout *l, struct ux_
 static enum ux_code python_layout_convert(const struct debug_offsets *o, struct ux_python_layout *l,
 					  struct ux_error *err)
 {
-	unsigned moved = l->version >= 0x030f ? 3 : 0; /* fields that 3.15 has inserted */
+	unsigned moved = l->version >= 0x030f ? 3 : 0; /* number of fields that 3.15 has inserted */
 	const struct debug_offsets_field fields[] = {
 		{RUNTIME, 2, 8, &l->runtime_head},
 		{INTERPRETER, 2, 8, &l->interp_next},

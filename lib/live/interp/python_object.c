@@ -6,7 +6,7 @@
 #include "text.h"
 
 enum {
-	FINGERPRINT_BYTES = 128 /* bytes that enter a fingerprint */
+	FINGERPRINT_BYTES = 128 /* bytes of the text from which a fingerprint is computed */
 };
 
 static const char *const type_names[UX_PYTHON_TYPES] = {
@@ -38,7 +38,7 @@ bool ux_python_is(struct ux_python *p, uint64_t addr, enum ux_python_type type)
 
 /* The header of a str (PyASCIIObject): where and how its characters are stored. */
 struct python_text {
-	uint64_t at; /* of the first character */
+	uint64_t at; /* address of the first character */
 	uint32_t length;
 	unsigned width; /* bytes of a character: 1, 2 or 4 */
 	bool ascii;
@@ -65,7 +65,8 @@ static bool python_text_read_head(struct ux_python *p, uint64_t addr, struct pyt
 	return true;
 }
 
-/* Encodes the characters to `to`, which has room; NULL when one of them is invalid. */
+/* Encodes the characters to `to`, which must be large enough. Returns NULL when a character is
+ * invalid. */
 static char *python_text_to_utf8(const struct python_text *t, const uint8_t *raw, char *to)
 {
 	for (uint32_t i = 0; i < t->length; i++) {
@@ -91,7 +92,8 @@ enum ux_code ux_python_text(struct ux_python *p, uint64_t addr, struct ux_arena 
 	size_t size = (size_t)t.length * t.width;
 	struct ux_arena_mark mark = ux_arena_mark(a);
 	uint8_t *raw = ux_arena_array(a, uint8_t, size);
-	/* Even a NUL in ASCII text becomes more than one byte. */
+	/* The size is that of the worst case also for ASCII text, where a NUL becomes more than
+	 * one byte. */
 	char *text = ux_arena_array(a, char, (size_t)t.length *UX_UTF8_MOST + 1);
 	if (!raw || !text)
 		return ux_arena_fail(a, err);

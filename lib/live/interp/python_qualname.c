@@ -6,7 +6,7 @@ enum {
 	TYPE_FLAGS = 168,
 	TYPE_DICT = 264,
 	TYPE_MRO = 344,
-	TYPE_SUBCLASS = 31, /* bit of tp_flags: a metaclass */
+	TYPE_SUBCLASS = 31, /* bit of tp_flags that marks a metaclass */
 	TUPLE_ITEMS = 24,
 	DICT_KEYS = 32,
 	KEYS_SIZE = 8,
@@ -32,7 +32,7 @@ static uint64_t python_function_of(struct ux_python *p, uint64_t addr, uint64_t 
 	return its == code ? addr : 0;
 }
 
-/* The attribute of a class may be the function itself or wrap it. */
+/* Finds the function in the attribute of a class, which may be the function itself or wrap it. */
 static uint64_t python_function_unwrap(struct ux_python *p, uint64_t value, uint64_t code)
 {
 	uint64_t function = python_function_of(p, value, code), held = 0;
@@ -47,7 +47,7 @@ static uint64_t python_dict_index_width(uint64_t size)
 	return size <= 0xff ? 1 : size <= 0xffff ? 2 : size <= 0xffffffff ? 4 : 8;
 }
 
-/* The value of a key in a dict. Names are interned, so equal names are the same object. */
+/* Finds the value of a key in a dict. Names are interned, so equal names are the same object. */
 static uint64_t python_dict_get(struct ux_python *p, uint64_t dict, uint64_t key)
 {
 	uint64_t keys = 0, size = 0, n = 0, entry[ENTRY / 8];
@@ -101,9 +101,8 @@ enum {
 	STACK_MOST = 1 << 12, /* values of a frame that are examined */
 };
 
-/* Searches the value stack of the caller for the function. Values that were popped are still there,
- * but any function with this code has the right name.
- */
+/* Searches the value stack of the caller for the function. Values that were popped may be found,
+ * too, but any function with this code has the right name. */
 static uint64_t python_stack_find_function(struct ux_python *p, const struct ux_raw_frame *caller,
 					   uint64_t code)
 {

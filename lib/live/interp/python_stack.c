@@ -6,12 +6,13 @@
 
 enum {
 	INTERPRETERS_MOST = 1 << 12,
-	THREADS_MOST = 1 << 16, /* of an interpreter */
+	THREADS_MOST = 1 << 16, /* threads of one interpreter */
 	OWNED_BY_GENERATOR = 1,
 	TAG_BITS = 3, /* tag bits of a _PyStackRef (3.14), which are 0 in a pointer to an object */
 };
 
-/* Selects the layout by the beginning of _PyRuntime, else by the given version. */
+/* Selects the layout from _Py_DebugOffsets at the start of _PyRuntime, or else by the given
+ * version. */
 static enum ux_code python_layout_select(struct ux_python *p, uint32_t version, uint32_t *ret_hex,
 					 struct ux_error *err)
 {
@@ -66,7 +67,7 @@ struct python_walk {
 	struct ux_python *p;
 	struct ux_stack_walker *walker;
 	uint64_t thread;                     /* address of the thread state */
-	uint8_t copy[UX_PYTHON_STRUCT_MOST]; /* of the thread state */
+	uint8_t copy[UX_PYTHON_STRUCT_MOST]; /* copy of the thread state */
 };
 
 static bool python_frame_innermost(void *ctx, uint64_t *ret)
@@ -80,12 +81,13 @@ static bool python_frame_innermost(void *ctx, uint64_t *ret)
 	    !ux_memory_read(&w->p->memory, at + l->cframe_frame, cframe, sizeof(cframe)))
 		return false;
 	*ret = cframe[0];
-	/* A _PyCFrame that is not the thread's first was made for a call whose frame is set next.
-	 */
+	/* A _PyCFrame that is not the first of the thread was created for a call; its frame is
+	 * set an instant later. */
 	return cframe[0] != 0 || cframe[1] == 0;
 }
 
-/* A PyFrameObject has a count of units, the frames since 3.11 a pointer to the instruction. */
+/* Reads the position in the code. A PyFrameObject has a count of units, frames since 3.11 have a
+ * pointer to the instruction. */
 static uint64_t python_frame_instr(const struct ux_python_layout *l, const uint8_t *frame)
 {
 	if (l->frame_unit == 0)
@@ -93,7 +95,8 @@ static uint64_t python_frame_instr(const struct ux_python_layout *l, const uint8
 	return (uint64_t)((int64_t)(int32_t)ux_field_u32(frame, l->frame_instr) * l->frame_unit);
 }
 
-/* Before 3.11 a frame has a state that says whether it runs. */
+/* Whether a frame runs or waits for a call. Only frames before 3.11 have a state from which this
+ * is known. */
 static bool python_frame_runs(struct python_walk *w, const uint8_t *copy)
 {
 	const struct ux_python_layout *l = &w->p->layout;
@@ -104,8 +107,9 @@ static bool python_frame_runs(struct python_walk *w, const uint8_t *copy)
 	       ux_python_type_is(w->p, ux_field_u64(copy, l->object_type), UX_PYTHON_FRAME);
 }
 
-/* Whether a frame can be the outermost: from 3.12 on this is a shim; in 3.11 a frame that was
- * called from C and is not a generator's, since a suspended generator has no link. */
+/* Whether a frame can be the outermost one. From 3.12 on this is a shim. In 3.11 it is a frame
+ * that was called from C and does not belong to a generator, because a suspended generator has no
+ * link. */
 static bool python_frame_may_be_last(const struct ux_python_layout *l, const uint8_t *copy)
 {
 	if (l->frame_owner == UX_PYTHON_NONE)
@@ -115,7 +119,8 @@ static bool python_frame_may_be_last(const struct ux_python_layout *l, const uin
 	return copy[l->frame_entry] != 0 && copy[l->frame_owner] != OWNED_BY_GENERATOR;
 }
 
-/* A frame without a code object is not a frame: the chain changed while it was read. */
+/* Parses a frame. If it has no code object it is not a frame, because the chain has changed
+ * while it was read. */
 static bool python_frame_parse(void *ctx, const uint8_t *copy, struct ux_raw_frame *ret)
 {
 	struct python_walk *w = ctx;
@@ -134,7 +139,7 @@ static bool python_frame_parse(void *ctx, const uint8_t *copy, struct ux_raw_fra
 struct python_known_code {
 	struct ux_python_code code;
 	bool found;
-	bool qualified; /* its qualified name was searched */
+	bool qualified; /* its qualified name was searched already */
 };
 
 static enum ux_code python_code_lookup(struct python_walk *w, uint64_t addr,
@@ -148,14 +153,15 @@ static enum ux_code python_code_lookup(struct python_walk *w, uint64_t addr,
 		     : UX_OK;
 }
 
-/* Bytes from the first instruction; negative: before it. */
+/* Returns the offset in bytes from the first instruction; negative: the frame has not started. */
 static int64_t python_code_offset(const struct ux_python *p, const struct ux_python_code *code,
 				  uint64_t instr)
 {
 	return (int64_t)(p->layout.frame_unit == 0 ? instr - code->instrs : instr);
 }
 
-/* Before 3.11 only the called function has a qualified name, not its code object. */
+/* Finds the qualified name before 3.11, where only the called function has it, not its code
+ * object. */
 static enum ux_code python_code_qualify(struct python_walk *w, const struct ux_raw_frame *frame,
 					const struct ux_raw_frame *caller,
 					struct python_known_code *k, struct ux_error *err)
@@ -228,8 +234,8 @@ static enum ux_code python_thread_report(struct python_walk *w, bool *ret_more,
 	return UX_OK;
 }
 
-/* A thread state that does not point back to its interpreter was freed, so the rest of the list
- * cannot be followed. */
+/* Walks the threads of an interpreter. A thread state that does not point back to its
+ * interpreter was freed, so the rest of the list cannot be followed. */
 static enum ux_code python_threads_walk(struct python_walk *w, uint64_t interp, bool *ret_more,
 					struct ux_error *err)
 {

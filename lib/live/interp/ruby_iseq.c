@@ -12,30 +12,31 @@ enum {
 	IMEMO_MASK = 0xf,
 	IMEMO_ISEQ = 7,
 	/* RString, RArray */
-	STRING_FAR = 1 << 13, /* the text is not in the object */
-	STRING_SHIFT = 14,    /* of embedded text the length is in the flags */
+	STRING_NOEMBED = 1 << 13, /* the text is not in the object */
+	STRING_SHIFT = 14,        /* shift of the length of embedded text in the flags */
 	STRING_MASK = 0x1f,
-	ARRAY_NEAR = 1 << 13, /* the items are in the object */
+	ARRAY_EMBED = 1 << 13, /* the items are in the object */
 	OBJECT_DATA = 16,
-	STRING_BEHIND = 24, /* the address of the text, or embedded text after its length */
+	STRING_DATA = 24, /* the address of the text, or embedded text after its length */
 	ARRAY_POINTER = 32,
 	/* rb_iseq_t */
 	ISEQ_BODY = 16,
-	BODY_SIZE = 4, /* words */
+	BODY_SIZE = 4, /* size in words */
 	BODY_WORDS = 8,
 	BODY_PATH = 64,
 	BODY_LABEL = 80,
 	BODY_FIRST_LINE = 88,
-	LINES_SIZE = 16, /* after the address of the lines */
+	LINES_SIZE = 16, /* offset from the address of the lines */
 	LINES_INDEX = 24,
 	LINE_ENTRY = 12, /* line_no, node_id, events */
-	/* struct succ_index_table: ranks of the first 54 positions, then blocks of 512 */
+	/* struct succ_index_table: ranks of the first 54 positions, followed by blocks of 512
+	 * positions */
 	FIRST_POSITIONS = 54,
-	FIRST_WORD = 9, /* positions of a word, 7 bits each */
+	FIRST_WORD = 9, /* positions in a word, with 7 bits each */
 	BLOCKS_AT = 48,
 	BLOCK_POSITIONS = 512,
 	BLOCK_BYTES = 80,
-	BLOCK_SMALL = 8, /* ranks of its words, 9 bits each */
+	BLOCK_SMALL = 8, /* ranks of the words of a block, with 9 bits each */
 	BLOCK_BITS = 16,
 	TEXT_MOST = 1 << 16,
 };
@@ -66,7 +67,8 @@ bool ux_ruby_iseq_unchanged(struct ux_memory *m, uint64_t addr, const struct ux_
 	       ux_field_u64(now.body, BODY_PATH) == ux_field_u64(iseq->body, BODY_PATH);
 }
 
-/* Finds the address and length of a String's text; false: it is not a String. */
+/* Finds the address and the length of the text of a String. Returns false when it is not a
+ * String. */
 static bool ruby_string_find(struct ux_memory *m, const struct ux_ruby_layout *layout,
 			     uint64_t addr, uint64_t *ret, uint64_t *ret_length)
 {
@@ -74,18 +76,18 @@ static bool ruby_string_find(struct ux_memory *m, const struct ux_ruby_layout *l
 	if (!ux_memory_plausible(addr) || !ux_memory_read(m, addr, &flags, sizeof(flags)) ||
 	    (flags & FLAGS_TYPE) != TYPE_STRING)
 		return false;
-	if ((flags & STRING_FAR) == 0 && !layout->length_near) {
+	if ((flags & STRING_NOEMBED) == 0 && !layout->length_near) {
 		*ret_length = flags >> STRING_SHIFT & STRING_MASK;
 		*ret = addr + OBJECT_DATA;
 		return true;
 	}
-	*ret = addr + STRING_BEHIND;
+	*ret = addr + STRING_DATA;
 	if (!ux_memory_read(m, addr + OBJECT_DATA, ret_length, sizeof(*ret_length)))
 		return false;
-	return (flags & STRING_FAR) == 0 || ux_memory_read(m, *ret, ret, sizeof(*ret));
+	return (flags & STRING_NOEMBED) == 0 || ux_memory_read(m, *ret, ret, sizeof(*ret));
 }
 
-/* Reads the text of a String; "" when it is not one. */
+/* Reads the text of a String. The text is "" when it is not a String. */
 static enum ux_code ruby_string_read(struct ux_memory *m, const struct ux_ruby_layout *layout,
 				     uint64_t addr, struct ux_arena *a, const char **ret,
 				     struct ux_error *err)
@@ -106,14 +108,15 @@ static enum ux_code ruby_string_read(struct ux_memory *m, const struct ux_ruby_l
 	return UX_OK;
 }
 
-/* The path of a file, or the first item of the array of its path and its real path. */
+/* Returns the path of a file. `path` is a String, or an array whose first item is the path and
+ * the second the real path. */
 static uint64_t ruby_iseq_path(struct ux_memory *m, uint64_t path)
 {
 	uint64_t flags = 0, items = path + OBJECT_DATA, first = 0;
 	if (!ux_memory_plausible(path) || !ux_memory_read(m, path, &flags, sizeof(flags)) ||
 	    (flags & FLAGS_TYPE) != TYPE_ARRAY)
 		return path;
-	if ((flags & ARRAY_NEAR) == 0 &&
+	if ((flags & ARRAY_EMBED) == 0 &&
 	    !ux_memory_read(m, path + ARRAY_POINTER, &items, sizeof(items)))
 		return 0;
 	return ux_memory_read(m, items, &first, sizeof(first)) ? first : 0;
@@ -128,8 +131,8 @@ enum ux_code ux_ruby_iseq_read_names(struct ux_memory *m, struct ux_ruby_iseq *i
 	return ruby_string_read(m, iseq->layout, path, a, &iseq->file, err);
 }
 
-/* Counts the entries that begin at or before a position. iseq.c keeps a bit for each position and
- * running counts; the first positions have their counts in packed form. */
+/* Counts the entries that begin at or before a position. iseq.c stores a bit for each position,
+ * and running counts; for the first positions the counts are stored in packed form. */
 static bool ruby_lines_rank(struct ux_memory *m, uint64_t index, uint64_t position, uint64_t *ret)
 {
 	uint64_t word = 0;

@@ -90,21 +90,21 @@ bool ux_ruby_search(const struct ux_memory_reader *reader, uint32_t version, uin
 }
 
 enum {
-	/* rb_vm_t, rb_thread_t: lists are circular, with the head in the owner. */
+	/* rb_vm_t, rb_thread_t: their lists are circular, and the owner of a list has its head. */
 	THREAD_NODE = 0,
 	/* rb_execution_context_t */
 	CONTEXT_STACK = 0,
 	CONTEXT_WORDS = 8,
 	CONTEXT_FRAME = 16,
 	CONTEXT_BYTES = 24,
-	/* rb_control_frame_t: an array from the innermost to the end of the stack */
+	/* rb_control_frame_t: an array from the innermost frame to the end of the stack */
 	FRAME_PC = 0,
 	FRAME_ISEQ = 16,
 	THREADS_MOST = 1 << 16,
 	STACK_WORDS_MOST = 1 << 27,
 };
 
-/* Finds the VM, which must have a ractor. */
+/* Finds the VM. It is accepted only if it has a ractor. */
 static bool ruby_vm_find(struct ux_ruby *r, uint64_t *ret)
 {
 	uint64_t node = 0;
@@ -156,7 +156,7 @@ static bool ruby_frame_innermost(void *ctx, uint64_t *ret)
 	       (*ret >= stack && *ret < w->end && (w->end - *ret) % w->r->layout->frame_size == 0);
 }
 
-/* Frames of C functions have no instructions and are not reported. */
+/* Parses a frame. Frames of C functions have no instructions and are not reported. */
 static bool ruby_frame_parse(void *ctx, const uint8_t *copy, struct ux_raw_frame *ret)
 {
 	struct ruby_walk *w = ctx;
@@ -185,7 +185,7 @@ static enum ux_code ruby_iseq_lookup(struct ruby_walk *w, uint64_t addr, struct 
 		       : UX_OK;
 }
 
-/* The pc points after the instruction that runs. */
+/* Computes the offset of the instruction that runs; the pc points behind it. */
 static uint64_t ruby_iseq_offset(const struct ux_ruby_iseq *iseq, uint64_t pc)
 {
 	uint64_t offset = pc - iseq->words;

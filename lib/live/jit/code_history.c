@@ -1,17 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Which code was at an address at a time: levels of segment trees. */
+/* Which code was at an address at a time, in levels of segment trees. */
 #include "jit.h"
 
 #include "order.h"
 
 struct ux_code_level {
-	struct ux_code_event *events; /* by time, then seq */
+	struct ux_code_event *events; /* sorted by time, then by seq */
 	size_t n;
-	uint64_t
-		*edges; /* starts and ends, sorted, each once; leaf i is [edges[i], edges[i + 1]) */
+	uint64_t *edges; /* distinct starts and ends, sorted; leaf i is [edges[i], edges[i + 1]) */
 	size_t leaves;
-	uint32_t *first; /* 2 * leaves + 1 numbers: where the events of each node begin in lists */
-	uint32_t *lists; /* indices of events, those of a node in order of time */
+	uint32_t *first; /* 2 * leaves + 1 indices: where the events of each node begin in lists */
+	uint32_t *lists; /* indices of events; those of one node are sorted by time */
 };
 
 static void code_level_deinit(struct ux_code_level *l)
@@ -49,7 +48,7 @@ static int code_edge_compare(const void *a, const void *b)
 	return 0;
 }
 
-/* The last leaf that begins at or before an edge. */
+/* Returns the last leaf that begins at or before an edge. */
 static size_t code_level_leaf(const struct ux_code_level *l, uint64_t edge)
 {
 	size_t low = 0;
@@ -78,8 +77,8 @@ static bool code_level_find_edges(struct ux_code_level *l)
 
 /*
  * Visits the nodes whose leaves together make up the range of an event. Node 1 is the root, the
- * children of i are 2i and 2i + 1, the leaves are the last `leaves` nodes. If l->lists is
- * allocated, the event is stored in the lists of the nodes; else it is only counted.
+ * children of node i are 2i and 2i + 1, and the leaves are the last `leaves` nodes. If l->lists is
+ * allocated, the event is stored in the lists of the nodes, else it is only counted.
  */
 static void code_level_visit_nodes(struct ux_code_level *l, uint32_t event)
 {
@@ -117,7 +116,8 @@ static bool code_level_fill_nodes(struct ux_code_level *l)
 		return false;
 	for (size_t i = 0; i < l->n; i++)
 		code_level_visit_nodes(l, (uint32_t)i);
-	for (size_t i = nodes; i > 0; i--) /* filling has moved each to the start of the next */
+	for (size_t i = nodes; i > 0;
+	     i--) /* filling has moved each index to the start of the next node */
 		l->first[i] = l->first[i - 1];
 	l->first[0] = 0;
 	return true;
@@ -160,8 +160,8 @@ static struct ux_code_level *code_history_reserve(struct ux_code_history *h)
 	return &h->levels[h->n_levels];
 }
 
-/* Merges the last two levels while the older is less than twice the newer. If memory is short they
- * stay apart. */
+/* Merges the last two levels while the older is less than twice as large as the newer. If memory
+ * is short, they stay separate. */
 static void code_history_join_levels(struct ux_code_history *h)
 {
 	while (h->n_levels >= 2) {
@@ -199,7 +199,7 @@ bool ux_code_history_add(struct ux_code_history *h, const struct ux_code_event *
 	return true;
 }
 
-/* The last event of a node up to `time`, or NULL. */
+/* Returns the last event of a node at or before `time`, or NULL. */
 static const struct ux_code_event *code_node_find(const struct ux_code_level *l, size_t node,
 						  uint64_t time)
 {

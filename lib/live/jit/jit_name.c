@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Names that run-time compilers write: made printable and split into function, file and line. */
+/* Parses the names that run-time compilers write: makes them printable and splits them into
+ * function, file and line. */
 #include "jit.h"
 
 #include "text.h"
@@ -21,8 +22,8 @@ bool ux_jit_text_is_printable(struct ux_bytes s)
 	return true;
 }
 
-/* Writes the printable form of s and a NUL to `to`, which may be NULL. Returns the size without the
- * NUL. */
+/* Writes the printable form of s and a NUL to `to`, unless that is NULL. Returns the size
+ * without the NUL. */
 static size_t jit_text_clean(struct ux_bytes s, char *to)
 {
 	size_t size = 0;
@@ -58,7 +59,7 @@ static void jit_path_split(struct ux_bytes path, struct jit_name_parts *p)
 	p->dir = ux_bytes(path.data, at > 1 ? at - 1 : at);
 }
 
-/* Removes ":NUMBER" from the end. */
+/* Removes ":NUMBER" from the end of a name. */
 static bool jit_name_chop_number(struct ux_bytes *s, uint32_t *ret)
 {
 	size_t at = s->size;
@@ -81,7 +82,7 @@ static size_t jit_text_find(struct ux_bytes s, const char *what)
 }
 
 /* Finds the blank before the file in a name of V8. File names may contain blanks, so it is the
- * first one that an absolute path or a URL follows, else the last. */
+ * first blank before an absolute path or a URL, else the last blank. */
 static size_t jit_name_blank_before_file(struct ux_bytes s)
 {
 	static const char *const begins[] = {" /", " file:", " node:", " http:", " https:"};
@@ -140,7 +141,7 @@ static bool jit_name_split_lua(struct ux_bytes name, struct jit_name_parts *p)
 	return true;
 }
 
-/* Joins the parts, each with a NUL, in the arena. */
+/* Joins the parts in the arena and adds a NUL to each. */
 static const char *jit_text_join(struct ux_arena *a, const struct ux_bytes *parts, size_t n)
 {
 	size_t size = 0;

@@ -27,7 +27,7 @@ enum {
 	V8_SHIFT = 0x40,
 	TEXTS_BUDGET = 1 << 30,
 	ROWS_MOST = 1 << 26,
-	ROW_LEAST = 17, /* bytes of a row of DEBUG */
+	ROW_LEAST = 17, /* least bytes of a row of DEBUG */
 };
 
 #define V8_PAD 0xdeadbeefu
@@ -113,7 +113,8 @@ static enum ux_code jitdump_path_number(struct ux_jitdump *d, struct ux_bytes pa
 	return UX_OK;
 }
 
-/* Reads rows, which wait until the code at their address is loaded. */
+/* Reads the rows of a DEBUG record. They are stored until a LOAD record for their address is
+ * read. */
 static enum ux_code jitdump_read_debug(struct ux_jitdump *d, struct ux_cur *c, struct ux_error *err)
 {
 	uint64_t addr = ux_cur_u64(c);
@@ -165,7 +166,8 @@ static int jitdump_compare_rows(const void *a, const void *b)
 	return 0;
 }
 
-/* Takes the rows that wait for addr, with their addresses turned into sorted offsets. */
+/* Returns the rows that were stored for addr. Their addresses are converted to offsets, by which
+ * they are sorted. */
 static struct ux_jit_rows jitdump_take_rows(struct ux_jitdump *d, uint64_t addr)
 {
 	struct ux_jit_rows *slot = ux_jit_waiting_find(&d->waiting, addr);
@@ -258,7 +260,7 @@ static enum ux_code jitdump_read_move(struct ux_jitdump *d, uint64_t time, struc
 	return jitdump_add_event(d, (struct ux_code_event){to, to + size, time, number, 0}, err);
 }
 
-/* Reads a complete record. A damaged one is skipped. */
+/* Reads a complete record. A damaged record is skipped. */
 static enum ux_code jitdump_read_record(struct ux_jitdump *d, struct ux_cur *c,
 					struct ux_error *err)
 {
@@ -287,7 +289,8 @@ static enum ux_code jitdump_read_record(struct ux_jitdump *d, struct ux_cur *c,
 	return code;
 }
 
-/* The size of the record that bytes begin with; 0: too few bytes to know. */
+/* Finds the size of the record at the start of `bytes`; 0 when there are too few bytes to know
+ * it. */
 static enum ux_code jitdump_next_size(struct ux_jitdump *d, struct ux_bytes bytes, size_t *ret,
 				      struct ux_error *err)
 {

@@ -14,7 +14,7 @@
 enum {
 	NAMES_BUDGET = 1 << 30,
 	DIGITS_MOST = 16,
-	DECIMAL_LEAST = 16, /* entries before the base of the sizes is checked */
+	DECIMAL_LEAST = 16, /* least number of entries for which the base of the sizes is checked */
 };
 
 void ux_perf_map_init(struct ux_perf_map *m)
@@ -105,7 +105,7 @@ static bool perf_map_add_line(struct ux_perf_map *m, struct ux_bytes line, struc
 	return true;
 }
 
-/* The start of an entry, and its end by either base. */
+/* The start of an entry, and its end for either base of its size. */
 struct perf_map_extent {
 	uint64_t start;
 	uint64_t hex_end;
@@ -127,7 +127,7 @@ static bool perf_map_sizes_are_decimal(const struct ux_perf_map *m)
 	if (m->letters || n < DECIMAL_LEAST)
 		return false;
 	ux_cleanup(ux_free_ptr) struct perf_map_extent *all = calloc(n, sizeof(*all));
-	if (!all) /* keep the last result */
+	if (!all) /* out of memory: the last result is used */
 		return m->decimal;
 	for (size_t i = 0; i < n; i++) {
 		const struct ux_perf_entry *e = &m->entries.data[i];
@@ -143,7 +143,7 @@ static bool perf_map_sizes_are_decimal(const struct ux_perf_map *m)
 	return hex > n / 4 && decimal <= hex / 8;
 }
 
-/* Adds events for the entries from index `from` on. */
+/* Adds an event to the history for each entry from index `from` on. */
 static enum ux_code perf_map_add_events(struct ux_perf_map *m, size_t from, struct ux_error *err)
 {
 	size_t n = m->entries.size - from;

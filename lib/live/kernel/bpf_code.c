@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Code of loaded BPF programs: names, files and lines by address, and the BTF that has them. */
+/* Code of loaded BPF programs: names, files and lines by address. They are read from BTF. */
 #include "kernel.h"
 
 #include "cursor.h"
@@ -38,7 +38,8 @@ enum kind {
 	BTF_KIND_ENUM64 = 19,
 };
 
-/* The size of the data after the twelve bytes of a type; false: an unknown kind. */
+/* Returns in *ret the size of the data after the twelve bytes of a type. Returns false for an
+ * unknown kind. */
 static bool btf_type_extra_size(uint32_t info, uint64_t *ret)
 {
 	uint64_t n = info & COUNT_MASK;
@@ -161,7 +162,7 @@ enum {
 	FUNCTION_LEAST = 8,
 	LINE_LEAST = 16,
 	JITED_LINE_LEAST = 8,
-	LINE_SHIFT = 10, /* the bits below are the column */
+	LINE_SHIFT = 10, /* the lower bits are the column */
 	FILES = 64,      /* cached files */
 };
 
@@ -194,7 +195,7 @@ void ux_bpf_code_deinit(struct ux_bpf_code *c)
 	*c = (struct ux_bpf_code){0};
 }
 
-/* A cursor over record i of an array; it fails when there is no such record. */
+/* Returns a cursor over record i of an array. The cursor fails when there is no such record. */
 static struct ux_cur bpf_record(struct ux_bytes all, size_t i, size_t size, const char *what)
 {
 	struct ux_bytes one = UX_BYTES_NONE;
@@ -209,8 +210,8 @@ static struct ux_bytes bpf_text_until_nul(struct ux_bytes s)
 	return nul ? ux_bytes(s.data, (size_t)(nul - s.data)) : s;
 }
 
-/* The name of function i, as in kallsyms: bpf_prog_TAG_NAME with the NAME from the type of the
- * function, else that of the program. NULL: out of memory. */
+/* Returns the name of function i as it is in kallsyms, which is bpf_prog_TAG_NAME. NAME is that
+ * of the function's type, or else that of the program. Returns NULL when memory is short. */
 static const char *bpf_function_name(const struct bpf_program *a, size_t i)
 {
 	const struct ux_bpf_info *info = a->info;
@@ -242,7 +243,8 @@ static enum ux_code bpf_functions_add(struct bpf_program *a, struct ux_error *er
 		uint32_t size = ux_cur_u32(&sizes);
 		UX_TRY(ux_cur_status(&starts, err));
 		UX_TRY(ux_cur_status(&sizes, err));
-		/* A function that is not compiled has no size, a hidden one no start. */
+		/* The size is 0 when the function was not compiled; the start is 0 when the
+		 * kernel hides it. */
 		if (f.start == 0 || size == 0 || f.start > UINT64_MAX - size)
 			continue;
 		f.end = f.start + size;
@@ -255,7 +257,7 @@ static enum ux_code bpf_functions_add(struct bpf_program *a, struct ux_error *er
 	return UX_OK;
 }
 
-/* Finds the directory and the name of a file; false: out of memory. */
+/* Finds the directory and the name of a file. Returns false when memory is short. */
 static bool bpf_file_find(struct bpf_program *a, uint32_t off, struct bpf_file *ret)
 {
 	struct bpf_file *f = &a->files[off % FILES];
@@ -265,7 +267,7 @@ static bool bpf_file_find(struct bpf_program *a, uint32_t off, struct bpf_file *
 		size_t n = slash ? (size_t)(slash - path.data) : 0;
 		size_t name = slash ? n + 1 : 0;
 		f->off = off;
-		/* "/x.c" is in "/" */
+		/* the directory of "/x.c" is "/" */
 		f->base = ux_arena_strndup(&a->to->arena, path.data + name, path.size - name);
 		f->dir = f->base ? ux_arena_strndup(&a->to->arena, path.data,
 						    slash && n == 0 ? 1 : n)
@@ -314,7 +316,7 @@ enum ux_code ux_bpf_code_add(struct ux_bpf_code *c, const struct ux_bpf_info *in
 	enum ux_code code = UX_OK;
 	if (info->btf.size > 0)
 		code = ux_btf_open(&a.btf, info->btf, err);
-	/* A program with invalid BTF still has a name. */
+	/* The functions of a program with invalid BTF still get names. */
 	enum ux_code named = code == UX_ENOMEM ? code : bpf_functions_add(&a, err);
 	if (code == UX_OK)
 		code = named;

@@ -23,7 +23,7 @@ struct kallsyms_line {
 	char type;
 };
 
-/* A symbol of any type; the name is kept only for code. */
+/* A symbol of any type. The name is stored only for code. */
 struct kallsyms_raw {
 	uint64_t start;
 	const char *name;
@@ -68,7 +68,7 @@ static bool kallsyms_type_is_code(char type)
 	return type == 't' || type == 'T' || type == 'w' || type == 'W';
 }
 
-/* The name of a module. Lines of one module are adjacent, so they share the string. */
+/* Returns the name of a module. The lines of one module are adjacent, so they share the string. */
 static const char *kallsyms_module_name(struct ux_kallsyms *k, const struct kallsyms_raw_list *all,
 					struct ux_bytes name)
 {
@@ -144,7 +144,8 @@ static size_t kallsyms_underscores(const char *name)
 	return strspn(name, "_");
 }
 
-/* Sorts by address; of one address code comes first, then the preferred name. */
+/* Sorts by address. At one address symbols of code come first, ordered by preference of their
+ * names. */
 static int kallsyms_by_rank(const void *a, const void *b)
 {
 	const struct kallsyms_raw *x = a, *y = b;
@@ -159,7 +160,7 @@ static int kallsyms_by_rank(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* The end of a symbol. next: the following symbol, or NULL. */
+/* Returns the end of a symbol. next is the following symbol, or NULL. */
 static uint64_t kallsyms_symbol_end(const struct kallsyms_raw *raw, const struct kallsyms_raw *next,
 				    const struct ux_kernel_modules *modules)
 {

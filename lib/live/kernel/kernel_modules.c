@@ -10,7 +10,7 @@ enum {
 	NAMES_BUDGET = 16 << 20,
 	MODULES_MOST = 1 << 16,
 	NAME_MOST = 256,
-	WORDS = 6, /* of a line, up to the address */
+	WORDS = 6, /* words of a line up to the address */
 };
 
 void ux_kernel_modules_deinit(struct ux_kernel_modules *m)
@@ -20,7 +20,7 @@ void ux_kernel_modules_deinit(struct ux_kernel_modules *m)
 	*m = (struct ux_kernel_modules){0};
 }
 
-/* Splits a line at blanks into at most n words; returns their number. */
+/* Splits a line at blanks into at most n words. Returns their number. */
 static size_t kernel_modules_split(struct ux_bytes line, struct ux_bytes *words, size_t n)
 {
 	size_t found = 0;
@@ -123,7 +123,7 @@ struct ux_bytes ux_module_path_plain(struct ux_bytes path)
 	return UX_BYTES_NONE;
 }
 
-/* Whether the file name is that of the module; "-" in it is "_" in the kernel. */
+/* Whether the file name is that of the module. The kernel writes "_" for a "-" in the file name. */
 static bool modules_dep_is_module(struct ux_bytes path, struct ux_bytes name)
 {
 	struct ux_bytes plain = ux_module_path_plain(path);
