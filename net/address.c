@@ -163,7 +163,7 @@ bool ux_networks_have(const struct ux_networks *list, const struct ux_address *a
 	return false;
 }
 
-/* --- which addresses are public --------------------------------------------------------------- */
+/* --- classification of addresses -------------------------------------------------------------- */
 
 struct range4 {
 	uint32_t first;

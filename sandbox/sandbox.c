@@ -44,14 +44,14 @@ static void child_deinit(struct child *c)
 			close(c->moved[i]);
 }
 
-static enum ux_code child_set_up(posix_spawn_file_actions_t *a, const struct child *c, int theirs,
-				 struct ux_error *err)
+static enum ux_code child_set_up(posix_spawn_file_actions_t *a, const struct child *c,
+				 int child_socket, struct ux_error *err)
 {
 	int r = 0;
 	for (int fd = 0; fd < UX_SANDBOX_SOCKET && r == 0; fd++)
 		r = posix_spawn_file_actions_addopen(a, fd, "/dev/null", O_RDWR, 0);
 	if (r == 0)
-		r = posix_spawn_file_actions_adddup2(a, theirs, UX_SANDBOX_SOCKET);
+		r = posix_spawn_file_actions_adddup2(a, child_socket, UX_SANDBOX_SOCKET);
 	for (int i = 0; i < UX_SANDBOX_FILE_COUNT && r == 0; i++)
 		r = c->moved[i] >= 0
 			    ? posix_spawn_file_actions_adddup2(a, c->moved[i], UX_SANDBOX_FILES + i)
@@ -73,7 +73,7 @@ static void child_reset_signals(posix_spawnattr_t *attr)
 	posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 }
 
-static enum ux_code child_spawn(struct child *c, const char *program, int theirs,
+static enum ux_code child_spawn(struct child *c, const char *program, int child_socket,
 				struct ux_error *err)
 {
 	char name[] = "unhex", word[] = UX_SANDBOX_WORD;
@@ -84,7 +84,7 @@ static enum ux_code child_spawn(struct child *c, const char *program, int theirs
 		return ux_error_nomem(err);
 	posix_spawnattr_init(&attr);
 	child_reset_signals(&attr);
-	enum ux_code code = child_set_up(&actions, c, theirs, err);
+	enum ux_code code = child_set_up(&actions, c, child_socket, err);
 	if (code == UX_OK) {
 		int r = posix_spawn(&c->pid, program, &actions, &attr, argv, envp);
 		if (r != 0) {
@@ -123,12 +123,13 @@ static enum ux_code child_start(struct child *c, const int *files, const char *p
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, pair) != 0)
 		return ux_error_os(err, errno, "cannot make a socket for a child");
 	c->talk = pair[0];
-	int theirs = fcntl(pair[1], F_DUPFD_CLOEXEC, UX_SANDBOX_FILES + UX_SANDBOX_FILE_COUNT);
+	int child_socket =
+		fcntl(pair[1], F_DUPFD_CLOEXEC, UX_SANDBOX_FILES + UX_SANDBOX_FILE_COUNT);
 	close(pair[1]);
-	if (theirs < 0)
+	if (child_socket < 0)
 		return ux_error_os(err, errno, "cannot make a socket for a child");
-	enum ux_code code = child_spawn(c, program, theirs, err);
-	close(theirs);
+	enum ux_code code = child_spawn(c, program, child_socket, err);
+	close(child_socket);
 	return code;
 }
 
@@ -236,10 +237,10 @@ static enum ux_code child_read_reply(struct child *c, const struct ux_sandbox_li
 	return got.err.code;
 }
 
-/* Fills in the task; the rest of the request is the same for all tasks. */
-static enum ux_code child_set_task(struct child *c, const int *files,
-				   const struct ux_sandbox_limits *limits,
-				   struct ux_sandbox_request request, struct ux_error *err)
+/* Completes the request, which has the task, by the limits and the files, and sends it. */
+static enum ux_code child_send_request(struct child *c, const int *files,
+				       const struct ux_sandbox_limits *limits,
+				       struct ux_sandbox_request request, struct ux_error *err)
 {
 	request.size = sizeof(request);
 	request.memory = limits->memory;
@@ -264,7 +265,7 @@ static enum ux_code sandbox_run_task(const int files[UX_SANDBOX_FILE_COUNT],
 {
 	ux_cleanup(child_deinit) struct child c = {.talk = -1, .moved = UX_SANDBOX_NO_FILES};
 	UX_TRY(child_start(&c, files, program ? program : "/proc/self/exe", err));
-	UX_TRY(child_set_task(&c, files, limits, *request, err));
+	UX_TRY(child_send_request(&c, files, limits, *request, err));
 	enum waited waited = child_wait_reply(&c, limits);
 	if (waited == WAITED_STOP)
 		return ux_error_set(err, UX_EUNAVAILABLE, "reading it was stopped");

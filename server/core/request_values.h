@@ -73,7 +73,7 @@ enum ux_code ux_module_id_parse(struct ux_bytes text, struct ux_arena *arena, co
 enum ux_code ux_module_ids_parse(const json_t *o, struct ux_arena *arena, const char ***ret,
 				 size_t *ret_n, struct ux_error *err) ux_must;
 
-/* --- parameters of a query -------------------------------------------------------------------- */
+/* --- query parameters ------------------------------------------------------------------------- */
 
 /*
  * Reads a decimal query parameter between lo and hi. If it is absent, *ret is not changed.

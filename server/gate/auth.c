@@ -64,7 +64,7 @@ void ux_gate_destroy(struct ux_gate *g)
 	free(g);
 }
 
-/* --- who may read in which namespace, without a query of the index each time ------------------ */
+/* --- cache of read settings ------------------------------------------------------------------- */
 
 static bool read_access_cached(struct ux_read_access *r, struct ux_bytes ns, int64_t now,
 			       enum ux_ns_reading *ret)

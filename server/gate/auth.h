@@ -95,7 +95,7 @@ bool ux_session_same_origin(const struct ux_request *req);
 enum ux_code ux_session_key(const struct ux_sessions *s, struct ux_index *ix,
 			    struct ux_request *req, ux_time now, struct ux_key *ret) ux_must;
 
-/* --- what the owner of a server decides ------------------------------------------------------- */
+/* --- access settings -------------------------------------------------------------------------- */
 
 /* Access settings. Immutable: see ux_server.access. */
 struct ux_access {
@@ -128,7 +128,7 @@ static inline const struct ux_access *ux_server_access(const struct ux_server *s
 	return a ? a : &ux_access_default;
 }
 
-/* --- what the gate remembers ------------------------------------------------------------------ */
+/* --- state of the gate ------------------------------------------------------------------------ */
 
 enum {
 	UX_READ_ACCESS_NS = 1000000000 /* changes by another process are seen after a second */

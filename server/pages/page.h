@@ -210,7 +210,7 @@ int64_t ux_page_number(const struct ux_request *req, const char *name, int64_t o
  */
 void ux_sign_in_form(struct ux_out *out, struct ux_bytes next);
 
-/* --- what pages are made of besides HTML: assets/, embedded by tools/embed_assets.py ---------- */
+/* --- assets, embedded by tools/embed_assets.py ------------------------------------------------ */
 
 struct ux_asset {
 	const char *name;

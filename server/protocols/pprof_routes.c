@@ -30,7 +30,7 @@ enum ux_code ux_handle_pprof_probe(struct ux_request *req, struct ux_response *r
 	return ux_response_out(req, res, "text/plain; charset=utf-8");
 }
 
-/* --- the request: addresses with '+' between them --------------------------------------------- */
+/* --- the request: addresses separated by '+' -------------------------------------------------- */
 
 /* Cuts the text before the next '+' off the front. */
 static struct ux_bytes pprof_word_next(struct ux_bytes *s)

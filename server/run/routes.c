@@ -94,7 +94,7 @@ enum ux_code ux_handle_health(struct ux_request *req, struct ux_response *res)
 	return UX_OK;
 }
 
-/* --- for those who watch over the server ------------------------------------------------------ */
+/* --- monitoring ------------------------------------------------------------------------------- */
 
 /* Metrics that are read from the index at each scrape. Those that fail are omitted. */
 static void metrics_put_index(struct ux_request *req)

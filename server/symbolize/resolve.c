@@ -65,9 +65,7 @@ static bool misses_init(struct misses *m, const struct ux_resolver *r, const uin
 	return true;
 }
 
-/* --- lookups in the files
- * --------------------------------------------------------------------------
- */
+/* --- lookups in the files --------------------------------------------------------------------- */
 
 /* Looks up n addresses one by one; frames are written from m->frames[m->n_frames] on. */
 static enum ux_code misses_look_up_few(struct misses *m, const struct ux_gsym *g, size_t n)
@@ -138,7 +136,7 @@ static enum ux_code misses_look_up(struct misses *m, const struct ux_open_module
 	return UX_OK;
 }
 
-/* --- into the cache --------------------------------------------------------------------------- */
+/* --- adding to the cache ---------------------------------------------------------------------- */
 
 /*
  * Adds the frames to the cache. Returns the number of the caller's addresses before the first that

@@ -57,12 +57,13 @@ static enum ux_code request_add_text(struct ux_symbolize_request *a, struct ux_b
 			    (int)ux_min(text.size, (size_t)40), (const char *)text.data);
 }
 
-/* --- JSON --------------------------------------------------------------------------------------
- *
- * Read in one pass: building a tree takes most of the time of a large request. Values that programs
- * rarely write (escapes, large or negative numbers, unknown members) are decoded one by one by
- * jansson; a document with such a value, or with an error, is at the end checked by jansson as a
- * whole, which finds what this pass does not: duplicate keys of unknown members.
+/* --- JSON ------------------------------------------------------------------------------------- */
+
+/*
+ * The JSON is read in one pass, since building a tree would take most of the time of a large
+ * request. Values that clients rarely send (escapes, large or negative numbers, unknown members)
+ * are decoded one by one by jansson. If a document has such a value or an error, jansson checks the
+ * whole document at the end, to find what this pass does not: duplicate keys of unknown members.
  */
 
 /* The precedence of errors, whatever their order in the text. */
@@ -553,7 +554,7 @@ enum ux_code ux_symbolize_request_parse_json(struct ux_symbolize_request *a, str
 							 : UX_OK;
 }
 
-/* --- a list in a query ------------------------------------------------------------------------ */
+/* --- list in a query -------------------------------------------------------------------------- */
 
 enum ux_code ux_symbolize_request_parse_list(struct ux_symbolize_request *a, struct ux_bytes list,
 					     struct ux_error *err)

@@ -198,7 +198,7 @@ static void attempt_run(struct attempt *q)
 	ux_file_unmap(&q->bytes);
 }
 
-/* --- with the lock held ----------------------------------------------------------------------- */
+/* --- functions called with the lock held ------------------------------------------------------ */
 
 static void attempt_update_breaker(struct ux_fetcher_upstream *up, const struct attempt *q,
 				   int64_t now)

@@ -9,7 +9,7 @@
 #include <sys/random.h>
 #include <time.h>
 
-/* --- the list --------------------------------------------------------------------------------- */
+/* --- list of fetches -------------------------------------------------------------------------- */
 
 static struct ux_fetch *fetcher_find(struct ux_fetcher *f, const uint8_t key[16])
 {
@@ -70,7 +70,7 @@ void ux_fetcher_end(struct ux_fetcher *f, struct ux_fetch *fetch, int64_t quiet_
 		ux_fetch_destroy(fetch);
 }
 
-/* --- what is next ----------------------------------------------------------------------------- */
+/* --- scheduling ------------------------------------------------------------------------------- */
 
 static unsigned fetch_round(const struct ux_fetch *fetch)
 {
@@ -202,7 +202,7 @@ static void *fetcher_run(void *ctx)
 	return NULL;
 }
 
-/* --- from outside ----------------------------------------------------------------------------- */
+/* --- public functions ------------------------------------------------------------------------- */
 
 static void fetch_add_waiter(struct ux_fetch *fetch, struct ux_fetch_waiter *w)
 {
@@ -306,7 +306,7 @@ void ux_fetcher_load(struct ux_fetcher *f, uint64_t *ret_now, uint64_t *ret_refu
 	pthread_mutex_unlock(&f->lock);
 }
 
-/* --- beginning and end ------------------------------------------------------------------------ */
+/* --- opening and closing ---------------------------------------------------------------------- */
 
 enum ux_code ux_fetcher_check(const struct ux_upstream *upstreams, size_t n, struct ux_error *err)
 {

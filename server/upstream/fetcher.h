@@ -63,9 +63,7 @@ void ux_breaker_unknown(struct ux_breaker *b, int64_t now);
 /* "closed", "open", "probed". */
 const char *ux_breaker_state_name(enum ux_breaker_state state);
 
-/* --- one request to one upstream -------------------------------------------------------------- */
-
-/* --- servers that a request has passed, so that it comes to none twice ------------------------ */
+/* --- hops: the servers that a request has passed through, to detect loops --------------------- */
 
 #define UX_HOPS_HEADER "X-Unhex-Via"
 
@@ -111,7 +109,7 @@ struct ux_hops_sent {
 
 void ux_hops_write(const struct ux_hops *hops, const char *own, struct ux_hops_sent *ret);
 
-/* --- the request ------------------------------------------------------------------------------ */
+/* --- one request to one upstream -------------------------------------------------------------- */
 
 enum {
 	UX_UPSTREAM_CONNECT_MS = 2000,

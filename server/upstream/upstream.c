@@ -163,7 +163,7 @@ enum ux_code ux_upstream_parse(struct ux_upstream *ret, const char *text, struct
 	return UX_OK;
 }
 
-/* --- where each kind keeps what --------------------------------------------------------------- */
+/* --- paths by kind of upstream ---------------------------------------------------------------- */
 
 /* Source: debuginfod(8), "WEBAPI"; gdb's manual, "Separate Debug Files", for
  * .build-id/ab/cdef.debug. */

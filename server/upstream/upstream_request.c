@@ -172,7 +172,7 @@ void ux_upstream_request(const struct ux_upstream_request *request, struct ux_up
 	}
 }
 
-/* --- servers that a request has passed -------------------------------------------------------- */
+/* --- hops ------------------------------------------------------------------------------------- */
 
 /* The next element of a comma-separated list; false at its end. */
 static bool hops_next(struct ux_bytes *list, struct ux_bytes *ret)

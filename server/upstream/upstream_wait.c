@@ -124,8 +124,7 @@ enum ux_code ux_request_await(struct ux_request *req, struct ux_response *res)
 	return wait_refer_later(req, res);
 }
 
-/* --- requests that hold a thread meanwhile
- * ------------------------------------------------------------- */
+/* --- requests that block their thread --------------------------------------------------------- */
 
 struct sleeper {
 	pthread_mutex_t lock; /* guards woken */

@@ -140,7 +140,7 @@ void ux_upstream_extracted(struct ux_server *s, const struct ux_extracted_one *o
 	ux_module_cache_evict_id(s->cache, one->ns, one->id);
 }
 
-/* --- from settings to a fetcher --------------------------------------------------------------- */
+/* --- configuration ---------------------------------------------------------------------------- */
 
 enum {
 	/* time for which a found file is not requested again while it is stored */
