@@ -27,8 +27,8 @@ enum {
 	PIECES_MOST = 256 /* per call; the kernel's limit is 1024 */
 };
 
-/* UX_ENOTFOUND: there is no such process. UX_EDENIED: the permission to ptrace the process is
- * needed. */
+/* Opens the memory of a process. UX_ENOTFOUND: there is no such process. UX_EDENIED: the
+ * permission to ptrace the process is needed. */
 static enum ux_code process_memory_open(struct process_memory *m, pid_t pid, struct ux_error *err)
 {
 	char path[64];

@@ -37,7 +37,7 @@ struct ux_proc {
 			     */
 };
 
-/* UX_ENOTFOUND: there is no such process. UX_EDENIED, UX_EIO. */
+/* Opens a process. UX_ENOTFOUND: there is no such process. UX_EDENIED, UX_EIO. */
 enum ux_code ux_proc_open(struct ux_proc *p, pid_t pid, struct ux_error *err) ux_must;
 void ux_proc_close(struct ux_proc *p);
 

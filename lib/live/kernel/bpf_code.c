@@ -38,7 +38,7 @@ enum kind {
 	BTF_KIND_ENUM64 = 19,
 };
 
-/* Returns in *ret the size of the data after the twelve bytes of a type. Returns false for an
+/* Sets *ret to the size of the data after the twelve bytes of a type. Returns false for an
  * unknown kind. */
 static bool btf_type_extra_size(uint32_t info, uint64_t *ret)
 {
