@@ -4,7 +4,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
-local_checks='format layers tree shell unit e2e oracle'
+local_checks='format layers tree shell unit e2e attack oracle'
 sanitizer_checks='clang asan tsan'
 
 case ${1-} in
@@ -144,6 +144,15 @@ e2e_again() {
 	printf '== e2e: passed only when alone:\n'
 	$python tools/tally.py again "$work/e2e.xml" "$work/again.xml"
 	reports="$work/e2e.xml,$work/again.xml"
+}
+
+# Hostile uploads against every route of a server with little memory.
+check_attack() {
+	build attack build || return
+	# shellcheck disable=SC2086 # an interpreter with its option
+	UNHEX="$PWD/build/cli/unhex" $python -m pytest -q -o cache_dir="$work/pytest" \
+		--junitxml="$work/attack.xml" tests/attack
+	tally attack junit "$work/attack.xml" $?
 }
 
 check_oracle() {
