@@ -74,7 +74,7 @@ enum ux_dwarf_slot {
 	UX_SLOT_DWO_NAME,
 	UX_SLOT_DWO_ID,
 	UX_SLOT_RANGES_BASE,
-	UX_SLOT_SIGNATURE, /* of a type that stands in a type unit */
+	UX_SLOT_SIGNATURE, /* signature of a type in a type unit */
 	UX_SLOT_LOCATION,
 	UX_SLOT_DECL_FILE,
 	UX_SLOT_DECL_LINE,

@@ -8,7 +8,7 @@
 #include "unhex/demangle.h"
 
 enum {
-	UX_DEMANGLE_NAME_MOST = 8192,  /* a longer linkage name is left as it is */
+	UX_DEMANGLE_NAME_MOST = 8192,  /* a longer linkage name is not demangled */
 	UX_DEMANGLE_TEXT_MOST = 65536, /* so is one whose text would be longer than this */
 };
 

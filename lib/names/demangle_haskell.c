@@ -23,7 +23,7 @@ static char haskell_of_code(uint8_t lead, uint8_t code)
 	return 0;
 }
 
-/* z<hex>U: a character by its number. Bytes taken, 0: it is none. */
+/* Reads z<hex>U, a character by its code point. Returns the bytes read; 0: it is malformed. */
 static size_t haskell_code_point(struct ux_bytes s, struct ux_out *out)
 {
 	uint32_t c = 0;
@@ -42,7 +42,7 @@ static size_t haskell_code_point(struct ux_bytes s, struct ux_out *out)
 	return 0;
 }
 
-/* Z<n>T and Z<n>H: tuples, of boxed values and of others. Bytes taken, 0: it is none. */
+/* Reads Z<n>T and Z<n>H: boxed and unboxed tuples. Returns the bytes read; 0: it is malformed. */
 static size_t haskell_tuple(struct ux_bytes s, struct ux_out *out)
 {
 	enum {

@@ -162,8 +162,9 @@ static void rust_put_name(struct rust *r, const struct rust_name *name)
 }
 
 /*
- * Moves to the target of a back reference (its tag is consumed) and gives where parsing resumes
- * afterwards. NULL: nothing is to be parsed at the target, since it has no text or is malformed.
+ * Moves to the target of a back reference (whose tag was consumed) and returns the position where
+ * parsing resumes afterwards. NULL: the target must not be parsed, since it has no text or is
+ * malformed.
  */
 static const char *rust_follow(struct rust *r)
 {
@@ -186,7 +187,7 @@ static void rust_resume(struct rust *r, const char *pos)
 		r->pos = pos;
 }
 
-/* The lifetime that De Bruijn index `index` names; 0 is the erased one. */
+/* Writes the lifetime with De Bruijn index `index`; 0 is the erased one. */
 static void rust_put_lifetime(struct rust *r, uint64_t index)
 {
 	rust_put_char(r, '\'');
@@ -207,7 +208,7 @@ static void rust_put_lifetime(struct rust *r, uint64_t index)
 	rust_put_number(r, depth);
 }
 
-/* "for<'a, 'b> " where a binder stands; gives how many it names. */
+/* Writes "for<'a, 'b> " for a binder; returns how many lifetimes it has. */
 static uint64_t rust_binder(struct rust *r)
 {
 	uint64_t n = rust_optional_number(r, 'G');
@@ -241,7 +242,7 @@ static void rust_generic_arg(struct rust *r)
 
 typedef void rust_item_fn(struct rust *r);
 
-/* Items up to E with ", " between them; gives their number. */
+/* Writes items up to E with ", " between them; returns their number. */
 static size_t rust_list(struct rust *r, rust_item_fn *item)
 {
 	size_t n = 0;
@@ -277,7 +278,7 @@ static void rust_impl(struct rust *r, char tag)
 	rust_put_char(r, '>');
 }
 
-/* A name in a path; an upper-case namespace is one of the compiler's: "{closure#0}". */
+/* Writes a name in a path. An upper-case namespace marks one of the compiler's: "{closure#0}". */
 static void rust_nested(struct rust *r, bool in_value)
 {
 	char space = rust_next(r);
@@ -344,7 +345,7 @@ static void rust_path_of(struct rust *r, char tag, bool in_value)
 	}
 }
 
-/* in_value: arguments are written behind "::", as in expressions. */
+/* Writes a path. in_value: arguments are written behind "::", as in expressions. */
 static void rust_path(struct rust *r, bool in_value)
 {
 	if (!rust_enter(r))
@@ -389,7 +390,7 @@ static void rust_function_type(struct rust *r)
 	r->lifetimes -= bound;
 }
 
-/* A trait whose argument list is left open for bindings of associated types; true when it is. */
+/* Writes a trait. True when its argument list is left open, for bindings of associated types. */
 static bool rust_open_path(struct rust *r)
 {
 	bool open = false;
@@ -617,7 +618,10 @@ static void rust_const_bool(struct rust *r)
 		rust_put(r, v ? "true" : "false");
 }
 
-/* Bytes of a string in hexadecimal. What is not ASCII comes out as it is when it is UTF-8. */
+/*
+ * Writes a string, which is encoded as hexadecimal bytes. Valid UTF-8 that is not ASCII is written
+ * unchanged.
+ */
 static void rust_const_string(struct rust *r)
 {
 	struct ux_bytes digits = rust_hex_digits(r);
@@ -650,7 +654,7 @@ static void rust_const_field(struct rust *r)
 	rust_const_value(r);
 }
 
-/* A value of a struct or of a variant: the path, and its fields by position or by name. */
+/* Writes a value of a struct or variant: the path, and its fields by position or by name. */
 static void rust_const_variant(struct rust *r)
 {
 	rust_path(r, /* in_value= */ true);
@@ -672,7 +676,7 @@ static void rust_const_variant(struct rust *r)
 	}
 }
 
-/* Constants that are written in braces where a generic argument stands. */
+/* Writes a constant that needs braces as a generic argument. */
 static void rust_const_compound(struct rust *r, char tag)
 {
 	switch (tag) {

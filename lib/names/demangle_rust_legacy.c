@@ -13,7 +13,7 @@ static bool rust_legacy_is_char(uint64_t c)
 	return c <= 0x10ffff && !(c >= 0xd800 && c < 0xe000);
 }
 
-/* Whether the 16 digits look like a hash: at least five different ones. */
+/* True when the 16 digits look like a hash: at least five of them are different. */
 static bool rust_legacy_is_hash(const uint8_t *digits)
 {
 	unsigned seen = 0;
@@ -39,7 +39,7 @@ size_t ux_rust_legacy_size(struct ux_bytes name)
 	return 0;
 }
 
-/* "u7e$" behind a '$': bytes of it, and the character; 0: it is no such escape. */
+/* Reads "u7e$" behind a '$': returns its length, and the character; 0: it is not such an escape. */
 static size_t rust_legacy_code_point(struct ux_bytes s, uint32_t *ret)
 {
 	uint32_t c = 0;
@@ -56,7 +56,7 @@ static size_t rust_legacy_code_point(struct ux_bytes s, uint32_t *ret)
 	return 0;
 }
 
-/* Writes what the escape at s ("$LT$") stands for; bytes of it, 0: it is none. */
+/* Writes the text of the escape at s ("$LT$") and returns its length; 0: it is not an escape. */
 static size_t rust_legacy_escape(struct ux_bytes s, struct ux_name_text *text)
 {
 	static const char escapes[][2][6] = {
@@ -86,7 +86,9 @@ static void rust_legacy_part(struct ux_bytes s, struct ux_name_text *text)
 		if (n == 0 && ux_bytes_starts(rest, UX_STR(".."))) {
 			UX_NAME_TEXT_PUT(text, "::");
 			n = 2;
-		} else if (n == 0 && *rest.data == '$') { /* none that we know: the rest as it is */
+		} else if (n == 0 &&
+			   *rest.data ==
+				   '$') { /* an unknown escape: the rest is written unchanged */
 			ux_name_text_put(text, (const char *)rest.data, rest.size);
 			n = rest.size;
 		} else if (n == 0) {

@@ -49,7 +49,7 @@ void ux_name_text_rotate(struct ux_name_text *t, char *first, char *middle)
 }
 
 enum {
-	PUNYCODE_LETTERS_MOST = 512, /* of one identifier */
+	PUNYCODE_LETTERS_MOST = 512, /* longest identifier in code points */
 	PUNYCODE_BASE = 36,
 	PUNYCODE_T_MIN = 1,
 	PUNYCODE_T_MAX = 26,
@@ -72,7 +72,7 @@ static unsigned punycode_adapt(unsigned delta, unsigned n, bool first)
 	return k + (PUNYCODE_BASE - PUNYCODE_T_MIN + 1) * delta / (delta + PUNYCODE_SKEW);
 }
 
-/* Value of a digit; -1: it is none. */
+/* Returns the value of a digit; -1: it is not a digit. */
 static int punycode_digit(char c, enum ux_punycode form)
 {
 	char first = form == UX_PUNYCODE_SWIFT ? 'A' : '0';

@@ -81,7 +81,7 @@ enum ux_code ux_elf_section_raw(const struct ux_elf *elf, const struct ux_elf_se
 /* True for SHF_COMPRESSED and for the older .zdebug_* form. */
 bool ux_elf_section_compressed(const struct ux_elf *elf, const struct ux_elf_section *section);
 
-/* The section as it is stored, packed or not. */
+/* Returns the section as it is stored, compressed or not. */
 enum ux_code ux_elf_section_bytes(const struct ux_elf *elf, const struct ux_elf_section *section,
 				  struct ux_section_bytes *ret, struct ux_error *err) ux_must;
 

@@ -99,7 +99,10 @@ ux_inline bool ux_macho_section_is_code(const struct ux_macho_section *s)
 /* True when the file has the section's bytes. A dSYM file has only those of DWARF sections. */
 bool ux_macho_section_has_content(const struct ux_macho_section *s);
 
-/* The section's bytes; empty without content. UX_ECORRUPT: they leave the slice. */
+/*
+ * Returns the section's bytes; empty when the file does not have them. UX_ECORRUPT: they exceed the
+ * slice.
+ */
 enum ux_code ux_macho_section_bytes(const struct ux_macho *m, const struct ux_macho_section *s,
 				    struct ux_bytes *ret, struct ux_error *err) ux_must;
 

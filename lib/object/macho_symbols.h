@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walking a symbol table (LC_SYMTAB), and what stands beside it.
+ * Reading the symbol table (LC_SYMTAB), the list of function starts, and stubs.
  *
  *   nlist     n_strx u32, n_type u8, n_sect u8 (from 1), n_desc u16, n_value (u32 or u64)
  *   starts    LC_FUNCTION_STARTS: ULEB128 distances, the first from the start of __TEXT, up to a 0

@@ -123,8 +123,8 @@ struct ux_object_format {
 	bool (*is)(struct ux_bytes file);
 
 	/*
-	 * UX_EUNSUPPORTED: another format; UX_ECORRUPT: tables that leave the file; UX_ENOTFOUND:
-	 * the file has no such slice. The file must outlive the object.
+	 * Opens a file. UX_EUNSUPPORTED: it has another format; UX_ECORRUPT: its tables exceed the
+	 * file; UX_ENOTFOUND: the file has no such slice. The file must outlive the object.
 	 */
 	enum ux_code (*open)(struct ux_bytes file, const struct ux_object_choice *choice,
 			     struct ux_object **ret, struct ux_error *err);
@@ -207,7 +207,7 @@ ux_inline void ux_object_closep(struct ux_object **object)
 	*object = ux_object_close(*object);
 }
 
-/* The section of that name; false when there is none. */
+/* Finds the section with that name; false when there is none. */
 bool ux_object_section_find(const struct ux_object *object, const char *name,
 			    struct ux_section *ret);
 

@@ -55,9 +55,10 @@ enum ux_code ux_code_symbols_read_stubs(const struct ux_object *object,
 	ux_must;
 
 /*
- * Gives symbols without a size the size of the function bounds that begin at their pc. When the
- * bounds are complete, every symbol ends where the next function starts, whether that has a name or
- * not. Must be called before ux_code_symbols_sort().
+ * Gives symbols a size from the function bounds. When the bounds are complete, every symbol ends
+ * where the next function starts, whether that has a name or not. Otherwise only symbols of .dynsym
+ * without a size get one: that of the bounds that begin at their pc. Must be called before
+ * ux_code_symbols_sort().
  */
 void ux_code_symbols_bound(struct ux_code_symbol_vec *symbols,
 			   const struct ux_function_bounds *bounds);

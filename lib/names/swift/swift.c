@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* From a Swift name to its tree to its text, and the parts that all productions share. */
+/*
+ * Demangling a Swift name: from name to tree to text, and the functions that all productions share.
+ */
 #include "swift_tree.h"
 
 const struct swift_kind_facts swift_kinds[] = {
@@ -212,7 +214,7 @@ size_t swift_mark(const char *name, size_t n, bool *ret_old)
 /* Asynchronous top-level code is a function without a prefix, but thunks of it are mangled. */
 #define ASYNC_MAIN "async_Main"
 
-/* Bytes of that name if an operator follows it, else 0. */
+/* Returns the length of that name if an operator follows it, else 0. */
 static size_t swift_async_main(const char *name, size_t n)
 {
 	size_t skip = swift_begins(name, n, "_");

@@ -307,7 +307,7 @@ uint16_t swift_function_type(struct swift *p, enum swift_kind kind, bool c_type)
 		      : 0;
 }
 
-/* Takes the label of a tuple's element out of it, as Swift 4.0 had them in types. */
+/* Removes the label from a tuple's element and returns it: Swift 4.0 had labels in types. */
 static uint16_t swift_take_label(struct swift *p, uint16_t element)
 {
 	const struct swift_node *n = &p->nodes[element];
@@ -375,7 +375,7 @@ struct letter {
 	const char *text;
 };
 
-/* Reads a letter of the table and gives its text; NULL: it is not in the table. */
+/* Reads a letter of the table and returns its text; NULL: it is not in the table. */
 static const char *swift_take_letter(struct swift *p, const struct letter *letters)
 {
 	char c = swift_peek(p);
@@ -529,7 +529,7 @@ static void swift_impl_operand(struct swift *p, struct impl *f, enum swift_kind 
 	swift_impl_add(f, node);
 }
 
-/* Types, the last operand's first. */
+/* Pops the types of the operands, the last operand's first. */
 static void swift_impl_types(struct swift *p, struct impl *f, size_t from)
 {
 	for (size_t i = f->n; i-- > from && !f->failed;) {

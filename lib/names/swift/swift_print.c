@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of Swift names. */
+/* Writing Swift names. */
 #include "swift_printer.h"
 
 void swift_put_number(struct swift_printer *w, uint32_t v)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of Swift's declarations and of the types of functions. */
+/* Writing Swift's declarations and types of functions. */
 #include "swift_printer.h"
 
 enum typing {
@@ -13,7 +13,7 @@ struct form {
 	uint16_t node;
 	enum typing typing;
 	bool named;          /* its second child is a name */
-	const char *instead; /* of a name, or NULL */
+	const char *instead; /* text that is written instead of a name, or NULL */
 	const char *extra;   /* behind the name, or before it if it has several words */
 	uint16_t macro;      /* named in extra, or 0 */
 	bool numbered;
@@ -108,7 +108,7 @@ static void swift_put_typed(struct swift_printer *w, const struct form *f, bool 
 	}
 }
 
-/* The context behind a declaration that has several words. */
+/* Writes the context behind a declaration that has several words. */
 static void swift_put_later(struct swift_printer *w, enum swift_kind kind, uint16_t context)
 {
 	bool of = kind == SWIFT_DEFAULT_ARGUMENT || kind == SWIFT_INITIALIZER ||

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of entities derived from types, conformances and functions. */
+/* Writing entities that are derived from types, conformances and functions. */
 #include "swift_printer.h"
 
 /* Texts of kinds whose children are written in another order or with words between. */
 struct phrase {
 	uint16_t kind;
-	const char *parts; /* with a digit where that child goes */
+	const char *parts; /* a digit is replaced by the child with that number */
 };
 
 static const struct phrase phrases[] = {

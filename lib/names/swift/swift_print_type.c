@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* The text of Swift's types and of generic signatures. */
+/* Writing Swift's types and generic signatures. */
 #include "swift_printer.h"
 
-/* Whether "?" or ".Type" can follow the type without parentheses. */
+/* True when "?" or ".Type" can follow the type without parentheses. */
 static bool swift_is_simple(const struct swift_printer *w, uint16_t node)
 {
 	uint16_t list = 0;

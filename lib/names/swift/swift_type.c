@@ -130,7 +130,7 @@ static enum swift_kind swift_bound_kind(enum swift_kind kind)
 	}
 }
 
-/* Whether a context can have arguments of its own. */
+/* True when a context can have arguments of its own. */
 static bool swift_takes_arguments(enum swift_kind kind)
 {
 	switch ((unsigned)kind) {
@@ -151,7 +151,7 @@ static bool swift_takes_arguments(enum swift_kind kind)
 
 static uint16_t swift_bind(struct swift *p, uint16_t decl, struct arguments *args);
 
-/* The same declaration in a context bound to its arguments. */
+/* Returns the same declaration in a context that is bound to its arguments. */
 static uint16_t swift_bind_context(struct swift *p, uint16_t decl, struct arguments *args)
 {
 	uint16_t context = swift_kid(p, decl, 0);
