@@ -234,6 +234,13 @@ static bool calls_clip(struct ux_gsym_range_vec *ranges, uint32_t first,
 {
 	uint32_t end = (uint32_t)ranges->size;
 	uint32_t p = parent->range_first, p_end = p + parent->range_count;
+	if (first == end)
+		return true;
+	while (p < p_end && ranges->data[p].hi <= ranges->data[first].lo)
+		p++;
+	if (p < p_end && ranges->data[p].lo <= ranges->data[first].lo &&
+	    ranges->data[p].hi >= ranges->data[end - 1].hi)
+		return true; /* all of them lie in this one, so that nothing is cut */
 	for (uint32_t i = first; i < end && p < p_end;) {
 		struct ux_gsym_range own = ranges->data[i], outer = ranges->data[p];
 		struct ux_gsym_range both = {ux_max(own.lo, outer.lo), ux_min(own.hi, outer.hi)};

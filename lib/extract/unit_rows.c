@@ -75,6 +75,32 @@ ux_inline bool rows_file(struct ux_unit_cutter *c, uint32_t file, uint32_t *last
 	return true;
 }
 
+/*
+ * Appends the rows of a sequence behind its first one, which c->rows ends with; its file `last` is
+ * `number` there. The pcs ascend, so that no row replaces another, and room for all is reserved.
+ */
+static bool rows_append_rest(struct ux_unit_cutter *c, const struct ux_code_row *row,
+			     const struct ux_code_row *end, uint64_t lo, uint32_t last,
+			     uint32_t number)
+{
+	size_t n = c->rows.size;
+	struct ux_gsym_row *at = c->rows.data + n - 1;
+	for (; row < end; row++) {
+		if (ux_unlikely(n >= c->left.kept.left)) {
+			c->left.kept.exceeded = c->cut_short = true;
+			break;
+		}
+		if (!rows_file(c, row->file, &last, &number))
+			return false;
+		if (at->line == row->line && at->file == number)
+			continue;
+		*++at = (struct ux_gsym_row){(uint32_t)(row->pc - lo), row->line, number};
+		n++;
+	}
+	c->rows.size = n;
+	return true;
+}
+
 bool ux_unit_rows_add(struct ux_unit_cutter *c, const struct ux_code_sequence *s, uint64_t lo,
 		      uint64_t from, uint64_t hi)
 {
@@ -90,16 +116,14 @@ bool ux_unit_rows_add(struct ux_unit_cutter *c, const struct ux_code_sequence *s
 	}
 	if (!ux_gsym_row_vec_reserve(&c->rows, c->rows.size + (end - first)))
 		return false;
-	for (const struct ux_code_row *row = rows + first; row < rows + end; row++) {
-		if (ux_unlikely(c->rows.size >= c->left.kept.left)) {
-			c->left.kept.exceeded = c->cut_short = true;
-			return true;
-		}
-		if (!rows_file(c, row->file, &last, &number) ||
-		    !rows_append(c, (uint32_t)(ux_max(row->pc, from) - lo), row->line, number))
-			return false;
+	if (ux_unlikely(c->rows.size >= c->left.kept.left)) {
+		c->left.kept.exceeded = c->cut_short = true;
+		return true;
 	}
-	return true;
+	return rows_file(c, rows[first].file, &last, &number) &&
+	       rows_append(c, (uint32_t)(ux_max(rows[first].pc, from) - lo), rows[first].line,
+			   number) &&
+	       rows_append_rest(c, rows + first + 1, rows + end, lo, last, number);
 }
 
 /* Adds a row that has neither file nor line, from pc on. */
