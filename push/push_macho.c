@@ -28,7 +28,9 @@ static enum ux_code macho_read_ids(const struct ux_macho *macho, bool debug_only
 {
 	if (debug_only && macho->id.size > 0)
 		return ux_id_set_add(ret, &macho->id, err);
-	return ux_macho_ids(macho, ret, err);
+	struct ux_id content = ux_file_id(macho->file);
+	UX_TRY(ux_macho_ids(macho, ret, err));
+	return ux_id_set_add(ret, &content, err);
 }
 
 static enum ux_code macho_read_slice(const struct ux_macho_slice *slice, const char *path,

@@ -60,11 +60,10 @@ static enum ux_code elf_object_open(struct ux_bytes file, const struct ux_object
 				    struct ux_object **ret, struct ux_error *err)
 {
 	struct elf_object *o = calloc(1, sizeof(*o));
-	(void)choice;
 	if (!o)
 		return ux_error_nomem(err);
 	enum ux_code code = ux_elf_open(&o->elf, file, err);
-	if (code == UX_OK)
+	if (code == UX_OK && !choice->headers_only)
 		code = ux_elf_opd_open(&o->elf, &o->opd, err);
 	if (code != UX_OK) {
 		elf_object_close(&o->object);
@@ -307,6 +306,12 @@ static struct ux_id elf_object_id(const struct ux_object *object)
 	return id ? *id : (struct ux_id){0};
 }
 
+static enum ux_code elf_object_ids(const struct ux_object *object, struct ux_id_set *ret,
+				   struct ux_error *err)
+{
+	return ux_elf_ids(&elf_object(object)->elf, ret, err);
+}
+
 /* prelink moves a module but keeps its build ID; the debug file then has other addresses. */
 static enum ux_code elf_object_check_addresses(const struct ux_elf *exe, const struct ux_elf *debug,
 					       struct ux_error *err)
@@ -357,5 +362,6 @@ const struct ux_object_format ux_object_elf = {
 	.descriptor = elf_object_descriptor,
 	.stubs = elf_object_stubs,
 	.id = elf_object_id,
+	.ids = elf_object_ids,
 	.check_pair = elf_object_check_pair,
 };

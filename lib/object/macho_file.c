@@ -322,12 +322,12 @@ static struct ux_bytes macho_go_id(const struct ux_macho *macho)
 
 enum ux_code ux_macho_ids(const struct ux_macho *macho, struct ux_id_set *ret, struct ux_error *err)
 {
-	struct ux_id content = ux_file_id(macho->file), go;
+	struct ux_id go;
 	struct ux_bytes text = macho_go_id(macho);
 	if (macho->id.size > 0)
 		UX_TRY(ux_id_set_add(ret, &macho->id, err));
 	/* A Go build ID that has no text form is no identity. */
 	if (text.size > 0 && ux_id_make(UX_ID_GO, text, &go, NULL) == UX_OK)
 		UX_TRY(ux_id_set_add(ret, &go, err));
-	return ux_id_set_add(ret, &content, err);
+	return UX_OK;
 }

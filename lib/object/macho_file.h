@@ -121,9 +121,8 @@ bool ux_macho_has_dwarf(const struct ux_macho *m);
 const char *ux_macho_type_name(uint32_t type);
 
 /*
- * Adds the UUID and the Go build ID, if there are any, and the File ID of the slice. That is
- * computed over the slice alone, since the File ID of a universal file would be shared by several
- * modules. UX_ELIMIT as of ux_id_set_add().
+ * Adds the UUID and the Go build ID, if there are any; it does not add the File ID
+ * (ux_object_ids() does). UX_ELIMIT as of ux_id_set_add().
  */
 enum ux_code ux_macho_ids(const struct ux_macho *macho, struct ux_id_set *ret, struct ux_error *err)
 	ux_must;

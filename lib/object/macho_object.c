@@ -22,6 +22,23 @@ const struct ux_macho *ux_macho_of(const struct ux_object *object)
 
 /* --- opening ---------------------------------------------------------------------------------- */
 
+static_assert((size_t)UX_OBJECT_ARCH_TEXT >= (size_t)UX_MACHO_ARCH_TEXT, "a name fits the slice");
+
+static enum ux_code macho_object_slices(struct ux_bytes file, struct ux_object_slices *out,
+					struct ux_error *err)
+{
+	struct ux_macho_slices slices;
+	UX_TRY(ux_macho_slices(file, &slices, err));
+	for (size_t i = 0; i < slices.size; i++) {
+		const struct ux_macho_slice *from = &slices.list[i];
+		struct ux_object_slice slice = {.bytes = from->bytes};
+		ux_macho_arch_name(from->cpu, from->subtype, slice.arch);
+		if (!ux_object_slices_append(out, slice))
+			return ux_error_nomem(err);
+	}
+	return UX_OK;
+}
+
 /* The UUID of a file of one machine; size 0: not known. */
 static struct ux_id macho_file_id(struct ux_bytes file)
 {
@@ -91,6 +108,7 @@ static void macho_object_describe(struct macho_object *o)
 		.swap = m->swap,
 		.linked = linked,
 		.padded = true,
+		.encrypted = m->encrypted,
 		.base = !linked ? 0
 			: text  ? text->vmaddr
 				: UX_OBJECT_NO_BASE,
@@ -303,6 +321,12 @@ static struct ux_id macho_object_id(const struct ux_object *object)
 	return macho_object(object)->macho.id;
 }
 
+static enum ux_code macho_object_ids(const struct ux_object *object, struct ux_id_set *ret,
+				     struct ux_error *err)
+{
+	return ux_macho_ids(&macho_object(object)->macho, ret, err);
+}
+
 /* A debug file with the same UUID but other addresses would return the lines of other functions. */
 static enum ux_code macho_object_check_addresses(const struct ux_macho *exe,
 						 const struct ux_macho *debug, struct ux_error *err)
@@ -337,6 +361,7 @@ static enum ux_code macho_object_check_pair(const struct ux_object *exe,
 const struct ux_object_format ux_object_macho = {
 	.name = "Mach-O",
 	.is = ux_macho_any,
+	.slices = macho_object_slices,
 	.open = macho_object_open,
 	.close = macho_object_close,
 	.section_find = macho_object_section,
@@ -347,5 +372,6 @@ const struct ux_object_format ux_object_macho = {
 	.stubs = macho_object_stubs,
 	.starts = macho_object_starts,
 	.id = macho_object_id,
+	.ids = macho_object_ids,
 	.check_pair = macho_object_check_pair,
 };

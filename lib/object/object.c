@@ -2,6 +2,8 @@
 /* The table of object file formats, and code that is common to all of them. */
 #include "object.h"
 
+#include "elf_file.h"
+
 static const struct ux_object_format *const formats[] = {
 	&ux_object_elf,
 	&ux_object_macho,
@@ -15,13 +17,35 @@ const struct ux_object_format *ux_object_format(struct ux_bytes file)
 	return NULL;
 }
 
-enum ux_code ux_object_open(struct ux_bytes file, struct ux_object **ret, struct ux_error *err)
+enum ux_code ux_object_slices(struct ux_bytes file, struct ux_object_slices *out,
+			      struct ux_error *err)
 {
 	const struct ux_object_format *format = ux_object_format(file);
-	const struct ux_object_choice any = {0};
+	struct ux_object_slice whole = {.bytes = file};
 	if (!format)
-		return ux_error_set(err, UX_EUNSUPPORTED, "not an object file");
-	return format->open(file, &any, ret, err);
+		return ux_elf_check(file, err);
+	if (format->slices)
+		return format->slices(file, out, err);
+	return ux_object_slices_append(out, whole) ? UX_OK : ux_error_nomem(err);
+}
+
+/* Of a file of no known format the message of ELF, by far the most frequent one, says enough. */
+static enum ux_code object_open(struct ux_bytes file, const struct ux_object_choice *choice,
+				struct ux_object **ret, struct ux_error *err)
+{
+	const struct ux_object_format *format = ux_object_format(file);
+	return format ? format->open(file, choice, ret, err) : ux_elf_check(file, err);
+}
+
+enum ux_code ux_object_open(struct ux_bytes file, struct ux_object **ret, struct ux_error *err)
+{
+	return object_open(file, &(struct ux_object_choice){0}, ret, err);
+}
+
+enum ux_code ux_object_open_headers(struct ux_bytes file, struct ux_object **ret,
+				    struct ux_error *err)
+{
+	return object_open(file, &(struct ux_object_choice){.headers_only = true}, ret, err);
 }
 
 struct ux_object *ux_object_close(struct ux_object *object)
@@ -29,6 +53,14 @@ struct ux_object *ux_object_close(struct ux_object *object)
 	if (object)
 		object->format->close(object);
 	return NULL;
+}
+
+enum ux_code ux_object_ids(const struct ux_object *object, struct ux_id_set *ret,
+			   struct ux_error *err)
+{
+	struct ux_id content = ux_file_id(object->file);
+	UX_TRY(object->format->ids(object, ret, err));
+	return ux_id_set_add(ret, &content, err);
 }
 
 bool ux_object_section_find(const struct ux_object *object, const char *name,

@@ -12,6 +12,10 @@
 #include "section_content.h"
 #include "vec.h"
 
+enum {
+	UX_OBJECT_ARCH_TEXT = 32, /* bytes of the name of an architecture with its NUL */
+};
+
 /* The value of `base` when the file does not say where its image begins. */
 #define UX_OBJECT_NO_BASE UINT64_MAX
 
@@ -25,6 +29,7 @@ struct ux_object {
 	bool padded;      /* sizes of functions include the padding up to the next function */
 	bool versioned;   /* names of symbols may end with a version, after an @ */
 	bool no_sections; /* the file has no section table */
+	bool encrypted;   /* the code is encrypted */
 	uint64_t base;    /* lowest pc of the module's image, or UX_OBJECT_NO_BASE */
 	uint64_t bias; /* how much higher pcs are here than those that users see (elf_file.h); else
 			  0 */
@@ -104,12 +109,21 @@ struct ux_object_stub {
 
 UX_VEC(ux_object_stubs, struct ux_object_stub);
 
-/* How to choose among the slices of a universal file. Zeroed: the default slice. */
+/* A slice: the file of one machine in a universal file, or a whole file that is not universal. */
+struct ux_object_slice {
+	char arch[UX_OBJECT_ARCH_TEXT]; /* "" for a format without universal files */
+	struct ux_bytes bytes;
+};
+
+UX_VEC(ux_object_slices, struct ux_object_slice);
+
+/* How to open a file. Zeroed: the default slice of a universal file, with all of its tables. */
 struct ux_object_choice {
 	const char *arch;      /* name of the architecture (macho_fat.h); NULL: any */
 	struct ux_bytes debug; /* the module's debug file; empty: none */
 	const struct ux_object
 		*exe; /* when a debug file is opened: the object that it belongs to; else NULL */
+	bool headers_only; /* no table that only addresses and symbols need */
 };
 
 /*
@@ -121,6 +135,10 @@ struct ux_object_format {
 
 	/* True when the first bytes are of this format. */
 	bool (*is)(struct ux_bytes file);
+
+	/* Optional, for formats with universal files: appends the slices of a file. */
+	enum ux_code (*slices)(struct ux_bytes file, struct ux_object_slices *out,
+			       struct ux_error *err);
 
 	/*
 	 * Opens a file. UX_EUNSUPPORTED: it has another format; UX_ECORRUPT: its tables exceed the
@@ -178,6 +196,9 @@ struct ux_object_format {
 
 	/* Returns the identity that a debug file shares with its module; size 0: none. */
 	struct ux_id (*id)(const struct ux_object *object);
+	/* Adds the identities that the file carries, that one first; never a File ID. */
+	enum ux_code (*ids)(const struct ux_object *object, struct ux_id_set *ret,
+			    struct ux_error *err);
 	/*
 	 * Checks that `debug` is the debug file of `exe`. UX_ECONFLICT: it is not, and err says
 	 * why.
@@ -193,11 +214,24 @@ extern const struct ux_object_format ux_object_macho;
 const struct ux_object_format *ux_object_format(struct ux_bytes file);
 
 /*
+ * Appends the slices of a file of any known format: the file itself, or the files in a universal
+ * one in the order of its header. They point into the file. Codes as of ux_object_open().
+ */
+enum ux_code ux_object_slices(struct ux_bytes file, struct ux_object_slices *out,
+			      struct ux_error *err) ux_must;
+
+/*
  * Opens a file of any known format; of a universal file the only or the default slice.
- * UX_EUNSUPPORTED: the format is unknown.
+ * UX_EUNSUPPORTED: the format is unknown, and the message says what the file starts with.
  */
 enum ux_code ux_object_open(struct ux_bytes file, struct ux_object **ret, struct ux_error *err)
 	ux_must;
+/*
+ * As ux_object_open(), with choice.headers_only: for a caller that reads identities and contents,
+ * which a damaged table of addresses does not keep from it.
+ */
+enum ux_code ux_object_open_headers(struct ux_bytes file, struct ux_object **ret,
+				    struct ux_error *err) ux_must;
 /* Returns NULL. object may be NULL. */
 struct ux_object *ux_object_close(struct ux_object *object);
 
@@ -206,6 +240,14 @@ ux_inline void ux_object_closep(struct ux_object **object)
 {
 	*object = ux_object_close(*object);
 }
+
+/*
+ * Adds all identities of the file: those that it carries, then the File ID of its slice (the File
+ * ID of a universal file would be shared by several modules). UX_ECORRUPT: a damaged identity.
+ * UX_ELIMIT: one is too long, or the set is full.
+ */
+enum ux_code ux_object_ids(const struct ux_object *object, struct ux_id_set *ret,
+			   struct ux_error *err) ux_must;
 
 /* Finds the section with that name; false when there is none. */
 bool ux_object_section_find(const struct ux_object *object, const char *name,
