@@ -4,10 +4,7 @@
 
 #include "bytes.h"
 #include "cubin.h"
-#include "cubin_crc.h"
 #include "dsym.h"
-#include "elf_file.h"
-#include "elf_ids.h"
 #include "error.h"
 #include "extract.h"
 #include "fatbin.h"
@@ -17,8 +14,7 @@
 #include "id.h"
 #include "common_options.h"
 #include "json_out.h"
-#include "macho_fat.h"
-#include "macho_file.h"
+#include "object.h"
 #include "out.h"
 #include "output.h"
 #include "sigbus.h"
@@ -190,8 +186,8 @@ static const struct ux_option id_options[] = {
 
 /* The facts about one file, or about one slice of a universal file. */
 struct id_facts {
-	char arch[UX_MACHO_ARCH_TEXT]; /* architecture of a Mach-O file or a cubin; else "" */
-	bool encrypted;                /* the code is encrypted */
+	char arch[UX_OBJECT_ARCH_TEXT]; /* architecture of a Mach-O file or a cubin; else "" */
+	bool encrypted;                 /* the code is encrypted */
 	struct ux_id_set ids;
 	struct ux_extract_stats stats;
 	struct ux_symbol_files files;       /* debug files that were found for the file */
@@ -245,35 +241,22 @@ static enum ux_code id_read_quality(const char *path, struct ux_bytes file,
 	return id_extract_stats(path, file, debug, sup, &ret->with_debug, err);
 }
 
-static enum ux_code id_read_elf(const char *path, struct ux_bytes file,
-				const struct ux_finder *finder, bool quick, struct id_facts *ret,
-				struct ux_error *err)
-{
-	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
-	UX_TRY(ux_elf_open(&elf, file, err));
-	UX_TRY(ux_elf_ids(&elf, &ret->ids, err));
-	struct ux_id content = ux_file_id(file);
-	UX_TRY(ux_id_set_add(&ret->ids, &content, err));
-	if (ux_cubin_is(file)) {
-		struct ux_id crc = ux_id_of_cubin_crc(ux_cubin_crc(file));
-		snprintf(ret->arch, sizeof(ret->arch), "sm_%" PRIu32, ux_cubin_sm(&elf));
-		UX_TRY(ux_id_set_add(&ret->ids, &crc, err));
-	}
-	return quick ? UX_OK : id_read_quality(path, file, finder, ret, err);
-}
-
 /* Reads the facts about a slice. Its File ID is that of a file that consists of only this slice. */
-static enum ux_code id_read_slice(const char *path, const struct ux_macho_slice *slice, bool quick,
-				  struct id_facts *ret, struct ux_error *err)
+static enum ux_code id_read_slice(const char *path, const struct ux_object_slice *slice,
+				  const struct ux_finder *finder, bool quick, struct id_facts *ret,
+				  struct ux_error *err)
 {
-	ux_cleanup(ux_macho_close) struct ux_macho macho = {0};
-	UX_TRY(ux_macho_open(&macho, slice->bytes, err));
-	ux_macho_arch_name(slice->cpu, slice->subtype, ret->arch);
-	ret->encrypted = macho.encrypted;
-	UX_TRY(ux_macho_ids(&macho, &ret->ids, err));
-	const struct ux_debug_file none = {0};
-	return quick ? UX_OK
-		     : id_extract_stats(path, slice->bytes, &none, UX_BYTES_NONE, &ret->stats, err);
+	ux_cleanup(ux_object_closep) struct ux_object *object = NULL;
+	UX_TRY(ux_object_open_headers(slice->bytes, &object, err));
+	snprintf(ret->arch, sizeof(ret->arch), "%s", slice->arch);
+	ret->encrypted = object->encrypted;
+	UX_TRY(ux_object_ids(object, &ret->ids, err));
+	if (ux_cubin_is(slice->bytes)) {
+		snprintf(ret->arch, sizeof(ret->arch), "sm_%" PRIu32,
+			 ux_cubin_sm(ux_elf_of(object)));
+		UX_TRY(ux_cubin_ids(slice->bytes, &ret->ids, err));
+	}
+	return quick ? UX_OK : id_read_quality(path, slice->bytes, finder, ret, err);
 }
 
 static void id_symbols_json(struct ux_json *j, const struct id_facts *k)
@@ -364,13 +347,14 @@ static enum ux_code id_write(struct ux_out *out, const char *path, const struct 
 }
 
 static enum ux_code id_slices(const char *path, struct ux_bytes file, const struct id_values *v,
-			      struct ux_out *out, struct ux_error *err)
+			      const struct ux_finder *finder, struct ux_out *out,
+			      struct ux_error *err)
 {
-	struct ux_macho_slices slices;
-	UX_TRY(ux_macho_slices(file, &slices, err));
+	ux_cleanup(ux_object_slices_deinit) struct ux_object_slices slices = {0};
+	UX_TRY(ux_object_slices(file, &slices, err));
 	for (size_t i = 0; i < slices.size; i++) {
-		struct id_facts known = {0};
-		UX_TRY(id_read_slice(path, &slices.list[i], v->quick, &known, err));
+		ux_cleanup(id_facts_deinit) struct id_facts known = {0};
+		UX_TRY(id_read_slice(path, &slices.data[i], finder, v->quick, &known, err));
 		UX_TRY(id_write(out, path, &known, v, err));
 	}
 	return UX_OK;
@@ -403,16 +387,11 @@ static enum ux_code id_file(const char *path, const struct id_values *v,
 			    struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
-	ux_cleanup(id_facts_deinit) struct id_facts known = {0};
 	ux_sigbus_reading(path);
 	UX_TRY(ux_dsym_map(path, UX_BYTES_NONE, &file, err));
-	if (ux_macho_any(file.bytes))
-		return id_slices(path, file.bytes, v, out, err);
 	if (ux_fatbin_is(file.bytes))
 		return id_fatbin(path, file.bytes, v, out, err);
-	UX_TRY(ux_extract_check(file.bytes, err));
-	UX_TRY(id_read_elf(path, file.bytes, finder, v->quick, &known, err));
-	UX_TRY(id_write(out, path, &known, v, err));
+	UX_TRY(id_slices(path, file.bytes, v, finder, out, err));
 	return id_gpu(path, file.bytes, v, out, err);
 }
 
