@@ -3,39 +3,22 @@
 #include "unhex/ids.h"
 
 #include "cubin.h"
-#include "cubin_crc.h"
 #include "demangle.h"
-#include "elf_ids.h"
+#include "fatbin_choose.h"
 #include "id.h"
-#include "macho_fat.h"
-#include "macho_file.h"
+#include "object.h"
 #include "public.h"
 #include "unhex/demangle.h"
 #include "unhex/version.h"
 
 static_assert((size_t)UX_IDS_MOST >= (size_t)UX_ID_SET_MOST, "a set fits the caller's struct");
 
-static enum ux_code ids_read_elf(struct ux_bytes file, struct ux_id_set *ret, struct ux_error *err)
+static enum ux_code ids_of_file(struct ux_bytes file, struct ux_id_set *ret, struct ux_error *err)
 {
-	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
-	UX_TRY(ux_elf_open(&elf, file, err));
-	UX_TRY(ux_elf_ids(&elf, ret, err));
-	struct ux_id content = ux_file_id(file);
-	UX_TRY(ux_id_set_add(ret, &content, err));
-	if (!ux_cubin_is(file))
-		return UX_OK;
-	struct ux_id crc = ux_id_of_cubin_crc(ux_cubin_crc(file));
-	return ux_id_set_add(ret, &crc, err);
-}
-
-static enum ux_code ids_read_macho(struct ux_bytes file, struct ux_id_set *ret,
-				   struct ux_error *err)
-{
-	ux_cleanup(ux_macho_close) struct ux_macho macho = {0};
-	struct ux_macho_slice slice;
-	UX_TRY(ux_macho_slice_choose(file, /* arch= */ NULL, /* id= */ NULL, &slice, err));
-	UX_TRY(ux_macho_open(&macho, slice.bytes, err));
-	return ux_macho_ids(&macho, ret, err);
+	ux_cleanup(ux_object_closep) struct ux_object *object = NULL;
+	UX_TRY(ux_object_open_headers(file, &object, err));
+	UX_TRY(ux_object_ids(object, ret, err));
+	return ux_cubin_is(file) ? ux_cubin_ids(file, ret, err) : UX_OK;
 }
 
 enum ux_code ux_ids_read(const struct ux_input *in, struct ux_ids *ret, struct ux_error *err)
@@ -43,8 +26,7 @@ enum ux_code ux_ids_read(const struct ux_input *in, struct ux_ids *ret, struct u
 	ux_cleanup(ux_opened_close) struct ux_opened file = {0};
 	struct ux_id_set set = {0};
 	UX_TRY(ux_opened_open(&file, in, err));
-	UX_TRY(ux_macho_any(file.bytes) ? ids_read_macho(file.bytes, &set, err)
-					: ids_read_elf(file.bytes, &set, err));
+	UX_TRY(ids_of_file(file.bytes, &set, err));
 	memset(ret, 0, sizeof(*ret));
 	ret->n = set.size;
 	for (size_t i = 0; i < set.size; i++)
