@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* Reading modules from ELF files and from the GPU code in them. */
+/* Reading modules from object files and from the GPU code in them. */
 #include "push_module.h"
 
 #include "cubin.h"
 #include "cubin_crc.h"
-#include "extract.h"
 #include "fatbin_list.h"
 #include "fatbin_unpack.h"
 #include "id.h"
@@ -23,19 +22,15 @@ void ux_push_modules_free(struct ux_push_modules *v)
 	ux_push_modules_deinit(v);
 }
 
-static bool elf_has_content(const struct ux_elf *elf, const char *name)
+/* The best that a file with these contents can be good for. */
+static enum ux_quality module_claim(const struct ux_object *object)
 {
-	const struct ux_elf_section *s = ux_elf_section_find(elf, name);
-	return s && s->type != SHT_NOBITS && s->size > 0;
-}
-
-static enum ux_quality elf_claim(const struct ux_elf *elf)
-{
-	if (ux_elf_has_dwarf(elf))
+	unsigned has = object->format->contents(object);
+	if (has & UX_OBJECT_HAS_DWARF)
 		return UX_QUALITY_INLINES;
-	if (elf_has_content(elf, ".symtab") || elf_has_content(elf, ".gnu_debugdata"))
+	if (has & (UX_OBJECT_HAS_SYMTAB | UX_OBJECT_HAS_INNER))
 		return UX_QUALITY_SYMTAB;
-	return elf_has_content(elf, ".dynsym") ? UX_QUALITY_DYNSYM : UX_QUALITY_NONE;
+	return has & UX_OBJECT_HAS_DYNSYM ? UX_QUALITY_DYNSYM : UX_QUALITY_NONE;
 }
 
 /* With -lineinfo a cubin has lines and inlined calls but no DWARF entries. */
@@ -43,60 +38,36 @@ static enum ux_quality cubin_claim(const struct ux_elf *elf)
 {
 	for (size_t i = 1; i < elf->n_sections; i++)
 		if (ux_cubin_section_name(&elf->sections[i]) && elf->sections[i].size > 0)
-			return elf_has_content(elf, ".debug_line") ? UX_QUALITY_INLINES
-								   : UX_QUALITY_SYMTAB;
+			return ux_elf_section_stored(elf, ".debug_line") ? UX_QUALITY_INLINES
+									 : UX_QUALITY_SYMTAB;
 	return UX_QUALITY_NONE;
 }
 
-/* True when there are sections of code and this file has the contents of none of them. */
-static bool elf_code_is_elsewhere(const struct ux_elf *elf)
+static enum ux_code module_read_ids(const struct ux_object *object, bool debug_only,
+				    struct ux_id_set *ret, struct ux_error *err)
 {
-	bool any = false;
-	for (size_t i = 0; i < elf->n_sections; i++) {
-		const struct ux_elf_section *s = &elf->sections[i];
-		if (!(s->flags & SHF_EXECINSTR))
-			continue;
-		if (s->type != SHT_NOBITS)
-			return false;
-		any = true;
-	}
-	return any;
-}
-
-static enum ux_code elf_check_type(const struct ux_elf *elf, struct ux_error *err)
-{
-	if (elf->type == ET_EXEC || elf->type == ET_DYN)
-		return UX_OK;
-	return ux_error_set(err, UX_EUNSUPPORTED,
-			    "ELF file of type %u%s; expected an executable or a shared object",
-			    elf->type,
-			    elf->type == ET_REL    ? " (object file)"
-			    : elf->type == ET_CORE ? " (core dump)"
-						   : "");
-}
-
-static enum ux_code elf_read_ids(const struct ux_elf *elf, bool debug_only, struct ux_id_set *ret,
-				 struct ux_error *err)
-{
-	UX_TRY(ux_elf_ids(elf, ret, err));
+	UX_TRY(object->format->ids(object, ret, err));
 	if (debug_only && ret->size > 0)
 		return UX_OK;
-	struct ux_id id = ux_file_id(elf->file);
+	struct ux_id id = ux_file_id(object->file);
 	return ux_id_set_add(ret, &id, err);
 }
 
-enum ux_code ux_push_module_read_elf(struct ux_push_module *m, const char *path,
-				     struct ux_bytes file, struct ux_error *err)
+/* Fills *m from a slice of the file at path, or from a cubin in it. */
+static enum ux_code module_read(struct ux_push_module *m, const char *path,
+				const struct ux_object_slice *slice, struct ux_error *err)
 {
-	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
-	UX_TRY(ux_extract_check(file, err));
-	UX_TRY(ux_elf_open(&elf, file, err));
-	UX_TRY(elf_check_type(&elf, err));
-	m->claim = elf.machine == EM_CUDA ? cubin_claim(&elf) : elf_claim(&elf);
-	m->debug_only = elf_code_is_elsewhere(&elf);
-	UX_TRY(elf_read_ids(&elf, m->debug_only, &m->ids, err));
-	if (elf.machine == EM_CUDA)
-		m->alias = ux_id_of_cubin_crc(ux_cubin_crc(file));
+	ux_cleanup(ux_object_closep) struct ux_object *object = NULL;
+	bool cubin = ux_cubin_is(slice->bytes);
+	UX_TRY(ux_object_open_headers(slice->bytes, &object, err));
+	m->format = object->format;
+	UX_TRY(m->format->check_loadable(object, err));
+	m->claim = cubin ? cubin_claim(ux_elf_of(object)) : module_claim(object);
+	m->debug_only = (m->format->contents(object) & UX_OBJECT_CODE_ELSEWHERE) != 0;
+	memcpy(m->arch, slice->arch, sizeof(m->arch));
+	UX_TRY(module_read_ids(object, m->debug_only, &m->ids, err));
+	if (cubin)
+		m->alias = ux_id_of_cubin_crc(ux_cubin_crc(slice->bytes));
 	m->path = strdup(path);
 	return m->path ? UX_OK : ux_error_nomem(err);
 }
@@ -104,50 +75,50 @@ enum ux_code ux_push_module_read_elf(struct ux_push_module *m, const char *path,
 enum ux_code ux_push_modules_read(struct ux_push_modules *v, const char *path, struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
-	ux_cleanup(ux_push_module_deinit) struct ux_push_module m = {0};
+	ux_cleanup(ux_object_slices_deinit) struct ux_object_slices slices = {0};
 	UX_TRY(ux_file_map(path, &file, err));
-	if (ux_macho_any(file.bytes))
-		return ux_push_macho_read(v, path, file.bytes, err);
-	UX_TRY(ux_push_module_read_elf(&m, path, file.bytes, err));
-	if (!ux_push_modules_append(v, m))
-		return ux_error_nomem(err);
-	m = (struct ux_push_module){0};
+	UX_TRY(ux_object_slices(file.bytes, &slices, err));
+	for (size_t i = 0; i < slices.size; i++) {
+		ux_cleanup(ux_push_module_deinit) struct ux_push_module m = {0};
+		UX_TRY(module_read(&m, path, &slices.data[i], err));
+		if (!ux_push_modules_append(v, m))
+			return ux_error_nomem(err);
+		m = (struct ux_push_module){0};
+	}
 	return UX_OK;
 }
 
-/*
- * Accepts files without a GNU build ID or with a damaged one, since nothing proves that they
- * differ.
- */
-static enum ux_code elf_check_pair(const struct ux_push_module *m, const struct ux_elf *debug,
-				   struct ux_error *err)
+/* Accepts files without an identity or with a damaged one, since nothing proves a difference. */
+static enum ux_code module_check_pair(const struct ux_push_module *m, const struct ux_object *debug,
+				      struct ux_error *err)
 {
 	char have[UX_ID_TEXT], want[UX_ID_TEXT];
-	struct ux_id_set set = {0};
-	const struct ux_id *ours = ux_id_set_find(&m->ids, UX_ID_GNU);
-	const struct ux_id *its =
-		ux_elf_ids(debug, &set, NULL) == UX_OK ? ux_id_set_find(&set, UX_ID_GNU) : NULL;
-	if (!ours || !its || ux_id_eq(ours, its))
+	struct ux_id its = debug->format->id(debug);
+	const struct ux_id *ours = ux_id_set_find(&m->ids, (enum ux_id_type)its.type);
+	if (its.size == 0 || !ours || ux_id_eq(ours, &its))
 		return UX_OK;
-	return ux_error_set(err, UX_ECONFLICT, "build IDs differ: debug file %.48s, expected %.48s",
-			    ux_id_format(its, have), ux_id_format(ours, want));
+	return ux_error_set(err, UX_ECONFLICT, "%s differ: debug file %.48s, expected %.48s",
+			    its.type == UX_ID_UUID ? "UUIDs" : "build IDs",
+			    ux_id_format(&its, have), ux_id_format(ours, want));
 }
 
 enum ux_code ux_push_module_debug(struct ux_push_module *m, const char *path,
 				  enum ux_debug_origin origin, struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
-	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
-	if (m->arch[0] != '\0')
-		return ux_push_macho_debug(m, path, origin, err);
-	UX_TRY(ux_file_map(path, &file, err));
-	UX_TRY(ux_elf_open(&elf, file.bytes, err));
+	ux_cleanup(ux_object_closep) struct ux_object *debug = NULL;
+	bool macho = m->arch[0] != '\0';
+	const struct ux_object_choice choice = {.arch = macho ? m->arch : NULL,
+						.headers_only = true};
+	UX_TRY(macho ? ux_push_macho_map_debug(m, path, &file, err)
+		     : ux_file_map(path, &file, err));
+	UX_TRY(m->format->open(file.bytes, &choice, &debug, err));
 	if (origin == UX_DEBUG_GIVEN)
-		UX_TRY(elf_check_pair(m, &elf, err));
+		UX_TRY(module_check_pair(m, debug, err));
 	ux_cleanup(ux_free_ptr) char *copy = strdup(path);
 	if (!copy)
 		return ux_error_nomem(err);
-	enum ux_quality claim = elf_claim(&elf);
+	enum ux_quality claim = module_claim(debug);
 	m->claim = ux_max(m->claim, claim);
 	free(m->debug);
 	m->debug = ux_take(&copy);
@@ -207,7 +178,8 @@ static enum ux_code module_add_cubin(const char *path, unsigned number, struct u
 {
 	ux_cleanup(ux_push_module_deinit) struct ux_push_module m = {.gpu = number};
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = ux_push_module_read_elf(&m, path, cubin, &why);
+	const struct ux_object_slice whole = {.bytes = cubin};
+	enum ux_code code = module_read(&m, path, &whole, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK || m.claim == UX_QUALITY_NONE)

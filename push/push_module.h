@@ -5,7 +5,7 @@
 
 #include "debug_file.h"
 #include "elf_ids.h"
-#include "macho_fat.h"
+#include "object.h"
 #include "unhex/quality.h"
 #include "vec.h"
 
@@ -15,7 +15,8 @@ struct ux_push_module {
 	char *debug; /* the file with the symbols; NULL: path */
 	/* GNU, Go and File IDs, UUID; results are reported under the first one */
 	struct ux_id_set ids;
-	char arch[UX_MACHO_ARCH_TEXT]; /* slice of a Mach-O file; "" for other formats */
+	char arch[UX_OBJECT_ARCH_TEXT];        /* slice of a Mach-O file; "" for other formats */
+	const struct ux_object_format *format; /* of the file at path */
 	/*
 	 * cubin-crc ID of a cubin, size 0: none. Other cubins may have the same one, so it is sent
 	 * with uploads and never queried.
@@ -42,10 +43,6 @@ void ux_push_modules_free(struct ux_push_modules *v);
  */
 enum ux_code ux_push_modules_read(struct ux_push_modules *v, const char *path, struct ux_error *err)
 	ux_must;
-
-/* Fills *m from the bytes of the ELF file at path, or of a cubin in it. Codes as above. */
-enum ux_code ux_push_module_read_elf(struct ux_push_module *m, const char *path,
-				     struct ux_bytes file, struct ux_error *err) ux_must;
 
 /* How a debug file was chosen. */
 enum ux_debug_origin {
@@ -80,16 +77,9 @@ bool ux_push_module_join(struct ux_push_module *m, struct ux_push_module *other)
 enum ux_code ux_push_gpu_read(const char *path, struct ux_push_modules *ret, struct ux_error *err)
 	ux_must;
 
-/*
- * Appends a module for each slice of the Mach-O file, whose path is path. UX_EUNSUPPORTED: a slice
- * is never loaded as it is (object file, core dump). A dSYM file is debug_only and has no File ID.
- */
-enum ux_code ux_push_macho_read(struct ux_push_modules *v, const char *path, struct ux_bytes file,
-				struct ux_error *err) ux_must;
-
-/* Like ux_push_module_debug(), for a Mach-O module; path may be a dSYM bundle. */
-enum ux_code ux_push_macho_debug(struct ux_push_module *m, const char *path,
-				 enum ux_debug_origin origin, struct ux_error *err) ux_must;
+/* Maps the file at path, which may be a dSYM bundle, as a debug file of the Mach-O module m. */
+enum ux_code ux_push_macho_map_debug(const struct ux_push_module *m, const char *path,
+				     struct ux_mapping *ret, struct ux_error *err) ux_must;
 
 /*
  * Raises the claim when there is a dSYM bundle beside m, or when the object files that it was

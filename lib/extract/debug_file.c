@@ -28,17 +28,6 @@ const char *ux_debug_how_name(enum ux_debug_how how)
 	return "none";
 }
 
-bool ux_elf_has_dwarf(const struct ux_elf *elf)
-{
-	static const char *const names[] = {".debug_info", ".zdebug_info"};
-	for (size_t i = 0; i < ux_countof(names); i++) {
-		const struct ux_elf_section *s = ux_elf_section_find(elf, names[i]);
-		if (s && s->type != SHT_NOBITS && s->size > 0)
-			return true;
-	}
-	return false;
-}
-
 enum ux_code ux_debuglink_read(const struct ux_elf *elf, struct ux_debuglink *ret,
 			       struct ux_error *err)
 {

@@ -53,9 +53,6 @@ enum ux_code ux_debug_file_find(struct ux_debug_file *ret, struct ux_bytes exe,
 				const char *exe_path, const struct ux_debug_search *search,
 				struct ux_error *err) ux_must;
 
-/* Returns true when the file has DWARF sections, under their plain or their compressed names. */
-bool ux_elf_has_dwarf(const struct ux_elf *elf);
-
 /* The content of .gnu_debuglink. */
 struct ux_debuglink {
 	const char *name; /* points into the section; has no '/'; NULL: there is no link */

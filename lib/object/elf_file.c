@@ -287,6 +287,18 @@ const struct ux_elf_section *ux_elf_section_find(const struct ux_elf *elf, const
 	return NULL;
 }
 
+bool ux_elf_section_stored(const struct ux_elf *elf, const char *name)
+{
+	const struct ux_elf_section *s = ux_elf_section_find(elf, name);
+	return s && s->type != SHT_NOBITS && s->size > 0;
+}
+
+bool ux_elf_has_dwarf(const struct ux_elf *elf)
+{
+	return ux_elf_section_stored(elf, ".debug_info") ||
+	       ux_elf_section_stored(elf, ".zdebug_info");
+}
+
 enum ux_code ux_elf_section_raw(const struct ux_elf *elf, const struct ux_elf_section *section,
 				struct ux_bytes *ret, struct ux_error *err)
 {

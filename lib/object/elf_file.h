@@ -74,6 +74,12 @@ enum ux_code ux_elf_check(struct ux_bytes file, struct ux_error *err) ux_must;
 /* The first section of that name, or NULL. */
 const struct ux_elf_section *ux_elf_section_find(const struct ux_elf *elf, const char *name);
 
+/* True when the file has a section of that name, and content for it. */
+bool ux_elf_section_stored(const struct ux_elf *elf, const char *name);
+
+/* True when there is DWARF to read, under its plain or its compressed section name. */
+bool ux_elf_has_dwarf(const struct ux_elf *elf);
+
 /* The bytes as they are in the file; empty for SHT_NOBITS and SHT_NULL. */
 enum ux_code ux_elf_section_raw(const struct ux_elf *elf, const struct ux_elf_section *section,
 				struct ux_bytes *ret, struct ux_error *err) ux_must;

@@ -294,6 +294,54 @@ static enum ux_code elf_object_stubs(const struct ux_object *object, struct ux_o
 	return ux_elf_plt_read(&elf_object(object)->elf, out, err);
 }
 
+/* --- what it is, and what it has -------------------------------------------------------------- */
+
+/* True when there are sections of code and the content of none of them is in this file. */
+static bool elf_code_is_elsewhere(const struct ux_elf *elf)
+{
+	bool any = false;
+	for (size_t i = 0; i < elf->n_sections; i++) {
+		const struct ux_elf_section *s = &elf->sections[i];
+		if (!(s->flags & SHF_EXECINSTR))
+			continue;
+		if (s->type != SHT_NOBITS)
+			return false;
+		any = true;
+	}
+	return any;
+}
+
+static unsigned elf_object_contents(const struct ux_object *object)
+{
+	const struct ux_elf *elf = &elf_object(object)->elf;
+	const struct {
+		const char *name;
+		unsigned has;
+	} sections[] = {
+		{".symtab", UX_OBJECT_HAS_SYMTAB},
+		{".dynsym", UX_OBJECT_HAS_DYNSYM},
+		{".gnu_debugdata", UX_OBJECT_HAS_INNER},
+	};
+	unsigned has = ux_elf_has_dwarf(elf) ? (unsigned)UX_OBJECT_HAS_DWARF : 0;
+	for (size_t i = 0; i < ux_countof(sections); i++)
+		if (ux_elf_section_stored(elf, sections[i].name))
+			has |= sections[i].has;
+	return has | (elf_code_is_elsewhere(elf) ? (unsigned)UX_OBJECT_CODE_ELSEWHERE : 0);
+}
+
+static enum ux_code elf_object_check_loadable(const struct ux_object *object, struct ux_error *err)
+{
+	const struct ux_elf *elf = &elf_object(object)->elf;
+	if (elf->type == ET_EXEC || elf->type == ET_DYN)
+		return UX_OK;
+	return ux_error_set(err, UX_EUNSUPPORTED,
+			    "ELF file of type %u%s; expected an executable or a shared object",
+			    elf->type,
+			    elf->type == ET_REL    ? " (object file)"
+			    : elf->type == ET_CORE ? " (core dump)"
+						   : "");
+}
+
 /* --- pairs ------------------------------------------------------------------------------------ */
 
 /* The GNU build ID; size 0 when there is none, or a damaged one. */
@@ -361,6 +409,8 @@ const struct ux_object_format ux_object_elf = {
 	.inner = elf_object_inner,
 	.descriptor = elf_object_descriptor,
 	.stubs = elf_object_stubs,
+	.contents = elf_object_contents,
+	.check_loadable = elf_object_check_loadable,
 	.id = elf_object_id,
 	.ids = elf_object_ids,
 	.check_pair = elf_object_check_pair,

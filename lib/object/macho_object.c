@@ -316,6 +316,25 @@ static enum ux_code macho_object_starts(const struct ux_object *object, struct u
 
 /* --- pairs ------------------------------------------------------------------------------------ */
 
+static unsigned macho_object_contents(const struct ux_object *object)
+{
+	const struct ux_macho *m = &macho_object(object)->macho;
+	return (ux_macho_has_dwarf(m) ? (unsigned)UX_OBJECT_HAS_DWARF : 0) |
+	       (m->symbols.count > 0 ? (unsigned)UX_OBJECT_HAS_SYMTAB : 0) |
+	       (m->type == MH_DSYM ? (unsigned)UX_OBJECT_CODE_ELSEWHERE : 0);
+}
+
+static enum ux_code macho_object_check_loadable(const struct ux_object *object,
+						struct ux_error *err)
+{
+	const struct ux_macho *m = &macho_object(object)->macho;
+	if (m->type != MH_OBJECT && m->type != MH_CORE)
+		return UX_OK;
+	return ux_error_set(err, UX_EUNSUPPORTED,
+			    "Mach-O %s; expected an executable, a dylib or a bundle",
+			    ux_macho_type_name(m->type));
+}
+
 static struct ux_id macho_object_id(const struct ux_object *object)
 {
 	return macho_object(object)->macho.id;
@@ -371,6 +390,8 @@ const struct ux_object_format ux_object_macho = {
 	.symbols = macho_object_symbols,
 	.stubs = macho_object_stubs,
 	.starts = macho_object_starts,
+	.contents = macho_object_contents,
+	.check_loadable = macho_object_check_loadable,
 	.id = macho_object_id,
 	.ids = macho_object_ids,
 	.check_pair = macho_object_check_pair,

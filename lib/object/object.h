@@ -117,6 +117,16 @@ struct ux_object_slice {
 
 UX_VEC(ux_object_slices, struct ux_object_slice);
 
+/* What a file has the content of. Any of them may still be damaged. */
+enum ux_object_contents {
+	UX_OBJECT_HAS_DWARF = 1 << 0,
+	UX_OBJECT_HAS_SYMTAB = 1 << 1,
+	UX_OBJECT_HAS_DYNSYM = 1 << 2,
+	UX_OBJECT_HAS_INNER = 1 << 3, /* an embedded object with further symbols */
+	UX_OBJECT_CODE_ELSEWHERE =
+		1 << 4, /* it describes code, and has none: a separate debug file */
+};
+
 /* How to open a file. Zeroed: the default slice of a universal file, with all of its tables. */
 struct ux_object_choice {
 	const char *arch;      /* name of the architecture (macho_fat.h); NULL: any */
@@ -194,6 +204,10 @@ struct ux_object_format {
 	enum ux_code (*starts)(const struct ux_object *object, struct ux_object_words *out,
 			       struct ux_error *err);
 
+	/* Returns enum ux_object_contents, combined. */
+	unsigned (*contents)(const struct ux_object *object);
+	/* UX_EUNSUPPORTED: the file is never loaded as it is: an object file, a core dump. */
+	enum ux_code (*check_loadable)(const struct ux_object *object, struct ux_error *err);
 	/* Returns the identity that a debug file shares with its module; size 0: none. */
 	struct ux_id (*id)(const struct ux_object *object);
 	/* Adds the identities that the file carries, that one first; never a File ID. */
