@@ -31,8 +31,9 @@ struct ux_db_prepared {
 };
 
 enum {
-	/* slots of the hash table, a power of two; at most half of them are used */
-	UX_DB_STATEMENTS_MOST = 256
+	/* slots of the hash table, a power of two. Every statement of the program may be in it, and
+	 * it must never be full: a search ends at a free slot. */
+	UX_DB_STATEMENTS_MOST = 1024
 };
 
 struct ux_id_filter;
@@ -43,6 +44,7 @@ struct ux_db {
 	struct sqlite3 *sqlite;
 	/* filled in when a statement is first used */
 	struct ux_db_prepared prepared[UX_DB_STATEMENTS_MOST];
+	size_t n_prepared;
 	struct ux_id_filter *filter; /* filter of all IDs; borrowed; NULL: there is none */
 	/* another process has held the index for too long: do not wait for it again */
 	bool given_up;

@@ -147,7 +147,10 @@ struct ux_stmt ux_stmt_begin(struct ux_db *db, const struct ux_sql *sql)
 	if (!p->handle) {
 		st.status = sqlite3_prepare_v3(db->sqlite, sql->text, -1, SQLITE_PREPARE_PERSISTENT,
 					       &p->handle, NULL);
+		db->n_prepared += p->sql == NULL;
 		p->sql = sql;
+		if (db->n_prepared == UX_DB_STATEMENTS_MOST)
+			abort(); /* a defect of the program: the next search would not end */
 	}
 	st.handle = p->handle;
 	return st;
