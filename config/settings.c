@@ -28,124 +28,135 @@ static const char *const levels[] = {"error", "warning", "info", "debug", NULL};
 static const struct ux_setting rows[] = {
 	/* addresses and paths */
 	{NULL, "listen", UX_SETTING_TEXT, AT(listen), "127.0.0.1:8420", 0, 0, 0, NULL,
-	 "HOST:PORT to listen on; port 0 takes a free one. A socket that the service manager passes "
-	 "goes first."},
+	 "HOST:PORT to listen on; with port 0 a free port is chosen. A socket that the service "
+	 "manager passes is used instead."},
 	{NULL, "data", UX_SETTING_TEXT, AT(data), NULL, 0, 0, 0, NULL,
-	 "The folder that keeps everything. Not set: $XDG_DATA_HOME/unhex."},
+	 "The folder of the store. Not set: $XDG_DATA_HOME/unhex."},
 	{NULL, "reading", UX_SETTING_CHOICE, AT(reading), "auto", 0, 0, 0, readings,
-	 "Who needs no key to read and to symbolize: open is everybody, keyed is nobody, auto is "
-	 "everybody where the address is of this machine alone."},
+	 "Who may read and symbolize without a key. open: everyone; keyed: no one; auto: everyone "
+	 "if the server listens on a loopback address only, otherwise no one."},
 	/* TLS */
 	{NULL, "tls-certificate", UX_SETTING_TEXT, AT(tls_certificate), NULL, 0, 0, UX_SETTING_LIVE,
 	 NULL,
-	 "A PEM file: the server's certificate, then those that lead to its root. Set, the server "
-	 "speaks TLS 1.2 and 1.3 and nothing else. A reload reads it again."},
+	 "A PEM file: the server's certificate, followed by the intermediate certificates. If it "
+	 "is set, the server accepts only TLS 1.2 and 1.3. A reload reads the file again."},
 	{NULL, "tls-key", UX_SETTING_TEXT, AT(tls_key), NULL, 0, 0, UX_SETTING_LIVE, NULL,
 	 "A PEM file: the certificate's private key."},
 	/* the log */
 	{NULL, "log-format", UX_SETTING_CHOICE, AT(log_format), "text", 0, 0, UX_SETTING_LIVE,
-	 formats, "A line of the log is key=value (text) or an object (json)."},
+	 formats, "Format of a log line: key=value (text) or a JSON object (json)."},
 	{NULL, "log-level", UX_SETTING_CHOICE, AT(log_level), "info", 0, 0, UX_SETTING_LIVE, levels,
-	 "What is logged: this and what is worse. Requests are info, or error when they end in a "
-	 "status of 500 and more."},
+	 "The least severe level that is logged. Requests are logged as info, or as error if their "
+	 "status is 500 or more."},
 	/* access and rates */
 	{NULL, "trusted-proxies", UX_SETTING_LIST, AT(trusted_proxies), NULL, 0, 0, UX_SETTING_LIVE,
 	 NULL,
-	 "Proxies that are believed about who asks (X-Forwarded-For, X-Forwarded-Proto, Forwarded): "
-	 "addresses, networks like 10.0.0.0/8, or unix for sockets without addresses. Nobody else's "
-	 "word counts."},
+	 "Proxies whose headers about the client are trusted (X-Forwarded-For, X-Forwarded-Proto, "
+	 "Forwarded): addresses, networks like 10.0.0.0/8, or unix for Unix sockets. The headers "
+	 "of all other peers are ignored."},
 	{NULL, "origins", UX_SETTING_LIST, AT(origins), NULL, 0, 0, UX_SETTING_LIVE, NULL,
-	 "Web sites, like https://profiler.example.org, whose pages may read also where a key is "
-	 "needed, which they must have; * is any. Where reading is open to everybody, all pages may; "
-	 "where it is open to this machine, those of https://profiler.firefox.com."},
+	 "Origins, like https://profiler.example.org, whose pages may send requests with a key; * "
+	 "is any origin. Where reading is open to everyone, pages of every origin may read; where "
+	 "it is open to this machine only, those of https://profiler.firefox.com."},
 	{NULL, "rate-key", UX_SETTING_COUNT, AT(rate_key), "0", 0, 1000000000, UX_SETTING_LIVE,
 	 NULL,
-	 "Requests a second of a key, unless it was made with a rate of its own; 0 is any number. "
-	 "Above, they are answered by 429, those of debuginfod's clients wait."},
+	 "Requests a second of one key, unless the key was created with a rate of its own; 0 means "
+	 "no limit. Requests above the limit are answered with 429; those of debuginfod clients "
+	 "wait."},
 	{NULL, "rate-key-burst", UX_SETTING_COUNT, AT(rate_key_burst), "100", 1, 1000000000,
-	 UX_SETTING_LIVE, NULL, "Requests of a key that may come at once after a pause."},
+	 UX_SETTING_LIVE, NULL, "Requests of one key that may arrive at once after a pause."},
 	{NULL, "rate-address", UX_SETTING_COUNT, AT(rate_address), "0", 0, 1000000000,
 	 UX_SETTING_LIVE, NULL,
-	 "The same of an address (of IPv6: of a network /64), key or not; this machine has no limit."},
+	 "Requests a second of one address (IPv6: one /64 network), with or without a key; 0 means "
+	 "no limit. Loopback addresses have no limit."},
 	{NULL, "rate-address-burst", UX_SETTING_COUNT, AT(rate_address_burst), "100", 1, 1000000000,
-	 UX_SETTING_LIVE, NULL, "Requests of an address that may come at once after a pause."},
+	 UX_SETTING_LIVE, NULL, "Requests of one address that may arrive at once after a pause."},
 	{NULL, "queue", UX_SETTING_TIME, AT(queue_ms), "30s", 0, MS(80), UX_SETTING_LIVE, NULL,
-	 "How long a request of a debuginfod client waits at most for its turn; one that would wait "
-	 "longer has its connection reset, which those clients answer by asking again."},
+	 "The longest time that a request of a debuginfod client waits under a rate limit. If it "
+	 "would have to wait longer, its connection is reset, and such clients retry."},
 	{NULL, "uploads-key", UX_SETTING_COUNT, AT(uploads_key), "1000", 0, 0, UX_SETTING_LIVE,
 	 NULL,
-	 "Uploads of a key that may be open at a time, unless it was made with a number of its own; 0 "
-	 "is any number. Above, they are answered by 429. What was announced an hour ago counts no "
-	 "more."},
+	 "Uploads of one key that may be open at a time, unless the key was created with a number "
+	 "of its own; 0 means no limit. Further ones are answered with 429. Uploads announced more "
+	 "than an hour ago are not counted."},
 	{NULL, "uploads", UX_SETTING_COUNT, AT(uploads_all), "10000", 0, 0, UX_SETTING_LIVE, NULL,
-	 "The same of all keys together."},
+	 "The same for all keys together."},
 	{NULL, "uploads-key-bytes", UX_SETTING_BYTES, AT(uploads_bytes_key), "0", 0, 0,
-	 UX_SETTING_LIVE, NULL, "Bytes that the open uploads of a key may have; 0 is any number."},
+	 UX_SETTING_LIVE, NULL,
+	 "Bytes that the open uploads of one key may have; 0 means no limit."},
 	{NULL, "uploads-bytes", UX_SETTING_BYTES, AT(uploads_bytes_all), "0", 0, 0, UX_SETTING_LIVE,
 	 NULL, "The same of all keys together."},
 	/* retention */
 	{NULL, "keep-days", UX_SETTING_COUNT, AT(keep_days), "0", 0, 36500, UX_SETTING_LIVE, NULL,
-	 "Modules that nobody used for so many days go, unless their namespace says otherwise; 0 "
-	 "keeps them."},
+	 "Modules that were not used for this many days are removed, unless their namespace has "
+	 "its own limit; 0 keeps them."},
 	{NULL, "cache", UX_SETTING_BYTES, AT(cache_bytes), "0", 0, 0, UX_SETTING_LIVE, NULL,
-	 "How much is kept of what can be had again (extracted, or from other servers); 0 is all."},
+	 "Bytes kept of data that can be recreated (extracted, or fetched from upstreams); 0 means "
+	 "no limit."},
 	{NULL, "audit-days", UX_SETTING_COUNT, AT(audit_days), "0", 0, 36500, UX_SETTING_LIVE, NULL,
-	 "How long lines of the audit are kept; 0 is for ever."},
+	 "Days that entries of the audit log are kept; 0 keeps them forever."},
 	{NULL, "sweep-every", UX_SETTING_TIME, AT(sweep_every_ms), "1h", MS(1), 30 * DAY,
-	 UX_SETTING_LIVE, NULL, "How often the store is swept of what nobody needs."},
+	 UX_SETTING_LIVE, NULL, "How often unreferenced data is removed from the store."},
 	{NULL, "sweep-grace", UX_SETTING_TIME, AT(sweep_grace_ms), "1d", MS(60), 365 * DAY,
-	 UX_SETTING_LIVE, NULL, "How long garbage and unfinished uploads are left alone."},
+	 UX_SETTING_LIVE, NULL,
+	 "The age at which unreferenced data and unfinished uploads may be removed."},
 	/* limits */
 	{NULL, "connections", UX_SETTING_COUNT, AT(connections), "1024", 1, 1 << 20, 0, NULL,
-	 "Connections at once; fewer where the process may not have so many descriptors. Others wait."},
+	 "Connections that are served at once; fewer if the limit of file descriptors is lower. "
+	 "Others wait."},
 	{NULL, "address-connections", UX_SETTING_COUNT, AT(address_connections), "256", 1, 1 << 20,
 	 0, NULL,
-	 "Of them, those of one address (of IPv6: network) that is not this machine's nor a trusted proxy's."},
+	 "Connections of one address (IPv6: one network), except loopback addresses and trusted "
+	 "proxies."},
 	{NULL, "threads", UX_SETTING_COUNT, AT(threads), "0", 0, 1024, 0, NULL,
-	 "Threads that answer requests; 0 takes two a processor, at least 4."},
+	 "Threads that answer requests; 0 means two for each processor, at least 4."},
 	{NULL, "header-bytes", UX_SETTING_BYTES, AT(header_bytes), "32K", K(4), M(1), 0, NULL,
-	 "Memory of a connection for the first line and header lines of a request."},
+	 "Memory of one connection for the request line and headers."},
 	{NULL, "body-bytes", UX_SETTING_BYTES, AT(body_bytes), "16M", K(1), G(1), UX_SETTING_LIVE,
-	 NULL, "A body that is no upload; above, it is answered by 413."},
+	 NULL, "Largest request body other than an upload; larger ones are answered with 413."},
 	{NULL, "upload-bytes", UX_SETTING_BYTES, AT(upload_bytes), "4G", K(1), 0, UX_SETTING_LIVE,
-	 NULL, "One upload; above, it is answered by 413."},
+	 NULL, "Largest upload; larger ones are answered with 413."},
 	{NULL, "drain-bytes", UX_SETTING_BYTES, AT(drain_bytes), "32M", 0, G(1), UX_SETTING_LIVE,
 	 NULL,
-	 "What is read and thrown away of a refused body, so that the client gets to see the answer."},
+	 "Bytes of a refused body that are read and discarded, so that the client sees the answer."},
 	{NULL, "request-memory", UX_SETTING_BYTES, AT(request_memory), "64M", M(1), G(4),
-	 UX_SETTING_LIVE, NULL, "Memory of one request besides its body and its answer."},
+	 UX_SETTING_LIVE, NULL, "Memory of one request in addition to its body and its answer."},
 	{NULL, "memory", UX_SETTING_BYTES, AT(memory_bytes), "1G", M(16), 0, UX_SETTING_LIVE, NULL,
-	 "Bodies and answers of all requests together; above, requests are answered by 503."},
+	 "Memory of the bodies and answers of all requests together; requests above that are "
+	 "answered with 503."},
 	{NULL, "idle", UX_SETTING_TIME, AT(idle_ms), "30s", MS(1), MS(3600), 0, NULL,
-	 "A connection that neither sends nor takes a byte for so long is closed, and one on which no "
-	 "whole request header came."},
+	 "A connection is closed if no byte was sent or received for this long, or if no complete "
+	 "request header arrived."},
 	{NULL, "slowest-rate", UX_SETTING_BYTES, AT(slowest_rate), "512", 1, G(1), 0, NULL,
-	 "Bytes a second that bodies and answers move on the average, after \"idle\" for a start; slower "
-	 "ones are cut."},
+	 "Average bytes a second that bodies and answers have to move once \"idle\" has passed; "
+	 "slower connections are closed."},
 	{NULL, "stop", UX_SETTING_TIME, AT(stop_ms), "20s", 0, MS(3600), UX_SETTING_LIVE, NULL,
-	 "How long requests in flight may take when the server stops; then they are cut."},
+	 "How long requests in flight may take when the server stops; then their connections are "
+	 "closed."},
 	{NULL, "open-modules", UX_SETTING_COUNT, AT(open_modules), "256", 1, 100000, 0, NULL,
-	 "Modules that are kept mapped for lookups."},
+	 "Modules that stay mapped for lookups."},
 	/* extraction */
 	{NULL, "extract-memory", UX_SETTING_BYTES, AT(extract_memory), "2G", M(64), 0, 0, NULL,
-	 "Memory that the reading of one uploaded file may take, besides the file."},
+	 "Memory for the extraction of one uploaded file, in addition to the file."},
 	{NULL, "extract-output", UX_SETTING_BYTES, AT(extract_output), "2G", M(1), 0, 0, NULL,
-	 "Bytes of symbols that may come out of one uploaded file."},
+	 "Largest output of the extraction of one uploaded file, in bytes."},
 	{NULL, "extract-time", UX_SETTING_TIME, AT(extract_ms), "10m", MS(1), MS(24 * 3600), 0,
-	 NULL, "Processor time that the reading of one uploaded file may take."},
+	 NULL, "Processor time for the extraction of one uploaded file."},
 	/* upstreams */
 	{NULL, "upstreams", UX_SETTING_LIST, AT(upstreams), NULL, 0, 0, UX_SETTING_LIVE, NULL,
-	 "Who is asked, in this order, for what is not here: unhex+URL, debuginfod+URL, bucket+URL or "
-	 "dir:/PATH, each with ,name=NAME ,token-file=FILE ,private behind it where needed "
-	 "(docs/upstreams.md)."},
+	 "Upstreams that are queried, in this order, for missing modules: unhex+URL, "
+	 "debuginfod+URL, bucket+URL or dir:/PATH, each optionally followed by ,name=NAME "
+	 ",token-file=FILE ,private (docs/upstreams.md)."},
 	{NULL, "upstream-absent", UX_SETTING_TIME, AT(upstream_absent_ms), "1h", MS(1), 365 * DAY,
-	 UX_SETTING_LIVE, NULL, "How long an upstream is not asked again that said it has none."},
+	 UX_SETTING_LIVE, NULL,
+	 "How long an upstream's answer that it does not have a module is cached."},
 	{NULL, "upstream-failed", UX_SETTING_TIME, AT(upstream_failed_ms), "1m", MS(1), 365 * DAY,
-	 UX_SETTING_LIVE, NULL, "The same of one that gave no answer, or a broken file."},
+	 UX_SETTING_LIVE, NULL,
+	 "How long a failed answer, or a broken file, of an upstream is cached."},
 	{NULL, "upstream-bytes", UX_SETTING_BYTES, AT(upstream_bytes), "4G", K(1), 0,
-	 UX_SETTING_LIVE, NULL, "One file of an upstream; a larger one is not taken."},
+	 UX_SETTING_LIVE, NULL, "Largest file that is fetched from an upstream."},
 	{NULL, "upstream-time", UX_SETTING_TIME, AT(upstream_ms), "10m", MS(1), MS(24 * 3600),
-	 UX_SETTING_LIVE, NULL, "How long one file of an upstream may take to come."},
+	 UX_SETTING_LIVE, NULL, "How long the transfer of one file from an upstream may take."},
 };
 static_assert(ux_countof(rows) <= UX_SETTINGS_MOST, "a file's reader remembers each");
 
