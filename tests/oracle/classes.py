@@ -2,7 +2,7 @@
 """The table of differences: each class with its reason.
 
 A class is as narrow as it can be said. It sees the case (ours, everybody's answers, the symbol
-table) and the frames of the oracle that differs; of "nobody agrees" there is no single oracle.
+table) and the frames of the oracle that differs; of "no tool agrees" there is no single oracle.
 """
 from score import Class
 

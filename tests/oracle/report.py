@@ -45,7 +45,7 @@ def differences(judge):
     """Every class of difference of every oracle, and of all of them at once."""
     for table in (*ORACLES, "none"):
         asked = judge.total.asked[table] if table != "none" else judge.total.addresses
-        title = f"{table} differs" if table != "none" else "nobody agrees"
+        title = f"{table} differs" if table != "none" else "no tool agrees"
         print(f"\n### {title}\n")
         rows = []
         for known in judge.classes.get(table, ()):
