@@ -101,8 +101,7 @@ static void rust_legacy_part(struct ux_bytes s, struct ux_name_text *text)
 
 static bool rust_legacy_is_letter(uint8_t c)
 {
-	return (c >= '0' && c <= '9') || ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') || c == '_' ||
-	       c == '.' || c == '$';
+	return ux_is_digit(c) || ux_is_letter(c) || c == '_' || c == '.' || c == '$';
 }
 
 bool ux_rust_legacy_demangle(struct ux_bytes name, struct ux_name_text *text)
@@ -111,7 +110,7 @@ bool ux_rust_legacy_demangle(struct ux_bytes name, struct ux_name_text *text)
 	while (p < end) {
 		size_t n = 0;
 		const uint8_t *digits = p;
-		for (; p < end && *p >= '0' && *p <= '9' && n <= name.size; p++)
+		for (; p < end && ux_is_digit(*p) && n <= name.size; p++)
 			n = n * 10 + (size_t)(*p - '0');
 		if (p == digits || *digits == '0' || n > (size_t)(end - p))
 			return false;
