@@ -79,6 +79,16 @@ static enum ux_code exchange_parse_target(struct ux_request *req, struct ux_byte
 				    mark ? ux_bytes(mark + 1, target.size - n - 1) : UX_BYTES_NONE);
 }
 
+/* From now on the answer does not change. */
+static void exchange_complete(struct ux_exchange *x)
+{
+	x->answered = true;
+	if (x->res.status == 0)
+		x->res.status = 200;
+	if (x->app->complete)
+		x->app->complete(&x->req, &x->res);
+}
+
 /* The body, and what the handler has written so far, are no longer needed. */
 static void exchange_answer_error(struct ux_exchange *x, enum ux_code code)
 {
@@ -89,7 +99,7 @@ static void exchange_answer_error(struct ux_exchange *x, enum ux_code code)
 	ux_response_error(&x->req, &x->res, code);
 	if (x->app->error_page)
 		x->app->error_page(&x->req, &x->res);
-	x->answered = true;
+	exchange_complete(x);
 }
 
 void ux_exchange_init(struct ux_exchange *x, const struct ux_http_app *app, struct ux_bytes method,
@@ -210,7 +220,7 @@ static enum ux_code exchange_answer_options(struct ux_exchange *x)
 	if (app->options)
 		UX_TRY(app->options(req, &x->res));
 	x->res.status = 204;
-	x->answered = true;
+	exchange_complete(x);
 	return UX_OK;
 }
 
@@ -350,14 +360,13 @@ void ux_exchange_finish(struct ux_exchange *x)
 			code = ux_request_hold(&x->req, x->req.out.cap + x->req.arena.used);
 		if (code != UX_OK)
 			exchange_answer_error(x, code);
-		x->answered = true;
+		else
+			exchange_complete(x);
 	}
 	/*
 	 * Before the answer is sent, since the client's next request may need what the sink holds.
 	 */
 	exchange_close_sink(x);
-	if (x->res.status == 0)
-		x->res.status = 200;
 }
 
 void ux_exchange_deinit(struct ux_exchange *x, bool sent)

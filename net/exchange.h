@@ -21,6 +21,12 @@ struct ux_http_app {
 	 * req->route is the route of Access-Control-Request-Method, or NULL. NULL: none are added.
 	 */
 	ux_handler_fn *options;
+	/*
+	 * Called once when the answer is final, before any of it is sent: adds the headers that
+	 * depend on the caller rather than on the handler. req->route and req->caller may be NULL.
+	 * NULL: none are added.
+	 */
+	void (*complete)(struct ux_request *req, struct ux_response *res);
 	/* Called after the answer was sent, or after the client disconnected (sent = false). */
 	void (*log)(void *ctx, const struct ux_request *req, const struct ux_response *res,
 		    bool sent, uint64_t duration_us);

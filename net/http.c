@@ -180,6 +180,7 @@ void ux_response_error(struct ux_request *req, struct ux_response *res, enum ux_
 	ux_json_object_end(&j);
 	ux_json_object_end(&j);
 	ux_out_u8(&req->out, '\n');
+	res->caching = UX_CACHING_NONE;
 	if (res->status < 400)
 		res->status = ux_http_status(code);
 	res->type = "application/json";

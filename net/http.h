@@ -155,6 +155,17 @@ bool ux_request_header(const struct ux_request *req, const char *name, struct ux
 /* Finds the first query parameter of that name; false if there is none. */
 bool ux_request_query(const struct ux_request *req, const char *name, struct ux_bytes *ret);
 
+/*
+ * What caches may do with an answer. A handler says what its answer is made of; the program's
+ * complete() knows who may read it, and makes the headers: see struct ux_http_app.
+ */
+enum ux_caching {
+	UX_CACHING_NONE,      /* no cache may store it; errors always are of this kind */
+	UX_CACHING_CONTENT,   /* bytes of the store that have an ETag: who may read them decides */
+	UX_CACHING_STATIC,    /* a part of the program: the same for all, but may change */
+	UX_CACHING_IMMUTABLE, /* a part of the program whose URL changes with its contents */
+};
+
 /* The answer. Zeroed except for fd = -1, it is an empty 200. */
 struct ux_response {
 	unsigned status; /* 0: 200, or the status of the handler's error code */
@@ -173,6 +184,7 @@ struct ux_response {
 	 */
 	unsigned wait_ms;
 	bool reset; /* send no answer: reset the connection */
+	enum ux_caching caching;
 	struct ux_http_field fields[UX_RESPONSE_FIELDS_MOST]; /* the values live like body */
 	size_t n_fields;
 };

@@ -415,9 +415,6 @@ enum ux_code ux_gate_check(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_caller *caller = NULL;
 	UX_TRY(auth_make_caller(req, &caller));
-	/* pages under such a path must not send their URL to other sites */
-	if (req->path_token.size > 0)
-		ux_response_field(res, "Referrer-Policy", UX_STR("no-referrer"));
 	if (req->route->scope == 0) /* open to everyone, so an invalid token is ignored */
 		return auth_check_open_route(req, caller);
 	UX_TRY(auth_limit_address(req, res, caller));

@@ -179,6 +179,15 @@ void ux_cors_answer(struct ux_request *req, struct ux_response *res);
 /* The same for a browser's preflight request: see struct ux_http_app. */
 ux_handler_fn ux_cors_preflight;
 
+/* May pages of other sites read answers of this route? NULL is allowed. */
+bool ux_cors_may_read(const struct ux_route *route);
+
+/*
+ * The callback complete of struct ux_http_app: adds the headers that tell caches and browsers who
+ * else may see the answer (Cache-Control, Vary, Referrer-Policy), for every route and every error.
+ */
+void ux_answer_complete(struct ux_request *req, struct ux_response *res);
+
 /* --- clocks ----------------------------------------------------------------------------------- */
 
 /* Seconds since 1970. */

@@ -5,7 +5,7 @@
 /* The usual page to read from a server that is open only to its own machine. */
 static const char profiler[] = "https://profiler.firefox.com";
 
-static bool cors_only_reads(const struct ux_route *route)
+bool ux_cors_may_read(const struct ux_route *route)
 {
 	return route && !route->page && route->scope != 0 &&
 	       (route->scope & ~(unsigned)(UX_SCOPE_READ | UX_SCOPE_SYMBOLIZE)) == 0;
@@ -33,7 +33,7 @@ static bool cors_put_origin(struct ux_request *req, struct ux_response *res,
 			    enum ux_openness openness)
 {
 	struct ux_bytes origin;
-	if (!ux_request_header(req, "Origin", &origin) || !cors_only_reads(req->route))
+	if (!ux_request_header(req, "Origin", &origin) || !ux_cors_may_read(req->route))
 		return false;
 	struct ux_bytes who = cors_allowed_origin(req, openness, origin);
 	if (who.size == 0)
@@ -42,8 +42,6 @@ static bool cors_put_origin(struct ux_request *req, struct ux_response *res,
 	if (!text)
 		return false;
 	ux_response_field(res, "Access-Control-Allow-Origin", ux_bytes(text, who.size));
-	if (!ux_bytes_eq(who, UX_STR("*")))
-		ux_response_field(res, "Vary", UX_STR("Origin"));
 	return true;
 }
 

@@ -205,6 +205,7 @@ enum ux_code ux_handle_gsym(struct ux_request *req, struct ux_response *res)
 		ux_blob_hash_text(&best->blob, hash);
 		snprintf(tag, sizeof(hash) + 2, "\"%s\"", hash);
 	}
+	res->caching = UX_CACHING_CONTENT;
 	if (!tag || ux_answer_tagged(req, res, ux_bytes_cstr(tag))) {
 		close(fd);
 		return tag ? UX_OK : ux_arena_fail(&req->arena, &req->err);

@@ -29,10 +29,7 @@ enum ux_code ux_web_asset(struct ux_request *req, struct ux_response *res)
 	/* Content of this version must not be cached under the URL of another one. */
 	bool same =
 		ux_request_query(req, "v", &version) && ux_bytes_eq(version, ux_bytes_cstr(a->tag));
-	ux_response_field(res, "Cache-Control",
-			  same ? UX_STR("public, max-age=31536000, immutable")
-			       : UX_STR("no-cache"));
-	ux_response_field(res, "X-Content-Type-Options", UX_STR("nosniff"));
+	res->caching = same ? UX_CACHING_IMMUTABLE : UX_CACHING_STATIC;
 	ux_response_field(res, "Cross-Origin-Resource-Policy", UX_STR("same-origin"));
 	if (ux_answer_tagged(req, res, ux_bytes(kept, (size_t)n)))
 		return UX_OK;

@@ -92,8 +92,7 @@ void ux_page_begin(struct ux_request *req, const struct ux_page *page)
 
 /*
  * Only content of this server may be loaded, scripts only on pages that have one, and no page in a
- * frame. The referrer is sent only within the server: without it, browsers would send Origin: null
- * with our forms.
+ * frame.
  */
 #define POLICY_SHARED                                                                \
 	"default-src 'none'; style-src 'self'; img-src 'self'; form-action 'self'; " \
@@ -101,17 +100,12 @@ void ux_page_begin(struct ux_request *req, const struct ux_page *page)
 static const char policy_plain[] = POLICY_SHARED;
 static const char policy_script[] = POLICY_SHARED "; script-src 'self'; connect-src 'self'";
 
-static void page_put_fields(const struct ux_request *req, struct ux_response *res, bool script)
+static void page_put_fields(struct ux_response *res, bool script)
 {
 	ux_response_field(res, "Content-Security-Policy",
 			  ux_bytes_cstr(script ? policy_script : policy_plain));
-	ux_response_field(res, "X-Content-Type-Options", UX_STR("nosniff"));
-	if (req->path_token.size == 0) /* otherwise the gate has set it */
-		ux_response_field(res, "Referrer-Policy", UX_STR("same-origin"));
 	ux_response_field(res, "Cross-Origin-Opener-Policy", UX_STR("same-origin"));
 	ux_response_field(res, "Cross-Origin-Resource-Policy", UX_STR("same-origin"));
-	ux_response_field(res, "Cache-Control", UX_STR("no-store"));
-	ux_response_field(res, "Vary", UX_STR("Accept, Authorization, Cookie"));
 }
 
 /*
@@ -148,7 +142,7 @@ enum ux_code ux_page_end(struct ux_request *req, struct ux_response *res,
 		    "</p>\n</footer>\n</body>\n</html>\n");
 	if (req->prefix.size > 0)
 		UX_TRY(page_put_prefix(req));
-	page_put_fields(req, res, page->script);
+	page_put_fields(res, page->script);
 	return ux_response_out(req, res, "text/html; charset=utf-8");
 }
 
@@ -163,7 +157,6 @@ enum ux_code ux_page_redirect(struct ux_request *req, struct ux_response *res, s
 		return ux_arena_fail(&req->arena, &req->err);
 	res->status = 303;
 	ux_response_field(res, "Location", ux_bytes(kept, out.size));
-	ux_response_field(res, "Cache-Control", UX_STR("no-store"));
 	return UX_OK;
 }
 

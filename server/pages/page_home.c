@@ -97,7 +97,6 @@ enum ux_code ux_handle_root(struct ux_request *req, struct ux_response *res)
 	const struct ux_server *s = ux_server_of(req);
 	if (ux_page_accepted(req))
 		return ux_web_home(req, res);
-	ux_response_field(res, "Vary", UX_STR("Accept"));
 	ux_out_cstr(&req->out, "unhex " UX_VERSION "\n\n");
 	for (size_t i = 0; i < s->n_routes; i++) {
 		const struct ux_route *r = &s->routes[i];

@@ -133,9 +133,6 @@ static enum ux_code debuginfod_put_headers(struct ux_request *req, struct ux_res
 {
 	char size[24];
 	int n = snprintf(size, sizeof(size), "%" PRIu64, f->size);
-	/* "public" would let shared caches answer other clients, even if a key was needed. */
-	bool open = ux_caller_of(req)->openness != UX_OPEN_TO_NONE;
-	ux_response_field(res, "Cache-Control", open ? UX_STR("public") : UX_STR("private"));
 	UX_TRY(debuginfod_put_text(req, res, "X-DEBUGINFOD-SIZE", size, (size_t)n));
 	UX_TRY(debuginfod_put_file_name(req, res, "X-DEBUGINFOD-FILE", f->name));
 	if (f->archive)
@@ -181,6 +178,7 @@ static enum ux_code debuginfod_answer(struct ux_request *req, struct ux_response
 	int fd = -1;
 	UX_TRY(debuginfod_check_wanted(req, res, f->size));
 	UX_TRY(debuginfod_make_tag(req, f, &tag));
+	res->caching = UX_CACHING_CONTENT;
 	if (ux_answer_tagged(req, res, tag))
 		return UX_OK;
 	UX_TRY(debuginfod_put_headers(req, res, f));

@@ -60,6 +60,7 @@ struct ux_http_app ux_server_app(struct ux_server *s, struct ux_http_limits limi
 		.ctx = s,
 		.gate = ux_gate_check,
 		.options = ux_cors_preflight,
+		.complete = ux_answer_complete,
 		.log = serve_on_request_done,
 		.error_page = ux_web_error,
 		.is_proxy = serve_is_proxy,

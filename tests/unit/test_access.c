@@ -794,20 +794,6 @@ static void pages_are_told_beforehand(void **state)
 	ux_out_deinit(&a.body);
 }
 
-static void answers_that_need_a_key_are_for_no_cache_on_the_way(void **state)
-{
-	struct world *w = *state;
-	struct make_answer a;
-	static const char target[] = "/buildid/1b700ab56bff4136b7c92cfe7a92fa17ef09d874/executable";
-	upload(w, w->theirs, their_id);
-	add_elf(w);
-	assert_int_equal(lines_get(w, NULL, no_lines, target, w->theirs, &a), 200);
-	assert_non_null(strstr(a.fields, "Cache-Control: private\n"));
-	put_namespace(w, (struct ux_namespace){.name = "theirs", .reading = UX_NS_OPEN});
-	assert_int_equal(lines_get(w, NULL, no_lines, target, w->theirs, &a), 200);
-	assert_non_null(strstr(a.fields, "Cache-Control: public\n"));
-}
-
 #define ACCESS_TEST(fn) cmocka_unit_test_setup_teardown(fn, open_world, close_world)
 
 int main(void)
@@ -829,7 +815,6 @@ int main(void)
 		ACCESS_TEST(quota_is_kept_and_said),
 		ACCESS_TEST(pages_read_where_everybody_does),
 		ACCESS_TEST(pages_are_told_beforehand),
-		ACCESS_TEST(answers_that_need_a_key_are_for_no_cache_on_the_way),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
