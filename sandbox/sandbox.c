@@ -7,6 +7,7 @@
 
 #include "clock.h"
 #include "extract.h"
+#include "file.h"
 #include "sandbox_child.h"
 
 #include <errno.h>
@@ -207,11 +208,36 @@ static bool reply_clean_ids(struct ux_id_set *ids)
 	return true;
 }
 
-static bool reply_clean(struct ux_sandbox_reply *r)
+/*
+ * A File ID is computed again, since it is a property of the bytes: a child that was taken over
+ * must not make this file an alias of another one. The other IDs are what the file claims, and a
+ * hostile file can claim any.
+ */
+static bool reply_has_true_file_id(const struct ux_id_set *ids, int exe)
 {
+	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
+	if (!ux_id_set_find(ids, UX_ID_FILE))
+		return true;
+	if (ux_file_map_fd(exe, &file, NULL) != UX_OK)
+		return false;
+	struct ux_id want = ux_file_id(file.bytes);
+	for (size_t i = 0; i < ids->size; i++)
+		if (ids->ids[i].type == UX_ID_FILE &&
+		    memcmp(&ids->ids[i], &want, sizeof(want)) != 0)
+			return false;
+	return true;
+}
+
+/* exe: the first file that the child got. */
+static bool reply_clean(struct ux_sandbox_reply *r, int exe)
+{
+	static const unsigned has =
+		UX_SANDBOX_HAS_CODE | UX_SANDBOX_HAS_DEBUG | UX_SANDBOX_HAS_SECTIONS;
 	return r->size == sizeof(*r) && reply_clean_error(&r->err) &&
 	       reply_clean_error(&r->found.lost) && reply_clean_ids(&r->found.ids) &&
-	       (unsigned)r->found.quality < UX_QUALITY_COUNT;
+	       reply_has_true_file_id(&r->found.ids, exe) &&
+	       (unsigned)r->found.quality < UX_QUALITY_COUNT && (r->found.has & ~has) == 0 &&
+	       (r->found.debug_has & ~has) == 0;
 }
 
 static enum ux_code child_read_reply(struct child *c, const struct ux_sandbox_limits *limits,
@@ -221,7 +247,7 @@ static enum ux_code child_read_reply(struct child *c, const struct ux_sandbox_li
 	ssize_t n = recv(c->talk, &got, sizeof(got), MSG_TRUNC);
 	if (n <= 0)
 		return child_end_error(c, limits, err);
-	if (n != (ssize_t)sizeof(got) || !reply_clean(&got))
+	if (n != (ssize_t)sizeof(got) || !reply_clean(&got, c->moved[UX_SANDBOX_EXE]))
 		return ux_error_set(err, UX_ECORRUPT, "reading it gave no sensible answer");
 	*ret = got.found;
 	if (got.err.code == UX_OK)

@@ -45,6 +45,9 @@ static const char *id_type_title(enum ux_id_type type)
 static enum ux_code id_check_size(enum ux_id_type type, size_t size, struct ux_error *err)
 {
 	size_t most = type == UX_ID_GNU ? UX_ID_GNU_MOST : UX_ID_GO_MOST;
+	if ((unsigned)type > UX_ID_CUBIN_CRC)
+		return ux_error_set(err, UX_EINVAL, "an identity has type %u, expected at most %u",
+				    (unsigned)type, UX_ID_CUBIN_CRC);
 	if ((type == UX_ID_FILE || type == UX_ID_UUID) && size != UX_ID_FILE_SIZE)
 		return ux_error_set(err, UX_EINVAL, "%s of %zu bytes, expected %d",
 				    id_type_title(type), size, UX_ID_FILE_SIZE);

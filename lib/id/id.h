@@ -38,9 +38,9 @@ struct ux_id {
 const char *ux_id_type_name(enum ux_id_type type);
 
 /*
- * An identity from its bytes (UX_ID_GO: its text). UX_EINVAL: empty, a File ID or UUID that is not
- * 16 bytes, a Go build ID with a character outside 0x21 to 0x7e. UX_ELIMIT: longer than the limits
- * above. *ret is unchanged on failure.
+ * An identity from its bytes (UX_ID_GO: its text). UX_EINVAL: empty, of an unknown type, a File ID
+ * or UUID that is not 16 bytes, a Go build ID with a character outside 0x21 to 0x7e. UX_ELIMIT:
+ * longer than the limits above. *ret is unchanged on failure.
  */
 enum ux_code ux_id_make(enum ux_id_type type, struct ux_bytes bytes, struct ux_id *ret,
 			struct ux_error *err) ux_must;

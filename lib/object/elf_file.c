@@ -203,15 +203,20 @@ static struct ux_bytes elf_string_table(const struct ux_elf *elf,
 	return ux_bytes(bytes.data, nul ? (size_t)(nul - bytes.data) + 1 : 0);
 }
 
-static enum ux_code elf_load_sections(struct ux_elf *elf, const struct header *h,
+static enum ux_code elf_check_count(const struct table *t, uint64_t most, struct ux_error *err)
+{
+	if (t->count > most)
+		return ux_error_set(err, UX_ELIMIT, "%" PRIu64 " %s, at most %" PRIu64 " are read",
+				    t->count, t->what, most);
+	return UX_OK;
+}
+
+static enum ux_code elf_load_sections(struct ux_elf *elf, const struct header *h, uint32_t most,
 				      struct ux_error *err)
 {
 	const struct table *t = &h->sections;
 	UX_TRY(elf_check_table(elf, t, elf->is64 ? ELF64_SHDR_SIZE : ELF32_SHDR_SIZE, err));
-	/* The index of a section is 32 bits wide wherever it is stored. */
-	if (t->count > UINT32_MAX)
-		return ux_error_set(err, UX_ELIMIT, "%" PRIu64 " sections, at most %u are read",
-				    t->count, UINT32_MAX);
+	UX_TRY(elf_check_count(t, most, err));
 	if (t->count == 0)
 		return UX_OK;
 	elf->sections = calloc(t->count, sizeof(*elf->sections));
@@ -234,11 +239,12 @@ static enum ux_code elf_load_sections(struct ux_elf *elf, const struct header *h
 	return UX_OK;
 }
 
-static enum ux_code elf_load_segments(struct ux_elf *elf, const struct header *h,
+static enum ux_code elf_load_segments(struct ux_elf *elf, const struct header *h, uint32_t most,
 				      struct ux_error *err)
 {
 	const struct table *t = &h->segments;
 	UX_TRY(elf_check_table(elf, t, elf->is64 ? ELF64_PHDR_SIZE : ELF32_PHDR_SIZE, err));
+	UX_TRY(elf_check_count(t, most, err));
 	if (t->count == 0)
 		return UX_OK;
 	elf->segments = calloc(t->count, sizeof(*elf->segments));
@@ -250,26 +256,33 @@ static enum ux_code elf_load_segments(struct ux_elf *elf, const struct header *h
 	return UX_OK;
 }
 
-static enum ux_code elf_open_tables(struct ux_elf *elf, struct ux_error *err)
+static enum ux_code elf_open_tables(struct ux_elf *elf, uint32_t most, struct ux_error *err)
 {
 	struct header h;
 	UX_TRY(elf_read_ident(elf, err));
 	UX_TRY(elf_read_header(elf, &h, err));
 	UX_TRY(elf_apply_escapes(elf, &h, err));
-	UX_TRY(elf_load_sections(elf, &h, err));
+	UX_TRY(elf_load_sections(elf, &h, most, err));
 	elf->by_section = elf->type == ET_REL || elf->machine == EM_CUDA;
 	if (elf->by_section)
 		ux_elf_layout(elf);
-	return elf_load_segments(elf, &h, err);
+	return elf_load_segments(elf, &h, most, err);
 }
 
-enum ux_code ux_elf_open(struct ux_elf *elf, struct ux_bytes file, struct ux_error *err)
+enum ux_code ux_elf_open_bounded(struct ux_elf *elf, struct ux_bytes file, uint32_t most,
+				 struct ux_error *err)
 {
 	*elf = (struct ux_elf){.file = file};
-	enum ux_code code = elf_open_tables(elf, err);
+	enum ux_code code = elf_open_tables(elf, most, err);
 	if (code != UX_OK)
 		ux_elf_close(elf);
 	return code;
+}
+
+/* The index of a section is 32 bits wide wherever it is stored. */
+enum ux_code ux_elf_open(struct ux_elf *elf, struct ux_bytes file, struct ux_error *err)
+{
+	return ux_elf_open_bounded(elf, file, UINT32_MAX, err);
 }
 
 void ux_elf_close(struct ux_elf *elf)

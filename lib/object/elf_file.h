@@ -60,6 +60,13 @@ struct ux_elf {
  * read. Sections of an ET_REL and of a cubin are given addresses (ux_elf_layout()).
  */
 enum ux_code ux_elf_open(struct ux_elf *elf, struct ux_bytes file, struct ux_error *err) ux_must;
+
+/*
+ * The same for a reader whose memory must not depend on the file: UX_ELIMIT when it has more than
+ * `most` sections or segments. Each takes less than 80 bytes of memory.
+ */
+enum ux_code ux_elf_open_bounded(struct ux_elf *elf, struct ux_bytes file, uint32_t most,
+				 struct ux_error *err) ux_must;
 void ux_elf_close(struct ux_elf *elf);
 
 /* True when the first four bytes are ELF's magic. */

@@ -24,8 +24,13 @@ enum {
 	UX_SYMBOLIZE_ANSWER_MOST = 256 << 20, /* bytes of JSON */
 	/* functions that are read to find some by name; takes a second */
 	UX_SYMBOLIZE_NAMES_MOST = 8 << 20,
-	UX_QUERY_MOST = 10000,     /* IDs or modules */
-	UX_LIST_MOST = 1000,       /* modules on one page of a list */
+	UX_QUERY_MOST = 10000, /* IDs or modules */
+	UX_LIST_MOST = 1000,   /* modules on one page of a list */
+	/*
+	 * sections, and segments, of an ELF file whose tables a handler reads; linked files have
+	 * below a hundred
+	 */
+	UX_ELF_TABLE_MOST = 1 << 16,
 	UX_UPLOAD_CHUNK = 8 << 20, /* proposed body size of a PUT */
 };
 

@@ -217,7 +217,10 @@ enum ux_code ux_handle_debuginfod_executable(struct ux_request *req, struct ux_r
 	return debuginfod_answer_whole(req, res, UX_HOLDS_CODE, UX_FETCH_EXECUTABLE);
 }
 
-/* Finds the bytes of a section as stored in the file, even if compressed. UX_ENOTFOUND. */
+/*
+ * Finds the bytes of a section as stored in the file, even if compressed. UX_ENOTFOUND, also for a
+ * file with too many sections.
+ */
 static enum ux_code debuginfod_find_section(struct ux_request *req, const struct ux_candidate *c,
 					    struct debuginfod_file *ret)
 {
@@ -226,7 +229,9 @@ static enum ux_code debuginfod_find_section(struct ux_request *req, const struct
 	struct ux_blobs *b = ux_server_of(req)->store->blobs;
 	struct ux_bytes content = UX_BYTES_NONE;
 	UX_TRY(ux_blobs_map(b, &c->blob, c->size, &file, &req->err));
-	UX_TRY(ux_elf_open(&elf, file.bytes, &req->err));
+	enum ux_code code = ux_elf_open_bounded(&elf, file.bytes, UX_ELF_TABLE_MOST, &req->err);
+	if (code != UX_OK)
+		return code == UX_ELIMIT ? UX_ENOTFOUND : code;
 	const struct ux_elf_section *s =
 		ux_elf_section_find(&elf, (const char *)req->params[1].data);
 	if (!s || s->type == SHT_NOBITS || !ux_bytes_sub(file.bytes, s->off, s->size, &content))

@@ -132,7 +132,7 @@ static enum ux_code asm_open_code(struct work *w)
 	UX_TRY(asm_find_executable(w, &c));
 	UX_TRY(ux_blobs_open(b, &c.blob, c.size, &w->elf, err));
 	UX_TRY(ux_file_map_fd(w->elf, &file, err));
-	UX_TRY(ux_elf_open(&elf, file.bytes, err));
+	UX_TRY(ux_elf_open_bounded(&elf, file.bytes, UX_ELF_TABLE_MOST, err));
 	UX_TRY(asm_choose_range(w, &elf));
 	w->text = memfd_create("unhex-code", MFD_CLOEXEC);
 	return w->text >= 0 ? UX_OK : ux_error_os(err, errno, "cannot make a file in memory");

@@ -19,6 +19,7 @@ class Watched:
         self.pid = server.process.pid
         self.slowest = 0.0
         self.lost = 0
+        self.peak = 0  # bytes of anonymous memory, the most in any request
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self._probe, daemon=True)
         self.thread.start()
@@ -64,6 +65,7 @@ class Watched:
         yield
         done.set()
         sampler.join()
+        self.peak = max(self.peak, peak[0])
         spent, grown = self.cpu() - cpu, max(0, peak[0] - memory)
         print(f"{what}: {spent:.2f} s of processor time, {grown >> 20} MiB, /healthz within {self.slowest:.2f} s")
         assert self.server.process.poll() is None, f"{what}: the server ended"

@@ -211,6 +211,25 @@ static void expect(struct ux_bytes file, enum ux_code code, const char *message)
 	guard_free(guarded);
 }
 
+static void a_bounded_reader_refuses_large_tables(void **state)
+{
+	(void)state;
+	struct make_elf m;
+	struct ux_elf elf;
+	init_variant(&m, 0);
+	fill(&m);
+	struct ux_bytes file = make_elf_finish(&m);
+	assert_int_equal(ux_elf_open(&elf, file, NULL), UX_OK);
+	uint32_t n = (uint32_t)ux_max(elf.n_sections, elf.n_segments);
+	ux_elf_close(&elf);
+	assert_int_equal(ux_elf_open_bounded(&elf, file, n, NULL), UX_OK);
+	ux_elf_close(&elf);
+	assert_int_equal(ux_elf_open_bounded(&elf, file, n - 1, NULL), UX_ELIMIT);
+	assert_null(elf.sections);
+	assert_int_equal(ux_elf_open_bounded(&elf, file, 1, NULL), UX_ELIMIT);
+	make_elf_deinit(&m);
+}
+
 static void what_is_no_elf_is_named(void **state)
 {
 	(void)state;
@@ -683,6 +702,7 @@ int main(void)
 		UX_TEST(tables_are_read_in_each_class_and_order),
 		UX_TEST(contents_come_out_as_they_went_in),
 		UX_TEST(symbols_are_walked_in_each_class_and_order),
+		UX_TEST(a_bounded_reader_refuses_large_tables),
 		UX_TEST(what_is_no_elf_is_named),
 		UX_TEST(tables_that_leave_the_file_are_corrupt),
 		UX_TEST(a_file_without_sections_keeps_its_segments),

@@ -152,6 +152,45 @@ static void a_child_that_says_nonsense_is_not_believed(void **state)
 			 UX_ECORRUPT);
 }
 
+/* The code for a child that sends this reply to a request for the file "x". */
+static enum ux_code play_reply(const struct ux_sandbox_reply *reply, struct ux_error *err)
+{
+	char path[] = "/tmp/unhex-reply-XXXXXX", script[128];
+	int fd = mkstemp(path);
+	assert_true(fd >= 0);
+	assert_int_equal(ux_file_write(fd, ux_bytes(reply, sizeof(*reply)), NULL), UX_OK);
+	close(fd);
+	snprintf(script, sizeof(script), "head -c 1 <&3 >/dev/null\ncat %s >&3\n", path);
+	enum ux_code code = play(script, 5, err);
+	unlink(path);
+	return code;
+}
+
+static void what_a_child_reports_is_validated(void **state)
+{
+	(void)state;
+	static struct ux_sandbox_reply good = {.size = sizeof(good)};
+	struct ux_error err = UX_ERROR_INIT;
+	good.found.ids.size = 2;
+	assert_int_equal(ux_id_parse(UX_STR("gnu:0123456789"), &good.found.ids.ids[0], NULL),
+			 UX_OK);
+	good.found.ids.ids[1] = ux_file_id(UX_STR("x"));
+	assert_int_equal(play_reply(&good, &err), UX_OK);
+
+	struct ux_sandbox_reply bad[] = {good, good, good, good, good, good};
+	bad[0].found.ids.ids[0].type = UX_ID_CUBIN_CRC + 1;
+	bad[1].found.ids.ids[1].bytes[0] ^= 1; /* the File ID of another file */
+	bad[2].found.ids.ids[0] = ux_file_id(UX_STR("y"));
+	bad[3].found.ids.size = ux_countof(good.found.ids.ids) + 1;
+	bad[4].found.has = 1u << 31;
+	bad[5].found.quality = UX_QUALITY_COUNT;
+	for (size_t i = 0; i < ux_countof(bad); i++) {
+		err = (struct ux_error)UX_ERROR_INIT;
+		assert_int_equal(play_reply(&bad[i], &err), UX_ECORRUPT);
+		assert_non_null(strstr(err.text, "no sensible answer"));
+	}
+}
+
 static void a_child_that_never_answers_is_ended(void **state)
 {
 	(void)state;
@@ -350,6 +389,7 @@ int main(int argc, char **argv)
 		UX_TEST(output_over_the_limit_is_said),
 		UX_TEST(a_child_that_dies_costs_only_itself),
 		UX_TEST(a_child_that_says_nonsense_is_not_believed),
+		UX_TEST(what_a_child_reports_is_validated),
 		UX_TEST(a_child_that_never_answers_is_ended),
 		UX_TEST(the_child_sees_its_files_and_nothing_else),
 		UX_TEST(a_confined_process_can_only_compute),
