@@ -37,7 +37,7 @@ static enum ux_code push_extract_pair(const struct ux_push_options *o,
 	};
 	snprintf(gpu, sizeof(gpu), "%u", m->gpu);
 	ux_push_reading(o, m->path);
-	UX_TRY(ux_file_map(m->path, &exe_file, err));
+	UX_TRY(ux_push_map(m->path, &exe_file, err));
 	if (debug)
 		UX_TRY(ux_dsym_map(debug, exe_file.bytes, &debug_file, err));
 	/*

@@ -1,7 +1,25 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* Pushing of whole files. */
 #include "push_work.h"
+#include "path_canonical.h"
 #include "split_files.h"
+
+#include <unistd.h>
+
+const char *ux_push_listed_path(const char *path, struct ux_arena *arena)
+{
+	char folder[PATH_MAX];
+	const char *listed = NULL;
+	if (path[0] == '/' || !getcwd(folder, sizeof(folder)))
+		folder[0] = '\0';
+	size_t size = strlen(folder) + strlen(path) + 2;
+	char *whole = ux_arena_array(arena, char, size);
+	if (!whole)
+		return NULL;
+	int n = snprintf(whole, size, "%s/%s", folder, path);
+	enum ux_code code = ux_path_canonical(ux_bytes(whole, (size_t)n), arena, &listed, NULL);
+	return code == UX_OK ? listed : code == UX_ENOMEM ? NULL : path;
+}
 
 void ux_push_report(struct ux_push_work *p, const struct ux_push_result *r)
 {
@@ -36,7 +54,7 @@ static enum ux_code push_send_file(struct ux_push_work *p, const struct ux_push_
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	struct ux_error why = UX_ERROR_INIT;
 	ux_push_reading(p->o, path);
-	enum ux_code code = ux_file_map(path, &file, &why);
+	enum ux_code code = ux_push_map(path, &file, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK) {
@@ -44,15 +62,18 @@ static enum ux_code push_send_file(struct ux_push_work *p, const struct ux_push_
 		ux_error_format(&why, ret->reason, sizeof(ret->reason));
 		return UX_OK;
 	}
+	UX_ARENA(arena, UX_PUSH_PATHS_MOST);
 	const struct ux_push_upload upload = {
 		.ids = &m->ids,
 		.quality = m->claim,
 		.bytes = file.bytes,
 		.kind = kind,
 		.description = p->o->description ? p->o->description : "",
-		.file = path,
+		.file = ux_push_listed_path(path, &arena),
 		.force = p->o->force,
 	};
+	if (!upload.file)
+		return ux_error_nomem(err);
 	UX_TRY(ux_push_upload(&p->client, &upload, ret, err));
 	*size += ret->verdict == UX_PUSH_UPLOADED ? file.bytes.size : 0;
 	return UX_OK;
@@ -87,6 +108,9 @@ enum ux_code ux_push_files(struct ux_push_work *p, const struct ux_push_module *
 	const struct ux_push_answer *answer = m->debug && second ? &debug : &exe;
 	if (answer->verdict == UX_PUSH_ALREADY_THERE && package.verdict != UX_PUSH_ALREADY_THERE)
 		answer = &package;
+	bool sent = exe.verdict == UX_PUSH_UPLOADED || debug.verdict == UX_PUSH_UPLOADED;
+	bool measured = sent && (exe.has_quality || debug.has_quality);
+	enum ux_quality there = measured ? ux_max(exe.quality, debug.quality) : m->claim;
 	ux_push_report(p, &(struct ux_push_result){
 				  .path = m->path,
 				  .debug = m->debug,
@@ -94,13 +118,11 @@ enum ux_code ux_push_files(struct ux_push_work *p, const struct ux_push_module *
 				  .status = ux_push_status_of(answer->verdict),
 				  .reason = answer->verdict == UX_PUSH_PENDING
 						    ? "the server is still reading it"
-						    : answer->reason,
-				  .quality = m->claim,
+					    : answer->reason[0] != '\0' ? answer->reason
+									: m->lost,
+				  .quality = there,
 				  .size = size,
 			  });
-	bool sent = exe.verdict == UX_PUSH_UPLOADED || debug.verdict == UX_PUSH_UPLOADED;
-	*ret_there = sent && (exe.has_quality || debug.has_quality)
-			     ? ux_max(exe.quality, debug.quality)
-			     : UX_QUALITY_COUNT;
+	*ret_there = measured ? there : UX_QUALITY_COUNT;
 	return UX_OK;
 }

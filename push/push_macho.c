@@ -42,7 +42,7 @@ enum ux_code ux_push_macho_find_debug(struct ux_push_module *m, struct ux_error 
 	ux_cleanup(ux_file_unmap) struct ux_mapping found = {0};
 	const struct ux_id *id = ux_id_set_find(&m->ids, UX_ID_UUID);
 	bool objects = false;
-	if (m->debug || m->claim == UX_QUALITY_INLINES)
+	if (m->debug || m->claim >= UX_QUALITY_LINES)
 		return UX_OK;
 	if (id)
 		UX_TRY(ux_dsym_find(id, m->path, &found, err));

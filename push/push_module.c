@@ -4,9 +4,11 @@
 
 #include "cubin.h"
 #include "cubin_crc.h"
+#include "debug_sections.h"
 #include "fatbin_list.h"
 #include "fatbin_unpack.h"
 #include "id.h"
+#include "packed_file.h"
 
 void ux_push_module_deinit(struct ux_push_module *m)
 {
@@ -22,12 +24,25 @@ void ux_push_modules_free(struct ux_push_modules *v)
 	ux_push_modules_deinit(v);
 }
 
-/* The best that a file with these contents can be good for. */
+enum ux_code ux_push_map(const char *path, struct ux_mapping *ret, struct ux_error *err)
+{
+	struct ux_mapping file = {0};
+	UX_TRY(ux_file_map(path, &file, err));
+	enum ux_code code = ux_packed_open(&file, err);
+	if (code != UX_OK)
+		ux_file_unmap(&file);
+	*ret = file;
+	return code;
+}
+
+/* The best that a file with these contents can be good for, as a server will measure it. */
 static enum ux_quality module_claim(const struct ux_object *object)
 {
 	unsigned has = object->format->contents(object);
+	if (has & UX_OBJECT_SUPPLEMENTARY)
+		return UX_QUALITY_NONE;
 	if (has & UX_OBJECT_HAS_DWARF)
-		return UX_QUALITY_INLINES;
+		return ux_debug_sections_promise(object);
 	if (has & (UX_OBJECT_HAS_SYMTAB | UX_OBJECT_HAS_INNER))
 		return UX_QUALITY_SYMTAB;
 	return has & UX_OBJECT_HAS_DYNSYM ? UX_QUALITY_DYNSYM : UX_QUALITY_NONE;
@@ -63,7 +78,9 @@ static enum ux_code module_read(struct ux_push_module *m, const char *path,
 	m->format = object->format;
 	UX_TRY(m->format->check_loadable(object, err));
 	m->claim = cubin ? cubin_claim(ux_elf_of(object)) : module_claim(object);
-	m->debug_only = (m->format->contents(object) & UX_OBJECT_CODE_ELSEWHERE) != 0;
+	unsigned has = m->format->contents(object);
+	m->supplementary = (has & UX_OBJECT_SUPPLEMENTARY) != 0;
+	m->debug_only = m->supplementary || (has & UX_OBJECT_CODE_ELSEWHERE) != 0;
 	memcpy(m->arch, slice->arch, sizeof(m->arch));
 	UX_TRY(module_read_ids(object, m->debug_only, &m->ids, err));
 	if (cubin)
@@ -72,11 +89,29 @@ static enum ux_code module_read(struct ux_push_module *m, const char *path,
 	return m->path ? UX_OK : ux_error_nomem(err);
 }
 
-enum ux_code ux_push_modules_read(struct ux_push_modules *v, const char *path, struct ux_error *err)
+/* Is it named as distributions name compressed kernel modules and debug files? */
+static bool module_name_is_packed(const char *path)
+{
+	static const char *const inner[] = {".ko", ".debug"};
+	static const char *const outer[] = {".xz", ".zst", ".gz"};
+	size_t size = strlen(path);
+	for (size_t i = 0; i < ux_countof(inner) * ux_countof(outer); i++) {
+		char ending[16];
+		int n = snprintf(ending, sizeof(ending), "%s%s", inner[i % ux_countof(inner)],
+				 outer[i / ux_countof(inner)]);
+		if (size > (size_t)n && strcmp(path + size - (size_t)n, ending) == 0)
+			return true;
+	}
+	return false;
+}
+
+enum ux_code ux_push_modules_read(struct ux_push_modules *v, const char *path, bool named,
+				  struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
 	ux_cleanup(ux_object_slices_deinit) struct ux_object_slices slices = {0};
-	UX_TRY(ux_file_map(path, &file, err));
+	UX_TRY(named || module_name_is_packed(path) ? ux_push_map(path, &file, err)
+						    : ux_file_map(path, &file, err));
 	UX_TRY(ux_object_slices(file.bytes, &slices, err));
 	for (size_t i = 0; i < slices.size; i++) {
 		ux_cleanup(ux_push_module_deinit) struct ux_push_module m = {0};
@@ -111,7 +146,7 @@ enum ux_code ux_push_module_debug(struct ux_push_module *m, const char *path,
 	const struct ux_object_choice choice = {.arch = macho ? m->arch : NULL,
 						.headers_only = true};
 	UX_TRY(macho ? ux_push_macho_map_debug(m, path, &file, err)
-		     : ux_file_map(path, &file, err));
+		     : ux_push_map(path, &file, err));
 	UX_TRY(m->format->open(file.bytes, &choice, &debug, err));
 	if (origin == UX_DEBUG_GIVEN)
 		UX_TRY(module_check_pair(m, debug, err));
@@ -134,9 +169,9 @@ enum ux_code ux_push_module_find_debug(struct ux_push_module *m, const char *dir
 	if (m->arch[0] != '\0')
 		return ux_push_macho_find_debug(m, err);
 	struct ux_debug_search search = {.dirs = dirs};
-	if (m->debug || m->claim == UX_QUALITY_INLINES || m->alias.size > 0)
+	if (m->debug || m->claim >= UX_QUALITY_LINES || m->alias.size > 0 || m->supplementary)
 		return UX_OK;
-	UX_TRY(ux_file_map(m->path, &file, err));
+	UX_TRY(ux_push_map(m->path, &file, err));
 	UX_TRY(ux_debug_file_find(&found, file.bytes, m->path, &search, err));
 	if (!found.path)
 		return UX_OK;
@@ -144,6 +179,19 @@ enum ux_code ux_push_module_find_debug(struct ux_push_module *m, const char *dir
 	struct ux_error why = UX_ERROR_INIT;
 	enum ux_code code = ux_push_module_debug(m, found.path, UX_DEBUG_FOUND, &why);
 	return code == UX_ENOMEM ? ux_error_nomem(err) : UX_OK;
+}
+
+enum ux_code ux_push_module_supplementary(const struct ux_push_module *m, const char *dirs,
+					  struct ux_push_modules *ret, struct ux_error *err)
+{
+	ux_cleanup(ux_file_unmap) struct ux_mapping debug = {0}, file = {0};
+	const char *from = m->debug ? m->debug : m->path;
+	char path[PATH_MAX];
+	if (m->format != &ux_object_elf || m->claim < UX_QUALITY_LINES || m->gpu != 0)
+		return UX_OK;
+	UX_TRY(ux_push_map(from, &debug, err));
+	UX_TRY(ux_supplementary_find_path(debug.bytes, from, dirs, path, &file, err));
+	return path[0] == '\0' ? UX_OK : ux_push_modules_read(ret, path, /* named= */ true, err);
 }
 
 /* Adds the IDs for which there is room. A module with too many aliases is still pushed. */

@@ -26,10 +26,16 @@ struct ux_push_module {
 	enum ux_quality claim; /* the best quality that its sections make possible */
 	bool named;            /* named on the command line rather than found in a folder */
 	bool debug_only;       /* path is a separate debug file without code */
+	bool supplementary;    /* path is the file that dwz made; other modules' symbols need it */
 	bool debug_found;      /* debug was found by a search, so it may prove unusable */
+	char lost[UX_ERROR_TEXT]; /* what its symbols lack because a file is not here; "": nothing
+				   */
 };
 
 void ux_push_module_deinit(struct ux_push_module *m);
+
+/* Maps a file, decompressed if it is a compressed one (packed_file.h). */
+enum ux_code ux_push_map(const char *path, struct ux_mapping *ret, struct ux_error *err) ux_must;
 
 UX_VEC(ux_push_modules, struct ux_push_module);
 
@@ -37,12 +43,13 @@ void ux_push_modules_free(struct ux_push_modules *v);
 
 /*
  * Appends the module in the ELF or Mach-O file at path, or all modules of a universal file, with
- * their IDs and the quality that their sections make possible. UX_EUNSUPPORTED: the file has
- * another format, or is never loaded as it is (object file, core dump). A debug file on its own has
- * no File ID.
+ * their IDs and the quality that their sections make possible. A compressed file is read when it is
+ * named, or has the name of a compressed kernel module or debug file; a folder's other compressed
+ * files are not worth decompressing. UX_EUNSUPPORTED: the file has another format, or is no module
+ * (struct ux_object_format, check_loadable). A debug file on its own has no File ID.
  */
-enum ux_code ux_push_modules_read(struct ux_push_modules *v, const char *path, struct ux_error *err)
-	ux_must;
+enum ux_code ux_push_modules_read(struct ux_push_modules *v, const char *path, bool named,
+				  struct ux_error *err) ux_must;
 
 /* How a debug file was chosen. */
 enum ux_debug_origin {
@@ -61,6 +68,14 @@ enum ux_code ux_push_module_debug(struct ux_push_module *m, const char *path,
 /* Looks for a separate debug file in dirs when m has no DWARF: see ux_debug_file_find(). */
 enum ux_code ux_push_module_find_debug(struct ux_push_module *m, const char *dirs,
 				       struct ux_error *err) ux_must;
+
+/*
+ * Appends the module of the supplementary file that m's DWARF refers to; nothing when it refers to
+ * none. UX_ENOTFOUND: the file is not here, and the message says which one.
+ */
+enum ux_code ux_push_module_supplementary(const struct ux_push_module *m, const char *dirs,
+					  struct ux_push_modules *ret, struct ux_error *err)
+	ux_must;
 
 /*
  * Merges `other` into m, which has the same ID: a file with code provides the identity, one with

@@ -124,7 +124,7 @@ static enum ux_code push_read_file(struct ux_push_work *p, const struct ux_scan_
 	ux_cleanup(ux_push_modules_free) struct ux_push_modules v = {0}, gpu = {0};
 	struct ux_error why = UX_ERROR_INIT;
 	ux_push_reading(p->o, file->path);
-	enum ux_code code = ux_push_modules_read(&v, file->path, &why);
+	enum ux_code code = ux_push_modules_read(&v, file->path, file->named, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code == UX_OK || code == UX_EUNSUPPORTED) /* a fat binary is not an ELF file */
@@ -169,7 +169,7 @@ static enum ux_code push_read_pair(struct ux_push_work *p, struct ux_error *err)
 	ux_cleanup(ux_push_modules_free) struct ux_push_modules v = {0};
 	struct ux_error why = UX_ERROR_INIT;
 	ux_push_reading(p->o, p->o->exe);
-	enum ux_code code = ux_push_modules_read(&v, p->o->exe, &why);
+	enum ux_code code = ux_push_modules_read(&v, p->o->exe, /* named= */ true, &why);
 	if (code == UX_ENOMEM)
 		return ux_error_nomem(err);
 	if (code != UX_OK)
@@ -177,6 +177,42 @@ static enum ux_code push_read_pair(struct ux_push_work *p, struct ux_error *err)
 	for (size_t i = 0; i < v.size; i++)
 		UX_TRY(push_pair_module(p, &v.data[i], err));
 	return UX_OK;
+}
+
+/*
+ * Adds the supplementary files that the modules' debug information refers to, since a server that
+ * extracts and serves the debug files needs them too. m->lost says when one is not here.
+ */
+static enum ux_code push_find_supplementary(struct ux_push_work *p, struct ux_error *err)
+{
+	size_t n = p->modules.size; /* those that are added refer to no further file */
+	for (size_t i = 0; i < n; i++) {
+		ux_cleanup(ux_push_modules_free) struct ux_push_modules v = {0};
+		struct ux_push_module *m = &p->modules.data[i];
+		struct ux_error why = UX_ERROR_INIT;
+		enum ux_code code = ux_push_module_supplementary(m, p->o->debug_dirs, &v, &why);
+		if (code == UX_ENOMEM)
+			return ux_error_nomem(err);
+		if (code == UX_ENOTFOUND)
+			snprintf(m->lost, sizeof(m->lost), "%s", why.text);
+		if (p->o->with_debuginfo && v.size == 1 && v.data[0].supplementary &&
+		    !ux_push_by_id_find(&p->known, v.data[0].ids.ids[0]))
+			UX_TRY(push_add_module(p, &v.data[0], err));
+	}
+	return UX_OK;
+}
+
+/* Moves the supplementary files to the front, so that the server has them when it extracts. */
+static void push_order_modules(struct ux_push_modules *v)
+{
+	size_t front = 0;
+	for (size_t i = 0; i < v->size; i++) {
+		struct ux_push_module m = v->data[i];
+		if (!m.supplementary)
+			continue;
+		memmove(v->data + front + 1, v->data + front, (i - front) * sizeof(m));
+		v->data[front++] = m;
+	}
 }
 
 /* Everything that can be determined without the server. */
@@ -197,7 +233,7 @@ static enum ux_code push_find_modules(struct ux_push_work *p, char *const *paths
 		if (ux_push_module_find_debug(m, p->o->debug_dirs, &why) == UX_ENOMEM)
 			return ux_error_nomem(err);
 	}
-	return UX_OK;
+	return push_find_supplementary(p, err);
 }
 
 static enum ux_code push_send_gsym(struct ux_push_work *p, const struct ux_push_module *m,
@@ -206,6 +242,7 @@ static enum ux_code push_send_gsym(struct ux_push_work *p, const struct ux_push_
 {
 	struct ux_push_answer answer = {.verdict = UX_PUSH_WANTED};
 	struct ux_id_set ids = m->ids;
+	UX_ARENA(arena, UX_PUSH_PATHS_MOST);
 	if (m->alias.size > 0)
 		(void)!ux_id_set_add(&ids, &m->alias, NULL); /* left out if there is no room */
 	struct ux_push_upload upload = {
@@ -214,9 +251,11 @@ static enum ux_code push_send_gsym(struct ux_push_work *p, const struct ux_push_
 		.bytes = ux_out_bytes(gsym),
 		.kind = "gsym",
 		.description = p->o->description ? p->o->description : "",
-		.file = m->path,
+		.file = ux_push_listed_path(m->path, &arena),
 		.force = p->o->force,
 	};
+	if (!upload.file)
+		return ux_error_nomem(err);
 	/* The extracted quality is lower than the sections promised: query again before sending. */
 	if (stats->quality < m->claim && !p->o->force && !p->o->description) {
 		struct ux_push_query_entry entry = {&m->ids, stats->quality};
@@ -231,7 +270,7 @@ static enum ux_code push_send_gsym(struct ux_push_work *p, const struct ux_push_
 				  .debug = m->debug,
 				  .id = &m->ids.ids[0],
 				  .status = status,
-				  .reason = answer.reason,
+				  .reason = answer.reason[0] != '\0' ? answer.reason : m->lost,
 				  .quality = stats->quality,
 				  .counts = stats->counts,
 				  .size = status == UX_PUSH_DONE_UPLOADED ? gsym->size : 0,
@@ -406,12 +445,15 @@ static void push_drop_empty(struct ux_push_work *p)
 	size_t kept = 0;
 	for (size_t i = 0; i < p->modules.size; i++) {
 		struct ux_push_module *m = &p->modules.data[i];
-		if (m->claim != UX_QUALITY_NONE) {
+		if (m->claim != UX_QUALITY_NONE || (m->supplementary && p->o->with_debuginfo)) {
 			p->modules.data[kept++] = *m;
 			continue;
 		}
 		push_report_module(p, m, m->named ? UX_PUSH_DONE_FAILED : UX_PUSH_DONE_SKIPPED,
-				   "has no symbols; expected DWARF or a symbol table");
+				   m->supplementary
+					   ? "has only what other files refer to; --with-debuginfo "
+					     "uploads it"
+					   : "has no symbols; expected DWARF or a symbol table");
 		ux_push_module_deinit(m);
 	}
 	p->modules.size = kept;
@@ -428,5 +470,6 @@ enum ux_code ux_push_run(const struct ux_push_options *options, char *const *pat
 				   options->timeout_ms, err));
 	UX_TRY(push_find_modules(&p, paths, n, err));
 	push_drop_empty(&p);
+	push_order_modules(&p.modules);
 	return p.modules.size > 0 ? push_modules(&p, err) : UX_OK;
 }

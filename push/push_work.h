@@ -3,6 +3,7 @@
 #ifndef UX_PUSH_WORK_H
 #define UX_PUSH_WORK_H
 
+#include "arena.h"
 #include "bytes.h"
 #include "error.h"
 #include "extract.h"
@@ -18,8 +19,9 @@
 struct ux_http_client;
 
 enum {
-	UX_PUSH_REASON = 160,       /* size of a reason, with the NUL */
-	UX_PUSH_QUERY_MOST = 10000, /* modules of one query */
+	UX_PUSH_REASON = 160,          /* size of a reason, with the NUL */
+	UX_PUSH_QUERY_MOST = 10000,    /* modules of one query */
+	UX_PUSH_PATHS_MOST = 64 << 10, /* bytes of memory for the forms of one path */
 };
 
 /* The connection to one server, and the deadline of the push. One thread at a time. */
@@ -161,6 +163,12 @@ struct ux_push_work {
 
 /* Counts a result and reports it. */
 void ux_push_report(struct ux_push_work *p, const struct ux_push_result *r);
+
+/*
+ * The absolute path under which a server lists a file, without "." and ".."; links stay as they
+ * are. Allocated in the arena; NULL when memory is short.
+ */
+const char *ux_push_listed_path(const char *path, struct ux_arena *arena);
 
 /* The status that corresponds to a verdict. */
 enum ux_push_status ux_push_status_of(enum ux_push_verdict verdict);

@@ -404,3 +404,31 @@ bool ux_dwarf_units_are_independent(const struct ux_dwarf_sections *sections)
 	}
 	return !c.failed;
 }
+
+/* Skips one abbreviation's attributes; true when one of them names a split unit. */
+static bool abbrev_attrs_split(struct ux_cur *c)
+{
+	for (bool split = false;;) {
+		uint64_t attr = ux_cur_uleb(c);
+		uint64_t form = ux_cur_uleb(c);
+		if (attr == 0 && form == 0)
+			return split;
+		split = split || attr == DW_AT_dwo_name || attr == DW_AT_GNU_dwo_name;
+		if (form == DW_FORM_implicit_const)
+			(void)ux_cur_sleb(c);
+	}
+}
+
+bool ux_dwarf_units_may_inline(const struct ux_dwarf_sections *sections)
+{
+	struct ux_cur c = ux_dwarf_cur(sections, UX_DWARF_ABBREV);
+	while (ux_cur_more(&c)) {
+		if (ux_cur_uleb(&c) == 0)
+			continue; /* the end of a table */
+		uint64_t tag = ux_cur_uleb(&c);
+		(void)ux_cur_u8(&c); /* children */
+		if (tag == DW_TAG_inlined_subroutine || abbrev_attrs_split(&c))
+			return true;
+	}
+	return c.failed;
+}

@@ -99,7 +99,8 @@ bool ux_debug_map_id(const char *path, const struct ux_id *id, struct ux_mapping
 struct debug_search {
 	const struct ux_debug_search *search;
 	const char *dirs;
-	struct ux_id id; /* build ID of the executable; size 0: none */
+	const char *exe_path; /* of a kernel module, absolute and without links; else NULL */
+	struct ux_id id;      /* build ID of the executable; size 0: none */
 	struct ux_debuglink link;
 	struct stat exe; /* the executable's file; st_ino 0: not known */
 	struct ux_debug_file *ret;
@@ -135,23 +136,58 @@ static bool debug_search_dirs(struct debug_search *h,
 	return false;
 }
 
+static bool debug_file_is_exe(const struct debug_search *h, const struct ux_mapping *file)
+{
+	return h->exe.st_ino != 0 && file->dev == h->exe.st_dev && file->ino == h->exe.st_ino;
+}
+
+/* Tries a file that must have the executable's build ID. */
+static bool debug_search_id(struct debug_search *h, const char *path)
+{
+	struct ux_mapping file = {0};
+	const char *why = NULL;
+	if (ux_debug_map_id(path, &h->id, &file, &why))
+		why = debug_file_is_exe(h, &file) ? "is the file itself" : NULL;
+	if (debug_search_report(h, path, &file, why, UX_DEBUG_BY_ID))
+		return true;
+	ux_file_unmap(&file);
+	return false;
+}
+
 static bool debug_search_tree(struct debug_search *h, const char *dir, size_t size)
 {
 	char path[PATH_MAX];
-	struct ux_mapping file = {0};
-	const char *why = NULL;
-	if (!ux_debug_id_path(path, dir, size, &h->id))
+	return ux_debug_id_path(path, dir, size, &h->id) && debug_search_id(h, path);
+}
+
+/*
+ * Tries the places of a kernel module's debug file, which need no link: DIR/lib/modules/V/.../X.ko
+ * (Debian) and X.ko.debug (Fedora), without the ending of a compressed module.
+ */
+static bool debug_search_module(struct debug_search *h, const char *dir, size_t size)
+{
+	static const char *const endings[] = {".xz", ".zst", ".gz"};
+	char path[PATH_MAX];
+	const char *name = strstr(h->exe_path, "/lib/modules/");
+	size_t n = name ? strlen(name) : 0;
+	for (size_t i = 0; i < ux_countof(endings); i++)
+		if (n > strlen(endings[i]) &&
+		    strcmp(name + n - strlen(endings[i]), endings[i]) == 0)
+			n -= strlen(endings[i]);
+	if (n == 0 || size + n + sizeof(".debug") > sizeof(path))
 		return false;
-	if (ux_debug_map_id(path, &h->id, &file, &why))
-		why = NULL;
-	return debug_search_report(h, path, &file, why, UX_DEBUG_BY_ID);
+	snprintf(path, sizeof(path), "%.*s%.*s", (int)size, dir, (int)n, name);
+	if (debug_search_id(h, path))
+		return true;
+	snprintf(path, sizeof(path), "%.*s%.*s.debug", (int)size, dir, (int)n, name);
+	return debug_search_id(h, path);
 }
 
 /* Returns what is wrong with a file that may be the link's; NULL: nothing. */
 static const char *debug_link_check(const struct debug_search *h, const struct ux_mapping *file)
 {
 	struct ux_id room;
-	if (h->exe.st_ino != 0 && file->dev == h->exe.st_dev && file->ino == h->exe.st_ino)
+	if (debug_file_is_exe(h, file))
 		return "is the file itself";
 	const struct ux_id *its = debug_file_gnu_id(file->bytes, &room);
 	if (!its)
@@ -216,6 +252,28 @@ static bool debug_search_folders(struct debug_search *h, const char *exe_path)
 	return (!given || strcmp(given, *real ? real : "/") != 0) && debug_search_folder(h, real);
 }
 
+static bool debug_search_by_id(struct debug_search *h, const struct ux_elf *elf,
+			       const char *exe_path)
+{
+	if (h->id.size == 0)
+		return false;
+	if (debug_search_dirs(h, debug_search_tree))
+		return true;
+	ux_cleanup(ux_free_ptr) char *real =
+		elf->type == ET_REL && exe_path ? realpath(exe_path, NULL) : NULL;
+	h->exe_path = real;
+	bool found = real && debug_search_dirs(h, debug_search_module);
+	h->exe_path = NULL;
+	return found;
+}
+
+static bool debug_search_by_link(struct debug_search *h, const struct ux_elf *elf,
+				 const char *exe_path)
+{
+	return exe_path && ux_debuglink_read(elf, &h->link, NULL) == UX_OK && h->link.name &&
+	       debug_search_folders(h, exe_path);
+}
+
 enum ux_code ux_debug_file_find(struct ux_debug_file *ret, struct ux_bytes exe,
 				const char *exe_path, const struct ux_debug_search *search,
 				struct ux_error *err)
@@ -226,13 +284,9 @@ enum ux_code ux_debug_file_find(struct ux_debug_file *ret, struct ux_bytes exe,
 	if (*h.dirs == '\0' || ux_elf_open(&elf, exe, NULL) != UX_OK || ux_elf_has_dwarf(&elf))
 		return UX_OK;
 	(void)debug_file_gnu_id(exe, &h.id);
-	if (h.id.size == 0 || !debug_search_dirs(&h, debug_search_tree)) {
-		if (ux_debuglink_read(&elf, &h.link, NULL) != UX_OK || !h.link.name || !exe_path)
-			return UX_OK;
-		if (stat(exe_path, &h.exe) != 0)
-			h.exe.st_ino = 0;
-		(void)debug_search_folders(&h, exe_path);
-	}
+	if (!exe_path || stat(exe_path, &h.exe) != 0)
+		h.exe.st_ino = 0;
+	(void)(debug_search_by_id(&h, &elf, exe_path) || debug_search_by_link(&h, &elf, exe_path));
 	if (!h.no_memory)
 		return UX_OK;
 	ux_debug_file_close(ret);
@@ -268,76 +322,88 @@ enum ux_code ux_supplementary_link(const struct ux_elf *elf, struct ux_supplemen
 	return UX_OK;
 }
 
-static bool supplementary_try_path(const char *path, const struct ux_id *id, struct ux_mapping *ret)
+/* A search for one supplementary file. `path` is the last path that was tried. */
+struct supplementary_search {
+	struct ux_supplementary_link link;
+	const char *debug_path;
+	char *path; /* PATH_MAX bytes */
+	struct ux_mapping *ret;
+};
+
+/* Tries h->path. */
+static bool supplementary_try(struct supplementary_search *h)
 {
 	const char *why = NULL;
-	return ux_debug_map_id(path, id, ret, &why);
+	return ux_debug_map_id(h->path, &h->link.id, h->ret, &why);
 }
 
-/* Writes the folder of base, "/" and path into out. Returns false when that is too long. */
-static bool supplementary_beside(char *out, const char *base, const char *path)
+/* Tries the link's path in the folder of base. */
+static bool supplementary_try_beside(struct supplementary_search *h, const char *base)
 {
 	const char *slash = strrchr(base, '/');
 	int folder = slash ? (int)ux_min((size_t)(slash - base), (size_t)PATH_MAX) : 1;
-	return snprintf(out, PATH_MAX, "%.*s/%s", folder, slash ? base : ".", path) < PATH_MAX;
+	return snprintf(h->path, PATH_MAX, "%.*s/%s", folder, slash ? base : ".", h->link.path) <
+		       PATH_MAX &&
+	       supplementary_try(h);
 }
 
 /* Tries the path in the link. A relative path counts from the folder of the debug file itself,
  * which is often opened through a symbolic link in .build-id. */
-static bool supplementary_try_link(const struct ux_supplementary_link *link, const char *debug_path,
-				   struct ux_mapping *ret)
+static bool supplementary_try_link(struct supplementary_search *h)
 {
-	char path[PATH_MAX];
-	ux_cleanup(ux_free_ptr) char *real = realpath(debug_path, NULL);
-	if (link->path[0] == '/')
-		return supplementary_try_path(link->path, &link->id, ret);
-	return (supplementary_beside(path, debug_path, link->path) &&
-		supplementary_try_path(path, &link->id, ret)) ||
-	       (real && supplementary_beside(path, real, link->path) &&
-		supplementary_try_path(path, &link->id, ret));
+	ux_cleanup(ux_free_ptr) char *real = realpath(h->debug_path, NULL);
+	if (h->link.path[0] == '/')
+		return snprintf(h->path, PATH_MAX, "%s", h->link.path) < PATH_MAX &&
+		       supplementary_try(h);
+	return supplementary_try_beside(h, h->debug_path) ||
+	       (real && supplementary_try_beside(h, real));
 }
 
-static bool supplementary_try_dir(const struct ux_supplementary_link *link, const char *dir,
-				  int dir_size, struct ux_mapping *ret)
+static bool supplementary_try_dir(struct supplementary_search *h, const char *dir, int dir_size)
 {
-	char path[PATH_MAX];
-	const char *name = strstr(link->path, "/.dwz/");
-	const char *slash = strrchr(link->path, '/');
-	if (ux_debug_id_path(path, dir, (size_t)dir_size, &link->id) &&
-	    supplementary_try_path(path, &link->id, ret))
+	const char *name = strstr(h->link.path, "/.dwz/");
+	const char *slash = strrchr(h->link.path, '/');
+	if (ux_debug_id_path(h->path, dir, (size_t)dir_size, &h->link.id) && supplementary_try(h))
 		return true;
-	name = name ? name + strlen("/.dwz/") : slash ? slash + 1 : link->path;
-	return snprintf(path, sizeof(path), "%.*s/.dwz/%s", dir_size, dir, name) < PATH_MAX &&
-	       supplementary_try_path(path, &link->id, ret);
+	name = name ? name + strlen("/.dwz/") : slash ? slash + 1 : h->link.path;
+	return snprintf(h->path, PATH_MAX, "%.*s/.dwz/%s", dir_size, dir, name) < PATH_MAX &&
+	       supplementary_try(h);
 }
 
 /* Tries the tree of .build-id and .dwz folders that the debug file is in, which may have been
  * unpacked anywhere. */
-static bool supplementary_try_tree(const struct ux_supplementary_link *link, const char *debug_path,
-				   struct ux_mapping *ret)
+static bool supplementary_try_tree(struct supplementary_search *h)
 {
-	const char *tree = strstr(debug_path, "/.build-id/");
-	return tree && tree - debug_path < PATH_MAX &&
-	       supplementary_try_dir(link, debug_path, (int)(tree - debug_path), ret);
+	const char *tree = strstr(h->debug_path, "/.build-id/");
+	return tree && tree - h->debug_path < PATH_MAX &&
+	       supplementary_try_dir(h, h->debug_path, (int)(tree - h->debug_path));
 }
 
-enum ux_code ux_supplementary_find(struct ux_bytes debug, const char *debug_path, const char *dirs,
-				   struct ux_mapping *ret, struct ux_error *err)
+enum ux_code ux_supplementary_find_path(struct ux_bytes debug, const char *debug_path,
+					const char *dirs, char *ret_path, struct ux_mapping *ret,
+					struct ux_error *err)
 {
-	struct ux_supplementary_link link;
+	struct supplementary_search h = {.debug_path = debug_path, .path = ret_path, .ret = ret};
 	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	ret_path[0] = '\0';
 	UX_TRY(ux_elf_open(&elf, debug, err));
-	UX_TRY(ux_supplementary_link(&elf, &link, err));
-	if (link.path[0] == '\0' || supplementary_try_link(&link, debug_path, ret) ||
-	    supplementary_try_tree(&link, debug_path, ret))
+	UX_TRY(ux_supplementary_link(&elf, &h.link, err));
+	if (h.link.path[0] == '\0' || supplementary_try_link(&h) || supplementary_try_tree(&h))
 		return UX_OK;
 	for (const char *dir = dirs ? dirs : UX_DEBUG_DIRS_DEFAULT; *dir != '\0';) {
 		size_t n = strcspn(dir, ":");
-		if (n > 0 && n < PATH_MAX && supplementary_try_dir(&link, dir, (int)n, ret))
+		if (n > 0 && n < PATH_MAX && supplementary_try_dir(&h, dir, (int)n))
 			return UX_OK;
 		dir += n + (dir[n] == ':');
 	}
 	return ux_error_set(err, UX_ENOTFOUND,
 			    "supplementary file %.96s is not there, or of another build ID",
-			    link.path);
+			    h.link.path);
+}
+
+enum ux_code ux_supplementary_find(struct ux_bytes debug, const char *debug_path, const char *dirs,
+				   struct ux_mapping *ret, struct ux_error *err)
+{
+	char path[PATH_MAX];
+	return ux_supplementary_find_path(debug, debug_path, dirs, path, ret, err);
 }

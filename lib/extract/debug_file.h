@@ -98,4 +98,10 @@ enum ux_code ux_supplementary_link(const struct ux_elf *elf, struct ux_supplemen
 enum ux_code ux_supplementary_find(struct ux_bytes debug, const char *debug_path, const char *dirs,
 				   struct ux_mapping *ret, struct ux_error *err) ux_must;
 
+/* The same, and writes the path of the file, "" when there is no link, into ret_path, which has
+ * PATH_MAX bytes. */
+enum ux_code ux_supplementary_find_path(struct ux_bytes debug, const char *debug_path,
+					const char *dirs, char *ret_path, struct ux_mapping *ret,
+					struct ux_error *err) ux_must;
+
 #endif

@@ -58,6 +58,21 @@ bool ux_debug_sections_exist(const struct ux_object *object)
 	return dwarf_find(object, UX_DWARF_INFO, /* split= */ false, &info) && info.size > 0;
 }
 
+enum ux_quality ux_debug_sections_promise(const struct ux_object *object)
+{
+	struct ux_dwarf_sections dwarf = {.swap = object->swap};
+	ux_cleanup(ux_content_free) struct ux_content abbrev = {0};
+	struct ux_section s;
+	if (!dwarf_find(object, UX_DWARF_LINE, /* split= */ false, &s) || s.size == 0)
+		return UX_QUALITY_SYMTAB;
+	if (!dwarf_find(object, UX_DWARF_ABBREV, /* split= */ false, &s) ||
+	    ux_section_load(object, &s, INFLATED_FREE, /* spill= */ NULL, &abbrev, NULL, NULL) !=
+		    UX_OK)
+		return UX_QUALITY_INLINES;
+	dwarf.data[UX_DWARF_ABBREV] = abbrev.bytes;
+	return ux_dwarf_units_may_inline(&dwarf) ? UX_QUALITY_INLINES : UX_QUALITY_LINES;
+}
+
 /* The largest sections are first, so that threads finish at about the same time. */
 static const enum ux_dwarf_section dwarf_order[UX_DWARF_SECTION_COUNT] = {
 	UX_DWARF_INFO,     UX_DWARF_STR,         UX_DWARF_LINE, UX_DWARF_RANGES, UX_DWARF_RNGLISTS,

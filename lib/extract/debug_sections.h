@@ -8,6 +8,7 @@
 #include "dwarf_line.h"
 #include "dwarf_sections.h"
 #include "object.h"
+#include "unhex/quality.h"
 
 /* Slices of the file, and of buffers for sections that were compressed or had relocations. */
 struct ux_debug_sections {
@@ -63,6 +64,13 @@ enum {
 struct ux_bytes ux_debug_sections_info_head(const struct ux_object *object,
 					    const struct ux_debug_sections *sections,
 					    uint8_t room[UX_DEBUG_INFO_HEAD]);
+
+/*
+ * The best quality that the DWARF of the file can come to, from its abbreviations and the size of
+ * its line table: UX_QUALITY_INLINES, UX_QUALITY_LINES, or UX_QUALITY_SYMTAB for names alone. What
+ * cannot be read counts as the best.
+ */
+enum ux_quality ux_debug_sections_promise(const struct ux_object *object);
 
 /*
  * Returns where large data goes: NULL (memory), or the folder (NULL: /var/tmp) when more than

@@ -311,6 +311,17 @@ static bool elf_code_is_elsewhere(const struct ux_elf *elf)
 	return any;
 }
 
+/* dwz writes an ET_REL that has DWARF, and no section of code, not even an empty one. */
+static bool elf_is_supplementary(const struct ux_elf *elf, unsigned has)
+{
+	if (elf->type != ET_REL || (has & UX_OBJECT_HAS_DWARF) == 0)
+		return false;
+	for (size_t i = 0; i < elf->n_sections; i++)
+		if (elf->sections[i].flags & SHF_EXECINSTR)
+			return false;
+	return true;
+}
+
 static unsigned elf_object_contents(const struct ux_object *object)
 {
 	const struct ux_elf *elf = &elf_object(object)->elf;
@@ -326,23 +337,11 @@ static unsigned elf_object_contents(const struct ux_object *object)
 	for (size_t i = 0; i < ux_countof(sections); i++)
 		if (ux_elf_section_stored(elf, sections[i].name))
 			has |= sections[i].has;
-	return has | (elf_code_is_elsewhere(elf) ? (unsigned)UX_OBJECT_CODE_ELSEWHERE : 0);
+	has |= elf_code_is_elsewhere(elf) ? (unsigned)UX_OBJECT_CODE_ELSEWHERE : 0;
+	return has | (elf_is_supplementary(elf, has) ? (unsigned)UX_OBJECT_SUPPLEMENTARY : 0);
 }
 
-static enum ux_code elf_object_check_loadable(const struct ux_object *object, struct ux_error *err)
-{
-	const struct ux_elf *elf = &elf_object(object)->elf;
-	if (elf->type == ET_EXEC || elf->type == ET_DYN)
-		return UX_OK;
-	return ux_error_set(err, UX_EUNSUPPORTED,
-			    "ELF file of type %u%s; expected an executable or a shared object",
-			    elf->type,
-			    elf->type == ET_REL    ? " (object file)"
-			    : elf->type == ET_CORE ? " (core dump)"
-						   : "");
-}
-
-/* --- pairs ------------------------------------------------------------------------------------ */
+/* --- identity, and pairs ---------------------------------------------------------------------- */
 
 /* The GNU build ID; size 0 when there is none, or a damaged one. */
 static struct ux_id elf_object_id(const struct ux_object *object)
@@ -352,6 +351,26 @@ static struct ux_id elf_object_id(const struct ux_object *object)
 					 ? ux_id_set_find(&set, UX_ID_GNU)
 					 : NULL;
 	return id ? *id : (struct ux_id){0};
+}
+
+/*
+ * Kernel modules are loaded as the object files that they are. The linker gave them a build ID,
+ * which the object files of a build tree do not have.
+ */
+static enum ux_code elf_object_check_loadable(const struct ux_object *object, struct ux_error *err)
+{
+	const struct ux_elf *elf = &elf_object(object)->elf;
+	if (elf->type == ET_EXEC || elf->type == ET_DYN)
+		return UX_OK;
+	if (elf->type == ET_REL && elf_object_id(object).size > 0)
+		return UX_OK;
+	return ux_error_set(err, UX_EUNSUPPORTED,
+			    "ELF file of type %u%s; expected an executable, a shared object or a "
+			    "kernel module",
+			    elf->type,
+			    elf->type == ET_REL    ? " (object file without a build ID)"
+			    : elf->type == ET_CORE ? " (core dump)"
+						   : "");
 }
 
 static enum ux_code elf_object_ids(const struct ux_object *object, struct ux_id_set *ret,

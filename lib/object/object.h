@@ -125,6 +125,8 @@ enum ux_object_contents {
 	UX_OBJECT_HAS_INNER = 1 << 3, /* an embedded object with further symbols */
 	UX_OBJECT_CODE_ELSEWHERE =
 		1 << 4, /* it describes code, and has none: a separate debug file */
+	/* only debug information that other files refer to, and no code: a file that dwz made */
+	UX_OBJECT_SUPPLEMENTARY = 1 << 5,
 };
 
 /* How to open a file. Zeroed: the default slice of a universal file, with all of its tables. */
@@ -206,7 +208,11 @@ struct ux_object_format {
 
 	/* Returns enum ux_object_contents, combined. */
 	unsigned (*contents)(const struct ux_object *object);
-	/* UX_EUNSUPPORTED: the file is never loaded as it is: an object file, a core dump. */
+	/*
+	 * UX_EUNSUPPORTED: the file is no module, nor a part of one that has an identity of its
+	 * own: a core dump, an object file without a build ID. Kernel modules and the supplementary
+	 * files of dwz are object files that have one.
+	 */
 	enum ux_code (*check_loadable)(const struct ux_object *object, struct ux_error *err);
 	/* Returns the identity that a debug file shares with its module; size 0: none. */
 	struct ux_id (*id)(const struct ux_object *object);

@@ -130,3 +130,14 @@ def test_files_are_found_by_name(pushed, prog, halves):
     assert {r["type"] for r in doc["results"]} == {"executable", "debuginfo"}
     assert Api(pushed)("GET", "/metadata?key=glob&value=*/no.such")[1]["results"] == []
     Api(pushed).refused(400, "invalid", "GET", "/metadata?key=colour&value=x")
+
+
+def test_files_that_were_pushed_by_relative_paths_are_found_by_absolute_ones(server, prog, halves):
+    folder = halves[0].parent
+    (folder / "sub").mkdir(exist_ok=True)
+    result = server.unhex("push", "--json", "--with-debuginfo", f"./sub/../{halves[0].name}",
+                          f"../{folder.name}/{halves[1].name}", cwd=folder)
+    assert result.returncode == 0 and f'"./sub/../{halves[0].name}"' in result.stdout
+    status, doc, _ = Api(server)("GET", f"/metadata?key=glob&value={folder}/*")
+    assert status == 200
+    assert sorted(r["file"] for r in doc["results"]) == sorted(map(str, halves))
