@@ -168,19 +168,46 @@ static enum ux_code sources_list(struct collecting *c, const struct ux_gsym *g, 
 	return UX_OK;
 }
 
+static bool source_try(const struct collecting *c, const char *place, struct ux_mapping *ret)
+{
+	ux_push_reading(c->o, place);
+	return ux_file_map(place, ret, NULL) == UX_OK;
+}
+
+/*
+ * Maps a file. Its path may lead through a folder that does not exist any more, as in
+ * "build/../x.c", so what the path is by its text alone is tried too.
+ */
+static enum ux_code source_map(struct collecting *c, const struct named *one,
+			       struct ux_mapping *ret, bool *ret_here, struct ux_error *err)
+{
+	const char *place = source_local_path(c, one->raw), *plain = NULL;
+	if (!place)
+		return ux_arena_fail(&c->arena, err);
+	*ret_here = source_try(c, place, ret);
+	if (*ret_here)
+		return UX_OK;
+	enum ux_code code = ux_path_canonical(ux_bytes_cstr(place), &c->arena, &plain, NULL);
+	if (code != UX_OK && code != UX_EINVAL) /* a relative path has no such form */
+		return ux_arena_fail(&c->arena, err);
+	*ret_here = code == UX_OK && strcmp(plain, place) != 0 && source_try(c, plain, ret);
+	if (*ret_here || !c->o->prefixes)
+		return UX_OK;
+	place = source_local_path(c, one->path); /* FROM may be a prefix of this form alone */
+	if (!place)
+		return ux_arena_fail(&c->arena, err);
+	*ret_here = source_try(c, place, ret);
+	return UX_OK;
+}
+
 /* Adds a file to the archive. False: it does not exist here. */
 static enum ux_code source_add(struct collecting *c, const struct named *one, bool *ret_here,
 			       struct ux_error *err)
 {
 	ux_cleanup(ux_file_unmap) struct ux_mapping file = {0};
-	const char *place = source_local_path(c, one->raw);
-	*ret_here = false;
-	if (!place)
-		return ux_arena_fail(&c->arena, err);
-	ux_push_reading(c->o, place);
-	if (ux_file_map(place, &file, NULL) != UX_OK)
+	UX_TRY(source_map(c, one, &file, ret_here, err));
+	if (!*ret_here)
 		return UX_OK;
-	*ret_here = true;
 	uint64_t size = file.bytes.size;
 	if (size > UX_PUSH_SOURCE_MOST || c->s->files == UX_PUSH_SOURCES_MOST ||
 	    c->bytes + size > UX_PUSH_SOURCES_BYTES_MOST) {

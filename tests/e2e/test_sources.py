@@ -128,6 +128,30 @@ def test_sources_that_lie_elsewhere_are_found_by_their_prefix(server, tmp_path):
     assert raw(server, "GET", source_url(here, old / "sub/prog.c"))[:2] == (200, text)
 
 
+def test_a_path_through_a_folder_that_is_gone_is_resolved_by_its_text(server, tmp_path):
+    (tmp_path / "tree/build").mkdir(parents=True)
+    (tmp_path / "tree/src").mkdir()
+    prog = compile_c(tmp_path / "tree/src")
+    source, text = prog.with_suffix(".c"), prog.with_suffix(".c").read_bytes()
+    subprocess.run(["gcc", "-g", "-Wl,--build-id", "../src/prog.c", "-o", "../prog"],
+                   cwd=tmp_path / "tree/build", check=True)
+    (tmp_path / "tree/build").rmdir()
+    _, told = lines(server.unhex("push", "--json", "--sources", tmp_path / "tree/prog"))
+    assert told["status"] == "uploaded" and told["sources"] >= 1, told
+    assert raw(server, "GET", source_url(tmp_path / "tree/prog", source))[:2] == (200, text)
+    # The same for a tree that lies elsewhere now.
+    os.rename(tmp_path / "tree", tmp_path / "moved")
+    for number, (old, new) in enumerate([("tree", "moved"), ("tree/src", "moved/src"),
+                                         ("tree/build", "moved/build")]):
+        again = compile_c(tmp_path, f"again{number}")
+        subprocess.run(["gcc", "-g", f"-O{number}", "-Wl,--build-id", "prog.c", "-o", again,
+                        f"-fdebug-prefix-map={tmp_path}/moved/src={tmp_path}/tree/build/../src"],
+                       cwd=tmp_path / "moved/src", check=True)
+        told = lines(server.unhex("push", "--json", "--sources", "--source-prefix",
+                                  f"{tmp_path / old}={tmp_path / new}", again))[-1]
+        assert told["status"] == "uploaded" and told["missing"] == 0, (old, told)
+
+
 def test_what_is_no_source_by_its_name_stays_here(server, tmp_path):
     secret = tmp_path / "shadow"
     secret.write_text("int secret(int x) { return x + 1; }\n")
