@@ -109,7 +109,17 @@ static const struct ux_setting rows[] = {
 	 "Connections of one address (IPv6: one network), except loopback addresses and trusted "
 	 "proxies."},
 	{NULL, "threads", UX_SETTING_COUNT, AT(threads), "0", 0, 1024, 0, NULL,
-	 "Threads that answer requests; 0 means two for each processor, at least 4."},
+	 "Threads that answer requests, and as many that only move bytes and answer probes; 0 means "
+	 "two for each processor, at least 4. One client (a key, or an address without a key) holds "
+	 "at most half of the threads that answer."},
+	{NULL, "client-queue", UX_SETTING_COUNT, AT(client_queue), "256", 1, 1 << 20, 0, NULL,
+	 "Requests of one client that may wait for a thread; further ones are answered with 429. "
+	 "Clients take turns."},
+	{NULL, "request-time", UX_SETTING_TIME, AT(request_ms), "30s", MS(1), MS(3600),
+	 UX_SETTING_LIVE, NULL,
+	 "How long a request may take, from its last byte to its answer; then it is answered with "
+	 "503 and the code deadline. Waiting for files of upstreams in debuginfod's protocol, and "
+	 "transfers, are not counted."},
 	{NULL, "header-bytes", UX_SETTING_BYTES, AT(header_bytes), "32K", K(4), M(1), 0, NULL,
 	 "Memory of one connection for the request line and headers."},
 	{NULL, "body-bytes", UX_SETTING_BYTES, AT(body_bytes), "16M", K(1), G(1), UX_SETTING_LIVE,

@@ -63,6 +63,8 @@ struct ux_settings {
 	uint64_t connections;
 	uint64_t address_connections;
 	uint64_t threads;
+	uint64_t client_queue;
+	uint64_t request_ms;
 	uint64_t header_bytes;
 	uint64_t body_bytes;
 	uint64_t upload_bytes;

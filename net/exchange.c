@@ -3,6 +3,7 @@
 #include "exchange.h"
 
 #include "clock.h"
+#include "hash.h"
 #include "text.h"
 
 #include <ctype.h>
@@ -133,6 +134,7 @@ void ux_exchange_init(struct ux_exchange *x, const struct ux_http_app *app, stru
 void ux_exchange_peer(struct ux_exchange *x, struct ux_address peer)
 {
 	x->req.peer = peer;
+	x->req.client = ux_hash_bytes(ux_bytes(peer.bytes, sizeof(peer.bytes)));
 }
 
 void ux_exchange_header(struct ux_exchange *x, struct ux_bytes name, struct ux_bytes value)
@@ -334,6 +336,48 @@ void ux_exchange_data(struct ux_exchange *x, struct ux_bytes bytes)
 		x);
 }
 
+bool ux_exchange_works(const struct ux_exchange *x)
+{
+	return !x->answered && !x->worked && x->req.route->works;
+}
+
+void ux_exchange_start_clock(struct ux_exchange *x)
+{
+	if (x->req.end_ms == 0)
+		x->req.end_ms = ux_clock_ms() + (int64_t)ux_http_limit(&x->app->limits, request_ms);
+}
+
+void ux_exchange_refuse_work(struct ux_exchange *x, bool by_client)
+{
+	ux_response_field(&x->res, "Retry-After", UX_STR("1"));
+	x->res.status = by_client ? 429 : 503;
+	x->res.word = by_client ? "too_many_requests" : NULL;
+	x->res.reset = x->req.route->waits;
+	exchange_answer_error(x, ux_error_set(&x->req.err, UX_EUNAVAILABLE,
+					      by_client ? "too many requests of this client wait"
+							: "too many requests wait"));
+}
+
+/* A handler that was told to end its work has failed for that reason, whatever it reports. */
+static void exchange_answer_failure(struct ux_exchange *x, enum ux_code code)
+{
+	static const unsigned status[] = {[UX_REQUEST_LATE] = 503, [UX_REQUEST_LEFT] = 499};
+	static const char *const words[] = {
+		[UX_REQUEST_LATE] = "deadline", [UX_REQUEST_LEFT] = "client_closed"};
+	if (x->req.over != UX_REQUEST_GOES_ON) {
+		x->res.status = status[x->req.over];
+		x->res.word = words[x->req.over];
+	}
+	exchange_answer_error(x, code);
+}
+
+/* A request that waited too long, or whose client has left, is not begun. */
+static enum ux_code exchange_handle(struct ux_exchange *x)
+{
+	UX_TRY(x->req.route->works ? ux_request_check(&x->req) : UX_OK);
+	return x->req.route->handler(&x->req, &x->res);
+}
+
 void ux_exchange_finish(struct ux_exchange *x)
 {
 	x->parked = false;
@@ -342,13 +386,14 @@ void ux_exchange_finish(struct ux_exchange *x)
 		x->req.parked = false;
 		struct ux_arena_mark mark = ux_arena_mark(&x->req.arena);
 		const struct ux_kept *kept = x->req.kept;
-		enum ux_code code = x->req.route->handler(&x->req, &x->res);
+		enum ux_code code = exchange_handle(x);
 		x->parked = x->req.parked && code == UX_OK;
 		if (x->parked) { /* the handler will start from the beginning */
 			ux_request_drop_kept(&x->req, kept);
 			ux_arena_rewind(&x->req.arena, mark);
 			ux_out_reset(&x->req.out);
 			x->req.err = (struct ux_error)UX_ERROR_INIT;
+			x->req.end_ms = 0; /* the wait does not count */
 			return;
 		}
 		/*
@@ -359,7 +404,7 @@ void ux_exchange_finish(struct ux_exchange *x)
 		if (code == UX_OK)
 			code = ux_request_hold(&x->req, x->req.out.cap + x->req.arena.used);
 		if (code != UX_OK)
-			exchange_answer_error(x, code);
+			exchange_answer_failure(x, code);
 		else
 			exchange_complete(x);
 	}

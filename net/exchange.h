@@ -55,6 +55,7 @@ struct ux_exchange {
 	bool answered; /* res is final: the rest of the body is read and dropped */
 	bool refused;  /* res was final before the whole body was received */
 	bool parked;   /* the handler waits: call finish again when it is woken */
+	bool worked;   /* the handler ran on a thread of the work queue */
 	uint64_t start_us;
 	uint64_t body_most; /* limit of the body's size as of the start of the request */
 };
@@ -83,6 +84,21 @@ void ux_exchange_data(struct ux_exchange *x, struct ux_bytes bytes);
  * where x->req.waits is.
  */
 void ux_exchange_finish(struct ux_exchange *x);
+
+/*
+ * Does the handler belong on a thread of the work queue? Then the owner of the socket calls finish
+ * there, and sets x->worked.
+ */
+bool ux_exchange_works(const struct ux_exchange *x);
+
+/* Sets the deadline of a request whose handler works, once. */
+void ux_exchange_start_clock(struct ux_exchange *x);
+
+/*
+ * The work queue has no room. by_client: for this client. The answer is 429 or 503 with
+ * Retry-After; a client of a route that waits gets no answer, so that it repeats the request.
+ */
+void ux_exchange_refuse_work(struct ux_exchange *x, bool by_client);
 
 /*
  * Logs the request, closes the sink and frees the exchange. sent: the whole answer was passed to

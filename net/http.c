@@ -2,6 +2,7 @@
 /* Requests and responses. */
 #include "http.h"
 
+#include "clock.h"
 #include "json_out.h"
 #include "pool.h"
 #include "text.h"
@@ -197,6 +198,7 @@ void ux_http_limits_change(struct ux_http_limits *l, const struct ux_http_limits
 	CHANGE(upload_bytes);
 	CHANGE(drain_bytes);
 	CHANGE(arena_bytes);
+	CHANGE(request_ms);
 }
 
 struct ux_http_limits ux_http_limits_default(struct ux_http_limits l)
@@ -212,6 +214,8 @@ struct ux_http_limits ux_http_limits_default(struct ux_http_limits l)
 	l.connections = l.connections ? l.connections : 1024;
 	l.address_connections = l.address_connections ? l.address_connections : 256;
 	l.threads = l.threads ? l.threads : ux_max(2 * ux_pool_cpus(), 4U);
+	l.client_queue = l.client_queue ? l.client_queue : 256;
+	l.request_ms = l.request_ms ? l.request_ms : 30000;
 	l.stop_seconds = l.stop_seconds ? l.stop_seconds : 20;
 	return l;
 }
@@ -227,6 +231,20 @@ void ux_request_wake(struct ux_request *req)
 {
 	if (req->waits)
 		req->waits->wake(req->waits_ctx);
+}
+
+enum ux_code ux_request_check(struct ux_request *req)
+{
+	if (req->end_ms != 0 && ux_clock_ms() >= req->end_ms) {
+		req->over = UX_REQUEST_LATE;
+		return ux_error_set(&req->err, UX_EUNAVAILABLE,
+				    "the request took too long; ask for less at once");
+	}
+	if (req->waits && req->waits->left(req->waits_ctx)) {
+		req->over = UX_REQUEST_LEFT;
+		return ux_error_set(&req->err, UX_EUNAVAILABLE, "the client has disconnected");
+	}
+	return UX_OK;
 }
 
 void ux_request_on_end(struct ux_request *req, void (*fn)(void *ctx), void *ctx)

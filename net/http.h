@@ -44,6 +44,13 @@ enum {
 struct ux_route;
 struct ux_kept;
 
+/* Why a handler was told to end its work early: see ux_request_check(). */
+enum ux_request_over {
+	UX_REQUEST_GOES_ON,
+	UX_REQUEST_LATE, /* its deadline has passed: 503, "deadline" */
+	UX_REQUEST_LEFT, /* its client has disconnected: 499, "client_closed", for the log alone */
+};
+
 /*
  * Memory that all requests of a server hold together: received bodies, and answers that slow
  * clients have not read yet. So many clients together cannot use more than the limit. Any thread.
@@ -70,7 +77,12 @@ struct ux_request {
 	 */
 	char name[UX_REQUEST_NAME_MOST + 1];
 	enum ux_method method;
-	struct ux_address peer;     /* of the connection */
+	struct ux_address peer; /* of the connection */
+	/*
+	 * Requests with the same number are of one client, for the fairness of the work queue. That
+	 * of the peer's address, until the program's gate sets another.
+	 */
+	uint64_t client;
 	struct ux_bytes path;       /* as sent, without the prefix and the query */
 	struct ux_bytes prefix;     /* "/k/TOKEN/n/NAME", only one of them, or empty; as sent */
 	struct ux_bytes path_token; /* decoded; empty when the prefix has no token */
@@ -95,6 +107,8 @@ struct ux_request {
 	void *app;                     /* the program's context: see struct ux_http_app */
 	struct ux_kept *kept;          /* see ux_request_keep() */
 	void *caller;                  /* set by the program's gate; allocated in the arena */
+	int64_t end_ms;                /* the deadline, by ux_clock_ms(); 0: there is none */
+	enum ux_request_over over;
 	/* set by the driver of the exchange; NULL: the request cannot be parked */
 	struct ux_http_waits *waits;
 	void *waits_ctx;
@@ -108,6 +122,7 @@ struct ux_request {
 struct ux_http_waits {
 	bool (*may)(void *ctx);  /* false: the server is stopping */
 	void (*wake)(void *ctx); /* makes the server run the handler again; any thread */
+	bool (*left)(void *ctx); /* has the client disconnected, or is the server ending? */
 };
 
 /*
@@ -123,6 +138,12 @@ bool ux_request_park(struct ux_request *req, unsigned wait_ms) ux_must;
  * request is parked.
  */
 void ux_request_wake(struct ux_request *req);
+
+/*
+ * Should the handler go on? Long work calls it at intervals of some milliseconds; it costs a system
+ * call. UX_EUNAVAILABLE: the deadline has passed, or the client has disconnected.
+ */
+enum ux_code ux_request_check(struct ux_request *req) ux_must;
 
 /*
  * Sets a function that is called once when the request ends, for whatever reason, so that it can
@@ -238,14 +259,23 @@ struct ux_http_limits {
 	size_t rate_bytes;
 	unsigned connections; /* at a time; more wait in the listening socket's queue [1024] */
 	unsigned address_connections; /* from one remote address; more are closed [256] */
-	unsigned threads;             /* that serve requests [2 for each processor, at least 4] */
-	unsigned stop_seconds;        /* time for requests in flight when the server stops [20] */
+	/*
+	 * that serve connections, and as many that run the handlers of routes that work [2 for each
+	 * processor, at least 4]
+	 */
+	unsigned threads;
+	unsigned client_queue; /* requests of one client that wait for such a thread [256] */
+	unsigned request_ms;   /* for such a request, with its wait; above: 503 [30000] */
+	unsigned stop_seconds; /* time for requests in flight when the server stops [20] */
 };
 
 /* Reads a limit that may change while requests run. */
 #define ux_http_limit(limits, field) __atomic_load_n(&(limits)->field, __ATOMIC_RELAXED)
 
-/* Changes body_bytes, upload_bytes, drain_bytes and arena_bytes of a running server. Any thread. */
+/*
+ * Changes body_bytes, upload_bytes, drain_bytes, arena_bytes and request_ms of a running server.
+ * Any thread.
+ */
 void ux_http_limits_change(struct ux_http_limits *limits, const struct ux_http_limits *next);
 
 /* Fills in the defaults. */

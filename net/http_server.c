@@ -5,8 +5,10 @@
 #include "clock.h"
 #include "timer.h"
 #include "tls.h"
+#include "work_queue.h"
 
 #include <microhttpd.h>
+#include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <strings.h>
@@ -18,6 +20,7 @@ enum {
 	/* connections that the system queues while all of the server's are in use */
 	BACKLOG = 1024,
 	QUEUE_SHARE = 4, /* at most 1/4 of the connections may wait in the queue */
+	WORK_SHARE = 2,  /* one client has at most 1/2 of the threads that work */
 	/* of a rejected body without a length, before the answer is sent */
 	EARLY_BYTES = 256 << 10,
 	EARLY_FIELDS = 2048 /* bytes of that answer's headers */
@@ -28,8 +31,10 @@ struct ux_http_server {
 	struct MHD_Daemon *daemon;
 	struct ux_timers *timers;
 	struct ux_connections *connections;
+	struct ux_work_queue *work;
 	char address[UX_LISTEN_TEXT];
 	atomic_bool stopping; /* a hint to add "Connection: close": no memory order needed */
+	atomic_bool ending;   /* handlers are told to end: no memory order needed */
 	pthread_mutex_t lock; /* guards the fields below */
 	pthread_cond_t idle;
 	/* requests whose request line was received and whose answer is not sent yet */
@@ -42,6 +47,7 @@ struct ux_http_server {
 struct conversation {
 	struct ux_http_server *server;
 	struct ux_connection *on; /* NULL: the connection is not checked */
+	int fd;                   /* of the connection; -1: not known */
 	char *target;             /* malloc'ed */
 	bool begun;               /* x is in use */
 	bool queued;
@@ -49,6 +55,7 @@ struct conversation {
 	bool early;
 	uint64_t drained;      /* bytes of the body that were dropped */
 	struct ux_timer timer; /* ends a wait */
+	struct ux_work_job job;
 	/* The fields below are guarded by the server's lock. */
 	/* list of suspended ones; back is NULL for one that is not suspended */
 	struct conversation *next, **back;
@@ -56,6 +63,7 @@ struct conversation {
 	/* delayed before its body; false: parked by its handler */
 	bool in_queue;
 	bool woken; /* woken before it was suspended */
+	bool works; /* in the work queue, whose thread resumes it */
 	struct ux_exchange x;
 };
 
@@ -134,7 +142,7 @@ static void conversation_on_timer(struct ux_timer *timer)
 	struct conversation *cv = ux_container_of(timer, struct conversation, timer);
 	struct ux_http_server *s = cv->server;
 	pthread_mutex_lock(&s->lock);
-	if (cv->back)
+	if (cv->back && !cv->works)
 		conversation_resume(cv);
 	pthread_mutex_unlock(&s->lock);
 }
@@ -144,7 +152,7 @@ static void conversation_wake(void *ctx)
 	struct conversation *cv = ctx;
 	struct ux_http_server *s = cv->server; /* the server outlives the conversation */
 	pthread_mutex_lock(&s->lock);
-	if (cv->back)
+	if (cv->back && !cv->works)
 		conversation_resume(cv);
 	else
 		cv->woken = true;
@@ -157,11 +165,25 @@ static bool conversation_may_wait(void *ctx)
 	return !atomic_load_explicit(&cv->server->stopping, memory_order_relaxed);
 }
 
-static struct ux_http_waits waits = {.may = conversation_may_wait, .wake = conversation_wake};
+/*
+ * Has the client closed the connection, or its own direction of it? A client that closes its
+ * direction and still reads cannot be told from one that is gone; RFC 9112, 9.6, lets clients close
+ * only when they have read the answer.
+ */
+static bool conversation_left(void *ctx)
+{
+	const struct conversation *cv = ctx;
+	struct pollfd p = {.fd = cv->fd, .events = POLLRDHUP};
+	return atomic_load_explicit(&cv->server->ending, memory_order_relaxed) ||
+	       (cv->fd >= 0 && poll(&p, 1, 0) > 0 &&
+		(p.revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0);
+}
 
-/* Called with the lock held. No thread serves the request until it is woken or the time is over. */
-static void conversation_suspend(struct conversation *cv, struct MHD_Connection *connection,
-				 unsigned ms)
+static struct ux_http_waits waits = {
+	.may = conversation_may_wait, .wake = conversation_wake, .left = conversation_left};
+
+/* Called with the lock held. No thread serves the request until it is resumed. */
+static void conversation_suspend(struct conversation *cv, struct MHD_Connection *connection)
 {
 	struct ux_http_server *s = cv->server;
 	cv->connection = connection;
@@ -171,7 +193,14 @@ static void conversation_suspend(struct conversation *cv, struct MHD_Connection 
 		cv->next->back = &cv->next;
 	s->suspended = cv;
 	MHD_suspend_connection(connection);
-	ux_timer_start(s->timers, &cv->timer, ms);
+}
+
+/* The same until it is woken or the time is over. */
+static void conversation_suspend_for(struct conversation *cv, struct MHD_Connection *connection,
+				     unsigned ms)
+{
+	conversation_suspend(cv, connection);
+	ux_timer_start(cv->server->timers, &cv->timer, ms);
 }
 
 /* False: the request was already woken. */
@@ -181,7 +210,7 @@ static bool conversation_park(struct conversation *cv, struct MHD_Connection *co
 	bool waits_now = !cv->woken && conversation_may_wait(cv);
 	cv->woken = false;
 	if (waits_now)
-		conversation_suspend(cv, connection, cv->x.req.park_ms);
+		conversation_suspend_for(cv, connection, cv->x.req.park_ms);
 	pthread_mutex_unlock(&cv->server->lock);
 	return waits_now;
 }
@@ -190,9 +219,68 @@ static bool conversation_park(struct conversation *cv, struct MHD_Connection *co
 static void server_resume_all(struct ux_http_server *s)
 {
 	pthread_mutex_lock(&s->lock);
-	while (s->suspended)
-		conversation_resume(s->suspended);
+	for (struct conversation *cv = s->suspended, *next = NULL; cv; cv = next) {
+		next = cv->next;
+		if (!cv->works)
+			conversation_resume(cv);
+	}
 	pthread_mutex_unlock(&s->lock);
+}
+
+/* --- the work queue --------------------------------------------------------------------------- */
+
+/*
+ * The handler has run, on a thread of the work queue. If it waits, its connection stays suspended,
+ * now for that. False: it was already woken, so that it has to run again.
+ */
+static bool conversation_end_work(struct conversation *cv)
+{
+	struct ux_http_server *s = cv->server;
+	bool parked = cv->x.parked, again = false;
+	pthread_mutex_lock(&s->lock);
+	again = parked && (cv->woken || !conversation_may_wait(cv));
+	cv->woken = false;
+	cv->works = again;
+	if (parked && !again)
+		ux_timer_start(s->timers, &cv->timer, cv->x.req.park_ms);
+	if (!parked) {
+		cv->x.worked = true;
+		conversation_resume(cv); /* it may be freed from here on */
+	}
+	pthread_mutex_unlock(&s->lock);
+	return !again;
+}
+
+static void conversation_work(struct ux_work_job *job, bool canceled)
+{
+	struct conversation *cv = ux_container_of(job, struct conversation, job);
+	if (canceled)
+		ux_exchange_refuse_work(&cv->x, /* by_client= */ false);
+	do {
+		ux_exchange_finish(&cv->x);
+	} while (!conversation_end_work(cv));
+}
+
+/*
+ * Hands the request to the work queue, which resumes its connection when the handler has run.
+ * False: the answer says that there is no room.
+ */
+static bool conversation_start_work(struct conversation *cv, struct MHD_Connection *connection)
+{
+	struct ux_http_server *s = cv->server;
+	ux_exchange_start_clock(&cv->x);
+	cv->job = (struct ux_work_job){.client = cv->x.req.client, .run = conversation_work};
+	pthread_mutex_lock(&s->lock);
+	enum ux_work_added added = ux_work_queue_add(s->work, &cv->job);
+	if (added == UX_WORK_ADDED) {
+		/* A thread that has already begun the job waits for the lock before it ends it. */
+		cv->works = true;
+		conversation_suspend(cv, connection);
+	}
+	pthread_mutex_unlock(&s->lock);
+	if (added != UX_WORK_ADDED)
+		ux_exchange_refuse_work(&cv->x, added == UX_WORK_CLIENT_FULL);
+	return added == UX_WORK_ADDED;
 }
 
 /* --- requests --------------------------------------------------------------------------------- */
@@ -297,7 +385,7 @@ static enum MHD_Result conversation_queue(struct conversation *cv,
 		cv->in_queue = true;
 		s->n_queued++;
 		ux_connection_enter(cv->on, UX_CONNECTION_WORK);
-		conversation_suspend(cv, connection, cv->x.res.wait_ms);
+		conversation_suspend_for(cv, connection, cv->x.res.wait_ms);
 	}
 	pthread_mutex_unlock(&s->lock);
 	cv->x.res.wait_ms = 0;
@@ -311,11 +399,17 @@ static enum MHD_Result conversation_answer(struct conversation *cv,
 	if (cv->x.res.reset)
 		return conversation_reset(connection);
 	ux_connection_enter(cv->on, UX_CONNECTION_WORK);
-	do {
+	if (ux_exchange_works(&cv->x) && conversation_start_work(cv, connection))
+		return MHD_YES;
+	if (cv->x.res.reset)
+		return conversation_reset(connection);
+	while (!cv->x.worked) {
 		ux_exchange_finish(&cv->x);
-		if (cv->x.parked && conversation_park(cv, connection))
+		if (!cv->x.parked)
+			break;
+		if (conversation_park(cv, connection))
 			return MHD_YES;
-	} while (cv->x.parked);
+	}
 	struct MHD_Response *r = server_make_response(&cv->x.res);
 	if (!r)
 		return MHD_NO;
@@ -393,6 +487,9 @@ static enum MHD_Result conversation_begin(struct conversation *cv,
 	ux_exchange_init(&cv->x, app, ux_bytes_cstr(method), ux_bytes_cstr(cv->target));
 	cv->begun = true;
 	ux_exchange_peer(&cv->x, server_peer(connection));
+	const union MHD_ConnectionInfo *fd =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	cv->fd = fd ? fd->connect_fd : -1;
 	cv->x.req.waits = &waits;
 	cv->x.req.waits_ctx = cv;
 	MHD_get_connection_values_n(connection, MHD_HEADER_KIND, server_on_header, &cv->x);
@@ -430,6 +527,16 @@ static enum MHD_Result server_on_request(void *ctx, struct MHD_Connection *conne
 	    cv->drained > EARLY_BYTES)
 		conversation_answer_early(cv, connection);
 	return cv->drained <= ux_http_limit(l, drain_bytes) ? MHD_YES : MHD_NO;
+}
+
+static enum ux_code server_open_work(struct ux_http_server *s, struct ux_error *err)
+{
+	const struct ux_http_limits *l = &s->app->limits;
+	const struct ux_work_limits limits = {.threads = l->threads,
+					      .share = ux_max(l->threads / WORK_SHARE, 1U),
+					      .waiting = l->client_queue,
+					      .all = l->connections};
+	return ux_work_queue_open(&s->work, &limits, err);
 }
 
 static enum ux_code server_start(struct ux_http_server *s, int fd, bool tls, struct ux_error *err)
@@ -488,6 +595,8 @@ enum ux_code ux_http_server_open_at(struct ux_http_server **ret,
 	enum ux_code code = ux_timers_open(&s->timers, err);
 	if (code == UX_OK)
 		code = ux_connections_open(&s->connections, &app->limits, s->timers, err);
+	if (code == UX_OK)
+		code = server_open_work(s, err);
 	if (code == UX_OK)
 		code = server_open_socket(s, endpoint, &fd, err);
 	if (code == UX_OK)
@@ -551,9 +660,12 @@ void ux_http_server_cut(struct ux_http_server *s)
 	if (!s)
 		return;
 	ux_http_server_quiesce(s);
+	atomic_store_explicit(&s->ending, true, memory_order_relaxed);
+	ux_work_queue_stop(s->work);
 	if (s->daemon)
 		/* no connection may be suspended here: the library would abort */
 		MHD_stop_daemon(s->daemon);
+	ux_work_queue_close(s->work);
 	ux_connections_close(s->connections);
 	ux_timers_close(s->timers);
 	pthread_cond_destroy(&s->idle);

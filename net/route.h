@@ -20,6 +20,11 @@ struct ux_route {
 	const char *what; /* one-line description */
 	bool page;        /* an HTML page: errors are shown as a page */
 	bool waits;       /* clients over their rate are delayed rather than refused */
+	/*
+	 * the handler may take long: it runs on a thread of the work queue (work_queue.h), never on
+	 * one that serves connections
+	 */
+	bool works;
 };
 
 /*

@@ -3,6 +3,7 @@
 #include "auth.h"
 
 #include "clock.h"
+#include "hash.h"
 #include "http.h"
 
 #include <arpa/inet.h>
@@ -302,6 +303,15 @@ static struct ux_rate_name auth_name_of_key(const char *id)
 	return name;
 }
 
+/* Requests with one key are of one client, and so are those without a key of one address. */
+static uint64_t auth_client_number(const struct ux_caller *caller)
+{
+	const struct ux_rate_name name = caller->key_id[0] != '\0'
+						 ? auth_name_of_key(caller->key_id)
+						 : auth_name_of_address(&caller->address);
+	return ux_hash_bytes(ux_bytes(name.bytes, sizeof(name.bytes)));
+}
+
 static enum ux_code auth_too_many(struct ux_request *req, struct ux_response *res, unsigned wait_ms)
 {
 	char text[16];
@@ -419,6 +429,7 @@ enum ux_code ux_gate_check(struct ux_request *req, struct ux_response *res)
 		return auth_check_open_route(req, caller);
 	UX_TRY(auth_limit_address(req, res, caller));
 	enum ux_code code = auth_identify(req, res, caller);
+	req->client = auth_client_number(caller);
 	ux_cors_answer(req, res);
 	UX_TRY(code);
 	UX_TRY(auth_limit_key(req, res, caller));

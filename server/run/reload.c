@@ -25,6 +25,8 @@ struct ux_http_limits ux_limits_of_settings(const struct ux_settings *s)
 		.address_connections = (unsigned)s->address_connections,
 		.connections = (unsigned)s->connections,
 		.threads = (unsigned)s->threads,
+		.client_queue = (unsigned)s->client_queue,
+		.request_ms = (unsigned)s->request_ms,
 	});
 	l.drain_bytes = s->drain_bytes; /* 0 is a valid setting here, not the default */
 	l.stop_seconds = ux_seconds_of(s->stop_ms);

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Threads that run jobs, and a queue that is fair between clients. */
+#ifndef UX_WORK_QUEUE_H
+#define UX_WORK_QUEUE_H
+
+#include "error.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/*
+ * Clients take turns: each time a thread is free, the next client in the ring that has a job waits
+ * no longer. A client has at most `share` jobs running, so that it never holds all threads, and at
+ * most `waiting` jobs in the queue.
+ */
+struct ux_work_queue;
+
+struct ux_work_limits {
+	unsigned threads; /* at least 1 */
+	unsigned share;   /* threads that jobs of one client may hold at a time, at least 1 */
+	unsigned waiting; /* jobs of one client that wait */
+	unsigned all;     /* jobs of all clients that wait */
+};
+
+struct ux_work_client;
+
+/*
+ * One job, embedded in the struct that it works on. Set `client` and `run`, and zero the rest. It
+ * must not be added again before run() was called.
+ */
+struct ux_work_job {
+	uint64_t client; /* jobs with the same number belong to one client */
+	/*
+	 * Called once, on a thread of the queue, or on that of ux_work_queue_stop() with `canceled`
+	 * set. The job's memory may be freed, or the job added again, before it returns.
+	 */
+	void (*run)(struct ux_work_job *job, bool canceled);
+	struct ux_work_job *next;
+};
+
+enum ux_work_added {
+	UX_WORK_ADDED,
+	UX_WORK_CLIENT_FULL, /* this client has too many waiting jobs */
+	UX_WORK_FULL,        /* all clients together have, or memory is short, or it is stopping */
+};
+
+enum ux_code ux_work_queue_open(struct ux_work_queue **ret, const struct ux_work_limits *limits,
+				struct ux_error *err) ux_must;
+
+/* Adds a job; on failure nothing is kept. Any thread. */
+enum ux_work_added ux_work_queue_add(struct ux_work_queue *q, struct ux_work_job *job) ux_must;
+
+/* Jobs that wait, and jobs that run. Any thread. */
+struct ux_work_counts {
+	unsigned waiting;
+	unsigned running;
+};
+struct ux_work_counts ux_work_queue_count(struct ux_work_queue *q);
+
+/*
+ * Accepts no more jobs, cancels those that wait, and returns when those that run have ended. NULL
+ * is allowed, and so is calling it twice.
+ */
+void ux_work_queue_stop(struct ux_work_queue *q);
+
+/* Stops and frees the queue. NULL is allowed. */
+void ux_work_queue_close(struct ux_work_queue *q);
+
+#endif
