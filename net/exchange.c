@@ -71,7 +71,9 @@ static enum ux_code exchange_parse_target(struct ux_request *req, struct ux_byte
 	char *text = ux_arena_strndup(&req->arena, target.data, target.size);
 	if (!req->query || !req->headers || !text)
 		return ux_arena_fail(&req->arena, &req->err);
-	target = ux_bytes(text, target.size);
+	(void)ux_target_authority(ux_bytes(text, target.size), &target);
+	if (target.size == 0 || target.data[0] == '?') /* "http://host" means "/" */
+		return ux_error_set(&req->err, UX_EINVAL, "the target has no path");
 	const uint8_t *mark = target.size ? memchr(target.data, '?', target.size) : NULL;
 	size_t n = mark ? (size_t)(mark - target.data) : target.size;
 	req->path = ux_bytes(target.data, n);
@@ -286,6 +288,16 @@ static void exchange_set_name(struct ux_exchange *x)
 	for (size_t i = 0; i < sizeof(v); i++)
 		bytes[i] = (uint8_t)(v >> (56 - 8 * i));
 	ux_hex_encode(ux_bytes(bytes, sizeof(bytes)), req->name);
+}
+
+void ux_exchange_refuse(struct ux_exchange *x, const struct ux_error *err)
+{
+	exchange_set_name(x);
+	x->res.status = 400;
+	x->res.close = true;
+	x->req.err = *err;
+	exchange_answer_error(x, UX_EINVAL);
+	x->refused = true;
 }
 
 void ux_exchange_begin(struct ux_exchange *x)

@@ -64,6 +64,12 @@ struct ux_exchange {
 void ux_exchange_init(struct ux_exchange *x, const struct ux_http_app *app, struct ux_bytes method,
 		      struct ux_bytes target);
 
+/*
+ * The head is ambiguous (err): the answer is 400, and the connection ends after it. Instead of
+ * ux_exchange_begin().
+ */
+void ux_exchange_refuse(struct ux_exchange *x, const struct ux_error *err);
+
 /* name and value live as long as the exchange. */
 void ux_exchange_header(struct ux_exchange *x, struct ux_bytes name, struct ux_bytes value);
 
@@ -105,5 +111,40 @@ void ux_exchange_refuse_work(struct ux_exchange *x, bool by_client);
  * the operating system.
  */
 void ux_exchange_deinit(struct ux_exchange *x, bool sent);
+
+/* --- strict reading of the head -----------------------------------------------------------------
+ */
+
+/* The request line and the headers as the HTTP library found them. */
+struct ux_request_head {
+	struct ux_bytes method;
+	struct ux_bytes target;
+	struct ux_bytes version;
+	const struct ux_http_field *fields;
+	size_t n_fields;
+};
+
+/*
+ * Refuses what two programs could read differently, so that a proxy in front and this server always
+ * agree where a request ends and which host it is for: RFC 9112 without any of its leniency.
+ * *ret_chunked: the body has chunks. UX_EINVAL: the connection must end after the answer.
+ */
+enum ux_code ux_request_head_check(const struct ux_request_head *head, bool *ret_chunked,
+				   struct ux_error *err) ux_must;
+
+/*
+ * For libmicrohttpd 0.9, which hides some bytes of a head: parts end at a NUL, and a line may end
+ * with a bare LF or CR, or go on in the next line. It parses in place and puts NULs in place of
+ * separators, one for each byte. All slices of head must point into its buffer, where the head
+ * begins with the method and has size bytes. True: the parts cover the head without a gap, each
+ * line ended with CRLF, and no NUL was received.
+ */
+bool ux_request_head_is_whole(const struct ux_request_head *head, size_t size) ux_must;
+
+/*
+ * The authority of a target in absolute form ("http://host:80/path?query"); empty for "/path". path
+ * receives the rest of the target.
+ */
+struct ux_bytes ux_target_authority(struct ux_bytes target, struct ux_bytes *path);
 
 #endif

@@ -206,6 +206,7 @@ struct ux_response {
 	unsigned wait_ms;
 	bool reset; /* send no answer: reset the connection */
 	enum ux_caching caching;
+	bool close; /* the connection ends after the answer */
 	struct ux_http_field fields[UX_RESPONSE_FIELDS_MOST]; /* the values live like body */
 	size_t n_fields;
 };

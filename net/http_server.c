@@ -49,6 +49,7 @@ struct conversation {
 	struct ux_connection *on; /* NULL: the connection is not checked */
 	int fd;                   /* of the connection; -1: not known */
 	char *target;             /* malloc'ed */
+	const char *raw_target;   /* where the library has it; decoded in place meanwhile */
 	bool begun;               /* x is in use */
 	bool queued;
 	/* the answer was sent before the body was received; the connection ends */
@@ -83,6 +84,14 @@ static struct ux_connection *server_connection(struct MHD_Connection *connection
 	return info ? info->socket_context : NULL;
 }
 
+/* A copy, since the library may use the same memory for its next answer. -1: unknown. */
+static int server_socket(struct MHD_Connection *connection)
+{
+	const union MHD_ConnectionInfo *info =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	return info ? info->connect_fd : -1;
+}
+
 static struct ux_address server_peer(struct MHD_Connection *connection)
 {
 	const union MHD_ConnectionInfo *info =
@@ -110,10 +119,9 @@ static void server_on_connection(void *ctx, struct MHD_Connection *connection, v
 		*state = NULL;
 		return;
 	}
-	const union MHD_ConnectionInfo *fd =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	const int fd = server_socket(connection);
 	const struct ux_address peer = server_peer(connection);
-	*state = fd ? ux_connections_add(s->connections, fd->connect_fd, &peer) : NULL;
+	*state = fd >= 0 ? ux_connections_add(s->connections, fd, &peer) : NULL;
 }
 
 /* --- requests that wait ----------------------------------------------------------------------- */
@@ -295,6 +303,7 @@ static void *server_on_target(void *ctx, const char *target, struct MHD_Connecti
 	cv->timer.fire = conversation_on_timer;
 	cv->on = server_connection(connection);
 	cv->target = strdup(target);
+	cv->raw_target = target;
 	server_count_in_flight(cv->server, 1);
 	return cv;
 }
@@ -350,7 +359,7 @@ static bool server_add_fields(const struct ux_http_server *s, const struct ux_re
 					     (const char *)res->fields[i].value.data) == MHD_YES;
 	if (ok)
 		ok = MHD_add_response_header(r, "X-Request-Id", req->name) == MHD_YES;
-	if (ok && atomic_load_explicit(&s->stopping, memory_order_relaxed))
+	if (ok && (res->close || atomic_load_explicit(&s->stopping, memory_order_relaxed)))
 		ok = MHD_add_response_header(r, MHD_HTTP_HEADER_CONNECTION, "close") == MHD_YES;
 	return ok;
 }
@@ -363,10 +372,9 @@ static bool server_add_fields(const struct ux_http_server *s, const struct ux_re
 static enum MHD_Result conversation_reset(struct MHD_Connection *connection)
 {
 	const struct sockaddr none = {.sa_family = AF_UNSPEC};
-	const union MHD_ConnectionInfo *fd =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	if (fd)
-		(void)!connect(fd->connect_fd, &none, sizeof(none));
+	const int fd = server_socket(connection);
+	if (fd >= 0)
+		(void)!connect(fd, &none, sizeof(none));
 	return MHD_NO;
 }
 
@@ -454,15 +462,14 @@ static void conversation_answer_early(struct conversation *cv, struct MHD_Connec
 {
 	char text[EARLY_FIELDS];
 	const struct ux_response *res = &cv->x.res;
-	const union MHD_ConnectionInfo *fd =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+	const int fd = server_socket(connection);
 	size_t n = conversation_early_text(cv, text, sizeof(text));
-	if (!fd || n == 0 ||
+	if (fd < 0 || n == 0 ||
 	    MHD_get_connection_info(connection, MHD_CONNECTION_INFO_GNUTLS_SESSION))
 		return;
-	if (send(fd->connect_fd, text, n, MSG_NOSIGNAL | MSG_DONTWAIT | MSG_MORE) != (ssize_t)n)
+	if (send(fd, text, n, MSG_NOSIGNAL | MSG_DONTWAIT | MSG_MORE) != (ssize_t)n)
 		return;
-	if (send(fd->connect_fd, res->body.data, res->body.size, MSG_NOSIGNAL | MSG_DONTWAIT) ==
+	if (send(fd, res->body.data, res->body.size, MSG_NOSIGNAL | MSG_DONTWAIT) ==
 	    (ssize_t)res->body.size)
 		cv->early = true;
 }
@@ -475,13 +482,47 @@ static bool request_expects_continue(const struct ux_request *req)
 	       strncasecmp((const char *)v.data, word, v.size) == 0;
 }
 
+/* Does the library pass heads on that it has not read strictly? */
+static bool server_library_is_lenient(void)
+{
+	return strncmp(MHD_get_version(), "0.", 2) == 0;
+}
+
+/* Only heads whose headers fit into the exchange; it has refused the others. */
+static enum ux_code conversation_check_head(struct conversation *cv,
+					    struct MHD_Connection *connection, const char *method,
+					    const char *version, struct ux_error *err)
+{
+	struct ux_exchange *x = &cv->x;
+	const struct ux_request_head head = {
+		.method = ux_bytes_cstr(method),
+		.target = ux_bytes(cv->raw_target, strlen(cv->target)),
+		.version = ux_bytes_cstr(version),
+		.fields = x->req.headers,
+		.n_fields = x->req.n_headers,
+	};
+	struct ux_request_head copy = head;
+	copy.target = ux_bytes_cstr(cv->target);
+	UX_TRY(ux_request_head_check(&copy, &x->res.close, err));
+	if (!server_library_is_lenient())
+		return UX_OK;
+	const union MHD_ConnectionInfo *size =
+		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_REQUEST_HEADER_SIZE);
+	if (!size || !ux_request_head_is_whole(&head, size->header_size))
+		return ux_error_set(err, UX_EINVAL,
+				    "a line of the request has a NUL, does not end with CRLF, or "
+				    "goes on in the next line");
+	return UX_OK;
+}
+
 /*
  * A small rejected body is read and dropped, since closing a connection with unread bytes makes the
  * system reset it, and the client would never receive the reason. A large announced body is
  * answered at once, and so is a client that sent "Expect: 100-continue" and has not begun.
  */
 static enum MHD_Result conversation_begin(struct conversation *cv,
-					  struct MHD_Connection *connection, const char *method)
+					  struct MHD_Connection *connection, const char *method,
+					  const char *version)
 {
 	const struct ux_http_app *app = cv->server->app;
 	ux_exchange_init(&cv->x, app, ux_bytes_cstr(method), ux_bytes_cstr(cv->target));
@@ -493,6 +534,11 @@ static enum MHD_Result conversation_begin(struct conversation *cv,
 	cv->x.req.waits = &waits;
 	cv->x.req.waits_ctx = cv;
 	MHD_get_connection_values_n(connection, MHD_HEADER_KIND, server_on_header, &cv->x);
+	struct ux_error err = UX_ERROR_INIT;
+	if (conversation_check_head(cv, connection, method, version, &err) != UX_OK) {
+		ux_exchange_refuse(&cv->x, &err);
+		return conversation_answer(cv, connection);
+	}
 	ux_exchange_begin(&cv->x);
 	ux_connection_enter(cv->on, UX_CONNECTION_BODY);
 	uint64_t announced = cv->x.req.content_length;
@@ -507,12 +553,12 @@ static enum MHD_Result server_on_request(void *ctx, struct MHD_Connection *conne
 					 const char *url, const char *method, const char *version,
 					 const char *data, size_t *size, void **state)
 {
-	(void)ctx, (void)url, (void)version;
+	(void)ctx, (void)url;
 	struct conversation *cv = *state;
 	if (!cv || !cv->target)
 		return MHD_NO;
 	if (!cv->begun)
-		return conversation_begin(cv, connection, method);
+		return conversation_begin(cv, connection, method, version);
 	if (*size == 0)
 		return cv->early    ? MHD_NO
 		       : cv->queued ? MHD_YES
@@ -548,6 +594,8 @@ static enum ux_code server_start(struct ux_http_server *s, int fd, bool tls, str
 		{MHD_OPTION_CONNECTION_LIMIT, ux_max(l->connections, l->threads), NULL},
 		{MHD_OPTION_CONNECTION_TIMEOUT, l->idle_seconds, NULL},
 		{MHD_OPTION_CONNECTION_MEMORY_LIMIT, (intptr_t)l->header_bytes, NULL},
+		/* version 0.9 only looks for Host, and sends the head of its error twice */
+		{MHD_OPTION_STRICT_FOR_CLIENT, server_library_is_lenient() ? 0 : 1, NULL},
 		{MHD_OPTION_URI_LOG_CALLBACK, (intptr_t)server_on_target, s},
 		{MHD_OPTION_NOTIFY_COMPLETED, (intptr_t)server_on_done, s},
 		{MHD_OPTION_NOTIFY_CONNECTION, (intptr_t)server_on_connection, s},
