@@ -32,7 +32,7 @@ static const struct ux_option key_options[] = {
 	{"namespace", 0, UX_OPTION_TEXT, offsetof(struct key_values, ns), "NAME",
 	 "create: whose modules it sees [default]; list: keys of this one [all]"},
 	{"scopes", 0, UX_OPTION_TEXT, offsetof(struct key_values, scopes), "LIST",
-	 "create: of read, symbolize, upload, delete, admin [read,symbolize,upload]"},
+	 "create: read, symbolize, upload, delete, admin, metrics, server [first 3]"},
 	{"description", 0, UX_OPTION_TEXT, offsetof(struct key_values, description), "TEXT",
 	 "create: whose it is"},
 	{"days", 0, UX_OPTION_COUNT, offsetof(struct key_values, days), "N",
@@ -201,7 +201,7 @@ static enum ux_code cmd_key_create(struct key_job *job, struct ux_error *err)
 	if (!ux_scopes_parse(ux_bytes_cstr(v->scopes), &key.scopes))
 		return ux_error_set(err, UX_EINVAL,
 				    "--scopes is \"%.64s\"; expected some of "
-				    "read,symbolize,upload,delete,admin",
+				    "read,symbolize,upload,delete,admin,metrics,server",
 				    v->scopes);
 	UX_TRY(ux_key_create(job->index, &key, &key_actor, now, token, err));
 	if (v->json)

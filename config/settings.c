@@ -35,6 +35,11 @@ static const struct ux_setting rows[] = {
 	{NULL, "reading", UX_SETTING_CHOICE, AT(reading), "auto", 0, 0, 0, readings,
 	 "Who may read and symbolize without a key. open: everyone; keyed: no one; auto: everyone "
 	 "if the server listens on a loopback address only, otherwise no one."},
+	{NULL, "metrics", UX_SETTING_CHOICE, AT(metrics), "auto", 0, 0, UX_SETTING_LIVE, readings,
+	 "Who may read /metrics and the counters on /status, which are about all namespaces, "
+	 "without a key of scope metrics. open: everyone; keyed: no one; auto: requests of this "
+	 "machine where \"reading\" is auto and the server listens on a loopback address only, "
+	 "otherwise no one."},
 	/* TLS */
 	{NULL, "tls-certificate", UX_SETTING_TEXT, AT(tls_certificate), NULL, 0, 0, UX_SETTING_LIVE,
 	 NULL,

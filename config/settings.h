@@ -36,6 +36,7 @@ struct ux_settings {
 	const char *listen;
 	const char *data; /* NULL: ux_store_default_dir() */
 	unsigned reading; /* enum ux_reading */
+	unsigned metrics; /* enum ux_reading: of the counters of the whole server */
 
 	const char *tls_certificate; /* PEM files; both or neither */
 	const char *tls_key;

@@ -280,8 +280,10 @@ static const struct {
 	const char *name;
 	unsigned bit;
 } scope_names[] = {
-	{"read", UX_SCOPE_READ},     {"symbolize", UX_SCOPE_SYMBOLIZE}, {"upload", UX_SCOPE_UPLOAD},
-	{"delete", UX_SCOPE_DELETE}, {"admin", UX_SCOPE_ADMIN},
+	{"read", UX_SCOPE_READ},     {"symbolize", UX_SCOPE_SYMBOLIZE},
+	{"upload", UX_SCOPE_UPLOAD}, {"delete", UX_SCOPE_DELETE},
+	{"admin", UX_SCOPE_ADMIN},   {"metrics", UX_SCOPE_METRICS},
+	{"server", UX_SCOPE_SERVER},
 };
 
 static unsigned scope_bit(struct ux_bytes name)
@@ -391,6 +393,51 @@ static bool token_is_well_formed(struct ux_bytes token)
 	return true;
 }
 
+void ux_token_id(struct ux_bytes token, char ret[UX_KEY_ID_SIZE])
+{
+	const struct ux_blob_hash hash = ux_blob_hash_of(token);
+	key_id_of(&hash, ret);
+}
+
+/* Finds the key and the row of a token. UX_EDENIED: no token has this ID. */
+static enum ux_code token_find(struct ux_index *ix, const char *token_id, struct ux_arena *arena,
+			       struct ux_key *ret, struct ux_token_row *ret_row,
+			       struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	enum ux_code code = ix->keys.find(ix, token_id, arena, ret, ret_row, &why);
+	if (code == UX_ENOTFOUND)
+		return ux_error_set(err, UX_EDENIED, "the token is not known here");
+	if (code != UX_OK && err && err->code == UX_OK)
+		*err = why;
+	return code;
+}
+
+static enum ux_code token_check_times(const struct ux_key *key, const struct ux_token_row *row,
+				      ux_time now, struct ux_error *err)
+{
+	if (key->revoked != 0)
+		return ux_error_set(err, UX_EDENIED, "key %s was revoked", key->id);
+	if (key->expires != 0 && key->expires <= now)
+		return ux_error_set(err, UX_EDENIED, "key %s has expired", key->id);
+	if (row->expires != 0 && row->expires <= now)
+		return ux_error_set(err, UX_EDENIED,
+				    "token %s was replaced by a newer one of key %s", row->id,
+				    key->id);
+	return UX_OK;
+}
+
+enum ux_code ux_key_of_token(struct ux_index *ix, const char *token_id, ux_time now,
+			     struct ux_arena *arena, struct ux_key *ret, struct ux_error *err)
+{
+	struct ux_key key = {0};
+	struct ux_token_row row = {0};
+	UX_TRY(token_find(ix, token_id, arena, &key, &row, err));
+	UX_TRY(token_check_times(&key, &row, now, err));
+	*ret = key;
+	return UX_OK;
+}
+
 enum ux_code ux_key_check(struct ux_index *ix, struct ux_bytes token, ux_time now,
 			  struct ux_arena *arena, struct ux_key *ret, struct ux_error *err)
 {
@@ -404,27 +451,14 @@ enum ux_code ux_key_check(struct ux_index *ix, struct ux_bytes token, ux_time no
 			token.size);
 	struct ux_blob_hash hash = ux_blob_hash_of(token);
 	key_id_of(&hash, id);
-	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = ix->keys.find(ix, id, arena, &key, &row, &why);
-	if (code != UX_OK && code != UX_ENOTFOUND) {
-		if (err && err->code == UX_OK)
-			*err = why;
-		return code;
-	}
+	UX_TRY(token_find(ix, id, arena, &key, &row, err));
 	/*
 	 * The row is found by its ID and the hash compared in constant time, so that timing reveals
 	 * nothing.
 	 */
-	if (code != UX_OK || !memeql_sec(hash.bytes, row.hash.bytes, sizeof(hash.bytes)))
+	if (!memeql_sec(hash.bytes, row.hash.bytes, sizeof(hash.bytes)))
 		return ux_error_set(err, UX_EDENIED, "the token is not known here");
-	if (key.revoked != 0)
-		return ux_error_set(err, UX_EDENIED, "key %s was revoked", key.id);
-	if (key.expires != 0 && key.expires <= now)
-		return ux_error_set(err, UX_EDENIED, "key %s has expired", key.id);
-	if (row.expires != 0 && row.expires <= now)
-		return ux_error_set(err, UX_EDENIED,
-				    "token %s was replaced by a newer one of key %s", row.id,
-				    key.id);
+	UX_TRY(token_check_times(&key, &row, now, err));
 	*ret = key;
 	return UX_OK;
 }

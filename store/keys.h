@@ -10,14 +10,26 @@ enum ux_scope {
 	UX_SCOPE_SYMBOLIZE = 1 << 1,
 	UX_SCOPE_UPLOAD = 1 << 2,
 	UX_SCOPE_DELETE = 1 << 3,
-	UX_SCOPE_ADMIN = 1 << 4, /* all operations */
+	UX_SCOPE_ADMIN = 1 << 4,   /* all operations in its namespace; includes the ones above */
+	UX_SCOPE_METRICS = 1 << 5, /* the counters of the whole server */
+	/* all operations, also on keys of other namespaces; includes the ones above */
+	UX_SCOPE_SERVER = 1 << 6,
 };
 
 enum {
-	UX_SCOPES_ALL = (1 << 5) - 1,
+	UX_SCOPES_NAMESPACE = (1 << 5) - 1, /* included in UX_SCOPE_ADMIN */
+	UX_SCOPES_ALL = (1 << 7) - 1,
 	UX_TOKEN_SIZE = 3 + 52 + 1, /* "ux_", 32 random bytes in base32, NUL */
-	UX_SCOPES_TEXT = 48         /* room for all names, commas and the NUL */
+	UX_SCOPES_TEXT = 64         /* room for all names, commas and the NUL */
 };
+
+/* The scopes with those that they include. */
+static inline unsigned ux_scopes_included(unsigned scopes)
+{
+	if ((scopes & UX_SCOPE_SERVER) != 0)
+		return UX_SCOPES_ALL;
+	return (scopes & UX_SCOPE_ADMIN) != 0 ? scopes | UX_SCOPES_NAMESPACE : scopes;
+}
 
 /* Parses "read,upload" to bits. False for an unknown name or an empty list. */
 bool ux_scopes_parse(struct ux_bytes text, unsigned *ret) ux_must;
@@ -40,6 +52,17 @@ enum ux_code ux_key_create(struct ux_index *ix, struct ux_key *spec, const struc
  */
 enum ux_code ux_key_rotate(struct ux_index *ix, const char *id, int64_t overlap_s,
 			   const struct ux_who *who, ux_time now, char *token, struct ux_error *err)
+	ux_must;
+
+/* The ID of a token, which is the beginning of its hash and reveals nothing about it. */
+void ux_token_id(struct ux_bytes token, char ret[UX_KEY_ID_SIZE]);
+
+/*
+ * Finds the key of a token that was checked before, by the token's ID: as long as the token and its
+ * key are valid. UX_EDENIED as for ux_key_check(), which also checks the token itself.
+ */
+enum ux_code ux_key_of_token(struct ux_index *ix, const char *token_id, ux_time now,
+			     struct ux_arena *arena, struct ux_key *ret, struct ux_error *err)
 	ux_must;
 
 /*

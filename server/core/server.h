@@ -142,6 +142,22 @@ static inline const struct ux_caller *ux_caller_of(const struct ux_request *req)
 	return req->caller;
 }
 
+/*
+ * May the caller see facts about the server that are not its namespace's, such as the addresses of
+ * upstreams: with a key of the whole server, or on its machine where it is open to that alone.
+ */
+static inline bool ux_caller_sees_server(const struct ux_request *req)
+{
+	const struct ux_caller *caller = ux_caller_of(req);
+	return (caller->scopes & UX_SCOPE_SERVER) != 0 || caller->openness == UX_OPEN_TO_MACHINE;
+}
+
+/* May the caller see the name of a candidate's origin, which for an upstream may be its host? */
+static inline bool ux_caller_sees_origin(const struct ux_request *req, const struct ux_candidate *c)
+{
+	return c->origin != UX_ORIGIN_UPSTREAM || ux_caller_sees_server(req);
+}
+
 /* The caller as recorded in the audit log. */
 static inline struct ux_who ux_who_of(const struct ux_request *req)
 {

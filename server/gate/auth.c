@@ -197,6 +197,22 @@ static enum ux_code auth_openness_of(struct ux_request *req, const char *ns, enu
 	return UX_OK;
 }
 
+/* The counters of the server are of no namespace: they have a setting of their own. */
+static bool auth_metrics_are_open(const struct ux_request *req)
+{
+	const struct ux_server *s = ux_server_of(req);
+	switch (ux_server_access(s)->metrics) {
+	case UX_OPEN_TO_ALL:
+		return true;
+	case UX_OPEN_TO_NONE:
+		return false;
+	case UX_OPEN_TO_MACHINE:
+		break;
+	}
+	return s->local_only && atomic_load_explicit(&s->open_reading, memory_order_relaxed) &&
+	       auth_is_of_this_machine(req);
+}
+
 /* The namespace named in the request's path or header; NULL: none. */
 static enum ux_code auth_namespace_requested(struct ux_request *req, const char **ret)
 {
@@ -218,13 +234,14 @@ static enum ux_code auth_open_caller(struct ux_request *req, struct ux_caller *c
 {
 	caller->ns = ns;
 	UX_TRY(auth_openness_of(req, ns, &caller->openness));
-	caller->scopes = caller->openness != UX_OPEN_TO_NONE ? READS : 0;
+	caller->scopes = (caller->openness != UX_OPEN_TO_NONE ? READS : 0) |
+			 (auth_metrics_are_open(req) ? UX_SCOPE_METRICS : 0);
 	return UX_OK;
 }
 
 static unsigned auth_scopes_of(const struct ux_key *key, bool by_path)
 {
-	unsigned all = (key->scopes & UX_SCOPE_ADMIN) != 0 ? (unsigned)UX_SCOPES_ALL : key->scopes;
+	unsigned all = ux_scopes_included(key->scopes);
 	/* proxies and servers log the path, so a token in it gets fewer scopes */
 	return by_path ? all & READS : all;
 }

@@ -48,9 +48,9 @@ bool ux_rates_take(struct ux_rates *r, const struct ux_rate_name *name, const st
 /* --- sessions of browsers --------------------------------------------------------------------- */
 
 /*
- * A session is a cookie "KEYID.EXPIRES.MAC", made after a token was entered, so that the browser
- * does not store the token. It gives all scopes of the key while the key is valid, for at most half
- * a day, and until this process ends, because the MAC uses a secret of the process.
+ * A session is a cookie "TOKENID.EXPIRES.MAC", made after a token was entered, so that the browser
+ * does not store the token. It gives all scopes of the key while that very token is valid, for at
+ * most half a day, and until this process ends, because the MAC uses a secret of the process.
  */
 enum {
 	UX_SESSION_SECONDS = 12 * 60 * 60,
@@ -68,13 +68,13 @@ struct ux_sessions {
 
 void ux_sessions_init(struct ux_sessions *s);
 
-/* Makes the cookie value for a key. UX_EUNAVAILABLE: there are no sessions. */
-enum ux_code ux_session_make(const struct ux_sessions *s, const char *key_id, ux_time now,
+/* Makes the cookie value for a token. UX_EUNAVAILABLE: there are no sessions. */
+enum ux_code ux_session_make(const struct ux_sessions *s, const char *token_id, ux_time now,
 			     char text[UX_SESSION_TEXT], struct ux_error *err) ux_must;
 
-/* Verifies a cookie value and returns its key ID; false if it is forged or expired. */
+/* Verifies a cookie value and returns its token's ID; false if it is forged or expired. */
 bool ux_session_read(const struct ux_sessions *s, struct ux_bytes text, ux_time now,
-		     char key_id[UX_KEY_ID_SIZE]) ux_must;
+		     char token_id[UX_KEY_ID_SIZE]) ux_must;
 
 /* The value of the session cookie in the request. */
 bool ux_session_cookie(const struct ux_request *req, struct ux_bytes *ret);
@@ -89,8 +89,8 @@ bool ux_session_same_origin(const struct ux_request *req);
 
 /*
  * The key of a request with a session. The cookie is accepted for methods that only read, and for
- * same-origin requests. UX_ENOTFOUND, with no message: there is no valid session, or its key is no
- * longer valid.
+ * same-origin requests. UX_ENOTFOUND, with no message: there is no valid session, or its token or
+ * key is no longer valid.
  */
 enum ux_code ux_session_key(const struct ux_sessions *s, struct ux_index *ix,
 			    struct ux_request *req, ux_time now, struct ux_key *ret) ux_must;
@@ -107,6 +107,11 @@ struct ux_access {
 	 */
 	const char *const *origins;
 	size_t n_origins;
+	/*
+	 * Who reads the counters of the server without a key. UX_OPEN_TO_MACHINE: where reading is
+	 * open to this machine alone.
+	 */
+	enum ux_openness metrics;
 	struct ux_rate key_rate; /* rate for each key; a key may have its own */
 	struct ux_rate address_rate;
 	unsigned wait_most_ms; /* longest delay of a request over its rate, before it is refused */

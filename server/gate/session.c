@@ -31,13 +31,13 @@ static void session_mac_of(const struct ux_sessions *s, struct ux_bytes text,
 	ux_hex_encode(ux_bytes(digest, sizeof(digest)), mac);
 }
 
-enum ux_code ux_session_make(const struct ux_sessions *s, const char *key_id, ux_time now,
+enum ux_code ux_session_make(const struct ux_sessions *s, const char *token_id, ux_time now,
 			     char text[UX_SESSION_TEXT], struct ux_error *err)
 {
 	char mac[MAC_TEXT + 1];
 	if (!s->ready)
 		return ux_error_set(err, UX_EUNAVAILABLE, "there is no randomness for sessions");
-	int n = snprintf(text, UX_SESSION_TEXT, "%.*s.%" PRId64, ID_TEXT, key_id,
+	int n = snprintf(text, UX_SESSION_TEXT, "%.*s.%" PRId64, ID_TEXT, token_id,
 			 now + UX_SESSION_SECONDS);
 	session_mac_of(s, ux_bytes(text, (size_t)n), mac);
 	snprintf(text + n, UX_SESSION_TEXT - (size_t)n, ".%s", mac);
@@ -45,7 +45,7 @@ enum ux_code ux_session_make(const struct ux_sessions *s, const char *key_id, ux
 }
 
 bool ux_session_read(const struct ux_sessions *s, struct ux_bytes text, ux_time now,
-		     char key_id[UX_KEY_ID_SIZE])
+		     char token_id[UX_KEY_ID_SIZE])
 {
 	char mac[MAC_TEXT + 1];
 	uint64_t expires = 0;
@@ -60,8 +60,8 @@ bool ux_session_read(const struct ux_sessions *s, struct ux_bytes text, ux_time 
 	if (text.data[ID_TEXT] != '.' || !ux_hex_parse_u64(digits, /* hex= */ false, &expires) ||
 	    expires > INT64_MAX || (ux_time)expires <= now)
 		return false;
-	memcpy(key_id, text.data, ID_TEXT);
-	key_id[ID_TEXT] = '\0';
+	memcpy(token_id, text.data, ID_TEXT);
+	token_id[ID_TEXT] = '\0';
 	return true;
 }
 
@@ -125,8 +125,7 @@ enum ux_code ux_session_key(const struct ux_sessions *s, struct ux_index *ix,
 	if (!ux_session_cookie(req, &text) || !ux_session_read(s, text, now, id) ||
 	    (!reads && !ux_session_same_origin(req)))
 		return UX_ENOTFOUND;
-	if (ix->keys.get(ix, id, &req->arena, &key, NULL) != UX_OK || key.revoked != 0 ||
-	    (key.expires != 0 && key.expires <= now))
+	if (ux_key_of_token(ix, id, now, &req->arena, &key, NULL) != UX_OK)
 		return UX_ENOTFOUND;
 	*ret = key;
 	return UX_OK;

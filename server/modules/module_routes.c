@@ -20,7 +20,8 @@ static void modules_key_time(struct ux_json *j, const char *key, ux_time t)
 	ux_json_key_cstr(j, key, ux_time_text(t, text));
 }
 
-static void modules_put_candidate(struct ux_json *j, const struct ux_candidate *c)
+static void modules_put_candidate(const struct ux_request *req, struct ux_json *j,
+				  const struct ux_candidate *c)
 {
 	char hash[2 * UX_BLOB_HASH_SIZE + 1];
 	ux_blob_hash_text(&c->blob, hash);
@@ -30,7 +31,7 @@ static void modules_put_candidate(struct ux_json *j, const struct ux_candidate *
 	if (c->reason[0] != '\0')
 		ux_json_key_cstr(j, "reason", c->reason);
 	ux_json_key_cstr(j, "origin", ux_origin_name(c->origin));
-	if (c->origin_name[0] != '\0')
+	if (c->origin_name[0] != '\0' && ux_caller_sees_origin(req, c))
 		ux_json_key_cstr(j, "origin_name", c->origin_name);
 	if (c->parent != 0)
 		ux_json_key_bool(j, "extracted", true);
@@ -63,7 +64,8 @@ static enum ux_code modules_put_pins(struct ux_request *req, struct ux_json *j,
 }
 
 /* Writes the object without its end. */
-static void modules_put_module(struct ux_json *j, const struct ux_module *m)
+static void modules_put_module(const struct ux_request *req, struct ux_json *j,
+			       const struct ux_module *m)
 {
 	ux_json_object_begin(j);
 	ux_json_key_cstr(j, "id", m->n_ids ? m->ids[0] : "");
@@ -80,7 +82,7 @@ static void modules_put_module(struct ux_json *j, const struct ux_module *m)
 	ux_json_key(j, "candidates");
 	ux_json_array_begin(j);
 	for (size_t i = 0; i < m->n_candidates; i++)
-		modules_put_candidate(j, &m->candidates[i]);
+		modules_put_candidate(req, j, &m->candidates[i]);
 	ux_json_array_end(j);
 }
 
@@ -98,7 +100,7 @@ enum ux_code ux_handle_modules(struct ux_request *req, struct ux_response *res)
 	ux_json_key(&j, "modules");
 	ux_json_array_begin(&j);
 	for (size_t i = 0; i < list.n; i++) {
-		modules_put_module(&j, &list.modules[i]);
+		modules_put_module(req, &j, &list.modules[i]);
 		ux_json_object_end(&j);
 	}
 	ux_json_array_end(&j);
@@ -125,7 +127,7 @@ enum ux_code ux_handle_module(struct ux_request *req, struct ux_response *res)
 	struct ux_module m;
 	UX_TRY(modules_find(req, &m));
 	struct ux_json j = ux_json_make(&req->out);
-	modules_put_module(&j, &m);
+	modules_put_module(req, &j, &m);
 	UX_TRY(modules_put_pins(req, &j, &m));
 	ux_json_object_end(&j);
 	ux_out_u8(&req->out, '\n');

@@ -49,7 +49,9 @@ static enum ux_code page_home_put_numbers(struct ux_request *req)
 	page_home_put_fact(out, "uploaded", ux_html_size(usage.bytes));
 	page_home_put_fact(out, "extracted or fetched", ux_html_size(usage.cache_bytes));
 	page_home_put_fact(out, "uploads running", ux_html_count(uploads.of_ns));
-	page_home_put_fact(out, "files being read", ux_html_count(jobs.waiting + jobs.running));
+	if ((ux_caller_of(req)->scopes & UX_SCOPE_METRICS) != 0) /* of all namespaces */
+		page_home_put_fact(out, "files being read",
+				   ux_html_count(jobs.waiting + jobs.running));
 	ux_out_cstr(out, "</dl>\n");
 	return UX_OK;
 }

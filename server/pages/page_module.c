@@ -107,20 +107,23 @@ static const char *page_module_state_class(enum ux_candidate_state state)
 	return "good";
 }
 
-static void page_module_put_origin(struct ux_out *out, const struct ux_candidate *c)
+static void page_module_put_origin(struct ux_request *req, const struct ux_candidate *c)
 {
+	struct ux_out *out = &req->out;
 	UX_HTML(out, "<p class=\"facts\"><span>$</span> <span>$$$</span> <span>$</span>",
 		ux_html_size(c->size), c->parent != 0 ? "extracted here, of " : "by ",
 		ux_origin_name(c->origin), c->forced ? ", forced" : "", ux_html_time(c->created));
-	if (c->origin_name[0] != '\0')
+	if (c->origin_name[0] != '\0' && ux_caller_sees_origin(req, c))
 		UX_HTML(out, " <span>from $</span>", c->origin_name);
 	if (c->key_id[0] != '\0')
 		UX_HTML(out, " <span>key <code>$</code></span>", c->key_id);
 	ux_out_cstr(out, "</p>\n");
 }
 
-static void page_module_put_candidate(struct ux_out *out, const struct ux_candidate *c, bool best)
+static void page_module_put_candidate(struct ux_request *req, const struct ux_candidate *c,
+				      bool best)
 {
+	struct ux_out *out = &req->out;
 	char hash[2 * UX_BLOB_HASH_SIZE + 1];
 	ux_blob_hash_text(&c->blob, hash);
 	UX_HTML(out, "<li><h3><span class=\"kind\">$</span> ", ux_kind_name(c->kind));
@@ -135,19 +138,20 @@ static void page_module_put_candidate(struct ux_out *out, const struct ux_candid
 	if (c->description[0] != '\0')
 		UX_HTML(out, "<p>$</p>\n", c->description);
 	page_module_put_counts(out, c);
-	page_module_put_origin(out, c);
+	page_module_put_origin(req, c);
 	UX_HTML(out, "<p class=\"hash\">sha256 <code>$</code></p></li>\n", hash);
 }
 
-static void page_module_put_candidates(struct ux_out *out, const struct ux_module *m)
+static void page_module_put_candidates(struct ux_request *req, const struct ux_module *m)
 {
+	struct ux_out *out = &req->out;
 	size_t n = ux_min(m->n_candidates, (size_t)CANDIDATES);
 	const struct ux_candidate *best = ux_module_best(m, UX_KIND_GSYM);
 	ux_out_cstr(out, "<section aria-labelledby=\"candidates\">\n"
 			 "<h2 id=\"candidates\">Candidates, best first</h2>\n"
 			 "<ol class=\"candidates\">\n");
 	for (size_t i = 0; i < n; i++)
-		page_module_put_candidate(out, &m->candidates[i], &m->candidates[i] == best);
+		page_module_put_candidate(req, &m->candidates[i], &m->candidates[i] == best);
 	ux_out_cstr(out, "</ol>\n");
 	if (n < m->n_candidates)
 		UX_HTML(out, "<p class=\"hint\">And $ more.</p>\n", m->n_candidates - n);
@@ -210,7 +214,7 @@ enum ux_code ux_web_module(struct ux_request *req, struct ux_response *res)
 		UX_HTML(&req->out, "<p class=\"path\">$</p>\n", name);
 	UX_TRY(page_module_put_facts(req, &m));
 	page_module_put_forms(&req->out, &m);
-	page_module_put_candidates(&req->out, &m);
+	page_module_put_candidates(req, &m);
 	UX_TRY(page_module_put_history(req, &m));
 	page_module_put_for_programs(&req->out, id);
 	return ux_page_end(req, res, &page);

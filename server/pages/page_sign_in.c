@@ -86,7 +86,7 @@ enum ux_code ux_web_sign_in(struct ux_request *req, struct ux_response *res)
 	struct ux_form form;
 	struct ux_key key;
 	struct ux_error why = UX_ERROR_INIT;
-	char session[UX_SESSION_TEXT];
+	char session[UX_SESSION_TEXT], token_id[UX_KEY_ID_SIZE];
 	UX_TRY(sign_in_check_origin(req));
 	UX_TRY(ux_form_read(req, &form));
 	struct ux_bytes next = sign_in_checked_next(ux_form_get(&form, "next"));
@@ -99,7 +99,8 @@ enum ux_code ux_web_sign_in(struct ux_request *req, struct ux_response *res)
 		req->err = why;
 		return code;
 	}
-	UX_TRY(ux_session_make(&s->gate->sessions, key.id, ux_server_now(), session, &req->err));
+	ux_token_id(token, token_id);
+	UX_TRY(ux_session_make(&s->gate->sessions, token_id, ux_server_now(), session, &req->err));
 	ux_store_key_used(s->store, key.id);
 	UX_TRY(sign_in_put_cookie(req, res, session, UX_SESSION_SECONDS));
 	return ux_page_redirect(req, res, next);

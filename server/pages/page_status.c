@@ -35,16 +35,15 @@ static void page_status_put_requests(struct ux_out *out, const struct ux_metrics
 			     ux_html_count(page_status_sum_of(&m->extract_failed, 1)));
 }
 
-static enum ux_code page_status_put_health(struct ux_request *req)
+/* Counters of the whole server, for those who may read /metrics. */
+static enum ux_code page_status_put_counters(struct ux_request *req)
 {
 	struct ux_server *s = ux_server_of(req);
 	struct ux_index *ix = s->store->index;
 	struct ux_out *out = &req->out;
 	struct ux_job_counts jobs;
 	UX_TRY(ix->jobs.counts(ix, UX_JOB_EXTRACT, ux_store_now(s->store), &jobs, &req->err));
-	ux_out_cstr(out, "<section aria-labelledby=\"health\">\n<h2 id=\"health\">Since the start "
-			 "<span class=\"tag good\">the index answers</span></h2>\n"
-			 "<dl class=\"numbers\">\n");
+	ux_out_cstr(out, "<dl class=\"numbers\">\n");
 	page_status_put_fact(out, "started", ux_html_time(s->metrics.start));
 	page_status_put_requests(out, &s->metrics);
 	page_status_put_fact(out, "files waiting", ux_html_count(jobs.waiting));
@@ -54,8 +53,22 @@ static enum ux_code page_status_put_health(struct ux_request *req)
 		out, "memory of requests",
 		ux_html_size(atomic_load_explicit(&s->memory.used, memory_order_relaxed)));
 	ux_out_cstr(out, "</dl>\n<p class=\"hint\"><a href=\"/metrics\">All numbers</a> for "
-			 "Prometheus; <a href=\"/healthz\">/healthz</a> and <a "
-			 "href=\"/readyz\">/readyz</a> for probes.</p>\n</section>\n");
+			 "Prometheus.</p>\n");
+	return UX_OK;
+}
+
+static enum ux_code page_status_put_health(struct ux_request *req)
+{
+	struct ux_out *out = &req->out;
+	bool counters = (ux_caller_of(req)->scopes & UX_SCOPE_METRICS) != 0;
+	UX_HTML(out,
+		"<section aria-labelledby=\"health\">\n<h2 id=\"health\">$ "
+		"<span class=\"tag good\">the index answers</span></h2>\n",
+		counters ? "Since the start" : "Health");
+	if (counters)
+		UX_TRY(page_status_put_counters(req));
+	ux_out_cstr(out, "<p class=\"hint\"><a href=\"/healthz\">/healthz</a> and <a "
+			 "href=\"/readyz\">/readyz</a> are for probes.</p>\n</section>\n");
 	return UX_OK;
 }
 
@@ -101,12 +114,12 @@ static enum ux_code page_status_put_namespace(struct ux_request *req, const stru
 	return UX_OK;
 }
 
-/* All namespaces for administrators, otherwise only the caller's. */
+/* All namespaces for administrators of the server, otherwise only the caller's. */
 static enum ux_code page_status_list_of(struct ux_request *req, struct ux_namespace_list *ret)
 {
 	struct ux_index *ix = ux_server_of(req)->store->index;
 	const struct ux_caller *caller = ux_caller_of(req);
-	if ((caller->scopes & UX_SCOPE_ADMIN) != 0)
+	if ((caller->scopes & UX_SCOPE_SERVER) != 0)
 		return ix->namespaces.list(ix, &req->arena, ret, &req->err);
 	struct ux_namespace *one = ux_arena_new(&req->arena, struct ux_namespace);
 	if (!one)

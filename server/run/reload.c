@@ -211,6 +211,19 @@ static enum ux_code access_copy_origins(struct in_force *f, const struct ux_sett
 	return UX_OK;
 }
 
+static enum ux_openness access_metrics_openness(enum ux_reading metrics)
+{
+	switch (metrics) {
+	case UX_READING_OPEN:
+		return UX_OPEN_TO_ALL;
+	case UX_READING_KEYED:
+		return UX_OPEN_TO_NONE;
+	case UX_READING_AUTO:
+		break;
+	}
+	return UX_OPEN_TO_MACHINE;
+}
+
 enum ux_code ux_access_apply(struct ux_server *s, const struct ux_settings *settings,
 			     struct ux_error *err)
 {
@@ -219,6 +232,7 @@ enum ux_code ux_access_apply(struct ux_server *s, const struct ux_settings *sett
 		return ux_error_nomem(err);
 	ux_arena_init(&f->arena, ORIGINS_MOST);
 	f->access = (struct ux_access){
+		.metrics = access_metrics_openness((enum ux_reading)settings->metrics),
 		.key_rate = {settings->rate_key, settings->rate_key_burst},
 		.address_rate = {settings->rate_address, settings->rate_address_burst},
 		.wait_most_ms = (unsigned)settings->queue_ms,

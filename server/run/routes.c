@@ -14,7 +14,7 @@ const struct ux_route ux_server_routes[] = {
 	{UX_METHOD_GET, "/", ux_handle_root, NULL, 0, "these lines; a page for browsers", true},
 	{UX_METHOD_GET, "/healthz", ux_handle_health, NULL, 0, "is the process alive?"},
 	{UX_METHOD_GET, "/readyz", ux_handle_ready, NULL, 0, "does it answer?"},
-	{UX_METHOD_GET, "/metrics", ux_handle_metrics, NULL, UX_SCOPE_READ, "for Prometheus"},
+	{UX_METHOD_GET, "/metrics", ux_handle_metrics, NULL, UX_SCOPE_METRICS, "for Prometheus"},
 	{UX_METHOD_POST, "/v1/query", ux_handle_query, NULL, UX_SCOPE_UPLOAD,
 	 "which of these do you want?", .works = true},
 	{UX_METHOD_POST, "/v1/uploads", ux_handle_upload_announce, NULL, UX_SCOPE_UPLOAD,

@@ -92,7 +92,7 @@ static enum ux_code serve_first_key(struct ux_index *ix, struct ux_error *err)
 {
 	UX_ARENA(arena, (size_t)64 << 20);
 	struct ux_key_list keys;
-	struct ux_key key = {.scopes = UX_SCOPE_ADMIN, .description = "made on the first start"};
+	struct ux_key key = {.scopes = UX_SCOPE_SERVER, .description = "made on the first start"};
 	const struct ux_who who = {.key_id = "", .from = "server"};
 	char token[UX_TOKEN_SIZE];
 	UX_TRY(ix->keys.list(ix, &arena, &keys, err));

@@ -11,6 +11,7 @@ struct explanation {
 	const struct ux_fetched_list *answers;
 	const char *selected; /* the `upstreams` list of the namespace */
 	ux_time now;
+	bool details; /* the caller may see names, addresses and errors of upstreams */
 };
 
 static const char *upstream_outcome_name(enum ux_fetch_outcome outcome)
@@ -26,9 +27,10 @@ static void explain_answer(struct explanation *t, const struct ux_fetched *a)
 	ux_json_object_begin(j);
 	ux_json_key_cstr(j, "artifact", a->artifact);
 	ux_json_key_cstr(j, "outcome", upstream_outcome_name(a->outcome));
-	if (a->status > 0)
+	if (a->status > 0 && t->details)
 		ux_json_key_u64(j, "status", a->status);
-	ux_json_key_cstr(j, "says", a->reason);
+	if (t->details)
+		ux_json_key_cstr(j, "says", a->reason);
 	ux_json_key_cstr(j, "asked", ux_time_text(a->asked, text));
 	ux_json_key_u64(j, "took_ms", a->took_ms);
 	if (a->expires > t->now)
@@ -62,13 +64,19 @@ static const char *upstream_standing(const struct ux_upstream_status *s, bool se
 	return "did not answer lately; it is being tried again";
 }
 
+/* The name of an upstream is its host where the configuration gives it no other. */
+static void explain_name(struct explanation *t, const char *name)
+{
+	ux_json_key_cstr(t->j, "name", t->details ? name : "an upstream");
+}
+
 static void explain_upstream(struct explanation *t, const struct ux_upstream_status *s, size_t i)
 {
 	struct ux_json *j = t->j;
 	size_t rank = 0;
 	bool selected = ux_upstream_is_selected(t->selected, s->upstream->name, i, &rank);
 	ux_json_object_begin(j);
-	ux_json_key_cstr(j, "name", s->upstream->name);
+	explain_name(t, s->upstream->name);
 	ux_json_key_cstr(j, "kind", ux_upstream_kind_name(s->upstream->kind));
 	ux_json_key_cstr(j, "state", upstream_standing(s, selected));
 	if (s->breaker == UX_BREAKER_OPEN)
@@ -95,7 +103,7 @@ static void explain_former(struct explanation *t, struct ux_fetcher *f, size_t i
 	if (written)
 		return;
 	ux_json_object_begin(t->j);
-	ux_json_key_cstr(t->j, "name", name);
+	explain_name(t, name);
 	ux_json_key_cstr(t->j, "state", "is configured no more");
 	explain_answers(t, name);
 	ux_json_object_end(t->j);
@@ -119,7 +127,10 @@ enum ux_code ux_upstreams_explain(struct ux_request *req, const char *id, struct
 	struct ux_fetcher *f = s->fetcher; /* read once, since a reload may exchange it */
 	struct ux_index *ix = s->store->index;
 	struct ux_fetched_list answers = {0};
-	struct explanation t = {.j = j, .answers = &answers, .now = ux_store_now(s->store)};
+	struct explanation t = {.j = j,
+				.answers = &answers,
+				.now = ux_store_now(s->store),
+				.details = ux_caller_sees_server(req)};
 	UX_TRY(explain_read_selected(req, &t.selected));
 	UX_TRY(ix->fetched.list(ix, ux_caller_of(req)->ns, id, NULL, &req->arena, &answers,
 				&req->err));
@@ -153,7 +164,7 @@ void ux_upstreams_advise(struct ux_request *req, const char *id, struct ux_json 
 	for (size_t i = 0; i < ux_fetcher_count(f); i++) {
 		const struct ux_upstream_status s = ux_fetcher_status(f, i);
 		asks_debuginfod |= s.upstream->kind == UX_UPSTREAM_DEBUGINFOD;
-		if (s.breaker != UX_BREAKER_CLOSED)
+		if (s.breaker != UX_BREAKER_CLOSED && ux_caller_sees_server(req))
 			advise_about(j, s.upstream->name,
 				     "does not answer: is it up, and is its address allowed?");
 	}

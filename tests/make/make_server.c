@@ -28,7 +28,7 @@ void make_server_open(struct make_server *s, const char *parent, bool open_readi
 	s->app = ux_server_app(&s->server, small);
 	s->app.log = NULL;
 	must(ux_gate_create(&s->server.gate, &err), &err);
-	make_server_key(s, UX_SCOPE_ADMIN, NULL, s->admin);
+	make_server_key(s, UX_SCOPE_SERVER, NULL, s->admin);
 }
 
 void make_server_close(struct make_server *s)

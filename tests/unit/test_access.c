@@ -148,8 +148,9 @@ static int open_world(void **state)
 	w->s.server.access = &w->access;
 	w->s.server.clock_ns = fixed_clock;
 	w->s.server.clock_ctx = &w->now_ns;
-	make_server_key(&w->s, UX_SCOPES_ALL & ~(unsigned)UX_SCOPE_ADMIN, "ours", w->ours);
-	make_server_key(&w->s, UX_SCOPES_ALL & ~(unsigned)UX_SCOPE_ADMIN, "theirs", w->theirs);
+	const unsigned all_but_admin = UX_SCOPES_NAMESPACE & ~(unsigned)UX_SCOPE_ADMIN;
+	make_server_key(&w->s, all_but_admin, "ours", w->ours);
+	make_server_key(&w->s, all_but_admin, "theirs", w->theirs);
 	*state = w;
 	return 0;
 }
