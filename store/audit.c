@@ -97,8 +97,7 @@ static enum ux_code audit_list(struct ux_index *ix, const char *ns, int64_t afte
 			       struct ux_arena *arena, struct ux_audit_list *ret,
 			       struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	UX_STMT(st, db, ns ? &sql_audit_page_ns : &sql_audit_page);
 	ux_stmt_bind_int(&st, ":after", after);
 	ux_stmt_bind_int(&st, ":limit", (int64_t)limit);
@@ -115,8 +114,7 @@ static enum ux_code audit_history(struct ux_index *ix, int64_t module, size_t li
 				  struct ux_arena *arena, struct ux_audit_list *ret,
 				  struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	UX_STMT(st, db, &sql_audit_of_module);
 	ux_stmt_bind_int(&st, ":module", module);
 	ux_stmt_bind_int(&st, ":limit", (int64_t)limit);
@@ -140,9 +138,8 @@ UX_SQL(sql_number_get, "SELECT value FROM numbers WHERE name = :name");
 static enum ux_code number_get(struct ux_index *ix, const char *name, int64_t *ret,
 			       struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
 	bool row = false;
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	UX_STMT(st, db, &sql_number_get);
 	ux_stmt_bind_text(&st, ":name", name);
 	UX_TRY(ux_stmt_step(&st, &row, err));

@@ -22,8 +22,7 @@ UX_SQL(sql_blob_used, "SELECT 1 FROM blobs_referred WHERE blob = :hash LIMIT 1")
 static enum ux_code blob_used(struct ux_index *ix, const struct ux_blob_hash *hash, bool *ret,
 			      struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	UX_STMT(st, db, &sql_blob_used);
 	ux_stmt_bind_bytes(&st, ":hash", hash->bytes, sizeof(hash->bytes));
 	return ux_stmt_step(&st, ret, err);
@@ -36,10 +35,9 @@ static enum ux_code blob_list(struct ux_index *ix, const struct ux_blob_hash *af
 			      struct ux_arena *arena, struct ux_blob_rows *ret,
 			      struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
 	ux_cleanup(blob_rows_deinit) struct blob_rows v = {0};
 	bool row = false;
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	UX_STMT(st, db, &sql_blob_page);
 	ux_stmt_bind_bytes(&st, ":after", after ? (const void *)after->bytes : "",
 			   after ? sizeof(after->bytes) : 0);
@@ -67,8 +65,7 @@ UX_SQL(sql_blob_users,
 static enum ux_code blob_users(struct ux_index *ix, const struct ux_blob_hash *hash, size_t limit,
 			       struct ux_arena *arena, struct ux_hits *ret, struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	UX_STMT(st, db, &sql_blob_users);
 	ux_stmt_bind_bytes(&st, ":hash", hash->bytes, sizeof(hash->bytes));
 	ux_stmt_bind_int(&st, ":limit", (int64_t)limit + 1);
@@ -119,8 +116,7 @@ static enum ux_code blob_lose(struct ux_index *ix, const struct ux_blob_hash *ha
 
 static enum ux_code index_verify(struct ux_index *ix, struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_LONG, err);
 	return ux_db_verify(db, err);
 }
 

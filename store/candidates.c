@@ -429,9 +429,8 @@ static enum ux_code candidate_get(struct ux_index *ix, int64_t number, struct ux
 				  struct ux_candidate *ret, struct ux_idle *ret_of,
 				  struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
 	struct candidate_row p;
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	UX_TRY(candidate_row_find(db, number, arena, &p, err));
 	*ret = p.candidate;
 	*ret_of = p.of;

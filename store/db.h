@@ -37,8 +37,9 @@ enum {
 };
 
 struct ux_id_filter;
+struct ux_readers;
 
-/* A connection, used by one thread at a time: the one that holds lock. */
+/* A connection, used by one thread at a time: the one that holds lock, or took it from a pool. */
 struct ux_db {
 	pthread_mutex_t lock;
 	struct sqlite3 *sqlite;
@@ -48,10 +49,25 @@ struct ux_db {
 	struct ux_id_filter *filter; /* filter of all IDs; borrowed; NULL: there is none */
 	/* another process has held the index for too long: do not wait for it again */
 	bool given_up;
+	/* time of the monotonic clock at which a statement is interrupted; 0: never */
+	int64_t deadline_ns;
+	uint32_t limit_ms;          /* the same as a duration, for the message */
+	struct ux_readers *readers; /* the pool that it belongs to; NULL: none */
+	bool taken;                 /* guarded by the pool's lock, like the next one */
+	bool scans;                 /* taken for a query that may look at every row */
 };
 
 /* Opens the SQLite file, or creates it. A commit is on the disk before it returns. */
 enum ux_code ux_db_open(struct ux_db *db, const char *path, struct ux_error *err) ux_must;
+
+/* Opens an existing file for reads alone, with a small cache. */
+enum ux_code ux_db_open_reader(struct ux_db *db, const char *path, struct ux_error *err) ux_must;
+
+/*
+ * From now on statements are interrupted limit_ms after this call; they return UX_EUNAVAILABLE. 0:
+ * never.
+ */
+void ux_db_limit(struct ux_db *db, uint32_t limit_ms);
 void ux_db_close(struct ux_db *db);
 
 /*

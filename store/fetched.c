@@ -109,9 +109,8 @@ static enum ux_code fetched_find(struct ux_index *ix, const char *ns, const char
 				 const char *artifact, const char *upstream, struct ux_arena *arena,
 				 struct ux_fetched *ret, struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
 	bool row = false;
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	UX_STMT(st, db, &sql_fetched_find);
 	ux_stmt_bind_text(&st, ":ns", ns);
 	ux_stmt_bind_text(&st, ":id", id);
@@ -130,10 +129,9 @@ static enum ux_code fetched_list(struct ux_index *ix, const char *ns, const char
 				 const char *artifact, struct ux_arena *arena,
 				 struct ux_fetched_list *ret, struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
 	ux_cleanup(fetched_rows_deinit) struct fetched_rows v = {0};
 	bool row = false;
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	UX_STMT(st, db, &sql_fetched_list);
 	ux_stmt_bind_text(&st, ":ns", ns);
 	ux_stmt_bind_text(&st, ":id", id);

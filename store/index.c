@@ -40,7 +40,7 @@ static void index_close(struct ux_index *ix)
 	if (!ix)
 		return;
 	struct ux_index_sql *s = ux_index_sql_of(ix);
-	ux_db_close(&s->reader);
+	ux_readers_close(&s->readers);
 	ux_db_close(&s->writer);
 	ux_id_filter_destroy(s->filter);
 	free(s);
@@ -85,7 +85,13 @@ void ux_index_own(struct ux_index *ix)
 		ux_id_filter_destroy(f);
 		return;
 	}
-	s->filter = s->writer.filter = s->reader.filter = f;
+	s->filter = s->writer.filter = f;
+}
+
+bool ux_index_may_have(struct ux_index *ix, const char *ns, const char *id)
+{
+	const struct ux_id_filter *f = ux_index_sql_of(ix)->filter;
+	return !f || ux_id_filter_may_have(f, ns, id);
 }
 
 enum ux_code ux_index_sqlite_open(struct ux_index **ret, const char *path, struct ux_error *err)
@@ -110,7 +116,7 @@ enum ux_code ux_index_sqlite_open(struct ux_index **ret, const char *path, struc
 	if (code == UX_OK)
 		code = ux_db_migrate(&s->writer, err);
 	if (code == UX_OK)
-		code = ux_db_open(&s->reader, path, err);
+		code = ux_readers_open(&s->readers, path, err);
 	if (code != UX_OK) {
 		index_close(&s->base);
 		return code;

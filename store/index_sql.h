@@ -13,15 +13,57 @@
 	"(SELECT coalesce(sum(c.size), 0) FROM candidates c WHERE c.module = m.number)"
 #define UX_SQL_NOT_PINNED "NOT EXISTS (SELECT 1 FROM pins p WHERE p.module = m.number)"
 
+enum {
+	UX_READERS_MOST = 8, /* connections for reads */
+	UX_SCANS_MOST = 2,   /* of which queries that may look at every row take at most */
+};
+
+/* What a connection is taken for, which decides how long its statements may run. */
+enum ux_read {
+	UX_READ_POINT, /* rows by a key, or a page of them */
+	UX_READ_SCAN,  /* a query that may look at every row, for a client */
+	UX_READ_LONG,  /* work of the server's own or of an operator, without a limit */
+};
+
 /*
- * Reads use a connection of their own, so that they do not wait while a write is synced. A read
+ * Connections for reads, each used by one thread at a time. They are opened when they are first
+ * needed. Any thread.
+ */
+struct ux_readers {
+	pthread_mutex_t lock; /* guards the rest */
+	pthread_cond_t given; /* a connection was given back */
+	char *path;
+	struct ux_db *items[UX_READERS_MOST];
+	size_t n;
+	size_t scans; /* taken for UX_READ_SCAN */
+};
+
+/* Opens the first connection. The file exists. */
+enum ux_code ux_readers_open(struct ux_readers *r, const char *path, struct ux_error *err) ux_must;
+void ux_readers_close(struct ux_readers *r);
+
+/*
+ * Takes a connection; a thread never holds two. UX_EUNAVAILABLE: so many searches are running that
+ * another one has to come later.
+ */
+enum ux_code ux_reader_take(struct ux_index *ix, enum ux_read use, struct ux_db **ret,
+			    struct ux_error *err) ux_must;
+void ux_reader_give(struct ux_db **db);
+
+/* Declares a connection that is given back at the end of the scope. */
+#define UX_READER(name, ix, use, err)                           \
+	ux_cleanup(ux_reader_give) struct ux_db *(name) = NULL; \
+	UX_TRY(ux_reader_take((ix), (use), &(name), (err)))
+
+/*
+ * Reads use connections of their own, so that they do not wait while a write is synced. A read
  * that begins after a write returned sees that write.
  */
 struct ux_index_sql {
 	struct ux_index base;
 	struct ux_db writer;
-	struct ux_db reader;
-	struct ux_id_filter *filter; /* used by both connections */
+	struct ux_readers readers;
+	struct ux_id_filter *filter; /* of all IDs; NULL: there is none */
 };
 
 static inline struct ux_index_sql *ux_index_sql_of(struct ux_index *ix)
@@ -34,10 +76,8 @@ static inline struct ux_db *ux_index_writer(struct ux_index *ix)
 	return &ux_index_sql_of(ix)->writer;
 }
 
-static inline struct ux_db *ux_index_reader(struct ux_index *ix)
-{
-	return &ux_index_sql_of(ix)->reader;
-}
+/* False: the namespace certainly does not have the ID, so that no query is needed. */
+bool ux_index_may_have(struct ux_index *ix, const char *ns, const char *id);
 
 /* Each function fills in its part of base. */
 void ux_modules_init(struct ux_index *ix);

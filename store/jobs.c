@@ -217,10 +217,9 @@ UX_SQL(sql_job_list,
 static enum ux_code job_list(struct ux_index *ix, const char *kind, size_t limit,
 			     struct ux_arena *arena, struct ux_job_list *ret, struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
 	ux_cleanup(jobs_deinit) struct jobs v = {0};
 	bool row = false;
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	UX_STMT(st, db, &sql_job_list);
 	ux_stmt_bind_text(&st, ":kind", kind);
 	ux_stmt_bind_int(&st, ":limit", (int64_t)limit);
@@ -247,9 +246,8 @@ UX_SQL(sql_job_counts,
 static enum ux_code job_counts(struct ux_index *ix, const char *kind, ux_time now,
 			       struct ux_job_counts *ret, struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
 	bool row = false;
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	UX_STMT(st, db, &sql_job_counts);
 	ux_stmt_bind_text(&st, ":kind", kind);
 	ux_stmt_bind_int(&st, ":now", now);
@@ -269,9 +267,8 @@ UX_SQL(sql_job_next,
 static enum ux_code job_next_due(struct ux_index *ix, const char *kind, ux_time *ret,
 				 struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
 	bool row = false;
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	UX_STMT(st, db, &sql_job_next);
 	ux_stmt_bind_text(&st, ":kind", kind);
 	UX_TRY(ux_stmt_step(&st, &row, err));

@@ -130,9 +130,8 @@ static enum ux_code key_find(struct ux_index *ix, const char *token_id, struct u
 			     struct ux_key *ret, struct ux_token_row *ret_token,
 			     struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
 	bool row = false;
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	UX_STMT(st, db, &sql_key_of_token);
 	ux_stmt_bind_text(&st, ":id", token_id);
 	UX_TRY(ux_stmt_step(&st, &row, err));
@@ -157,8 +156,7 @@ static enum ux_code key_get_row(struct ux_db *db, const char *id, struct ux_aren
 static enum ux_code key_get(struct ux_index *ix, const char *id, struct ux_arena *arena,
 			    struct ux_key *ret, struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	return key_get_row(db, id, arena, ret, err);
 }
 
@@ -167,9 +165,8 @@ UX_SQL(sql_key_list, "SELECT " KEY_COLUMNS "FROM keys k ORDER BY k.created, k.id
 static enum ux_code key_list(struct ux_index *ix, struct ux_arena *arena, struct ux_key_list *ret,
 			     struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
 	ux_cleanup(keys_deinit) struct keys v = {0};
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	UX_STMT(st, db, &sql_key_list);
 	bool row = false;
 	UX_TRY(ux_stmt_step(&st, &row, err));

@@ -2,6 +2,7 @@
 /* Modules: lookup by ID, lists, search, removal. */
 #include "index_sql.h"
 
+#include "glob.h"
 #include "vec.h"
 
 UX_VEC(modules, struct ux_module);
@@ -67,10 +68,9 @@ enum ux_code ux_module_row_find(struct ux_db *db, const char *ns, const char *id
 static enum ux_code module_find(struct ux_index *ix, const char *ns, const char *id,
 				struct ux_arena *arena, struct ux_module *ret, struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
-	if (db->filter && !ux_id_filter_may_have(db->filter, ns, id))
+	if (!ux_index_may_have(ix, ns, id))
 		return module_not_found(id, err);
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
 	UX_TRY(ux_tx_begin_read(&tx, db, err));
 	UX_TRY(ux_module_row_find(db, ns, id, ret, err));
@@ -82,10 +82,9 @@ UX_SQL(sql_module_number, "SELECT module FROM ids WHERE ns = :ns AND id = :id");
 static enum ux_code module_find_number(struct ux_index *ix, const char *ns, const char *id,
 				       int64_t *ret, struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
-	if (db->filter && !ux_id_filter_may_have(db->filter, ns, id))
+	if (!ux_index_may_have(ix, ns, id))
 		return module_not_found(id, err);
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	UX_STMT(st, db, &sql_module_number);
 	ux_stmt_bind_text(&st, ":ns", ns);
 	ux_stmt_bind_text(&st, ":id", id);
@@ -120,9 +119,8 @@ static enum ux_code module_page(struct ux_index *ix, const struct ux_sql *which,
 				int64_t from, size_t limit, struct ux_arena *arena,
 				struct ux_module_list *ret, struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
 	ux_cleanup(modules_deinit) struct modules v = {0};
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
 	UX_TRY(ux_tx_begin_read(&tx, db, err));
 	UX_TRY(module_read_page(db, which, ns, from, limit, &v, err));
@@ -162,7 +160,14 @@ UX_SQL(sql_search_file,
        SEARCH("c.number IN (SELECT number FROM candidates WHERE ns = :ns AND file_name = :text "
 	      "UNION SELECT number FROM candidates WHERE ns = :ns AND base_name = :text)"));
 
-UX_SQL(sql_search_glob, SEARCH("c.ns = :ns AND c.file_name GLOB :text"));
+/*
+ * The names of the namespace are read from their index, without the rows; :low and :high are the
+ * bounds of the names that begin with the literal beginning of the pattern.
+ */
+UX_SQL(sql_search_glob,
+       SEARCH("c.number IN (SELECT number FROM candidates WHERE ns = :ns AND file_name >= :low "
+	      "AND file_name < :high AND number > :after AND ux_glob(:text, file_name) "
+	      "AND state = 0 ORDER BY number LIMIT :limit)"));
 
 /* :end sorts after every ID that begins with :text. */
 UX_SQL(sql_search_id,
@@ -221,14 +226,30 @@ enum ux_code ux_hits_read(struct ux_stmt *st, size_t limit, struct ux_arena *are
 	return ret->hits ? UX_OK : ux_arena_fail(arena, err);
 }
 
+enum {
+	SEARCH_TEXT_MOST = UX_GLOB_BYTES_MOST /* of the text, bytes that bound a search */
+};
+static_assert((int)SEARCH_TEXT_MOST >= (int)UX_INDEX_ID_BYTES, "a whole ID bounds a search by ID");
+
+static enum ux_code search_glob_prefix(const char *pattern, size_t *ret, struct ux_error *err)
+{
+	struct ux_glob g;
+	UX_TRY(ux_glob_parse(pattern, &g, err));
+	*ret = g.prefix_bytes;
+	return UX_OK;
+}
+
 static enum ux_code module_search(struct ux_index *ix, const char *ns, const struct ux_search *what,
 				  struct ux_arena *arena, struct ux_hits *ret, struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
-	char end[UX_INDEX_ID_BYTES + 5];
+	char low[UX_GLOB_BYTES_MOST + 1], end[SEARCH_TEXT_MOST + 5];
+	size_t prefix = SEARCH_TEXT_MOST;
+	if (what->by == UX_SEARCH_GLOB)
+		UX_TRY(search_glob_prefix(what->text, &prefix, err));
+	snprintf(low, sizeof(low), "%.*s", (int)prefix, what->text);
 	/* The last Unicode character sorts after every continuation of the text. */
-	snprintf(end, sizeof(end), "%.*s\xf4\x8f\xbf\xbf", UX_INDEX_ID_BYTES, what->text);
-	UX_LOCKED(&db->lock);
+	snprintf(end, sizeof(end), "%.*s\xf4\x8f\xbf\xbf", (int)prefix, what->text);
+	UX_READER(db, ix, UX_READ_SCAN, err);
 	UX_STMT(st, db, module_search_sql(what->by));
 	ux_stmt_bind_text(&st, ":ns", ns);
 	ux_stmt_bind_text(&st, ":text", what->text);
@@ -236,6 +257,10 @@ static enum ux_code module_search(struct ux_index *ix, const char *ns, const str
 	ux_stmt_bind_int(&st, ":limit", (int64_t)what->limit + 1);
 	if (what->by == UX_SEARCH_ID)
 		ux_stmt_bind_text(&st, ":end", end);
+	if (what->by == UX_SEARCH_GLOB) {
+		ux_stmt_bind_text(&st, ":low", low);
+		ux_stmt_bind_text(&st, ":high", end);
+	}
 	return ux_hits_read(&st, what->limit, arena, ret, err);
 }
 

@@ -115,8 +115,7 @@ enum ux_code ux_namespace_check_quota(struct ux_db *db, const char *ns, uint64_t
 static enum ux_code namespace_find(struct ux_index *ix, const char *name, struct ux_arena *arena,
 				   struct ux_namespace *ret, struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	return namespace_find_row(db, name, arena, ret, err);
 }
 
@@ -125,10 +124,9 @@ UX_SQL(sql_ns_list, "SELECT " NS_COLUMNS "FROM namespaces ORDER BY name");
 static enum ux_code namespace_list(struct ux_index *ix, struct ux_arena *arena,
 				   struct ux_namespace_list *ret, struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
 	ux_cleanup(namespaces_deinit) struct namespaces v = {0};
 	bool row = false;
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	UX_STMT(st, db, &sql_ns_list);
 	UX_TRY(ux_stmt_step(&st, &row, err));
 	while (row) {
@@ -222,8 +220,7 @@ static enum ux_code namespace_remove(struct ux_index *ix, const char *name,
 static enum ux_code namespace_usage(struct ux_index *ix, const char *ns, struct ux_usage *ret,
 				    struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	return usage_read(db, ns, ret, err);
 }
 

@@ -97,9 +97,8 @@ UX_SQL(sql_pins_of_module,
 static enum ux_code module_pins(struct ux_index *ix, int64_t module, struct ux_arena *arena,
 				struct ux_pin_list *ret, struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
 	ux_cleanup(pins_deinit) struct pins v = {0};
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	UX_STMT(st, db, &sql_pins_of_module);
 	ux_stmt_bind_int(&st, ":module", module);
 	bool row = false;
@@ -153,8 +152,7 @@ static enum ux_code module_idle(struct ux_index *ix, const char *ns, ux_time bef
 				struct ux_arena *arena, struct ux_idle_list *ret,
 				struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_LONG, err);
 	UX_STMT(st, db, &sql_idle);
 	ux_stmt_bind_text(&st, ":ns", ns);
 	ux_stmt_bind_int(&st, ":before", before);
@@ -169,8 +167,7 @@ UX_SQL(sql_caches, "SELECT c.number, m.ns, " UX_SQL_FIRST_ID ", m.last_used, m.m
 static enum ux_code module_caches(struct ux_index *ix, uint64_t bytes, struct ux_arena *arena,
 				  struct ux_idle_list *ret, struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_LONG, err);
 	UX_STMT(st, db, &sql_caches);
 	return idle_read(&st, bytes, arena, ret, err);
 }

@@ -70,9 +70,8 @@ static enum ux_code source_find(struct ux_index *ix, const char *ns, const char 
 				const char *path, struct ux_arena *arena, struct ux_source *ret,
 				struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
 	bool row = false;
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	UX_STMT(st, db, &sql_source_find);
 	ux_stmt_bind_text(&st, ":ns", ns);
 	ux_stmt_bind_text(&st, ":id", id);
@@ -97,10 +96,9 @@ static enum ux_code source_list(struct ux_index *ix, int64_t module, const char 
 				size_t limit, struct ux_arena *arena, struct ux_source_list *ret,
 				struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
 	ux_cleanup(sources_deinit) struct sources v = {0};
 	bool row = false;
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	UX_STMT(st, db, &sql_source_page);
 	ux_stmt_bind_int(&st, ":module", module);
 	ux_stmt_bind_text(&st, ":after", after);

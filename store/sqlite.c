@@ -2,6 +2,9 @@
 /* The SQLite database of an index. This is the only file that uses SQLite. */
 #include "db.h"
 
+#include "clock.h"
+#include "glob.h"
+
 #include <errno.h>
 #include <sqlite3.h>
 #include <time.h>
@@ -9,6 +12,8 @@
 enum {
 	BUSY_MS = 3000, /* `unhex key` may write while a server is running */
 	BUSY_STEP_MS = 2,
+	DEADLINE_STEPS = 1000, /* steps of a statement between two looks at its deadline */
+	GLOB_ARGUMENTS = 2,
 };
 
 /*
@@ -38,6 +43,9 @@ enum ux_code ux_db_fail(struct ux_db *db, struct ux_error *err)
 	case SQLITE_BUSY:
 	case SQLITE_LOCKED:
 		return ux_error_set(err, UX_EUNAVAILABLE, "the index is busy: %s", words);
+	case SQLITE_INTERRUPT:
+		return ux_error_set(err, UX_EUNAVAILABLE,
+				    "the query of the index took longer than %u ms", db->limit_ms);
 	case SQLITE_CORRUPT:
 	case SQLITE_NOTADB: /* not UX_ECORRUPT, which is about files from clients */
 		return ux_error_set(err, UX_EIO, "the index is damaged: %s", words);
@@ -55,6 +63,49 @@ static enum ux_code sqlite_exec(struct ux_db *db, const char *sql, struct ux_err
 									    : ux_db_fail(db, err);
 }
 
+/* Called by SQLite while a statement runs. Not 0: the statement is interrupted. */
+static int sqlite_check_deadline(void *ctx)
+{
+	const struct ux_db *db = ctx;
+	return db->deadline_ns != 0 && ux_clock_ns() > db->deadline_ns;
+}
+
+void ux_db_limit(struct ux_db *db, uint32_t limit_ms)
+{
+	db->limit_ms = limit_ms;
+	db->deadline_ns = limit_ms == 0 ? 0 : ux_clock_ns() + (int64_t)limit_ms * UX_CLOCK_NS_IN_MS;
+}
+
+/*
+ * ux_glob(PATTERN, TEXT). SQLite's own GLOB is not used: its time grows with a power of the number
+ * of '*', and within one call it cannot be interrupted. The pattern is parsed once per statement.
+ */
+static void sqlite_glob(sqlite3_context *ctx, int n, sqlite3_value **values)
+{
+	struct ux_glob *g = sqlite3_get_auxdata(ctx, 0);
+	const char *pattern = (const char *)sqlite3_value_text(values[0]);
+	const char *text = (const char *)sqlite3_value_text(values[1]);
+	(void)n;
+	if (!pattern || !text)
+		return; /* the result is NULL */
+	if (!g) {
+		g = malloc(sizeof(*g));
+		if (!g) {
+			sqlite3_result_error_nomem(ctx);
+			return;
+		}
+		if (ux_glob_parse(pattern, g, NULL) != UX_OK) {
+			free(g);
+			sqlite3_result_error(ctx, "ux_glob: the pattern is not valid", -1);
+			return;
+		}
+		sqlite3_result_int(ctx, ux_glob_matches(g, text));
+		sqlite3_set_auxdata(ctx, 0, g, free);
+		return;
+	}
+	sqlite3_result_int(ctx, ux_glob_matches(g, text));
+}
+
 enum ux_code ux_db_open(struct ux_db *db, const char *path, struct ux_error *err)
 {
 	*db = (struct ux_db){0};
@@ -70,6 +121,22 @@ enum ux_code ux_db_open(struct ux_db *db, const char *path, struct ux_error *err
 			   "PRAGMA synchronous = FULL;"
 			   "PRAGMA foreign_keys = ON;"
 			   "PRAGMA trusted_schema = OFF;",
+			   err);
+}
+
+enum ux_code ux_db_open_reader(struct ux_db *db, const char *path, struct ux_error *err)
+{
+	UX_TRY(ux_db_open(db, path, err));
+	if (sqlite3_create_function_v2(db->sqlite, "ux_glob", GLOB_ARGUMENTS,
+				       SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_DIRECTONLY, NULL,
+				       sqlite_glob, NULL, NULL, NULL) != SQLITE_OK)
+		return ux_db_fail(db, err);
+	sqlite3_progress_handler(db->sqlite, DEADLINE_STEPS, sqlite_check_deadline, db);
+	/* There may be several, so each has half a MiB of pages instead of 2 MiB. */
+	return sqlite_exec(db,
+			   "PRAGMA query_only = ON;"
+			   "PRAGMA cache_size = -512;"
+			   "PRAGMA temp_store = MEMORY;",
 			   err);
 }
 
@@ -312,6 +379,8 @@ enum ux_code ux_tx_commit(struct ux_tx *tx, struct ux_error *err)
 
 void ux_tx_end(struct ux_tx *tx)
 {
+	if (tx->open)
+		tx->db->deadline_ns = 0; /* the end of a transaction is not interrupted */
 	if (tx->open && sqlite_run(tx->db, &sql_rollback, NULL) == UX_OK)
 		tx->open = false;
 }

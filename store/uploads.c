@@ -159,8 +159,7 @@ static enum ux_code upload_find_row(struct ux_db *db, const char *uid, struct ux
 static enum ux_code upload_find(struct ux_index *ix, const char *uid, struct ux_arena *arena,
 				struct ux_upload *ret, struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
 	UX_TRY(ux_tx_begin_read(&tx, db, err));
 	return upload_find_row(db, uid, arena, ret, err);
@@ -185,10 +184,9 @@ static enum ux_code upload_list(struct ux_index *ix, const char *ns, bool runnin
 				struct ux_arena *arena, struct ux_upload_list *ret,
 				struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
 	const char **uids = NULL;
 	size_t n = 0;
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_SCAN, err);
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
 	UX_TRY(ux_tx_begin_read(&tx, db, err));
 	UX_TRY(upload_list_uids(db, ns, running, limit, arena, &uids, &n, err));
@@ -309,9 +307,8 @@ UX_SQL(sql_upload_counts,
 static enum ux_code upload_counts(struct ux_index *ix, const char *ns, const char *key_id,
 				  struct ux_upload_counts *ret, struct ux_error *err)
 {
-	struct ux_db *db = ux_index_reader(ix);
 	bool row = false;
-	UX_LOCKED(&db->lock);
+	UX_READER(db, ix, UX_READ_POINT, err);
 	UX_STMT(st, db, &sql_upload_counts);
 	ux_stmt_bind_text(&st, ":ns", ns);
 	ux_stmt_bind_text(&st, ":key_id", key_id);

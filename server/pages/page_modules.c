@@ -146,7 +146,7 @@ static enum ux_code page_modules_put_ids(struct search *s, bool *ret_any)
 }
 
 /*
- * A pattern for SQLite's GLOB that finds the text anywhere in the name, unless it contains a '*'
+ * A pattern of glob.h that finds the text anywhere in the name, unless it contains a '*'
  * itself.
  */
 static const char *page_modules_pattern_of(struct ux_request *req, const char *q)

@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The pool of connections for reads. */
+#include "index_sql.h"
+
+#include "clock.h"
+
+enum {
+	POINT_MS = 5000,    /* time of a query that reads rows by a key, or a page of them */
+	SCAN_MS = 1000,     /* time of a query that may look at every row */
+	SCAN_WAIT_MS = 500, /* how long such a query waits for others of its kind */
+};
+
+static_assert(UX_SCANS_MOST < UX_READERS_MOST, "searches leave connections for other reads");
+
+enum ux_code ux_readers_open(struct ux_readers *r, const char *path, struct ux_error *err)
+{
+	pthread_condattr_t clock;
+	r->path = strdup(path);
+	if (!r->path)
+		return ux_error_nomem(err);
+	pthread_mutex_init(&r->lock, NULL);
+	pthread_condattr_init(&clock);
+	pthread_condattr_setclock(&clock, CLOCK_MONOTONIC);
+	pthread_cond_init(&r->given, &clock);
+	pthread_condattr_destroy(&clock);
+	r->items[0] = calloc(1, sizeof(*r->items[0]));
+	if (!r->items[0])
+		return ux_error_nomem(err);
+	r->n = 1;
+	return ux_db_open_reader(r->items[0], path, err);
+}
+
+void ux_readers_close(struct ux_readers *r)
+{
+	if (!r->path)
+		return;
+	for (size_t i = 0; i < r->n; i++) {
+		ux_db_close(r->items[i]);
+		free(r->items[i]);
+	}
+	pthread_cond_destroy(&r->given);
+	pthread_mutex_destroy(&r->lock);
+	free(r->path);
+	*r = (struct ux_readers){0};
+}
+
+/* A connection that no thread uses; NULL: there is none. Called with the lock held. */
+static struct ux_db *readers_find_free(struct ux_readers *r)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (!r->items[i]->taken)
+			return r->items[i];
+	return NULL;
+}
+
+/*
+ * Opens one connection more. If that fails, for example for lack of descriptors, those that are
+ * open have to do. Called with the lock held.
+ */
+static struct ux_db *readers_grow(struct ux_readers *r)
+{
+	if (r->n == UX_READERS_MOST)
+		return NULL;
+	struct ux_db *db = calloc(1, sizeof(*db));
+	if (db && ux_db_open_reader(db, r->path, NULL) == UX_OK)
+		return r->items[r->n++] = db;
+	if (db)
+		ux_db_close(db);
+	free(db);
+	return NULL;
+}
+
+/*
+ * A query that scans must not take the last connections, since lookups of single rows would then
+ * wait for it. Called with the lock held.
+ */
+static bool readers_may_take(const struct ux_readers *r, enum ux_read use)
+{
+	return use != UX_READ_SCAN || r->scans < UX_SCANS_MOST;
+}
+
+static struct ux_db *readers_wait(struct ux_readers *r, enum ux_read use)
+{
+	struct timespec until =
+		ux_clock_timespec(ux_clock_ns() + (int64_t)SCAN_WAIT_MS * UX_CLOCK_NS_IN_MS);
+	while (true) {
+		struct ux_db *db = readers_may_take(r, use) ? readers_find_free(r) : NULL;
+		if (!db && readers_may_take(r, use))
+			db = readers_grow(r);
+		if (db)
+			return db;
+		if (use != UX_READ_SCAN)
+			pthread_cond_wait(&r->given, &r->lock);
+		else if (pthread_cond_timedwait(&r->given, &r->lock, &until) != 0)
+			return NULL;
+	}
+}
+
+enum ux_code ux_reader_take(struct ux_index *ix, enum ux_read use, struct ux_db **ret,
+			    struct ux_error *err)
+{
+	static const uint32_t limits_ms[] = {
+		[UX_READ_POINT] = POINT_MS, [UX_READ_SCAN] = SCAN_MS, [UX_READ_LONG] = 0};
+	struct ux_readers *r = &ux_index_sql_of(ix)->readers;
+	pthread_mutex_lock(&r->lock);
+	struct ux_db *db = readers_wait(r, use);
+	if (db) {
+		db->readers = r;
+		db->taken = true;
+		db->scans = use == UX_READ_SCAN;
+		r->scans += db->scans;
+	}
+	pthread_mutex_unlock(&r->lock);
+	if (!db)
+		return ux_error_set(err, UX_EUNAVAILABLE,
+				    "%d other searches are running; try again later",
+				    UX_SCANS_MOST);
+	ux_db_limit(db, limits_ms[use]);
+	*ret = db;
+	return UX_OK;
+}
+
+void ux_reader_give(struct ux_db **db)
+{
+	if (!*db)
+		return;
+	struct ux_readers *r = (*db)->readers;
+	pthread_mutex_lock(&r->lock);
+	r->scans -= (*db)->scans;
+	(*db)->taken = (*db)->scans = false;
+	pthread_cond_broadcast(&r->given);
+	pthread_mutex_unlock(&r->lock);
+}
