@@ -216,7 +216,8 @@ static enum ux_code fde_read(struct frame_reader *r, struct ux_cur *c, uint64_t 
 	if ((r->cie.encoding & PE_FORM) == PE_SDATA4) /* a size has no sign */
 		size = (uint32_t)size;
 	UX_TRY(ux_cur_status(c, r->err));
-	if (!sure || size == 0 || __builtin_add_overflow(lo, size, &hi))
+	if (!sure || size == 0 || __builtin_add_overflow(lo, size, &hi) ||
+	    (r->cie.address_size == 4 && hi > (uint64_t)1 << 32))
 		return UX_OK;
 	return ux_range_vec_append(r->out, (struct ux_range){lo, hi}) ? UX_OK
 								      : ux_error_nomem(r->err);

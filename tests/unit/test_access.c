@@ -444,6 +444,23 @@ static void what_comes_through_a_proxy_is_not_of_this_machine(void **state)
 	assert_int_equal(lines_get(w, "127.0.0.1", LINES(tells[0]), "/v1/modules", NULL, &a), 200);
 }
 
+/* What a machine's own processes may read without a key is not for keys of other namespaces. */
+static void key_of_another_namespace_is_refused_where_this_machine_may_read(void **state)
+{
+	struct world *w = *state;
+	struct make_answer a;
+	const char *const header[] = {"Unhex-Namespace: default", NULL};
+	w->s.server.local_only = true;
+	assert_int_equal(lines_get(w, "127.0.0.1", no_lines, "/v1/modules", NULL, &a), 200);
+	assert_int_equal(lines_get(w, "127.0.0.1", header, "/v1/modules", NULL, &a), 200);
+	assert_int_equal(lines_get(w, "127.0.0.1", header, "/v1/modules", w->s.admin, &a), 200);
+	assert_int_equal(lines_get(w, "127.0.0.1", header, "/v1/modules", w->ours, &a), 403);
+	assert_int_equal(lines_get(w, "127.0.0.1", no_lines, "/n/default/v1/modules", w->ours, &a),
+			 403);
+	w->s.server.local_only = false; /* open to everyone, so to every key */
+	assert_int_equal(lines_get(w, "127.0.0.1", header, "/v1/modules", w->ours, &a), 200);
+}
+
 static void address_of_the_client_is_what_the_audit_keeps(void **state)
 {
 	struct world *w = *state;
@@ -805,6 +822,7 @@ int main(void)
 		ACCESS_TEST(what_another_process_changes_is_seen_after_a_second),
 		ACCESS_TEST(token_in_a_path_only_reads),
 		ACCESS_TEST(what_comes_through_a_proxy_is_not_of_this_machine),
+		ACCESS_TEST(key_of_another_namespace_is_refused_where_this_machine_may_read),
 		ACCESS_TEST(address_of_the_client_is_what_the_audit_keeps),
 		ACCESS_TEST(pins_are_shown_and_taken_away),
 		ACCESS_TEST(whoami_tells_what_a_key_may),

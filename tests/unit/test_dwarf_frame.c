@@ -180,6 +180,46 @@ static void addresses_that_the_file_does_not_have_are_left_out(void **state)
 	}
 }
 
+/* The distance from a section to code in the upper half is negative in four bytes. */
+static void addresses_of_32_bits_wrap_at_32_bits(void **state)
+{
+	(void)state;
+	static const uint64_t places[] = {0xc0001000, 0x80004000, 0xfffffff0, 0x10};
+	static const uint8_t encodings[] = {0x1b, 0x13, 0x3b, 0x0b}; /* pcrel, datarel, absolute */
+	for (size_t i = 0; i < ux_countof(places) * ux_countof(encodings); i++) {
+		struct make_frames f;
+		char want[64];
+		uint64_t lo = places[i % ux_countof(places)];
+		make_frames_init(&f, false, false, AT);
+		f.data_pc = 0x9000;
+		f.encoding = encodings[i / ux_countof(places)];
+		make_frames_cie(&f, "zR");
+		make_frames_fde(&f, lo, 0x10);
+		snprintf(want, sizeof(want), "%" PRIx64 "-%" PRIx64, lo, lo + 0x10);
+		assert_string_equal(told(&f, false), want);
+		make_frames_deinit(&f);
+	}
+}
+
+/* 0x20 bytes from 0xfffffff0 on would end behind the last address. */
+static void function_that_passes_the_end_of_32_bits_is_left_out(void **state)
+{
+	(void)state;
+	struct make_frames f;
+	make_frames_init(&f, false, false, AT);
+	make_frames_cie(&f, "zR");
+	make_frames_fde(&f, 0xfffffff0, 0x20);
+	make_frames_fde(&f, 0x1000, 0x10);
+	assert_string_equal(told(&f, false), "1000-1010");
+	make_frames_deinit(&f);
+	make_frames_init(&f, true, false, AT);
+	f.encoding = 0x04; /* eight bytes, absolute */
+	make_frames_cie(&f, "zR");
+	make_frames_fde(&f, 0xfffffff0, 0x20);
+	assert_string_equal(told(&f, false), "fffffff0-100000010");
+	make_frames_deinit(&f);
+}
+
 static void damage_keeps_what_came_before(void **state)
 {
 	(void)state;
@@ -251,6 +291,8 @@ int main(void)
 		UX_TEST(debug_frames_of_all_versions_are_read),
 		UX_TEST(what_follows_a_terminator_is_read),
 		UX_TEST(addresses_that_the_file_does_not_have_are_left_out),
+		UX_TEST(addresses_of_32_bits_wrap_at_32_bits),
+		UX_TEST(function_that_passes_the_end_of_32_bits_is_left_out),
 		UX_TEST(damage_keeps_what_came_before),
 		UX_TEST(index_tells_where_the_frames_are),
 		UX_TEST(damaged_sections_give_only_ranges),

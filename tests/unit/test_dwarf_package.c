@@ -33,7 +33,7 @@ struct recipe {
 
 static const uint64_t ids[UNITS] = {
 	0x1111111122222222, /* slot 2 */
-	0x333333334444444a, /* slot 2 too: 3 steps on */
+	0x333333324444444a, /* slot 2 too: 3 steps on; its high half is even, the step is odd */
 	0x5555555500000007, /* slot 7 */
 };
 

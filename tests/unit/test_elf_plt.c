@@ -157,6 +157,63 @@ static void sweep(struct ux_bytes input, void *ctx)
 		assert_true(!stubs.data[i].name || stubs.data[i].name[0] != '\0');
 }
 
+enum {
+	EHDR_SHOFF = 32, /* places of fields in 32-bit files */
+	EHDR_SHNUM = 48,
+	SHDR_ALL = 40,
+	SHDR_ADDR = 12,
+	SHDR_OFFSET = 16,
+	SHDR_SIZE = 20,
+};
+
+/* Appends a section table with n more sections of stubs to a 32-bit file: each has the bytes from
+ * the first section's start to the end of the file, at pc 0x8000, 0x18000 and so on. */
+static void repeat_stubs(struct make_elf *m, unsigned n)
+{
+	uint32_t end = (uint32_t)m->file.size;
+	uint16_t count = 0;
+	memcpy(&count, m->file.data + EHDR_SHNUM, sizeof(count));
+	memcpy(m->file.data + EHDR_SHOFF, &end, sizeof(end));
+	for (unsigned i = 0; i < count + n; i++) {
+		uint8_t s[SHDR_ALL];
+		uint32_t off = 0, addr = 0x8000 + 0x10000 * (i - count);
+		memcpy(s, m->file.data + m->section_table + (i < count ? i : 1) * sizeof(s),
+		       sizeof(s));
+		memcpy(&off, s + SHDR_OFFSET, sizeof(off));
+		if (i >= count) {
+			memcpy(s + SHDR_ADDR, &addr, sizeof(addr));
+			memcpy(s + SHDR_SIZE, &(uint32_t){end - off}, sizeof(uint32_t));
+		}
+		ux_out_put(&m->file, s, sizeof(s));
+	}
+	assert_int_equal(ux_out_status(&m->file, NULL), UX_OK);
+	count = (uint16_t)(count + n);
+	memcpy(m->file.data + EHDR_SHNUM, &count, sizeof(count));
+}
+
+/* Thousands of sections of the same bytes would make the work grow with the square of the file. */
+static void bytes_are_read_as_often_as_the_file_is_large(void **state)
+{
+	(void)state;
+	struct make_elf m;
+	make_stubs_file(&m, shape("i386-absolute"));
+	repeat_stubs(&m, 1);
+	const char *once = told(ux_out_bytes(&m.file));
+	assert_non_null(strstr(once, ", 8010 "));
+	make_elf_deinit(&m);
+	make_stubs_file(&m, shape("i386-absolute"));
+	repeat_stubs(&m, 40);
+	const char *often = told(ux_out_bytes(&m.file));
+	assert_non_null(strstr(often, ", 8010 "));
+	for (unsigned pc = 0x58010; pc < 0x288010; pc += 0x10000) {
+		char stub[32];
+		snprintf(stub, sizeof(stub), ", %x ", pc);
+		if (strstr(often, stub))
+			fail_msg("stub %s is read: %s", stub, often);
+	}
+	make_elf_deinit(&m);
+}
+
 static void damaged_files_give_fewer_stubs(void **state)
 {
 	(void)state;
@@ -197,6 +254,7 @@ int main(void)
 		UX_TEST(code_that_loads_no_slot_is_no_stub),
 		UX_TEST(objects_and_other_machines_have_none),
 		UX_TEST(first_calls_say_their_number),
+		UX_TEST(bytes_are_read_as_often_as_the_file_is_large),
 		UX_TEST(damaged_files_give_fewer_stubs),
 		UX_TEST(want_of_memory_is_said),
 	};

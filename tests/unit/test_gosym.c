@@ -346,6 +346,36 @@ static void what_is_no_go_is_not_found(void **state)
 	assert_int_equal(ux_gosym_open(&image, &no_hints, &g, NULL), UX_ENOTFOUND);
 }
 
+/* Each false header costs a look at a whole table, so that only so many are tried. */
+static void so_many_false_headers_are_passed_and_no_more(void **state)
+{
+	(void)state;
+	enum {
+		TRIED = 256,
+		FAKES_AT = 0x800000, /* of another place than the program has */
+	};
+	for (size_t n = TRIED - 1; n <= TRIED; n++) {
+		ux_cleanup(make_go_deinit) struct make_go m = {0};
+		ux_cleanup(ux_out_deinit) struct ux_out fakes = {0};
+		struct ux_gosym_segment segments[5];
+		struct ux_gosym g;
+		make(&m, &variants[0]);
+		for (size_t i = 0; i < n; i++)
+			ux_out_put(&fakes, m.table.data, UX_GOSYM_HEAD);
+		segments[0] =
+			(struct ux_gosym_segment){.pc = FAKES_AT, .bytes = ux_out_bytes(&fakes)};
+		memcpy(segments + 1, m.image.segments,
+		       m.image.n_segments * sizeof(*m.image.segments));
+		struct ux_gosym_image image = m.image;
+		image.segments = segments;
+		image.n_segments++;
+		assert_int_equal(ux_gosym_open(&image, &no_hints, &g, NULL),
+				 n < TRIED ? UX_OK : UX_ENOTFOUND);
+		if (n < TRIED)
+			assert_sample(&g);
+	}
+}
+
 static void a_header_alone_is_no_table(void **state)
 {
 	(void)state;
@@ -471,6 +501,7 @@ int main(void)
 		UX_TEST(a_call_in_a_later_one_costs_the_inlined_calls),
 		UX_TEST(what_is_no_tree_is_not_read),
 		UX_TEST(what_is_no_go_is_not_found),
+		UX_TEST(so_many_false_headers_are_passed_and_no_more),
 		UX_TEST(a_header_alone_is_no_table),
 		UX_TEST(functions_that_are_in_no_code_are_corrupt),
 		UX_TEST(an_index_out_of_order_ends_where_it_is),
