@@ -126,6 +126,40 @@ static void calls_from_one_place_stay_two(void **state)
 	made_deinit(&m);
 }
 
+static void add_call(struct made *m, uint64_t name, uint64_t lo, uint64_t size)
+{
+	MAKE_DIE(&m->dwarf, INLINE, N(name), N(lo), N(size), N(1), N(9));
+	make_null(&m->dwarf);
+}
+
+/*
+ * Of calls that claim one address the last one has it, unless a function has so many calls that
+ * to compare each with all others would take too long: then it stays with the first.
+ */
+static void calls_are_compared_as_long_as_their_budget_lasts(void **state)
+{
+	(void)state;
+	static const unsigned rivals[] = {10, 20000};
+	for (size_t i = 0; i < ux_countof(rivals); i++) {
+		struct made m;
+		begin_module(&m);
+		uint64_t first = MAKE_DIE(&m.dwarf, ABSTRACT, T("first"));
+		uint64_t rival = MAKE_DIE(&m.dwarf, ABSTRACT, T("rival"));
+		uint64_t last = MAKE_DIE(&m.dwarf, ABSTRACT, T("last"));
+		MAKE_DIE(&m.dwarf, FUNCTION, T("outer"), N(0x1100), N(0x40));
+		add_call(&m, first, 0x1104, 8);
+		for (unsigned k = 0; k < rivals[i]; k++)
+			add_call(&m, rival, 0x1108, 8);
+		add_call(&m, last, 0x1104, 4);
+		make_null(&m.dwarf);
+		end_unit(&m);
+		made_extract(&m);
+		assert_string_equal(at(&m, 0x1104), i == 0 ? "last a.cc:10 < outer a.cc:9"
+							   : "first a.cc:10 < outer a.cc:9");
+		made_deinit(&m);
+	}
+}
+
 /* Edge 22: a second way into a Fortran subroutine has no range of its own. */
 static void second_entry_of_a_function_is_the_functions_code(void **state)
 {
@@ -339,6 +373,7 @@ int main(void)
 		UX_TEST(function_that_its_symbol_gives_another_size_is_dwarfs),
 		UX_TEST(call_file_counts_as_the_versions_tables_do),
 		UX_TEST(calls_from_one_place_stay_two),
+		UX_TEST(calls_are_compared_as_long_as_their_budget_lasts),
 		UX_TEST(second_entry_of_a_function_is_the_functions_code),
 		UX_TEST(wrong_aranges_change_nothing),
 		UX_TEST(units_that_claim_one_range_keep_their_functions),
