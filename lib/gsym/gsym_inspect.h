@@ -40,8 +40,12 @@ const char *ux_gsym_note_name(enum ux_gsym_note note);
 /*
  * Checks an opened file completely: tables, every record to its last byte, strings, and what is
  * between them. UX_ECORRUPT describes the first error. After UX_OK, a lookup of an address inside
- * of a function returns frames, unless OVERLAP or UNTRIED were noted. The memory needed is
- * proportional to the file (about an eighth, more for files with tiny records).
+ * of a function returns frames, unless OVERLAP or UNTRIED were noted. ret NULL: the notes are not
+ * needed.
+ *
+ * It takes at most 48 MiB of memory whatever the file, and time proportional to it: one pass for
+ * the content, and for every 128 MiB of the file one over the table of records. With notes there is
+ * a pass for the content for every 128 MiB of strings.
  */
 enum ux_code ux_gsym_verify(const struct ux_gsym *g, struct ux_gsym_notes *ret,
 			    struct ux_error *err) ux_must;

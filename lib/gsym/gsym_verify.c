@@ -2,27 +2,43 @@
 /* Verifying a whole file: its tables, its records, and that it contains nothing else. */
 #include "gsym_inspect.h"
 
-#include "arena.h"
 #include "cursor.h"
+#include "gsym_coverage.h"
 #include "gsym_decode.h"
 #include "gsym_format.h"
 #include "gsym_record.h"
-#include "vec.h"
+#include "gsym_tree.h"
+
+enum {
+	RANGES_MOST = 1 << 20, /* ranges of one inlined call */
+	SAMPLES_MOST = 4096,   /* of these ranges that are in memory */
+};
+
+/* A range of an inlined call, and where in the block the next one is. */
+struct range_sample {
+	struct ux_gsym_range range;
+	const uint8_t *next;
+};
+
+/*
+ * The ranges of a call on the way from the function to the current call: every `step`-th one. Those
+ * between two samples are read again where they are needed.
+ */
+struct path_node {
+	struct range_sample *samples; /* room for SAMPLES_MOST; NULL: not used yet */
+	uint32_t n_ranges;
+	uint32_t step;
+	uint64_t base; /* to which the ranges in the block are relative */
+};
 
 /* State of a verification; one thread. */
 struct gsym_check {
 	const struct ux_gsym *g;
 	struct ux_gsym_notes notes;
-	uint8_t *used; /* one bit for each byte of the string table: something refers to it */
-	struct ux_arena *arena; /* empty between two trees */
+	struct gsym_window
+		used; /* bytes of the string table: something refers to them; may be empty */
+	struct path_node path[UX_GSYM_DEPTH_MOST + 2]; /* the function's range, then by depth */
 };
-
-/* Marks the string at off as used; false when it is outside of the table. */
-bool verify_string(struct gsym_check *check, uint64_t off);
-
-/* Checks the record at c, which moves behind its end. */
-enum ux_code verify_record(struct gsym_check *check, struct ux_cur *c, uint32_t *ret_size,
-			   struct ux_error *err) ux_must;
 
 enum {
 	NESTING_MOST = 4, /* deepest nesting of merged functions */
@@ -30,12 +46,14 @@ enum {
 	CALL_FLAGS = 3    /* internal and external call */
 };
 
-bool verify_string(struct gsym_check *check, uint64_t off)
+/* Marks the string at off as used; false when it is outside of the table. */
+static bool verify_string(struct gsym_check *check, uint64_t off)
 {
 	const struct ux_bytes s = check->g->strings;
 	if (off >= s.size)
 		return false;
-	check->used[off / 8] |= (uint8_t)(1u << off % 8);
+	if (off - check->used.lo < check->used.hi - check->used.lo)
+		gsym_window_fill(&check->used, off, off + 1);
 	check->notes.count[UX_GSYM_NOTE_INSIDE_STRING] += off > 0 && s.data[off - 1] != 0;
 	return true;
 }
@@ -66,74 +84,153 @@ static enum ux_code verify_lines(struct gsym_check *check, struct ux_cur block, 
 	return ux_cur_status(&l.c, err);
 }
 
-/* True when one of n ascending ranges contains r. */
-static bool range_is_inside(const struct ux_gsym_range *ranges, uint32_t n, struct ux_gsym_range r)
+static enum ux_code path_node_start(struct path_node *node, uint64_t n_ranges, uint64_t base,
+				    struct ux_cur *c, struct ux_error *err)
 {
-	uint32_t at = 0;
-	for (uint32_t left = n; left > 1;) {
+	if (n_ranges > RANGES_MOST) {
+		ux_cur_bad(c, "an inlined call has more than 1,048,576 ranges");
+		return ux_cur_status(c, err);
+	}
+	if (!node->samples)
+		node->samples = reallocarray(NULL, SAMPLES_MOST, sizeof(*node->samples));
+	if (!node->samples)
+		return ux_error_nomem(err);
+	node->n_ranges = (uint32_t)n_ranges;
+	node->step = (node->n_ranges + SAMPLES_MOST - 1) / SAMPLES_MOST;
+	node->base = base;
+	return UX_OK;
+}
+
+/* Reads the range at c, whose bytes were checked when they were read for the first time. */
+static struct ux_gsym_range path_range_read(const struct path_node *node, struct ux_cur *c)
+{
+	uint64_t lo = node->base + ux_cur_uleb(c);
+	return (struct ux_gsym_range){(uint32_t)lo, (uint32_t)(lo + ux_cur_uleb(c))};
+}
+
+/* A position in a node's ranges, which ascend, for a search of ranges that ascend too. */
+struct path_walk {
+	const struct path_node *node;
+	struct ux_gsym_range found; /* the last one that begins at or before the one searched for */
+	uint32_t sample;            /* the one before it */
+	uint32_t i;                 /* number of `found` */
+	const uint8_t *next;        /* where the range behind it is */
+};
+
+static void path_walk_to_sample(struct path_walk *w, uint32_t sample)
+{
+	w->sample = sample;
+	w->i = sample * w->node->step;
+	w->found = w->node->samples[sample].range;
+	w->next = w->node->samples[sample].next;
+}
+
+static struct path_walk path_walk_start(const struct path_node *node)
+{
+	struct path_walk w = {.node = node};
+	path_walk_to_sample(&w, 0);
+	return w;
+}
+
+/* True when one of the ranges contains r. block: what they are in. */
+static bool path_walk_find(struct path_walk *w, struct ux_cur block, struct ux_gsym_range r)
+{
+	const struct path_node *node = w->node;
+	uint32_t at = w->sample, left = (node->n_ranges - 1) / node->step + 1 - at;
+	if (left > 1 && node->samples[at + 1].range.lo > r.lo) /* the common case */
+		left = 1;
+	while (left > 1) {
 		uint32_t half = left / 2;
-		at = ranges[at + half].lo <= r.lo ? at + half : at;
+		at = node->samples[at + half].range.lo <= r.lo ? at + half : at;
 		left -= half;
 	}
-	return ranges[at].lo <= r.lo && r.hi <= ranges[at].hi;
-}
-
-static const char *verify_ranges(const struct ux_gsym_range *ranges, uint32_t n,
-				 const struct ux_gsym_range *parent, uint32_t n_parent)
-{
-	for (uint32_t i = 0; i < n; i++) {
-		if (ranges[i].lo >= ranges[i].hi)
-			return "inlined call has an empty range";
-		if (i > 0 && ranges[i].lo < ranges[i - 1].hi)
-			return "ranges of an inlined call do not ascend";
-		if (!range_is_inside(parent, n_parent, ranges[i]))
-			return "range of an inlined call lies outside of its caller's";
+	if (at > w->sample)
+		path_walk_to_sample(w, at);
+	uint32_t end = ux_min(node->n_ranges, (at + 1) * node->step);
+	block.pos = w->next;
+	while (w->i + 1 < end) {
+		struct ux_gsym_range next = path_range_read(node, &block);
+		if (next.lo > r.lo)
+			break;
+		w->found = next;
+		w->next = block.pos;
+		w->i++;
 	}
-	return NULL;
+	return w->found.lo <= r.lo && r.hi <= w->found.hi;
 }
 
-static const char *verify_node(struct gsym_check *check, const struct ux_gsym_node *node)
+/* Reads the ranges of the node at which `it` is. *ret_bad: what is wrong with them. */
+static enum ux_code path_read(struct path_node *path, struct gsym_inlines *it, struct ux_cur *c,
+			      const char **ret_bad, struct ux_error *err)
 {
-	if (node->call_file >= check->g->n_files)
+	struct path_walk parent = path_walk_start(&path[it->depth]);
+	struct path_node *node = &path[it->depth + 1];
+	struct gsym_inlines_range read;
+	struct ux_gsym_range before = {0, 0};
+	UX_TRY(path_node_start(node, it->n_ranges, it->base[it->depth], c, err));
+	for (uint32_t i = 0; gsym_inlines_range(it, c, &read, GSYM_INLINES_STRICT); i++) {
+		struct ux_gsym_range r = {(uint32_t)read.lo, (uint32_t)(read.lo + read.size)};
+		if (i % node->step == 0)
+			node->samples[i / node->step] = (struct range_sample){r, c->pos};
+		if (*ret_bad)
+			continue;
+		if (r.lo >= r.hi)
+			*ret_bad = "inlined call has an empty range";
+		else if (i > 0 && r.lo < before.hi)
+			*ret_bad = "ranges of an inlined call do not ascend";
+		else if (!path_walk_find(&parent, *c, r))
+			*ret_bad = "range of an inlined call lies outside of its caller's";
+		before = r;
+	}
+	return UX_OK;
+}
+
+static const char *verify_node(struct gsym_check *check, const struct gsym_inlines_node *node)
+{
+	if (node->file >= check->g->n_files)
 		return "inlined call's file is past the file table";
 	return verify_string(check, node->name) ? NULL
 						: "inlined call's name is past the string table";
 }
 
-static const char *verify_tree(struct gsym_check *check, const struct ux_gsym_tree *tree,
-			       uint32_t size)
+static bool node_is_function(const struct gsym_inlines_node *node, const struct path_node *path,
+			     const struct ux_gsym_raw *raw)
 {
-	const struct ux_gsym_node *path[UX_GSYM_DEPTH_MOST + 1];
-	const struct ux_gsym_range whole = {0, size > 0 ? size : UINT32_MAX};
-	for (size_t i = 0; i < tree->n_nodes; i++) {
-		const struct ux_gsym_node *node = &tree->nodes[i];
-		const struct ux_gsym_node *up = node->depth > 0 ? path[node->depth - 1] : NULL;
-		const char *bad = verify_node(check, node);
-		if (!bad)
-			bad = verify_ranges(tree->ranges + node->range_first, node->range_count,
-					    up ? tree->ranges + up->range_first : &whole,
-					    up ? up->range_count : 1);
-		if (bad)
-			return bad;
-		path[node->depth] = node;
-	}
-	return NULL;
+	struct ux_gsym_range r = path[1].samples[0].range;
+	return node->name == raw->name && path[1].n_ranges == 1 && r.lo == 0 && r.hi == raw->size;
 }
 
+/* Of the tree, only samples of the ranges on the way to the current node are in memory. */
 static enum ux_code verify_inlines(struct gsym_check *check, struct ux_cur block,
 				   const struct ux_gsym_raw *raw, struct ux_error *err)
 {
-	struct ux_arena_mark mark = ux_arena_mark(check->arena);
-	struct ux_gsym_tree tree = {0};
-	UX_TRY(ux_gsym_decode_inlines(check->g, block, check->arena, &tree, err));
-	const char *bad = verify_tree(check, &tree, raw->size);
-	check->notes.count[UX_GSYM_NOTE_ROOT] +=
-		tree.nodes[0].name != raw->name || tree.nodes[0].range_count != 1 ||
-		tree.ranges[0].lo != 0 || tree.ranges[0].hi != raw->size;
-	ux_arena_rewind(check->arena, mark);
-	if (bad)
-		ux_cur_bad(&block, bad);
-	return ux_cur_status(&block, err);
+	struct ux_cur c = block;
+	struct gsym_inlines it;
+	struct gsym_inlines_node node;
+	struct path_node *path = check->path;
+	UX_TRY(path_node_start(&path[0], 1, 0, &c, err));
+	path[0].samples[0] =
+		(struct range_sample){{0, raw->size > 0 ? raw->size : UINT32_MAX}, c.pos};
+	gsym_inlines_start(&it);
+	while (gsym_inlines_next(&it, &c, GSYM_INLINES_STRICT)) {
+		const char *bad = NULL;
+		if (it.n_ranges == 0)
+			continue;
+		UX_TRY(path_read(path, &it, &c, &bad, err));
+		gsym_inlines_node(&it, &c, check->g->offset_size, &node, GSYM_INLINES_STRICT);
+		if (c.failed)
+			break;
+		const char *bad_node = verify_node(check, &node);
+		if (bad || bad_node) {
+			ux_cur_bad(&block, bad_node ? bad_node : bad);
+			return ux_cur_status(&block, err);
+		}
+		check->notes.count[UX_GSYM_NOTE_ROOT] +=
+			node.depth == 0 && !node_is_function(&node, path, raw);
+	}
+	if (ux_cur_more(&c))
+		ux_cur_bad(&c, "inline tree ends before its block");
+	return ux_cur_status(&c, err);
 }
 
 static enum ux_code verify_calls(struct gsym_check *check, struct ux_cur block, uint32_t size,
@@ -218,17 +315,6 @@ static enum ux_code verify_nested(struct gsym_check *check, struct ux_cur *c, un
 	return UX_OK;
 }
 
-enum ux_code verify_record(struct gsym_check *check, struct ux_cur *c, uint32_t *ret_size,
-			   struct ux_error *err)
-{
-	return verify_nested(check, c, 0, ret_size, err);
-}
-
-enum {
-	TREE_GROWTH = 8 /* Arena budget for each byte of an inline block: twice the largest size of
-			   its decoded tree. */
-};
-
 const char *ux_gsym_note_name(enum ux_gsym_note note)
 {
 	static const char *const names[] = {
@@ -248,19 +334,6 @@ const char *ux_gsym_note_name(enum ux_gsym_note note)
 	};
 	_Static_assert(ux_countof(names) == UX_GSYM_NOTE_COUNT, "a name for each note");
 	return (unsigned)note < UX_GSYM_NOTE_COUNT ? names[note] : "unknown";
-}
-
-/* A part of the file. */
-struct part {
-	uint64_t lo;
-	uint64_t hi;
-};
-
-UX_VEC(parts, struct part);
-
-static enum ux_code parts_add(struct parts *parts, uint64_t lo, uint64_t hi, struct ux_error *err)
-{
-	return parts_append(parts, (struct part){lo, hi}) ? UX_OK : ux_error_nomem(err);
 }
 
 static uint64_t verify_off(const struct ux_gsym *g, const uint8_t *at)
@@ -300,24 +373,24 @@ static enum ux_code verify_files(struct gsym_check *check, struct ux_error *err)
 	return ux_cur_status(&c, err);
 }
 
-static enum ux_code parts_add_tables1(const struct ux_gsym *g, struct parts *parts,
-				      struct ux_error *err)
+static enum ux_code tables_add_all1(const struct ux_gsym *g, struct gsym_tables *tables,
+				    struct ux_error *err)
 {
 	uint64_t starts = verify_off(g, g->addrs), records = verify_off(g, g->records);
 	uint64_t files = verify_off(g, g->files), strings = verify_off(g, g->strings.data);
 	uint64_t n = g->n_functions;
 	UX_TRY(verify_header1(g, err));
-	UX_TRY(parts_add(parts, 0, GSYM1_HEADER_SIZE, err));
-	UX_TRY(parts_add(parts, starts, starts + n * g->addr_size, err));
-	UX_TRY(parts_add(parts, records, records + n * g->offset_size, err));
-	UX_TRY(parts_add(parts, files - sizeof(uint32_t),
-			 files + (uint64_t)g->n_files * 2 * g->offset_size, err));
-	return parts_add(parts, strings, strings + g->strings.size, err);
+	UX_TRY(gsym_tables_add(tables, 0, GSYM1_HEADER_SIZE, err));
+	UX_TRY(gsym_tables_add(tables, starts, starts + n * g->addr_size, err));
+	UX_TRY(gsym_tables_add(tables, records, records + n * g->offset_size, err));
+	UX_TRY(gsym_tables_add(tables, files - sizeof(uint32_t),
+			       files + (uint64_t)g->n_files * 2 * g->offset_size, err));
+	return gsym_tables_add(tables, strings, strings + g->strings.size, err);
 }
 
 /* Adds the tables of version 2. The section of records is not a part, since each record is one. */
-static enum ux_code parts_add_tables2(struct gsym_check *check, struct parts *parts,
-				      struct ux_error *err)
+static enum ux_code tables_add_all2(struct gsym_check *check, struct gsym_tables *tables,
+				    struct ux_error *err)
 {
 	const struct ux_gsym *g = check->g;
 	struct gsym_directory d = gsym_directory_open(g->file, g->swap);
@@ -328,10 +401,10 @@ static enum ux_code parts_add_tables2(struct gsym_check *check, struct parts *pa
 		if (s.type == GSYM_SECTION_FILES) /* its end is known from its own count */
 			end = verify_off(g, g->files) + (uint64_t)g->n_files * 2 * g->offset_size;
 		if (s.type != GSYM_SECTION_FUNCTIONS)
-			UX_TRY(parts_add(parts, s.off, end, err));
+			UX_TRY(gsym_tables_add(tables, s.off, end, err));
 	}
 	UX_TRY(ux_cur_status(&d.c, err));
-	return parts_add(parts, 0, ux_cur_off(&d.c), err);
+	return gsym_tables_add(tables, 0, ux_cur_off(&d.c), err);
 }
 
 /* What is known of the functions before the current one. */
@@ -371,14 +444,14 @@ static enum ux_code verify_start(struct gsym_check *check, struct neighbours *be
 }
 
 static enum ux_code verify_record_at(struct gsym_check *check, uint64_t record, uint64_t *left,
-				     uint32_t *ret_size, struct parts *parts, struct ux_error *err)
+				     uint32_t *ret_size, struct ux_error *err)
 {
 	struct ux_cur c = gsym_body_at(check->g, record);
 	UX_TRY(ux_cur_status(&c, err));
 	uint64_t at = ux_cur_off(&c);
 	if (at % GSYM_RECORD_ALIGN != 0)
 		return ux_error_at(err, UX_ECORRUPT, NULL, at, "record is not aligned to 4 bytes");
-	UX_TRY(verify_record(check, &c, ret_size, err));
+	UX_TRY(verify_nested(check, &c, 0, ret_size, err));
 	uint64_t length = ux_cur_off(&c) - at;
 	/*
 	 * Without this limit, one large record could be checked once for each function of a file.
@@ -386,99 +459,84 @@ static enum ux_code verify_record_at(struct gsym_check *check, uint64_t record, 
 	if (length > *left)
 		return ux_error_at(err, UX_ECORRUPT, NULL, at, "records overlap");
 	*left -= length;
-	return parts_add(parts, at, at + length, err);
+	return UX_OK;
 }
 
-static enum ux_code verify_records(struct gsym_check *check, struct parts *parts,
-				   struct ux_error *err)
+static enum ux_code verify_records(struct gsym_check *check, struct ux_error *err)
 {
 	const struct ux_gsym *g = check->g;
 	struct neighbours before = {0};
 	uint64_t left = g->file.size;
 	for (uint32_t i = 0; i < g->n_functions; i++) {
 		uint32_t size = 0;
-		UX_TRY(verify_record_at(check, ux_gsym_record(g, i), &left, &size, parts, err));
+		UX_TRY(verify_record_at(check, ux_gsym_record(g, i), &left, &size, err));
 		UX_TRY(verify_start(check, &before, i, size, err));
 	}
 	return UX_OK;
 }
 
-static void verify_count_strings(struct gsym_check *check)
+/* Counts the strings that end in the window and to no byte of which something refers. */
+static uint64_t window_unused_strings(const struct gsym_window *w, struct ux_bytes s, bool *used)
+{
+	uint64_t n = 0;
+	for (uint64_t at = w->lo; at < w->hi;) {
+		const uint8_t *nul = memchr(s.data + at, 0, w->hi - at);
+		uint64_t end = nul ? (uint64_t)(nul - s.data) + 1 : w->hi;
+		/* The format requires the empty string at 0. */
+		*used |= at == 0 || gsym_window_find(w, at, end, true) < end;
+		n += nul && !*used;
+		*used &= !nul;
+		at = end;
+	}
+	return n;
+}
+
+static void gsym_check_deinit(struct gsym_check *check)
+{
+	gsym_window_deinit(&check->used);
+	for (size_t i = 0; i < ux_countof(check->path); i++)
+		free(check->path[i].samples);
+}
+
+/* Everything that refers to strings. */
+static enum ux_code verify_content(struct gsym_check *check, struct ux_error *err)
+{
+	check->notes = (struct ux_gsym_notes){{0}};
+	UX_TRY(verify_files(check, err));
+	return verify_records(check, err);
+}
+
+/* The first pass checks the content; the others only find the strings of their windows. */
+static enum ux_code verify_strings(struct gsym_check *check, struct ux_error *err)
 {
 	const struct ux_bytes s = check->g->strings;
-	for (size_t at = 0, next; at < s.size; at = next) {
-		const uint8_t *nul = memchr(s.data + at, 0, s.size - at);
-		next = (size_t)(nul - s.data) + 1;
-		bool used = at == 0; /* the empty string is required by the format */
-		for (size_t i = at; i < next && !used; i++)
-			used = (check->used[i / 8] >> i % 8 & 1) != 0;
-		check->notes.count[UX_GSYM_NOTE_UNUSED_STRING] += !used;
+	bool used = false;
+	UX_TRY(gsym_window_init(&check->used, s.size, err));
+	UX_TRY(verify_content(check, err));
+	uint64_t unused = window_unused_strings(&check->used, s, &used);
+	while (gsym_window_next(&check->used, s.size)) {
+		UX_TRY(verify_content(check, err));
+		unused += window_unused_strings(&check->used, s, &used);
 	}
-}
-
-static int parts_cmp(const void *va, const void *vb)
-{
-	const struct part *a = va, *b = vb;
-	if (a->lo != b->lo)
-		return a->lo < b->lo ? -1 : 1;
-	return (a->hi > b->hi) - (a->hi < b->hi);
-}
-
-/*
- * Counts the bytes between two parts that are not padding. Padding is zeros that align the next
- * part; in version 2 each table has its own alignment of up to 8.
- */
-static uint64_t parts_foreign_bytes(const struct ux_gsym *g, uint64_t lo, uint64_t hi)
-{
-	uint64_t least = g->version == 1 ? GSYM_RECORD_ALIGN : 2;
-	if (hi - lo >= g->offset_size || (hi % least != 0 && hi != g->file.size))
-		return hi - lo;
-	for (uint64_t i = lo; i < hi; i++)
-		if (g->file.data[i] != 0)
-			return hi - lo;
-	return 0;
-}
-
-static enum ux_code verify_parts(struct gsym_check *check, const struct parts *parts,
-				 struct ux_error *err)
-{
-	uint64_t *notes = check->notes.count;
-	const struct part *before = parts->data;
-	for (size_t i = 1; i < parts->size; i++) {
-		const struct part *p = &parts->data[i];
-		if (p->lo < before->hi)
-			return ux_error_at(err, UX_ECORRUPT, NULL, p->lo,
-					   "two parts of the file overlap: 0x%" PRIx64
-					   " belongs to the part at 0x%" PRIx64,
-					   p->lo, before->lo);
-		notes[UX_GSYM_NOTE_FOREIGN_BYTE] +=
-			parts_foreign_bytes(check->g, before->hi, p->lo);
-		before = p;
-	}
-	notes[UX_GSYM_NOTE_FOREIGN_BYTE] +=
-		parts_foreign_bytes(check->g, before->hi, check->g->file.size);
+	check->notes.count[UX_GSYM_NOTE_UNUSED_STRING] = unused;
 	return UX_OK;
 }
 
 enum ux_code ux_gsym_verify(const struct ux_gsym *g, struct ux_gsym_notes *ret,
 			    struct ux_error *err)
 {
-	ux_cleanup(ux_free_ptr) uint8_t *used = calloc(g->strings.size / 8 + 1, 1);
-	ux_cleanup(parts_deinit) struct parts parts = {0};
-	UX_ARENA(arena, g->file.size * TREE_GROWTH + (1 << 20));
-	if (!used)
+	ux_cleanup(gsym_check_deinit) struct gsym_check check = {.g = g};
+	ux_cleanup(ux_free_ptr) struct gsym_tables *tables = calloc(1, sizeof(*tables));
+	if (!tables)
 		return ux_error_nomem(err);
-	struct gsym_check check = {.g = g, .used = used, .arena = &arena};
 	if (g->strings.data[0] != 0)
 		return ux_error_at(err, UX_ECORRUPT, NULL, verify_off(g, g->strings.data),
 				   "string table does not begin with a NUL");
-	UX_TRY(verify_files(&check, err));
-	UX_TRY(g->version == 1 ? parts_add_tables1(g, &parts, err)
-			       : parts_add_tables2(&check, &parts, err));
-	UX_TRY(verify_records(&check, &parts, err));
-	verify_count_strings(&check);
-	qsort(parts.data, parts.size, sizeof(*parts.data), parts_cmp);
-	UX_TRY(verify_parts(&check, &parts, err));
-	*ret = check.notes;
+	UX_TRY(ret ? verify_strings(&check, err) : verify_content(&check, err));
+	UX_TRY(g->version == 1 ? tables_add_all1(g, tables, err)
+			       : tables_add_all2(&check, tables, err));
+	UX_TRY(gsym_coverage_check(g, tables, &check.notes.count[UX_GSYM_NOTE_FOREIGN_BYTE], err));
+	if (ret)
+		*ret = check.notes;
 	return UX_OK;
 }

@@ -57,10 +57,9 @@ enum ux_code ux_upload_check(struct ux_bytes file, const char *const *ids, size_
 			     struct ux_counts *ret_counts, struct ux_error *err)
 {
 	struct ux_gsym g;
-	struct ux_gsym_notes notes;
 	struct ux_counts counts;
 	UX_TRY(ux_gsym_open(&g, file, err));
-	UX_TRY(ux_gsym_verify(&g, &notes, err));
+	UX_TRY(ux_gsym_verify(&g, /* notes= */ NULL, err));
 	UX_TRY(uuid_check(g.uuid, ids, n_ids, err));
 	UX_TRY(ux_gsym_measure(&g, &counts, err));
 	*ret_quality = upload_rank(&counts, claim);

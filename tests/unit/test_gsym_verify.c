@@ -161,6 +161,130 @@ static void unknown_blocks_are_noted(void **state)
 	assert_int_equal(notes.count[UX_GSYM_NOTE_UNUSED_STRING], 1);
 }
 
+/* Records that begin at these offsets of two records of 16 bytes with the names 1 and `name`. */
+static enum ux_code verify_two(const uint64_t records[2], struct ux_bytes strings, uint32_t name,
+			       struct ux_gsym_notes *notes, struct ux_error *err)
+{
+	static const uint64_t starts[] = {0x1000, 0x2000};
+	static const struct ux_gsym_file_entry none = {0, 0};
+	const uint32_t words[] = {8, 1, 0, 0, 8, name, 0, 0};
+	const struct ux_bytes data = ux_bytes(words, sizeof(words));
+	const struct ux_gsym_image image = {.n_functions = 2,
+					    .starts = starts,
+					    .records = records,
+					    .n_files = 1,
+					    .files = &none,
+					    .strings = strings,
+					    .data = &data,
+					    .n_data = 1};
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	assert_int_equal(ux_gsym_image_write(&image, make_gsym_to_out, &out, NULL), UX_OK);
+	return verify(ux_out_bytes(&out), notes, err);
+}
+
+static void records_may_be_in_any_order_but_not_overlap(void **state)
+{
+	(void)state;
+	const struct ux_bytes strings = UX_STR("\0f\0g\0");
+	struct ux_gsym_notes notes;
+	struct ux_error err = UX_ERROR_INIT;
+	assert_int_equal(verify_two((uint64_t[]){16, 0}, strings, 3, &notes, &err), UX_OK);
+	assert_int_equal(notes.count[UX_GSYM_NOTE_FOREIGN_BYTE], 0);
+	assert_int_equal(notes.count[UX_GSYM_NOTE_UNUSED_STRING], 0);
+	assert_int_equal(verify_two((uint64_t[]){16, 16}, strings, 3, &notes, &err), UX_ECORRUPT);
+	assert_non_null(strstr(err.text, "two parts of the file overlap"));
+	/* The end of the first is the start of another one: size 0, name 0 are its end. */
+	err = (struct ux_error)UX_ERROR_INIT;
+	assert_int_equal(verify_two((uint64_t[]){16, 4}, strings, 3, &notes, &err), UX_ECORRUPT);
+}
+
+/* More strings than one bitmap stands for, which a string crosses. */
+static void strings_and_records_behind_the_first_window_are_checked(void **state)
+{
+	(void)state;
+	const uint32_t far = (140 << 20) + 4;
+	ux_cleanup(ux_free_ptr) uint8_t *strings = malloc(far + 2);
+	struct ux_gsym_notes notes;
+	struct ux_error err = UX_ERROR_INIT;
+	const struct ux_bytes all = ux_bytes(strings, far + 2);
+	const uint64_t records[] = {0, 16};
+	assert_non_null(strings);
+	memcpy(strings, "\0f", 3);
+	memset(strings + 3, 'x', far - 4);
+	memcpy(strings + far - 1, "\0g", 3);
+	assert_int_equal(verify_two(records, all, far, &notes, NULL), UX_OK);
+	assert_int_equal(notes.count[UX_GSYM_NOTE_UNUSED_STRING], 1);
+	assert_int_equal(verify_two(records, all, 100, &notes, NULL), UX_OK);
+	assert_int_equal(notes.count[UX_GSYM_NOTE_UNUSED_STRING], 1); /* "g" */
+	assert_int_equal(notes.count[UX_GSYM_NOTE_INSIDE_STRING], 1);
+	assert_int_equal(verify_two((uint64_t[]){16, 16}, all, far, &notes, &err), UX_ECORRUPT);
+	assert_non_null(strstr(err.text, "two parts of the file overlap"));
+	err = (struct ux_error)UX_ERROR_INIT;
+	assert_int_equal(verify_two(records, all, far + 2, &notes, &err), UX_ECORRUPT);
+	assert_int_equal(verify_two(records, all, far, NULL, NULL), UX_OK);
+}
+
+/*
+ * A function whose inline tree has a range for every second byte, and below it a call at the byte
+ * `child`.
+ */
+static enum ux_code verify_ranges_at(uint32_t n_ranges, uint32_t child, struct ux_error *err)
+{
+	ux_cleanup(ux_out_deinit) struct ux_out block = {0}, record = {0};
+	ux_out_uleb(&block, n_ranges);
+	for (uint32_t i = 0; i < n_ranges; i++) {
+		ux_out_uleb(&block, 2 * i);
+		ux_out_uleb(&block, 1);
+	}
+	for (unsigned depth = 0; depth < 2; depth++) {
+		ux_out_u8(&block, depth == 0); /* has children */
+		ux_out_u32(&block, 1);         /* name; then file and line of the call */
+		ux_out_u16(&block, 0);
+		if (depth == 0) {
+			ux_out_u8(&block, 1);
+			ux_out_uleb(&block, child);
+			ux_out_u8(&block, 1);
+		}
+	}
+	ux_out_u8(&block, 0); /* no more children */
+	const uint32_t head[] = {2 * n_ranges, 1, 2, (uint32_t)block.size};
+	ux_out_put(&record, head, sizeof(head));
+	ux_out_put(&record, block.data, block.size);
+	ux_out_put(&record, (uint8_t[8]){0}, 8);
+	assert_int_equal(ux_out_status(&record, NULL), UX_OK);
+	struct ux_gsym_notes notes;
+	return verify_record(ux_out_bytes(&record), &notes, err);
+}
+
+static enum ux_code verify_ranges(uint32_t n_ranges, struct ux_error *err)
+{
+	return verify_ranges_at(n_ranges, 2 * (n_ranges - 1), err);
+}
+
+/* More ranges than there are samples in memory. */
+static void a_call_lies_in_any_range_of_its_caller(void **state)
+{
+	(void)state;
+	const uint32_t n = 3 * 4096 + 17;
+	for (uint32_t i = 0; i < n; i += i < 100 || i > n - 100 ? 1 : 97) {
+		struct ux_error err = UX_ERROR_INIT;
+		assert_int_equal(verify_ranges_at(n, 2 * i, NULL), UX_OK);
+		assert_int_equal(verify_ranges_at(n, 2 * i + 1, &err), UX_ECORRUPT);
+		assert_string_equal(err.text,
+				    "range of an inlined call lies outside of its caller's");
+	}
+}
+
+static void the_ranges_of_a_call_are_bounded(void **state)
+{
+	(void)state;
+	struct ux_error err = UX_ERROR_INIT;
+	assert_int_equal(verify_ranges(1000, NULL), UX_OK);
+	assert_int_equal(verify_ranges(1 << 20, NULL), UX_OK);
+	assert_int_equal(verify_ranges((1 << 20) + 1, &err), UX_ECORRUPT);
+	assert_string_equal(err.text, "an inlined call has more than 1,048,576 ranges");
+}
+
 static void endless_merging_is_refused(void **state)
 {
 	(void)state;
@@ -400,6 +524,10 @@ int main(void)
 		UX_TEST(foreign_bytes_are_noted),
 		UX_TEST(merged_functions_and_call_sites_are_understood),
 		UX_TEST(unknown_blocks_are_noted),
+		UX_TEST(records_may_be_in_any_order_but_not_overlap),
+		UX_TEST(strings_and_records_behind_the_first_window_are_checked),
+		UX_TEST(a_call_lies_in_any_range_of_its_caller),
+		UX_TEST(the_ranges_of_a_call_are_bounded),
 		UX_TEST(endless_merging_is_refused),
 		UX_TEST(what_is_written_verifies),
 		UX_TEST(overlapping_functions_are_noted_and_counted_once),
