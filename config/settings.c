@@ -128,7 +128,9 @@ static const struct ux_setting rows[] = {
 	{NULL, "header-bytes", UX_SETTING_BYTES, AT(header_bytes), "32K", K(4), M(1), 0, NULL,
 	 "Memory of one connection for the request line and headers."},
 	{NULL, "body-bytes", UX_SETTING_BYTES, AT(body_bytes), "16M", K(1), G(1), UX_SETTING_LIVE,
-	 NULL, "Largest request body other than an upload; larger ones are answered with 413."},
+	 NULL,
+	 "Largest request body other than an upload, on routes that take large ones; larger ones "
+	 "are answered with 413."},
 	{NULL, "upload-bytes", UX_SETTING_BYTES, AT(upload_bytes), "4G", K(1), 0, UX_SETTING_LIVE,
 	 NULL, "Largest upload; larger ones are answered with 413."},
 	{NULL, "drain-bytes", UX_SETTING_BYTES, AT(drain_bytes), "32M", 0, G(1), UX_SETTING_LIVE,
@@ -138,13 +140,16 @@ static const struct ux_setting rows[] = {
 	 UX_SETTING_LIVE, NULL, "Memory of one request in addition to its body and its answer."},
 	{NULL, "memory", UX_SETTING_BYTES, AT(memory_bytes), "1G", M(16), 0, UX_SETTING_LIVE, NULL,
 	 "Memory of the bodies and answers of all requests together; requests above that are "
-	 "answered with 503."},
+	 "answered with 503. One client (a key, or an address without a key) holds at most half of "
+	 "it, and bodies are received while less than half is used. Requests of up to 64 KiB are "
+	 "not counted."},
 	{NULL, "idle", UX_SETTING_TIME, AT(idle_ms), "30s", MS(1), MS(3600), 0, NULL,
 	 "A connection is closed if no byte was sent or received for this long, or if no complete "
 	 "request header arrived."},
 	{NULL, "slowest-rate", UX_SETTING_BYTES, AT(slowest_rate), "512", 1, G(1), 0, NULL,
-	 "Average bytes a second that bodies and answers have to move once \"idle\" has passed; "
-	 "slower connections are closed."},
+	 "Bytes a second that bodies and answers have to move in each period of \"idle\"; slower "
+	 "connections are closed. While a quarter of \"memory\" is used, those that hold some of "
+	 "it have to move 32 KiB a second."},
 	{NULL, "stop", UX_SETTING_TIME, AT(stop_ms), "20s", 0, MS(3600), UX_SETTING_LIVE, NULL,
 	 "How long requests in flight may take when the server stops; then their connections are "
 	 "closed."},

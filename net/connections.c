@@ -4,20 +4,31 @@
 
 #include "clock.h"
 
+#include <linux/sockios.h>
 #include <linux/tcp.h>
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 
 enum {
 	CROWDED_MS = 2000, /* a client with a request to send sends it faster than this */
 	CHECK_MS = 1000,
+	BURDEN_MS = 4000,       /* the window for those that hold memory while it is short... */
+	BURDEN_RATE = 32 << 10, /* ...and the bytes a second that they have to move */
+	SHORT_SHARE = 4,        /* memory is short when 1/4 of it is used */
 	/*
 	 * bytes of an address that identify a host: the network prefix for IPv6, since one host
 	 * owns it all
 	 */
 	KEY_SIZE = 8,
+};
+
+/* Bytes that moved since a time. */
+struct window {
+	int64_t start_ms;
+	uint64_t before; /* bytes that had moved at the start */
 };
 
 struct ux_connection {
@@ -33,14 +44,18 @@ struct ux_connection {
 	_Atomic int phase;
 	_Atomic int64_t since_ms;
 	_Atomic uint64_t moved; /* bytes of the body received */
+	_Atomic size_t held;    /* of the memory for requests */
 	/* Used only by the timers' thread. */
 	bool cut;
-	int64_t answer_ms;      /* since_ms of the answer that was checked last... */
-	uint64_t answer_before; /* ...and the bytes acknowledged before it */
+	int64_t checked_since_ms; /* since_ms at the last check */
+	struct window all, last;  /* for the rate at any time, and while memory is short */
+	uint64_t unsent;          /* see connection_answered() */
+	uint64_t answered;
 };
 
 struct ux_connections {
 	struct ux_http_limits limits;
+	const struct ux_http_memory *memory; /* NULL: not counted */
 	struct ux_timers *timers;
 	struct ux_timer timer; /* time of the next check of all connections */
 	/* guards the rest; also keeps sockets from being closed during a check */
@@ -69,37 +84,101 @@ bool ux_connection_is_slow(const struct ux_http_limits *limits, enum ux_connecti
 	return elapsed_ms > 0 && (uint64_t)elapsed_ms > allowed_ms;
 }
 
-/* Bytes that the peer has acknowledged since it connected. */
-static uint64_t connection_acked(int fd)
+bool ux_connection_is_a_burden(enum ux_connection_phase phase, int64_t elapsed_ms, uint64_t moved)
+{
+	return (phase == UX_CONNECTION_BODY || phase == UX_CONNECTION_ANSWER) &&
+	       elapsed_ms >= BURDEN_MS && moved < (uint64_t)elapsed_ms * BURDEN_RATE / 1000;
+}
+
+/* Bytes that the peer has acknowledged since it connected; false: it is not a TCP socket. */
+static bool connection_acked(int fd, uint64_t *ret)
 {
 	struct tcp_info info = {0};
 	socklen_t size = sizeof(info);
-	return getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) == 0 ? info.tcpi_bytes_acked : 0;
+	if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0)
+		return false;
+	*ret = info.tcpi_bytes_acked;
+	return true;
+}
+
+/* Bytes in the queue of a socket: SIOCINQ what was received, SIOCOUTQ what the peer lacks. */
+static uint64_t connection_queue(int fd, unsigned long which)
+{
+	int n = 0;
+	return ioctl(fd, which, &n) == 0 && n > 0 ? (uint64_t)n : 0;
 }
 
 /*
- * Bytes of the answer that were acknowledged since its first check, which comes at most a second
- * after it began.
+ * Bytes that the peer has received. Other sockets than TCP have no counter, so that each change of
+ * what they have not received counts.
  */
-static uint64_t connection_answered(struct ux_connection *one, int64_t since)
+static uint64_t connection_answered(struct ux_connection *one, uint64_t unsent)
 {
-	uint64_t all = connection_acked(one->fd);
-	if (one->answer_ms != since)
-		one->answer_before = all;
-	one->answer_ms = since;
-	return ux_max(all, one->answer_before) - one->answer_before;
+	uint64_t acked = 0;
+	if (connection_acked(one->fd, &acked))
+		return acked;
+	one->answered += unsent > one->unsent ? unsent - one->unsent : one->unsent - unsent;
+	one->unsent = unsent;
+	return one->answered;
 }
 
+/*
+ * Bytes of the body or the answer that moved so far, by any counter that only grows. *ret_waits:
+ * the server has not read what the client sent, or has nothing more to send.
+ */
+static uint64_t connection_progress(struct ux_connection *one, enum ux_connection_phase phase,
+				    bool *ret_waits)
+{
+	if (phase == UX_CONNECTION_ANSWER) {
+		uint64_t unsent = connection_queue(one->fd, SIOCOUTQ);
+		*ret_waits = unsent == 0;
+		return connection_answered(one, unsent);
+	}
+	*ret_waits = connection_queue(one->fd, SIOCINQ) > 0;
+	return atomic_load_explicit(&one->moved, memory_order_relaxed);
+}
+
+/* Is the client too slow in this window? If not, and the window is over, the next one begins. */
+static bool window_is_slow(struct window *w, bool slow, int64_t length_ms, int64_t now,
+			   uint64_t moved)
+{
+	if (!slow && now - w->start_ms > length_ms)
+		*w = (struct window){now, moved};
+	return slow;
+}
+
+/* A client that waits for headers, or a body or an answer that does not move. */
 static bool connection_is_slow(const struct ux_connections *c, struct ux_connection *one,
-			       int64_t now, bool crowded)
+			       int64_t now, bool crowded, bool is_short)
 {
 	enum ux_connection_phase phase =
 		(enum ux_connection_phase)atomic_load_explicit(&one->phase, memory_order_acquire);
 	int64_t since = atomic_load_explicit(&one->since_ms, memory_order_relaxed);
-	uint64_t moved = phase == UX_CONNECTION_ANSWER
-				 ? connection_answered(one, since)
-				 : atomic_load_explicit(&one->moved, memory_order_relaxed);
-	return ux_connection_is_slow(&c->limits, phase, now - since, moved, crowded);
+	bool waits = false;
+	if (phase == UX_CONNECTION_WAITING)
+		return ux_connection_is_slow(&c->limits, phase, now - since, 0, crowded);
+	if (phase == UX_CONNECTION_WORK)
+		return false;
+	uint64_t moved = connection_progress(one, phase, &waits);
+	if (one->checked_since_ms != since || waits)
+		one->all = one->last = (struct window){now, moved};
+	one->checked_since_ms = since;
+	bool burden = is_short && atomic_load_explicit(&one->held, memory_order_relaxed) > 0 &&
+		      ux_connection_is_a_burden(phase, now - one->last.start_ms,
+						moved - one->last.before);
+	bool slow = ux_connection_is_slow(&c->limits, phase, now - one->all.start_ms,
+					  moved - one->all.before, crowded);
+	burden = window_is_slow(&one->last, burden, BURDEN_MS, now, moved);
+	return window_is_slow(&one->all, slow, (int64_t)c->limits.idle_seconds * 1000, now,
+			      moved) ||
+	       burden;
+}
+
+static bool connections_memory_is_short(const struct ux_connections *c)
+{
+	const struct ux_http_memory *m = c->memory;
+	return m && atomic_load_explicit(&m->used, memory_order_relaxed) >
+			    atomic_load_explicit(&m->most, memory_order_relaxed) / SHORT_SHARE;
 }
 
 /* Called with the lock held. */
@@ -107,8 +186,9 @@ static void connections_cut_slow(struct ux_connections *c)
 {
 	int64_t now = ux_clock_coarse_ms();
 	bool crowded = c->n > c->limits.connections / 4 * 3;
+	bool is_short = connections_memory_is_short(c);
 	for (struct ux_connection *one = c->first; one; one = one->next) {
-		if (one->cut || !connection_is_slow(c, one, now, crowded))
+		if (one->cut || !connection_is_slow(c, one, now, crowded, is_short))
 			continue;
 		one->cut = true;
 		atomic_fetch_add_explicit(&c->n_cut, 1, memory_order_relaxed);
@@ -126,12 +206,14 @@ static void connections_on_timer(struct ux_timer *timer)
 }
 
 enum ux_code ux_connections_open(struct ux_connections **ret, const struct ux_http_limits *limits,
-				 struct ux_timers *timers, struct ux_error *err)
+				 const struct ux_http_memory *memory, struct ux_timers *timers,
+				 struct ux_error *err)
 {
 	struct ux_connections *c = calloc(1, sizeof(*c));
 	if (!c)
 		return ux_error_nomem(err);
 	c->limits = *limits;
+	c->memory = memory;
 	c->timers = timers;
 	c->timer.fire = connections_on_timer;
 	pthread_mutex_init(&c->lock, NULL);
@@ -219,6 +301,12 @@ void ux_connection_moved(struct ux_connection *one, size_t bytes)
 {
 	if (one)
 		atomic_fetch_add_explicit(&one->moved, bytes, memory_order_relaxed);
+}
+
+void ux_connection_holds(struct ux_connection *one, size_t bytes)
+{
+	if (one)
+		atomic_store_explicit(&one->held, bytes, memory_order_relaxed);
 }
 
 uint64_t ux_connections_cut(const struct ux_connections *c)

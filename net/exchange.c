@@ -231,7 +231,10 @@ static enum ux_code exchange_answer_options(struct ux_exchange *x)
 static uint64_t exchange_body_limit(const struct ux_exchange *x)
 {
 	const struct ux_http_limits *l = &x->app->limits;
-	return x->req.route->begin ? ux_http_limit(l, upload_bytes) : ux_http_limit(l, body_bytes);
+	const struct ux_route *route = x->req.route;
+	return route->begin  ? ux_http_limit(l, upload_bytes)
+	       : route->body ? ux_min(ux_http_limit(l, body_bytes), route->body)
+			     : UX_BODY_UNUSED;
 }
 
 static enum ux_code exchange_refuse_large(struct ux_exchange *x)
@@ -320,7 +323,10 @@ static enum ux_code exchange_append_body(struct ux_exchange *x, struct ux_bytes 
 		return req->sink.write(req->sink.ctx, bytes, &req->err);
 	ux_out_put(&x->body, bytes.data, bytes.size);
 	UX_TRY(ux_out_status(&x->body, &req->err));
-	return ux_request_hold(req, x->body.cap);
+	enum ux_code code = ux_request_hold_body(req, x->body.cap);
+	if (code != UX_OK)
+		ux_response_field(&x->res, "Retry-After", UX_STR("2"));
+	return code;
 }
 
 static void exchange_close_sink(struct ux_exchange *x)
@@ -340,12 +346,8 @@ void ux_exchange_data(struct ux_exchange *x, struct ux_bytes bytes)
 	if (code == UX_OK)
 		return;
 	exchange_answer_error(x, code);
-	exchange_close_sink(
-		/*
-		 * the rest of the body is dropped, and others may be waiting for what the sink
-		 * holds
-		 */
-		x);
+	/* The rest is dropped, and others may be waiting for what the sink holds. */
+	exchange_close_sink(x);
 }
 
 bool ux_exchange_works(const struct ux_exchange *x)

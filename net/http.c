@@ -5,6 +5,7 @@
 #include "clock.h"
 #include "json_out.h"
 #include "pool.h"
+#include "route.h"
 #include "text.h"
 
 #include <errno.h>
@@ -55,26 +56,60 @@ bool ux_request_query(const struct ux_request *req, const char *name, struct ux_
 	return false;
 }
 
-enum ux_code ux_request_hold(struct ux_request *req, size_t bytes)
+static atomic_size_t *memory_of_client(struct ux_http_memory *m, const struct ux_request *req)
+{
+	return &m->by_client[req->client % UX_HTTP_CLIENTS];
+}
+
+/* Adds to a sum unless it would exceed `most`. */
+static bool memory_add(atomic_size_t *sum, size_t more, size_t most)
+{
+	size_t used = atomic_fetch_add_explicit(sum, more, memory_order_relaxed);
+	if (used < most && more <= most - used)
+		return true;
+	atomic_fetch_sub_explicit(sum, more, memory_order_relaxed);
+	return false;
+}
+
+/* `most` is the limit on all requests together. */
+static enum ux_code memory_hold(struct ux_request *req, size_t bytes, size_t most)
 {
 	struct ux_http_memory *m = req->memory;
-	if (!m)
-		return UX_OK;
+	if (bytes <= UX_HTTP_SMALL || (req->route && req->route->probe))
+		bytes = 0;
 	if (bytes <= req->held) {
-		atomic_fetch_sub_explicit(&m->used, req->held - bytes, memory_order_relaxed);
+		size_t less = req->held - bytes;
+		atomic_fetch_sub_explicit(&m->used, less, memory_order_relaxed);
+		atomic_fetch_sub_explicit(memory_of_client(m, req), less, memory_order_relaxed);
 		req->held = bytes;
 		return UX_OK;
 	}
 	size_t more = bytes - req->held;
-	size_t most = atomic_load_explicit(&m->most, memory_order_relaxed);
-	size_t used = atomic_fetch_add_explicit(&m->used, more, memory_order_relaxed);
-	if (used < most && more <= most - used) {
-		req->held = bytes;
-		return UX_OK;
+	size_t share = atomic_load_explicit(&m->most, memory_order_relaxed) / 2;
+	if (!memory_add(memory_of_client(m, req), more, share))
+		return ux_error_set(&req->err, UX_EUNAVAILABLE,
+				    "too much of this client is going on at once; ask again later");
+	if (!memory_add(&m->used, more, most)) {
+		atomic_fetch_sub_explicit(memory_of_client(m, req), more, memory_order_relaxed);
+		return ux_error_set(&req->err, UX_EUNAVAILABLE,
+				    "too much is going on at once; ask again later");
 	}
-	atomic_fetch_sub_explicit(&m->used, more, memory_order_relaxed);
-	return ux_error_set(&req->err, UX_EUNAVAILABLE,
-			    "too much is going on at once; ask again later");
+	req->held = bytes;
+	return UX_OK;
+}
+
+enum ux_code ux_request_hold(struct ux_request *req, size_t bytes)
+{
+	struct ux_http_memory *m = req->memory;
+	return m ? memory_hold(req, bytes, atomic_load_explicit(&m->most, memory_order_relaxed))
+		 : UX_OK;
+}
+
+enum ux_code ux_request_hold_body(struct ux_request *req, size_t bytes)
+{
+	struct ux_http_memory *m = req->memory;
+	return m ? memory_hold(req, bytes, atomic_load_explicit(&m->most, memory_order_relaxed) / 2)
+		 : UX_OK;
 }
 
 /* A resource kept for the request; allocated in the request's arena. */

@@ -51,13 +51,25 @@ enum ux_request_over {
 	UX_REQUEST_LEFT, /* its client has disconnected: 499, "client_closed", for the log alone */
 };
 
+enum {
+	/*
+	 * A request that holds no more than this is not counted, so that small requests never wait
+	 * for room. Their number is bounded by that of connections.
+	 */
+	UX_HTTP_SMALL = 64 << 10,
+	UX_HTTP_CLIENTS = 64, /* sums of struct ux_http_memory; clients share them by hash */
+};
+
 /*
  * Memory that all requests of a server hold together: received bodies, and answers that slow
- * clients have not read yet. So many clients together cannot use more than the limit. Any thread.
+ * clients have not read yet. So many clients together cannot use more than the limit. One client
+ * holds at most half of it, and bodies are received only while less than half of it is used, so
+ * that there is always room for answers. Any thread.
  */
 struct ux_http_memory {
 	atomic_size_t used; /* a sum, so no memory order is needed */
 	atomic_size_t most; /* may change while requests run */
+	atomic_size_t by_client[UX_HTTP_CLIENTS];
 };
 
 /* Receives the body of a streamed request. */
@@ -153,10 +165,14 @@ void ux_request_on_end(struct ux_request *req, void (*fn)(void *ctx), void *ctx)
 
 /*
  * Sets the number of bytes that the request holds, replacing the previous number. A handler whose
- * answer grows large calls it repeatedly. UX_EUNAVAILABLE: all requests together would hold too
+ * answer grows large calls it repeatedly. Nothing is counted up to UX_HTTP_SMALL, and for routes
+ * that are probes. UX_EUNAVAILABLE: all requests together, or those of this client, would hold too
  * much.
  */
 enum ux_code ux_request_hold(struct ux_request *req, size_t bytes) ux_must;
+
+/* The same for a body that is being received. */
+enum ux_code ux_request_hold_body(struct ux_request *req, size_t bytes) ux_must;
 
 /*
  * Keeps a resource that the answer refers to until the answer was sent or the client disconnected:
@@ -254,7 +270,7 @@ struct ux_http_limits {
 	size_t memory_bytes;   /* bodies and answers of all requests together; above: 503 [1 GiB] */
 	unsigned idle_seconds; /* a connection that transfers nothing for so long is closed [30] */
 	/*
-	 * minimum average rate of a body and of an answer, in bytes a second, measured after
+	 * minimum rate of a body and of an answer, in bytes a second, measured over each
 	 * idle_seconds; slower connections are closed [512]
 	 */
 	size_t rate_bytes;

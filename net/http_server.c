@@ -425,6 +425,7 @@ static enum MHD_Result conversation_answer(struct conversation *cv,
 	if (server_add_fields(cv->server, &cv->x.req, &cv->x.res, r))
 		result = MHD_queue_response(connection, cv->x.res.status, r);
 	cv->queued = result == MHD_YES;
+	ux_connection_holds(cv->on, cv->x.req.held);
 	ux_connection_enter(cv->on, UX_CONNECTION_ANSWER);
 	MHD_destroy_response(r);
 	return result;
@@ -528,9 +529,7 @@ static enum MHD_Result conversation_begin(struct conversation *cv,
 	ux_exchange_init(&cv->x, app, ux_bytes_cstr(method), ux_bytes_cstr(cv->target));
 	cv->begun = true;
 	ux_exchange_peer(&cv->x, server_peer(connection));
-	const union MHD_ConnectionInfo *fd =
-		MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
-	cv->fd = fd ? fd->connect_fd : -1;
+	cv->fd = server_socket(connection);
 	cv->x.req.waits = &waits;
 	cv->x.req.waits_ctx = cv;
 	MHD_get_connection_values_n(connection, MHD_HEADER_KIND, server_on_header, &cv->x);
@@ -565,6 +564,7 @@ static enum MHD_Result server_on_request(void *ctx, struct MHD_Connection *conne
 				    : conversation_answer(cv, connection);
 	ux_connection_moved(cv->on, *size);
 	ux_exchange_data(&cv->x, ux_bytes(data, *size));
+	ux_connection_holds(cv->on, cv->x.req.held);
 	if (cv->x.answered)
 		cv->drained += *size;
 	*size = 0;
@@ -642,7 +642,8 @@ enum ux_code ux_http_server_open_at(struct ux_http_server **ret,
 	pthread_cond_init(&s->idle, NULL);
 	enum ux_code code = ux_timers_open(&s->timers, err);
 	if (code == UX_OK)
-		code = ux_connections_open(&s->connections, &app->limits, s->timers, err);
+		code = ux_connections_open(&s->connections, &app->limits, app->memory, s->timers,
+					   err);
 	if (code == UX_OK)
 		code = server_open_work(s, err);
 	if (code == UX_OK)

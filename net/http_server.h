@@ -93,9 +93,13 @@ enum ux_code ux_listen_adopt(int fd, char *address, size_t size, struct ux_error
  * shut down; the owner of the socket then finds it closed.
  *
  * A client that sends a byte now and then is never idle, so the totals are checked. The headers of
- * a request must be complete idle_seconds after the previous request, and bodies and answers must
- * move at rate_bytes a second on average, measured after idle_seconds. While nearly all connections
- * are in use, those without a request are closed after two seconds.
+ * a request must be complete idle_seconds after the previous request. Bodies and answers must move
+ * at rate_bytes a second in each window of idle_seconds: what was fast before does not count. Time
+ * in which the server itself does not read or write is not held against the client.
+ *
+ * While nearly all connections are in use, those without a request are closed after two seconds.
+ * While a quarter of the memory for requests is used, those that hold some of it must move at
+ * 32 KiB a second, measured over some seconds.
  */
 struct ux_connections;
 struct ux_connection;
@@ -107,9 +111,10 @@ enum ux_connection_phase {
 	UX_CONNECTION_ANSWER,  /* sends the answer */
 };
 
-/* The timers must outlive the connections. */
+/* memory, which may be NULL, and the timers must outlive the connections. */
 enum ux_code ux_connections_open(struct ux_connections **ret, const struct ux_http_limits *limits,
-				 struct ux_timers *timers, struct ux_error *err) ux_must;
+				 const struct ux_http_memory *memory, struct ux_timers *timers,
+				 struct ux_error *err) ux_must;
 
 /* NULL is allowed. All connections must have been removed before. */
 void ux_connections_close(struct ux_connections *c);
@@ -136,13 +141,20 @@ void ux_connection_enter(struct ux_connection *one, enum ux_connection_phase pha
 /* Counts received bytes of the body. */
 void ux_connection_moved(struct ux_connection *one, size_t bytes);
 
+/* Sets the bytes of memory that the request holds: see ux_request_hold(). */
+void ux_connection_holds(struct ux_connection *one, size_t bytes);
+
 /* Number of connections that were shut down so far. */
 uint64_t ux_connections_cut(const struct ux_connections *c);
 
 /*
- * The rules as a pure function: is the client too slow? crowded: nearly all connections are in use.
+ * The rules as pure functions: is the client too slow? For bodies and answers, elapsed_ms and moved
+ * are of the current window. crowded: nearly all connections are in use.
  */
 bool ux_connection_is_slow(const struct ux_http_limits *limits, enum ux_connection_phase phase,
 			   int64_t elapsed_ms, uint64_t moved, bool crowded);
+
+/* The rule for those that hold memory while it is short. */
+bool ux_connection_is_a_burden(enum ux_connection_phase phase, int64_t elapsed_ms, uint64_t moved);
 
 #endif

@@ -5,6 +5,13 @@
 
 #include "http.h"
 
+enum {
+	UX_BODY_UNUSED = 4 << 10,  /* of routes that read no body: dropped up to this, then 413 */
+	UX_BODY_FORM = 4 << 10,    /* a form of short fields */
+	UX_BODY_SMALL = 64 << 10,  /* a JSON object about one thing */
+	UX_BODY_LARGE = INT32_MAX, /* whatever the limit of the server is */
+};
+
 /*
  * A pattern consists of segments: "/v1/modules/{id}". "{name}" matches one non-empty segment; other
  * segments match themselves. A final "{name...}" matches the non-empty rest of the path, including
@@ -25,6 +32,9 @@ struct ux_route {
 	 * one that serves connections
 	 */
 	bool works;
+	/* for monitoring: answered however much memory other requests hold */
+	bool probe;
+	uint32_t body; /* largest body in bytes, without begin(); 0: it reads none */
 };
 
 /*

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 #include "http_server.h"
 
+#include "clock.h"
 #include "sweep.h"
 
 #include <sys/socket.h>
@@ -40,6 +41,17 @@ static void bodies_and_answers_have_to_move(void **state)
 		assert_false(slow(phases[i], 1 << 30, UINT64_MAX, false));
 	}
 	assert_false(slow(UX_CONNECTION_WORK, 1 << 30, 0, true)); /* the server's own time */
+}
+
+static void those_that_hold_memory_have_to_move_fast_while_it_is_short(void **state)
+{
+	(void)state;
+	assert_false(ux_connection_is_a_burden(UX_CONNECTION_BODY, 3999, 0));
+	assert_true(ux_connection_is_a_burden(UX_CONNECTION_BODY, 4000, (4 << 15) - 1));
+	assert_false(ux_connection_is_a_burden(UX_CONNECTION_BODY, 4000, 4 << 15));
+	assert_true(ux_connection_is_a_burden(UX_CONNECTION_ANSWER, 4000, 0));
+	assert_false(ux_connection_is_a_burden(UX_CONNECTION_WORK, 1 << 30, 0));
+	assert_false(ux_connection_is_a_burden(UX_CONNECTION_WAITING, 1 << 30, 0));
 }
 
 static struct ux_address address(const char *text)
@@ -82,7 +94,7 @@ static void an_address_has_so_many_and_this_machine_as_many_as_there_are(void **
 	for (size_t i = 0; i < ux_countof(cases); i++) {
 		struct ux_connections *c = NULL;
 		struct ux_connection *taken[3];
-		assert_int_equal(ux_connections_open(&c, &limits, timers, NULL), UX_OK);
+		assert_int_equal(ux_connections_open(&c, &limits, NULL, timers, NULL), UX_OK);
 		for (size_t k = 0; k < ux_countof(taken); k++) {
 			assert_true(allows(c, cases[i].asks));
 			taken[k] = add(c, cases[i].taken);
@@ -109,7 +121,7 @@ static void who_takes_too_long_is_cut_and_nobody_else(void **state)
 	short_ones.idle_seconds = 1;
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, lazy), 0);
 	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, busy), 0);
-	assert_int_equal(ux_connections_open(&c, &short_ones, timers, NULL), UX_OK);
+	assert_int_equal(ux_connections_open(&c, &short_ones, NULL, timers, NULL), UX_OK);
 	struct ux_connection *one = ux_connections_add(c, lazy[0], &nobody);
 	struct ux_connection *other = ux_connections_add(c, busy[0], &nobody);
 	ux_connection_enter(other, UX_CONNECTION_WORK);
@@ -131,11 +143,69 @@ static void who_takes_too_long_is_cut_and_nobody_else(void **state)
 	}
 }
 
+/* Takes what was sent until the connection is cut; returns how long that took. */
+static int64_t cut_after_ms(struct ux_connections *c, int peer, struct ux_connection *one,
+			    uint64_t at_first)
+{
+	char byte;
+	int64_t start = ux_clock_ms();
+	ux_connection_enter(one, UX_CONNECTION_BODY);
+	usleep(1200 * 1000); /* so that its first check is over */
+	ux_connection_moved(one, at_first);
+	assert_int_equal(read(peer, &byte, 1), 0);
+	assert_int_equal(ux_connections_cut(c), 1);
+	ux_connections_remove(c, one);
+	return ux_clock_ms() - start;
+}
+
+static void what_was_fast_before_does_not_count(void **state)
+{
+	(void)state;
+	struct ux_http_limits short_ones = limits;
+	struct ux_connections *c = NULL;
+	int fds[2];
+	short_ones.idle_seconds = 2;
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	assert_int_equal(ux_connections_open(&c, &short_ones, NULL, timers, NULL), UX_OK);
+	struct ux_connection *one = ux_connections_add(c, fds[0], &nobody);
+	assert_in_range(cut_after_ms(c, fds[1], one, (uint64_t)1 << 40), 3000, 60000);
+	ux_connections_close(c);
+	close(fds[0]);
+	close(fds[1]);
+}
+
+static void memory_that_is_short_is_taken_from_the_slow(void **state)
+{
+	(void)state;
+	struct ux_http_memory memory = {.used = 26, .most = 100};
+	struct ux_connections *c = NULL;
+	int fds[2], other[2];
+	char byte = 'x';
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, fds), 0);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, other), 0);
+	assert_int_equal(ux_connections_open(&c, &limits, &memory, timers, NULL), UX_OK);
+	struct ux_connection *one = ux_connections_add(c, fds[0], &nobody);
+	struct ux_connection *small = ux_connections_add(c, other[0], &nobody);
+	ux_connection_holds(one, 26);
+	ux_connection_enter(small, UX_CONNECTION_BODY);
+	assert_in_range(cut_after_ms(c, fds[1], one, 1 << 10), 4000, 29000);
+	assert_int_equal(write(other[0], &byte, 1), 1); /* holds nothing, and is slow: not cut */
+	ux_connections_remove(c, small);
+	ux_connections_close(c);
+	for (int i = 0; i < 2; i++) {
+		close(fds[i]);
+		close(other[i]);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		UX_TEST(headers_have_to_come_in_time_and_sooner_in_a_crowd),
 		UX_TEST(bodies_and_answers_have_to_move),
+		UX_TEST(those_that_hold_memory_have_to_move_fast_while_it_is_short),
+		UX_TEST(what_was_fast_before_does_not_count),
+		UX_TEST(memory_that_is_short_is_taken_from_the_slow),
 		UX_TEST(an_address_has_so_many_and_this_machine_as_many_as_there_are),
 		UX_TEST(who_takes_too_long_is_cut_and_nobody_else),
 	};

@@ -169,7 +169,8 @@ static const struct ux_route routes[] = {
 	{UX_METHOD_GET, "/wait/{how}", wait_at_door, NULL, 0, ""},
 	{UX_METHOD_GET, "/say/{what}", say, NULL, 0, ""},
 	{UX_METHOD_GET, "/say/exactly", refuse, NULL, 0, ""},
-	{UX_METHOD_POST, "/say", say, NULL, 0, ""},
+	{UX_METHOD_POST, "/say", say, NULL, 0, "", .body = UX_BODY_SMALL},
+	{UX_METHOD_POST, "/large", say, NULL, 0, "", .body = UX_BODY_LARGE},
 	{UX_METHOD_PUT, "/stream", stream_end, stream_begin, 0, ""},
 	{UX_METHOD_GET, "/secret", say, NULL, 1, ""},
 	{UX_METHOD_GET, "/slow", slow, NULL, 0, ""},
@@ -275,34 +276,106 @@ static void announced_body_over_the_limit_is_refused_before_it_comes(void **stat
 	}
 }
 
+/* A request of this client whose body has so many bytes. */
+static void body_of(struct ux_exchange *x, const struct ux_http_app *app, uint64_t client,
+		    size_t size)
+{
+	ux_cleanup(ux_free_ptr) char *body = calloc(1, size);
+	assert_non_null(body);
+	ux_exchange_init(x, app, STR("POST"), STR("/large"));
+	x->req.client = client;
+	ux_exchange_begin(x);
+	memset(body, 'a', size);
+	ux_exchange_data(x, ux_bytes(body, size));
+}
+
 static void requests_together_have_a_bound_on_memory(void **state)
 {
 	(void)state;
-	struct ux_http_memory memory = {.most = 600}; /* a buffer begins with 256 */
+	struct ux_http_memory memory = {.most = 1 << 20};
 	struct ux_http_app app = app_make(NULL);
-	struct ux_exchange x[3];
+	struct ux_exchange x[5];
 	app.memory = &memory;
-	for (size_t i = 0; i < ux_countof(x); i++) {
-		ux_exchange_init(&x[i], &app, STR("POST"), STR("/say"));
-		ux_exchange_begin(&x[i]);
-		ux_exchange_data(&x[i], STR("hello"));
-	}
+	app.limits.body_bytes = 1 << 20;
+	body_of(&x[0], &app, 1, 200 << 10); /* its buffer has 256 KiB */
+	body_of(&x[1], &app, 2, 200 << 10);
 	assert_false(x[0].answered || x[1].answered);
+	body_of(&x[2], &app, 3, 100 << 10); /* bodies have half of the memory */
 	ux_exchange_finish(&x[2]);
 	assert_int_equal(x[2].res.status, 503);
 	assert_text(x[2].res.body,
 		    ERROR("unavailable", "too much is going on at once; ask again later"));
-	for (size_t i = 0; i < ux_countof(x); i++)
+	body_of(&x[3], &app, 3, 50 << 10); /* a small one is not counted */
+	ux_exchange_finish(&x[3]);
+	assert_int_equal(x[3].res.status, 200);
+	for (size_t i = 0; i < 4; i++)
 		ux_exchange_deinit(&x[i], true);
 	assert_int_equal(memory.used, 0);
-	memory.most = 1 << 20; /* an answer counts as long as it is not taken */
-	ux_exchange_init(&x[0], &app, STR("POST"), STR("/say"));
-	ux_exchange_begin(&x[0]);
-	ux_exchange_finish(&x[0]);
-	assert_int_equal(x[0].res.status, 200);
-	assert_true(memory.used >= x[0].res.body.size && memory.used > 0);
-	ux_exchange_deinit(&x[0], true);
+	for (size_t i = 0; i < UX_HTTP_CLIENTS; i++)
+		assert_int_equal(memory.by_client[i], 0);
+}
+
+static void one_client_holds_at_most_half_of_the_memory(void **state)
+{
+	(void)state;
+	struct ux_http_memory memory = {.most = 1 << 20};
+	struct ux_route plain = {.body = UX_BODY_LARGE}, probe = {.probe = true};
+	struct ux_request one = {.memory = &memory, .client = 1, .route = &plain};
+	struct ux_request other = {.memory = &memory, .client = 2, .route = &plain};
+	struct ux_request watcher = {.memory = &memory, .client = 1, .route = &probe};
+	one.err = other.err = watcher.err = (struct ux_error)UX_ERROR_INIT;
+	assert_int_equal(ux_request_hold(&one, 500 << 10), UX_OK);
+	assert_int_equal(ux_request_hold(&one, 600 << 10), UX_EUNAVAILABLE);
+	assert_int_equal(one.held, 500 << 10);
+	assert_int_equal(ux_request_hold(&other, 512 << 10), UX_OK);
+	assert_int_equal(memory.used, 1012 << 10);
+	assert_int_equal(ux_request_hold(&watcher, 1 << 30), UX_OK);
+	assert_int_equal(ux_request_hold(&one, UX_HTTP_SMALL), UX_OK);
+	assert_int_equal(ux_request_hold(&other, 0), UX_OK);
 	assert_int_equal(memory.used, 0);
+}
+
+static void answers_that_are_not_read_count(void **state)
+{
+	(void)state;
+	struct ux_http_memory memory = {.most = 1 << 20};
+	struct ux_http_app app = app_make(NULL);
+	struct ux_exchange x;
+	app.memory = &memory;
+	app.limits.body_bytes = 1 << 20;
+	body_of(&x, &app, 1, 100 << 10);
+	ux_exchange_finish(&x); /* says what it has received */
+	assert_int_equal(x.res.status, 200);
+	assert_true(memory.used >= x.res.body.size && x.res.body.size > 100 << 10);
+	ux_exchange_deinit(&x, true);
+	assert_int_equal(memory.used, 0);
+}
+
+static void bodies_have_the_limit_of_their_route(void **state)
+{
+	(void)state;
+	struct ux_http_app app = app_make(NULL);
+	struct ux_exchange x;
+	app.limits.body_bytes = 1 << 20;
+	const struct {
+		const char *method, *target;
+		size_t most;
+	} cases[] = {
+		{"POST", "/say", UX_BODY_SMALL},
+		{"POST", "/large", 1 << 20},
+		{"GET", "/say/a", UX_BODY_UNUSED},
+	};
+	for (size_t i = 0; i < ux_countof(cases); i++)
+		for (size_t over = 0; over < 2; over++) {
+			char length[24];
+			snprintf(length, sizeof(length), "%zu", cases[i].most + over);
+			ux_exchange_init(&x, &app, STR(cases[i].method), STR(cases[i].target));
+			ux_exchange_header(&x, STR("Content-Length"), STR(length));
+			ux_exchange_begin(&x);
+			assert_int_equal(x.refused, over == 1);
+			assert_int_equal(x.res.status, over == 1 ? 413 : 0);
+			ux_exchange_deinit(&x, true);
+		}
 }
 
 static void client_that_vanishes_closes_the_sink_once(void **state)
@@ -681,6 +754,9 @@ int main(void)
 		UX_TEST(errors_of_the_system_are_the_servers_and_tell_no_paths),
 		UX_TEST(announced_body_over_the_limit_is_refused_before_it_comes),
 		UX_TEST(requests_together_have_a_bound_on_memory),
+		UX_TEST(one_client_holds_at_most_half_of_the_memory),
+		UX_TEST(answers_that_are_not_read_count),
+		UX_TEST(bodies_have_the_limit_of_their_route),
 		UX_TEST(client_that_vanishes_closes_the_sink_once),
 		UX_TEST(json_puts_commas_where_they_belong),
 		UX_TEST(json_text_is_valid_whatever_the_bytes),

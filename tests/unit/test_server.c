@@ -1095,6 +1095,18 @@ static void openapi_file_and_route_table_agree(void **state)
 
 #define SERVER_TEST(fn) cmocka_unit_test_setup_teardown(fn, open_server, close_server)
 
+static void routes_that_read_a_body_say_how_large_it_may_be(void **state)
+{
+	(void)state;
+	for (size_t i = 0; i < ux_server_route_count; i++) {
+		const struct ux_route *r = &ux_server_routes[i];
+		if ((r->method == UX_METHOD_POST) != (r->body > 0))
+			fail_msg("%s %s", ux_method_name(r->method), r->pattern);
+		if (r->scope == 0 && r->body > UX_BODY_FORM)
+			fail_msg("%s takes a large body without a key", r->pattern);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -1128,6 +1140,7 @@ int main(void)
 		SERVER_TEST(each_damaged_body_gets_an_answer),
 		SERVER_TEST(lookups_during_uploads_and_deletions_are_right_or_missing),
 		SERVER_TEST(cache_keeps_a_bounded_number_and_stays_right),
+		UX_TEST(routes_that_read_a_body_say_how_large_it_may_be),
 		UX_TEST(quoted_text_keeps_its_quotes_however_little_fits),
 		UX_TEST(openapi_file_and_route_table_agree),
 	};
