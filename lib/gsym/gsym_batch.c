@@ -1,49 +1,45 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Batch lookups: the addresses are sorted and cut into runs. The addresses of a run are in one
- * function, and its record is read once for all of them.
+ * function, and its record is read once for all of them, or looked up in the index for each.
  */
 #include "gsym_reader.h"
 
-#include "gsym_record.h"
-#include "gsym_tree.h"
+#include "gsym_index.h"
 #include "order.h"
 
 enum {
-	GSYM_RUN_MOST = 256,        /* most addresses of a run; more make another run */
-	GSYM_RUN_NODES_MOST = 4096, /* most nodes that contain one of them */
+	GSYM_RUN_MOST = 256,   /* most addresses of a run; more make another run */
+	GSYM_RUN_NODES = 4096, /* room for nodes that contain one of them; rarely more */
+	GSYM_RUN_NODES_MOST = GSYM_RUN_MOST * (UX_GSYM_DEPTH_MOST + 1) + 3,
+	GSYM_CUT_COST = 64, /* bytes of a record that are read in the time of one indexed lookup */
 };
 
-/* A run of addresses in one function. The struct is large and must be allocated on the heap. */
+/* A run of addresses in one function. */
 struct gsym_run {
 	struct gsym_record record;
+	const struct gsym_cut *cut; /* NULL, or the record in the index */
 	size_t n;
 	uint64_t off[GSYM_RUN_MOST]; /* from the function's start; strictly ascending */
 	uint32_t file[GSYM_RUN_MOST];
 	uint32_t line[GSYM_RUN_MOST];
-	uint32_t node[GSYM_RUN_MOST]; /* the innermost node of each */
-	struct gsym_innermost_node nodes[GSYM_RUN_NODES_MOST];
+	uint32_t node[GSYM_RUN_MOST];      /* the innermost node of each */
+	struct gsym_innermost_node *nodes; /* malloc'ed, room for most_nodes */
+	size_t most_nodes;
 };
 
-/*
- * Finds row and node for each address; record, n > 0 and off must be set. False when the record is
- * damaged or its tree exceeds the arrays. The addresses are then looked up one by one, which also
- * reports damage.
- */
-bool gsym_run_read(struct gsym_run *run, const struct ux_gsym *g) ux_must;
+static bool gsym_run_init(struct gsym_run *run)
+{
+	run->most_nodes = GSYM_RUN_NODES;
+	run->nodes = malloc(run->most_nodes * sizeof(*run->nodes));
+	return run->nodes != NULL;
+}
 
 /* Returns the number of frames of address i. */
 ux_inline size_t gsym_run_depth(const struct gsym_run *run, size_t i)
 {
 	return run->nodes[run->node[i]].depth;
 }
-
-/*
- * Writes the frames of address i, innermost first; false when one of its names is past the string
- * table.
- */
-bool gsym_run_frames(const struct gsym_run *run, const struct ux_gsym *g, size_t i,
-		     struct ux_frame *frames) ux_must;
 
 static bool gsym_run_read_rows(struct gsym_run *run)
 {
@@ -66,20 +62,48 @@ static bool gsym_run_read_rows(struct gsym_run *run)
 	return !l.c.failed;
 }
 
-bool gsym_run_read(struct gsym_run *run, const struct ux_gsym *g)
+/* Makes room for the deepest nesting of all addresses. */
+static bool gsym_run_grow(struct gsym_run *run)
+{
+	void *more = realloc(run->nodes, GSYM_RUN_NODES_MOST * sizeof(*run->nodes));
+	if (!more)
+		return false;
+	run->nodes = more;
+	run->most_nodes = GSYM_RUN_NODES_MOST;
+	return true;
+}
+
+static bool gsym_run_read_tree(struct gsym_run *run, const struct ux_gsym *g)
 {
 	struct gsym_innermost innermost = {.off = run->off,
 					   .node = run->node,
 					   .n = run->n,
 					   .nodes = run->nodes,
-					   .most = GSYM_RUN_NODES_MOST,
+					   .most = run->most_nodes,
 					   .offset_size = g->offset_size,
 					   .steps = UINT64_MAX};
-	return gsym_run_read_rows(run) && gsym_innermost_find(&innermost, run->record.inlines);
+	if (gsym_innermost_find(&innermost, run->record.inlines))
+		return true;
+	return innermost.n_nodes == GSYM_RUN_NODES && gsym_run_grow(run) &&
+	       gsym_run_read_tree(run, g);
 }
 
-bool gsym_run_frames(const struct gsym_run *run, const struct ux_gsym *g, size_t i,
-		     struct ux_frame *frames)
+/*
+ * Finds row and node for each address; record, n > 0 and off must be set. False when the record is
+ * damaged or memory is short. The addresses are then looked up one by one, which also reports
+ * damage.
+ */
+static bool gsym_run_read(struct gsym_run *run, const struct ux_gsym *g)
+{
+	return gsym_run_read_rows(run) && gsym_run_read_tree(run, g);
+}
+
+/*
+ * Writes the frames of address i, innermost first; false when one of its names is past the string
+ * table.
+ */
+static bool gsym_run_frames(const struct gsym_run *run, const struct ux_gsym *g, size_t i,
+			    struct ux_frame *frames)
 {
 	uint32_t file = run->file[i], line = run->line[i];
 	for (uint32_t at = run->node[i]; at > GSYM_INNERMOST_ROOT; at = run->nodes[at].parent) {
@@ -111,6 +135,8 @@ struct batch {
 static void batch_deinit(struct batch *w)
 {
 	ux_order_deinit(&w->order);
+	if (w->run)
+		free(w->run->nodes);
 	free(w->run);
 }
 
@@ -218,6 +244,34 @@ static size_t gsym_run_fill(struct batch *w, size_t i, uint64_t start, uint64_t 
 	return i;
 }
 
+/* Whether single lookups in the index are faster than reading the record for all addresses. */
+static bool gsym_run_cut_pays(const struct gsym_run *run)
+{
+	return run->cut && run->n < gsym_cut_size(run->cut) / GSYM_CUT_COST;
+}
+
+/* Answers the keys from i to end by the index. */
+static void batch_answer_cut(struct batch *w, size_t i, size_t end)
+{
+	const struct gsym_run *run = w->run;
+	for (size_t k = 0; i < end && !w->stopped; k++) {
+		size_t next = batch_equal_end(w, i), n = 0;
+		struct ux_frame *room = batch_frame_room(w, UX_FRAMES_MOST);
+		struct ux_frame *frames = room ? room : w->frames;
+		if (!gsym_cut_frames(run->cut, w->g, run->record.name, run->off[k], frames,
+				     UX_FRAMES_MOST, &n)) {
+			batch_answer_one(w, i, next);
+		} else {
+			room = room ? NULL : batch_frame_room(w, n);
+			if (room)
+				memcpy(room, frames, n * sizeof(*room));
+			batch_answer_equal(w, i, next, frames, n);
+		}
+		i = next;
+	}
+}
+
+/* Answers the keys from i to end by reading the record. */
 static void batch_answer_run(struct batch *w, size_t i, size_t end)
 {
 	bool good = gsym_run_read(w->run, w->g);
@@ -250,6 +304,22 @@ static void batch_answer_rest(struct batch *w, size_t i, size_t end, enum ux_cod
 	}
 }
 
+/* Reads the record for `off` bytes from the start of the functions at s. Codes as of lookups. */
+static enum ux_code batch_find_record(struct batch *w, const struct gsym_starts *s, uint64_t off)
+{
+	const struct ux_gsym *g = w->g;
+	struct gsym_record *r = &w->run->record;
+	struct ux_cur c;
+	size_t i = gsym_record_choose(g, s, off, &c, r);
+	w->run->cut = NULL;
+	if (i == s->end)
+		return UX_ENOTFOUND;
+	UX_TRY(gsym_record_finish(g, s, &c, r, NULL));
+	if (g->index)
+		w->run->cut = gsym_index_cut(g, i, r);
+	return UX_OK;
+}
+
 /*
  * Answers key i and the following ones that are in the same function; returns the first key that is
  * left.
@@ -267,12 +337,14 @@ static size_t batch_answer_from(struct batch *w, size_t i)
 	if (s.value > off)
 		limit = s.value;
 	else
-		code = gsym_record_find(g, &s, off - s.value, r, NULL);
+		code = batch_find_record(w, &s, off - s.value);
 	if (code == UX_OK && r->size > 0 && limit > s.value)
 		limit = s.value + ux_min(limit - s.value, (uint64_t)r->size);
 	limit = ux_max(limit, off + 1); /* in an unsorted table the limit may be lower */
 	size_t end = gsym_run_fill(w, i, s.value, limit);
-	if (code == UX_OK)
+	if (code == UX_OK && gsym_run_cut_pays(w->run))
+		batch_answer_cut(w, i, end);
+	else if (code == UX_OK)
 		batch_answer_run(w, i, end);
 	else
 		batch_answer_rest(w, i, end, code);
@@ -303,8 +375,8 @@ static void batch_answer_empty(struct batch *w)
 
 static enum ux_code batch_run(struct batch *w, struct ux_error *err)
 {
-	w->run = malloc(sizeof(*w->run));
-	if (!w->run || !ux_order_init(&w->order, w->b->n))
+	w->run = calloc(1, sizeof(*w->run));
+	if (!w->run || !gsym_run_init(w->run) || !ux_order_init(&w->order, w->b->n))
 		return ux_error_nomem(err);
 	batch_add_pcs(w);
 	if (!ux_order_sort(&w->order))

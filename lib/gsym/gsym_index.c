@@ -1,33 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The index, which makes single lookups in large functions fast by cutting up their trees and line
- * tables.
+ * The index, which makes lookups in large functions fast by cutting up their trees and line tables.
+ * It is built for all functions at once, or for each when it is requested for the second time.
  */
-/*
- * Cutting up large functions. Between two consecutive range boundaries of a tree the innermost call
- * is the same, so it is computed for each boundary and stored where it changes. Of a line table, a
- * row is stored every ROW_BYTES bytes.
- */
-#include "gsym_reader.h"
+#include "gsym_index.h"
 
 #include "gsym_decode.h"
-#include "gsym_record.h"
-#include "gsym_tree.h"
 #include "order.h"
-#include "vec.h"
 
-/* From `off` on, up to the next span, the innermost call is `node`. */
-struct gsym_index_span {
-	uint32_t off;
-	uint32_t node;
-};
+#include <pthread.h>
+#include <stdatomic.h>
 
 /* An inlined call. Nodes 0 and 1 of each function are the function itself. */
 struct gsym_index_node {
 	uint32_t parent;
-	uint32_t name;
-	uint32_t file; /* of the call, in the parent */
-	uint32_t line;
+	uint32_t pos;   /* of its name in the tree; file and line of the call are behind it */
 	uint32_t start; /* start of the first range */
 };
 
@@ -39,30 +26,19 @@ struct gsym_index_row {
 	uint32_t left; /* bytes of the line table behind the row's opcode */
 };
 
-/*
- * The positions of one function's parts. All offsets in them are relative to the function's start.
- */
-struct gsym_index_function {
+struct gsym_cut {
+	size_t bytes;       /* of all of it */
+	struct ux_cur tree; /* blocks of the record */
+	struct ux_cur lines;
 	int64_t line_min; /* MinDelta */
 	uint32_t line_range;
-	uint64_t line_end; /* in the GSYM file */
-	uint32_t rows, n_rows;
-	uint32_t spans, n_spans;
-	uint32_t nodes;
-};
-
-UX_VEC(gsym_index_spans, struct gsym_index_span);
-UX_VEC(gsym_index_nodes, struct gsym_index_node);
-UX_VEC(gsym_index_rows, struct gsym_index_row);
-UX_VEC(gsym_index_functions, struct gsym_index_function);
-
-/* Immutable once built. */
-struct ux_gsym_index {
-	uint32_t *of; /* malloc'ed: 1 + a function's index in `functions`, or 0 */
-	struct gsym_index_functions functions;
-	struct gsym_index_spans spans;
-	struct gsym_index_nodes nodes;
-	struct gsym_index_rows rows;
+	uint32_t n_rows, n_nodes, n_spans;
+	bool narrow; /* elements of spans have 16 bits, not 32 */
+	/* what follows is in the same memory, behind the struct */
+	const struct gsym_index_row *rows;
+	const struct gsym_index_node *nodes;
+	/* from span_offs[i] on, up to the next span, the innermost call is span_nodes[i] */
+	const void *span_offs, *span_nodes;
 };
 
 enum {
@@ -72,20 +48,40 @@ enum {
 	STEPS_EACH =
 		2 *
 		UX_FRAMES_MOST, /* budget of steps for each boundary; a level of calls takes 1 */
-	FUNCTION_BUDGET = 256 * 1024 * 1024, /* memory limit for one tree */
+	STEPS_MOST = 64 << 20,  /* and for all of them: a tenth of a second */
+	FUNCTION_BUDGET = 256 * 1024 * 1024, /* memory limit while one record is cut up */
+	/* An entry below this is not an address: how often a record has been requested */
+	ENTRY_REQUESTS = 2, /* so often it is read as it is */
+	ENTRY_NEVER = 3,    /* it cannot be cut up */
+	ENTRY_CUT,
 };
 
-/* State of indexing one function. */
+/* Entries only ever grow, until one is the address of a cut-up record. */
+struct ux_gsym_index {
+	size_t most; /* limit of `bytes` */
+	bool grows;  /* lookups add to it */
+	/* no memory order is needed: a sum */
+	atomic_size_t bytes;
+	pthread_mutex_t lock; /* held while a record is cut up, so that the memory for that is
+				 needed once */
+	size_t n;
+	/* release when a record is published, acquire before it is read */
+	_Atomic(uintptr_t) entries[];
+};
+
+/* State of cutting up one record. */
 struct cut {
-	struct ux_gsym_index *index;
 	struct ux_arena arena; /* of this function alone */
 	uint64_t *off;         /* boundaries of ranges, ascending */
 	uint32_t *node;        /* the innermost node at each */
 	size_t n;
 	struct gsym_innermost innermost;
+	struct gsym_index_row *rows;
+	size_t n_rows;
+	struct gsym_cut head;
 };
 
-/* --- building: the tree ----------------------------------------------------------------------- */
+/* --- the tree --------------------------------------------------------------------------------- */
 
 static bool index_sort_ends(const struct ux_gsym_tree *tree, struct ux_order *order)
 {
@@ -120,232 +116,350 @@ static enum ux_code index_find_ends(struct cut *cut, const struct ux_gsym_tree *
 	return UX_OK;
 }
 
-static enum ux_code index_store_tree(struct cut *cut, struct gsym_index_function *f)
+/* Keeps only the boundaries at which the innermost call changes. */
+static void index_join_spans(struct cut *cut)
 {
-	struct ux_gsym_index *index = cut->index;
-	f->spans = (uint32_t)index->spans.size;
-	f->nodes = (uint32_t)index->nodes.size;
-	for (size_t i = 0; i < cut->innermost.n_nodes; i++) {
-		const struct gsym_innermost_node *n = &cut->innermost.nodes[i];
-		struct gsym_index_node kept = {n->parent, n->name, n->file, n->line,
-					       (uint32_t)n->start};
-		if (!gsym_index_nodes_append(&index->nodes, kept))
-			return UX_ENOMEM;
-	}
+	size_t n = 0;
 	for (size_t i = 0; i < cut->n; i++) {
-		struct gsym_index_span span = {(uint32_t)cut->off[i], cut->node[i]};
-		if (i > 0 && cut->node[i] == cut->node[i - 1])
+		if (n > 0 && cut->node[i] == cut->node[n - 1])
 			continue;
-		if (!gsym_index_spans_append(&index->spans, span))
-			return UX_ENOMEM;
+		cut->off[n] = cut->off[i];
+		cut->node[n++] = cut->node[i];
 	}
-	f->n_spans = (uint32_t)index->spans.size - f->spans;
-	return UX_OK;
+	cut->n = n;
 }
 
-/* Returns UX_OK, UX_ENOMEM, or any other code when the tree cannot be indexed. */
-static enum ux_code index_cut_tree(struct cut *cut, const struct ux_gsym *g, struct ux_cur block,
-				   struct gsym_index_function *f)
+/* Returns UX_OK, UX_ENOMEM, or any other code when the tree cannot be cut up. */
+static enum ux_code index_cut_tree(struct cut *cut, const struct ux_gsym *g, struct ux_cur block)
 {
 	struct ux_gsym_tree tree = {0};
 	if (ux_cur_more(&block))
 		UX_TRY(ux_gsym_decode_inlines(g, block, &cut->arena, &tree, NULL));
 	UX_TRY(index_find_ends(cut, &tree));
-	cut->innermost = (struct gsym_innermost){.off = cut->off,
-						 .node = cut->node,
-						 .n = cut->n,
-						 .most = tree.n_nodes + 3,
-						 .offset_size = g->offset_size,
-						 .steps = (uint64_t)cut->n * STEPS_EACH + 1};
+	cut->innermost = (struct gsym_innermost){
+		.off = cut->off,
+		.node = cut->node,
+		.n = cut->n,
+		.most = tree.n_nodes + 3,
+		.offset_size = g->offset_size,
+		.steps = ux_min((uint64_t)cut->n * STEPS_EACH + 1, (uint64_t)STEPS_MOST)};
 	cut->innermost.nodes =
 		ux_arena_array(&cut->arena, struct gsym_innermost_node, cut->innermost.most);
 	if (!cut->innermost.nodes)
 		return ux_arena_fail(&cut->arena, NULL);
-	return gsym_innermost_find(&cut->innermost, block) ? index_store_tree(cut, f) : UX_ECORRUPT;
+	if (!gsym_innermost_find(&cut->innermost, block))
+		return UX_ECORRUPT;
+	index_join_spans(cut);
+	return UX_OK;
 }
 
-/* --- building: the line table ------------------------------------------------------------------
- */
+/* --- the line table --------------------------------------------------------------------------- */
 
-/* Codes as of index_cut_tree(). A table whose addresses descend cannot be indexed. */
-static enum ux_code index_cut_lines(struct ux_gsym_index *index, const struct ux_gsym *g,
-				    struct ux_cur block, struct gsym_index_function *f)
+/* Codes as of index_cut_tree(). A table whose addresses descend cannot be cut up. */
+static enum ux_code index_cut_lines(struct cut *cut, struct ux_cur block)
 {
-	f->rows = (uint32_t)index->rows.size;
+	cut->rows = ux_arena_array(&cut->arena, struct gsym_index_row,
+				   ux_cur_left(&block) / ROW_BYTES + 1);
+	if (!cut->rows)
+		return ux_arena_fail(&cut->arena, NULL);
 	if (!ux_cur_more(&block))
 		return UX_OK;
 	struct gsym_lines l = gsym_lines_start(block);
 	const uint8_t *last = l.c.pos;
 	uint64_t before = 0;
-	f->line_min = l.min;
-	f->line_range = l.range;
-	f->line_end = (uint64_t)(block.end - g->file.data);
+	cut->head.line_min = l.min;
+	cut->head.line_range = l.range;
 	for (size_t n = 0; gsym_lines_next(&l); n++) {
-		if (l.off < before || l.off > UINT32_MAX)
+		if (l.off < before || l.off > UINT32_MAX || l.line > UINT32_MAX ||
+		    l.file > UINT32_MAX)
 			return UX_ECORRUPT;
 		before = l.off;
 		if (n > 0 && l.c.pos - last < ROW_BYTES)
 			continue;
-		struct gsym_index_row row = {(uint32_t)l.off, (uint32_t)l.file, (uint32_t)l.line,
-					     (uint32_t)ux_cur_left(&l.c)};
-		if (l.line > UINT32_MAX || l.file > UINT32_MAX)
-			return UX_ECORRUPT;
-		if (!gsym_index_rows_append(&index->rows, row))
-			return UX_ENOMEM;
+		cut->rows[cut->n_rows++] =
+			(struct gsym_index_row){(uint32_t)l.off, (uint32_t)l.file, (uint32_t)l.line,
+						(uint32_t)ux_cur_left(&l.c)};
 		last = l.c.pos;
 	}
-	f->n_rows = (uint32_t)index->rows.size - f->rows;
 	return l.c.failed ? UX_ECORRUPT : UX_OK;
 }
 
-/* --- building: the file ------------------------------------------------------------------------
- */
+/* --- one record ------------------------------------------------------------------------------- */
 
-static enum ux_code index_cut_record(struct cut *cut, const struct ux_gsym *g,
-				     const struct gsym_record *r, uint32_t i)
+static void *index_copy_numbers(uint8_t **at, const struct cut *cut, bool nodes)
 {
-	struct ux_gsym_index *index = cut->index;
-	struct gsym_index_function f = {0};
-	size_t nodes = index->nodes.size, spans = index->spans.size, rows = index->rows.size;
-	if ((nodes | spans | rows) > UINT32_MAX / 2) /* so that indexes fit 32 bits */
-		return UX_OK;
-	enum ux_code code = index_cut_lines(index, g, r->lines, &f);
-	if (code == UX_OK)
-		code = index_cut_tree(cut, g, r->inlines, &f);
-	if (code == UX_OK) {
-		index->of[i] = (uint32_t)index->functions.size + 1;
-		return gsym_index_functions_append(&index->functions, f) ? UX_OK : UX_ENOMEM;
+	uint8_t *to = *at;
+	size_t width = cut->head.narrow ? sizeof(uint16_t) : sizeof(uint32_t);
+	for (size_t i = 0; i < cut->n; i++) {
+		uint32_t wide = nodes ? cut->node[i] : (uint32_t)cut->off[i];
+		uint16_t narrow = (uint16_t)wide;
+		memcpy(to + i * width, cut->head.narrow ? (const void *)&narrow : &wide, width);
 	}
-	index->nodes.size = nodes;
-	index->spans.size = spans;
-	index->rows.size = rows;
+	*at += cut->n * width;
+	return to;
+}
+
+/* Moves what was found to one piece of memory; NULL when memory is short. */
+static struct gsym_cut *index_pack(struct cut *cut)
+{
+	const struct gsym_innermost *found = &cut->innermost;
+	struct gsym_cut *head = &cut->head;
+	head->narrow = found->n_nodes <= UINT16_MAX && cut->off[cut->n - 1] <= UINT16_MAX;
+	head->n_rows = (uint32_t)cut->n_rows;
+	head->n_nodes = (uint32_t)found->n_nodes;
+	head->n_spans = (uint32_t)cut->n;
+	head->bytes = sizeof(*head) + cut->n_rows * sizeof(*cut->rows) +
+		      found->n_nodes * sizeof(struct gsym_index_node) +
+		      cut->n * 2 * (head->narrow ? sizeof(uint16_t) : sizeof(uint32_t));
+	struct gsym_cut *made = malloc(head->bytes);
+	if (!made)
+		return NULL;
+	struct gsym_index_row *rows = (void *)(made + 1);
+	struct gsym_index_node *nodes = (void *)(rows + cut->n_rows);
+	uint8_t *spans = (uint8_t *)(nodes + found->n_nodes);
+	for (size_t i = 0; i < found->n_nodes; i++) {
+		const struct gsym_innermost_node *n = &found->nodes[i];
+		nodes[i] = (struct gsym_index_node){n->parent, n->pos, (uint32_t)n->start};
+	}
+	memcpy(rows, cut->rows, cut->n_rows * sizeof(*rows));
+	head->rows = rows;
+	head->nodes = nodes;
+	head->span_offs = index_copy_numbers(&spans, cut, false);
+	head->span_nodes = index_copy_numbers(&spans, cut, true);
+	*made = *head;
+	return made;
+}
+
+/* *ret is NULL for a record that cannot be cut up; UX_ENOMEM. */
+static enum ux_code index_cut_record(const struct ux_gsym *g, const struct gsym_record *r,
+				     struct gsym_cut **ret)
+{
+	ux_cleanup(ux_free_ptr) struct cut *cut = calloc(1, sizeof(*cut));
+	*ret = NULL;
+	if (!cut)
+		return UX_ENOMEM;
+	cut->head.tree = r->inlines;
+	cut->head.lines = r->lines;
+	ux_arena_init(&cut->arena, ux_min(g->index->most, (size_t)FUNCTION_BUDGET));
+	enum ux_code code = index_cut_lines(cut, r->lines);
+	if (code == UX_OK)
+		code = index_cut_tree(cut, g, r->inlines);
+	if (code == UX_OK) {
+		*ret = index_pack(cut);
+		code = *ret ? UX_OK : UX_ENOMEM;
+	}
+	ux_arena_deinit(&cut->arena);
 	return code == UX_ENOMEM ? code : UX_OK;
+}
+
+static bool index_is_small(const struct gsym_record *r)
+{
+	return ux_cur_left(&r->lines) + ux_cur_left(&r->inlines) < SMALL;
+}
+
+static const struct gsym_cut *index_publish(struct ux_gsym_index *index, size_t i,
+					    struct gsym_cut *cut)
+{
+	uintptr_t entry = cut ? (uintptr_t)cut : (uintptr_t)ENTRY_NEVER;
+	if (cut)
+		atomic_fetch_add_explicit(&index->bytes, cut->bytes, memory_order_relaxed);
+	atomic_store_explicit(&index->entries[i], entry, memory_order_release);
+	return cut;
+}
+
+/* --- the file --------------------------------------------------------------------------------- */
+
+static void index_destroy(struct ux_gsym_index *index)
+{
+	if (!index)
+		return;
+	for (size_t i = 0; i < index->n; i++) {
+		uintptr_t entry = atomic_load_explicit(&index->entries[i], memory_order_relaxed);
+		if (entry >= ENTRY_CUT)
+			free((void *)entry);
+	}
+	pthread_mutex_destroy(&index->lock);
+	free(index);
+}
+
+enum ux_code ux_gsym_index_open(struct ux_gsym *g, size_t most, struct ux_error *err)
+{
+	size_t n = g->n_functions;
+	if (n == 0)
+		return UX_OK;
+	struct ux_gsym_index *index = calloc(1, sizeof(*index) + n * sizeof(index->entries[0]));
+	if (!index)
+		return ux_error_nomem(err);
+	index->n = n;
+	index->most = most;
+	index->grows = true;
+	atomic_init(&index->bytes, sizeof(*index) + n * sizeof(index->entries[0]));
+	pthread_mutex_init(&index->lock, NULL);
+	g->index = index;
+	return UX_OK;
 }
 
 /*
  * Indexing ends at records that cannot be read or that overlap; what was indexed before is valid.
  */
-static enum ux_code index_cut_all(struct cut *cut, const struct ux_gsym *g)
+static enum ux_code index_cut_all(const struct ux_gsym *g)
 {
 	struct ux_gsym_walk walk = {.g = g};
 	bool more = false;
 	while (ux_gsym_walk_next(&walk, &more, NULL) == UX_OK && more) {
 		struct ux_cur c = walk.raw.rest;
 		struct gsym_record r;
+		struct gsym_cut *cut = NULL;
 		if (walk.raw.name == 0 || gsym_record_read(g, &c, &r, NULL) != UX_OK ||
-		    ux_cur_left(&r.lines) + ux_cur_left(&r.inlines) < SMALL)
+		    index_is_small(&r))
 			continue;
-		ux_arena_init(&cut->arena, FUNCTION_BUDGET);
-		enum ux_code code = index_cut_record(cut, g, &r, walk.next - 1);
-		ux_arena_deinit(&cut->arena);
-		UX_TRY(code);
+		UX_TRY(index_cut_record(g, &r, &cut));
+		(void)index_publish(g->index, walk.next - 1, cut);
 	}
 	return UX_OK;
 }
 
-static void index_destroy(struct ux_gsym_index **p)
-{
-	struct ux_gsym_index *index = *p;
-	if (!index)
-		return;
-	free(index->of);
-	gsym_index_functions_deinit(&index->functions);
-	gsym_index_spans_deinit(&index->spans);
-	gsym_index_nodes_deinit(&index->nodes);
-	gsym_index_rows_deinit(&index->rows);
-	free(index);
-}
-
 enum ux_code ux_gsym_index_build(struct ux_gsym *g, struct ux_error *err)
 {
-	ux_cleanup(index_destroy) struct ux_gsym_index *index = calloc(1, sizeof(*index));
-	struct cut cut = {.index = index};
-	if (g->n_functions == 0)
+	UX_TRY(ux_gsym_index_open(g, SIZE_MAX, err));
+	if (!g->index)
 		return UX_OK;
-	if (index)
-		index->of = calloc(g->n_functions, sizeof(*index->of));
-	if (!index || !index->of || index_cut_all(&cut, g) != UX_OK)
-		return ux_error_nomem(err);
-	g->index = ux_take(&index);
-	return UX_OK;
-}
-
-struct ux_gsym_index_counts ux_gsym_index_count(const struct ux_gsym *g)
-{
-	return (struct ux_gsym_index_counts){.functions = g->index->functions.size,
-					     .nodes = g->index->nodes.size,
-					     .rows = g->index->rows.size};
+	g->index->grows = false;
+	if (index_cut_all(g) == UX_OK)
+		return UX_OK;
+	ux_gsym_index_free(g);
+	return ux_error_nomem(err);
 }
 
 void ux_gsym_index_free(struct ux_gsym *g)
 {
-	struct ux_gsym_index *index = (struct ux_gsym_index *)(uintptr_t)g->index;
-	index_destroy(&index);
+	index_destroy(g->index);
 	g->index = NULL;
 }
 
-/* --- looking up ---------------------------------------------------------------------------------
- */
+size_t ux_gsym_index_bytes(const struct ux_gsym *g)
+{
+	return g->index ? atomic_load_explicit(&g->index->bytes, memory_order_relaxed) : 0;
+}
+
+struct ux_gsym_index_counts ux_gsym_index_count(const struct ux_gsym *g)
+{
+	struct ux_gsym_index_counts counts = {0};
+	for (size_t i = 0; i < g->index->n; i++) {
+		const struct gsym_cut *cut = gsym_index_find(g, i);
+		counts.functions += cut != NULL;
+		counts.nodes += cut ? cut->n_nodes : 0;
+		counts.rows += cut ? cut->n_rows : 0;
+	}
+	return counts;
+}
+
+/* --- looking up ------------------------------------------------------------------------------- */
+
+const struct gsym_cut *gsym_index_find(const struct ux_gsym *g, size_t i)
+{
+	uintptr_t entry = atomic_load_explicit(&g->index->entries[i], memory_order_acquire);
+	return entry >= ENTRY_CUT ? (const struct gsym_cut *)entry : NULL;
+}
+
+/* Cuts up a record, unless another thread is doing that with some record of this file. */
+static const struct gsym_cut *index_grow(const struct ux_gsym *g, size_t i,
+					 const struct gsym_record *r)
+{
+	struct ux_gsym_index *index = g->index;
+	const struct gsym_cut *found = NULL;
+	struct gsym_cut *cut = NULL;
+	if (ux_gsym_index_bytes(g) >= index->most || pthread_mutex_trylock(&index->lock) != 0)
+		return NULL;
+	found = gsym_index_find(g, i);
+	if (!found && index_cut_record(g, r, &cut) == UX_OK)
+		found = index_publish(index, i, cut);
+	pthread_mutex_unlock(&index->lock);
+	return found;
+}
+
+const struct gsym_cut *gsym_index_cut(const struct ux_gsym *g, size_t i,
+				      const struct gsym_record *r)
+{
+	const struct gsym_cut *cut = gsym_index_find(g, i);
+	if (cut || !g->index->grows || index_is_small(r))
+		return cut;
+	_Atomic(uintptr_t) *entry = &g->index->entries[i];
+	uintptr_t requests = atomic_load_explicit(entry, memory_order_relaxed);
+	if (requests >= ENTRY_REQUESTS)
+		return requests == ENTRY_REQUESTS ? index_grow(g, i, r) : NULL;
+	/* another thread may have counted, or even published, in between; then that counts */
+	(void)atomic_compare_exchange_strong_explicit(entry, &requests, requests + 1,
+						      memory_order_relaxed, memory_order_relaxed);
+	return NULL;
+}
 
 /* Finds the last row at or before off, beginning at the stored row before it. */
-static void index_find_row(const struct ux_gsym *g, const struct gsym_index_function *f,
-			   uint64_t off, uint32_t *file, uint32_t *line)
+static void cut_find_row(const struct gsym_cut *cut, uint64_t off, uint32_t *file, uint32_t *line)
 {
-	size_t at = 0;
+	const struct gsym_index_row *row = cut->rows;
 	*file = *line = 0;
-	if (f->n_rows == 0)
+	if (cut->n_rows == 0 || row->off > off)
 		return;
-	const struct gsym_index_row *rows = g->index->rows.data + f->rows;
-	if (rows[0].off > off)
-		return;
-	for (size_t left = f->n_rows; left > 1; left -= left / 2)
-		at += left / 2 & -(size_t)(rows[at + left / 2].off <= off);
-	const struct gsym_index_row *row = &rows[at];
-	struct ux_bytes rest = ux_bytes(g->file.data + f->line_end - row->left, row->left);
-	struct gsym_lines l = {.c = ux_cur_make(rest, NULL, g->swap),
-			       .min = f->line_min,
-			       .range = f->line_range,
-			       .inverse = gsym_lines_inverse(f->line_range),
+	for (size_t left = cut->n_rows; left > 1; left -= left / 2)
+		row += left / 2 & -(size_t)(row[left / 2].off <= off);
+	struct gsym_lines l = {.c = cut->lines,
+			       .min = cut->line_min,
+			       .range = cut->line_range,
+			       .inverse = gsym_lines_inverse(cut->line_range),
 			       .off = row->off,
 			       .line = row->line,
 			       .file = row->file};
+	ux_cur_skip(&l.c, ux_cur_left(&l.c) - row->left);
 	do {
 		*file = (uint32_t)l.file;
 		*line = (uint32_t)l.line;
 	} while (gsym_lines_next(&l) && l.off <= off);
 }
 
-static const struct gsym_index_span *index_find_span(const struct gsym_index_span *spans, size_t n,
-						     uint64_t off)
+/* Returns the innermost node at off. The offset of the first span is 0. */
+static uint32_t cut_find_node(const struct gsym_cut *cut, uint64_t off)
 {
+	const uint16_t *narrow = cut->span_offs;
+	const uint32_t *wide = cut->span_offs;
 	size_t at = 0;
-	for (size_t left = n; left > 1; left -= left / 2)
-		at += left / 2 & -(size_t)(spans[at + left / 2].off <= off);
-	return &spans[at];
+	if (cut->narrow) {
+		for (size_t left = cut->n_spans; left > 1; left -= left / 2)
+			at += left / 2 & -(size_t)(narrow[at + left / 2] <= off);
+		return ((const uint16_t *)cut->span_nodes)[at];
+	}
+	for (size_t left = cut->n_spans; left > 1; left -= left / 2)
+		at += left / 2 & -(size_t)(wide[at + left / 2] <= off);
+	return ((const uint32_t *)cut->span_nodes)[at];
 }
 
-bool gsym_index_lookup(const struct ux_gsym *g, size_t i, uint64_t name, uint64_t off,
-		       struct ux_frame *frames, size_t max, size_t *ret_n)
+size_t gsym_cut_size(const struct gsym_cut *cut)
 {
-	const struct ux_gsym_index *index = g->index;
-	if (index->of[i] == 0)
-		return false;
-	const struct gsym_index_function *f = &index->functions.data[index->of[i] - 1];
-	const struct gsym_index_node *nodes = index->nodes.data + f->nodes;
-	uint32_t file, line,
-		innermost = index_find_span(index->spans.data + f->spans, f->n_spans, off)->node;
+	return ux_cur_left(&cut->tree) + ux_cur_left(&cut->lines);
+}
+
+bool gsym_cut_frames(const struct gsym_cut *cut, const struct ux_gsym *g, uint64_t name,
+		     uint64_t off, struct ux_frame *frames, size_t max, size_t *ret_n)
+{
+	const struct gsym_index_node *nodes = cut->nodes;
+	uint32_t file, line, innermost = cut_find_node(cut, off);
 	size_t depth = 1, skip = 0;
 	for (uint32_t at = innermost; at > GSYM_INNERMOST_ROOT; at = nodes[at].parent)
 		depth++;
-	index_find_row(g, f, off, &file, &line);
+	cut_find_row(cut, off, &file, &line);
 	skip = depth > max ? depth - max : 0; /* the outermost are kept */
 	for (uint32_t at = innermost;; at = nodes[at].parent) {
 		bool inlined = at > GSYM_INNERMOST_ROOT;
+		struct ux_cur c = cut->tree;
+		uint64_t of = name;
+		if (inlined) {
+			ux_cur_skip(&c, nodes[at].pos);
+			of = gsym_name_read(&c, g->offset_size);
+		}
 		if (skip > 0) {
 			skip--;
 		} else if (max > 0) {
-			if (gsym_frame_make(g, inlined ? (uint64_t)nodes[at].name : name, file,
-					    line, frames, NULL) != UX_OK)
+			if (gsym_frame_make(g, of, file, line, frames, NULL) != UX_OK)
 				return false;
 			frames->inlined = inlined;
 			frames->offset = off - (inlined ? nodes[at].start : 0);
@@ -353,8 +467,8 @@ bool gsym_index_lookup(const struct ux_gsym *g, size_t i, uint64_t name, uint64_
 		}
 		if (!inlined)
 			break;
-		file = nodes[at].file;
-		line = nodes[at].line;
+		file = (uint32_t)ux_cur_uleb(&c);
+		line = (uint32_t)ux_cur_uleb(&c);
 	}
 	*ret_n = ux_min(depth, max);
 	return true;

@@ -6,6 +6,7 @@
 #include "gsym_reader.h"
 
 #include "gsym_decode.h"
+#include "gsym_index.h"
 
 /* An inlined call or a row at an address, before its strings are looked up. */
 struct call {
@@ -121,9 +122,12 @@ enum ux_code ux_gsym_lookup(const struct ux_gsym *g, uint64_t pc, struct ux_fram
 	size_t i = gsym_record_choose(g, &s, off, &c, &r);
 	if (i == s.end)
 		return lookup_not_found(pc, err);
-	if (g->index && gsym_index_lookup(g, i, r.name, off, frames, max, ret_n))
+	const struct gsym_cut *cut = g->index ? gsym_index_find(g, i) : NULL;
+	if (cut && gsym_cut_frames(cut, g, r.name, off, frames, max, ret_n))
 		return UX_OK;
 	UX_TRY(gsym_record_finish(g, &s, &c, &r, err));
+	if (g->index && !cut)
+		(void)gsym_index_cut(g, i, &r);
 	return lookup_frames(g, &r, off, frames, max, ret_n, err);
 }
 

@@ -30,7 +30,7 @@ struct ux_gsym {
 	const uint8_t *files; /* entries of {directory, base name} */
 	struct ux_bytes strings;
 	struct ux_bytes uuid;
-	const struct ux_gsym_index *index; /* the index that ux_gsym_index_build() made, or NULL */
+	struct ux_gsym_index *index; /* NULL, or from ux_gsym_index_build() or _open() */
 };
 
 /*
@@ -128,10 +128,21 @@ enum ux_code ux_gsym_batch(const struct ux_gsym *g, struct ux_gsym_batch *b, str
 /*
  * Builds an index for g, which lookups of g then use: the results are the same, but faster. Records
  * that are small or damaged are not indexed. On UX_ENOMEM g is unchanged. It takes about as much
- * memory as the file's size, and the time of reading the file once.
+ * memory as the file's size, and three times the time of reading the file once.
  */
 enum ux_code ux_gsym_index_build(struct ux_gsym *g, struct ux_error *err) ux_must;
+
+/*
+ * As ux_gsym_index_build(), but nothing is read yet: lookups and batches add a large record to the
+ * index when they read it for the third time, until the index has `most` bytes. It begins with 8
+ * bytes for each function. What adding a record takes is bounded as well: by `most` bytes of memory
+ * and about 30 times the time of reading the record once. Any number of threads may look up.
+ */
+enum ux_code ux_gsym_index_open(struct ux_gsym *g, size_t most, struct ux_error *err) ux_must;
 void ux_gsym_index_free(struct ux_gsym *g);
+
+/* The memory that the index of g uses now; 0 without one. */
+size_t ux_gsym_index_bytes(const struct ux_gsym *g);
 
 /* Sizes of an index. */
 struct ux_gsym_index_counts {

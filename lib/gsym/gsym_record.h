@@ -271,12 +271,4 @@ ux_inline bool gsym_lines_next(struct gsym_lines *l)
 	}
 }
 
-/*
- * Looks up the frames at off bytes from the start of function i in the index, with the same results
- * as ux_gsym_lookup(). False when the function is not in the index, or a name in it is past the
- * string table.
- */
-bool gsym_index_lookup(const struct ux_gsym *g, size_t i, uint64_t name, uint64_t off,
-		       struct ux_frame *frames, size_t max, size_t *ret_n) ux_must;
-
 #endif

@@ -124,6 +124,7 @@ static bool innermost_read_node(struct gsym_innermost *s, struct gsym_inlines *i
 	gsym_inlines_node(it, c, s->offset_size, &read, GSYM_INLINES_LOOSE);
 	s->far |= read.name > UINT32_MAX;
 	node->start = it->start;
+	node->pos = (uint32_t)(read.name_pos - s->block);
 	node->name = (uint32_t)read.name;
 	node->file = read.file;
 	node->line = read.line;
@@ -137,6 +138,7 @@ bool gsym_innermost_find(struct gsym_innermost *s, struct ux_cur block)
 	size_t open = s->n; /* number of addresses that a later node may still get */
 	struct gsym_inlines it;
 	gsym_inlines_start(&it);
+	s->block = block.pos;
 	memset(s->node, 0, s->n * sizeof(s->node[0]));
 	s->nodes[GSYM_INNERMOST_OUTSIDE] =
 		(struct gsym_innermost_node){.depth = 1, .hi = n, .left = n};
@@ -158,6 +160,7 @@ bool gsym_innermost_find(struct gsym_innermost *s, struct ux_cur block)
 		}
 		if (at == GSYM_INNERMOST_OUTSIDE) /* the function's own node has no sibling */
 			break;
+		s->n_nodes = next;
 		if (next == s->most || s->steps == 0 || s->far)
 			return false;
 	}

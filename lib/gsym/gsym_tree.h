@@ -204,6 +204,7 @@ struct gsym_innermost_node {
 	uint32_t line;
 	uint32_t lo, hi; /* range of indexes of the addresses that it can contain */
 	uint32_t left;   /* how many of them no child contains, as far as children were read */
+	uint32_t pos;    /* of the name, from the start of the block */
 	uint64_t start;  /* of the first range */
 };
 
@@ -212,9 +213,10 @@ struct gsym_innermost {
 	const uint64_t *off; /* from the function's start; strictly ascending */
 	uint32_t *node;      /* result: the innermost node of each address */
 	size_t n;
-	struct gsym_innermost_node *nodes; /* result: n_nodes nodes */
+	struct gsym_innermost_node *nodes; /* result: n_nodes nodes; `most` of them: too many */
 	size_t most;                       /* room in nodes, at least 3 */
 	size_t n_nodes;
+	const uint8_t *block; /* start of the block */
 	unsigned offset_size; /* of names in the block */
 	bool far;             /* result: a name does not fit 32 bits */
 	uint64_t steps;       /* budget of comparisons with addresses, for all nodes together */

@@ -416,6 +416,36 @@ static void damaged_records_answer_as_single_lookups_do(void **state)
 	}
 }
 
+/* Batches of few addresses in the records of an index that grows answer as it does without one. */
+static void batches_use_an_index_that_grows(void **state)
+{
+	(void)state;
+	static uint64_t pcs[4];
+	size_t indexed = 0;
+	for (uint64_t seed = 0; seed < 60; seed++) {
+		ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+		struct ux_frame frames[4 * UX_FRAMES_MOST];
+		struct ux_frame_span spans[4];
+		draw_file(seed, 1500, &out);
+		struct ux_gsym plain = opened(ux_out_bytes(&out)), g = plain;
+		assert_int_equal(ux_gsym_index_open(&g, 1 << 20, NULL), UX_OK);
+		for (uint64_t round = 0; round < 200; round++) {
+			struct asked a = {.g = &plain, .pcs = pcs, .n = ux_countof(pcs)};
+			struct ux_gsym_batch b = {.pcs = pcs,
+						  .n = ux_countof(pcs),
+						  .frames = frames,
+						  .max = ux_countof(frames),
+						  .spans = spans};
+			draw_pcs(&plain, seed * 1000 + round, pcs, ux_countof(pcs));
+			enum ux_code code = ux_gsym_batch(&g, &b, NULL);
+			assert_int_equal(assert_spans(&a, &b), code);
+		}
+		indexed += ux_gsym_index_count(&g).functions;
+		ux_gsym_index_free(&g);
+	}
+	assert_true(indexed > 60);
+}
+
 static void a_bad_record_is_described_and_costs_only_its_own(void **state)
 {
 	(void)state;
@@ -456,7 +486,7 @@ static enum ux_code batch_once(void *ctx)
 static void a_batch_without_memory_says_so(void **state)
 {
 	(void)state;
-	assert_int_equal(each_failed_alloc(batch_once, NULL, /* may_recover= */ false), 4);
+	assert_int_equal(each_failed_alloc(batch_once, NULL, /* may_recover= */ false), 5);
 }
 
 int main(void)
@@ -473,6 +503,7 @@ int main(void)
 		UX_TEST(more_nodes_than_fit_are_looked_up_one_by_one),
 		UX_TEST(the_deepest_calls_are_found),
 		UX_TEST(damaged_records_answer_as_single_lookups_do),
+		UX_TEST(batches_use_an_index_that_grows),
 		UX_TEST(a_bad_record_is_described_and_costs_only_its_own),
 		UX_TEST(a_batch_without_memory_says_so),
 	};

@@ -6,6 +6,9 @@
 #include "gsym_reader.h"
 #include "make_gsym.h"
 
+#include <pthread.h>
+#include <time.h>
+
 enum {
 	BUDGET = 1 << 22,
 };
@@ -191,6 +194,113 @@ static void work_is_bounded(void **state)
 	ux_gsym_index_free(&g);
 }
 
+/* --- an index that grows ---------------------------------------------------------------------- */
+
+static void open_growing(struct ux_gsym *g, struct ux_bytes file, size_t most)
+{
+	assert_int_equal(ux_gsym_open(g, file, NULL), UX_OK);
+	assert_int_equal(ux_gsym_index_open(g, most, NULL), UX_OK);
+}
+
+/* The first requests of a record read it; later ones find it in the index. */
+static void an_index_grows_by_what_is_requested(void **state)
+{
+	(void)state;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_gsym plain, g;
+	write_large(&out, 1, 600, 2, 9, 4);
+	assert_int_equal(ux_gsym_open(&plain, ux_out_bytes(&out), NULL), UX_OK);
+	open_growing(&g, ux_out_bytes(&out), 1 << 20);
+	size_t before = ux_gsym_index_bytes(&g);
+	for (uint64_t pc = 0; pc < 2; pc++)
+		assert_same_answer(&plain, &g, pc, UX_FRAMES_MOST);
+	assert_int_equal(ux_gsym_index_count(&g).functions, 0);
+	for (uint64_t pc = 0; pc < 2000; pc++)
+		assert_same_answer(&plain, &g, pc, 1 + pc % 4);
+	assert_int_equal(ux_gsym_index_count(&g).functions, 1);
+	assert_int_equal(ux_gsym_index_count(&g).nodes, 602);
+	assert_true(ux_gsym_index_bytes(&g) > before);
+	assert_true(ux_gsym_index_bytes(&g) < 3 * out.size);
+	ux_gsym_index_free(&g);
+}
+
+static void an_index_ends_at_its_limit(void **state)
+{
+	(void)state;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_gsym plain, g;
+	write_large(&out, 1, 60000, 2, 9, 4);
+	assert_int_equal(ux_gsym_open(&plain, ux_out_bytes(&out), NULL), UX_OK);
+	open_growing(&g, ux_out_bytes(&out), 1 << 20);
+	for (uint64_t pc = 0; pc < 10; pc++)
+		assert_same_answer(&plain, &g, pc, UX_FRAMES_MOST);
+	assert_int_equal(ux_gsym_index_count(&g).functions, 0); /* not even while it is made */
+	assert_true(ux_gsym_index_bytes(&g) < 1 << 20);
+	ux_gsym_index_free(&g);
+}
+
+static void *look_up_all(void *ctx)
+{
+	const struct ux_gsym *pair = ctx;
+	for (uint64_t pc = 0; pc < 600; pc++)
+		assert_same_answer(&pair[0], &pair[1], pc, UX_FRAMES_MOST);
+	return NULL;
+}
+
+static void threads_grow_one_index(void **state)
+{
+	(void)state;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	pthread_t threads[4];
+	struct ux_gsym pair[2];
+	write_large(&out, 2, 600, 2, 9, 4);
+	assert_int_equal(ux_gsym_open(&pair[0], ux_out_bytes(&out), NULL), UX_OK);
+	open_growing(&pair[1], ux_out_bytes(&out), 1 << 20);
+	for (size_t i = 0; i < ux_countof(threads); i++)
+		assert_int_equal(pthread_create(&threads[i], NULL, look_up_all, pair), 0);
+	for (size_t i = 0; i < ux_countof(threads); i++)
+		pthread_join(threads[i], NULL);
+	assert_int_equal(ux_gsym_index_count(&pair[1]).functions, 1);
+	ux_gsym_index_free(&pair[1]);
+}
+
+/*
+ * A lookup in the index does not depend on the size of its function: 60,000 inlined calls cost at
+ * most four times what 600 do.
+ */
+static double time_of_lookups(uint32_t calls)
+{
+	enum {
+		LOOKUPS = 200000
+	};
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	struct ux_frame frames[UX_FRAMES_MOST];
+	struct ux_gsym g;
+	uint64_t seed = 1, found = 0, size = (uint64_t)calls / 2 * 9;
+	write_large(&out, 1, calls, 2, 9, 4);
+	open_growing(&g, ux_out_bytes(&out), 64 << 20);
+	clock_t start = clock();
+	for (int i = 0; i < LOOKUPS; i++) {
+		size_t n = 0;
+		assert_int_equal(
+			ux_gsym_lookup(&g, step(&seed) % size, frames, UX_FRAMES_MOST, &n, NULL),
+			UX_OK);
+		found += n;
+	}
+	double took = (double)(clock() - start);
+	assert_true(found > LOOKUPS);
+	assert_int_equal(ux_gsym_index_count(&g).functions, 1);
+	ux_gsym_index_free(&g);
+	return took;
+}
+
+static void giant_functions_cost_what_small_ones_do(void **state)
+{
+	(void)state;
+	double small = time_of_lookups(600), giant = time_of_lookups(60000);
+	assert_true(giant < 4 * small);
+}
+
 static void small_functions_need_no_index(void **state)
 {
 	(void)state;
@@ -227,6 +337,10 @@ int main(void)
 		UX_TEST(damaged_files_answer_as_plain_ones),
 		UX_TEST(large_functions_answer_as_before),
 		UX_TEST(work_is_bounded),
+		UX_TEST(an_index_grows_by_what_is_requested),
+		UX_TEST(an_index_ends_at_its_limit),
+		UX_TEST(threads_grow_one_index),
+		UX_TEST(giant_functions_cost_what_small_ones_do),
 		UX_TEST(small_functions_need_no_index),
 		UX_TEST(an_index_without_memory_says_so),
 	};
