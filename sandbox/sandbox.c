@@ -190,22 +190,35 @@ static bool reply_clean_error(struct ux_error *e)
 	return (unsigned)e->code < UX_CODE_COUNT;
 }
 
+static bool reply_clean_id(struct ux_id *id)
+{
+	struct ux_id made = {0};
+	if (id->size > sizeof(id->bytes) ||
+	    ux_id_make((enum ux_id_type)id->type, ux_bytes(id->bytes, id->size), &made, NULL) !=
+		    UX_OK)
+		return false;
+	*id = made;
+	return true;
+}
+
 static bool reply_clean_ids(struct ux_id_set *ids)
 {
 	struct ux_id_set clean = {0};
 	if (ids->size > ux_countof(ids->ids))
 		return false;
-	for (size_t i = 0; i < ids->size; i++) {
-		const struct ux_id *id = &ids->ids[i];
-		struct ux_id made = {0};
-		if (id->size > sizeof(id->bytes) ||
-		    ux_id_make((enum ux_id_type)id->type, ux_bytes(id->bytes, id->size), &made,
-			       NULL) != UX_OK ||
-		    ux_id_set_add(&clean, &made, NULL) != UX_OK)
+	for (size_t i = 0; i < ids->size; i++)
+		if (!reply_clean_id(&ids->ids[i]) ||
+		    ux_id_set_add(&clean, &ids->ids[i], NULL) != UX_OK)
 			return false;
-	}
 	*ids = clean;
 	return true;
+}
+
+static bool reply_clean_supplementary(struct ux_sandbox_found *f)
+{
+	struct ux_id *id = &f->supplementary;
+	return id->size == 0 ? !f->needs_supplementary
+			     : reply_clean_id(id) && id->type == UX_ID_GNU;
 }
 
 /*
@@ -235,7 +248,7 @@ static bool reply_clean(struct ux_sandbox_reply *r, int exe)
 		UX_SANDBOX_HAS_CODE | UX_SANDBOX_HAS_DEBUG | UX_SANDBOX_HAS_SECTIONS;
 	return r->size == sizeof(*r) && reply_clean_error(&r->err) &&
 	       reply_clean_error(&r->found.lost) && reply_clean_ids(&r->found.ids) &&
-	       reply_has_true_file_id(&r->found.ids, exe) &&
+	       reply_has_true_file_id(&r->found.ids, exe) && reply_clean_supplementary(&r->found) &&
 	       (unsigned)r->found.quality < UX_QUALITY_COUNT && (r->found.has & ~has) == 0 &&
 	       (r->found.debug_has & ~has) == 0;
 }

@@ -15,10 +15,12 @@
 enum ux_sandbox_file {
 	/* an executable, an unstripped file, or a debug file on its own */
 	UX_SANDBOX_EXE,
-	UX_SANDBOX_DEBUG,         /* the debug file of EXE */
-	UX_SANDBOX_SUPPLEMENTARY, /* the file to which dwz moved common entries of the debug file */
-	UX_SANDBOX_SPLIT,         /* archive of split files (split_files.h) */
-	UX_SANDBOX_GSYM,          /* empty output file */
+	UX_SANDBOX_DEBUG, /* the debug file of EXE */
+	/* the file to which dwz moved common entries of the debug file; an empty one: it is not
+	 * there */
+	UX_SANDBOX_SUPPLEMENTARY,
+	UX_SANDBOX_SPLIT, /* archive of split files (split_files.h) */
+	UX_SANDBOX_GSYM,  /* empty output file */
 	UX_SANDBOX_FILE_COUNT
 };
 
@@ -47,12 +49,16 @@ struct ux_sandbox_found {
 		ids; /* of EXE: GNU, Go and UUID as stored in it; its File ID if it has code */
 	enum ux_quality quality;
 	struct ux_counts counts;
-	uint64_t text_bytes;    /* total size of executable sections */
-	uint64_t gsym_bytes;    /* size of the output */
-	unsigned has;           /* UX_SANDBOX_HAS_* bits of EXE */
-	unsigned debug_has;     /* the same for DEBUG */
-	struct ux_error lost;   /* the first damaged part that was skipped; code UX_OK: none */
-	uint64_t split_missing; /* units whose .dwo file was not available */
+	uint64_t text_bytes;  /* total size of executable sections */
+	uint64_t gsym_bytes;  /* size of the output */
+	unsigned has;         /* UX_SANDBOX_HAS_* bits of EXE */
+	unsigned debug_has;   /* the same for DEBUG */
+	struct ux_error lost; /* the first damaged part that was skipped; code UX_OK: none */
+	/* GNU build ID of the supplementary file that the debug information refers to; size 0: none
+	 */
+	struct ux_id supplementary;
+	bool needs_supplementary; /* nothing was extracted, because this file was not passed */
+	uint64_t split_missing;   /* units whose .dwo file was not available */
 };
 
 /*
@@ -60,6 +66,10 @@ struct ux_sandbox_found {
  * descriptors (-1: none; EXE and GSYM are required) and no other files, no network and no
  * privileges. program is the executable that is started; NULL: this one (/proc/self/exe), whose
  * main() handles UX_SANDBOX_WORD.
+ *
+ * When the debug information refers to a supplementary file and none was passed, nothing is
+ * extracted: UX_OK with needs_supplementary. The call is to be repeated with that file, or with an
+ * empty one when there is none.
  *
  * Codes: those of ux_extract(), with ids and `has` in *ret even on failure; UX_ELIMIT: it exceeded
  * the limits on time, memory or output; UX_ECORRUPT: it crashed because of the input;

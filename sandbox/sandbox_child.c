@@ -119,6 +119,29 @@ static enum ux_code task_look_at(struct task *t, struct ux_error *err)
 	return ux_id_set_add(&found->ids, &id, err);
 }
 
+/* Finds the supplementary file that the DWARF of a file refers to. False: the file has no DWARF. */
+static bool elf_find_supplementary(struct ux_bytes file, struct ux_id *ret)
+{
+	ux_cleanup(ux_elf_close) struct ux_elf elf = {0};
+	struct ux_supplementary_link link;
+	if (!ux_elf_is(file) || ux_elf_open(&elf, file, NULL) != UX_OK || !ux_elf_has_dwarf(&elf))
+		return false;
+	if (ux_supplementary_link(&elf, &link, NULL) == UX_OK)
+		*ret = link.id;
+	return true;
+}
+
+/* The DWARF is read from the debug file, or from the executable when only that has DWARF. */
+static bool task_needs_supplementary(struct task *t)
+{
+	struct ux_sandbox_found *found = &t->reply.found;
+	if (!elf_find_supplementary(t->files[UX_SANDBOX_DEBUG].bytes, &found->supplementary))
+		(void)elf_find_supplementary(t->files[UX_SANDBOX_EXE].bytes, &found->supplementary);
+	found->needs_supplementary =
+		found->supplementary.size > 0 && !task_has_file(t, UX_SANDBOX_SUPPLEMENTARY);
+	return found->needs_supplementary;
+}
+
 static enum ux_code task_extract(struct task *t, struct ux_error *err)
 {
 	const struct ux_extract_options how = {
@@ -131,6 +154,8 @@ static enum ux_code task_extract(struct task *t, struct ux_error *err)
 	struct ux_sandbox_found *found = &t->reply.found;
 	UX_TRY(task_look_at(t, err));
 	task_look_at_debug(t);
+	if (task_needs_supplementary(t))
+		return UX_OK;
 	UX_TRY(ux_extract(t->files[UX_SANDBOX_EXE].bytes, t->files[UX_SANDBOX_DEBUG].bytes, &how,
 			  task_sink, NULL, &stats, err));
 	found->quality = stats.quality;

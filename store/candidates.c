@@ -350,6 +350,9 @@ static enum ux_code candidate_store(struct ux_db *db, const struct ux_arrival *w
 	}
 	if (r->candidate != 0 && r->state == UX_CANDIDATE_PENDING)
 		UX_TRY(ux_job_add_extract(db, what->ns, r->candidate, now, err));
+	if (r->add == UX_ADD_NEW && r->state == UX_CANDIDATE_READY &&
+	    (c->holds & UX_HOLDS_DEBUG) != 0)
+		UX_TRY(ux_supplementary_arrived(db, m->number, now, &r->queued, err));
 	return module_changed(db, m->number, now, err);
 }
 
@@ -479,6 +482,19 @@ static enum ux_code candidate_write_settled(struct ux_db *db, int64_t number,
 	return ux_stmt_run(&st, NULL, err);
 }
 
+UX_SQL(sql_candidates_replaced,
+       "DELETE FROM candidates WHERE parent = :parent AND kind = 'gsym' AND number <> :number");
+
+/* Removes what was extracted from the parent before, with fewer files. */
+static enum ux_code candidate_replace(struct ux_db *db, int64_t parent, int64_t number,
+				      struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_candidates_replaced);
+	ux_stmt_bind_int(&st, ":parent", parent);
+	ux_stmt_bind_int(&st, ":number", number);
+	return ux_stmt_run(&st, NULL, err);
+}
+
 /* Adds the extracted GSYM, unless the module has it or a better one. */
 static enum ux_code candidate_add_derived(struct ux_db *db, const struct candidate_row *p,
 					  const struct ux_module *m,
@@ -495,9 +511,10 @@ static enum ux_code candidate_add_derived(struct ux_db *db, const struct candida
 	c.file_name = p->candidate.file_name;
 	c.key_id = p->candidate.key_id;
 	struct ux_add_result r = ux_candidate_judge(m, &c);
-	return r.add == UX_ADD_NEW && !ux_candidate_same(m, &c)
-		       ? candidate_insert(db, p->of.ns, m->number, &c, now, &number, err)
-		       : UX_OK;
+	if (r.add != UX_ADD_NEW || ux_candidate_same(m, &c))
+		return UX_OK;
+	UX_TRY(candidate_insert(db, p->of.ns, m->number, &c, now, &number, err));
+	return candidate_replace(db, c.parent, number, err);
 }
 
 /* Adds the IDs found in the file, except those of other modules. */
@@ -545,6 +562,10 @@ static enum ux_code candidate_settle_ready(struct ux_db *db, struct candidate_ro
 	UX_TRY(candidate_write_settled(db, c.number, s, err));
 	if (s->derived)
 		UX_TRY(candidate_add_derived(db, p, &m, s->derived, now, err));
+	UX_TRY(ux_supplementary_put(db, p->of.ns, c.number, s, now, err));
+	/* Only new files: two that refer to each other would be extracted again for ever. */
+	if (p->candidate.state == UX_CANDIDATE_PENDING && (s->holds & UX_HOLDS_DEBUG) != 0)
+		UX_TRY(ux_supplementary_arrived(db, m.number, now, &r->queued, err));
 	return ux_uploads_settle(db, c.number, UX_UPLOAD_DONE, "uploaded", "", now, err);
 }
 

@@ -145,6 +145,20 @@ struct ux_add_result {
 	int64_t module;
 	int64_t candidate; /* 0 when refused */
 	enum ux_candidate_state state;
+	uint64_t queued; /* other candidates that will be extracted again with this file */
+};
+
+/* How a candidate was extracted whose debug information refers to a supplementary file of dwz. */
+enum ux_supplementary_state {
+	UX_SUPPLEMENTARY_NONE,     /* it refers to none */
+	UX_SUPPLEMENTARY_USED,     /* with the file */
+	UX_SUPPLEMENTARY_ABSENT,   /* without it, because the namespace does not have it */
+	UX_SUPPLEMENTARY_UNUSABLE, /* without it, because what is there cannot be read */
+};
+
+struct ux_supplementary {
+	const char *id; /* canonical ID of the file; "" for UX_SUPPLEMENTARY_NONE */
+	enum ux_supplementary_state state;
 };
 
 /* Result of processing a pending candidate. */
@@ -161,6 +175,8 @@ struct ux_settled {
 		/* found in the file; they become aliases unless they belong to another module */
 		*ids;
 	size_t n_ids;
+	const char *supplementary; /* ID of the supplementary file; NULL for NONE */
+	enum ux_supplementary_state supplementary_state;
 	const struct ux_candidate *derived; /* the GSYM that was extracted from it; NULL: none */
 };
 
@@ -272,8 +288,11 @@ struct ux_index_modules {
 	 * In one transaction: records what was measured, adds the extracted GSYM unless a better
 	 * one exists, and ends the uploads that waited for it as done or failed. A candidate that
 	 * turns out poorer than a ready one of its kind, and was not forced, is removed:
-	 * UX_ADD_POORER. Repeating the call changes nothing. UX_ENOTFOUND: the candidate has been
-	 * removed. UX_ECONFLICT: the file has another GNU build ID than the module.
+	 * UX_ADD_POORER. A GSYM that was extracted again replaces the earlier one, unless it is
+	 * poorer. Candidates that were extracted without this file, as the supplementary file that
+	 * they refer to, get a job each (modules.add does so too). Repeating the call changes
+	 * nothing. UX_ENOTFOUND: the candidate has been removed. UX_ECONFLICT: the file has another
+	 * GNU build ID than the module.
 	 */
 	enum ux_code (*settle)(struct ux_index *ix, int64_t candidate,
 			       const struct ux_settled *what, ux_time now,
@@ -284,6 +303,10 @@ struct ux_index_modules {
 	enum ux_code (*candidate)(struct ux_index *ix, int64_t number, struct ux_arena *arena,
 				  struct ux_candidate *ret, struct ux_idle *ret_of,
 				  struct ux_error *err);
+	/* Reads to which supplementary file a candidate refers, and whether it was used. */
+	enum ux_code (*supplementary)(struct ux_index *ix, int64_t candidate,
+				      struct ux_arena *arena, struct ux_supplementary *ret,
+				      struct ux_error *err);
 	/* Removes one candidate and what was extracted from it. UX_ENOTFOUND. */
 	enum ux_code (*candidate_remove)(struct ux_index *ix, int64_t number,
 					 const struct ux_who *who, ux_time now,
@@ -322,7 +345,8 @@ struct ux_index_modules {
 
 	/*
 	 * Lists modules that are not pinned and were not used since `before`, idle longest first,
-	 * whether or not they are marked.
+	 * whether or not they are marked. A supplementary file is not listed while there are
+	 * candidates that refer to it.
 	 */
 	enum ux_code (*idle)(struct ux_index *ix, const char *ns, ux_time before, size_t limit,
 			     struct ux_arena *arena, struct ux_idle_list *ret,
@@ -616,8 +640,10 @@ struct ux_index_fetched {
 
 /* Built-in kinds of jobs. There is at most one job for each kind and non-empty subject. */
 #define UX_JOB_EXTRACT "extract" /* for a candidate; created by modules.add */
-#define UX_JOB_FETCH   "fetch"
-#define UX_JOB_SWEEP   "sweep"
+/* payload of an extraction that is repeated because the module has more files now */
+#define UX_JOB_AGAIN "again"
+#define UX_JOB_FETCH "fetch"
+#define UX_JOB_SWEEP "sweep"
 
 struct ux_job {
 	int64_t number;

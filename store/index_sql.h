@@ -12,6 +12,16 @@
 #define UX_SQL_MODULE_BYTES \
 	"(SELECT coalesce(sum(c.size), 0) FROM candidates c WHERE c.module = m.number)"
 #define UX_SQL_NOT_PINNED "NOT EXISTS (SELECT 1 FROM pins p WHERE p.module = m.number)"
+/*
+ * No candidate refers to the module as its supplementary file. A module that itself refers to one
+ * does not count as a supplementary file, so that two files cannot keep each other for ever.
+ */
+#define UX_SQL_NOT_REFERRED                                                                      \
+	"(NOT EXISTS (SELECT 1 FROM ids i JOIN supplementary s ON s.ns = i.ns AND s.id = i.id "  \
+	"WHERE i.module = m.number) OR EXISTS (SELECT 1 FROM candidates c JOIN supplementary t " \
+	"ON t.candidate = c.number WHERE c.module = m.number))"
+/* Nothing but its use keeps the module. */
+#define UX_SQL_NOT_KEPT UX_SQL_NOT_PINNED " AND " UX_SQL_NOT_REFERRED
 
 enum {
 	UX_READERS_MOST = 8, /* connections for reads */
@@ -91,6 +101,7 @@ void ux_jobs_init(struct ux_index *ix);
 void ux_namespaces_init(struct ux_index *ix);
 void ux_keys_init(struct ux_index *ix);
 void ux_audit_init(struct ux_index *ix);
+void ux_supplementary_init(struct ux_index *ix);
 
 /* The functions below are called with the connection's lock held. */
 
@@ -140,6 +151,18 @@ enum ux_code ux_namespace_ensure(struct ux_db *db, const char *ns, ux_time now,
 /* Adds an extract job for the candidate, due now. */
 enum ux_code ux_job_add_extract(struct ux_db *db, const char *ns, int64_t candidate, ux_time now,
 				struct ux_error *err) ux_must;
+
+/* Records the supplementary file of a candidate; queues its extraction if the file is there now. */
+enum ux_code ux_supplementary_put(struct ux_db *db, const char *ns, int64_t candidate,
+				  const struct ux_settled *s, ux_time now, struct ux_error *err)
+	ux_must;
+
+/*
+ * Queues the candidates that were extracted without a file of this module, which has one now. *ret:
+ * how many.
+ */
+enum ux_code ux_supplementary_arrived(struct ux_db *db, int64_t module, ux_time now, uint64_t *ret,
+				      struct ux_error *err) ux_must;
 
 /* Writes an entry of the audit log; detail may be NULL. */
 enum ux_code ux_audit_write(struct ux_db *db, const struct ux_who *who, ux_time now, const char *ns,

@@ -145,7 +145,7 @@ static enum ux_code idle_read(struct ux_stmt *st, uint64_t most, struct ux_arena
 
 UX_SQL(sql_idle,
        "SELECT m.number, m.ns, " UX_SQL_FIRST_ID ", m.last_used, m.marked, " UX_SQL_MODULE_BYTES " "
-       "FROM modules m WHERE m.ns = :ns AND m.last_used < :before AND " UX_SQL_NOT_PINNED " "
+       "FROM modules m WHERE m.ns = :ns AND m.last_used < :before AND " UX_SQL_NOT_KEPT " "
        "ORDER BY m.last_used, m.number LIMIT :limit");
 
 static enum ux_code module_idle(struct ux_index *ix, const char *ns, ux_time before, size_t limit,
@@ -173,7 +173,7 @@ static enum ux_code module_caches(struct ux_index *ix, uint64_t bytes, struct ux
 }
 
 UX_SQL(sql_mark, "UPDATE modules AS m SET marked = :now WHERE m.number = :module AND m.marked = 0 "
-		 "AND m.last_used < :before AND " UX_SQL_NOT_PINNED);
+		 "AND m.last_used < :before AND " UX_SQL_NOT_KEPT);
 
 static enum ux_code module_mark(struct ux_index *ix, int64_t module, ux_time before, ux_time now,
 				bool *ret, struct ux_error *err)
@@ -210,9 +210,8 @@ static enum ux_code module_name_of(struct ux_db *db, int64_t module, struct ux_a
 	return *ret_ns && *ret_id ? UX_OK : ux_arena_fail(arena, err);
 }
 
-UX_SQL(sql_sweep,
-       "DELETE FROM modules AS m WHERE m.number = :module AND m.marked > 0 "
-       "AND m.marked <= :marked_before AND m.last_used < :before AND " UX_SQL_NOT_PINNED);
+UX_SQL(sql_sweep, "DELETE FROM modules AS m WHERE m.number = :module AND m.marked > 0 "
+		  "AND m.marked <= :marked_before AND m.last_used < :before AND " UX_SQL_NOT_KEPT);
 
 static enum ux_code module_sweep(struct ux_index *ix, int64_t module, ux_time before,
 				 ux_time marked_before, ux_time now, bool *ret,

@@ -89,7 +89,8 @@ void ux_store_on_work(struct ux_store *s, void (*work)(void *ctx), void *ctx)
 
 static bool commit_queued_work(enum ux_code code, const struct ux_add_result *r)
 {
-	return code == UX_OK && r->candidate != 0 && r->state == UX_CANDIDATE_PENDING;
+	return code == UX_OK && r->candidate != 0 &&
+	       (r->state == UX_CANDIDATE_PENDING || r->queued > 0);
 }
 
 enum ux_code ux_store_commit_upload(struct ux_store *s, struct ux_blob_part *part,
@@ -130,14 +131,21 @@ enum ux_code ux_store_commit_settled(struct ux_store *s, int64_t candidate,
 				     const struct ux_settled *what, struct ux_bytes derived,
 				     struct ux_add_result *ret, struct ux_error *err)
 {
-	ux_cleanup(commit_end) struct commit c = {.store = s};
-	if (what->derived) {
-		c.hash = &what->derived->blob;
-		UX_TRY(commit_begin_bytes(&c, derived, err));
-	} else {
-		UX_TRY(commit_begin(&c, NULL, err));
+	enum ux_code code = UX_OK;
+	{
+		ux_cleanup(commit_end) struct commit c = {.store = s};
+		if (what->derived) {
+			c.hash = &what->derived->blob;
+			UX_TRY(commit_begin_bytes(&c, derived, err));
+		} else {
+			UX_TRY(commit_begin(&c, NULL, err));
+		}
+		code = s->index->modules.settle(s->index, candidate, what, ux_store_now(s), ret,
+						err);
 	}
-	return s->index->modules.settle(s->index, candidate, what, ux_store_now(s), ret, err);
+	if (commit_queued_work(code, ret))
+		store_wake(s);
+	return code;
 }
 
 enum ux_code ux_store_commit_sources(struct ux_store *s, int64_t candidate, struct ux_bytes pack,

@@ -167,6 +167,29 @@ static const char *explain_advice_of(enum ux_quality best)
 	return NULL;
 }
 
+/* Names the supplementary files that the module's debug information was extracted without. */
+static void explain_advise_supplementary(struct explain *e)
+{
+	struct ux_request *req = e->req;
+	struct ux_index *ix = ux_server_of(req)->store->index;
+	const struct ux_module *m = &e->module;
+	for (size_t i = 0; i < m->n_candidates; i++) {
+		char text[UX_INDEX_ID_BYTES + 128];
+		struct ux_supplementary s;
+		const struct ux_candidate *c = &m->candidates[i];
+		bool elf = c->kind == UX_KIND_EXECUTABLE || c->kind == UX_KIND_DEBUGINFO;
+		if (!elf ||
+		    ix->modules.supplementary(ix, c->number, &req->arena, &s, NULL) != UX_OK ||
+		    (s.state != UX_SUPPLEMENTARY_ABSENT && s.state != UX_SUPPLEMENTARY_UNUSABLE))
+			continue;
+		snprintf(text, sizeof(text),
+			 "push the supplementary file %s, with --with-debuginfo: names that dwz "
+			 "moved to it are missing",
+			 s.id);
+		ux_json_cstr(&e->j, text);
+	}
+}
+
 static void explain_put_advice(struct explain *e, const char *id)
 {
 	struct ux_json *j = &e->j;
@@ -180,6 +203,7 @@ static void explain_put_advice(struct explain *e, const char *id)
 		ux_upstreams_advise(e->req, id, j);
 	} else if (advice)
 		ux_json_cstr(j, advice);
+	explain_advise_supplementary(e);
 	if (e->known && ux_module_in_state(m, UX_CANDIDATE_PENDING))
 		ux_json_cstr(j, "wait: something better may be on its way");
 	if (e->known && e->has_addr && !e->answered && best != UX_QUALITY_NONE)

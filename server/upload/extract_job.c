@@ -27,6 +27,7 @@ struct work {
 	int files[UX_SANDBOX_FILE_COUNT];
 	bool is_debug_of_pair; /* the candidate is DEBUG, and EXE is another candidate */
 	struct ux_sandbox_found found;
+	struct ux_supplementary supplementary; /* the file that the extraction refers to */
 	struct ux_mapping gsym;
 	struct ux_candidate derived;
 	struct ux_settled settled;
@@ -120,6 +121,85 @@ static void extract_close_file(struct work *w, enum ux_sandbox_file which)
 	w->files[which] = -1;
 }
 
+/* Was it a failure of this machine, so that a retry may succeed? */
+static bool extract_is_transient(const struct ux_error *why)
+{
+	return why->code == UX_ENOMEM || why->code == UX_EUNAVAILABLE || why->os_errno != 0;
+}
+
+static enum ux_code extract_empty_output(const struct work *w, struct ux_error *err)
+{
+	if (ftruncate(w->files[UX_SANDBOX_GSYM], 0) != 0 ||
+	    lseek(w->files[UX_SANDBOX_GSYM], 0, SEEK_SET) != 0)
+		return ux_error_os(err, errno, "cannot empty a file");
+	return UX_OK;
+}
+
+static enum ux_code extract_run_child_once(struct work *w, struct ux_error *err)
+{
+	return ux_sandbox_extract(w->files, &w->x->options->limits, w->x->options->program,
+				  &w->found, err);
+}
+
+/* Opens the supplementary file that the namespace has under the ID which the child found. */
+static enum ux_code extract_find_supplementary(struct work *w, struct ux_error *err)
+{
+	struct ux_index *ix = extract_index(w);
+	struct ux_error why = UX_ERROR_INIT;
+	struct ux_module m;
+	char text[UX_ID_TEXT];
+	ux_id_format(&w->found.supplementary, text);
+	const char *id = ux_arena_strndup(&w->arena, text, strlen(text));
+	if (!id)
+		return ux_arena_fail(&w->arena, err);
+	w->supplementary = (struct ux_supplementary){id, UX_SUPPLEMENTARY_ABSENT};
+	enum ux_code code = ix->modules.find(ix, w->of.ns, id, &w->arena, &m, &why);
+	const struct ux_candidate *c = code == UX_OK ? ux_module_elf(&m, UX_HOLDS_DEBUG) : NULL;
+	if (code != UX_OK && code != UX_ENOTFOUND) {
+		*err = why;
+		return code;
+	}
+	if (!c)
+		return UX_OK;
+	w->supplementary.state = UX_SUPPLEMENTARY_USED;
+	return extract_open_candidate(w, c, UX_SANDBOX_SUPPLEMENTARY, err);
+}
+
+/* Passes an empty file in place of the supplementary one. */
+static enum ux_code extract_without_supplementary(struct work *w, struct ux_error *err)
+{
+	extract_close_file(w, UX_SANDBOX_SUPPLEMENTARY);
+	UX_TRY(extract_open_scratch(w, &w->files[UX_SANDBOX_SUPPLEMENTARY], err));
+	return extract_run_child_once(w, err);
+}
+
+/*
+ * Runs the child over the open files. A child that finds that the debug information refers to a
+ * supplementary file is run again, with that file, or without it when it is not there or cannot be
+ * used: lines and most names do not need it.
+ */
+static enum ux_code extract_run_child(struct work *w, struct ux_error *err)
+{
+	struct ux_error why = UX_ERROR_INIT;
+	extract_close_file(w, UX_SANDBOX_SUPPLEMENTARY);
+	w->supplementary = (struct ux_supplementary){.id = ""};
+	UX_TRY(extract_run_child_once(w, err));
+	if (!w->found.needs_supplementary)
+		return UX_OK;
+	UX_TRY(extract_find_supplementary(w, err));
+	if (w->supplementary.state == UX_SUPPLEMENTARY_ABSENT)
+		return extract_without_supplementary(w, err);
+	enum ux_code code = extract_run_child_once(w, &why);
+	if (code == UX_OK || code == UX_ENOTFOUND || extract_is_transient(&why)) {
+		if (code != UX_OK && err)
+			*err = why;
+		return code;
+	}
+	w->supplementary.state = UX_SUPPLEMENTARY_UNUSABLE;
+	UX_TRY(extract_empty_output(w, err));
+	return extract_without_supplementary(w, err);
+}
+
 /* Extracts the candidate alone, since the other file may have caused the failure of the pair. */
 static enum ux_code extract_job_run_alone(struct work *w, struct ux_error *err)
 {
@@ -127,18 +207,14 @@ static enum ux_code extract_job_run_alone(struct work *w, struct ux_error *err)
 	extract_close_file(w, UX_SANDBOX_EXE);
 	extract_close_file(w, UX_SANDBOX_DEBUG);
 	UX_TRY(extract_open_candidate(w, &w->candidate, UX_SANDBOX_EXE, err));
-	if (ftruncate(w->files[UX_SANDBOX_GSYM], 0) != 0 ||
-	    lseek(w->files[UX_SANDBOX_GSYM], 0, SEEK_SET) != 0)
-		return ux_error_os(err, errno, "cannot empty a file");
-	return ux_sandbox_extract(w->files, &w->x->options->limits, w->x->options->program,
-				  &w->found, err);
+	UX_TRY(extract_empty_output(w, err));
+	return extract_run_child(w, err);
 }
 
 static enum ux_code extract_job_run_child(struct work *w, struct ux_error *err)
 {
 	struct ux_error why = UX_ERROR_INIT;
-	enum ux_code code = ux_sandbox_extract(w->files, &w->x->options->limits,
-					       w->x->options->program, &w->found, &why);
+	enum ux_code code = extract_run_child(w, &why);
 	if (code != UX_OK && w->files[UX_SANDBOX_DEBUG] >= 0)
 		return extract_job_run_alone(w, err);
 	if (code != UX_OK && err)
@@ -173,6 +249,8 @@ static enum ux_code extract_measure(struct work *w, struct ux_error *err)
 	s->quality = f->quality;
 	s->counts = f->counts;
 	s->code_total = f->text_bytes;
+	s->supplementary = w->supplementary.id;
+	s->supplementary_state = w->supplementary.state;
 	return UX_OK;
 }
 
@@ -219,12 +297,6 @@ static enum ux_code extract_settle_failed(struct work *w, const struct ux_error 
 					 .kind = w->candidate.kind,
 					 .parser = UX_EXTRACTOR_PARSER};
 	return extract_settle(w, err);
-}
-
-/* Was it a failure of this machine, so that a retry may succeed? */
-static bool extract_is_transient(const struct ux_error *why)
-{
-	return why->code == UX_ENOMEM || why->code == UX_EUNAVAILABLE || why->os_errno != 0;
 }
 
 /*
@@ -296,16 +368,13 @@ static enum ux_code extract_open_linked(struct work *w, bool *ret_any, struct ux
 /* Extracts the linked file with all split files. A failure does not make this candidate failed. */
 static enum ux_code extract_split(struct work *w, struct ux_error *err)
 {
-	const struct ux_extractor_options *o = w->x->options;
 	struct ux_settled own = w->settled;
 	struct ux_error why = UX_ERROR_INIT;
 	bool any = false;
 	if (extract_has_followers(w))
 		return extract_settle(w, err);
 	UX_TRY(extract_open_linked(w, &any, err));
-	enum ux_code code =
-		any ? ux_sandbox_extract(w->files, &o->limits, o->program, &w->found, &why)
-		    : UX_ENOTFOUND;
+	enum ux_code code = any ? extract_run_child(w, &why) : UX_ENOTFOUND;
 	if (code == UX_OK) {
 		UX_TRY(extract_measure(w, err)); /* the GSYM has the IDs of the linked file */
 		code = extract_check_gsym(w, &why);
@@ -313,6 +382,8 @@ static enum ux_code extract_split(struct work *w, struct ux_error *err)
 	if (code != UX_OK && extract_is_transient(&why))
 		return extract_settle_or_retry(w, code, &why, err);
 	own.derived = code == UX_OK ? &w->derived : NULL;
+	own.supplementary = w->settled.supplementary;
+	own.supplementary_state = w->settled.supplementary_state;
 	w->settled = own;
 	return extract_settle(w, err);
 }
@@ -435,14 +506,16 @@ static bool extract_has_child(const struct work *w)
 }
 
 /*
- * A ready candidate needs extraction too when its GSYM was evicted and is needed again, or when it
- * came from an upstream and was served before its extraction.
+ * A ready candidate needs extraction too when its GSYM was evicted and is needed again, when it
+ * came from an upstream and was served before its extraction, or when the supplementary file came
+ * that it was extracted without.
  */
 static bool extract_has_work(const struct work *w)
 {
-	return w->candidate.state == UX_CANDIDATE_PENDING ||
-	       (w->candidate.kind != UX_KIND_SOURCES && w->candidate.state == UX_CANDIDATE_READY &&
-		!extract_has_child(w));
+	if (w->candidate.state == UX_CANDIDATE_PENDING)
+		return true;
+	return w->candidate.kind != UX_KIND_SOURCES && w->candidate.state == UX_CANDIDATE_READY &&
+	       (strcmp(w->job.payload, UX_JOB_AGAIN) == 0 || !extract_has_child(w));
 }
 
 static void extract_job_run(struct work *w)
@@ -469,8 +542,11 @@ bool ux_extract_job_step(const struct ux_extract_env *x)
 {
 	ux_cleanup(extract_work_deinit) struct work w = {.x = x, .files = UX_SANDBOX_NO_FILES};
 	struct ux_index *ix = x->store->index;
-	/* A pair is read twice when the two files do not match. */
-	int64_t lease = 4 * (int64_t)x->options->limits.seconds + LEASE_SPARE_S;
+	/*
+	 * A pair is read twice when the two files do not match, and each time twice when the
+	 * supplementary file cannot be used.
+	 */
+	int64_t lease = 8 * (int64_t)x->options->limits.seconds + LEASE_SPARE_S;
 	ux_arena_init(&w.arena, ARENA_MOST);
 	if (ix->jobs.take(ix, UX_JOB_EXTRACT, x->owner, extract_now(&w), lease, &w.arena, &w.job,
 			  NULL) != UX_OK)

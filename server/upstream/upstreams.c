@@ -124,8 +124,23 @@ enum ux_code ux_upstream_arrival(void *ctx, const struct ux_arrived *arrived, st
 						     : arrival_add_elf(&a, err);
 }
 
+/*
+ * Begins to fetch the supplementary file that a debug file was extracted without. When it comes,
+ * the store queues the extraction again.
+ */
+static void upstream_fetch_supplementary(struct ux_server *s, const struct ux_extracted_one *one)
+{
+	const struct ux_fetch_request request = {
+		.ns = one->ns, .id = one->settled.supplementary, .want = UX_FETCH_DEBUGINFO};
+	if (one->code == UX_OK && one->settled.state == UX_CANDIDATE_READY &&
+	    one->settled.supplementary_state == UX_SUPPLEMENTARY_ABSENT)
+		(void)ux_fetcher_begin(s->fetcher, &request, NULL);
+}
+
 void ux_upstream_extracted(struct ux_server *s, const struct ux_extracted_one *one)
 {
+	if (s->fetcher)
+		upstream_fetch_supplementary(s, one);
 	const struct ux_candidate *c = one->candidate;
 	const struct ux_who who = {.key_id = "", .from = "upstream"};
 	struct ux_index *ix = s->store->index;

@@ -28,7 +28,7 @@ enum ux_code ux_upstream_arrival(void *ctx, const struct ux_arrived *arrived, st
 
 /*
  * Called with each result of the extractor: a file from an upstream that proved broken is removed,
- * so that other upstreams are queried.
+ * so that other upstreams are queried; the supplementary file that a debug file lacks is fetched.
  */
 void ux_upstream_extracted(struct ux_server *s, const struct ux_extracted_one *one);
 

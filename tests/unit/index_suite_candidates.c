@@ -320,6 +320,142 @@ static void files_and_ids_are_found(struct ux_index *ix)
 	assert_int_equal(search(ix, &arena, UX_SEARCH_ID, "gnu:%", 0, 2).n, 0);
 }
 
+/* Adds a debug file and settles it as extracted from its supplementary file in that state. */
+static int64_t settled_with(struct ux_index *ix, const char *id, uint8_t hash,
+			    const char *supplementary, enum ux_supplementary_state state)
+{
+	struct ux_add_result r;
+	const char *ids[] = {id};
+	struct ux_settled s = measured(UX_QUALITY_LINES, NULL);
+	struct ux_candidate c = pending_elf(hash);
+	c.kind = s.kind = UX_KIND_DEBUGINFO;
+	s.holds = UX_HOLDS_DEBUG;
+	s.supplementary = supplementary;
+	s.supplementary_state = state;
+	assert_int_equal(index_add_to(ix, "dwz", ids, 1, c, false, NULL, &r), UX_OK);
+	finish_job(ix, r.candidate);
+	assert_int_equal(ix->modules.settle(ix, r.candidate, &s, 2100, &r, NULL), UX_OK);
+	return r.candidate;
+}
+
+static void no_job_is_due(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_job job;
+	assert_int_equal(ix->jobs.take(ix, UX_JOB_EXTRACT, "t", 9000, 60, &arena, &job, NULL),
+			 UX_ENOTFOUND);
+}
+
+static void job_is_due_again(struct ux_index *ix, int64_t candidate)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_job job;
+	assert_int_equal(ix->jobs.take(ix, UX_JOB_EXTRACT, "t", 9000, 60, &arena, &job, NULL),
+			 UX_OK);
+	assert_int_equal(job.candidate, candidate);
+	assert_string_equal(job.payload, UX_JOB_AGAIN);
+	assert_string_equal(job.ns, "dwz");
+	assert_int_equal(ix->jobs.done(ix, job.number, "t", NULL), UX_OK);
+}
+
+static void what_lacked_a_supplementary_file_is_extracted_again_when_it_comes(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_supplementary got;
+	struct ux_idle_list idle;
+	no_job_is_due(ix);
+	int64_t one = settled_with(ix, "gnu:d1", 0xd1, "gnu:ddd", UX_SUPPLEMENTARY_ABSENT);
+	int64_t two = settled_with(ix, "gnu:d2", 0xd2, "gnu:eee", UX_SUPPLEMENTARY_ABSENT);
+	no_job_is_due(ix);
+	assert_int_equal(ix->modules.supplementary(ix, one, &arena, &got, NULL), UX_OK);
+	assert_string_equal(got.id, "gnu:ddd");
+	assert_int_equal(got.state, UX_SUPPLEMENTARY_ABSENT);
+	/* It comes: the one that refers to it gets a job, the other does not. */
+	(void)settled_with(ix, "gnu:ddd", 0xd3, NULL, UX_SUPPLEMENTARY_NONE);
+	job_is_due_again(ix, one);
+	no_job_is_due(ix);
+	/* It is there before the extraction without it ends. */
+	int64_t late = settled_with(ix, "gnu:d4", 0xd4, "gnu:ddd", UX_SUPPLEMENTARY_ABSENT);
+	job_is_due_again(ix, late);
+	/* What is there and cannot be used is no reason to repeat it. */
+	(void)settled_with(ix, "gnu:d5", 0xd5, "gnu:ddd", UX_SUPPLEMENTARY_UNUSABLE);
+	(void)settled_with(ix, "gnu:d6", 0xd6, "gnu:ddd", UX_SUPPLEMENTARY_USED);
+	no_job_is_due(ix);
+	/* A file that came without an upload and is ready at once counts too. */
+	struct ux_candidate c = pending_elf(0xd7);
+	const char *ids[] = {"gnu:eee"};
+	const struct ux_arrival what = {.ns = "dwz", .ids = ids, .n_ids = 1};
+	struct ux_add_result r;
+	c.state = UX_CANDIDATE_READY;
+	c.kind = UX_KIND_DEBUGINFO;
+	c.holds = UX_HOLDS_DEBUG;
+	c.origin = UX_ORIGIN_UPSTREAM;
+	c.origin_name = "up";
+	assert_int_equal(ix->modules.add(ix, &what, &c, &index_tester, 2200, &r, NULL), UX_OK);
+	assert_int_equal(r.queued, 1);
+	job_is_due_again(ix, two);
+	no_job_is_due(ix);
+	/* Both are needed while there are files that refer to them, and idle afterwards. */
+	assert_int_equal(ix->modules.idle(ix, "dwz", 9000, 100, &arena, &idle, NULL), UX_OK);
+	assert_int_equal(idle.n, 5);
+	assert_int_equal(ix->modules.remove(ix, "dwz", "gnu:d2", &index_tester, 2300, NULL), UX_OK);
+	assert_int_equal(ix->modules.idle(ix, "dwz", 9000, 100, &arena, &idle, NULL), UX_OK);
+	assert_int_equal(idle.n, 5);
+	bool kept = true;
+	for (size_t i = 0; i < idle.n; i++)
+		kept = kept && strcmp(idle.modules[i].id, "gnu:eee") != 0;
+	assert_false(kept);
+}
+
+static void files_that_refer_to_each_other_do_not_work_for_ever(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_idle_list idle;
+	struct ux_add_result r;
+	no_job_is_due(ix);
+	int64_t a = settled_with(ix, "gnu:c1", 0xc1, "gnu:c2", UX_SUPPLEMENTARY_UNUSABLE);
+	int64_t b = settled_with(ix, "gnu:c2", 0xc2, "gnu:c1", UX_SUPPLEMENTARY_UNUSABLE);
+	job_is_due_again(ix, a);
+	struct ux_settled s = measured(UX_QUALITY_LINES, NULL);
+	s.kind = UX_KIND_DEBUGINFO;
+	s.holds = UX_HOLDS_DEBUG;
+	s.supplementary = "gnu:c2";
+	s.supplementary_state = UX_SUPPLEMENTARY_UNUSABLE;
+	assert_int_equal(ix->modules.settle(ix, a, &s, 2300, &r, NULL), UX_OK);
+	s.supplementary = "gnu:c1";
+	assert_int_equal(ix->modules.settle(ix, b, &s, 2300, &r, NULL), UX_OK);
+	no_job_is_due(ix);
+	/* Nor do they keep each other. */
+	assert_int_equal(ix->modules.idle(ix, "dwz", 9000, 100, &arena, &idle, NULL), UX_OK);
+	unsigned n = 0;
+	for (size_t i = 0; i < idle.n; i++)
+		n += strncmp(idle.modules[i].id, "gnu:c", 5) == 0;
+	assert_int_equal(n, 2);
+}
+
+static void gsym_extracted_again_replaces_the_earlier_one(struct ux_index *ix)
+{
+	UX_ARENA(arena, 1 << 20);
+	struct ux_candidate gsym = index_candidate(0xf1, UX_QUALITY_LINES, 30);
+	struct ux_settled s = measured(UX_QUALITY_LINES, &gsym);
+	struct ux_add_result r;
+	const char *ids[] = {"gnu:f1"};
+	assert_int_equal(index_add(ix, ids, 1, pending_elf(0xf0), false, &r), UX_OK);
+	finish_job(ix, r.candidate);
+	int64_t elf = r.candidate;
+	assert_int_equal(ix->modules.settle(ix, elf, &s, 2100, &r, NULL), UX_OK);
+	gsym.blob.bytes[0] = 0xf2;
+	assert_int_equal(ix->modules.settle(ix, elf, &s, 2200, &r, NULL), UX_OK);
+	struct ux_module m = index_find(ix, &arena, "gnu:f1");
+	assert_int_equal(m.n_candidates, 2);
+	assert_int_equal(ux_module_best(&m, UX_KIND_GSYM)->blob.bytes[0], 0xf2);
+	gsym.blob.bytes[0] = 0xf3; /* a poorer one does not */
+	gsym.counts.line_bytes--;
+	assert_int_equal(ix->modules.settle(ix, elf, &s, 2300, &r, NULL), UX_OK);
+	m = index_find(ix, &arena, "gnu:f1");
+	assert_int_equal(ux_module_best(&m, UX_KIND_GSYM)->blob.bytes[0], 0xf2);
+}
+
 void index_candidates_conform(struct ux_index *ix)
 {
 	elf_is_pending_until_it_is_settled(ix);
@@ -330,4 +466,7 @@ void index_candidates_conform(struct ux_index *ix)
 	one_candidate_tells_where_it_belongs(ix);
 	upstreams_candidates_are_caches_and_need_no_upload(ix);
 	files_and_ids_are_found(ix);
+	what_lacked_a_supplementary_file_is_extracted_again_when_it_comes(ix);
+	files_that_refer_to_each_other_do_not_work_for_ever(ix);
+	gsym_extracted_again_replaces_the_earlier_one(ix);
 }
