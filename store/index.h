@@ -654,10 +654,28 @@ struct ux_job {
 	const char *payload; /* JSON, or "" */
 	unsigned attempts;   /* including the current one */
 	bool failed;         /* permanently: it is never leased again */
+	bool slow;           /* it is in the slow lane */
 	ux_time next;        /* earliest time to run */
 	ux_time lease_until; /* 0: not leased */
 	const char *reason;  /* for the last failure */
 	ux_time created;
+};
+
+/*
+ * Jobs that are expected to take long, by the size of their file (over 64 MiB) or because they did,
+ * wait in a lane of their own.
+ */
+enum ux_job_lane {
+	UX_JOB_QUICK,
+	UX_JOB_SLOW
+};
+
+/* Which job a worker takes: see take_turn(). */
+struct ux_job_turn {
+	const char *kind;
+	const char *owner;
+	enum ux_job_lane lane;
+	const char *after; /* the namespace of the last job of this lane; "": there was none */
 };
 
 struct ux_job_list {
@@ -691,6 +709,23 @@ struct ux_index_jobs {
 	enum ux_code (*take)(struct ux_index *ix, const char *kind, const char *owner, ux_time now,
 			     int64_t lease_s, struct ux_arena *arena, struct ux_job *ret,
 			     struct ux_error *err);
+	/*
+	 * Leases the job whose turn it is, so that no namespace waits for the jobs of another one:
+	 * the first due job of the namespace that follows turn->after in the order of their names,
+	 * of which the last one is followed by the first. In a namespace, a job comes before those
+	 * that are due later than it by more than a second for each MiB of its file. Of a module
+	 * one job is leased at a time, since a job reads the files of the others. UX_ENOTFOUND: no
+	 * job of this lane is due.
+	 */
+	enum ux_code (*take_turn)(struct ux_index *ix, const struct ux_job_turn *turn, ux_time now,
+				  int64_t lease_s, struct ux_arena *arena, struct ux_job *ret,
+				  struct ux_error *err);
+	/*
+	 * Makes the job due again at once, in the slow lane, since it ran out of the time of a
+	 * quick one. The attempt does not count.
+	 */
+	enum ux_code (*slow_down)(struct ux_index *ix, int64_t number, const char *owner,
+				  struct ux_error *err);
 	enum ux_code (*renew)(struct ux_index *ix, int64_t number, const char *owner, ux_time now,
 			      int64_t lease_s, struct ux_error *err);
 	/* Removes the finished job. */

@@ -9,7 +9,7 @@ UX_VEC(jobs, struct ux_job);
 /* Columns in the order in which job_read() reads them. */
 #define JOB_COLUMNS                                                               \
 	"number, kind, subject, ns, candidate, payload, attempts, failed, next, " \
-	"lease_until, reason, created "
+	"lease_until, reason, created, lane "
 
 UX_SQL(sql_job_add, "INSERT INTO jobs (kind, subject, ns, candidate, payload, next, created) "
 		    "VALUES (:kind, :subject, :ns, :candidate, :payload, :next, :now) "
@@ -90,6 +90,7 @@ static enum ux_code job_read(struct ux_stmt *st, struct ux_arena *arena, struct 
 		.lease_until = ux_stmt_get_int(st, 9),
 		.reason = ux_stmt_get_text(st, 10, arena),
 		.created = ux_stmt_get_int(st, 11),
+		.slow = ux_stmt_get_int(st, 12) == UX_JOB_SLOW,
 	};
 	return ret->kind && ret->subject && ret->ns && ret->payload && ret->reason
 		       ? UX_OK
@@ -115,6 +116,19 @@ UX_SQL(sql_job_lease,
        "UPDATE jobs SET attempts = attempts + 1, owner = :owner, lease_until = :until "
        "WHERE number = :number");
 
+/* Called within a transaction. */
+static enum ux_code job_lease(struct ux_db *db, struct ux_job *job, const char *owner,
+			      ux_time until, struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_job_lease);
+	job->attempts++;
+	job->lease_until = until;
+	ux_stmt_bind_int(&st, ":number", job->number);
+	ux_stmt_bind_text(&st, ":owner", owner);
+	ux_stmt_bind_int(&st, ":until", until);
+	return ux_stmt_run(&st, NULL, err);
+}
+
 static enum ux_code job_take(struct ux_index *ix, const char *kind, const char *owner, ux_time now,
 			     int64_t lease_s, struct ux_arena *arena, struct ux_job *ret,
 			     struct ux_error *err)
@@ -125,13 +139,51 @@ static enum ux_code job_take(struct ux_index *ix, const char *kind, const char *
 	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
 	UX_TRY(ux_tx_begin(&tx, db, err));
 	UX_TRY(job_find_due(db, kind, now, arena, &job, err));
-	job.attempts++;
-	job.lease_until = now + lease_s;
-	UX_STMT(st, db, &sql_job_lease);
-	ux_stmt_bind_int(&st, ":number", job.number);
-	ux_stmt_bind_text(&st, ":owner", owner);
-	ux_stmt_bind_int(&st, ":until", job.lease_until);
-	UX_TRY(ux_stmt_run(&st, NULL, err));
+	UX_TRY(job_lease(db, &job, owner, now + lease_s, err));
+	UX_TRY(ux_tx_commit(&tx, err));
+	*ret = job;
+	return UX_OK;
+}
+
+/* The module of a candidate may change, so it is looked up. */
+#define JOB_SQL_MODULE(job) "(SELECT c.module FROM candidates c WHERE c.number = " job ".candidate)"
+
+UX_SQL(sql_job_turn,
+       "SELECT " JOB_COLUMNS "FROM jobs WHERE kind = :kind AND failed = 0 AND lane = :lane "
+       "AND ns > :after AND next <= :now AND lease_until <= :now AND NOT EXISTS (SELECT 1 FROM jobs l "
+       "WHERE l.kind = :kind AND l.lease_until > 0 AND l.lease_until > :now "
+       "AND " JOB_SQL_MODULE("l") " = " JOB_SQL_MODULE("jobs") ") "
+							       "ORDER BY ns, turn, number LIMIT 1");
+
+static enum ux_code job_find_turn(struct ux_db *db, const struct ux_job_turn *turn,
+				  const char *after, ux_time now, struct ux_arena *arena,
+				  bool *ret_found, struct ux_job *ret, struct ux_error *err)
+{
+	UX_STMT(st, db, &sql_job_turn);
+	ux_stmt_bind_text(&st, ":kind", turn->kind);
+	ux_stmt_bind_int(&st, ":lane", turn->lane);
+	ux_stmt_bind_text(&st, ":after", after);
+	ux_stmt_bind_int(&st, ":now", now);
+	UX_TRY(ux_stmt_step(&st, ret_found, err));
+	return *ret_found ? job_read(&st, arena, ret, err) : UX_OK;
+}
+
+static enum ux_code job_take_turn(struct ux_index *ix, const struct ux_job_turn *turn, ux_time now,
+				  int64_t lease_s, struct ux_arena *arena, struct ux_job *ret,
+				  struct ux_error *err)
+{
+	struct ux_db *db = ux_index_writer(ix);
+	struct ux_job job;
+	bool found = false;
+	UX_LOCKED(&db->lock);
+	ux_cleanup(ux_tx_end) struct ux_tx tx = {0};
+	UX_TRY(ux_tx_begin(&tx, db, err));
+	UX_TRY(job_find_turn(db, turn, turn->after, now, arena, &found, &job, err));
+	if (!found && turn->after[0] != '\0') /* from the first namespace on */
+		UX_TRY(job_find_turn(db, turn, "", now, arena, &found, &job, err));
+	if (!found)
+		return ux_error_set(err, UX_ENOTFOUND, "no job %.30s is due", turn->kind);
+	UX_TRY(job_lease(db, &job, turn->owner, now + lease_s, err));
 	UX_TRY(ux_tx_commit(&tx, err));
 	*ret = job;
 	return UX_OK;
@@ -188,6 +240,16 @@ static enum ux_code job_retry(struct ux_index *ix, int64_t number, const char *o
 			      const char *reason, struct ux_error *err)
 {
 	return job_run_as_owner(ix, &sql_job_retry, number, owner, &next, reason, err);
+}
+
+UX_SQL(sql_job_slow, "UPDATE jobs SET lease_until = 0, owner = '', slow = 1, "
+		     "attempts = max(attempts - 1, 0) "
+		     "WHERE number = :number AND owner = :owner AND lease_until > 0");
+
+static enum ux_code job_slow_down(struct ux_index *ix, int64_t number, const char *owner,
+				  struct ux_error *err)
+{
+	return job_run_as_owner(ix, &sql_job_slow, number, owner, NULL, NULL, err);
 }
 
 UX_SQL(sql_job_fail, "UPDATE jobs SET lease_until = 0, owner = '', failed = 1, reason = :reason "
@@ -281,6 +343,8 @@ void ux_jobs_init(struct ux_index *ix)
 	ix->jobs = (struct ux_index_jobs){
 		.add = job_add,
 		.take = job_take,
+		.take_turn = job_take_turn,
+		.slow_down = job_slow_down,
 		.renew = job_renew,
 		.done = job_done,
 		.retry = job_retry,

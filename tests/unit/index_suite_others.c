@@ -16,6 +16,56 @@ static enum ux_code take(struct ux_index *ix, const char *owner, ux_time now, st
 	return code;
 }
 
+static void add_job(struct ux_index *ix, const char *subject, const char *ns, ux_time next)
+{
+	const struct ux_job spec = {
+		.kind = "turn", .subject = subject, .ns = ns, .payload = "", .next = next};
+	int64_t number = 0;
+	assert_int_equal(ix->jobs.add(ix, &spec, next, &number, NULL), UX_OK);
+}
+
+/* The subject of the job whose turn it is, after which `after` is its namespace; "": none. */
+static const char *next_turn(struct ux_index *ix, enum ux_job_lane lane, char after[16],
+			     int64_t *ret_number)
+{
+	static char subject[16];
+	UX_ARENA(arena, 1 << 20);
+	struct ux_job job;
+	const struct ux_job_turn turn = {
+		.kind = "turn", .owner = "w", .lane = lane, .after = after};
+	if (ix->jobs.take_turn(ix, &turn, 1000, 60, &arena, &job, NULL) != UX_OK)
+		return "";
+	*ret_number = job.number;
+	assert_int_equal(job.slow, lane == UX_JOB_SLOW);
+	snprintf(after, 16, "%s", job.ns);
+	snprintf(subject, sizeof(subject), "%s", job.subject);
+	return subject;
+}
+
+static void namespaces_take_turns(struct ux_index *ix)
+{
+	static const char *const order[] = {"a1", "b1", "c1", "a2", "b2", "a3", "a4"};
+	char after[16] = "", slow_after[16] = "";
+	int64_t number = 0, b1 = 0;
+	for (unsigned i = 1; i <= 4; i++)
+		add_job(ix, (const char *[]){"a1", "a2", "a3", "a4"}[i - 1], "a", 100 * i);
+	add_job(ix, "b2", "b", 600);
+	add_job(ix, "b1", "b", 500);
+	add_job(ix, "c1", "c", 900);
+	add_job(ix, "c2", "c", 2000); /* not due */
+	for (size_t i = 0; i < ux_countof(order); i++) {
+		assert_string_equal(next_turn(ix, UX_JOB_QUICK, after, &number), order[i]);
+		b1 = i == 1 ? number : b1;
+	}
+	assert_string_equal(next_turn(ix, UX_JOB_QUICK, after, &number), "");
+	assert_string_equal(next_turn(ix, UX_JOB_SLOW, slow_after, &number), "");
+	assert_int_equal(ix->jobs.slow_down(ix, b1, "other", NULL), UX_ECONFLICT);
+	assert_int_equal(ix->jobs.slow_down(ix, b1, "w", NULL), UX_OK);
+	assert_string_equal(next_turn(ix, UX_JOB_QUICK, after, &number), "");
+	assert_string_equal(next_turn(ix, UX_JOB_SLOW, slow_after, &number), "b1");
+	assert_int_equal(ix->jobs.done(ix, b1, "w", NULL), UX_OK);
+}
+
 static void jobs_are_leased_to_one_at_a_time(struct ux_index *ix)
 {
 	struct ux_job job, spec = {.kind = "fetch",
@@ -341,6 +391,7 @@ static void uploads_at_work_are_counted(struct ux_index *ix)
 void index_others_conform(struct ux_index *ix)
 {
 	jobs_are_leased_to_one_at_a_time(ix);
+	namespaces_take_turns(ix);
 	sources_belong_to_a_candidate_and_are_found_by_path(ix);
 	answers_of_upstreams_are_remembered_until_they_expire(ix);
 	keys_have_tokens_that_replace_each_other(ix);
