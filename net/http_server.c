@@ -5,7 +5,6 @@
 #include "clock.h"
 #include "timer.h"
 #include "tls.h"
-#include "work_queue.h"
 
 #include <microhttpd.h>
 #include <poll.h>
@@ -665,6 +664,11 @@ enum ux_code ux_http_server_open(struct ux_http_server **ret, const char *listen
 {
 	const struct ux_http_endpoint endpoint = {.listen = listen, .fd = -1};
 	return ux_http_server_open_at(ret, &endpoint, app, err);
+}
+
+struct ux_work_counts ux_http_server_work(const struct ux_http_server *s)
+{
+	return ux_work_queue_count(s->work);
 }
 
 const char *ux_http_server_address(const struct ux_http_server *s)

@@ -8,6 +8,7 @@
 #include "exchange.h"
 #include "http.h"
 #include "timer.h"
+#include "work_queue.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -34,6 +35,9 @@ enum ux_code ux_http_server_open_at(struct ux_http_server **ret,
 /* The same at an address, without TLS. */
 enum ux_code ux_http_server_open(struct ux_http_server **ret, const char *listen,
 				 const struct ux_http_app *app, struct ux_error *err) ux_must;
+
+/* The requests whose handlers run on the work queue, or wait for it. Any thread. */
+struct ux_work_counts ux_http_server_work(const struct ux_http_server *s);
 
 /* The address that it listens on, such as "127.0.0.1:8420". Valid as long as the server. */
 const char *ux_http_server_address(const struct ux_http_server *s);

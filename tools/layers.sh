@@ -26,7 +26,7 @@ BEGIN {
 	allow["push"] = "base id object cubin gsym extract net archive"
 	allow["sandbox"] = "base id object extract archive"
 	# unhex serve, from the lowest folder up
-	allow["server/core"] = "base id config net store"
+	allow["server/core"] = "base code id config net store"
 	allow["server/gate"] = "base net store server/core"
 	allow["server/symbolize"] = "base names wire gsym net store server/core"
 	allow["server/upload"] = "base id gsym net store archive sandbox server/core server/gate server/symbolize"

@@ -62,6 +62,38 @@ ux_inline void ux_budget_consume(struct ux_budget *budget, uint64_t n)
 	budget->left -= ux_min(budget->left, n);
 }
 
+enum {
+	/* Work between two checks: some milliseconds where a unit of work is a byte that is read.
+	 */
+	UX_WORK_CHECK = 4 << 20
+};
+
+/*
+ * The work of one caller who may end it early: a budget, and a check that is called each time that
+ * UX_WORK_CHECK units were charged. What is refused is not left out of the result: the whole call
+ * fails. Not thread-safe.
+ */
+struct ux_work {
+	struct ux_budget budget;
+	uint64_t unchecked;       /* charged since the last check */
+	bool (*go_on)(void *ctx); /* NULL: there is no check */
+	void *ctx;
+	bool stopped; /* go_on() has returned false, and everything is refused */
+};
+
+/* Charges work before it is done; work may be NULL. False: it is refused. */
+ux_inline bool ux_work_charge(struct ux_work *work, uint64_t n)
+{
+	if (!work)
+		return true;
+	work->unchecked += n;
+	if (work->unchecked >= UX_WORK_CHECK) {
+		work->unchecked = 0;
+		work->stopped |= work->go_on && !work->go_on(work->ctx);
+	}
+	return ux_budget_charge(&work->budget, n) && !work->stopped;
+}
+
 /*
  * A budget for work that units of all batches cause together. Units are read in waves, and the
  * costs of a wave are added up while it is read. Only when they exceed the budget, the costs are

@@ -62,6 +62,16 @@ static bool gsym_run_read_rows(struct gsym_run *run)
 	return !l.c.failed;
 }
 
+/*
+ * Comparisons with addresses: those that a tree needs whose ranges nest, with each address in some
+ * range of each level. More are needed only when a node has the same range many times; then the
+ * addresses are looked up, and charged, one by one.
+ */
+static uint64_t gsym_run_steps(const struct gsym_run *run)
+{
+	return (uint64_t)run->n * 2 * UX_FRAMES_MOST + ux_cur_left(&run->record.inlines);
+}
+
 /* Makes room for the deepest nesting of all addresses. */
 static bool gsym_run_grow(struct gsym_run *run)
 {
@@ -81,7 +91,7 @@ static bool gsym_run_read_tree(struct gsym_run *run, const struct ux_gsym *g)
 					   .nodes = run->nodes,
 					   .most = run->most_nodes,
 					   .offset_size = g->offset_size,
-					   .steps = UINT64_MAX};
+					   .steps = gsym_run_steps(run)};
 	if (gsym_innermost_find(&innermost, run->record.inlines))
 		return true;
 	return innermost.n_nodes == GSYM_RUN_NODES && gsym_run_grow(run) &&
@@ -127,7 +137,8 @@ struct batch {
 	struct ux_gsym_batch *b;
 	struct ux_order order;
 	struct gsym_run *run; /* malloc'ed */
-	bool stopped;         /* fn returned false */
+	bool stopped;         /* fn returned false, or work was refused */
+	bool refused;         /* work was refused */
 	struct ux_error first_bad;
 	struct ux_frame frames[UX_FRAMES_MOST]; /* frames of one address, to be passed to fn */
 };
@@ -177,9 +188,14 @@ static void batch_answer_equal(struct batch *w, size_t i, size_t end, const stru
 static size_t batch_lookup(struct batch *w, uint64_t pc)
 {
 	size_t n = 0;
-	enum ux_code code = ux_gsym_lookup(w->g, pc, w->frames, UX_FRAMES_MOST, &n, NULL);
+	enum ux_code code =
+		ux_gsym_lookup_within(w->g, pc, w->b->work, w->frames, UX_FRAMES_MOST, &n, NULL);
 	if (code == UX_OK)
 		return n;
+	if (code == UX_EUNAVAILABLE) {
+		w->refused = w->stopped = true;
+		return 0;
+	}
 	if (code != UX_ENOTFOUND && w->first_bad.code == UX_OK)
 		(void)!ux_gsym_lookup(w->g, pc, w->frames, UX_FRAMES_MOST, &n, &w->first_bad);
 	return 0;
@@ -244,6 +260,14 @@ static size_t gsym_run_fill(struct batch *w, size_t i, uint64_t start, uint64_t 
 	return i;
 }
 
+/* False: the work is refused, and the batch ends. */
+static bool batch_charge(struct batch *w, uint64_t n)
+{
+	if (!ux_work_charge(w->b->work, n))
+		w->refused = w->stopped = true;
+	return !w->refused;
+}
+
 /* Whether single lookups in the index are faster than reading the record for all addresses. */
 static bool gsym_run_cut_pays(const struct gsym_run *run)
 {
@@ -254,6 +278,8 @@ static bool gsym_run_cut_pays(const struct gsym_run *run)
 static void batch_answer_cut(struct batch *w, size_t i, size_t end)
 {
 	const struct gsym_run *run = w->run;
+	if (!batch_charge(w, GSYM_LOOKUP_COST * (uint64_t)run->n))
+		return;
 	for (size_t k = 0; i < end && !w->stopped; k++) {
 		size_t next = batch_equal_end(w, i), n = 0;
 		struct ux_frame *room = batch_frame_room(w, UX_FRAMES_MOST);
@@ -274,6 +300,9 @@ static void batch_answer_cut(struct batch *w, size_t i, size_t end)
 /* Answers the keys from i to end by reading the record. */
 static void batch_answer_run(struct batch *w, size_t i, size_t end)
 {
+	if (!batch_charge(w, GSYM_LOOKUP_COST * (uint64_t)w->run->n +
+				     gsym_record_cost(&w->run->record)))
+		return;
 	bool good = gsym_run_read(w->run, w->g);
 	for (size_t k = 0; i < end && !w->stopped; k++) {
 		size_t next = batch_equal_end(w, i);
@@ -395,6 +424,8 @@ enum ux_code ux_gsym_batch(const struct ux_gsym *g, struct ux_gsym_batch *b, str
 		batch_answer_empty(&w);
 	else
 		UX_TRY(batch_run(&w, err));
+	if (w.refused)
+		return UX_EUNAVAILABLE;
 	if (!b->fn && b->n_frames > most)
 		return ux_error_set(err, UX_ELIMIT, "%zu frames found, room for %zu", b->n_frames,
 				    most);

@@ -110,6 +110,13 @@ static enum ux_code lookup_not_found(uint64_t pc, struct ux_error *err)
 enum ux_code ux_gsym_lookup(const struct ux_gsym *g, uint64_t pc, struct ux_frame *frames,
 			    size_t max, size_t *ret_n, struct ux_error *err)
 {
+	return ux_gsym_lookup_within(g, pc, /* work= */ NULL, frames, max, ret_n, err);
+}
+
+enum ux_code ux_gsym_lookup_within(const struct ux_gsym *g, uint64_t pc, struct ux_work *work,
+				   struct ux_frame *frames, size_t max, size_t *ret_n,
+				   struct ux_error *err)
+{
 	if (pc < g->base || g->n_functions == 0)
 		return lookup_not_found(pc, err);
 	uint64_t off = pc - g->base;
@@ -122,10 +129,14 @@ enum ux_code ux_gsym_lookup(const struct ux_gsym *g, uint64_t pc, struct ux_fram
 	size_t i = gsym_record_choose(g, &s, off, &c, &r);
 	if (i == s.end)
 		return lookup_not_found(pc, err);
+	if (!ux_work_charge(work, GSYM_LOOKUP_COST))
+		return UX_EUNAVAILABLE;
 	const struct gsym_cut *cut = g->index ? gsym_index_find(g, i) : NULL;
 	if (cut && gsym_cut_frames(cut, g, r.name, off, frames, max, ret_n))
 		return UX_OK;
 	UX_TRY(gsym_record_finish(g, &s, &c, &r, err));
+	if (!ux_work_charge(work, gsym_record_cost(&r)))
+		return UX_EUNAVAILABLE;
 	if (g->index && !cut)
 		(void)gsym_index_cut(g, i, &r);
 	return lookup_frames(g, &r, off, frames, max, ret_n, err);

@@ -4,6 +4,7 @@
 #define UX_GSYM_READER_H
 
 #include "bytes.h"
+#include "code_budget.h"
 #include "error.h"
 #include "unhex/frame.h"
 
@@ -76,6 +77,14 @@ enum ux_code ux_gsym_lookup(const struct ux_gsym *g, uint64_t pc, struct ux_fram
 			    size_t max, size_t *ret_n, struct ux_error *err) ux_must;
 
 /*
+ * The same, charging each byte of the record that may be read. UX_EUNAVAILABLE, with no message:
+ * the work was refused.
+ */
+enum ux_code ux_gsym_lookup_within(const struct ux_gsym *g, uint64_t pc, struct ux_work *work,
+				   struct ux_frame *frames, size_t max, size_t *ret_n,
+				   struct ux_error *err) ux_must;
+
+/*
  * Returns the start of the function that is the outermost frame at pc, and its size, 0 when that is
  * unknown. Codes as of ux_gsym_lookup().
  */
@@ -102,6 +111,7 @@ struct ux_gsym_batch {
 	const uint64_t *pcs;
 	size_t n;
 	uint64_t back; /* subtracted from each pc before the lookup: 1 for return addresses */
+	struct ux_work *work; /* charged as in ux_gsym_lookup_within(); NULL: there is no limit */
 
 	ux_frames_fn *fn; /* NULL: the arrays are used */
 	void *ctx;
@@ -117,7 +127,8 @@ struct ux_gsym_batch {
  * (In a damaged file whose functions are not in ascending order, or wrap at 2^64, some functions
  * may not be found.) UX_ELIMIT: frames is too small, n_frames is the number that is needed, and the
  * content of frames and spans is undefined. UX_ECORRUPT: a record is damaged, and err describes the
- * first one; all other results are valid. UX_ENOMEM: results are missing. Needs 16 bytes of memory
+ * first one; all other results are valid. UX_ENOMEM: results are missing; so they are with
+ * UX_EUNAVAILABLE, when work was refused. Needs 16 bytes of memory
  * for each pc for sorting (8 when they are already sorted) and a fixed 170 KB. Any thread.
  */
 enum ux_code ux_gsym_batch(const struct ux_gsym *g, struct ux_gsym_batch *b, struct ux_error *err)

@@ -115,6 +115,16 @@ struct gsym_record {
 	struct ux_cur inlines;
 };
 
+enum {
+	GSYM_LOOKUP_COST = 64 /* of a lookup besides its record's tables, in bytes that are read */
+};
+
+/* What reading the record is charged: all bytes of its tables, though fewer may be read. */
+ux_inline uint64_t gsym_record_cost(const struct gsym_record *r)
+{
+	return ux_cur_left(&r->lines) + ux_cur_left(&r->inlines);
+}
+
 /* Reads the offset of a string in a record. */
 ux_inline uint64_t gsym_name_read(struct ux_cur *c, unsigned offset_size)
 {

@@ -15,6 +15,7 @@ struct ux_access;
 struct ux_extractor;
 struct ux_fetcher;
 struct ux_gate;
+struct ux_http_server;
 struct ux_module_cache;
 
 /* Limits on one request, in addition to the limits on bytes in net/. */
@@ -105,6 +106,8 @@ struct ux_server {
 	/* size limit of one upload; may change; no memory order needed */
 	_Atomic uint64_t upload_most;
 	struct ux_http_memory memory; /* shared by all requests */
+	/* what serves this; NULL until it does, set with release */
+	_Atomic(struct ux_http_server *) http;
 	struct ux_metrics metrics;
 	atomic_bool stopping; /* a hint that makes /readyz fail; no memory order needed */
 };

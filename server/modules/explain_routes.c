@@ -8,6 +8,7 @@
 #include "frame_cache.h"
 #include "gsym_reader.h"
 #include "request_values.h"
+#include "request_work.h"
 #include "modules.h"
 #include "upstreams.h"
 
@@ -20,6 +21,8 @@ struct explain {
 	bool has_addr; /* an address was given */
 	uint64_t addr;
 	bool answered; /* the candidate that is used has been found */
+	struct ux_work work;
+	enum ux_code code; /* that ends the explanation */
 };
 
 static enum ux_code explain_find(struct explain *e, const char **ret_id)
@@ -81,7 +84,10 @@ static void explain_put_answer(struct explain *e, const struct ux_candidate *c)
 	if (code == UX_OK)
 		code = ux_gsym_open(&g, file.bytes, &why);
 	if (code == UX_OK)
-		code = ux_gsym_lookup(&g, e->addr, frames, ux_countof(frames), &n, &why);
+		code = ux_gsym_lookup_within(&g, e->addr, &e->work, frames, ux_countof(frames), &n,
+					     &why);
+	if (code == UX_EUNAVAILABLE)
+		e->code = ux_request_work_code(&e->work, &e->req->err);
 	if (code == UX_OK && n > 0) {
 		ux_json_key_bool(&e->j, "chosen", !e->answered);
 		ux_json_key_cstr(&e->j, "says",
@@ -225,7 +231,7 @@ static const char *explain_status_of(const struct explain *e)
 
 enum ux_code ux_handle_explain(struct ux_request *req, struct ux_response *res)
 {
-	struct explain e = {.req = req, .j = ux_json_make(&req->out)};
+	struct explain e = {.req = req, .j = ux_json_make(&req->out), .work = ux_request_work(req)};
 	struct ux_json *j = &e.j;
 	const char *id = NULL;
 	UX_TRY(explain_read_addr(&e));
@@ -242,8 +248,9 @@ enum ux_code ux_handle_explain(struct ux_request *req, struct ux_response *res)
 	ux_json_array_end(j);
 	ux_json_key(j, "candidates");
 	ux_json_array_begin(j);
-	for (size_t i = 0; i < e.module.n_candidates; i++)
+	for (size_t i = 0; i < e.module.n_candidates && e.code == UX_OK; i++)
 		explain_put_candidate(&e, &e.module.candidates[i]);
+	UX_TRY(e.code);
 	ux_json_array_end(j);
 	UX_TRY(ux_upstreams_explain(req, id, j));
 	explain_put_advice(&e, id);

@@ -29,6 +29,7 @@ struct paste_module {
 /* State of one pasted text. */
 struct paste {
 	struct ux_request *req;
+	struct ux_work work;
 	bool return_addresses;
 	struct paste_module known[MODULES_MOST];
 	size_t n_known;
@@ -61,6 +62,7 @@ static enum ux_code paste_id_of_name(struct paste *p, struct ux_bytes path, stru
 	size_t skip = slash ? (size_t)(slash - path.data) + 1 : 0;
 	const char *name = ux_arena_strndup(&req->arena, path.data + skip, path.size - skip);
 	struct ux_hits hits;
+	UX_TRY(ux_request_work_charge(&p->work, UX_WORK_SEARCH, &req->err));
 	if (!name)
 		return ux_arena_fail(&req->arena, &req->err);
 	const struct ux_search what = {.by = UX_SEARCH_FILE, .text = name, .limit = SAME_NAME_MOST};
@@ -84,6 +86,7 @@ static enum ux_code paste_module_open(struct paste *p, struct paste_module *k)
 	struct ux_error why = UX_ERROR_INIT;
 	if (!k->id)
 		return UX_OK;
+	UX_TRY(ux_request_work_charge(&p->work, UX_WORK_MODULE, &req->err));
 	uint32_t retry_s = 0;
 	enum ux_code code = ux_server_module_open(ux_server_of(req), ux_caller_of(req)->ns, k->id,
 						  /* wait_ms= */ 0, &k->module, &retry_s, &why);
@@ -182,8 +185,8 @@ static enum ux_code paste_put_addresses(struct paste *p, const struct paste_modu
 					const struct ux_stack_line *line)
 {
 	struct ux_out *out = &p->req->out;
-	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {.module = k ? k->module : NULL,
-							       .mode = UX_DEMANGLE_FULL};
+	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
+		.module = k ? k->module : NULL, .mode = UX_DEMANGLE_FULL, .work = &p->work};
 	for (size_t i = 0; i < line->n; i++) {
 		uint64_t pc = line->pcs[i], at = paste_lookup_pc(p, pc);
 		uint32_t frame = 0;
@@ -259,6 +262,7 @@ static enum ux_code paste_each_line(struct paste *p, struct ux_bytes text, paste
 		if (++n_lines > LINES_MOST)
 			return ux_error_set(&p->req->err, UX_ELIMIT, "the text has over %d lines",
 					    LINES_MOST);
+		UX_TRY(ux_request_work_charge(&p->work, line.size, &p->req->err));
 		ux_stack_line_parse(line, &parsed);
 		UX_TRY(paste_module_of(p, &parsed, &k));
 		UX_TRY(fn(p, line, &parsed, k));
@@ -269,8 +273,8 @@ static enum ux_code paste_each_line(struct paste *p, struct ux_bytes text, paste
 /* Resolves all addresses of a module in one batch, which puts them into its frame cache. */
 static enum ux_code paste_resolve(struct paste *p, const struct paste_module *k)
 {
-	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {.module = k->module,
-							       .mode = UX_DEMANGLE_FULL};
+	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
+		.module = k->module, .mode = UX_DEMANGLE_FULL, .work = &p->work};
 	uint32_t *frames = ux_arena_array(&p->req->arena, uint32_t, k->pcs.size + 1);
 	if (!frames)
 		return ux_arena_fail(&p->req->arena, &p->req->err);
@@ -347,7 +351,7 @@ enum ux_code ux_web_symbolize(struct ux_request *req, struct ux_response *res)
 	struct paste *p = ux_arena_new(&req->arena, struct paste);
 	if (!p)
 		return ux_arena_fail(&req->arena, &req->err);
-	*p = (struct paste){.req = req, .return_addresses = ra};
+	*p = (struct paste){.req = req, .work = ux_request_work(req), .return_addresses = ra};
 	ux_page_begin(req, &page);
 	ux_out_cstr(&req->out, "<h1>Symbolize</h1>\n");
 	enum ux_code code = UX_OK;

@@ -53,8 +53,9 @@ static bool source_is_of_frame(const struct ux_frame_text *f, struct ux_bytes fi
 static enum ux_code source_frames_have(struct ux_request *req, struct ux_open_module *m,
 				       const struct source_request *q, bool *ret)
 {
-	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {.module = m,
-							       .mode = UX_DEMANGLE_NONE};
+	struct ux_work work = ux_request_work(req);
+	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
+		.module = m, .mode = UX_DEMANGLE_NONE, .work = &work};
 	uint64_t pc = ux_open_module_candidate(m, 0)->gsym.base + q->offset;
 	uint32_t frame = 0;
 	size_t done = 0;

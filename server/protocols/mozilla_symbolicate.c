@@ -44,6 +44,7 @@ struct entry {
  */
 struct symbolicate_work {
 	struct ux_request *req;
+	struct ux_work work;
 	struct ux_json j;
 	/* text of the window's frames, in the order in which they were resolved */
 	struct ux_out texts;
@@ -147,6 +148,8 @@ static enum ux_code symbolicate_resolve(struct symbolicate_work *w, struct ux_mo
 {
 	struct ux_open_module *open = NULL;
 	size_t n = 0, done = 0;
+	if (m->state == UX_MOZILLA_UNUSED)
+		UX_TRY(ux_request_work_charge(&w->work, UX_WORK_MODULE, &w->req->err));
 	UX_TRY(ux_mozilla_module_open(w->req, m, &open));
 	/* Offsets in a request count from the address at which the file's first byte is mapped. */
 	uint64_t base = open ? ux_open_module_candidate(open, 0)->gsym.base : 0;
@@ -158,7 +161,7 @@ static enum ux_code symbolicate_resolve(struct symbolicate_work *w, struct ux_mo
 	if (!open)
 		return UX_OK;
 	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
-		.module = open, .mode = UX_DEMANGLE_FULL, .offsets = w->offsets};
+		.module = open, .mode = UX_DEMANGLE_FULL, .work = &w->work, .offsets = w->offsets};
 	for (size_t at = 0; at < n; at += done) {
 		UX_TRY(ux_resolve(&r, w->pcs + at, n - at, w->frames, &done, &w->req->err));
 		for (size_t i = 0; i < done; i++)
@@ -315,6 +318,7 @@ enum ux_code ux_handle_symbolicate_v5(struct ux_request *req, struct ux_response
 	if (!w)
 		return ux_error_nomem(&req->err);
 	w->req = req;
+	w->work = ux_request_work(req);
 	w->j = ux_json_make(&req->out);
 	w->texts = (struct ux_out){0};
 	w->n = 0;

@@ -5,6 +5,7 @@
  */
 #include "protocols.h"
 #include "request_values.h"
+#include "clock.h"
 #include "symbolize.h"
 #include "text.h"
 
@@ -15,10 +16,21 @@ enum {
 static enum ux_code pprof_open_module(struct ux_request *req, struct ux_open_module **ret)
 {
 	const char *id = NULL;
-	uint32_t retry_s = 0;
 	UX_TRY(ux_module_id_parse(req->params[0], &req->arena, &id, &req->err));
-	return ux_server_module_open(ux_server_of(req), ux_caller_of(req)->ns, id, WAIT_MS, ret,
-				     &retry_s, &req->err);
+	const int64_t until = ux_clock_ms() + WAIT_MS;
+	for (;;) {
+		struct ux_error why = UX_ERROR_INIT;
+		int64_t left = ux_max(until - ux_clock_ms(), INT64_C(0));
+		uint32_t step = (uint32_t)ux_min(left, (int64_t)UX_WORK_WAIT_MS), retry_s = 0;
+		UX_TRY(ux_request_check(req));
+		enum ux_code code = ux_server_module_open(ux_server_of(req), ux_caller_of(req)->ns,
+							  id, step, ret, &retry_s, &why);
+		if (code != UX_EUNAVAILABLE || left == 0) {
+			if (code != UX_OK)
+				req->err = why;
+			return code;
+		}
+	}
 }
 
 /* An answer of 0 would mean that the profile already has names. */
@@ -93,8 +105,9 @@ enum ux_code ux_handle_pprof_symbol(struct ux_request *req, struct ux_response *
 	ux_cleanup(ux_requested_pcs_deinit) struct ux_requested_pcs pcs = {0};
 	UX_TRY(pprof_open_module(req, &m));
 	UX_TRY(pprof_read_addresses(req, &pcs));
-	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {.module = m,
-							       .mode = UX_DEMANGLE_FULL};
+	struct ux_work work = ux_request_work(req);
+	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
+		.module = m, .mode = UX_DEMANGLE_FULL, .work = &work};
 	uint32_t *frames = ux_arena_array(&req->arena, uint32_t, UX_RESOLVE_MOST);
 	if (!frames)
 		return ux_arena_fail(&req->arena, &req->err);

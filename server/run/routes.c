@@ -3,6 +3,7 @@
 #include "routes.h"
 
 #include "auth.h"
+#include "http_server.h"
 #include "modules.h"
 #include "protocols.h"
 #include "pages.h"
@@ -131,6 +132,19 @@ static void metrics_put_index(struct ux_request *req)
 	}
 }
 
+/* Requests that compute, and those that wait for a thread to do so. */
+static void metrics_put_work(struct ux_server *s, struct ux_out *out)
+{
+	struct ux_http_server *http = atomic_load_explicit(&s->http, memory_order_acquire);
+	if (!http)
+		return;
+	struct ux_work_counts n = ux_http_server_work(http);
+	ux_metrics_one(out, "unhex_work_running", "gauge", "Requests that a thread is working on.",
+		       n.running);
+	ux_metrics_one(out, "unhex_work_waiting", "gauge", "Requests that wait for a thread.",
+		       n.waiting);
+}
+
 enum ux_code ux_handle_metrics(struct ux_request *req, struct ux_response *res)
 {
 	struct ux_server *s = ux_server_of(req);
@@ -138,6 +152,7 @@ enum ux_code ux_handle_metrics(struct ux_request *req, struct ux_response *res)
 	ux_metrics_one(&req->out, "unhex_request_memory_bytes", "gauge",
 		       "Bytes of bodies and answers that requests keep now.",
 		       atomic_load_explicit(&s->memory.used, memory_order_relaxed));
+	metrics_put_work(s, &req->out);
 	ux_upstreams_metrics(s, &req->out);
 	metrics_put_index(req);
 	return ux_response_out(req, res, "text/plain; version=0.0.4; charset=utf-8");

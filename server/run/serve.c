@@ -242,6 +242,7 @@ static enum ux_code serve_until_signal(struct ux_running *r, int fd, const char 
 	ux_settings_apply(r);
 	s->local_only = reading == UX_READING_AUTO;
 	UX_TRY(ux_http_server_open_at(&http, &endpoint, &app, err));
+	atomic_store_explicit(&s->http, http, memory_order_release);
 	/* Uses the actual address, since a host name might resolve differently a second time. */
 	const char *address = ux_http_server_address(http);
 	atomic_store_explicit(&s->open_reading, serve_is_open(reading, address),

@@ -68,14 +68,18 @@ static bool misses_init(struct misses *m, const struct ux_resolver *r, const uin
 /* --- lookups in the files --------------------------------------------------------------------- */
 
 /* Looks up n addresses one by one; frames are written from m->frames[m->n_frames] on. */
-static enum ux_code misses_look_up_few(struct misses *m, const struct ux_gsym *g, size_t n)
+static enum ux_code misses_look_up_few(struct misses *m, const struct ux_gsym *g,
+				       struct ux_work *work, size_t n)
 {
 	for (size_t i = 0; i < n; i++) {
 		size_t found = 0;
 		if (m->most - m->n_frames < UX_FRAMES_MOST)
 			return UX_ELIMIT;
-		enum ux_code code = ux_gsym_lookup(g, m->todo_pcs[i], m->frames + m->n_frames,
-						   UX_FRAMES_MOST, &found, NULL);
+		enum ux_code code =
+			ux_gsym_lookup_within(g, m->todo_pcs[i], work, m->frames + m->n_frames,
+					      UX_FRAMES_MOST, &found, NULL);
+		if (code == UX_EUNAVAILABLE)
+			return code;
 		if (code != UX_OK) /* there is no function, or its record is damaged */
 			found = 0;
 		m->todo_spans[i] = (struct ux_frame_span){(uint32_t)m->n_frames, (uint32_t)found};
@@ -84,16 +88,19 @@ static enum ux_code misses_look_up_few(struct misses *m, const struct ux_gsym *g
 	return UX_OK;
 }
 
-static enum ux_code misses_look_up_batch(struct misses *m, const struct ux_gsym *g, size_t n)
+static enum ux_code misses_look_up_batch(struct misses *m, const struct ux_gsym *g,
+					 struct ux_work *work, size_t n)
 {
 	struct ux_gsym_batch b = {.pcs = m->todo_pcs,
 				  .n = n,
+				  .work = work,
 				  .frames = m->frames + m->n_frames,
 				  .max = m->most - m->n_frames,
 				  .spans = m->todo_spans};
 	enum ux_code code = ux_gsym_batch(g, &b, NULL);
-	if (code == UX_ENOMEM || code == UX_ELIMIT)
-		return code; /* a record is damaged; the other results are valid */
+	if (code == UX_ENOMEM || code == UX_ELIMIT || code == UX_EUNAVAILABLE)
+		return code;
+	/* Otherwise a record may be damaged; the other results are valid. */
 	for (size_t i = 0; i < n; i++)
 		m->todo_spans[i].first += (uint32_t)m->n_frames;
 	m->n_frames += b.n_frames;
@@ -119,8 +126,9 @@ static size_t misses_merge(struct misses *m, size_t n)
 	return left;
 }
 
-/* UX_ELIMIT: frames has no room for all results. */
-static enum ux_code misses_look_up(struct misses *m, const struct ux_open_module *module)
+/* UX_ELIMIT: frames has no room for all results. UX_EUNAVAILABLE: the work was refused. */
+static enum ux_code misses_look_up(struct misses *m, const struct ux_open_module *module,
+				   struct ux_work *work)
 {
 	size_t left = m->n;
 	for (size_t i = 0; i < m->n; i++)
@@ -129,8 +137,8 @@ static enum ux_code misses_look_up(struct misses *m, const struct ux_open_module
 		const struct ux_gsym *g = &ux_open_module_candidate(module, c)->gsym;
 		for (size_t i = 0; i < left; i++)
 			m->todo_pcs[i] = m->pcs[m->todo[i]];
-		UX_TRY(left < FEW ? misses_look_up_few(m, g, left)
-				  : misses_look_up_batch(m, g, left));
+		UX_TRY(left < FEW ? misses_look_up_few(m, g, work, left)
+				  : misses_look_up_batch(m, g, work, left));
 		left = misses_merge(m, left);
 	}
 	return UX_OK;
@@ -172,13 +180,17 @@ static enum ux_code resolve_misses(struct ux_resolver *r, const uint64_t *pcs, s
 		return ux_error_nomem(err);
 	enum ux_code code = UX_OK;
 	size_t all = m.n;
-	while ((code = misses_look_up(&m, r->module)) == UX_ELIMIT) {
+	while ((code = misses_look_up(&m, r->module, r->work)) == UX_ELIMIT) {
 		m.n /= 2; /* never reaches 0, since there is room for one address */
 		m.n_frames = 0;
 		memset(m.spans, 0, all * sizeof(*m.spans));
 	}
+	if (code == UX_EUNAVAILABLE)
+		return ux_request_work_code(r->work, err);
 	if (code != UX_OK)
 		return ux_error_nomem(err);
+	if (r->work)
+		UX_TRY(ux_request_work_charge(r->work, UX_WORK_FRAME * (uint64_t)m.n_frames, err));
 	*ret_done = misses_add(r, &m, m.n < all ? m.at[m.n] : n, ret_frames);
 	return UX_OK;
 }
@@ -197,6 +209,8 @@ enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, ui
 {
 	n = ux_min(n, (size_t)UX_RESOLVE_MOST);
 	*ret_done = 0;
+	if (r->work)
+		UX_TRY(ux_request_work_charge(r->work, n, err));
 	/*
 	 * Other threads that fill the same cache may make a new one full at once, even several
 	 * times.

@@ -8,19 +8,22 @@
 
 #include "frame_cache.h"
 #include "module_cache.h"
+#include "request_work.h"
 
 enum {
-	UX_RESOLVE_MOST = 4096 /* addresses in one call, between two checks of the deadline */
+	UX_RESOLVE_MOST = 4096 /* addresses in one call */
 };
 
 /*
- * State of resolving addresses of one module. The caller sets only the first four fields, and holds
+ * State of resolving addresses of one module. The caller sets only the first five fields, and holds
  * the module while the resolver is used.
  */
 struct ux_resolver {
 	struct ux_open_module *module;
 	enum ux_demangle_mode mode;
 	uint64_t back; /* subtracted from each address: 1 for return addresses */
+	/* charged for each address and for what is read for it; NULL: there is no limit */
+	struct ux_work *work;
 	/* NULL, or room for the offsets of one call: see ux_resolve() */
 	uint64_t *offsets;
 	/* the cache of the most recently returned numbers; NULL at first */
@@ -37,7 +40,8 @@ void ux_resolver_deinit(struct ux_resolver *r);
  * knows a function there. If that function has no name (UX_NO_NAME), a name from another candidate
  * is used. Each result is the number of the innermost frame in r->cache, 0 if nothing is known;
  * r->offsets receives the distance of each address from the start of its function. UX_ENOMEM;
- * UX_ELIMIT: the frames of a single address exceed the size of a cache.
+ * UX_ELIMIT: the frames of a single address exceed the size of a cache, or the work is over its
+ * budget; UX_EUNAVAILABLE: the work was stopped (ux_request_work_code()).
  */
 enum ux_code ux_resolve(struct ux_resolver *r, const uint64_t *pcs, size_t n, uint32_t *ret_frames,
 			size_t *ret_done, struct ux_error *err) ux_must;

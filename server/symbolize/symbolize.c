@@ -15,7 +15,8 @@ struct symbolize_work {
 	struct ux_symbolize_request *request;
 	const struct ux_symbolize_writer *writer;
 	void *ctx;
-	uint64_t end_ms;     /* deadline by the monotonic clock; 0: none */
+	struct ux_work work;
+	uint64_t end_ms;     /* the client's deadline, by the monotonic clock; 0: none */
 	uint64_t names_left; /* budget: functions that may still be read to find some by name */
 	size_t name;         /* index of the next entry of request->names */
 	uint32_t frames[UX_RESOLVE_MOST];
@@ -118,12 +119,18 @@ static enum ux_code symbolize_wait(struct symbolize_work *w)
 	ux_cleanup(ux_free_ptr) bool *coming = calloc(modules->size + 1, sizeof(*coming));
 	if (!coming)
 		return ux_error_nomem(&w->req->err);
-	for (size_t i = 0; i < modules->size; i++)
+	for (size_t i = 0; i < modules->size; i++) {
+		UX_TRY(ux_request_work_charge(&w->work, UX_WORK_MODULE, &w->req->err));
 		coming[i] = symbolize_is_coming(w, &modules->data[i], /* wait_ms= */ 0);
+	}
 	for (size_t i = 0; i < modules->size; i++) {
 		uint64_t now = (uint64_t)ux_clock_ms();
-		if (coming[i] && now < until)
-			(void)symbolize_is_coming(w, &modules->data[i], (uint32_t)(until - now));
+		while (coming[i] && now < until) {
+			uint32_t step = (uint32_t)ux_min(until - now, (uint64_t)UX_WORK_WAIT_MS);
+			UX_TRY(ux_request_check(w->req));
+			coming[i] = symbolize_is_coming(w, &modules->data[i], step);
+			now = (uint64_t)ux_clock_ms();
+		}
 	}
 	return UX_OK;
 }
@@ -188,8 +195,10 @@ static enum ux_code symbolize_put_found(struct symbolize_work *w, struct ux_open
 					struct ux_module_answer *s)
 {
 	const struct ux_requested_module *module = s->module;
-	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {
-		.module = m, .mode = w->request->demangle, .back = w->request->return_addresses};
+	ux_cleanup(ux_resolver_deinit) struct ux_resolver r = {.module = m,
+							       .mode = w->request->demangle,
+							       .back = w->request->return_addresses,
+							       .work = &w->work};
 	s->open = true;
 	s->quality = ux_open_module_candidate(m, 0)->quality;
 	s->deadline = w->end_ms != 0;
@@ -220,6 +229,7 @@ static enum ux_code symbolize_put_module(struct symbolize_work *w,
 	struct ux_module_answer s = {.module = module, .reason = ""};
 	ux_cleanup(ux_open_module_release) struct ux_open_module *m = NULL;
 	struct ux_error why = UX_ERROR_INIT;
+	UX_TRY(ux_request_work_charge(&w->work, UX_WORK_MODULE, &w->req->err));
 	if (symbolize_is_over(w)) {
 		*ret_code = ux_error_set(&why, UX_EUNAVAILABLE, "the time was over");
 		s.retry_after_s = RETRY_AFTER_S;
@@ -254,6 +264,7 @@ enum ux_code ux_symbolize(struct ux_request *req, struct ux_symbolize_request *r
 		.request = request,
 		.writer = writer,
 		.ctx = ctx,
+		.work = ux_request_work(req),
 		.end_ms = request->timeout_ms ? (uint64_t)ux_clock_ms() + request->timeout_ms : 0,
 		.names_left = UX_SYMBOLIZE_NAMES_MOST};
 	if (request->timeout_ms != 0 && ux_server_of(req)->missing.fetch)

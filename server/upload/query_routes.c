@@ -96,6 +96,7 @@ static enum ux_code query_decide(struct ux_request *req, struct ux_json *j, cons
 static enum ux_code query_one(struct ux_request *req, struct ux_json *j, struct query *q,
 			      enum ux_code parsed, const struct ux_error *why, bool force)
 {
+	UX_TRY(ux_request_check(req));
 	if (parsed == UX_ENOMEM) {
 		req->err = *why;
 		return parsed;

@@ -22,9 +22,15 @@ def end_to_end():
 
 
 @pytest.fixture
-def server(tmp_path):
-    """A server with little memory to give."""
-    (tmp_path / "conf").write_text("memory = 64M\n")
+def settings():
+    """Those of the server, which has little memory to give."""
+    return "memory = 64M\n"
+
+
+@pytest.fixture
+def server(tmp_path, settings):
+    """A server with these settings, until the test ends."""
+    (tmp_path / "conf").write_text(settings)
     s = end_to_end().Server(tmp_path / "server", options=("--config", str(tmp_path / "conf"))).start()
     yield s
     assert s.stop() in (0, None)

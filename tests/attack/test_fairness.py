@@ -3,15 +3,19 @@
 import http.client
 import json
 import random
+import re
 import threading
 import time
+import urllib.request
 
 import pytest
 
 from hostile_gsym import KINDS
 from http_api import Api
+from live import wait_for
 
 SIMPLE_SECONDS_MOST = 0.5  # of a simple request beside the costliest ones
+LEFT_SECONDS_MOST = 1.0  # until the threads of disconnected clients are free
 NAME = "gnu:" + bytes(range(20)).hex()
 LINES = "gnu:" + "77" * 20
 
@@ -40,19 +44,24 @@ class Client:
         return answer.status, answer.read(), dict(answer.headers)
 
 
-@pytest.fixture
-def hostile(server):
-    """A server with a function that is costly to read; the body that makes it do so."""
+def upload_hostile(server):
+    """Uploads a function that is costly to read; returns what makes bodies that make the server read it."""
     data, addresses = KINDS["long_line_table"](bytes(range(20)))
     assert Api(server).upload([NAME], data)[0] == 200
     return lambda modules: costly_body(list(addresses), modules)
+
+
+@pytest.fixture
+def hostile(server):
+    """Makes costly bodies for the server."""
+    return upload_hostile(server)
 
 
 def flood(client, hostile, n, until):
     """n connections that send costly requests until the event is set."""
     def one():
         while not until.is_set():
-            client("POST", "/v1/symbolize", hostile(4))
+            client("POST", "/v1/symbolize", hostile(1))
     threads = [threading.Thread(target=one, daemon=True) for _ in range(n)]
     for t in threads:
         t.start()
@@ -78,3 +87,67 @@ def test_another_client_is_answered_at_once_beside_sixteen_costly_connections(se
             t.join(60)
     print(slowest)
     assert max(slowest.values()) <= SIMPLE_SECONDS_MOST, slowest
+
+
+def running(server):
+    """Requests whose handlers hold a thread, or wait for one."""
+    text = urllib.request.urlopen(server.url + "/metrics", timeout=10).read().decode()
+    return {m: int(re.search(rf"^{m} (\d+)$", text, re.M)[1]) for m in ("unhex_work_running", "unhex_work_waiting")}
+
+
+def test_a_client_that_disconnects_frees_its_thread_within_a_second(server, hostile):
+    connections = []
+    for _ in range(8):
+        connection = Client(server, "127.0.0.2").connect()
+        connection.request("POST", "/v1/symbolize", hostile(2000))
+        connections.append(connection)
+    wait_for(lambda: running(server)["unhex_work_running"] > 0, 20)
+    for connection in connections:
+        connection.close()
+    before = time.monotonic()
+    wait_for(lambda: sum(running(server).values()) == 0, 20)
+    took = time.monotonic() - before
+    assert took <= LEFT_SECONDS_MOST, took
+
+
+def test_a_request_over_its_work_budget_is_told_so(server, watched, hostile):
+    with watched.request("two thousand modules of seven new addresses each"):
+        status, body, _ = Client(server, "127.0.0.2")("POST", "/v1/symbolize", hostile(2000))
+    assert status == 413, body[:200]
+    error = json.loads(body)["error"]
+    assert error["code"] == "too_large" and "ask for fewer addresses" in error["message"]
+
+
+@pytest.mark.parametrize("settings", ["memory = 64M\nrequest-time = 1s\n"])
+def test_a_request_over_its_time_is_told_so(server, hostile):
+    """Several requests share the two threads of a client, so that some wait for longer than the deadline."""
+    answers = []
+
+    def one():
+        answers.append(Client(server, "127.0.0.2")("POST", "/v1/symbolize", hostile(6)))
+    threads = [threading.Thread(target=one) for _ in range(24)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join(60)
+    late = [json.loads(body)["error"] for status, body, _ in answers if status == 503]
+    assert len(late) > 0 and {e["code"] for e in late} == {"deadline"}, [a[0] for a in answers]
+    assert {status for status, _, _ in answers} <= {200, 503}
+
+
+@pytest.mark.parametrize("settings", ["memory = 64M\nclient-queue = 2\n"])
+def test_a_client_with_too_many_waiting_requests_is_told_to_wait(server, hostile):
+    answers = []
+
+    def one():
+        answers.append(Client(server, "127.0.0.2")("POST", "/v1/symbolize", hostile(1)))
+    threads = [threading.Thread(target=one) for _ in range(24)]
+    for t in threads:
+        t.start()
+    assert Client(server, "127.0.0.3")("GET", "/v1/modules")[0] == 200
+    for t in threads:
+        t.join(60)
+    refused = [(json.loads(body)["error"], headers) for status, body, headers in answers if status == 429]
+    assert refused, [a[0] for a in answers]
+    for error, headers in refused:
+        assert error["code"] == "too_many_requests" and headers["Retry-After"] == "1"

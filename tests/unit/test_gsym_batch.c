@@ -489,9 +489,57 @@ static void a_batch_without_memory_says_so(void **state)
 	assert_int_equal(each_failed_alloc(batch_once, NULL, /* may_recover= */ false), 5);
 }
 
+static bool work_ends(void *ctx)
+{
+	(*(unsigned *)ctx)++;
+	return false;
+}
+
+static void work_is_charged_before_it_is_done_and_refused_over_its_budget(void **state)
+{
+	(void)state;
+	unsigned asked = 0;
+	struct ux_work work = {
+		.budget.left = UX_WORK_CHECK + 10, .go_on = work_ends, .ctx = &asked};
+	assert_true(ux_work_charge(NULL, UINT64_MAX));
+	assert_true(ux_work_charge(&work, UX_WORK_CHECK - 1));
+	assert_int_equal(asked, 0);
+	assert_false(ux_work_charge(&work, 1)); /* the check stopped it */
+	assert_int_equal(asked, 1);
+	assert_true(work.stopped && !work.budget.exceeded);
+	work = (struct ux_work){.budget.left = 10};
+	assert_true(ux_work_charge(&work, 10));
+	assert_false(ux_work_charge(&work, 1));
+	assert_true(work.budget.exceeded && !work.stopped);
+}
+
+static void a_lookup_or_batch_over_its_work_ends_at_once(void **state)
+{
+	(void)state;
+	const struct ux_gsym g = example();
+	const uint64_t pcs[] = {ux_gsym_start(&g, 0), ux_gsym_start(&g, 1)};
+	struct ux_frame frames[2 * UX_FRAMES_MOST];
+	struct ux_frame_span spans[2];
+	struct ux_work work = {.budget.left = UINT64_MAX};
+	struct ux_gsym_batch b = {
+		.pcs = pcs, .n = 2, .work = &work, .frames = frames, .max = 10, .spans = spans};
+	size_t n = 0;
+	assert_int_equal(ux_gsym_batch(&g, &b, NULL), UX_OK);
+	uint64_t cost = UINT64_MAX - work.budget.left;
+	work = (struct ux_work){.budget.left = cost};
+	assert_int_equal(ux_gsym_batch(&g, &b, NULL), UX_OK);
+	assert_int_equal(work.budget.left, 0);
+	work = (struct ux_work){.budget.left = cost - 1};
+	assert_int_equal(ux_gsym_batch(&g, &b, NULL), UX_EUNAVAILABLE);
+	assert_int_equal(ux_gsym_lookup_within(&g, pcs[0], &work, frames, UX_FRAMES_MOST, &n, NULL),
+			 UX_EUNAVAILABLE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(work_is_charged_before_it_is_done_and_refused_over_its_budget),
+		cmocka_unit_test(a_lookup_or_batch_over_its_work_ends_at_once),
 		UX_TEST(batches_answer_as_single_lookups_do),
 		UX_TEST(example_shares_frames_between_equal_addresses),
 		UX_TEST(return_addresses_are_set_back),
