@@ -51,7 +51,7 @@ ux_printf(6, 0) static void error_set(struct ux_error *err, enum ux_code code, i
 	vsnprintf(err->text, sizeof(err->text), fmt, args);
 }
 
-enum ux_code ux_error_set(struct ux_error *err, enum ux_code code, const char *fmt, ...)
+enum ux_code(ux_error_set)(struct ux_error *err, enum ux_code code, const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
@@ -60,8 +60,8 @@ enum ux_code ux_error_set(struct ux_error *err, enum ux_code code, const char *f
 	return code;
 }
 
-enum ux_code ux_error_at(struct ux_error *err, enum ux_code code, const char *section, uint64_t off,
-			 const char *fmt, ...)
+enum ux_code(ux_error_at)(struct ux_error *err, enum ux_code code, const char *section,
+			  uint64_t off, const char *fmt, ...)
 {
 	va_list args;
 	va_start(args, fmt);
@@ -94,11 +94,6 @@ enum ux_code ux_error_os(struct ux_error *err, int os_errno, const char *fmt, ..
 	error_set(err, code, os_errno, NULL, UX_ERROR_NO_OFF, fmt, args);
 	va_end(args);
 	return code;
-}
-
-enum ux_code ux_error_nomem(struct ux_error *err)
-{
-	return ux_error_set(err, UX_ENOMEM, "%s", ux_code_name(UX_ENOMEM));
 }
 
 /* Appends formatted text at *at, which stays below size. */

@@ -26,8 +26,25 @@ enum ux_code ux_error_at(struct ux_error *err, enum ux_code code, const char *se
  */
 enum ux_code ux_error_os(struct ux_error *err, int os_errno, const char *fmt, ...) ux_printf(3, 4);
 
-/* Sets UX_ENOMEM without a formatted message, which needs no memory. */
-enum ux_code ux_error_nomem(struct ux_error *err);
+/*
+ * The compiler does not see that these functions return the code they were given. The macros of the
+ * same names show it: an optimizing build then knows that the path of a failure ends in the caller,
+ * and does not warn about values that only a success sets.
+ */
+#define UX_ERROR_RETURN_(value, function, err, ...)                   \
+	__extension__({                                               \
+		enum ux_code ux_error_code_ = (value);                \
+		(void)(function)((err), ux_error_code_, __VA_ARGS__); \
+		ux_error_code_;                                       \
+	})
+#define ux_error_set(err, code, ...) UX_ERROR_RETURN_(code, ux_error_set, err, __VA_ARGS__)
+#define ux_error_at(err, code, ...)  UX_ERROR_RETURN_(code, ux_error_at, err, __VA_ARGS__)
+
+/* Sets UX_ENOMEM. The message is written into *err and needs no memory. */
+static inline enum ux_code ux_error_nomem(struct ux_error *err)
+{
+	return ux_error_set(err, UX_ENOMEM, "%s", ux_code_name(UX_ENOMEM));
+}
 
 /* Returns from the calling function with the code of expr when that is not UX_OK. */
 #define UX_TRY(expr)                               \
