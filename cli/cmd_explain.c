@@ -541,13 +541,14 @@ const struct ux_command ux_cmd_explain = {
 	.name = "explain",
 	.usage = "FILE|ID [ADDR...] [options]",
 	.line = "what each source of symbols says, and which one is believed",
-	.text = "Tells what symbols FILE, an ELF or a Mach-O file, has and how much of its code they\n"
-		"cover, where its debug file was looked for, and for each address what every source\n"
-		"alone says of it, which answer is given, and why. Addresses are those of unhex\n"
-		"lookup. Of an ID, a server tells which candidates it has, which upstreams it asked and\n"
-		"when, and what would help.\n"
+	.text = "Prints which symbols FILE, an ELF or Mach-O file, has and how much of its code they cover,\n"
+		"where its debug file was searched, and for each address what each source has on its own,\n"
+		"which answer was chosen, and why. Addresses are those of unhex lookup. For an ID, a server\n"
+		"describes its candidates, the upstreams that it queried and when, and what would help.\n"
 		"\n"
-		"Exit status 1 when nothing is known of an address, or of the ID.",
+		"Exit status 1: an address, or the ID, is unknown.",
+	.examples = "  unhex explain /usr/bin/python3 0x5a1c40\n"
+		    "  unhex explain gnu:93ac61ec5a8eb1396f9fbd350e3169a558528a40",
 	.options = explain_options,
 	.n_options = ux_countof(explain_options),
 	.run = cmd_explain_run,

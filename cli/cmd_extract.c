@@ -319,6 +319,9 @@ const struct ux_command ux_cmd_extract = {
 		"as gdb does it (--debug-dir \"\" looks nowhere), and X.dSYM beside a Mach-O file X. With\n"
 		"--gpu it is a piece of the GPU code in FILE, which may be a program or a fat binary;\n"
 		"a cubin needs no choice. The output appears whole or not at all.",
+	.examples = "  unhex extract /usr/lib/x86_64-linux-gnu/libc.so.6 -o libc.gsym\n"
+		    "  unhex extract stripped -d stripped.debug\n"
+		    "  unhex extract big.so --memory 256M --threads 2",
 	.options = extract_options,
 	.n_options = ux_countof(extract_options),
 	.run = cmd_extract_run,

@@ -324,9 +324,12 @@ const struct ux_command ux_cmd_gsym = {
 	.name = "gsym",
 	.usage = "verify|dump|stat FILE... [options]",
 	.line = "check, print or measure GSYM files",
-	.text = "verify reads every byte and names the first that is wrong, or what is odd but legal;\n"
-		"dump prints every function with its lines and inlined calls, names as they are linked;\n"
-		"stat adds up what there is and where the bytes are.",
+	.text = "verify reads every byte and prints the first that is wrong, or what is odd but legal; dump\n"
+		"prints every function with its lines and inlined calls, under its linkage name; stat prints\n"
+		"how many there are and where the bytes are.",
+	.examples = "  unhex gsym verify libc.gsym\n"
+		    "  unhex gsym stat libc.gsym\n"
+		    "  unhex gsym dump libc.gsym | less",
 	.options = gsym_options,
 	.n_options = ux_countof(gsym_options),
 	.run = cmd_gsym_run,

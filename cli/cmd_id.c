@@ -431,14 +431,16 @@ const struct ux_command ux_cmd_id = {
 	.name = "id",
 	.usage = "FILE... [options]",
 	.line = "identities of files, and what symbols they hold",
-	.text = "Prints the GNU build ID (gnu:), the Go build ID (go:), the UUID (uuid:) and the File ID\n"
-		"(file:, a hash of the content) of ELF and Mach-O files, and what their symbols are good\n"
-		"for: none, dynsym, symtab, lines or inlines, as measured: how many functions, how much\n"
-		"of the code is in a function or has a line, and which sources there are. When a separate\n"
-		"debug file is found, it is named, and the same is told of both together. Of a universal\n"
-		"Mach-O file or a dSYM bundle each slice is told. A cubin has an alias (cubin-crc:), by\n"
-		"which CUPTI names it; of a program with GPU code, and of a fat binary, each piece of it\n"
-		"is told.",
+	.text = "Prints the identities of ELF and Mach-O files: the GNU build ID (gnu:), the Go build ID\n"
+		"(go:), the UUID (uuid:) and the File ID (file:, a hash of the content). Prints also the\n"
+		"measured quality of their symbols: none, dynsym, symtab, lines or inlines; how many functions\n"
+		"there are, how much of the code is in a function or has a line, and which sources were read.\n"
+		"When a separate debug file is found, it is named, and the quality is that of both together.\n"
+		"A universal Mach-O file and a dSYM bundle are described slice by slice. A cubin has an alias\n"
+		"(cubin-crc:), by which CUPTI names it. Each piece of GPU code in a program or in a fat binary\n"
+		"is described, too.",
+	.examples = "  unhex id /usr/bin/python3\n"
+		    "  unhex id --json a.out | jq -r '.ids[]'",
 	.options = id_options,
 	.n_options = ux_countof(id_options),
 	.run = cmd_id_run,

@@ -322,10 +322,12 @@ const struct ux_command ux_cmd_key = {
 	.name = "key",
 	.usage = "create [options]\nlist [options]\nrotate ID [options]\nrevoke ID [options]",
 	.line = "API keys of the server in a folder",
-	.text = "create prints a new key, which is kept nowhere: only its hash goes into the folder. list\n"
-		"names the keys. rotate prints a second token of a key, and ends those before it when\n"
-		"everybody who has them had time to change. revoke ends a key for good. All of it works\n"
-		"while the server runs.",
+	.text = "create prints a new key. Only its hash is stored, so that it cannot be printed again. list\n"
+		"prints the keys. rotate prints a second token of a key and lets the earlier ones expire after\n"
+		"the overlap. revoke ends a key at once. All of it works while the server runs.",
+	.examples = "  unhex key create --namespace team --scopes write --description CI\n"
+		    "  unhex key list\n"
+		    "  unhex key rotate 3 --overlap 24h",
 	.options = key_options,
 	.n_options = ux_countof(key_options),
 	.run = cmd_key_run,

@@ -411,18 +411,24 @@ const struct ux_command ux_cmd_lookup = {
 	.name = "lookup",
 	.usage = "FILE|GSYM|ID [ADDR...] [options]",
 	.line = "functions, files and lines at addresses",
-	.text = "Prints the frames at each address, innermost first. Addresses are virtual addresses\n"
-		"as the file has them: 0x..., decimal, or bare hexadecimal with --hex; or a function's\n"
-		"linkage name and an offset: main+0x12. Without any they are read from standard input,\n"
-		"one a line, and answered as they come.\n"
+	.text = "Prints the frames at each address, innermost first. Addresses are virtual addresses as the\n"
+		"file has them: 0x..., decimal, or bare hexadecimal with --hex; or a function's linkage name\n"
+		"and an offset: main+0x12. Without addresses they are read from standard input, one a line,\n"
+		"and each is answered before the next is read.\n"
 		"\n"
 		"FILE is an ELF file, whose separate debug file is found by build ID or link, a Mach-O file\n"
-		"(--arch chooses a slice), whose dSYM bundle is found beside it, a cubin, a program with\n"
-		"GPU code (--gpu chooses it), or a GSYM file. A name that is no file but an ID (gnu:HEX,\n"
-		"go:TEXT, file:HEX, uuid:HEX, cubin-crc:HEX) is asked of the server, which knows functions\n"
-		"by name, too.\n"
+		"(--arch selects a slice), whose dSYM bundle is found beside it, a cubin, a program with GPU\n"
+		"code (--gpu selects it), or a GSYM file. A name that is no file but an ID (gnu:HEX, go:TEXT,\n"
+		"file:HEX, uuid:HEX, cubin-crc:HEX) is looked up on the server, which finds functions by name,\n"
+		"too.\n"
 		"\n"
-		"Exit status 1 when no address was found, or one made no sense.",
+		"On a terminal the arguments of templates are left out of names; --demangle full prints them.\n"
+		"\n"
+		"Exit status 1: no address was found, or one of them was invalid.",
+	.examples = "  unhex lookup a.out 0x1129\n"
+		    "  unhex lookup a.out main+0x12\n"
+		    "  echo 1129 | unhex lookup --hex --json a.out\n"
+		    "  unhex lookup gnu:93ac61ec5a8eb1396f9fbd350e3169a558528a40 0x29d90",
 	.options = lookup_options,
 	.n_options = ux_countof(lookup_options),
 	.run = cmd_lookup_run,

@@ -408,24 +408,25 @@ const struct ux_command ux_cmd_proc = {
 	.usage = "PID [ADDR...] [options]",
 	.line = "functions, files and lines at addresses of a live process",
 	.text = "Prints the frames at each address of a process, innermost first, and what the address\n"
-		"belongs to: a file it has mapped (deleted, in memory, or of another container, too),\n"
-		"code made at run time (perf maps and jitdumps), the vDSO, or the kernel, for addresses\n"
-		"in the upper half. Without addresses they are read from standard input, one a line,\n"
-		"and answered as they come, while the process goes on.\n"
+		"belongs to: a mapped file (also a deleted one, one in memory, or one of another container),\n"
+		"code made at run time (perf maps and jitdumps), the vDSO, or, for addresses in the upper\n"
+		"half, the kernel. Without addresses they are read from standard input, one a line, and each\n"
+		"is answered before the next is read. The process is not stopped.\n"
 		"\n"
-		"With --python, what each thread of the Python in it (CPython 3.7 to 3.15) runs, innermost\n"
-		"function first; with --php the same of a PHP 8.2 or 8.4, with --ruby of a Ruby 3.1 or 3.3.\n"
-		"The process is not stopped: a stack that changed while it was read says so, and has\n"
-		"only what did not.\n"
+		"--python prints the stack of each thread of the CPython 3.7 to 3.15 in the process, innermost\n"
+		"function first; --php that of PHP 8.2 or 8.4, --ruby that of Ruby 3.1 or 3.3. A stack that\n"
+		"changed while it was read is marked, and only its consistent part is printed.\n"
 		"\n"
-		"Lines of the kernel and of its modules are told where their debug files are: by build ID\n"
-		"below /boot, /lib/modules and the folders of debug files, or from a debuginfod server;\n"
-		"those of BPF programs where CAP_SYS_ADMIN lets the kernel be asked.\n"
+		"Lines of the kernel and of its modules need their debug files, which are found by build ID\n"
+		"below /boot, /lib/modules and the folders of debug files, or on a debuginfod server. Lines of\n"
+		"BPF programs need CAP_SYS_ADMIN.\n"
 		"\n"
-		"Takes the right to trace the process; for deleted files of others CAP_SYS_ADMIN, for\n"
-		"the kernel that kernel.kptr_restrict does not hide its addresses.\n"
+		"The command needs the right to trace the process, CAP_SYS_ADMIN for deleted files of other\n"
+		"users, and for the kernel a kernel.kptr_restrict that shows its addresses.\n"
 		"\n"
-		"Exit status 1 when no address was found, or one made no sense.",
+		"Exit status 1: no address was found, or one of them was invalid.",
+	.examples = "  unhex proc 4711 0x7f3a5c2d1d90\n"
+		    "  unhex proc 4711 --python",
 	.options = proc_options,
 	.n_options = ux_countof(proc_options),
 	.run = cmd_proc_run,

@@ -258,6 +258,9 @@ const struct ux_command ux_cmd_push = {
 		"ID; with -e and -d it is given. --sources sends the source files, for debuggers and\n"
 		"profilers to show.\n"
 		"Prints a line a file: uploaded, already-there, better-there, skipped or failed.",
+	.examples = "  unhex push build/ --token-file ~/.unhex-token\n"
+		    "  unhex push -e app -d app.debug --description \"release 1.4\"\n"
+		    "  unhex push --dry-run /usr/bin",
 	.options = push_options,
 	.n_options = ux_countof(push_options),
 	.run = cmd_push_run,

@@ -168,10 +168,13 @@ const struct ux_command ux_cmd_serve = {
 	.name = "serve",
 	.usage = "[options]",
 	.line = "the symbol server",
-	.text = "Keeps symbols, takes them from `unhex push` and answers what is at an address. With\n"
-		"nothing configured it listens on this machine alone, keeps everything in one folder,\n"
-		"and on its first start prints an admin key, once. SIGTERM and SIGINT stop it, SIGHUP\n"
-		"makes it read its configuration again.",
+	.text = "Stores symbols, receives them from `unhex push`, and answers what is at an address. With\n"
+		"nothing configured it listens on this machine alone, keeps everything in one folder, and\n"
+		"prints an admin key on its first start, once. SIGTERM and SIGINT stop it; SIGHUP makes it\n"
+		"read its configuration again.",
+	.examples = "  unhex serve\n"
+		    "  unhex serve --listen 0.0.0.0:8420 --data /var/lib/unhex\n"
+		    "  unhex serve --config /etc/unhex/serve.conf --print-config",
 	.options = serve_options,
 	.n_options = ux_countof(serve_options),
 	.run = cmd_serve_run,

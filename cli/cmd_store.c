@@ -439,6 +439,9 @@ const struct ux_command ux_cmd_store = {
 		"pinned ones stay. limit sets quotas of a namespace and how long it keeps modules;\n"
 		"what is not said has no limit, or the server's --keep-days. All works while the\n"
 		"server runs, but check --repair, and sweep without --dry-run.",
+	.examples = "  unhex store check\n"
+		    "  unhex store limit team --quota 50G --keep-days 90\n"
+		    "  unhex store sweep --dry-run",
 	.options = store_options,
 	.n_options = ux_countof(store_options),
 	.run = cmd_store_run,

@@ -7,10 +7,13 @@
 #include "file.h"
 #include "output.h"
 
+#include <unistd.h>
+
 bool ux_answer_mode(const struct ux_command *cmd, const struct ux_answer_values *values,
 		    enum ux_demangle_mode *ret, int *ret_status)
 {
-	*ret = UX_DEMANGLE_FULL;
+	/* A program that reads the output gets whole names; a person reads short lines better. */
+	*ret = !values->json && isatty(STDOUT_FILENO) ? UX_DEMANGLE_ELIDED : UX_DEMANGLE_FULL;
 	if (!values->demangle || ux_demangle_mode_parse(ux_bytes_cstr(values->demangle), ret))
 		return true;
 	*ret_status = ux_usage_error(

@@ -13,7 +13,7 @@
 struct ux_answer_values {
 	bool json;
 	bool hex;
-	const char *demangle; /* NULL: full */
+	const char *demangle; /* NULL: full, or templates-elided on a terminal */
 };
 
 /* clang-format off */
@@ -22,7 +22,8 @@ struct ux_answer_values {
 	{"hex", 'x', UX_OPTION_FLAG, offsetof(values, member.hex), NULL, \
 	 "addresses are hexadecimal also without 0x"}, \
 	{"demangle", 0, UX_OPTION_TEXT, offsetof(values, member.demangle), "MODE", \
-	 "full, short (no parameters), templates-elided or none [full]"}
+	 "full, short (no parameters), templates-elided or none [full; templates-elided on a " \
+	 "terminal]"}
 /* clang-format on */
 
 /* Parses the value of --demangle. Returns false for an unknown mode; an error was then printed,

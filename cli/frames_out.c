@@ -5,13 +5,16 @@
 #include "json_out.h"
 #include "output.h"
 
+#include <unistd.h>
+
 enum {
 	TEXTS_BUDGET = 256 << 20 /* bytes of rendered names; the cache is cleared when it is full */
 };
 
 void ux_frames_out_init(struct ux_frames_out *w, struct ux_out *out)
 {
-	*w = (struct ux_frames_out){.out = out, .demangle = UX_DEMANGLE_FULL};
+	*w = (struct ux_frames_out){
+		.out = out, .demangle = UX_DEMANGLE_FULL, .colors = ux_colors_of(STDOUT_FILENO)};
 	ux_arena_init(&w->arena, TEXTS_BUDGET);
 }
 
@@ -201,15 +204,19 @@ static void frames_write_text(struct ux_frames_out *w, uint64_t address, const s
 	for (size_t i = 0; i < a->n; i++) {
 		const struct ux_frame *f = &a->frames[i];
 		frames_put(out, i > 0 ? UX_STR("    (inlined by) ") : UX_STR(" "));
+		ux_out_cstr(out, w->colors.name);
 		if (*f->function)
 			frames_put_text(w, (struct ux_text_key){f->function, NULL});
 		else
 			frames_put(out, UX_STR("??"));
+		ux_out_cstr(out, w->colors.none);
 		if (*f->base) {
 			frames_put(out, UX_STR(" at "));
+			ux_out_cstr(out, w->colors.source);
 			frames_put_text(w, (struct ux_text_key){f->dir, f->base});
 			frames_put(out, UX_STR(":"));
 			frames_put_number(out, f->line, 10);
+			ux_out_cstr(out, w->colors.none);
 		} else if (f->offset > 0) {
 			frames_put(out, UX_STR("+0x"));
 			frames_put_number(out, f->offset, 16);

@@ -8,6 +8,7 @@
 #include "demangle.h"
 #include "map.h"
 #include "out.h"
+#include "terminal.h"
 #include "unhex/frame.h"
 
 /* The key of a rendered text in the cache: the pointer to a function's name, or the pointers to
@@ -43,6 +44,7 @@ struct ux_frames_out {
 	struct ux_arena arena;
 	struct ux_texts texts;
 	struct ux_out scratch;
+	struct ux_colors colors; /* of text on a terminal */
 };
 
 void ux_frames_out_init(struct ux_frames_out *w, struct ux_out *out);

@@ -5,33 +5,43 @@
 #include "output.h"
 #include "sandbox.h"
 #include "sigbus.h"
+#include "suggest.h"
 
-static int main_print_overview(void)
+static int main_print_overview(FILE *to)
 {
-	puts("Usage: unhex COMMAND [options]\n"
-	     "\n"
-	     "Turns hexadecimal addresses back into functions, files and lines.\n"
-	     "\n"
-	     "Commands:");
+	fputs("Usage: unhex COMMAND [options]\n"
+	      "\n"
+	      "Turns hexadecimal addresses back into functions, files and lines.\n"
+	      "\n"
+	      "Commands:\n",
+	      to);
 	for (size_t i = 0; i < ux_command_count; i++)
-		printf("  %-15s  %s\n", ux_commands[i]->name, ux_commands[i]->line);
-	puts("\n"
-	     "`unhex COMMAND --help` tells more, `unhex --version` the version.\n"
-	     "Exit status: 0 done, 1 not found or some inputs failed, 2 usage, 3 server refused\n"
-	     "or unreachable.");
-	return fflush(stdout) == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
+		fprintf(to, "  %-15s  %s\n", ux_commands[i]->name, ux_commands[i]->line);
+	fputs("\n"
+	      "`unhex COMMAND --help` describes one, `unhex --version` prints the version.\n"
+	      "Exit status: 0 done, 1 not found or some inputs failed, 2 usage, 3 server refused\n"
+	      "or unreachable.\n",
+	      to);
+	return fflush(to) == 0 ? UX_EXIT_DONE : UX_EXIT_SOME;
 }
 
 static int main_unknown_command(const char *name)
 {
-	ux_print_message("unknown command \"%.64s\" (unhex help)", name);
+	struct ux_suggestion near = {.word = ux_bytes_cstr(name)};
+	for (size_t i = 0; i < ux_command_count; i++)
+		ux_suggestion_offer(&near, ux_commands[i]->name);
+	if (near.best)
+		ux_print_message("unknown command \"%.64s\"; did you mean \"%s\"?", name,
+				 near.best);
+	else
+		ux_print_message("unknown command \"%.64s\" (unhex help)", name);
 	return UX_EXIT_USAGE;
 }
 
 static int main_print_help(int argc, char **argv)
 {
 	if (argc < 3)
-		return main_print_overview();
+		return main_print_overview(stdout);
 	const struct ux_command *cmd = ux_command_find(argv[2]);
 	if (!cmd)
 		return main_unknown_command(argv[2]);
@@ -63,7 +73,7 @@ int main(int argc, char **argv)
 		return stand_in->run(stand_in, argc, argv);
 	}
 	if (argc < 2) {
-		ux_print_message("no command given (unhex help)");
+		(void)main_print_overview(stderr);
 		return UX_EXIT_USAGE;
 	}
 	const char *word = argv[1];

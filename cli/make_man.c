@@ -148,6 +148,11 @@ static void man_command(const struct ux_command *cmd, struct ux_out *out)
 		man_prose(out, cmd->text);
 		man_options(out, cmd);
 	}
+	if (cmd->examples) {
+		ux_out_cstr(out, ".SH EXAMPLES\n.nf\n");
+		man_text(out, cmd->examples, strlen(cmd->examples));
+		ux_out_cstr(out, "\n.fi\n");
+	}
 	man_common(out);
 	ux_out_cstr(out, ".SH SEE ALSO\n.BR unhex (1),\n.BR unhex\\-serve.conf (5)\n");
 }

@@ -4,6 +4,8 @@
 
 #include "text.h"
 #include "output.h"
+#include "suggest.h"
+#include "terminal.h"
 
 #include <stdarg.h>
 
@@ -27,7 +29,45 @@ int ux_usage_error(const struct ux_command *cmd, const char *fmt, ...)
 	return UX_EXIT_USAGE;
 }
 
-static void options_print(const struct ux_option *o, FILE *to)
+/* Prints words that are wrapped before the column `width`; further lines begin at `indent`.
+ * `column` is the present one. */
+static void options_wrap(FILE *to, const char *text, unsigned column, unsigned indent,
+			 unsigned width)
+{
+	while (*text) {
+		unsigned n = (unsigned)strcspn(text, " ");
+		if (column > indent && column + 1 + n > width) {
+			fprintf(to, "\n%*s", (int)indent, "");
+			column = indent;
+		} else if (column > indent) {
+			fputc(' ', to);
+			column++;
+		}
+		fprintf(to, "%.*s", (int)n, text);
+		column += n;
+		text += n + (text[n] == ' ');
+	}
+	fputc('\n', to);
+}
+
+/* Prints paragraphs, which are separated by empty lines. A newline inside a paragraph is a space.
+ */
+static void options_paragraphs(FILE *to, const char *text, unsigned width)
+{
+	char paragraph[4096];
+	while (*text) {
+		size_t n = 0;
+		for (; *text && strncmp(text, "\n\n", 2) != 0 && n + 1 < sizeof(paragraph); text++)
+			paragraph[n++] = *text == '\n' ? ' ' : *text;
+		paragraph[n] = 0;
+		options_wrap(to, paragraph, 0, 0, width);
+		if (*text)
+			fputc('\n', to);
+		text += strspn(text, "\n");
+	}
+}
+
+static void options_print(const struct ux_option *o, unsigned width, FILE *to)
 {
 	char left[64];
 	char dash[5] = "    ";
@@ -36,9 +76,10 @@ static void options_print(const struct ux_option *o, FILE *to)
 	int n = snprintf(left, sizeof(left), "  %s--%s%s%s", dash, o->long_name, o->arg ? " " : "",
 			 o->arg ? o->arg : "");
 	if (n < HELP_COLUMN)
-		fprintf(to, "%-*s  %s\n", HELP_COLUMN, left, o->help);
+		fprintf(to, "%-*s  ", HELP_COLUMN, left);
 	else
-		fprintf(to, "%s\n%-*s  %s\n", left, HELP_COLUMN, "", o->help);
+		fprintf(to, "%s\n%-*s  ", left, HELP_COLUMN, "");
+	options_wrap(to, o->help, HELP_COLUMN + 2, HELP_COLUMN + 2, width);
 }
 
 void ux_command_help(const struct ux_command *cmd, FILE *to)
@@ -54,10 +95,15 @@ void ux_command_help(const struct ux_command *cmd, FILE *to)
 		lead = "      ";
 		form += n + (form[n] == '\n');
 	}
-	fprintf(to, "\n%s\n\nOptions:\n", cmd->text);
+	unsigned width = ux_terminal_width(fileno(to));
+	fputc('\n', to);
+	options_paragraphs(to, cmd->text, width);
+	fputs("\nOptions:\n", to);
 	for (size_t i = 0; i < cmd->n_options; i++)
-		options_print(&cmd->options[i], to);
-	options_print(&help_option, to);
+		options_print(&cmd->options[i], width, to);
+	options_print(&help_option, width, to);
+	if (cmd->examples)
+		fprintf(to, "\nExamples:\n%s\n", cmd->examples);
 }
 
 static bool options_parse_bytes(const char *text, uint64_t *ret)
@@ -169,6 +215,19 @@ static bool options_set(struct options_parser *p, const struct ux_option *o, con
 	return false;
 }
 
+/* Reports the long option `word`, which was typed as `name`. */
+static int options_unknown(const struct ux_command *cmd, struct ux_bytes word, const char *name)
+{
+	struct ux_suggestion near = {.word = word};
+	for (size_t i = 0; i < cmd->n_options; i++)
+		ux_suggestion_offer(&near, cmd->options[i].long_name);
+	ux_suggestion_offer(&near, help_option.long_name);
+	if (near.best)
+		return ux_usage_error(cmd, "unknown option %s; did you mean --%s?", name,
+				      near.best);
+	return ux_usage_error(cmd, "unknown option %s", name);
+}
+
 static bool options_parse_long(struct options_parser *p, char *word)
 {
 	char *equals = strchr(word, '=');
@@ -181,7 +240,7 @@ static bool options_parse_long(struct options_parser *p, char *word)
 		if (strlen(o->long_name) == n && memcmp(o->long_name, word, n) == 0)
 			return options_set(p, o, name, equals ? equals + 1 : NULL);
 	}
-	p->status = ux_usage_error(p->cmd, "unknown option %s", name);
+	p->status = options_unknown(p->cmd, ux_bytes(word, n), name);
 	return false;
 }
 

@@ -42,8 +42,10 @@ struct ux_command {
 	const char *name; /* "extract" */
 	const char
 		*usage; /* the rest of the synopsis: "FILE... [options]"; one line for each form */
-	const char *line; /* one line for the list of commands */
-	const char *text; /* paragraphs for --help, without a newline at the end */
+	const char *line;     /* one line for the list of commands */
+	const char *text;     /* paragraphs for --help, without a newline at the end */
+	const char *examples; /* lines of a shell, each indented by two spaces, without a newline at
+				 the end; NULL: none */
 	const struct ux_option *options;
 	size_t n_options;
 	void (*help)(FILE *to); /* replaces usage, text and options for a command that replaces

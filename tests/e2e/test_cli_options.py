@@ -48,8 +48,17 @@ def test_version():
     assert re.fullmatch(r"unhex \d+\.\d+\.\d+\n", result.stdout)
 
 
+def test_no_command_prints_the_overview_as_an_error():
+    result = unhex()
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr == unhex("help").stdout
+
+
 @pytest.mark.parametrize("args,words", [
-    ([], ["no command"]),
+    (["lokup"], ['unknown command "lokup"; did you mean "lookup"?']),
+    (["zzz"], ['unknown command "zzz" (unhex help)']),
+    (["id", "--jsno", "x"], ["unknown option --jsno; did you mean --json?"]),
+    (["push", "--dryrun", "x"], ["unknown option --dryrun; did you mean --dry-run?"]),
     (["nope"], ['unknown command "nope"']),
     (["help", "nope"], ['unknown command "nope"']),
     (["id"], ["id:", "no file"]),

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* What a person at a terminal gets: line width, colours, a progress line. */
+#include "terminal.h"
+
+#include "clock.h"
+#include "file.h"
+#include "output.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum {
+	WIDTH_LEAST = 40,
+	WIDTH_MOST = 120,
+	PROGRESS_AFTER_MS = 500, /* work that ends sooner has no progress line */
+	PROGRESS_EVERY_MS = 100,
+};
+
+unsigned ux_terminal_width(int fd)
+{
+	struct winsize size = {0};
+	if (!isatty(fd) || ioctl(fd, TIOCGWINSZ, &size) != 0 || size.ws_col == 0)
+		return UX_TERMINAL_WIDTH;
+	return ux_min(ux_max((unsigned)size.ws_col, (unsigned)WIDTH_LEAST), (unsigned)WIDTH_MOST);
+}
+
+bool ux_terminal_has_colors(int fd)
+{
+	const char *refused = getenv("NO_COLOR");
+	const char *term = getenv("TERM");
+	return !(refused && *refused) && term && strcmp(term, "dumb") != 0 && isatty(fd);
+}
+
+struct ux_colors ux_colors_of(int fd)
+{
+	if (!ux_terminal_has_colors(fd))
+		return (struct ux_colors){"", "", "", ""};
+	return (struct ux_colors){
+		.name = "\033[1m", .dim = "\033[2m", .source = "\033[36m", .none = "\033[0m"};
+}
+
+void ux_progress_init(struct ux_progress *p, const char *verb)
+{
+	const char *term = getenv("TERM");
+	*p = (struct ux_progress){
+		.on = isatty(STDERR_FILENO) && term && strcmp(term, "dumb") != 0,
+		.verb = verb,
+		.started = ux_clock_ms(),
+	};
+}
+
+/* Appends the rate, and the time that is left where the total is known. */
+static void progress_rate(struct ux_out *out, const struct ux_progress *p, int64_t now)
+{
+	uint64_t ms = (uint64_t)ux_max(now - p->started, INT64_C(1));
+	uint64_t rate = p->bytes / ms * 1000 + p->bytes % ms * 1000 / ms;
+	ux_out_cstr(out, ", ");
+	ux_text_size(out, rate);
+	ux_out_cstr(out, "/s");
+	if (p->bytes_total > p->bytes && rate > 0)
+		ux_out_fmt(out, ", %" PRIu64 " s left", (p->bytes_total - p->bytes) / rate + 1);
+}
+
+static void progress_numbers(struct ux_out *out, const struct ux_progress *p, int64_t now)
+{
+	const char *comma = "";
+	if (p->files_total > 0) {
+		ux_out_fmt(out, "%" PRIu64 " of %" PRIu64 " files", p->files, p->files_total);
+		comma = ", ";
+	}
+	if (p->bytes > 0) {
+		ux_out_cstr(out, comma);
+		ux_text_size(out, p->bytes);
+		if (p->bytes_total > 0) {
+			ux_out_cstr(out, " of ");
+			ux_text_size(out, p->bytes_total);
+		}
+		progress_rate(out, p, now);
+	}
+}
+
+void ux_progress_show(struct ux_progress *p)
+{
+	int64_t now = p->on ? ux_clock_ms() : 0;
+	if (!p->on || now - p->started < PROGRESS_AFTER_MS || now - p->last < PROGRESS_EVERY_MS)
+		return;
+	p->last = now;
+	p->shown = true;
+	ux_cleanup(ux_out_deinit) struct ux_out out = {0};
+	ux_out_fmt(&out, "\r%s: ", p->verb);
+	progress_numbers(&out, p, now);
+	size_t most = ux_terminal_width(STDERR_FILENO); /* a longer line would wrap and stay */
+	out.size = ux_min(out.size, most);
+	ux_out_cstr(&out, "\033[K");
+	if (!out.failed)
+		(void)!ux_file_write(STDERR_FILENO, ux_out_bytes(&out), NULL);
+}
+
+void ux_progress_clear(struct ux_progress *p)
+{
+	if (p->shown)
+		(void)!ux_file_write(STDERR_FILENO, UX_STR("\r\033[K"), NULL);
+	p->shown = false;
+}

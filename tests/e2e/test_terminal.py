@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the commands write on a terminal, and only there: colours, short names, lines as wide as it is."""
+import fcntl
+import os
+import pty
+import re
+import struct
+import subprocess
+import termios
+
+import pytest
+
+from tool import UNHEX
+
+CSI = re.compile(r"\x1b\[[0-9;]*[mK]")
+
+
+def on_terminal(*args, columns=80, environment=(), stdin=subprocess.DEVNULL):
+    """Runs unhex with a terminal as its output; returns its status and what it wrote."""
+    ours, theirs = pty.openpty()
+    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    env = {"PATH": os.environ["PATH"], "TERM": "xterm", **dict(environment)}
+    process = subprocess.Popen([str(UNHEX), *map(str, args)], stdin=stdin, stdout=theirs, stderr=theirs, env=env)
+    os.close(theirs)
+    text = b""
+    while True:
+        try:
+            piece = os.read(ours, 1 << 16)
+        except OSError:  # EIO: the other side is closed
+            break
+        if not piece:
+            break
+        text += piece
+    os.close(ours)
+    return process.wait(60), text.decode().replace("\r\n", "\n")
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory):
+    """A program with a function whose name has template arguments."""
+    folder = tmp_path_factory.mktemp("terminal")
+    (folder / "a.cc").write_text("template <typename T> struct box { T value; };\n"
+                                 "template <typename T> __attribute__((noinline)) int weigh(box<T> b)\n"
+                                 "{ return (int)b.value; }\n"
+                                 "template int weigh<long>(box<long>);\n"
+                                 "int main() { return weigh(box<long>{0}); }\n")
+    subprocess.run(["g++", "-g", "-o", folder / "a.out", folder / "a.cc"], check=True)
+    return folder / "a.out"
+
+
+WEIGH = "_Z5weighIlEi3boxIT_E+0"
+
+
+def test_names_are_short_and_coloured_on_a_terminal(program):
+    status, text = on_terminal("lookup", program, WEIGH)
+    assert status == 0
+    assert "\x1b[" in text
+    assert "weigh<...> at " in CSI.sub("", text)
+
+
+@pytest.mark.parametrize("environment", [{"NO_COLOR": "1"}, {"TERM": "dumb"}])
+def test_colours_can_be_refused(program, environment):
+    status, text = on_terminal("lookup", program, WEIGH, environment=environment.items())
+    assert status == 0 and "weigh<...> at " in text
+    assert "\x1b" not in text
+
+
+def test_whole_names_are_printed_where_they_are_requested(program):
+    _, text = on_terminal("lookup", program, WEIGH, "--demangle", "full")
+    assert "int weigh<long>(box<long>) at " in CSI.sub("", text)
+
+
+def test_json_and_pipes_see_neither(program):
+    _, text = on_terminal("lookup", program, WEIGH, "--json")
+    assert "int weigh<long>(box<long>)" in text and "\x1b" not in text
+    text = subprocess.run([UNHEX, "lookup", program, WEIGH], capture_output=True, text=True, check=True,
+                          env={**os.environ, "TERM": "xterm"}).stdout
+    assert "int weigh<long>(box<long>) at " in text and "\x1b" not in text
+
+
+@pytest.mark.parametrize("columns", [50, 80, 300])
+def test_help_is_wrapped_to_the_terminal(columns):
+    status, text = on_terminal("push", "--help", columns=columns)
+    prose = text.split("Options:")[0].split("\n", 3)[3]
+    assert status == 0
+    assert max(map(len, prose.splitlines())) <= min(columns, 120)
+    assert max(map(len, prose.splitlines())) > min(columns, 120) - 20, "as wide as it may be"
