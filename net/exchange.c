@@ -142,7 +142,8 @@ void ux_exchange_peer(struct ux_exchange *x, struct ux_address peer)
 void ux_exchange_header(struct ux_exchange *x, struct ux_bytes name, struct ux_bytes value)
 {
 	struct ux_request *req = &x->req;
-	if (x->answered)
+	/* Headers after an error in the request line are kept: the head is judged as a whole. */
+	if (x->answered && (!req->headers || req->n_headers == UX_REQUEST_HEADERS_MOST))
 		return;
 	if (req->n_headers == UX_REQUEST_HEADERS_MOST) {
 		x->res.status = 431;
@@ -296,8 +297,8 @@ static void exchange_set_name(struct ux_exchange *x)
 void ux_exchange_refuse(struct ux_exchange *x, const struct ux_error *err)
 {
 	exchange_set_name(x);
-	x->res.status = 400;
-	x->res.close = true;
+	x->res = (struct ux_response){
+		.fd = -1, .status = 400, .close = true}; /* of an answer before */
 	x->req.err = *err;
 	exchange_answer_error(x, UX_EINVAL);
 	x->refused = true;

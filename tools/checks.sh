@@ -4,7 +4,7 @@
 set -u
 cd "$(dirname "$0")/.." || exit 2
 
-local_checks='format layers tree shell unit e2e attack oracle'
+local_checks='format layers tree shell openapi unit e2e attack oracle'
 sanitizer_checks='clang asan tsan'
 
 case ${1-} in
@@ -104,6 +104,10 @@ check_tree() {
 
 check_shell() {
 	one shell shellcheck dev .ci/run tools/*.sh
+}
+
+check_openapi() {
+	one openapi tools/openapi.sh
 }
 
 check_unit() {

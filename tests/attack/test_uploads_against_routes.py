@@ -48,7 +48,7 @@ REQUESTS = {
     "/buildid/{id}/debuginfo": lambda n, a: ("GET", f"/buildid/{n.split(':')[1]}/debuginfo"),
     "/buildid/{id}/executable": lambda n, a: ("GET", f"/buildid/{n.split(':')[1]}/executable"),
     "/buildid/{id}/section/{name}": lambda n, a: ("GET", f"/buildid/{n.split(':')[1]}/section/.text"),
-    "/buildid/{id}/source/{path...}": lambda n, a: ("GET", f"/buildid/{n.split(':')[1]}/source/src/long.c"),
+    "/buildid/{id}/source/{path}": lambda n, a: ("GET", f"/buildid/{n.split(':')[1]}/source/src/long.c"),
     "/metadata": lambda n, a: ("GET", "/metadata?key=glob&value=/src/*"),
 }
 

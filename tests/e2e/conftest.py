@@ -12,6 +12,7 @@ import urllib.request
 
 import pytest
 
+import contract
 from tool import ROOT, UNHEX, cuda_toolkit, unhex
 
 # Tests that ask an LLVM newer than the system's are there where that is (tools/peers.sh).
@@ -58,6 +59,7 @@ class Server:
             self.process.stdout.close()
             self.log.close()
             self.process = None
+            contract.check_log(self.data.with_suffix(".log").read_text(errors="replace"))
             return status
         return None
 

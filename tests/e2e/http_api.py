@@ -6,6 +6,8 @@ import json
 import struct
 import urllib.parse
 
+import contract
+
 
 class Api:
     """One connection."""
@@ -26,7 +28,10 @@ class Api:
         answer = self.connection.getresponse()
         text = answer.read()
         json_type = (answer.headers.get("Content-Type") or "").startswith("application/json")
-        return answer.status, json.loads(text) if json_type and text else None, dict(answer.headers)
+        document = json.loads(text) if json_type and text else None
+        contract.check_answer(method, path, answer.status, answer.headers.get("Content-Type") if text else None,
+                              document)
+        return answer.status, document, dict(answer.headers)
 
     def refused(self, status, word, *args, **more):
         """The message of an answer that refuses with this status and word."""

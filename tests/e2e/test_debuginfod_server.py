@@ -97,7 +97,7 @@ def test_headers_are_those_that_clients_read(pushed, prog, halves):
     assert headers["Content-Type"] == "application/octet-stream"
     assert int(headers["X-DEBUGINFOD-SIZE"]) == int(headers["Content-Length"]) == len(body)
     assert headers["X-DEBUGINFOD-FILE"] == halves[1].name
-    assert headers["Cache-Control"] == "public" and headers["Last-Modified"].endswith(" GMT")
+    assert headers["Cache-Control"] == "private, no-cache" and headers["Last-Modified"].endswith(" GMT")
     assert str(halves[1].parent) not in str(headers)
     assert raw(pushed, "HEAD", f"/buildid/{hex_id(prog)}/debuginfo")[2]["Content-Length"] == \
         headers["Content-Length"]

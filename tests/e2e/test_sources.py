@@ -84,7 +84,7 @@ def test_what_was_pushed_is_served_byte_by_byte(pushed, prog):
     assert headers["X-DEBUGINFOD-FILE"] == path.name
     assert headers["X-DEBUGINFOD-ARCHIVE"] == "sources.tar.zst"
     assert int(headers["X-DEBUGINFOD-SIZE"]) == int(headers["Content-Length"]) == len(body)
-    assert headers["Cache-Control"] == "public" and headers["Last-Modified"].endswith(" GMT")
+    assert headers["Cache-Control"] == "private, no-cache" and headers["Last-Modified"].endswith(" GMT")
     assert str(path.parent) not in str(headers)
     assert raw(pushed, "HEAD", source_url(prog, path))[2]["Content-Length"] == str(len(body))
     same = {"If-None-Match": headers["ETag"]}

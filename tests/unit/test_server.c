@@ -1084,8 +1084,11 @@ static void openapi_file_and_route_table_agree(void **state)
 	for (size_t i = 0; i < ux_server_route_count; i++) {
 		char want[96];
 		bool found = false;
-		snprintf(want, sizeof(want), "%s %s", ux_method_name(ux_server_routes[i].method),
-			 ux_server_routes[i].pattern);
+		const char *pattern = ux_server_routes[i].pattern;
+		size_t cut = strcspn(pattern, "."); /* OpenAPI has no "{path...}" */
+		snprintf(want, sizeof(want), "%s %.*s%s",
+			 ux_method_name(ux_server_routes[i].method), (int)cut, pattern,
+			 pattern[cut] == '.' ? "}" : "");
 		for (size_t k = 0; k < n; k++)
 			found = found || strcmp(want, lines[k]) == 0;
 		if (!found)
